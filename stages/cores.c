@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "stages/cores.h"
+
+#include "stages/quota.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <hwloc.h>
+
+struct cores {
+	hwloc_topology_t topology;
+	hwloc_bitmap_t allowed; /* what the process could use when it began */
+	uint32_t count;
+	uint32_t *cpus;
+};
+
+static void append(struct cores *c, unsigned cpu)
+{
+	c->cpus[c->count++] = cpu;
+}
+
+static void list_set(struct cores *c, hwloc_const_bitmap_t set)
+{
+	int cpu = -1;
+
+	while ((cpu = hwloc_bitmap_next(set, cpu)) >= 0)
+		append(c, (unsigned)cpu);
+}
+
+/* The first hardware thread of every physical core, then the second, ... */
+static void list_all(struct cores *c)
+{
+	uint32_t before = UINT32_MAX;
+
+	for (unsigned sibling = 0; c->count != before; sibling++) {
+		hwloc_obj_t core = NULL;
+
+		before = c->count;
+		while ((core = hwloc_get_next_obj_by_type(
+				c->topology, HWLOC_OBJ_CORE, core)) != NULL) {
+			int cpu = -1;
+
+			for (unsigned i = 0; i <= sibling; i++)
+				cpu = hwloc_bitmap_next(core->cpuset, cpu);
+			if (cpu >= 0)
+				append(c, (unsigned)cpu);
+		}
+	}
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Siblings the process may not use leave the list, in place. */
+static void keep_allowed(struct cores *c)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (hwloc_bitmap_isset(c->allowed, c->cpus[i]))
+			c->cpus[kept++] = c->cpus[i];
+	c->count = kept;
+}
+
+static bool parse(struct cores *c, const char *list, const char **why)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	bool ok = false;
+
+	if (set == NULL) {
+		*why = "out of memory";
+		return false;
+	}
+	if (list[0] == '\0' || hwloc_bitmap_list_sscanf(set, list) != 0 ||
+	    hwloc_bitmap_weight(set) < 1)
+		*why = "is not a list of CPUs such as 0,2,4-7";
+	else if (!hwloc_bitmap_isincluded(set, c->allowed))
+		*why = "names CPUs this process may not use";
+	else
+		ok = true;
+	if (ok)
+		list_set(c, set);
+	hwloc_bitmap_free(set);
+	return ok;
+}
+
+static bool open_topology(struct cores *c)
+{
+	if (hwloc_topology_init(&c->topology) != 0)
+		return false;
+	c->allowed = hwloc_bitmap_alloc();
+	if (c->allowed == NULL || hwloc_topology_load(c->topology) != 0 ||
+	    hwloc_get_cpubind(c->topology, c->allowed, HWLOC_CPUBIND_PROCESS))
+		return false;
+	(void)hwloc_bitmap_and(c->allowed, c->allowed,
+			       hwloc_topology_get_allowed_cpuset(c->topology));
+
+	int count = hwloc_bitmap_weight(c->allowed);
+
+	if (count < 1)
+		return false;
+	/* Cores hold no more threads than this, allowed or not. */
+	count = hwloc_get_nbobjs_by_type(c->topology, HWLOC_OBJ_PU);
+	c->cpus = calloc((size_t)count, sizeof(*c->cpus));
+	return c->cpus != NULL;
+}
+
+struct cores *cores_new(const char *list, const char **why)
+{
+	struct cores *c = calloc(1, sizeof(*c));
+
+	if (c == NULL || !open_topology(c)) {
+		*why = "could not be read from the system";
+		cores_free(c);
+		return NULL;
+	}
+	if (list == NULL) {
+		list_all(c);
+		keep_allowed(c);
+		if (c->count == 0) /* a system that shows no cores */
+			list_set(c, c->allowed);
+		c->count = least(c->count, quota_cpus());
+	} else if (!parse(c, list, why)) {
+		cores_free(c);
+		return NULL;
+	}
+	assert(c->count > 0);
+	return c;
+}
+
+void cores_free(struct cores *c)
+{
+	if (c == NULL)
+		return;
+	free(c->cpus);
+	hwloc_bitmap_free(c->allowed);
+	if (c->topology != NULL)
+		hwloc_topology_destroy(c->topology);
+	free(c);
+}
+
+uint32_t cores_count(const struct cores *c)
+{
+	return c->count;
+}
+
+uint32_t cores_cpu(const struct cores *c, uint32_t i)
+{
+	assert(i < c->count);
+	return c->cpus[i];
+}
+
+bool cores_bind(const struct cores *c, uint32_t first, uint32_t count)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	assert(count > 0 && first + count <= c->count);
+	if (set == NULL)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		(void)hwloc_bitmap_set(set, c->cpus[first + i]);
+	bool ok =
+		hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_THREAD) == 0;
+
+	hwloc_bitmap_free(set);
+	return ok;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cohort: workers sweep the stages as a wave, first to last and back, and
+ * drain each queue they come to.
+ *
+ * Running many events of one stage in a row keeps that stage's code and tables
+ * in the cache; the price is that an event waits for the wave.
+ *
+ * After Larus and Parkes, "Using Cohort Scheduling to Enhance Server
+ * Performance", USENIX 2002, section 4.1.2, and Gordon, UCAM-CL-TR-781, section
+ * 2.4.2.  Without the per-core stacks and the thresholds described there.
+ */
+#include "stages/policy.h"
+
+struct cohort {
+	uint32_t step; /* place in the sweep: 0 .. sweep_length() - 1 */
+};
+
+/* 0 1 2 3 2 1 | 0 1 2 ...: the two ends are visited once a sweep. */
+static uint32_t sweep_length(uint32_t stage_count)
+{
+	return stage_count > 1 ? 2 * stage_count - 2 : 1;
+}
+
+static uint32_t stage_at(uint32_t step, uint32_t stage_count)
+{
+	return step < stage_count ? step : 2 * stage_count - 2 - step;
+}
+
+static struct visit cohort_pick(void *state, const struct group_view *view)
+{
+	struct cohort *c = state;
+	uint32_t length = sweep_length(view->stage_count);
+
+	for (uint32_t tried = 0; tried < length; tried++) {
+		uint32_t stage = stage_at(c->step, view->stage_count);
+
+		c->step = (c->step + 1) % length;
+		if (view->stages[stage].queued_count > 0)
+			return (struct visit){
+				.stage = stage,
+				.events_max = VISIT_UNTIL_EMPTY,
+			};
+	}
+	return (struct visit){ .events_max = 0 };
+}
+
+const struct policy policy_cohort = {
+	.name = "cohort",
+	.summary = "a thread per core sweeps the stages as a wave",
+	.workers = POLICY_WORKERS_ROAM,
+	.state_bytes = sizeof(struct cohort),
+	.pick = cohort_pick,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SRPT: always visit the stage nearest the end of the pipeline that has work;
+ * after each visit, look from the end again.
+ *
+ * In a pipeline this roughly approximates shortest remaining processing time:
+ * what is nearly done is finished first.
+ *
+ * After Gordon, UCAM-CL-TR-781, section 3.1.2.
+ */
+#include "stages/policy.h"
+
+static struct visit srpt_pick(void *state, const struct group_view *view)
+{
+	(void)state;
+	for (uint32_t i = view->stage_count; i > 0; i--)
+		if (view->stages[i - 1].queued_count > 0)
+			return (struct visit){
+				.stage = i - 1,
+				.events_max = VISIT_UNTIL_EMPTY,
+			};
+	return (struct visit){ .events_max = 0 };
+}
+
+const struct policy policy_srpt = {
+	.name = "srpt",
+	.summary = "a thread per core visits the last stage that has work",
+	.workers = POLICY_WORKERS_ROAM,
+	.pick = srpt_pick,
+};

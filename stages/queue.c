@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ck's atomics are assembly that ThreadSanitizer cannot see: this file is
+ * built without it, and tells it what a queue promises: what happened before
+ * a push happened before the pop of the same event.
+ */
+#include "stages/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include <ck_ring.h>
+
+#ifdef DARKROOM_TSAN
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#else
+#define __tsan_acquire(address) ((void)(address))
+#define __tsan_release(address) ((void)(address))
+#endif
+
+enum { SLOTS_MAX = 1 << 30, RING_MIN = 4 };
+
+struct queue {
+	struct ck_ring ring;
+	struct ck_ring_buffer slots[];
+};
+
+struct queue *queue_new(uint32_t slots)
+{
+	uint32_t size = RING_MIN;
+
+	assert(slots >= 1 && slots < SLOTS_MAX);
+	while (size - 1 < slots)
+		size *= 2;
+
+	struct queue *q = aligned_alloc(
+		CK_MD_CACHELINE,
+		(sizeof(*q) + size * sizeof(*q->slots) + CK_MD_CACHELINE - 1) /
+			CK_MD_CACHELINE * CK_MD_CACHELINE);
+
+	if (q != NULL)
+		ck_ring_init(&q->ring, size);
+	return q;
+}
+
+void queue_free(struct queue *q)
+{
+	assert(q == NULL || queue_count(q) == 0);
+	free(q);
+}
+
+bool queue_push(struct queue *q, struct event *ev)
+{
+	__tsan_release(ev);
+	return ck_ring_enqueue_mpmc(&q->ring, q->slots, ev);
+}
+
+struct event *queue_pop(struct queue *q)
+{
+	struct event *ev;
+
+	if (!ck_ring_dequeue_mpmc(&q->ring, q->slots, &ev))
+		return NULL;
+	__tsan_acquire(ev);
+	return ev;
+}
+
+uint32_t queue_count(const struct queue *q)
+{
+	return ck_ring_size(&q->ring);
+}

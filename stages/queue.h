@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Event queues: bounded, first come first served, any number of threads.
+ *
+ * A Concurrency Kit ring (ck_ring, many producers and consumers) that no other
+ * file sees.  What ck_ring.h leaves unsaid: a ring of 2^k slots, k >= 2, holds
+ * 2^k - 1 events; and a push waits, spinning, until pushes that began before
+ * it have stored their event, which takes a few instructions unless such a
+ * sender loses its core just there.  Pops never wait.
+ *
+ * Ownership  The queue owns an event from push to pop.
+ * Threads    push, pop and count: any, at once.  The rest: one.
+ * Limits     Never grows.  A full queue refuses.
+ */
+#ifndef STAGES_QUEUE_H
+#define STAGES_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct queue;
+
+/* A queue with room for at least `slots` events.  NULL: no memory. */
+struct queue *queue_new(uint32_t slots);
+
+/* Free an empty queue.  NULL is fine. */
+void queue_free(struct queue *q);
+
+/* False: full; the caller still owns `ev`. */
+__attribute__((warn_unused_result)) bool queue_push(struct queue *q,
+						    struct event *ev);
+
+/* The oldest event, now the caller's.  NULL: empty. */
+struct event *queue_pop(struct queue *q);
+
+/* Events waiting.  A moment old when it returns. */
+uint32_t queue_count(const struct queue *q);
+
+#endif

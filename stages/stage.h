@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stages: the named steps of a request, each with a queue in front of it.
+ *
+ *	stage_send() -> [queue] -> handler -> stage_send() -> [queue] -> ...
+ *
+ * A group owns stages and the workers that visit them.  Its policy decides who
+ * visits what next.  A group may hold replicas of its stages: each has queues
+ * and workers of its own, events sent from outside are dealt to them in turn,
+ * and an event stays in its replica from then on.
+ *
+ * Ownership  An event has one owner at a time: the sender, then the queue,
+ *            then the running handler.  stages/ never allocates or frees one.
+ * Threads    stage_send() and stage_read() may be called from any thread.
+ *            The rest: one thread, in the order of this file.
+ * Limits     Queues never grow.  A full queue refuses; nothing here blocks.
+ * Units      *_ns: nanoseconds; points in time are of CLOCK_MONOTONIC.
+ */
+#ifndef STAGES_STAGE_H
+#define STAGES_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+struct cores;
+struct group;
+struct policy;
+struct stage;
+
+/* Embed one in each request, zeroed.  All fields belong to stages/. */
+struct event {
+	struct event *next;  /* behind it in a caller's list */
+	struct stage *stage; /* whose queue owns it; NULL: not queued */
+	uint64_t sent_ns;
+	uint64_t waited_ns; /* in all queues so far; handlers may read it */
+};
+
+/*
+ * Handle one event, to the end: no sleeping, no waiting for other events.
+ * The handler owns `ev` and must pass it on (stage_send) or finish it.
+ */
+typedef void stage_fn(struct event *ev, void *arg);
+
+struct group_config {
+	const struct policy *policy;
+	const struct cores *cores; /* must outlive the group */
+	uint32_t replica_count;    /* 1 .. number of cores; 1: shared */
+};
+
+struct stage_config {
+	const char *name; /* for statistics; must outlive the group */
+	stage_fn *handler;
+	void *arg;              /* given to every call of `handler` */
+	uint32_t slots;         /* least capacity of a queue; >= 1 */
+	uint32_t threads_count; /* pool of a policy that has pools; >= 1 */
+};
+
+/* Sums over all replicas, since start. */
+struct stage_stats {
+	uint64_t arrived_count; /* accepted into a queue */
+	uint64_t refused_count;
+	uint64_t handled_count;
+	uint64_t visit_count;
+	uint64_t visit_empty_count; /* another worker was faster */
+	uint64_t wait_ns_total;     /* in the queue, over handled events */
+	uint64_t wait_ns_max;
+	uint64_t service_ns_total; /* in the handler */
+	uint64_t service_ns_max;
+	uint32_t queued_count;
+	uint32_t queued_count_max; /* in one queue */
+};
+
+/* NULL: out of memory. */
+struct group *group_new(const struct group_config *config);
+
+/* Add a stage, in pipeline order.  The group owns it.  NULL: out of memory. */
+struct stage *group_add(struct group *g, const struct stage_config *config);
+
+/* Start the workers.  False: a thread could not be made, and none runs. */
+MUST_CHECK bool group_start(struct group *g);
+
+/* Worker threads, all replicas together. */
+uint32_t group_worker_count(const struct group *g);
+
+/*
+ * Queue `ev` for `s`.  True: it is no longer the caller's; do not touch it.
+ * False: queue full, or the group is stopping and the sender is not one of its
+ * handlers; the caller still owns it.  With a policy that has no workers, the
+ * handlers of `ev` and of all events they send run before this returns, in
+ * turn, not nested.
+ */
+MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
+
+/* Each counter is exact; together they may be a moment apart. */
+void stage_read(const struct stage *s, struct stage_stats *out);
+
+/* Refuse events from outside, handle all that are queued, join the workers. */
+void group_stop(struct group *g);
+
+/*
+ * Free a group that never started or has stopped, once no thread is in
+ * stage_send() or stage_read() any more.  NULL is fine.
+ */
+void group_free(struct group *g);
+
+#endif
