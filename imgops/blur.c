@@ -95,6 +95,7 @@ enum img_err img_blur(struct image *dst, const struct image *src,
 {
 	const struct img_plane *luma = &src->planes[0];
 
+	assert(image_is_shaped(src));
 	assert(sigma_px > 0 && sigma_px <= SIGMA_MAX);
 	*dst = *src;
 	dst->block = NULL;

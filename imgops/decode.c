@@ -13,19 +13,15 @@
 #include "imgops/exif.h"
 #include "imgops/image.h"
 #include "imgops/interleaved.h"
+#include "imgops/planar.h"
 
-#include <assert.h>
 #include <setjmp.h>
 #include <stdio.h>
 
 #include <jpeglib.h>
 #include <jerror.h>
 
-enum {
-	DCT_EIGHTHS = 8,    /* libjpeg's scales: 1/8 .. 8/8 */
-	ROW_GROUP_MAX = 32, /* rows of one component in one call, at most */
-	APP1_BYTES_MAX = 0xffff,
-};
+enum { DCT_EIGHTHS = 8 }; /* libjpeg's scales: 1/8 .. 8/8 */
 
 struct decoder {
 	struct jpeg_decompress_struct jpeg;
@@ -37,6 +33,7 @@ struct decoder {
 	bool hit_end; /* libjpeg asked for more than there is */
 
 	const struct img_limits *limits;
+	int scan_number;          /* of the last one seen by on_progress() */
 	uint32_t components_seen; /* bit i: a scan held component i */
 
 	struct img_header header; /* probe_step() fills it */
@@ -46,7 +43,7 @@ struct decoder {
 	struct image *dst;
 };
 
-static void fail(struct decoder *d, enum img_err err)
+_Noreturn static void fail(struct decoder *d, enum img_err err)
 {
 	d->err = err;
 	longjmp(d->failed, 1);
@@ -87,21 +84,30 @@ static void on_error(j_common_ptr jpeg)
 	fail(d, classify(d, jpeg->err->msg_code));
 }
 
+static bool is_restart(int marker)
+{
+	return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
+}
+
 /* `level` -1: a warning; 0 and up: traces. */
 static void on_message(j_common_ptr jpeg, int level)
 {
 	if (level >= 0)
 		return;
 	switch (jpeg->err->msg_code) {
-	case JWRN_ADOBE_XFORM: /* odd headers, and bytes between markers: */
+	case JWRN_ADOBE_XFORM: /* odd headers: */
 	case JWRN_JFIF_MAJOR:  /* every pixel is still there */
 	case JWRN_NOT_SEQUENTIAL:
-	case JWRN_EXTRANEOUS_DATA:
 	case JWRN_BOGUS_ICC:
 		return;
+	case JWRN_EXTRANEOUS_DATA: /* fine between the parts of a file */
+		if (!is_restart(jpeg->err->msg_parm.i[1]))
+			return;
+		break;
 	default:
-		fail(jpeg->client_data, damage(jpeg->client_data));
+		break;
 	}
+	fail(jpeg->client_data, damage(jpeg->client_data));
 }
 
 static void on_output(j_common_ptr jpeg)
@@ -119,6 +125,9 @@ static boolean source_fill(j_decompress_ptr jpeg)
 	static const JOCTET end[] = { 0xff, JPEG_EOI };
 	struct decoder *d = jpeg->client_data;
 
+	/* The arithmetic decoder never warns that its data has run out. */
+	if (jpeg->arith_code)
+		fail(d, IMG_ERR_TRUNCATED);
 	d->hit_end = true;
 	jpeg->src->next_input_byte = end;
 	jpeg->src->bytes_in_buffer = sizeof(end);
@@ -139,6 +148,18 @@ static void source_skip(j_decompress_ptr jpeg, long bytes)
 	src->bytes_in_buffer -= (size_t)bytes;
 }
 
+static void on_scan(struct decoder *d)
+{
+	uint32_t components = 0;
+
+	for (int i = 0; i < d->jpeg.comps_in_scan; i++)
+		components |= 1u << d->jpeg.cur_comp_info[i]->component_index;
+	/* Only a progressive file may come back to a component. */
+	if (!d->jpeg.progressive_mode && (components & d->components_seen) != 0)
+		fail(d, IMG_ERR_CORRUPT);
+	d->components_seen |= components;
+}
+
 /* Called all along while a file is read, so in every scan. */
 static void on_progress(j_common_ptr jpeg)
 {
@@ -146,9 +167,10 @@ static void on_progress(j_common_ptr jpeg)
 
 	if ((uint32_t)d->jpeg.input_scan_number > d->limits->scans_max)
 		fail(d, IMG_ERR_TOO_MANY_SCANS);
-	for (int i = 0; i < d->jpeg.comps_in_scan; i++)
-		d->components_seen |=
-			1u << d->jpeg.cur_comp_info[i]->component_index;
+	if (d->jpeg.input_scan_number == d->scan_number)
+		return;
+	d->scan_number = d->jpeg.input_scan_number;
+	on_scan(d);
 }
 
 /* Run `step` with the JPEG opened; whatever happens, close it again. */
@@ -181,14 +203,9 @@ static enum img_err decoder_run(struct decoder *d, const uint8_t *jpeg,
 	return d->err;
 }
 
-static bool turns_aside(uint32_t orientation)
-{
-	return orientation >= 5;
-}
-
 static struct img_size turned(struct img_size size, uint32_t orientation)
 {
-	if (!turns_aside(orientation))
+	if (orientation < 5)
 		return size;
 	return (struct img_size){ size.height_px, size.width_px };
 }
@@ -213,22 +230,35 @@ static struct img_size read_header(struct decoder *d)
 	return size;
 }
 
+/*
+ * A marker handler of libjpeg's.  It looks at the marker where it lies:
+ * jpeg_save_markers() would keep a copy of each, 20 times a small one's size.
+ */
+static boolean read_app1(j_decompress_ptr jpeg)
+{
+	struct decoder *d = jpeg->client_data;
+	const uint8_t *at = jpeg->src->next_input_byte;
+	size_t left = jpeg->src->bytes_in_buffer;
+	size_t bytes = left < 2 ? 2 : (size_t)at[0] << 8 | at[1];
+
+	if (bytes < 2)
+		fail(d, IMG_ERR_CORRUPT);
+	if (bytes > left)
+		fail(d, IMG_ERR_TRUNCATED);
+	if (d->header.orientation == 0)
+		d->header.orientation = exif_orientation(at + 2, bytes - 2);
+	source_skip(jpeg, (long)bytes);
+	return TRUE;
+}
+
 static void probe_step(struct decoder *d)
 {
 	struct img_header *h = &d->header;
 
-	jpeg_save_markers(&d->jpeg, JPEG_APP0 + 1, APP1_BYTES_MAX);
+	jpeg_set_marker_processor(&d->jpeg, JPEG_APP0 + 1, read_app1);
 	h->stored = read_header(d);
-	h->orientation = 1;
-	for (jpeg_saved_marker_ptr m = d->jpeg.marker_list; m != NULL;
-	     m = m->next) {
-		uint32_t value = exif_orientation(m->data, m->data_length);
-
-		if (value != 0) {
-			h->orientation = value;
-			break;
-		}
-	}
+	if (h->orientation == 0)
+		h->orientation = 1;
 	h->upright = turned(h->stored, h->orientation);
 }
 
@@ -257,45 +287,24 @@ static uint32_t choose_eighths(struct img_size full, struct img_size target)
 	return eighths;
 }
 
-/* Files read as raw planes; the rest go through libjpeg's interleaved rows. */
-static bool is_planar(const struct jpeg_decompress_struct *jpeg)
+static uint64_t round_up(uint64_t n, int step)
 {
-	return jpeg->jpeg_color_space == JCS_YCbCr ||
-	       jpeg->jpeg_color_space == JCS_GRAYSCALE;
+	return (n + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
 }
 
-static void shape_planar(struct decoder *d)
-{
-	struct jpeg_decompress_struct *jpeg = &d->jpeg;
-
-	*d->dst =
-		(struct image){ .plane_count = (uint32_t)jpeg->num_components };
-	assert(d->dst->plane_count <= IMG_PLANES_MAX);
-	for (int i = 0; i < jpeg->num_components; i++) {
-		const jpeg_component_info *c = &jpeg->comp_info[i];
-		double scale = c->DCT_scaled_size / (double)DCT_EIGHTHS;
-
-		d->dst->planes[i] = (struct img_plane){
-			.width = c->downsampled_width,
-			.height = c->downsampled_height,
-			.span_x = jpeg->image_width * scale * c->h_samp_factor /
-				  jpeg->max_h_samp_factor,
-			.span_y = jpeg->image_height * scale *
-				  c->v_samp_factor / jpeg->max_v_samp_factor,
-		};
-	}
-}
-
-/* libjpeg keeps all coefficients of a file of several scans. */
+/* libjpeg keeps all coefficients of a file of several scans, in whole MCUs. */
 static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
 {
 	uint64_t blocks = 0;
 
 	if (!jpeg_has_multiple_scans(jpeg))
 		return 0;
-	for (int i = 0; i < jpeg->num_components; i++)
-		blocks += (uint64_t)jpeg->comp_info[i].width_in_blocks *
-			  jpeg->comp_info[i].height_in_blocks;
+	for (int i = 0; i < jpeg->num_components; i++) {
+		const jpeg_component_info *c = &jpeg->comp_info[i];
+
+		blocks += round_up(c->width_in_blocks, c->h_samp_factor) *
+			  round_up(c->height_in_blocks, c->v_samp_factor);
+	}
 	return blocks * sizeof(JBLOCK);
 }
 
@@ -308,33 +317,6 @@ static void allocate(struct decoder *d)
 		fail(d, IMG_ERR_TOO_LARGE);
 	if (!image_alloc(d->dst, d->memory))
 		fail(d, IMG_ERR_NO_MEMORY);
-}
-
-static void read_planes(struct decoder *d)
-{
-	struct jpeg_decompress_struct *jpeg = &d->jpeg;
-	JSAMPROW rows[IMG_PLANES_MAX][ROW_GROUP_MAX];
-	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
-	uint32_t group = 0;
-	JDIMENSION lines = (JDIMENSION)(jpeg->max_v_samp_factor *
-					jpeg->min_DCT_scaled_size);
-
-	while (jpeg->output_scanline < jpeg->output_height) {
-		for (uint32_t i = 0; i < d->dst->plane_count; i++) {
-			const jpeg_component_info *c = &jpeg->comp_info[i];
-			const struct img_plane *p = &d->dst->planes[i];
-			uint32_t count = (uint32_t)(c->v_samp_factor *
-						    c->DCT_scaled_size);
-
-			assert(count <= ROW_GROUP_MAX);
-			for (uint32_t r = 0; r < count; r++)
-				rows[i][r] = p->samples +
-					     ((size_t)group * count + r) *
-						     p->stride_bytes;
-		}
-		(void)jpeg_read_raw_data(jpeg, planes, lines);
-		group++;
-	}
 }
 
 /*
@@ -358,32 +340,40 @@ static bool is_complete(struct decoder *d)
 	return true;
 }
 
+/* Arithmetic data that some other marker cut short reads as zeros. */
+static bool ends_well(const struct decoder *d)
+{
+	return !d->jpeg.arith_code || d->jpeg.unread_marker == 0 ||
+	       d->jpeg.unread_marker == JPEG_EOI;
+}
+
 static void decode_step(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->jpeg;
+	bool planar;
 
 	jpeg->scale_num = choose_eighths(read_header(d), d->target);
 	jpeg->scale_denom = DCT_EIGHTHS;
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->do_block_smoothing = FALSE;
-	if (is_planar(jpeg)) {
-		jpeg->raw_data_out = TRUE;
-		jpeg->out_color_space = jpeg->jpeg_color_space;
-		jpeg_calc_output_dimensions(jpeg);
-		shape_planar(d);
-	} else {
-		if (!interleaved_prepare(jpeg))
-			fail(d, IMG_ERR_UNSUPPORTED);
+	planar = planar_prepare(jpeg);
+	if (!planar && !interleaved_prepare(jpeg))
+		fail(d, IMG_ERR_UNSUPPORTED);
+	jpeg_calc_output_dimensions(jpeg);
+	if (planar)
+		planar_shape(d->dst, jpeg);
+	else
 		interleaved_shape(d->dst, jpeg);
-	}
 	allocate(d);
 	(void)jpeg_start_decompress(jpeg);
 	if (!is_complete(d))
 		fail(d, damage(d));
-	if (is_planar(jpeg))
-		read_planes(d);
+	if (planar)
+		planar_read(d->dst, jpeg);
 	else
 		interleaved_read(d->dst, jpeg);
+	if (!ends_well(d))
+		fail(d, IMG_ERR_CORRUPT);
 }
 
 enum img_err img_decode(struct image *dst, const uint8_t *jpeg,

@@ -175,6 +175,8 @@ enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 {
 	struct encoder e = { .memory = memory, .src = src, .quality = quality };
 
+	assert(image_is_shaped(src));
+	assert(quality >= 1 && quality <= 100);
 	if (!encoder_run(&e)) {
 		if (e.out != NULL)
 			memory->free(memory->arg, e.out);

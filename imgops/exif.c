@@ -60,6 +60,9 @@ uint32_t exif_orientation(const uint8_t *app1, size_t bytes)
 	for (uint32_t i = 0; i < entry_count; i++) {
 		size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
 
+		/* Without this, 16 bytes could ask for 65,535 rounds. */
+		if (entry + ENTRY_BYTES > t.bytes)
+			return 0;
 		if (read16(&t, entry) != TAG_ORIENTATION)
 			continue;
 		uint32_t value = read16(&t, entry + 8);

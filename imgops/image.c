@@ -4,35 +4,31 @@
 #include <assert.h>
 
 enum {
-	BLOCK_PX = 16, /* largest DCT block: a row may end in part of it */
-	ROW_ALIGN_BYTES = 32, /* two blocks, and a vector register */
-	ROW_GROUP_MAX = 32,   /* libjpeg hands over up to 4 rows of blocks */
+	SIDE_PX_MAX = 65500,  /* libjpeg's */
+	ROW_ALIGN_BYTES = 32, /* a vector register */
 };
 
 static uint64_t plane_stride(const struct img_plane *p)
 {
-	uint64_t bytes = (uint64_t)p->width + BLOCK_PX;
+	uint64_t bytes = (uint64_t)p->width + IMAGE_BLOCK_PX;
 
 	return (bytes + ROW_ALIGN_BYTES - 1) & ~(uint64_t)(ROW_ALIGN_BYTES - 1);
 }
 
-/* 32-bit sides, so 64 bits cannot overflow. */
+/* Sides below 2^16: no sum or product of them comes near 64 bits. */
 static uint64_t plane_bytes(const struct img_plane *p)
 {
-	return plane_stride(p) * ((uint64_t)p->height + ROW_GROUP_MAX);
+	assert(p->width > 0 && p->width <= SIDE_PX_MAX);
+	assert(p->height > 0 && p->height <= SIDE_PX_MAX);
+	return plane_stride(p) * ((uint64_t)p->height + IMAGE_ROW_GROUP_MAX);
 }
 
 uint64_t image_bytes(const struct image *img)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < img->plane_count; i++) {
-		uint64_t more = plane_bytes(&img->planes[i]);
-
-		if (more > UINT64_MAX - bytes)
-			return UINT64_MAX;
-		bytes += more;
-	}
+	for (uint32_t i = 0; i < img->plane_count; i++)
+		bytes += plane_bytes(&img->planes[i]);
 	return bytes;
 }
 
@@ -63,7 +59,6 @@ bool image_alloc(struct image *img, const struct img_memory *memory)
 
 void image_shape(struct image *img, struct img_size size, uint32_t plane_count)
 {
-	assert(size.width_px > 0 && size.height_px > 0);
 	*img = (struct image){ .plane_count = plane_count };
 	for (uint32_t i = 0; i < plane_count; i++) {
 		uint32_t step = i == 0 ? 1 : 2;
@@ -75,6 +70,23 @@ void image_shape(struct image *img, struct img_size size, uint32_t plane_count)
 			.span_y = (double)size.height_px / step,
 		};
 	}
+}
+
+bool image_is_shaped(const struct image *img)
+{
+	const struct img_plane *luma = &img->planes[0];
+	struct image shape;
+
+	image_shape(&shape, (struct img_size){ luma->width, luma->height },
+		    img->plane_count);
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *a = &img->planes[i];
+		const struct img_plane *b = &shape.planes[i];
+
+		if (a->width != b->width || a->height != b->height)
+			return false;
+	}
+	return img->block != NULL;
 }
 
 void img_release(struct image *img)
@@ -96,6 +108,8 @@ struct img_size img_fit(struct img_size size, struct img_size box)
 {
 	uint32_t w = box.width_px, h = box.height_px;
 
+	assert(size.width_px > 0 && size.width_px <= SIDE_PX_MAX);
+	assert(size.height_px > 0 && size.height_px <= SIDE_PX_MAX);
 	if (w == 0 || w > size.width_px)
 		w = size.width_px;
 	if (h == 0 || h > size.height_px)

@@ -42,7 +42,10 @@ enum img_err {
 /* A few English words for logs and replies.  Never NULL, never freed. */
 const char *img_strerror(enum img_err err);
 
-/* Where pixels live.  `alloc` may return NULL; `free` gets what it gave. */
+/*
+ * Where pixels live.  `alloc` returns memory aligned for any type, as malloc()
+ * does, or NULL; `free` gets what it gave.
+ */
 struct img_memory {
 	void *(*alloc)(void *arg, size_t bytes);
 	void (*free)(void *arg, void *block);
@@ -130,8 +133,9 @@ IMG_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
 				 const struct img_memory *memory);
 
 /*
- * Gaussian blur of `sigma_px` luma pixels, in (0, 100], edges extended.  The
- * kernel reaches 3 sigma.  A flat plane stays flat, bit for bit.
+ * Gaussian blur of `sigma_px` luma pixels, in (0, 100], edges extended, of a
+ * picture made by img_scale or img_blur.  The kernel reaches 3 sigma.  A flat
+ * plane stays flat, bit for bit.
  *
  * Errors: NO_MEMORY.
  */

@@ -26,11 +26,11 @@ bool interleaved_prepare(struct jpeg_decompress_struct *jpeg)
 	}
 }
 
-void interleaved_shape(struct image *img, struct jpeg_decompress_struct *jpeg)
+void interleaved_shape(struct image *img,
+		       const struct jpeg_decompress_struct *jpeg)
 {
 	double scale = jpeg->scale_num / (double)jpeg->scale_denom;
 
-	jpeg_calc_output_dimensions(jpeg);
 	*img = (struct image){ .plane_count = IMG_PLANES_MAX };
 	for (uint32_t i = 0; i < IMG_PLANES_MAX; i++)
 		img->planes[i] = (struct img_plane){

@@ -21,8 +21,9 @@
 /* Choose the output colour space.  False: none of ours. */
 bool interleaved_prepare(struct jpeg_decompress_struct *jpeg);
 
-/* Set up `img` for the chosen scale, without samples. */
-void interleaved_shape(struct image *img, struct jpeg_decompress_struct *jpeg);
+/* Set up `img` after jpeg_calc_output_dimensions(), without samples. */
+void interleaved_shape(struct image *img,
+		       const struct jpeg_decompress_struct *jpeg);
 
 /* Read all rows, after jpeg_start_decompress(). */
 void interleaved_read(struct image *img, struct jpeg_decompress_struct *jpeg);
