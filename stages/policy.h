@@ -24,7 +24,7 @@ struct group_view {
 	uint32_t stage_count;            /* >= 1 */
 };
 
-enum { VISIT_UNTIL_EMPTY = UINT32_MAX };
+#define VISIT_UNTIL_EMPTY UINT32_MAX /* no int: not an enum in C11 */
 
 struct visit {
 	uint32_t stage;      /* index into group_view.stages */
