@@ -4,10 +4,12 @@
 #include "stages/quota.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <ctype.h>
 #include <stdlib.h>
 
 #include <hwloc.h>
+
+enum { CPU_MAX = 1 << 20 }; /* more than any system has */
 
 struct cores {
 	hwloc_topology_t topology;
@@ -66,26 +68,57 @@ static void keep_allowed(struct cores *c)
 	c->count = kept;
 }
 
-static bool parse(struct cores *c, const char *list, const char **why)
+static bool parse_number(const char **at, uint32_t *number)
 {
-	hwloc_bitmap_t set = hwloc_bitmap_alloc();
-	bool ok = false;
+	char *end;
 
-	if (set == NULL) {
-		*why = "out of memory";
+	if (!isdigit(
+		    (unsigned char)**at)) /* nor the blank or sign of strtoul */
 		return false;
+	unsigned long n = strtoul(*at, &end, 10);
+
+	*number = n < CPU_MAX ? (uint32_t)n : CPU_MAX;
+	*at = end;
+	return true;
+}
+
+/* NULL, or why a CPU cannot be used. */
+static const char *use(struct cores *c, uint32_t cpu)
+{
+	if (!hwloc_bitmap_isset(c->allowed, cpu))
+		return "names CPUs this process may not use";
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->cpus[i] == cpu)
+			return "names a CPU twice";
+	append(c, cpu);
+	return NULL;
+}
+
+/* NULL, or what is wrong with `list`. */
+static const char *parse(struct cores *c, const char *list)
+{
+	static const char not_a_list[] =
+		"is not a list of CPUs such as 0,2,4-7";
+
+	for (const char *at = list;; at++) {
+		uint32_t first, last;
+		const char *why = NULL;
+
+		if (!parse_number(&at, &first))
+			return not_a_list;
+		last = first;
+		if (*at == '-') {
+			at++;
+			if (!parse_number(&at, &last) || last < first)
+				return not_a_list;
+		}
+		for (uint32_t cpu = first; cpu <= last && why == NULL; cpu++)
+			why = use(c, cpu);
+		if (why != NULL || *at == '\0')
+			return why;
+		if (*at != ',')
+			return not_a_list;
 	}
-	if (list[0] == '\0' || hwloc_bitmap_list_sscanf(set, list) != 0 ||
-	    hwloc_bitmap_weight(set) < 1)
-		*why = "is not a list of CPUs such as 0,2,4-7";
-	else if (!hwloc_bitmap_isincluded(set, c->allowed))
-		*why = "names CPUs this process may not use";
-	else
-		ok = true;
-	if (ok)
-		list_set(c, set);
-	hwloc_bitmap_free(set);
-	return ok;
 }
 
 static bool open_topology(struct cores *c)
@@ -124,7 +157,7 @@ struct cores *cores_new(const char *list, const char **why)
 		if (c->count == 0) /* a system that shows no cores */
 			list_set(c, c->allowed);
 		c->count = least(c->count, quota_cpus());
-	} else if (!parse(c, list, why)) {
+	} else if ((*why = parse(c, list)) != NULL) {
 		cores_free(c);
 		return NULL;
 	}

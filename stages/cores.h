@@ -13,11 +13,13 @@
 struct cores;
 
 /*
- * `list` names CPUs as the system numbers them: "0,2,4-7".  NULL: all that
- * this process may use, first one of each physical core, then their siblings,
- * but no more than the cgroup's CPU quota pays for.
+ * `list` names CPUs as the system numbers them, none twice, to be used in that
+ * order: "0,2,4-7".  NULL: all that this process may use, first one of each
+ * physical core, then their siblings, but no more than the cgroup's CPU quota
+ * pays for.
  *
- * On failure NULL, and *why is a sentence without a full stop.
+ * On failure NULL, and *why goes on where a sentence began with the list:
+ * "names a CPU twice".
  */
 struct cores *cores_new(const char *list, const char **why);
 void cores_free(struct cores *c);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: cores are CPUs this process may use, as listed, and a thread bound
+ * to some runs on those only.
+ */
+#include "stages/cores.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+static cpu_set_t affinity(void)
+{
+	cpu_set_t set;
+
+	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
+	return set;
+}
+
+static void set_affinity(const cpu_set_t *set)
+{
+	assert(sched_setaffinity(0, sizeof(*set), set) == 0);
+}
+
+static cpu_set_t only(uint32_t cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return set;
+}
+
+/* The first two CPUs this process may use, in any order. */
+static uint32_t find_two(uint32_t cpus[2])
+{
+	cpu_set_t all = affinity();
+	uint32_t count = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			cpus[count++] = cpu;
+	return count;
+}
+
+static void test_default_is_within_the_affinity_mask(void)
+{
+	const char *why = NULL;
+	struct cores *c = cores_new(NULL, &why);
+	cpu_set_t all = affinity(), seen;
+
+	assert(c != NULL && cores_count(c) >= 1);
+	assert(cores_count(c) <= (uint32_t)CPU_COUNT(&all));
+	CPU_ZERO(&seen);
+	for (uint32_t i = 0; i < cores_count(c); i++) {
+		assert(CPU_ISSET(cores_cpu(c, i), &all));
+		assert(!CPU_ISSET(cores_cpu(c, i), &seen));
+		CPU_SET(cores_cpu(c, i), &seen);
+	}
+	cores_free(c);
+	cores_free(NULL);
+}
+
+static void expect_cores(const char *list, uint32_t count, const uint32_t *cpus)
+{
+	const char *why = NULL;
+	struct cores *c = cores_new(list, &why);
+
+	assert(c != NULL && cores_count(c) == count);
+	for (uint32_t i = 0; i < count; i++)
+		assert(cores_cpu(c, i) == cpus[i]);
+	cores_free(c);
+}
+
+static void expect_refusal(const char *list, const char *because)
+{
+	const char *why = NULL;
+
+	assert(cores_new(list, &why) == NULL);
+	assert(why != NULL && strstr(why, because) != NULL);
+}
+
+static void test_lists_name_cpus(uint32_t count, const uint32_t cpus[2])
+{
+	char list[32];
+
+	(void)snprintf(list, sizeof(list), "%u", cpus[0]);
+	expect_cores(list, 1, cpus);
+	(void)snprintf(list, sizeof(list), "%u-%u", cpus[0], cpus[0]);
+	expect_cores(list, 1, cpus);
+	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[0]);
+	expect_refusal(list, "twice");
+	if (count < 2)
+		return;
+	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
+	expect_cores(list, 2, cpus);
+	(void)snprintf(list, sizeof(list), "%u,%u", cpus[1], cpus[0]);
+	expect_cores(list, 2, (const uint32_t[]){ cpus[1], cpus[0] });
+	(void)snprintf(list, sizeof(list), "%u-%u", cpus[1], cpus[0]);
+	expect_refusal(list, "not a list");
+	if (cpus[1] != cpus[0] + 1)
+		return;
+	(void)snprintf(list, sizeof(list), "%u-%u", cpus[0], cpus[1]);
+	expect_cores(list, 2, cpus);
+	(void)snprintf(list, sizeof(list), "%u-%u,%u", cpus[0], cpus[1],
+		       cpus[1]);
+	expect_refusal(list, "twice");
+}
+
+static void test_nonsense_is_refused(uint32_t cpu)
+{
+	static const char *const nonsense[] = {
+		"",    "x",    "-",   "-%u", "%u-",   "%u,",   ",%u", "%u,,%u",
+		"%ux", "0x%u", " %u", "%u ", "%u;%u", "%u--1", "+%u", "all",
+	};
+	char list[32];
+
+	for (uint32_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
+		const char *from = nonsense[i];
+		size_t end = 0;
+
+		for (; *from != '\0'; from++) {
+			if (strncmp(from, "%u", 2) != 0) {
+				list[end++] = *from;
+				continue;
+			}
+			end += (size_t)snprintf(list + end, sizeof(list) - end,
+						"%u", cpu);
+			from++;
+		}
+		list[end] = '\0';
+		/* "0,,0" and such must not get as far as "twice". */
+		expect_refusal(list, "not a list");
+	}
+	expect_refusal("99999", "may not use");
+	expect_refusal("4294967295", "may not use");
+	expect_refusal("4294967296", "may not use");
+	expect_refusal("99999999999999999999", "may not use");
+	expect_refusal("99999-99999999999999999999", "may not use");
+}
+
+static void test_bound_thread_runs_there_only(const uint32_t cpus[2])
+{
+	cpu_set_t before = affinity(), now;
+	char list[32];
+	const char *why = NULL;
+
+	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
+	struct cores *c = cores_new(list, &why);
+
+	assert(c != NULL);
+	for (uint32_t i = 0; i < 4; i++) {
+		cpu_set_t wanted = only(cpus[i % 2]);
+
+		assert(cores_bind(c, i % 2, 1));
+		now = affinity();
+		assert(CPU_EQUAL(&now, &wanted));
+		assert(sched_getcpu() == (int)cpus[i % 2]);
+	}
+	assert(cores_bind(c, 0, 2));
+	now = affinity();
+	assert(CPU_COUNT(&now) >= 2); /* may name CPUs that are not there */
+	assert(CPU_ISSET(cpus[0], &now) && CPU_ISSET(cpus[1], &now));
+	cores_free(c);
+	set_affinity(&before);
+}
+
+static void test_affinity_mask_is_respected(const uint32_t cpus[2])
+{
+	cpu_set_t before = affinity(), second = only(cpus[1]);
+	char list[32];
+	const char *why = NULL;
+
+	set_affinity(&second);
+	expect_cores(NULL, 1, &cpus[1]);
+	(void)snprintf(list, sizeof(list), "%u", cpus[0]);
+	expect_refusal(list, "may not use");
+	set_affinity(&before);
+
+	/* Cores read under the mask stay within it. */
+	set_affinity(&second);
+	struct cores *c = cores_new(NULL, &why);
+
+	set_affinity(&before);
+	assert(c != NULL && cores_bind(c, 0, 1));
+	assert(sched_getcpu() == (int)cpus[1]);
+	cores_free(c);
+	set_affinity(&before);
+}
+
+int main(void)
+{
+	uint32_t cpus[2] = { 0, 0 };
+	uint32_t count = find_two(cpus);
+
+	test_default_is_within_the_affinity_mask();
+	test_lists_name_cpus(count, cpus);
+	test_nonsense_is_refused(cpus[0]);
+	if (count < 2) {
+		(void)printf("binding not tested: one CPU only\n");
+		return 0;
+	}
+	test_bound_thread_runs_there_only(cpus);
+	test_affinity_mask_is_respected(cpus);
+	return 0;
+}
