@@ -7,15 +7,16 @@
 
 enum { PATH_BYTES = 4096 };
 
-static const char v2_root[] = "/sys/fs/cgroup";
-static const char v1_root[] = "/sys/fs/cgroup/cpu";
+static const char membership[] = "/proc/self/cgroup";
+static const char v2_mount[] = "/sys/fs/cgroup";
+static const char v1_mount[] = "/sys/fs/cgroup/cpu";
 
 static uint32_t cpus(long long quota_us, long long period_us)
 {
 	if (quota_us <= 0 || period_us <= 0 ||
 	    quota_us / period_us >= UINT32_MAX)
 		return UINT32_MAX;
-	return (uint32_t)((quota_us + period_us - 1) / period_us);
+	return (uint32_t)(quota_us / period_us + (quota_us % period_us > 0));
 }
 
 /* "max 100000" or "150000 100000" in v2; two files of one number in v1. */
@@ -47,14 +48,18 @@ static uint32_t quota_of(const char *dir)
 	return UINT32_MAX;
 }
 
-/* The least quota of `root``path` and the groups above it. */
-static uint32_t quota_up(const char *root, const char *path)
+/*
+ * The least quota of the group `path` and those above it.  A container may be
+ * told a path that only its host sees: what cannot be read sets no limit.
+ */
+static uint32_t quota_up(const char *root, const char *mount, const char *path)
 {
 	char dir[PATH_BYTES];
 	uint32_t least = UINT32_MAX;
-	size_t root_bytes = strlen(root);
+	size_t root_bytes = strlen(root) + strlen(mount);
 
-	if (snprintf(dir, sizeof(dir), "%s%s", root, path) >= PATH_BYTES)
+	if (snprintf(dir, sizeof(dir), "%s%s%s", root, mount, path) >=
+	    PATH_BYTES)
 		return UINT32_MAX;
 	for (;;) {
 		uint32_t here = quota_of(dir);
@@ -80,11 +85,15 @@ static bool names_cpu(char *controllers)
 	return false;
 }
 
-uint32_t quota_cpus(void)
+uint32_t quota_cpus_under(const char *root)
 {
 	char line[PATH_BYTES];
 	uint32_t least = UINT32_MAX;
-	FILE *f = fopen("/proc/self/cgroup", "re");
+
+	if (snprintf(line, sizeof(line), "%s%s", root, membership) >=
+	    PATH_BYTES)
+		return least;
+	FILE *f = fopen(line, "re");
 
 	if (f == NULL)
 		return least;
@@ -100,11 +109,16 @@ uint32_t quota_cpus(void)
 		uint32_t here = UINT32_MAX;
 
 		if (controllers[1] == '\0')
-			here = quota_up(v2_root, path);
+			here = quota_up(root, v2_mount, path);
 		else if (names_cpu(controllers + 1))
-			here = quota_up(v1_root, path);
+			here = quota_up(root, v1_mount, path);
 		least = here < least ? here : least;
 	}
 	(void)fclose(f);
 	return least;
+}
+
+uint32_t quota_cpus(void)
+{
+	return quota_cpus_under("");
 }

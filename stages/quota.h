@@ -11,4 +11,7 @@
  */
 uint32_t quota_cpus(void);
 
+/* The same for /proc and /sys as they are below `root`, "" being the real. */
+uint32_t quota_cpus_under(const char *root);
+
 #endif
