@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: whoever sleeps on an eventcount is woken when there is work, at
+ * whatever moment the work arrives.  A lost wake-up hangs; the watchdog tells.
+ */
+#include "stages/eventcount.h"
+
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { TURNS = 20000, SLEEPERS = 3 };
+
+/* A number to be reached, and where to wait for it. */
+struct goal {
+	struct eventcount changed;
+	_Atomic uint32_t reached;
+};
+
+static void goal_raise(struct goal *g)
+{
+	(void)atomic_fetch_add(&g->reached, 1);
+	eventcount_wake_one(&g->changed);
+}
+
+static void goal_await(struct goal *g, uint32_t wanted)
+{
+	while (atomic_load(&g->reached) < wanted) {
+		uint32_t ticket = eventcount_prepare(&g->changed);
+
+		if (atomic_load(&g->reached) < wanted)
+			eventcount_wait(&g->changed, ticket);
+		else
+			eventcount_cancel(&g->changed);
+	}
+}
+
+struct table {
+	struct goal ping, pong;
+};
+
+static void *play_pong(void *arg)
+{
+	struct table *t = arg;
+
+	for (uint32_t turn = 1; turn <= TURNS; turn++) {
+		goal_await(&t->ping, turn);
+		goal_raise(&t->pong);
+	}
+	return NULL;
+}
+
+static void test_ping_pong_never_hangs(void)
+{
+	static struct table t;
+	pthread_t pong;
+
+	assert(!pthread_create(&pong, NULL, play_pong, &t));
+	for (uint32_t turn = 1; turn <= TURNS; turn++) {
+		goal_raise(&t.ping);
+		goal_await(&t.pong, turn);
+	}
+	(void)pthread_join(pong, NULL);
+	assert(t.ping.changed.sleepers == 0 && t.pong.changed.sleepers == 0);
+}
+
+/* Jobs, one wake-up each, and workers that take them. */
+struct jobs {
+	struct eventcount arrived;
+	_Atomic uint32_t waiting;
+	_Atomic bool closed;
+	struct goal done;
+};
+
+static bool take(struct jobs *j)
+{
+	uint32_t waiting = atomic_load(&j->waiting);
+
+	while (waiting > 0)
+		if (atomic_compare_exchange_weak(&j->waiting, &waiting,
+						 waiting - 1))
+			return true;
+	return false;
+}
+
+static void *work(void *arg)
+{
+	struct jobs *j = arg;
+
+	for (;;) {
+		if (take(j)) {
+			goal_raise(&j->done);
+			continue;
+		}
+		uint32_t ticket = eventcount_prepare(&j->arrived);
+
+		if (take(j)) {
+			eventcount_cancel(&j->arrived);
+			goal_raise(&j->done);
+		} else if (atomic_load(&j->closed)) {
+			eventcount_cancel(&j->arrived);
+			return NULL;
+		} else {
+			eventcount_wait(&j->arrived, ticket);
+		}
+	}
+}
+
+static void test_one_wake_up_for_each_job_is_enough(void)
+{
+	static struct jobs j;
+	pthread_t threads[SLEEPERS];
+	uint32_t sent = 0;
+
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		assert(!pthread_create(&threads[i], NULL, work, &j));
+	for (uint32_t turn = 0; turn < TURNS / 4; turn++) {
+		/* One to four jobs, then wait until none is left. */
+		for (uint32_t i = 0; i <= turn % 4; i++) {
+			(void)atomic_fetch_add(&j.waiting, 1);
+			eventcount_wake_one(&j.arrived);
+			sent++;
+		}
+		goal_await(&j.done, sent);
+	}
+	atomic_store(&j.closed, true);
+	eventcount_wake_all(&j.arrived);
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		(void)pthread_join(threads[i], NULL);
+	assert(j.arrived.sleepers == 0);
+}
+
+static void test_wakes_with_nobody_asleep_do_no_harm(void)
+{
+	struct eventcount ec = { 0 };
+
+	eventcount_wake_one(&ec);
+	eventcount_wake_all(&ec);
+	assert(ec.sleepers == 0);
+	eventcount_cancel(((void)eventcount_prepare(&ec), &ec));
+	assert(ec.sleepers == 0);
+}
+
+static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
+{
+	struct eventcount ec = { 0 };
+	uint32_t ticket = eventcount_prepare(&ec);
+
+	eventcount_wake_one(&ec);
+	eventcount_wait(&ec, ticket); /* or the watchdog barks */
+	assert(ec.sleepers == 0);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_wakes_with_nobody_asleep_do_no_harm();
+	test_nobody_sleeps_after_a_wake_up_since_prepare();
+	test_ping_pong_never_hangs();
+	test_one_wake_up_for_each_job_is_enough();
+	return 0;
+}

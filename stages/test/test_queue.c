@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a queue gives back each event once, oldest first, and refuses when
+ * full without losing any.
+ */
+#include "stages/queue.h"
+
+#include "stages/stage.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum {
+	THREADS = 3, /* of each kind */
+	EVENTS = 20000,
+	SLOTS = 16, /* few, so that senders find it full */
+};
+
+struct item {
+	struct event event; /* first */
+	uint32_t sender, number;
+	_Atomic uint32_t popped_count;
+};
+
+struct shared {
+	struct queue *queue;
+	_Atomic uint32_t popped_count;
+	struct item items[THREADS][EVENTS];
+};
+
+struct sender {
+	struct shared *shared;
+	uint32_t number;
+};
+
+static struct item *item_of(struct event *ev)
+{
+	return (struct item *)ev;
+}
+
+static void test_gives_back_oldest_first(void)
+{
+	struct item items[5] = { 0 };
+	struct queue *q = queue_new(5);
+
+	assert(queue_pop(q) == NULL);
+	for (uint32_t round = 0; round < 100; round++) {
+		for (uint32_t i = 0; i < 5; i++) {
+			assert(queue_push(q, &items[i].event));
+			assert(queue_count(q) == i + 1);
+		}
+		for (uint32_t i = 0; i < 5; i++)
+			assert(queue_pop(q) == &items[i].event);
+		assert(queue_count(q) == 0 && queue_pop(q) == NULL);
+	}
+	queue_free(q);
+}
+
+static void test_full_queue_refuses_and_loses_nothing(void)
+{
+	static struct item items[300];
+
+	for (uint32_t slots = 1; slots <= 100; slots++) {
+		struct queue *q = queue_new(slots);
+		uint32_t held = 0;
+
+		while (queue_push(q, &items[held].event))
+			held++;
+		assert(held >= slots && held < 2 * slots + 3);
+		assert(queue_count(q) == held);
+		assert(!queue_push(q, &items[held].event));
+
+		/* Usable again, a place for each event that left. */
+		assert(queue_pop(q) == &items[0].event);
+		assert(queue_push(q, &items[held].event));
+		assert(!queue_push(q, &items[held + 1].event));
+		for (uint32_t i = 1; i <= held; i++)
+			assert(queue_pop(q) == &items[i].event);
+		assert(queue_pop(q) == NULL);
+		queue_free(q);
+	}
+}
+
+static void test_free_accepts_null(void)
+{
+	queue_free(NULL);
+}
+
+static void *push_all(void *arg)
+{
+	struct sender *s = arg;
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		struct item *item = &s->shared->items[s->number][i];
+
+		/* Written here, read by whoever pops: TSan's business. */
+		item->sender = s->number;
+		item->number = i;
+		while (!queue_push(s->shared->queue, &item->event))
+			(void)sched_yield();
+	}
+	return NULL;
+}
+
+static void *pop_some(void *arg)
+{
+	struct shared *shared = arg;
+	uint32_t next[THREADS] = { 0 };
+
+	while (atomic_load(&shared->popped_count) < THREADS * EVENTS) {
+		struct event *ev = queue_pop(shared->queue);
+
+		if (ev == NULL) {
+			(void)sched_yield();
+			continue;
+		}
+		struct item *item = item_of(ev);
+
+		/* One consumer gets a sender's events in their order. */
+		assert(item->number >= next[item->sender]);
+		next[item->sender] = item->number + 1;
+		assert(atomic_fetch_add(&item->popped_count, 1) == 0);
+		(void)atomic_fetch_add(&shared->popped_count, 1);
+	}
+	return NULL;
+}
+
+static void test_many_threads_get_each_event_once(uint32_t consumers)
+{
+	static struct shared shared;
+	struct sender senders[THREADS];
+	pthread_t threads[2 * THREADS];
+
+	shared = (struct shared){ .queue = queue_new(SLOTS) };
+	for (uint32_t i = 0; i < THREADS; i++) {
+		senders[i] = (struct sender){ &shared, i };
+		assert(!pthread_create(&threads[i], NULL, push_all,
+				       &senders[i]));
+	}
+	for (uint32_t i = 0; i < consumers; i++)
+		assert(!pthread_create(&threads[THREADS + i], NULL, pop_some,
+				       &shared));
+	for (uint32_t i = 0; i < THREADS + consumers; i++)
+		(void)pthread_join(threads[i], NULL);
+	for (uint32_t s = 0; s < THREADS; s++)
+		for (uint32_t i = 0; i < EVENTS; i++)
+			assert(shared.items[s][i].popped_count == 1);
+	assert(queue_count(shared.queue) == 0);
+	queue_free(shared.queue);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_gives_back_oldest_first();
+	test_full_queue_refuses_and_loses_nothing();
+	test_free_accepts_null();
+	test_many_threads_get_each_event_once(1);
+	test_many_threads_get_each_event_once(THREADS);
+	return 0;
+}
