@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of an upload's request, all but done() in the connection's thread:
+ *
+ *	begin    headers are there: route, check, get ready for the body
+ *	receive  a piece of the body
+ *	submit   the body is there: suspend, hand over to the pipeline
+ *	done     a worker resumes the connection
+ *	answer   the reply is queued
+ *	end      the reply is sent, or the client gone: free
+ *
+ * A request found wrong in `begin` still has its body read (and dropped), so
+ * that the connection lives on; unless the body is over the limit or the
+ * client waits for "100 Continue": then it is answered at once and closed.
+ */
+#include "service/http.h"
+
+#include "service/http_body.h"
+#include "service/params.h"
+#include "service/pipeline.h"
+#include "service/problem.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+enum {
+	IDLE_TIMEOUT_S = 30,
+	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
+	ID_BYTES = 40,
+	TIMING_BYTES = 256,
+	ANSWER_POLL_MS = 5,
+};
+
+struct http {
+	struct http_config config;
+	struct MHD_Daemon *daemon;
+	bool suspends; /* else uploads run in the connection's thread */
+	uint32_t id_prefix;
+	_Atomic uint64_t id_next;
+	_Atomic bool refusing;
+	_Atomic uint32_t unanswered_count; /* taken and not yet answered */
+};
+
+enum method { METHOD_GET, METHOD_POST };
+
+struct request {
+	struct http *http;
+	struct MHD_Connection *connection;
+	const struct route *route;
+	char id[ID_BYTES];
+	uint64_t begin_ns;
+	enum problem problem; /* found so far */
+	char detail[PARAMS_DETAIL_BYTES];
+	struct params params;
+	struct body body;
+	bool submitted;
+	struct upload upload;
+};
+
+struct route {
+	const char *path;
+	enum method method;
+	/* Answer a request whose body, if any, has been received. */
+	enum MHD_Result (*answer)(struct request *r);
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Queue `response` and drop it.  NULL: no memory; closes the connection. */
+static enum MHD_Result reply(struct request *r, unsigned int status,
+			     const char *type, struct MHD_Response *response)
+{
+	if (response == NULL)
+		return MHD_NO;
+
+	enum MHD_Result ok =
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+					type) == MHD_YES &&
+				MHD_add_response_header(response,
+							"X-Request-Id",
+							r->id) == MHD_YES ?
+			MHD_queue_response(r->connection, status, response) :
+			MHD_NO;
+
+	MHD_destroy_response(response);
+	return ok;
+}
+
+/* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
+static void add_timing(const struct request *r, struct MHD_Response *response)
+{
+	char text[TIMING_BYTES];
+	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
+			  (double)r->upload.waited_ns / 1e6);
+
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       ", %s;dur=%.3f", pipeline_step_name(i),
+			       (double)r->upload.service_ns[i] / 1e6);
+	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
+		       (double)(now_ns() - r->begin_ns) / 1e6);
+	assert((size_t)at < sizeof(text));
+	(void)MHD_add_response_header(response, "Server-Timing", text);
+}
+
+static struct MHD_Response *response_of_text(char *text)
+{
+	if (text == NULL)
+		return NULL;
+	return MHD_create_response_from_buffer_with_free_callback(strlen(text),
+								  text, free);
+}
+
+static enum MHD_Result reply_problem(struct request *r)
+{
+	unsigned int status = problem_status(r->problem);
+	struct MHD_Response *response = response_of_text(problem_json(
+		r->problem, r->detail[0] != '\0' ? r->detail : NULL, r->id));
+
+	if (response == NULL)
+		return MHD_NO;
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+		char seconds[16];
+
+		(void)snprintf(
+			seconds, sizeof(seconds), "%" PRIu32,
+			pipeline_retry_after_s(r->http->config.pipeline));
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	}
+	if (r->problem == PROBLEM_STOPPING)
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_ALLOW,
+			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
+	if (r->submitted)
+		add_timing(r, response);
+	return reply(r, status, "application/problem+json", response);
+}
+
+static enum MHD_Result reply_picture(struct request *r)
+{
+	struct upload *u = &r->upload;
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer_with_free_callback(
+			u->reply_bytes, u->reply, pipeline_reply_free);
+
+	if (response == NULL)
+		return MHD_NO;
+	u->reply = NULL; /* the response's now */
+	add_timing(r, response);
+	return reply(r, MHD_HTTP_OK, "image/jpeg", response);
+}
+
+/* Called by a worker.  The request is the connection's again. */
+static void on_done(struct upload *u)
+{
+	struct request *r =
+		(struct request *)((char *)u -
+				   offsetof(struct request, upload));
+
+	if (r->http->suspends)
+		MHD_resume_connection(r->connection);
+}
+
+static bool submit(struct request *r)
+{
+	struct http *h = r->http;
+
+	r->upload.jpeg = r->body.bytes;
+	r->upload.jpeg_bytes = r->body.count;
+	r->upload.params = r->params.values;
+	r->upload.done = on_done;
+	r->submitted = true;
+	atomic_fetch_add(&h->unanswered_count, 1);
+	/* First: a worker may be done, and resume, before submit returns. */
+	if (h->suspends)
+		MHD_suspend_connection(r->connection);
+	if (!atomic_load(&h->refusing) &&
+	    pipeline_submit(h->config.pipeline, &r->upload))
+		return true;
+	atomic_fetch_sub(&h->unanswered_count, 1);
+	r->submitted = false;
+	r->problem = atomic_load(&h->refusing) ? PROBLEM_STOPPING :
+						 PROBLEM_OVERLOADED;
+	if (h->suspends)
+		MHD_resume_connection(r->connection);
+	return false;
+}
+
+/* Called once to submit and, if that suspended, once more when done. */
+static enum MHD_Result answer_upload(struct request *r)
+{
+	if (!r->submitted) {
+		bool suspends = r->http->suspends;
+
+		r->problem = body_finish(&r->body);
+		if (r->problem != PROBLEM_NONE)
+			return reply_problem(r);
+		/* From here on a worker may hold `r`: hands off. */
+		(void)submit(r);
+		if (suspends)
+			return MHD_YES;
+	}
+	if (r->problem == PROBLEM_NONE)
+		r->problem = problem_of_image(r->upload.err);
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	return reply_picture(r);
+}
+
+static enum MHD_Result answer_health(struct request *r)
+{
+	static char text[] = "ok\n";
+
+	return reply(r, MHD_HTTP_OK, "text/plain",
+		     MHD_create_response_from_buffer(sizeof(text) - 1, text,
+						     MHD_RESPMEM_PERSISTENT));
+}
+
+static enum MHD_Result answer_stats(struct request *r)
+{
+	const struct http_config *c = &r->http->config;
+
+	return reply(r, MHD_HTTP_OK, "application/json",
+		     response_of_text(c->stats_json(c->stats_arg)));
+}
+
+static const struct route routes[] = {
+	{ "/", METHOD_POST, answer_upload },
+	{ "/v1/process", METHOD_POST, answer_upload },
+	{ "/healthz", METHOD_GET, answer_health },
+	{ "/stats", METHOD_GET, answer_stats },
+};
+
+static enum problem find_route(struct request *r, const char *path,
+			       const char *method)
+{
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(routes[i].path, path) == 0)
+			r->route = &routes[i];
+	if (r->route == NULL)
+		return PROBLEM_NOT_FOUND;
+
+	bool ok = r->route->method == METHOD_POST ?
+			  strcmp(method, MHD_HTTP_METHOD_POST) == 0 :
+			  strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+				  strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+
+	return ok ? PROBLEM_NONE : PROBLEM_METHOD_NOT_ALLOWED;
+}
+
+static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
+				   const char *key, const char *value)
+{
+	struct request *r = cls;
+
+	(void)kind;
+	if (params_set(&r->params, key, value, r->detail))
+		return MHD_YES;
+	r->problem = PROBLEM_BAD_PARAMETER;
+	return MHD_NO;
+}
+
+static const char *header(const struct request *r, const char *name)
+{
+	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
+					   name);
+}
+
+/* Check all that the head of an upload tells, and get ready for its body. */
+static void begin_upload(struct request *r)
+{
+	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
+	uint64_t max = r->http->config.body_bytes_max;
+
+	params_init(&r->params);
+	if (length == NULL)
+		r->problem = PROBLEM_LENGTH_REQUIRED;
+	else if (bytes > max) {
+		r->problem = PROBLEM_BODY_TOO_LARGE;
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The body has %" PRIu64
+			       " bytes; at most %" PRIu64 " are taken.",
+			       bytes, max);
+	} else
+		(void)MHD_get_connection_values(
+			r->connection, MHD_GET_ARGUMENT_KIND, on_argument, r);
+	if (r->problem == PROBLEM_NONE)
+		r->problem = body_init(&r->body, r->connection, (size_t)bytes);
+}
+
+/* Answer without reading the body, or is it worth keeping the connection? */
+static bool answers_at_once(const struct request *r)
+{
+	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	if (r->problem == PROBLEM_NONE)
+		return false;
+	return header(r, MHD_HTTP_HEADER_EXPECT) != NULL ||
+	       header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL ||
+	       (length != NULL &&
+		strtoull(length, NULL, 10) > r->http->config.body_bytes_max);
+}
+
+static struct request *begin(struct http *h, struct MHD_Connection *connection,
+			     const char *path, const char *method)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	r->http = h;
+	r->connection = connection;
+	r->begin_ns = now_ns();
+	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
+		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
+	r->problem = find_route(r, path, method);
+	if (r->problem == PROBLEM_NONE && r->route->answer == answer_upload)
+		begin_upload(r);
+	return r;
+}
+
+static void receive(struct request *r, const char *data, size_t bytes)
+{
+	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
+		r->problem = body_append(&r->body, data, bytes);
+	if (r->problem != PROBLEM_NONE)
+		body_release(&r->body);
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
+				  const char *url, const char *method,
+				  const char *version, const char *data,
+				  size_t *bytes, void **slot)
+{
+	struct request *r = *slot;
+
+	(void)version;
+	if (r == NULL) {
+		r = begin(cls, connection, url, method);
+		*slot = r;
+		if (r == NULL)
+			return MHD_NO;
+		return answers_at_once(r) ? reply_problem(r) : MHD_YES;
+	}
+	if (*bytes > 0) {
+		receive(r, data, *bytes);
+		*bytes = 0;
+		return MHD_YES;
+	}
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	return r->route->answer(r);
+}
+
+static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
+		   enum MHD_RequestTerminationCode how)
+{
+	struct request *r = *slot;
+
+	(void)cls;
+	(void)connection;
+	(void)how;
+	if (r == NULL)
+		return;
+	if (r->submitted)
+		atomic_fetch_sub(&r->http->unanswered_count, 1);
+	pipeline_reply_free(r->upload.reply);
+	body_release(&r->body);
+	free(r);
+	*slot = NULL;
+}
+
+static void on_log(void *cls, const char *format, va_list args)
+{
+	(void)cls;
+	(void)vfprintf(stderr, format, args);
+}
+
+struct http *http_start(const struct http_config *config)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (h == NULL) {
+		(void)close(config->listen_fd);
+		return NULL;
+	}
+	h->config = *config;
+	h->suspends = pipeline_worker_count(config->pipeline) > 0;
+	h->id_prefix = (uint32_t)now_ns() ^ (uint32_t)getpid() << 16;
+
+	unsigned int flags = h->suspends ?
+				     MHD_USE_EPOLL_INTERNAL_THREAD |
+					     MHD_ALLOW_SUSPEND_RESUME :
+				     MHD_USE_INTERNAL_POLLING_THREAD |
+					     MHD_USE_THREAD_PER_CONNECTION |
+					     MHD_USE_POLL;
+
+	h->daemon = MHD_start_daemon(
+		flags | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+		on_request, h, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+		MHD_OPTION_LISTEN_SOCKET, config->listen_fd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+		MHD_OPTION_CONNECTION_LIMIT, config->connections_max,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_END);
+	if (h->daemon == NULL) {
+		(void)close(config->listen_fd);
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+void http_refuse(struct http *h)
+{
+	MHD_socket fd = MHD_quiesce_daemon(h->daemon);
+
+	if (fd != MHD_INVALID_SOCKET)
+		(void)close(fd);
+	atomic_store(&h->refusing, true);
+}
+
+bool http_wait_answered(struct http *h, uint32_t limit_ms)
+{
+	uint64_t end_ns = now_ns() + limit_ms * UINT64_C(1000000);
+
+	/* Only at the very end, so polling is good enough. */
+	while (atomic_load(&h->unanswered_count) > 0) {
+		if (now_ns() >= end_ns)
+			return false;
+		(void)usleep(ANSWER_POLL_MS * 1000);
+	}
+	return true;
+}
+
+void http_stop(struct http *h)
+{
+	MHD_stop_daemon(h->daemon);
+	free(h);
+}

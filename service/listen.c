@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 256, BACKLOG = 1024 };
+
+/* "host:port" or "[host]:port".  False: neither. */
+static bool split(const char *address, char host[HOST_BYTES],
+		  const char **service)
+{
+	const char *colon = strrchr(address, ':');
+	size_t bytes = colon != NULL ? (size_t)(colon - address) : 0;
+
+	if (bytes == 0 || bytes >= HOST_BYTES || colon[1] == '\0')
+		return false;
+	if (address[0] == '[' && address[bytes - 1] == ']') {
+		address++;
+		bytes -= 2;
+	} else if (memchr(address, ':', bytes) != NULL) {
+		return false;
+	}
+	memcpy(host, address, bytes);
+	host[bytes] = '\0';
+	*service = colon + 1;
+	return true;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t bytes = sizeof(at);
+
+	if (getsockname(fd, (struct sockaddr *)&at, &bytes) != 0)
+		return 0;
+	if (at.ss_family == AF_INET6)
+		return ntohs(((struct sockaddr_in6 *)&at)->sin6_port);
+	return ntohs(((struct sockaddr_in *)&at)->sin_port);
+}
+
+static int try_listen(const struct addrinfo *info)
+{
+	int on = 1;
+	int fd = socket(info->ai_family,
+			info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			info->ai_protocol);
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, info->ai_addr, info->ai_addrlen) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+
+	int saved = errno;
+
+	(void)close(fd);
+	errno = saved;
+	return -1;
+}
+
+int listen_on(const char *address, uint16_t *port, const char **why)
+{
+	char host[HOST_BYTES];
+	const char *service;
+	struct addrinfo *found;
+	struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+	};
+
+	if (!split(address, host, &service)) {
+		*why = "is not ADDRESS:PORT";
+		return -1;
+	}
+	int err = getaddrinfo(host, service, &hints, &found);
+
+	if (err != 0) {
+		*why = gai_strerror(err);
+		return -1;
+	}
+	int fd = -1;
+
+	for (struct addrinfo *i = found; i != NULL && fd < 0; i = i->ai_next)
+		fd = try_listen(i);
+	if (fd < 0)
+		*why = strerror(errno);
+	else
+		*port = port_of(fd);
+	freeaddrinfo(found);
+	return fd;
+}

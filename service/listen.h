@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SERVICE_LISTEN_H
+#define SERVICE_LISTEN_H
+
+#include <stdint.h>
+
+/*
+ * A listening TCP socket on `address`: "127.0.0.1:8080", "[::1]:8080",
+ * "localhost:0".  Port 0: any free one; *port gets the real one.  On failure
+ * -1, and *why says what was wrong, without a full stop.
+ */
+int listen_on(const char *address, uint16_t *port, const char **why);
+
+#endif

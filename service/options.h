@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options: the command line, one table for parsing and --help.
+ */
+#ifndef SERVICE_OPTIONS_H
+#define SERVICE_OPTIONS_H
+
+#include "service/pipeline.h"
+
+#include <stdio.h>
+
+enum { OPTIONS_ERROR_BYTES = 256 };
+
+struct options {
+	const char *listen;
+	const struct policy *policy;
+	uint32_t replica_count; /* 0: one per core; else --balance */
+	const char *cores;      /* NULL: default */
+	uint32_t threads[PIPELINE_STEPS];
+	uint32_t uploads_max;
+	uint32_t connections_max;
+	uint64_t body_bytes_max;
+	struct img_limits limits;
+	uint32_t drain_ms;
+	enum { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_LIST } what;
+};
+
+/*
+ * Read the command line.  False: `error` is a sentence that names the flag and
+ * its value.  Strings in `o` point into `argv`.
+ */
+MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
+			      char error[OPTIONS_ERROR_BYTES]);
+
+/* Flags with their values, defaults and help. */
+void options_print_help(FILE *to);
+
+#endif

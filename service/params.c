@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/params.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE_PX_MAX = 16384, QUALITY_DEFAULT = 80, SHOWN_BYTES = 41 };
+#define BLUR_SIGMA_MIN 0.3
+#define BLUR_SIGMA_MAX 100.0
+
+/* All of `text` as a number.  False: it is something else. */
+static bool to_whole(const char *text, long *out)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*out = strtol(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+static bool to_number(const char *text, double *out)
+{
+	char *end;
+
+	/* Plain decimals: no sign, space, "nan" or hexadecimals. */
+	if (text[0] == '\0' || text[strspn(text, "0123456789.")] != '\0')
+		return false;
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && isfinite(*out);
+}
+
+static bool set_side(uint32_t *side_px, const char *text)
+{
+	long n;
+
+	if (!to_whole(text, &n) || n < 1 || n > SIDE_PX_MAX)
+		return false;
+	*side_px = (uint32_t)n;
+	return true;
+}
+
+static bool set_w(struct upload_params *v, const char *text)
+{
+	return set_side(&v->box.width_px, text);
+}
+
+static bool set_h(struct upload_params *v, const char *text)
+{
+	return set_side(&v->box.height_px, text);
+}
+
+static bool set_fit(struct upload_params *v, const char *text)
+{
+	(void)v;
+	return strcmp(text, "inside") == 0;
+}
+
+static bool set_blur(struct upload_params *v, const char *text)
+{
+	double sigma;
+
+	if (!to_number(text, &sigma) || sigma > BLUR_SIGMA_MAX ||
+	    (sigma > 0 && sigma < BLUR_SIGMA_MIN))
+		return false;
+	v->blur_sigma_px = sigma;
+	return true;
+}
+
+static bool set_q(struct upload_params *v, const char *text)
+{
+	long n;
+
+	if (!to_whole(text, &n) || n < 1 || n > 100)
+		return false;
+	v->quality = (int)n;
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*set)(struct upload_params *v, const char *text);
+	const char *range; /* follows "must be" */
+	const char *help;
+} table[] = {
+	{ "w", set_w, "a whole number of pixels from 1 to 16384",
+	  "largest width of the result; default: no bound" },
+	{ "h", set_h, "a whole number of pixels from 1 to 16384",
+	  "largest height of the result; default: no bound" },
+	{ "fit", set_fit, "inside",
+	  "inside (default): keep the aspect ratio, never enlarge" },
+	{ "blur", set_blur, "0 or a number of pixels from 0.3 to 100",
+	  "standard deviation of the Gaussian; default 0: no blur" },
+	{ "q", set_q, "a whole number from 1 to 100",
+	  "JPEG quality of the result; default 80" },
+};
+
+enum { TABLE_SIZE = sizeof(table) / sizeof(table[0]) };
+
+void params_init(struct params *p)
+{
+	*p = (struct params){ .values.quality = QUALITY_DEFAULT };
+}
+
+/* As much of `in` as fits, safe to show: printable ASCII only. */
+static const char *shown(char out[SHOWN_BYTES], const char *in)
+{
+	size_t n = 0;
+
+	for (; n + 1 < SHOWN_BYTES && in[n] != '\0'; n++)
+		out[n] = in[n] < ' ' || in[n] > '~' ? '?' : in[n];
+	out[n] = '\0';
+	return out;
+}
+
+bool params_set(struct params *p, const char *key, const char *value,
+		char detail[PARAMS_DETAIL_BYTES])
+{
+	char text[SHOWN_BYTES];
+	uint32_t i = 0;
+
+	while (i < TABLE_SIZE && strcmp(table[i].name, key) != 0)
+		i++;
+	if (i == TABLE_SIZE)
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "There is no parameter '%s'.", shown(text, key));
+	else if (p->seen & (1u << i))
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "%s is given twice.", key);
+	else if (value == NULL || !table[i].set(&p->values, value))
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "%s must be %s, not '%s'.", key, table[i].range,
+			       shown(text, value != NULL ? value : ""));
+	else {
+		p->seen |= 1u << i;
+		return true;
+	}
+	return false;
+}
+
+void params_print_help(FILE *to)
+{
+	for (uint32_t i = 0; i < TABLE_SIZE; i++)
+		(void)fprintf(to, "  %-6s %s\n         %s\n", table[i].name,
+			      table[i].range, table[i].help);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stage graph of an upload.  To add a step: a function here, a line in
+ * `steps`, a name in enum pipeline_step.
+ */
+#include "service/pipeline.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { RETRY_AFTER_S_MAX = 60 };
+
+/* A stage's argument: which step of which pipeline it runs. */
+struct place {
+	struct pipeline *pipeline;
+	enum pipeline_step step;
+	struct stage *stage;
+};
+
+struct pipeline {
+	struct pipeline_config config;
+	struct group *group;
+	struct place places[PIPELINE_STEPS];
+
+	_Atomic uint64_t sent_count;
+	_Atomic uint64_t refused_count;
+	_Atomic uint64_t finished_count;
+	_Atomic uint64_t failed_count;
+	_Atomic uint32_t in_flight_count;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void *memory_alloc(void *arg, size_t bytes)
+{
+	(void)arg;
+	return malloc(bytes);
+}
+
+static void memory_free(void *arg, void *block)
+{
+	(void)arg;
+	free(block);
+}
+
+/* Pictures move between threads and sizes vary widely: malloc does both. */
+static const struct img_memory memory = {
+	.alloc = memory_alloc,
+	.free = memory_free,
+};
+
+void pipeline_reply_free(void *reply)
+{
+	memory_free(NULL, reply);
+}
+
+static enum img_err decode(const struct pipeline *p, struct upload *u)
+{
+	const struct img_limits *limits = &p->config.limits;
+	enum img_err err =
+		img_probe(&u->header, u->jpeg, u->jpeg_bytes, limits);
+
+	if (err != IMG_OK)
+		return err;
+	u->size = img_fit(u->header.upright, u->params.box);
+	return img_decode(&u->image, u->jpeg, u->jpeg_bytes, &u->header,
+			  u->size, limits, &memory);
+}
+
+/* On success `made` takes the place of the upload's picture. */
+static enum img_err replace(struct upload *u, enum img_err err,
+			    const struct image *made)
+{
+	if (err != IMG_OK)
+		return err;
+	img_release(&u->image);
+	u->image = *made;
+	return IMG_OK;
+}
+
+static enum img_err scale(const struct pipeline *p, struct upload *u)
+{
+	struct image scaled = { 0 };
+
+	(void)p;
+	return replace(u,
+		       img_scale(&scaled, &u->image, u->size,
+				 u->header.orientation, &memory),
+		       &scaled);
+}
+
+static enum img_err blur(const struct pipeline *p, struct upload *u)
+{
+	struct image blurred = { 0 };
+
+	(void)p;
+	if (u->params.blur_sigma_px <= 0)
+		return IMG_OK;
+	return replace(
+		u,
+		img_blur(&blurred, &u->image, u->params.blur_sigma_px, &memory),
+		&blurred);
+}
+
+static enum img_err encode(const struct pipeline *p, struct upload *u)
+{
+	(void)p;
+	return img_encode(&u->reply, &u->reply_bytes, &u->image,
+			  u->params.quality, &memory);
+}
+
+static const struct {
+	const char *name;
+	enum img_err (*run)(const struct pipeline *p, struct upload *u);
+} steps[PIPELINE_STEPS] = {
+	[PIPELINE_DECODE] = { "decode", decode },
+	[PIPELINE_SCALE] = { "scale", scale },
+	[PIPELINE_BLUR] = { "blur", blur },
+	[PIPELINE_ENCODE] = { "encode", encode },
+};
+
+const char *pipeline_step_name(enum pipeline_step step)
+{
+	return steps[step].name;
+}
+
+/* Counts first: whoever sees the reply sees it counted. */
+static void finish(struct pipeline *p, struct upload *u, enum img_err err)
+{
+	img_release(&u->image);
+	u->err = err;
+	u->waited_ns = u->event.waited_ns;
+	atomic_fetch_add(err == IMG_OK ? &p->finished_count : &p->failed_count,
+			 1);
+	atomic_fetch_sub(&p->in_flight_count, 1);
+	u->done(u);
+}
+
+static struct upload *upload_of(struct event *ev)
+{
+	return (struct upload *)((char *)ev - offsetof(struct upload, event));
+}
+
+/* The handler of every stage. */
+static void take_step(struct event *ev, void *arg)
+{
+	const struct place *at = arg;
+	struct pipeline *p = at->pipeline;
+	struct upload *u = upload_of(ev);
+	uint64_t start_ns = now_ns();
+	enum img_err err = steps[at->step].run(p, u);
+
+	u->service_ns[at->step] = now_ns() - start_ns;
+	if (err != IMG_OK || at->step + 1 == PIPELINE_STEPS) {
+		finish(p, u, err);
+		return;
+	}
+	/* Every queue has room for all uploads, so none is refused here. */
+	bool sent = stage_send(p->places[at->step + 1].stage, ev);
+
+	assert(sent);
+	(void)sent;
+}
+
+bool pipeline_submit(struct pipeline *p, struct upload *u)
+{
+	if (atomic_fetch_add(&p->in_flight_count, 1) < p->config.uploads_max) {
+		/* Before sending: `u` may be done when that returns. */
+		atomic_fetch_add(&p->sent_count, 1);
+		if (stage_send(p->places[0].stage, &u->event))
+			return true;
+		atomic_fetch_sub(&p->sent_count, 1);
+	}
+	atomic_fetch_sub(&p->in_flight_count, 1);
+	atomic_fetch_add(&p->refused_count, 1);
+	return false;
+}
+
+void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
+{
+	*out = (struct pipeline_stats){
+		.finished_count = atomic_load(&p->finished_count),
+		.failed_count = atomic_load(&p->failed_count),
+		.refused_count = atomic_load(&p->refused_count),
+		.in_flight_count = atomic_load(&p->in_flight_count),
+		.sent_count = atomic_load(&p->sent_count),
+	};
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		stage_read(p->places[i].stage, &out->stages[i]);
+}
+
+uint32_t pipeline_retry_after_s(const struct pipeline *p)
+{
+	struct pipeline_stats s;
+	uint64_t service_ns = 0;
+	uint64_t workers = group_worker_count(p->group);
+
+	pipeline_read(p, &s);
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		service_ns += s.stages[i].service_ns_total;
+
+	uint64_t ended = s.finished_count + s.failed_count;
+	uint64_t mean_ns = ended > 0 ? service_ns / ended : 0;
+	uint64_t drain_s = mean_ns * s.in_flight_count /
+			   (workers > 0 ? workers : 1) / 1000000000;
+
+	return drain_s < RETRY_AFTER_S_MAX ? (uint32_t)drain_s + 1 :
+					     RETRY_AFTER_S_MAX;
+}
+
+uint32_t pipeline_worker_count(const struct pipeline *p)
+{
+	return group_worker_count(p->group);
+}
+
+static bool add_stages(struct pipeline *p)
+{
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+		struct place *at = &p->places[i];
+
+		at->pipeline = p;
+		at->step = i;
+		at->stage = group_add(
+			p->group, &(struct stage_config){
+					  .name = steps[i].name,
+					  .handler = take_step,
+					  .arg = at,
+					  .slots = p->config.uploads_max,
+					  .threads_count = p->config.threads[i],
+				  });
+		if (at->stage == NULL)
+			return false;
+	}
+	return true;
+}
+
+struct pipeline *pipeline_start(const struct pipeline_config *config)
+{
+	struct pipeline *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->config = *config;
+	p->group = group_new(&(struct group_config){
+		.policy = config->policy,
+		.cores = config->cores,
+		.replica_count = config->replica_count,
+	});
+	if (p->group != NULL && add_stages(p) && group_start(p->group))
+		return p;
+	pipeline_free(p);
+	return NULL;
+}
+
+void pipeline_stop(struct pipeline *p)
+{
+	group_stop(p->group);
+}
+
+void pipeline_free(struct pipeline *p)
+{
+	if (p == NULL)
+		return;
+	group_free(p->group);
+	free(p);
+}

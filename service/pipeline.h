@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The border: HTTP above (http.c), stages and pictures below (pipeline.c).
+ *
+ *	http.c --- pipeline_submit() --> decode > scale > blur > encode
+ *	http.c <------ u->done(u) ------ the last stage, or the one that failed
+ *
+ * Above it nobody knows a stage; below it nobody knows a connection.
+ *
+ * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
+ *            what it points to.
+ * Threads    pipeline_submit(), _read() and _retry_after_s(): any, at once.
+ *            The rest: one thread, in the order of this file.
+ * Limits     At most `uploads_max` uploads are inside at any time; more are
+ *            refused.  Every queue has room for all of them.
+ */
+#ifndef SERVICE_PIPELINE_H
+#define SERVICE_PIPELINE_H
+
+#include "imgops/imgops.h"
+#include "stages/stage.h"
+
+enum pipeline_step {
+	PIPELINE_DECODE,
+	PIPELINE_SCALE,
+	PIPELINE_BLUR,
+	PIPELINE_ENCODE,
+	PIPELINE_STEPS,
+};
+
+struct pipeline_config {
+	const struct policy *policy;
+	const struct cores *cores; /* must outlive the pipeline */
+	uint32_t replica_count;    /* see stages/stage.h */
+	uint32_t threads[PIPELINE_STEPS];
+	uint32_t uploads_max;
+	struct img_limits limits;
+};
+
+/* What the picture is to become. */
+struct upload_params {
+	struct img_size box;  /* fit inside; side 0: unbounded */
+	double blur_sigma_px; /* of the result; 0: no blur */
+	int quality;          /* 1 .. 100 */
+};
+
+/* One request on its way.  Zero it, then fill the first part. */
+struct upload {
+	const uint8_t *jpeg;
+	size_t jpeg_bytes;
+	struct upload_params params;
+	/* Called by a worker, once; must not block. */
+	void (*done)(struct upload *u);
+
+	/* Valid from done() on.  `reply` ends with pipeline_reply_free(). */
+	enum img_err err;
+	uint8_t *reply; /* NULL on an error */
+	size_t reply_bytes;
+	uint64_t service_ns[PIPELINE_STEPS]; /* 0: step not taken */
+	uint64_t waited_ns;                  /* in all queues together */
+
+	/* The pipeline's own. */
+	struct event event;
+	struct img_header header;
+	struct img_size size;
+	struct image image;
+};
+
+struct pipeline_stats {
+	uint64_t sent_count;     /* taken by pipeline_submit() */
+	uint64_t refused_count;  /* not taken: full or stopping */
+	uint64_t finished_count; /* ended with a picture */
+	uint64_t failed_count;   /* ended with an error */
+	uint32_t in_flight_count;
+	struct stage_stats stages[PIPELINE_STEPS];
+};
+
+/* NULL: no memory, or no threads. */
+struct pipeline *pipeline_start(const struct pipeline_config *config);
+
+/* As on the command line: "decode", "scale", ... */
+const char *pipeline_step_name(enum pipeline_step step);
+
+/* Threads that run stages; 0: pipeline_submit() runs them itself. */
+uint32_t pipeline_worker_count(const struct pipeline *p);
+
+/*
+ * True: the pipeline owns `u` until it calls u->done(u), which may be before
+ * this returns.  False: full or stopping; the caller still owns `u`.
+ */
+MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
+
+void pipeline_reply_free(void *reply);
+
+/*
+ * When a refused upload may find room: the time that what is inside needs at
+ * the mean service time so far, in whole seconds, 1 .. 60.
+ */
+uint32_t pipeline_retry_after_s(const struct pipeline *p);
+
+void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
+
+/* Refuse, finish what is inside, end the workers. */
+void pipeline_stop(struct pipeline *p);
+void pipeline_free(struct pipeline *p);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/problem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+static const struct {
+	unsigned int status;
+	const char *code;
+	const char *title;
+	const char *detail; /* unless there is a better one */
+} table[] = {
+	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
+				    "A query parameter is wrong." },
+	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
+			       "The form holds no file: send one part with a "
+			       "file name, or named file, image or media." },
+	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
+				 "The request holds no picture." },
+	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
+				"There is nothing at this path." },
+	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
+					 "Method not allowed",
+					 "See the Allow header." },
+	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
+				      "Send a Content-Length." },
+	[PROBLEM_BODY_TOO_LARGE] = { 413, "body_too_large", "Body too large",
+				     "The body is over the byte limit." },
+	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",
+					"Picture too large",
+					"The picture has too many pixels, a "
+					"side that is too long, or needs too "
+					"much memory to decode." },
+	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
+				 "The body does not begin as a JPEG does." },
+	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",
+				       "Unsupported JPEG",
+				       "This kind of JPEG is not read, such "
+				       "as 12-bit or lossless." },
+	[PROBLEM_CORRUPT_JPEG] = { 422, "corrupt_jpeg", "Corrupt JPEG",
+				   "The JPEG's data contradict themselves." },
+	[PROBLEM_TRUNCATED_JPEG] = { 422, "truncated_jpeg", "Truncated JPEG",
+				     "The JPEG ends before its last pixel." },
+	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
+				     "The JPEG has more scans than any "
+				     "picture needs." },
+	[PROBLEM_OVERLOADED] = { 503, "overloaded", "Overloaded",
+				 "All places are taken; see Retry-After." },
+	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
+			       "The server is shutting down." },
+	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
+				    "There was not enough memory." },
+};
+
+enum problem problem_of_image(enum img_err err)
+{
+	switch (err) {
+	case IMG_OK:
+		return PROBLEM_NONE;
+	case IMG_ERR_NOT_JPEG:
+		return PROBLEM_NOT_A_JPEG;
+	case IMG_ERR_UNSUPPORTED:
+		return PROBLEM_UNSUPPORTED_JPEG;
+	case IMG_ERR_CORRUPT:
+		return PROBLEM_CORRUPT_JPEG;
+	case IMG_ERR_TRUNCATED:
+		return PROBLEM_TRUNCATED_JPEG;
+	case IMG_ERR_TOO_LARGE:
+		return PROBLEM_PICTURE_TOO_LARGE;
+	case IMG_ERR_TOO_MANY_SCANS:
+		return PROBLEM_TOO_MANY_SCANS;
+	case IMG_ERR_NO_MEMORY:
+		return PROBLEM_OUT_OF_MEMORY;
+	}
+	abort();
+}
+
+unsigned int problem_status(enum problem problem)
+{
+	assert(table[problem].status != 0);
+	return table[problem].status;
+}
+
+char *problem_json(enum problem problem, const char *detail,
+		   const char *request_id)
+{
+	cJSON *o = cJSON_CreateObject();
+	char *text = NULL;
+
+	assert(table[problem].status != 0);
+	if (detail == NULL)
+		detail = table[problem].detail;
+	if (cJSON_AddStringToObject(o, "type", "about:blank") != NULL &&
+	    cJSON_AddStringToObject(o, "title", table[problem].title) != NULL &&
+	    cJSON_AddNumberToObject(o, "status", table[problem].status) !=
+		    NULL &&
+	    cJSON_AddStringToObject(o, "detail", detail) != NULL &&
+	    cJSON_AddStringToObject(o, "code", table[problem].code) != NULL &&
+	    cJSON_AddStringToObject(o, "request_id", request_id) != NULL)
+		text = cJSON_PrintUnformatted(o);
+	cJSON_Delete(o);
+	return text;
+}

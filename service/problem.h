@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Problems: everything that can be wrong with a request, as RFC 9457
+ * application/problem+json.  Codes are stable: clients may rely on them.
+ */
+#ifndef SERVICE_PROBLEM_H
+#define SERVICE_PROBLEM_H
+
+#include "imgops/imgops.h"
+
+enum problem {
+	PROBLEM_NONE = 0,
+	PROBLEM_BAD_PARAMETER,
+	PROBLEM_BAD_FORM,
+	PROBLEM_EMPTY_BODY,
+	PROBLEM_NOT_FOUND,
+	PROBLEM_METHOD_NOT_ALLOWED,
+	PROBLEM_LENGTH_REQUIRED,
+	PROBLEM_BODY_TOO_LARGE,
+	PROBLEM_PICTURE_TOO_LARGE,
+	PROBLEM_NOT_A_JPEG,
+	PROBLEM_UNSUPPORTED_JPEG,
+	PROBLEM_CORRUPT_JPEG,
+	PROBLEM_TRUNCATED_JPEG,
+	PROBLEM_TOO_MANY_SCANS,
+	PROBLEM_OVERLOADED,
+	PROBLEM_STOPPING,
+	PROBLEM_OUT_OF_MEMORY,
+};
+
+/* PROBLEM_NONE for IMG_OK. */
+enum problem problem_of_image(enum img_err err);
+
+unsigned int problem_status(enum problem problem);
+
+/*
+ * The body, for the caller to free().  `detail` NULL: the problem's own
+ * sentence.  NULL: no memory.
+ */
+char *problem_json(enum problem problem, const char *detail,
+		   const char *request_id);
+
+#endif
