@@ -84,30 +84,21 @@ static void on_error(j_common_ptr jpeg)
 	fail(d, classify(d, jpeg->err->msg_code));
 }
 
-static bool is_restart(int marker)
-{
-	return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
-}
-
 /* `level` -1: a warning; 0 and up: traces. */
 static void on_message(j_common_ptr jpeg, int level)
 {
 	if (level >= 0)
 		return;
 	switch (jpeg->err->msg_code) {
-	case JWRN_ADOBE_XFORM: /* odd headers: */
-	case JWRN_JFIF_MAJOR:  /* every pixel is still there */
-	case JWRN_NOT_SEQUENTIAL:
+	case JWRN_ADOBE_XFORM: /* odd headers, and bytes left over before a */
+	case JWRN_JFIF_MAJOR:  /* marker (MJPEG cameras do that): every */
+	case JWRN_NOT_SEQUENTIAL: /* pixel is still there */
+	case JWRN_EXTRANEOUS_DATA:
 	case JWRN_BOGUS_ICC:
 		return;
-	case JWRN_EXTRANEOUS_DATA: /* fine between the parts of a file */
-		if (!is_restart(jpeg->err->msg_parm.i[1]))
-			return;
-		break;
 	default:
-		break;
+		fail(jpeg->client_data, damage(jpeg->client_data));
 	}
-	fail(jpeg->client_data, damage(jpeg->client_data));
 }
 
 static void on_output(j_common_ptr jpeg)
