@@ -13,7 +13,9 @@
  * left anywhere.  A sender from outside adds to it first and looks at
  * `stopping` second; group_stop() sets `stopping` first, and workers look at
  * `pending` second.  So either the sender sees the stop and takes its event
- * back, or the workers see the event and stay for it.
+ * back, or the workers see the event and stay for it.  A sender that knows of
+ * the stop does not touch `pending` at all, so that senders who try again and
+ * again cannot keep it from 0.  eventcount.pml is a model of this.
  */
 #include "stages/group.h"
 
@@ -41,6 +43,8 @@ void group_leave(struct group *g)
 
 bool group_enter(struct group *g, bool from_inside)
 {
+	if (!from_inside && atomic_load(&g->stopping))
+		return false;
 	atomic_fetch_add(&g->pending, 1);
 	if (from_inside || !atomic_load(&g->stopping))
 		return true;
@@ -53,18 +57,24 @@ static bool is_drained(struct group *g)
 	return atomic_load(&g->stopping) && atomic_load(&g->pending) == 0;
 }
 
+/* Ask the policy, and hold it to the contract of policy_pick_fn. */
 static struct visit pick(struct worker *w)
 {
 	struct group_view view = {
 		.stages = w->views,
 		.stage_count = w->station_count,
 	};
+	bool any = false;
 
-	for (uint32_t i = 0; i < w->station_count; i++)
+	for (uint32_t i = 0; i < w->station_count; i++) {
 		w->views[i].queued_count = station_queued_count(w->stations[i]);
+		any |= w->views[i].queued_count > 0;
+	}
 	struct visit v = w->group->config.policy->pick(w->policy_state, &view);
 
+	assert(any == (v.events_max > 0));
 	assert(v.stage < w->station_count);
+	assert(!any || w->views[v.stage].queued_count > 0);
 	return v;
 }
 
@@ -118,11 +128,10 @@ struct group *group_new(const struct group_config *config)
 
 struct stage *group_add(struct group *g, const struct stage_config *config)
 {
-	struct stage *s = NULL;
+	assert(!g->is_started && g->stage_count < STAGES_MAX);
+	assert(config->handler != NULL && config->slots >= 1);
+	struct stage *s = stage_new(g, config);
 
-	assert(g->worker_count == 0 && config->slots >= 1);
-	if (g->stage_count < STAGES_MAX)
-		s = stage_new(g, config);
 	if (s != NULL)
 		g->stages[g->stage_count++] = s;
 	return s;
@@ -165,6 +174,7 @@ static void plan_staying(struct group *g, uint32_t replica, struct stage *s)
 	uint32_t first = (uint32_t)(replica * cores / replicas);
 	uint32_t end = (uint32_t)((replica + 1) * cores / replicas);
 
+	assert(s->config.threads_count >= 1);
 	for (uint32_t i = 0; i < s->config.threads_count; i++) {
 		struct worker *w = &g->workers[g->worker_count++];
 
@@ -211,39 +221,16 @@ static bool plan_workers(struct group *g)
 	return true;
 }
 
-/* Refuse, wake all, and join the first `count` workers. */
-static void stop_workers(struct group *g, uint32_t thread_count)
+void group_stop(struct group *g)
 {
 	atomic_store(&g->stopping, true);
 	wake_everyone(g);
-	for (uint32_t i = 0; i < thread_count; i++)
-		(void)pthread_join(g->workers[i].thread, NULL);
-}
+	while (g->thread_count > 0) {
+		struct worker *w = &g->workers[--g->thread_count];
+		int failed = pthread_join(w->thread, NULL);
 
-bool group_start(struct group *g)
-{
-	assert(g->stage_count > 0);
-	if (!plan_workers(g))
-		return false;
-	for (uint32_t i = 0; i < g->worker_count; i++) {
-		struct worker *w = &g->workers[i];
-
-		if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
-			stop_workers(g, i);
-			return false;
-		}
+		assert(!failed); /* EDEADLK: called by a handler */
 	}
-	return true;
-}
-
-uint32_t group_worker_count(const struct group *g)
-{
-	return g->worker_count;
-}
-
-void group_stop(struct group *g)
-{
-	stop_workers(g, g->worker_count);
 	/* Callers that run handlers themselves are not ours to join. */
 	while (!is_drained(g)) {
 		uint32_t ticket = eventcount_prepare(&g->drained);
@@ -255,10 +242,34 @@ void group_stop(struct group *g)
 	}
 }
 
+bool group_start(struct group *g)
+{
+	assert(g->stage_count > 0 && !g->is_started);
+	g->is_started = true;
+	if (!plan_workers(g))
+		return false;
+	while (g->thread_count < g->worker_count) {
+		struct worker *w = &g->workers[g->thread_count];
+
+		if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+			group_stop(g);
+			return false;
+		}
+		g->thread_count++;
+	}
+	return true;
+}
+
+uint32_t group_worker_count(const struct group *g)
+{
+	return g->worker_count;
+}
+
 void group_free(struct group *g)
 {
 	if (g == NULL)
 		return;
+	assert(g->thread_count == 0 && atomic_load(&g->pending) == 0);
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		free(g->workers[i].policy_state);
 	for (uint32_t s = 0; s < g->stage_count; s++)

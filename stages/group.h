@@ -70,7 +70,9 @@ struct group {
 	uint32_t stage_count;
 	struct stage *stages[STAGES_MAX];
 
+	bool is_started; /* once for all: a stopped group stays stopped */
 	uint32_t worker_count;
+	uint32_t thread_count; /* of workers to join */
 	struct worker *workers;
 	struct eventcount *replicas; /* where roaming workers sleep */
 	struct eventcount drained;   /* where group_stop() sleeps */
@@ -100,7 +102,7 @@ uint32_t station_queued_count(const struct station *s);
 /* One event of `pending` is done.  Wakes all when the last one leaves. */
 void group_leave(struct group *g);
 
-/* Count one more event.  False: stopping, and the sender is from outside. */
+/* Count one more event.  False: stopping, and it is sent from outside. */
 bool group_enter(struct group *g, bool from_inside);
 
 #endif

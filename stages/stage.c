@@ -35,6 +35,11 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Counters are only read for statistics: no order needed among them. */
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -51,10 +56,14 @@ static void count_max(_Atomic uint64_t *counter, uint64_t n)
 		;
 }
 
-/* Run the handler; returns the time at its end. */
-static uint64_t handle(struct station *s, struct event *ev, uint64_t start_ns)
+/*
+ * Run the handler; returns the time at its end.  The clock said `ns` before
+ * `ev` was popped, perhaps even before it was sent.
+ */
+static uint64_t handle(struct station *s, struct event *ev, uint64_t ns)
 {
 	struct counters *c = &s->counters;
+	uint64_t start_ns = more(ns, ev->sent_ns);
 	uint64_t wait_ns = start_ns - ev->sent_ns;
 
 	assert(ev->stage == s->stage);
@@ -97,21 +106,21 @@ uint32_t station_queued_count(const struct station *s)
 static void run_in_caller(struct station *s, struct event *ev)
 {
 	struct handling outer = handling;
+	uint64_t ns = ev->sent_ns;
 
 	handling = (struct handling){ .group = s->stage->group };
 	handling.end = &handling.first;
 	while (ev != NULL) {
 		s = &ev->stage->stations[0];
-		(void)handle(s, ev, ev->sent_ns);
+		/* It waited for its own thread, not in a queue. */
+		ev->sent_ns = ns;
 		count(&s->counters.visit_count, 1);
+		ns = handle(s, ev, ns);
 		ev = handling.first;
-		if (ev != NULL) {
+		if (ev != NULL)
 			handling.first = ev->next;
-			if (handling.first == NULL)
-				handling.end = &handling.first;
-			/* It waited for its own thread, not in a queue. */
-			ev->sent_ns = now_ns();
-		}
+		if (handling.first == NULL)
+			handling.end = &handling.first;
 	}
 	handling = outer;
 }
@@ -144,6 +153,7 @@ bool stage_send(struct stage *s, struct event *ev)
 	uint32_t replica = inside ? handling.replica : choose_replica(g);
 	struct station *to = &s->stations[replica];
 
+	assert(g->is_started);
 	assert(ev->stage == NULL); /* sent twice */
 	if (!group_enter(g, inside)) {
 		count(&to->counters.refused_count, 1);
@@ -170,11 +180,6 @@ bool stage_send(struct stage *s, struct event *ev)
 static uint64_t read_one(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static uint64_t more(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 void stage_read(const struct stage *s, struct stage_stats *out)
@@ -211,16 +216,15 @@ struct stage *stage_new(struct group *g, const struct stage_config *config)
 	s->config = *config;
 	s->group = g;
 	s->stations = calloc(replicas, sizeof(*s->stations));
-	for (uint32_t r = 0; s->stations != NULL && r < replicas; r++) {
-		struct station *station = &s->stations[r];
+	bool ok = s->stations != NULL;
 
-		station->stage = s;
-		station->queue = queue_new(config->slots);
-		if (station->queue == NULL)
-			break;
-		if (r + 1 == replicas)
-			return s;
+	for (uint32_t r = 0; ok && r < replicas; r++) {
+		s->stations[r].stage = s;
+		s->stations[r].queue = queue_new(config->slots);
+		ok = s->stations[r].queue != NULL;
 	}
+	if (ok)
+		return s;
 	stage_free(s);
 	return NULL;
 }

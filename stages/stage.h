@@ -11,9 +11,11 @@
  *
  * Ownership  An event has one owner at a time: the sender, then the queue,
  *            then the running handler.  stages/ never allocates or frees one.
- * Threads    stage_send() and stage_read() may be called from any thread.
- *            The rest: one thread, in the order of this file.
- * Limits     Queues never grow.  A full queue refuses; nothing here blocks.
+ * Threads    stage_send() and stage_read() may be called from any thread, once
+ *            group_start() has returned.  The rest: one thread, which is not a
+ *            handler's, in the order of this file; a group starts once.
+ * Limits     32 stages.  Queues never grow.  A full queue refuses.  Only
+ *            group_stop() waits for anything.
  * Units      *_ns: nanoseconds; points in time are of CLOCK_MONOTONIC.
  */
 #ifndef STAGES_STAGE_H
@@ -53,7 +55,7 @@ struct stage_config {
 	const char *name; /* for statistics; must outlive the group */
 	stage_fn *handler;
 	void *arg;              /* given to every call of `handler` */
-	uint32_t slots;         /* least capacity of a queue; >= 1 */
+	uint32_t slots;         /* least capacity of a queue; 1 .. 2^30 - 1 */
 	uint32_t threads_count; /* pool of a policy that has pools; >= 1 */
 };
 
@@ -69,7 +71,7 @@ struct stage_stats {
 	uint64_t service_ns_total; /* in the handler */
 	uint64_t service_ns_max;
 	uint32_t queued_count;
-	uint32_t queued_count_max; /* in one queue */
+	uint32_t queued_count_max; /* in one queue, as senders saw it */
 };
 
 /* NULL: out of memory. */
@@ -78,7 +80,10 @@ struct group *group_new(const struct group_config *config);
 /* Add a stage, in pipeline order.  The group owns it.  NULL: out of memory. */
 struct stage *group_add(struct group *g, const struct stage_config *config);
 
-/* Start the workers.  False: a thread could not be made, and none runs. */
+/*
+ * Start the workers.  False: no memory, or a thread could not be made; none
+ * runs, and the group is only good for group_free().
+ */
 MUST_CHECK bool group_start(struct group *g);
 
 /* Worker threads, all replicas together. */
@@ -86,17 +91,24 @@ uint32_t group_worker_count(const struct group *g);
 
 /*
  * Queue `ev` for `s`.  True: it is no longer the caller's; do not touch it.
- * False: queue full, or the group is stopping and the sender is not one of its
- * handlers; the caller still owns it.  With a policy that has no workers, the
- * handlers of `ev` and of all events they send run before this returns, in
- * turn, not nested.
+ * False: the queue is full (of the replica whose turn it is, if there are
+ * several), or the group is stopping and the sender is not one of its handlers;
+ * the caller still owns it.  A handler whose send is refused has the same
+ * choice as any sender; where no more events are under way than a queue has
+ * slots, handlers are never refused.
+ *
+ * With a policy that has no workers, the handlers of `ev` and of all events
+ * they send run before this returns, in turn, not nested.
  */
 MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
 
 /* Each counter is exact; together they may be a moment apart. */
 void stage_read(const struct stage *s, struct stage_stats *out);
 
-/* Refuse events from outside, handle all that are queued, join the workers. */
+/*
+ * Refuse events from outside, handle all that are queued, join the workers.  A
+ * second time does nothing.
+ */
 void group_stop(struct group *g);
 
 /*
