@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "stages/test/line.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { DELAY_NS_MAX = 20000 };
+
+static const uint64_t hour_ns = 3600ull * 1000000000ull;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void spin(uint64_t ns)
+{
+	uint64_t end_ns = now_ns() + ns;
+
+	while (now_ns() < end_ns)
+		;
+}
+
+void pause_ns(uint64_t ns)
+{
+	struct timespec t = {
+		.tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000),
+	};
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* Xorshift; no lock among threads, unlike rand(). */
+static uint32_t next_random(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+static void check_place(const struct line *l, struct item *item)
+{
+	const struct line_setup *setup = &l->setup;
+
+	if (setup->policy->workers == POLICY_WORKERS_CALLER) {
+		assert(pthread_equal(item->sender, pthread_self()));
+		return;
+	}
+	/* With a replica for each core, the core tells the replica. */
+	if (setup->replica_count < 2 ||
+	    setup->replica_count < cores_count(setup->cores))
+		return;
+	if (item->at == 0)
+		item->cpu = sched_getcpu();
+	assert(item->cpu == sched_getcpu());
+}
+
+static void handle(struct event *ev, void *arg)
+{
+	struct item *item = (struct item *)ev;
+	const struct place *place = arg;
+	struct line *l = place->line;
+
+	while (atomic_load(&l->gate_is_closed))
+		(void)sched_yield();
+	assert(atomic_fetch_add(&item->handlers_now, 1) == 0);
+	assert(item->at == place->index);
+	assert(ev->stage == NULL);
+	check_place(l, item);
+	assert(ev->waited_ns >= item->waited_ns);
+	assert(ev->waited_ns - item->waited_ns < hour_ns);
+	item->waited_ns = ev->waited_ns;
+	item->at++;
+	if (l->setup.delay_ns_max > 0) {
+		uint32_t seed = (uint32_t)(uintptr_t)item + item->at + 1;
+
+		spin(next_random(&seed) % l->setup.delay_ns_max);
+	}
+	assert(atomic_fetch_sub(&item->handlers_now, 1) == 1);
+
+	if (item->at < LINE_STAGES) {
+		/* Sent, it is no longer ours: note its time before. */
+		uint64_t waited_ns = ev->waited_ns;
+
+		if (!stage_send(l->stages[item->at], ev)) {
+			assert(atomic_fetch_add(&item->dropped_count, 1) == 0);
+			(void)atomic_fetch_add(&l->waited_ns_total, waited_ns);
+			(void)atomic_fetch_add(&l->dropped_count, 1);
+		}
+		return;
+	}
+	assert(atomic_fetch_add(&item->finished_count, 1) == 0);
+	(void)atomic_fetch_add(&l->waited_ns_total, ev->waited_ns);
+	(void)atomic_fetch_add(&l->finished_count, 1);
+}
+
+/* Two CPUs this process may use, or the one it has. */
+static struct cores *two_cores(void)
+{
+	cpu_set_t set;
+	char list[32];
+	int bytes = 0, count = 0;
+	const char *why = NULL;
+
+	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			bytes += snprintf(list + bytes,
+					  sizeof(list) - (size_t)bytes, "%s%d",
+					  count++ > 0 ? "," : "", cpu);
+	struct cores *c = cores_new(list, &why);
+
+	assert(c != NULL);
+	return c;
+}
+
+void line_each_setup(line_test_fn *test)
+{
+	struct cores *cores = two_cores();
+	uint32_t count = cores_count(cores);
+
+	if (count < 2)
+		(void)printf("replicas not tested: one CPU only\n");
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		for (uint32_t replicas = 1; replicas <= count; replicas++)
+			test(&(struct line_setup){
+				.policy = *p,
+				.cores = cores,
+				.replica_count = replicas,
+				.slots = 4000,
+			});
+	cores_free(cores);
+}
+
+void line_init(struct line *l, const struct line_setup *setup)
+{
+	*l = (struct line){ .setup = *setup };
+	l->group = group_new(&(struct group_config){
+		.policy = setup->policy,
+		.cores = setup->cores,
+		.replica_count = setup->replica_count,
+	});
+	assert(l->group != NULL);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		l->places[i] = (struct place){ l, i };
+		l->stages[i] =
+			group_add(l->group, &(struct stage_config){
+						    .name = "line",
+						    .handler = handle,
+						    .arg = &l->places[i],
+						    .slots = setup->slots,
+						    .threads_count = 1 + i % 2,
+					    });
+		assert(l->stages[i] != NULL);
+	}
+}
+
+void line_start(struct line *l, const struct line_setup *setup)
+{
+	line_init(l, setup);
+	assert(group_start(l->group));
+}
+
+bool line_send(struct line *l, struct item *item)
+{
+	item->sender = pthread_self();
+	return stage_send(l->stages[0], &item->event);
+}
+
+void line_await(struct line *l, uint64_t count)
+{
+	while (atomic_load(&l->finished_count) +
+		       atomic_load(&l->dropped_count) <
+	       count)
+		pause_ns(100000);
+}
+
+void line_release(struct line *l)
+{
+	group_free(l->group);
+}
+
+static void *send_share(void *arg)
+{
+	struct crowd *c = arg;
+	uint32_t share = atomic_fetch_add(&c->next_share, 1);
+	struct item *items = c->items + (size_t)share * c->item_count;
+	uint32_t random = share + 1;
+
+	for (uint32_t i = 0; i < c->item_count; i++) {
+		if (next_random(&random) % 8 == 0)
+			pause_ns(next_random(&random) % DELAY_NS_MAX);
+		else
+			spin(next_random(&random) % (DELAY_NS_MAX / 4));
+		while (!(items[i].is_accepted = line_send(c->line, &items[i])))
+			if (c->persist)
+				(void)sched_yield();
+			else
+				break;
+	}
+	return NULL;
+}
+
+void crowd_start(struct crowd *c)
+{
+	for (uint32_t i = 0; i < CROWD_THREADS; i++)
+		assert(!pthread_create(&c->threads[i], NULL, send_share, c));
+}
+
+void crowd_join(struct crowd *c)
+{
+	for (uint32_t i = 0; i < CROWD_THREADS; i++)
+		(void)pthread_join(c->threads[i], NULL);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line of four stages for tests.  Every item checks its own way along it:
+ * each stage in turn, by one thread at a time, in one replica, its waiting time
+ * only growing; a breach aborts in the handler.
+ *
+ *	line_send() -> [0] -> [1] -> [2] -> [3] -> finished
+ */
+#ifndef STAGES_TEST_LINE_H
+#define STAGES_TEST_LINE_H
+
+#include "stages/cores.h"
+#include "stages/policy.h"
+#include "stages/stage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { LINE_STAGES = 4 };
+
+struct item {
+	struct event event; /* first */
+	pthread_t sender;
+	uint32_t at; /* stage whose turn it is */
+	int cpu;     /* where its first handler ran */
+	uint64_t waited_ns;
+	bool is_accepted; /* as its sender was told */
+	_Atomic uint32_t handlers_now;
+	_Atomic uint32_t finished_count;
+	_Atomic uint32_t dropped_count; /* a queue within the line was full */
+};
+
+struct line_setup {
+	const struct policy *policy;
+	const struct cores *cores;
+	uint32_t replica_count;
+	uint32_t slots;
+	uint32_t delay_ns_max; /* a handler takes up to so long */
+};
+
+struct place {
+	struct line *line;
+	uint32_t index;
+};
+
+struct line {
+	struct line_setup setup;
+	struct group *group;
+	struct stage *stages[LINE_STAGES];
+	struct place places[LINE_STAGES];
+	_Atomic bool gate_is_closed; /* handlers wait at their beginning */
+	_Atomic uint64_t finished_count;
+	_Atomic uint64_t dropped_count;
+	_Atomic uint64_t waited_ns_total; /* of finished and dropped */
+};
+
+/* Called with every policy, shared and, on two cores, replicated. */
+typedef void line_test_fn(const struct line_setup *setup);
+void line_each_setup(line_test_fn *test);
+
+/* The group and its stages, not started. */
+void line_init(struct line *l, const struct line_setup *setup);
+void line_start(struct line *l, const struct line_setup *setup);
+
+/* As stage_send(). */
+MUST_CHECK bool line_send(struct line *l, struct item *item);
+
+/* Until all are through; the sender may not be a handler. */
+void line_await(struct line *l, uint64_t count);
+
+/* Free what has stopped or never started. */
+void line_release(struct line *l);
+
+/*
+ * Threads that send each an equal share of `items`, with tiny random delays.
+ * `persist`: again and again while refused.
+ */
+enum { CROWD_THREADS = 3 };
+struct crowd {
+	struct line *line;
+	struct item *items;
+	uint32_t item_count; /* of each thread */
+	bool persist;
+	_Atomic uint32_t next_share;
+	pthread_t threads[CROWD_THREADS];
+};
+
+void crowd_start(struct crowd *c);
+void crowd_join(struct crowd *c);
+
+void pause_ns(uint64_t ns);
+
+#endif

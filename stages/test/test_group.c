@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: under every policy, shared and replicated, each event accepted is
+ * handled exactly once at each stage, whenever the group is stopped; and a
+ * group with nothing to do does nothing.
+ *
+ * What each item meets on its way is checked in line.c.
+ */
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { ITEMS = 300 }; /* of each sender */
+
+/* What is the same for all: who was accepted is through, who was not is not. */
+static uint32_t check_items(const struct item *items, uint32_t count)
+{
+	uint32_t accepted = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t ended =
+			items[i].finished_count + items[i].dropped_count;
+
+		assert(ended == items[i].is_accepted);
+		assert(items[i].handlers_now == 0);
+		assert(items[i].event.stage == NULL);
+		if (items[i].finished_count > 0)
+			assert(items[i].at == LINE_STAGES);
+		if (!items[i].is_accepted)
+			assert(items[i].at == 0);
+		accepted += items[i].is_accepted;
+	}
+	return accepted;
+}
+
+static void check_queues_are_empty(struct line *l)
+{
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats stats;
+
+		stage_read(l->stages[i], &stats);
+		assert(stats.queued_count == 0);
+		assert(stats.arrived_count == stats.handled_count);
+	}
+}
+
+static void test_each_event_is_handled_once(const struct line_setup *setup)
+{
+	struct line_setup with_delays = *setup;
+	struct line l;
+	struct item *items = calloc(CROWD_THREADS * ITEMS, sizeof(*items));
+	struct crowd crowd = { &l, items, ITEMS, .persist = true };
+
+	assert(items != NULL);
+	with_delays.delay_ns_max = 10000;
+	line_start(&l, &with_delays);
+	crowd_start(&crowd);
+	crowd_join(&crowd);
+	line_await(&l, CROWD_THREADS * ITEMS);
+	group_stop(l.group);
+	assert(check_items(items, CROWD_THREADS * ITEMS) ==
+	       CROWD_THREADS * ITEMS);
+	assert(l.finished_count == CROWD_THREADS * ITEMS);
+	check_queues_are_empty(&l);
+	line_release(&l);
+	free(items);
+}
+
+/* Small queues, so that items are refused and dropped on the way too. */
+static void stop_while_sending(const struct line_setup *setup, uint32_t wait_ns)
+{
+	struct line_setup narrow = *setup;
+	struct line l;
+	struct item *items = calloc(CROWD_THREADS * ITEMS, sizeof(*items));
+	struct crowd crowd = { &l, items, ITEMS, .persist = false };
+
+	assert(items != NULL);
+	narrow.slots = 3;
+	narrow.delay_ns_max = 3000;
+	line_start(&l, &narrow);
+	crowd_start(&crowd);
+	pause_ns(wait_ns);
+	group_stop(l.group);
+	/* All are through now, not when the senders learn of the stop. */
+	uint64_t ended =
+		atomic_load(&l.finished_count) + atomic_load(&l.dropped_count);
+
+	crowd_join(&crowd);
+	assert(check_items(items, CROWD_THREADS * ITEMS) == ended);
+	check_queues_are_empty(&l);
+	line_release(&l);
+	free(items);
+}
+
+static void test_stop_while_sending_loses_nothing(const struct line_setup *s)
+{
+	for (uint32_t i = 0; i < 20; i++)
+		stop_while_sending(s, i * i * 5000);
+}
+
+static void *open_gate(void *arg)
+{
+	struct line *l = arg;
+
+	pause_ns(5000000);
+	atomic_store(&l->gate_is_closed, false);
+	return NULL;
+}
+
+static void test_stop_drains_all_queues(const struct line_setup *setup)
+{
+	static struct item items[ITEMS];
+	struct line l;
+	pthread_t opener;
+
+	if (setup->policy->workers == POLICY_WORKERS_CALLER)
+		return; /* no queues; the sender would wait at the gate */
+	line_start(&l, setup);
+	atomic_store(&l.gate_is_closed, true);
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		items[i] = (struct item){ 0 };
+		items[i].is_accepted = line_send(&l, &items[i]);
+		assert(items[i].is_accepted);
+	}
+	assert(!pthread_create(&opener, NULL, open_gate, &l));
+	group_stop(l.group);
+	assert(l.finished_count == ITEMS);
+	assert(check_items(items, ITEMS) == ITEMS);
+	check_queues_are_empty(&l);
+
+	/* Stopped: refused, and the item is still the sender's. */
+	items[0] = (struct item){ 0 };
+	assert(!line_send(&l, &items[0]));
+	assert(items[0].at == 0 && items[0].event.stage == NULL);
+	(void)pthread_join(opener, NULL);
+	line_release(&l);
+}
+
+static void test_starts_and_stops_many_times(const struct line_setup *setup)
+{
+	for (uint32_t i = 0; i < 50; i++) {
+		struct line l;
+		struct item item = { 0 };
+
+		line_start(&l, setup);
+		if (i % 2 == 0)
+			item.is_accepted = line_send(&l, &item);
+		group_stop(l.group); /* perhaps before any worker ran */
+		assert(l.finished_count == item.is_accepted);
+		assert(item.is_accepted == (i % 2 == 0));
+		group_stop(l.group); /* no harm */
+		line_release(&l);
+	}
+}
+
+static void test_group_that_never_started_is_freed(const struct line_setup *s)
+{
+	struct line l;
+
+	line_init(&l, s);
+	line_release(&l);
+	group_free(NULL);
+}
+
+/* Which call of pthread_create() fails, from 1; 0: none.  See CMakeLists. */
+static uint32_t create_fails_at;
+
+int __real_pthread_create(pthread_t *, const pthread_attr_t *,
+			  void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
+			  void *(*)(void *), void *);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			  void *(*start)(void *), void *arg)
+{
+	if (create_fails_at > 0 && --create_fails_at == 0)
+		return EAGAIN;
+	return __real_pthread_create(thread, attr, start, arg);
+}
+
+static uint32_t count_threads(void)
+{
+	char line[128];
+	unsigned count = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	assert(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "Threads: %u", &count) == 1)
+			break;
+	(void)fclose(f);
+	assert(count > 0);
+	return count;
+}
+
+static void test_failed_start_leaves_no_thread(const struct line_setup *setup)
+{
+	struct line l;
+	uint32_t workers;
+
+	line_start(&l, setup);
+	workers = group_worker_count(l.group);
+	group_stop(l.group);
+	line_release(&l);
+
+	for (uint32_t at = 1; at <= workers; at++) {
+		line_init(&l, setup);
+		uint32_t before = count_threads();
+
+		create_fails_at = at;
+		assert(!group_start(l.group));
+		assert(create_fails_at == 0);
+		assert(count_threads() <= before);
+		line_release(&l);
+	}
+}
+
+static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
+{
+	struct line l;
+	uint32_t wanted = 0;
+
+	line_start(&l, setup);
+	if (setup->policy->workers == POLICY_WORKERS_ROAM)
+		wanted = cores_count(setup->cores);
+	if (setup->policy->workers == POLICY_WORKERS_STAY)
+		wanted = (1 + 2 + 1 + 2) * setup->replica_count;
+	assert(group_worker_count(l.group) == wanted);
+	group_stop(l.group);
+	line_release(&l);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
+{
+	struct line l;
+	struct item item = { 0 };
+
+	line_start(&l, setup);
+	assert(line_send(&l, &item));
+	line_await(&l, 1);
+	pause_ns(20000000);
+	uint64_t before_ns = cpu_ns();
+
+	pause_ns(300000000);
+	/* One worker that polled would take most of 300 ms. */
+	assert(cpu_ns() - before_ns < 60000000);
+	group_stop(l.group);
+	line_release(&l);
+}
+
+int main(void)
+{
+	watchdog_start();
+	line_each_setup(test_each_event_is_handled_once);
+	line_each_setup(test_stop_while_sending_loses_nothing);
+	line_each_setup(test_stop_drains_all_queues);
+	line_each_setup(test_starts_and_stops_many_times);
+	line_each_setup(test_group_that_never_started_is_freed);
+	line_each_setup(test_failed_start_leaves_no_thread);
+	line_each_setup(test_workers_are_as_many_as_planned);
+	line_each_setup(test_idle_group_uses_no_cpu);
+	return 0;
+}

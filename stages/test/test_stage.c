@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a sent event is taken or refused, never both; handlers may send any
+ * number on; the counters add up; and misuse aborts.
+ */
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ITEMS = 2000, FAN_OUT_ROUNDS = 200 };
+
+static struct item items[ITEMS];
+
+static void clear_items(void)
+{
+	for (uint32_t i = 0; i < ITEMS; i++)
+		items[i] = (struct item){ 0 };
+}
+
+static void test_counters_add_up(const struct line_setup *setup)
+{
+	struct line l;
+	uint64_t waited_ns_total = 0;
+
+	clear_items();
+	line_start(&l, setup);
+	/* The handlers are so short that visits meet the sender's pushes. */
+	for (uint32_t i = 0; i < ITEMS; i++)
+		assert(line_send(&l, &items[i]));
+	line_await(&l, ITEMS);
+	group_stop(l.group);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l.stages[i], &s);
+		assert(s.arrived_count == ITEMS && s.handled_count == ITEMS);
+		assert(s.refused_count == 0 && s.queued_count == 0);
+		assert(s.visit_count >= 1);
+		assert(s.visit_empty_count < s.visit_count);
+		assert(s.visit_count - s.visit_empty_count <= s.handled_count);
+		assert(s.wait_ns_max <= s.wait_ns_total);
+		assert(s.service_ns_total > 0);
+		assert(s.service_ns_max <= s.service_ns_total);
+		waited_ns_total += s.wait_ns_total;
+	}
+	/* To the nanosecond what the items were told. */
+	assert(waited_ns_total == l.waited_ns_total);
+	line_release(&l);
+}
+
+static void
+test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
+{
+	struct line_setup narrow = *s;
+	struct line l;
+	struct stage_stats stats;
+	uint64_t accepted = 0, dropped = 0, refused = 0;
+
+	if (s->policy->workers == POLICY_WORKERS_CALLER)
+		return; /* no queues */
+	clear_items();
+	narrow.slots = 3;
+	line_start(&l, &narrow);
+	atomic_store(&l.gate_is_closed, true);
+	/* Until each replica has refused: they are dealt to in turn. */
+	for (uint32_t i = 0; i < 50; i++) {
+		if (line_send(&l, &items[i])) {
+			items[i].is_accepted = true;
+			accepted++;
+		} else {
+			assert(items[i].event.stage == NULL);
+			refused++;
+		}
+	}
+	assert(accepted >= 3 * s->replica_count);
+	assert(refused >= 50 - 5 * s->replica_count);
+	stage_read(l.stages[0], &stats);
+	assert(stats.refused_count == refused);
+	assert(stats.arrived_count == accepted);
+	assert(stats.queued_count == 3 * s->replica_count);
+	assert(stats.queued_count_max == 3);
+	atomic_store(&l.gate_is_closed, false);
+	line_await(&l, accepted);
+
+	/* Usable again, even those it refused. */
+	for (uint32_t i = 0; i < 50; i++)
+		if (!items[i].is_accepted) {
+			while (!line_send(&l, &items[i]))
+				refused++;
+			accepted++;
+		}
+	group_stop(l.group);
+	assert(l.finished_count + l.dropped_count == accepted);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		stage_read(l.stages[i], &stats);
+		dropped += stats.refused_count;
+	}
+	assert(dropped == refused + l.dropped_count);
+	line_release(&l);
+}
+
+/* An event that splits: the first stage sends it and its twin on. */
+struct twin {
+	struct event event; /* first */
+	struct twin *other; /* NULL: the second of the two */
+	uint32_t joined;
+};
+
+struct fan_out {
+	struct stage *join;
+	_Atomic uint32_t joined_count;
+	uint32_t order[2 * FAN_OUT_ROUNDS]; /* of the caller's handlers */
+	uint32_t order_count;
+	bool keeps_order;
+	_Atomic uint32_t depth; /* handlers running, of the caller */
+};
+
+static void enter_handler(struct fan_out *f, uint32_t mark)
+{
+	if (!f->keeps_order)
+		return;
+	assert(atomic_fetch_add(&f->depth, 1) == 0); /* not nested */
+	f->order[f->order_count++ % (2 * FAN_OUT_ROUNDS)] = mark;
+}
+
+static void leave_handler(struct fan_out *f)
+{
+	if (f->keeps_order)
+		(void)atomic_fetch_sub(&f->depth, 1);
+}
+
+static void split(struct event *ev, void *arg)
+{
+	struct fan_out *f = arg;
+	struct twin *t = (struct twin *)ev;
+	struct twin *other = t->other;
+
+	enter_handler(f, 0);
+	while (!stage_send(f->join, &other->event))
+		;
+	while (!stage_send(f->join, ev))
+		;
+	leave_handler(f);
+}
+
+static void join(struct event *ev, void *arg)
+{
+	struct fan_out *f = arg;
+	struct twin *t = (struct twin *)ev;
+
+	enter_handler(f, t->other == NULL ? 1 : 2);
+	t->joined++;
+	(void)atomic_fetch_add(&f->joined_count, 1);
+	leave_handler(f);
+}
+
+static void test_handler_may_send_two(const struct line_setup *setup)
+{
+	static struct twin twins[FAN_OUT_ROUNDS][2];
+	static struct fan_out f;
+	struct stage_stats stats;
+	struct group *g = group_new(&(struct group_config){
+		setup->policy, setup->cores, setup->replica_count });
+	struct stage_config config = {
+		.name = "split",
+		.handler = split,
+		.arg = &f,
+		.slots = 2 * FAN_OUT_ROUNDS,
+		.threads_count = 2,
+	};
+	struct stage *first = group_add(g, &config);
+
+	(void)memset(twins, 0, sizeof(twins));
+	config.name = "join";
+	config.handler = join;
+	f = (struct fan_out){ .join = group_add(g, &config) };
+	f.keeps_order = setup->policy->workers == POLICY_WORKERS_CALLER;
+	assert(group_start(g));
+	for (uint32_t i = 0; i < FAN_OUT_ROUNDS; i++) {
+		twins[i][0].other = &twins[i][1];
+		assert(stage_send(first, &twins[i][0].event));
+		if (f.keeps_order) { /* in turn, before the send returned */
+			assert(f.order_count == 3);
+			assert(f.order[0] == 0 && f.order[1] == 1 &&
+			       f.order[2] == 2);
+			f.order_count = 0;
+		}
+	}
+	group_stop(g);
+	assert(f.joined_count == 2 * FAN_OUT_ROUNDS);
+	for (uint32_t i = 0; i < FAN_OUT_ROUNDS; i++)
+		assert(twins[i][0].joined == 1 && twins[i][1].joined == 1);
+	stage_read(f.join, &stats);
+	assert(stats.arrived_count == 2 * FAN_OUT_ROUNDS);
+	assert(stats.handled_count == 2 * FAN_OUT_ROUNDS);
+	group_free(g);
+}
+
+/* A handler that sends into another group is outside of that group. */
+struct outside {
+	struct event event; /* first */
+	struct line *inner;
+	struct item item;
+};
+
+static void send_inside(struct event *ev, void *arg)
+{
+	struct outside *o = (struct outside *)ev;
+
+	(void)arg;
+	o->item.is_accepted = line_send(o->inner, &o->item);
+}
+
+static void test_handler_may_send_to_another_group(const struct line_setup *s)
+{
+	struct line l;
+	struct outside o = { .inner = &l };
+
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		struct group *g =
+			group_new(&(struct group_config){ *p, s->cores, 1 });
+		struct stage *first =
+			group_add(g, &(struct stage_config){
+					     .name = "outer",
+					     .handler = send_inside,
+					     .slots = 1,
+					     .threads_count = 1,
+				     });
+
+		o.item = (struct item){ 0 };
+		line_start(&l, s);
+		assert(group_start(g));
+		assert(stage_send(first, &o.event));
+		group_stop(g);
+		assert(o.item.is_accepted);
+		group_stop(l.group);
+		assert(l.finished_count == 1);
+		line_release(&l);
+		group_free(g);
+	}
+}
+
+/* Does `misuse` abort?  In a child, before this process has any thread. */
+static void expect_abort(void (*misuse)(const struct line_setup *),
+			 const struct line_setup *setup)
+{
+	int status;
+	pid_t child = fork();
+
+	assert(child >= 0);
+	if (child == 0) {
+		(void)close(STDERR_FILENO); /* the assertion's message */
+		(void)signal(SIGABRT, SIG_DFL);
+		misuse(setup);
+		_exit(0);
+	}
+	assert(waitpid(child, &status, 0) == child);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void send_before_start(const struct line_setup *setup)
+{
+	struct line l;
+
+	line_init(&l, setup);
+	(void)!line_send(&l, &items[0]);
+}
+
+static void send_twice(const struct line_setup *setup)
+{
+	struct line l;
+
+	line_start(&l, setup);
+	atomic_store(&l.gate_is_closed, true);
+	items[0].event.stage = l.stages[1]; /* as if sent there */
+	(void)!line_send(&l, &items[0]);
+}
+
+static void start_twice(const struct line_setup *setup)
+{
+	struct line l;
+
+	line_start(&l, setup);
+	group_stop(l.group);
+	(void)!group_start(l.group);
+}
+
+static void free_running(const struct line_setup *setup)
+{
+	struct line l;
+
+	if (setup->policy->workers == POLICY_WORKERS_CALLER)
+		abort(); /* no thread of its own: nothing to notice */
+	line_start(&l, setup);
+	line_release(&l);
+}
+
+static void test_misuse_aborts(const struct line_setup *setup)
+{
+	clear_items();
+	expect_abort(send_before_start, setup);
+	expect_abort(send_twice, setup);
+	expect_abort(start_twice, setup);
+	expect_abort(free_running, setup);
+}
+
+int main(void)
+{
+	watchdog_start();
+	line_each_setup(test_misuse_aborts);
+	line_each_setup(test_counters_add_up);
+	line_each_setup(test_full_queue_refuses_and_loses_nothing);
+	line_each_setup(test_handler_may_send_two);
+	line_each_setup(test_handler_may_send_to_another_group);
+	return 0;
+}
