@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+# For test scripts: start and stop a darkroom, and fail with a reason.
+#
+# Needs $DARKROOM, the program.  Sets $url, $server and $work (a folder that
+# goes away at the end).
+set -euo pipefail
+
+work=$(mktemp -d)
+server=
+trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true; rm -rf "$work"; exit $status' EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	[ ! -s "$work/log" ] || tail -n 20 "$work/log" >&2
+	exit 1
+}
+
+# The beginning of a file, safe for a terminal.
+shown() {
+	head -c 300 "$1" | tr -cd '[:print:]'
+}
+
+# start FLAGS...
+start() {
+	local port= _
+	"$DARKROOM" --listen 127.0.0.1:0 "$@" 2>"$work/log" &
+	server=$!
+	for _ in $(seq 300); do
+		port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log")
+		[ -z "$port" ] || break
+		kill -0 "$server" 2>/dev/null || fail "did not start: $*"
+		sleep 0.1
+	done
+	[ -n "$port" ] || fail "did not start in time: $*"
+	url=http://127.0.0.1:$port
+}
+
+# SIGTERM must end the server with status 0: no crash, leak or race.
+stop() {
+	local status=0
+	kill -TERM "$server"
+	wait "$server" || status=$?
+	server=
+	[ $status = 0 ] || fail "the server ended with status $status"
+}
+
+# stat EXPRESSION: one value of /stats, by jq
+stat_of() {
+	curl -fsS "$url/stats" | jq -r "$1"
+}
+
+# Nothing is left inside, and everything that went in came out.
+check_drained() {
+	local ok
+	ok=$(stat_of '.uploads.in_flight == 0 and
+		.uploads.sent == .uploads.finished + .uploads.failed and
+		all(.stages[]; .queued == 0 and .arrived == .handled)')
+	[ "$ok" = true ] || fail "not drained: $(curl -fsS "$url/stats")"
+}
+
+# expect STATUS CODE CURL-ARGUMENTS...: a problem reply of that kind
+expect_problem() {
+	local status=$1 code=$2 got
+	shift 2
+	got=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] ||
+		fail "status $got, not $status: $* $(shown "$work/body")"
+	[ "$(jq -r .code "$work/body")" = "$code" ] ||
+		fail "code is not $code: $* $(shown "$work/body")"
+	[ "$(jq -r .status "$work/body")" = "$status" ] ||
+		fail "status member is not $status: $*"
+	grep -qi '^content-type: application/problem+json' "$work/head" ||
+		fail "not problem+json: $*"
+	grep -qi '^x-request-id: ..*' "$work/head" || fail "no request id: $*"
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The promises of the HTTP API, by curl, on a real server.
+#
+# usage: DARKROOM=PROGRAM test_http.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+
+test_picture_comes_back() {
+	local got
+	got=$(curl -sS -o "$work/out.jpg" -D "$work/head" -w '%{http_code}' \
+		--data-binary "@$photo" "$url/?w=640&blur=2")
+	[ "$got" = 200 ] || fail "status $got"
+	grep -qi '^content-type: image/jpeg' "$work/head" || fail "type"
+	grep -qi '^x-request-id: ..*' "$work/head" || fail "request id"
+	for part in queue decode scale blur encode total; do
+		grep -qiE "^server-timing:.*$part;dur=[0-9.]+" "$work/head" ||
+			fail "no $part in Server-Timing"
+	done
+	# A baseline JPEG (FFC0) of 480 rows and 640 columns, 3 components.
+	xxd -p "$work/out.jpg" | tr -d '\n' | grep -q 'ffc0001108'01e00280'03' ||
+		fail "not 640x480"
+}
+
+test_ways_in_agree() {
+	curl -fsS --data-binary "@$photo" "$url/?w=200" -o "$work/raw"
+	curl -fsS --data-binary "@$photo" "$url/v1/process?w=200" \
+		-o "$work/alias"
+	curl -fsS -F "anything=@$photo" "$url/?w=200" -o "$work/form"
+	curl -fsS -F note=hello -F "image=<$photo" "$url/?w=200" \
+		-o "$work/field"
+	curl -fsS -H 'Expect: 100-continue' --data-binary "@$photo" \
+		"$url/?w=200" -o "$work/expect"
+	for way in alias form field expect; do
+		cmp "$work/raw" "$work/$way" || fail "$way differs"
+	done
+}
+
+test_parameters_are_checked() {
+	local query
+	for query in w=0 w=16385 w=-1 w=1x w= w h=0 fit=cover blur=0.2 blur=101 \
+		blur=nan blur=-1 q=0 q=101 width=1 'w=1&w=1' 'w=%ff%00'; do
+		expect_problem 400 bad_parameter --data-binary "@$photo" \
+			"$url/?$query"
+	done
+}
+
+test_problems_have_stable_codes() {
+	expect_problem 404 not_found "$url/nothing"
+	expect_problem 404 not_found --data-binary "@$photo" "$url/nothing"
+	expect_problem 405 method_not_allowed "$url/"
+	grep -qi '^allow: POST' "$work/head" || fail "no Allow"
+	expect_problem 405 method_not_allowed --data-binary x "$url/stats"
+	expect_problem 411 length_required -H 'Transfer-Encoding: chunked' \
+		--data-binary "@$photo" "$url/"
+	expect_problem 400 empty_body --data-binary '' "$url/"
+	expect_problem 400 bad_form -F note=hello "$url/"
+	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
+		--data-binary "@$photo" "$url/"
+	echo 'GIF89a, perhaps' >"$work/text"
+	expect_problem 415 not_a_jpeg --data-binary "@$work/text" "$url/"
+	head -c 300000 "$photo" >"$work/half"
+	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
+	{ head -c 300000 "$photo"; head -c 1000 /dev/zero | tr '\0' '\377'
+		tail -c 300000 "$photo"; } >"$work/broken"
+	expect_problem 422 corrupt_jpeg --data-binary "@$work/broken" "$url/"
+	# All frame headers (FFC0) of a copy say 12 bits per sample.
+	xxd -p "$photo" | tr -d '\n' | sed 's/ffc0001108/ffc000110c/g' |
+		xxd -r -p >"$work/deep"
+	expect_problem 415 unsupported_jpeg --data-binary "@$work/deep" "$url/"
+}
+
+test_connection_outlives_errors() {
+	local got
+	got=$(curl -sS -o /dev/null -o /dev/null -o /dev/null \
+		-w '%{num_connects}' -H 'Expect:' --data-binary "@$photo" \
+		"$url/?w=0" "$url/nothing" "$url/?w=50")
+	[ "$got" = 100 ] || fail "new connections: $got"
+}
+
+test_limits_are_kept() {
+	head -c 1100000 /dev/zero >"$work/large"
+	expect_problem 413 body_too_large --data-binary "@$work/large" "$url/"
+	expect_problem 413 body_too_large -H 'Expect:' --data-binary \
+		"@$work/large" "$url/"
+	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
+}
+
+test_lost_clients_do_no_harm() {
+	local _
+	for _ in 1 2 3 4; do
+		timeout 0.05 curl -sS --limit-rate 2M --data-binary "@$photo" \
+			"$url/?w=640" -o /dev/null || true
+	done
+	curl -fsS "$url/healthz" | grep -q ok || fail "not healthy"
+}
+
+start --max-uploads 64
+test_picture_comes_back
+test_ways_in_agree
+test_parameters_are_checked
+test_problems_have_stable_codes
+test_connection_outlives_errors
+test_lost_clients_do_no_harm
+check_drained
+stop
+
+start --max-body 1 --max-megapixels 2
+test_limits_are_kept
+stop
+

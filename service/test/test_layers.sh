@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Arrows go one way: service -> stages, service -> imgops, loadgen alone;
+# libmicrohttpd in service/http*.c alone; and every header stands alone.
+#
+# usage: CC=COMPILER test_layers.sh SOURCE_DIR
+set -euo pipefail
+cd "$1"
+bad=0
+
+# forbid FOLDER REGEX: no file of FOLDER includes what matches
+forbid() {
+	! grep -rnE --include='*.[ch]' "#include [\"<]($2)" "$1" || bad=1
+}
+forbid imgops '(stages|service|loadgen)/'
+forbid stages '(imgops|service|loadgen)/'
+forbid loadgen '(imgops|stages|service)/'
+forbid service 'loadgen/|ck_|hwloc|jpeglib'
+! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
+	grep -vE '^service/http|/test/' || bad=1
+
+for header in {imgops,stages,service,loadgen}/*.h; do
+	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
+		-fsyntax-only -x c "$header" || bad=1
+done
+exit $bad

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Promise: flags become options, or an error that names the flag and value. */
+#include "service/options.h"
+
+#include "stages/policy.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ARGS_MAX = 8 };
+
+static char error[OPTIONS_ERROR_BYTES];
+
+/* `line` is split at blanks, as a shell would. */
+static bool parse(struct options *o, const char *line)
+{
+	static char text[512];
+	char *argv[ARGS_MAX + 1] = { (char[]){ "darkroom" } };
+	int argc = 1;
+
+	assert(strlen(line) < sizeof(text));
+	(void)strcpy(text, line);
+	for (char *arg = strtok(text, " "); arg != NULL;
+	     arg = strtok(NULL, " "))
+		argv[argc++] = arg;
+	assert(argc <= ARGS_MAX);
+	error[0] = '\0';
+	return options_parse(o, argc, argv, error);
+}
+
+static void test_defaults_run(void)
+{
+	struct options o;
+
+	assert(parse(&o, ""));
+	assert(o.what == OPTIONS_RUN);
+	assert(strcmp(o.policy->name, "cohort") == 0);
+	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
+	assert(o.replica_count == 0 && o.cores == NULL);
+	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
+	assert(o.limits.pixels_max == 100000000);
+}
+
+static void test_both_ways_to_give_a_value(void)
+{
+	struct options o;
+
+	assert(parse(&o, "--policy srpt --max-uploads=7 --cores 0,1"));
+	assert(strcmp(o.policy->name, "srpt") == 0);
+	assert(o.uploads_max == 7);
+	assert(strcmp(o.cores, "0,1") == 0);
+}
+
+static void test_every_policy_can_be_chosen(void)
+{
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		char line[128];
+		struct options o;
+
+		(void)snprintf(line, sizeof(line), "--policy %s", (*p)->name);
+		assert(parse(&o, line));
+		assert(o.policy == *p);
+	}
+}
+
+static void test_balance_defaults_follow_the_policy(void)
+{
+	struct options o;
+
+	assert(parse(&o, "--policy cohort") && o.replica_count == 0);
+	assert(parse(&o, "--policy pool-per-stage") && o.replica_count == 1);
+	assert(parse(&o, "--policy thread-per-connection") &&
+	       o.replica_count == 1);
+	assert(parse(&o, "--balance shared") && o.replica_count == 1);
+	assert(parse(&o, "--balance replicate") && o.replica_count == 0);
+	assert(parse(&o, "--balance=replicate=2") && o.replica_count == 2);
+	assert(parse(&o, "--policy pool-per-stage --balance replicate") &&
+	       o.replica_count == 0);
+}
+
+static void test_pools_are_read(void)
+{
+	struct options o;
+
+	assert(parse(&o, "--policy pool-per-stage --pool blur=7,decode=2"));
+	assert(o.threads[PIPELINE_DECODE] == 2);
+	assert(o.threads[PIPELINE_SCALE] == 1);
+	assert(o.threads[PIPELINE_BLUR] == 7);
+	assert(o.threads[PIPELINE_ENCODE] == 3);
+}
+
+static void test_bad_flags_are_named(void)
+{
+	static const char *const bad[][2] = {
+		{ "--polcy cohort", "--polcy" },
+		{ "extra", "extra" },
+		{ "-x", "-x" },
+		{ "--", "--" },
+		{ "--policy", "--policy" },
+		{ "--policy fifo", "fifo" },
+		{ "--policy=", "--policy" },
+		{ "--help=yes", "--help" },
+		{ "--balance partly", "partly" },
+		{ "--balance replicate=0", "replicate=0" },
+		{ "--balance replicate=x", "replicate=x" },
+		{ "--policy pool-per-stage --pool decode", "decode" },
+		{ "--policy pool-per-stage --pool decode=0", "decode=0" },
+		{ "--policy pool-per-stage --pool cook=1", "cook=1" },
+		{ "--policy pool-per-stage --pool decode=1,", "decode=1," },
+		{ "--max-uploads 0", "--max-uploads" },
+		{ "--max-uploads -1", "-1" },
+		{ "--max-uploads 1x", "1x" },
+		{ "--max-body 99999999999999999999", "--max-body" },
+		{ "--max-side 65501", "65501" },
+		{ "--drain-timeout 1s", "1s" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct options o;
+
+		assert(!parse(&o, bad[i][0]));
+		assert(strstr(error, bad[i][1]) != NULL);
+	}
+}
+
+static void test_senseless_combinations_are_refused(void)
+{
+	struct options o;
+
+	assert(!parse(&o, "--policy cohort --pool decode=1"));
+	assert(strstr(error, "--pool") != NULL);
+	assert(!parse(&o, "--policy thread-per-connection "
+			  "--balance replicate"));
+	assert(strstr(error, "--balance") != NULL);
+}
+
+int main(void)
+{
+	test_defaults_run();
+	test_both_ways_to_give_a_value();
+	test_every_policy_can_be_chosen();
+	test_balance_defaults_follow_the_policy();
+	test_pools_are_read();
+	test_bad_flags_are_named();
+	test_senseless_combinations_are_refused();
+	return 0;
+}

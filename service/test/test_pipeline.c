@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises of the border: done() exactly once for each upload taken, the same
+ * bytes under every policy, no more inside than allowed, errors by enum.
+ */
+#include "service/pipeline.h"
+
+#include "stages/cores.h"
+#include "stages/policy.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UPLOADS = 24 };
+
+struct job {
+	struct upload upload;
+	_Atomic int done_count;
+};
+
+static uint8_t *photo;
+static size_t photo_bytes;
+
+static void read_photo(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+
+	assert(f != NULL);
+	assert(fseek(f, 0, SEEK_END) == 0);
+	photo_bytes = (size_t)ftell(f);
+	rewind(f);
+	photo = malloc(photo_bytes);
+	assert(photo != NULL);
+	assert(fread(photo, 1, photo_bytes, f) == photo_bytes);
+	(void)fclose(f);
+}
+
+static void on_done(struct upload *u)
+{
+	struct job *job = (struct job *)u;
+
+	atomic_fetch_add(&job->done_count, 1);
+}
+
+static struct pipeline *start(const struct policy *policy,
+			      const struct cores *cores, uint32_t replicas,
+			      uint32_t uploads_max)
+{
+	struct pipeline *p = pipeline_start(&(struct pipeline_config){
+		.policy = policy,
+		.cores = cores,
+		.replica_count = replicas,
+		.threads = { 2, 1, 1, 2 },
+		.uploads_max = uploads_max,
+		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
+	});
+
+	assert(p != NULL);
+	return p;
+}
+
+static void prepare(struct job *job, size_t bytes, double blur)
+{
+	*job = (struct job){
+		.upload = {
+			.jpeg = photo,
+			.jpeg_bytes = bytes,
+			.params = { .box = { 160, 160 }, .blur_sigma_px = blur,
+				    .quality = 80 },
+			.done = on_done,
+		},
+	};
+}
+
+/* Wait for done(), but not for ever. */
+static void wait_done(struct job *job)
+{
+	for (int i = 0; atomic_load(&job->done_count) == 0; i++) {
+		assert(i < 60000);
+		(void)usleep(1000);
+	}
+}
+
+static void test_one_done_each_and_same_bytes(const struct policy *policy,
+					      const struct cores *cores,
+					      uint32_t replicas)
+{
+	static struct job jobs[UPLOADS];
+	static uint8_t *first;
+	static size_t first_bytes;
+	struct pipeline *p = start(policy, cores, replicas, UPLOADS);
+	struct pipeline_stats s;
+
+	for (int i = 0; i < UPLOADS; i++) {
+		/* Every fourth is cut short. */
+		prepare(&jobs[i], i % 4 == 3 ? photo_bytes / 2 : photo_bytes,
+			2);
+		assert(pipeline_submit(p, &jobs[i].upload));
+	}
+	pipeline_stop(p);
+	for (int i = 0; i < UPLOADS; i++) {
+		struct upload *u = &jobs[i].upload;
+
+		assert(atomic_load(&jobs[i].done_count) == 1);
+		if (i % 4 == 3) {
+			assert(u->err == IMG_ERR_TRUNCATED);
+			assert(u->reply == NULL);
+			continue;
+		}
+		assert(u->err == IMG_OK && u->reply_bytes > 0);
+		if (first == NULL) {
+			first_bytes = u->reply_bytes;
+			first = malloc(first_bytes);
+			assert(first != NULL);
+			memcpy(first, u->reply, first_bytes);
+		}
+		assert(u->reply_bytes == first_bytes);
+		assert(memcmp(u->reply, first, first_bytes) == 0);
+		for (int step = 0; step < PIPELINE_STEPS; step++)
+			assert(u->service_ns[step] > 0);
+		pipeline_reply_free(u->reply);
+	}
+	pipeline_read(p, &s);
+	assert(s.sent_count == UPLOADS && s.in_flight_count == 0);
+	assert(s.failed_count == UPLOADS / 4);
+	assert(s.finished_count == UPLOADS - UPLOADS / 4);
+	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
+	assert(s.stages[PIPELINE_ENCODE].handled_count == s.finished_count);
+	/* Stopped: it takes no more. */
+	prepare(&jobs[0], photo_bytes, 0);
+	assert(!pipeline_submit(p, &jobs[0].upload));
+	assert(atomic_load(&jobs[0].done_count) == 0);
+	pipeline_free(p);
+}
+
+static void test_full_refuses_until_there_is_room(const struct cores *cores)
+{
+	static struct job one, two;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	struct pipeline_stats s;
+
+	/* Slow enough that the second comes while the first is inside. */
+	prepare(&one, photo_bytes, 100);
+	one.upload.params.box = (struct img_size){ 0, 0 };
+	prepare(&two, photo_bytes, 0);
+	assert(pipeline_submit(p, &one.upload));
+	assert(!pipeline_submit(p, &two.upload));
+	assert(atomic_load(&two.done_count) == 0);
+	assert(pipeline_retry_after_s(p) >= 1);
+	wait_done(&one);
+	assert(pipeline_submit(p, &two.upload));
+	wait_done(&two);
+	pipeline_read(p, &s);
+	assert(s.sent_count == 2 && s.refused_count == 1);
+	pipeline_stop(p);
+	pipeline_free(p);
+	pipeline_reply_free(one.upload.reply);
+	pipeline_reply_free(two.upload.reply);
+}
+
+static void test_limits_reach_the_decoder(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p = pipeline_start(&(struct pipeline_config){
+		.policy = policy_find("srpt"),
+		.cores = cores,
+		.replica_count = 1,
+		.uploads_max = 1,
+		.limits = { 65500, 1000, 64, UINT64_C(1) << 29 },
+	});
+
+	assert(p != NULL);
+	prepare(&job, photo_bytes, 0);
+	assert(pipeline_submit(p, &job.upload));
+	wait_done(&job);
+	assert(job.upload.err == IMG_ERR_TOO_LARGE);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
+int main(int argc, char **argv)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+
+	assert(argc == 2 && cores != NULL);
+	read_photo(argv[1]);
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		printf("%s\n", (*p)->name);
+		test_one_done_each_and_same_bytes(*p, cores, 1);
+		if ((*p)->workers != POLICY_WORKERS_CALLER)
+			test_one_done_each_and_same_bytes(*p, cores,
+							  cores_count(cores));
+	}
+	test_full_refuses_until_there_is_room(cores);
+	test_limits_reach_the_decoder(cores);
+	cores_free(cores);
+	free(photo);
+	return 0;
+}
