@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "imgops/test/support.h"
+
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct img_limits no_limits = {
+	.side_px_max = 65500,
+	.pixels_max = UINT64_MAX,
+	.scans_max = 1000,
+	.decode_bytes_max = UINT64_MAX,
+};
+
+static void *heap_alloc(void *arg, size_t bytes)
+{
+	struct heap *h = arg;
+
+	if (++h->alloc_count == h->fail_at)
+		return NULL;
+	h->live_count++;
+	return malloc(bytes);
+}
+
+static void heap_free(void *arg, void *block)
+{
+	struct heap *h = arg;
+
+	assert(h->live_count > 0);
+	h->live_count--;
+	free(block);
+}
+
+void heap_init(struct heap *h)
+{
+	*h = (struct heap){ .memory = { heap_alloc, heap_free, h } };
+}
+
+double waves(uint32_t component, double x, double y)
+{
+	double c = component;
+
+	return 128 + 60 * sin(x / (17 + c) + c) + 50 * cos(y / (11 + c) - c);
+}
+
+uint32_t scramble(uint32_t n)
+{
+	n = (n ^ n >> 16) * 0x7feb352du;
+	n = (n ^ n >> 15) * 0x846ca68bu;
+	return n ^ n >> 16;
+}
+
+double psnr(double squared_error_total, double count)
+{
+	return 10 * log10(255 * 255 * count / (squared_error_total + 1e-9));
+}
+
+uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
+		       double y)
+{
+	return (uint8_t)lround(fmin(255, fmax(0, picture(component, x, y))));
+}
+
+uint8_t sample(const struct img_plane *p, uint32_t x, uint32_t y)
+{
+	assert(x < p->width && y < p->height);
+	return p->samples[y * p->stride_bytes + x];
+}
+
+bool is_empty(const struct image *img)
+{
+	return img->plane_count == 0 && img->block == NULL &&
+	       img->memory == NULL && img->planes[0].samples == NULL;
+}
+
+bool is_same(const struct image *a, const struct image *b)
+{
+	if (a->plane_count != b->plane_count)
+		return false;
+	for (uint32_t i = 0; i < a->plane_count; i++) {
+		const struct img_plane *p = &a->planes[i], *q = &b->planes[i];
+
+		if (p->width != q->width || p->height != q->height ||
+		    p->span_x != q->span_x || p->span_y != q->span_y)
+			return false;
+		for (uint32_t y = 0; y < p->height; y++)
+			if (memcmp(p->samples + y * p->stride_bytes,
+				   q->samples + y * q->stride_bytes,
+				   p->width) != 0)
+				return false;
+	}
+	return true;
+}
+
+/* One component, in whole MCUs; the picture's edges are extended. */
+struct raw {
+	uint8_t *samples;
+	size_t stride_bytes;
+	uint32_t rows_per_group;
+};
+
+static struct raw raw_make(const struct jpeg_compress_struct *jpeg,
+			   uint32_t component, picture_fn *picture)
+{
+	const jpeg_component_info *c = &jpeg->comp_info[component];
+	uint32_t mcu_w = (uint32_t)jpeg->max_h_samp_factor * DCTSIZE;
+	uint32_t mcu_h = (uint32_t)jpeg->max_v_samp_factor * DCTSIZE;
+	uint32_t mcus_x = (jpeg->image_width + mcu_w - 1) / mcu_w;
+	uint32_t mcus_y = (jpeg->image_height + mcu_h - 1) / mcu_h;
+	uint32_t width = mcus_x * (uint32_t)c->h_samp_factor * DCTSIZE;
+	uint32_t height = mcus_y * (uint32_t)c->v_samp_factor * DCTSIZE;
+	double step_x = jpeg->max_h_samp_factor / (double)c->h_samp_factor;
+	double step_y = jpeg->max_v_samp_factor / (double)c->v_samp_factor;
+	struct raw raw = {
+		.samples = malloc((size_t)width * height),
+		.stride_bytes = width,
+		.rows_per_group = (uint32_t)c->v_samp_factor * DCTSIZE,
+	};
+
+	assert(raw.samples != NULL);
+	for (uint32_t y = 0; y < height; y++) {
+		for (uint32_t x = 0; x < width; x++) {
+			double at_x = fmin((x + 0.5) * step_x,
+					   jpeg->image_width - 0.5);
+			double at_y = fmin((y + 0.5) * step_y,
+					   jpeg->image_height - 0.5);
+
+			raw.samples[(size_t)y * width + x] =
+				picture_sample(picture, component, at_x, at_y);
+		}
+	}
+	return raw;
+}
+
+static void write_rows(struct jpeg_compress_struct *jpeg, picture_fn *picture)
+{
+	JSAMPROW rows[4][4 * DCTSIZE];
+	JSAMPARRAY planes[4] = { rows[0], rows[1], rows[2], rows[3] };
+	struct raw raws[4];
+	JDIMENSION lines = (JDIMENSION)jpeg->max_v_samp_factor * DCTSIZE;
+	uint32_t count = (uint32_t)jpeg->num_components;
+
+	for (uint32_t i = 0; i < count; i++)
+		raws[i] = raw_make(jpeg, i, picture);
+	for (uint32_t group = 0; jpeg->next_scanline < jpeg->image_height;
+	     group++) {
+		for (uint32_t i = 0; i < count; i++) {
+			const struct raw *raw = &raws[i];
+
+			for (uint32_t r = 0; r < raw->rows_per_group; r++)
+				rows[i][r] = raw->samples +
+					     (group * raw->rows_per_group + r) *
+						     raw->stride_bytes;
+		}
+		(void)jpeg_write_raw_data(jpeg, planes, lines);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		free(raws[i].samples);
+}
+
+static void write_exif(struct jpeg_compress_struct *jpeg, uint32_t orientation,
+		       bool little_endian)
+{
+	uint8_t big[] = "Exif\0\0MM\0*\0\0\0\10\0\1"
+			"\1\22\0\3\0\0\0\1\0?\0\0\0\0\0\0";
+	uint8_t little[] = "Exif\0\0II*\0\10\0\0\0\1\0"
+			   "\22\1\3\0\1\0\0\0?\0\0\0\0\0\0\0";
+	uint8_t *app1 = little_endian ? little : big;
+
+	*(uint8_t *)memchr(app1, '?', sizeof(big)) = (uint8_t)orientation;
+	jpeg_write_marker(jpeg, JPEG_APP0 + 1, app1, sizeof(big) - 1);
+}
+
+static int component_count(J_COLOR_SPACE space)
+{
+	return space == JCS_GRAYSCALE                 ? 1 :
+	       space == JCS_CMYK || space == JCS_YCCK ? 4 :
+							3;
+}
+
+static void set_up(struct jpeg_compress_struct *jpeg,
+		   const struct jpeg_spec *spec, jpeg_scan_info *scans)
+{
+	J_COLOR_SPACE space = spec->space != 0 ? spec->space : JCS_YCbCr;
+
+	jpeg->image_width = spec->width;
+	jpeg->image_height = spec->height;
+	jpeg->input_components = component_count(space);
+	jpeg->in_color_space = space;
+	jpeg_set_defaults(jpeg);
+	if (spec->two_components) {
+		jpeg->input_components = 2;
+		space = JCS_UNKNOWN;
+	}
+	jpeg_set_colorspace(jpeg, space);
+	jpeg_set_quality(jpeg, spec->quality != 0 ? spec->quality : 95, TRUE);
+	for (int i = 0; i < jpeg->num_components; i++) {
+		jpeg->comp_info[i].h_samp_factor = spec->h[i] ? spec->h[i] : 1;
+		jpeg->comp_info[i].v_samp_factor = spec->v[i] ? spec->v[i] : 1;
+		scans[i] = (jpeg_scan_info){ 1, { i }, 0, DCTSIZE2 - 1, 0, 0 };
+	}
+	if (spec->no_adobe)
+		jpeg->write_Adobe_marker = FALSE;
+	if (spec->separate_scans) {
+		jpeg->scan_info = scans;
+		jpeg->num_scans = jpeg->num_components;
+	}
+	if (spec->progressive)
+		jpeg_simple_progression(jpeg);
+	jpeg->arith_code = spec->arithmetic;
+	jpeg->restart_interval = (unsigned)spec->restart_interval;
+	jpeg->dct_method = JDCT_ISLOW;
+	jpeg->raw_data_in = TRUE;
+}
+
+struct bytes jpeg_make(const struct jpeg_spec *spec)
+{
+	struct jpeg_compress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	jpeg_scan_info scans[4];
+	unsigned char *data = NULL;
+	unsigned long count = 0;
+
+	jpeg.err = jpeg_std_error(&errors);
+	jpeg_create_compress(&jpeg);
+	jpeg_mem_dest(&jpeg, &data, &count);
+	set_up(&jpeg, spec, scans);
+	jpeg_start_compress(&jpeg, TRUE);
+	if (spec->orientation != 0)
+		write_exif(&jpeg, spec->orientation, spec->little_endian);
+	write_rows(&jpeg, spec->picture != NULL ? spec->picture : waves);
+	jpeg_finish_compress(&jpeg);
+	jpeg_destroy_compress(&jpeg);
+	return (struct bytes){ data, count };
+}
+
+static void view_header(struct jpeg_view *view,
+			const struct jpeg_decompress_struct *jpeg)
+{
+	view->components = jpeg->num_components;
+	for (int i = 0; i < jpeg->num_components; i++) {
+		view->h[i] = jpeg->comp_info[i].h_samp_factor;
+		view->v[i] = jpeg->comp_info[i].v_samp_factor;
+	}
+	for (jpeg_saved_marker_ptr m = jpeg->marker_list; m != NULL;
+	     m = m->next)
+		if (m->marker != JPEG_APP0 || m->data_length != 14 ||
+		    memcmp(m->data, "JFIF", 5) != 0)
+			view->marker_count++;
+}
+
+struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
+{
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	struct jpeg_view view = { 0 };
+
+	jpeg.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&jpeg);
+	jpeg_mem_src(&jpeg, bytes.data, bytes.count);
+	for (int i = 0; i < 16; i++)
+		jpeg_save_markers(&jpeg, JPEG_APP0 + i, 0xffff);
+	jpeg_save_markers(&jpeg, JPEG_COM, 0xffff);
+	(void)jpeg_read_header(&jpeg, TRUE);
+	view_header(&view, &jpeg);
+	jpeg.out_color_space = space;
+	jpeg.scale_num = (unsigned)eighths;
+	jpeg.scale_denom = DCTSIZE;
+	jpeg.dct_method = JDCT_ISLOW;
+	jpeg.do_fancy_upsampling = FALSE;
+	jpeg.do_block_smoothing = FALSE;
+	(void)jpeg_start_decompress(&jpeg);
+	view.width = jpeg.output_width;
+	view.height = jpeg.output_height;
+	view.channels = (uint32_t)jpeg.output_components;
+	view.pixels = malloc((size_t)view.width * view.height * view.channels);
+	assert(view.pixels != NULL);
+	while (jpeg.output_scanline < jpeg.output_height) {
+		JSAMPROW row = view.pixels + (size_t)jpeg.output_scanline *
+						     view.width * view.channels;
+
+		(void)jpeg_read_scanlines(&jpeg, &row, 1);
+	}
+	(void)jpeg_finish_decompress(&jpeg);
+	assert(errors.num_warnings == 0);
+	jpeg_destroy_decompress(&jpeg);
+	return view;
+}
+
+struct image must_decode(struct bytes jpeg, struct img_size target,
+			 struct heap *h)
+{
+	struct img_header header;
+	struct image img = { 0 };
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	err = img_decode(&img, jpeg.data, jpeg.count, &header, target,
+			 &no_limits, &h->memory);
+	assert(err == IMG_OK);
+	return img;
+}
+
+struct image image_make(struct img_size size, uint32_t plane_count,
+			picture_fn *picture, struct heap *h)
+{
+	struct image img;
+	bool ok;
+
+	image_shape(&img, size, plane_count);
+	ok = image_alloc(&img, &h->memory);
+	assert(ok);
+	for (uint32_t i = 0; i < plane_count; i++) {
+		const struct img_plane *p = &img.planes[i];
+		uint32_t step = i == 0 ? 1 : 2;
+
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++)
+				p->samples[y * p->stride_bytes + x] =
+					picture_sample(picture, i,
+						       (x + 0.5) * step,
+						       (y + 0.5) * step);
+	}
+	return img;
+}

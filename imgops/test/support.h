@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For the tests of imgops: a heap that counts and fails, JPEGs of any kind,
+ * and libjpeg's own view of them.
+ *
+ * Pictures are functions of the place, so that each sample of any subsampling
+ * has a known value.  Everything asserts; nothing returns an error.
+ */
+#ifndef IMGOPS_TEST_SUPPORT_H
+#define IMGOPS_TEST_SUPPORT_H
+
+#include "imgops/imgops.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A struct img_memory that counts. */
+struct heap {
+	struct img_memory memory;
+	uint32_t alloc_count;
+	uint32_t live_count; /* blocks not freed yet */
+	uint32_t fail_at;    /* this allocation gets NULL; 0: none does */
+};
+
+void heap_init(struct heap *h);
+
+extern const struct img_limits no_limits;
+
+/* The value, 0..255, of a component at (x, y), in luma pixels. */
+typedef double picture_fn(uint32_t component, double x, double y);
+
+/* A gentle colour pattern, different along x and y. */
+picture_fn waves;
+
+/* Fields that are 0 ask for what is most usual. */
+struct jpeg_spec {
+	uint32_t width, height;
+	picture_fn *picture; /* of components as they are in the file */
+	J_COLOR_SPACE space; /* 0: Y'CbCr */
+	int h[4], v[4];      /* sampling factors */
+	int quality;         /* 0: 95 */
+	int restart_interval;
+	bool progressive;
+	bool separate_scans; /* sequential: one scan for each component */
+	bool arithmetic;
+	bool two_components; /* of no known colour space */
+	bool no_adobe;       /* leave out the Adobe marker */
+	uint32_t orientation;
+	bool little_endian; /* EXIF */
+};
+
+struct bytes {
+	uint8_t *data; /* of malloc() */
+	size_t count;
+};
+
+struct bytes jpeg_make(const struct jpeg_spec *spec);
+
+/* How libjpeg sees a file, decoded at `eighths` without fancy up-sampling. */
+struct jpeg_view {
+	uint32_t width, height, channels;
+	uint8_t *pixels; /* of malloc(), interleaved */
+	int components;
+	int h[4], v[4];
+	uint32_t marker_count; /* APPn and COM, without JFIF's APP0 */
+};
+
+struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space, int eighths);
+
+/* Probe and decode, which must succeed. */
+struct image must_decode(struct bytes jpeg, struct img_size target,
+			 struct heap *h);
+
+/* A 4:2:0 or grey image of `picture`, as img_scale() would make. */
+struct image image_make(struct img_size size, uint32_t plane_count,
+			picture_fn *picture, struct heap *h);
+
+bool is_empty(const struct image *img);
+
+/* True: the same sizes, spans and samples. */
+bool is_same(const struct image *a, const struct image *b);
+
+/* The sample of `p` at (x, y), which must be inside. */
+uint8_t sample(const struct img_plane *p, uint32_t x, uint32_t y);
+
+/* What `picture` is there, rounded. */
+uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
+		       double y);
+
+/* `n` of a fixed pseudo-random sequence, 0..2^32-1. */
+uint32_t scramble(uint32_t n);
+
+double psnr(double squared_error_total, double count);
+
+#endif
