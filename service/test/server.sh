@@ -23,6 +23,7 @@ shown() {
 # start FLAGS...
 start() {
 	local port= _
+	: >"$work/log" # not the last server's port
 	"$DARKROOM" --listen 127.0.0.1:0 "$@" 2>"$work/log" &
 	server=$!
 	for _ in $(seq 300); do

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Under every policy and balance, at several connection counts: every photo of
-# a folder comes back, with the same bytes; nothing is lost; an idle server
-# sleeps; SIGTERM ends it cleanly.
+# a folder comes back whole, in the right size, with the same bytes; nothing is
+# lost; an idle server sleeps; SIGTERM ends it cleanly.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_policies.sh DIR CONNECTIONS...
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM
+#        test_policies.sh DIR CONNECTIONS...
 . "$(dirname "$0")/server.sh"
 dir=$1
 shift
@@ -46,6 +47,8 @@ while read -r -a flags; do
 		sort -o "$out/status.tsv" "$out/status.tsv"
 		if [ -z "$first" ]; then
 			first=$work/first
+			"$CHECK_SIZES" "$dir" "$out" 640 640 ||
+				fail "a reply has the wrong size"
 			cp -r "$out" "$first"
 		fi
 		diff -rq "$first" "$out" >"$work/diff" ||
