@@ -1,0 +1,25 @@
+FROM debian:bookworm-slim AS build
+RUN apt-get update && apt-get install -y --no-install-recommends \
+        gcc libc6-dev cmake ninja-build pkg-config \
+        libjpeg62-turbo-dev libmicrohttpd-dev libcjson-dev \
+        libck-dev libhwloc-dev libcurl4-openssl-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY . .
+RUN cmake --preset release \
+    && cmake --build --preset release --target darkroom loadgen
+
+FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends \
+        libjpeg62-turbo libmicrohttpd12 libcjson1 libck0 libhwloc15 \
+        libcurl4 curl \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=build /src/build/release/darkroom /src/build/release/loadgen \
+    /usr/local/bin/
+COPY datasets/samples /usr/share/darkroom/samples
+COPY LICENSE datasets/README.md /usr/share/darkroom/
+USER 65534:65534
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=2s \
+    CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/healthz"]
+ENTRYPOINT ["darkroom", "--listen", "0.0.0.0:8080"]
