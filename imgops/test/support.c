@@ -15,6 +15,8 @@ const struct img_limits no_limits = {
 	.decode_bytes_max = UINT64_MAX,
 };
 
+const struct img_size full_size = { 65500, 65500 };
+
 static void *heap_alloc(void *arg, size_t bytes)
 {
 	struct heap *h = arg;
@@ -290,6 +292,18 @@ struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
 	return view;
 }
 
+uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
+{
+	uint8_t *at = jpeg.data + 2;
+
+	while (at[1] != code) {
+		assert(at[0] == 0xff);
+		at += 2 + (at[2] << 8 | at[3]);
+		assert(at + 4 < jpeg.data + jpeg.count);
+	}
+	return at + 4;
+}
+
 struct image must_decode(struct bytes jpeg, struct img_size target,
 			 struct heap *h)
 {
@@ -303,6 +317,36 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 			 &no_limits, &h->memory);
 	assert(err == IMG_OK);
 	return img;
+}
+
+enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
+			  const struct img_limits *limits, struct heap *h)
+{
+	struct img_header header;
+	uint8_t *copy = malloc(count + 1);
+	enum img_err err;
+
+	assert(copy != NULL);
+	if (count > 0)
+		memcpy(copy + 1, data, count);
+	*img = (struct image){ 0 };
+	err = img_probe(&header, copy + 1, count, limits);
+	if (err == IMG_OK)
+		err = img_decode(img, copy + 1, count, &header, full_size,
+				 limits, &h->memory);
+	free(copy);
+	assert(err == IMG_OK || is_empty(img));
+	return err;
+}
+
+enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
+			   struct heap *h)
+{
+	struct image img;
+	enum img_err err = decode_bytes(&img, jpeg.data, jpeg.count, limits, h);
+
+	img_release(&img);
+	return err;
 }
 
 struct image image_make(struct img_size size, uint32_t plane_count,

@@ -29,6 +29,9 @@ void heap_init(struct heap *h);
 
 extern const struct img_limits no_limits;
 
+/* A target that asks for all pixels of any file. */
+extern const struct img_size full_size;
+
 /* The value, 0..255, of a component at (x, y), in luma pixels. */
 typedef double picture_fn(uint32_t component, double x, double y);
 
@@ -69,6 +72,20 @@ struct jpeg_view {
 };
 
 struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space, int eighths);
+
+/* Where the data of the first marker `code` begins, after its length. */
+uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
+
+/*
+ * Probe and decode, at full size, a copy on the heap, so that sanitizers see
+ * its ends.  An error must leave `img` empty.
+ */
+enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
+			  const struct img_limits *limits, struct heap *h);
+
+/* The same for the error alone. */
+enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
+			   struct heap *h);
 
 /* Probe and decode, which must succeed. */
 struct image must_decode(struct bytes jpeg, struct img_size target,
