@@ -42,10 +42,7 @@ enum img_err {
 /* A few English words for logs and replies.  Never NULL, never freed. */
 const char *img_strerror(enum img_err err);
 
-/*
- * Where pixels live.  `alloc` returns memory aligned for any type, as malloc()
- * does, or NULL; `free` gets what it gave.
- */
+/* Where pixels live.  `alloc` is as malloc(); `free` gets what it gave. */
 struct img_memory {
 	void *(*alloc)(void *arg, size_t bytes);
 	void (*free)(void *arg, void *block);
@@ -96,11 +93,7 @@ struct img_header {
 	uint32_t orientation;    /* EXIF: 1..8, 1 if absent or nonsense */
 };
 
-/*
- * Read the header alone: no pixel is decoded.
- *
- * Errors: all but TOO_MANY_SCANS.
- */
+/* Read the header alone.  Errors: all but TOO_MANY_SCANS. */
 IMG_CHECK enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 				 size_t jpeg_bytes,
 				 const struct img_limits *limits);
