@@ -223,7 +223,8 @@ static struct img_size read_header(struct decoder *d)
 
 /*
  * A marker handler of libjpeg's.  It looks at the marker where it lies:
- * jpeg_save_markers() would keep a copy of each, 20 times a small one's size.
+ * jpeg_save_markers() copies each to the end of a list, which it walks from
+ * the start: 8 s for the 100,000 empty markers of a 0.4 MB file.
  */
 static boolean read_app1(j_decompress_ptr jpeg)
 {
