@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client: sends the files of a dataset over keep-alive connections.
+ *
+ *	order -> [ connection 1 .. N ] ==HTTP/1.1 POST==> server
+ *	                  '-> done(result)
+ *
+ * A closed loop: each connection sends the next file of the one order as soon
+ * as its last reply is complete.  All in one thread, by libcurl.
+ *
+ * What is measured, all by one clock, for each request:
+ *  - its start, just before libcurl sends its first byte on a connection that
+ *    stands already: connecting is not counted (CURLOPT_PREREQFUNCTION);
+ *  - its last byte sent, just after the kernel took it into the socket's
+ *    buffer, which is also when a blocking send() would have returned
+ *    (CURLOPT_XFERINFOFUNCTION, called after each send).  A reply that is
+ *    complete even before that has the response time 0;
+ *  - its reply's last byte received, when libcurl reports the transfer done.
+ * No request is sent twice, though libcurl would on a kept connection that is
+ * closed without a reply: that is a transport error.
+ *
+ * Ownership  The client borrows everything in its configuration.
+ * Threads    One.  curl_global_init() must have been called.
+ * Limits     A reply's body has CLIENT_REPLY_BYTES_MAX at most, and the time
+ *            is limited for connecting (10 s) and for the whole request; what
+ *            goes beyond is a transport error.
+ */
+#ifndef LOADGEN_CLIENT_H
+#define LOADGEN_CLIENT_H
+
+#include "loadgen/dataset.h"
+#include "loadgen/error.h"
+#include "loadgen/order.h"
+#include "loadgen/result.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLIENT_REPLY_BYTES_MAX ((size_t)64 << 20)
+
+struct client;
+
+/* Called once for each request.  False: end the run. */
+typedef bool client_done_fn(const struct result *result, void *arg);
+
+struct client_config {
+	const char *url;
+	const struct dataset *dataset;
+	struct order *order; /* of the dataset's files */
+	uint32_t connections;
+	uint64_t duration_ns; /* begin no request after it; 0: without limit */
+	uint64_t timeout_ns;  /* for one request, connecting included */
+	bool keep_replies;    /* results have the reply's body */
+	const volatile sig_atomic_t *stop; /* end the run when not 0 */
+	client_done_fn *done;
+	void *arg; /* given to every call of `done` */
+};
+
+enum client_end {
+	CLIENT_FINISHED, /* the order or the time is over */
+	CLIENT_STOPPED,  /* by `stop` or `done` */
+	CLIENT_GAVE_UP,  /* see client_run() */
+	CLIENT_BROKEN,   /* libcurl or epoll failed */
+};
+
+/* Make all requests ready, and connect nothing yet.  NULL: out of memory. */
+struct client *client_new(const struct client_config *config);
+void client_free(struct client *c);
+
+/*
+ * Send, once.  CLIENT_FINISHED lets all requests in flight end; the other ends
+ * break them off, uncounted.  Gives up when as many requests in a row as there
+ * are connections (8 at least) could not even connect.
+ */
+enum client_end client_run(struct client *c);
+
+/* From the beginning of client_run() to the end of the last request. */
+uint64_t client_makespan_ns(const struct client *c);
+
+/* What libcurl said when the client gave up. */
+const char *client_error(const struct client *c);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/options.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+	KIND_FLAG,    /* bool, no value */
+	KIND_TEXT,    /* const char * */
+	KIND_COUNT,   /* uint64_t, from min to max */
+	KIND_SECONDS, /* double, from min to max, not 0 */
+};
+
+/* Everything about an option but what it is for. */
+struct spec {
+	const char *name;
+	const char *value; /* as the help calls it */
+	enum kind kind;
+	size_t offset; /* in struct options */
+	uint64_t min;
+	uint64_t max;
+	const char *help; /* one to three lines */
+};
+
+#define HELP_NEXT "\n                      "
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct spec specs[] = {
+	{ "dataset", "DIR", KIND_TEXT, FIELD(dataset), 0, 0,
+	  "send the *.jpg and *.jpeg files below DIR, hidden ones" HELP_NEXT
+	  "left out; all are read into memory first (no default)" },
+	{ "all-files", "", KIND_FLAG, FIELD(all_files), 0, 0,
+	  "send the files of other names too (default: no)" },
+	{ "connections", "N", KIND_COUNT, FIELD(connections), 1, 100000,
+	  "keep-alive connections; each sends its next request when" HELP_NEXT
+	  "its last reply is complete (default: 4)" },
+	{ "passes", "N", KIND_COUNT, FIELD(passes), 1, 1000000,
+	  "send every file N times (default: 1)" },
+	{ "duration", "S", KIND_SECONDS, FIELD(duration_s), 0, 1000000,
+	  "instead, send for S seconds, then let requests in flight" HELP_NEXT
+	  "finish (default: none)" },
+	{ "seed", "N", KIND_COUNT, FIELD(seed), 0, UINT64_MAX,
+	  "of the shuffle, which is fresh for each pass (default: 1)" },
+	{ "timeout", "S", KIND_SECONDS, FIELD(timeout_s), 0, 1000000,
+	  "of one request, connecting included (default: 60)" },
+	{ "json", "FILE", KIND_TEXT, FIELD(json), 0, 0,
+	  "write the report to FILE too (default: none)" },
+	{ "save", "DIR", KIND_TEXT, FIELD(save), 0, 0,
+	  "write the bodies of 2xx replies to DIR, and status.tsv:" HELP_NEXT
+	  "path, status or error, reply bytes (default: none; this" HELP_NEXT
+	  "takes time out of the run that is measured)" },
+	{ "help", "", KIND_FLAG, FIELD(help), 0, 0, "print this" },
+};
+
+enum { SPEC_COUNT = sizeof(specs) / sizeof(*specs) };
+
+void options_print_help(FILE *out)
+{
+	fputs("Usage: loadgen --dataset DIR [OPTION]... URL\n"
+	      "Upload the JPEGs of a folder to a server, by POST, and report "
+	      "how fast it was.\n\n",
+	      out);
+	for (size_t i = 0; i < SPEC_COUNT; i++)
+		fprintf(out, "  --%-11s %-4s  %s\n", specs[i].name,
+			specs[i].value, specs[i].help);
+	fputs("\n"
+	      "Rates count the requests answered 2xx.  Response time runs from "
+	      "the last byte\nsent to the last byte received.\n\n"
+	      "Exit status: 0 all requests were answered 2xx, 1 some were "
+	      "not,\n"
+	      "2 wrong usage, 130 interrupted (the report covers what was "
+	      "done).\n",
+	      out);
+}
+
+/* A whole number, digits only. */
+static bool parse_count(const struct spec *spec, const char *text,
+			uint64_t *out, struct error *error)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	errno = 0;
+	*out = strtoull(text, NULL, 10);
+	if (digits > 0 && text[digits] == '\0' && errno == 0 &&
+	    *out >= spec->min && *out <= spec->max)
+		return true;
+	error_set(error,
+		  "--%s '%s': not a whole number from %" PRIu64 " to %" PRIu64,
+		  spec->name, text, spec->min, spec->max);
+	return false;
+}
+
+static bool parse_seconds(const struct spec *spec, const char *text,
+			  double *out, struct error *error)
+{
+	size_t digits = strspn(text, "0123456789.");
+	char *end;
+
+	*out = strtod(text, &end);
+	if (digits > 0 && text[digits] == '\0' && *end == '\0' &&
+	    *out >= 0.001 && *out <= (double)spec->max)
+		return true;
+	error_set(error, "--%s '%s': not seconds from 0.001 to %" PRIu64,
+		  spec->name, text, spec->max);
+	return false;
+}
+
+static bool take(struct options *o, const struct spec *spec, const char *text,
+		 struct error *error)
+{
+	void *field = (char *)o + spec->offset;
+
+	switch (spec->kind) {
+	case KIND_FLAG:
+		*(bool *)field = true;
+		return true;
+	case KIND_TEXT:
+		*(const char **)field = text;
+		return true;
+	case KIND_COUNT:
+		return parse_count(spec, text, field, error);
+	case KIND_SECONDS:
+		return parse_seconds(spec, text, field, error);
+	}
+	abort();
+}
+
+static bool take_options(struct options *o, int argc, char **argv,
+			 struct error *error)
+{
+	struct option known[SPEC_COUNT + 1] = { 0 };
+	int found;
+	int i;
+
+	for (i = 0; i < SPEC_COUNT; i++) {
+		known[i].name = specs[i].name;
+		known[i].has_arg = specs[i].kind == KIND_FLAG ?
+					   no_argument :
+					   required_argument;
+	}
+	optind = 0; /* also resets what getopt_long() remembers */
+	opterr = 0;
+	while ((found = getopt_long(argc, argv, ":", known, &i)) == 0)
+		if (!take(o, &specs[i], optarg, error))
+			return false;
+	if (found == -1)
+		return true;
+	error_set(error, "%s: %s", argv[optind - 1],
+		  found == ':' ? "its value is missing" : "no such option");
+	return false;
+}
+
+static bool check_url(const char *url, struct error *error)
+{
+	CURLU *parsed = curl_url();
+	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url, 0);
+
+	curl_url_cleanup(parsed);
+	if (code != CURLUE_OK) {
+		error_set(error, "URL '%s': %s", url, curl_url_strerror(code));
+		return false;
+	}
+	if (strncasecmp(url, "http://", 7) != 0 &&
+	    strncasecmp(url, "https://", 8) != 0) {
+		error_set(error, "URL '%s': not http:// or https://", url);
+		return false;
+	}
+	return true;
+}
+
+bool options_parse(struct options *o, int argc, char **argv,
+		   struct error *error)
+{
+	*o = (struct options){ .connections = 4, .seed = 1, .timeout_s = 60 };
+	if (!take_options(o, argc, argv, error))
+		return false;
+	if (o->help)
+		return true;
+	if (o->passes != 0 && o->duration_s > 0) {
+		error_set(error, "--passes %" PRIu64 " --duration %g: only one",
+			  o->passes, o->duration_s);
+		return false;
+	}
+	if (o->passes == 0 && !(o->duration_s > 0))
+		o->passes = 1;
+	if (o->dataset == NULL) {
+		error_set(error, "--dataset DIR is missing");
+		return false;
+	}
+	if (argc == optind) {
+		error_set(error, "URL is missing");
+		return false;
+	}
+	if (argc - optind > 1) {
+		error_set(error, "'%s': one URL is enough", argv[optind + 1]);
+		return false;
+	}
+	o->url = argv[optind];
+	return check_url(o->url, error);
+}

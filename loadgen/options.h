@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: the command line of loadgen, checked. */
+#ifndef LOADGEN_OPTIONS_H
+#define LOADGEN_OPTIONS_H
+
+#include "loadgen/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct options {
+	const char *url;
+	const char *dataset;
+	bool all_files;
+	uint64_t connections;
+	uint64_t passes;   /* 0: as many as fit in duration_s */
+	double duration_s; /* 0: as long as the passes take */
+	uint64_t seed;
+	double timeout_s;
+	const char *json; /* NULL: none */
+	const char *save; /* NULL: nowhere */
+	bool help;        /* print the help and nothing else */
+};
+
+/*
+ * Read the command line.  Its strings are lent to `o`.  False: `error` names
+ * the option and its value.
+ */
+MUST_CHECK bool options_parse(struct options *o, int argc, char **argv,
+			      struct error *error);
+
+void options_print_help(FILE *out);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/record.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES_FIRST = 1024 };
+
+/* Make room for one more. */
+static bool samples_reserve(struct samples *s)
+{
+	size_t capacity = s->capacity == 0 ? SAMPLES_FIRST : 2 * s->capacity;
+	uint64_t *ns;
+
+	if (s->count < s->capacity)
+		return true;
+	ns = reallocarray(s->ns, capacity, sizeof(*ns));
+	if (ns == NULL)
+		return false;
+	s->ns = ns;
+	s->capacity = capacity;
+	return true;
+}
+
+static bool add_error(struct record *r, const char *text)
+{
+	struct record_error *errors;
+
+	for (size_t i = 0; i < r->error_kinds; i++)
+		if (strcmp(r->errors[i].text, text) == 0) {
+			r->errors[i].count++;
+			return true;
+		}
+	errors = reallocarray(r->errors, r->error_kinds + 1, sizeof(*errors));
+	if (errors == NULL)
+		return false;
+	errors[r->error_kinds++] = (struct record_error){ text, 1 };
+	r->errors = errors;
+	return true;
+}
+
+static bool add_times(struct record *r, const struct result *result)
+{
+	if (!samples_reserve(&r->response) ||
+	    !samples_reserve(&r->from_first_byte))
+		return false;
+	r->response.ns[r->response.count++] = result->response_ns;
+	r->from_first_byte.ns[r->from_first_byte.count++] =
+		result->from_first_byte_ns;
+	return true;
+}
+
+bool record_add(struct record *r, const struct result *result)
+{
+	assert(result->status >= 0 && result->status < RECORD_STATUS_COUNT);
+	if (result->error != NULL) {
+		if (!add_error(r, result->error))
+			return false;
+		r->transport_error_count++;
+	} else {
+		if (result_is_ok(result)) {
+			if (!add_times(r, result))
+				return false;
+			r->ok_count++;
+			r->uploaded_bytes += result->uploaded_bytes;
+		}
+		r->responses[result->status]++;
+	}
+	r->request_count++;
+	return true;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The sample of rank ceil(percent / 100 * count), counted from 1. */
+static uint64_t nearest_rank(const struct samples *sorted, unsigned percent)
+{
+	size_t rank = (sorted->count * percent + 99) / 100;
+
+	assert(rank >= 1 && rank <= sorted->count);
+	return sorted->ns[rank - 1];
+}
+
+bool samples_quantiles(struct samples *s, struct quantiles *out)
+{
+	if (s->count == 0)
+		return false;
+	qsort(s->ns, s->count, sizeof(*s->ns), compare_ns);
+	*out = (struct quantiles){
+		.p50_ns = nearest_rank(s, 50),
+		.p90_ns = nearest_rank(s, 90),
+		.p99_ns = nearest_rank(s, 99),
+		.max_ns = nearest_rank(s, 100),
+	};
+	return true;
+}
+
+void record_release(struct record *r)
+{
+	free(r->response.ns);
+	free(r->from_first_byte.ns);
+	free(r->errors);
+	*r = (struct record){ 0 };
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Record: the results of a run, counted.
+ *
+ * Pure: no clock, no network.  Every response time of a 2xx reply is kept as
+ * it was measured, so percentiles are exact; they are nearest-rank: the least
+ * sample that at least p per cent of all samples do not exceed.
+ *
+ * Limits     16 bytes for each 2xx reply (and up to twice that, as arrays
+ *            double when they grow).
+ */
+#ifndef LOADGEN_RECORD_H
+#define LOADGEN_RECORD_H
+
+#include "loadgen/error.h"
+#include "loadgen/result.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RECORD_STATUS_COUNT = 1000 }; /* three digits */
+
+struct samples {
+	uint64_t *ns; /* in no particular order */
+	size_t count;
+	size_t capacity;
+};
+
+struct quantiles {
+	uint64_t p50_ns;
+	uint64_t p90_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+};
+
+struct record_error {
+	const char *text;
+	uint64_t count;
+};
+
+/* Zero one to begin. */
+struct record {
+	struct samples response;                 /* of 2xx replies */
+	struct samples from_first_byte;          /* of 2xx replies */
+	uint64_t responses[RECORD_STATUS_COUNT]; /* by status, whole replies */
+	uint64_t request_count;                  /* all of what is below */
+	uint64_t ok_count;                       /* answered 2xx */
+	uint64_t uploaded_bytes;                 /* of requests answered 2xx */
+	uint64_t transport_error_count;          /* without a whole reply */
+	struct record_error *errors;             /* the same, by text */
+	size_t error_kinds;
+};
+
+/* Count one result.  False: out of memory, and nothing is counted. */
+MUST_CHECK bool record_add(struct record *r, const struct result *result);
+
+/* False: there are no samples, and `out` is untouched.  Reorders `s`. */
+bool samples_quantiles(struct samples *s, struct quantiles *out);
+
+/* Make `r` empty.  An empty one is fine. */
+void record_release(struct record *r);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/report.h"
+
+#include "loadgen/clock.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static double makespan_s(const struct report *report)
+{
+	return (double)report->makespan_ns / (double)NS_PER_S;
+}
+
+static double in_ms(uint64_t ns)
+{
+	return (double)ns / (double)NS_PER_MS;
+}
+
+static void print_run(FILE *out, const struct report *report)
+{
+	const struct options *o = report->options;
+
+	fprintf(out, "%" PRIu32 " files of %s to %s\n", report->files,
+		o->dataset, o->url);
+	fprintf(out, "connections %" PRIu64 ", ", o->connections);
+	if (o->passes != 0)
+		fprintf(out, "passes %" PRIu64 ", ", o->passes);
+	else
+		fprintf(out, "duration %g s, ", o->duration_s);
+	fprintf(out, "seed %" PRIu64 "\n\n", o->seed);
+}
+
+static void print_rates(FILE *out, const struct report *report)
+{
+	const struct record *r = report->record;
+	double s = makespan_s(report);
+
+	if (s > 0)
+		fprintf(out,
+			"throughput        %.2f MB/s uploaded, "
+			"%.1f responses/s\n",
+			(double)r->uploaded_bytes / s / 1e6,
+			(double)r->ok_count / s);
+	else
+		fprintf(out, "throughput        -\n");
+	fprintf(out, "makespan          %.3f s, %" PRIu64 " requests\n", s,
+		r->request_count);
+}
+
+static void print_times(FILE *out, const char *title, struct samples *samples)
+{
+	struct quantiles q;
+
+	if (samples_quantiles(samples, &q))
+		fprintf(out,
+			"%s  p50 %.3f ms  p90 %.3f ms  p99 %.3f ms  "
+			"max %.3f ms\n",
+			title, in_ms(q.p50_ns), in_ms(q.p90_ns),
+			in_ms(q.p99_ns), in_ms(q.max_ns));
+	else
+		fprintf(out, "%s  -\n", title);
+}
+
+static void print_outcomes(FILE *out, const struct report *report)
+{
+	const struct record *r = report->record;
+
+	fprintf(out, "responses        ");
+	if (r->request_count == r->transport_error_count)
+		fprintf(out, " -");
+	for (int status = 0; status < RECORD_STATUS_COUNT; status++)
+		if (r->responses[status] != 0)
+			fprintf(out, " %03d: %" PRIu64, status,
+				r->responses[status]);
+	fprintf(out, "\ntransport errors  %" PRIu64 "\n",
+		r->transport_error_count);
+	for (size_t i = 0; i < r->error_kinds; i++)
+		fprintf(out, "  %" PRIu64 " x %s\n", r->errors[i].count,
+			r->errors[i].text);
+}
+
+void report_print(FILE *out, const struct report *report)
+{
+	double s = makespan_s(report);
+
+	print_run(out, report);
+	print_rates(out, report);
+	print_times(out, "response time   ", &report->record->response);
+	print_times(out, "from first byte ", &report->record->from_first_byte);
+	print_outcomes(out, report);
+	fprintf(out, "client CPU        %.3f s", report->client_cpu_s);
+	if (s > 0)
+		fprintf(out, ", %.1f %% of one core",
+			100 * report->client_cpu_s / s);
+	fprintf(out, "\n");
+}
+
+/* cJSON's own numbers are doubles, which do not hold every seed. */
+static void add_count(cJSON *object, const char *name, uint64_t count)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	cJSON_AddRawToObject(object, name, text);
+}
+
+static void add_rate(cJSON *object, const char *name, uint64_t amount, double s)
+{
+	if (s > 0)
+		cJSON_AddNumberToObject(object, name, (double)amount / s);
+	else
+		cJSON_AddNullToObject(object, name);
+}
+
+static void add_times(cJSON *object, const char *name, struct samples *samples)
+{
+	cJSON *times = cJSON_AddObjectToObject(object, name);
+	struct quantiles q;
+
+	if (samples_quantiles(samples, &q)) {
+		cJSON_AddNumberToObject(times, "p50", in_ms(q.p50_ns));
+		cJSON_AddNumberToObject(times, "p90", in_ms(q.p90_ns));
+		cJSON_AddNumberToObject(times, "p99", in_ms(q.p99_ns));
+		cJSON_AddNumberToObject(times, "max", in_ms(q.max_ns));
+	} else {
+		cJSON_AddNullToObject(times, "p50");
+		cJSON_AddNullToObject(times, "p90");
+		cJSON_AddNullToObject(times, "p99");
+		cJSON_AddNullToObject(times, "max");
+	}
+}
+
+static void add_outcomes(cJSON *object, const struct record *r)
+{
+	cJSON *responses = cJSON_AddObjectToObject(object, "responses");
+	cJSON *errors;
+
+	for (int status = 0; status < RECORD_STATUS_COUNT; status++) {
+		char name[12];
+
+		snprintf(name, sizeof(name), "%03d", status);
+		if (r->responses[status] != 0)
+			add_count(responses, name, r->responses[status]);
+	}
+	add_count(object, "transport_errors", r->transport_error_count);
+	errors = cJSON_AddObjectToObject(object, "transport_error_texts");
+	for (size_t i = 0; i < r->error_kinds; i++)
+		add_count(errors, r->errors[i].text, r->errors[i].count);
+}
+
+static void add_run(cJSON *object, const struct report *report)
+{
+	const struct options *o = report->options;
+
+	add_count(object, "connections", o->connections);
+	if (o->passes != 0)
+		add_count(object, "passes", o->passes);
+	else
+		cJSON_AddNumberToObject(object, "duration_s", o->duration_s);
+	add_count(object, "seed", o->seed);
+	cJSON_AddStringToObject(object, "url", o->url);
+	cJSON_AddStringToObject(object, "dataset", o->dataset);
+	add_count(object, "files", report->files);
+}
+
+bool report_write_json(FILE *out, const struct report *report)
+{
+	struct record *r = report->record;
+	double s = makespan_s(report);
+	cJSON *object = cJSON_CreateObject();
+	char *text;
+
+	add_rate(object, "bytes_per_s", r->uploaded_bytes, s);
+	add_rate(object, "responses_per_s", r->ok_count, s);
+	cJSON_AddNumberToObject(object, "makespan_s", s);
+	add_times(object, "response_ms", &r->response);
+	add_times(object, "response_from_first_byte_ms", &r->from_first_byte);
+	add_outcomes(object, r);
+	cJSON_AddNumberToObject(object, "client_cpu_s", report->client_cpu_s);
+	add_count(object, "requests", r->request_count);
+	add_count(object, "uploaded_bytes", r->uploaded_bytes);
+	add_run(object, report);
+	text = cJSON_Print(object);
+	cJSON_Delete(object);
+	if (text == NULL)
+		return false;
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	return fflush(out) == 0 && !ferror(out);
+}

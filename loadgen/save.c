@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/save.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char status_name[] = "status.tsv";
+
+struct save {
+	const char *dir;
+	const struct dataset *dataset;
+	int dir_fd;
+	FILE *status;
+	char **names; /* of the replies, by file of the dataset */
+};
+
+/* 'a/b.jpg' -> 'a__b.jpg'.  NULL: out of memory. */
+static char *flat_name(const char *path)
+{
+	char *name = malloc(2 * strlen(path) + 1);
+	char *end = name;
+
+	if (name == NULL)
+		return NULL;
+	for (; *path != '\0'; path++) {
+		*end++ = *path == '/' ? '_' : *path;
+		if (*path == '/')
+			*end++ = '_';
+	}
+	*end = '\0';
+	return name;
+}
+
+static bool make_names(struct save *s)
+{
+	s->names = calloc(s->dataset->count, sizeof(*s->names));
+	if (s->names == NULL)
+		return false;
+	for (uint32_t i = 0; i < s->dataset->count; i++) {
+		s->names[i] = flat_name(s->dataset->files[i].path);
+		if (s->names[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* 'a/b.jpg' and 'a__b.jpg' would overwrite each other in silence. */
+static bool names_differ(const struct save *s, struct error *error)
+{
+	uint32_t count = s->dataset->count;
+	const char **sorted = calloc(count + 1, sizeof(*sorted));
+	bool differ = true;
+
+	if (sorted == NULL) {
+		error_set(error, "%s", strerror(errno));
+		return false;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = s->names[i];
+	sorted[count] = status_name;
+	qsort(sorted, count + 1, sizeof(*sorted), compare_names);
+	for (uint32_t i = 0; i < count && differ; i++)
+		if (strcmp(sorted[i], sorted[i + 1]) == 0) {
+			error_set(error, "%s/%s: two files would go there",
+				  s->dir, sorted[i]);
+			differ = false;
+		}
+	free(sorted);
+	return differ;
+}
+
+/* NULL with errno set: it cannot be written. */
+static FILE *open_in(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			0666);
+
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static bool blame(const struct save *s, const char *name, struct error *error)
+{
+	error_set(error, "%s/%s: %s", s->dir, name, strerror(errno));
+	return false;
+}
+
+static bool begin(struct save *s, struct error *error)
+{
+	if (mkdir(s->dir, 0777) != 0 && errno != EEXIST)
+		return blame(s, "", error);
+	s->dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir_fd < 0 || !make_names(s))
+		return blame(s, "", error);
+	if (!names_differ(s, error))
+		return false;
+	s->status = open_in(s->dir_fd, status_name);
+	return s->status != NULL || blame(s, status_name, error);
+}
+
+struct save *save_new(const char *dir, const struct dataset *dataset,
+		      struct error *error)
+{
+	struct save *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		error_set(error, "%s: %s", dir, strerror(errno));
+		return NULL;
+	}
+	s->dir = dir;
+	s->dataset = dataset;
+	s->dir_fd = -1;
+	if (!begin(s, error)) {
+		struct error ignored;
+
+		save_free(s, &ignored);
+		return NULL;
+	}
+	return s;
+}
+
+static bool write_body(const struct save *s, const struct result *result,
+		       struct error *error)
+{
+	const char *name = s->names[result->file];
+	FILE *out = open_in(s->dir_fd, name);
+	size_t written = 0;
+
+	if (out == NULL)
+		return blame(s, name, error);
+	if (result->reply_bytes > 0)
+		written = fwrite(result->reply, 1, result->reply_bytes, out);
+	if (fclose(out) != 0 || written != result->reply_bytes)
+		return blame(s, name, error);
+	return true;
+}
+
+static void write_status(const struct save *s, const struct result *result)
+{
+	const char *path = s->dataset->files[result->file].path;
+
+	for (; *path != '\0'; path++)
+		putc(iscntrl((unsigned char)*path) ? '?' : *path, s->status);
+	if (result->error != NULL)
+		fprintf(s->status, "\t%s", result->error);
+	else
+		fprintf(s->status, "\t%d", result->status);
+	fprintf(s->status, "\t%zu\n", result->reply_bytes);
+}
+
+bool save_add(struct save *s, const struct result *result, struct error *error)
+{
+	write_status(s, result);
+	if (ferror(s->status))
+		return blame(s, status_name, error);
+	return !result_is_ok(result) || write_body(s, result, error);
+}
+
+bool save_free(struct save *s, struct error *error)
+{
+	bool whole = true;
+
+	if (s == NULL)
+		return true;
+	if (s->status != NULL && fclose(s->status) != 0)
+		whole = blame(s, status_name, error);
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	for (uint32_t i = 0; s->names != NULL && i < s->dataset->count; i++)
+		free(s->names[i]);
+	free(s->names);
+	free(s);
+	return whole;
+}

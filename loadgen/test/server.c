@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/test/server.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { CUT_PROMISED_BYTES = 1000, CUT_SENT_BYTES = 10 };
+
+static struct sockaddr_in any_port(void)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+}
+
+static void write_url(unsigned port, char url[SERVER_URL_BYTES])
+{
+	snprintf(url, SERVER_URL_BYTES, "http://127.0.0.1:%u/", port);
+}
+
+static ssize_t read_until_cut(void *arg, uint64_t place, char *out, size_t room)
+{
+	(void)arg;
+	if (place >= CUT_SENT_BYTES)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	assert(room >= CUT_SENT_BYTES);
+	memset(out, 'x', CUT_SENT_BYTES);
+	return CUT_SENT_BYTES;
+}
+
+static ssize_t read_without_end(void *arg, uint64_t place, char *out,
+				size_t room)
+{
+	(void)arg, (void)place;
+	memset(out, 'x', room);
+	return (ssize_t)room;
+}
+
+static struct MHD_Response *make_reply(const struct server *s,
+				       const struct server_body *body)
+{
+	static char busy[] = "busy";
+
+	switch (s->mode) {
+	case SERVER_ECHO:
+	case SERVER_DROP_SECOND:
+		return MHD_create_response_from_buffer(
+			body->size_bytes, body->bytes, MHD_RESPMEM_MUST_COPY);
+	case SERVER_BUSY:
+		return MHD_create_response_from_buffer(strlen(busy), busy,
+						       MHD_RESPMEM_PERSISTENT);
+	case SERVER_CUT:
+		return MHD_create_response_from_callback(
+			CUT_PROMISED_BYTES, 512, read_until_cut, NULL, NULL);
+	case SERVER_LONG:
+		return MHD_create_response_from_callback(
+			s->reply_bytes, 1 << 20, read_without_end, NULL, NULL);
+	}
+	abort();
+}
+
+static int is_header(struct MHD_Connection *connection, const char *name,
+		     const char *value)
+{
+	const char *found =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+
+	if (found == NULL || value == NULL)
+		return found == value;
+	return strcmp(found, value) == 0;
+}
+
+static struct server_body *begin(struct server *s,
+				 struct MHD_Connection *connection,
+				 const char *method, const char *version)
+{
+	assert(s->request_count < SERVER_BODIES_MAX);
+	if (strcmp(method, "POST") != 0 || strcmp(version, "HTTP/1.1") != 0 ||
+	    !is_header(connection, "Content-Type", "image/jpeg") ||
+	    !is_header(connection, "Expect", NULL) ||
+	    !is_header(connection, "Transfer-Encoding", NULL))
+		s->strange_count++;
+	return &s->bodies[s->request_count++];
+}
+
+static void append(struct server_body *body, const char *bytes, size_t count)
+{
+	body->bytes = realloc(body->bytes, body->size_bytes + count);
+	assert(body->bytes != NULL);
+	memcpy(body->bytes + body->size_bytes, bytes, count);
+	body->size_bytes += count;
+}
+
+/* libmicrohttpd calls it at the headers, for parts of the body, at the end. */
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
+			      const char *url, const char *method,
+			      const char *version, const char *upload,
+			      size_t *upload_bytes, void **request)
+{
+	struct server *s = arg;
+	struct server_body *body = *request;
+	struct MHD_Response *reply;
+	enum MHD_Result queued;
+
+	(void)url;
+	if (body == NULL) {
+		*request = begin(s, connection, method, version);
+		return MHD_YES;
+	}
+	if (*upload_bytes > 0) {
+		append(body, upload, *upload_bytes);
+		*upload_bytes = 0;
+		return MHD_YES;
+	}
+	if (s->mode == SERVER_DROP_SECOND && (body - s->bodies) % 2 == 1)
+		return MHD_NO;
+	reply = make_reply(s, body);
+	assert(reply != NULL);
+	queued = MHD_queue_response(connection,
+				    s->mode == SERVER_BUSY ? 503 : 200, reply);
+	MHD_destroy_response(reply);
+	return queued;
+}
+
+static void count_connection(void *arg, struct MHD_Connection *connection,
+			     void **context,
+			     enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = arg;
+
+	(void)connection, (void)context;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		s->connection_count++;
+}
+
+void server_start(struct server *s)
+{
+	struct sockaddr_in address = any_port();
+	const union MHD_DaemonInfo *info;
+
+	s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL,
+				     NULL, handle, s, MHD_OPTION_SOCK_ADDR,
+				     &address, MHD_OPTION_NOTIFY_CONNECTION,
+				     count_connection, s, MHD_OPTION_END);
+	assert(s->daemon != NULL);
+	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	assert(info != NULL && info->port != 0);
+	write_url(info->port, s->url);
+}
+
+void server_stop(struct server *s)
+{
+	MHD_stop_daemon(s->daemon);
+}
+
+void server_release(struct server *s)
+{
+	for (unsigned i = 0; i < s->request_count; i++)
+		free(s->bodies[i].bytes);
+}
+
+int dead_port_open(int listening, char url[SERVER_URL_BYTES])
+{
+	struct sockaddr_in address = any_port();
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert(fd >= 0);
+	assert(bind(fd, (struct sockaddr *)&address, size) == 0);
+	assert(!listening || listen(fd, 16) == 0);
+	assert(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+	write_url(ntohs(address.sin_port), url);
+	return fd;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small HTTP server for tests, on a port of 127.0.0.1 that the kernel chose.
+ *
+ * It takes uploads, keeps their bodies, and answers as its mode says.
+ *
+ * Threads    It has one of its own.  What it has counted may be read after
+ *            server_stop() only.
+ */
+#ifndef LOADGEN_TEST_SERVER_H
+#define LOADGEN_TEST_SERVER_H
+
+#include <stddef.h>
+
+enum server_mode {
+	SERVER_ECHO,        /* 200 and the upload itself */
+	SERVER_BUSY,        /* 503 */
+	SERVER_CUT,         /* 200, and close in the midst of the body */
+	SERVER_DROP_SECOND, /* close every second request without a reply */
+	SERVER_LONG,        /* 200 and a body of reply_bytes */
+};
+
+enum { SERVER_BODIES_MAX = 1000, SERVER_URL_BYTES = 64 };
+
+struct server_body {
+	char *bytes;
+	size_t size_bytes;
+};
+
+struct server {
+	enum server_mode mode;
+	size_t reply_bytes; /* of SERVER_LONG */
+	void *daemon;
+	char url[SERVER_URL_BYTES];
+
+	unsigned connection_count;
+	unsigned request_count;
+	unsigned strange_count; /* not as loadgen promises to send them */
+	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */
+};
+
+/* Start a server; `s` needs its mode only. */
+void server_start(struct server *s);
+
+/* Let requests end and stop; the counts stay. */
+void server_stop(struct server *s);
+
+/* Free the bodies. */
+void server_release(struct server *s);
+
+/*
+ * A port that is not a server: bound, and listening only if `listening`, but
+ * nobody ever answers.  Returns the socket and writes the URL.
+ */
+int dead_port_open(int listening, char url[SERVER_URL_BYTES]);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* A dataset is what the folder holds, in order, or an error with a name. */
+#include "loadgen/dataset.h"
+#include "loadgen/test/scratch.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void write_text(const struct scratch *s, const char *name,
+		       const char *text)
+{
+	scratch_write(s, name, text, strlen(text));
+}
+
+static void expect(const struct dataset *d, uint32_t i, const char *path,
+		   const char *text)
+{
+	assert(i < d->count);
+	assert(strcmp(d->files[i].path, path) == 0);
+	assert(d->files[i].size_bytes == strlen(text));
+	assert(memcmp(d->files[i].bytes, text, strlen(text)) == 0);
+}
+
+/* Loading fails, and the error says `part`. */
+static void expect_error(const char *dir, bool all_files, uint64_t bytes_max,
+			 const char *part)
+{
+	struct dataset d = { 0 };
+	struct error error;
+
+	assert(!dataset_load(&d, dir, all_files, bytes_max, &error));
+	assert(strstr(error.text, part) != NULL);
+	assert(d.count == 0 && d.files == NULL && d.bytes_total == 0);
+}
+
+static void test_sorted_by_path_with_folders_below(void)
+{
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+	char slashed[SCRATCH_PATH_BYTES];
+
+	scratch_init(&s);
+	scratch_mkdir(&s, "b");
+	scratch_mkdir(&s, "b/c");
+	write_text(&s, "z.jpg", "last");
+	write_text(&s, "b/c/2.JPEG", "second");
+	write_text(&s, "a.jpg", "first");
+	write_text(&s, "b/empty.Jpg", "");
+	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	assert(d.count == 4 && d.bytes_total == 15);
+	expect(&d, 0, "a.jpg", "first");
+	expect(&d, 1, "b/c/2.JPEG", "second");
+	expect(&d, 2, "b/empty.Jpg", "");
+	expect(&d, 3, "z.jpg", "last");
+	dataset_release(&d);
+	assert(dataset_load(&d, scratch_path(&s, "", slashed), false,
+			    DATASET_BYTES_MAX, &error));
+	expect(&d, 0, "a.jpg", "first");
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
+static void test_skips_hidden_and_other_names(void)
+{
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+
+	scratch_init(&s);
+	scratch_mkdir(&s, ".cache");
+	write_text(&s, ".cache/a.jpg", "hidden folder");
+	write_text(&s, ".b.jpg", "hidden");
+	write_text(&s, "notes.txt", "text");
+	write_text(&s, "jpg", "no dot");
+	write_text(&s, "c.jpg", "photo");
+	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	assert(d.count == 1);
+	expect(&d, 0, "c.jpg", "photo");
+	dataset_release(&d);
+	assert(dataset_load(&d, s.dir, true, DATASET_BYTES_MAX, &error));
+	assert(d.count == 3);
+	expect(&d, 0, "c.jpg", "photo");
+	expect(&d, 1, "jpg", "no dot");
+	expect(&d, 2, "notes.txt", "text");
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
+static void test_follows_links(void)
+{
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+	char link[SCRATCH_PATH_BYTES];
+
+	scratch_init(&s);
+	write_text(&s, "photo.data", "photo");
+	assert(symlink("photo.data", scratch_path(&s, "a.jpg", link)) == 0);
+	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	assert(d.count == 1);
+	expect(&d, 0, "a.jpg", "photo");
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
+static void test_errors_name_the_file(void)
+{
+	struct scratch s;
+	char path[SCRATCH_PATH_BYTES];
+
+	scratch_init(&s);
+	expect_error(s.dir, false, 100, "no *.jpg");
+	expect_error(s.dir, true, 100, "no file");
+	expect_error(scratch_path(&s, "gone", path), false, 100, "gone");
+	expect_error("", false, 100, ": ");
+	write_text(&s, "a.jpg", "12345");
+	expect_error(scratch_path(&s, "a.jpg", path), false, 100,
+		     "a.jpg: Not a directory");
+	assert(symlink("gone", scratch_path(&s, "b.jpg", path)) == 0);
+	expect_error(s.dir, false, 100, "b.jpg: a link to nothing");
+	assert(unlink(path) == 0);
+	assert(symlink(".", scratch_path(&s, "loop", path)) == 0);
+	expect_error(s.dir, false, 100, "loop: a link to a folder");
+	scratch_release(&s);
+}
+
+/* Root may read everything, so this shows nothing there. */
+static void test_unreadable_file(void)
+{
+	struct scratch s;
+	char path[SCRATCH_PATH_BYTES];
+
+	if (geteuid() == 0)
+		return;
+	scratch_init(&s);
+	write_text(&s, "a.jpg", "12345");
+	assert(chmod(scratch_path(&s, "a.jpg", path), 0) == 0);
+	expect_error(s.dir, false, 100, "a.jpg: Permission denied");
+	scratch_release(&s);
+}
+
+static void test_total_is_bounded(void)
+{
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+
+	scratch_init(&s);
+	write_text(&s, "a.jpg", "12345");
+	write_text(&s, "b.jpg", "12345");
+	expect_error(s.dir, false, 9, "more than 9 bytes");
+	assert(dataset_load(&d, s.dir, false, 10, &error));
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
+int main(void)
+{
+	test_sorted_by_path_with_folders_below();
+	test_skips_hidden_and_other_names();
+	test_follows_links();
+	test_errors_name_the_file();
+	test_unreadable_file();
+	test_total_is_bounded();
+	return 0;
+}

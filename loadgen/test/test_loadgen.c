@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The program: its exit codes, its messages and the files it writes. */
+#include "loadgen/test/scratch.h"
+#include "loadgen/test/server.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { ARGS_MAX = 16, FILES = 3 };
+
+static struct scratch scratch; /* has photos/, and gets what is written */
+static char photos[SCRATCH_PATH_BYTES];
+static char program[SCRATCH_PATH_BYTES];
+
+/* Tests and programs are built into one folder. */
+static void find_program(void)
+{
+	ssize_t length = readlink("/proc/self/exe", program,
+				  sizeof(program) - sizeof("loadgen"));
+
+	assert(length > 0);
+	program[length] = '\0';
+	strcpy(strrchr(program, '/') + 1, "loadgen");
+}
+
+/* Start it; its output goes to the files stdout and stderr of scratch. */
+static pid_t start(const char *const *args)
+{
+	char *all[ARGS_MAX] = { program };
+	char out[SCRATCH_PATH_BYTES];
+	char err[SCRATCH_PATH_BYTES];
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int flags = O_WRONLY | O_CREAT | O_TRUNC;
+
+	for (int i = 0; args[i] != NULL; i++) {
+		assert(i < ARGS_MAX - 2);
+		all[i + 1] = (char *)args[i];
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
+					 scratch_path(&scratch, "stdout", out),
+					 flags, 0666);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
+					 scratch_path(&scratch, "stderr", err),
+					 flags, 0666);
+	assert(posix_spawn(&pid, program, &actions, NULL, all, environ) == 0);
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+static int wait_exit(pid_t pid)
+{
+	int status;
+
+	assert(waitpid(pid, &status, 0) == pid);
+	assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+#define RUN(...) wait_exit(start((const char *const[]){ __VA_ARGS__, NULL }))
+
+static void expect_in(const char *name, const char *part)
+{
+	char *text = scratch_read(&scratch, name);
+
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
+static double json_number(const char *name, const char *key)
+{
+	char *text = scratch_read(&scratch, name);
+	cJSON *object = cJSON_Parse(text);
+	double number;
+
+	assert(object != NULL);
+	assert(cJSON_IsNumber(cJSON_GetObjectItem(object, key)));
+	number = cJSON_GetObjectItem(object, key)->valuedouble;
+	cJSON_Delete(object);
+	free(text);
+	return number;
+}
+
+static void test_all_answered(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES];
+	char save[SCRATCH_PATH_BYTES];
+	char *reply;
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--passes", "2", "--json",
+		   scratch_path(&scratch, "good.json", json), "--save",
+		   scratch_path(&scratch, "good", save), server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == 2 * FILES);
+	expect_in("stdout", "200: 6");
+	expect_in("stdout", server.url);
+	assert(json_number("good.json", "requests") == 2 * FILES);
+	assert(json_number("good.json", "uploaded_bytes") == 2 * 12);
+	assert(json_number("good.json", "bytes_per_s") > 0);
+	expect_in("good/status.tsv", "sub/c.jpg\t200\t6\n");
+	reply = scratch_read(&scratch, "good/sub__c.jpg");
+	assert(strcmp(reply, "photo3") == 0);
+	free(reply);
+	server_release(&server);
+}
+
+static void test_some_not_answered(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char json[SCRATCH_PATH_BYTES];
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--json",
+		   scratch_path(&scratch, "busy.json", json), server.url) == 1);
+	server_stop(&server);
+	expect_in("stdout", "503: 3");
+	expect_in("stderr", "3 of 3 requests were not answered 2xx");
+	expect_in("busy.json", "\"p90\":\tnull");
+	server_release(&server);
+}
+
+static void test_nothing_listens(void)
+{
+	char url[SERVER_URL_BYTES];
+	int port = dead_port_open(false, url);
+
+	assert(RUN("--dataset", photos, "--duration", "1000", url) == 1);
+	expect_in("stderr", "gave up: Failed to connect");
+	expect_in("stdout", "8 x Couldn't connect to server");
+	close(port);
+}
+
+static void test_interrupted(void)
+{
+	char url[SERVER_URL_BYTES];
+	int port = dead_port_open(true, url);
+	pid_t pid =
+		start((const char *const[]){ "--dataset", photos, url, NULL });
+	int client = accept(port, NULL, NULL); /* so it is running */
+
+	assert(client >= 0);
+	assert(kill(pid, SIGINT) == 0);
+	assert(wait_exit(pid) == 130);
+	expect_in("stdout", "makespan");
+	close(client);
+	close(port);
+}
+
+static void test_usage_errors(void)
+{
+	assert(RUN("--help") == 0);
+	expect_in("stdout", "--connections N");
+	assert(RUN("--dataset", photos, "--passes", "zero", "http://h/") == 2);
+	expect_in("stderr", "--passes 'zero'");
+	assert(RUN("--dataset", "/no/such/folder", "http://h/") == 2);
+	expect_in("stderr", "--dataset: /no/such/folder: No such file");
+	assert(RUN("--dataset", photos, "--json", "/no/such/file",
+		   "http://h/") == 2);
+	expect_in("stderr", "--json /no/such/file: No such file");
+	assert(RUN("--dataset", photos, "--save", "/no/such/folder",
+		   "http://h/") == 2);
+	expect_in("stderr", "--save: /no/such/folder");
+}
+
+/* The server is there, but the disk is full: say so, and end. */
+static void test_unwritten_outputs(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--json", "/dev/full", server.url) ==
+	       1);
+	server_stop(&server);
+	expect_in("stderr", "--json /dev/full: No space left");
+	server_release(&server);
+}
+
+int main(void)
+{
+	find_program();
+	scratch_init(&scratch);
+	scratch_path(&scratch, "photos", photos);
+	scratch_mkdir(&scratch, "photos");
+	scratch_mkdir(&scratch, "photos/sub");
+	scratch_write(&scratch, "photos/a.jpg", "one", 3);
+	scratch_write(&scratch, "photos/b.jpeg", "two", 3);
+	scratch_write(&scratch, "photos/sub/c.jpg", "photo3", 6);
+	test_all_answered();
+	test_some_not_answered();
+	test_nothing_listens();
+	test_interrupted();
+	test_usage_errors();
+	test_unwritten_outputs();
+	scratch_release(&scratch);
+	return 0;
+}

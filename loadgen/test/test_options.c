@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Options are read as written, or refused with their name and value. */
+#include "loadgen/options.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGS_MAX = 20 };
+
+/* Parse a line of words parted by single spaces.  Its copy is lent to `o`. */
+static bool parse(const char *line, struct options *o, struct error *error)
+{
+	static char copy[256];
+	char *args[ARGS_MAX + 1] = { (char *)"loadgen" };
+	int count = 1;
+
+	assert(strlen(line) < sizeof(copy));
+	strcpy(copy, line);
+	for (char *word = strtok(copy, " "); word != NULL;
+	     word = strtok(NULL, " ")) {
+		assert(count < ARGS_MAX);
+		args[count++] = word;
+	}
+	return options_parse(o, count, args, error);
+}
+
+static void expect_error(const char *line, const char *part)
+{
+	struct options o;
+	struct error error;
+
+	assert(!parse(line, &o, &error));
+	assert(strstr(error.text, part) != NULL);
+}
+
+static void test_defaults(void)
+{
+	struct options o;
+	struct error error;
+
+	assert(parse("--dataset d http://h/", &o, &error));
+	assert(strcmp(o.dataset, "d") == 0 && strcmp(o.url, "http://h/") == 0);
+	assert(o.connections == 4 && o.passes == 1 && o.seed == 1);
+	assert(o.duration_s == 0 && o.timeout_s == 60);
+	assert(o.json == NULL && o.save == NULL && !o.all_files && !o.help);
+}
+
+static void test_all_given(void)
+{
+	struct options o;
+	struct error error;
+
+	assert(parse("https://h/p?q --dataset d --all-files --connections 16 "
+		     "--passes 3 --seed 18446744073709551615 --timeout 0.5 "
+		     "--json j --save s",
+		     &o, &error));
+	assert(strcmp(o.url, "https://h/p?q") == 0);
+	assert(o.all_files && o.connections == 16 && o.passes == 3);
+	assert(o.seed == UINT64_MAX && o.timeout_s == 0.5);
+	assert(strcmp(o.json, "j") == 0 && strcmp(o.save, "s") == 0);
+	assert(parse("--dataset d --duration 2.5 http://h/", &o, &error));
+	assert(o.duration_s == 2.5 && o.passes == 0);
+}
+
+static void test_help_needs_nothing_else(void)
+{
+	struct options o;
+	struct error error;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(parse("--help", &o, &error) && o.help);
+	assert(out != NULL);
+	options_print_help(out);
+	fclose(out);
+	assert(strstr(text, "--connections") != NULL);
+	assert(strstr(text, "(default: 4)") != NULL);
+	free(text);
+}
+
+static void test_errors_name_option_and_value(void)
+{
+	expect_error("--dataset d --connections 0 http://h/",
+		     "--connections '0'");
+	expect_error("--dataset d --connections 4x http://h/", "'4x'");
+	expect_error("--dataset d --connections -1 http://h/", "'-1'");
+	expect_error("--dataset d --seed 18446744073709551616 http://h/",
+		     "--seed '18446744073709551616'");
+	expect_error("--dataset d --duration 0 http://h/", "--duration '0'");
+	expect_error("--dataset d --duration inf http://h/", "'inf'");
+	expect_error("--dataset d --timeout 1.2.3 http://h/", "'1.2.3'");
+	expect_error("--dataset d --passes 2 --duration 3 http://h/",
+		     "--passes 2 --duration 3");
+	expect_error("--dataset d --speed 9 http://h/", "--speed");
+	expect_error("--dataset d -x http://h/", "-x");
+	expect_error("http://h/ --dataset", "--dataset: its value");
+	expect_error("http://h/", "--dataset DIR is missing");
+	expect_error("--dataset d", "URL is missing");
+	expect_error("--dataset d http://h/ http://i/", "'http://i/'");
+	expect_error("--dataset d ftp://h/", "'ftp://h/'");
+	expect_error("--dataset d h", "'h'");
+}
+
+int main(void)
+{
+	test_defaults();
+	test_all_given();
+	test_help_needs_nothing_else();
+	test_errors_name_option_and_value();
+	return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* A report says what the record holds, and null or "-" where it holds none. */
+#include "loadgen/report.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct options options = {
+	.url = "http://h/",
+	.dataset = "photos \"new\"",
+	.connections = 4,
+	.passes = 2,
+	.seed = UINT64_MAX, /* more than a double holds */
+};
+
+/* 90 replies of 1 .. 90 ms to 1 MB each, 8 times busy and 2 resets, in 2 s. */
+static struct report make_report(struct record *r)
+{
+	struct result result = { .status = 200, .uploaded_bytes = 1000000 };
+
+	for (uint64_t ms = 1; ms <= 90; ms++) {
+		result.response_ns = ms * 1000000;
+		result.from_first_byte_ns = ms * 2000000;
+		assert(record_add(r, &result));
+	}
+	result.status = 503;
+	for (int i = 0; i < 8; i++)
+		assert(record_add(r, &result));
+	result = (struct result){ .error = "reset" };
+	for (int i = 0; i < 2; i++)
+		assert(record_add(r, &result));
+	return (struct report){
+		.options = &options,
+		.files = 50,
+		.record = r,
+		.makespan_ns = 2000000000,
+		.client_cpu_s = 0.25,
+	};
+}
+
+static char *json_text(const struct report *report)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(out != NULL);
+	assert(report_write_json(out, report));
+	assert(fclose(out) == 0);
+	return text;
+}
+
+static char *printed_text(const struct report *report)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(out != NULL);
+	report_print(out, report);
+	assert(fclose(out) == 0);
+	return text;
+}
+
+static void expect_number(const cJSON *object, const char *name, double value)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	assert(cJSON_IsNumber(item));
+	assert(fabs(item->valuedouble - value) <= 1e-9 * fabs(value));
+}
+
+static void expect_null(const cJSON *object, const char *name)
+{
+	assert(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(object, name)));
+}
+
+static void test_json_has_every_key(void)
+{
+	struct record r = { 0 };
+	struct report report = make_report(&r);
+	char *text = json_text(&report);
+	cJSON *o = cJSON_Parse(text);
+	const cJSON *part;
+
+	assert(o != NULL);
+	expect_number(o, "bytes_per_s", 45e6);
+	expect_number(o, "responses_per_s", 45);
+	expect_number(o, "makespan_s", 2);
+	part = cJSON_GetObjectItem(o, "response_ms");
+	expect_number(part, "p50", 45);
+	expect_number(part, "p90", 81);
+	expect_number(part, "p99", 90);
+	expect_number(part, "max", 90);
+	part = cJSON_GetObjectItem(o, "response_from_first_byte_ms");
+	expect_number(part, "p50", 90);
+	expect_number(part, "p90", 162);
+	expect_number(part, "p99", 180);
+	expect_number(part, "max", 180);
+	part = cJSON_GetObjectItem(o, "responses");
+	assert(cJSON_GetArraySize(part) == 2);
+	expect_number(part, "200", 90);
+	expect_number(part, "503", 8);
+	expect_number(o, "transport_errors", 2);
+	part = cJSON_GetObjectItem(o, "transport_error_texts");
+	expect_number(part, "reset", 2);
+	expect_number(o, "client_cpu_s", 0.25);
+	expect_number(o, "requests", 100);
+	expect_number(o, "uploaded_bytes", 90e6);
+	expect_number(o, "connections", 4);
+	expect_number(o, "passes", 2);
+	assert(!cJSON_HasObjectItem(o, "duration_s"));
+	assert(strstr(text, "18446744073709551615") != NULL);
+	assert(strcmp(cJSON_GetObjectItem(o, "url")->valuestring,
+		      options.url) == 0);
+	assert(strcmp(cJSON_GetObjectItem(o, "dataset")->valuestring,
+		      options.dataset) == 0);
+	expect_number(o, "files", 50);
+	cJSON_Delete(o);
+	free(text);
+	record_release(&r);
+}
+
+static void test_json_without_samples(void)
+{
+	struct options timed = options;
+	struct record r = { 0 };
+	struct report report = { .options = &timed, .record = &r };
+	char *text;
+	cJSON *o;
+
+	timed.passes = 0;
+	timed.duration_s = 1.5;
+	text = json_text(&report);
+	o = cJSON_Parse(text);
+	assert(o != NULL);
+	expect_null(o, "bytes_per_s"); /* nothing took no time */
+	expect_null(o, "responses_per_s");
+	expect_null(cJSON_GetObjectItem(o, "response_ms"), "p90");
+	expect_null(cJSON_GetObjectItem(o, "response_from_first_byte_ms"),
+		    "max");
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "responses")) == 0);
+	expect_number(o, "duration_s", 1.5);
+	assert(!cJSON_HasObjectItem(o, "passes"));
+	cJSON_Delete(o);
+	free(text);
+}
+
+static void test_json_says_when_it_is_not_written(void)
+{
+	struct record r = { 0 };
+	struct report report = { .options = &options, .record = &r };
+	FILE *full = fopen("/dev/full", "w");
+
+	assert(full != NULL);
+	assert(!report_write_json(full, &report));
+	fclose(full);
+}
+
+static void test_print_has_units(void)
+{
+	struct record r = { 0 };
+	struct report report = make_report(&r);
+	char *text = printed_text(&report);
+
+	assert(strstr(text, "45.00 MB/s") != NULL);
+	assert(strstr(text, "45.0 responses/s") != NULL);
+	assert(strstr(text, "2.000 s, 100 requests") != NULL);
+	assert(strstr(text, "p90 81.000 ms") != NULL);
+	assert(strstr(text, "p90 162.000 ms") != NULL);
+	assert(strstr(text, "200: 90 503: 8") != NULL);
+	assert(strstr(text, "2 x reset") != NULL);
+	assert(strstr(text, "0.250 s, 12.5 %") != NULL);
+	free(text);
+	record_release(&r);
+}
+
+static void test_print_without_samples(void)
+{
+	struct record r = { 0 };
+	struct report report = { .options = &options, .record = &r };
+	char *text = printed_text(&report);
+
+	assert(strstr(text, "throughput        -\n") != NULL);
+	assert(strstr(text, "response time     -\n") != NULL);
+	assert(strstr(text, "from first byte   -\n") != NULL);
+	assert(strstr(text, "responses         -\n") != NULL);
+	assert(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+	free(text);
+}
+
+int main(void)
+{
+	test_json_has_every_key();
+	test_json_without_samples();
+	test_json_says_when_it_is_not_written();
+	test_print_has_units();
+	test_print_without_samples();
+	return 0;
+}
