@@ -13,29 +13,18 @@
  * that the connection lives on; unless the body is over the limit or the
  * client waits for "100 Continue": then it is answered at once and closed.
  */
-#include "service/http.h"
+#include "service/http_request.h"
 
-#include "service/http_body.h"
-#include "service/params.h"
-#include "service/pipeline.h"
-#include "service/problem.h"
-
-#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <microhttpd.h>
 
 enum {
 	IDLE_TIMEOUT_S = 30,
 	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
-	ID_BYTES = 40,
-	TIMING_BYTES = 256,
 	ANSWER_POLL_MS = 5,
 };
 
@@ -48,125 +37,6 @@ struct http {
 	_Atomic bool refusing;
 	_Atomic uint32_t unanswered_count; /* taken and not yet answered */
 };
-
-enum method { METHOD_GET, METHOD_POST };
-
-struct request {
-	struct http *http;
-	struct MHD_Connection *connection;
-	const struct route *route;
-	char id[ID_BYTES];
-	uint64_t begin_ns;
-	enum problem problem; /* found so far */
-	char detail[PARAMS_DETAIL_BYTES];
-	struct params params;
-	struct body body;
-	bool submitted;
-	struct upload upload;
-};
-
-struct route {
-	const char *path;
-	enum method method;
-	/* Answer a request whose body, if any, has been received. */
-	enum MHD_Result (*answer)(struct request *r);
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* Queue `response` and drop it.  NULL: no memory; closes the connection. */
-static enum MHD_Result reply(struct request *r, unsigned int status,
-			     const char *type, struct MHD_Response *response)
-{
-	if (response == NULL)
-		return MHD_NO;
-
-	enum MHD_Result ok =
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-					type) == MHD_YES &&
-				MHD_add_response_header(response,
-							"X-Request-Id",
-							r->id) == MHD_YES ?
-			MHD_queue_response(r->connection, status, response) :
-			MHD_NO;
-
-	MHD_destroy_response(response);
-	return ok;
-}
-
-/* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
-static void add_timing(const struct request *r, struct MHD_Response *response)
-{
-	char text[TIMING_BYTES];
-	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
-			  (double)r->upload.waited_ns / 1e6);
-
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       ", %s;dur=%.3f", pipeline_step_name(i),
-			       (double)r->upload.service_ns[i] / 1e6);
-	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
-		       (double)(now_ns() - r->begin_ns) / 1e6);
-	assert((size_t)at < sizeof(text));
-	(void)MHD_add_response_header(response, "Server-Timing", text);
-}
-
-static struct MHD_Response *response_of_text(char *text)
-{
-	if (text == NULL)
-		return NULL;
-	return MHD_create_response_from_buffer_with_free_callback(strlen(text),
-								  text, free);
-}
-
-static enum MHD_Result reply_problem(struct request *r)
-{
-	unsigned int status = problem_status(r->problem);
-	struct MHD_Response *response = response_of_text(problem_json(
-		r->problem, r->detail[0] != '\0' ? r->detail : NULL, r->id));
-
-	if (response == NULL)
-		return MHD_NO;
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
-		char seconds[16];
-
-		(void)snprintf(
-			seconds, sizeof(seconds), "%" PRIu32,
-			pipeline_retry_after_s(r->http->config.pipeline));
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
-	}
-	if (r->problem == PROBLEM_STOPPING)
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CONNECTION, "close");
-	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_ALLOW,
-			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
-	if (r->submitted)
-		add_timing(r, response);
-	return reply(r, status, "application/problem+json", response);
-}
-
-static enum MHD_Result reply_picture(struct request *r)
-{
-	struct upload *u = &r->upload;
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback(
-			u->reply_bytes, u->reply, pipeline_reply_free);
-
-	if (response == NULL)
-		return MHD_NO;
-	u->reply = NULL; /* the response's now */
-	add_timing(r, response);
-	return reply(r, MHD_HTTP_OK, "image/jpeg", response);
-}
 
 /* Called by a worker.  The request is the connection's again. */
 static void on_done(struct upload *u)
@@ -212,34 +82,29 @@ static enum MHD_Result answer_upload(struct request *r)
 
 		r->problem = body_finish(&r->body);
 		if (r->problem != PROBLEM_NONE)
-			return reply_problem(r);
+			return http_reply_problem(r);
 		/* From here on a worker may hold `r`: hands off. */
 		(void)submit(r);
 		if (suspends)
 			return MHD_YES;
 	}
+	body_release(&r->body); /* while the client reads the reply */
 	if (r->problem == PROBLEM_NONE)
 		r->problem = problem_of_image(r->upload.err);
 	if (r->problem != PROBLEM_NONE)
-		return reply_problem(r);
-	return reply_picture(r);
+		return http_reply_problem(r);
+	return http_reply_picture(r);
 }
 
 static enum MHD_Result answer_health(struct request *r)
 {
-	static char text[] = "ok\n";
-
-	return reply(r, MHD_HTTP_OK, "text/plain",
-		     MHD_create_response_from_buffer(sizeof(text) - 1, text,
-						     MHD_RESPMEM_PERSISTENT));
+	return http_reply_text(r, "text/plain", strdup("ok\n"));
 }
 
 static enum MHD_Result answer_stats(struct request *r)
 {
-	const struct http_config *c = &r->http->config;
-
-	return reply(r, MHD_HTTP_OK, "application/json",
-		     response_of_text(c->stats_json(c->stats_arg)));
+	return http_reply_text(r, "application/json",
+			       r->config->stats_json(r->config->stats_arg));
 }
 
 static const struct route routes[] = {
@@ -289,7 +154,7 @@ static void begin_upload(struct request *r)
 {
 	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	uint64_t bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
-	uint64_t max = r->http->config.body_bytes_max;
+	uint64_t max = r->config->body_bytes_max;
 
 	params_init(&r->params);
 	if (length == NULL)
@@ -317,7 +182,7 @@ static bool answers_at_once(const struct request *r)
 	return header(r, MHD_HTTP_HEADER_EXPECT) != NULL ||
 	       header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL ||
 	       (length != NULL &&
-		strtoull(length, NULL, 10) > r->http->config.body_bytes_max);
+		strtoull(length, NULL, 10) > r->config->body_bytes_max);
 }
 
 static struct request *begin(struct http *h, struct MHD_Connection *connection,
@@ -328,8 +193,9 @@ static struct request *begin(struct http *h, struct MHD_Connection *connection,
 	if (r == NULL)
 		return NULL;
 	r->http = h;
+	r->config = &h->config;
 	r->connection = connection;
-	r->begin_ns = now_ns();
+	r->begin_ns = http_now_ns();
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
 		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
 	r->problem = find_route(r, path, method);
@@ -359,7 +225,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		*slot = r;
 		if (r == NULL)
 			return MHD_NO;
-		return answers_at_once(r) ? reply_problem(r) : MHD_YES;
+		return answers_at_once(r) ? http_reply_problem(r) : MHD_YES;
 	}
 	if (*bytes > 0) {
 		receive(r, data, *bytes);
@@ -367,7 +233,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		return MHD_YES;
 	}
 	if (r->problem != PROBLEM_NONE)
-		return reply_problem(r);
+		return http_reply_problem(r);
 	return r->route->answer(r);
 }
 
@@ -405,7 +271,7 @@ struct http *http_start(const struct http_config *config)
 	}
 	h->config = *config;
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
-	h->id_prefix = (uint32_t)now_ns() ^ (uint32_t)getpid() << 16;
+	h->id_prefix = (uint32_t)http_now_ns() ^ (uint32_t)getpid() << 16;
 
 	unsigned int flags = h->suspends ?
 				     MHD_USE_EPOLL_INTERNAL_THREAD |
@@ -442,11 +308,11 @@ void http_refuse(struct http *h)
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
 {
-	uint64_t end_ns = now_ns() + limit_ms * UINT64_C(1000000);
+	uint64_t end_ns = http_now_ns() + limit_ms * UINT64_C(1000000);
 
 	/* Only at the very end, so polling is good enough. */
 	while (atomic_load(&h->unanswered_count) > 0) {
-		if (now_ns() >= end_ns)
+		if (http_now_ns() >= end_ns)
 			return false;
 		(void)usleep(ANSWER_POLL_MS * 1000);
 	}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http_request.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TIMING_BYTES = 256 };
+
+uint64_t http_now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Queue `response` and drop it.  NULL: no memory; closes the connection. */
+static enum MHD_Result reply(struct request *r, unsigned int status,
+			     const char *type, struct MHD_Response *response)
+{
+	if (response == NULL)
+		return MHD_NO;
+
+	enum MHD_Result ok =
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+					type) == MHD_YES &&
+				MHD_add_response_header(response,
+							"X-Request-Id",
+							r->id) == MHD_YES ?
+			MHD_queue_response(r->connection, status, response) :
+			MHD_NO;
+
+	MHD_destroy_response(response);
+	return ok;
+}
+
+/* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
+static void add_timing(const struct request *r, struct MHD_Response *response)
+{
+	char text[TIMING_BYTES];
+	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
+			  (double)r->upload.waited_ns / 1e6);
+
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       ", %s;dur=%.3f", pipeline_step_name(i),
+			       (double)r->upload.service_ns[i] / 1e6);
+	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
+		       (double)(http_now_ns() - r->begin_ns) / 1e6);
+	assert((size_t)at < sizeof(text));
+	(void)MHD_add_response_header(response, "Server-Timing", text);
+}
+
+static struct MHD_Response *response_of_text(char *text)
+{
+	if (text == NULL)
+		return NULL;
+	return MHD_create_response_from_buffer_with_free_callback(strlen(text),
+								  text, free);
+}
+
+enum MHD_Result http_reply_problem(struct request *r)
+{
+	unsigned int status = problem_status(r->problem);
+	struct MHD_Response *response = response_of_text(problem_json(
+		r->problem, r->detail[0] != '\0' ? r->detail : NULL, r->id));
+
+	if (response == NULL)
+		return MHD_NO;
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+		char seconds[16];
+
+		(void)snprintf(seconds, sizeof(seconds), "%" PRIu32,
+			       pipeline_retry_after_s(r->config->pipeline));
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	}
+	if (r->problem == PROBLEM_STOPPING)
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_ALLOW,
+			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
+	if (r->submitted)
+		add_timing(r, response);
+	return reply(r, status, "application/problem+json", response);
+}
+
+enum MHD_Result http_reply_picture(struct request *r)
+{
+	struct upload *u = &r->upload;
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer_with_free_callback(
+			u->reply_bytes, u->reply, pipeline_reply_free);
+
+	if (response == NULL)
+		return MHD_NO;
+	u->reply = NULL; /* the response's now */
+	add_timing(r, response);
+	return reply(r, MHD_HTTP_OK, "image/jpeg", response);
+}
+
+enum MHD_Result http_reply_text(struct request *r, const char *type, char *text)
+{
+	return reply(r, MHD_HTTP_OK, type, response_of_text(text));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside http*.c: one request, and the replies to it.
+ *
+ * Threads    A request belongs to its connection's thread; while its upload is
+ *            in the pipeline, to that.
+ */
+#ifndef SERVICE_HTTP_REQUEST_H
+#define SERVICE_HTTP_REQUEST_H
+
+#include "service/http.h"
+
+#include "service/http_body.h"
+#include "service/params.h"
+#include "service/pipeline.h"
+#include "service/problem.h"
+
+#include <microhttpd.h>
+
+enum { REQUEST_ID_BYTES = 40 };
+
+enum method { METHOD_GET, METHOD_POST };
+
+struct request {
+	struct http *http;
+	const struct http_config *config; /* of `http` */
+	struct MHD_Connection *connection;
+	const struct route *route;
+	char id[REQUEST_ID_BYTES];
+	uint64_t begin_ns;
+	enum problem problem; /* found so far */
+	char detail[PARAMS_DETAIL_BYTES];
+	struct params params;
+	struct body body;
+	bool submitted;
+	struct upload upload;
+};
+
+struct route {
+	const char *path;
+	enum method method;
+	/* Answer a request whose body, if any, has been received. */
+	enum MHD_Result (*answer)(struct request *r);
+};
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+uint64_t http_now_ns(void);
+
+/*
+ * Each queues a reply.  MHD_NO: no memory, and libmicrohttpd closes the
+ * connection.
+ */
+
+/* What is wrong with the request: its `problem` and `detail`. */
+enum MHD_Result http_reply_problem(struct request *r);
+
+/* The picture that the pipeline made.  The reply takes it over. */
+enum MHD_Result http_reply_picture(struct request *r);
+
+/* `text` is freed with the reply; NULL: no memory. */
+enum MHD_Result http_reply_text(struct request *r, const char *type,
+				char *text);
+
+#endif
