@@ -7,6 +7,7 @@
 #include "stages/queue.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include <ck_ring.h>
@@ -19,7 +20,7 @@ void __tsan_release(void *address);
 #define __tsan_release(address) ((void)(address))
 #endif
 
-enum { SLOTS_MAX = 1 << 30, RING_MIN = 4 };
+enum { SLOTS_MAX = 1 << 30, RING_MIN = 4, SPINS_MAX = 100 };
 
 struct queue {
 	struct ck_ring ring;
@@ -52,8 +53,26 @@ void queue_free(struct queue *q)
 
 bool queue_push(struct queue *q, struct event *ev)
 {
+	unsigned int ticket;
+	uint32_t spins = 0;
+
 	__tsan_release(ev);
-	return ck_ring_enqueue_mpmc(&q->ring, q->slots, ev);
+	void **slot = ck_ring_enqueue_reserve_mpmc(&q->ring, q->slots, &ticket);
+
+	if (slot == NULL)
+		return false;
+	*slot = ev;
+	/*
+	 * The commit would spin for its turn.  If the sender whose turn it is
+	 * has lost its core, let it have this one.
+	 */
+	while (ck_pr_load_uint(&q->ring.p_tail) != ticket)
+		if (++spins < SPINS_MAX)
+			ck_pr_stall();
+		else
+			(void)sched_yield();
+	ck_ring_enqueue_commit_mpmc(&q->ring, ticket);
+	return true;
 }
 
 struct event *queue_pop(struct queue *q)

@@ -4,9 +4,9 @@
  *
  * A Concurrency Kit ring (ck_ring, many producers and consumers) that no other
  * file sees.  What ck_ring.h leaves unsaid: a ring of 2^k slots, k >= 2, holds
- * 2^k - 1 events; and a push waits, spinning, until pushes that began before
- * it have stored their event, which takes a few instructions unless such a
- * sender loses its core just there.  Pops never wait.
+ * 2^k - 1 events; and a push waits for pushes that began before it to store
+ * their event, which takes a few instructions unless such a sender loses its
+ * core just there: then those behind it yield theirs.  Pops never wait.
  *
  * Ownership  The queue owns an event from push to pop.
  * Threads    push, pop and count: any, at once.  The rest: one.
@@ -34,7 +34,10 @@ __attribute__((warn_unused_result)) bool queue_push(struct queue *q,
 /* The oldest event, now the caller's.  NULL: empty. */
 struct event *queue_pop(struct queue *q);
 
-/* Events waiting.  A moment old when it returns. */
+/*
+ * Events waiting.  Exact when nobody pushes or pops; else a moment old, and off
+ * by as many as came and went while it looked.
+ */
 uint32_t queue_count(const struct queue *q);
 
 #endif

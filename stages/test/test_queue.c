@@ -15,8 +15,9 @@
 
 enum {
 	THREADS = 3, /* of each kind */
-	EVENTS = 20000,
-	SLOTS = 16, /* few, so that senders find it full */
+	EVENTS = 100000,
+	SLOTS_FEW = 16,                /* senders often find it full */
+	SLOTS_MANY = THREADS * EVENTS, /* never: they push at full speed */
 };
 
 struct item {
@@ -27,6 +28,7 @@ struct item {
 
 struct shared {
 	struct queue *queue;
+	pthread_barrier_t start;
 	_Atomic uint32_t popped_count;
 	struct item items[THREADS][EVENTS];
 };
@@ -93,6 +95,7 @@ static void *push_all(void *arg)
 {
 	struct sender *s = arg;
 
+	(void)pthread_barrier_wait(&s->shared->start);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		struct item *item = &s->shared->items[s->number][i];
 
@@ -110,6 +113,7 @@ static void *pop_some(void *arg)
 	struct shared *shared = arg;
 	uint32_t next[THREADS] = { 0 };
 
+	(void)pthread_barrier_wait(&shared->start);
 	while (atomic_load(&shared->popped_count) < THREADS * EVENTS) {
 		struct event *ev = queue_pop(shared->queue);
 
@@ -128,13 +132,15 @@ static void *pop_some(void *arg)
 	return NULL;
 }
 
-static void test_many_threads_get_each_event_once(uint32_t consumers)
+static void test_many_threads_get_each_event_once(uint32_t slots,
+						  uint32_t consumers)
 {
 	static struct shared shared;
 	struct sender senders[THREADS];
 	pthread_t threads[2 * THREADS];
 
-	shared = (struct shared){ .queue = queue_new(SLOTS) };
+	shared = (struct shared){ .queue = queue_new(slots) };
+	assert(!pthread_barrier_init(&shared.start, NULL, THREADS + consumers));
 	for (uint32_t i = 0; i < THREADS; i++) {
 		senders[i] = (struct sender){ &shared, i };
 		assert(!pthread_create(&threads[i], NULL, push_all,
@@ -150,6 +156,7 @@ static void test_many_threads_get_each_event_once(uint32_t consumers)
 			assert(shared.items[s][i].popped_count == 1);
 	assert(queue_count(shared.queue) == 0);
 	queue_free(shared.queue);
+	(void)pthread_barrier_destroy(&shared.start);
 }
 
 int main(void)
@@ -158,7 +165,9 @@ int main(void)
 	test_gives_back_oldest_first();
 	test_full_queue_refuses_and_loses_nothing();
 	test_free_accepts_null();
-	test_many_threads_get_each_event_once(1);
-	test_many_threads_get_each_event_once(THREADS);
+	for (uint32_t consumers = 1; consumers <= THREADS; consumers++) {
+		test_many_threads_get_each_event_once(SLOTS_FEW, consumers);
+		test_many_threads_get_each_event_once(SLOTS_MANY, consumers);
+	}
 	return 0;
 }
