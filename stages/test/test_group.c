@@ -11,11 +11,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ITEMS = 300 }; /* of each sender */
+enum {
+	ITEMS = 300, /* of each sender */
+	LONE_EVENTS = 1000,
+};
 
 /* What is the same for all: who was accepted is through, who was not is not. */
 static uint32_t check_items(const struct item *items, uint32_t count)
@@ -49,6 +53,23 @@ static void check_queues_are_empty(struct line *l)
 	}
 }
 
+/* Dealt to in turn, each replica has its share, on the core that is its own. */
+static void check_shares(const struct line_setup *setup,
+			 const struct item *items, uint32_t count)
+{
+	if (setup->policy->workers == POLICY_WORKERS_CALLER ||
+	    setup->replica_count < 2)
+		return;
+	for (uint32_t r = 0; r < setup->replica_count; r++) {
+		uint32_t share = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			share +=
+				items[i].cpu == (int)cores_cpu(setup->cores, r);
+		assert(share == count / setup->replica_count);
+	}
+}
+
 static void test_each_event_is_handled_once(const struct line_setup *setup)
 {
 	struct line_setup with_delays = *setup;
@@ -66,9 +87,63 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 	assert(check_items(items, CROWD_THREADS * ITEMS) ==
 	       CROWD_THREADS * ITEMS);
 	assert(l.finished_count == CROWD_THREADS * ITEMS);
+	check_shares(setup, items, CROWD_THREADS * ITEMS);
 	check_queues_are_empty(&l);
 	line_release(&l);
 	free(items);
+}
+
+static policy_pick_fn *pick_to_slow_down;
+
+/* So long does a worker have an old view, that an event comes meanwhile. */
+static struct visit slow_pick(void *state, const struct group_view *view)
+{
+	struct visit v = pick_to_slow_down(state, view);
+
+	for (volatile uint32_t pause = 3000; pause > 0;)
+		pause = pause - 1;
+	return v;
+}
+
+/*
+ * On one core, so that a single worker roams: the event comes just when it goes
+ * to sleep, and no other event or worker would help.
+ */
+static void test_lone_event_is_never_slept_through(const struct line_setup *s)
+{
+	static struct item items[LONE_EVENTS];
+	struct line_setup slow = *s;
+	struct policy policy = *s->policy;
+	struct line l;
+	char list[16];
+	const char *why = NULL;
+
+	if (s->replica_count > 1)
+		return;
+	(void)snprintf(list, sizeof(list), "%u", cores_cpu(s->cores, 0));
+	struct cores *one = cores_new(list, &why);
+
+	assert(one != NULL);
+	slow.cores = one;
+	pick_to_slow_down = policy.pick;
+	if (policy.pick != NULL)
+		policy.pick = slow_pick;
+	slow.policy = &policy;
+	line_start(&l, &slow);
+	for (uint32_t i = 0; i < LONE_EVENTS; i++) {
+		uint32_t looks = 0;
+
+		items[i] = (struct item){ 0 };
+		assert(line_send(&l, &items[i]));
+		while (atomic_load(&l.finished_count) <= i)
+			if (++looks > 5000) /* on its own core, perhaps */
+				(void)sched_yield();
+		for (volatile uint32_t pause = i * 10; pause > 0;)
+			pause = pause - 1;
+	}
+	group_stop(l.group);
+	line_release(&l);
+	cores_free(one);
 }
 
 /* Small queues, so that items are refused and dropped on the way too. */
@@ -265,6 +340,7 @@ int main(void)
 {
 	watchdog_start();
 	line_each_setup(test_each_event_is_handled_once);
+	line_each_setup(test_lone_event_is_never_slept_through);
 	line_each_setup(test_stop_while_sending_loses_nothing);
 	line_each_setup(test_stop_drains_all_queues);
 	line_each_setup(test_starts_and_stops_many_times);
