@@ -54,9 +54,9 @@ static void sum_rows(int16_t *out, const struct img_plane *src,
 		weights[at - from] =
 			(int16_t)(weights[at - from] + k->weights[i + radius]);
 	}
-	rows_sum(out, src->samples + (size_t)from * src->stride_bytes,
-		 src->stride_bytes, weights, (uint32_t)(to - from + 1),
-		 src->width);
+	rows_best()->sum(out, src->samples + (size_t)from * src->stride_bytes,
+			 src->stride_bytes, weights, (uint32_t)(to - from + 1),
+			 src->width);
 }
 
 /* Extend `row` by `radius` copies of its first and last value. */
@@ -83,8 +83,9 @@ static bool blur_plane(struct img_plane *dst, const struct img_plane *src,
 	for (uint32_t y = 0; y < src->height; y++) {
 		sum_rows(sums + k.radius, src, &k, y);
 		extend(sums + k.radius, src->width, k.radius);
-		rows_convolve(dst->samples + y * dst->stride_bytes, sums,
-			      k.weights, 2 * k.radius + 1, src->width);
+		rows_best()->convolve(dst->samples + y * dst->stride_bytes,
+				      sums, k.weights, 2 * k.radius + 1,
+				      src->width);
 	}
 	memory->free(memory->arg, sums);
 	return true;

@@ -20,35 +20,40 @@ enum {
 	ROWS_TAPS_ALIGN = 16,
 };
 
-/*
- * Build for AVX2 too, chosen when the program starts.  Not with sanitizers:
- * the choice runs before they are ready.
- */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) &&                   \
-	!defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define ROWS_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define ROWS_CLONES
-#endif
-
 /* Columns: out[x] = sum over k of weights[k] * in[k * stride + x], x < width. */
-void rows_sum(int16_t *out, const uint8_t *in, size_t stride_bytes,
-	      const int16_t *weights, uint32_t count, uint32_t width);
+typedef void rows_sum_fn(int16_t *out, const uint8_t *in, size_t stride_bytes,
+			 const int16_t *weights, uint32_t count,
+			 uint32_t width);
 
 /*
  * Along a row, one filter for all of it: out[x] = sum over k of
  * weights[k] * in[x + k].  `in` holds width + count - 1 values.
  */
-void rows_convolve(uint8_t *out, const int16_t *in, const int16_t *weights,
-		   uint32_t count, uint32_t width);
+typedef void rows_convolve_fn(uint8_t *out, const int16_t *in,
+			      const int16_t *weights, uint32_t count,
+			      uint32_t width);
 
 /*
  * Along a row, a filter for each sample: out[x] = sum over k of
  * weights[x * count + k] * in[first[x] + k].  `count` is a multiple of
  * ROWS_TAPS_ALIGN.
  */
-void rows_resample(uint8_t *out, const int16_t *in, const uint32_t *first,
-		   const int16_t *weights, uint32_t count, uint32_t width);
+typedef void rows_resample_fn(uint8_t *out, const int16_t *in,
+			      const uint32_t *first, const int16_t *weights,
+			      uint32_t count, uint32_t width);
+
+/* The same three for one kind of CPU; results are the same, bit for bit. */
+struct rows {
+	const char *name;
+	rows_sum_fn *sum;
+	rows_convolve_fn *convolve;
+	rows_resample_fn *resample;
+};
+
+extern const struct rows rows_portable;
+
+/* The fastest for this CPU. */
+const struct rows *rows_best(void);
 
 /*
  * Turn `count` values into weights that sum to exactly one, their rounding

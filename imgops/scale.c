@@ -143,8 +143,8 @@ static void sum_rows(int16_t *out, const struct img_plane *src,
 		count--;
 	}
 	assert(first + count <= src->height);
-	rows_sum(out, src->samples + (size_t)first * src->stride_bytes,
-		 src->stride_bytes, weights, count, src->width);
+	rows_best()->sum(out, src->samples + (size_t)first * src->stride_bytes,
+			 src->stride_bytes, weights, count, src->width);
 }
 
 static void store_aside(struct img_plane *dst, uint32_t x, const uint8_t *row)
@@ -176,8 +176,9 @@ static bool scale_plane(struct img_plane *dst, const struct img_plane *src,
 			uint8_t *out = dst->samples + i * dst->stride_bytes;
 
 			sum_rows(sums, src, &down, i);
-			rows_resample(aside ? row : out, sums, along.first,
-				      along.weights, along.count, x->out);
+			rows_best()->resample(aside ? row : out, sums,
+					      along.first, along.weights,
+					      along.count, x->out);
 			if (aside)
 				store_aside(dst, i, row);
 		}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the row loops give the sums that rows.h says, bit for bit, at any
- * width (the AVX2 and the plain loops agree); weights sum to exactly one.
+ * Promises: the row loops for each kind of CPU give the sums that rows.h says,
+ * bit for bit, at any width; weights sum to exactly one.
  */
 #include "imgops/rows.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -41,7 +42,7 @@ static int16_t make_value(uint32_t n)
 	return (int16_t)((int)(scramble(n) % 24000) - 4000);
 }
 
-static void test_columns_are_summed(void)
+static void test_columns_are_summed(const struct rows *rows)
 {
 	static uint8_t in[COUNT_MAX * WIDTH_MAX];
 	int16_t weights[COUNT_MAX];
@@ -54,7 +55,7 @@ static void test_columns_are_summed(void)
 
 		assert(out != NULL);
 		make_weights(weights, count, w);
-		rows_sum(out, in, WIDTH_MAX, weights, count, width);
+		rows->sum(out, in, WIDTH_MAX, weights, count, width);
 		for (uint32_t x = 0; x < width; x++) {
 			int64_t sum = 128;
 
@@ -66,7 +67,7 @@ static void test_columns_are_summed(void)
 	}
 }
 
-static void test_one_filter_along_a_row(void)
+static void test_one_filter_along_a_row(const struct rows *rows)
 {
 	int16_t weights[COUNT_MAX];
 
@@ -80,7 +81,7 @@ static void test_one_filter_along_a_row(void)
 		for (uint32_t i = 0; i < in_count; i++)
 			in[i] = make_value(i);
 		make_weights(weights, count, w);
-		rows_convolve(out, in, weights, count, width);
+		rows->convolve(out, in, weights, count, width);
 		for (uint32_t x = 0; x < width; x++) {
 			int64_t sum = 1 << 19;
 
@@ -93,8 +94,7 @@ static void test_one_filter_along_a_row(void)
 	}
 }
 
-/* Widths below 4 are all plain loop; the rest ends in it. */
-static void test_a_filter_for_each_sample_of_a_row(void)
+static void test_a_filter_for_each_sample_of_a_row(const struct rows *rows)
 {
 	for (uint32_t w = 0; w < LENGTH(widths); w++) {
 		uint32_t width = widths[w];
@@ -112,7 +112,7 @@ static void test_a_filter_for_each_sample_of_a_row(void)
 			first[x] = scramble(x) % (3 * width + 1);
 			make_weights(weights + x * count, count, x);
 		}
-		rows_resample(out, in, first, weights, count, width);
+		rows->resample(out, in, first, weights, count, width);
 		for (uint32_t x = 0; x < width; x++) {
 			int64_t sum = 1 << 19;
 
@@ -158,9 +158,14 @@ static void test_weights_sum_to_one_and_are_near(void)
 
 int main(void)
 {
-	test_columns_are_summed();
-	test_one_filter_along_a_row();
-	test_a_filter_for_each_sample_of_a_row();
+	const struct rows *const kinds[] = { &rows_portable, rows_best() };
+
+	for (uint32_t i = 0; i < LENGTH(kinds); i++) {
+		printf("%s\n", kinds[i]->name);
+		test_columns_are_summed(kinds[i]);
+		test_one_filter_along_a_row(kinds[i]);
+		test_a_filter_for_each_sample_of_a_row(kinds[i]);
+	}
 	test_weights_sum_to_one_and_are_near();
 	return 0;
 }
