@@ -6,7 +6,8 @@
  * Each stage has a station in each replica: a queue, its counters, and the
  * eventcount on which the workers that visit it sleep.  A worker asks the
  * policy for a visit among its stations, makes it, and asks again; when there
- * is nothing to visit it sleeps.
+ * is nothing to visit it sleeps.  At once: looking again for a while first was
+ * measured to cost CPU time and gain nothing, with handlers of 20 us to 2 ms.
  *
  * Stopping.  `pending` counts the events that are queued or being handled.  A
  * handler sends on before it returns, so the count is 0 only when nothing is
