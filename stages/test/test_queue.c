@@ -15,7 +15,7 @@
 
 enum {
 	THREADS = 3, /* of each kind */
-	EVENTS = 100000,
+	EVENTS = 30000,
 	SLOTS_FEW = 16,                /* senders often find it full */
 	SLOTS_MANY = THREADS * EVENTS, /* never: they push at full speed */
 };
