@@ -47,12 +47,14 @@ static _Noreturn void refuse(const char *what, const char *value,
 /*
  * Planes of a photo are larger than malloc's usual limit for giving memory
  * back to the system at once; taking them from it again for each picture costs
- * more than blurring.
+ * more than blurring.  An arena per thread would keep that much memory for
+ * each; threads beyond the cores do not run at the same time anyway.
  */
-static void tune_malloc(void)
+static void tune_malloc(uint32_t core_count)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, 64 << 20);
 	(void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
+	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
 /* Every connection is a file descriptor. */
@@ -156,6 +158,8 @@ static int run(const struct options *o)
 	if (cores == NULL)
 		refuse("--cores", o->cores != NULL ? o->cores : "default", why);
 
+	tune_malloc(cores_count(cores));
+
 	struct pipeline_config config = {
 		.policy = o->policy,
 		.cores = cores,
@@ -206,7 +210,6 @@ int main(int argc, char **argv)
 	case OPTIONS_RUN:
 		break;
 	}
-	tune_malloc();
 	raise_file_limit();
 	return run(&o);
 }
