@@ -10,22 +10,27 @@
  *	end      the reply is sent, or the client gone: free
  *
  * A request found wrong in `begin` still has its body read (and dropped), so
- * that the connection lives on; unless the body is over the limit or the
- * client waits for "100 Continue": then it is answered at once and closed.
+ * that the connection lives on; unless the body is over the limit, its length
+ * is not sure, or the client waits for "100 Continue": then it is answered at
+ * once and closed.
  */
 #include "service/http_request.h"
+
+#include "service/clock.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
 	IDLE_TIMEOUT_S = 30,
 	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
 	ANSWER_POLL_MS = 5,
+	QUIET_POLLS = 10,
 };
 
 struct http {
@@ -35,7 +40,7 @@ struct http {
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
 	_Atomic bool refusing;
-	_Atomic uint32_t unanswered_count; /* taken and not yet answered */
+	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
 
 /* Called by a worker.  The request is the connection's again. */
@@ -49,7 +54,8 @@ static void on_done(struct upload *u)
 		MHD_resume_connection(r->connection);
 }
 
-static bool submit(struct request *r)
+/* From here on a worker may hold `r`, unless the pipeline refuses it. */
+static void submit(struct request *r)
 {
 	struct http *h = r->http;
 
@@ -58,20 +64,17 @@ static bool submit(struct request *r)
 	r->upload.params = r->params.values;
 	r->upload.done = on_done;
 	r->submitted = true;
-	atomic_fetch_add(&h->unanswered_count, 1);
 	/* First: a worker may be done, and resume, before submit returns. */
 	if (h->suspends)
 		MHD_suspend_connection(r->connection);
 	if (!atomic_load(&h->refusing) &&
 	    pipeline_submit(h->config.pipeline, &r->upload))
-		return true;
-	atomic_fetch_sub(&h->unanswered_count, 1);
+		return;
 	r->submitted = false;
 	r->problem = atomic_load(&h->refusing) ? PROBLEM_STOPPING :
 						 PROBLEM_OVERLOADED;
 	if (h->suspends)
 		MHD_resume_connection(r->connection);
-	return false;
 }
 
 /* Called once to submit and, if that suspended, once more when done. */
@@ -83,14 +86,15 @@ static enum MHD_Result answer_upload(struct request *r)
 		r->problem = body_finish(&r->body);
 		if (r->problem != PROBLEM_NONE)
 			return http_reply_problem(r);
-		/* From here on a worker may hold `r`: hands off. */
-		(void)submit(r);
+		submit(r);
 		if (suspends)
 			return MHD_YES;
 	}
 	body_release(&r->body); /* while the client reads the reply */
 	if (r->problem == PROBLEM_NONE)
-		r->problem = problem_of_image(r->upload.err);
+		r->problem = r->upload.abandoned ?
+				     PROBLEM_STOPPING :
+				     problem_of_image(r->upload.err);
 	if (r->problem != PROBLEM_NONE)
 		return http_reply_problem(r);
 	return http_reply_picture(r);
@@ -149,40 +153,65 @@ static const char *header(const struct request *r, const char *name)
 					   name);
 }
 
+/* A MHD_KeyValueIterator: count the Content-Length headers. */
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
+				 const char *key, const char *value)
+{
+	int *count = cls;
+
+	(void)kind;
+	(void)value;
+	*count += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+	return MHD_YES;
+}
+
+/*
+ * How long is the body?  Where that cannot be told for sure, as with several
+ * lengths or with chunks, the connection cannot be trusted to hold another
+ * request behind it.
+ */
+static enum problem read_length(struct request *r)
+{
+	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t max = r->config->body_bytes_max;
+	int count = 0;
+
+	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
+					on_header, &count);
+	if (count > 1 || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL)
+		return PROBLEM_LENGTH_REQUIRED;
+	r->length_bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
+	if (r->length_bytes <= max)
+		return PROBLEM_NONE;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "The body has %" PRIu64 " bytes; at most %" PRIu64
+		       " are taken.",
+		       r->length_bytes, max);
+	return PROBLEM_BODY_TOO_LARGE;
+}
+
 /* Check all that the head of an upload tells, and get ready for its body. */
 static void begin_upload(struct request *r)
 {
-	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	uint64_t bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
-	uint64_t max = r->config->body_bytes_max;
-
 	params_init(&r->params);
-	if (length == NULL)
+	if (header(r, MHD_HTTP_HEADER_CONTENT_LENGTH) == NULL) {
 		r->problem = PROBLEM_LENGTH_REQUIRED;
-	else if (bytes > max) {
-		r->problem = PROBLEM_BODY_TOO_LARGE;
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The body has %" PRIu64
-			       " bytes; at most %" PRIu64 " are taken.",
-			       bytes, max);
-	} else
-		(void)MHD_get_connection_values(
-			r->connection, MHD_GET_ARGUMENT_KIND, on_argument, r);
+		return;
+	}
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					on_argument, r);
 	if (r->problem == PROBLEM_NONE)
-		r->problem = body_init(&r->body, r->connection, (size_t)bytes);
+		r->problem = body_init(&r->body, r->connection,
+				       (size_t)r->length_bytes);
 }
 
 /* Answer without reading the body, or is it worth keeping the connection? */
 static bool answers_at_once(const struct request *r)
 {
-	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
-
-	if (r->problem == PROBLEM_NONE)
-		return false;
-	return header(r, MHD_HTTP_HEADER_EXPECT) != NULL ||
-	       header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL ||
-	       (length != NULL &&
-		strtoull(length, NULL, 10) > r->config->body_bytes_max);
+	return r->problem == PROBLEM_LENGTH_REQUIRED ||
+	       r->problem == PROBLEM_BODY_TOO_LARGE ||
+	       (r->problem != PROBLEM_NONE &&
+		header(r, MHD_HTTP_HEADER_EXPECT) != NULL);
 }
 
 static struct request *begin(struct http *h, struct MHD_Connection *connection,
@@ -192,13 +221,16 @@ static struct request *begin(struct http *h, struct MHD_Connection *connection,
 
 	if (r == NULL)
 		return NULL;
+	atomic_fetch_add(&h->request_count, 1);
 	r->http = h;
 	r->config = &h->config;
 	r->connection = connection;
-	r->begin_ns = http_now_ns();
+	r->begin_ns = clock_now_ns();
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
 		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
-	r->problem = find_route(r, path, method);
+	r->problem = read_length(r);
+	if (r->problem == PROBLEM_NONE)
+		r->problem = find_route(r, path, method);
 	if (r->problem == PROBLEM_NONE && r->route->answer == answer_upload)
 		begin_upload(r);
 	return r;
@@ -247,18 +279,11 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	(void)how;
 	if (r == NULL)
 		return;
-	if (r->submitted)
-		atomic_fetch_sub(&r->http->unanswered_count, 1);
+	atomic_fetch_sub(&r->http->request_count, 1);
 	pipeline_reply_free(r->upload.reply);
 	body_release(&r->body);
 	free(r);
 	*slot = NULL;
-}
-
-static void on_log(void *cls, const char *format, va_list args)
-{
-	(void)cls;
-	(void)vfprintf(stderr, format, args);
 }
 
 struct http *http_start(const struct http_config *config)
@@ -271,7 +296,7 @@ struct http *http_start(const struct http_config *config)
 	}
 	h->config = *config;
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
-	h->id_prefix = (uint32_t)http_now_ns() ^ (uint32_t)getpid() << 16;
+	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
 
 	unsigned int flags = h->suspends ?
 				     MHD_USE_EPOLL_INTERNAL_THREAD |
@@ -281,8 +306,7 @@ struct http *http_start(const struct http_config *config)
 					     MHD_USE_POLL;
 
 	h->daemon = MHD_start_daemon(
-		flags | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-		on_request, h, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+		flags | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
 		MHD_OPTION_LISTEN_SOCKET, config->listen_fd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
 		MHD_OPTION_CONNECTION_LIMIT, config->connections_max,
@@ -308,13 +332,17 @@ void http_refuse(struct http *h)
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
 {
-	uint64_t end_ns = http_now_ns() + limit_ms * UINT64_C(1000000);
+	uint64_t end_ns = clock_now_ns() + limit_ms * UINT64_C(1000000);
+	int quiet_count = 0;
 
-	/* Only at the very end, so polling is good enough. */
-	while (atomic_load(&h->unanswered_count) > 0) {
-		if (http_now_ns() >= end_ns)
+	/* What lies unread in a socket is no request yet: look for a while. */
+	while (quiet_count < QUIET_POLLS) {
+		if (clock_now_ns() >= end_ns)
 			return false;
 		(void)usleep(ANSWER_POLL_MS * 1000);
+		quiet_count = atomic_load(&h->request_count) > 0 ?
+				      0 :
+				      quiet_count + 1;
 	}
 	return true;
 }

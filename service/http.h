@@ -36,8 +36,8 @@ struct http *http_start(const struct http_config *config);
 void http_refuse(struct http *h);
 
 /*
- * Wait until every upload taken so far is answered, to its last byte.  False:
- * that took longer than `limit_ms`.
+ * Wait until every request that has begun to arrive is answered, to its last
+ * byte.  False: that took longer than `limit_ms`.
  */
 bool http_wait_answered(struct http *h, uint32_t limit_ms);
 

@@ -43,9 +43,11 @@ static enum MHD_Result on_part(void *cls, enum MHD_ValueKind kind,
 	(void)type;
 	(void)encoding;
 	if (offset == 0) {
+		/* Browsers send a file part of no bytes for an unused field. */
 		if (b->place == BODY_IN_FILE)
-			b->place = BODY_AFTER_FILE;
-		else if (b->place == BODY_NO_FILE && is_file(name, filename))
+			b->place =
+				b->count > 0 ? BODY_AFTER_FILE : BODY_NO_FILE;
+		if (b->place == BODY_NO_FILE && is_file(name, filename))
 			b->place = BODY_IN_FILE;
 	}
 	if (b->place == BODY_IN_FILE && !take(b, data, bytes))
@@ -88,8 +90,10 @@ enum problem body_finish(struct body *b)
 		enum MHD_Result whole = MHD_destroy_post_processor(b->form);
 
 		b->form = NULL;
-		if (whole != MHD_YES || b->place == BODY_NO_FILE)
+		if (whole != MHD_YES)
 			return PROBLEM_BAD_FORM;
+		if (b->place == BODY_NO_FILE)
+			return PROBLEM_NO_FILE;
 	}
 	return b->count > 0 ? PROBLEM_NONE : PROBLEM_EMPTY_BODY;
 }

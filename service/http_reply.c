@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http_request.h"
 
+#include "service/clock.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { TIMING_BYTES = 256 };
-
-uint64_t http_now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Queue `response` and drop it.  NULL: no memory; closes the connection. */
 static enum MHD_Result reply(struct request *r, unsigned int status,
@@ -50,7 +43,7 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 			       ", %s;dur=%.3f", pipeline_step_name(i),
 			       (double)r->upload.service_ns[i] / 1e6);
 	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
-		       (double)(http_now_ns() - r->begin_ns) / 1e6);
+		       (double)(clock_now_ns() - r->begin_ns) / 1e6);
 	assert((size_t)at < sizeof(text));
 	(void)MHD_add_response_header(response, "Server-Timing", text);
 }

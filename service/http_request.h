@@ -28,7 +28,8 @@ struct request {
 	const struct route *route;
 	char id[REQUEST_ID_BYTES];
 	uint64_t begin_ns;
-	enum problem problem; /* found so far */
+	uint64_t length_bytes; /* as announced; 0 without a body */
+	enum problem problem;  /* found so far */
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params params;
 	struct body body;
@@ -42,9 +43,6 @@ struct route {
 	/* Answer a request whose body, if any, has been received. */
 	enum MHD_Result (*answer)(struct request *r);
 };
-
-/* Nanoseconds of CLOCK_MONOTONIC. */
-uint64_t http_now_ns(void);
 
 /*
  * Each queues a reply.  MHD_NO: no memory, and libmicrohttpd closes the

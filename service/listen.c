@@ -5,11 +5,19 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { HOST_BYTES = 256, BACKLOG = 1024 };
+
+/* getaddrinfo() takes names and cuts numbers to 16 bits. */
+static bool is_port(const char *text)
+{
+	return text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 5 &&
+	       atoi(text) <= 65535;
+}
 
 /* "host:port" or "[host]:port".  False: neither. */
 static bool split(const char *address, char host[HOST_BYTES],
@@ -29,7 +37,7 @@ static bool split(const char *address, char host[HOST_BYTES],
 	memcpy(host, address, bytes);
 	host[bytes] = '\0';
 	*service = colon + 1;
-	return true;
+	return is_port(*service);
 }
 
 static uint16_t port_of(int fd)
@@ -76,7 +84,7 @@ int listen_on(const char *address, uint16_t *port, const char **why)
 	};
 
 	if (!split(address, host, &service)) {
-		*why = "is not ADDRESS:PORT";
+		*why = "is not ADDRESS:PORT, with a port up to 65535";
 		return -1;
 	}
 	int err = getaddrinfo(host, service, &hints, &found);

@@ -3,6 +3,7 @@
  * The program: options, then cores, pipeline and HTTP in this order; a signal,
  * then the same backwards.  The only file that prints or exits.
  */
+#include "service/clock.h"
 #include "service/http.h"
 #include "service/listen.h"
 #include "service/options.h"
@@ -17,9 +18,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
-enum { EXIT_USAGE = 2 };
+enum {
+	EXIT_USAGE = 2,
+	OWN_FILES = 64,        /* descriptors that are not connections */
+	LAST_REPLIES_MS = 500, /* to say 503 to what was abandoned */
+};
 
 static void print_help(void)
 {
@@ -57,15 +61,16 @@ static void tune_malloc(uint32_t core_count)
 	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
-/* Every connection is a file descriptor. */
-static void raise_file_limit(void)
+/* Every connection is a file descriptor.  False: the system gives too few. */
+static bool raise_file_limit(uint32_t connections_max)
 {
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return true;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	return files.rlim_max >= (rlim_t)connections_max + OWN_FILES;
 }
 
 /* Before any thread: they inherit the mask, so main() alone gets signals. */
@@ -84,14 +89,6 @@ static sigset_t hold_signals(void)
 static char *stats_of(void *arg)
 {
 	return stats_json(arg);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static void announce(const struct options *o, uint16_t port,
@@ -116,7 +113,7 @@ static int serve(const struct options *o, struct pipeline *pipeline,
 	const char *why;
 	uint16_t port;
 	int signal_number;
-	struct stats_source stats = { pipeline, config, now_ns() };
+	struct stats_source stats = { pipeline, config, clock_now_ns() };
 	int fd = listen_on(o->listen, &port, &why);
 
 	if (fd < 0) {
@@ -139,12 +136,17 @@ static int serve(const struct options *o, struct pipeline *pipeline,
 	}
 	announce(o, port, config);
 	(void)sigwait(signals, &signal_number);
+	/* The next one ends the program at once. */
+	(void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
 	(void)fprintf(stderr, "darkroom: stopping\n");
 	http_refuse(http);
-	if (!http_wait_answered(http, o->drain_ms))
-		(void)fprintf(stderr, "darkroom: some replies were not sent in "
+	if (!http_wait_answered(http, o->drain_ms)) {
+		(void)fprintf(stderr, "darkroom: not all could be answered in "
 				      "time\n");
+		pipeline_abandon(pipeline);
+	}
 	pipeline_stop(pipeline);
+	(void)http_wait_answered(http, LAST_REPLIES_MS);
 	http_stop(http);
 	return EXIT_SUCCESS;
 }
@@ -171,9 +173,13 @@ static int run(const struct options *o)
 
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		config.threads[i] = o->threads[i];
-	if (config.replica_count > cores_count(cores))
-		refuse("--balance", "replicate=N",
-		       "asks for more replicas than there are cores");
+	if (config.replica_count > cores_count(cores)) {
+		(void)fprintf(stderr,
+			      "darkroom: --balance: %u replicas are more than "
+			      "the %u cores\n",
+			      config.replica_count, cores_count(cores));
+		exit(EXIT_USAGE);
+	}
 
 	struct pipeline *pipeline = pipeline_start(&config);
 	int status = EXIT_FAILURE;
@@ -181,8 +187,10 @@ static int run(const struct options *o)
 	if (pipeline == NULL)
 		(void)fprintf(stderr,
 			      "darkroom: the stages could not be started\n");
-	else
+	else {
 		status = serve(o, pipeline, &config, &signals);
+		pipeline_stop(pipeline); /* where serve() could not start */
+	}
 	pipeline_free(pipeline);
 	cores_free(cores);
 	return status;
@@ -210,6 +218,12 @@ int main(int argc, char **argv)
 	case OPTIONS_RUN:
 		break;
 	}
-	raise_file_limit();
+	if (!raise_file_limit(o.connections_max)) {
+		(void)fprintf(stderr,
+			      "darkroom: --max-connections: '%u' and %d more "
+			      "are over the system's limit of open files\n",
+			      o.connections_max, OWN_FILES);
+		return EXIT_USAGE;
+	}
 	return run(&o);
 }

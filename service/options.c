@@ -13,7 +13,8 @@ enum { REPLICAS_PER_CORE = 0, POOL_THREADS_MAX = 1024 };
 /* What is being read, beside the options themselves. */
 struct parse {
 	struct options *o;
-	bool balance_given, replicates, pool_given;
+	bool balance_given, replicates;
+	uint32_t pools_given; /* bit i: of step i */
 };
 
 /* Each takes the text after "=".  False: it is not what `values` says. */
@@ -103,6 +104,9 @@ static bool set_pool_entry(struct parse *p, const char *text, size_t bytes)
 			return false;
 		memcpy(number, text, bytes);
 		number[bytes] = '\0';
+		if (p->pools_given & (1u << i))
+			return false;
+		p->pools_given |= 1u << i;
 		return to_number32(number, 1, POOL_THREADS_MAX,
 				   &p->o->threads[i]);
 	}
@@ -111,7 +115,6 @@ static bool set_pool_entry(struct parse *p, const char *text, size_t bytes)
 
 static bool set_pool(struct parse *p, const char *text)
 {
-	p->pool_given = true;
 	for (;;) {
 		size_t bytes = strcspn(text, ",");
 
@@ -225,8 +228,7 @@ static const struct {
 	  set_pool, "threads of each stage with --policy pool-per-stage" },
 	{ "max-uploads", "N", "256", set_uploads,
 	  "uploads taken and not yet finished; more get a 503" },
-	{ "max-connections", "N", "1024", set_connections,
-	  "open connections; more are closed" },
+	{ "max-connections", "N", "1024", set_connections, "open connections" },
 	{ "max-body", "MIB", "32", set_body, "bytes of a request's body" },
 	{ "max-side", "PIXELS", "65500", set_side,
 	  "width and height of an uploaded picture" },
@@ -296,7 +298,7 @@ static bool combine(const struct parse *p, char *error)
 	bool pools = o->policy->workers == POLICY_WORKERS_STAY;
 	const char *why = NULL;
 
-	if (p->pool_given && !pools)
+	if (p->pools_given != 0 && !pools)
 		why = "--pool: this policy has no pools";
 	if (o->policy->workers == POLICY_WORKERS_CALLER) {
 		if (p->balance_given && p->replicates)
@@ -325,7 +327,7 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 		assert(ok);
 		(void)ok;
 	}
-	p.pool_given = false;
+	p.pools_given = 0;
 	for (int at = 1; at < argc; at++)
 		if (!take(&p, argc, argv, &at, error))
 			return false;

@@ -5,10 +5,12 @@
  */
 #include "service/pipeline.h"
 
+#include "service/clock.h"
+#include "stages/cores.h"
+
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { RETRY_AFTER_S_MAX = 60 };
 
@@ -29,15 +31,8 @@ struct pipeline {
 	_Atomic uint64_t finished_count;
 	_Atomic uint64_t failed_count;
 	_Atomic uint32_t in_flight_count;
+	_Atomic bool abandoning;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void *memory_alloc(void *arg, size_t bytes)
 {
@@ -138,7 +133,8 @@ static void finish(struct pipeline *p, struct upload *u, enum img_err err)
 	img_release(&u->image);
 	u->err = err;
 	u->waited_ns = u->event.waited_ns;
-	atomic_fetch_add(err == IMG_OK ? &p->finished_count : &p->failed_count,
+	atomic_fetch_add(err == IMG_OK && !u->abandoned ? &p->finished_count :
+							  &p->failed_count,
 			 1);
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	u->done(u);
@@ -155,10 +151,16 @@ static void take_step(struct event *ev, void *arg)
 	const struct place *at = arg;
 	struct pipeline *p = at->pipeline;
 	struct upload *u = upload_of(ev);
-	uint64_t start_ns = now_ns();
+
+	if (atomic_load(&p->abandoning)) {
+		u->abandoned = true;
+		finish(p, u, IMG_OK);
+		return;
+	}
+	uint64_t start_ns = clock_now_ns();
 	enum img_err err = steps[at->step].run(p, u);
 
-	u->service_ns[at->step] = now_ns() - start_ns;
+	u->service_ns[at->step] = clock_now_ns() - start_ns;
 	if (err != IMG_OK || at->step + 1 == PIPELINE_STEPS) {
 		finish(p, u, err);
 		return;
@@ -201,7 +203,7 @@ uint32_t pipeline_retry_after_s(const struct pipeline *p)
 {
 	struct pipeline_stats s;
 	uint64_t service_ns = 0;
-	uint64_t workers = group_worker_count(p->group);
+	uint64_t cores = cores_count(p->config.cores);
 
 	pipeline_read(p, &s);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
@@ -209,8 +211,7 @@ uint32_t pipeline_retry_after_s(const struct pipeline *p)
 
 	uint64_t ended = s.finished_count + s.failed_count;
 	uint64_t mean_ns = ended > 0 ? service_ns / ended : 0;
-	uint64_t drain_s = mean_ns * s.in_flight_count /
-			   (workers > 0 ? workers : 1) / 1000000000;
+	uint64_t drain_s = mean_ns * s.in_flight_count / cores / 1000000000;
 
 	return drain_s < RETRY_AFTER_S_MAX ? (uint32_t)drain_s + 1 :
 					     RETRY_AFTER_S_MAX;
@@ -258,6 +259,11 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		return p;
 	pipeline_free(p);
 	return NULL;
+}
+
+void pipeline_abandon(struct pipeline *p)
+{
+	atomic_store(&p->abandoning, true);
 }
 
 void pipeline_stop(struct pipeline *p)

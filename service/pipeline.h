@@ -53,8 +53,9 @@ struct upload {
 	void (*done)(struct upload *u);
 
 	/* Valid from done() on.  `reply` ends with pipeline_reply_free(). */
+	bool abandoned; /* by pipeline_abandon(): there is no result */
 	enum img_err err;
-	uint8_t *reply; /* NULL on an error */
+	uint8_t *reply; /* NULL without a result */
 	size_t reply_bytes;
 	uint64_t service_ns[PIPELINE_STEPS]; /* 0: step not taken */
 	uint64_t waited_ns;                  /* in all queues together */
@@ -70,7 +71,7 @@ struct pipeline_stats {
 	uint64_t sent_count;     /* taken by pipeline_submit() */
 	uint64_t refused_count;  /* not taken: full or stopping */
 	uint64_t finished_count; /* ended with a picture */
-	uint64_t failed_count;   /* ended with an error */
+	uint64_t failed_count;   /* ended with an error, or abandoned */
 	uint32_t in_flight_count;
 	struct stage_stats stages[PIPELINE_STEPS];
 };
@@ -94,13 +95,19 @@ void pipeline_reply_free(void *reply);
 
 /*
  * When a refused upload may find room: the time that what is inside needs at
- * the mean service time so far, in whole seconds, 1 .. 60.
+ * the mean service time so far on all cores, in whole seconds, 1 .. 60.
  */
 uint32_t pipeline_retry_after_s(const struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 
-/* Refuse, finish what is inside, end the workers. */
+/*
+ * End what is inside without a result as soon as its running step is over;
+ * done() is called as ever.  From any thread.
+ */
+void pipeline_abandon(struct pipeline *p);
+
+/* Refuse, finish what is inside, end the workers.  Twice does no harm. */
 void pipeline_stop(struct pipeline *p);
 void pipeline_free(struct pipeline *p);
 

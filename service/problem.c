@@ -15,8 +15,10 @@ static const struct {
 	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
 				    "A query parameter is wrong." },
 	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
-			       "The form holds no file: send one part with a "
-			       "file name, or named file, image or media." },
+			       "The form is broken or cut short." },
+	[PROBLEM_NO_FILE] = { 400, "no_file", "No file",
+			      "The form holds no file: send a part with a file "
+			      "name, or named file, image or media." },
 	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
 				 "The request holds no picture." },
 	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
@@ -25,7 +27,8 @@ static const struct {
 					 "Method not allowed",
 					 "See the Allow header." },
 	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
-				      "Send a Content-Length." },
+				      "Send one Content-Length and no "
+				      "Transfer-Encoding." },
 	[PROBLEM_BODY_TOO_LARGE] = { 413, "body_too_large", "Body too large",
 				     "The body is over the byte limit." },
 	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",

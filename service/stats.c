@@ -2,11 +2,13 @@
 /* Every member is described in service/README.md. */
 #include "service/stats.h"
 
+#include "service/clock.h"
+
 #include "stages/cores.h"
 #include "stages/policy.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <cjson/cJSON.h>
 
@@ -15,13 +17,20 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-static double uptime_s(uint64_t start_ns)
+/* Of this program: getrusage() would tell of the one that started it, too. */
+static double memory_peak_bytes(void)
 {
-	struct timespec t;
+	char line[128];
+	unsigned long kib = 0;
+	FILE *f = fopen("/proc/self/status", "re");
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9 -
-	       (double)start_ns / 1e9;
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL &&
+	       sscanf(line, "VmHWM: %lu", &kib) != 1)
+		;
+	(void)fclose(f);
+	return (double)kib * 1024;
 }
 
 /* cJSON's adders do nothing on NULL: one check at the end is enough. */
@@ -37,7 +46,7 @@ static void add_process(cJSON *to)
 
 	(void)getrusage(RUSAGE_SELF, &use);
 	add(to, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
-	add(to, "memory_peak_bytes", (double)use.ru_maxrss * 1024);
+	add(to, "memory_peak_bytes", memory_peak_bytes());
 }
 
 static void add_uploads(cJSON *to, const struct pipeline_stats *s)
@@ -93,7 +102,7 @@ char *stats_json(const struct stats_source *source)
 	for (uint32_t i = 0; i < cores_count(c->cores); i++)
 		(void)cJSON_AddItemToArray(
 			cores, cJSON_CreateNumber(cores_cpu(c->cores, i)));
-	add(o, "uptime_s", uptime_s(source->start_ns));
+	add(o, "uptime_s", (double)(clock_now_ns() - source->start_ns) / 1e9);
 	add_process(o);
 	add_uploads(o, &s);
 

@@ -50,13 +50,27 @@ stat_of() {
 	curl -fsS "$url/stats" | jq -r "$1"
 }
 
-# Nothing is left inside, and everything that went in came out.
+# Nothing is left inside, and everything that went in came out.  A worker may
+# still be about to count what its client has already got.
 check_drained() {
-	local ok
-	ok=$(stat_of '.uploads.in_flight == 0 and
-		.uploads.sent == .uploads.finished + .uploads.failed and
-		all(.stages[]; .queued == 0 and .arrived == .handled)')
-	[ "$ok" = true ] || fail "not drained: $(curl -fsS "$url/stats")"
+	local _
+	for _ in $(seq 100); do
+		[ "$(stat_of '.uploads.in_flight == 0 and
+			.uploads.sent == .uploads.finished + .uploads.failed and
+			all(.stages[]; .queued == 0 and .arrived == .handled)')" \
+			= true ] && return
+		sleep 0.05
+	done
+	fail "not drained: $(curl -fsS "$url/stats")"
+}
+
+# refuses WORD FLAGS...: does not start, ends with status 2, and names WORD
+refuses() {
+	local word=$1 status=0
+	shift
+	timeout 20 "$DARKROOM" "$@" >"$work/log" 2>&1 || status=$?
+	[ $status = 2 ] || fail "status $status, not 2: $*"
+	grep -qF -- "$word" "$work/log" || fail "does not name $word: $*"
 }
 
 # expect STATUS CODE CURL-ARGUMENTS...: a problem reply of that kind

@@ -29,9 +29,12 @@ test_ways_in_agree() {
 	curl -fsS -F "anything=@$photo" "$url/?w=200" -o "$work/form"
 	curl -fsS -F note=hello -F "image=<$photo" "$url/?w=200" \
 		-o "$work/field"
+	: >"$work/empty"
+	curl -fsS -F "unused=@$work/empty;filename=" -F "file=@$photo" \
+		"$url/?w=200" -o "$work/second"
 	curl -fsS -H 'Expect: 100-continue' --data-binary "@$photo" \
 		"$url/?w=200" -o "$work/expect"
-	for way in alias form field expect; do
+	for way in alias form field second expect; do
 		cmp "$work/raw" "$work/$way" || fail "$way differs"
 	done
 }
@@ -54,7 +57,10 @@ test_problems_have_stable_codes() {
 	expect_problem 411 length_required -H 'Transfer-Encoding: chunked' \
 		--data-binary "@$photo" "$url/"
 	expect_problem 400 empty_body --data-binary '' "$url/"
-	expect_problem 400 bad_form -F note=hello "$url/"
+	expect_problem 411 length_required -H 'Content-Length: 3' \
+		-H 'Transfer-Encoding: chunked' --data-binary "@$photo" "$url/"
+	expect_problem 400 no_file -F note=hello "$url/"
+	expect_problem 400 empty_body -F 'image=' "$url/"
 	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
 		--data-binary "@$photo" "$url/"
 	echo 'GIF89a, perhaps' >"$work/text"
@@ -86,13 +92,28 @@ test_limits_are_kept() {
 	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
 }
 
+# Clients that go while they send, and while their upload is in the stages.
 test_lost_clients_do_no_harm() {
 	local _
 	for _ in 1 2 3 4; do
 		timeout 0.05 curl -sS --limit-rate 2M --data-binary "@$photo" \
 			"$url/?w=640" -o /dev/null || true
+		timeout 0.1 curl -sS --data-binary "@$photo" \
+			"$url/?blur=8" -o /dev/null || true
 	done
 	curl -fsS "$url/healthz" | grep -q ok || fail "not healthy"
+}
+
+test_bad_flags_refuse_to_start() {
+	refuses --frobnicate --frobnicate
+	refuses fifo --policy fifo
+	refuses 127.0.0.1 --listen 127.0.0.1
+	refuses 99999 --listen 127.0.0.1:99999
+	refuses 192.0.2.1:80 --listen 192.0.2.1:80
+	refuses "${url#http://}" --listen "${url#http://}" # taken
+	refuses 4095 --cores 4095
+	refuses 1023 --balance replicate=1023
+	refuses 1000000 --max-connections 1000000
 }
 
 start --max-uploads 64
@@ -102,6 +123,7 @@ test_parameters_are_checked
 test_problems_have_stable_codes
 test_connection_outlives_errors
 test_lost_clients_do_no_harm
+test_bad_flags_refuse_to_start
 check_drained
 stop
 

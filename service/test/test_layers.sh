@@ -10,6 +10,7 @@ bad=0
 
 # forbid FOLDER REGEX: no file of FOLDER includes what matches
 forbid() {
+	[ -d "$1" ] || bad=1
 	! grep -rnE --include='*.[ch]' "#include [\"<]($2)" "$1" || bad=1
 }
 forbid imgops '(stages|service|loadgen)/'

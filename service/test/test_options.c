@@ -106,6 +106,7 @@ static void test_bad_flags_are_named(void)
 		{ "--policy pool-per-stage --pool decode", "decode" },
 		{ "--policy pool-per-stage --pool decode=0", "decode=0" },
 		{ "--policy pool-per-stage --pool cook=1", "cook=1" },
+		{ "--policy pool-per-stage --pool blur=1,blur=2", "blur=2" },
 		{ "--policy pool-per-stage --pool decode=1,", "decode=1," },
 		{ "--max-uploads 0", "--max-uploads" },
 		{ "--max-uploads -1", "-1" },

@@ -34,31 +34,38 @@ test_full_refuses_and_loses_nothing() {
 }
 
 test_refusal_says_when_to_retry() {
-	local slow
+	local busy got _
 	start --max-uploads 1
-	curl -sS -o /dev/null --data-binary "@$dir/clownfish.jpg" \
-		"$url/?blur=10" &
-	slow=$!
-	until [ "$(stat_of .uploads.in_flight)" = 1 ]; do
-		kill -0 $slow || fail "the slow upload was too fast"
+	"$LOADGEN" --dataset "$dir" --connections 4 --duration 60 \
+		"$url/?blur=2" >"$work/report" 2>&1 &
+	busy=$!
+	for _ in $(seq 200); do
+		got=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' \
+			--data-binary "@$dir/clownfish.jpg" "$url/")
+		[ "$got" != 503 ] || break
 	done
-	expect_problem 503 overloaded --data-binary "@$dir/clownfish.jpg" "$url/"
+	kill -INT $busy
+	wait $busy || true
+	[ "$got" = 503 ] || fail "never full in 200 tries"
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" ||
 		fail "no Retry-After: $(cat "$work/head")"
-	wait $slow || fail "the slow upload was lost"
+	[ "$(jq -r .code "$work/body")" = overloaded ] || fail "code"
 	stop
 }
 
 # Whatever was taken before SIGTERM is answered, to the last byte.
 test_stop_answers_what_was_taken() {
-	local flags=("$@") clients=() client i
+	local flags=("$@") clients=() client i _
 	start "${flags[@]}" --drain-timeout 120
 	for i in 1 2 3 4 5 6; do
 		curl -sS -o "$work/out$i" -w '%{http_code}\n' --data-binary \
 			"@$dir/clownfish.jpg" "$url/?blur=4" >"$work/code$i" &
 		clients+=($!)
 	done
-	until [ "$(stat_of .uploads.sent)" = 6 ]; do sleep 0.02; done
+	for _ in $(seq 3000); do
+		[ "$(stat_of .uploads.sent)" != 6 ] || break
+		sleep 0.02
+	done
 	stop
 	for client in "${clients[@]}"; do
 		wait "$client" || fail "${flags[*]}: a reply was cut off"
@@ -69,8 +76,53 @@ test_stop_answers_what_was_taken() {
 	done
 }
 
+# An upload that is still coming in at SIGTERM is told so, not cut off.
+test_stop_answers_what_comes_late() {
+	local flags=("$@") late
+	start "${flags[@]}" --drain-timeout 60
+	curl -sS -o "$work/body" -w '%{http_code}\n' --limit-rate 400k \
+		--data-binary "@$dir/clownfish.jpg" -H 'Expect:' "$url/?w=64" \
+		>"$work/code" &
+	late=$!
+	sleep 0.5
+	stop
+	wait $late || fail "${flags[*]}: a late upload was cut off"
+	# Or 200, where it had come in whole before the signal.
+	grep -qE '503|200' "$work/code" || fail "status $(cat "$work/code")"
+	grep -q 200 "$work/code" ||
+		[ "$(jq -r .code "$work/body")" = stopping ] || fail "code"
+}
+
+# Over the limit, what has not run yet is given up, with an answer.
+test_stop_ends_in_time() {
+	local clients=() i answered=0 abandoned=0
+	start --cores 0 --drain-timeout 0
+	for i in 1 2 3 4 5 6 7 8; do
+		curl -sS -o /dev/null -w '%{http_code}\n' --data-binary \
+			"@$dir/clownfish.jpg" "$url/?blur=8" >"$work/code$i" &
+		clients+=($!)
+	done
+	for _ in $(seq 3000); do
+		[ "$(stat_of .uploads.sent)" != 8 ] || break
+		sleep 0.02
+	done
+	stop
+	for i in "${!clients[@]}"; do
+		wait "${clients[i]}" || fail "a reply was cut off"
+		case $(cat "$work/code$((i + 1))") in
+		200) answered=$((answered + 1)) ;;
+		503) abandoned=$((abandoned + 1)) ;;
+		*) fail "status $(cat "$work/code$((i + 1))")" ;;
+		esac
+	done
+	echo "stopped at once: $answered answered, $abandoned abandoned"
+}
+
 test_full_refuses_and_loses_nothing
 test_refusal_says_when_to_retry
 test_stop_answers_what_was_taken --policy cohort
 test_stop_answers_what_was_taken --policy pool-per-stage
 test_stop_answers_what_was_taken --policy thread-per-connection
+test_stop_answers_what_comes_late --policy cohort
+test_stop_answers_what_comes_late --policy thread-per-connection
+test_stop_ends_in_time

@@ -24,7 +24,8 @@ arms() {
 }
 
 # The CPU seconds that the server burns in two seconds without requests stay
-# far below what one spinning thread would.
+# far below what one spinning thread would; a bound loose enough never to fail
+# on a busy machine.
 check_sleeps() {
 	local before after
 	before=$(stat_of .cpu_s)
