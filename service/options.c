@@ -228,7 +228,7 @@ static const struct {
 	  set_pool, "threads of each stage with --policy pool-per-stage" },
 	{ "max-uploads", "N", "256", set_uploads,
 	  "uploads taken and not yet finished; more get a 503" },
-	{ "max-connections", "N", "1024", set_connections, "open connections" },
+	{ "max-connections", "N", "512", set_connections, "open connections" },
 	{ "max-body", "MIB", "32", set_body, "bytes of a request's body" },
 	{ "max-side", "PIXELS", "65500", set_side,
 	  "width and height of an uploaded picture" },
