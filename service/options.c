@@ -13,7 +13,6 @@ enum { REPLICAS_PER_CORE = 0, POOL_THREADS_MAX = 1024 };
 /* What is being read, beside the options themselves. */
 struct parse {
 	struct options *o;
-	bool balance_given, replicates;
 	uint32_t pools_given; /* bit i: of step i */
 };
 
@@ -64,12 +63,10 @@ static bool set_balance(struct parse *p, const char *text)
 	static const char replicate[] = "replicate";
 	size_t bytes = sizeof(replicate) - 1;
 
-	p->balance_given = true;
 	if (strcmp(text, "shared") == 0) {
-		p->replicates = false;
+		p->o->replica_count = 1;
 		return true;
 	}
-	p->replicates = true;
 	p->o->replica_count = REPLICAS_PER_CORE;
 	if (strncmp(text, replicate, bytes) != 0)
 		return false;
@@ -218,9 +215,9 @@ static const struct {
 	  "where to accept connections; port 0: any free one" },
 	{ "policy", "NAME", "cohort", set_policy,
 	  "how stages get the CPU; see --list-policies" },
-	{ "balance", "replicate[=N]|shared", NULL, set_balance,
-	  "a stage graph per core (or N of them, dealt round robin), or one\n"
-	  "for all; default: replicate, but shared with pool-per-stage" },
+	{ "balance", "replicate[=N]|shared", "shared", set_balance,
+	  "a stage graph per core (or N of them), to which uploads are dealt\n"
+	  "round robin; or one for all cores" },
 	{ "cores", "LIST", NULL, set_cores,
 	  "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
 	  "physical cores first, within the cgroup's CPU quota" },
@@ -300,14 +297,9 @@ static bool combine(const struct parse *p, char *error)
 
 	if (p->pools_given != 0 && !pools)
 		why = "--pool: this policy has no pools";
-	if (o->policy->workers == POLICY_WORKERS_CALLER) {
-		if (p->balance_given && p->replicates)
-			why = "--balance: this policy has no queues to "
-			      "replicate";
-		o->replica_count = 1;
-	} else if (p->balance_given ? !p->replicates : pools) {
-		o->replica_count = 1;
-	}
+	if (o->policy->workers == POLICY_WORKERS_CALLER &&
+	    o->replica_count != 1)
+		why = "--balance: this policy has no queues to replicate";
 	if (why != NULL)
 		(void)snprintf(error, OPTIONS_ERROR_BYTES, "%s (--policy %s)",
 			       why, o->policy->name);

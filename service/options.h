@@ -14,7 +14,7 @@ enum { OPTIONS_ERROR_BYTES = 256 };
 struct options {
 	const char *listen;
 	const struct policy *policy;
-	uint32_t replica_count; /* 0: one per core; else --balance */
+	uint32_t replica_count; /* of the stage graph; 0: one per core */
 	const char *cores;      /* NULL: default */
 	uint32_t threads[PIPELINE_STEPS];
 	uint32_t uploads_max;

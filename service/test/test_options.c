@@ -36,7 +36,7 @@ static void test_defaults_run(void)
 	assert(o.what == OPTIONS_RUN);
 	assert(strcmp(o.policy->name, "cohort") == 0);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
-	assert(o.replica_count == 0 && o.cores == NULL);
+	assert(o.replica_count == 1 && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.limits.pixels_max == 100000000);
 }
@@ -63,19 +63,16 @@ static void test_every_policy_can_be_chosen(void)
 	}
 }
 
-static void test_balance_defaults_follow_the_policy(void)
+static void test_balance_is_a_number_of_replicas(void)
 {
 	struct options o;
 
-	assert(parse(&o, "--policy cohort") && o.replica_count == 0);
-	assert(parse(&o, "--policy pool-per-stage") && o.replica_count == 1);
-	assert(parse(&o, "--policy thread-per-connection") &&
-	       o.replica_count == 1);
 	assert(parse(&o, "--balance shared") && o.replica_count == 1);
 	assert(parse(&o, "--balance replicate") && o.replica_count == 0);
 	assert(parse(&o, "--balance=replicate=2") && o.replica_count == 2);
-	assert(parse(&o, "--policy pool-per-stage --balance replicate") &&
-	       o.replica_count == 0);
+	assert(parse(&o, "--balance replicate --balance shared") &&
+	       o.replica_count == 1);
+	assert(parse(&o, "--policy thread-per-connection --balance shared"));
 }
 
 static void test_pools_are_read(void)
@@ -140,7 +137,7 @@ int main(void)
 	test_defaults_run();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
-	test_balance_defaults_follow_the_policy();
+	test_balance_is_a_number_of_replicas();
 	test_pools_are_read();
 	test_bad_flags_are_named();
 	test_senseless_combinations_are_refused();
