@@ -337,12 +337,12 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 
 	/* What lies unread in a socket is no request yet: look for a while. */
 	while (quiet_count < QUIET_POLLS) {
+		bool quiet = atomic_load(&h->request_count) == 0;
+
 		if (clock_now_ns() >= end_ns)
-			return false;
+			return quiet;
+		quiet_count = quiet ? quiet_count + 1 : 0;
 		(void)usleep(ANSWER_POLL_MS * 1000);
-		quiet_count = atomic_load(&h->request_count) > 0 ?
-				      0 :
-				      quiet_count + 1;
 	}
 	return true;
 }
