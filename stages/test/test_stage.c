@@ -83,7 +83,9 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 	stage_read(l.stages[0], &stats);
 	assert(stats.refused_count == refused);
 	assert(stats.arrived_count == accepted);
-	assert(stats.queued_count == 3 * s->replica_count);
+	/* The rest is at the gate; a worker may have come only just now. */
+	assert(stats.queued_count <= 3 * s->replica_count);
+	assert(accepted - stats.queued_count <= group_worker_count(l.group));
 	assert(stats.queued_count_max == 3);
 	atomic_store(&l.gate_is_closed, false);
 	line_await(&l, accepted);
