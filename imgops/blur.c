@@ -5,7 +5,8 @@
  * Chroma planes are blurred by the same length in the picture, so by fewer of
  * their samples.  Cost: samples x sigma.
  */
-#include "imgops/image.h"
+#include "imgops/imgops.h"
+#include "imgops/planes.h"
 #include "imgops/rows.h"
 
 #include <assert.h>
@@ -100,6 +101,7 @@ enum img_err img_blur(struct image *dst, const struct image *src,
 	assert(sigma_px > 0 && sigma_px <= SIGMA_MAX);
 	*dst = *src;
 	dst->block = NULL;
+	dst->profile = NULL;
 	if (!image_alloc(dst, memory))
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < src->plane_count; i++) {

@@ -11,10 +11,11 @@
 #include "imgops/imgops.h"
 
 #include "imgops/exif.h"
-#include "imgops/image.h"
 #include "imgops/interleaved.h"
 #include "imgops/planar.h"
+#include "imgops/planes.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -252,6 +253,8 @@ static void probe_step(struct decoder *d)
 	if (h->orientation == 0)
 		h->orientation = 1;
 	h->upright = turned(h->stored, h->orientation);
+	h->is_progressive = d->jpeg.progressive_mode;
+	h->is_arithmetic = d->jpeg.arith_code;
 }
 
 enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
@@ -368,17 +371,30 @@ static void decode_step(struct decoder *d)
 		fail(d, IMG_ERR_CORRUPT);
 }
 
+/* What the whole picture would measure, at the scale of `view`. */
+static struct img_size whole_size(const struct img_view *view)
+{
+	return (struct img_size){
+		(uint32_t)ceil(view->size.width_px / view->width - 1e-6),
+		(uint32_t)ceil(view->size.height_px / view->height - 1e-6),
+	};
+}
+
 enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 			size_t jpeg_bytes, const struct img_header *header,
-			struct img_size target, const struct img_limits *limits,
+			const struct img_view *view,
+			const struct img_recipe *recipe,
+			const struct img_limits *limits,
 			const struct img_memory *memory)
 {
 	struct decoder d = {
 		.limits = limits,
 		.memory = memory,
-		.target = turned(target, header->orientation),
+		.target = turned(whole_size(view), view->orientation),
 		.dst = dst,
 	};
+	(void)header;
+	(void)recipe;
 	enum img_err err = decoder_run(&d, jpeg, jpeg_bytes, decode_step);
 
 	if (err != IMG_OK)

@@ -3,7 +3,8 @@
  * Encode planes as they are with libjpeg-turbo.  As in decode.c, libjpeg's
  * longjmp ends here, and all state is in one struct.
  */
-#include "imgops/image.h"
+#include "imgops/imgops.h"
+#include "imgops/planes.h"
 
 #include <assert.h>
 #include <setjmp.h>
@@ -29,7 +30,7 @@ struct encoder {
 	size_t out_bytes; /* allocated; at the end: written */
 
 	struct image *src;
-	int quality;
+	const struct img_recipe *recipe;
 };
 
 /* Nothing but memory can fail: sizes and settings are ours. */
@@ -97,7 +98,7 @@ static void set_up(struct encoder *e)
 	jpeg->in_color_space =
 		e->src->plane_count == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
 	jpeg_set_defaults(jpeg); /* samples Y' 2x2, which makes 4:2:0 */
-	jpeg_set_quality(jpeg, e->quality, TRUE);
+	jpeg_set_quality(jpeg, e->recipe->quality, TRUE);
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->raw_data_in = TRUE;
 }
@@ -171,12 +172,13 @@ static bool encoder_run(struct encoder *e)
 }
 
 enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
-			int quality, const struct img_memory *memory)
+			const struct img_recipe *recipe,
+			const struct img_memory *memory)
 {
-	struct encoder e = { .memory = memory, .src = src, .quality = quality };
+	struct encoder e = { .memory = memory, .src = src, .recipe = recipe };
 
 	assert(image_is_shaped(src));
-	assert(quality >= 1 && quality <= 100);
+	assert(recipe->quality >= 1 && recipe->quality <= 100);
 	if (!encoder_run(&e)) {
 		if (e.out != NULL)
 			memory->free(memory->arg, e.out);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/image.h"
+#include "imgops/planes.h"
 
 #include <assert.h>
 
-enum {
-	SIDE_PX_MAX = 65500,  /* libjpeg's */
-	ROW_ALIGN_BYTES = 32, /* a vector register */
-};
+enum { ROW_ALIGN_BYTES = 32 }; /* a vector register */
 
 static uint64_t plane_stride(const struct img_plane *p)
 {
@@ -18,8 +15,8 @@ static uint64_t plane_stride(const struct img_plane *p)
 /* Sides below 2^16: no sum or product of them comes near 64 bits. */
 static uint64_t plane_bytes(const struct img_plane *p)
 {
-	assert(p->width > 0 && p->width <= SIDE_PX_MAX);
-	assert(p->height > 0 && p->height <= SIDE_PX_MAX);
+	assert(p->width > 0 && p->width <= IMAGE_SIDE_PX_MAX);
+	assert(p->height > 0 && p->height <= IMAGE_SIDE_PX_MAX);
 	return plane_stride(p) * ((uint64_t)p->height + IMAGE_ROW_GROUP_MAX);
 }
 
@@ -37,7 +34,7 @@ bool image_alloc(struct image *img, const struct img_memory *memory)
 	uint64_t bytes = image_bytes(img);
 	uint8_t *next = NULL;
 
-	assert(img->plane_count == 1 || img->plane_count == IMG_PLANES_MAX);
+	assert(img->plane_count > 0 && img->plane_count <= IMG_PLANES_MAX);
 	assert(img->block == NULL);
 	if (bytes <= SIZE_MAX)
 		next = memory->alloc(memory->arg, (size_t)bytes);
@@ -57,11 +54,25 @@ bool image_alloc(struct image *img, const struct img_memory *memory)
 	return true;
 }
 
-void image_shape(struct image *img, struct img_size size, uint32_t plane_count)
+uint32_t image_planes(enum img_space space)
 {
-	*img = (struct image){ .plane_count = plane_count };
-	for (uint32_t i = 0; i < plane_count; i++) {
-		uint32_t step = i == 0 ? 1 : 2;
+	static const uint32_t counts[] = {
+		[IMG_GREY] = 1, [IMG_YCBCR] = 3, [IMG_RGB] = 3,
+		[IMG_CMYK] = 4, [IMG_YCCK] = 4,
+	};
+
+	return counts[space];
+}
+
+void image_shape(struct image *img, struct img_size size, enum img_space space,
+		 bool full_chroma)
+{
+	*img = (struct image){
+		.plane_count = image_planes(space),
+		.space = space,
+	};
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		uint32_t step = i == 0 || full_chroma ? 1 : 2;
 
 		img->planes[i] = (struct img_plane){
 			.width = (size.width_px + step - 1) / step,
@@ -72,13 +83,21 @@ void image_shape(struct image *img, struct img_size size, uint32_t plane_count)
 	}
 }
 
+bool image_has_full_chroma(const struct image *img)
+{
+	return img->plane_count > 1 &&
+	       img->planes[1].span_x == img->planes[0].span_x;
+}
+
 bool image_is_shaped(const struct image *img)
 {
 	const struct img_plane *luma = &img->planes[0];
+	struct img_size size = { luma->width, luma->height };
 	struct image shape;
 
-	image_shape(&shape, (struct img_size){ luma->width, luma->height },
-		    img->plane_count);
+	if (img->space != IMG_GREY && img->space != IMG_YCBCR)
+		return false;
+	image_shape(&shape, size, img->space, image_has_full_chroma(img));
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const struct img_plane *a = &img->planes[i];
 		const struct img_plane *b = &shape.planes[i];
@@ -93,33 +112,9 @@ void img_release(struct image *img)
 {
 	if (img->block != NULL)
 		img->memory->free(img->memory->arg, img->block);
+	if (img->profile != NULL)
+		img->memory->free(img->memory->arg, img->profile);
 	*img = (struct image){ 0 };
-}
-
-/* round(a * b / c), at least 1. */
-static uint32_t share(uint32_t a, uint32_t b, uint32_t c)
-{
-	uint64_t n = ((uint64_t)a * b * 2 + c) / ((uint64_t)c * 2);
-
-	return n > 0 ? (uint32_t)n : 1;
-}
-
-struct img_size img_fit(struct img_size size, struct img_size box)
-{
-	uint32_t w = box.width_px, h = box.height_px;
-
-	assert(size.width_px > 0 && size.width_px <= SIDE_PX_MAX);
-	assert(size.height_px > 0 && size.height_px <= SIDE_PX_MAX);
-	if (w == 0 || w > size.width_px)
-		w = size.width_px;
-	if (h == 0 || h > size.height_px)
-		h = size.height_px;
-	/* The side that must shrink more decides. */
-	if ((uint64_t)w * size.height_px <= (uint64_t)h * size.width_px)
-		h = share(size.height_px, w, size.width_px);
-	else
-		w = share(size.width_px, h, size.height_px);
-	return (struct img_size){ w, h };
 }
 
 const char *img_strerror(enum img_err err)

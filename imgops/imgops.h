@@ -5,9 +5,8 @@
  *	bytes -> img_probe -> img_fit
  *	bytes -> img_decode -> img_scale -> img_blur -> img_encode -> bytes
  *
- * Pictures stay in the JPEG's own colour space: planes of Y', Cb and Cr (or Y'
- * alone for grey) as JFIF defines them.  There is no RGB on the way; files in
- * other colour spaces are converted by img_decode.
+ * Pictures stay in the JPEG's own samples: planes of Y', Cb and Cr (or Y'
+ * alone for grey) on the common path.  img_scale() turns all else into these.
  *
  * Pure functions: the result depends on the arguments alone.  No threads,
  * files, globals or logging.  Any number of threads may call any of them at
@@ -15,74 +14,19 @@
  *
  * Ownership  `dst` must be empty ({0}).  On IMG_OK the caller owns it and ends
  *            with img_release().  On an error `dst` is still empty.
- * Memory     All pixels come from the caller's struct img_memory, which must
- *            outlive them.  libjpeg's own working memory comes from malloc().
+ * Memory     All that grows with the picture comes from the caller's struct
+ *            img_memory, which must outlive it.
  * Limits     Sides up to 65,500 pixels (libjpeg's), less by struct img_limits.
  */
 #ifndef IMGOPS_IMGOPS_H
 #define IMGOPS_IMGOPS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#define IMG_CHECK __attribute__((warn_unused_result))
-
-enum img_err {
-	IMG_OK = 0,
-	IMG_ERR_NOT_JPEG,       /* does not begin as a JPEG does */
-	IMG_ERR_UNSUPPORTED,    /* a kind not read: 12-bit, lossless, ... */
-	IMG_ERR_CORRUPT,        /* header or data contradict the standard */
-	IMG_ERR_TRUNCATED,      /* ends before the last pixel */
-	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
-	IMG_ERR_TOO_MANY_SCANS, /* over the limit: a "scan bomb" */
-	IMG_ERR_NO_MEMORY,
-};
-
-/* A few English words for logs and replies.  Never NULL, never freed. */
-const char *img_strerror(enum img_err err);
-
-/* Where pixels live.  `alloc` is as malloc(); `free` gets what it gave. */
-struct img_memory {
-	void *(*alloc)(void *arg, size_t bytes);
-	void (*free)(void *arg, void *block);
-	void *arg;
-};
-
-struct img_size {
-	uint32_t width_px;
-	uint32_t height_px;
-};
-
-enum { IMG_PLANES_MAX = 3 };
-
-/*
- * One plane.  A subsampled plane may end between two luma pixels, so the
- * picture covers `span_x` of its `width` samples: width - 1 < span_x <= width.
- */
-struct img_plane {
-	uint8_t *samples; /* rows from the top, stride_bytes apart */
-	uint32_t width;
-	uint32_t height;
-	size_t stride_bytes; /* >= width; the rest of a row is padding */
-	double span_x;
-	double span_y;
-};
-
-struct image {
-	struct img_plane planes[IMG_PLANES_MAX];
-	uint32_t plane_count; /* 0: empty, 1: grey, 3: Y' Cb Cr */
-	void *block;          /* holds the samples of all planes */
-	const struct img_memory *memory;
-};
-
-/* Free the samples and make `img` empty.  An empty image is fine. */
-void img_release(struct image *img);
+#include "imgops/image.h"
 
 /* Checked from the header, before any pixel is allocated. */
 struct img_limits {
 	uint32_t side_px_max;
-	uint64_t pixels_max;
+	uint64_t pixels_max;       /* of the file; and of the result */
 	uint32_t scans_max;        /* of a progressive file */
 	uint64_t decode_bytes_max; /* coefficients and planes, together */
 };
@@ -91,44 +35,104 @@ struct img_header {
 	struct img_size stored;  /* as in the file */
 	struct img_size upright; /* as displayed: orientation applied */
 	uint32_t orientation;    /* EXIF: 1..8, 1 if absent or nonsense */
+	enum img_space space;
+	uint32_t component_count;
+	uint8_t h_factors[IMG_PLANES_MAX]; /* sampling, 1..4 */
+	uint8_t v_factors[IMG_PLANES_MAX];
+	bool is_progressive;
+	bool is_arithmetic;
+	uint32_t scan_count; /* in all the bytes given */
+	size_t icc_bytes;    /* of the ICC profile; 0: none */
 };
 
-/* Read the header alone.  Errors: all but TOO_MANY_SCANS. */
+/*
+ * Read the header alone, without decoding, in one walk over the markers.
+ * Errors: all but NO_MEMORY; TOO_MANY_SCANS by what is in the bytes given.
+ */
 IMG_CHECK enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 				 size_t jpeg_bytes,
 				 const struct img_limits *limits);
 
-/* `size` shrunk to fit inside `box`, aspect kept; box side 0: unbounded. */
-struct img_size img_fit(struct img_size size, struct img_size box);
+enum img_fit {
+	IMG_FIT_INSIDE, /* all of the picture, aspect kept */
+	IMG_FIT_COVER,  /* all of the box, aspect kept, the rest cut off */
+	IMG_FIT_FILL,   /* all of both, stretched */
+};
+
+/* Which part of the displayed picture IMG_FIT_COVER keeps. */
+enum img_gravity {
+	IMG_CENTRE,
+	IMG_NORTH,
+	IMG_NORTHEAST,
+	IMG_EAST,
+	IMG_SOUTHEAST,
+	IMG_SOUTH,
+	IMG_SOUTHWEST,
+	IMG_WEST,
+	IMG_NORTHWEST,
+};
+
+/* What the picture is to become.  Zero is the default, but for `quality`. */
+struct img_recipe {
+	struct img_size box; /* side 0: unbounded; then all fits are "inside" */
+	enum img_fit fit;
+	enum img_gravity gravity;
+	bool enlarge;         /* where the picture is smaller than the box */
+	bool as_stored;       /* EXIF orientation is not applied */
+	bool keep_profile;    /* ICC stays, where it can, instead of sRGB */
+	bool full_chroma;     /* 4:4:4 instead of 4:2:0 */
+	double blur_sigma_px; /* of the result; 0: no blur */
+	int quality;          /* 1 .. 100 */
+	bool progressive;
+	bool optimize; /* Huffman tables for this picture; two passes */
+	bool lenient;  /* take what a damaged file still gives */
+};
+
+/* The part of the displayed picture that is shown, and at which size. */
+struct img_view {
+	double left, top, width, height; /* the whole picture is 0, 0, 1, 1 */
+	struct img_size size;            /* of the result */
+	uint32_t orientation; /* 1..8: how the file's rows lie in it */
+};
+
+/*
+ * How `recipe` shows the picture of `header`.  Sides of the result are at least
+ * 1 and at most 65,500.
+ */
+struct img_view img_fit(const struct img_header *header,
+			const struct img_recipe *recipe);
 
 /*
  * Decode at the smallest of libjpeg's DCT scales (eighths) that is still at
- * least `target`, an upright size.  Planes keep the file's orientation and
- * about its subsampling.  Data that cannot be trusted to the last pixel is an
- * error; what stands between the last pixel and the end of the file is not
- * looked at.
+ * least as large as `view` asks.  Planes keep the file's orientation, space
+ * and about its subsampling; an ICC profile comes with them.  Unless
+ * recipe->lenient, data that cannot be trusted to the last pixel is an error;
+ * what stands between the last pixel and the end of the file is not looked at.
  *
- * Errors: all.
+ * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
 IMG_CHECK enum img_err
 img_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
-	   const struct img_header *header, struct img_size target,
-	   const struct img_limits *limits, const struct img_memory *memory);
+	   const struct img_header *header, const struct img_view *view,
+	   const struct img_recipe *recipe, const struct img_limits *limits,
+	   const struct img_memory *memory);
 
 /*
- * Scale every plane to an upright picture of `size`, chroma at half of it
- * (4:2:0), turned as EXIF `orientation` asks.  Lanczos-3, widened to shrink.
+ * Scale the part of `src`, made by img_decode(), that `view` shows.  The result
+ * is grey or Y'CbCr of view->size, upright, 4:2:0 or as recipe->full_chroma
+ * says; in sRGB, or in what src->profile says if recipe->keep_profile and that
+ * can be.  Lanczos-3, widened to shrink.
  *
  * Errors: NO_MEMORY.
  */
 IMG_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
-				 struct img_size size, uint32_t orientation,
+				 const struct img_view *view,
+				 const struct img_recipe *recipe,
 				 const struct img_memory *memory);
 
 /*
- * Gaussian blur of `sigma_px` luma pixels, in (0, 100], edges extended, of a
- * picture made by img_scale or img_blur.  The kernel reaches 3 sigma.  A flat
- * plane stays flat, bit for bit.
+ * Gaussian blur of `sigma_px` luma pixels, in [0.3, 100], edges extended, of a
+ * picture made by img_scale or img_blur.  A flat plane stays flat, bit for bit.
  *
  * Errors: NO_MEMORY.
  */
@@ -137,14 +141,15 @@ IMG_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 				const struct img_memory *memory);
 
 /*
- * Encode a picture made by img_scale or img_blur as a baseline JPEG (4:2:0 or
- * grey) of `quality` 1..100, without metadata.  Writes the padding of `src`.
+ * Encode a picture made by img_scale or img_blur, as the last fields of
+ * `recipe` say.  No metadata but src->profile.  Writes the padding of `src`.
  * *jpeg is a block of `memory`.
  *
  * Errors: NO_MEMORY.
  */
 IMG_CHECK enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes,
-				  struct image *src, int quality,
+				  struct image *src,
+				  const struct img_recipe *recipe,
 				  const struct img_memory *memory);
 
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 enum {
+	YCBCR_PLANES = 3,
 	FIX_BITS = 16,
 	FIX_HALF = 1 << (FIX_BITS - 1),
 	CHROMA_ZERO = 128 << FIX_BITS,
@@ -31,8 +32,9 @@ void interleaved_shape(struct image *img,
 {
 	double scale = jpeg->scale_num / (double)jpeg->scale_denom;
 
-	*img = (struct image){ .plane_count = IMG_PLANES_MAX };
-	for (uint32_t i = 0; i < IMG_PLANES_MAX; i++)
+	*img = (struct image){ .plane_count = YCBCR_PLANES,
+			       .space = IMG_YCBCR };
+	for (uint32_t i = 0; i < YCBCR_PLANES; i++)
 		img->planes[i] = (struct img_plane){
 			.width = jpeg->output_width,
 			.height = jpeg->output_height,
@@ -45,7 +47,7 @@ void interleaved_shape(struct image *img,
 static void store(struct image *img, uint32_t x, uint32_t y, int32_t r,
 		  int32_t g, int32_t b)
 {
-	int32_t value[IMG_PLANES_MAX] = {
+	int32_t value[YCBCR_PLANES] = {
 		FIX(0.299) * r + FIX(0.587) * g + FIX(0.114) * b + FIX_HALF,
 		-FIX(0.168736) * r - FIX(0.331264) * g + FIX(0.5) * b +
 			CHROMA_ZERO + FIX_HALF - 1,
@@ -53,7 +55,7 @@ static void store(struct image *img, uint32_t x, uint32_t y, int32_t r,
 			CHROMA_ZERO + FIX_HALF - 1,
 	};
 
-	for (uint32_t i = 0; i < IMG_PLANES_MAX; i++) {
+	for (uint32_t i = 0; i < YCBCR_PLANES; i++) {
 		struct img_plane *p = &img->planes[i];
 
 		p->samples[y * p->stride_bytes + x] =

@@ -12,7 +12,7 @@
 #ifndef IMGOPS_INTERLEAVED_H
 #define IMGOPS_INTERLEAVED_H
 
-#include "imgops/image.h"
+#include "imgops/planes.h"
 
 #include <stdio.h>
 

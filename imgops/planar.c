@@ -16,7 +16,10 @@ bool planar_prepare(struct jpeg_decompress_struct *jpeg)
 void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
 {
 	assert(jpeg->num_components <= IMG_PLANES_MAX);
-	*img = (struct image){ .plane_count = (uint32_t)jpeg->num_components };
+	*img = (struct image){
+		.plane_count = (uint32_t)jpeg->num_components,
+		.space = jpeg->num_components == 1 ? IMG_GREY : IMG_YCBCR,
+	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
 		double scale = c->DCT_scaled_size / (double)DCTSIZE;

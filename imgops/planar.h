@@ -10,7 +10,7 @@
 #ifndef IMGOPS_PLANAR_H
 #define IMGOPS_PLANAR_H
 
-#include "imgops/image.h"
+#include "imgops/planes.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,8 @@
  * Mirroring is a matter of places too.  Only turning aside costs a transposed
  * store.
  */
-#include "imgops/image.h"
+#include "imgops/imgops.h"
+#include "imgops/planes.h"
 #include "imgops/rows.h"
 
 #include <assert.h>
@@ -26,8 +27,9 @@ struct taps {
 };
 
 struct axis {
-	uint32_t in, out; /* samples */
-	double in_span, out_span;
+	uint32_t in, out;         /* samples */
+	double in_span, out_span; /* of what is shown */
+	double start;             /* where that begins, in input samples */
 	bool mirrored;
 };
 
@@ -66,7 +68,7 @@ static double place(const struct axis *a, uint32_t i)
 {
 	double at = (i + 0.5) * a->in_span / a->out_span;
 
-	return (a->mirrored ? a->in_span - at : at) - 0.5;
+	return a->start + (a->mirrored ? a->in_span - at : at) - 0.5;
 }
 
 /*
@@ -190,14 +192,25 @@ static bool scale_plane(struct img_plane *dst, const struct img_plane *src,
 	return ok;
 }
 
+/*
+ * The part of a source axis of `span` samples that is shown, of which `from`
+ * and `share` are given as displayed.
+ */
+static void show(struct axis *a, double span, double from, double share)
+{
+	a->in_span = span * share;
+	a->start = span * (a->mirrored ? 1 - from - share : from);
+}
+
 /* EXIF 2.32, 4.6.4: how the file's rows and columns lie in the display. */
 static bool scale_turned(struct img_plane *dst, const struct img_plane *src,
-			 uint32_t orientation, const struct img_memory *memory)
+			 const struct img_view *view,
+			 const struct img_memory *memory)
 {
+	uint32_t orientation = view->orientation;
 	bool aside = orientation >= 5;
 	struct axis x = {
 		.in = src->width,
-		.in_span = src->span_x,
 		.out = aside ? dst->height : dst->width,
 		.out_span = aside ? dst->span_y : dst->span_x,
 		.mirrored = orientation == 2 || orientation == 3 ||
@@ -205,26 +218,31 @@ static bool scale_turned(struct img_plane *dst, const struct img_plane *src,
 	};
 	struct axis y = {
 		.in = src->height,
-		.in_span = src->span_y,
 		.out = aside ? dst->width : dst->height,
 		.out_span = aside ? dst->span_x : dst->span_y,
 		.mirrored = orientation == 3 || orientation == 4 ||
 			    orientation == 6 || orientation == 7,
 	};
+	struct axis *across = aside ? &y : &x, *down = aside ? &x : &y;
 
+	show(across, aside ? src->span_y : src->span_x, view->left,
+	     view->width);
+	show(down, aside ? src->span_x : src->span_y, view->top, view->height);
 	return scale_plane(dst, src, &x, &y, aside, memory);
 }
 
 enum img_err img_scale(struct image *dst, const struct image *src,
-		       struct img_size size, uint32_t orientation,
+		       const struct img_view *view,
+		       const struct img_recipe *recipe,
 		       const struct img_memory *memory)
 {
-	assert(orientation >= 1 && orientation <= 8);
-	image_shape(dst, size, src->plane_count);
+	assert(view->orientation >= 1 && view->orientation <= 8);
+	image_shape(dst, view->size, src->space, recipe->full_chroma);
+	dst->notes = src->notes;
 	if (!image_alloc(dst, memory))
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < src->plane_count; i++) {
-		if (!scale_turned(&dst->planes[i], &src->planes[i], orientation,
+		if (!scale_turned(&dst->planes[i], &src->planes[i], view,
 				  memory)) {
 			img_release(dst);
 			return IMG_ERR_NO_MEMORY;

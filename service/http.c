@@ -61,7 +61,7 @@ static void submit(struct request *r)
 
 	r->upload.jpeg = r->body.bytes;
 	r->upload.jpeg_bytes = r->body.count;
-	r->upload.params = r->params.values;
+	r->upload.recipe = r->params.recipe;
 	r->upload.done = on_done;
 	r->submitted = true;
 	/* First: a worker may be done, and resume, before submit returns. */

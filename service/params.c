@@ -43,23 +43,23 @@ static bool set_side(uint32_t *side_px, const char *text)
 	return true;
 }
 
-static bool set_w(struct upload_params *v, const char *text)
+static bool set_w(struct img_recipe *v, const char *text)
 {
 	return set_side(&v->box.width_px, text);
 }
 
-static bool set_h(struct upload_params *v, const char *text)
+static bool set_h(struct img_recipe *v, const char *text)
 {
 	return set_side(&v->box.height_px, text);
 }
 
-static bool set_fit(struct upload_params *v, const char *text)
+static bool set_fit(struct img_recipe *v, const char *text)
 {
 	(void)v;
 	return strcmp(text, "inside") == 0;
 }
 
-static bool set_blur(struct upload_params *v, const char *text)
+static bool set_blur(struct img_recipe *v, const char *text)
 {
 	double sigma;
 
@@ -70,7 +70,7 @@ static bool set_blur(struct upload_params *v, const char *text)
 	return true;
 }
 
-static bool set_q(struct upload_params *v, const char *text)
+static bool set_q(struct img_recipe *v, const char *text)
 {
 	long n;
 
@@ -82,7 +82,7 @@ static bool set_q(struct upload_params *v, const char *text)
 
 static const struct {
 	const char *name;
-	bool (*set)(struct upload_params *v, const char *text);
+	bool (*set)(struct img_recipe *v, const char *text);
 	const char *range; /* follows "must be" */
 	const char *help;
 } table[] = {
@@ -102,7 +102,7 @@ enum { TABLE_SIZE = sizeof(table) / sizeof(table[0]) };
 
 void params_init(struct params *p)
 {
-	*p = (struct params){ .values.quality = QUALITY_DEFAULT };
+	*p = (struct params){ .recipe.quality = QUALITY_DEFAULT };
 }
 
 /* As much of `in` as fits, safe to show: printable ASCII only. */
@@ -130,7 +130,7 @@ bool params_set(struct params *p, const char *key, const char *value,
 	else if (p->seen & (1u << i))
 		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
 			       "%s is given twice.", key);
-	else if (value == NULL || !table[i].set(&p->values, value))
+	else if (value == NULL || !table[i].set(&p->recipe, value))
 		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
 			       "%s must be %s, not '%s'.", key, table[i].range,
 			       shown(text, value != NULL ? value : ""));

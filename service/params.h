@@ -16,7 +16,7 @@ enum { PARAMS_DETAIL_BYTES = 200 };
 
 /* A query being read.  Start with params_init(). */
 struct params {
-	struct upload_params values;
+	struct img_recipe recipe;
 	uint32_t seen; /* bit i: entry i of the table */
 };
 

@@ -65,9 +65,9 @@ static enum img_err decode(const struct pipeline *p, struct upload *u)
 
 	if (err != IMG_OK)
 		return err;
-	u->size = img_fit(u->header.upright, u->params.box);
+	u->view = img_fit(&u->header, &u->recipe);
 	return img_decode(&u->image, u->jpeg, u->jpeg_bytes, &u->header,
-			  u->size, limits, &memory);
+			  &u->view, &u->recipe, limits, &memory);
 }
 
 /* On success `made` takes the place of the upload's picture. */
@@ -86,10 +86,9 @@ static enum img_err scale(const struct pipeline *p, struct upload *u)
 	struct image scaled = { 0 };
 
 	(void)p;
-	return replace(u,
-		       img_scale(&scaled, &u->image, u->size,
-				 u->header.orientation, &memory),
-		       &scaled);
+	return replace(
+		u, img_scale(&scaled, &u->image, &u->view, &u->recipe, &memory),
+		&scaled);
 }
 
 static enum img_err blur(const struct pipeline *p, struct upload *u)
@@ -97,19 +96,19 @@ static enum img_err blur(const struct pipeline *p, struct upload *u)
 	struct image blurred = { 0 };
 
 	(void)p;
-	if (u->params.blur_sigma_px <= 0)
+	if (u->recipe.blur_sigma_px <= 0)
 		return IMG_OK;
 	return replace(
 		u,
-		img_blur(&blurred, &u->image, u->params.blur_sigma_px, &memory),
+		img_blur(&blurred, &u->image, u->recipe.blur_sigma_px, &memory),
 		&blurred);
 }
 
 static enum img_err encode(const struct pipeline *p, struct upload *u)
 {
 	(void)p;
-	return img_encode(&u->reply, &u->reply_bytes, &u->image,
-			  u->params.quality, &memory);
+	return img_encode(&u->reply, &u->reply_bytes, &u->image, &u->recipe,
+			  &memory);
 }
 
 static const struct {

@@ -37,18 +37,11 @@ struct pipeline_config {
 	struct img_limits limits;
 };
 
-/* What the picture is to become. */
-struct upload_params {
-	struct img_size box;  /* fit inside; side 0: unbounded */
-	double blur_sigma_px; /* of the result; 0: no blur */
-	int quality;          /* 1 .. 100 */
-};
-
 /* One request on its way.  Zero it, then fill the first part. */
 struct upload {
 	const uint8_t *jpeg;
 	size_t jpeg_bytes;
-	struct upload_params params;
+	struct img_recipe recipe;
 	/* Called by a worker, once; must not block. */
 	void (*done)(struct upload *u);
 
@@ -63,7 +56,7 @@ struct upload {
 	/* The pipeline's own. */
 	struct event event;
 	struct img_header header;
-	struct img_size size;
+	struct img_view view;
 	struct image image;
 };
 

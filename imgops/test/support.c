@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/support.h"
 
-#include "imgops/image.h"
+#include "imgops/planes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -304,6 +304,16 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
 	return at + 4;
 }
 
+struct img_view whole_view(struct img_size size)
+{
+	return (struct img_view){
+		.width = 1,
+		.height = 1,
+		.size = size,
+		.orientation = 1,
+	};
+}
+
 struct image must_decode(struct bytes jpeg, struct img_size target,
 			 struct heap *h)
 {
@@ -313,8 +323,11 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
 	assert(err == IMG_OK);
-	err = img_decode(&img, jpeg.data, jpeg.count, &header, target,
-			 &no_limits, &h->memory);
+	struct img_view view = whole_view(target);
+
+	view.orientation = header.orientation;
+	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
+			 &(struct img_recipe){ 0 }, &no_limits, &h->memory);
 	assert(err == IMG_OK);
 	return img;
 }
@@ -324,6 +337,7 @@ enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 {
 	struct img_header header;
 	uint8_t *copy = malloc(count + 1);
+	struct img_view view = whole_view(full_size);
 	enum img_err err;
 
 	assert(copy != NULL);
@@ -332,8 +346,8 @@ enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 	*img = (struct image){ 0 };
 	err = img_probe(&header, copy + 1, count, limits);
 	if (err == IMG_OK)
-		err = img_decode(img, copy + 1, count, &header, full_size,
-				 limits, &h->memory);
+		err = img_decode(img, copy + 1, count, &header, &view,
+				 &(struct img_recipe){ 0 }, limits, &h->memory);
 	free(copy);
 	assert(err == IMG_OK || is_empty(img));
 	return err;
@@ -349,16 +363,16 @@ enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
 	return err;
 }
 
-struct image image_make(struct img_size size, uint32_t plane_count,
+struct image image_make(struct img_size size, enum img_space space,
 			picture_fn *picture, struct heap *h)
 {
 	struct image img;
 	bool ok;
 
-	image_shape(&img, size, plane_count);
+	image_shape(&img, size, space, false);
 	ok = image_alloc(&img, &h->memory);
 	assert(ok);
-	for (uint32_t i = 0; i < plane_count; i++) {
+	for (uint32_t i = 0; i < img.plane_count; i++) {
 		const struct img_plane *p = &img.planes[i];
 		uint32_t step = i == 0 ? 1 : 2;
 

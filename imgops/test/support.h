@@ -29,8 +29,11 @@ void heap_init(struct heap *h);
 
 extern const struct img_limits no_limits;
 
-/* A target that asks for all pixels of any file. */
+/* A size that asks for all pixels of any file. */
 extern const struct img_size full_size;
+
+/* All of a picture, as it lies in the file. */
+struct img_view whole_view(struct img_size size);
 
 /* The value, 0..255, of a component at (x, y), in luma pixels. */
 typedef double picture_fn(uint32_t component, double x, double y);
@@ -92,7 +95,7 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 			 struct heap *h);
 
 /* A 4:2:0 or grey image of `picture`, as img_scale() would make. */
-struct image image_make(struct img_size size, uint32_t plane_count,
+struct image image_make(struct img_size size, enum img_space space,
 			picture_fn *picture, struct heap *h);
 
 bool is_empty(const struct image *img);

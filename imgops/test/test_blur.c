@@ -90,7 +90,7 @@ static void test_blur_is_gaussian_at_any_size_and_sigma(void)
 
 	heap_init(&h);
 	for (size_t i = 0; i < LENGTH(sizes); i++) {
-		struct image src = image_make(sizes[i], 3, patches, &h);
+		struct image src = image_make(sizes[i], IMG_YCBCR, patches, &h);
 
 		for (size_t s = 0; s < LENGTH(sigmas); s++) {
 			struct image dst = must_blur(&src, sigmas[s], &h);
@@ -112,7 +112,7 @@ static void test_flat_image_stays_flat(void)
 
 	heap_init(&h);
 	struct image src =
-		image_make((struct img_size){ 19, 21 }, 3, waves, &h);
+		image_make((struct img_size){ 19, 21 }, IMG_YCBCR, waves, &h);
 
 	for (uint32_t value = 0; value < 256; value++) {
 		for (uint32_t i = 0; i < 3; i++)
@@ -136,8 +136,8 @@ static void test_grey_stays_grey_and_the_source_is_untouched(void)
 	struct heap h;
 
 	heap_init(&h);
-	struct image src = image_make(size, 1, patches, &h);
-	struct image copy = image_make(size, 1, patches, &h);
+	struct image src = image_make(size, IMG_GREY, patches, &h);
+	struct image copy = image_make(size, IMG_GREY, patches, &h);
 	struct image dst = must_blur(&src, 2, &h);
 
 	assert(dst.plane_count == 1);
@@ -156,7 +156,7 @@ static void test_no_memory_is_an_error(void)
 	struct heap h, failing;
 
 	heap_init(&h);
-	src = image_make((struct img_size){ 20, 20 }, 3, waves, &h);
+	src = image_make((struct img_size){ 20, 20 }, IMG_YCBCR, waves, &h);
 	for (uint32_t at = 1; err == IMG_ERR_NO_MEMORY; at++) {
 		heap_init(&failing);
 		failing.fail_at = at;

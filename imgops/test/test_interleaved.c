@@ -189,8 +189,10 @@ static void test_fractional_rgb_sampling_is_refused(void)
 	heap_init(&h);
 	err = img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 	assert(err == IMG_OK);
-	err = img_decode(&img, jpeg.data, jpeg.count, &header, header.upright,
-			 &no_limits, &h.memory);
+	struct img_view view = whole_view(header.upright);
+
+	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
+			 &(struct img_recipe){ 0 }, &no_limits, &h.memory);
 	assert(err == IMG_ERR_UNSUPPORTED);
 	assert(is_empty(&img) && h.live_count == 0);
 	free(jpeg.data);

@@ -4,7 +4,7 @@
  * subsampling, in each of EXIF's orientations; flat stays flat; scaling to the
  * same size changes nothing; chroma stays where it is.
  */
-#include "imgops/image.h"
+#include "imgops/planes.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -16,7 +16,11 @@ static struct image must_scale(const struct image *src, struct img_size size,
 			       uint32_t orientation, struct heap *h)
 {
 	struct image dst = { 0 };
-	enum img_err err = img_scale(&dst, src, size, orientation, &h->memory);
+	struct img_view view = whole_view(size);
+
+	view.orientation = orientation;
+	enum img_err err = img_scale(&dst, src, &view,
+				     &(struct img_recipe){ 0 }, &h->memory);
 
 	assert(err == IMG_OK);
 	assert(dst.plane_count == src->plane_count);
@@ -130,7 +134,8 @@ static void test_scaling_is_lanczos_at_any_ratio(void)
 
 	heap_init(&h);
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct image src = image_make(cases[i][0], 3, noise, &h);
+		struct image src =
+			image_make(cases[i][0], IMG_YCBCR, noise, &h);
 
 		check_scale(&src, cases[i][1], 1, &h);
 		img_release(&src);
@@ -144,8 +149,8 @@ static void test_every_orientation_is_turned_upright(void)
 
 	heap_init(&h);
 	for (uint32_t orientation = 1; orientation <= 8; orientation++) {
-		struct image src =
-			image_make((struct img_size){ 31, 22 }, 3, noise, &h);
+		struct image src = image_make((struct img_size){ 31, 22 },
+					      IMG_YCBCR, noise, &h);
 
 		check_scale(&src, (struct img_size){ 17, 13 }, orientation, &h);
 		check_scale(&src, (struct img_size){ 40, 50 }, orientation, &h);
@@ -160,7 +165,7 @@ static void test_turning_alone_moves_samples_unchanged(void)
 	struct heap h;
 
 	heap_init(&h);
-	struct image src = image_make(size, 1, noise, &h);
+	struct image src = image_make(size, IMG_GREY, noise, &h);
 
 	for (uint32_t orientation = 1; orientation <= 8; orientation++) {
 		struct image dst = must_scale(
@@ -211,7 +216,7 @@ static void test_flat_image_stays_flat(void)
 
 	heap_init(&h);
 	struct image src =
-		image_make((struct img_size){ 25, 18 }, 3, waves, &h);
+		image_make((struct img_size){ 25, 18 }, IMG_YCBCR, waves, &h);
 
 	for (int value = 0; value < 256; value++) {
 		for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -234,7 +239,7 @@ static void test_same_size_changes_nothing(void)
 	heap_init(&h);
 	for (uint32_t i = 0; i < 100; i++) {
 		struct img_size size = { 1 + i % 10, 1 + i / 10 * 7 };
-		struct image src = image_make(size, 3, noise, &h);
+		struct image src = image_make(size, IMG_YCBCR, noise, &h);
 		struct image dst = must_scale(&src, size, 1, &h);
 
 		assert(is_same(&src, &dst));
@@ -312,7 +317,8 @@ static void test_extreme_ratios_are_lanczos_too(void)
 
 	heap_init(&h);
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		struct image src = image_make(cases[i][0], 3, waves, &h);
+		struct image src =
+			image_make(cases[i][0], IMG_YCBCR, waves, &h);
 
 		check_scale(&src, cases[i][1], 1, &h);
 		img_release(&src);
@@ -322,18 +328,20 @@ static void test_extreme_ratios_are_lanczos_too(void)
 
 static void test_no_memory_is_an_error(void)
 {
-	struct img_size size = { 8, 8 };
+	struct img_view view = whole_view((struct img_size){ 8, 8 });
 	enum img_err err = IMG_ERR_NO_MEMORY;
 	struct image src, dst;
 	struct heap h, failing;
 
 	heap_init(&h);
-	src = image_make((struct img_size){ 20, 20 }, 3, waves, &h);
+	view.orientation = 5;
+	src = image_make((struct img_size){ 20, 20 }, IMG_YCBCR, waves, &h);
 	for (uint32_t at = 1; err == IMG_ERR_NO_MEMORY; at++) {
 		heap_init(&failing);
 		failing.fail_at = at;
 		dst = (struct image){ 0 };
-		err = img_scale(&dst, &src, size, 5, &failing.memory);
+		err = img_scale(&dst, &src, &view, &(struct img_recipe){ 0 },
+				&failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(is_empty(&dst));
 		img_release(&dst);

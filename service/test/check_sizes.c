@@ -54,8 +54,13 @@ static enum img_err probe(struct img_header *h, const char *dir,
 	enum img_err err = img_probe(h, data, bytes, &limits);
 
 	if (err == IMG_OK && whole)
-		err = img_decode(&img, data, bytes, h, h->upright, &limits,
-				 &memory);
+		err = img_decode(
+			&img, data, bytes, h,
+			&(struct img_view){ .width = 1,
+					    .height = 1,
+					    .size = h->upright,
+					    .orientation = h->orientation },
+			&(struct img_recipe){ 0 }, &limits, &memory);
 	img_release(&img);
 	free(data);
 	return err;

@@ -18,9 +18,9 @@ static void test_defaults_change_nothing_but_quality(void)
 	struct params p;
 
 	params_init(&p);
-	assert(p.values.box.width_px == 0 && p.values.box.height_px == 0);
-	assert(p.values.blur_sigma_px <= 0);
-	assert(p.values.quality == 80);
+	assert(p.recipe.box.width_px == 0 && p.recipe.box.height_px == 0);
+	assert(p.recipe.blur_sigma_px <= 0);
+	assert(p.recipe.quality == 80);
 }
 
 static void test_good_values_are_taken(void)
@@ -34,10 +34,10 @@ static void test_good_values_are_taken(void)
 	assert(set(&p, "fit", "inside", detail));
 	assert(set(&p, "blur", "2.5", detail));
 	assert(set(&p, "q", "100", detail));
-	assert(p.values.box.width_px == 640);
-	assert(p.values.box.height_px == 16384);
-	assert(p.values.blur_sigma_px > 2.49 && p.values.blur_sigma_px < 2.51);
-	assert(p.values.quality == 100);
+	assert(p.recipe.box.width_px == 640);
+	assert(p.recipe.box.height_px == 16384);
+	assert(p.recipe.blur_sigma_px > 2.49 && p.recipe.blur_sigma_px < 2.51);
+	assert(p.recipe.quality == 100);
 }
 
 static void test_bad_values_leave_all_as_it_was(void)
@@ -92,7 +92,7 @@ static void test_twice_is_refused(void)
 	params_init(&p);
 	assert(set(&p, "w", "10", detail));
 	assert(!set(&p, "w", "20", detail));
-	assert(p.values.box.width_px == 10);
+	assert(p.recipe.box.width_px == 10);
 }
 
 /* What is echoed is short printable ASCII, whatever came in. */

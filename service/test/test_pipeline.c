@@ -69,7 +69,7 @@ static void prepare(struct job *job, size_t bytes, double blur)
 		.upload = {
 			.jpeg = photo,
 			.jpeg_bytes = bytes,
-			.params = { .box = { 160, 160 }, .blur_sigma_px = blur,
+			.recipe = { .box = { 160, 160 }, .blur_sigma_px = blur,
 				    .quality = 80 },
 			.done = on_done,
 		},
@@ -145,7 +145,7 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 
 	/* Slow enough that the second comes while the first is inside. */
 	prepare(&one, photo_bytes, 100);
-	one.upload.params.box = (struct img_size){ 0, 0 };
+	one.upload.recipe.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
 	assert(pipeline_submit(p, &one.upload));
 	assert(!pipeline_submit(p, &two.upload));
