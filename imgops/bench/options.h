@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: the command line of imgops_bench, checked. */
+#ifndef IMGOPS_BENCH_OPTIONS_H
+#define IMGOPS_BENCH_OPTIONS_H
+
+#include "imgops/imgops.h"
+#include "imgops/bench/error.h"
+
+struct options {
+	const char *dataset;
+	uint64_t max_bytes; /* only files of fewer bytes */
+	struct img_recipe recipe;
+	uint64_t passes;
+	double margin; /* decode at least this many times the result's size */
+	bool floor;
+	const char *save;  /* NULL: nowhere */
+	const char *json;  /* NULL: none */
+	bool per_file;
+	bool help; /* print the help and nothing else */
+};
+
+/*
+ * Read the command line.  Its strings are lent to `o`.  False: `error` names
+ * the option and its value.
+ */
+MUST_CHECK bool options_parse(struct options *o, int argc, char **argv,
+			      struct error *error);
+
+void options_print_help(FILE *out);
+
+#endif

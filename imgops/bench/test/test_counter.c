@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* What is live is what was given and not freed, in any order. */
+#include "imgops/bench/counter.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static bool is_out_of_memory;
+
+static void *inner_alloc(void *arg, size_t bytes)
+{
+	++*(int *)arg;
+	return is_out_of_memory ? NULL : malloc(bytes);
+}
+
+static void inner_free(void *arg, void *block)
+{
+	--*(int *)arg;
+	free(block);
+}
+
+static void test_counts_live_and_peak(const struct img_memory *inner)
+{
+	struct counter c;
+	void *a, *b, *d;
+
+	counter_init(&c, inner);
+	a = c.memory.alloc(c.memory.arg, 100);
+	b = c.memory.alloc(c.memory.arg, 30);
+	assert(c.live_bytes == 130 && c.peak_bytes == 130);
+	c.memory.free(c.memory.arg, a); /* not the last one */
+	assert(c.live_bytes == 30 && c.peak_bytes == 130);
+	d = c.memory.alloc(c.memory.arg, 40);
+	assert(c.live_bytes == 70 && c.peak_bytes == 130);
+	c.memory.free(c.memory.arg, b);
+	c.memory.free(c.memory.arg, d);
+	assert(c.live_bytes == 0 && c.alloc_count == 3);
+	counter_release(&c);
+}
+
+static void test_many_blocks(const struct img_memory *inner)
+{
+	void *blocks[1000];
+	struct counter c;
+
+	counter_init(&c, inner);
+	for (size_t i = 0; i < 1000; i++)
+		blocks[i] = c.memory.alloc(c.memory.arg, i);
+	assert(c.peak_bytes == 999 * 1000 / 2);
+	for (size_t i = 0; i < 1000; i++)
+		c.memory.free(c.memory.arg, blocks[i * 7 % 1000]);
+	counter_release(&c);
+}
+
+static void test_no_memory_is_not_counted(const struct img_memory *inner)
+{
+	struct counter c;
+
+	counter_init(&c, inner);
+	is_out_of_memory = true;
+	assert(c.memory.alloc(c.memory.arg, 5) == NULL);
+	is_out_of_memory = false;
+	assert(c.live_bytes == 0 && c.alloc_count == 0);
+	counter_release(&c);
+}
+
+int main(void)
+{
+	int inner_count = 0;
+	struct img_memory inner = { inner_alloc, inner_free, &inner_count };
+
+	test_counts_live_and_peak(&inner);
+	test_many_blocks(&inner);
+	assert(inner_count == 0); /* all blocks came from it and went back */
+	test_no_memory_is_not_counted(&inner);
+	return 0;
+}
