@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every block is a mapping of its own, so that what goes back to the system is
+ * really gone, and the first 64 bytes of it are its header.  The system is
+ * asked, and given back to, outside of the lock.
+ */
+#include "imgops/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+
+/* Built for AddressSanitizer: what is not in use must not be touched. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define POISON(at, bytes) ASAN_POISON_MEMORY_REGION(at, bytes)
+#define UNPOISON(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
+#else
+#define POISON(at, bytes) ((void)(at), (void)(bytes))
+#define UNPOISON(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+#define PAGE_BYTES ((size_t)4096)
+#define HUGE_BYTES ((size_t)2 << 20) /* a huge page of x86-64 */
+#define BLOCK_BYTES_MAX ((size_t)1 << 40)
+
+enum {
+	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
+	CLASSES_MORE = 3, /* how much larger a block may serve: to twice */
+};
+
+enum block_state {
+	BLOCK_LIVE = 0x6c697665, /* not a value that is there by chance */
+	BLOCK_KEPT = 0x6b657074,
+};
+
+struct block {
+	_Alignas(64) struct img_pool *pool;
+	size_t bytes; /* of the mapping, this header included */
+	uint32_t class;
+	enum block_state state;
+	/* While kept. */
+	LIST_ENTRY(block) of_class;
+	TAILQ_ENTRY(block) by_age;
+};
+
+LIST_HEAD(block_list, block);
+TAILQ_HEAD(block_queue, block);
+
+struct img_pool {
+	struct img_memory memory;
+	size_t kept_bytes_max;
+	pthread_mutex_t lock; /* of all below */
+	struct block_list kept[CLASSES];
+	struct block_queue by_age; /* the same blocks, last freed first */
+	struct img_pool_stats stats;
+};
+
+/*
+ * Classes hold 1, 2, 3, 4 pages, then 5, 6, 7, 8, then 10, 12, 14, 16 and so
+ * on: four for each doubling.
+ */
+static uint32_t class_of(size_t pages)
+{
+	size_t n = pages - 1;
+
+	assert(pages > 0);
+	if (n < 4)
+		return (uint32_t)n;
+
+	uint32_t log2 = 63 - (uint32_t)__builtin_clzll(n);
+
+	return 4 * (log2 - 1) + (uint32_t)(n >> (log2 - 2) & 3);
+}
+
+static size_t class_bytes(uint32_t class)
+{
+	if (class < 4)
+		return (class + 1) * PAGE_BYTES;
+	return ((size_t)5 + class % 4) * PAGE_BYTES << (class / 4 - 1);
+}
+
+/*
+ * Large blocks begin where a huge page does: then the first touch of 2 MB is
+ * one page fault instead of 512.
+ */
+static void *map(size_t bytes)
+{
+	size_t slack = bytes < HUGE_BYTES ? 0 : HUGE_BYTES - PAGE_BYTES;
+	uint8_t *at = mmap(NULL, bytes + slack, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	if (slack == 0)
+		return at;
+
+	size_t before = -(uintptr_t)at & (HUGE_BYTES - 1);
+
+	if (before > 0)
+		(void)munmap(at, before);
+	if (before < slack)
+		(void)munmap(at + before + bytes, slack - before);
+	(void)madvise(at + before, bytes, MADV_HUGEPAGE);
+	return at + before;
+}
+
+static void unmap_all(struct block_list *blocks)
+{
+	struct block *b;
+
+	while ((b = LIST_FIRST(blocks)) != NULL) {
+		LIST_REMOVE(b, of_class);
+		UNPOISON(b, b->bytes);
+		(void)munmap(b, b->bytes);
+	}
+}
+
+/* Caller holds the lock. */
+static void remove_kept(struct img_pool *pool, struct block *b)
+{
+	assert(b->state == BLOCK_KEPT);
+	LIST_REMOVE(b, of_class);
+	TAILQ_REMOVE(&pool->by_age, b, by_age);
+	pool->stats.kept_bytes -= b->bytes;
+	pool->stats.kept_count--;
+}
+
+/* Move the oldest to `blocks` until `bytes` are kept.  Caller holds the lock. */
+static void evict(struct img_pool *pool, size_t bytes,
+		  struct block_list *blocks)
+{
+	while (pool->stats.kept_bytes > bytes) {
+		struct block *b = TAILQ_LAST(&pool->by_age, block_queue);
+
+		remove_kept(pool, b);
+		LIST_INSERT_HEAD(blocks, b, of_class);
+	}
+}
+
+/* Caller holds the lock. */
+static void count_live(struct img_pool *pool, const struct block *b)
+{
+	struct img_pool_stats *s = &pool->stats;
+
+	s->live_count++;
+	s->live_bytes += b->bytes;
+	if (s->live_bytes > s->live_bytes_peak)
+		s->live_bytes_peak = s->live_bytes;
+}
+
+/* The kept block of about `class` that was freed last; NULL: none. */
+static struct block *find_kept(struct img_pool *pool, uint32_t class)
+{
+	struct block *b = NULL;
+	uint32_t end = class + CLASSES_MORE + 1;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	for (; b == NULL && class < end && class < CLASSES; class ++)
+		b = LIST_FIRST(&pool->kept[class]);
+	if (b != NULL) {
+		remove_kept(pool, b);
+		count_live(pool, b);
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return b;
+}
+
+static struct block *map_block(struct img_pool *pool, uint32_t class)
+{
+	struct block *b = map(class_bytes(class));
+
+	if (b == NULL)
+		return NULL;
+	*b = (struct block){
+		.pool = pool,
+		.bytes = class_bytes(class),
+		.class = class,
+	};
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->stats.mapped_count++;
+	count_live(pool, b);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return b;
+}
+
+static void *pool_alloc(void *arg, size_t bytes)
+{
+	struct img_pool *pool = arg;
+
+	if (bytes > BLOCK_BYTES_MAX - sizeof(struct block))
+		return NULL;
+
+	size_t pages = (bytes + sizeof(struct block) - 1) / PAGE_BYTES + 1;
+	uint32_t class = class_of(pages);
+	struct block *b = find_kept(pool, class);
+
+	if (b == NULL)
+		b = map_block(pool, class);
+	if (b == NULL)
+		return NULL;
+	b->state = BLOCK_LIVE;
+	UNPOISON(b + 1, bytes);
+	POISON((uint8_t *)(b + 1) + bytes, b->bytes - sizeof(*b) - bytes);
+	return b + 1;
+}
+
+static void pool_free(void *arg, void *data)
+{
+	struct img_pool *pool = arg;
+	struct block *b = (struct block *)data - 1;
+	struct block_list old = LIST_HEAD_INITIALIZER(&old);
+
+	(void)pthread_mutex_lock(&pool->lock);
+	assert(b->pool == pool);
+	assert(b->state == BLOCK_LIVE);
+	b->state = BLOCK_KEPT;
+	POISON(data, b->bytes - sizeof(*b));
+	pool->stats.live_count--;
+	pool->stats.live_bytes -= b->bytes;
+	LIST_INSERT_HEAD(&pool->kept[b->class], b, of_class);
+	TAILQ_INSERT_HEAD(&pool->by_age, b, by_age);
+	pool->stats.kept_bytes += b->bytes;
+	pool->stats.kept_count++;
+	evict(pool, pool->kept_bytes_max, &old);
+	(void)pthread_mutex_unlock(&pool->lock);
+	unmap_all(&old);
+}
+
+struct img_pool *img_pool_new(size_t kept_bytes_max)
+{
+	struct img_pool *pool = calloc(1, sizeof(*pool));
+
+	if (pool == NULL)
+		return NULL;
+	assert(class_of(BLOCK_BYTES_MAX / PAGE_BYTES) == CLASSES - 1);
+	pool->memory = (struct img_memory){ pool_alloc, pool_free, pool };
+	pool->kept_bytes_max = kept_bytes_max;
+	(void)pthread_mutex_init(&pool->lock, NULL);
+	TAILQ_INIT(&pool->by_age);
+	return pool;
+}
+
+const struct img_memory *img_pool_memory(const struct img_pool *pool)
+{
+	return &pool->memory;
+}
+
+void img_pool_trim(struct img_pool *pool)
+{
+	struct block_list old = LIST_HEAD_INITIALIZER(&old);
+
+	(void)pthread_mutex_lock(&pool->lock);
+	evict(pool, 0, &old);
+	(void)pthread_mutex_unlock(&pool->lock);
+	unmap_all(&old);
+}
+
+void img_pool_read(struct img_pool *pool, struct img_pool_stats *out)
+{
+	(void)pthread_mutex_lock(&pool->lock);
+	*out = pool->stats;
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
+void img_pool_free(struct img_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	assert(pool->stats.live_count == 0);
+	img_pool_trim(pool);
+	(void)pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}

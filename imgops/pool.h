@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pool: memory for pictures that is used again instead of given back.
+ *
+ * Blocks come from the system by the page, in sizes that grow by at most a
+ * quarter, so at most 25 % of a block (and a page) is not asked for.  A freed
+ * block is kept for the next request of about its size; those not used for
+ * longest go back to the system when more than the limit is kept.
+ *
+ * Ownership  A pool owns its blocks.  All must be freed before img_pool_free().
+ * Threads    Any, at once; a block may be freed by another thread than the one
+ *            that asked for it.
+ * Limits     Only what is kept is bounded here; what is asked for is not.
+ */
+#ifndef IMGOPS_POOL_H
+#define IMGOPS_POOL_H
+
+#include "imgops/image.h"
+
+struct img_pool;
+
+/* In bytes of whole blocks, so more than was asked for. */
+struct img_pool_stats {
+	uint64_t live_bytes; /* in use */
+	uint64_t live_bytes_peak;
+	uint64_t kept_bytes; /* free, for the next request */
+	uint64_t live_count; /* blocks */
+	uint64_t kept_count;
+	uint64_t mapped_count; /* blocks ever taken from the system */
+};
+
+/* NULL: no memory. */
+struct img_pool *img_pool_new(size_t kept_bytes_max);
+
+/*
+ * What to hand to the functions of imgops.h.  Blocks are aligned to 64 bytes,
+ * their content is not defined.  Valid until img_pool_free().
+ */
+const struct img_memory *img_pool_memory(const struct img_pool *pool);
+
+/* Give all that is kept back to the system: call it when there is no work. */
+void img_pool_trim(struct img_pool *pool);
+
+void img_pool_read(struct img_pool *pool, struct img_pool_stats *out);
+
+void img_pool_free(struct img_pool *pool);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a pool's blocks lie apart and are used again; no more is kept than
+ * the limit, nothing after a trim; any threads may share a pool; without memory
+ * there is no block.
+ */
+#include "imgops/pool.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *take(struct img_pool *pool, size_t bytes)
+{
+	const struct img_memory *m = img_pool_memory(pool);
+
+	return m->alloc(m->arg, bytes);
+}
+
+static void give(struct img_pool *pool, void *block)
+{
+	const struct img_memory *m = img_pool_memory(pool);
+
+	m->free(m->arg, block);
+}
+
+static struct img_pool_stats stats_of(struct img_pool *pool)
+{
+	struct img_pool_stats s;
+
+	img_pool_read(pool, &s);
+	return s;
+}
+
+static void test_blocks_lie_apart_and_waste_little(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	uint8_t *blocks[200];
+	size_t sizes[LENGTH(blocks)];
+	size_t count = 0;
+
+	for (size_t bytes = 0; bytes < (48 << 20) && count < LENGTH(blocks);
+	     bytes += 1 + bytes / 3 + scramble((uint32_t)count) % 100) {
+		uint64_t before = stats_of(pool).live_bytes;
+		uint8_t *block = take(pool, bytes);
+
+		assert(block != NULL && (uintptr_t)block % 64 == 0);
+		memset(block, (int)count, bytes);
+
+		uint64_t taken = stats_of(pool).live_bytes - before;
+
+		assert(taken >= bytes + 64);
+		assert(taken <= (bytes + 64 + 4096) * 5 / 4);
+		blocks[count] = block;
+		sizes[count++] = bytes;
+	}
+	assert(count > 30);
+	for (size_t i = 0; i < count; i++) {
+		if (sizes[i] > 0)
+			assert(blocks[i][0] == i &&
+			       blocks[i][sizes[i] - 1] == i);
+		give(pool, blocks[i]);
+	}
+	assert(stats_of(pool).live_bytes == 0);
+	assert(stats_of(pool).kept_count == count);
+	img_pool_free(pool);
+}
+
+static void test_a_freed_block_is_used_again(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	void *first = take(pool, 1000000);
+
+	give(pool, first);
+	/* Somewhat smaller ones, but not one of half the size. */
+	for (size_t bytes = 1000000; bytes > 600000; bytes -= 50000) {
+		void *again = take(pool, bytes);
+
+		assert(again == first);
+		give(pool, again);
+	}
+	void *small = take(pool, 400000);
+	void *large = take(pool, 1300000);
+
+	assert(small != first && large != first);
+	assert(stats_of(pool).mapped_count == 3);
+	assert(stats_of(pool).live_bytes_peak == stats_of(pool).live_bytes);
+	give(pool, small);
+	give(pool, large);
+	img_pool_free(pool);
+}
+
+static void test_keeps_no_more_than_the_limit(void)
+{
+	struct img_pool *pool = img_pool_new(10 << 20);
+	void *blocks[20];
+	struct img_pool_stats s;
+
+	for (size_t i = 0; i < LENGTH(blocks); i++)
+		blocks[i] = take(pool, (i % 2 + 1) << 20);
+	for (size_t i = 0; i < LENGTH(blocks); i++) {
+		give(pool, blocks[i]);
+		assert(stats_of(pool).kept_bytes <= 10 << 20);
+	}
+	s = stats_of(pool);
+	assert(s.live_count == 0 && s.live_bytes == 0);
+	assert(s.kept_bytes > 6 << 20);
+	/* The last that were freed are still there. */
+	assert(take(pool, 2 << 20) == blocks[19]);
+	assert(take(pool, 1 << 20) == blocks[18]);
+	assert(stats_of(pool).mapped_count == LENGTH(blocks));
+	give(pool, blocks[18]);
+	give(pool, blocks[19]);
+
+	/* Larger than the limit: not kept. */
+	give(pool, take(pool, 20 << 20));
+	assert(stats_of(pool).kept_bytes <= 10 << 20);
+	img_pool_trim(pool);
+	s = stats_of(pool);
+	assert(s.kept_bytes == 0 && s.kept_count == 0);
+	img_pool_free(pool);
+}
+
+static void test_no_fault_in_the_steady_state(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	struct rusage before, after;
+
+	for (int round = 0; round < 100; round++) {
+		void *blocks[8];
+
+		if (round == 1)
+			(void)getrusage(RUSAGE_THREAD, &before);
+		for (size_t i = 0; i < LENGTH(blocks); i++) {
+			size_t bytes = (size_t)20000 << i;
+
+			blocks[i] = take(pool, bytes);
+			memset(blocks[i], round, bytes);
+		}
+		for (size_t i = 0; i < LENGTH(blocks); i++)
+			give(pool, blocks[i]);
+	}
+	(void)getrusage(RUSAGE_THREAD, &after);
+	assert(stats_of(pool).mapped_count == 8);
+#ifndef __SANITIZE_THREAD__ /* which maps its shadow anew all the time */
+	assert(after.ru_minflt - before.ru_minflt < 100);
+#endif
+	img_pool_free(pool);
+}
+
+static void test_no_memory_is_null(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+
+	assert(take(pool, SIZE_MAX) == NULL);
+	assert(take(pool, SIZE_MAX - 64) == NULL);
+	assert(take(pool, (size_t)1 << 40) == NULL);
+	/* In all more than there are addresses. */
+	void *blocks[200];
+	size_t count = 0;
+
+	while (count < LENGTH(blocks) &&
+	       (blocks[count] = take(pool, ((size_t)1 << 40) - 64)) != NULL)
+		count++;
+	assert(count < LENGTH(blocks));
+	assert(stats_of(pool).live_count == count);
+	while (count > 0)
+		give(pool, blocks[--count]);
+	img_pool_free(pool);
+}
+
+/* A child that must die of an assertion. */
+static void must_abort(void (*misuse)(void))
+{
+	int status;
+	pid_t child = fork();
+
+	assert(child >= 0);
+	if (child == 0) {
+		(void)freopen("/dev/null", "w", stderr);
+		(void)signal(SIGABRT, SIG_DFL);
+		misuse();
+		_exit(0);
+	}
+	(void)waitpid(child, &status, 0);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void free_twice(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	void *block = take(pool, 100);
+
+	give(pool, block);
+	give(pool, block);
+}
+
+static void free_to_another(void)
+{
+	struct img_pool *a = img_pool_new(SIZE_MAX);
+	struct img_pool *b = img_pool_new(SIZE_MAX);
+
+	give(b, take(a, 100));
+}
+
+static void forget_a_block(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+
+	(void)take(pool, 100);
+	img_pool_free(pool);
+}
+
+static void test_misuse_is_caught(void)
+{
+	must_abort(free_twice);
+	must_abort(free_to_another);
+	must_abort(forget_a_block);
+}
+
+enum { THREADS = 4, ROUNDS = 5000, SHELF = 16 };
+
+/* Blocks lie here between the threads; each takes any and frees it. */
+struct shelf {
+	struct img_pool *pool;
+	pthread_mutex_t lock;
+	uint32_t *blocks[SHELF]; /* [0]: its words, [1..]: its number */
+};
+
+static void fill(uint32_t *block, uint32_t words, uint32_t number)
+{
+	block[0] = words;
+	for (uint32_t i = 1; i < words; i++)
+		block[i] = number;
+}
+
+static void check_filled(const uint32_t *block)
+{
+	for (uint32_t i = 2; i < block[0]; i++)
+		assert(block[i] == block[1]);
+}
+
+static void *swap_blocks(void *arg)
+{
+	static _Atomic uint32_t next_thread;
+	struct shelf *s = arg;
+	uint32_t number = next_thread++ * ROUNDS;
+
+	for (uint32_t i = 0; i < ROUNDS; i++, number++) {
+		uint32_t words = 2 + scramble(number) % 20000;
+		uint32_t place = scramble(~number) % SHELF;
+		uint32_t *mine = take(s->pool, words * sizeof(uint32_t));
+
+		assert(mine != NULL);
+		fill(mine, words, number);
+		(void)pthread_mutex_lock(&s->lock);
+		uint32_t *other = s->blocks[place];
+
+		s->blocks[place] = mine;
+		(void)pthread_mutex_unlock(&s->lock);
+		if (other != NULL) {
+			check_filled(other);
+			give(s->pool, other);
+		}
+		if (i % 1000 == 999)
+			img_pool_trim(s->pool);
+	}
+	return NULL;
+}
+
+static void test_threads_share_a_pool(void)
+{
+	struct shelf s = { .pool = img_pool_new(256 << 10) };
+	pthread_t threads[THREADS];
+	struct img_pool_stats stats;
+
+	(void)pthread_mutex_init(&s.lock, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		int failed = pthread_create(&threads[i], NULL, swap_blocks, &s);
+
+		assert(failed == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	for (int i = 0; i < SHELF; i++)
+		if (s.blocks[i] != NULL)
+			give(s.pool, s.blocks[i]);
+	stats = stats_of(s.pool);
+	assert(stats.live_count == 0 && stats.live_bytes == 0);
+	assert(stats.kept_bytes <= 256 << 10);
+	assert(stats.mapped_count < THREADS * ROUNDS);
+	img_pool_free(s.pool);
+	(void)pthread_mutex_destroy(&s.lock);
+}
+
+int main(void)
+{
+	test_blocks_lie_apart_and_waste_little();
+	test_a_freed_block_is_used_again();
+	test_keeps_no_more_than_the_limit();
+	test_no_fault_in_the_steady_state();
+	test_no_memory_is_null();
+	test_misuse_is_caught();
+	test_threads_share_a_pool();
+	return 0;
+}
