@@ -222,52 +222,6 @@ static struct img_size read_header(struct decoder *d)
 	return size;
 }
 
-/*
- * A marker handler of libjpeg's.  It looks at the marker where it lies:
- * jpeg_save_markers() copies each to the end of a list, which it walks from
- * the start: 8 s for the 100,000 empty markers of a 0.4 MB file.
- */
-static boolean read_app1(j_decompress_ptr jpeg)
-{
-	struct decoder *d = jpeg->client_data;
-	const uint8_t *at = jpeg->src->next_input_byte;
-	size_t left = jpeg->src->bytes_in_buffer;
-	size_t bytes = left < 2 ? 2 : (size_t)at[0] << 8 | at[1];
-
-	if (bytes < 2)
-		fail(d, IMG_ERR_CORRUPT);
-	if (bytes > left)
-		fail(d, IMG_ERR_TRUNCATED);
-	if (d->header.orientation == 0)
-		d->header.orientation = exif_orientation(at + 2, bytes - 2);
-	source_skip(jpeg, (long)bytes);
-	return TRUE;
-}
-
-static void probe_step(struct decoder *d)
-{
-	struct img_header *h = &d->header;
-
-	jpeg_set_marker_processor(&d->jpeg, JPEG_APP0 + 1, read_app1);
-	h->stored = read_header(d);
-	if (h->orientation == 0)
-		h->orientation = 1;
-	h->upright = turned(h->stored, h->orientation);
-	h->is_progressive = d->jpeg.progressive_mode;
-	h->is_arithmetic = d->jpeg.arith_code;
-}
-
-enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
-		       size_t jpeg_bytes, const struct img_limits *limits)
-{
-	struct decoder d = { .limits = limits };
-	enum img_err err = decoder_run(&d, jpeg, jpeg_bytes, probe_step);
-
-	if (err == IMG_OK)
-		*header = d.header;
-	return err;
-}
-
 /* The smallest scale, in eighths, at which the picture covers `target`. */
 static uint32_t choose_eighths(struct img_size full, struct img_size target)
 {

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One walk over the markers.  Each segment, with the entropy-coded data after
+ * it, is kept or not once the next marker shows where it ends.  Progression is
+ * followed as ITU-T T.81, annex G, defines it, and stricter than libjpeg does:
+ * any doubt ends in "read all of it".
+ */
+#include "imgops/scans.h"
+
+#include "imgops/markers.h"
+
+#include <string.h>
+
+enum {
+	COMPONENTS_MAX = 4,
+	COEFFICIENTS = 64,
+	LOW_BIT_MAX = 13, /* 8-bit samples */
+	NOT_SENT = -1,
+};
+
+struct frame {
+	uint32_t component_count; /* 0: no SOF yet */
+	uint8_t ids[COMPONENTS_MAX];
+	int8_t low_bit[COMPONENTS_MAX][COEFFICIENTS]; /* sent so far */
+};
+
+struct list {
+	struct piece *pieces;
+	uint32_t count;
+};
+
+static bool read_frame(struct frame *f, const struct marker *sof)
+{
+	const uint8_t *d = sof->data;
+
+	if (f->component_count != 0 || sof->bytes < 6 || d[5] == 0 ||
+	    d[5] > COMPONENTS_MAX || sof->bytes != 6 + 3 * (size_t)d[5])
+		return false;
+	f->component_count = d[5];
+	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		f->ids[i] = d[6 + 3 * i];
+		if (memchr(f->ids, f->ids[i], i) != NULL)
+			return false;
+	}
+	return true;
+}
+
+struct scan {
+	uint32_t components;  /* bit i: component i of the frame */
+	uint32_t first, last; /* coefficients, in zigzag order */
+	int high, low;        /* Ah, Al */
+};
+
+static bool read_scan(struct scan *s, const struct frame *f,
+		      const struct marker *sos)
+{
+	const uint8_t *d = sos->data;
+	uint32_t count = sos->bytes > 0 ? d[0] : 0;
+
+	if (count == 0 || count > f->component_count ||
+	    sos->bytes != 4 + 2 * (size_t)count)
+		return false;
+	*s = (struct scan){ .first = d[1 + 2 * count],
+			    .last = d[2 + 2 * count],
+			    .high = d[3 + 2 * count] >> 4,
+			    .low = d[3 + 2 * count] & 15 };
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *id =
+			memchr(f->ids, d[1 + 2 * i], f->component_count);
+
+		if (id == NULL || (s->components & 1u << (id - f->ids)) != 0)
+			return false;
+		s->components |= 1u << (id - f->ids);
+	}
+	if (s->first == 0)
+		return s->last == 0;
+	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;
+}
+
+/* True: the scan follows those before it in a legal order. */
+static bool follow(struct frame *f, const struct scan *s)
+{
+	if (s->low > LOW_BIT_MAX)
+		return false;
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		int8_t *low_bit = f->low_bit[i];
+
+		if ((s->components & 1u << i) == 0)
+			continue;
+		if (s->first > 0 && low_bit[0] == NOT_SENT)
+			return false;
+		for (uint32_t k = s->first; k <= s->last; k++) {
+			bool first = low_bit[k] == NOT_SENT && s->high == 0;
+			bool refines = low_bit[k] > 0 &&
+				       s->high == low_bit[k] &&
+				       s->low == s->high - 1;
+
+			if (!first && !refines)
+				return false;
+			low_bit[k] = (int8_t)s->low;
+		}
+	}
+	return true;
+}
+
+static bool is_complete(const struct frame *f)
+{
+	for (uint32_t i = 0; i < f->component_count; i++)
+		for (uint32_t k = 0; k < COEFFICIENTS; k++)
+			if (f->low_bit[i][k] != 0)
+				return false;
+	return f->component_count > 0;
+}
+
+/* One run of kept segments is one piece.  False: no piece is left. */
+static bool add(struct list *l, const uint8_t *from, const uint8_t *to)
+{
+	if (l->count > 0) {
+		struct piece *last = &l->pieces[l->count - 1];
+
+		if (last->data + last->bytes == from) {
+			last->bytes += (size_t)(to - from);
+			return true;
+		}
+	}
+	if (l->count == SCANS_PIECES_MAX)
+		return false;
+	l->pieces[l->count++] = (struct piece){ from, (size_t)(to - from) };
+	return true;
+}
+
+/* False: not a marker of a whole and clean progressive file. */
+static bool read_marker(struct frame *f, const struct marker *m,
+			uint32_t ac_components, bool *keep)
+{
+	struct scan s;
+
+	*keep = true;
+	switch (m->code) {
+	case MARKER_SOF2:
+	case MARKER_SOF10:
+		return read_frame(f, m);
+	case MARKER_SOS:
+		if (!read_scan(&s, f, m) || !follow(f, &s))
+			return false;
+		*keep = s.first == 0 || (s.components & ac_components) != 0;
+		return true;
+	case MARKER_DHT:
+	case MARKER_DAC:
+	case MARKER_DQT:
+	case MARKER_DRI:
+	case MARKER_COM:
+	case MARKER_EOI:
+		return true;
+	default:
+		return m->code >= MARKER_APP0 && m->code <= MARKER_APP15;
+	}
+}
+
+uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
+		    size_t jpeg_bytes, uint32_t ac_components)
+{
+	struct list list = { .pieces = pieces };
+	struct frame frame = { 0 };
+	const uint8_t *from = jpeg; /* not in the list yet */
+	struct markers w;
+	struct marker m = { 0 };
+	bool keep = true;
+
+	if (!markers_start(&w, jpeg, jpeg_bytes))
+		return 0;
+	for (;;) {
+		const uint8_t *end = w.at;
+		bool in_scan = w.in_scan;
+
+		if (!markers_next(&w, &m) || (!in_scan && m.start != end))
+			return 0;
+		if (keep && !add(&list, from, m.start))
+			return 0;
+		from = m.start;
+		if (!read_marker(&frame, &m, ac_components, &keep))
+			return 0;
+		if (m.code == MARKER_EOI)
+			break;
+	}
+	if (!is_complete(&frame) || !add(&list, from, w.at))
+		return 0;
+	return list.count;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: every segment of a JPEG is seen once, where it lies; entropy-coded
+ * data and garbage are not; any bytes at all are walked in linear time and
+ * without a step outside them.
+ */
+#include "imgops/markers.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
+
+/* The codes found in `count` bytes, in hexadecimal, spaced. */
+static const char *walk(const uint8_t *data, size_t count)
+{
+	static char codes[1000];
+	uint8_t *copy = malloc(count + 1); /* sanitizers see its ends */
+	struct markers w;
+	struct marker m;
+	size_t length = 0;
+
+	assert(copy != NULL);
+	memcpy(copy + 1, data, count);
+	codes[0] = '\0';
+	if (!markers_start(&w, copy + 1, count))
+		strcpy(codes, "none");
+	else
+		while (markers_next(&w, &m))
+			length += (size_t)snprintf(codes + length,
+						   sizeof(codes) - length,
+						   "%02x ", m.code);
+	free(copy);
+	return codes;
+}
+
+static bool finds(const char *expected, const uint8_t *data, size_t count)
+{
+	return strcmp(walk(data, count), expected) == 0;
+}
+
+static void test_a_jpeg_begins_with_soi(void)
+{
+	assert(finds("none", BYTES("")));
+	assert(finds("none", BYTES("\xff")));
+	assert(finds("none", BYTES("\xff\xd9\xff\xd8")));
+	assert(finds("none", BYTES("\0\xff\xd8")));
+	assert(finds("", BYTES("\xff\xd8")));
+	assert(finds("d9 ", BYTES("\xff\xd8\xff\xd9")));
+}
+
+static void test_segments_are_skipped_by_their_length(void)
+{
+	assert(finds("e0 fe d9 ", BYTES("\xff\xd8\xff\xe0\0\4\xff\xd9"
+					"\xff\xfe\0\2\xff\xd9")));
+	/* Markers that stand alone have no length. */
+	assert(finds("01 d3 d8 d9 ",
+		     BYTES("\xff\xd8\xff\x01\xff\xd3\xff\xd8\xff\xd9")));
+	/* An impossible length is none. */
+	assert(finds("e1 e2 d9 ", BYTES("\xff\xd8\xff\xe1\0\0\xff\xe2\0\1"
+					"\xff\xd9")));
+}
+
+static void test_nothing_follows_eoi(void)
+{
+	assert(finds("d9 ", BYTES("\xff\xd8\xff\xd9\xff\xd8\xff\xd9")));
+}
+
+static void test_a_cut_segment_is_not_seen(void)
+{
+	assert(finds("", BYTES("\xff\xd8\xff\xe0")));
+	assert(finds("", BYTES("\xff\xd8\xff\xe0\0")));
+	assert(finds("", BYTES("\xff\xd8\xff\xe0\0\3")));
+	assert(finds("e0 ", BYTES("\xff\xd8\xff\xe0\0\3a")));
+	assert(finds("e0 ", BYTES("\xff\xd8\xff\xe0\0\3a\xff")));
+	/* Not even if an EOI is in it. */
+	assert(finds("", BYTES("\xff\xd8\xff\xe0\0\7\xff\xd9")));
+}
+
+static void test_garbage_and_fill_bytes_are_skipped(void)
+{
+	assert(finds("e0 d9 ", BYTES("\xff\xd8  \xff\0 \xff\xff\xff\xe0\0\2"
+				     "\0\xff\xff\xff\0\xff\xd9")));
+}
+
+static void test_entropy_coded_data_are_skipped(void)
+{
+	assert(finds("da c4 da d9 ",
+		     BYTES("\xff\xd8\xff\xda\0\3\1 data \xff\0\xff\xd0 more"
+			   "\xff\xff\0\xff\xd7\xff\xff\xc4\0\2\xff\xda\0\2"
+			   "\xff\xd9")));
+	/* RSTn is data after SOS alone. */
+	assert(finds("c4 d0 d9 ", BYTES("\xff\xd8\xff\xc4\0\2\xff\xd0"
+					"\xff\xd9")));
+	assert(finds("da ", BYTES("\xff\xd8\xff\xda\0\2data\xff")));
+}
+
+static void test_a_marker_knows_its_place(void)
+{
+	static const uint8_t data[] = "\xff\xd8\xff\xff\xe2\0\5abc\xff\xd9";
+	struct markers w;
+	struct marker m;
+	bool ok = markers_start(&w, data, sizeof(data) - 1);
+
+	ok = ok && markers_next(&w, &m);
+	assert(ok && m.code == MARKER_APP2 && m.start == data + 3);
+	assert(m.data == data + 7 && m.bytes == 3);
+	assert(marker_begins(&m, "abc", 3) && marker_begins(&m, "", 0));
+	assert(!marker_begins(&m, "abd", 3) && !marker_begins(&m, "abc", 4));
+	ok = markers_next(&w, &m);
+	assert(ok && m.code == MARKER_EOI && m.start == data + 10);
+	assert(m.bytes == 0 && w.at == data + sizeof(data) - 1);
+}
+
+/* Far more bytes than a walk in quadratic time would end with. */
+static void test_any_bytes_take_linear_time(void)
+{
+	static const uint8_t units[][4] = {
+		{ 0xff, 0xff, 0xff, 0xff },
+		{ 0xff, 0, 0xff, 0 },
+		{ 0, 0, 0, 0 },
+		{ 0xff, 0xd0, 0xff, 0xd7 },
+		{ 0xff, 0xe1, 0, 2 },
+		{ 0xff, 0xe1, 0, 0 },
+		{ 0xff, 0xda, 0, 2 },
+		{ 0xff, 0xda, 0xff, 0xda },
+	};
+	size_t count = 32 << 20;
+	uint8_t *data = malloc(count);
+
+	assert(data != NULL);
+	for (size_t u = 0; u < LENGTH(units); u++) {
+		struct markers w;
+		struct marker m;
+		size_t found = 0;
+		bool ok;
+
+		for (size_t i = 0; i < count; i += 4)
+			memcpy(data + i, units[u], 4);
+		data[0] = 0xff;
+		data[1] = 0xd8;
+		ok = markers_start(&w, data, count);
+		assert(ok);
+		while (markers_next(&w, &m))
+			found++;
+		assert(w.at == w.end && w.at == data + count);
+		if (u == 4)
+			assert(found == count / 4 - 1);
+	}
+	free(data);
+}
+
+int main(void)
+{
+	test_a_jpeg_begins_with_soi();
+	test_segments_are_skipped_by_their_length();
+	test_nothing_follows_eoi();
+	test_a_cut_segment_is_not_seen();
+	test_garbage_and_fill_bytes_are_skipped();
+	test_entropy_coded_data_are_skipped();
+	test_a_marker_knows_its_place();
+	test_any_bytes_take_linear_time();
+	return 0;
+}
