@@ -8,7 +8,8 @@
  * Mirroring is a matter of places too.  Only turning aside costs a transposed
  * store.
  */
-#include "imgops/imgops.h"
+#include "imgops/scale.h"
+
 #include "imgops/planes.h"
 #include "imgops/rows.h"
 
@@ -231,22 +232,31 @@ static bool scale_turned(struct img_plane *dst, const struct img_plane *src,
 	return scale_plane(dst, src, &x, &y, aside, memory);
 }
 
+bool scale_planes(struct image *dst, const struct image *src,
+		  const struct img_view *view, const struct img_memory *memory)
+{
+	bool ok = true;
+
+	assert(view->orientation >= 1 && view->orientation <= 8);
+	assert(dst->plane_count == src->plane_count);
+	for (uint32_t i = 0; ok && i < src->plane_count; i++)
+		ok = scale_turned(&dst->planes[i], &src->planes[i], view,
+				  memory);
+	return ok;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_recipe *recipe,
 		       const struct img_memory *memory)
 {
-	assert(view->orientation >= 1 && view->orientation <= 8);
 	image_shape(dst, view->size, src->space, recipe->full_chroma);
 	dst->notes = src->notes;
 	if (!image_alloc(dst, memory))
 		return IMG_ERR_NO_MEMORY;
-	for (uint32_t i = 0; i < src->plane_count; i++) {
-		if (!scale_turned(&dst->planes[i], &src->planes[i], view,
-				  memory)) {
-			img_release(dst);
-			return IMG_ERR_NO_MEMORY;
-		}
+	if (!scale_planes(dst, src, view, memory)) {
+		img_release(dst);
+		return IMG_ERR_NO_MEMORY;
 	}
 	return IMG_OK;
 }
