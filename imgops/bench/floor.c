@@ -40,6 +40,8 @@ static void shape(struct floor_planes *p,
 	p->count = jpeg->num_components;
 	p->width = jpeg->output_width;
 	p->height = jpeg->output_height;
+	p->has_luma = jpeg->jpeg_color_space == JCS_YCbCr ||
+		      jpeg->jpeg_color_space == JCS_GRAYSCALE;
 	assert(p->count <= FLOOR_PLANES_MAX);
 	for (int i = 0; i < p->count; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
@@ -121,7 +123,6 @@ void floor_decode(struct floor_planes *p, const uint8_t *jpeg_data,
 			(JDIMENSION)(jpeg.max_v_samp_factor *
 				     jpeg.min_DCT_scaled_size));
 	}
-	(void)jpeg_finish_decompress(&jpeg);
 	jpeg_destroy_decompress(&jpeg);
 }
 

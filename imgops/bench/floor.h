@@ -12,6 +12,7 @@
 #ifndef IMGOPS_BENCH_FLOOR_H
 #define IMGOPS_BENCH_FLOOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct floor_planes {
 	struct floor_plane planes[FLOOR_PLANES_MAX];
 	int count;
 	uint32_t width, height; /* of the picture */
+	bool has_luma;          /* the first plane is Y' or grey */
 	uint8_t *block;
 	size_t block_bytes; /* it only grows */
 };

@@ -16,20 +16,6 @@ const char *const kind_names[KIND_COUNT] = {
 	[KIND_PROGRESSIVE] = "progressive",
 };
 
-static void *heap_alloc(void *arg, size_t bytes)
-{
-	(void)arg;
-	return malloc(bytes);
-}
-
-static void heap_free(void *arg, void *block)
-{
-	(void)arg;
-	free(block);
-}
-
-static const struct img_memory heap = { heap_alloc, heap_free, NULL };
-
 /* Stay on the CPU that this thread is on.  Returns it, or -1. */
 static int pin(void)
 {
@@ -157,9 +143,9 @@ static void floor_pass(struct measure *m, struct results *r, int quality)
 
 static bool run(struct measure *m, struct results *results,
 		const struct folder *folder, const struct options *o,
-		struct error *error)
+		const struct img_memory *memory, struct error *error)
 {
-	struct bare_job job = { &o->recipe, &heap, o->margin };
+	struct bare_job job = { &o->recipe, memory, o->margin };
 	struct counter counter;
 	bool warm;
 
@@ -177,7 +163,8 @@ static bool run(struct measure *m, struct results *results,
 }
 
 bool measure_run(struct measure *m, const struct folder *folder,
-		 const struct options *o, struct error *error)
+		 const struct options *o, const struct img_memory *memory,
+		 struct error *error)
 {
 	struct results results = {
 		.files = calloc(folder->count, sizeof(*results.files)),
@@ -195,7 +182,7 @@ bool measure_run(struct measure *m, const struct folder *folder,
 	ok = results.files != NULL && m->rows != NULL && m->pass_cpu_s != NULL;
 	if (!ok)
 		error_set(error, "%s", strerror(errno));
-	ok = ok && run(m, &results, folder, o, error);
+	ok = ok && run(m, &results, folder, o, memory, error);
 	results_release(&results, folder->count);
 	if (!ok)
 		measure_release(m);

@@ -35,7 +35,9 @@ struct measure {
 
 /* False: `error` says why, and `m` is empty. */
 MUST_CHECK bool measure_run(struct measure *m, const struct folder *folder,
-			    const struct options *o, struct error *error);
+			    const struct options *o,
+			    const struct img_memory *memory,
+			    struct error *error);
 
 void measure_release(struct measure *m);
 

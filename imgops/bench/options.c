@@ -63,6 +63,11 @@ static const struct spec specs[] = {
 	{ "floor", "", VALUE_FLAG, FIELD(floor), 0, 0,
 	  "in turn with libjpeg-turbo alone: planar decode at the" NEXT
 	  "same DCT scale, planar encode of the same result" },
+	{ "verify", "", VALUE_FLAG, FIELD(verify), 0, 0,
+	  "instead, compare every step with a slow reference" },
+	{ "score", "DIR", VALUE_TEXT, FIELD(score), 0, 0,
+	  "instead, compare the results in DIR, named as their" NEXT
+	  "originals, with the reference resize" },
 	{ "save", "DIR", VALUE_TEXT, FIELD(save), 0, 0,
 	  "write the results to DIR (default: nowhere)" },
 	{ "json", "FILE", VALUE_TEXT, FIELD(json), 0, 0,
@@ -89,7 +94,9 @@ void options_print_help(FILE *out)
 	fputs("\n"
 	      "Times are CPU time of the thread.  Files that are refused are "
 	      "named.\n\n"
-	      "Exit status: 0 done, 1 writing failed, 2 wrong usage.\n",
+	      "Exit status: 0 done, 1 --verify found a bound broken, or "
+	      "writing "
+	      "failed,\n2 wrong usage.\n",
 	      out);
 }
 
@@ -205,6 +212,8 @@ bool options_parse(struct options *o, int argc, char **argv,
 	else if (o->recipe.blur_sigma_px > 0 && o->recipe.blur_sigma_px < 0.3)
 		error_set(error, "--blur %g: not 0, nor from 0.3 to 100",
 			  o->recipe.blur_sigma_px);
+	else if (o->verify && o->score != NULL)
+		error_set(error, "--verify --score: only one");
 	else
 		return true;
 	return false;

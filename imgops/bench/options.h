@@ -13,6 +13,8 @@ struct options {
 	uint64_t passes;
 	double margin; /* decode at least this many times the result's size */
 	bool floor;
+	bool verify;
+	const char *score; /* folder of another program's results, or NULL */
 	const char *save;  /* NULL: nowhere */
 	const char *json;  /* NULL: none */
 	bool per_file;

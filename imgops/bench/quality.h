@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quality: every step, or another program's results, against the reference.
+ *
+ * Files that cannot be compared are counted and named with the reason.
+ */
+#ifndef IMGOPS_BENCH_QUALITY_H
+#define IMGOPS_BENCH_QUALITY_H
+
+#include "imgops/bench/folder.h"
+#include "imgops/bench/options.h"
+#include "imgops/bench/stats.h"
+
+/* What is compared; luma alone, or the worst of the planes. */
+enum metric {
+	METRIC_SSIM,   /* luma, against a full decode and Lanczos-3 */
+	METRIC_PSNR,   /* the same; dB */
+	METRIC_LEVELS, /* img_scale() on the planes it was given: worst error */
+	METRIC_BLUR,   /* img_blur() on the planes it was given; dB */
+	METRIC_ENCODED, /* planes given to img_encode(), and read back; dB */
+	METRIC_COUNT,
+};
+
+struct unlike {
+	const char *path; /* lent */
+	char why[64];
+};
+
+struct quality {
+	struct value *values[METRIC_COUNT]; /* sorted */
+	size_t counts[METRIC_COUNT];
+	struct unlike *skipped;
+	size_t skipped_count;
+};
+
+/*
+ * Compare every step of the pipeline; or, where options name a folder to
+ * score, its files, each with the original of its name.
+ */
+struct quality quality_run(const struct folder *folder, const struct options *o,
+			   const struct img_memory *memory);
+
+void quality_release(struct quality *q);
+
+/* True: no bound is broken. */
+bool quality_print(FILE *out, const struct quality *q);
+
+/* False: it could not be written. */
+MUST_CHECK bool quality_write_json(FILE *out, const struct quality *q);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reference is right where the answer is known without it: orientations
+ * written out, ramps, flat and equal planes, impulses, and sums by hand.
+ */
+#include "imgops/bench/reference.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct img_view whole = { .width = 1, .height = 1 };
+
+static struct img_plane plane_of(uint8_t *samples, uint32_t width,
+				 uint32_t height)
+{
+	return (struct img_plane){
+		samples, width, height, width, width, height
+	};
+}
+
+static void test_turns_as_exif_says(void)
+{
+	/* Stored:  abc  and what each orientation shows, row by row.
+	 *          def                                                */
+	static const char *const shown[] = { "abcdef", "cbafed", "fedcba",
+					     "defabc", "adbecf", "daebfc",
+					     "fcebda", "cfbead" };
+	static const double lefts[] = { 0, 0.5, 0.5, 0, 0, 0.75, 0.75, 0 };
+	static const double tops[] = { 0, 0, 0.75, 0.75, 0, 0, 0.5, 0.5 };
+	uint8_t stored[] = "abcdef";
+	struct img_plane p = plane_of(stored, 3, 2);
+
+	p.span_x = 2.5;
+	p.span_y = 1.25;
+	for (uint32_t o = 1; o <= 8; o++) {
+		struct upright u = reference_turn(&p, o);
+		bool aside = o >= 5;
+
+		assert(memcmp(u.samples, shown[o - 1], 6) == 0);
+		assert(u.width == (aside ? 2 : 3));
+		assert(u.height == (aside ? 3 : 2));
+		assert(u.span_x == (aside ? 1.25 : 2.5));
+		assert(u.span_y == (aside ? 2.5 : 1.25));
+		/* What is past the span comes first where it is mirrored. */
+		assert(u.left == lefts[o - 1] && u.top == tops[o - 1]);
+		reference_release(&u);
+	}
+}
+
+static void test_same_size_is_the_same(void)
+{
+	uint8_t in[] = { 0, 255, 7, 90, 200, 13 };
+	struct img_plane p = plane_of(in, 3, 2);
+	struct upright u = reference_turn(&p, 1);
+	double *out = reference_scale(&u, &whole, &p);
+
+	for (int i = 0; i < 6; i++)
+		assert(fabs(out[i] - in[i]) < 1e-9);
+	free(out);
+	reference_release(&u);
+}
+
+enum { LINE = 60 };
+
+/*
+ * Along a ramp, far from its ends, an output sample is the ramp at its place,
+ * however it is reduced, shown in part or cut by its span: a filter that is
+ * symmetric about its centre keeps straight lines.
+ */
+static void check_ramp(double span, uint32_t out_count, double out_span,
+		       double left, double share)
+{
+	uint8_t in[LINE];
+	struct img_plane p = plane_of(in, LINE, 1), shape;
+	struct img_view view = { left, 0, share, 1, { 0, 0 }, 1 };
+	double *out;
+	struct upright u;
+
+	for (int i = 0; i < LINE; i++)
+		in[i] = (uint8_t)(4 * i + 5);
+	p.span_x = span;
+	u = reference_turn(&p, 1);
+	shape = plane_of(NULL, out_count, 1);
+	shape.span_x = out_span;
+	out = reference_scale(&u, &view, &shape);
+	for (uint32_t i = 0; i < out_count; i++) {
+		double place =
+			span * left + (i + 0.5) * span * share / out_span - 0.5;
+
+		if (place > 12 && place < LINE - 13)
+			assert(fabs(out[i] - (4 * place + 5)) < 0.25);
+	}
+	free(out);
+	reference_release(&u);
+}
+
+static void test_ramp_keeps_its_place(void)
+{
+	check_ramp(LINE, 20, 20, 0, 1);
+	check_ramp(LINE, 47, 46.5, 0, 1);
+	check_ramp(LINE - 0.5, 30, 29.5, 0, 1);
+	check_ramp(LINE, 25, 25, 0.2, 0.6);
+	check_ramp(LINE, 90, 90, 0, 1);
+}
+
+/* One output sample in the middle of an edge, its sum written out. */
+static void test_reduces_by_widened_lanczos(void)
+{
+	uint8_t in[24];
+	struct img_plane p = plane_of(in, 24, 1), shape = plane_of(0, 12, 1);
+	struct upright u;
+	double *out, sum = 0, total = 0;
+
+	for (int i = 0; i < 24; i++)
+		in[i] = i < 12 ? 50 : 150;
+	u = reference_turn(&p, 1);
+	out = reference_scale(&u, &whole, &shape);
+	for (int k = -5; k <= 6; k++) {
+		double x = (k - 0.5) / 2 * M_PI;
+		double w = sin(x) / x * sin(x / 3) / (x / 3);
+
+		total += w;
+		sum += w * in[10 + k]; /* output 5 lies between 10 and 11 */
+	}
+	assert(fabs(out[5] - sum / total) < 1e-9);
+	assert(out[5] < 60 && out[5] != 50);
+	/* Far away it is flat, and the ends do not fade. */
+	assert(fabs(out[0] - 50) < 1 && fabs(out[11] - 150) < 1);
+	free(out);
+	reference_release(&u);
+}
+
+static void test_overshoot_is_cut(void)
+{
+	uint8_t in[24];
+	struct img_plane p = plane_of(in, 24, 1), shape = plane_of(0, 48, 1);
+	struct upright u;
+	double *out, least = 1, most = 0;
+
+	for (int i = 0; i < 24; i++)
+		in[i] = i < 12 ? 0 : 255;
+	u = reference_turn(&p, 1);
+	out = reference_scale(&u, &whole, &shape);
+	for (int i = 0; i < 48; i++) {
+		least = fmin(least, out[i]);
+		most = fmax(most, out[i]);
+	}
+	assert(least == 0 && most == 255);
+	free(out);
+	reference_release(&u);
+}
+
+static void test_blurred_impulse_is_gaussian(void)
+{
+	uint8_t in[LINE * LINE] = { 0 };
+	struct img_plane p = plane_of(in, LINE, LINE);
+	double *out, sum = 0;
+
+	in[30 * LINE + 30] = 255;
+	out = reference_blur(&p, 2);
+	for (int i = 0; i < LINE * LINE; i++)
+		sum += out[i];
+	assert(fabs(sum - 255) < 1e-6);
+	assert(fabs(out[30 * LINE + 30] - 255 / (2 * M_PI * 4)) < 1e-3);
+	for (int k = 1; k < 6; k++) {
+		double expected = exp(-k * k / 8.0);
+
+		assert(fabs(out[30 * LINE + 30 + k] / out[30 * LINE + 30] -
+			    expected) < 1e-9);
+		assert(fabs(out[(30 - k) * LINE + 30] / out[30 * LINE + 30] -
+			    expected) < 1e-9);
+	}
+	free(out);
+}
+
+static void test_blur_extends_edges(void)
+{
+	uint8_t in[6] = { 77, 77, 77, 77, 77, 77 };
+	struct img_plane p = plane_of(in, 3, 2);
+	double *out = reference_blur(&p, 20);
+
+	for (int i = 0; i < 6; i++)
+		assert(fabs(out[i] - 77) < 1e-9);
+	free(out);
+}
+
+int main(void)
+{
+	test_turns_as_exif_says();
+	test_same_size_is_the_same();
+	test_ramp_keeps_its_place();
+	test_reduces_by_widened_lanczos();
+	test_overshoot_is_cut();
+	test_blurred_impulse_is_gaussian();
+	test_blur_extends_edges();
+	return 0;
+}
