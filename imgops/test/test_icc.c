@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: sRGB is known in whatever form; other profiles are converted as
+ * lcms2 does slowly; what does not fit the pixels is bad; no damage to a
+ * profile does more than make it bad, and chains in it cost nothing.
+ */
+#include "imgops/icc.h"
+#include "imgops/test/profiles.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MANY = 1000000 }; /* pixels: tables pay */
+
+/* The verdict alone, on a copy, so that sanitizers see its end. */
+static enum icc_verdict judge(struct bytes profile, size_t count,
+			      enum img_space space, uint64_t pixels)
+{
+	uint8_t *copy = malloc(count > 0 ? count : 1);
+	enum icc_verdict verdict;
+	struct icc icc = { 0 };
+
+	assert(copy != NULL);
+	memcpy(copy, profile.data, count);
+	verdict = icc_open(&icc, copy, count, space, pixels);
+	free(copy);
+	assert((verdict == ICC_OTHER) == (icc.to_srgb != NULL));
+	if (verdict == ICC_OTHER) {
+		/* It must not need the profile's bytes any more. */
+		uint8_t device[4] = { 10, 100, 200, 30 }, rgb[3];
+
+		icc_convert(&icc, rgb, device, 1);
+	}
+	icc_close(&icc);
+	return verdict;
+}
+
+static enum icc_verdict judge_all(struct bytes profile, enum img_space space)
+{
+	return judge(profile, profile.count, space, MANY);
+}
+
+static void test_srgb_is_known_in_any_form(void)
+{
+	static const int steps[] = { 0, 26, 256, 1024, 4096 };
+
+	for (size_t i = 0; i < LENGTH(steps); i++) {
+		struct bytes profile =
+			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i]);
+
+		assert(judge_all(profile, IMG_YCBCR) == ICC_SRGB);
+		assert(judge_all(profile, IMG_RGB) == ICC_SRGB);
+		assert(judge_all(profile, IMG_GREY) == ICC_SRGB);
+		free(profile.data);
+	}
+}
+
+static void test_what_looks_different_is_not_srgb(void)
+{
+	struct bytes gamma = profile_rgb(&gamuts[SRGB], 2.2, 0);
+
+	assert(judge_all(gamma, IMG_YCBCR) == ICC_OTHER);
+	free(gamma.data);
+	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
+		struct bytes profile = profile_rgb(&gamuts[i], CURVE_SRGB, 0);
+
+		assert(judge_all(profile, IMG_YCBCR) == ICC_OTHER);
+		free(profile.data);
+	}
+}
+
+static void test_a_profile_must_fit_the_pixels(void)
+{
+	static const enum img_space spaces[] = { IMG_GREY, IMG_YCBCR, IMG_RGB,
+						 IMG_CMYK, IMG_YCCK };
+	struct bytes rgb = profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0);
+	struct bytes grey = profile_grey(2.2), cmyk = profile_cmyk();
+	struct bytes lab = profile_bytes(cmsCreateLab4Profile(NULL));
+	struct bytes link = profile_bytes(
+		cmsCreateInkLimitingDeviceLink(cmsSigCmykData, 300));
+
+	for (size_t i = 0; i < LENGTH(spaces); i++) {
+		bool is_inks = spaces[i] == IMG_CMYK || spaces[i] == IMG_YCCK;
+
+		assert((judge_all(rgb, spaces[i]) == ICC_OTHER) == !is_inks);
+		assert((judge_all(cmyk, spaces[i]) == ICC_OTHER) == is_inks);
+		assert((judge_all(grey, spaces[i]) == ICC_OTHER) ==
+		       (spaces[i] == IMG_GREY));
+		assert(judge_all(lab, spaces[i]) == ICC_BAD);
+		assert(judge_all(link, spaces[i]) == ICC_BAD);
+	}
+	free(rgb.data);
+	free(grey.data);
+	free(cmyk.data);
+	free(lab.data);
+	free(link.data);
+}
+
+static void check_colours(struct bytes profile, enum img_space space,
+			  cmsUInt32Number type, uint64_t pixels)
+{
+	enum { COUNT = 2000 };
+	static uint8_t device[4 * COUNT], rgb[3 * COUNT];
+	static cmsCIELab meant[COUNT], found[COUNT];
+	double total = 0;
+	struct icc icc;
+	enum icc_verdict verdict =
+		icc_open(&icc, profile.data, profile.count, space, pixels);
+
+	assert(verdict == ICC_OTHER && icc.channels == T_CHANNELS(type));
+	for (uint32_t i = 0; i < sizeof(device); i++)
+		device[i] = (uint8_t)scramble(i);
+	icc_convert(&icc, rgb, device, COUNT);
+	icc_close(&icc);
+	profile_to_lab(meant, profile, type, device, COUNT);
+	srgb_to_lab(found, rgb, COUNT);
+	for (int i = 0; i < COUNT; i++) {
+		double error = cmsCIE2000DeltaE(&meant[i], &found[i], 1, 1, 1);
+
+		assert(error < 3);
+		total += error;
+	}
+	assert(total / COUNT < 0.3);
+}
+
+static void test_colours_are_what_lcms2_says(void)
+{
+	struct bytes cmyk = profile_cmyk(), grey = profile_grey(1.8);
+
+	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
+		struct bytes rgb = profile_rgb(&gamuts[i], 1.8, 0);
+
+		check_colours(rgb, IMG_RGB, TYPE_RGB_8, 1);
+		check_colours(rgb, IMG_RGB, TYPE_RGB_8, MANY);
+		free(rgb.data);
+	}
+	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, 1);
+	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, MANY);
+	check_colours(grey, IMG_GREY, TYPE_GRAY_8, MANY);
+	free(cmyk.data);
+	free(grey.data);
+}
+
+static void test_a_part_of_a_profile_is_bad(void)
+{
+	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
+
+	for (size_t count = 0; count < 300; count++)
+		assert(judge(profile, count, IMG_YCBCR, 1) == ICC_BAD);
+	for (size_t count = 300; count < profile.count; count++)
+		(void)judge(profile, count, IMG_YCBCR, 1);
+	free(profile.data);
+}
+
+static void test_nothing_is_believed_of_a_huge_profile(void)
+{
+	struct bytes huge = { calloc(1, 5 << 20), 5 << 20 };
+	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
+
+	assert(huge.data != NULL);
+	memcpy(huge.data, profile.data, profile.count);
+	assert(judge_all(huge, IMG_RGB) == ICC_BAD);
+	free(profile.data);
+	free(huge.data);
+}
+
+/* Some bytes of a large profile, all of a small one. */
+static void damage(struct bytes profile, enum img_space space, size_t step)
+{
+	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
+
+	for (size_t i = 0; i < profile.count; i += i < 512 ? 1 : step) {
+		uint8_t whole = profile.data[i];
+
+		for (size_t v = 0; v < LENGTH(values); v++) {
+			profile.data[i] = values[v];
+			(void)judge(profile, profile.count, space, 1);
+		}
+		profile.data[i] = whole;
+	}
+}
+
+static void test_damage_is_survived(void)
+{
+	struct bytes rgb = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
+	struct bytes grey = profile_grey(2.2), cmyk = profile_cmyk();
+
+	damage(rgb, IMG_YCBCR, 1);
+	damage(grey, IMG_GREY, 1);
+	damage(cmyk, IMG_CMYK, 97);
+	free(rgb.data);
+	free(grey.data);
+	free(cmyk.data);
+}
+
+/* `profile` with a table in floating point, of very many steps. */
+static struct bytes with_chain(struct bytes profile, int links)
+{
+	static const double turn[] = { 0, 1, 0, 0, 0, 1, 1, 0, 0 };
+	cmsHPROFILE handle = cmsOpenProfileFromMem(
+		profile.data, (cmsUInt32Number)profile.count);
+	cmsPipeline *chain = cmsPipelineAlloc(NULL, 3, 3);
+	bool ok = chain != NULL;
+
+	cmsSetProfileVersion(handle, 4.3);
+	for (int i = 0; i < links && ok; i++)
+		ok = cmsPipelineInsertStage(
+			chain, cmsAT_BEGIN,
+			cmsStageAllocMatrix(NULL, 3, 3, turn, NULL));
+	ok = ok && cmsWriteTag(handle, cmsSigDToB0Tag, chain);
+	assert(ok);
+	cmsPipelineFree(chain);
+	return profile_bytes(handle);
+}
+
+static void test_chains_are_not_followed(void)
+{
+	struct bytes plain = profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0);
+	struct bytes chained = with_chain(plain, 20000);
+	clock_t start = clock();
+
+	assert(judge_all(chained, IMG_RGB) == ICC_OTHER);
+	assert((double)(clock() - start) / CLOCKS_PER_SEC < 1);
+	free(plain.data);
+	free(chained.data);
+}
+
+int main(void)
+{
+	cmsSetLogErrorHandler(NULL);
+	test_srgb_is_known_in_any_form();
+	test_what_looks_different_is_not_srgb();
+	test_a_profile_must_fit_the_pixels();
+	test_colours_are_what_lcms2_says();
+	test_a_part_of_a_profile_is_bad();
+	test_nothing_is_believed_of_a_huge_profile();
+	test_damage_is_survived();
+	test_chains_are_not_followed();
+	return 0;
+}
