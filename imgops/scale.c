@@ -10,6 +10,7 @@
  */
 #include "imgops/scale.h"
 
+#include "imgops/colour.h"
 #include "imgops/planes.h"
 #include "imgops/rows.h"
 
@@ -245,18 +246,53 @@ bool scale_planes(struct image *dst, const struct image *src,
 	return ok;
 }
 
+static bool scale_shaped(struct image *dst, const struct image *src,
+			 const struct img_view *view, bool full_chroma,
+			 const struct img_memory *memory)
+{
+	image_shape(dst, view->size, src->space, full_chroma);
+	dst->inks_inverted = src->inks_inverted;
+	if (!image_alloc(dst, memory))
+		return false;
+	if (!scale_planes(dst, src, view, memory)) {
+		img_release(dst);
+		return false;
+	}
+	return true;
+}
+
+/* Scale to whole pixels, and only then convert: they are few. */
+static bool scale_pixels(struct image *dst, const struct image *src,
+			 const struct img_view *view, const struct colour *c,
+			 bool full_chroma, const struct img_memory *memory)
+{
+	struct image pixels = { 0 };
+	bool ok = scale_shaped(&pixels, src, view, true, memory) &&
+		  colour_convert(dst, &pixels, c, full_chroma, memory);
+
+	img_release(&pixels);
+	return ok;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_recipe *recipe,
 		       const struct img_memory *memory)
 {
-	image_shape(dst, view->size, src->space, recipe->full_chroma);
-	dst->notes = src->notes;
-	if (!image_alloc(dst, memory))
-		return IMG_ERR_NO_MEMORY;
-	if (!scale_planes(dst, src, view, memory)) {
-		img_release(dst);
-		return IMG_ERR_NO_MEMORY;
+	bool full_chroma = recipe->full_chroma, ok;
+	struct colour c;
+
+	colour_open(&c, src, view->size, recipe);
+	if (colour_needs_pixels(&c, src)) {
+		ok = scale_pixels(dst, src, view, &c, full_chroma, memory);
+	} else {
+		ok = scale_shaped(dst, src, view, full_chroma, memory);
+		if (ok)
+			colour_convert_grey(dst, &c);
 	}
-	return IMG_OK;
+	ok = ok && colour_label(dst, src, &c, memory);
+	colour_close(&c);
+	if (!ok)
+		img_release(dst);
+	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
 }
