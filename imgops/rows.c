@@ -26,13 +26,6 @@ static inline void add_bytes(int32_t *restrict sum, const uint8_t *restrict in,
 		sum[x] += weight * in[x];
 }
 
-static inline void add_values(int32_t *restrict sum, const int16_t *restrict in,
-			      int32_t weight, uint32_t width)
-{
-	for (uint32_t x = 0; x < width; x++)
-		sum[x] += weight * in[x];
-}
-
 static inline void set(int32_t *sum, int32_t value, uint32_t width)
 {
 	for (uint32_t x = 0; x < width; x++)
@@ -64,23 +57,6 @@ static void portable_sum(int16_t *out, const uint8_t *in, size_t stride_bytes,
 	}
 }
 
-static void portable_convolve(uint8_t *out, const int16_t *in,
-			      const int16_t *weights, uint32_t count,
-			      uint32_t width)
-{
-	int32_t sum[STRIP];
-
-	for (uint32_t x = 0; x < width; x += STRIP) {
-		uint32_t n = least(STRIP, width - x);
-
-		set(sum, SAMPLE_HALF, n);
-		for (uint32_t k = 0; k < count; k++)
-			add_values(sum, in + x + k, weights[k], n);
-		for (uint32_t i = 0; i < n; i++)
-			out[x + i] = to_sample(sum[i]);
-	}
-}
-
 static void portable_resample(uint8_t *out, const int16_t *in,
 			      const uint32_t *first, const int16_t *weights,
 			      uint32_t count, uint32_t width)
@@ -99,7 +75,6 @@ static void portable_resample(uint8_t *out, const int16_t *in,
 const struct rows rows_portable = {
 	.name = "portable",
 	.sum = portable_sum,
-	.convolve = portable_convolve,
 	.resample = portable_resample,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: weighted sums of rows, the inner loops of scale and blur.
+ * Inside imgops: weighted sums of rows, the inner loops of scale.
  *
  * A separable filter sums rows first (8-bit samples to 16-bit values with
  * ROWS_EXTRA_BITS more precision), then along the row (back to 8 bits).
@@ -26,14 +26,6 @@ typedef void rows_sum_fn(int16_t *out, const uint8_t *in, size_t stride_bytes,
 			 uint32_t width);
 
 /*
- * Along a row, one filter for all of it: out[x] = sum over k of
- * weights[k] * in[x + k].  `in` holds width + count - 1 values.
- */
-typedef void rows_convolve_fn(uint8_t *out, const int16_t *in,
-			      const int16_t *weights, uint32_t count,
-			      uint32_t width);
-
-/*
  * Along a row, a filter for each sample: out[x] = sum over k of
  * weights[x * count + k] * in[first[x] + k].  `count` is a multiple of
  * ROWS_TAPS_ALIGN.
@@ -42,11 +34,10 @@ typedef void rows_resample_fn(uint8_t *out, const int16_t *in,
 			      const uint32_t *first, const int16_t *weights,
 			      uint32_t count, uint32_t width);
 
-/* The same three for one kind of CPU; results are the same, bit for bit. */
+/* Both for one kind of CPU; results are the same, bit for bit. */
 struct rows {
 	const char *name;
 	rows_sum_fn *sum;
-	rows_convolve_fn *convolve;
 	rows_resample_fn *resample;
 };
 

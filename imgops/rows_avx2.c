@@ -91,33 +91,6 @@ AVX2 static void avx2_sum(int16_t *out, const uint8_t *in, size_t stride_bytes,
 			  width - x);
 }
 
-AVX2 static void avx2_convolve(uint8_t *out, const int16_t *in,
-			       const int16_t *weights, uint32_t count,
-			       uint32_t width)
-{
-	uint32_t x = 0;
-
-	for (; x + SAMPLES <= width; x += SAMPLES) {
-		struct sums s = start(1 << (SAMPLE_SHIFT - 1));
-		uint32_t k = 0;
-
-		for (; k + 2 <= count; k += 2)
-			s = add(s, load(in + x + k), load(in + x + k + 1),
-				pair(weights[k], weights[k + 1]));
-		if (k < count)
-			s = add(s, load(in + x + k), load(in + x + k),
-				pair(weights[k], 0));
-
-		__m256i v = finish(s, SAMPLE_SHIFT);
-
-		/* Bytes 0-7 and 8-15 are in the lower quarters of each half. */
-		v = _mm256_permute4x64_epi64(_mm256_packus_epi16(v, v), 0x08);
-		_mm_storeu_si128((__m128i *)(void *)(out + x),
-				 _mm256_castsi256_si128(v));
-	}
-	rows_portable.convolve(out + x, in + x, weights, count, width - x);
-}
-
 /* The products of one output sample, in eight partial sums. */
 AVX2 static inline __m256i dot(const int16_t *in, const int16_t *weights,
 			       uint32_t count)
@@ -161,7 +134,6 @@ AVX2 static void avx2_resample(uint8_t *out, const int16_t *in,
 const struct rows rows_avx2 = {
 	.name = "avx2",
 	.sum = avx2_sum,
-	.convolve = avx2_convolve,
 	.resample = avx2_resample,
 };
 

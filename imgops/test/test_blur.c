@@ -2,16 +2,20 @@
 /*
  * Promises: img_blur() is a Gaussian, chroma blurred by the same length as
  * luma; flat stays flat; edges are extended, also where the kernel is larger
- * than the picture.
+ * than the picture; a profile stays with its picture.
  */
+#include "imgops/planes.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-static const double sigmas[] = { 0.001, 0.3, 0.5, 0.8, 1,  1.5, 2,
-				 3.3,   5,   10,  25,  50, 100 };
+/* The kernel's reach and the level of the pyramid change between these. */
+static const double sigmas[] = {
+	0.001, 0.3, 0.5, 0.8,  1,  1.5,  2,  3.3,  5,
+	6,     6.1, 10,  12.1, 25, 48.1, 50, 96.1, 100
+};
 
 static struct image must_blur(const struct image *src, double sigma,
 			      struct heap *h)
@@ -24,15 +28,26 @@ static struct image must_blur(const struct image *src, double sigma,
 	return dst;
 }
 
-/* The true Gaussian over one line, edges extended, tails to 7 sigma. */
+enum { SIDE_MAX = 200, REACH_SIGMAS = 7 };
+
+static double values[SIDE_MAX * SIDE_MAX], columns[SIDE_MAX * SIDE_MAX];
+static double weights[100 * REACH_SIGMAS + 1];
+
+static void make_weights(double sigma)
+{
+	for (uint32_t i = 0; i <= REACH_SIGMAS * sigma; i++)
+		weights[i] = exp(-(i / sigma) * (i / sigma) / 2);
+}
+
+/* The true Gaussian over one line, edges extended. */
 static double line(const double *in, uint32_t count, uint32_t stride,
 		   uint32_t place, double sigma)
 {
-	long reach = (long)ceil(7 * sigma), last = (long)count - 1;
+	long reach = (long)(REACH_SIGMAS * sigma), last = (long)count - 1;
 	double sum = 0, total = 0;
 
 	for (long i = -reach; i <= reach; i++) {
-		double x = (double)i / sigma, w = exp(-x * x / 2);
+		double w = weights[i < 0 ? -i : i];
 		long at = (long)place + i;
 
 		at = at < 0 ? 0 : at > last ? last : at;
@@ -42,10 +57,6 @@ static double line(const double *in, uint32_t count, uint32_t stride,
 	return sum / total;
 }
 
-enum { SIDE_MAX = 80 };
-
-static double values[SIDE_MAX * SIDE_MAX], columns[SIDE_MAX * SIDE_MAX];
-
 static void check_plane(const struct img_plane *dst,
 			const struct img_plane *src, double sigma)
 {
@@ -53,6 +64,7 @@ static void check_plane(const struct img_plane *dst,
 	double squares = 0;
 
 	assert(dst->width == w && dst->height == h);
+	make_weights(sigma);
 	for (uint32_t y = 0; y < h; y++)
 		for (uint32_t x = 0; x < w; x++)
 			values[y * w + x] = sample(src, x, y);
@@ -64,8 +76,8 @@ static void check_plane(const struct img_plane *dst,
 			double error = sample(dst, x, y) -
 				       line(columns + y * w, w, 1, x, sigma);
 
-			/* The kernel ends at 3 sigma: 0.27 % lie outside. */
-			assert(fabs(error) <= 1.5);
+			/* Half of a sample is lost by rounding alone. */
+			assert(fabs(error) <= 1.75);
 			squares += error * error;
 		}
 	}
@@ -106,6 +118,120 @@ static void test_blur_is_gaussian_at_any_size_and_sigma(void)
 	assert(h.live_count == 0);
 }
 
+static double edges(uint32_t component, double x, double y)
+{
+	(void)component;
+	return ((uint32_t)x / 37 + (uint32_t)y / 29) % 2 * 255;
+}
+
+static double single_pixels(uint32_t component, double x, double y)
+{
+	(void)component;
+	return (uint32_t)x % 37 == 11 && (uint32_t)y % 41 == 5 ? 255 : 0;
+}
+
+static double noise(uint32_t component, double x, double y)
+{
+	uint32_t n = (uint32_t)y * 7919 + (uint32_t)x + component;
+
+	return scramble(n) % 2 * 255;
+}
+
+/* Stripes as fine as a level's samples, which would alias to coarse ones. */
+static double stripe_px;
+
+static double stripes(uint32_t component, double x, double y)
+{
+	(void)component;
+	return 127.5 + 127.5 * cos(2 * M_PI * (x + y) / stripe_px);
+}
+
+static void check_grey(picture_fn *picture, double sigma)
+{
+	struct img_size size = { 200, 120 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image src = image_make(size, IMG_GREY, picture, &h);
+	struct image dst = must_blur(&src, sigma, &h);
+
+	check_plane(&dst.planes[0], &src.planes[0], sigma);
+	img_release(&src);
+	img_release(&dst);
+	assert(h.live_count == 0);
+}
+
+static void test_hard_pictures_are_blurred_right(void)
+{
+	static picture_fn *const pictures[] = { edges, single_pixels, noise };
+
+	for (size_t s = 1; s < LENGTH(sigmas); s++) {
+		for (size_t i = 0; i < LENGTH(pictures); i++)
+			check_grey(pictures[i], sigmas[s]);
+		stripe_px = 2;
+		while (stripe_px * 6 < sigmas[s])
+			stripe_px *= 2;
+		stripe_px *= 1.05;
+		check_grey(stripes, sigmas[s]);
+		stripe_px *= sqrt(2);
+		check_grey(stripes, sigmas[s]);
+		stripe_px = sigmas[s] * 5 + 2;
+		check_grey(stripes, sigmas[s]);
+	}
+}
+
+static void test_full_chroma_is_blurred_as_luma(void)
+{
+	struct img_size size = { 31, 27 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image src = { 0 };
+
+	image_shape(&src, size, IMG_YCBCR, true);
+	bool ok = image_alloc(&src, &h.memory);
+
+	assert(ok);
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t y = 0; y < 27; y++)
+			for (uint32_t x = 0; x < 31; x++)
+				src.planes[i].samples
+					[y * src.planes[i].stride_bytes + x] =
+					picture_sample(patches, 0, x, y);
+	struct image dst = must_blur(&src, 3, &h);
+
+	check_plane(&dst.planes[0], &src.planes[0], 3);
+	for (uint32_t i = 1; i < 3; i++)
+		for (uint32_t y = 0; y < 27; y++)
+			for (uint32_t x = 0; x < 31; x++)
+				assert(sample(&dst.planes[i], x, y) ==
+				       sample(&dst.planes[0], x, y));
+	img_release(&src);
+	img_release(&dst);
+	assert(h.live_count == 0);
+}
+
+static void test_the_longest_pictures(void)
+{
+	static const struct img_size sizes[] = { { 65500, 1 }, { 1, 65500 } };
+	struct heap h;
+
+	heap_init(&h);
+	for (size_t i = 0; i < LENGTH(sizes); i++) {
+		for (double sigma = 1; sigma <= 100; sigma *= 10) {
+			struct image src =
+				image_make(sizes[i], IMG_YCBCR, waves, &h);
+			struct image dst = must_blur(&src, sigma, &h);
+
+			assert(dst.planes[0].width == sizes[i].width_px);
+			assert(dst.planes[0].height == sizes[i].height_px);
+			img_release(&src);
+			img_release(&dst);
+		}
+	}
+	assert(h.live_count == 0);
+}
+
 static void test_flat_image_stays_flat(void)
 {
 	struct heap h;
@@ -114,14 +240,15 @@ static void test_flat_image_stays_flat(void)
 	struct image src =
 		image_make((struct img_size){ 19, 21 }, IMG_YCBCR, waves, &h);
 
-	for (uint32_t value = 0; value < 256; value++) {
+	for (uint32_t n = 0; n < 256 * LENGTH(sigmas); n++) {
+		uint32_t value = n % 256;
+
 		for (uint32_t i = 0; i < 3; i++)
 			for (uint32_t y = 0; y < src.planes[i].height; y++)
 				memset(src.planes[i].samples +
 					       y * src.planes[i].stride_bytes,
 				       (int)value, src.planes[i].width);
-		struct image dst =
-			must_blur(&src, sigmas[value % LENGTH(sigmas)], &h);
+		struct image dst = must_blur(&src, sigmas[n / 256], &h);
 
 		assert(is_same(&src, &dst));
 		img_release(&dst);
@@ -149,6 +276,37 @@ static void test_grey_stays_grey_and_the_source_is_untouched(void)
 	assert(h.live_count == 0);
 }
 
+static void profile_add(struct image *img)
+{
+	static const char text[] = "a profile";
+
+	img->profile = img->memory->alloc(img->memory->arg, sizeof(text));
+	assert(img->profile != NULL);
+	memcpy(img->profile, text, sizeof(text));
+	img->profile_bytes = sizeof(text);
+}
+
+static void test_the_profile_stays(void)
+{
+	struct heap h;
+
+	heap_init(&h);
+	struct image src =
+		image_make((struct img_size){ 9, 8 }, IMG_YCBCR, waves, &h);
+
+	profile_add(&src);
+	src.notes = IMG_NOTE_DAMAGED;
+	struct image dst = must_blur(&src, 1, &h);
+
+	assert(dst.notes == IMG_NOTE_DAMAGED);
+	assert(dst.profile != src.profile);
+	assert(dst.profile_bytes == src.profile_bytes);
+	assert(memcmp(dst.profile, src.profile, src.profile_bytes) == 0);
+	img_release(&src);
+	img_release(&dst);
+	assert(h.live_count == 0);
+}
+
 static void test_no_memory_is_an_error(void)
 {
 	enum img_err err = IMG_ERR_NO_MEMORY;
@@ -157,18 +315,19 @@ static void test_no_memory_is_an_error(void)
 
 	heap_init(&h);
 	src = image_make((struct img_size){ 20, 20 }, IMG_YCBCR, waves, &h);
+	profile_add(&src);
 	for (uint32_t at = 1; err == IMG_ERR_NO_MEMORY; at++) {
 		heap_init(&failing);
 		failing.fail_at = at;
 		dst = (struct image){ 0 };
-		err = img_blur(&dst, &src, 2, &failing.memory);
+		err = img_blur(&dst, &src, 20, &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(is_empty(&dst));
 		img_release(&dst);
 		assert(failing.live_count == 0);
 	}
 	assert(err == IMG_OK);
-	assert(failing.alloc_count >= 1 + 3);
+	assert(failing.alloc_count >= 2 + 3);
 	img_release(&src);
 	assert(h.live_count == 0);
 }
@@ -176,8 +335,12 @@ static void test_no_memory_is_an_error(void)
 int main(void)
 {
 	test_blur_is_gaussian_at_any_size_and_sigma();
+	test_hard_pictures_are_blurred_right();
+	test_full_chroma_is_blurred_as_luma();
+	test_the_longest_pictures();
 	test_flat_image_stays_flat();
 	test_grey_stays_grey_and_the_source_is_untouched();
+	test_the_profile_stays();
 	test_no_memory_is_an_error();
 	return 0;
 }

@@ -67,33 +67,6 @@ static void test_columns_are_summed(const struct rows *rows)
 	}
 }
 
-static void test_one_filter_along_a_row(const struct rows *rows)
-{
-	int16_t weights[COUNT_MAX];
-
-	for (uint32_t w = 0; w < LENGTH(widths); w++) {
-		uint32_t width = widths[w], count = 1 + 7 * w % COUNT_MAX;
-		uint32_t in_count = width + count - 1;
-		int16_t *in = malloc(in_count * sizeof(*in));
-		uint8_t *out = malloc(width);
-
-		assert(in != NULL && out != NULL);
-		for (uint32_t i = 0; i < in_count; i++)
-			in[i] = make_value(i);
-		make_weights(weights, count, w);
-		rows->convolve(out, in, weights, count, width);
-		for (uint32_t x = 0; x < width; x++) {
-			int64_t sum = 1 << 19;
-
-			for (uint32_t k = 0; k < count; k++)
-				sum += weights[k] * in[x + k];
-			assert(out[x] == clamp(sum));
-		}
-		free(in);
-		free(out);
-	}
-}
-
 static void test_a_filter_for_each_sample_of_a_row(const struct rows *rows)
 {
 	for (uint32_t w = 0; w < LENGTH(widths); w++) {
@@ -163,7 +136,6 @@ int main(void)
 	for (uint32_t i = 0; i < LENGTH(kinds); i++) {
 		printf("%s\n", kinds[i]->name);
 		test_columns_are_summed(kinds[i]);
-		test_one_filter_along_a_row(kinds[i]);
 		test_a_filter_for_each_sample_of_a_row(kinds[i]);
 	}
 	test_weights_sum_to_one_and_are_near();
