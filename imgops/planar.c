@@ -5,12 +5,41 @@
 
 bool planar_prepare(struct jpeg_decompress_struct *jpeg)
 {
-	if (jpeg->jpeg_color_space != JCS_YCbCr &&
-	    jpeg->jpeg_color_space != JCS_GRAYSCALE)
+	switch (jpeg->jpeg_color_space) {
+	case JCS_GRAYSCALE:
+	case JCS_YCbCr:
+	case JCS_RGB:
+	case JCS_CMYK:
+	case JCS_YCCK:
+		jpeg->raw_data_out = TRUE;
+		jpeg->out_color_space = jpeg->jpeg_color_space;
+		return true;
+	default:
 		return false;
-	jpeg->raw_data_out = TRUE;
-	jpeg->out_color_space = jpeg->jpeg_color_space;
-	return true;
+	}
+}
+
+static enum img_space space_of(J_COLOR_SPACE space)
+{
+	switch (space) {
+	case JCS_GRAYSCALE:
+		return IMG_GREY;
+	case JCS_RGB:
+		return IMG_RGB;
+	case JCS_CMYK:
+		return IMG_CMYK;
+	case JCS_YCCK:
+		return IMG_YCCK;
+	default:
+		return IMG_YCBCR;
+	}
+}
+
+static uint32_t whole(double span)
+{
+	uint32_t n = (uint32_t)span;
+
+	return n < span ? n + 1 : n;
 }
 
 void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
@@ -18,19 +47,23 @@ void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
 	assert(jpeg->num_components <= IMG_PLANES_MAX);
 	*img = (struct image){
 		.plane_count = (uint32_t)jpeg->num_components,
-		.space = jpeg->num_components == 1 ? IMG_GREY : IMG_YCBCR,
+		.space = space_of(jpeg->jpeg_color_space),
+		.inks_inverted = jpeg->saw_Adobe_marker,
 	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
-		double scale = c->DCT_scaled_size / (double)DCTSIZE;
+		double x = (double)jpeg->image_width * c->DCT_scaled_size *
+			   c->h_samp_factor;
+		double y = (double)jpeg->image_height * c->DCT_scaled_size *
+			   c->v_samp_factor;
+		double span_x = x / (DCTSIZE * jpeg->max_h_samp_factor);
+		double span_y = y / (DCTSIZE * jpeg->max_v_samp_factor);
 
 		img->planes[i] = (struct img_plane){
-			.width = c->downsampled_width,
-			.height = c->downsampled_height,
-			.span_x = jpeg->image_width * scale * c->h_samp_factor /
-				  jpeg->max_h_samp_factor,
-			.span_y = jpeg->image_height * scale *
-				  c->v_samp_factor / jpeg->max_v_samp_factor,
+			.width = whole(span_x),
+			.height = whole(span_y),
+			.span_x = span_x,
+			.span_y = span_y,
 		};
 	}
 }
@@ -51,7 +84,8 @@ static void point_rows(JSAMPROW *rows, const struct img_plane *p,
 void planar_read(struct image *img, struct jpeg_decompress_struct *jpeg)
 {
 	JSAMPROW rows[IMG_PLANES_MAX][IMAGE_ROW_GROUP_MAX];
-	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
+	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2],
+					      rows[3] };
 	JDIMENSION lines = (JDIMENSION)(jpeg->max_v_samp_factor *
 					jpeg->min_DCT_scaled_size);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside decode: Y'CbCr and grey JPEGs, read as raw planes.
- *
- * The common path: what libjpeg's inverse DCT writes is what the next stage
- * reads, without up-sampling, colour conversion or a copy.
+ * Inside decode: samples read as raw planes, as libjpeg's inverse DCT leaves
+ * them: no up-sampling, colour conversion or copy.
  *
  * Errors leave by libjpeg's own error handler.
  */
@@ -16,10 +14,12 @@
 
 #include <jpeglib.h>
 
-/* Ask for raw planes.  False: the file is in another colour space. */
+/* Ask for raw planes.  False: the file is in a colour space without a name. */
 bool planar_prepare(struct jpeg_decompress_struct *jpeg);
 
-/* Set up `img` after jpeg_calc_output_dimensions(), without samples. */
+/*
+ * Set up `img` for the components' DCT_scaled_size, without samples.
+ */
 void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg);
 
 /* Read all rows, after jpeg_start_decompress(). */

@@ -7,8 +7,9 @@
  * Reading the rest, piece after piece as if it were the file, gives the same
  * samples, bit for bit.
  *
- * A component's size is libjpeg's DCT_scaled_size, which is 2, not 1, for the
- * chroma of 4:2:0 in a picture at 1/8: such a component needs its AC scans.
+ * A component's size is libjpeg's DCT_scaled_size.  Unless decode.c asks for
+ * less it is 2, not 1, for the chroma of 4:2:0 in a picture at 1/8: such a
+ * component needs its AC scans.
  *
  * What is lost: damage inside a dropped scan is not noticed.  Its header is
  * checked, and that all bits of all coefficients are there by what the headers

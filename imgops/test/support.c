@@ -15,12 +15,14 @@ const struct img_limits no_limits = {
 	.decode_bytes_max = UINT64_MAX,
 };
 
-const struct img_size full_size = { 65500, 65500 };
+const struct img_size full_size = { 0, 0 };
 
 static void *heap_alloc(void *arg, size_t bytes)
 {
 	struct heap *h = arg;
 
+	if (bytes > h->largest_bytes)
+		h->largest_bytes = bytes;
 	if (++h->alloc_count == h->fail_at)
 		return NULL;
 	h->live_count++;
@@ -254,6 +256,38 @@ static void view_header(struct jpeg_view *view,
 			view->marker_count++;
 }
 
+struct bytes jpeg_component(struct bytes bytes, int index)
+{
+	struct jpeg_decompress_struct in;
+	struct jpeg_compress_struct out;
+	struct jpeg_error_mgr errors;
+	unsigned char *data = NULL;
+	unsigned long count = 0;
+
+	in.err = out.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&in);
+	jpeg_create_compress(&out);
+	jpeg_mem_src(&in, bytes.data, bytes.count);
+	jpeg_mem_dest(&out, &data, &count);
+	(void)jpeg_read_header(&in, TRUE);
+
+	jvirt_barray_ptr *blocks = jpeg_read_coefficients(&in);
+	const jpeg_component_info *c = &in.comp_info[index];
+
+	out.image_width = c->downsampled_width;
+	out.image_height = c->downsampled_height;
+	out.input_components = 1;
+	out.in_color_space = JCS_GRAYSCALE;
+	jpeg_set_defaults(&out);
+	out.quant_tbl_ptrs[0] = jpeg_alloc_quant_table((j_common_ptr)&out);
+	*out.quant_tbl_ptrs[0] = *c->quant_table;
+	jpeg_write_coefficients(&out, &blocks[index]);
+	jpeg_finish_compress(&out);
+	jpeg_destroy_compress(&out);
+	jpeg_destroy_decompress(&in);
+	return (struct bytes){ data, count };
+}
+
 struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
 {
 	struct jpeg_decompress_struct jpeg;
@@ -272,7 +306,6 @@ struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
 	jpeg.scale_num = (unsigned)eighths;
 	jpeg.scale_denom = DCTSIZE;
 	jpeg.dct_method = JDCT_ISLOW;
-	jpeg.do_fancy_upsampling = FALSE;
 	jpeg.do_block_smoothing = FALSE;
 	(void)jpeg_start_decompress(&jpeg);
 	view.width = jpeg.output_width;
@@ -323,7 +356,8 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
 	assert(err == IMG_OK);
-	struct img_view view = whole_view(target);
+	struct img_view view =
+		whole_view(target.width_px > 0 ? target : header.upright);
 
 	view.orientation = header.orientation;
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
@@ -332,12 +366,12 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 	return img;
 }
 
-enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
-			  const struct img_limits *limits, struct heap *h)
+enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
+			   const struct img_recipe *recipe,
+			   const struct img_limits *limits, struct heap *h)
 {
 	struct img_header header;
 	uint8_t *copy = malloc(count + 1);
-	struct img_view view = whole_view(full_size);
 	enum img_err err;
 
 	assert(copy != NULL);
@@ -345,12 +379,22 @@ enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 		memcpy(copy + 1, data, count);
 	*img = (struct image){ 0 };
 	err = img_probe(&header, copy + 1, count, limits);
-	if (err == IMG_OK)
-		err = img_decode(img, copy + 1, count, &header, &view,
-				 &(struct img_recipe){ 0 }, limits, &h->memory);
+	if (err == IMG_OK) {
+		struct img_view view = img_fit(&header, recipe);
+
+		err = img_decode(img, copy + 1, count, &header, &view, recipe,
+				 limits, &h->memory);
+	}
 	free(copy);
 	assert(err == IMG_OK || is_empty(img));
 	return err;
+}
+
+enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
+			  const struct img_limits *limits, struct heap *h)
+{
+	return decode_recipe(img, data, count, &(struct img_recipe){ 0 },
+			     limits, h);
 }
 
 enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,

@@ -21,15 +21,16 @@
 struct heap {
 	struct img_memory memory;
 	uint32_t alloc_count;
-	uint32_t live_count; /* blocks not freed yet */
-	uint32_t fail_at;    /* this allocation gets NULL; 0: none does */
+	uint32_t live_count;  /* blocks not freed yet */
+	size_t largest_bytes; /* ever asked for at once */
+	uint32_t fail_at;     /* this allocation gets NULL; 0: none does */
 };
 
 void heap_init(struct heap *h);
 
 extern const struct img_limits no_limits;
 
-/* A size that asks for all pixels of any file. */
+/* For must_decode(): all pixels. */
 extern const struct img_size full_size;
 
 /* All of a picture, as it lies in the file. */
@@ -65,7 +66,10 @@ struct bytes {
 
 struct bytes jpeg_make(const struct jpeg_spec *spec);
 
-/* How libjpeg sees a file, decoded at `eighths` without fancy up-sampling. */
+/* One component, coefficients untouched, as a grey JPEG of its own size. */
+struct bytes jpeg_component(struct bytes jpeg, int index);
+
+/* How libjpeg sees a file, decoded at `eighths`. */
 struct jpeg_view {
 	uint32_t width, height, channels;
 	uint8_t *pixels; /* of malloc(), interleaved */
@@ -80,9 +84,14 @@ struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space, int eighths);
 uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
 
 /*
- * Probe and decode, at full size, a copy on the heap, so that sanitizers see
- * its ends.  An error must leave `img` empty.
+ * Probe and decode a copy on the heap, so that sanitizers see its ends.  An
+ * error must leave `img` empty.
  */
+enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
+			   const struct img_recipe *recipe,
+			   const struct img_limits *limits, struct heap *h);
+
+/* The same at full size. */
 enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 			  const struct img_limits *limits, struct heap *h);
 

@@ -3,7 +3,8 @@
  * Promises: a file that is not whole is an error, never part of a picture;
  * whatever the bytes are, nothing crashes, and on an error the image is empty
  * and nothing leaks.  Headers and limits are in test_header; what whole files
- * decode to is in test_planar and test_interleaved.
+ * decode to is in test_planar.  Lenient decoding gives what can still be read of a
+ * damaged file, and says so.
  */
 #include "imgops/test/support.h"
 
@@ -213,6 +214,135 @@ static void test_a_missing_component_is_corrupt(void)
 	free(jpeg.data);
 }
 
+static const struct img_recipe lenient = { .lenient = true };
+
+static void test_a_lenient_whole_file_is_not_damaged(void)
+{
+	for (size_t i = 0; i < LENGTH(kinds); i++) {
+		struct bytes jpeg = jpeg_make(&kinds[i]);
+		struct image strict, img;
+		struct heap h;
+
+		heap_init(&h);
+		strict = must_decode(jpeg, full_size, &h);
+		enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count,
+						 &lenient, &no_limits, &h);
+
+		assert(err == IMG_OK && img.notes == 0);
+		assert(is_same(&img, &strict));
+		img_release(&img);
+		img_release(&strict);
+		assert(h.live_count == 0);
+		free(jpeg.data);
+	}
+}
+
+/* Of a sequential file the upper rows, of a progressive one the first scans. */
+static void test_a_lenient_cut_file_gives_what_it_has(void)
+{
+	for (size_t i = 0; i < LENGTH(kinds); i++) {
+		struct bytes jpeg = jpeg_make(&kinds[i]);
+		uint32_t damaged_count = 0;
+		struct image whole, img;
+		struct heap h;
+
+		heap_init(&h);
+		whole = must_decode(jpeg, full_size, &h);
+		for (size_t count = 0; count < jpeg.count - 2; count++) {
+			enum img_err err =
+				decode_recipe(&img, jpeg.data, count, &lenient,
+					      &no_limits, &h);
+
+			assert(err == IMG_OK || is_empty(&img));
+			if (err == IMG_OK) {
+				assert(img.notes == IMG_NOTE_DAMAGED);
+				damaged_count++;
+			}
+			/* The first row of MCUs of a sequential file. */
+			for (uint32_t x = 0;
+			     err == IMG_OK && x < 8 &&
+			     !kinds[i].separate_scans && !kinds[i].progressive;
+			     x++)
+				assert(sample(&img.planes[0], x, 0) ==
+				       sample(&whole.planes[0], x, 0));
+			img_release(&img);
+		}
+		assert(damaged_count > 50);
+		img_release(&whole);
+		assert(h.live_count == 0);
+		free(jpeg.data);
+	}
+}
+
+/* libjpeg gives up at a table it cannot read; the scans before it are there. */
+static void test_lenient_stops_at_a_broken_segment(void)
+{
+	struct bytes jpeg = jpeg_make(&kinds[2]);
+	size_t table = jpeg.count - 2;
+	struct image img;
+	struct heap h;
+
+	heap_init(&h);
+	while (jpeg.data[table] != 0xff || jpeg.data[table + 1] != 0xc4)
+		table--;
+	jpeg.data[table + 4] = 0xee; /* table 14 */
+	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_CORRUPT);
+	enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count, &lenient,
+					 &no_limits, &h);
+
+	assert(err == IMG_OK && img.notes == IMG_NOTE_DAMAGED);
+	img_release(&img);
+	assert(h.live_count == 0);
+	free(jpeg.data);
+}
+
+/* Some wrong bytes in the data: most of the picture is still there. */
+static void test_lenient_reads_on_behind_damage(void)
+{
+	struct jpeg_spec spec = { .width = 160,
+				  .height = 160,
+				  .h = { 2 },
+				  .v = { 2 },
+				  .restart_interval = 10 };
+	struct bytes jpeg = jpeg_make(&spec);
+	uint32_t damaged_count = 0;
+	struct image whole, img;
+	struct heap h;
+
+	heap_init(&h);
+	whole = must_decode(jpeg, full_size, &h);
+	for (size_t at = jpeg.count / 2; at < jpeg.count / 2 + 200; at++) {
+		uint8_t kept[8];
+
+		memcpy(kept, jpeg.data + at, sizeof(kept));
+		memset(jpeg.data + at, 0xfe, sizeof(kept));
+		if (decode_limits(jpeg, &no_limits, &h) != IMG_OK) {
+			enum img_err err =
+				decode_recipe(&img, jpeg.data, jpeg.count,
+					      &lenient, &no_limits, &h);
+			const struct img_plane *p = &img.planes[0];
+
+			assert(err == IMG_OK);
+			assert(img.notes == IMG_NOTE_DAMAGED);
+			for (uint32_t x = 0; x < p->width; x++)
+				assert(sample(p, x, 40) ==
+				       sample(&whole.planes[0], x, 40));
+			/* Unless a marker was hit, or made. */
+			if (memchr(kept, 0xff, sizeof(kept)) == NULL &&
+			    jpeg.data[at - 1] != 0xff)
+				assert(sample(p, 159, 159) ==
+				       sample(&whole.planes[0], 159, 159));
+			damaged_count++;
+			img_release(&img);
+		}
+		memcpy(jpeg.data + at, kept, sizeof(kept));
+	}
+	assert(damaged_count > 10);
+	img_release(&whole);
+	assert(h.live_count == 0);
+	free(jpeg.data);
+}
+
 static void test_no_memory_is_an_error(void)
 {
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
@@ -242,6 +372,10 @@ int main(void)
 	test_a_marker_inside_arithmetic_data_is_corrupt();
 	test_a_repeated_scan_is_corrupt();
 	test_a_missing_component_is_corrupt();
+	test_a_lenient_whole_file_is_not_damaged();
+	test_a_lenient_cut_file_gives_what_it_has();
+	test_lenient_stops_at_a_broken_segment();
+	test_lenient_reads_on_behind_damage();
 	test_no_memory_is_an_error();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: at every sampling, size and DCT scale the planes are, bit for bit,
- * what libjpeg's ordinary decoding gives, and their spans say how samples of
+ * Promise: at every sampling, space, size and DCT scale each plane is, bit for
+ * bit, what libjpeg makes of that component alone, and spans say how samples of
  * one plane lie on another.  The scale is the smallest that covers the target.
  */
 #include "imgops/test/support.h"
@@ -12,26 +12,25 @@
 
 static const struct sampling {
 	int h[3], v[3];
-	bool fractional; /* libjpeg cannot up-sample it: no reference */
 } samplings[] = {
-	{ { 1, 1, 1 }, { 1, 1, 1 }, false },
-	{ { 2, 1, 1 }, { 1, 1, 1 }, false },
-	{ { 2, 1, 1 }, { 2, 1, 1 }, false },
-	{ { 1, 1, 1 }, { 2, 1, 1 }, false },
-	{ { 4, 1, 1 }, { 1, 1, 1 }, false },
-	{ { 1, 1, 1 }, { 4, 1, 1 }, false },
-	{ { 4, 1, 1 }, { 2, 1, 1 }, false },
-	{ { 2, 1, 1 }, { 4, 1, 1 }, false },
-	{ { 3, 1, 1 }, { 1, 1, 1 }, false },
-	{ { 3, 1, 1 }, { 2, 1, 1 }, false },
-	{ { 4, 1, 1 }, { 4, 1, 1 }, false }, /* too large to interleave */
-	{ { 4, 1, 4 }, { 4, 4, 1 }, false },
-	{ { 2, 2, 2 }, { 2, 2, 2 }, false },
-	{ { 2, 2, 1 }, { 2, 1, 2 }, false },
-	{ { 1, 2, 2 }, { 1, 2, 2 }, false }, /* luma is the small one */
-	{ { 2, 1, 4 }, { 1, 1, 1 }, false },
-	{ { 3, 2, 2 }, { 1, 1, 1 }, true },
-	{ { 3, 2, 1 }, { 2, 3, 1 }, true },
+	{ { 1, 1, 1 }, { 1, 1, 1 } },
+	{ { 2, 1, 1 }, { 1, 1, 1 } },
+	{ { 2, 1, 1 }, { 2, 1, 1 } },
+	{ { 1, 1, 1 }, { 2, 1, 1 } },
+	{ { 4, 1, 1 }, { 1, 1, 1 } },
+	{ { 1, 1, 1 }, { 4, 1, 1 } },
+	{ { 4, 1, 1 }, { 2, 1, 1 } },
+	{ { 2, 1, 1 }, { 4, 1, 1 } },
+	{ { 3, 1, 1 }, { 1, 1, 1 } },
+	{ { 3, 1, 1 }, { 2, 1, 1 } },
+	{ { 4, 1, 1 }, { 4, 1, 1 } }, /* too large to interleave */
+	{ { 4, 1, 4 }, { 4, 4, 1 } },
+	{ { 2, 2, 2 }, { 2, 2, 2 } },
+	{ { 2, 2, 1 }, { 2, 1, 2 } },
+	{ { 1, 2, 2 }, { 1, 2, 2 } }, /* luma is the small one */
+	{ { 2, 1, 4 }, { 1, 1, 1 } },
+	{ { 3, 2, 2 }, { 1, 1, 1 } },
+	{ { 3, 2, 1 }, { 2, 3, 1 } },
 };
 
 static const struct img_size sizes[] = { { 1, 1 },   { 2, 1 },   { 7, 5 },
@@ -63,32 +62,23 @@ static void check_spans(const struct image *img, struct img_size size,
 	assert(fabs(full - size.width_px * eighths / 8.0) < 1e-9);
 }
 
-/* The sample of plane `i` under (x, y) of the up-sampled picture. */
-static uint8_t under(const struct image *img, uint32_t i, uint32_t x,
-		     uint32_t y, struct img_size size, int eighths)
+/* Each component alone: nothing to up-sample, nothing to convert. */
+static void check_equal(const struct image *img, struct bytes jpeg, int eighths)
 {
-	const struct img_plane *p = &img->planes[i];
-	double at_x = x * p->span_x / (size.width_px * eighths / 8.0);
-	double at_y = y * p->span_y / (size.height_px * eighths / 8.0);
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *p = &img->planes[i];
+		struct bytes alone = jpeg_component(jpeg, (int)i);
+		struct jpeg_view view =
+			jpeg_read(alone, JCS_GRAYSCALE, eighths);
 
-	return sample(p, (uint32_t)(at_x + 1e-6), (uint32_t)(at_y + 1e-6));
-}
-
-static void check_equal(const struct image *img, struct bytes jpeg,
-			struct img_size size, int eighths)
-{
-	J_COLOR_SPACE space = img->plane_count == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
-	struct jpeg_view view = jpeg_read(jpeg, space, eighths);
-
-	assert(view.channels == img->plane_count);
-	for (uint32_t y = 0; y < view.height; y++)
-		for (uint32_t x = 0; x < view.width; x++)
-			for (uint32_t i = 0; i < view.channels; i++)
-				assert(view.pixels[(y * view.width + x) *
-							   view.channels +
-						   i] ==
-				       under(img, i, x, y, size, eighths));
-	free(view.pixels);
+		assert(p->width <= view.width && p->height <= view.height);
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++)
+				assert(sample(p, x, y) ==
+				       view.pixels[y * view.width + x]);
+		free(view.pixels);
+		free(alone.data);
+	}
 }
 
 static void check_picture(const struct image *img, struct img_size size)
@@ -111,7 +101,7 @@ static void check_picture(const struct image *img, struct img_size size)
 	}
 }
 
-static void check(struct jpeg_spec spec, bool fractional)
+static void check(struct jpeg_spec spec)
 {
 	struct img_size size = { spec.width, spec.height };
 	struct bytes jpeg = jpeg_make(&spec);
@@ -125,8 +115,7 @@ static void check(struct jpeg_spec spec, bool fractional)
 		struct image img = must_decode(jpeg, target, &h);
 
 		check_spans(&img, size, eighths);
-		if (!fractional)
-			check_equal(&img, jpeg, size, eighths);
+		check_equal(&img, jpeg, eighths);
 		if (eighths == 8)
 			check_picture(&img, size);
 		img_release(&img);
@@ -151,10 +140,10 @@ static void test_planes_equal_libjpeg_at_every_sampling(void)
 				.separate_scans = true,
 			};
 
-			check(spec, f->fractional);
+			check(spec);
 			spec.separate_scans = false;
 			if (blocks <= 10) /* the standard's limit */
-				check(spec, f->fractional);
+				check(spec);
 		}
 	}
 }
@@ -173,8 +162,65 @@ static void test_planes_equal_libjpeg_in_every_coding(void)
 			.space = coding & 8 ? JCS_GRAYSCALE : JCS_YCbCr,
 		};
 
-		check(spec, false);
+		check(spec);
 	}
+}
+
+static void test_planes_equal_libjpeg_in_every_space(void)
+{
+	static const J_COLOR_SPACE spaces[] = { JCS_RGB, JCS_CMYK, JCS_YCCK };
+	static const enum img_space names[] = { IMG_RGB, IMG_CMYK, IMG_YCCK };
+
+	for (size_t i = 0; i < LENGTH(spaces); i++) {
+		struct jpeg_spec spec = { .width = 45,
+					  .height = 37,
+					  .space = spaces[i],
+					  .h = { 2, 1, 1, 2 },
+					  .no_adobe = spaces[i] == JCS_CMYK };
+		struct bytes jpeg = jpeg_make(&spec);
+		struct heap h;
+
+		heap_init(&h);
+		struct image img = must_decode(jpeg, full_size, &h);
+
+		assert(img.space == names[i]);
+		assert(img.inks_inverted == (spaces[i] != JCS_CMYK));
+		check_picture(&img, (struct img_size){ 45, 37 });
+		img_release(&img);
+		check(spec);
+		free(jpeg.data);
+	}
+}
+
+/* Where libjpeg can give chroma more pixels than its share, it does. */
+static void test_full_chroma_is_as_large_as_luma(void)
+{
+	struct jpeg_spec spec = {
+		.width = 96, .height = 64, .h = { 2 }, .v = { 2 }
+	};
+	struct img_recipe recipe = { .box = { 12, 12 }, .full_chroma = true };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct bytes chroma = jpeg_component(jpeg, 1);
+	struct jpeg_view view = jpeg_read(chroma, JCS_GRAYSCALE, 2);
+	struct image img;
+	struct heap h;
+
+	heap_init(&h);
+	enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count, &recipe,
+					 &no_limits, &h);
+	const struct img_plane *p = &img.planes[1];
+
+	assert(err == IMG_OK);
+	assert(p->width == 12 && p->height == 8);
+	assert(p->span_x == img.planes[0].span_x);
+	for (uint32_t y = 0; y < p->height; y++)
+		for (uint32_t x = 0; x < p->width; x++)
+			assert(sample(p, x, y) ==
+			       view.pixels[y * view.width + x]);
+	img_release(&img);
+	free(view.pixels);
+	free(chroma.data);
+	free(jpeg.data);
 }
 
 static void test_grey_stays_one_plane(void)
@@ -198,6 +244,8 @@ int main(void)
 {
 	test_planes_equal_libjpeg_at_every_sampling();
 	test_planes_equal_libjpeg_in_every_coding();
+	test_planes_equal_libjpeg_in_every_space();
+	test_full_chroma_is_as_large_as_luma();
 	test_grey_stays_one_plane();
 	return 0;
 }
