@@ -14,6 +14,7 @@
 #include "imgops/planar.h"
 #include "imgops/profile.h"
 #include "imgops/reader.h"
+#include "imgops/skim.h"
 
 #include <math.h>
 
@@ -135,6 +136,9 @@ static void decode_step(void *arg)
 	}
 	planar_shape(d->dst, jpeg);
 	allocate(d);
+	if (jpeg->min_DCT_scaled_size == 1 && !d->recipe->full_chroma &&
+	    skim_read(d->dst, jpeg))
+		return;
 	(void)jpeg_start_decompress(jpeg);
 	if (jpeg_has_multiple_scans(jpeg))
 		reader_check_scans(&d->reader);
