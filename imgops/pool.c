@@ -26,9 +26,16 @@
 #define HUGE_BYTES ((size_t)2 << 20) /* a huge page of x86-64 */
 #define BLOCK_BYTES_MAX ((size_t)1 << 40)
 
+/*
+ * Kept blocks that never fit would add up, class by class.  So all that is
+ * mapped, in use or not, is held down to what was once in use at the same time
+ * and this much more.
+ */
+#define SLACK_BYTES ((size_t)16 << 20)
+
 enum {
 	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
-	CLASSES_MORE = 3, /* how much larger a block may serve: to twice */
+	CLASSES_MORE = 7, /* how much larger a block may serve: to 4 times */
 };
 
 enum block_state {
@@ -55,6 +62,7 @@ struct img_pool {
 	pthread_mutex_t lock; /* of all below */
 	struct block_list kept[CLASSES];
 	struct block_queue by_age; /* the same blocks, last freed first */
+	uint64_t live_bytes_peak;  /* since the last trim */
 	struct img_pool_stats stats;
 };
 
@@ -149,6 +157,8 @@ static void count_live(struct img_pool *pool, const struct block *b)
 	s->live_bytes += b->bytes;
 	if (s->live_bytes > s->live_bytes_peak)
 		s->live_bytes_peak = s->live_bytes;
+	if (s->live_bytes > pool->live_bytes_peak)
+		pool->live_bytes_peak = s->live_bytes;
 }
 
 /* The kept block of about `class` that was freed last; NULL: none. */
@@ -171,6 +181,7 @@ static struct block *find_kept(struct img_pool *pool, uint32_t class)
 static struct block *map_block(struct img_pool *pool, uint32_t class)
 {
 	struct block *b = map(class_bytes(class));
+	struct block_list old = LIST_HEAD_INITIALIZER(&old);
 
 	if (b == NULL)
 		return NULL;
@@ -182,7 +193,11 @@ static struct block *map_block(struct img_pool *pool, uint32_t class)
 	(void)pthread_mutex_lock(&pool->lock);
 	pool->stats.mapped_count++;
 	count_live(pool, b);
+	evict(pool,
+	      pool->live_bytes_peak + SLACK_BYTES - pool->stats.live_bytes,
+	      &old);
 	(void)pthread_mutex_unlock(&pool->lock);
+	unmap_all(&old);
 	return b;
 }
 
@@ -229,6 +244,14 @@ static void pool_free(void *arg, void *data)
 	unmap_all(&old);
 }
 
+void img_pool_block_free(void *data)
+{
+	struct block *b = (struct block *)data - 1;
+
+	if (data != NULL)
+		pool_free(b->pool, data);
+}
+
 struct img_pool *img_pool_new(size_t kept_bytes_max)
 {
 	struct img_pool *pool = calloc(1, sizeof(*pool));
@@ -254,6 +277,7 @@ void img_pool_trim(struct img_pool *pool)
 
 	(void)pthread_mutex_lock(&pool->lock);
 	evict(pool, 0, &old);
+	pool->live_bytes_peak = pool->stats.live_bytes;
 	(void)pthread_mutex_unlock(&pool->lock);
 	unmap_all(&old);
 }

@@ -4,8 +4,9 @@
  *
  * Blocks come from the system by the page, in sizes that grow by at most a
  * quarter, so at most 25 % of a block (and a page) is not asked for.  A freed
- * block is kept for the next request of about its size; those not used for
- * longest go back to the system when more than the limit is kept.
+ * block is kept for a request of about its size.  Those not used for longest go
+ * back to the system when more than the limit is kept, or when blocks in use
+ * and kept together are 16 MiB more than ever were in use since the last trim.
  *
  * Ownership  A pool owns its blocks.  All must be freed before img_pool_free().
  * Threads    Any, at once; a block may be freed by another thread than the one
@@ -40,6 +41,9 @@ const struct img_memory *img_pool_memory(const struct img_pool *pool);
 
 /* Give all that is kept back to the system: call it when there is no work. */
 void img_pool_trim(struct img_pool *pool);
+
+/* As the pool's own `free`, whichever pool `block` is of.  NULL is fine. */
+void img_pool_block_free(void *block);
 
 void img_pool_read(struct img_pool *pool, struct img_pool_stats *out);
 

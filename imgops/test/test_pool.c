@@ -78,14 +78,14 @@ static void test_a_freed_block_is_used_again(void)
 	void *first = take(pool, 1000000);
 
 	give(pool, first);
-	/* Somewhat smaller ones, but not one of half the size. */
-	for (size_t bytes = 1000000; bytes > 600000; bytes -= 50000) {
+	/* Smaller ones, but not one of a fifth. */
+	for (size_t bytes = 1000000; bytes > 300000; bytes -= 50000) {
 		void *again = take(pool, bytes);
 
 		assert(again == first);
 		give(pool, again);
 	}
-	void *small = take(pool, 400000);
+	void *small = take(pool, 200000);
 	void *large = take(pool, 1300000);
 
 	assert(small != first && large != first);
@@ -124,6 +124,38 @@ static void test_keeps_no_more_than_the_limit(void)
 	img_pool_trim(pool);
 	s = stats_of(pool);
 	assert(s.kept_bytes == 0 && s.kept_count == 0);
+	img_pool_free(pool);
+}
+
+static void test_maps_little_more_than_is_ever_in_use(void)
+{
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	struct img_pool_stats s;
+
+	/* None fits where the one before was. */
+	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 4)
+		give(pool, take(pool, bytes));
+	for (size_t bytes = 256 << 20; bytes >= 1 << 10; bytes /= 8) {
+		void *first = take(pool, bytes);
+		void *second = take(pool, bytes);
+
+		s = stats_of(pool);
+		assert(s.live_bytes + s.kept_bytes <=
+		       s.live_bytes_peak + (16 << 20));
+		give(pool, first);
+		give(pool, second);
+	}
+	/* A trim forgets how much that was. */
+	img_pool_trim(pool);
+	give(pool, take(pool, 60 << 20));
+
+	void *blocks[6];
+
+	for (size_t i = 0; i < LENGTH(blocks); i++)
+		blocks[i] = take(pool, 10 << 20);
+	assert(stats_of(pool).kept_bytes == 0);
+	for (size_t i = 0; i < LENGTH(blocks); i++)
+		give(pool, blocks[i]);
 	img_pool_free(pool);
 }
 
@@ -304,6 +336,7 @@ int main(void)
 	test_blocks_lie_apart_and_waste_little();
 	test_a_freed_block_is_used_again();
 	test_keeps_no_more_than_the_limit();
+	test_maps_little_more_than_is_ever_in_use();
 	test_no_fault_in_the_steady_state();
 	test_no_memory_is_null();
 	test_misuse_is_caught();

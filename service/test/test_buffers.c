@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: without work all memory goes back to the system, soon and each
+ * time; with work it is kept; stopping does not wait.
+ */
+#include "service/buffers.h"
+#include "service/clock.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+static struct img_pool_stats stats_of(const struct buffers *b)
+{
+	struct img_pool_stats s;
+
+	buffers_read(b, &s);
+	return s;
+}
+
+static void use_once(struct buffers *b)
+{
+	const struct img_memory *m = buffers_memory(b);
+	void *block = m->alloc(m->arg, MIB);
+
+	assert(block != NULL);
+	m->free(m->arg, block);
+	buffers_touch(b);
+}
+
+/* False: something is still kept after `limit_ms`. */
+static bool becomes_empty(const struct buffers *b, int limit_ms)
+{
+	for (int i = 0; i < limit_ms; i++) {
+		if (stats_of(b).kept_bytes == 0)
+			return true;
+		(void)usleep(1000);
+	}
+	return false;
+}
+
+static void test_idle_memory_goes_back(void)
+{
+	struct buffers *b = buffers_new(SIZE_MAX);
+
+	assert(b != NULL);
+	for (int round = 0; round < 2; round++) {
+		use_once(b);
+		assert(stats_of(b).kept_bytes >= MIB);
+		assert(becomes_empty(b, 10000));
+	}
+	buffers_free(b);
+}
+
+/* Unless this machine is so busy that the test itself looks idle. */
+static void test_memory_stays_while_there_is_work(void)
+{
+	struct buffers *b = buffers_new(SIZE_MAX);
+	uint64_t last_ns = clock_now_ns(), gap_ns_max = 0;
+
+	assert(b != NULL);
+	for (int i = 0; i < 150; i++) {
+		uint64_t now_ns;
+
+		use_once(b);
+		(void)usleep(20000);
+		now_ns = clock_now_ns();
+		if (now_ns - last_ns > gap_ns_max)
+			gap_ns_max = now_ns - last_ns;
+		last_ns = now_ns;
+	}
+	assert(stats_of(b).mapped_count == 1 || gap_ns_max > 500000000);
+	buffers_free(b);
+}
+
+static void test_stops_at_once(void)
+{
+	uint64_t start_ns = clock_now_ns();
+
+	for (int i = 0; i < 20; i++) {
+		struct buffers *b = buffers_new(SIZE_MAX);
+
+		assert(b != NULL);
+		if (i % 2 == 0)
+			use_once(b);
+		buffers_free(b);
+	}
+	assert(clock_now_ns() - start_ns < UINT64_C(5000000000));
+}
+
+int main(void)
+{
+	test_idle_memory_goes_back();
+	test_memory_stays_while_there_is_work();
+	test_stops_at_once();
+	return 0;
+}
