@@ -5,6 +5,7 @@
  */
 #include "service/pipeline.h"
 
+#include "service/buffers.h"
 #include "service/clock.h"
 #include "stages/cores.h"
 
@@ -12,7 +13,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { RETRY_AFTER_S_MAX = 60 };
+enum {
+	RETRY_AFTER_S_MAX = 60,
+	KEPT_BYTES_MAX = 256 << 20,
+};
 
 /* A stage's argument: which step of which pipeline it runs. */
 struct place {
@@ -23,6 +27,8 @@ struct place {
 
 struct pipeline {
 	struct pipeline_config config;
+	struct buffers *buffers;
+	const struct img_memory *memory; /* of `buffers` */
 	struct group *group;
 	struct place places[PIPELINE_STEPS];
 
@@ -34,27 +40,9 @@ struct pipeline {
 	_Atomic bool abandoning;
 };
 
-static void *memory_alloc(void *arg, size_t bytes)
-{
-	(void)arg;
-	return malloc(bytes);
-}
-
-static void memory_free(void *arg, void *block)
-{
-	(void)arg;
-	free(block);
-}
-
-/* Pictures move between threads and sizes vary widely: malloc does both. */
-static const struct img_memory memory = {
-	.alloc = memory_alloc,
-	.free = memory_free,
-};
-
 void pipeline_reply_free(void *reply)
 {
-	memory_free(NULL, reply);
+	img_pool_block_free(reply);
 }
 
 static enum img_err decode(const struct pipeline *p, struct upload *u)
@@ -67,7 +55,7 @@ static enum img_err decode(const struct pipeline *p, struct upload *u)
 		return err;
 	u->view = img_fit(&u->header, &u->recipe);
 	return img_decode(&u->image, u->jpeg, u->jpeg_bytes, &u->header,
-			  &u->view, &u->recipe, limits, &memory);
+			  &u->view, &u->recipe, limits, p->memory);
 }
 
 /* On success `made` takes the place of the upload's picture. */
@@ -85,9 +73,9 @@ static enum img_err scale(const struct pipeline *p, struct upload *u)
 {
 	struct image scaled = { 0 };
 
-	(void)p;
 	return replace(
-		u, img_scale(&scaled, &u->image, &u->view, &u->recipe, &memory),
+		u,
+		img_scale(&scaled, &u->image, &u->view, &u->recipe, p->memory),
 		&scaled);
 }
 
@@ -95,20 +83,18 @@ static enum img_err blur(const struct pipeline *p, struct upload *u)
 {
 	struct image blurred = { 0 };
 
-	(void)p;
 	if (u->recipe.blur_sigma_px <= 0)
 		return IMG_OK;
-	return replace(
-		u,
-		img_blur(&blurred, &u->image, u->recipe.blur_sigma_px, &memory),
-		&blurred);
+	return replace(u,
+		       img_blur(&blurred, &u->image, u->recipe.blur_sigma_px,
+				p->memory),
+		       &blurred);
 }
 
 static enum img_err encode(const struct pipeline *p, struct upload *u)
 {
-	(void)p;
 	return img_encode(&u->reply, &u->reply_bytes, &u->image, &u->recipe,
-			  &memory);
+			  p->memory);
 }
 
 static const struct {
@@ -136,6 +122,7 @@ static void finish(struct pipeline *p, struct upload *u, enum img_err err)
 							  &p->failed_count,
 			 1);
 	atomic_fetch_sub(&p->in_flight_count, 1);
+	buffers_touch(p->buffers);
 	u->done(u);
 }
 
@@ -194,6 +181,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 		.in_flight_count = atomic_load(&p->in_flight_count),
 		.sent_count = atomic_load(&p->sent_count),
 	};
+	buffers_read(p->buffers, &out->buffers);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		stage_read(p->places[i].stage, &out->stages[i]);
 }
@@ -249,6 +237,12 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
+	p->buffers = buffers_new(KEPT_BYTES_MAX);
+	if (p->buffers == NULL) {
+		free(p);
+		return NULL;
+	}
+	p->memory = buffers_memory(p->buffers);
 	p->group = group_new(&(struct group_config){
 		.policy = config->policy,
 		.cores = config->cores,
@@ -275,5 +269,6 @@ void pipeline_free(struct pipeline *p)
 	if (p == NULL)
 		return;
 	group_free(p->group);
+	buffers_free(p->buffers);
 	free(p);
 }

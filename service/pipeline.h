@@ -18,6 +18,7 @@
 #define SERVICE_PIPELINE_H
 
 #include "imgops/imgops.h"
+#include "imgops/pool.h"
 #include "stages/stage.h"
 
 enum pipeline_step {
@@ -66,6 +67,7 @@ struct pipeline_stats {
 	uint64_t finished_count; /* ended with a picture */
 	uint64_t failed_count;   /* ended with an error, or abandoned */
 	uint32_t in_flight_count;
+	struct img_pool_stats buffers;
 	struct stage_stats stages[PIPELINE_STEPS];
 };
 
@@ -84,6 +86,7 @@ uint32_t pipeline_worker_count(const struct pipeline *p);
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
+/* Before pipeline_free().  NULL is fine. */
 void pipeline_reply_free(void *reply);
 
 /*

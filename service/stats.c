@@ -60,6 +60,16 @@ static void add_uploads(cJSON *to, const struct pipeline_stats *s)
 	add(o, "refused", (double)s->refused_count);
 }
 
+static void add_buffers(cJSON *to, const struct img_pool_stats *s)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, "buffers");
+
+	add(o, "live_bytes", (double)s->live_bytes);
+	add(o, "live_bytes_peak", (double)s->live_bytes_peak);
+	add(o, "kept_bytes", (double)s->kept_bytes);
+	add(o, "mapped", (double)s->mapped_count);
+}
+
 static double mean_ms(uint64_t total_ns, uint64_t count)
 {
 	return count > 0 ? (double)total_ns / 1e6 / (double)count : 0;
@@ -105,6 +115,7 @@ char *stats_json(const struct stats_source *source)
 	add(o, "uptime_s", (double)(clock_now_ns() - source->start_ns) / 1e9);
 	add_process(o);
 	add_uploads(o, &s);
+	add_buffers(o, &s.buffers);
 
 	cJSON *stages = cJSON_AddArrayToObject(o, "stages");
 

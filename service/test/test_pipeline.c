@@ -126,6 +126,7 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	}
 	pipeline_read(p, &s);
 	assert(s.sent_count == UPLOADS && s.in_flight_count == 0);
+	assert(s.buffers.live_count == 0 && s.buffers.live_bytes_peak > 0);
 	assert(s.failed_count == UPLOADS / 4);
 	assert(s.finished_count == UPLOADS - UPLOADS / 4);
 	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
@@ -157,9 +158,9 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	pipeline_read(p, &s);
 	assert(s.sent_count == 2 && s.refused_count == 1);
 	pipeline_stop(p);
-	pipeline_free(p);
 	pipeline_reply_free(one.upload.reply);
 	pipeline_reply_free(two.upload.reply);
+	pipeline_free(p);
 }
 
 static void test_limits_reach_the_decoder(const struct cores *cores)
