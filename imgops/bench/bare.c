@@ -25,19 +25,31 @@ double bare_cpu_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static uint32_t times(uint32_t side_px, double margin)
+static uint32_t side(double px)
 {
-	double px = ceil(side_px * margin - 1e-6);
-
 	return px < 1 ? 1 : px > 65500 ? 65500 : (uint32_t)px;
 }
 
-struct img_view bare_decode_view(const struct img_view *view, double margin)
+struct img_view bare_decode_view(const struct img_view *view,
+				 const struct img_header *header,
+				 const struct bare_job *job)
 {
+	double wide = view->size.width_px * job->margin;
+	double high = view->size.height_px * job->margin;
+	/* How many times larger the file is than that. */
+	double room = fmin(header->upright.width_px * view->width / wide,
+			   header->upright.height_px * view->height / high);
+	double divisor = 8, factor = 1, slack = 1 - 1e-6;
 	struct img_view larger = *view;
 
-	larger.size.width_px = times(view->size.width_px, margin);
-	larger.size.height_px = times(view->size.height_px, margin);
+	if (job->octaves) {
+		while (divisor > 1 && room < divisor)
+			divisor /= 2;
+		factor = fmax(1, room / divisor);
+		slack = 0; /* the next eighth would be too much */
+	}
+	larger.size.width_px = side(wide * factor + slack);
+	larger.size.height_px = side(high * factor + slack);
 	return larger;
 }
 
@@ -78,7 +90,7 @@ static bool run(struct bare *b, struct image pictures[3],
 		return false;
 
 	struct img_view view = img_fit(&b->header, recipe);
-	struct img_view larger = bare_decode_view(&view, job->margin);
+	struct img_view larger = bare_decode_view(&view, &b->header, job);
 
 	b->size = view.size;
 	if (!ended(b, &since,

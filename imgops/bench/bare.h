@@ -28,6 +28,7 @@ struct bare_job {
 	const struct img_recipe *recipe;
 	const struct img_memory *memory;
 	double margin; /* decode at least this many times the result's size */
+	bool octaves;  /* trial: of the DCT scales, 1, 2, 4 and 8 eighths */
 };
 
 struct bare {
@@ -44,8 +45,10 @@ struct bare {
 /* CPU time of this thread. */
 double bare_cpu_s(void);
 
-/* What img_decode() is asked for: `view` times the margin. */
-struct img_view bare_decode_view(const struct img_view *view, double margin);
+/* What img_decode() is asked for: `view` times the margin, or more. */
+struct img_view bare_decode_view(const struct img_view *view,
+				 const struct img_header *header,
+				 const struct bare_job *job);
 
 /* The DCT scale, in eighths, of a picture that img_decode() made. */
 uint32_t bare_eighths(const struct image *decoded,

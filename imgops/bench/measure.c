@@ -71,7 +71,8 @@ static bool warm_up(struct measure *m, struct results *results,
 		    const struct folder *folder, const struct options *o,
 		    struct counter *counter, struct error *error)
 {
-	struct bare_job job = { &o->recipe, &counter->memory, o->margin };
+	struct bare_job job = { &o->recipe, &counter->memory, o->margin,
+				o->octaves };
 
 	for (size_t i = 0; i < m->row_count; i++) {
 		struct row *row = &m->rows[i];
@@ -145,7 +146,7 @@ static bool run(struct measure *m, struct results *results,
 		const struct folder *folder, const struct options *o,
 		const struct img_memory *memory, struct error *error)
 {
-	struct bare_job job = { &o->recipe, memory, o->margin };
+	struct bare_job job = { &o->recipe, memory, o->margin, o->octaves };
 	struct counter counter;
 	bool warm;
 

@@ -199,7 +199,9 @@ static enum img_err verify_steps(struct trial *t, struct image pictures[3])
 {
 	struct image *decoded = &pictures[0], *scaled = &pictures[1];
 	const struct img_recipe *recipe = &t->options->recipe;
-	struct img_view larger = bare_decode_view(&t->view, t->options->margin);
+	struct bare_job job = { recipe, t->memory, t->options->margin,
+				t->options->octaves };
+	struct img_view larger = bare_decode_view(&t->view, &t->header, &job);
 	struct image *last = scaled;
 	uint8_t *jpeg = NULL;
 	size_t jpeg_bytes = 0;
@@ -291,7 +293,8 @@ struct quality quality_run(const struct folder *folder, const struct options *o,
 
 	quality_alloc(&q, folder->count);
 	for (size_t i = 0; i < folder->count; i++) {
-		struct bare_job job = { &o->recipe, memory, o->margin };
+		struct bare_job job = { &o->recipe, memory, o->margin,
+					o->octaves };
 		struct bare b = bare_run(&folder->files[i], &job);
 
 		bare_release(&b, &job);
