@@ -2,9 +2,7 @@
 /*
  * A row goes
  *
- *	planes -> RGB or CMYK -> [lcms2] -> sRGB -> Y'CbCr -> chroma in pairs
- *
- * Only these rows are ever interleaved, and only for lcms2.
+ *	planes -> RGB or CMYK -> [profile] -> sRGB -> Y'CbCr -> chroma halved
  */
 #include "imgops/colour.h"
 
@@ -27,7 +25,9 @@ void colour_open(struct colour *c, const struct image *src,
 	uint64_t pixels = (uint64_t)size.width_px * size.height_px;
 	enum icc_verdict verdict;
 
-	*c = (struct colour){ .notes = src->notes };
+	icc_init(&c->icc);
+	c->keeps_profile = false;
+	c->notes = src->notes;
 	if (src->profile == NULL)
 		return;
 	if (src->space == IMG_GREY)
@@ -51,7 +51,7 @@ bool colour_needs_pixels(const struct colour *c, const struct image *src)
 	case IMG_GREY:
 		return false;
 	case IMG_YCBCR:
-		return c->icc.to_srgb != NULL;
+		return c->icc.channels != 0;
 	default:
 		return true;
 	}
@@ -62,12 +62,10 @@ struct rows {
 	uint8_t *from_ycc[3];
 	uint8_t *srgb[3];
 	uint8_t *chroma[2][2]; /* of an even row and an odd one: Cb, Cr */
-	uint8_t *device;       /* pixels for lcms2 */
-	uint8_t *pixels;       /* and from it */
 	uint8_t flip[IMG_PLANES_MAX];
 };
 
-enum { ROWS_WIDTHS = 3 + 3 + 2 * 2 + 4 + 3 }; /* bytes of all, per pixel */
+enum { ROWS_WIDTHS = 3 + 3 + 2 * 2 }; /* bytes of all, per pixel */
 
 static uint8_t *take(uint8_t **next, size_t bytes)
 {
@@ -89,8 +87,6 @@ static void rows_init(struct rows *rows, uint8_t *block, size_t width)
 		rows->chroma[0][i] = take(&next, width);
 		rows->chroma[1][i] = take(&next, width);
 	}
-	rows->device = take(&next, 4 * width);
-	rows->pixels = take(&next, 3 * width);
 	assert(next == block + ROWS_WIDTHS * width);
 }
 
@@ -124,12 +120,9 @@ static void make_rgb(const uint8_t *rgb[IMG_PLANES_MAX], struct rows *rows,
 		colour_rgb_from_ycc(rows->from_ycc, rgb, width);
 		memcpy(rgb, rows->from_ycc, sizeof(rows->from_ycc));
 	}
-	if (icc->to_srgb != NULL) {
+	if (icc->channels != 0) {
 		assert(icc->channels == src->plane_count);
-		colour_interleave(rows->device, rgb, rows->flip, icc->channels,
-				  width);
-		icc_convert(icc, rows->pixels, rows->device, width);
-		colour_deinterleave(rows->srgb, rows->pixels, width);
+		icc_convert(icc, rows->srgb, rgb, rows->flip, width);
 	} else if (is_inks(src->space)) {
 		colour_rgb_from_cmyk(rows->srgb, rgb, rows->flip, width);
 	} else {
@@ -211,16 +204,16 @@ bool colour_convert(struct image *dst, const struct image *src,
 /* What each level of grey becomes: the luma of its colour. */
 static void grey_levels(uint8_t levels[GREY_LEVELS], const struct icc *icc)
 {
-	uint8_t device[GREY_LEVELS * 3], pixels[GREY_LEVELS * 3];
-	uint8_t red[GREY_LEVELS], green[GREY_LEVELS], blue[GREY_LEVELS];
-	uint8_t cb[GREY_LEVELS], cr[GREY_LEVELS];
+	static const uint8_t flip[IMG_PLANES_MAX];
+	uint8_t grey[GREY_LEVELS], red[GREY_LEVELS], green[GREY_LEVELS];
+	uint8_t blue[GREY_LEVELS], cb[GREY_LEVELS], cr[GREY_LEVELS];
+	const uint8_t *const device[] = { grey, grey, grey };
 	uint8_t *const rgb[] = { red, green, blue };
 	uint8_t *const ycc[] = { levels, cb, cr };
 
-	for (uint32_t i = 0; i < GREY_LEVELS; i++)
-		memset(device + i * icc->channels, (int)i, icc->channels);
-	icc_convert(icc, pixels, device, GREY_LEVELS);
-	colour_deinterleave(rgb, pixels, GREY_LEVELS);
+	for (int i = 0; i < GREY_LEVELS; i++)
+		grey[i] = (uint8_t)i;
+	icc_convert(icc, rgb, device, flip, GREY_LEVELS);
 	colour_ycc_from_rgb(ycc, (const uint8_t *const *)rgb, GREY_LEVELS);
 }
 
@@ -229,7 +222,7 @@ void colour_convert_grey(struct image *img, const struct colour *c)
 	const struct img_plane *p = &img->planes[0];
 	uint8_t levels[GREY_LEVELS];
 
-	if (c->icc.to_srgb == NULL)
+	if (c->icc.channels == 0)
 		return;
 	assert(img->space == IMG_GREY && c->icc.channels <= 3);
 	grey_levels(levels, &c->icc);

@@ -23,7 +23,7 @@ void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
 void colour_rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
 			  const uint8_t flip[4], uint32_t width);
 
-/* Planes to pixels of 3 or 4 bytes, each flipped by XOR, and back. */
+/* Planes to pixels of 3 or 4 bytes, each flipped by XOR; and back, of 3. */
 void colour_interleave(uint8_t *pixels, const uint8_t *const *planes,
 		       const uint8_t *flip, uint32_t channels, uint32_t width);
 void colour_deinterleave(uint8_t *const rgb[3], const uint8_t *pixels,

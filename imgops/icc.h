@@ -10,9 +10,7 @@
 #ifndef IMGOPS_ICC_H
 #define IMGOPS_ICC_H
 
-#include "imgops/image.h"
-
-#include <lcms2.h>
+#include "imgops/shaper.h"
 
 enum icc_verdict {
 	ICC_BAD,
@@ -20,24 +18,33 @@ enum icc_verdict {
 	ICC_OTHER,
 };
 
+/* A conversion to sRGB; or, with no channels, none. */
 struct icc {
-	cmsContext context;
-	cmsHTRANSFORM to_srgb; /* NULL: none */
-	uint32_t channels;     /* of a pixel in: grey 1, RGB 3, CMYK 4 */
+	uint32_t channels;     /* of the picture: grey 1, RGB 3, CMYK 4 */
+	cmsContext context;    /* of `to_srgb` */
+	cmsHTRANSFORM to_srgb; /* NULL: `shaper` */
+	struct shaper shaper;
 };
+
+/* None. */
+void icc_init(struct icc *icc);
 
 /*
  * Open a profile for a picture of `space`, to convert about `pixels` of it.
- * A grey picture may have an RGB profile.  `icc` is set only by ICC_OTHER; the
- * caller ends it with icc_close().
+ * A grey picture may have an RGB profile.  Only ICC_OTHER makes `icc` one that
+ * converts; all are well with icc_close().
  */
 IMG_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 				    size_t profile_bytes, enum img_space space,
 				    uint64_t pixels);
 
-/* Interleaved pixels, of icc->channels (CMYK: 255 is full ink), to sRGB. */
-void icc_convert(const struct icc *icc, uint8_t *rgb, const uint8_t *device,
-		 uint32_t count);
+/*
+ * Planes of icc->channels to planes of sRGB.  For CMYK, `flip` has 255 for
+ * each plane where 255 is no ink, else 0; for others it is all 0.
+ */
+void icc_convert(const struct icc *icc, uint8_t *const srgb[3],
+		 const uint8_t *const *device, const uint8_t *flip,
+		 uint32_t width);
 
 void icc_close(struct icc *icc);
 

@@ -12,7 +12,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { MANY = 1000000 }; /* pixels: tables pay */
+enum {
+	MANY = 1000000, /* pixels: tables pay */
+	PIXELS_MAX = 2000,
+};
+
+/* Of pixels instead of planes. */
+static void convert(const struct icc *icc, uint8_t *rgb, const uint8_t *device,
+		    uint32_t count)
+{
+	static const uint8_t flip[4];
+	static uint8_t planes[7][PIXELS_MAX];
+	const uint8_t *in[] = { planes[3], planes[4], planes[5], planes[6] };
+	uint8_t *out[] = { planes[0], planes[1], planes[2] };
+
+	assert(count <= PIXELS_MAX);
+	for (uint32_t i = 0; i < count * icc->channels; i++)
+		planes[3 + i % icc->channels][i / icc->channels] = device[i];
+	icc_convert(icc, out, in, flip, count);
+	for (uint32_t i = 0; i < count * 3; i++)
+		rgb[i] = out[i % 3][i / 3];
+}
 
 /* The verdict alone, on a copy, so that sanitizers see its end. */
 static enum icc_verdict judge(struct bytes profile, size_t count,
@@ -20,18 +40,17 @@ static enum icc_verdict judge(struct bytes profile, size_t count,
 {
 	uint8_t *copy = malloc(count > 0 ? count : 1);
 	enum icc_verdict verdict;
-	struct icc icc = { 0 };
+	struct icc icc;
 
 	assert(copy != NULL);
 	memcpy(copy, profile.data, count);
 	verdict = icc_open(&icc, copy, count, space, pixels);
 	free(copy);
-	assert((verdict == ICC_OTHER) == (icc.to_srgb != NULL));
+	assert((verdict == ICC_OTHER) == (icc.channels != 0));
 	if (verdict == ICC_OTHER) {
 		/* It must not need the profile's bytes any more. */
-		uint8_t device[4] = { 10, 100, 200, 30 }, rgb[3];
-
-		icc_convert(&icc, rgb, device, 1);
+		convert(&icc, (uint8_t[3]){ 0 },
+			(uint8_t[4]){ 10, 100, 200, 30 }, 1);
 	}
 	icc_close(&icc);
 	return verdict;
@@ -99,9 +118,10 @@ static void test_a_profile_must_fit_the_pixels(void)
 }
 
 static void check_colours(struct bytes profile, enum img_space space,
-			  cmsUInt32Number type, uint64_t pixels)
+			  cmsUInt32Number type, uint64_t pixels,
+			  double error_max)
 {
-	enum { COUNT = 2000 };
+	enum { COUNT = PIXELS_MAX };
 	static uint8_t device[4 * COUNT], rgb[3 * COUNT];
 	static cmsCIELab meant[COUNT], found[COUNT];
 	double total = 0;
@@ -112,17 +132,17 @@ static void check_colours(struct bytes profile, enum img_space space,
 	assert(verdict == ICC_OTHER && icc.channels == T_CHANNELS(type));
 	for (uint32_t i = 0; i < sizeof(device); i++)
 		device[i] = (uint8_t)scramble(i);
-	icc_convert(&icc, rgb, device, COUNT);
+	convert(&icc, rgb, device, COUNT);
 	icc_close(&icc);
 	profile_to_lab(meant, profile, type, device, COUNT);
 	srgb_to_lab(found, rgb, COUNT);
 	for (int i = 0; i < COUNT; i++) {
 		double error = cmsCIE2000DeltaE(&meant[i], &found[i], 1, 1, 1);
 
-		assert(error < 3);
+		assert(error < error_max);
 		total += error;
 	}
-	assert(total / COUNT < 0.3);
+	assert(total / COUNT < error_max / 8);
 }
 
 static void test_colours_are_what_lcms2_says(void)
@@ -132,13 +152,13 @@ static void test_colours_are_what_lcms2_says(void)
 	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
 		struct bytes rgb = profile_rgb(&gamuts[i], 1.8, 0);
 
-		check_colours(rgb, IMG_RGB, TYPE_RGB_8, 1);
-		check_colours(rgb, IMG_RGB, TYPE_RGB_8, MANY);
+		check_colours(rgb, IMG_RGB, TYPE_RGB_8, 1, 2);
+		check_colours(rgb, IMG_RGB, TYPE_RGB_8, MANY, 2);
 		free(rgb.data);
 	}
-	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, 1);
-	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, MANY);
-	check_colours(grey, IMG_GREY, TYPE_GRAY_8, MANY);
+	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, 1, 2);
+	check_colours(cmyk, IMG_CMYK, TYPE_CMYK_8, MANY, 5);
+	check_colours(grey, IMG_GREY, TYPE_GRAY_8, MANY, 2);
 	free(cmyk.data);
 	free(grey.data);
 }
