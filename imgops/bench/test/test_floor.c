@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Libjpeg alone does the same work as the pipeline: the same samples at every
+ * DCT scale, and the same bytes of a result that it read.
+ */
+#include "imgops/bench/floor.h"
+
+#include "imgops/bench/bare.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reduced, libjpeg alone decodes subsampled planes at up to twice the scale. */
+static void check_same(const struct floor_planes *f, const struct image *img,
+		       uint32_t eighths)
+{
+	int count = eighths == 8 ? f->count : 1;
+
+	assert((uint32_t)f->count == img->plane_count);
+	for (int i = 0; i < count; i++) {
+		const struct floor_plane *a = &f->planes[i];
+		const struct img_plane *b = &img->planes[i];
+
+		assert(a->width == b->width && a->height == b->height);
+		for (uint32_t y = 0; y < a->height; y++)
+			assert(memcmp(a->samples + (size_t)y * a->stride,
+				      b->samples + y * b->stride_bytes,
+				      a->width) == 0);
+	}
+}
+
+static void test_decodes_as_the_pipeline_does(void)
+{
+	struct jpeg_spec specs[] = {
+		{ .width = 333,
+		  .height = 217,
+		  .picture = waves,
+		  .h = { 2, 1, 1 },
+		  .v = { 2, 1, 1 } },
+		{ .width = 160,
+		  .height = 99,
+		  .picture = waves,
+		  .h = { 2, 1, 1 },
+		  .v = { 1, 1, 1 } },
+		{ .width = 41,
+		  .height = 87,
+		  .picture = waves,
+		  .h = { 1, 1, 1 },
+		  .v = { 1, 1, 1 } },
+		{ .width = 70,
+		  .height = 50,
+		  .picture = waves,
+		  .space = JCS_GRAYSCALE },
+	};
+	struct floor_planes f = { 0 };
+	struct heap h;
+
+	heap_init(&h);
+	for (size_t i = 0; i < LENGTH(specs); i++) {
+		struct bytes jpeg = jpeg_make(&specs[i]);
+
+		for (uint32_t eighths = 1; eighths <= 8; eighths++) {
+			/* As many pixels as that scale surely gives. */
+			struct img_size size = { specs[i].width * eighths / 8,
+						 specs[i].height * eighths /
+							 8 };
+			struct image img = must_decode(jpeg, size, &h);
+			struct img_header header = {
+				.stored = { specs[i].width, specs[i].height }
+			};
+
+			assert(bare_eighths(&img, &header) == eighths);
+			floor_decode(&f, jpeg.data, jpeg.count, eighths);
+			assert(f.has_luma);
+			check_same(&f, &img, eighths);
+			img_release(&img);
+		}
+		free(jpeg.data);
+	}
+	floor_release(&f);
+	assert(h.live_count == 0);
+}
+
+static void check_encoded(struct img_size size, enum img_space space)
+{
+	struct img_recipe recipe = { .quality = 80 };
+	struct floor_planes f = { 0 };
+	uint8_t *jpeg, *again = NULL;
+	size_t bytes, bytes_again, room = 0;
+	struct image img;
+	struct heap h;
+	enum img_err err;
+
+	heap_init(&h);
+	img = image_make(size, space, waves, &h);
+	err = img_encode(&jpeg, &bytes, &img, &recipe, &h.memory);
+	assert(err == IMG_OK);
+	floor_decode(&f, jpeg, bytes, 8);
+	bytes_again = floor_encode(&again, &room, &f, recipe.quality);
+	/* The second generation may round otherwise, here and there. */
+	assert(bytes_again > bytes * 9 / 10 && bytes_again < bytes * 11 / 10);
+	floor_decode(&f, again, bytes_again, 8);
+	assert(f.width == size.width_px && f.height == size.height_px);
+	h.memory.free(h.memory.arg, jpeg);
+	img_release(&img);
+	free(again);
+	floor_release(&f);
+}
+
+static void test_encodes_what_the_pipeline_encoded(void)
+{
+	check_encoded((struct img_size){ 333, 217 }, IMG_YCBCR);
+	check_encoded((struct img_size){ 17, 31 }, IMG_YCBCR);
+	check_encoded((struct img_size){ 70, 50 }, IMG_GREY);
+}
+
+int main(void)
+{
+	test_decodes_as_the_pipeline_does();
+	test_encodes_what_the_pipeline_encoded();
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every file is counted once, as accepted or as refused with its reason; and
+ * sums are those of the accepted ones, by kind.
+ */
+#include "imgops/bench/measure.h"
+
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct file file_of(const char *name, struct bytes jpeg)
+{
+	return (struct file){ strdup(name), jpeg.data, jpeg.count };
+}
+
+static void make_folder(struct folder *f)
+{
+	struct jpeg_spec spec = { .width = 120,
+				  .height = 90,
+				  .picture = waves };
+	struct bytes cut;
+
+	f->files = calloc(4, sizeof(*f->files));
+	f->count = 4;
+	f->files[0] = file_of("a", jpeg_make(&spec));
+	cut = jpeg_make(&spec);
+	cut.count /= 2;
+	f->files[1] = file_of("b", cut);
+	spec.progressive = true;
+	f->files[2] = file_of("c", jpeg_make(&spec));
+	f->files[3] = file_of("d", (struct bytes){ calloc(1, 9), 9 });
+}
+
+static const struct options options = {
+	.recipe = { .box = { 60, 60 }, .blur_sigma_px = 2, .quality = 80 },
+	.passes = 2,
+	.margin = 1,
+	.floor = true,
+};
+
+static void test_counts_all(const struct folder *f)
+{
+	struct measure m;
+	struct error error;
+	struct heap h;
+	struct total all, baseline, progressive;
+
+	heap_init(&h);
+	assert(measure_run(&m, f, &options, &h.memory, &error));
+	assert(h.live_count == 0);
+	assert(m.row_count == 4);
+	assert(m.rows[0].first.err == IMG_OK && m.rows[2].first.err == IMG_OK);
+	assert(m.rows[1].first.err == IMG_ERR_TRUNCATED);
+	assert(m.rows[1].first.step == STEP_DECODE);
+	assert(m.rows[3].first.err == IMG_ERR_NOT_JPEG);
+	assert(m.rows[3].first.step == STEP_PROBE);
+	assert(m.rows[0].first.size.width_px == 60);
+	assert(m.rows[0].first.eighths == 4);
+	assert(m.rows[0].peak_bytes > 60 * 45 && m.rows[0].alloc_count > 2);
+
+	all = measure_total(&m, KIND_ALL);
+	baseline = measure_total(&m, KIND_BASELINE);
+	progressive = measure_total(&m, KIND_PROGRESSIVE);
+	assert(all.images == 2);
+	assert(baseline.images == 1 && progressive.images == 1);
+	assert(baseline.bytes_in == f->files[0].size_bytes);
+	assert(all.bytes_in == f->files[0].size_bytes + f->files[2].size_bytes);
+	assert(all.cpu_s_all > 0 && all.floor_s_all > 0);
+	assert(all.floor_s[STEP_SCALE] == 0);
+	measure_release(&m);
+}
+
+int main(void)
+{
+	struct folder f = { 0 };
+
+	make_folder(&f);
+	test_counts_all(&f);
+	folder_release(&f);
+	return 0;
+}

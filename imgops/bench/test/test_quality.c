@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A good pipeline keeps its bounds, results that are worse score worse, and
+ * what cannot be compared is named.
+ */
+#include "imgops/bench/quality.h"
+
+#include "imgops/bench/bare.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct options options = {
+	.recipe = { .box = { 80, 80 }, .blur_sigma_px = 1, .quality = 95 },
+	.margin = 1,
+};
+
+static struct file file_of(const char *name, struct bytes jpeg)
+{
+	return (struct file){ strdup(name), jpeg.data, jpeg.count };
+}
+
+/* One of every orientation, and one that is cut off. */
+static void make_folder(struct folder *f)
+{
+	struct jpeg_spec spec = { .width = 203,
+				  .height = 151,
+				  .picture = waves,
+				  .h = { 2, 1, 1 },
+				  .v = { 2, 1, 1 } };
+	struct bytes cut = jpeg_make(&spec);
+
+	f->files = calloc(9, sizeof(*f->files));
+	for (uint32_t o = 1; o <= 8; o++) {
+		char name[] = { (char)('0' + o), '\0' };
+
+		spec.orientation = o;
+		f->files[f->count++] = file_of(name, jpeg_make(&spec));
+	}
+	cut.count /= 2;
+	f->files[f->count++] = file_of("cut", cut);
+}
+
+static void test_every_step_is_good(const struct folder *f)
+{
+	struct heap h;
+	struct quality q;
+
+	heap_init(&h);
+	q = quality_run(f, &options, &h.memory);
+	assert(h.live_count == 0);
+	for (int m = 0; m < METRIC_COUNT; m++)
+		assert(q.counts[m] == 8);
+	assert(q.values[METRIC_SSIM][0].value > 0.99);
+	assert(q.values[METRIC_LEVELS][7].value <= 2);
+	assert(q.values[METRIC_BLUR][0].value >= 45);
+	assert(q.values[METRIC_ENCODED][0].value > 35);
+	assert(q.skipped_count == 1);
+	assert(strcmp(q.skipped[0].path, "cut") == 0);
+	quality_release(&q);
+}
+
+/* Save what `recipe` makes of `file` as another program's result. */
+static void save(const char *dir, const struct file *file,
+		 const struct img_recipe *recipe, struct heap *h)
+{
+	struct bare_job job = { .recipe = recipe,
+				.memory = &h->memory,
+				.margin = 1 };
+	struct bare b = bare_run(file, &job);
+	struct error error;
+
+	assert(b.err == IMG_OK);
+	assert(file_write(dir, file->path, b.jpeg, b.jpeg_bytes, &error));
+	bare_release(&b, &job);
+}
+
+static void test_scores_by_likeness(const struct folder *f)
+{
+	char dir[] = "/tmp/imgops_bench.XXXXXX";
+	struct img_recipe recipe = { .box = { 80, 80 }, .quality = 95 };
+	struct options o = options;
+	struct quality q;
+	struct heap h;
+
+	heap_init(&h);
+	assert(mkdtemp(dir) != NULL);
+	save(dir, &f->files[0], &recipe, &h);
+	recipe.blur_sigma_px = 3;
+	save(dir, &f->files[4], &recipe, &h);
+	recipe.box.width_px = 70;
+	save(dir, &f->files[2], &recipe, &h);
+	o.score = dir;
+	q = quality_run(f, &o, &h.memory);
+	assert(q.counts[METRIC_SSIM] == 2 && q.counts[METRIC_BLUR] == 0);
+	assert(strcmp(q.values[METRIC_SSIM][0].path, "5") == 0);
+	assert(strcmp(q.values[METRIC_SSIM][1].path, "1") == 0);
+	assert(q.values[METRIC_SSIM][1].value > 0.98);
+	assert(q.values[METRIC_SSIM][0].value <
+	       q.values[METRIC_SSIM][1].value - 0.01);
+	assert(q.skipped_count == 7); /* 2, 3, 4, 6, 7, 8, cut */
+	assert(strcmp(q.skipped[1].path, "3") == 0);
+	assert(strstr(q.skipped[1].why, "size") != NULL);
+	quality_release(&q);
+	for (int i = 0; i < 5; i += 2) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/%s", dir, f->files[i].path);
+		assert(remove(path) == 0);
+	}
+	assert(remove(dir) == 0);
+	assert(h.live_count == 0);
+}
+
+int main(void)
+{
+	struct folder f = { 0 };
+
+	make_folder(&f);
+	test_every_step_is_good(&f);
+	test_scores_by_likeness(&f);
+	folder_release(&f);
+	return 0;
+}
