@@ -2,9 +2,14 @@
 /*
  * Encode planes as they are with libjpeg-turbo.  As in decode.c, libjpeg's
  * longjmp ends here, and all state is in one struct.
+ *
+ * Memory besides the result: some rows of blocks; if progressive or optimised,
+ * 2 bytes for each sample, as both begin with all coefficients.
  */
 #include "imgops/imgops.h"
+#include "imgops/jpeg_memory.h"
 #include "imgops/planes.h"
+#include "imgops/profile.h"
 
 #include <assert.h>
 #include <setjmp.h>
@@ -14,14 +19,15 @@
 #include <jpeglib.h>
 
 enum {
-	MCU_PX = 16, /* 4:2:0: two blocks of luma, one of chroma */
 	FIRST_BYTES_MIN = 4096,
+	FINE_QUALITY = 90,
 };
 
 struct encoder {
 	struct jpeg_compress_struct jpeg;
 	struct jpeg_error_mgr errors;
 	struct jpeg_destination_mgr destination;
+	struct jpeg_memory working;
 	jmp_buf failed;
 	bool done;
 
@@ -64,13 +70,26 @@ static void grow(struct encoder *e, size_t bytes, size_t used)
 	e->destination.free_in_buffer = bytes - used;
 }
 
+/*
+ * Photos that are larger than this first guess are one in a hundred.  They are
+ * copied, and then need up to three times what they are until the copy is done,
+ * and less than twice at the end.
+ */
+static size_t first_bytes(const struct encoder *e)
+{
+	const struct img_plane *luma = &e->src->planes[0];
+	size_t pixels = (size_t)luma->width * luma->height;
+	bool fine = e->recipe->quality >= FINE_QUALITY;
+
+	return FIRST_BYTES_MIN + e->src->profile_bytes +
+	       (fine ? pixels + pixels / 2 : pixels / 2);
+}
+
 static void destination_init(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
-	const struct img_plane *luma = &e->src->planes[0];
 
-	/* A quarter byte per pixel is enough for most photos. */
-	grow(e, FIRST_BYTES_MIN + (size_t)luma->width * luma->height / 4, 0);
+	grow(e, first_bytes(e), 0);
 }
 
 static boolean destination_full(j_compress_ptr jpeg)
@@ -98,15 +117,22 @@ static void set_up(struct encoder *e)
 	jpeg->in_color_space =
 		e->src->plane_count == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
 	jpeg_set_defaults(jpeg); /* samples Y' 2x2, which makes 4:2:0 */
+	if (image_has_full_chroma(e->src)) {
+		jpeg->comp_info[0].h_samp_factor = 1;
+		jpeg->comp_info[0].v_samp_factor = 1;
+	}
 	jpeg_set_quality(jpeg, e->recipe->quality, TRUE);
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->raw_data_in = TRUE;
+	jpeg->optimize_coding = e->recipe->optimize;
+	if (e->recipe->progressive)
+		jpeg_simple_progression(jpeg); /* optimises as well */
 }
 
 /* Repeat the last sample of each row to the end of its last block. */
-static void pad_rows(struct img_plane *p, uint32_t block_px)
+static void pad_rows(struct img_plane *p)
 {
-	uint32_t whole = (p->width + block_px - 1) / block_px * block_px;
+	uint32_t whole = (p->width + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
 
 	assert(whole <= p->stride_bytes);
 	for (uint32_t y = 0; y < p->height; y++) {
@@ -131,21 +157,25 @@ static void encode_planes(struct encoder *e)
 {
 	struct jpeg_compress_struct *jpeg = &e->jpeg;
 	struct image *src = e->src;
-	JSAMPROW rows[IMG_PLANES_MAX][MCU_PX];
+	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
 	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
-	/* libjpeg takes grey in groups of one block. */
-	uint32_t group_px = src->plane_count == 1 ? MCU_PX / 2 : MCU_PX;
+	uint32_t group_px; /* rows of luma that go with a row of blocks */
 
 	set_up(e);
+	group_px = (uint32_t)jpeg->comp_info[0].v_samp_factor * DCTSIZE;
 	for (uint32_t i = 0; i < src->plane_count; i++)
-		pad_rows(&src->planes[i], i == 0 ? MCU_PX : MCU_PX / 2);
+		pad_rows(&src->planes[i]);
 	jpeg_start_compress(jpeg, TRUE);
+	if (src->profile != NULL)
+		jpeg_write_icc_profile(jpeg, src->profile,
+				       (unsigned)src->profile_bytes);
 	while (jpeg->next_scanline < jpeg->image_height) {
 		uint32_t y = jpeg->next_scanline;
 
 		point_rows(rows[0], &src->planes[0], y, group_px);
 		for (uint32_t i = 1; i < src->plane_count; i++)
-			point_rows(rows[i], &src->planes[i], y / 2, MCU_PX / 2);
+			point_rows(rows[i], &src->planes[i],
+				   y / group_px * DCTSIZE, DCTSIZE);
 		(void)jpeg_write_raw_data(jpeg, planes, group_px);
 	}
 	jpeg_finish_compress(jpeg);
@@ -163,10 +193,13 @@ static bool encoder_run(struct encoder *e)
 	e->destination.term_destination = destination_end;
 	if (setjmp(e->failed) == 0) {
 		jpeg_create_compress(&e->jpeg);
+		jpeg_memory_install(&e->working, (j_common_ptr)&e->jpeg,
+				    e->memory, UINT64_MAX);
 		e->jpeg.dest = &e->destination;
 		encode_planes(e);
 		e->done = true;
 	}
+	jpeg_memory_release(&e->working, (j_common_ptr)&e->jpeg);
 	jpeg_destroy_compress(&e->jpeg);
 	return e->done;
 }
@@ -179,6 +212,8 @@ enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 
 	assert(image_is_shaped(src));
 	assert(recipe->quality >= 1 && recipe->quality <= 100);
+	assert((src->profile != NULL) == (src->profile_bytes > 0));
+	assert(src->profile_bytes <= PROFILE_BYTES_MAX);
 	if (!encoder_run(&e)) {
 		if (e.out != NULL)
 			memory->free(memory->arg, e.out);

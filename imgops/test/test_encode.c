@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: img_encode() writes a JPEG of 4:2:0 or grey, near the picture, of
- * any size, without metadata; quality matters; the output grows as it must.
+ * Promises: img_encode() writes a JPEG of 4:2:0, 4:4:4 or grey, near the
+ * picture, of any size, as the recipe says, without metadata but the profile;
+ * quality matters; the output grows as it must.
  */
+#include "imgops/markers.h"
 #include "imgops/planes.h"
+#include "imgops/profile.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -11,18 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct bytes must_encode(struct image *img, int quality, struct heap *h)
+static struct bytes encode_as(struct image *img,
+			      const struct img_recipe *recipe, struct heap *h)
 {
 	struct bytes out = { 0 };
-	struct img_recipe recipe = { .quality = quality };
 	enum img_err err =
-		img_encode(&out.data, &out.count, img, &recipe, &h->memory);
+		img_encode(&out.data, &out.count, img, recipe, &h->memory);
 
 	assert(err == IMG_OK);
 	assert(out.count > 100);
 	assert(out.data[out.count - 2] == 0xff);
 	assert(out.data[out.count - 1] == 0xd9);
 	return out;
+}
+
+static struct bytes must_encode(struct image *img, int quality, struct heap *h)
+{
+	return encode_as(img, &(struct img_recipe){ .quality = quality }, h);
 }
 
 static void heap_return(struct heap *h, struct bytes out)
@@ -45,39 +53,97 @@ static double plane_psnr(const struct img_plane *p, const struct img_plane *q)
 	return psnr(squares, (double)p->width * p->height);
 }
 
-static void check_header(struct bytes jpeg, struct img_size size,
-			 enum img_space space)
+/* As image_make(), with chroma of its full size. */
+static struct image image_full(struct img_size size, picture_fn *picture,
+			       struct heap *h)
+{
+	struct image img;
+
+	image_shape(&img, size, IMG_YCBCR, true);
+	bool ok = image_alloc(&img, &h->memory);
+
+	assert(ok);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct img_plane *p = &img.planes[i];
+
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++)
+				p->samples[y * p->stride_bytes + x] =
+					picture_sample(picture, i, x, y);
+	}
+	return img;
+}
+
+/* Which frame the file has: MARKER_SOF0 or MARKER_SOF2. */
+static uint8_t frame_of(struct bytes jpeg)
+{
+	struct markers w;
+	struct marker m;
+
+	for (bool ok = markers_start(&w, jpeg.data, jpeg.count);
+	     ok && markers_next(&w, &m);)
+		if (m.code == MARKER_SOF0 || m.code == MARKER_SOF2)
+			return m.code;
+	return 0;
+}
+
+static void check_header(struct bytes jpeg, const struct image *img,
+			 bool progressive)
 {
 	struct jpeg_view view = jpeg_read(
-		jpeg, space == IMG_GREY ? JCS_GRAYSCALE : JCS_YCbCr, 8);
+		jpeg, img->space == IMG_GREY ? JCS_GRAYSCALE : JCS_YCbCr, 8);
 
-	assert(view.width == size.width_px && view.height == size.height_px);
-	assert(view.components == (int)image_planes(space));
+	bool halves = view.components == 3 && !image_has_full_chroma(img);
+
+	assert(view.width == img->planes[0].width);
+	assert(view.height == img->planes[0].height);
+	assert(view.components == (int)image_planes(img->space));
 	assert(view.marker_count == 0);
+	assert(memcmp(jpeg.data + 6, "JFIF", 5) == 0);
+	assert(frame_of(jpeg) == (progressive ? MARKER_SOF2 : MARKER_SOF0));
 	for (int i = 0; i < view.components; i++) {
-		int factor = i == 0 && space == IMG_YCBCR ? 2 : 1;
+		int factor = i == 0 && halves ? 2 : 1;
 
 		assert(view.h[i] == factor && view.v[i] == factor);
 	}
 	free(view.pixels);
 }
 
+static void check_image(struct image *img, const struct img_recipe *recipe,
+			struct heap *h)
+{
+	struct img_size size = { img->planes[0].width, img->planes[0].height };
+	struct bytes jpeg = encode_as(img, recipe, h);
+	struct image back = must_decode(jpeg, size, h);
+
+	check_header(jpeg, img, recipe->progressive);
+	assert(back.space == img->space);
+	for (uint32_t i = 0; i < back.plane_count; i++)
+		assert(plane_psnr(&img->planes[i], &back.planes[i]) > 36);
+	img_release(&back);
+	heap_return(h, jpeg);
+}
+
 static void check(struct img_size size, enum img_space space)
 {
+	static const struct img_recipe recipes[] = {
+		{ .quality = 90 },
+		{ .quality = 90, .optimize = true },
+		{ .quality = 90, .progressive = true },
+	};
 	struct heap h;
 
 	heap_init(&h);
 	struct image img = image_make(size, space, waves, &h);
-	struct bytes jpeg = must_encode(&img, 90, &h);
-	struct image back = must_decode(jpeg, size, &h);
+	struct image full = image_full(size, waves, &h);
 
-	check_header(jpeg, size, space);
-	assert(back.space == space);
-	for (uint32_t i = 0; i < back.plane_count; i++)
-		assert(plane_psnr(&img.planes[i], &back.planes[i]) > 36);
-	img_release(&back);
+	for (size_t i = 0; i < LENGTH(recipes); i++) {
+		check_image(&img, &recipes[i], &h);
+		if (space == IMG_YCBCR)
+			check_image(&full, &recipes[i], &h);
+	}
 	img_release(&img);
-	heap_return(&h, jpeg);
+	img_release(&full);
 	assert(h.live_count == 0);
 }
 
@@ -94,17 +160,95 @@ static void test_every_size_decodes_to_about_the_same(void)
 	check((struct img_size){ 321, 243 }, IMG_GREY);
 }
 
-static void test_padding_does_not_show(void)
+static void test_the_longest_pictures(void)
 {
-	struct img_size size = { 19, 21 };
+	static const struct img_size sizes[] = { { 65500, 1 }, { 1, 65500 } };
+	struct img_recipe recipe = { .progressive = true };
 	struct heap h;
 
 	heap_init(&h);
-	struct image a = image_make(size, IMG_YCBCR, waves, &h);
-	struct image b = image_make(size, IMG_YCBCR, waves, &h);
+	for (size_t i = 0; i < LENGTH(sizes); i++) {
+		struct image img = image_full(sizes[i], waves, &h);
 
-	for (uint32_t i = 0; i < 3; i++) {
-		const struct img_plane *p = &b.planes[i];
+		for (recipe.quality = 1; recipe.quality <= 100;
+		     recipe.quality += 33) {
+			struct bytes jpeg = encode_as(&img, &recipe, &h);
+
+			check_header(jpeg, &img, true);
+			heap_return(&h, jpeg);
+		}
+		img_release(&img);
+	}
+	assert(h.live_count == 0);
+}
+
+static void test_optimised_files_are_smaller_and_decode_the_same(void)
+{
+	struct img_size size = { 160, 120 };
+	struct img_recipe recipe = { .quality = 80 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image img = image_make(size, IMG_YCBCR, waves, &h);
+	struct bytes plain = encode_as(&img, &recipe, &h);
+	struct image plain_back = must_decode(plain, size, &h);
+
+	for (int progressive = 0; progressive <= 1; progressive++) {
+		recipe.optimize = !progressive;
+		recipe.progressive = progressive;
+		struct bytes jpeg = encode_as(&img, &recipe, &h);
+		struct image back = must_decode(jpeg, size, &h);
+
+		assert(jpeg.count < plain.count);
+		assert(is_same(&back, &plain_back));
+		img_release(&back);
+		heap_return(&h, jpeg);
+	}
+	img_release(&plain_back);
+	heap_return(&h, plain);
+	img_release(&img);
+	assert(h.live_count == 0);
+}
+
+static void test_the_profile_is_written(void)
+{
+	/* One chunk, exactly one, two; and more than the first guess. */
+	static const size_t counts[] = { 1, 65519, 65520, 400000 };
+	struct img_size size = { 20, 10 };
+	struct heap h;
+
+	heap_init(&h);
+	for (size_t i = 0; i < LENGTH(counts); i++) {
+		struct image img = image_make(size, IMG_YCBCR, waves, &h);
+		uint8_t *back = NULL;
+		size_t back_count = 0;
+
+		img.profile = h.memory.alloc(h.memory.arg, counts[i]);
+		img.profile_bytes = counts[i];
+		assert(img.profile != NULL);
+		for (size_t k = 0; k < counts[i]; k++)
+			img.profile[k] = (uint8_t)scramble((uint32_t)k);
+		struct bytes jpeg = must_encode(&img, 80, &h);
+		struct jpeg_view view = jpeg_read(jpeg, JCS_YCbCr, 8);
+		enum profile_state state = profile_read(
+			&back, &back_count, jpeg.data, jpeg.count, &h.memory);
+
+		assert(state == PROFILE_READ);
+		assert(back_count == counts[i]);
+		assert(memcmp(back, img.profile, counts[i]) == 0);
+		assert(view.marker_count == (counts[i] + 65518) / 65519);
+		h.memory.free(h.memory.arg, back);
+		free(view.pixels);
+		heap_return(&h, jpeg);
+		img_release(&img);
+	}
+	assert(h.live_count == 0);
+}
+
+static void soil_padding(const struct image *img)
+{
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *p = &img->planes[i];
 
 		for (uint32_t y = 0; y < p->height; y++)
 			memset(p->samples + y * p->stride_bytes + p->width, 255,
@@ -112,15 +256,35 @@ static void test_padding_does_not_show(void)
 		memset(p->samples + p->height * p->stride_bytes, 255,
 		       8 * p->stride_bytes);
 	}
-	struct bytes jpeg_a = must_encode(&a, 80, &h);
-	struct bytes jpeg_b = must_encode(&b, 80, &h);
+}
 
-	assert(jpeg_a.count == jpeg_b.count);
-	assert(memcmp(jpeg_a.data, jpeg_b.data, jpeg_a.count) == 0);
-	heap_return(&h, jpeg_a);
-	heap_return(&h, jpeg_b);
-	img_release(&a);
-	img_release(&b);
+static void test_padding_does_not_show(void)
+{
+	struct img_size size = { 19, 21 };
+	struct heap h;
+
+	heap_init(&h);
+	for (uint32_t i = 0; i < 8; i++) {
+		bool full = i & 1, grey = i & 4;
+		struct img_recipe recipe = { .quality = 80,
+					     .progressive = i & 2 };
+		enum img_space space = grey ? IMG_GREY : IMG_YCBCR;
+		struct image a = full ? image_full(size, waves, &h) :
+					image_make(size, space, waves, &h);
+		struct image b = full ? image_full(size, waves, &h) :
+					image_make(size, space, waves, &h);
+
+		soil_padding(&b);
+		struct bytes jpeg_a = encode_as(&a, &recipe, &h);
+		struct bytes jpeg_b = encode_as(&b, &recipe, &h);
+
+		assert(jpeg_a.count == jpeg_b.count);
+		assert(memcmp(jpeg_a.data, jpeg_b.data, jpeg_a.count) == 0);
+		heap_return(&h, jpeg_a);
+		heap_return(&h, jpeg_b);
+		img_release(&a);
+		img_release(&b);
+	}
 	assert(h.live_count == 0);
 }
 
@@ -159,43 +323,51 @@ static void test_better_quality_is_larger_and_nearer(void)
 	assert(h.live_count == 0);
 }
 
-static void test_the_output_grows_with_noise(void)
+static void test_only_large_output_is_copied(void)
 {
 	struct img_size size = { 400, 300 };
 	struct heap h;
 
 	heap_init(&h);
-	struct image img = image_make(size, IMG_YCBCR, noise, &h);
-	uint32_t before = h.alloc_count;
-	struct bytes jpeg = must_encode(&img, 100, &h);
-	struct image back = must_decode(jpeg, size, &h);
+	struct image calm = image_make(size, IMG_YCBCR, waves, &h);
+	struct image wild = image_make(size, IMG_YCBCR, noise, &h);
+	uint32_t start = h.alloc_count;
+	struct bytes small = must_encode(&calm, 89, &h);
+	uint32_t small_count = h.alloc_count - start;
+	struct bytes large = must_encode(&wild, 89, &h);
+	uint32_t large_count = h.alloc_count - start - small_count;
+	struct image back = must_decode(large, size, &h);
 
-	assert(jpeg.count > 400 * 300);
-	assert(h.alloc_count - before > 2 + 1);
-	assert(plane_psnr(&img.planes[0], &back.planes[0]) > 45);
+	assert(small.count < 400 * 300 / 2);
+	assert(large.count > 400 * 300);
+	assert(large_count >= small_count + 1);
+	assert(large_count <= small_count + 2);
+	assert(plane_psnr(&wild.planes[0], &back.planes[0]) > 30);
 	img_release(&back);
-	img_release(&img);
-	heap_return(&h, jpeg);
+	img_release(&calm);
+	img_release(&wild);
+	heap_return(&h, small);
+	heap_return(&h, large);
 	assert(h.live_count == 0);
 }
 
-static void test_no_memory_is_an_error(void)
+static void fail_each_allocation(const struct img_recipe *recipe)
 {
 	enum img_err err = IMG_ERR_NO_MEMORY;
-	struct img_recipe recipe = { .quality = 100 };
 	struct heap h, failing;
-	struct image img;
 	uint32_t at = 0;
 
 	heap_init(&h);
-	img = image_make((struct img_size){ 200, 200 }, IMG_YCBCR, noise, &h);
+	struct image img =
+		image_make((struct img_size){ 200, 200 }, IMG_YCBCR, noise, &h);
+
 	while (err == IMG_ERR_NO_MEMORY) {
 		uint8_t *data = NULL;
 		size_t count = 77;
 
 		heap_init(&failing);
 		failing.fail_at = ++at;
-		err = img_encode(&data, &count, &img, &recipe, &failing.memory);
+		err = img_encode(&data, &count, &img, recipe, &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(data == NULL && count == 77);
 		else
@@ -203,17 +375,27 @@ static void test_no_memory_is_an_error(void)
 		assert(failing.live_count == 0);
 	}
 	assert(err == IMG_OK);
-	assert(at > 2); /* growing failed too */
+	assert(at > 3); /* growing and libjpeg's own failed too */
 	img_release(&img);
 	assert(h.live_count == 0);
+}
+
+static void test_no_memory_is_an_error(void)
+{
+	fail_each_allocation(&(struct img_recipe){ .quality = 89 });
+	fail_each_allocation(
+		&(struct img_recipe){ .quality = 100, .progressive = true });
 }
 
 int main(void)
 {
 	test_every_size_decodes_to_about_the_same();
+	test_the_longest_pictures();
+	test_optimised_files_are_smaller_and_decode_the_same();
+	test_the_profile_is_written();
 	test_padding_does_not_show();
 	test_better_quality_is_larger_and_nearer();
-	test_the_output_grows_with_noise();
+	test_only_large_output_is_copied();
 	test_no_memory_is_an_error();
 	return 0;
 }
