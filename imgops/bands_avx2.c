@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * AVX2: vpmaddwd multiplies pairs of 16-bit values by pairs of weights and adds
+ * the two products.  Bands are pairs already; sums down make them on the way.
+ */
+#include "imgops/bands.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+#include <string.h>
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* Two weights in each 32 bits. */
+AVX2 static inline __m256i load_pair(const int16_t *weights)
+{
+	int32_t both;
+
+	memcpy(&both, weights, sizeof(both));
+	return _mm256_set1_epi32(both);
+}
+
+AVX2 static inline __m256i load_bytes(const uint8_t *from)
+{
+	return _mm256_cvtepu8_epi16(
+		_mm_loadu_si128((const __m128i *)(const void *)from));
+}
+
+AVX2 static inline __m256i load(const int16_t *from)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+AVX2 static inline void store(int16_t *to, __m256i v)
+{
+	_mm256_storeu_si256((__m256i *)(void *)to, v);
+}
+
+/* Sixteen columns of one row, in order. */
+AVX2 static inline __m256i down(const uint8_t *in, size_t stride_bytes,
+				const int16_t *weights, uint32_t count)
+{
+	__m256i low = _mm256_set1_epi32(1 << (BAND_DOWN_SHIFT - 1));
+	__m256i high = low;
+
+	for (uint32_t k = 0; k < count; k += 2, in += 2 * stride_bytes) {
+		__m256i a = load_bytes(in), b = load_bytes(in + stride_bytes);
+		__m256i w = load_pair(weights + k);
+
+		low = _mm256_add_epi32(
+			low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w));
+		high = _mm256_add_epi32(
+			high,
+			_mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w));
+	}
+	return _mm256_packs_epi32(_mm256_srai_epi32(low, BAND_DOWN_SHIFT),
+				  _mm256_srai_epi32(high, BAND_DOWN_SHIFT));
+}
+
+/* Eight rows of eight pairs become eight columns of pairs. */
+AVX2 static inline void store_turned(int16_t *band, const __m256i *row)
+{
+	__m256i quads[BAND_ROWS], pairs[BAND_ROWS];
+
+	for (int r = 0; r < BAND_ROWS; r += 2) {
+		pairs[r] = _mm256_unpacklo_epi32(row[r], row[r + 1]);
+		pairs[r + 1] = _mm256_unpackhi_epi32(row[r], row[r + 1]);
+	}
+	for (int r = 0; r < BAND_ROWS; r += 4) {
+		quads[r] = _mm256_unpacklo_epi64(pairs[r], pairs[r + 2]);
+		quads[r + 1] = _mm256_unpackhi_epi64(pairs[r], pairs[r + 2]);
+		quads[r + 2] =
+			_mm256_unpacklo_epi64(pairs[r + 1], pairs[r + 3]);
+		quads[r + 3] =
+			_mm256_unpackhi_epi64(pairs[r + 1], pairs[r + 3]);
+	}
+	for (int i = 0; i < 4; i++) {
+		store(band + 16 * i,
+		      _mm256_permute2x128_si256(quads[i], quads[i + 4], 0x20));
+		store(band + 16 * (i + 4),
+		      _mm256_permute2x128_si256(quads[i], quads[i + 4], 0x31));
+	}
+}
+
+AVX2 static void avx2_down(int16_t *band, const uint8_t *in,
+			   size_t stride_bytes, const uint32_t *first,
+			   const int16_t *weights, uint32_t count,
+			   uint32_t width)
+{
+	for (uint32_t x = 0; x < width; x += BAND_COLUMNS) {
+		__m256i row[BAND_ROWS];
+
+		for (uint32_t r = 0; r < BAND_ROWS; r++)
+			row[r] = down(in + first[r] * stride_bytes + x,
+				      stride_bytes, weights + r * count, count);
+		store_turned(band + (size_t)x * BAND_ROWS, row);
+	}
+}
+
+/* Eight rows of one output column, 32 bits each. */
+AVX2 static inline __m256i across(const int16_t *band, const int16_t *weights,
+				  uint32_t count)
+{
+	__m256i sum = _mm256_set1_epi32(1 << (BAND_ACROSS_SHIFT - 1));
+
+	for (uint32_t k = 0; k < count; k += 2)
+		sum = _mm256_add_epi32(
+			sum, _mm256_madd_epi16(load(band + k * BAND_ROWS),
+					       load_pair(weights + k)));
+	return _mm256_srai_epi32(sum, BAND_ACROSS_SHIFT);
+}
+
+/* Bytes of four columns: rows 0-3 of each in turn, then rows 4-7. */
+AVX2 static inline __m256i narrow(const __m256i *column)
+{
+	return _mm256_packus_epi16(_mm256_packs_epi32(column[0], column[1]),
+				   _mm256_packs_epi32(column[2], column[3]));
+}
+
+AVX2 static inline void store_two(uint8_t *first, uint8_t *second, __m128i v)
+{
+	_mm_storel_epi64((__m128i *)(void *)first, v);
+	_mm_storel_epi64((__m128i *)(void *)second, _mm_unpackhi_epi64(v, v));
+}
+
+AVX2 static inline void store_columns(uint8_t *out, size_t stride_bytes,
+				      __m256i four)
+{
+	__m128i top = _mm256_castsi256_si128(four);
+	__m128i bottom = _mm256_extracti128_si256(four, 1);
+
+	store_two(out, out + stride_bytes, _mm_unpacklo_epi32(top, bottom));
+	store_two(out + 2 * stride_bytes, out + 3 * stride_bytes,
+		  _mm_unpackhi_epi32(top, bottom));
+}
+
+AVX2 static inline void store_rows(uint8_t *out, size_t stride_bytes,
+				   __m256i left, __m256i right)
+{
+	const __m256i turn = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+		0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+	__m256i a = _mm256_shuffle_epi8(left, turn);
+	__m256i b = _mm256_shuffle_epi8(right, turn);
+	__m256i even = _mm256_unpacklo_epi32(a, b); /* rows 0, 1 and 4, 5 */
+	__m256i odd = _mm256_unpackhi_epi32(a, b);  /* rows 2, 3 and 6, 7 */
+
+	store_two(out, out + stride_bytes, _mm256_castsi256_si128(even));
+	store_two(out + 2 * stride_bytes, out + 3 * stride_bytes,
+		  _mm256_castsi256_si128(odd));
+	store_two(out + 4 * stride_bytes, out + 5 * stride_bytes,
+		  _mm256_extracti128_si256(even, 1));
+	store_two(out + 6 * stride_bytes, out + 7 * stride_bytes,
+		  _mm256_extracti128_si256(odd, 1));
+}
+
+AVX2 static void avx2_across(uint8_t *out, size_t stride_bytes, bool aside,
+			     const int16_t *band, const uint32_t *first,
+			     const int16_t *weights, uint32_t count,
+			     uint32_t width)
+{
+	for (uint32_t x = 0; x < width; x += BAND_ROWS) {
+		__m256i column[BAND_ROWS];
+
+		for (uint32_t i = 0; i < BAND_ROWS; i++)
+			column[i] = across(
+				band + (size_t)first[x + i] * BAND_ROWS,
+				weights + (size_t)(x + i) * count, count);
+
+		__m256i left = narrow(column), right = narrow(column + 4);
+
+		if (aside) {
+			store_columns(out + x * stride_bytes, stride_bytes,
+				      left);
+			store_columns(out + (x + 4) * stride_bytes,
+				      stride_bytes, right);
+		} else {
+			store_rows(out + x, stride_bytes, left, right);
+		}
+	}
+}
+
+const struct bands bands_avx2 = {
+	.name = "avx2",
+	.down = avx2_down,
+	.across = avx2_across,
+};
+
+#else
+
+/* An empty file is not C. */
+typedef int bands_avx2_is_for_x86;
+
+#endif

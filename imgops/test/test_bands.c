@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: the loops over bands, for each kind of CPU, give the sums that
+ * bands.h says, bit for bit, at any width, upright and aside.
+ */
+#include "imgops/bands.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COLUMNS_MAX = 160,
+	COUNT_MAX = 40,
+	IN_ROWS = 100,
+	OUT_SIDE = 176,
+	UNTOUCHED = 0x5a,
+};
+
+static int16_t *band_at(int16_t *band, uint32_t row, uint32_t column)
+{
+	return &band[(column / 2 * BAND_ROWS + row) * 2 + column % 2];
+}
+
+/* Both signs, one large; their sum is one. */
+static void make_weights(int16_t *weights, uint32_t count, uint32_t seed)
+{
+	int total = 0;
+
+	for (uint32_t k = 0; k < count; k++) {
+		weights[k] = (int16_t)((int)(scramble(seed + k) % 400) - 150);
+		total += weights[k];
+	}
+	weights[seed % count] += (int16_t)(BAND_WEIGHT_ONE - total);
+}
+
+static void check_down(const struct bands *bands, uint32_t width,
+		       uint32_t count)
+{
+	static uint8_t in[IN_ROWS * COLUMNS_MAX];
+	static int16_t band[BAND_ROWS * (COLUMNS_MAX + 1)];
+	int16_t weights[BAND_ROWS * COUNT_MAX];
+	uint32_t first[BAND_ROWS];
+
+	for (uint32_t i = 0; i < LENGTH(in); i++)
+		in[i] = (uint8_t)scramble(i + width);
+	for (uint32_t r = 0; r < BAND_ROWS; r++) {
+		first[r] = scramble(r + count) % (IN_ROWS - count + 1);
+		make_weights(weights + r * count, count, r);
+	}
+	memset(band, UNTOUCHED, sizeof(band));
+	bands->down(band, in, COLUMNS_MAX, first, weights, count, width);
+	for (uint32_t r = 0; r < BAND_ROWS; r++) {
+		for (uint32_t x = 0; x < width; x++) {
+			int64_t sum = 128;
+
+			for (uint32_t k = 0; k < count; k++)
+				sum += weights[r * count + k] *
+				       in[(first[r] + k) * COLUMNS_MAX + x];
+			assert(*band_at(band, r, x) == sum >> 8);
+		}
+	}
+	assert(band[BAND_ROWS * width] == UNTOUCHED * 0x101);
+}
+
+static void test_columns_are_summed(const struct bands *bands)
+{
+	for (uint32_t width = BAND_COLUMNS; width <= COLUMNS_MAX;
+	     width += BAND_COLUMNS)
+		for (uint32_t count = 2; count <= COUNT_MAX; count += 2)
+			check_down(bands, width, count);
+}
+
+static uint8_t clamp(int64_t sum)
+{
+	int64_t v = sum >> (BAND_WEIGHT_BITS + BAND_EXTRA_BITS);
+
+	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+static void check_across(const struct bands *bands, uint32_t width,
+			 uint32_t count, bool aside)
+{
+	static int16_t band[BAND_ROWS * COLUMNS_MAX];
+	static uint8_t out[OUT_SIDE * OUT_SIDE];
+	int16_t weights[COLUMNS_MAX * COUNT_MAX];
+	uint32_t first[COLUMNS_MAX];
+
+	for (uint32_t i = 0; i < LENGTH(band); i++)
+		band[i] = (int16_t)((int)(scramble(i) % 24000) - 4000);
+	for (uint32_t x = 0; x < width; x++) {
+		first[x] = scramble(x) % (COLUMNS_MAX - count + 1) / 2 * 2;
+		make_weights(weights + x * count, count, x);
+	}
+	memset(out, UNTOUCHED, sizeof(out));
+	bands->across(out, OUT_SIDE, aside, band, first, weights, count, width);
+	for (uint32_t x = 0; x < OUT_SIDE; x++) {
+		for (uint32_t r = 0; r < OUT_SIDE; r++) {
+			uint8_t got = out[aside ? x * OUT_SIDE + r :
+						  r * OUT_SIDE + x];
+			int64_t sum = 1 << 19;
+
+			if (x >= width || r >= BAND_ROWS) {
+				assert(got == UNTOUCHED);
+				continue;
+			}
+			for (uint32_t k = 0; k < count; k++)
+				sum += weights[x * count + k] *
+				       *band_at(band, r, first[x] + k);
+			assert(got == clamp(sum));
+		}
+	}
+}
+
+static void
+test_rows_are_summed_with_a_filter_for_each_sample(const struct bands *bands)
+{
+	for (uint32_t width = BAND_ROWS; width <= COLUMNS_MAX;
+	     width += BAND_ROWS) {
+		for (uint32_t count = 2; count <= COUNT_MAX; count += 2) {
+			check_across(bands, width, count, false);
+			check_across(bands, width, count, true);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct bands *const kinds[] = { &bands_portable, bands_best() };
+
+	for (uint32_t i = 0; i < LENGTH(kinds); i++) {
+		printf("%s\n", kinds[i]->name);
+		test_columns_are_summed(kinds[i]);
+		test_rows_are_summed_with_a_filter_for_each_sample(kinds[i]);
+	}
+	return 0;
+}
