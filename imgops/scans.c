@@ -2,8 +2,8 @@
 /*
  * One walk over the markers.  Each segment, with the entropy-coded data after
  * it, is kept or not once the next marker shows where it ends.  Progression is
- * followed as ITU-T T.81, annex G, defines it, and stricter than libjpeg does:
- * any doubt ends in "read all of it".
+ * followed as ITU-T T.81, annex G, has it, where libjpeg only warns: any doubt
+ * ends in "read all of it".
  */
 #include "imgops/scans.h"
 
@@ -14,7 +14,6 @@
 enum {
 	COMPONENTS_MAX = 4,
 	COEFFICIENTS = 64,
-	LOW_BIT_MAX = 13, /* 8-bit samples */
 	NOT_SENT = -1,
 };
 
@@ -33,16 +32,14 @@ static bool read_frame(struct frame *f, const struct marker *sof)
 {
 	const uint8_t *d = sof->data;
 
-	if (f->component_count != 0 || sof->bytes < 6 || d[5] == 0 ||
+	if (f->component_count != 0 || sof->bytes < 6 ||
 	    d[5] > COMPONENTS_MAX || sof->bytes != 6 + 3 * (size_t)d[5])
 		return false;
 	f->component_count = d[5];
 	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
-	for (uint32_t i = 0; i < f->component_count; i++) {
+	/* Of two with one id, the second never becomes complete. */
+	for (uint32_t i = 0; i < f->component_count; i++)
 		f->ids[i] = d[6 + 3 * i];
-		if (memchr(f->ids, f->ids[i], i) != NULL)
-			return false;
-	}
 	return true;
 }
 
@@ -58,8 +55,7 @@ static bool read_scan(struct scan *s, const struct frame *f,
 	const uint8_t *d = sos->data;
 	uint32_t count = sos->bytes > 0 ? d[0] : 0;
 
-	if (count == 0 || count > f->component_count ||
-	    sos->bytes != 4 + 2 * (size_t)count)
+	if (count == 0 || sos->bytes != 4 + 2 * (size_t)count)
 		return false;
 	*s = (struct scan){ .first = d[1 + 2 * count],
 			    .last = d[2 + 2 * count],
@@ -81,8 +77,6 @@ static bool read_scan(struct scan *s, const struct frame *f,
 /* True: the scan follows those before it in a legal order. */
 static bool follow(struct frame *f, const struct scan *s)
 {
-	if (s->low > LOW_BIT_MAX)
-		return false;
 	for (uint32_t i = 0; i < f->component_count; i++) {
 		int8_t *low_bit = f->low_bit[i];
 
@@ -92,9 +86,8 @@ static bool follow(struct frame *f, const struct scan *s)
 			return false;
 		for (uint32_t k = s->first; k <= s->last; k++) {
 			bool first = low_bit[k] == NOT_SENT && s->high == 0;
-			bool refines = low_bit[k] > 0 &&
-				       s->high == low_bit[k] &&
-				       s->low == s->high - 1;
+			bool refines =
+				s->high == low_bit[k] && s->low == s->high - 1;
 
 			if (!first && !refines)
 				return false;

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what is wrong with a header is told by the error, and found before
- * any pixel is allocated; limits hold to the pixel; the orientation is known
- * before decoding.
+ * Promises: what is wrong with a header is told by the error; all its fields
+ * are as libjpeg reads them; any bytes are walked in linear time.
  */
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct jpeg_spec plain = { .width = 35, .height = 19, .h = { 2 } };
-static const struct jpeg_spec progressive = {
-	.width = 35, .height = 19, .h = { 2 }, .progressive = true
-};
 
 static void test_other_files_are_not_jpeg(void)
 {
@@ -33,67 +27,6 @@ static void test_other_files_are_not_jpeg(void)
 				    strlen(others[i]), &no_limits,
 				    &h) == IMG_ERR_NOT_JPEG);
 	assert(h.alloc_count == 0);
-}
-
-static void test_other_processes_are_unsupported(void)
-{
-	struct jpeg_spec two = plain;
-	struct bytes jpeg = jpeg_make(&plain);
-	struct heap h;
-
-	heap_init(&h);
-	jpeg_marker(jpeg, 0xc0)[0] = 12; /* bits of a sample */
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_UNSUPPORTED);
-	jpeg_marker(jpeg, 0xc0)[0] = 8;
-	jpeg_marker(jpeg, 0xc0)[-3] = 0xc3; /* lossless */
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_UNSUPPORTED);
-	free(jpeg.data);
-	two.two_components = true;
-	jpeg = jpeg_make(&two);
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_UNSUPPORTED);
-	assert(h.alloc_count == 0);
-	free(jpeg.data);
-}
-
-static void test_limits_hold_before_anything_is_allocated(void)
-{
-	struct bytes jpeg = jpeg_make(&progressive); /* 35 x 19, progressive */
-	struct img_limits side = no_limits, pixels = no_limits;
-	struct img_limits bytes = no_limits, scans = no_limits;
-	struct heap h;
-
-	heap_init(&h);
-	side.side_px_max = 34;
-	assert(decode_limits(jpeg, &side, &h) == IMG_ERR_TOO_LARGE);
-	pixels.pixels_max = 35 * 19 - 1;
-	assert(decode_limits(jpeg, &pixels, &h) == IMG_ERR_TOO_LARGE);
-	bytes.decode_bytes_max = 35 * 19 * 2; /* Y' and half of it twice */
-	assert(decode_limits(jpeg, &bytes, &h) == IMG_ERR_TOO_LARGE);
-	assert(h.alloc_count == 0);
-	scans.scans_max = 9; /* libjpeg's script has 10 */
-	assert(decode_limits(jpeg, &scans, &h) == IMG_ERR_TOO_MANY_SCANS);
-	side.side_px_max = 35;
-	side.pixels_max = 35 * 19;
-	side.scans_max = 10;
-	side.decode_bytes_max = 100000;
-	assert(decode_limits(jpeg, &side, &h) == IMG_OK);
-	assert(h.live_count == 0);
-	free(jpeg.data);
-}
-
-/* 65,500 x 65,500 pixels in a file of some hundred bytes. */
-static void test_a_false_size_costs_no_memory(void)
-{
-	static const struct img_limits limits = { 65500, UINT64_MAX, 64,
-						  512 << 20 };
-	struct bytes jpeg = jpeg_make(&plain);
-	struct heap h;
-
-	heap_init(&h);
-	memcpy(jpeg_marker(jpeg, 0xc0) + 1, "\xff\xdc\xff\xdc", 4);
-	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
-	assert(h.largest_bytes < 100000); /* libjpeg's own */
-	free(jpeg.data);
 }
 
 static void test_orientation_turns_the_upright_size(void)
@@ -133,37 +66,6 @@ static void test_the_target_is_upright(void)
 	free(jpeg.data);
 }
 
-static uint64_t least_memory(struct bytes jpeg)
-{
-	struct img_limits limits = no_limits;
-	struct heap h;
-
-	heap_init(&h);
-	limits.decode_bytes_max = 0;
-	while (decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE)
-		limits.decode_bytes_max += 1024;
-	assert(decode_limits(jpeg, &limits, &h) == IMG_OK);
-	assert(h.live_count == 0);
-	return limits.decode_bytes_max;
-}
-
-/* The planes are the same, but a progressive file's coefficients are kept. */
-static void test_coefficients_count_as_memory(void)
-{
-	struct jpeg_spec spec = { .width = 350, .height = 190, .h = { 2 } };
-	struct bytes a = jpeg_make(&spec);
-
-	spec.progressive = true;
-
-	struct bytes b = jpeg_make(&spec);
-	uint64_t more = least_memory(b) - least_memory(a);
-
-	/* 44 x 24 blocks of Y', 22 x 24 of Cb and Cr, of 64 16-bit values. */
-	assert(more >= 2112 * 128 && more < 2112 * 128 + 100000);
-	free(a.data);
-	free(b.data);
-}
-
 static void test_a_cut_app1_is_an_error(void)
 {
 	struct jpeg_spec spec = { .width = 8, .height = 8, .orientation = 6 };
@@ -201,16 +103,284 @@ static void test_the_first_orientation_counts(void)
 	free(b.data);
 }
 
+static void on_output(j_common_ptr jpeg)
+{
+	(void)jpeg;
+}
+
+/* Every field that libjpeg knows, too. */
+static void check_as_libjpeg(struct bytes jpeg, uint32_t scan_count)
+{
+	static const J_COLOR_SPACE spaces[] = {
+		[IMG_GREY] = JCS_GRAYSCALE, [IMG_YCBCR] = JCS_YCbCr,
+		[IMG_RGB] = JCS_RGB,        [IMG_CMYK] = JCS_CMYK,
+		[IMG_YCCK] = JCS_YCCK,
+	};
+	struct jpeg_decompress_struct d;
+	struct jpeg_error_mgr errors;
+	struct img_header h;
+	enum img_err err = img_probe(&h, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	d.err = jpeg_std_error(&errors);
+	errors.output_message = on_output;
+	jpeg_create_decompress(&d);
+	jpeg_mem_src(&d, jpeg.data, jpeg.count);
+	(void)jpeg_read_header(&d, TRUE);
+	assert(h.stored.width_px == d.image_width);
+	assert(h.stored.height_px == d.image_height);
+	assert(h.component_count == (uint32_t)d.num_components);
+	assert(spaces[h.space] == d.jpeg_color_space);
+	for (uint32_t i = 0; i < h.component_count; i++) {
+		assert(h.h_factors[i] == d.comp_info[i].h_samp_factor);
+		assert(h.v_factors[i] == d.comp_info[i].v_samp_factor);
+	}
+	assert(h.is_progressive == d.progressive_mode);
+	assert(h.is_arithmetic == d.arith_code);
+	assert(h.scan_count == scan_count && h.icc_bytes == 0);
+	jpeg_destroy_decompress(&d);
+}
+
+static void test_all_kinds_are_told(void)
+{
+	static const struct {
+		struct jpeg_spec spec;
+		uint32_t scan_count;
+	} kinds[] = {
+		{ { .space = JCS_GRAYSCALE }, 1 },
+		{ { .h = { 2 }, .v = { 2 } }, 1 },
+		{ { .h = { 4, 2, 1 }, .v = { 1, 2, 1 } }, 1 },
+		{ { .space = JCS_RGB }, 1 },
+		{ { .space = JCS_CMYK }, 1 },
+		{ { .space = JCS_YCCK }, 1 },
+		{ { .space = JCS_CMYK, .no_adobe = true }, 1 },
+		{ { .arithmetic = true, .restart_interval = 2 }, 1 },
+		{ { .separate_scans = true }, 3 },
+		{ { .separate_scans = true, .arithmetic = true }, 3 },
+		{ { .progressive = true }, 10 },
+		{ { .progressive = true, .arithmetic = true }, 10 },
+		{ { .progressive = true, .space = JCS_GRAYSCALE }, 6 },
+	};
+
+	for (size_t i = 0; i < LENGTH(kinds); i++) {
+		struct jpeg_spec spec = kinds[i].spec;
+
+		spec.width = 35;
+		spec.height = 19;
+		struct bytes jpeg = jpeg_make(&spec);
+
+		check_as_libjpeg(jpeg, kinds[i].scan_count);
+		free(jpeg.data);
+	}
+}
+
+/* A header alone: these two markers' data, then components by their `ids`. */
+static struct bytes header_make(const char *app0, size_t app0_bytes,
+				const char *app14, size_t app14_bytes,
+				const char *ids)
+{
+	static uint8_t file[200];
+	uint8_t n = (uint8_t)strlen(ids), *to = file;
+
+	to = mempcpy(to, "\xff\xd8\xff\xe0\0", 5);
+	*to++ = (uint8_t)(2 + app0_bytes);
+	to = mempcpy(to, app0, app0_bytes);
+	to = mempcpy(to, "\xff\xee\0", 3);
+	*to++ = (uint8_t)(2 + app14_bytes);
+	to = mempcpy(to, app14, app14_bytes);
+	to = mempcpy(to, "\xff\xc0\0.\x08\0\1\0\1.", 10);
+	to[-7] = (uint8_t)(8 + 3 * n);
+	to[-1] = n;
+	for (uint8_t i = 0; i < n; i++, to += 3)
+		memcpy(to, (uint8_t[]){ (uint8_t)ids[i], 0x11, 0 }, 3);
+	to = mempcpy(to, "\xff\xda\0..", 5);
+	to[-2] = (uint8_t)(6 + 2 * n);
+	to[-1] = n;
+	for (uint8_t i = 0; i < n; i++, to += 2)
+		memcpy(to, (uint8_t[]){ (uint8_t)ids[i], 0 }, 2);
+	to = mempcpy(to, "\0\x3f\0", 3);
+	return (struct bytes){ file, (size_t)(to - file) };
+}
+
+static void test_the_space_is_guessed_as_libjpeg_does(void)
+{
+	static const char *const app0s[] = { "JFIF\0\1\2\0\0\1\0\1\0\0",
+					     "jfif\0\1\2\0\0\1\0\1\0\0" };
+	static const char app14s[][13] = {
+		"Adobe\0\x64\0\0\0\0\0", "Adobe\0\x64\0\0\0\0\1",
+		"Adobe\0\x64\0\0\0\0\2", "Adobe\0\x64\0\0\0\0\3",
+		"adobe\0\x64\0\0\0\0\0",
+	};
+	static const char *const ids[] = { "1",   "\1\2\3",   "RGB", "rgb",
+					   "123", "\1\2\3\4", "CMYK" };
+
+	/* Whole, and one byte too short. */
+	for (size_t i = 0; i < LENGTH(ids) * LENGTH(app14s) * 8; i++)
+		check_as_libjpeg(header_make(app0s[i & 1], 13 + (i >> 1 & 1),
+					     app14s[i / 8 % LENGTH(app14s)],
+					     11 + (i >> 2 & 1),
+					     ids[i / 8 / LENGTH(app14s)]),
+				 1);
+}
+
+#define SOI "\xff\xd8"
+#define SOF "\xff\xc0\0\x0b\x08\0\1\0\1\1\1\x11\0"
+#define SOS "\xff\xda\0\x08\1\1\0\0\x3f\0"
+#define EOI "\xff\xd9"
+#define PROBE(text) probe(text, sizeof(text) - 1)
+
+static enum img_err probe(const char *data, size_t count)
+{
+	static const struct img_limits limits = { .side_px_max = UINT32_MAX,
+						  .pixels_max = UINT64_MAX,
+						  .scans_max = 1 };
+	struct img_header header;
+	uint8_t *copy = malloc(count); /* sanitizers see its ends */
+
+	assert(copy != NULL);
+	memcpy(copy, data, count);
+	enum img_err err = img_probe(&header, copy, count, &limits);
+
+	free(copy);
+	return err;
+}
+
+static void test_broken_headers_are_corrupt(void)
+{
+	static const char file[] = SOI SOF SOS;
+
+	assert(PROBE(SOI SOF SOS) == IMG_OK);
+	for (size_t n = 2; n < sizeof(file) - 1; n++)
+		assert(probe(file, n) == IMG_ERR_TRUNCATED);
+	assert(PROBE(SOI SOF EOI SOS) == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOS SOF) == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOF SOF SOS) == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOI SOF SOS) == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI "\xff\xf0\0\2" SOF SOS) == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI "\xff\xc0\0\2") == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOF "\xff\xda\0\2") == IMG_ERR_CORRUPT);
+	/* A scan of none, of five, and of another length. */
+	assert(PROBE(SOI SOF "\xff\xda\0\6\0\0\x3f\0") == IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOF "\xff\xda\0\x10\5..........\0\x3f\0") ==
+	       IMG_ERR_CORRUPT);
+	assert(PROBE(SOI SOF "\xff\xda\0\x09\1\1\0\0\x3f\0.") ==
+	       IMG_ERR_CORRUPT);
+}
+
+static void test_broken_frames_are_told_apart(void)
+{
+	static const struct {
+		size_t at; /* in the frame's data */
+		uint8_t value;
+		enum img_err err;
+	} cases[] = {
+		{ 0, 7, IMG_ERR_UNSUPPORTED },
+		{ 0, 12, IMG_ERR_UNSUPPORTED },
+		{ 2, 0, IMG_ERR_CORRUPT },
+		{ 4, 0, IMG_ERR_CORRUPT },
+		{ 1, 255, IMG_OK },
+		{ 3, 255, IMG_OK },
+		{ 5, 0, IMG_ERR_CORRUPT },
+		{ 5, 2, IMG_ERR_CORRUPT },
+		{ 7, 0x01, IMG_ERR_CORRUPT },
+		{ 7, 0x10, IMG_ERR_CORRUPT },
+		{ 7, 0x51, IMG_ERR_CORRUPT },
+		{ 7, 0x15, IMG_ERR_CORRUPT },
+		{ 7, 0x44, IMG_OK },
+	};
+	static const uint8_t sofs[] = { 0xc3, 0xc5, 0xc6, 0xc7, 0xc8,
+					0xcb, 0xcd, 0xce, 0xcf };
+
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		char file[] = SOI SOF SOS;
+
+		file[6 + cases[i].at] = (char)cases[i].value;
+		assert(probe(file, sizeof(file) - 1) == cases[i].err);
+	}
+	for (size_t i = 0; i < LENGTH(sofs); i++) {
+		char file[] = SOI SOF SOS;
+
+		file[3] = (char)sofs[i];
+		assert(probe(file, sizeof(file) - 1) == IMG_ERR_UNSUPPORTED);
+	}
+	/* 65,501 pixels are more than libjpeg's 65,500. */
+	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdc\xff\xdc\1\1\x11\0" SOS) ==
+	       IMG_OK);
+	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdd\0\1\1\1\x11\0" SOS) ==
+	       IMG_ERR_TOO_LARGE);
+	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\0\1\xff\xdd\1\1\x11\0" SOS) ==
+	       IMG_ERR_TOO_LARGE);
+	/* None, two, five components. */
+	assert(PROBE(SOI "\xff\xc0\0\x08\x08\0\1\0\1\0" SOF SOS) ==
+	       IMG_ERR_CORRUPT);
+	assert(PROBE(SOI "\xff\xc0\0\x0e\x08\0\1\0\1\2\1\x11\0\2\x11\0" SOS) ==
+	       IMG_ERR_UNSUPPORTED);
+	assert(PROBE(SOI "\xff\xc0\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
+			 "\4\x11\0\5\x11\0" SOS) == IMG_ERR_UNSUPPORTED);
+}
+
+static void test_the_profile_is_measured(void)
+{
+	static const char file[] =
+		SOI "\xff\xe2\0\x13ICC_PROFILE\0\1\2abc"
+		    "\xff\xe2\0\x12ICC_PROFILE\0\2\2de"
+		    "\xff\xe2\0\x0fICC_PROFILE\0\1"
+		    "\xff\xe2\0\x13icc_profile\0\1\2abc" SOF SOS;
+	struct img_header h;
+	enum img_err err = img_probe(&h, (const uint8_t *)file,
+				     sizeof(file) - 1, &no_limits);
+
+	assert(err == IMG_OK && h.icc_bytes == 5);
+}
+
+/* One scan holds all: what follows is not looked at, and has no limit. */
+static void test_baseline_data_are_not_walked(void)
+{
+	static const char file[] = SOI SOF SOS SOS SOS EOI;
+	struct img_limits limits = no_limits;
+	struct img_header h;
+
+	limits.scans_max = 1;
+	enum img_err err =
+		img_probe(&h, (const uint8_t *)file, sizeof(file) - 1, &limits);
+
+	assert(err == IMG_OK && h.scan_count == 1);
+}
+
+/* libjpeg took 8 s for the first 400,000 bytes of the first. */
+static void test_any_bytes_take_linear_time(void)
+{
+	static const uint8_t units[][4] = { { 0xff, 0xe1, 0, 2 },
+					    { 0xff, 0xfe, 0, 2 },
+					    { 0xff, 0xff, 0xff, 0xff } };
+	size_t count = 32 << 20;
+	char *data = malloc(count);
+
+	assert(data != NULL);
+	for (size_t u = 0; u < LENGTH(units); u++) {
+		for (size_t i = 0; i < count; i += 4)
+			memcpy(data + i, units[u], 4);
+		memcpy(data, SOI SOF, sizeof(SOI SOF) - 1);
+		memcpy(data + count - 20, SOS, sizeof(SOS) - 1);
+		memcpy(data + 15, "\xff\xfe\0\3.", 5);
+		assert(probe(data, count) == IMG_OK);
+	}
+	free(data);
+}
+
 int main(void)
 {
 	test_other_files_are_not_jpeg();
-	test_other_processes_are_unsupported();
-	test_limits_hold_before_anything_is_allocated();
-	test_a_false_size_costs_no_memory();
-	test_coefficients_count_as_memory();
 	test_orientation_turns_the_upright_size();
 	test_the_target_is_upright();
 	test_a_cut_app1_is_an_error();
 	test_the_first_orientation_counts();
+	test_all_kinds_are_told();
+	test_the_space_is_guessed_as_libjpeg_does();
+	test_broken_headers_are_corrupt();
+	test_broken_frames_are_told_apart();
+	test_the_profile_is_measured();
+	test_baseline_data_are_not_walked();
+	test_any_bytes_take_linear_time();
 	return 0;
 }

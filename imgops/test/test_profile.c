@@ -114,7 +114,7 @@ static void test_contradictions_are_broken(void)
 		/* two chunks: number, count, number, count */
 		{ 1, 2, 1, 2 }, /* twice */
 		{ 1, 3, 2, 3 }, /* one is missing */
-		{ 1, 2, 2, 3 }, /* counts differ */
+		{ 1, 3, 2, 2 }, /* counts differ */
 		{ 0, 2, 1, 2 }, { 1, 0, 2, 0 }, { 1, 2, 3, 2 },
 		{ 1, 1, 2, 1 }, { 1, 1, 1, 1 }, { 255, 2, 255, 255 },
 	};

@@ -5,11 +5,45 @@
  * anything odd about it is read whole.
  */
 #include "imgops/scans.h"
+
+#include "imgops/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* `jpeg`, which is freed, in the scans of `script`. */
+static struct bytes with_scans(struct bytes jpeg, const jpeg_scan_info *script,
+			       int scan_count)
+{
+	struct jpeg_decompress_struct from;
+	struct jpeg_compress_struct to;
+	struct jpeg_error_mgr errors;
+	unsigned char *data = NULL;
+	unsigned long count = 0;
+
+	from.err = to.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&from);
+	jpeg_create_compress(&to);
+	jpeg_mem_src(&from, jpeg.data, jpeg.count);
+	(void)jpeg_read_header(&from, TRUE);
+	jpeg_mem_dest(&to, &data, &count);
+	jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&from);
+
+	jpeg_copy_critical_parameters(&from, &to);
+	to.scan_info = script;
+	to.num_scans = scan_count;
+	to.arith_code = from.arith_code;
+	to.restart_interval = from.restart_interval;
+	jpeg_write_coefficients(&to, coefficients);
+	jpeg_finish_compress(&to);
+	jpeg_destroy_compress(&to);
+	(void)jpeg_finish_decompress(&from);
+	jpeg_destroy_decompress(&from);
+	free(jpeg.data);
+	return (struct bytes){ data, count };
+}
 
 /* The pieces as one file. */
 static struct bytes join(const struct piece *pieces, uint32_t count)
@@ -25,20 +59,68 @@ static struct bytes join(const struct piece *pieces, uint32_t count)
 	return all;
 }
 
-/* At 1/8; `ac_components` are those that libjpeg decodes larger. */
-static void check_same(struct bytes jpeg, J_COLOR_SPACE space,
-		       uint32_t ac_components)
+static uint32_t count_pieces(struct bytes jpeg, uint32_t ac_components)
 {
 	struct piece pieces[SCANS_PIECES_MAX];
-	uint32_t count =
-		scans_keep(pieces, jpeg.data, jpeg.count, ac_components);
+	uint8_t *copy = malloc(jpeg.count); /* sanitizers see its ends */
+
+	assert(copy != NULL);
+	memcpy(copy, jpeg.data, jpeg.count);
+	uint32_t count = scans_keep(pieces, copy, jpeg.count, ac_components);
+
+	free(copy);
+	return count;
+}
+
+/* Components that libjpeg decodes to more than their DC at 1/8. */
+static uint32_t larger_components(struct bytes jpeg)
+{
+	struct jpeg_decompress_struct d;
+	struct jpeg_error_mgr errors;
+	uint32_t larger = 0;
+
+	d.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&d);
+	jpeg_mem_src(&d, jpeg.data, jpeg.count);
+	(void)jpeg_read_header(&d, TRUE);
+	d.scale_num = 1;
+	d.scale_denom = DCTSIZE;
+	jpeg_calc_output_dimensions(&d);
+	for (int i = 0; i < d.num_components; i++)
+		larger |= (uint32_t)(d.comp_info[i].DCT_scaled_size > 1) << i;
+	jpeg_destroy_decompress(&d);
+	return larger;
+}
+
+/* Of a kept file: which components have AC scans, bit i for component i. */
+static uint32_t ac_scans(struct bytes jpeg)
+{
+	struct markers w;
+	struct marker m;
+	uint32_t found = 0;
+	bool ok = markers_start(&w, jpeg.data, jpeg.count);
+
+	assert(ok);
+	while (markers_next(&w, &m))
+		if (m.code == MARKER_SOS && m.data[m.bytes - 3] > 0)
+			found |= 1u << (m.data[1] - 1);
+	assert(m.code == MARKER_EOI);
+	return found;
+}
+
+/* At 1/8, with and without what needs not be read. */
+static void check_same(struct bytes jpeg, J_COLOR_SPACE space)
+{
+	struct piece pieces[SCANS_PIECES_MAX];
+	uint32_t larger = larger_components(jpeg);
+	uint32_t count = scans_keep(pieces, jpeg.data, jpeg.count, larger);
 
 	assert(count > 0);
 	struct bytes kept = join(pieces, count);
 	struct jpeg_view a = jpeg_read(jpeg, space, 1);
 	struct jpeg_view b = jpeg_read(kept, space, 1);
 
-	assert(kept.count < jpeg.count);
+	assert(ac_scans(kept) == larger);
 	assert(a.width == b.width && a.height == b.height);
 	assert(memcmp(a.pixels, b.pixels,
 		      (size_t)a.width * a.height * a.channels) == 0);
@@ -47,36 +129,272 @@ static void check_same(struct bytes jpeg, J_COLOR_SPACE space,
 	free(kept.data);
 }
 
-static void test_one_eighth_needs_no_ac_scans(void)
+/* Edges, so that every coefficient counts. */
+static double stripes(uint32_t component, double x, double y)
 {
-	static const struct jpeg_spec specs[] = {
-		{ .space = JCS_GRAYSCALE },
-		{ .h = { 1 } },
-		{ .h = { 2 }, .v = { 2 } },
-		{ .h = { 2 }, .v = { 2 }, .arithmetic = true },
-		{ .h = { 1 }, .restart_interval = 3 },
-		{ .h = { 1 }, .restart_interval = 3, .arithmetic = true },
-		{ .h = { 1 }, .quality = 30 },
-		{ .space = JCS_CMYK },
+	uint32_t n = (uint32_t)(x / 3) * 41 + (uint32_t)(y / 5) + component;
+
+	return scramble(n) & 255;
+}
+
+static const struct jpeg_spec progressive = {
+	.width = 133, .height = 78, .picture = stripes, .progressive = true
+};
+
+static void test_one_eighth_needs_few_ac_scans(void)
+{
+	static const struct {
+		struct jpeg_spec spec;
+		uint32_t larger;
+	} cases[] = {
+		{ { .space = JCS_GRAYSCALE }, 0 },
+		{ { .h = { 1 } }, 0 },
+		{ { .h = { 2 }, .v = { 1 } }, 0 },
+		{ { .h = { 2 }, .v = { 2 } }, 6 },
+		{ { .h = { 2, 1, 2 }, .v = { 2, 1, 2 } }, 2 },
+		{ { .h = { 2 }, .v = { 2 }, .arithmetic = true }, 6 },
+		{ { .h = { 2 }, .v = { 2 }, .restart_interval = 3 }, 6 },
+		{ { .arithmetic = true, .restart_interval = 3 }, 0 },
+		{ { .quality = 30 }, 0 },
+		{ { .space = JCS_CMYK }, 0 },
 	};
 
-	for (size_t i = 0; i < LENGTH(specs); i++) {
-		struct jpeg_spec spec = specs[i];
-		J_COLOR_SPACE space = spec.space ? spec.space : JCS_YCbCr;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct jpeg_spec spec = cases[i].spec;
 
-		spec.width = 333;
-		spec.height = 222;
+		spec.width = progressive.width;
+		spec.height = progressive.height;
 		spec.progressive = true;
-		spec.picture = waves;
+		spec.picture = stripes;
 		struct bytes jpeg = jpeg_make(&spec);
 
-		check_same(jpeg, space, spec.h[0] == 2 ? 6 : 0);
+		assert(larger_components(jpeg) == cases[i].larger);
+		check_same(jpeg, spec.space ? spec.space : JCS_YCbCr);
 		free(jpeg.data);
 	}
 }
 
+/* Spectral selection alone, and bit after bit in an odd order. */
+static const jpeg_scan_info spectral[] = {
+	{ 3, { 0, 1, 2 }, 0, 0, 0, 0 }, { 1, { 2 }, 1, 63, 0, 0 },
+	{ 1, { 0 }, 1, 5, 0, 0 },       { 1, { 1 }, 1, 63, 0, 0 },
+	{ 1, { 0 }, 6, 63, 0, 0 },
+};
+static const jpeg_scan_info bits[] = {
+	{ 1, { 0 }, 0, 0, 0, 2 },    { 1, { 0 }, 1, 63, 0, 1 },
+	{ 1, { 0 }, 0, 0, 2, 1 },    { 2, { 1, 2 }, 0, 0, 0, 1 },
+	{ 1, { 1 }, 1, 63, 0, 0 },   { 1, { 0 }, 1, 63, 1, 0 },
+	{ 2, { 0, 1 }, 0, 0, 1, 0 }, { 1, { 2 }, 1, 9, 0, 0 },
+	{ 1, { 2 }, 0, 0, 1, 0 },    { 1, { 2 }, 10, 63, 0, 0 },
+};
+
+static void test_any_legal_order_of_scans(void)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		struct jpeg_spec spec = progressive;
+
+		spec.h[0] = spec.v[0] = 1 + i % 2;
+		spec.arithmetic = i / 2 % 2;
+		struct bytes jpeg =
+			i / 4 ? with_scans(jpeg_make(&spec), bits,
+					   LENGTH(bits)) :
+				with_scans(jpeg_make(&spec), spectral,
+					   LENGTH(spectral));
+
+		check_same(jpeg, JCS_YCbCr);
+		free(jpeg.data);
+	}
+}
+
+static void test_sequential_files_are_read_whole(void)
+{
+	struct jpeg_spec spec = progressive;
+
+	spec.progressive = false;
+	for (int i = 0; i < 4; i++) {
+		spec.separate_scans = i % 2;
+		spec.arithmetic = i / 2;
+		struct bytes jpeg = jpeg_make(&spec);
+
+		assert(count_pieces(jpeg, 0) == 0);
+		free(jpeg.data);
+	}
+}
+
+static void test_cut_files_are_read_whole(void)
+{
+	struct bytes jpeg = jpeg_make(&progressive), part = jpeg;
+
+	for (part.count = 1; part.count < jpeg.count; part.count++)
+		assert(count_pieces(part, 0) == 0);
+	assert(count_pieces(jpeg, 0) > 0);
+	free(jpeg.data);
+}
+
+static void test_bytes_after_eoi_are_left_out(void)
+{
+	struct bytes jpeg = jpeg_make(&progressive);
+	struct piece pieces[SCANS_PIECES_MAX];
+	uint8_t *longer = calloc(jpeg.count + 100, 1);
+
+	assert(longer != NULL);
+	memcpy(longer, jpeg.data, jpeg.count);
+	uint32_t count = scans_keep(pieces, longer, jpeg.count + 100, 0);
+
+	assert(count > 0);
+	assert(pieces[count - 1].data + pieces[count - 1].bytes ==
+	       longer + jpeg.count);
+	free(longer);
+	free(jpeg.data);
+}
+
+/* A frame of two components, without tables and data. */
+#define SOI "\xff\xd8"
+#define SOF "\xff\xc2\0\x0e\x08\0\1\0\1\2\1\x11\0\2\x11\0"
+#define DC "\xff\xda\0\x0a\2\1\0\2\0\0\0\0"
+#define AC_1 "\xff\xda\0\x08\1\1\0\1\x3f\0"
+#define AC_2 "\xff\xda\0\x08\1\2\0\1\x3f\0"
+#define AC_2_HIGH "\xff\xda\0\x08\1\2\0\1\x3f\1"
+#define AC_2_LOW "\xff\xda\0\x08\1\2\0\1\x3f\x10"
+#define EOI "\xff\xd9"
+
+#define TAKEN(text)                                                            \
+	(count_pieces((struct bytes){ (uint8_t *)(text), sizeof(text) - 1 },   \
+		      0) > 0)
+
+static void test_odd_markers_are_read_whole(void)
+{
+	assert(TAKEN(SOI SOF DC "\xff\xfe\0\4.." AC_1 AC_2 EOI));
+	assert(TAKEN(SOI "\xff\xe5\0\2" SOF DC AC_1 AC_2 "\xff\xd0" EOI));
+	/* Garbage, fill bytes, TEM, RSTn, SOI, DNL, JPG7. */
+	assert(!TAKEN(SOI "." SOF DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF "\xff" DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF "\xff\x01" DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF "\xff\xd0" DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC SOI AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC "\xff\xdc\0\4\0\1" AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC "\xff\xf7\0\2" AC_1 AC_2 EOI));
+}
+
+static void test_odd_frames_are_read_whole(void)
+{
+	assert(!TAKEN(SOI EOI));
+	assert(!TAKEN(SOI DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI DC AC_1 AC_2 SOF EOI));
+	assert(!TAKEN(SOI SOF SOF DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI "\xff\xc2\0\2"));
+	/* Of no component, and then of one that comes twice. */
+	assert(!TAKEN(SOI "\xff\xc2\0\x08\x08\0\1\0\1\0" DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI "\xff\xc2\0\x0e\x08\0\1\0\1\2\1\x11\0\1\x11\0" DC AC_1
+			      AC_2 EOI));
+	/* Of five components, and one whose length is of three. */
+	assert(!TAKEN(SOI "\xff\xc2\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
+			  "\4\x11\0\5\x11\0" DC AC_1 AC_2 EOI));
+	assert(!TAKEN(
+		SOI
+		"\xff\xc2\0\x11\x08\0\1\0\1\2\1\x11\0\2\x11\0\3\x11\0" DC AC_1
+			AC_2 EOI));
+}
+
+static void test_illegal_scans_are_read_whole(void)
+{
+	assert(TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2_LOW EOI));
+	assert(!TAKEN(SOI SOF AC_1 DC AC_2 EOI)); /* before its DC */
+	assert(!TAKEN(SOI SOF DC DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2_LOW EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2_LOW AC_2_HIGH EOI));
+	/* From bit 2 to bit 0. */
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3f\2"
+				      "\xff\xda\0\x08\1\2\0\1\x3f\x20" EOI));
+	/* AC with DC; AC of two; upside down; coefficient 64. */
+	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\1\0\2\0\0\x3f\0" EOI));
+	assert(!TAKEN(SOI SOF DC "\xff\xda\0\x0a\2\1\0\2\0\1\x3f\0" EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\1\0" AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x40\0" EOI));
+	/* Of none, of the third, of one twice; of another length. */
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\6\0\0\0\0" EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\x08\1\3\0\0\0\0" EOI));
+	assert(!TAKEN(SOI SOF "\xff\xda\0\x08\1\1\0\0\0\0"
+			      "\xff\xda\0\x0a\2\2\0\2\0\0\0\0" AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x09\1\2\0\1\x3f\0." EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\2"));
+}
+
+/* Without any one of its scans a file is not complete, or out of order. */
+static void test_each_scan_is_needed(void)
+{
+	assert(!TAKEN(SOI SOF AC_1 AC_2_HIGH AC_2_LOW EOI));
+	assert(!TAKEN(SOI SOF DC AC_2_HIGH AC_2_LOW EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3e\0" EOI));
+	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\x3f\0" EOI));
+}
+
+static void test_there_is_a_largest_number_of_pieces(void)
+{
+	jpeg_scan_info script[1 + 2 * 63] = { { 1, { 0 }, 0, 0, 0, 0 } };
+	struct jpeg_spec spec = progressive;
+
+	spec.space = JCS_GRAYSCALE;
+	for (int k = 1; k < 64; k++) {
+		script[k] = (jpeg_scan_info){ 1, { 0 }, k, k, 0, 0 };
+		script[63 + k] = (jpeg_scan_info){ 1, { 0 }, k, k, 1, 0 };
+	}
+	/* A kept table before each dropped scan, and EOI. */
+	struct bytes jpeg = with_scans(jpeg_make(&spec), script, 64);
+
+	assert(count_pieces(jpeg, 0) == SCANS_PIECES_MAX);
+	assert(count_pieces(jpeg, 1) == 1);
+	free(jpeg.data);
+	for (int k = 1; k < 64; k++)
+		script[k].Al = 1;
+	jpeg = with_scans(jpeg_make(&spec), script, LENGTH(script));
+	assert(count_pieces(jpeg, 0) == 0);
+	assert(count_pieces(jpeg, 1) == 1);
+	free(jpeg.data);
+}
+
+/* Pieces lie in the file, one after the other, whatever its bytes. */
+static void test_any_byte_may_be_wrong(void)
+{
+	static const uint8_t values[] = { 0x00, 0x01, 0x3f, 0xd9, 0xff };
+	struct bytes jpeg = jpeg_make(&progressive);
+	struct piece pieces[SCANS_PIECES_MAX];
+
+	for (size_t i = 0; i < jpeg.count * LENGTH(values); i++) {
+		uint8_t *byte = jpeg.data + i / LENGTH(values), was = *byte;
+
+		*byte = values[i % LENGTH(values)];
+		const uint8_t *end = jpeg.data;
+		uint32_t count =
+			scans_keep(pieces, jpeg.data, jpeg.count, i & 7);
+
+		assert(count <= SCANS_PIECES_MAX);
+		for (uint32_t k = 0; k < count; k++) {
+			assert(pieces[k].data >= end && pieces[k].bytes > 0);
+			end = pieces[k].data + pieces[k].bytes;
+		}
+		assert(end <= jpeg.data + jpeg.count);
+		*byte = was;
+	}
+	free(jpeg.data);
+}
+
 int main(void)
 {
-	test_one_eighth_needs_no_ac_scans();
+	test_one_eighth_needs_few_ac_scans();
+	test_any_legal_order_of_scans();
+	test_sequential_files_are_read_whole();
+	test_cut_files_are_read_whole();
+	test_bytes_after_eoi_are_left_out();
+	test_odd_markers_are_read_whole();
+	test_odd_frames_are_read_whole();
+	test_illegal_scans_are_read_whole();
+	test_each_scan_is_needed();
+	test_there_is_a_largest_number_of_pieces();
+	test_any_byte_may_be_wrong();
 	return 0;
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises of img_probe() and img_decode() together: limits hold to the pixel
+ * and to the byte, before any pixel is allocated.
+ */
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct jpeg_spec plain = { .width = 35, .height = 19, .h = { 2 } };
+static const struct jpeg_spec progressive = {
+	.width = 35, .height = 19, .h = { 2 }, .progressive = true
+};
+
+static enum img_err probe_limits(struct bytes jpeg,
+				 const struct img_limits *limits)
+{
+	struct img_header header;
+
+	return img_probe(&header, jpeg.data, jpeg.count, limits);
+}
+
+static void test_limits_hold_before_anything_is_allocated(void)
+{
+	struct bytes jpeg = jpeg_make(&progressive); /* 35 x 19 */
+	struct img_limits side = no_limits, pixels = no_limits;
+	struct img_limits bytes = no_limits, scans = no_limits;
+	struct heap h;
+
+	heap_init(&h);
+	side.side_px_max = 34;
+	assert(probe_limits(jpeg, &side) == IMG_ERR_TOO_LARGE);
+	/* The side may be the other one. */
+	memcpy(jpeg_marker(jpeg, 0xc2) + 1, "\0\x23\0\x13", 4);
+	assert(probe_limits(jpeg, &side) == IMG_ERR_TOO_LARGE);
+	memcpy(jpeg_marker(jpeg, 0xc2) + 1, "\0\x13\0\x23", 4);
+	pixels.pixels_max = 35 * 19 - 1;
+	assert(probe_limits(jpeg, &pixels) == IMG_ERR_TOO_LARGE);
+	bytes.decode_bytes_max = 35 * 19 * 2; /* Y' and half of it twice */
+	assert(decode_limits(jpeg, &bytes, &h) == IMG_ERR_TOO_LARGE);
+	assert(h.alloc_count == 0);
+	scans.scans_max = 9; /* libjpeg's script has 10 */
+	assert(probe_limits(jpeg, &scans) == IMG_ERR_TOO_MANY_SCANS);
+	side.side_px_max = 35;
+	side.pixels_max = 35 * 19;
+	side.scans_max = 10;
+	side.decode_bytes_max = 100000;
+	assert(decode_limits(jpeg, &side, &h) == IMG_OK);
+	assert(h.live_count == 0);
+	free(jpeg.data);
+}
+
+/* 65,500 x 65,500 pixels in a file of some hundred bytes. */
+static void test_a_false_size_costs_no_memory(void)
+{
+	static const struct img_limits limits = { 65500, UINT64_MAX, 64,
+						  512 << 20 };
+	struct bytes jpeg = jpeg_make(&plain);
+	struct heap h;
+
+	heap_init(&h);
+	memcpy(jpeg_marker(jpeg, 0xc0) + 1, "\xff\xdc\xff\xdc", 4);
+	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
+	assert(h.largest_bytes < 100000); /* libjpeg's own */
+	free(jpeg.data);
+}
+
+static uint64_t least_memory(struct bytes jpeg)
+{
+	struct img_limits limits = no_limits;
+	struct heap h;
+
+	heap_init(&h);
+	limits.decode_bytes_max = 0;
+	while (decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE)
+		limits.decode_bytes_max += 1024;
+	assert(decode_limits(jpeg, &limits, &h) == IMG_OK);
+	assert(h.live_count == 0);
+	return limits.decode_bytes_max;
+}
+
+/* The planes are the same, but a progressive file's coefficients are kept. */
+static void test_coefficients_count_as_memory(void)
+{
+	struct jpeg_spec spec = { .width = 350, .height = 190, .h = { 2 } };
+	struct bytes a = jpeg_make(&spec);
+
+	spec.progressive = true;
+
+	struct bytes b = jpeg_make(&spec);
+	uint64_t more = least_memory(b) - least_memory(a);
+
+	/* 44 x 24 blocks of Y', 22 x 24 of Cb and Cr, of 64 16-bit values. */
+	assert(more >= 2112 * 128 && more < 2112 * 128 + 100000);
+	free(a.data);
+	free(b.data);
+}
+
+int main(void)
+{
+	test_limits_hold_before_anything_is_allocated();
+	test_a_false_size_costs_no_memory();
+	test_coefficients_count_as_memory();
+	return 0;
+}
