@@ -25,6 +25,7 @@ struct decoder {
 	const struct img_view *view;
 	const struct img_recipe *recipe;
 	struct image *dst;
+	bool has_dc_alone;                  /* pieces: from scans_keep() */
 	void (*realize)(j_common_ptr jpeg); /* what size_components() hides */
 };
 
@@ -113,15 +114,26 @@ static void realize(j_common_ptr common)
 	d->realize(common);
 }
 
+static bool can_skim(const struct decoder *d)
+{
+	const struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+
+	for (int i = 0; i < jpeg->num_components; i++)
+		if (jpeg->comp_info[i].DCT_scaled_size != 1)
+			return false;
+	return !jpeg->progressive_mode || d->has_dc_alone;
+}
+
 static void decode_step(void *arg)
 {
 	struct decoder *d = arg;
-	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	struct reader *r = &d->reader;
+	struct jpeg_decompress_struct *jpeg = &r->jpeg;
 
 	(void)jpeg_read_header(jpeg, TRUE);
 	check_limits(d);
 	if (!planar_prepare(jpeg))
-		reader_fail(&d->reader, IMG_ERR_UNSUPPORTED);
+		reader_fail(r, IMG_ERR_UNSUPPORTED);
 	jpeg->scale_num = decode_eighths(
 		(struct img_size){ jpeg->image_width, jpeg->image_height },
 		d->view);
@@ -136,14 +148,14 @@ static void decode_step(void *arg)
 	}
 	planar_shape(d->dst, jpeg);
 	allocate(d);
-	if (jpeg->min_DCT_scaled_size == 1 && !d->recipe->full_chroma &&
-	    skim_read(d->dst, jpeg))
+	if (can_skim(d) && skim_read(d->dst, jpeg, r->pieces + 1,
+				     r->piece_count - 1, r->memory))
 		return;
 	(void)jpeg_start_decompress(jpeg);
 	if (jpeg_has_multiple_scans(jpeg))
-		reader_check_scans(&d->reader);
+		reader_check_scans(r);
 	planar_read(d->dst, jpeg);
-	reader_check_end(&d->reader);
+	reader_check_end(r);
 }
 
 static enum img_err decode_pieces(struct decoder *d, const struct piece *pieces,
@@ -188,7 +200,8 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	    decode_eighths(header->stored, d->view) == 1)
 		count = scans_keep(pieces, whole->data, whole->bytes,
 				   d->recipe->full_chroma ? ~1u : 0);
-	if (count > 0)
+	d->has_dc_alone = count > 0;
+	if (d->has_dc_alone)
 		err = decode_pieces(d, pieces, count);
 	else
 		err = decode_pieces(d, whole, 1);

@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/skim.h"
 
-#include <assert.h>
+#include "imgops/huffman.h"
+#include "imgops/markers.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-	LOOK_BITS = 13, /* of a table; longer codes are rare */
-	LOOKS = 1 << LOOK_BITS,
-	CODE_BITS_MAX = 16,
-	VALUE_BITS_MAX = 15,
-	SYMBOL_BITS_MAX = CODE_BITS_MAX + VALUE_BITS_MAX,
-	STEPS_PER_REFILL = 56 / LOOK_BITS,
-	DC_MAX = 32767,
-};
-
-/* The next bits of the scan, the first of them on top. */
-struct bits {
-	const uint8_t *at, *end;
-	uint64_t next;
-	int32_t count;
-	int32_t made_up; /* zeros behind the last real bit: may not be used */
-};
-
-/* A Huffman table: T.81 annex C. */
-struct table {
-	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: longer than that */
-	/* Left-aligned in 16 bits: codes of length n are below limits[n]. */
-	uint32_t limits[CODE_BITS_MAX + 1];
-	int32_t offsets[CODE_BITS_MAX + 1]; /* code to index of its symbol */
-	const uint8_t *symbols;
+	STEPS_PER_REFILL = REFILL_BITS / LOOK_BITS,
+	LOW_BIT_MAX = 13,
 };
 
 /*
@@ -44,145 +23,43 @@ enum {
 	STEP_IS_END = 1 << 15,
 };
 
-struct steps {
-	uint16_t by_bits[LOOKS];
+struct ac_table {
+	struct huffman codes;
+	uint16_t steps[LOOKS];
 };
 
 struct component {
 	struct img_plane *plane;
-	const struct table *dc, *ac;
-	const struct steps *steps;
+	int16_t *coefficients; /* DC of each block, as rows of `plane` */
+	const struct huffman *dc;
+	const struct ac_table *ac;
 	uint32_t across, down; /* blocks in an MCU */
-	int32_t quant;         /* of DC */
+	int id;                /* in scan headers */
+	int32_t quant;
 	int32_t last_dc;
 };
 
+/* One scan: first DC and all AC, first DC alone, or one more bit of DC. */
 struct skim {
 	struct bits bits;
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
-	struct table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-	struct steps steps[NUM_HUFF_TBLS];
+	uint32_t columns, rows; /* of MCUs */
+	uint32_t restart_interval;
+	int low_bit;
+	struct huffman dc[NUM_HUFF_TBLS];
+	struct ac_table ac[NUM_HUFF_TBLS];
 };
 
-static uint64_t load_big_endian(const uint8_t *from)
-{
-	uint64_t n;
+typedef bool read_block_fn(struct bits *b, struct component *c,
+			   int16_t *coefficient, int low_bit);
 
-	memcpy(&n, from, sizeof(n));
-	return __builtin_bswap64(n);
-}
-
-static bool holds_ff(uint64_t n)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-
-	return ((~n - ones) & n & (ones << 7)) != 0;
-}
-
-/* One byte at a time, FF 00 being one; zeros from the first marker on. */
-__attribute__((noinline)) static struct bits refill_slowly(struct bits b)
-{
-	while (b.count <= 56) {
-		uint64_t byte = 0;
-
-		if (b.at < b.end && *b.at != 0xff)
-			byte = *b.at++;
-		else if (b.end - b.at >= 2 && b.at[1] == 0) {
-			byte = 0xff;
-			b.at += 2;
-		} else
-			b.made_up += 8;
-		b.next |= byte << (56 - b.count);
-		b.count += 8;
-	}
-	return b;
-}
-
-/* At least 56 bits from here on. */
-static inline struct bits refill(struct bits b)
-{
-	uint64_t n = UINT64_MAX;
-
-	if (b.end - b.at >= 8)
-		n = load_big_endian(b.at);
-	if (holds_ff(n))
-		return refill_slowly(b);
-	b.next |= n >> b.count;
-	b.at += (63 - b.count) >> 3;
-	b.count |= 56;
-	return b;
-}
-
-static inline void drop(struct bits *b, int32_t count)
-{
-	b->next <<= count;
-	b->count -= count;
-}
-
-/* The next symbol, or -1: no such code. */
-static inline int32_t read_symbol(struct bits *b, const struct table *t)
-{
-	uint32_t code = t->codes[b->next >> (64 - LOOK_BITS)];
-
-	if (code != 0) {
-		drop(b, (int32_t)(code >> 8));
-		return code & 0xff;
-	}
-	code = (uint32_t)(b->next >> (64 - CODE_BITS_MAX));
-	for (int32_t n = LOOK_BITS + 1; n <= CODE_BITS_MAX; n++)
-		if (code < t->limits[n]) {
-			drop(b, n);
-			return t->symbols[(int32_t)(code >>
-						    (CODE_BITS_MAX - n)) +
-					  t->offsets[n]];
-		}
-	return -1;
-}
-
-/* T.81 F.2.2.1: `size` bits, negative if the first is 0. */
-static inline int32_t read_value(struct bits *b, int32_t size)
-{
-	if (size == 0)
-		return 0;
-
-	int32_t value = (int32_t)(b->next >> (64 - size));
-
-	drop(b, size);
-	return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
-}
-
-/* False: the table makes no sense. */
-static bool table_make(struct table *t, const JHUFF_TBL *from)
-{
-	uint32_t code = 0, index = 0;
-
-	memset(t, 0, sizeof(*t));
-	t->symbols = from->huffval;
-	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
-		t->offsets[n] = (int32_t)index - (int32_t)code;
-		for (uint32_t i = 0; i < from->bits[n]; i++, code++, index++) {
-			if (code >= 1u << n || index >= 256)
-				return false;
-			if (n > LOOK_BITS)
-				continue;
-			for (uint32_t k = 0; k < (uint32_t)LOOKS >> n; k++)
-				t->codes[(code << (LOOK_BITS - n)) + k] =
-					(uint16_t)(n << 8 |
-						   from->huffval[index]);
-		}
-		t->limits[n] = code << (CODE_BITS_MAX - n);
-		code <<= 1;
-	}
-	return true;
-}
-
-static uint16_t step_make(const struct table *t, uint32_t look)
+static uint16_t step_make(const struct huffman *h, uint32_t look)
 {
 	uint32_t used = 0, coefficients = 0;
 
 	while (coefficients < DCTSIZE2) {
-		uint32_t code = t->codes[look << used & (LOOKS - 1)];
+		uint32_t code = h->codes[look << used & (LOOKS - 1)];
 		uint32_t run = code >> 4 & 15, size = code & 15;
 		uint32_t bits = used + (code >> 8) + size;
 
@@ -198,56 +75,268 @@ static uint16_t step_make(const struct table *t, uint32_t look)
 	return (uint16_t)(used | coefficients << STEP_COEFFICIENTS_SHIFT);
 }
 
-static void steps_make(struct steps *s, const struct table *t)
-{
-	for (uint32_t i = 0; i < LOOKS; i++)
-		s->by_bits[i] = step_make(t, i);
-}
-
 /* One symbol that is too long for a step. */
-static inline bool skip_symbol(struct bits *b, const struct table *t,
+static inline bool skip_symbol(struct bits *b, const struct huffman *h,
 			       int32_t *left)
 {
 	if (b->count < SYMBOL_BITS_MAX)
-		*b = refill(*b);
+		*b = bits_refill(*b);
 
-	int32_t symbol = read_symbol(b, t);
+	int32_t symbol = huffman_symbol(b, h);
 	int32_t run = symbol >> 4, size = symbol & 15;
 
 	if (symbol < 0)
 		return false;
 	*left = size == 0 && run != 15 ? 0 : *left - run - 1;
-	drop(b, size);
+	bits_drop(b, size);
 	return true;
 }
 
 /* Step over the 63 AC coefficients of a block.  False: that cannot be. */
-static inline bool skip_ac(struct bits *bits, const struct component *c)
+static inline bool skip_ac(struct bits *bits, const struct ac_table *ac)
 {
-	const uint16_t *steps = c->steps->by_bits;
 	struct bits b = *bits;
 	int32_t left = DCTSIZE2 - 1;
 
 	while (left > 0) {
-		b = refill(b);
+		b = bits_refill(b);
 		for (uint32_t i = 0; i < STEPS_PER_REFILL && left > 0; i++) {
-			uint32_t step = steps[b.next >> (64 - LOOK_BITS)];
-			int32_t after =
-				left -
-				(int32_t)(step >> STEP_COEFFICIENTS_SHIFT &
-					  STEP_COEFFICIENTS_MASK);
+			uint32_t step = ac->steps[b.next >> (64 - LOOK_BITS)];
+			uint32_t coefficients =
+				step >> STEP_COEFFICIENTS_SHIFT &
+				STEP_COEFFICIENTS_MASK;
 
-			if (step == 0 || after < 0) {
-				if (!skip_symbol(&b, c->ac, &left))
+			if (step == 0 || (int32_t)coefficients > left) {
+				if (!skip_symbol(&b, &ac->codes, &left))
 					return false;
 				break;
 			}
-			drop(&b, step & STEP_BITS_MASK);
-			left = step & STEP_IS_END ? 0 : after;
+			bits_drop(&b, step & STEP_BITS_MASK);
+			left -= (int32_t)coefficients;
+			if (step & STEP_IS_END)
+				left = 0;
 		}
 	}
 	*bits = b;
 	return left == 0;
+}
+
+static inline bool read_first(struct bits *b, struct component *c,
+			      int16_t *coefficient, int low_bit)
+{
+	if (b->count < SYMBOL_BITS_MAX)
+		*b = bits_refill(*b);
+
+	int32_t size = huffman_symbol(b, c->dc);
+
+	if (size < 0 || size > VALUE_BITS_MAX)
+		return false;
+	c->last_dc += huffman_value(b, size);
+	if (abs(c->last_dc) > INT16_MAX >> low_bit)
+		return false;
+	*coefficient = (int16_t)(c->last_dc * (1 << low_bit));
+	return true;
+}
+
+static bool read_all(struct bits *b, struct component *c, int16_t *coefficient,
+		     int low_bit)
+{
+	return read_first(b, c, coefficient, low_bit) && skip_ac(b, c->ac);
+}
+
+static bool read_dc(struct bits *b, struct component *c, int16_t *coefficient,
+		    int low_bit)
+{
+	return read_first(b, c, coefficient, low_bit);
+}
+
+static bool read_more(struct bits *b, struct component *c, int16_t *coefficient,
+		      int low_bit)
+{
+	(void)c;
+	if (b->count < 1)
+		*b = bits_refill(*b);
+	*coefficient =
+		(int16_t)(*coefficient | (int16_t)(b->next >> 63 << low_bit));
+	bits_drop(b, 1);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+read_mcu(struct skim *s, uint32_t column, uint32_t row,
+	 read_block_fn *read_block)
+{
+	for (uint32_t i = 0; i < s->component_count; i++) {
+		struct component *c = &s->components[i];
+		size_t stride = c->plane->stride_bytes;
+		int16_t *at = c->coefficients + (size_t)row * c->down * stride +
+			      (size_t)column * c->across;
+
+		for (uint32_t y = 0; y < c->down; y++)
+			for (uint32_t x = 0; x < c->across; x++)
+				if (!read_block(&s->bits, c,
+						at + y * stride + x,
+						s->low_bit))
+					return false;
+	}
+	return true;
+}
+
+/* Restart marker `number` follows at once. */
+static bool restart(struct skim *s, uint32_t number)
+{
+	struct bits *b = &s->bits;
+
+	if (!bits_are_real(b) || b->count - b->made_up >= 8 ||
+	    b->end - b->at < 2 || b->at[0] != 0xff ||
+	    b->at[1] != MARKER_RST0 + number % 8)
+		return false;
+	*b = (struct bits){ .at = b->at + 2, .end = b->end };
+	for (uint32_t i = 0; i < s->component_count; i++)
+		s->components[i].last_dc = 0;
+	return true;
+}
+
+/* Inlined for each kind of scan. */
+static inline __attribute__((always_inline)) bool
+read_scan(struct skim *s, read_block_fn *read_block)
+{
+	uint32_t left = s->restart_interval, restarts = 0;
+
+	for (uint32_t y = 0; y < s->rows; y++) {
+		for (uint32_t x = 0; x < s->columns; x++) {
+			if (s->restart_interval > 0 && left-- == 0) {
+				if (!restart(s, restarts++))
+					return false;
+				left = s->restart_interval - 1;
+			}
+			if (!read_mcu(s, x, y, read_block))
+				return false;
+		}
+		if (!bits_are_real(&s->bits))
+			return false;
+	}
+	return true;
+}
+
+static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
+{
+	for (int i = 0; i < j->comps_in_scan; i++) {
+		const jpeg_component_info *c = j->cur_comp_info[i];
+		uint32_t dc = (uint32_t)c->dc_tbl_no;
+		uint32_t ac = (uint32_t)c->ac_tbl_no;
+		const JHUFF_TBL *from;
+
+		if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS)
+			return false;
+		from = j->dc_huff_tbl_ptrs[dc];
+		if (s->dc[dc].symbols == NULL &&
+		    (from == NULL ||
+		     !huffman_make(&s->dc[dc], from->bits, from->huffval)))
+			return false;
+		from = j->ac_huff_tbl_ptrs[ac];
+		if (j->progressive_mode || s->ac[ac].codes.symbols != NULL)
+			continue;
+		if (from == NULL ||
+		    !huffman_make(&s->ac[ac].codes, from->bits, from->huffval))
+			return false;
+		for (uint32_t k = 0; k < LOOKS; k++)
+			s->ac[ac].steps[k] = step_make(&s->ac[ac].codes, k);
+	}
+	return true;
+}
+
+static bool components_make(struct skim *s, struct image *img,
+			    int16_t *coefficients,
+			    const struct jpeg_decompress_struct *jpeg)
+{
+	bool is_alone = jpeg->comps_in_scan == 1;
+
+	for (uint32_t i = 0; i < s->component_count; i++) {
+		const jpeg_component_info *c = jpeg->cur_comp_info[i];
+		const JQUANT_TBL *quant = NULL;
+
+		if (c->quant_tbl_no >= 0 && c->quant_tbl_no < NUM_QUANT_TBLS)
+			quant = jpeg->quant_tbl_ptrs[c->quant_tbl_no];
+		if (quant == NULL)
+			return false;
+		struct img_plane *p = &img->planes[c->component_index];
+
+		s->components[i] = (struct component){
+			.plane = p,
+			.coefficients = coefficients +
+					(p->samples - (uint8_t *)img->block),
+			.dc = &s->dc[c->dc_tbl_no],
+			.ac = &s->ac[c->ac_tbl_no],
+			.across = is_alone ? 1 : (uint32_t)c->h_samp_factor,
+			.down = is_alone ? 1 : (uint32_t)c->v_samp_factor,
+			.id = c->component_id,
+			.quant = quant->quantval[0],
+		};
+	}
+	return true;
+}
+
+/* The scan that `jpeg` has just read the header of. */
+static bool begin(struct skim *s, struct image *img, int16_t *coefficients,
+		  const struct jpeg_decompress_struct *jpeg)
+{
+	bool is_alone = jpeg->comps_in_scan == 1;
+	uint32_t mcu_x = is_alone ? 1 : (uint32_t)jpeg->max_h_samp_factor;
+	uint32_t mcu_y = is_alone ? 1 : (uint32_t)jpeg->max_v_samp_factor;
+
+	*s = (struct skim){
+		.bits = { .at = jpeg->src->next_input_byte,
+			  .end = jpeg->src->next_input_byte +
+				 jpeg->src->bytes_in_buffer },
+		.component_count = (uint32_t)jpeg->comps_in_scan,
+		.restart_interval = jpeg->restart_interval,
+		.low_bit = jpeg->progressive_mode ? jpeg->Al : 0,
+	};
+	s->columns =
+		(jpeg->image_width + mcu_x * DCTSIZE - 1) / (mcu_x * DCTSIZE);
+	s->rows =
+		(jpeg->image_height + mcu_y * DCTSIZE - 1) / (mcu_y * DCTSIZE);
+	if (jpeg->arith_code || jpeg->comps_in_scan != jpeg->num_components)
+		return false;
+	if (jpeg->progressive_mode &&
+	    (jpeg->Ss != 0 || jpeg->Ah != 0 || jpeg->Al > LOW_BIT_MAX))
+		return false;
+	return tables_make(s, jpeg) &&
+	       components_make(s, img, coefficients, jpeg);
+}
+
+/* True: `m` heads a scan of all components for the next bit of DC. */
+static bool is_next_bit(const struct skim *s, const struct marker *m)
+{
+	uint32_t count = s->component_count;
+
+	if (m->bytes != 4 + 2 * (size_t)count || m->data[0] != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (m->data[1 + 2 * i] != s->components[i].id)
+			return false;
+	/* scans_keep() has seen that the rest is in order. */
+	return (m->data[m->bytes - 1] & 15) == s->low_bit - 1;
+}
+
+static bool read_later(struct skim *s, struct markers w)
+{
+	struct marker m;
+
+	while (markers_next(&w, &m)) {
+		if (m.code == MARKER_DRI)
+			return false;
+		if (m.code != MARKER_SOS)
+			continue;
+		if (!is_next_bit(s, &m))
+			return false;
+		s->low_bit--;
+		s->bits = (struct bits){ .at = w.at, .end = w.end };
+		if (!read_scan(s, read_more))
+			return false;
+	}
+	return true;
 }
 
 /* As libjpeg's jpeg_idct_1x1() and its range limit do it. */
@@ -259,155 +348,50 @@ static uint8_t sample_of(int32_t dc, int32_t quant)
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-static inline bool read_block(struct bits *b, struct component *c,
-			      uint8_t *sample)
+static void store(const struct component *c)
 {
-	if (b->count < SYMBOL_BITS_MAX)
-		*b = refill(*b);
+	const struct img_plane *p = c->plane;
 
-	int32_t size = read_symbol(b, c->dc);
+	for (uint32_t y = 0; y < p->height; y++) {
+		size_t row = y * p->stride_bytes;
 
-	if (size < 0 || size > VALUE_BITS_MAX)
-		return false;
-	c->last_dc += read_value(b, size);
-	if (abs(c->last_dc) > DC_MAX)
-		return false;
-	*sample = sample_of(c->last_dc, c->quant);
-	return skip_ac(b, c);
-}
-
-static bool read_mcu(struct skim *s, uint32_t column, uint32_t row)
-{
-	for (uint32_t i = 0; i < s->component_count; i++) {
-		struct component *c = &s->components[i];
-		struct img_plane *p = c->plane;
-		uint8_t *at = p->samples +
-			      (size_t)row * c->down * p->stride_bytes +
-			      (size_t)column * c->across;
-
-		for (uint32_t y = 0; y < c->down; y++)
-			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_block(&s->bits, c,
-						at + y * p->stride_bytes + x))
-					return false;
+		for (uint32_t x = 0; x < p->width; x++)
+			p->samples[row + x] =
+				sample_of(c->coefficients[row + x], c->quant);
 	}
-	return true;
 }
 
-/* True: no bit was used that is not there. */
-static bool is_real(const struct bits *b)
+static bool read_scans(struct skim *s, bool is_progressive,
+		       const struct piece *later, uint32_t later_count)
 {
-	return b->made_up <= b->count;
-}
-
-/* Restart marker `number` follows at once. */
-static bool restart(struct skim *s, uint32_t number)
-{
-	struct bits *b = &s->bits;
-
-	if (!is_real(b) || b->count - b->made_up >= 8 || b->end - b->at < 2 ||
-	    b->at[0] != 0xff || b->at[1] != JPEG_RST0 + number % 8)
+	if (!is_progressive)
+		return read_scan(s, read_all);
+	if (!read_scan(s, read_dc) ||
+	    !read_later(s, (struct markers){ s->bits.at, s->bits.end, true }))
 		return false;
-	*b = (struct bits){ .at = b->at + 2, .end = b->end };
-	for (uint32_t i = 0; i < s->component_count; i++)
-		s->components[i].last_dc = 0;
-	return true;
-}
+	for (uint32_t i = 0; i < later_count; i++) {
+		const struct piece *p = &later[i];
+		struct markers w = { p->data, p->data + p->bytes, false };
 
-static bool read_scan(struct skim *s, uint32_t columns, uint32_t rows,
-		      uint32_t interval)
-{
-	uint32_t left = interval, restarts = 0;
-
-	for (uint32_t y = 0; y < rows; y++) {
-		for (uint32_t x = 0; x < columns; x++) {
-			if (interval > 0 && left-- == 0) {
-				if (!restart(s, restarts++))
-					return false;
-				left = interval - 1;
-			}
-			if (!read_mcu(s, x, y))
-				return false;
-		}
-		if (!is_real(&s->bits))
+		if (!read_later(s, w))
 			return false;
 	}
-	return true;
+	return s->low_bit == 0;
 }
 
-static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
+bool skim_read(struct image *img, const struct jpeg_decompress_struct *jpeg,
+	       const struct piece *later, uint32_t later_count,
+	       const struct img_memory *memory)
 {
-	uint32_t dc_made = 0, ac_made = 0;
+	size_t count = (size_t)image_bytes(img);
+	struct skim *s = memory->alloc(memory->arg,
+				       sizeof(*s) + count * sizeof(int16_t));
+	bool ok = s != NULL && begin(s, img, (int16_t *)(s + 1), jpeg) &&
+		  read_scans(s, jpeg->progressive_mode, later, later_count);
 
-	for (int i = 0; i < j->comps_in_scan; i++) {
-		const jpeg_component_info *c = j->cur_comp_info[i];
-		int dc = c->dc_tbl_no, ac = c->ac_tbl_no;
-
-		if (dc < 0 || dc >= NUM_HUFF_TBLS || ac < 0 ||
-		    ac >= NUM_HUFF_TBLS || j->dc_huff_tbl_ptrs[dc] == NULL ||
-		    j->ac_huff_tbl_ptrs[ac] == NULL)
-			return false;
-		if ((dc_made & 1u << dc) == 0 &&
-		    !table_make(&s->dc[dc], j->dc_huff_tbl_ptrs[dc]))
-			return false;
-		if ((ac_made & 1u << ac) == 0) {
-			if (!table_make(&s->ac[ac], j->ac_huff_tbl_ptrs[ac]))
-				return false;
-			steps_make(&s->steps[ac], &s->ac[ac]);
-		}
-		dc_made |= 1u << dc;
-		ac_made |= 1u << ac;
-	}
-	return true;
-}
-
-static bool components_make(struct skim *s, struct image *img,
-			    const struct jpeg_decompress_struct *jpeg)
-{
-	bool is_alone = jpeg->comps_in_scan == 1;
-
-	s->component_count = (uint32_t)jpeg->comps_in_scan;
-	for (uint32_t i = 0; i < s->component_count; i++) {
-		const jpeg_component_info *c = jpeg->cur_comp_info[i];
-		const JQUANT_TBL *quant = NULL;
-
-		if (c->quant_tbl_no >= 0 && c->quant_tbl_no < NUM_QUANT_TBLS)
-			quant = jpeg->quant_tbl_ptrs[c->quant_tbl_no];
-		if (quant == NULL)
-			return false;
-		s->components[i] = (struct component){
-			.plane = &img->planes[c->component_index],
-			.dc = &s->dc[c->dc_tbl_no],
-			.ac = &s->ac[c->ac_tbl_no],
-			.steps = &s->steps[c->ac_tbl_no],
-			.across = is_alone ? 1 : (uint32_t)c->h_samp_factor,
-			.down = is_alone ? 1 : (uint32_t)c->v_samp_factor,
-			.quant = quant->quantval[0],
-		};
-	}
-	return true;
-}
-
-bool skim_read(struct image *img, const struct jpeg_decompress_struct *jpeg)
-{
-	struct skim s = {
-		.bits = { .at = jpeg->src->next_input_byte,
-			  .end = jpeg->src->next_input_byte +
-				 jpeg->src->bytes_in_buffer },
-	};
-	bool is_alone = jpeg->comps_in_scan == 1;
-	const struct img_plane *first =
-		&img->planes[jpeg->cur_comp_info[0]->component_index];
-	uint32_t across =
-		8u * (is_alone ? 1 : (uint32_t)jpeg->max_h_samp_factor);
-	uint32_t down = 8u * (is_alone ? 1 : (uint32_t)jpeg->max_v_samp_factor);
-
-	(void)first;
-	if (jpeg->progressive_mode || jpeg->arith_code ||
-	    jpeg->comps_in_scan != jpeg->num_components)
-		return false;
-	return tables_make(&s, jpeg) && components_make(&s, img, jpeg) &&
-	       read_scan(&s, (jpeg->image_width + across - 1) / across,
-			 (jpeg->image_height + down - 1) / down,
-			 jpeg->restart_interval);
+	for (uint32_t i = 0; ok && i < s->component_count; i++)
+		store(&s->components[i]);
+	if (s != NULL)
+		memory->free(memory->arg, s);
+	return ok;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "imgops/huffman.h"
+
+bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
+		  const uint8_t *symbols)
+{
+	uint32_t code = 0, index = 0;
+
+	memset(t, 0, sizeof(*t));
+	t->symbols = symbols;
+	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
+		t->offsets[n] = (int32_t)index - (int32_t)code;
+		for (uint32_t i = 0; i < counts[n]; i++, code++, index++) {
+			if (code >= 1u << n || index >= SYMBOLS_MAX)
+				return false;
+			if (n > LOOK_BITS)
+				continue;
+			for (uint32_t k = 0; k < (uint32_t)LOOKS >> n; k++)
+				t->codes[(code << (LOOK_BITS - n)) + k] =
+					(uint16_t)(n << 8 | symbols[index]);
+		}
+		t->limits[n] = code << (CODE_BITS_MAX - n);
+		code <<= 1;
+	}
+	return true;
+}
