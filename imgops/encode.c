@@ -71,9 +71,9 @@ static void grow(struct encoder *e, size_t bytes, size_t used)
 }
 
 /*
- * Photos that are larger than this first guess are one in a hundred.  They are
- * copied, and then need up to three times what they are until the copy is done,
- * and less than twice at the end.
+ * Hardly one photo in a hundred is larger than this first guess.  It is copied,
+ * and then takes up to three times its size until the copy is done, and less
+ * than twice at the end.
  */
 static size_t first_bytes(const struct encoder *e)
 {
@@ -82,7 +82,7 @@ static size_t first_bytes(const struct encoder *e)
 	bool fine = e->recipe->quality >= FINE_QUALITY;
 
 	return FIRST_BYTES_MIN + e->src->profile_bytes +
-	       (fine ? pixels + pixels / 2 : pixels / 2);
+	       (fine ? pixels + pixels / 2 : pixels / 8 * 5);
 }
 
 static void destination_init(j_compress_ptr jpeg)
