@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a file of any space, with a profile, becomes a file that looks as
+ * libjpeg and lcms2 show the first.
+ */
+#include "imgops/test/profiles.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct img_size size = { 61, 43 };
+
+/* `jpeg` with `profile`, of less than 64 KB, behind its SOI. */
+static struct bytes embed(struct bytes jpeg, struct bytes profile)
+{
+	static const char name[] = "ICC_PROFILE\0\1\1";
+	size_t length = 2 + sizeof(name) - 1 + profile.count;
+	uint8_t head[] = {
+		0xff, 0xd8, 0xff, 0xe2, (uint8_t)(length >> 8), (uint8_t)length
+	};
+	struct bytes all = { .count = jpeg.count + 2 + length };
+	uint8_t *next = all.data = malloc(all.count);
+
+	assert(next != NULL && length < 65536);
+	next = mempcpy(next, head, sizeof(head));
+	next = mempcpy(next, name, sizeof(name) - 1);
+	next = mempcpy(next, profile.data, profile.count);
+	memcpy(next, jpeg.data + 2, jpeg.count - 2);
+	return all;
+}
+
+/* From bytes to bytes, as a service would. */
+static struct bytes pass(struct bytes jpeg, struct heap *h)
+{
+	static const struct img_recipe recipe = { .quality = 95 };
+	struct image decoded = must_decode(jpeg, size, h);
+	struct img_view view = whole_view(size);
+	struct image dst = { 0 };
+	struct bytes out;
+	uint8_t *block;
+	enum img_err err =
+		img_scale(&dst, &decoded, &view, &recipe, &h->memory);
+
+	assert(err == IMG_OK);
+	err = img_encode(&block, &out.count, &dst, &recipe, &h->memory);
+	assert(err == IMG_OK);
+	out.data = malloc(out.count);
+	assert(out.data != NULL);
+	memcpy(out.data, block, out.count);
+	h->memory.free(h->memory.arg, block);
+	img_release(&decoded);
+	img_release(&dst);
+	return out;
+}
+
+/* Against libjpeg's pixels and lcms2. */
+static void check_file(J_COLOR_SPACE file, bool no_adobe, struct bytes profile,
+		       J_COLOR_SPACE seen, cmsUInt32Number type)
+{
+	enum { CAPACITY = 4096 };
+	static cmsCIELab meant[CAPACITY], found[CAPACITY];
+	uint32_t count = size.width_px * size.height_px;
+	struct jpeg_spec spec = { .width = size.width_px,
+				  .height = size.height_px,
+				  .picture = waves,
+				  .space = file,
+				  .no_adobe = no_adobe };
+	struct bytes plain_jpeg = jpeg_make(&spec);
+	struct bytes jpeg = embed(plain_jpeg, profile);
+	struct jpeg_view before = jpeg_read(jpeg, seen, 8);
+	struct heap h;
+
+	heap_init(&h);
+	struct bytes out = pass(jpeg, &h);
+	struct jpeg_view after = jpeg_read(out, JCS_RGB, 8);
+	double total = 0;
+
+	assert(count <= CAPACITY && after.width == size.width_px);
+	profile_to_lab(meant, profile, type, before.pixels, count);
+	srgb_to_lab(found, after.pixels, count);
+	for (uint32_t i = 0; i < count; i++)
+		total += cmsCIE2000DeltaE(&meant[i], &found[i], 1, 1, 1);
+	assert(total / count < 2);
+	free(before.pixels);
+	free(after.pixels);
+	free(plain_jpeg.data);
+	free(jpeg.data);
+	free(out.data);
+	assert(h.live_count == 0);
+}
+
+static void test_files_look_as_lcms2_shows_them(void)
+{
+	struct bytes cmyk = profile_cmyk(), grey = profile_grey(1.8);
+
+	for (int i = 0; i < GAMUT_COUNT; i++) {
+		struct bytes rgb = profile_rgb(&gamuts[i], 1.8, 0);
+
+		check_file(JCS_YCbCr, false, rgb, JCS_RGB, TYPE_RGB_8);
+		check_file(JCS_RGB, false, rgb, JCS_RGB, TYPE_RGB_8);
+		free(rgb.data);
+	}
+	check_file(JCS_CMYK, false, cmyk, JCS_CMYK, TYPE_CMYK_8_REV);
+	check_file(JCS_CMYK, true, cmyk, JCS_CMYK, TYPE_CMYK_8);
+	check_file(JCS_YCCK, false, cmyk, JCS_CMYK, TYPE_CMYK_8_REV);
+	check_file(JCS_GRAYSCALE, false, grey, JCS_GRAYSCALE, TYPE_GRAY_8);
+	free(cmyk.data);
+	free(grey.data);
+}
+
+int main(void)
+{
+	cmsSetLogErrorHandler(NULL);
+	test_files_look_as_lcms2_shows_them();
+	return 0;
+}
