@@ -31,6 +31,8 @@ enum {
 	LEVELS_MAX = 6,
 };
 
+_Static_assert(RADIUS_MAX + 1 < BLUR_WEIGHTS_MAX, "flat stays flat");
+
 struct kernel {
 	uint32_t radius;
 	int16_t weights[RADIUS_MAX + 1]; /* of the middle, outwards */

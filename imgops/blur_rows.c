@@ -7,31 +7,30 @@
 
 enum { ROUND = 1 << (BLUR_WEIGHT_BITS - 1) };
 
-static inline int16_t multiply(int32_t value, int16_t weight)
+static inline int16_t multiply(int value, int16_t weight)
 {
-	return (int16_t)((value * weight + ROUND) >> BLUR_WEIGHT_BITS);
+	return (int16_t)(((int16_t)value * weight + ROUND) >> BLUR_WEIGHT_BITS);
+}
+
+static inline void add_rows(int16_t *restrict sum, const int16_t *restrict a,
+			    const int16_t *restrict b, int16_t weight,
+			    size_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		sum[x] = (int16_t)(sum[x] + multiply(a[x] + b[x], weight));
 }
 
 static void fold(int16_t *out, const int16_t *const *in, const int16_t *weights,
 		 uint32_t radius, uint32_t width)
 {
-	for (uint32_t x = 0; x < width; x += BLUR_ALIGN) {
-		int16_t sum[BLUR_ALIGN];
+	size_t whole =
+		((size_t)width + BLUR_ALIGN - 1) / BLUR_ALIGN * BLUR_ALIGN;
 
-		for (uint32_t l = 0; l < BLUR_ALIGN; l++)
-			sum[l] = multiply(in[radius][x + l], weights[0]);
-		for (uint32_t i = 1; i <= radius; i++) {
-			const int16_t *a = in[radius - i] + x;
-			const int16_t *b = in[radius + i] + x;
-
-			for (uint32_t l = 0; l < BLUR_ALIGN; l++)
-				sum[l] = (int16_t)(sum[l] +
-						   multiply(a[l] + b[l],
-							    weights[i]));
-		}
-		for (uint32_t l = 0; l < BLUR_ALIGN; l++)
-			out[x + l] = sum[l];
-	}
+	for (size_t x = 0; x < whole; x++)
+		out[x] = multiply(in[radius][x], weights[0]);
+	for (uint32_t i = 1; i <= radius; i++)
+		add_rows(out, in[radius - i], in[radius + i], weights[i],
+			 whole);
 }
 
 const struct blur_rows blur_rows_portable = {

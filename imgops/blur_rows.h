@@ -3,9 +3,9 @@
  * Inside imgops: the inner loops of blur, over rows of 16-bit values.
  *
  * A value is a sample with BLUR_EXTRA_BITS more precision, 0 .. 255 << 6.  All
- * steps round; all but `fold` keep a flat row flat, and `fold` is off by at
- * most half a unit for each of its weights, which is too little to show in a
- * sample as long as there are less than (1 << BLUR_EXTRA_BITS) / 2 of them.
+ * steps round.  All but `fold` keep a flat row flat; `fold` moves it by at most
+ * half a unit for each of its weights, so that two folds of less than
+ * BLUR_WEIGHTS_MAX weights do not show in a sample.
  */
 #ifndef IMGOPS_BLUR_ROWS_H
 #define IMGOPS_BLUR_ROWS_H
@@ -15,6 +15,7 @@
 enum {
 	BLUR_EXTRA_BITS = 6,
 	BLUR_WEIGHT_BITS = 15,
+	BLUR_WEIGHTS_MAX = 1 << (BLUR_EXTRA_BITS - 1),
 	BLUR_ALIGN = 16, /* `fold` computes a multiple of this */
 };
 
