@@ -37,25 +37,48 @@ AVX2 static inline void store(int16_t *to, __m256i v)
 	_mm256_storeu_si256((__m256i *)(void *)to, v);
 }
 
-/* Sixteen columns of one row, in order. */
-AVX2 static inline __m256i down(const uint8_t *in, size_t stride_bytes,
-				const int16_t *weights, uint32_t count)
+/* Sums of 16 columns: 0-3 and 8-11, 4-7 and 12-15, as unpacking leaves them. */
+struct sums {
+	__m256i low, high;
+};
+
+/* Add two rows of samples, weighted. */
+AVX2 static inline void add_rows(struct sums *s, const uint8_t *in,
+				 size_t stride_bytes, const int16_t *weights)
 {
-	__m256i low = _mm256_set1_epi32(1 << (BAND_DOWN_SHIFT - 1));
-	__m256i high = low;
+	__m256i a = load_bytes(in), b = load_bytes(in + stride_bytes);
+	__m256i low = _mm256_unpacklo_epi16(a, b);
+	__m256i high = _mm256_unpackhi_epi16(a, b);
+	__m256i w = load_pair(weights);
 
-	for (uint32_t k = 0; k < count; k += 2, in += 2 * stride_bytes) {
-		__m256i a = load_bytes(in), b = load_bytes(in + stride_bytes);
-		__m256i w = load_pair(weights + k);
+	s->low = _mm256_add_epi32(s->low, _mm256_madd_epi16(low, w));
+	s->high = _mm256_add_epi32(s->high, _mm256_madd_epi16(high, w));
+}
 
-		low = _mm256_add_epi32(
-			low, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), w));
-		high = _mm256_add_epi32(
-			high,
-			_mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), w));
+/* Sixteen values in order. */
+AVX2 static inline __m256i finish(struct sums s)
+{
+	return _mm256_packs_epi32(_mm256_srai_epi32(s.low, BAND_DOWN_SHIFT),
+				  _mm256_srai_epi32(s.high, BAND_DOWN_SHIFT));
+}
+
+/* Sixteen columns of two rows at a time, which share the cost of the loop. */
+AVX2 static inline void down(__m256i *row, const uint8_t *in_a,
+			     const uint8_t *in_b, size_t stride_bytes,
+			     const int16_t *weights, uint32_t count)
+{
+	const __m256i half = _mm256_set1_epi32(1 << (BAND_DOWN_SHIFT - 1));
+	const int16_t *end = weights + count;
+	struct sums a = { half, half }, b = a;
+
+	for (; weights < end; weights += 2) {
+		add_rows(&a, in_a, stride_bytes, weights);
+		add_rows(&b, in_b, stride_bytes, weights + count);
+		in_a += 2 * stride_bytes;
+		in_b += 2 * stride_bytes;
 	}
-	return _mm256_packs_epi32(_mm256_srai_epi32(low, BAND_DOWN_SHIFT),
-				  _mm256_srai_epi32(high, BAND_DOWN_SHIFT));
+	row[0] = finish(a);
+	row[1] = finish(b);
 }
 
 /* Eight rows of eight pairs become eight columns of pairs. */
@@ -91,24 +114,46 @@ AVX2 static void avx2_down(int16_t *band, const uint8_t *in,
 	for (uint32_t x = 0; x < width; x += BAND_COLUMNS) {
 		__m256i row[BAND_ROWS];
 
-		for (uint32_t r = 0; r < BAND_ROWS; r++)
-			row[r] = down(in + first[r] * stride_bytes + x,
-				      stride_bytes, weights + r * count, count);
+		for (uint32_t r = 0; r < BAND_ROWS; r += 2)
+			down(row + r, in + first[r] * stride_bytes + x,
+			     in + first[r + 1] * stride_bytes + x, stride_bytes,
+			     weights + (size_t)r * count, count);
 		store_turned(band + (size_t)x * BAND_ROWS, row);
 	}
 }
 
-/* Eight rows of one output column, 32 bits each. */
-AVX2 static inline __m256i across(const int16_t *band, const int16_t *weights,
-				  uint32_t count)
+/* Add two columns, weighted, of all eight rows. */
+AVX2 static inline __m256i add_columns(__m256i sum, const int16_t *band,
+				       const int16_t *weights)
 {
-	__m256i sum = _mm256_set1_epi32(1 << (BAND_ACROSS_SHIFT - 1));
+	return _mm256_add_epi32(
+		sum, _mm256_madd_epi16(load(band), load_pair(weights)));
+}
 
-	for (uint32_t k = 0; k < count; k += 2)
-		sum = _mm256_add_epi32(
-			sum, _mm256_madd_epi16(load(band + k * BAND_ROWS),
-					       load_pair(weights + k)));
-	return _mm256_srai_epi32(sum, BAND_ACROSS_SHIFT);
+/* Eight rows of four output columns, 32 bits each. */
+AVX2 static inline void across(__m256i *column, const int16_t *band,
+			       const uint32_t *first, const int16_t *weights,
+			       size_t count)
+{
+	const __m256i half = _mm256_set1_epi32(1 << (BAND_ACROSS_SHIFT - 1));
+	const int16_t *end = weights + count;
+	const int16_t *in_a = band + (size_t)first[0] * BAND_ROWS;
+	const int16_t *in_b = band + (size_t)first[1] * BAND_ROWS;
+	const int16_t *in_c = band + (size_t)first[2] * BAND_ROWS;
+	const int16_t *in_d = band + (size_t)first[3] * BAND_ROWS;
+	__m256i a = half, b = half, c = half, d = half;
+
+	for (size_t k = 0; weights < end; weights += 2) {
+		a = add_columns(a, in_a + k, weights);
+		b = add_columns(b, in_b + k, weights + count);
+		c = add_columns(c, in_c + k, weights + 2 * count);
+		d = add_columns(d, in_d + k, weights + 3 * count);
+		k += 2 * BAND_ROWS;
+	}
+	column[0] = _mm256_srai_epi32(a, BAND_ACROSS_SHIFT);
+	column[1] = _mm256_srai_epi32(b, BAND_ACROSS_SHIFT);
+	column[2] = _mm256_srai_epi32(c, BAND_ACROSS_SHIFT);
+	column[3] = _mm256_srai_epi32(d, BAND_ACROSS_SHIFT);
 }
 
 /* Bytes of four columns: rows 0-3 of each in turn, then rows 4-7. */
@@ -162,10 +207,9 @@ AVX2 static void avx2_across(uint8_t *out, size_t stride_bytes, bool aside,
 	for (uint32_t x = 0; x < width; x += BAND_ROWS) {
 		__m256i column[BAND_ROWS];
 
-		for (uint32_t i = 0; i < BAND_ROWS; i++)
-			column[i] = across(
-				band + (size_t)first[x + i] * BAND_ROWS,
-				weights + (size_t)(x + i) * count, count);
+		for (uint32_t i = x; i < x + 8; i += 4)
+			across(column + i - x, band, first + i,
+			       weights + (size_t)i * count, count);
 
 		__m256i left = narrow(column), right = narrow(column + 4);
 

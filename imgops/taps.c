@@ -36,11 +36,6 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static double widening(const struct axis *a)
-{
-	return fmax(1, a->in_span / a->out_span);
-}
-
 /* The input coordinate, in samples, at which output sample `i` lies. */
 static double place(const struct axis *a, uint32_t i)
 {
@@ -93,39 +88,111 @@ static void to_weights(int16_t *weights, const double *values, uint32_t count)
 	}
 }
 
-/* Sizes of a table, and room to work on one output. */
-struct work {
-	double wide;
-	uint32_t window; /* the most inputs under the kernel */
+/* What all outputs of an axis share. */
+struct kernel {
+	double wide;     /* the kernel is stretched so much */
+	double reach;    /* how many inputs it covers to each side */
+	uint32_t window; /* the most inputs under it */
 	uint32_t used;   /* as many as the plane has of them */
-	double *values;  /* `window` */
-	double *folded;  /* `used` */
+	uint32_t period; /* outputs after which weights are the same again */
+	int64_t step;    /* inputs in a period; negative if mirrored */
+	double *values;  /* room for `window` */
+	double *folded;  /* room for `used` */
 };
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+	while (b > 0) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Spans are whole, or halves where chroma is subsampled, or cut anyhow. */
+static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
+{
+	double in = 2 * a->in_span, out = 2 * a->out_span;
+
+	k->period = UINT32_MAX;
+	if (in != floor(in) || out != floor(out))
+		return;
+
+	uint32_t divisor = common_divisor((uint32_t)in, (uint32_t)out);
+
+	/* Times `align`, so that the step keeps alignment. */
+	k->period = (uint32_t)out / divisor * align;
+	k->step = (int64_t)(in / divisor) * align * (a->mirrored ? -1 : 1);
+}
+
+static struct kernel kernel_of(const struct axis *a, uint32_t align)
+{
+	struct kernel k = { .wide = fmax(1, a->in_span / a->out_span) };
+
+	/* Nothing to do where samples lie on samples. */
+	k.reach = a->in_span == a->out_span && a->start == floor(a->start) ?
+			  0.5 :
+			  LOBES * k.wide;
+	/* So many whole numbers at most lie inside. */
+	k.window = (uint32_t)ceil(2 * k.reach);
+	k.used = least(k.window, a->in);
+	set_period(&k, a, align);
+	return k;
+}
 
 /* Set output `i` of `t`; first[i] still counts from 0. */
 static void fill(struct taps *t, uint32_t i, const struct axis *a,
-		 uint32_t align, const struct work *w)
+		 uint32_t align, const struct kernel *k)
 {
 	double centre = place(a, i);
-	int64_t from = (int64_t)ceil(centre - LOBES * w->wide);
-	double x = ((double)from - centre) / w->wide, step = 1 / w->wide;
+	int64_t from = (int64_t)ceil(centre - k->reach);
+	double x = ((double)from - centre) / k->wide, step = 1 / k->wide;
 	int64_t first = from < 0 ? 0 : from;
-	const double *values = w->values;
+	const double *values = k->values;
 
-	if (first + w->used > a->in)
-		first = a->in - w->used;
-	for (uint32_t k = 0; k < w->window; k++)
-		w->values[k] = lanczos(x + k * step);
-	if (first != from || w->used != w->window) {
-		fold(w->folded, w->used, w->values, w->window, from,
+	if (first + k->used > a->in)
+		first = a->in - k->used;
+	for (uint32_t n = 0; n < k->window; n++)
+		k->values[n] = lanczos(x + n * step);
+	if (first != from || k->used != k->window) {
+		fold(k->folded, k->used, values, k->window, from,
 		     (uint32_t)first, a->in);
-		values = w->folded;
+		values = k->folded;
 	}
 
 	uint32_t shift = (uint32_t)first % align;
 
 	t->first[i] = (uint32_t)first - shift;
-	to_weights(t->weights + (size_t)i * t->count + shift, values, w->used);
+	to_weights(t->weights + (size_t)i * t->count + shift, values, k->used);
+}
+
+/* Output `i` has the weights of one before it. */
+static void repeat(struct taps *t, uint32_t i, uint32_t before, int64_t step)
+{
+	t->first[i] = (uint32_t)(t->first[before] + step);
+	memcpy(t->weights + (size_t)i * t->count,
+	       t->weights + (size_t)before * t->count,
+	       t->count * sizeof(*t->weights));
+}
+
+/* Surely nothing was folded there. */
+static bool is_inside(const struct taps *t, int64_t first, uint32_t in)
+{
+	return first > 0 && first + t->count < in;
+}
+
+/* True: output `i` is as the one of a period before. */
+static bool repeats(const struct taps *t, uint32_t i, uint32_t in,
+		    const struct kernel *k)
+{
+	if (i < k->period)
+		return false;
+
+	int64_t first = t->first[i - k->period];
+
+	return is_inside(t, first, in) && is_inside(t, first + k->step, in);
 }
 
 /* first[] rises, or falls where the axis is mirrored. */
@@ -142,37 +209,32 @@ static void count_from_lowest(struct taps *t, uint32_t outputs)
 bool taps_make(struct taps *t, const struct axis *a, uint32_t align,
 	       const struct img_memory *memory)
 {
-	struct work w = { .wide = widening(a) };
+	struct kernel k = kernel_of(a, align);
+	uint32_t count = (k.used + align) / 2 * 2;
+	uint32_t outputs = a->out + TAPS_GROUP - 1;
+	size_t weights_bytes = (size_t)outputs * count * sizeof(*t->weights);
+	size_t values_bytes = ((size_t)k.window + k.used) * sizeof(*k.values);
+	size_t first_bytes = outputs * sizeof(*t->first);
 
-	/* So many whole numbers at most lie inside the kernel. */
-	w.window = (uint32_t)ceil(2 * LOBES * w.wide);
-	w.used = least(w.window, a->in);
-	*t = (struct taps){ .count = (w.used + align) / 2 * 2 };
-
-	size_t outputs = (size_t)a->out + TAPS_GROUP - 1;
-	size_t weights_bytes = outputs * t->count * sizeof(*t->weights);
-
+	*t = (struct taps){ .count = count };
 	t->block = memory->alloc(memory->arg,
-				 (w.window + w.used) * sizeof(*w.values) +
-					 outputs * sizeof(*t->first) +
-					 weights_bytes);
+				 values_bytes + first_bytes + weights_bytes);
 	if (t->block == NULL)
 		return false;
-	w.values = t->block;
-	w.folded = w.values + w.window;
-	t->first = (uint32_t *)(w.folded + w.used);
+	k.values = t->block;
+	k.folded = k.values + k.window;
+	t->first = (uint32_t *)(k.folded + k.used);
 	t->weights = (int16_t *)(t->first + outputs);
 	memset(t->weights, 0, weights_bytes);
-
-	for (uint32_t i = 0; i < a->out; i++)
-		fill(t, i, a, align, &w);
-	for (uint32_t i = a->out; i < outputs; i++) {
-		t->first[i] = t->first[i - 1];
-		memcpy(t->weights + i * t->count,
-		       t->weights + (i - 1) * t->count,
-		       t->count * sizeof(*t->weights));
+	for (uint32_t i = 0; i < a->out; i++) {
+		if (repeats(t, i, a->in, &k))
+			repeat(t, i, i - k.period, k.step);
+		else
+			fill(t, i, a, align, &k);
 	}
-	count_from_lowest(t, (uint32_t)outputs);
+	for (uint32_t i = a->out; i < outputs; i++)
+		repeat(t, i, i - 1, 0);
+	count_from_lowest(t, outputs);
 	return true;
 }
 
