@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside blur_rows*.c: the loops that compilers vectorise, compiled for the
- * kind of CPU that the macro LOOP names.  Indices are size_t, as they must not
- * wrap for that.
+ * Inside blur_rows*.c: the loops that compilers vectorise, for the kind of CPU
+ * that the macro LOOP names, or any.  Indices are size_t, as they must not wrap
+ * for that.
  */
+#ifndef IMGOPS_BLUR_LOOPS_H
+#define IMGOPS_BLUR_LOOPS_H
+
 #include "imgops/blur_rows.h"
 
 #include <stddef.h>
+
+#ifndef LOOP
+#define LOOP static inline
+#endif
 
 LOOP void widen(int16_t *restrict out, const uint8_t *restrict in,
 		uint32_t width)
@@ -60,3 +67,5 @@ LOOP void average(int16_t *restrict out, const int16_t *restrict a,
 	for (size_t x = 0; x < width; x++)
 		out[x] = (int16_t)((uint16_t)(a[x] + b[x] + 1) >> 1);
 }
+
+#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/blur_rows.h"
 
-#define LOOP static
 #include "imgops/blur_loops.h"
 #include "imgops/blur_rows_avx2.h"
 

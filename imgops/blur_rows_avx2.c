@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2")))
-#define LOOP AVX2 static
+#define LOOP AVX2 static inline
 #include "imgops/blur_loops.h"
 
 AVX2 static inline __m256i load(const int16_t *from)
