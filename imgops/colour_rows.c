@@ -14,82 +14,97 @@ enum {
 
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 
-static inline uint8_t clamp(int32_t value)
+/* One channel at a time: compilers give up on more arrays in a loop. */
+static void to_light(uint8_t *restrict out, const uint8_t *const ycc[3],
+		     int32_t of_cb, int32_t of_cr, size_t width)
 {
-	return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+	const uint8_t *y = ycc[0], *cb = ycc[1], *cr = ycc[2];
+
+	for (size_t x = 0; x < width; x++) {
+		int32_t colour = of_cb * (cb[x] - CHROMA_ZERO) +
+				 of_cr * (cr[x] - CHROMA_ZERO) + FIX_HALF;
+		int32_t light = y[x] + (colour >> FIX_BITS);
+
+		light = light < 0 ? 0 : light;
+		out[x] = (uint8_t)(light > 255 ? 255 : light);
+	}
 }
 
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
-			 uint32_t width)
+			 size_t width)
 {
-	uint8_t *restrict r = rgb[0], *restrict g = rgb[1],
-			  *restrict b = rgb[2];
-	const uint8_t *y = ycc[0], *cbs = ycc[1], *crs = ycc[2];
+	to_light(rgb[0], ycc, 0, FIX(1.402), width);
+	to_light(rgb[1], ycc, -FIX(0.34414), -FIX(0.71414), width);
+	to_light(rgb[2], ycc, FIX(1.772), 0, width);
+}
 
-	for (uint32_t x = 0; x < width; x++) {
-		int32_t cb = cbs[x] - CHROMA_ZERO, cr = crs[x] - CHROMA_ZERO;
-		int32_t red = FIX(1.402) * cr + FIX_HALF;
-		int32_t blue = FIX(1.772) * cb + FIX_HALF;
-		int32_t green =
-			FIX_HALF - FIX(0.34414) * cb - FIX(0.71414) * cr;
+/* The sums cannot leave 0..255. */
+static void mix(uint8_t *restrict out, const uint8_t *const rgb[3],
+		const int32_t weights[3], int32_t bias, size_t width)
+{
+	const uint8_t *r = rgb[0], *g = rgb[1], *b = rgb[2];
+	int32_t of_r = weights[0], of_g = weights[1], of_b = weights[2];
 
-		r[x] = clamp(y[x] + (red >> FIX_BITS));
-		g[x] = clamp(y[x] + (green >> FIX_BITS));
-		b[x] = clamp(y[x] + (blue >> FIX_BITS));
+	for (size_t x = 0; x < width; x++) {
+		int32_t sum = of_r * r[x] + of_g * g[x] + of_b * b[x] + bias;
+
+		out[x] = (uint8_t)(sum >> FIX_BITS);
 	}
 }
 
 void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
-			 uint32_t width)
+			 size_t width)
 {
-	uint8_t *restrict y = ycc[0], *restrict cb = ycc[1],
-			  *restrict cr = ycc[2];
+	static const int32_t weights[][3] = {
+		{ FIX(0.299), FIX(0.587), FIX(0.114) },
+		{ -FIX(0.168736), -FIX(0.331264), FIX(0.5) },
+		{ FIX(0.5), -FIX(0.418688), -FIX(0.081312) },
+	};
 
-	/* The sums cannot leave 0..255. */
-	for (uint32_t x = 0; x < width; x++) {
-		int32_t r = rgb[0][x], g = rgb[1][x], b = rgb[2][x];
-		int32_t luma = FIX(0.299) * r + FIX(0.587) * g + FIX(0.114) * b;
-		int32_t blue =
-			FIX(0.5) * b - FIX(0.168736) * r - FIX(0.331264) * g;
-		int32_t red =
-			FIX(0.5) * r - FIX(0.418688) * g - FIX(0.081312) * b;
+	mix(ycc[0], rgb, weights[0], FIX_HALF, width);
+	mix(ycc[1], rgb, weights[1], CHROMA_BIAS, width);
+	mix(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
+}
 
-		y[x] = (uint8_t)((luma + FIX_HALF) >> FIX_BITS);
-		cb[x] = (uint8_t)((blue + CHROMA_BIAS) >> FIX_BITS);
-		cr[x] = (uint8_t)((red + CHROMA_BIAS) >> FIX_BITS);
-	}
+/* The product of two shares of 255, rounded; no sum leaves 16 bits. */
+static inline uint8_t share(uint8_t a, uint8_t b)
+{
+	uint16_t product = (uint16_t)(a * b + 128);
+
+	return (uint8_t)((uint16_t)(product + (product >> 8)) >> 8);
 }
 
 void colour_rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
-			  const uint8_t flip[4], uint32_t width)
+			  const uint8_t flip[4], size_t width)
 {
+	const uint8_t *restrict k = cmyk[3];
+	uint8_t black = flip[3] ^ 255;
+
 	for (int i = 0; i < 3; i++) {
 		uint8_t *restrict out = rgb[i];
+		const uint8_t *restrict in = cmyk[i];
+		uint8_t ink = flip[i] ^ 255;
 
-		for (uint32_t x = 0; x < width; x++) {
-			int32_t light = 255 - (cmyk[i][x] ^ flip[i]);
-			int32_t white = 255 - (cmyk[3][x] ^ flip[3]);
-
-			out[x] = (uint8_t)((light * white + 127) / 255);
-		}
+		for (size_t x = 0; x < width; x++)
+			out[x] = share(in[x] ^ ink, k[x] ^ black);
 	}
 }
 
 void colour_interleave(uint8_t *pixels, const uint8_t *const *planes,
-		       const uint8_t *flip, uint32_t channels, uint32_t width)
+		       const uint8_t *flip, uint32_t channels, size_t width)
 {
 	for (uint32_t c = 0; c < channels; c++)
-		for (uint32_t x = 0; x < width; x++)
+		for (size_t x = 0; x < width; x++)
 			pixels[x * channels + c] = planes[c][x] ^ flip[c];
 }
 
 void colour_deinterleave(uint8_t *const rgb[3], const uint8_t *pixels,
-			 uint32_t width)
+			 size_t width)
 {
 	uint8_t *restrict r = rgb[0], *restrict g = rgb[1],
 			  *restrict b = rgb[2];
 
-	for (uint32_t x = 0; x < width; x++) {
+	for (size_t x = 0; x < width; x++) {
 		r[x] = pixels[3 * x];
 		g[x] = pixels[3 * x + 1];
 		b[x] = pixels[3 * x + 2];
@@ -97,11 +112,11 @@ void colour_deinterleave(uint8_t *const rgb[3], const uint8_t *pixels,
 }
 
 void colour_halve(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
-		  uint32_t width)
+		  size_t width)
 {
-	uint32_t pairs = width / 2;
+	size_t pairs = width / 2;
 
-	for (uint32_t x = 0; x < pairs; x++) {
+	for (size_t x = 0; x < pairs; x++) {
 		int32_t sum = upper[2 * x] + upper[2 * x + 1] + lower[2 * x] +
 			      lower[2 * x + 1];
 

@@ -13,8 +13,9 @@ enum {
 	 * rounding; the nearest that mean something else, by 8.
 	 */
 	SRGB_LEVELS_MAX = 2,
-	CHUNK = 256, /* pixels; what is worked on stays in the first cache */
 };
+
+typedef int32_t shaper_place __attribute__((vector_size(16)));
 
 static double srgb_encode(double light)
 {
@@ -123,7 +124,7 @@ bool shaper_is_srgb(cmsHPROFILE profile)
 }
 
 /* Light is divided where the next level of sRGB is as near as the last. */
-static void fill_levels(uint8_t levels[SHAPER_LIGHTS])
+static void fill_levels(uint8_t levels[SHAPER_PLACES])
 {
 	int next = 0;
 
@@ -131,56 +132,55 @@ static void fill_levels(uint8_t levels[SHAPER_LIGHTS])
 		double end = srgb_decode((level + 0.5) / 255);
 		int first = next;
 
-		next = level == 255 ? SHAPER_LIGHTS :
-				      (int)ceil(end * (SHAPER_LIGHTS - 1));
+		next = level == 255 ? SHAPER_PLACES :
+				      (int)ceil(end * (SHAPER_PLACES - 1));
 		memset(levels + first, level, (size_t)(next - first));
 	}
 }
 
 void shaper_init(struct shaper *s, cmsHPROFILE profile)
 {
-	matrix_of(s->matrix, profile);
+	const float top = SHAPER_PLACES - 1;
+	float matrix[CHANNELS][CHANNELS];
+
+	matrix_of(matrix, profile);
 	for (int c = 0; c < CHANNELS; c++) {
 		const cmsToneCurve *curve = curve_of(profile, c);
+		shaper_light whole = { top * matrix[0][c], top * matrix[1][c],
+				       top * matrix[2][c] };
+		float rounding = c == 0 ? 0.5f : 0;
 
 		for (int level = 0; level < 256; level++)
-			s->light[c][level] = light_of(curve, level);
+			s->parts[c][level] =
+				light_of(curve, level) * whole + rounding;
 	}
 	fill_levels(s->levels);
 }
 
-/* One channel of the result, as places in shaper.levels. */
-static void mix(int32_t *restrict out, const float m[CHANNELS],
-		const float in[CHANNELS][CHUNK])
+/* Within shaper.levels, and so written that a NaN is black. */
+static inline shaper_place places_of(shaper_light sum)
 {
-	const float top = SHAPER_LIGHTS - 1;
+	const shaper_light none = { 0 };
+	const shaper_light all = none + (SHAPER_PLACES - 1);
+	shaper_place is_light = sum > none, is_less = sum < all;
+	shaper_place bits = (shaper_place)sum & is_light;
 
-	for (int x = 0; x < CHUNK; x++) {
-		float sum = m[0] * in[0][x] + m[1] * in[1][x] + m[2] * in[2][x];
-		float place = sum * top + 0.5f;
-
-		/* So written, a NaN is black. */
-		place = place > 0 ? place : 0;
-		out[x] = (int32_t)(place < top ? place : top);
-	}
+	bits = (bits & is_less) | ((shaper_place)all & is_light & ~is_less);
+	return __builtin_convertvector((shaper_light)bits, shaper_place);
 }
 
 void shaper_convert(const struct shaper *s, uint8_t *const srgb[3],
-		    const uint8_t *const rgb[3], uint32_t width)
+		    const uint8_t *const rgb[3], size_t width)
 {
-	float light[CHANNELS][CHUNK] = { { 0 } };
-	int32_t places[CHUNK];
+	const uint8_t *restrict r = rgb[0], *restrict g = rgb[1],
+				*restrict b = rgb[2];
 
-	for (uint32_t from = 0; from < width; from += CHUNK) {
-		uint32_t count = width - from < CHUNK ? width - from : CHUNK;
+	for (size_t x = 0; x < width; x++) {
+		shaper_place places =
+			places_of(s->parts[0][r[x]] + s->parts[1][g[x]] +
+				  s->parts[2][b[x]]);
 
 		for (int c = 0; c < CHANNELS; c++)
-			for (uint32_t x = 0; x < count; x++)
-				light[c][x] = s->light[c][rgb[c][from + x]];
-		for (int c = 0; c < CHANNELS; c++) {
-			mix(places, s->matrix[c], (const float(*)[CHUNK])light);
-			for (uint32_t x = 0; x < count; x++)
-				srgb[c][from + x] = s->levels[places[x]];
-		}
+			srgb[c][x] = s->levels[places[c]];
 	}
 }

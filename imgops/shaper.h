@@ -13,12 +13,15 @@
 
 #include <lcms2.h>
 
-enum { SHAPER_LIGHTS = 8192 };
+enum { SHAPER_PLACES = 8192 };
+
+/* One value for each channel of the result, and one to fill the vector. */
+typedef float shaper_light __attribute__((vector_size(16)));
 
 struct shaper {
-	float light[3][256];           /* of each level: its curve */
-	float matrix[3][3];            /* to the light of red, green, blue */
-	uint8_t levels[SHAPER_LIGHTS]; /* of sRGB, from none to all light */
+	/* What each level of each channel adds, as places in `levels`. */
+	shaper_light parts[3][256];
+	uint8_t levels[SHAPER_PLACES]; /* of sRGB, from no light to all */
 };
 
 /* False: `profile` is of another kind, or does not hold what it must. */
@@ -32,6 +35,6 @@ void shaper_init(struct shaper *s, cmsHPROFILE profile);
 
 /* A row of RGB planes to sRGB. */
 void shaper_convert(const struct shaper *s, uint8_t *const srgb[3],
-		    const uint8_t *const rgb[3], uint32_t width);
+		    const uint8_t *const rgb[3], size_t width);
 
 #endif
