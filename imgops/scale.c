@@ -16,11 +16,13 @@
 #include "imgops/taps.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* How one plane becomes another. */
 struct plan {
 	struct axis x, y; /* of the source */
 	bool aside;       /* they change places on the way out */
+	bool is_copy;     /* of samples as they are; the rest is not needed */
 	struct taps along, down;
 	int16_t *band;
 };
@@ -92,6 +94,9 @@ static bool plan_make(struct plan *p, const struct img_plane *dst,
 {
 	*p = (struct plan){ 0 };
 	set_axes(p, dst, src, view);
+	p->is_copy = !p->aside && axis_is_copy(&p->x) && axis_is_copy(&p->y);
+	if (p->is_copy)
+		return true;
 	if (taps_make(&p->along, &p->x, 2, memory) &&
 	    taps_make(&p->down, &p->y, 1, memory)) {
 		p->band = memory->alloc(memory->arg, (size_t)band_columns(p) *
@@ -101,6 +106,17 @@ static bool plan_make(struct plan *p, const struct img_plane *dst,
 	if (p->band == NULL)
 		plan_release(p, memory);
 	return p->band != NULL;
+}
+
+static void copy_plane(struct img_plane *dst, const struct img_plane *src,
+		       const struct plan *p)
+{
+	const uint8_t *from = src->samples + (size_t)p->x.start +
+			      (size_t)p->y.start * src->stride_bytes;
+
+	for (uint32_t y = 0; y < dst->height; y++)
+		memcpy(dst->samples + y * dst->stride_bytes,
+		       from + y * src->stride_bytes, dst->width);
 }
 
 /*
@@ -150,7 +166,9 @@ bool scale_planes(struct image *dst, const struct image *src,
 			plan_release(&p, memory);
 			ok = plan_make(&p, to, from, view, memory);
 		}
-		if (ok)
+		if (ok && p.is_copy)
+			copy_plane(to, from, &p);
+		else if (ok)
 			scale_plane(to, from, &p);
 	}
 	plan_release(&p, memory);

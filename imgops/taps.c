@@ -127,14 +127,17 @@ static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
 	k->step = (int64_t)(in / divisor) * align * (a->mirrored ? -1 : 1);
 }
 
+/* Of the places, not of the ends. */
+static bool lies_on_samples(const struct axis *a)
+{
+	return a->in_span == a->out_span && a->start == floor(a->start);
+}
+
 static struct kernel kernel_of(const struct axis *a, uint32_t align)
 {
 	struct kernel k = { .wide = fmax(1, a->in_span / a->out_span) };
 
-	/* Nothing to do where samples lie on samples. */
-	k.reach = a->in_span == a->out_span && a->start == floor(a->start) ?
-			  0.5 :
-			  LOBES * k.wide;
+	k.reach = lies_on_samples(a) ? 0.5 : LOBES * k.wide;
 	/* So many whole numbers at most lie inside. */
 	k.window = (uint32_t)ceil(2 * k.reach);
 	k.used = least(k.window, a->in);
@@ -204,6 +207,12 @@ static void count_from_lowest(struct taps *t, uint32_t outputs)
 	t->reach = one + other - 2 * t->from + t->count;
 	for (uint32_t i = 0; i < outputs; i++)
 		t->first[i] -= t->from;
+}
+
+bool axis_is_copy(const struct axis *a)
+{
+	return lies_on_samples(a) && !a->mirrored && a->start >= 0 &&
+	       a->start + a->out <= a->in;
 }
 
 bool taps_make(struct taps *t, const struct axis *a, uint32_t align,

@@ -18,6 +18,9 @@ struct axis {
 	bool mirrored;
 };
 
+/* True: output i is input `start` + i. */
+bool axis_is_copy(const struct axis *a);
+
 /*
  * The inputs of output i are `count` in a row, from `from` + first[i] on.  Some
  * may lie one or two past the end, with weight 0.  There are TAPS_GROUP - 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: what img_scale() keeps exactly.  Flat stays flat; scaling to the
- * same size changes nothing; chroma stays where it is; without memory there is
+ * same size changes nothing, in parts too; chroma stays where it is; without memory there is
  * an error, and nothing is left.
  */
 #include "imgops/planes.h"
@@ -93,6 +93,38 @@ static void test_same_size_changes_nothing(void)
 	assert(h.live_count == 0);
 }
 
+/* Of luma; chroma of such a part may lie between two samples. */
+static void test_a_part_of_the_same_size_is_a_copy(void)
+{
+	const struct img_size full = { 64, 32 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image src = image_make(full, IMG_YCBCR, noise, &h);
+
+	for (uint32_t i = 0; i < 500; i++) {
+		uint32_t left = scramble(4 * i) % 64;
+		uint32_t top = scramble(4 * i + 1) % 32;
+		uint32_t width = 1 + scramble(4 * i + 2) % (64 - left);
+		uint32_t height = 1 + scramble(4 * i + 3) % (32 - top);
+		struct img_view view = { left / 64.0,       top / 32.0,
+					 width / 64.0,      height / 32.0,
+					 { width, height }, 1 };
+		struct image dst = { 0 };
+
+		assert(img_scale(&dst, &src, &view, &(struct img_recipe){ 0 },
+				 &h.memory) == IMG_OK);
+		for (uint32_t y = 0; y < height; y++)
+			for (uint32_t x = 0; x < width; x++)
+				assert(sample(&dst.planes[0], x, y) ==
+				       sample(&src.planes[0], left + x,
+					      top + y));
+		img_release(&dst);
+	}
+	img_release(&src);
+	assert(h.live_count == 0);
+}
+
 enum { EDGE_PX = 64 };
 
 /* Flat luma; Cb has an edge along x, Cr along y. */
@@ -180,6 +212,7 @@ int main(void)
 {
 	test_flat_image_stays_flat();
 	test_same_size_changes_nothing();
+	test_a_part_of_the_same_size_is_a_copy();
 	test_chroma_stays_where_it_is();
 	test_no_memory_is_an_error();
 	return 0;
