@@ -46,6 +46,8 @@ static void print_table(FILE *out, const struct measure *m)
 	for (enum kind k = 0; k < KIND_COUNT; k++) {
 		struct total t = measure_total(m, k);
 
+		if (t.images == 0 && k != KIND_ALL)
+			continue;
 		print_costs(out, m, kind_names[k], &t, t.cpu_s, t.cpu_s_all);
 		if (m->has_floor)
 			print_costs(out, m, "  floor", &t, t.floor_s,
