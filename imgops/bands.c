@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bands.h"
 
+enum { STRIP = 256 }; /* of a row: sums stay in the first-level cache */
+
 static inline uint8_t to_sample(int32_t sum)
 {
 	int32_t v = sum >> BAND_ACROSS_SHIFT;
@@ -8,18 +10,25 @@ static inline uint8_t to_sample(int32_t sum)
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* One row of BAND_COLUMNS columns; `band` points at its first value. */
-static void down(int16_t *band, const uint8_t *in, size_t stride_bytes,
-		 const int16_t *weights, uint32_t count)
+static inline void add_samples(int32_t *restrict sum,
+			       const uint8_t *restrict in, int16_t weight,
+			       uint32_t width)
 {
-	int32_t sum[BAND_COLUMNS];
+	for (uint32_t x = 0; x < width; x++)
+		sum[x] += weight * (int16_t)in[x];
+}
 
-	for (uint32_t x = 0; x < BAND_COLUMNS; x++)
+/* A strip of one row; `band` points at its first value. */
+static void down(int16_t *band, const uint8_t *in, size_t stride_bytes,
+		 const int16_t *weights, uint32_t count, uint32_t width)
+{
+	int32_t sum[STRIP];
+
+	for (uint32_t x = 0; x < width; x++)
 		sum[x] = 1 << (BAND_DOWN_SHIFT - 1);
 	for (uint32_t k = 0; k < count; k++, in += stride_bytes)
-		for (uint32_t x = 0; x < BAND_COLUMNS; x++)
-			sum[x] += weights[k] * in[x];
-	for (uint32_t x = 0; x < BAND_COLUMNS; x += 2, band += 2 * BAND_ROWS) {
+		add_samples(sum, in, weights[k], width);
+	for (uint32_t x = 0; x < width; x += 2, band += 2 * BAND_ROWS) {
 		band[0] = (int16_t)(sum[x] >> BAND_DOWN_SHIFT);
 		band[1] = (int16_t)(sum[x + 1] >> BAND_DOWN_SHIFT);
 	}
@@ -29,11 +38,14 @@ static void portable_down(int16_t *band, const uint8_t *in, size_t stride_bytes,
 			  const uint32_t *first, const int16_t *weights,
 			  uint32_t count, uint32_t width)
 {
-	for (uint32_t x = 0; x < width; x += BAND_COLUMNS)
+	for (uint32_t x = 0; x < width; x += STRIP) {
+		uint32_t n = width - x < STRIP ? width - x : STRIP;
+
 		for (uint32_t r = 0; r < BAND_ROWS; r++)
-			down(band + x * BAND_ROWS + 2 * r,
+			down(band + (size_t)x * BAND_ROWS + 2 * r,
 			     in + first[r] * stride_bytes + x, stride_bytes,
-			     weights + r * count, count);
+			     weights + (size_t)r * count, count, n);
+	}
 }
 
 static void portable_across(uint8_t *out, size_t stride_bytes, bool aside,

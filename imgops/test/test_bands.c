@@ -13,6 +13,7 @@
 
 enum {
 	COLUMNS_MAX = 160,
+	WIDE = 544, /* more than two strips */
 	COUNT_MAX = 40,
 	IN_ROWS = 100,
 	OUT_SIDE = 176,
@@ -39,8 +40,8 @@ static void make_weights(int16_t *weights, uint32_t count, uint32_t seed)
 static void check_down(const struct bands *bands, uint32_t width,
 		       uint32_t count)
 {
-	static uint8_t in[IN_ROWS * COLUMNS_MAX];
-	static int16_t band[BAND_ROWS * (COLUMNS_MAX + 1)];
+	static uint8_t in[IN_ROWS * WIDE];
+	static int16_t band[BAND_ROWS * (WIDE + 1)];
 	int16_t weights[BAND_ROWS * COUNT_MAX];
 	uint32_t first[BAND_ROWS];
 
@@ -51,14 +52,14 @@ static void check_down(const struct bands *bands, uint32_t width,
 		make_weights(weights + r * count, count, r);
 	}
 	memset(band, UNTOUCHED, sizeof(band));
-	bands->down(band, in, COLUMNS_MAX, first, weights, count, width);
+	bands->down(band, in, WIDE, first, weights, count, width);
 	for (uint32_t r = 0; r < BAND_ROWS; r++) {
 		for (uint32_t x = 0; x < width; x++) {
 			int64_t sum = 128;
 
 			for (uint32_t k = 0; k < count; k++)
 				sum += weights[r * count + k] *
-				       in[(first[r] + k) * COLUMNS_MAX + x];
+				       in[(first[r] + k) * WIDE + x];
 			assert(*band_at(band, r, x) == sum >> 8);
 		}
 	}
@@ -71,6 +72,7 @@ static void test_columns_are_summed(const struct bands *bands)
 	     width += BAND_COLUMNS)
 		for (uint32_t count = 2; count <= COUNT_MAX; count += 2)
 			check_down(bands, width, count);
+	check_down(bands, WIDE, COUNT_MAX);
 }
 
 static uint8_t clamp(int64_t sum)

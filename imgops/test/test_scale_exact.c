@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: what img_scale() keeps exactly.  Flat stays flat; scaling to the
- * same size changes nothing, in parts too; chroma stays where it is; without memory there is
- * an error, and nothing is left.
+ * same size changes nothing, in parts too; chroma stays where it is; without
+ * memory there is an error, and nothing is left.
  */
 #include "imgops/planes.h"
 #include "imgops/test/support.h"
