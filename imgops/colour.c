@@ -19,10 +19,21 @@ static bool is_inks(enum img_space space)
 	return space == IMG_CMYK || space == IMG_YCCK;
 }
 
+/* How many will be converted, which decides about tables. */
+static uint64_t pixels_left(const struct image *src, struct img_size size,
+			    bool may_keep)
+{
+	if (may_keep)
+		return 0;
+	if (src->space == IMG_GREY)
+		return GREY_LEVELS;
+	return (uint64_t)size.width_px * size.height_px;
+}
+
 void colour_open(struct colour *c, const struct image *src,
 		 struct img_size size, const struct img_recipe *recipe)
 {
-	uint64_t pixels = (uint64_t)size.width_px * size.height_px;
+	bool may_keep = recipe->keep_profile && !is_inks(src->space);
 	enum icc_verdict verdict;
 
 	icc_init(&c->icc);
@@ -30,17 +41,15 @@ void colour_open(struct colour *c, const struct image *src,
 	c->notes = src->notes;
 	if (src->profile == NULL)
 		return;
-	if (src->space == IMG_GREY)
-		pixels = GREY_LEVELS;
 	verdict = icc_open(&c->icc, src->profile, src->profile_bytes,
-			   src->space, pixels);
+			   src->space, pixels_left(src, size, may_keep));
 	if (verdict == ICC_BAD) {
 		c->notes |= IMG_NOTE_BAD_PROFILE;
 		return;
 	}
 	/* A profile for RGB says nothing to readers of a grey picture. */
-	c->keeps_profile = recipe->keep_profile && !is_inks(src->space) &&
-			   !(src->space == IMG_GREY && c->icc.channels != 1);
+	c->keeps_profile =
+		may_keep && (src->space != IMG_GREY || c->icc.channels == 1);
 	if (c->keeps_profile)
 		icc_close(&c->icc);
 }
