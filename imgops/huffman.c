@@ -2,7 +2,7 @@
 #include "imgops/huffman.h"
 
 bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
-		  const uint8_t *symbols)
+		  const uint8_t *symbols, uint32_t symbol_max)
 {
 	uint32_t code = 0, index = 0;
 
@@ -11,7 +11,8 @@ bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
 	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
 		t->offsets[n] = (int32_t)index - (int32_t)code;
 		for (uint32_t i = 0; i < counts[n]; i++, code++, index++) {
-			if (code >= 1u << n || index >= SYMBOLS_MAX)
+			if (code + 1 >= 1u << n || index >= SYMBOLS_MAX ||
+			    symbols[index] > symbol_max)
 				return false;
 			if (n > LOOK_BITS)
 				continue;

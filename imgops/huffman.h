@@ -136,9 +136,10 @@ static inline bool bits_are_real(const struct bits *b)
 
 /*
  * Make a table from a DHT segment's counts of codes, by length, and `symbols`,
- * SYMBOLS_MAX of them, which must outlive it.  False: it makes no sense.
+ * SYMBOLS_MAX of them, which must outlive it.  False: codes overflow or are all
+ * ones, or a symbol is over `symbol_max`.
  */
 bool huffman_make(struct huffman *h, const uint8_t counts[CODE_BITS_MAX + 1],
-		  const uint8_t *symbols);
+		  const uint8_t *symbols, uint32_t symbol_max);
 
 #endif

@@ -74,6 +74,25 @@ static bool read_scan(struct scan *s, const struct frame *f,
 	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;
 }
 
+/* Tables of codes (T.81, B.2.4.2), as far as libjpeg looks at them. */
+static bool are_codes(const struct marker *dht)
+{
+	enum { HEAD_BYTES = 17, SYMBOLS_MAX = 256 };
+	const uint8_t *d = dht->data, *end = d + dht->bytes;
+
+	while (end - d >= HEAD_BYTES) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 1; i < HEAD_BYTES; i++)
+			count += d[i];
+		if ((d[0] & ~0x10) > 3 || count > SYMBOLS_MAX ||
+		    count > (size_t)(end - d - HEAD_BYTES))
+			return false;
+		d += HEAD_BYTES + count;
+	}
+	return d == end && dht->bytes > 0;
+}
+
 /* True: the scan follows those before it in a legal order. */
 static bool follow(struct frame *f, const struct scan *s)
 {
@@ -140,6 +159,7 @@ static bool read_marker(struct frame *f, const struct marker *m,
 		*keep = s.first == 0 || (s.components & ac_components) != 0;
 		return true;
 	case MARKER_DHT:
+		return are_codes(m);
 	case MARKER_DAC:
 	case MARKER_DQT:
 	case MARKER_DRI:

@@ -129,7 +129,7 @@ static inline bool read_first(struct bits *b, struct component *c,
 
 	int32_t size = huffman_symbol(b, c->dc);
 
-	if (size < 0 || size > VALUE_BITS_MAX)
+	if (size < 0)
 		return false;
 	c->last_dc += huffman_value(b, size);
 	if (abs(c->last_dc) > INT16_MAX >> low_bit)
@@ -232,13 +232,14 @@ static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
 		from = j->dc_huff_tbl_ptrs[dc];
 		if (s->dc[dc].symbols == NULL &&
 		    (from == NULL ||
-		     !huffman_make(&s->dc[dc], from->bits, from->huffval)))
+		     !huffman_make(&s->dc[dc], from->bits, from->huffval,
+				   VALUE_BITS_MAX)))
 			return false;
 		from = j->ac_huff_tbl_ptrs[ac];
 		if (j->progressive_mode || s->ac[ac].codes.symbols != NULL)
 			continue;
-		if (from == NULL ||
-		    !huffman_make(&s->ac[ac].codes, from->bits, from->huffval))
+		if (from == NULL || !huffman_make(&s->ac[ac].codes, from->bits,
+						  from->huffval, UINT8_MAX))
 			return false;
 		for (uint32_t k = 0; k < LOOKS; k++)
 			s->ac[ac].steps[k] = step_make(&s->ac[ac].codes, k);
@@ -251,6 +252,7 @@ static bool components_make(struct skim *s, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
+	uint32_t blocks = 0; /* in an MCU */
 
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		const jpeg_component_info *c = jpeg->cur_comp_info[i];
@@ -258,7 +260,8 @@ static bool components_make(struct skim *s, struct image *img,
 
 		if (c->quant_tbl_no >= 0 && c->quant_tbl_no < NUM_QUANT_TBLS)
 			quant = jpeg->quant_tbl_ptrs[c->quant_tbl_no];
-		if (quant == NULL)
+		/* Where it has vector code, libjpeg takes steps as signed. */
+		if (quant == NULL || quant->quantval[0] > INT16_MAX)
 			return false;
 		struct img_plane *p = &img->planes[c->component_index];
 
@@ -273,8 +276,9 @@ static bool components_make(struct skim *s, struct image *img,
 			.id = c->component_id,
 			.quant = quant->quantval[0],
 		};
+		blocks += s->components[i].across * s->components[i].down;
 	}
-	return true;
+	return blocks <= D_MAX_BLOCKS_IN_MCU;
 }
 
 /* The scan that `jpeg` has just read the header of. */
@@ -325,7 +329,8 @@ static bool read_later(struct skim *s, struct markers w)
 	struct marker m;
 
 	while (markers_next(&w, &m)) {
-		if (m.code == MARKER_DRI)
+		if (m.code == MARKER_DRI || m.code == MARKER_DQT ||
+		    m.code == MARKER_DAC)
 			return false;
 		if (m.code != MARKER_SOS)
 			continue;
