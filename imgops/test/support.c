@@ -214,6 +214,7 @@ static void set_up(struct jpeg_compress_struct *jpeg,
 	}
 	if (spec->progressive)
 		jpeg_simple_progression(jpeg);
+	jpeg->optimize_coding = spec->optimize;
 	jpeg->arith_code = spec->arithmetic;
 	jpeg->restart_interval = (unsigned)spec->restart_interval;
 	jpeg->dct_method = JDCT_ISLOW;

@@ -51,6 +51,7 @@ struct jpeg_spec {
 	int quality;         /* 0: 95 */
 	int restart_interval;
 	bool progressive;
+	bool optimize;       /* Huffman tables of its own */
 	bool separate_scans; /* sequential: one scan for each component */
 	bool arithmetic;
 	bool two_components; /* of no known colour space */
