@@ -16,7 +16,8 @@
 enum {
 	ALIGN_BYTES = 32,
 	SAMPLES_ALIGN_BYTES = 2 * ALIGN_BYTES,
-	CHUNK_BYTES = 32 << 10, /* two are enough for most pictures */
+	/* For small things; two chunks are enough for most pictures. */
+	CHUNK_BYTES = JPEG_MEMORY_CHUNK_BYTES - JPEG_MEMORY_BLOCK_EXTRA,
 	SHARE_BYTES_MAX = CHUNK_BYTES / 4, /* larger ones are a block alone */
 };
 
@@ -24,6 +25,10 @@ struct jpeg_memory_block {
 	struct jpeg_memory_block *next;
 	size_t bytes; /* in all */
 };
+
+_Static_assert(sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1 <=
+		       JPEG_MEMORY_BLOCK_EXTRA,
+	       "a block's head, and room to align what follows");
 
 /* Rows that exist only once they are accessed. */
 struct rows {
@@ -72,7 +77,7 @@ static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
 		      uint8_t **data)
 {
 	struct jpeg_memory *m = memory_of(jpeg);
-	size_t more = sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1;
+	size_t more = JPEG_MEMORY_BLOCK_EXTRA;
 
 	if (bytes > SIZE_MAX - more || bytes + more > m->bytes_max - m->bytes) {
 		m->over_limit = true;

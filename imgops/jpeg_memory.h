@@ -24,6 +24,12 @@
 
 #include <jpeglib.h>
 
+/* Asked of struct img_memory: for small things together, and beside large. */
+enum {
+	JPEG_MEMORY_CHUNK_BYTES = 32 << 10,
+	JPEG_MEMORY_BLOCK_EXTRA = 48,
+};
+
 /* What lives as long as the picture, or as long as the JPEG object. */
 struct jpeg_arena {
 	struct jpeg_memory_block *blocks;
