@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside cost: the sizes that all steps will work on.
+ */
+#ifndef IMGOPS_COST_PLAN_H
+#define IMGOPS_COST_PLAN_H
+
+#include "imgops/cost.h"
+
+struct plan {
+	const struct img_header *header;
+	const struct img_view *view;
+	const struct img_recipe *recipe;
+	uint64_t jpeg_bytes;
+	uint64_t scan_bytes;  /* from the first scan on */
+	uint32_t eighths;     /* the DCT scale */
+	struct image decoded; /* shapes, without samples */
+	struct image scaled;
+	bool needs_pixels; /* scaled to whole pixels first, then converted */
+	struct image pixels;
+	bool skims;              /* reads DC coefficients alone */
+	bool keeps_coefficients; /* of the whole file, until all is read */
+	uint64_t profile_bytes;  /* in the result, at most */
+};
+
+/* What CPU time is made of: so many of each. */
+enum cost_term {
+	COST_PICTURES,         /* one */
+	COST_SEQUENTIAL_BYTES, /* entropy-coded, all decoded */
+	COST_PROGRESSIVE_BYTES,
+	COST_ARITHMETIC_BYTES,
+	COST_SKIMMED_BYTES, /* of a sequential file */
+	COST_DROPPED_BYTES, /* of a progressive one, nearly all stepped over */
+	COST_KEPT_BLOCKS,   /* coefficients written and read again */
+	COST_BLOCKS_1,      /* by the inverse DCT to n x n samples */
+	COST_BLOCKS_2,
+	COST_BLOCKS_3,
+	COST_BLOCKS_4,
+	COST_BLOCKS_5,
+	COST_BLOCKS_6,
+	COST_BLOCKS_7,
+	COST_BLOCKS_8,
+	COST_COPIED_SAMPLES, /* of planes that keep their size */
+	COST_TAPS_MADE,
+	COST_SUMS_DOWN, /* products */
+	COST_SUMS_ALONG,
+	COST_CONVERTED_PIXELS, /* by profile, or from ink */
+	COST_BLUR_SUMS,
+	COST_BLUR_PYRAMID, /* samples */
+	COST_ENCODED_SAMPLES,
+	COST_OPTIMIZED_SAMPLES,   /* more for two passes */
+	COST_PROGRESSIVE_SAMPLES, /* more for ten scans */
+	COST_TERMS,
+};
+
+struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
+		      size_t jpeg_bytes, const struct img_view *view,
+		      const struct img_recipe *recipe);
+
+/* The DCT blocks of component `i`. */
+struct img_size plan_blocks(const struct img_header *header, uint32_t i);
+
+/* The DCT scale of component `i`. */
+uint32_t plan_eighths(const struct plan *p, uint32_t i);
+
+/* img_cost.bytes */
+uint64_t cost_bytes(const struct plan *p);
+
+void cost_terms(double terms[COST_TERMS], const struct plan *p);
+
+/* img_cost.cpu_ns */
+uint64_t cost_cpu_ns(const struct plan *p);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: the steps never ask for more memory at one time than foretold, and
+ * for not much less; CPU time is foretold to grow with what there is to do.
+ */
+#include "imgops/cost.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory that knows how much of it is in use. */
+struct meter {
+	struct img_memory memory;
+	size_t live_bytes;
+	size_t peak_bytes;
+};
+
+enum { HEAD_BYTES = 64 };
+
+static void *meter_alloc(void *arg, size_t bytes)
+{
+	struct meter *m = arg;
+	size_t *head = malloc(HEAD_BYTES + bytes);
+
+	assert(head != NULL);
+	*head = bytes;
+	m->live_bytes += bytes;
+	if (m->live_bytes > m->peak_bytes)
+		m->peak_bytes = m->live_bytes;
+	return (char *)head + HEAD_BYTES;
+}
+
+static void meter_free(void *arg, void *block)
+{
+	struct meter *m = arg;
+	size_t *head = (size_t *)((char *)block - HEAD_BYTES);
+
+	m->live_bytes -= *head;
+	free(head);
+}
+
+/* All steps, each input released when its output is there.  The peak. */
+static size_t measure(struct bytes jpeg, const struct img_header *header,
+		      const struct img_view *view,
+		      const struct img_recipe *recipe)
+{
+	struct meter m = { .memory = { meter_alloc, meter_free, &m } };
+	struct image a = { 0 }, b = { 0 };
+	uint8_t *out;
+	size_t out_bytes;
+	enum img_err err;
+
+	err = img_decode(&a, jpeg.data, jpeg.count, header, view, recipe,
+			 &no_limits, &m.memory);
+	assert(err == IMG_OK);
+	err = img_scale(&b, &a, view, recipe, &m.memory);
+	assert(err == IMG_OK);
+	img_release(&a);
+	if (recipe->blur_sigma_px > 0) {
+		err = img_blur(&a, &b, recipe->blur_sigma_px, &m.memory);
+		assert(err == IMG_OK);
+		img_release(&b);
+		b = a;
+	}
+	err = img_encode(&out, &out_bytes, &b, recipe, &m.memory);
+	assert(err == IMG_OK);
+	img_release(&b);
+	m.memory.free(&m, out);
+	assert(m.live_bytes == 0);
+	return m.peak_bytes;
+}
+
+static struct img_cost cost_of(struct bytes jpeg,
+			       const struct img_recipe *recipe, size_t *peak)
+{
+	struct img_header header;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+
+	struct img_view view = img_fit(&header, recipe);
+
+	if (peak != NULL)
+		*peak = measure(jpeg, &header, &view, recipe);
+	return img_cost(&header, jpeg.data, jpeg.count, &view, recipe);
+}
+
+static const struct jpeg_spec specs[] = {
+	{ .h = { 2 }, .v = { 2 } },
+	{ .h = { 2 }, .v = { 2 }, .progressive = true },
+	{ .h = { 2 }, .v = { 1 }, .separate_scans = true },
+	{ .h = { 1 }, .v = { 2 }, .orientation = 6 },
+	{ .h = { 4 }, .v = { 1 }, .progressive = true, .arithmetic = true },
+	{ .arithmetic = true, .orientation = 3 },
+	{ .progressive = true },
+	{ .space = JCS_GRAYSCALE },
+	{ .space = JCS_GRAYSCALE, .progressive = true, .orientation = 5 },
+	{ .space = JCS_RGB },
+	{ .space = JCS_CMYK },
+	{ .space = JCS_YCCK, .h = { 2, 1, 1, 2 }, .v = { 2, 1, 1, 2 } },
+};
+
+static const struct img_recipe recipes[] = {
+	{ .quality = 80 },
+	{ .quality = 80, .box = { 100, 100 }, .blur_sigma_px = 2 },
+	{ .quality = 95, .box = { 64, 300 }, .fit = IMG_FIT_COVER },
+	{ .quality = 80, .box = { 20, 20 } },
+	{ .quality = 80, .box = { 500, 0 }, .enlarge = true },
+	{ .quality = 80, .blur_sigma_px = 0.3, .full_chroma = true },
+	{ .quality = 80, .box = { 40, 40 }, .full_chroma = true },
+	{ .quality = 80, .box = { 200, 200 }, .blur_sigma_px = 40 },
+	{ .quality = 80, .progressive = true },
+	{ .quality = 80, .box = { 90, 90 }, .optimize = true },
+	{ .quality = 100, .box = { 90, 90 }, .fit = IMG_FIT_FILL },
+};
+
+static const struct img_size sizes[] = {
+	{ 1, 1 },     { 16, 16 },   { 37, 301 },
+	{ 203, 150 }, { 640, 480 }, { 1000, 9 },
+};
+
+/* False: the forecast is more than `most` times what was needed. */
+static bool is_tight(const struct img_cost *cost, size_t peak, double most)
+{
+	return (double)cost->bytes <= most * (double)peak;
+}
+
+static void test_memory_is_enough_and_not_much_more(void)
+{
+	uint32_t count = 0, tight_count = 0;
+
+	for (uint32_t i = 0; i < LENGTH(specs) * LENGTH(sizes); i++) {
+		struct jpeg_spec spec = specs[i % LENGTH(specs)];
+		struct img_size size = sizes[i / LENGTH(specs)];
+		struct bytes jpeg;
+
+		spec.width = size.width_px;
+		spec.height = size.height_px;
+		jpeg = jpeg_make(&spec);
+		for (uint32_t k = 0; k < LENGTH(recipes); k++) {
+			size_t peak;
+			struct img_cost cost =
+				cost_of(jpeg, &recipes[k], &peak);
+
+			assert(cost.bytes >= peak);
+			assert(is_tight(&cost, peak, 1.5));
+			count++;
+			tight_count += is_tight(&cost, peak, 1.1);
+		}
+		free(jpeg.data);
+	}
+	assert(tight_count >= count * 7 / 10);
+}
+
+/* What photos are, and what is done to them. */
+static void test_memory_of_photos_is_within_a_hundredth(void)
+{
+	for (uint32_t box = 100; box <= 1600; box *= 2) {
+		for (int kind = 0; kind < 2; kind++) {
+			struct jpeg_spec spec = { .width = 1536,
+						  .height = 1024,
+						  .h = { 2 },
+						  .v = { 2 },
+						  .quality = 85,
+						  .progressive = kind == 1 };
+			struct img_recipe recipe = { .box = { box, box },
+						     .blur_sigma_px = 2,
+						     .quality = 80 };
+			struct bytes jpeg = jpeg_make(&spec);
+			size_t peak;
+			struct img_cost cost = cost_of(jpeg, &recipe, &peak);
+
+			assert(cost.bytes >= peak);
+			assert(is_tight(&cost, peak, 1.01));
+			free(jpeg.data);
+		}
+	}
+}
+
+/* Noise grows into the result. */
+static double noise(uint32_t component, double x, double y)
+{
+	uint32_t at = (uint32_t)(x * 8) * 7919 + (uint32_t)(y * 8);
+
+	return scramble(at * 4 + component) & 255;
+}
+
+static void test_memory_is_enough_for_noise(void)
+{
+	struct jpeg_spec spec = { .width = 320,
+				  .height = 320,
+				  .h = { 2 },
+				  .v = { 2 },
+				  .quality = 95,
+				  .picture = noise };
+	struct bytes jpeg = jpeg_make(&spec);
+
+	for (int quality = 50; quality <= 100; quality += 5) {
+		struct img_recipe recipe = { .quality = quality };
+		size_t peak;
+		struct img_cost cost = cost_of(jpeg, &recipe, &peak);
+
+		assert(cost.bytes >= peak);
+	}
+	free(jpeg.data);
+}
+
+static uint64_t cpu_ns(struct jpeg_spec spec, const struct img_recipe *recipe)
+{
+	struct bytes jpeg = jpeg_make(&spec);
+	uint64_t ns = cost_of(jpeg, recipe, NULL).cpu_ns;
+
+	free(jpeg.data);
+	return ns;
+}
+
+static void test_time_grows_with_the_work(void)
+{
+	struct jpeg_spec small = { .width = 640, .height = 480 };
+	struct jpeg_spec large = { .width = 1280, .height = 960 };
+	struct jpeg_spec scans = { .width = 640,
+				   .height = 480,
+				   .progressive = true };
+	struct img_recipe plain = { .quality = 80 }, thumb = plain;
+	struct img_recipe blurred = plain, progressive = plain;
+
+	thumb.box = (struct img_size){ 60, 60 };
+	blurred.blur_sigma_px = 5;
+	progressive.progressive = true;
+
+	uint64_t ns = cpu_ns(small, &plain);
+
+	assert(ns > 500000 && ns < 50000000);
+	assert(cpu_ns(large, &plain) > 3 * ns);
+	assert(cpu_ns(large, &plain) < 5 * ns);
+	assert(cpu_ns(scans, &plain) > ns);
+	assert(cpu_ns(small, &thumb) < ns / 2);
+	assert(cpu_ns(scans, &thumb) < ns / 2);
+	assert(cpu_ns(small, &blurred) > ns);
+	assert(cpu_ns(small, &progressive) > ns);
+}
+
+int main(void)
+{
+	test_memory_is_enough_and_not_much_more();
+	test_memory_of_photos_is_within_a_hundredth();
+	test_memory_is_enough_for_noise();
+	test_time_grows_with_the_work();
+	return 0;
+}
