@@ -18,6 +18,7 @@ enum { DB_MAX = 99 }; /* what equal planes get */
 struct trial {
 	struct quality *quality;
 	const struct options *options;
+	struct img_recipe recipe; /* colours as they are: so is the reference */
 	const struct img_memory *memory;
 	const struct file *file;
 	struct img_header header;
@@ -198,7 +199,7 @@ static void compare_encoded(struct trial *t, const uint8_t *jpeg,
 static enum img_err verify_steps(struct trial *t, struct image pictures[3])
 {
 	struct image *decoded = &pictures[0], *scaled = &pictures[1];
-	const struct img_recipe *recipe = &t->options->recipe;
+	const struct img_recipe *recipe = &t->recipe;
 	struct bare_job job = { recipe, t->memory, t->options->margin,
 				t->options->octaves };
 	struct img_view larger = bare_decode_view(&t->view, &t->header, &job);
@@ -289,8 +290,12 @@ struct quality quality_run(const struct folder *folder, const struct options *o,
 {
 	bool is_watched = isatty(STDERR_FILENO);
 	struct quality q = { 0 };
-	struct trial t = { .quality = &q, .options = o, .memory = memory };
+	struct trial t = { .quality = &q,
+			   .options = o,
+			   .recipe = o->recipe,
+			   .memory = memory };
 
+	t.recipe.keep_profile = true;
 	quality_alloc(&q, folder->count);
 	for (size_t i = 0; i < folder->count; i++) {
 		struct bare_job job = { &o->recipe, memory, o->margin,
