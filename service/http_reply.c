@@ -48,6 +48,26 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 	(void)MHD_add_response_header(response, "Server-Timing", text);
 }
 
+/* A Warning header (RFC 7234, 5.5) for each of the picture's notes. */
+static void add_warnings(const struct request *r, struct MHD_Response *response)
+{
+	static const struct {
+		uint32_t note;
+		const char *warning;
+	} table[] = {
+		{ IMG_NOTE_DAMAGED, "199 darkroom \"the file is damaged; some "
+				    "of the picture is missing\"" },
+		{ IMG_NOTE_BAD_PROFILE, "199 darkroom \"its ICC profile is "
+					"broken and was ignored\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (r->upload.notes & table[i].note)
+			(void)MHD_add_response_header(response,
+						      MHD_HTTP_HEADER_WARNING,
+						      table[i].warning);
+}
+
 static struct MHD_Response *response_of_text(char *text)
 {
 	if (text == NULL)
@@ -95,6 +115,7 @@ enum MHD_Result http_reply_picture(struct request *r)
 		return MHD_NO;
 	u->reply = NULL; /* the response's now */
 	add_timing(r, response);
+	add_warnings(r, response);
 	return reply(r, MHD_HTTP_OK, "image/jpeg", response);
 }
 

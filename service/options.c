@@ -230,7 +230,8 @@ static const struct {
 	{ "max-side", "PIXELS", "65500", set_side,
 	  "width and height of an uploaded picture" },
 	{ "max-megapixels", "N", "100", set_megapixels,
-	  "width times height of an uploaded picture, in millions" },
+	  "width times height of an uploaded picture, and of its result, in\n"
+	  "millions" },
 	{ "max-scans", "N", "64", set_scans, "scans of a progressive JPEG" },
 	{ "max-decode-memory", "MIB", "512", set_decode_memory,
 	  "memory to decode one picture" },

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 enum { SIDE_PX_MAX = 16384, QUALITY_DEFAULT = 80, SHOWN_BYTES = 41 };
 #define BLUR_SIGMA_MIN 0.3
 #define BLUR_SIGMA_MAX 100.0
@@ -53,10 +55,48 @@ static bool set_h(struct img_recipe *v, const char *text)
 	return set_side(&v->box.height_px, text);
 }
 
+/* Which of `count` names `text` is; `count`: none. */
+static uint32_t find(const char *const *names, uint32_t count, const char *text)
+{
+	uint32_t i = 0;
+
+	while (i < count && strcmp(names[i], text) != 0)
+		i++;
+	return i;
+}
+
 static bool set_fit(struct img_recipe *v, const char *text)
 {
-	(void)v;
-	return strcmp(text, "inside") == 0;
+	static const char *const names[] = {
+		[IMG_FIT_INSIDE] = "inside",
+		[IMG_FIT_COVER] = "cover",
+		[IMG_FIT_FILL] = "fill",
+	};
+	uint32_t i = find(names, LENGTH(names), text);
+
+	if (i == LENGTH(names))
+		return false;
+	v->fit = (enum img_fit)i;
+	return true;
+}
+
+static bool set_gravity(struct img_recipe *v, const char *text)
+{
+	static const char *const names[] = {
+		[IMG_CENTRE] = "centre",       [IMG_NORTH] = "north",
+		[IMG_NORTHEAST] = "northeast", [IMG_EAST] = "east",
+		[IMG_SOUTHEAST] = "southeast", [IMG_SOUTH] = "south",
+		[IMG_SOUTHWEST] = "southwest", [IMG_WEST] = "west",
+		[IMG_NORTHWEST] = "northwest",
+	};
+	uint32_t i = strcmp(text, "center") == 0 ?
+			     IMG_CENTRE :
+			     find(names, LENGTH(names), text);
+
+	if (i == LENGTH(names))
+		return false;
+	v->gravity = (enum img_gravity)i;
+	return true;
 }
 
 static bool set_blur(struct img_recipe *v, const char *text)
@@ -68,6 +108,53 @@ static bool set_blur(struct img_recipe *v, const char *text)
 		return false;
 	v->blur_sigma_px = sigma;
 	return true;
+}
+
+/* One of two words, for false and true. */
+static bool set_either(bool *out, const char *no, const char *yes,
+		       const char *text)
+{
+	bool is_yes = strcmp(text, yes) == 0;
+
+	if (!is_yes && strcmp(text, no) != 0)
+		return false;
+	*out = is_yes;
+	return true;
+}
+
+static bool set_enlarge(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->enlarge, "0", "1", text);
+}
+
+static bool set_orient(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->as_stored, "1", "0", text);
+}
+
+static bool set_icc(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->keep_profile, "srgb", "keep", text);
+}
+
+static bool set_chroma(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->full_chroma, "420", "444", text);
+}
+
+static bool set_progressive(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->progressive, "0", "1", text);
+}
+
+static bool set_optimize(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->optimize, "0", "1", text);
+}
+
+static bool set_strict(struct img_recipe *v, const char *text)
+{
+	return set_either(&v->lenient, "1", "0", text);
 }
 
 static bool set_q(struct img_recipe *v, const char *text)
@@ -87,18 +174,37 @@ static const struct {
 	const char *help;
 } table[] = {
 	{ "w", set_w, "a whole number of pixels from 1 to 16384",
-	  "largest width of the result; default: no bound" },
+	  "width of the box for the result; default: no bound" },
 	{ "h", set_h, "a whole number of pixels from 1 to 16384",
-	  "largest height of the result; default: no bound" },
-	{ "fit", set_fit, "inside",
-	  "inside (default): keep the aspect ratio, never enlarge" },
+	  "height of the box for the result; default: no bound" },
+	{ "fit", set_fit, "inside, cover or fill",
+	  "inside (default): all of it; cover: cut to the box; fill: "
+	  "stretched" },
+	{ "gravity", set_gravity,
+	  "centre, north, northeast, east, southeast, south, southwest, west "
+	  "or northwest",
+	  "which part fit=cover keeps; default centre" },
+	{ "enlarge", set_enlarge, "0 or 1",
+	  "1: also where that makes the picture larger; default 0" },
+	{ "orient", set_orient, "0 or 1",
+	  "1 (default): upright, as EXIF says; 0: as the file has it" },
 	{ "blur", set_blur, "0 or a number of pixels from 0.3 to 100",
 	  "standard deviation of the Gaussian; default 0: no blur" },
 	{ "q", set_q, "a whole number from 1 to 100",
 	  "JPEG quality of the result; default 80" },
+	{ "icc", set_icc, "srgb or keep",
+	  "srgb (default): convert colours; keep: send the file's profile" },
+	{ "chroma", set_chroma, "420 or 444",
+	  "444: colours in full resolution; default 420: half, both ways" },
+	{ "progressive", set_progressive, "0 or 1",
+	  "1: a progressive JPEG, smaller and slower; default 0" },
+	{ "optimize", set_optimize, "0 or 1",
+	  "1: Huffman tables made for the picture; default 0" },
+	{ "strict", set_strict, "0 or 1",
+	  "1 (default): refuse a damaged file; 0: take what it still gives" },
 };
 
-enum { TABLE_SIZE = sizeof(table) / sizeof(table[0]) };
+enum { TABLE_SIZE = LENGTH(table) };
 
 void params_init(struct params *p)
 {
@@ -144,6 +250,6 @@ bool params_set(struct params *p, const char *key, const char *value,
 void params_print_help(FILE *to)
 {
 	for (uint32_t i = 0; i < TABLE_SIZE; i++)
-		(void)fprintf(to, "  %-6s %s\n         %s\n", table[i].name,
-			      table[i].range, table[i].help);
+		(void)fprintf(to, "  %-11s %s\n              %s\n",
+			      table[i].name, table[i].range, table[i].help);
 }

@@ -115,6 +115,7 @@ const char *pipeline_step_name(enum pipeline_step step)
 /* Counts first: whoever sees the reply sees it counted. */
 static void finish(struct pipeline *p, struct upload *u, enum img_err err)
 {
+	u->notes = u->image.notes;
 	img_release(&u->image);
 	u->err = err;
 	u->waited_ns = u->event.waited_ns;

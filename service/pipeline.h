@@ -51,6 +51,7 @@ struct upload {
 	enum img_err err;
 	uint8_t *reply; /* NULL without a result */
 	size_t reply_bytes;
+	uint32_t notes;                      /* IMG_NOTE_... of the result */
 	uint64_t service_ns[PIPELINE_STEPS]; /* 0: step not taken */
 	uint64_t waited_ns;                  /* in all queues together */
 

@@ -33,9 +33,10 @@ static const struct {
 				     "The body is over the byte limit." },
 	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",
 					"Picture too large",
-					"The picture has too many pixels, a "
-					"side that is too long, or needs too "
-					"much memory to decode." },
+					"The picture, or the result asked for, "
+					"has too many pixels; or the picture "
+					"has a side that is too long or needs "
+					"too much memory to decode." },
 	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
 				 "The body does not begin as a JPEG does." },
 	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",

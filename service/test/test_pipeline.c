@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of the border: done() exactly once for each upload taken, the same
- * bytes under every policy, no more inside than allowed, errors by enum.
+ * bytes under every policy, no more inside than allowed, errors by enum, notes
+ * to the end.
  */
 #include "service/pipeline.h"
 
@@ -183,6 +184,28 @@ static void test_limits_reach_the_decoder(const struct cores *cores)
 	pipeline_free(p);
 }
 
+/* What the client must be told is still known when the picture is gone. */
+static void test_notes_outlive_the_picture(const struct cores *cores)
+{
+	static struct job jobs[2];
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 2);
+
+	prepare(&jobs[0], photo_bytes / 2, 2);
+	prepare(&jobs[1], photo_bytes, 2);
+	for (int i = 0; i < 2; i++) {
+		struct upload *u = &jobs[i].upload;
+
+		u->recipe.lenient = true;
+		assert(pipeline_submit(p, u));
+		wait_done(&jobs[i]);
+		assert(u->err == IMG_OK && u->reply_bytes > 0);
+		assert(u->notes == (i == 0 ? IMG_NOTE_DAMAGED : 0));
+		pipeline_reply_free(u->reply);
+	}
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	const char *why;
@@ -199,6 +222,7 @@ int main(int argc, char **argv)
 	}
 	test_full_refuses_until_there_is_room(cores);
 	test_limits_reach_the_decoder(cores);
+	test_notes_outlive_the_picture(cores);
 	cores_free(cores);
 	free(photo);
 	return 0;
