@@ -1,21 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_seeds DIR: write small JPEGs of every kind, each behind the option bytes
- * of a recipe, for fuzz_imgops to start from.
+ * of a recipe, for the fuzz targets to start from.
  */
+#include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
 
 #include <stdlib.h>
 
-enum { OPTION_BYTES = 8 };
+enum { OPTION_BYTES = 8, CHUNK_BYTES = 200 };
 
-static void write_seed(const char *dir, uint32_t number,
-		       const struct jpeg_spec *spec)
+struct seeds {
+	const char *dir;
+	uint32_t count;
+};
+
+static void put(FILE *f, const void *data, size_t count)
 {
-	struct bytes jpeg = jpeg_make(spec);
+	(void)fwrite(data, 1, count, f);
+}
+
+/* In chunks, the last one first. */
+static void put_profile(FILE *f, struct bytes profile)
+{
+	size_t chunks = (profile.count + CHUNK_BYTES - 1) / CHUNK_BYTES;
+
+	for (size_t i = chunks; i > 0; i--) {
+		size_t from = (i - 1) * CHUNK_BYTES;
+		size_t n = profile.count - from < CHUNK_BYTES ?
+				   profile.count - from :
+				   CHUNK_BYTES;
+
+		put(f, "\xff\xe2", 2);
+		(void)fputc((int)((n + 16) >> 8), f);
+		(void)fputc((int)((n + 16) & 255), f);
+		put(f, "ICC_PROFILE", 12);
+		(void)fputc((int)i, f);
+		(void)fputc((int)chunks, f);
+		put(f, profile.data + from, n);
+	}
+}
+
+static void write_seed(struct seeds *s, struct bytes jpeg, struct bytes profile)
+{
 	char path[4096];
 
-	(void)snprintf(path, sizeof(path), "%s/%03u", dir, number);
+	(void)snprintf(path, sizeof(path), "%s/%03u", s->dir, s->count);
 	FILE *f = fopen(path, "wb");
 
 	if (f == NULL) {
@@ -23,39 +53,105 @@ static void write_seed(const char *dir, uint32_t number,
 		exit(1);
 	}
 	for (uint32_t i = 0; i < OPTION_BYTES; i++)
-		(void)fputc((int)(scramble(number * OPTION_BYTES + i) & 255),
+		(void)fputc((int)(scramble(s->count * OPTION_BYTES + i) & 255),
 			    f);
-	(void)fwrite(jpeg.data, 1, jpeg.count, f);
+	put(f, jpeg.data, 2);
+	if (profile.count > 0 && profile.count < 255 * CHUNK_BYTES)
+		put_profile(f, profile);
+	put(f, jpeg.data + 2, jpeg.count - 2);
 	(void)fclose(f);
+	s->count++;
 	free(jpeg.data);
 }
 
-int main(int argc, char **argv)
+static void write_codings(struct seeds *s)
 {
 	static const J_COLOR_SPACE spaces[] = { JCS_YCbCr, JCS_GRAYSCALE,
 						JCS_RGB, JCS_CMYK, JCS_YCCK };
-	uint32_t number = 0;
 
-	if (argc != 2) {
-		(void)fprintf(stderr, "usage: fuzz_seeds DIR\n");
-		return 2;
-	}
-	for (size_t s = 0; s < LENGTH(spaces); s++)
-		for (int coding = 0; coding < 16; coding++) {
+	for (size_t i = 0; i < LENGTH(spaces); i++)
+		for (int coding = 0; coding < 32; coding++) {
 			struct jpeg_spec spec = {
 				.width = 40,
 				.height = 24,
-				.space = spaces[s],
+				.space = spaces[i],
 				.h = { 1 + (coding & 1), 1, 1, 1 },
 				.v = { 1 + (coding & 1), 1, 1, 1 },
 				.quality = 40,
 				.progressive = coding & 2,
 				.arithmetic = coding & 4,
 				.restart_interval = coding & 8 ? 2 : 0,
-				.orientation = number % 9,
+				.separate_scans = coding & 16,
+				.optimize = (coding & 20) == 16,
+				.orientation = s->count % 9,
+				.little_endian = coding & 1,
 			};
 
-			write_seed(argv[1], number++, &spec);
+			write_seed(s, jpeg_make(&spec), (struct bytes){ 0 });
 		}
+}
+
+/* 4:2:2, 4:4:0, 4:1:1, 4:1:0, fractional, luma the smallest, uneven. */
+static void write_samplings(struct seeds *s)
+{
+	static const int factors[][2][3] = {
+		{ { 2, 1, 1 }, { 1, 1, 1 } }, { { 1, 1, 1 }, { 2, 1, 1 } },
+		{ { 4, 1, 1 }, { 1, 1, 1 } }, { { 4, 1, 1 }, { 2, 1, 1 } },
+		{ { 3, 1, 1 }, { 2, 1, 1 } }, { { 3, 2, 2 }, { 1, 1, 1 } },
+		{ { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 2, 1 }, { 2, 1, 2 } },
+	};
+
+	for (size_t i = 0; i < LENGTH(factors); i++)
+		for (int progressive = 0; progressive < 2; progressive++) {
+			const int *h = factors[i][0], *v = factors[i][1];
+			struct jpeg_spec spec = {
+				.width = 33,
+				.height = 31,
+				.h = { h[0], h[1], h[2] },
+				.v = { v[0], v[1], v[2] },
+				.quality = 40,
+				.progressive = progressive,
+			};
+
+			write_seed(s, jpeg_make(&spec), (struct bytes){ 0 });
+		}
+}
+
+static void write_profiles(struct seeds *s)
+{
+	struct jpeg_spec colour = { .width = 24, .height = 16, .quality = 40 };
+	struct jpeg_spec grey = colour, ink = colour;
+
+	grey.space = JCS_GRAYSCALE;
+	ink.space = JCS_CMYK;
+	for (size_t i = 0; i < GAMUT_COUNT; i++)
+		for (int steps = 0; steps <= 16; steps += 16) {
+			struct bytes p = profile_rgb(&gamuts[i], 1.8, steps);
+
+			write_seed(s, jpeg_make(&colour), p);
+			free(p.data);
+		}
+
+	struct bytes g = profile_grey(2.2), k = profile_cmyk();
+
+	write_seed(s, jpeg_make(&grey), g);
+	write_seed(s, jpeg_make(&colour), g); /* does not fit */
+	write_seed(s, jpeg_make(&ink), k);
+	free(g.data);
+	free(k.data);
+}
+
+int main(int argc, char **argv)
+{
+	struct seeds s = { 0 };
+
+	if (argc != 2) {
+		(void)fprintf(stderr, "usage: fuzz_seeds DIR\n");
+		return 2;
+	}
+	s.dir = argv[1];
+	write_codings(&s);
+	write_samplings(&s);
+	write_profiles(&s);
 	return 0;
 }
