@@ -1,51 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decode with libjpeg-turbo: raw planes, scaled in the DCT.
+ * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- * At scale n/8 libjpeg makes chroma of 4:2:0 twice as large as it lies in the
- * file, where it can, to save the up-sampling.  Here nobody up-samples; such
- * chroma costs more to decode and to scale, and at 1/8 it needs coefficients
- * that could be skipped.  So, unless full chroma is asked for, every component
- * is decoded at n/8: see size_components().
+ *	n <= 4, one scan          skim.c; at whatever is odd, as n = 8
+ *	n = 1, progressive        skim.c, from the DC scans alone
+ *	n <= 4, several scans     libjpeg's coefficients, reduced by blocks.c
+ *	n = 8                     libjpeg's raw planes
+ *
+ * Between 4 and 8 libjpeg's inverse DCT has no vector code and costs more than
+ * 8 does.
  */
 #include "imgops/decode.h"
 
+#include "imgops/blocks.h"
 #include "imgops/markers.h"
 #include "imgops/planar.h"
 #include "imgops/profile.h"
 #include "imgops/reader.h"
+#include "imgops/reduce.h"
 #include "imgops/skim.h"
 
 #include <math.h>
 
-enum { DCT_EIGHTHS = 8 };
+enum { EIGHTHS = 8 };
+
+/* What may be missing, in eighths: at most 1 % of a picture at 1/8. */
+#define TOO_SMALL_TO_SEE 0.01
 
 struct decoder {
 	struct reader reader;
 	const struct img_view *view;
-	const struct img_recipe *recipe;
 	struct image *dst;
-	bool has_dc_alone;                  /* pieces: from scans_keep() */
-	void (*realize)(j_common_ptr jpeg); /* what size_components() hides */
+	uint32_t eighths;  /* n */
+	bool has_dc_alone; /* pieces: from scans_keep() */
 };
 
-static uint32_t least_eighths(double wanted_px, uint32_t stored_px)
+/* How much smaller than the picture its smallest component lies in the file. */
+static uint32_t largest_step(const struct img_header *h)
 {
-	double eighths = ceil(wanted_px * DCT_EIGHTHS / stored_px - 1e-6);
+	uint32_t most_h = 1, most_v = 1, step = 1;
 
-	return (uint32_t)fmin(fmax(eighths, 1), DCT_EIGHTHS);
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		most_h = h->h_factors[i] > most_h ? h->h_factors[i] : most_h;
+		most_v = h->v_factors[i] > most_v ? h->v_factors[i] : most_v;
+	}
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		uint32_t x = (most_h + h->h_factors[i] - 1) / h->h_factors[i];
+		uint32_t y = (most_v + h->v_factors[i] - 1) / h->v_factors[i];
+
+		step = x > step ? x : step;
+		step = y > step ? y : step;
+	}
+	return step;
 }
 
-uint32_t decode_eighths(struct img_size stored, const struct img_view *view)
+uint32_t decode_eighths(const struct img_header *header,
+			const struct img_view *view,
+			const struct img_recipe *recipe)
 {
-	/* What all of the picture would measure, as it lies in the file. */
-	double wide = view->size.width_px / view->width;
-	double high = view->size.height_px / view->height;
 	bool aside = view->orientation >= 5;
-	uint32_t x = least_eighths(aside ? high : wide, stored.width_px);
-	uint32_t y = least_eighths(aside ? wide : high, stored.height_px);
+	uint32_t across =
+		aside ? header->stored.height_px : header->stored.width_px;
+	uint32_t down =
+		aside ? header->stored.width_px : header->stored.height_px;
+	double x = view->size.width_px / (view->width * across);
+	double y = view->size.height_px / (view->height * down);
+	double eighths = fmax(x, y) * EIGHTHS;
 
-	return x > y ? x : y;
+	if (recipe->full_chroma)
+		eighths *= largest_step(header);
+	eighths = ceil(eighths - TOO_SMALL_TO_SEE);
+	return eighths > REDUCE_MAX ? EIGHTHS : (uint32_t)fmax(eighths, 1);
 }
 
 static void check_limits(struct decoder *d)
@@ -83,12 +108,13 @@ static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
 	return blocks * sizeof(JBLOCK);
 }
 
-static void allocate(struct decoder *d)
+static void make_planes(struct decoder *d, uint32_t eighths)
 {
 	struct reader *r = &d->reader;
-	uint64_t planes = image_bytes(d->dst);
-	uint64_t limit = r->limits->decode_bytes_max;
+	uint64_t limit = r->limits->decode_bytes_max, planes;
 
+	planar_shape(d->dst, &r->jpeg, eighths);
+	planes = image_bytes(d->dst);
 	if (planes > limit || coefficient_bytes(&r->jpeg) > limit - planes)
 		reader_fail(r, IMG_ERR_TOO_LARGE);
 	r->jpeg_memory.bytes_max = limit - planes;
@@ -96,65 +122,59 @@ static void allocate(struct decoder *d)
 		reader_fail(r, IMG_ERR_NO_MEMORY);
 }
 
-static void equal_components(struct jpeg_decompress_struct *jpeg)
+static void read_scans(struct decoder *d, uint32_t eighths)
 {
-	for (int i = 0; i < jpeg->num_components; i++)
-		jpeg->comp_info[i].DCT_scaled_size = jpeg->min_DCT_scaled_size;
+	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
+
+	reader_check_scans(&d->reader);
+	blocks_reduce(d->dst, eighths, jpeg, arrays);
 }
 
-/*
- * Takes the place of a method of libjpeg's memory manager: it is called after
- * libjpeg has sized the components and before anything relies on it.
- */
-static void realize(j_common_ptr common)
+/* False: only libjpeg can say what this file is. */
+static bool read_reduced(struct decoder *d, uint32_t eighths)
 {
-	struct decoder *d = (struct decoder *)common->client_data;
+	struct reader *r = &d->reader;
+	bool can_skim = !r->jpeg.progressive_mode || d->has_dc_alone;
 
-	equal_components(&d->reader.jpeg);
-	d->realize(common);
+	make_planes(d, eighths);
+	if (can_skim && skim_read(d->dst, eighths, &r->jpeg, r->pieces + 1,
+				  r->piece_count - 1, r->memory))
+		return true;
+	if (!jpeg_has_multiple_scans(&r->jpeg)) {
+		img_release(d->dst);
+		return false;
+	}
+	read_scans(d, eighths);
+	return true;
 }
 
-static bool can_skim(const struct decoder *d)
+static void read_full(struct decoder *d)
 {
-	const struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
 
-	for (int i = 0; i < jpeg->num_components; i++)
-		if (jpeg->comp_info[i].DCT_scaled_size != 1)
-			return false;
-	return !jpeg->progressive_mode || d->has_dc_alone;
+	make_planes(d, EIGHTHS);
+	jpeg->raw_data_out = TRUE;
+	jpeg->out_color_space = jpeg->jpeg_color_space;
+	jpeg->dct_method = JDCT_ISLOW;
+	jpeg->do_block_smoothing = FALSE;
+	(void)jpeg_start_decompress(jpeg);
+	if (jpeg_has_multiple_scans(jpeg))
+		reader_check_scans(&d->reader);
+	planar_read(d->dst, jpeg);
 }
 
 static void decode_step(void *arg)
 {
 	struct decoder *d = arg;
 	struct reader *r = &d->reader;
-	struct jpeg_decompress_struct *jpeg = &r->jpeg;
 
-	(void)jpeg_read_header(jpeg, TRUE);
+	(void)jpeg_read_header(&r->jpeg, TRUE);
 	check_limits(d);
-	if (!planar_prepare(jpeg))
+	if (!planar_can_read(&r->jpeg))
 		reader_fail(r, IMG_ERR_UNSUPPORTED);
-	jpeg->scale_num = decode_eighths(
-		(struct img_size){ jpeg->image_width, jpeg->image_height },
-		d->view);
-	jpeg->scale_denom = DCT_EIGHTHS;
-	jpeg->dct_method = JDCT_ISLOW;
-	jpeg->do_block_smoothing = FALSE;
-	jpeg_calc_output_dimensions(jpeg);
-	if (!d->recipe->full_chroma) {
-		equal_components(jpeg);
-		d->realize = jpeg->mem->realize_virt_arrays;
-		jpeg->mem->realize_virt_arrays = realize;
-	}
-	planar_shape(d->dst, jpeg);
-	allocate(d);
-	if (can_skim(d) && skim_read(d->dst, jpeg, r->pieces + 1,
-				     r->piece_count - 1, r->memory))
-		return;
-	(void)jpeg_start_decompress(jpeg);
-	if (jpeg_has_multiple_scans(jpeg))
-		reader_check_scans(r);
-	planar_read(d->dst, jpeg);
+	if (d->eighths > REDUCE_MAX || !read_reduced(d, d->eighths))
+		read_full(d);
 	reader_check_end(r);
 }
 
@@ -188,18 +208,15 @@ static struct piece before(const struct piece *whole, const uint8_t *failed)
 }
 
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
-				const struct img_header *header)
+				bool is_progressive)
 {
 	struct piece pieces[SCANS_PIECES_MAX];
 	struct decoder fresh = *d;
 	uint32_t count = 0;
 	enum img_err err;
 
-	/* Full chroma is decoded at 2/8 then, where it can be. */
-	if (header->is_progressive &&
-	    decode_eighths(header->stored, d->view) == 1)
-		count = scans_keep(pieces, whole->data, whole->bytes,
-				   d->recipe->full_chroma ? ~1u : 0);
+	if (is_progressive && d->eighths == 1)
+		count = scans_keep(pieces, whole->data, whole->bytes, 0);
 	d->has_dc_alone = count > 0;
 	if (d->has_dc_alone)
 		err = decode_pieces(d, pieces, count);
@@ -245,10 +262,10 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 			    .memory = memory,
 			    .lenient = recipe->lenient },
 		.view = view,
-		.recipe = recipe,
 		.dst = dst,
+		.eighths = decode_eighths(header, view, recipe),
 	};
-	enum img_err err = decode_file(&d, &whole, header);
+	enum img_err err = decode_file(&d, &whole, header->is_progressive);
 
 	if (err == IMG_OK && header->icc_bytes > 0)
 		err = read_profile(dst, &whole, memory);

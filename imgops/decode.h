@@ -7,7 +7,12 @@
 
 #include "imgops/imgops.h"
 
-/* Of libjpeg's DCT scales, 1/8 .. 8/8, the smallest that is enough. */
-uint32_t decode_eighths(struct img_size stored, const struct img_view *view);
+/*
+ * The smallest of 1, 2, 3, 4 and 8 eighths that is enough for every plane of
+ * what is to be made.
+ */
+uint32_t decode_eighths(const struct img_header *header,
+			const struct img_view *view,
+			const struct img_recipe *recipe);
 
 #endif

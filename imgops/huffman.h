@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-	LOOK_BITS = 13, /* of a table; longer codes are rare */
+	LOOK_BITS = 12, /* of a table; longer codes are rare */
 	LOOKS = 1 << LOOK_BITS,
 	CODE_BITS_MAX = 16,
 	VALUE_BITS_MAX = 15,

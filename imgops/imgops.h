@@ -103,9 +103,9 @@ struct img_view img_fit(const struct img_header *header,
 			const struct img_recipe *recipe);
 
 /*
- * Decode at the smallest of libjpeg's DCT scales (eighths) that is still at
- * least as large as `view` asks.  Planes keep the file's orientation, space
- * and about its subsampling; an ICC profile comes with them.  Unless
+ * Decode at the smallest of 1, 2, 3, 4 and 8 eighths that is enough for what
+ * `view` and `recipe` ask.  Planes keep the file's orientation, space and
+ * subsampling; an ICC profile comes with them.  Unless
  * recipe->lenient, data that cannot be trusted to the last pixel is an error;
  * what stands between the last pixel and the end of the file is not looked at.
  *

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-bool planar_prepare(struct jpeg_decompress_struct *jpeg)
+bool planar_can_read(const struct jpeg_decompress_struct *jpeg)
 {
 	switch (jpeg->jpeg_color_space) {
 	case JCS_GRAYSCALE:
@@ -11,8 +11,6 @@ bool planar_prepare(struct jpeg_decompress_struct *jpeg)
 	case JCS_RGB:
 	case JCS_CMYK:
 	case JCS_YCCK:
-		jpeg->raw_data_out = TRUE;
-		jpeg->out_color_space = jpeg->jpeg_color_space;
 		return true;
 	default:
 		return false;
@@ -42,7 +40,8 @@ static uint32_t whole(double span)
 	return n < span ? n + 1 : n;
 }
 
-void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
+void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg,
+		  uint32_t eighths)
 {
 	assert(jpeg->num_components <= IMG_PLANES_MAX);
 	*img = (struct image){
@@ -52,10 +51,10 @@ void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
 	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
-		double x = (double)jpeg->image_width * c->DCT_scaled_size *
-			   c->h_samp_factor;
-		double y = (double)jpeg->image_height * c->DCT_scaled_size *
-			   c->v_samp_factor;
+		double x =
+			(double)jpeg->image_width * eighths * c->h_samp_factor;
+		double y =
+			(double)jpeg->image_height * eighths * c->v_samp_factor;
 		double span_x = x / (DCTSIZE * jpeg->max_h_samp_factor);
 		double span_y = y / (DCTSIZE * jpeg->max_v_samp_factor);
 
@@ -72,10 +71,9 @@ void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg)
 static void point_rows(JSAMPROW *rows, const struct img_plane *p,
 		       const jpeg_component_info *c, uint32_t group)
 {
-	uint32_t count = (uint32_t)(c->v_samp_factor * c->DCT_scaled_size);
+	uint32_t count = (uint32_t)(c->v_samp_factor * DCTSIZE);
 
 	assert(count <= IMAGE_ROW_GROUP_MAX);
-	assert((uint32_t)c->DCT_scaled_size <= IMAGE_BLOCK_PX);
 	for (uint32_t i = 0; i < count; i++)
 		rows[i] = p->samples +
 			  ((size_t)group * count + i) * p->stride_bytes;
@@ -86,8 +84,7 @@ void planar_read(struct image *img, struct jpeg_decompress_struct *jpeg)
 	JSAMPROW rows[IMG_PLANES_MAX][IMAGE_ROW_GROUP_MAX];
 	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2],
 					      rows[3] };
-	JDIMENSION lines = (JDIMENSION)(jpeg->max_v_samp_factor *
-					jpeg->min_DCT_scaled_size);
+	JDIMENSION lines = (JDIMENSION)(jpeg->max_v_samp_factor * DCTSIZE);
 
 	for (uint32_t group = 0; jpeg->output_scanline < jpeg->output_height;
 	     group++) {

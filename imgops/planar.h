@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside decode: samples read as raw planes, as libjpeg's inverse DCT leaves
- * them: no up-sampling, colour conversion or copy.
+ * Inside decode: how planes lie in a JPEG, and those of full size, as libjpeg's
+ * inverse DCT leaves them: no up-sampling, colour conversion or copy.
  *
  * Errors leave by libjpeg's own error handler.
  */
@@ -14,15 +14,14 @@
 
 #include <jpeglib.h>
 
-/* Ask for raw planes.  False: the file is in a colour space without a name. */
-bool planar_prepare(struct jpeg_decompress_struct *jpeg);
+/* False: the file is in a colour space without a name. */
+bool planar_can_read(const struct jpeg_decompress_struct *jpeg);
 
-/*
- * Set up `img` for the components' DCT_scaled_size, without samples.
- */
-void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg);
+/* Set up `img` for planes at `eighths` of their size, without samples. */
+void planar_shape(struct image *img, const struct jpeg_decompress_struct *jpeg,
+		  uint32_t eighths);
 
-/* Read all rows, after jpeg_start_decompress(). */
+/* Read all rows at 8/8, after jpeg_start_decompress() for raw data. */
 void planar_read(struct image *img, struct jpeg_decompress_struct *jpeg);
 
 #endif

@@ -8,12 +8,8 @@
 #include "imgops/image.h"
 
 /*
- * How far libjpeg may write past a plane.  It writes whole blocks, less than
- * one block too many, and is handed whole groups of rows, less than one group
- * too many.  A component is decoded at n/8 with n <= 8 if that is the scale of
- * the picture; n is doubled only while n < 8 and only for a component with at
- * most half the picture's samples, both ways.  So n <= 14, and rows in a group
- * <= 4 x 8.
+ * How far past a plane is written: whole blocks, less than one too many, and
+ * whole MCUs, of at most 4 x 4 blocks.
  */
 enum {
 	IMAGE_BLOCK_PX = 16,

@@ -1,128 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/skim.h"
 
-#include "imgops/huffman.h"
 #include "imgops/markers.h"
+#include "imgops/reduce.h"
+#include "imgops/steps.h"
 
 #include <stdlib.h>
 
 enum {
-	STEPS_PER_REFILL = REFILL_BITS / LOOK_BITS,
 	LOW_BIT_MAX = 13,
+	NOWHERE = REDUCE_COEFFICIENTS,
+	PLACES = 25, /* the 4 x 4 lowest coefficients are among the first */
 };
 
 /*
- * What can be stepped over by looking at some bits, whole symbols: how many
- * bits (0: not even one symbol), how many coefficients, and whether the block
- * ends there, which counts as a coefficient.
+ * Where the first coefficients of the zigzag (T.81, figure 5) go in a block of
+ * reduce.h, and the last one that a block of n x n needs.
  */
-enum {
-	STEP_BITS_MASK = 63,
-	STEP_COEFFICIENTS_SHIFT = 8,
-	STEP_COEFFICIENTS_MASK = 127,
-	STEP_IS_END = 1 << 15,
+static const uint8_t places[PLACES] = {
+	0,  1,       4,       8,       5,       2,       3,       6,       9,
+	12, NOWHERE, 13,      10,      7,       NOWHERE, NOWHERE, NOWHERE, 11,
+	14, NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE, 15,
 };
-
-struct ac_table {
-	struct huffman codes;
-	uint16_t steps[LOOKS];
-};
+static const int32_t last_needed[REDUCE_MAX + 1] = { 0, 0, 4, 12, 24 };
 
 struct component {
 	struct img_plane *plane;
-	int16_t *coefficients; /* DC of each block, as rows of `plane` */
+	int16_t *dc_values; /* progressive: of each block, as rows of `plane` */
 	const struct huffman *dc;
 	const struct ac_table *ac;
-	uint32_t across, down; /* blocks in an MCU */
-	int id;                /* in scan headers */
-	int32_t quant;
+	uint32_t across, down;  /* blocks in an MCU */
+	uint16_t quant[PLACES]; /* in zigzag order */
 	int32_t last_dc;
+	int id; /* in scan headers */
 };
 
-/* One scan: first DC and all AC, first DC alone, or one more bit of DC. */
 struct skim {
 	struct bits bits;
+	uint32_t n; /* samples of a block, each way */
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
 	uint32_t restart_interval;
-	int low_bit;
+	int low_bit; /* progressive: of DC, sent so far */
 	struct huffman dc[NUM_HUFF_TBLS];
 	struct ac_table ac[NUM_HUFF_TBLS];
 };
 
-typedef bool read_block_fn(struct bits *b, struct component *c,
-			   int16_t *coefficient, int low_bit);
+/* Block (x, y) of a component.  False: the data are not as they should be. */
+typedef bool read_block_fn(struct skim *s, struct component *c, uint32_t x,
+			   uint32_t y);
 
-static uint16_t step_make(const struct huffman *h, uint32_t look)
-{
-	uint32_t used = 0, coefficients = 0;
-
-	while (coefficients < DCTSIZE2) {
-		uint32_t code = h->codes[look << used & (LOOKS - 1)];
-		uint32_t run = code >> 4 & 15, size = code & 15;
-		uint32_t bits = used + (code >> 8) + size;
-
-		if (code == 0 || bits > (uint32_t)LOOK_BITS)
-			break;
-		used = bits;
-		if (size == 0 && run != 15)
-			return (uint16_t)(used | STEP_IS_END |
-					  (coefficients + 1)
-						  << STEP_COEFFICIENTS_SHIFT);
-		coefficients += run + 1;
-	}
-	return (uint16_t)(used | coefficients << STEP_COEFFICIENTS_SHIFT);
-}
-
-/* One symbol that is too long for a step. */
-static inline bool skip_symbol(struct bits *b, const struct huffman *h,
-			       int32_t *left)
-{
-	if (b->count < SYMBOL_BITS_MAX)
-		*b = bits_refill(*b);
-
-	int32_t symbol = huffman_symbol(b, h);
-	int32_t run = symbol >> 4, size = symbol & 15;
-
-	if (symbol < 0)
-		return false;
-	*left = size == 0 && run != 15 ? 0 : *left - run - 1;
-	bits_drop(b, size);
-	return true;
-}
-
-/* Step over the 63 AC coefficients of a block.  False: that cannot be. */
-static inline bool skip_ac(struct bits *bits, const struct ac_table *ac)
-{
-	struct bits b = *bits;
-	int32_t left = DCTSIZE2 - 1;
-
-	while (left > 0) {
-		b = bits_refill(b);
-		for (uint32_t i = 0; i < STEPS_PER_REFILL && left > 0; i++) {
-			uint32_t step = ac->steps[b.next >> (64 - LOOK_BITS)];
-			uint32_t coefficients =
-				step >> STEP_COEFFICIENTS_SHIFT &
-				STEP_COEFFICIENTS_MASK;
-
-			if (step == 0 || (int32_t)coefficients > left) {
-				if (!skip_symbol(&b, &ac->codes, &left))
-					return false;
-				break;
-			}
-			bits_drop(&b, step & STEP_BITS_MASK);
-			left -= (int32_t)coefficients;
-			if (step & STEP_IS_END)
-				left = 0;
-		}
-	}
-	*bits = b;
-	return left == 0;
-}
-
-static inline bool read_first(struct bits *b, struct component *c,
-			      int16_t *coefficient, int low_bit)
+static inline bool read_dc(struct bits *b, struct component *c)
 {
 	if (b->count < SYMBOL_BITS_MAX)
 		*b = bits_refill(*b);
@@ -132,51 +61,95 @@ static inline bool read_first(struct bits *b, struct component *c,
 	if (size < 0)
 		return false;
 	c->last_dc += huffman_value(b, size);
-	if (abs(c->last_dc) > INT16_MAX >> low_bit)
+	return abs(c->last_dc) <= INT16_MAX;
+}
+
+/*
+ * AC coefficients until the last needed one; the rest are stepped over.  What
+ * is read behind it goes NOWHERE.
+ */
+static inline bool read_ac(struct bits *bits, const struct component *c,
+			   int32_t last, int32_t *block)
+{
+	struct bits b = *bits;
+	int32_t k = 0;
+
+	while (k < last) {
+		b = bits_refill(b);
+		for (int32_t i = 0; i < LOOKS_PER_REFILL && k < last; i++) {
+			uint32_t look =
+				c->ac->symbols[b.next >> (64 - LOOK_BITS)];
+			int32_t value = (int32_t)look >> SYMBOL_VALUE_SHIFT;
+
+			if (look == 0) {
+				b = bits_refill(b);
+				if (!read_long(&b, &c->ac->codes, &k, &value))
+					return false;
+			} else {
+				bits_drop(&b, look & SYMBOL_BITS_MASK);
+				k += look >> SYMBOL_ADVANCE_SHIFT &
+				     SYMBOL_ADVANCE_MASK;
+			}
+			if (k < PLACES)
+				block[places[k]] =
+					reduce_limited(value * c->quant[k]);
+		}
+	}
+	*bits = b;
+	if (k >= ADVANCE_END)
+		return true;
+	return skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
+}
+
+static bool read_block(struct skim *s, struct component *c, uint32_t x,
+		       uint32_t y)
+{
+	int32_t block[REDUCE_COEFFICIENTS + 1] = { 0 }; /* and NOWHERE */
+	size_t stride = c->plane->stride_bytes;
+
+	if (!read_dc(&s->bits, c))
 		return false;
-	*coefficient = (int16_t)(c->last_dc * (1 << low_bit));
+	block[0] = reduce_dc(c->last_dc, c->quant[0], s->n);
+	if (!read_ac(&s->bits, c, last_needed[s->n], block))
+		return false;
+	reduce_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
+		     block, s->n);
 	return true;
 }
 
-static bool read_all(struct bits *b, struct component *c, int16_t *coefficient,
-		     int low_bit)
+static bool read_first_dc(struct skim *s, struct component *c, uint32_t x,
+			  uint32_t y)
 {
-	return read_first(b, c, coefficient, low_bit) && skip_ac(b, c->ac);
+	if (!read_dc(&s->bits, c) || abs(c->last_dc) > INT16_MAX >> s->low_bit)
+		return false;
+	c->dc_values[y * c->plane->stride_bytes + x] =
+		(int16_t)(c->last_dc * (1 << s->low_bit));
+	return true;
 }
 
-static bool read_dc(struct bits *b, struct component *c, int16_t *coefficient,
-		    int low_bit)
+static bool read_next_dc_bit(struct skim *s, struct component *c, uint32_t x,
+			     uint32_t y)
 {
-	return read_first(b, c, coefficient, low_bit);
-}
+	int16_t *value = &c->dc_values[y * c->plane->stride_bytes + x];
+	struct bits *b = &s->bits;
 
-static bool read_more(struct bits *b, struct component *c, int16_t *coefficient,
-		      int low_bit)
-{
-	(void)c;
 	if (b->count < 1)
 		*b = bits_refill(*b);
-	*coefficient =
-		(int16_t)(*coefficient | (int16_t)(b->next >> 63 << low_bit));
+	*value = (int16_t)(*value | (int16_t)(b->next >> 63 << s->low_bit));
 	bits_drop(b, 1);
 	return true;
 }
 
 static inline __attribute__((always_inline)) bool
-read_mcu(struct skim *s, uint32_t column, uint32_t row,
-	 read_block_fn *read_block)
+read_mcu(struct skim *s, uint32_t column, uint32_t row, read_block_fn *read)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
-		size_t stride = c->plane->stride_bytes;
-		int16_t *at = c->coefficients + (size_t)row * c->down * stride +
-			      (size_t)column * c->across;
 
 		for (uint32_t y = 0; y < c->down; y++)
 			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_block(&s->bits, c,
-						at + y * stride + x,
-						s->low_bit))
+				if (!read(s, c, column * c->across + x,
+					  row * c->down + y))
 					return false;
 	}
 	return true;
@@ -197,9 +170,9 @@ static bool restart(struct skim *s, uint32_t number)
 	return true;
 }
 
-/* Inlined for each kind of scan. */
-static inline __attribute__((always_inline)) bool
-read_scan(struct skim *s, read_block_fn *read_block)
+/* Inlined for each kind of block. */
+static inline __attribute__((always_inline)) bool read_scan(struct skim *s,
+							    read_block_fn *read)
 {
 	uint32_t left = s->restart_interval, restarts = 0;
 
@@ -210,7 +183,7 @@ read_scan(struct skim *s, read_block_fn *read_block)
 					return false;
 				left = s->restart_interval - 1;
 			}
-			if (!read_mcu(s, x, y, read_block))
+			if (!read_mcu(s, x, y, read))
 				return false;
 		}
 		if (!bits_are_real(&s->bits))
@@ -221,6 +194,8 @@ read_scan(struct skim *s, read_block_fn *read_block)
 
 static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
 {
+	for (uint32_t i = 0; i < NUM_HUFF_TBLS; i++)
+		s->dc[i].symbols = s->ac[i].codes.symbols = NULL;
 	for (int i = 0; i < j->comps_in_scan; i++) {
 		const jpeg_component_info *c = j->cur_comp_info[i];
 		uint32_t dc = (uint32_t)c->dc_tbl_no;
@@ -236,78 +211,83 @@ static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
 				   VALUE_BITS_MAX)))
 			return false;
 		from = j->ac_huff_tbl_ptrs[ac];
-		if (j->progressive_mode || s->ac[ac].codes.symbols != NULL)
-			continue;
-		if (from == NULL || !huffman_make(&s->ac[ac].codes, from->bits,
-						  from->huffval, UINT8_MAX))
+		if (!j->progressive_mode && s->ac[ac].codes.symbols == NULL &&
+		    (from == NULL ||
+		     !ac_table_make(&s->ac[ac], from->bits, from->huffval)))
 			return false;
-		for (uint32_t k = 0; k < LOOKS; k++)
-			s->ac[ac].steps[k] = step_make(&s->ac[ac].codes, k);
 	}
 	return true;
 }
 
+static bool quant_copy(struct component *c,
+		       const struct jpeg_decompress_struct *jpeg, int number)
+{
+	const JQUANT_TBL *from = NULL;
+
+	if (number >= 0 && number < NUM_QUANT_TBLS)
+		from = jpeg->quant_tbl_ptrs[number];
+	for (uint32_t k = 0; from != NULL && k < PLACES; k++) {
+		uint32_t at = places[k];
+
+		if (at != NOWHERE)
+			c->quant[k] = from->quantval[at / REDUCE_MAX * DCTSIZE +
+						     at % REDUCE_MAX];
+		/* Where it has vector code, libjpeg takes steps as signed. */
+		if (c->quant[k] > INT16_MAX)
+			return false;
+	}
+	return from != NULL;
+}
+
+/* The components of the scan that `jpeg` has just read the header of. */
 static bool components_make(struct skim *s, struct image *img,
-			    int16_t *coefficients,
+			    int16_t *dc_values,
 			    const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
 	uint32_t blocks = 0; /* in an MCU */
 
+	s->component_count = (uint32_t)jpeg->comps_in_scan;
 	for (uint32_t i = 0; i < s->component_count; i++) {
-		const jpeg_component_info *c = jpeg->cur_comp_info[i];
-		const JQUANT_TBL *quant = NULL;
+		const jpeg_component_info *from = jpeg->cur_comp_info[i];
+		struct img_plane *p = &img->planes[from->component_index];
+		struct component *c = &s->components[i];
 
-		if (c->quant_tbl_no >= 0 && c->quant_tbl_no < NUM_QUANT_TBLS)
-			quant = jpeg->quant_tbl_ptrs[c->quant_tbl_no];
-		/* Where it has vector code, libjpeg takes steps as signed. */
-		if (quant == NULL || quant->quantval[0] > INT16_MAX)
-			return false;
-		struct img_plane *p = &img->planes[c->component_index];
-
-		s->components[i] = (struct component){
+		*c = (struct component){
 			.plane = p,
-			.coefficients = coefficients +
-					(p->samples - (uint8_t *)img->block),
-			.dc = &s->dc[c->dc_tbl_no],
-			.ac = &s->ac[c->ac_tbl_no],
-			.across = is_alone ? 1 : (uint32_t)c->h_samp_factor,
-			.down = is_alone ? 1 : (uint32_t)c->v_samp_factor,
-			.id = c->component_id,
-			.quant = quant->quantval[0],
+			.dc_values = dc_values +
+				     (p->samples - (uint8_t *)img->block),
+			.dc = &s->dc[from->dc_tbl_no],
+			.ac = &s->ac[from->ac_tbl_no],
+			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
+			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
+			.id = from->component_id,
 		};
-		blocks += s->components[i].across * s->components[i].down;
+		if (!quant_copy(c, jpeg, from->quant_tbl_no))
+			return false;
+		blocks += c->across * c->down;
 	}
 	return blocks <= D_MAX_BLOCKS_IN_MCU;
 }
 
-/* The scan that `jpeg` has just read the header of. */
-static bool begin(struct skim *s, struct image *img, int16_t *coefficients,
-		  const struct jpeg_decompress_struct *jpeg)
+static void scan_shape(struct skim *s,
+		       const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
-	uint32_t mcu_x = is_alone ? 1 : (uint32_t)jpeg->max_h_samp_factor;
-	uint32_t mcu_y = is_alone ? 1 : (uint32_t)jpeg->max_v_samp_factor;
+	uint32_t mcu_x = DCTSIZE, mcu_y = DCTSIZE;
 
-	*s = (struct skim){
-		.bits = { .at = jpeg->src->next_input_byte,
-			  .end = jpeg->src->next_input_byte +
-				 jpeg->src->bytes_in_buffer },
-		.component_count = (uint32_t)jpeg->comps_in_scan,
-		.restart_interval = jpeg->restart_interval,
-		.low_bit = jpeg->progressive_mode ? jpeg->Al : 0,
+	if (!is_alone) {
+		mcu_x *= (uint32_t)jpeg->max_h_samp_factor;
+		mcu_y *= (uint32_t)jpeg->max_v_samp_factor;
+	}
+	s->columns = (jpeg->image_width + mcu_x - 1) / mcu_x;
+	s->rows = (jpeg->image_height + mcu_y - 1) / mcu_y;
+	s->restart_interval = jpeg->restart_interval;
+	s->low_bit = jpeg->Al;
+	s->bits = (struct bits){
+		.at = jpeg->src->next_input_byte,
+		.end = jpeg->src->next_input_byte + jpeg->src->bytes_in_buffer,
 	};
-	s->columns =
-		(jpeg->image_width + mcu_x * DCTSIZE - 1) / (mcu_x * DCTSIZE);
-	s->rows =
-		(jpeg->image_height + mcu_y * DCTSIZE - 1) / (mcu_y * DCTSIZE);
-	if (jpeg->arith_code || jpeg->comps_in_scan != jpeg->num_components)
-		return false;
-	if (jpeg->progressive_mode &&
-	    (jpeg->Ss != 0 || jpeg->Ah != 0 || jpeg->Al > LOW_BIT_MAX))
-		return false;
-	return tables_make(s, jpeg) &&
-	       components_make(s, img, coefficients, jpeg);
 }
 
 /* True: `m` heads a scan of all components for the next bit of DC. */
@@ -324,7 +304,7 @@ static bool is_next_bit(const struct skim *s, const struct marker *m)
 	return (m->data[m->bytes - 1] & 15) == s->low_bit - 1;
 }
 
-static bool read_later(struct skim *s, struct markers w)
+static bool read_dc_bits(struct skim *s, struct markers w)
 {
 	struct marker m;
 
@@ -338,65 +318,79 @@ static bool read_later(struct skim *s, struct markers w)
 			return false;
 		s->low_bit--;
 		s->bits = (struct bits){ .at = w.at, .end = w.end };
-		if (!read_scan(s, read_more))
+		if (!read_scan(s, read_next_dc_bit))
 			return false;
 	}
 	return true;
 }
 
-/* As libjpeg's jpeg_idct_1x1() and its range limit do it. */
-static uint8_t sample_of(int32_t dc, int32_t quant)
-{
-	int32_t v = (dc * quant + 4) >> 3;
-
-	v = ((v & 1023) ^ 512) - 512 + 128;
-	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-}
-
-static void store(const struct component *c)
+static void store_dc(const struct component *c)
 {
 	const struct img_plane *p = c->plane;
+	int32_t block[REDUCE_COEFFICIENTS] = { 0 };
 
-	for (uint32_t y = 0; y < p->height; y++) {
-		size_t row = y * p->stride_bytes;
+	for (uint32_t y = 0; y < p->height; y++)
+		for (uint32_t x = 0; x < p->width; x++) {
+			size_t at = y * p->stride_bytes + x;
 
-		for (uint32_t x = 0; x < p->width; x++)
-			p->samples[row + x] =
-				sample_of(c->coefficients[row + x], c->quant);
-	}
+			block[0] = reduce_dc(c->dc_values[at], c->quant[0], 1);
+			reduce_block(p->samples + at, p->stride_bytes, block,
+				     1);
+		}
 }
 
-static bool read_scans(struct skim *s, bool is_progressive,
-		       const struct piece *later, uint32_t later_count)
+static bool read_progressive(struct skim *s, const struct piece *later,
+			     uint32_t later_count)
 {
-	if (!is_progressive)
-		return read_scan(s, read_all);
-	if (!read_scan(s, read_dc) ||
-	    !read_later(s, (struct markers){ s->bits.at, s->bits.end, true }))
+	if (!read_scan(s, read_first_dc) ||
+	    !read_dc_bits(s, (struct markers){ s->bits.at, s->bits.end, true }))
 		return false;
 	for (uint32_t i = 0; i < later_count; i++) {
-		const struct piece *p = &later[i];
-		struct markers w = { p->data, p->data + p->bytes, false };
+		const uint8_t *at = later[i].data;
 
-		if (!read_later(s, w))
+		if (!read_dc_bits(s, (struct markers){ at, at + later[i].bytes,
+						       false }))
 			return false;
 	}
+	for (uint32_t i = 0; i < s->component_count; i++)
+		store_dc(&s->components[i]);
 	return s->low_bit == 0;
 }
 
-bool skim_read(struct image *img, const struct jpeg_decompress_struct *jpeg,
+static bool can_read(const struct jpeg_decompress_struct *jpeg)
+{
+	if (jpeg->arith_code || jpeg->comps_in_scan != jpeg->num_components)
+		return false;
+	if (jpeg->progressive_mode)
+		return jpeg->Ss == 0 && jpeg->Se == 0 && jpeg->Ah == 0 &&
+		       jpeg->Al <= LOW_BIT_MAX;
+	/* What else is written there, libjpeg warns of. */
+	return jpeg->Ss == 0 && jpeg->Se == DCTSIZE2 - 1 && jpeg->Ah == 0 &&
+	       jpeg->Al == 0;
+}
+
+bool skim_read(struct image *img, uint32_t n,
+	       const struct jpeg_decompress_struct *jpeg,
 	       const struct piece *later, uint32_t later_count,
 	       const struct img_memory *memory)
 {
-	size_t count = (size_t)image_bytes(img);
-	struct skim *s = memory->alloc(memory->arg,
-				       sizeof(*s) + count * sizeof(int16_t));
-	bool ok = s != NULL && begin(s, img, (int16_t *)(s + 1), jpeg) &&
-		  read_scans(s, jpeg->progressive_mode, later, later_count);
+	bool is_progressive = jpeg->progressive_mode;
+	size_t values_bytes =
+		is_progressive ? image_bytes(img) * sizeof(int16_t) : 0;
+	struct skim *s;
+	bool ok;
 
-	for (uint32_t i = 0; ok && i < s->component_count; i++)
-		store(&s->components[i]);
-	if (s != NULL)
-		memory->free(memory->arg, s);
+	if (!can_read(jpeg))
+		return false;
+	s = memory->alloc(memory->arg, sizeof(*s) + values_bytes);
+	if (s == NULL)
+		return false;
+	s->n = n;
+	scan_shape(s, jpeg);
+	ok = tables_make(s, jpeg) &&
+	     components_make(s, img, (int16_t *)(s + 1), jpeg) &&
+	     (is_progressive ? read_progressive(s, later, later_count) :
+			       read_scan(s, read_block));
+	memory->free(memory->arg, s);
 	return ok;
 }

@@ -110,7 +110,7 @@ static void step(void *arg)
 	if (!e->by_skim)
 		by_libjpeg(e);
 	else if (!r->jpeg.progressive_mode || e->has_dc_alone)
-		e->ok = skim_read(e->img, &r->jpeg, r->pieces + 1,
+		e->ok = skim_read(e->img, 1, &r->jpeg, r->pieces + 1,
 				  r->piece_count - 1, r->memory);
 }
 

@@ -289,6 +289,39 @@ struct bytes jpeg_component(struct bytes bytes, int index)
 	return (struct bytes){ data, count };
 }
 
+struct jpeg_blocks jpeg_read_blocks(struct bytes bytes)
+{
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	struct jpeg_blocks blocks;
+
+	jpeg.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&jpeg);
+	jpeg_mem_src(&jpeg, bytes.data, bytes.count);
+	(void)jpeg_read_header(&jpeg, TRUE);
+
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(&jpeg);
+	const jpeg_component_info *c = &jpeg.comp_info[0];
+
+	blocks.across = c->width_in_blocks;
+	blocks.down = c->height_in_blocks;
+	blocks.values =
+		malloc(sizeof(*blocks.values) * blocks.across * blocks.down);
+	assert(jpeg.num_components == 1 && blocks.values != NULL);
+	for (uint32_t y = 0; y < blocks.down; y++) {
+		JBLOCKARRAY row = jpeg.mem->access_virt_barray(
+			(j_common_ptr)&jpeg, arrays[0], y, 1, FALSE);
+
+		for (uint32_t x = 0; x < blocks.across; x++)
+			for (uint32_t k = 0; k < DCTSIZE2; k++)
+				blocks.values[y * blocks.across + x][k] =
+					row[0][x][k] *
+					c->quant_table->quantval[k];
+	}
+	jpeg_destroy_decompress(&jpeg);
+	return blocks;
+}
+
 struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
 {
 	struct jpeg_decompress_struct jpeg;

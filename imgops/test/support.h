@@ -81,6 +81,14 @@ struct jpeg_view {
 
 struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space, int eighths);
 
+/* Dequantised coefficients of a grey JPEG. */
+struct jpeg_blocks {
+	uint32_t across, down;
+	int32_t (*values)[64]; /* of malloc(); [v * 8 + u] */
+};
+
+struct jpeg_blocks jpeg_read_blocks(struct bytes jpeg);
+
 /* Where the data of the first marker `code` begins, after its length. */
 uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
 
