@@ -50,20 +50,6 @@ struct img_size plan_blocks(const struct img_header *header, uint32_t i)
 	};
 }
 
-/* libjpeg's own choice for full chroma: twice as large where that fits. */
-uint32_t plan_eighths(const struct plan *p, uint32_t i)
-{
-	const struct img_header *h = p->header;
-	struct factors max = factors_of(h);
-	uint32_t size = p->eighths;
-
-	while (p->recipe->full_chroma && size < EIGHTHS &&
-	       max.h_max * p->eighths % (h->h_factors[i] * size * 2) == 0 &&
-	       max.v_max * p->eighths % (h->v_factors[i] * size * 2) == 0)
-		size *= 2;
-	return size;
-}
-
 static void shape_decoded(struct plan *p)
 {
 	const struct img_header *h = p->header;
@@ -72,7 +58,7 @@ static void shape_decoded(struct plan *p)
 	p->decoded = (struct image){ .plane_count = h->component_count,
 				     .space = h->space };
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		uint32_t size = plan_eighths(p, i);
+		uint32_t size = p->eighths;
 		double x = (double)h->stored.width_px * size * h->h_factors[i];
 		double y = (double)h->stored.height_px * size * h->v_factors[i];
 		double span_x = x / (EIGHTHS * max.h_max);
@@ -87,26 +73,26 @@ static void shape_decoded(struct plan *p)
 	}
 }
 
-/* See skim.h: what is done where a block is one sample. */
-static void plan_skimming(struct plan *p, const uint8_t *jpeg,
+/* See decode.c. */
+static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 			  size_t jpeg_bytes)
 {
 	const struct img_header *h = p->header;
 	struct piece pieces[SCANS_PIECES_MAX];
 
-	if (p->eighths != 1)
+	p->keeps_coefficients = h->is_progressive || h->scan_count > 1;
+	if (p->eighths == EIGHTHS)
 		return;
-	for (uint32_t i = 0; i < h->component_count; i++)
-		if (plan_eighths(p, i) != 1)
-			return;
-	p->skims = !h->is_progressive ||
-		   scans_keep(pieces, jpeg, jpeg_bytes, 0) > 0;
-	/* What decode.c then gives it to read, it cannot. */
-	if (h->is_arithmetic ||
-	    (p->recipe->full_chroma && h->component_count > 1))
-		return;
-	if (p->skims && h->is_progressive)
+	if (h->is_arithmetic) {
+		if (!p->keeps_coefficients)
+			p->eighths = EIGHTHS;
+	} else if (!p->keeps_coefficients)
+		p->skims = true;
+	else if (p->eighths == 1 && h->is_progressive &&
+		 scans_keep(pieces, jpeg, jpeg_bytes, 0) > 0) {
+		p->skims = true;
 		p->keeps_coefficients = false;
+	}
 }
 
 /* Segments before it may be larger than the picture. */
@@ -176,13 +162,11 @@ struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
 		.recipe = recipe,
 		.jpeg_bytes = jpeg_bytes,
 		.scan_bytes = scan_bytes(jpeg, jpeg_bytes),
-		.eighths = decode_eighths(header->stored, view),
-		.keeps_coefficients =
-			header->is_progressive || header->scan_count > 1,
+		.eighths = decode_eighths(header, view, recipe),
 	};
 
+	plan_decoding(&p, jpeg, jpeg_bytes);
 	shape_decoded(&p);
-	plan_skimming(&p, jpeg, jpeg_bytes);
 	shape_scaled(&p, jpeg);
 	return p;
 }

@@ -10,6 +10,7 @@
 #include "imgops/jpeg_memory.h"
 #include "imgops/planes.h"
 #include "imgops/pyramid.h"
+#include "imgops/skim.h"
 
 #include <math.h>
 
@@ -21,7 +22,6 @@ enum {
 	ENCODER_BEFORE = 1152,
 	ENCODER_AFTER = 14464,
 	PROGRESSIVE_AFTER = 8768,
-	SKIM_TABLES_BYTES = 226 << 10,
 	LOBES = 3, /* Lanczos */
 	TAPS_GROUP = 8,
 	BAND_ROWS = 8,
@@ -128,10 +128,13 @@ static uint64_t decode_bytes(const struct plan *p)
 		file_blocks(blocks, p->header);
 		working = coefficient_bytes(blocks, p->header->component_count,
 					    DECODER_BEFORE, DECODER_AFTER);
+		/* Other small things, in another order. */
+		if (p->eighths < DCTSIZE)
+			working += JPEG_MEMORY_CHUNK_BYTES;
 	}
 	if (p->skims)
-		skimming = JPEG_MEMORY_CHUNK_BYTES + SKIM_TABLES_BYTES +
-			   planes * sizeof(int16_t);
+		skimming = CHUNKS * JPEG_MEMORY_CHUNK_BYTES +
+			   skim_bytes(&p->decoded, p->header->is_progressive);
 	return planes + most(most(working, skimming), p->header->icc_bytes);
 }
 

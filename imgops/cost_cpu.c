@@ -16,31 +16,17 @@ enum { LOBES = 3, SIGMA_MAX = 6, BLUR_RADIUS_SIGMAS = 3 };
  * no arithmetic-coded ones among them: that is a guess.
  */
 static const double term_ns[COST_TERMS] = {
-	[COST_PICTURES] = 10900,
-	[COST_SEQUENTIAL_BYTES] = 6.15,
-	[COST_PROGRESSIVE_BYTES] = 37,
-	[COST_ARITHMETIC_BYTES] = 60,
-	[COST_SKIMMED_BYTES] = 3.52,
-	[COST_DROPPED_BYTES] = 0.304,
-	[COST_KEPT_BLOCKS] = 19.7,
-	[COST_BLOCKS_1] = 11.5,
-	[COST_BLOCKS_2] = 24.1,
-	[COST_BLOCKS_3] = 33.6,
-	[COST_BLOCKS_4] = 30.4,
-	[COST_BLOCKS_5] = 57,
-	[COST_BLOCKS_6] = 74.2,
-	[COST_BLOCKS_7] = 101,
-	[COST_BLOCKS_8] = 33.6,
-	[COST_COPIED_SAMPLES] = 0.0497,
-	[COST_TAPS_MADE] = 0.541,
-	[COST_SUMS_DOWN] = 0.0265,
-	[COST_SUMS_ALONG] = 0.0588,
-	[COST_CONVERTED_PIXELS] = 5.93,
-	[COST_BLUR_SUMS] = 0.0352,
-	[COST_BLUR_PYRAMID] = 0.129,
-	[COST_ENCODED_SAMPLES] = 0.962,
-	[COST_OPTIMIZED_SAMPLES] = 0.999,
-	[COST_PROGRESSIVE_SAMPLES] = 9.11,
+	[COST_PICTURES] = 10900,          [COST_SEQUENTIAL_BYTES] = 6.15,
+	[COST_PROGRESSIVE_BYTES] = 37,    [COST_ARITHMETIC_BYTES] = 60,
+	[COST_SKIMMED_BYTES] = 3.52,      [COST_DROPPED_BYTES] = 0.304,
+	[COST_KEPT_BLOCKS] = 19.7,        [COST_BLOCKS_1] = 11.5,
+	[COST_BLOCKS_2] = 24.1,           [COST_BLOCKS_3] = 33.6,
+	[COST_BLOCKS_4] = 30.4,           [COST_BLOCKS_8] = 33.6,
+	[COST_COPIED_SAMPLES] = 0.0497,   [COST_TAPS_MADE] = 0.541,
+	[COST_SUMS_DOWN] = 0.0265,        [COST_SUMS_ALONG] = 0.0588,
+	[COST_CONVERTED_PIXELS] = 5.93,   [COST_BLUR_SUMS] = 0.0352,
+	[COST_BLUR_PYRAMID] = 0.129,      [COST_ENCODED_SAMPLES] = 0.962,
+	[COST_OPTIMIZED_SAMPLES] = 0.999, [COST_PROGRESSIVE_SAMPLES] = 9.11,
 };
 
 static void entropy_terms(double *terms, const struct plan *p)
@@ -64,7 +50,9 @@ static void block_terms(double *terms, const struct plan *p)
 		struct img_size blocks = plan_blocks(p->header, i);
 		double count = (double)blocks.width_px * blocks.height_px;
 
-		terms[COST_BLOCKS_1 + plan_eighths(p, i) - 1] += count;
+		terms[p->eighths == 8 ? COST_BLOCKS_8 :
+					COST_BLOCKS_1 + p->eighths - 1] +=
+			count;
 		if (p->keeps_coefficients)
 			terms[COST_KEPT_BLOCKS] += count;
 	}

@@ -13,12 +13,12 @@ struct plan {
 	const struct img_recipe *recipe;
 	uint64_t jpeg_bytes;
 	uint64_t scan_bytes;  /* from the first scan on */
-	uint32_t eighths;     /* the DCT scale */
+	uint32_t eighths;     /* see decode.h */
 	struct image decoded; /* shapes, without samples */
 	struct image scaled;
 	bool needs_pixels; /* scaled to whole pixels first, then converted */
 	struct image pixels;
-	bool skims;              /* reads DC coefficients alone */
+	bool skims;              /* reads what skim.c can */
 	bool keeps_coefficients; /* of the whole file, until all is read */
 	uint64_t profile_bytes;  /* in the result, at most */
 };
@@ -36,9 +36,6 @@ enum cost_term {
 	COST_BLOCKS_2,
 	COST_BLOCKS_3,
 	COST_BLOCKS_4,
-	COST_BLOCKS_5,
-	COST_BLOCKS_6,
-	COST_BLOCKS_7,
 	COST_BLOCKS_8,
 	COST_COPIED_SAMPLES, /* of planes that keep their size */
 	COST_TAPS_MADE,
@@ -59,9 +56,6 @@ struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
 
 /* The DCT blocks of component `i`. */
 struct img_size plan_blocks(const struct img_header *header, uint32_t i);
-
-/* The DCT scale of component `i`. */
-uint32_t plan_eighths(const struct plan *p, uint32_t i);
 
 /* img_cost.bytes */
 uint64_t cost_bytes(const struct plan *p);

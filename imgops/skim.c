@@ -364,9 +364,15 @@ static bool can_read(const struct jpeg_decompress_struct *jpeg)
 	if (jpeg->progressive_mode)
 		return jpeg->Ss == 0 && jpeg->Se == 0 && jpeg->Ah == 0 &&
 		       jpeg->Al <= LOW_BIT_MAX;
-	/* What else is written there, libjpeg warns of. */
 	return jpeg->Ss == 0 && jpeg->Se == DCTSIZE2 - 1 && jpeg->Ah == 0 &&
 	       jpeg->Al == 0;
+}
+
+size_t skim_bytes(const struct image *img, bool is_progressive)
+{
+	size_t values = is_progressive ? (size_t)image_bytes(img) : 0;
+
+	return sizeof(struct skim) + values * sizeof(int16_t);
 }
 
 bool skim_read(struct image *img, uint32_t n,
@@ -375,14 +381,12 @@ bool skim_read(struct image *img, uint32_t n,
 	       const struct img_memory *memory)
 {
 	bool is_progressive = jpeg->progressive_mode;
-	size_t values_bytes =
-		is_progressive ? image_bytes(img) * sizeof(int16_t) : 0;
 	struct skim *s;
 	bool ok;
 
 	if (!can_read(jpeg))
 		return false;
-	s = memory->alloc(memory->arg, sizeof(*s) + values_bytes);
+	s = memory->alloc(memory->arg, skim_bytes(img, is_progressive));
 	if (s == NULL)
 		return false;
 	s->n = n;

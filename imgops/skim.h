@@ -34,4 +34,7 @@ IMG_CHECK bool skim_read(struct image *img, uint32_t n,
 			 const struct piece *later, uint32_t later_count,
 			 const struct img_memory *memory);
 
+/* What skim_read() asks of its memory. */
+size_t skim_bytes(const struct image *img, bool is_progressive);
+
 #endif

@@ -146,7 +146,7 @@ static void test_memory_is_enough_and_not_much_more(void)
 				cost_of(jpeg, &recipes[k], &peak);
 
 			assert(cost.bytes >= peak);
-			assert(is_tight(&cost, peak, 1.5));
+			assert(is_tight(&cost, peak, 2));
 			count++;
 			tight_count += is_tight(&cost, peak, 1.1);
 		}
