@@ -208,7 +208,7 @@ AVX2 static void avx2_across(uint8_t *out, size_t stride_bytes, bool aside,
 		__m256i column[BAND_ROWS];
 
 		for (uint32_t i = x; i < x + 8; i += 4)
-			across(column + i - x, band, first + i,
+			across(column + (i - x), band, first + i,
 			       weights + (size_t)i * count, count);
 
 		__m256i left = narrow(column), right = narrow(column + 4);
