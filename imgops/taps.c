@@ -130,7 +130,9 @@ static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
 /* Of the places, not of the ends. */
 static bool lies_on_samples(const struct axis *a)
 {
-	return a->in_span == a->out_span && a->start == floor(a->start);
+	double from = a->start + (a->mirrored ? a->in_span : 0);
+
+	return a->in_span == a->out_span && from == floor(from);
 }
 
 static struct kernel kernel_of(const struct axis *a, uint32_t align)
