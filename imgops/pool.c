@@ -246,10 +246,8 @@ static void pool_free(void *arg, void *data)
 
 void img_pool_block_free(void *data)
 {
-	struct block *b = (struct block *)data - 1;
-
 	if (data != NULL)
-		pool_free(b->pool, data);
+		pool_free(((struct block *)data - 1)->pool, data);
 }
 
 struct img_pool *img_pool_new(size_t kept_bytes_max)
