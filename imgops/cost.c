@@ -89,7 +89,7 @@ static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 	} else if (!p->keeps_coefficients)
 		p->skims = true;
 	else if (p->eighths == 1 && h->is_progressive &&
-		 scans_keep(pieces, jpeg, jpeg_bytes, 0) > 0) {
+		 scans_keep(pieces, jpeg, jpeg_bytes, 1) > 0) {
 		p->skims = true;
 		p->keeps_coefficients = false;
 	}

@@ -215,10 +215,11 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	uint32_t count = 0;
 	enum img_err err;
 
-	if (is_progressive && d->eighths == 1)
-		count = scans_keep(pieces, whole->data, whole->bytes, 0);
-	d->has_dc_alone = count > 0;
-	if (d->has_dc_alone)
+	if (is_progressive && d->eighths <= SCANS_EIGHTHS_MAX)
+		count = scans_keep(pieces, whole->data, whole->bytes,
+				   d->eighths);
+	d->has_dc_alone = count > 0 && d->eighths == 1;
+	if (count > 0)
 		err = decode_pieces(d, pieces, count);
 	else
 		err = decode_pieces(d, whole, 1);

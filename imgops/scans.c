@@ -13,13 +13,18 @@
 
 enum {
 	COMPONENTS_MAX = 4,
+	TABLES_MAX = 4,
 	COEFFICIENTS = 64,
+	QUARTER_LAST = 4, /* zigzag: at 2/8 coefficients 1, 2 and 4 count */
 	NOT_SENT = -1,
 };
 
 struct frame {
 	uint32_t component_count; /* 0: no SOF yet */
+	bool has_scans;
 	uint8_t ids[COMPONENTS_MAX];
+	uint8_t tables[COMPONENTS_MAX];
+	uint32_t steps[TABLES_MAX]; /* of coefficients 1, 2 and 4, together */
 	int8_t low_bit[COMPONENTS_MAX][COEFFICIENTS]; /* sent so far */
 };
 
@@ -38,8 +43,35 @@ static bool read_frame(struct frame *f, const struct marker *sof)
 	f->component_count = d[5];
 	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
 	/* Of two with one id, the second never becomes complete. */
-	for (uint32_t i = 0; i < f->component_count; i++)
+	for (uint32_t i = 0; i < f->component_count; i++) {
 		f->ids[i] = d[6 + 3 * i];
+		f->tables[i] = d[8 + 3 * i];
+		if (f->tables[i] >= TABLES_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Quantisation steps (T.81, B.2.4.1). */
+static bool read_steps(struct frame *f, const struct marker *dqt)
+{
+	const uint8_t *d = dqt->data, *end = d + dqt->bytes;
+
+	while (d < end) {
+		uint32_t table = *d & 15, bytes = *d >> 4 != 0 ? 2 : 1;
+		uint32_t sum = 0;
+
+		if (table >= TABLES_MAX ||
+		    (size_t)(end - ++d) < COEFFICIENTS * bytes)
+			return false;
+		for (uint32_t k = 1; k <= QUARTER_LAST; k++)
+			if (k != 3)
+				sum += bytes == 1 ? d[k] :
+						    (uint32_t)d[2 * k] << 8 |
+							    d[2 * k + 1];
+		f->steps[table] = sum;
+		d += COEFFICIENTS * bytes;
+	}
 	return true;
 }
 
@@ -142,9 +174,36 @@ static bool add(struct list *l, const uint8_t *from, const uint8_t *to)
 	return true;
 }
 
+/*
+ * With `bits` bits missing a coefficient is off by at most 2^bits - 1 steps, and
+ * a sample at 2/8 by an eighth of the sum over the coefficients that count.
+ */
+static bool is_enough(const struct frame *f, uint32_t component, int bits)
+{
+	uint32_t steps = f->steps[f->tables[component]];
+
+	return ((1u << bits) - 1) * steps <= SCANS_ERROR_MAX * 8;
+}
+
+/* An AC scan is of one component. */
+static bool is_needed(const struct frame *f, const struct scan *s,
+		      uint32_t eighths)
+{
+	uint32_t component = (uint32_t)__builtin_ctz(s->components);
+
+	if (s->first == 0)
+		return true;
+	if (eighths == 1)
+		return false;
+	if (s->high > 0)
+		return !is_enough(f, component, s->high);
+	/* A later scan that is kept builds on all of those before it. */
+	return s->first <= QUARTER_LAST || !is_enough(f, component, s->low);
+}
+
 /* False: not a marker of a whole and clean progressive file. */
 static bool read_marker(struct frame *f, const struct marker *m,
-			uint32_t ac_components, bool *keep)
+			uint32_t eighths, bool *keep)
 {
 	struct scan s;
 
@@ -156,12 +215,15 @@ static bool read_marker(struct frame *f, const struct marker *m,
 	case MARKER_SOS:
 		if (!read_scan(&s, f, m) || !follow(f, &s))
 			return false;
-		*keep = s.first == 0 || (s.components & ac_components) != 0;
+		f->has_scans = true;
+		*keep = is_needed(f, &s, eighths);
 		return true;
+	case MARKER_DQT:
+		/* libjpeg takes those that come before the first scan. */
+		return !f->has_scans && read_steps(f, m);
 	case MARKER_DHT:
 		return are_codes(m);
 	case MARKER_DAC:
-	case MARKER_DQT:
 	case MARKER_DRI:
 	case MARKER_COM:
 	case MARKER_EOI:
@@ -172,7 +234,7 @@ static bool read_marker(struct frame *f, const struct marker *m,
 }
 
 uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
-		    size_t jpeg_bytes, uint32_t ac_components)
+		    size_t jpeg_bytes, uint32_t eighths)
 {
 	struct list list = { .pieces = pieces };
 	struct frame frame = { 0 };
@@ -192,7 +254,7 @@ uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
 		if (keep && !add(&list, from, m.start))
 			return 0;
 		from = m.start;
-		if (!read_marker(&frame, &m, ac_components, &keep))
+		if (!read_marker(&frame, &m, eighths, &keep))
 			return 0;
 		if (m.code == MARKER_EOI)
 			break;

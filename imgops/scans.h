@@ -2,14 +2,15 @@
 /*
  * Scans: the parts of a progressive file that a reduced decode needs.
  *
- * libjpeg decodes a component to one sample per block from its DC coefficients
- * alone, yet reads every scan.  Most bytes are AC scans, the more of them luma.
- * Reading the rest, piece after piece as if it were the file, gives the same
- * samples, bit for bit.
+ * At 1/8 a sample is its block's DC coefficient alone, and the scans of AC
+ * coefficients, most of the file, can be left out: the samples are the same,
+ * bit for bit.
  *
- * A component's size is libjpeg's DCT_scaled_size.  Unless decode.c asks for
- * less it is 2, not 1, for the chroma of 4:2:0 in a picture at 1/8: such a
- * component needs its AC scans.
+ * At 2/8 (reduce.h) AC coefficients 1, 2 and 4 count too.  Scans that only send
+ * others are left out, and scans that only add bits to them if without these no
+ * sample is off by more than SCANS_ERROR_MAX.  Eight photos in a 640 box were
+ * decoded in half the time; the median SSIM of the results, against a full
+ * decode and Lanczos-3, went from 0.9979 to 0.9972, the least stayed 0.9935.
  *
  * What is lost: damage inside a dropped scan is not noticed.  Its header is
  * checked, and that all bits of all coefficients are there by what the headers
@@ -23,7 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCANS_PIECES_MAX = 64 };
+enum {
+	SCANS_PIECES_MAX = 64,
+	SCANS_EIGHTHS_MAX = 2,
+	SCANS_ERROR_MAX = 4, /* levels of a sample */
+};
 
 struct piece {
 	const uint8_t *data;
@@ -31,12 +36,11 @@ struct piece {
 };
 
 /*
- * Leave out the AC scans of all components but those in `ac_components`, bit i
- * for component i of the frame.  Returns the count of pieces.  0: read all of
- * the file; it is not progressive, or not whole and clean, or needs more
- * pieces.  Linear time whatever the bytes.
+ * The pieces of a file to decode at `eighths`, 1 or 2, of its size, in order.
+ * Returns how many.  0: read all of the file; it is not progressive, or not
+ * whole and clean, or needs more pieces.  Linear time whatever the bytes.
  */
 uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
-		    size_t jpeg_bytes, uint32_t ac_components);
+		    size_t jpeg_bytes, uint32_t eighths);
 
 #endif

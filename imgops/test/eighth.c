@@ -129,7 +129,7 @@ static enum img_err run(struct image *img, const uint8_t *data, size_t count,
 	enum img_err err;
 
 	*img = (struct image){ 0 };
-	e.reader.piece_count = scans_keep(pieces, data, count, 0);
+	e.reader.piece_count = scans_keep(pieces, data, count, 1);
 	e.has_dc_alone = e.reader.piece_count > 0;
 	if (!e.has_dc_alone) {
 		pieces[0] = (struct piece){ data, count };
