@@ -85,6 +85,7 @@ static inline bool read_ac(struct bits *bits, const struct component *c,
 				b = bits_refill(b);
 				if (!read_long(&b, &c->ac->codes, &k, &value))
 					return false;
+				i = LOOKS_PER_REFILL; /* too few bits left */
 			} else {
 				bits_drop(&b, look & SYMBOL_BITS_MASK);
 				k += look >> SYMBOL_ADVANCE_SHIFT &

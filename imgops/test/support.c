@@ -185,6 +185,22 @@ static int component_count(J_COLOR_SPACE space)
 							3;
 }
 
+/* The usual lengths, for symbols in an order of their own. */
+static void shuffle_codes(JHUFF_TBL *table, uint32_t seed)
+{
+	uint32_t count = 0;
+
+	for (uint32_t n = 1; n <= 16; n++)
+		count += table->bits[n];
+	for (uint32_t i = count - 1; i > 0; i--) {
+		uint32_t k = scramble(seed * 256 + i) % (i + 1);
+		UINT8 symbol = table->huffval[i];
+
+		table->huffval[i] = table->huffval[k];
+		table->huffval[k] = symbol;
+	}
+}
+
 static void set_up(struct jpeg_compress_struct *jpeg,
 		   const struct jpeg_spec *spec, jpeg_scan_info *scans)
 {
@@ -215,6 +231,8 @@ static void set_up(struct jpeg_compress_struct *jpeg,
 	if (spec->progressive)
 		jpeg_simple_progression(jpeg);
 	jpeg->optimize_coding = spec->optimize;
+	for (int i = 0; spec->shuffle > 0 && i < 2; i++)
+		shuffle_codes(jpeg->ac_huff_tbl_ptrs[i], spec->shuffle);
 	jpeg->arith_code = spec->arithmetic;
 	jpeg->restart_interval = (unsigned)spec->restart_interval;
 	jpeg->dct_method = JDCT_ISLOW;

@@ -52,6 +52,7 @@ struct jpeg_spec {
 	int restart_interval;
 	bool progressive;
 	bool optimize;       /* Huffman tables of its own */
+	uint32_t shuffle;    /* 1, 2, ..: common symbols with long AC codes */
 	bool separate_scans; /* sequential: one scan for each component */
 	bool arithmetic;
 	bool two_components; /* of no known colour space */

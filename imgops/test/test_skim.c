@@ -22,6 +22,14 @@ static double noise(uint32_t component, double x, double y)
 	return (scramble(n + component) & 1) * 255.0;
 }
 
+/* Long codes for large values, one behind the other. */
+static double loud(uint32_t component, double x, double y)
+{
+	uint32_t n = (uint32_t)x * 7919 + (uint32_t)y * 104729 + component;
+
+	return scramble(n) & 1 ? 255 : scramble(n) >> 24;
+}
+
 static bool skim(struct image *img, struct bytes jpeg, struct heap *h)
 {
 	bool ok =
@@ -237,6 +245,44 @@ static void test_extreme_values_are_as_libjpeg_has_them(void)
 		}
 }
 
+/* A file of several scans has the same coefficients, and libjpeg reads them. */
+static void test_reduced_blocks_have_libjpegs_coefficients(void)
+{
+	static const int qualities[] = { 100, 95, 50 };
+
+	for (int kind = 0; kind < 48; kind++) {
+		struct jpeg_spec spec = {
+			.width = 128,
+			.height = 120,
+			.picture = loud,
+			.quality = qualities[kind % 3],
+			.shuffle = (uint32_t)kind / 3,
+			.restart_interval = kind & 2,
+		};
+		struct bytes one = jpeg_make(&spec);
+
+		spec.separate_scans = true;
+
+		struct bytes three = jpeg_make(&spec);
+
+		for (uint32_t n = 1; n <= 4; n++) {
+			struct img_size size = { 16 * n, 15 * n };
+			struct heap h;
+
+			heap_init(&h);
+			struct image img = must_decode(one, size, &h);
+			struct image same = must_decode(three, size, &h);
+
+			assert(img.planes[0].width == size.width_px);
+			assert(is_same(&img, &same));
+			img_release(&img);
+			img_release(&same);
+		}
+		free(one.data);
+		free(three.data);
+	}
+}
+
 static const struct jpeg_spec kinds[] = {
 	{ .width = 35, .height = 19, .h = { 2 }, .v = { 2 } },
 	{ .width = 35, .height = 19, .space = JCS_GRAYSCALE },
@@ -445,6 +491,7 @@ int main(void)
 	test_intact_files_of_every_space_are_read();
 	test_what_is_rare_is_left_to_libjpeg();
 	test_extreme_values_are_as_libjpeg_has_them();
+	test_reduced_blocks_have_libjpegs_coefficients();
 	test_a_cut_file_is_refused();
 	test_wrong_restart_markers_are_refused();
 	test_tables_that_libjpeg_refuses_are_refused();
