@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target: pictures at 1/8 with and without skim_read().
+ * A libFuzzer target: reduced pictures with and without skim_read().
  *
  * Whatever the bytes are: if skim_read() reads them, libjpeg accepts them with
  * the same samples; and img_decode() says of the file what libjpeg says.  The
@@ -25,7 +25,18 @@ static void check(const uint8_t *jpeg, size_t bytes,
 {
 	struct img_view view = whole_view((struct img_size){ 1, 1 });
 	struct image skimmed, alone, decoded = { 0 };
-	bool ok = eighth_by_skim(&skimmed, jpeg, bytes, &limits, &h->memory);
+	bool ok = false;
+
+	for (uint32_t n = 4; n >= 1; n--) {
+		/* At one size as at the others, but for progressive files. */
+		bool larger = ok;
+
+		ok = eighth_by_skim(&skimmed, n, jpeg, bytes, &limits,
+				    &h->memory);
+		assert(ok || !larger);
+		if (n > 1)
+			img_release(&skimmed);
+	}
 	enum img_err err =
 		eighth_by_libjpeg(&alone, jpeg, bytes, &limits, &h->memory);
 

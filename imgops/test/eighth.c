@@ -10,6 +10,7 @@ enum { EIGHTHS = 8 };
 struct eighth {
 	struct reader reader;
 	struct image *img;
+	uint32_t n;
 	bool by_skim;
 	bool has_dc_alone;
 	bool ok;
@@ -31,11 +32,11 @@ static void make_planes(struct eighth *e)
 		const jpeg_component_info *c = &jpeg->comp_info[i];
 
 		img->planes[i].width =
-			round_up((uint64_t)jpeg->image_width *
+			round_up((uint64_t)jpeg->image_width * e->n *
 					 (uint32_t)c->h_samp_factor,
 				 EIGHTHS * (uint64_t)jpeg->max_h_samp_factor);
 		img->planes[i].height =
-			round_up((uint64_t)jpeg->image_height *
+			round_up((uint64_t)jpeg->image_height * e->n *
 					 (uint32_t)c->v_samp_factor,
 				 EIGHTHS * (uint64_t)jpeg->max_v_samp_factor);
 	}
@@ -109,13 +110,13 @@ static void step(void *arg)
 	make_planes(e);
 	if (!e->by_skim)
 		by_libjpeg(e);
-	else if (!r->jpeg.progressive_mode || e->has_dc_alone)
-		e->ok = skim_read(e->img, 1, &r->jpeg, r->pieces + 1,
+	else if (!r->jpeg.progressive_mode || (e->has_dc_alone && e->n == 1))
+		e->ok = skim_read(e->img, e->n, &r->jpeg, r->pieces + 1,
 				  r->piece_count - 1, r->memory);
 }
 
-static enum img_err run(struct image *img, const uint8_t *data, size_t count,
-			const struct img_limits *limits,
+static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
+			size_t count, const struct img_limits *limits,
 			const struct img_memory *memory, bool by_skim)
 {
 	struct piece pieces[SCANS_PIECES_MAX];
@@ -124,6 +125,7 @@ static enum img_err run(struct image *img, const uint8_t *data, size_t count,
 			    .limits = limits,
 			    .memory = memory },
 		.img = img,
+		.n = n,
 		.by_skim = by_skim,
 	};
 	enum img_err err;
@@ -145,13 +147,13 @@ enum img_err eighth_by_libjpeg(struct image *img, const uint8_t *data,
 			       size_t count, const struct img_limits *limits,
 			       const struct img_memory *memory)
 {
-	return run(img, data, count, limits, memory, false);
+	return run(img, 1, data, count, limits, memory, false);
 }
 
-bool eighth_by_skim(struct image *img, const uint8_t *data, size_t count,
-		    const struct img_limits *limits,
+bool eighth_by_skim(struct image *img, uint32_t n, const uint8_t *data,
+		    size_t count, const struct img_limits *limits,
 		    const struct img_memory *memory)
 {
-	return run(img, data, count, limits, memory, true) == IMG_OK &&
+	return run(img, n, data, count, limits, memory, true) == IMG_OK &&
 	       img->plane_count > 0;
 }

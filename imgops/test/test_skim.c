@@ -32,8 +32,8 @@ static double loud(uint32_t component, double x, double y)
 
 static bool skim(struct image *img, struct bytes jpeg, struct heap *h)
 {
-	bool ok =
-		eighth_by_skim(img, jpeg.data, jpeg.count, &small, &h->memory);
+	bool ok = eighth_by_skim(img, 1, jpeg.data, jpeg.count, &small,
+				 &h->memory);
 
 	assert(ok || is_empty(img));
 	return ok;
@@ -72,7 +72,14 @@ static bool check_agrees(struct bytes jpeg)
 	struct heap h;
 
 	heap_init(&h);
+	bool at_4 = eighth_by_skim(&img, 4, jpeg.data, jpeg.count, &small,
+				   &h.memory);
+
+	img_release(&img);
 	bool ok = skim(&img, jpeg, &h);
+
+	/* What is larger may be refused for a run past the block's end. */
+	assert(ok || !at_4);
 
 	if (ok) {
 		enum img_err err = eighth_by_libjpeg(
