@@ -16,6 +16,7 @@ enum {
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
 	ICC_HEAD_BYTES = 14,
+	SCANS_AT_PIXELS_MAX = 16, /* 64 would be seconds for a kilobyte */
 };
 
 /* Transforms of an Adobe marker; all others are a Y'CbCr of some kind. */
@@ -162,6 +163,17 @@ static enum img_err check_limits(struct img_size size,
 	return IMG_OK;
 }
 
+/* Each scan of a progressive file may visit every block. */
+static bool has_too_many_scans(const struct img_header *h,
+			       const struct img_limits *limits)
+{
+	double pixels = (double)h->stored.width_px * h->stored.height_px;
+
+	return h->scan_count > limits->scans_max ||
+	       h->scan_count * pixels >
+		       SCANS_AT_PIXELS_MAX * (double)limits->pixels_max;
+}
+
 /*
  * From the first SOS on.  For most files the walk ends here, without a look at
  * megabytes of entropy-coded data: one scan holds all.
@@ -221,7 +233,7 @@ enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 	if (err != IMG_OK)
 		return err;
 	finish(&r, &w, &sos);
-	if (r.h.scan_count > limits->scans_max)
+	if (has_too_many_scans(&r.h, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
 	*header = r.h;
 	return IMG_OK;

@@ -27,7 +27,7 @@
 struct img_limits {
 	uint32_t side_px_max;
 	uint64_t pixels_max;       /* of the file; and of the result */
-	uint32_t scans_max;        /* of a progressive file */
+	uint32_t scans_max;        /* of one file; 16 at `pixels_max` */
 	uint64_t decode_bytes_max; /* coefficients and planes, together */
 };
 

@@ -52,6 +52,25 @@ static void test_limits_hold_before_anything_is_allocated(void)
 	free(jpeg.data);
 }
 
+/* Some hundred bytes can have libjpeg visit every block in every scan. */
+static void test_a_large_picture_may_have_fewer_scans(void)
+{
+	struct jpeg_spec spec = { .width = 64,
+				  .height = 32,
+				  .space = JCS_CMYK,
+				  .progressive = true };
+	struct bytes jpeg = jpeg_make(&spec); /* libjpeg's script has 18 */
+	struct img_limits limits = no_limits;
+
+	limits.pixels_max = 64 * 32;
+	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	limits.pixels_max = 64 * 32 * 18 / 16 - 1;
+	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	limits.pixels_max++;
+	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	free(jpeg.data);
+}
+
 /* 65,500 x 65,500 pixels in a file of some hundred bytes. */
 static void test_a_false_size_costs_no_memory(void)
 {
@@ -101,6 +120,7 @@ static void test_coefficients_count_as_memory(void)
 int main(void)
 {
 	test_limits_hold_before_anything_is_allocated();
+	test_a_large_picture_may_have_fewer_scans();
 	test_a_false_size_costs_no_memory();
 	test_coefficients_count_as_memory();
 	return 0;
