@@ -97,9 +97,7 @@ static inline bool read_ac(struct bits *bits, const struct component *c,
 		}
 	}
 	*bits = b;
-	if (k >= ADVANCE_END)
-		return true;
-	return skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
+	return k >= ADVANCE_END || skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
 }
 
 static bool read_block(struct skim *s, struct component *c, uint32_t x,

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct sampling {
 	int h[3], v[3];
@@ -215,6 +216,74 @@ static void test_planes_equal_libjpeg_in_every_coding(void)
 	}
 }
 
+/* Add the `count` last bits of `bits`, FF as FF 00. */
+static void put_bits(struct bytes *to, uint64_t *held, uint32_t bits, int count)
+{
+	/* The lowest byte of `held`: how many of the bits above wait. */
+	int waiting = (int)(*held & 63);
+	uint64_t all = *held >> 8 << count | (bits & ((1u << count) - 1));
+
+	for (waiting += count; waiting >= 8; waiting -= 8) {
+		uint8_t byte = (uint8_t)(all >> (waiting - 8));
+
+		to->data[to->count++] = byte;
+		if (byte == 0xff)
+			to->data[to->count++] = 0;
+	}
+	*held = (all & 255) << 8 | (uint64_t)waiting;
+}
+
+/*
+ * A code of 16 bits with a value of 11, then three with 12 bits in all: more
+ * than one refill of huffman.h holds.  Eight such blocks.
+ */
+static void test_long_codes_in_a_row(void)
+{
+	static const uint8_t head[] = {
+		0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 8, 0, 64, 1, 1, 0x11, 0,
+		/* DC: one code, 0, for no difference. */
+		0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0,
+		/* AC: 00, 10 bits; 010, EOB; 0110 0000 0000 0000, 11 bits. */
+		0xff, 0xc4, 0, 22, 0x10, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 1, 0x0a, 0x00, 0x0b, 0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 63,
+		0
+	};
+	uint8_t data[1000] = { 0 };
+	struct bytes jpeg = { data, 0 };
+	uint64_t held = 0;
+	struct heap h;
+
+	/* Quantisation first: all steps 1. */
+	memcpy(data, "\xff\xd8\xff\xdb\0\x43\0", 7);
+	memset(data + 7, 1, 64);
+	memcpy(data + 71, head + 2, sizeof(head) - 2);
+	jpeg.count = 71 + sizeof(head) - 2;
+	for (uint32_t block = 0; block < 8; block++) {
+		put_bits(&jpeg, &held, 0, 1);
+		put_bits(&jpeg, &held, 0x6000, 16);
+		put_bits(&jpeg, &held, 1024 + 100 * block, 11);
+		for (uint32_t k = 0; k < 3; k++) {
+			put_bits(&jpeg, &held, 0, 2);
+			put_bits(&jpeg, &held, 700 + 37 * k + block, 10);
+		}
+		put_bits(&jpeg, &held, 2, 3);
+	}
+	put_bits(&jpeg, &held, 127, 7);
+	memcpy(data + jpeg.count, "\xff\xd9", 2);
+	jpeg.count += 2;
+	heap_init(&h);
+	for (uint32_t n = 2; n <= REDUCE_MAX; n++) {
+		struct image img =
+			must_decode(jpeg, (struct img_size){ 8 * n, n }, &h);
+
+		assert(img.planes[0].width == 8 * n);
+		check_reduced(&img.planes[0], jpeg, n, 0);
+		img_release(&img);
+	}
+	assert(h.live_count == 0);
+}
+
 static void test_planes_equal_libjpeg_in_every_space(void)
 {
 	static const J_COLOR_SPACE spaces[] = { JCS_RGB, JCS_CMYK, JCS_YCCK };
@@ -283,6 +352,7 @@ int main(void)
 {
 	test_planes_equal_libjpeg_at_every_sampling();
 	test_planes_equal_libjpeg_in_every_coding();
+	test_long_codes_in_a_row();
 	test_planes_equal_libjpeg_in_every_space();
 	test_full_chroma_is_as_large_as_the_target();
 	test_grey_stays_one_plane();
