@@ -230,7 +230,8 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	struct piece cut = before(whole, d->reader.at);
 
 	*d = fresh;
-	err = decode_pieces(d, &cut, 1);
+	if (decode_pieces(d, &cut, 1) == IMG_OK)
+		err = IMG_OK;
 	return err;
 }
 
