@@ -31,25 +31,15 @@ static uint32_t side(double px)
 }
 
 struct img_view bare_decode_view(const struct img_view *view,
-				 const struct img_header *header,
 				 const struct bare_job *job)
 {
 	double wide = view->size.width_px * job->margin;
 	double high = view->size.height_px * job->margin;
-	/* How many times larger the file is than that. */
-	double room = fmin(header->upright.width_px * view->width / wide,
-			   header->upright.height_px * view->height / high);
-	double divisor = 8, factor = 1, slack = 1 - 1e-6;
 	struct img_view larger = *view;
 
-	if (job->octaves) {
-		while (divisor > 1 && room < divisor)
-			divisor /= 2;
-		factor = fmax(1, room / divisor);
-		slack = 0; /* the next eighth would be too much */
-	}
-	larger.size.width_px = side(wide * factor + slack);
-	larger.size.height_px = side(high * factor + slack);
+	/* All but whole: a margin of 1 changes nothing. */
+	larger.size.width_px = side(wide + 1 - 1e-6);
+	larger.size.height_px = side(high + 1 - 1e-6);
 	return larger;
 }
 
@@ -90,7 +80,7 @@ static bool run(struct bare *b, struct image pictures[3],
 		return false;
 
 	struct img_view view = img_fit(&b->header, recipe);
-	struct img_view larger = bare_decode_view(&view, &b->header, job);
+	struct img_view larger = bare_decode_view(&view, job);
 
 	b->size = view.size;
 	if (!ended(b, &since,

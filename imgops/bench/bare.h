@@ -28,7 +28,6 @@ struct bare_job {
 	const struct img_recipe *recipe;
 	const struct img_memory *memory;
 	double margin; /* decode at least this many times the result's size */
-	bool octaves;  /* trial: of the DCT scales, 1, 2, 4 and 8 eighths */
 };
 
 struct bare {
@@ -47,7 +46,6 @@ double bare_cpu_s(void);
 
 /* What img_decode() is asked for: `view` times the margin, or more. */
 struct img_view bare_decode_view(const struct img_view *view,
-				 const struct img_header *header,
 				 const struct bare_job *job);
 
 /* The DCT scale, in eighths, of a picture that img_decode() made. */

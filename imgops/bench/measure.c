@@ -71,8 +71,7 @@ static bool warm_up(struct measure *m, struct results *results,
 		    const struct folder *folder, const struct options *o,
 		    struct counter *counter, struct error *error)
 {
-	struct bare_job job = { &o->recipe, &counter->memory, o->margin,
-				o->octaves };
+	struct bare_job job = { &o->recipe, &counter->memory, o->margin };
 
 	for (size_t i = 0; i < m->row_count; i++) {
 		struct row *row = &m->rows[i];
@@ -146,7 +145,7 @@ static bool run(struct measure *m, struct results *results,
 		const struct folder *folder, const struct options *o,
 		const struct img_memory *memory, struct error *error)
 {
-	struct bare_job job = { &o->recipe, memory, o->margin, o->octaves };
+	struct bare_job job = { &o->recipe, memory, o->margin };
 	struct counter counter;
 	bool warm;
 

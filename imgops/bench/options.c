@@ -74,9 +74,8 @@ static const struct spec specs[] = {
 	  "write the figures to FILE too (default: none)" },
 	{ "per-file", "", VALUE_FLAG, FIELD(per_file), 0, 0,
 	  "a row for each file in FILE" },
-	/* Trials: what decoding larger costs, and gains in quality. */
+	/* A trial: what decoding larger costs, and gains in quality. */
 	{ "margin", "F", VALUE_NUMBER, FIELD(margin), 0.1, 8, NULL },
-	{ "octaves", "", VALUE_FLAG, FIELD(octaves), 0, 0, NULL },
 	{ "help", "", VALUE_FLAG, FIELD(help), 0, 0, "print this" },
 };
 

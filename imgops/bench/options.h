@@ -12,7 +12,6 @@ struct options {
 	struct img_recipe recipe;
 	uint64_t passes;
 	double margin; /* decode at least this many times the result's size */
-	bool octaves;  /* and at 1, 2, 4 or 8 eighths */
 	bool floor;
 	bool verify;
 	const char *score; /* folder of another program's results, or NULL */

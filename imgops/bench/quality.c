@@ -200,9 +200,8 @@ static enum img_err verify_steps(struct trial *t, struct image pictures[3])
 {
 	struct image *decoded = &pictures[0], *scaled = &pictures[1];
 	const struct img_recipe *recipe = &t->recipe;
-	struct bare_job job = { recipe, t->memory, t->options->margin,
-				t->options->octaves };
-	struct img_view larger = bare_decode_view(&t->view, &t->header, &job);
+	struct bare_job job = { recipe, t->memory, t->options->margin };
+	struct img_view larger = bare_decode_view(&t->view, &job);
 	struct image *last = scaled;
 	uint8_t *jpeg = NULL;
 	size_t jpeg_bytes = 0;
@@ -298,8 +297,7 @@ struct quality quality_run(const struct folder *folder, const struct options *o,
 	t.recipe.keep_profile = true;
 	quality_alloc(&q, folder->count);
 	for (size_t i = 0; i < folder->count; i++) {
-		struct bare_job job = { &o->recipe, memory, o->margin,
-					o->octaves };
+		struct bare_job job = { &o->recipe, memory, o->margin };
 		struct bare b = bare_run(&folder->files[i], &job);
 
 		bare_release(&b, &job);
