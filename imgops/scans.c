@@ -15,6 +15,7 @@ enum {
 	COMPONENTS_MAX = 4,
 	TABLES_MAX = 4,
 	COEFFICIENTS = 64,
+	LOW_BIT_MAX = 13, /* libjpeg's */
 	QUARTER_LAST = 4, /* zigzag: at 2/8 coefficients 1, 2 and 4 count */
 	NOT_SENT = -1,
 };
@@ -101,6 +102,8 @@ static bool read_scan(struct scan *s, const struct frame *f,
 			return false;
 		s->components |= 1u << (id - f->ids);
 	}
+	if (s->low > LOW_BIT_MAX)
+		return false;
 	if (s->first == 0)
 		return s->last == 0;
 	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;

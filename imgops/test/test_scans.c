@@ -324,6 +324,22 @@ static void test_odd_frames_are_read_whole(void)
 			AC_2 EOI));
 }
 
+/* Component 2, coefficients 1 to 63, from bit 13 to bit 0. */
+#define AC_2_FROM_13                                                           \
+	"\xff\xda\0\x08\1\2\0\1\x3f\xdc"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\xcb"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\xba"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\xa9"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x98"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x87"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x76"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x65"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x54"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x43"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x32"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x21"                                       \
+	"\xff\xda\0\x08\1\2\0\1\x3f\x10"
+
 static void test_illegal_scans_are_read_whole(void)
 {
 	assert(TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2_LOW EOI));
@@ -337,6 +353,12 @@ static void test_illegal_scans_are_read_whole(void)
 	/* From bit 2 to bit 0. */
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3f\2"
 				      "\xff\xda\0\x08\1\2\0\1\x3f\x20" EOI));
+	/* From bit 13 on, and from one above, which libjpeg refuses. */
+	assert(TAKEN(SOI SOF DC AC_1
+		     "\xff\xda\0\x08\1\2\0\1\x3f\x0d" AC_2_FROM_13 EOI));
+	assert(!TAKEN(SOI SOF DC AC_1
+		      "\xff\xda\0\x08\1\2\0\1\x3f\x0e"
+		      "\xff\xda\0\x08\1\2\0\1\x3f\xed" AC_2_FROM_13 EOI));
 	/* AC with DC; AC of two; upside down; coefficient 64. */
 	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\1\0\2\0\0\x3f\0" EOI));
 	assert(!TAKEN(SOI SOF DC "\xff\xda\0\x0a\2\1\0\2\0\1\x3f\0" EOI));
