@@ -78,8 +78,10 @@ static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
 {
 	struct jpeg_memory *m = memory_of(jpeg);
 	size_t more = JPEG_MEMORY_BLOCK_EXTRA;
+	/* The limit may have been lowered. */
+	uint64_t left = m->bytes_max > m->bytes ? m->bytes_max - m->bytes : 0;
 
-	if (bytes > SIZE_MAX - more || bytes + more > m->bytes_max - m->bytes) {
+	if (bytes > SIZE_MAX - more || bytes + more > left) {
 		m->over_limit = true;
 		out_of_memory(jpeg, 1);
 	}

@@ -42,7 +42,7 @@ struct jpeg_memory {
 	struct jpeg_memory_mgr *original; /* NULL: not installed */
 	const struct img_memory *memory;
 	uint64_t bytes;     /* taken from `memory`, not given back */
-	uint64_t bytes_max; /* for all of it at any time */
+	uint64_t bytes_max; /* for all of it; may be set at any time */
 	bool over_limit;    /* the error was `bytes_max` */
 	struct jpeg_arena arenas[JPOOL_NUMPOOLS];
 	struct jvirt_sarray_control *sample_arrays;

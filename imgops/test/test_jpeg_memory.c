@@ -302,6 +302,26 @@ static void methods_init(struct run *r, struct heap *h)
 			    UINT64_MAX);
 }
 
+static void test_the_limit_may_be_lowered(void)
+{
+	struct run r;
+	struct heap h;
+
+	methods_init(&r, &h);
+
+	j_common_ptr jpeg = &r.jpeg.common;
+
+	(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
+	assert(r.memory.bytes > 50000);
+	r.memory.bytes_max = 50000;
+	r.msg_code = 0;
+	if (setjmp(r.failed) == 0)
+		(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
+	assert(r.msg_code == JERR_OUT_OF_MEMORY && r.memory.over_limit);
+	jpeg_destroy(jpeg);
+	assert(h.live_count == 0);
+}
+
 static void test_rows_are_aligned_and_apart(void)
 {
 	struct run r;
@@ -399,6 +419,7 @@ int main(void)
 	test_reads_ahead_of_what_is_written();
 	test_encodes_to_the_same_bytes();
 	test_stays_within_the_limit();
+	test_the_limit_may_be_lowered();
 	test_rows_are_aligned_and_apart();
 	test_virtual_rows_are_zero_and_bounded();
 	return 0;
