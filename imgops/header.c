@@ -23,7 +23,7 @@ enum {
 enum { ADOBE_ABSENT = -1, ADOBE_PLAIN = 0 };
 
 /* What the header's own fields do not hold. */
-struct reader {
+struct probe {
 	struct img_header h;
 	uint32_t precision; /* bits of a sample */
 	uint8_t ids[IMG_PLANES_MAX];
@@ -51,9 +51,9 @@ static bool is_known(uint8_t code)
 	       code == MARKER_COM;
 }
 
-static enum img_err read_sof(struct reader *r, const struct marker *m)
+static enum img_err read_sof(struct probe *p, const struct marker *m)
 {
-	struct img_header *h = &r->h;
+	struct img_header *h = &p->h;
 	const uint8_t *d = m->data;
 
 	h->is_progressive = m->code == MARKER_SOF2 || m->code == MARKER_SOF10;
@@ -62,7 +62,7 @@ static enum img_err read_sof(struct reader *r, const struct marker *m)
 		return IMG_ERR_UNSUPPORTED;
 	if (h->component_count != 0 || m->bytes < 6)
 		return IMG_ERR_CORRUPT;
-	r->precision = d[0];
+	p->precision = d[0];
 	h->stored.height_px = read16(d + 1);
 	h->stored.width_px = read16(d + 3);
 	h->component_count = d[5];
@@ -70,30 +70,30 @@ static enum img_err read_sof(struct reader *r, const struct marker *m)
 	    h->component_count == 0 || m->bytes != 6 + 3 * (size_t)d[5])
 		return IMG_ERR_CORRUPT;
 	for (uint32_t i = 0; i < IMG_PLANES_MAX && i < d[5]; i++) {
-		r->ids[i] = d[6 + 3 * i];
+		p->ids[i] = d[6 + 3 * i];
 		h->h_factors[i] = d[7 + 3 * i] >> 4;
 		h->v_factors[i] = d[7 + 3 * i] & 15;
 	}
 	return IMG_OK;
 }
 
-static void read_app(struct reader *r, const struct marker *m)
+static void read_app(struct probe *p, const struct marker *m)
 {
 	if (m->code == MARKER_APP0 && m->bytes >= JFIF_BYTES &&
 	    marker_begins(m, "JFIF", 5))
-		r->has_jfif = true;
-	if (m->code == MARKER_APP1 && r->h.orientation == 0)
-		r->h.orientation = exif_orientation(m->data, m->bytes);
+		p->has_jfif = true;
+	if (m->code == MARKER_APP1 && p->h.orientation == 0)
+		p->h.orientation = exif_orientation(m->data, m->bytes);
 	if (m->code == MARKER_APP2 && m->bytes >= ICC_HEAD_BYTES &&
 	    marker_begins(m, "ICC_PROFILE", 12))
-		r->h.icc_bytes += m->bytes - ICC_HEAD_BYTES;
+		p->h.icc_bytes += m->bytes - ICC_HEAD_BYTES;
 	if (m->code == MARKER_APP14 && m->bytes >= ADOBE_BYTES &&
 	    marker_begins(m, "Adobe", 5))
-		r->adobe = m->data[ADOBE_BYTES - 1];
+		p->adobe = m->data[ADOBE_BYTES - 1];
 }
 
 /* To the first SOS, which ends up in `m`. */
-static enum img_err read_segments(struct reader *r, struct markers *w,
+static enum img_err read_segments(struct probe *p, struct markers *w,
 				  struct marker *m)
 {
 	while (markers_next(w, m)) {
@@ -102,46 +102,46 @@ static enum img_err read_segments(struct reader *r, struct markers *w,
 		if (m->code == MARKER_SOS)
 			return IMG_OK;
 		if (is_sof(m->code))
-			err = read_sof(r, m);
+			err = read_sof(p, m);
 		else if (!is_known(m->code))
 			err = IMG_ERR_CORRUPT; /* also EOI and another SOI */
 		if (err != IMG_OK)
 			return err;
-		read_app(r, m);
+		read_app(p, m);
 	}
 	return IMG_ERR_TRUNCATED;
 }
 
 /* As libjpeg guesses. */
-static enum img_space guess_space(const struct reader *r)
+static enum img_space guess_space(const struct probe *p)
 {
-	const uint8_t *ids = r->ids;
+	const uint8_t *ids = p->ids;
 
-	if (r->h.component_count == 1)
+	if (p->h.component_count == 1)
 		return IMG_GREY;
-	if (r->h.component_count == 4) {
+	if (p->h.component_count == 4) {
 		bool plain =
-			r->adobe == ADOBE_ABSENT || r->adobe == ADOBE_PLAIN;
+			p->adobe == ADOBE_ABSENT || p->adobe == ADOBE_PLAIN;
 
 		return plain ? IMG_CMYK : IMG_YCCK;
 	}
-	if (r->has_jfif)
+	if (p->has_jfif)
 		return IMG_YCBCR;
-	if (r->adobe != ADOBE_ABSENT)
-		return r->adobe == ADOBE_PLAIN ? IMG_RGB : IMG_YCBCR;
+	if (p->adobe != ADOBE_ABSENT)
+		return p->adobe == ADOBE_PLAIN ? IMG_RGB : IMG_YCBCR;
 	if (ids[0] == 'R' && ids[1] == 'G' && ids[2] == 'B')
 		return IMG_RGB;
 	return IMG_YCBCR;
 }
 
-static enum img_err check_frame(const struct reader *r)
+static enum img_err check_frame(const struct probe *p)
 {
-	const struct img_header *h = &r->h;
+	const struct img_header *h = &p->h;
 
 	if (h->stored.width_px > IMAGE_SIDE_PX_MAX ||
 	    h->stored.height_px > IMAGE_SIDE_PX_MAX)
 		return IMG_ERR_TOO_LARGE;
-	if (r->precision != 8)
+	if (p->precision != 8)
 		return IMG_ERR_UNSUPPORTED;
 	if (h->component_count != 1 && h->component_count != 3 &&
 	    h->component_count != 4)
@@ -198,12 +198,11 @@ static bool is_scan(const struct marker *sos)
 	       sos->bytes == 4 + 2 * (size_t)sos->data[0];
 }
 
-static void finish(struct reader *r, struct markers *w,
-		   const struct marker *sos)
+static void finish(struct probe *p, struct markers *w, const struct marker *sos)
 {
-	struct img_header *h = &r->h;
+	struct img_header *h = &p->h;
 
-	h->space = guess_space(r);
+	h->space = guess_space(p);
 	if (h->orientation == 0)
 		h->orientation = 1;
 	h->upright = h->stored;
@@ -216,25 +215,25 @@ static void finish(struct reader *r, struct markers *w,
 enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 		       size_t jpeg_bytes, const struct img_limits *limits)
 {
-	struct reader r = { .adobe = ADOBE_ABSENT };
+	struct probe p = { .adobe = ADOBE_ABSENT };
 	struct markers w;
 	struct marker sos;
 	enum img_err err;
 
 	if (!markers_start(&w, jpeg, jpeg_bytes))
 		return IMG_ERR_NOT_JPEG;
-	err = read_segments(&r, &w, &sos);
-	if (err == IMG_OK && (r.h.component_count == 0 || !is_scan(&sos)))
+	err = read_segments(&p, &w, &sos);
+	if (err == IMG_OK && (p.h.component_count == 0 || !is_scan(&sos)))
 		err = IMG_ERR_CORRUPT;
 	if (err == IMG_OK)
-		err = check_frame(&r);
+		err = check_frame(&p);
 	if (err == IMG_OK)
-		err = check_limits(r.h.stored, limits);
+		err = check_limits(p.h.stored, limits);
 	if (err != IMG_OK)
 		return err;
-	finish(&r, &w, &sos);
-	if (has_too_many_scans(&r.h, limits))
+	finish(&p, &w, &sos);
+	if (has_too_many_scans(&p.h, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
-	*header = r.h;
+	*header = p.h;
 	return IMG_OK;
 }

@@ -22,6 +22,7 @@
 #define IMGOPS_IMGOPS_H
 
 #include "imgops/image.h"
+#include "imgops/recipe.h"
 
 /* Checked from the header, before any pixel is allocated. */
 struct img_limits {
@@ -41,7 +42,7 @@ struct img_header {
 	uint8_t v_factors[IMG_PLANES_MAX];
 	bool is_progressive;
 	bool is_arithmetic;
-	uint32_t scan_count; /* in all the bytes given */
+	uint32_t scan_count; /* in all the bytes; 1 if the first has all */
 	size_t icc_bytes;    /* of the ICC profile; 0: none */
 };
 
@@ -52,41 +53,6 @@ struct img_header {
 IMG_CHECK enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 				 size_t jpeg_bytes,
 				 const struct img_limits *limits);
-
-enum img_fit {
-	IMG_FIT_INSIDE, /* all of the picture, aspect kept */
-	IMG_FIT_COVER,  /* all of the box, aspect kept, the rest cut off */
-	IMG_FIT_FILL,   /* all of both, stretched */
-};
-
-/* Which part of the displayed picture IMG_FIT_COVER keeps. */
-enum img_gravity {
-	IMG_CENTRE,
-	IMG_NORTH,
-	IMG_NORTHEAST,
-	IMG_EAST,
-	IMG_SOUTHEAST,
-	IMG_SOUTH,
-	IMG_SOUTHWEST,
-	IMG_WEST,
-	IMG_NORTHWEST,
-};
-
-/* What the picture is to become.  Zero is the default, but for `quality`. */
-struct img_recipe {
-	struct img_size box; /* side 0: unbounded; then all fits are "inside" */
-	enum img_fit fit;
-	enum img_gravity gravity;
-	bool enlarge;         /* where the picture is smaller than the box */
-	bool as_stored;       /* EXIF orientation is not applied */
-	bool keep_profile;    /* ICC stays, where it can, instead of sRGB */
-	bool full_chroma;     /* 4:4:4 instead of 4:2:0 */
-	double blur_sigma_px; /* of the result; 0: no blur */
-	int quality;          /* 1 .. 100 */
-	bool progressive;
-	bool optimize; /* Huffman tables for this picture; two passes */
-	bool lenient;  /* take what a damaged file still gives */
-};
 
 /* The part of the displayed picture that is shown, and at which size. */
 struct img_view {
@@ -105,9 +71,9 @@ struct img_view img_fit(const struct img_header *header,
 /*
  * Decode at the smallest of 1, 2, 3, 4 and 8 eighths that is enough for what
  * `view` and `recipe` ask.  Planes keep the file's orientation, space and
- * subsampling; an ICC profile comes with them.  Unless
- * recipe->lenient, data that cannot be trusted to the last pixel is an error;
- * what stands between the last pixel and the end of the file is not looked at.
+ * subsampling; an ICC profile comes with them.  Unless recipe->lenient, data
+ * that cannot be trusted to the last pixel are an error.  What the planes do not
+ * need is not looked at: scans that scans.h drops, all behind the last pixel.
  *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
