@@ -24,8 +24,12 @@
 
 enum { EIGHTHS = 8 };
 
-/* What may be missing, in eighths: at most 1 % of a picture at 1/8. */
-#define TOO_SMALL_TO_SEE 0.01
+/*
+ * How many times larger than the result a picture is decoded.  Without any
+ * margin 159 photos took 3 % less CPU, and the p10 of SSIM, against a full
+ * decode, was 0.9902 instead of 0.9957 in a 320 box.
+ */
+#define MARGIN 1.1
 
 struct decoder {
 	struct reader reader;
@@ -65,11 +69,11 @@ uint32_t decode_eighths(const struct img_header *header,
 		aside ? header->stored.width_px : header->stored.height_px;
 	double x = view->size.width_px / (view->width * across);
 	double y = view->size.height_px / (view->height * down);
-	double eighths = fmax(x, y) * EIGHTHS;
+	double eighths = fmax(x, y) * EIGHTHS * MARGIN;
 
 	if (recipe->full_chroma)
 		eighths *= largest_step(header);
-	eighths = ceil(eighths - TOO_SMALL_TO_SEE);
+	eighths = ceil(eighths - 1e-6);
 	return eighths > REDUCE_MAX ? EIGHTHS : (uint32_t)fmax(eighths, 1);
 }
 

@@ -389,6 +389,14 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
 	return at + 4;
 }
 
+struct img_size target_at(struct img_size size, uint32_t eighths)
+{
+	double most = eighths / 8.0 / 1.1;
+
+	return (struct img_size){ (uint32_t)(size.width_px * most),
+				  (uint32_t)(size.height_px * most) };
+}
+
 struct img_view whole_view(struct img_size size)
 {
 	return (struct img_view){

@@ -33,6 +33,9 @@ extern const struct img_limits no_limits;
 /* For must_decode(): all pixels. */
 extern const struct img_size full_size;
 
+/* The largest target for which a picture of `size` is decoded at `eighths`. */
+struct img_size target_at(struct img_size size, uint32_t eighths);
+
 /* All of a picture, as it lies in the file. */
 struct img_view whole_view(struct img_size size);
 

@@ -67,14 +67,11 @@ static void test_decodes_as_the_pipeline_does(void)
 
 		for (size_t k = 0; k < LENGTH(scales); k++) {
 			uint32_t eighths = scales[k];
-			/* As many pixels as that scale surely gives. */
-			struct img_size size = { specs[i].width * eighths / 8,
-						 specs[i].height * eighths /
-							 8 };
-			struct image img = must_decode(jpeg, size, &h);
 			struct img_header header = {
 				.stored = { specs[i].width, specs[i].height }
 			};
+			struct image img = must_decode(
+				jpeg, target_at(header.stored, eighths), &h);
 
 			assert(bare_eighths(&img, &header) == eighths);
 			floor_decode(&f, jpeg.data, jpeg.count, eighths);
