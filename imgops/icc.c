@@ -17,7 +17,7 @@ void icc_init(struct icc *icc)
 	icc->channels = 0;
 }
 
-/* lcms2's type of the pixels that `profile` is for; 0: not of such a picture. */
+/* lcms2's type of the pixels that `profile` is for; 0: of no such picture. */
 static cmsUInt32Number device_type(cmsHPROFILE profile, enum img_space space)
 {
 	bool is_cmyk = space == IMG_CMYK || space == IMG_YCCK;

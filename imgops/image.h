@@ -29,7 +29,7 @@ enum img_err {
 /* A few English words for logs and replies.  Never NULL, never freed. */
 const char *img_strerror(enum img_err err);
 
-/* Where memory comes from.  `alloc` is as malloc(); `free` gets what it gave. */
+/* Where memory is from.  `alloc` is as malloc(); `free` gets what it gave. */
 struct img_memory {
 	void *(*alloc)(void *arg, size_t bytes);
 	void (*free)(void *arg, void *block);

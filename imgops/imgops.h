@@ -72,8 +72,9 @@ struct img_view img_fit(const struct img_header *header,
  * Decode at the smallest of 1, 2, 3, 4 and 8 eighths that is enough for what
  * `view` and `recipe` ask.  Planes keep the file's orientation, space and
  * subsampling; an ICC profile comes with them.  Unless recipe->lenient, data
- * that cannot be trusted to the last pixel are an error.  What the planes do not
- * need is not looked at: scans that scans.h drops, all behind the last pixel.
+ * that cannot be trusted to the last pixel are an error.  What the planes do
+ * not need is not looked at: scans that scans.h drops, and all behind the last
+ * pixel.
  *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */

@@ -136,7 +136,7 @@ static void remove_kept(struct img_pool *pool, struct block *b)
 	pool->stats.kept_count--;
 }
 
-/* Move the oldest to `blocks` until `bytes` are kept.  Caller holds the lock. */
+/* Move the oldest to `blocks`, down to `bytes` kept.  Caller holds the lock. */
 static void evict(struct img_pool *pool, size_t bytes,
 		  struct block_list *blocks)
 {

@@ -35,8 +35,8 @@ static inline int32_t reduce_dc(int32_t coefficient, int32_t step, uint32_t n)
 }
 
 /*
- * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u along
- * a row, is at [v * REDUCE_MAX + u], dequantised, limited if n > 1.
+ * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u
+ * along a row, is at [v * REDUCE_MAX + u], dequantised, limited if n > 1.
  */
 void reduce_block(uint8_t *out, size_t stride_bytes,
 		  const int32_t coefficients[REDUCE_COEFFICIENTS], uint32_t n);

@@ -178,8 +178,8 @@ static bool add(struct list *l, const uint8_t *from, const uint8_t *to)
 }
 
 /*
- * With `bits` bits missing a coefficient is off by at most 2^bits - 1 steps, and
- * a sample at 2/8 by an eighth of the sum over the coefficients that count.
+ * With `bits` bits missing a coefficient is off by at most 2^bits - 1 steps,
+ * and a sample at 2/8 by an eighth of the sum over the coefficients that count.
  */
 static bool is_enough(const struct frame *f, uint32_t component, int bits)
 {

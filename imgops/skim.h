@@ -5,8 +5,8 @@
  * A block at n/8 (reduce.h) needs few of its 64 coefficients.
  *
  *  - Baseline: these are decoded, the codes behind them are stepped over.
- *  - Progressive at 1/8: DC has scans of its own.  libjpeg would make, clear and
- *    walk arrays for all coefficients.
+ *  - Progressive at 1/8: DC has scans of its own.  libjpeg would make, clear
+ *    and walk arrays for all coefficients.
  *
  * Only what is common and intact is read so: 8-bit, Huffman-coded, all
  * components in each scan read.  At the first thing that is not as it should

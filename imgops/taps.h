@@ -38,7 +38,7 @@ struct taps {
 
 enum { TAPS_GROUP = 8 };
 
-/* first[i] are multiples of `align`, 1 or 2.  False: no memory; `t` is empty. */
+/* first[i] are multiples of `align` (1, 2).  False: no memory; `t` is empty. */
 IMG_CHECK bool taps_make(struct taps *t, const struct axis *a, uint32_t align,
 			 const struct img_memory *memory);
 

@@ -10,7 +10,7 @@
  * whatever strict decoding accepts; memory in use at once stays under a bound,
  * and all of it comes back.  The slowest files are printed.
  *
- * At 1/8 damage in the dropped scans of a progressive file is not noticed
+ * Damage in the dropped scans of a progressive file is not noticed
  * (scans.h): in the small box such a file may pass.
  */
 #include "imgops/imgops.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: planes of an image lie apart, with room for what libjpeg writes past them;
- * an image without memory is empty.
+ * Promises: planes of an image lie apart, with room for what libjpeg writes
+ * past them; an image without memory is empty.
  */
 #include "imgops/planes.h"
 #include "imgops/test/support.h"
