@@ -11,11 +11,13 @@
 
 #include "imgops/bench/bare.h"
 #include "imgops/bench/options.h"
+#include "imgops/cost.h"
 
 /* One file; times are sums over the measured passes. */
 struct row {
 	const struct file *file;
-	struct bare first; /* of the pass that warms up; no JPEG any more */
+	struct bare first;    /* of the pass that warms up; no JPEG any more */
+	struct img_cost cost; /* foretold, for no margin and no octaves */
 	uint64_t peak_bytes;
 	uint64_t alloc_count;
 	double cpu_s[STEP_COUNT];

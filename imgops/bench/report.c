@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/report.h"
 
+#include "imgops/bench/forecast.h"
+
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <string.h>
@@ -108,6 +110,24 @@ static void print_passes(FILE *out, const struct measure *m)
 	fprintf(out, " images per CPU-second\n");
 }
 
+static void print_forecast(FILE *out, const struct measure *m)
+{
+	struct forecast f;
+
+	if (!forecast_judge(&f, m) || f.count == 0)
+		return;
+	fprintf(out,
+		"foretold CPU time     off by %.1f %% in median, p90 %.1f %%, "
+		"at most %.1f %% (%s)\n",
+		100 * f.cpu_median, 100 * f.cpu_p90, 100 * f.cpu_worst,
+		f.cpu_worst_path);
+	fprintf(out,
+		"foretold memory       %.3f of the peak in median, least %.3f "
+		"(%s), most %.3f (%s); too low for %zu files\n",
+		f.memory_median, f.memory_least, f.memory_least_path,
+		f.memory_most, f.memory_most_path, f.memory_low_count);
+}
+
 static void print_refused(FILE *out, const struct measure *m)
 {
 	struct total t = measure_total(m, KIND_ALL);
@@ -134,6 +154,8 @@ void report_print(FILE *out, const struct measure *m, const struct options *o)
 		r->blur_sigma_px, r->quality, m->passes, m->cpu);
 	print_table(out, m);
 	print_memory(out, m);
+	if (o->margin == 1 && !o->octaves)
+		print_forecast(out, m);
 	print_passes(out, m);
 	print_refused(out, m);
 }
@@ -173,6 +195,26 @@ static void add_total(cJSON *object, const struct measure *m, enum kind kind)
 	}
 }
 
+static void add_forecast(cJSON *object, const struct measure *m)
+{
+	struct forecast f;
+	cJSON *o;
+
+	if (!forecast_judge(&f, m) || f.count == 0)
+		return;
+	o = cJSON_AddObjectToObject(object, "forecast");
+	cJSON_AddNumberToObject(o, "cpu_error_median", f.cpu_median);
+	cJSON_AddNumberToObject(o, "cpu_error_p90", f.cpu_p90);
+	cJSON_AddNumberToObject(o, "cpu_error_worst", f.cpu_worst);
+	cJSON_AddStringToObject(o, "cpu_error_worst_path", f.cpu_worst_path);
+	cJSON_AddNumberToObject(o, "memory_least", f.memory_least);
+	cJSON_AddNumberToObject(o, "memory_median", f.memory_median);
+	cJSON_AddNumberToObject(o, "memory_most", f.memory_most);
+	cJSON_AddStringToObject(o, "memory_most_path", f.memory_most_path);
+	cJSON_AddNumberToObject(o, "memory_low_count",
+				(double)f.memory_low_count);
+}
+
 static void add_file(cJSON *array, const struct measure *m,
 		     const struct row *row)
 {
@@ -195,6 +237,9 @@ static void add_file(cJSON *array, const struct measure *m,
 	cJSON_AddNumberToObject(o, "result_height_px", b->size.height_px);
 	cJSON_AddNumberToObject(o, "bytes_out", (double)b->jpeg_bytes);
 	cJSON_AddNumberToObject(o, "peak_bytes", (double)row->peak_bytes);
+	cJSON_AddNumberToObject(o, "foretold_cpu_ms",
+				(double)row->cost.cpu_ns / 1e6);
+	cJSON_AddNumberToObject(o, "foretold_bytes", (double)row->cost.bytes);
 	cJSON_AddNumberToObject(o, "blocks", (double)row->alloc_count);
 	add_steps(o, "ms", row->cpu_s, (double)m->passes);
 	if (m->has_floor)
@@ -230,6 +275,8 @@ bool report_write_json(FILE *out, const struct measure *m,
 				over((double)m->minor_faults, runs(m, &t)));
 	cJSON_AddNumberToObject(object, "peak_bytes",
 				(double)peak_row(m)->peak_bytes);
+	if (o->margin == 1 && !o->octaves)
+		add_forecast(object, m);
 	cJSON_AddNumberToObject(object, "rss_max_bytes",
 				(double)m->rss_max_bytes);
 	cJSON_AddNumberToObject(object, "refused",
