@@ -7,6 +7,7 @@
  */
 #include "imgops/cost_plan.h"
 
+#include "imgops/encode.h"
 #include "imgops/jpeg_memory.h"
 #include "imgops/planes.h"
 #include "imgops/pyramid.h"
@@ -29,9 +30,6 @@ enum {
 	RADIUS_MAX = 18,       /* of the blur's kernel */
 	SIGMA_MAX = 6,         /* above, it works on a smaller level */
 	COLOUR_ROW_BYTES = 10, /* per pixel of the one row it converts */
-	RESULT_BYTES_MIN = 4096,
-	FINE_QUALITY = 90,
-	FINEST_QUALITY = 96,
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -235,47 +233,12 @@ static uint64_t blur_bytes(const struct plan *p)
 	return 2 * (image_bytes(img) + p->profile_bytes) + bytes;
 }
 
-/*
- * More than the result can be, in all likelihood: noise at this quality, and
- * some times the file, if nothing is made smaller.  Blurred, no picture comes
- * near the encoder's first guess.
- */
-static uint64_t result_bytes_max(const struct plan *p, uint64_t pixels)
-{
-	int quality = p->recipe->quality;
-	uint64_t noise = quality >= FINEST_QUALITY ? 3 * pixels :
-			 quality >= FINE_QUALITY   ? pixels + pixels / 2 :
-						     pixels;
-	uint64_t file = (quality >= FINE_QUALITY ? 4 : 2) * p->jpeg_bytes;
-
-	if (p->recipe->blur_sigma_px >= 1)
-		return 0;
-	if (p->recipe->full_chroma)
-		noise *= 2;
-	return file < noise ? file : noise;
-}
-
-/* The result grows by doubling, from a first guess. */
-static uint64_t result_bytes(const struct plan *p)
-{
-	struct img_size size = p->view->size;
-	uint64_t pixels = (uint64_t)size.width_px * size.height_px;
-	uint64_t enough = result_bytes_max(p, pixels) + p->profile_bytes;
-	uint64_t room =
-		RESULT_BYTES_MIN + p->profile_bytes +
-		(p->recipe->quality >= FINE_QUALITY ? pixels + pixels / 2 :
-						      pixels / 8 * 5);
-	uint64_t bytes = room;
-
-	for (; room < enough; room *= 2)
-		bytes = 3 * room;
-	return bytes;
-}
-
 static uint64_t encode_bytes(const struct plan *p)
 {
 	const struct image *img = &p->scaled;
 	uint64_t working = CHUNKS * JPEG_MEMORY_CHUNK_BYTES;
+	uint64_t room =
+		encode_room_bytes(img, p->profile_bytes, p->recipe->quality);
 	struct img_size blocks[IMG_PLANES_MAX];
 
 	if (p->recipe->progressive || p->recipe->optimize) {
@@ -285,7 +248,9 @@ static uint64_t encode_bytes(const struct plan *p)
 			p->recipe->progressive ? PROGRESSIVE_AFTER :
 						 ENCODER_AFTER);
 	}
-	return image_bytes(img) + p->profile_bytes + working + result_bytes(p);
+	/* A result that is copied takes at most half of its room. */
+	return image_bytes(img) + p->profile_bytes + room +
+	       most(working, room / 2);
 }
 
 uint64_t cost_bytes(const struct plan *p)

@@ -4,8 +4,13 @@
  * longjmp ends here, and all state is in one struct.
  *
  * Memory besides the result: some rows of blocks; if progressive or optimised,
- * 2 bytes for each sample, as both begin with all coefficients.
+ * 2 bytes for each sample, as both begin with all coefficients.  The result is
+ * written where there is room for nearly any, and leaves in a block of its own
+ * size: so what it takes is known before, and a photo is copied once, when
+ * libjpeg's memory is back.
  */
+#include "imgops/encode.h"
+
 #include "imgops/imgops.h"
 #include "imgops/jpeg_memory.h"
 #include "imgops/planes.h"
@@ -19,8 +24,9 @@
 #include <jpeglib.h>
 
 enum {
-	FIRST_BYTES_MIN = 4096,
-	FINE_QUALITY = 90,
+	ROOM_BYTES_MIN = 4096,
+	FINE_QUALITY = 85,
+	FINEST_QUALITY = 96,
 };
 
 struct encoder {
@@ -33,7 +39,8 @@ struct encoder {
 
 	const struct img_memory *memory;
 	uint8_t *out;
-	size_t out_bytes; /* allocated; at the end: written */
+	size_t room_bytes; /* of `out` */
+	size_t out_bytes;  /* at the end: written */
 
 	struct image *src;
 	const struct img_recipe *recipe;
@@ -65,38 +72,40 @@ static void grow(struct encoder *e, size_t bytes, size_t used)
 	if (e->out != NULL)
 		e->memory->free(e->memory->arg, e->out);
 	e->out = out;
-	e->out_bytes = bytes;
+	e->room_bytes = bytes;
 	e->destination.next_output_byte = out + used;
 	e->destination.free_in_buffer = bytes - used;
 }
 
-/*
- * Hardly one photo in a hundred is larger than this first guess.  It is copied,
- * and then takes up to three times its size until the copy is done, and less
- * than twice at the end.
- */
-static size_t first_bytes(const struct encoder *e)
+size_t encode_room_bytes(const struct image *img, size_t profile_bytes,
+			 int quality)
 {
-	const struct img_plane *luma = &e->src->planes[0];
-	size_t pixels = (size_t)luma->width * luma->height;
-	bool fine = e->recipe->quality >= FINE_QUALITY;
+	size_t samples = 0;
 
-	return FIRST_BYTES_MIN + e->src->profile_bytes +
-	       (fine ? pixels + pixels / 2 : pixels / 8 * 5);
+	for (uint32_t i = 0; i < img->plane_count; i++)
+		samples += (size_t)img->planes[i].width * img->planes[i].height;
+	if (quality >= FINEST_QUALITY)
+		samples *= 2;
+	else if (quality < FINE_QUALITY)
+		samples -= samples / 3;
+	return ROOM_BYTES_MIN + profile_bytes + samples;
 }
 
 static void destination_init(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
-	grow(e, first_bytes(e), 0);
+	grow(e,
+	     encode_room_bytes(e->src, e->src->profile_bytes,
+			       e->recipe->quality),
+	     0);
 }
 
 static boolean destination_full(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
-	grow(e, e->out_bytes * 2, e->out_bytes);
+	grow(e, e->room_bytes * 2, e->room_bytes);
 	return TRUE;
 }
 
@@ -104,7 +113,7 @@ static void destination_end(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
-	e->out_bytes -= e->destination.free_in_buffer;
+	e->out_bytes = e->room_bytes - e->destination.free_in_buffer;
 }
 
 static void set_up(struct encoder *e)
@@ -204,11 +213,27 @@ static bool encoder_run(struct encoder *e)
 	return e->done;
 }
 
+/* Into a block of its own size; where that saves little, as it is. */
+static uint8_t *take_result(struct encoder *e)
+{
+	const struct img_memory *memory = e->memory;
+	uint8_t *out = e->out;
+
+	if (e->out_bytes <= e->room_bytes / 2) {
+		out = memory->alloc(memory->arg, e->out_bytes);
+		if (out != NULL)
+			memcpy(out, e->out, e->out_bytes);
+		memory->free(memory->arg, e->out);
+	}
+	return out;
+}
+
 enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			const struct img_recipe *recipe,
 			const struct img_memory *memory)
 {
 	struct encoder e = { .memory = memory, .src = src, .recipe = recipe };
+	uint8_t *out;
 
 	assert(image_is_shaped(src));
 	assert(recipe->quality >= 1 && recipe->quality <= 100);
@@ -219,7 +244,10 @@ enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			memory->free(memory->arg, e.out);
 		return IMG_ERR_NO_MEMORY;
 	}
-	*jpeg = e.out;
+	out = take_result(&e);
+	if (out == NULL)
+		return IMG_ERR_NO_MEMORY;
+	*jpeg = out;
 	*jpeg_bytes = e.out_bytes;
 	return IMG_OK;
 }
