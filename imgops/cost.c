@@ -95,17 +95,24 @@ static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 	}
 }
 
-/* Segments before it may be larger than the picture. */
-static uint64_t scan_bytes(const uint8_t *jpeg, size_t jpeg_bytes)
+/* Segments before the first scan may be larger than the picture. */
+static void find_scan(struct plan *p, const uint8_t *jpeg, size_t jpeg_bytes)
 {
 	struct markers w;
-	struct marker m;
+	struct marker m = { 0 };
 
-	if (markers_start(&w, jpeg, jpeg_bytes))
-		while (markers_next(&w, &m))
-			if (m.code == MARKER_SOS)
-				return (uint64_t)(w.end - m.start);
-	return 0;
+	if (!markers_start(&w, jpeg, jpeg_bytes))
+		return;
+	while (m.code != MARKER_SOS)
+		if (!markers_next(&w, &m))
+			return;
+	p->scan_bytes = (uint64_t)(w.end - m.start);
+	for (size_t i = 2; i + 3 < m.bytes; i += 2) {
+		p->tables.dc |= 1u << (m.data[i] >> 4 & 3);
+		p->tables.ac |= 1u << (m.data[i] & 3);
+	}
+	if (p->header->is_progressive)
+		p->tables.ac = 0;
 }
 
 /*
@@ -161,10 +168,10 @@ struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
 		.view = view,
 		.recipe = recipe,
 		.jpeg_bytes = jpeg_bytes,
-		.scan_bytes = scan_bytes(jpeg, jpeg_bytes),
 		.eighths = decode_eighths(header, view, recipe),
 	};
 
+	find_scan(&p, jpeg, jpeg_bytes);
 	plan_decoding(&p, jpeg, jpeg_bytes);
 	shape_decoded(&p);
 	shape_scaled(&p, jpeg);

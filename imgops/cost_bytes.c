@@ -11,7 +11,6 @@
 #include "imgops/jpeg_memory.h"
 #include "imgops/planes.h"
 #include "imgops/pyramid.h"
-#include "imgops/skim.h"
 
 #include <math.h>
 
@@ -132,7 +131,8 @@ static uint64_t decode_bytes(const struct plan *p)
 	}
 	if (p->skims)
 		skimming = CHUNKS * JPEG_MEMORY_CHUNK_BYTES +
-			   skim_bytes(&p->decoded, p->header->is_progressive);
+			   skim_bytes(&p->decoded, p->header->is_progressive,
+				      p->tables);
 	return planes + most(most(working, skimming), p->header->icc_bytes);
 }
 

@@ -6,6 +6,7 @@
 #define IMGOPS_COST_PLAN_H
 
 #include "imgops/cost.h"
+#include "imgops/skim.h"
 
 struct plan {
 	const struct img_header *header;
@@ -19,6 +20,7 @@ struct plan {
 	bool needs_pixels; /* scaled to whole pixels first, then converted */
 	struct image pixels;
 	bool skims;              /* reads what skim.c can */
+	struct skim_used tables; /* of the first scan */
 	bool keeps_coefficients; /* of the whole file, until all is read */
 	uint64_t profile_bytes;  /* in the result, at most */
 };

@@ -3,7 +3,6 @@
 
 #include "imgops/markers.h"
 #include "imgops/reduce.h"
-#include "imgops/steps.h"
 
 #include <stdlib.h>
 
@@ -43,8 +42,7 @@ struct skim {
 	uint32_t columns, rows; /* of MCUs */
 	uint32_t restart_interval;
 	int low_bit; /* progressive: of DC, sent so far */
-	struct huffman dc[NUM_HUFF_TBLS];
-	struct ac_table ac[NUM_HUFF_TBLS];
+	struct skim_tables tables;
 };
 
 /* Block (x, y) of a component.  False: the data are not as they should be. */
@@ -191,33 +189,6 @@ static inline __attribute__((always_inline)) bool read_scan(struct skim *s,
 	return true;
 }
 
-static bool tables_make(struct skim *s, const struct jpeg_decompress_struct *j)
-{
-	for (uint32_t i = 0; i < NUM_HUFF_TBLS; i++)
-		s->dc[i].symbols = s->ac[i].codes.symbols = NULL;
-	for (int i = 0; i < j->comps_in_scan; i++) {
-		const jpeg_component_info *c = j->cur_comp_info[i];
-		uint32_t dc = (uint32_t)c->dc_tbl_no;
-		uint32_t ac = (uint32_t)c->ac_tbl_no;
-		const JHUFF_TBL *from;
-
-		if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS)
-			return false;
-		from = j->dc_huff_tbl_ptrs[dc];
-		if (s->dc[dc].symbols == NULL &&
-		    (from == NULL ||
-		     !huffman_make(&s->dc[dc], from->bits, from->huffval,
-				   VALUE_BITS_MAX)))
-			return false;
-		from = j->ac_huff_tbl_ptrs[ac];
-		if (!j->progressive_mode && s->ac[ac].codes.symbols == NULL &&
-		    (from == NULL ||
-		     !ac_table_make(&s->ac[ac], from->bits, from->huffval)))
-			return false;
-	}
-	return true;
-}
-
 static bool quant_copy(struct component *c,
 		       const struct jpeg_decompress_struct *jpeg, int number)
 {
@@ -256,8 +227,8 @@ static bool components_make(struct skim *s, struct image *img,
 			.plane = p,
 			.dc_values = dc_values +
 				     (p->samples - (uint8_t *)img->block),
-			.dc = &s->dc[from->dc_tbl_no],
-			.ac = &s->ac[from->ac_tbl_no],
+			.dc = s->tables.dc[from->dc_tbl_no],
+			.ac = s->tables.ac[from->ac_tbl_no],
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
 			.id = from->component_id,
@@ -367,11 +338,13 @@ static bool can_read(const struct jpeg_decompress_struct *jpeg)
 	       jpeg->Al == 0;
 }
 
-size_t skim_bytes(const struct image *img, bool is_progressive)
+size_t skim_bytes(const struct image *img, bool is_progressive,
+		  struct skim_used used)
 {
 	size_t values = is_progressive ? (size_t)image_bytes(img) : 0;
 
-	return sizeof(struct skim) + values * sizeof(int16_t);
+	return sizeof(struct skim) + skim_tables_bytes(used) +
+	       values * sizeof(int16_t);
 }
 
 bool skim_read(struct image *img, uint32_t n,
@@ -380,18 +353,21 @@ bool skim_read(struct image *img, uint32_t n,
 	       const struct img_memory *memory)
 {
 	bool is_progressive = jpeg->progressive_mode;
+	struct skim_used used;
 	struct skim *s;
+	int16_t *dc_values;
 	bool ok;
 
-	if (!can_read(jpeg))
+	if (!can_read(jpeg) || !skim_used_find(&used, jpeg))
 		return false;
-	s = memory->alloc(memory->arg, skim_bytes(img, is_progressive));
+	s = memory->alloc(memory->arg, skim_bytes(img, is_progressive, used));
 	if (s == NULL)
 		return false;
+	dc_values = (int16_t *)((uint8_t *)(s + 1) + skim_tables_bytes(used));
 	s->n = n;
 	scan_shape(s, jpeg);
-	ok = tables_make(s, jpeg) &&
-	     components_make(s, img, (int16_t *)(s + 1), jpeg) &&
+	ok = skim_tables_make(&s->tables, s + 1, used, jpeg) &&
+	     components_make(s, img, dc_values, jpeg) &&
 	     (is_progressive ? read_progressive(s, later, later_count) :
 			       read_scan(s, read_block));
 	memory->free(memory->arg, s);

@@ -18,6 +18,7 @@
 
 #include "imgops/planes.h"
 #include "imgops/scans.h"
+#include "imgops/skim_tables.h"
 
 #include <stdio.h>
 
@@ -35,6 +36,7 @@ IMG_CHECK bool skim_read(struct image *img, uint32_t n,
 			 const struct img_memory *memory);
 
 /* What skim_read() asks of its memory. */
-size_t skim_bytes(const struct image *img, bool is_progressive);
+size_t skim_bytes(const struct image *img, bool is_progressive,
+		  struct skim_used used);
 
 #endif
