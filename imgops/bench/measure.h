@@ -17,7 +17,7 @@
 struct row {
 	const struct file *file;
 	struct bare first;    /* of the pass that warms up; no JPEG any more */
-	struct img_cost cost; /* foretold, for no margin and no octaves */
+	struct img_cost cost; /* foretold for no margin */
 	uint64_t peak_bytes;
 	uint64_t alloc_count;
 	double cpu_s[STEP_COUNT];

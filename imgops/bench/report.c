@@ -154,7 +154,7 @@ void report_print(FILE *out, const struct measure *m, const struct options *o)
 		r->blur_sigma_px, r->quality, m->passes, m->cpu);
 	print_table(out, m);
 	print_memory(out, m);
-	if (o->margin == 1 && !o->octaves)
+	if (o->margin == 1)
 		print_forecast(out, m);
 	print_passes(out, m);
 	print_refused(out, m);
@@ -275,7 +275,7 @@ bool report_write_json(FILE *out, const struct measure *m,
 				over((double)m->minor_faults, runs(m, &t)));
 	cJSON_AddNumberToObject(object, "peak_bytes",
 				(double)peak_row(m)->peak_bytes);
-	if (o->margin == 1 && !o->octaves)
+	if (o->margin == 1)
 		add_forecast(object, m);
 	cJSON_AddNumberToObject(object, "rss_max_bytes",
 				(double)m->rss_max_bytes);
