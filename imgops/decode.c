@@ -234,7 +234,7 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	struct piece cut = before(whole, d->reader.at);
 
 	*d = fresh;
-	if (decode_pieces(d, &cut, 1) == IMG_OK)
+	if (cut.bytes > 0 && decode_pieces(d, &cut, 1) == IMG_OK)
 		err = IMG_OK;
 	return err;
 }

@@ -27,9 +27,10 @@
 /* Checked from the header, before any pixel is allocated. */
 struct img_limits {
 	uint32_t side_px_max;
-	uint64_t pixels_max;       /* of the file; and of the result */
-	uint32_t scans_max;        /* of one file; 16 at `pixels_max` */
-	uint64_t decode_bytes_max; /* coefficients and planes, together */
+	uint64_t pixels_max; /* of the file; and of the result */
+	uint32_t scans_max;  /* of one file; 16 at `pixels_max` */
+	/* libjpeg's memory, coefficients first of all, and the planes. */
+	uint64_t decode_bytes_max;
 };
 
 struct img_header {

@@ -6,6 +6,7 @@
  * they are, each step succeeds or says why not, memory stays within the limits,
  * and all of it comes back.
  */
+#include "imgops/cost.h"
 #include "imgops/imgops.h"
 
 #include <assert.h>
@@ -84,6 +85,7 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 
 	struct img_view view = img_fit(&header, recipe);
 
+	(void)img_cost(&header, jpeg, jpeg_bytes, &view, recipe);
 	err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view, recipe,
 			 &limits, memory);
 	if (err == IMG_OK)
