@@ -73,12 +73,33 @@ static void shape_decoded(struct plan *p)
 	}
 }
 
+/* What is left of a progressive file.  False: all of it. */
+static bool drops_scans(struct plan *p, const uint8_t *jpeg, size_t jpeg_bytes)
+{
+	struct piece pieces[SCANS_PIECES_MAX];
+	uint32_t count = 0;
+
+	p->kept_bytes = p->scan_bytes;
+	if (p->header->is_progressive && p->eighths <= SCANS_EIGHTHS_MAX)
+		count = scans_keep(pieces, jpeg, jpeg_bytes, p->eighths);
+	if (count == 0)
+		return false;
+	p->kept_bytes = 0;
+	for (uint32_t i = 0; i < count; i++)
+		p->kept_bytes += pieces[i].bytes;
+	/* The first begins with the header. */
+	p->kept_bytes -= jpeg_bytes - p->scan_bytes < p->kept_bytes ?
+				 jpeg_bytes - p->scan_bytes :
+				 p->kept_bytes;
+	return true;
+}
+
 /* See decode.c. */
 static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 			  size_t jpeg_bytes)
 {
 	const struct img_header *h = p->header;
-	struct piece pieces[SCANS_PIECES_MAX];
+	bool drops = drops_scans(p, jpeg, jpeg_bytes);
 
 	p->keeps_coefficients = h->is_progressive || h->scan_count > 1;
 	if (p->eighths == EIGHTHS)
@@ -88,8 +109,7 @@ static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 			p->eighths = EIGHTHS;
 	} else if (!p->keeps_coefficients)
 		p->skims = true;
-	else if (p->eighths == 1 && h->is_progressive &&
-		 scans_keep(pieces, jpeg, jpeg_bytes, 1) > 0) {
+	else if (p->eighths == 1 && drops) {
 		p->skims = true;
 		p->keeps_coefficients = false;
 	}

@@ -14,6 +14,7 @@ struct plan {
 	const struct img_recipe *recipe;
 	uint64_t jpeg_bytes;
 	uint64_t scan_bytes;  /* from the first scan on */
+	uint64_t kept_bytes;  /* of a progressive file */
 	uint32_t eighths;     /* see decode.h */
 	struct image decoded; /* shapes, without samples */
 	struct image scaled;
@@ -25,16 +26,22 @@ struct plan {
 	uint64_t profile_bytes;  /* in the result, at most */
 };
 
-/* What CPU time is made of: so many of each. */
+/* What CPU time is made of: so many of each, by step. */
 enum cost_term {
-	COST_PICTURES,         /* one */
-	COST_SEQUENTIAL_BYTES, /* entropy-coded, all decoded */
-	COST_PROGRESSIVE_BYTES,
+	COST_PICTURES,        /* one */
+	COST_PROFILES,        /* looked at */
+	COST_TABLES,          /* of AC codes, made by skim.c */
+	COST_FULL_BYTES,      /* of a sequential file, by libjpeg */
+	COST_SKIMMED_1_BYTES, /* of one at n/8, by skim.c */
+	COST_SKIMMED_2_BYTES,
+	COST_SKIMMED_3_BYTES,
+	COST_SKIMMED_4_BYTES,
+	COST_SCANNED_BYTES,     /* progressive: walked over */
+	COST_DC_BYTES,          /* and decoded, by skim.c */
+	COST_PROGRESSIVE_BYTES, /* or all that is kept, by libjpeg */
 	COST_ARITHMETIC_BYTES,
-	COST_SKIMMED_BYTES, /* of a sequential file */
-	COST_DROPPED_BYTES, /* of a progressive one, nearly all stepped over */
-	COST_KEPT_BLOCKS,   /* coefficients written and read again */
-	COST_BLOCKS_1,      /* by the inverse DCT to n x n samples */
+	COST_KEPT_BLOCKS, /* coefficients written and read again */
+	COST_BLOCKS_1,    /* by the inverse DCT to n x n samples */
 	COST_BLOCKS_2,
 	COST_BLOCKS_3,
 	COST_BLOCKS_4,
@@ -43,13 +50,23 @@ enum cost_term {
 	COST_TAPS_MADE,
 	COST_SUMS_DOWN, /* products */
 	COST_SUMS_ALONG,
+	COST_CONVERSIONS,      /* one */
 	COST_CONVERTED_PIXELS, /* by profile, or from ink */
 	COST_BLUR_SUMS,
 	COST_BLUR_PYRAMID, /* samples */
+	COST_RESULTS,      /* one */
+	COST_OPTIMIZED_RESULTS,
+	COST_PROGRESSIVE_RESULTS,
 	COST_ENCODED_SAMPLES,
 	COST_OPTIMIZED_SAMPLES,   /* more for two passes */
 	COST_PROGRESSIVE_SAMPLES, /* more for ten scans */
+	COST_SHARP_SAMPLES,       /* more if not blurred */
+	COST_SHARP_PROGRESSIVE_SAMPLES,
 	COST_TERMS,
+
+	COST_TERMS_OF_SCALE = COST_COPIED_SAMPLES, /* the first ones */
+	COST_TERMS_OF_BLUR = COST_BLUR_SUMS,
+	COST_TERMS_OF_ENCODE = COST_RESULTS,
 };
 
 struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,

@@ -155,26 +155,27 @@ static void test_memory_is_enough_and_not_much_more(void)
 	assert(tight_count >= count * 7 / 10);
 }
 
-/* What photos are, and what is done to them. */
-static void test_memory_of_photos_is_within_a_hundredth(void)
+/* What photos are, and what is done to them; also optimised and sharp. */
+static void test_memory_of_photos_is_within_a_tenth(void)
 {
 	for (uint32_t box = 100; box <= 1600; box *= 2) {
-		for (int kind = 0; kind < 2; kind++) {
+		for (int kind = 0; kind < 8; kind++) {
 			struct jpeg_spec spec = { .width = 1536,
 						  .height = 1024,
 						  .h = { 2 },
 						  .v = { 2 },
 						  .quality = 85,
-						  .progressive = kind == 1 };
+						  .progressive = kind % 2 };
 			struct img_recipe recipe = { .box = { box, box },
-						     .blur_sigma_px = 2,
+						     .blur_sigma_px = kind & 2,
+						     .optimize = kind >= 4,
 						     .quality = 80 };
 			struct bytes jpeg = jpeg_make(&spec);
 			size_t peak;
 			struct img_cost cost = cost_of(jpeg, &recipe, &peak);
 
 			assert(cost.bytes >= peak);
-			assert(is_tight(&cost, peak, 1.01));
+			assert(is_tight(&cost, peak, 1.1));
 			free(jpeg.data);
 		}
 	}
@@ -246,7 +247,7 @@ static void test_time_grows_with_the_work(void)
 int main(void)
 {
 	test_memory_is_enough_and_not_much_more();
-	test_memory_of_photos_is_within_a_hundredth();
+	test_memory_of_photos_is_within_a_tenth();
 	test_memory_is_enough_for_noise();
 	test_time_grows_with_the_work();
 	return 0;
