@@ -104,12 +104,11 @@ static void plan_decoding(struct plan *p, const uint8_t *jpeg,
 	p->keeps_coefficients = h->is_progressive || h->scan_count > 1;
 	if (p->eighths == EIGHTHS)
 		return;
-	if (h->is_arithmetic) {
-		if (!p->keeps_coefficients)
+	if (!p->keeps_coefficients) {
+		p->skims = !h->is_arithmetic && p->has_codes;
+		if (!p->skims)
 			p->eighths = EIGHTHS;
-	} else if (!p->keeps_coefficients)
-		p->skims = true;
-	else if (p->eighths == 1 && drops) {
+	} else if (!h->is_arithmetic && p->eighths == 1 && drops) {
 		p->skims = true;
 		p->keeps_coefficients = false;
 	}
@@ -123,9 +122,12 @@ static void find_scan(struct plan *p, const uint8_t *jpeg, size_t jpeg_bytes)
 
 	if (!markers_start(&w, jpeg, jpeg_bytes))
 		return;
-	while (m.code != MARKER_SOS)
+	while (m.code != MARKER_SOS) {
 		if (!markers_next(&w, &m))
 			return;
+		if (m.code == MARKER_DHT)
+			p->has_codes = true;
+	}
 	p->scan_bytes = (uint64_t)(w.end - m.start);
 	for (size_t i = 2; i + 3 < m.bytes; i += 2) {
 		p->tables.dc |= 1u << (m.data[i] >> 4 & 3);

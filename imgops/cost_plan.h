@@ -20,6 +20,7 @@ struct plan {
 	struct image scaled;
 	bool needs_pixels; /* scaled to whole pixels first, then converted */
 	struct image pixels;
+	bool has_codes;          /* DHT before the first scan; MJPEG has none */
 	bool skims;              /* reads what skim.c can */
 	struct skim_used tables; /* of the first scan */
 	bool keeps_coefficients; /* of the whole file, until all is read */
