@@ -3,7 +3,7 @@
  * Cost: what a picture will take, foretold before any of it is decoded.
  *
  * Sizes are all in the header.  Only the first bytes of a file are looked at,
- * of a progressive one at 1/8 also the markers between its scans.
+ * of a progressive one at 1/8 or 2/8 also the markers between its scans.
  *
  * Limits  `bytes` is too low for a result that does not compress at all (binary
  *         noise), for a damaged file that is read in another way than a whole

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encode planes as they are with libjpeg-turbo.  As in decode.c, libjpeg's
+ * Encode planes as they are with libjpeg-turbo.  As in reader.c, libjpeg's
  * longjmp ends here, and all state is in one struct.
  *
  * Memory besides the result: some rows of blocks; if progressive or optimised,
