@@ -38,8 +38,9 @@ static uint32_t read16(const uint8_t *p)
 
 static bool is_sof(uint8_t code)
 {
-	return code >= MARKER_SOF0 && code <= MARKER_SOF15 &&
-	       code != MARKER_DHT && code != MARKER_DAC;
+	return (code >= MARKER_SOF0 && code <= MARKER_SOF15 &&
+		code != MARKER_DHT && code != MARKER_DAC) ||
+	       code == MARKER_SOF55;
 }
 
 static bool is_known(uint8_t code)

@@ -46,6 +46,7 @@ enum {
 	MARKER_APP2 = 0xe2,
 	MARKER_APP14 = 0xee,
 	MARKER_APP15 = 0xef,
+	MARKER_SOF55 = 0xf7, /* JPEG-LS */
 	MARKER_COM = 0xfe,
 };
 

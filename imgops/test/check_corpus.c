@@ -137,7 +137,7 @@ static bool fits(const char *class, enum img_err err)
 		{ "lossless", { IMG_ERR_UNSUPPORTED } },
 		{ "lossless-arithmetic", { IMG_ERR_UNSUPPORTED } },
 		{ "hierarchical", { IMG_ERR_UNSUPPORTED } },
-		{ "jpeg-ls", { IMG_ERR_UNSUPPORTED, IMG_ERR_CORRUPT } },
+		{ "jpeg-ls", { IMG_ERR_UNSUPPORTED } },
 		{ "not-jpeg", { IMG_ERR_NOT_JPEG } },
 		{ "leading-garbage", { IMG_ERR_NOT_JPEG } },
 		{ "zero-dimension", { IMG_ERR_CORRUPT } },

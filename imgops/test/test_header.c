@@ -289,7 +289,7 @@ static void test_broken_frames_are_told_apart(void)
 		{ 7, 0x44, IMG_OK },
 	};
 	static const uint8_t sofs[] = { 0xc3, 0xc5, 0xc6, 0xc7, 0xc8,
-					0xcb, 0xcd, 0xce, 0xcf };
+					0xcb, 0xcd, 0xce, 0xcf, 0xf7 };
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		char file[] = SOI SOF SOS;
