@@ -232,7 +232,8 @@ static const struct {
 	{ "max-megapixels", "N", "100", set_megapixels,
 	  "width times height of an uploaded picture, and of its result, in\n"
 	  "millions" },
-	{ "max-scans", "N", "64", set_scans, "scans of a progressive JPEG" },
+	{ "max-scans", "N", "64", set_scans,
+	  "scans of a progressive JPEG, or 16 at --max-megapixels" },
 	{ "max-decode-memory", "MIB", "512", set_decode_memory,
 	  "memory to decode one picture" },
 	{ "drain-timeout", "SECONDS", "8", set_drain,
