@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JPEGs as libjpeg alone sees them: what the tests compare with.
+ */
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void view_header(struct jpeg_view *view,
+			const struct jpeg_decompress_struct *jpeg)
+{
+	view->components = jpeg->num_components;
+	for (int i = 0; i < jpeg->num_components; i++) {
+		view->h[i] = jpeg->comp_info[i].h_samp_factor;
+		view->v[i] = jpeg->comp_info[i].v_samp_factor;
+	}
+	for (jpeg_saved_marker_ptr m = jpeg->marker_list; m != NULL;
+	     m = m->next)
+		if (m->marker != JPEG_APP0 || m->data_length != 14 ||
+		    memcmp(m->data, "JFIF", 5) != 0)
+			view->marker_count++;
+}
+
+struct bytes jpeg_component(struct bytes bytes, int index)
+{
+	struct jpeg_decompress_struct in;
+	struct jpeg_compress_struct out;
+	struct jpeg_error_mgr errors;
+	unsigned char *data = NULL;
+	unsigned long count = 0;
+
+	in.err = out.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&in);
+	jpeg_create_compress(&out);
+	jpeg_mem_src(&in, bytes.data, bytes.count);
+	jpeg_mem_dest(&out, &data, &count);
+	(void)jpeg_read_header(&in, TRUE);
+
+	jvirt_barray_ptr *blocks = jpeg_read_coefficients(&in);
+	const jpeg_component_info *c = &in.comp_info[index];
+
+	out.image_width = c->downsampled_width;
+	out.image_height = c->downsampled_height;
+	out.input_components = 1;
+	out.in_color_space = JCS_GRAYSCALE;
+	jpeg_set_defaults(&out);
+	out.quant_tbl_ptrs[0] = jpeg_alloc_quant_table((j_common_ptr)&out);
+	*out.quant_tbl_ptrs[0] = *c->quant_table;
+	jpeg_write_coefficients(&out, &blocks[index]);
+	jpeg_finish_compress(&out);
+	jpeg_destroy_compress(&out);
+	jpeg_destroy_decompress(&in);
+	return (struct bytes){ data, count };
+}
+
+struct jpeg_blocks jpeg_read_blocks(struct bytes bytes)
+{
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	struct jpeg_blocks blocks;
+
+	jpeg.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&jpeg);
+	jpeg_mem_src(&jpeg, bytes.data, bytes.count);
+	(void)jpeg_read_header(&jpeg, TRUE);
+
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(&jpeg);
+	const jpeg_component_info *c = &jpeg.comp_info[0];
+
+	blocks.across = c->width_in_blocks;
+	blocks.down = c->height_in_blocks;
+	blocks.values =
+		malloc(sizeof(*blocks.values) * blocks.across * blocks.down);
+	assert(jpeg.num_components == 1 && blocks.values != NULL);
+	for (uint32_t y = 0; y < blocks.down; y++) {
+		JBLOCKARRAY row = jpeg.mem->access_virt_barray(
+			(j_common_ptr)&jpeg, arrays[0], y, 1, FALSE);
+
+		for (uint32_t x = 0; x < blocks.across; x++)
+			for (uint32_t k = 0; k < DCTSIZE2; k++)
+				blocks.values[y * blocks.across + x][k] =
+					row[0][x][k] *
+					c->quant_table->quantval[k];
+	}
+	jpeg_destroy_decompress(&jpeg);
+	return blocks;
+}
+
+struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
+{
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	struct jpeg_view view = { 0 };
+
+	jpeg.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&jpeg);
+	jpeg_mem_src(&jpeg, bytes.data, bytes.count);
+	for (int i = 0; i < 16; i++)
+		jpeg_save_markers(&jpeg, JPEG_APP0 + i, 0xffff);
+	jpeg_save_markers(&jpeg, JPEG_COM, 0xffff);
+	(void)jpeg_read_header(&jpeg, TRUE);
+	view_header(&view, &jpeg);
+	jpeg.out_color_space = space;
+	jpeg.scale_num = (unsigned)eighths;
+	jpeg.scale_denom = DCTSIZE;
+	jpeg.dct_method = JDCT_ISLOW;
+	jpeg.do_block_smoothing = FALSE;
+	(void)jpeg_start_decompress(&jpeg);
+	view.width = jpeg.output_width;
+	view.height = jpeg.output_height;
+	view.channels = (uint32_t)jpeg.output_components;
+	view.pixels = malloc((size_t)view.width * view.height * view.channels);
+	assert(view.pixels != NULL);
+	while (jpeg.output_scanline < jpeg.output_height) {
+		JSAMPROW row = view.pixels + (size_t)jpeg.output_scanline *
+						     view.width * view.channels;
+
+		(void)jpeg_read_scanlines(&jpeg, &row, 1);
+	}
+	(void)jpeg_finish_decompress(&jpeg);
+	assert(errors.num_warnings == 0);
+	jpeg_destroy_decompress(&jpeg);
+	return view;
+}
+
+uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
+{
+	uint8_t *at = jpeg.data + 2;
+
+	while (at[1] != code) {
+		assert(at[0] == 0xff);
+		at += 2 + (at[2] << 8 | at[3]);
+		assert(at + 4 < jpeg.data + jpeg.count);
+	}
+	return at + 4;
+}
