@@ -58,23 +58,6 @@ static inline bool read_long(struct bits *b, const struct huffman *h,
 	return symbol >= 0;
 }
 
-/* One symbol that is too long for a step. */
-static inline bool skip_symbol(struct bits *b, const struct huffman *h,
-			       int32_t *left)
-{
-	if (b->count < SYMBOL_BITS_MAX)
-		*b = bits_refill(*b);
-
-	int32_t symbol = huffman_symbol(b, h);
-	int32_t run = symbol >> 4, size = symbol & 15;
-
-	if (symbol < 0)
-		return false;
-	*left = size == 0 && run != 15 ? 0 : *left - run - 1;
-	bits_drop(b, size);
-	return true;
-}
-
 /* Step over the last `left` coefficients of a block.  False: that cannot be. */
 static inline bool skip_ac(struct bits *bits, const struct ac_table *ac,
 			   int32_t left)
@@ -90,8 +73,14 @@ static inline bool skip_ac(struct bits *bits, const struct ac_table *ac,
 				STEP_COEFFICIENTS_MASK;
 
 			if (step == 0 || (int32_t)coefficients > left) {
-				if (!skip_symbol(&b, &ac->codes, &left))
+				int32_t advance = 0, value;
+
+				b = bits_refill(b);
+				if (!read_long(&b, &ac->codes, &advance,
+					       &value))
 					return false;
+				left = advance == ADVANCE_END ? 0 :
+								left - advance;
 				break;
 			}
 			bits_drop(&b, step & STEP_BITS_MASK);
