@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/quality.h"
 
+#include "imgops/bench/report.h"
+
 #include <cjson/cJSON.h>
 
 static const struct {
@@ -66,7 +68,6 @@ bool quality_print(FILE *out, const struct quality *q)
 bool quality_write_json(FILE *out, const struct quality *q)
 {
 	cJSON *object = cJSON_CreateObject();
-	char *text;
 
 	for (enum metric m = 0; m < METRIC_COUNT; m++) {
 		cJSON *o;
@@ -84,11 +85,5 @@ bool quality_write_json(FILE *out, const struct quality *q)
 	}
 	cJSON_AddNumberToObject(object, "not_compared",
 				(double)q->skipped_count);
-	text = cJSON_Print(object);
-	cJSON_Delete(object);
-	if (text == NULL)
-		return false;
-	fprintf(out, "%s\n", text);
-	cJSON_free(text);
-	return fflush(out) == 0 && !ferror(out);
+	return report_print_json(out, object);
 }

@@ -261,12 +261,23 @@ static void add_settings(cJSON *object, const struct options *o,
 	cJSON_AddNumberToObject(object, "files", (double)m->row_count);
 }
 
+bool report_print_json(FILE *out, cJSON *object)
+{
+	char *text = cJSON_Print(object);
+
+	cJSON_Delete(object);
+	if (text == NULL)
+		return false;
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	return fflush(out) == 0 && !ferror(out);
+}
+
 bool report_write_json(FILE *out, const struct measure *m,
 		       const struct options *o)
 {
 	cJSON *object = cJSON_CreateObject();
 	struct total t = measure_total(m, KIND_ALL);
-	char *text;
 
 	add_settings(object, o, m);
 	for (enum kind k = 0; k < KIND_COUNT; k++)
@@ -287,11 +298,5 @@ bool report_write_json(FILE *out, const struct measure *m,
 		for (size_t i = 0; i < m->row_count; i++)
 			add_file(array, m, &m->rows[i]);
 	}
-	text = cJSON_Print(object);
-	cJSON_Delete(object);
-	if (text == NULL)
-		return false;
-	fprintf(out, "%s\n", text);
-	cJSON_free(text);
-	return fflush(out) == 0 && !ferror(out);
+	return report_print_json(out, object);
 }
