@@ -59,7 +59,7 @@ static bool is_drained(struct group *g)
 }
 
 /* Ask the policy, and hold it to the contract of policy_pick_fn. */
-static struct visit pick(struct worker *w)
+static struct station *pick(struct worker *w)
 {
 	struct group_view view = {
 		.stages = w->views,
@@ -71,12 +71,13 @@ static struct visit pick(struct worker *w)
 		w->views[i].queued_count = station_queued_count(w->stations[i]);
 		any |= w->views[i].queued_count > 0;
 	}
-	struct visit v = w->group->config.policy->pick(w->policy_state, &view);
+	uint32_t at = w->group->config.policy->pick(w->policy_state, &view);
 
-	assert(any == (v.events_max > 0));
-	assert(v.stage < w->station_count);
-	assert(!any || w->views[v.stage].queued_count > 0);
-	return v;
+	assert(any == (at != POLICY_IDLE));
+	if (!any)
+		return NULL;
+	assert(at < w->station_count && w->views[at].queued_count > 0);
+	return w->stations[at];
 }
 
 static void *worker_main(void *arg)
@@ -89,18 +90,18 @@ static void *worker_main(void *arg)
 	(void)cores_bind(g->config.cores, w->core_first, w->core_count);
 	stage_handle_here(g, w->replica);
 	for (;;) {
-		struct visit v = pick(w);
+		struct station *s = pick(w);
 
-		if (v.events_max > 0) {
-			station_visit(w->stations[v.stage], v.events_max);
+		if (s != NULL) {
+			station_visit(s);
 			continue;
 		}
 		uint32_t ticket = eventcount_prepare(w->sleeps);
 
-		v = pick(w);
-		if (v.events_max > 0) {
+		s = pick(w);
+		if (s != NULL) {
 			eventcount_cancel(w->sleeps);
-			station_visit(w->stations[v.stage], v.events_max);
+			station_visit(s);
 		} else if (is_drained(g)) {
 			eventcount_cancel(w->sleeps);
 			return NULL;

@@ -14,12 +14,12 @@
 #include "stages/stage.h"
 
 #include "stages/eventcount.h"
-#include "stages/policy.h"
+#include "stages/schedule.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { STAGES_MAX = 32, THREAD_NAME_BYTES = 16 };
+enum { THREAD_NAME_BYTES = 16 };
 
 struct queue;
 
@@ -94,8 +94,8 @@ void stage_free(struct stage *s);
 /* The calling thread handles events of replica `replica` from now on. */
 void stage_handle_here(struct group *g, uint32_t replica);
 
-/* Pop and handle up to `events_max` events. */
-void station_visit(struct station *s, uint32_t events_max);
+/* Pop and handle events until there are none. */
+void station_visit(struct station *s);
 
 uint32_t station_queued_count(const struct station *s);
 

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policies: which stage a free worker visits next, and how much it takes.
+ * Policies: which stage a free worker visits next.
  *
  * A policy is a decision and nothing else.  It reads a snapshot, keeps a small
- * private state and returns a visit.  Locks, queues, sleeping, waking and the
- * clock belong to group.c, so a policy runs in a test without any thread.
+ * private state and names a stage.  How long the visit lasts is the service
+ * regime's matter (regime.h), which event is first the queue's (discipline.h).
+ * Locks, queues, sleeping, waking and the clock belong to group.c, so a policy
+ * runs in a test, or in virtual time (sim/), without any thread.
  *
  * To add one: write policies/<name>.c, add POLICY(<name>) to policies/list.h.
  */
 #ifndef STAGES_POLICY_H
 #define STAGES_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct stage_view {
-	uint32_t queued_count; /* events waiting */
+	uint32_t queued_count; /* events waiting that this worker may take */
+	/* Moving means (measure.h); 0: not known yet. */
+	double arrivals_per_s; /* for each worker that visits the stage */
+	double service_ns;     /* one event in the handler */
+	double switch_ns;      /* from the end of a visit to one here */
 };
 
 /* What one worker may visit, as it was a moment ago. */
 struct group_view {
 	const struct stage_view *stages; /* in pipeline order */
 	uint32_t stage_count;            /* >= 1 */
+	uint32_t measured_count; /* measurements so far, of all stages */
+	bool is_gated; /* what comes during a visit waits for the next */
 };
 
-#define VISIT_UNTIL_EMPTY UINT32_MAX /* no int: not an enum in C11 */
-
-struct visit {
-	uint32_t stage;      /* index into group_view.stages */
-	uint32_t events_max; /* 0: nothing worth doing, sleep */
-};
+#define POLICY_IDLE UINT32_MAX /* no int: not an enum in C11 */
 
 /*
- * Called by one worker with its own `state`, so it needs no lock.  Must name a
- * stage that has events, or return events_max == 0; and may return that only
- * when no stage has events.
+ * Called by one worker with its own `state`, so it needs no lock.  Returns the
+ * index of a stage that has events, or POLICY_IDLE: the worker sleeps.  May
+ * return that only when no stage has events.
  */
-typedef struct visit policy_pick_fn(void *state, const struct group_view *view);
+typedef uint32_t policy_pick_fn(void *state, const struct group_view *view);
 
 /* Which threads handle events. */
 enum policy_workers {
@@ -49,6 +53,11 @@ struct policy {
 	const char *name;    /* as on the command line */
 	const char *summary; /* one line for --list-policies */
 	enum policy_workers workers;
+	/*
+	 * The shared stages have one queue together, and a visit is one event
+	 * of it.  The view shows that queue as one stage, the first.
+	 */
+	bool has_central_queue;
 	size_t state_bytes;   /* per worker; zeroed before use */
 	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
 };

@@ -82,18 +82,18 @@ static uint64_t handle(struct station *s, struct event *ev, uint64_t ns)
 	return end_ns;
 }
 
-void station_visit(struct station *s, uint32_t events_max)
+void station_visit(struct station *s)
 {
 	uint64_t ns = now_ns();
-	uint32_t handled = 0;
+	bool is_empty = true;
 	struct event *ev;
 
-	while (handled < events_max && (ev = queue_pop(s->queue)) != NULL) {
+	while ((ev = queue_pop(s->queue)) != NULL) {
 		ns = handle(s, ev, ns);
-		handled++;
+		is_empty = false;
 	}
 	count(&s->counters.visit_count, 1);
-	if (handled == 0)
+	if (is_empty)
 		count(&s->counters.visit_empty_count, 1);
 }
 
@@ -161,6 +161,8 @@ bool stage_send(struct stage *s, struct event *ev)
 	}
 	ev->stage = s;
 	ev->sent_ns = now_ns();
+	if (!inside)
+		ev->born_ns = ev->sent_ns;
 	if (g->config.policy->workers == POLICY_WORKERS_CALLER) {
 		hand_to_caller(to, ev, inside);
 		return true;

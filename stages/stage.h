@@ -31,12 +31,18 @@ struct group;
 struct policy;
 struct stage;
 
-/* Embed one in each request, zeroed.  All fields belong to stages/. */
+/* Embed one in each request, zeroed. */
 struct event {
-	struct event *next;  /* behind it in a caller's list */
+	/* The sender's, optional. */
+	uint64_t left_ns; /* predicted work left, the next stage's included */
+	uint32_t key;     /* of a partitioned stage: equal keys, one worker */
+
+	/* The rest belongs to stages/; handlers may read the times. */
+	struct event *next;  /* behind it in a list */
 	struct stage *stage; /* whose queue owns it; NULL: not queued */
+	uint64_t born_ns;    /* sent from outside the group */
 	uint64_t sent_ns;
-	uint64_t waited_ns; /* in all queues so far; handlers may read it */
+	uint64_t waited_ns; /* in all queues so far */
 };
 
 /*

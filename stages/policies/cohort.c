@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cohort: workers sweep the stages as a wave, first to last and back, and
- * drain each queue they come to.
+ * Cohort: workers sweep the stages as a wave, first to last and back.
  *
  * Running many events of one stage in a row keeps that stage's code and tables
  * in the cache; the price is that an event waits for the wave.
  *
  * After Larus and Parkes, "Using Cohort Scheduling to Enhance Server
  * Performance", USENIX 2002, section 4.1.2, and Gordon, UCAM-CL-TR-781, section
- * 2.4.2.  Without the per-core stacks and the thresholds described there.
+ * 2.4.2.  The per-core stacks (--discipline stack) and the thresholds described
+ * there are choices of their own.  Deviation: a stage whose queue is empty is
+ * passed by looking, not by a visit.
  */
 #include "stages/policy.h"
 
@@ -27,7 +28,7 @@ static uint32_t stage_at(uint32_t step, uint32_t stage_count)
 	return step < stage_count ? step : 2 * stage_count - 2 - step;
 }
 
-static struct visit cohort_pick(void *state, const struct group_view *view)
+static uint32_t cohort_pick(void *state, const struct group_view *view)
 {
 	struct cohort *c = state;
 	uint32_t length = sweep_length(view->stage_count);
@@ -37,12 +38,9 @@ static struct visit cohort_pick(void *state, const struct group_view *view)
 
 		c->step = (c->step + 1) % length;
 		if (view->stages[stage].queued_count > 0)
-			return (struct visit){
-				.stage = stage,
-				.events_max = VISIT_UNTIL_EMPTY,
-			};
+			return stage;
 	}
-	return (struct visit){ .events_max = 0 };
+	return POLICY_IDLE;
 }
 
 const struct policy policy_cohort = {

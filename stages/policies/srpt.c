@@ -10,16 +10,13 @@
  */
 #include "stages/policy.h"
 
-static struct visit srpt_pick(void *state, const struct group_view *view)
+static uint32_t srpt_pick(void *state, const struct group_view *view)
 {
 	(void)state;
 	for (uint32_t i = view->stage_count; i > 0; i--)
 		if (view->stages[i - 1].queued_count > 0)
-			return (struct visit){
-				.stage = i - 1,
-				.events_max = VISIT_UNTIL_EMPTY,
-			};
-	return (struct visit){ .events_max = 0 };
+			return i - 1;
+	return POLICY_IDLE;
 }
 
 const struct policy policy_srpt = {

@@ -96,13 +96,13 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 static policy_pick_fn *pick_to_slow_down;
 
 /* So long does a worker have an old view, that an event comes meanwhile. */
-static struct visit slow_pick(void *state, const struct group_view *view)
+static uint32_t slow_pick(void *state, const struct group_view *view)
 {
-	struct visit v = pick_to_slow_down(state, view);
+	uint32_t stage = pick_to_slow_down(state, view);
 
 	for (volatile uint32_t pause = 3000; pause > 0;)
 		pause = pause - 1;
-	return v;
+	return stage;
 }
 
 /*

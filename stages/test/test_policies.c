@@ -26,7 +26,10 @@ static void trial_init(struct trial *t, const struct policy *p, uint32_t count)
 	*t = (struct trial){ .policy = p };
 	t->state = calloc(1, p->state_bytes + 1);
 	assert(t->state != NULL);
-	t->view = (struct group_view){ t->stages, count };
+	t->view = (struct group_view){
+		.stages = t->stages,
+		.stage_count = count,
+	};
 }
 
 static void trial_release(struct trial *t)
@@ -34,7 +37,7 @@ static void trial_release(struct trial *t)
 	free(t->state);
 }
 
-static struct visit trial_pick(struct trial *t)
+static uint32_t trial_pick(struct trial *t)
 {
 	return t->policy->pick(t->state, &t->view);
 }
@@ -42,15 +45,12 @@ static struct visit trial_pick(struct trial *t)
 /* Stage that is visited; its events are taken. */
 static uint32_t trial_visit(struct trial *t)
 {
-	struct visit v = trial_pick(t);
-	struct stage_view *stage = &t->stages[v.stage];
+	uint32_t stage = trial_pick(t);
 
-	assert(v.events_max > 0 && v.stage < t->view.stage_count);
-	assert(stage->queued_count > 0);
-	stage->queued_count -= v.events_max < stage->queued_count ?
-				       v.events_max :
-				       stage->queued_count;
-	return v.stage;
+	assert(stage < t->view.stage_count);
+	assert(t->stages[stage].queued_count > 0);
+	t->stages[stage].queued_count = 0;
+	return stage;
 }
 
 static void each_policy_that_picks(void (*test)(const struct policy *,
@@ -97,10 +97,10 @@ static void test_sleeps_when_nothing_waits(const struct policy *p,
 
 	trial_init(&t, p, count);
 	for (uint32_t i = 0; i < 3 * count; i++) {
-		assert(trial_pick(&t).events_max == 0);
+		assert(trial_pick(&t) == POLICY_IDLE);
 		t.stages[i % count].queued_count = 1;
 		(void)trial_visit(&t);
-		assert(trial_pick(&t).events_max == 0);
+		assert(trial_pick(&t) == POLICY_IDLE);
 	}
 	trial_release(&t);
 }
@@ -115,14 +115,15 @@ static void test_serves_every_stage_of_a_steady_flow(const struct policy *p,
 	/* One event arrives a turn; each visit moves its events on. */
 	for (uint32_t turn = 0; turn < ROUNDS_MAX; turn++) {
 		t.stages[0].queued_count++;
-		struct visit v = trial_pick(&t);
-		uint32_t moved = t.stages[v.stage].queued_count;
+		uint32_t stage = trial_pick(&t);
 
-		assert(v.events_max > 0 && moved > 0);
-		moved = v.events_max < moved ? v.events_max : moved;
-		t.stages[v.stage].queued_count -= moved;
-		if (v.stage + 1 < count)
-			t.stages[v.stage + 1].queued_count += moved;
+		assert(stage < count);
+		uint32_t moved = t.stages[stage].queued_count;
+
+		assert(moved > 0);
+		t.stages[stage].queued_count = 0;
+		if (stage + 1 < count)
+			t.stages[stage + 1].queued_count += moved;
 		else
 			finished += moved;
 	}
@@ -138,11 +139,11 @@ static void test_states_are_independent(const struct policy *p, uint32_t count)
 	trial_init(&b, p, count);
 	for (uint32_t i = 0; i < count; i++)
 		a.stages[i].queued_count = b.stages[i].queued_count = 1;
-	struct visit first = trial_pick(&a);
+	uint32_t first = trial_pick(&a);
 
 	for (uint32_t i = 0; i < 3; i++)
 		(void)trial_pick(&a);
-	assert(trial_pick(&b).stage == first.stage);
+	assert(trial_pick(&b) == first);
 	trial_release(&a);
 	trial_release(&b);
 }
@@ -156,10 +157,7 @@ static void test_cohort_sweeps_as_a_wave(void)
 	for (uint32_t i = 0; i < sizeof(wave) / sizeof(wave[0]); i++) {
 		for (uint32_t s = 0; s < 4; s++)
 			t.stages[s].queued_count = 7;
-		struct visit v = trial_pick(&t);
-
-		assert(v.stage == wave[i]);
-		assert(v.events_max == VISIT_UNTIL_EMPTY);
+		assert(trial_pick(&t) == wave[i]);
 	}
 	trial_release(&t);
 }
@@ -189,7 +187,6 @@ static void test_srpt_restarts_at_the_end(void)
 	trial_init(&t, policy_find("srpt"), 4);
 	for (uint32_t s = 0; s < 4; s++)
 		t.stages[s].queued_count = 2;
-	assert(trial_pick(&t).events_max == VISIT_UNTIL_EMPTY);
 	assert(trial_visit(&t) == 3);
 	assert(trial_visit(&t) == 2);
 	t.stages[3].queued_count = 1; /* what stage 2 sent on */
@@ -198,16 +195,6 @@ static void test_srpt_restarts_at_the_end(void)
 	t.stages[2].queued_count = 1;
 	assert(trial_visit(&t) == 2);
 	assert(trial_visit(&t) == 0);
-	trial_release(&t);
-}
-
-static void test_pool_per_stage_takes_one_event_a_visit(void)
-{
-	struct trial t;
-
-	trial_init(&t, policy_find("pool-per-stage"), 1);
-	t.stages[0].queued_count = 9;
-	assert(trial_pick(&t).events_max == 1);
 	trial_release(&t);
 }
 
@@ -238,6 +225,5 @@ int main(void)
 	test_cohort_sweeps_as_a_wave();
 	test_cohort_passes_empty_stages_on_its_way();
 	test_srpt_restarts_at_the_end();
-	test_pool_per_stage_takes_one_event_a_visit();
 	return 0;
 }

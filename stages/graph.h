@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measured stage graphs: how much work each stage did, and how many events went
+ * from each to each; a trial run writes one, a partitioned server reads it.
+ *
+ * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2: of a stage,
+ * the time spent in its handler; of an edge, the events that passed it.
+ *
+ * Threads    Any, on different graphs.
+ * Limits     STAGES_MAX stages.
+ */
+#ifndef STAGES_GRAPH_H
+#define STAGES_GRAPH_H
+
+#include "stages/schedule.h"
+
+struct stage_graph {
+	uint32_t stage_count;
+	const char *names[STAGES_MAX]; /* must outlive the graph */
+	uint64_t service_ns[STAGES_MAX];
+	uint64_t sent_counts[STAGES_MAX][STAGES_MAX]; /* [from][to] */
+};
+
+/*
+ * Write `g` as JSON.  False: the file could not be written, and errno says why;
+ * an older file of that name is whole, old or new.
+ */
+bool graph_save(const struct stage_graph *g, const char *path);
+
+/*
+ * Read the weights of g's stages, which g->names names; a stage or edge that the
+ * file does not mention has weight 0, and others in the file are left out.
+ * False: *why says what is wrong, and the weights are as they were.
+ */
+bool graph_load(struct stage_graph *g, const char *path, const char **why);
+
+/*
+ * Divide the stages into `part_count` parts of about equal work, so that few
+ * events pass between parts (METIS): parts[i] < part_count.  A graph without
+ * any weights is divided by the number of stages.  More parts than stages leave
+ * some parts empty.  False: no memory.
+ */
+bool graph_cut(const struct stage_graph *g, uint32_t part_count,
+	       uint32_t parts[STAGES_MAX]);
+
+#endif
