@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces: the last visits of a worker, in a ring that it alone writes.
+ * Traces: the last visits of a worker, TRACE_VISITS less one, in a ring that it
+ * alone writes.
  *
  * Nobody waits: the writer overwrites the oldest, and a reader that was too
  * slow is told how many it missed.
@@ -25,7 +26,8 @@ struct trace_visit {
 struct trace {
 	_Atomic uint64_t next; /* number of the visit to come */
 	struct {
-		_Atomic uint64_t start_ns, end_ns, what;
+		_Atomic uint64_t start_ns, end_ns;
+		_Atomic uint64_t what; /* stage, and event count below it */
 	} visits[TRACE_VISITS];
 };
 
@@ -34,7 +36,8 @@ void trace_add(struct trace *t, const struct trace_visit *visit);
 /*
  * Copy up to `count` visits, oldest first, beginning with number `*next`, and
  * move *next behind the last one.  Those that are overwritten already are left
- * out and counted in *missed.  Returns how many were copied.
+ * out and added to *missed.  Returns how many were copied; it may be 0 though
+ * there are more, if the writer overtook the reader: *next has moved then.
  */
 uint32_t trace_read(const struct trace *t, uint64_t *next,
 		    struct trace_visit *out, uint32_t count, uint64_t *missed);

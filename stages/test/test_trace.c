@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a reader gets whole visits, each once and in order, or is told that
+ * it missed them, whatever the writer does meanwhile.
+ */
+#include "stages/trace.h"
+
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+	KEPT = TRACE_VISITS - 1,
+	ROUNDS = 1000, /* of the ring, beside a reader */
+	BATCH_MAX = TRACE_VISITS,
+};
+
+/* Every field follows from the number, so a mixture gives itself away. */
+static struct trace_visit visit_of(uint64_t number)
+{
+	return (struct trace_visit){
+		.start_ns = number,
+		.end_ns = ~number,
+		.stage = (uint32_t)number,
+		.event_count = ~(uint32_t)number,
+	};
+}
+
+static void add(struct trace *t, uint64_t first, uint64_t end)
+{
+	for (uint64_t number = first; number < end; number++) {
+		struct trace_visit visit = visit_of(number);
+
+		trace_add(t, &visit);
+	}
+}
+
+static bool is_visit(const struct trace_visit *visit, uint64_t number)
+{
+	struct trace_visit expected = visit_of(number);
+
+	return memcmp(visit, &expected, sizeof(expected)) == 0;
+}
+
+static void check(const struct trace_visit *out, uint32_t count, uint64_t first)
+{
+	for (uint32_t i = 0; i < count; i++)
+		assert(is_visit(&out[i], first + i));
+}
+
+static void test_empty_has_nothing_to_read(void)
+{
+	static struct trace t;
+	struct trace_visit out[1];
+	uint64_t next = 0, missed = 0;
+
+	assert(trace_read(&t, &next, out, 1, &missed) == 0);
+	assert(next == 0 && missed == 0);
+}
+
+static void test_visits_come_in_order_and_once(void)
+{
+	static struct trace t;
+	struct trace_visit out[10];
+	uint64_t next = 0, missed = 0;
+
+	add(&t, 0, 25);
+	assert(trace_read(&t, &next, out, 0, &missed) == 0 && next == 0);
+	for (uint64_t first = 0; first < 20; first += 10) {
+		assert(trace_read(&t, &next, out, 10, &missed) == 10);
+		check(out, 10, first);
+	}
+	assert(trace_read(&t, &next, out, 10, &missed) == 5 && next == 25);
+	check(out, 5, 20);
+	assert(trace_read(&t, &next, out, 10, &missed) == 0 && next == 25);
+	add(&t, 25, 26);
+	assert(trace_read(&t, &next, out, 10, &missed) == 1 && next == 26);
+	check(out, 1, 25);
+	assert(missed == 0);
+}
+
+static void test_reader_that_keeps_up_misses_nothing(void)
+{
+	static struct trace t;
+	static struct trace_visit out[KEPT];
+	uint64_t next = 0, missed = 0;
+
+	for (uint64_t first = 0; first < 5 * KEPT; first += KEPT) {
+		add(&t, first, first + KEPT);
+		assert(trace_read(&t, &next, out, KEPT, &missed) == KEPT);
+		check(out, KEPT, first);
+	}
+	assert(missed == 0);
+}
+
+static void test_overwritten_visits_are_counted(void)
+{
+	static struct trace t;
+	static struct trace_visit out[BATCH_MAX];
+	uint64_t next = 0, missed = 100; /* of earlier reads */
+
+	add(&t, 0, TRACE_VISITS);
+	assert(trace_read(&t, &next, out, 1, &missed) == 1);
+	check(out, 1, 1);
+	assert(next == 2 && missed == 101);
+	add(&t, TRACE_VISITS, 3 * TRACE_VISITS + 7);
+	assert(trace_read(&t, &next, out, BATCH_MAX, &missed) == KEPT);
+	check(out, KEPT, 2 * TRACE_VISITS + 8);
+	assert(next == 3 * TRACE_VISITS + 7);
+	assert(missed == 101 + 2 * TRACE_VISITS + 6);
+}
+
+static void *add_all(void *arg)
+{
+	add(arg, 0, ROUNDS * TRACE_VISITS);
+	return NULL;
+}
+
+static void test_reader_beside_a_fast_writer(void)
+{
+	static struct trace t;
+	static struct trace_visit out[BATCH_MAX];
+	uint64_t next = 0, missed = 0, copied_total = 0;
+	uint32_t batch = 1;
+	pthread_t writer;
+
+	assert(!pthread_create(&writer, NULL, add_all, &t));
+	while (next < ROUNDS * TRACE_VISITS) {
+		uint32_t copied = trace_read(&t, &next, out, batch, &missed);
+
+		assert(copied <= batch);
+		check(out, copied, next - copied);
+		copied_total += copied;
+		assert(copied_total + missed == next);
+		batch = batch < BATCH_MAX ? batch * 2 : 1;
+	}
+	(void)pthread_join(writer, NULL);
+	assert(next == ROUNDS * TRACE_VISITS);
+	assert(copied_total > 0);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_empty_has_nothing_to_read();
+	test_visits_come_in_order_and_once();
+	test_reader_that_keeps_up_misses_nothing();
+	test_overwritten_visits_are_counted();
+	test_reader_beside_a_fast_writer();
+	return 0;
+}
