@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a visit of each regime ends where table 3.1 of UCAM-CL-TR-781 says,
+ * and a threshold interrupts only for a stage that has events.
+ */
+#include "stages/regime.h"
+
+#include <assert.h>
+
+enum { EVENTS_MAX = 1000 };
+
+#define EVENT_NS UINT64_C(10)
+#define BEGIN_NS UINT64_C(5000)
+
+/*
+ * Events handled by a visit that finds `queued` and during which one more comes
+ * with every event handled, `coming` in all.
+ */
+static uint32_t handled_by(const struct regime *r, uint32_t queued,
+			   uint32_t coming)
+{
+	uint64_t now_ns = BEGIN_NS;
+	struct visit v = visit_begin(r, queued, now_ns);
+
+	while (queued > 0 && visit_goes_on(&v, now_ns)) {
+		queued--;
+		if (coming > 0) {
+			coming--;
+			queued++;
+		}
+		v.handled_count++;
+		now_ns += EVENT_NS;
+		assert(v.handled_count < EVENTS_MAX);
+	}
+	return v.handled_count;
+}
+
+static void test_exhaustive_takes_all_that_come(void)
+{
+	struct regime r = { .kind = REGIME_EXHAUSTIVE };
+
+	assert(handled_by(&r, 3, 0) == 3);
+	assert(handled_by(&r, 3, 5) == 8);
+	assert(!regime_is_gated(&r));
+}
+
+static void test_gated_takes_those_that_waited(void)
+{
+	struct regime r = { .kind = REGIME_GATED };
+
+	assert(handled_by(&r, 3, 5) == 3);
+	assert(handled_by(&r, 1, 5) == 1);
+	assert(handled_by(&r, 0, 5) == 0);
+	assert(regime_is_gated(&r));
+}
+
+static void test_n_gated_takes_at_most_n_of_them(void)
+{
+	struct regime r = { .kind = REGIME_N_GATED, .limit = 4 };
+
+	assert(handled_by(&r, 9, 5) == 4);
+	assert(handled_by(&r, 4, 5) == 4);
+	assert(handled_by(&r, 3, 5) == 3);
+	assert(regime_is_gated(&r));
+	r.limit = UINT64_MAX;
+	assert(handled_by(&r, 3, 5) == 3);
+}
+
+static void test_time_gated_ends_by_the_clock_or_empty(void)
+{
+	struct regime r = { .kind = REGIME_TIME_GATED, .limit = 4 * EVENT_NS };
+
+	assert(handled_by(&r, 9, 5) == 4);
+	assert(handled_by(&r, 2, 1) == 3);
+	r.limit++; /* the fifth begins in time */
+	assert(handled_by(&r, 9, 5) == 5);
+	assert(!regime_is_gated(&r));
+	r.limit = UINT64_MAX;
+	assert(handled_by(&r, 9, 5) == 14);
+}
+
+static void test_cutoff_is_gated_and_tells_long_events(void)
+{
+	struct regime r = { .kind = REGIME_CUTOFF, .limit = 70 };
+	struct visit v = visit_begin(&r, 3, BEGIN_NS);
+
+	assert(v.cutoff_ns == 70);
+	assert(handled_by(&r, 3, 5) == 3);
+	assert(regime_is_gated(&r));
+}
+
+static void test_no_event_is_long_without_a_cutoff(void)
+{
+	for (enum regime_kind k = REGIME_EXHAUSTIVE; k < REGIME_CUTOFF; k++) {
+		struct regime r = { .kind = k, .limit = 70 };
+
+		assert(visit_begin(&r, 3, BEGIN_NS).cutoff_ns == UINT64_MAX);
+	}
+}
+
+static void test_threshold_of_length(void)
+{
+	struct threshold t = { .queued_count = 8 };
+
+	assert(!threshold_is_exceeded(&t, 8, BEGIN_NS, BEGIN_NS));
+	assert(threshold_is_exceeded(&t, 9, BEGIN_NS, BEGIN_NS));
+	/* However long ago the last visit was. */
+	assert(!threshold_is_exceeded(&t, 8, 0, UINT64_MAX));
+}
+
+static void test_threshold_of_time_needs_events(void)
+{
+	struct threshold t = { .unvisited_ns = 100 };
+
+	assert(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 100));
+	assert(threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 101));
+	assert(!threshold_is_exceeded(&t, 0, BEGIN_NS, BEGIN_NS + 101));
+	/* Visited after the caller looked at the clock. */
+	assert(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS - 1));
+	assert(!threshold_is_exceeded(&t, 1000, BEGIN_NS, BEGIN_NS));
+}
+
+static void test_either_threshold_interrupts(void)
+{
+	struct threshold both = { .queued_count = 8, .unvisited_ns = 100 };
+	struct threshold none = { 0 };
+
+	assert(threshold_is_exceeded(&both, 9, BEGIN_NS, BEGIN_NS));
+	assert(threshold_is_exceeded(&both, 1, BEGIN_NS, BEGIN_NS + 101));
+	assert(!threshold_is_exceeded(&both, 8, BEGIN_NS, BEGIN_NS + 100));
+	assert(!threshold_is_exceeded(&none, UINT32_MAX, 0, UINT64_MAX));
+}
+
+int main(void)
+{
+	test_exhaustive_takes_all_that_come();
+	test_gated_takes_those_that_waited();
+	test_n_gated_takes_at_most_n_of_them();
+	test_time_gated_ends_by_the_clock_or_empty();
+	test_cutoff_is_gated_and_tells_long_events();
+	test_no_event_is_long_without_a_cutoff();
+	test_threshold_of_length();
+	test_threshold_of_time_needs_events();
+	test_either_threshold_interrupts();
+	return 0;
+}
