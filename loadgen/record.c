@@ -23,6 +23,13 @@ static bool samples_reserve(struct samples *s)
 	return true;
 }
 
+/* There is room. */
+static void samples_add(struct samples *s, uint64_t ns)
+{
+	assert(s->count < s->capacity);
+	s->ns[s->count++] = ns;
+}
+
 static bool add_error(struct record *r, const char *text)
 {
 	struct record_error *errors;
@@ -42,12 +49,15 @@ static bool add_error(struct record *r, const char *text)
 
 static bool add_times(struct record *r, const struct result *result)
 {
+	unsigned class = size_class_of(result->uploaded_bytes);
+
 	if (!samples_reserve(&r->response) ||
+	    !samples_reserve(&r->response_by_class[class]) ||
 	    !samples_reserve(&r->from_first_byte))
 		return false;
-	r->response.ns[r->response.count++] = result->response_ns;
-	r->from_first_byte.ns[r->from_first_byte.count++] =
-		result->from_first_byte_ns;
+	samples_add(&r->response, result->response_ns);
+	samples_add(&r->response_by_class[class], result->response_ns);
+	samples_add(&r->from_first_byte, result->from_first_byte_ns);
 	return true;
 }
 
@@ -88,12 +98,22 @@ static uint64_t nearest_rank(const struct samples *sorted, unsigned percent)
 	return sorted->ns[rank - 1];
 }
 
-bool samples_quantiles(struct samples *s, struct quantiles *out)
+static double mean(const struct samples *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		sum += (double)s->ns[i];
+	return sum / (double)s->count;
+}
+
+bool samples_summarize(struct samples *s, struct summary *out)
 {
 	if (s->count == 0)
 		return false;
 	qsort(s->ns, s->count, sizeof(*s->ns), compare_ns);
-	*out = (struct quantiles){
+	*out = (struct summary){
+		.mean_ns = mean(s),
 		.p50_ns = nearest_rank(s, 50),
 		.p90_ns = nearest_rank(s, 90),
 		.p99_ns = nearest_rank(s, 99),
@@ -105,6 +125,8 @@ bool samples_quantiles(struct samples *s, struct quantiles *out)
 void record_release(struct record *r)
 {
 	free(r->response.ns);
+	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
+		free(r->response_by_class[i].ns);
 	free(r->from_first_byte.ns);
 	free(r->errors);
 	*r = (struct record){ 0 };

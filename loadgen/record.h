@@ -6,7 +6,7 @@
  * it was measured, so percentiles are exact; they are nearest-rank: the least
  * sample that at least p per cent of all samples do not exceed.
  *
- * Limits     16 bytes for each 2xx reply (and up to twice that, as arrays
+ * Limits     24 bytes for each 2xx reply (and up to twice that, as arrays
  *            double when they grow).
  */
 #ifndef LOADGEN_RECORD_H
@@ -14,6 +14,7 @@
 
 #include "loadgen/error.h"
 #include "loadgen/result.h"
+#include "loadgen/size_class.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ struct samples {
 	size_t capacity;
 };
 
-struct quantiles {
+struct summary {
+	double mean_ns;
 	uint64_t p50_ns;
 	uint64_t p90_ns;
 	uint64_t p99_ns;
@@ -41,8 +43,11 @@ struct record_error {
 
 /* Zero one to begin. */
 struct record {
-	struct samples response;                 /* of 2xx replies */
-	struct samples from_first_byte;          /* of 2xx replies */
+	/* Of 2xx replies. */
+	struct samples response;
+	struct samples response_by_class[SIZE_CLASS_COUNT];
+	struct samples from_first_byte;
+
 	uint64_t responses[RECORD_STATUS_COUNT]; /* by status, whole replies */
 	uint64_t request_count;                  /* all of what is below */
 	uint64_t ok_count;                       /* answered 2xx */
@@ -56,7 +61,7 @@ struct record {
 MUST_CHECK bool record_add(struct record *r, const struct result *result);
 
 /* False: there are no samples, and `out` is untouched.  Reorders `s`. */
-bool samples_quantiles(struct samples *s, struct quantiles *out);
+bool samples_summarize(struct samples *s, struct summary *out);
 
 /* Make `r` empty.  An empty one is fine. */
 void record_release(struct record *r);

@@ -12,9 +12,24 @@ static double makespan_s(const struct report *report)
 	return (double)report->makespan_ns / (double)NS_PER_S;
 }
 
-static double in_ms(uint64_t ns)
+/* What is told of times: one column of the table, one key in JSON, for each. */
+enum { FIGURE_COUNT = 5 };
+static const char *const figure_names[FIGURE_COUNT] = { "mean", "p50", "p90",
+							"p99", "max" };
+
+/* False: there are no samples, and `ms` is untouched. */
+static bool figures_of(struct samples *samples, double ms[FIGURE_COUNT])
 {
-	return (double)ns / (double)NS_PER_MS;
+	struct summary s;
+
+	if (!samples_summarize(samples, &s))
+		return false;
+	ms[0] = s.mean_ns / (double)NS_PER_MS;
+	ms[1] = (double)s.p50_ns / (double)NS_PER_MS;
+	ms[2] = (double)s.p90_ns / (double)NS_PER_MS;
+	ms[3] = (double)s.p99_ns / (double)NS_PER_MS;
+	ms[4] = (double)s.max_ns / (double)NS_PER_MS;
+	return true;
 }
 
 static void print_run(FILE *out, const struct report *report)
@@ -48,18 +63,35 @@ static void print_rates(FILE *out, const struct report *report)
 		r->request_count);
 }
 
+/* One row of the table. */
 static void print_times(FILE *out, const char *title, struct samples *samples)
 {
-	struct quantiles q;
+	double ms[FIGURE_COUNT];
+	bool any = figures_of(samples, ms);
 
-	if (samples_quantiles(samples, &q))
-		fprintf(out,
-			"%s  p50 %.3f ms  p90 %.3f ms  p99 %.3f ms  "
-			"max %.3f ms\n",
-			title, in_ms(q.p50_ns), in_ms(q.p90_ns),
-			in_ms(q.p99_ns), in_ms(q.max_ns));
-	else
-		fprintf(out, "%s  -\n", title);
+	fprintf(out, "%-16s  %8zu", title, samples->count);
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		if (any)
+			fprintf(out, "  %10.3f", ms[i]);
+		else
+			fprintf(out, "  %10s", "-");
+	fprintf(out, "\n");
+}
+
+static void print_table(FILE *out, struct record *r)
+{
+	fprintf(out, "\n%-16s  %8s", "ms", "count");
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		fprintf(out, "  %10s", figure_names[i]);
+	fprintf(out, "\n");
+	print_times(out, "response time", &r->response);
+	for (int i = 0; i < SIZE_CLASS_COUNT; i++) {
+		char title[32];
+
+		snprintf(title, sizeof(title), "  %s", size_classes[i].name);
+		print_times(out, title, &r->response_by_class[i]);
+	}
+	print_times(out, "from first byte", &r->from_first_byte);
 }
 
 static void print_outcomes(FILE *out, const struct report *report)
@@ -86,14 +118,13 @@ void report_print(FILE *out, const struct report *report)
 
 	print_run(out, report);
 	print_rates(out, report);
-	print_times(out, "response time   ", &report->record->response);
-	print_times(out, "from first byte ", &report->record->from_first_byte);
 	print_outcomes(out, report);
 	fprintf(out, "client CPU        %.3f s", report->client_cpu_s);
 	if (s > 0)
 		fprintf(out, ", %.1f %% of one core",
 			100 * report->client_cpu_s / s);
 	fprintf(out, "\n");
+	print_table(out, report->record);
 }
 
 /* cJSON's own numbers are doubles, which do not hold every seed. */
@@ -116,18 +147,32 @@ static void add_rate(cJSON *object, const char *name, uint64_t amount, double s)
 static void add_times(cJSON *object, const char *name, struct samples *samples)
 {
 	cJSON *times = cJSON_AddObjectToObject(object, name);
-	struct quantiles q;
+	double ms[FIGURE_COUNT];
+	bool any = figures_of(samples, ms);
 
-	if (samples_quantiles(samples, &q)) {
-		cJSON_AddNumberToObject(times, "p50", in_ms(q.p50_ns));
-		cJSON_AddNumberToObject(times, "p90", in_ms(q.p90_ns));
-		cJSON_AddNumberToObject(times, "p99", in_ms(q.p99_ns));
-		cJSON_AddNumberToObject(times, "max", in_ms(q.max_ns));
-	} else {
-		cJSON_AddNullToObject(times, "p50");
-		cJSON_AddNullToObject(times, "p90");
-		cJSON_AddNullToObject(times, "p99");
-		cJSON_AddNullToObject(times, "max");
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		if (any)
+			cJSON_AddNumberToObject(times, figure_names[i], ms[i]);
+		else
+			cJSON_AddNullToObject(times, figure_names[i]);
+}
+
+static void add_size_classes(cJSON *object, struct record *r)
+{
+	cJSON *classes = cJSON_AddArrayToObject(object, "size_classes");
+
+	for (int i = 0; i < SIZE_CLASS_COUNT; i++) {
+		cJSON *class = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(class, "name", size_classes[i].name);
+		if (size_classes[i].bytes_below != UINT64_MAX)
+			add_count(class, "bytes_below",
+				  size_classes[i].bytes_below);
+		else
+			cJSON_AddNullToObject(class, "bytes_below");
+		add_count(class, "count", r->response_by_class[i].count);
+		add_times(class, "response_ms", &r->response_by_class[i]);
+		cJSON_AddItemToArray(classes, class);
 	}
 }
 
@@ -175,6 +220,7 @@ bool report_write_json(FILE *out, const struct report *report)
 	add_rate(object, "responses_per_s", r->ok_count, s);
 	cJSON_AddNumberToObject(object, "makespan_s", s);
 	add_times(object, "response_ms", &r->response);
+	add_size_classes(object, r);
 	add_times(object, "response_from_first_byte_ms", &r->from_first_byte);
 	add_outcomes(object, r);
 	cJSON_AddNumberToObject(object, "client_cpu_s", report->client_cpu_s);

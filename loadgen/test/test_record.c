@@ -25,44 +25,51 @@ static void add_error(struct record *r, const char *text)
 }
 
 /* 1 .. count, the largest first. */
-static struct quantiles quantiles_of(unsigned count)
+static struct summary summary_of(unsigned count)
 {
 	struct record r = { 0 };
-	struct quantiles q;
+	struct summary q;
 
 	for (unsigned i = count; i > 0; i--)
 		add_reply(&r, 200, i);
-	assert(samples_quantiles(&r.response, &q));
+	assert(samples_summarize(&r.response, &q));
 	record_release(&r);
 	return q;
 }
 
 static void test_nearest_rank(void)
 {
-	struct quantiles q = quantiles_of(1);
+	struct summary q = summary_of(1);
 
 	assert(q.p50_ns == 1 && q.p90_ns == 1 && q.p99_ns == 1);
 	assert(q.max_ns == 1);
-	q = quantiles_of(5); /* ranks 2.5, 4.5 and 4.95, rounded up */
+	q = summary_of(5); /* ranks 2.5, 4.5 and 4.95, rounded up */
 	assert(q.p50_ns == 3 && q.p90_ns == 5 && q.p99_ns == 5);
-	q = quantiles_of(10); /* 5, 9, 9.9 */
+	q = summary_of(10); /* 5, 9, 9.9 */
 	assert(q.p50_ns == 5 && q.p90_ns == 9 && q.p99_ns == 10);
-	q = quantiles_of(200); /* 100, 180, 198 */
+	q = summary_of(200); /* 100, 180, 198 */
 	assert(q.p50_ns == 100 && q.p90_ns == 180 && q.p99_ns == 198);
 	assert(q.max_ns == 200);
-	q = quantiles_of(5000); /* more than the arrays first hold */
+	q = summary_of(5000); /* more than the arrays first hold */
 	assert(q.p50_ns == 2500 && q.p90_ns == 4500 && q.p99_ns == 4950);
 	assert(q.max_ns == 5000);
+}
+
+static void test_mean(void)
+{
+	assert(summary_of(1).mean_ns == 1);
+	assert(summary_of(4).mean_ns == 2.5);
+	assert(summary_of(5000).mean_ns == 2500.5);
 }
 
 static void test_large_times_keep_their_order(void)
 {
 	struct record r = { 0 };
-	struct quantiles q;
+	struct summary q;
 
 	add_reply(&r, 200, UINT64_C(1) << 40);
 	add_reply(&r, 200, 3);
-	assert(samples_quantiles(&r.response, &q));
+	assert(samples_summarize(&r.response, &q));
 	assert(q.p50_ns == 3 && q.max_ns == UINT64_C(1) << 40);
 	record_release(&r);
 }
@@ -70,29 +77,55 @@ static void test_large_times_keep_their_order(void)
 static void test_the_two_times_are_apart(void)
 {
 	struct record r = { 0 };
-	struct quantiles q;
+	struct summary q;
 
 	add_reply(&r, 200, 3);
-	assert(samples_quantiles(&r.response, &q) && q.max_ns == 3);
-	assert(samples_quantiles(&r.from_first_byte, &q) && q.max_ns == 6);
+	assert(samples_summarize(&r.response, &q) && q.max_ns == 3);
+	assert(samples_summarize(&r.from_first_byte, &q) && q.max_ns == 6);
+	record_release(&r);
+}
+
+/* Of two classes that touch; the others stay empty. */
+static void test_classes_are_apart(void)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200, .response_ns = 5 };
+	struct summary s;
+
+	result.uploaded_bytes = size_classes[0].bytes_below - 1;
+	assert(record_add(&r, &result));
+	result.uploaded_bytes = size_classes[0].bytes_below;
+	result.response_ns = 7;
+	assert(record_add(&r, &result));
+	assert(record_add(&r, &result));
+	result.status = 503;
+	assert(record_add(&r, &result));
+	assert(r.response.count == 3);
+	assert(r.response_by_class[0].count == 1);
+	assert(r.response_by_class[1].count == 2);
+	assert(r.response_by_class[2].count == 0);
+	assert(samples_summarize(&r.response_by_class[0], &s));
+	assert(s.max_ns == 5);
+	assert(samples_summarize(&r.response_by_class[1], &s));
+	assert(s.mean_ns == 7);
 	record_release(&r);
 }
 
 static void test_only_2xx_is_measured(void)
 {
 	struct record r = { 0 };
-	struct quantiles q;
+	struct summary q;
 
 	add_reply(&r, 503, 1);
 	add_reply(&r, 199, 1);
 	add_reply(&r, 300, 1);
 	add_error(&r, "reset");
-	assert(!samples_quantiles(&r.response, &q));
+	assert(!samples_summarize(&r.response, &q));
 	assert(r.ok_count == 0 && r.uploaded_bytes == 0);
 	assert(r.request_count == 4);
 	add_reply(&r, 200, 7);
 	add_reply(&r, 299, 7);
-	assert(samples_quantiles(&r.response, &q) && q.p50_ns == 7);
+	assert(samples_summarize(&r.response, &q) && q.p50_ns == 7);
 	assert(r.ok_count == 2 && r.uploaded_bytes == 20);
 	assert(r.responses[503] == 1 && r.responses[200] == 1);
 	record_release(&r);
@@ -117,8 +150,10 @@ static void test_errors_are_counted_by_text(void)
 int main(void)
 {
 	test_nearest_rank();
+	test_mean();
 	test_large_times_keep_their_order();
 	test_the_two_times_are_apart();
+	test_classes_are_apart();
 	test_only_2xx_is_measured();
 	test_errors_are_counted_by_text();
 	return 0;

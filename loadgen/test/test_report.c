@@ -16,12 +16,16 @@ static const struct options options = {
 	.seed = UINT64_MAX, /* more than a double holds */
 };
 
-/* 90 replies of 1 .. 90 ms to 1 MB each, 8 times busy and 2 resets, in 2 s. */
+/*
+ * 90 replies of 1 .. 90 ms to 1 MB each but the first, which is to none, 8
+ * times busy and 2 resets, in 2 s.
+ */
 static struct report make_report(struct record *r)
 {
-	struct result result = { .status = 200, .uploaded_bytes = 1000000 };
+	struct result result = { .status = 200 };
 
 	for (uint64_t ms = 1; ms <= 90; ms++) {
+		result.uploaded_bytes = ms == 1 ? 0 : 1000000;
 		result.response_ns = ms * 1000000;
 		result.from_first_byte_ns = ms * 2000000;
 		assert(record_add(r, &result));
@@ -53,6 +57,17 @@ static char *json_text(const struct report *report)
 	return text;
 }
 
+/* Runs of spaces are one space, so that columns may move. */
+static void squeeze(char *text)
+{
+	char *end = text;
+
+	for (const char *c = text; *c != '\0'; c++)
+		if (*c != ' ' || c[1] != ' ')
+			*end++ = *c;
+	*end = '\0';
+}
+
 static char *printed_text(const struct report *report)
 {
 	char *text;
@@ -62,7 +77,13 @@ static char *printed_text(const struct report *report)
 	assert(out != NULL);
 	report_print(out, report);
 	assert(fclose(out) == 0);
+	squeeze(text);
 	return text;
+}
+
+static void expect_in(const char *text, const char *part)
+{
+	assert(strstr(text, part) != NULL);
 }
 
 static void expect_number(const cJSON *object, const char *name, double value)
@@ -78,6 +99,24 @@ static void expect_null(const cJSON *object, const char *name)
 	assert(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
+/* Those of make_report(): the first reply, nothing, nothing, the others. */
+static void expect_classes(const cJSON *classes)
+{
+	const cJSON *class = cJSON_GetArrayItem(classes, 0);
+
+	assert(cJSON_GetArraySize(classes) == SIZE_CLASS_COUNT);
+	expect_number(class, "bytes_below", 50000);
+	expect_number(class, "count", 1);
+	expect_number(cJSON_GetObjectItem(class, "response_ms"), "max", 1);
+	class = cJSON_GetArrayItem(classes, 1);
+	expect_number(class, "count", 0);
+	expect_null(cJSON_GetObjectItem(class, "response_ms"), "mean");
+	class = cJSON_GetArrayItem(classes, SIZE_CLASS_COUNT - 1);
+	expect_null(class, "bytes_below");
+	expect_number(class, "count", 89);
+	expect_number(cJSON_GetObjectItem(class, "response_ms"), "mean", 46);
+}
+
 static void test_json_has_every_key(void)
 {
 	struct record r = { 0 };
@@ -87,10 +126,11 @@ static void test_json_has_every_key(void)
 	const cJSON *part;
 
 	assert(o != NULL);
-	expect_number(o, "bytes_per_s", 45e6);
+	expect_number(o, "bytes_per_s", 44.5e6);
 	expect_number(o, "responses_per_s", 45);
 	expect_number(o, "makespan_s", 2);
 	part = cJSON_GetObjectItem(o, "response_ms");
+	expect_number(part, "mean", 45.5);
 	expect_number(part, "p50", 45);
 	expect_number(part, "p90", 81);
 	expect_number(part, "p99", 90);
@@ -109,16 +149,17 @@ static void test_json_has_every_key(void)
 	expect_number(part, "reset", 2);
 	expect_number(o, "client_cpu_s", 0.25);
 	expect_number(o, "requests", 100);
-	expect_number(o, "uploaded_bytes", 90e6);
+	expect_number(o, "uploaded_bytes", 89e6);
 	expect_number(o, "connections", 4);
 	expect_number(o, "passes", 2);
 	assert(!cJSON_HasObjectItem(o, "duration_s"));
-	assert(strstr(text, "18446744073709551615") != NULL);
+	expect_in(text, "18446744073709551615");
 	assert(strcmp(cJSON_GetObjectItem(o, "url")->valuestring,
 		      options.url) == 0);
 	assert(strcmp(cJSON_GetObjectItem(o, "dataset")->valuestring,
 		      options.dataset) == 0);
 	expect_number(o, "files", 50);
+	expect_classes(cJSON_GetObjectItem(o, "size_classes"));
 	cJSON_Delete(o);
 	free(text);
 	record_release(&r);
@@ -166,14 +207,18 @@ static void test_print_has_units(void)
 	struct report report = make_report(&r);
 	char *text = printed_text(&report);
 
-	assert(strstr(text, "45.00 MB/s") != NULL);
-	assert(strstr(text, "45.0 responses/s") != NULL);
-	assert(strstr(text, "2.000 s, 100 requests") != NULL);
-	assert(strstr(text, "p90 81.000 ms") != NULL);
-	assert(strstr(text, "p90 162.000 ms") != NULL);
-	assert(strstr(text, "200: 90 503: 8") != NULL);
-	assert(strstr(text, "2 x reset") != NULL);
-	assert(strstr(text, "0.250 s, 12.5 %") != NULL);
+	expect_in(text, "44.50 MB/s");
+	expect_in(text, "45.0 responses/s");
+	expect_in(text, "2.000 s, 100 requests");
+	expect_in(text, "ms count mean p50 p90 p99 max");
+	expect_in(text, "response time 90 45.500 45.000 81.000 90.000");
+	expect_in(text, "< 50 KB 1 1.000 1.000 1.000 1.000 1.000");
+	expect_in(text, "50-200 KB 0 - - - - -");
+	expect_in(text, ">= 800 KB 89 46.000 46.000 82.000 90.000");
+	expect_in(text, "from first byte 90 91.000 90.000 162.000 180.000");
+	expect_in(text, "200: 90 503: 8");
+	expect_in(text, "2 x reset");
+	expect_in(text, "0.250 s, 12.5 %");
 	free(text);
 	record_release(&r);
 }
@@ -184,10 +229,10 @@ static void test_print_without_samples(void)
 	struct report report = { .options = &options, .record = &r };
 	char *text = printed_text(&report);
 
-	assert(strstr(text, "throughput        -\n") != NULL);
-	assert(strstr(text, "response time     -\n") != NULL);
-	assert(strstr(text, "from first byte   -\n") != NULL);
-	assert(strstr(text, "responses         -\n") != NULL);
+	expect_in(text, "throughput -\n");
+	expect_in(text, "response time 0 - - - - -");
+	expect_in(text, "from first byte 0 - - - - -");
+	expect_in(text, "responses -\n");
 	assert(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
 	free(text);
 }
