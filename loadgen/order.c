@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/order.h"
 
+#include "loadgen/random.h"
+
 #include <assert.h>
 #include <stdlib.h>
-
-/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small and good for shuffles. */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
 
 /* 0 .. n-1.  Some values are likelier than others, by less than n / 2^32. */
 static uint32_t random_below(uint64_t *state, uint32_t n)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/arrivals.h"
+
+#include "loadgen/clock.h"
+#include "loadgen/random.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[ARRIVALS_NONE] = NULL,
+	[ARRIVALS_POISSON] = "poisson",
+	[ARRIVALS_CONSTANT] = "constant",
+};
+
+enum { KIND_COUNT = sizeof(names) / sizeof(*names) };
+
+void arrivals_init(struct arrivals *a, enum arrivals_kind kind,
+		   double rate_per_s, uint64_t seed)
+{
+	assert(kind != ARRIVALS_NONE && rate_per_s > 0);
+	*a = (struct arrivals){
+		.kind = kind,
+		.rate_per_s = rate_per_s,
+		.random = seed,
+	};
+}
+
+/* Of mean 1, by inversion; the uniform number is in [0, 1). */
+static double exponential(uint64_t *random)
+{
+	double uniform = (double)(random_next(random) >> 11) * 0x1p-53;
+
+	return -log1p(-uniform);
+}
+
+uint64_t arrivals_next_ns(struct arrivals *a)
+{
+	double gaps = a->gaps;
+
+	if (a->kind == ARRIVALS_CONSTANT)
+		a->gaps += 1;
+	else
+		gaps = a->gaps += exponential(&a->random);
+	return (uint64_t)(gaps * (double)NS_PER_S / a->rate_per_s);
+}
+
+const char *arrivals_name(enum arrivals_kind kind)
+{
+	return names[kind];
+}
+
+bool arrivals_find(const char *name, enum arrivals_kind *kind)
+{
+	for (int i = ARRIVALS_NONE + 1; i < KIND_COUNT; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*kind = (enum arrivals_kind)i;
+			return true;
+		}
+	return false;
+}
