@@ -18,6 +18,13 @@ struct client {
 	struct curl_slist *headers;
 	struct connection *connections;
 	uint32_t in_flight_count;
+
+	/* Of an open loop. */
+	struct connection *idle; /* the last used first */
+	uint64_t idle_since_ns;  /* when the first was put into `idle` */
+	uint64_t due_ns;         /* of the next request, or LOOP_NEVER */
+	uint32_t due_file;
+
 	uint32_t connect_failures; /* in a row */
 	uint64_t began_ns;
 	uint64_t ended_ns; /* of the last request so far */
@@ -34,13 +41,9 @@ static bool is_over(const struct client *c)
 		clock_now_ns() - c->began_ns >= duration_ns);
 }
 
-/* Send the next file, if there is one to be sent. */
-static void send_next(struct client *client, struct connection *c)
+static void send_file(struct client *client, struct connection *c,
+		      uint32_t file)
 {
-	uint32_t file;
-
-	if (is_over(client) || !order_next(client->config.order, &file))
-		return;
 	connection_prepare(c, file);
 	if (!loop_add(client->loop, c->easy)) {
 		client->end = CLIENT_BROKEN;
@@ -48,6 +51,58 @@ static void send_next(struct client *client, struct connection *c)
 	}
 	c->in_flight = true;
 	client->in_flight_count++;
+}
+
+/* Closed loop: send the next file, if there is one to be sent. */
+static void send_next(struct client *client, struct connection *c)
+{
+	uint32_t file;
+
+	if (!is_over(client) && order_next(client->config.order, &file))
+		send_file(client, c, file);
+}
+
+/* Open loop.  What is intended within the duration is sent, however late. */
+static void draw_due(struct client *client)
+{
+	uint64_t duration_ns = client->config.duration_ns;
+	uint64_t at_ns = arrivals_next_ns(client->config.arrivals);
+
+	if ((duration_ns == 0 || at_ns < duration_ns) &&
+	    order_next(client->config.order, &client->due_file))
+		client->due_ns = client->began_ns + at_ns;
+	else
+		client->due_ns = LOOP_NEVER;
+}
+
+/*
+ * Open loop: send what is due, first intended first, while connections are
+ * idle.  What must wait for one needs no queue: it is not drawn yet.
+ */
+static void send_due(struct client *client)
+{
+	while (client->idle != NULL && client->end == CLIENT_FINISHED) {
+		struct connection *c = client->idle;
+		uint64_t now_ns = clock_now_ns();
+
+		if (client->due_ns > now_ns)
+			return;
+		client->idle = c->idle_next;
+		c->intended_ns = client->due_ns;
+		c->waited = client->due_ns < client->idle_since_ns;
+		c->lag_ns = now_ns - client->due_ns;
+		send_file(client, c, client->due_file);
+		draw_due(client);
+	}
+}
+
+static void put_idle(struct client *client, struct connection *c,
+		     uint64_t now_ns)
+{
+	if (client->idle == NULL)
+		client->idle_since_ns = now_ns;
+	c->idle_next = client->idle;
+	client->idle = c;
 }
 
 static void count_connect_failures(struct client *client,
@@ -83,7 +138,12 @@ static void finish(CURL *easy, CURLcode outcome, void *arg)
 	count_connect_failures(client, c);
 	if (!client->config.done(&r, client->config.arg))
 		client->end = CLIENT_STOPPED;
-	send_next(client, c);
+	if (client->config.arrivals == NULL) {
+		send_next(client, c);
+	} else {
+		put_idle(client, c, now_ns);
+		send_due(client);
+	}
 }
 
 static bool make_headers(struct client *client)
@@ -152,16 +212,34 @@ void client_free(struct client *client)
 	free(client);
 }
 
-enum client_end client_run(struct client *client)
+static void begin(struct client *client)
 {
+	bool is_open = client->config.arrivals != NULL;
+
 	client->began_ns = clock_now_ns();
 	client->ended_ns = client->began_ns;
+	client->due_ns = LOOP_NEVER;
 	for (uint32_t i = 0; i < client->config.connections; i++)
-		send_next(client, &client->connections[i]);
+		if (is_open)
+			put_idle(client, &client->connections[i],
+				 client->began_ns);
+		else
+			send_next(client, &client->connections[i]);
+	if (is_open)
+		draw_due(client);
+}
+
+enum client_end client_run(struct client *client)
+{
+	begin(client);
 	while (client->end == CLIENT_FINISHED && !*client->config.stop &&
-	       client->in_flight_count > 0)
-		if (!loop_step(client->loop))
+	       (client->in_flight_count > 0 || client->due_ns != LOOP_NEVER)) {
+		send_due(client);
+		if (!loop_step(client->loop, client->idle != NULL ?
+						     client->due_ns :
+						     LOOP_NEVER))
 			client->end = CLIENT_BROKEN;
+	}
 	if (client->end == CLIENT_FINISHED && *client->config.stop)
 		client->end = CLIENT_STOPPED;
 	return client->end;

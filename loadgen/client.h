@@ -5,10 +5,16 @@
  *	order -> [ connection 1 .. N ] ==HTTP/1.1 POST==> server
  *	                  '-> done(result)
  *
- * A closed loop: each connection sends the next file of the one order as soon
- * as its last reply is complete.  All in one thread, by libcurl.
+ * Closed loop: each connection sends the next file of the one order as soon as
+ * its last reply is complete.
+ * Open loop: the times to send at are drawn beforehand (arrivals.h), and each
+ * request is sent at its time if a connection is free, else as soon as one is,
+ * first intended first.  No reply and no delay moves a later request's time.
  *
- * What is measured, all by one clock, for each request:
+ * All in one thread, by libcurl.  What is measured, all by one clock, for each
+ * request:
+ *  - in an open loop, the time it was intended for: whatever makes it wait
+ *    counts as response time (no coordinated omission);
  *  - its start, just before libcurl sends its first byte on a connection that
  *    stands already: connecting is not counted (CURLOPT_PREREQFUNCTION);
  *  - its last byte sent, just after the kernel took it into the socket's
@@ -28,6 +34,7 @@
 #ifndef LOADGEN_CLIENT_H
 #define LOADGEN_CLIENT_H
 
+#include "loadgen/arrivals.h"
 #include "loadgen/dataset.h"
 #include "loadgen/error.h"
 #include "loadgen/order.h"
@@ -49,9 +56,11 @@ struct client_config {
 	const struct dataset *dataset;
 	struct order *order; /* of the dataset's files */
 	uint32_t connections;
-	uint64_t duration_ns; /* begin no request after it; 0: without limit */
-	uint64_t timeout_ns;  /* for one request, connecting included */
-	bool keep_replies;    /* results have the reply's body */
+	struct arrivals *arrivals; /* NULL: a closed loop */
+	/* Begin or, in an open loop, intend no request later; 0: no limit. */
+	uint64_t duration_ns;
+	uint64_t timeout_ns; /* for one request, connecting included */
+	bool keep_replies;   /* results have the reply's body */
 	const volatile sig_atomic_t *stop; /* end the run when not 0 */
 	client_done_fn *done;
 	void *arg; /* given to every call of `done` */

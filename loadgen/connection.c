@@ -161,6 +161,9 @@ struct result connection_describe(const struct connection *c, CURLcode outcome,
 	struct result r = {
 		.file = c->file,
 		.uploaded_bytes = size_bytes(c),
+		.scheduled = c->intended_ns != 0,
+		.waited = c->waited,
+		.lag_ns = c->lag_ns,
 		.reply = c->reply,
 		.reply_bytes = c->reply_bytes,
 	};
@@ -174,6 +177,8 @@ struct result connection_describe(const struct connection *c, CURLcode outcome,
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	r.status = (int)status;
 	r.from_first_byte_ns = now_ns - c->started_ns;
-	r.response_ns = c->sent_ns != 0 ? now_ns - c->sent_ns : 0;
+	r.from_last_byte_ns = c->sent_ns != 0 ? now_ns - c->sent_ns : 0;
+	r.response_ns =
+		r.scheduled ? now_ns - c->intended_ns : r.from_last_byte_ns;
 	return r;
 }

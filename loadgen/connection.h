@@ -22,7 +22,13 @@
 struct connection {
 	const struct client_config *config;
 	CURL *easy;
-	bool in_flight; /* written by client.c */
+
+	/* Written by client.c. */
+	bool in_flight;
+	struct connection *idle_next;
+	uint64_t intended_ns; /* of an open loop; 0: of a closed one */
+	uint64_t lag_ns;      /* as in struct result, and the next too */
+	bool waited;
 
 	/* The request in flight, or the last one. */
 	uint32_t file;

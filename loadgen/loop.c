@@ -14,15 +14,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum { WAIT_MS_MAX = 100, EVENTS_MAX = 64 };
-#define NEVER UINT64_MAX
 
 struct loop {
 	CURLM *multi;
 	int epoll_fd;
-	uint64_t timer_ns; /* when libcurl wants a call; NEVER: it does not */
+	int wake_fd;       /* a timer: epoll's own time-out has whole ms only */
+	uint64_t wake_ns;  /* what it is set to */
+	uint64_t timer_ns; /* when libcurl wants a call, or LOOP_NEVER */
 	loop_done_fn *done;
 	void *arg;
 };
@@ -55,9 +57,35 @@ static int set_timer(CURLM *multi, long timeout_ms, void *arg)
 
 	(void)multi;
 	l->timer_ns = timeout_ms < 0 ?
-			      NEVER :
+			      LOOP_NEVER :
 			      clock_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 	return 0;
+}
+
+/* Edge-triggered: nobody has to read the timer, only to set it anew. */
+static bool make_wake(struct loop *l)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	l->wake_ns = LOOP_NEVER;
+	l->wake_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	event.data.fd = l->wake_fd;
+	return l->wake_fd >= 0 &&
+	       epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &event) == 0;
+}
+
+static bool set_wake(struct loop *l, uint64_t wake_ns)
+{
+	struct itimerspec at = { 0 }; /* disarmed */
+
+	if (wake_ns == l->wake_ns)
+		return true;
+	l->wake_ns = wake_ns;
+	if (wake_ns != LOOP_NEVER) {
+		at.it_value.tv_sec = (time_t)(wake_ns / NS_PER_S);
+		at.it_value.tv_nsec = (long)(wake_ns % NS_PER_S);
+	}
+	return timerfd_settime(l->wake_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0;
 }
 
 struct loop *loop_new(long connections, loop_done_fn *done, void *arg)
@@ -67,12 +95,12 @@ struct loop *loop_new(long connections, loop_done_fn *done, void *arg)
 	assert(connections > 0 && done != NULL);
 	if (l == NULL)
 		return NULL;
-	l->timer_ns = NEVER;
+	l->timer_ns = LOOP_NEVER;
 	l->done = done;
 	l->arg = arg;
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->multi = curl_multi_init();
-	if (l->epoll_fd < 0 || l->multi == NULL) {
+	if (!make_wake(l) || l->multi == NULL) {
 		loop_free(l);
 		return NULL;
 	}
@@ -91,6 +119,8 @@ void loop_free(struct loop *l)
 	curl_multi_cleanup(l->multi);
 	if (l->epoll_fd >= 0)
 		close(l->epoll_fd);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
 	free(l);
 }
 
@@ -128,7 +158,7 @@ static bool act_on_timer(struct loop *l)
 {
 	if (l->timer_ns > clock_now_ns())
 		return true;
-	l->timer_ns = NEVER;
+	l->timer_ns = LOOP_NEVER;
 	return act(l, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -136,23 +166,28 @@ static int wait_ms(const struct loop *l)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (l->timer_ns <= now_ns)
+	if (l->timer_ns <= now_ns || l->wake_ns <= now_ns)
 		return 0;
 	if (l->timer_ns - now_ns > WAIT_MS_MAX * NS_PER_MS)
 		return WAIT_MS_MAX;
 	return (int)((l->timer_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-bool loop_step(struct loop *l)
+bool loop_step(struct loop *l, uint64_t wake_ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int count = epoll_wait(l->epoll_fd, events, EVENTS_MAX, wait_ms(l));
+	int count;
 
+	if (!set_wake(l, wake_ns))
+		return false;
+	count = epoll_wait(l->epoll_fd, events, EVENTS_MAX, wait_ms(l));
 	if (count < 0)
 		return errno == EINTR;
 	for (int i = 0; i < count; i++) {
 		int ready = 0;
 
+		if (events[i].data.fd == l->wake_fd)
+			continue;
 		if (events[i].events & EPOLLIN)
 			ready |= CURL_CSELECT_IN;
 		if (events[i].events & EPOLLOUT)

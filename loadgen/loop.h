@@ -20,6 +20,9 @@
 
 #include <curl/curl.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#define LOOP_NEVER UINT64_MAX
 
 struct loop;
 
@@ -40,9 +43,10 @@ MUST_CHECK bool loop_add(struct loop *l, CURL *easy);
 void loop_remove(struct loop *l, CURL *easy);
 
 /*
- * Wait until something is ready, a tenth of a second at most, and do it.
- * False: libcurl or epoll failed, which leaves the loop unusable.
+ * Wait until something is ready, and do it.  Waits until `wake_ns` (by
+ * clock_now_ns(); or LOOP_NEVER) and for a tenth of a second at most.  False:
+ * libcurl or the kernel failed, which leaves the loop unusable.
  */
-MUST_CHECK bool loop_step(struct loop *l);
+MUST_CHECK bool loop_step(struct loop *l, uint64_t wake_ns);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * The only file that prints to the user or ends the program.
  */
+#include "loadgen/arrivals.h"
 #include "loadgen/client.h"
 #include "loadgen/clock.h"
 #include "loadgen/dataset.h"
@@ -36,6 +37,7 @@ struct run {
 	struct options options;
 	struct dataset dataset;
 	struct order order;
+	struct arrivals arrivals; /* of an open loop */
 	struct record record;
 	struct save *save; /* NULL: do not save */
 	FILE *json;        /* NULL: do not write */
@@ -153,6 +155,11 @@ static bool make_client(struct run *run)
 		.arg = run,
 	};
 
+	if (o->arrivals != ARRIVALS_NONE) {
+		arrivals_init(&run->arrivals, o->arrivals, o->rate_per_s,
+			      o->seed);
+		config.arrivals = &run->arrivals;
+	}
 	if (order_init(&run->order, run->dataset.count, o->passes, o->seed))
 		run->client = client_new(&config);
 	if (run->client == NULL)

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLOSED_CONNECTIONS = 4, OPEN_CONNECTIONS = 256 };
+
 enum kind {
-	KIND_FLAG,    /* bool, no value */
-	KIND_TEXT,    /* const char * */
-	KIND_COUNT,   /* uint64_t, from min to max */
-	KIND_SECONDS, /* double, from min to max, not 0 */
+	KIND_FLAG,     /* bool, no value */
+	KIND_TEXT,     /* const char * */
+	KIND_COUNT,    /* uint64_t, from min to max */
+	KIND_DECIMAL,  /* double, from 0.001 to max */
+	KIND_ARRIVALS, /* enum arrivals_kind */
 };
 
 /* Everything about an option but what it is for. */
@@ -38,15 +41,24 @@ static const struct spec specs[] = {
 	  "send the files of other names too (default: no)" },
 	{ "connections", "N", KIND_COUNT, FIELD(connections), 1, 100000,
 	  "keep-alive connections; each sends its next request when" HELP_NEXT
-	  "its last reply is complete (default: 4)" },
+	  "its last reply is complete (default: 4); with --rate," HELP_NEXT
+	  "as many as are needed, but N at most (default: 256)" },
+	{ "rate", "R", KIND_DECIMAL, FIELD(rate_per_s), 0, 1000000,
+	  "open loop: send R requests per second, at times that do" HELP_NEXT
+	  "not depend on the replies (default: closed loop)" },
+	{ "arrivals", "KIND", KIND_ARRIVALS, FIELD(arrivals), 0, 0,
+	  "of --rate: poisson, as by independent users, or constant," HELP_NEXT
+	  "with equal gaps (default: poisson)" },
 	{ "passes", "N", KIND_COUNT, FIELD(passes), 1, 1000000,
 	  "send every file N times (default: 1)" },
-	{ "duration", "S", KIND_SECONDS, FIELD(duration_s), 0, 1000000,
+	{ "duration", "S", KIND_DECIMAL, FIELD(duration_s), 0, 1000000,
 	  "instead, send for S seconds, then let requests in flight" HELP_NEXT
-	  "finish (default: none)" },
+	  "finish; with --rate, send all that is meant to be sent" HELP_NEXT
+	  "within S seconds, however late (default: none)" },
 	{ "seed", "N", KIND_COUNT, FIELD(seed), 0, UINT64_MAX,
-	  "of the shuffle, which is fresh for each pass (default: 1)" },
-	{ "timeout", "S", KIND_SECONDS, FIELD(timeout_s), 0, 1000000,
+	  "of the shuffle, which is fresh for each pass, and of the" HELP_NEXT
+	  "times of --rate (default: 1)" },
+	{ "timeout", "S", KIND_DECIMAL, FIELD(timeout_s), 0, 1000000,
 	  "of one request, connecting included (default: 60)" },
 	{ "json", "FILE", KIND_TEXT, FIELD(json), 0, 0,
 	  "write the report to FILE too (default: none)" },
@@ -70,7 +82,10 @@ void options_print_help(FILE *out)
 			specs[i].value, specs[i].help);
 	fputs("\n"
 	      "Rates count the requests answered 2xx.  Response time runs from "
-	      "the last byte\nsent to the last byte received.\n\n"
+	      "the last byte\n"
+	      "sent to the last byte received; with --rate, from the time the "
+	      "request should\n"
+	      "have been sent, so that waiting for a connection counts.\n\n"
 	      "Exit status: 0 all requests were answered 2xx, 1 some were "
 	      "not,\n"
 	      "2 wrong usage, 130 interrupted (the report covers what was "
@@ -95,7 +110,7 @@ static bool parse_count(const struct spec *spec, const char *text,
 	return false;
 }
 
-static bool parse_seconds(const struct spec *spec, const char *text,
+static bool parse_decimal(const struct spec *spec, const char *text,
 			  double *out, struct error *error)
 {
 	size_t digits = strspn(text, "0123456789.");
@@ -105,8 +120,18 @@ static bool parse_seconds(const struct spec *spec, const char *text,
 	if (digits > 0 && text[digits] == '\0' && *end == '\0' &&
 	    *out >= 0.001 && *out <= (double)spec->max)
 		return true;
-	error_set(error, "--%s '%s': not seconds from 0.001 to %" PRIu64,
+	error_set(error, "--%s '%s': not a number from 0.001 to %" PRIu64,
 		  spec->name, text, spec->max);
+	return false;
+}
+
+static bool parse_arrivals(const struct spec *spec, const char *text,
+			   enum arrivals_kind *out, struct error *error)
+{
+	if (arrivals_find(text, out))
+		return true;
+	error_set(error, "--%s '%s': not poisson or constant", spec->name,
+		  text);
 	return false;
 }
 
@@ -124,8 +149,10 @@ static bool take(struct options *o, const struct spec *spec, const char *text,
 		return true;
 	case KIND_COUNT:
 		return parse_count(spec, text, field, error);
-	case KIND_SECONDS:
-		return parse_seconds(spec, text, field, error);
+	case KIND_DECIMAL:
+		return parse_decimal(spec, text, field, error);
+	case KIND_ARRIVALS:
+		return parse_arrivals(spec, text, field, error);
 	}
 	abort();
 }
@@ -173,21 +200,46 @@ static bool check_url(const char *url, struct error *error)
 	return true;
 }
 
-bool options_parse(struct options *o, int argc, char **argv,
-		   struct error *error)
+static bool check_together(const struct options *o, struct error *error)
 {
-	*o = (struct options){ .connections = 4, .seed = 1, .timeout_s = 60 };
-	if (!take_options(o, argc, argv, error))
-		return false;
-	if (o->help)
-		return true;
 	if (o->passes != 0 && o->duration_s > 0) {
 		error_set(error, "--passes %" PRIu64 " --duration %g: only one",
 			  o->passes, o->duration_s);
 		return false;
 	}
+	if (o->arrivals != ARRIVALS_NONE && !(o->rate_per_s > 0)) {
+		error_set(error, "--arrivals %s: --rate is missing",
+			  arrivals_name(o->arrivals));
+		return false;
+	}
+	return true;
+}
+
+/* Those that depend on other options. */
+static void set_defaults(struct options *o)
+{
+	bool is_open = o->rate_per_s > 0;
+
 	if (o->passes == 0 && !(o->duration_s > 0))
 		o->passes = 1;
+	if (is_open && o->arrivals == ARRIVALS_NONE)
+		o->arrivals = ARRIVALS_POISSON;
+	if (o->connections == 0)
+		o->connections =
+			is_open ? OPEN_CONNECTIONS : CLOSED_CONNECTIONS;
+}
+
+bool options_parse(struct options *o, int argc, char **argv,
+		   struct error *error)
+{
+	*o = (struct options){ .seed = 1, .timeout_s = 60 };
+	if (!take_options(o, argc, argv, error))
+		return false;
+	if (o->help)
+		return true;
+	if (!check_together(o, error))
+		return false;
+	set_defaults(o);
 	if (o->dataset == NULL) {
 		error_set(error, "--dataset DIR is missing");
 		return false;

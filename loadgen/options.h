@@ -3,6 +3,7 @@
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
+#include "loadgen/arrivals.h"
 #include "loadgen/error.h"
 
 #include <stdbool.h>
@@ -13,6 +14,8 @@ struct options {
 	const char *url;
 	const char *dataset;
 	bool all_files;
+	double rate_per_s; /* 0: a closed loop */
+	enum arrivals_kind arrivals;
 	uint64_t connections;
 	uint64_t passes;   /* 0: as many as fit in duration_s */
 	double duration_s; /* 0: as long as the passes take */

@@ -53,17 +53,23 @@ static bool add_times(struct record *r, const struct result *result)
 
 	if (!samples_reserve(&r->response) ||
 	    !samples_reserve(&r->response_by_class[class]) ||
+	    !samples_reserve(&r->from_last_byte) ||
 	    !samples_reserve(&r->from_first_byte))
 		return false;
 	samples_add(&r->response, result->response_ns);
 	samples_add(&r->response_by_class[class], result->response_ns);
+	samples_add(&r->from_last_byte, result->from_last_byte_ns);
 	samples_add(&r->from_first_byte, result->from_first_byte_ns);
 	return true;
 }
 
 bool record_add(struct record *r, const struct result *result)
 {
+	bool has_lag = result->scheduled && !result->waited;
+
 	assert(result->status >= 0 && result->status < RECORD_STATUS_COUNT);
+	if (has_lag && !samples_reserve(&r->lag))
+		return false;
 	if (result->error != NULL) {
 		if (!add_error(r, result->error))
 			return false;
@@ -77,6 +83,9 @@ bool record_add(struct record *r, const struct result *result)
 		}
 		r->responses[result->status]++;
 	}
+	if (has_lag)
+		samples_add(&r->lag, result->lag_ns);
+	r->waited_count += result->scheduled && result->waited;
 	r->request_count++;
 	return true;
 }
@@ -127,7 +136,9 @@ void record_release(struct record *r)
 	free(r->response.ns);
 	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
 		free(r->response_by_class[i].ns);
+	free(r->from_last_byte.ns);
 	free(r->from_first_byte.ns);
+	free(r->lag.ns);
 	free(r->errors);
 	*r = (struct record){ 0 };
 }

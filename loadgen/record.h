@@ -6,8 +6,8 @@
  * it was measured, so percentiles are exact; they are nearest-rank: the least
  * sample that at least p per cent of all samples do not exceed.
  *
- * Limits     24 bytes for each 2xx reply (and up to twice that, as arrays
- *            double when they grow).
+ * Limits     32 bytes for each 2xx reply, and 8 for each request of an open
+ *            loop (and up to twice that, as arrays double when they grow).
  */
 #ifndef LOADGEN_RECORD_H
 #define LOADGEN_RECORD_H
@@ -46,7 +46,12 @@ struct record {
 	/* Of 2xx replies. */
 	struct samples response;
 	struct samples response_by_class[SIZE_CLASS_COUNT];
+	struct samples from_last_byte;
 	struct samples from_first_byte;
+
+	/* Of an open loop. */
+	struct samples lag;    /* of requests that found a connection free */
+	uint64_t waited_count; /* of those that did not */
 
 	uint64_t responses[RECORD_STATUS_COUNT]; /* by status, whole replies */
 	uint64_t request_count;                  /* all of what is below */

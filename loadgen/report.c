@@ -32,12 +32,53 @@ static bool figures_of(struct samples *samples, double ms[FIGURE_COUNT])
 	return true;
 }
 
+static bool is_open(const struct report *report)
+{
+	return report->options->rate_per_s > 0;
+}
+
+/* The client is one thread. */
+static bool uses_its_core(const struct report *report)
+{
+	return report->client_cpu_s > 0.9 * makespan_s(report);
+}
+
+/* Like with like: a lag in the tail does no harm to the median. */
+static bool sends_late(const struct report *report)
+{
+	struct summary lag;
+	struct summary response;
+
+	return samples_summarize(&report->record->lag, &lag) &&
+	       samples_summarize(&report->record->response, &response) &&
+	       (lag.p50_ns > response.p50_ns / 10 ||
+		lag.p90_ns > response.p90_ns / 10 ||
+		lag.p99_ns > response.p99_ns / 10);
+}
+
+static const struct warning {
+	bool (*applies)(const struct report *report);
+	const char *text;
+} warnings[] = {
+	{ uses_its_core,
+	  "the client used over 90 % of a core: it may be the bottleneck" },
+	{ sends_late, "the client sent late: its lag is over a tenth of the "
+		      "response time" },
+};
+
+enum { WARNING_COUNT = sizeof(warnings) / sizeof(*warnings) };
+
 static void print_run(FILE *out, const struct report *report)
 {
 	const struct options *o = report->options;
 
 	fprintf(out, "%" PRIu32 " files of %s to %s\n", report->files,
 		o->dataset, o->url);
+	if (is_open(report))
+		fprintf(out,
+			"open loop, %g requests/s, %s; response time from the "
+			"intended time\n",
+			o->rate_per_s, arrivals_name(o->arrivals));
 	fprintf(out, "connections %" PRIu64 ", ", o->connections);
 	if (o->passes != 0)
 		fprintf(out, "passes %" PRIu64 ", ", o->passes);
@@ -69,20 +110,22 @@ static void print_times(FILE *out, const char *title, struct samples *samples)
 	double ms[FIGURE_COUNT];
 	bool any = figures_of(samples, ms);
 
-	fprintf(out, "%-16s  %8zu", title, samples->count);
+	fprintf(out, "%-15s %8zu", title, samples->count);
 	for (int i = 0; i < FIGURE_COUNT; i++)
 		if (any)
-			fprintf(out, "  %10.3f", ms[i]);
+			fprintf(out, " %10.3f", ms[i]);
 		else
-			fprintf(out, "  %10s", "-");
+			fprintf(out, " %10s", "-");
 	fprintf(out, "\n");
 }
 
-static void print_table(FILE *out, struct record *r)
+static void print_table(FILE *out, const struct report *report)
 {
-	fprintf(out, "\n%-16s  %8s", "ms", "count");
+	struct record *r = report->record;
+
+	fprintf(out, "\n%-15s %8s", "ms", "count");
 	for (int i = 0; i < FIGURE_COUNT; i++)
-		fprintf(out, "  %10s", figure_names[i]);
+		fprintf(out, " %10s", figure_names[i]);
 	fprintf(out, "\n");
 	print_times(out, "response time", &r->response);
 	for (int i = 0; i < SIZE_CLASS_COUNT; i++) {
@@ -92,6 +135,10 @@ static void print_table(FILE *out, struct record *r)
 		print_times(out, title, &r->response_by_class[i]);
 	}
 	print_times(out, "from first byte", &r->from_first_byte);
+	if (is_open(report)) {
+		print_times(out, "from last byte", &r->from_last_byte);
+		print_times(out, "schedule lag", &r->lag);
+	}
 }
 
 static void print_outcomes(FILE *out, const struct report *report)
@@ -124,7 +171,16 @@ void report_print(FILE *out, const struct report *report)
 		fprintf(out, ", %.1f %% of one core",
 			100 * report->client_cpu_s / s);
 	fprintf(out, "\n");
-	print_table(out, report->record);
+	if (is_open(report))
+		fprintf(out,
+			"waited            %" PRIu64 " of %" PRIu64
+			" requests, for a free connection\n",
+			report->record->waited_count,
+			report->record->request_count);
+	print_table(out, report);
+	for (int i = 0; i < WARNING_COUNT; i++)
+		if (warnings[i].applies(report))
+			fprintf(out, "warning: %s\n", warnings[i].text);
 }
 
 /* cJSON's own numbers are doubles, which do not hold every seed. */
@@ -194,10 +250,33 @@ static void add_outcomes(cJSON *object, const struct record *r)
 		add_count(errors, r->errors[i].text, r->errors[i].count);
 }
 
+static void add_warnings(cJSON *object, const struct report *report)
+{
+	cJSON *texts = cJSON_AddArrayToObject(object, "warnings");
+
+	for (int i = 0; i < WARNING_COUNT; i++)
+		if (warnings[i].applies(report))
+			cJSON_AddItemToArray(
+				texts, cJSON_CreateString(warnings[i].text));
+}
+
+static void add_open_loop(cJSON *object, const struct report *report)
+{
+	const struct options *o = report->options;
+	struct record *r = report->record;
+
+	cJSON_AddNumberToObject(object, "rate_per_s", o->rate_per_s);
+	cJSON_AddStringToObject(object, "arrivals", arrivals_name(o->arrivals));
+	add_times(object, "schedule_lag_ms", &r->lag);
+	add_count(object, "waited_for_connection", r->waited_count);
+}
+
 static void add_run(cJSON *object, const struct report *report)
 {
 	const struct options *o = report->options;
 
+	if (is_open(report))
+		add_open_loop(object, report);
 	add_count(object, "connections", o->connections);
 	if (o->passes != 0)
 		add_count(object, "passes", o->passes);
@@ -221,9 +300,11 @@ bool report_write_json(FILE *out, const struct report *report)
 	cJSON_AddNumberToObject(object, "makespan_s", s);
 	add_times(object, "response_ms", &r->response);
 	add_size_classes(object, r);
+	add_times(object, "response_from_last_byte_ms", &r->from_last_byte);
 	add_times(object, "response_from_first_byte_ms", &r->from_first_byte);
 	add_outcomes(object, r);
 	cJSON_AddNumberToObject(object, "client_cpu_s", report->client_cpu_s);
+	add_warnings(object, report);
 	add_count(object, "requests", r->request_count);
 	add_count(object, "uploaded_bytes", r->uploaded_bytes);
 	add_run(object, report);

@@ -4,6 +4,10 @@
  *
  * Rates count requests answered 2xx and the bytes of their bodies, over the
  * makespan: from the beginning of the run to the end of its last request.
+ *
+ * It warns when the client, not the server, may have made the times: when it
+ * used over 90 % of the one core that it can use, or when the lag of an open
+ * loop is over a tenth of the response time, at p50, p90 or p99.
  */
 #ifndef LOADGEN_REPORT_H
 #define LOADGEN_REPORT_H

@@ -5,10 +5,13 @@
  * The border between making load and counting it: client.c makes results,
  * record.c and save.c take them, and neither side knows the other.
  *
- *	               request start      last byte sent    last byte received
- *	                     |-------------------|-------------------|
- *	response_ns                              |<----------------->|
- *	from_first_byte_ns   |<------------------------------------->|
+ *	intended time  request start  last byte sent  last byte received
+ *	      |--------------|--------------|--------------|
+ *	      |              |              |<------------>| from_last_byte_ns
+ *	      |              |<--------------------------->| from_first_byte_ns
+ *	      |<------------------------------------------>| response_ns
+ *
+ * A closed loop has no intended time; response_ns is from_last_byte_ns there.
  */
 #ifndef LOADGEN_RESULT_H
 #define LOADGEN_RESULT_H
@@ -23,9 +26,14 @@ struct result {
 	const char *error;       /* static text; NULL if there is a status */
 	uint64_t uploaded_bytes; /* size of the request's body */
 	uint64_t response_ns;
+	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;
-	const char *
-		reply; /* lent for the call; NULL unless kept; may be if empty */
+
+	bool scheduled;  /* by an open loop; only then the next two are set */
+	bool waited;     /* no connection was free at the intended time */
+	uint64_t lag_ns; /* from the intended time until libcurl got it */
+
+	const char *reply; /* lent for the call; NULL unless kept or if empty */
 	size_t reply_bytes;
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum { CUT_PROMISED_BYTES = 1000, CUT_SENT_BYTES = 10 };
 
@@ -51,6 +52,7 @@ static struct MHD_Response *make_reply(const struct server *s,
 
 	switch (s->mode) {
 	case SERVER_ECHO:
+	case SERVER_STALL:
 	case SERVER_DROP_SECOND:
 		return MHD_create_response_from_buffer(
 			body->size_bytes, body->bytes, MHD_RESPMEM_MUST_COPY);
@@ -78,11 +80,21 @@ static int is_header(struct MHD_Connection *connection, const char *name,
 	return strcmp(found, value) == 0;
 }
 
+/* All requests wait: the server has one thread. */
+static void stall(void)
+{
+	struct timespec pause = { .tv_nsec = SERVER_STALL_MS * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
 static struct server_body *begin(struct server *s,
 				 struct MHD_Connection *connection,
 				 const char *method, const char *version)
 {
 	assert(s->request_count < SERVER_BODIES_MAX);
+	if (s->mode == SERVER_STALL && s->request_count == 0)
+		stall();
 	if (strcmp(method, "POST") != 0 || strcmp(version, "HTTP/1.1") != 0 ||
 	    !is_header(connection, "Content-Type", "image/jpeg") ||
 	    !is_header(connection, "Expect", NULL) ||

@@ -18,9 +18,14 @@ enum server_mode {
 	SERVER_CUT,         /* 200, and close in the midst of the body */
 	SERVER_DROP_SECOND, /* close every second request without a reply */
 	SERVER_LONG,        /* 200 and a body of reply_bytes */
+	SERVER_STALL,       /* as ECHO, but stands still at the first request */
 };
 
-enum { SERVER_BODIES_MAX = 1000, SERVER_URL_BYTES = 64 };
+enum {
+	SERVER_BODIES_MAX = 1000,
+	SERVER_URL_BYTES = 64,
+	SERVER_STALL_MS = 250,
+};
 
 struct server_body {
 	char *bytes;

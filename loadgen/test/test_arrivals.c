@@ -38,7 +38,7 @@ static void test_never_backwards(void)
 		assert(times_ns[i] >= times_ns[i - 1]);
 }
 
-/* The standard deviation of so many gaps' mean is 0.3 %; six of them are 2 %. */
+/* The mean of so many gaps has a standard deviation of 0.3 %. */
 static void test_poisson_rate(void)
 {
 	for (uint64_t seed = 0; seed < 20; seed++) {

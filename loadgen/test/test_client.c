@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client, and the loop below it, against real servers: every file is sent
- * once per pass, whole, over as many connections as asked for, and whatever a
- * server does ends as one result for each request.
+ * The client in a closed loop, and what is below it, against real servers:
+ * every file is sent once per pass, whole, over as many connections as asked
+ * for, and whatever a server does ends as one result for each request.
  */
-#include "loadgen/client.h"
 #include "loadgen/clock.h"
-#include "loadgen/record.h"
-#include "loadgen/test/server.h"
+#include "loadgen/test/trial.h"
 
 #include <assert.h>
 #include <curl/curl.h>
@@ -15,131 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILES = 20, CONNECTIONS = 3 };
-
-/* A run and what came of it. */
-struct trial {
-	struct dataset dataset;
-	struct client_config config;
-	uint64_t passes;
-	struct record record;
-	unsigned sent[FILES];     /* results, by file */
-	uint64_t stop_after;      /* results before `done` says no; 0: never */
-	uint64_t interrupt_after; /* results before `stop` is set; 0: never */
-	volatile sig_atomic_t stop;
-	enum client_end end;
-	char error[256]; /* of the client */
-};
-
-/* From empty to one where libcurl would like to expect 100-continue. */
-static size_t size_of_file(uint32_t i)
-{
-	static const size_t sizes[] = { 0, 1, 1000, 70000, 300000, 1100000 };
-
-	return sizes[i % (sizeof(sizes) / sizeof(*sizes))];
-}
-
-/* Files differ from each other in every byte's place. */
-static char byte_of_file(uint32_t i, size_t place)
-{
-	return (char)(i * 7 + place % 251);
-}
-
-static void trial_init(struct trial *t, const char *url)
-{
-	*t = (struct trial){
-		.dataset = { .files =
-				     calloc(FILES, sizeof(struct dataset_file)),
-			     .count = FILES },
-		.passes = 1,
-	};
-	assert(t->dataset.files != NULL);
-	for (uint32_t i = 0; i < FILES; i++) {
-		struct dataset_file *file = &t->dataset.files[i];
-
-		file->size_bytes = size_of_file(i);
-		file->bytes = malloc(file->size_bytes + 1);
-		assert(file->bytes != NULL);
-		for (size_t j = 0; j < file->size_bytes; j++)
-			file->bytes[j] = byte_of_file(i, j);
-	}
-	t->config = (struct client_config){
-		.url = url,
-		.dataset = &t->dataset,
-		.connections = CONNECTIONS,
-		.timeout_ns = 100 * NS_PER_S,
-	};
-}
-
-static void trial_release(struct trial *t)
-{
-	dataset_release(&t->dataset);
-	record_release(&t->record);
-}
-
-static bool take_result(const struct result *r, void *arg)
-{
-	struct trial *t = arg;
-
-	assert(r->file < FILES && r->uploaded_bytes == size_of_file(r->file));
-	assert((r->error != NULL) == (r->status == 0));
-	t->sent[r->file]++;
-	assert(record_add(&t->record, r));
-	if (result_is_ok(r)) {
-		assert(r->response_ns > 0); /* so its last byte was noticed */
-		assert(r->from_first_byte_ns >= r->response_ns);
-	}
-	if (result_is_ok(r) && t->config.keep_replies) { /* SERVER_ECHO */
-		const struct dataset_file *file = &t->dataset.files[r->file];
-
-		assert(r->reply_bytes == file->size_bytes);
-		assert(r->reply_bytes == 0 ||
-		       memcmp(r->reply, file->bytes, r->reply_bytes) == 0);
-	}
-	if (t->record.request_count == t->interrupt_after)
-		t->stop = 1;
-	return t->record.request_count != t->stop_after;
-}
-
-static void trial_run(struct trial *t)
-{
-	struct order order = { 0 };
-	struct client *client;
-
-	assert(order_init(&order, FILES, t->passes, 1));
-	t->config.order = &order;
-	t->config.stop = &t->stop;
-	t->config.done = take_result;
-	t->config.arg = t;
-	client = client_new(&t->config);
-	assert(client != NULL);
-	t->end = client_run(client);
-	assert(client_makespan_ns(client) > 0);
-	assert(strlen(client_error(client)) < sizeof(t->error));
-	strcpy(t->error, client_error(client));
-	client_free(client);
-	order_release(&order);
-}
-
-/* Run `t` against a server in `mode`; then the server's counts hold. */
-static void trial_run_with(struct trial *t, struct server *server)
-{
-	server_start(server);
-	t->config.url = server->url;
-	trial_run(t);
-	server_stop(server);
-	assert(server->strange_count == 0);
-}
-
 /* The server has got each file `passes` times, byte by byte. */
 static void expect_bodies(const struct trial *t, const struct server *server)
 {
-	unsigned got[FILES] = { 0 };
+	unsigned got[TRIAL_FILES] = { 0 };
 
 	for (unsigned i = 0; i < server->request_count; i++) {
 		const struct server_body *body = &server->bodies[i];
 
-		for (uint32_t f = 0; f < FILES; f++) {
+		for (uint32_t f = 0; f < TRIAL_FILES; f++) {
 			const struct dataset_file *file = &t->dataset.files[f];
 
 			if (file->size_bytes == body->size_bytes &&
@@ -149,9 +31,9 @@ static void expect_bodies(const struct trial *t, const struct server *server)
 				got[f]++;
 		}
 	}
-	for (uint32_t f = 0; f < FILES; f++) {
+	for (uint32_t f = 0; f < TRIAL_FILES; f++) {
 		/* The four empty files cannot be told from each other. */
-		unsigned alike = size_of_file(f) == 0 ? 4 : 1;
+		unsigned alike = trial_size(f) == 0 ? 4 : 1;
 
 		assert(got[f] == alike * t->passes);
 	}
@@ -167,12 +49,12 @@ static void test_each_file_once_per_pass_intact(void)
 	t.config.keep_replies = true;
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.responses[200] == 3 * FILES);
-	assert(t.record.request_count == 3 * FILES);
-	for (int i = 0; i < FILES; i++)
+	assert(t.record.responses[200] == 3 * TRIAL_FILES);
+	assert(t.record.request_count == 3 * TRIAL_FILES);
+	for (int i = 0; i < TRIAL_FILES; i++)
 		assert(t.sent[i] == 3);
-	assert(server.request_count == 3 * FILES);
-	assert(server.connection_count == CONNECTIONS);
+	assert(server.request_count == 3 * TRIAL_FILES);
+	assert(server.connection_count == TRIAL_CONNECTIONS);
 	expect_bodies(&t, &server);
 	server_release(&server);
 	trial_release(&t);
@@ -184,10 +66,10 @@ static void test_no_more_connections_than_requests(void)
 	struct trial t;
 
 	trial_init(&t, NULL);
-	t.config.connections = FILES + 5;
+	t.config.connections = TRIAL_FILES + 5;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == FILES);
-	assert(server.connection_count == FILES);
+	assert(t.record.ok_count == TRIAL_FILES);
+	assert(server.connection_count == TRIAL_FILES);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -200,9 +82,9 @@ static void test_busy_is_a_response(void)
 	trial_init(&t, NULL);
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.responses[503] == FILES);
+	assert(t.record.responses[503] == TRIAL_FILES);
 	assert(t.record.ok_count == 0 && t.record.transport_error_count == 0);
-	assert(server.connection_count == CONNECTIONS);
+	assert(server.connection_count == TRIAL_CONNECTIONS);
 	expect_bodies(&t, &server);
 	server_release(&server);
 	trial_release(&t);
@@ -216,7 +98,7 @@ static void test_cut_reply_is_a_transport_error(void)
 	trial_init(&t, NULL);
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.transport_error_count == FILES);
+	assert(t.record.transport_error_count == TRIAL_FILES);
 	assert(t.record.responses[200] == 0);
 	assert(strcmp(t.record.errors[0].text,
 		      curl_easy_strerror(CURLE_PARTIAL_FILE)) == 0);
@@ -234,9 +116,9 @@ static void test_lost_request_is_not_sent_again(void)
 	t.config.connections = 1;
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_FINISHED);
-	assert(server.request_count == FILES);
-	assert(t.record.ok_count == FILES / 2);
-	assert(t.record.transport_error_count == FILES / 2);
+	assert(server.request_count == TRIAL_FILES);
+	assert(t.record.ok_count == TRIAL_FILES / 2);
+	assert(t.record.transport_error_count == TRIAL_FILES / 2);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -295,7 +177,7 @@ static void test_silent_server_times_out(void)
 	trial_run(&t);
 	close(port);
 	assert(t.end == CLIENT_FINISHED); /* connecting did not fail */
-	assert(t.record.transport_error_count == FILES);
+	assert(t.record.transport_error_count == TRIAL_FILES);
 	assert(strcmp(t.record.errors[0].text,
 		      curl_easy_strerror(CURLE_OPERATION_TIMEDOUT)) == 0);
 	trial_release(&t);
@@ -321,7 +203,7 @@ static void test_ends_when_told(void)
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_STOPPED);
 	assert(t.record.request_count >= 5); /* those of the same step too */
-	assert(t.record.request_count < 5 + CONNECTIONS);
+	assert(t.record.request_count < 5 + TRIAL_CONNECTIONS);
 	server_release(&server);
 	trial_release(&t);
 }

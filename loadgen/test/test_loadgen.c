@@ -117,6 +117,24 @@ static void test_all_answered(void)
 	server_release(&server);
 }
 
+static void test_open_loop(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES];
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--rate", "200", "--duration", "0.05",
+		   "--arrivals", "constant", "--json",
+		   scratch_path(&scratch, "open.json", json), server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == 10);
+	expect_in("stdout", "200: 10");
+	expect_in("stdout", "open loop, 200 requests/s, constant");
+	assert(json_number("open.json", "rate_per_s") == 200);
+	assert(json_number("open.json", "makespan_s") >= 0.045);
+	server_release(&server);
+}
+
 static void test_some_not_answered(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -199,6 +217,7 @@ int main(void)
 	scratch_write(&scratch, "photos/b.jpeg", "two", 3);
 	scratch_write(&scratch, "photos/sub/c.jpg", "photo3", 6);
 	test_all_answered();
+	test_open_loop();
 	test_some_not_answered();
 	test_nothing_listens();
 	test_interrupted();

@@ -64,6 +64,23 @@ static void test_all_given(void)
 	assert(o.duration_s == 2.5 && o.passes == 0);
 }
 
+static void test_open_loop(void)
+{
+	struct options o;
+	struct error error;
+
+	assert(parse("--dataset d http://h/", &o, &error));
+	assert(o.rate_per_s == 0 && o.arrivals == ARRIVALS_NONE);
+	assert(parse("--dataset d --rate 2.5 http://h/", &o, &error));
+	assert(o.rate_per_s == 2.5 && o.arrivals == ARRIVALS_POISSON);
+	assert(o.connections == 256 && o.passes == 1);
+	assert(parse("--arrivals constant --connections 4 --rate 9 "
+		     "--duration 3 --dataset d http://h/",
+		     &o, &error));
+	assert(o.arrivals == ARRIVALS_CONSTANT && o.connections == 4);
+	assert(o.duration_s == 3 && o.passes == 0);
+}
+
 static void test_help_needs_nothing_else(void)
 {
 	struct options o;
@@ -94,6 +111,12 @@ static void test_errors_name_option_and_value(void)
 	expect_error("--dataset d --timeout 1.2.3 http://h/", "'1.2.3'");
 	expect_error("--dataset d --passes 2 --duration 3 http://h/",
 		     "--passes 2 --duration 3");
+	expect_error("--dataset d --rate 0 http://h/", "--rate '0'");
+	expect_error("--dataset d --rate fast http://h/", "'fast'");
+	expect_error("--dataset d --rate 9 --arrivals even http://h/",
+		     "--arrivals 'even': not poisson or constant");
+	expect_error("--dataset d --arrivals poisson http://h/",
+		     "--arrivals poisson: --rate is missing");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
 	expect_error("http://h/ --dataset", "--dataset: its value");
@@ -108,6 +131,7 @@ int main(void)
 {
 	test_defaults();
 	test_all_given();
+	test_open_loop();
 	test_help_needs_nothing_else();
 	test_errors_name_option_and_value();
 	return 0;

@@ -11,6 +11,7 @@ static void add_reply(struct record *r, int status, uint64_t ns)
 		.status = status,
 		.uploaded_bytes = 10,
 		.response_ns = ns,
+		.from_last_byte_ns = 3 * ns,
 		.from_first_byte_ns = 2 * ns,
 	};
 
@@ -74,7 +75,7 @@ static void test_large_times_keep_their_order(void)
 	record_release(&r);
 }
 
-static void test_the_two_times_are_apart(void)
+static void test_the_times_are_apart(void)
 {
 	struct record r = { 0 };
 	struct summary q;
@@ -82,6 +83,7 @@ static void test_the_two_times_are_apart(void)
 	add_reply(&r, 200, 3);
 	assert(samples_summarize(&r.response, &q) && q.max_ns == 3);
 	assert(samples_summarize(&r.from_first_byte, &q) && q.max_ns == 6);
+	assert(samples_summarize(&r.from_last_byte, &q) && q.max_ns == 9);
 	record_release(&r);
 }
 
@@ -131,6 +133,28 @@ static void test_only_2xx_is_measured(void)
 	record_release(&r);
 }
 
+/* The lag is the client's, whatever the server answered. */
+static void test_lag_is_of_those_that_did_not_wait(void)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200, .lag_ns = 5 };
+	struct summary s;
+
+	assert(record_add(&r, &result)); /* of a closed loop */
+	assert(r.lag.count == 0 && r.waited_count == 0);
+	result.scheduled = true;
+	assert(record_add(&r, &result));
+	result.status = 503;
+	result.lag_ns = 7;
+	assert(record_add(&r, &result));
+	result.waited = true;
+	result.lag_ns = 1000;
+	assert(record_add(&r, &result));
+	assert(r.lag.count == 2 && r.waited_count == 1);
+	assert(samples_summarize(&r.lag, &s) && s.mean_ns == 6);
+	record_release(&r);
+}
+
 static void test_errors_are_counted_by_text(void)
 {
 	struct record r = { 0 };
@@ -152,9 +176,10 @@ int main(void)
 	test_nearest_rank();
 	test_mean();
 	test_large_times_keep_their_order();
-	test_the_two_times_are_apart();
+	test_the_times_are_apart();
 	test_classes_are_apart();
 	test_only_2xx_is_measured();
+	test_lag_is_of_those_that_did_not_wait();
 	test_errors_are_counted_by_text();
 	return 0;
 }

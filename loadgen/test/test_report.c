@@ -28,6 +28,7 @@ static struct report make_report(struct record *r)
 		result.uploaded_bytes = ms == 1 ? 0 : 1000000;
 		result.response_ns = ms * 1000000;
 		result.from_first_byte_ns = ms * 2000000;
+		result.from_last_byte_ns = ms * 500000;
 		assert(record_add(r, &result));
 	}
 	result.status = 503;
@@ -135,6 +136,8 @@ static void test_json_has_every_key(void)
 	expect_number(part, "p90", 81);
 	expect_number(part, "p99", 90);
 	expect_number(part, "max", 90);
+	part = cJSON_GetObjectItem(o, "response_from_last_byte_ms");
+	expect_number(part, "p50", 22.5);
 	part = cJSON_GetObjectItem(o, "response_from_first_byte_ms");
 	expect_number(part, "p50", 90);
 	expect_number(part, "p90", 162);
@@ -153,6 +156,8 @@ static void test_json_has_every_key(void)
 	expect_number(o, "connections", 4);
 	expect_number(o, "passes", 2);
 	assert(!cJSON_HasObjectItem(o, "duration_s"));
+	assert(!cJSON_HasObjectItem(o, "rate_per_s"));
+	assert(!cJSON_HasObjectItem(o, "schedule_lag_ms"));
 	expect_in(text, "18446744073709551615");
 	assert(strcmp(cJSON_GetObjectItem(o, "url")->valuestring,
 		      options.url) == 0);
@@ -188,6 +193,107 @@ static void test_json_without_samples(void)
 	assert(!cJSON_HasObjectItem(o, "passes"));
 	cJSON_Delete(o);
 	free(text);
+}
+
+/*
+ * 100 replies after 10 ms each to requests that left 1 ms late at most, and
+ * one that waited for a connection.
+ */
+static struct report make_open_report(struct record *r,
+				      struct options *open_options)
+{
+	struct result result = { .status = 200,
+				 .response_ns = 10000000,
+				 .scheduled = true };
+
+	for (uint64_t i = 1; i <= 100; i++) {
+		result.lag_ns = i * 10000;
+		assert(record_add(r, &result));
+	}
+	result.waited = true;
+	assert(record_add(r, &result));
+	*open_options = options;
+	open_options->rate_per_s = 2.5;
+	open_options->arrivals = ARRIVALS_CONSTANT;
+	return (struct report){
+		.options = open_options,
+		.record = r,
+		.makespan_ns = 1000000000,
+		.client_cpu_s = 0.9,
+	};
+}
+
+static void test_open_loop(void)
+{
+	struct options open_options;
+	struct record r = { 0 };
+	struct report report = make_open_report(&r, &open_options);
+	char *text = json_text(&report);
+	cJSON *o = cJSON_Parse(text);
+
+	assert(o != NULL);
+	expect_number(o, "rate_per_s", 2.5);
+	assert(strcmp(cJSON_GetObjectItem(o, "arrivals")->valuestring,
+		      "constant") == 0);
+	expect_number(o, "waited_for_connection", 1);
+	expect_number(cJSON_GetObjectItem(o, "schedule_lag_ms"), "p99", 0.99);
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "warnings")) == 0);
+	cJSON_Delete(o);
+	free(text);
+	text = printed_text(&report);
+	expect_in(text, "open loop, 2.5 requests/s, constant;");
+	expect_in(text, "waited 1 of 101 requests");
+	expect_in(text, "schedule lag 100 0.505 0.500 0.900 0.990 1.000");
+	assert(strstr(text, "warning") == NULL);
+	free(text);
+	record_release(&r);
+}
+
+/* One warning of the two, with `part` in it. */
+static void expect_warning(const struct report *report, const char *part)
+{
+	char *text = json_text(report);
+	cJSON *o = cJSON_Parse(text);
+	const cJSON *texts = cJSON_GetObjectItem(o, "warnings");
+
+	assert(cJSON_GetArraySize(texts) == 1);
+	expect_in(cJSON_GetArrayItem(texts, 0)->valuestring, part);
+	cJSON_Delete(o);
+	free(text);
+	text = printed_text(report);
+	expect_in(text, "warning: the client");
+	expect_in(text, part);
+	free(text);
+}
+
+static void test_warns_of_a_client_without_cpu(void)
+{
+	struct options open_options;
+	struct record r = { 0 };
+	struct report report = make_open_report(&r, &open_options);
+
+	report.client_cpu_s = 0.91;
+	expect_warning(&report, "of a core");
+	report.options = &options; /* in a closed loop too */
+	expect_warning(&report, "of a core");
+	record_release(&r);
+}
+
+/* Two more are enough for the p99 to be one of them. */
+static void test_warns_of_late_sending(void)
+{
+	struct options open_options;
+	struct record r = { 0 };
+	struct report report = make_open_report(&r, &open_options);
+	struct result result = { .status = 200,
+				 .response_ns = 10000000,
+				 .scheduled = true,
+				 .lag_ns = 1010000 };
+
+	assert(record_add(&r, &result));
+	assert(record_add(&r, &result));
+	expect_warning(&report, "sent late");
+	record_release(&r);
 }
 
 static void test_json_says_when_it_is_not_written(void)
@@ -241,6 +347,9 @@ int main(void)
 {
 	test_json_has_every_key();
 	test_json_without_samples();
+	test_open_loop();
+	test_warns_of_a_client_without_cpu();
+	test_warns_of_late_sending();
 	test_json_says_when_it_is_not_written();
 	test_print_has_units();
 	test_print_without_samples();

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client in an open loop: requests are sent at their times, whatever the
+ * server or the client itself was doing, and response time has all the wait.
+ */
+#include "loadgen/clock.h"
+#include "loadgen/test/trial.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <string.h>
+
+/* The whole schedule of a pass is shorter than the server's stall. */
+enum { GAP_MS = 10, STALL_MS = SERVER_STALL_MS };
+_Static_assert(TRIAL_FILES *GAP_MS < STALL_MS, "all are due in the stall");
+
+static void trial_init_open(struct trial *t, uint32_t connections)
+{
+	trial_init(t, NULL);
+	t->arrivals = ARRIVALS_CONSTANT;
+	t->rate_per_s = 1000.0 / GAP_MS;
+	t->config.connections = connections;
+}
+
+/* The server did nothing for STALL_MS from the first request on. */
+static void expect_stall_in_response_times(const struct trial *t)
+{
+	uint32_t files[TRIAL_FILES];
+
+	trial_order(files);
+	for (uint64_t i = 0; i < TRIAL_FILES; i++)
+		assert(t->response_ns[files[i]] >=
+		       (STALL_MS - i * GAP_MS) * NS_PER_MS);
+}
+
+static void test_stall_counts_from_the_intended_time(void)
+{
+	struct server server = { .mode = SERVER_STALL };
+	struct trial t;
+
+	trial_init_open(&t, TRIAL_FILES);
+	trial_run_with(&t, &server);
+	assert(t.end == CLIENT_FINISHED);
+	assert(t.record.ok_count == TRIAL_FILES);
+	expect_stall_in_response_times(&t);
+	assert(t.record.waited_count == 0);
+	assert(t.record.lag.count == TRIAL_FILES);
+	server_release(&server);
+	trial_release(&t);
+}
+
+static void test_waiting_for_a_connection_counts(void)
+{
+	struct server server = { .mode = SERVER_STALL };
+	struct trial t;
+	uint32_t files[TRIAL_FILES];
+
+	trial_init_open(&t, 1);
+	trial_run_with(&t, &server);
+	assert(t.record.ok_count == TRIAL_FILES);
+	assert(server.connection_count == 1);
+	expect_stall_in_response_times(&t);
+	assert(t.record.waited_count == TRIAL_FILES - 1);
+	assert(t.record.lag.count == 1);
+	trial_order(files); /* first intended, first sent */
+	for (int i = 0; i < TRIAL_FILES; i++)
+		assert(server.bodies[i].size_bytes == trial_size(files[i]));
+	server_release(&server);
+	trial_release(&t);
+}
+
+/* The client sleeps while all are due, and none is due any later for that. */
+static void test_slow_client_does_not_move_the_schedule(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	struct trial t;
+	uint32_t files[TRIAL_FILES];
+	uint64_t due_ns;
+
+	trial_init_open(&t, TRIAL_FILES);
+	t.nap_ns = STALL_MS * NS_PER_MS;
+	trial_run_with(&t, &server);
+	assert(t.record.ok_count == TRIAL_FILES);
+	trial_order(files);
+	due_ns = t.nap_began_ns - t.response_ns[t.nap_file];
+	for (int i = 0; files[i] != t.nap_file; i++)
+		due_ns -= GAP_MS * NS_PER_MS;
+	for (int i = 0; i < TRIAL_FILES; i++) {
+		assert(files[i] == t.nap_file ||
+		       due_ns + t.response_ns[files[i]] >= t.nap_ended_ns);
+		due_ns += GAP_MS * NS_PER_MS;
+	}
+	server_release(&server);
+	trial_release(&t);
+}
+
+static void test_takes_its_schedule(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	struct trial t;
+
+	trial_init_open(&t, TRIAL_CONNECTIONS);
+	t.passes = 2;
+	t.rate_per_s = 1000;
+	trial_run_with(&t, &server);
+	assert(t.end == CLIENT_FINISHED);
+	assert(t.record.ok_count == 2 * TRIAL_FILES);
+	for (int i = 0; i < TRIAL_FILES; i++)
+		assert(t.sent[i] == 2);
+	assert(t.makespan_ns >= (2 * TRIAL_FILES - 1) * NS_PER_MS);
+	server_release(&server);
+	trial_release(&t);
+}
+
+static void test_poisson_sends_each_file(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	struct trial t;
+
+	trial_init_open(&t, TRIAL_CONNECTIONS);
+	t.arrivals = ARRIVALS_POISSON;
+	trial_run_with(&t, &server);
+	assert(t.record.ok_count == TRIAL_FILES);
+	assert(t.record.waited_count + t.record.lag.count == TRIAL_FILES);
+	server_release(&server);
+	trial_release(&t);
+}
+
+/* The server is late for all of them, and they are sent nevertheless. */
+static void test_duration_bounds_the_schedule(void)
+{
+	struct server server = { .mode = SERVER_STALL };
+	struct trial t;
+
+	trial_init_open(&t, 1);
+	t.passes = 0;
+	t.rate_per_s = 1000;
+	t.config.duration_ns = 30 * NS_PER_MS;
+	trial_run_with(&t, &server);
+	assert(t.end == CLIENT_FINISHED);
+	assert(t.record.ok_count == 30);
+	server_release(&server);
+	trial_release(&t);
+}
+
+/* And not when the next request is due, in 1000 s. */
+static void test_ends_when_told(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	struct trial t;
+
+	trial_init_open(&t, TRIAL_CONNECTIONS);
+	t.rate_per_s = 0.001;
+	t.interrupt_after = 1;
+	trial_run_with(&t, &server);
+	assert(t.end == CLIENT_STOPPED);
+	assert(t.record.request_count == 1);
+	server_release(&server);
+	trial_release(&t);
+}
+
+int main(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	test_stall_counts_from_the_intended_time();
+	test_waiting_for_a_connection_counts();
+	test_slow_client_does_not_move_the_schedule();
+	test_takes_its_schedule();
+	test_poisson_sends_each_file();
+	test_duration_bounds_the_schedule();
+	test_ends_when_told();
+	curl_global_cleanup();
+	return 0;
+}

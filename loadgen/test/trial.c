@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/test/trial.h"
+
+#include "loadgen/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SEED = 1 };
+
+size_t trial_size(uint32_t file)
+{
+	static const size_t sizes[] = { 0, 1, 1000, 70000, 300000, 1100000 };
+
+	return sizes[file % (sizeof(sizes) / sizeof(*sizes))];
+}
+
+/* Files differ from each other in every byte's place. */
+static char byte_of_file(uint32_t i, size_t place)
+{
+	return (char)(i * 7 + place % 251);
+}
+
+void trial_init(struct trial *t, const char *url)
+{
+	*t = (struct trial){
+		.dataset = { .files = calloc(TRIAL_FILES,
+					     sizeof(struct dataset_file)),
+			     .count = TRIAL_FILES },
+		.passes = 1,
+	};
+	assert(t->dataset.files != NULL);
+	for (uint32_t i = 0; i < TRIAL_FILES; i++) {
+		struct dataset_file *file = &t->dataset.files[i];
+
+		file->size_bytes = trial_size(i);
+		file->bytes = malloc(file->size_bytes + 1);
+		assert(file->bytes != NULL);
+		for (size_t j = 0; j < file->size_bytes; j++)
+			file->bytes[j] = byte_of_file(i, j);
+	}
+	t->config = (struct client_config){
+		.url = url,
+		.dataset = &t->dataset,
+		.connections = TRIAL_CONNECTIONS,
+		.timeout_ns = 100 * NS_PER_S,
+	};
+}
+
+void trial_release(struct trial *t)
+{
+	dataset_release(&t->dataset);
+	record_release(&t->record);
+}
+
+static void check_times(const struct trial *t, const struct result *r)
+{
+	assert(r->from_last_byte_ns > 0); /* so its last byte was noticed */
+	assert(r->from_first_byte_ns >= r->from_last_byte_ns);
+	assert(r->scheduled == (t->arrivals != ARRIVALS_NONE));
+	if (!r->scheduled) {
+		assert(r->response_ns == r->from_last_byte_ns);
+	} else {
+		assert(r->response_ns >= r->from_first_byte_ns);
+		assert(r->response_ns >= r->lag_ns);
+	}
+}
+
+static void take_nap(struct trial *t, uint32_t file)
+{
+	struct timespec nap = { .tv_nsec = (long)t->nap_ns };
+
+	t->nap_file = file;
+	t->nap_began_ns = clock_now_ns();
+	nanosleep(&nap, NULL);
+	t->nap_ended_ns = clock_now_ns();
+}
+
+static bool take_result(const struct result *r, void *arg)
+{
+	struct trial *t = arg;
+
+	assert(r->file < TRIAL_FILES &&
+	       r->uploaded_bytes == trial_size(r->file));
+	assert((r->error != NULL) == (r->status == 0));
+	t->sent[r->file]++;
+	t->response_ns[r->file] = r->response_ns;
+	assert(record_add(&t->record, r));
+	if (result_is_ok(r))
+		check_times(t, r);
+	if (result_is_ok(r) && t->config.keep_replies) { /* SERVER_ECHO */
+		const struct dataset_file *file = &t->dataset.files[r->file];
+
+		assert(r->reply_bytes == file->size_bytes);
+		assert(r->reply_bytes == 0 ||
+		       memcmp(r->reply, file->bytes, r->reply_bytes) == 0);
+	}
+	if (t->record.request_count == 1 && t->nap_ns != 0)
+		take_nap(t, r->file);
+	if (t->record.request_count == t->interrupt_after)
+		t->stop = 1;
+	return t->record.request_count != t->stop_after;
+}
+
+void trial_run(struct trial *t)
+{
+	struct order order = { 0 };
+	struct arrivals arrivals;
+	struct client *client;
+
+	assert(order_init(&order, TRIAL_FILES, t->passes, SEED));
+	if (t->arrivals != ARRIVALS_NONE) {
+		arrivals_init(&arrivals, t->arrivals, t->rate_per_s, SEED);
+		t->config.arrivals = &arrivals;
+	}
+	t->config.order = &order;
+	t->config.stop = &t->stop;
+	t->config.done = take_result;
+	t->config.arg = t;
+	client = client_new(&t->config);
+	assert(client != NULL);
+	t->end = client_run(client);
+	t->makespan_ns = client_makespan_ns(client);
+	assert(t->makespan_ns > 0);
+	assert(strlen(client_error(client)) < sizeof(t->error));
+	strcpy(t->error, client_error(client));
+	client_free(client);
+	order_release(&order);
+}
+
+void trial_run_with(struct trial *t, struct server *server)
+{
+	server_start(server);
+	t->config.url = server->url;
+	trial_run(t);
+	server_stop(server);
+	assert(server->strange_count == 0);
+}
+
+void trial_order(uint32_t files[TRIAL_FILES])
+{
+	struct order order = { 0 };
+
+	assert(order_init(&order, TRIAL_FILES, 1, SEED));
+	for (int i = 0; i < TRIAL_FILES; i++)
+		assert(order_next(&order, &files[i]));
+	order_release(&order);
+}
