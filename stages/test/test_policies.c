@@ -1,57 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: every policy in list.h keeps the contract of policy.h, for every
- * combination of empty and waiting stages; and each published policy visits in
- * the order it was published with.  No threads.
+ * combination of empty and waiting stages and whatever is measured.  No threads.
  */
-#include "stages/policy.h"
+#include "stages/test/trial.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { STAGES = 5, ROUNDS_MAX = 1000 };
-
-/* A policy with the state and the view of one worker. */
-struct trial {
-	const struct policy *policy;
-	void *state;
-	struct stage_view stages[STAGES];
-	struct group_view view;
-};
-
-static void trial_init(struct trial *t, const struct policy *p, uint32_t count)
-{
-	*t = (struct trial){ .policy = p };
-	t->state = calloc(1, p->state_bytes + 1);
-	assert(t->state != NULL);
-	t->view = (struct group_view){
-		.stages = t->stages,
-		.stage_count = count,
-	};
-}
-
-static void trial_release(struct trial *t)
-{
-	free(t->state);
-}
-
-static uint32_t trial_pick(struct trial *t)
-{
-	return t->policy->pick(t->state, &t->view);
-}
-
-/* Stage that is visited; its events are taken. */
-static uint32_t trial_visit(struct trial *t)
-{
-	uint32_t stage = trial_pick(t);
-
-	assert(stage < t->view.stage_count);
-	assert(t->stages[stage].queued_count > 0);
-	t->stages[stage].queued_count = 0;
-	return stage;
-}
+enum { ROUNDS_MAX = 1000, UNDER_WAY_MAX = 16 };
 
 static void each_policy_that_picks(void (*test)(const struct policy *,
 						uint32_t stage_count))
@@ -61,7 +20,7 @@ static void each_policy_that_picks(void (*test)(const struct policy *,
 			continue;
 		/* A worker that stays sees one stage. */
 		uint32_t most =
-			(*p)->workers == POLICY_WORKERS_STAY ? 1 : STAGES;
+			(*p)->workers == POLICY_WORKERS_STAY ? 1 : TRIAL_STAGES;
 
 		for (uint32_t count = 1; count <= most; count++)
 			test(*p, count);
@@ -109,12 +68,18 @@ static void test_serves_every_stage_of_a_steady_flow(const struct policy *p,
 						     uint32_t count)
 {
 	struct trial t;
-	uint32_t finished = 0;
+	uint32_t sent = 0, finished = 0;
 
 	trial_init(&t, p, count);
-	/* One event arrives a turn; each visit moves its events on. */
+	/*
+	 * One event arrives a turn, unless as many are under way as may be;
+	 * each visit moves its events on.
+	 */
 	for (uint32_t turn = 0; turn < ROUNDS_MAX; turn++) {
-		t.stages[0].queued_count++;
+		if (sent - finished < UNDER_WAY_MAX) {
+			t.stages[0].queued_count++;
+			sent++;
+		}
 		uint32_t stage = trial_pick(&t);
 
 		assert(stage < count);
@@ -148,54 +113,36 @@ static void test_states_are_independent(const struct policy *p, uint32_t count)
 	trial_release(&b);
 }
 
-static void test_cohort_sweeps_as_a_wave(void)
+static void test_any_measurement_is_survived(const struct policy *p,
+					     uint32_t count)
 {
-	static const uint32_t wave[] = { 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1 };
+	static const double odd[] = { 0,     -1,        1,        1e9,
+				      1e308, 0x1p-1074, INFINITY, NAN };
+	enum { ODD = sizeof(odd) / sizeof(odd[0]) };
 	struct trial t;
 
-	trial_init(&t, policy_find("cohort"), 4);
-	for (uint32_t i = 0; i < sizeof(wave) / sizeof(wave[0]); i++) {
-		for (uint32_t s = 0; s < 4; s++)
-			t.stages[s].queued_count = 7;
-		assert(trial_pick(&t) == wave[i]);
+	trial_init(&t, p, count);
+	for (uint32_t round = 0; round < ODD * ODD * ODD; round++) {
+		for (uint32_t i = 0; i < count; i++) {
+			t.stages[i].arrivals_per_s = odd[(round + i) % ODD];
+			t.stages[i].service_ns = odd[(round / ODD + i) % ODD];
+			t.stages[i].switch_ns =
+				odd[(round / ODD / ODD + i) % ODD];
+			t.stages[i].queued_count = 1;
+		}
+		t.view.measured_count++;
+		t.view.is_gated = !t.view.is_gated;
+		for (uint32_t i = 0; i < count; i++)
+			(void)trial_visit(&t); /* each once */
+		assert(trial_pick(&t) == POLICY_IDLE);
 	}
 	trial_release(&t);
 }
 
-static void test_cohort_passes_empty_stages_on_its_way(void)
+static void test_only_color_has_a_central_queue(void)
 {
-	struct trial t;
-
-	trial_init(&t, policy_find("cohort"), 4);
-	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 2); /* forward: 3 is next, then back */
-	t.stages[0].queued_count = 1;
-	t.stages[1].queued_count = 1;
-	assert(trial_visit(&t) == 1);
-	assert(trial_visit(&t) == 0);
-	t.stages[0].queued_count = 1; /* the wave has turned: 1 2 3 2 1 0 */
-	t.stages[3].queued_count = 1;
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 0);
-	trial_release(&t);
-}
-
-static void test_srpt_restarts_at_the_end(void)
-{
-	struct trial t;
-
-	trial_init(&t, policy_find("srpt"), 4);
-	for (uint32_t s = 0; s < 4; s++)
-		t.stages[s].queued_count = 2;
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 2);
-	t.stages[3].queued_count = 1; /* what stage 2 sent on */
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 1);
-	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 2);
-	assert(trial_visit(&t) == 0);
-	trial_release(&t);
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		assert((*p)->has_central_queue == (*p == policy_find("color")));
 }
 
 static void test_every_policy_is_described_and_found(void)
@@ -222,8 +169,7 @@ int main(void)
 	each_policy_that_picks(test_sleeps_when_nothing_waits);
 	each_policy_that_picks(test_serves_every_stage_of_a_steady_flow);
 	each_policy_that_picks(test_states_are_independent);
-	test_cohort_sweeps_as_a_wave();
-	test_cohort_passes_empty_stages_on_its_way();
-	test_srpt_restarts_at_the_end();
+	each_policy_that_picks(test_any_measurement_is_survived);
+	test_only_color_has_a_central_queue();
 	return 0;
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Color: one central queue for all stages; whoever takes an event from it
+ * visits the stage that the event was sent to, so no visit is in vain.
+ *
+ * After Gordon, UCAM-CL-TR-781, section 3.1.4.  Deviation: a stage that one
+ * worker at a time may visit, or a certain one, keeps a queue of its own, as
+ * its events would stop the central queue; those that have events take turns
+ * with the central queue.
+ */
+#include "stages/policy.h"
+
+struct color {
+	uint32_t next; /* whose turn it is */
+};
+
+static uint32_t color_pick(void *state, const struct group_view *view)
+{
+	struct color *c = state;
+
+	for (uint32_t tried = 0; tried < view->stage_count; tried++) {
+		uint32_t stage = c->next % view->stage_count;
+
+		c->next = stage + 1;
+		if (view->stages[stage].queued_count > 0)
+			return stage;
+	}
+	return POLICY_IDLE;
+}
+
+const struct policy policy_color = {
+	.name = "color",
+	.summary = "a thread per core takes events from one central queue",
+	.workers = POLICY_WORKERS_ROAM,
+	.has_central_queue = true,
+	.state_bytes = sizeof(struct color),
+	.pick = color_pick,
+};

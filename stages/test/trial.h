@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trials: a policy with the state and the view of one worker, for tests.
+ */
+#ifndef STAGES_TEST_TRIAL_H
+#define STAGES_TEST_TRIAL_H
+
+#include "stages/policy.h"
+
+enum { TRIAL_STAGES = 5 };
+
+struct trial {
+	const struct policy *policy;
+	void *state;
+	struct stage_view stages[TRIAL_STAGES]; /* the test's to change */
+	struct group_view view;
+};
+
+/* `count` stages, all empty and never measured. */
+void trial_init(struct trial *t, const struct policy *p, uint32_t count);
+
+void trial_release(struct trial *t);
+
+/* Ask the policy. */
+uint32_t trial_pick(struct trial *t);
+
+/* The stage that is visited, one with events; they are taken. */
+uint32_t trial_visit(struct trial *t);
+
+#endif
