@@ -5,17 +5,18 @@
  */
 #include "stages/trace.h"
 
-#include "stages/test/watchdog.h"
-
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum {
 	KEPT = TRACE_VISITS - 1,
-	ROUNDS = 1000, /* of the ring, beside a reader */
+	READS = 1000, /* beside a writer */
 	BATCH_MAX = TRACE_VISITS,
+	INTERRUPTS = 300,
 };
 
 /* Every field follows from the number, so a mixture gives itself away. */
@@ -113,23 +114,32 @@ static void test_overwritten_visits_are_counted(void)
 	assert(missed == 101 + 2 * TRACE_VISITS + 6);
 }
 
-static void *add_all(void *arg)
+struct written {
+	struct trace trace;
+	_Atomic bool stopping;
+};
+
+static void *add_until_stopped(void *arg)
 {
-	add(arg, 0, ROUNDS * TRACE_VISITS);
+	struct written *w = arg;
+
+	for (uint64_t first = 0; !atomic_load(&w->stopping); first += 100)
+		add(&w->trace, first, first + 100);
 	return NULL;
 }
 
 static void test_reader_beside_a_fast_writer(void)
 {
-	static struct trace t;
+	static struct written w;
 	static struct trace_visit out[BATCH_MAX];
 	uint64_t next = 0, missed = 0, copied_total = 0;
 	uint32_t batch = 1;
 	pthread_t writer;
 
-	assert(!pthread_create(&writer, NULL, add_all, &t));
-	while (next < ROUNDS * TRACE_VISITS) {
-		uint32_t copied = trace_read(&t, &next, out, batch, &missed);
+	assert(!pthread_create(&writer, NULL, add_until_stopped, &w));
+	for (uint32_t i = 0; i < READS; i++) {
+		uint32_t copied =
+			trace_read(&w.trace, &next, out, batch, &missed);
 
 		assert(copied <= batch);
 		check(out, copied, next - copied);
@@ -137,18 +147,55 @@ static void test_reader_beside_a_fast_writer(void)
 		assert(copied_total + missed == next);
 		batch = batch < BATCH_MAX ? batch * 2 : 1;
 	}
+	atomic_store(&w.stopping, true);
 	(void)pthread_join(writer, NULL);
-	assert(next == ROUNDS * TRACE_VISITS);
-	assert(copied_total > 0);
+}
+
+static struct trace interrupted;
+static volatile sig_atomic_t interrupt_count;
+
+static void add_some(int signal)
+{
+	uint64_t next = atomic_load(&interrupted.next);
+
+	(void)signal;
+	add(&interrupted, next, next + TRACE_VISITS / 3);
+	interrupt_count = interrupt_count + 1;
+}
+
+static void read_whole_ring(void)
+{
+	static struct trace_visit out[BATCH_MAX];
+	uint64_t next = 0, missed = 0;
+	uint32_t copied =
+		trace_read(&interrupted, &next, out, BATCH_MAX, &missed);
+
+	check(out, copied, next - copied);
+	assert(copied + missed == next);
+}
+
+/* On any number of cores the writer comes in the midst of a copy. */
+static void test_writer_interrupts_a_reader(void)
+{
+	struct sigaction action = { .sa_handler = add_some };
+	struct itimerval soon = { .it_value.tv_usec = 100 };
+
+	add(&interrupted, 0, TRACE_VISITS);
+	assert(sigaction(SIGALRM, &action, NULL) == 0);
+	for (int i = 0; i < INTERRUPTS; i++) {
+		assert(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+		while (interrupt_count == i)
+			read_whole_ring();
+	}
 }
 
 int main(void)
 {
-	watchdog_start();
 	test_empty_has_nothing_to_read();
 	test_visits_come_in_order_and_once();
 	test_reader_that_keeps_up_misses_nothing();
 	test_overwritten_visits_are_counted();
 	test_reader_beside_a_fast_writer();
+	test_writer_interrupts_a_reader();
 	return 0;
 }
