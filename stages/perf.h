@@ -18,17 +18,29 @@
 enum { PERF_CYCLES, PERF_INSTRUCTIONS, PERF_CACHE_MISSES, PERF_COUNTERS };
 
 struct perf {
-	int fd; /* of the group's leader; -1: not open */
-	int members[PERF_COUNTERS];
+	int fds[PERF_COUNTERS]; /* the first leads the group; -1: not open */
 };
 
 /* False: not allowed, or there are no such counters here; *p is closed. */
 bool perf_open(struct perf *p);
 
-/* Totals since perf_open().  False: not open. */
+/*
+ * Totals since perf_open().  False: not open, or somebody else took the
+ * counters for a while; totals are untouched.
+ */
 bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS]);
 
 /* A closed one is fine. */
 void perf_close(struct perf *p);
+
+/* `type` and `config` as in perf_event_open(2). */
+struct perf_event {
+	uint32_t type;
+	uint64_t config;
+};
+
+/* perf_open() with others in place of the three; tests use it. */
+bool perf_open_events(struct perf *p,
+		      const struct perf_event events[PERF_COUNTERS]);
 
 #endif

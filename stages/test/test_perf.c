@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: what is counted is this thread's since it was opened, and where
+ * counting is not allowed there are no totals rather than zeros.
+ *
+ * Most test machines have no hardware counters, so the kernel's software
+ * events take their place.
+ */
+#include "stages/perf.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGES = 1000, FAULTS = 0, MINOR_FAULTS = 1, MAJOR_FAULTS = 2 };
+
+static const struct perf_event software_events[PERF_COUNTERS] = {
+	[FAULTS] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	[MINOR_FAULTS] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	[MAJOR_FAULTS] = { PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+};
+
+/* Touch new memory: PAGES page faults, if pages are not larger than usual. */
+static void *fault(void *arg)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = PAGES * page_bytes;
+	volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert(memory != MAP_FAILED);
+	assert(madvise((void *)memory, bytes, MADV_NOHUGEPAGE) == 0);
+	for (size_t i = 0; i < bytes; i += page_bytes)
+		memory[i] = 1;
+	assert(munmap((void *)memory, bytes) == 0);
+	return arg;
+}
+
+static int lowest_free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert(fd != -1 && close(fd) == 0);
+	return fd;
+}
+
+static void check_closed(struct perf *p)
+{
+	uint64_t totals[PERF_COUNTERS] = { 1, 2, 3 };
+
+	assert(!perf_read(p, totals));
+	assert(totals[0] == 1 && totals[1] == 2 && totals[2] == 3);
+	perf_close(p);
+}
+
+static void test_hardware_is_counted_or_refused(void)
+{
+	uint64_t before[PERF_COUNTERS], after[PERF_COUNTERS];
+	int free_fd = lowest_free_fd();
+	struct perf p;
+
+	if (!perf_open(&p)) {
+		assert(lowest_free_fd() == free_fd);
+		check_closed(&p);
+		return;
+	}
+	/* Somebody else may hold the counters, but not make them go back. */
+	if (perf_read(&p, before) && fault(NULL) == NULL &&
+	    perf_read(&p, after)) {
+		assert(after[PERF_CYCLES] > before[PERF_CYCLES]);
+		assert(after[PERF_INSTRUCTIONS] > before[PERF_INSTRUCTIONS]);
+		assert(after[PERF_CACHE_MISSES] >= before[PERF_CACHE_MISSES]);
+	}
+	perf_close(&p);
+	check_closed(&p);
+	assert(lowest_free_fd() == free_fd);
+}
+
+static void test_totals_grow_with_the_work(void)
+{
+	uint64_t before[PERF_COUNTERS], after[PERF_COUNTERS];
+	struct perf p;
+
+	assert(perf_open_events(&p, software_events));
+	assert(perf_read(&p, before));
+	(void)fault(NULL);
+	assert(perf_read(&p, after));
+	assert(after[FAULTS] >= before[FAULTS] + PAGES);
+	assert(after[FAULTS] == after[MINOR_FAULTS] + after[MAJOR_FAULTS]);
+	assert(after[MINOR_FAULTS] >= before[MINOR_FAULTS] + PAGES);
+	perf_close(&p);
+	check_closed(&p);
+}
+
+static void test_other_threads_do_not_count(void)
+{
+	uint64_t before[PERF_COUNTERS], after[PERF_COUNTERS];
+	struct perf p;
+	pthread_t other;
+
+	assert(perf_open_events(&p, software_events));
+	assert(perf_read(&p, before));
+	assert(!pthread_create(&other, NULL, fault, NULL));
+	(void)pthread_join(other, NULL);
+	assert(perf_read(&p, after));
+	/* To start a thread costs some itself, hundreds with sanitizers. */
+	assert(after[FAULTS] < before[FAULTS] + PAGES);
+	perf_close(&p);
+}
+
+static void test_one_refused_event_refuses_all(void)
+{
+	int free_fd = lowest_free_fd();
+
+	for (uint32_t refused = 0; refused < PERF_COUNTERS; refused++) {
+		struct perf_event events[PERF_COUNTERS];
+		struct perf p;
+
+		(void)memcpy(events, software_events, sizeof(events));
+		events[refused].config = UINT64_MAX;
+		assert(!perf_open_events(&p, events));
+		assert(lowest_free_fd() == free_fd);
+		check_closed(&p);
+	}
+}
+
+static void test_open_again_starts_at_zero(void)
+{
+	uint64_t totals[PERF_COUNTERS];
+	int free_fd = lowest_free_fd();
+
+	for (uint32_t i = 0; i < 10; i++) {
+		struct perf p;
+
+		assert(perf_open_events(&p, software_events));
+		assert(perf_read(&p, totals) && totals[FAULTS] < PAGES);
+		(void)fault(NULL);
+		perf_close(&p);
+		assert(lowest_free_fd() == free_fd);
+	}
+}
+
+int main(void)
+{
+	struct perf p;
+
+	test_hardware_is_counted_or_refused();
+	test_one_refused_event_refuses_all();
+	if (!perf_open_events(&p, software_events)) {
+		(void)puts("the rest is skipped: no software events here");
+		return 0;
+	}
+	perf_close(&p);
+	test_totals_grow_with_the_work();
+	test_other_threads_do_not_count();
+	test_open_again_starts_at_zero();
+	return 0;
+}
