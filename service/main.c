@@ -97,10 +97,10 @@ static void announce(const struct options *o, uint16_t port,
 {
 	(void)fprintf(stderr,
 		      "darkroom " DARKROOM_VERSION
-		      ": listening on %s (port %u), policy %s, %u replica%s, "
-		      "cores",
-		      o->listen, port, c->policy->name, c->replica_count,
-		      c->replica_count == 1 ? "" : "s");
+		      ": listening on %s (port %u), policy %s, "
+		      "%u x queues, cores",
+		      o->listen, port, c->schedule.policy->name,
+		      c->schedule.part_count);
 	for (uint32_t i = 0; i < cores_count(c->cores); i++)
 		(void)fprintf(stderr, "%c%u", i == 0 ? ' ' : ',',
 			      cores_cpu(c->cores, i));
@@ -155,6 +155,7 @@ static int serve(const struct options *o, struct pipeline *pipeline,
 static int run(const struct options *o)
 {
 	const char *why;
+	char error[SCHEDULE_ERROR_BYTES];
 	sigset_t signals = hold_signals();
 	struct cores *cores = cores_new(o->cores, &why);
 
@@ -164,24 +165,17 @@ static int run(const struct options *o)
 	tune_malloc(cores_count(cores));
 
 	struct pipeline_config config = {
-		.policy = o->policy,
+		.schedule = o->schedule,
 		.cores = cores,
-		.replica_count = o->replica_count != 0 ? o->replica_count :
-							 cores_count(cores),
 		.uploads_max = o->uploads_max,
 		.limits = o->limits,
 	};
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		config.threads[i] = o->threads[i];
-	if (config.replica_count > cores_count(cores)) {
-		(void)fprintf(stderr,
-			      "darkroom: --balance: %u replicas are more than "
-			      "the %u cores\n",
-			      config.replica_count, cores_count(cores));
+	if (!schedule_complete(&config.schedule, PIPELINE_STEPS,
+			       cores_count(cores), error)) {
+		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
-
 	struct pipeline *pipeline = pipeline_start(&config);
 	int status = EXIT_FAILURE;
 

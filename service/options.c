@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/options.h"
 
-#include "stages/policy.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPLICAS_PER_CORE = 0, POOL_THREADS_MAX = 1024 };
-
-/* What is being read, beside the options themselves. */
-struct parse {
-	struct options *o;
-	uint32_t pools_given; /* bit i: of step i */
+/* Threads of each stage with --policy pool-per-stage, unless --pool is given. */
+static const uint32_t pool_threads[PIPELINE_STEPS] = {
+	[PIPELINE_DECODE] = 3,
+	[PIPELINE_SCALE] = 1,
+	[PIPELINE_BLUR] = 2,
+	[PIPELINE_ENCODE] = 3,
 };
 
 /* Each takes the text after "=".  False: it is not what `values` says. */
-typedef bool set_fn(struct parse *p, const char *text);
+typedef bool set_fn(struct options *o, const char *text);
 
 static bool to_number(const char *text, uint64_t least, uint64_t most,
 		      uint64_t *out)
@@ -46,302 +44,251 @@ static bool to_number32(const char *text, uint32_t least, uint32_t most,
 	return true;
 }
 
-static bool set_listen(struct parse *p, const char *text)
+static bool set_listen(struct options *o, const char *text)
 {
-	p->o->listen = text;
+	o->listen = text;
 	return true;
 }
 
-static bool set_policy(struct parse *p, const char *text)
+static bool set_cores(struct options *o, const char *text)
 {
-	p->o->policy = policy_find(text);
-	return p->o->policy != NULL;
-}
-
-static bool set_balance(struct parse *p, const char *text)
-{
-	static const char replicate[] = "replicate";
-	size_t bytes = sizeof(replicate) - 1;
-
-	if (strcmp(text, "shared") == 0) {
-		p->o->replica_count = 1;
-		return true;
-	}
-	p->o->replica_count = REPLICAS_PER_CORE;
-	if (strncmp(text, replicate, bytes) != 0)
-		return false;
-	if (text[bytes] == '\0')
-		return true;
-	return text[bytes] == '=' &&
-	       to_number32(text + bytes + 1, 1, 1024, &p->o->replica_count);
-}
-
-static bool set_cores(struct parse *p, const char *text)
-{
-	p->o->cores = text;
+	o->cores = text;
 	return true;
 }
 
-/* One "stage=threads"; ends where the next begins. */
-static bool set_pool_entry(struct parse *p, const char *text, size_t bytes)
+static bool set_uploads(struct options *o, const char *text)
 {
-	char number[16];
-
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
-		const char *name = pipeline_step_name(i);
-		size_t name_bytes = strlen(name);
-
-		if (bytes <= name_bytes ||
-		    memcmp(text, name, name_bytes) != 0 ||
-		    text[name_bytes] != '=')
-			continue;
-		text += name_bytes + 1;
-		bytes -= name_bytes + 1;
-		if (bytes >= sizeof(number))
-			return false;
-		memcpy(number, text, bytes);
-		number[bytes] = '\0';
-		if (p->pools_given & (1u << i))
-			return false;
-		p->pools_given |= 1u << i;
-		return to_number32(number, 1, POOL_THREADS_MAX,
-				   &p->o->threads[i]);
-	}
-	return false;
+	return to_number32(text, 1, 1000000, &o->uploads_max);
 }
 
-static bool set_pool(struct parse *p, const char *text)
+static bool set_connections(struct options *o, const char *text)
 {
-	for (;;) {
-		size_t bytes = strcspn(text, ",");
-
-		if (!set_pool_entry(p, text, bytes))
-			return false;
-		if (text[bytes] == '\0')
-			return true;
-		text += bytes + 1;
-	}
+	return to_number32(text, 1, 1000000, &o->connections_max);
 }
 
-static bool set_uploads(struct parse *p, const char *text)
-{
-	return to_number32(text, 1, 1000000, &p->o->uploads_max);
-}
-
-static bool set_connections(struct parse *p, const char *text)
-{
-	return to_number32(text, 1, 1000000, &p->o->connections_max);
-}
-
-static bool set_body(struct parse *p, const char *text)
+static bool set_body(struct options *o, const char *text)
 {
 	uint64_t mib;
 
 	if (!to_number(text, 1, 4095, &mib))
 		return false;
-	p->o->body_bytes_max = mib << 20;
+	o->body_bytes_max = mib << 20;
 	return true;
 }
 
-static bool set_side(struct parse *p, const char *text)
+static bool set_side(struct options *o, const char *text)
 {
-	return to_number32(text, 1, 65500, &p->o->limits.side_px_max);
+	return to_number32(text, 1, 65500, &o->limits.side_px_max);
 }
 
-static bool set_megapixels(struct parse *p, const char *text)
+static bool set_megapixels(struct options *o, const char *text)
 {
 	uint64_t megapixels;
 
 	if (!to_number(text, 1, 4290, &megapixels))
 		return false;
-	p->o->limits.pixels_max = megapixels * 1000000;
+	o->limits.pixels_max = megapixels * 1000000;
 	return true;
 }
 
-static bool set_scans(struct parse *p, const char *text)
+static bool set_scans(struct options *o, const char *text)
 {
-	return to_number32(text, 1, 1000, &p->o->limits.scans_max);
+	return to_number32(text, 1, 1000, &o->limits.scans_max);
 }
 
-static bool set_decode_memory(struct parse *p, const char *text)
+static bool set_decode_memory(struct options *o, const char *text)
 {
 	uint64_t mib;
 
 	if (!to_number(text, 1, 65536, &mib))
 		return false;
-	p->o->limits.decode_bytes_max = mib << 20;
+	o->limits.decode_bytes_max = mib << 20;
 	return true;
 }
 
-static bool set_drain(struct parse *p, const char *text)
+static bool set_drain(struct options *o, const char *text)
 {
 	uint32_t seconds;
 
 	if (!to_number32(text, 0, 3600, &seconds))
 		return false;
-	p->o->drain_ms = seconds * 1000;
+	o->drain_ms = seconds * 1000;
 	return true;
 }
 
-static bool set_list(struct parse *p, const char *text)
+static bool set_list(struct options *o, const char *text)
 {
 	(void)text;
-	p->o->what = OPTIONS_LIST;
+	o->what = OPTIONS_LIST;
 	return true;
 }
 
-static bool set_help(struct parse *p, const char *text)
+static bool set_help(struct options *o, const char *text)
 {
 	(void)text;
-	p->o->what = OPTIONS_HELP;
+	o->what = OPTIONS_HELP;
 	return true;
 }
 
-static bool set_version(struct parse *p, const char *text)
+static bool set_version(struct options *o, const char *text)
 {
 	(void)text;
-	p->o->what = OPTIONS_VERSION;
+	o->what = OPTIONS_VERSION;
 	return true;
 }
 
+/* Beside the flags of scheduling, schedule_flags. */
 static const struct {
-	const char *name;
-	const char *values;  /* NULL: takes none */
-	const char *initial; /* set before the command line is read; or NULL */
+	struct schedule_flag flag;
 	set_fn *set;
-	const char *help;
 } table[] = {
-	{ "listen", "ADDRESS:PORT", "127.0.0.1:8080", set_listen,
-	  "where to accept connections; port 0: any free one" },
-	{ "policy", "NAME", "cohort", set_policy,
-	  "how stages get the CPU; see --list-policies" },
-	{ "balance", "replicate[=N]|shared", "shared", set_balance,
-	  "a stage graph per core (or N of them), to which uploads are dealt\n"
-	  "round robin; or one for all cores" },
-	{ "cores", "LIST", NULL, set_cores,
-	  "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
-	  "physical cores first, within the cgroup's CPU quota" },
-	{ "pool", "STAGE=THREADS,...", "decode=3,scale=1,blur=2,encode=3",
-	  set_pool, "threads of each stage with --policy pool-per-stage" },
-	{ "max-uploads", "N", "256", set_uploads,
-	  "uploads taken and not yet finished; more get a 503" },
-	{ "max-connections", "N", "512", set_connections, "open connections" },
-	{ "max-body", "MIB", "32", set_body, "bytes of a request's body" },
-	{ "max-side", "PIXELS", "65500", set_side,
-	  "width and height of an uploaded picture" },
-	{ "max-megapixels", "N", "100", set_megapixels,
-	  "width times height of an uploaded picture, and of its result, in\n"
-	  "millions" },
-	{ "max-scans", "N", "64", set_scans,
-	  "scans of a progressive JPEG, or 16 at --max-megapixels" },
-	{ "max-decode-memory", "MIB", "512", set_decode_memory,
-	  "memory to decode one picture" },
-	{ "drain-timeout", "SECONDS", "8", set_drain,
-	  "on SIGTERM, wait this long for replies to be sent" },
-	{ "list-policies", NULL, NULL, set_list, "list the policies and exit" },
-	{ "help", NULL, NULL, set_help, "print this and exit" },
-	{ "version", NULL, NULL, set_version, "print the version and exit" },
+	{ { "listen", "ADDRESS:PORT", "127.0.0.1:8080",
+	    "where to accept connections; port 0: any free one" },
+	  set_listen },
+	{ { "cores", "LIST", NULL,
+	    "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
+	    "physical cores first, within the cgroup's CPU quota" },
+	  set_cores },
+	{ { "max-uploads", "N", "256",
+	    "uploads taken and not yet finished; more get a 503" },
+	  set_uploads },
+	{ { "max-connections", "N", "512", "open connections" },
+	  set_connections },
+	{ { "max-body", "MIB", "32", "bytes of a request's body" }, set_body },
+	{ { "max-side", "PIXELS", "65500",
+	    "width and height of an uploaded picture" },
+	  set_side },
+	{ { "max-megapixels", "N", "100",
+	    "width times height of an uploaded picture, and of its result, "
+	    "in\nmillions" },
+	  set_megapixels },
+	{ { "max-scans", "N", "64",
+	    "scans of a progressive JPEG, or 16 at --max-megapixels" },
+	  set_scans },
+	{ { "max-decode-memory", "MIB", "512", "memory to decode one picture" },
+	  set_decode_memory },
+	{ { "drain-timeout", "SECONDS", "8",
+	    "on SIGTERM, wait this long for replies to be sent" },
+	  set_drain },
+	{ { "list-policies", NULL, NULL, "list the policies and exit" },
+	  set_list },
+	{ { "help", NULL, NULL, "print this and exit" }, set_help },
+	{ { "version", NULL, NULL, "print the version and exit" },
+	  set_version },
 };
 
 enum { TABLE_SIZE = sizeof(table) / sizeof(table[0]) };
 
-/* The entry that "--name" or "--name=value" is for; TABLE_SIZE: none. */
-static uint32_t find(const char *arg)
+static bool is_named(const struct schedule_flag *f, const char *arg)
 {
 	size_t bytes = strcspn(arg, "=");
 
+	return arg[0] == '-' && arg[1] == '-' && strlen(f->name) == bytes - 2 &&
+	       memcmp(f->name, arg + 2, bytes - 2) == 0;
+}
+
+/* The flag that "--name" or "--name=value" is for; NULL: none. */
+static const struct schedule_flag *find(const char *arg, set_fn **set)
+{
+	*set = NULL;
 	for (uint32_t i = 0; i < TABLE_SIZE; i++)
-		if (arg[0] == '-' && arg[1] == '-' &&
-		    strlen(table[i].name) == bytes - 2 &&
-		    memcmp(table[i].name, arg + 2, bytes - 2) == 0)
-			return i;
-	return TABLE_SIZE;
+		if (is_named(&table[i].flag, arg)) {
+			*set = table[i].set;
+			return &table[i].flag;
+		}
+	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
+	     f++)
+		if (is_named(f, arg))
+			return f;
+	return NULL;
+}
+
+/* One of `table`, if it has a `set`, else one of scheduling. */
+static bool set_flag(struct options *o, const struct schedule_flag *f,
+		     set_fn *set, const char *value)
+{
+	const char *steps[PIPELINE_STEPS];
+
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		steps[i] = pipeline_step_name(i);
+	return set != NULL ? set(o, value) :
+			     schedule_set(&o->schedule, f->name, value, steps,
+					  PIPELINE_STEPS);
 }
 
 /* Take argv[*at] and, if that is how it is given, its value behind it. */
-static bool take(struct parse *p, int argc, char *const *argv, int *at,
+static bool take(struct options *o, int argc, char *const *argv, int *at,
 		 char *error)
 {
 	const char *arg = argv[*at];
 	const char *value = strchr(arg, '=');
-	uint32_t i = find(arg);
+	set_fn *set;
+	const struct schedule_flag *f = find(arg, &set);
 
-	if (i == TABLE_SIZE)
+	if (f == NULL)
 		(void)snprintf(error, OPTIONS_ERROR_BYTES,
 			       "there is no option '%s'", arg);
-	else if (table[i].values == NULL && value != NULL)
+	else if (f->values == NULL && value != NULL)
 		(void)snprintf(error, OPTIONS_ERROR_BYTES,
-			       "--%s takes no value", table[i].name);
-	else if (table[i].values != NULL && value == NULL && *at + 1 == argc)
+			       "--%s takes no value", f->name);
+	else if (f->values != NULL && value == NULL && *at + 1 == argc)
 		(void)snprintf(error, OPTIONS_ERROR_BYTES,
-			       "--%s needs a value: %s", table[i].name,
-			       table[i].values);
+			       "--%s needs a value: %s", f->name, f->values);
 	else {
 		if (value != NULL)
 			value++;
-		else if (table[i].values != NULL)
+		else if (f->values != NULL)
 			value = argv[++*at];
-		if (table[i].set(p, value))
+		if (set_flag(o, f, set, value))
 			return true;
 		(void)snprintf(error, OPTIONS_ERROR_BYTES,
-			       "--%s: '%s' is not a valid %s", table[i].name,
-			       value, table[i].values);
+			       "--%s: '%s' is not a valid %s", f->name, value,
+			       f->values);
 	}
 	return false;
-}
-
-/* Combinations that make no sense are refused, with the reason. */
-static bool combine(const struct parse *p, char *error)
-{
-	struct options *o = p->o;
-	bool pools = o->policy->workers == POLICY_WORKERS_STAY;
-	const char *why = NULL;
-
-	if (p->pools_given != 0 && !pools)
-		why = "--pool: this policy has no pools";
-	if (o->policy->workers == POLICY_WORKERS_CALLER &&
-	    o->replica_count != 1)
-		why = "--balance: this policy has no queues to replicate";
-	if (why != NULL)
-		(void)snprintf(error, OPTIONS_ERROR_BYTES, "%s (--policy %s)",
-			       why, o->policy->name);
-	return why == NULL;
 }
 
 bool options_parse(struct options *o, int argc, char *const *argv,
 		   char error[OPTIONS_ERROR_BYTES])
 {
-	struct parse p = { .o = o };
-
 	*o = (struct options){ .what = OPTIONS_RUN };
+	schedule_init(&o->schedule);
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		o->schedule.pool_threads[i] = pool_threads[i];
 	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
-		bool ok = table[i].initial == NULL ||
-			  table[i].set(&p, table[i].initial);
+		bool ok = table[i].flag.initial == NULL ||
+			  table[i].set(o, table[i].flag.initial);
 
 		assert(ok);
 		(void)ok;
 	}
-	p.pools_given = 0;
 	for (int at = 1; at < argc; at++)
-		if (!take(&p, argc, argv, &at, error))
+		if (!take(o, argc, argv, &at, error))
 			return false;
-	return combine(&p, error);
+	return true;
+}
+
+static void print_flag(FILE *to, const struct schedule_flag *f)
+{
+	(void)fprintf(to, "  --%s%s%s", f->name, f->values != NULL ? " " : "",
+		      f->values != NULL ? f->values : "");
+	if (f->initial != NULL)
+		(void)fprintf(to, "   (default %s)", f->initial);
+	(void)fputs("\n      ", to);
+	for (const char *c = f->help; *c != '\0'; c++) {
+		(void)fputc(*c, to);
+		if (*c == '\n')
+			(void)fputs("      ", to);
+	}
+	(void)fputc('\n', to);
 }
 
 void options_print_help(FILE *to)
 {
-	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
-		(void)fprintf(to, "  --%s%s%s", table[i].name,
-			      table[i].values != NULL ? " " : "",
-			      table[i].values != NULL ? table[i].values : "");
-		if (table[i].initial != NULL)
-			(void)fprintf(to, "   (default %s)", table[i].initial);
-		(void)fputs("\n      ", to);
-		for (const char *c = table[i].help; *c != '\0'; c++) {
-			(void)fputc(*c, to);
-			if (*c == '\n')
-				(void)fputs("      ", to);
-		}
-		(void)fputc('\n', to);
-	}
+	for (uint32_t i = 0; i < TABLE_SIZE; i++)
+		print_flag(to, &table[i].flag);
+	(void)fputs("\nHow stages get the CPU (docs/scheduling.md):\n\n", to);
+	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
+	     f++)
+		print_flag(to, f);
 }

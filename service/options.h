@@ -13,10 +13,8 @@ enum { OPTIONS_ERROR_BYTES = 256 };
 
 struct options {
 	const char *listen;
-	const struct policy *policy;
-	uint32_t replica_count; /* of the stage graph; 0: one per core */
-	const char *cores;      /* NULL: default */
-	uint32_t threads[PIPELINE_STEPS];
+	struct schedule schedule; /* not complete: cores are not known */
+	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
 	uint32_t connections_max;
 	uint64_t body_bytes_max;

@@ -195,7 +195,7 @@ uint32_t pipeline_retry_after_s(const struct pipeline *p)
 
 	pipeline_read(p, &s);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		service_ns += s.stages[i].service_ns_total;
+		service_ns += s.stages[i].service_ns;
 
 	uint64_t ended = s.finished_count + s.failed_count;
 	uint64_t mean_ns = ended > 0 ? service_ns / ended : 0;
@@ -217,14 +217,13 @@ static bool add_stages(struct pipeline *p)
 
 		at->pipeline = p;
 		at->step = i;
-		at->stage = group_add(
-			p->group, &(struct stage_config){
-					  .name = steps[i].name,
-					  .handler = take_step,
-					  .arg = at,
-					  .slots = p->config.uploads_max,
-					  .threads_count = p->config.threads[i],
-				  });
+		at->stage = group_add(p->group,
+				      &(struct stage_config){
+					      .name = steps[i].name,
+					      .handler = take_step,
+					      .arg = at,
+					      .slots = p->config.uploads_max,
+				      });
 		if (at->stage == NULL)
 			return false;
 	}
@@ -245,9 +244,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	}
 	p->memory = buffers_memory(p->buffers);
 	p->group = group_new(&(struct group_config){
-		.policy = config->policy,
+		.schedule = &config->schedule,
 		.cores = config->cores,
-		.replica_count = config->replica_count,
 	});
 	if (p->group != NULL && add_stages(p) && group_start(p->group))
 		return p;

@@ -20,6 +20,7 @@
 #include "imgops/imgops.h"
 #include "imgops/pool.h"
 #include "stages/stage.h"
+#include "stages/stats.h"
 
 enum pipeline_step {
 	PIPELINE_DECODE,
@@ -30,10 +31,8 @@ enum pipeline_step {
 };
 
 struct pipeline_config {
-	const struct policy *policy;
+	struct schedule schedule;  /* complete */
 	const struct cores *cores; /* must outlive the pipeline */
-	uint32_t replica_count;    /* see stages/stage.h */
-	uint32_t threads[PIPELINE_STEPS];
 	uint32_t uploads_max;
 	struct img_limits limits;
 };

@@ -5,7 +5,6 @@
 #include "service/clock.h"
 
 #include "stages/cores.h"
-#include "stages/policy.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -83,14 +82,13 @@ static cJSON *stage_object(const char *name, const struct stage_stats *s)
 	add(o, "arrived", (double)s->arrived_count);
 	add(o, "handled", (double)s->handled_count);
 	add(o, "refused", (double)s->refused_count);
-	add(o, "queued", s->queued_count);
-	add(o, "queued_max", s->queued_count_max);
+	add(o, "queued", (double)s->queued_count);
+	add(o, "queued_max", (double)s->queued_count_max);
 	add(o, "visits", (double)s->visit_count);
 	add(o, "visits_empty", (double)s->visit_empty_count);
-	add(o, "wait_ms_mean", mean_ms(s->wait_ns_total, s->handled_count));
+	add(o, "wait_ms_mean", mean_ms(s->wait_ns, s->handled_count));
 	add(o, "wait_ms_max", (double)s->wait_ns_max / 1e6);
-	add(o, "service_ms_mean",
-	    mean_ms(s->service_ns_total, s->handled_count));
+	add(o, "service_ms_mean", mean_ms(s->service_ns, s->handled_count));
 	add(o, "service_ms_max", (double)s->service_ns_max / 1e6);
 	return o;
 }
@@ -103,8 +101,8 @@ char *stats_json(const struct stats_source *source)
 
 	pipeline_read(source->pipeline, &s);
 	(void)cJSON_AddStringToObject(o, "version", DARKROOM_VERSION);
-	(void)cJSON_AddStringToObject(o, "policy", c->policy->name);
-	add(o, "replicas", c->replica_count);
+	(void)cJSON_AddStringToObject(o, "policy", c->schedule.policy->name);
+	add(o, "replicas", c->schedule.part_count);
 	add(o, "workers", pipeline_worker_count(source->pipeline));
 
 	cJSON *cores = cJSON_AddArrayToObject(o, "cores");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/eventcount.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Orders: all default, sequentially consistent.  See the header's argument. */
@@ -20,28 +22,42 @@ void eventcount_cancel(struct eventcount *ec)
 	atomic_fetch_sub(&ec->sleepers, 1);
 }
 
-void eventcount_wait(struct eventcount *ec, uint32_t ticket)
+bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
+		     uint64_t patience_ns)
 {
+	struct timespec end;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)(patience_ns / 1000000000);
+	end.tv_nsec += (long)(patience_ns % 1000000000);
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_nsec -= 1000000000;
+		end.tv_sec++;
+	}
 	/* Interrupted, woken, or the epoch has moved: all the same here. */
-	(void)syscall(SYS_futex, &ec->epoch, FUTEX_WAIT_PRIVATE, ticket, NULL,
-		      NULL, 0);
+	bool is_late = syscall(SYS_futex, &ec->epoch, FUTEX_WAIT_BITSET_PRIVATE,
+			       ticket, patience_ns > 0 ? &end : NULL, NULL,
+			       who) == -1 &&
+		       errno == ETIMEDOUT;
+
 	atomic_fetch_sub(&ec->sleepers, 1);
+	return !is_late;
 }
 
-static void wake(struct eventcount *ec, int count)
+static void wake(struct eventcount *ec, int count, uint32_t who)
 {
 	atomic_fetch_add(&ec->epoch, 1);
 	if (atomic_load(&ec->sleepers) > 0)
-		(void)syscall(SYS_futex, &ec->epoch, FUTEX_WAKE_PRIVATE, count,
-			      NULL, NULL, 0);
+		(void)syscall(SYS_futex, &ec->epoch, FUTEX_WAKE_BITSET_PRIVATE,
+			      count, NULL, NULL, who);
 }
 
-void eventcount_wake_one(struct eventcount *ec)
+void eventcount_wake_one(struct eventcount *ec, uint32_t who)
 {
-	wake(ec, 1);
+	wake(ec, 1, who);
 }
 
-void eventcount_wake_all(struct eventcount *ec)
+void eventcount_wake_all(struct eventcount *ec, uint32_t who)
 {
-	wake(ec, INT_MAX);
+	wake(ec, INT_MAX, who);
 }

@@ -21,6 +21,7 @@
 #define STAGES_EVENTCOUNT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All zero is ready for use. */
@@ -32,11 +33,18 @@ struct eventcount {
 uint32_t eventcount_prepare(struct eventcount *ec);
 void eventcount_cancel(struct eventcount *ec);
 
-/* May also return for no reason: look for work again, in a loop. */
-void eventcount_wait(struct eventcount *ec, uint32_t ticket);
+#define EVENTCOUNT_ANY UINT32_MAX
+
+/*
+ * A wake-up reaches this sleeper if it is for one of the bits of `who`.  May
+ * also return for no reason: look for work again, in a loop.  False: that long
+ * has passed without a wake-up; `patience_ns` 0: there is no limit.
+ */
+bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
+		     uint64_t patience_ns);
 
 /* Cheap when nobody sleeps: no system call. */
-void eventcount_wake_one(struct eventcount *ec);
-void eventcount_wake_all(struct eventcount *ec);
+void eventcount_wake_one(struct eventcount *ec, uint32_t who);
+void eventcount_wake_all(struct eventcount *ec, uint32_t who);
 
 #endif

@@ -6,6 +6,9 @@
  */
 #include "stages/queue.h"
 
+#include "stages/discipline.h"
+#include "stages/ranked.h"
+
 #include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -23,16 +26,19 @@ void __tsan_release(void *address);
 enum { SLOTS_MAX = 1 << 30, RING_MIN = 4, SPINS_MAX = 100 };
 
 struct queue {
+	struct ranked *ranked; /* or NULL, and the ring is used */
 	struct ck_ring ring;
 	struct ck_ring_buffer slots[];
 };
 
-struct queue *queue_new(uint32_t slots)
+struct queue *queue_new(uint32_t slots, const struct discipline *discipline)
 {
 	uint32_t size = RING_MIN;
+	bool is_ring = discipline->kind == DISCIPLINE_FCFS ||
+		       discipline->kind == DISCIPLINE_STACK;
 
 	assert(slots >= 1 && slots < SLOTS_MAX);
-	while (size - 1 < slots)
+	while (is_ring && size - 1 < slots)
 		size *= 2;
 
 	struct queue *q = aligned_alloc(
@@ -40,14 +46,22 @@ struct queue *queue_new(uint32_t slots)
 		(sizeof(*q) + size * sizeof(*q->slots) + CK_MD_CACHELINE - 1) /
 			CK_MD_CACHELINE * CK_MD_CACHELINE);
 
-	if (q != NULL)
-		ck_ring_init(&q->ring, size);
-	return q;
+	if (q == NULL)
+		return NULL;
+	q->ranked = is_ring ? NULL : ranked_new(slots, discipline);
+	ck_ring_init(&q->ring, size);
+	if (is_ring || q->ranked != NULL)
+		return q;
+	free(q);
+	return NULL;
 }
 
 void queue_free(struct queue *q)
 {
-	assert(q == NULL || queue_count(q) == 0);
+	if (q == NULL)
+		return;
+	assert(queue_count(q) == 0);
+	ranked_free(q->ranked);
 	free(q);
 }
 
@@ -56,6 +70,8 @@ bool queue_push(struct queue *q, struct event *ev)
 	unsigned int ticket;
 	uint32_t spins = 0;
 
+	if (q->ranked != NULL)
+		return ranked_push(q->ranked, ev);
 	__tsan_release(ev);
 	void **slot = ck_ring_enqueue_reserve_mpmc(&q->ring, q->slots, &ticket);
 
@@ -79,6 +95,8 @@ struct event *queue_pop(struct queue *q)
 {
 	struct event *ev;
 
+	if (q->ranked != NULL)
+		return ranked_pop(q->ranked);
 	if (!ck_ring_dequeue_mpmc(&q->ring, q->slots, &ev))
 		return NULL;
 	__tsan_acquire(ev);
@@ -87,5 +105,6 @@ struct event *queue_pop(struct queue *q)
 
 uint32_t queue_count(const struct queue *q)
 {
-	return ck_ring_size(&q->ring);
+	return q->ranked != NULL ? ranked_count(q->ranked) :
+				   ck_ring_size(&q->ring);
 }

@@ -1,38 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: sent, handled and counted.
- *
- * Counters are single numbers that any thread may add to.  A handler takes
- * milliseconds and an addition some ten nanoseconds, even contended.
+ * Events: where they are sent, how they are handled, what is counted of both.
  */
 #include "stages/group.h"
 
+#include "stages/cores.h"
 #include "stages/queue.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <time.h>
 
 /* What the calling thread handles now; asked by stage_send(). */
 struct handling {
-	struct group *group; /* NULL: nothing */
-	uint32_t replica;
+	struct group *group;       /* NULL: nothing */
+	struct worker *worker;     /* NULL: a caller */
+	const struct stage *stage; /* whose handler runs */
+	uint32_t part;
 	struct event *first, **end; /* sent while a caller runs handlers */
 };
 
 static _Thread_local struct handling handling;
 
-void stage_handle_here(struct group *g, uint32_t replica)
+void stage_handle_here(struct group *g, struct worker *w, uint32_t part)
 {
-	handling = (struct handling){ .group = g, .replica = replica };
+	handling = (struct handling){ .group = g, .worker = w, .part = part };
 }
 
-static uint64_t now_ns(void)
+static struct tally *tally_of(const struct stage *s)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return handling.group == s->group && handling.worker != NULL ?
+		       &handling.worker->tallies[s->index] :
+		       &s->group->tallies_outside[s->index];
 }
 
 static uint64_t more(uint64_t a, uint64_t b)
@@ -40,82 +37,89 @@ static uint64_t more(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Counters are only read for statistics: no order needed among them. */
-static void count(_Atomic uint64_t *counter, uint64_t n)
+uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 {
-	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-static void count_max(_Atomic uint64_t *counter, uint64_t n)
-{
-	uint64_t seen = atomic_load_explicit(counter, memory_order_relaxed);
-
-	while (seen < n && !atomic_compare_exchange_weak_explicit(
-				   counter, &seen, n, memory_order_relaxed,
-				   memory_order_relaxed))
-		;
-}
-
-/*
- * Run the handler; returns the time at its end.  The clock said `ns` before
- * `ev` was popped, perhaps even before it was sent.
- */
-static uint64_t handle(struct station *s, struct event *ev, uint64_t ns)
-{
-	struct counters *c = &s->counters;
+	const struct stage *s = ev->stage;
+	struct group *g = s->group;
+	struct tally *t = tally_of(s);
 	uint64_t start_ns = more(ns, ev->sent_ns);
 	uint64_t wait_ns = start_ns - ev->sent_ns;
 
-	assert(ev->stage == s->stage);
 	ev->stage = NULL;
 	ev->waited_ns += wait_ns;
-	s->stage->config.handler(ev, s->stage->config.arg);
+	tally_add(&t->started_count, 1);
+	tally_add(&t->wait_ns, wait_ns);
+	tally_max(&t->wait_ns_max, wait_ns);
+	histogram_add(&t->waits, wait_ns);
+	handling.stage = s;
+	s->config.handler(ev, s->config.arg);
+	handling.stage = NULL;
 
-	uint64_t end_ns = now_ns();
+	uint64_t end_ns = group_now_ns();
+	uint64_t service_ns = end_ns - start_ns;
 
-	count(&c->wait_ns_total, wait_ns);
-	count_max(&c->wait_ns_max, wait_ns);
-	count(&c->service_ns_total, end_ns - start_ns);
-	count_max(&c->service_ns_max, end_ns - start_ns);
-	count(&c->handled_count, 1);
-	group_leave(s->stage->group);
+	tally_add(&t->handled_count, 1);
+	tally_add(&t->service_ns, service_ns);
+	tally_max(&t->service_ns_max, service_ns);
+	histogram_add(&t->services, service_ns);
+	histogram_add(&t->totals, wait_ns + service_ns);
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		(void)atomic_fetch_sub(&g->parts[from->part].under_way_count,
+				       1);
+	group_leave(g);
 	return end_ns;
 }
 
-void station_visit(struct station *s)
+/* Orders around `pending` and `is_stopping`: all sequentially consistent. */
+static bool group_enter(struct group *g, bool from_inside)
 {
-	uint64_t ns = now_ns();
-	bool is_empty = true;
-	struct event *ev;
-
-	while ((ev = queue_pop(s->queue)) != NULL) {
-		ns = handle(s, ev, ns);
-		is_empty = false;
-	}
-	count(&s->counters.visit_count, 1);
-	if (is_empty)
-		count(&s->counters.visit_empty_count, 1);
+	if (!from_inside && atomic_load(&g->is_stopping))
+		return false;
+	atomic_fetch_add(&g->pending, 1);
+	if (from_inside || !atomic_load(&g->is_stopping))
+		return true;
+	group_leave(g);
+	return false;
 }
 
-uint32_t station_queued_count(const struct station *s)
+/* The station among those of a stage partitioned by key. */
+static uint32_t lane_of(const struct stage *s, const struct event *ev)
 {
-	return queue_count(s->queue);
+	return s->lane_count > 1 ? ev->key % s->lane_count : 0;
+}
+
+/* With nobody else to do it, the caller waits for its turn. */
+static void enter_and_wait(struct station *s)
+{
+	while (!station_enter(s)) {
+		uint32_t ticket = eventcount_prepare(&s->entry->left);
+
+		if (atomic_load(&s->entry->is_taken))
+			(void)eventcount_wait(&s->entry->left, ticket,
+					      EVENTCOUNT_ANY, 0);
+		else
+			eventcount_cancel(&s->entry->left);
+	}
 }
 
 /* Run `ev`, then what its handlers send, until nothing is left. */
-static void run_in_caller(struct station *s, struct event *ev)
+static void run_in_caller(struct group *g, struct event *ev)
 {
 	struct handling outer = handling;
 	uint64_t ns = ev->sent_ns;
 
-	handling = (struct handling){ .group = s->stage->group };
+	handling = (struct handling){ .group = g };
 	handling.end = &handling.first;
 	while (ev != NULL) {
-		s = &ev->stage->stations[0];
+		struct station *s = ev->stage->stations[lane_of(ev->stage, ev)];
+
+		tally_add(&tally_of(ev->stage)->visit_count, 1);
+		histogram_add(&tally_of(ev->stage)->cohorts, 1);
 		/* It waited for its own thread, not in a queue. */
 		ev->sent_ns = ns;
-		count(&s->counters.visit_count, 1);
-		ns = handle(s, ev, ns);
+		enter_and_wait(s);
+		ns = stage_handle(s, ev, ns);
+		station_leave(s);
 		ev = handling.first;
 		if (ev != NULL)
 			handling.first = ev->next;
@@ -125,11 +129,10 @@ static void run_in_caller(struct station *s, struct event *ev)
 	handling = outer;
 }
 
-static void hand_to_caller(struct station *s, struct event *ev, bool inside)
+static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 {
-	count(&s->counters.arrived_count, 1);
-	if (!inside) {
-		run_in_caller(s, ev);
+	if (!is_inside) {
+		run_in_caller(g, ev);
 		return;
 	}
 	ev->next = NULL;
@@ -137,107 +140,126 @@ static void hand_to_caller(struct station *s, struct event *ev, bool inside)
 	handling.end = &ev->next;
 }
 
-static uint32_t choose_replica(struct group *g)
+static uint32_t least_loaded(const struct group *g, uint32_t from)
 {
-	if (g->config.replica_count == 1)
+	uint32_t best = from;
+
+	for (uint32_t i = 1; i < g->part_count; i++) {
+		uint32_t part = (from + i) % g->part_count;
+
+		if (atomic_load(&g->parts[part].under_way_count) <
+		    atomic_load(&g->parts[best].under_way_count))
+			best = part;
+	}
+	return best;
+}
+
+/* The part that an event for `s` goes to. */
+static uint32_t choose_part(struct stage *s, bool is_inside)
+{
+	struct group *g = s->group;
+
+	if (g->part_count == 1)
 		return 0;
-	return atomic_fetch_add_explicit(&g->next_replica, 1,
-					 memory_order_relaxed) %
-	       g->config.replica_count;
+	if (g->schedule.balance == BALANCE_PARTITION)
+		return atomic_load_explicit(&s->part, memory_order_relaxed);
+	if (is_inside)
+		return handling.part;
+	uint32_t turn = atomic_fetch_add_explicit(&g->next_part, 1,
+						  memory_order_relaxed) %
+			g->part_count;
+
+	return g->schedule.distribute == DISTRIBUTE_LEAST_LOADED ?
+		       least_loaded(g, turn) :
+		       turn;
+}
+
+/*
+ * Per-core stacks: what a worker sends to a stage that it visits itself, and
+ * whose events any worker may handle, stays with it; it is awake, so nobody is
+ * woken.  False: it goes to the queue.
+ */
+static bool push_on_stack(const struct station *to, struct event *ev,
+			  bool is_inside)
+{
+	struct worker *w = handling.worker;
+	const struct stage *s = ev->stage;
+
+	if (s->group->schedule.discipline.kind != DISCIPLINE_STACK ||
+	    !is_inside || w == NULL || w->part != to->part ||
+	    s->config.type != STAGE_SHARED)
+		return false;
+	struct stack *stack = &w->stacks[s->index];
+
+	if (stack->count >= s->config.slots)
+		return false;
+	ev->next = stack->newest;
+	stack->newest = ev;
+	stack->count++;
+	return true;
+}
+
+static void count_sent(const struct stage *s)
+{
+	if (handling.group == s->group && handling.stage != NULL)
+		tally_add(&tally_of(handling.stage)->sent_counts[s->index], 1);
+	tally_add(&tally_of(s)->arrived_count, 1);
+}
+
+/* False: the queue is full. */
+static bool push(struct station *to, struct event *ev, bool is_inside)
+{
+	struct tally *t = tally_of(ev->stage);
+	uint64_t sent_ns = ev->sent_ns;
+
+	if (push_on_stack(to, ev, is_inside))
+		return true;
+	if (!queue_push(to->queue, ev))
+		return false;
+	/* From here on it may be gone. */
+	uint32_t queued_count = station_waiting_count(to);
+
+	tally_add(&t->queued_count_total, queued_count);
+	tally_max(&t->queued_count_max, queued_count);
+	station_wake(to);
+	if (to->pool.is_auto)
+		pool_consider(to, queued_count, sent_ns);
+	return true;
 }
 
 bool stage_send(struct stage *s, struct event *ev)
 {
 	struct group *g = s->group;
-	bool inside = handling.group == g;
-	uint32_t replica = inside ? handling.replica : choose_replica(g);
-	struct station *to = &s->stations[replica];
+	bool is_inside = handling.group == g;
 
 	assert(g->is_started);
 	assert(ev->stage == NULL); /* sent twice */
-	if (!group_enter(g, inside)) {
-		count(&to->counters.refused_count, 1);
+	if (!group_enter(g, is_inside)) {
+		tally_add(&tally_of(s)->refused_count, 1);
 		return false;
 	}
 	ev->stage = s;
-	ev->sent_ns = now_ns();
-	if (!inside)
+	ev->sent_ns = group_now_ns();
+	if (!is_inside)
 		ev->born_ns = ev->sent_ns;
-	if (g->config.policy->workers == POLICY_WORKERS_CALLER) {
-		hand_to_caller(to, ev, inside);
+	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
+		count_sent(s);
+		hand_to_caller(g, ev, is_inside);
 		return true;
 	}
-	if (!queue_push(to->queue, ev)) {
-		ev->stage = NULL;
-		group_leave(g);
-		count(&to->counters.refused_count, 1);
-		return false;
+	uint32_t part = choose_part(s, is_inside);
+	struct station *to = s->stations[part * s->lane_count + lane_of(s, ev)];
+
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		(void)atomic_fetch_add(&g->parts[part].under_way_count, 1);
+	if (push(to, ev, is_inside)) {
+		count_sent(s);
+		return true;
 	}
-	count(&to->counters.arrived_count, 1);
-	count_max(&to->counters.queued_count_max, queue_count(to->queue));
-	eventcount_wake_one(to->wakes);
-	return true;
-}
-
-static uint64_t read_one(const _Atomic uint64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-void stage_read(const struct stage *s, struct stage_stats *out)
-{
-	*out = (struct stage_stats){ 0 };
-	for (uint32_t r = 0; r < s->group->config.replica_count; r++) {
-		const struct station *from = &s->stations[r];
-		const struct counters *c = &from->counters;
-
-		out->arrived_count += read_one(&c->arrived_count);
-		out->refused_count += read_one(&c->refused_count);
-		out->handled_count += read_one(&c->handled_count);
-		out->visit_count += read_one(&c->visit_count);
-		out->visit_empty_count += read_one(&c->visit_empty_count);
-		out->wait_ns_total += read_one(&c->wait_ns_total);
-		out->service_ns_total += read_one(&c->service_ns_total);
-		out->wait_ns_max =
-			more(out->wait_ns_max, read_one(&c->wait_ns_max));
-		out->service_ns_max =
-			more(out->service_ns_max, read_one(&c->service_ns_max));
-		out->queued_count_max = (uint32_t)more(
-			out->queued_count_max, read_one(&c->queued_count_max));
-		out->queued_count += queue_count(from->queue);
-	}
-}
-
-struct stage *stage_new(struct group *g, const struct stage_config *config)
-{
-	uint32_t replicas = g->config.replica_count;
-	struct stage *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return NULL;
-	s->config = *config;
-	s->group = g;
-	s->stations = calloc(replicas, sizeof(*s->stations));
-	bool ok = s->stations != NULL;
-
-	for (uint32_t r = 0; ok && r < replicas; r++) {
-		s->stations[r].stage = s;
-		s->stations[r].queue = queue_new(config->slots);
-		ok = s->stations[r].queue != NULL;
-	}
-	if (ok)
-		return s;
-	stage_free(s);
-	return NULL;
-}
-
-void stage_free(struct stage *s)
-{
-	if (s == NULL)
-		return;
-	if (s->stations != NULL)
-		for (uint32_t r = 0; r < s->group->config.replica_count; r++)
-			queue_free(s->stations[r].queue);
-	free(s->stations);
-	free(s);
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		(void)atomic_fetch_sub(&g->parts[part].under_way_count, 1);
+	ev->stage = NULL;
+	group_leave(g);
+	tally_add(&tally_of(s)->refused_count, 1);
+	return false;
 }

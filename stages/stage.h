@@ -4,22 +4,28 @@
  *
  *	stage_send() -> [queue] -> handler -> stage_send() -> [queue] -> ...
  *
- * A group owns stages and the workers that visit them.  Its policy decides who
- * visits what next.  A group may hold replicas of its stages: each has queues
- * and workers of its own, events sent from outside are dealt to them in turn,
- * and an event stays in its replica from then on.
+ * A group owns stages and the workers that visit them.  Its schedule says who
+ * visits what next, for how long, and which event is first (schedule.h).
+ *
+ * A group has parts, each with cores of its own: one if the graph is shared,
+ * else replicas or partitions.  An event sent from outside is dealt to one
+ * replica and stays in it; in a partitioned graph it goes to the part that its
+ * stage belongs to.
  *
  * Ownership  An event has one owner at a time: the sender, then the queue,
  *            then the running handler.  stages/ never allocates or frees one.
- * Threads    stage_send() and stage_read() may be called from any thread, once
- *            group_start() has returned.  The rest: one thread, which is not a
- *            handler's, in the order of this file; a group starts once.
- * Limits     32 stages.  Queues never grow.  A full queue refuses.  Only
- *            group_stop() waits for anything.
+ * Threads    stage_send(), group_partition() and the calls that read may be
+ *            called from any thread, once group_start() has returned.  The
+ *            rest: one thread, which is not a handler's, in the order of this
+ *            file; a group starts once.
+ * Limits     STAGES_MAX stages.  Queues never grow.  A full queue refuses.
+ *            Only group_stop() waits for anything.
  * Units      *_ns: nanoseconds; points in time are of CLOCK_MONOTONIC.
  */
 #ifndef STAGES_STAGE_H
 #define STAGES_STAGE_H
+
+#include "stages/schedule.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +34,6 @@
 
 struct cores;
 struct group;
-struct policy;
 struct stage;
 
 /* Embed one in each request, zeroed. */
@@ -51,33 +56,24 @@ struct event {
  */
 typedef void stage_fn(struct event *ev, void *arg);
 
+/* Who may handle events of a stage at the same time (Larus and Parkes, 3.4). */
+enum stage_type {
+	STAGE_SHARED,      /* all workers */
+	STAGE_EXCLUSIVE,   /* one; others pass by, none waits for it */
+	STAGE_PARTITIONED, /* all, but of one event.key always the same one */
+};
+
 struct group_config {
-	const struct policy *policy;
-	const struct cores *cores; /* must outlive the group */
-	uint32_t replica_count;    /* 1 .. number of cores; 1: shared */
+	const struct schedule *schedule; /* complete; copied */
+	const struct cores *cores;       /* must outlive the group */
 };
 
 struct stage_config {
 	const char *name; /* for statistics; must outlive the group */
 	stage_fn *handler;
-	void *arg;              /* given to every call of `handler` */
-	uint32_t slots;         /* least capacity of a queue; 1 .. 2^30 - 1 */
-	uint32_t threads_count; /* pool of a policy that has pools; >= 1 */
-};
-
-/* Sums over all replicas, since start. */
-struct stage_stats {
-	uint64_t arrived_count; /* accepted into a queue */
-	uint64_t refused_count;
-	uint64_t handled_count;
-	uint64_t visit_count;
-	uint64_t visit_empty_count; /* another worker was faster */
-	uint64_t wait_ns_total;     /* in the queue, over handled events */
-	uint64_t wait_ns_max;
-	uint64_t service_ns_total; /* in the handler */
-	uint64_t service_ns_max;
-	uint32_t queued_count;
-	uint32_t queued_count_max; /* in one queue, as senders saw it */
+	void *arg;            /* given to every call of `handler` */
+	uint32_t slots;       /* least capacity of a queue; 1 .. 2^30 - 1 */
+	enum stage_type type; /* in a replica: each has its own instance */
 };
 
 /* NULL: out of memory. */
@@ -92,24 +88,30 @@ struct stage *group_add(struct group *g, const struct stage_config *config);
  */
 MUST_CHECK bool group_start(struct group *g);
 
-/* Worker threads, all replicas together. */
+/* Worker threads, all parts together, parked ones of pools included. */
 uint32_t group_worker_count(const struct group *g);
 
 /*
  * Queue `ev` for `s`.  True: it is no longer the caller's; do not touch it.
- * False: the queue is full (of the replica whose turn it is, if there are
- * several), or the group is stopping and the sender is not one of its handlers;
- * the caller still owns it.  A handler whose send is refused has the same
- * choice as any sender; where no more events are under way than a queue has
- * slots, handlers are never refused.
+ * False: the queue is full (of the part that the event would go to), or the
+ * group is stopping and the sender is not one of its handlers; the caller still
+ * owns it.  A handler whose send is refused has the same choice as any sender;
+ * where no more events are under way than a queue has slots, handlers are never
+ * refused.
  *
  * With a policy that has no workers, the handlers of `ev` and of all events
  * they send run before this returns, in turn, not nested.
  */
 MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
 
-/* Each counter is exact; together they may be a moment apart. */
-void stage_read(const struct stage *s, struct stage_stats *out);
+/*
+ * In a partitioned graph: stage i belongs to parts[i] from now on.  Events that
+ * are queued stay where they are and are handled there.  Before the first call
+ * each part has as many neighbouring stages as any other.  False: not a
+ * partitioned graph, or one with a stage partitioned by key, whose keys would
+ * change their workers.
+ */
+bool group_partition(struct group *g, const uint32_t *parts);
 
 /*
  * Refuse events from outside, handle all that are queued, join the workers.  A
@@ -119,7 +121,7 @@ void group_stop(struct group *g);
 
 /*
  * Free a group that never started or has stopped, once no thread is in
- * stage_send() or stage_read() any more.  NULL is fine.
+ * stage_send() or a call that reads any more.  NULL is fine.
  */
 void group_free(struct group *g);
 

@@ -34,9 +34,9 @@ static void test_defaults_run(void)
 
 	assert(parse(&o, ""));
 	assert(o.what == OPTIONS_RUN);
-	assert(strcmp(o.policy->name, "cohort") == 0);
+	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
-	assert(o.replica_count == 1 && o.cores == NULL);
+	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.limits.pixels_max == 100000000);
 }
@@ -46,7 +46,7 @@ static void test_both_ways_to_give_a_value(void)
 	struct options o;
 
 	assert(parse(&o, "--policy srpt --max-uploads=7 --cores 0,1"));
-	assert(strcmp(o.policy->name, "srpt") == 0);
+	assert(strcmp(o.schedule.policy->name, "srpt") == 0);
 	assert(o.uploads_max == 7);
 	assert(strcmp(o.cores, "0,1") == 0);
 }
@@ -59,31 +59,8 @@ static void test_every_policy_can_be_chosen(void)
 
 		(void)snprintf(line, sizeof(line), "--policy %s", (*p)->name);
 		assert(parse(&o, line));
-		assert(o.policy == *p);
+		assert(o.schedule.policy == *p);
 	}
-}
-
-static void test_balance_is_a_number_of_replicas(void)
-{
-	struct options o;
-
-	assert(parse(&o, "--balance shared") && o.replica_count == 1);
-	assert(parse(&o, "--balance replicate") && o.replica_count == 0);
-	assert(parse(&o, "--balance=replicate=2") && o.replica_count == 2);
-	assert(parse(&o, "--balance replicate --balance shared") &&
-	       o.replica_count == 1);
-	assert(parse(&o, "--policy thread-per-connection --balance shared"));
-}
-
-static void test_pools_are_read(void)
-{
-	struct options o;
-
-	assert(parse(&o, "--policy pool-per-stage --pool blur=7,decode=2"));
-	assert(o.threads[PIPELINE_DECODE] == 2);
-	assert(o.threads[PIPELINE_SCALE] == 1);
-	assert(o.threads[PIPELINE_BLUR] == 7);
-	assert(o.threads[PIPELINE_ENCODE] == 3);
 }
 
 static void test_bad_flags_are_named(void)
@@ -100,11 +77,6 @@ static void test_bad_flags_are_named(void)
 		{ "--balance partly", "partly" },
 		{ "--balance replicate=0", "replicate=0" },
 		{ "--balance replicate=x", "replicate=x" },
-		{ "--policy pool-per-stage --pool decode", "decode" },
-		{ "--policy pool-per-stage --pool decode=0", "decode=0" },
-		{ "--policy pool-per-stage --pool cook=1", "cook=1" },
-		{ "--policy pool-per-stage --pool blur=1,blur=2", "blur=2" },
-		{ "--policy pool-per-stage --pool decode=1,", "decode=1," },
 		{ "--max-uploads 0", "--max-uploads" },
 		{ "--max-uploads -1", "-1" },
 		{ "--max-uploads 1x", "1x" },
@@ -121,25 +93,11 @@ static void test_bad_flags_are_named(void)
 	}
 }
 
-static void test_senseless_combinations_are_refused(void)
-{
-	struct options o;
-
-	assert(!parse(&o, "--policy cohort --pool decode=1"));
-	assert(strstr(error, "--pool") != NULL);
-	assert(!parse(&o, "--policy thread-per-connection "
-			  "--balance replicate"));
-	assert(strstr(error, "--balance") != NULL);
-}
-
 int main(void)
 {
 	test_defaults_run();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
-	test_balance_is_a_number_of_replicas();
-	test_pools_are_read();
 	test_bad_flags_are_named();
-	test_senseless_combinations_are_refused();
 	return 0;
 }

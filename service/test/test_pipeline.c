@@ -47,21 +47,33 @@ static void on_done(struct upload *u)
 	atomic_fetch_add(&job->done_count, 1);
 }
 
+static struct pipeline *start_limited(const struct policy *policy,
+				      const struct cores *cores,
+				      uint32_t replicas, uint32_t uploads_max,
+				      uint64_t pixels_max)
+{
+	struct pipeline_config config = {
+		.cores = cores,
+		.uploads_max = uploads_max,
+		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
+	};
+
+	schedule_init(&config.schedule);
+	config.schedule.policy = policy;
+	config.schedule.part_count = replicas;
+	if (replicas > 1)
+		config.schedule.balance = BALANCE_REPLICATE;
+	struct pipeline *p = pipeline_start(&config);
+
+	assert(p != NULL);
+	return p;
+}
+
 static struct pipeline *start(const struct policy *policy,
 			      const struct cores *cores, uint32_t replicas,
 			      uint32_t uploads_max)
 {
-	struct pipeline *p = pipeline_start(&(struct pipeline_config){
-		.policy = policy,
-		.cores = cores,
-		.replica_count = replicas,
-		.threads = { 2, 1, 1, 2 },
-		.uploads_max = uploads_max,
-		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
-	});
-
-	assert(p != NULL);
-	return p;
+	return start_limited(policy, cores, replicas, uploads_max, 100000000);
 }
 
 static void prepare(struct job *job, size_t bytes, double blur)
@@ -167,15 +179,9 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 static void test_limits_reach_the_decoder(const struct cores *cores)
 {
 	static struct job job;
-	struct pipeline *p = pipeline_start(&(struct pipeline_config){
-		.policy = policy_find("srpt"),
-		.cores = cores,
-		.replica_count = 1,
-		.uploads_max = 1,
-		.limits = { 65500, 1000, 64, UINT64_C(1) << 29 },
-	});
+	struct pipeline *p =
+		start_limited(policy_find("srpt"), cores, 1, 1, 1000);
 
-	assert(p != NULL);
 	prepare(&job, photo_bytes, 0);
 	assert(pipeline_submit(p, &job.upload));
 	wait_done(&job);

@@ -49,13 +49,13 @@ static void check_place(const struct line *l, struct item *item)
 {
 	const struct line_setup *setup = &l->setup;
 
-	if (setup->policy->workers == POLICY_WORKERS_CALLER) {
+	if (setup->schedule.policy->workers == POLICY_WORKERS_CALLER) {
 		assert(pthread_equal(item->sender, pthread_self()));
 		return;
 	}
 	/* With a replica for each core, the core tells the replica. */
-	if (setup->replica_count < 2 ||
-	    setup->replica_count < cores_count(setup->cores))
+	if (setup->schedule.part_count < 2 ||
+	    setup->schedule.part_count < cores_count(setup->cores))
 		return;
 	if (item->at == 0)
 		item->cpu = sched_getcpu();
@@ -129,13 +129,21 @@ void line_each_setup(line_test_fn *test)
 	if (count < 2)
 		(void)printf("replicas not tested: one CPU only\n");
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		for (uint32_t replicas = 1; replicas <= count; replicas++)
-			test(&(struct line_setup){
-				.policy = *p,
+		for (uint32_t replicas = 1; replicas <= count; replicas++) {
+			struct line_setup setup = {
 				.cores = cores,
-				.replica_count = replicas,
 				.slots = 4000,
-			});
+			};
+
+			schedule_init(&setup.schedule);
+			setup.schedule.policy = *p;
+			setup.schedule.part_count = replicas;
+			if (replicas > 1)
+				setup.schedule.balance = BALANCE_REPLICATE;
+			for (uint32_t i = 0; i < LINE_STAGES; i++)
+				setup.schedule.pool_threads[i] = 1 + i % 2;
+			test(&setup);
+		}
 	cores_free(cores);
 }
 
@@ -143,9 +151,8 @@ void line_init(struct line *l, const struct line_setup *setup)
 {
 	*l = (struct line){ .setup = *setup };
 	l->group = group_new(&(struct group_config){
-		.policy = setup->policy,
+		.schedule = &setup->schedule,
 		.cores = setup->cores,
-		.replica_count = setup->replica_count,
 	});
 	assert(l->group != NULL);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
@@ -156,7 +163,6 @@ void line_init(struct line *l, const struct line_setup *setup)
 						    .handler = handle,
 						    .arg = &l->places[i],
 						    .slots = setup->slots,
-						    .threads_count = 1 + i % 2,
 					    });
 		assert(l->stages[i] != NULL);
 	}

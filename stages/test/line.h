@@ -10,8 +10,8 @@
 #define STAGES_TEST_LINE_H
 
 #include "stages/cores.h"
-#include "stages/policy.h"
 #include "stages/stage.h"
+#include "stages/stats.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,9 +31,8 @@ struct item {
 };
 
 struct line_setup {
-	const struct policy *policy;
+	struct schedule schedule;
 	const struct cores *cores;
-	uint32_t replica_count;
 	uint32_t slots;
 	uint32_t delay_ns_max; /* a handler takes up to so long */
 };

@@ -22,7 +22,7 @@ struct goal {
 static void goal_raise(struct goal *g)
 {
 	(void)atomic_fetch_add(&g->reached, 1);
-	eventcount_wake_one(&g->changed);
+	eventcount_wake_one(&g->changed, EVENTCOUNT_ANY);
 }
 
 static void goal_await(struct goal *g, uint32_t wanted)
@@ -31,7 +31,8 @@ static void goal_await(struct goal *g, uint32_t wanted)
 		uint32_t ticket = eventcount_prepare(&g->changed);
 
 		if (atomic_load(&g->reached) < wanted)
-			eventcount_wait(&g->changed, ticket);
+			(void)eventcount_wait(&g->changed, ticket,
+					      EVENTCOUNT_ANY, 0);
 		else
 			eventcount_cancel(&g->changed);
 	}
@@ -103,7 +104,8 @@ static void *work(void *arg)
 			eventcount_cancel(&j->arrived);
 			return NULL;
 		} else {
-			eventcount_wait(&j->arrived, ticket);
+			(void)eventcount_wait(&j->arrived, ticket,
+					      EVENTCOUNT_ANY, 0);
 		}
 	}
 }
@@ -120,13 +122,13 @@ static void test_one_wake_up_for_each_job_is_enough(void)
 		/* One to four jobs, then wait until none is left. */
 		for (uint32_t i = 0; i <= turn % 4; i++) {
 			(void)atomic_fetch_add(&j.waiting, 1);
-			eventcount_wake_one(&j.arrived);
+			eventcount_wake_one(&j.arrived, EVENTCOUNT_ANY);
 			sent++;
 		}
 		goal_await(&j.done, sent);
 	}
 	atomic_store(&j.closed, true);
-	eventcount_wake_all(&j.arrived);
+	eventcount_wake_all(&j.arrived, EVENTCOUNT_ANY);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
 		(void)pthread_join(threads[i], NULL);
 	assert(j.arrived.sleepers == 0);
@@ -136,8 +138,8 @@ static void test_wakes_with_nobody_asleep_do_no_harm(void)
 {
 	struct eventcount ec = { 0 };
 
-	eventcount_wake_one(&ec);
-	eventcount_wake_all(&ec);
+	eventcount_wake_one(&ec, EVENTCOUNT_ANY);
+	eventcount_wake_all(&ec, EVENTCOUNT_ANY);
 	assert(ec.sleepers == 0);
 	eventcount_cancel(((void)eventcount_prepare(&ec), &ec));
 	assert(ec.sleepers == 0);
@@ -148,8 +150,9 @@ static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
 	struct eventcount ec = { 0 };
 	uint32_t ticket = eventcount_prepare(&ec);
 
-	eventcount_wake_one(&ec);
-	eventcount_wait(&ec, ticket); /* or the watchdog barks */
+	eventcount_wake_one(&ec, EVENTCOUNT_ANY);
+	(void)eventcount_wait(&ec, ticket, EVENTCOUNT_ANY,
+			      0); /* or the watchdog barks */
 	assert(ec.sleepers == 0);
 }
 

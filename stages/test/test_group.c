@@ -57,16 +57,16 @@ static void check_queues_are_empty(struct line *l)
 static void check_shares(const struct line_setup *setup,
 			 const struct item *items, uint32_t count)
 {
-	if (setup->policy->workers == POLICY_WORKERS_CALLER ||
-	    setup->replica_count < 2)
+	if (setup->schedule.policy->workers == POLICY_WORKERS_CALLER ||
+	    setup->schedule.part_count < 2)
 		return;
-	for (uint32_t r = 0; r < setup->replica_count; r++) {
+	for (uint32_t r = 0; r < setup->schedule.part_count; r++) {
 		uint32_t share = 0;
 
 		for (uint32_t i = 0; i < count; i++)
 			share +=
 				items[i].cpu == (int)cores_cpu(setup->cores, r);
-		assert(share == count / setup->replica_count);
+		assert(share == count / setup->schedule.part_count);
 	}
 }
 
@@ -113,12 +113,12 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 {
 	static struct item items[LONE_EVENTS];
 	struct line_setup slow = *s;
-	struct policy policy = *s->policy;
+	struct policy policy = *s->schedule.policy;
 	struct line l;
 	char list[16];
 	const char *why = NULL;
 
-	if (s->replica_count > 1)
+	if (s->schedule.part_count > 1)
 		return;
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(s->cores, 0));
 	struct cores *one = cores_new(list, &why);
@@ -128,7 +128,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 	pick_to_slow_down = policy.pick;
 	if (policy.pick != NULL)
 		policy.pick = slow_pick;
-	slow.policy = &policy;
+	slow.schedule.policy = &policy;
 	line_start(&l, &slow);
 	for (uint32_t i = 0; i < LONE_EVENTS; i++) {
 		uint32_t looks = 0;
@@ -193,7 +193,7 @@ static void test_stop_drains_all_queues(const struct line_setup *setup)
 	struct line l;
 	pthread_t opener;
 
-	if (setup->policy->workers == POLICY_WORKERS_CALLER)
+	if (setup->schedule.policy->workers == POLICY_WORKERS_CALLER)
 		return; /* no queues; the sender would wait at the gate */
 	line_start(&l, setup);
 	atomic_store(&l.gate_is_closed, true);
@@ -295,10 +295,10 @@ static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 	uint32_t wanted = 0;
 
 	line_start(&l, setup);
-	if (setup->policy->workers == POLICY_WORKERS_ROAM)
+	if (setup->schedule.policy->workers == POLICY_WORKERS_ROAM)
 		wanted = cores_count(setup->cores);
-	if (setup->policy->workers == POLICY_WORKERS_STAY)
-		wanted = (1 + 2 + 1 + 2) * setup->replica_count;
+	if (setup->schedule.policy->workers == POLICY_WORKERS_STAY)
+		wanted = (1 + 2 + 1 + 2) * setup->schedule.part_count;
 	assert(group_worker_count(l.group) == wanted);
 	group_stop(l.group);
 	line_release(&l);

@@ -5,6 +5,8 @@
  */
 #include "stages/queue.h"
 
+#include "stages/discipline.h"
+
 #include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
@@ -12,6 +14,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+
+static const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
 
 enum {
 	THREADS = 3, /* of each kind */
@@ -46,7 +50,7 @@ static struct item *item_of(struct event *ev)
 static void test_gives_back_oldest_first(void)
 {
 	struct item items[5] = { 0 };
-	struct queue *q = queue_new(5);
+	struct queue *q = queue_new(5, &fcfs);
 
 	assert(queue_pop(q) == NULL);
 	for (uint32_t round = 0; round < 100; round++) {
@@ -66,7 +70,7 @@ static void test_full_queue_refuses_and_loses_nothing(void)
 	static struct item items[300];
 
 	for (uint32_t slots = 1; slots <= 100; slots++) {
-		struct queue *q = queue_new(slots);
+		struct queue *q = queue_new(slots, &fcfs);
 		uint32_t held = 0;
 
 		while (queue_push(q, &items[held].event))
@@ -139,7 +143,7 @@ static void test_many_threads_get_each_event_once(uint32_t slots,
 	struct sender senders[THREADS];
 	pthread_t threads[2 * THREADS];
 
-	shared = (struct shared){ .queue = queue_new(slots) };
+	shared = (struct shared){ .queue = queue_new(slots, &fcfs) };
 	assert(!pthread_barrier_init(&shared.start, NULL, THREADS + consumers));
 	for (uint32_t i = 0; i < THREADS; i++) {
 		senders[i] = (struct sender){ &shared, i };

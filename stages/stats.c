@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "stages/stats.h"
+
+#include "stages/group.h"
+
+#include <assert.h>
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void add_tally(struct stage_stats *out, const struct tally *t)
+{
+	out->arrived_count += tally_read(&t->arrived_count);
+	out->refused_count += tally_read(&t->refused_count);
+	out->started_count += tally_read(&t->started_count);
+	out->handled_count += tally_read(&t->handled_count);
+	out->visit_count += tally_read(&t->visit_count);
+	out->visit_empty_count += tally_read(&t->visit_empty_count);
+	out->switch_count += tally_read(&t->switch_count);
+	out->switch_ns += tally_read(&t->switch_ns);
+	out->wait_ns += tally_read(&t->wait_ns);
+	out->wait_ns_max = more(out->wait_ns_max, tally_read(&t->wait_ns_max));
+	out->service_ns += tally_read(&t->service_ns);
+	out->service_ns_max =
+		more(out->service_ns_max, tally_read(&t->service_ns_max));
+	out->queued_count_max =
+		more(out->queued_count_max, tally_read(&t->queued_count_max));
+	out->queued_count_total += tally_read(&t->queued_count_total);
+	histogram_read(&t->waits, &out->waits);
+	histogram_read(&t->services, &out->services);
+	histogram_read(&t->totals, &out->totals);
+	histogram_read(&t->cohorts, &out->cohorts);
+	for (uint32_t i = 0; i < PERF_COUNTERS; i++)
+		out->hardware[i] += tally_read(&t->hardware[i]);
+}
+
+void stage_read(const struct stage *s, struct stage_stats *out)
+{
+	const struct group *g = s->group;
+
+	*out = (struct stage_stats){ 0 };
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		add_tally(out, &g->workers[i].tallies[s->index]);
+	add_tally(out, &g->tallies_outside[s->index]);
+	/* A start may be seen whose arrival was not yet counted. */
+	if (out->arrived_count > out->started_count)
+		out->queued_count = out->arrived_count - out->started_count;
+}
+
+static void add_totals(struct measure_totals *to, const struct tally *t)
+{
+	to->arrived_count += tally_read(&t->arrived_count);
+	to->handled_count += tally_read(&t->handled_count);
+	to->service_ns += tally_read(&t->service_ns);
+	to->switch_count += tally_read(&t->switch_count);
+	to->switch_ns += tally_read(&t->switch_ns);
+}
+
+struct measure_totals stage_totals(const struct stage *s)
+{
+	const struct group *g = s->group;
+	struct measure_totals totals = { 0 };
+
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		add_totals(&totals, &g->workers[i].tallies[s->index]);
+	add_totals(&totals, &g->tallies_outside[s->index]);
+	return totals;
+}
+
+void group_read_worker(const struct group *g, uint32_t worker,
+		       struct worker_stats *out)
+{
+	assert(worker < g->worker_count);
+	const struct worker *w = &g->workers[worker];
+
+	*out = (struct worker_stats){
+		.name = w->name,
+		.part = w->part,
+		.sleep_count = tally_read(&w->sleep_count),
+		.stolen_count = tally_read(&w->stolen_count),
+	};
+	for (uint32_t i = 0; i < g->stage_count; i++) {
+		const struct tally *t = &w->tallies[i];
+
+		out->handled_count += tally_read(&t->handled_count);
+		out->visit_count += tally_read(&t->visit_count);
+		out->visit_empty_count += tally_read(&t->visit_empty_count);
+		out->switch_count += tally_read(&t->switch_count);
+		out->service_ns += tally_read(&t->service_ns);
+	}
+}
+
+uint32_t group_read_trace(const struct group *g, uint32_t worker,
+			  uint64_t *next, struct trace_visit *out,
+			  uint32_t count, uint64_t *missed)
+{
+	assert(worker < g->worker_count);
+	return trace_read(&g->workers[worker].trace, next, out, count, missed);
+}
+
+static void add_graph(struct stage_graph *to, uint32_t stage,
+		      const struct tally *t)
+{
+	to->service_ns[stage] += tally_read(&t->service_ns);
+	for (uint32_t i = 0; i < to->stage_count; i++)
+		to->sent_counts[stage][i] += tally_read(&t->sent_counts[i]);
+}
+
+void group_read_graph(const struct group *g, struct stage_graph *out)
+{
+	*out = (struct stage_graph){ .stage_count = g->stage_count };
+	for (uint32_t s = 0; s < g->stage_count; s++) {
+		out->names[s] = g->stages[s]->config.name;
+		for (uint32_t i = 0; i < g->worker_count; i++)
+			add_graph(out, s, &g->workers[i].tallies[s]);
+		add_graph(out, s, &g->tallies_outside[s]);
+	}
+}
+
+bool group_counts_hardware(const struct group *g)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (atomic_load(&g->workers[i].counts_hardware))
+			return true;
+	return false;
+}
