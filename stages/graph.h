@@ -6,8 +6,10 @@
  * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2: of a stage,
  * the time spent in its handler; of an edge, the events that passed it.
  *
- * Threads    Any, on different graphs.
- * Limits     STAGES_MAX stages.
+ * Threads    Any, on different graphs; graph_cut() one at a time, and early:
+ *            METIS seeds rand() and meanwhile takes SIGTERM and SIGABRT.
+ * Limits     STAGES_MAX stages; a file of a megabyte.  Weights above 10^15 are
+ *            rounded in a file.
  */
 #ifndef STAGES_GRAPH_H
 #define STAGES_GRAPH_H
@@ -22,23 +24,33 @@ struct stage_graph {
 };
 
 /*
- * Write `g` as JSON.  False: the file could not be written, and errno says why;
- * an older file of that name is whole, old or new.
+ * Write `g` as JSON:
+ *
+ *	{ "stages": {
+ *		"decode": { "service_ns": 880, "sent": { "scale": 10 } },
+ *		"scale": { "service_ns": 50, "sent": {} } } }
+ *
+ * False: the file could not be written, and errno says why.  An older file of
+ * that name is whole, old or new.
  */
 bool graph_save(const struct stage_graph *g, const char *path);
 
 /*
  * Read the weights of g's stages, which g->names names; a stage or edge that the
  * file does not mention has weight 0, and others in the file are left out.
- * False: *why says what is wrong, and the weights are as they were.
+ * False: *why says what is wrong ("not JSON"), and the weights are as they were.
  */
 bool graph_load(struct stage_graph *g, const char *path, const char **why);
 
 /*
  * Divide the stages into `part_count` parts of about equal work, so that few
- * events pass between parts (METIS): parts[i] < part_count.  A graph without
- * any weights is divided by the number of stages.  More parts than stages leave
- * some parts empty.  False: no memory.
+ * events pass between parts: parts[i] < part_count.  Parts are numbered by their
+ * first stages; the last ones are empty if there are more parts than stages, or
+ * if a few stages do most of the work.  The same weights always give the same
+ * parts.
+ *
+ * A graph without any weights is divided as a line, by the number of stages.
+ * False: no memory.
  */
 bool graph_cut(const struct stage_graph *g, uint32_t part_count,
 	       uint32_t parts[STAGES_MAX]);

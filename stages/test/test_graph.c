@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: what was saved is loaded; what is no stage graph is refused with a
+ * reason and changes nothing; a save that fails leaves the older file.
+ */
+#include "stages/graph.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/test_graph-XXXXXX";
+static char path[64], draft[80];
+
+static void put(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static struct stage_graph two_stages(void)
+{
+	return (struct stage_graph){
+		.stage_count = 2,
+		.names = { "decode", "scale" },
+		.service_ns = { 880, 50 },
+		.sent_counts = { [0][1] = 10 },
+	};
+}
+
+static bool same_weights(const struct stage_graph *a,
+			 const struct stage_graph *b)
+{
+	return memcmp(a->service_ns, b->service_ns, sizeof(a->service_ns)) ==
+		       0 &&
+	       memcmp(a->sent_counts, b->sent_counts, sizeof(a->sent_counts)) ==
+		       0;
+}
+
+static void check_loads(const struct stage_graph *expected)
+{
+	struct stage_graph g = *expected;
+	const char *why = NULL;
+
+	(void)memset(g.service_ns, 1, sizeof(g.service_ns));
+	(void)memset(g.sent_counts, 1, sizeof(g.sent_counts));
+	assert(graph_load(&g, path, &why) && why == NULL);
+	for (uint32_t i = 0; i < g.stage_count; i++) {
+		assert(g.service_ns[i] == expected->service_ns[i]);
+		for (uint32_t j = 0; j < g.stage_count; j++)
+			assert(g.sent_counts[i][j] ==
+			       expected->sent_counts[i][j]);
+	}
+}
+
+static void check_refused(const char *at, const char *reason)
+{
+	struct stage_graph g = two_stages(), before = two_stages();
+	const char *why = NULL;
+
+	assert(!graph_load(&g, at, &why));
+	assert(why != NULL && strstr(why, reason) != NULL);
+	assert(same_weights(&g, &before));
+}
+
+static void test_loads_what_was_saved(void)
+{
+	struct stage_graph g = two_stages();
+
+	assert(graph_save(&g, path));
+	check_loads(&g);
+	/* Over the older one; the largest that are not rounded. */
+	g.service_ns[1] = UINT64_C(1000000000000000);
+	g.sent_counts[0][1] = 0;
+	g.sent_counts[0][0] = UINT64_C(999999999999999);
+	g.sent_counts[1][0] = 1;
+	assert(graph_save(&g, path));
+	check_loads(&g);
+	assert(access(draft, F_OK) == -1);
+}
+
+static void test_largest_graph_and_odd_names(void)
+{
+	static char names[STAGES_MAX][32];
+	struct stage_graph g = { .stage_count = STAGES_MAX };
+
+	for (uint32_t i = 0; i < STAGES_MAX; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "%s%u",
+			       i % 2 ? "\"\\\n\xc3\xa9" : "", i);
+		g.names[i] = names[i];
+		g.service_ns[i] = i * UINT64_C(1000000007);
+		for (uint32_t j = 0; j < STAGES_MAX; j++)
+			g.sent_counts[i][j] = 1 + i * 100 + j;
+	}
+	assert(graph_save(&g, path));
+	check_loads(&g);
+}
+
+static void test_what_is_not_mentioned_is_zero(void)
+{
+	struct stage_graph g = two_stages();
+
+	put("{ \"stages\": { \"other\": { \"service_ns\": -1 },"
+	    " \"Decode\": 5, \"scale\": { \"service_ns\": 7, \"colour\": 1,"
+	    " \"sent\": { \"other\": -1 } } }, \"more\": [] }");
+	g.service_ns[0] = g.sent_counts[0][1] = 0;
+	g.service_ns[1] = 7;
+	check_loads(&g);
+	put("{ \"stages\": {} }");
+	g.service_ns[1] = 0;
+	check_loads(&g);
+}
+
+static void test_hostile_files_are_refused(void)
+{
+	static const struct {
+		const char *text, *reason;
+	} cases[] = {
+		{ "", "not JSON" },
+		{ "decode 880", "not JSON" },
+		{ "\xff\xfe\x01", "not JSON" },
+		{ "{ \"stages\": {} } x", "not JSON" },
+		{ "{ \"stages\": { \"decode\": { \"service_ns\": 1",
+		  "not JSON" },
+		{ "{ \"stages\": { : {} } }", "not JSON" },
+		{ "{}", "\"stages\"" },
+		{ "[]", "\"stages\"" },
+		{ "1", "\"stages\"" },
+		{ "null", "\"stages\"" },
+		{ "{ \"stages\": [] }", "\"stages\"" },
+		{ "{ \"Stages\": {} }", "\"stages\"" },
+		{ "{ \"stages\": { \"scale\": 5 } }", "not an object" },
+		{ "{ \"stages\": { \"scale\": null } }", "not an object" },
+		{ "{ \"stages\": { \"scale\": { \"sent\": [1] } } }",
+		  "\"sent\" is not an object" },
+	};
+	static const char *const weights[] = {
+		"-1",     "1.5",    "1e400",
+		"-1e400", "1e20",   "18446744073709551616",
+		"null",   "\"12\"", "true",
+		"[1]",    "{}",
+	};
+	char text[200];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		put(cases[i].text);
+		check_refused(path, cases[i].reason);
+	}
+	for (size_t i = 0; i < sizeof(weights) / sizeof(*weights); i++) {
+		/* The first stage is fine, and yet untouched. */
+		(void)snprintf(text, sizeof(text),
+			       "{\"stages\":{\"decode\":{\"service_ns\":1},"
+			       "\"scale\":{\"service_ns\":%s}}}",
+			       weights[i]);
+		put(text);
+		check_refused(path, "\"service_ns\" is not a whole number");
+		(void)snprintf(text, sizeof(text),
+			       "{\"stages\":{\"scale\":{\"sent\":"
+			       "{\"decode\":%s}}}}",
+			       weights[i]);
+		put(text);
+		check_refused(path, "\"sent\" is not a whole number");
+	}
+}
+
+static void test_long_and_deep_files_are_refused(void)
+{
+	enum { BYTES = 1 << 20 };
+	char *text = malloc(BYTES + 2);
+
+	assert(text != NULL);
+	(void)memset(text, '[', BYTES);
+	text[BYTES] = '\0';
+	put(text);
+	check_refused(path, "not JSON");
+	(void)memset(text, ' ', BYTES + 1);
+	text[BYTES + 1] = '\0';
+	put(text);
+	check_refused(path, "too large");
+	check_refused("/dev/zero", "too large");
+	free(text);
+}
+
+static void test_what_is_no_file_is_refused(void)
+{
+	check_refused("/nowhere/graph.json", strerror(ENOENT));
+	check_refused(dir, strerror(EISDIR));
+	check_refused("", strerror(ENOENT));
+}
+
+static void test_failed_save_leaves_the_older_file(void)
+{
+	struct stage_graph older = two_stages(), newer = two_stages();
+	struct rlimit old_limit, none;
+
+	newer.service_ns[0] = 1;
+	assert(graph_save(&older, path));
+	assert(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+	none = (struct rlimit){ .rlim_cur = 10,
+				.rlim_max = old_limit.rlim_max };
+	assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	assert(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	bool saved = graph_save(&newer, path);
+	int error = errno;
+
+	assert(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+	assert(!saved && error == EFBIG);
+	assert(access(draft, F_OK) == -1);
+	check_loads(&older);
+}
+
+static void test_save_says_why_not(void)
+{
+	struct stage_graph g = two_stages();
+	char beside[80];
+
+	assert(!graph_save(&g, "/nowhere/graph.json") && errno == ENOENT);
+	assert(!graph_save(&g, dir) && errno == EISDIR);
+	(void)snprintf(beside, sizeof(beside), "%s.tmp", dir);
+	assert(access(beside, F_OK) == -1);
+}
+
+int main(void)
+{
+	assert(mkdtemp(dir) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/graph.json", dir);
+	(void)snprintf(draft, sizeof(draft), "%s.tmp", path);
+	test_loads_what_was_saved();
+	test_largest_graph_and_odd_names();
+	test_what_is_not_mentioned_is_zero();
+	test_hostile_files_are_refused();
+	test_long_and_deep_files_are_refused();
+	test_what_is_no_file_is_refused();
+	test_failed_save_leaves_the_older_file();
+	test_save_says_why_not();
+	assert(unlink(path) == 0 && rmdir(dir) == 0);
+	return 0;
+}
