@@ -28,7 +28,7 @@ struct schedule {
 	struct regime regime;
 	struct discipline discipline;
 	enum balance balance;
-	uint32_t part_count; /* replicas or partitions; 0: one per core */
+	uint32_t part_count; /* replicas or partitions; 0: as many as can be */
 	enum distribute distribute; /* to replicas */
 	bool steal;
 	bool pool_is_auto;
@@ -55,6 +55,7 @@ void schedule_init(struct schedule *s);
 /*
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
  * that takes none; `stages` are the names that --pool and --threshold may use.
+ * Set again, the last value is used; of those two, the last of each stage.
  * False: it is none of `values`.
  */
 __attribute__((warn_unused_result)) bool
@@ -63,8 +64,8 @@ schedule_set(struct schedule *s, const char *name, const char *text,
 
 /*
  * False: these choices make no sense together, or with so many stages and
- * cores; `error` is a sentence that names a flag and says why.  On success
- * part_count is at least 1.
+ * cores; `error` is a sentence that names a flag and says why.  Only what was
+ * given is refused.  On success part_count is at least 1.
  */
 __attribute__((warn_unused_result)) bool
 schedule_complete(struct schedule *s, uint32_t stage_count, uint32_t core_count,

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: flags are read as the table says, nonsense is no value, and what
+ * makes no sense together is refused by a sentence that names the flag, while
+ * defaults never are.
+ */
+#include "stages/schedule.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STAGES = 4, CORES = 8 };
+
+static const char *const stages[STAGES] = { "decode", "scale", "blur",
+					    "encode" };
+
+static bool set(struct schedule *s, const char *name, const char *text)
+{
+	return schedule_set(s, name, text, stages, STAGES);
+}
+
+/*
+ * Set flags as on a command line, "--policy srpt --steal", and complete them.
+ * False: `error`.
+ */
+static bool complete(struct schedule *s, const char *line,
+		     char error[SCHEDULE_ERROR_BYTES])
+{
+	char words[256];
+	char *rest = words;
+	char *word;
+
+	schedule_init(s);
+	(void)snprintf(words, sizeof(words), "%s", line);
+	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+		assert(strncmp(word, "--", 2) == 0);
+		const char *value = strcmp(word, "--steal") == 0 ?
+					    NULL :
+					    strtok_r(rest, " ", &rest);
+
+		assert(set(s, word + 2, value));
+	}
+	return schedule_complete(s, STAGES, CORES, error);
+}
+
+static void test_initial_values_are_the_defaults(void)
+{
+	struct schedule s, defaults;
+
+	schedule_init(&s);
+	schedule_init(&defaults);
+	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
+	     f++) {
+		assert(f->help != NULL);
+		assert(s.given == (1u << (f - schedule_flags)) - 1);
+		s.given |= 1u << (f - schedule_flags);
+		if (f->initial != NULL)
+			assert(set(&s, f->name, f->initial));
+	}
+	assert(s.policy == policy_find("cohort"));
+	assert(s.policy == defaults.policy);
+	assert(s.regime.kind == REGIME_EXHAUSTIVE);
+	assert(s.regime.kind == defaults.regime.kind);
+	assert(s.discipline.kind == DISCIPLINE_FCFS);
+	assert(s.discipline.kind == defaults.discipline.kind);
+	assert(s.balance == BALANCE_SHARED && s.balance == defaults.balance);
+	assert(s.distribute == DISTRIBUTE_ROUND_ROBIN);
+	assert(s.distribute == defaults.distribute);
+	assert(!s.steal && !s.pool_is_auto && !s.has_thresholds);
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		assert(s.pool_threads[i] == 1);
+}
+
+static void test_every_policy_is_a_value(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		assert(set(&s, "policy", (*p)->name));
+		assert(s.policy == *p);
+	}
+}
+
+static void test_regimes_are_read(void)
+{
+	static const struct {
+		const char *text;
+		struct regime regime;
+	} cases[] = {
+		{ "n-gated=5", { REGIME_N_GATED, 5 } },
+		{ "time-gated=700", { REGIME_TIME_GATED, 700000 } },
+		{ "cutoff=2500", { REGIME_CUTOFF, 2500000 } },
+		{ "gated", { REGIME_GATED, 0 } },
+		{ "exhaustive", { REGIME_EXHAUSTIVE, 0 } },
+	};
+	struct schedule s;
+
+	schedule_init(&s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert(set(&s, "regime", cases[i].text));
+		assert(s.regime.kind == cases[i].regime.kind);
+		assert(s.regime.limit == cases[i].regime.limit);
+	}
+}
+
+static void test_disciplines_are_read(void)
+{
+	struct schedule s;
+	char ageing[32];
+
+	schedule_init(&s);
+	assert(set(&s, "discipline", "srpt=0.5"));
+	assert(s.discipline.kind == DISCIPLINE_SRPT);
+	assert(s.discipline.ageing == 0.5);
+	assert(set(&s, "discipline", "srpt"));
+	assert(s.discipline.kind == DISCIPLINE_SRPT);
+	/* The help says what it is. */
+	(void)snprintf(ageing, sizeof(ageing), "AGEING (%g)",
+		       s.discipline.ageing);
+	assert(strstr(schedule_flags[2].help, ageing) != NULL);
+	assert(set(&s, "discipline", "lcfs"));
+	assert(s.discipline.kind == DISCIPLINE_LCFS);
+	assert(set(&s, "discipline", "stack"));
+	assert(s.discipline.kind == DISCIPLINE_STACK);
+	assert(set(&s, "discipline", "fcfs"));
+	assert(s.discipline.kind == DISCIPLINE_FCFS);
+}
+
+static void test_lists_are_read(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	assert(set(&s, "pool", "blur=7,decode=2"));
+	assert(s.pool_threads[0] == 2 && s.pool_threads[1] == 1);
+	assert(s.pool_threads[2] == 7 && s.pool_threads[3] == 1);
+	assert(set(&s, "pool", "auto") && s.pool_is_auto);
+	assert(set(&s, "pool", "encode=3") && !s.pool_is_auto);
+	assert(s.pool_threads[0] == 2 && s.pool_threads[3] == 3);
+
+	assert(set(&s, "threshold", "decode=8,blur=16:500"));
+	assert(s.has_thresholds);
+	assert(set(&s, "threshold", "encode=0:20"));
+	assert(s.thresholds[0].queued_count == 8);
+	assert(s.thresholds[0].unvisited_ns == 0);
+	assert(s.thresholds[1].queued_count == 0);
+	assert(s.thresholds[1].unvisited_ns == 0);
+	assert(s.thresholds[2].queued_count == 16);
+	assert(s.thresholds[2].unvisited_ns == 500000);
+	assert(s.thresholds[3].queued_count == 0);
+	assert(s.thresholds[3].unvisited_ns == 20000);
+}
+
+static void test_nonsense_is_no_value(void)
+{
+	static const char *const bad[][2] = {
+		{ "policy", "" },
+		{ "policy", "cohorts" },
+		{ "regime", "" },
+		{ "regime", "gate" },
+		{ "regime", "gated=" },
+		{ "regime", "gated=0" },
+		{ "regime", "exhaustive " },
+		{ "regime", "n-gated" },
+		{ "regime", "n-gated=" },
+		{ "regime", "n-gated=0" },
+		{ "regime", "n-gated=5x" },
+		{ "regime", "n-gated=-5" },
+		{ "regime", "n-gated=4294967296" },
+		{ "regime", "time-gated=0" },
+		{ "regime", "time-gated=18446744073709551616" },
+		{ "regime", "cutoff=" },
+		{ "discipline", "sjf" },
+		{ "discipline", "fcfs=1" },
+		{ "discipline", "srpt=" },
+		{ "discipline", "srpt=-1" },
+		{ "discipline", "srpt=nan" },
+		{ "discipline", "srpt=1e400" },
+		{ "discipline", "srpt=20x" },
+		{ "balance", "shared=1" },
+		{ "balance", "replicate=0" },
+		{ "balance", "replicate2" },
+		{ "balance", "partition=" },
+		{ "balance", "partition=1x" },
+		{ "distribute", "random" },
+		{ "distribute", "round-robin,least-loaded" },
+		{ "steal", "yes" },
+		{ "pool", "" },
+		{ "pool", "auto,decode=1" },
+		{ "pool", "decode" },
+		{ "pool", "decode=" },
+		{ "pool", "decode=0" },
+		{ "pool", "decode=100000" },
+		{ "pool", "decode=1," },
+		{ "pool", "decode=1,,blur=1" },
+		{ "pool", "decode=1 blur=1" },
+		{ "pool", "cook=1" },
+		{ "pool", "blur=1,scale=2,blur=2" },
+		{ "threshold", "auto" },
+		{ "threshold", "decode=0" },
+		{ "threshold", "decode=:5" },
+		{ "threshold", "decode=5:" },
+		{ "threshold", "decode=5:0" },
+		{ "threshold", "decode=5:6:7" },
+		{ "threshold", "decode=5,decode=6" },
+	};
+	struct schedule s;
+
+	schedule_init(&s);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert(!set(&s, bad[i][0], bad[i][1]));
+	assert(!set(&s, "policy", NULL));
+	assert(!set(&s, "pool", NULL));
+	assert(s.given == 0 && !s.steal);
+	assert(!schedule_set(&s, "pool", "decode=1", NULL, 0));
+	assert(!schedule_set(&s, "threshold", "decode=1", NULL, 0));
+	assert(schedule_set(&s, "pool", "auto", NULL, 0));
+}
+
+static void test_defaults_are_complete_with_every_policy(void)
+{
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		char error[SCHEDULE_ERROR_BYTES];
+		struct schedule s;
+
+		schedule_init(&s);
+		assert(set(&s, "policy", (*p)->name));
+		assert(schedule_complete(&s, 1, 1, error));
+		assert(s.part_count == 1);
+	}
+}
+
+static void test_parts_follow_cores_and_stages(void)
+{
+	static const struct {
+		const char *line;
+		uint32_t part_count; /* 0: refused */
+	} cases[] = {
+		{ "--balance shared", 1 },
+		{ "--balance replicate", CORES },
+		{ "--balance replicate=3", 3 },
+		{ "--balance replicate=8", 8 },
+		{ "--balance replicate=9", 0 },
+		{ "--balance partition", STAGES },
+		{ "--balance partition=4", 4 },
+		{ "--balance partition=5", 0 },
+		{ "--balance replicate=3 --balance shared", 1 },
+		{ "--balance partition=5 --balance replicate", CORES },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char error[SCHEDULE_ERROR_BYTES] = "";
+		struct schedule s;
+		bool ok = complete(&s, cases[i].line, error);
+
+		assert(ok == (cases[i].part_count > 0));
+		if (ok)
+			assert(s.part_count == cases[i].part_count);
+		else
+			assert(strstr(error, "--balance") != NULL);
+	}
+	char error[SCHEDULE_ERROR_BYTES];
+	struct schedule s;
+
+	schedule_init(&s);
+	assert(set(&s, "balance", "partition=3"));
+	assert(!schedule_complete(&s, STAGES, 2, error));
+	schedule_init(&s);
+	assert(set(&s, "balance", "partition"));
+	assert(schedule_complete(&s, STAGES, 2, error) && s.part_count == 2);
+}
+
+static void test_what_makes_no_sense_is_refused(void)
+{
+	static const char *const cases[][2] = {
+		/* the flag at fault first */
+		{ "--regime", "--policy thread-per-connection "
+			      "--regime exhaustive" },
+		{ "--discipline", "--policy thread-per-connection "
+				  "--discipline fcfs" },
+		{ "--balance", "--policy thread-per-connection "
+			       "--balance replicate" },
+		{ "--distribute", "--policy thread-per-connection "
+				  "--distribute round-robin" },
+		{ "--steal", "--policy thread-per-connection --steal" },
+		{ "--pool", "--policy thread-per-connection --pool auto" },
+		{ "--threshold", "--policy thread-per-connection "
+				 "--threshold blur=1" },
+		{ "--regime", "--policy pool-per-stage --regime gated" },
+		{ "--threshold", "--policy pool-per-stage --threshold blur=1" },
+		{ "--steal",
+		  "--policy pool-per-stage --balance replicate --steal" },
+		{ "--balance partition",
+		  "--policy pool-per-stage --balance partition" },
+		{ "--discipline stack",
+		  "--policy pool-per-stage --discipline stack" },
+		{ "--pool", "--pool decode=1" },
+		{ "--pool", "--policy color --pool auto" },
+		{ "--regime", "--policy color --regime n-gated=1" },
+		{ "--threshold", "--policy color --threshold blur=1" },
+		{ "--discipline stack", "--policy color --discipline stack" },
+		{ "--balance partition", "--policy color --balance partition" },
+		{ "--distribute", "--distribute least-loaded" },
+		{ "--distribute",
+		  "--balance partition --distribute round-robin" },
+		{ "--steal", "--balance replicate=1 --steal" },
+		{ "--steal", "--policy dbr --steal" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char error[SCHEDULE_ERROR_BYTES] = "";
+		struct schedule s;
+
+		assert(!complete(&s, cases[i][1], error));
+		assert(strncmp(error, cases[i][0], strlen(cases[i][0])) == 0);
+		assert(strstr(error, ": ") != NULL); /* why */
+	}
+}
+
+static void test_what_makes_sense_is_taken(void)
+{
+	static const char *const lines[] = {
+		"",
+		"--regime cutoff=500 --discipline stack --threshold blur=9:99",
+		"--policy mg1 --balance partition=2 --regime gated",
+		"--policy dbr --balance replicate --distribute least-loaded "
+		"--steal --discipline srpt",
+		"--policy pool-per-stage --pool auto --discipline srpt=3 "
+		"--balance replicate=2 --distribute least-loaded",
+		"--policy color --discipline lcfs --balance replicate --steal",
+		"--policy thread-per-connection --balance shared",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char error[SCHEDULE_ERROR_BYTES];
+		struct schedule s;
+
+		assert(complete(&s, lines[i], error));
+	}
+}
+
+int main(void)
+{
+	test_initial_values_are_the_defaults();
+	test_every_policy_is_a_value();
+	test_regimes_are_read();
+	test_disciplines_are_read();
+	test_lists_are_read();
+	test_nonsense_is_no_value();
+	test_defaults_are_complete_with_every_policy();
+	test_parts_follow_cores_and_stages();
+	test_what_makes_no_sense_is_refused();
+	test_what_makes_sense_is_taken();
+	return 0;
+}
