@@ -28,7 +28,7 @@ struct stage_view {
 /* What one worker may visit, as it was a moment ago. */
 struct group_view {
 	const struct stage_view *stages; /* in pipeline order */
-	uint32_t stage_count; /* 1 .. STAGES_MAX, the same in every call */
+	uint32_t stage_count;            /* 1 .. STAGES_MAX, never changes */
 	uint32_t measured_count; /* measurements so far, of all stages */
 	bool is_gated; /* what comes during a visit waits for the next */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: every policy in list.h keeps the contract of policy.h, for every
- * combination of empty and waiting stages and whatever is measured.  No threads.
+ * combination of empty and waiting stages, and whatever is measured.  No
+ * threads.
  */
 #include "stages/test/trial.h"
 
