@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "stages/sim/random.h"
+
+#include <math.h>
+
+/* splitmix64, which its authors advise for filling the state. */
+static uint64_t mix(uint64_t *x)
+{
+	uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+void random_init(struct random *r, uint64_t seed, uint64_t stream)
+{
+	uint64_t x = stream;
+
+	x = seed ^ mix(&x);
+	for (int i = 0; i < 4; i++)
+		r->state[i] = mix(&x);
+}
+
+static uint64_t rotate(uint64_t x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static uint64_t next(struct random *r)
+{
+	uint64_t *s = r->state;
+	uint64_t result = rotate(s[1] * 5, 7) * 9;
+	uint64_t shifted = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= shifted;
+	s[3] = rotate(s[3], 45);
+	return result;
+}
+
+double random_uniform(struct random *r)
+{
+	return ((double)(next(r) >> 12) + 0.5) * 0x1p-52;
+}
+
+double random_exponential(struct random *r, double mean)
+{
+	return -mean * log(random_uniform(r));
+}
+
+/* Box and Muller 1958; the second number of the pair is not kept. */
+double random_normal(struct random *r)
+{
+	double radius = sqrt(-2 * log(random_uniform(r)));
+
+	return radius * cos(2 * M_PI * random_uniform(r));
+}

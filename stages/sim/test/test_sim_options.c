@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Promise: a command line is read whole, or refused with its fault named. */
+#include "stages/sim/options.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { ARGUMENTS_MAX = 20 };
+
+#define GRAPH "--graph", SIM_GRAPHS "/image.json"
+
+static bool parse(struct options *o, char error[OPTIONS_ERROR_BYTES],
+		  const char *const *arguments)
+{
+	const char *argv[ARGUMENTS_MAX + 2] = { "stages_sim" };
+	int argc = 1;
+
+	while (*arguments != NULL)
+		argv[argc++] = *arguments++;
+	return options_parse(o, argc, (char **)argv, error);
+}
+
+static void test_load_is_a_rate(void)
+{
+	const char *const arguments[] = { GRAPH,       "--cores",    "4",
+					  "--load",    "0.5",        "--seed",
+					  "7",         "--requests", "100",
+					  "--warmup",  "10",         "--switch",
+					  "3",         "--queue-ns", "5",
+					  "--policy",  "srpt",       "--json",
+					  "--classes", "10,20",      NULL };
+	char error[OPTIONS_ERROR_BYTES];
+	struct options o;
+
+	assert(parse(&o, error, arguments));
+	/* 15.33 ms each. */
+	assert(fabs(o.config.rate_per_s / (0.5 * 4 / 0.01533) - 1) < 0.01);
+	assert(o.config.core_count == 4 && o.config.seed == 7);
+	assert(o.config.request_count == 110 && o.config.warmup_count == 10);
+	assert(o.config.switch_ns == 3 && o.config.queue_ns == 5);
+	assert(o.schedule.policy == policy_find("srpt") && o.is_json);
+	assert(o.classes.bound_count == 2 && o.classes.bounds[1] == 20);
+	options_release(&o);
+}
+
+static void test_faults_are_named(void)
+{
+	static const struct {
+		const char *const arguments[8];
+		const char *named;
+	} cases[] = {
+		{ { "--load", "1" }, "--graph" },
+		{ { "--graph", "/none", "--load", "1" }, "/none" },
+		{ { GRAPH }, "--load" },
+		{ { GRAPH, "--load", "1", "--clients", "2" }, "--clients" },
+		{ { GRAPH, "--load", "x" }, "'x'" },
+		{ { GRAPH, "--load" }, "--load" },
+		{ { GRAPH, "--load", "1", "--cores", "1025" }, "1024" },
+		{ { GRAPH, "--load", "1", "--policy", "none" }, "--policy" },
+		{ { GRAPH, "--load", "1", "--colour" }, "--colour" },
+		{ { GRAPH, "--load", "1", "more" }, "'more'" },
+		{ { GRAPH, "--load", "1", "--classes", "2,1" }, "--classes" },
+		{ { GRAPH, "--load", "1", "--parts", "a=0" }, "--parts" },
+		{ { GRAPH, "--gaps", "/none" }, "--gaps" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char error[OPTIONS_ERROR_BYTES] = "";
+		struct options o;
+
+		assert(!parse(&o, error, cases[i].arguments));
+		assert(strstr(error, cases[i].named) != NULL);
+		options_release(&o);
+	}
+}
+
+int main(void)
+{
+	test_load_is_a_rate();
+	test_faults_are_named();
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: what no formula covers is done all the same: every policy and regime
+ * handles each event once, queues of one's own come first, long events are
+ * passed over, thresholds interrupt, parts divide the stages, the least loaded
+ * replica gets the next request.
+ */
+#include "stages/sim/engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { REQUESTS = 20000, WARMUP = 1000 };
+
+static const char line[] =
+	"{\"size\": {\"kind\": \"exponential\", \"mean\": 100}, \"stages\": ["
+	"{\"name\": \"a\", \"us_per_size\": 0.5, \"routes\": {\"b\": 1}},"
+	"{\"name\": \"b\", \"us_per_size\": 0.2, \"routes\": {\"c\": 1}},"
+	"{\"name\": \"c\", \"us_per_size\": 0.3}]}";
+
+struct trial {
+	struct model model;
+	struct schedule schedule;
+	struct engine_config config;
+	struct engine_result result;
+};
+
+/* Two cores, 80 % load, one queue for each stage. */
+static void trial_init(struct trial *t, const char *policy)
+{
+	const char *why = NULL;
+
+	*t = (struct trial){
+		.schedule.policy = policy_find(policy),
+		.schedule.part_count = 1,
+		.config.core_count = 2,
+		.config.rate_per_s = 16000,
+		.config.request_count = REQUESTS,
+		.config.warmup_count = WARMUP,
+		.config.seed = 1,
+	};
+	t->config.model = &t->model;
+	t->config.schedule = &t->schedule;
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		t->schedule.pool_threads[i] = 2;
+	assert(model_read(&t->model, line, ".", &why));
+}
+
+static void trial_run(struct trial *t)
+{
+	engine_run(&t->config, &t->result);
+}
+
+static void trial_release(struct trial *t)
+{
+	engine_release(&t->result);
+	model_release(&t->model);
+}
+
+static double response_ns(const struct trial *t)
+{
+	double sum = 0;
+
+	for (uint64_t i = 0; i < t->result.request_count; i++)
+		sum += (double)t->result.requests[i].response_ns;
+	return sum / (double)t->result.request_count;
+}
+
+static double cohort(const struct trial *t, uint32_t stage)
+{
+	const struct engine_stage *s = &t->result.stages[stage];
+
+	return (double)s->handled_count /
+	       (double)(s->visit_count - s->visit_empty_count);
+}
+
+/* Response times are at least the work, and stages see the same events. */
+static void check_whole(const struct trial *t)
+{
+	const struct engine_stage *s = t->result.stages;
+
+	uint64_t counted = t->config.request_count - WARMUP;
+
+	assert(t->result.request_count == counted);
+	for (uint64_t i = 0; i < t->result.request_count; i++) {
+		const struct engine_request *r = &t->result.requests[i];
+
+		assert((double)r->response_ns >= r->size * 1000 - 3);
+	}
+	for (uint32_t i = 0; i < t->model.stage_count; i++) {
+		assert(s[i].arrived_count + 1000 > counted);
+		assert(s[i].handled_count + 1000 > s[i].arrived_count);
+		assert(s[i].handled_count < s[i].arrived_count + 1000);
+	}
+}
+
+static void test_every_policy_and_regime(void)
+{
+	static const struct regime regimes[] = {
+		{ REGIME_EXHAUSTIVE, 0 },      { REGIME_GATED, 0 },
+		{ REGIME_N_GATED, 3 },         { REGIME_TIME_GATED, 200000 },
+		{ REGIME_CUTOFF, 150 * 1000 },
+	};
+	static const enum discipline_kind disciplines[] = {
+		DISCIPLINE_FCFS,
+		DISCIPLINE_LCFS,
+		DISCIPLINE_STACK,
+		DISCIPLINE_SRPT,
+	};
+
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		for (size_t i = 0; i < sizeof(regimes) / sizeof(*regimes); i++)
+			for (size_t d = 0; d < 4; d++) {
+				struct trial t;
+
+				trial_init(&t, (*p)->name);
+				t.schedule.regime = regimes[i];
+				t.schedule.discipline.kind = disciplines[d];
+				t.schedule.discipline.ageing = 10;
+				t.config.switch_ns = 1000;
+				t.config.queue_ns = 100;
+				t.config.request_count = 5000;
+				trial_run(&t);
+				check_whole(&t);
+				trial_release(&t);
+			}
+}
+
+static void test_stack_goes_before_the_queue(void)
+{
+	struct trial queue, stack;
+
+	/* Nobody but the worker takes from it, so it is never too late ... */
+	trial_init(&stack, "srpt");
+	stack.schedule.discipline.kind = DISCIPLINE_STACK;
+	stack.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
+	trial_run(&stack);
+	assert(stack.result.stages[2].wait_ns == 0);
+	trial_release(&stack);
+
+	/* ... and of several in a cohort, the last comes first. */
+	trial_init(&queue, "cohort");
+	trial_init(&stack, "cohort");
+	stack.schedule.discipline.kind = DISCIPLINE_STACK;
+	trial_run(&queue);
+	trial_run(&stack);
+	assert(memcmp(queue.result.requests, stack.result.requests,
+		      queue.result.request_count *
+			      sizeof(*queue.result.requests)) != 0);
+	trial_release(&queue);
+	trial_release(&stack);
+}
+
+/* Mean response of those whose work is up to the cutoff. */
+static double short_response_ns(const struct trial *t)
+{
+	double sum = 0, count = 0;
+
+	for (uint64_t i = 0; i < t->result.request_count; i++)
+		if (t->result.requests[i].size <= 200) {
+			sum += (double)t->result.requests[i].response_ns;
+			count++;
+		}
+	return sum / count;
+}
+
+static void test_cutoff_lets_short_events_go_first(void)
+{
+	struct trial gated, cutoff;
+
+	trial_init(&gated, "cohort");
+	trial_init(&cutoff, "cohort");
+	gated.schedule.regime = (struct regime){ REGIME_GATED, 0 };
+	cutoff.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
+	trial_run(&gated);
+	trial_run(&cutoff);
+	assert(short_response_ns(&cutoff) < 0.95 * short_response_ns(&gated));
+	trial_release(&gated);
+	trial_release(&cutoff);
+}
+
+static void test_thresholds_interrupt(void)
+{
+	struct trial calm, nervous;
+
+	trial_init(&calm, "cohort");
+	trial_init(&nervous, "cohort");
+	nervous.schedule.has_thresholds = true;
+	nervous.schedule.thresholds[2].queued_count = 1;
+	trial_run(&calm);
+	trial_run(&nervous);
+	check_whole(&nervous);
+	assert(nervous.result.stages[2].queued_mean <
+	       0.8 * calm.result.stages[2].queued_mean);
+	assert(nervous.result.stages[2].visit_count >
+	       calm.result.stages[2].visit_count);
+	trial_release(&calm);
+	trial_release(&nervous);
+}
+
+static void test_gates_bound_the_cohort(void)
+{
+	struct trial t;
+
+	trial_init(&t, "cohort");
+	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
+	trial_run(&t);
+	for (uint32_t i = 0; i < 3; i++)
+		assert(cohort(&t, i) == 1);
+	trial_release(&t);
+
+	trial_init(&t, "cohort");
+	trial_run(&t);
+	assert(cohort(&t, 1) > 1.2);
+	trial_release(&t);
+}
+
+/* Core 0 has stage a, with its 80 %; core 1 has the others. */
+static void test_partitions_divide_the_stages(void)
+{
+	struct trial t;
+
+	trial_init(&t, "cohort");
+	t.schedule.balance = BALANCE_PARTITION;
+	t.schedule.part_count = 2;
+	t.config.parts[1] = t.config.parts[2] = 1;
+	t.config.switch_ns = 1000;
+	trial_run(&t);
+	check_whole(&t);
+	assert(t.result.stages[0].switch_count == 0);
+	assert(t.result.stages[1].switch_count > 0);
+	trial_release(&t);
+}
+
+static void test_balances_are_of_the_right_order(void)
+{
+	struct trial t[4];
+	double response[4];
+
+	for (int i = 0; i < 4; i++) {
+		trial_init(&t[i], "srpt");
+		t[i].config.core_count = 8;
+		t[i].config.rate_per_s = 64000;
+		t[i].schedule.balance =
+			i == 0 ? BALANCE_SHARED : BALANCE_REPLICATE;
+		t[i].schedule.part_count = i == 0 ? 1 : 8;
+	}
+	t[1].schedule.steal = true;
+	t[2].schedule.distribute = DISTRIBUTE_LEAST_LOADED;
+	for (int i = 0; i < 4; i++) {
+		trial_run(&t[i]);
+		response[i] = response_ns(&t[i]);
+		assert((t[i].result.stolen_count > 0) == (i == 1));
+		trial_release(&t[i]);
+	}
+	/* Shared and stealing, least loaded, round robin. */
+	assert(response[0] < 1.2 * response[1]);
+	assert(response[1] < response[2]);
+	assert(response[2] < 0.8 * response[3]);
+}
+
+/* Two clients on two cores wait for nobody. */
+static void test_closed_loop(void)
+{
+	struct trial t;
+
+	trial_init(&t, "cohort");
+	t.config.rate_per_s = 0;
+	t.config.client_count = 2;
+	trial_run(&t);
+	check_whole(&t);
+	double span_s = (double)t.result.span_ns / 1e9;
+	double per_s = (double)t.result.finished_count / span_s;
+
+	assert(per_s > 2 / 100e-6 * 0.95 && per_s < 2 / 100e-6 * 1.05);
+	trial_release(&t);
+}
+
+static void test_gaps_are_as_given(void)
+{
+	static const double gaps_s[] = { 0.001, 0.003 };
+	struct trial t;
+
+	trial_init(&t, "cohort");
+	t.config.rate_per_s = 0;
+	t.config.gaps_s = gaps_s;
+	t.config.gap_count = 2;
+	trial_run(&t);
+	/* All but the last gap of those that are counted. */
+	uint64_t pairs = (REQUESTS - WARMUP) / 2;
+
+	assert(t.result.span_ns == pairs * 4000000 - 1000000 ||
+	       t.result.span_ns == pairs * 4000000 - 3000000);
+	trial_release(&t);
+}
+
+int main(void)
+{
+	test_every_policy_and_regime();
+	test_stack_goes_before_the_queue();
+	test_cutoff_lets_short_events_go_first();
+	test_thresholds_interrupt();
+	test_gates_bound_the_cohort();
+	test_partitions_divide_the_stages();
+	test_balances_are_of_the_right_order();
+	test_closed_loop();
+	test_gaps_are_as_given();
+	return 0;
+}

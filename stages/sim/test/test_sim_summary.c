@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Promise: quantiles are nearest-rank, and each size is in one class. */
+#include "stages/sim/summary.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { REQUESTS = 1000 };
+
+/* Sizes 1 .. 1000; a request of size n took n * 10 ns; not in order. */
+static void fill(struct engine_request requests[REQUESTS])
+{
+	for (uint64_t i = 0; i < REQUESTS; i++) {
+		uint64_t n = i * 377 % REQUESTS + 1;
+
+		requests[i] = (struct engine_request){
+			.size = (double)n,
+			.response_ns = n * 10,
+		};
+	}
+}
+
+int main(void)
+{
+	static struct engine_request requests[REQUESTS];
+	struct engine_result result = { .request_count = REQUESTS,
+					.requests = requests };
+	struct size_classes classes;
+	struct summary s;
+
+	fill(requests);
+	summary_all(&result, &s);
+	assert(s.count == 1000 && s.p50_ns == 5000 && s.p90_ns == 9000 &&
+	       s.p99_ns == 9900 && s.max_ns == 10000);
+	assert(fabs(s.mean_ns - 5005) < 1e-6);
+
+	summary_classify(&result, &classes);
+	assert(classes.bound_count == 3 && classes.bounds[0] == 500 &&
+	       classes.bounds[1] == 900 && classes.bounds[2] == 990);
+	summary_class(&result, &classes, 0, &s);
+	assert(s.count == 499 && s.max_ns == 4990);
+	summary_class(&result, &classes, 1, &s);
+	assert(s.count == 400 && s.p50_ns == 6990 && s.max_ns == 8990);
+	summary_class(&result, &classes, 3, &s);
+	assert(s.count == 11 && s.max_ns == 10000);
+
+	/* Batches of equal means leave no doubt; unequal ones do. */
+	for (uint64_t i = 0; i < REQUESTS; i++)
+		requests[i].response_ns = i % 2 == 0 ? 90 : 110;
+	assert(summary_confidence_ns(&result) < 1e-6);
+	for (uint64_t i = 0; i < REQUESTS; i++)
+		requests[i].response_ns = i / 50 % 2 == 0 ? 90 : 110;
+	/* Deviation 10.26 over 20 batches: 2.093 * 10.26 / sqrt(20). */
+	assert(fabs(summary_confidence_ns(&result) - 4.80) < 0.01);
+
+	result.request_count = 0;
+	summary_all(&result, &s);
+	assert(s.count == 0 && s.max_ns == 0);
+	return 0;
+}
