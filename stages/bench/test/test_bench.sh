@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A benchmark's run: every request of every arm is finished and every step of
+# its path handled, once; every arm has its row; a wrong flag is refused.
+#
+# usage: STAGES_BENCH=PROGRAM test_bench.sh GRAPHS
+set -euo pipefail
+graphs=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+# bench ARGUMENTS...: table and JSON
+bench() {
+	"$STAGES_BENCH" "$@" --json "$work/json" >"$work/table" \
+		2>"$work/progress" || fail "$*: $(tail -n 5 "$work/progress")"
+}
+
+# holds EXPRESSION: of the JSON
+holds() {
+	[ "$(jq "$1" "$work/json")" = true ] ||
+		fail "not so: $1: $(head -c 2000 "$work/json")"
+}
+
+# Nothing is lost and nothing done twice.
+check_counts() {
+	holds 'all(.runs[]; .steps > 0 and all(.stages[]; .arrived == .handled)
+		and .steps == ([.stages[].handled] | add))'
+}
+
+# rows COUNT
+check_rows() {
+	[ "$(grep -c '^| `' "$work/table")" = "$1" ] ||
+		fail "not $1 rows: $(cat "$work/table")"
+	# As many cells in each line.
+	[ "$(grep '^|' "$work/table" | tr -cd '|\n' | sort -u | wc -l)" = 1 ] ||
+		fail "ragged: $(cat "$work/table")"
+}
+
+refuses() { # WORD ARGUMENTS...
+	local word=$1 status=0
+	shift
+	"$STAGES_BENCH" "$@" >"$work/table" 2>"$work/progress" || status=$?
+	[ $status = 2 ] || fail "status $status, not 2: $*"
+	grep -qF -- "$word" "$work/progress" || fail "does not name $word: $*"
+	[ ! -s "$work/table" ] || fail "ran all the same: $*"
+}
+
+image=(--graph "$graphs/image.json" --scale 0.01 --requests 40 --warmup 10)
+first_cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' \
+	/proc/self/status)
+arms=(--arm '--policy cohort' --arm '--policy mg1 --regime n-gated=4'
+	--arm '--policy srpt --discipline srpt'
+	--arm "--policy dbr --cores $first_cpu"
+	--arm '--policy color' --arm '--policy pool-per-stage --pool auto'
+	--arm '--policy thread-per-connection')
+[ "$(nproc)" = 1 ] ||
+	arms+=(--arm '--policy=cohort --balance=replicate=2 --steal'
+		--arm '--policy cohort --balance partition=2')
+count=$((${#arms[@]} / 2))
+
+bench "${image[@]}" "${arms[@]}" --memory 10000 --rounds 2 --seed 7
+check_counts
+check_rows "$count"
+holds '.mode == "load" and (.runs | length) == '$((2 * count))
+holds 'all(.runs[]; .finished == 50 and .figures.requests_per_s > 0)'
+holds '.runs[3].cores == 1 and .runs[0].cores >= 1'
+# The same requests for each arm, others in each round.
+holds '[.runs[:'$count'][].stages] | unique | length == 1'
+bench --graph "$graphs/search.json" --scale 0.01 --requests 200 --rounds 2
+check_counts
+check_rows 1
+holds '.runs[0].steps != .runs[1].steps'
+
+bench "${image[@]}" --rate 2000 --arm '--policy cohort' \
+	--arm '--policy thread-per-connection' --clients 8
+check_counts
+holds 'all(.runs[]; .finished == 50)'
+bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.05
+check_counts
+
+bench --graph "$graphs/image.json" --empty --requests 2 --warmup 1 \
+	--clients 2 "${arms[@]}"
+check_counts
+check_rows "$count"
+holds 'all(.runs[]; .steps == .finished * 10000 * 4 and
+	.figures.event_cpu_ns > 0)'
+bench --graph "$graphs/image.json" --wake --requests 20 --arm '--policy cohort'
+check_counts
+check_rows 1
+holds 'all(.runs[]; .figures.start_us_p50 > 0)'
+
+refuses graph --policy cohort
+refuses /nowhere --graph /nowhere
+refuses nonsense "${image[@]}" --nonsense 1
+refuses nonsense "${image[@]}" nonsense
+refuses requests "${image[@]}" --requests 1.5
+refuses requests "${image[@]}" --requests
+refuses policy "${image[@]}" --policy nonsense
+refuses regime "${image[@]}" --arm '--policy cohort --regime nonsense'
+refuses clients "${image[@]}" --arm '--clients 3'
+refuses steal "${image[@]}" --arm '--steal=yes'
+refuses steal "${image[@]}" --arm '--balance shared --steal'
+refuses cores "${image[@]}" --cores "$first_cpu,$first_cpu"
+refuses wake "${image[@]}" --empty --wake
