@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A server that has nothing to do is not woken at all: under every policy, once
+# it has served some photos and its pools have shrunk, strace sees none of its
+# threads return from a system call or make one, for ten seconds.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_idle.sh DIR
+#   skipped (77) where strace is missing or may not look
+set -euo pipefail
+here=$(dirname "$0")
+dir=$1
+settle_s=6 # until each thread of a pool but the first has parked, one after
+           # the other, and unused buffers are freed
+watch_s=10
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+command -v strace >/dev/null || skip "no strace"
+sleep 5 &
+said=$(timeout -s INT 1 strace -o /dev/null -p $! 2>&1) || true
+[[ $said = *attached* ]] || skip "$said"
+
+arms() {
+	local policy
+	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
+		echo "--policy $policy"
+	done
+	echo "--policy pool-per-stage --pool auto"
+	echo "--policy cohort --balance replicate --steal"
+}
+
+# With a connection left open.
+watch() (
+	. "$here/server.sh"
+	start "$@"
+	"$LOADGEN" --dataset "$dir" --connections 16 "$url/?w=64" >"$work/report" ||
+		fail "$*: $(cat "$work/report")"
+	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf 'GET /stats HTTP/1.1\r\nHost: x\r\n\r\n' >&"$open"
+	check_drained
+	sleep "$settle_s"
+	# To attach interrupts what a thread is in, so it may look around once.
+	timeout -s INT 60 strace -f -p "$server" -o "$work/calls" \
+		2>"$work/strace" &
+	tracer=$!
+	sleep 2
+	before=$(wc -c <"$work/calls")
+	[ "$before" -gt 0 ] || fail "$*: $(cat "$work/strace")"
+	sleep "$watch_s"
+	tail -c "+$((before + 1))" "$work/calls" >"$work/woken"
+	kill -INT "$tracer"
+	wait "$tracer" || true
+	[ ! -s "$work/woken" ] || fail "$*: $(head -n 20 "$work/woken")"
+	stop
+	echo "$*: all asleep"
+)
+
+# All at once: they do nothing.
+watchers=()
+while read -r -a flags; do
+	watch "${flags[@]}" &
+	watchers+=($!)
+done < <(arms)
+[ ${#watchers[@]} -gt 2 ]
+bad=0
+for watcher in "${watchers[@]}"; do
+	wait "$watcher" || bad=1
+done
+exit $bad
