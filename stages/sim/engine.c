@@ -28,7 +28,7 @@ void sim_set_timer(struct sim *s, uint64_t ns, enum timer timer, void *item)
 			      });
 }
 
-/* A timer that comes too early is set again, so only a later one is bad. */
+/* A timer set before is void if this one is earlier. */
 static void time_processor(struct sim *s, struct part *p)
 {
 	uint64_t next_ns = processor_next_ns(&p->processor);
@@ -130,14 +130,12 @@ static void begin_request(struct sim *s)
 
 	r->part = choose_part(s);
 	r->part->under_way_count++;
-	r->home = r->part;
 	if (!has_workers(s)) {
 		call_handler(s, r);
 		return;
 	}
 	struct station *to = station_find(s, r->part, r->steps[0].stage);
 
-	r->part = to->part;
 	if (s->config->queue_ns == 0)
 		station_push(s, to, r);
 	else
@@ -146,7 +144,7 @@ static void begin_request(struct sim *s)
 
 static void end_request(struct sim *s, struct request *r)
 {
-	r->home->under_way_count--;
+	r->part->under_way_count--;
 	s->totals.finished_count++;
 	if (r->number >= s->config->warmup_count)
 		s->requests[r->number - s->config->warmup_count] =
@@ -169,6 +167,13 @@ bool sim_next(struct sim *s, struct request *r)
 	}
 	predict(s, r);
 	return true;
+}
+
+void request_move(struct request *r, struct part *to)
+{
+	r->part->under_way_count--;
+	r->part = to;
+	r->part->under_way_count++;
 }
 
 /* Until the next arrival. */
@@ -216,6 +221,7 @@ static void run_processor(struct sim *s, struct part *p)
 static void fire(struct sim *s, const struct heap_entry *timer)
 {
 	struct request *r;
+	struct part *p;
 
 	switch ((enum timer)timer->tag) {
 	case TIMER_ARRIVAL:
@@ -229,7 +235,9 @@ static void fire(struct sim *s, const struct heap_entry *timer)
 		worker_advance(timer->item);
 		return;
 	case TIMER_PROCESSOR:
-		run_processor(s, timer->item);
+		p = timer->item;
+		if (s->now_ns == p->timer_ns)
+			run_processor(s, p);
 		return;
 	}
 }

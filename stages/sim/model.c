@@ -253,3 +253,19 @@ double model_work_ns(const struct model *m, double by_stage[STAGES_MAX])
 	}
 	return sum;
 }
+
+void model_weigh(const struct model *m, struct stage_graph *out)
+{
+	double visits[STAGES_MAX], by_stage[STAGES_MAX];
+
+	count_visits(m, visits);
+	(void)model_work_ns(m, by_stage);
+	*out = (struct stage_graph){ .stage_count = m->stage_count };
+	for (uint32_t i = 0; i < m->stage_count; i++) {
+		out->names[i] = m->stages[i].name;
+		out->service_ns[i] = (uint64_t)llround(1e6 * by_stage[i]);
+		for (uint32_t to = 0; to < m->stage_count; to++)
+			out->sent_counts[i][to] = (uint64_t)llround(
+				1e6 * visits[i] * m->stages[i].routes[to]);
+	}
+}

@@ -24,7 +24,7 @@
 #ifndef STAGES_SIM_MODEL_H
 #define STAGES_SIM_MODEL_H
 
-#include "stages/schedule.h"
+#include "stages/graph.h"
 #include "stages/sim/distribution.h"
 
 enum { MODEL_STEPS_MAX = 64 };
@@ -76,5 +76,8 @@ void model_draw(const struct model *m, struct random *r,
 
 /* Mean work of a request at each stage; returns the sum. */
 double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);
+
+/* What a million requests do, as graph_cut() wants it. */
+void model_weigh(const struct model *m, struct stage_graph *out);
 
 #endif

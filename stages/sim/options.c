@@ -52,7 +52,7 @@ static const struct {
 } texts[TEXTS] = {
 	{ "graph", "FILE: what to simulate; see stages/sim/README.md" },
 	{ "gaps", "FILE: seconds between arrivals, one per line" },
-	{ "parts", "STAGE=PART,...: for --balance partition, from 0" },
+	{ "parts", "STAGE=PART,...: for --balance partition; else METIS cuts" },
 	{ "classes", "SIZE,...: classes to report; default: p50, p90, p99" },
 };
 
@@ -77,6 +77,17 @@ struct given {
 	uint32_t flag_count;
 };
 
+/* Each line of `text`. */
+static void print_indented(FILE *out, const char *text)
+{
+	while (*text != '\0') {
+		int length = (int)strcspn(text, "\n");
+
+		fprintf(out, "                 %.*s\n", length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
 void options_print_help(FILE *out)
 {
 	fputs("Usage: stages_sim --graph FILE [OPTION]...\n"
@@ -93,10 +104,12 @@ void options_print_help(FILE *out)
 			switches[i].help);
 	fputs("\nThe schedule, as for darkroom:\n", out);
 	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
-	     f++)
-		fprintf(out, "  --%-12s %s: %s (default: %s)\n", f->name,
-			f->values != NULL ? f->values : "", f->help,
+	     f++) {
+		fprintf(out, "  --%s %s (default: %s)\n", f->name,
+			f->values != NULL ? f->values : "",
 			f->initial != NULL ? f->initial : "none");
+		print_indented(out, f->help);
+	}
 }
 
 __attribute__((format(printf, 2, 3))) static bool
@@ -270,6 +283,16 @@ static bool read_list(struct options *o, const char *list,
 	return ok;
 }
 
+/* Parts as a server would make them after a trial run.  False: no memory. */
+static bool cut_graph(struct options *o)
+{
+	struct stage_graph graph;
+
+	model_weigh(&o->model, &graph);
+	return o->schedule.balance != BALANCE_PARTITION ||
+	       graph_cut(&graph, o->schedule.part_count, o->config.parts);
+}
+
 static bool read_arrivals(struct options *o, const struct given *g,
 			  char error[OPTIONS_ERROR_BYTES])
 {
@@ -328,10 +351,11 @@ bool options_parse(struct options *o, int argc, char **argv,
 	if (!read_graph(o, &g, error) || !read_schedule(o, &g, error) ||
 	    !read_arrivals(o, &g, error))
 		return false;
-	if ((g.texts[TEXT_PARTS] != NULL) !=
-	    (o->schedule.balance == BALANCE_PARTITION))
-		return fail(error, "--parts and --balance partition go "
-				   "together");
+	if (g.texts[TEXT_PARTS] != NULL &&
+	    o->schedule.balance != BALANCE_PARTITION)
+		return fail(error, "--parts: for --balance partition only");
+	if (!cut_graph(o))
+		return fail(error, "out of memory");
 	if (!read_list(o, g.texts[TEXT_PARTS], read_part))
 		return fail(error, "--parts '%s': not STAGE=PART,...",
 			    g.texts[TEXT_PARTS]);

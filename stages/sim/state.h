@@ -3,8 +3,8 @@
  * Inside the simulator: what a simulated group is made of.  The words are those
  * of stages/: a part is a replica or a partition, a station is a stage in it.
  *
- * engine.c has the clock and the requests, station.c the queues, worker.c the
- * visits.
+ * engine.c has the clock and the requests, plan.c the parts, station.c the
+ * queues, worker.c what a worker does next, turn.c its visits.
  */
 #ifndef STAGES_SIM_STATE_H
 #define STAGES_SIM_STATE_H
@@ -23,8 +23,7 @@ struct sim;
 struct request {
 	struct event event; /* what the discipline ranks */
 	struct request *next;
-	struct part *home; /* it was dealt to */
-	struct part *part; /* it is in */
+	struct part *part; /* it was sent to */
 	uint64_t number;
 	double size;
 	double error;        /* predicted work / true work */
@@ -55,7 +54,9 @@ struct station {
 struct turn {
 	struct station *station; /* NULL: none */
 	struct visit visit;
-	uint32_t passed_count;  /* by earlier visits; they come last */
+	/* With a cutoff: those that waited at the beginning. */
+	uint32_t fresh_count;
+	uint32_t passed_count;  /* over by earlier visits; they come last */
 	uint32_t handled_stage; /* of its last event */
 	bool is_interruption;
 	bool is_theft;
@@ -154,6 +155,9 @@ bool sim_next(struct sim *s, struct request *r);
 void plan_init(struct sim *s);
 void plan_release(struct sim *s);
 
+/* It is under way in `to` from now on. */
+void request_move(struct request *r, struct part *to);
+
 /* station.c */
 void station_push(struct sim *s, struct station *to, struct request *r);
 
@@ -182,7 +186,20 @@ void tally_wait(struct sim *s, uint32_t stage, int change);
 void tally_handled(struct sim *s, const struct request *r, double wait_ns);
 
 /* worker.c */
+
+/* What only this worker may take, at a station. */
+uint32_t worker_stack_count(const struct worker *w, const struct station *at);
+
 void worker_advance(struct worker *w);
 void worker_wake(struct sim *s, struct station *at);
+
+/* turn.c: each does what `doing` was and returns how long until the next. */
+uint64_t turn_to(struct worker *w, struct station *at, bool is_theft,
+		 bool is_interruption);
+uint64_t turn_begin(struct worker *w);
+uint64_t turn_take(struct worker *w);
+uint64_t turn_pop(struct worker *w);
+uint64_t turn_served(struct worker *w);
+uint64_t turn_push(struct worker *w);
 
 #endif

@@ -13,7 +13,7 @@ void station_push(struct sim *s, struct station *to, struct request *r)
 {
 	uint64_t number = to->number++;
 
-	r->part = to->part;
+	request_move(r, to->part);
 	heap_push(&to->queue,
 		  (struct heap_entry){
 			  .key = discipline_rank(&s->schedule->discipline,

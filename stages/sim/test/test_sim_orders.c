@@ -25,11 +25,16 @@ struct trial {
 	struct engine_result result;
 };
 
-/* Two cores, 80 % load, one queue for each stage. */
-static void trial_init(struct trial *t, const char *policy)
+static void read_model(struct trial *t, const char *graph)
 {
 	const char *why = NULL;
 
+	assert(model_read(&t->model, graph, ".", &why));
+}
+
+/* Two cores, 80 % load, one queue for each stage. */
+static void trial_init(struct trial *t, const char *policy)
+{
 	*t = (struct trial){
 		.schedule.policy = policy_find(policy),
 		.schedule.part_count = 1,
@@ -43,7 +48,7 @@ static void trial_init(struct trial *t, const char *policy)
 	t->config.schedule = &t->schedule;
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		t->schedule.pool_threads[i] = 2;
-	assert(model_read(&t->model, line, ".", &why));
+	read_model(t, line);
 }
 
 static void trial_run(struct trial *t)
@@ -179,6 +184,31 @@ static void test_cutoff_lets_short_events_go_first(void)
 	trial_release(&cutoff);
 }
 
+/*
+ * However many short ones come: of 50 clients, no more than 50 requests are in
+ * a visit, 5 ms of work, and a long one waits for one visit and a half.
+ */
+static void test_cutoff_starves_nobody(void)
+{
+	struct trial t;
+	uint64_t most_ns = 0;
+
+	trial_init(&t, "cohort");
+	model_release(&t.model);
+	read_model(&t, "{\"stages\": [{\"name\": \"a\", \"service_us\": "
+		       "{\"kind\": \"exponential\", \"mean\": 100}}]}");
+	t.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
+	t.config.core_count = 1;
+	t.config.rate_per_s = 0;
+	t.config.client_count = 50;
+	trial_run(&t);
+	for (uint64_t i = 0; i < t.result.request_count; i++)
+		if (t.result.requests[i].response_ns > most_ns)
+			most_ns = t.result.requests[i].response_ns;
+	assert(most_ns < 25 * 1000 * 1000);
+	trial_release(&t);
+}
+
 static void test_thresholds_interrupt(void)
 {
 	struct trial calm, nervous;
@@ -299,6 +329,7 @@ int main(void)
 	test_every_policy_and_regime();
 	test_stack_goes_before_the_queue();
 	test_cutoff_lets_short_events_go_first();
+	test_cutoff_starves_nobody();
 	test_thresholds_interrupt();
 	test_gates_bound_the_cohort();
 	test_partitions_divide_the_stages();
