@@ -64,6 +64,8 @@ static void plan_workers(struct sim *s, struct part *p)
 {
 	enum policy_workers kind = s->schedule->policy->workers;
 
+	if (p->station_count == 0) /* its cores are idle */
+		return;
 	for (uint32_t i = 0; kind == POLICY_WORKERS_ROAM && i < p->core_count;
 	     i++)
 		add_worker(s, p, NULL);

@@ -245,14 +245,15 @@ static void test_gates_bound_the_cohort(void)
 	trial_release(&t);
 }
 
-/* Core 0 has stage a, with its 80 %; core 1 has the others. */
+/* Core 0 has stage a, core 1 the others, and core 2 nothing to do. */
 static void test_partitions_divide_the_stages(void)
 {
 	struct trial t;
 
 	trial_init(&t, "cohort");
 	t.schedule.balance = BALANCE_PARTITION;
-	t.schedule.part_count = 2;
+	t.schedule.part_count = 3;
+	t.config.core_count = 3;
 	t.config.parts[1] = t.config.parts[2] = 1;
 	t.config.switch_ns = 1000;
 	trial_run(&t);
