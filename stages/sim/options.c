@@ -52,7 +52,7 @@ static const struct {
 } texts[TEXTS] = {
 	{ "graph", "FILE: what to simulate; see stages/sim/README.md" },
 	{ "gaps", "FILE: seconds between arrivals, one per line" },
-	{ "parts", "STAGE=PART,...: for --balance partition; else METIS cuts" },
+	{ "parts", "STAGE=PART,...: of --balance partition, else METIS cuts" },
 	{ "classes", "SIZE,...: classes to report; default: p50, p90, p99" },
 };
 
@@ -354,7 +354,7 @@ bool options_parse(struct options *o, int argc, char **argv,
 	if (g.texts[TEXT_PARTS] != NULL &&
 	    o->schedule.balance != BALANCE_PARTITION)
 		return fail(error, "--parts: for --balance partition only");
-	if (!cut_graph(o))
+	if (g.texts[TEXT_PARTS] == NULL && !cut_graph(o))
 		return fail(error, "out of memory");
 	if (!read_list(o, g.texts[TEXT_PARTS], read_part))
 		return fail(error, "--parts '%s': not STAGE=PART,...",

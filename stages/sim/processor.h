@@ -4,8 +4,8 @@
  * kernel would with a very short quantum (processor sharing).
  *
  * With n threads on c cores each gets min(1, c / n) of a core.  All progress at
- * the same speed, so it is enough to know how much work a thread that was always
- * there would have got, and at which such value each thread is done.
+ * the same speed, so it is enough to know how much work a thread that was
+ * always there would have got, and at which such value each thread is done.
  */
 #ifndef STAGES_SIM_PROCESSOR_H
 #define STAGES_SIM_PROCESSOR_H

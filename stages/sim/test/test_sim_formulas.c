@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: the simulator agrees with queueing theory, wherever that has an exact
- * answer; so it runs the disciplines, regimes and balances that it is told to.
+ * Promise: the simulator agrees with queueing theory, wherever that has an
+ * exact answer; so it runs the disciplines, regimes and balances that it is told to.
  *
  * Tolerances are about three standard errors of the simulated mean.  A wrong
  * order of service is off by much more.

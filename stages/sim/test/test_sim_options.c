@@ -44,6 +44,29 @@ static void test_load_is_a_rate(void)
 	options_release(&o);
 }
 
+/* Decoding is most of the work. */
+static void test_parts_are_cut_or_given(void)
+{
+	const char *const cut[] = { GRAPH,         "--load", "1",
+				    "--cores",     "2",      "--balance",
+				    "partition=2", NULL };
+	const char *const given[] = { GRAPH,         "--load",  "1",
+				      "--cores",     "2",       "--balance",
+				      "partition=2", "--parts", "encode=1",
+				      NULL };
+	char error[OPTIONS_ERROR_BYTES];
+	struct options o;
+
+	assert(parse(&o, error, cut));
+	for (uint32_t i = 0; i < 4; i++)
+		assert(o.config.parts[i] == (i > 0));
+	options_release(&o);
+	assert(parse(&o, error, given));
+	for (uint32_t i = 0; i < 4; i++)
+		assert(o.config.parts[i] == (i == 3));
+	options_release(&o);
+}
+
 static void test_faults_are_named(void)
 {
 	static const struct {
@@ -78,6 +101,7 @@ static void test_faults_are_named(void)
 int main(void)
 {
 	test_load_is_a_rate();
+	test_parts_are_cut_or_given();
 	test_faults_are_named();
 	return 0;
 }
