@@ -64,6 +64,7 @@ void counts_compare(const struct counts *from, const struct counts *to,
 
 	f[FIGURE_REQUESTS_PER_S] =
 		grown(from->finished_count, to->finished_count, s);
+	f[FIGURE_CORES] = grown(from->cpu_ns, to->cpu_ns, s) / 1e9;
 	f[FIGURE_CPU_MS] = grown(from->cpu_ns, to->cpu_ns, requests) / 1e6;
 	f[FIGURE_VISITS] = grown(from->visit_count, to->visit_count, requests);
 	f[FIGURE_VISITS_EMPTY] =

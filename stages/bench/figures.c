@@ -13,6 +13,7 @@ const struct figure_about figure_abouts[FIGURES] = {
 	[FIGURE_RESPONSE_P50_MS] = { "response_ms_p50", "p50", 1, MODE_LOAD },
 	[FIGURE_RESPONSE_P90_MS] = { "response_ms_p90", "p90", 1, MODE_LOAD },
 	[FIGURE_RESPONSE_P99_MS] = { "response_ms_p99", "p99", 1, MODE_LOAD },
+	[FIGURE_CORES] = { "cores_used", "cores used", 2, MODE_LOAD },
 	[FIGURE_CPU_MS] = { "cpu_ms", "CPU ms", 3, MODE_LOAD },
 	[FIGURE_VISITS] = { "visits", "visits", 2, MODE_LOAD },
 	[FIGURE_VISITS_EMPTY] = { "visits_empty", "empty", 3, MODE_LOAD },

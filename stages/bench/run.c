@@ -42,11 +42,12 @@ struct run {
 	uint64_t due_ns; /* of the last request begun */
 	uint64_t begun_count, finished_count, step_count;
 	bool is_over;
-	struct counts begin, end;
+	uint64_t end_ns; /* of the last request ended */
+	struct counts begin;
 	struct times responses, starts; /* of counted requests */
 };
 
-/* Called by a client, which holds the lock. */
+/* Called by the thread that is the client, or by one of several. */
 static struct counts count(const struct run *r)
 {
 	struct counts c = { .finished_count = r->finished_count };
@@ -72,6 +73,7 @@ static void end(struct run *r, struct request *q)
 
 	(void)pthread_mutex_lock(&r->lock);
 	r->finished_count++;
+	r->end_ns = end_ns;
 	if (q->number >= r->config->warmup_count) {
 		times_add(&r->responses, end_ns - q->due_ns);
 		times_add(&r->starts, q->start_ns - q->event.born_ns);
@@ -168,8 +170,6 @@ static bool is_over(struct run *r)
 	r->is_over = c->duration_ns > 0 ?
 			     group_now_ns() - r->begin.at_ns >= c->duration_ns :
 			     counted == c->request_count;
-	if (r->is_over)
-		r->end = count(r);
 	return r->is_over;
 }
 
@@ -320,10 +320,13 @@ static void fill_times(struct run *r, double f[FIGURES])
 
 static void fill(struct run *r, struct run_result *out)
 {
+	struct counts all = count(r);
+
+	all.at_ns = r->end_ns;
 	*out = (struct run_result){ .finished_count = r->finished_count,
 				    .step_count = r->step_count };
 	fill_times(r, out->figures);
-	counts_compare(&r->begin, &r->end, out->figures);
+	counts_compare(&r->begin, &all, out->figures);
 	for (uint32_t i = 0; i < r->config->model->stage_count; i++) {
 		struct stage_stats s;
 

@@ -9,9 +9,9 @@
  * many are under way, a new one begins when one ends.  Open loop: requests
  * are due at random times, and response times count from these.
  *
- * What is counted: of the time from when the first counted request begins to
- * when no other is left to begin; the response times are those of the counted
- * requests.  The CPU time and context switches of the clients are left out,
+ * What is counted: all from when the first counted request begins to when all
+ * have ended, so that every schedule does the same work; the response times are
+ * those of the counted requests.  The CPU time and context switches of the clients are left out,
  * unless clients run the handlers.
  */
 #ifndef STAGES_BENCH_RUN_H
