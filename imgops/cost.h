@@ -16,9 +16,13 @@
 
 struct img_cost {
 	/*
-	 * CPU time of all steps together.  A fit to photos on one machine:
-	 * good for comparing pictures, not for promises.
+	 * CPU time, of each step and of all together.  A fit to photos on one
+	 * machine: good for comparing pictures, not for promises.
 	 */
+	uint64_t decode_ns; /* with img_probe() */
+	uint64_t scale_ns;
+	uint64_t blur_ns;
+	uint64_t encode_ns;
 	uint64_t cpu_ns;
 	/*
 	 * At most so much is asked of struct img_memory at one time, from

@@ -173,12 +173,32 @@ void cost_terms(double terms[COST_TERMS], const struct plan *p)
 	result_terms(terms, p);
 }
 
-uint64_t cost_cpu_ns(const struct plan *p)
+/* What terms `first` to `end` - 1 take together. */
+static uint64_t step_ns(const double terms[COST_TERMS], uint32_t first,
+			uint32_t end)
 {
-	double terms[COST_TERMS], sum = 0;
+	double sum = 0;
 
-	cost_terms(terms, p);
-	for (uint32_t i = 0; i < COST_TERMS; i++)
+	for (uint32_t i = first; i < end; i++)
 		sum += terms[i] * term_ns[i];
 	return (uint64_t)sum;
+}
+
+struct img_cost cost_cpu(const struct plan *p)
+{
+	double terms[COST_TERMS];
+	struct img_cost cost;
+
+	cost_terms(terms, p);
+	cost = (struct img_cost){
+		.decode_ns = step_ns(terms, 0, COST_TERMS_OF_SCALE),
+		.scale_ns =
+			step_ns(terms, COST_TERMS_OF_SCALE, COST_TERMS_OF_BLUR),
+		.blur_ns = step_ns(terms, COST_TERMS_OF_BLUR,
+				   COST_TERMS_OF_ENCODE),
+		.encode_ns = step_ns(terms, COST_TERMS_OF_ENCODE, COST_TERMS),
+	};
+	cost.cpu_ns =
+		cost.decode_ns + cost.scale_ns + cost.blur_ns + cost.encode_ns;
+	return cost;
 }

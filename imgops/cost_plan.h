@@ -82,7 +82,7 @@ uint64_t cost_bytes(const struct plan *p);
 
 void cost_terms(double terms[COST_TERMS], const struct plan *p);
 
-/* img_cost.cpu_ns */
-uint64_t cost_cpu_ns(const struct plan *p);
+/* All members of img_cost but `bytes`. */
+struct img_cost cost_cpu(const struct plan *p);
 
 #endif

@@ -209,13 +209,19 @@ static void test_memory_is_enough_for_noise(void)
 	free(jpeg.data);
 }
 
-static uint64_t cpu_ns(struct jpeg_spec spec, const struct img_recipe *recipe)
+static struct img_cost cost_of_spec(struct jpeg_spec spec,
+				    const struct img_recipe *recipe)
 {
 	struct bytes jpeg = jpeg_make(&spec);
-	uint64_t ns = cost_of(jpeg, recipe, NULL).cpu_ns;
+	struct img_cost cost = cost_of(jpeg, recipe, NULL);
 
 	free(jpeg.data);
-	return ns;
+	return cost;
+}
+
+static uint64_t cpu_ns(struct jpeg_spec spec, const struct img_recipe *recipe)
+{
+	return cost_of_spec(spec, recipe).cpu_ns;
 }
 
 static void test_time_grows_with_the_work(void)
@@ -244,11 +250,34 @@ static void test_time_grows_with_the_work(void)
 	assert(cpu_ns(small, &progressive) > ns);
 }
 
+/* What changes one step changes the time of that one. */
+static void test_time_is_told_by_step(void)
+{
+	struct jpeg_spec spec = { .width = 640, .height = 480 };
+	struct img_recipe plain = { .quality = 80, .box = { 300, 300 } };
+	struct img_recipe blurred = plain, progressive = plain;
+
+	blurred.blur_sigma_px = 5;
+	progressive.progressive = true;
+
+	struct img_cost a = cost_of_spec(spec, &plain);
+	struct img_cost b = cost_of_spec(spec, &blurred);
+	struct img_cost c = cost_of_spec(spec, &progressive);
+
+	assert(a.decode_ns > 0 && a.scale_ns > 0 && a.encode_ns > 0);
+	assert(a.blur_ns == 0 && b.blur_ns > 0);
+	assert(b.decode_ns == a.decode_ns && b.scale_ns == a.scale_ns);
+	assert(c.decode_ns == a.decode_ns && c.scale_ns == a.scale_ns);
+	assert(c.encode_ns > 2 * a.encode_ns && c.blur_ns == 0);
+	assert(b.cpu_ns == b.decode_ns + b.scale_ns + b.blur_ns + b.encode_ns);
+}
+
 int main(void)
 {
 	test_memory_is_enough_and_not_much_more();
 	test_memory_of_photos_is_within_a_tenth();
 	test_memory_is_enough_for_noise();
 	test_time_grows_with_the_work();
+	test_time_is_told_by_step();
 	return 0;
 }
