@@ -10,6 +10,8 @@
 #include "stages/policy.h"
 #include "stages/regime.h"
 
+#include <stdio.h>
+
 enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
 
 enum balance {
@@ -70,5 +72,12 @@ schedule_set(struct schedule *s, const char *name, const char *text,
 __attribute__((warn_unused_result)) bool
 schedule_complete(struct schedule *s, uint32_t stage_count, uint32_t core_count,
 		  char error[SCHEDULE_ERROR_BYTES]);
+
+/*
+ * Write a complete schedule as the flags that would give it, defaults included,
+ * without a line's end.
+ */
+void schedule_print(const struct schedule *s, const char *const *stages,
+		    uint32_t stage_count, FILE *to);
 
 #endif
