@@ -40,7 +40,7 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       ", %s;dur=%.3f", pipeline_step_name(i),
+			       ", %s;dur=%.3f", pipeline_step_names[i],
 			       (double)r->upload.service_ns[i] / 1e6);
 	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
 		       (double)(clock_now_ns() - r->begin_ns) / 1e6);

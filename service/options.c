@@ -207,13 +207,9 @@ static const struct schedule_flag *find(const char *arg, set_fn **set)
 static bool set_flag(struct options *o, const struct schedule_flag *f,
 		     set_fn *set, const char *value)
 {
-	const char *steps[PIPELINE_STEPS];
-
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		steps[i] = pipeline_step_name(i);
 	return set != NULL ? set(o, value) :
-			     schedule_set(&o->schedule, f->name, value, steps,
-					  PIPELINE_STEPS);
+			     schedule_set(&o->schedule, f->name, value,
+					  pipeline_step_names, PIPELINE_STEPS);
 }
 
 /* Take argv[*at] and, if that is how it is given, its value behind it. */

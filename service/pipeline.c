@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stage graph of an upload.  To add a step: a function here, a line in
- * `steps`, a name in enum pipeline_step.
+ * `steps` and one in `pipeline_step_names`, a name in enum pipeline_step, and
+ * its time in foretell().
  */
 #include "service/pipeline.h"
 
 #include "service/buffers.h"
 #include "service/clock.h"
+#include "imgops/cost.h"
 #include "stages/cores.h"
 
 #include <assert.h>
@@ -45,17 +47,31 @@ void pipeline_reply_free(void *reply)
 	img_pool_block_free(reply);
 }
 
-static enum img_err decode(const struct pipeline *p, struct upload *u)
+/* All that the header tells: what will come out, and how long steps take. */
+static enum img_err foretell(const struct pipeline *p, struct upload *u)
 {
-	const struct img_limits *limits = &p->config.limits;
-	enum img_err err =
-		img_probe(&u->header, u->jpeg, u->jpeg_bytes, limits);
+	enum img_err err = img_probe(&u->header, u->jpeg, u->jpeg_bytes,
+				     &p->config.limits);
 
 	if (err != IMG_OK)
 		return err;
 	u->view = img_fit(&u->header, &u->recipe);
+
+	struct img_cost cost = img_cost(&u->header, u->jpeg, u->jpeg_bytes,
+					&u->view, &u->recipe);
+
+	u->foretold_ns[PIPELINE_DECODE] = cost.decode_ns;
+	u->foretold_ns[PIPELINE_SCALE] = cost.scale_ns;
+	u->foretold_ns[PIPELINE_BLUR] = cost.blur_ns;
+	u->foretold_ns[PIPELINE_ENCODE] = cost.encode_ns;
+	u->event.left_ns = cost.cpu_ns;
+	return IMG_OK;
+}
+
+static enum img_err decode(const struct pipeline *p, struct upload *u)
+{
 	return img_decode(&u->image, u->jpeg, u->jpeg_bytes, &u->header,
-			  &u->view, &u->recipe, limits, p->memory);
+			  &u->view, &u->recipe, &p->config.limits, p->memory);
 }
 
 /* On success `made` takes the place of the upload's picture. */
@@ -97,20 +113,21 @@ static enum img_err encode(const struct pipeline *p, struct upload *u)
 			  p->memory);
 }
 
-static const struct {
-	const char *name;
-	enum img_err (*run)(const struct pipeline *p, struct upload *u);
-} steps[PIPELINE_STEPS] = {
-	[PIPELINE_DECODE] = { "decode", decode },
-	[PIPELINE_SCALE] = { "scale", scale },
-	[PIPELINE_BLUR] = { "blur", blur },
-	[PIPELINE_ENCODE] = { "encode", encode },
+typedef enum img_err step_fn(const struct pipeline *p, struct upload *u);
+
+static step_fn *const steps[PIPELINE_STEPS] = {
+	[PIPELINE_DECODE] = decode,
+	[PIPELINE_SCALE] = scale,
+	[PIPELINE_BLUR] = blur,
+	[PIPELINE_ENCODE] = encode,
 };
 
-const char *pipeline_step_name(enum pipeline_step step)
-{
-	return steps[step].name;
-}
+const char *const pipeline_step_names[PIPELINE_STEPS] = {
+	[PIPELINE_DECODE] = "decode",
+	[PIPELINE_SCALE] = "scale",
+	[PIPELINE_BLUR] = "blur",
+	[PIPELINE_ENCODE] = "encode",
+};
 
 /* Counts first: whoever sees the reply sees it counted. */
 static void finish(struct pipeline *p, struct upload *u, enum img_err err)
@@ -145,9 +162,10 @@ static void take_step(struct event *ev, void *arg)
 		return;
 	}
 	uint64_t start_ns = clock_now_ns();
-	enum img_err err = steps[at->step].run(p, u);
+	enum img_err err = steps[at->step](p, u);
 
 	u->service_ns[at->step] = clock_now_ns() - start_ns;
+	ev->left_ns -= u->foretold_ns[at->step];
 	if (err != IMG_OK || at->step + 1 == PIPELINE_STEPS) {
 		finish(p, u, err);
 		return;
@@ -162,8 +180,14 @@ static void take_step(struct event *ev, void *arg)
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	if (atomic_fetch_add(&p->in_flight_count, 1) < p->config.uploads_max) {
+		enum img_err err = foretell(p, u);
+
 		/* Before sending: `u` may be done when that returns. */
 		atomic_fetch_add(&p->sent_count, 1);
+		if (err != IMG_OK) {
+			finish(p, u, err);
+			return true;
+		}
 		if (stage_send(p->places[0].stage, &u->event))
 			return true;
 		atomic_fetch_sub(&p->sent_count, 1);
@@ -197,8 +221,9 @@ uint32_t pipeline_retry_after_s(const struct pipeline *p)
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		service_ns += s.stages[i].service_ns;
 
-	uint64_t ended = s.finished_count + s.failed_count;
-	uint64_t mean_ns = ended > 0 ? service_ns / ended : 0;
+	/* Without those that were refused by their header. */
+	uint64_t begun = s.stages[PIPELINE_DECODE].handled_count;
+	uint64_t mean_ns = begun > 0 ? service_ns / begun : 0;
 	uint64_t drain_s = mean_ns * s.in_flight_count / cores / 1000000000;
 
 	return drain_s < RETRY_AFTER_S_MAX ? (uint32_t)drain_s + 1 :
@@ -210,6 +235,11 @@ uint32_t pipeline_worker_count(const struct pipeline *p)
 	return group_worker_count(p->group);
 }
 
+struct group *pipeline_group(const struct pipeline *p)
+{
+	return p->group;
+}
+
 static bool add_stages(struct pipeline *p)
 {
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
@@ -219,7 +249,7 @@ static bool add_stages(struct pipeline *p)
 		at->step = i;
 		at->stage = group_add(p->group,
 				      &(struct stage_config){
-					      .name = steps[i].name,
+					      .name = pipeline_step_names[i],
 					      .handler = take_step,
 					      .arg = at,
 					      .slots = p->config.uploads_max,

@@ -42,7 +42,7 @@ struct upload {
 	const uint8_t *jpeg;
 	size_t jpeg_bytes;
 	struct img_recipe recipe;
-	/* Called by a worker, once; must not block. */
+	/* Called once, by a worker or by pipeline_submit(); must not block. */
 	void (*done)(struct upload *u);
 
 	/* Valid from done() on.  `reply` ends with pipeline_reply_free(). */
@@ -59,6 +59,7 @@ struct upload {
 	struct img_header header;
 	struct img_view view;
 	struct image image;
+	uint64_t foretold_ns[PIPELINE_STEPS];
 };
 
 struct pipeline_stats {
@@ -75,14 +76,18 @@ struct pipeline_stats {
 struct pipeline *pipeline_start(const struct pipeline_config *config);
 
 /* As on the command line: "decode", "scale", ... */
-const char *pipeline_step_name(enum pipeline_step step);
+extern const char *const pipeline_step_names[PIPELINE_STEPS];
+
+/* For what stages/ tells of a running group, and for group_partition(). */
+struct group *pipeline_group(const struct pipeline *p);
 
 /* Threads that run stages; 0: pipeline_submit() runs them itself. */
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
  * True: the pipeline owns `u` until it calls u->done(u), which may be before
- * this returns.  False: full or stopping; the caller still owns `u`.
+ * this returns; of a file whose header says that it will not be read, it is.
+ * False: full or stopping; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 

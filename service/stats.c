@@ -120,7 +120,7 @@ char *stats_json(const struct stats_source *source)
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		(void)cJSON_AddItemToArray(
 			stages,
-			stage_object(pipeline_step_name(i), &s.stages[i]));
+			stage_object(pipeline_step_names[i], &s.stages[i]));
 
 	char *text = cJSON_PrintUnformatted(o);
 

@@ -21,6 +21,7 @@ enum { UPLOADS = 24 };
 struct job {
 	struct upload upload;
 	_Atomic int done_count;
+	int turn;
 };
 
 static uint8_t *photo;
@@ -47,26 +48,35 @@ static void on_done(struct upload *u)
 	atomic_fetch_add(&job->done_count, 1);
 }
 
+static struct pipeline *start_scheduled(const struct schedule *schedule,
+					const struct cores *cores,
+					uint32_t uploads_max,
+					uint64_t pixels_max)
+{
+	struct pipeline *p = pipeline_start(&(struct pipeline_config){
+		.schedule = *schedule,
+		.cores = cores,
+		.uploads_max = uploads_max,
+		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
+	});
+
+	assert(p != NULL);
+	return p;
+}
+
 static struct pipeline *start_limited(const struct policy *policy,
 				      const struct cores *cores,
 				      uint32_t replicas, uint32_t uploads_max,
 				      uint64_t pixels_max)
 {
-	struct pipeline_config config = {
-		.cores = cores,
-		.uploads_max = uploads_max,
-		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
-	};
+	struct schedule schedule;
 
-	schedule_init(&config.schedule);
-	config.schedule.policy = policy;
-	config.schedule.part_count = replicas;
+	schedule_init(&schedule);
+	schedule.policy = policy;
+	schedule.part_count = replicas;
 	if (replicas > 1)
-		config.schedule.balance = BALANCE_REPLICATE;
-	struct pipeline *p = pipeline_start(&config);
-
-	assert(p != NULL);
-	return p;
+		schedule.balance = BALANCE_REPLICATE;
+	return start_scheduled(&schedule, cores, uploads_max, pixels_max);
 }
 
 static struct pipeline *start(const struct policy *policy,
@@ -212,6 +222,91 @@ static void test_notes_outlive_the_picture(const struct cores *cores)
 	pipeline_free(p);
 }
 
+/* A worker that is kept in done() until the gate opens. */
+static _Atomic bool gate_is_open;
+
+static void on_done_wait(struct upload *u)
+{
+	on_done(u);
+	while (!atomic_load(&gate_is_open))
+		(void)usleep(1000);
+}
+
+static _Atomic int done_order;
+
+static void on_done_in_turn(struct upload *u)
+{
+	((struct job *)u)->turn = atomic_fetch_add(&done_order, 1);
+	on_done(u);
+}
+
+/* The work of each step is foretold, and none is left at the end. */
+static void test_least_work_comes_first(const struct cores *cores)
+{
+	static struct job blocker, large, small;
+	char first[16];
+	const char *why;
+	struct schedule schedule;
+
+	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
+
+	struct cores *core = cores_new(first, &why);
+
+	assert(core != NULL);
+	schedule_init(&schedule);
+	schedule.part_count = 1;
+	schedule.discipline.kind = DISCIPLINE_SRPT;
+
+	struct pipeline *p = start_scheduled(&schedule, core, 3, 100000000);
+
+	prepare(&blocker, photo_bytes, 0);
+	blocker.upload.done = on_done_wait;
+	assert(pipeline_submit(p, &blocker.upload));
+	wait_done(&blocker);
+	prepare(&large, photo_bytes, 5);
+	large.upload.recipe.box = (struct img_size){ 1600, 1600 };
+	large.upload.done = on_done_in_turn;
+	assert(pipeline_submit(p, &large.upload));
+	prepare(&small, photo_bytes, 0);
+	small.upload.done = on_done_in_turn;
+	assert(pipeline_submit(p, &small.upload));
+	assert(small.upload.event.left_ns > 0);
+	assert(large.upload.event.left_ns > small.upload.event.left_ns);
+	atomic_store(&gate_is_open, true);
+	wait_done(&large);
+	wait_done(&small);
+	assert(small.turn == 0 && large.turn == 1);
+	assert(small.upload.event.left_ns == 0);
+	assert(large.upload.event.left_ns == 0);
+	pipeline_stop(p);
+	pipeline_reply_free(blocker.upload.reply);
+	pipeline_reply_free(large.upload.reply);
+	pipeline_reply_free(small.upload.reply);
+	pipeline_free(p);
+	cores_free(core);
+}
+
+/* What its header tells does not wait behind pictures. */
+static void test_no_picture_is_not_queued(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	struct pipeline_stats s;
+
+	prepare(&job, photo_bytes, 0);
+	job.upload.jpeg = (const uint8_t *)"no picture";
+	job.upload.jpeg_bytes = 10;
+	assert(pipeline_submit(p, &job.upload));
+	assert(atomic_load(&job.done_count) == 1);
+	assert(job.upload.err == IMG_ERR_NOT_JPEG);
+	pipeline_read(p, &s);
+	assert(s.sent_count == 1 && s.failed_count == 1);
+	assert(s.in_flight_count == 0);
+	assert(s.stages[PIPELINE_DECODE].arrived_count == 0);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	const char *why;
@@ -229,6 +324,8 @@ int main(int argc, char **argv)
 	test_full_refuses_until_there_is_room(cores);
 	test_limits_reach_the_decoder(cores);
 	test_notes_outlive_the_picture(cores);
+	test_least_work_comes_first(cores);
+	test_no_picture_is_not_queued(cores);
 	cores_free(cores);
 	free(photo);
 	return 0;

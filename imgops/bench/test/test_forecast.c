@@ -18,8 +18,8 @@ static struct row row_of(struct file *file, double foretold_ms,
 	/* Two passes of 5 ms each. */
 	return (struct row){
 		.file = file,
-		.cost = { (uint64_t)(foretold_ms * 1e6),
-			  (uint64_t)foretold_bytes },
+		.cost = { .cpu_ns = (uint64_t)(foretold_ms * 1e6),
+			  .bytes = (uint64_t)foretold_bytes },
 		.peak_bytes = 1000,
 		.cpu_s = { [STEP_DECODE] = 0.008, [STEP_ENCODE] = 0.002 },
 	};
