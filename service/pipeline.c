@@ -39,6 +39,8 @@ struct pipeline {
 	_Atomic uint64_t finished_count;
 	_Atomic uint64_t failed_count;
 	_Atomic uint32_t in_flight_count;
+	_Atomic uint64_t begun_count; /* of those sent, not refused by header */
+	_Atomic uint64_t service_ns;  /* of their steps so far */
 	_Atomic bool abandoning;
 };
 
@@ -165,6 +167,8 @@ static void take_step(struct event *ev, void *arg)
 	enum img_err err = steps[at->step](p, u);
 
 	u->service_ns[at->step] = clock_now_ns() - start_ns;
+	atomic_fetch_add(&p->begun_count, at->step == PIPELINE_DECODE);
+	atomic_fetch_add(&p->service_ns, u->service_ns[at->step]);
 	ev->left_ns -= u->foretold_ns[at->step];
 	if (err != IMG_OK || at->step + 1 == PIPELINE_STEPS) {
 		finish(p, u, err);
@@ -213,18 +217,11 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 
 uint32_t pipeline_retry_after_s(const struct pipeline *p)
 {
-	struct pipeline_stats s;
-	uint64_t service_ns = 0;
-	uint64_t cores = cores_count(p->config.cores);
-
-	pipeline_read(p, &s);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		service_ns += s.stages[i].service_ns;
-
-	/* Without those that were refused by their header. */
-	uint64_t begun = s.stages[PIPELINE_DECODE].handled_count;
+	uint64_t begun = atomic_load(&p->begun_count);
+	uint64_t service_ns = atomic_load(&p->service_ns);
 	uint64_t mean_ns = begun > 0 ? service_ns / begun : 0;
-	uint64_t drain_s = mean_ns * s.in_flight_count / cores / 1000000000;
+	uint64_t drain_s = mean_ns * atomic_load(&p->in_flight_count) /
+			   cores_count(p->config.cores) / 1000000000;
 
 	return drain_s < RETRY_AFTER_S_MAX ? (uint32_t)drain_s + 1 :
 					     RETRY_AFTER_S_MAX;
