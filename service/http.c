@@ -100,22 +100,12 @@ static enum MHD_Result answer_upload(struct request *r)
 	return http_reply_picture(r);
 }
 
-static enum MHD_Result answer_health(struct request *r)
-{
-	return http_reply_text(r, "text/plain", strdup("ok\n"));
-}
-
-static enum MHD_Result answer_stats(struct request *r)
-{
-	return http_reply_text(r, "application/json",
-			       r->config->stats_json(r->config->stats_arg));
-}
-
 static const struct route routes[] = {
 	{ "/", METHOD_POST, answer_upload },
 	{ "/v1/process", METHOD_POST, answer_upload },
-	{ "/healthz", METHOD_GET, answer_health },
-	{ "/stats", METHOD_GET, answer_stats },
+	{ "/healthz", METHOD_GET, http_answer_health },
+	{ "/stats", METHOD_GET, http_answer_stats },
+	{ "/trace", METHOD_GET, http_answer_trace },
 };
 
 static enum problem find_route(struct request *r, const char *path,

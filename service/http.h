@@ -24,9 +24,10 @@ struct http_config {
 	struct pipeline *pipeline;
 	uint32_t connections_max;
 	uint64_t body_bytes_max;
-	/* The body of /stats, to be free()d; NULL: no memory. */
+	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
 	char *(*stats_json)(void *arg);
-	void *stats_arg;
+	char *(*trace_json)(void *arg, uint32_t ms); /* NULL: not traced */
+	void *report_arg;
 };
 
 /* NULL: could not start. */

@@ -49,6 +49,13 @@ struct route {
  * connection.
  */
 
+/* http_control.c: what the server tells of itself. */
+enum MHD_Result http_answer_health(struct request *r);
+enum MHD_Result http_answer_stats(struct request *r);
+enum MHD_Result http_answer_trace(struct request *r);
+
+/* http_reply.c */
+
 /* What is wrong with the request: its `problem` and `detail`. */
 enum MHD_Result http_reply_problem(struct request *r);
 

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program: options, then cores, pipeline and HTTP in this order; a signal,
- * then the same backwards.  The only file that prints or exits.
+ * The program: options, then cores, pipeline and server in this order, and the
+ * same backwards.  Only this file and server.c print, only this one exits.
  */
-#include "service/clock.h"
-#include "service/http.h"
-#include "service/listen.h"
-#include "service/options.h"
 #include "service/params.h"
-#include "service/stats.h"
+#include "service/server.h"
 
 #include "stages/cores.h"
 #include "stages/policy.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum {
-	EXIT_USAGE = 2,
-	OWN_FILES = 64,        /* descriptors that are not connections */
-	LAST_REPLIES_MS = 500, /* to say 503 to what was abandoned */
-};
+enum { OWN_FILES = 64 }; /* descriptors that are not connections */
 
 static void print_help(void)
 {
@@ -74,89 +64,23 @@ static bool raise_file_limit(uint32_t connections_max)
 	return files.rlim_max >= (rlim_t)connections_max + OWN_FILES;
 }
 
-/* Before any thread: they inherit the mask, so main() alone gets signals. */
-static sigset_t hold_signals(void)
+/* What the schedule has no use for. */
+static void refuse_useless_files(const struct options *o,
+				 const struct schedule *s)
 {
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	return set;
-}
-
-static char *stats_of(void *arg)
-{
-	return stats_json(arg);
-}
-
-static void announce(const struct options *o, uint16_t port,
-		     const struct pipeline_config *c)
-{
-	(void)fprintf(stderr,
-		      "darkroom " DARKROOM_VERSION
-		      ": listening on %s (port %u), policy %s, "
-		      "%u x queues, cores",
-		      o->listen, port, c->schedule.policy->name,
-		      c->schedule.part_count);
-	for (uint32_t i = 0; i < cores_count(c->cores); i++)
-		(void)fprintf(stderr, "%c%u", i == 0 ? ' ' : ',',
-			      cores_cpu(c->cores, i));
-	(void)fputc('\n', stderr);
-}
-
-/* From the first connection to the last reply.  Returns the exit status. */
-static int serve(const struct options *o, struct pipeline *pipeline,
-		 const struct pipeline_config *config, const sigset_t *signals)
-{
-	const char *why;
-	uint16_t port;
-	int signal_number;
-	struct stats_source stats = { pipeline, config, clock_now_ns() };
-	int fd = listen_on(o->listen, &port, &why);
-
-	if (fd < 0) {
-		(void)fprintf(stderr, "darkroom: --listen: '%s': %s\n",
-			      o->listen, why);
-		return EXIT_USAGE;
-	}
-	struct http *http = http_start(&(struct http_config){
-		.listen_fd = fd,
-		.pipeline = pipeline,
-		.connections_max = o->connections_max,
-		.body_bytes_max = o->body_bytes_max,
-		.stats_json = stats_of,
-		.stats_arg = &stats,
-	});
-
-	if (http == NULL) {
-		(void)fprintf(stderr, "darkroom: HTTP could not be started\n");
-		return EXIT_FAILURE;
-	}
-	announce(o, port, config);
-	(void)sigwait(signals, &signal_number);
-	/* The next one ends the program at once. */
-	(void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
-	(void)fprintf(stderr, "darkroom: stopping\n");
-	http_refuse(http);
-	if (!http_wait_answered(http, o->drain_ms)) {
-		(void)fprintf(stderr, "darkroom: not all could be answered in "
-				      "time\n");
-		pipeline_abandon(pipeline);
-	}
-	pipeline_stop(pipeline);
-	(void)http_wait_answered(http, LAST_REPLIES_MS);
-	http_stop(http);
-	return EXIT_SUCCESS;
+	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
+		refuse("--graph", o->graph,
+		       "is for --balance partition; see --save-graph");
+	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
+		refuse("--trace", o->trace,
+		       "would stay empty: this policy has no workers");
 }
 
 static int run(const struct options *o)
 {
 	const char *why;
 	char error[SCHEDULE_ERROR_BYTES];
-	sigset_t signals = hold_signals();
+	sigset_t signals = server_hold_signals();
 	struct cores *cores = cores_new(o->cores, &why);
 
 	if (cores == NULL)
@@ -176,6 +100,8 @@ static int run(const struct options *o)
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
+	refuse_useless_files(o, &config.schedule);
+
 	struct pipeline *pipeline = pipeline_start(&config);
 	int status = EXIT_FAILURE;
 
@@ -183,8 +109,8 @@ static int run(const struct options *o)
 		(void)fprintf(stderr,
 			      "darkroom: the stages could not be started\n");
 	else {
-		status = serve(o, pipeline, &config, &signals);
-		pipeline_stop(pipeline); /* where serve() could not start */
+		status = server_run(o, pipeline, &config, &signals);
+		pipeline_stop(pipeline); /* where it could not start */
 	}
 	pipeline_free(pipeline);
 	cores_free(cores);

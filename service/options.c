@@ -116,6 +116,24 @@ static bool set_drain(struct options *o, const char *text)
 	return true;
 }
 
+static bool set_trace(struct options *o, const char *text)
+{
+	o->trace = text;
+	return true;
+}
+
+static bool set_graph(struct options *o, const char *text)
+{
+	o->graph = text;
+	return true;
+}
+
+static bool set_save_graph(struct options *o, const char *text)
+{
+	o->save_graph = text;
+	return true;
+}
+
 static bool set_list(struct options *o, const char *text)
 {
 	(void)text;
@@ -170,6 +188,15 @@ static const struct {
 	{ { "drain-timeout", "SECONDS", "8",
 	    "on SIGTERM, wait this long for replies to be sent" },
 	  set_drain },
+	{ { "trace", "FILE", NULL,
+	    "write every visit of a worker, for Perfetto or chrome://tracing" },
+	  set_trace },
+	{ { "save-graph", "FILE", NULL,
+	    "on SIGTERM, write the measured stage graph" },
+	  set_save_graph },
+	{ { "graph", "FILE", NULL,
+	    "with --balance partition: divide the stages as this graph says" },
+	  set_graph },
 	{ { "list-policies", NULL, NULL, "list the policies and exit" },
 	  set_list },
 	{ { "help", NULL, NULL, "print this and exit" }, set_help },

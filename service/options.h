@@ -20,6 +20,9 @@ struct options {
 	uint64_t body_bytes_max;
 	struct img_limits limits;
 	uint32_t drain_ms;
+	const char *trace;      /* files; NULL: none */
+	const char *graph;      /* to read */
+	const char *save_graph; /* to write */
 	enum { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_LIST } what;
 };
 

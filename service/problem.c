@@ -23,6 +23,9 @@ static const struct {
 				 "The request holds no picture." },
 	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
 				"There is nothing at this path." },
+	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",
+			       "With this policy connections run the stages, "
+			       "and there are no workers to trace." },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
 					 "Method not allowed",
 					 "See the Allow header." },

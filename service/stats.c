@@ -1,15 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-/* Every member is described in service/README.md. */
-#include "service/stats.h"
+#include "service/stats_figures.h"
 
 #include "service/clock.h"
 
-#include "stages/cores.h"
-
-#include <stdio.h>
+#include <assert.h>
+#include <math.h>
 #include <sys/resource.h>
 
-#include <cjson/cJSON.h>
+void stats_init(struct stats_source *source, const struct pipeline *pipeline,
+		const struct pipeline_config *config)
+{
+	*source = (struct stats_source){
+		.pipeline = pipeline,
+		.config = config,
+		.start_ns = clock_now_ns(),
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		source->measures[i].last_ns = source->start_ns;
+}
+
+void stats_release(struct stats_source *source)
+{
+	(void)pthread_mutex_destroy(&source->lock);
+}
+
+static void read_recent(struct stats_source *source, struct stats *out)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	(void)pthread_mutex_lock(&source->lock);
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+		const struct stage_stats *s = &out->pipeline.stages[i];
+		const struct measure_totals totals = {
+			.arrived_count = s->arrived_count,
+			.handled_count = s->handled_count,
+			.service_ns = s->service_ns,
+			.switch_count = s->switch_count,
+			.switch_ns = s->switch_ns,
+		};
+
+		if (now_ns >= source->measures[i].last_ns + MEASURE_INTERVAL_NS)
+			measure_update(&source->measures[i], &totals, now_ns, 1,
+				       &source->recent[i]);
+		out->recent[i] = source->recent[i];
+	}
+	(void)pthread_mutex_unlock(&source->lock);
+}
+
+void stats_read(struct stats_source *source, struct stats *out)
+{
+	pipeline_read(source->pipeline, &out->pipeline);
+	out->uptime_s = (double)(clock_now_ns() - source->start_ns) / 1e9;
+	read_recent(source, out);
+}
+
+static void add(struct figures *to, const char *name, double value)
+{
+	assert(to->count < FIGURES_MAX);
+	to->list[to->count++] = (struct figure){ name, value };
+}
 
 static double seconds(struct timeval t)
 {
@@ -32,98 +82,169 @@ static double memory_peak_bytes(void)
 	return (double)kib * 1024;
 }
 
-/* cJSON's adders do nothing on NULL: one check at the end is enough. */
-
-static void add(cJSON *to, const char *name, double value)
+struct figures stats_process(const struct stats *s)
 {
-	(void)cJSON_AddNumberToObject(to, name, value);
-}
-
-static void add_process(cJSON *to)
-{
+	struct figures f = { 0 };
 	struct rusage use;
 
 	(void)getrusage(RUSAGE_SELF, &use);
-	add(to, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
-	add(to, "memory_peak_bytes", memory_peak_bytes());
+	add(&f, "uptime_s", s->uptime_s);
+	add(&f, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
+	add(&f, "memory_peak_bytes", memory_peak_bytes());
+	return f;
 }
 
-static void add_uploads(cJSON *to, const struct pipeline_stats *s)
+struct figures stats_uploads(const struct stats *s)
 {
-	cJSON *o = cJSON_AddObjectToObject(to, "uploads");
+	const struct pipeline_stats *p = &s->pipeline;
+	struct figures f = { 0 };
 
-	add(o, "sent", (double)s->sent_count);
-	add(o, "finished", (double)s->finished_count);
-	add(o, "failed", (double)s->failed_count);
-	add(o, "in_flight", s->in_flight_count);
-	add(o, "refused", (double)s->refused_count);
+	add(&f, "sent", (double)p->sent_count);
+	add(&f, "finished", (double)p->finished_count);
+	add(&f, "failed", (double)p->failed_count);
+	add(&f, "in_flight", p->in_flight_count);
+	add(&f, "refused", (double)p->refused_count);
+	return f;
 }
 
-static void add_buffers(cJSON *to, const struct img_pool_stats *s)
+struct figures stats_buffers(const struct stats *s)
 {
-	cJSON *o = cJSON_AddObjectToObject(to, "buffers");
+	const struct img_pool_stats *b = &s->pipeline.buffers;
+	struct figures f = { 0 };
 
-	add(o, "live_bytes", (double)s->live_bytes);
-	add(o, "live_bytes_peak", (double)s->live_bytes_peak);
-	add(o, "kept_bytes", (double)s->kept_bytes);
-	add(o, "mapped", (double)s->mapped_count);
+	add(&f, "live_bytes", (double)b->live_bytes);
+	add(&f, "live_bytes_peak", (double)b->live_bytes_peak);
+	add(&f, "kept_bytes", (double)b->kept_bytes);
+	add(&f, "mapped", (double)b->mapped_count);
+	return f;
 }
 
-static double mean_ms(uint64_t total_ns, uint64_t count)
+static double mean(uint64_t total, uint64_t count)
 {
-	return count > 0 ? (double)total_ns / 1e6 / (double)count : 0;
+	return count > 0 ? (double)total / (double)count : 0;
 }
 
-static cJSON *stage_object(const char *name, const struct stage_stats *s)
+/* The end of its bucket, but no more than the most there was. */
+static double quantile_ms(const struct histogram_copy *h, double q,
+			  uint64_t most_ns)
 {
-	cJSON *o = cJSON_CreateObject();
-
-	(void)cJSON_AddStringToObject(o, "name", name);
-	add(o, "arrived", (double)s->arrived_count);
-	add(o, "handled", (double)s->handled_count);
-	add(o, "refused", (double)s->refused_count);
-	add(o, "queued", (double)s->queued_count);
-	add(o, "queued_max", (double)s->queued_count_max);
-	add(o, "visits", (double)s->visit_count);
-	add(o, "visits_empty", (double)s->visit_empty_count);
-	add(o, "wait_ms_mean", mean_ms(s->wait_ns, s->handled_count));
-	add(o, "wait_ms_max", (double)s->wait_ns_max / 1e6);
-	add(o, "service_ms_mean", mean_ms(s->service_ns, s->handled_count));
-	add(o, "service_ms_max", (double)s->service_ns_max / 1e6);
-	return o;
+	return fmin((double)histogram_quantile(h, q), (double)most_ns) / 1e6;
 }
 
-char *stats_json(const struct stats_source *source)
+static struct figures queue_of(const struct stats *s, enum pipeline_step step)
 {
-	const struct pipeline_config *c = source->config;
-	struct pipeline_stats s;
-	cJSON *o = cJSON_CreateObject();
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
 
-	pipeline_read(source->pipeline, &s);
-	(void)cJSON_AddStringToObject(o, "version", DARKROOM_VERSION);
-	(void)cJSON_AddStringToObject(o, "policy", c->schedule.policy->name);
-	add(o, "replicas", c->schedule.part_count);
-	add(o, "workers", pipeline_worker_count(source->pipeline));
+	add(&f, "arrived", (double)t->arrived_count);
+	add(&f, "started", (double)t->started_count);
+	add(&f, "handled", (double)t->handled_count);
+	add(&f, "refused", (double)t->refused_count);
+	add(&f, "queued", (double)t->queued_count);
+	add(&f, "queued_mean", mean(t->queued_count_total, t->arrived_count));
+	add(&f, "queued_max", (double)t->queued_count_max);
+	return f;
+}
 
-	cJSON *cores = cJSON_AddArrayToObject(o, "cores");
+static struct figures visits_of(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
 
-	for (uint32_t i = 0; i < cores_count(c->cores); i++)
-		(void)cJSON_AddItemToArray(
-			cores, cJSON_CreateNumber(cores_cpu(c->cores, i)));
-	add(o, "uptime_s", (double)(clock_now_ns() - source->start_ns) / 1e9);
-	add_process(o);
-	add_uploads(o, &s);
-	add_buffers(o, &s.buffers);
+	add(&f, "visits", (double)t->visit_count);
+	add(&f, "visits_empty", (double)t->visit_empty_count);
+	add(&f, "switches", (double)t->switch_count);
+	add(&f, "switch_us_mean", mean(t->switch_ns, t->switch_count) / 1e3);
+	add(&f, "cohort_mean",
+	    mean(t->handled_count, t->visit_count - t->visit_empty_count));
+	add(&f, "cohort_max", (double)histogram_quantile(&t->cohorts, 1));
+	return f;
+}
 
-	cJSON *stages = cJSON_AddArrayToObject(o, "stages");
+static struct figures wait_of(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		(void)cJSON_AddItemToArray(
-			stages,
-			stage_object(pipeline_step_names[i], &s.stages[i]));
+	add(&f, "wait_ms_mean", mean(t->wait_ns, t->started_count) / 1e6);
+	add(&f, "wait_ms_p50", quantile_ms(&t->waits, 0.5, t->wait_ns_max));
+	add(&f, "wait_ms_p90", quantile_ms(&t->waits, 0.9, t->wait_ns_max));
+	add(&f, "wait_ms_p99", quantile_ms(&t->waits, 0.99, t->wait_ns_max));
+	add(&f, "wait_ms_max", (double)t->wait_ns_max / 1e6);
+	return f;
+}
 
-	char *text = cJSON_PrintUnformatted(o);
+static struct figures service_of(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
 
-	cJSON_Delete(o);
-	return text;
+	add(&f, "service_ms_mean", mean(t->service_ns, t->handled_count) / 1e6);
+	add(&f, "service_ms_p50",
+	    quantile_ms(&t->services, 0.5, t->service_ns_max));
+	add(&f, "service_ms_p90",
+	    quantile_ms(&t->services, 0.9, t->service_ns_max));
+	add(&f, "service_ms_p99",
+	    quantile_ms(&t->services, 0.99, t->service_ns_max));
+	add(&f, "service_ms_max", (double)t->service_ns_max / 1e6);
+	return f;
+}
+
+static struct figures total_of(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
+
+	add(&f, "total_ms_mean",
+	    (mean(t->wait_ns, t->started_count) +
+	     mean(t->service_ns, t->handled_count)) /
+		    1e6);
+	add(&f, "total_ms_p50", quantile_ms(&t->totals, 0.5, UINT64_MAX));
+	add(&f, "total_ms_p90", quantile_ms(&t->totals, 0.9, UINT64_MAX));
+	add(&f, "total_ms_p99", quantile_ms(&t->totals, 0.99, UINT64_MAX));
+	add(&f, "total_ms_max", quantile_ms(&t->totals, 1, UINT64_MAX));
+	return f;
+}
+
+static struct figures rates_of(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_view *v = &s->recent[step];
+	struct figures f = { 0 };
+
+	add(&f, "arrivals_per_s", v->arrivals_per_s);
+	add(&f, "services_per_s", v->service_ns > 0 ? 1e9 / v->service_ns : 0);
+	add(&f, "load", v->arrivals_per_s * v->service_ns / 1e9);
+	return f;
+}
+
+stats_stage_fn *const stats_of_stage[] = { queue_of,   visits_of, wait_of,
+					   service_of, total_of,  rates_of,
+					   NULL };
+
+struct figures stats_hardware(const struct stats *s, enum pipeline_step step)
+{
+	const struct stage_stats *t = &s->pipeline.stages[step];
+	struct figures f = { 0 };
+
+	add(&f, "cycles", (double)t->hardware[PERF_CYCLES]);
+	add(&f, "instructions", (double)t->hardware[PERF_INSTRUCTIONS]);
+	add(&f, "cache_misses", (double)t->hardware[PERF_CACHE_MISSES]);
+	return f;
+}
+
+struct figures stats_worker(const struct stats *s,
+			    const struct worker_stats *worker)
+{
+	struct figures f = { 0 };
+
+	add(&f, "part", worker->part);
+	add(&f, "handled", (double)worker->handled_count);
+	add(&f, "visits", (double)worker->visit_count);
+	add(&f, "visits_empty", (double)worker->visit_empty_count);
+	add(&f, "switches", (double)worker->switch_count);
+	add(&f, "sleeps", (double)worker->sleep_count);
+	add(&f, "stolen", (double)worker->stolen_count);
+	add(&f, "service_s", (double)worker->service_ns / 1e9);
+	add(&f, "busy", (double)worker->service_ns / 1e9 / s->uptime_s);
+	return f;
 }

@@ -1,17 +1,41 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Statistics: the same figures as JSON for /stats and as a table for SIGUSR1.
+ *
+ * service/README.md describes each.
+ *
+ * Threads    stats_json(), stats_print(): any, at once.
+ */
 #ifndef SERVICE_STATS_H
 #define SERVICE_STATS_H
 
 #include "service/pipeline.h"
 
-/* What /stats tells beside the pipeline's counters. */
+#include "stages/measure.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* What there is to tell about. */
 struct stats_source {
 	const struct pipeline *pipeline;
 	const struct pipeline_config *config;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
+
+	/* Rates of late, as of the last reading. */
+	pthread_mutex_t lock;
+	struct measure measures[PIPELINE_STEPS];
+	struct stage_view recent[PIPELINE_STEPS];
 };
 
+/* Both must outlive the source. */
+void stats_init(struct stats_source *source, const struct pipeline *pipeline,
+		const struct pipeline_config *config);
+void stats_release(struct stats_source *source);
+
 /* The JSON of /stats, for the caller to free().  NULL: no memory. */
-char *stats_json(const struct stats_source *source);
+char *stats_json(struct stats_source *source);
+
+void stats_print(struct stats_source *source, FILE *to);
 
 #endif

@@ -39,6 +39,7 @@ static void test_defaults_run(void)
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.limits.pixels_max == 100000000);
+	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -61,6 +62,16 @@ static void test_every_policy_can_be_chosen(void)
 		assert(parse(&o, line));
 		assert(o.schedule.policy == *p);
 	}
+}
+
+static void test_files_are_read(void)
+{
+	struct options o;
+
+	assert(parse(&o, "--trace a --graph=b --save-graph c"));
+	assert(strcmp(o.trace, "a") == 0);
+	assert(strcmp(o.graph, "b") == 0);
+	assert(strcmp(o.save_graph, "c") == 0);
 }
 
 static void test_bad_flags_are_named(void)
@@ -98,6 +109,7 @@ int main(void)
 	test_defaults_run();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
+	test_files_are_read();
 	test_bad_flags_are_named();
 	return 0;
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
+
+enum MHD_Result http_answer_health(struct request *r)
+{
+	return http_reply_text(r, "text/plain", strdup("ok\n"));
+}
+
+enum MHD_Result http_answer_stats(struct request *r)
+{
+	return http_reply_text(r, "application/json",
+			       r->config->stats_json(r->config->report_arg));
+}
+
+/* False: it is none of 1 .. TRACE_MS_MAX. */
+static bool read_ms(const char *text, uint32_t *ms)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 ||
+	    n > TRACE_MS_MAX)
+		return false;
+	*ms = (uint32_t)n;
+	return true;
+}
+
+enum MHD_Result http_answer_trace(struct request *r)
+{
+	const char *text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
+	uint32_t ms = TRACE_MS_DEFAULT;
+
+	if (r->config->trace_json == NULL) {
+		r->problem = PROBLEM_NO_TRACE;
+		return http_reply_problem(r);
+	}
+	if (text != NULL && !read_ms(text, &ms)) {
+		r->problem = PROBLEM_BAD_PARAMETER;
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "ms must be 1 to %d.", TRACE_MS_MAX);
+		return http_reply_problem(r);
+	}
+	return http_reply_text(
+		r, "application/json",
+		r->config->trace_json(r->config->report_arg, ms));
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/server.h"
+
+#include "service/http.h"
+#include "service/listen.h"
+#include "service/partition.h"
+#include "service/stats.h"
+#include "service/trace_file.h"
+#include "service/trace_json.h"
+
+#include "stages/cores.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LAST_REPLIES_MS = 500 }; /* to say 503 to what was abandoned */
+
+struct server {
+	const struct options *options;
+	const struct pipeline_config *config;
+	struct pipeline *pipeline;
+	struct stats_source stats;
+	struct trace_file *trace; /* NULL: not asked for */
+	struct http *http;
+};
+
+sigset_t server_hold_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return set;
+}
+
+static void let_stop_at_once(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Returns `status`. */
+static int complain(int status, const char *flag, const char *value,
+		    const char *why)
+{
+	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", flag, value, why);
+	return status;
+}
+
+static char *stats_of(void *arg)
+{
+	struct server *s = arg;
+
+	return stats_json(&s->stats);
+}
+
+static char *trace_of(void *arg, uint32_t ms)
+{
+	const struct server *s = arg;
+
+	return trace_json_last(pipeline_group(s->pipeline), ms);
+}
+
+static void print_cores(const struct cores *cores)
+{
+	for (uint32_t i = 0; i < cores_count(cores); i++)
+		(void)fprintf(stderr, "%c%u", i == 0 ? ' ' : ',',
+			      cores_cpu(cores, i));
+}
+
+static void announce(const struct server *s, uint16_t port)
+{
+	(void)fprintf(stderr,
+		      "darkroom " DARKROOM_VERSION
+		      ": listening on %s (port %u), ",
+		      s->options->listen, port);
+	schedule_print(&s->config->schedule, pipeline_step_names,
+		       PIPELINE_STEPS, stderr);
+	(void)fprintf(stderr, ", cores");
+	print_cores(s->config->cores);
+	(void)fputc('\n', stderr);
+}
+
+/* Divide by these weights and say so.  False: no memory. */
+static bool cut(struct server *s, const struct stage_graph *graph,
+		const char *by)
+{
+	(void)fprintf(stderr, "darkroom: divided %s: ", by);
+
+	bool ok = partition_cut(s->pipeline, graph,
+				s->config->schedule.part_count, stderr);
+
+	(void)fprintf(stderr, "%s\n", ok ? "" : "no memory");
+	return ok;
+}
+
+/* The first time, before there is work.  Returns an exit status. */
+static int cut_first(struct server *s)
+{
+	const char *path = s->options->graph, *why;
+	struct stage_graph graph;
+
+	if (s->config->schedule.balance != BALANCE_PARTITION)
+		return EXIT_SUCCESS;
+	if (!partition_load(&graph, path, &why))
+		return complain(EXIT_USAGE, "--graph", path, why);
+	return cut(s, &graph,
+		   path != NULL ? path : "equally, without --graph") ?
+		       EXIT_SUCCESS :
+		       EXIT_FAILURE;
+}
+
+static void cut_again(struct server *s)
+{
+	struct stage_graph graph;
+
+	if (s->config->schedule.balance != BALANCE_PARTITION) {
+		(void)fprintf(stderr, "darkroom: SIGHUP: nothing to divide "
+				      "without --balance partition\n");
+		return;
+	}
+	group_read_graph(pipeline_group(s->pipeline), &graph);
+	(void)cut(s, &graph, "by what was measured");
+}
+
+static void serve(struct server *s, const sigset_t *signals)
+{
+	for (;;) {
+		int number = 0;
+
+		(void)sigwait(signals, &number);
+		switch (number) {
+		case SIGTERM:
+		case SIGINT:
+			return;
+		case SIGHUP:
+			cut_again(s);
+			break;
+		case SIGUSR1:
+			stats_print(&s->stats, stderr);
+			break;
+		}
+	}
+}
+
+/* Answer what has come, then end everything but the trace. */
+static void stop(struct server *s)
+{
+	let_stop_at_once();
+	(void)fprintf(stderr, "darkroom: stopping\n");
+	http_refuse(s->http);
+	if (!http_wait_answered(s->http, s->options->drain_ms)) {
+		(void)fprintf(stderr, "darkroom: not all could be answered in "
+				      "time\n");
+		pipeline_abandon(s->pipeline);
+	}
+	pipeline_stop(s->pipeline);
+	(void)http_wait_answered(s->http, LAST_REPLIES_MS);
+	http_stop(s->http);
+}
+
+static int end_trace(struct server *s)
+{
+	uint64_t missed_count = 0;
+
+	if (s->trace == NULL)
+		return EXIT_SUCCESS;
+	if (!trace_file_stop(s->trace, &missed_count))
+		return complain(EXIT_FAILURE, "--trace", s->options->trace,
+				strerror(errno));
+	if (missed_count > 0)
+		(void)fprintf(stderr,
+			      "darkroom: --trace: %" PRIu64
+			      " visits came too fast and are left out\n",
+			      missed_count);
+	return EXIT_SUCCESS;
+}
+
+static int start_trace(struct server *s)
+{
+	const char *path = s->options->trace;
+
+	if (path == NULL)
+		return EXIT_SUCCESS;
+	s->trace = trace_file_start(path, pipeline_group(s->pipeline));
+	return s->trace != NULL ?
+		       EXIT_SUCCESS :
+		       complain(EXIT_USAGE, "--trace", path, strerror(errno));
+}
+
+/* From the first connection to the last reply. */
+static int serve_on(struct server *s, int fd, uint16_t port,
+		    const sigset_t *signals)
+{
+	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
+
+	s->http = http_start(&(struct http_config){
+		.listen_fd = fd,
+		.pipeline = s->pipeline,
+		.connections_max = s->options->connections_max,
+		.body_bytes_max = s->options->body_bytes_max,
+		.stats_json = stats_of,
+		.trace_json = has_workers ? trace_of : NULL,
+		.report_arg = s,
+	});
+	if (s->http == NULL) {
+		(void)fprintf(stderr, "darkroom: HTTP could not be started\n");
+		return EXIT_FAILURE;
+	}
+	announce(s, port);
+	serve(s, signals);
+	stop(s);
+	return EXIT_SUCCESS;
+}
+
+static int save_graph(const struct server *s)
+{
+	const char *path = s->options->save_graph;
+
+	if (path == NULL || partition_save(s->pipeline, path))
+		return EXIT_SUCCESS;
+	return complain(EXIT_FAILURE, "--save-graph", path, strerror(errno));
+}
+
+/* The first that is not EXIT_SUCCESS. */
+static int worst(int status, int other)
+{
+	return status != EXIT_SUCCESS ? status : other;
+}
+
+int server_run(const struct options *o, struct pipeline *pipeline,
+	       const struct pipeline_config *config, const sigset_t *signals)
+{
+	struct server s = {
+		.options = o,
+		.config = config,
+		.pipeline = pipeline,
+	};
+	const char *why;
+	uint16_t port;
+	int status = cut_first(&s);
+
+	if (status != EXIT_SUCCESS)
+		return status;
+
+	int fd = listen_on(o->listen, &port, &why);
+
+	if (fd < 0)
+		return complain(EXIT_USAGE, "--listen", o->listen, why);
+	status = start_trace(&s);
+	if (status != EXIT_SUCCESS) {
+		(void)close(fd);
+		return status;
+	}
+	stats_init(&s.stats, pipeline, config);
+	status = serve_on(&s, fd, port, signals);
+	stats_release(&s.stats);
+	status = worst(status, end_trace(&s));
+	return worst(status, save_graph(&s));
+}

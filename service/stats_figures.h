@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside stats*.c: one reading, and its figures by name.
+ */
+#ifndef SERVICE_STATS_FIGURES_H
+#define SERVICE_STATS_FIGURES_H
+
+#include "service/stats.h"
+
+enum { FIGURES_MAX = 16 };
+
+/* Numbers with their names in /stats. */
+struct figures {
+	uint32_t count;
+	struct figure {
+		const char *name;
+		double value;
+	} list[FIGURES_MAX];
+};
+
+struct stats {
+	struct pipeline_stats pipeline;
+	double uptime_s;
+	struct stage_view recent[PIPELINE_STEPS];
+};
+
+void stats_read(struct stats_source *source, struct stats *out);
+
+struct figures stats_process(const struct stats *s);
+struct figures stats_uploads(const struct stats *s);
+struct figures stats_buffers(const struct stats *s);
+
+/* Of a stage: each a group of figures that belong together. */
+typedef struct figures stats_stage_fn(const struct stats *s,
+				      enum pipeline_step step);
+
+extern stats_stage_fn *const stats_of_stage[]; /* ends with NULL */
+
+/* Where they are counted: group_counts_hardware(). */
+stats_stage_fn stats_hardware;
+
+struct figures stats_worker(const struct stats *s,
+			    const struct worker_stats *worker);
+
+#endif
