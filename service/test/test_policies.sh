@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Under every policy and balance, at several connection counts: every photo of
-# a folder comes back whole, in the right size, with the same bytes; nothing is
-# lost; an idle server sleeps; SIGTERM ends it cleanly.
+# Under every policy and balance, and a choice of all else that schedules are
+# made of: every photo of a folder comes back whole, in the right size, with the
+# same bytes; nothing is lost; an idle server sleeps; SIGTERM ends it cleanly.
+# Schedules take turns with the numbers of connections.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM
 #        test_policies.sh DIR CONNECTIONS...
@@ -10,54 +11,75 @@
 dir=$1
 shift
 
-# Every registered policy, with each balance it takes.
+# Every registered policy with each balance it takes, then every value of the
+# other flags with policies that take it.
 arms() {
 	local policy
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
 		if [ "$policy" = thread-per-connection ]; then
 			echo "--policy $policy"
-		else
-			echo "--policy $policy --balance replicate"
-			echo "--policy $policy --balance shared"
+			continue
 		fi
+		echo "--policy $policy --balance replicate"
+		echo "--policy $policy --balance shared"
+		case $policy in
+		color | pool-per-stage) ;;
+		*) echo "--policy $policy --balance partition" ;;
+		esac
 	done
+	cat <<-'EOF'
+		--policy mg1 --regime gated --discipline stack --balance partition
+		--policy cohort --regime n-gated=8 --discipline srpt
+		--policy dbr --regime time-gated=5000 --discipline lcfs
+		--policy srpt --regime cutoff=3000 --discipline srpt=2 --balance replicate --distribute least-loaded --steal
+		--policy cohort --regime cutoff=1000 --discipline stack --balance replicate --steal
+		--policy cohort --regime gated --discipline lcfs --threshold encode=2,decode=8:20000
+		--policy mg1 --regime n-gated=1 --discipline srpt=0 --balance partition=2 --threshold scale=0:1000
+		--policy dbr --regime cutoff=2000 --discipline lcfs --balance replicate --distribute least-loaded
+		--policy color --discipline srpt --balance replicate --steal
+		--policy color --discipline lcfs --balance replicate=2 --distribute least-loaded
+		--policy pool-per-stage --pool auto --discipline srpt
+		--policy pool-per-stage --pool auto --balance replicate --distribute least-loaded
+	EOF
 }
 
-# The CPU seconds that the server burns in two seconds without requests stay
-# far below what one spinning thread would; a bound loose enough never to fail
+# The CPU seconds that the server burns in a second without requests stay far
+# below what one spinning thread would; a bound loose enough never to fail
 # on a busy machine.
 check_sleeps() {
 	local before after
 	before=$(stat_of .cpu_s)
-	sleep 2
+	sleep 1
 	after=$(stat_of .cpu_s)
 	[ "$(jq -n "$after - $before < 0.2")" = true ] ||
 		fail "busy while idle: $before to $after CPU seconds"
 }
 
+counts=("$@")
+tried=0
 first=
 while read -r -a flags; do
-	start "${flags[@]}" --max-uploads 256
-	for connections in "$@"; do
-		out=$work/out
-		rm -rf "$out"
-		"$LOADGEN" --dataset "$dir" --connections "$connections" \
-			--seed "$connections" --save "$out" \
-			"$url/?w=640&h=640&blur=2" >"$work/report" ||
-			fail "${flags[*]} $connections: $(cat "$work/report")"
-		sort -o "$out/status.tsv" "$out/status.tsv"
-		if [ -z "$first" ]; then
-			first=$work/first
-			"$CHECK_SIZES" "$dir" "$out" 640 640 ||
-				fail "a reply has the wrong size"
-			cp -r "$out" "$first"
-		fi
-		diff -rq "$first" "$out" >"$work/diff" ||
-			fail "${flags[*]} $connections: $(head -n 5 "$work/diff")"
-		check_drained
-	done
+	connections=${counts[(tried + tried / ${#counts[@]}) % ${#counts[@]}]}
+	tried=$((tried + 1))
+	start "${flags[@]}" --cores 0,1 --max-uploads 256
+	out=$work/out
+	rm -rf "$out"
+	"$LOADGEN" --dataset "$dir" --connections "$connections" \
+		--seed "$tried" --save "$out" \
+		"$url/?w=640&h=640&blur=2" >"$work/report" ||
+		fail "${flags[*]} $connections: $(cat "$work/report")"
+	sort -o "$out/status.tsv" "$out/status.tsv"
+	if [ -z "$first" ]; then
+		first=$work/first
+		"$CHECK_SIZES" "$dir" "$out" 640 640 ||
+			fail "a reply has the wrong size"
+		cp -r "$out" "$first"
+	fi
+	diff -rq "$first" "$out" >"$work/diff" ||
+		fail "${flags[*]} $connections: $(head -n 5 "$work/diff")"
+	check_drained
 	check_sleeps
 	stop
-	echo "${flags[*]}: $(wc -l <"$first/status.tsv") photos, connections $*"
+	echo "${flags[*]}: $(wc -l <"$first/status.tsv") photos, connections $connections"
 done < <(arms)
 [ -n "$first" ] || fail "no policy was tried"
