@@ -91,6 +91,7 @@ struct figures stats_process(const struct stats *s)
 	add(&f, "uptime_s", s->uptime_s);
 	add(&f, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
 	add(&f, "memory_peak_bytes", memory_peak_bytes());
+	add(&f, "context_switches", (double)(use.ru_nvcsw + use.ru_nivcsw));
 	return f;
 }
 
