@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { MARK = 0xff, STUFFED = 0x00 };
+enum {
+	MARK = 0xff,
+	STUFFED = 0x00,
+	NEAR_BYTES = 4,
+};
 
 static bool is_restart(uint8_t code)
 {
@@ -24,13 +28,25 @@ bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes)
 	return true;
 }
 
+/*
+ * The next 0xff, or NULL.  memchr() is fast over a distance but slow to start,
+ * and a hostile file may have one in every other byte.
+ */
+static const uint8_t *find_mark(const uint8_t *p, const uint8_t *end)
+{
+	for (uint32_t i = 0; i < NEAR_BYTES && p < end; i++, p++)
+		if (*p == MARK)
+			return p;
+	return memchr(p, MARK, (size_t)(end - p));
+}
+
 /* Move to the next marker's 0xff, the last of several.  False: none left. */
 static bool find_marker(struct markers *w)
 {
 	const uint8_t *p = w->at;
 
 	for (;; p++) {
-		p = memchr(p, MARK, (size_t)(w->end - p));
+		p = find_mark(p, w->end);
 		if (p == NULL || w->end - p < 2)
 			return false;
 		if (p[1] == MARK || p[1] == STUFFED)
