@@ -55,8 +55,8 @@ static uint32_t lane_count(const struct group *g, const struct stage *s)
 	case POLICY_WORKERS_ROAM:
 		break;
 	}
-	/* The least of all parts; workers beyond it do not visit the stage. */
-	return cores_count(g->cores) / g->part_count;
+	/* The most of all parts; see plan_stage(). */
+	return (cores_count(g->cores) + g->part_count - 1) / g->part_count;
 }
 
 static void set_entry(struct station *s)
@@ -130,6 +130,28 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 	return add_queues(g, new, s->config.slots);
 }
 
+/* The stations of a stage in one part.  False: no memory. */
+static bool plan_stage(struct group *g, struct stage *s, uint32_t part)
+{
+	struct station **lanes = &s->stations[part * s->lane_count];
+	uint32_t count = s->lane_count;
+
+	if (uses_central(g, s)) {
+		lanes[0] = g->parts[part].central;
+		return true;
+	}
+	/* Where workers are fewer, some serve the keys of two lanes. */
+	if (g->schedule.policy->workers == POLICY_WORKERS_ROAM &&
+	    g->parts[part].core_count < count)
+		count = g->parts[part].core_count;
+	for (uint32_t l = 0; l < s->lane_count; l++)
+		if (l >= count)
+			lanes[l] = lanes[l - count];
+		else if (!plan_station(g, s, part, l))
+			return false;
+	return true;
+}
+
 /* False: no memory. */
 static bool plan_stations(struct group *g)
 {
@@ -153,16 +175,8 @@ static bool plan_stations(struct group *g)
 	for (uint32_t p = 0; ok && p < g->part_count; p++) {
 		ok = !g->schedule.policy->has_central_queue ||
 		     plan_central(g, p);
-		for (uint32_t i = 0; ok && i < g->stage_count; i++) {
-			struct stage *s = g->stages[i];
-
-			if (uses_central(g, s))
-				s->stations[p] = g->parts[p].central;
-			else
-				for (uint32_t l = 0; ok && l < s->lane_count;
-				     l++)
-					ok = plan_station(g, s, p, l);
-		}
+		for (uint32_t i = 0; ok && i < g->stage_count; i++)
+			ok = plan_stage(g, g->stages[i], p);
 	}
 	return ok;
 }
@@ -189,7 +203,7 @@ static void plan_roaming(struct group *g, uint32_t part)
 			struct stage *stage = g->stages[s];
 			uint32_t lane = stage->lane_count > 1 ? i : 0;
 
-			if (!uses_central(g, stage) && lane < stage->lane_count)
+			if (!uses_central(g, stage))
 				w->stations[w->station_count++] =
 					stage->stations
 						[part * stage->lane_count +

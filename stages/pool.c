@@ -26,7 +26,7 @@ void pool_consider(struct station *s, uint32_t queued_count, uint64_t now_ns)
 	uint32_t active = atomic_load(&p->active_count);
 
 	if (queued_count <= POOL_LENGTH || active == p->thread_count ||
-	    now_ns - grown_ns < POOL_GROW_INTERVAL_NS)
+	    now_ns < grown_ns + POOL_GROW_INTERVAL_NS)
 		return;
 	/* One sender does it, unless a thread just left. */
 	if (atomic_compare_exchange_strong(&p->grown_ns, &grown_ns, now_ns) &&

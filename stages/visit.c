@@ -113,7 +113,8 @@ static struct event *pop_stack(struct worker *w, const struct stage *s)
 static struct event *take(struct worker *w, struct turn *t)
 {
 	struct station *s = t->station;
-	struct event *ev = pop_stack(w, s->stage);
+	/* A thief's own events are of its own part, and are counted there. */
+	struct event *ev = s->part == w->part ? pop_stack(w, s->stage) : NULL;
 
 	while (ev == NULL && t->fresh_count > 0 &&
 	       (ev = queue_pop(s->queue)) != NULL) {
