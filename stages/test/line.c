@@ -8,6 +8,8 @@
 
 enum { DELAY_NS_MAX = 20000 };
 
+const char *const line_names[LINE_STAGES] = { "a", "b", "c", "d" };
+
 static const uint64_t hour_ns = 3600ull * 1000000000ull;
 
 static uint64_t now_ns(void)
@@ -54,7 +56,8 @@ static void check_place(const struct line *l, struct item *item)
 		return;
 	}
 	/* With a replica for each core, the core tells the replica. */
-	if (setup->schedule.part_count < 2 ||
+	if (setup->schedule.balance != BALANCE_REPLICATE ||
+	    setup->schedule.steal || setup->is_unbound ||
 	    setup->schedule.part_count < cores_count(setup->cores))
 		return;
 	if (item->at == 0)
@@ -74,6 +77,8 @@ static void handle(struct event *ev, void *arg)
 	assert(item->at == place->index);
 	assert(ev->stage == NULL);
 	check_place(l, item);
+	if (l->setup.begins != NULL)
+		l->setup.begins(item, place);
 	assert(ev->waited_ns >= item->waited_ns);
 	assert(ev->waited_ns - item->waited_ns < hour_ns);
 	item->waited_ns = ev->waited_ns;
@@ -83,6 +88,8 @@ static void handle(struct event *ev, void *arg)
 
 		spin(next_random(&seed) % l->setup.delay_ns_max);
 	}
+	if (l->setup.ends != NULL)
+		l->setup.ends(item, place);
 	assert(atomic_fetch_sub(&item->handlers_now, 1) == 1);
 
 	if (item->at < LINE_STAGES) {
@@ -159,10 +166,11 @@ void line_init(struct line *l, const struct line_setup *setup)
 		l->places[i] = (struct place){ l, i };
 		l->stages[i] =
 			group_add(l->group, &(struct stage_config){
-						    .name = "line",
+						    .name = line_names[i],
 						    .handler = handle,
 						    .arg = &l->places[i],
 						    .slots = setup->slots,
+						    .type = setup->types[i],
 					    });
 		assert(l->stages[i] != NULL);
 	}

@@ -17,12 +17,14 @@
 #include <stdatomic.h>
 
 enum { LINE_STAGES = 4 };
+extern const char *const line_names[LINE_STAGES];
 
 struct item {
 	struct event event; /* first */
 	pthread_t sender;
-	uint32_t at; /* stage whose turn it is */
-	int cpu;     /* where its first handler ran */
+	uint32_t number; /* the test's */
+	uint32_t at;     /* stage whose turn it is */
+	int cpu;         /* where its first handler ran */
 	uint64_t waited_ns;
 	bool is_accepted; /* as its sender was told */
 	_Atomic uint32_t handlers_now;
@@ -30,11 +32,21 @@ struct item {
 	_Atomic uint32_t dropped_count; /* a queue within the line was full */
 };
 
+struct place;
+
+/* What a test looks at in handlers. */
+typedef void line_look_fn(struct item *item, const struct place *place);
+
 struct line_setup {
 	struct schedule schedule;
 	const struct cores *cores;
+	bool is_unbound; /* the cores are fake: workers may run anywhere */
 	uint32_t slots;
 	uint32_t delay_ns_max; /* a handler takes up to so long */
+	enum stage_type types[LINE_STAGES];
+	/* Optional: called when a handler has begun, and before it sends on. */
+	line_look_fn *begins, *ends;
+	void *seen; /* theirs */
 };
 
 struct place {

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 
 enum { TURNS = 20000, SLEEPERS = 3 };
@@ -156,9 +157,103 @@ static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
 	assert(ec.sleepers == 0);
 }
 
+/* A sleeper with a bit of its own, and how often it woke. */
+struct bit_sleeper {
+	struct eventcount *ec;
+	uint32_t who;
+	_Atomic bool is_due;
+	_Atomic bool ends;
+	_Atomic uint32_t served_count;
+};
+
+static void *sleep_for_bit(void *arg)
+{
+	struct bit_sleeper *s = arg;
+
+	while (!atomic_load(&s->ends)) {
+		uint32_t ticket = eventcount_prepare(s->ec);
+
+		if (atomic_exchange(&s->is_due, false)) {
+			eventcount_cancel(s->ec);
+			(void)atomic_fetch_add(&s->served_count, 1);
+		} else if (atomic_load(&s->ends)) {
+			eventcount_cancel(s->ec);
+		} else {
+			(void)eventcount_wait(s->ec, ticket, s->who, 0);
+		}
+	}
+	return NULL;
+}
+
+/* One place to sleep, jobs that only one of the sleepers may do. */
+static void test_wake_up_reaches_whom_it_is_for(void)
+{
+	static struct eventcount ec;
+	static struct bit_sleeper sleepers[SLEEPERS];
+	pthread_t threads[SLEEPERS];
+
+	for (uint32_t i = 0; i < SLEEPERS; i++) {
+		sleepers[i].ec = &ec;
+		sleepers[i].who = UINT32_C(1) << i;
+		assert(!pthread_create(&threads[i], NULL, sleep_for_bit,
+				       &sleepers[i]));
+	}
+	for (uint32_t turn = 0; turn < TURNS / 4; turn++) {
+		struct bit_sleeper *s = &sleepers[turn % SLEEPERS];
+		uint32_t served = atomic_load(&s->served_count);
+
+		/* Half of the turns all sleep, and half they race with it. */
+		while (turn % 2 == 0 && atomic_load(&ec.sleepers) < SLEEPERS)
+			(void)sched_yield();
+		atomic_store(&s->is_due, true);
+		eventcount_wake_one(&ec, s->who);
+		while (atomic_load(&s->served_count) == served)
+			(void)sched_yield();
+	}
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		atomic_store(&sleepers[i].ends, true);
+	eventcount_wake_all(&ec, EVENTCOUNT_ANY);
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		(void)pthread_join(threads[i], NULL);
+	assert(ec.sleepers == 0);
+}
+
+static void *wake_after_a_while(void *arg)
+{
+	struct eventcount *ec = arg;
+
+	while (atomic_load(&ec->sleepers) == 0)
+		(void)sched_yield();
+	eventcount_wake_one(ec, 2); /* for somebody else */
+	eventcount_wake_one(ec, 1);
+	return NULL;
+}
+
+static void test_patience_ends_and_a_wake_up_is_not_late(void)
+{
+	struct eventcount ec = { 0 };
+	pthread_t waker;
+	uint32_t ticket = eventcount_prepare(&ec);
+
+	assert(!eventcount_wait(&ec, ticket, 1, 1000000));
+	assert(ec.sleepers == 0);
+	/* The epoch has moved: no sleep at all, which is not late either. */
+	ticket = eventcount_prepare(&ec);
+	eventcount_wake_one(&ec, 1);
+	assert(eventcount_wait(&ec, ticket, 1, 1));
+	/* Longer than the watchdog's patience. */
+	assert(!pthread_create(&waker, NULL, wake_after_a_while, &ec));
+	ticket = eventcount_prepare(&ec);
+	assert(eventcount_wait(&ec, ticket, 1, UINT64_C(1) << 38));
+	(void)pthread_join(waker, NULL);
+	assert(ec.sleepers == 0);
+}
+
 int main(void)
 {
 	watchdog_start();
+	test_wake_up_reaches_whom_it_is_for();
+	test_patience_ends_and_a_wake_up_is_not_late();
 	test_wakes_with_nobody_asleep_do_no_harm();
 	test_nobody_sleeps_after_a_wake_up_since_prepare();
 	test_ping_pong_never_hangs();

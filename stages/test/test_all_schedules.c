@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: under every schedule that is not refused, each event accepted is
+ * handled exactly once at each stage, by nobody who may not; an event sent to
+ * sleeping workers is handled; and a stop leaves nothing behind.
+ *
+ * Walks the registry of policies with the other flags, over stages of all
+ * types, with three workers, so that parts are of unequal size.  What each item
+ * meets on its way is checked in line.c too.
+ */
+#include "stages/group.h"
+#include "stages/test/fake_cores.h"
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ITEMS = 40,     /* even ones from main, odd ones from another thread */
+	LAST_ITEMS = 8, /* sent just before the stop */
+	LONE_EVENTS = 10,
+	KEYS = 5,
+	PARTS = 2,
+	WORKERS = 3,
+	WORKERS_MANY = 40, /* more than eventcount.h has bits of `who` */
+};
+
+/* Of so many schedules one is run; no divisor of any number of values. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { SAMPLE = 7 };
+#else
+enum { SAMPLE = 1 };
+#endif
+
+/* Values of flags; NULL: not given. */
+static const char *const regimes[] = { NULL, "gated", "n-gated=2",
+				       "time-gated=20", "cutoff=1" };
+static const char *const disciplines[] = { NULL, "lcfs", "stack", "srpt" };
+static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
+static const char *const thresholds[] = { NULL, "b=2,d=0:50" };
+
+static const struct balance_flags {
+	const char *balance, *distribute;
+	bool steal;
+} balances[] = {
+	{ "shared", NULL, false },
+	{ "replicate=2", NULL, false },
+	{ "replicate=2", "least-loaded", false },
+	{ "replicate=2", NULL, true },
+	{ "replicate=2", "least-loaded", true },
+	{ "partition=2", NULL, false },
+};
+
+static const enum stage_type types[][LINE_STAGES] = {
+	{ STAGE_SHARED, STAGE_SHARED, STAGE_SHARED, STAGE_SHARED },
+	{ STAGE_EXCLUSIVE, STAGE_SHARED, STAGE_PARTITIONED, STAGE_SHARED },
+	{ STAGE_SHARED, STAGE_EXCLUSIVE, STAGE_SHARED, STAGE_EXCLUSIVE },
+	{ STAGE_EXCLUSIVE, STAGE_EXCLUSIVE, STAGE_EXCLUSIVE, STAGE_EXCLUSIVE },
+	{ STAGE_PARTITIONED, STAGE_PARTITIONED, STAGE_PARTITIONED,
+	  STAGE_PARTITIONED },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* What was seen of one stage in one replica. */
+struct seen_stage {
+	_Atomic uint32_t inside;
+	_Atomic uint32_t inside_of_key[KEYS];
+	_Atomic(const struct worker *) workers[KEYS];
+	uint32_t next_numbers[KEYS][2]; /* by key and sender */
+};
+
+static struct seen {
+	struct seen_stage stages[LINE_STAGES][PARTS];
+} seen;
+
+/* The worker that calls; NULL: none. */
+static const struct worker *worker_here(const struct group *g)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (pthread_equal(g->workers[i].thread, pthread_self()))
+			return &g->workers[i];
+	return NULL;
+}
+
+static struct seen_stage *seen_here(const struct place *place,
+				    const struct worker *w)
+{
+	bool is_replica =
+		place->line->setup.schedule.balance == BALANCE_REPLICATE;
+
+	return &seen.stages[place->index]
+			   [is_replica && w != NULL ? w->part : 0];
+}
+
+/* One at a time is here, so this needs no lock. */
+static void check_order(struct seen_stage *here, const struct item *item)
+{
+	uint32_t *next = &here->next_numbers[item->event.key][item->number % 2];
+
+	assert(item->number >= *next);
+	*next = item->number + 1;
+}
+
+static void look_begins(struct item *item, const struct place *place)
+{
+	const struct line *l = place->line;
+	const struct schedule *schedule = &l->setup.schedule;
+	const struct worker *w = worker_here(l->group);
+	struct seen_stage *here = seen_here(place, w);
+	enum stage_type type = l->setup.types[place->index];
+	const struct worker *none = NULL;
+
+	if (type == STAGE_EXCLUSIVE)
+		assert(atomic_fetch_add(&here->inside, 1) == 0);
+	if (type == STAGE_PARTITIONED) {
+		assert(atomic_fetch_add(&here->inside_of_key[item->event.key],
+					1) == 0);
+		assert(atomic_compare_exchange_strong(
+			       &here->workers[item->event.key], &none, w) ||
+		       none == w ||
+		       schedule->policy->workers == POLICY_WORKERS_CALLER);
+	}
+	/* A cutoff lets some pass, a new partition sends to another queue. */
+	if (type != STAGE_SHARED && place->index == 0 &&
+	    (schedule->discipline.kind == DISCIPLINE_FCFS ||
+	     schedule->discipline.kind == DISCIPLINE_STACK) &&
+	    schedule->regime.kind != REGIME_CUTOFF &&
+	    schedule->balance != BALANCE_PARTITION)
+		check_order(here, item);
+}
+
+static void look_ends(struct item *item, const struct place *place)
+{
+	const struct line *l = place->line;
+	struct seen_stage *here = seen_here(place, worker_here(l->group));
+
+	if (l->setup.types[place->index] == STAGE_EXCLUSIVE)
+		(void)atomic_fetch_sub(&here->inside, 1);
+	if (l->setup.types[place->index] == STAGE_PARTITIONED)
+		(void)atomic_fetch_sub(&here->inside_of_key[item->event.key],
+				       1);
+}
+
+static struct item items[ITEMS + LAST_ITEMS];
+
+/* Another cut each time, while events are under way. */
+static void partition_anew(const struct line *l, uint32_t turn)
+{
+	uint32_t parts[LINE_STAGES];
+
+	for (uint32_t i = 0; i < LINE_STAGES; i++)
+		parts[i] = turn * 7 / (i + 1) % PARTS;
+	(void)group_partition(l->group, parts);
+}
+
+static void send_items(struct line *l, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i += 2) {
+		items[i].number = i;
+		items[i].event.key = i * 3 % KEYS;
+		items[i].event.left_ns = i * 700 % 3000;
+		while (!line_send(l, &items[i]))
+			(void)sched_yield();
+		items[i].is_accepted = true;
+		if (i % 8 == 0)
+			partition_anew(l, i);
+	}
+}
+
+static void *send_odd(void *arg)
+{
+	send_items(arg, 1, ITEMS);
+	return NULL;
+}
+
+static void check_items(const struct line *l)
+{
+	for (uint32_t i = 0; i < ITEMS + LAST_ITEMS; i++) {
+		assert(items[i].finished_count + items[i].dropped_count ==
+		       items[i].is_accepted);
+		assert(items[i].event.stage == NULL);
+		assert(items[i].at == LINE_STAGES || items[i].dropped_count);
+	}
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats stats;
+
+		stage_read(l->stages[i], &stats);
+		assert(stats.queued_count == 0);
+		assert(stats.arrived_count == stats.started_count);
+		assert(stats.arrived_count == stats.handled_count);
+	}
+	for (uint32_t p = 0; p < l->group->part_count; p++)
+		assert(l->group->parts[p].under_way_count == 0);
+}
+
+static void test_each_event_is_handled_once(const struct line_setup *setup)
+{
+	struct line l;
+	pthread_t other;
+
+	(void)memset(items, 0, sizeof(items));
+	(void)memset(&seen, 0, sizeof(seen));
+	line_start(&l, setup);
+	assert(!pthread_create(&other, NULL, send_odd, &l));
+	send_items(&l, 0, ITEMS);
+	(void)pthread_join(other, NULL);
+	line_await(&l, ITEMS);
+	for (uint32_t i = ITEMS; i < ITEMS + LAST_ITEMS; i++)
+		send_items(&l, i, i + 1);
+	group_stop(l.group);
+	check_items(&l);
+	line_release(&l);
+}
+
+/* No worker is awake that is not parked: each counts as a sleeper. */
+static bool all_sleep(const struct group *g)
+{
+	for (uint32_t i = 0; i < g->worker_count; i++) {
+		uint32_t wanted = 0;
+
+		for (uint32_t j = 0; j < g->worker_count; j++) {
+			const struct worker *w = &g->workers[j];
+			const struct pool *p = &w->stations[0]->pool;
+
+			wanted += w->sleeps == g->workers[i].sleeps &&
+				  (p->thread_count == 0 ||
+				   pool_is_active(p, w->lane));
+		}
+		if (g->workers[i].sleeps->sleepers != wanted)
+			return false;
+	}
+	return true;
+}
+
+static void test_lone_event_wakes_who_may_take_it(const struct line_setup *s)
+{
+	struct line l;
+
+	(void)memset(items, 0, sizeof(items));
+	(void)memset(&seen, 0, sizeof(seen));
+	line_start(&l, s);
+	for (uint32_t i = 0; i < LONE_EVENTS; i++) {
+		while (!all_sleep(l.group))
+			(void)sched_yield();
+		if (i % 2 == 0) /* asleep, not only about to */
+			pause_ns(50000);
+		partition_anew(&l, i);
+		items[i].number = i;
+		items[i].event.key = i % KEYS;
+		assert(line_send(&l, &items[i]));
+		while (atomic_load(&l.finished_count) <= i)
+			(void)sched_yield();
+	}
+	group_stop(l.group);
+	line_release(&l);
+}
+
+/* False: a combination that is refused. */
+static bool set_flags(struct schedule *s, const struct policy *policy,
+		      const struct balance_flags *balance, const char *regime,
+		      const char *discipline, const char *pool,
+		      const char *threshold)
+{
+	const struct {
+		const char *name, *value;
+	} flags[] = {
+		{ "policy", policy->name },
+		{ "balance", balance->balance },
+		{ "distribute", balance->distribute },
+		{ "regime", regime },
+		{ "discipline", discipline },
+		{ "pool", pool },
+		{ "threshold", threshold },
+	};
+	char error[SCHEDULE_ERROR_BYTES];
+
+	schedule_init(s);
+	for (uint32_t i = 0; i < COUNT(flags); i++)
+		if (flags[i].value != NULL)
+			assert(schedule_set(s, flags[i].name, flags[i].value,
+					    line_names, LINE_STAGES));
+	if (balance->steal)
+		assert(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
+	return schedule_complete(s, LINE_STAGES, fake_core_count, error);
+}
+
+/* Schedules of `policy` with all stage types; one in SAMPLE is run. */
+static uint32_t walk(const struct policy *policy, struct line_setup *setup)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0;
+	     i < COUNT(types) * COUNT(balances) * COUNT(regimes) *
+			 COUNT(disciplines) * COUNT(pools) * COUNT(thresholds);
+	     i++) {
+		uint32_t rest = i / COUNT(types);
+		const struct balance_flags *balance =
+			&balances[rest % COUNT(balances)];
+		const char *regime =
+			regimes[(rest /= COUNT(balances)) % COUNT(regimes)];
+		const char *discipline = disciplines[(rest /= COUNT(regimes)) %
+						     COUNT(disciplines)];
+		const char *pool =
+			pools[(rest /= COUNT(disciplines)) % COUNT(pools)];
+		const char *threshold = thresholds[rest / COUNT(pools)];
+
+		if (!set_flags(&setup->schedule, policy, balance, regime,
+			       discipline, pool, threshold) ||
+		    count++ % SAMPLE != 0)
+			continue;
+		/* Queues that are often full, or never. */
+		setup->slots = i % 2 == 0 ? 5 : ITEMS + LAST_ITEMS;
+		(void)memcpy(setup->types, types[i % COUNT(types)],
+			     sizeof(setup->types));
+		test_each_event_is_handled_once(setup);
+	}
+	return count;
+}
+
+/* Every policy, balance and choice of stage types. */
+static void walk_asleep(const struct policy *policy, struct line_setup *setup)
+{
+	for (uint32_t b = 0; b < COUNT(balances); b++)
+		for (uint32_t p = 0; p < COUNT(pools); p++)
+			for (uint32_t t = 0; t < COUNT(types); t++) {
+				if (!set_flags(&setup->schedule, policy,
+					       &balances[b], NULL, NULL,
+					       pools[p], NULL))
+					continue;
+				(void)memcpy(setup->types, types[t],
+					     sizeof(setup->types));
+				test_lone_event_wakes_who_may_take_it(setup);
+			}
+}
+
+int main(void)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+	struct line_setup setup = {
+		.cores = cores,
+		.is_unbound = true,
+		.begins = look_begins,
+		.ends = look_ends,
+		.slots = ITEMS,
+	};
+
+	watchdog_start();
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		fake_core_count = WORKERS;
+		walk_asleep(*p, &setup);
+		setup.delay_ns_max = 3000;
+		uint32_t count = walk(*p, &setup);
+
+		setup.delay_ns_max = 0;
+		(void)printf("%s: %u schedules\n", (*p)->name, count);
+		assert(count > 0);
+		fake_core_count = WORKERS_MANY;
+		walk_asleep(*p, &setup);
+	}
+	cores_free(cores);
+	return 0;
+}

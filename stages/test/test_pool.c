@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a pool grows by one thread at a time while its queue is long, and
+ * shrinks from its last thread while they are idle, down to one; no event is
+ * lost meanwhile.
+ */
+#include "stages/group.h"
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+
+enum { THREADS = 3, ITEMS = 200 };
+
+#define LONG UINT32_C(1000)      /* queue, surely long */
+#define LATER UINT64_C(50000000) /* surely time for another thread */
+
+static struct item items[ITEMS];
+
+static uint32_t active_count(struct station *s)
+{
+	return atomic_load(&s->pool.active_count);
+}
+
+static struct station new_station(uint32_t active)
+{
+	return (struct station){
+		.pool = {
+			.active_count = active,
+			.thread_count = THREADS,
+			.is_auto = true,
+		},
+	};
+}
+
+static void test_grows_while_queue_is_long(void)
+{
+	struct station s = new_station(1);
+	uint64_t now_ns = LATER;
+
+	pool_consider(&s, 1, now_ns);
+	assert(active_count(&s) == 1);
+	pool_consider(&s, LONG, now_ns);
+	assert(active_count(&s) == 2);
+	/* Not at once again, nor for a sender who read the clock before. */
+	pool_consider(&s, LONG, now_ns + 1);
+	pool_consider(&s, LONG, now_ns - 1);
+	assert(active_count(&s) == 2);
+	pool_consider(&s, LONG, now_ns += LATER);
+	assert(active_count(&s) == THREADS);
+	pool_consider(&s, LONG, now_ns += LATER);
+	assert(active_count(&s) == THREADS);
+}
+
+static void test_shrinks_from_the_last_to_one(void)
+{
+	struct station s = new_station(THREADS);
+
+	for (uint32_t i = 0; i + 1 < THREADS; i++)
+		pool_shrink(&s.pool, i);
+	assert(active_count(&s) == THREADS);
+	for (uint32_t i = THREADS; i-- > 0;)
+		pool_shrink(&s.pool, i);
+	assert(active_count(&s) == 1);
+	assert(pool_is_active(&s.pool, 0));
+	assert(!pool_is_active(&s.pool, 1));
+}
+
+static struct station *first_station(const struct line *l)
+{
+	return l->group->stages[0]->stations[0];
+}
+
+static void send_one(struct line *l, uint32_t *sent)
+{
+	assert(*sent < ITEMS);
+	items[*sent] = (struct item){ 0 };
+	assert(line_send(l, &items[(*sent)++]));
+}
+
+/* Handlers are held, so the queue is long until all threads are in one. */
+static void grow(struct line *l, uint32_t *sent)
+{
+	struct station *s = first_station(l);
+	struct stage_stats stats;
+	uint64_t started;
+
+	stage_read(l->stages[0], &stats);
+	started = stats.started_count;
+	atomic_store(&l->gate_is_closed, true);
+	while (active_count(s) < s->pool.thread_count ||
+	       stats.started_count - started < s->pool.thread_count) {
+		send_one(l, sent);
+		pause_ns(10000000);
+		stage_read(l->stages[0], &stats);
+	}
+	atomic_store(&l->gate_is_closed, false);
+	line_await(l, *sent);
+}
+
+static void test_grows_and_shrinks_again_and_again(void)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+	struct line_setup setup = { .cores = cores, .slots = ITEMS };
+	struct line l;
+	uint32_t sent = 0;
+	char error[SCHEDULE_ERROR_BYTES];
+
+	schedule_init(&setup.schedule);
+	assert(schedule_set(&setup.schedule, "policy", "pool-per-stage", NULL,
+			    0));
+	assert(schedule_set(&setup.schedule, "pool", "auto", NULL, 0));
+	assert(schedule_complete(&setup.schedule, LINE_STAGES,
+				 cores_count(cores), error));
+	line_start(&l, &setup);
+	assert(active_count(first_station(&l)) == 1);
+	assert(first_station(&l)->pool.thread_count > 1);
+	for (uint32_t round = 0; round < 2; round++) {
+		grow(&l, &sent);
+		/* Events now and then as it shrinks, the last to one thread. */
+		while (active_count(first_station(&l)) > 1) {
+			pause_ns(POOL_PATIENCE_NS * 11 / 10);
+			send_one(&l, &sent);
+			line_await(&l, sent);
+		}
+		send_one(&l, &sent);
+		line_await(&l, sent);
+	}
+	group_stop(l.group);
+	assert(l.finished_count == sent);
+	line_release(&l);
+	cores_free(cores);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_grows_while_queue_is_long();
+	test_shrinks_from_the_last_to_one();
+	test_grows_and_shrinks_again_and_again();
+	return 0;
+}

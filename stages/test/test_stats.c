@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: what is counted of stages and workers, in histograms, traces and the
+ * graph, adds up to the same.
+ */
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+
+enum { ITEMS = 500, VISITS = 100 };
+
+static struct item items[ITEMS];
+
+static void send_all(struct line *l)
+{
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		items[i] = (struct item){ 0 };
+		assert(line_send(l, &items[i]));
+		if (i % 50 == 0)
+			line_await(l, i); /* so that workers sleep, too */
+	}
+	line_await(l, ITEMS);
+	group_stop(l->group);
+}
+
+static void check_stage(const struct line *l, const struct stage_stats *s)
+{
+	bool has_queues =
+		l->setup.schedule.policy->workers != POLICY_WORKERS_CALLER;
+
+	assert(s->arrived_count == ITEMS && s->handled_count == ITEMS);
+	assert(s->started_count == ITEMS && s->refused_count == 0);
+	assert(s->waits.count == ITEMS && s->services.count == ITEMS);
+	assert(s->totals.count == ITEMS);
+	assert(s->cohorts.count == s->visit_count - s->visit_empty_count);
+	assert(s->wait_ns_max <= s->wait_ns);
+	assert(s->service_ns_max <= s->service_ns && s->service_ns > 0);
+	/* The longest is in the highest bucket that is not empty. */
+	assert(histogram_quantile(&s->services, 1) >= s->service_ns_max);
+	assert(histogram_quantile(&s->waits, 1) >= s->wait_ns_max);
+	assert(s->switch_count <= s->visit_count);
+	assert(s->queued_count == 0);
+	assert(!has_queues || s->queued_count_max <= s->queued_count_total);
+	assert(s->queued_count_total <= s->queued_count_max * ITEMS);
+}
+
+/* Workers and stages count the same, where callers do nothing. */
+static void check_workers(const struct line *l)
+{
+	struct worker_stats sum = { 0 };
+	uint64_t visits = 0, empty = 0, switches = 0, service_ns = 0;
+
+	for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
+		struct worker_stats w;
+
+		group_read_worker(l->group, i, &w);
+		assert(w.name[0] != '\0');
+		assert(w.part < l->setup.schedule.part_count);
+		sum.handled_count += w.handled_count;
+		sum.visit_count += w.visit_count;
+		sum.visit_empty_count += w.visit_empty_count;
+		sum.switch_count += w.switch_count;
+		sum.sleep_count += w.sleep_count;
+		sum.service_ns += w.service_ns;
+		assert(w.stolen_count == 0);
+	}
+	if (group_worker_count(l->group) == 0)
+		return;
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l->stages[i], &s);
+		visits += s.visit_count;
+		empty += s.visit_empty_count;
+		switches += s.switch_count;
+		service_ns += s.service_ns;
+	}
+	assert(sum.handled_count == LINE_STAGES * ITEMS);
+	assert(sum.visit_count == visits && sum.visit_empty_count == empty);
+	assert(sum.switch_count == switches && sum.service_ns == service_ns);
+	assert(sum.sleep_count > 0);
+}
+
+/* All that was handled was in a visit. */
+static void check_traces(const struct line *l)
+{
+	uint64_t events[LINE_STAGES] = { 0 }, visits[LINE_STAGES] = { 0 };
+
+	for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
+		struct trace_visit copy[VISITS];
+		uint64_t next = 0, missed = 0, last_ns = 0;
+		uint32_t count;
+
+		while ((count = group_read_trace(l->group, i, &next, copy,
+						 VISITS, &missed)) > 0)
+			for (uint32_t k = 0; k < count; k++) {
+				assert(copy[k].start_ns >= last_ns);
+				assert(copy[k].end_ns >= copy[k].start_ns);
+				last_ns = copy[k].end_ns;
+				events[copy[k].stage] += copy[k].event_count;
+				visits[copy[k].stage]++;
+			}
+		assert(missed == 0);
+	}
+	for (uint32_t i = 0;
+	     i < LINE_STAGES && group_worker_count(l->group) > 0; i++) {
+		struct stage_stats s;
+
+		stage_read(l->stages[i], &s);
+		assert(events[i] == s.handled_count);
+		assert(visits[i] == s.visit_count);
+	}
+}
+
+static void check_graph(const struct line *l)
+{
+	struct stage_graph graph;
+
+	group_read_graph(l->group, &graph);
+	assert(graph.stage_count == LINE_STAGES);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l->stages[i], &s);
+		assert(graph.names[i] == line_names[i]);
+		assert(graph.service_ns[i] == s.service_ns);
+		for (uint32_t k = 0; k < LINE_STAGES; k++)
+			assert(graph.sent_counts[i][k] ==
+			       (k == i + 1 ? ITEMS : 0));
+	}
+}
+
+static void test_counts_add_up(const struct line_setup *setup)
+{
+	struct line l;
+	struct line_setup with_delays = *setup;
+
+	with_delays.delay_ns_max = 2000;
+	line_start(&l, &with_delays);
+	send_all(&l);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l.stages[i], &s);
+		check_stage(&l, &s);
+	}
+	check_workers(&l);
+	check_traces(&l);
+	check_graph(&l);
+	line_release(&l);
+}
+
+int main(void)
+{
+	watchdog_start();
+	line_each_setup(test_counts_add_up);
+	return 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: with one worker at a stage, events that waited are handled in the
+ * order of the discipline, long ones after a cutoff last; and a stage over its
+ * threshold interrupts a visit, but no interruption.
+ *
+ * All events wait behind the first one, which is held at the gate (line.h).
+ */
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITEMS = 12, SECOND_NS = 1000000000 };
+
+#define CUTOFF "cutoff=6500000"
+#define CUTOFF_NS UINT64_C(6500000000)
+
+static struct item items[ITEMS];
+
+/* Which items were handled, stage by stage, and which stages, one by one. */
+static struct seen {
+	uint32_t counts[LINE_STAGES];
+	uint32_t numbers[LINE_STAGES][ITEMS];
+	_Atomic uint32_t step_count;
+	char steps[LINE_STAGES * ITEMS + 1];
+} seen;
+
+/* A stage has one worker here, so each list has one writer. */
+static void look_begins(struct item *item, const struct place *place)
+{
+	uint32_t stage = place->index;
+
+	seen.numbers[stage][seen.counts[stage]++] = item->number;
+	seen.steps[atomic_fetch_add(&seen.step_count, 1)] =
+		place->line->setup.schedule.has_thresholds ?
+			(char)('a' + stage) :
+			' ';
+	pause_ns(2000);
+}
+
+/* False: refused. */
+static bool set_flag(struct schedule *s, const char *name, const char *value)
+{
+	char error[SCHEDULE_ERROR_BYTES];
+
+	if (value != NULL)
+		assert(schedule_set(s, name, value, line_names, LINE_STAGES));
+	return schedule_complete(s, LINE_STAGES, 1, error);
+}
+
+static bool is_long(uint32_t number)
+{
+	return items[number].event.left_ns > CUTOFF_NS;
+}
+
+/* Handle all items, the first one alone; the others find a queue. */
+static void run(const struct schedule *schedule, uint32_t count)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+	struct stage_stats stats = { 0 };
+	struct line_setup setup = {
+		.schedule = *schedule,
+		.slots = ITEMS,
+		.begins = look_begins,
+	};
+	struct line l;
+	char first[16];
+
+	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
+	cores_free(cores);
+	setup.cores = cores = cores_new(first, &why);
+	(void)memset(items, 0, sizeof(items));
+	(void)memset(&seen, 0, sizeof(seen));
+	line_start(&l, &setup);
+	atomic_store(&l.gate_is_closed, true);
+	for (uint32_t i = 0; i < count; i++) {
+		items[i].number = i;
+		/* Seconds, so that the time of birth does not matter. */
+		items[i].event.left_ns = i * 5 % ITEMS * (uint64_t)SECOND_NS;
+		assert(line_send(&l, &items[i]));
+		while (stats.started_count == 0)
+			stage_read(l.stages[0], &stats);
+	}
+	atomic_store(&l.gate_is_closed, false);
+	line_await(&l, count);
+	group_stop(l.group);
+	assert(l.finished_count == count);
+	line_release(&l);
+	cores_free(cores);
+}
+
+static const struct schedule *comparing;
+
+/* By the promised order at the first stage. */
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	bool is_less = x < y;
+
+	if (comparing->regime.kind == REGIME_CUTOFF && is_long(x) != is_long(y))
+		return is_long(x) ? 1 : -1;
+	if (comparing->discipline.kind == DISCIPLINE_LCFS)
+		is_less = x > y;
+	if (comparing->discipline.kind == DISCIPLINE_SRPT)
+		is_less = items[x].event.left_ns < items[y].event.left_ns;
+	return is_less ? -1 : 1;
+}
+
+static void check_first_stage(const struct schedule *s)
+{
+	uint32_t wanted[ITEMS];
+
+	for (uint32_t i = 0; i < ITEMS; i++)
+		wanted[i] = i;
+	comparing = s;
+	qsort(wanted + 1, ITEMS - 1, sizeof(*wanted), compare);
+	assert(memcmp(wanted, seen.numbers[0], sizeof(wanted)) == 0);
+}
+
+/* First come first served at every stage: all come in order, or each kind. */
+static void check_fcfs(const struct schedule *s)
+{
+	bool has_cutoff = s->regime.kind == REGIME_CUTOFF;
+
+	for (uint32_t stage = 0; stage < LINE_STAGES; stage++) {
+		uint32_t next[2] = { 0 }; /* of short, of long ones */
+
+		for (uint32_t i = 0; i < ITEMS; i++) {
+			uint32_t number = seen.numbers[stage][i];
+			bool kind = has_cutoff && is_long(number);
+
+			assert(number >= next[kind]);
+			next[kind] = number + 1;
+		}
+	}
+}
+
+/* What the worker sent itself at the first visit, without the first item. */
+static void check_stack(void)
+{
+	uint32_t last = ITEMS;
+
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		uint32_t number = seen.numbers[1][i];
+
+		if (number == 0)
+			continue;
+		assert(number < last);
+		last = number;
+	}
+}
+
+static void test_order_is_that_of_the_discipline(void)
+{
+	static const char *const disciplines[] = { NULL, "lcfs", "stack",
+						   "srpt" };
+	static const char *const regimes[] = { NULL, "gated", "n-gated=2",
+					       "time-gated=20", CUTOFF };
+	uint32_t stack_count = 0, count = 0;
+
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		for (uint32_t i = 0; i < 4 * 5; i++) {
+			struct schedule s;
+
+			schedule_init(&s);
+			if (!set_flag(&s, "policy", (*p)->name) ||
+			    !set_flag(&s, "discipline", disciplines[i / 5]) ||
+			    !set_flag(&s, "regime", regimes[i % 5]) ||
+			    s.policy->workers == POLICY_WORKERS_CALLER)
+				continue;
+			count++;
+			run(&s, ITEMS);
+			check_first_stage(&s);
+			if (s.discipline.kind == DISCIPLINE_FCFS)
+				check_fcfs(&s);
+			if (s.discipline.kind == DISCIPLINE_STACK &&
+			    (s.regime.kind == REGIME_EXHAUSTIVE ||
+			     s.regime.kind == REGIME_GATED)) {
+				check_stack();
+				stack_count++;
+			}
+		}
+	assert(count >= 80 && stack_count >= 8);
+}
+
+static const char *steps_of(const char *threshold)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	assert(set_flag(&s, "threshold", threshold));
+	run(&s, 8);
+	return seen.steps;
+}
+
+/*
+ * The wave is at `a` when more than two wait at `b`; those leave more than one
+ * at `c`, which is served after the next of `a`, not within `b`; and so on.
+ */
+static void test_threshold_interrupts_but_no_interruption(void)
+{
+	assert(strcmp(steps_of("b=2,c=1"), "aaabbb"
+					   "accc"
+					   "aabbb"
+					   "accc"
+					   "abb"
+					   "cc"
+					   "dddddddd") == 0);
+}
+
+static void test_stage_long_unvisited_interrupts(void)
+{
+	assert(strcmp(steps_of("b=0:1"), "abababababababab"
+					 "cccccccc"
+					 "dddddddd") == 0);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_order_is_that_of_the_discipline();
+	test_threshold_interrupts_but_no_interruption();
+	test_stage_long_unvisited_interrupts();
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a replica without work takes what waits in another whose worker is
+ * held up; it and the parts count what it took and what came of it.
+ *
+ * Two replicas of a worker each.
+ */
+#include "stages/group.h"
+#include "stages/test/fake_cores.h"
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+
+enum { ITEMS = 200, ROUNDS = 4 };
+
+static struct schedule thieves(const struct policy *policy)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	s.policy = policy;
+	s.balance = BALANCE_REPLICATE;
+	s.part_count = 2;
+	s.distribute = DISTRIBUTE_LEAST_LOADED;
+	s.steal = true;
+	return s;
+}
+
+static void check_nothing_is_under_way(const struct group *g)
+{
+	for (uint32_t p = 0; p < g->part_count; p++)
+		assert(g->parts[p].under_way_count == 0);
+}
+
+static struct item items[ITEMS];
+
+/* The first handler stays until the rest is through. */
+static void look_begins(struct item *item, const struct place *place)
+{
+	if (item == &items[0] && place->index == 0)
+		line_await(place->line, ITEMS - 1);
+}
+
+static void test_idle_worker_takes_what_waits(const struct policy *policy,
+					      const struct cores *cores)
+{
+	struct line_setup setup = {
+		.schedule = thieves(policy),
+		.cores = cores,
+		.is_unbound = true,
+		.slots = ITEMS,
+		.begins = look_begins,
+	};
+	struct line l;
+	uint64_t stolen_count = 0;
+
+	line_start(&l, &setup);
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		items[i] = (struct item){ 0 };
+		assert(line_send(&l, &items[i]));
+	}
+	group_stop(l.group);
+	assert(l.finished_count == ITEMS);
+	for (uint32_t i = 0; i < group_worker_count(l.group); i++) {
+		struct worker_stats w;
+
+		group_read_worker(l.group, i, &w);
+		stolen_count += w.stolen_count;
+	}
+	/* Whatever was dealt to the replica that was held up. */
+	assert(stolen_count > 0);
+	check_nothing_is_under_way(l.group);
+	line_release(&l);
+}
+
+struct looper {
+	struct event event; /* first */
+	uint32_t rounds;
+};
+
+static struct looper loopers[ITEMS];
+static struct stage *loop_stage;
+static _Atomic uint32_t round_count; /* of all */
+
+/* Sends to its own stage; the first one holds its worker up till the end. */
+static void loop(struct event *ev, void *arg)
+{
+	struct looper *looper = (struct looper *)ev;
+
+	(void)arg;
+	if (looper == &loopers[0]) {
+		while (atomic_load(&round_count) < ROUNDS * (ITEMS - 1))
+			pause_ns(100000);
+		return;
+	}
+	(void)atomic_fetch_add(&round_count, 1);
+	if (++looper->rounds < ROUNDS)
+		assert(stage_send(loop_stage, ev));
+}
+
+static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
+{
+	struct schedule schedule = thieves(policy_find("cohort"));
+
+	schedule.discipline.kind = DISCIPLINE_STACK;
+	struct group *g = group_new(&(struct group_config){ &schedule, cores });
+
+	loop_stage = group_add(g, &(struct stage_config){
+					  .name = "loop",
+					  .handler = loop,
+					  .slots = ITEMS,
+				  });
+	assert(group_start(g));
+	for (uint32_t i = 0; i < ITEMS; i++)
+		assert(stage_send(loop_stage, &loopers[i].event));
+	group_stop(g);
+	assert(round_count == ROUNDS * (ITEMS - 1));
+	check_nothing_is_under_way(g);
+	group_free(g);
+}
+
+int main(void)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+
+	watchdog_start();
+	fake_core_count = 2;
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		if ((*p)->workers == POLICY_WORKERS_ROAM)
+			test_idle_worker_takes_what_waits(*p, cores);
+	test_thief_is_charged_for_what_it_sends(cores);
+	cores_free(cores);
+	return 0;
+}
