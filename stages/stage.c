@@ -209,14 +209,21 @@ static void count_sent(const struct stage *s)
 /* False: the queue is full. */
 static bool push(struct station *to, struct event *ev, bool is_inside)
 {
-	struct tally *t = tally_of(ev->stage);
+	const struct stage *s = ev->stage;
+	struct tally *t = tally_of(s);
 	uint64_t sent_ns = ev->sent_ns;
 
-	if (push_on_stack(to, ev, is_inside))
+	if (push_on_stack(to, ev, is_inside)) {
+		count_sent(s);
 		return true;
+	}
 	if (!queue_push(to->queue, ev))
 		return false;
-	/* From here on it may be gone. */
+	/*
+	 * From here on it may be gone.  Counted first, as whoever wakes may
+	 * take this core, and would leave before it had arrived.
+	 */
+	count_sent(s);
 	uint32_t queued_count = station_waiting_count(to);
 
 	tally_add(&t->queued_count_total, queued_count);
@@ -252,10 +259,8 @@ bool stage_send(struct stage *s, struct event *ev)
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		(void)atomic_fetch_add(&g->parts[part].under_way_count, 1);
-	if (push(to, ev, is_inside)) {
-		count_sent(s);
+	if (push(to, ev, is_inside))
 		return true;
-	}
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		(void)atomic_fetch_sub(&g->parts[part].under_way_count, 1);
 	ev->stage = NULL;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: of each stage, the mean number of events that wait is the rate of
+ * arrivals times the mean wait, and of those in the handler the rate times the
+ * mean service time (Little's law), within 5 %.
+ *
+ * So counts, waits and service times fit each other: the numbers are looked at
+ * from outside at random times, the rest is what stage_read() says.  Arrivals
+ * are Poisson and handlers compute for a random time.  The law holds for any
+ * stretch of time that begins and ends with an empty system, however much of
+ * the machine others use; but a run whose looks came late, because others had
+ * the core, says nothing.  Where all are like that, the test is skipped.
+ */
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+	STAGES = 2,
+	ITEMS = 3000,
+	ATTEMPTS = 3, /* of those that say something */
+	RUNS = 6,
+	LATE_NS = 2000000,
+	SKIPPED = 77,
+	LOOK_NS = 200000,    /* mean time between two looks */
+	ARRIVAL_NS = 800000, /* and between two arrivals */
+};
+
+static const double service_ns[STAGES] = { 350e3, 200e3 }; /* means */
+
+#define TOLERANCE 0.05
+#define LATE_SHARE_MAX 0.02 /* of the time, before late looks */
+
+struct job {
+	struct event event; /* first */
+	uint64_t spin_ns[STAGES];
+};
+
+struct system {
+	struct stage *stages[STAGES];
+	_Atomic uint32_t finished_count;
+	struct job jobs[ITEMS];
+};
+
+/* What is looked at, integrated over time. */
+struct sums {
+	double late_share;
+	double waiting[STAGES], inside[STAGES];
+};
+
+static struct system sys;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static double draw_exponential(unsigned *seed, double mean)
+{
+	return -log((rand_r(seed) + 1.0) / (RAND_MAX + 2.0)) * mean;
+}
+
+static void handle(struct event *ev, void *arg)
+{
+	struct job *job = (struct job *)ev;
+	uint32_t stage = (uint32_t)(uintptr_t)arg;
+	uint64_t end_ns = now_ns() + job->spin_ns[stage];
+
+	while (now_ns() < end_ns)
+		;
+	if (stage + 1 < STAGES)
+		assert(stage_send(sys.stages[stage + 1], ev));
+	else
+		(void)atomic_fetch_add(&sys.finished_count, 1);
+}
+
+static void *send_all(void *arg)
+{
+	unsigned seed = 1;
+	uint64_t next_ns = now_ns();
+
+	(void)arg;
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		for (uint32_t s = 0; s < STAGES; s++)
+			sys.jobs[i].spin_ns[s] = (uint64_t)draw_exponential(
+				&seed, service_ns[s]);
+		next_ns += (uint64_t)draw_exponential(&seed, ARRIVAL_NS);
+		uint64_t at_ns = now_ns();
+
+		if (at_ns < next_ns)
+			pause_ns(next_ns - at_ns);
+		assert(stage_send(sys.stages[0], &sys.jobs[i].event));
+	}
+	return NULL;
+}
+
+/* Look until all is done; between two looks, half of each. */
+static struct sums look_on(void)
+{
+	struct sums sums = { 0 }, last = { 0 };
+	unsigned seed = 2;
+	uint64_t start_ns = now_ns(), last_ns = start_ns;
+	bool goes_on = true;
+
+	while (goes_on) {
+		struct sums look;
+
+		pause_ns((uint64_t)draw_exponential(&seed, LOOK_NS));
+		goes_on = atomic_load(&sys.finished_count) < ITEMS;
+		uint64_t ns = now_ns();
+		double half_ns = (double)(ns - last_ns) / 2;
+
+		for (uint32_t s = 0; s < STAGES; s++) {
+			struct stage_stats stats;
+
+			stage_read(sys.stages[s], &stats);
+			look.waiting[s] = (double)stats.queued_count;
+			/* One count may be read a moment before the other. */
+			look.inside[s] =
+				fmax(0, (double)stats.started_count -
+						(double)stats.handled_count);
+			sums.waiting[s] +=
+				half_ns * (last.waiting[s] + look.waiting[s]);
+			sums.inside[s] +=
+				half_ns * (last.inside[s] + look.inside[s]);
+		}
+		if (ns - last_ns > LATE_NS)
+			sums.late_share += (double)(ns - last_ns);
+		last = look;
+		last_ns = ns;
+	}
+	sums.late_share /= (double)(last_ns - start_ns);
+	return sums;
+}
+
+/* rate x mean x time is a sum over all events, and is what was looked at. */
+static bool agree(const char *what, uint32_t stage, double looked_ns,
+		  uint64_t counted_ns)
+{
+	double ratio = looked_ns / (double)counted_ns;
+
+	(void)printf("  stage %u, %s: looked at / counted %.3f\n", stage, what,
+		     ratio);
+	return fabs(ratio - 1) <= TOLERANCE;
+}
+
+enum verdict { AGREE, DIFFER, TOO_LATE };
+
+static enum verdict attempt(const struct schedule *schedule,
+			    const struct cores *cores)
+{
+	static const char *const names[STAGES] = { "first", "second" };
+	struct group *g = group_new(&(struct group_config){ schedule, cores });
+	pthread_t sender;
+	bool ok = true;
+
+	sys = (struct system){ 0 };
+	for (uint32_t s = 0; s < STAGES; s++)
+		sys.stages[s] =
+			group_add(g, &(struct stage_config){
+					     .name = names[s],
+					     .handler = handle,
+					     .arg = (void *)(uintptr_t)s,
+					     .slots = ITEMS,
+				     });
+	assert(group_start(g));
+	assert(!pthread_create(&sender, NULL, send_all, NULL));
+	struct sums sums = look_on();
+
+	(void)pthread_join(sender, NULL);
+	group_stop(g);
+	for (uint32_t s = 0; s < STAGES; s++) {
+		struct stage_stats stats;
+
+		stage_read(sys.stages[s], &stats);
+		assert(stats.handled_count == ITEMS);
+		ok &= agree("waiting", s, sums.waiting[s], stats.wait_ns);
+		ok &= agree("in service", s, sums.inside[s], stats.service_ns);
+	}
+	group_free(g);
+	if (ok)
+		return AGREE;
+	(void)printf("  late for %.3f of the time\n", sums.late_share);
+	return sums.late_share > LATE_SHARE_MAX ? TOO_LATE : DIFFER;
+}
+
+/* False: too much else runs here. */
+static bool test_law_holds(const char *policy, const char *discipline)
+{
+	const char *why;
+	struct cores *cores = cores_new(NULL, &why);
+	struct schedule schedule;
+	char list[16], error[SCHEDULE_ERROR_BYTES];
+	uint32_t differ_count = 0;
+	enum verdict verdict = TOO_LATE;
+
+	/*
+	 * One worker roams: there is a core for those who send and look, and
+	 * nobody who takes the worker's between clock and count, as threads of
+	 * several pools do.
+	 */
+	(void)snprintf(list, sizeof(list), "%u", cores_cpu(cores, 0));
+	cores_free(cores);
+	cores = cores_new(list, &why);
+	schedule_init(&schedule);
+	assert(schedule_set(&schedule, "policy", policy, NULL, 0));
+	assert(schedule_set(&schedule, "discipline", discipline, NULL, 0));
+	assert(schedule_complete(&schedule, STAGES, cores_count(cores), error));
+	(void)printf("%s, %s:\n", policy, discipline);
+	for (uint32_t i = 0; i < RUNS && verdict != AGREE; i++) {
+		verdict = attempt(&schedule, cores);
+		differ_count += verdict == DIFFER;
+		assert(differ_count < ATTEMPTS);
+	}
+	cores_free(cores);
+	return verdict == AGREE;
+}
+
+int main(void)
+{
+	watchdog_start();
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	bool tested = test_law_holds("cohort", "fcfs") &&
+		      test_law_holds("srpt", "lcfs") &&
+		      test_law_holds("dbr", "srpt");
+
+	return tested ? 0 : SKIPPED;
+}
