@@ -14,7 +14,7 @@
  * in passing, to have fewer states.  Memory is sequentially consistent, as all
  * operations of the code on these variables are.
  *
- * Mistakes that Spin must find, for test/test_eventcount_model.sh:
+ * Mistakes that Spin must find, for test/test_models.sh:
  *	NO_SECOND_LOOK	workers sleep without looking at the queues once more
  *	LATE_TICKET	the epoch is read after the second look
  *	LATE_ENTRY	senders look at `stopping` first, add to `pending` second

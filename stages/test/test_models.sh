@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Promise: no wake-up is lost, no event left behind or handed over twice, nobody
+# in an exclusive stage with another, in any interleaving of the models in the
+# folder given; and Spin would notice: it finds each mistake named there.
+#
+# Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
+# senders and two workers, a stop with two stages, a stop with two senders.
+
+set -eu
+models=$1
+
+for tool in spin cc; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "skipped: no $tool"
+		exit 77
+	fi
+done
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cp "$models"/*.pml "$dir"
+cd "$dir"
+
+# verify LEVEL MODEL DEFINES...: prints how many errors Spin finds, 0 or 1.
+# Mistakes are found so soon that only the compiler's time counts.
+verify() {
+	level=$1
+	model=$2.pml
+	shift 2
+	spin "$@" -a "$model" >spin.log
+	cc "$level" -DSAFETY -o pan pan.c 2>cc.log
+	./pan -m100000 >pan.log
+	if grep -q "max search depth too small" pan.log; then
+		echo "gave up"
+	else
+		sed -n 's/.*errors: //p' pan.log
+	fi
+}
+
+expect() {
+	wanted=$1
+	shift
+	if [ "$wanted" = 0 ]; then level=-O2; else level=-O0; fi
+	found=$(verify $level "$@")
+	if [ "$found" != "$wanted" ]; then
+		cat pan.log
+		echo "$*: errors: $found, not $wanted"
+		exit 1
+	fi
+}
+
+expect 0 eventcount -DSENDERS=2 -DWORKERS=2 -DSTAGES=1 -DSTOPS=0
+expect 0 eventcount -DSENDERS=1 -DWORKERS=2 -DSTAGES=2 -DSTOPS=1
+expect 0 eventcount -DSENDERS=2 -DWORKERS=1 -DSTAGES=1 -DSTOPS=1
+
+expect 1 eventcount -DNO_SECOND_LOOK -DSTOPS=0
+expect 1 eventcount -DLATE_TICKET -DSTOPS=0
+expect 1 eventcount -DLATE_ENTRY -DSENDERS=1
+expect 1 eventcount -DNO_LAST_WAKE -DSENDERS=1
+
+for kind in PARTED STEAL KEYS; do
+	expect 0 visit -DKIND=$kind
+done
+expect 0 visit -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
+expect 0 visit -DKIND=PARTED -DSTOPS=1 -DSENDERS=1
+expect 0 visit -DKIND=STEAL -DSTOPS=1 -DSENDERS=1
+
+expect 1 visit -DKIND=PARTED -DNO_NOTE
+expect 1 visit -DKIND=PARTED -DNO_LOOK_AGAIN
+expect 1 visit -DKIND=PARTED -DEARLY_LOOK
+expect 1 visit -DKIND=PARTED -DOWN_PART
+expect 1 visit -DKIND=EXCLUSIVE -DNO_ENTRY
+expect 1 visit -DKIND=STEAL -DWAKE_ONE
+expect 1 visit -DKIND=KEYS -DWAKE_ONE
+expect 1 visit -DKIND=STEAL -DOWN_WORK
+expect 1 visit -DKIND=PARTED -DQUIET_STOP -DSTOPS=1 -DSENDERS=1
+
+expect 0 queue -DSIZE=4
+expect 0 queue -DSIZE=4 -DPRODUCERS=3 -DCONSUMERS=1 -DEVENTS=1
+
+expect 1 queue -DLATE_STORE
+expect 1 queue -DNO_TURN -DSIZE=4
+expect 1 queue -DLATE_READ

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promela model of who is woken: visit.c station_enter, station_leave and
+ * worker_open_count, stage.c push, worker.c steal and sleep_for_work, with the
+ * stop of group.c.  Spin tries every interleaving.
+ *
+ * SENDERS send one event each, to any station; two workers look at the stations
+ * they may visit, visit one until it is empty, or sleep.  One KIND of graph:
+ *
+ *	EXCLUSIVE	one exclusive stage, which both visit
+ *	PARTED		the same in two parts, one worker and one place to
+ *			sleep each: events wait in both
+ *	STEAL		two parts and one place to sleep; a shared stage that
+ *			both may visit, an exclusive one of worker 0
+ *	KEYS		a stage partitioned by key, a station for each worker
+ *
+ * Checked: nobody is in an exclusive stage with another; and when nothing moves
+ * any more, every event has been handled, and if the group was stopped, workers
+ * and group_stop() ended.  Steps and memory as in eventcount.pml.  That who
+ * leaves also wakes if events wait, without a note, is left out: it wakes more.
+ *
+ * Mistakes that Spin must find, for test/test_models.sh:
+ *	NO_NOTE		who passes by an exclusive stage does not say so
+ *	NO_LOOK_AGAIN	who passes by does not look again after the note
+ *	EARLY_LOOK	who leaves looks for the note first, clears second
+ *	OWN_PART	who leaves wakes its own part only
+ *	NO_ENTRY	nobody looks whether the stage is taken
+ *	WAKE_ONE	one is woken where it may be the wrong one
+ *	OWN_WORK	thieves share a place to sleep, but no work
+ *	QUIET_STOP	the stop wakes one place to sleep only
+ */
+#define EXCLUSIVE 1
+#define PARTED 2
+#define STEAL 3
+#define KEYS 4
+#ifndef KIND
+#define KIND EXCLUSIVE
+#endif
+#ifndef SENDERS
+#define SENDERS 2
+#endif
+#ifndef STOPS
+#define STOPS 0
+#endif
+#define WORKERS 2
+#define NONE 2 /* no station */
+
+/* May worker w visit station s?  Where does it sleep?  Where is s announced? */
+#if KIND == EXCLUSIVE
+#define STATIONS 1
+#define MAY(w, s) true
+#define IS_EXCLUSIVE(s) true
+#elif KIND == PARTED
+#define STATIONS 2
+#define MAY(w, s) (w == s)
+#define IS_EXCLUSIVE(s) true
+#elif KIND == STEAL
+#define STATIONS 2
+#ifdef OWN_WORK
+#define MAY(w, s) (w == 0)
+#else
+#define MAY(w, s) (w == 0 || s == 0)
+#endif
+#define IS_EXCLUSIVE(s) (s == 1)
+#else
+#define STATIONS 2
+#define MAY(w, s) (w == s)
+#define IS_EXCLUSIVE(s) false
+#endif
+
+#if KIND == PARTED
+#define PLACE(i) i
+#else
+#define PLACE(i) 0
+#endif
+
+/* Of a station: does a wake-up reach worker w, and all that it reaches? */
+#if defined(WAKE_ONE)
+#define REACHES(w, s) (PLACE(w) == PLACE(s))
+#define WAKES_ALL(s) false
+#elif KIND == KEYS
+#define REACHES(w, s) (w == s)
+#define WAKES_ALL(s) true
+#else
+#define REACHES(w, s) (PLACE(w) == PLACE(s))
+#define WAKES_ALL(s) (KIND == STEAL && IS_EXCLUSIVE(s))
+#endif
+
+byte queued[STATIONS], accepted, handled, pending, ended;
+byte epoch[2], sleepers[2]; /* by place */
+bool asleep[WORKERS];       /* in the kernel */
+bool is_taken, is_missed, stopping, has_stopped;
+byte inside; /* of the exclusive stage */
+
+inline wake(s)
+{
+	epoch[PLACE(s)]++;
+	any = sleepers[PLACE(s)] > 0;
+	atomic {
+		if
+		:: !any
+		:: any && WAKES_ALL(s) ->
+			asleep[0] = asleep[0] && !REACHES(0, s);
+			asleep[1] = asleep[1] && !REACHES(1, s)
+		:: any && !WAKES_ALL(s) && asleep[0] && REACHES(0, s) ->
+			asleep[0] = false
+		:: any && !WAKES_ALL(s) && asleep[1] && REACHES(1, s) ->
+			asleep[1] = false
+		:: else
+		fi;
+		any = false
+	}
+}
+
+inline wake_place(p)
+{
+	epoch[p]++;
+	any = sleepers[p] > 0;
+	atomic {
+		if
+		:: any ->
+			asleep[0] = asleep[0] && PLACE(0) != p;
+			asleep[1] = asleep[1] && PLACE(1) != p
+		:: else
+		fi;
+		any = false
+	}
+}
+
+inline wake_everyone()
+{
+	wake_place(0);
+#if KIND == PARTED && !defined(QUIET_STOP)
+	wake_place(1)
+#endif
+}
+
+/* group_leave() */
+inline leave_group()
+{
+	atomic { pending--; any = (pending == 0) }
+	if
+	:: any && stopping -> any = false; wake_everyone()
+	:: else -> any = false
+	fi
+}
+
+/* worker_open_count(): the queue first, then who is there. */
+inline look(s)
+{
+	any = MAY(me, s) && queued[s] > 0;
+#ifndef NO_ENTRY
+	some = any && IS_EXCLUSIVE(s);
+	if
+	:: some && is_taken ->
+#ifndef NO_NOTE
+		is_missed = true;
+#endif
+#ifdef NO_LOOK_AGAIN
+		any = false
+#else
+		any = !is_taken
+#endif
+	:: else
+	fi;
+#endif
+	atomic {
+		at = (any -> s : at);
+		any = false;
+		some = false
+	}
+}
+
+/* pick(), steal() and has_work(). */
+inline find()
+{
+	at = NONE;
+	look(0);
+#if STATIONS == 2
+	look(1)
+#endif
+}
+
+inline leave_station()
+{
+#ifdef EARLY_LOOK
+	atomic { some = is_missed; is_missed = false }
+	is_taken = false;
+#else
+	is_taken = false;
+	atomic { some = is_missed; is_missed = false }
+#endif
+	if
+	:: some ->
+		some = false;
+#ifdef OWN_PART
+		wake(at)
+#else
+		wake(0);
+#if KIND == PARTED
+		wake(1)
+#endif
+#endif
+	:: else
+	fi
+}
+
+/* Until it is empty, unless another was faster. */
+inline visit()
+{
+	some = false;
+#ifndef NO_ENTRY
+	if
+	:: IS_EXCLUSIVE(at) -> atomic { some = is_taken; is_taken = true }
+	:: else
+	fi;
+#endif
+	if
+	:: some -> some = false
+	:: else ->
+		do
+		:: atomic {
+				any = queued[at] > 0;
+				queued[at] = queued[at] - any
+			}
+			if
+			:: !any -> break
+			:: else ->
+				any = false;
+				inside = inside + IS_EXCLUSIVE(at);
+				assert(inside <= 1);
+				atomic {
+					inside = inside - IS_EXCLUSIVE(at);
+					handled++
+				}
+				leave_group()
+			fi
+		od;
+		if
+		:: IS_EXCLUSIVE(at) -> leave_station()
+		:: else
+		fi
+	fi;
+	at = NONE
+}
+
+proctype worker(byte me)
+{
+	byte ticket, at = NONE;
+	bool any, some;
+
+	do
+	:: find();
+		if
+		:: at != NONE -> visit()
+		:: else ->
+			sleepers[PLACE(me)]++;
+			ticket = epoch[PLACE(me)];
+			find();
+			if
+			:: at != NONE -> sleepers[PLACE(me)]--; visit()
+			:: else ->
+				/* group_is_drained() */
+				any = stopping;
+				if
+				:: any && pending == 0 ->
+					sleepers[PLACE(me)]--;
+					break
+				:: else ->
+					any = false;
+					/* In one step, in the kernel. */
+					atomic {
+						asleep[me] = (epoch[PLACE(me)] ==
+							ticket);
+						ticket = 0
+					}
+end_asleep:
+					atomic {
+						!asleep[me];
+						sleepers[PLACE(me)]--
+					}
+				fi
+			fi
+		fi
+	od;
+	ended++
+}
+
+proctype sender()
+{
+	bool any, refused;
+	byte to;
+
+	if
+	:: to = 0
+#if STATIONS == 2
+	:: to = 1
+#endif
+	fi;
+	refused = stopping;
+	if
+	:: refused -> goto done
+	:: else
+	fi;
+	pending++;
+	refused = stopping;
+	if
+	:: refused -> leave_group()
+	:: else ->
+		queued[to]++;
+		accepted++;
+		wake(to)
+	fi;
+done:	skip
+}
+
+proctype stopper()
+{
+	bool any;
+
+	stopping = true;
+	wake_everyone();
+	ended == WORKERS; /* pthread_join() */
+	has_stopped = true
+}
+
+init
+{
+	byte i;
+
+	atomic {
+		for (i : 0 .. WORKERS - 1) {
+			run worker(i)
+		}
+		for (i : 0 .. SENDERS - 1) {
+			run sender()
+		}
+		if
+		:: STOPS -> run stopper()
+		:: else /* a group that is never stopped */
+		fi
+	}
+	/* True when no other process can move. */
+	timeout;
+	assert(handled == accepted && pending == 0);
+	assert(!stopping || has_stopped)
+}
