@@ -45,9 +45,8 @@ bool graph_load(struct stage_graph *g, const char *path, const char **why);
 /*
  * Divide the stages into `part_count` parts of about equal work, so that few
  * events pass between parts: parts[i] < part_count.  Parts are numbered by their
- * first stages; the last ones are empty if there are more parts than stages, or
- * if a few stages do most of the work.  The same weights always give the same
- * parts.
+ * first stages; none is empty unless there are more parts than stages.  The same
+ * weights always give the same parts.
  *
  * A graph without any weights is divided as a line, by the number of stages.
  * False: no memory.

@@ -113,6 +113,39 @@ static bool lighten(const struct metis_graph *m, idx_t part_count, idx_t *parts)
 	return stage != -1;
 }
 
+/*
+ * Give an empty part a stage of the heaviest part that can spare one: its cores
+ * would do nothing.  False: no part is empty.
+ */
+static bool fill(const struct metis_graph *m, idx_t part_count, idx_t *parts)
+{
+	idx_t loads[STAGES_MAX] = { 0 }, counts[STAGES_MAX] = { 0 };
+	idx_t empty = 0, from = -1, stage = -1, least = 0;
+
+	for (idx_t i = 0; i < m->stage_count; i++) {
+		loads[parts[i]] += m->works[i];
+		counts[parts[i]]++;
+	}
+	while (empty < part_count && counts[empty] > 0)
+		empty++;
+	if (empty == part_count)
+		return false;
+	for (idx_t p = 0; p < part_count; p++)
+		if (counts[p] > 1 && (from == -1 || loads[p] > loads[from]))
+			from = p;
+	for (idx_t i = 0; i < m->stage_count; i++) {
+		idx_t left = loads[parts[i]] - m->works[i];
+		idx_t heavier = left > m->works[i] ? left : m->works[i];
+
+		if (parts[i] == from && (stage == -1 || heavier < least)) {
+			least = heavier;
+			stage = i;
+		}
+	}
+	parts[stage] = empty;
+	return true;
+}
+
 static void number_by_first_stage(const idx_t *cut_parts, uint32_t stage_count,
 				  uint32_t *parts)
 {
@@ -144,8 +177,10 @@ bool graph_cut(const struct stage_graph *g, uint32_t part_count,
 	}
 	if (!cut(&m, (idx_t)used, cut_parts))
 		return false;
-	while (lighten(&m, (idx_t)used, cut_parts))
-		continue;
+	do {
+		while (lighten(&m, (idx_t)used, cut_parts))
+			continue;
+	} while (fill(&m, (idx_t)used, cut_parts));
 	number_by_first_stage(cut_parts, g->stage_count, parts);
 	return true;
 }
