@@ -271,6 +271,16 @@ static bool take(struct options *o, int argc, char *const *argv, int *at,
 	return false;
 }
 
+/*
+ * What measured best: docs/scheduling.md.  Only if no flag of scheduling is
+ * given: together with others, each has the value of the papers.
+ */
+static void set_best(struct schedule *s)
+{
+	s->policy = policy_find("color");
+	s->discipline.kind = DISCIPLINE_SRPT;
+}
+
 bool options_parse(struct options *o, int argc, char *const *argv,
 		   char error[OPTIONS_ERROR_BYTES])
 {
@@ -288,6 +298,8 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	for (int at = 1; at < argc; at++)
 		if (!take(o, argc, argv, &at, error))
 			return false;
+	if (o->schedule.given == 0)
+		set_best(&o->schedule);
 	return true;
 }
 
@@ -310,7 +322,12 @@ void options_print_help(FILE *to)
 {
 	for (uint32_t i = 0; i < TABLE_SIZE; i++)
 		print_flag(to, &table[i].flag);
-	(void)fputs("\nHow stages get the CPU (docs/scheduling.md):\n\n", to);
+	(void)fputs(
+		"\nHow stages get the CPU (docs/scheduling.md).  Without any "
+		"of "
+		"these flags:\n--policy color --discipline srpt.  With some, "
+		"the rest as below.\n\n",
+		to);
 	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
 	     f++)
 		print_flag(to, f);

@@ -132,9 +132,8 @@ static double quantile_ms(const struct histogram_copy *h, double q,
 	return fmin((double)histogram_quantile(h, q), (double)most_ns) / 1e6;
 }
 
-static struct figures queue_of(const struct stats *s, enum pipeline_step step)
+static struct figures queue_of(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "arrived", (double)t->arrived_count);
@@ -147,9 +146,8 @@ static struct figures queue_of(const struct stats *s, enum pipeline_step step)
 	return f;
 }
 
-static struct figures visits_of(const struct stats *s, enum pipeline_step step)
+static struct figures visits_of(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "visits", (double)t->visit_count);
@@ -162,9 +160,8 @@ static struct figures visits_of(const struct stats *s, enum pipeline_step step)
 	return f;
 }
 
-static struct figures wait_of(const struct stats *s, enum pipeline_step step)
+static struct figures wait_of(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "wait_ms_mean", mean(t->wait_ns, t->started_count) / 1e6);
@@ -175,9 +172,8 @@ static struct figures wait_of(const struct stats *s, enum pipeline_step step)
 	return f;
 }
 
-static struct figures service_of(const struct stats *s, enum pipeline_step step)
+static struct figures service_of(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "service_ms_mean", mean(t->service_ns, t->handled_count) / 1e6);
@@ -191,9 +187,8 @@ static struct figures service_of(const struct stats *s, enum pipeline_step step)
 	return f;
 }
 
-static struct figures total_of(const struct stats *s, enum pipeline_step step)
+static struct figures total_of(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "total_ms_mean",
@@ -207,24 +202,24 @@ static struct figures total_of(const struct stats *s, enum pipeline_step step)
 	return f;
 }
 
-static struct figures rates_of(const struct stats *s, enum pipeline_step step)
+stats_counts_fn *const stats_of_stage[] = { queue_of,   visits_of, wait_of,
+					    service_of, total_of,  NULL };
+stats_counts_fn *const stats_of_work[] = { visits_of, wait_of, service_of,
+					   total_of, NULL };
+
+struct figures stats_rates(const struct stage_view *recent)
 {
-	const struct stage_view *v = &s->recent[step];
+	double service_ns = recent->service_ns;
 	struct figures f = { 0 };
 
-	add(&f, "arrivals_per_s", v->arrivals_per_s);
-	add(&f, "services_per_s", v->service_ns > 0 ? 1e9 / v->service_ns : 0);
-	add(&f, "load", v->arrivals_per_s * v->service_ns / 1e9);
+	add(&f, "arrivals_per_s", recent->arrivals_per_s);
+	add(&f, "services_per_s", service_ns > 0 ? 1e9 / service_ns : 0);
+	add(&f, "load", recent->arrivals_per_s * service_ns / 1e9);
 	return f;
 }
 
-stats_stage_fn *const stats_of_stage[] = { queue_of,   visits_of, wait_of,
-					   service_of, total_of,  rates_of,
-					   NULL };
-
-struct figures stats_hardware(const struct stats *s, enum pipeline_step step)
+struct figures stats_hardware(const struct stage_stats *t)
 {
-	const struct stage_stats *t = &s->pipeline.stages[step];
 	struct figures f = { 0 };
 
 	add(&f, "cycles", (double)t->hardware[PERF_CYCLES]);
@@ -239,13 +234,10 @@ struct figures stats_worker(const struct stats *s,
 	struct figures f = { 0 };
 
 	add(&f, "part", worker->part);
-	add(&f, "handled", (double)worker->handled_count);
-	add(&f, "visits", (double)worker->visit_count);
-	add(&f, "visits_empty", (double)worker->visit_empty_count);
-	add(&f, "switches", (double)worker->switch_count);
+	add(&f, "handled", (double)worker->work.handled_count);
 	add(&f, "sleeps", (double)worker->sleep_count);
 	add(&f, "stolen", (double)worker->stolen_count);
-	add(&f, "service_s", (double)worker->service_ns / 1e9);
-	add(&f, "busy", (double)worker->service_ns / 1e9 / s->uptime_s);
+	add(&f, "service_s", (double)worker->work.service_ns / 1e9);
+	add(&f, "busy", (double)worker->work.service_ns / 1e9 / s->uptime_s);
 	return f;
 }

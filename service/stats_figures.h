@@ -30,14 +30,18 @@ struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);
 struct figures stats_buffers(const struct stats *s);
 
-/* Of a stage: each a group of figures that belong together. */
-typedef struct figures stats_stage_fn(const struct stats *s,
-				      enum pipeline_step step);
+/* Each a group of figures that belong together. */
+typedef struct figures stats_counts_fn(const struct stage_stats *counts);
 
-extern stats_stage_fn *const stats_of_stage[]; /* ends with NULL */
+/* Of a stage, and of all that a worker did; both end with NULL. */
+extern stats_counts_fn *const stats_of_stage[];
+extern stats_counts_fn *const stats_of_work[];
+
+/* Of a stage, lately. */
+struct figures stats_rates(const struct stage_view *recent);
 
 /* Where they are counted: group_counts_hardware(). */
-stats_stage_fn stats_hardware;
+stats_counts_fn stats_hardware;
 
 struct figures stats_worker(const struct stats *s,
 			    const struct worker_stats *worker);

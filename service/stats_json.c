@@ -40,21 +40,28 @@ static void add_cores(cJSON *to, const struct cores *cores)
 			list, cJSON_CreateNumber(cores_cpu(cores, i)));
 }
 
+static void add_counts(cJSON *to, stats_counts_fn *const *of,
+		       const struct stage_stats *counts)
+{
+	for (; *of != NULL; of++)
+		add_figures(to, (*of)(counts));
+}
+
 static void add_stages(cJSON *to, const struct stats *s, bool has_hardware)
 {
 	cJSON *list = cJSON_AddArrayToObject(to, "stages");
 
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+		const struct stage_stats *counts = &s->pipeline.stages[i];
 		cJSON *o = cJSON_CreateObject();
 
 		(void)cJSON_AddStringToObject(o, "name",
 					      pipeline_step_names[i]);
-		for (stats_stage_fn *const *of = stats_of_stage; *of != NULL;
-		     of++)
-			add_figures(o, (*of)(s, i));
+		add_counts(o, stats_of_stage, counts);
+		add_figures(o, stats_rates(&s->recent[i]));
 		if (has_hardware)
 			add_figures(cJSON_AddObjectToObject(o, "hardware"),
-				    stats_hardware(s, i));
+				    stats_hardware(counts));
 		else
 			(void)cJSON_AddStringToObject(o, "hardware",
 						      "not available");
@@ -73,6 +80,7 @@ static void add_workers(cJSON *to, const struct stats *s, const struct group *g)
 		group_read_worker(g, i, &worker);
 		(void)cJSON_AddStringToObject(o, "name", worker.name);
 		add_figures(o, stats_worker(s, &worker));
+		add_counts(o, stats_of_work, &worker.work);
 		(void)cJSON_AddItemToArray(list, o);
 	}
 }

@@ -43,23 +43,36 @@ static void print_one(FILE *to, const char *what, struct figures f)
 	print_row(to, "", f);
 }
 
-static void print_stages(FILE *to, const struct stats *s, stats_stage_fn *of)
+static void print_stages(FILE *to, const struct stats *s, stats_counts_fn *of)
 {
-	print_headings(to, "stage", of(s, 0));
+	print_headings(to, "stage", of(&s->pipeline.stages[0]));
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		print_row(to, pipeline_step_names[i], of(s, i));
+		print_row(to, pipeline_step_names[i],
+			  of(&s->pipeline.stages[i]));
 }
 
+static void print_rates(FILE *to, const struct stats *s)
+{
+	print_headings(to, "stage", stats_rates(&s->recent[0]));
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		print_row(to, pipeline_step_names[i],
+			  stats_rates(&s->recent[i]));
+}
+
+/* One group of figures; without `of`, those that workers alone have. */
 static void print_workers(FILE *to, const struct stats *s,
-			  const struct group *g)
+			  const struct group *g, stats_counts_fn *of)
 {
 	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		struct worker_stats worker;
 
 		group_read_worker(g, i, &worker);
+		struct figures f = of != NULL ? of(&worker.work) :
+						stats_worker(s, &worker);
+
 		if (i == 0)
-			print_headings(to, "worker", stats_worker(s, &worker));
-		print_row(to, worker.name, stats_worker(s, &worker));
+			print_headings(to, "worker", f);
+		print_row(to, worker.name, f);
 	}
 }
 
@@ -76,11 +89,14 @@ void stats_print(struct stats_source *source, FILE *to)
 	print_one(to, "process", stats_process(&s));
 	print_one(to, "uploads", stats_uploads(&s));
 	print_one(to, "buffers", stats_buffers(&s));
-	for (stats_stage_fn *const *of = stats_of_stage; *of != NULL; of++)
+	for (stats_counts_fn *const *of = stats_of_stage; *of != NULL; of++)
 		print_stages(to, &s, *of);
+	print_rates(to, &s);
 	if (group_counts_hardware(g))
 		print_stages(to, &s, stats_hardware);
 	else
 		(void)fprintf(to, "hardware counters: not available\n");
-	print_workers(to, &s, g);
+	print_workers(to, &s, g, NULL);
+	for (stats_counts_fn *const *of = stats_of_work; *of != NULL; of++)
+		print_workers(to, &s, g, *of);
 }

@@ -10,10 +10,12 @@
  *	       first (Gordon, UCAM-CL-TR-781, appendix A.1, interpretation 1)
  *	srpt   the order of  born + ageing * left
  *
- * SRPT: least predicted work left first, with ageing: an event that was born
- * (first sent) at time b with work L left is overtaken only by events born
- * before b + ageing * L.  So nothing starves: what may be served before it is
- * bounded by what had come by then.  Ranks of waiting events never change, so a
+ * SRPT: least predicted work left first, with ageing: in its queue, an event
+ * that was born (first sent) at time b with work L left is overtaken only by
+ * events born before b + ageing * L.  So none starves there: what may be served
+ * before it is bounded by what had come by then.  With the central queue of
+ * color that is true of all stages together; else a policy or a regime that
+ * stays with early stages lets later queues wait.  Ranks of waiting events never change, so a
  * heap is enough.  Ageing 0 is first come first served by birth; the larger,
  * the nearer to pure SRPT.
  */

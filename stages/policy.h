@@ -5,7 +5,7 @@
  * A policy is a decision and nothing else.  It reads a snapshot, keeps a small
  * private state and names a stage.  How long the visit lasts is the service
  * regime's matter (regime.h), which event is first the queue's (discipline.h).
- * Locks, queues, sleeping, waking and the clock belong to group.c, so a policy
+ * Locks, queues, sleeping, waking and the clock belong to worker.c, so a policy
  * runs in a test, or in virtual time (sim/), without any thread.
  *
  * To add one: write policies/<name>.c, add POLICY(<name>) to policies/list.h.

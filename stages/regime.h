@@ -11,10 +11,11 @@
  * beginning.  Where the queue is first come first served and has one worker,
  * those are the very events that waited.
  *
- * Cutoff (C-gated) as published takes a long event off the core after the
- * cutoff.  Handlers are not interrupted here; instead an event whose predicted
- * work (event.left_ns) exceeds the cutoff is passed over once, and handled at
- * the end of the next visit.
+ * Cutoff (C-gated) as published takes an event off the core when it has taken
+ * longer than the cutoff.  Handlers are not interrupted here; instead an event
+ * with more predicted work left than that, at this stage and those after it
+ * (event.left_ns), is passed over once at each stage, and handled at the end of
+ * the next visit, first come first served.
  */
 #ifndef STAGES_REGIME_H
 #define STAGES_REGIME_H

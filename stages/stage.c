@@ -174,6 +174,18 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 		       turn;
 }
 
+/* The `queued_count`th of those that wait where it was sent. */
+static void count_arrived(const struct stage *s, uint32_t queued_count)
+{
+	struct tally *t = tally_of(s);
+
+	if (handling.group == s->group && handling.stage != NULL)
+		tally_add(&tally_of(handling.stage)->sent_counts[s->index], 1);
+	tally_add(&t->arrived_count, 1);
+	tally_add(&t->queued_count_total, queued_count);
+	tally_max(&t->queued_count_max, queued_count);
+}
+
 /*
  * Per-core stacks: what a worker sends to a stage that it visits itself, and
  * whose events any worker may handle, stays with it; it is awake, so nobody is
@@ -195,39 +207,27 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 		return false;
 	ev->next = stack->newest;
 	stack->newest = ev;
-	stack->count++;
+	count_arrived(s, ++stack->count);
 	return true;
-}
-
-static void count_sent(const struct stage *s)
-{
-	if (handling.group == s->group && handling.stage != NULL)
-		tally_add(&tally_of(handling.stage)->sent_counts[s->index], 1);
-	tally_add(&tally_of(s)->arrived_count, 1);
 }
 
 /* False: the queue is full. */
 static bool push(struct station *to, struct event *ev, bool is_inside)
 {
 	const struct stage *s = ev->stage;
-	struct tally *t = tally_of(s);
 	uint64_t sent_ns = ev->sent_ns;
 
-	if (push_on_stack(to, ev, is_inside)) {
-		count_sent(s);
+	if (push_on_stack(to, ev, is_inside))
 		return true;
-	}
 	if (!queue_push(to->queue, ev))
 		return false;
 	/*
 	 * From here on it may be gone.  Counted first, as whoever wakes may
 	 * take this core, and would leave before it had arrived.
 	 */
-	count_sent(s);
 	uint32_t queued_count = station_waiting_count(to);
 
-	tally_add(&t->queued_count_total, queued_count);
-	tally_max(&t->queued_count_max, queued_count);
+	count_arrived(s, queued_count);
 	station_wake(to);
 	if (to->pool.is_auto)
 		pool_consider(to, queued_count, sent_ns);
@@ -250,7 +250,7 @@ bool stage_send(struct stage *s, struct event *ev)
 	if (!is_inside)
 		ev->born_ns = ev->sent_ns;
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
-		count_sent(s);
+		count_arrived(s, 0);
 		hand_to_caller(g, ev, is_inside);
 		return true;
 	}

@@ -81,15 +81,8 @@ void group_read_worker(const struct group *g, uint32_t worker,
 		.sleep_count = tally_read(&w->sleep_count),
 		.stolen_count = tally_read(&w->stolen_count),
 	};
-	for (uint32_t i = 0; i < g->stage_count; i++) {
-		const struct tally *t = &w->tallies[i];
-
-		out->handled_count += tally_read(&t->handled_count);
-		out->visit_count += tally_read(&t->visit_count);
-		out->visit_empty_count += tally_read(&t->visit_empty_count);
-		out->switch_count += tally_read(&t->switch_count);
-		out->service_ns += tally_read(&t->service_ns);
-	}
+	for (uint32_t i = 0; i < g->stage_count; i++)
+		add_tally(&out->work, &w->tallies[i]);
 }
 
 uint32_t group_read_trace(const struct group *g, uint32_t worker,
@@ -122,7 +115,7 @@ void group_read_graph(const struct group *g, struct stage_graph *out)
 bool group_counts_hardware(const struct group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++)
-		if (atomic_load(&g->workers[i].counts_hardware))
-			return true;
-	return false;
+		if (!atomic_load(&g->workers[i].counts_hardware))
+			return false;
+	return g->worker_count > 0;
 }

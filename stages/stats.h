@@ -24,7 +24,7 @@ struct stage_stats {
 	uint64_t started_count; /* taken out of it */
 	uint64_t handled_count;
 	uint64_t visit_count;
-	uint64_t visit_empty_count; /* another worker was faster */
+	uint64_t visit_empty_count; /* another was faster; or all passed over */
 	uint64_t switch_count; /* visits right after one to another stage */
 	uint64_t switch_ns;    /* between the two */
 	uint64_t wait_ns;      /* in the queue, over started events */
@@ -43,13 +43,10 @@ struct stage_stats {
 struct worker_stats {
 	const char *name;
 	uint32_t part;
-	uint64_t handled_count;
-	uint64_t visit_count;
-	uint64_t visit_empty_count;
-	uint64_t switch_count;
 	uint64_t sleep_count;
 	uint64_t stolen_count; /* events taken from other replicas */
-	uint64_t service_ns;
+	/* Of all stages together, as far as this worker counted them. */
+	struct stage_stats work;
 };
 
 void stage_read(const struct stage *s, struct stage_stats *out);
@@ -66,7 +63,7 @@ uint32_t group_read_trace(const struct group *g, uint32_t worker,
 /* What was measured since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);
 
-/* False: not allowed here; then there are no hardware counts. */
+/* False: some worker may not; then hardware counts mean nothing. */
 bool group_counts_hardware(const struct group *g);
 
 #endif

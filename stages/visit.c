@@ -53,15 +53,19 @@ void station_leave(struct station *s)
 	}
 }
 
-/* On the worker's own stack and in the queue. */
+/* On the worker's own stack; a thief's is of its own part. */
+static uint32_t stacked_count(const struct worker *w, const struct station *s)
+{
+	return s->stage != NULL && s->part == w->part ?
+		       w->stacks[s->stage->index].count :
+		       0;
+}
+
 static uint32_t waiting_count(const struct worker *w, uint32_t at)
 {
 	const struct station *s = w->stations[at];
-	uint32_t count = station_waiting_count(s);
 
-	if (s->stage != NULL)
-		count += w->stacks[s->stage->index].count;
-	return count;
+	return station_waiting_count(s) + stacked_count(w, s);
 }
 
 uint32_t worker_open_count(const struct worker *w, uint32_t at)
@@ -85,23 +89,24 @@ struct turn {
 	uint32_t passed_count; /* over by earlier visits; they come last */
 };
 
-static struct turn turn_begin(struct station *s, struct visit v)
+static struct turn turn_begin(const struct worker *w, struct station *s,
+			      struct visit v)
 {
 	struct turn t = { .visit = v, .station = s, .fresh_count = UINT32_MAX };
 
-	if (s->passed != NULL) {
-		t.fresh_count = queue_count(s->queue);
-		t.passed_count = queue_count(s->passed);
-	}
+	if (s->passed == NULL)
+		return t;
+	t.passed_count = queue_count(s->passed);
+	if (v.cutoff_ns < UINT64_MAX)
+		t.fresh_count = queue_count(s->queue) + stacked_count(w, s);
 	return t;
 }
 
-static struct event *pop_stack(struct worker *w, const struct stage *s)
+static struct event *take_fresh(struct worker *w, struct station *s)
 {
-	struct stack *from = s != NULL ? &w->stacks[s->index] : NULL;
-
-	if (from == NULL || from->count == 0)
-		return NULL;
+	if (stacked_count(w, s) == 0)
+		return queue_pop(s->queue);
+	struct stack *from = &w->stacks[s->stage->index];
 	struct event *ev = from->newest;
 
 	from->newest = ev->next;
@@ -113,41 +118,44 @@ static struct event *pop_stack(struct worker *w, const struct stage *s)
 static struct event *take(struct worker *w, struct turn *t)
 {
 	struct station *s = t->station;
-	/* A thief's own events are of its own part, and are counted there. */
-	struct event *ev = s->part == w->part ? pop_stack(w, s->stage) : NULL;
+	struct event *ev;
 
-	while (ev == NULL && t->fresh_count > 0 &&
-	       (ev = queue_pop(s->queue)) != NULL) {
-		if (s->passed == NULL)
-			break;
-		t->fresh_count--;
-		if (ev->left_ns > t->visit.cutoff_ns &&
-		    queue_push(s->passed, ev))
-			ev = NULL;
+	while (t->fresh_count > 0 && (ev = take_fresh(w, s)) != NULL) {
+		t->fresh_count -= t->fresh_count != UINT32_MAX;
+		if (ev->left_ns <= t->visit.cutoff_ns ||
+		    !queue_push(s->passed, ev))
+			return ev;
 	}
-	if (ev == NULL && t->passed_count > 0) {
-		t->passed_count--;
-		ev = queue_pop(s->passed);
+	if (t->passed_count == 0)
+		return NULL;
+	t->passed_count--;
+	return queue_pop(s->passed);
+}
+
+/* The hardware's counts since the last call are of the stage visited. */
+static void count_hardware(struct worker *w)
+{
+	uint64_t totals[PERF_COUNTERS];
+
+	if (!perf_read(&w->perf, totals)) {
+		atomic_store(&w->counts_hardware, false);
+		return;
 	}
-	return ev;
+	for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
+		if (w->visited != NULL)
+			tally_add(&w->tallies[w->visited->index].hardware[i],
+				  totals[i] - w->perf_totals[i]);
+		w->perf_totals[i] = totals[i];
+	}
 }
 
 /* From now on the worker's time is for stage `next`; NULL: for none. */
 static void turn_to(struct worker *w, const struct stage *next, uint64_t now_ns)
 {
-	uint64_t totals[PERF_COUNTERS];
-
 	if (w->visited == next)
 		return;
-	if (perf_read(&w->perf, totals)) {
-		for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
-			if (w->visited != NULL)
-				tally_add(&w->tallies[w->visited->index]
-						   .hardware[i],
-					  totals[i] - w->perf_totals[i]);
-			w->perf_totals[i] = totals[i];
-		}
-	}
+	if (atomic_load(&w->counts_hardware))
+		count_hardware(w);
 	if (w->visited != NULL && next != NULL) {
 		tally_add(&w->tallies[next->index].switch_count, 1);
 		tally_add(&w->tallies[next->index].switch_ns,
@@ -235,8 +243,8 @@ static uint64_t visit(struct worker *w, uint32_t at, const struct regime *r,
 
 	if (!station_enter(s))
 		return start_ns;
-	struct turn turn =
-		turn_begin(s, visit_begin(r, waiting_count(w, at), start_ns));
+	struct turn turn = turn_begin(
+		w, s, visit_begin(r, waiting_count(w, at), start_ns));
 
 	turn.at = at;
 	if (s->stage == NULL)
@@ -260,13 +268,15 @@ uint64_t worker_visit(struct worker *w, uint32_t at)
 uint32_t worker_visit_elsewhere(struct worker *w, struct station *from,
 				uint32_t events_max)
 {
-	struct turn turn = turn_begin(from, (struct visit){
-						    .events_max = events_max,
-						    .end_ns = UINT64_MAX,
-						    .cutoff_ns = UINT64_MAX,
-					    });
+	uint64_t start_ns = group_now_ns();
+	struct visit v =
+		visit_begin(&w->group->schedule.regime, events_max, start_ns);
 
-	(void)serve(w, &turn, group_now_ns(), false);
+	if (v.events_max > events_max)
+		v.events_max = events_max;
+	struct turn turn = turn_begin(w, from, v);
+
+	(void)serve(w, &turn, start_ns, false);
 	return turn.visit.handled_count;
 }
 

@@ -85,9 +85,13 @@ static struct station *longest_elsewhere(const struct worker *w)
 }
 
 /*
- * Take a share of another replica's queue, one in as many as there are replicas
- * (Larus and Parkes, technical report, BalanceLoad).  What the handlers send
- * goes on in the thief's replica.  False: there was nothing.
+ * Handle a share of another replica's queue, one in as many as there are
+ * replicas, as long as the regime lets a visit last.  What the handlers send goes
+ * on in the thief's replica.  False: there was nothing.
+ *
+ * After Larus and Parkes, technical report, BalanceLoad.  Deviations: a thief has
+ * nothing to do at all, where theirs had fewer than four events; and the share
+ * stays where it is until it is handled, where theirs moved.
  */
 static bool steal(struct worker *w)
 {

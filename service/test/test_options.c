@@ -34,12 +34,26 @@ static void test_defaults_run(void)
 
 	assert(parse(&o, ""));
 	assert(o.what == OPTIONS_RUN);
-	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
+	assert(strcmp(o.schedule.policy->name, "color") == 0);
+	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.limits.pixels_max == 100000000);
 	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
+}
+
+/* A flag of scheduling brings the values of the papers for the others. */
+static void test_one_flag_asks_for_the_papers(void)
+{
+	struct options o;
+
+	assert(parse(&o, "--policy color"));
+	assert(o.schedule.discipline.kind == DISCIPLINE_FCFS);
+	assert(parse(&o, "--regime gated"));
+	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
+	assert(parse(&o, "--max-uploads 3"));
+	assert(strcmp(o.schedule.policy->name, "color") == 0);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -107,6 +121,7 @@ static void test_bad_flags_are_named(void)
 int main(void)
 {
 	test_defaults_run();
+	test_one_flag_asks_for_the_papers();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
 	test_files_are_read();

@@ -57,12 +57,12 @@ static void check_workers(const struct line *l)
 		group_read_worker(l->group, i, &w);
 		assert(w.name[0] != '\0');
 		assert(w.part < l->setup.schedule.part_count);
-		sum.handled_count += w.handled_count;
-		sum.visit_count += w.visit_count;
-		sum.visit_empty_count += w.visit_empty_count;
-		sum.switch_count += w.switch_count;
+		sum.work.handled_count += w.work.handled_count;
+		sum.work.visit_count += w.work.visit_count;
+		sum.work.visit_empty_count += w.work.visit_empty_count;
+		sum.work.switch_count += w.work.switch_count;
 		sum.sleep_count += w.sleep_count;
-		sum.service_ns += w.service_ns;
+		sum.work.service_ns += w.work.service_ns;
 		assert(w.stolen_count == 0);
 	}
 	if (group_worker_count(l->group) == 0)
@@ -76,9 +76,11 @@ static void check_workers(const struct line *l)
 		switches += s.switch_count;
 		service_ns += s.service_ns;
 	}
-	assert(sum.handled_count == LINE_STAGES * ITEMS);
-	assert(sum.visit_count == visits && sum.visit_empty_count == empty);
-	assert(sum.switch_count == switches && sum.service_ns == service_ns);
+	assert(sum.work.handled_count == LINE_STAGES * ITEMS);
+	assert(sum.work.visit_count == visits &&
+	       sum.work.visit_empty_count == empty);
+	assert(sum.work.switch_count == switches &&
+	       sum.work.service_ns == service_ns);
 	assert(sum.sleep_count > 0);
 }
 
