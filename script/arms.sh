@@ -1,0 +1,47 @@
+# Sourced by script/bench and script/bench-open: servers to compare, and the
+# figures of their rounds.  Sets $work; needs $query.
+
+work=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+need_sharp() {
+	[ -d loadgen/peers/sharp/node_modules ] ||
+		(cd loadgen/peers/sharp && npm install --no-audit --no-fund >&2)
+}
+
+# Sets $server and $url.  ARM: flags of darkroom, or "sharp"; MORE: more flags.
+start() { # ARM [MORE...]
+	local flags
+	: >"$work/log"
+	if [ "$1" = sharp ]; then
+		node loadgen/peers/sharp/server.js 2>"$work/log" &
+	else
+		read -r -a flags <<<"$1"
+		build/release/darkroom --listen 127.0.0.1:0 "${flags[@]}" \
+			"${@:2}" 2>"$work/log" &
+	fi
+	server=$!
+	until port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log") &&
+		[ -n "$port" ]; do
+		kill -0 "$server" || { cat "$work/log" >&2; exit 1; }
+		sleep 0.1
+	done
+	url="http://127.0.0.1:$port/?$query"
+}
+
+stop() {
+	kill "$server"
+	wait "$server" || true
+	server=
+}
+
+# Column N of a file of rounds: median (least - most).
+column() { # FILE N FORMAT
+	cut -f "$2" "$1" | sort -g | awk -v f="$3" '
+		{ x[NR] = $1 }
+		END {
+			m = NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2
+			printf f " (" f " - " f ")", m, x[1], x[NR]
+		}'
+}
