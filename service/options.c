@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads of each stage with --policy pool-per-stage, unless --pool is given. */
+/* Of each stage with --policy pool-per-stage, unless --pool is given. */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = 3,
 	[PIPELINE_SCALE] = 1,
@@ -165,7 +165,8 @@ static const struct {
 	  set_listen },
 	{ { "cores", "LIST", NULL,
 	    "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
-	    "physical cores first, within the cgroup's CPU quota" },
+	    "physical cores first, within the cgroup's CPU quota; threads of\n"
+	    "--policy thread-per-connection are not bound" },
 	  set_cores },
 	{ { "max-uploads", "N", "256",
 	    "uploads taken and not yet finished; more get a 503" },

@@ -16,7 +16,7 @@
 
 enum { EXIT_USAGE = 2 }; /* a flag, or what it names, is no good */
 
-/* Before any thread: they inherit the mask, so that only the caller gets one. */
+/* Before any thread: they inherit the mask, and only the caller gets one. */
 sigset_t server_hold_signals(void);
 
 /*

@@ -15,9 +15,10 @@
  * events born before b + ageing * L.  So none starves there: what may be served
  * before it is bounded by what had come by then.  With the central queue of
  * color that is true of all stages together; else a policy or a regime that
- * stays with early stages lets later queues wait.  Ranks of waiting events never change, so a
- * heap is enough.  Ageing 0 is first come first served by birth; the larger,
- * the nearer to pure SRPT.
+ * stays with early stages lets later queues wait.
+ *
+ * Ranks of waiting events never change, so a heap is enough.  Ageing 0 is first
+ * come first served by birth; the larger, the nearer to pure SRPT.
  */
 #ifndef STAGES_DISCIPLINE_H
 #define STAGES_DISCIPLINE_H

@@ -36,17 +36,17 @@ struct stage_graph {
 bool graph_save(const struct stage_graph *g, const char *path);
 
 /*
- * Read the weights of g's stages, which g->names names; a stage or edge that the
- * file does not mention has weight 0, and others in the file are left out.
- * False: *why says what is wrong ("not JSON"), and the weights are as they were.
+ * Read the weights of g's stages, which g->names names; a stage or edge that
+ * the file does not mention has weight 0, and others in the file are left out.
+ * False: *why says what is wrong ("not JSON"), the weights are as they were.
  */
 bool graph_load(struct stage_graph *g, const char *path, const char **why);
 
 /*
  * Divide the stages into `part_count` parts of about equal work, so that few
- * events pass between parts: parts[i] < part_count.  Parts are numbered by their
- * first stages; none is empty unless there are more parts than stages.  The same
- * weights always give the same parts.
+ * events pass between parts: parts[i] < part_count.  Parts are numbered by
+ * their first stages; none is empty unless there are more parts than stages.
+ * The same weights always give the same parts.
  *
  * A graph without any weights is divided as a line, by the number of stages.
  * False: no memory.

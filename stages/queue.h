@@ -2,11 +2,12 @@
 /*
  * Event queues: bounded, in the order of a discipline, any number of threads.
  *
- * First come first served: a Concurrency Kit ring (ck_ring, many producers and consumers) that no other
- * file sees.  What ck_ring.h leaves unsaid: a ring of 2^k slots, k >= 2, holds
- * 2^k - 1 events; and a push waits for pushes that began before it to store
- * their event, which takes a few instructions unless such a sender loses its
- * core just there: then those behind it yield theirs.  Pops never wait.
+ * First come first served: a Concurrency Kit ring (ck_ring, many producers and
+ * consumers) that no other file sees.  What ck_ring.h leaves unsaid: a ring of
+ * 2^k slots, k >= 2, holds 2^k - 1 events; and a push waits for pushes that
+ * began before it to store their event, which takes a few instructions unless
+ * such a sender loses its core just there: then those behind it yield theirs.
+ * Pops never wait.
  * Other disciplines: a heap under a lock (ranked.h).
  *
  * Ownership  The queue owns an event from push to pop.

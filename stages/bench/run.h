@@ -11,8 +11,8 @@
  *
  * What is counted: all from when the first counted request begins to when all
  * have ended, so that every schedule does the same work; the response times are
- * those of the counted requests.  The CPU time and context switches of the clients are left out,
- * unless clients run the handlers.
+ * those of the counted requests.  The CPU time and context switches of the
+ * clients are left out, unless clients run the handlers.
  */
 #ifndef STAGES_BENCH_RUN_H
 #define STAGES_BENCH_RUN_H
