@@ -15,7 +15,17 @@ struct trace_file {
 	struct trace_json json; /* the writer's, until it is joined */
 	pthread_t writer;
 	_Atomic bool stopping;
+	int failed_errno; /* of the first write that failed; 0: none */
 };
+
+static void flush(struct trace_file *f)
+{
+	errno = 0;
+	bool has_failed = fflush(f->json.to) != 0 || ferror(f->json.to);
+
+	if (has_failed && f->failed_errno == 0)
+		f->failed_errno = errno != 0 ? errno : EIO;
+}
 
 static void *write_visits(void *arg)
 {
@@ -24,7 +34,7 @@ static void *write_visits(void *arg)
 	while (!atomic_load(&f->stopping)) {
 		(void)usleep(INTERVAL_US);
 		trace_json_add(&f->json);
-		(void)fflush(f->json.to);
+		flush(f);
 	}
 	return NULL;
 }
@@ -58,9 +68,12 @@ bool trace_file_stop(struct trace_file *f, uint64_t *missed_count)
 	*missed_count = f->json.missed_count;
 	trace_json_end(&f->json);
 
-	bool ok = !ferror(f->json.to);
+	flush(f);
+	if (fclose(f->json.to) != 0 && f->failed_errno == 0)
+		f->failed_errno = errno;
+	int failed_errno = f->failed_errno;
 
-	ok = fclose(f->json.to) == 0 && ok;
 	free(f);
-	return ok;
+	errno = failed_errno;
+	return failed_errno == 0;
 }

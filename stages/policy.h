@@ -58,6 +58,7 @@ struct policy {
 	 * of it.  The view shows that queue as one stage, the first.
 	 */
 	bool has_central_queue;
+	bool reads_rates;     /* the means in struct stage_view */
 	size_t state_bytes;   /* per worker; zeroed before use */
 	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
 };

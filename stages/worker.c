@@ -20,7 +20,8 @@ static void measure(struct worker *w, uint64_t now_ns)
 {
 	struct group *g = w->group;
 
-	if (now_ns - w->measured_ns < MEASURE_INTERVAL_NS)
+	if (!g->schedule.policy->reads_rates ||
+	    now_ns - w->measured_ns < MEASURE_INTERVAL_NS)
 		return;
 	w->measured_ns = now_ns;
 	w->measured_count++;

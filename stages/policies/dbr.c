@@ -75,6 +75,7 @@ const struct policy policy_dbr = {
 	.name = "dbr",
 	.summary = "a thread per core visits the slowest stage that has work",
 	.workers = POLICY_WORKERS_ROAM,
+	.reads_rates = true,
 	.state_bytes = sizeof(struct dbr),
 	.pick = dbr_pick,
 };

@@ -163,6 +163,7 @@ const struct policy policy_mg1 = {
 	.name = "mg1",
 	.summary = "a thread per core visits each stage by its share of load",
 	.workers = POLICY_WORKERS_ROAM,
+	.reads_rates = true,
 	.state_bytes = sizeof(struct mg1),
 	.pick = mg1_pick,
 };
