@@ -9,8 +9,8 @@
  *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
  *            what it points to.
- * Threads    pipeline_submit(), _read() and _retry_after_s(): any, at once.
- *            The rest: one thread, in the order of this file.
+ * Threads    pipeline_start(), _stop() and _free(): one.  The rest: any, at
+ *            once, between the first and the last of these.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
  *            refused.  Every queue has room for all of them.
  */
@@ -104,7 +104,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 
 /*
  * End what is inside without a result as soon as its running step is over;
- * done() is called as ever.  From any thread.
+ * done() is called as ever.
  */
 void pipeline_abandon(struct pipeline *p);
 

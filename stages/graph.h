@@ -6,8 +6,9 @@
  * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2: of a stage,
  * the time spent in its handler; of an edge, the events that passed it.
  *
- * Threads    Any, on different graphs; graph_cut() one at a time, and early:
- *            METIS seeds rand() and meanwhile takes SIGTERM and SIGABRT.
+ * Threads    Any, on different graphs; graph_cut() one at a time: METIS seeds
+ *            rand(), and meanwhile takes SIGTERM and SIGABRT unless they are
+ *            blocked.
  * Limits     STAGES_MAX stages; a file of a megabyte.  Weights above 10^15 are
  *            rounded in a file.
  */

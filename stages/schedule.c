@@ -23,6 +23,7 @@ enum {
 	FLAG_COUNT
 };
 
+/* In the order of the enumeration above. */
 const struct schedule_flag schedule_flags[] = {
 	{ "policy", "NAME", "cohort",
 	  "which stage a free worker visits; see --list-policies" },

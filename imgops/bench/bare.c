@@ -65,6 +65,22 @@ static bool ended(struct bare *b, double *since, enum img_err err)
 	return true;
 }
 
+/* What a server does before it queues an upload. */
+static enum img_err probe(struct bare *b, struct img_view *view,
+			  const struct file *file,
+			  const struct img_recipe *recipe)
+{
+	enum img_err err = img_probe(&b->header, file->bytes, file->size_bytes,
+				     &bare_limits);
+
+	if (err != IMG_OK)
+		return err;
+	*view = img_fit(&b->header, recipe);
+	b->cost = img_cost(&b->header, file->bytes, file->size_bytes, view,
+			   recipe);
+	return IMG_OK;
+}
+
 /* `pictures`: decoded, scaled, blurred.  False: refused. */
 static bool run(struct bare *b, struct image pictures[3],
 		const struct file *file, const struct bare_job *job)
@@ -73,15 +89,11 @@ static bool run(struct bare *b, struct image pictures[3],
 	struct image *last = scaled;
 	const struct img_recipe *recipe = job->recipe;
 	double since = bare_cpu_s();
+	struct img_view view, larger;
 
-	if (!ended(b, &since,
-		   img_probe(&b->header, file->bytes, file->size_bytes,
-			     &bare_limits)))
+	if (!ended(b, &since, probe(b, &view, file, recipe)))
 		return false;
-
-	struct img_view view = img_fit(&b->header, recipe);
-	struct img_view larger = bare_decode_view(&view, job);
-
+	larger = bare_decode_view(&view, job);
 	b->size = view.size;
 	if (!ended(b, &since,
 		   img_decode(decoded, file->bytes, file->size_bytes,

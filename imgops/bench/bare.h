@@ -6,6 +6,7 @@
 #ifndef IMGOPS_BENCH_BARE_H
 #define IMGOPS_BENCH_BARE_H
 
+#include "imgops/cost.h"
 #include "imgops/imgops.h"
 
 #include "imgops/bench/folder.h"
@@ -34,7 +35,8 @@ struct bare {
 	enum img_err err; /* IMG_OK, or why `step` refused it */
 	enum step step;
 	struct img_header header;
-	uint32_t eighths; /* the DCT scale that was chosen */
+	struct img_cost cost; /* foretold, in the time of STEP_PROBE */
+	uint32_t eighths;     /* the DCT scale that was chosen */
 	struct img_size size;
 	double cpu_s[STEP_COUNT];
 	uint8_t *jpeg; /* a block of the job's memory; NULL if refused */

@@ -67,18 +67,6 @@ static void results_release(struct results *r, size_t count)
 	free(r->jpeg);
 }
 
-static struct img_cost foretell(const struct bare *b, const struct file *file,
-				const struct img_recipe *recipe)
-{
-	struct img_view view;
-
-	if (b->err != IMG_OK)
-		return (struct img_cost){ 0 };
-	view = img_fit(&b->header, recipe);
-	return img_cost(&b->header, file->bytes, file->size_bytes, &view,
-			recipe);
-}
-
 static bool warm_up(struct measure *m, struct results *results,
 		    const struct folder *folder, const struct options *o,
 		    struct counter *counter, struct error *error)
@@ -95,7 +83,8 @@ static bool warm_up(struct measure *m, struct results *results,
 		row->first = bare_run(row->file, &job);
 		row->peak_bytes = counter->peak_bytes;
 		row->alloc_count = counter->alloc_count - allocs_before;
-		row->cost = foretell(&row->first, row->file, &o->recipe);
+		if (row->first.err == IMG_OK)
+			row->cost = row->first.cost;
 		if (row->first.err == IMG_OK && o->save != NULL)
 			ok = file_write(o->save, row->file->path,
 					row->first.jpeg, row->first.jpeg_bytes,
