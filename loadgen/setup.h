@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Setup: what all runs of one command line share, made once and before
+ * anything is sent: the files to send, and where replies go.
+ *
+ * All that can be wrong with the options comes out here.
+ *
+ * Ownership  The setup owns what it holds; runs are lent it.
+ */
+#ifndef LOADGEN_SETUP_H
+#define LOADGEN_SETUP_H
+
+#include "loadgen/dataset.h"
+#include "loadgen/error.h"
+#include "loadgen/options.h"
+#include "loadgen/save.h"
+
+#include <stdbool.h>
+
+struct setup {
+	struct dataset dataset;
+	struct save *save; /* NULL: do not save */
+};
+
+/*
+ * Fill the empty `s`.  False: `error` names the option at fault, and
+ * setup_finish() is due all the same.
+ */
+MUST_CHECK bool setup_init(struct setup *s, const struct options *o,
+			   struct error *error);
+
+/*
+ * Finish what the runs have written and make `s` empty; an empty one is fine.
+ * False: something could not be written to its end, and `error` says what.
+ */
+bool setup_finish(struct setup *s, struct error *error);
+
+#endif
