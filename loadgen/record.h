@@ -2,9 +2,8 @@
 /*
  * Record: the results of a run, counted.
  *
- * Pure: no clock, no network.  Every response time of a 2xx reply is kept as
- * it was measured, so percentiles are exact; they are nearest-rank: the least
- * sample that at least p per cent of all samples do not exceed.
+ * Pure: no clock, no network.  Every time of a 2xx reply is kept as it was
+ * measured, in nanoseconds (samples.h).
  *
  * Limits     32 bytes for each 2xx reply, and 8 for each request of an open
  *            loop (and up to twice that, as arrays double when they grow).
@@ -14,6 +13,7 @@
 
 #include "loadgen/error.h"
 #include "loadgen/result.h"
+#include "loadgen/samples.h"
 #include "loadgen/size_class.h"
 
 #include <stdbool.h>
@@ -21,20 +21,6 @@
 #include <stdint.h>
 
 enum { RECORD_STATUS_COUNT = 1000 }; /* three digits */
-
-struct samples {
-	uint64_t *ns; /* in no particular order */
-	size_t count;
-	size_t capacity;
-};
-
-struct summary {
-	double mean_ns;
-	uint64_t p50_ns;
-	uint64_t p90_ns;
-	uint64_t p99_ns;
-	uint64_t max_ns;
-};
 
 struct record_error {
 	const char *text;
@@ -64,9 +50,6 @@ struct record {
 
 /* Count one result.  False: out of memory, and nothing is counted. */
 MUST_CHECK bool record_add(struct record *r, const struct result *result);
-
-/* False: there are no samples, and `out` is untouched.  Reorders `s`. */
-bool samples_summarize(struct samples *s, struct summary *out);
 
 /* Make `r` empty.  An empty one is fine. */
 void record_release(struct record *r);

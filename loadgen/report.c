@@ -12,26 +12,6 @@ static double makespan_s(const struct report *report)
 	return (double)report->makespan_ns / (double)NS_PER_S;
 }
 
-/* What is told of times: one column of the table, one key in JSON, for each. */
-enum { FIGURE_COUNT = 5 };
-static const char *const figure_names[FIGURE_COUNT] = { "mean", "p50", "p90",
-							"p99", "max" };
-
-/* False: there are no samples, and `ms` is untouched. */
-static bool figures_of(struct samples *samples, double ms[FIGURE_COUNT])
-{
-	struct summary s;
-
-	if (!samples_summarize(samples, &s))
-		return false;
-	ms[0] = s.mean_ns / (double)NS_PER_MS;
-	ms[1] = (double)s.p50_ns / (double)NS_PER_MS;
-	ms[2] = (double)s.p90_ns / (double)NS_PER_MS;
-	ms[3] = (double)s.p99_ns / (double)NS_PER_MS;
-	ms[4] = (double)s.max_ns / (double)NS_PER_MS;
-	return true;
-}
-
 static bool is_open(const struct report *report)
 {
 	return report->options->rate_per_s > 0;
@@ -49,11 +29,13 @@ static bool sends_late(const struct report *report)
 	struct summary lag;
 	struct summary response;
 
-	return samples_summarize(&report->record->lag, &lag) &&
-	       samples_summarize(&report->record->response, &response) &&
-	       (lag.p50_ns > response.p50_ns / 10 ||
-		lag.p90_ns > response.p90_ns / 10 ||
-		lag.p99_ns > response.p99_ns / 10);
+	if (!samples_summarize(&report->record->lag, &lag) ||
+	    !samples_summarize(&report->record->response, &response))
+		return false;
+	for (enum figure i = FIGURE_P50; i <= FIGURE_P99; i++)
+		if (lag.figures[i] > response.figures[i] / 10)
+			return true;
+	return false;
 }
 
 static const struct warning {
@@ -107,13 +89,14 @@ static void print_rates(FILE *out, const struct report *report)
 /* One row of the table. */
 static void print_times(FILE *out, const char *title, struct samples *samples)
 {
-	double ms[FIGURE_COUNT];
-	bool any = figures_of(samples, ms);
+	struct summary ns;
+	bool any = samples_summarize(samples, &ns);
 
 	fprintf(out, "%-15s %8zu", title, samples->count);
 	for (int i = 0; i < FIGURE_COUNT; i++)
 		if (any)
-			fprintf(out, " %10.3f", ms[i]);
+			fprintf(out, " %10.3f",
+				ns.figures[i] / (double)NS_PER_MS);
 		else
 			fprintf(out, " %10s", "-");
 	fprintf(out, "\n");
@@ -203,12 +186,14 @@ static void add_rate(cJSON *object, const char *name, uint64_t amount, double s)
 static void add_times(cJSON *object, const char *name, struct samples *samples)
 {
 	cJSON *times = cJSON_AddObjectToObject(object, name);
-	double ms[FIGURE_COUNT];
-	bool any = figures_of(samples, ms);
+	struct summary ns;
+	bool any = samples_summarize(samples, &ns);
 
 	for (int i = 0; i < FIGURE_COUNT; i++)
 		if (any)
-			cJSON_AddNumberToObject(times, figure_names[i], ms[i]);
+			cJSON_AddNumberToObject(times, figure_names[i],
+						ns.figures[i] /
+							(double)NS_PER_MS);
 		else
 			cJSON_AddNullToObject(times, figure_names[i]);
 }

@@ -316,8 +316,8 @@ static void test_print_has_units(void)
 	expect_in(text, "44.50 MB/s");
 	expect_in(text, "45.0 responses/s");
 	expect_in(text, "2.000 s, 100 requests");
-	expect_in(text, "ms count mean p50 p90 p99 max");
-	expect_in(text, "response time 90 45.500 45.000 81.000 90.000");
+	expect_in(text, "ms count mean p50 p90 p99 p99.9 max");
+	expect_in(text, "response time 90 45.500 45.000 81.000 90.000 90.000");
 	expect_in(text, "< 50 KB 1 1.000 1.000 1.000 1.000 1.000");
 	expect_in(text, "50-200 KB 0 - - - - -");
 	expect_in(text, ">= 800 KB 89 46.000 46.000 82.000 90.000");

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures of samples are those worked out by hand. */
+#include "loadgen/samples.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* 1 .. count, the largest first. */
+static struct samples make_samples(unsigned count)
+{
+	struct samples s = { 0 };
+
+	for (unsigned i = count; i > 0; i--) {
+		assert(samples_reserve(&s));
+		samples_add(&s, i);
+	}
+	return s;
+}
+
+static void expect_ranks(unsigned count, double p50, double p90, double p99,
+			 double p999)
+{
+	struct samples s = make_samples(count);
+	struct summary q;
+
+	assert(samples_summarize(&s, &q));
+	assert(q.figures[FIGURE_P50] == p50);
+	assert(q.figures[FIGURE_P90] == p90);
+	assert(q.figures[FIGURE_P99] == p99);
+	assert(q.figures[FIGURE_P999] == p999);
+	assert(q.figures[FIGURE_MAX] == count);
+	samples_release(&s);
+}
+
+static void test_nearest_rank(void)
+{
+	expect_ranks(1, 1, 1, 1, 1);
+	expect_ranks(5, 3, 5, 5, 5); /* 2.5, 4.5 .., rounded up */
+	expect_ranks(10, 5, 9, 10, 10);
+	expect_ranks(200, 100, 180, 198, 200);
+	expect_ranks(1000, 500, 900, 990, 999);
+	expect_ranks(5000, 2500, 4500, 4950, 4995); /* arrays have grown */
+}
+
+static void test_mean(void)
+{
+	struct samples s = make_samples(4);
+	struct summary q;
+
+	assert(samples_summarize(&s, &q) && q.figures[FIGURE_MEAN] == 2.5);
+	assert(samples_deviation(&s) == sqrt(1.25));
+	samples_release(&s);
+}
+
+static void test_nothing(void)
+{
+	struct samples s = { 0 };
+	struct samples_rung rung;
+	struct summary q;
+
+	assert(!samples_summarize(&s, &q));
+	assert(!samples_rung(&s, 0, &rung));
+	samples_release(&s);
+}
+
+/* What is added to sorted samples finds its place. */
+static void test_adding_goes_on(void)
+{
+	struct samples s = make_samples(3);
+	struct summary q;
+
+	assert(samples_summarize(&s, &q));
+	assert(samples_reserve(&s));
+	samples_add(&s, 0.5);
+	assert(samples_summarize(&s, &q));
+	assert(q.figures[FIGURE_P50] == 1 && q.figures[FIGURE_MAX] == 3);
+	samples_release(&s);
+}
+
+static void expect_rung(struct samples *s, unsigned i, double percentile,
+			double value)
+{
+	struct samples_rung rung;
+
+	assert(samples_rung(s, i, &rung));
+	assert(fabs(rung.percentile - percentile) < 1e-12);
+	assert(rung.value == value && rung.count == value);
+}
+
+static void test_ladder(void)
+{
+	struct samples s = make_samples(1000);
+	struct samples_rung rung;
+	unsigned last = 0;
+
+	expect_rung(&s, 0, 0, 1);
+	expect_rung(&s, 1, 0.1, 100);
+	expect_rung(&s, 4, 0.4, 400);
+	expect_rung(&s, 5, 0.5, 500);
+	expect_rung(&s, 6, 0.55, 550);
+	expect_rung(&s, 10, 0.75, 750);
+	expect_rung(&s, 12, 0.8, 800);
+	expect_rung(&s, 15, 0.875, 875);
+	expect_rung(&s, 20, 0.9375, 938); /* 937.5, rounded up */
+	while (samples_rung(&s, last + 1, &rung))
+		last++;
+	expect_rung(&s, last, 1, 1000);
+	/* 0.6 * 1000 / 512 samples are one, 1000 / 1024 are none */
+	assert(last == 50);
+	expect_rung(&s, last - 1, 1 - 0.6 / 512, 999);
+	samples_release(&s);
+}
+
+static void test_ladder_counts_equals(void)
+{
+	struct samples s = make_samples(1);
+	struct samples_rung rung;
+
+	for (int i = 0; i < 9; i++) {
+		assert(samples_reserve(&s));
+		samples_add(&s, 7);
+	}
+	assert(samples_rung(&s, 0, &rung));
+	assert(rung.value == 1 && rung.count == 1);
+	assert(samples_rung(&s, 2, &rung));
+	assert(rung.value == 7 && rung.count == 10);
+	samples_release(&s);
+}
+
+int main(void)
+{
+	test_nearest_rank();
+	test_mean();
+	test_nothing();
+	test_adding_goes_on();
+	test_ladder();
+	test_ladder_counts_equals();
+	return 0;
+}
