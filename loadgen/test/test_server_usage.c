@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes are found by what they listen to, and what real children use is
+ * what is told of them.
+ */
+#include "loadgen/server_usage.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MEMORY_BYTES = 128 << 20, SLEEPS = 50 };
+
+/* A child that does its work when told to, says so, and waits to be killed. */
+struct child {
+	pid_t pid;
+	int tell; /* write ends the wait, close the child's life */
+	int hear;
+};
+
+static void await_parent(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(0); /* the parent has ended */
+}
+
+static void start(struct child *c, void (*work)(void))
+{
+	int down[2], up[2];
+
+	assert(pipe(down) == 0 && pipe(up) == 0);
+	c->pid = fork();
+	assert(c->pid >= 0);
+	if (c->pid == 0) {
+		close(down[1]);
+		close(up[0]);
+		await_parent(down[0]);
+		work();
+		assert(write(up[1], "", 1) == 1);
+		for (;;)
+			await_parent(down[0]);
+	}
+	close(down[0]);
+	close(up[1]);
+	c->tell = down[1];
+	c->hear = up[0];
+}
+
+static void let_work(const struct child *c)
+{
+	char byte;
+
+	assert(write(c->tell, "", 1) == 1);
+	assert(read(c->hear, &byte, 1) == 1);
+}
+
+static void stop(const struct child *c)
+{
+	close(c->tell);
+	close(c->hear);
+	assert(waitpid(c->pid, NULL, 0) == c->pid);
+}
+
+static struct server_usage usage_of(void (*work)(void))
+{
+	struct processes processes = { 0 };
+	struct server_watch watch;
+	struct server_usage usage;
+	struct child c;
+
+	start(&c, work);
+	assert(processes_add_pid(&processes, c.pid));
+	assert(processes.count == 1 && processes.pids[0] == c.pid);
+	server_watch_begin(&watch, &processes);
+	let_work(&c);
+	server_watch_end(&watch, &usage);
+	stop(&c);
+	assert(usage.processes.count >= 1);
+	return usage;
+}
+
+static void burn(void)
+{
+	struct timespec cpu;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	while (cpu.tv_sec == 0 && cpu.tv_nsec < 300000000);
+}
+
+static void burn_in_a_child(void)
+{
+	pid_t pid = fork();
+
+	assert(pid >= 0);
+	if (pid == 0) {
+		burn();
+		_exit(0);
+	}
+	assert(waitpid(pid, NULL, 0) == pid);
+}
+
+static void burn_in_a_child_that_stays(void)
+{
+	int done[2];
+	char byte;
+
+	assert(pipe(done) == 0);
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn();
+		assert(write(done[1], "", 1) == 1);
+		pause();
+	}
+	assert(read(done[0], &byte, 1) == 1);
+}
+
+static void map_and_release(void)
+{
+	char *bytes = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert(bytes != MAP_FAILED);
+	memset(bytes, 1, MEMORY_BYTES);
+	assert(munmap(bytes, MEMORY_BYTES) == 0);
+}
+
+static void do_nothing(void)
+{
+}
+
+static void *sleep_often(void *slept)
+{
+	struct timespec nap = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < SLEEPS; i++)
+		nanosleep(&nap, NULL);
+	assert(sem_post(slept) == 0);
+	pause();
+	return NULL;
+}
+
+/* In a thread that stays. */
+static void sleep_in_a_thread(void)
+{
+	static sem_t slept;
+	pthread_t thread;
+
+	assert(sem_init(&slept, 0, 0) == 0);
+	assert(pthread_create(&thread, NULL, sleep_often, &slept) == 0);
+	assert(sem_wait(&slept) == 0);
+}
+
+/* Parent and child want one core. */
+static void compete(void)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+	pid_t pid;
+
+	assert(sched_getaffinity(0, sizeof(all), &all) == 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert(sched_setaffinity(0, sizeof(one), &one) == 0);
+	pid = fork();
+	if (pid == 0) {
+		burn();
+		_exit(0);
+	}
+	burn();
+	assert(waitpid(pid, NULL, 0) == pid);
+}
+
+/* To two ticks of the kernel's clock. */
+static void expect_burnt(void (*work)(void))
+{
+	double s = usage_of(work).cpu_s;
+
+	assert(s >= 0.27 && s <= 0.4);
+}
+
+static void test_cpu_time(void)
+{
+	expect_burnt(burn);
+	expect_burnt(burn_in_a_child);
+	expect_burnt(burn_in_a_child_that_stays);
+	assert(usage_of(do_nothing).cpu_s <= 0.02);
+}
+
+static void test_peak_memory(void)
+{
+	assert(usage_of(map_and_release).peak_memory_bytes >= MEMORY_BYTES);
+	assert(usage_of(do_nothing).peak_memory_bytes > 0);
+}
+
+/* What was before the run does not count, where the kernel lets us. */
+static void test_peak_is_of_the_run(void)
+{
+	struct processes processes = { 0 };
+	struct server_watch watch;
+	struct server_usage usage;
+	struct child c;
+
+	start(&c, map_and_release);
+	assert(processes_add_pid(&processes, c.pid));
+	let_work(&c);
+	server_watch_begin(&watch, &processes);
+	server_watch_end(&watch, &usage);
+	stop(&c);
+	assert(usage.peak_was_reset ==
+	       (usage.peak_memory_bytes < MEMORY_BYTES));
+}
+
+static void test_context_switches(void)
+{
+	assert(usage_of(sleep_in_a_thread).voluntary_switches >= SLEEPS);
+	assert(usage_of(do_nothing).voluntary_switches < SLEEPS);
+	assert(usage_of(compete).involuntary_switches > 0);
+}
+
+/* A server that ends during the run, or before it. */
+static void test_ended(void)
+{
+	struct processes processes = { 0 };
+	struct server_watch watch;
+	struct server_usage usage;
+	struct child c;
+
+	start(&c, burn);
+	assert(processes_add_pid(&processes, c.pid));
+	let_work(&c);
+	server_watch_begin(&watch, &processes);
+	stop(&c);
+	server_watch_end(&watch, &usage);
+	assert(usage.cpu_s == 0 && usage.voluntary_switches == 0);
+	processes = (struct processes){ 0 };
+	assert(!processes_add_pid(&processes, c.pid));
+	assert(processes.count == 0);
+}
+
+/* A socket that listens at a port of `address`, which is written. */
+static int listen_at(int family, uint32_t address, uint16_t *port)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(address) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 }; /* of any */
+	bool is_v4 = family == AF_INET;
+	struct sockaddr *own = is_v4 ? (void *)&v4 : (void *)&v6;
+	socklen_t size = is_v4 ? sizeof(v4) : sizeof(v6);
+	int fd = socket(family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return -1;
+	assert(bind(fd, own, size) == 0 && listen(fd, 1) == 0);
+	assert(getsockname(fd, own, &size) == 0);
+	*port = ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
+	return fd;
+}
+
+static size_t listeners_at(const char *host, uint16_t port)
+{
+	struct processes processes = { 0 };
+
+	processes_add_listeners(&processes, host, port);
+	return processes.count;
+}
+
+static void fork_twice(void)
+{
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+		}
+}
+
+/* This process holds the socket too, and is never part of a server. */
+static void test_listeners_and_their_children(void)
+{
+	uint16_t port;
+	int fd = listen_at(AF_INET, INADDR_LOOPBACK, &port);
+	struct child c;
+
+	assert(fd >= 0);
+	assert(listeners_at("127.0.0.1", port) == 0);
+	start(&c, fork_twice);
+	assert(listeners_at("127.0.0.1", port) == 1);
+	let_work(&c);
+	assert(listeners_at("127.0.0.1", port) == 3);
+	assert(listeners_at("localhost", port) == 3);
+	assert(listeners_at("127.0.0.2", port) == 0);
+	assert(listeners_at("192.0.2.1", port) == 0);
+	assert(listeners_at("127.0.0.1", 1) == 0);
+	stop(&c);
+	close(fd);
+}
+
+static void test_listeners_at_any_address(int family)
+{
+	uint16_t port;
+	int fd = listen_at(family, INADDR_ANY, &port);
+	struct child c;
+
+	if (fd < 0)
+		return; /* this machine has no IPv6 */
+	start(&c, do_nothing);
+	assert(listeners_at("127.0.0.1", port) == 1);
+	assert(listeners_at("127.0.0.2", port) == 1);
+	assert(listeners_at("192.0.2.1", port) == 0);
+	stop(&c);
+	close(fd);
+}
+
+/* Those of a descendant, and of what is started later. */
+static void test_children_of_a_pid(void)
+{
+	struct processes processes = { 0 };
+	struct child c;
+
+	start(&c, fork_twice);
+	assert(processes_add_pid(&processes, c.pid));
+	assert(processes.count == 1);
+	let_work(&c);
+	processes_add_descendants(&processes);
+	assert(processes.count == 3);
+	stop(&c);
+}
+
+int main(void)
+{
+	test_cpu_time();
+	test_peak_memory();
+	test_peak_is_of_the_run();
+	test_context_switches();
+	test_ended();
+	test_listeners_and_their_children();
+	test_listeners_at_any_address(AF_INET);
+	test_listeners_at_any_address(AF_INET6);
+	test_children_of_a_pid();
+	return 0;
+}
