@@ -102,6 +102,7 @@ static bool add_file(struct walk *w, const FTSENT *entry)
 	if (file->path == NULL ||
 	    !read_file(file, entry->fts_accpath, size_bytes))
 		return blame(w, entry, strerror(errno));
+	jpeg_header_read(&file->image, file->bytes, size_bytes);
 	d->bytes_total += size_bytes;
 	return true;
 }

@@ -15,6 +15,7 @@
 #define LOADGEN_DATASET_H
 
 #include "loadgen/error.h"
+#include "loadgen/jpeg_header.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +27,7 @@ struct dataset_file {
 	char *path; /* relative to the folder */
 	char *bytes;
 	size_t size_bytes;
+	struct jpeg_header image; /* all 0: not a JPEG */
 };
 
 struct dataset {

@@ -25,6 +25,7 @@ struct result {
 	int status;              /* HTTP status; 0: no whole reply, see error */
 	const char *error;       /* static text; NULL if there is a status */
 	uint64_t uploaded_bytes; /* size of the request's body */
+	double megapixels;       /* of its image, set by run.c; 0: not a JPEG */
 	uint64_t response_ns;
 	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;

@@ -32,17 +32,26 @@ static double cpu_s(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+static double megapixels(const struct dataset_file *file)
+{
+	return (double)file->image.width_px * (double)file->image.height_px /
+	       1e6;
+}
+
 /* A client_done_fn. */
-static bool take_result(const struct result *result, void *arg)
+static bool take_result(const struct result *from_client, void *arg)
 {
 	struct run *run = arg;
+	const struct dataset *dataset = &run->setup->dataset;
+	struct result result = *from_client;
 	struct record *record = &run->outcome->record;
 	struct save *save = run->setup->save;
 
-	if (!record_add(record, result)) {
+	result.megapixels = megapixels(&dataset->files[result.file]);
+	if (!record_add(record, &result)) {
 		error_set(run->error, "out of memory for response times");
 		run->is_broken = true;
-	} else if (save != NULL && !save_add(save, result, run->error)) {
+	} else if (save != NULL && !save_add(save, &result, run->error)) {
 		run->is_broken = true;
 	}
 	progress_show(&run->progress, record, clock_now_ns());

@@ -63,6 +63,25 @@ static void test_sorted_by_path_with_folders_below(void)
 	scratch_release(&s);
 }
 
+static void test_knows_images(void)
+{
+	static const char jpeg[] = "\xff\xd8"
+				   "\xff\xc0\0\x0b\x08\0\x03\0\x04\1\1\x11\0";
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+
+	scratch_init(&s);
+	scratch_write(&s, "a.jpg", jpeg, sizeof(jpeg) - 1);
+	write_text(&s, "b.jpg", "no image");
+	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	assert(d.files[0].image.width_px == 4);
+	assert(d.files[0].image.height_px == 3);
+	assert(d.files[1].image.width_px == 0);
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
 static void test_skips_hidden_and_other_names(void)
 {
 	struct scratch s;
@@ -160,6 +179,7 @@ static void test_total_is_bounded(void)
 int main(void)
 {
 	test_sorted_by_path_with_folders_below();
+	test_knows_images();
 	test_skips_hidden_and_other_names();
 	test_follows_links();
 	test_errors_name_the_file();

@@ -3,6 +3,7 @@
 #include "loadgen/size_class.h"
 
 #include <assert.h>
+#include <math.h>
 
 static void test_borders(void)
 {
@@ -25,8 +26,30 @@ static void test_known_sizes(void)
 	assert(size_class_of(4000000) == 3);
 }
 
+static void test_megapixel_borders(void)
+{
+	assert(megapixel_class_of(0) == 0);
+	for (unsigned i = 0; i < MEGAPIXEL_CLASS_COUNT - 1; i++) {
+		double border = megapixel_classes[i].megapixels_below;
+
+		assert(megapixel_class_of(nextafter(border, 0)) == i);
+		assert(megapixel_class_of(border) == i + 1);
+	}
+	assert(megapixel_class_of(1e9) == MEGAPIXEL_CLASS_COUNT - 1);
+}
+
+static void test_known_images(void)
+{
+	assert(megapixel_class_of(0.32 * 0.24) == 0);
+	assert(megapixel_class_of(0.64 * 0.48) == 1);
+	assert(megapixel_class_of(1.28 * 0.96) == 2);
+	assert(megapixel_class_of(4 * 3) == 3);
+}
+
 int main(void)
 {
+	test_megapixel_borders();
+	test_known_images();
 	test_borders();
 	test_known_sizes();
 	return 0;
