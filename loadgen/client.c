@@ -4,20 +4,33 @@
 #include "loadgen/clock.h"
 #include "loadgen/connection.h"
 #include "loadgen/loop.h"
+#include "loadgen/url.h"
 
 #include <assert.h>
-#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CONNECT_TIMEOUT_NS (10 * NS_PER_S)
+
 enum { CONNECT_FAILURES_MIN = 8 }; /* in a row, before giving up */
+
+TAILQ_HEAD(connection_list, connection);
 
 struct client {
 	struct client_config config;
-	struct loop *loop;
-	struct curl_slist *headers;
+	struct url url;
+	struct addrinfo *addresses;
+	struct loop loop;
 	struct connection *connections;
-	uint32_t in_flight_count;
+
+	/*
+	 * The first begun first.  All have the same time-out, so whatever is
+	 * over its time is at the beginning.
+	 */
+	struct connection_list in_flight;
+	struct connection_list connecting; /* of those in flight */
 
 	/* Of an open loop. */
 	struct connection *idle; /* the last used first */
@@ -29,7 +42,7 @@ struct client {
 	uint64_t began_ns;
 	uint64_t ended_ns; /* of the last request so far */
 	enum client_end end;
-	char error[CURL_ERROR_SIZE];
+	const char *error;
 };
 
 static bool is_over(const struct client *c)
@@ -41,16 +54,78 @@ static bool is_over(const struct client *c)
 		clock_now_ns() - c->began_ns >= duration_ns);
 }
 
-static void send_file(struct client *client, struct connection *c,
+static struct request make_request(const struct client *client, uint32_t file)
+{
+	const struct dataset_file *upload =
+		&client->config.dataset->files[file];
+
+	return (struct request){
+		.file = file,
+		.target = client->url.target,
+		.content_type = "image/jpeg",
+		.body = upload->bytes,
+		.body_bytes = upload->size_bytes,
+	};
+}
+
+static void note_connected(struct client *client, struct connection *c)
+{
+	if (!c->is_connecting)
+		return;
+	c->is_connecting = false;
+	TAILQ_REMOVE(&client->connecting, c, connecting);
+}
+
+static void count_connect_failures(struct client *client,
+				   const struct connection *c)
+{
+	uint32_t limit = client->config.connections;
+
+	if (limit < CONNECT_FAILURES_MIN)
+		limit = CONNECT_FAILURES_MIN;
+	if (c->started_ns != 0) {
+		client->connect_failures = 0;
+	} else if (++client->connect_failures == limit) {
+		client->end = CLIENT_GAVE_UP;
+		client->error = c->error;
+	}
+}
+
+/* The request has ended: count it. */
+static void take_result(struct client *client, struct connection *c)
+{
+	struct result r = connection_describe(c);
+
+	assert(c->is_in_flight);
+	note_connected(client, c);
+	c->is_in_flight = false;
+	TAILQ_REMOVE(&client->in_flight, c, in_flight);
+	if (client->end != CLIENT_FINISHED)
+		return; /* ended by another request of this step */
+	client->ended_ns = c->ended_ns;
+	count_connect_failures(client, c);
+	if (!client->config.done(&r, client->config.arg))
+		client->end = CLIENT_STOPPED;
+}
+
+/* False: the request has ended already, and is counted. */
+static bool send_file(struct client *client, struct connection *c,
 		      uint32_t file)
 {
-	connection_prepare(c, file);
-	if (!loop_add(client->loop, c->easy)) {
-		client->end = CLIENT_BROKEN;
-		return;
+	struct request request = make_request(client, file);
+
+	c->begun_ns = clock_now_ns();
+	c->is_in_flight = true;
+	TAILQ_INSERT_TAIL(&client->in_flight, c, in_flight);
+	if (!connection_begin(c, &request)) {
+		take_result(client, c);
+		return false;
 	}
-	c->in_flight = true;
-	client->in_flight_count++;
+	if (c->started_ns == 0) {
+		c->is_connecting = true;
+		TAILQ_INSERT_TAIL(&client->connecting, c, connecting);
+	}
+	return true;
 }
 
 /* Closed loop: send the next file, if there is one to be sent. */
@@ -58,8 +133,9 @@ static void send_next(struct client *client, struct connection *c)
 {
 	uint32_t file;
 
-	if (!is_over(client) && order_next(client->config.order, &file))
-		send_file(client, c, file);
+	while (!is_over(client) && order_next(client->config.order, &file))
+		if (send_file(client, c, file))
+			return;
 }
 
 /* Open loop.  What is intended within the duration is sent, however late. */
@@ -73,6 +149,15 @@ static void draw_due(struct client *client)
 		client->due_ns = client->began_ns + at_ns;
 	else
 		client->due_ns = LOOP_NEVER;
+}
+
+static void put_idle(struct client *client, struct connection *c,
+		     uint64_t now_ns)
+{
+	if (client->idle == NULL)
+		client->idle_since_ns = now_ns;
+	c->idle_next = client->idle;
+	client->idle = c;
 }
 
 /*
@@ -91,75 +176,53 @@ static void send_due(struct client *client)
 		c->intended_ns = client->due_ns;
 		c->waited = client->due_ns < client->idle_since_ns;
 		c->lag_ns = now_ns - client->due_ns;
-		send_file(client, c, client->due_file);
+		if (!send_file(client, c, client->due_file))
+			put_idle(client, c, c->ended_ns);
 		draw_due(client);
 	}
 }
 
-static void put_idle(struct client *client, struct connection *c,
-		     uint64_t now_ns)
+/* The request has ended: count it, and send what is next. */
+static void finish(struct client *client, struct connection *c)
 {
-	if (client->idle == NULL)
-		client->idle_since_ns = now_ns;
-	c->idle_next = client->idle;
-	client->idle = c;
-}
-
-static void count_connect_failures(struct client *client,
-				   const struct connection *c)
-{
-	uint32_t limit = client->config.connections;
-
-	if (limit < CONNECT_FAILURES_MIN)
-		limit = CONNECT_FAILURES_MIN;
-	if (c->started_ns != 0) {
-		client->connect_failures = 0;
-	} else if (++client->connect_failures == limit) {
-		client->end = CLIENT_GAVE_UP;
-		strcpy(client->error, c->error); /* of the same size */
-	}
-}
-
-/* A loop_done_fn. */
-static void finish(CURL *easy, CURLcode outcome, void *arg)
-{
-	uint64_t now_ns = clock_now_ns();
-	struct client *client = arg;
-	struct connection *c = connection_of(easy);
-	struct result r;
-
-	assert(c->in_flight);
-	c->in_flight = false;
-	client->in_flight_count--;
-	if (client->end != CLIENT_FINISHED)
-		return; /* ended by another transfer of this step */
-	client->ended_ns = now_ns;
-	r = connection_describe(c, outcome, now_ns);
-	count_connect_failures(client, c);
-	if (!client->config.done(&r, client->config.arg))
-		client->end = CLIENT_STOPPED;
+	take_result(client, c);
 	if (client->config.arrivals == NULL) {
 		send_next(client, c);
 	} else {
-		put_idle(client, c, now_ns);
+		put_idle(client, c, c->ended_ns);
 		send_due(client);
 	}
 }
 
-static bool make_headers(struct client *client)
+/* A loop_ready_fn. */
+static void act(void *source, uint32_t events, void *arg)
 {
-	/* "Expect:" alone takes libcurl's own 100-continue away. */
-	const char *lines[] = { "Content-Type: image/jpeg", "Expect:" };
+	struct client *client = arg;
+	struct connection *c = source;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct curl_slist *headers =
-			curl_slist_append(client->headers, lines[i]);
+	if (!c->is_in_flight)
+		return; /* the server has closed a kept connection */
+	if (!connection_continue(c, events))
+		finish(client, c);
+	else if (c->started_ns != 0)
+		note_connected(client, c);
+}
 
-		if (headers == NULL)
-			return false;
-		client->headers = headers;
+static void break_late(struct client *client)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct connection *c;
+
+	while ((c = TAILQ_FIRST(&client->connecting)) != NULL &&
+	       c->begun_ns + CONNECT_TIMEOUT_NS <= now_ns) {
+		connection_break(c, "No connection in time");
+		finish(client, c);
 	}
-	return true;
+	while ((c = TAILQ_FIRST(&client->in_flight)) != NULL &&
+	       c->begun_ns + client->config.timeout_ns <= now_ns) {
+		connection_break(c, "No reply in time");
+		finish(client, c);
+	}
 }
 
 static bool make_connections(struct client *client)
@@ -170,23 +233,42 @@ static bool make_connections(struct client *client)
 	if (client->connections == NULL)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (!connection_init(&client->connections[i], &client->config,
-				     client->headers))
-			return false;
+		connection_init(&client->connections[i], &client->url,
+				client->addresses, &client->loop,
+				client->config.keep_replies);
 	return true;
 }
 
-struct client *client_new(const struct client_config *config)
+/* All that can fail; client_free() is due all the same. */
+static bool make(struct client *client, struct error *error)
+{
+	if (!url_parse(&client->url, client->config.url, error))
+		return false;
+	client->addresses = url_resolve(&client->url, error);
+	if (client->addresses == NULL)
+		return false;
+	if (loop_init(&client->loop) && make_connections(client))
+		return true;
+	error_set(error, "%" PRIu32 " connections: %s",
+		  client->config.connections, strerror(errno));
+	return false;
+}
+
+struct client *client_new(const struct client_config *config,
+			  struct error *error)
 {
 	struct client *client = calloc(1, sizeof(*client));
 
 	assert(config->connections > 0 && config->dataset->count > 0);
-	if (client == NULL)
+	if (client == NULL) {
+		error_set(error, "%s", strerror(errno));
 		return NULL;
+	}
 	client->config = *config;
-	client->loop = loop_new(config->connections, finish, client);
-	if (client->loop == NULL || !make_headers(client) ||
-	    !make_connections(client)) {
+	client->loop.epoll_fd = -1;
+	TAILQ_INIT(&client->in_flight);
+	TAILQ_INIT(&client->connecting);
+	if (!make(client, error)) {
 		client_free(client);
 		return NULL;
 	}
@@ -198,17 +280,13 @@ void client_free(struct client *client)
 	if (client == NULL)
 		return;
 	for (uint32_t i = 0;
-	     client->connections != NULL && i < client->config.connections;
-	     i++) {
-		struct connection *c = &client->connections[i];
-
-		if (c->in_flight)
-			loop_remove(client->loop, c->easy);
-		connection_release(c);
-	}
+	     client->connections != NULL && i < client->config.connections; i++)
+		connection_release(&client->connections[i]);
 	free(client->connections);
-	loop_free(client->loop);
-	curl_slist_free_all(client->headers);
+	loop_release(&client->loop);
+	if (client->addresses != NULL)
+		freeaddrinfo(client->addresses);
+	url_release(&client->url);
 	free(client);
 }
 
@@ -233,12 +311,15 @@ enum client_end client_run(struct client *client)
 {
 	begin(client);
 	while (client->end == CLIENT_FINISHED && !*client->config.stop &&
-	       (client->in_flight_count > 0 || client->due_ns != LOOP_NEVER)) {
+	       (!TAILQ_EMPTY(&client->in_flight) ||
+		client->due_ns != LOOP_NEVER)) {
 		send_due(client);
-		if (!loop_step(client->loop, client->idle != NULL ?
-						     client->due_ns :
-						     LOOP_NEVER))
+		if (!loop_step(&client->loop,
+			       client->idle != NULL ? client->due_ns :
+						      LOOP_NEVER,
+			       act, client))
 			client->end = CLIENT_BROKEN;
+		break_late(client);
 	}
 	if (client->end == CLIENT_FINISHED && *client->config.stop)
 		client->end = CLIENT_STOPPED;

@@ -11,25 +11,24 @@
  * request is sent at its time if a connection is free, else as soon as one is,
  * first intended first.  No reply and no delay moves a later request's time.
  *
- * All in one thread, by libcurl.  What is measured, all by one clock, for each
- * request:
+ * All in one thread.  What is measured, all by one clock, for each request:
  *  - in an open loop, the time it was intended for: whatever makes it wait
  *    counts as response time (no coordinated omission);
- *  - its start, just before libcurl sends its first byte on a connection that
- *    stands already: connecting is not counted (CURLOPT_PREREQFUNCTION);
+ *  - its start, just before its first byte is sent on a connection that stands
+ *    already: connecting is not counted;
  *  - its last byte sent, just after the kernel took it into the socket's
- *    buffer, which is also when a blocking send() would have returned
- *    (CURLOPT_XFERINFOFUNCTION, called after each send).  A reply that is
- *    complete even before that has the response time 0;
- *  - its reply's last byte received, when libcurl reports the transfer done.
- * No request is sent twice, though libcurl would on a kept connection that is
- * closed without a reply: that is a transport error.
+ *    buffer, which is also when a blocking send() would have returned.  A
+ *    refusal that is complete even before that has the response time 0;
+ *  - its reply's last byte received.
+ * No request is sent twice: a kept connection that is closed after the request
+ * was begun, and without a reply, is a transport error.  One that was closed
+ * before is replaced.
  *
  * Ownership  The client borrows everything in its configuration.
- * Threads    One.  curl_global_init() must have been called.
- * Limits     A reply's body has CLIENT_REPLY_BYTES_MAX at most, and the time
+ * Threads    One.
+ * Limits     A reply's body has REPLY_BYTES_MAX (reply.h) at most, and the time
  *            is limited for connecting (10 s) and for the whole request; what
- *            goes beyond is a transport error.
+ *            goes beyond is a transport error, noticed 0.1 s late at most.
  */
 #ifndef LOADGEN_CLIENT_H
 #define LOADGEN_CLIENT_H
@@ -43,8 +42,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#define CLIENT_REPLY_BYTES_MAX ((size_t)64 << 20)
 
 struct client;
 
@@ -70,11 +67,15 @@ enum client_end {
 	CLIENT_FINISHED, /* the order or the time is over */
 	CLIENT_STOPPED,  /* by `stop` or `done` */
 	CLIENT_GAVE_UP,  /* see client_run() */
-	CLIENT_BROKEN,   /* libcurl or epoll failed */
+	CLIENT_BROKEN,   /* epoll failed */
 };
 
-/* Make all requests ready, and connect nothing yet.  NULL: out of memory. */
-struct client *client_new(const struct client_config *config);
+/*
+ * Find the server's addresses, and connect nothing yet.  NULL: `error` says why
+ * not.
+ */
+struct client *client_new(const struct client_config *config,
+			  struct error *error);
 void client_free(struct client *c);
 
 /*
@@ -87,7 +88,7 @@ enum client_end client_run(struct client *c);
 /* From the beginning of client_run() to the end of the last request. */
 uint64_t client_makespan_ns(const struct client *c);
 
-/* What libcurl said when the client gave up. */
+/* Why the client gave up; a static text. */
 const char *client_error(const struct client *c);
 
 #endif

@@ -4,181 +4,265 @@
 #include "loadgen/clock.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-enum {
-	CONNECT_TIMEOUT_MS = 10000,
-	REPLY_BYTES_FIRST = 64 << 10,
-	/* Four times libcurl's default takes a third off the client's CPU time
-	 * with photos of 0.6 MB; eight times takes no more. */
-	UPLOAD_BUFFER_BYTES = 256 << 10,
-};
+enum { RECEIVE_BYTES = 64 << 10 };
 
-static size_t size_bytes(const struct connection *c)
+static void close_socket(struct connection *c)
 {
-	return c->config->dataset->files[c->file].size_bytes;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+void connection_break(struct connection *c, const char *why)
+{
+	c->ended_ns = clock_now_ns();
+	c->error = why;
+	close_socket(c);
+}
+
+static bool fail(struct connection *c, const char *why)
+{
+	connection_break(c, why);
+	return false;
+}
+
+static bool is_all_sent(const struct connection *c)
+{
+	return c->sent_bytes == c->head_bytes + c->request.body_bytes;
 }
 
 /*
- * libcurl has a connection, new or kept, and is about to send the request.  A
- * second time means that it is about to send it again, as the connection was
- * kept and closed without a reply: no, the server has lost a request.
+ * With a whole reply.  A server that refuses an upload need not get the rest
+ * of it; one that takes it (2xx) must, as its bytes count as processed.
  */
-static int note_start(void *arg, char *server_ip, char *own_ip, int server_port,
-		      int own_port)
+static bool end_unless_sending(struct connection *c)
 {
-	struct connection *c = arg;
+	int status = reply_status(&c->reply);
 
-	(void)server_ip, (void)own_ip, (void)server_port, (void)own_port;
-	if (c->started_ns != 0) {
-		c->rejected = "Kept connection closed without a reply";
-		return CURL_PREREQFUNC_ABORT;
-	}
-	c->started_ns = clock_now_ns();
-	return CURL_PREREQFUNC_OK;
-}
-
-/* libcurl calls this after each send and receive, and now and then. */
-static int note_sent(void *arg, curl_off_t to_receive, curl_off_t received,
-		     curl_off_t to_send, curl_off_t sent)
-{
-	struct connection *c = arg;
-
-	(void)to_receive, (void)received, (void)to_send;
-	if (c->sent_ns == 0 && c->started_ns != 0 &&
-	    sent == (curl_off_t)size_bytes(c))
-		c->sent_ns = clock_now_ns();
-	return 0;
-}
-
-static bool reserve_reply(struct connection *c, size_t bytes)
-{
-	size_t capacity = c->reply_capacity;
-	char *reply;
-
-	if (capacity == 0)
-		capacity = REPLY_BYTES_FIRST;
-	while (capacity < bytes)
-		capacity *= 2;
-	if (capacity == c->reply_capacity)
+	if (!is_all_sent(c) && status >= 200 && status <= 299)
 		return true;
-	reply = realloc(c->reply, capacity);
-	if (reply == NULL)
-		return false;
-	c->reply = reply;
-	c->reply_capacity = capacity;
+	c->ended_ns = clock_now_ns();
+	if (!is_all_sent(c) || !c->reply.keep_alive)
+		close_socket(c);
+	return false;
+}
+
+/* Receive what there is; `to_end`: until the server has closed. */
+static bool receive(struct connection *c, bool to_end)
+{
+	char bytes[RECEIVE_BYTES];
+	ssize_t count;
+
+	do {
+		if (c->reply.is_whole)
+			return true; /* and only sending is left */
+		count = recv(c->fd, bytes, sizeof(bytes), 0);
+		if (count < 0 && errno == EAGAIN)
+			return true;
+		if (count < 0)
+			return fail(c, strerrordesc_np(errno));
+		if (count == 0)
+			reply_take_end(&c->reply);
+		else
+			reply_take(&c->reply, bytes, (size_t)count);
+		if (c->reply.error != NULL)
+			return fail(c, c->reply.error);
+		if (c->reply.is_whole && !end_unless_sending(c))
+			return false;
+	} while (to_end || count == sizeof(bytes));
 	return true;
 }
 
-/* Anything but `count` makes libcurl break the transfer off. */
-static size_t take_reply(char *bytes, size_t one, size_t count, void *arg)
+/* A partial send means that the socket is full: the loop tells when not. */
+static bool send_rest(struct connection *c)
 {
-	struct connection *c = arg;
+	size_t head_sent =
+		c->sent_bytes < c->head_bytes ? c->sent_bytes : c->head_bytes;
+	size_t body_sent = c->sent_bytes - head_sent;
+	struct iovec parts[] = {
+		{ c->head + head_sent, c->head_bytes - head_sent },
+		{ (char *)c->request.body + body_sent,
+		  c->request.body_bytes - body_sent },
+	};
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t count = sendmsg(c->fd, &message, MSG_NOSIGNAL);
 
-	assert(one == 1);
-	if (count > CLIENT_REPLY_BYTES_MAX - c->reply_bytes) {
-		c->rejected = "Reply too long";
-		return 0;
+	if (count < 0 && errno == EAGAIN)
+		return true;
+	if (count < 0) {
+		const char *why = strerrordesc_np(errno);
+
+		/* The server may have said why it takes no more. */
+		return receive(c, true) && fail(c, why);
 	}
-	if (c->config->keep_replies) {
-		if (!reserve_reply(c, c->reply_bytes + count)) {
-			c->rejected = "Out of memory for the reply";
-			return 0;
+	c->sent_bytes += (size_t)count;
+	if (is_all_sent(c)) {
+		c->sent_ns = clock_now_ns();
+		if (c->reply.is_whole)
+			return end_unless_sending(c);
+	}
+	return true;
+}
+
+static bool start(struct connection *c)
+{
+	c->started_ns = clock_now_ns();
+	return send_rest(c);
+}
+
+static bool open_socket(struct connection *c)
+{
+	int yes = 1;
+
+	c->fd = socket(c->address->ai_family,
+		       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	return c->fd >= 0 &&
+	       setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) ==
+		       0 &&
+	       loop_watch(c->loop, c->fd, c);
+}
+
+/*
+ * Begin to connect, or ask how it goes, which is what a second connect() does:
+ * EALREADY while it goes on, 0 when it has succeeded.  One address after the
+ * other; that which works is kept for the next time.
+ */
+static bool connect_or_wait(struct connection *c)
+{
+	const char *why;
+
+	do {
+		if ((c->fd >= 0 || open_socket(c)) &&
+		    connect(c->fd, c->address->ai_addr,
+			    c->address->ai_addrlen) == 0)
+			return start(c);
+		if (errno == EINPROGRESS || errno == EALREADY)
+			return true;
+		why = strerrordesc_np(errno);
+		close_socket(c);
+		c->address = c->address->ai_next;
+	} while (c->address != NULL);
+	c->address = c->addresses;
+	return fail(c, why);
+}
+
+/* False: out of memory. */
+static bool write_head(struct connection *c)
+{
+	const struct request *r = &c->request;
+	int length;
+
+	for (;;) {
+		length = snprintf(c->head, c->head_capacity,
+				  "POST %s HTTP/1.1\r\n"
+				  "Host: %s\r\n"
+				  "Content-Type: %s\r\n"
+				  "Content-Length: %zu\r\n"
+				  "\r\n",
+				  r->target, c->url->authority, r->content_type,
+				  r->body_bytes);
+		assert(length > 0);
+		c->head_bytes = (size_t)length;
+		if (c->head_bytes < c->head_capacity)
+			return true;
+		free(c->head);
+		c->head_capacity = c->head_bytes + 1;
+		c->head = malloc(c->head_capacity);
+		if (c->head == NULL) {
+			c->head_capacity = 0;
+			return false;
 		}
-		memcpy(c->reply + c->reply_bytes, bytes, count);
 	}
-	c->reply_bytes += count;
-	return count;
 }
 
-bool connection_init(struct connection *c, const struct client_config *config,
-		     struct curl_slist *headers)
+/* A kept socket has nothing to read, unless the server has closed it. */
+static bool start_kept(struct connection *c)
 {
-	CURL *e = curl_easy_init();
+	char byte;
+	ssize_t count = recv(c->fd, &byte, 1, MSG_PEEK);
 
-	c->config = config;
-	c->easy = e;
-	if (e == NULL)
-		return false;
-	curl_easy_setopt(e, CURLOPT_PRIVATE, c);
-	curl_easy_setopt(e, CURLOPT_URL, config->url);
-	curl_easy_setopt(e, CURLOPT_PROXY, ""); /* whatever environment says */
-	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(e, CURLOPT_POST, 1L);
-	curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
-	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
-			 (long)UPLOAD_BUFFER_BYTES);
-	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
-			 (long)CONNECT_TIMEOUT_MS);
-	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS,
-			 (long)(config->timeout_ns / NS_PER_MS));
-	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
-	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, note_start);
-	curl_easy_setopt(e, CURLOPT_PREREQDATA, c);
-	curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, note_sent);
-	curl_easy_setopt(e, CURLOPT_XFERINFODATA, c);
-	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_reply);
-	curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
-	return true;
+	if (count < 0 && errno == EAGAIN)
+		return start(c);
+	if (count > 0) {
+		c->started_ns = clock_now_ns(); /* it was connected */
+		return fail(c, "Bytes beyond the last reply");
+	}
+	close_socket(c);
+	return connect_or_wait(c);
+}
+
+void connection_init(struct connection *c, const struct url *url,
+		     const struct addrinfo *addresses, struct loop *loop,
+		     bool keep_reply)
+{
+	*c = (struct connection){
+		.url = url,
+		.addresses = addresses,
+		.loop = loop,
+		.fd = -1,
+		.address = addresses,
+	};
+	reply_init(&c->reply, keep_reply);
 }
 
 void connection_release(struct connection *c)
 {
-	curl_easy_cleanup(c->easy);
-	free(c->reply);
+	close_socket(c);
+	reply_release(&c->reply);
+	free(c->head);
 }
 
-struct connection *connection_of(CURL *easy)
+bool connection_begin(struct connection *c, const struct request *request)
 {
-	char *private;
-
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private);
-	return (struct connection *)private;
-}
-
-void connection_prepare(struct connection *c, uint32_t file)
-{
-	const struct dataset_file *upload = &c->config->dataset->files[file];
-
-	c->file = file;
+	c->request = *request;
+	c->sent_bytes = 0;
 	c->started_ns = 0;
 	c->sent_ns = 0;
-	c->rejected = NULL;
-	c->reply_bytes = 0;
-	c->error[0] = '\0';
-	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, upload->bytes); /* lent */
-	curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-			 (curl_off_t)upload->size_bytes);
+	c->error = NULL;
+	reply_begin(&c->reply);
+	if (!write_head(c))
+		return fail(c, strerrordesc_np(ENOMEM));
+	return c->fd >= 0 ? start_kept(c) : connect_or_wait(c);
 }
 
-struct result connection_describe(const struct connection *c, CURLcode outcome,
-				  uint64_t now_ns)
+bool connection_continue(struct connection *c, uint32_t events)
+{
+	if (c->started_ns == 0)
+		return connect_or_wait(c);
+	if ((events & ~(uint32_t)EPOLLOUT) != 0 &&
+	    !receive(c, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0))
+		return false;
+	return is_all_sent(c) || send_rest(c);
+}
+
+struct result connection_describe(const struct connection *c)
 {
 	struct result r = {
-		.file = c->file,
-		.uploaded_bytes = size_bytes(c),
+		.file = c->request.file,
+		.error = c->error,
+		.uploaded_bytes = c->request.body_bytes,
 		.scheduled = c->intended_ns != 0,
 		.waited = c->waited,
 		.lag_ns = c->lag_ns,
-		.reply = c->reply,
-		.reply_bytes = c->reply_bytes,
+		.reply = c->reply.body,
+		.reply_bytes = c->reply.body_bytes,
 	};
-	long status = 0;
 
-	if (outcome != CURLE_OK) {
-		r.error = c->rejected != NULL ? c->rejected :
-						curl_easy_strerror(outcome);
+	if (c->error != NULL)
 		return r;
-	}
-	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-	r.status = (int)status;
-	r.from_first_byte_ns = now_ns - c->started_ns;
-	r.from_last_byte_ns = c->sent_ns != 0 ? now_ns - c->sent_ns : 0;
-	r.response_ns =
-		r.scheduled ? now_ns - c->intended_ns : r.from_last_byte_ns;
+	r.status = reply_status(&c->reply);
+	r.from_first_byte_ns = c->ended_ns - c->started_ns;
+	r.from_last_byte_ns = c->sent_ns != 0 ? c->ended_ns - c->sent_ns : 0;
+	r.response_ns = r.scheduled ? c->ended_ns - c->intended_ns :
+				      r.from_last_byte_ns;
 	return r;
 }

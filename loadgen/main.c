@@ -10,7 +10,6 @@
 #include "loadgen/run.h"
 #include "loadgen/setup.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -139,7 +138,6 @@ int main(int argc, char **argv)
 	enum exit_code code = EXIT_ALL_OK;
 
 	catch_signals();
-	curl_global_init(CURL_GLOBAL_DEFAULT);
 	if (!options_parse(&options, argc, argv, &error)) {
 		code = complain(EXIT_USAGE, &error);
 		fprintf(stderr, "Try 'loadgen --help'.\n");
@@ -148,6 +146,5 @@ int main(int argc, char **argv)
 	} else {
 		code = set_up_and_measure(&options);
 	}
-	curl_global_cleanup();
 	return code;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/options.h"
 
-#include <curl/curl.h>
+#include "loadgen/url.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -182,22 +183,13 @@ static bool take_options(struct options *o, int argc, char **argv,
 	return false;
 }
 
-static bool check_url(const char *url, struct error *error)
+static bool check_url(const char *text, struct error *error)
 {
-	CURLU *parsed = curl_url();
-	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url, 0);
+	struct url url = { 0 };
+	bool good = url_parse(&url, text, error);
 
-	curl_url_cleanup(parsed);
-	if (code != CURLUE_OK) {
-		error_set(error, "URL '%s': %s", url, curl_url_strerror(code));
-		return false;
-	}
-	if (strncasecmp(url, "http://", 7) != 0 &&
-	    strncasecmp(url, "https://", 8) != 0) {
-		error_set(error, "URL '%s': not http:// or https://", url);
-		return false;
-	}
-	return true;
+	url_release(&url);
+	return good;
 }
 
 static bool check_together(const struct options *o, struct error *error)

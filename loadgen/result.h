@@ -32,7 +32,7 @@ struct result {
 
 	bool scheduled;  /* by an open loop; only then the next two are set */
 	bool waited;     /* no connection was free at the intended time */
-	uint64_t lag_ns; /* from the intended time until libcurl got it */
+	uint64_t lag_ns; /* from the intended time until it was begun */
 
 	const char *reply; /* lent for the call; NULL unless kept or if empty */
 	size_t reply_bytes;

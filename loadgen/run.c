@@ -7,7 +7,6 @@
 #include "loadgen/order.h"
 #include "loadgen/progress.h"
 
-#include <inttypes.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -81,14 +80,11 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 		config.arrivals = &run->arrivals;
 	}
 	if (order_init(&run->order, dataset->count, o->passes, o->seed))
-		run->client = client_new(&config);
-	if (run->client == NULL) {
-		error_set(run->error,
-			  "out of memory for %" PRIu64 " connections",
-			  o->connections);
-		run->is_broken = true;
-	}
-	return run->client != NULL;
+		run->client = client_new(&config, run->error);
+	else
+		error_set(run->error, "out of memory for the order");
+	run->is_broken = run->client == NULL;
+	return !run->is_broken;
 }
 
 static void send_all(struct run *run)
@@ -109,9 +105,10 @@ static void send_all(struct run *run)
 	run->outcome->makespan_ns = client_makespan_ns(run->client);
 	progress_clear(&run->progress);
 	if (end == CLIENT_GAVE_UP)
-		error_set(run->error, "gave up: %s", client_error(run->client));
+		error_set(run->error, "gave up connecting: %s",
+			  client_error(run->client));
 	if (end == CLIENT_BROKEN)
-		error_set(run->error, "libcurl or epoll failed");
+		error_set(run->error, "epoll failed");
 	run->is_broken |= end == CLIENT_GAVE_UP || end == CLIENT_BROKEN;
 }
 

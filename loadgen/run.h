@@ -10,7 +10,7 @@
  * record are made anew, and no request is left when a run ends.  So a sweep is
  * several runs, each with options of its own.
  *
- * Threads    One; curl_global_init() must have been called.
+ * Threads    One.
  */
 #ifndef LOADGEN_RUN_H
 #define LOADGEN_RUN_H

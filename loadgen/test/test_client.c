@@ -5,10 +5,10 @@
  * for, and whatever a server does ends as one result for each request.
  */
 #include "loadgen/clock.h"
+#include "loadgen/reply.h"
 #include "loadgen/test/trial.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,12 +101,11 @@ static void test_cut_reply_is_a_transport_error(void)
 	assert(t.record.transport_error_count == TRIAL_FILES);
 	assert(t.record.responses[200] == 0);
 	assert(strcmp(t.record.errors[0].text,
-		      curl_easy_strerror(CURLE_PARTIAL_FILE)) == 0);
+		      "Connection closed within the reply") == 0);
 	server_release(&server);
 	trial_release(&t);
 }
 
-/* libcurl alone would send it again, and the loss would not be seen. */
 static void test_lost_request_is_not_sent_again(void)
 {
 	struct server server = { .mode = SERVER_DROP_SECOND };
@@ -126,7 +125,7 @@ static void test_lost_request_is_not_sent_again(void)
 static void test_too_long_reply_is_a_transport_error(void)
 {
 	struct server server = { .mode = SERVER_LONG,
-				 .reply_bytes = CLIENT_REPLY_BYTES_MAX };
+				 .reply_bytes = REPLY_BYTES_MAX };
 	struct trial t;
 
 	trial_init(&t, NULL);
@@ -138,7 +137,7 @@ static void test_too_long_reply_is_a_transport_error(void)
 	trial_release(&t);
 
 	server = (struct server){ .mode = SERVER_LONG,
-				  .reply_bytes = CLIENT_REPLY_BYTES_MAX + 1 };
+				  .reply_bytes = REPLY_BYTES_MAX + 1 };
 	trial_init(&t, NULL);
 	t.config.connections = 1;
 	t.stop_after = 1;
@@ -162,7 +161,7 @@ static void test_gives_up_where_nothing_listens(void)
 	assert(t.end == CLIENT_GAVE_UP);
 	assert(t.record.request_count == 8); /* at least, says client.h */
 	assert(t.record.transport_error_count == 8);
-	assert(strstr(t.error, "connect") != NULL);
+	assert(strcmp(t.error, "Connection refused") == 0);
 	trial_release(&t);
 }
 
@@ -178,8 +177,7 @@ static void test_silent_server_times_out(void)
 	close(port);
 	assert(t.end == CLIENT_FINISHED); /* connecting did not fail */
 	assert(t.record.transport_error_count == TRIAL_FILES);
-	assert(strcmp(t.record.errors[0].text,
-		      curl_easy_strerror(CURLE_OPERATION_TIMEDOUT)) == 0);
+	assert(strcmp(t.record.errors[0].text, "No reply in time") == 0);
 	trial_release(&t);
 }
 
@@ -228,7 +226,6 @@ static void test_ends_with_its_time(void)
 
 int main(void)
 {
-	curl_global_init(CURL_GLOBAL_DEFAULT);
 	test_each_file_once_per_pass_intact();
 	test_no_more_connections_than_requests();
 	test_busy_is_a_response();
@@ -239,6 +236,5 @@ int main(void)
 	test_silent_server_times_out();
 	test_ends_when_told();
 	test_ends_with_its_time();
-	curl_global_cleanup();
 	return 0;
 }

@@ -156,8 +156,8 @@ static void test_nothing_listens(void)
 	int port = dead_port_open(false, url);
 
 	assert(RUN("--dataset", photos, "--duration", "1000", url) == 1);
-	expect_in("stderr", "gave up: Failed to connect");
-	expect_in("stdout", "8 x Couldn't connect to server");
+	expect_in("stderr", "gave up connecting: Connection refused");
+	expect_in("stdout", "8 x Connection refused");
 	close(port);
 }
 

@@ -7,7 +7,6 @@
 #include "loadgen/test/trial.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <string.h>
 
 /* The whole schedule of a pass is shorter than the server's stall. */
@@ -161,7 +160,6 @@ static void test_ends_when_told(void)
 
 int main(void)
 {
-	curl_global_init(CURL_GLOBAL_DEFAULT);
 	test_stall_counts_from_the_intended_time();
 	test_waiting_for_a_connection_counts();
 	test_slow_client_does_not_move_the_schedule();
@@ -169,6 +167,5 @@ int main(void)
 	test_poisson_sends_each_file();
 	test_duration_bounds_the_schedule();
 	test_ends_when_told();
-	curl_global_cleanup();
 	return 0;
 }

@@ -52,11 +52,11 @@ static void test_all_given(void)
 	struct options o;
 	struct error error;
 
-	assert(parse("https://h/p?q --dataset d --all-files --connections 16 "
+	assert(parse("http://h/p?q --dataset d --all-files --connections 16 "
 		     "--passes 3 --seed 18446744073709551615 --timeout 0.5 "
 		     "--json j --save s",
 		     &o, &error));
-	assert(strcmp(o.url, "https://h/p?q") == 0);
+	assert(strcmp(o.url, "http://h/p?q") == 0);
 	assert(o.all_files && o.connections == 16 && o.passes == 3);
 	assert(o.seed == UINT64_MAX && o.timeout_s == 0.5);
 	assert(strcmp(o.json, "j") == 0 && strcmp(o.save, "s") == 0);
@@ -125,6 +125,7 @@ static void test_errors_name_option_and_value(void)
 	expect_error("--dataset d http://h/ http://i/", "'http://i/'");
 	expect_error("--dataset d ftp://h/", "'ftp://h/'");
 	expect_error("--dataset d h", "'h'");
+	expect_error("--dataset d https://h/", "only plain HTTP");
 }
 
 int main(void)

@@ -109,6 +109,7 @@ void trial_run(struct trial *t)
 	struct order order = { 0 };
 	struct arrivals arrivals;
 	struct client *client;
+	struct error error;
 
 	assert(order_init(&order, TRIAL_FILES, t->passes, SEED));
 	if (t->arrivals != ARRIVALS_NONE) {
@@ -119,13 +120,12 @@ void trial_run(struct trial *t)
 	t->config.stop = &t->stop;
 	t->config.done = take_result;
 	t->config.arg = t;
-	client = client_new(&t->config);
+	client = client_new(&t->config, &error);
 	assert(client != NULL);
 	t->end = client_run(client);
 	t->makespan_ns = client_makespan_ns(client);
 	assert(t->makespan_ns > 0);
-	assert(strlen(client_error(client)) < sizeof(t->error));
-	strcpy(t->error, client_error(client));
+	t->error = client_error(client);
 	client_free(client);
 	order_release(&order);
 }

@@ -31,7 +31,7 @@ struct trial {
 	uint64_t nap_ended_ns;
 	enum client_end end;
 	uint64_t makespan_ns;
-	char error[256]; /* of the client */
+	const char *error; /* of the client */
 };
 
 /* One pass in a closed loop; change what else is wanted before the run. */
@@ -43,7 +43,7 @@ void trial_run(struct trial *t);
 /* Start the server, run `t` against it, stop it; then its counts hold. */
 void trial_run_with(struct trial *t, struct server *server);
 
-/* From empty to one where libcurl would like to expect 100-continue. */
+/* From empty to one that no socket takes at once. */
 size_t trial_size(uint32_t file);
 
 /* The order in which a pass sends the files. */
