@@ -12,6 +12,7 @@ static const char *const names[] = {
 	[ARRIVALS_NONE] = NULL,
 	[ARRIVALS_POISSON] = "poisson",
 	[ARRIVALS_CONSTANT] = "constant",
+	[ARRIVALS_TRACE] = "trace",
 };
 
 enum { KIND_COUNT = sizeof(names) / sizeof(*names) };
@@ -19,12 +20,40 @@ enum { KIND_COUNT = sizeof(names) / sizeof(*names) };
 void arrivals_init(struct arrivals *a, enum arrivals_kind kind,
 		   double rate_per_s, uint64_t seed)
 {
-	assert(kind != ARRIVALS_NONE && rate_per_s > 0);
+	assert(kind == ARRIVALS_POISSON || kind == ARRIVALS_CONSTANT);
+	assert(rate_per_s > 0);
 	*a = (struct arrivals){
 		.kind = kind,
 		.rate_per_s = rate_per_s,
 		.random = seed,
 	};
+}
+
+void arrivals_init_trace(struct arrivals *a, const struct trace *trace,
+			 double rate_per_s)
+{
+	assert(trace->count > 0 && rate_per_s > 0);
+	*a = (struct arrivals){
+		.kind = ARRIVALS_TRACE,
+		.rate_per_s = rate_per_s,
+		.trace = trace,
+	};
+}
+
+double trace_rate_per_s(const struct trace *trace)
+{
+	return (double)trace->count / trace->times_s[trace->count - 1];
+}
+
+/* At its own rate the trace is not stretched at all: the quotient is 1. */
+static uint64_t trace_next_ns(struct arrivals *a)
+{
+	double stretch = trace_rate_per_s(a->trace) / a->rate_per_s;
+
+	if (a->next == a->trace->count)
+		return ARRIVALS_OVER;
+	return (uint64_t)llround(a->trace->times_s[a->next++] * stretch *
+				 (double)NS_PER_S);
 }
 
 /* Of mean 1, by inversion; the uniform number is in [0, 1). */
@@ -39,6 +68,8 @@ uint64_t arrivals_next_ns(struct arrivals *a)
 {
 	double gaps = a->gaps;
 
+	if (a->kind == ARRIVALS_TRACE)
+		return trace_next_ns(a);
 	if (a->kind == ARRIVALS_CONSTANT)
 		a->gaps += 1;
 	else

@@ -144,7 +144,8 @@ static void draw_due(struct client *client)
 	uint64_t duration_ns = client->config.duration_ns;
 	uint64_t at_ns = arrivals_next_ns(client->config.arrivals);
 
-	if ((duration_ns == 0 || at_ns < duration_ns) &&
+	if (at_ns != ARRIVALS_OVER &&
+	    (duration_ns == 0 || at_ns < duration_ns) &&
 	    order_next(client->config.order, &client->due_file))
 		client->due_ns = client->began_ns + at_ns;
 	else

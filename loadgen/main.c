@@ -112,7 +112,7 @@ static enum exit_code measure(const struct options *o,
 	return interrupted ? EXIT_INTERRUPTED : code;
 }
 
-static enum exit_code set_up_and_measure(const struct options *o)
+static enum exit_code set_up_and_measure(struct options *o)
 {
 	struct setup setup = { 0 };
 	struct error error;

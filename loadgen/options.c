@@ -49,7 +49,9 @@ static const struct spec specs[] = {
 	  "not depend on the replies (default: closed loop)" },
 	{ "arrivals", "KIND", KIND_ARRIVALS, FIELD(arrivals), 0, 0,
 	  "of --rate: poisson, as by independent users, or constant," HELP_NEXT
-	  "with equal gaps (default: poisson)" },
+	  "with equal gaps (default: poisson); or trace=FILE, with" HELP_NEXT
+	  "one time in seconds per line, replayed once, as it is" HELP_NEXT
+	  "or stretched to --rate" },
 	{ "passes", "N", KIND_COUNT, FIELD(passes), 1, 1000000,
 	  "send every file N times (default: 1)" },
 	{ "duration", "S", KIND_DECIMAL, FIELD(duration_s), 0, 1000000,
@@ -127,12 +129,20 @@ static bool parse_decimal(const struct spec *spec, const char *text,
 }
 
 static bool parse_arrivals(const struct spec *spec, const char *text,
-			   enum arrivals_kind *out, struct error *error)
+			   struct options *o, struct error *error)
 {
-	if (arrivals_find(text, out))
+	static const char trace[] = "trace=";
+	const char *file = text + sizeof(trace) - 1;
+
+	if (strncmp(text, trace, sizeof(trace) - 1) == 0 && *file != '\0') {
+		o->arrivals = ARRIVALS_TRACE;
+		o->trace = file;
 		return true;
-	error_set(error, "--%s '%s': not poisson or constant", spec->name,
-		  text);
+	}
+	if (arrivals_find(text, &o->arrivals) && o->arrivals != ARRIVALS_TRACE)
+		return true;
+	error_set(error, "--%s '%s': not poisson, constant or trace=FILE",
+		  spec->name, text);
 	return false;
 }
 
@@ -153,7 +163,7 @@ static bool take(struct options *o, const struct spec *spec, const char *text,
 	case KIND_DECIMAL:
 		return parse_decimal(spec, text, field, error);
 	case KIND_ARRIVALS:
-		return parse_arrivals(spec, text, field, error);
+		return parse_arrivals(spec, text, o, error);
 	}
 	abort();
 }
@@ -199,7 +209,8 @@ static bool check_together(const struct options *o, struct error *error)
 			  o->passes, o->duration_s);
 		return false;
 	}
-	if (o->arrivals != ARRIVALS_NONE && !(o->rate_per_s > 0)) {
+	if (o->arrivals != ARRIVALS_NONE && o->arrivals != ARRIVALS_TRACE &&
+	    !(o->rate_per_s > 0)) {
 		error_set(error, "--arrivals %s: --rate is missing",
 			  arrivals_name(o->arrivals));
 		return false;
@@ -210,12 +221,14 @@ static bool check_together(const struct options *o, struct error *error)
 /* Those that depend on other options. */
 static void set_defaults(struct options *o)
 {
-	bool is_open = o->rate_per_s > 0;
+	bool is_open;
 
-	if (o->passes == 0 && !(o->duration_s > 0))
+	if (o->passes == 0 && !(o->duration_s > 0) &&
+	    o->arrivals != ARRIVALS_TRACE)
 		o->passes = 1;
-	if (is_open && o->arrivals == ARRIVALS_NONE)
+	if (o->rate_per_s > 0 && o->arrivals == ARRIVALS_NONE)
 		o->arrivals = ARRIVALS_POISSON;
+	is_open = o->arrivals != ARRIVALS_NONE;
 	if (o->connections == 0)
 		o->connections =
 			is_open ? OPEN_CONNECTIONS : CLOSED_CONNECTIONS;

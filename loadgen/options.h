@@ -14,11 +14,12 @@ struct options {
 	const char *url;
 	const char *dataset;
 	bool all_files;
-	double rate_per_s; /* 0: a closed loop */
+	double rate_per_s; /* 0: a closed loop, or as the trace has it */
 	enum arrivals_kind arrivals;
+	const char *trace; /* file of ARRIVALS_TRACE */
 	uint64_t connections;
-	uint64_t passes;   /* 0: as many as fit in duration_s */
-	double duration_s; /* 0: as long as the passes take */
+	uint64_t passes;   /* 0: until the duration or the trace is over */
+	double duration_s; /* 0: as long as the passes or the trace take */
 	uint64_t seed;
 	double timeout_s;
 	const char *json; /* NULL: none */

@@ -64,7 +64,7 @@ static void print_run(FILE *out, const struct report *report)
 	fprintf(out, "connections %" PRIu64 ", ", o->connections);
 	if (o->passes != 0)
 		fprintf(out, "passes %" PRIu64 ", ", o->passes);
-	else
+	else if (o->duration_s > 0)
 		fprintf(out, "duration %g s, ", o->duration_s);
 	fprintf(out, "seed %" PRIu64 "\n\n", o->seed);
 }
@@ -265,7 +265,7 @@ static void add_run(cJSON *object, const struct report *report)
 	add_count(object, "connections", o->connections);
 	if (o->passes != 0)
 		add_count(object, "passes", o->passes);
-	else
+	else if (o->duration_s > 0)
 		cJSON_AddNumberToObject(object, "duration_s", o->duration_s);
 	add_count(object, "seed", o->seed);
 	cJSON_AddStringToObject(object, "url", o->url);

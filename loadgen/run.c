@@ -57,6 +57,18 @@ static bool take_result(const struct result *from_client, void *arg)
 	return !run->is_broken;
 }
 
+static void init_arrivals(struct run *run)
+{
+	const struct options *o = run->options;
+
+	if (o->arrivals == ARRIVALS_TRACE)
+		arrivals_init_trace(&run->arrivals, &run->setup->trace,
+				    o->rate_per_s);
+	else
+		arrivals_init(&run->arrivals, o->arrivals, o->rate_per_s,
+			      o->seed);
+}
+
 static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 {
 	const struct options *o = run->options;
@@ -75,8 +87,7 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 	};
 
 	if (o->arrivals != ARRIVALS_NONE) {
-		arrivals_init(&run->arrivals, o->arrivals, o->rate_per_s,
-			      o->seed);
+		init_arrivals(run);
 		config.arrivals = &run->arrivals;
 	}
 	if (order_init(&run->order, dataset->count, o->passes, o->seed))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/setup.h"
 
+#include "loadgen/trace_file.h"
+
 #include <inttypes.h>
 #include <sys/resource.h>
 
@@ -31,9 +33,20 @@ static bool blame(struct error *error, const char *option)
 	return false;
 }
 
-bool setup_init(struct setup *s, const struct options *o, struct error *error)
+static bool read_trace(struct setup *s, struct options *o, struct error *error)
+{
+	if (!trace_read(&s->trace, o->trace, error))
+		return blame(error, "arrivals");
+	if (!(o->rate_per_s > 0))
+		o->rate_per_s = trace_rate_per_s(&s->trace);
+	return true;
+}
+
+bool setup_init(struct setup *s, struct options *o, struct error *error)
 {
 	if (!raise_file_limit(o->connections, error))
+		return false;
+	if (o->trace != NULL && !read_trace(s, o, error))
 		return false;
 	if (!dataset_load(&s->dataset, o->dataset, o->all_files,
 			  DATASET_BYTES_MAX, error))
@@ -50,6 +63,7 @@ bool setup_finish(struct setup *s, struct error *error)
 {
 	bool whole = save_free(s->save, error) || blame(error, "save");
 
+	trace_release(&s->trace);
 	dataset_release(&s->dataset);
 	*s = (struct setup){ 0 };
 	return whole;

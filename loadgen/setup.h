@@ -10,6 +10,7 @@
 #ifndef LOADGEN_SETUP_H
 #define LOADGEN_SETUP_H
 
+#include "loadgen/arrivals.h"
 #include "loadgen/dataset.h"
 #include "loadgen/error.h"
 #include "loadgen/options.h"
@@ -19,14 +20,15 @@
 
 struct setup {
 	struct dataset dataset;
-	struct save *save; /* NULL: do not save */
+	struct trace trace; /* empty without --arrivals trace=FILE */
+	struct save *save;  /* NULL: do not save */
 };
 
 /*
- * Fill the empty `s`.  False: `error` names the option at fault, and
- * setup_finish() is due all the same.
+ * Fill the empty `s`, and the rate if it is the trace's own.  False: `error`
+ * names the option at fault, and setup_finish() is due all the same.
  */
-MUST_CHECK bool setup_init(struct setup *s, const struct options *o,
+MUST_CHECK bool setup_init(struct setup *s, struct options *o,
 			   struct error *error);
 
 /*

@@ -48,26 +48,92 @@ static void test_poisson_rate(void)
 	}
 }
 
-/* A share of exp(-x) is longer than x mean gaps, and no gap tells the next. */
+/*
+ * Pearson's statistic of the gaps in BINS bins that exponential gaps of this
+ * mean fall into with equal probability: bin i ends at -ln(1 - (i + 1) / BINS).
+ */
+static double chi_square(double mean_ns)
+{
+	enum { BINS = 20 };
+	double expected = (double)(COUNT - 1) / BINS;
+	double sum = 0;
+	int counts[BINS] = { 0 };
+
+	for (int i = 1; i < COUNT; i++) {
+		double gap_ns = (double)(times_ns[i] - times_ns[i - 1]);
+
+		counts[(int)(BINS * -expm1(-gap_ns / mean_ns))]++;
+	}
+	for (int i = 0; i < BINS; i++)
+		sum += (counts[i] - expected) * (counts[i] - expected) /
+		       expected;
+	return sum;
+}
+
+/*
+ * The upper critical value of 19 degrees of freedom at 0.001.  NIST/SEMATECH
+ * e-Handbook of Statistical Methods, table 1.3.6.7.4.
+ */
+static const double chi_square_critical = 43.820;
+
 static void test_poisson_gaps_are_exponential(void)
 {
-	int longer[4] = { 0 };
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		draw(ARRIVALS_POISSON, 1000, seed);
+		assert(chi_square(1e6) < chi_square_critical);
+		assert(chi_square(1.03e6) > chi_square_critical);
+	}
+}
+
+/* A share of exp(-2) is two long gaps in a row: no gap tells the next. */
+static void test_poisson_gaps_are_independent(void)
+{
 	int both = 0;
 	bool last = false;
 
 	draw(ARRIVALS_POISSON, 1000, 5);
 	for (int i = 1; i < COUNT; i++) {
-		double gaps = (double)(times_ns[i] - times_ns[i - 1]) / 1e6;
-		bool is_long = gaps > 1;
+		bool is_long = times_ns[i] - times_ns[i - 1] > 1000000;
 
-		for (int x = 0; x < 4; x++)
-			longer[x] += gaps > x;
 		both += is_long && last;
 		last = is_long;
 	}
-	for (int x = 0; x < 4; x++)
-		assert(fabs((double)longer[x] / COUNT - exp(-x)) < 0.01);
 	assert(fabs((double)both / COUNT - exp(-2)) < 0.01);
+}
+
+static void expect_replay(const struct trace *trace, double rate_per_s,
+			  const uint64_t *expected_ns)
+{
+	struct arrivals a;
+
+	arrivals_init_trace(&a, trace, rate_per_s);
+	for (size_t i = 0; i < trace->count; i++)
+		assert(arrivals_next_ns(&a) == expected_ns[i]);
+	assert(arrivals_next_ns(&a) == ARRIVALS_OVER);
+	assert(arrivals_next_ns(&a) == ARRIVALS_OVER);
+}
+
+static void test_trace_is_exact(void)
+{
+	double times_s[] = { 0, 0.1, 0.1, 0.3, 999999.000000001 };
+	struct trace trace = { .times_s = times_s, .count = 5 };
+
+	expect_replay(&trace, trace_rate_per_s(&trace),
+		      (const uint64_t[]){ 0, 100000000, 100000000, 300000000,
+					  UINT64_C(999999000000001) });
+}
+
+static void test_trace_is_stretched(void)
+{
+	double times_s[] = { 0.5, 0.75, 2 };
+	struct trace trace = { .times_s = times_s, .count = 3 };
+
+	assert(trace_rate_per_s(&trace) == 1.5);
+	expect_replay(&trace, 0.75,
+		      (const uint64_t[]){ 1000000000, 1500000000,
+					  UINT64_C(4000000000) });
+	expect_replay(&trace, 6,
+		      (const uint64_t[]){ 125000000, 187500000, 500000000 });
 }
 
 static void test_seed_decides(void)
@@ -92,6 +158,7 @@ static void test_names(void)
 	assert(arrivals_find("poisson", &kind) && kind == ARRIVALS_POISSON);
 	assert(arrivals_find("constant", &kind) && kind == ARRIVALS_CONSTANT);
 	assert(!arrivals_find("none", &kind) && !arrivals_find("", &kind));
+	assert(arrivals_find("trace", &kind) && kind == ARRIVALS_TRACE);
 	assert(strcmp(arrivals_name(ARRIVALS_POISSON), "poisson") == 0);
 	assert(arrivals_name(ARRIVALS_NONE) == NULL);
 }
@@ -102,6 +169,9 @@ int main(void)
 	test_never_backwards();
 	test_poisson_rate();
 	test_poisson_gaps_are_exponential();
+	test_poisson_gaps_are_independent();
+	test_trace_is_exact();
+	test_trace_is_stretched();
 	test_seed_decides();
 	test_names();
 	return 0;

@@ -135,6 +135,33 @@ static void test_open_loop(void)
 	server_release(&server);
 }
 
+static void test_trace(void)
+{
+	static const char times[] = "# three\n0\n0.001\n\n0.03\n";
+	struct server server = { .mode = SERVER_ECHO };
+	char trace[SCRATCH_PATH_BYTES + sizeof("trace=")] = "trace=";
+	char json[SCRATCH_PATH_BYTES];
+
+	scratch_write(&scratch, "times", times, strlen(times));
+	scratch_path(&scratch, "times", trace + strlen(trace));
+	scratch_path(&scratch, "trace.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--arrivals", trace, "--json", json,
+		   server.url) == 0);
+	assert(json_number("trace.json", "requests") == 3);
+	assert(json_number("trace.json", "rate_per_s") == 100);
+	assert(json_number("trace.json", "makespan_s") >= 0.03);
+	assert(RUN("--dataset", photos, "--arrivals", trace, "--rate", "25",
+		   "--json", json, server.url) == 0);
+	assert(json_number("trace.json", "makespan_s") >= 0.12);
+	server_stop(&server);
+	assert(server.request_count == 6);
+	server_release(&server);
+	scratch_write(&scratch, "times", "1\nx\n", 4);
+	assert(RUN("--dataset", photos, "--arrivals", trace, "http://h/") == 2);
+	expect_in("stderr", "times:2: 'x': not a time");
+}
+
 static void test_some_not_answered(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -218,6 +245,7 @@ int main(void)
 	scratch_write(&scratch, "photos/sub/c.jpg", "photo3", 6);
 	test_all_answered();
 	test_open_loop();
+	test_trace();
 	test_some_not_answered();
 	test_nothing_listens();
 	test_interrupted();

@@ -81,6 +81,19 @@ static void test_open_loop(void)
 	assert(o.duration_s == 3 && o.passes == 0);
 }
 
+static void test_trace(void)
+{
+	struct options o;
+	struct error error;
+
+	assert(parse("--dataset d --arrivals trace=t http://h/", &o, &error));
+	assert(o.arrivals == ARRIVALS_TRACE && strcmp(o.trace, "t") == 0);
+	assert(o.rate_per_s == 0 && o.passes == 0 && o.connections == 256);
+	assert(parse("--dataset d --arrivals trace=t --rate 3 http://h/", &o,
+		     &error));
+	assert(o.arrivals == ARRIVALS_TRACE && o.rate_per_s == 3);
+}
+
 static void test_help_needs_nothing_else(void)
 {
 	struct options o;
@@ -114,9 +127,11 @@ static void test_errors_name_option_and_value(void)
 	expect_error("--dataset d --rate 0 http://h/", "--rate '0'");
 	expect_error("--dataset d --rate fast http://h/", "'fast'");
 	expect_error("--dataset d --rate 9 --arrivals even http://h/",
-		     "--arrivals 'even': not poisson or constant");
+		     "--arrivals 'even': not poisson, constant or trace");
 	expect_error("--dataset d --arrivals poisson http://h/",
 		     "--arrivals poisson: --rate is missing");
+	expect_error("--dataset d --arrivals trace http://h/", "'trace'");
+	expect_error("--dataset d --arrivals trace= http://h/", "'trace='");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
 	expect_error("http://h/ --dataset", "--dataset: its value");
@@ -133,6 +148,7 @@ int main(void)
 	test_defaults();
 	test_all_given();
 	test_open_loop();
+	test_trace();
 	test_help_needs_nothing_else();
 	test_errors_name_option_and_value();
 	return 0;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/trace_file.h"
+
+#include "loadgen/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_S_MAX = 1000000, TRACE_FIRST = 1024 };
+
+static bool add_time(struct trace *t, size_t *capacity, double time_s)
+{
+	double *times_s;
+
+	if (t->count == *capacity) {
+		*capacity = *capacity == 0 ? TRACE_FIRST : 2 * *capacity;
+		times_s = reallocarray(t->times_s, *capacity, sizeof(*times_s));
+		if (times_s == NULL)
+			return false;
+		t->times_s = times_s;
+	}
+	t->times_s[t->count++] = time_s;
+	return true;
+}
+
+/* A decimal number, and nothing else but spaces around it. */
+static bool parse_time(const char *text, double *time_s)
+{
+	const char *first = text + strspn(text, " \t");
+	char *end;
+
+	*time_s = strtod(first, &end);
+	end += strspn(end, " \t");
+	return *end == '\0' &&
+	       strspn(first, "0123456789.eE+- \t") == strlen(first);
+}
+
+/* False: the line is blamed. */
+static bool take_line(struct trace *t, size_t *capacity, struct lines *lines,
+		      const char *text)
+{
+	double time_s;
+
+	if (!parse_time(text, &time_s) || !(time_s >= 0) ||
+	    time_s > TRACE_S_MAX)
+		lines_blame(lines, "'%s': not a time from 0 to %d s", text,
+			    TRACE_S_MAX);
+	else if (t->count > 0 && time_s < t->times_s[t->count - 1])
+		lines_blame(lines, "'%s': earlier than the time before it",
+			    text);
+	else if (!add_time(t, capacity, time_s))
+		lines_blame(lines, "out of memory");
+	return !lines->failed;
+}
+
+bool trace_read(struct trace *t, const char *path, struct error *error)
+{
+	struct lines lines;
+	size_t capacity = 0;
+	bool is_good;
+	char *text;
+
+	if (!lines_open(&lines, path, error))
+		return false;
+	while ((text = lines_next(&lines)) != NULL)
+		if (!take_line(t, &capacity, &lines, text))
+			break;
+	is_good = lines_close(&lines);
+	if (is_good && (t->count == 0 || t->times_s[t->count - 1] <= 0)) {
+		error_set(error, "%s: no time after 0 in it", path);
+		is_good = false;
+	}
+	if (!is_good)
+		trace_release(t);
+	return is_good;
+}
+
+void trace_release(struct trace *t)
+{
+	free(t->times_s);
+	*t = (struct trace){ 0 };
+}
