@@ -30,6 +30,12 @@ struct result {
 	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;
 
+	/* Since the run's begin; 0: it did not come to it. */
+	uint64_t intended_ns; /* in an open loop, where 0 is a time as well */
+	uint64_t started_ns;
+	uint64_t sent_ns;
+	uint64_t ended_ns;
+
 	bool scheduled;  /* by an open loop; only then the next two are set */
 	bool waited;     /* no connection was free at the intended time */
 	uint64_t lag_ns; /* from the intended time until it was begun */

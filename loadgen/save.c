@@ -20,8 +20,7 @@ struct save {
 	char **names; /* of the replies, by file of the dataset */
 };
 
-/* 'a/b.jpg' -> 'a__b.jpg'.  NULL: out of memory. */
-static char *flat_name(const char *path)
+char *save_name(const char *path)
 {
 	char *name = malloc(2 * strlen(path) + 1);
 	char *end = name;
@@ -43,7 +42,7 @@ static bool make_names(struct save *s)
 	if (s->names == NULL)
 		return false;
 	for (uint32_t i = 0; i < s->dataset->count; i++) {
-		s->names[i] = flat_name(s->dataset->files[i].path);
+		s->names[i] = save_name(s->dataset->files[i].path);
 		if (s->names[i] == NULL)
 			return false;
 	}

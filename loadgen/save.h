@@ -19,6 +19,12 @@
 struct save;
 
 /*
+ * The name of the file for the reply to `path`: 'a/b.jpg' -> 'a__b.jpg'.  The
+ * caller frees it.  NULL: out of memory.
+ */
+char *save_name(const char *path);
+
+/*
  * Make `dir` if it is not there, and begin status.tsv.  The dataset is lent.
  * NULL: `error` says why; two uploads that would share a file are a reason.
  */
