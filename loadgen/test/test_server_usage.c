@@ -10,17 +10,17 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MEMORY_BYTES = 128 << 20, SLEEPS = 50 };
+
+static int life_fd; /* of a child: closed when it is to end */
 
 /* A child that does its work when told to, says so, and waits to be killed. */
 struct child {
@@ -29,12 +29,13 @@ struct child {
 	int hear;
 };
 
-static void await_parent(int fd)
+/* Wait to be told to work, or end. */
+static void await_parent(void)
 {
 	char byte;
 
-	if (read(fd, &byte, 1) != 1)
-		_exit(0); /* the parent has ended */
+	if (read(life_fd, &byte, 1) != 1)
+		_exit(0);
 }
 
 static void start(struct child *c, void (*work)(void))
@@ -47,11 +48,12 @@ static void start(struct child *c, void (*work)(void))
 	if (c->pid == 0) {
 		close(down[1]);
 		close(up[0]);
-		await_parent(down[0]);
+		life_fd = down[0];
+		await_parent();
 		work();
 		assert(write(up[1], "", 1) == 1);
 		for (;;)
-			await_parent(down[0]);
+			await_parent();
 	}
 	close(down[0]);
 	close(up[1]);
@@ -120,10 +122,9 @@ static void burn_in_a_child_that_stays(void)
 
 	assert(pipe(done) == 0);
 	if (fork() == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		burn();
 		assert(write(done[1], "", 1) == 1);
-		pause();
+		await_parent();
 	}
 	assert(read(done[0], &byte, 1) == 1);
 }
@@ -283,10 +284,8 @@ static size_t listeners_at(const char *host, uint16_t port)
 static void fork_twice(void)
 {
 	for (int i = 0; i < 2; i++)
-		if (fork() == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			pause();
-		}
+		if (fork() == 0)
+			await_parent();
 }
 
 /* This process holds the socket too, and is never part of a server. */
