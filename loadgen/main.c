@@ -9,6 +9,7 @@
 #include "loadgen/report.h"
 #include "loadgen/run.h"
 #include "loadgen/setup.h"
+#include "loadgen/sweep.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,19 +62,10 @@ static bool open_json(const struct options *o, FILE **out, struct error *error)
 	return false;
 }
 
-static bool write_json(FILE *out, const struct report *report,
-		       struct error *error)
+static enum exit_code complain_json(const struct options *o)
 {
-	bool written;
-
-	if (out == NULL)
-		return true;
-	written = report_write_json(out, report);
-	if (fclose(out) == 0 && written)
-		return true;
-	error_set(error, "--json %s: %s", report->options->json,
-		  strerror(errno));
-	return false;
+	fprintf(stderr, "loadgen: --json %s: %s\n", o->json, strerror(errno));
+	return EXIT_NOT_ALL_OK;
 }
 
 static enum exit_code check_answers(const struct record *r)
@@ -91,25 +83,37 @@ static enum exit_code measure(const struct options *o,
 			      const struct setup *setup, FILE *json)
 {
 	struct outcome outcome = { 0 };
-	struct report report = {
-		.options = o,
-		.files = setup->dataset.count,
-		.record = &outcome.record,
-	};
+	struct report report;
 	struct error error;
 	enum exit_code code = EXIT_ALL_OK;
 
 	if (!run_once(setup, o, &interrupted, &outcome, &error))
 		code = complain(EXIT_NOT_ALL_OK, &error);
-	report.makespan_ns = outcome.makespan_ns;
-	report.client_cpu_s = outcome.client_cpu_s;
+	report = report_make(o, setup, &outcome);
 	report_print(stdout, &report);
-	if (!write_json(json, &report, &error))
-		code = complain(EXIT_NOT_ALL_OK, &error);
+	if (json != NULL && !report_write_json(json, &report))
+		code = complain_json(o);
 	if (check_answers(&outcome.record) != EXIT_ALL_OK)
 		code = EXIT_NOT_ALL_OK;
 	outcome_release(&outcome);
-	return interrupted ? EXIT_INTERRUPTED : code;
+	return code;
+}
+
+static enum exit_code sweep(const struct options *o, const struct setup *setup,
+			    FILE *json)
+{
+	struct sweep_config config = {
+		.setup = setup,
+		.options = o,
+		.stop = &interrupted,
+		.table = stdout,
+		.json = json,
+	};
+	struct error error;
+
+	if (sweep_run(&config, &error))
+		return EXIT_ALL_OK;
+	return complain(EXIT_NOT_ALL_OK, &error);
 }
 
 static enum exit_code set_up_and_measure(struct options *o)
@@ -119,16 +123,17 @@ static enum exit_code set_up_and_measure(struct options *o)
 	enum exit_code code;
 	FILE *json = NULL;
 
-	if (setup_init(&setup, o, &error) && open_json(o, &json, &error))
-		code = measure(o, &setup, json);
-	else
+	if (!setup_init(&setup, o, &error) || !open_json(o, &json, &error))
 		code = complain(EXIT_USAGE, &error);
-	if (!setup_finish(&setup, &error)) {
-		complain(EXIT_NOT_ALL_OK, &error);
-		if (code == EXIT_ALL_OK)
-			code = EXIT_NOT_ALL_OK;
-	}
-	return code;
+	else if (o->step != NULL || o->find_max != NULL)
+		code = sweep(o, &setup, json);
+	else
+		code = measure(o, &setup, json);
+	if (json != NULL && fclose(json) != 0 && code == EXIT_ALL_OK)
+		code = complain_json(o);
+	if (!setup_finish(&setup, &error) && code != EXIT_USAGE)
+		code = complain(EXIT_NOT_ALL_OK, &error);
+	return interrupted ? EXIT_INTERRUPTED : code;
 }
 
 int main(int argc, char **argv)

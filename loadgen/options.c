@@ -10,14 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_CONNECTIONS = 4, OPEN_CONNECTIONS = 256 };
+enum {
+	CLOSED_CONNECTIONS = 4,
+	OPEN_CONNECTIONS = 256,
+	FIND_MAX_RATE_PER_S = 10,
+	FIND_MAX_DURATION_S = 10,
+};
 
 enum kind {
 	KIND_FLAG,     /* bool, no value */
 	KIND_TEXT,     /* const char * */
 	KIND_COUNT,    /* uint64_t, from min to max */
 	KIND_DECIMAL,  /* double, from 0.001 to max */
-	KIND_ARRIVALS, /* enum arrivals_kind */
+	KIND_ARRIVALS, /* enum arrivals_kind, and a trace */
+	KIND_STEPS,    /* const char *, and struct steps */
+	KIND_GOAL,     /* const char *, and struct objective */
 };
 
 /* Everything about an option but what it is for. */
@@ -30,6 +37,8 @@ struct spec {
 	uint64_t max;
 	const char *help; /* one to three lines */
 };
+
+enum { HELP_COLUMN = 22 };
 
 #define HELP_NEXT "\n                      "
 #define FIELD(name) offsetof(struct options, name)
@@ -58,6 +67,15 @@ static const struct spec specs[] = {
 	  "instead, send for S seconds, then let requests in flight" HELP_NEXT
 	  "finish; with --rate, send all that is meant to be sent" HELP_NEXT
 	  "within S seconds, however late (default: none)" },
+	{ "step", "F:T:B:S", KIND_STEPS, FIELD(step), 0, 0,
+	  "open loop at the rates F, F + B .. T, for S seconds each," HELP_NEXT
+	  "and a table of them (default: one run)" },
+	{ "find-max", "GOAL", KIND_GOAL, FIELD(find_max), 0, 0,
+	  "the highest rate, to 2 %, that keeps \"p90 < 200 ms\" or" HELP_NEXT
+	  "\"p99 < 1 s, errors < 1 %\": doubles, then bisects, with a" HELP_NEXT
+	  "run of --duration (default: 10) for each rate, first of" HELP_NEXT
+	  "--rate (default: 10).  A server fails too if it falls" HELP_NEXT
+	  "behind, or by any error if errors are not named" },
 	{ "seed", "N", KIND_COUNT, FIELD(seed), 0, UINT64_MAX,
 	  "of the shuffle, which is fresh for each pass, and of the" HELP_NEXT
 	  "times of --rate (default: 1)" },
@@ -80,9 +98,12 @@ void options_print_help(FILE *out)
 	      "Upload the JPEGs of a folder to a server, by POST, and report "
 	      "how fast it was.\n\n",
 	      out);
-	for (size_t i = 0; i < SPEC_COUNT; i++)
-		fprintf(out, "  --%-11s %-4s  %s\n", specs[i].name,
-			specs[i].value, specs[i].help);
+	for (size_t i = 0; i < SPEC_COUNT; i++) {
+		int used = fprintf(out, "  --%s %s", specs[i].name,
+				   specs[i].value);
+
+		fprintf(out, "%*s%s\n", HELP_COLUMN - used, "", specs[i].help);
+	}
 	fputs("\n"
 	      "Rates count the requests answered 2xx.  Response time runs from "
 	      "the last byte\n"
@@ -146,6 +167,15 @@ static bool parse_arrivals(const struct spec *spec, const char *text,
 	return false;
 }
 
+/* Say which option the error comes from. */
+static bool blame(const struct spec *spec, struct error *error)
+{
+	struct error why = *error;
+
+	error_set(error, "--%s %s", spec->name, why.text);
+	return false;
+}
+
 static bool take(struct options *o, const struct spec *spec, const char *text,
 		 struct error *error)
 {
@@ -164,6 +194,14 @@ static bool take(struct options *o, const struct spec *spec, const char *text,
 		return parse_decimal(spec, text, field, error);
 	case KIND_ARRIVALS:
 		return parse_arrivals(spec, text, o, error);
+	case KIND_STEPS:
+		o->step = text;
+		return steps_parse(&o->steps, text, error) ||
+		       blame(spec, error);
+	case KIND_GOAL:
+		o->find_max = text;
+		return objective_parse(&o->objective, text, error) ||
+		       blame(spec, error);
 	}
 	abort();
 }
@@ -202,15 +240,41 @@ static bool check_url(const char *text, struct error *error)
 	return good;
 }
 
+/* A sweep has rates and durations of its own. */
+static bool check_sweep(const struct options *o, struct error *error)
+{
+	const char *sweep = o->step != NULL ? "step" : "find-max";
+	const char *other = NULL;
+
+	if (o->step != NULL && o->find_max != NULL)
+		other = "--find-max";
+	else if (o->step != NULL && o->rate_per_s > 0)
+		other = "--rate";
+	else if (o->step != NULL && o->duration_s > 0)
+		other = "--duration";
+	else if (o->passes != 0)
+		other = "--passes";
+	else if (o->arrivals == ARRIVALS_TRACE)
+		other = "--arrivals trace=FILE";
+	if (other == NULL || (o->step == NULL && o->find_max == NULL))
+		return true;
+	error_set(error, "--%s: not with %s", sweep, other);
+	return false;
+}
+
 static bool check_together(const struct options *o, struct error *error)
 {
+	bool is_sweep = o->step != NULL || o->find_max != NULL;
+
+	if (!check_sweep(o, error))
+		return false;
 	if (o->passes != 0 && o->duration_s > 0) {
 		error_set(error, "--passes %" PRIu64 " --duration %g: only one",
 			  o->passes, o->duration_s);
 		return false;
 	}
 	if (o->arrivals != ARRIVALS_NONE && o->arrivals != ARRIVALS_TRACE &&
-	    !(o->rate_per_s > 0)) {
+	    !(o->rate_per_s > 0) && !is_sweep) {
 		error_set(error, "--arrivals %s: --rate is missing",
 			  arrivals_name(o->arrivals));
 		return false;
@@ -223,6 +287,14 @@ static void set_defaults(struct options *o)
 {
 	bool is_open;
 
+	if (o->step != NULL) {
+		o->rate_per_s = o->steps.from_per_s;
+		o->duration_s = o->steps.duration_s;
+	}
+	if (o->find_max != NULL && !(o->rate_per_s > 0))
+		o->rate_per_s = FIND_MAX_RATE_PER_S;
+	if (o->find_max != NULL && !(o->duration_s > 0))
+		o->duration_s = FIND_MAX_DURATION_S;
 	if (o->passes == 0 && !(o->duration_s > 0) &&
 	    o->arrivals != ARRIVALS_TRACE)
 		o->passes = 1;

@@ -5,6 +5,8 @@
 
 #include "loadgen/arrivals.h"
 #include "loadgen/error.h"
+#include "loadgen/objective.h"
+#include "loadgen/steps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +24,10 @@ struct options {
 	double duration_s; /* 0: as long as the passes or the trace take */
 	uint64_t seed;
 	double timeout_s;
+	const char *step;     /* NULL: no sweep */
+	struct steps steps;   /* what it says */
+	const char *find_max; /* NULL: no search */
+	struct objective objective;
 	const char *json; /* NULL: none */
 	const char *save; /* NULL: nowhere */
 	bool help;        /* print the help and nothing else */

@@ -50,6 +50,26 @@ static const struct warning {
 
 enum { WARNING_COUNT = sizeof(warnings) / sizeof(*warnings) };
 
+struct report report_make(const struct options *o, const struct setup *setup,
+			  struct outcome *outcome)
+{
+	return (struct report){
+		.options = o,
+		.files = setup->dataset.count,
+		.record = &outcome->record,
+		.makespan_ns = outcome->makespan_ns,
+		.client_cpu_s = outcome->client_cpu_s,
+	};
+}
+
+const char *report_warning(const struct report *report)
+{
+	for (int i = 0; i < WARNING_COUNT; i++)
+		if (warnings[i].applies(report))
+			return warnings[i].text;
+	return NULL;
+}
+
 static void print_run(FILE *out, const struct report *report)
 {
 	const struct options *o = report->options;

@@ -15,6 +15,7 @@
 #include "loadgen/error.h"
 #include "loadgen/options.h"
 #include "loadgen/record.h"
+#include "loadgen/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,13 @@ struct report {
 	uint64_t makespan_ns;
 	double client_cpu_s; /* user and system, of the run alone */
 };
+
+/* Of `o`, which is lent as the rest is. */
+struct report report_make(const struct options *o, const struct setup *setup,
+			  struct outcome *outcome);
+
+/* The first that applies.  NULL: none does. */
+const char *report_warning(const struct report *report);
 
 /* With units; "-" where there is nothing to say. */
 void report_print(FILE *out, const struct report *report);

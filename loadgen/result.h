@@ -44,10 +44,15 @@ struct result {
 	size_t reply_bytes;
 };
 
-/* Answered 2xx: the only results that count as work done. */
+/* 2xx: the only replies that count as work done. */
+static inline bool status_is_ok(int status)
+{
+	return status >= 200 && status <= 299;
+}
+
 static inline bool result_is_ok(const struct result *r)
 {
-	return r->status >= 200 && r->status <= 299;
+	return status_is_ok(r->status);
 }
 
 #endif

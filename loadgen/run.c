@@ -45,6 +45,7 @@ static bool take_result(const struct result *from_client, void *arg)
 	struct result result = *from_client;
 	struct record *record = &run->outcome->record;
 	struct save *save = run->setup->save;
+	uint64_t now_ns = clock_now_ns();
 
 	result.megapixels = megapixels(&dataset->files[result.file]);
 	if (!record_add(record, &result)) {
@@ -53,7 +54,10 @@ static bool take_result(const struct result *from_client, void *arg)
 	} else if (save != NULL && !save_add(save, &result, run->error)) {
 		run->is_broken = true;
 	}
-	progress_show(&run->progress, record, clock_now_ns());
+	if ((double)(now_ns - run->progress.began_ns) <
+	    run->options->duration_s * (double)NS_PER_S)
+		run->outcome->in_time_count++;
+	progress_show(&run->progress, record, now_ns);
 	return !run->is_broken;
 }
 

@@ -29,6 +29,8 @@ struct outcome {
 	struct record record;
 	uint64_t makespan_ns;
 	double client_cpu_s; /* user and system, of the run alone */
+	/* Requests that ended within --duration; 0 without it. */
+	uint64_t in_time_count;
 };
 
 /*

@@ -115,11 +115,11 @@ static void expect_replay(const struct trace *trace, double rate_per_s,
 
 static void test_trace_is_exact(void)
 {
-	double times_s[] = { 0, 0.1, 0.1, 0.3, 999999.000000001 };
+	double times_s[] = { 0, 0.1, 0.1, 1.001, 999999.000000001 };
 	struct trace trace = { .times_s = times_s, .count = 5 };
 
 	expect_replay(&trace, trace_rate_per_s(&trace),
-		      (const uint64_t[]){ 0, 100000000, 100000000, 300000000,
+		      (const uint64_t[]){ 0, 100000000, 100000000, 1001000000,
 					  UINT64_C(999999000000001) });
 }
 

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-enum { ARGS_MAX = 16, FILES = 3 };
+enum { ARGS_MAX = 20, FILES = 3 };
 
 static struct scratch scratch; /* has photos/, and gets what is written */
 static char photos[SCRATCH_PATH_BYTES];
@@ -162,6 +162,92 @@ static void test_trace(void)
 	expect_in("stderr", "times:2: 'x': not a time");
 }
 
+static cJSON *read_json(const char *name)
+{
+	char *text = scratch_read(&scratch, name);
+	cJSON *object = cJSON_Parse(text);
+
+	assert(object != NULL);
+	free(text);
+	return object;
+}
+
+static void test_step(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES];
+	cJSON *object;
+	cJSON *steps;
+
+	scratch_path(&scratch, "step.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--step", "100:300:100:0.05",
+		   "--arrivals", "constant", "--json", json, server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == 5 + 10 + 15);
+	object = read_json("step.json");
+	steps = cJSON_GetObjectItem(object, "steps");
+	assert(cJSON_GetArraySize(steps) == 3);
+	for (int i = 0; i < 3; i++) {
+		cJSON *step = cJSON_GetArrayItem(steps, i);
+
+		assert(cJSON_GetObjectItem(step, "rate_per_s")->valuedouble ==
+		       100 * (i + 1));
+		assert(cJSON_GetObjectItem(step, "requests")->valuedouble ==
+		       5 * (i + 1));
+	}
+	assert(cJSON_HasObjectItem(object, "schema"));
+	assert(!cJSON_HasObjectItem(object, "objective"));
+	cJSON_Delete(object);
+	server_release(&server);
+}
+
+static void expect_max(double max_per_s)
+{
+	cJSON *object = read_json("max.json");
+	cJSON *max = cJSON_GetObjectItem(object, "max_rate_per_s");
+	cJSON *objective = cJSON_GetObjectItem(object, "objective");
+
+	assert(max_per_s == 0 ? cJSON_IsNull(max) :
+				max->valuedouble == max_per_s);
+	assert(strcmp(objective->valuestring, "max < 60000 ms") == 0);
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(object, "steps")) > 1);
+	cJSON_Delete(object);
+}
+
+/* Runs of 20 ms: from 50 requests/s up they have two, and one is dropped. */
+static void test_find_max(void)
+{
+	struct server server = { .mode = SERVER_DROP_SECOND };
+	char json[SCRATCH_PATH_BYTES];
+
+	scratch_path(&scratch, "max.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--find-max", "max<60s", "--rate",
+		   "100", "--duration", "0.02", "--arrivals", "constant",
+		   "--json", json, server.url) == 0);
+	server_stop(&server);
+	expect_in("stdout", "kept max < 60000 ms: 50 requests/s");
+	expect_max(50);
+	server_release(&server);
+}
+
+static void test_find_no_max(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char json[SCRATCH_PATH_BYTES];
+
+	scratch_path(&scratch, "max.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--find-max", "max<60s", "--rate",
+		   "100", "--duration", "0.02", "--json", json,
+		   server.url) == 1);
+	server_stop(&server);
+	expect_in("stderr", "no rate kept the objective");
+	expect_max(0);
+	server_release(&server);
+}
+
 static void test_some_not_answered(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -246,6 +332,9 @@ int main(void)
 	test_all_answered();
 	test_open_loop();
 	test_trace();
+	test_step();
+	test_find_max();
+	test_find_no_max();
 	test_some_not_answered();
 	test_nothing_listens();
 	test_interrupted();

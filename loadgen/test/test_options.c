@@ -94,6 +94,25 @@ static void test_trace(void)
 	assert(o.arrivals == ARRIVALS_TRACE && o.rate_per_s == 3);
 }
 
+static void test_sweeps(void)
+{
+	struct options o;
+	struct error error;
+
+	assert(parse("--dataset d --step 10:30:5:2 http://h/", &o, &error));
+	assert(o.step != NULL && o.rate_per_s == 10 && o.duration_s == 2);
+	assert(o.steps.by_per_s == 5 && o.passes == 0);
+	assert(o.arrivals == ARRIVALS_POISSON && o.connections == 256);
+	assert(parse("--dataset d --find-max p90<2s http://h/", &o, &error));
+	assert(o.find_max != NULL && o.objective.below_ms == 2000);
+	assert(o.rate_per_s == 10 && o.duration_s == 10 && o.passes == 0);
+	assert(parse("--dataset d --find-max p90<2s --rate 50 --duration 3 "
+		     "--arrivals constant http://h/",
+		     &o, &error));
+	assert(o.rate_per_s == 50 && o.duration_s == 3);
+	assert(o.arrivals == ARRIVALS_CONSTANT);
+}
+
 static void test_help_needs_nothing_else(void)
 {
 	struct options o;
@@ -132,6 +151,19 @@ static void test_errors_name_option_and_value(void)
 		     "--arrivals poisson: --rate is missing");
 	expect_error("--dataset d --arrivals trace http://h/", "'trace'");
 	expect_error("--dataset d --arrivals trace= http://h/", "'trace='");
+	expect_error("--dataset d --step 9 http://h/", "--step '9'");
+	expect_error("--dataset d --find-max p90 http://h/",
+		     "--find-max 'p90'");
+	expect_error("--dataset d --step 1:2:1:1 --rate 3 http://h/",
+		     "--step: not with --rate");
+	expect_error("--dataset d --step 1:2:1:1 --duration 3 http://h/",
+		     "--step: not with --duration");
+	expect_error("--dataset d --step 1:2:1:1 --find-max p90<2s http://h/",
+		     "--step: not with --find-max");
+	expect_error("--dataset d --find-max p90<2s --passes 3 http://h/",
+		     "--find-max: not with --passes");
+	expect_error("--dataset d --step 1:2:1:1 --arrivals trace=t http://h/",
+		     "--step: not with --arrivals trace");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
 	expect_error("http://h/ --dataset", "--dataset: its value");
@@ -149,6 +181,7 @@ int main(void)
 	test_all_given();
 	test_open_loop();
 	test_trace();
+	test_sweeps();
 	test_help_needs_nothing_else();
 	test_errors_name_option_and_value();
 	return 0;

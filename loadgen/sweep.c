@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/sweep.h"
+
+#include "loadgen/clock.h"
+#include "loadgen/objective.h"
+#include "loadgen/report.h"
+#include "loadgen/run.h"
+#include "loadgen/search.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct sweep {
+	const struct sweep_config *config;
+	struct options options; /* of the next run: the rate changes */
+	uint64_t run_count;
+	uint64_t failed_count; /* requests not answered 2xx, of all runs */
+	double max_per_s;      /* of a search; 0: none */
+	struct error *error;
+};
+
+/* One run, as it was; `shortfall` is set if there is an objective. */
+struct row {
+	struct report report;
+	struct summary response_ns;
+	bool has_response; /* any 2xx */
+	enum shortfall shortfall;
+};
+
+static void print_head(const struct sweep *s)
+{
+	FILE *out = s->config->table;
+
+	fprintf(out, "%10s %12s %10s %10s %10s %8s\n", "rate/s", "responses/s",
+		"p50 ms", "p90 ms", "p99 ms", "errors");
+}
+
+static void print_times(FILE *out, const struct row *row)
+{
+	static const enum figure columns[] = { FIGURE_P50, FIGURE_P90,
+					       FIGURE_P99 };
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (row->has_response)
+			fprintf(out, " %10.3f",
+				row->response_ns.figures[columns[i]] /
+					(double)NS_PER_MS);
+		else
+			fprintf(out, " %10s", "-");
+}
+
+static void print_errors(FILE *out, const struct record *r)
+{
+	for (int status = 0; status < RECORD_STATUS_COUNT; status++)
+		if (r->responses[status] > 0 && !status_is_ok(status))
+			fprintf(out, "%10" PRIu64 " x status %03d\n",
+				r->responses[status], status);
+	for (size_t i = 0; i < r->error_kinds; i++)
+		fprintf(out, "%10" PRIu64 " x %s\n", r->errors[i].count,
+			r->errors[i].text);
+}
+
+static void print_row(const struct sweep *s, const struct row *row)
+{
+	const struct record *r = row->report.record;
+	double makespan_s = (double)row->report.makespan_ns / (double)NS_PER_S;
+	const char *warning = report_warning(&row->report);
+	FILE *out = s->config->table;
+
+	fprintf(out, "%10.5g %12.1f", s->options.rate_per_s,
+		makespan_s > 0 ? (double)r->ok_count / makespan_s : 0);
+	print_times(out, row);
+	fprintf(out, " %8" PRIu64, r->request_count - r->ok_count);
+	if (s->options.find_max != NULL)
+		fprintf(out, "  %s", shortfall_name(row->shortfall));
+	fprintf(out, "\n");
+	print_errors(out, r);
+	if (warning != NULL)
+		fprintf(out, "%10s %s\n", "warning:", warning);
+	fflush(out);
+}
+
+static bool write_json(const struct sweep *s, const struct row *row)
+{
+	FILE *json = s->config->json;
+
+	if (json == NULL)
+		return true;
+	fprintf(json, "%s\n", s->run_count == 1 ? "" : ",");
+	if (report_write_json(json, &row->report))
+		return true;
+	error_set(s->error, "--json %s: %s", s->options.json, strerror(errno));
+	return false;
+}
+
+static enum shortfall judge(const struct sweep *s, const struct outcome *o,
+			    const struct row *row)
+{
+	return objective_judge(
+		&s->options.objective,
+		&(struct trial){
+			.rate_per_s = s->options.rate_per_s,
+			.request_count = o->record.request_count,
+			.ok_count = o->record.ok_count,
+			.in_time_count = o->in_time_count,
+			.response_ns =
+				row->has_response ? &row->response_ns : NULL,
+		});
+}
+
+/* One run.  False: it did not come to its end, and is not shown. */
+static bool run_at(struct sweep *s, double rate_per_s,
+		   enum shortfall *shortfall)
+{
+	const struct sweep_config *c = s->config;
+	struct outcome outcome = { 0 };
+	struct row row = { 0 };
+	bool whole;
+
+	s->options.rate_per_s = rate_per_s;
+	whole = run_once(c->setup, &s->options, c->stop, &outcome, s->error);
+	if (whole && *c->stop) {
+		error_set(s->error, "interrupted at %g requests/s", rate_per_s);
+		whole = false;
+	} else if (whole) {
+		row.report = report_make(&s->options, c->setup, &outcome);
+		row.has_response = samples_summarize(&outcome.record.response,
+						     &row.response_ns);
+		row.shortfall = judge(s, &outcome, &row);
+		s->run_count++;
+		s->failed_count +=
+			outcome.record.request_count - outcome.record.ok_count;
+		print_row(s, &row);
+		whole = write_json(s, &row);
+	}
+	*shortfall = row.shortfall;
+	outcome_release(&outcome);
+	return whole;
+}
+
+static bool run_steps(struct sweep *s)
+{
+	const struct steps *steps = &s->options.steps;
+	enum shortfall ignored;
+
+	for (int i = 0; i < steps_count(steps); i++)
+		if (!run_at(s, steps_rate_per_s(steps, i), &ignored))
+			return false;
+	if (s->failed_count > 0)
+		error_set(s->error,
+			  "%" PRIu64 " requests were not answered 2xx",
+			  s->failed_count);
+	return s->failed_count == 0;
+}
+
+static void tell_max(const struct sweep *s)
+{
+	double max_per_s = s->max_per_s;
+	const struct objective *objective = &s->options.objective;
+	FILE *json = s->config->json;
+	FILE *out = s->config->table;
+
+	if (json != NULL) {
+		fprintf(json, ",\n\"objective\": \"");
+		objective_print(json, objective);
+		if (max_per_s > 0)
+			fprintf(json, "\",\n\"max_rate_per_s\": %.17g",
+				max_per_s);
+		else
+			fprintf(json, "\",\n\"max_rate_per_s\": null");
+	}
+	if (max_per_s > 0) {
+		fprintf(out, "\nhighest rate that kept ");
+		objective_print(out, objective);
+		fprintf(out, ": %.5g requests/s\n", max_per_s);
+	}
+}
+
+static bool find_max(struct sweep *s)
+{
+	/* At a lower rate not one request need fall into a run. */
+	struct search search = {
+		.first_per_s = s->options.rate_per_s,
+		.lowest_per_s = 1 / s->options.duration_s,
+	};
+	enum shortfall shortfall;
+	bool whole = true;
+	double rate_per_s;
+
+	while (whole && (rate_per_s = search_next(&search)) > 0) {
+		whole = run_at(s, rate_per_s, &shortfall);
+		if (whole)
+			search_note(&search, shortfall == SHORTFALL_NONE);
+	}
+	if (!whole)
+		return false;
+	s->max_per_s = search.held_per_s;
+	if (s->max_per_s == 0)
+		error_set(s->error, "no rate kept the objective");
+	return s->max_per_s > 0;
+}
+
+bool sweep_run(const struct sweep_config *config, struct error *error)
+{
+	struct sweep s = {
+		.config = config,
+		.options = *config->options,
+		.error = error,
+	};
+	bool good;
+
+	print_head(&s);
+	if (config->json != NULL)
+		fprintf(config->json,
+			"{\"schema\": \"darkroom-loadgen/1\",\n\"steps\": [");
+	good = s.options.find_max != NULL ? find_max(&s) : run_steps(&s);
+	if (config->json != NULL)
+		fprintf(config->json, "]");
+	if (s.options.find_max != NULL)
+		tell_max(&s);
+	if (config->json != NULL)
+		fprintf(config->json, "}\n");
+	return good;
+}
