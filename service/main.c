@@ -80,6 +80,15 @@ static int run(const struct options *o)
 {
 	const char *why;
 	char error[SCHEDULE_ERROR_BYTES];
+
+	if (!raise_file_limit(o->connections_max)) {
+		(void)fprintf(stderr,
+			      "darkroom: --max-connections: '%u' and %d more "
+			      "are over the system's limit of open files\n",
+			      o->connections_max, OWN_FILES);
+		return EXIT_USAGE;
+	}
+
 	sigset_t signals = server_hold_signals();
 	struct cores *cores = cores_new(o->cores, &why);
 
@@ -126,25 +135,13 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "darkroom: %s; see --help\n", error);
 		return EXIT_USAGE;
 	}
-	switch (o.what) {
-	case OPTIONS_HELP:
+	if (o.wants_help)
 		print_help();
-		return EXIT_SUCCESS;
-	case OPTIONS_VERSION:
+	else if (o.wants_version)
 		(void)printf("darkroom " DARKROOM_VERSION "\n");
-		return EXIT_SUCCESS;
-	case OPTIONS_LIST:
+	else if (o.wants_policies)
 		list_policies();
-		return EXIT_SUCCESS;
-	case OPTIONS_RUN:
-		break;
-	}
-	if (!raise_file_limit(o.connections_max)) {
-		(void)fprintf(stderr,
-			      "darkroom: --max-connections: '%u' and %d more "
-			      "are over the system's limit of open files\n",
-			      o.connections_max, OWN_FILES);
-		return EXIT_USAGE;
-	}
-	return run(&o);
+	else
+		return run(&o);
+	return EXIT_SUCCESS;
 }

@@ -7,9 +7,7 @@
 
 #include "service/pipeline.h"
 
-#include <stdio.h>
-
-enum { OPTIONS_ERROR_BYTES = 256 };
+enum { OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES };
 
 struct options {
 	const char *listen;
@@ -23,7 +21,7 @@ struct options {
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */
-	enum { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_LIST } what;
+	bool wants_help, wants_version, wants_policies;
 };
 
 /*

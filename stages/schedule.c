@@ -24,33 +24,41 @@ enum {
 };
 
 /* In the order of the enumeration above. */
-const struct schedule_flag schedule_flags[] = {
+const struct flag schedule_flags[] = {
 	{ "policy", "NAME", "cohort",
-	  "which stage a free worker visits; see --list-policies" },
+	  "which stage a free worker visits; see --list-policies",
+	  .type = FLAG_OTHER },
 	{ "regime", "exhaustive|gated|n-gated=N|time-gated=US|cutoff=US",
 	  "exhaustive",
 	  "how long a visit lasts: until nothing waits; for what waited at\n"
 	  "its beginning; for N of those; for US microseconds; or gated, and\n"
-	  "an event with more than US of work left is passed over once" },
+	  "an event with more than US of work left is passed over once",
+	  .type = FLAG_OTHER },
 	{ "discipline", "fcfs|lcfs|stack|srpt[=AGEING]", "fcfs",
 	  "which event is first: that which came first; last; last of those\n"
 	  "the worker itself sent; or that with the least work left, where\n"
-	  "1 ns of work is worth AGEING (15) ns of waiting" },
+	  "1 ns of work is worth AGEING (15) ns of waiting",
+	  .type = FLAG_OTHER },
 	{ "balance", "shared|replicate[=N]|partition[=P]", "shared",
 	  "one stage graph for all cores; one for each, or N of them; or the\n"
-	  "stages divided among the cores, in P parts" },
+	  "stages divided among the cores, in P parts",
+	  .type = FLAG_OTHER },
 	{ "distribute", "round-robin|least-loaded", "round-robin",
 	  "to which replica an event goes: to each in turn, or to the one\n"
-	  "with the fewest under way" },
+	  "with the fewest under way",
+	  .type = FLAG_OTHER },
 	{ "steal", NULL, NULL,
-	  "a replica without work takes a share of another's" },
+	  "a replica without work takes a share of another's",
+	  .type = FLAG_OTHER },
 	{ "pool", "STAGE=THREADS,...|auto", NULL,
 	  "threads of each stage with --policy pool-per-stage; auto: more\n"
-	  "while its queue is long, fewer while they are idle" },
+	  "while its queue is long, fewer while they are idle",
+	  .type = FLAG_OTHER },
 	{ "threshold", "STAGE=LENGTH[:US],...", NULL,
 	  "interrupt a visit elsewhere for this stage when more than LENGTH\n"
 	  "events wait there (0: however many), or when some do that nobody\n"
-	  "came for in US microseconds" },
+	  "came for in US microseconds",
+	  .type = FLAG_OTHER },
 	{ 0 },
 };
 

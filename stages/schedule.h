@@ -7,10 +7,9 @@
 #define STAGES_SCHEDULE_H
 
 #include "stages/discipline.h"
+#include "stages/flags.h"
 #include "stages/policy.h"
 #include "stages/regime.h"
-
-#include <stdio.h>
 
 enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
 
@@ -40,16 +39,7 @@ struct schedule {
 	uint32_t given; /* flags set so far, by place in the table */
 };
 
-/* A flag; `values` and `help` for --help. */
-struct schedule_flag {
-	const char *name;    /* "policy" */
-	const char *values;  /* NULL: it takes none */
-	const char *initial; /* NULL: unset */
-	const char *help;
-};
-
-/* Ends with a NULL name. */
-extern const struct schedule_flag schedule_flags[];
+extern const struct flag schedule_flags[];
 
 /* A schedule of all defaults; every pool has one thread. */
 void schedule_init(struct schedule *s);

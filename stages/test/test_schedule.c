@@ -50,8 +50,7 @@ static void test_initial_values_are_the_defaults(void)
 
 	schedule_init(&s);
 	schedule_init(&defaults);
-	for (const struct schedule_flag *f = schedule_flags; f->name != NULL;
-	     f++) {
+	for (const struct flag *f = schedule_flags; f->name != NULL; f++) {
 		assert(f->help != NULL);
 		assert(s.given == (1u << (f - schedule_flags)) - 1);
 		s.given |= 1u << (f - schedule_flags);
