@@ -94,7 +94,7 @@ static void count_connect_failures(struct client *client,
 /* The request has ended: count it. */
 static void take_result(struct client *client, struct connection *c)
 {
-	struct result r = connection_describe(c);
+	struct result r = connection_describe(c, client->began_ns);
 
 	assert(c->is_in_flight);
 	note_connected(client, c);
@@ -321,10 +321,22 @@ enum client_end client_run(struct client *client)
 			       act, client))
 			client->end = CLIENT_BROKEN;
 		break_late(client);
+		if (client->config.tick != NULL)
+			client->config.tick(client->config.arg);
 	}
 	if (client->end == CLIENT_FINISHED && *client->config.stop)
 		client->end = CLIENT_STOPPED;
 	return client->end;
+}
+
+uint32_t client_in_flight_count(const struct client *client)
+{
+	const struct connection *c;
+	uint32_t count = 0;
+
+	TAILQ_FOREACH(c, &client->in_flight, in_flight)
+	count++;
+	return count;
 }
 
 uint64_t client_makespan_ns(const struct client *client)

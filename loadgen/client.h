@@ -48,6 +48,9 @@ struct client;
 /* Called once for each request.  False: end the run. */
 typedef bool client_done_fn(const struct result *result, void *arg);
 
+/* Called ten times a second at least. */
+typedef void client_tick_fn(void *arg);
+
 struct client_config {
 	const char *url;
 	const struct dataset *dataset;
@@ -60,7 +63,8 @@ struct client_config {
 	bool keep_replies;   /* results have the reply's body */
 	const volatile sig_atomic_t *stop; /* end the run when not 0 */
 	client_done_fn *done;
-	void *arg; /* given to every call of `done` */
+	client_tick_fn *tick; /* NULL: none */
+	void *arg;            /* given to every call of `done` and `tick` */
 };
 
 enum client_end {
@@ -84,6 +88,8 @@ void client_free(struct client *c);
  * are connections (8 at least) could not even connect.
  */
 enum client_end client_run(struct client *c);
+
+uint32_t client_in_flight_count(const struct client *c);
 
 /* From the beginning of client_run() to the end of the last request. */
 uint64_t client_makespan_ns(const struct client *c);

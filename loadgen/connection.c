@@ -244,12 +244,23 @@ bool connection_continue(struct connection *c, uint32_t events)
 	return is_all_sent(c) || send_rest(c);
 }
 
-struct result connection_describe(const struct connection *c)
+/* 0 is no time. */
+static uint64_t since(uint64_t began_ns, uint64_t at_ns)
+{
+	return at_ns == 0 ? 0 : at_ns - began_ns;
+}
+
+struct result connection_describe(const struct connection *c, uint64_t began_ns)
 {
 	struct result r = {
 		.file = c->request.file,
 		.error = c->error,
+		.target = c->request.target,
 		.uploaded_bytes = c->request.body_bytes,
+		.intended_ns = since(began_ns, c->intended_ns),
+		.started_ns = since(began_ns, c->started_ns),
+		.sent_ns = since(began_ns, c->sent_ns),
+		.ended_ns = since(began_ns, c->ended_ns),
 		.scheduled = c->intended_ns != 0,
 		.waited = c->waited,
 		.lag_ns = c->lag_ns,

@@ -81,7 +81,8 @@ MUST_CHECK bool connection_continue(struct connection *c, uint32_t events);
 /* End the request as an error, `why`, a static text. */
 void connection_break(struct connection *c, const char *why);
 
-/* What became of the request that has ended. */
-struct result connection_describe(const struct connection *c);
+/* What became of the request that has ended, in a run begun at `began_ns`. */
+struct result connection_describe(const struct connection *c,
+				  uint64_t began_ns);
 
 #endif

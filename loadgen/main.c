@@ -5,7 +5,9 @@
  * The only file that ends the program; run.c shows progress, and all else that
  * the user reads is printed from here.
  */
+#include "loadgen/calibrate.h"
 #include "loadgen/options.h"
+#include "loadgen/percentiles.h"
 #include "loadgen/report.h"
 #include "loadgen/run.h"
 #include "loadgen/setup.h"
@@ -79,6 +81,17 @@ static enum exit_code check_answers(const struct record *r)
 	return EXIT_NOT_ALL_OK;
 }
 
+static enum exit_code check_verdict(const char *option, const struct verdict *v)
+{
+	if (v->wrong_count == 0)
+		return EXIT_ALL_OK;
+	fprintf(stderr,
+		"loadgen: --%s: %" PRIu64 " of %" PRIu64
+		" replies were wrong; first %s\n",
+		option, v->wrong_count, v->checked_count, v->first_wrong.text);
+	return EXIT_NOT_ALL_OK;
+}
+
 static enum exit_code measure(const struct options *o,
 			      const struct setup *setup, FILE *json)
 {
@@ -93,7 +106,12 @@ static enum exit_code measure(const struct options *o,
 	report_print(stdout, &report);
 	if (json != NULL && !report_write_json(json, &report))
 		code = complain_json(o);
-	if (check_answers(&outcome.record) != EXIT_ALL_OK)
+	if (setup->percentiles != NULL &&
+	    !percentiles_write(setup->percentiles, &outcome.record.response))
+		code = EXIT_NOT_ALL_OK; /* setup_finish() says why */
+	if (check_answers(&outcome.record) != EXIT_ALL_OK ||
+	    check_verdict("verify", &outcome.verified) != EXIT_ALL_OK ||
+	    check_verdict("golden", &outcome.golden) != EXIT_ALL_OK)
 		code = EXIT_NOT_ALL_OK;
 	outcome_release(&outcome);
 	return code;
@@ -125,6 +143,8 @@ static enum exit_code set_up_and_measure(struct options *o)
 
 	if (!setup_init(&setup, o, &error) || !open_json(o, &json, &error))
 		code = complain(EXIT_USAGE, &error);
+	else if (o->calibrate && !calibrate(&setup, o, &interrupted, &error))
+		code = complain(EXIT_NOT_ALL_OK, &error);
 	else if (o->step != NULL || o->find_max != NULL)
 		code = sweep(o, &setup, json);
 	else

@@ -25,6 +25,7 @@ enum kind {
 	KIND_ARRIVALS, /* enum arrivals_kind, and a trace */
 	KIND_STEPS,    /* const char *, and struct steps */
 	KIND_GOAL,     /* const char *, and struct objective */
+	KIND_VERIFY,   /* enum verify_kind */
 };
 
 /* Everything about an option but what it is for. */
@@ -81,8 +82,27 @@ static const struct spec specs[] = {
 	  "times of --rate (default: 1)" },
 	{ "timeout", "S", KIND_DECIMAL, FIELD(timeout_s), 0, 1000000,
 	  "of one request, connecting included (default: 60)" },
+	{ "calibrate", "", KIND_FLAG, FIELD(calibrate), 0, 0,
+	  "first send every file 3 times, alone, and then tell how" HELP_NEXT
+	  "many times longer it took under load (default: no)" },
+	{ "pid", "N", KIND_COUNT, FIELD(server_pid), 1, INT32_MAX,
+	  "the server's process, whose use of the machine is to be" HELP_NEXT
+	  "told (default: what listens at the URL's port here)" },
+	{ "verify", "KIND", KIND_VERIFY, FIELD(verify), 0, 0,
+	  "decode: 2xx replies must decode as JPEGs; size: and have" HELP_NEXT
+	  "the size that w, h, fit, enlarge and orient of the query" HELP_NEXT
+	  "promise (default: no; it costs the client CPU time, so" HELP_NEXT
+	  "it is for a pass of its own)" },
+	{ "golden", "DIR", KIND_TEXT, FIELD(golden), 0, 0,
+	  "2xx replies must be, to the byte, those that --save DIR" HELP_NEXT
+	  "wrote earlier (default: no; costs CPU time, too)" },
 	{ "json", "FILE", KIND_TEXT, FIELD(json), 0, 0,
 	  "write the report to FILE too (default: none)" },
+	{ "csv", "FILE", KIND_TEXT, FIELD(csv), 0, 0,
+	  "write a row for each request to FILE (default: none)" },
+	{ "percentiles", "FILE", KIND_TEXT, FIELD(percentiles), 0, 0,
+	  "write the response times to FILE as HdrHistogram does" HELP_NEXT
+	  "(default: none)" },
 	{ "save", "DIR", KIND_TEXT, FIELD(save), 0, 0,
 	  "write the bodies of 2xx replies to DIR, and status.tsv:" HELP_NEXT
 	  "path, status or error, reply bytes (default: none; this" HELP_NEXT
@@ -111,7 +131,7 @@ void options_print_help(FILE *out)
 	      "request should\n"
 	      "have been sent, so that waiting for a connection counts.\n\n"
 	      "Exit status: 0 all requests were answered 2xx, 1 some were "
-	      "not,\n"
+	      "not, or wrongly,\n"
 	      "2 wrong usage, 130 interrupted (the report covers what was "
 	      "done).\n",
 	      out);
@@ -176,6 +196,15 @@ static bool blame(const struct spec *spec, struct error *error)
 	return false;
 }
 
+static bool parse_verify(const struct spec *spec, const char *text,
+			 enum verify_kind *out, struct error *error)
+{
+	if (verify_find(text, out))
+		return true;
+	error_set(error, "--%s '%s': not size or decode", spec->name, text);
+	return false;
+}
+
 static bool take(struct options *o, const struct spec *spec, const char *text,
 		 struct error *error)
 {
@@ -194,6 +223,8 @@ static bool take(struct options *o, const struct spec *spec, const char *text,
 		return parse_decimal(spec, text, field, error);
 	case KIND_ARRIVALS:
 		return parse_arrivals(spec, text, o, error);
+	case KIND_VERIFY:
+		return parse_verify(spec, text, field, error);
 	case KIND_STEPS:
 		o->step = text;
 		return steps_parse(&o->steps, text, error) ||
@@ -243,23 +274,32 @@ static bool check_url(const char *text, struct error *error)
 /* A sweep has rates and durations of its own. */
 static bool check_sweep(const struct options *o, struct error *error)
 {
-	const char *sweep = o->step != NULL ? "step" : "find-max";
-	const char *other = NULL;
+	bool is_step = o->step != NULL;
+	const struct {
+		bool is_given;
+		const char *name;
+	} others[] = {
+		{ is_step && o->find_max != NULL, "--find-max" },
+		{ is_step && o->rate_per_s > 0, "--rate" },
+		{ is_step && o->duration_s > 0, "--duration" },
+		{ o->passes != 0, "--passes" },
+		{ o->arrivals == ARRIVALS_TRACE, "--arrivals trace=FILE" },
+		{ o->verify != VERIFY_NONE, "--verify" },
+		{ o->golden != NULL, "--golden" },
+		{ o->csv != NULL, "--csv" },
+		{ o->percentiles != NULL, "--percentiles" },
+	};
 
-	if (o->step != NULL && o->find_max != NULL)
-		other = "--find-max";
-	else if (o->step != NULL && o->rate_per_s > 0)
-		other = "--rate";
-	else if (o->step != NULL && o->duration_s > 0)
-		other = "--duration";
-	else if (o->passes != 0)
-		other = "--passes";
-	else if (o->arrivals == ARRIVALS_TRACE)
-		other = "--arrivals trace=FILE";
-	if (other == NULL || (o->step == NULL && o->find_max == NULL))
+	if (!is_step && o->find_max == NULL)
 		return true;
-	error_set(error, "--%s: not with %s", sweep, other);
-	return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i].is_given) {
+			error_set(error, "--%s: not with %s",
+				  is_step ? "step" : "find-max",
+				  others[i].name);
+			return false;
+		}
+	return true;
 }
 
 static bool check_together(const struct options *o, struct error *error)

@@ -7,6 +7,7 @@
 #include "loadgen/error.h"
 #include "loadgen/objective.h"
 #include "loadgen/steps.h"
+#include "loadgen/verify.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,13 @@ struct options {
 	struct steps steps;   /* what it says */
 	const char *find_max; /* NULL: no search */
 	struct objective objective;
-	const char *json; /* NULL: none */
+	bool calibrate;
+	uint64_t server_pid; /* 0: find it */
+	enum verify_kind verify;
+	const char *golden; /* NULL: do not compare */
+	const char *json;   /* NULL: none, and the next two */
+	const char *csv;
+	const char *percentiles;
 	const char *save; /* NULL: nowhere */
 	bool help;        /* print the help and nothing else */
 };

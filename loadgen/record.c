@@ -22,19 +22,49 @@ static bool add_error(struct record *r, const char *text)
 	return true;
 }
 
-static bool add_times(struct record *r, const struct result *result)
+static bool reserve_class(struct record_class *class)
 {
-	unsigned class = size_class_of(result->uploaded_bytes);
+	return samples_reserve(&class->response) &&
+	       samples_reserve(&class->slowdown);
+}
+
+/* There is room. */
+static void add_to_class(struct record_class *class,
+			 const struct result *result)
+{
+	samples_add(&class->response, (double)result->response_ns);
+	if (result->unloaded_ns != 0)
+		samples_add(&class->slowdown, result_slowdown(result));
+}
+
+/* Of a 2xx reply. */
+static bool add_ok(struct record *r, const struct result *result)
+{
+	struct record_class *by_size =
+		&r->by_size[size_class_of(result->uploaded_bytes)];
+	struct record_class *by_megapixels =
+		&r->by_megapixels[megapixel_class_of(result->megapixels)];
+	bool is_jpeg = result->megapixels > 0;
 
 	if (!samples_reserve(&r->response) ||
-	    !samples_reserve(&r->response_by_class[class]) ||
 	    !samples_reserve(&r->from_last_byte) ||
-	    !samples_reserve(&r->from_first_byte))
+	    !samples_reserve(&r->from_first_byte) ||
+	    !samples_reserve(&r->slowdown) || !reserve_class(by_size) ||
+	    !reserve_class(by_megapixels) ||
+	    !intervals_add(&r->intervals, result->ended_ns,
+			   result->uploaded_bytes))
 		return false;
 	samples_add(&r->response, (double)result->response_ns);
-	samples_add(&r->response_by_class[class], (double)result->response_ns);
 	samples_add(&r->from_last_byte, (double)result->from_last_byte_ns);
 	samples_add(&r->from_first_byte, (double)result->from_first_byte_ns);
+	if (result->unloaded_ns != 0)
+		samples_add(&r->slowdown, result_slowdown(result));
+	add_to_class(by_size, result);
+	if (is_jpeg)
+		add_to_class(by_megapixels, result);
+	r->ok_count++;
+	r->uploaded_bytes += result->uploaded_bytes;
+	r->megapixels += result->megapixels;
 	return true;
 }
 
@@ -50,12 +80,8 @@ bool record_add(struct record *r, const struct result *result)
 			return false;
 		r->transport_error_count++;
 	} else {
-		if (result_is_ok(result)) {
-			if (!add_times(r, result))
-				return false;
-			r->ok_count++;
-			r->uploaded_bytes += result->uploaded_bytes;
-		}
+		if (result_is_ok(result) && !add_ok(r, result))
+			return false;
 		r->responses[result->status]++;
 	}
 	if (has_lag)
@@ -65,11 +91,21 @@ bool record_add(struct record *r, const struct result *result)
 	return true;
 }
 
+static void release_class(struct record_class *class)
+{
+	samples_release(&class->response);
+	samples_release(&class->slowdown);
+}
+
 void record_release(struct record *r)
 {
 	samples_release(&r->response);
 	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
-		samples_release(&r->response_by_class[i]);
+		release_class(&r->by_size[i]);
+	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
+		release_class(&r->by_megapixels[i]);
+	samples_release(&r->slowdown);
+	intervals_release(&r->intervals);
 	samples_release(&r->from_last_byte);
 	samples_release(&r->from_first_byte);
 	samples_release(&r->lag);

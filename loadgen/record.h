@@ -5,13 +5,15 @@
  * Pure: no clock, no network.  Every time of a 2xx reply is kept as it was
  * measured, in nanoseconds (samples.h).
  *
- * Limits     32 bytes for each 2xx reply, and 8 for each request of an open
- *            loop (and up to twice that, as arrays double when they grow).
+ * Limits     40 bytes for each 2xx reply, 24 more with a calibration, and 8 for
+ *            each request of an open loop (and up to twice that, as arrays
+ *            double when they grow).
  */
 #ifndef LOADGEN_RECORD_H
 #define LOADGEN_RECORD_H
 
 #include "loadgen/error.h"
+#include "loadgen/intervals.h"
 #include "loadgen/result.h"
 #include "loadgen/samples.h"
 #include "loadgen/size_class.h"
@@ -22,6 +24,12 @@
 
 enum { RECORD_STATUS_COUNT = 1000 }; /* three digits */
 
+/* Of the 2xx replies of one class. */
+struct record_class {
+	struct samples response;
+	struct samples slowdown;
+};
+
 struct record_error {
 	const char *text;
 	uint64_t count;
@@ -31,9 +39,13 @@ struct record_error {
 struct record {
 	/* Of 2xx replies. */
 	struct samples response;
-	struct samples response_by_class[SIZE_CLASS_COUNT];
 	struct samples from_last_byte;
 	struct samples from_first_byte;
+	struct samples slowdown; /* no unit; of files that are calibrated */
+	struct record_class by_size[SIZE_CLASS_COUNT];
+	struct record_class by_megapixels[MEGAPIXEL_CLASS_COUNT]; /* of JPEGs */
+	struct intervals intervals;
+	double megapixels;
 
 	/* Of an open loop. */
 	struct samples lag;    /* of requests that found a connection free */

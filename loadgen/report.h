@@ -2,41 +2,50 @@
 /*
  * Report: what a run came to, for people and for scripts.
  *
- * Rates count requests answered 2xx and the bytes of their bodies, over the
- * makespan: from the beginning of the run to the end of its last request.
+ * Rates count requests answered 2xx, and the bytes and pixels of their files,
+ * over the makespan: from the beginning of the run to the end of its last
+ * request.
  *
- * It warns when the client, not the server, may have made the times: when it
- * used over 90 % of the one core that it can use, or when the lag of an open
- * loop is over a tenth of the response time, at p50, p90 or p99.
+ * It warns when the client, not the server, may have made the figures:
+ *  - it used over 90 % of the one core that it can use;
+ *  - the lag of an open loop is over a tenth of the response time, at p50, p90
+ *    or p99;
+ *  - it used over 5 % of the CPU time that the server used, on one machine.
+ *
+ * Ownership  A report is lent all that it tells of.
  */
 #ifndef LOADGEN_REPORT_H
 #define LOADGEN_REPORT_H
 
 #include "loadgen/error.h"
 #include "loadgen/options.h"
-#include "loadgen/record.h"
 #include "loadgen/run.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+enum { WARNINGS_MAX = 3 };
 
 struct report {
 	const struct options *options;
 	uint32_t files;
-	struct record *record; /* its samples are reordered */
-	uint64_t makespan_ns;
-	double client_cpu_s; /* user and system, of the run alone */
+	struct outcome *outcome; /* its samples are reordered */
+	struct error warnings[WARNINGS_MAX];
+	size_t warning_count;
 };
 
-/* Of `o`, which is lent as the rest is. */
+/* Of one of the runs of `setup`. */
 struct report report_make(const struct options *o, const struct setup *setup,
 			  struct outcome *outcome);
 
-/* The first that applies.  NULL: none does. */
-const char *report_warning(const struct report *report);
+double report_makespan_s(const struct report *report);
 
-/* With units; "-" where there is nothing to say. */
+/* CPU time of the client by that of the server; 0: the server is not known. */
+double report_client_share(const struct report *report);
+
+/* With units, in 80 columns; "-" where there is nothing to say. */
 void report_print(FILE *out, const struct report *report);
 
 /* One JSON object; null where there is nothing to say.  False: not written. */

@@ -24,11 +24,13 @@ struct result {
 	uint32_t file;           /* index into the dataset */
 	int status;              /* HTTP status; 0: no whole reply, see error */
 	const char *error;       /* static text; NULL if there is a status */
+	const char *target;      /* path and query; lent for the call */
 	uint64_t uploaded_bytes; /* size of the request's body */
 	double megapixels;       /* of its image, set by run.c; 0: not a JPEG */
 	uint64_t response_ns;
 	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;
+	uint64_t unloaded_ns; /* of its file, set by run.c; 0: not known */
 
 	/* Since the run's begin; 0: it did not come to it. */
 	uint64_t intended_ns; /* in an open loop, where 0 is a time as well */
@@ -50,6 +52,19 @@ static inline bool status_is_ok(int status)
 	return status >= 200 && status <= 299;
 }
 
+/*
+ * How much longer it took than without load; only where that is known.  Both
+ * times are from the first byte, or from the intended time.
+ */
+static inline double result_slowdown(const struct result *r)
+{
+	uint64_t loaded_ns =
+		r->scheduled ? r->response_ns : r->from_first_byte_ns;
+
+	return (double)loaded_ns / (double)r->unloaded_ns;
+}
+
+/* Answered 2xx: the only results that count as work done. */
 static inline bool result_is_ok(const struct result *r)
 {
 	return status_is_ok(r->status);

@@ -2,7 +2,7 @@
 /*
  * Run: one measurement, from its first request to its last reply.
  *
- *	setup, options --> client --result--+--> record    } outcome
+ *	setup, options --> client --result--+--> record, verdicts   } outcome
  *	                                    +--> save
  *	                                    '--> progress
  *
@@ -18,7 +18,9 @@
 #include "loadgen/error.h"
 #include "loadgen/options.h"
 #include "loadgen/record.h"
+#include "loadgen/server_usage.h"
 #include "loadgen/setup.h"
+#include "loadgen/verdict.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -29,6 +31,10 @@ struct outcome {
 	struct record record;
 	uint64_t makespan_ns;
 	double client_cpu_s; /* user and system, of the run alone */
+	uint64_t client_peak_memory_bytes; /* since this program started */
+	struct server_usage server;
+	struct verdict verified; /* with --verify */
+	struct verdict golden;   /* with --golden */
 	/* Requests that ended within --duration; 0 without it. */
 	uint64_t in_time_count;
 };

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/setup.h"
 
+#include "loadgen/csv.h"
 #include "loadgen/trace_file.h"
+#include "loadgen/url.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { FILES_SPARE = 32 }; /* open files that are no connection */
 
@@ -42,6 +48,59 @@ static bool read_trace(struct setup *s, struct options *o, struct error *error)
 	return true;
 }
 
+/* NULL is no file, and fine. */
+static bool open_file(const char *path, const char *option, FILE **out,
+		      struct error *error)
+{
+	if (path == NULL)
+		return true;
+	*out = fopen(path, "we");
+	if (*out != NULL)
+		return true;
+	error_set(error, "--%s %s: %s", option, path, strerror(errno));
+	return false;
+}
+
+static bool open_outputs(struct setup *s, const struct options *o,
+			 struct error *error)
+{
+	if (o->save != NULL) {
+		s->save = save_new(o->save, &s->dataset, error);
+		if (s->save == NULL)
+			return blame(error, "save");
+	}
+	if (o->golden != NULL && access(o->golden, R_OK | X_OK) != 0) {
+		error_set(error, "--golden %s: %s", o->golden, strerror(errno));
+		return false;
+	}
+	if (!open_file(o->csv, "csv", &s->csv, error) ||
+	    !open_file(o->percentiles, "percentiles", &s->percentiles, error))
+		return false;
+	if (s->csv != NULL)
+		csv_write_names(s->csv);
+	return true;
+}
+
+static bool find_server(struct setup *s, const struct options *o,
+			struct error *error)
+{
+	struct url url = { 0 };
+
+	if (o->server_pid != 0) {
+		if (processes_add_pid(&s->server, (pid_t)o->server_pid))
+			return true;
+		error_set(error, "--pid %" PRIu64 ": no such process",
+			  o->server_pid);
+		return false;
+	}
+	if (!url_parse(&url, o->url, error))
+		return false;
+	processes_add_listeners(&s->server, url.host,
+				(uint16_t)strtoul(url.port, NULL, 10));
+	url_release(&url);
+	return true;
+}
+
 bool setup_init(struct setup *s, struct options *o, struct error *error)
 {
 	if (!raise_file_limit(o->connections, error))
@@ -51,18 +110,29 @@ bool setup_init(struct setup *s, struct options *o, struct error *error)
 	if (!dataset_load(&s->dataset, o->dataset, o->all_files,
 			  DATASET_BYTES_MAX, error))
 		return blame(error, "dataset");
-	if (o->save != NULL) {
-		s->save = save_new(o->save, &s->dataset, error);
-		if (s->save == NULL)
-			return blame(error, "save");
-	}
-	return true;
+	return open_outputs(s, o, error) && find_server(s, o, error);
+}
+
+static bool close_file(FILE *file, const char *option, struct error *error)
+{
+	bool written;
+
+	if (file == NULL)
+		return true;
+	written = !ferror(file);
+	if (fclose(file) == 0 && written)
+		return true;
+	error_set(error, "--%s: %s", option, strerror(errno));
+	return false;
 }
 
 bool setup_finish(struct setup *s, struct error *error)
 {
 	bool whole = save_free(s->save, error) || blame(error, "save");
 
+	whole &= close_file(s->csv, "csv", error);
+	whole &= close_file(s->percentiles, "percentiles", error);
+	free(s->unloaded_ns);
 	trace_release(&s->trace);
 	dataset_release(&s->dataset);
 	*s = (struct setup){ 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Setup: what all runs of one command line share, made once and before
- * anything is sent: the files to send, and where replies go.
+ * anything is sent: the files to send, where results go, and the server's
+ * processes.
  *
  * All that can be wrong with the options comes out here.
  *
@@ -14,14 +15,21 @@
 #include "loadgen/dataset.h"
 #include "loadgen/error.h"
 #include "loadgen/options.h"
+#include "loadgen/processes.h"
 #include "loadgen/save.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 struct setup {
 	struct dataset dataset;
 	struct trace trace; /* empty without --arrivals trace=FILE */
 	struct save *save;  /* NULL: do not save */
+	FILE *csv;          /* NULL: do not write; the same of the next */
+	FILE *percentiles;
+	struct processes server; /* none: not of this machine, or not found */
+	uint64_t *unloaded_ns;   /* by file; NULL before calibrate() */
 };
 
 /*

@@ -63,9 +63,8 @@ static void print_errors(FILE *out, const struct record *r)
 
 static void print_row(const struct sweep *s, const struct row *row)
 {
-	const struct record *r = row->report.record;
-	double makespan_s = (double)row->report.makespan_ns / (double)NS_PER_S;
-	const char *warning = report_warning(&row->report);
+	const struct record *r = &row->report.outcome->record;
+	double makespan_s = report_makespan_s(&row->report);
 	FILE *out = s->config->table;
 
 	fprintf(out, "%10.5g %12.1f", s->options.rate_per_s,
@@ -76,8 +75,9 @@ static void print_row(const struct sweep *s, const struct row *row)
 		fprintf(out, "  %s", shortfall_name(row->shortfall));
 	fprintf(out, "\n");
 	print_errors(out, r);
-	if (warning != NULL)
-		fprintf(out, "%10s %s\n", "warning:", warning);
+	if (row->report.warning_count > 0)
+		fprintf(out, "%10s %s\n",
+			"warning:", row->report.warnings[0].text);
 	fflush(out);
 }
 

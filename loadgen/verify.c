@@ -2,6 +2,7 @@
 #include "loadgen/verify.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <turbojpeg.h>
 
 /* As libjpeg-turbo scales without reading less. */
@@ -12,6 +13,17 @@ struct verify {
 	unsigned char *pixels;
 	size_t capacity;
 };
+
+bool verify_find(const char *name, enum verify_kind *kind)
+{
+	if (strcmp(name, "decode") == 0)
+		*kind = VERIFY_DECODE;
+	else if (strcmp(name, "size") == 0)
+		*kind = VERIFY_SIZE;
+	else
+		return false;
+	return true;
+}
 
 struct verify *verify_new(void)
 {

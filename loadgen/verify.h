@@ -17,6 +17,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum verify_kind {
+	VERIFY_NONE,
+	VERIFY_DECODE,
+	VERIFY_SIZE, /* and decode */
+};
+
+/* By its name on the command line.  False: no such name. */
+MUST_CHECK bool verify_find(const char *name, enum verify_kind *kind);
+
 struct verify;
 
 /* NULL: out of memory. */

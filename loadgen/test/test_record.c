@@ -2,6 +2,8 @@
 /* A record's counts are those worked out by hand. */
 #include "loadgen/record.h"
 
+#include "loadgen/clock.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -59,11 +61,69 @@ static void test_classes_are_apart(void)
 	result.status = 503;
 	assert(record_add(&r, &result));
 	assert(r.response.count == 3);
-	assert(r.response_by_class[0].count == 1);
-	assert(r.response_by_class[1].count == 2);
-	assert(r.response_by_class[2].count == 0);
-	assert(figure_of(&r.response_by_class[0], FIGURE_MAX) == 5);
-	assert(figure_of(&r.response_by_class[1], FIGURE_MEAN) == 7);
+	assert(r.by_size[0].response.count == 1);
+	assert(r.by_size[1].response.count == 2);
+	assert(r.by_size[2].response.count == 0);
+	assert(figure_of(&r.by_size[0].response, FIGURE_MAX) == 5);
+	assert(figure_of(&r.by_size[1].response, FIGURE_MEAN) == 7);
+	record_release(&r);
+}
+
+/* What is not a JPEG has no class of megapixels. */
+static void test_megapixels(void)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200, .response_ns = 5 };
+
+	assert(record_add(&r, &result));
+	result.megapixels = megapixel_classes[1].megapixels_below;
+	result.response_ns = 9;
+	assert(record_add(&r, &result));
+	result.status = 503;
+	assert(record_add(&r, &result));
+	assert(r.megapixels == result.megapixels);
+	assert(r.by_megapixels[0].response.count == 0);
+	assert(r.by_megapixels[1].response.count == 0);
+	assert(r.by_megapixels[2].response.count == 1);
+	assert(figure_of(&r.by_megapixels[2].response, FIGURE_MAX) == 9);
+	record_release(&r);
+}
+
+/* From the first byte, or from the intended time; without calibration none. */
+static void test_slowdown(void)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200,
+				 .response_ns = 10,
+				 .from_first_byte_ns = 30,
+				 .megapixels = 0.01 };
+
+	assert(record_add(&r, &result));
+	assert(r.slowdown.count == 0);
+	result.unloaded_ns = 20;
+	assert(record_add(&r, &result));
+	assert(r.slowdown.count == 1);
+	assert(figure_of(&r.slowdown, FIGURE_MAX) == 1.5);
+	result.scheduled = true;
+	result.response_ns = 50;
+	assert(record_add(&r, &result));
+	assert(figure_of(&r.slowdown, FIGURE_MAX) == 2.5);
+	assert(figure_of(&r.by_size[0].slowdown, FIGURE_MEAN) == 2);
+	assert(figure_of(&r.by_megapixels[0].slowdown, FIGURE_MEAN) == 2);
+	record_release(&r);
+}
+
+static void test_intervals(void)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200,
+				 .uploaded_bytes = 20,
+				 .ended_ns = 6 * NS_PER_S };
+
+	assert(record_add(&r, &result));
+	result.status = 503;
+	assert(record_add(&r, &result));
+	assert(intervals_get(&r.intervals, 10 * NS_PER_S, 1).bytes_per_s == 4);
 	record_release(&r);
 }
 
@@ -127,6 +187,9 @@ int main(void)
 {
 	test_the_times_are_apart();
 	test_classes_are_apart();
+	test_megapixels();
+	test_slowdown();
+	test_intervals();
 	test_only_2xx_is_measured();
 	test_lag_is_of_those_that_did_not_wait();
 	test_errors_are_counted_by_text();

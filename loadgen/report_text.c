@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* The report that people read: one screen of 80 columns. */
+#include "loadgen/report.h"
+
+#include "loadgen/clock.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+	COLUMNS = 80,
+	INTERVALS_LISTED_MAX = 24, /* of more, only the range */
+	INTERVALS_PER_LINE = 8,
+};
+
+static bool is_open(const struct report *report)
+{
+	return report->options->arrivals != ARRIVALS_NONE;
+}
+
+static void print_settings(FILE *out, const struct report *report)
+{
+	const struct options *o = report->options;
+
+	fprintf(out, "%" PRIu32 " files of %s to %s\n", report->files,
+		o->dataset, o->url);
+	if (is_open(report))
+		fprintf(out,
+			"open loop, %g requests/s, %s; response time from the "
+			"intended time\n",
+			o->rate_per_s, arrivals_name(o->arrivals));
+	fprintf(out, "connections %" PRIu64 ", ", o->connections);
+	if (o->passes != 0)
+		fprintf(out, "passes %" PRIu64 ", ", o->passes);
+	else if (o->duration_s > 0)
+		fprintf(out, "duration %g s, ", o->duration_s);
+	fprintf(out, "seed %" PRIu64 "\n\n", o->seed);
+}
+
+static void print_rates(FILE *out, const struct report *report)
+{
+	const struct record *r = &report->outcome->record;
+	double s = report_makespan_s(report);
+
+	fprintf(out, "throughput      ");
+	if (s > 0)
+		fprintf(out, "%.2f MB/s, %.1f responses/s, %.2f megapixels/s\n",
+			(double)r->uploaded_bytes / s / 1e6,
+			(double)r->ok_count / s, r->megapixels / s);
+	else
+		fprintf(out, "-\n");
+}
+
+static double interval_mb_per_s(const struct outcome *outcome, size_t i)
+{
+	struct interval v = intervals_get(&outcome->record.intervals,
+					  outcome->makespan_ns, i);
+
+	return v.bytes_per_s / 1e6;
+}
+
+static void print_range(FILE *out, const struct outcome *outcome, size_t count)
+{
+	double least = INFINITY;
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double rate = interval_mb_per_s(outcome, i);
+
+		least = fmin(least, rate);
+		most = fmax(most, rate);
+	}
+	fprintf(out, "  %.2f to %.2f MB/s, %zu times\n", least, most, count);
+}
+
+/* A run of one interval has said it all above. */
+static void print_intervals(FILE *out, const struct outcome *outcome)
+{
+	size_t count = intervals_count(outcome->makespan_ns);
+
+	if (count < 2)
+		return;
+	fprintf(out, "each %d s, MB/s", INTERVAL_S);
+	if (count > INTERVALS_LISTED_MAX) {
+		print_range(out, outcome, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && i % INTERVALS_PER_LINE == 0)
+			fprintf(out, "\n%14s", "");
+		fprintf(out, " %7.2f", interval_mb_per_s(outcome, i));
+	}
+	fprintf(out, "\n");
+}
+
+static void print_outcomes(FILE *out, const struct record *r)
+{
+	fprintf(out, "responses      ");
+	if (r->request_count == r->transport_error_count)
+		fprintf(out, " -");
+	for (int status = 0; status < RECORD_STATUS_COUNT; status++)
+		if (r->responses[status] != 0)
+			fprintf(out, " %03d: %" PRIu64, status,
+				r->responses[status]);
+	fprintf(out, ", transport errors: %" PRIu64 "\n",
+		r->transport_error_count);
+	for (size_t i = 0; i < r->error_kinds; i++)
+		fprintf(out, "  %" PRIu64 " x %s\n", r->errors[i].count,
+			r->errors[i].text);
+}
+
+static void print_verdict(FILE *out, const char *title, const struct verdict *v)
+{
+	fprintf(out, "%-15s %" PRIu64 " replies, %" PRIu64 " wrong\n", title,
+		v->checked_count, v->wrong_count);
+	if (v->wrong_count > 0)
+		fprintf(out, "  first %s\n", v->first_wrong.text);
+}
+
+static void print_cpu(FILE *out, const char *title, double cpu_s,
+		      double makespan_s)
+{
+	fprintf(out, "%-15s %.3f s CPU", title, cpu_s);
+	if (makespan_s > 0)
+		fprintf(out, ", %.1f %% of a core", 100 * cpu_s / makespan_s);
+}
+
+static void print_server(FILE *out, const struct report *report)
+{
+	const struct server_usage *u = &report->outcome->server;
+	size_t count = u->processes.count;
+
+	if (count == 0) {
+		fprintf(out, "server          -\n");
+		return;
+	}
+	print_cpu(out, "server", u->cpu_s, report_makespan_s(report));
+	fprintf(out, ", process %d", (int)u->processes.pids[0]);
+	if (count > 1)
+		fprintf(out, " and %zu more", count - 1);
+	fprintf(out,
+		"\n%15s %.1f MB at most%s, switches: %" PRIu64
+		" voluntary, %" PRIu64 " not\n",
+		"", (double)u->peak_memory_bytes / 1e6,
+		u->peak_was_reset ? "" : " since its start",
+		u->voluntary_switches, u->involuntary_switches);
+}
+
+static void print_client(FILE *out, const struct report *report)
+{
+	const struct outcome *outcome = report->outcome;
+	double share = report_client_share(report);
+
+	print_cpu(out, "client", outcome->client_cpu_s,
+		  report_makespan_s(report));
+	if (share > 0)
+		fprintf(out, ", %.1f %% of the server's", 100 * share);
+	fprintf(out, "\n%15s %.1f MB at most\n", "",
+		(double)outcome->client_peak_memory_bytes / 1e6);
+	if (is_open(report))
+		fprintf(out,
+			"waited          %" PRIu64 " of %" PRIu64
+			" requests, for a free connection\n",
+			outcome->record.waited_count,
+			outcome->record.request_count);
+}
+
+/* Three decimals, or one where there is no room. */
+static void print_figure(FILE *out, double value)
+{
+	fprintf(out, " %8.*f", value < 1000 ? 3 : 1, value);
+}
+
+/* One row of a table; `unit` of what was sampled is told as 1. */
+static void print_row(FILE *out, const char *indent, const char *title,
+		      struct samples *samples, double unit)
+{
+	int width = 15 - (int)strlen(indent);
+	struct summary s;
+	bool any = samples_summarize(samples, &s);
+
+	fprintf(out, "%s%-*s %8zu", indent, width, title, samples->count);
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		if (any)
+			print_figure(out, s.figures[i] / unit);
+		else
+			fprintf(out, " %8s", "-");
+	fprintf(out, "\n");
+}
+
+static void print_times(FILE *out, const char *title, struct samples *ns)
+{
+	print_row(out, "", title, ns, (double)NS_PER_MS);
+}
+
+static void print_head(FILE *out, const char *title)
+{
+	fprintf(out, "\n%-15s %8s", title, "count");
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		fprintf(out, " %8s", figure_names[i]);
+	fprintf(out, "\n");
+}
+
+/* Those that have any. */
+static void print_classes(FILE *out, struct record *r, bool slowdown)
+{
+	for (int i = 0; i < SIZE_CLASS_COUNT; i++) {
+		struct record_class *c = &r->by_size[i];
+
+		if (c->response.count > 0)
+			print_row(out, "  ", size_classes[i].name,
+				  slowdown ? &c->slowdown : &c->response,
+				  slowdown ? 1 : (double)NS_PER_MS);
+	}
+	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++) {
+		struct record_class *c = &r->by_megapixels[i];
+
+		if (c->response.count > 0)
+			print_row(out, "  ", megapixel_classes[i].name,
+				  slowdown ? &c->slowdown : &c->response,
+				  slowdown ? 1 : (double)NS_PER_MS);
+	}
+}
+
+static void print_table(FILE *out, const struct report *report)
+{
+	struct record *r = &report->outcome->record;
+
+	print_head(out, "ms");
+	print_times(out, "response time", &r->response);
+	print_classes(out, r, false);
+	print_times(out, "from first byte", &r->from_first_byte);
+	if (is_open(report)) {
+		print_times(out, "from last byte", &r->from_last_byte);
+		print_times(out, "schedule lag", &r->lag);
+	}
+	if (!report->options->calibrate)
+		return;
+	print_head(out, "times unloaded");
+	print_row(out, "", "slowdown", &r->slowdown, 1);
+	print_classes(out, r, true);
+}
+
+/* Words of `text`, in lines of 80 columns. */
+static void print_wrapped(FILE *out, const char *title, const char *text)
+{
+	size_t column = strlen(title);
+
+	fprintf(out, "%s", title);
+	while (*text != '\0') {
+		size_t length = strcspn(text, " ");
+
+		if (column + 1 + length > COLUMNS) {
+			fprintf(out, "\n ");
+			column = 1;
+		}
+		fprintf(out, " %.*s", (int)length, text);
+		column += 1 + length;
+		text += length + strspn(text + length, " ");
+	}
+	fprintf(out, "\n");
+}
+
+void report_print(FILE *out, const struct report *report)
+{
+	const struct outcome *outcome = report->outcome;
+
+	print_settings(out, report);
+	print_rates(out, report);
+	print_intervals(out, outcome);
+	fprintf(out, "makespan        %.3f s, %" PRIu64 " requests, %.2f MB\n",
+		report_makespan_s(report), outcome->record.request_count,
+		(double)outcome->record.uploaded_bytes / 1e6);
+	print_outcomes(out, &outcome->record);
+	if (report->options->verify != VERIFY_NONE)
+		print_verdict(out, "verified", &outcome->verified);
+	if (report->options->golden != NULL)
+		print_verdict(out, "golden", &outcome->golden);
+	print_server(out, report);
+	print_client(out, report);
+	print_table(out, report);
+	if (report->warning_count > 0)
+		fprintf(out, "\n");
+	for (size_t i = 0; i < report->warning_count; i++)
+		print_wrapped(out, "warning:", report->warnings[i].text);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* What people read has units, and "-" where there is nothing to say. */
+#include "loadgen/test/sample_report.h"
+
+#include "loadgen/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect_in(const char *text, const char *part)
+{
+	assert(strstr(text, part) != NULL);
+}
+
+static void test_closed_loop(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	text = sample_text(&s);
+	expect_in(text, "50 files of photos \"new\" to http://h/\n"
+			"connections 4, passes 2, seed 18446744073709551615");
+	expect_in(text, "throughput 44.50 MB/s, 45.0 responses/s, "
+			"8.90 megapixels/s\n");
+	expect_in(text, "makespan 2.000 s, 100 requests, 89.00 MB");
+	expect_in(text, "responses 200: 90 503: 8, transport errors: 2\n"
+			" 2 x reset\n");
+	expect_in(text, "server -\n");
+	expect_in(text, "client 0.250 s CPU, 12.5 % of a core\n 7.0 MB");
+	expect_in(text, "ms count mean p50 p90 p99 p99.9 max");
+	expect_in(text, "response time 90 45.500 45.000 81.000 90.000 90.000 "
+			"90.000\n");
+	expect_in(text, "< 50 KB 1 1.000 1.000 1.000 1.000 1.000");
+	expect_in(text, ">= 800 KB 89 46.000 46.000 82.000 90.000");
+	expect_in(text, "0.1-0.5 MP 89 46.000 46.000 82.000 90.000");
+	expect_in(text, "from first byte 90 91.000 90.000 162.000 180.000");
+	assert(strstr(text, "50-200 KB") == NULL); /* there are none */
+	assert(strstr(text, "each 5 s") == NULL &&
+	       strstr(text, "slowdown") == NULL);
+	assert(strstr(text, "verified") == NULL &&
+	       strstr(text, "golden") == NULL);
+	free(text);
+	sample_release(&s);
+}
+
+static void test_open_loop(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_open(&s);
+	text = sample_text(&s);
+	expect_in(text, "open loop, 2.5 requests/s, constant;");
+	expect_in(text, "waited 1 of 101 requests");
+	expect_in(text, "schedule lag 100 0.505 0.500 0.900 0.990 1.000 1.000");
+	free(text);
+	sample_release(&s);
+}
+
+static void test_what_was_asked_for(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	sample_add_server(&s);
+	s.options.calibrate = true;
+	s.options.verify = VERIFY_SIZE;
+	s.options.golden = "dir";
+	s.outcome.verified.checked_count = 90;
+	s.outcome.golden = (struct verdict){ 90, 3, { "a.jpg: other" } };
+	text = sample_text(&s);
+	expect_in(text, "verified 90 replies, 0 wrong\n"
+			"golden 90 replies, 3 wrong\n first a.jpg: other\n");
+	expect_in(text, "server 1.500 s CPU, 75.0 % of a core, process 71 and "
+			"1 more\n 123.0 MB at most, switches: 11 voluntary, "
+			"12 not\n");
+	expect_in(text, "% of a core, 16.7 % of the server's");
+	expect_in(text, "slowdown 90 91.000 90.000 162.000");
+	expect_in(text, "< 50 KB 1 2.000 2.000 2.000");
+	free(text);
+	s.outcome.server.peak_was_reset = false;
+	text = sample_text(&s);
+	expect_in(text, "123.0 MB at most since its start,");
+	free(text);
+	sample_release(&s);
+}
+
+static void test_intervals(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	s.outcome.makespan_ns = 7 * NS_PER_S;
+	text = sample_text(&s);
+	expect_in(text, "each 5 s, MB/s 17.80 0.00\n");
+	free(text);
+	s.outcome.makespan_ns = 1000 * NS_PER_S;
+	text = sample_text(&s);
+	expect_in(text, "each 5 s, MB/s 0.00 to 17.80 MB/s, 200 times\n");
+	free(text);
+	sample_release(&s);
+}
+
+static void test_nothing(void)
+{
+	struct sample s = { .options = { .url = "u", .dataset = "d" } };
+	char *text = sample_text(&s);
+
+	expect_in(text, "throughput -\n");
+	expect_in(text, "responses -, transport errors: 0\n");
+	expect_in(text, "response time 0 - - - - - -\n");
+	assert(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+	free(text);
+}
+
+int main(void)
+{
+	test_closed_loop();
+	test_open_loop();
+	test_what_was_asked_for();
+	test_intervals();
+	test_nothing();
+	return 0;
+}
