@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: a replica without work takes what waits in another whose worker is
- * held up; it and the parts count what it took and what came of it.
+ * held up, for as long as the regime lets a visit last; it and the parts count
+ * what it took and what came of it.
  *
  * Two replicas of a worker each.
  */
@@ -42,35 +43,70 @@ static void look_begins(struct item *item, const struct place *place)
 		line_await(place->line, ITEMS - 1);
 }
 
-static void test_idle_worker_takes_what_waits(const struct policy *policy,
-					      const struct cores *cores)
+/* Deal the items to both replicas before any is handled, and handle them. */
+static void run(struct line *l, const struct schedule *schedule,
+		const struct cores *cores)
 {
 	struct line_setup setup = {
-		.schedule = thieves(policy),
+		.schedule = *schedule,
 		.cores = cores,
 		.is_unbound = true,
 		.slots = ITEMS,
 		.begins = look_begins,
 	};
-	struct line l;
-	uint64_t stolen_count = 0;
 
-	line_start(&l, &setup);
+	line_start(l, &setup);
+	atomic_store(&l->gate_is_closed, true);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ 0 };
-		assert(line_send(&l, &items[i]));
+		assert(line_send(l, &items[i]));
 	}
-	group_stop(l.group);
-	assert(l.finished_count == ITEMS);
-	for (uint32_t i = 0; i < group_worker_count(l.group); i++) {
+	atomic_store(&l->gate_is_closed, false);
+	group_stop(l->group);
+	assert(l->finished_count == ITEMS);
+}
+
+static uint64_t stolen_count(const struct group *g)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		struct worker_stats w;
 
-		group_read_worker(l.group, i, &w);
-		stolen_count += w.stolen_count;
+		group_read_worker(g, i, &w);
+		count += w.stolen_count;
 	}
+	return count;
+}
+
+static void test_idle_worker_takes_what_waits(const struct policy *policy,
+					      const struct cores *cores)
+{
+	struct schedule schedule = thieves(policy);
+	struct line l;
+
+	run(&l, &schedule, cores);
 	/* Whatever was dealt to the replica that was held up. */
-	assert(stolen_count > 0);
+	assert(stolen_count(l.group) > 0);
 	check_nothing_is_under_way(l.group);
+	line_release(&l);
+}
+
+/* A share of the queue is many events: 100 wait where no other takes any. */
+static void test_thief_visits_as_the_regime_says(const struct cores *cores)
+{
+	struct schedule schedule = thieves(policy_find("cohort"));
+	struct line l;
+
+	schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
+	run(&l, &schedule, cores);
+	assert(stolen_count(l.group) > 0);
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l.stages[i], &s);
+		assert(s.visit_count - s.visit_empty_count == ITEMS);
+	}
 	line_release(&l);
 }
 
@@ -130,6 +166,7 @@ int main(void)
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
 			test_idle_worker_takes_what_waits(*p, cores);
+	test_thief_visits_as_the_regime_says(cores);
 	test_thief_is_charged_for_what_it_sends(cores);
 	cores_free(cores);
 	return 0;
