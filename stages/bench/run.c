@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-enum { STACK_BYTES = 256 * 1024, CUT_REQUESTS = 10000 };
+enum { STACK_BYTES = 256 * 1024 };
 
 struct request {
 	struct event event;   /* first */
@@ -241,27 +241,6 @@ static bool run_clients(struct run *r)
 	return !r->clients_handle || made == wanted;
 }
 
-/* What a trial run would measure, from drawn paths alone. */
-static void weigh(const struct run *r, struct stage_graph *out)
-{
-	const struct model *m = r->config->model;
-	struct model_path path;
-	struct random random;
-
-	*out = (struct stage_graph){ .stage_count = m->stage_count };
-	random_init(&random, r->config->seed, 1);
-	for (int n = 0; n < CUT_REQUESTS; n++) {
-		model_draw(m, &random, &path);
-		for (uint32_t i = 0; i < path.step_count; i++) {
-			uint32_t at = path.steps[i].stage;
-
-			out->service_ns[at] += path.steps[i].service_ns;
-			if (i > 0)
-				out->sent_counts[path.steps[i - 1].stage][at]++;
-		}
-	}
-}
-
 static bool start_group(struct run *r, const struct schedule *schedule,
 			const struct cores *cores)
 {
@@ -286,7 +265,7 @@ static bool start_group(struct run *r, const struct schedule *schedule,
 		return false;
 	if (schedule->balance != BALANCE_PARTITION)
 		return true;
-	weigh(r, &graph);
+	model_weigh(m, &graph);
 	return graph_cut(&graph, schedule->part_count, parts) &&
 	       group_partition(r->group, parts);
 }
