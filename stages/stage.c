@@ -4,7 +4,6 @@
  */
 #include "stages/group.h"
 
-#include "stages/cores.h"
 #include "stages/queue.h"
 
 #include <assert.h>
@@ -32,17 +31,12 @@ static struct tally *tally_of(const struct stage *s)
 		       &s->group->tallies_outside[s->index];
 }
 
-static uint64_t more(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 {
 	const struct stage *s = ev->stage;
 	struct group *g = s->group;
 	struct tally *t = tally_of(s);
-	uint64_t start_ns = more(ns, ev->sent_ns);
+	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
 	uint64_t wait_ns = start_ns - ev->sent_ns;
 
 	ev->stage = NULL;
