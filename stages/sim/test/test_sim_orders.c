@@ -3,9 +3,9 @@
  * Promise: what no formula covers is done all the same: every policy and regime
  * handles each event once, queues of one's own come first, long events are
  * passed over, thresholds interrupt, parts divide the stages, the least loaded
- * replica gets the next request.
+ * replica gets the next request, and the same seed gives the same run.
  */
-#include "stages/sim/engine.h"
+#include "stages/sim/test/trial.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,57 +18,15 @@ static const char line[] =
 	"{\"name\": \"b\", \"us_per_size\": 0.2, \"routes\": {\"c\": 1}},"
 	"{\"name\": \"c\", \"us_per_size\": 0.3}]}";
 
-struct trial {
-	struct model model;
-	struct schedule schedule;
-	struct engine_config config;
-	struct engine_result result;
-};
-
-static void read_model(struct trial *t, const char *graph)
-{
-	const char *why = NULL;
-
-	assert(model_read(&t->model, graph, ".", &why));
-}
-
 /* Two cores, 80 % load, one queue for each stage. */
-static void trial_init(struct trial *t, const char *policy)
+static void init(struct trial *t, const char *policy)
 {
-	*t = (struct trial){
-		.schedule.policy = policy_find(policy),
-		.schedule.part_count = 1,
-		.config.core_count = 2,
-		.config.rate_per_s = 16000,
-		.config.request_count = REQUESTS,
-		.config.warmup_count = WARMUP,
-		.config.seed = 1,
-	};
-	t->config.model = &t->model;
-	t->config.schedule = &t->schedule;
+	trial_init(t, line, 2, 16000);
+	t->schedule.policy = policy_find(policy);
+	t->config.request_count = REQUESTS;
+	t->config.warmup_count = WARMUP;
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		t->schedule.pool_threads[i] = 2;
-	read_model(t, line);
-}
-
-static void trial_run(struct trial *t)
-{
-	engine_run(&t->config, &t->result);
-}
-
-static void trial_release(struct trial *t)
-{
-	engine_release(&t->result);
-	model_release(&t->model);
-}
-
-static double response_ns(const struct trial *t)
-{
-	double sum = 0;
-
-	for (uint64_t i = 0; i < t->result.request_count; i++)
-		sum += (double)t->result.requests[i].response_ns;
-	return sum / (double)t->result.request_count;
 }
 
 static double cohort(const struct trial *t, uint32_t stage)
@@ -118,7 +76,7 @@ static void test_every_policy_and_regime(void)
 			for (size_t d = 0; d < 4; d++) {
 				struct trial t;
 
-				trial_init(&t, (*p)->name);
+				init(&t, (*p)->name);
 				t.schedule.regime = regimes[i];
 				t.schedule.discipline.kind = disciplines[d];
 				t.schedule.discipline.ageing = 10;
@@ -136,7 +94,7 @@ static void test_stack_goes_before_the_queue(void)
 	struct trial queue, stack;
 
 	/* Nobody but the worker takes from it, so it is never too late ... */
-	trial_init(&stack, "srpt");
+	init(&stack, "srpt");
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
 	stack.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	trial_run(&stack);
@@ -144,8 +102,8 @@ static void test_stack_goes_before_the_queue(void)
 	trial_release(&stack);
 
 	/* ... and of several in a cohort, the last comes first. */
-	trial_init(&queue, "cohort");
-	trial_init(&stack, "cohort");
+	init(&queue, "cohort");
+	init(&stack, "cohort");
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
 	trial_run(&queue);
 	trial_run(&stack);
@@ -173,8 +131,8 @@ static void test_cutoff_lets_short_events_go_first(void)
 {
 	struct trial gated, cutoff;
 
-	trial_init(&gated, "cohort");
-	trial_init(&cutoff, "cohort");
+	init(&gated, "cohort");
+	init(&cutoff, "cohort");
 	gated.schedule.regime = (struct regime){ REGIME_GATED, 0 };
 	cutoff.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
 	trial_run(&gated);
@@ -193,14 +151,14 @@ static void test_cutoff_starves_nobody(void)
 	struct trial t;
 	uint64_t most_ns = 0;
 
-	trial_init(&t, "cohort");
-	model_release(&t.model);
-	read_model(&t, "{\"stages\": [{\"name\": \"a\", \"service_us\": "
-		       "{\"kind\": \"exponential\", \"mean\": 100}}]}");
+	trial_init(&t,
+		   "{\"stages\": [{\"name\": \"a\", \"service_us\": "
+		   "{\"kind\": \"exponential\", \"mean\": 100}}]}",
+		   1, 0);
 	t.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
-	t.config.core_count = 1;
-	t.config.rate_per_s = 0;
 	t.config.client_count = 50;
+	t.config.request_count = REQUESTS;
+	t.config.warmup_count = WARMUP;
 	trial_run(&t);
 	for (uint64_t i = 0; i < t.result.request_count; i++)
 		if (t.result.requests[i].response_ns > most_ns)
@@ -213,8 +171,8 @@ static void test_thresholds_interrupt(void)
 {
 	struct trial calm, nervous;
 
-	trial_init(&calm, "cohort");
-	trial_init(&nervous, "cohort");
+	init(&calm, "cohort");
+	init(&nervous, "cohort");
 	nervous.schedule.has_thresholds = true;
 	nervous.schedule.thresholds[2].queued_count = 1;
 	trial_run(&calm);
@@ -232,14 +190,14 @@ static void test_gates_bound_the_cohort(void)
 {
 	struct trial t;
 
-	trial_init(&t, "cohort");
+	init(&t, "cohort");
 	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	trial_run(&t);
 	for (uint32_t i = 0; i < 3; i++)
 		assert(cohort(&t, i) == 1);
 	trial_release(&t);
 
-	trial_init(&t, "cohort");
+	init(&t, "cohort");
 	trial_run(&t);
 	assert(cohort(&t, 1) > 1.2);
 	trial_release(&t);
@@ -250,7 +208,7 @@ static void test_partitions_divide_the_stages(void)
 {
 	struct trial t;
 
-	trial_init(&t, "cohort");
+	init(&t, "cohort");
 	t.schedule.balance = BALANCE_PARTITION;
 	t.schedule.part_count = 3;
 	t.config.core_count = 3;
@@ -266,10 +224,10 @@ static void test_partitions_divide_the_stages(void)
 static void test_balances_are_of_the_right_order(void)
 {
 	struct trial t[4];
-	double response[4];
+	double response_s[4];
 
 	for (int i = 0; i < 4; i++) {
-		trial_init(&t[i], "srpt");
+		init(&t[i], "srpt");
 		t[i].config.core_count = 8;
 		t[i].config.rate_per_s = 64000;
 		t[i].schedule.balance =
@@ -280,14 +238,14 @@ static void test_balances_are_of_the_right_order(void)
 	t[2].schedule.distribute = DISTRIBUTE_LEAST_LOADED;
 	for (int i = 0; i < 4; i++) {
 		trial_run(&t[i]);
-		response[i] = response_ns(&t[i]);
+		response_s[i] = trial_response_s(&t[i]);
 		assert((t[i].result.stolen_count > 0) == (i == 1));
 		trial_release(&t[i]);
 	}
 	/* Shared and stealing, least loaded, round robin. */
-	assert(response[0] < 1.2 * response[1]);
-	assert(response[1] < response[2]);
-	assert(response[2] < 0.8 * response[3]);
+	assert(response_s[0] < 1.2 * response_s[1]);
+	assert(response_s[1] < response_s[2]);
+	assert(response_s[2] < 0.8 * response_s[3]);
 }
 
 /* Two clients on two cores wait for nobody. */
@@ -295,7 +253,7 @@ static void test_closed_loop(void)
 {
 	struct trial t;
 
-	trial_init(&t, "cohort");
+	init(&t, "cohort");
 	t.config.rate_per_s = 0;
 	t.config.client_count = 2;
 	trial_run(&t);
@@ -312,7 +270,7 @@ static void test_gaps_are_as_given(void)
 	static const double gaps_s[] = { 0.001, 0.003 };
 	struct trial t;
 
-	trial_init(&t, "cohort");
+	init(&t, "cohort");
 	t.config.rate_per_s = 0;
 	t.config.gaps_s = gaps_s;
 	t.config.gap_count = 2;
@@ -323,6 +281,22 @@ static void test_gaps_are_as_given(void)
 	assert(t.result.span_ns == pairs * 4000000 - 1000000 ||
 	       t.result.span_ns == pairs * 4000000 - 3000000);
 	trial_release(&t);
+}
+
+static void test_same_seed_same_run(void)
+{
+	struct trial a, b;
+
+	init(&a, "cohort");
+	init(&b, "cohort");
+	trial_run(&a);
+	trial_run(&b);
+	assert(a.result.request_count == REQUESTS - WARMUP);
+	for (uint64_t i = 0; i < a.result.request_count; i++)
+		assert(a.result.requests[i].response_ns ==
+		       b.result.requests[i].response_ns);
+	trial_release(&a);
+	trial_release(&b);
 }
 
 int main(void)
@@ -337,5 +311,6 @@ int main(void)
 	test_balances_are_of_the_right_order();
 	test_closed_loop();
 	test_gaps_are_as_given();
+	test_same_seed_same_run();
 	return 0;
 }
