@@ -225,6 +225,16 @@ static int serve_on(struct server *s, int fd, uint16_t port,
 	return EXIT_SUCCESS;
 }
 
+/* Now, not when there is something to lose.  Returns an exit status. */
+static int check_save_graph(const struct server *s)
+{
+	const char *path = s->options->save_graph;
+
+	if (path == NULL || graph_can_be_saved(path))
+		return EXIT_SUCCESS;
+	return complain(EXIT_USAGE, "--save-graph", path, strerror(errno));
+}
+
 static int save_graph(const struct server *s)
 {
 	const char *path = s->options->save_graph;
@@ -252,6 +262,8 @@ int server_run(const struct options *o, struct pipeline *pipeline,
 	uint16_t port;
 	int status = cut_first(&s);
 
+	if (status == EXIT_SUCCESS)
+		status = check_save_graph(&s);
 	if (status != EXIT_SUCCESS)
 		return status;
 

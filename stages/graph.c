@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -57,12 +58,41 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
+/* NULL: no memory.  The caller frees it. */
+static char *draft_of(const char *path)
+{
+	char *draft;
+
+	return asprintf(&draft, "%s.tmp", path) != -1 ? draft : NULL;
+}
+
+bool graph_can_be_saved(const char *path)
+{
+	struct stat found;
+
+	/* What rename() would not replace. */
+	if (path[0] == '\0') {
+		errno = ENOENT;
+		return false;
+	}
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+		errno = EISDIR;
+		return false;
+	}
+	char *draft = draft_of(path);
+	bool ok = draft != NULL && write_file(draft, "");
+	int error = errno;
+
+	if (draft != NULL)
+		(void)unlink(draft);
+	free(draft);
+	errno = error;
+	return ok;
+}
+
 bool graph_save(const struct stage_graph *g, const char *path)
 {
-	char *text = print_graph(g), *draft;
-
-	if (asprintf(&draft, "%s.tmp", path) == -1)
-		draft = NULL;
+	char *text = print_graph(g), *draft = draft_of(path);
 	bool ok = text != NULL && draft != NULL && write_file(draft, text) &&
 		  rename(draft, path) == 0;
 	int error = errno;

@@ -37,6 +37,12 @@ struct stage_graph {
 bool graph_save(const struct stage_graph *g, const char *path);
 
 /*
+ * Try as much of graph_save() as leaves an older file as it is.  False: errno
+ * says why.
+ */
+bool graph_can_be_saved(const char *path);
+
+/*
  * Read the weights of g's stages, which g->names names; a stage or edge that
  * the file does not mention has weight 0, and others in the file are left out.
  * False: *why says what is wrong ("not JSON"), the weights are as they were.

@@ -34,6 +34,15 @@ test_trial_run_writes_a_graph() {
 		fail "$(cat "$work/graph")"
 }
 
+# Before a trial run, not after it; and an older file is not lost to a start.
+test_graph_is_not_written_in_vain() {
+	refuses --save-graph --save-graph "$work/none/graph"
+	refuses --save-graph --save-graph "$work"
+	echo old >"$work/graph"
+	refuses --listen --listen nowhere --save-graph "$work/graph"
+	[ "$(cat "$work/graph")" = old ] || fail "the older graph is gone"
+}
+
 test_graph_divides_the_stages() {
 	cat >"$work/graph" <<-'EOF'
 		{ "stages": {
@@ -104,6 +113,7 @@ test_bad_graphs_are_refused() {
 }
 
 test_trial_run_writes_a_graph
+test_graph_is_not_written_in_vain
 test_graph_divides_the_stages
 test_signal_divides_again
 test_signal_divides_as_a_trial_run

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: what was saved is loaded; what is no stage graph is refused with a
- * reason and changes nothing; a save that fails leaves the older file.
+ * reason and changes nothing; a save that fails leaves the older file, and can
+ * be foreseen.
  */
 #include "stages/graph.h"
 
@@ -215,15 +216,36 @@ static void test_failed_save_leaves_the_older_file(void)
 	check_loads(&older);
 }
 
-static void test_save_says_why_not(void)
+/* By a save and by a trial; neither leaves anything. */
+static void check_cannot_be_saved(const char *at, int why)
 {
 	struct stage_graph g = two_stages();
 	char beside[80];
 
-	assert(!graph_save(&g, "/nowhere/graph.json") && errno == ENOENT);
-	assert(!graph_save(&g, dir) && errno == EISDIR);
-	(void)snprintf(beside, sizeof(beside), "%s.tmp", dir);
+	assert(!graph_save(&g, at) && errno == why);
+	errno = 0;
+	assert(!graph_can_be_saved(at) && errno == why);
+	(void)snprintf(beside, sizeof(beside), "%s.tmp", at);
 	assert(access(beside, F_OK) == -1);
+}
+
+static void test_save_says_why_not(void)
+{
+	check_cannot_be_saved("/nowhere/graph.json", ENOENT);
+	check_cannot_be_saved(dir, EISDIR);
+	check_cannot_be_saved("", ENOENT);
+}
+
+static void test_trial_of_a_save_changes_nothing(void)
+{
+	struct stage_graph older = two_stages();
+
+	assert(graph_save(&older, path));
+	assert(graph_can_be_saved(path));
+	check_loads(&older);
+	assert(unlink(path) == 0);
+	assert(graph_can_be_saved(path));
+	assert(access(path, F_OK) == -1 && access(draft, F_OK) == -1);
 }
 
 int main(void)
@@ -239,6 +261,7 @@ int main(void)
 	test_what_is_no_file_is_refused();
 	test_failed_save_leaves_the_older_file();
 	test_save_says_why_not();
-	assert(unlink(path) == 0 && rmdir(dir) == 0);
+	test_trial_of_a_save_changes_nothing();
+	assert(rmdir(dir) == 0);
 	return 0;
 }
