@@ -14,6 +14,7 @@
 
 enum {
 	NAME_NUMBERS = 10000, /* a thread has 15 characters of name */
+	NAME_PARTS = 1000,
 	WHO_BITS = 32,
 };
 
@@ -212,6 +213,18 @@ static void plan_roaming(struct group *g, uint32_t part)
 	}
 }
 
+/* "blur-3"; where there are replicas, "blur-1-3". */
+static void name_staying(struct worker *w, const struct group *g,
+			 const char *stage)
+{
+	if (g->part_count > 1)
+		(void)snprintf(w->name, sizeof(w->name), "%.6s-%u-%u", stage,
+			       w->part % NAME_PARTS, w->lane % NAME_NUMBERS);
+	else
+		(void)snprintf(w->name, sizeof(w->name), "%.9s-%u", stage,
+			       w->lane % NAME_NUMBERS);
+}
+
 /* A pool for a stage of a part, on all its cores. */
 static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 {
@@ -234,8 +247,7 @@ static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 		w->stations[0]->pool.thread_count = threads;
 		w->stations[0]->pool.is_auto = is_auto;
 		w->stations[0]->pool.active_count = is_auto ? 1 : threads;
-		(void)snprintf(w->name, sizeof(w->name), "%.9s-%u",
-			       s->config.name, i % NAME_NUMBERS);
+		name_staying(w, g, s->config.name);
 	}
 }
 

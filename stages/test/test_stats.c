@@ -7,6 +7,7 @@
 #include "stages/test/watchdog.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { ITEMS = 500, VISITS = 100 };
 
@@ -55,7 +56,6 @@ static void check_workers(const struct line *l)
 		struct worker_stats w;
 
 		group_read_worker(l->group, i, &w);
-		assert(w.name[0] != '\0');
 		assert(w.part < l->setup.schedule.part_count);
 		sum.work.handled_count += w.work.handled_count;
 		sum.work.visit_count += w.work.visit_count;
@@ -153,9 +153,53 @@ static void test_counts_add_up(const struct line_setup *setup)
 	line_release(&l);
 }
 
+static const char *const long_names[LINE_STAGES] = {
+	"decompression", "normalisation", "transformation", "compression-again"
+};
+
+static void check_names_differ(const struct group *g)
+{
+	struct worker_stats w, other;
+
+	for (uint32_t i = 0; i < group_worker_count(g); i++) {
+		group_read_worker(g, i, &w);
+		assert(w.name[0] != '\0');
+		for (uint32_t j = 0; j < i; j++) {
+			group_read_worker(g, j, &other);
+			assert(strcmp(w.name, other.name) != 0);
+		}
+	}
+}
+
+static void no_handler(struct event *ev, void *arg)
+{
+	(void)ev;
+	(void)arg;
+}
+
+static void test_names_of_threads_differ(const struct line_setup *setup)
+{
+	struct group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+	});
+
+	for (uint32_t i = 0; i < LINE_STAGES; i++)
+		assert(group_add(g, &(struct stage_config){
+					    .name = long_names[i],
+					    .handler = no_handler,
+					    .slots = 1,
+				    }) != NULL);
+	assert(group_start(g));
+	check_names_differ(g);
+	group_stop(g);
+	group_free(g);
+}
+
 int main(void)
 {
 	watchdog_start();
 	line_each_setup(test_counts_add_up);
+	line_each_setup(test_names_of_threads_differ);
 	return 0;
 }
