@@ -77,7 +77,8 @@ struct group *group_new(const struct group_config *config)
 struct stage *group_add(struct group *g, const struct stage_config *config)
 {
 	assert(!g->is_started && g->stage_count < STAGES_MAX);
-	assert(config->handler != NULL && config->slots >= 1);
+	assert(config->handler != NULL);
+	assert(config->slots >= 1 && config->slots <= QUEUE_SLOTS_MAX);
 	struct stage *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)

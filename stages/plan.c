@@ -87,22 +87,24 @@ static bool add_queues(struct group *g, struct station *s, uint32_t slots)
 	return s->passed != NULL;
 }
 
-/* The queue of all shared stages of a part.  False: no memory. */
+/* The queue of all shared stages of a part.  False: no memory, or too long. */
 static bool plan_central(struct group *g, uint32_t part)
 {
 	struct station *new = &g->stations[g->station_count++];
-	uint32_t slots = 0;
+	uint64_t slots = 0;
 
 	for (uint32_t i = 0; i < g->stage_count; i++)
 		if (uses_central(g, g->stages[i]))
 			slots += g->stages[i]->config.slots;
 	if (slots == 0)
 		return true;
+	if (slots > QUEUE_SLOTS_MAX)
+		return false;
 	g->parts[part].central = new;
 	new->part = part;
 	new->wakes = g->parts[part].sleeps;
 	new->wakes_who = EVENTCOUNT_ANY;
-	return add_queues(g, new, slots);
+	return add_queues(g, new, (uint32_t)slots);
 }
 
 /* False: no memory. */

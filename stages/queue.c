@@ -23,7 +23,7 @@ void __tsan_release(void *address);
 #define __tsan_release(address) ((void)(address))
 #endif
 
-enum { SLOTS_MAX = 1 << 30, RING_MIN = 4, SPINS_MAX = 100 };
+enum { RING_MIN = 4, SPINS_MAX = 100 };
 
 struct queue {
 	struct ranked *ranked; /* or NULL, and the ring is used */
@@ -37,7 +37,7 @@ struct queue *queue_new(uint32_t slots, const struct discipline *discipline)
 	bool is_ring = discipline->kind == DISCIPLINE_FCFS ||
 		       discipline->kind == DISCIPLINE_STACK;
 
-	assert(slots >= 1 && slots < SLOTS_MAX);
+	assert(slots >= 1 && slots <= QUEUE_SLOTS_MAX);
 	while (is_ring && size - 1 < slots)
 		size *= 2;
 

@@ -24,7 +24,12 @@ struct discipline;
 struct event;
 struct queue;
 
-/* A queue with room for at least `slots` events.  NULL: no memory. */
+enum { QUEUE_SLOTS_MAX = (1 << 30) - 1 };
+
+/*
+ * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX.  NULL:
+ * no memory.
+ */
 struct queue *queue_new(uint32_t slots, const struct discipline *discipline);
 
 /* Free an empty queue.  NULL is fine. */

@@ -83,8 +83,9 @@ struct group *group_new(const struct group_config *config);
 struct stage *group_add(struct group *g, const struct stage_config *config);
 
 /*
- * Start the workers.  False: no memory, or a thread could not be made; none
- * runs, and the group is only good for group_free().
+ * Start the workers.  False: no memory, or a thread could not be made, or the
+ * stages of a central queue have 2^30 slots or more in all; none runs, and the
+ * group is only good for group_free().
  */
 MUST_CHECK bool group_start(struct group *g);
 

@@ -6,6 +6,7 @@
  *
  * What each item meets on its way is checked in line.c.
  */
+#include "stages/queue.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -289,6 +290,40 @@ static void test_failed_start_leaves_no_thread(const struct line_setup *setup)
 	}
 }
 
+static void do_nothing(struct event *ev, void *arg)
+{
+	(void)ev;
+	(void)arg;
+}
+
+/* 2^32 + 4 slots in all, which are not 4. */
+static void test_too_long_a_queue_is_refused(const struct line_setup *setup)
+{
+	static const uint32_t slots[] = {
+		QUEUE_SLOTS_MAX,
+		QUEUE_SLOTS_MAX,
+		QUEUE_SLOTS_MAX,
+		QUEUE_SLOTS_MAX,
+		8,
+	};
+	struct group *g;
+
+	if (!setup->schedule.policy->has_central_queue)
+		return;
+	g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+	});
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+		assert(group_add(g, &(struct stage_config){
+					    .name = "wide",
+					    .handler = do_nothing,
+					    .slots = slots[i],
+				    }) != NULL);
+	assert(!group_start(g));
+	group_free(g);
+}
+
 static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 {
 	struct line l;
@@ -340,6 +375,7 @@ int main(void)
 	line_each_setup(test_starts_and_stops_many_times);
 	line_each_setup(test_group_that_never_started_is_freed);
 	line_each_setup(test_failed_start_leaves_no_thread);
+	line_each_setup(test_too_long_a_queue_is_refused);
 	line_each_setup(test_workers_are_as_many_as_planned);
 	line_each_setup(test_idle_group_uses_no_cpu);
 	return 0;
