@@ -119,10 +119,12 @@ static bool close_file(FILE *file, const char *option, struct error *error)
 
 	if (file == NULL)
 		return true;
+	errno = 0;
 	written = !ferror(file);
 	if (fclose(file) == 0 && written)
 		return true;
-	error_set(error, "--%s: %s", option, strerror(errno));
+	error_set(error, "--%s: %s", option,
+		  errno != 0 ? strerror(errno) : "not all could be written");
 	return false;
 }
 

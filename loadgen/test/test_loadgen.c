@@ -1,74 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* The program: its exit codes, its messages and the files it writes. */
+#include "loadgen/test/program.h"
 #include "loadgen/test/scratch.h"
 #include "loadgen/test/server.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { ARGS_MAX = 20, FILES = 3 };
+enum { FILES = 3 };
 
 static struct scratch scratch; /* has photos/, and gets what is written */
 static char photos[SCRATCH_PATH_BYTES];
-static char program[SCRATCH_PATH_BYTES];
 
-/* Tests and programs are built into one folder. */
-static void find_program(void)
-{
-	ssize_t length = readlink("/proc/self/exe", program,
-				  sizeof(program) - sizeof("loadgen"));
-
-	assert(length > 0);
-	program[length] = '\0';
-	strcpy(strrchr(program, '/') + 1, "loadgen");
-}
-
-/* Start it; its output goes to the files stdout and stderr of scratch. */
-static pid_t start(const char *const *args)
-{
-	char *all[ARGS_MAX] = { program };
-	char out[SCRATCH_PATH_BYTES];
-	char err[SCRATCH_PATH_BYTES];
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int flags = O_WRONLY | O_CREAT | O_TRUNC;
-
-	for (int i = 0; args[i] != NULL; i++) {
-		assert(i < ARGS_MAX - 2);
-		all[i + 1] = (char *)args[i];
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
-					 scratch_path(&scratch, "stdout", out),
-					 flags, 0666);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
-					 scratch_path(&scratch, "stderr", err),
-					 flags, 0666);
-	assert(posix_spawn(&pid, program, &actions, NULL, all, environ) == 0);
-	posix_spawn_file_actions_destroy(&actions);
-	return pid;
-}
-
-static int wait_exit(pid_t pid)
-{
-	int status;
-
-	assert(waitpid(pid, &status, 0) == pid);
-	assert(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-#define RUN(...) wait_exit(start((const char *const[]){ __VA_ARGS__, NULL }))
+#define RUN(...)                                                               \
+	program_wait(program_start(                                            \
+		&scratch, (const char *const[]){ __VA_ARGS__, NULL }))
 
 static void expect_in(const char *name, const char *part)
 {
@@ -278,13 +230,14 @@ static void test_interrupted(void)
 {
 	char url[SERVER_URL_BYTES];
 	int port = dead_port_open(true, url);
-	pid_t pid =
-		start((const char *const[]){ "--dataset", photos, url, NULL });
+	pid_t pid = program_start(
+		&scratch,
+		(const char *const[]){ "--dataset", photos, url, NULL });
 	int client = accept(port, NULL, NULL); /* so it is running */
 
 	assert(client >= 0);
 	assert(kill(pid, SIGINT) == 0);
-	assert(wait_exit(pid) == 130);
+	assert(program_wait(pid) == 130);
 	expect_in("stdout", "makespan");
 	close(client);
 	close(port);
@@ -321,7 +274,6 @@ static void test_unwritten_outputs(void)
 
 int main(void)
 {
-	find_program();
 	scratch_init(&scratch);
 	scratch_path(&scratch, "photos", photos);
 	scratch_mkdir(&scratch, "photos");

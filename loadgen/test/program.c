@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/test/program.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { ARGS_MAX = 24 };
+
+/* Tests and programs are built into one folder. */
+static void find(char program[SCRATCH_PATH_BYTES])
+{
+	ssize_t length = readlink("/proc/self/exe", program,
+				  SCRATCH_PATH_BYTES - sizeof("loadgen"));
+
+	assert(length > 0);
+	program[length] = '\0';
+	strcpy(strrchr(program, '/') + 1, "loadgen");
+}
+
+pid_t program_start(const struct scratch *scratch, const char *const *args)
+{
+	char program[SCRATCH_PATH_BYTES];
+	char *all[ARGS_MAX] = { program };
+	char out[SCRATCH_PATH_BYTES];
+	char err[SCRATCH_PATH_BYTES];
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int flags = O_WRONLY | O_CREAT | O_TRUNC;
+
+	find(program);
+	for (int i = 0; args[i] != NULL; i++) {
+		assert(i < ARGS_MAX - 2);
+		all[i + 1] = (char *)args[i];
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
+					 scratch_path(scratch, "stdout", out),
+					 flags, 0666);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
+					 scratch_path(scratch, "stderr", err),
+					 flags, 0666);
+	assert(posix_spawn(&pid, program, &actions, NULL, all, environ) == 0);
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+int program_wait(pid_t pid)
+{
+	int status;
+
+	assert(waitpid(pid, &status, 0) == pid);
+	assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}

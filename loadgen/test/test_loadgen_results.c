@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's results: what is asked for is measured, checked and written,
+ * and every key of its JSON is explained in docs/loadgen.md.
+ */
+#include "loadgen/test/program.h"
+#include "loadgen/test/server.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES = 4 }; /* in SAMPLES */
+
+static struct scratch scratch;         /* gets what is written */
+static char texts[SCRATCH_PATH_BYTES]; /* a folder of what is no JPEG */
+
+#define RUN(...)                                                               \
+	program_wait(program_start(                                            \
+		&scratch, (const char *const[]){ __VA_ARGS__, NULL }))
+
+static void expect_in(const char *name, const char *part)
+{
+	char *text = scratch_read(&scratch, name);
+
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
+static cJSON *read_json(const char *name)
+{
+	char *text = scratch_read(&scratch, name);
+	cJSON *object = cJSON_Parse(text);
+
+	assert(object != NULL);
+	free(text);
+	return object;
+}
+
+static double number(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	assert(cJSON_IsNumber(item));
+	return item->valuedouble;
+}
+
+/* Names in these are data: statuses and error texts. */
+static bool has_data_for_names(const cJSON *item)
+{
+	return item->string != NULL &&
+	       (strcmp(item->string, "responses") == 0 ||
+		strcmp(item->string, "transport_error_texts") == 0);
+}
+
+/* Returns how many names there are. */
+static int expect_documented(const cJSON *item, const char *document)
+{
+	const cJSON *child;
+	int count = 0;
+
+	if (item->string != NULL) {
+		char quoted[80];
+
+		snprintf(quoted, sizeof(quoted), "`%s`", item->string);
+		if (strstr(document, quoted) == NULL)
+			fprintf(stderr, "%s is not documented\n", quoted);
+		assert(strstr(document, quoted) != NULL);
+		count++;
+	}
+	if (has_data_for_names(item))
+		return count;
+	cJSON_ArrayForEach(child, item) count +=
+		expect_documented(child, document);
+	return count;
+}
+
+static char *read_document(void)
+{
+	FILE *in = fopen(DOCUMENT, "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	assert(in != NULL);
+	assert(getdelim(&text, &size, '\0', in) > 0);
+	fclose(in);
+	return text;
+}
+
+/* All that there is, at once, in a closed loop and in an open one. */
+static void test_every_key_is_documented(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char *document = read_document();
+	char json[SCRATCH_PATH_BYTES];
+	cJSON *object;
+
+	scratch_path(&scratch, "keys.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", SAMPLES, "--calibrate", "--verify", "size",
+		   "--golden", SAMPLES, "--json", json, server.url) == 0);
+	object = read_json("keys.json");
+	assert(expect_documented(object, document) > 100);
+	cJSON_Delete(object);
+	assert(RUN("--dataset", SAMPLES, "--rate", "100", "--duration", "0.1",
+		   "--json", json, server.url) == 0);
+	object = read_json("keys.json");
+	assert(expect_documented(object, document) > 80);
+	cJSON_Delete(object);
+	server_stop(&server);
+	server_release(&server);
+	free(document);
+}
+
+/* The test itself is the server, and a parent of the client. */
+static void expect_server_is_this(void)
+{
+	cJSON *object = read_json("server.json");
+	const cJSON *server = cJSON_GetObjectItem(object, "server");
+	const cJSON *pids = cJSON_GetObjectItem(server, "pids");
+
+	assert(cJSON_GetArraySize(pids) == 1);
+	assert(cJSON_GetArrayItem(pids, 0)->valueint == getpid());
+	assert(number(server, "peak_memory_bytes") > 0);
+	assert(number(server, "voluntary_switches") > 0);
+	cJSON_Delete(object);
+}
+
+static void test_server_is_found(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES];
+	char pid[16];
+
+	scratch_path(&scratch, "server.json", json);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	server_start(&server);
+	assert(RUN("--dataset", SAMPLES, "--json", json, server.url) == 0);
+	expect_server_is_this();
+	assert(RUN("--dataset", SAMPLES, "--json", json, "--pid", pid,
+		   server.url) == 0);
+	expect_server_is_this();
+	assert(RUN("--dataset", SAMPLES, "--pid", "2147483647", server.url) ==
+	       2);
+	expect_in("stderr", "--pid 2147483647: no such process");
+	server_stop(&server);
+	server_release(&server);
+}
+
+static void test_calibration(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES];
+	const cJSON *slowdown;
+	cJSON *object;
+
+	scratch_path(&scratch, "calibrated.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", SAMPLES, "--calibrate", "--passes", "2",
+		   "--json", json, server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == (3 + 2) * FILES);
+	object = read_json("calibrated.json");
+	assert(number(object, "requests") == 2 * FILES);
+	slowdown = cJSON_GetObjectItem(object, "slowdown");
+	assert(number(slowdown, "p50") > 0);
+	cJSON_Delete(object);
+	server_release(&server);
+}
+
+/* No slowdown is told of files that were not answered 2xx. */
+static void test_calibration_without_answers(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char url[SERVER_URL_BYTES];
+	char json[SCRATCH_PATH_BYTES];
+	int port = dead_port_open(false, url);
+
+	scratch_path(&scratch, "busy.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", SAMPLES, "--calibrate", "--json", json,
+		   server.url) == 1);
+	server_stop(&server);
+	expect_in("busy.json", "\"slowdown\":\t{\n\t\t\"mean\":\tnull");
+	server_release(&server);
+	assert(RUN("--dataset", SAMPLES, "--calibrate", url) == 1);
+	expect_in("stderr", "--calibrate: ");
+	close(port);
+}
+
+static void test_verify(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char small[SERVER_URL_BYTES + 8];
+
+	server_start(&server);
+	snprintf(small, sizeof(small), "%s?w=9", server.url);
+	assert(RUN("--dataset", SAMPLES, "--verify", "size", server.url) == 0);
+	expect_in("stdout", "verified        4 replies, 0 wrong");
+	assert(RUN("--dataset", SAMPLES, "--verify", "decode", small) == 0);
+	assert(RUN("--dataset", SAMPLES, "--verify", "size", small) == 1);
+	expect_in("stderr", "--verify: 4 of 4 replies were wrong; first ");
+	expect_in("stderr", " instead of 9 x ");
+	assert(RUN("--dataset", texts, "--verify", "decode", server.url) == 1);
+	expect_in("stderr", "1 of 1 replies were wrong; first a.jpg: not a "
+			    "JPEG");
+	assert(RUN("--dataset", texts, "--verify", "all", server.url) == 2);
+	expect_in("stderr", "--verify 'all': not size or decode");
+	server_stop(&server);
+	server_release(&server);
+}
+
+static void test_golden(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char saved[SCRATCH_PATH_BYTES];
+
+	scratch_path(&scratch, "saved", saved);
+	server_start(&server);
+	assert(RUN("--dataset", texts, "--save", saved, server.url) == 0);
+	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 0);
+	expect_in("stdout", "golden          1 replies, 0 wrong");
+	scratch_write(&scratch, "saved/a.jpg", "other", 5);
+	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 1);
+	expect_in("stderr", "--golden: 1 of 1 replies were wrong; first a.jpg");
+	assert(RUN("--dataset", texts, "--golden", "/no/such/folder",
+		   server.url) == 2);
+	expect_in("stderr", "--golden /no/such/folder: No such file");
+	server_stop(&server);
+	server_release(&server);
+}
+
+static void test_files(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char csv[SCRATCH_PATH_BYTES];
+	char percentiles[SCRATCH_PATH_BYTES];
+	char *text;
+	int lines = 0;
+
+	scratch_path(&scratch, "rows.csv", csv);
+	scratch_path(&scratch, "times.hgrm", percentiles);
+	server_start(&server);
+	assert(RUN("--dataset", SAMPLES, "--csv", csv, "--percentiles",
+		   percentiles, server.url) == 0);
+	text = scratch_read(&scratch, "rows.csv");
+	assert(strncmp(text, "intended_s,", 11) == 0);
+	for (const char *c = text; *c != '\0'; c++)
+		lines += *c == '\n';
+	assert(lines == 1 + FILES);
+	free(text);
+	expect_in("times.hgrm", "Total count    =            4]");
+	assert(RUN("--dataset", SAMPLES, "--csv", "/no/such/f", server.url) ==
+	       2);
+	expect_in("stderr", "--csv /no/such/f: No such file");
+	assert(RUN("--dataset", SAMPLES, "--csv", "/dev/full", server.url) ==
+	       1);
+	expect_in("stderr", "--csv: ");
+	assert(RUN("--dataset", SAMPLES, "--percentiles", "/dev/full",
+		   server.url) == 1);
+	expect_in("stderr", "--percentiles: ");
+	assert(RUN("--dataset", SAMPLES, "--csv", csv, "--step", "9:9:9:1",
+		   server.url) == 2);
+	expect_in("stderr", "--step: not with --csv");
+	server_stop(&server);
+	server_release(&server);
+}
+
+int main(void)
+{
+	scratch_init(&scratch);
+	scratch_path(&scratch, "texts", texts);
+	scratch_mkdir(&scratch, "texts");
+	scratch_write(&scratch, "texts/a.jpg", "text", 4);
+	test_every_key_is_documented();
+	test_server_is_found();
+	test_calibration();
+	test_calibration_without_answers();
+	test_verify();
+	test_golden();
+	test_files();
+	scratch_release(&scratch);
+	return 0;
+}
