@@ -45,9 +45,11 @@ enum { HELP_COLUMN = 22 };
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct spec specs[] = {
-	{ "dataset", "DIR", KIND_TEXT, FIELD(dataset), 0, 0,
+	{ "dataset", "DIR|LIST", KIND_TEXT, FIELD(dataset), 0, 0,
 	  "send the *.jpg and *.jpeg files below DIR, hidden ones" HELP_NEXT
-	  "left out; all are read into memory first (no default)" },
+	  "left out; or the files of a list, one PATH per line, from" HELP_NEXT
+	  "its folder on, and after a TAB, if need be, what to add" HELP_NEXT
+	  "to the URL's query; all are read first (no default)" },
 	{ "all-files", "", KIND_FLAG, FIELD(all_files), 0, 0,
 	  "send the files of other names too (default: no)" },
 	{ "connections", "N", KIND_COUNT, FIELD(connections), 1, 100000,

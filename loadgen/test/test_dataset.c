@@ -63,6 +63,68 @@ static void test_sorted_by_path_with_folders_below(void)
 	scratch_release(&s);
 }
 
+static void test_manifest(void)
+{
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+	char path[SCRATCH_PATH_BYTES];
+
+	scratch_init(&s);
+	scratch_mkdir(&s, "sets");
+	scratch_mkdir(&s, "sets/photos");
+	write_text(&s, "sets/photos/b.jpg", "second");
+	write_text(&s, "sets/a c", "first");
+	write_text(&s, "d.jpg", "above");
+	write_text(&s, "sets/list.tsv",
+		   "# path\tquery\n"
+		   "photos/b.jpg\tw=320&h=240\r\n\n"
+		   "a c\n"
+		   "../d.jpg\n"
+		   "photos/b.jpg\n");
+	assert(dataset_load(&d, scratch_path(&s, "sets/list.tsv", path), false,
+			    DATASET_BYTES_MAX, &error));
+	assert(d.count == 4);
+	expect(&d, 0, "photos/b.jpg", "second");
+	expect(&d, 1, "a c", "first");
+	expect(&d, 2, "../d.jpg", "above");
+	expect(&d, 3, "photos/b.jpg", "second");
+	assert(strcmp(d.files[0].query, "w=320&h=240") == 0);
+	assert(d.files[1].query == NULL && d.files[3].query == NULL);
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
+/* A manifest with this line is refused for this reason. */
+static void expect_bad_line(const struct scratch *s, const char *line,
+			    const char *part)
+{
+	char path[SCRATCH_PATH_BYTES];
+
+	write_text(s, "list.tsv", line);
+	expect_error(scratch_path(s, "list.tsv", path), false, 9, part);
+}
+
+static void test_manifest_errors_name_the_line(void)
+{
+	struct scratch s;
+
+	scratch_init(&s);
+	scratch_mkdir(&s, "photos");
+	write_text(&s, "a.jpg", "12345");
+	expect_bad_line(&s, "# none\n", "list.tsv: no file is listed");
+	expect_bad_line(&s, "\na.jpg\ngone.jpg\n",
+			"list.tsv:3: gone.jpg: No such file");
+	expect_bad_line(&s, "photos\n", ":1: photos: not a regular file");
+	expect_bad_line(&s, "a.jpg\t\n", ":1: '': not a query");
+	expect_bad_line(&s, "a.jpg\tw=1 h=2\n", "'w=1 h=2': not a query");
+	expect_bad_line(&s, "a.jpg\t?w=1\n", "'?w=1': not a query");
+	expect_bad_line(&s, "a.jpg\tw=1#x\n", "'w=1#x': not a query");
+	expect_bad_line(&s, "a.jpg\tw=1\th=2\n", "not a query");
+	expect_bad_line(&s, "a.jpg\na.jpg\n", ":2: a.jpg: now more than 9");
+	scratch_release(&s);
+}
+
 static void test_knows_images(void)
 {
 	static const char jpeg[] = "\xff\xd8"
@@ -136,8 +198,6 @@ static void test_errors_name_the_file(void)
 	expect_error(scratch_path(&s, "gone", path), false, 100, "gone");
 	expect_error("", false, 100, ": ");
 	write_text(&s, "a.jpg", "12345");
-	expect_error(scratch_path(&s, "a.jpg", path), false, 100,
-		     "a.jpg: Not a directory");
 	assert(symlink("gone", scratch_path(&s, "b.jpg", path)) == 0);
 	expect_error(s.dir, false, 100, "b.jpg: a link to nothing");
 	assert(unlink(path) == 0);
@@ -179,6 +239,8 @@ static void test_total_is_bounded(void)
 int main(void)
 {
 	test_sorted_by_path_with_folders_below();
+	test_manifest();
+	test_manifest_errors_name_the_line();
 	test_knows_images();
 	test_skips_hidden_and_other_names();
 	test_follows_links();
