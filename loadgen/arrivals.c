@@ -56,12 +56,10 @@ static uint64_t trace_next_ns(struct arrivals *a)
 				 (double)NS_PER_S);
 }
 
-/* Of mean 1, by inversion; the uniform number is in [0, 1). */
+/* Of mean 1, by inversion. */
 static double exponential(uint64_t *random)
 {
-	double uniform = (double)(random_next(random) >> 11) * 0x1p-53;
-
-	return -log1p(-uniform);
+	return -log1p(-random_fraction(random));
 }
 
 uint64_t arrivals_next_ns(struct arrivals *a)

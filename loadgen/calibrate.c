@@ -3,7 +3,7 @@
 
 #include "loadgen/client.h"
 #include "loadgen/clock.h"
-#include "loadgen/order.h"
+#include "loadgen/requests.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,11 +62,16 @@ bool calibrate(struct setup *setup, const struct options *o,
 {
 	uint32_t count = setup->dataset.count;
 	struct passes *passes = calloc(count, sizeof(*passes));
-	struct order order = { 0 };
+	struct requests requests = {
+		.dataset = &setup->dataset,
+		.params = &setup->params,
+		.targets = &setup->targets,
+		.passes = PASSES,
+		.seed = o->seed,
+	};
 	struct client_config config = {
 		.url = o->url,
-		.dataset = &setup->dataset,
-		.order = &order,
+		.requests = &requests,
 		.connections = 1,
 		.timeout_ns = (uint64_t)(o->timeout_s * (double)NS_PER_S),
 		.stop = stop,
@@ -77,14 +82,14 @@ bool calibrate(struct setup *setup, const struct options *o,
 
 	setup->unloaded_ns = calloc(count, sizeof(*setup->unloaded_ns));
 	if (passes == NULL || setup->unloaded_ns == NULL ||
-	    !order_init(&order, count, PASSES, o->seed))
+	    !requests_begin(&requests))
 		done = out_of_memory(error);
 	else
 		done = send_all(&config, error);
 	for (uint32_t i = 0; done && i < count; i++)
 		if (passes[i].ok_count == PASSES)
 			setup->unloaded_ns[i] = passes[i].ns[PASSES / 2];
-	order_release(&order);
+	requests_end(&requests);
 	free(passes);
 	return done;
 }

@@ -36,7 +36,7 @@ struct client {
 	struct connection *idle; /* the last used first */
 	uint64_t idle_since_ns;  /* when the first was put into `idle` */
 	uint64_t due_ns;         /* of the next request, or LOOP_NEVER */
-	uint32_t due_file;
+	struct request due;
 
 	uint32_t connect_failures; /* in a row */
 	uint64_t began_ns;
@@ -52,20 +52,6 @@ static bool is_over(const struct client *c)
 	return c->end != CLIENT_FINISHED || *c->config.stop ||
 	       (duration_ns != 0 &&
 		clock_now_ns() - c->began_ns >= duration_ns);
-}
-
-static struct request make_request(const struct client *client, uint32_t file)
-{
-	const struct dataset_file *upload =
-		&client->config.dataset->files[file];
-
-	return (struct request){
-		.file = file,
-		.target = client->url.target,
-		.content_type = "image/jpeg",
-		.body = upload->bytes,
-		.body_bytes = upload->size_bytes,
-	};
 }
 
 static void note_connected(struct client *client, struct connection *c)
@@ -109,15 +95,13 @@ static void take_result(struct client *client, struct connection *c)
 }
 
 /* False: the request has ended already, and is counted. */
-static bool send_file(struct client *client, struct connection *c,
-		      uint32_t file)
+static bool send_request(struct client *client, struct connection *c,
+			 const struct request *request)
 {
-	struct request request = make_request(client, file);
-
 	c->begun_ns = clock_now_ns();
 	c->is_in_flight = true;
 	TAILQ_INSERT_TAIL(&client->in_flight, c, in_flight);
-	if (!connection_begin(c, &request)) {
+	if (!connection_begin(c, request)) {
 		take_result(client, c);
 		return false;
 	}
@@ -128,13 +112,14 @@ static bool send_file(struct client *client, struct connection *c,
 	return true;
 }
 
-/* Closed loop: send the next file, if there is one to be sent. */
+/* Closed loop: send the next request, if there is one to be sent. */
 static void send_next(struct client *client, struct connection *c)
 {
-	uint32_t file;
+	struct request request;
 
-	while (!is_over(client) && order_next(client->config.order, &file))
-		if (send_file(client, c, file))
+	while (!is_over(client) &&
+	       requests_next(client->config.requests, &request))
+		if (send_request(client, c, &request))
 			return;
 }
 
@@ -146,7 +131,7 @@ static void draw_due(struct client *client)
 
 	if (at_ns != ARRIVALS_OVER &&
 	    (duration_ns == 0 || at_ns < duration_ns) &&
-	    order_next(client->config.order, &client->due_file))
+	    requests_next(client->config.requests, &client->due))
 		client->due_ns = client->began_ns + at_ns;
 	else
 		client->due_ns = LOOP_NEVER;
@@ -177,7 +162,7 @@ static void send_due(struct client *client)
 		c->intended_ns = client->due_ns;
 		c->waited = client->due_ns < client->idle_since_ns;
 		c->lag_ns = now_ns - client->due_ns;
-		if (!send_file(client, c, client->due_file))
+		if (!send_request(client, c, &client->due))
 			put_idle(client, c, c->ended_ns);
 		draw_due(client);
 	}
@@ -260,7 +245,7 @@ struct client *client_new(const struct client_config *config,
 {
 	struct client *client = calloc(1, sizeof(*client));
 
-	assert(config->connections > 0 && config->dataset->count > 0);
+	assert(config->connections > 0);
 	if (client == NULL) {
 		error_set(error, "%s", strerror(errno));
 		return NULL;

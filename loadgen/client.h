@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Client: sends the files of a dataset over keep-alive connections.
+ * Client: sends requests over keep-alive connections.
  *
- *	order -> [ connection 1 .. N ] ==HTTP/1.1 POST==> server
- *	                  '-> done(result)
+ *	requests -> [ connection 1 .. N ] ==HTTP/1.1 POST==> server
+ *	                     '-> done(result)
  *
- * Closed loop: each connection sends the next file of the one order as soon as
- * its last reply is complete.
+ * Closed loop: each connection sends the next of the requests as soon as its
+ * last reply is complete.
  * Open loop: the times to send at are drawn beforehand (arrivals.h), and each
  * request is sent at its time if a connection is free, else as soon as one is,
  * first intended first.  No reply and no delay moves a later request's time.
@@ -34,9 +34,8 @@
 #define LOADGEN_CLIENT_H
 
 #include "loadgen/arrivals.h"
-#include "loadgen/dataset.h"
 #include "loadgen/error.h"
-#include "loadgen/order.h"
+#include "loadgen/requests.h"
 #include "loadgen/result.h"
 
 #include <signal.h>
@@ -53,8 +52,7 @@ typedef void client_tick_fn(void *arg);
 
 struct client_config {
 	const char *url;
-	const struct dataset *dataset;
-	struct order *order; /* of the dataset's files */
+	struct requests *requests; /* begun */
 	uint32_t connections;
 	struct arrivals *arrivals; /* NULL: a closed loop */
 	/* Begin or, in an open loop, intend no request later; 0: no limit. */
@@ -68,7 +66,7 @@ struct client_config {
 };
 
 enum client_end {
-	CLIENT_FINISHED, /* the order or the time is over */
+	CLIENT_FINISHED, /* the requests or the time are over */
 	CLIENT_STOPPED,  /* by `stop` or `done` */
 	CLIENT_GAVE_UP,  /* see client_run() */
 	CLIENT_BROKEN,   /* epoll failed */

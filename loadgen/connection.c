@@ -256,7 +256,7 @@ struct result connection_describe(const struct connection *c, uint64_t began_ns)
 		.file = c->request.file,
 		.error = c->error,
 		.target = c->request.target,
-		.uploaded_bytes = c->request.body_bytes,
+		.uploaded_bytes = c->request.file_bytes,
 		.intended_ns = since(began_ns, c->intended_ns),
 		.started_ns = since(began_ns, c->started_ns),
 		.sent_ns = since(began_ns, c->sent_ns),

@@ -3,6 +3,7 @@
 
 #include "loadgen/folder.h"
 #include "loadgen/manifest.h"
+#include "loadgen/multipart.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,8 +42,9 @@ static bool read_file(struct dataset_file *file, const char *location,
 
 	if (fd < 0)
 		return false;
-	file->size_bytes = size_bytes;
-	file->bytes = malloc(size_bytes + 1); /* an empty file has bytes too */
+	file->size_bytes = file->body_bytes = size_bytes;
+	file->body = malloc(size_bytes + 1); /* an empty file has bytes too */
+	file->bytes = file->body;
 	whole = file->bytes != NULL && read_whole(fd, file->bytes, size_bytes);
 	saved_errno = errno;
 	close(fd);
@@ -121,6 +123,7 @@ bool dataset_load(struct dataset *d, const char *path, bool all_files,
 
 	assert(d->count == 0 && d->files == NULL);
 	d->bytes_max = bytes_max;
+	strcpy(d->content_type, "image/jpeg");
 	loaded = is_file(path) ? manifest_load(d, path, error) :
 				 folder_load(d, path, all_files, error);
 	if (!loaded)
@@ -128,12 +131,54 @@ bool dataset_load(struct dataset *d, const char *path, bool all_files,
 	return loaded;
 }
 
+/* A boundary that is in no file. */
+static struct boundary find_boundary(const struct dataset *d)
+{
+	struct boundary b = multipart_boundary(0);
+	uint64_t number = 0;
+	uint32_t clean = 0; /* files without it, in a row and in a circle */
+
+	for (uint32_t i = 0; clean < d->count; i = (i + 1) % d->count) {
+		const struct dataset_file *file = &d->files[i];
+
+		clean++;
+		if (multipart_has(&b, file->bytes, file->size_bytes)) {
+			b = multipart_boundary(++number);
+			clean = 0;
+		}
+	}
+	return b;
+}
+
+bool dataset_wrap(struct dataset *d, const char *field, struct error *error)
+{
+	struct boundary boundary = find_boundary(d);
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		struct dataset_file *file = &d->files[i];
+		struct multipart m;
+
+		if (!multipart_wrap(&m, &boundary, field, file->path,
+				    file->bytes, file->size_bytes)) {
+			error_set(error, "%s", strerror(ENOMEM));
+			return false;
+		}
+		free(file->body);
+		file->body = m.body;
+		file->body_bytes = m.body_bytes;
+		file->bytes = m.body + m.file_at;
+	}
+	snprintf(d->content_type, sizeof(d->content_type),
+		 "multipart/form-data; boundary=%s", boundary.text);
+	return true;
+}
+
 void dataset_release(struct dataset *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
 		free(d->files[i].path);
 		free(d->files[i].query);
-		free(d->files[i].bytes);
+		free(d->files[i].body);
 	}
 	free(d->files);
 	*d = (struct dataset){ 0 };

@@ -24,21 +24,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DATASET_TYPE_BYTES = 100 };
+
 #define DATASET_BYTES_MAX (UINT64_C(4) << 30)
 
 struct dataset_file {
 	char *path;  /* relative to the folder, or as in the manifest */
 	char *query; /* to add to the URL's; NULL: none */
-	char *bytes;
+	char *bytes; /* within the body */
 	size_t size_bytes;
+	char *body; /* what is sent: the file, wrapped or not */
+	size_t body_bytes;
 	struct jpeg_header image; /* all 0: not a JPEG */
 };
 
 struct dataset {
 	struct dataset_file *files;
-	uint32_t count; /* >= 1 once loaded */
-	uint64_t bytes_total;
-	uint64_t bytes_max; /* while it is loaded */
+	uint32_t count;                        /* >= 1 once loaded */
+	uint64_t bytes_total;                  /* of the files themselves */
+	uint64_t bytes_max;                    /* while it is loaded */
+	char content_type[DATASET_TYPE_BYTES]; /* of the bodies */
 };
 
 /*
@@ -56,6 +61,13 @@ MUST_CHECK bool dataset_load(struct dataset *d, const char *path,
 MUST_CHECK bool dataset_add(struct dataset *d, const char *location,
 			    const char *path, const char *query,
 			    struct error *why);
+
+/*
+ * Make each body a form with the file in `field` (multipart.h).  False: `error`
+ * says why not.
+ */
+MUST_CHECK bool dataset_wrap(struct dataset *d, const char *field,
+			     struct error *error);
 
 /* Free the files and make `d` empty.  An empty one is fine. */
 void dataset_release(struct dataset *d);

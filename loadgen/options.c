@@ -52,6 +52,13 @@ static const struct spec specs[] = {
 	  "to the URL's query; all are read first (no default)" },
 	{ "all-files", "", KIND_FLAG, FIELD(all_files), 0, 0,
 	  "send the files of other names too (default: no)" },
+	{ "multipart", "FIELD", KIND_TEXT, FIELD(multipart), 0, 0,
+	  "send each file as FIELD of a form, as browsers do" HELP_NEXT
+	  "(default: as the body of the request)" },
+	{ "params", "FILE", KIND_TEXT, FIELD(params), 0, 0,
+	  "add to the query of each request a line of FILE, drawn by" HELP_NEXT
+	  "--seed; a line is a query as w=320&h=240, or its weight," HELP_NEXT
+	  "a TAB and the query (default: none)" },
 	{ "connections", "N", KIND_COUNT, FIELD(connections), 1, 100000,
 	  "keep-alive connections; each sends its next request when" HELP_NEXT
 	  "its last reply is complete (default: 4); with --rate," HELP_NEXT
@@ -81,7 +88,7 @@ static const struct spec specs[] = {
 	  "behind, or by any error if errors are not named" },
 	{ "seed", "N", KIND_COUNT, FIELD(seed), 0, UINT64_MAX,
 	  "of the shuffle, which is fresh for each pass, and of the" HELP_NEXT
-	  "times of --rate (default: 1)" },
+	  "times of --rate and the draws of --params (default: 1)" },
 	{ "timeout", "S", KIND_DECIMAL, FIELD(timeout_s), 0, 1000000,
 	  "of one request, connecting included (default: 60)" },
 	{ "calibrate", "", KIND_FLAG, FIELD(calibrate), 0, 0,
@@ -116,9 +123,9 @@ enum { SPEC_COUNT = sizeof(specs) / sizeof(*specs) };
 
 void options_print_help(FILE *out)
 {
-	fputs("Usage: loadgen --dataset DIR [OPTION]... URL\n"
-	      "Upload the JPEGs of a folder to a server, by POST, and report "
-	      "how fast it was.\n\n",
+	fputs("Usage: loadgen --dataset DIR|LIST [OPTION]... URL\n"
+	      "Upload JPEGs to a server, by POST, and report how fast it was."
+	      "\n\n",
 	      out);
 	for (size_t i = 0; i < SPEC_COUNT; i++) {
 		int used = fprintf(out, "  --%s %s", specs[i].name,
@@ -310,6 +317,11 @@ static bool check_together(const struct options *o, struct error *error)
 
 	if (!check_sweep(o, error))
 		return false;
+	if (o->calibrate && o->params != NULL) {
+		error_set(error, "--calibrate: not with --params, which makes "
+				 "requests of one file differ");
+		return false;
+	}
 	if (o->passes != 0 && o->duration_s > 0) {
 		error_set(error, "--passes %" PRIu64 " --duration %g: only one",
 			  o->passes, o->duration_s);
@@ -360,7 +372,7 @@ bool options_parse(struct options *o, int argc, char **argv,
 		return false;
 	set_defaults(o);
 	if (o->dataset == NULL) {
-		error_set(error, "--dataset DIR is missing");
+		error_set(error, "--dataset DIR|LIST is missing");
 		return false;
 	}
 	if (argc == optind) {

@@ -17,4 +17,10 @@ static inline uint64_t random_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+/* In [0, 1), of 53 bits. */
+static inline double random_fraction(uint64_t *state)
+{
+	return (double)(random_next(state) >> 11) * 0x1p-53;
+}
+
 #endif

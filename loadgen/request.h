@@ -12,6 +12,7 @@
 
 struct request {
 	uint32_t file;      /* index into the dataset */
+	size_t file_bytes;  /* of the upload itself, however it is wrapped */
 	const char *target; /* path and query, not empty */
 	const char *content_type;
 	const char *body; /* NULL only if empty */

@@ -24,8 +24,8 @@ struct result {
 	uint32_t file;           /* index into the dataset */
 	int status;              /* HTTP status; 0: no whole reply, see error */
 	const char *error;       /* static text; NULL if there is a status */
-	const char *target;      /* path and query; lent for the call */
-	uint64_t uploaded_bytes; /* size of the request's body */
+	const char *target;      /* path and query; lent for the run */
+	uint64_t uploaded_bytes; /* size of the file, however wrapped */
 	double megapixels;       /* of its image, set by run.c; 0: not a JPEG */
 	uint64_t response_ns;
 	uint64_t from_last_byte_ns;

@@ -6,9 +6,9 @@
 #include "loadgen/clock.h"
 #include "loadgen/csv.h"
 #include "loadgen/golden.h"
-#include "loadgen/order.h"
 #include "loadgen/progress.h"
 #include "loadgen/promise.h"
+#include "loadgen/requests.h"
 #include "loadgen/verify.h"
 
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 struct run {
 	const struct setup *setup;
 	const struct options *options;
-	struct order order;
+	struct requests requests;
 	struct arrivals arrivals; /* of an open loop */
 	struct client *client;
 	struct progress progress;
@@ -154,11 +154,9 @@ static void init_arrivals(struct run *run)
 static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 {
 	const struct options *o = run->options;
-	const struct dataset *dataset = &run->setup->dataset;
 	struct client_config config = {
 		.url = o->url,
-		.dataset = dataset,
-		.order = &run->order,
+		.requests = &run->requests,
 		.connections = (uint32_t)o->connections,
 		.duration_ns = (uint64_t)(o->duration_s * (double)NS_PER_S),
 		.timeout_ns = (uint64_t)(o->timeout_s * (double)NS_PER_S),
@@ -174,10 +172,10 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 		init_arrivals(run);
 		config.arrivals = &run->arrivals;
 	}
-	if (order_init(&run->order, dataset->count, o->passes, o->seed))
+	if (requests_begin(&run->requests))
 		run->client = client_new(&config, run->error);
 	else
-		error_set(run->error, "out of memory for the order");
+		error_set(run->error, "out of memory for the requests");
 	run->is_broken = run->client == NULL;
 	return !run->is_broken;
 }
@@ -218,6 +216,11 @@ bool run_once(const struct setup *setup, const struct options *o,
 	struct run run = {
 		.setup = setup,
 		.options = o,
+		.requests = { .dataset = &setup->dataset,
+			      .params = &setup->params,
+			      .targets = &setup->targets,
+			      .passes = o->passes,
+			      .seed = o->seed },
 		.outcome = out,
 		.error = error,
 	};
@@ -226,7 +229,7 @@ bool run_once(const struct setup *setup, const struct options *o,
 		send_all(&run);
 	client_free(run.client);
 	verify_free(run.verify);
-	order_release(&run.order);
+	requests_end(&run.requests);
 	return !run.is_broken;
 }
 

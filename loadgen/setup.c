@@ -2,6 +2,7 @@
 #include "loadgen/setup.h"
 
 #include "loadgen/csv.h"
+#include "loadgen/params_file.h"
 #include "loadgen/trace_file.h"
 #include "loadgen/url.h"
 
@@ -101,16 +102,40 @@ static bool find_server(struct setup *s, const struct options *o,
 	return true;
 }
 
+static bool load_dataset(struct setup *s, const struct options *o,
+			 struct error *error)
+{
+	if (!dataset_load(&s->dataset, o->dataset, o->all_files,
+			  DATASET_BYTES_MAX, error))
+		return blame(error, "dataset");
+	return o->multipart == NULL ||
+	       dataset_wrap(&s->dataset, o->multipart, error) ||
+	       blame(error, "multipart");
+}
+
+static bool make_targets(struct setup *s, const struct options *o,
+			 struct error *error)
+{
+	struct url url = { 0 };
+	bool made;
+
+	if (o->params != NULL && !params_read(&s->params, o->params, error))
+		return blame(error, "params");
+	made = url_parse(&url, o->url, error) &&
+	       targets_init(&s->targets, url.target, &s->dataset, &s->params,
+			    error);
+	url_release(&url);
+	return made;
+}
+
 bool setup_init(struct setup *s, struct options *o, struct error *error)
 {
 	if (!raise_file_limit(o->connections, error))
 		return false;
 	if (o->trace != NULL && !read_trace(s, o, error))
 		return false;
-	if (!dataset_load(&s->dataset, o->dataset, o->all_files,
-			  DATASET_BYTES_MAX, error))
-		return blame(error, "dataset");
-	return open_outputs(s, o, error) && find_server(s, o, error);
+	return load_dataset(s, o, error) && make_targets(s, o, error) &&
+	       open_outputs(s, o, error) && find_server(s, o, error);
 }
 
 static bool close_file(FILE *file, const char *option, struct error *error)
@@ -136,6 +161,8 @@ bool setup_finish(struct setup *s, struct error *error)
 	whole &= close_file(s->percentiles, "percentiles", error);
 	free(s->unloaded_ns);
 	trace_release(&s->trace);
+	targets_release(&s->targets);
+	params_release(&s->params);
 	dataset_release(&s->dataset);
 	*s = (struct setup){ 0 };
 	return whole;

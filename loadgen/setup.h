@@ -16,7 +16,9 @@
 #include "loadgen/error.h"
 #include "loadgen/options.h"
 #include "loadgen/processes.h"
+#include "loadgen/params.h"
 #include "loadgen/save.h"
+#include "loadgen/targets.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +26,11 @@
 
 struct setup {
 	struct dataset dataset;
-	struct trace trace; /* empty without --arrivals trace=FILE */
-	struct save *save;  /* NULL: do not save */
-	FILE *csv;          /* NULL: do not write; the same of the next */
+	struct params params;   /* empty without --params */
+	struct targets targets; /* of the URL, the dataset and the params */
+	struct trace trace;     /* empty without --arrivals trace=FILE */
+	struct save *save;      /* NULL: do not save */
+	FILE *csv;              /* NULL: do not write; the same of the next */
 	FILE *percentiles;
 	struct processes server; /* none: not of this machine, or not found */
 	uint64_t *unloaded_ns;   /* by file; NULL before calibrate() */

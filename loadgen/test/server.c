@@ -69,6 +69,29 @@ static struct MHD_Response *make_reply(const struct server *s,
 	abort();
 }
 
+static bool is_type(const struct server *s, struct MHD_Connection *connection)
+{
+	static const char form[] = "multipart/form-data; boundary=";
+	const char *type = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, "Content-Type");
+
+	if (s->takes_forms)
+		return strncmp(type, form, strlen(form)) == 0;
+	return strcmp(type, "image/jpeg") == 0;
+}
+
+static void note_width(struct server_body *body,
+		       struct MHD_Connection *connection)
+{
+	const char *width = MHD_lookup_connection_value(
+		connection, MHD_GET_ARGUMENT_KIND, "w");
+
+	if (width != NULL) {
+		assert(strlen(width) < sizeof(body->width));
+		strcpy(body->width, width);
+	}
+}
+
 static int is_header(struct MHD_Connection *connection, const char *name,
 		     const char *value)
 {
@@ -96,10 +119,10 @@ static struct server_body *begin(struct server *s,
 	if (s->mode == SERVER_STALL && s->request_count == 0)
 		stall();
 	if (strcmp(method, "POST") != 0 || strcmp(version, "HTTP/1.1") != 0 ||
-	    !is_header(connection, "Content-Type", "image/jpeg") ||
-	    !is_header(connection, "Expect", NULL) ||
+	    !is_type(s, connection) || !is_header(connection, "Expect", NULL) ||
 	    !is_header(connection, "Transfer-Encoding", NULL))
 		s->strange_count++;
+	note_width(&s->bodies[s->request_count], connection);
 	return &s->bodies[s->request_count++];
 }
 

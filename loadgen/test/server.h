@@ -10,6 +10,7 @@
 #ifndef LOADGEN_TEST_SERVER_H
 #define LOADGEN_TEST_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum server_mode {
@@ -30,11 +31,13 @@ enum {
 struct server_body {
 	char *bytes;
 	size_t size_bytes;
+	char width[16]; /* the query's w; empty: none */
 };
 
 struct server {
 	enum server_mode mode;
 	size_t reply_bytes; /* of SERVER_LONG */
+	bool takes_forms;   /* multipart, and nothing else */
 	void *daemon;
 	char url[SERVER_URL_BYTES];
 

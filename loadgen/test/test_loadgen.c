@@ -114,6 +114,57 @@ static void test_trace(void)
 	expect_in("stderr", "times:2: 'x': not a time");
 }
 
+/* Queries come from a list of files, and by draws. */
+static void test_queries(void)
+{
+	static const char list[] = "photos/a.jpg\tw=7\nphotos/b.jpeg\n";
+	static const char draws[] = "w=20\n3\tw=10\n";
+	struct server server = { .mode = SERVER_ECHO };
+	char path[SCRATCH_PATH_BYTES];
+	char params[SCRATCH_PATH_BYTES];
+	int drawn[2] = { 0 };
+	bool by_file;
+
+	scratch_write(&scratch, "list", list, strlen(list));
+	scratch_write(&scratch, "params", draws, strlen(draws));
+	scratch_path(&scratch, "list", path);
+	scratch_path(&scratch, "params", params);
+	server_start(&server);
+	assert(RUN("--dataset", path, server.url) == 0);
+	assert(RUN("--dataset", photos, "--params", params, "--passes", "20",
+		   server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == 2 + 20 * FILES);
+	by_file = server.bodies[0].bytes[0] == 'o'; /* as in "one" */
+	assert(strcmp(server.bodies[by_file ? 0 : 1].width, "7") == 0);
+	assert(strcmp(server.bodies[by_file ? 1 : 0].width, "") == 0);
+	for (unsigned i = 2; i < server.request_count; i++)
+		drawn[strcmp(server.bodies[i].width, "10") == 0]++;
+	assert(drawn[0] > 0 && drawn[1] > drawn[0]);
+	server_release(&server);
+	assert(RUN("--dataset", photos, "--params", "/no/such/file",
+		   "http://h/") == 2);
+	expect_in("stderr", "--params: /no/such/file: No such file");
+}
+
+static void test_form(void)
+{
+	struct server server = { .mode = SERVER_ECHO, .takes_forms = true };
+	char json[SCRATCH_PATH_BYTES];
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--multipart", "image", "--json",
+		   scratch_path(&scratch, "form.json", json), server.url) == 0);
+	server_stop(&server);
+	assert(server.strange_count == 0);
+	for (unsigned i = 0; i < FILES; i++)
+		assert(memmem(server.bodies[i].bytes,
+			      server.bodies[i].size_bytes, "name=\"image\"",
+			      strlen("name=\"image\"")) != NULL);
+	assert(json_number("form.json", "uploaded_bytes") == 12);
+	server_release(&server);
+}
+
 static cJSON *read_json(const char *name)
 {
 	char *text = scratch_read(&scratch, name);
@@ -284,6 +335,8 @@ int main(void)
 	test_all_answered();
 	test_open_loop();
 	test_trace();
+	test_queries();
+	test_form();
 	test_step();
 	test_find_max();
 	test_find_no_max();

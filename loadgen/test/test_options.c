@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGS_MAX = 20 };
+enum { ARGS_MAX = 30 };
 
 /* Parse a line of words parted by single spaces.  Its copy is lent to `o`. */
 static bool parse(const char *line, struct options *o, struct error *error)
@@ -54,11 +54,12 @@ static void test_all_given(void)
 
 	assert(parse("http://h/p?q --dataset d --all-files --connections 16 "
 		     "--passes 3 --seed 18446744073709551615 --timeout 0.5 "
-		     "--json j --save s",
+		     "--json j --save s --multipart f --params p",
 		     &o, &error));
 	assert(strcmp(o.url, "http://h/p?q") == 0);
 	assert(o.all_files && o.connections == 16 && o.passes == 3);
 	assert(o.seed == UINT64_MAX && o.timeout_s == 0.5);
+	assert(strcmp(o.multipart, "f") == 0 && strcmp(o.params, "p") == 0);
 	assert(strcmp(o.json, "j") == 0 && strcmp(o.save, "s") == 0);
 	assert(parse("--dataset d --duration 2.5 http://h/", &o, &error));
 	assert(o.duration_s == 2.5 && o.passes == 0);
@@ -164,10 +165,12 @@ static void test_errors_name_option_and_value(void)
 		     "--find-max: not with --passes");
 	expect_error("--dataset d --step 1:2:1:1 --arrivals trace=t http://h/",
 		     "--step: not with --arrivals trace");
+	expect_error("--dataset d --calibrate --params p http://h/",
+		     "--calibrate: not with --params");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
 	expect_error("http://h/ --dataset", "--dataset: its value");
-	expect_error("http://h/", "--dataset DIR is missing");
+	expect_error("http://h/", "--dataset DIR|LIST is missing");
 	expect_error("--dataset d", "URL is missing");
 	expect_error("--dataset d http://h/ http://i/", "'http://i/'");
 	expect_error("--dataset d ftp://h/", "'ftp://h/'");

@@ -28,7 +28,8 @@ void trial_init(struct trial *t, const char *url)
 	*t = (struct trial){
 		.dataset = { .files = calloc(TRIAL_FILES,
 					     sizeof(struct dataset_file)),
-			     .count = TRIAL_FILES },
+			     .count = TRIAL_FILES,
+			     .content_type = "image/jpeg" },
 		.passes = 1,
 	};
 	assert(t->dataset.files != NULL);
@@ -36,14 +37,15 @@ void trial_init(struct trial *t, const char *url)
 		struct dataset_file *file = &t->dataset.files[i];
 
 		file->size_bytes = trial_size(i);
-		file->bytes = malloc(file->size_bytes + 1);
-		assert(file->bytes != NULL);
+		file->body_bytes = file->size_bytes;
+		file->body = malloc(file->size_bytes + 1);
+		assert(file->body != NULL);
+		file->bytes = file->body;
 		for (size_t j = 0; j < file->size_bytes; j++)
 			file->bytes[j] = byte_of_file(i, j);
 	}
 	t->config = (struct client_config){
 		.url = url,
-		.dataset = &t->dataset,
 		.connections = TRIAL_CONNECTIONS,
 		.timeout_ns = 100 * NS_PER_S,
 	};
@@ -106,17 +108,26 @@ static bool take_result(const struct result *r, void *arg)
 
 void trial_run(struct trial *t)
 {
-	struct order order = { 0 };
+	struct params params = { 0 };
+	struct targets targets;
+	struct requests requests = {
+		.dataset = &t->dataset,
+		.params = &params,
+		.targets = &targets,
+		.passes = t->passes,
+		.seed = SEED,
+	};
 	struct arrivals arrivals;
 	struct client *client;
 	struct error error;
 
-	assert(order_init(&order, TRIAL_FILES, t->passes, SEED));
+	assert(targets_init(&targets, "/", &t->dataset, &params, &error));
+	assert(requests_begin(&requests));
 	if (t->arrivals != ARRIVALS_NONE) {
 		arrivals_init(&arrivals, t->arrivals, t->rate_per_s, SEED);
 		t->config.arrivals = &arrivals;
 	}
-	t->config.order = &order;
+	t->config.requests = &requests;
 	t->config.stop = &t->stop;
 	t->config.done = take_result;
 	t->config.arg = t;
@@ -127,7 +138,8 @@ void trial_run(struct trial *t)
 	assert(t->makespan_ns > 0);
 	t->error = client_error(client);
 	client_free(client);
-	order_release(&order);
+	requests_end(&requests);
+	targets_release(&targets);
 }
 
 void trial_run_with(struct trial *t, struct server *server)
