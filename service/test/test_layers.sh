@@ -20,7 +20,7 @@ forbid service 'loadgen/|ck_|hwloc|jpeglib'
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http|/test/' || bad=1
 
-for header in {imgops,stages,service,loadgen}/*.h; do
+for header in {imgops,stages,service,loadgen,loadgen/compare}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
 		-fsyntax-only -x c "$header" || bad=1
 done

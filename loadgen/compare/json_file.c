@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/json_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES_MAX = 256 << 20 };
+
+/* All of it, ended by a 0.  NULL: errno says why. */
+static char *read_text(FILE *in)
+{
+	char *text = NULL;
+	size_t room = 0;
+	size_t length = 0;
+
+	do {
+		char *more;
+
+		if (length + 1 >= room) {
+			room = room == 0 ? 1 << 16 : 2 * room;
+			more = room > TEXT_BYTES_MAX ? NULL :
+						       realloc(text, room);
+			if (more == NULL) {
+				free(text);
+				errno = EFBIG;
+				return NULL;
+			}
+			text = more;
+		}
+		length += fread(text + length, 1, room - length - 1, in);
+	} while (!feof(in) && !ferror(in));
+	text[length] = '\0';
+	if (!ferror(in))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static size_t line_of(const char *text, const char *place)
+{
+	size_t line = 1;
+
+	for (const char *c = text; c < place; c++)
+		line += *c == '\n';
+	return line;
+}
+
+cJSON *json_file_read(const char *path, struct error *error)
+{
+	FILE *in = fopen(path, "re");
+	char *text = in != NULL ? read_text(in) : NULL;
+	const char *end = NULL;
+	cJSON *json;
+
+	if (text == NULL)
+		error_set(error, "%s: %s", path, strerror(errno));
+	if (in != NULL)
+		fclose(in);
+	if (text == NULL)
+		return NULL;
+	json = cJSON_ParseWithOpts(text, &end, true);
+	if (json == NULL)
+		error_set(error, "%s: not JSON, near line %zu", path,
+			  line_of(text, end));
+	free(text);
+	return json;
+}
+
+bool json_file_write(const char *path, const cJSON *json, struct error *error)
+{
+	char *text = cJSON_Print(json);
+	char *draft = NULL;
+	FILE *out = NULL;
+	bool written = false;
+
+	if (text != NULL && asprintf(&draft, "%s.draft", path) >= 0)
+		out = fopen(draft, "we");
+	if (out != NULL) {
+		written = fputs(text, out) >= 0 && fputc('\n', out) != EOF;
+		written = fclose(out) == 0 && written;
+	}
+	if (!written || rename(draft, path) != 0) {
+		error_set(error, "%s: %s", path, strerror(errno));
+		written = false;
+	}
+	free(draft);
+	cJSON_free(text);
+	return written;
+}

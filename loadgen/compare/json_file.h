@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON files: read and written as a whole, with errors that name the file. */
+#ifndef LOADGEN_COMPARE_JSON_FILE_H
+#define LOADGEN_COMPARE_JSON_FILE_H
+
+#include "loadgen/error.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+/* The caller frees it with cJSON_Delete().  NULL: see `error`. */
+MUST_CHECK cJSON *json_file_read(const char *path, struct error *error);
+
+/* Put `json` in place of the file, which is never seen half written. */
+MUST_CHECK bool json_file_write(const char *path, const cJSON *json,
+				struct error *error);
+
+#endif

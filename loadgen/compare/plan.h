@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plan: what to compare, and how; read from JSON and checked as a whole.
+ *
+ *	{ "title": "...",                      free text
+ *	  "dataset": "DIR",                    or --dataset
+ *	  "query": "w=640&h=640",              appended to every arm's URL
+ *	  "verify": "size",                    or "decode", "none"
+ *	  "repetitions": 5,
+ *	  "closed": { "connections": 16, "passes": 10 },     or "duration_s"
+ *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
+ *	            "connections": 2048 },     optional
+ *	  "arms": [
+ *	    { "name": "Cohort",
+ *	      "command": ["darkroom", "--listen", "127.0.0.1:{port}"],
+ *	      "environment": { "PORT": "{port}" },           optional
+ *	      "directory": "DIR",              optional: where to run it
+ *	      "url": "http://127.0.0.1:{port}/",
+ *	      "connections": 4 },              optional, of both loops
+ *	    { "name": "There", "url": "http://192.0.2.1/" } ] }
+ *
+ * Without "command" a server is neither started nor stopped.  {port} is a free
+ * port of 127.0.0.1, chosen for each start.
+ *
+ * Ownership  strings belong to the plan, unless a caller puts its own there.
+ */
+#ifndef LOADGEN_COMPARE_PLAN_H
+#define LOADGEN_COMPARE_PLAN_H
+
+#include "loadgen/error.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_PORT "{port}"
+
+enum {
+	PLAN_ARMS_MAX = 16,
+	PLAN_ARGUMENTS_MAX = 64,
+	PLAN_VARIABLES_MAX = 32,
+	PLAN_RATES_MAX = 16,
+	PLAN_REPETITIONS_MAX = 100, /* as statistics.h takes */
+	PLAN_NAME_BYTES_MAX = 48,   /* of an arm: a row of a table */
+};
+
+struct variable {
+	const char *name;
+	const char *value;
+};
+
+struct arm {
+	const char *name; /* unlike all others */
+	const char *url;
+	const char *directory;                           /* NULL: the current */
+	const char *command[PLAN_ARGUMENTS_MAX + 1];     /* [0] NULL: none */
+	struct variable environment[PLAN_VARIABLES_MAX]; /* added */
+	size_t variable_count;
+	uint64_t connections; /* 0: as the plan says */
+};
+
+struct closed_loop {
+	uint64_t connections;
+	uint64_t passes;   /* 0: as many as fit in duration_s */
+	double duration_s; /* 0: as long as the passes take */
+};
+
+struct open_loop {
+	double percents[PLAN_RATES_MAX]; /* of the first arm's capacity */
+	size_t rate_count;               /* 0: no open loop */
+	double duration_s;
+	uint64_t connections;
+};
+
+struct plan {
+	const char *title;
+	const char *dataset; /* NULL: not said */
+	const char *query;   /* may be empty */
+	const char *verify;  /* NULL: replies are not checked */
+	uint64_t repetitions;
+	struct closed_loop closed;
+	struct open_loop open;
+	struct arm arms[PLAN_ARMS_MAX];
+	size_t arm_count;
+	cJSON *json; /* what was read; owns the strings */
+};
+
+/*
+ * Fill `plan` from JSON, which it owns from then on, whatever is returned.
+ * False: the error says what is wrong, and where.
+ */
+MUST_CHECK bool plan_read(struct plan *plan, cJSON *json, struct error *error);
+
+/* The same from a file. */
+MUST_CHECK bool plan_load(struct plan *plan, const char *path,
+			  struct error *error);
+
+/*
+ * Keep only the arms named in `names`, divided by commas, in the plan's order.
+ * False: the plan has no arm of that name.
+ */
+MUST_CHECK bool plan_choose_arms(struct plan *plan, const char *names,
+				 struct error *error);
+
+/* Free what it owns.  An empty plan is fine. */
+void plan_release(struct plan *plan);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan is taken as written, or refused with the place and the reason. */
+#include "loadgen/compare/plan.h"
+
+#include "loadgen/test/scratch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define CLOSED "\"closed\": { \"connections\": 4, \"passes\": 2 }"
+#define ARMS "\"arms\": [ { \"name\": \"a\", \"url\": \"http://h/\" } ]"
+
+static bool read_text(struct plan *plan, const char *text, struct error *error)
+{
+	cJSON *json = cJSON_Parse(text);
+
+	assert(json != NULL);
+	return plan_read(plan, json, error);
+}
+
+static void expect_refusal(const char *text, const char *reason)
+{
+	struct plan plan;
+	struct error error;
+
+	assert(!read_text(&plan, text, &error));
+	assert(strcmp(error.text, reason) == 0);
+	plan_release(&plan);
+}
+
+static void test_whole_plan(void)
+{
+	static const char text[] =
+		"{ \"title\": \"T\", \"dataset\": \"D\", \"query\": \"w=1\","
+		"\"verify\": \"decode\", \"repetitions\": 7,"
+		"\"closed\": { \"connections\": 16, \"duration_s\": 1.5 },"
+		"\"open\": { \"percent_of_capacity\": [50, 120.5],"
+		"\"duration_s\": 10, \"connections\": 2048 },"
+		"\"arms\": [ { \"name\": \"A\", \"command\": [\"x\", \"-p\","
+		"\"{port}\"], \"environment\": { \"PORT\": \"{port}\" },"
+		"\"url\": \"http://127.0.0.1:{port}/\", \"directory\": \"d\","
+		"\"connections\": 3 },"
+		"{ \"name\": \"B\", \"url\": \"http://h/\" } ] }";
+	struct plan plan;
+	struct error error;
+
+	assert(read_text(&plan, text, &error));
+	assert(strcmp(plan.title, "T") == 0 && strcmp(plan.dataset, "D") == 0);
+	assert(strcmp(plan.query, "w=1") == 0);
+	assert(strcmp(plan.verify, "decode") == 0);
+	assert(plan.repetitions == 7 && plan.closed.connections == 16);
+	assert(plan.closed.passes == 0 && plan.closed.duration_s == 1.5);
+	assert(plan.open.rate_count == 2 && plan.open.percents[1] == 120.5);
+	assert(plan.open.connections == 2048 && plan.open.duration_s == 10);
+	assert(plan.arm_count == 2 && plan.arms[0].connections == 3);
+	assert(strcmp(plan.arms[0].command[2], "{port}") == 0);
+	assert(plan.arms[0].command[3] == NULL);
+	assert(plan.arms[0].variable_count == 1);
+	assert(strcmp(plan.arms[0].environment[0].name, "PORT") == 0);
+	assert(strcmp(plan.arms[0].directory, "d") == 0);
+	assert(plan.arms[1].command[0] == NULL);
+	plan_release(&plan);
+}
+
+static void test_defaults(void)
+{
+	struct plan plan;
+	struct error error;
+
+	assert(read_text(&plan, "{ \"title\": \"T\"," CLOSED "," ARMS "}",
+			 &error));
+	assert(plan.dataset == NULL && *plan.query == '\0');
+	assert(plan.repetitions == 5 && strcmp(plan.verify, "size") == 0);
+	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
+	plan_release(&plan);
+}
+
+static void test_refusals_of_the_plan(void)
+{
+	expect_refusal("[]", "plan must be an object");
+	expect_refusal("{ \"titel\": \"T\" }", "plan: unknown key \"titel\"");
+	expect_refusal("{ \"title\": \"T\", \"title\": \"U\" }",
+		       "plan: \"title\" is there twice");
+	expect_refusal("{}", "plan: \"title\" must be there, and not empty");
+	expect_refusal("{ \"title\": 1 }", "plan: \"title\" must be text");
+	expect_refusal("{ \"title\": \"T\", \"verify\": \"no\" }",
+		       "plan: \"verify\" must be size, decode or none");
+	expect_refusal("{ \"title\": \"T\", \"repetitions\": 0 }",
+		       "plan: \"repetitions\" must be a whole number from 1 "
+		       "to 100");
+	expect_refusal("{ \"title\": \"T\", \"repetitions\": 2.5 }",
+		       "plan: \"repetitions\" must be a whole number from 1 "
+		       "to 100");
+	expect_refusal("{ \"title\": \"T\" }", "\"closed\" is missing");
+	expect_refusal("{ \"title\": \"T\", " CLOSED "}",
+		       "\"arms\" must be a list of 1 to 16");
+}
+
+static void test_refusals_of_loops(void)
+{
+#define LOOP(text) "{ \"title\": \"T\", " text ", " ARMS "}"
+	expect_refusal(LOOP("\"closed\": { \"passes\": 1 }"),
+		       "\"closed\": \"connections\" must be there");
+	expect_refusal(LOOP("\"closed\": { \"connections\": 1 }"),
+		       "\"closed\": \"passes\" or \"duration_s\", not both");
+	expect_refusal(LOOP("\"closed\": { \"connections\": 1, \"passes\": 1,"
+			    "\"duration_s\": 1 }"),
+		       "\"closed\": \"passes\" or \"duration_s\", not both");
+	expect_refusal(LOOP("\"closed\": { \"connections\": 1,"
+			    "\"duration_s\": -1 }"),
+		       "\"closed\": \"duration_s\" must be seconds, from "
+		       "0.001 to 86400");
+	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1 }"),
+		       "\"open\": \"percent_of_capacity\" must be a list of 1 "
+		       "to 16 numbers");
+	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1,"
+				   "\"percent_of_capacity\": [0] }"),
+		       "\"open\": \"percent_of_capacity\" must be numbers "
+		       "from 1 to 1000");
+	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1,"
+				   "\"percent_of_capacity\": [80, 50] }"),
+		       "\"open\": \"percent_of_capacity\" must be numbers "
+		       "that rise");
+	expect_refusal(LOOP(CLOSED ", \"open\": {"
+				   "\"percent_of_capacity\": [50] }"),
+		       "\"open\": \"duration_s\" must be there");
+	expect_refusal(LOOP(CLOSED ", \"open\": { \"rate\": 1 }"),
+		       "\"open\": unknown key \"rate\"");
+}
+
+static void test_refusals_of_arms(void)
+{
+#define ARM(text) "{ \"title\": \"T\", " CLOSED ", \"arms\": [" text "] }"
+#define GOOD "{ \"name\": \"a\", \"url\": \"http://h/\" }"
+	expect_refusal(ARM("1"), "arm 1 must be an object");
+	expect_refusal(ARM("{ \"url\": \"http://h/\" }"),
+		       "arm 1: \"name\" must be there, and not empty");
+	expect_refusal(ARM(GOOD "," GOOD),
+		       "arm 2: \"name\" must be unlike all others");
+	expect_refusal(ARM("{ \"name\": \"a,b\", \"url\": \"http://h/\" }"),
+		       "arm 1: \"name\" must be at most 48 bytes, without a "
+		       "comma");
+	expect_refusal(ARM("{ \"name\": \"a\" }"),
+		       "arm 'a': \"url\" must be there, and not empty");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"ftp://h/\" }"),
+		       "arm 'a': \"url\" must be one of http://");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h:{port}\" }"),
+		       "arm 'a': \"url\" must be without {port} where there "
+		       "is no command");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
+			   "\"command\": [] }"),
+		       "arm 'a': \"command\" must be a list of 1 to 64 texts");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
+			   "\"command\": [\"x\", 1] }"),
+		       "arm 'a': \"command\" must be a list of texts");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
+			   "\"environment\": { \"A\": 1 } }"),
+		       "arm 'a': \"environment\" must be an object of texts");
+	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
+			   "\"connections\": 0 }"),
+		       "arm 'a': \"connections\" must be a whole number from "
+		       "1 to 100000");
+	expect_refusal(ARM("{ \"name\": \"a\", \"port\": 1 }"),
+		       "arm 1: unknown key \"port\"");
+}
+
+static void test_chosen_arms(void)
+{
+	static const char text[] = ARM(GOOD ",{ \"name\": \"b\", \"url\":"
+					    "\"http://h/\" },"
+					    "{ \"name\": \"c d\", \"url\":"
+					    "\"http://h/\" }");
+	struct plan plan;
+	struct error error;
+
+	assert(read_text(&plan, text, &error));
+	assert(!plan_choose_arms(&plan, "a,x", &error));
+	assert(strcmp(error.text, "the plan has no arm 'x'") == 0);
+	assert(plan.arm_count == 3);
+	assert(plan_choose_arms(&plan, "c d,a", &error));
+	assert(plan.arm_count == 2);
+	assert(strcmp(plan.arms[0].name, "a") == 0);
+	assert(strcmp(plan.arms[1].name, "c d") == 0);
+	plan_release(&plan);
+}
+
+static void test_files(void)
+{
+	static const char text[] = "{\n\"title\": \"T\",\n oops }";
+	struct scratch scratch;
+	char path[SCRATCH_PATH_BYTES];
+	struct plan plan = { 0 };
+	struct error error;
+
+	scratch_init(&scratch);
+	scratch_write(&scratch, "plan.json", text, sizeof(text) - 1);
+	assert(!plan_load(&plan, scratch_path(&scratch, "plan.json", path),
+			  &error));
+	assert(strstr(error.text, "plan.json: not JSON, near line 3") != NULL);
+	assert(!plan_load(&plan, scratch_path(&scratch, "none.json", path),
+			  &error));
+	assert(strstr(error.text, "none.json: No such file") != NULL);
+	scratch_release(&scratch);
+}
+
+int main(void)
+{
+	test_whole_plan();
+	test_defaults();
+	test_refusals_of_the_plan();
+	test_refusals_of_loops();
+	test_refusals_of_arms();
+	test_chosen_arms();
+	test_files();
+	return 0;
+}
