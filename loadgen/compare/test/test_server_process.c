@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* A server runs when it has started, and nothing does once it has stopped. */
+#include "loadgen/compare/server_process.h"
+
+#include "loadgen/compare/probe.h"
+#include "loadgen/test/scratch.h"
+#include "loadgen/test/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct scratch scratch;
+static char program[SCRATCH_PATH_BYTES];
+static char log_path[SCRATCH_PATH_BYTES];
+static const volatile sig_atomic_t go_on;
+
+static void find_program(void)
+{
+	static const char name[] = "compare_reply_server";
+	ssize_t length = readlink("/proc/self/exe", program,
+				  sizeof(program) - sizeof(name));
+
+	assert(length > 0);
+	program[length] = '\0';
+	strcpy(strrchr(program, '/') + 1, name);
+}
+
+/* What the server wrote, a number after `key`. */
+static long logged(const char *key)
+{
+	char *text = scratch_read(&scratch, "log");
+	char *place = strstr(text, key);
+	long number;
+
+	assert(place != NULL);
+	number = strtol(place + strlen(key), NULL, 10);
+	free(text);
+	return number;
+}
+
+static bool is_alive(long pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+static bool start(struct server_process *s, const struct arm *arm,
+		  struct error *error)
+{
+	unlink(log_path);
+	return server_process_start(s, arm, "w=1", log_path, &go_on, error);
+}
+
+static void test_start_and_stop(void)
+{
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "{port}", "0", "200", NULL },
+	};
+	struct server_process s = { 0 };
+	struct process_end end;
+	struct error error;
+	long pid;
+
+	assert(start(&s, &arm, &error));
+	assert(strncmp(s.url, "http://127.0.0.1:", 17) == 0);
+	assert(strstr(s.url, "/?w=1") != NULL);
+	assert(probe_answers(s.url));
+	pid = logged("pid ");
+	assert(is_alive(pid));
+	assert(server_process_stop(&s, &end));
+	assert(!is_alive(pid));
+	assert(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0);
+	assert(end.peak_memory_bytes > 100000);
+	assert(!server_process_stop(&s, &end));
+}
+
+/* A shell, its server, and a child that takes no SIGTERM: all end. */
+static void test_the_whole_group_ends(void)
+{
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/?q=1",
+		.command = { "sh", "-c",
+			     "trap '' TERM; cd / && \"$PROGRAM\" $PORT 0 200 & "
+			     "sleep 1000 & echo sleeper $!; wait; wait",
+			     NULL },
+		.environment = { { "PORT", "{port}" }, { "PROGRAM", program } },
+		.variable_count = 2,
+	};
+	struct server_process s = { 0 };
+	struct process_end end;
+	struct error error;
+	long server;
+	long sleeper;
+
+	assert(start(&s, &arm, &error));
+	assert(strstr(s.url, "/?q=1&w=1") != NULL);
+	server = logged("pid ");
+	sleeper = logged("sleeper ");
+	assert(is_alive(server) && is_alive(sleeper));
+	kill(s.process.pid, SIGKILL); /* the leader alone */
+	assert(server_process_stop(&s, &end));
+	for (int i = 0; is_alive(server) || is_alive(sleeper); i++) {
+		assert(i < 1000); /* init may be slow to bury them */
+		process_pause();
+	}
+}
+
+static void expect_failure(const struct arm *arm, const char *part)
+{
+	struct server_process s = { 0 };
+	struct error error;
+
+	assert(!start(&s, arm, &error));
+	assert(strstr(error.text, part) != NULL);
+	assert(s.process.pid == 0 && s.url == NULL);
+}
+
+static void test_failures(void)
+{
+	struct arm missing = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { "/no/such/program", NULL },
+	};
+	struct arm ends = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "", "0", "200", NULL },
+	};
+	struct arm elsewhere = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "{port}", "0", "200", NULL },
+		.directory = "/no/such/folder",
+	};
+
+	expect_failure(&missing,
+		       "cannot start '/no/such/program': No such file");
+	expect_failure(&ends, "ended at once: exit status 3");
+	expect_failure(&ends, "ends:\nno port");
+	expect_failure(&elsewhere, "No such file");
+}
+
+static void test_interrupted(void)
+{
+	static const volatile sig_atomic_t stop = 1;
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { "sleep", "1000", NULL },
+	};
+	struct server_process s = { 0 };
+	struct error error;
+
+	assert(!server_process_start(&s, &arm, "", log_path, &stop, &error));
+	assert(strcmp(error.text, "interrupted") == 0);
+	assert(s.process.pid == 0);
+}
+
+static void test_probe(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char url[SERVER_URL_BYTES];
+	int port = dead_port_open(true, url);
+
+	assert(!probe_answers(url)); /* listens, says nothing */
+	close(port);
+	assert(!probe_answers(url));
+	assert(!probe_answers("http://127.0.0.1:port/"));
+	server_start(&server);
+	assert(probe_answers(server.url)); /* 503 is an answer */
+	server_stop(&server);
+	server_release(&server);
+}
+
+static void test_log_tail(void)
+{
+	char text[16];
+
+	scratch_write(&scratch, "tail", "first line\nsecond\nthird\n", 24);
+	process_log_tail(scratch_path(&scratch, "tail", log_path), text,
+			 sizeof(text));
+	assert(strcmp(text, "second\nthird") == 0 ||
+	       strcmp(text, "third") == 0);
+	process_log_tail("/no/such/file", text, sizeof(text));
+	assert(text[0] == '\0');
+}
+
+int main(void)
+{
+	find_program();
+	scratch_init(&scratch);
+	scratch_path(&scratch, "log", log_path);
+	test_start_and_stop();
+	test_the_whole_group_ends();
+	test_failures();
+	test_interrupted();
+	test_probe();
+	test_log_tail();
+	scratch_release(&scratch);
+	return 0;
+}
