@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen: options -> setup -> run -> report.
+ * loadgen: options -> setup -> run -> report; or `compare`, a command of its
+ * own.
  *
  * The only file that ends the program; run.c shows progress, and all else that
  * the user reads is printed from here.
  */
 #include "loadgen/calibrate.h"
+#include "loadgen/compare/command.h"
 #include "loadgen/options.h"
 #include "loadgen/percentiles.h"
 #include "loadgen/report.h"
@@ -163,6 +165,8 @@ int main(int argc, char **argv)
 	enum exit_code code = EXIT_ALL_OK;
 
 	catch_signals();
+	if (argc > 1 && strcmp(argv[1], "compare") == 0)
+		return compare_command(argc - 1, argv + 1);
 	if (!options_parse(&options, argc, argv, &error)) {
 		code = complain(EXIT_USAGE, &error);
 		fprintf(stderr, "Try 'loadgen --help'.\n");

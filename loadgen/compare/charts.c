@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/charts.h"
+
+#include "loadgen/compare/plot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An SVG in the making, and where it goes. */
+struct chart {
+	const char *name; /* of its file */
+	FILE *out;
+	char *svg;
+	size_t svg_bytes;
+};
+
+static bool chart_begin(struct chart *chart, const char *name,
+			struct error *error)
+{
+	*chart = (struct chart){ .name = name };
+	chart->out = open_memstream(&chart->svg, &chart->svg_bytes);
+	if (chart->out == NULL)
+		error_set(error, "%s: %s", name, strerror(errno));
+	return chart->out != NULL;
+}
+
+static bool write_file(const char *folder, const struct chart *chart,
+		       struct error *error)
+{
+	char *path = NULL;
+	FILE *out = NULL;
+	bool written = false;
+
+	if (asprintf(&path, "%s/%s", folder, chart->name) >= 0)
+		out = fopen(path, "we");
+	if (out != NULL) {
+		written = fputs(chart->svg, out) >= 0;
+		written = fclose(out) == 0 && written;
+	}
+	if (!written)
+		error_set(error, "%s/%s: %s", folder, chart->name,
+			  strerror(errno));
+	free(path);
+	return written;
+}
+
+/* `drawn`: there is something in it. */
+static bool chart_end(struct chart *chart, bool drawn, const char *title,
+		      const struct document *d, const char *folder,
+		      struct error *error)
+{
+	bool written = fclose(chart->out) == 0;
+
+	if (!written)
+		error_set(error, "%s: out of memory", chart->name);
+	if (written && drawn) {
+		document_figure(d, chart->name, title, chart->svg);
+		written = write_file(folder, chart, error);
+	}
+	free(chart->svg);
+	return written;
+}
+
+static bool draw_box(const struct document *d, const struct figures *f,
+		     enum metric metric, const char *name,
+		     const struct box_plot *labels, const char *folder,
+		     struct error *error)
+{
+	struct plot_row rows[PLAN_ARMS_MAX];
+	struct box_plot plot = *labels;
+	struct chart chart;
+
+	for (size_t i = 0; i < f->arm_count; i++) {
+		const struct arm_figures *arm = &f->arms[f->ranking[i]];
+
+		rows[i] = (struct plot_row){
+			.name = arm->name,
+			.series = arm->number,
+			.values = arm->metrics[metric].values,
+			.count = arm->metrics[metric].count,
+		};
+	}
+	plot.rows = rows;
+	plot.row_count = f->arm_count;
+	if (!chart_begin(&chart, name, error))
+		return false;
+	return chart_end(&chart, plot_boxes(chart.out, &plot), plot.title, d,
+			 folder, error);
+}
+
+bool charts_boxes(const struct document *d, const struct figures *f,
+		  const char *folder, struct error *error)
+{
+	static const struct {
+		const char *name;
+		enum metric metric;
+		struct box_plot labels;
+	} boxes[] = {
+		{ "throughput.svg",
+		  METRIC_MEGABYTES_PER_S,
+		  { .title = "Throughput, closed loop",
+		    .x_title = "processed uploads, MB/s (more is better)" } },
+		{ "response_p90.svg",
+		  METRIC_P90_MS,
+		  { .title = "Response time, 90th percentile, closed loop",
+		    .x_title = "ms (less is better)" } },
+		{ "cpu.svg",
+		  METRIC_CPU_MS_PER_IMAGE,
+		  { .title = "Server's CPU time per image",
+		    .x_title = "ms (less is better)" } },
+		{ "memory.svg",
+		  METRIC_PEAK_MEMORY_MIB,
+		  { .title = "Server's peak memory",
+		    .x_title = "MiB (less is better)" } },
+	};
+
+	for (size_t i = 0; i < sizeof(boxes) / sizeof(*boxes); i++)
+		if (!draw_box(d, f, boxes[i].metric, boxes[i].name,
+			      &boxes[i].labels, folder, error))
+			return false;
+	return true;
+}
+
+enum { POINTS_MAX = FIGURES_STEPS_MAX };
+
+/* The points of all curves of one chart. */
+struct curves {
+	struct point points[PLAN_ARMS_MAX][POINTS_MAX];
+	struct plot_curve curves[PLAN_ARMS_MAX];
+};
+
+static bool draw_lines(const struct document *d, const struct curves *curves,
+		       size_t count, const char *name,
+		       const struct line_plot *labels, const char *folder,
+		       struct error *error)
+{
+	struct line_plot plot = *labels;
+	struct chart chart;
+
+	plot.curves = curves->curves;
+	plot.curve_count = count;
+	if (!chart_begin(&chart, name, error))
+		return false;
+	return chart_end(&chart, plot_lines(chart.out, &plot), plot.title, d,
+			 folder, error);
+}
+
+static double median(const struct sample *s)
+{
+	return statistics_median(s->values, s->count);
+}
+
+/* What all exceed has no place on an axis of nines, 0 none on one of logs. */
+static void add_steps(struct curves *curves, size_t i,
+		      const struct arm_figures *arm)
+{
+	struct plot_curve *curve = &curves->curves[i];
+
+	*curve = (struct plot_curve){
+		.name = arm->name,
+		.series = arm->number,
+		.points = curves->points[i],
+	};
+	for (size_t k = 0; k < arm->step_count; k++) {
+		const struct step *step = &arm->steps[k];
+
+		if (step->ms.count == 0 || step->percent > 99.9999 ||
+		    median(&step->ms) <= 0)
+			continue;
+		curves->points[i][curve->count++] = (struct point){
+			median(&step->ms),
+			step->percent,
+		};
+	}
+}
+
+bool charts_response_times(const struct document *d, const struct figures *f,
+			   const char *folder, struct error *error)
+{
+	static const struct line_plot labels = {
+		.title = "Response times, closed loop (medians of the runs)",
+		.x_title = "response time, ms",
+		.y_title = "share of the replies that came sooner, %",
+		.x_kind = SCALE_LOG,
+		.y_kind = SCALE_NINES,
+	};
+	struct curves curves;
+
+	for (size_t i = 0; i < f->arm_count; i++)
+		add_steps(&curves, i, &f->arms[i]);
+	return draw_lines(d, &curves, f->arm_count, "response_times.svg",
+			  &labels, folder, error);
+}
+
+static void add_loads(struct curves *curves, size_t i,
+		      const struct arm_figures *arm, const struct plan *plan,
+		      enum open_metric metric)
+{
+	struct plot_curve *curve = &curves->curves[i];
+
+	*curve = (struct plot_curve){
+		.name = arm->name,
+		.series = arm->number,
+		.points = curves->points[i],
+	};
+	for (size_t k = 0; k < plan->open.rate_count; k++) {
+		const struct sample *open = arm->open[k];
+
+		if (open[metric].count == 0 || median(&open[metric]) <= 0)
+			continue;
+		curves->points[i][curve->count++] = (struct point){
+			median(&open[OPEN_RATE_PER_S]),
+			median(&open[metric]),
+		};
+	}
+}
+
+bool charts_open_loop(const struct document *d, const struct figures *f,
+		      const struct plan *plan, const char *folder,
+		      struct error *error)
+{
+	static const struct {
+		const char *name;
+		const char *title;
+		enum open_metric metric;
+	} charts[] = {
+		{ "load_p50.svg", "Response time under load, median",
+		  OPEN_P50_MS },
+		{ "load_p90.svg", "Response time under load, 90th percentile",
+		  OPEN_P90_MS },
+		{ "load_p99.svg", "Response time under load, 99th percentile",
+		  OPEN_P99_MS },
+	};
+	struct curves curves;
+
+	for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++) {
+		struct line_plot labels = {
+			.title = charts[i].title,
+			.x_title = "requests offered per second",
+			.y_title = "ms",
+			.x_kind = SCALE_LINEAR,
+			.y_kind = SCALE_LOG,
+			.markers = true,
+		};
+
+		for (size_t k = 0; k < f->arm_count; k++)
+			add_loads(&curves, k, &f->arms[k], plan,
+				  charts[i].metric);
+		if (!draw_lines(d, &curves, f->arm_count, charts[i].name,
+				&labels, folder, error))
+			return false;
+	}
+	return true;
+}

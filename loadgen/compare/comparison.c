@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/comparison.h"
+
+#include "loadgen/clock.h"
+#include "loadgen/compare/json_file.h"
+#include "loadgen/compare/measurement.h"
+#include "loadgen/compare/results.h"
+#include "loadgen/compare/server_process.h"
+#include "loadgen/compare/statistics.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A server that needed so many times the time in which requests came is
+ * overloaded: higher rates would say nothing but how long they were sent.
+ */
+enum { OVERLOAD = 3 };
+
+/* Visits of one kind: done, to do, and how long they took. */
+struct pace {
+	uint64_t count;
+	uint64_t done;
+	double spent_s;
+};
+
+struct comparison {
+	const struct comparison_config *config;
+	cJSON *results;
+	struct pace paces[LOAD_OPEN + 1];
+	double capacity_per_s; /* of the first arm */
+};
+
+/* One server's life, in which one arm is measured once. */
+struct visit {
+	struct results_run run; /* of what is measured after the warm-up */
+	const struct arm *arm;
+	struct server_process server;
+};
+
+static bool stopped(const struct comparison *c)
+{
+	return *c->config->stop != 0;
+}
+
+/* By the visits so far; of open loops, before there was one, by the plan. */
+static double seconds_left(const struct comparison *c)
+{
+	const struct open_loop *open = &c->config->plan->open;
+	const struct pace *closed_pace = &c->paces[LOAD_CLOSED];
+	const struct pace *open_pace = &c->paces[LOAD_OPEN];
+	double closed_s = closed_pace->spent_s / (double)closed_pace->done;
+	double open_s = open->duration_s * (double)open->rate_count;
+
+	if (open_pace->done > 0)
+		open_s = open_pace->spent_s / (double)open_pace->done;
+	return (double)(closed_pace->count - closed_pace->done) * closed_s +
+	       (double)(open_pace->count - open_pace->done) * open_s;
+}
+
+/* The live line, on a terminal. */
+static void show(const struct comparison *c, const struct visit *visit,
+		 const char *what)
+{
+	FILE *out = c->config->progress;
+
+	if (!c->config->live)
+		return;
+	fprintf(out, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
+		visit->run.repetition, c->config->plan->repetitions,
+		visit->arm->name, what);
+	if (c->paces[LOAD_CLOSED].done > 0)
+		fprintf(out, "; about %.0f min left",
+			seconds_left(c) / 60 + 0.5);
+	fflush(out);
+}
+
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* A line that stays, for what was measured. */
+static void tell(const struct comparison *c, const struct results_run *run,
+		 const cJSON *result)
+{
+	FILE *out = c->config->progress;
+	char load[40] = "closed loop";
+
+	if (run->load == LOAD_WARM_UP)
+		return;
+	if (run->load == LOAD_OPEN)
+		snprintf(load, sizeof(load), "open loop at %g %%",
+			 run->percent_of_capacity);
+	fprintf(out,
+		"%srepetition %" PRIu64
+		", %s, %s: %.1f responses/s, p90 %.1f ms\n",
+		c->config->live ? "\r\033[K" : "", run->repetition, run->arm,
+		load, number(result, "responses_per_s"),
+		number(cJSON_GetObjectItem(result, "response_ms"), "p90"));
+}
+
+static bool write_results(const struct comparison *c, struct error *error)
+{
+	char *path = NULL;
+	bool written = false;
+
+	if (asprintf(&path, "%s/results.json", c->config->folder) >= 0)
+		written = json_file_write(path, c->results, error);
+	else
+		error_set(error, "out of memory");
+	free(path);
+	return written;
+}
+
+/* Measure and keep the result, right or wrong.  Interrupted: nothing is. */
+static bool measure(struct comparison *c, struct visit *visit,
+		    const struct results_run *run, struct measurement *m,
+		    double *makespan_s, struct error *error)
+{
+	cJSON *result;
+	char *logs = NULL;
+	bool measured;
+
+	if (asprintf(&logs, "%s/logs", c->config->folder) < 0) {
+		error_set(error, "out of memory");
+		return false;
+	}
+	m->url = visit->server.url;
+	m->dataset = c->config->plan->dataset;
+	measured = measurement_run(m, logs, c->config->stop, &result, error);
+	free(logs);
+	if (!measured)
+		return false;
+	*makespan_s = number(result, "makespan_s");
+	tell(c, run, result);
+	results_add(c->results, run, result);
+	if (!write_results(c, error))
+		return false;
+	/* An overloaded server may well refuse. */
+	return run->load == LOAD_OPEN || measurement_check(result, error);
+}
+
+static uint64_t connections(const struct arm *arm, uint64_t of_plan)
+{
+	return arm->connections != 0 ? arm->connections : of_plan;
+}
+
+static bool warm_up(struct comparison *c, struct visit *visit,
+		    struct error *error)
+{
+	const struct plan *plan = c->config->plan;
+	struct results_run run = visit->run;
+	struct measurement m = {
+		.connections =
+			connections(visit->arm, plan->closed.connections),
+		.passes = 1,
+		.verify = plan->verify,
+	};
+
+	double ignored_s;
+
+	show(c, visit, "warm-up");
+	run.load = LOAD_WARM_UP;
+	return measure(c, visit, &run, &m, &ignored_s, error);
+}
+
+static bool measure_closed(struct comparison *c, struct visit *visit,
+			   struct error *error)
+{
+	const struct closed_loop *closed = &c->config->plan->closed;
+	struct measurement m = {
+		.connections = connections(visit->arm, closed->connections),
+		.seed = visit->run.repetition,
+		.passes = closed->passes,
+		.duration_s = closed->duration_s,
+	};
+
+	double ignored_s;
+
+	show(c, visit, "closed loop");
+	return measure(c, visit, &visit->run, &m, &ignored_s, error);
+}
+
+static bool measure_open(struct comparison *c, struct visit *visit,
+			 struct error *error)
+{
+	const struct open_loop *open = &c->config->plan->open;
+	double makespan_s = 0;
+
+	for (size_t i = 0; i < open->rate_count && !stopped(c) &&
+			   makespan_s < OVERLOAD * open->duration_s;
+	     i++) {
+		struct results_run run = visit->run;
+		struct measurement m = {
+			.connections =
+				connections(visit->arm, open->connections),
+			.seed = visit->run.repetition,
+			.rate_per_s =
+				c->capacity_per_s * open->percents[i] / 100,
+			.duration_s = open->duration_s,
+		};
+
+		run.percent_of_capacity = open->percents[i];
+		show(c, visit, "open loop");
+		if (!measure(c, visit, &run, &m, &makespan_s, error))
+			return false;
+	}
+	return true;
+}
+
+static bool start(struct comparison *c, struct visit *visit,
+		  struct error *error)
+{
+	const struct plan *plan = c->config->plan;
+	char *log = NULL;
+	bool started;
+
+	show(c, visit, "start");
+	if (asprintf(&log, "%s/logs/arm-%td.log", c->config->folder,
+		     visit->arm - plan->arms + 1) < 0) {
+		error_set(error, "out of memory");
+		return false;
+	}
+	started = server_process_start(&visit->server, visit->arm, plan->query,
+				       log, c->config->stop, error);
+	free(log);
+	return started;
+}
+
+/* Whatever happens, the server is stopped. */
+static bool make_visit(struct comparison *c, struct visit *visit,
+		       struct error *error)
+{
+	struct pace *pace = &c->paces[visit->run.load];
+	uint64_t began_ns = clock_now_ns();
+	struct process_end end;
+	struct error why;
+	bool done = start(c, visit, &why) && warm_up(c, visit, &why) &&
+		    (visit->run.load == LOAD_CLOSED ?
+			     measure_closed(c, visit, &why) :
+			     measure_open(c, visit, &why));
+
+	if (server_process_stop(&visit->server, &end))
+		results_add_server(c->results, &visit->run, &end);
+	pace->done++;
+	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
+	if (!done && !stopped(c))
+		error_set(error, "arm '%s', repetition %" PRIu64 ": %s",
+			  visit->arm->name, visit->run.repetition, why.text);
+	return done || stopped(c);
+}
+
+static bool visit_all(struct comparison *c, enum load load, struct error *error)
+{
+	const struct plan *plan = c->config->plan;
+
+	for (uint64_t repetition = 1; repetition <= plan->repetitions;
+	     repetition++)
+		for (size_t i = 0; i < plan->arm_count && !stopped(c); i++) {
+			const struct arm *arm =
+				&plan->arms[(i + repetition - 1) %
+					    plan->arm_count];
+			struct visit visit = {
+				.run = { arm->name, load, repetition, 0 },
+				.arm = arm,
+			};
+
+			if (!make_visit(c, &visit, error))
+				return false;
+		}
+	return true;
+}
+
+struct capacities {
+	const char *arm;
+	double per_s[STATISTICS_COUNT_MAX];
+	size_t count;
+};
+
+/* A results_run_fn. */
+static void collect_capacity(const struct results_run *run, const cJSON *result,
+			     void *arg)
+{
+	struct capacities *capacities = arg;
+
+	if (run->load == LOAD_CLOSED && strcmp(run->arm, capacities->arm) == 0)
+		capacities->per_s[capacities->count++] =
+			number(result, "responses_per_s");
+}
+
+static bool find_capacity(struct comparison *c, struct error *error)
+{
+	struct capacities capacities = { .arm = c->config->plan->arms[0].name };
+
+	results_for_each(c->results, collect_capacity, &capacities);
+	c->capacity_per_s =
+		statistics_median(capacities.per_s, capacities.count);
+	if (c->capacity_per_s > 0)
+		return true;
+	error_set(error, "arm '%s' has no capacity to take shares of",
+		  capacities.arm);
+	return false;
+}
+
+bool comparison_run(const struct comparison_config *config, cJSON **results,
+		    struct error *error)
+{
+	const struct plan *plan = config->plan;
+	uint64_t visits = plan->repetitions * plan->arm_count;
+	struct comparison c = {
+		.config = config,
+		.results = results_new(plan),
+		.paces[LOAD_CLOSED].count = visits,
+		.paces[LOAD_OPEN].count =
+			plan->open.rate_count > 0 ? visits : 0,
+	};
+	struct error not_written;
+	bool done = visit_all(&c, LOAD_CLOSED, error);
+
+	if (done && !stopped(&c) && plan->open.rate_count > 0)
+		done = find_capacity(&c, error) &&
+		       visit_all(&c, LOAD_OPEN, error);
+	if (config->live)
+		fprintf(config->progress, "\r\033[K");
+	if (!write_results(&c, &not_written) && done) {
+		*error = not_written;
+		done = false;
+	}
+	*results = c.results;
+	return done;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Figures: the results of a comparison, sorted by arm and metric.
+ *
+ * What a run's JSON does not have is not counted: a sample may hold fewer
+ * values than there were repetitions, or none.  Pure.
+ *
+ * Ownership  names and texts are lent by the plan and the results.
+ */
+#ifndef LOADGEN_COMPARE_FIGURES_H
+#define LOADGEN_COMPARE_FIGURES_H
+
+#include "loadgen/compare/plan.h"
+#include "loadgen/compare/statistics.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of closed loops. */
+enum metric {
+	METRIC_MEGABYTES_PER_S, /* processed: uploaded and answered 2xx */
+	METRIC_MAKESPAN_S,
+	METRIC_RESPONSES_PER_S,
+	METRIC_P90_MS,
+	METRIC_CPU_PERCENT,    /* of the server; 100: one core */
+	METRIC_NETWORK_MBIT_S, /* uploads, the greatest 5 s */
+	METRIC_CPU_MS_PER_IMAGE,
+	METRIC_PEAK_MEMORY_MIB,
+	METRIC_SWITCHES_PER_IMAGE,
+	METRIC_CLIENT_PERCENT, /* client's CPU time, of the server's */
+	METRIC_COUNT,
+};
+
+/* Of open loops. */
+enum open_metric {
+	OPEN_RATE_PER_S, /* offered */
+	OPEN_RESPONSES_PER_S,
+	OPEN_P50_MS,
+	OPEN_P90_MS,
+	OPEN_P99_MS,
+	OPEN_FAILED_PERCENT, /* not answered 2xx */
+	OPEN_METRIC_COUNT,
+};
+
+enum { FIGURES_STEPS_MAX = 48, FIGURES_WARNINGS_MAX = 64 };
+
+struct sample {
+	double values[STATISTICS_COUNT_MAX];
+	size_t count;
+};
+
+/* A point of a distribution: per cent of all, and the time they all had. */
+struct step {
+	double percent;
+	struct sample ms; /* one of each run */
+};
+
+struct arm_figures {
+	const char *name;
+	size_t number; /* in the plan: its colour */
+	struct sample metrics[METRIC_COUNT];
+	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
+	struct step steps[FIGURES_STEPS_MAX]; /* of closed loops */
+	size_t step_count;
+};
+
+/* What loadgen warned of, and in how many runs. */
+struct figures_warning {
+	const char *arm;
+	const char *text;
+	size_t count;
+};
+
+struct figures {
+	struct arm_figures *arms; /* that were measured; the plan's order */
+	size_t arm_count;
+	size_t ranking[PLAN_ARMS_MAX]; /* indexes of arms, best mean first */
+	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
+	size_t warning_count;
+};
+
+/* Fill `f`.  False: out of memory. */
+MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
+			     const cJSON *results);
+
+/* Make `f` empty.  An empty one is fine. */
+void figures_release(struct figures *f);
+
+#endif

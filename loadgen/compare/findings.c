@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/findings.h"
+
+#include <math.h>
+
+static const double SIGNIFICANT_P = 0.05;
+static const double CLIENT_PERCENT_MAX = 5;
+
+static const struct sample *throughput(const struct arm_figures *arm)
+{
+	return &arm->metrics[METRIC_MEGABYTES_PER_S];
+}
+
+static double median(const struct sample *s)
+{
+	return statistics_median(s->values, s->count);
+}
+
+static double p_of(const struct arm_figures *arm,
+		   const struct arm_figures *first)
+{
+	const struct sample *a = throughput(arm);
+	const struct sample *b = throughput(first);
+
+	return statistics_mann_whitney_p(a->values, a->count, b->values,
+					 b->count);
+}
+
+/* Fewer runs than that can never differ enough. */
+static bool enough_runs(const struct figures *f)
+{
+	const struct sample *first = throughput(&f->arms[0]);
+
+	for (size_t i = 1; i < f->arm_count; i++)
+		if (statistics_least_p(throughput(&f->arms[i])->count,
+				       first->count) > SIGNIFICANT_P)
+			return false;
+	return true;
+}
+
+static void compare_one(const struct document *d, const struct arm_figures *arm,
+			const struct arm_figures *first)
+{
+	double p = p_of(arm, first);
+	double share = median(throughput(arm)) / median(throughput(first)) - 1;
+
+	if (p > SIGNIFICANT_P)
+		document_item(d,
+			      "%s and %s do not differ as far as can be told "
+			      "(median %+.1f %%, p = %.3g).",
+			      arm->name, first->name, 100 * share, p);
+	else
+		document_item(d,
+			      "%s is %s than %s (median %+.1f %%, p = %.3g).",
+			      arm->name, share > 0 ? "faster" : "slower",
+			      first->name, 100 * share, p);
+}
+
+void findings_compare(const struct document *d, const struct figures *f)
+{
+	const struct arm_figures *first = &f->arms[0];
+	size_t runs = throughput(first)->count;
+
+	if (f->arm_count < 2)
+		return;
+	if (!enough_runs(f)) {
+		document_paragraph(
+			d,
+			"With so few runs (%zu of %s) no difference can be "
+			"told from chance at p <= %g: take the figures as "
+			"samples.",
+			runs, first->name, SIGNIFICANT_P);
+		return;
+	}
+	document_paragraph(
+		d,
+		"Throughput against %s, the first of the plan, by Mann and "
+		"Whitney's test, two-sided, not corrected for the number of "
+		"comparisons (%zu):",
+		first->name, f->arm_count - 1);
+	document_list_begin(d);
+	for (size_t i = 0; i < f->arm_count; i++)
+		if (f->ranking[i] != 0)
+			compare_one(d, &f->arms[f->ranking[i]], first);
+	document_list_end(d);
+}
+
+static bool client_is_heavy(const struct arm_figures *arm)
+{
+	const struct sample *s = &arm->metrics[METRIC_CLIENT_PERCENT];
+
+	return s->count > 0 && median(s) > CLIENT_PERCENT_MAX;
+}
+
+static bool loses_requests(const struct arm_figures *arm, size_t rate)
+{
+	const struct sample *s = &arm->open[rate][OPEN_FAILED_PERCENT];
+
+	return s->count > 0 && median(s) > 0;
+}
+
+static bool anything_to_warn_of(const struct figures *f,
+				const struct plan *plan)
+{
+	for (size_t i = 0; i < f->arm_count; i++) {
+		if (client_is_heavy(&f->arms[i]))
+			return true;
+		for (size_t k = 0; k < plan->open.rate_count; k++)
+			if (loses_requests(&f->arms[i], k))
+				return true;
+	}
+	return f->warning_count > 0;
+}
+
+static void warn_of_arm(const struct document *d, const struct arm_figures *arm,
+			const struct plan *plan)
+{
+	if (client_is_heavy(arm))
+		document_item(
+			d,
+			"%s: the client used %.1f %% of the CPU time that "
+			"the server used; on one machine, the server could "
+			"be up to that much faster.",
+			arm->name,
+			median(&arm->metrics[METRIC_CLIENT_PERCENT]));
+	for (size_t k = 0; k < plan->open.rate_count; k++)
+		if (loses_requests(arm, k))
+			document_item(
+				d,
+				"%s, open loop at %g %%: %.2f %% of the "
+				"requests were not answered 2xx; the response "
+				"times are those of the others.",
+				arm->name, plan->open.percents[k],
+				median(&arm->open[k][OPEN_FAILED_PERCENT]));
+}
+
+void findings_warn(const struct document *d, const struct figures *f,
+		   const struct plan *plan)
+{
+	if (!anything_to_warn_of(f, plan))
+		return;
+	document_heading(d, "Warnings");
+	document_list_begin(d);
+	for (size_t i = 0; i < f->arm_count; i++)
+		warn_of_arm(d, &f->arms[i], plan);
+	for (size_t i = 0; i < f->warning_count; i++)
+		document_item(d, "%s: %s (runs: %zu).", f->warnings[i].arm,
+			      f->warnings[i].text, f->warnings[i].count);
+	document_list_end(d);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/reports.h"
+
+#include "loadgen/compare/charts.h"
+#include "loadgen/compare/document.h"
+#include "loadgen/compare/figures.h"
+#include "loadgen/compare/findings.h"
+#include "loadgen/compare/plan.h"
+#include "loadgen/compare/results.h"
+#include "loadgen/compare/tables.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_file(const char *folder, const char *name,
+		       struct error *error)
+{
+	char *path = NULL;
+	FILE *out = NULL;
+
+	if (asprintf(&path, "%s/%s", folder, name) >= 0)
+		out = fopen(path, "we");
+	if (out == NULL)
+		error_set(error, "%s/%s: %s", folder, name, strerror(errno));
+	free(path);
+	return out;
+}
+
+static bool close_file(FILE *out, const char *name, struct error *error)
+{
+	bool written = out != NULL && !ferror(out);
+
+	if (out != NULL && fclose(out) == 0 && written)
+		return true;
+	if (out != NULL)
+		error_set(error, "%s: not written to its end", name);
+	return false;
+}
+
+static const char *text(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItem(object, key);
+
+	return cJSON_IsString(item) ? item->valuestring : "-";
+}
+
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItem(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* What was done, where and with what. */
+static void describe(const struct document *d, const struct plan *plan,
+		     const cJSON *results)
+{
+	const cJSON *machine = cJSON_GetObjectItem(results, "machine");
+	const struct closed_loop *closed = &plan->closed;
+	char length[48];
+
+	if (closed->passes > 0)
+		snprintf(length, sizeof(length), "%" PRIu64 " passes",
+			 closed->passes);
+	else
+		snprintf(length, sizeof(length), "%g s", closed->duration_s);
+	document_paragraph(
+		d,
+		"Closed loop: %" PRIu64 " connections where an arm has no "
+		"number of its own, %s over the files of %s, after a pass to "
+		"warm up%s; query %s. Arms in turns, %.0f repetitions, a "
+		"server started anew for each.",
+		closed->connections, length, plan->dataset,
+		plan->verify != NULL ? " in which every reply was checked" : "",
+		*plan->query != '\0' ? plan->query : "none",
+		number(results, "repetitions"));
+	document_paragraph(
+		d,
+		"%s, %.0f cores, %.1f GiB of memory, %s; server and client "
+		"share it where an arm's URL is local. Begun %s, commit %s.",
+		text(machine, "cpu"), number(machine, "cores"),
+		number(machine, "memory_bytes") / (1 << 30),
+		text(machine, "kernel"), text(results, "began"),
+		text(results, "commit"));
+}
+
+/* The command in one line, as it is in the plan. */
+static void join(const struct arm *arm, char *line, size_t line_bytes)
+{
+	size_t length = 0;
+
+	snprintf(line, line_bytes, "%s, not started here", arm->url);
+	for (size_t i = 0; arm->command[i] != NULL && length < line_bytes; i++)
+		length += (size_t)snprintf(line + length, line_bytes - length,
+					   "%s%s", i > 0 ? " " : "",
+					   arm->command[i]);
+}
+
+static void describe_arms(const struct document *d, const struct plan *plan,
+			  const struct figures *f)
+{
+	char line[512];
+
+	document_heading(d, "Configurations");
+	document_list_begin(d);
+	for (size_t i = 0; i < f->arm_count; i++) {
+		const struct arm *arm = &plan->arms[f->arms[i].number];
+
+		join(arm, line, sizeof(line));
+		document_item(d, "%s, %" PRIu64 " connections: %s", arm->name,
+			      arm->connections != 0 ? arm->connections :
+						      plan->closed.connections,
+			      line);
+	}
+	document_list_end(d);
+}
+
+static bool write_closed(const struct document *d, const struct figures *f,
+			 const char *folder, struct error *error)
+{
+	document_heading(d, "Throughput (the thesis's table 4.4)");
+	tables_throughput(d, f);
+	findings_compare(d, f);
+	document_heading(d, "What clients see (table 4.5)");
+	tables_client(d, f);
+	document_heading(d, "What it costs the server (table 4.6)");
+	tables_server(d, f);
+	document_paragraph(
+		d,
+		"Means of all runs. Difference in mean: of the best, in per "
+		"cent of it; the thesis divides by the mean of the two, which "
+		"makes large differences larger. Rows in the order of the "
+		"first table.");
+	document_heading(d, "Plots");
+	return charts_boxes(d, f, folder, error) &&
+	       charts_response_times(d, f, folder, error);
+}
+
+static bool write_open(const struct document *d, const struct figures *f,
+		       const struct plan *plan, const char *folder,
+		       struct error *error)
+{
+	document_heading(d, "Open loop");
+	document_paragraph(
+		d,
+		"Requests at random times (Poisson), %g s for each load, at "
+		"the same rates for all: shares of the median of %s above. "
+		"Response times count from when a request was to be sent. "
+		"Where a rate took a server three times as long, higher ones "
+		"were left out. Medians of the runs.",
+		plan->open.duration_s, f->arms[0].name);
+	tables_open_loop(d, f, plan);
+	return charts_open_loop(d, f, plan, folder, error);
+}
+
+static bool has_open(const struct figures *f, const struct plan *plan)
+{
+	for (size_t i = 0; i < f->arm_count; i++)
+		for (size_t k = 0; k < plan->open.rate_count; k++)
+			if (f->arms[i].open[k][OPEN_RATE_PER_S].count > 0)
+				return true;
+	return false;
+}
+
+static bool write_document(const struct document *d, const struct figures *f,
+			   const struct plan *plan, const cJSON *results,
+			   const char *folder, struct error *error)
+{
+	bool written = true;
+
+	document_begin(d, plan->title);
+	describe(d, plan, results);
+	if (f->arm_count == 0) {
+		document_paragraph(d, "Nothing was measured.");
+	} else {
+		findings_warn(d, f, plan);
+		written = write_closed(d, f, folder, error);
+		if (written && has_open(f, plan))
+			written = write_open(d, f, plan, folder, error);
+		describe_arms(d, plan, f);
+	}
+	document_end(d);
+	return written;
+}
+
+bool reports_write(const char *folder, const cJSON *results,
+		   struct error *error)
+{
+	struct document document = { 0 };
+	struct figures figures = { 0 };
+	struct plan plan = { 0 };
+	bool written = false;
+
+	if (!results_read_plan(results, &plan, error))
+		goto out;
+	if (!figures_init(&figures, &plan, results)) {
+		error_set(error, "out of memory");
+		goto out;
+	}
+	document.markdown = open_file(folder, "report.md", error);
+	if (document.markdown == NULL)
+		goto out;
+	document.html = open_file(folder, "report.html", error);
+	if (document.html != NULL)
+		written = write_document(&document, &figures, &plan, results,
+					 folder, error);
+	written = close_file(document.html, "report.html", error) && written;
+	written = close_file(document.markdown, "report.md", error) && written;
+out:
+	figures_release(&figures);
+	plan_release(&plan);
+	return written;
+}

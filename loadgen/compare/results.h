@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Results: what a comparison has measured, as one JSON object.
+ *
+ *	{ "schema": "darkroom-compare/1", "began": "2026-11-21T15:40:15Z",
+ *	  "plan": as it was read, "dataset": "DIR", "repetitions": 5,
+ *	  "machine": {...}, "commit": "..." or null,
+ *	  "runs": [
+ *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
+ *	      "repetition": from 1,
+ *	      "percent_of_capacity": 80,      of an open loop
+ *	      "result": loadgen's JSON, as it is }, ... ],
+ *	  "servers": [
+ *	    { "arm", "repetition", "cpu_s", "peak_memory_bytes",
+ *	      "voluntary_switches", "involuntary_switches" }, ... ] }
+ *
+ * "servers" is what the kernel counted from a server's start to its end; the
+ * largest process's memory.  "dataset" and "repetitions" are as used, the
+ * plan's may have been overridden.
+ */
+#ifndef LOADGEN_COMPARE_RESULTS_H
+#define LOADGEN_COMPARE_RESULTS_H
+
+#include "loadgen/compare/plan.h"
+#include "loadgen/compare/process.h"
+
+#include <cjson/cJSON.h>
+
+#define RESULTS_SCHEMA "darkroom-compare/1"
+
+enum load { LOAD_WARM_UP, LOAD_CLOSED, LOAD_OPEN };
+
+struct results_run {
+	const char *arm;
+	enum load load;
+	uint64_t repetition;
+	double percent_of_capacity; /* of an open loop */
+};
+
+/* The caller frees it with cJSON_Delete(). */
+cJSON *results_new(const struct plan *plan);
+
+/* Takes `result`. */
+void results_add(cJSON *results, const struct results_run *run, cJSON *result);
+
+void results_add_server(cJSON *results, const struct results_run *run,
+			const struct process_end *end);
+
+/* Call `each` with every run, in the order of measuring. */
+typedef void results_run_fn(const struct results_run *run, const cJSON *result,
+			    void *arg);
+void results_for_each(const cJSON *results, results_run_fn *each, void *arg);
+
+/* Are these results, as far as `schema` goes, and is their plan one? */
+MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
+				  struct error *error);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/compare/tables.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const double LEVEL = 0.95;
+
+static const struct arm_figures *ranked(const struct figures *f, size_t rank)
+{
+	return &f->arms[f->ranking[rank]];
+}
+
+static double mean(const struct sample *s)
+{
+	return statistics_mean(s->values, s->count);
+}
+
+static void mean_cell(const struct document *d, const struct sample *s,
+		      int decimals)
+{
+	if (s->count > 0)
+		document_cell(d, "%.*f", decimals, mean(s));
+	else
+		document_cell(d, "-");
+}
+
+static void median_cell(const struct document *d, const struct sample *s,
+			int decimals)
+{
+	if (s->count > 0)
+		document_cell(d, "%.*f", decimals,
+			      statistics_median(s->values, s->count));
+	else
+		document_cell(d, "-");
+}
+
+static void difference_cell(const struct document *d, const struct sample *s,
+			    const struct sample *best)
+{
+	double share = mean(s) / mean(best) - 1;
+
+	if (s == best)
+		document_cell(d, "%s", "");
+	else
+		document_cell(d, "%+.2f %%", 100 * share);
+}
+
+/* The interval with its true level, as "41.20 to 43.05 (93.75 %)". */
+static void interval_cell(const struct document *d, const struct sample *s)
+{
+	struct interval interval =
+		statistics_median_interval(s->values, s->count, LEVEL);
+
+	if (s->count > 1)
+		document_cell(d, "%.3f to %.3f (%.4g %%)", interval.low,
+			      interval.high, 100 * interval.level);
+	else
+		document_cell(d, "-");
+}
+
+static void p_cell(const struct document *d, const struct sample *s,
+		   const struct sample *first)
+{
+	if (s == first || s->count < 2 || first->count < 2)
+		document_cell(d, "-");
+	else
+		document_cell(d, "%.3g",
+			      statistics_mann_whitney_p(s->values, s->count,
+							first->values,
+							first->count));
+}
+
+void tables_throughput(const struct document *d, const struct figures *f)
+{
+	static const char *const titles[] = {
+		"Configuration",
+		"Mean, MB/s",
+		"Difference in mean",
+		"Standard deviation",
+		"Median, MB/s",
+		"Confidence interval of the median (its level)",
+		"p, against the plan's first",
+		"Runs",
+	};
+	const struct sample *first =
+		&f->arms[0].metrics[METRIC_MEGABYTES_PER_S];
+	const struct sample *best =
+		&ranked(f, 0)->metrics[METRIC_MEGABYTES_PER_S];
+
+	document_table_begin(d, titles, COUNT(titles));
+	for (size_t i = 0; i < f->arm_count; i++) {
+		const struct arm_figures *arm = ranked(f, i);
+		const struct sample *s = &arm->metrics[METRIC_MEGABYTES_PER_S];
+
+		document_row_begin(d);
+		document_cell(d, "%s", arm->name);
+		mean_cell(d, s, 3);
+		difference_cell(d, s, best);
+		document_cell(d, "%.3f",
+			      statistics_deviation(s->values, s->count));
+		median_cell(d, s, 3);
+		interval_cell(d, s);
+		p_cell(d, s, first);
+		document_cell(d, "%zu", s->count);
+		document_row_end(d);
+	}
+	document_table_end(d);
+}
+
+/* A column of means. */
+struct column {
+	const char *title;
+	enum metric metric;
+	int decimals;
+};
+
+enum { COLUMNS_MAX = 8 };
+
+static void write_means(const struct document *d, const struct figures *f,
+			const struct column *columns, size_t count)
+{
+	const char *titles[COLUMNS_MAX + 1] = { "Configuration" };
+
+	for (size_t i = 0; i < count; i++)
+		titles[i + 1] = columns[i].title;
+	document_table_begin(d, titles, count + 1);
+	for (size_t i = 0; i < f->arm_count; i++) {
+		const struct arm_figures *arm = ranked(f, i);
+
+		document_row_begin(d);
+		document_cell(d, "%s", arm->name);
+		for (size_t k = 0; k < count; k++)
+			mean_cell(d, &arm->metrics[columns[k].metric],
+				  columns[k].decimals);
+		document_row_end(d);
+	}
+	document_table_end(d);
+}
+
+void tables_client(const struct document *d, const struct figures *f)
+{
+	static const struct column columns[] = {
+		{ "Makespan, s", METRIC_MAKESPAN_S, 2 },
+		{ "Responses/s", METRIC_RESPONSES_PER_S, 2 },
+		{ "Response time, 90th percentile, ms", METRIC_P90_MS, 1 },
+	};
+
+	write_means(d, f, columns, COUNT(columns));
+}
+
+void tables_server(const struct document *d, const struct figures *f)
+{
+	static const struct column columns[] = {
+		{ "Server CPU use, % (100: one core)", METRIC_CPU_PERCENT, 1 },
+		{ "Network in, Mbit/s (greatest 5 s)", METRIC_NETWORK_MBIT_S,
+		  1 },
+		{ "CPU, ms per image", METRIC_CPU_MS_PER_IMAGE, 2 },
+		{ "Peak memory, MiB", METRIC_PEAK_MEMORY_MIB, 1 },
+		{ "Context switches per image", METRIC_SWITCHES_PER_IMAGE, 1 },
+		{ "Client's CPU, % of the server's", METRIC_CLIENT_PERCENT, 1 },
+	};
+
+	write_means(d, f, columns, COUNT(columns));
+}
+
+static void open_row(const struct document *d, const struct arm_figures *arm,
+		     double percent, const struct sample *open)
+{
+	document_row_begin(d);
+	document_cell(d, "%s", arm->name);
+	document_cell(d, "%g %%", percent);
+	median_cell(d, &open[OPEN_RATE_PER_S], 1);
+	median_cell(d, &open[OPEN_RESPONSES_PER_S], 1);
+	median_cell(d, &open[OPEN_P50_MS], 1);
+	median_cell(d, &open[OPEN_P90_MS], 1);
+	median_cell(d, &open[OPEN_P99_MS], 1);
+	median_cell(d, &open[OPEN_FAILED_PERCENT], 2);
+	document_row_end(d);
+}
+
+void tables_open_loop(const struct document *d, const struct figures *f,
+		      const struct plan *plan)
+{
+	static const char *const titles[] = {
+		"Configuration", "Load",    "Offered/s", "Responses/s",
+		"p50, ms",       "p90, ms", "p99, ms",   "Not answered 2xx, %",
+	};
+
+	document_table_begin(d, titles, COUNT(titles));
+	for (size_t k = 0; k < plan->open.rate_count; k++)
+		for (size_t i = 0; i < f->arm_count; i++) {
+			const struct arm_figures *arm = ranked(f, i);
+
+			if (arm->open[k][OPEN_RATE_PER_S].count > 0)
+				open_row(d, arm, plan->open.percents[k],
+					 arm->open[k]);
+		}
+	document_table_end(d);
+}

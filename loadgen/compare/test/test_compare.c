@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* `loadgen compare` as its user runs it, with servers that are trivial. */
+#include "loadgen/compare/test/xml.h"
+#include "loadgen/test/scratch.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { ARGS_MAX = 16, FILES = 3, REPETITIONS = 2 };
+
+static struct scratch scratch; /* has photos/ and the plans */
+static char photos[SCRATCH_PATH_BYTES];
+static char loadgen[SCRATCH_PATH_BYTES];
+static char server[SCRATCH_PATH_BYTES];
+
+/* Tests and programs are built into one folder. */
+static void find_program(const char *name, char path[SCRATCH_PATH_BYTES])
+{
+	ssize_t length = readlink("/proc/self/exe", path, 200);
+
+	assert(length > 0);
+	path[length] = '\0';
+	strcpy(strrchr(path, '/') + 1, name);
+}
+
+/* Its output goes to the files stdout and stderr of scratch. */
+static pid_t start(const char *const *args)
+{
+	char *all[ARGS_MAX] = { loadgen, (char *)"compare" };
+	char out[SCRATCH_PATH_BYTES];
+	char err[SCRATCH_PATH_BYTES];
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int flags = O_WRONLY | O_CREAT | O_TRUNC;
+
+	for (int i = 0; args[i] != NULL; i++) {
+		assert(i < ARGS_MAX - 3);
+		all[i + 2] = (char *)args[i];
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
+					 scratch_path(&scratch, "stdout", out),
+					 flags, 0666);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
+					 scratch_path(&scratch, "stderr", err),
+					 flags, 0666);
+	assert(posix_spawn(&pid, loadgen, &actions, NULL, all, environ) == 0);
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+static int wait_exit(pid_t pid)
+{
+	int status;
+
+	assert(waitpid(pid, &status, 0) == pid);
+	assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+#define RUN(...) wait_exit(start((const char *const[]){ __VA_ARGS__, NULL }))
+
+/* A plan of two arms: the pause in ms and the status of each. */
+static void write_plan(const char *name, const char *closed,
+		       const char *const first[2], const char *const second[2])
+{
+	char text[2048];
+	int length = snprintf(
+		text, sizeof(text),
+		"{ \"title\": \"Two <servers>\", \"verify\": \"none\","
+		"\"repetitions\": %d, \"closed\": { \"connections\": 1, %s },"
+		"\"open\": { \"percent_of_capacity\": [20],"
+		"\"duration_s\": 0.05 }, \"arms\": ["
+		"{ \"name\": \"Quick & small\", \"command\":"
+		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
+		"\"url\": \"http://127.0.0.1:{port}/\" },"
+		"{ \"name\": \"Lazy\", \"command\":"
+		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
+		"\"url\": \"http://127.0.0.1:{port}/\" } ] }",
+		REPETITIONS, closed, server, first[0], first[1], server,
+		second[0], second[1]);
+
+	assert(length > 0 && length < (int)sizeof(text));
+	scratch_write(&scratch, name, text, (size_t)length);
+}
+
+static void expect_in(const char *name, const char *part)
+{
+	char *text = scratch_read(&scratch, name);
+
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
+/* Those servers of a log that said their pid have all ended. */
+static int expect_ended(const char *log)
+{
+	char *text = scratch_read(&scratch, log);
+	int count = 0;
+
+	for (char *at = text; (at = strstr(at, "pid ")) != NULL; at += 4) {
+		errno = 0;
+		assert(kill((pid_t)atoi(at + 4), 0) != 0 && errno == ESRCH);
+		count++;
+	}
+	free(text);
+	return count;
+}
+
+static int count_runs(const cJSON *results, const char *arm, const char *load)
+{
+	const cJSON *run;
+	int count = 0;
+
+	cJSON_ArrayForEach(run, cJSON_GetObjectItem(results, "runs"))
+	{
+		count += strcmp(cJSON_GetObjectItem(run, "arm")->valuestring,
+				arm) == 0 &&
+			 strcmp(cJSON_GetObjectItem(run, "load")->valuestring,
+				load) == 0;
+	}
+	return count;
+}
+
+static void expect_results(const char *name)
+{
+	char *text = scratch_read(&scratch, name);
+	cJSON *results = cJSON_Parse(text);
+	const cJSON *second;
+
+	assert(results != NULL);
+	assert(strcmp(cJSON_GetObjectItem(results, "schema")->valuestring,
+		      "darkroom-compare/1") == 0);
+	assert(count_runs(results, "Quick & small", "closed") == REPETITIONS);
+	assert(count_runs(results, "Lazy", "closed") == REPETITIONS);
+	assert(count_runs(results, "Lazy", "open") == REPETITIONS);
+	assert(count_runs(results, "Lazy", "warm-up") == 2 * REPETITIONS);
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(results, "servers")) ==
+	       4 * REPETITIONS);
+	/* Each warms up and is measured; the second repetition begins with
+	 * the other. */
+	second = cJSON_GetArrayItem(cJSON_GetObjectItem(results, "runs"), 4);
+	assert(strcmp(cJSON_GetObjectItem(second, "arm")->valuestring,
+		      "Lazy") == 0);
+	cJSON_Delete(results);
+	free(text);
+}
+
+static void test_two_servers(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+	char *svg;
+
+	write_plan("plan.json", "\"passes\": 3",
+		   (const char *const[]){ "0", "200" },
+		   (const char *const[]){ "5", "200" });
+	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "out", out)) == 0);
+	expect_in("stdout", "out/report.html");
+	expect_in("stderr", "repetition 2, Lazy, closed loop");
+	expect_results("out/results.json");
+	expect_in("out/report.md", "# Two \\<servers\\>");
+	expect_in("out/report.md", "| Lazy |");
+	expect_in("out/report.md", "| Quick & small |");
+	expect_in("out/report.md", "no difference can be told from chance");
+	expect_in("out/report.md", "(50 %)"); /* no more with two runs */
+	expect_in("out/report.html", "Quick &amp; small");
+	expect_in("out/report.html", "<svg");
+	expect_in("out/report.md", "](throughput.svg)");
+	svg = scratch_read(&scratch, "out/throughput.svg");
+	assert(xml_is_well_formed(svg));
+	free(svg);
+	assert(expect_ended("out/logs/arm-1.log") == 2 * REPETITIONS);
+	assert(expect_ended("out/logs/arm-2.log") == 2 * REPETITIONS);
+	/* Again from the results; and nothing is written over them. */
+	assert(remove(scratch_path(&scratch, "out/report.html", plan)) == 0);
+	assert(RUN("--report", out) == 0);
+	expect_in("out/report.html", "Quick &amp; small");
+	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
+		   photos, "--output", out) == 2);
+	expect_in("stderr", "results.json is there already");
+}
+
+static void test_wrong_answers(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+
+	write_plan("wrong.json", "\"passes\": 1",
+		   (const char *const[]){ "0", "200" },
+		   (const char *const[]){ "0", "500" });
+	assert(RUN(scratch_path(&scratch, "wrong.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "wrong", out)) == 1);
+	expect_in("stderr", "arm 'Lazy', repetition 1: status 500, 3 times");
+	assert(expect_ended("wrong/logs/arm-1.log") == 1);
+	assert(expect_ended("wrong/logs/arm-2.log") == 1);
+	expect_in("wrong/results.json", "Quick & small"); /* what was done */
+}
+
+static void test_server_that_does_not_start(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+
+	write_plan("dead.json", "\"passes\": 1",
+		   (const char *const[]){ "0", "200" },
+		   (const char *const[]){ "0", "200\", \"more" });
+	assert(RUN(scratch_path(&scratch, "dead.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "dead", out)) == 1);
+	expect_in("stderr", "arm 'Lazy', repetition 1: the server ended at "
+			    "once: exit status 3");
+	expect_in("stderr", "no port");
+	assert(expect_ended("dead/logs/arm-1.log") == 1);
+}
+
+/* In the midst of a run of the first server. */
+static void test_interrupted(int signal_number, const char *name)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+	char log_name[64];
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+	char *log;
+	bool begun = false;
+	pid_t pid;
+
+	write_plan("long.json", "\"duration_s\": 1000",
+		   (const char *const[]){ "0", "200" },
+		   (const char *const[]){ "0", "200" });
+	pid = start((const char *const[]){
+		scratch_path(&scratch, "long.json", plan), "--dataset", photos,
+		"--output", scratch_path(&scratch, name, out), NULL });
+	snprintf(log_name, sizeof(log_name), "%s/results.json", name);
+	while (!begun) { /* until the warm-up is over */
+		nanosleep(&pause, NULL);
+		begun = scratch_has(&scratch, log_name);
+	}
+	assert(kill(pid, signal_number) == 0);
+	assert(wait_exit(pid) == 130);
+	snprintf(log_name, sizeof(log_name), "%s/logs/arm-1.log", name);
+	log = scratch_read(&scratch, log_name);
+	assert(strstr(log, "pid ") != NULL);
+	free(log);
+	assert(expect_ended(log_name) == 1);
+}
+
+static void test_usage(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+
+	scratch_path(&scratch, "plan.json", plan);
+	assert(RUN("--help") == 0);
+	expect_in("stdout", "--repetitions N");
+	assert(RUN("--output", "x") == 2);
+	expect_in("stderr", "PLAN.json and --output DIR");
+	assert(RUN("--repetition", "0") == 2);
+	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+		   "--repetitions", "0") == 2);
+	expect_in("stderr", "--repetitions '0': not a number from 1 to 100");
+	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+		   "--arms", "Lazy,Busy") == 2);
+	expect_in("stderr", "the plan has no arm 'Busy'");
+	assert(RUN(plan, "--output", "/no/such/folder") == 2);
+	expect_in("stderr", "--dataset DIR is missing");
+	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x") == 2);
+	expect_in("stderr", "--output /no/such/folder: No such file");
+	assert(RUN("--report", "/no/such/folder") == 2);
+	expect_in("stderr", "/no/such/folder/results.json: No such file");
+}
+
+int main(void)
+{
+	find_program("loadgen", loadgen);
+	find_program("compare_reply_server", server);
+	scratch_init(&scratch);
+	scratch_path(&scratch, "photos", photos);
+	scratch_mkdir(&scratch, "photos");
+	scratch_write(&scratch, "photos/a.jpg", "one", 3);
+	scratch_write(&scratch, "photos/b.jpg", "two", 3);
+	scratch_write(&scratch, "photos/c.jpg", "three", 5);
+	test_two_servers();
+	test_wrong_answers();
+	test_server_that_does_not_start();
+	test_interrupted(SIGINT, "sigint");
+	test_interrupted(SIGTERM, "sigterm");
+	test_usage();
+	scratch_release(&scratch);
+	return 0;
+}

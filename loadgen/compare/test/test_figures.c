@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures are those of the results; what is missing there is missing here. */
+#include "loadgen/compare/figures.h"
+
+#include "loadgen/compare/results.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char plan_text[] =
+	"{ \"title\": \"T\", \"dataset\": \"D\","
+	"\"closed\": { \"connections\": 1, \"passes\": 1 },"
+	"\"open\": { \"percent_of_capacity\": [50, 80], \"duration_s\": 1 },"
+	"\"arms\": [ { \"name\": \"slow\", \"url\": \"http://h/\" },"
+	"{ \"name\": \"fast\", \"url\": \"http://h/\" },"
+	"{ \"name\": \"unmeasured\", \"url\": \"http://h/\" } ] }";
+
+static const char slow_text[] =
+	"{ \"bytes_per_s\": 1e6, \"responses_per_s\": 50,"
+	"\"makespan_s\": 12, \"response_ms\": { \"p90\": 20 },"
+	"\"server\": { \"cpu_s\": 5, \"cpu_percent\": 90,"
+	"\"peak_memory_bytes\": 10485760, \"voluntary_switches\": 300,"
+	"\"involuntary_switches\": 200 }, \"client_cpu_s\": 0.5,"
+	"\"responses\": { \"200\": 100, \"503\": 7 }, \"requests\": 107,"
+	"\"warnings\": [ \"late\" ],"
+	"\"percentiles\": [ [0, 1], [50, 10], [100, 40] ],"
+	"\"intervals\": [ { \"end_s\": 5, \"bytes_per_s\": 2e6 },"
+	"{ \"end_s\": 10, \"bytes_per_s\": 3e6 },"
+	"{ \"end_s\": 12, \"bytes_per_s\": 9e6 } ] }";
+
+static const char fast_text[] =
+	"{ \"bytes_per_s\": 4e6, \"requests\": 10,"
+	"\"server\": null, \"responses\": { \"200\": 10 },"
+	"\"percentiles\": [ [0, 1], [50, 8], [75, 9] ],"
+	"\"intervals\": [ { \"end_s\": 2, \"bytes_per_s\": 4e6 } ] }";
+
+static const char open_text[] =
+	"{ \"bytes_per_s\": 1, \"rate_per_s\": 80, \"requests\": 200,"
+	"\"responses\": { \"200\": 150 }, \"warnings\": [ \"late\" ],"
+	"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 } }";
+
+static struct plan plan;
+static cJSON *results;
+
+static void add(const char *arm, enum load load, double percent,
+		const char *text)
+{
+	struct results_run run = { arm, load, 1, percent };
+	cJSON *result = cJSON_Parse(text);
+
+	assert(result != NULL);
+	results_add(results, &run, result);
+}
+
+static void make_results(void)
+{
+	struct error error;
+
+	assert(plan_read(&plan, cJSON_Parse(plan_text), &error));
+	results = results_new(&plan);
+	add("slow", LOAD_WARM_UP, 0, fast_text);
+	add("slow", LOAD_CLOSED, 0, slow_text);
+	add("slow", LOAD_CLOSED, 0, slow_text);
+	add("fast", LOAD_CLOSED, 0, fast_text);
+	add("slow", LOAD_OPEN, 80, open_text);
+	add("nobody", LOAD_CLOSED, 0, slow_text);
+}
+
+static void expect(const struct arm_figures *arm, enum metric metric,
+		   size_t count, double value)
+{
+	const struct sample *s = &arm->metrics[metric];
+
+	assert(s->count == count);
+	for (size_t i = 0; i < count; i++)
+		assert(fabs(s->values[i] - value) < 1e-9);
+}
+
+static void test_metrics(const struct figures *f)
+{
+	const struct arm_figures *slow = &f->arms[0];
+
+	expect(slow, METRIC_MEGABYTES_PER_S, 2, 1);
+	expect(slow, METRIC_MAKESPAN_S, 2, 12);
+	expect(slow, METRIC_RESPONSES_PER_S, 2, 50);
+	expect(slow, METRIC_P90_MS, 2, 20);
+	expect(slow, METRIC_CPU_PERCENT, 2, 90);
+	expect(slow, METRIC_NETWORK_MBIT_S, 2, 24); /* not the last, short */
+	expect(slow, METRIC_CPU_MS_PER_IMAGE, 2, 50);
+	expect(slow, METRIC_PEAK_MEMORY_MIB, 2, 10);
+	expect(slow, METRIC_SWITCHES_PER_IMAGE, 2, 5);
+	expect(slow, METRIC_CLIENT_PERCENT, 2, 10);
+}
+
+static void test_missing(const struct figures *f)
+{
+	const struct arm_figures *fast = &f->arms[1];
+
+	expect(fast, METRIC_MEGABYTES_PER_S, 1, 4);
+	expect(fast, METRIC_NETWORK_MBIT_S, 1, 32); /* the only interval */
+	expect(fast, METRIC_CPU_PERCENT, 0, 0);
+	expect(fast, METRIC_CPU_MS_PER_IMAGE, 0, 0);
+	expect(fast, METRIC_P90_MS, 0, 0);
+}
+
+static void test_order(const struct figures *f)
+{
+	assert(f->arm_count == 2); /* without the unmeasured */
+	assert(strcmp(f->arms[0].name, "slow") == 0);
+	assert(f->ranking[0] == 1 && f->ranking[1] == 0);
+	assert(f->arms[1].number == 1);
+}
+
+static void test_steps(const struct figures *f)
+{
+	const struct arm_figures *slow = &f->arms[0];
+
+	assert(slow->step_count == 3 && f->arms[1].step_count == 3);
+	assert(slow->steps[1].percent == 50 && slow->steps[1].ms.count == 2);
+	assert(slow->steps[1].ms.values[0] == 10);
+	assert(slow->steps[2].percent == 100);
+}
+
+static void test_open_loop(const struct figures *f)
+{
+	const struct sample *open = f->arms[0].open[1];
+
+	assert(f->arms[0].open[0][OPEN_P90_MS].count == 0);
+	assert(open[OPEN_RATE_PER_S].values[0] == 80);
+	assert(open[OPEN_P99_MS].values[0] == 3);
+	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
+}
+
+static void test_warnings(const struct figures *f)
+{
+	assert(f->warning_count == 1);
+	assert(strcmp(f->warnings[0].arm, "slow") == 0);
+	assert(strcmp(f->warnings[0].text, "late") == 0);
+	assert(f->warnings[0].count == 3);
+}
+
+int main(void)
+{
+	struct figures figures;
+
+	make_results();
+	assert(figures_init(&figures, &plan, results));
+	test_metrics(&figures);
+	test_missing(&figures);
+	test_order(&figures);
+	test_steps(&figures);
+	test_open_loop(&figures);
+	test_warnings(&figures);
+	figures_release(&figures);
+	cJSON_Delete(results);
+	plan_release(&plan);
+	return 0;
+}
