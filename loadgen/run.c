@@ -183,7 +183,7 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 static void send_all(struct run *run)
 {
 	struct server_watch watch;
-	double before_s = cpu_s();
+	double before_s;
 	uint64_t now_ns = clock_now_ns();
 	enum client_end end;
 
@@ -195,6 +195,7 @@ static void send_all(struct run *run)
 		.shown_ns = now_ns,
 	};
 	server_watch_begin(&watch, &run->setup->server);
+	before_s = cpu_s();
 	end = client_run(run->client);
 	run->outcome->client_cpu_s = cpu_s() - before_s;
 	server_watch_end(&watch, &run->outcome->server);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILES = 4 }; /* in SAMPLES */
@@ -115,6 +116,16 @@ static void test_every_key_is_documented(void)
 	free(document);
 }
 
+/* So that what was used before a run is more than what is used in it. */
+static void burn_a_second(void)
+{
+	struct timespec cpu;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	while (cpu.tv_sec < 1);
+}
+
 /* The test itself is the server, and a parent of the client. */
 static void expect_server_is_this(void)
 {
@@ -124,6 +135,7 @@ static void expect_server_is_this(void)
 
 	assert(cJSON_GetArraySize(pids) == 1);
 	assert(cJSON_GetArrayItem(pids, 0)->valueint == getpid());
+	assert(number(server, "cpu_s") < 1);
 	assert(number(server, "peak_memory_bytes") > 0);
 	assert(number(server, "voluntary_switches") > 0);
 	cJSON_Delete(object);
@@ -137,6 +149,7 @@ static void test_server_is_found(void)
 
 	scratch_path(&scratch, "server.json", json);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	burn_a_second();
 	server_start(&server);
 	assert(RUN("--dataset", SAMPLES, "--json", json, server.url) == 0);
 	expect_server_is_this();
