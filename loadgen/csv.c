@@ -13,7 +13,7 @@ void csv_write_names(FILE *out)
 {
 	fputs("intended_s,start_s,sent_s,end_s,file,status,error,uploaded_"
 	      "bytes,"
-	      "reply_bytes,response_ms,size_class" ROW_END,
+	      "reply_bytes,response_ms,size_class,target" ROW_END,
 	      out);
 }
 
@@ -59,5 +59,7 @@ void csv_write_row(FILE *out, const struct result *r, const char *path)
 			(double)r->response_ns / (double)NS_PER_MS);
 	putc(',', out);
 	write_text(out, size_classes[size_class_of(r->uploaded_bytes)].name);
+	putc(',', out);
+	write_text(out, r->target);
 	fputs(ROW_END, out);
 }
