@@ -74,6 +74,25 @@ static void test_no_more_connections_than_requests(void)
 	trial_release(&t);
 }
 
+/* It may have several addresses, of which only one is listened to. */
+static void test_host_by_name(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char url[SERVER_URL_BYTES];
+	struct trial t;
+
+	server_start(&server);
+	snprintf(url, sizeof(url), "http://localhost%s",
+		 strrchr(server.url, ':'));
+	trial_init(&t, url);
+	trial_run(&t);
+	server_stop(&server);
+	assert(t.record.ok_count == TRIAL_FILES);
+	assert(server.connection_count == TRIAL_CONNECTIONS);
+	server_release(&server);
+	trial_release(&t);
+}
+
 static void test_busy_is_a_response(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -228,6 +247,7 @@ int main(void)
 {
 	test_each_file_once_per_pass_intact();
 	test_no_more_connections_than_requests();
+	test_host_by_name();
 	test_busy_is_a_response();
 	test_cut_reply_is_a_transport_error();
 	test_lost_request_is_not_sent_again();

@@ -12,7 +12,7 @@ enum { SEED = 1 };
 
 size_t trial_size(uint32_t file)
 {
-	static const size_t sizes[] = { 0, 1, 1000, 70000, 300000, 1100000 };
+	static const size_t sizes[] = { 0, 1, 1000, 70000, 300000, 5000000 };
 
 	return sizes[file % (sizeof(sizes) / sizeof(*sizes))];
 }
@@ -70,6 +70,16 @@ static void check_times(const struct trial *t, const struct result *r)
 	}
 }
 
+static void check_reply(const struct trial *t, const struct result *r)
+{
+	const struct dataset_file *file = &t->dataset.files[r->file];
+	const char *expected = t->reply != NULL ? t->reply : file->bytes;
+	size_t bytes = t->reply != NULL ? strlen(t->reply) : file->size_bytes;
+
+	assert(r->reply_bytes == bytes);
+	assert(bytes == 0 || memcmp(r->reply, expected, bytes) == 0);
+}
+
 static void take_nap(struct trial *t, uint32_t file)
 {
 	struct timespec nap = { .tv_nsec = (long)t->nap_ns };
@@ -92,14 +102,9 @@ static bool take_result(const struct result *r, void *arg)
 	assert(record_add(&t->record, r));
 	if (result_is_ok(r))
 		check_times(t, r);
-	if (result_is_ok(r) && t->config.keep_replies) { /* SERVER_ECHO */
-		const struct dataset_file *file = &t->dataset.files[r->file];
-
-		assert(r->reply_bytes == file->size_bytes);
-		assert(r->reply_bytes == 0 ||
-		       memcmp(r->reply, file->bytes, r->reply_bytes) == 0);
-	}
-	if (t->record.request_count == 1 && t->nap_ns != 0)
+	if (result_is_ok(r) && t->config.keep_replies)
+		check_reply(t, r);
+	if (t->record.request_count == t->nap_at)
 		take_nap(t, r->file);
 	if (t->record.request_count == t->interrupt_after)
 		t->stop = 1;

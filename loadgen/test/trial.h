@@ -25,7 +25,9 @@ struct trial {
 	uint64_t stop_after;      /* results before `done` says no; 0: never */
 	uint64_t interrupt_after; /* results before `stop` is set; 0: never */
 	volatile sig_atomic_t stop;
-	uint64_t nap_ns; /* the client sleeps at its first result; 0: not */
+	const char *reply; /* of every 2xx, if kept; NULL: the upload */
+	uint64_t nap_at;   /* the result at which the client sleeps; 0: none */
+	uint64_t nap_ns;
 	uint32_t nap_file;
 	uint64_t nap_began_ns;
 	uint64_t nap_ended_ns;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A server that does to every second request, from the first one on, what HTTP
+ * servers should not do, or seldom do.  The others get 200 and "ok".
+ *
+ * By plain sockets: an HTTP library would not do it.
+ *
+ * Threads    One for each connection.  What it has counted may be read after
+ *            bad_server_stop() only.
+ */
+#ifndef LOADGEN_TEST_BAD_SERVER_H
+#define LOADGEN_TEST_BAD_SERVER_H
+
+#include "loadgen/test/server.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum bad_end {
+	BAD_END_KEEPS,  /* the connection, for the next request */
+	BAD_END_CLOSES, /* in the same packet as its reply */
+	BAD_END_RESETS,
+	BAD_END_WAITS, /* until the client has closed */
+};
+
+/* In this order, each if set. */
+struct misdeed {
+	const char *early;  /* sent when the head is there */
+	bool leaves_body;   /* never reads it */
+	bool reads_slowly;  /* a little at a time, with pauses */
+	const char *reply;  /* sent when the body is there */
+	bool writes_slowly; /* the reply, a byte at a time */
+	enum bad_end end;
+};
+
+enum { BAD_SERVER_CONNECTIONS_MAX = 64 };
+
+struct bad_server {
+	struct misdeed misdeed;
+	int port;
+	char url[SERVER_URL_BYTES];
+	pthread_t thread;
+	pthread_mutex_t lock; /* of the counts */
+
+	unsigned connection_count;
+	unsigned request_count;
+	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */
+};
+
+/* Start a server; `s` needs its misdeed only. */
+void bad_server_start(struct bad_server *s);
+
+/* When the client has closed all connections. */
+void bad_server_stop(struct bad_server *s);
+
+/* Free the bodies. */
+void bad_server_release(struct bad_server *s);
+
+#endif

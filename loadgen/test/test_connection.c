@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection, without the client around it: what the kernel's timing would
+ * leave to chance there.
+ */
+#include "loadgen/connection.h"
+
+#include "loadgen/test/server.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char good_reply[] =
+	"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+static const struct request empty_request = {
+	.target = "/",
+	.content_type = "text/plain",
+};
+
+/* More than any socket takes. */
+enum { BODY_BYTES = 16 << 20 };
+
+struct bench {
+	struct url url;
+	char authority[2];
+	struct sockaddr_in ports[2];
+	struct addrinfo addresses[2]; /* the ports, one after the other */
+	struct loop loop;
+	struct connection connection;
+};
+
+static void bench_init(struct bench *b, const int ports[2])
+{
+	assert(loop_init(&b->loop));
+	strcpy(b->authority, "h");
+	b->url = (struct url){ .authority = b->authority };
+	for (int i = 0; i < 2; i++) {
+		socklen_t size = sizeof(b->ports[i]);
+
+		assert(getsockname(ports[i], (struct sockaddr *)&b->ports[i],
+				   &size) == 0);
+		b->addresses[i] = (struct addrinfo){
+			.ai_family = AF_INET,
+			.ai_addr = (struct sockaddr *)&b->ports[i],
+			.ai_addrlen = size,
+			.ai_next = i == 0 ? &b->addresses[1] : NULL,
+		};
+	}
+	connection_init(&b->connection, &b->url, b->addresses, &b->loop, false);
+}
+
+static void bench_release(struct bench *b)
+{
+	connection_release(&b->connection);
+	loop_release(&b->loop);
+}
+
+/* A loop_ready_fn. */
+static void go_on(void *source, uint32_t events, void *arg)
+{
+	bool *in_flight = arg;
+
+	if (*in_flight)
+		*in_flight = connection_continue(source, events);
+}
+
+/* Until the request has ended, or has been started if that is enough. */
+static bool run(struct bench *b, bool in_flight, bool until_started)
+{
+	while (in_flight && !(until_started && b->connection.started_ns != 0))
+		assert(loop_step(&b->loop, LOOP_NEVER, go_on, &in_flight));
+	return in_flight;
+}
+
+static void test_next_address_is_tried(void)
+{
+	char url[SERVER_URL_BYTES];
+	int dead = dead_port_open(false, url);
+	int listening = dead_port_open(true, url);
+	struct bench b;
+
+	bench_init(&b, (const int[]){ dead, listening });
+	assert(run(&b, connection_begin(&b.connection, &empty_request), true));
+	connection_break(&b.connection, "enough");
+	/* The one that worked is the first for the next request. */
+	close(listening);
+	assert(!run(&b, connection_begin(&b.connection, &empty_request),
+		    false));
+	assert(strcmp(b.connection.error, "Connection refused") == 0);
+	/* And then all of them again. */
+	assert(b.connection.address == b.addresses);
+	bench_release(&b);
+	close(dead);
+}
+
+/* Closed or reset is always waited for. */
+static void wait_for(int fd, short events)
+{
+	struct pollfd wanted = { .fd = fd, .events = events };
+
+	assert(poll(&wanted, 1, -1) == 1);
+}
+
+static void answer(int server, const char *reply)
+{
+	ssize_t size = (ssize_t)strlen(reply);
+
+	assert(write(server, reply, (size_t)size) == size);
+}
+
+/* It is there to be read, though all that is known is that sending failed. */
+static void test_refusal_is_read_when_sending_fails(void)
+{
+	static const char reply[] = "HTTP/1.1 413 Too Large\r\n"
+				    "Content-Length: 0\r\n\r\n";
+	struct request request = {
+		.target = "/",
+		.content_type = "text/plain",
+		.body = calloc(1, BODY_BYTES),
+		.body_bytes = BODY_BYTES,
+	};
+	char url[SERVER_URL_BYTES];
+	int listening = dead_port_open(true, url);
+	struct bench b;
+	int server;
+
+	assert(request.body != NULL);
+	bench_init(&b, (const int[]){ listening, listening });
+	assert(run(&b, connection_begin(&b.connection, &request), true));
+	server = accept(listening, NULL, NULL);
+	assert(server >= 0);
+	answer(server, reply);
+	close(server); /* resets, as the body is unread */
+	wait_for(b.connection.fd, 0);
+	assert(!connection_continue(&b.connection, EPOLLOUT));
+	assert(reply_status(&b.connection.reply) == 413);
+	assert(b.connection.error == NULL && b.connection.sent_ns == 0);
+	assert(b.connection.fd < 0);
+	bench_release(&b);
+	close(listening);
+	free((char *)request.body);
+}
+
+/* Returns the server's side of a connection that is kept after a request. */
+static int run_one(struct bench *b, int listening)
+{
+	int server;
+
+	assert(run(b, connection_begin(&b->connection, &empty_request), true));
+	server = accept(listening, NULL, NULL);
+	assert(server >= 0);
+	answer(server, good_reply);
+	assert(!run(b, true, false));
+	assert(b->connection.error == NULL);
+	assert(b->connection.fd >= 0);
+	return server;
+}
+
+/* They are not the reply to a request that is not even sent. */
+static void test_stray_bytes_break_the_next_request(void)
+{
+	char url[SERVER_URL_BYTES];
+	int listening = dead_port_open(true, url);
+	struct bench b;
+	int server;
+
+	bench_init(&b, (const int[]){ listening, listening });
+	server = run_one(&b, listening);
+	answer(server, good_reply);
+	wait_for(b.connection.fd, POLLIN);
+	assert(!connection_begin(&b.connection, &empty_request));
+	assert(strcmp(b.connection.error, "Bytes beyond the last reply") == 0);
+	assert(b.connection.fd < 0);
+	close(server);
+	bench_release(&b);
+	close(listening);
+}
+
+static void test_connection_closed_while_idle_is_replaced(void)
+{
+	char url[SERVER_URL_BYTES];
+	int listening = dead_port_open(true, url);
+	struct bench b;
+
+	bench_init(&b, (const int[]){ listening, listening });
+	for (int i = 0; i < 3; i++) {
+		close(run_one(&b, listening));
+		wait_for(b.connection.fd, POLLIN);
+	}
+	bench_release(&b);
+	close(listening);
+}
+
+int main(void)
+{
+	test_next_address_is_tried();
+	test_refusal_is_read_when_sending_fails();
+	test_stray_bytes_break_the_next_request();
+	test_connection_closed_while_idle_is_replaced();
+	return 0;
+}
