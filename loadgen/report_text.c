@@ -202,25 +202,25 @@ static void print_head(FILE *out, const char *title)
 	fprintf(out, "\n");
 }
 
-/* Those that have any. */
+static void print_class(FILE *out, const char *name, struct record_class *class,
+			bool slowdown)
+{
+	if (class->response.count == 0)
+		return;
+	if (slowdown)
+		print_row(out, "  ", name, &class->slowdown, 1);
+	else
+		print_row(out, "  ", name, &class->response, (double)NS_PER_MS);
+}
+
 static void print_classes(FILE *out, struct record *r, bool slowdown)
 {
-	for (int i = 0; i < SIZE_CLASS_COUNT; i++) {
-		struct record_class *c = &r->by_size[i];
-
-		if (c->response.count > 0)
-			print_row(out, "  ", size_classes[i].name,
-				  slowdown ? &c->slowdown : &c->response,
-				  slowdown ? 1 : (double)NS_PER_MS);
-	}
-	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++) {
-		struct record_class *c = &r->by_megapixels[i];
-
-		if (c->response.count > 0)
-			print_row(out, "  ", megapixel_classes[i].name,
-				  slowdown ? &c->slowdown : &c->response,
-				  slowdown ? 1 : (double)NS_PER_MS);
-	}
+	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
+		print_class(out, size_classes[i].name, &r->by_size[i],
+			    slowdown);
+	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
+		print_class(out, megapixel_classes[i].name,
+			    &r->by_megapixels[i], slowdown);
 }
 
 static void print_table(FILE *out, const struct report *report)
