@@ -141,7 +141,8 @@ static bool measure(struct comparison *c, struct visit *visit,
 	if (!write_results(c, error))
 		return false;
 	/* An overloaded server may well refuse. */
-	return run->load == LOAD_OPEN || measurement_check(result, error);
+	return run->load == LOAD_OPEN ||
+	       measurement_check(result, m->csv, error);
 }
 
 static uint64_t connections(const struct arm *arm, uint64_t of_plan)
@@ -162,10 +163,19 @@ static bool warm_up(struct comparison *c, struct visit *visit,
 	};
 
 	double ignored_s;
+	char *csv = NULL;
+	bool right;
 
 	show(c, visit, "warm-up");
+	if (asprintf(&csv, "%s/logs/warm-up.csv", c->config->folder) < 0) {
+		error_set(error, "out of memory");
+		return false;
+	}
+	m.csv = csv;
 	run.load = LOAD_WARM_UP;
-	return measure(c, visit, &run, &m, &ignored_s, error);
+	right = measure(c, visit, &run, &m, &ignored_s, error);
+	free(csv);
+	return right;
 }
 
 static bool measure_closed(struct comparison *c, struct visit *visit,

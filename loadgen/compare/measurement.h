@@ -24,6 +24,7 @@ struct measurement {
 	uint64_t passes;    /* 0: as many as fit in duration_s */
 	double duration_s;  /* 0: as long as the passes take */
 	const char *verify; /* how to check replies; NULL: not at all */
+	const char *csv;    /* gets a row for each request; NULL: nothing */
 };
 
 /*
@@ -35,9 +36,10 @@ MUST_CHECK bool measurement_run(const struct measurement *m, const char *folder,
 				cJSON **result, struct error *error);
 
 /*
- * Is every answer in `result` a right one?  False: `error` names the first
- * that is not, and its file where loadgen knows it.
+ * Is every answer in `result` a right one?  False: `error` says how many are
+ * not, and tells the first with its file, if the run's `csv` is not NULL.
  */
-MUST_CHECK bool measurement_check(const cJSON *result, struct error *error);
+MUST_CHECK bool measurement_check(const cJSON *result, const char *csv,
+				  struct error *error);
 
 #endif

@@ -72,6 +72,8 @@ static int wait_exit(pid_t pid)
 
 #define RUN(...) wait_exit(start((const char *const[]){ __VA_ARGS__, NULL }))
 
+static const char *verify = "none";
+
 /* A plan of two arms: the pause in ms and the status of each. */
 static void write_plan(const char *name, const char *closed,
 		       const char *const first[2], const char *const second[2])
@@ -79,7 +81,7 @@ static void write_plan(const char *name, const char *closed,
 	char text[2048];
 	int length = snprintf(
 		text, sizeof(text),
-		"{ \"title\": \"Two <servers>\", \"verify\": \"none\","
+		"{ \"title\": \"Two <servers>\", \"verify\": \"%s\","
 		"\"repetitions\": %d, \"closed\": { \"connections\": 1, %s },"
 		"\"open\": { \"percent_of_capacity\": [20],"
 		"\"duration_s\": 0.05 }, \"arms\": ["
@@ -89,7 +91,7 @@ static void write_plan(const char *name, const char *closed,
 		"{ \"name\": \"Lazy\", \"command\":"
 		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
 		"\"url\": \"http://127.0.0.1:{port}/\" } ] }",
-		REPETITIONS, closed, server, first[0], first[1], server,
+		verify, REPETITIONS, closed, server, first[0], first[1], server,
 		second[0], second[1]);
 
 	assert(length > 0 && length < (int)sizeof(text));
@@ -206,10 +208,31 @@ static void test_wrong_answers(void)
 	assert(RUN(scratch_path(&scratch, "wrong.json", plan), "--dataset",
 		   photos, "--output",
 		   scratch_path(&scratch, "wrong", out)) == 1);
-	expect_in("stderr", "arm 'Lazy', repetition 1: status 500, 3 times");
+	expect_in("stderr", "arm 'Lazy', repetition 1: 3 of 3 requests were "
+			    "not answered 2xx; the first: ");
+	expect_in("stderr", ".jpg: status 500");
 	assert(expect_ended("wrong/logs/arm-1.log") == 1);
 	assert(expect_ended("wrong/logs/arm-2.log") == 1);
 	expect_in("wrong/results.json", "Quick & small"); /* what was done */
+}
+
+/* They are answered 200, but "reply" is no picture. */
+static void test_answers_that_are_no_pictures(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+
+	verify = "decode";
+	write_plan("text.json", "\"passes\": 1",
+		   (const char *const[]){ "0", "200" },
+		   (const char *const[]){ "0", "200" });
+	verify = "none";
+	assert(RUN(scratch_path(&scratch, "text.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "text", out)) == 1);
+	expect_in("stderr", "arm 'Quick & small', repetition 1: 3 of 3 "
+			    "replies are wrong: ");
+	expect_in("stderr", ".jpg: ");
 }
 
 static void test_server_that_does_not_start(void)
@@ -296,6 +319,7 @@ int main(void)
 	scratch_write(&scratch, "photos/c.jpg", "three", 5);
 	test_two_servers();
 	test_wrong_answers();
+	test_answers_that_are_no_pictures();
 	test_server_that_does_not_start();
 	test_interrupted(SIGINT, "sigint");
 	test_interrupted(SIGTERM, "sigterm");
