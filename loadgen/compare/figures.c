@@ -135,12 +135,29 @@ static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
 	    100 * (requests - count_ok(result)) / requests);
 }
 
+static const char *skip_number(const char *text)
+{
+	return text + strspn(text, "0123456789.");
+}
+
+/* Is it the same warning, but for its numbers? */
+static bool is_like(const char *a, const char *b)
+{
+	for (; *a != '\0'; a++, b++) {
+		a = skip_number(a);
+		b = skip_number(b);
+		if (*a != *b || *a == '\0')
+			break;
+	}
+	return *a == *b;
+}
+
 static void add_warning(struct figures *f, const char *arm, const char *text)
 {
 	size_t i = 0;
 
 	while (i < f->warning_count && (strcmp(f->warnings[i].arm, arm) != 0 ||
-					strcmp(f->warnings[i].text, text) != 0))
+					!is_like(f->warnings[i].text, text)))
 		i++;
 	if (i == FIGURES_WARNINGS_MAX)
 		return;

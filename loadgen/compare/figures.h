@@ -65,10 +65,10 @@ struct arm_figures {
 	size_t step_count;
 };
 
-/* What loadgen warned of, and in how many runs. */
+/* What loadgen warned of, and in how many runs; numbers may differ. */
 struct figures_warning {
 	const char *arm;
-	const char *text;
+	const char *text; /* of the first */
 	size_t count;
 };
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/findings.h"
 
-#include <math.h>
-
 static const double SIGNIFICANT_P = 0.05;
-static const double CLIENT_PERCENT_MAX = 5;
 
 static const struct sample *throughput(const struct arm_figures *arm)
 {
@@ -85,13 +82,6 @@ void findings_compare(const struct document *d, const struct figures *f)
 	document_list_end(d);
 }
 
-static bool client_is_heavy(const struct arm_figures *arm)
-{
-	const struct sample *s = &arm->metrics[METRIC_CLIENT_PERCENT];
-
-	return s->count > 0 && median(s) > CLIENT_PERCENT_MAX;
-}
-
 static bool loses_requests(const struct arm_figures *arm, size_t rate)
 {
 	const struct sample *s = &arm->open[rate][OPEN_FAILED_PERCENT];
@@ -102,27 +92,16 @@ static bool loses_requests(const struct arm_figures *arm, size_t rate)
 static bool anything_to_warn_of(const struct figures *f,
 				const struct plan *plan)
 {
-	for (size_t i = 0; i < f->arm_count; i++) {
-		if (client_is_heavy(&f->arms[i]))
-			return true;
+	for (size_t i = 0; i < f->arm_count; i++)
 		for (size_t k = 0; k < plan->open.rate_count; k++)
 			if (loses_requests(&f->arms[i], k))
 				return true;
-	}
 	return f->warning_count > 0;
 }
 
 static void warn_of_arm(const struct document *d, const struct arm_figures *arm,
 			const struct plan *plan)
 {
-	if (client_is_heavy(arm))
-		document_item(
-			d,
-			"%s: the client used %.1f %% of the CPU time that "
-			"the server used; on one machine, the server could "
-			"be up to that much faster.",
-			arm->name,
-			median(&arm->metrics[METRIC_CLIENT_PERCENT]));
 	for (size_t k = 0; k < plan->open.rate_count; k++)
 		if (loses_requests(arm, k))
 			document_item(
@@ -144,7 +123,10 @@ void findings_warn(const struct document *d, const struct figures *f,
 	for (size_t i = 0; i < f->arm_count; i++)
 		warn_of_arm(d, &f->arms[i], plan);
 	for (size_t i = 0; i < f->warning_count; i++)
-		document_item(d, "%s: %s (runs: %zu).", f->warnings[i].arm,
-			      f->warnings[i].text, f->warnings[i].count);
+		document_item(d, "%s: %s (runs: %zu%s).", f->warnings[i].arm,
+			      f->warnings[i].text, f->warnings[i].count,
+			      f->warnings[i].count > 1 ?
+				      "; figures of the first" :
+				      "");
 	document_list_end(d);
 }

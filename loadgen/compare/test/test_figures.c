@@ -23,7 +23,7 @@ static const char slow_text[] =
 	"\"peak_memory_bytes\": 10485760, \"voluntary_switches\": 300,"
 	"\"involuntary_switches\": 200 }, \"client_cpu_s\": 0.5,"
 	"\"responses\": { \"200\": 100, \"503\": 7 }, \"requests\": 107,"
-	"\"warnings\": [ \"late\" ],"
+	"\"warnings\": [ \"9 % late\" ],"
 	"\"percentiles\": [ [0, 1], [50, 10], [100, 40] ],"
 	"\"intervals\": [ { \"end_s\": 5, \"bytes_per_s\": 2e6 },"
 	"{ \"end_s\": 10, \"bytes_per_s\": 3e6 },"
@@ -37,7 +37,8 @@ static const char fast_text[] =
 
 static const char open_text[] =
 	"{ \"bytes_per_s\": 1, \"rate_per_s\": 80, \"requests\": 200,"
-	"\"responses\": { \"200\": 150 }, \"warnings\": [ \"late\" ],"
+	"\"responses\": { \"200\": 150 },"
+	"\"warnings\": [ \"15.5 % late\", \"early\" ],"
 	"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 } }";
 
 static struct plan plan;
@@ -132,12 +133,15 @@ static void test_open_loop(const struct figures *f)
 	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
 }
 
+/* Alike but for numbers is alike. */
 static void test_warnings(const struct figures *f)
 {
-	assert(f->warning_count == 1);
+	assert(f->warning_count == 2);
 	assert(strcmp(f->warnings[0].arm, "slow") == 0);
-	assert(strcmp(f->warnings[0].text, "late") == 0);
+	assert(strcmp(f->warnings[0].text, "9 % late") == 0);
 	assert(f->warnings[0].count == 3);
+	assert(strcmp(f->warnings[1].text, "early") == 0);
+	assert(f->warnings[1].count == 1);
 }
 
 int main(void)
