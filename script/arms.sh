@@ -1,26 +1,17 @@
-# Sourced by script/bench and script/bench-open: servers to compare, and the
+# Sourced by script/bench-open: servers to compare, and the
 # figures of their rounds.  Sets $work; needs $query.
 
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-need_sharp() {
-	[ -d loadgen/peers/sharp/node_modules ] ||
-		(cd loadgen/peers/sharp && npm install --no-audit --no-fund >&2)
-}
-
-# Sets $server and $url.  ARM: flags of darkroom, or "sharp"; MORE: more flags.
+# Sets $server and $url.  ARM: flags of darkroom; MORE: more flags.
 start() { # ARM [MORE...]
 	local flags
 	: >"$work/log"
-	if [ "$1" = sharp ]; then
-		node loadgen/peers/sharp/server.js 2>"$work/log" &
-	else
-		read -r -a flags <<<"$1"
-		build/release/darkroom --listen 127.0.0.1:0 "${flags[@]}" \
-			"${@:2}" 2>"$work/log" &
-	fi
+	read -r -a flags <<<"$1"
+	build/release/darkroom --listen 127.0.0.1:0 "${flags[@]}" "${@:2}" \
+		2>"$work/log" &
 	server=$!
 	until port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log") &&
 		[ -n "$port" ]; do

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The smallest honest upload service on Node + sharp, to measure against:
 // POST a JPEG to /?w=640&h=640&blur=2&q=80, get it scaled and blurred.
+// Listens on a free port of this machine, or on PORT.
 const http = require('http')
 const sharp = require('sharp')
 
@@ -32,5 +33,5 @@ const server = http.createServer((request, reply) => {
 	})
 })
 
-server.listen(0, '127.0.0.1', () =>
+server.listen(Number(process.env.PORT || 0), '127.0.0.1', () =>
 	console.error(`peer sharp: listening (port ${server.address().port})`))
