@@ -76,13 +76,6 @@ static void show(const struct comparison *c, const struct visit *visit,
 	fflush(out);
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 /* A line that stays, for what was measured. */
 static void tell(const struct comparison *c, const struct results_run *run,
 		 const cJSON *result)
@@ -99,8 +92,9 @@ static void tell(const struct comparison *c, const struct results_run *run,
 		"%srepetition %" PRIu64
 		", %s, %s: %.1f responses/s, p90 %.1f ms\n",
 		c->config->live ? "\r\033[K" : "", run->repetition, run->arm,
-		load, number(result, "responses_per_s"),
-		number(cJSON_GetObjectItem(result, "response_ms"), "p90"));
+		load, json_number(result, "responses_per_s", 0),
+		json_number(cJSON_GetObjectItem(result, "response_ms"), "p90",
+			    0));
 }
 
 static bool write_results(const struct comparison *c, struct error *error)
@@ -135,7 +129,7 @@ static bool measure(struct comparison *c, struct visit *visit,
 	free(logs);
 	if (!measured)
 		return false;
-	*makespan_s = number(result, "makespan_s");
+	*makespan_s = json_number(result, "makespan_s", 0);
 	tell(c, run, result);
 	results_add(c->results, run, result);
 	if (!write_results(c, error))
@@ -299,7 +293,7 @@ static void collect_capacity(const struct results_run *run, const cJSON *result,
 
 	if (run->load == LOAD_CLOSED && strcmp(run->arm, capacities->arm) == 0)
 		capacities->per_s[capacities->count++] =
-			number(result, "responses_per_s");
+			json_number(result, "responses_per_s", 0);
 }
 
 static bool find_capacity(struct comparison *c, struct error *error)

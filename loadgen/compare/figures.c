@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/figures.h"
 
+#include "loadgen/compare/json_file.h"
 #include "loadgen/compare/results.h"
 
 #include <math.h>
@@ -12,9 +13,7 @@
 /* NAN: there is none. */
 static double number(const cJSON *object, const char *key)
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+	return json_number(object, key, (double)NAN);
 }
 
 static const cJSON *part(const cJSON *object, const char *key)
@@ -26,19 +25,6 @@ static void add(struct sample *sample, double value)
 {
 	if (isfinite(value) && sample->count < STATISTICS_COUNT_MAX)
 		sample->values[sample->count++] = value;
-}
-
-static double count_ok(const cJSON *result)
-{
-	const cJSON *item;
-	double count = 0;
-
-	cJSON_ArrayForEach(item, part(result, "responses"))
-	{
-		if (item->string[0] == '2')
-			count += item->valuedouble;
-	}
-	return count;
 }
 
 /*
@@ -69,7 +55,7 @@ static void add_closed(struct arm_figures *arm, const cJSON *result)
 	double cpu_s = number(server, "cpu_s");
 	double switches = number(server, "voluntary_switches") +
 			  number(server, "involuntary_switches");
-	double ok = count_ok(result);
+	double ok = results_count_ok(result);
 
 	add(&metrics[METRIC_MEGABYTES_PER_S],
 	    number(result, "bytes_per_s") / 1e6);
@@ -132,7 +118,7 @@ static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
 	add(&open[OPEN_P90_MS], number(times, "p90"));
 	add(&open[OPEN_P99_MS], number(times, "p99"));
 	add(&open[OPEN_FAILED_PERCENT],
-	    100 * (requests - count_ok(result)) / requests);
+	    100 * (requests - results_count_ok(result)) / requests);
 }
 
 static const char *skip_number(const char *text)

@@ -88,3 +88,10 @@ bool json_file_write(const char *path, const cJSON *json, struct error *error)
 	cJSON_free(text);
 	return written;
 }
+
+double json_number(const cJSON *object, const char *key, double missing)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : missing;
+}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON files: read and written as a whole, with errors that name the file. */
+/*
+ * JSON files: read and written as a whole, with errors that name the file; and
+ * the numbers in them.
+ */
 #ifndef LOADGEN_COMPARE_JSON_FILE_H
 #define LOADGEN_COMPARE_JSON_FILE_H
 
@@ -14,5 +17,8 @@ MUST_CHECK cJSON *json_file_read(const char *path, struct error *error);
 /* Put `json` in place of the file, which is never seen half written. */
 MUST_CHECK bool json_file_write(const char *path, const cJSON *json,
 				struct error *error);
+
+/* The number at `key` of `object`, which may be NULL; or `missing`. */
+double json_number(const cJSON *object, const char *key, double missing);
 
 #endif

@@ -4,6 +4,7 @@
 #include "loadgen/compare/first_failure.h"
 #include "loadgen/compare/json_file.h"
 #include "loadgen/compare/process.h"
+#include "loadgen/compare/results.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -112,31 +113,11 @@ bool measurement_run(const struct measurement *m, const char *folder,
 	return ran;
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static double count_ok(const cJSON *result)
-{
-	const cJSON *item;
-	double count = 0;
-
-	cJSON_ArrayForEach(item, cJSON_GetObjectItem(result, "responses"))
-	{
-		if (item->string[0] == '2')
-			count += item->valuedouble;
-	}
-	return count;
-}
-
 static bool check_answered(const cJSON *result, const char *csv,
 			   struct error *error)
 {
-	double requests = number(result, "requests");
-	double failed = requests - count_ok(result);
+	double requests = json_number(result, "requests", 0);
+	double failed = requests - results_count_ok(result);
 	struct error first;
 
 	if (failed == 0)
@@ -158,12 +139,12 @@ static bool check_verified(const cJSON *result, struct error *error)
 		cJSON_GetObjectItemCaseSensitive(result, "verify");
 	const cJSON *first =
 		cJSON_GetObjectItemCaseSensitive(verify, "first_wrong");
-	double wrong = number(verify, "wrong");
+	double wrong = json_number(verify, "wrong", 0);
 
 	if (wrong == 0)
 		return true;
 	error_set(error, "%.0f of %.0f replies are wrong: %s", wrong,
-		  number(verify, "checked"),
+		  json_number(verify, "checked", 0),
 		  cJSON_IsString(first) ? first->valuestring : "?");
 	return false;
 }
@@ -171,7 +152,7 @@ static bool check_verified(const cJSON *result, struct error *error)
 bool measurement_check(const cJSON *result, const char *csv,
 		       struct error *error)
 {
-	if (number(result, "requests") > 0)
+	if (json_number(result, "requests", 0) > 0)
 		return check_answered(result, csv, error) &&
 		       check_verified(result, error);
 	error_set(error, "nothing was sent");

@@ -4,6 +4,7 @@
 #include "loadgen/compare/charts.h"
 #include "loadgen/compare/document.h"
 #include "loadgen/compare/figures.h"
+#include "loadgen/compare/json_file.h"
 #include "loadgen/compare/findings.h"
 #include "loadgen/compare/plan.h"
 #include "loadgen/compare/results.h"
@@ -46,13 +47,6 @@ static const char *text(const cJSON *object, const char *key)
 	return cJSON_IsString(item) ? item->valuestring : "-";
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItem(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 /* What was done, where and with what. */
 static void describe(const struct document *d, const struct plan *plan,
 		     const cJSON *results)
@@ -70,18 +64,18 @@ static void describe(const struct document *d, const struct plan *plan,
 		d,
 		"Closed loop: %" PRIu64 " connections where an arm has no "
 		"number of its own, %s over the files of %s, after a pass to "
-		"warm up%s; query %s. Arms in turns, %.0f repetitions, a "
-		"server started anew for each.",
+		"warm up%s; query %s. Arms in turns, a server started anew for "
+		"each; repetitions: %.0f.",
 		closed->connections, length, plan->dataset,
 		plan->verify != NULL ? " in which every reply was checked" : "",
 		*plan->query != '\0' ? plan->query : "none",
-		number(results, "repetitions"));
+		json_number(results, "repetitions", 0));
 	document_paragraph(
 		d,
 		"%s, %.0f cores, %.1f GiB of memory, %s; server and client "
 		"share it where an arm's URL is local. Begun %s, commit %s.",
-		text(machine, "cpu"), number(machine, "cores"),
-		number(machine, "memory_bytes") / (1 << 30),
+		text(machine, "cpu"), json_number(machine, "cores", 0),
+		json_number(machine, "memory_bytes", 0) / (1 << 30),
 		text(machine, "kernel"), text(results, "began"),
 		text(results, "commit"));
 }

@@ -106,6 +106,19 @@ void results_for_each(const cJSON *results, results_run_fn *each, void *arg)
 	}
 }
 
+double results_count_ok(const cJSON *result)
+{
+	const cJSON *item;
+	double count = 0;
+
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(result, "responses"))
+	{
+		if (item->string[0] == '2')
+			count += item->valuedouble;
+	}
+	return count;
+}
+
 bool results_read_plan(const cJSON *results, struct plan *plan,
 		       struct error *error)
 {

@@ -51,6 +51,9 @@ typedef void results_run_fn(const struct results_run *run, const cJSON *result,
 			    void *arg);
 void results_for_each(const cJSON *results, results_run_fn *each, void *arg);
 
+/* Requests of a run's result that were answered 2xx. */
+double results_count_ok(const cJSON *result);
+
 /* Are these results, as far as `schema` goes, and is their plan one? */
 MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
 				  struct error *error);
