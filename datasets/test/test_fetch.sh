@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# fetch takes the photos, and nothing else, from packages that are what the
+# manifest says; here from a tiny package and a mirror that is a folder.
+#
+# usage: test_fetch.sh FETCH
+set -euo pipefail
+fetch=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+mkdir -p tree/DEBIAN tree/usr/share/pictures/sub mirror/pool
+printf 'Package: darkroom-test-photos\nVersion: 1:2.0-1\nArchitecture: all\n%s\n%s\n' \
+	'Maintainer: nobody <nobody@example.org>' 'Description: photos' \
+	>tree/DEBIAN/control
+printf 'photo a' >tree/usr/share/pictures/a.jpg
+printf 'photo b' >'tree/usr/share/pictures/sub/b c.jpg'
+printf 'drawing' >tree/usr/share/pictures/art.jpg
+dpkg-deb --root-owner-group -b tree mirror/pool/photos.deb >/dev/null
+sha256=$(sha256sum <mirror/pool/photos.deb | cut -d' ' -f1)
+cat >manifest.json <<EOF
+{ "mirror": "file://$work/mirror",
+  "packages": [ {
+    "name": "darkroom-test-photos", "version": "1:2.0-1",
+    "pool": "pool/photos.deb", "bytes": 700, "sha256": "$sha256",
+    "licence": "CC0-1.0", "credits": "Ann Example",
+    "under": "usr/share/pictures",
+    "photos": [ {"file": "a.jpg"},
+      {"file": "sub/b c.jpg", "licence": "CC-BY-4.0", "credits": "Bo"} ] } ] }
+EOF
+run() {
+	"$fetch" --cache cache --output photos --manifest manifest.json "$@"
+}
+
+# From the mirror: the photos, their bytes, the licences, and no art.
+run >said 2>&1 || fail "$(cat said)"
+[ "$(cat photos/darkroom-test-photos/a.jpg)" = 'photo a' ] || fail "a.jpg"
+[ "$(cat 'photos/darkroom-test-photos/sub/b c.jpg')" = 'photo b' ] ||
+	fail "b c.jpg"
+[ "$(find photos -name '*.jpg' | wc -l)" = 2 ] || fail "more than the photos"
+grep -q 'CC0-1.0; Ann Example' said || fail "no licence printed"
+grep -q 'b c.jpg: CC-BY-4.0; Bo' photos/LICENSES || fail "no credits kept"
+grep -q downloading said || fail "not downloaded"
+
+# Again, without a mirror: nothing is done.
+mv mirror away
+touch -d 2001-01-01 photos/darkroom-test-photos/a.jpg
+run >said 2>&1 || fail "second run: $(cat said)"
+! grep -q downloading said || fail "downloaded twice"
+[ "$(stat -c %Y photos/darkroom-test-photos/a.jpg)" = \
+	"$(date -d 2001-01-01 +%s)" ] || fail "extracted twice"
+
+# A photo that is gone comes back from the cache, and so does the folder.
+rm photos/darkroom-test-photos/a.jpg
+run >said 2>&1 || fail "offline: $(cat said)"
+[ -e photos/darkroom-test-photos/a.jpg ] || fail "not extracted offline"
+
+# A damaged package is refused, named, removed, and nothing is extracted.
+rm -r photos
+printf x >>cache/*.deb
+! run >said 2>&1 || fail "a damaged package was taken"
+grep -q 'darkroom-test-photos has not the checksum' said || fail "$(cat said)"
+[ -z "$(find cache -name '*.deb')" ] || fail "a damaged package was kept"
+[ -z "$(find photos -name '*.jpg' 2>/dev/null)" ] || fail "photos of it"
+! run >said 2>&1 || fail "no mirror, no cache, and yet"
+grep -q 'cannot download darkroom-test-photos' said || fail "$(cat said)"
+
+# A manifest that names a photo that is not there.
+mv away mirror
+jq '.packages[0].photos += [{"file": "no.jpg"}]' manifest.json >other.json
+! run --manifest other.json >said 2>&1 || fail "a missing photo"
+grep -q 'a photo is not in' said || fail "$(cat said)"
+
+# A tool that is missing is named.
+mkdir bin
+for tool in bash dirname sed dpkg-deb sha256sum tar; do
+	ln -s "$(command -v $tool)" bin
+done
+! PATH=$work/bin run >said 2>&1 || fail "without jq"
+grep -q 'jq is missing' said || fail "$(cat said)"
