@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Arrows go one way: service -> stages, service -> imgops, loadgen alone;
-# libmicrohttpd in service/http*.c alone; and every header stands alone.
+# Arrows go one way: service -> stages, service -> imgops; loadgen and datasets
+# alone; libmicrohttpd in service/http*.c alone; and every header stands alone.
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
 set -euo pipefail
@@ -13,14 +13,15 @@ forbid() {
 	[ -d "$1" ] || bad=1
 	! grep -rnE --include='*.[ch]' "#include [\"<]($2)" "$1" || bad=1
 }
-forbid imgops '(stages|service|loadgen)/'
-forbid stages '(imgops|service|loadgen)/'
-forbid loadgen '(imgops|stages|service)/'
-forbid service 'loadgen/|ck_|hwloc|jpeglib'
+forbid imgops '(stages|service|loadgen|datasets)/'
+forbid stages '(imgops|service|loadgen|datasets)/'
+forbid loadgen '(imgops|stages|service|datasets)/'
+forbid service '(loadgen|datasets)/|ck_|hwloc|jpeglib'
+forbid datasets '(imgops|stages|service|loadgen)/'
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http|/test/' || bad=1
 
-for header in {imgops,stages,service,loadgen,loadgen/compare}/*.h; do
+for header in {imgops,stages,service,loadgen,loadgen/compare,datasets}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
 		-fsyntax-only -x c "$header" || bad=1
 done

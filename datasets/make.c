@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is varied to meet the target: the number of pixels; or, where a camera's
+ * frame gives that, the noise, since an enlarged photo has too little detail
+ * for a camera's bytes.
+ */
+#include "datasets/make.h"
+
+#include "datasets/hunt.h"
+#include "datasets/memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <jpeglib.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TRIES_MAX = 12,
+	/* From here on a small trial first makes a good guess. */
+	TRIAL_PIXELS = 200000,
+	TRIAL_PART = 6,
+	THUMBNAIL_PX = 160,
+	/* Smaller files may be equal by chance: a comment numbers them. */
+	NUMBERED_BELOW_BYTES = 6000,
+	COMMENT_BYTES = 4,   /* least size of a comment */
+	AMPLITUDE_MAX = 192, /* of picture_add_noise() */
+	QUALITY_MIN = 40,
+};
+
+/* Bytes rise with the pixels to this power: small versions are denser. */
+static const double DENSITY_POWER = 0.87;
+static const double TOLERANCE = 0.025;
+
+struct job {
+	const struct plan *plan;
+	const struct source *source;
+	const struct pyramid *pyramid;
+	const struct profiles *profiles;
+	struct jpeg thumbnail;
+	uint8_t *exif; /* room for a segment */
+	char comment[32];
+};
+
+/* One version of the upload. */
+struct trial {
+	uint32_t width; /* upright */
+	uint32_t height;
+	int quality;
+	uint32_t amplitude;
+	struct jpeg jpeg;
+};
+
+/*
+ * The planned part of the photo, upright, from a level of at least twice the
+ * size: nearer ones differ in sharpness by how near they are, and the bytes
+ * would not follow the pixels.
+ */
+static void render(const struct job *job, struct picture *out, uint32_t width,
+		   uint32_t height)
+{
+	const struct pyramid *p = job->pyramid;
+	struct box part = job->plan->part;
+	uint32_t level = 0;
+
+	while (level + 1 < p->count &&
+	       p->levels[level + 1].width * part.width >= 2 * width &&
+	       p->levels[level + 1].height * part.height >= 2 * height)
+		level++;
+
+	const struct picture *from = &p->levels[level];
+	struct box box = { part.left * from->width, part.top * from->height,
+			   part.width * from->width,
+			   part.height * from->height };
+
+	picture_scale(out, from, box, width, height);
+}
+
+/* As it is stored: in the numbers of its profile, and turned. */
+static void render_stored(const struct job *job, struct picture *out,
+			  const struct trial *t)
+{
+	struct picture upright;
+
+	render(job, &upright, t->width, t->height);
+	if (t->amplitude > 0)
+		picture_add_noise(&upright, t->amplitude, job->plan->seed);
+	profiles_convert(job->profiles, job->plan->icc, &upright);
+	if (job->plan->orientation == 1) {
+		*out = upright;
+		return;
+	}
+	picture_turn(out, &upright, job->plan->orientation);
+	picture_release(&upright);
+}
+
+static void add_segments(const struct job *job, struct encoding *e,
+			 const struct picture *stored)
+{
+	const struct plan *plan = job->plan;
+
+	if (plan->exif) {
+		struct exif exif = {
+			.orientation = plan->orientation,
+			.width_px = stored->width,
+			.height_px = stored->height,
+			.seed = plan->seed,
+			.thumbnail = { 0, job->thumbnail.bytes,
+				       job->thumbnail.size_bytes },
+		};
+		size_t size_bytes = exif_write(job->exif, &exif);
+
+		e->segments[e->segment_count++] =
+			(struct segment){ JPEG_APP0 + 1, job->exif,
+					  size_bytes };
+	}
+	if (plan->icc != ICC_NONE)
+		e->segments[e->segment_count++] =
+			profiles_segment(job->profiles, plan->icc);
+	if (plan->target_bytes < NUMBERED_BELOW_BYTES)
+		e->segments[e->segment_count++] =
+			(struct segment){ JPEG_COM,
+					  (const uint8_t *)job->comment,
+					  strlen(job->comment) };
+}
+
+static void encode_trial(const struct job *job, struct trial *t)
+{
+	const struct plan *plan = job->plan;
+	struct encoding e = {
+		.quality = t->quality,
+		.sampling = plan->sampling,
+		.progressive = plan->progressive,
+		.optimised = plan->optimised,
+		.grey = plan->grey,
+	};
+	struct picture stored;
+
+	render_stored(job, &stored, t);
+	add_segments(job, &e, &stored);
+	encode_picture(&t->jpeg, &stored, &e);
+	picture_release(&stored);
+}
+
+static void make_thumbnail(struct job *job)
+{
+	const struct encoding e = { .quality = 80, .sampling = SAMPLING_422 };
+	double aspect = job->plan->aspect;
+	struct picture upright, stored;
+
+	render(job, &upright,
+	       aspect > 1 ? THUMBNAIL_PX : (uint32_t)(THUMBNAIL_PX * aspect),
+	       aspect > 1 ? (uint32_t)(THUMBNAIL_PX / aspect) : THUMBNAIL_PX);
+	picture_turn(&stored, &upright, job->plan->orientation);
+	encode_picture(&job->thumbnail, &stored, &e);
+	picture_release(&stored);
+	picture_release(&upright);
+}
+
+/* How far from the target; beyond reach when an exact file is too large. */
+static double miss(const struct plan *plan, size_t bytes)
+{
+	double off = (double)bytes / (double)plan->target_bytes - 1;
+
+	if (plan->exact && bytes != plan->target_bytes &&
+	    bytes + COMMENT_BYTES > plan->target_bytes)
+		return 1e9 + off;
+	return fabs(off);
+}
+
+/* Keep the better of both in `best`. */
+static void keep(const struct plan *plan, struct trial *best,
+		 struct trial *other)
+{
+	if (best->jpeg.bytes == NULL ||
+	    miss(plan, other->jpeg.size_bytes) <
+		    miss(plan, best->jpeg.size_bytes)) {
+		jpeg_release(&best->jpeg);
+		*best = *other;
+	} else {
+		jpeg_release(&other->jpeg);
+	}
+}
+
+/* Sides for about so many pixels, within the plan's limits. */
+static void set_sides(const struct plan *plan, struct trial *t, double pixels)
+{
+	double width = sqrt(pixels * plan->aspect);
+	double shortest = fmin(width, width / plan->aspect);
+	double longest = fmax(width, width / plan->aspect);
+
+	if (shortest < plan->side_min_px)
+		width *= plan->side_min_px / shortest;
+	else if (longest > plan->side_max_px)
+		width *= plan->side_max_px / longest;
+	t->width = (uint32_t)fmax(1, round(width));
+	t->height = (uint32_t)fmax(1, round(pixels / t->width));
+	if (shortest < plan->side_min_px || longest > plan->side_max_px)
+		t->height = (uint32_t)fmax(1, round(width / plan->aspect));
+}
+
+/* Bytes of tables and metadata, which pixels do not change. */
+static double fixed_bytes(const struct job *job)
+{
+	const struct plan *plan = job->plan;
+	double bytes = plan->grey ? 220 : 450;
+
+	if (!plan->optimised && !plan->progressive)
+		bytes += plan->grey ? 150 : 250;
+	if (plan->exif)
+		bytes += 420 + (double)job->thumbnail.size_bytes;
+	if (plan->icc != ICC_NONE)
+		bytes += 600;
+	return bytes;
+}
+
+/* The number of pixels that should give the target, from the survey. */
+static double guess_pixels(const struct job *job, double body)
+{
+	const struct source *s = job->source;
+	double whole = (double)s->width * s->height;
+	double bytes = plan_density(job->plan) * (double)s->capacity_bytes;
+	double part = job->plan->part.width * job->plan->part.height;
+
+	return whole * part * pow(body / (bytes * part), 1 / DENSITY_POWER);
+}
+
+static double aim(const struct plan *plan)
+{
+	/* An exact file is filled up, so it must be below. */
+	return (double)plan->target_bytes * (plan->exact ? 0.993 : 1);
+}
+
+/* Where nothing else can, the quality gives way; false: no further. */
+static bool change_quality(int *quality, bool larger)
+{
+	int other = *quality + (larger ? 4 : -6);
+
+	if (other < QUALITY_MIN || other > 100)
+		return false;
+	*quality = other;
+	return true;
+}
+
+static uint32_t search_pixels(const struct job *job, struct trial *best)
+{
+	const struct plan *plan = job->plan;
+	double fixed = fixed_bytes(job);
+	struct hunt hunt = { .wanted = fmax(aim(plan) - fixed, 20),
+			     .power = DENSITY_POWER };
+	double pixels = guess_pixels(job, hunt.wanted);
+	int quality = plan->quality;
+	uint32_t tries = 0, width = 0, height = 0;
+
+	if (pixels > TRIAL_PIXELS)
+		pixels /= TRIAL_PART;
+	while (tries < TRIES_MAX) {
+		struct trial t = { .quality = quality };
+
+		set_sides(plan, &t, pixels);
+		if (t.width == width && t.height == height) {
+			if (plan->side_min_px <= 1 ||
+			    !change_quality(&quality,
+					    hunt.last_y < hunt.wanted))
+				break;
+			t.quality = quality;
+			hunt_restart(&hunt);
+		}
+		width = t.width;
+		height = t.height;
+		encode_trial(job, &t);
+		tries++;
+		pixels = hunt_next(&hunt, (double)width * height,
+				   fmax((double)t.jpeg.size_bytes - fixed, 10));
+		keep(plan, best, &t);
+		if (miss(plan, best->jpeg.size_bytes) < TOLERANCE)
+			break;
+	}
+	return tries;
+}
+
+static uint32_t search_noise(const struct job *job, struct trial *best)
+{
+	/* Makes the first bit of noise count like the later ones. */
+	static const double offset = 16;
+	const struct plan *plan = job->plan;
+	bool sideways = plan->orientation == 6 || plan->orientation == 8;
+	struct hunt hunt = { .wanted = (double)plan->target_bytes,
+			     .power = 0.6 };
+	double noise = offset + 40;
+	int quality = plan->quality;
+	uint32_t tries = 0;
+
+	while (tries < TRIES_MAX) {
+		struct trial t = {
+			.width = sideways ? plan->frame->height_px :
+					    plan->frame->width_px,
+			.height = sideways ? plan->frame->width_px :
+					     plan->frame->height_px,
+			.quality = quality,
+			.amplitude = (uint32_t)(noise - offset),
+		};
+		bool quiet = t.amplitude == 0;
+		bool loud = t.amplitude == AMPLITUDE_MAX;
+		bool large;
+
+		encode_trial(job, &t);
+		tries++;
+		large = t.jpeg.size_bytes > plan->target_bytes;
+		noise = hunt_next(&hunt, offset + t.amplitude,
+				  (double)t.jpeg.size_bytes);
+		noise = fmin(offset + AMPLITUDE_MAX, fmax(offset, noise));
+		keep(plan, best, &t);
+		if (miss(plan, best->jpeg.size_bytes) < TOLERANCE)
+			break;
+		if ((quiet && large) || (loud && !large)) {
+			if (!change_quality(&quality, !large))
+				break;
+			hunt_restart(&hunt);
+		}
+	}
+	return tries;
+}
+
+/* Fill up with a comment of spaces, behind the application's segments. */
+static void fill_up(struct jpeg *j, size_t size_bytes)
+{
+	size_t fill = size_bytes - j->size_bytes;
+	size_t at = 2;
+
+	if (fill < COMMENT_BYTES || fill > SEGMENT_BYTES_MAX)
+		return;
+	while ((j->bytes[at + 1] & 0xf0) == 0xe0)
+		at += 2 + ((size_t)j->bytes[at + 2] << 8 | j->bytes[at + 3]);
+	j->bytes = memory_resize(j->bytes, size_bytes, 1);
+	memmove(j->bytes + at + fill, j->bytes + at, j->size_bytes - at);
+	memset(j->bytes + at, ' ', fill);
+	j->bytes[at] = 0xff;
+	j->bytes[at + 1] = JPEG_COM;
+	j->bytes[at + 2] = (uint8_t)((fill - 2) >> 8);
+	j->bytes[at + 3] = (uint8_t)(fill - 2);
+	j->size_bytes = size_bytes;
+}
+
+void make_upload(struct upload *upload, struct jpeg *out,
+		 const struct source *source, const struct pyramid *pyramid,
+		 const struct profiles *profiles)
+{
+	const struct plan *plan = &upload->plan;
+	struct job job = { plan, source, pyramid, profiles,
+			   .exif = memory_new(SEGMENT_BYTES_MAX, 1) };
+	struct trial best = { 0 };
+	bool sideways = plan->orientation == 6 || plan->orientation == 8;
+	uint32_t encodings;
+
+	snprintf(job.comment, sizeof(job.comment), "mkset %u", plan->number);
+	if (plan->thumbnail)
+		make_thumbnail(&job);
+	encodings = plan->frame != NULL ? search_noise(&job, &best) :
+					  search_pixels(&job, &best);
+	if (plan->exact && best.jpeg.size_bytes < plan->target_bytes)
+		fill_up(&best.jpeg, plan->target_bytes);
+	*out = best.jpeg;
+	upload->made = (struct made){
+		.size_bytes = best.jpeg.size_bytes,
+		.width = sideways ? best.height : best.width,
+		.height = sideways ? best.width : best.height,
+		.quality = best.quality,
+		.enlarged = best.width / (plan->part.width * source->width),
+		.encodings = encodings,
+	};
+	jpeg_release(&job.thumbnail);
+	free(job.exif);
+}

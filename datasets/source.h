@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source: a photo that uploads are made of.
+ *
+ * A photo is decoded once, to a pyramid: itself, its half, its quarter ...
+ * Every upload is scaled from the smallest level that is still larger, so that
+ * the cost follows the upload's size and not the photo's.
+ */
+#ifndef DATASETS_SOURCE_H
+#define DATASETS_SOURCE_H
+
+#include "datasets/picture.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PYRAMID_LEVELS_MAX = 8, REASON_BYTES = 256 };
+
+struct source {
+	const char *path; /* lent */
+	uint32_t width;   /* upright */
+	uint32_t height;
+	uint64_t capacity_bytes; /* of the whole photo at CAPACITY_QUALITY */
+};
+
+/* Without chroma subsampling. */
+enum { CAPACITY_QUALITY = 97 };
+
+struct pyramid {
+	struct picture levels[PYRAMID_LEVELS_MAX];
+	uint32_t count;
+};
+
+/*
+ * Decode the photo at `path`, upright.  False: it cannot be used, for
+ * `reason`, REASON_BYTES long.
+ */
+bool pyramid_load(struct pyramid *p, const char *path, char *reason);
+
+void pyramid_release(struct pyramid *p);
+
+/* Learn all about `s` but its path.  False: as pyramid_load(). */
+bool source_survey(struct source *s, char *reason);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An upload has its planned bytes, and looks like its part of the photo once
+ * its orientation is applied.
+ *
+ * usage: test_make PHOTO
+ */
+#include "datasets/inspect.h"
+#include "datasets/make.h"
+#include "datasets/test/support.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+static struct source source;
+static struct pyramid pyramid;
+static struct profiles profiles;
+
+static struct plan plan_of(uint64_t target_bytes)
+{
+	return (struct plan){
+		.number = 7,
+		.seed = 11,
+		.target_bytes = target_bytes,
+		.part = { 0.1, 0.2, 0.6, 0.8 },
+		.aspect = 0.75 * source.width / source.height,
+		.side_min_px = 1,
+		.side_max_px = 8000,
+		.quality = 85,
+		.sampling = SAMPLING_420,
+		.orientation = 1,
+	};
+}
+
+static double off(const struct upload *u)
+{
+	return (double)u->made.size_bytes / (double)u->plan.target_bytes - 1;
+}
+
+static void make(struct upload *u, struct jpeg *jpeg, struct facts *facts)
+{
+	make_upload(u, jpeg, &source, &pyramid, &profiles);
+	assert(jpeg->size_bytes == u->made.size_bytes);
+	assert(inspect(facts, jpeg->bytes, jpeg->size_bytes));
+	assert(facts->width == u->made.width);
+	assert(facts->height == u->made.height);
+}
+
+static void test_targets_are_met(void)
+{
+	static const uint64_t targets[] = { 900, 5000, 40000, 300000 };
+
+	for (int i = 0; i < 4; i++) {
+		struct upload u = { .plan = plan_of(targets[i]) };
+		struct jpeg jpeg;
+		struct facts facts;
+
+		u.plan.optimised = true;
+		make(&u, &jpeg, &facts);
+		assert(fabs(off(&u)) < (targets[i] < 2000 ? 0.1 : 0.025));
+		jpeg_release(&jpeg);
+	}
+}
+
+/* More than the photo has: enlarged. */
+static void test_exact_targets_are_met_to_the_byte(void)
+{
+	static const uint64_t targets[] = { 398, 70001, 2500000 };
+
+	for (int i = 0; i < 3; i++) {
+		struct upload u = { .plan = plan_of(targets[i]) };
+		struct jpeg jpeg;
+		struct facts facts;
+		struct picture seen;
+
+		u.plan.exact = true;
+		u.plan.grey = u.plan.optimised = targets[i] < 800;
+		make(&u, &jpeg, &facts);
+		assert(jpeg.size_bytes == targets[i]);
+		decode_strictly(&seen, jpeg.bytes, jpeg.size_bytes);
+		picture_release(&seen);
+		jpeg_release(&jpeg);
+		assert((u.made.enlarged > 1) == (targets[i] == 2500000));
+	}
+}
+
+static void test_turned_uploads_look_right(void)
+{
+	static const int orientations[] = { 1, 3, 6, 8 };
+
+	for (int i = 0; i < 4; i++) {
+		struct upload u = { .plan = plan_of(60000) };
+		struct jpeg jpeg;
+		struct facts facts;
+		struct picture stored, seen, wanted;
+		const struct picture *photo = &pyramid.levels[0];
+		struct box part = u.plan.part;
+
+		u.plan.orientation = orientations[i];
+		u.plan.exif = true;
+		u.plan.thumbnail = i % 2;
+		u.plan.icc = ICC_SRGB;
+		make(&u, &jpeg, &facts);
+		assert(facts.orientation == orientations[i]);
+		assert(facts.thumbnail == (i % 2 == 1));
+		assert(facts.icc_bytes > 300);
+		assert(fabs(off(&u)) < 0.025);
+
+		decode_strictly(&stored, jpeg.bytes, jpeg.size_bytes);
+		view(&seen, &stored, facts.orientation);
+		part.left *= photo->width;
+		part.width *= photo->width;
+		part.top *= photo->height;
+		part.height *= photo->height;
+		picture_scale(&wanted, photo, part, seen.width, seen.height);
+		assert(mean_difference(&seen, &wanted) < 6);
+		picture_release(&stored);
+		picture_release(&seen);
+		picture_release(&wanted);
+		jpeg_release(&jpeg);
+	}
+}
+
+static void test_sides_are_kept(void)
+{
+	struct upload u = { .plan = plan_of(80000) };
+	struct jpeg jpeg;
+	struct facts facts;
+
+	u.plan.side_min_px = 64;
+	u.plan.side_max_px = 400;
+	make(&u, &jpeg, &facts);
+	assert(u.made.width <= 400 && u.made.height <= 400);
+	assert(u.made.quality > 85); /* which made up for it */
+	assert(fabs(off(&u)) < 0.1);
+	jpeg_release(&jpeg);
+}
+
+/* By noise alone, or, where that would be too loud, by quality too. */
+static void test_frames_are_filled_by_noise(void)
+{
+	static const struct frame frame = { 1200, 900, 0, 1 };
+	static const uint64_t targets[] = { 150000, 300000, 600000 };
+	static const int changes[] = { -1, 0, 1 }; /* of the quality */
+
+	for (int i = 0; i < 3; i++) {
+		struct upload u = { .plan = plan_of(targets[i]) };
+		struct jpeg jpeg;
+		struct facts facts;
+
+		u.plan.frame = &frame;
+		u.plan.aspect = 0.75;
+		u.plan.orientation = 6;
+		u.plan.exif = true;
+		make(&u, &jpeg, &facts);
+		assert(facts.width == 1200 && facts.height == 900);
+		assert(fabs(off(&u)) < 0.05);
+		assert((u.made.quality > 85) - (u.made.quality < 85) ==
+		       changes[i]);
+		jpeg_release(&jpeg);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char reason[REASON_BYTES];
+
+	assert(argc == 2);
+	source.path = argv[1];
+	assert(source_survey(&source, reason));
+	assert(pyramid_load(&pyramid, argv[1], reason));
+	profiles_init(&profiles);
+	test_targets_are_met();
+	test_exact_targets_are_met_to_the_byte();
+	test_turned_uploads_look_right();
+	test_sides_are_kept();
+	test_frames_are_filled_by_noise();
+	profiles_release(&profiles);
+	pyramid_release(&pyramid);
+	return 0;
+}

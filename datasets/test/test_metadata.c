@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* EXIF and profiles say what was asked for, and others can read them. */
+#include "datasets/encode.h"
+#include "datasets/inspect.h"
+#include "datasets/metadata.h"
+#include "datasets/test/support.h"
+
+#include <assert.h>
+#include <lcms2.h>
+#include <stdio.h>
+#include <jpeglib.h>
+#include <string.h>
+
+static uint8_t segment[SEGMENT_BYTES_MAX];
+
+/* A small JPEG with the EXIF block of `exif`. */
+static void encode_with(struct jpeg *out, const struct exif *exif)
+{
+	struct encoding e = { .quality = 80, .segment_count = 1 };
+	struct picture picture;
+
+	e.segments[0] = (struct segment){ JPEG_APP0 + 1, segment,
+					  exif_write(segment, exif) };
+	draw(&picture, 32, 24);
+	encode_picture(out, &picture, &e);
+	picture_release(&picture);
+}
+
+static void test_orientation_is_read_back(void)
+{
+	static const int orientations[] = { 1, 3, 6, 8 };
+
+	/* Enough seeds for both byte orders. */
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		struct exif exif = { .orientation = orientations[seed % 4],
+				     .seed = seed };
+		struct jpeg jpeg;
+		struct facts facts;
+
+		encode_with(&jpeg, &exif);
+		assert(inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		assert(facts.exif && !facts.thumbnail);
+		assert(facts.orientation == exif.orientation);
+		jpeg_release(&jpeg);
+	}
+}
+
+static void test_thumbnail_can_be_found_and_decoded(void)
+{
+	const struct encoding e = { .quality = 80 };
+	struct picture small, seen;
+	struct jpeg thumbnail;
+
+	draw(&small, 160, 120);
+	encode_picture(&thumbnail, &small, &e);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		struct exif exif = { .orientation = 6,
+				     .seed = seed,
+				     .thumbnail = { 0, thumbnail.bytes,
+						    thumbnail.size_bytes } };
+		struct jpeg jpeg;
+		struct facts facts;
+		size_t size_bytes;
+
+		encode_with(&jpeg, &exif);
+		assert(inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		assert(facts.thumbnail && facts.orientation == 6);
+		jpeg_release(&jpeg);
+		/* It is the last thing in the block. */
+		size_bytes = exif_write(segment, &exif);
+		decode_strictly(&seen,
+				segment + size_bytes - thumbnail.size_bytes,
+				thumbnail.size_bytes);
+		assert(mean_difference(&small, &seen) < 8);
+		picture_release(&seen);
+	}
+	jpeg_release(&thumbnail);
+	picture_release(&small);
+}
+
+static void test_profiles_are_profiles(void)
+{
+	struct profiles profiles, again;
+
+	profiles_init(&profiles);
+	profiles_init(&again);
+	for (enum icc icc = ICC_SRGB; icc < ICC_COUNT; icc++) {
+		struct segment s = profiles_segment(&profiles, icc);
+		struct segment other = profiles_segment(&again, icc);
+		cmsHPROFILE profile;
+
+		assert(s.marker == JPEG_APP0 + 2);
+		assert(s.size_bytes == other.size_bytes);
+		assert(memcmp(s.bytes, other.bytes, s.size_bytes) == 0);
+		/* The one field that would differ tomorrow: the date. */
+		assert(memcmp(s.bytes + 14 + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
+			      12) == 0);
+		profile = cmsOpenProfileFromMem(
+			s.bytes + 14, (cmsUInt32Number)s.size_bytes - 14);
+		assert(profile != NULL);
+		assert(cmsGetColorSpace(profile) == cmsSigRgbData);
+		assert(cmsIsMatrixShaper(profile));
+		cmsCloseProfile(profile);
+	}
+	profiles_release(&profiles);
+	profiles_release(&again);
+}
+
+/* Colours move to where the wider space has them; greys stay. */
+static void test_pixels_are_converted(void)
+{
+	struct profiles profiles;
+	struct picture p;
+
+	profiles_init(&profiles);
+	picture_init(&p, 2, 1);
+	memcpy(p.rgb, "\xff\0\0\x80\x80\x80", 6);
+	profiles_convert(&profiles, ICC_SRGB, &p);
+	assert(memcmp(p.rgb, "\xff\0\0\x80\x80\x80", 6) == 0);
+	profiles_convert(&profiles, ICC_ADOBE_RGB, &p);
+	/* sRGB's red is (219, 0, 0) in Adobe RGB (1998). */
+	assert(p.rgb[0] >= 217 && p.rgb[0] <= 221);
+	assert(p.rgb[1] <= 2 && p.rgb[2] <= 2);
+	assert(p.rgb[3] == p.rgb[4] && p.rgb[4] == p.rgb[5]);
+	picture_release(&p);
+	profiles_release(&profiles);
+}
+
+int main(void)
+{
+	test_orientation_is_read_back();
+	test_thumbnail_can_be_found_and_decoded();
+	test_profiles_are_profiles();
+	test_pixels_are_converted();
+	return 0;
+}

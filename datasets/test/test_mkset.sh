@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# mkset and stats on the command line: what they make, and what they refuse.
+#
+# usage: MKSET=PROGRAM STATS=PROGRAM test_mkset.sh SAMPLES
+set -euo pipefail
+samples=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# refuses STATUS WORDS COMMAND...: it ends so, and says so
+refuses() {
+	local status=0 wanted=$1 words=$2
+	shift 2
+	"$@" >"$work/said" 2>&1 || status=$?
+	[ "$status" = "$wanted" ] || fail "status $status: $*"
+	grep -q -- "$words" "$work/said" || fail "no '$words' by $*"
+}
+
+# A folder with damage in it: left out by name, the rest used.
+mkdir -p "$work/photos/deep/.hidden"
+cp "$samples/lionfish.jpg" "$work/photos/deep/a photo.JPG"
+cp "$samples/lionfish.jpg" "$work/photos/deep/.hidden/b.jpg"
+head -c 100000 "$samples/lionfish.jpg" >"$work/photos/cut.jpg"
+echo text >"$work/photos/text.jpg"
+: >"$work/photos/empty.jpg"
+"$MKSET" --profile avatar --scale 0.008 --photos "$work/photos" "$work/out" \
+	>"$work/said" 2>&1
+for name in cut text empty; do
+	grep -q "left out .*/$name.jpg: " "$work/said" || fail "$name is used"
+done
+grep -q '^8 files of 1 photos' "$work/said" || fail "$(cat "$work/said")"
+[ "$(cut -f5 "$work/out/manifest.tsv" | sort -u | grep -vx source)" = \
+	"deep/a photo.JPG" ] || fail "sources in the manifest"
+
+# The table is of the folder's files, the manifest's sizes are theirs.
+"$STATS" "$work/out" >"$work/table"
+grep -q 'Files *8 ' "$work/table" || fail "stats counts otherwise"
+while IFS=$'\t' read -r file bytes _; do
+	[ "$file" = file ] || [ "$(stat -c %s "$work/out/$file")" = "$bytes" ] ||
+		fail "$file has not $bytes bytes"
+done <"$work/out/manifest.tsv"
+
+# A set may be made again, where it was; not over something else.
+touch "$work/out/note.txt"
+"$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" "$work/out" \
+	>/dev/null 2>&1
+[ "$(ls "$work/out")" = "$(printf '%s\n' 0000{0,1,2,3}.jpg LICENSES \
+	manifest.tsv note.txt)" ] || fail "old files: $(ls "$work/out")"
+refuses 1 'not made by mkset' "$MKSET" --photos "$samples" "$work/photos"
+[ -e "$work/photos/text.jpg" ] || fail "a stranger's file is gone"
+
+mkdir "$work/empty"
+refuses 1 'no usable photos' "$MKSET" --photos "$work/empty" "$work/new"
+refuses 1 'No such file' "$MKSET" --photos "$work/none" "$work/new"
+[ ! -e "$work/new" ] || fail "a folder without a set"
+refuses 2 'not thesis' "$MKSET" --profile x "$work/new"
+refuses 2 'not a number' "$MKSET" --scale 0 "$work/new"
+refuses 2 'not a number' "$MKSET" --jobs 2x "$work/new"
+refuses 2 'one folder' "$MKSET"
+refuses 1 'No such file' "$STATS" "$work/none"
+refuses 1 'no JPEGs' "$STATS" "$work/empty"
+refuses 2 'Usage' "$STATS"
