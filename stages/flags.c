@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SUFFIXES_MAX = 5, NUMBER_BYTES = 32 };
+enum { SUFFIXES_MAX = 5 };
 
 static const struct {
 	const char *what;
@@ -36,7 +36,7 @@ static bool is_whole(const struct flag *f)
 
 /* `number` as text that read_number() takes. */
 static void print_number(const struct flag *f, double number,
-			 char text[NUMBER_BYTES])
+			 char text[FLAG_NUMBER_BYTES])
 {
 	uint32_t i = 0;
 	double factor;
@@ -47,7 +47,7 @@ static void print_number(const struct flag *f, double number,
 		    (number >= factor && fmod(number, factor) == 0))
 			break;
 	}
-	(void)snprintf(text, NUMBER_BYTES, "%.16g%s", number / factor,
+	(void)snprintf(text, FLAG_NUMBER_BYTES, "%.16g%s", number / factor,
 		       units[f->unit].suffixes[i].text);
 }
 
@@ -73,7 +73,7 @@ bool flag_refuse(const struct flag *f, const char *text,
 		 char why[FLAG_WHY_BYTES])
 {
 	const char *what = units[f->unit].what;
-	char least[NUMBER_BYTES], most[NUMBER_BYTES];
+	char least[FLAG_NUMBER_BYTES], most[FLAG_NUMBER_BYTES];
 
 	if (f->most > 0) {
 		if (is_whole(f) && f->unit == FLAG_PLAIN)
@@ -120,10 +120,10 @@ bool flag_set(const struct flag *f, const char *text, void *to,
 	return true;
 }
 
-void flag_print(const struct flag *f, const void *from, FILE *out)
+void flag_print(const struct flag *f, const void *from,
+		char text[FLAG_NUMBER_BYTES])
 {
 	const void *field = (const char *)from + f->offset;
-	char text[NUMBER_BYTES];
 	double number;
 
 	if (f->type == FLAG_WHOLE32)
@@ -134,7 +134,6 @@ void flag_print(const struct flag *f, const void *from, FILE *out)
 		number = *(const double *)field;
 	assert(is_whole(f) || f->type == FLAG_REAL);
 	print_number(f, number, text);
-	(void)fputs(text, out);
 }
 
 /* Of `bytes`; it need not end there. */

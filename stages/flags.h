@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FLAG_WHY_BYTES = 192, FLAGS_ERROR_BYTES = 256 };
+enum { FLAG_NUMBER_BYTES = 32, FLAG_WHY_BYTES = 192, FLAGS_ERROR_BYTES = 384 };
 
 enum flag_type {
 	FLAG_OTHER, /* no field: who reads it knows what to do */
@@ -95,8 +95,9 @@ __attribute__((warn_unused_result)) bool flag_set(const struct flag *f,
 						  const char *text, void *to,
 						  char why[FLAG_WHY_BYTES]);
 
-/* Write a number's value as it can be given. */
-void flag_print(const struct flag *f, const void *from, FILE *out);
+/* The value of a number's field, as it can be given. */
+void flag_print(const struct flag *f, const void *from,
+		char text[FLAG_NUMBER_BYTES]);
 
 /* Let `why` say that `text` is none of f->values.  Returns false. */
 bool flag_refuse(const struct flag *f, const char *text,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/graph.h"
 
+#include "stages/text_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,30 +107,6 @@ bool graph_save(const struct stage_graph *g, const char *path)
 	return ok;
 }
 
-/* The caller frees it.  NULL: *why says why. */
-static char *read_file(const char *path, const char **why)
-{
-	FILE *f = fopen(path, "re");
-
-	if (f == NULL) {
-		*why = strerrordesc_np(errno);
-		return NULL;
-	}
-	char *text = calloc(1, FILE_BYTES_MAX + 1);
-	size_t bytes = text != NULL ? fread(text, 1, FILE_BYTES_MAX + 1, f) : 0;
-
-	*why = NULL;
-	if (text == NULL || ferror(f))
-		*why = strerrordesc_np(errno);
-	else if (bytes > FILE_BYTES_MAX)
-		*why = "too large for a stage graph";
-	(void)fclose(f);
-	if (*why == NULL)
-		return text;
-	free(text);
-	return NULL;
-}
-
 /* A missing one is 0.  False: it is no whole number that fits. */
 static bool read_weight(const cJSON *object, const char *name, uint64_t *weight)
 {
@@ -182,7 +160,7 @@ static const char *read_graph(struct stage_graph *g, const cJSON *root)
 
 bool graph_load(struct stage_graph *g, const char *path, const char **why)
 {
-	char *text = read_file(path, why);
+	char *text = text_file_read(path, FILE_BYTES_MAX, why);
 
 	if (text == NULL)
 		return false;
