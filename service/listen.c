@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,13 +18,14 @@ static bool is_port(const char *text)
 	       atoi(text) <= 65535;
 }
 
-/* "host:port" or "[host]:port".  False: neither. */
+/* "host:port" or "[host]:port".  False: neither, as *why says. */
 static bool split(const char *address, char host[HOST_BYTES],
-		  const char **service)
+		  const char **service, const char **why)
 {
 	const char *colon = strrchr(address, ':');
 	size_t bytes = colon != NULL ? (size_t)(colon - address) : 0;
 
+	*why = "is not ADDRESS:PORT, with a port up to 65535";
 	if (bytes == 0 || bytes >= HOST_BYTES || colon[1] == '\0')
 		return false;
 	if (address[0] == '[' && address[bytes - 1] == ']') {
@@ -38,6 +38,14 @@ static bool split(const char *address, char host[HOST_BYTES],
 	host[bytes] = '\0';
 	*service = colon + 1;
 	return is_port(*service);
+}
+
+bool listen_check(const char *address, const char **why)
+{
+	char host[HOST_BYTES];
+	const char *service;
+
+	return split(address, host, &service, why);
 }
 
 static uint16_t port_of(int fd)
@@ -83,10 +91,8 @@ int listen_on(const char *address, uint16_t *port, const char **why)
 		.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 	};
 
-	if (!split(address, host, &service)) {
-		*why = "is not ADDRESS:PORT, with a port up to 65535";
+	if (!split(address, host, &service, why))
 		return -1;
-	}
 	int err = getaddrinfo(host, service, &hints, &found);
 
 	if (err != 0) {

@@ -2,7 +2,11 @@
 #ifndef SERVICE_LISTEN_H
 #define SERVICE_LISTEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Could it be one of those below?  False: *why says why not. */
+bool listen_check(const char *address, const char **why);
 
 /*
  * A listening TCP socket on `address`: "127.0.0.1:8080", "[::1]:8080",

@@ -3,15 +3,20 @@
  * The program: options, then cores, pipeline and server in this order, and the
  * same backwards.  Only this file and server.c print, only this one exits.
  */
+#include "service/listen.h"
 #include "service/params.h"
+#include "service/partition.h"
 #include "service/server.h"
 
 #include "stages/cores.h"
 #include "stages/policy.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { OWN_FILES = 64 }; /* descriptors that are not connections */
 
@@ -31,10 +36,13 @@ static void list_policies(void)
 		(void)printf("%-22s %s\n", (*p)->name, (*p)->summary);
 }
 
-static _Noreturn void refuse(const char *what, const char *value,
-			     const char *why)
+static _Noreturn void refuse(const struct options *o, const char *flag,
+			     const char *value, const char *why)
 {
-	(void)fprintf(stderr, "darkroom: %s: '%s' %s\n", what, value, why);
+	char name[OPTIONS_NAME_BYTES];
+
+	options_name(o, flag, name);
+	(void)fprintf(stderr, "darkroom: %s: '%s' %s\n", name, value, why);
 	exit(EXIT_USAGE);
 }
 
@@ -52,76 +60,107 @@ static void tune_malloc(uint32_t core_count)
 	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
-/* Every connection is a file descriptor.  False: the system gives too few. */
-static bool raise_file_limit(uint32_t connections_max)
+/* Every connection is a file descriptor. */
+static void raise_file_limit(const struct options *o)
 {
 	struct rlimit files;
+	char value[16];
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return true;
+		return;
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
-	return files.rlim_max >= (rlim_t)connections_max + OWN_FILES;
+	(void)snprintf(value, sizeof(value), "%u", o->connections_max);
+	if (files.rlim_max < (rlim_t)o->connections_max + OWN_FILES)
+		refuse(o, "max-connections", value,
+		       "and some more are over the system's limit of open "
+		       "files");
 }
 
-/* What the schedule has no use for. */
-static void refuse_useless_files(const struct options *o,
-				 const struct schedule *s)
-{
-	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
-		refuse("--graph", o->graph,
-		       "is for --balance partition; see --save-graph");
-	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
-		refuse("--trace", o->trace,
-		       "would stay empty: this policy has no workers");
-}
-
-static int run(const struct options *o)
+static struct cores *find_cores(const struct options *o)
 {
 	const char *why;
-	char error[SCHEDULE_ERROR_BYTES];
-
-	if (!raise_file_limit(o->connections_max)) {
-		(void)fprintf(stderr,
-			      "darkroom: --max-connections: '%u' and %d more "
-			      "are over the system's limit of open files\n",
-			      o->connections_max, OWN_FILES);
-		return EXIT_USAGE;
-	}
-
-	sigset_t signals = server_hold_signals();
 	struct cores *cores = cores_new(o->cores, &why);
 
 	if (cores == NULL)
-		refuse("--cores", o->cores != NULL ? o->cores : "default", why);
+		refuse(o, "cores", o->cores != NULL ? o->cores : "default",
+		       why);
+	return cores;
+}
 
-	tune_malloc(cores_count(cores));
+static void complete_schedule(const struct options *o, uint32_t core_count,
+			      struct schedule *s)
+{
+	char error[SCHEDULE_ERROR_BYTES];
 
-	struct pipeline_config config = {
-		.schedule = o->schedule,
-		.cores = cores,
-		.uploads_max = o->uploads_max,
-		.limits = o->limits,
-	};
-
-	if (!schedule_complete(&config.schedule, PIPELINE_STEPS,
-			       cores_count(cores), error)) {
+	*s = o->schedule;
+	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error)) {
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
-	refuse_useless_files(o, &config.schedule);
+	/* Files that it has no use for. */
+	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
+		refuse(o, "graph", o->graph,
+		       "is for --balance partition; see --save-graph");
+	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
+		refuse(o, "trace", o->trace,
+		       "would stay empty: this policy has no workers");
+}
 
-	struct pipeline *pipeline = pipeline_start(&config);
+/* What else the server would find wrong at its start. */
+static void check_start(const struct options *o)
+{
+	struct stage_graph graph;
+	const char *why;
+
+	if (!listen_check(o->listen, &why))
+		refuse(o, "listen", o->listen, why);
+	if (o->graph != NULL && !partition_load(&graph, o->graph, &why))
+		refuse(o, "graph", o->graph, why);
+	if (o->save_graph != NULL && !graph_can_be_saved(o->save_graph))
+		refuse(o, "save-graph", o->save_graph, strerror(errno));
+}
+
+static int serve(const struct options *o, const struct pipeline_config *config)
+{
+	sigset_t signals = server_hold_signals();
+	struct pipeline *pipeline;
 	int status = EXIT_FAILURE;
 
+	tune_malloc(cores_count(config->cores));
+	pipeline = pipeline_start(config);
 	if (pipeline == NULL)
 		(void)fprintf(stderr,
 			      "darkroom: the stages could not be started\n");
 	else {
-		status = server_run(o, pipeline, &config, &signals);
+		status = server_run(o, pipeline, config, &signals);
 		pipeline_stop(pipeline); /* where it could not start */
 	}
 	pipeline_free(pipeline);
+	return status;
+}
+
+/* Serve, or tell what would be served with. */
+static int run(const struct options *o)
+{
+	struct cores *cores = find_cores(o);
+	struct pipeline_config config = {
+		.cores = cores,
+		.uploads_max = o->uploads_max,
+		.limits = o->limits,
+	};
+	int status = EXIT_SUCCESS;
+
+	raise_file_limit(o);
+	complete_schedule(o, cores_count(cores), &config.schedule);
+	if (o->wants_check)
+		check_start(o);
+	else if (o->wants_config)
+		status = options_print(o, &config.schedule, stdout) ?
+				 EXIT_SUCCESS :
+				 EXIT_FAILURE;
+	else
+		status = serve(o, &config);
 	cores_free(cores);
 	return status;
 }
@@ -130,18 +169,19 @@ int main(int argc, char **argv)
 {
 	struct options o;
 	char error[OPTIONS_ERROR_BYTES];
+	int status = EXIT_SUCCESS;
 
-	if (!options_parse(&o, argc, argv, error)) {
+	if (!options_parse(&o, argc, argv, environ, error)) {
 		(void)fprintf(stderr, "darkroom: %s; see --help\n", error);
-		return EXIT_USAGE;
-	}
-	if (o.wants_help)
+		status = EXIT_USAGE;
+	} else if (o.wants_help)
 		print_help();
 	else if (o.wants_version)
 		(void)printf("darkroom " DARKROOM_VERSION "\n");
 	else if (o.wants_policies)
 		list_policies();
 	else
-		return run(&o);
-	return EXIT_SUCCESS;
+		status = run(&o);
+	options_release(&o);
+	return status;
 }

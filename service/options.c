@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/options.h"
 
+#include "service/config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
 /* Of each stage with --policy pool-per-stage, unless --pool is given. */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = 3,
@@ -62,8 +70,22 @@ static const struct flag own_flags[] = {
 	{ 0 },
 };
 
-/* What to do instead of serving. */
+static const struct flag file_flags[] = {
+	{ "config", "FILE", NULL,
+	  "take flags from this JSON file, where neither the command line\n"
+	  "nor a variable such as DARKROOM_MAX_BODY gives them",
+	  FLAG_FIELD(struct options, config) },
+	{ 0 },
+};
+
+/* What to do instead of serving: for the command line only. */
 static const struct flag action_flags[] = {
+	{ "check-config", NULL, NULL,
+	  "check all that can be checked without a start, and exit",
+	  FLAG_FIELD(struct options, wants_check) },
+	{ "print-config", NULL, NULL,
+	  "print what all flags come to, as a file for --config, and exit",
+	  FLAG_FIELD(struct options, wants_config) },
 	{ "list-policies", NULL, NULL, "list the policies and exit",
 	  FLAG_FIELD(struct options, wants_policies) },
 	{ "help", NULL, NULL, "print this and exit",
@@ -74,13 +96,44 @@ static const struct flag action_flags[] = {
 };
 
 static const struct flag *const tables[] = { own_flags, schedule_flags,
-					     action_flags, NULL };
+					     file_flags, action_flags, NULL };
+static const struct flag *const environment_tables[] = { own_flags,
+							 schedule_flags,
+							 file_flags, NULL };
+static const struct flag *const file_tables[] = { own_flags, schedule_flags,
+						  NULL };
 
-static bool take(void *options, const struct flag *f, const char *value,
+static uint32_t place_of(const char *flag)
+{
+	uint32_t place = 0;
+
+	for (const struct flag *const *t = tables; *t != NULL; t++)
+		for (const struct flag *f = *t; f->name != NULL; f++, place++)
+			if (strcmp(f->name, flag) == 0)
+				return place;
+	abort();
+}
+
+/* A source being read. */
+struct reading {
+	struct options *options;
+	struct options overruled; /* by a source read before */
+	enum options_source source;
+};
+
+static bool take(void *reading, const struct flag *f, const char *value,
 		 char why[FLAG_WHY_BYTES])
 {
-	struct options *o = options;
+	struct reading *r = reading;
+	struct options *o = r->options;
+	uint32_t place = place_of(f->name);
 
+	assert(place < OPTIONS_MAX);
+	if (o->sources[place] > r->source)
+		o = &r->overruled;
+	o->sources[place] = r->source;
+	if (f->values == NULL && value != NULL)
+		return true; /* switches are off by default */
 	if (f->type != FLAG_OTHER)
 		return flag_set(f, value, o, why);
 	return schedule_set(&o->schedule, f->name, value, pipeline_step_names,
@@ -99,23 +152,69 @@ static void set_best(struct schedule *s)
 }
 
 bool options_parse(struct options *o, int argc, char *const *argv,
-		   char error[OPTIONS_ERROR_BYTES])
+		   char *const *environment, char error[OPTIONS_ERROR_BYTES])
 {
+	struct reading r = { .options = o };
+
 	*o = (struct options){ .listen = NULL };
 	schedule_init(&o->schedule);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		o->schedule.pool_threads[i] = pool_threads[i];
 	flags_init(own_flags, o);
-	if (!flags_read(tables, argv + 1, (uint32_t)argc - 1, take, o, error))
+	r.source = OPTIONS_COMMAND_LINE;
+	if (!flags_read(tables, argv + 1, (uint32_t)argc - 1, take, &r, error))
+		return false;
+	if (o->wants_help || o->wants_version || o->wants_policies)
+		return true;
+	r.source = OPTIONS_ENVIRONMENT;
+	if (!config_read_environment(environment_tables, environment, take, &r,
+				     error))
+		return false;
+	r.source = OPTIONS_FILE;
+	if (o->config != NULL && !config_read_file(file_tables, o->config,
+						   &o->file, take, &r, error))
 		return false;
 	if (o->schedule.given == 0)
 		set_best(&o->schedule);
 	return true;
 }
 
+void options_release(struct options *o)
+{
+	cJSON_Delete(o->file);
+}
+
+void options_name(const struct options *o, const char *flag,
+		  char name[OPTIONS_NAME_BYTES])
+{
+	switch (o->sources[place_of(flag)]) {
+	case OPTIONS_FILE:
+		(void)snprintf(name, OPTIONS_NAME_BYTES, "%.100s: %s",
+			       o->config, flag);
+		break;
+	case OPTIONS_ENVIRONMENT:
+		config_print_variable(flag, name, OPTIONS_NAME_BYTES);
+		break;
+	default:
+		(void)snprintf(name, OPTIONS_NAME_BYTES, "--%s", flag);
+	}
+}
+
+bool options_print(const struct options *o, const struct schedule *s, FILE *to)
+{
+	char *text = config_print(own_flags, o, s, pipeline_step_names,
+				  PIPELINE_STEPS);
+	bool ok = text != NULL && fprintf(to, "%s\n", text) > 0 &&
+		  fflush(to) == 0;
+
+	cJSON_free(text);
+	return ok;
+}
+
 void options_print_help(FILE *to)
 {
 	flags_print_help(own_flags, to);
+	flags_print_help(file_flags, to);
 	flags_print_help(action_flags, to);
 	(void)fputs("\nHow stages get the CPU (docs/scheduling.md).  Without "
 		    "any of these flags:\n--policy color --discipline srpt.  "

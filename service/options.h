@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options: the command line, one table for parsing and --help.
+ * Options: flags by command line, environment and file, in this order; one table
+ * for all and for --help.
  */
 #ifndef SERVICE_OPTIONS_H
 #define SERVICE_OPTIONS_H
 
 #include "service/pipeline.h"
 
-enum { OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES };
+struct cJSON;
+
+enum {
+	OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES,
+	OPTIONS_NAME_BYTES = 192,
+	OPTIONS_MAX = 64
+};
+
+/* The last has the say. */
+enum options_source {
+	OPTIONS_DEFAULT,
+	OPTIONS_FILE,
+	OPTIONS_ENVIRONMENT,
+	OPTIONS_COMMAND_LINE
+};
 
 struct options {
 	const char *listen;
@@ -22,14 +37,35 @@ struct options {
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */
 	bool wants_help, wants_version, wants_policies;
+	bool wants_config, wants_check;
+	const char *config;                       /* NULL: none */
+	struct cJSON *file;                       /* read from it; owned */
+	enum options_source sources[OPTIONS_MAX]; /* by place in the tables */
 };
 
 /*
- * Read the command line.  False: `error` is a sentence that names the flag and
- * its value.  Strings in `o` point into `argv`.
+ * Read all sources; for help and the like, the command line only.  False: `error` is a sentence that names the flag, variable
+ * or key, and its value.  Strings in `o` are those of `argv`, of `environment`
+ * and of `o` itself.  Either way `o` is good for options_release().
  */
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
+			      char *const *environment,
 			      char error[OPTIONS_ERROR_BYTES]);
+void options_release(struct options *o);
+
+/*
+ * What a refusal has to name: "--cores", "DARKROOM_CORES" or "FILE: cores", by
+ * where the value of this flag is from.
+ */
+void options_name(const struct options *o, const char *flag,
+		  char name[OPTIONS_NAME_BYTES]);
+
+/*
+ * Options with a complete schedule as a file for --config.  False: no memory,
+ * or it cannot be written.
+ */
+MUST_CHECK bool options_print(const struct options *o, const struct schedule *s,
+			      FILE *to);
 
 /* Flags with their values, defaults and help. */
 void options_print_help(FILE *to);

@@ -52,10 +52,13 @@ static void let_stop_at_once(void)
 }
 
 /* Returns `status`. */
-static int complain(int status, const char *flag, const char *value,
-		    const char *why)
+static int complain(const struct server *s, int status, const char *flag,
+		    const char *value, const char *why)
 {
-	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", flag, value, why);
+	char name[OPTIONS_NAME_BYTES];
+
+	options_name(s->options, flag, name);
+	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", name, value, why);
 	return status;
 }
 
@@ -115,7 +118,7 @@ static int cut_first(struct server *s)
 	if (s->config->schedule.balance != BALANCE_PARTITION)
 		return EXIT_SUCCESS;
 	if (!partition_load(&graph, path, &why))
-		return complain(EXIT_USAGE, "--graph", path, why);
+		return complain(s, EXIT_USAGE, "graph", path, why);
 	return cut(s, &graph,
 		   path != NULL ? path : "equally, without --graph") ?
 		       EXIT_SUCCESS :
@@ -178,7 +181,7 @@ static int end_trace(struct server *s)
 	if (s->trace == NULL)
 		return EXIT_SUCCESS;
 	if (!trace_file_stop(s->trace, &missed_count))
-		return complain(EXIT_FAILURE, "--trace", s->options->trace,
+		return complain(s, EXIT_FAILURE, "trace", s->options->trace,
 				strerror(errno));
 	if (missed_count > 0)
 		(void)fprintf(stderr,
@@ -197,7 +200,7 @@ static int start_trace(struct server *s)
 	s->trace = trace_file_start(path, pipeline_group(s->pipeline));
 	return s->trace != NULL ?
 		       EXIT_SUCCESS :
-		       complain(EXIT_USAGE, "--trace", path, strerror(errno));
+		       complain(s, EXIT_USAGE, "trace", path, strerror(errno));
 }
 
 /* From the first connection to the last reply. */
@@ -232,7 +235,7 @@ static int check_save_graph(const struct server *s)
 
 	if (path == NULL || graph_can_be_saved(path))
 		return EXIT_SUCCESS;
-	return complain(EXIT_USAGE, "--save-graph", path, strerror(errno));
+	return complain(s, EXIT_USAGE, "save-graph", path, strerror(errno));
 }
 
 static int save_graph(const struct server *s)
@@ -241,7 +244,7 @@ static int save_graph(const struct server *s)
 
 	if (path == NULL || partition_save(s->pipeline, path))
 		return EXIT_SUCCESS;
-	return complain(EXIT_FAILURE, "--save-graph", path, strerror(errno));
+	return complain(s, EXIT_FAILURE, "save-graph", path, strerror(errno));
 }
 
 /* The first that is not EXIT_SUCCESS. */
@@ -270,7 +273,7 @@ int server_run(const struct options *o, struct pipeline *pipeline,
 	int fd = listen_on(o->listen, &port, &why);
 
 	if (fd < 0)
-		return complain(EXIT_USAGE, "--listen", o->listen, why);
+		return complain(&s, EXIT_USAGE, "listen", o->listen, why);
 	status = start_trace(&s);
 	if (status != EXIT_SUCCESS) {
 		(void)close(fd);

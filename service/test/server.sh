@@ -5,6 +5,9 @@
 # goes away at the end).
 set -euo pipefail
 
+# A server here has the flags that its test gives it.
+unset "${!DARKROOM_@}"
+
 work=$(mktemp -d)
 server=
 trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true; rm -rf "$work"; exit $status' EXIT

@@ -25,7 +25,7 @@ static bool parse(struct options *o, const char *line)
 		argv[argc++] = arg;
 	assert(argc <= ARGS_MAX);
 	error[0] = '\0';
-	return options_parse(o, argc, argv, error);
+	return options_parse(o, argc, argv, (char *[]){ NULL }, error);
 }
 
 static void test_defaults_run(void)

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --print-config prints what --config reads back; --check-config is silent or
+# refuses; both ask all sources; the documented example is valid.
+#
+# usage: DARKROOM=PROGRAM test_config.sh OPERATIONS_MD
+. "$(dirname "$0")/server.sh"
+operations=$1
+
+# config FLAGS...: prints
+config() {
+	"$DARKROOM" --print-config "$@" 2>"$work/log" || fail "refused: $*"
+}
+
+# round FLAGS...: the same comes of what is printed as of the flags
+round() {
+	config "$@" >"$work/first"
+	config --config "$work/first" >"$work/second"
+	cmp -s "$work/first" "$work/second" ||
+		fail "not the same: $* $(diff "$work/first" "$work/second")"
+	"$DARKROOM" --check-config --config "$work/first" >"$work/log" 2>&1 ||
+		fail "refused, as a file: $*"
+	[ ! -s "$work/log" ] || fail "not silent: $*"
+}
+
+# is EXPRESSION FLAGS...: jq finds it true of what is printed
+is() {
+	local expression=$1
+	shift
+	config "$@" >"$work/printed"
+	[ "$(jq "$expression" "$work/printed")" = true ] ||
+		fail "not $expression: $* $(cat "$work/printed")"
+}
+
+test_what_is_printed_is_read_back() {
+	round
+	round --listen '[::1]:0' --cores 0 --max-uploads 1 --max-body 1500K \
+		--max-side 10 --max-megapixels 2.5 --max-scans 3 \
+		--max-decode-memory 1.5G --drain-timeout 250ms
+	round --trace 'a "b" \ c' --save-graph "$work/graph"
+	round --cores 0,1 --policy srpt --regime time-gated=1500 \
+		--discipline srpt=0.5 --balance replicate \
+		--distribute least-loaded --steal
+	round --regime cutoff=9 --threshold blur=3,encode=0:900
+	round --policy pool-per-stage --discipline lcfs --pool decode=2,blur=4
+	round --policy pool-per-stage --pool auto
+	round --policy thread-per-connection
+	round --policy color --discipline lcfs
+	round --cores 0,1 --balance partition
+}
+
+test_every_flag_is_printed_and_in_the_help() {
+	"$DARKROOM" --help >"$work/help"
+	config >"$work/printed"
+	sed -n '/^POST/q; s/^  --\([a-z-]*\).*/\1/p' "$work/help" |
+		grep -vxE 'config|(check|print)-config|list-policies|help|version' |
+		sort >"$work/flags"
+	jq -r 'keys_unsorted[]' "$work/printed" | sort >"$work/keys"
+	[ "$(wc -l <"$work/flags")" -ge 21 ] || fail "$(cat "$work/help")"
+	cmp -s "$work/flags" "$work/keys" ||
+		fail "$(diff "$work/flags" "$work/keys")"
+}
+
+test_defaults_are_printed() {
+	is '.listen == "127.0.0.1:8080" and .["max-uploads"] == 256 and
+		.["max-body"] == "32M" and .["max-megapixels"] == 100 and
+		.["drain-timeout"] == "8s" and .trace == null and
+		.policy == "color" and .discipline == "srpt=15"'
+	is '.policy == "cohort" and .discipline == "fcfs"' --regime exhaustive
+	is '.steal == true and .balance == "replicate=2"' --cores 0,1 \
+		--balance replicate --steal
+}
+
+test_all_sources_count() {
+	echo '{ "max-body": "1M", "max-side": 11, "max-scans": 12 }' \
+		>"$work/file"
+	DARKROOM_CONFIG=$work/file DARKROOM_MAX_BODY=2M \
+		DARKROOM_MAX_SIDE=22 is '.["max-body"] == "3M" and
+		.["max-side"] == 22 and .["max-scans"] == 12' --max-body 3M
+	DARKROOM_MAX_SIDE=22 is '.["max-body"] == "1M" and
+		.["max-side"] == 22' --config "$work/file"
+}
+
+test_refusals_have_a_source() {
+	refuses "--cores: '4095'" --check-config --cores 4095
+	DARKROOM_CORES=4095 refuses "DARKROOM_CORES: '4095'" --check-config
+	echo '{ "cores": "4095" }' >"$work/file"
+	refuses "$work/file: cores: '4095'" --check-config \
+		--config "$work/file"
+	DARKROOM_LISTN=x refuses 'DARKROOM_LISTN' --check-config
+	DARKROOM_LISTEN=x refuses "DARKROOM_LISTEN: 'x' is not ADDRESS:PORT" \
+		--check-config
+	DARKROOM_LISTEN=192.0.2.1:80 refuses "DARKROOM_LISTEN: '192.0.2.1:80'"
+	DARKROOM_TRACE=/nowhere/x refuses "DARKROOM_TRACE: '/nowhere/x'" \
+		--listen 127.0.0.1:0
+	refuses "$work/none: No such file" --check-config --config "$work/none"
+	refuses "$work/none" --check-config --balance partition --cores 0,1 \
+		--graph "$work/none"
+	refuses "--save-graph: '/nowhere/x'" --check-config \
+		--save-graph /nowhere/x
+	refuses 'makes no sense' --check-config --steal
+	refuses 'makes no sense' --print-config --steal
+	refuses 1000000 --check-config --max-connections 1000000
+	! grep -q listening "$work/log" || fail "$(cat "$work/log")"
+}
+
+# Help is given whatever the environment holds.
+test_help_needs_no_environment() {
+	DARKROOM_LISTN=x "$DARKROOM" --help >"$work/help" || fail "no help"
+}
+
+test_a_file_starts_a_server() {
+	echo '{ "policy": "mg1", "max-uploads": 9 }' >"$work/file"
+	start --config "$work/file"
+	[ "$(stat_of .policy)" = mg1 ] || fail "$(stat_of .policy)"
+	stop
+}
+
+test_the_documented_example_is_valid() {
+	sed -n '/^```json$/,/^```$/{/^```/!p}' "$operations" >"$work/example"
+	jq -e 'length >= 3' "$work/example" >"$work/log" ||
+		fail "no example in $operations"
+	"$DARKROOM" --check-config --config "$work/example" >"$work/log" 2>&1 ||
+		fail "$(cat "$work/example")"
+}
+
+test_what_is_printed_is_read_back
+test_every_flag_is_printed_and_in_the_help
+test_defaults_are_printed
+test_all_sources_count
+test_refusals_have_a_source
+test_help_needs_no_environment
+test_a_file_starts_a_server
+test_the_documented_example_is_valid
