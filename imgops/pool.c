@@ -34,8 +34,9 @@
 #define SLACK_BYTES ((size_t)16 << 20)
 
 enum {
-	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
-	CLASSES_MORE = 7, /* how much larger a block may serve: to 4 times */
+	CLASSES = 108,      /* class_of(BLOCK_BYTES_MAX) + 1 */
+	CLASSES_MORE = 7,   /* how much larger a block may serve: to 4 times */
+	OVERSIZE_PART = 16, /* of all: what they may be larger by, together */
 };
 
 enum block_state {
@@ -48,6 +49,7 @@ struct block {
 	size_t bytes; /* of the mapping, this header included */
 	uint32_t class;
 	enum block_state state;
+	size_t count_bytes; /* of the class that would have been enough */
 	/* While kept. */
 	LIST_ENTRY(block) of_class;
 	TAILQ_ENTRY(block) by_age;
@@ -59,10 +61,12 @@ TAILQ_HEAD(block_queue, block);
 struct img_pool {
 	struct img_memory memory;
 	size_t kept_bytes_max;
+	size_t bytes_max;     /* live and kept */
 	pthread_mutex_t lock; /* of all below */
 	struct block_list kept[CLASSES];
 	struct block_queue by_age; /* the same blocks, last freed first */
 	uint64_t live_bytes_peak;  /* since the last trim */
+	uint64_t oversize_bytes;   /* of live blocks: not counted */
 	struct img_pool_stats stats;
 };
 
@@ -149,16 +153,24 @@ static void evict(struct img_pool *pool, size_t bytes,
 }
 
 /* Caller holds the lock. */
-static void count_live(struct img_pool *pool, const struct block *b)
+static void count_live(struct img_pool *pool, size_t bytes)
 {
 	struct img_pool_stats *s = &pool->stats;
 
 	s->live_count++;
-	s->live_bytes += b->bytes;
+	s->live_bytes += bytes;
 	if (s->live_bytes > s->live_bytes_peak)
 		s->live_bytes_peak = s->live_bytes;
 	if (s->live_bytes > pool->live_bytes_peak)
 		pool->live_bytes_peak = s->live_bytes;
+}
+
+/* Would `b` add more than is allowed?  Caller holds the lock. */
+static bool is_too_large(const struct img_pool *pool, const struct block *b,
+			 uint32_t class)
+{
+	return pool->oversize_bytes + b->bytes - class_bytes(class) >
+	       pool->bytes_max / OVERSIZE_PART;
 }
 
 /* The kept block of about `class` that was freed last; NULL: none. */
@@ -168,37 +180,88 @@ static struct block *find_kept(struct img_pool *pool, uint32_t class)
 	uint32_t end = class + CLASSES_MORE + 1;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	for (; b == NULL && class < end && class < CLASSES; class ++)
-		b = LIST_FIRST(&pool->kept[class]);
+	for (uint32_t i = class; b == NULL && i < end && i < CLASSES; i++)
+		b = LIST_FIRST(&pool->kept[i]);
+	if (b != NULL && is_too_large(pool, b, class))
+		b = NULL;
 	if (b != NULL) {
 		remove_kept(pool, b);
-		count_live(pool, b);
+		count_live(pool, b->bytes);
+		pool->oversize_bytes += b->bytes - class_bytes(class);
 	}
 	(void)pthread_mutex_unlock(&pool->lock);
 	return b;
 }
 
+/*
+ * Count a new block, and let kept ones go to `old` for it.  False: it would be
+ * more than the limit.
+ */
+static bool make_room(struct img_pool *pool, size_t bytes,
+		      struct block_list *old)
+{
+	(void)pthread_mutex_lock(&pool->lock);
+
+	bool fits = bytes <= pool->bytes_max &&
+		    pool->stats.live_bytes <= pool->bytes_max - bytes;
+
+	if (fits) {
+		count_live(pool, bytes);
+		pool->stats.mapped_count++;
+
+		uint64_t mapped_max = pool->live_bytes_peak + SLACK_BYTES;
+
+		if (mapped_max > pool->bytes_max)
+			mapped_max = pool->bytes_max;
+		evict(pool, mapped_max - pool->stats.live_bytes, old);
+	}
+	(void)pthread_mutex_unlock(&pool->lock);
+	return fits;
+}
+
+/* The system had no memory after all. */
+static void give_room_back(struct img_pool *pool, size_t bytes)
+{
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->stats.live_count--;
+	pool->stats.live_bytes -= bytes;
+	pool->stats.mapped_count--;
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
 static struct block *map_block(struct img_pool *pool, uint32_t class)
 {
-	struct block *b = map(class_bytes(class));
+	size_t bytes = class_bytes(class);
 	struct block_list old = LIST_HEAD_INITIALIZER(&old);
 
-	if (b == NULL)
+	if (!make_room(pool, bytes, &old))
 		return NULL;
-	*b = (struct block){
-		.pool = pool,
-		.bytes = class_bytes(class),
-		.class = class,
-	};
-	(void)pthread_mutex_lock(&pool->lock);
-	pool->stats.mapped_count++;
-	count_live(pool, b);
-	evict(pool,
-	      pool->live_bytes_peak + SLACK_BYTES - pool->stats.live_bytes,
-	      &old);
-	(void)pthread_mutex_unlock(&pool->lock);
-	unmap_all(&old);
+	unmap_all(&old); /* first: so both are never there at once */
+
+	struct block *b = map(bytes);
+
+	if (b == NULL) {
+		give_room_back(pool, bytes);
+		return NULL;
+	}
+	*b = (struct block){ .pool = pool, .bytes = bytes, .class = class };
 	return b;
+}
+
+static uint32_t class_for(size_t bytes)
+{
+	assert(bytes <= BLOCK_BYTES_MAX - sizeof(struct block));
+	return class_of((bytes + sizeof(struct block) - 1) / PAGE_BYTES + 1);
+}
+
+size_t img_pool_count(size_t bytes)
+{
+	return class_bytes(class_for(bytes));
+}
+
+size_t img_pool_block_count(const void *data)
+{
+	return data != NULL ? ((const struct block *)data - 1)->count_bytes : 0;
 }
 
 static void *pool_alloc(void *arg, size_t bytes)
@@ -208,8 +271,7 @@ static void *pool_alloc(void *arg, size_t bytes)
 	if (bytes > BLOCK_BYTES_MAX - sizeof(struct block))
 		return NULL;
 
-	size_t pages = (bytes + sizeof(struct block) - 1) / PAGE_BYTES + 1;
-	uint32_t class = class_of(pages);
+	uint32_t class = class_for(bytes);
 	struct block *b = find_kept(pool, class);
 
 	if (b == NULL)
@@ -217,6 +279,7 @@ static void *pool_alloc(void *arg, size_t bytes)
 	if (b == NULL)
 		return NULL;
 	b->state = BLOCK_LIVE;
+	b->count_bytes = class_bytes(class);
 	UNPOISON(b + 1, bytes);
 	POISON((uint8_t *)(b + 1) + bytes, b->bytes - sizeof(*b) - bytes);
 	return b + 1;
@@ -235,6 +298,7 @@ static void pool_free(void *arg, void *data)
 	POISON(data, b->bytes - sizeof(*b));
 	pool->stats.live_count--;
 	pool->stats.live_bytes -= b->bytes;
+	pool->oversize_bytes -= b->bytes - b->count_bytes;
 	LIST_INSERT_HEAD(&pool->kept[b->class], b, of_class);
 	TAILQ_INSERT_HEAD(&pool->by_age, b, by_age);
 	pool->stats.kept_bytes += b->bytes;
@@ -259,9 +323,21 @@ struct img_pool *img_pool_new(size_t kept_bytes_max)
 	assert(class_of(BLOCK_BYTES_MAX / PAGE_BYTES) == CLASSES - 1);
 	pool->memory = (struct img_memory){ pool_alloc, pool_free, pool };
 	pool->kept_bytes_max = kept_bytes_max;
+	pool->bytes_max = SIZE_MAX;
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	TAILQ_INIT(&pool->by_age);
 	return pool;
+}
+
+void img_pool_limit(struct img_pool *pool, size_t bytes_max)
+{
+	assert(pool->stats.mapped_count == 0);
+	pool->bytes_max = bytes_max;
+}
+
+size_t img_pool_promised(size_t bytes_max)
+{
+	return bytes_max - bytes_max / OVERSIZE_PART;
 }
 
 const struct img_memory *img_pool_memory(const struct img_pool *pool)

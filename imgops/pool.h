@@ -11,7 +11,7 @@
  * Ownership  A pool owns its blocks.  All must be freed before img_pool_free().
  * Threads    Any, at once; a block may be freed by another thread than the one
  *            that asked for it.
- * Limits     Only what is kept is bounded here; what is asked for is not.
+ * Limits     What is kept; and all, by img_pool_limit().
  */
 #ifndef IMGOPS_POOL_H
 #define IMGOPS_POOL_H
@@ -32,6 +32,21 @@ struct img_pool_stats {
 
 /* NULL: no memory. */
 struct img_pool *img_pool_new(size_t kept_bytes_max);
+
+/*
+ * Have at most `bytes_max` mapped, in use or kept; a request for more gets
+ * NULL.  None does while all in use, counted by img_pool_count(), is at most
+ * img_pool_promised(bytes_max): the rest is for blocks that are larger than
+ * need be because they were kept.  Call it before the first request.
+ */
+void img_pool_limit(struct img_pool *pool, size_t bytes_max);
+size_t img_pool_promised(size_t bytes_max);
+
+/* What a request for `bytes`, at most 1 TiB, counts: its block, rounded up. */
+size_t img_pool_count(size_t bytes);
+
+/* The same of a block of any pool; of NULL, 0. */
+size_t img_pool_block_count(const void *block);
 
 /*
  * What to hand to the functions of imgops.h.  Blocks are aligned to 64 bytes,

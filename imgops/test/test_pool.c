@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: a pool's blocks lie apart and are used again; no more is kept than
- * the limit, nothing after a trim; any threads may share a pool; without memory
- * there is no block.
+ * the limit, nothing after a trim; no more is mapped than its own limit; any
+ * threads may share a pool; without memory there is no block.
  */
 #include "imgops/pool.h"
 #include "imgops/test/support.h"
@@ -156,6 +156,43 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 	assert(stats_of(pool).kept_bytes == 0);
 	for (size_t i = 0; i < LENGTH(blocks); i++)
 		give(pool, blocks[i]);
+	img_pool_free(pool);
+}
+
+/* Requests of all sizes in any order: as much as is promised, and no more. */
+static void test_limit_holds_and_so_does_what_it_promises(void)
+{
+	const size_t limit = 8 << 20;
+	struct img_pool *pool = img_pool_new(SIZE_MAX);
+	void *blocks[16] = { NULL };
+	size_t counted = 0, refused_count = 0;
+
+	img_pool_limit(pool, limit);
+	for (uint32_t i = 0; i < 20000; i++) {
+		void **place = &blocks[scramble(i) % LENGTH(blocks)];
+		size_t bytes = scramble(~i) % (1 << (10 + i % 13));
+		size_t more = img_pool_count(bytes);
+
+		counted -= img_pool_block_count(*place);
+		if (*place != NULL)
+			give(pool, *place);
+		*place = take(pool, bytes);
+		assert(*place == NULL || img_pool_block_count(*place) == more);
+		if (*place == NULL) {
+			assert(counted + more > img_pool_promised(limit));
+			refused_count++;
+		}
+		counted += img_pool_block_count(*place);
+
+		struct img_pool_stats s = stats_of(pool);
+
+		assert(s.live_bytes >= counted);
+		assert(s.live_bytes + s.kept_bytes <= limit);
+	}
+	assert(refused_count > 0);
+	for (size_t i = 0; i < LENGTH(blocks); i++)
+		if (blocks[i] != NULL)
+			give(pool, blocks[i]);
 	img_pool_free(pool);
 }
 
@@ -337,6 +374,7 @@ int main(void)
 	test_a_freed_block_is_used_again();
 	test_keeps_no_more_than_the_limit();
 	test_maps_little_more_than_is_ever_in_use();
+	test_limit_holds_and_so_does_what_it_promises();
 	test_no_fault_in_the_steady_state();
 	test_no_memory_is_null();
 	test_misuse_is_caught();
