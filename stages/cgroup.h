@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control groups: where the limits of this process are read, version 2 and 1.
+ */
+#ifndef STAGES_CGROUP_H
+#define STAGES_CGROUP_H
+
+#include <stdbool.h>
+
+/* `dir` is the directory of one group. */
+typedef void cgroup_visit_fn(void *arg, const char *dir);
+
+/*
+ * Visit the group of this process and those above it, to the root, in every
+ * hierarchy that has `controller` ("cpu", "memory").  A container may be told a
+ * path that only its host sees, so a directory need not be there.  `root` is
+ * where /proc and /sys are, "" being the real.
+ */
+void cgroup_visit(const char *root, const char *controller,
+		  cgroup_visit_fn *visit, void *arg);
+
+/* The first `wanted` numbers of a file in `dir`.  False: it has fewer. */
+bool cgroup_read_numbers(const char *dir, const char *file, long long *numbers,
+			 int wanted);
+
+#endif
