@@ -68,7 +68,7 @@ static void init_cond(pthread_cond_t *cond)
 	(void)pthread_condattr_destroy(&attr);
 }
 
-struct buffers *buffers_new(size_t kept_bytes_max)
+struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 {
 	struct buffers *b = calloc(1, sizeof(*b));
 
@@ -77,6 +77,8 @@ struct buffers *buffers_new(size_t kept_bytes_max)
 	(void)pthread_mutex_init(&b->lock, NULL);
 	init_cond(&b->changed);
 	b->pool = img_pool_new(kept_bytes_max);
+	if (b->pool != NULL)
+		img_pool_limit(b->pool, bytes_max);
 	if (b->pool != NULL &&
 	    pthread_create(&b->trimmer, NULL, trim_when_idle, b) == 0) {
 		(void)pthread_setname_np(b->trimmer, "trim");

@@ -16,8 +16,11 @@
 
 struct buffers;
 
-/* Keeps at most `kept_bytes_max` free.  NULL: no memory, or no thread. */
-struct buffers *buffers_new(size_t kept_bytes_max);
+/*
+ * Keeps at most `kept_bytes_max` free, and maps at most `bytes_max` in all; see
+ * img_pool_limit().  NULL: no memory, or no thread.
+ */
+struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max);
 
 const struct img_memory *buffers_memory(const struct buffers *b);
 

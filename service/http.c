@@ -33,76 +33,9 @@ enum {
 	QUIET_POLLS = 10,
 };
 
-struct http {
-	struct http_config config;
-	struct MHD_Daemon *daemon;
-	bool suspends; /* else uploads run in the connection's thread */
-	uint32_t id_prefix;
-	_Atomic uint64_t id_next;
-	_Atomic bool refusing;
-	_Atomic uint32_t request_count; /* begun and not yet ended */
-};
-
-/* Called by a worker.  The request is the connection's again. */
-static void on_done(struct upload *u)
-{
-	struct request *r =
-		(struct request *)((char *)u -
-				   offsetof(struct request, upload));
-
-	if (r->http->suspends)
-		MHD_resume_connection(r->connection);
-}
-
-/* From here on a worker may hold `r`, unless the pipeline refuses it. */
-static void submit(struct request *r)
-{
-	struct http *h = r->http;
-
-	r->upload.jpeg = r->body.bytes;
-	r->upload.jpeg_bytes = r->body.count;
-	r->upload.recipe = r->params.recipe;
-	r->upload.done = on_done;
-	r->submitted = true;
-	/* First: a worker may be done, and resume, before submit returns. */
-	if (h->suspends)
-		MHD_suspend_connection(r->connection);
-	if (!atomic_load(&h->refusing) &&
-	    pipeline_submit(h->config.pipeline, &r->upload))
-		return;
-	r->submitted = false;
-	r->problem = atomic_load(&h->refusing) ? PROBLEM_STOPPING :
-						 PROBLEM_OVERLOADED;
-	if (h->suspends)
-		MHD_resume_connection(r->connection);
-}
-
-/* Called once to submit and, if that suspended, once more when done. */
-static enum MHD_Result answer_upload(struct request *r)
-{
-	if (!r->submitted) {
-		bool suspends = r->http->suspends;
-
-		r->problem = body_finish(&r->body);
-		if (r->problem != PROBLEM_NONE)
-			return http_reply_problem(r);
-		submit(r);
-		if (suspends)
-			return MHD_YES;
-	}
-	body_release(&r->body); /* while the client reads the reply */
-	if (r->problem == PROBLEM_NONE)
-		r->problem = r->upload.abandoned ?
-				     PROBLEM_STOPPING :
-				     problem_of_image(r->upload.err);
-	if (r->problem != PROBLEM_NONE)
-		return http_reply_problem(r);
-	return http_reply_picture(r);
-}
-
 static const struct route routes[] = {
-	{ "/", METHOD_POST, answer_upload },
-	{ "/v1/process", METHOD_POST, answer_upload },
+	{ "/", METHOD_POST, http_answer_upload },
+	{ "/v1/process", METHOD_POST, http_answer_upload },
 	{ "/healthz", METHOD_GET, http_answer_health },
 	{ "/stats", METHOD_GET, http_answer_stats },
 	{ "/trace", METHOD_GET, http_answer_trace },
@@ -123,18 +56,6 @@ static enum problem find_route(struct request *r, const char *path,
 				  strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 
 	return ok ? PROBLEM_NONE : PROBLEM_METHOD_NOT_ALLOWED;
-}
-
-static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
-				   const char *key, const char *value)
-{
-	struct request *r = cls;
-
-	(void)kind;
-	if (params_set(&r->params, key, value, r->detail))
-		return MHD_YES;
-	r->problem = PROBLEM_BAD_PARAMETER;
-	return MHD_NO;
 }
 
 static const char *header(const struct request *r, const char *name)
@@ -180,21 +101,6 @@ static enum problem read_length(struct request *r)
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
-/* Check all that the head of an upload tells, and get ready for its body. */
-static void begin_upload(struct request *r)
-{
-	params_init(&r->params);
-	if (header(r, MHD_HTTP_HEADER_CONTENT_LENGTH) == NULL) {
-		r->problem = PROBLEM_LENGTH_REQUIRED;
-		return;
-	}
-	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					on_argument, r);
-	if (r->problem == PROBLEM_NONE)
-		r->problem = body_init(&r->body, r->connection,
-				       (size_t)r->length_bytes);
-}
-
 /* Answer without reading the body, or is it worth keeping the connection? */
 static bool answers_at_once(const struct request *r)
 {
@@ -221,17 +127,10 @@ static struct request *begin(struct http *h, struct MHD_Connection *connection,
 	r->problem = read_length(r);
 	if (r->problem == PROBLEM_NONE)
 		r->problem = find_route(r, path, method);
-	if (r->problem == PROBLEM_NONE && r->route->answer == answer_upload)
-		begin_upload(r);
+	if (r->problem == PROBLEM_NONE &&
+	    r->route->answer == http_answer_upload)
+		http_begin_upload(r);
 	return r;
-}
-
-static void receive(struct request *r, const char *data, size_t bytes)
-{
-	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
-		r->problem = body_append(&r->body, data, bytes);
-	if (r->problem != PROBLEM_NONE)
-		body_release(&r->body);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
@@ -250,7 +149,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		return answers_at_once(r) ? http_reply_problem(r) : MHD_YES;
 	}
 	if (*bytes > 0) {
-		receive(r, data, *bytes);
+		http_receive(r, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;
 	}
@@ -270,8 +169,7 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	if (r == NULL)
 		return;
 	atomic_fetch_sub(&r->http->request_count, 1);
-	pipeline_reply_free(r->upload.reply);
-	body_release(&r->body);
+	http_end_upload(r);
 	free(r);
 	*slot = NULL;
 }

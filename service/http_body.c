@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http_body.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -55,23 +54,33 @@ static enum MHD_Result on_part(void *cls, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-enum problem body_init(struct body *b, struct MHD_Connection *connection,
-		       size_t length)
+static bool is_form(struct MHD_Connection *connection)
 {
 	static const char form_type[] = "multipart/form-data";
 	const char *type = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 
-	*b = (struct body){ .count_max = length };
-	if (type != NULL &&
-	    strncasecmp(type, form_type, sizeof(form_type) - 1) == 0) {
+	return type != NULL &&
+	       strncasecmp(type, form_type, sizeof(form_type) - 1) == 0;
+}
+
+size_t body_extra_bytes(struct MHD_Connection *connection)
+{
+	return is_form(connection) ? FORM_BUFFER_BYTES : 0;
+}
+
+enum problem body_init(struct body *b, struct MHD_Connection *connection,
+		       size_t length, const struct img_memory *memory)
+{
+	*b = (struct body){ .count_max = length, .memory = memory };
+	if (is_form(connection)) {
 		b->form = MHD_create_post_processor(
 			connection, FORM_BUFFER_BYTES, on_part, b);
 		/* No memory, or (likelier) no boundary. */
 		if (b->form == NULL)
 			return PROBLEM_BAD_FORM;
 	}
-	b->bytes = malloc(length > 0 ? length : 1);
+	b->bytes = memory->alloc(memory->arg, length);
 	return b->bytes != NULL ? PROBLEM_NONE : PROBLEM_OUT_OF_MEMORY;
 }
 
@@ -102,6 +111,7 @@ void body_release(struct body *b)
 {
 	if (b->form != NULL)
 		(void)MHD_destroy_post_processor(b->form);
-	free(b->bytes);
+	if (b->bytes != NULL)
+		b->memory->free(b->memory->arg, b->bytes);
 	*b = (struct body){ 0 };
 }

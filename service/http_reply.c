@@ -107,13 +107,11 @@ enum MHD_Result http_reply_problem(struct request *r)
 enum MHD_Result http_reply_picture(struct request *r)
 {
 	struct upload *u = &r->upload;
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback(
-			u->reply_bytes, u->reply, pipeline_reply_free);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		u->reply_bytes, u->reply, MHD_RESPMEM_PERSISTENT);
 
 	if (response == NULL)
 		return MHD_NO;
-	u->reply = NULL; /* the response's now */
 	add_timing(r, response);
 	add_warnings(r, response);
 	return reply(r, MHD_HTTP_OK, "image/jpeg", response);

@@ -16,8 +16,19 @@
 #include "service/problem.h"
 
 #include <microhttpd.h>
+#include <stdatomic.h>
 
 enum { REQUEST_ID_BYTES = 40 };
+
+struct http {
+	struct http_config config;
+	struct MHD_Daemon *daemon;
+	bool suspends; /* else uploads run in the connection's thread */
+	uint32_t id_prefix;
+	_Atomic uint64_t id_next;
+	_Atomic bool refusing;
+	_Atomic uint32_t request_count; /* begun and not yet ended */
+};
 
 enum method { METHOD_GET, METHOD_POST };
 
@@ -54,12 +65,26 @@ enum MHD_Result http_answer_health(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
 
+/* http_upload.c */
+
+/* Check all that the head of an upload tells, and get ready for its body. */
+void http_begin_upload(struct request *r);
+
+/* A piece of the body of any request. */
+void http_receive(struct request *r, const char *data, size_t bytes);
+
+/* Called once to submit and, if that suspended, once more when done. */
+enum MHD_Result http_answer_upload(struct request *r);
+
+/* The reply is sent, or there will be none. */
+void http_end_upload(struct request *r);
+
 /* http_reply.c */
 
 /* What is wrong with the request: its `problem` and `detail`. */
 enum MHD_Result http_reply_problem(struct request *r);
 
-/* The picture that the pipeline made.  The reply takes it over. */
+/* The picture that the pipeline made; it must stay until the request ends. */
 enum MHD_Result http_reply_picture(struct request *r);
 
 /* `text` is freed with the reply; NULL: no memory. */

@@ -47,16 +47,12 @@ static _Noreturn void refuse(const struct options *o, const char *flag,
 }
 
 /*
- * Pictures have a pool (buffers.h); this is for the bodies of requests, which
- * are larger than malloc's usual limit for giving memory back at once.  Keeping
- * them saves three in four page faults, for some 25 MiB more when idle.  An
- * arena per thread would keep that much for each; threads beyond the cores do
- * not run at the same time anyway.
+ * Uploads have a pool (buffers.h); this is for what little else there is.  An
+ * arena for each thread would keep memory for each, and threads beyond the
+ * cores do not run at the same time anyway.
  */
 static void tune_malloc(uint32_t core_count)
 {
-	(void)mallopt(M_MMAP_THRESHOLD, 64 << 20);
-	(void)mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
@@ -148,6 +144,7 @@ static int run(const struct options *o)
 		.cores = cores,
 		.uploads_max = o->uploads_max,
 		.limits = o->limits,
+		.memory_bytes_max = o->memory_bytes_max,
 	};
 	int status = EXIT_SUCCESS;
 

@@ -2,6 +2,7 @@
 #include "service/options.h"
 
 #include "service/config.h"
+#include "service/memory_limit.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,6 +38,11 @@ static const struct flag own_flags[] = {
 	  "of a request's body; 1.5G, 64M or 100K, a plain number is M",
 	  FLAG_FIELD(struct options, body_bytes_max), .unit = FLAG_SIZE,
 	  .least = 1 << 10, .most = UINT64_C(4095) << 20 },
+	{ "memory", "SIZE", NULL,
+	  "for all uploads together, with their results; default: by the\n"
+	  "limit of the cgroup or machine, see docs/operations.md",
+	  FLAG_FIELD(struct options, memory_bytes_max), .unit = FLAG_SIZE,
+	  .least = 1 << 20, .most = UINT64_C(1) << 50 },
 	{ "max-side", "PIXELS", "65500",
 	  "width and height of an uploaded picture",
 	  FLAG_FIELD(struct options, limits.side_px_max), .least = 1,
@@ -176,6 +182,9 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 		return false;
 	if (o->schedule.given == 0)
 		set_best(&o->schedule);
+	if (o->memory_bytes_max == 0)
+		o->memory_bytes_max = memory_budget_bytes(memory_limit_bytes(),
+							  o->connections_max);
 	return true;
 }
 

@@ -31,6 +31,7 @@ struct options {
 	uint32_t uploads_max;
 	uint32_t connections_max;
 	uint64_t body_bytes_max;
+	uint64_t memory_bytes_max; /* if not given: see memory_limit.h */
 	struct img_limits limits;
 	uint32_t drain_ms;
 	const char *trace;      /* files; NULL: none */

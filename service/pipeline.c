@@ -8,6 +8,7 @@
 
 #include "service/buffers.h"
 #include "service/clock.h"
+#include "service/forecast.h"
 #include "imgops/cost.h"
 #include "stages/cores.h"
 
@@ -18,6 +19,12 @@
 enum {
 	RETRY_AFTER_S_MAX = 60,
 	KEPT_BYTES_MAX = 256 << 20,
+	/*
+	 * What blocks of the pool take more than is asked for: a quarter, and
+	 * somewhat more than a page each, of which a picture has less than 24.
+	 */
+	ROUNDING_PART = 4,
+	ROUNDING_BYTES = 128 << 10,
 };
 
 /* A stage's argument: which step of which pipeline it runs. */
@@ -31,6 +38,8 @@ struct pipeline {
 	struct pipeline_config config;
 	struct buffers *buffers;
 	const struct img_memory *memory; /* of `buffers` */
+	struct budget budget;
+	struct forecast forecast;
 	struct group *group;
 	struct place places[PIPELINE_STEPS];
 
@@ -67,7 +76,25 @@ static enum img_err foretell(const struct pipeline *p, struct upload *u)
 	u->foretold_ns[PIPELINE_BLUR] = cost.blur_ns;
 	u->foretold_ns[PIPELINE_ENCODE] = cost.encode_ns;
 	u->event.left_ns = cost.cpu_ns;
+	u->foretold_bytes =
+		cost.bytes + cost.bytes / ROUNDING_PART + ROUNDING_BYTES;
 	return IMG_OK;
+}
+
+static enum upload_end charge(struct pipeline *p, struct upload *u)
+{
+	forecast_learn(&p->forecast, u->jpeg_bytes, u->foretold_bytes);
+	u->charge.budget = &p->budget;
+	switch (budget_charge(&u->charge,
+			      u->jpeg_charge_bytes + u->foretold_bytes)) {
+	case BUDGET_OK:
+		return UPLOAD_ENDED;
+	case BUDGET_FULL:
+		return UPLOAD_MEMORY_FULL;
+	case BUDGET_NEVER:
+		return UPLOAD_TOO_MUCH;
+	}
+	abort();
 }
 
 static enum img_err decode(const struct pipeline *p, struct upload *u)
@@ -136,10 +163,13 @@ static void finish(struct pipeline *p, struct upload *u, enum img_err err)
 {
 	u->notes = u->image.notes;
 	img_release(&u->image);
+	budget_lower(&u->charge,
+		     u->jpeg_charge_bytes + img_pool_block_count(u->reply));
 	u->err = err;
 	u->waited_ns = u->event.waited_ns;
-	atomic_fetch_add(err == IMG_OK && !u->abandoned ? &p->finished_count :
-							  &p->failed_count,
+	atomic_fetch_add(err == IMG_OK && u->end == UPLOAD_ENDED ?
+				 &p->finished_count :
+				 &p->failed_count,
 			 1);
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	buffers_touch(p->buffers);
@@ -159,7 +189,7 @@ static void take_step(struct event *ev, void *arg)
 	struct upload *u = upload_of(ev);
 
 	if (atomic_load(&p->abandoning)) {
-		u->abandoned = true;
+		u->end = UPLOAD_ABANDONED;
 		finish(p, u, IMG_OK);
 		return;
 	}
@@ -181,24 +211,35 @@ static void take_step(struct event *ev, void *arg)
 	(void)sent;
 }
 
-bool pipeline_submit(struct pipeline *p, struct upload *u)
+/* Returns false. */
+static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 {
-	if (atomic_fetch_add(&p->in_flight_count, 1) < p->config.uploads_max) {
-		enum img_err err = foretell(p, u);
-
-		/* Before sending: `u` may be done when that returns. */
-		atomic_fetch_add(&p->sent_count, 1);
-		if (err != IMG_OK) {
-			finish(p, u, err);
-			return true;
-		}
-		if (stage_send(p->places[0].stage, &u->event))
-			return true;
-		atomic_fetch_sub(&p->sent_count, 1);
-	}
+	u->end = end;
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	atomic_fetch_add(&p->refused_count, 1);
 	return false;
+}
+
+bool pipeline_submit(struct pipeline *p, struct upload *u)
+{
+	if (atomic_fetch_add(&p->in_flight_count, 1) >= p->config.uploads_max)
+		return refuse(p, u, UPLOAD_NO_PLACE);
+
+	enum img_err err = foretell(p, u);
+	enum upload_end end = err == IMG_OK ? charge(p, u) : UPLOAD_ENDED;
+
+	if (end != UPLOAD_ENDED)
+		return refuse(p, u, end);
+	/* Before sending: `u` may be done when that returns. */
+	atomic_fetch_add(&p->sent_count, 1);
+	if (err != IMG_OK) {
+		finish(p, u, err);
+		return true;
+	}
+	if (stage_send(p->places[0].stage, &u->event))
+		return true;
+	atomic_fetch_sub(&p->sent_count, 1);
+	return refuse(p, u, UPLOAD_NO_PLACE);
 }
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
@@ -211,6 +252,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 		.sent_count = atomic_load(&p->sent_count),
 	};
 	buffers_read(p->buffers, &out->buffers);
+	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		stage_read(p->places[i].stage, &out->stages[i]);
 }
@@ -230,6 +272,21 @@ uint32_t pipeline_retry_after_s(const struct pipeline *p)
 uint32_t pipeline_worker_count(const struct pipeline *p)
 {
 	return group_worker_count(p->group);
+}
+
+struct budget *pipeline_budget(struct pipeline *p)
+{
+	return &p->budget;
+}
+
+const struct img_memory *pipeline_memory(const struct pipeline *p)
+{
+	return p->memory;
+}
+
+uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes)
+{
+	return forecast_bytes(&p->forecast, body_bytes);
 }
 
 struct group *pipeline_group(const struct pipeline *p)
@@ -264,7 +321,9 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
-	p->buffers = buffers_new(KEPT_BYTES_MAX);
+	budget_init(&p->budget, img_pool_promised(config->memory_bytes_max));
+	forecast_init(&p->forecast);
+	p->buffers = buffers_new(KEPT_BYTES_MAX, config->memory_bytes_max);
 	if (p->buffers == NULL) {
 		free(p);
 		return NULL;

@@ -13,9 +13,16 @@
  *            once, between the first and the last of these.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
  *            refused.  Every queue has room for all of them.
+ * Memory     What comes in, what is made of it and what goes out is charged to
+ *            pipeline_budget(): foretold before it is queued, and to the byte
+ *            where it lies in pipeline_memory().  Where a forecast is too low
+ *            (imgops/cost.h says when), memory_bytes_max holds all the same,
+ *            and some upload ends with IMG_ERR_NO_MEMORY.
  */
 #ifndef SERVICE_PIPELINE_H
 #define SERVICE_PIPELINE_H
+
+#include "service/budget.h"
 
 #include "imgops/imgops.h"
 #include "imgops/pool.h"
@@ -35,18 +42,35 @@ struct pipeline_config {
 	const struct cores *cores; /* must outlive the pipeline */
 	uint32_t uploads_max;
 	struct img_limits limits;
+	uint64_t memory_bytes_max; /* of all uploads; UINT64_MAX: no limit */
+};
+
+/* How an upload ended, or why it was not taken. */
+enum upload_end {
+	UPLOAD_ENDED,       /* by itself: see `err` */
+	UPLOAD_NO_PLACE,    /* not taken: all places taken, or stopping */
+	UPLOAD_MEMORY_FULL, /* not taken: the budget does not allow it now */
+	UPLOAD_TOO_MUCH,    /* not taken: and it never will */
+	UPLOAD_ABANDONED,   /* by pipeline_abandon() */
 };
 
 /* One request on its way.  Zero it, then fill the first part. */
 struct upload {
 	const uint8_t *jpeg;
 	size_t jpeg_bytes;
+	/*
+	 * Of pipeline_budget(): at least what `jpeg` takes.  The caller lowers
+	 * it to what the reply takes when `jpeg` is gone, and to 0 at the end;
+	 * in between it is the pipeline's.
+	 */
+	struct charge charge;
+	uint64_t jpeg_charge_bytes; /* of it, for `jpeg` */
 	struct img_recipe recipe;
 	/* Called once, by a worker or by pipeline_submit(); must not block. */
 	void (*done)(struct upload *u);
 
-	/* Valid from done() on.  `reply` ends with pipeline_reply_free(). */
-	bool abandoned; /* by pipeline_abandon(): there is no result */
+	/* Valid from done() on; `end` also if not taken.  `reply` ends with pipeline_reply_free(). */
+	enum upload_end end;
 	enum img_err err;
 	uint8_t *reply; /* NULL without a result */
 	size_t reply_bytes;
@@ -60,6 +84,7 @@ struct upload {
 	struct img_view view;
 	struct image image;
 	uint64_t foretold_ns[PIPELINE_STEPS];
+	uint64_t foretold_bytes;
 };
 
 struct pipeline_stats {
@@ -69,6 +94,7 @@ struct pipeline_stats {
 	uint64_t failed_count;   /* ended with an error, or abandoned */
 	uint32_t in_flight_count;
 	struct img_pool_stats buffers;
+	struct budget_stats memory;
 	struct stage_stats stages[PIPELINE_STEPS];
 };
 
@@ -87,9 +113,18 @@ uint32_t pipeline_worker_count(const struct pipeline *p);
 /*
  * True: the pipeline owns `u` until it calls u->done(u), which may be before
  * this returns; of a file whose header says that it will not be read, it is.
- * False: full or stopping; the caller still owns `u`.
+ * False: u->end says why not; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
+
+/* What uploads take; charge it before memory is asked for. */
+struct budget *pipeline_budget(struct pipeline *p);
+
+/* Where uploads lie, bodies too. */
+const struct img_memory *pipeline_memory(const struct pipeline *p);
+
+/* What an upload of so many bytes will likely be charged, besides its body. */
+uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
 
 /* Before pipeline_free().  NULL is fine. */
 void pipeline_reply_free(void *reply);

@@ -53,8 +53,14 @@ static const struct {
 	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
 				     "The JPEG has more scans than any "
 				     "picture needs." },
+	[PROBLEM_TOO_MUCH_MEMORY] = { 413, "too_much_memory", "Too much memory",
+				      "This upload alone needs more memory "
+				      "than the server may use." },
 	[PROBLEM_OVERLOADED] = { 503, "overloaded", "Overloaded",
 				 "All places are taken; see Retry-After." },
+	[PROBLEM_MEMORY_FULL] = { 503, "memory_full", "Memory full",
+				  "Uploads inside need all memory; see "
+				  "Retry-After." },
 	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
 			       "The server is shutting down." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",

@@ -120,6 +120,18 @@ struct figures stats_buffers(const struct stats *s)
 	return f;
 }
 
+struct figures stats_memory(const struct stats *s)
+{
+	const struct budget_stats *m = &s->pipeline.memory;
+	struct figures f = { 0 };
+
+	add(&f, "limit_bytes", (double)m->limit_bytes);
+	add(&f, "used_bytes", (double)m->used_bytes);
+	add(&f, "peak_bytes", (double)m->peak_bytes);
+	add(&f, "refused", (double)m->refused_count);
+	return f;
+}
+
 static double mean(uint64_t total, uint64_t count)
 {
 	return count > 0 ? (double)total / (double)count : 0;

@@ -29,6 +29,7 @@ void stats_read(struct stats_source *source, struct stats *out);
 struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);
 struct figures stats_buffers(const struct stats *s);
+struct figures stats_memory(const struct stats *s);
 
 /* Each a group of figures that belong together. */
 typedef struct figures stats_counts_fn(const struct stage_stats *counts);

@@ -101,6 +101,7 @@ char *stats_json(struct stats_source *source)
 	add_figures(o, stats_process(&s));
 	add_figures(cJSON_AddObjectToObject(o, "uploads"), stats_uploads(&s));
 	add_figures(cJSON_AddObjectToObject(o, "buffers"), stats_buffers(&s));
+	add_figures(cJSON_AddObjectToObject(o, "memory"), stats_memory(&s));
 	add_stages(o, &s, group_counts_hardware(g));
 	add_workers(o, &s, g);
 

@@ -89,6 +89,7 @@ void stats_print(struct stats_source *source, FILE *to)
 	print_one(to, "process", stats_process(&s));
 	print_one(to, "uploads", stats_uploads(&s));
 	print_one(to, "buffers", stats_buffers(&s));
+	print_one(to, "memory", stats_memory(&s));
 	for (stats_counts_fn *const *of = stats_of_stage; *of != NULL; of++)
 		print_stages(to, &s, *of);
 	print_rates(to, &s);

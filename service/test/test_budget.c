@@ -78,7 +78,7 @@ struct job {
 	uint64_t refused_count;
 };
 
-/* Two charges each, so that the threads are often in each other's way. */
+/* Two charges each, which may be over the limit without other threads. */
 static void *charge_at_random(void *arg)
 {
 	struct job *job = arg;
@@ -89,7 +89,7 @@ static void *charge_at_random(void *arg)
 		uint64_t before = c->bytes, bytes;
 
 		job->seed = job->seed * 6364136223846793005u + 1;
-		bytes = (job->seed >> 40) % (LIMIT / 3);
+		bytes = (job->seed >> 40) % (LIMIT * 2 / 3);
 		switch (budget_charge(c, bytes)) {
 		case BUDGET_OK:
 			assert(c->bytes == bytes);

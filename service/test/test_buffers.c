@@ -42,7 +42,7 @@ static bool becomes_empty(const struct buffers *b, int limit_ms)
 
 static void test_idle_memory_goes_back(void)
 {
-	struct buffers *b = buffers_new(SIZE_MAX);
+	struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 
 	assert(b != NULL);
 	for (int round = 0; round < 2; round++) {
@@ -56,7 +56,7 @@ static void test_idle_memory_goes_back(void)
 /* Unless this machine is so busy that the test itself looks idle. */
 static void test_memory_stays_while_there_is_work(void)
 {
-	struct buffers *b = buffers_new(SIZE_MAX);
+	struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 	uint64_t last_ns = clock_now_ns(), gap_ns_max = 0;
 
 	assert(b != NULL);
@@ -79,7 +79,7 @@ static void test_stops_at_once(void)
 	uint64_t start_ns = clock_now_ns();
 
 	for (int i = 0; i < 20; i++) {
-		struct buffers *b = buffers_new(SIZE_MAX);
+		struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 
 		assert(b != NULL);
 		if (i % 2 == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of the border: done() exactly once for each upload taken, the same
- * bytes under every policy, no more inside than allowed, errors by enum, notes
- * to the end.
+ * bytes under every policy, no more inside than allowed, memory charged while it
+ * is used, errors by enum, notes to the end.
  */
 #include "service/pipeline.h"
 
@@ -58,6 +58,7 @@ static struct pipeline *start_scheduled(const struct schedule *schedule,
 		.cores = cores,
 		.uploads_max = uploads_max,
 		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
+		.memory_bytes_max = UINT64_MAX,
 	});
 
 	assert(p != NULL);
@@ -183,6 +184,50 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	pipeline_stop(p);
 	pipeline_reply_free(one.upload.reply);
 	pipeline_reply_free(two.upload.reply);
+	pipeline_free(p);
+}
+
+static uint64_t charged(const struct pipeline *p)
+{
+	struct pipeline_stats s;
+
+	pipeline_read(p, &s);
+	return s.memory.used_bytes;
+}
+
+/* From what its header foretells to what its reply takes. */
+static void
+test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p =
+		start(policy_find("thread-per-connection"), cores, 1, 1);
+	struct pipeline_stats s;
+	struct upload *u = &job.upload;
+
+	prepare(&job, photo_bytes, 2);
+	u->charge.budget = pipeline_budget(p);
+	u->jpeg_charge_bytes = photo_bytes;
+	assert(budget_charge(&u->charge, photo_bytes) == BUDGET_OK);
+	assert(pipeline_submit(p, u));
+	assert(u->err == IMG_OK);
+	assert(charged(p) == photo_bytes + img_pool_block_count(u->reply));
+	pipeline_read(p, &s);
+	assert(s.memory.peak_bytes >= photo_bytes + s.buffers.live_bytes_peak);
+	assert(pipeline_likely_bytes(p, photo_bytes) > 0);
+	pipeline_reply_free(u->reply);
+	budget_lower(&u->charge, 0);
+	assert(charged(p) == 0);
+
+	/* One that fails keeps its body's. */
+	prepare(&job, photo_bytes / 2, 2);
+	u->charge.budget = pipeline_budget(p);
+	u->jpeg_charge_bytes = photo_bytes;
+	assert(budget_charge(&u->charge, photo_bytes) == BUDGET_OK);
+	assert(pipeline_submit(p, u));
+	assert(u->err == IMG_ERR_TRUNCATED && charged(p) == photo_bytes);
+	budget_lower(&u->charge, 0);
+	pipeline_stop(p);
 	pipeline_free(p);
 }
 
@@ -322,6 +367,7 @@ int main(int argc, char **argv)
 							  cores_count(cores));
 	}
 	test_full_refuses_until_there_is_room(cores);
+	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_limits_reach_the_decoder(cores);
 	test_notes_outlive_the_picture(cores);
 	test_least_work_comes_first(cores);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An upload's way through a request, and what it is charged on it: its body and
+ * what its picture likely takes from `begin` on, what its header says from
+ * `submit` on, the reply's bytes when it is done, nothing at the end.
+ */
+#include "service/http_request.h"
+
+#include <stdlib.h>
+
+/* Called by a worker.  The request is the connection's again. */
+static void on_done(struct upload *u)
+{
+	struct request *r =
+		(struct request *)((char *)u -
+				   offsetof(struct request, upload));
+
+	if (r->http->suspends)
+		MHD_resume_connection(r->connection);
+}
+
+/* The body is of no use any more; the reply, if any, is. */
+static void drop_body(struct request *r)
+{
+	struct upload *u = &r->upload;
+
+	body_release(&r->body);
+	budget_lower(&u->charge, img_pool_block_count(u->reply));
+}
+
+static enum problem problem_of_upload(const struct upload *u)
+{
+	switch (u->end) {
+	case UPLOAD_ENDED:
+		return problem_of_image(u->err);
+	case UPLOAD_NO_PLACE:
+		return PROBLEM_OVERLOADED;
+	case UPLOAD_MEMORY_FULL:
+		return PROBLEM_MEMORY_FULL;
+	case UPLOAD_TOO_MUCH:
+		return PROBLEM_TOO_MUCH_MEMORY;
+	case UPLOAD_ABANDONED:
+		return PROBLEM_STOPPING;
+	}
+	abort();
+}
+
+/* From here on a worker may hold `r`, unless the pipeline refuses it. */
+static void submit(struct request *r)
+{
+	struct http *h = r->http;
+
+	r->upload.jpeg = r->body.bytes;
+	r->upload.jpeg_bytes = r->body.count;
+	r->upload.recipe = r->params.recipe;
+	r->upload.done = on_done;
+	r->submitted = true;
+	/* First: a worker may be done, and resume, before submit returns. */
+	if (h->suspends)
+		MHD_suspend_connection(r->connection);
+	if (!atomic_load(&h->refusing) &&
+	    pipeline_submit(h->config.pipeline, &r->upload))
+		return;
+	r->submitted = false;
+	r->problem = atomic_load(&h->refusing) ? PROBLEM_STOPPING :
+						 problem_of_upload(&r->upload);
+	drop_body(r);
+	if (h->suspends)
+		MHD_resume_connection(r->connection);
+}
+
+enum MHD_Result http_answer_upload(struct request *r)
+{
+	if (!r->submitted) {
+		bool suspends = r->http->suspends;
+
+		r->problem = body_finish(&r->body);
+		if (r->problem != PROBLEM_NONE) {
+			drop_body(r);
+			return http_reply_problem(r);
+		}
+		submit(r);
+		if (suspends)
+			return MHD_YES;
+	}
+	drop_body(r); /* while the client reads the reply */
+	if (r->problem == PROBLEM_NONE)
+		r->problem = problem_of_upload(&r->upload);
+	if (r->problem != PROBLEM_NONE)
+		return http_reply_problem(r);
+	return http_reply_picture(r);
+}
+
+static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
+				   const char *key, const char *value)
+{
+	struct request *r = cls;
+
+	(void)kind;
+	if (params_set(&r->params, key, value, r->detail))
+		return MHD_YES;
+	r->problem = PROBLEM_BAD_PARAMETER;
+	return MHD_NO;
+}
+
+/*
+ * Before a byte of the body is read.  Its picture is guessed, or bodies would
+ * take all memory and leave none for what is to be made of them.  A guess does
+ * not refuse what may well fit.
+ */
+static enum problem charge_body(struct request *r)
+{
+	struct pipeline *p = r->config->pipeline;
+	struct upload *u = &r->upload;
+	uint64_t guess_end = pipeline_budget(p)->limit_bytes / 2;
+	uint64_t body = img_pool_count((size_t)r->length_bytes) +
+			body_extra_bytes(r->connection);
+	uint64_t both = body + pipeline_likely_bytes(p, r->length_bytes);
+
+	if (both > guess_end)
+		both = body > guess_end ? body : guess_end;
+	u->charge.budget = pipeline_budget(p);
+	u->jpeg_charge_bytes = body;
+	switch (budget_charge(&u->charge, both)) {
+	case BUDGET_OK:
+		return PROBLEM_NONE;
+	case BUDGET_FULL:
+		return PROBLEM_MEMORY_FULL;
+	case BUDGET_NEVER:
+		return PROBLEM_TOO_MUCH_MEMORY;
+	}
+	abort();
+}
+
+void http_begin_upload(struct request *r)
+{
+	params_init(&r->params);
+	if (MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
+					MHD_HTTP_HEADER_CONTENT_LENGTH) ==
+	    NULL) {
+		r->problem = PROBLEM_LENGTH_REQUIRED;
+		return;
+	}
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					on_argument, r);
+	if (r->problem == PROBLEM_NONE)
+		r->problem = charge_body(r);
+	if (r->problem == PROBLEM_NONE)
+		r->problem = body_init(&r->body, r->connection,
+				       (size_t)r->length_bytes,
+				       pipeline_memory(r->config->pipeline));
+	if (r->problem != PROBLEM_NONE)
+		drop_body(r);
+}
+
+void http_receive(struct request *r, const char *data, size_t bytes)
+{
+	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
+		r->problem = body_append(&r->body, data, bytes);
+	if (r->problem != PROBLEM_NONE)
+		drop_body(r);
+}
+
+void http_end_upload(struct request *r)
+{
+	pipeline_reply_free(r->upload.reply);
+	r->upload.reply = NULL;
+	drop_body(r);
+}

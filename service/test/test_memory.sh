@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --memory: however much is asked for, uploads get no more and the others are
+# told so, by 503; nothing stays charged; what can never fit is told apart.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_memory.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+dir=$1
+mib=$((1 << 20))
+own_bytes=$((32 * mib)) # docs/operations.md, 'Memory'
+connection_bytes=$((144 << 10))
+
+# Photos of 4 MB: what is behind the last pixel is not looked at.
+mkdir "$work/large"
+for photo in "$dir"/*.jpg; do
+	{ cat "$photo"; head -c 3500000 /dev/zero; } \
+		>"$work/large/${photo##*/}"
+done
+
+# A reply may be there before the server has counted its end.
+check_all_given_back() {
+	local _
+	for _ in $(seq 100); do
+		[ "$(stat_of '.memory.used_bytes == 0 and
+			.buffers.live_bytes == 0')" = true ] && return
+		sleep 0.05
+	done
+	fail "still charged: $(curl -fsS "$url/stats" | jq -c .memory,.buffers)"
+}
+
+# overload CONNECTIONS FLAGS...: results of 12 megapixels and more from each
+test_overload_stays_within() {
+	local connections=$1 peak
+	shift
+	start --memory 128M "$@"
+	"$LOADGEN" --dataset "$work/large" --connections "$connections" \
+		--passes 64 --save "$work/saved" --json "$work/json" \
+		"$url/?w=4000&enlarge=1" >"$work/report" 2>&1 || true
+	[ "$(jq '.responses["503"] > 0 and .responses["200"] > 0 and
+		.responses["200"] + .responses["503"] == .requests and
+		.transport_errors == 0' "$work/json")" = true ] ||
+		fail "$*: $(jq -c .responses "$work/json")"
+	[ "$(stat_of '.memory.peak_bytes <= .memory.limit_bytes and
+		.memory.limit_bytes <= 128 * 1048576 and
+		.memory.peak_bytes > .memory.limit_bytes / 2')" = true ] ||
+		fail "$*: $(curl -fsS "$url/stats" | jq -c .memory)"
+	# Who was taken was not let down: all were refused by the budget.
+	[ "$(stat_of .memory.refused)" = \
+		"$(jq '.responses["503"]' "$work/json")" ] ||
+		fail "$*: refused is not what clients saw"
+	peak=$(stat_of .memory_peak_bytes)
+	[ -n "${SANITIZED:-}" ] ||
+		[ "$peak" -le $((128 * mib + own_bytes +
+			connections * connection_bytes)) ] ||
+		fail "$*: the process had $peak bytes"
+	check_drained
+	check_all_given_back
+	# And it goes on.
+	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=640" \
+		-o "$work/out" || fail "$*: does not go on"
+	check_all_given_back
+	stop
+}
+
+test_what_never_fits_is_told_apart() {
+	start --memory 8M
+	head -c 9000000 /dev/zero >"$work/upload"
+	expect_problem 413 too_much_memory --data-binary "@$work/upload" "$url/"
+	expect_problem 413 too_much_memory -H 'Expect: 100-continue' \
+		--data-binary "@$work/upload" "$url/"
+	# The body fits, but not with its picture.
+	expect_problem 413 too_much_memory \
+		--data-binary "@$dir/clownfish.jpg" "$url/?w=4000&enlarge=1"
+	check_all_given_back
+	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=300" \
+		-o "$work/out" || fail "what fits is refused"
+	[ "$(stat_of .memory.refused)" = 3 ] || fail "refused"
+	check_all_given_back
+	stop
+}
+
+# The body of one is not sent, and so its memory is not free for the other.
+test_full_is_said_before_the_body() {
+	local got fd _
+	start --memory 16M
+	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n' \
+		$((9 * mib)) >&"$fd"
+	for _ in $(seq 100); do
+		[ "$(stat_of .memory.used_bytes)" = 0 ] || break
+		sleep 0.05
+	done
+	expect_problem 503 memory_full -H 'Expect: 100-continue' \
+		-H "Content-Length: $((9 * mib))" --data-binary x "$url/"
+	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
+	# Who goes before the body has come gives all back.
+	exec {fd}>&-
+	check_all_given_back
+	stop
+}
+
+# Every way out gives all back.
+test_errors_give_all_back() {
+	start --memory 64M
+	head -c 300000 "$dir/clownfish.jpg" >"$work/half"
+	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
+	expect_problem 400 empty_body --data-binary '' "$url/"
+	expect_problem 400 no_file -F note=hello "$url/"
+	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
+		--data-binary "@$work/half" "$url/"
+	expect_problem 400 bad_parameter --data-binary "@$work/half" "$url/?w=0"
+	expect_problem 415 not_a_jpeg --data-binary 'GIF89a' "$url/"
+	curl -fsS -F "file=@$dir/clownfish.jpg" "$url/?w=640" -o "$work/out" ||
+		fail "a form is refused"
+	check_all_given_back
+	stop
+}
+
+test_overload_stays_within 64
+test_overload_stays_within 64 --policy thread-per-connection
+test_what_never_fits_is_told_apart
+test_full_is_said_before_the_body
+test_errors_give_all_back
