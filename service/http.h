@@ -24,6 +24,7 @@ struct http_config {
 	struct pipeline *pipeline;
 	uint32_t connections_max;
 	uint64_t body_bytes_max;
+	uint32_t deadline_ms; /* of an upload, from its head on; 0: none */
 	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
 	char *(*stats_json)(void *arg);
 	char *(*trace_json)(void *arg, uint32_t ms); /* NULL: not traced */

@@ -36,6 +36,7 @@ struct request {
 	struct http *http;
 	const struct http_config *config; /* of `http` */
 	struct MHD_Connection *connection;
+	int fd; /* its socket; of uploads alone */
 	const struct route *route;
 	char id[REQUEST_ID_BYTES];
 	uint64_t begin_ns;

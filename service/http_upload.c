@@ -6,14 +6,32 @@
  */
 #include "service/http_request.h"
 
+#include "service/clock.h"
+
+#include <poll.h>
 #include <stdlib.h>
+
+static struct request *request_of(const struct upload *u)
+{
+	return (struct request *)((char *)u - offsetof(struct request, upload));
+}
+
+/*
+ * Called by a worker.  A suspended connection notices nothing, so its socket is
+ * asked.  To have shut down one way, as a client may that has sent all, looks
+ * the same as being closed.
+ */
+static bool is_gone(const struct upload *u)
+{
+	struct pollfd client = { .fd = request_of(u)->fd, .events = POLLRDHUP };
+
+	return poll(&client, 1, 0) > 0;
+}
 
 /* Called by a worker.  The request is the connection's again. */
 static void on_done(struct upload *u)
 {
-	struct request *r =
-		(struct request *)((char *)u -
-				   offsetof(struct request, upload));
+	struct request *r = request_of(u);
 
 	if (r->http->suspends)
 		MHD_resume_connection(r->connection);
@@ -41,6 +59,10 @@ static enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_TOO_MUCH_MEMORY;
 	case UPLOAD_ABANDONED:
 		return PROBLEM_STOPPING;
+	case UPLOAD_LATE:
+		return PROBLEM_DEADLINE_EXCEEDED;
+	case UPLOAD_GONE:
+		break; /* who should read it? */
 	}
 	abort();
 }
@@ -53,6 +75,7 @@ static void submit(struct request *r)
 	r->upload.jpeg = r->body.bytes;
 	r->upload.jpeg_bytes = r->body.count;
 	r->upload.recipe = r->params.recipe;
+	r->upload.is_gone = is_gone;
 	r->upload.done = on_done;
 	r->submitted = true;
 	/* First: a worker may be done, and resume, before submit returns. */
@@ -84,6 +107,8 @@ enum MHD_Result http_answer_upload(struct request *r)
 			return MHD_YES;
 	}
 	drop_body(r); /* while the client reads the reply */
+	if (r->upload.end == UPLOAD_GONE)
+		return MHD_NO; /* closes the connection */
 	if (r->problem == PROBLEM_NONE)
 		r->problem = problem_of_upload(&r->upload);
 	if (r->problem != PROBLEM_NONE)
@@ -134,7 +159,16 @@ static enum problem charge_body(struct request *r)
 
 void http_begin_upload(struct request *r)
 {
+	uint32_t deadline_ms = r->config->deadline_ms;
+
 	params_init(&r->params);
+	r->upload.deadline_ns =
+		deadline_ms > 0 ?
+			r->begin_ns + deadline_ms * UINT64_C(1000000) :
+			0;
+	r->fd = MHD_get_connection_info(r->connection,
+					MHD_CONNECTION_INFO_CONNECTION_FD)
+			->connect_fd;
 	if (MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
 					MHD_HTTP_HEADER_CONTENT_LENGTH) ==
 	    NULL) {
@@ -153,10 +187,18 @@ void http_begin_upload(struct request *r)
 		drop_body(r);
 }
 
+/* A body that comes too slowly does not hold its memory for long. */
+static bool is_late(const struct request *r)
+{
+	return r->upload.deadline_ns > 0 &&
+	       clock_now_ns() >= r->upload.deadline_ns;
+}
+
 void http_receive(struct request *r, const char *data, size_t bytes)
 {
 	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
-		r->problem = body_append(&r->body, data, bytes);
+		r->problem = is_late(r) ? PROBLEM_DEADLINE_EXCEEDED :
+					  body_append(&r->body, data, bytes);
 	if (r->problem != PROBLEM_NONE)
 		drop_body(r);
 }

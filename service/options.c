@@ -59,6 +59,11 @@ static const struct flag own_flags[] = {
 	{ "max-decode-memory", "SIZE", "512M", "to decode one picture",
 	  FLAG_FIELD(struct options, limits.decode_bytes_max),
 	  .unit = FLAG_SIZE, .least = 1 << 20, .most = UINT64_C(65536) << 20 },
+	{ "deadline", "TIME", "60s",
+	  "an upload's, from its head to its last step; what is late gets a\n"
+	  "503; 0: none",
+	  FLAG_FIELD(struct options, deadline_ms), .unit = FLAG_TIME,
+	  .most = 86400000 },
 	{ "drain-timeout", "TIME", "8s",
 	  "on SIGTERM, wait this long for replies to be sent; 500ms or 8s,\n"
 	  "a plain number is seconds",

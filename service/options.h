@@ -33,6 +33,7 @@ struct options {
 	uint64_t body_bytes_max;
 	uint64_t memory_bytes_max; /* if not given: see memory_limit.h */
 	struct img_limits limits;
+	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */

@@ -47,6 +47,8 @@ struct pipeline {
 	_Atomic uint64_t refused_count;
 	_Atomic uint64_t finished_count;
 	_Atomic uint64_t failed_count;
+	_Atomic uint64_t late_count;
+	_Atomic uint64_t gone_count;
 	_Atomic uint32_t in_flight_count;
 	_Atomic uint64_t begun_count; /* of those sent, not refused by header */
 	_Atomic uint64_t service_ns;  /* of their steps so far */
@@ -181,6 +183,23 @@ static struct upload *upload_of(struct event *ev)
 	return (struct upload *)((char *)ev - offsetof(struct upload, event));
 }
 
+/* Is the next step worth taking?  UPLOAD_ENDED: it is. */
+static enum upload_end look(struct pipeline *p, const struct upload *u,
+			    uint64_t now_ns)
+{
+	if (atomic_load(&p->abandoning))
+		return UPLOAD_ABANDONED;
+	if (u->is_gone != NULL && u->is_gone(u)) {
+		atomic_fetch_add(&p->gone_count, 1);
+		return UPLOAD_GONE;
+	}
+	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns) {
+		atomic_fetch_add(&p->late_count, 1);
+		return UPLOAD_LATE;
+	}
+	return UPLOAD_ENDED;
+}
+
 /* The handler of every stage. */
 static void take_step(struct event *ev, void *arg)
 {
@@ -188,12 +207,13 @@ static void take_step(struct event *ev, void *arg)
 	struct pipeline *p = at->pipeline;
 	struct upload *u = upload_of(ev);
 
-	if (atomic_load(&p->abandoning)) {
-		u->end = UPLOAD_ABANDONED;
+	uint64_t start_ns = clock_now_ns();
+
+	u->end = look(p, u, start_ns);
+	if (u->end != UPLOAD_ENDED) {
 		finish(p, u, IMG_OK);
 		return;
 	}
-	uint64_t start_ns = clock_now_ns();
 	enum img_err err = steps[at->step](p, u);
 
 	u->service_ns[at->step] = clock_now_ns() - start_ns;
@@ -247,6 +267,8 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	*out = (struct pipeline_stats){
 		.finished_count = atomic_load(&p->finished_count),
 		.failed_count = atomic_load(&p->failed_count),
+		.late_count = atomic_load(&p->late_count),
+		.gone_count = atomic_load(&p->gone_count),
 		.refused_count = atomic_load(&p->refused_count),
 		.in_flight_count = atomic_load(&p->in_flight_count),
 		.sent_count = atomic_load(&p->sent_count),

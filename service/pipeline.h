@@ -52,6 +52,8 @@ enum upload_end {
 	UPLOAD_MEMORY_FULL, /* not taken: the budget does not allow it now */
 	UPLOAD_TOO_MUCH,    /* not taken: and it never will */
 	UPLOAD_ABANDONED,   /* by pipeline_abandon() */
+	UPLOAD_LATE,        /* its deadline passed before its next step */
+	UPLOAD_GONE,        /* nobody waits for it any more */
 };
 
 /* One request on its way.  Zero it, then fill the first part. */
@@ -66,6 +68,9 @@ struct upload {
 	struct charge charge;
 	uint64_t jpeg_charge_bytes; /* of it, for `jpeg` */
 	struct img_recipe recipe;
+	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none */
+	/* Asked before each step: does nobody wait for it?  NULL: somebody. */
+	bool (*is_gone)(const struct upload *u);
 	/* Called once, by a worker or by pipeline_submit(); must not block. */
 	void (*done)(struct upload *u);
 
@@ -91,7 +96,9 @@ struct pipeline_stats {
 	uint64_t sent_count;     /* taken by pipeline_submit() */
 	uint64_t refused_count;  /* not taken: full or stopping */
 	uint64_t finished_count; /* ended with a picture */
-	uint64_t failed_count;   /* ended with an error, or abandoned */
+	uint64_t failed_count;   /* ended without one */
+	uint64_t late_count;     /* of those: UPLOAD_LATE */
+	uint64_t gone_count;     /* UPLOAD_GONE */
 	uint32_t in_flight_count;
 	struct img_pool_stats buffers;
 	struct budget_stats memory;

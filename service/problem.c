@@ -61,6 +61,10 @@ static const struct {
 	[PROBLEM_MEMORY_FULL] = { 503, "memory_full", "Memory full",
 				  "Uploads inside need all memory; see "
 				  "Retry-After." },
+	[PROBLEM_DEADLINE_EXCEEDED] = { 503, "deadline_exceeded",
+					"Deadline exceeded",
+					"The upload could not be done in "
+					"time; see Retry-After." },
 	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
 			       "The server is shutting down." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",

@@ -103,6 +103,8 @@ struct figures stats_uploads(const struct stats *s)
 	add(&f, "sent", (double)p->sent_count);
 	add(&f, "finished", (double)p->finished_count);
 	add(&f, "failed", (double)p->failed_count);
+	add(&f, "late", (double)p->late_count);
+	add(&f, "gone", (double)p->gone_count);
 	add(&f, "in_flight", p->in_flight_count);
 	add(&f, "refused", (double)p->refused_count);
 	return f;

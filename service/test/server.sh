@@ -67,6 +67,30 @@ check_drained() {
 	fail "not drained: $(curl -fsS "$url/stats")"
 }
 
+# send COUNT QUERY: so many uploads of $photo at once, in the background; returns
+# when the server has taken them all.  Their pids are in $clients, statuses in
+# $work/code*, replies in $work/reply*.
+send() {
+	local count=$1 query=$2 i _
+	clients=()
+	rm -f "$work"/code*
+	for i in $(seq "$count"); do
+		curl -sS -o "$work/reply$i" -w '%{http_code}\n' --data-binary \
+			"@$photo" "$url/?$query" >"$work/code$i" &
+		clients+=($!)
+	done
+	for _ in $(seq 3000); do
+		[ "$(stat_of .uploads.sent)" != "$count" ] || return 0
+		sleep 0.02
+	done
+	fail "$count uploads were sent, but $(stat_of .uploads.sent) taken"
+}
+
+# got STATUS: how many of them got it
+got() {
+	cat "$work"/code* | grep -cx "$1" || true
+}
+
 # refuses WORD FLAGS...: does not start, ends with status 2, and names WORD
 refuses() {
 	local word=$1 status=0

@@ -35,7 +35,7 @@ is() {
 test_what_is_printed_is_read_back() {
 	round
 	round --listen '[::1]:0' --cores 0 --max-uploads 1 --max-body 1500K \
-		--max-side 10 --max-megapixels 2.5 --max-scans 3 --memory 99M \
+		--max-side 10 --max-megapixels 2.5 --max-scans 3 --memory 99M --deadline 5s \
 		--max-decode-memory 1.5G --drain-timeout 250ms
 	round --trace 'a "b" \ c' --save-graph "$work/graph"
 	round --cores 0,1 --policy srpt --regime time-gated=1500 \

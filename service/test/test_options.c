@@ -39,6 +39,7 @@ static void test_defaults_run(void)
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
+	assert(o.memory_bytes_max > 0 && o.deadline_ms == 60000);
 	assert(o.limits.pixels_max == 100000000);
 	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
 }

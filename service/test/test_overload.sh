@@ -6,6 +6,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_overload.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 dir=$1
+photo=$dir/clownfish.jpg
 
 # load JSON FLAGS...: run loadgen, whatever becomes of the requests
 load() {
@@ -53,35 +54,12 @@ test_refusal_says_when_to_retry() {
 	stop
 }
 
-# send COUNT QUERY: so many uploads at once, in the background; returns when the
-# server has taken them all.  Their pids are in $clients, statuses in $work/code*.
-send() {
-	local count=$1 query=$2 i _
-	clients=()
-	rm -f "$work"/code*
-	for i in $(seq "$count"); do
-		curl -sS -o /dev/null -w '%{http_code}\n' --data-binary \
-			"@$dir/clownfish.jpg" "$url/?$query" >"$work/code$i" &
-		clients+=($!)
-	done
-	for _ in $(seq 3000); do
-		[ "$(stat_of .uploads.sent)" != "$count" ] || return 0
-		sleep 0.02
-	done
-	fail "$count uploads were sent, but $(stat_of .uploads.sent) taken"
-}
-
 # Each of them has got its whole reply.
 check_received() {
 	local client
 	for client in "${clients[@]}"; do
 		wait "$client" || fail "a reply was cut off"
 	done
-}
-
-# got STATUS: how many of them got it
-got() {
-	cat "$work"/code* | grep -cx "$1" || true
 }
 
 # Whatever was taken before SIGTERM is answered, to the last byte.

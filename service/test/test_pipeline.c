@@ -2,7 +2,8 @@
 /*
  * Promises of the border: done() exactly once for each upload taken, the same
  * bytes under every policy, no more inside than allowed, memory charged while it
- * is used, errors by enum, notes to the end.
+ * is used, nothing done that is late or that nobody waits for, errors by enum,
+ * notes to the end.
  */
 #include "service/pipeline.h"
 
@@ -231,6 +232,44 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	pipeline_free(p);
 }
 
+static bool nobody_waits(const struct upload *u)
+{
+	(void)u;
+	return true;
+}
+
+static void test_useless_work_is_not_done(const struct cores *cores)
+{
+	static struct job jobs[3];
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 3);
+	struct pipeline_stats s;
+
+	prepare(&jobs[0], photo_bytes, 2);
+	jobs[0].upload.deadline_ns = 1;
+	prepare(&jobs[1], photo_bytes, 2);
+	jobs[1].upload.is_gone = nobody_waits;
+	prepare(&jobs[2], photo_bytes, 2);
+	jobs[2].upload.deadline_ns = UINT64_MAX;
+	for (int i = 0; i < 3; i++) {
+		assert(pipeline_submit(p, &jobs[i].upload));
+		wait_done(&jobs[i]);
+	}
+	assert(jobs[0].upload.end == UPLOAD_LATE);
+	assert(jobs[1].upload.end == UPLOAD_GONE);
+	assert(jobs[2].upload.end == UPLOAD_ENDED);
+	assert(jobs[0].upload.reply == NULL && jobs[1].upload.reply == NULL);
+	assert(jobs[2].upload.reply != NULL);
+	assert(jobs[0].upload.service_ns[PIPELINE_DECODE] == 0);
+	assert(jobs[1].upload.service_ns[PIPELINE_DECODE] == 0);
+	pipeline_read(p, &s);
+	assert(s.late_count == 1 && s.gone_count == 1);
+	assert(s.failed_count == 2 && s.finished_count == 1);
+	assert(s.stages[PIPELINE_SCALE].arrived_count == 1);
+	pipeline_stop(p);
+	pipeline_reply_free(jobs[2].upload.reply);
+	pipeline_free(p);
+}
+
 static void test_limits_reach_the_decoder(const struct cores *cores)
 {
 	static struct job job;
@@ -368,6 +407,7 @@ int main(int argc, char **argv)
 	}
 	test_full_refuses_until_there_is_room(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
+	test_useless_work_is_not_done(cores);
 	test_limits_reach_the_decoder(cores);
 	test_notes_outlive_the_picture(cores);
 	test_least_work_comes_first(cores);
