@@ -1,5 +1,5 @@
-# Sourced by script/bench-open: servers to compare, and the
-# figures of their rounds.  Sets $work; needs $query.
+# Sourced by script/bench-stall and script/bench-wrk: a server to measure.  Sets
+# $work; needs $query.
 
 work=$(mktemp -d)
 server=

@@ -3,6 +3,7 @@
 
 #include "loadgen/compare/json_file.h"
 #include "loadgen/compare/results.h"
+#include "loadgen/size_class.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +108,13 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 	}
 }
 
+/* Response times of a size class. */
+static const cJSON *class_times(const cJSON *result, int class)
+{
+	return part(cJSON_GetArrayItem(part(result, "size_classes"), class),
+		    "response_ms");
+}
+
 static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
 {
 	const cJSON *times = part(result, "response_ms");
@@ -117,6 +125,9 @@ static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
 	add(&open[OPEN_P50_MS], number(times, "p50"));
 	add(&open[OPEN_P90_MS], number(times, "p90"));
 	add(&open[OPEN_P99_MS], number(times, "p99"));
+	add(&open[OPEN_SMALLEST_P90_MS], number(class_times(result, 0), "p90"));
+	add(&open[OPEN_LARGEST_P99_MS],
+	    number(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
 	add(&open[OPEN_FAILED_PERCENT],
 	    100 * (requests - results_count_ok(result)) / requests);
 }

@@ -39,6 +39,8 @@ enum open_metric {
 	OPEN_P50_MS,
 	OPEN_P90_MS,
 	OPEN_P99_MS,
+	OPEN_SMALLEST_P90_MS, /* of the first size class */
+	OPEN_LARGEST_P99_MS,  /* of the last */
 	OPEN_FAILED_PERCENT, /* not answered 2xx */
 	OPEN_METRIC_COUNT,
 };

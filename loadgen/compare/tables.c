@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/tables.h"
 
+#include "loadgen/size_class.h"
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const double LEVEL = 0.95;
@@ -174,6 +176,8 @@ static void open_row(const struct document *d, const struct arm_figures *arm,
 	median_cell(d, &open[OPEN_P50_MS], 1);
 	median_cell(d, &open[OPEN_P90_MS], 1);
 	median_cell(d, &open[OPEN_P99_MS], 1);
+	median_cell(d, &open[OPEN_SMALLEST_P90_MS], 1);
+	median_cell(d, &open[OPEN_LARGEST_P99_MS], 1);
 	median_cell(d, &open[OPEN_FAILED_PERCENT], 2);
 	document_row_end(d);
 }
@@ -181,11 +185,19 @@ static void open_row(const struct document *d, const struct arm_figures *arm,
 void tables_open_loop(const struct document *d, const struct figures *f,
 		      const struct plan *plan)
 {
-	static const char *const titles[] = {
-		"Configuration", "Load",    "Offered/s", "Responses/s",
-		"p50, ms",       "p90, ms", "p99, ms",   "Not answered 2xx, %",
+	char smallest[32], largest[32];
+	const char *titles[] = {
+		"Configuration", "Load",
+		"Offered/s",     "Responses/s",
+		"p50, ms",       "p90, ms",
+		"p99, ms",       smallest,
+		largest,         "Not answered 2xx, %",
 	};
 
+	snprintf(smallest, sizeof(smallest), "%s: p90, ms",
+		 size_classes[0].name);
+	snprintf(largest, sizeof(largest), "%s: p99, ms",
+		 size_classes[SIZE_CLASS_COUNT - 1].name);
 	document_table_begin(d, titles, COUNT(titles));
 	for (size_t k = 0; k < plan->open.rate_count; k++)
 		for (size_t i = 0; i < f->arm_count; i++) {

@@ -39,7 +39,9 @@ static const char open_text[] =
 	"{ \"bytes_per_s\": 1, \"rate_per_s\": 80, \"requests\": 200,"
 	"\"responses\": { \"200\": 150 },"
 	"\"warnings\": [ \"15.5 % late\", \"early\" ],"
-	"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 } }";
+	"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 },"
+	"\"size_classes\": [ { \"response_ms\": { \"p90\": 4 } }, {}, {},"
+	"{ \"response_ms\": { \"p99\": 5 } } ] }";
 
 static struct plan plan;
 static cJSON *results;
@@ -130,6 +132,8 @@ static void test_open_loop(const struct figures *f)
 	assert(f->arms[0].open[0][OPEN_P90_MS].count == 0);
 	assert(open[OPEN_RATE_PER_S].values[0] == 80);
 	assert(open[OPEN_P99_MS].values[0] == 3);
+	assert(open[OPEN_SMALLEST_P90_MS].values[0] == 4);
+	assert(open[OPEN_LARGEST_P99_MS].values[0] == 5);
 	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
 }
 
