@@ -241,15 +241,13 @@ static bool make_visit(struct comparison *c, struct visit *visit,
 {
 	struct pace *pace = &c->paces[visit->run.load];
 	uint64_t began_ns = clock_now_ns();
-	struct process_end end;
 	struct error why;
 	bool done = start(c, visit, &why) && warm_up(c, visit, &why) &&
 		    (visit->run.load == LOAD_CLOSED ?
 			     measure_closed(c, visit, &why) :
 			     measure_open(c, visit, &why));
 
-	if (server_process_stop(&visit->server, &end))
-		results_add_server(c->results, &visit->run, &end);
+	server_process_stop(&visit->server);
 	pace->done++;
 	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
 	if (!done && !stopped(c))

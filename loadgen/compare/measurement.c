@@ -88,7 +88,7 @@ bool measurement_run(const struct measurement *m, const char *folder,
 {
 	struct arguments arguments = { 0 };
 	struct process process = { 0 };
-	struct process_end end;
+	int status;
 	struct process_config config = { .command = arguments.words };
 	char *json = NULL;
 	char *log = NULL;
@@ -104,8 +104,8 @@ bool measurement_run(const struct measurement *m, const char *folder,
 		error_set(error, "out of memory");
 	}
 	if (ran) {
-		process_wait(&process, stop, &end);
-		ran = read_result(end.status, json, log, result, error);
+		process_wait(&process, stop, &status);
+		ran = read_result(status, json, log, result, error);
 		unlink(json);
 	}
 	free(json);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,15 +19,18 @@ enum { PAUSE_MS = 10, STOP_S = 10 };
 static void become(const struct process_config *config, pid_t parent)
 {
 	int log = open(config->log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	int null;
 
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 ||
 	    dup2(log, STDERR_FILENO) < 0)
 		return;
 	if (log > STDERR_FILENO)
 		close(log);
-	log = open("/dev/null", O_RDONLY);
-	if (log < 0 || dup2(log, STDIN_FILENO) < 0)
+	null = open("/dev/null", O_RDONLY);
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
 		return;
+	if (null > STDERR_FILENO)
+		close(null);
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; i < config->variable_count; i++)
 		if (setenv(config->environment[i].name,
@@ -61,6 +63,7 @@ bool process_start(struct process *p, const struct process_config *config,
 	pid_t pid = -1;
 
 	assert(p->pid == 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* what it leaves becomes our child */
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		pid = fork();
 		if (pid == 0) {
@@ -90,15 +93,9 @@ bool process_start(struct process *p, const struct process_config *config,
 	return false;
 }
 
-static double seconds(struct timeval time)
-{
-	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
-}
-
-bool process_has_ended(struct process *p, struct process_end *end)
+bool process_has_ended(struct process *p, int *status)
 {
 	siginfo_t info = { 0 };
-	struct rusage usage = { 0 };
 
 	assert(p->pid > 0);
 	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) !=
@@ -106,11 +103,9 @@ bool process_has_ended(struct process *p, struct process_end *end)
 	    info.si_pid == 0)
 		return false;
 	kill(-p->pid, SIGKILL); /* before the number can be another's */
-	wait4(p->pid, &end->status, 0, &usage);
-	end->cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-	end->peak_memory_bytes = (uint64_t)usage.ru_maxrss * 1024;
-	end->voluntary_switches = (uint64_t)usage.ru_nvcsw;
-	end->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+	waitpid(p->pid, status, 0);
+	while (waitpid(-p->pid, NULL, 0) > 0 || errno == EINTR)
+		; /* who dies leaves us its children, so none is missed */
 	p->pid = 0;
 	return true;
 }
@@ -123,10 +118,9 @@ void process_pause(void)
 }
 
 /* Until it has ended, or the time has come. */
-static bool wait_until(struct process *p, uint64_t until_ns,
-		       struct process_end *end)
+static bool wait_until(struct process *p, uint64_t until_ns, int *status)
 {
-	while (!process_has_ended(p, end)) {
+	while (!process_has_ended(p, status)) {
 		if (clock_now_ns() >= until_ns)
 			return false;
 		process_pause();
@@ -134,24 +128,24 @@ static bool wait_until(struct process *p, uint64_t until_ns,
 	return true;
 }
 
-void process_stop(struct process *p, struct process_end *end)
+void process_stop(struct process *p, int *status)
 {
 	kill(-p->pid, SIGTERM);
-	if (wait_until(p, clock_now_ns() + STOP_S * NS_PER_S, end))
+	if (wait_until(p, clock_now_ns() + STOP_S * NS_PER_S, status))
 		return;
 	kill(-p->pid, SIGKILL);
-	wait_until(p, UINT64_MAX, end);
+	wait_until(p, UINT64_MAX, status);
 }
 
 void process_wait(struct process *p, const volatile sig_atomic_t *stop,
-		  struct process_end *end)
+		  int *status)
 {
-	while (!process_has_ended(p, end)) {
+	while (!process_has_ended(p, status)) {
 		if (*stop) {
 			kill(-p->pid, SIGINT);
 			if (!wait_until(p, clock_now_ns() + STOP_S * NS_PER_S,
-					end))
-				process_stop(p, end);
+					status))
+				process_stop(p, status);
 			return;
 		}
 		process_pause();

@@ -4,7 +4,8 @@
  *
  * It leads a process group of its own, so that Ctrl-C at the terminal is not
  * for it, and a signal reaches its children too.  If this program dies, it
- * gets SIGTERM.
+ * gets SIGTERM.  If a process of the group is left without its parent, it
+ * becomes a child of this program.
  *
  * Threads    one, the same for all calls.
  */
@@ -16,7 +17,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct process_config {
@@ -25,15 +25,6 @@ struct process_config {
 	size_t variable_count;
 	const char *directory; /* NULL: ours */
 	const char *log;       /* standard output and error; appended */
-};
-
-/* What the kernel counted for it and its children, once it has ended. */
-struct process_end {
-	int status; /* as of waitpid() */
-	double cpu_s;
-	uint64_t peak_memory_bytes; /* of the largest process */
-	uint64_t voluntary_switches;
-	uint64_t involuntary_switches;
 };
 
 /* All zero: nothing runs. */
@@ -47,17 +38,17 @@ MUST_CHECK bool process_start(struct process *p,
 			      struct error *error);
 
 /*
- * Has it ended?  Then `end` is filled, what it has left of its group is
- * killed, and nothing runs any more.
+ * Has it ended?  Then `status` is as of waitpid(), and what it has left of its
+ * group was killed and waited for: nothing of it runs any more.
  */
-bool process_has_ended(struct process *p, struct process_end *end);
+bool process_has_ended(struct process *p, int *status);
 
 /* Wait until it has ended; when `*stop` is not 0, send it SIGINT. */
 void process_wait(struct process *p, const volatile sig_atomic_t *stop,
-		  struct process_end *end);
+		  int *status);
 
 /* SIGTERM, and SIGKILL after 10 s.  Nothing runs afterwards. */
-void process_stop(struct process *p, struct process_end *end);
+void process_stop(struct process *p, int *status);
 
 /* Sleep between two looks at a process. */
 void process_pause(void);

@@ -32,7 +32,6 @@ cJSON *results_new(const struct plan *plan)
 	cJSON_AddItemToObject(results, "machine", machine_describe());
 	cJSON_AddItemToObject(results, "commit", machine_commit());
 	cJSON_AddArrayToObject(results, "runs");
-	cJSON_AddArrayToObject(results, "servers");
 	return results;
 }
 
@@ -48,23 +47,6 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 					run->percent_of_capacity);
 	cJSON_AddItemToObject(entry, "result", result);
 	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "runs"), entry);
-}
-
-void results_add_server(cJSON *results, const struct results_run *run,
-			const struct process_end *end)
-{
-	cJSON *entry = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(entry, "arm", run->arm);
-	cJSON_AddNumberToObject(entry, "repetition", (double)run->repetition);
-	cJSON_AddNumberToObject(entry, "cpu_s", end->cpu_s);
-	cJSON_AddNumberToObject(entry, "peak_memory_bytes",
-				(double)end->peak_memory_bytes);
-	cJSON_AddNumberToObject(entry, "voluntary_switches",
-				(double)end->voluntary_switches);
-	cJSON_AddNumberToObject(entry, "involuntary_switches",
-				(double)end->involuntary_switches);
-	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "servers"), entry);
 }
 
 /* False: it is none that results_add() made. */

@@ -9,20 +9,14 @@
  *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
  *	      "repetition": from 1,
  *	      "percent_of_capacity": 80,      of an open loop
- *	      "result": loadgen's JSON, as it is }, ... ],
- *	  "servers": [
- *	    { "arm", "repetition", "cpu_s", "peak_memory_bytes",
- *	      "voluntary_switches", "involuntary_switches" }, ... ] }
+ *	      "result": loadgen's JSON, as it is }, ... ] }
  *
- * "servers" is what the kernel counted from a server's start to its end; the
- * largest process's memory.  "dataset" and "repetitions" are as used, the
- * plan's may have been overridden.
+ * "dataset" and "repetitions" are as used, the plan's may have been overridden.
  */
 #ifndef LOADGEN_COMPARE_RESULTS_H
 #define LOADGEN_COMPARE_RESULTS_H
 
 #include "loadgen/compare/plan.h"
-#include "loadgen/compare/process.h"
 
 #include <cjson/cJSON.h>
 
@@ -42,9 +36,6 @@ cJSON *results_new(const struct plan *plan);
 
 /* Takes `result`. */
 void results_add(cJSON *results, const struct results_run *run, cJSON *result);
-
-void results_add_server(cJSON *results, const struct results_run *run,
-			const struct process_end *end);
 
 /* Call `each` with every run, in the order of measuring. */
 typedef void results_run_fn(const struct results_run *run, const cJSON *result,

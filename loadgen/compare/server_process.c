@@ -121,14 +121,14 @@ static bool wait_for_answer(struct server_process *s, const char *log,
 			    struct error *error)
 {
 	uint64_t until_ns = clock_now_ns() + ANSWER_S * NS_PER_S;
-	struct process_end end;
+	int status;
 	char what[96];
 	char how[64];
 
 	while (!probe_answers(s->url)) {
 		if (s->process.pid != 0 &&
-		    process_has_ended(&s->process, &end)) {
-			process_describe(end.status, how, sizeof(how));
+		    process_has_ended(&s->process, &status)) {
+			process_describe(status, how, sizeof(how));
 			snprintf(what, sizeof(what),
 				 "the server ended at once: %s", how);
 			explain(error, what, log);
@@ -177,7 +177,6 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 			  const volatile sig_atomic_t *stop,
 			  struct error *error)
 {
-	struct process_end ignored;
 	char port[PORT_BYTES] = "";
 
 	if (arm->command[0] != NULL && !find_port(port, error))
@@ -190,17 +189,16 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 	if ((arm->command[0] == NULL || start(s, arm, port, log, error)) &&
 	    wait_for_answer(s, log, stop, error))
 		return true;
-	server_process_stop(s, &ignored);
+	server_process_stop(s);
 	return false;
 }
 
-bool server_process_stop(struct server_process *s, struct process_end *end)
+void server_process_stop(struct server_process *s)
 {
-	bool runs = s->process.pid != 0;
+	int ignored;
 
-	if (runs)
-		process_stop(&s->process, end);
+	if (s->process.pid != 0)
+		process_stop(&s->process, &ignored);
 	free(s->url);
 	*s = (struct server_process){ 0 };
-	return runs;
 }

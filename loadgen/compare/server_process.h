@@ -32,10 +32,7 @@ MUST_CHECK bool server_process_start(struct server_process *s,
 				     const volatile sig_atomic_t *stop,
 				     struct error *error);
 
-/*
- * Stop it.  True: `end` says what it used; false: there was no process.  A
- * server of which nothing runs is fine.
- */
-bool server_process_stop(struct server_process *s, struct process_end *end);
+/* Stop it.  A server of which nothing runs is fine. */
+void server_process_stop(struct server_process *s);
 
 #endif
