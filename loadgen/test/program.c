@@ -12,15 +12,14 @@ extern char **environ;
 
 enum { ARGS_MAX = 24 };
 
-/* Tests and programs are built into one folder. */
-static void find(char program[SCRATCH_PATH_BYTES])
+void program_find(const char *name, char path[SCRATCH_PATH_BYTES])
 {
-	ssize_t length = readlink("/proc/self/exe", program,
-				  SCRATCH_PATH_BYTES - sizeof("loadgen"));
+	ssize_t length = readlink("/proc/self/exe", path,
+				  SCRATCH_PATH_BYTES - strlen(name) - 1);
 
 	assert(length > 0);
-	program[length] = '\0';
-	strcpy(strrchr(program, '/') + 1, "loadgen");
+	path[length] = '\0';
+	strcpy(strrchr(path, '/') + 1, name);
 }
 
 pid_t program_start(const struct scratch *scratch, const char *const *args)
@@ -33,7 +32,7 @@ pid_t program_start(const struct scratch *scratch, const char *const *args)
 	pid_t pid;
 	int flags = O_WRONLY | O_CREAT | O_TRUNC;
 
-	find(program);
+	program_find("loadgen", program);
 	for (int i = 0; args[i] != NULL; i++) {
 		assert(i < ARGS_MAX - 2);
 		all[i + 1] = (char *)args[i];

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The program itself, run by a test in a process of its own. */
+/* The programs that were built, run by a test in processes of their own. */
 #ifndef LOADGEN_TEST_PROGRAM_H
 #define LOADGEN_TEST_PROGRAM_H
 
 #include "loadgen/test/scratch.h"
 
 #include <sys/types.h>
+
+/* The path of a program: those and tests are built into one folder. */
+void program_find(const char *name, char path[SCRATCH_PATH_BYTES]);
 
 /*
  * Start loadgen with `args`, which NULL ends; its output goes to the files

@@ -1,76 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* `loadgen compare` as its user runs it, with servers that are trivial. */
 #include "loadgen/compare/test/xml.h"
-#include "loadgen/test/scratch.h"
+#include "loadgen/test/program.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-extern char **environ;
-
-enum { ARGS_MAX = 16, FILES = 3, REPETITIONS = 2 };
+enum { REPETITIONS = 2 };
 
 static struct scratch scratch; /* has photos/ and the plans */
 static char photos[SCRATCH_PATH_BYTES];
-static char loadgen[SCRATCH_PATH_BYTES];
 static char server[SCRATCH_PATH_BYTES];
 
-/* Tests and programs are built into one folder. */
-static void find_program(const char *name, char path[SCRATCH_PATH_BYTES])
-{
-	ssize_t length = readlink("/proc/self/exe", path, 200);
-
-	assert(length > 0);
-	path[length] = '\0';
-	strcpy(strrchr(path, '/') + 1, name);
-}
-
-/* Its output goes to the files stdout and stderr of scratch. */
-static pid_t start(const char *const *args)
-{
-	char *all[ARGS_MAX] = { loadgen, (char *)"compare" };
-	char out[SCRATCH_PATH_BYTES];
-	char err[SCRATCH_PATH_BYTES];
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	int flags = O_WRONLY | O_CREAT | O_TRUNC;
-
-	for (int i = 0; args[i] != NULL; i++) {
-		assert(i < ARGS_MAX - 3);
-		all[i + 2] = (char *)args[i];
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
-					 scratch_path(&scratch, "stdout", out),
-					 flags, 0666);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
-					 scratch_path(&scratch, "stderr", err),
-					 flags, 0666);
-	assert(posix_spawn(&pid, loadgen, &actions, NULL, all, environ) == 0);
-	posix_spawn_file_actions_destroy(&actions);
-	return pid;
-}
-
-static int wait_exit(pid_t pid)
-{
-	int status;
-
-	assert(waitpid(pid, &status, 0) == pid);
-	assert(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-#define RUN(...) wait_exit(start((const char *const[]){ __VA_ARGS__, NULL }))
+#define RUN(...)                                                               \
+	program_wait(program_start(                                            \
+		&scratch,                                                      \
+		(const char *const[]){ "compare", __VA_ARGS__, NULL }))
 
 static const char *verify = "none";
 
@@ -264,16 +215,19 @@ static void test_interrupted(int signal_number, const char *name)
 	write_plan("long.json", "\"duration_s\": 1000",
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "0", "200" });
-	pid = start((const char *const[]){
-		scratch_path(&scratch, "long.json", plan), "--dataset", photos,
-		"--output", scratch_path(&scratch, name, out), NULL });
+	pid = program_start(&scratch,
+			    (const char *const[]){
+				    "compare",
+				    scratch_path(&scratch, "long.json", plan),
+				    "--dataset", photos, "--output",
+				    scratch_path(&scratch, name, out), NULL });
 	snprintf(log_name, sizeof(log_name), "%s/results.json", name);
 	while (!begun) { /* until the warm-up is over */
 		nanosleep(&pause, NULL);
 		begun = scratch_has(&scratch, log_name);
 	}
 	assert(kill(pid, signal_number) == 0);
-	assert(wait_exit(pid) == 130);
+	assert(program_wait(pid) == 130);
 	snprintf(log_name, sizeof(log_name), "%s/logs/arm-1.log", name);
 	log = scratch_read(&scratch, log_name);
 	assert(strstr(log, "pid ") != NULL);
@@ -307,8 +261,7 @@ static void test_usage(void)
 
 int main(void)
 {
-	find_program("loadgen", loadgen);
-	find_program("compare_reply_server", server);
+	program_find("compare_reply_server", server);
 	scratch_init(&scratch);
 	scratch_path(&scratch, "photos", photos);
 	scratch_mkdir(&scratch, "photos");

@@ -3,7 +3,7 @@
 #include "loadgen/compare/server_process.h"
 
 #include "loadgen/compare/probe.h"
-#include "loadgen/test/scratch.h"
+#include "loadgen/test/program.h"
 #include "loadgen/test/server.h"
 
 #include <assert.h>
@@ -20,17 +20,6 @@ static struct scratch scratch;
 static char program[SCRATCH_PATH_BYTES];
 static char log_path[SCRATCH_PATH_BYTES];
 static const volatile sig_atomic_t go_on;
-
-static void find_program(void)
-{
-	static const char name[] = "compare_reply_server";
-	ssize_t length = readlink("/proc/self/exe", program,
-				  sizeof(program) - sizeof(name));
-
-	assert(length > 0);
-	program[length] = '\0';
-	strcpy(strrchr(program, '/') + 1, name);
-}
 
 /* What the server wrote, a number after `key`. */
 static long logged(const char *key)
@@ -215,7 +204,7 @@ static void test_log_tail(void)
 
 int main(void)
 {
-	find_program();
+	program_find("compare_reply_server", program);
 	scratch_init(&scratch);
 	scratch_path(&scratch, "log", log_path);
 	test_start_and_stop();
