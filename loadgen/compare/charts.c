@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/charts.h"
 
+#include "loadgen/compare/output_file.h"
 #include "loadgen/compare/plot.h"
 
 #include <errno.h>
@@ -25,24 +26,15 @@ static bool chart_begin(struct chart *chart, const char *name,
 	return chart->out != NULL;
 }
 
-static bool write_file(const char *folder, const struct chart *chart,
-		       struct error *error)
+static bool write_chart(const char *folder, const struct chart *chart,
+			struct error *error)
 {
-	char *path = NULL;
-	FILE *out = NULL;
-	bool written = false;
+	struct output_file file;
 
-	if (asprintf(&path, "%s/%s", folder, chart->name) >= 0)
-		out = fopen(path, "we");
-	if (out != NULL) {
-		written = fputs(chart->svg, out) >= 0;
-		written = fclose(out) == 0 && written;
-	}
-	if (!written)
-		error_set(error, "%s/%s: %s", folder, chart->name,
-			  strerror(errno));
-	free(path);
-	return written;
+	if (!output_file_open(&file, folder, chart->name, error))
+		return false;
+	fputs(chart->svg, file.out);
+	return output_file_finish(&file, error);
 }
 
 /* `drawn`: there is something in it. */
@@ -56,7 +48,7 @@ static bool chart_end(struct chart *chart, bool drawn, const char *title,
 		error_set(error, "%s: out of memory", chart->name);
 	if (written && drawn) {
 		document_figure(d, chart->name, title, chart->svg);
-		written = write_file(folder, chart, error);
+		written = write_chart(folder, chart, error);
 	}
 	free(chart->svg);
 	return written;
@@ -122,7 +114,7 @@ bool charts_boxes(const struct document *d, const struct figures *f,
 	return true;
 }
 
-enum { POINTS_MAX = FIGURES_STEPS_MAX };
+enum { POINTS_MAX = FIGURES_RUNGS_MAX };
 
 /* The points of all curves of one chart. */
 struct curves {
@@ -146,13 +138,8 @@ static bool draw_lines(const struct document *d, const struct curves *curves,
 			 folder, error);
 }
 
-static double median(const struct sample *s)
-{
-	return statistics_median(s->values, s->count);
-}
-
 /* What all exceed has no place on an axis of nines, 0 none on one of logs. */
-static void add_steps(struct curves *curves, size_t i,
+static void add_rungs(struct curves *curves, size_t i,
 		      const struct arm_figures *arm)
 {
 	struct plot_curve *curve = &curves->curves[i];
@@ -162,15 +149,15 @@ static void add_steps(struct curves *curves, size_t i,
 		.series = arm->number,
 		.points = curves->points[i],
 	};
-	for (size_t k = 0; k < arm->step_count; k++) {
-		const struct step *step = &arm->steps[k];
+	for (size_t k = 0; k < arm->rung_count; k++) {
+		const struct rung *rung = &arm->rungs[k];
 
-		if (step->ms.count == 0 || step->percent > 99.9999 ||
-		    median(&step->ms) <= 0)
+		if (rung->ms.count == 0 || rung->percent > 99.9999 ||
+		    sample_median(&rung->ms) <= 0)
 			continue;
 		curves->points[i][curve->count++] = (struct point){
-			median(&step->ms),
-			step->percent,
+			sample_median(&rung->ms),
+			rung->percent,
 		};
 	}
 }
@@ -188,7 +175,7 @@ bool charts_response_times(const struct document *d, const struct figures *f,
 	struct curves curves;
 
 	for (size_t i = 0; i < f->arm_count; i++)
-		add_steps(&curves, i, &f->arms[i]);
+		add_rungs(&curves, i, &f->arms[i]);
 	return draw_lines(d, &curves, f->arm_count, "response_times.svg",
 			  &labels, folder, error);
 }
@@ -207,11 +194,12 @@ static void add_loads(struct curves *curves, size_t i,
 	for (size_t k = 0; k < plan->open.rate_count; k++) {
 		const struct sample *open = arm->open[k];
 
-		if (open[metric].count == 0 || median(&open[metric]) <= 0)
+		if (open[metric].count == 0 ||
+		    sample_median(&open[metric]) <= 0)
 			continue;
 		curves->points[i][curve->count++] = (struct point){
-			median(&open[OPEN_RATE_PER_S]),
-			median(&open[metric]),
+			sample_median(&open[OPEN_RATE_PER_S]),
+			sample_median(&open[metric]),
 		};
 	}
 }

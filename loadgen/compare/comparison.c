@@ -5,8 +5,8 @@
 #include "loadgen/compare/json_file.h"
 #include "loadgen/compare/measurement.h"
 #include "loadgen/compare/results.h"
+#include "loadgen/compare/sample.h"
 #include "loadgen/compare/server_process.h"
-#include "loadgen/compare/statistics.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
  */
 enum { OVERLOAD = 3 };
 
-/* Visits of one kind: done, to do, and how long they took. */
+/* Turns of one kind: done, to do, and how long they took. */
 struct pace {
 	uint64_t count;
 	uint64_t done;
@@ -33,7 +33,7 @@ struct comparison {
 };
 
 /* One server's life, in which one arm is measured once. */
-struct visit {
+struct turn {
 	struct results_run run; /* of what is measured after the warm-up */
 	const struct arm *arm;
 	struct server_process server;
@@ -44,7 +44,7 @@ static bool stopped(const struct comparison *c)
 	return *c->config->stop != 0;
 }
 
-/* By the visits so far; of open loops, before there was one, by the plan. */
+/* By the turns so far; of open loops, before there was one, by the plan. */
 static double seconds_left(const struct comparison *c)
 {
 	const struct open_loop *open = &c->config->plan->open;
@@ -60,7 +60,7 @@ static double seconds_left(const struct comparison *c)
 }
 
 /* The live line, on a terminal. */
-static void show(const struct comparison *c, const struct visit *visit,
+static void show(const struct comparison *c, const struct turn *turn,
 		 const char *what)
 {
 	FILE *out = c->config->progress;
@@ -68,8 +68,8 @@ static void show(const struct comparison *c, const struct visit *visit,
 	if (!c->config->live)
 		return;
 	fprintf(out, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
-		visit->run.repetition, c->config->plan->repetitions,
-		visit->arm->name, what);
+		turn->run.repetition, c->config->plan->repetitions,
+		turn->arm->name, what);
 	if (c->paces[LOAD_CLOSED].done > 0)
 		fprintf(out, "; about %.0f min left",
 			seconds_left(c) / 60 + 0.5);
@@ -99,19 +99,12 @@ static void tell(const struct comparison *c, const struct results_run *run,
 
 static bool write_results(const struct comparison *c, struct error *error)
 {
-	char *path = NULL;
-	bool written = false;
-
-	if (asprintf(&path, "%s/results.json", c->config->folder) >= 0)
-		written = json_file_write(path, c->results, error);
-	else
-		error_set(error, "out of memory");
-	free(path);
-	return written;
+	return json_file_write(c->config->folder, "results.json", c->results,
+			       error);
 }
 
 /* Measure and keep the result, right or wrong.  Interrupted: nothing is. */
-static bool measure(struct comparison *c, struct visit *visit,
+static bool measure(struct comparison *c, struct turn *turn,
 		    const struct results_run *run, struct measurement *m,
 		    double *makespan_s, struct error *error)
 {
@@ -123,7 +116,7 @@ static bool measure(struct comparison *c, struct visit *visit,
 		error_set(error, "out of memory");
 		return false;
 	}
-	m->url = visit->server.url;
+	m->url = turn->server.url;
 	m->dataset = c->config->plan->dataset;
 	measured = measurement_run(m, logs, c->config->stop, &result, error);
 	free(logs);
@@ -144,52 +137,49 @@ static uint64_t connections(const struct arm *arm, uint64_t of_plan)
 	return arm->connections != 0 ? arm->connections : of_plan;
 }
 
-static bool warm_up(struct comparison *c, struct visit *visit,
+static bool warm_up(struct comparison *c, struct turn *turn,
 		    struct error *error)
 {
 	const struct plan *plan = c->config->plan;
-	struct results_run run = visit->run;
+	struct results_run run = turn->run;
 	struct measurement m = {
-		.connections =
-			connections(visit->arm, plan->closed.connections),
+		.connections = connections(turn->arm, plan->closed.connections),
 		.passes = 1,
 		.verify = plan->verify,
 	};
-
 	double ignored_s;
 	char *csv = NULL;
 	bool right;
 
-	show(c, visit, "warm-up");
+	show(c, turn, "warm-up");
 	if (asprintf(&csv, "%s/logs/warm-up.csv", c->config->folder) < 0) {
 		error_set(error, "out of memory");
 		return false;
 	}
 	m.csv = csv;
 	run.load = LOAD_WARM_UP;
-	right = measure(c, visit, &run, &m, &ignored_s, error);
+	right = measure(c, turn, &run, &m, &ignored_s, error);
 	free(csv);
 	return right;
 }
 
-static bool measure_closed(struct comparison *c, struct visit *visit,
+static bool measure_closed(struct comparison *c, struct turn *turn,
 			   struct error *error)
 {
 	const struct closed_loop *closed = &c->config->plan->closed;
 	struct measurement m = {
-		.connections = connections(visit->arm, closed->connections),
-		.seed = visit->run.repetition,
+		.connections = connections(turn->arm, closed->connections),
+		.seed = turn->run.repetition,
 		.passes = closed->passes,
 		.duration_s = closed->duration_s,
 	};
-
 	double ignored_s;
 
-	show(c, visit, "closed loop");
-	return measure(c, visit, &visit->run, &m, &ignored_s, error);
+	show(c, turn, "closed loop");
+	return measure(c, turn, &turn->run, &m, &ignored_s, error);
 }
 
-static bool measure_open(struct comparison *c, struct visit *visit,
+static bool measure_open(struct comparison *c, struct turn *turn,
 			 struct error *error)
 {
 	const struct open_loop *open = &c->config->plan->open;
@@ -198,65 +188,65 @@ static bool measure_open(struct comparison *c, struct visit *visit,
 	for (size_t i = 0; i < open->rate_count && !stopped(c) &&
 			   makespan_s < OVERLOAD * open->duration_s;
 	     i++) {
-		struct results_run run = visit->run;
+		struct results_run run = turn->run;
 		struct measurement m = {
 			.connections =
-				connections(visit->arm, open->connections),
-			.seed = visit->run.repetition,
+				connections(turn->arm, open->connections),
+			.seed = turn->run.repetition,
 			.rate_per_s =
 				c->capacity_per_s * open->percents[i] / 100,
 			.duration_s = open->duration_s,
 		};
 
 		run.percent_of_capacity = open->percents[i];
-		show(c, visit, "open loop");
-		if (!measure(c, visit, &run, &m, &makespan_s, error))
+		show(c, turn, "open loop");
+		if (!measure(c, turn, &run, &m, &makespan_s, error))
 			return false;
 	}
 	return true;
 }
 
-static bool start(struct comparison *c, struct visit *visit,
-		  struct error *error)
+static bool start(struct comparison *c, struct turn *turn, struct error *error)
 {
 	const struct plan *plan = c->config->plan;
 	char *log = NULL;
 	bool started;
 
-	show(c, visit, "start");
+	show(c, turn, "start");
 	if (asprintf(&log, "%s/logs/arm-%td.log", c->config->folder,
-		     visit->arm - plan->arms + 1) < 0) {
+		     turn->arm - plan->arms + 1) < 0) {
 		error_set(error, "out of memory");
 		return false;
 	}
-	started = server_process_start(&visit->server, visit->arm, plan->query,
+	started = server_process_start(&turn->server, turn->arm, plan->query,
 				       log, c->config->stop, error);
 	free(log);
 	return started;
 }
 
 /* Whatever happens, the server is stopped. */
-static bool make_visit(struct comparison *c, struct visit *visit,
-		       struct error *error)
+static bool take_turn(struct comparison *c, struct turn *turn,
+		      struct error *error)
 {
-	struct pace *pace = &c->paces[visit->run.load];
+	struct pace *pace = &c->paces[turn->run.load];
 	uint64_t began_ns = clock_now_ns();
 	struct error why;
-	bool done = start(c, visit, &why) && warm_up(c, visit, &why) &&
-		    (visit->run.load == LOAD_CLOSED ?
-			     measure_closed(c, visit, &why) :
-			     measure_open(c, visit, &why));
+	bool done =
+		start(c, turn, &why) && warm_up(c, turn, &why) &&
+		(turn->run.load == LOAD_CLOSED ? measure_closed(c, turn, &why) :
+						 measure_open(c, turn, &why));
 
-	server_process_stop(&visit->server);
+	server_process_stop(&turn->server);
 	pace->done++;
 	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
 	if (!done && !stopped(c))
 		error_set(error, "arm '%s', repetition %" PRIu64 ": %s",
-			  visit->arm->name, visit->run.repetition, why.text);
+			  turn->arm->name, turn->run.repetition, why.text);
 	return done || stopped(c);
 }
 
-static bool visit_all(struct comparison *c, enum load load, struct error *error)
+static bool take_turns(struct comparison *c, enum load load,
+		       struct error *error)
 {
 	const struct plan *plan = c->config->plan;
 
@@ -266,12 +256,12 @@ static bool visit_all(struct comparison *c, enum load load, struct error *error)
 			const struct arm *arm =
 				&plan->arms[(i + repetition - 1) %
 					    plan->arm_count];
-			struct visit visit = {
+			struct turn turn = {
 				.run = { arm->name, load, repetition, 0 },
 				.arm = arm,
 			};
 
-			if (!make_visit(c, &visit, error))
+			if (!take_turn(c, &turn, error))
 				return false;
 		}
 	return true;
@@ -279,8 +269,7 @@ static bool visit_all(struct comparison *c, enum load load, struct error *error)
 
 struct capacities {
 	const char *arm;
-	double per_s[STATISTICS_COUNT_MAX];
-	size_t count;
+	struct sample per_s;
 };
 
 /* A results_run_fn. */
@@ -290,8 +279,8 @@ static void collect_capacity(const struct results_run *run, const cJSON *result,
 	struct capacities *capacities = arg;
 
 	if (run->load == LOAD_CLOSED && strcmp(run->arm, capacities->arm) == 0)
-		capacities->per_s[capacities->count++] =
-			json_number(result, "responses_per_s", 0);
+		sample_add(&capacities->per_s,
+			   json_number(result, "responses_per_s", 0));
 }
 
 static bool find_capacity(struct comparison *c, struct error *error)
@@ -299,8 +288,7 @@ static bool find_capacity(struct comparison *c, struct error *error)
 	struct capacities capacities = { .arm = c->config->plan->arms[0].name };
 
 	results_for_each(c->results, collect_capacity, &capacities);
-	c->capacity_per_s =
-		statistics_median(capacities.per_s, capacities.count);
+	c->capacity_per_s = sample_median(&capacities.per_s);
 	if (c->capacity_per_s > 0)
 		return true;
 	error_set(error, "arm '%s' has no capacity to take shares of",
@@ -312,20 +300,19 @@ bool comparison_run(const struct comparison_config *config, cJSON **results,
 		    struct error *error)
 {
 	const struct plan *plan = config->plan;
-	uint64_t visits = plan->repetitions * plan->arm_count;
+	uint64_t turns = plan->repetitions * plan->arm_count;
 	struct comparison c = {
 		.config = config,
 		.results = results_new(plan),
-		.paces[LOAD_CLOSED].count = visits,
-		.paces[LOAD_OPEN].count =
-			plan->open.rate_count > 0 ? visits : 0,
+		.paces[LOAD_CLOSED].count = turns,
+		.paces[LOAD_OPEN].count = plan->open.rate_count > 0 ? turns : 0,
 	};
 	struct error not_written;
-	bool done = visit_all(&c, LOAD_CLOSED, error);
+	bool done = take_turns(&c, LOAD_CLOSED, error);
 
 	if (done && !stopped(&c) && plan->open.rate_count > 0)
 		done = find_capacity(&c, error) &&
-		       visit_all(&c, LOAD_OPEN, error);
+		       take_turns(&c, LOAD_OPEN, error);
 	if (config->live)
 		fprintf(config->progress, "\r\033[K");
 	if (!write_results(&c, &not_written) && done) {

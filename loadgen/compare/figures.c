@@ -22,12 +22,6 @@ static const cJSON *part(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-static void add(struct sample *sample, double value)
-{
-	if (isfinite(value) && sample->count < STATISTICS_COUNT_MAX)
-		sample->values[sample->count++] = value;
-}
-
 /*
  * Bytes per second in the best of the 5 s intervals.  The last one is shorter
  * and does not count, unless it is the only one.
@@ -58,40 +52,41 @@ static void add_closed(struct arm_figures *arm, const cJSON *result)
 			  number(server, "involuntary_switches");
 	double ok = results_count_ok(result);
 
-	add(&metrics[METRIC_MEGABYTES_PER_S],
-	    number(result, "bytes_per_s") / 1e6);
-	add(&metrics[METRIC_MAKESPAN_S], number(result, "makespan_s"));
-	add(&metrics[METRIC_RESPONSES_PER_S],
-	    number(result, "responses_per_s"));
-	add(&metrics[METRIC_P90_MS],
-	    number(part(result, "response_ms"), "p90"));
-	add(&metrics[METRIC_CPU_PERCENT], number(server, "cpu_percent"));
-	add(&metrics[METRIC_NETWORK_MBIT_S], best_interval(result) * 8 / 1e6);
-	add(&metrics[METRIC_CPU_MS_PER_IMAGE], cpu_s * 1000 / ok);
-	add(&metrics[METRIC_PEAK_MEMORY_MIB],
-	    number(server, "peak_memory_bytes") / MIB);
-	add(&metrics[METRIC_SWITCHES_PER_IMAGE], switches / ok);
-	add(&metrics[METRIC_CLIENT_PERCENT],
-	    number(result, "client_cpu_s") * 100 / cpu_s);
+	sample_add(&metrics[METRIC_MEGABYTES_PER_S],
+		   number(result, "bytes_per_s") / 1e6);
+	sample_add(&metrics[METRIC_MAKESPAN_S], number(result, "makespan_s"));
+	sample_add(&metrics[METRIC_RESPONSES_PER_S],
+		   number(result, "responses_per_s"));
+	sample_add(&metrics[METRIC_P90_MS],
+		   number(part(result, "response_ms"), "p90"));
+	sample_add(&metrics[METRIC_CPU_PERCENT], number(server, "cpu_percent"));
+	sample_add(&metrics[METRIC_NETWORK_MBIT_S],
+		   best_interval(result) * 8 / 1e6);
+	sample_add(&metrics[METRIC_CPU_MS_PER_IMAGE], cpu_s * 1000 / ok);
+	sample_add(&metrics[METRIC_PEAK_MEMORY_MIB],
+		   number(server, "peak_memory_bytes") / MIB);
+	sample_add(&metrics[METRIC_SWITCHES_PER_IMAGE], switches / ok);
+	sample_add(&metrics[METRIC_CLIENT_PERCENT],
+		   number(result, "client_cpu_s") * 100 / cpu_s);
 }
 
 /* The ladder is the same in all runs; a longer run has more of it. */
-static void add_step(struct arm_figures *arm, double percent, double ms)
+static void add_rung(struct arm_figures *arm, double percent, double ms)
 {
 	size_t i = 0;
 
-	while (i < arm->step_count && arm->steps[i].percent < percent - 1e-9)
+	while (i < arm->rung_count && arm->rungs[i].percent < percent - 1e-9)
 		i++;
-	if (i == arm->step_count ||
-	    arm->steps[i].percent > percent + 1e-9) { /* a new one */
-		if (arm->step_count == FIGURES_STEPS_MAX)
+	if (i == arm->rung_count ||
+	    arm->rungs[i].percent > percent + 1e-9) { /* a new one */
+		if (arm->rung_count == FIGURES_RUNGS_MAX)
 			return;
-		memmove(&arm->steps[i + 1], &arm->steps[i],
-			(arm->step_count - i) * sizeof(*arm->steps));
-		arm->steps[i] = (struct step){ .percent = percent };
-		arm->step_count++;
+		memmove(&arm->rungs[i + 1], &arm->rungs[i],
+			(arm->rung_count - i) * sizeof(*arm->rungs));
+		arm->rungs[i] = (struct rung){ .percent = percent };
+		arm->rung_count++;
 	}
-	add(&arm->steps[i].ms, ms);
+	sample_add(&arm->rungs[i].ms, ms);
 }
 
 static void add_percentiles(struct arm_figures *arm, const cJSON *result)
@@ -104,7 +99,7 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 		const cJSON *ms = cJSON_GetArrayItem(pair, 1);
 
 		if (cJSON_IsNumber(percent) && cJSON_IsNumber(ms))
-			add_step(arm, percent->valuedouble, ms->valuedouble);
+			add_rung(arm, percent->valuedouble, ms->valuedouble);
 	}
 }
 
@@ -120,16 +115,18 @@ static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
 	const cJSON *times = part(result, "response_ms");
 	double requests = number(result, "requests");
 
-	add(&open[OPEN_RATE_PER_S], number(result, "rate_per_s"));
-	add(&open[OPEN_RESPONSES_PER_S], number(result, "responses_per_s"));
-	add(&open[OPEN_P50_MS], number(times, "p50"));
-	add(&open[OPEN_P90_MS], number(times, "p90"));
-	add(&open[OPEN_P99_MS], number(times, "p99"));
-	add(&open[OPEN_SMALLEST_P90_MS], number(class_times(result, 0), "p90"));
-	add(&open[OPEN_LARGEST_P99_MS],
-	    number(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
-	add(&open[OPEN_FAILED_PERCENT],
-	    100 * (requests - results_count_ok(result)) / requests);
+	sample_add(&open[OPEN_RATE_PER_S], number(result, "rate_per_s"));
+	sample_add(&open[OPEN_RESPONSES_PER_S],
+		   number(result, "responses_per_s"));
+	sample_add(&open[OPEN_P50_MS], number(times, "p50"));
+	sample_add(&open[OPEN_P90_MS], number(times, "p90"));
+	sample_add(&open[OPEN_P99_MS], number(times, "p99"));
+	sample_add(&open[OPEN_SMALLEST_P90_MS],
+		   number(class_times(result, 0), "p90"));
+	sample_add(&open[OPEN_LARGEST_P99_MS],
+		   number(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
+	sample_add(&open[OPEN_FAILED_PERCENT],
+		   100 * (requests - results_count_ok(result)) / requests);
 }
 
 static const char *skip_number(const char *text)
@@ -220,9 +217,7 @@ static void drop_empty(struct figures *f)
 
 static double mean_throughput(const struct arm_figures *arm)
 {
-	const struct sample *s = &arm->metrics[METRIC_MEGABYTES_PER_S];
-
-	return statistics_mean(s->values, s->count);
+	return sample_mean(&arm->metrics[METRIC_MEGABYTES_PER_S]);
 }
 
 static void rank(struct figures *f)

@@ -11,7 +11,7 @@
 #define LOADGEN_COMPARE_FIGURES_H
 
 #include "loadgen/compare/plan.h"
-#include "loadgen/compare/statistics.h"
+#include "loadgen/compare/sample.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -41,19 +41,14 @@ enum open_metric {
 	OPEN_P99_MS,
 	OPEN_SMALLEST_P90_MS, /* of the first size class */
 	OPEN_LARGEST_P99_MS,  /* of the last */
-	OPEN_FAILED_PERCENT, /* not answered 2xx */
+	OPEN_FAILED_PERCENT,  /* not answered 2xx */
 	OPEN_METRIC_COUNT,
 };
 
-enum { FIGURES_STEPS_MAX = 48, FIGURES_WARNINGS_MAX = 64 };
+enum { FIGURES_RUNGS_MAX = 48, FIGURES_WARNINGS_MAX = 64 };
 
-struct sample {
-	double values[STATISTICS_COUNT_MAX];
-	size_t count;
-};
-
-/* A point of a distribution: per cent of all, and the time they all had. */
-struct step {
+/* Of HdrHistogram's ladder: per cent of all, and the time they all had. */
+struct rung {
 	double percent;
 	struct sample ms; /* one of each run */
 };
@@ -63,8 +58,8 @@ struct arm_figures {
 	size_t number; /* in the plan: its colour */
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
-	struct step steps[FIGURES_STEPS_MAX]; /* of closed loops */
-	size_t step_count;
+	struct rung rungs[FIGURES_RUNGS_MAX]; /* of closed loops */
+	size_t rung_count;
 };
 
 /* What loadgen warned of, and in how many runs; numbers may differ. */

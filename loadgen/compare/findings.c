@@ -8,21 +8,6 @@ static const struct sample *throughput(const struct arm_figures *arm)
 	return &arm->metrics[METRIC_MEGABYTES_PER_S];
 }
 
-static double median(const struct sample *s)
-{
-	return statistics_median(s->values, s->count);
-}
-
-static double p_of(const struct arm_figures *arm,
-		   const struct arm_figures *first)
-{
-	const struct sample *a = throughput(arm);
-	const struct sample *b = throughput(first);
-
-	return statistics_mann_whitney_p(a->values, a->count, b->values,
-					 b->count);
-}
-
 /* Fewer runs than that can never differ enough. */
 static bool enough_runs(const struct figures *f)
 {
@@ -38,8 +23,10 @@ static bool enough_runs(const struct figures *f)
 static void compare_one(const struct document *d, const struct arm_figures *arm,
 			const struct arm_figures *first)
 {
-	double p = p_of(arm, first);
-	double share = median(throughput(arm)) / median(throughput(first)) - 1;
+	double p = sample_p(throughput(arm), throughput(first));
+	double share = sample_median(throughput(arm)) /
+			       sample_median(throughput(first)) -
+		       1;
 
 	if (p > SIGNIFICANT_P)
 		document_item(d,
@@ -86,7 +73,7 @@ static bool loses_requests(const struct arm_figures *arm, size_t rate)
 {
 	const struct sample *s = &arm->open[rate][OPEN_FAILED_PERCENT];
 
-	return s->count > 0 && median(s) > 0;
+	return s->count > 0 && sample_median(s) > 0;
 }
 
 static bool anything_to_warn_of(const struct figures *f,
@@ -110,7 +97,8 @@ static void warn_of_arm(const struct document *d, const struct arm_figures *arm,
 				"requests were not answered 2xx; the response "
 				"times are those of the others.",
 				arm->name, plan->open.percents[k],
-				median(&arm->open[k][OPEN_FAILED_PERCENT]));
+				sample_median(
+					&arm->open[k][OPEN_FAILED_PERCENT]));
 }
 
 void findings_warn(const struct document *d, const struct figures *f,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/json_file.h"
 
+#include "loadgen/compare/output_file.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,24 +69,19 @@ cJSON *json_file_read(const char *path, struct error *error)
 	return json;
 }
 
-bool json_file_write(const char *path, const cJSON *json, struct error *error)
+bool json_file_write(const char *folder, const char *name, const cJSON *json,
+		     struct error *error)
 {
 	char *text = cJSON_Print(json);
-	char *draft = NULL;
-	FILE *out = NULL;
+	struct output_file file;
 	bool written = false;
 
-	if (text != NULL && asprintf(&draft, "%s.draft", path) >= 0)
-		out = fopen(draft, "we");
-	if (out != NULL) {
-		written = fputs(text, out) >= 0 && fputc('\n', out) != EOF;
-		written = fclose(out) == 0 && written;
+	if (text == NULL) {
+		error_set(error, "%s: out of memory", name);
+	} else if (output_file_open(&file, folder, name, error)) {
+		fprintf(file.out, "%s\n", text);
+		written = output_file_finish(&file, error);
 	}
-	if (!written || rename(draft, path) != 0) {
-		error_set(error, "%s: %s", path, strerror(errno));
-		written = false;
-	}
-	free(draft);
 	cJSON_free(text);
 	return written;
 }

@@ -15,8 +15,8 @@
 MUST_CHECK cJSON *json_file_read(const char *path, struct error *error);
 
 /* Put `json` in place of the file, which is never seen half written. */
-MUST_CHECK bool json_file_write(const char *path, const cJSON *json,
-				struct error *error);
+MUST_CHECK bool json_file_write(const char *folder, const char *name,
+				const cJSON *json, struct error *error);
 
 /* The number at `key` of `object`, which may be NULL; or `missing`. */
 double json_number(const cJSON *object, const char *key, double missing);

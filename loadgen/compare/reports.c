@@ -6,39 +6,13 @@
 #include "loadgen/compare/figures.h"
 #include "loadgen/compare/json_file.h"
 #include "loadgen/compare/findings.h"
+#include "loadgen/compare/output_file.h"
 #include "loadgen/compare/plan.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/compare/tables.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-static FILE *open_file(const char *folder, const char *name,
-		       struct error *error)
-{
-	char *path = NULL;
-	FILE *out = NULL;
-
-	if (asprintf(&path, "%s/%s", folder, name) >= 0)
-		out = fopen(path, "we");
-	if (out == NULL)
-		error_set(error, "%s/%s: %s", folder, name, strerror(errno));
-	free(path);
-	return out;
-}
-
-static bool close_file(FILE *out, const char *name, struct error *error)
-{
-	bool written = out != NULL && !ferror(out);
-
-	if (out != NULL && fclose(out) == 0 && written)
-		return true;
-	if (out != NULL)
-		error_set(error, "%s: not written to its end", name);
-	return false;
-}
+#include <stdio.h>
 
 static const char *text(const cJSON *object, const char *key)
 {
@@ -179,30 +153,42 @@ static bool write_document(const struct document *d, const struct figures *f,
 	return written;
 }
 
+static bool write_files(const struct figures *f, const struct plan *plan,
+			const cJSON *results, const char *folder,
+			struct error *error)
+{
+	struct output_file markdown = { 0 };
+	struct output_file html = { 0 };
+	bool written = false;
+
+	if (output_file_open(&markdown, folder, "report.md", error) &&
+	    output_file_open(&html, folder, "report.html", error)) {
+		struct document document = { markdown.out, html.out };
+
+		written = write_document(&document, f, plan, results, folder,
+					 error) &&
+			  output_file_finish(&html, error) &&
+			  output_file_finish(&markdown, error);
+	}
+	output_file_drop(&html);
+	output_file_drop(&markdown);
+	return written;
+}
+
 bool reports_write(const char *folder, const cJSON *results,
 		   struct error *error)
 {
-	struct document document = { 0 };
 	struct figures figures = { 0 };
 	struct plan plan = { 0 };
 	bool written = false;
 
-	if (!results_read_plan(results, &plan, error))
-		goto out;
-	if (!figures_init(&figures, &plan, results)) {
-		error_set(error, "out of memory");
-		goto out;
+	if (results_read_plan(results, &plan, error)) {
+		if (figures_init(&figures, &plan, results))
+			written = write_files(&figures, &plan, results, folder,
+					      error);
+		else
+			error_set(error, "out of memory");
 	}
-	document.markdown = open_file(folder, "report.md", error);
-	if (document.markdown == NULL)
-		goto out;
-	document.html = open_file(folder, "report.html", error);
-	if (document.html != NULL)
-		written = write_document(&document, &figures, &plan, results,
-					 folder, error);
-	written = close_file(document.html, "report.html", error) && written;
-	written = close_file(document.markdown, "report.md", error) && written;
-out:
 	figures_release(&figures);
 	plan_release(&plan);
 	return written;

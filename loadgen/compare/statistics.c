@@ -93,8 +93,8 @@ static double coverage(size_t count, size_t rank)
 	return 1 - 2 * tail;
 }
 
-struct interval statistics_median_interval(const double *values, size_t count,
-					   double level)
+struct confidence_interval
+statistics_median_interval(const double *values, size_t count, double level)
 {
 	double sorted[STATISTICS_COUNT_MAX];
 	size_t rank = 1;
@@ -102,7 +102,7 @@ struct interval statistics_median_interval(const double *values, size_t count,
 	sort(sorted, values, count);
 	while (2 * (rank + 1) <= count && coverage(count, rank + 1) >= level)
 		rank++;
-	return (struct interval){
+	return (struct confidence_interval){
 		.low = sorted[rank - 1],
 		.high = sorted[count - rank],
 		.level = coverage(count, rank),

@@ -22,7 +22,7 @@ struct five_numbers {
 	double max;
 };
 
-struct interval {
+struct confidence_interval {
 	double low;
 	double high;
 	double level; /* the true one, from 0 to 1 */
@@ -38,13 +38,13 @@ double statistics_median(const double *values, size_t count);
 struct five_numbers statistics_five(const double *values, size_t count);
 
 /*
- * Confidence interval of the median: the narrowest pair of order statistics
+ * Of the median: the narrowest pair of order statistics
  * that covers it with probability `level`, by the binomial distribution.  For
  * few values none does: then the widest pair, with the level that it has
  * (5 values: 0.9375; 1 value: 0).
  */
-struct interval statistics_median_interval(const double *values, size_t count,
-					   double level);
+struct confidence_interval
+statistics_median_interval(const double *values, size_t count, double level);
 
 /*
  * Mann-Whitney U test, two-sided: how probable values at least so different

@@ -12,16 +12,11 @@ static const struct arm_figures *ranked(const struct figures *f, size_t rank)
 	return &f->arms[f->ranking[rank]];
 }
 
-static double mean(const struct sample *s)
-{
-	return statistics_mean(s->values, s->count);
-}
-
 static void mean_cell(const struct document *d, const struct sample *s,
 		      int decimals)
 {
 	if (s->count > 0)
-		document_cell(d, "%.*f", decimals, mean(s));
+		document_cell(d, "%.*f", decimals, sample_mean(s));
 	else
 		document_cell(d, "-");
 }
@@ -30,8 +25,7 @@ static void median_cell(const struct document *d, const struct sample *s,
 			int decimals)
 {
 	if (s->count > 0)
-		document_cell(d, "%.*f", decimals,
-			      statistics_median(s->values, s->count));
+		document_cell(d, "%.*f", decimals, sample_median(s));
 	else
 		document_cell(d, "-");
 }
@@ -39,7 +33,7 @@ static void median_cell(const struct document *d, const struct sample *s,
 static void difference_cell(const struct document *d, const struct sample *s,
 			    const struct sample *best)
 {
-	double share = mean(s) / mean(best) - 1;
+	double share = sample_mean(s) / sample_mean(best) - 1;
 
 	if (s == best)
 		document_cell(d, "%s", "");
@@ -50,7 +44,7 @@ static void difference_cell(const struct document *d, const struct sample *s,
 /* The interval with its true level, as "41.20 to 43.05 (93.75 %)". */
 static void interval_cell(const struct document *d, const struct sample *s)
 {
-	struct interval interval =
+	struct confidence_interval interval =
 		statistics_median_interval(s->values, s->count, LEVEL);
 
 	if (s->count > 1)
@@ -66,10 +60,7 @@ static void p_cell(const struct document *d, const struct sample *s,
 	if (s == first || s->count < 2 || first->count < 2)
 		document_cell(d, "-");
 	else
-		document_cell(d, "%.3g",
-			      statistics_mann_whitney_p(s->values, s->count,
-							first->values,
-							first->count));
+		document_cell(d, "%.3g", sample_p(s, first));
 }
 
 void tables_throughput(const struct document *d, const struct figures *f)

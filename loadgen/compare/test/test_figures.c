@@ -115,14 +115,14 @@ static void test_order(const struct figures *f)
 	assert(f->arms[1].number == 1);
 }
 
-static void test_steps(const struct figures *f)
+static void test_rungs(const struct figures *f)
 {
 	const struct arm_figures *slow = &f->arms[0];
 
-	assert(slow->step_count == 3 && f->arms[1].step_count == 3);
-	assert(slow->steps[1].percent == 50 && slow->steps[1].ms.count == 2);
-	assert(slow->steps[1].ms.values[0] == 10);
-	assert(slow->steps[2].percent == 100);
+	assert(slow->rung_count == 3 && f->arms[1].rung_count == 3);
+	assert(slow->rungs[1].percent == 50 && slow->rungs[1].ms.count == 2);
+	assert(slow->rungs[1].ms.values[0] == 10);
+	assert(slow->rungs[2].percent == 100);
 }
 
 static void test_open_loop(const struct figures *f)
@@ -157,7 +157,7 @@ int main(void)
 	test_metrics(&figures);
 	test_missing(&figures);
 	test_order(&figures);
-	test_steps(&figures);
+	test_rungs(&figures);
 	test_open_loop(&figures);
 	test_warnings(&figures);
 	figures_release(&figures);

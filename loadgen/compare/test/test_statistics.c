@@ -61,7 +61,7 @@ static void test_median_interval(void)
 
 	for (size_t i = 0; i < COUNT(known); i++) {
 		size_t count = known[i].count;
-		struct interval interval;
+		struct confidence_interval interval;
 
 		for (size_t k = 0; k < count; k++)
 			values[k] = (double)(count - k); /* ranks, reversed */
