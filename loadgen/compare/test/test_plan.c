@@ -5,6 +5,9 @@
 #include "loadgen/test/scratch.h"
 
 #include <assert.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CLOSED "\"closed\": { \"connections\": 4, \"passes\": 2 }"
@@ -203,6 +206,24 @@ static void test_files(void)
 	scratch_release(&scratch);
 }
 
+static void test_plans_of_the_tree(void)
+{
+	glob_t found;
+
+	assert(glob(PLANS "/*.json", 0, NULL, &found) == 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct plan plan;
+		struct error error;
+
+		if (!plan_load(&plan, found.gl_pathv[i], &error)) {
+			fprintf(stderr, "%s\n", error.text);
+			abort();
+		}
+		plan_release(&plan);
+	}
+	globfree(&found);
+}
+
 int main(void)
 {
 	test_whole_plan();
@@ -212,5 +233,6 @@ int main(void)
 	test_refusals_of_arms();
 	test_chosen_arms();
 	test_files();
+	test_plans_of_the_tree();
 	return 0;
 }
