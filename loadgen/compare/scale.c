@@ -88,9 +88,9 @@ static void init_nines(struct scale *s, double high)
 	s->low = 0;
 	add_tick(s, 0, 0);
 	add_tick(s, 50, 0);
-	for (int decimals = 0; 100 - rest < high; decimals++) {
+	for (int nines = 1; nines == 1 || 100 - rest < high; nines++) {
 		rest /= 10;
-		add_tick(s, 100 - rest, decimals > 1 ? decimals - 1 : 0);
+		add_tick(s, 100 - rest, nines > 2 ? nines - 2 : 0);
 	}
 	s->high = 100 - rest;
 }

@@ -67,6 +67,9 @@ static void test_nines(void)
 	expect_ticks(&s, "0 50 90 99 99.9 99.99");
 	assert(fabs(scale_px(&s, 90) - 25) < 1e-9);
 	assert(fabs(scale_px(&s, 99.9) - 75) < 1e-9);
+	scale_init(&s, SCALE_NINES, 0, 0, 0, 100); /* of one reply */
+	expect_ticks(&s, "0 50 90");
+	assert(scale_px(&s, 0) == 0 && scale_px(&s, 90) == 100);
 }
 
 /* Whatever the range, all of it is between the ends, upside down too. */
