@@ -114,11 +114,9 @@ bool charts_boxes(const struct document *d, const struct figures *f,
 	return true;
 }
 
-enum { POINTS_MAX = FIGURES_RUNGS_MAX };
-
 /* The points of all curves of one chart. */
 struct curves {
-	struct point points[PLAN_ARMS_MAX][POINTS_MAX];
+	struct point points[PLAN_ARMS_MAX][PLOT_POINTS_MAX];
 	struct plot_curve curves[PLAN_ARMS_MAX];
 };
 

@@ -11,6 +11,7 @@
 #define LOADGEN_COMPARE_FIGURES_H
 
 #include "loadgen/compare/plan.h"
+#include "loadgen/compare/plot.h"
 #include "loadgen/compare/sample.h"
 
 #include <cjson/cJSON.h>
@@ -45,7 +46,10 @@ enum open_metric {
 	OPEN_METRIC_COUNT,
 };
 
-enum { FIGURES_RUNGS_MAX = 48, FIGURES_WARNINGS_MAX = 64 };
+enum {
+	FIGURES_RUNGS_MAX = PLOT_POINTS_MAX, /* of 30 million replies */
+	FIGURES_WARNINGS_MAX = 64,
+};
 
 /* Of HdrHistogram's ladder: per cent of all, and the time they all had. */
 struct rung {

@@ -34,11 +34,13 @@ struct box_plot {
 /* False: no row has a value, and nothing was written. */
 bool plot_boxes(FILE *out, const struct box_plot *plot);
 
+enum { PLOT_POINTS_MAX = 128 };
+
 struct plot_curve {
 	const char *name;
 	size_t series;
 	const struct point *points; /* x rises */
-	size_t count;               /* 0: left out */
+	size_t count;               /* up to PLOT_POINTS_MAX; 0: left out */
 };
 
 struct line_plot {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/plot.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +16,6 @@ enum {
 	SAMPLE = 28,     /* of a line, before its name */
 	LETTER = 7,
 	CURVES_MAX = 16,
-	POINTS_MAX = 64,
 };
 
 struct field {
@@ -97,13 +97,13 @@ static struct point place(const struct field *f, struct point p)
 static void draw_curve(FILE *out, const struct line_plot *plot,
 		       const struct plot_curve *curve, const struct field *f)
 {
-	struct point points[POINTS_MAX];
-	size_t count = curve->count < POINTS_MAX ? curve->count : POINTS_MAX;
+	struct point points[PLOT_POINTS_MAX];
 
-	for (size_t k = 0; k < count; k++)
+	assert(curve->count <= PLOT_POINTS_MAX);
+	for (size_t k = 0; k < curve->count; k++)
 		points[k] = place(f, curve->points[k]);
-	svg_path(out, curve->series, points, count);
-	for (size_t k = 0; k < count && plot->markers; k++)
+	svg_path(out, curve->series, points, curve->count);
+	for (size_t k = 0; k < curve->count && plot->markers; k++)
 		svg_marker(out, curve->series, points[k]);
 }
 

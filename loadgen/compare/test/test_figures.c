@@ -3,6 +3,7 @@
 #include "loadgen/compare/figures.h"
 
 #include "loadgen/compare/results.h"
+#include "loadgen/samples.h"
 
 #include <assert.h>
 #include <math.h>
@@ -125,6 +126,39 @@ static void test_rungs(const struct figures *f)
 	assert(slow->rungs[2].percent == 100);
 }
 
+/* A ladder of so many replies is kept to its end. */
+static void test_all_rungs(void)
+{
+	struct samples samples = { 0 };
+	struct samples_rung rung;
+	struct figures f;
+	cJSON *result = cJSON_Parse(fast_text);
+	cJSON *long_results = results_new(&plan);
+	struct results_run run = { "fast", LOAD_CLOSED, 1, 0 };
+	cJSON *pairs = cJSON_CreateArray();
+	size_t count = 0;
+
+	for (int i = 1; i <= 2350; i++) {
+		assert(samples_reserve(&samples));
+		samples_add(&samples, i);
+	}
+	while (samples_rung(&samples, (unsigned)count, &rung)) {
+		const double pair[] = { 100 * rung.percentile, rung.value };
+
+		cJSON_AddItemToArray(pairs, cJSON_CreateDoubleArray(pair, 2));
+		count++;
+	}
+	samples_release(&samples);
+	cJSON_ReplaceItemInObject(result, "percentiles", pairs);
+	results_add(long_results, &run, result);
+	assert(figures_init(&f, &plan, long_results));
+	assert(count > 50 && f.arms[0].rung_count == count);
+	assert(f.arms[0].rungs[count - 1].percent == 100);
+	assert(f.arms[0].rungs[count - 1].ms.values[0] == 2350);
+	figures_release(&f);
+	cJSON_Delete(long_results);
+}
+
 static void test_open_loop(const struct figures *f)
 {
 	const struct sample *open = f->arms[0].open[1];
@@ -158,6 +192,7 @@ int main(void)
 	test_missing(&figures);
 	test_order(&figures);
 	test_rungs(&figures);
+	test_all_rungs();
 	test_open_loop(&figures);
 	test_warnings(&figures);
 	figures_release(&figures);

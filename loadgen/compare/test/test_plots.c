@@ -108,6 +108,33 @@ static void test_lines(void)
 	free(svg);
 }
 
+/* As many points as there may be; the last is drawn, too. */
+static void test_long_curve(void)
+{
+	struct point points[PLOT_POINTS_MAX];
+	struct plot_curve curve = { "long", 0, points, PLOT_POINTS_MAX };
+	struct line_plot plot = {
+		.title = "T",
+		.x_title = "x",
+		.y_title = "y",
+		.curves = &curve,
+		.curve_count = 1,
+	};
+	size_t count = 0;
+	char *svg;
+	size_t bytes;
+	FILE *out = open_memstream(&svg, &bytes);
+
+	for (int i = 0; i < PLOT_POINTS_MAX; i++)
+		points[i] = (struct point){ i, i };
+	assert(plot_lines(out, &plot));
+	fclose(out);
+	for (const char *at = strstr(svg, " d=\"M"); *at != '/'; at++)
+		count += *at == 'M' || *at == 'L';
+	assert(count == PLOT_POINTS_MAX);
+	free(svg);
+}
+
 static void write_document(const struct document *d)
 {
 	static const char *const titles[] = { "A|B", "C" };
@@ -174,6 +201,7 @@ int main(void)
 	test_well_formedness();
 	test_boxes();
 	test_lines();
+	test_long_curve();
 	test_document();
 	return 0;
 }
