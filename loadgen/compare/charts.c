@@ -87,30 +87,43 @@ bool charts_boxes(const struct document *d, const struct figures *f,
 	static const struct {
 		const char *name;
 		enum metric metric;
-		struct box_plot labels;
+		const char *title;
+		const char *x_title;
 	} boxes[] = {
-		{ "throughput.svg",
-		  METRIC_MEGABYTES_PER_S,
-		  { .title = "Throughput, closed loop",
-		    .x_title = "processed uploads, MB/s (more is better)" } },
-		{ "response_p90.svg",
-		  METRIC_P90_MS,
-		  { .title = "Response time, 90th percentile, closed loop",
-		    .x_title = "ms (less is better)" } },
-		{ "cpu.svg",
-		  METRIC_CPU_MS_PER_IMAGE,
-		  { .title = "Server's CPU time per image",
-		    .x_title = "ms (less is better)" } },
-		{ "memory.svg",
-		  METRIC_PEAK_MEMORY_MIB,
-		  { .title = "Server's peak memory",
-		    .x_title = "MiB (less is better)" } },
+		{ "throughput.svg", METRIC_MEGABYTES_PER_S,
+		  "Throughput, closed loop",
+		  "processed uploads, MB/s (more is better)" },
+		{ "makespan.svg", METRIC_MAKESPAN_S, "Makespan, closed loop",
+		  "s (less is better)" },
+		{ "responses.svg", METRIC_RESPONSES_PER_S,
+		  "Responses per second, closed loop",
+		  "responses/s (more is better)" },
+		{ "response_p90.svg", METRIC_P90_MS,
+		  "Response time, 90th percentile, closed loop",
+		  "ms (less is better)" },
+		{ "cpu_use.svg", METRIC_CPU_PERCENT,
+		  "Server's CPU use, closed loop", "% (100: one core)" },
+		{ "uploads.svg", METRIC_UPLOADS_MBIT_S,
+		  "Uploads in the greatest 5 s, closed loop",
+		  "Mbit/s (more is better)" },
+		{ "cpu.svg", METRIC_CPU_MS_PER_IMAGE,
+		  "Server's CPU time per image", "ms (less is better)" },
+		{ "memory.svg", METRIC_PEAK_MEMORY_MIB, "Server's peak memory",
+		  "MiB (less is better)" },
+		{ "switches.svg", METRIC_SWITCHES_PER_IMAGE,
+		  "Context switches per image", "switches (less is better)" },
 	};
 
-	for (size_t i = 0; i < sizeof(boxes) / sizeof(*boxes); i++)
-		if (!draw_box(d, f, boxes[i].metric, boxes[i].name,
-			      &boxes[i].labels, folder, error))
+	for (size_t i = 0; i < sizeof(boxes) / sizeof(*boxes); i++) {
+		const struct box_plot labels = {
+			.title = boxes[i].title,
+			.x_title = boxes[i].x_title,
+		};
+
+		if (!draw_box(d, f, boxes[i].metric, boxes[i].name, &labels,
+			      folder, error))
 			return false;
+	}
 	return true;
 }
 
@@ -136,27 +149,43 @@ static bool draw_lines(const struct document *d, const struct curves *curves,
 			 folder, error);
 }
 
-/* What all exceed has no place on an axis of nines, 0 none on one of logs. */
-static void add_rungs(struct curves *curves, size_t i,
-		      const struct arm_figures *arm)
+static void begin_curve(struct curves *curves, size_t i,
+			const struct arm_figures *arm)
 {
-	struct plot_curve *curve = &curves->curves[i];
-
-	*curve = (struct plot_curve){
+	curves->curves[i] = (struct plot_curve){
 		.name = arm->name,
 		.series = arm->number,
 		.points = curves->points[i],
 	};
+}
+
+static void add_point(struct curves *curves, size_t i, double x, double y)
+{
+	curves->points[i][curves->curves[i].count++] = (struct point){ x, y };
+}
+
+/*
+ * Has every one of `runs` a time?  The median of those that have would be that
+ * of the lucky.  Times have a logarithmic axis, on which 0 has no place.
+ */
+static bool can_be_drawn(const struct sample *ms, size_t runs)
+{
+	return ms->count > 0 && ms->count == runs && sample_median(ms) > 0;
+}
+
+/* What all exceed has no place on an axis of nines. */
+static void add_rungs(struct curves *curves, size_t i,
+		      const struct arm_figures *arm)
+{
+	size_t runs = figures_closed_runs(arm);
+
+	begin_curve(curves, i, arm);
 	for (size_t k = 0; k < arm->rung_count; k++) {
 		const struct rung *rung = &arm->rungs[k];
 
-		if (rung->ms.count == 0 || rung->percent > 99.9999 ||
-		    sample_median(&rung->ms) <= 0)
-			continue;
-		curves->points[i][curve->count++] = (struct point){
-			sample_median(&rung->ms),
-			rung->percent,
-		};
+		if (can_be_drawn(&rung->ms, runs) && rung->percent < 99.9999)
+			add_point(curves, i, sample_median(&rung->ms),
+				  rung->percent);
 	}
 }
 
@@ -182,23 +211,16 @@ static void add_loads(struct curves *curves, size_t i,
 		      const struct arm_figures *arm, const struct plan *plan,
 		      enum open_metric metric)
 {
-	struct plot_curve *curve = &curves->curves[i];
+	size_t runs = figures_open_runs(arm);
 
-	*curve = (struct plot_curve){
-		.name = arm->name,
-		.series = arm->number,
-		.points = curves->points[i],
-	};
+	begin_curve(curves, i, arm);
 	for (size_t k = 0; k < plan->open.rate_count; k++) {
 		const struct sample *open = arm->open[k];
 
-		if (open[metric].count == 0 ||
-		    sample_median(&open[metric]) <= 0)
-			continue;
-		curves->points[i][curve->count++] = (struct point){
-			sample_median(&open[OPEN_RATE_PER_S]),
-			sample_median(&open[metric]),
-		};
+		if (can_be_drawn(&open[metric], runs))
+			add_point(curves, i,
+				  sample_median(&open[OPEN_RATE_PER_S]),
+				  sample_median(&open[metric]));
 	}
 }
 

@@ -132,18 +132,14 @@ static bool measure(struct comparison *c, struct turn *turn,
 	       measurement_check(result, m->csv, error);
 }
 
-static uint64_t connections(const struct arm *arm, uint64_t of_plan)
-{
-	return arm->connections != 0 ? arm->connections : of_plan;
-}
-
 static bool warm_up(struct comparison *c, struct turn *turn,
 		    struct error *error)
 {
 	const struct plan *plan = c->config->plan;
 	struct results_run run = turn->run;
 	struct measurement m = {
-		.connections = connections(turn->arm, plan->closed.connections),
+		.connections =
+			plan_connections(turn->arm, plan->closed.connections),
 		.passes = 1,
 		.verify = plan->verify,
 	};
@@ -168,7 +164,7 @@ static bool measure_closed(struct comparison *c, struct turn *turn,
 {
 	const struct closed_loop *closed = &c->config->plan->closed;
 	struct measurement m = {
-		.connections = connections(turn->arm, closed->connections),
+		.connections = plan_connections(turn->arm, closed->connections),
 		.seed = turn->run.repetition,
 		.passes = closed->passes,
 		.duration_s = closed->duration_s,
@@ -191,7 +187,7 @@ static bool measure_open(struct comparison *c, struct turn *turn,
 		struct results_run run = turn->run;
 		struct measurement m = {
 			.connections =
-				connections(turn->arm, open->connections),
+				plan_connections(turn->arm, open->connections),
 			.seed = turn->run.repetition,
 			.rate_per_s =
 				c->capacity_per_s * open->percents[i] / 100,

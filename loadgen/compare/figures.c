@@ -60,7 +60,7 @@ static void add_closed(struct arm_figures *arm, const cJSON *result)
 	sample_add(&metrics[METRIC_P90_MS],
 		   number(part(result, "response_ms"), "p90"));
 	sample_add(&metrics[METRIC_CPU_PERCENT], number(server, "cpu_percent"));
-	sample_add(&metrics[METRIC_NETWORK_MBIT_S],
+	sample_add(&metrics[METRIC_UPLOADS_MBIT_S],
 		   best_interval(result) * 8 / 1e6);
 	sample_add(&metrics[METRIC_CPU_MS_PER_IMAGE], cpu_s * 1000 / ok);
 	sample_add(&metrics[METRIC_PEAK_MEMORY_MIB],
@@ -255,6 +255,17 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	drop_empty(f);
 	rank(f);
 	return true;
+}
+
+size_t figures_closed_runs(const struct arm_figures *arm)
+{
+	return arm->metrics[METRIC_MEGABYTES_PER_S].count;
+}
+
+/* The lowest rate is offered in all of them. */
+size_t figures_open_runs(const struct arm_figures *arm)
+{
+	return arm->open[0][OPEN_RATE_PER_S].count;
 }
 
 void figures_release(struct figures *f)

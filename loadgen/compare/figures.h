@@ -25,7 +25,7 @@ enum metric {
 	METRIC_RESPONSES_PER_S,
 	METRIC_P90_MS,
 	METRIC_CPU_PERCENT,    /* of the server; 100: one core */
-	METRIC_NETWORK_MBIT_S, /* uploads, the greatest 5 s */
+	METRIC_UPLOADS_MBIT_S, /* in the greatest 5 s */
 	METRIC_CPU_MS_PER_IMAGE,
 	METRIC_PEAK_MEMORY_MIB,
 	METRIC_SWITCHES_PER_IMAGE,
@@ -84,6 +84,13 @@ struct figures {
 /* Fill `f`.  False: out of memory. */
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
+
+/*
+ * How often an arm was measured in closed and in open loops.  A rung or a rate
+ * may have fewer runs: others were too short, or too overloaded, for it.
+ */
+size_t figures_closed_runs(const struct arm_figures *arm);
+size_t figures_open_runs(const struct arm_figures *arm);
 
 /* Make `f` empty.  An empty one is fine. */
 void figures_release(struct figures *f);

@@ -58,7 +58,7 @@ void findings_compare(const struct document *d, const struct figures *f)
 	}
 	document_paragraph(
 		d,
-		"Throughput against %s, the first of the plan, by Mann and "
+		"Throughput against %s, the first measured, by Mann and "
 		"Whitney's test, two-sided, not corrected for the number of "
 		"comparisons (%zu):",
 		first->name, f->arm_count - 1);
@@ -69,11 +69,15 @@ void findings_compare(const struct document *d, const struct figures *f)
 	document_list_end(d);
 }
 
-static bool loses_requests(const struct arm_figures *arm, size_t rate)
+/* In how many runs at this rate something was not answered. */
+static size_t count_losses(const struct arm_figures *arm, size_t rate)
 {
 	const struct sample *s = &arm->open[rate][OPEN_FAILED_PERCENT];
+	size_t count = 0;
 
-	return s->count > 0 && sample_median(s) > 0;
+	for (size_t i = 0; i < s->count; i++)
+		count += s->values[i] > 0;
+	return count;
 }
 
 static bool anything_to_warn_of(const struct figures *f,
@@ -81,7 +85,7 @@ static bool anything_to_warn_of(const struct figures *f,
 {
 	for (size_t i = 0; i < f->arm_count; i++)
 		for (size_t k = 0; k < plan->open.rate_count; k++)
-			if (loses_requests(&f->arms[i], k))
+			if (count_losses(&f->arms[i], k) > 0)
 				return true;
 	return f->warning_count > 0;
 }
@@ -89,16 +93,20 @@ static bool anything_to_warn_of(const struct figures *f,
 static void warn_of_arm(const struct document *d, const struct arm_figures *arm,
 			const struct plan *plan)
 {
-	for (size_t k = 0; k < plan->open.rate_count; k++)
-		if (loses_requests(arm, k))
+	for (size_t k = 0; k < plan->open.rate_count; k++) {
+		const struct sample *s = &arm->open[k][OPEN_FAILED_PERCENT];
+		size_t losses = count_losses(arm, k);
+
+		if (losses > 0)
 			document_item(
 				d,
-				"%s, open loop at %g %%: %.2f %% of the "
-				"requests were not answered 2xx; the response "
-				"times are those of the others.",
-				arm->name, plan->open.percents[k],
-				sample_median(
-					&arm->open[k][OPEN_FAILED_PERCENT]));
+				"%s, open loop at %g %%: not all requests were "
+				"answered 2xx in %zu of %zu runs, and %.2f %% "
+				"were not in the worst; the response times are "
+				"those of the others.",
+				arm->name, plan->open.percents[k], losses,
+				s->count, sample_max(s));
+	}
 }
 
 void findings_warn(const struct document *d, const struct figures *f,

@@ -351,6 +351,11 @@ bool plan_choose_arms(struct plan *plan, const char *names, struct error *error)
 	return true;
 }
 
+uint64_t plan_connections(const struct arm *arm, uint64_t of_plan)
+{
+	return arm->connections != 0 ? arm->connections : of_plan;
+}
+
 void plan_release(struct plan *plan)
 {
 	cJSON_Delete(plan->json);

@@ -103,6 +103,9 @@ MUST_CHECK bool plan_load(struct plan *plan, const char *path,
 MUST_CHECK bool plan_choose_arms(struct plan *plan, const char *names,
 				 struct error *error);
 
+/* The arm's own number of connections or, if it has none, the plan's. */
+uint64_t plan_connections(const struct arm *arm, uint64_t of_plan);
+
 /* Free what it owns.  An empty plan is fine. */
 void plan_release(struct plan *plan);
 

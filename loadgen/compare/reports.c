@@ -66,22 +66,28 @@ static void join(const struct arm *arm, char *line, size_t line_bytes)
 					   arm->command[i]);
 }
 
+static void describe_arm(const struct document *d, const struct arm *arm,
+			 const struct plan *plan)
+{
+	char line[512];
+	char open[48] = "";
+
+	join(arm, line, sizeof(line));
+	if (plan->open.rate_count > 0)
+		snprintf(open, sizeof(open), ", %" PRIu64 " in the open loop",
+			 plan_connections(arm, plan->open.connections));
+	document_item(d, "%s, %" PRIu64 " connections%s: %s", arm->name,
+		      plan_connections(arm, plan->closed.connections), open,
+		      line);
+}
+
 static void describe_arms(const struct document *d, const struct plan *plan,
 			  const struct figures *f)
 {
-	char line[512];
-
 	document_heading(d, "Configurations");
 	document_list_begin(d);
-	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct arm *arm = &plan->arms[f->arms[i].number];
-
-		join(arm, line, sizeof(line));
-		document_item(d, "%s, %" PRIu64 " connections: %s", arm->name,
-			      arm->connections != 0 ? arm->connections :
-						      plan->closed.connections,
-			      line);
-	}
+	for (size_t i = 0; i < f->arm_count; i++)
+		describe_arm(d, &plan->arms[f->arms[i].number], plan);
 	document_list_end(d);
 }
 
@@ -93,17 +99,36 @@ static bool write_closed(const struct document *d, const struct figures *f,
 	findings_compare(d, f);
 	document_heading(d, "What clients see (table 4.5)");
 	tables_client(d, f);
+	document_paragraph(d, "Response times, compared as throughput is:");
+	tables_response_time(d, f);
 	document_heading(d, "What it costs the server (table 4.6)");
 	tables_server(d, f);
+	document_paragraph(d, "CPU time, compared as throughput is:");
+	tables_cpu(d, f);
 	document_paragraph(
 		d,
-		"Means of all runs. Difference in mean: of the best, in per "
-		"cent of it; the thesis divides by the mean of the two, which "
-		"makes large differences larger. Rows in the order of the "
-		"first table.");
+		"Figures are means of all runs unless they say median. "
+		"Difference in mean: of the best, in per cent of it; the "
+		"thesis divides by the mean of the two, which makes large "
+		"differences larger. Rows in the order of the first table. "
+		"Uploads: bytes of the files, credited when they are answered; "
+		"the thesis measured its network interface.");
 	document_heading(d, "Plots");
-	return charts_boxes(d, f, folder, error) &&
-	       charts_response_times(d, f, folder, error);
+	if (!charts_boxes(d, f, folder, error))
+		return false;
+	document_paragraph(
+		d,
+		"The curve of an arm has only points that all its runs have.");
+	return charts_response_times(d, f, folder, error);
+}
+
+/* Has an arm that was measured a number of connections of its own? */
+static bool any_bound(const struct figures *f, const struct plan *plan)
+{
+	for (size_t i = 0; i < f->arm_count; i++)
+		if (plan->arms[f->arms[i].number].connections != 0)
+			return true;
+	return false;
 }
 
 static bool write_open(const struct document *d, const struct figures *f,
@@ -114,11 +139,22 @@ static bool write_open(const struct document *d, const struct figures *f,
 	document_paragraph(
 		d,
 		"Requests at random times (Poisson), %g s for each load, at "
-		"the same rates for all: shares of the median of %s above. "
-		"Response times count from when a request was to be sent. "
-		"Where a rate took a server three times as long, higher ones "
-		"were left out. Medians of the runs.",
-		plan->open.duration_s, f->arms[0].name);
+		"the same rates for all: shares of the median of %s above; "
+		"%" PRIu64 " connections where an arm has no number of its "
+		"own. Response times count from when a request was to be sent.",
+		plan->open.duration_s, f->arms[0].name, plan->open.connections);
+	document_paragraph(
+		d,
+		"Medians of the runs. Where a rate took a server three times "
+		"as long, higher ones were left out of that run: where Runs "
+		"tells fewer than all, the figures are those of an arm's best "
+		"runs. Its curves have only points that all its runs have.");
+	if (any_bound(f, plan))
+		document_paragraph(
+			d,
+			"An arm with a number of connections of its own never "
+			"has more requests at its server: further ones wait in "
+			"the client, which counts as response time.");
 	tables_open_loop(d, f, plan);
 	return charts_open_loop(d, f, plan, folder, error);
 }

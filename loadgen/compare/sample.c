@@ -19,6 +19,11 @@ double sample_median(const struct sample *s)
 	return statistics_median(s->values, s->count);
 }
 
+double sample_max(const struct sample *s)
+{
+	return statistics_five(s->values, s->count).max;
+}
+
 double sample_p(const struct sample *a, const struct sample *b)
 {
 	return statistics_mann_whitney_p(a->values, a->count, b->values,

@@ -22,6 +22,7 @@ void sample_add(struct sample *s, double value);
 
 double sample_mean(const struct sample *s);
 double sample_median(const struct sample *s);
+double sample_max(const struct sample *s);
 
 /* Mann and Whitney's p. */
 double sample_p(const struct sample *a, const struct sample *b);

@@ -19,9 +19,16 @@ void tables_throughput(const struct document *d, const struct figures *f);
 /* Table 4.5: what clients see. */
 void tables_client(const struct document *d, const struct figures *f);
 
+/* The same of response times as of throughput. */
+void tables_response_time(const struct document *d, const struct figures *f);
+
 /* Table 4.6: what it costs the server. */
 void tables_server(const struct document *d, const struct figures *f);
 
+/* The same of CPU time per image as of throughput. */
+void tables_cpu(const struct document *d, const struct figures *f);
+
+/* Medians, and of how many of the arm's runs. */
 void tables_open_loop(const struct document *d, const struct figures *f,
 		      const struct plan *plan);
 

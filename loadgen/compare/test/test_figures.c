@@ -90,7 +90,7 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_RESPONSES_PER_S, 2, 50);
 	expect(slow, METRIC_P90_MS, 2, 20);
 	expect(slow, METRIC_CPU_PERCENT, 2, 90);
-	expect(slow, METRIC_NETWORK_MBIT_S, 2, 24); /* not the last, short */
+	expect(slow, METRIC_UPLOADS_MBIT_S, 2, 24); /* not the last, short */
 	expect(slow, METRIC_CPU_MS_PER_IMAGE, 2, 50);
 	expect(slow, METRIC_PEAK_MEMORY_MIB, 2, 10);
 	expect(slow, METRIC_SWITCHES_PER_IMAGE, 2, 5);
@@ -102,7 +102,7 @@ static void test_missing(const struct figures *f)
 	const struct arm_figures *fast = &f->arms[1];
 
 	expect(fast, METRIC_MEGABYTES_PER_S, 1, 4);
-	expect(fast, METRIC_NETWORK_MBIT_S, 1, 32); /* the only interval */
+	expect(fast, METRIC_UPLOADS_MBIT_S, 1, 32); /* the only interval */
 	expect(fast, METRIC_CPU_PERCENT, 0, 0);
 	expect(fast, METRIC_CPU_MS_PER_IMAGE, 0, 0);
 	expect(fast, METRIC_P90_MS, 0, 0);
