@@ -76,8 +76,8 @@ static void test_the_whole_group_ends(void)
 	struct arm arm = {
 		.url = "http://127.0.0.1:{port}/?q=1",
 		.command = { "sh", "-c",
-			     "trap '' TERM; cd / && \"$PROGRAM\" $PORT 0 200 & "
-			     "sleep 1000 & echo sleeper $!; wait; wait",
+			     "trap '' TERM; sleep 1000 & echo sleeper $!; "
+			     "cd / && \"$PROGRAM\" $PORT 0 200 & wait; wait",
 			     NULL },
 		.environment = { { "PORT", "{port}" }, { "PROGRAM", program } },
 		.variable_count = 2,
