@@ -147,11 +147,11 @@ static void make_thumbnail(struct job *job)
 {
 	const struct encoding e = { .quality = 80, .sampling = SAMPLING_422 };
 	double aspect = job->plan->aspect;
+	uint32_t width = (uint32_t)fmax(1, THUMBNAIL_PX * fmin(1, aspect));
+	uint32_t height = (uint32_t)fmax(1, THUMBNAIL_PX / fmax(1, aspect));
 	struct picture upright, stored;
 
-	render(job, &upright,
-	       aspect > 1 ? THUMBNAIL_PX : (uint32_t)(THUMBNAIL_PX * aspect),
-	       aspect > 1 ? (uint32_t)(THUMBNAIL_PX / aspect) : THUMBNAIL_PX);
+	render(job, &upright, width, height);
 	picture_turn(&stored, &upright, job->plan->orientation);
 	encode_picture(&job->thumbnail, &stored, &e);
 	picture_release(&stored);

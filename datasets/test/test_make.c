@@ -122,6 +122,26 @@ static void test_turned_uploads_look_right(void)
 	}
 }
 
+/* Panoramas so narrow that their thumbnails have a side of one pixel. */
+static void test_narrow_uploads_have_thumbnails(void)
+{
+	static const double aspects[] = { 200, 1 / 200.0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct upload u = { .plan = plan_of(60000) };
+		struct jpeg jpeg;
+		struct facts facts;
+
+		u.plan.aspect = aspects[i];
+		u.plan.exif = true;
+		u.plan.thumbnail = true;
+		make(&u, &jpeg, &facts);
+		assert(facts.thumbnail);
+		assert((facts.width > facts.height) == (aspects[i] > 1));
+		jpeg_release(&jpeg);
+	}
+}
+
 static void test_sides_are_kept(void)
 {
 	struct upload u = { .plan = plan_of(80000) };
@@ -174,6 +194,7 @@ int main(int argc, char **argv)
 	test_targets_are_met();
 	test_exact_targets_are_met_to_the_byte();
 	test_turned_uploads_look_right();
+	test_narrow_uploads_have_thumbnails();
 	test_sides_are_kept();
 	test_frames_are_filled_by_noise();
 	profiles_release(&profiles);
