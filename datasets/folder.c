@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static int compare_names(const FTSENT **a, const FTSENT **b)
 {
@@ -28,7 +30,15 @@ static bool is_jpeg(const char *name)
 	       (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
 }
 
-bool folder_list(struct folder *f, const char *dir)
+static bool holds(const FTSENT *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir->fts_path, name);
+	return access(path, F_OK) == 0;
+}
+
+bool folder_list(struct folder *f, const char *dir, const char *mark)
 {
 	char *roots[] = { (char *)dir, NULL };
 	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
@@ -41,7 +51,8 @@ bool folder_list(struct folder *f, const char *dir)
 	while ((e = fts_read(walk)) != NULL) {
 		bool hidden = e->fts_level > 0 && e->fts_name[0] == '.';
 
-		if (e->fts_info == FTS_D && hidden)
+		if (e->fts_info == FTS_D &&
+		    (hidden || (mark != NULL && holds(e, mark))))
 			fts_set(walk, e, FTS_SKIP);
 		if (e->fts_level == 0 &&
 		    (e->fts_info == FTS_NS || e->fts_info == FTS_DNR))

@@ -22,8 +22,12 @@ struct content {
 	size_t size_bytes;
 };
 
-/* False: `dir` cannot be read (errno); one without JPEGs is fine. */
-bool folder_list(struct folder *f, const char *dir);
+/*
+ * List what is below `dir`, but not in folders that hold a file called `mark`
+ * (NULL: in all).  False: `dir` cannot be read (errno); one without JPEGs is
+ * fine.
+ */
+bool folder_list(struct folder *f, const char *dir, const char *mark);
 
 void folder_release(struct folder *f);
 

@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MARK[] = ".mkset";
-
 static FILE *create(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -43,14 +41,14 @@ static bool is_ours(const char *name)
 
 	return (digits >= 5 && strcmp(name + digits, ".jpg") == 0) ||
 	       strcmp(name, "manifest.tsv") == 0 ||
-	       strcmp(name, "LICENSES") == 0 || strcmp(name, MARK) == 0;
+	       strcmp(name, "LICENSES") == 0 || strcmp(name, OUTPUT_MARK) == 0;
 }
 
 /* Remove our files, if `dir` is ours; what else is in it is left alone. */
 static bool empty(DIR *listing)
 {
 	struct dirent *e;
-	bool marked = faccessat(dirfd(listing), MARK, F_OK, 0) == 0;
+	bool marked = faccessat(dirfd(listing), OUTPUT_MARK, F_OK, 0) == 0;
 	bool done = true;
 
 	while (done && (e = readdir(listing)) != NULL) {
@@ -81,7 +79,7 @@ bool output_open(const char *dir)
 	closedir(listing);
 	if (!is_empty)
 		return false;
-	mark = create(dir, MARK);
+	mark = create(dir, OUTPUT_MARK);
 	if (mark == NULL)
 		return false;
 	fputs("Made by mkset, which may empty this folder.\n", mark);

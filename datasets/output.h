@@ -2,8 +2,8 @@
 /*
  * Output: the folder of a set: its files, manifest.tsv and LICENSES.
  *
- * A hidden file, .mkset, marks the folder as ours, so that no other is ever
- * written into or cleaned.
+ * A hidden file, OUTPUT_MARK, marks the folder as ours, so that no other is
+ * ever written into or cleaned, and none of ours is taken for photos.
  *
  * Limits  False anywhere: errno says why.
  */
@@ -14,6 +14,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define OUTPUT_MARK ".mkset"
 
 /* Make `dir`, or empty it if it is ours.  EEXIST: it is somebody else's. */
 bool output_open(const char *dir);

@@ -35,7 +35,7 @@ bool set_survey(struct set *set)
 {
 	struct folder *folder = &set->folder;
 
-	if (!folder_list(folder, set->photos))
+	if (!folder_list(folder, set->photos, OUTPUT_MARK))
 		return false;
 	set->sources = memory_new(folder->count + 1u, sizeof(*set->sources));
 	for (uint32_t i = 0; i < folder->count; i++)

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 		      stderr);
 		return 2;
 	}
-	if (!folder_list(&folder, argv[1])) {
+	if (!folder_list(&folder, argv[1], NULL)) {
 		fprintf(stderr, "stats: %s: %s\n", argv[1], strerror(errno));
 		return 1;
 	}

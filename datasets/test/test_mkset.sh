@@ -52,6 +52,21 @@ touch "$work/out/note.txt"
 refuses 1 'not made by mkset' "$MKSET" --photos "$samples" "$work/photos"
 [ -e "$work/photos/text.jpg" ] || fail "a stranger's file is gone"
 
+# A set among its photos is none of them when it is made again; nor is it, by
+# itself, photos to make a set of.
+"$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" \
+	"$work/photos/deep/out" >/dev/null 2>&1
+cp "$work/photos/deep/out/manifest.tsv" "$work/first.tsv"
+"$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" \
+	"$work/photos/deep/out" >"$work/said" 2>&1 ||
+	fail "made again among its photos: $(cat "$work/said")"
+cmp "$work/first.tsv" "$work/photos/deep/out/manifest.tsv" ||
+	fail "a set is among the photos"
+refuses 1 'no usable photos' "$MKSET" --photos "$work/out" "$work/out"
+[ -e "$work/out/00000.jpg" ] || fail "the set is gone"
+"$STATS" "$work/photos/deep" | grep -q 'Files *5 ' ||
+	fail "stats leaves sets out"
+
 mkdir "$work/empty"
 refuses 1 'no usable photos' "$MKSET" --photos "$work/empty" "$work/new"
 refuses 1 'No such file' "$MKSET" --photos "$work/none" "$work/new"
