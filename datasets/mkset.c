@@ -17,6 +17,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Whole numbers are exact in a double so far. */
+static const double SEED_MAX = 0x1p53 - 1;
+
 struct options {
 	const struct profile *profile;
 	double scale;
@@ -67,9 +70,19 @@ static double parse_number(const char *name, const char *text, double min,
 	double value = strtod(text, &end);
 
 	if (end == text || *end != '\0' || !(value >= min && value <= max))
-		stop(2, "--%s '%s': not a number from %g to %g", name, text,
-		     min, max);
+		stop(2, "--%s '%s': not a number from %.16g to %.16g", name,
+		     text, min, max);
 	return value;
+}
+
+static uint64_t parse_whole(const char *name, const char *text, double min,
+			    double max)
+{
+	double value = parse_number(name, text, min, max);
+
+	if (value != floor(value))
+		stop(2, "--%s '%s': not a whole number", name, text);
+	return (uint64_t)value;
 }
 
 static void parse_options(struct options *o, int argc, char **argv)
@@ -104,11 +117,10 @@ static void parse_options(struct options *o, int argc, char **argv)
 		} else if (option == 'd') {
 			o->photos = optarg;
 		} else if (option == 'r') {
-			o->seed = (uint64_t)parse_number("seed", optarg, 0,
-							 0x1p53);
+			o->seed = parse_whole("seed", optarg, 0, SEED_MAX);
 		} else if (option == 'j') {
 			o->jobs =
-				(uint32_t)parse_number("jobs", optarg, 1, 1024);
+				(uint32_t)parse_whole("jobs", optarg, 1, 1024);
 		} else if (option == 'h') {
 			fputs(USAGE, stdout);
 			exit(0);
