@@ -12,11 +12,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-static int compare_names(const FTSENT **a, const FTSENT **b)
-{
-	return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
 static int compare_paths(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -41,7 +36,7 @@ static bool holds(const FTSENT *dir, const char *name)
 bool folder_list(struct folder *f, const char *dir, const char *mark)
 {
 	char *roots[] = { (char *)dir, NULL };
-	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
 	FTSENT *e;
 	int failure = 0;
 
