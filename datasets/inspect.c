@@ -73,7 +73,6 @@ static void read_frame(struct facts *f, int marker, const struct span *frame)
 			 marker == 0xce;
 	f->height = get(frame, 1, 2);
 	f->width = get(frame, 3, 2);
-	f->components = (int)get(frame, 5, 1);
 	f->sampling = name_sampling(frame);
 }
 

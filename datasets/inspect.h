@@ -10,7 +10,6 @@
 struct facts {
 	uint32_t width; /* as stored */
 	uint32_t height;
-	int components;
 	const char *sampling; /* "grey", "4:2:0", ..., "other" */
 	bool progressive;
 	bool exif;
