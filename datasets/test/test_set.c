@@ -98,7 +98,6 @@ static void test_files_are_jpegs_that_differ(const char *set)
 		free(files[i].bytes);
 }
 
-#ifndef __SANITIZE_THREAD__
 static void test_sizes_are_those_wanted(const char *set)
 {
 	uint64_t sizes[COUNT];
@@ -119,7 +118,6 @@ static void test_sizes_are_those_wanted(const char *set)
 	/* So few files are as coarse as 15 % from one rank to the next. */
 	assert(fabs((double)s.p90 / 623200 - 1) < 0.2);
 }
-#endif
 
 static void test_manifest_names_all(const char *set, const char *photos)
 {
@@ -167,10 +165,8 @@ int main(int argc, char **argv)
 	assert(count_equal("a", "b") == COUNT);
 	make_set(argv[1], "b", "avatar", 2, 2); /* over the other */
 	assert(count_equal("a", "b") == 0);
-#ifndef __SANITIZE_THREAD__ /* minutes there, and nothing new of threads */
 	make_set(argv[1], "a", "thesis", 2, 1);
 	test_sizes_are_those_wanted("a");
-#endif
 	test_files_are_jpegs_that_differ("a");
 	test_manifest_names_all("a", argv[1]);
 	test_only_our_folders_are_emptied();
