@@ -2,8 +2,8 @@
 /*
  * Plan: all that is decided about an upload before a pixel is touched.
  *
- * Drawn from the seed and the upload's number alone, so it does not matter
- * which worker makes it, or when.
+ * Drawn from the seed, the upload's number and target, the profile and the
+ * sources alone, so it does not matter which worker makes it, or when.
  */
 #ifndef DATASETS_PLAN_H
 #define DATASETS_PLAN_H
