@@ -64,7 +64,7 @@ static cmsHPROFILE make_profile(enum icc icc)
 	return profile;
 }
 
-static void set_bytes(struct profiles *p, enum icc icc, cmsHPROFILE profile)
+static void set_bytes(struct icc_profiles *p, enum icc icc, cmsHPROFILE profile)
 {
 	cmsUInt32Number size = 0;
 	uint8_t *bytes;
@@ -83,11 +83,11 @@ static void set_bytes(struct profiles *p, enum icc icc, cmsHPROFILE profile)
 	p->of[icc].size_bytes = PREFIX_BYTES + size;
 }
 
-void profiles_init(struct profiles *p)
+void icc_profiles_init(struct icc_profiles *p)
 {
 	cmsHPROFILE srgb = cmsCreate_sRGBProfile();
 
-	*p = (struct profiles){ 0 };
+	*p = (struct icc_profiles){ 0 };
 	for (enum icc icc = ICC_SRGB; icc < ICC_COUNT; icc++) {
 		cmsHPROFILE profile = make_profile(icc);
 
@@ -102,7 +102,7 @@ void profiles_init(struct profiles *p)
 	cmsCloseProfile(srgb);
 }
 
-void profiles_release(struct profiles *p)
+void icc_profiles_release(struct icc_profiles *p)
 {
 	for (enum icc icc = ICC_SRGB; icc < ICC_COUNT; icc++) {
 		free(p->of[icc].bytes);
@@ -111,14 +111,14 @@ void profiles_release(struct profiles *p)
 	}
 }
 
-struct segment profiles_segment(const struct profiles *p, enum icc icc)
+struct segment icc_profiles_segment(const struct icc_profiles *p, enum icc icc)
 {
 	return (struct segment){ JPEG_APP0 + 2, p->of[icc].bytes,
 				 p->of[icc].size_bytes };
 }
 
-void profiles_convert(const struct profiles *p, enum icc icc,
-		      struct picture *picture)
+void icc_profiles_convert(const struct icc_profiles *p, enum icc icc,
+			  struct picture *picture)
 {
 	if (p->of[icc].transform != NULL)
 		cmsDoTransform(p->of[icc].transform, picture->rgb, picture->rgb,

@@ -37,7 +37,7 @@ struct job {
 	const struct plan *plan;
 	const struct source *source;
 	const struct pyramid *pyramid;
-	const struct profiles *profiles;
+	const struct icc_profiles *icc_profiles;
 	struct jpeg thumbnail;
 	uint8_t *exif; /* room for a segment */
 	char comment[32];
@@ -86,7 +86,7 @@ static void render_stored(const struct job *job, struct picture *out,
 	render(job, &upright, t->width, t->height);
 	if (t->amplitude > 0)
 		picture_add_noise(&upright, t->amplitude, job->plan->seed);
-	profiles_convert(job->profiles, job->plan->icc, &upright);
+	icc_profiles_convert(job->icc_profiles, job->plan->icc, &upright);
 	if (job->plan->orientation == 1) {
 		*out = upright;
 		return;
@@ -117,7 +117,7 @@ static void add_segments(const struct job *job, struct encoding *e,
 	}
 	if (plan->icc != ICC_NONE)
 		e->segments[e->segment_count++] =
-			profiles_segment(job->profiles, plan->icc);
+			icc_profiles_segment(job->icc_profiles, plan->icc);
 	if (plan->target_bytes < NUMBERED_BELOW_BYTES)
 		e->segments[e->segment_count++] =
 			(struct segment){ JPEG_COM,
@@ -345,10 +345,10 @@ static void fill_up(struct jpeg *j, size_t size_bytes)
 
 void make_upload(struct upload *upload, struct jpeg *out,
 		 const struct source *source, const struct pyramid *pyramid,
-		 const struct profiles *profiles)
+		 const struct icc_profiles *icc_profiles)
 {
 	const struct plan *plan = &upload->plan;
-	struct job job = { plan, source, pyramid, profiles,
+	struct job job = { plan, source, pyramid, icc_profiles,
 			   .exif = memory_new(SEGMENT_BYTES_MAX, 1) };
 	struct trial best = { 0 };
 	bool sideways = plan->orientation == 6 || plan->orientation == 8;

@@ -33,6 +33,6 @@ struct upload {
  */
 void make_upload(struct upload *upload, struct jpeg *out,
 		 const struct source *source, const struct pyramid *pyramid,
-		 const struct profiles *profiles);
+		 const struct icc_profiles *icc_profiles);
 
 #endif

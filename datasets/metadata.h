@@ -25,7 +25,7 @@ struct exif {
 enum icc { ICC_NONE, ICC_SRGB, ICC_ADOBE_RGB, ICC_DISPLAY_P3, ICC_COUNT };
 
 /* A profile and the transform of sRGB pixels into it; read-only once made. */
-struct profiles {
+struct icc_profiles {
 	struct {
 		uint8_t *bytes; /* an APP2 segment, "ICC_PROFILE" and all */
 		size_t size_bytes;
@@ -40,15 +40,15 @@ size_t exif_write(uint8_t *out, const struct exif *exif);
 const char *icc_name(enum icc icc);
 
 /* Ends the program when lcms2 cannot make one. */
-void profiles_init(struct profiles *p);
+void icc_profiles_init(struct icc_profiles *p);
 
-void profiles_release(struct profiles *p);
+void icc_profiles_release(struct icc_profiles *p);
 
 /* The APP2 segment of `icc`, lent. */
-struct segment profiles_segment(const struct profiles *p, enum icc icc);
+struct segment icc_profiles_segment(const struct icc_profiles *p, enum icc icc);
 
 /* Give the sRGB pixels of `picture` the numbers they have in `icc`. */
-void profiles_convert(const struct profiles *p, enum icc icc,
-		      struct picture *picture);
+void icc_profiles_convert(const struct icc_profiles *p, enum icc icc,
+			  struct picture *picture);
 
 #endif

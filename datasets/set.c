@@ -163,7 +163,7 @@ static void make_group(void *arg, uint32_t index)
 		struct upload *upload = &set->uploads[g->first + i];
 		struct jpeg jpeg;
 
-		make_upload(upload, &jpeg, s, &pyramid, &set->profiles);
+		make_upload(upload, &jpeg, s, &pyramid, &set->icc_profiles);
 		if (!output_write(set->out, upload->plan.number, &jpeg))
 			set->failure = errno;
 		jpeg_release(&jpeg);
@@ -176,7 +176,7 @@ bool set_make(struct set *set)
 {
 	assert(set->count >= 1 && set->source_count >= 1);
 	set->uploads = memory_new(set->count, sizeof(*set->uploads));
-	profiles_init(&set->profiles);
+	icc_profiles_init(&set->icc_profiles);
 	plan_all(set);
 	group_uploads(set);
 	parallel_run(set->jobs, set->group_count, make_group, set);
@@ -194,7 +194,7 @@ bool set_make(struct set *set)
 void set_release(struct set *set)
 {
 	folder_release(&set->folder);
-	profiles_release(&set->profiles);
+	icc_profiles_release(&set->icc_profiles);
 	free(set->sources);
 	free(set->uploads);
 	free(set->groups);

@@ -39,7 +39,7 @@ struct set {
 	struct upload *uploads; /* by number; while they are made, by photo */
 	struct group *groups;
 	uint32_t group_count;
-	struct profiles profiles;
+	struct icc_profiles icc_profiles;
 	atomic_uint done;
 	atomic_int failure; /* errno of a file that could not be written */
 	bool show_progress;

@@ -15,7 +15,7 @@
 
 static struct source source;
 static struct pyramid pyramid;
-static struct profiles profiles;
+static struct icc_profiles profiles;
 
 static struct plan plan_of(uint64_t target_bytes)
 {
@@ -190,14 +190,14 @@ int main(int argc, char **argv)
 	source.path = argv[1];
 	assert(source_survey(&source, reason));
 	assert(pyramid_load(&pyramid, argv[1], reason));
-	profiles_init(&profiles);
+	icc_profiles_init(&profiles);
 	test_targets_are_met();
 	test_exact_targets_are_met_to_the_byte();
 	test_turned_uploads_look_right();
 	test_narrow_uploads_have_thumbnails();
 	test_sides_are_kept();
 	test_frames_are_filled_by_noise();
-	profiles_release(&profiles);
+	icc_profiles_release(&profiles);
 	pyramid_release(&pyramid);
 	return 0;
 }

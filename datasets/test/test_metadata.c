@@ -80,13 +80,13 @@ static void test_thumbnail_can_be_found_and_decoded(void)
 
 static void test_profiles_are_profiles(void)
 {
-	struct profiles profiles, again;
+	struct icc_profiles profiles, again;
 
-	profiles_init(&profiles);
-	profiles_init(&again);
+	icc_profiles_init(&profiles);
+	icc_profiles_init(&again);
 	for (enum icc icc = ICC_SRGB; icc < ICC_COUNT; icc++) {
-		struct segment s = profiles_segment(&profiles, icc);
-		struct segment other = profiles_segment(&again, icc);
+		struct segment s = icc_profiles_segment(&profiles, icc);
+		struct segment other = icc_profiles_segment(&again, icc);
 		cmsHPROFILE profile;
 
 		assert(s.marker == JPEG_APP0 + 2);
@@ -102,28 +102,28 @@ static void test_profiles_are_profiles(void)
 		assert(cmsIsMatrixShaper(profile));
 		cmsCloseProfile(profile);
 	}
-	profiles_release(&profiles);
-	profiles_release(&again);
+	icc_profiles_release(&profiles);
+	icc_profiles_release(&again);
 }
 
 /* Colours move to where the wider space has them; greys stay. */
 static void test_pixels_are_converted(void)
 {
-	struct profiles profiles;
+	struct icc_profiles profiles;
 	struct picture p;
 
-	profiles_init(&profiles);
+	icc_profiles_init(&profiles);
 	picture_init(&p, 2, 1);
 	memcpy(p.rgb, "\xff\0\0\x80\x80\x80", 6);
-	profiles_convert(&profiles, ICC_SRGB, &p);
+	icc_profiles_convert(&profiles, ICC_SRGB, &p);
 	assert(memcmp(p.rgb, "\xff\0\0\x80\x80\x80", 6) == 0);
-	profiles_convert(&profiles, ICC_ADOBE_RGB, &p);
+	icc_profiles_convert(&profiles, ICC_ADOBE_RGB, &p);
 	/* sRGB's red is (219, 0, 0) in Adobe RGB (1998). */
 	assert(p.rgb[0] >= 217 && p.rgb[0] <= 221);
 	assert(p.rgb[1] <= 2 && p.rgb[2] <= 2);
 	assert(p.rgb[3] == p.rgb[4] && p.rgb[4] == p.rgb[5]);
 	picture_release(&p);
-	profiles_release(&profiles);
+	icc_profiles_release(&profiles);
 }
 
 int main(void)
