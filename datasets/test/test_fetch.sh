@@ -74,10 +74,34 @@ jq '.packages[0].photos += [{"file": "no.jpg"}]' manifest.json >other.json
 ! run --manifest other.json >said 2>&1 || fail "a missing photo"
 grep -q 'a photo is not in' said || fail "$(cat said)"
 
-# A tool that is missing is named.
+# A manifest whose names lead elsewhere: refused before a thing is touched.
+mkdir -p x && touch x/mine photos/mine
+refuses() { # FILTER...: a change of the manifest
+	local filter
+	for filter; do
+		jq ".packages[0] |= ($filter)" manifest.json >other.json
+		! run --manifest other.json >said 2>&1 || fail "taken: $filter"
+		grep -q 'has unsafe names' said || fail "$filter: $(cat said)"
+		[ -e x/mine ] || fail "removed a folder: $filter"
+		[ -e photos/mine ] || fail "removed all photos: $filter"
+	done
+}
+refuses '.name = ""' '.name = "../x"' '.name = "ok\n../x"' 'del(.name)' \
+	'.version = "1/../../x"' '.under = ""' '.under = "usr/../../x"' \
+	'.under = "/usr"' '.under = "usr\\056"' '.photos[0].file = "../x"' \
+	'.photos[1].file = "/x"' '.photos[0].file = "a\n--exclude=b"' \
+	'del(.photos[0].file)'
+echo '[' >other.json
+! run --manifest other.json >said 2>&1 || fail "not JSON"
+grep -q 'other.json is not a manifest' said || fail "$(cat said)"
+
+# A tool that is missing is named, and how to get it.
 mkdir bin
 for tool in bash dirname sed dpkg-deb sha256sum tar; do
 	ln -s "$(command -v $tool)" bin
 done
 ! PATH=$work/bin run >said 2>&1 || fail "without jq"
-grep -q 'jq is missing' said || fail "$(cat said)"
+grep -q 'jq is missing; script/bootstrap' said || fail "$(cat said)"
+ln -s "$(command -v jq)" bin
+! PATH=$work/bin run >said 2>&1 || fail "without curl"
+grep -q 'curl is missing; script/bootstrap' said || fail "$(cat said)"
