@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/objective.h"
 
-#include <stdlib.h>
+#include "loadgen/number.h"
+
 #include <string.h>
 
 static const double behind_share = 0.02;
@@ -26,15 +27,9 @@ static bool take_word(const char **text, const char *word)
 /* '<' and a decimal number more than 0. */
 static bool take_limit(const char **text, double *limit)
 {
-	char *end;
-
-	if (!take_word(text, "<") || strspn(*text, "0123456789.") == 0)
+	if (!take_word(text, "<") || !number_take(text, limit))
 		return false;
-	*limit = strtod(*text, &end);
-	if (end == *text ||
-	    (size_t)(end - *text) > strspn(*text, "0123456789."))
-		return false;
-	*text = skip_spaces(end);
+	*text = skip_spaces(*text);
 	return *limit > 0;
 }
 

@@ -85,7 +85,9 @@ const struct option_spec option_specs[] = {
 	{ "help", "", KIND_FLAG, FIELD(help), 0, 0, "print this" },
 };
 
-const size_t option_spec_count = sizeof(option_specs) / sizeof(*option_specs);
+#define OPTION_COUNT (sizeof(option_specs) / sizeof(*option_specs))
+_Static_assert(OPTION_COUNT <= OPTIONS_MAX, "as option_table.h promises");
+const size_t option_spec_count = OPTION_COUNT;
 
 void options_print_help(FILE *out)
 {

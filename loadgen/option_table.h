@@ -31,7 +31,9 @@ struct option_spec {
 	const char *help; /* one to three lines */
 };
 
+enum { OPTIONS_MAX = 64 };
+
 extern const struct option_spec option_specs[];
-extern const size_t option_spec_count;
+extern const size_t option_spec_count; /* OPTIONS_MAX at most */
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/options.h"
 
+#include "loadgen/number.h"
 #include "loadgen/option_table.h"
 #include "loadgen/url.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,18 +17,10 @@ enum {
 	FIND_MAX_DURATION_S = 10,
 };
 
-enum { OPTIONS_MAX = 64 };
-
-/* A whole number, digits only. */
 static bool parse_count(const struct option_spec *spec, const char *text,
 			uint64_t *out, struct error *error)
 {
-	size_t digits = strspn(text, "0123456789");
-
-	errno = 0;
-	*out = strtoull(text, NULL, 10);
-	if (digits > 0 && text[digits] == '\0' && errno == 0 &&
-	    *out >= spec->min && *out <= spec->max)
+	if (number_read_whole(text, spec->min, spec->max, out))
 		return true;
 	error_set(error,
 		  "--%s '%s': not a whole number from %" PRIu64 " to %" PRIu64,
@@ -40,12 +31,7 @@ static bool parse_count(const struct option_spec *spec, const char *text,
 static bool parse_decimal(const struct option_spec *spec, const char *text,
 			  double *out, struct error *error)
 {
-	size_t digits = strspn(text, "0123456789.");
-	char *end;
-
-	*out = strtod(text, &end);
-	if (digits > 0 && text[digits] == '\0' && *end == '\0' &&
-	    *out >= 0.001 && *out <= (double)spec->max)
+	if (number_read(text, 0.001, (double)spec->max, out))
 		return true;
 	error_set(error, "--%s '%s': not a number from 0.001 to %" PRIu64,
 		  spec->name, text, spec->max);
@@ -133,7 +119,6 @@ static bool take_options(struct options *o, int argc, char **argv,
 					   no_argument :
 					   required_argument;
 	}
-	assert(option_spec_count <= OPTIONS_MAX);
 	optind = 0; /* also resets what getopt_long() remembers */
 	opterr = 0;
 	while ((found = getopt_long(argc, argv, ":", known, &i)) == 0)

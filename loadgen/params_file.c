@@ -2,24 +2,13 @@
 #include "loadgen/params_file.h"
 
 #include "loadgen/lines.h"
+#include "loadgen/number.h"
 #include "loadgen/query.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double weight_min = 1e-6;
 static const double weight_max = 1e6;
-
-/* A decimal number, and nothing else. */
-static bool parse_weight(const char *text, double *weight)
-{
-	size_t digits = strspn(text, "0123456789.");
-	char *end;
-
-	*weight = strtod(text, &end);
-	return digits > 0 && end == text + digits && *end == '\0' &&
-	       *weight >= weight_min && *weight <= weight_max;
-}
 
 /* False: the line is blamed. */
 static bool take_line(struct params *p, struct lines *lines, char *line)
@@ -28,7 +17,8 @@ static bool take_line(struct params *p, struct lines *lines, char *line)
 	const char *query = line == NULL ? first : line;
 	double weight = 1;
 
-	if (line != NULL && !parse_weight(first, &weight))
+	if (line != NULL &&
+	    !number_read(first, weight_min, weight_max, &weight))
 		lines_blame(lines, "'%s': not a weight from %g to %g", first,
 			    weight_min, weight_max);
 	else if (!query_is_clean(query))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/steps.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "loadgen/number.h"
 
 enum { NUMBER_COUNT = 4 };
 
@@ -15,15 +14,11 @@ static const double number_max = 1e6;
 static bool parse_numbers(const char *text, double numbers[NUMBER_COUNT])
 {
 	for (int i = 0; i < NUMBER_COUNT; i++) {
-		size_t digits = strspn(text, "0123456789.");
-		char *end;
-
-		numbers[i] = strtod(text, &end);
-		if (digits == 0 || end != text + digits ||
-		    *end != (i < NUMBER_COUNT - 1 ? ':' : '\0') ||
+		if (!number_take(&text, &numbers[i]) ||
+		    *text != (i < NUMBER_COUNT - 1 ? ':' : '\0') ||
 		    numbers[i] < number_min || numbers[i] > number_max)
 			return false;
-		text = end + 1;
+		text++;
 	}
 	return true;
 }

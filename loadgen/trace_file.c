@@ -2,6 +2,7 @@
 #include "loadgen/trace_file.h"
 
 #include "loadgen/lines.h"
+#include "loadgen/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +24,13 @@ static bool add_time(struct trace *t, size_t *capacity, double time_s)
 	return true;
 }
 
-/* A decimal number, and nothing else but spaces around it. */
+/* A time, and nothing else but spaces around it. */
 static bool parse_time(const char *text, double *time_s)
 {
-	const char *first = text + strspn(text, " \t");
-	char *end;
-
-	*time_s = strtod(first, &end);
-	end += strspn(end, " \t");
-	return *end == '\0' &&
-	       strspn(first, "0123456789.eE+- \t") == strlen(first);
+	text += strspn(text, " \t");
+	if (!number_take(&text, time_s) || *time_s > TRACE_S_MAX)
+		return false;
+	return text[strspn(text, " \t")] == '\0';
 }
 
 /* False: the line is blamed. */
@@ -41,8 +39,7 @@ static bool take_line(struct trace *t, size_t *capacity, struct lines *lines,
 {
 	double time_s;
 
-	if (!parse_time(text, &time_s) || !(time_s >= 0) ||
-	    time_s > TRACE_S_MAX)
+	if (!parse_time(text, &time_s))
 		lines_blame(lines, "'%s': not a time from 0 to %d s", text,
 			    TRACE_S_MAX);
 	else if (t->count > 0 && time_s < t->times_s[t->count - 1])

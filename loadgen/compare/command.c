@@ -7,10 +7,10 @@
 #include "loadgen/compare/reports.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/error.h"
+#include "loadgen/number.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,16 +118,9 @@ static bool parse(struct command *command, int argc, char **argv)
 static bool override_repetitions(struct plan *plan, const char *text,
 				 struct error *error)
 {
-	char *end;
-	unsigned long long count;
-
-	errno = 0;
-	count = strtoull(text, &end, 10);
-	if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 &&
-	    count >= 1 && count <= PLAN_REPETITIONS_MAX) {
-		plan->repetitions = count;
+	if (number_read_whole(text, 1, PLAN_REPETITIONS_MAX,
+			      &plan->repetitions))
 		return true;
-	}
 	error_set(error, "--repetitions '%s': not a number from 1 to %d", text,
 		  PLAN_REPETITIONS_MAX);
 	return false;
