@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/processes.h"
 
+#include "loadgen/process_stat.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -31,33 +33,10 @@ static bool has(const struct processes *p, pid_t pid)
 /* False: it is in already, or never is. */
 static bool add(struct processes *p, pid_t pid)
 {
-	if (pid <= 1 || pid == getpid() || p->count == PROCESSES_MAX ||
-	    has(p, pid))
+	if (pid == getpid() || p->count == PROCESSES_MAX || has(p, pid))
 		return false;
 	p->pids[p->count++] = pid;
 	return true;
-}
-
-/* The parent of `pid`; 0: there is no such process any more. */
-static pid_t parent_of(pid_t pid)
-{
-	char path[64];
-	char line[512];
-	char *name_end = NULL;
-	int parent = 0;
-	FILE *in;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	in = fopen(path, "re");
-	if (in == NULL)
-		return 0;
-	/* "pid (name) state parent": a name may hold anything, ')' too */
-	if (fgets(line, sizeof(line), in) != NULL)
-		name_end = strrchr(line, ')');
-	if (name_end == NULL || sscanf(name_end, ") %*c %d", &parent) != 1)
-		parent = 0;
-	fclose(in);
-	return parent;
 }
 
 /* Call `visit` with each process there is. */
@@ -85,8 +64,10 @@ struct descent {
 static void add_child(pid_t pid, void *arg)
 {
 	struct descent *d = arg;
+	struct process_stat stat;
 
-	if (!has(d->processes, pid) && has(d->processes, parent_of(pid)))
+	if (!has(d->processes, pid) && process_stat_read(pid, &stat) &&
+	    has(d->processes, stat.parent))
 		d->has_grown |= add(d->processes, pid);
 }
 
@@ -102,7 +83,9 @@ void processes_add_descendants(struct processes *p)
 
 bool processes_add_pid(struct processes *p, pid_t pid)
 {
-	if (parent_of(pid) == 0 && pid != 1)
+	struct process_stat stat;
+
+	if (!process_stat_read(pid, &stat))
 		return false;
 	add(p, pid);
 	processes_add_descendants(p);
@@ -212,6 +195,8 @@ static void add_holder(pid_t pid, void *arg)
 	char path[64];
 	DIR *files;
 
+	if (pid == 1)
+		return;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	files = opendir(path);
 	if (files == NULL)

@@ -3,9 +3,9 @@
  * Processes: the processes of a server on this machine, found in /proc.
  *
  * A server is the processes that hold the socket that listens at its address,
- * and all their descendants: workers of nginx and node belong to it.  Neither
- * this process nor process 1, which holds sockets for services that are not
- * started yet, is ever part of it.
+ * and all their descendants: workers of nginx and node belong to it.  This
+ * process is never part of it; process 1, which holds sockets for services that
+ * are not started yet, only by its number, as in a server's own container.
  *
  * Limits     What /proc does not show to this user is not found.  A proxy that
  *            listens for the server, such as Docker's, is taken for it.

@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/server_usage.h"
 
+#include "loadgen/process_stat.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 64, LINE_BYTES = 512 };
 
-/* User and system time, of the process and of its children that ended. */
+/* Of the process and of its children that ended.  0: it has ended too. */
 static double cpu_s(pid_t pid)
 {
-	char path[PATH_BYTES];
-	char line[LINE_BYTES];
-	uint64_t user, system, user_children, system_children;
-	double ticks = 0;
-	FILE *in;
+	struct process_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	in = fopen(path, "re");
-	if (in == NULL)
+	if (!process_stat_read(pid, &stat))
 		return 0;
-	if (fgets(line, sizeof(line), in) != NULL &&
-	    strrchr(line, ')') != NULL &&
-	    sscanf(strrchr(line, ')'),
-		   ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-		   "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-		   &user, &system, &user_children, &system_children) == 4)
-		ticks = (double)(user + system + user_children +
-				 system_children);
-	fclose(in);
-	return ticks / (double)sysconf(_SC_CLK_TCK);
+	return (double)stat.cpu_ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 /* The numbers of a status file that are wanted; 0 where there is none. */

@@ -349,6 +349,19 @@ static void test_children_of_a_pid(void)
 	stop(&c);
 }
 
+/* Named, it is a server, as in a container; found, it is an init system. */
+static void test_process_1(void)
+{
+	struct processes processes = { 0 };
+
+	if (access("/proc/1/stat", R_OK) != 0)
+		return; /* others' processes are hidden here */
+	assert(processes_add_pid(&processes, 1));
+	assert(processes.count >= 1 && processes.pids[0] == 1);
+	for (size_t i = 0; i < processes.count; i++)
+		assert(processes.pids[i] != getpid());
+}
+
 int main(void)
 {
 	test_cpu_time();
@@ -360,5 +373,6 @@ int main(void)
 	test_listeners_at_any_address(AF_INET);
 	test_listeners_at_any_address(AF_INET6);
 	test_children_of_a_pid();
+	test_process_1();
 	return 0;
 }
