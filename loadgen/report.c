@@ -5,6 +5,7 @@
 
 #define CLIENT_CORE_MAX 0.9   /* of the client's one thread */
 #define CLIENT_SHARE_MAX 0.05 /* of the server's CPU time */
+#define SERVER_CPU_S_MIN 0.5  /* to judge by: it is known to 10 ms */
 #define LAG_MAX 0.1           /* of the response time */
 
 double report_makespan_s(const struct report *report)
@@ -26,10 +27,10 @@ typedef bool warn_fn(const struct report *report, struct error *text);
 
 static bool uses_its_core(const struct report *report, struct error *text)
 {
-	double share =
-		report->outcome->client_cpu_s / report_makespan_s(report);
+	double makespan_s = report_makespan_s(report);
+	double share = report->outcome->client_cpu_s / makespan_s;
 
-	if (!(share > CLIENT_CORE_MAX))
+	if (!(makespan_s > 0) || !(share > CLIENT_CORE_MAX))
 		return false;
 	error_set(text,
 		  "the client used %.0f %% of a core: it may be the bottleneck",
@@ -64,7 +65,8 @@ static bool takes_from_the_server(const struct report *report,
 {
 	double share = report_client_share(report);
 
-	if (!(share > CLIENT_SHARE_MAX))
+	if (report->outcome->server.cpu_s < SERVER_CPU_S_MIN ||
+	    !(share > CLIENT_SHARE_MAX))
 		return false;
 	error_set(text,
 		  "the client used %.1f %% of the CPU time that the server "

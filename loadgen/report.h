@@ -10,7 +10,8 @@
  *  - it used over 90 % of the one core that it can use;
  *  - the lag of an open loop is over a tenth of the response time, at p50, p90
  *    or p99;
- *  - it used over 5 % of the CPU time that the server used, on one machine.
+ *  - it used over 5 % of the CPU time that the server used, on one machine;
+ *    but not of less than 0.5 s, which is known too roughly.
  *
  * Ownership  A report is lent all that it tells of.
  */

@@ -70,6 +70,10 @@ static void test_client_beside_the_server(void)
 	expect_none(&s);
 	s.outcome.client_cpu_s = 0.105;
 	expect_warning(&s, "7.0 % of the CPU time");
+	s.outcome.server.cpu_s = 0.5;
+	expect_warning(&s, "21.0 % of the CPU time");
+	s.outcome.server.cpu_s = 0.49; /* of some ticks of 10 ms */
+	expect_none(&s);
 	sample_release(&s);
 }
 
@@ -92,7 +96,8 @@ static void test_all_at_once(void)
 /* A run that was broken off before its first reply. */
 static void test_nothing(void)
 {
-	struct sample s = { .options = { .url = "u", .dataset = "d" } };
+	struct sample s = { .options = { .url = "u", .dataset = "d" },
+			    .outcome = { .client_cpu_s = 0.01 } };
 
 	expect_none(&s);
 }
