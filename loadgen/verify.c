@@ -8,6 +8,8 @@
 /* As libjpeg-turbo scales without reading less. */
 static const tjscalingfactor eighth = { 1, 8 };
 
+static const double megapixels_max = 100;
+
 struct verify {
 	tjhandle decoder;
 	unsigned char *pixels;
@@ -62,23 +64,59 @@ static bool reserve(struct verify *v, size_t bytes)
 	return true;
 }
 
-static bool decode(struct verify *v, const void *bytes, size_t size,
-		   int *width_px, int *height_px, struct error *why)
-{
-	int subsampling, colours, format, width, height;
+struct header {
+	int width_px;
+	int height_px;
+	int colours;
+};
 
-	if (tjDecompressHeader3(v->decoder, bytes, size, width_px, height_px,
-				&subsampling, &colours) != 0) {
+static bool read_header(struct verify *v, const void *bytes, size_t size,
+			struct header *h, struct error *why)
+{
+	int subsampling;
+
+	if (size == 0)
+		error_set(why, "empty");
+	else if (tjDecompressHeader3(v->decoder, bytes, size, &h->width_px,
+				     &h->height_px, &subsampling,
+				     &h->colours) != 0)
 		error_set(why, "not a JPEG: %s", tjGetErrorStr2(v->decoder));
-		return false;
-	}
-	format = colours == TJCS_CMYK || colours == TJCS_YCCK ? TJPF_CMYK :
-								TJPF_RGB;
-	width = TJSCALED(*width_px, eighth);
-	height = TJSCALED(*height_px, eighth);
+	else
+		return true;
+	return false;
+}
+
+/* A reply of a few KB may say that it is of 4 gigapixels. */
+static bool check_size(const struct header *h, const struct promise *promise,
+		       struct error *why)
+{
+	double megapixels = (double)h->width_px * h->height_px / 1e6;
+
+	if (promise != NULL &&
+	    !promise_is_kept(promise, h->width_px, h->height_px))
+		error_set(why, "%d x %d instead of %.0f x %.0f", h->width_px,
+			  h->height_px, promise->width_px, promise->height_px);
+	else if (megapixels > megapixels_max)
+		error_set(why, "%d x %d: more than %g megapixels", h->width_px,
+			  h->height_px, megapixels_max);
+	else
+		return true;
+	return false;
+}
+
+static bool decode(struct verify *v, const void *bytes, size_t size,
+		   const struct header *h, struct error *why)
+{
+	int format = h->colours == TJCS_CMYK || h->colours == TJCS_YCCK ?
+			     TJPF_CMYK :
+			     TJPF_RGB;
+	int width = TJSCALED(h->width_px, eighth);
+	int height = TJSCALED(h->height_px, eighth);
+
 	if (!reserve(v, (size_t)width * (size_t)height *
 				(size_t)tjPixelSize[format])) {
-		error_set(why, "%d x %d: out of memory", *width_px, *height_px);
+		error_set(why, "%d x %d: out of memory", h->width_px,
+			  h->height_px);
 		return false;
 	}
 	if (tjDecompress2(v->decoder, bytes, size, v->pixels, width, 0, height,
@@ -93,17 +131,9 @@ static bool decode(struct verify *v, const void *bytes, size_t size,
 bool verify_reply(struct verify *v, const void *bytes, size_t size,
 		  const struct promise *promise, struct error *why)
 {
-	int width_px, height_px;
+	struct header header;
 
-	if (size == 0) {
-		error_set(why, "empty");
-		return false;
-	}
-	if (!decode(v, bytes, size, &width_px, &height_px, why))
-		return false;
-	if (promise == NULL || promise_is_kept(promise, width_px, height_px))
-		return true;
-	error_set(why, "%d x %d instead of %.0f x %.0f", width_px, height_px,
-		  promise->width_px, promise->height_px);
-	return false;
+	return read_header(v, bytes, size, &header, why) &&
+	       check_size(&header, promise, why) &&
+	       decode(v, bytes, size, &header, why);
 }

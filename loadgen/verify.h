@@ -4,9 +4,11 @@
  *
  * It must decode as a JPEG, to its end and without a warning of libjpeg-turbo;
  * pixels are made at an eighth of the size, which reads all data.  Its size may
- * be looked at too (promise.h), where the request promises one.
+ * be looked at too (promise.h), where the request promises one.  That comes
+ * first: only what has the right size is decoded.
  *
  * Threads    One for each.
+ * Limits     More than 100 megapixels are wrong.
  */
 #ifndef LOADGEN_VERIFY_H
 #define LOADGEN_VERIFY_H

@@ -76,6 +76,39 @@ static void test_not_whole(struct verify *v)
 	tjFree(p.bytes);
 }
 
+/* Write other sides into the frame header. */
+static void resize(struct picture *p, unsigned width_px, unsigned height_px)
+{
+	static const unsigned char frame[] = { 0xff, 0xc0, 0, 11, 8 };
+	unsigned char *at = memmem(p->bytes, p->size, frame, sizeof(frame));
+
+	assert(at != NULL);
+	at += sizeof(frame);
+	at[0] = (unsigned char)(height_px >> 8);
+	at[1] = (unsigned char)height_px;
+	at[2] = (unsigned char)(width_px >> 8);
+	at[3] = (unsigned char)width_px;
+}
+
+/* What the header says is judged before anything is decoded. */
+static void test_size_comes_first(struct verify *v)
+{
+	struct picture p = make_picture(TJSAMP_GRAY);
+	struct promise promise = { 640, 480 };
+
+	resize(&p, 65000, 65000);
+	expect_wrong(v, p.bytes, p.size, NULL,
+		     "65000 x 65000: more than 100 megapixels");
+	expect_wrong(v, p.bytes, p.size, &promise,
+		     "65000 x 65000 instead of 640 x 480");
+	resize(&p, 10000, 10001);
+	expect_wrong(v, p.bytes, p.size, NULL, "more than 100 megapixels");
+	resize(&p, 10000, 10000);
+	expect_wrong(v, p.bytes, p.size, NULL, "does not decode");
+	expect_wrong(v, p.bytes, p.size, &promise, "10000 x 10000 instead of");
+	tjFree(p.bytes);
+}
+
 int main(void)
 {
 	struct verify *v = verify_new();
@@ -84,6 +117,7 @@ int main(void)
 	test_right(v);
 	test_wrong_size(v);
 	test_not_whole(v);
+	test_size_comes_first(v);
 	test_right(v); /* what was wrong leaves nothing behind */
 	verify_free(v);
 	return 0;
