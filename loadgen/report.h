@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define REPORT_SCHEMA "darkroom-loadgen/1" /* of the JSON, and of a sweep's */
+
 enum { WARNINGS_MAX = 3 };
 
 struct report {

@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const char schema[] = "darkroom-loadgen/1";
-
 /* cJSON's own numbers are doubles, which do not hold every seed. */
 static void add_count(cJSON *object, const char *name, uint64_t count)
 {
@@ -254,7 +252,7 @@ bool report_write_json(FILE *out, const struct report *report)
 	cJSON *object = cJSON_CreateObject();
 	char *text;
 
-	cJSON_AddStringToObject(object, "schema", schema);
+	cJSON_AddStringToObject(object, "schema", REPORT_SCHEMA);
 	add_rates(object, report);
 	add_distributions(object, report);
 	add_outcomes(object, &outcome->record);

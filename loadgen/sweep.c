@@ -213,7 +213,7 @@ bool sweep_run(const struct sweep_config *config, struct error *error)
 	print_head(&s);
 	if (config->json != NULL)
 		fprintf(config->json,
-			"{\"schema\": \"darkroom-loadgen/1\",\n\"steps\": [");
+			"{\"schema\": \"" REPORT_SCHEMA "\",\n\"steps\": [");
 	good = s.options.find_max != NULL ? find_max(&s) : run_steps(&s);
 	if (config->json != NULL)
 		fprintf(config->json, "]");
