@@ -3,8 +3,9 @@
  * loadgen: options -> setup -> run -> report; or `compare`, a command of its
  * own.
  *
- * The only file that ends the program; run.c shows progress, and all else that
- * the user reads is printed from here.
+ * The only file that ends the program.  What a measurement has to say is
+ * printed from here, but progress, which run.c shows; compare/command.c prints
+ * for its own.
  */
 #include "loadgen/calibrate.h"
 #include "loadgen/compare/command.h"
@@ -54,24 +55,6 @@ static enum exit_code complain(enum exit_code code, const struct error *error)
 	return code;
 }
 
-/* `*out` stays NULL if there is nothing to write. */
-static bool open_json(const struct options *o, FILE **out, struct error *error)
-{
-	if (o->json == NULL)
-		return true;
-	*out = fopen(o->json, "we");
-	if (*out != NULL)
-		return true;
-	error_set(error, "--json %s: %s", o->json, strerror(errno));
-	return false;
-}
-
-static enum exit_code complain_json(const struct options *o)
-{
-	fprintf(stderr, "loadgen: --json %s: %s\n", o->json, strerror(errno));
-	return EXIT_NOT_ALL_OK;
-}
-
 static enum exit_code check_answers(const struct record *r)
 {
 	if (r->ok_count == r->request_count)
@@ -95,7 +78,7 @@ static enum exit_code check_verdict(const char *option, const struct verdict *v)
 }
 
 static enum exit_code measure(const struct options *o,
-			      const struct setup *setup, FILE *json)
+			      const struct setup *setup)
 {
 	struct outcome outcome = { 0 };
 	struct report report;
@@ -106,8 +89,10 @@ static enum exit_code measure(const struct options *o,
 		code = complain(EXIT_NOT_ALL_OK, &error);
 	report = report_make(o, setup, &outcome);
 	report_print(stdout, &report);
-	if (json != NULL && !report_write_json(json, &report))
-		code = complain_json(o);
+	if (setup->json != NULL && !report_write_json(setup->json, &report)) {
+		error_set(&error, "--json %s: %s", o->json, strerror(errno));
+		code = complain(EXIT_NOT_ALL_OK, &error);
+	}
 	if (setup->percentiles != NULL &&
 	    !percentiles_write(setup->percentiles, &outcome.record.response))
 		code = EXIT_NOT_ALL_OK; /* setup_finish() says why */
@@ -119,15 +104,14 @@ static enum exit_code measure(const struct options *o,
 	return code;
 }
 
-static enum exit_code sweep(const struct options *o, const struct setup *setup,
-			    FILE *json)
+static enum exit_code sweep(const struct options *o, const struct setup *setup)
 {
 	struct sweep_config config = {
 		.setup = setup,
 		.options = o,
 		.stop = &interrupted,
 		.table = stdout,
-		.json = json,
+		.json = setup->json,
 	};
 	struct error error;
 
@@ -141,18 +125,15 @@ static enum exit_code set_up_and_measure(struct options *o)
 	struct setup setup = { 0 };
 	struct error error;
 	enum exit_code code;
-	FILE *json = NULL;
 
-	if (!setup_init(&setup, o, &error) || !open_json(o, &json, &error))
+	if (!setup_init(&setup, o, &error))
 		code = complain(EXIT_USAGE, &error);
 	else if (o->calibrate && !calibrate(&setup, o, &interrupted, &error))
 		code = complain(EXIT_NOT_ALL_OK, &error);
 	else if (o->step != NULL || o->find_max != NULL)
-		code = sweep(o, &setup, json);
+		code = sweep(o, &setup);
 	else
-		code = measure(o, &setup, json);
-	if (json != NULL && fclose(json) != 0 && code == EXIT_ALL_OK)
-		code = complain_json(o);
+		code = measure(o, &setup);
 	if (!setup_finish(&setup, &error) && code != EXIT_USAGE)
 		code = complain(EXIT_NOT_ALL_OK, &error);
 	return interrupted ? EXIT_INTERRUPTED : code;

@@ -74,7 +74,8 @@ static bool open_outputs(struct setup *s, const struct options *o,
 		error_set(error, "--golden %s: %s", o->golden, strerror(errno));
 		return false;
 	}
-	if (!open_file(o->csv, "csv", &s->csv, error) ||
+	if (!open_file(o->json, "json", &s->json, error) ||
+	    !open_file(o->csv, "csv", &s->csv, error) ||
 	    !open_file(o->percentiles, "percentiles", &s->percentiles, error))
 		return false;
 	if (s->csv != NULL)
@@ -157,6 +158,7 @@ bool setup_finish(struct setup *s, struct error *error)
 {
 	bool whole = save_free(s->save, error) || blame(error, "save");
 
+	whole &= close_file(s->json, "json", error);
 	whole &= close_file(s->csv, "csv", error);
 	whole &= close_file(s->percentiles, "percentiles", error);
 	free(s->unloaded_ns);

@@ -30,7 +30,8 @@ struct setup {
 	struct targets targets; /* of the URL, the dataset and the params */
 	struct trace trace;     /* empty without --arrivals trace=FILE */
 	struct save *save;      /* NULL: do not save */
-	FILE *csv;              /* NULL: do not write; the same of the next */
+	FILE *json;             /* NULL: do not write; so the next two */
+	FILE *csv;
 	FILE *percentiles;
 	struct processes server; /* none: not of this machine, or not found */
 	uint64_t *unloaded_ns;   /* by file; NULL before calibrate() */
