@@ -12,7 +12,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { CUT_PROMISED_BYTES = 1000, CUT_SENT_BYTES = 10 };
+enum {
+	CUT_PROMISED_BYTES = 1000,
+	CUT_SENT_BYTES = 10,
+	CONNECTIONS_MAX = 4000, /* libmicrohttpd's own is 1020 */
+};
 
 static struct sockaddr_in any_port(void)
 {
@@ -106,7 +110,10 @@ static int is_header(struct MHD_Connection *connection, const char *name,
 /* All requests wait: the server has one thread. */
 static void stall(void)
 {
-	struct timespec pause = { .tv_nsec = SERVER_STALL_MS * 1000000L };
+	struct timespec pause = {
+		.tv_sec = SERVER_STALL_MS / 1000,
+		.tv_nsec = SERVER_STALL_MS % 1000 * 1000000L,
+	};
 
 	nanosleep(&pause, NULL);
 }
@@ -172,8 +179,13 @@ static void count_connection(void *arg, struct MHD_Connection *connection,
 	struct server *s = arg;
 
 	(void)connection, (void)context;
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		s->connection_count++;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		s->open_count--;
+		return;
+	}
+	s->connection_count++;
+	if (++s->open_count > s->open_count_peak)
+		s->open_count_peak = s->open_count;
 }
 
 void server_start(struct server *s)
@@ -181,10 +193,11 @@ void server_start(struct server *s)
 	struct sockaddr_in address = any_port();
 	const union MHD_DaemonInfo *info;
 
-	s->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL,
-				     NULL, handle, s, MHD_OPTION_SOCK_ADDR,
-				     &address, MHD_OPTION_NOTIFY_CONNECTION,
-				     count_connection, s, MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(
+		MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, s,
+		MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION, count_connection,
+		s, MHD_OPTION_END);
 	assert(s->daemon != NULL);
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
 	assert(info != NULL && info->port != 0);

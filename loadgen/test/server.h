@@ -23,9 +23,9 @@ enum server_mode {
 };
 
 enum {
-	SERVER_BODIES_MAX = 1000,
+	SERVER_BODIES_MAX = 2000,
 	SERVER_URL_BYTES = 64,
-	SERVER_STALL_MS = 250,
+	SERVER_STALL_MS = 1000,
 };
 
 struct server_body {
@@ -42,6 +42,8 @@ struct server {
 	char url[SERVER_URL_BYTES];
 
 	unsigned connection_count;
+	unsigned open_count;      /* of them, now */
+	unsigned open_count_peak; /* at once */
 	unsigned request_count;
 	unsigned strange_count; /* not as loadgen promises to send them */
 	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */

@@ -82,7 +82,10 @@ static void check_reply(const struct trial *t, const struct result *r)
 
 static void take_nap(struct trial *t, uint32_t file)
 {
-	struct timespec nap = { .tv_nsec = (long)t->nap_ns };
+	struct timespec nap = {
+		.tv_sec = (time_t)(t->nap_ns / NS_PER_S),
+		.tv_nsec = (long)(t->nap_ns % NS_PER_S),
+	};
 
 	t->nap_file = file;
 	t->nap_began_ns = clock_now_ns();
