@@ -5,13 +5,11 @@
 #include "loadgen/clock.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 enum {
 	COLUMNS = 80,
-	INTERVALS_LISTED_MAX = 24, /* of more, only the range */
-	INTERVALS_PER_LINE = 8,
+	INTERVALS_MAX = 8, /* in a row; of more, as many at equal distances */
 };
 
 static bool is_open(const struct report *report)
@@ -52,46 +50,65 @@ static void print_rates(FILE *out, const struct report *report)
 		fprintf(out, "-\n");
 }
 
-static double interval_mb_per_s(const struct outcome *outcome, size_t i)
+static struct interval interval(const struct outcome *outcome, size_t i)
 {
-	struct interval v = intervals_get(&outcome->record.intervals,
-					  outcome->makespan_ns, i);
-
-	return v.bytes_per_s / 1e6;
+	return intervals_get(&outcome->record.intervals, outcome->makespan_ns,
+			     i);
 }
 
-static void print_range(FILE *out, const struct outcome *outcome, size_t count)
+/* Of whole intervals: what is left at the end may be short. */
+static void print_spread(FILE *out, const struct outcome *outcome)
 {
-	double least = INFINITY;
-	double most = 0;
+	size_t count = outcome->makespan_ns / (INTERVAL_S * NS_PER_S);
+	struct samples rates = { 0 };
+	struct samples_rung least;
+	struct summary s;
 
-	for (size_t i = 0; i < count; i++) {
-		double rate = interval_mb_per_s(outcome, i);
+	for (size_t i = 0; i < count && samples_reserve(&rates); i++)
+		samples_add(&rates, interval(outcome, i).bytes_per_s / 1e6);
+	if (samples_rung(&rates, 0, &least) && samples_summarize(&rates, &s))
+		fprintf(out,
+			"  each 5 s      least %.2f, median %.2f, greatest "
+			"%.2f\n",
+			least.value, s.figures[FIGURE_P50],
+			s.figures[FIGURE_MAX]);
+	samples_release(&rates);
+}
 
-		least = fmin(least, rate);
-		most = fmax(most, rate);
-	}
-	fprintf(out, "  %.2f to %.2f MB/s, %zu times\n", least, most, count);
+static void print_values(FILE *out, const char *title, const double *values,
+			 size_t count, int decimals)
+{
+	fprintf(out, "%-15s", title);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, " %7.*f", decimals, values[i]);
+	fprintf(out, "\n");
 }
 
 /* A run of one interval has said it all above. */
 static void print_intervals(FILE *out, const struct outcome *outcome)
 {
 	size_t count = intervals_count(outcome->makespan_ns);
+	size_t columns = count < INTERVALS_MAX ? count : INTERVALS_MAX;
+	double end_s[INTERVALS_MAX];
+	double cumulative[INTERVALS_MAX];
+	double each[INTERVALS_MAX];
 
 	if (count < 2)
 		return;
-	fprintf(out, "each %d s, MB/s", INTERVAL_S);
-	if (count > INTERVALS_LISTED_MAX) {
-		print_range(out, outcome, count);
-		return;
+	for (size_t i = 0; i < columns; i++) {
+		struct interval v =
+			interval(outcome, (i + 1) * count / columns - 1);
+
+		end_s[i] = v.end_s;
+		cumulative[i] = v.cumulative_bytes_per_s / 1e6;
+		each[i] = v.bytes_per_s / 1e6;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && i % INTERVALS_PER_LINE == 0)
-			fprintf(out, "\n%14s", "");
-		fprintf(out, " %7.2f", interval_mb_per_s(outcome, i));
-	}
-	fprintf(out, "\n");
+	print_values(out, "MB/s until s", end_s, columns, 1);
+	print_values(out, "  cumulative", cumulative, columns, 2);
+	if (count == columns)
+		print_values(out, "  each 5 s", each, columns, 2);
+	else
+		print_spread(out, outcome);
 }
 
 static void print_outcomes(FILE *out, const struct record *r)

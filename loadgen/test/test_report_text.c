@@ -37,7 +37,7 @@ static void test_closed_loop(void)
 	expect_in(text, "0.1-0.5 MP 89 46.000 46.000 82.000 90.000");
 	expect_in(text, "from first byte 90 91.000 90.000 162.000 180.000");
 	assert(strstr(text, "50-200 KB") == NULL); /* there are none */
-	assert(strstr(text, "each 5 s") == NULL &&
+	assert(strstr(text, "cumulative") == NULL &&
 	       strstr(text, "slowdown") == NULL);
 	assert(strstr(text, "verified") == NULL &&
 	       strstr(text, "golden") == NULL);
@@ -88,6 +88,7 @@ static void test_what_was_asked_for(void)
 	sample_release(&s);
 }
 
+/* 89 MB within a second, and nothing more for the rest of the run. */
 static void test_intervals(void)
 {
 	struct sample s;
@@ -96,11 +97,37 @@ static void test_intervals(void)
 	sample_init_closed(&s);
 	s.outcome.makespan_ns = 7 * NS_PER_S;
 	text = sample_text(&s);
-	expect_in(text, "each 5 s, MB/s 17.80 0.00\n");
+	expect_in(text, "MB/s until s 5.0 7.0\n"
+			" cumulative 17.80 12.71\n"
+			" each 5 s 17.80 0.00\n");
 	free(text);
-	s.outcome.makespan_ns = 1000 * NS_PER_S;
+	s.outcome.makespan_ns = 40 * NS_PER_S;
 	text = sample_text(&s);
-	expect_in(text, "each 5 s, MB/s 0.00 to 17.80 MB/s, 200 times\n");
+	expect_in(text, "each 5 s 17.80 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n");
+	free(text);
+	sample_release(&s);
+}
+
+/* The cumulative rate at each eighth; each 5 s, only how they are spread. */
+static void test_many_intervals(void)
+{
+	struct sample s;
+	struct result result = { .status = 200, .uploaded_bytes = 10000000 };
+	char *text;
+
+	sample_init_closed(&s);
+	for (uint64_t end_s = 6; end_s < 800; end_s += 5) {
+		result.ended_ns = end_s * NS_PER_S;
+		assert(record_add(&s.outcome.record, &result));
+	}
+	result.ended_ns = 800 * NS_PER_S + 1; /* too short to be a rate */
+	assert(record_add(&s.outcome.record, &result));
+	s.outcome.makespan_ns = 800 * NS_PER_S + 1;
+	text = sample_text(&s);
+	expect_in(text, "MB/s until s 100.0 200.0 300.0 400.0 500.0 600.0 "
+			"700.0 800.0\n"
+			" cumulative 2.79 2.40 2.26 2.20 2.16 2.13 2.11 2.11\n"
+			" each 5 s least 2.00, median 2.00, greatest 17.80\n");
 	free(text);
 	sample_release(&s);
 }
@@ -123,6 +150,7 @@ int main(void)
 	test_open_loop();
 	test_what_was_asked_for();
 	test_intervals();
+	test_many_intervals();
 	test_nothing();
 	return 0;
 }
