@@ -5,13 +5,10 @@ work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-# Sets $server and $url.  ARM: flags of darkroom; MORE: more flags.
-start() { # ARM [MORE...]
-	local flags
+# Sets $server and $url.
+start() { # FLAG...
 	: >"$work/log"
-	read -r -a flags <<<"$1"
-	build/release/darkroom --listen 127.0.0.1:0 "${flags[@]}" "${@:2}" \
-		2>"$work/log" &
+	build/release/darkroom --listen 127.0.0.1:0 "$@" 2>"$work/log" &
 	server=$!
 	until port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log") &&
 		[ -n "$port" ]; do
