@@ -19,4 +19,9 @@ pid_t program_start(const struct scratch *scratch, const char *const *args);
 /* The exit status, once it has ended. */
 int program_wait(pid_t pid);
 
+/* Start loadgen with these arguments, and wait for its exit status. */
+#define PROGRAM_RUN(scratch, ...)                                              \
+	program_wait(program_start(                                            \
+		scratch, (const char *const[]){ __VA_ARGS__, NULL }))
+
 #endif

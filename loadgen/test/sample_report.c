@@ -78,6 +78,15 @@ void sample_add_server(struct sample *s)
 	};
 }
 
+void sample_ask_for_all(struct sample *s)
+{
+	s->options.calibrate = true;
+	s->options.verify = VERIFY_SIZE;
+	s->options.golden = "dir";
+	s->outcome.verified.checked_count = 90;
+	s->outcome.golden = (struct verdict){ 90, 3, { "a.jpg: other" } };
+}
+
 void sample_release(struct sample *s)
 {
 	outcome_release(&s->outcome);

@@ -72,6 +72,24 @@ char *scratch_read(const struct scratch *s, const char *name)
 	return text;
 }
 
+cJSON *scratch_read_json(const struct scratch *s, const char *name)
+{
+	char *text = scratch_read(s, name);
+	cJSON *json = cJSON_Parse(text);
+
+	assert(json != NULL);
+	free(text);
+	return json;
+}
+
+void scratch_expect(const struct scratch *s, const char *name, const char *part)
+{
+	char *text = scratch_read(s, name);
+
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
 bool scratch_has(const struct scratch *s, const char *name)
 {
 	char path[SCRATCH_PATH_BYTES];

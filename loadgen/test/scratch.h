@@ -3,6 +3,7 @@
 #ifndef LOADGEN_TEST_SCRATCH_H
 #define LOADGEN_TEST_SCRATCH_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,13 @@ void scratch_write(const struct scratch *s, const char *name, const void *bytes,
 
 /* The whole file as a string.  The caller frees it. */
 char *scratch_read(const struct scratch *s, const char *name);
+
+/* The whole file, which is JSON.  The caller deletes it. */
+cJSON *scratch_read_json(const struct scratch *s, const char *name);
+
+/* `part` stands in the file. */
+void scratch_expect(const struct scratch *s, const char *name,
+		    const char *part);
 
 bool scratch_has(const struct scratch *s, const char *name);
 

@@ -18,29 +18,16 @@ enum { FILES = 3 };
 static struct scratch scratch; /* has photos/, and gets what is written */
 static char photos[SCRATCH_PATH_BYTES];
 
-#define RUN(...)                                                               \
-	program_wait(program_start(                                            \
-		&scratch, (const char *const[]){ __VA_ARGS__, NULL }))
-
-static void expect_in(const char *name, const char *part)
-{
-	char *text = scratch_read(&scratch, name);
-
-	assert(strstr(text, part) != NULL);
-	free(text);
-}
+#define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
 
 static double json_number(const char *name, const char *key)
 {
-	char *text = scratch_read(&scratch, name);
-	cJSON *object = cJSON_Parse(text);
+	cJSON *object = scratch_read_json(&scratch, name);
 	double number;
 
-	assert(object != NULL);
 	assert(cJSON_IsNumber(cJSON_GetObjectItem(object, key)));
 	number = cJSON_GetObjectItem(object, key)->valuedouble;
 	cJSON_Delete(object);
-	free(text);
 	return number;
 }
 
@@ -57,12 +44,12 @@ static void test_all_answered(void)
 		   scratch_path(&scratch, "good", save), server.url) == 0);
 	server_stop(&server);
 	assert(server.request_count == 2 * FILES);
-	expect_in("stdout", "200: 6");
-	expect_in("stdout", server.url);
+	scratch_expect(&scratch, "stdout", "200: 6");
+	scratch_expect(&scratch, "stdout", server.url);
 	assert(json_number("good.json", "requests") == 2 * FILES);
 	assert(json_number("good.json", "uploaded_bytes") == 2 * 12);
 	assert(json_number("good.json", "bytes_per_s") > 0);
-	expect_in("good/status.tsv", "sub/c.jpg\t200\t6\n");
+	scratch_expect(&scratch, "good/status.tsv", "sub/c.jpg\t200\t6\n");
 	reply = scratch_read(&scratch, "good/sub__c.jpg");
 	assert(strcmp(reply, "photo3") == 0);
 	free(reply);
@@ -80,8 +67,9 @@ static void test_open_loop(void)
 		   scratch_path(&scratch, "open.json", json), server.url) == 0);
 	server_stop(&server);
 	assert(server.request_count == 10);
-	expect_in("stdout", "200: 10");
-	expect_in("stdout", "open loop, 200 requests/s, constant");
+	scratch_expect(&scratch, "stdout", "200: 10");
+	scratch_expect(&scratch, "stdout",
+		       "open loop, 200 requests/s, constant");
 	assert(json_number("open.json", "rate_per_s") == 200);
 	assert(json_number("open.json", "makespan_s") >= 0.045);
 	server_release(&server);
@@ -111,7 +99,7 @@ static void test_trace(void)
 	server_release(&server);
 	scratch_write(&scratch, "times", "1\nx\n", 4);
 	assert(RUN("--dataset", photos, "--arrivals", trace, "http://h/") == 2);
-	expect_in("stderr", "times:2: 'x': not a time");
+	scratch_expect(&scratch, "stderr", "times:2: 'x': not a time");
 }
 
 /* Queries come from a list of files, and by draws. */
@@ -144,7 +132,8 @@ static void test_queries(void)
 	server_release(&server);
 	assert(RUN("--dataset", photos, "--params", "/no/such/file",
 		   "http://h/") == 2);
-	expect_in("stderr", "--params: /no/such/file: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "--params: /no/such/file: No such file");
 }
 
 static void test_form(void)
@@ -165,16 +154,6 @@ static void test_form(void)
 	server_release(&server);
 }
 
-static cJSON *read_json(const char *name)
-{
-	char *text = scratch_read(&scratch, name);
-	cJSON *object = cJSON_Parse(text);
-
-	assert(object != NULL);
-	free(text);
-	return object;
-}
-
 static void test_step(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -188,7 +167,7 @@ static void test_step(void)
 		   "--arrivals", "constant", "--json", json, server.url) == 0);
 	server_stop(&server);
 	assert(server.request_count == 5 + 10 + 15);
-	object = read_json("step.json");
+	object = scratch_read_json(&scratch, "step.json");
 	steps = cJSON_GetObjectItem(object, "steps");
 	assert(cJSON_GetArraySize(steps) == 3);
 	for (int i = 0; i < 3; i++) {
@@ -207,7 +186,7 @@ static void test_step(void)
 
 static void expect_max(double max_per_s)
 {
-	cJSON *object = read_json("max.json");
+	cJSON *object = scratch_read_json(&scratch, "max.json");
 	cJSON *max = cJSON_GetObjectItem(object, "max_rate_per_s");
 	cJSON *objective = cJSON_GetObjectItem(object, "objective");
 
@@ -230,7 +209,8 @@ static void test_find_max(void)
 		   "100", "--duration", "0.02", "--arrivals", "constant",
 		   "--json", json, server.url) == 0);
 	server_stop(&server);
-	expect_in("stdout", "kept max < 60000 ms: 50 requests/s");
+	scratch_expect(&scratch, "stdout",
+		       "kept max < 60000 ms: 50 requests/s");
 	expect_max(50);
 	server_release(&server);
 }
@@ -246,7 +226,7 @@ static void test_find_no_max(void)
 		   "100", "--duration", "0.02", "--json", json,
 		   server.url) == 1);
 	server_stop(&server);
-	expect_in("stderr", "no rate kept the objective");
+	scratch_expect(&scratch, "stderr", "no rate kept the objective");
 	expect_max(0);
 	server_release(&server);
 }
@@ -260,9 +240,10 @@ static void test_some_not_answered(void)
 	assert(RUN("--dataset", photos, "--json",
 		   scratch_path(&scratch, "busy.json", json), server.url) == 1);
 	server_stop(&server);
-	expect_in("stdout", "503: 3");
-	expect_in("stderr", "3 of 3 requests were not answered 2xx");
-	expect_in("busy.json", "\"p90\":\tnull");
+	scratch_expect(&scratch, "stdout", "503: 3");
+	scratch_expect(&scratch, "stderr",
+		       "3 of 3 requests were not answered 2xx");
+	scratch_expect(&scratch, "busy.json", "\"p90\":\tnull");
 	server_release(&server);
 }
 
@@ -272,8 +253,9 @@ static void test_nothing_listens(void)
 	int port = dead_port_open(false, url);
 
 	assert(RUN("--dataset", photos, "--duration", "1000", url) == 1);
-	expect_in("stderr", "gave up connecting: Connection refused");
-	expect_in("stdout", "8 x Connection refused");
+	scratch_expect(&scratch, "stderr",
+		       "gave up connecting: Connection refused");
+	scratch_expect(&scratch, "stdout", "8 x Connection refused");
 	close(port);
 }
 
@@ -289,7 +271,7 @@ static void test_interrupted(void)
 	assert(client >= 0);
 	assert(kill(pid, SIGINT) == 0);
 	assert(program_wait(pid) == 130);
-	expect_in("stdout", "makespan");
+	scratch_expect(&scratch, "stdout", "makespan");
 	close(client);
 	close(port);
 }
@@ -297,17 +279,19 @@ static void test_interrupted(void)
 static void test_usage_errors(void)
 {
 	assert(RUN("--help") == 0);
-	expect_in("stdout", "--connections N");
+	scratch_expect(&scratch, "stdout", "--connections N");
 	assert(RUN("--dataset", photos, "--passes", "zero", "http://h/") == 2);
-	expect_in("stderr", "--passes 'zero'");
+	scratch_expect(&scratch, "stderr", "--passes 'zero'");
 	assert(RUN("--dataset", "/no/such/folder", "http://h/") == 2);
-	expect_in("stderr", "--dataset: /no/such/folder: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "--dataset: /no/such/folder: No such file");
 	assert(RUN("--dataset", photos, "--json", "/no/such/file",
 		   "http://h/") == 2);
-	expect_in("stderr", "--json /no/such/file: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "--json /no/such/file: No such file");
 	assert(RUN("--dataset", photos, "--save", "/no/such/folder",
 		   "http://h/") == 2);
-	expect_in("stderr", "--save: /no/such/folder");
+	scratch_expect(&scratch, "stderr", "--save: /no/such/folder");
 }
 
 /* The server is there, but the disk is full: say so, and end. */
@@ -319,7 +303,7 @@ static void test_unwritten_outputs(void)
 	assert(RUN("--dataset", photos, "--json", "/dev/full", server.url) ==
 	       1);
 	server_stop(&server);
-	expect_in("stderr", "--json /dev/full: No space left");
+	scratch_expect(&scratch, "stderr", "--json /dev/full: No space left");
 	server_release(&server);
 }
 

@@ -19,27 +19,7 @@ enum { FILES = 4 }; /* in SAMPLES */
 static struct scratch scratch;         /* gets what is written */
 static char texts[SCRATCH_PATH_BYTES]; /* a folder of what is no JPEG */
 
-#define RUN(...)                                                               \
-	program_wait(program_start(                                            \
-		&scratch, (const char *const[]){ __VA_ARGS__, NULL }))
-
-static void expect_in(const char *name, const char *part)
-{
-	char *text = scratch_read(&scratch, name);
-
-	assert(strstr(text, part) != NULL);
-	free(text);
-}
-
-static cJSON *read_json(const char *name)
-{
-	char *text = scratch_read(&scratch, name);
-	cJSON *object = cJSON_Parse(text);
-
-	assert(object != NULL);
-	free(text);
-	return object;
-}
+#define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
 
 static double number(const cJSON *object, const char *name)
 {
@@ -103,12 +83,12 @@ static void test_every_key_is_documented(void)
 	server_start(&server);
 	assert(RUN("--dataset", SAMPLES, "--calibrate", "--verify", "size",
 		   "--golden", SAMPLES, "--json", json, server.url) == 0);
-	object = read_json("keys.json");
+	object = scratch_read_json(&scratch, "keys.json");
 	assert(expect_documented(object, document) > 100);
 	cJSON_Delete(object);
 	assert(RUN("--dataset", SAMPLES, "--rate", "100", "--duration", "0.1",
 		   "--json", json, server.url) == 0);
-	object = read_json("keys.json");
+	object = scratch_read_json(&scratch, "keys.json");
 	assert(expect_documented(object, document) > 80);
 	cJSON_Delete(object);
 	server_stop(&server);
@@ -129,7 +109,7 @@ static void burn_a_second(void)
 /* The test itself is the server, and a parent of the client. */
 static void expect_server_is_this(void)
 {
-	cJSON *object = read_json("server.json");
+	cJSON *object = scratch_read_json(&scratch, "server.json");
 	const cJSON *server = cJSON_GetObjectItem(object, "server");
 	const cJSON *pids = cJSON_GetObjectItem(server, "pids");
 
@@ -159,7 +139,7 @@ static void test_server_is_found(void)
 	expect_server_is_this();
 	assert(RUN("--dataset", SAMPLES, "--pid", "2147483647", server.url) ==
 	       2);
-	expect_in("stderr", "--pid 2147483647: no such process");
+	scratch_expect(&scratch, "stderr", "--pid 2147483647: no such process");
 	server_stop(&server);
 	server_release(&server);
 }
@@ -177,7 +157,7 @@ static void test_calibration(void)
 		   "--json", json, server.url) == 0);
 	server_stop(&server);
 	assert(server.request_count == (3 + 2) * FILES);
-	object = read_json("calibrated.json");
+	object = scratch_read_json(&scratch, "calibrated.json");
 	assert(number(object, "requests") == 2 * FILES);
 	slowdown = cJSON_GetObjectItem(object, "slowdown");
 	assert(number(slowdown, "p50") > 0);
@@ -198,10 +178,11 @@ static void test_calibration_without_answers(void)
 	assert(RUN("--dataset", SAMPLES, "--calibrate", "--json", json,
 		   server.url) == 1);
 	server_stop(&server);
-	expect_in("busy.json", "\"slowdown\":\t{\n\t\t\"mean\":\tnull");
+	scratch_expect(&scratch, "busy.json",
+		       "\"slowdown\":\t{\n\t\t\"mean\":\tnull");
 	server_release(&server);
 	assert(RUN("--dataset", SAMPLES, "--calibrate", url) == 1);
-	expect_in("stderr", "--calibrate: ");
+	scratch_expect(&scratch, "stderr", "--calibrate: ");
 	close(port);
 }
 
@@ -213,16 +194,20 @@ static void test_verify(void)
 	server_start(&server);
 	snprintf(small, sizeof(small), "%s?w=9", server.url);
 	assert(RUN("--dataset", SAMPLES, "--verify", "size", server.url) == 0);
-	expect_in("stdout", "verified        4 replies, 0 wrong");
+	scratch_expect(&scratch, "stdout",
+		       "verified        4 replies, 0 wrong");
 	assert(RUN("--dataset", SAMPLES, "--verify", "decode", small) == 0);
 	assert(RUN("--dataset", SAMPLES, "--verify", "size", small) == 1);
-	expect_in("stderr", "--verify: 4 of 4 replies were wrong; first ");
-	expect_in("stderr", " instead of 9 x ");
+	scratch_expect(&scratch, "stderr",
+		       "--verify: 4 of 4 replies were wrong; first ");
+	scratch_expect(&scratch, "stderr", " instead of 9 x ");
 	assert(RUN("--dataset", texts, "--verify", "decode", server.url) == 1);
-	expect_in("stderr", "1 of 1 replies were wrong; first a.jpg: not a "
-			    "JPEG");
+	scratch_expect(&scratch, "stderr",
+		       "1 of 1 replies were wrong; first a.jpg: not a "
+		       "JPEG");
 	assert(RUN("--dataset", texts, "--verify", "all", server.url) == 2);
-	expect_in("stderr", "--verify 'all': not size or decode");
+	scratch_expect(&scratch, "stderr",
+		       "--verify 'all': not size or decode");
 	server_stop(&server);
 	server_release(&server);
 }
@@ -236,13 +221,16 @@ static void test_golden(void)
 	server_start(&server);
 	assert(RUN("--dataset", texts, "--save", saved, server.url) == 0);
 	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 0);
-	expect_in("stdout", "golden          1 replies, 0 wrong");
+	scratch_expect(&scratch, "stdout",
+		       "golden          1 replies, 0 wrong");
 	scratch_write(&scratch, "saved/a.jpg", "other", 5);
 	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 1);
-	expect_in("stderr", "--golden: 1 of 1 replies were wrong; first a.jpg");
+	scratch_expect(&scratch, "stderr",
+		       "--golden: 1 of 1 replies were wrong; first a.jpg");
 	assert(RUN("--dataset", texts, "--golden", "/no/such/folder",
 		   server.url) == 2);
-	expect_in("stderr", "--golden /no/such/folder: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "--golden /no/such/folder: No such file");
 	server_stop(&server);
 	server_release(&server);
 }
@@ -266,19 +254,20 @@ static void test_files(void)
 		lines += *c == '\n';
 	assert(lines == 1 + FILES);
 	free(text);
-	expect_in("times.hgrm", "Total count    =            4]");
+	scratch_expect(&scratch, "times.hgrm",
+		       "Total count    =            4]");
 	assert(RUN("--dataset", SAMPLES, "--csv", "/no/such/f", server.url) ==
 	       2);
-	expect_in("stderr", "--csv /no/such/f: No such file");
+	scratch_expect(&scratch, "stderr", "--csv /no/such/f: No such file");
 	assert(RUN("--dataset", SAMPLES, "--csv", "/dev/full", server.url) ==
 	       1);
-	expect_in("stderr", "--csv: ");
+	scratch_expect(&scratch, "stderr", "--csv: ");
 	assert(RUN("--dataset", SAMPLES, "--percentiles", "/dev/full",
 		   server.url) == 1);
-	expect_in("stderr", "--percentiles: ");
+	scratch_expect(&scratch, "stderr", "--percentiles: ");
 	assert(RUN("--dataset", SAMPLES, "--csv", csv, "--step", "9:9:9:1",
 		   server.url) == 2);
-	expect_in("stderr", "--step: not with --csv");
+	scratch_expect(&scratch, "stderr", "--step: not with --csv");
 	server_stop(&server);
 	server_release(&server);
 }

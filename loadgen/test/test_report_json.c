@@ -172,11 +172,7 @@ static void test_what_was_asked_for(void)
 
 	sample_init_closed(&s);
 	sample_add_server(&s);
-	s.options.calibrate = true;
-	s.options.verify = VERIFY_SIZE;
-	s.options.golden = "dir";
-	s.outcome.verified.checked_count = 90;
-	s.outcome.golden = (struct verdict){ 90, 3, { "a.jpg: other" } };
+	sample_ask_for_all(&s);
 	o = parse(&s);
 	part = get(o, "server");
 	assert(cJSON_GetArraySize(get(part, "pids")) == 2);

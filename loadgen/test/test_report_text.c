@@ -66,11 +66,7 @@ static void test_what_was_asked_for(void)
 
 	sample_init_closed(&s);
 	sample_add_server(&s);
-	s.options.calibrate = true;
-	s.options.verify = VERIFY_SIZE;
-	s.options.golden = "dir";
-	s.outcome.verified.checked_count = 90;
-	s.outcome.golden = (struct verdict){ 90, 3, { "a.jpg: other" } };
+	sample_ask_for_all(&s);
 	text = sample_text(&s);
 	expect_in(text, "verified 90 replies, 0 wrong\n"
 			"golden 90 replies, 3 wrong\n first a.jpg: other\n");

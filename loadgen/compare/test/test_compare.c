@@ -18,10 +18,7 @@ static struct scratch scratch; /* has photos/ and the plans */
 static char photos[SCRATCH_PATH_BYTES];
 static char server[SCRATCH_PATH_BYTES];
 
-#define RUN(...)                                                               \
-	program_wait(program_start(                                            \
-		&scratch,                                                      \
-		(const char *const[]){ "compare", __VA_ARGS__, NULL }))
+#define RUN(...) PROGRAM_RUN(&scratch, "compare", __VA_ARGS__)
 
 static const char *verify = "none";
 
@@ -47,14 +44,6 @@ static void write_plan(const char *name, const char *closed,
 
 	assert(length > 0 && length < (int)sizeof(text));
 	scratch_write(&scratch, name, text, (size_t)length);
-}
-
-static void expect_in(const char *name, const char *part)
-{
-	char *text = scratch_read(&scratch, name);
-
-	assert(strstr(text, part) != NULL);
-	free(text);
 }
 
 /* Those servers of a log that said their pid have all ended. */
@@ -89,11 +78,9 @@ static int count_runs(const cJSON *results, const char *arm, const char *load)
 
 static void expect_results(const char *name)
 {
-	char *text = scratch_read(&scratch, name);
-	cJSON *results = cJSON_Parse(text);
+	cJSON *results = scratch_read_json(&scratch, name);
 	const cJSON *second;
 
-	assert(results != NULL);
 	assert(strcmp(cJSON_GetObjectItem(results, "schema")->valuestring,
 		      "darkroom-compare/1") == 0);
 	assert(count_runs(results, "Quick & small", "closed") == REPETITIONS);
@@ -106,7 +93,6 @@ static void expect_results(const char *name)
 	assert(strcmp(cJSON_GetObjectItem(second, "arm")->valuestring,
 		      "Lazy") == 0);
 	cJSON_Delete(results);
-	free(text);
 }
 
 static void test_two_servers(void)
@@ -121,17 +107,19 @@ static void test_two_servers(void)
 	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
 		   photos, "--output",
 		   scratch_path(&scratch, "out", out)) == 0);
-	expect_in("stdout", "out/report.html");
-	expect_in("stderr", "repetition 2, Lazy, closed loop");
+	scratch_expect(&scratch, "stdout", "out/report.html");
+	scratch_expect(&scratch, "stderr", "repetition 2, Lazy, closed loop");
 	expect_results("out/results.json");
-	expect_in("out/report.md", "# Two \\<servers\\>");
-	expect_in("out/report.md", "| Lazy |");
-	expect_in("out/report.md", "| Quick & small |");
-	expect_in("out/report.md", "no difference can be told from chance");
-	expect_in("out/report.md", "(50 %)"); /* no more with two runs */
-	expect_in("out/report.html", "Quick &amp; small");
-	expect_in("out/report.html", "<svg");
-	expect_in("out/report.md", "](throughput.svg)");
+	scratch_expect(&scratch, "out/report.md", "# Two \\<servers\\>");
+	scratch_expect(&scratch, "out/report.md", "| Lazy |");
+	scratch_expect(&scratch, "out/report.md", "| Quick & small |");
+	scratch_expect(&scratch, "out/report.md",
+		       "no difference can be told from chance");
+	scratch_expect(&scratch, "out/report.md",
+		       "(50 %)"); /* no more with two runs */
+	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
+	scratch_expect(&scratch, "out/report.html", "<svg");
+	scratch_expect(&scratch, "out/report.md", "](throughput.svg)");
 	svg = scratch_read(&scratch, "out/throughput.svg");
 	assert(xml_is_well_formed(svg));
 	free(svg);
@@ -140,10 +128,10 @@ static void test_two_servers(void)
 	/* Again from the results; and nothing is written over them. */
 	assert(remove(scratch_path(&scratch, "out/report.html", plan)) == 0);
 	assert(RUN("--report", out) == 0);
-	expect_in("out/report.html", "Quick &amp; small");
+	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
 	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
 		   photos, "--output", out) == 2);
-	expect_in("stderr", "results.json is there already");
+	scratch_expect(&scratch, "stderr", "results.json is there already");
 }
 
 static void test_wrong_answers(void)
@@ -157,12 +145,14 @@ static void test_wrong_answers(void)
 	assert(RUN(scratch_path(&scratch, "wrong.json", plan), "--dataset",
 		   photos, "--output",
 		   scratch_path(&scratch, "wrong", out)) == 1);
-	expect_in("stderr", "arm 'Lazy', repetition 1: 3 of 3 requests were "
-			    "not answered 2xx; the first: ");
-	expect_in("stderr", ".jpg: status 500");
+	scratch_expect(&scratch, "stderr",
+		       "arm 'Lazy', repetition 1: 3 of 3 requests were "
+		       "not answered 2xx; the first: ");
+	scratch_expect(&scratch, "stderr", ".jpg: status 500");
 	assert(expect_ended("wrong/logs/arm-1.log") == 1);
 	assert(expect_ended("wrong/logs/arm-2.log") == 1);
-	expect_in("wrong/results.json", "Quick & small"); /* what was done */
+	scratch_expect(&scratch, "wrong/results.json",
+		       "Quick & small"); /* what was done */
 }
 
 /* They are answered 200, but "reply" is no picture. */
@@ -179,9 +169,10 @@ static void test_answers_that_are_no_pictures(void)
 	assert(RUN(scratch_path(&scratch, "text.json", plan), "--dataset",
 		   photos, "--output",
 		   scratch_path(&scratch, "text", out)) == 1);
-	expect_in("stderr", "arm 'Quick & small', repetition 1: 3 of 3 "
-			    "replies are wrong: ");
-	expect_in("stderr", ".jpg: ");
+	scratch_expect(&scratch, "stderr",
+		       "arm 'Quick & small', repetition 1: 3 of 3 "
+		       "replies are wrong: ");
+	scratch_expect(&scratch, "stderr", ".jpg: ");
 }
 
 static void test_server_that_does_not_start(void)
@@ -195,9 +186,10 @@ static void test_server_that_does_not_start(void)
 	assert(RUN(scratch_path(&scratch, "dead.json", plan), "--dataset",
 		   photos, "--output",
 		   scratch_path(&scratch, "dead", out)) == 1);
-	expect_in("stderr", "arm 'Lazy', repetition 1: the server ended at "
-			    "once: exit status 3");
-	expect_in("stderr", "no port");
+	scratch_expect(&scratch, "stderr",
+		       "arm 'Lazy', repetition 1: the server ended at "
+		       "once: exit status 3");
+	scratch_expect(&scratch, "stderr", "no port");
 	assert(expect_ended("dead/logs/arm-1.log") == 1);
 }
 
@@ -241,22 +233,25 @@ static void test_usage(void)
 
 	scratch_path(&scratch, "plan.json", plan);
 	assert(RUN("--help") == 0);
-	expect_in("stdout", "--repetitions N");
+	scratch_expect(&scratch, "stdout", "--repetitions N");
 	assert(RUN("--output", "x") == 2);
-	expect_in("stderr", "PLAN.json and --output DIR");
+	scratch_expect(&scratch, "stderr", "PLAN.json and --output DIR");
 	assert(RUN("--repetition", "0") == 2);
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
 		   "--repetitions", "0") == 2);
-	expect_in("stderr", "--repetitions '0': not a number from 1 to 100");
+	scratch_expect(&scratch, "stderr",
+		       "--repetitions '0': not a number from 1 to 100");
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
 		   "--arms", "Lazy,Busy") == 2);
-	expect_in("stderr", "the plan has no arm 'Busy'");
+	scratch_expect(&scratch, "stderr", "the plan has no arm 'Busy'");
 	assert(RUN(plan, "--output", "/no/such/folder") == 2);
-	expect_in("stderr", "--dataset DIR is missing");
+	scratch_expect(&scratch, "stderr", "--dataset DIR is missing");
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x") == 2);
-	expect_in("stderr", "--output /no/such/folder: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "--output /no/such/folder: No such file");
 	assert(RUN("--report", "/no/such/folder") == 2);
-	expect_in("stderr", "/no/such/folder/results.json: No such file");
+	scratch_expect(&scratch, "stderr",
+		       "/no/such/folder/results.json: No such file");
 }
 
 int main(void)
