@@ -67,11 +67,10 @@ check_drained() {
 	fail "not drained: $(curl -fsS "$url/stats")"
 }
 
-# send COUNT QUERY: so many uploads of $photo at once, in the background; returns
-# when the server has taken them all.  Their pids are in $clients, statuses in
-# $work/code*, replies in $work/reply*.
+# send COUNT QUERY: so many uploads of $photo at once, in the background.  Their
+# pids are in $clients, statuses in $work/code*, replies in $work/reply*.
 send() {
-	local count=$1 query=$2 i _
+	local count=$1 query=$2 i
 	clients=()
 	rm -f "$work"/code*
 	for i in $(seq "$count"); do
@@ -79,6 +78,11 @@ send() {
 			"@$photo" "$url/?$query" >"$work/code$i" &
 		clients+=($!)
 	done
+}
+
+# taken COUNT: wait until the server has taken so many uploads.
+taken() {
+	local count=$1 _
 	for _ in $(seq 3000); do
 		[ "$(stat_of .uploads.sent)" != "$count" ] || return 0
 		sleep 0.02

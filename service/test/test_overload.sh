@@ -66,6 +66,7 @@ check_received() {
 test_stop_answers_what_was_taken() {
 	start "$@" --drain-timeout 120
 	send 6 blur=4
+	taken 6
 	stop
 	check_received
 	[ "$(got 200)" = 6 ] || fail "$*: $(cat "$work"/code*)"
@@ -92,6 +93,7 @@ test_stop_answers_what_comes_late() {
 test_stop_ends_in_time() {
 	start --cores 0 --drain-timeout 0
 	send 8 blur=30
+	taken 8
 	stop
 	check_received
 	[ "$(got 503)" -ge 1 ] || fail "nothing was given up"
