@@ -23,19 +23,28 @@ shown() {
 	head -c 300 "$1" | tr -cd '[:print:]'
 }
 
-# start FLAGS...
-start() {
-	local port= _
+# launch FLAGS...: with its --listen
+launch() {
+	local _
+	port=
 	: >"$work/log" # not the last server's port
-	"$DARKROOM" --listen 127.0.0.1:0 "$@" 2>"$work/log" &
+	"$DARKROOM" "$@" 2>"$work/log" &
 	server=$!
 	for _ in $(seq 300); do
-		port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log")
-		[ -z "$port" ] || break
+		port=$(sed -n '/listening on/{
+			s/.*(port \([0-9]*\)).*/\1/p
+			q
+		}' "$work/log")
+		[ -z "$port" ] || return 0
 		kill -0 "$server" 2>/dev/null || fail "did not start: $*"
 		sleep 0.1
 	done
-	[ -n "$port" ] || fail "did not start in time: $*"
+	fail "did not start in time: $*"
+}
+
+# start FLAGS...: on a free port
+start() {
+	launch --listen 127.0.0.1:0 "$@"
 	url=http://127.0.0.1:$port
 }
 

@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The documents tell the truth: every example of http-api.md works, as it is
+# written there, and every endpoint, parameter, error and flag is described.
+#
+# Code blocks with a curl command are run, whole and in order, by one shell in
+# one folder, so that an example may use what one before it made.  A @NAME.jpg
+# that is not there is a sample; @half.jpg is half of one.  The server has no
+# flags, or, from a line `darkroom FLAGS` in such a block to the next heading,
+# those.  Replies have a status of 2xx or 304, or, in this order, those that the
+# block's comments tell (`# 404`, `# 413 body_too_large`), and hold what their
+# Content-Type says.
+#
+# usage: DARKROOM=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
+. "$(dirname "$0")/server.sh"
+photo=$(realpath "$1/clownfish.jpg")
+source=$(realpath "$2")
+api=$source/docs/http-api.md
+# The documents' addresses, where nobody else listens: on a loopback address of
+# this process alone, and on port 28080 for 8080.
+address=127.1.$(($$ / 250 % 250)).$(($$ % 250 + 1))
+listen=127.0.0.1:28080
+
+# Put sections and blocks of $api into files $work/part-NNN.{heading,block}.
+split() {
+	awk -v out="$work/part-" '
+		function end_block() {
+			if (text ~ /(^|[^a-z-])curl /)
+				printf "%s", text >sprintf("%s%03d.block",
+					out, ++count)
+			text = ""
+		}
+		/^```/ { fenced = !fenced; end_block(); next }
+		fenced { text = text $0 "\n"; next }
+		/^(    |\t)/ && (text != "" || is_blank) {
+			sub(/^(    |\t)/, "")
+			text = text $0 "\n"
+			next
+		}
+		{ end_block(); is_blank = $0 == "" }
+		/^#/ { printf "" >sprintf("%s%03d.heading", out, ++count) }
+		END { end_block() }' "$api"
+}
+
+# What blocks call.  Each reply leaves a line in $work/said.
+curl() {
+	timeout 120 curl -sS --connect-to "::$address:" "$@" -w \
+		'%{stderr}reply\t%{http_code}\t%{content_type}\t%{filename_effective}\n' \
+		2>>"$work/said"
+}
+
+darkroom() {
+	"$DARKROOM" "$@"
+}
+
+# Also what a line `darkroom FLAGS` of a block does.
+serve() {
+	[ -z "$server" ] || stop
+	[[ " $* " = *" --listen"* ]] || set -- --listen "$listen" "$@"
+	launch "${@//127.0.0.1/$address}"
+}
+
+make_photos() {
+	local name
+	for name in $(grep -oE '@[A-Za-z0-9_-]+\.jpg' "$1" | tr -d @); do
+		if [ ! -e "$name" ] && [ "$name" = half.jpg ]; then
+			head -c "$(($(wc -c <"$photo") / 2))" "$photo" >half.jpg
+		elif [ ! -e "$name" ]; then
+			cp "$photo" "$name"
+		fi
+	done
+}
+
+# holds FILE TYPE: the file is of this kind
+holds() {
+	local hex
+	case $2 in
+	image/jpeg)
+		hex=$(xxd -p "$1" | tr -d '\n')
+		[[ $hex = ffd8ff*ffd9 ]]
+		;;
+	application/json | application/problem+json)
+		jq -e . "$1" >/dev/null
+		;;
+	multipart/*)
+		[[ $2 = *boundary=* && $(head -c 2 "$1") = -- ]]
+		;;
+	esac
+}
+
+# wrong WHY BLOCK
+wrong() {
+	fail "$1, in this example of $api:
+$(cat "$2" "$work/said")"
+}
+
+# The replies to the commands of a block.
+check_replies() {
+	local type file
+	awk -F'\t' '$1 == "reply" && $2 ~ /^[045]/ { print "# " $2 }' \
+		"$work/said" >"$work/statuses"
+	grep -oE '# [45][0-9]{2}\b' "$1" >"$work/expected" || true
+	cmp -s "$work/statuses" "$work/expected" ||
+		wrong "statuses other than its comments tell" "$1"
+	while IFS=$'\t' read -r type file; do
+		[ ! -s "$file" ] || holds "$file" "$type" ||
+			wrong "not $type: $(shown "$file")" "$1"
+	done < <(sed -n 's/^reply\t[0-9]*\t//p' "$work/said")
+	[ "$(grep -c ^reply "$work/said")" -ge "$(grep -cw curl "$1")" ] ||
+		wrong "not every curl was answered" "$1"
+}
+
+run() {
+	: >"$work/said"
+	sed -E -e 's/(127\.0\.0\.1|localhost):([0-9]{4})\b/\1:2\2/g' \
+		-e 's/^darkroom (.*[^ &])( *&)?$/serve \1/' "$1" >"$work/script"
+	make_photos "$work/script"
+	trap 'wrong "a command failed" "'"$1"'"' ERR
+	. "$work/script" >>"$work/shown"
+	trap - ERR
+	check_replies "$1"
+}
+
+test_examples_work() {
+	local part needs_flags=
+	split
+	mkdir "$work/here"
+	cd "$work/here"
+	serve
+	for part in "$work"/part-*; do
+		if [ "${part##*.}" = heading ]; then
+			[ -z "$needs_flags" ] || serve
+			needs_flags=
+		else
+			run "$part"
+			! grep -q '^darkroom ' "$part" || needs_flags=1
+		fi
+	done
+	stop
+	cd "$OLDPWD"
+	[ "$(cat "$work"/part-*.block | grep -cw curl)" -ge 10 ] ||
+		fail "too few examples in $api"
+}
+
+test_endpoints_are_described() {
+	local path
+	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http*.c |
+		tr -d '"' | sort -u >"$work/paths"
+	[ "$(wc -l <"$work/paths")" -ge 5 ] || fail "$(cat "$work/paths")"
+	while read -r path; do
+		grep -qE "(GET|POST|PUT|DELETE|HEAD) $path" "$api" ||
+			fail "$path is not in $api"
+	done <"$work/paths"
+}
+
+# Rows of a table, with the name in its first column.
+test_parameters_are_described() {
+	local name
+	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
+		>"$work/names"
+	grep -ohE 'MHD_GET_ARGUMENT_KIND,[[:space:]]*"[a-z_]+"' \
+		"$source"/service/http*.c | sed 's/.*"\(.*\)"/\1/' >>"$work/names"
+	[ "$(wc -l <"$work/names")" -ge 14 ] || fail "$(cat "$work/names")"
+	while read -r name; do
+		grep -qE "^\|[^|]*\`$name\`" "$api" ||
+			fail "parameter $name is not in a table of $api"
+	done <"$work/names"
+}
+
+# Status and code, each pair a row; and no others.
+test_errors_are_described() {
+	tr -s ' \t\n' ' ' <"$source/service/problem.c" |
+		grep -oE '\{ [45][0-9]{2}, "[a-z_]+"' |
+		sed -E 's/\{ ([0-9]*), "(.*)"/| \1 | `\2` |/' |
+		sort >"$work/codes"
+	grep -oE '^\| [45][0-9]{2} \| `[a-z_]+` \|' "$api" | sort >"$work/rows"
+	[ "$(wc -l <"$work/codes")" -ge 21 ] || fail "$(cat "$work/codes")"
+	cmp -s "$work/codes" "$work/rows" ||
+		fail "< problem.c, > $api: $(diff "$work/codes" "$work/rows")"
+}
+
+test_flags_are_described() {
+	local name
+	sed -n '/^POST/q; s/^  --\([a-z-]*\).*/\1/p' "$work/help" >"$work/flags"
+	[ "$(wc -l <"$work/flags")" -ge 27 ] || fail "$(cat "$work/flags")"
+	while read -r name; do
+		grep -qE -- "--$name([^a-z-]|$)" "$source/docs/operations.md" \
+			"$source/docs/scheduling.md" ||
+			fail "--$name is in neither operations.md nor scheduling.md"
+	done <"$work/flags"
+}
+
+"$DARKROOM" --help >"$work/help"
+test_endpoints_are_described
+test_parameters_are_described
+test_errors_are_described
+test_flags_are_described
+test_examples_work
