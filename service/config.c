@@ -223,7 +223,7 @@ static bool add_flag(cJSON *object, const struct flag *f, const void *from)
 		return cJSON_AddBoolToObject(object, f->name,
 					     *(const bool *)field);
 	flag_print(f, from, text);
-	if (f->unit == FLAG_SIZE || f->unit == FLAG_TIME)
+	if (!is_number(f) || f->unit == FLAG_SIZE || f->unit == FLAG_TIME)
 		return cJSON_AddStringToObject(object, f->name, text);
 	return cJSON_AddRawToObject(object, f->name, text);
 }

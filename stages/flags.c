@@ -34,6 +34,34 @@ static bool is_whole(const struct flag *f)
 	return f->type == FLAG_WHOLE32 || f->type == FLAG_WHOLE64;
 }
 
+/* The word of `words`, which are "a|b|c", at `index`. */
+static const char *find_choice(const char *words, uint32_t index)
+{
+	while (index-- > 0) {
+		words = strchr(words, '|');
+		assert(words != NULL);
+		words++;
+	}
+	return words;
+}
+
+static bool read_choice(const char *words, const char *text, uint32_t *index)
+{
+	size_t bytes = strlen(text);
+
+	for (uint32_t i = 0;; i++) {
+		size_t word_bytes = strcspn(words, "|");
+
+		if (word_bytes == bytes && memcmp(words, text, bytes) == 0) {
+			*index = i;
+			return true;
+		}
+		if (words[word_bytes] == '\0')
+			return false;
+		words += word_bytes + 1;
+	}
+}
+
 /* `number` as text that read_number() takes. */
 static void print_number(const struct flag *f, double number,
 			 char text[FLAG_NUMBER_BYTES])
@@ -100,6 +128,9 @@ bool flag_set(const struct flag *f, const char *text, void *to,
 		*(bool *)field = true;
 		return true;
 	}
+	if (f->type == FLAG_CHOICE)
+		return read_choice(f->values, text, field) ||
+		       flag_refuse(f, text, why);
 	if (f->type == FLAG_TEXT ? text[0] == '\0' :
 				   !read_number(f, text, &number))
 		return flag_refuse(f, text, why);
@@ -126,6 +157,14 @@ void flag_print(const struct flag *f, const void *from,
 	const void *field = (const char *)from + f->offset;
 	double number;
 
+	if (f->type == FLAG_CHOICE) {
+		const char *word =
+			find_choice(f->values, *(const uint32_t *)field);
+
+		(void)snprintf(text, FLAG_NUMBER_BYTES, "%.*s",
+			       (int)strcspn(word, "|"), word);
+		return;
+	}
 	if (f->type == FLAG_WHOLE32)
 		number = *(const uint32_t *)field;
 	else if (f->type == FLAG_WHOLE64)

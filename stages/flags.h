@@ -28,6 +28,7 @@ enum flag_type {
 	FLAG_WHOLE32,
 	FLAG_WHOLE64,
 	FLAG_REAL,
+	FLAG_CHOICE, /* an enum: which of `values`, which are "a|b|c" */
 };
 
 /* What a number is of, and so with which units it may be given. */
@@ -48,6 +49,9 @@ enum flag_unit {
 			 uint64_t: FLAG_WHOLE64,           \
 			 double: FLAG_REAL),               \
 	.offset = offsetof(parent, field)
+
+#define FLAG_CHOICE_FIELD(parent, field)                   \
+	.type = FLAG_CHOICE, .offset = offsetof(parent, field)
 /* clang-format on */
 
 /* A table ends with a NULL name; an array of tables with NULL. */
@@ -95,7 +99,7 @@ __attribute__((warn_unused_result)) bool flag_set(const struct flag *f,
 						  const char *text, void *to,
 						  char why[FLAG_WHY_BYTES]);
 
-/* The value of a number's field, as it can be given. */
+/* The value of a number's or choice's field, as it can be given. */
 void flag_print(const struct flag *f, const void *from,
 		char text[FLAG_NUMBER_BYTES]);
 

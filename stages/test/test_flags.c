@@ -19,6 +19,7 @@ struct settings {
 	uint64_t bytes;
 	uint32_t pause_ms;
 	double share;
+	enum { FAST, SLOW, NOT_AT_ALL } pace;
 };
 
 static const struct flag own[] = {
@@ -38,6 +39,8 @@ static const struct flag own[] = {
 	  .most = 60000 },
 	{ "share", "X", NULL, "of all", FLAG_FIELD(struct settings, share),
 	  .most = 0.5 },
+	{ "pace", "fast|slow|not-at-all", "slow", "to go at",
+	  FLAG_CHOICE_FIELD(struct settings, pace) },
 	{ 0 },
 };
 
@@ -86,7 +89,7 @@ static void test_initial_values_are_set(void)
 	assert(read_line(&s, ""));
 	assert(s.path == NULL && !s.is_loud && s.count == 3);
 	assert(s.pixels == 1500000 && s.bytes == 32 << 20);
-	assert(s.pause_ms == 0 && s.share == 0);
+	assert(s.pause_ms == 0 && s.share == 0 && s.pace == SLOW);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -123,6 +126,14 @@ static void test_units_are_understood(void)
 	}
 }
 
+static void test_a_choice_is_one_of_its_words(void)
+{
+	struct settings s;
+
+	assert(read_line(&s, "--pace fast") && s.pace == FAST);
+	assert(read_line(&s, "--pace=not-at-all") && s.pace == NOT_AT_ALL);
+}
+
 static void test_faults_are_named(void)
 {
 	static const char *const cases[][2] = {
@@ -157,6 +168,11 @@ static void test_faults_are_named(void)
 		{ "--pause 1M", "'1M'" },
 		{ "--share 0.6",
 		  "--share: '0.6' is not a number from 0 to 0.5" },
+		{ "--pace faster",
+		  "--pace: 'faster' is not a valid fast|slow|not-at-all" },
+		{ "--pace fas", "'fas'" },
+		{ "--pace=", "''" },
+		{ "--pace fast|slow", "'fast|slow'" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -175,7 +191,7 @@ static void test_a_refused_value_changes_nothing(void)
 	assert(s.count == 7);
 }
 
-static void test_numbers_are_printed_with_the_largest_unit(void)
+static void test_values_are_printed_as_they_can_be_given(void)
 {
 	static const char *const cases[][3] = {
 		{ "--count 12", "count", "12" },
@@ -188,6 +204,8 @@ static void test_numbers_are_printed_with_the_largest_unit(void)
 		{ "--pause 2.001", "pause", "2001ms" },
 		{ "--pause 0", "pause", "0ms" },
 		{ "--share 0.1", "share", "0.1" },
+		{ "--pace slow", "pace", "slow" },
+		{ "--pace not-at-all", "pace", "not-at-all" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -228,9 +246,10 @@ int main(void)
 	test_initial_values_are_set();
 	test_both_ways_to_give_a_value();
 	test_units_are_understood();
+	test_a_choice_is_one_of_its_words();
 	test_faults_are_named();
 	test_a_refused_value_changes_nothing();
-	test_numbers_are_printed_with_the_largest_unit();
+	test_values_are_printed_as_they_can_be_given();
 	test_help_has_every_flag();
 	return 0;
 }
