@@ -43,6 +43,7 @@ static void *trim_when_idle(void *arg)
 {
 	struct buffers *b = arg;
 
+	(void)pthread_setname_np(pthread_self(), "trim");
 	(void)pthread_mutex_lock(&b->lock);
 	while (wait_for_touch(b)) {
 		while (b->touched && !b->stopping) {
@@ -80,10 +81,8 @@ struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 	if (b->pool != NULL)
 		img_pool_limit(b->pool, bytes_max);
 	if (b->pool != NULL &&
-	    pthread_create(&b->trimmer, NULL, trim_when_idle, b) == 0) {
-		(void)pthread_setname_np(b->trimmer, "trim");
+	    pthread_create(&b->trimmer, NULL, trim_when_idle, b) == 0)
 		return b;
-	}
 	img_pool_free(b->pool);
 	free(b);
 	return NULL;

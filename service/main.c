@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program: options, then cores, pipeline and server in this order, and the
- * same backwards.  Only this file and server.c print, only this one exits.
+ * The program: options, then cores and server in this order, and the same
+ * backwards.  Only this file, opened.c and server.c print, only this one exits.
  */
 #include "service/listen.h"
+#include "service/opened.h"
 #include "service/params.h"
 #include "service/partition.h"
 #include "service/server.h"
@@ -120,20 +121,9 @@ static void check_start(const struct options *o)
 static int serve(const struct options *o, const struct pipeline_config *config)
 {
 	sigset_t signals = server_hold_signals();
-	struct pipeline *pipeline;
-	int status = EXIT_FAILURE;
 
 	tune_malloc(cores_count(config->cores));
-	pipeline = pipeline_start(config);
-	if (pipeline == NULL)
-		(void)fprintf(stderr,
-			      "darkroom: the stages could not be started\n");
-	else {
-		status = server_run(o, pipeline, config, &signals);
-		pipeline_stop(pipeline); /* where it could not start */
-	}
-	pipeline_free(pipeline);
-	return status;
+	return server_run(o, config, &signals);
 }
 
 /* Serve, or tell what would be served with. */

@@ -2,7 +2,7 @@
 #include "service/server.h"
 
 #include "service/http.h"
-#include "service/listen.h"
+#include "service/opened.h"
 #include "service/partition.h"
 #include "service/stats.h"
 #include "service/trace_file.h"
@@ -21,6 +21,7 @@ enum { LAST_REPLIES_MS = 500 }; /* to say 503 to what was abandoned */
 struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
+	struct opened opened;
 	struct pipeline *pipeline;
 	struct stats_source stats;
 	struct trace_file *trace; /* NULL: not asked for */
@@ -51,15 +52,11 @@ static void let_stop_at_once(void)
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Returns `status`. */
-static int complain(const struct server *s, int status, const char *flag,
-		    const char *value, const char *why)
+/* What was asked for could not be written.  Returns an exit status. */
+static int complain(const struct server *s, const char *flag, const char *path)
 {
-	char name[OPTIONS_NAME_BYTES];
-
-	options_name(s->options, flag, name);
-	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", name, value, why);
-	return status;
+	return opened_complain(s->options, EXIT_FAILURE, flag, path,
+			       strerror(errno));
 }
 
 static char *stats_of(void *arg)
@@ -83,12 +80,12 @@ static void print_cores(const struct cores *cores)
 			      cores_cpu(cores, i));
 }
 
-static void announce(const struct server *s, uint16_t port)
+static void announce(const struct server *s)
 {
 	(void)fprintf(stderr,
 		      "darkroom " DARKROOM_VERSION
 		      ": listening on %s (port %u), ",
-		      s->options->listen, port);
+		      s->options->listen, s->opened.port);
 	schedule_print(&s->config->schedule, pipeline_step_names,
 		       PIPELINE_STEPS, stderr);
 	(void)fprintf(stderr, ", cores");
@@ -112,14 +109,11 @@ static bool cut(struct server *s, const struct stage_graph *graph,
 /* The first time, before there is work.  Returns an exit status. */
 static int cut_first(struct server *s)
 {
-	const char *path = s->options->graph, *why;
-	struct stage_graph graph;
+	const char *path = s->options->graph;
 
 	if (s->config->schedule.balance != BALANCE_PARTITION)
 		return EXIT_SUCCESS;
-	if (!partition_load(&graph, path, &why))
-		return complain(s, EXIT_USAGE, "graph", path, why);
-	return cut(s, &graph,
+	return cut(s, &s->opened.graph,
 		   path != NULL ? path : "equally, without --graph") ?
 		       EXIT_SUCCESS :
 		       EXIT_FAILURE;
@@ -181,8 +175,7 @@ static int end_trace(struct server *s)
 	if (s->trace == NULL)
 		return EXIT_SUCCESS;
 	if (!trace_file_stop(s->trace, &missed_count))
-		return complain(s, EXIT_FAILURE, "trace", s->options->trace,
-				strerror(errno));
+		return complain(s, "trace", s->options->trace);
 	if (missed_count > 0)
 		(void)fprintf(stderr,
 			      "darkroom: --trace: %" PRIu64
@@ -193,24 +186,24 @@ static int end_trace(struct server *s)
 
 static int start_trace(struct server *s)
 {
-	const char *path = s->options->trace;
-
-	if (path == NULL)
+	if (s->opened.trace == NULL)
 		return EXIT_SUCCESS;
-	s->trace = trace_file_start(path, pipeline_group(s->pipeline));
-	return s->trace != NULL ?
-		       EXIT_SUCCESS :
-		       complain(s, EXIT_USAGE, "trace", path, strerror(errno));
+	s->trace =
+		trace_file_start(s->opened.trace, pipeline_group(s->pipeline));
+	s->opened.trace = NULL;
+	if (s->trace != NULL)
+		return EXIT_SUCCESS;
+	(void)fprintf(stderr, "darkroom: the trace could not be started\n");
+	return EXIT_FAILURE;
 }
 
 /* From the first connection to the last reply. */
-static int serve_on(struct server *s, int fd, uint16_t port,
-		    const sigset_t *signals)
+static int serve_on(struct server *s, const sigset_t *signals)
 {
 	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
 
 	s->http = http_start(&(struct http_config){
-		.listen_fd = fd,
+		.listen_fd = s->opened.listen_fd,
 		.pipeline = s->pipeline,
 		.connections_max = s->options->connections_max,
 		.body_bytes_max = s->options->body_bytes_max,
@@ -219,24 +212,15 @@ static int serve_on(struct server *s, int fd, uint16_t port,
 		.trace_json = has_workers ? trace_of : NULL,
 		.report_arg = s,
 	});
+	s->opened.listen_fd = -1;
 	if (s->http == NULL) {
 		(void)fprintf(stderr, "darkroom: HTTP could not be started\n");
 		return EXIT_FAILURE;
 	}
-	announce(s, port);
+	announce(s);
 	serve(s, signals);
 	stop(s);
 	return EXIT_SUCCESS;
-}
-
-/* Now, not when there is something to lose.  Returns an exit status. */
-static int check_save_graph(const struct server *s)
-{
-	const char *path = s->options->save_graph;
-
-	if (path == NULL || graph_can_be_saved(path))
-		return EXIT_SUCCESS;
-	return complain(s, EXIT_USAGE, "save-graph", path, strerror(errno));
 }
 
 static int save_graph(const struct server *s)
@@ -245,7 +229,7 @@ static int save_graph(const struct server *s)
 
 	if (path == NULL || partition_save(s->pipeline, path))
 		return EXIT_SUCCESS;
-	return complain(s, EXIT_FAILURE, "save-graph", path, strerror(errno));
+	return complain(s, "save-graph", path);
 }
 
 /* The first that is not EXIT_SUCCESS. */
@@ -254,35 +238,43 @@ static int worst(int status, int other)
 	return status != EXIT_SUCCESS ? status : other;
 }
 
-int server_run(const struct options *o, struct pipeline *pipeline,
-	       const struct pipeline_config *config, const sigset_t *signals)
+/* From the first thread to the last. */
+static int run_stages(struct server *s, const sigset_t *signals)
+{
+	int status;
+
+	s->pipeline = pipeline_start(s->config);
+	if (s->pipeline == NULL) {
+		(void)fprintf(stderr,
+			      "darkroom: the stages could not be started\n");
+		return EXIT_FAILURE;
+	}
+	status = cut_first(s);
+	if (status == EXIT_SUCCESS)
+		status = start_trace(s);
+	if (status == EXIT_SUCCESS) {
+		stats_init(&s->stats, s->pipeline, s->config);
+		status = serve_on(s, signals);
+		stats_release(&s->stats);
+		status = worst(status, end_trace(s));
+		status = worst(status, save_graph(s));
+	}
+	pipeline_stop(s->pipeline); /* where it could not start */
+	pipeline_free(s->pipeline);
+	return status;
+}
+
+int server_run(const struct options *o, const struct pipeline_config *config,
+	       const sigset_t *signals)
 {
 	struct server s = {
 		.options = o,
 		.config = config,
-		.pipeline = pipeline,
 	};
-	const char *why;
-	uint16_t port;
-	int status = cut_first(&s);
+	int status = opened_init(&s.opened, o);
 
 	if (status == EXIT_SUCCESS)
-		status = check_save_graph(&s);
-	if (status != EXIT_SUCCESS)
-		return status;
-
-	int fd = listen_on(o->listen, &port, &why);
-
-	if (fd < 0)
-		return complain(&s, EXIT_USAGE, "listen", o->listen, why);
-	status = start_trace(&s);
-	if (status != EXIT_SUCCESS) {
-		(void)close(fd);
-		return status;
-	}
-	stats_init(&s.stats, pipeline, config);
-	status = serve_on(&s, fd, port, signals);
-	stats_release(&s.stats);
-	status = worst(status, end_trace(&s));
-	return worst(status, save_graph(&s));
+		status = run_stages(&s, signals);
+	opened_release(&s.opened);
+	return status;
 }

@@ -14,16 +14,14 @@
 
 #include <signal.h>
 
-enum { EXIT_USAGE = 2 }; /* a flag, or what it names, is no good */
-
 /* Before any thread: they inherit the mask, and only the caller gets one. */
 sigset_t server_hold_signals(void);
 
 /*
- * Serve until a signal says to stop, which stops the pipeline too.  What it has
- * to say goes to stderr.  Returns the program's exit status.
+ * Serve until a signal says to stop.  What it has to say goes to stderr.
+ * Returns the program's exit status.
  */
-int server_run(const struct options *o, struct pipeline *pipeline,
-	       const struct pipeline_config *config, const sigset_t *signals);
+int server_run(const struct options *o, const struct pipeline_config *config,
+	       const sigset_t *signals);
 
 #endif

@@ -31,6 +31,7 @@ static void *write_visits(void *arg)
 {
 	struct trace_file *f = arg;
 
+	(void)pthread_setname_np(pthread_self(), "trace");
 	while (!atomic_load(&f->stopping)) {
 		(void)usleep(INTERVAL_US);
 		trace_json_add(&f->json);
@@ -39,24 +40,17 @@ static void *write_visits(void *arg)
 	return NULL;
 }
 
-struct trace_file *trace_file_start(const char *path, const struct group *group)
+struct trace_file *trace_file_start(FILE *to, const struct group *group)
 {
 	struct trace_file *f = calloc(1, sizeof(*f));
-	FILE *to = f != NULL ? fopen(path, "we") : NULL;
 
-	if (to == NULL) {
-		free(f);
-		return NULL;
-	}
-	if (trace_json_begin(&f->json, to, group, 0) &&
-	    pthread_create(&f->writer, NULL, write_visits, f) == 0) {
-		(void)pthread_setname_np(f->writer, "trace");
+	if (f != NULL && trace_json_begin(&f->json, to, group, 0) &&
+	    pthread_create(&f->writer, NULL, write_visits, f) == 0)
 		return f;
-	}
 	(void)fclose(to);
-	free(f->json.next);
+	if (f != NULL)
+		free(f->json.next);
 	free(f);
-	errno = EAGAIN;
 	return NULL;
 }
 

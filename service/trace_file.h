@@ -13,9 +13,8 @@
 
 struct trace_file;
 
-/* Begin a file.  NULL: it cannot be written, and errno says why. */
-struct trace_file *trace_file_start(const char *path,
-				    const struct group *group);
+/* Begin to write `to`, which is taken over.  NULL: no memory or no thread. */
+struct trace_file *trace_file_start(FILE *to, const struct group *group);
 
 /*
  * Write the last visits of a group that has stopped, or may go on, and end the

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/opened.h"
+
+#include "service/listen.h"
+#include "service/partition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int opened_complain(const struct options *o, int status, const char *flag,
+		    const char *value, const char *why)
+{
+	char name[OPTIONS_NAME_BYTES];
+
+	options_name(o, flag, name);
+	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", name, value, why);
+	return status;
+}
+
+static int load_graph(struct opened *to, const struct options *o)
+{
+	const char *why;
+
+	if (o->schedule.balance != BALANCE_PARTITION ||
+	    partition_load(&to->graph, o->graph, &why))
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "graph", o->graph, why);
+}
+
+/* Now, not when there is something to lose. */
+static int check_save_graph(const struct options *o)
+{
+	if (o->save_graph == NULL || graph_can_be_saved(o->save_graph))
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "save-graph", o->save_graph,
+			       strerror(errno));
+}
+
+static int open_address(struct opened *to, const struct options *o)
+{
+	const char *why;
+
+	to->listen_fd = listen_on(o->listen, &to->port, &why);
+	if (to->listen_fd >= 0)
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "listen", o->listen, why);
+}
+
+static int open_trace(struct opened *to, const struct options *o)
+{
+	if (o->trace == NULL)
+		return EXIT_SUCCESS;
+	to->trace = fopen(o->trace, "we");
+	if (to->trace != NULL)
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "trace", o->trace,
+			       strerror(errno));
+}
+
+int opened_init(struct opened *to, const struct options *o)
+{
+	*to = (struct opened){ .listen_fd = -1 };
+
+	int status = load_graph(to, o);
+
+	if (status == EXIT_SUCCESS)
+		status = check_save_graph(o);
+	if (status == EXIT_SUCCESS)
+		status = open_address(to, o);
+	if (status == EXIT_SUCCESS)
+		status = open_trace(to, o);
+	return status;
+}
+
+void opened_release(struct opened *opened)
+{
+	if (opened->listen_fd >= 0)
+		(void)close(opened->listen_fd);
+	if (opened->trace != NULL)
+		(void)fclose(opened->trace);
+}

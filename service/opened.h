@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opened: what flags name by a path or an address, opened before the server has
+ * threads, so that paths and addresses can be out of reach while it serves.
+ *
+ * What is wrong is told on stderr.
+ */
+#ifndef SERVICE_OPENED_H
+#define SERVICE_OPENED_H
+
+#include "service/options.h"
+
+#include "stages/graph.h"
+
+#include <stdio.h>
+
+enum { EXIT_USAGE = 2 }; /* a flag, or what it names, is no good */
+
+struct opened {
+	int listen_fd; /* -1: none, or taken over */
+	uint16_t port;
+	struct stage_graph graph; /* of --balance partition */
+	FILE *trace;              /* NULL: not asked for, or taken over */
+};
+
+/* Returns an exit status.  Either way `to` is good for opened_release(). */
+int opened_init(struct opened *to, const struct options *o);
+void opened_release(struct opened *opened);
+
+/* Say why a flag's value is no good.  Returns `status`. */
+int opened_complain(const struct options *o, int status, const char *flag,
+		    const char *value, const char *why);
+
+#endif
