@@ -29,23 +29,42 @@
 enum {
 	IDLE_TIMEOUT_S = 30,
 	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
+	ADMIN_IDLE_TIMEOUT_S = 10,
+	ADMIN_CONNECTION_BYTES = 16 * 1024,
+	ADMIN_CONNECTIONS_MAX = 16,
 	ANSWER_POLL_MS = 5,
 	QUIET_POLLS = 10,
 };
 
 static const struct route routes[] = {
-	{ "/", METHOD_POST, http_answer_upload },
-	{ "/v1/process", METHOD_POST, http_answer_upload },
-	{ "/healthz", METHOD_GET, http_answer_health },
-	{ "/stats", METHOD_GET, http_answer_stats },
-	{ "/trace", METHOD_GET, http_answer_trace },
+	{ "/", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
+	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
+	{ "/healthz", METHOD_GET, ROLE_PROBE, http_answer_health },
+	{ "/stats", METHOD_GET, ROLE_REPORT, http_answer_stats },
+	{ "/trace", METHOD_GET, ROLE_REPORT, http_answer_trace },
 };
+
+static bool serves(const struct port *port, enum role role)
+{
+	const struct http *h = port->http;
+
+	switch (role) {
+	case ROLE_UPLOAD:
+		return port == &h->main;
+	case ROLE_PROBE:
+		return true;
+	case ROLE_REPORT:
+		return port == &h->admin || h->config.admin_fd < 0;
+	}
+	abort();
+}
 
 static enum problem find_route(struct request *r, const char *path,
 			       const char *method)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-		if (strcmp(routes[i].path, path) == 0)
+		if (strcmp(routes[i].path, path) == 0 &&
+		    serves(r->port, routes[i].role))
 			r->route = &routes[i];
 	if (r->route == NULL)
 		return PROBLEM_NOT_FOUND;
@@ -110,14 +129,17 @@ static bool answers_at_once(const struct request *r)
 		header(r, MHD_HTTP_HEADER_EXPECT) != NULL);
 }
 
-static struct request *begin(struct http *h, struct MHD_Connection *connection,
+static struct request *begin(struct port *port,
+			     struct MHD_Connection *connection,
 			     const char *path, const char *method)
 {
+	struct http *h = port->http;
 	struct request *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
 		return NULL;
-	atomic_fetch_add(&h->request_count, 1);
+	atomic_fetch_add(&port->request_count, 1);
+	r->port = port;
 	r->http = h;
 	r->config = &h->config;
 	r->connection = connection;
@@ -168,24 +190,37 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	(void)how;
 	if (r == NULL)
 		return;
-	atomic_fetch_sub(&r->http->request_count, 1);
+	atomic_fetch_sub(&r->port->request_count, 1);
 	http_end_upload(r);
 	free(r);
 	*slot = NULL;
 }
 
-struct http *http_start(const struct http_config *config)
+struct port_config {
+	int fd;
+	unsigned int flags;
+	unsigned int connections_max;
+	unsigned int idle_s_max;
+	size_t connection_bytes;
+};
+
+/* False: it could not be started. */
+static bool start_port(struct port *port, struct http *h,
+		       const struct port_config *c)
 {
-	struct http *h = calloc(1, sizeof(*h));
+	port->http = h;
+	port->daemon = MHD_start_daemon(
+		c->flags | MHD_USE_ITC, 0, NULL, NULL, on_request, port,
+		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_COMPLETED,
+		on_end, NULL, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
+		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s_max,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
+		MHD_OPTION_END);
+	return port->daemon != NULL;
+}
 
-	if (h == NULL) {
-		(void)close(config->listen_fd);
-		return NULL;
-	}
-	h->config = *config;
-	h->suspends = pipeline_worker_count(config->pipeline) > 0;
-	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
-
+static bool start_main(struct http *h)
+{
 	unsigned int flags = h->suspends ?
 				     MHD_USE_EPOLL_INTERNAL_THREAD |
 					     MHD_ALLOW_SUSPEND_RESUME :
@@ -193,25 +228,46 @@ struct http *http_start(const struct http_config *config)
 					     MHD_USE_THREAD_PER_CONNECTION |
 					     MHD_USE_POLL;
 
-	h->daemon = MHD_start_daemon(
-		flags | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
-		MHD_OPTION_LISTEN_SOCKET, config->listen_fd,
-		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-		MHD_OPTION_CONNECTION_LIMIT, config->connections_max,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_TIMEOUT_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_END);
-	if (h->daemon == NULL) {
-		(void)close(config->listen_fd);
-		free(h);
+	return start_port(&h->main, h,
+			  &(struct port_config){
+				  .fd = h->config.listen_fd,
+				  .flags = flags,
+				  .connections_max = h->config.connections_max,
+				  .idle_s_max = IDLE_TIMEOUT_S,
+				  .connection_bytes = CONNECTION_BYTES,
+			  });
+}
+
+static bool start_admin(struct http *h)
+{
+	return start_port(&h->admin, h,
+			  &(struct port_config){
+				  .fd = h->config.admin_fd,
+				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD,
+				  .connections_max = ADMIN_CONNECTIONS_MAX,
+				  .idle_s_max = ADMIN_IDLE_TIMEOUT_S,
+				  .connection_bytes = ADMIN_CONNECTION_BYTES,
+			  });
+}
+
+struct http *http_start(const struct http_config *config)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (h == NULL)
 		return NULL;
-	}
-	return h;
+	h->config = *config;
+	h->suspends = pipeline_worker_count(config->pipeline) > 0;
+	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
+	if (start_main(h) && (config->admin_fd < 0 || start_admin(h)))
+		return h;
+	http_stop(h);
+	return NULL;
 }
 
 void http_refuse(struct http *h)
 {
-	MHD_socket fd = MHD_quiesce_daemon(h->daemon);
+	MHD_socket fd = MHD_quiesce_daemon(h->main.daemon);
 
 	if (fd != MHD_INVALID_SOCKET)
 		(void)close(fd);
@@ -225,7 +281,7 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 
 	/* What lies unread in a socket is no request yet: look for a while. */
 	while (quiet_count < QUIET_POLLS) {
-		bool quiet = atomic_load(&h->request_count) == 0;
+		bool quiet = atomic_load(&h->main.request_count) == 0;
 
 		if (clock_now_ns() >= end_ns)
 			return quiet;
@@ -237,6 +293,9 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 
 void http_stop(struct http *h)
 {
-	MHD_stop_daemon(h->daemon);
+	if (h->main.daemon != NULL)
+		MHD_stop_daemon(h->main.daemon);
+	if (h->admin.daemon != NULL)
+		MHD_stop_daemon(h->admin.daemon);
 	free(h);
 }

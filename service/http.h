@@ -6,9 +6,14 @@
  * pipeline is suspended.  Where the pipeline has no workers, each connection
  * has a thread, which runs the pipeline itself.
  *
+ * An admin port, if there is one, has its own thread and connections, so that
+ * it answers whatever uploads do.  What the server tells of itself is then
+ * served there alone, but for probes, which both ports answer.
+ *
  * Threads    One thread calls all functions, in the order of this file.
- * Limits     connections_max connections; body_bytes_max per request; idle
- *            connections are closed after a while.
+ * Limits     connections_max connections, and a few of the admin port;
+ *            body_bytes_max per request; idle connections are closed after a
+ *            while.
  */
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
@@ -20,7 +25,8 @@ struct http;
 struct pipeline;
 
 struct http_config {
-	int listen_fd; /* owned by http from http_start() on */
+	int listen_fd; /* owned by http once it has started */
+	int admin_fd;  /* as well; -1: no admin port */
 	struct pipeline *pipeline;
 	uint32_t connections_max;
 	uint64_t body_bytes_max;
@@ -31,19 +37,23 @@ struct http_config {
 	void *report_arg;
 };
 
-/* NULL: could not start. */
+/* NULL: it could not be started, and the program has to end. */
 struct http *http_start(const struct http_config *config);
 
-/* Accept no connections any more and refuse uploads that come by open ones. */
+/*
+ * Accept no connections any more, but at the admin port, and refuse uploads
+ * that come by open ones.
+ */
 void http_refuse(struct http *h);
 
 /*
  * Wait until every request that has begun to arrive is answered, to its last
- * byte.  False: that took longer than `limit_ms`.
+ * byte; those of the admin port do not count.  False: that took longer than
+ * `limit_ms`.
  */
 bool http_wait_answered(struct http *h, uint32_t limit_ms);
 
-/* Close all connections.  The pipeline must have stopped. */
+/* Close all connections, the admin port's last.  The pipeline has stopped. */
 void http_stop(struct http *h);
 
 #endif

@@ -20,20 +20,27 @@
 
 enum { REQUEST_ID_BYTES = 40 };
 
+/* A listening socket, and whom it serves. */
+struct port {
+	struct http *http;
+	struct MHD_Daemon *daemon;      /* NULL: there is no such port */
+	_Atomic uint32_t request_count; /* begun and not yet ended */
+};
+
 struct http {
 	struct http_config config;
-	struct MHD_Daemon *daemon;
+	struct port main, admin;
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
 	_Atomic bool refusing;
-	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
 
 enum method { METHOD_GET, METHOD_POST };
 
 struct request {
-	struct http *http;
+	struct port *port;
+	struct http *http;                /* of `port` */
 	const struct http_config *config; /* of `http` */
 	struct MHD_Connection *connection;
 	int fd; /* its socket; of uploads alone */
@@ -49,9 +56,17 @@ struct request {
 	struct upload upload;
 };
 
+/* Which port serves it. */
+enum role {
+	ROLE_UPLOAD, /* the main one */
+	ROLE_PROBE,  /* both */
+	ROLE_REPORT, /* the admin port; without one, the main port */
+};
+
 struct route {
 	const char *path;
 	enum method method;
+	enum role role;
 	/* Answer a request whose body, if any, has been received. */
 	enum MHD_Result (*answer)(struct request *r);
 };

@@ -112,6 +112,8 @@ static void check_start(const struct options *o)
 
 	if (!listen_check(o->listen, &why))
 		refuse(o, "listen", o->listen, why);
+	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))
+		refuse(o, "admin-listen", o->admin_listen, why);
 	if (o->graph != NULL && !partition_load(&graph, o->graph, &why))
 		refuse(o, "graph", o->graph, why);
 	if (o->save_graph != NULL && !graph_can_be_saved(o->save_graph))

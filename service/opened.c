@@ -38,14 +38,17 @@ static int check_save_graph(const struct options *o)
 			       strerror(errno));
 }
 
-static int open_address(struct opened *to, const struct options *o)
+static int open_address(const struct options *o, const char *flag,
+			const char *address, int *fd, uint16_t *port)
 {
 	const char *why;
 
-	to->listen_fd = listen_on(o->listen, &to->port, &why);
-	if (to->listen_fd >= 0)
+	if (address == NULL)
 		return EXIT_SUCCESS;
-	return opened_complain(o, EXIT_USAGE, "listen", o->listen, why);
+	*fd = listen_on(address, port, &why);
+	if (*fd >= 0)
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, flag, address, why);
 }
 
 static int open_trace(struct opened *to, const struct options *o)
@@ -61,14 +64,18 @@ static int open_trace(struct opened *to, const struct options *o)
 
 int opened_init(struct opened *to, const struct options *o)
 {
-	*to = (struct opened){ .listen_fd = -1 };
+	*to = (struct opened){ .listen_fd = -1, .admin_fd = -1 };
 
 	int status = load_graph(to, o);
 
 	if (status == EXIT_SUCCESS)
 		status = check_save_graph(o);
 	if (status == EXIT_SUCCESS)
-		status = open_address(to, o);
+		status = open_address(o, "listen", o->listen, &to->listen_fd,
+				      &to->port);
+	if (status == EXIT_SUCCESS)
+		status = open_address(o, "admin-listen", o->admin_listen,
+				      &to->admin_fd, &to->admin_port);
 	if (status == EXIT_SUCCESS)
 		status = open_trace(to, o);
 	return status;
@@ -78,6 +85,8 @@ void opened_release(struct opened *opened)
 {
 	if (opened->listen_fd >= 0)
 		(void)close(opened->listen_fd);
+	if (opened->admin_fd >= 0)
+		(void)close(opened->admin_fd);
 	if (opened->trace != NULL)
 		(void)fclose(opened->trace);
 }

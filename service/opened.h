@@ -18,7 +18,8 @@ enum { EXIT_USAGE = 2 }; /* a flag, or what it names, is no good */
 
 struct opened {
 	int listen_fd; /* -1: none, or taken over */
-	uint16_t port;
+	int admin_fd;  /* as well */
+	uint16_t port, admin_port;
 	struct stage_graph graph; /* of --balance partition */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };

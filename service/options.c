@@ -22,6 +22,10 @@ static const struct flag own_flags[] = {
 	{ "listen", "ADDRESS:PORT", "127.0.0.1:8080",
 	  "where to accept connections; port 0: any free one",
 	  FLAG_FIELD(struct options, listen) },
+	{ "admin-listen", "ADDRESS:PORT", NULL,
+	  "where to tell of the server itself, whatever uploads do: /healthz,\n"
+	  "/readyz, /metrics, /stats, /trace; default: by --listen",
+	  FLAG_FIELD(struct options, admin_listen) },
 	{ "cores", "LIST", NULL,
 	  "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
 	  "physical cores first, within the cgroup's CPU quota; threads of\n"

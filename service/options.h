@@ -26,6 +26,7 @@ enum options_source {
 
 struct options {
 	const char *listen;
+	const char *admin_listen; /* NULL: no admin port */
 	struct schedule schedule; /* not complete: cores are not known */
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;

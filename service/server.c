@@ -86,6 +86,9 @@ static void announce(const struct server *s)
 		      "darkroom " DARKROOM_VERSION
 		      ": listening on %s (port %u), ",
 		      s->options->listen, s->opened.port);
+	if (s->options->admin_listen != NULL)
+		(void)fprintf(stderr, "admin on %s (port %u), ",
+			      s->options->admin_listen, s->opened.admin_port);
 	schedule_print(&s->config->schedule, pipeline_step_names,
 		       PIPELINE_STEPS, stderr);
 	(void)fprintf(stderr, ", cores");
@@ -204,6 +207,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 
 	s->http = http_start(&(struct http_config){
 		.listen_fd = s->opened.listen_fd,
+		.admin_fd = s->opened.admin_fd,
 		.pipeline = s->pipeline,
 		.connections_max = s->options->connections_max,
 		.body_bytes_max = s->options->body_bytes_max,
@@ -213,6 +217,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.report_arg = s,
 	});
 	s->opened.listen_fd = -1;
+	s->opened.admin_fd = -1;
 	if (s->http == NULL) {
 		(void)fprintf(stderr, "darkroom: HTTP could not be started\n");
 		return EXIT_FAILURE;

@@ -2,7 +2,7 @@
 # For test scripts: start and stop a darkroom, and fail with a reason.
 #
 # Needs $DARKROOM, the program.  Sets $url, $server and $work (a folder that
-# goes away at the end).
+# goes away at the end), and $admin: the admin port's URL, or $url without one.
 set -euo pipefail
 
 # A server here has the flags that its test gives it.
@@ -23,6 +23,14 @@ shown() {
 	head -c 300 "$1" | tr -cd '[:print:]'
 }
 
+# port_after WORDS: the port that the start line names after them, if it does
+port_after() {
+	sed -n "/$1/{
+		s/.*$1 [^ ]* (port \([0-9]*\)).*/\1/p
+		q
+	}" "$work/log"
+}
+
 # launch FLAGS...: with its --listen
 launch() {
 	local _
@@ -31,10 +39,7 @@ launch() {
 	"$DARKROOM" "$@" 2>"$work/log" &
 	server=$!
 	for _ in $(seq 300); do
-		port=$(sed -n '/listening on/{
-			s/.*(port \([0-9]*\)).*/\1/p
-			q
-		}' "$work/log")
+		port=$(port_after 'listening on')
 		[ -z "$port" ] || return 0
 		kill -0 "$server" 2>/dev/null || fail "did not start: $*"
 		sleep 0.1
@@ -46,6 +51,9 @@ launch() {
 start() {
 	launch --listen 127.0.0.1:0 "$@"
 	url=http://127.0.0.1:$port
+	admin=$(port_after 'admin on')
+	admin=${admin:+http://127.0.0.1:$admin}
+	admin=${admin:-$url}
 }
 
 # SIGTERM must end the server with status 0: no crash, leak or race.
@@ -59,7 +67,7 @@ stop() {
 
 # stat EXPRESSION: one value of /stats, by jq
 stat_of() {
-	curl -fsS "$url/stats" | jq -r "$1"
+	curl -fsS "$admin/stats" | jq -r "$1"
 }
 
 # Nothing is left inside, and everything that went in came out.  A worker may
@@ -73,7 +81,7 @@ check_drained() {
 			= true ] && return
 		sleep 0.05
 	done
-	fail "not drained: $(curl -fsS "$url/stats")"
+	fail "not drained: $(curl -fsS "$admin/stats")"
 }
 
 # send COUNT QUERY: so many uploads of $photo at once, in the background.  Their
