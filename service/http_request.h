@@ -52,6 +52,7 @@ struct request {
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params params;
 	struct body body;
+	size_t peek_bytes_min; /* look for a header at so many; 0: never */
 	bool submitted;
 	struct upload upload;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An upload's way through a request, and what it is charged on it: its body and
- * what its picture likely takes from `begin` on, what its header says from
- * `submit` on, the reply's bytes when it is done, nothing at the end.
+ * what its picture likely takes from `begin` on, nothing from its header on if
+ * that will be refused, what the header says from `submit` on, the reply's bytes
+ * when it is done, nothing at the end.
  */
 #include "service/http_request.h"
 
@@ -10,6 +11,8 @@
 
 #include <poll.h>
 #include <stdlib.h>
+
+enum { PEEK_BYTES_MIN = 2 }; /* tell a JPEG from others */
 
 static struct request *request_of(const struct upload *u)
 {
@@ -74,7 +77,6 @@ static void submit(struct request *r)
 
 	r->upload.jpeg = r->body.bytes;
 	r->upload.jpeg_bytes = r->body.count;
-	r->upload.recipe = r->params.recipe;
 	r->upload.is_gone = is_gone;
 	r->upload.done = on_done;
 	r->submitted = true;
@@ -162,6 +164,7 @@ void http_begin_upload(struct request *r)
 	uint32_t deadline_ms = r->config->deadline_ms;
 
 	params_init(&r->params);
+	r->peek_bytes_min = PEEK_BYTES_MIN;
 	r->upload.deadline_ns =
 		deadline_ms > 0 ?
 			r->begin_ns + deadline_ms * UINT64_C(1000000) :
@@ -177,6 +180,7 @@ void http_begin_upload(struct request *r)
 	}
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					on_argument, r);
+	r->upload.recipe = r->params.recipe;
 	if (r->problem == PROBLEM_NONE)
 		r->problem = charge_body(r);
 	if (r->problem == PROBLEM_NONE)
@@ -187,6 +191,28 @@ void http_begin_upload(struct request *r)
 		drop_body(r);
 }
 
+/*
+ * Is there a header by now that will be refused?  Then nobody needs the rest.
+ * Asked whenever the bytes have doubled, so that all looks together take linear
+ * time, and not of a body that is whole: that is submitted at once.
+ */
+static enum problem peek(struct request *r)
+{
+	struct upload *u = &r->upload;
+	size_t bytes = r->body.count;
+
+	if (r->peek_bytes_min == 0 || bytes < r->peek_bytes_min ||
+	    bytes == r->length_bytes)
+		return PROBLEM_NONE;
+	r->peek_bytes_min = 2 * bytes;
+	u->jpeg = r->body.bytes;
+	u->jpeg_bytes = bytes;
+	if (!pipeline_peek(r->config->pipeline, u))
+		return PROBLEM_NONE;
+	r->peek_bytes_min = 0;
+	return problem_of_upload(u);
+}
+
 /* A body that comes too slowly does not hold its memory for long. */
 static bool is_late(const struct request *r)
 {
@@ -194,11 +220,20 @@ static bool is_late(const struct request *r)
 	       clock_now_ns() >= r->upload.deadline_ns;
 }
 
+static enum problem take(struct request *r, const char *data, size_t bytes)
+{
+	enum problem problem;
+
+	if (is_late(r))
+		return PROBLEM_DEADLINE_EXCEEDED;
+	problem = body_append(&r->body, data, bytes);
+	return problem == PROBLEM_NONE ? peek(r) : problem;
+}
+
 void http_receive(struct request *r, const char *data, size_t bytes)
 {
 	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
-		r->problem = is_late(r) ? PROBLEM_DEADLINE_EXCEEDED :
-					  body_append(&r->body, data, bytes);
+		r->problem = take(r, data, bytes);
 	if (r->problem != PROBLEM_NONE)
 		drop_body(r);
 }

@@ -83,6 +83,24 @@ static enum img_err foretell(const struct pipeline *p, struct upload *u)
 	return IMG_OK;
 }
 
+bool pipeline_peek(struct pipeline *p, struct upload *u)
+{
+	uint64_t bytes;
+
+	u->end = UPLOAD_ENDED;
+	u->err = foretell(p, u);
+	if (u->err == IMG_ERR_TRUNCATED)
+		return false;
+	/* What a progressive file takes depends on scans behind the header. */
+	if (u->err != IMG_OK || u->header.is_progressive)
+		return true;
+	bytes = u->jpeg_charge_bytes + u->foretold_bytes;
+	if (bytes > p->budget.limit_bytes &&
+	    budget_charge(&u->charge, bytes) == BUDGET_NEVER)
+		u->end = UPLOAD_TOO_MUCH;
+	return true;
+}
+
 static enum upload_end charge(struct pipeline *p, struct upload *u)
 {
 	forecast_learn(&p->forecast, u->jpeg_bytes, u->foretold_bytes);

@@ -63,6 +63,13 @@ struct group *pipeline_group(const struct pipeline *p);
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
+ * Is the header there, in the first u->jpeg_bytes of an upload that still comes
+ * in?  True: u->end and u->err say what pipeline_submit() would refuse or fail
+ * it for, whatever comes behind; UPLOAD_ENDED and IMG_OK: nothing by now.
+ */
+MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
+
+/*
  * True: the pipeline owns `u` until it calls u->done(u), which may be before
  * this returns; of a file whose header says that it will not be read, it is.
  * False: u->end says why not; the caller still owns `u`.
