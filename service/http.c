@@ -40,6 +40,7 @@ static const struct route routes[] = {
 	{ "/", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
 	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
 	{ "/healthz", METHOD_GET, ROLE_PROBE, http_answer_health },
+	{ "/readyz", METHOD_GET, ROLE_PROBE, http_answer_ready },
 	{ "/stats", METHOD_GET, ROLE_REPORT, http_answer_stats },
 	{ "/trace", METHOD_GET, ROLE_REPORT, http_answer_trace },
 };
@@ -267,11 +268,12 @@ struct http *http_start(const struct http_config *config)
 
 void http_refuse(struct http *h)
 {
-	MHD_socket fd = MHD_quiesce_daemon(h->main.daemon);
+	MHD_socket fd;
 
+	atomic_store(&h->refusing, true);
+	fd = MHD_quiesce_daemon(h->main.daemon);
 	if (fd != MHD_INVALID_SOCKET)
 		(void)close(fd);
-	atomic_store(&h->refusing, true);
 }
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http_request.h"
 
+#include "service/clock.h"
+#include "service/readiness.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +13,34 @@ enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
 enum MHD_Result http_answer_health(struct request *r)
 {
 	return http_reply_text(r, "text/plain", strdup("ok\n"));
+}
+
+/* Two that ask at once may both see what was before. */
+static enum readiness read_readiness(struct http *h)
+{
+	const struct readiness_view view = {
+		.load = pipeline_load(h->config.pipeline),
+		.is_stopping = atomic_load(&h->refusing),
+		.refused_ns = atomic_load(&h->refused_ns),
+		.now_ns = clock_now_ns(),
+	};
+	enum readiness now =
+		readiness_decide(!atomic_load(&h->was_not_ready), &view);
+
+	atomic_store(&h->was_not_ready, now != READINESS_OK);
+	return now;
+}
+
+enum MHD_Result http_answer_ready(struct request *r)
+{
+	enum readiness readiness = read_readiness(r->http);
+
+	if (readiness == READINESS_OK)
+		return http_reply_text(r, "text/plain", strdup("ready\n"));
+	r->problem = PROBLEM_NOT_READY;
+	(void)snprintf(r->detail, sizeof(r->detail), "%s",
+		       readiness_reason(readiness));
+	return http_reply_problem(r);
 }
 
 enum MHD_Result http_answer_stats(struct request *r)

@@ -84,6 +84,9 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 	if (response == NULL)
 		return MHD_NO;
+	if (r->problem == PROBLEM_OVERLOADED ||
+	    r->problem == PROBLEM_MEMORY_FULL)
+		atomic_store(&r->http->refused_ns, clock_now_ns());
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
 		char seconds[16];
 

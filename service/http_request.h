@@ -34,6 +34,8 @@ struct http {
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
 	_Atomic bool refusing;
+	_Atomic bool was_not_ready;  /* the last answer of /readyz */
+	_Atomic uint64_t refused_ns; /* when the last upload was; 0: none */
 };
 
 enum method { METHOD_GET, METHOD_POST };
@@ -79,6 +81,7 @@ struct route {
 
 /* http_control.c: what the server tells of itself. */
 enum MHD_Result http_answer_health(struct request *r);
+enum MHD_Result http_answer_ready(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
 

@@ -297,6 +297,16 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 		stage_read(p->places[i].stage, &out->stages[i]);
 }
 
+struct pipeline_load pipeline_load(const struct pipeline *p)
+{
+	return (struct pipeline_load){
+		.in_flight_count = atomic_load(&p->in_flight_count),
+		.uploads_max = p->config.uploads_max,
+		.used_bytes = atomic_load(&p->budget.used_bytes),
+		.limit_bytes = p->budget.limit_bytes,
+	};
+}
+
 uint32_t pipeline_retry_after_s(const struct pipeline *p)
 {
 	uint64_t begun = atomic_load(&p->begun_count);

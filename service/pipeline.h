@@ -37,6 +37,12 @@ struct pipeline_config {
 	uint64_t memory_bytes_max; /* of all uploads; UINT64_MAX: no limit */
 };
 
+/* How full it is. */
+struct pipeline_load {
+	uint32_t in_flight_count, uploads_max;
+	uint64_t used_bytes, limit_bytes; /* of pipeline_budget() */
+};
+
 struct pipeline_stats {
 	uint64_t sent_count;     /* taken by pipeline_submit() */
 	uint64_t refused_count;  /* not taken: full or stopping */
@@ -95,6 +101,8 @@ void pipeline_reply_free(void *reply);
 uint32_t pipeline_retry_after_s(const struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
+
+struct pipeline_load pipeline_load(const struct pipeline *p);
 
 /*
  * End what is inside without a result as soon as its running step is over;

@@ -67,6 +67,8 @@ static const struct {
 					"time; see Retry-After." },
 	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
 			       "The server is shutting down." },
+	[PROBLEM_NOT_READY] = { 503, "not_ready", "Not ready",
+				"More uploads should go elsewhere." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
 				    "There was not enough memory." },
 };

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What the server tells of itself has a port of its own, which answers whatever
-# uploads and their clients do.
+# uploads and their clients do; and says that it is not ready before an upload
+# is refused.
 #
 # usage: DARKROOM=PROGRAM test_admin.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
@@ -12,7 +13,7 @@ answers() {
 	curl -fsS --max-time 60 -o "$work/body" "$1" || fail "no answer: $1"
 }
 
-# holds_connections COUNT: open and silent, in $held
+# hold_connections COUNT: open and silent, in $held
 hold_connections() {
 	local fd _
 	held=()
@@ -32,7 +33,9 @@ drop_connections() {
 test_each_port_has_its_own() {
 	start --admin-listen 127.0.0.1:0
 	answers "$url/healthz"
+	answers "$url/readyz"
 	answers "$admin/healthz"
+	answers "$admin/readyz"
 	answers "$admin/stats"
 	answers "$admin/trace"
 	expect_problem 404 not_found "$url/stats"
@@ -45,6 +48,7 @@ test_each_port_has_its_own() {
 test_without_one_the_main_port_tells_all() {
 	start
 	answers "$url/healthz"
+	answers "$url/readyz"
 	answers "$url/stats"
 	answers "$url/trace"
 	stop
@@ -64,6 +68,120 @@ test_answers_when_all_connections_are_taken() {
 	stop
 }
 
+# The status of /readyz.
+readiness() {
+	curl -sS --max-time 60 -o "$work/ready" -w '%{http_code}\n' \
+		"$admin/readyz"
+}
+
+becomes_ready() {
+	local _
+	for _ in $(seq 600); do
+		[ "$(readiness)" != 200 ] || return 0
+		sleep 0.1
+	done
+	fail "not ready again: $(shown "$work/ready")"
+}
+
+# announce_upload: of which nothing follows; its place is kept while it is in
+# $held.  Sets $status, of the first answer.
+announce_upload() {
+	local fd
+	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf 'POST /?w=64 HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n%s' \
+		$'Expect: 100-continue\r\n\r\n' >&"$fd"
+	read -r -t 60 -u "$fd" _ status _ || fail "no answer to an upload"
+	held+=("$fd")
+}
+
+# Memory is charged from an upload's head on.
+test_not_ready_comes_before_memory_is_full() {
+	local ready=200 ready_count=0 status=100 _
+	start --admin-listen 127.0.0.1:0 --memory 64M
+	held=()
+	while [ $status = 100 ]; do
+		[ ${#held[@]} -lt 100 ] || fail "never full"
+		announce_upload
+		[ "$status" = 503 ] || ready=$(readiness)
+		[ "$ready" != 200 ] || ready_count=$((ready_count + 1))
+	done
+	[ "$status" = 503 ] || fail "refused with $status"
+	[ "$ready" = 503 ] || fail "ready until the first refusal"
+	[ $ready_count -gt 4 ] || fail "ready for $ready_count uploads only"
+	expect_problem 503 not_ready "$admin/readyz"
+	grep -q memory "$work/body" || fail "reason: $(shown "$work/body")"
+	drop_connections
+	becomes_ready
+	stop
+}
+
+# Each is some seconds of work for the one core, so they pile up.
+test_not_ready_comes_before_places_are_taken() {
+	local ready=200 count=0 client
+	start --admin-listen 127.0.0.1:0 --max-uploads 8 --cores 0 \
+		--memory 64G
+	clients=()
+	while ! grep -qsx 503 "$work"/code*; do
+		[ $((count++)) -lt 100 ] || fail "never full"
+		[ "$(stat_of .uploads.refused)" != 0 ] || ready=$(readiness)
+		curl -sS -o "$work/reply$count" -w '%{http_code}\n' \
+			--data-binary "@$photo" \
+			"$url/?w=8000&enlarge=1&progressive=1" \
+			>"$work/code$count" &
+		clients+=($!)
+		arrived $count
+	done
+	[ "$ready" = 503 ] || fail "ready until the first refusal"
+	expect_problem 503 not_ready "$admin/readyz"
+	grep -q uploads "$work/body" || fail "reason: $(shown "$work/body")"
+	for client in "${clients[@]}"; do
+		kill "$client" 2>/dev/null || true
+		wait "$client" || true
+	done
+	becomes_ready
+	rm -f "$work"/code*
+	stop
+}
+
+# arrived COUNT: wait until so many uploads were taken or refused
+arrived() {
+	local _
+	for _ in $(seq 3000); do
+		[ "$(stat_of '.uploads.sent + .uploads.refused')" != "$1" ] ||
+			return 0
+		sleep 0.02
+	done
+	fail "upload $1 did not arrive"
+}
+
+# Until the end of what was taken, and of the server.
+test_stopping_is_told_to_the_end() {
+	local told=0 status=0
+	start --admin-listen 127.0.0.1:0 --cores 0 --drain-timeout 120 \
+		--memory 64G
+	[ "$(readiness)" = 200 ] || fail "not ready: $(shown "$work/ready")"
+	send 2 'w=6000&enlarge=1&progressive=1'
+	taken 2
+	kill -TERM "$server"
+	while curl -fsS --max-time 60 -o "$work/body" "$admin/healthz" \
+		2>"$work/err"; do
+		# It may end between the two.
+		status=$(readiness 2>"$work/err") || break
+		[ "$status" != 503 ] || told=1
+		[ "$told$status" != 1200 ] || fail "ready once more"
+		sleep 0.05
+	done
+	status=0
+	wait "$server" || status=$?
+	server=
+	[ $status = 0 ] || fail "the server ended with status $status"
+	[ $told = 1 ] || fail "never said that it was stopping"
+	[ "$(jq -r .detail "$work/ready")" = "The server is shutting down." ] ||
+		fail "reason: $(shown "$work/ready")"
+	wait "${clients[@]}"
+	[ "$(got 200)" = 2 ] || fail "lost: $(cat "$work"/code*)"
+}
+
 test_bad_addresses_refuse_to_start() {
 	refuses --admin-listen --admin-listen nowhere
 	refuses --admin-listen --check-config --admin-listen nowhere
@@ -75,3 +193,6 @@ test_without_one_the_main_port_tells_all
 test_answers_when_all_connections_are_taken --policy cohort
 test_answers_when_all_connections_are_taken --policy thread-per-connection
 test_bad_addresses_refuse_to_start
+test_not_ready_comes_before_memory_is_full
+test_not_ready_comes_before_places_are_taken
+test_stopping_is_told_to_the_end

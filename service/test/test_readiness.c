@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Not ready comes before the first refusal, and goes when there is room again.
+ */
+#include "service/readiness.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A server with room, no history, and the clock at a second. */
+static struct readiness_view idle(void)
+{
+	return (struct readiness_view){
+		.load = { .uploads_max = 100, .limit_bytes = 1000 },
+		.now_ns = 1000000000,
+	};
+}
+
+static void test_idle_is_ready(void)
+{
+	struct readiness_view v = idle();
+
+	assert(readiness_decide(true, &v) == READINESS_OK);
+	assert(readiness_decide(false, &v) == READINESS_OK);
+}
+
+static void test_stays_between_a_half_and_three_quarters(void)
+{
+	struct readiness_view v = idle();
+	uint32_t n;
+
+	for (n = 0; n < 75; n++) {
+		v.load.in_flight_count = n;
+		assert(readiness_decide(true, &v) == READINESS_OK);
+	}
+	for (n = 100; n >= 75; n--) {
+		v.load.in_flight_count = n;
+		assert(readiness_decide(true, &v) == READINESS_PLACES_TAKEN);
+	}
+	for (n = 100; n >= 50; n--) {
+		v.load.in_flight_count = n;
+		assert(readiness_decide(false, &v) == READINESS_PLACES_TAKEN);
+	}
+	v.load.in_flight_count = 49;
+	assert(readiness_decide(false, &v) == READINESS_OK);
+}
+
+static void test_memory_is_as_places(void)
+{
+	struct readiness_view v = idle();
+
+	v.load.used_bytes = 749;
+	assert(readiness_decide(true, &v) == READINESS_OK);
+	assert(readiness_decide(false, &v) == READINESS_MEMORY_TAKEN);
+	v.load.used_bytes = 750;
+	assert(readiness_decide(true, &v) == READINESS_MEMORY_TAKEN);
+	v.load.used_bytes = 499;
+	assert(readiness_decide(false, &v) == READINESS_OK);
+	/* Without a limit. */
+	v.load.limit_bytes = UINT64_MAX;
+	v.load.used_bytes = UINT64_C(1) << 50;
+	assert(readiness_decide(false, &v) == READINESS_OK);
+}
+
+/* Of few places the last may be the one that is left. */
+static void test_few_places_are_never_all_taken_while_ready(void)
+{
+	struct readiness_view v = idle();
+
+	for (v.load.uploads_max = 1; v.load.uploads_max < 9;
+	     v.load.uploads_max++) {
+		v.load.in_flight_count = v.load.uploads_max;
+		assert(readiness_decide(true, &v) == READINESS_PLACES_TAKEN);
+		v.load.in_flight_count = 0;
+		assert(readiness_decide(false, &v) == READINESS_OK);
+	}
+}
+
+static void test_a_refusal_is_remembered_for_a_while(void)
+{
+	struct readiness_view v = idle();
+
+	v.refused_ns = v.now_ns;
+	assert(readiness_decide(true, &v) == READINESS_REFUSED);
+	v.now_ns += (READINESS_REFUSED_MS - 1) * UINT64_C(1000000);
+	assert(readiness_decide(true, &v) == READINESS_REFUSED);
+	v.now_ns += 1000000;
+	assert(readiness_decide(false, &v) == READINESS_OK);
+}
+
+static void test_stopping_is_for_good(void)
+{
+	struct readiness_view v = idle();
+
+	v.is_stopping = true;
+	assert(readiness_decide(true, &v) == READINESS_STOPPING);
+	v.load.in_flight_count = 100;
+	assert(readiness_decide(false, &v) == READINESS_STOPPING);
+}
+
+static void test_each_has_a_reason(void)
+{
+	for (int r = READINESS_STOPPING; r <= READINESS_REFUSED; r++)
+		assert(strlen(readiness_reason((enum readiness)r)) > 0);
+}
+
+int main(void)
+{
+	test_idle_is_ready();
+	test_stays_between_a_half_and_three_quarters();
+	test_memory_is_as_places();
+	test_few_places_are_never_all_taken_while_ready();
+	test_a_refusal_is_remembered_for_a_while();
+	test_stopping_is_for_good();
+	test_each_has_a_reason();
+	return 0;
+}
