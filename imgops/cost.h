@@ -27,10 +27,22 @@ struct img_cost {
 	/*
 	 * At most so much is asked of struct img_memory at one time, from
 	 * img_decode() to img_encode(), if each step's input is released as
-	 * soon as its result is there.  Of photos it is hardly less; more only
-	 * where a profile is in several pieces or the result may be large.
+	 * soon as its result is there, what is decoded when the last picture
+	 * has been scaled.  Of a photo it is hardly less; more only where a
+	 * profile is in several pieces or the result may be large.  Several
+	 * pictures may be in any of their steps, or finished and kept.
 	 */
 	uint64_t bytes;
+};
+
+/* One of several pictures that are made of one file, and its share. */
+struct img_cost_part {
+	const struct img_view *view;
+	const struct img_recipe *recipe;
+
+	uint64_t scale_ns; /* these by img_cost_parts() */
+	uint64_t blur_ns;
+	uint64_t encode_ns;
 };
 
 /*
@@ -39,5 +51,14 @@ struct img_cost {
 struct img_cost img_cost(const struct img_header *header, const uint8_t *jpeg,
 			 size_t jpeg_bytes, const struct img_view *view,
 			 const struct img_recipe *recipe);
+
+/*
+ * The same of `count` (1 or more) pictures together, if the file is decoded
+ * once, at the most img_eighths() of all: `eighths`.
+ */
+struct img_cost img_cost_parts(const struct img_header *header,
+			       const uint8_t *jpeg, size_t jpeg_bytes,
+			       uint32_t eighths, struct img_cost_part *parts,
+			       uint32_t count);
 
 #endif

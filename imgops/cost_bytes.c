@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Working memory, step by step, as each step asks for it; the step that needs
- * most decides.  Where the header does not tell, as whether a profile needs
+ * Working memory, step by step, as each step asks for it.  Where the header does not tell, as whether a profile needs
  * converting, the worse is taken.  test_cost.c holds all this against the
  * steps.
  */
@@ -183,18 +182,17 @@ static uint64_t scale_planes_bytes(const struct image *to,
 
 static uint64_t scale_bytes(const struct plan *p)
 {
-	uint64_t before = image_bytes(&p->decoded) + p->header->icc_bytes;
 	uint64_t after = image_bytes(&p->scaled);
 	uint64_t pixels, scratch;
 
 	if (!p->needs_pixels) {
 		scratch = scale_planes_bytes(&p->scaled, &p->decoded, p->view);
-		return before + after + most(scratch, p->profile_bytes);
+		return after + most(scratch, p->profile_bytes);
 	}
 	pixels = image_bytes(&p->pixels);
 	scratch = scale_planes_bytes(&p->pixels, &p->decoded, p->view);
 	after += (uint64_t)p->view->size.width_px * COLOUR_ROW_BYTES;
-	return before + pixels + most(scratch, after) + p->profile_bytes;
+	return pixels + most(scratch, after) + p->profile_bytes;
 }
 
 /* What blurring one plane needs besides its result. */
@@ -253,11 +251,14 @@ static uint64_t encode_bytes(const struct plan *p)
 	       most(working, room / 2);
 }
 
-uint64_t cost_bytes(const struct plan *p)
+struct step_bytes cost_bytes(const struct plan *p)
 {
-	uint64_t bytes = most(decode_bytes(p), scale_bytes(p));
+	bool blurs = p->recipe->blur_sigma_px > 0;
 
-	if (p->recipe->blur_sigma_px > 0)
-		bytes = most(bytes, blur_bytes(p));
-	return most(bytes, encode_bytes(p));
+	return (struct step_bytes){
+		.decode = decode_bytes(p),
+		.decoded = image_bytes(&p->decoded) + p->header->icc_bytes,
+		.scale = scale_bytes(p),
+		.finish = most(blurs ? blur_bytes(p) : 0, encode_bytes(p)),
+	};
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/cost_plan.h"
 
-#include "imgops/decode.h"
 #include "imgops/icc.h"
 #include "imgops/markers.h"
 #include "imgops/planes.h"
@@ -166,36 +165,38 @@ static bool has_other_profile(const struct img_header *h, const uint8_t *jpeg,
 	return true;
 }
 
-static void shape_scaled(struct plan *p, const uint8_t *jpeg)
+void plan_picture(struct plan *p, const struct img_view *view,
+		  const struct img_recipe *recipe)
 {
 	const struct img_header *h = p->header;
 	bool is_grey = h->space == IMG_GREY;
-	bool keeps = p->recipe->keep_profile && h->component_count < 4;
+	bool keeps = recipe->keep_profile && h->component_count < 4;
 
+	p->view = view;
+	p->recipe = recipe;
 	p->needs_pixels = h->space != IMG_GREY && h->space != IMG_YCBCR;
 	if (h->space == IMG_YCBCR && !keeps)
-		p->needs_pixels = has_other_profile(h, jpeg, p->jpeg_bytes);
+		p->needs_pixels = p->has_other_profile;
 	p->profile_bytes = keeps ? h->icc_bytes : 0;
-	image_shape(&p->scaled, p->view->size, is_grey ? IMG_GREY : IMG_YCBCR,
-		    p->recipe->full_chroma);
-	image_shape(&p->pixels, p->view->size, h->space, true);
+	image_shape(&p->scaled, view->size, is_grey ? IMG_GREY : IMG_YCBCR,
+		    recipe->full_chroma);
+	image_shape(&p->pixels, view->size, h->space, true);
 }
 
 struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
-		      size_t jpeg_bytes, const struct img_view *view,
-		      const struct img_recipe *recipe)
+		      size_t jpeg_bytes, uint32_t eighths)
 {
 	struct plan p = {
 		.header = header,
-		.view = view,
-		.recipe = recipe,
 		.jpeg_bytes = jpeg_bytes,
-		.eighths = decode_eighths(header, view, recipe),
+		.eighths = eighths,
+		.has_other_profile =
+			header->space == IMG_YCBCR &&
+			has_other_profile(header, jpeg, jpeg_bytes),
 	};
 
 	find_scan(&p, jpeg, jpeg_bytes);
 	plan_decoding(&p, jpeg, jpeg_bytes);
 	shape_decoded(&p);
-	shape_scaled(&p, jpeg);
 	return p;
 }

@@ -10,21 +10,24 @@
 
 struct plan {
 	const struct img_header *header;
-	const struct img_view *view;
-	const struct img_recipe *recipe;
 	uint64_t jpeg_bytes;
-	uint64_t scan_bytes;  /* from the first scan on */
-	uint64_t kept_bytes;  /* of a progressive file */
-	uint32_t eighths;     /* see decode.h */
-	struct image decoded; /* shapes, without samples */
-	struct image scaled;
-	bool needs_pixels; /* scaled to whole pixels first, then converted */
-	struct image pixels;
+	uint64_t scan_bytes;     /* from the first scan on */
+	uint64_t kept_bytes;     /* of a progressive file */
+	uint32_t eighths;        /* see img_eighths() */
+	struct image decoded;    /* shapes, without samples */
+	bool has_other_profile;  /* one that is converted, unless kept */
 	bool has_codes;          /* DHT before the first scan; MJPEG has none */
 	bool skims;              /* reads what skim.c can */
 	struct skim_used tables; /* of the first scan */
 	bool keeps_coefficients; /* of the whole file, until all is read */
-	uint64_t profile_bytes;  /* in the result, at most */
+
+	/* Of one picture; see plan_picture(). */
+	const struct img_view *view;
+	const struct img_recipe *recipe;
+	struct image scaled;
+	bool needs_pixels; /* scaled to whole pixels first, then converted */
+	struct image pixels;
+	uint64_t profile_bytes; /* in the result, at most */
 };
 
 /* What CPU time is made of: so many of each, by step. */
@@ -70,15 +73,26 @@ enum cost_term {
 	COST_TERMS_OF_ENCODE = COST_RESULTS,
 };
 
+/* Of the file, decoded at so many eighths. */
 struct plan plan_make(const struct img_header *header, const uint8_t *jpeg,
-		      size_t jpeg_bytes, const struct img_view *view,
-		      const struct img_recipe *recipe);
+		      size_t jpeg_bytes, uint32_t eighths);
+
+/* Of a picture, the first or the next, that is made of what is decoded. */
+void plan_picture(struct plan *p, const struct img_view *view,
+		  const struct img_recipe *recipe);
 
 /* The DCT blocks of component `i`. */
 struct img_size plan_blocks(const struct img_header *header, uint32_t i);
 
-/* img_cost.bytes */
-uint64_t cost_bytes(const struct plan *p);
+/* At most so much is asked for at one time. */
+struct step_bytes {
+	uint64_t decode;  /* what is decoded included */
+	uint64_t decoded; /* by what is decoded, until it has been scaled */
+	uint64_t scale;   /* besides what is decoded */
+	uint64_t finish;  /* to blur or to encode */
+};
+
+struct step_bytes cost_bytes(const struct plan *p);
 
 void cost_terms(double terms[COST_TERMS], const struct plan *p);
 

@@ -10,7 +10,7 @@
  * Between 4 and 8 libjpeg's inverse DCT has no vector code and costs more than
  * 8 does.
  */
-#include "imgops/decode.h"
+#include "imgops/imgops.h"
 
 #include "imgops/blocks.h"
 #include "imgops/markers.h"
@@ -58,9 +58,9 @@ static uint32_t largest_step(const struct img_header *h)
 	return step;
 }
 
-uint32_t decode_eighths(const struct img_header *header,
-			const struct img_view *view,
-			const struct img_recipe *recipe)
+uint32_t img_eighths(const struct img_header *header,
+		     const struct img_view *view,
+		     const struct img_recipe *recipe)
 {
 	bool aside = view->orientation >= 5;
 	uint32_t across =
@@ -269,7 +269,7 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 			    .lenient = recipe->lenient },
 		.view = view,
 		.dst = dst,
-		.eighths = decode_eighths(header, view, recipe),
+		.eighths = img_eighths(header, view, recipe),
 	};
 	enum img_err err = decode_file(&d, &whole, header->is_progressive);
 

@@ -70,8 +70,16 @@ struct img_view img_fit(const struct img_header *header,
 			const struct img_recipe *recipe);
 
 /*
- * Decode at the smallest of 1, 2, 3, 4 and 8 eighths that is enough for what
- * `view` and `recipe` ask.  Planes keep the file's orientation, space and
+ * The smallest of 1, 2, 3, 4 and 8 eighths of its size at which a file is
+ * decoded well enough for every plane of what is to be made.  What is decoded
+ * for one picture is good for all that need no more of it.
+ */
+uint32_t img_eighths(const struct img_header *header,
+		     const struct img_view *view,
+		     const struct img_recipe *recipe);
+
+/*
+ * Decode at img_eighths() of `view` and `recipe`.  Planes keep the file's orientation, space and
  * subsampling; an ICC profile comes with them.  Unless recipe->lenient, data
  * that cannot be trusted to the last pixel are an error.  What the planes do
  * not need is not looked at: scans that scans.h drops, and all behind the last

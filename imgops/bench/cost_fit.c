@@ -52,12 +52,13 @@ static void add_row(const struct row *row, const struct img_recipe *recipe)
 	const struct img_header *h = &row->first.header;
 	struct img_view view = img_fit(h, recipe);
 	struct plan p = plan_make(h, row->file->bytes, row->file->size_bytes,
-				  &view, recipe);
+				  img_eighths(h, &view, recipe));
 	double ns[STEPS] = { row->cpu_s[STEP_PROBE] + row->cpu_s[STEP_DECODE],
 			     row->cpu_s[STEP_SCALE], row->cpu_s[STEP_BLUR],
 			     row->cpu_s[STEP_ENCODE] };
 	double all = (ns[0] + ns[1] + ns[2] + ns[3]) * 1e9 / PASSES;
 
+	plan_picture(&p, &view, recipe);
 	for (int step = 0; step < STEPS; step++) {
 		struct equation *e = &equations[equation_count++];
 

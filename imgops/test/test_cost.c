@@ -4,54 +4,25 @@
  * for not much less; CPU time is foretold to grow with what there is to do.
  */
 #include "imgops/cost.h"
+#include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that knows how much of it is in use. */
-struct meter {
-	struct img_memory memory;
-	size_t live_bytes;
-	size_t peak_bytes;
-};
-
-enum { HEAD_BYTES = 64 };
-
-static void *meter_alloc(void *arg, size_t bytes)
-{
-	struct meter *m = arg;
-	size_t *head = malloc(HEAD_BYTES + bytes);
-
-	assert(head != NULL);
-	*head = bytes;
-	m->live_bytes += bytes;
-	if (m->live_bytes > m->peak_bytes)
-		m->peak_bytes = m->live_bytes;
-	return (char *)head + HEAD_BYTES;
-}
-
-static void meter_free(void *arg, void *block)
-{
-	struct meter *m = arg;
-	size_t *head = (size_t *)((char *)block - HEAD_BYTES);
-
-	m->live_bytes -= *head;
-	free(head);
-}
-
 /* All steps, each input released when its output is there.  The peak. */
 static size_t measure(struct bytes jpeg, const struct img_header *header,
 		      const struct img_view *view,
 		      const struct img_recipe *recipe)
 {
-	struct meter m = { .memory = { meter_alloc, meter_free, &m } };
+	struct meter m;
 	struct image a = { 0 }, b = { 0 };
 	uint8_t *out;
 	size_t out_bytes;
 	enum img_err err;
 
+	meter_init(&m);
 	err = img_decode(&a, jpeg.data, jpeg.count, header, view, recipe,
 			 &no_limits, &m.memory);
 	assert(err == IMG_OK);

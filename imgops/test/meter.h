@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Meter: memory that knows how much of it is in use.  For one thread.
+ */
+#ifndef IMGOPS_TEST_METER_H
+#define IMGOPS_TEST_METER_H
+
+#include "imgops/image.h"
+
+struct meter {
+	struct img_memory memory;
+	size_t live_bytes;
+	size_t peak_bytes;
+};
+
+/* `m` must stay where it is. */
+void meter_init(struct meter *m);
+
+#endif
