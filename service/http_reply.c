@@ -62,7 +62,7 @@ static void add_warnings(const struct request *r, struct MHD_Response *response)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (r->upload.notes & table[i].note)
+		if (r->upload.variants[0].notes & table[i].note)
 			(void)MHD_add_response_header(response,
 						      MHD_HTTP_HEADER_WARNING,
 						      table[i].warning);
@@ -109,9 +109,9 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 enum MHD_Result http_reply_picture(struct request *r)
 {
-	struct upload *u = &r->upload;
+	struct variant *v = &r->upload.variants[0];
 	struct MHD_Response *response = MHD_create_response_from_buffer(
-		u->reply_bytes, u->reply, MHD_RESPMEM_PERSISTENT);
+		v->jpeg_bytes, v->jpeg, MHD_RESPMEM_PERSISTENT);
 
 	if (response == NULL)
 		return MHD_NO;

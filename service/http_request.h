@@ -57,6 +57,7 @@ struct request {
 	size_t peek_bytes_min; /* look for a header at so many; 0: never */
 	bool submitted;
 	struct upload upload;
+	struct variant variant; /* of a plain request */
 };
 
 /* Which port serves it. */

@@ -2,8 +2,8 @@
 /*
  * An upload's way through a request, and what it is charged on it: its body and
  * what its picture likely takes from `begin` on, nothing from its header on if
- * that will be refused, what the header says from `submit` on, the reply's bytes
- * when it is done, nothing at the end.
+ * that will be refused, what the header says from `submit` on, the results'
+ * bytes when it is done, nothing at the end.
  */
 #include "service/http_request.h"
 
@@ -40,13 +40,13 @@ static void on_done(struct upload *u)
 		MHD_resume_connection(r->connection);
 }
 
-/* The body is of no use any more; the reply, if any, is. */
+/* The body is of no use any more; results, if any, are. */
 static void drop_body(struct request *r)
 {
 	struct upload *u = &r->upload;
 
 	body_release(&r->body);
-	budget_lower(&u->charge, img_pool_block_count(u->reply));
+	budget_lower(&u->charge, upload_result_bytes(u));
 }
 
 static enum problem problem_of_upload(const struct upload *u)
@@ -180,7 +180,9 @@ void http_begin_upload(struct request *r)
 	}
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					on_argument, r);
-	r->upload.recipe = r->params.recipe;
+	r->variant.recipe = r->params.recipe;
+	r->upload.variants = &r->variant;
+	r->upload.variant_count = 1;
 	if (r->problem == PROBLEM_NONE)
 		r->problem = charge_body(r);
 	if (r->problem == PROBLEM_NONE)
@@ -240,7 +242,6 @@ void http_receive(struct request *r, const char *data, size_t bytes)
 
 void http_end_upload(struct request *r)
 {
-	pipeline_reply_free(r->upload.reply);
-	r->upload.reply = NULL;
+	upload_free_results(&r->upload);
 	drop_body(r);
 }

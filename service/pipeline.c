@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stage graph of an upload.  To add a step: a function here, a line in
- * `steps` and one in `pipeline_step_names`, a name in enum pipeline_step, and
- * its time in foretell().
+ * The stage graph of an upload, from the event of its first variant, which
+ * decodes, to the end of its last.
  */
 #include "service/pipeline.h"
 
 #include "service/buffers.h"
 #include "service/clock.h"
 #include "service/forecast.h"
-#include "imgops/cost.h"
+#include "service/steps.h"
 #include "stages/cores.h"
 
 #include <assert.h>
@@ -19,12 +18,6 @@
 enum {
 	RETRY_AFTER_S_MAX = 60,
 	KEPT_BYTES_MAX = 256 << 20,
-	/*
-	 * What blocks of the pool take more than is asked for: a quarter, and
-	 * somewhat more than a page each, of which a picture has less than 24.
-	 */
-	ROUNDING_PART = 4,
-	ROUNDING_BYTES = 128 << 10,
 };
 
 /* A stage's argument: which step of which pipeline it runs. */
@@ -55,40 +48,12 @@ struct pipeline {
 	_Atomic bool abandoning;
 };
 
-void pipeline_reply_free(void *reply)
-{
-	img_pool_block_free(reply);
-}
-
-/* All that the header tells: what will come out, and how long steps take. */
-static enum img_err foretell(const struct pipeline *p, struct upload *u)
-{
-	enum img_err err = img_probe(&u->header, u->jpeg, u->jpeg_bytes,
-				     &p->config.limits);
-
-	if (err != IMG_OK)
-		return err;
-	u->view = img_fit(&u->header, &u->recipe);
-
-	struct img_cost cost = img_cost(&u->header, u->jpeg, u->jpeg_bytes,
-					&u->view, &u->recipe);
-
-	u->foretold_ns[PIPELINE_DECODE] = cost.decode_ns;
-	u->foretold_ns[PIPELINE_SCALE] = cost.scale_ns;
-	u->foretold_ns[PIPELINE_BLUR] = cost.blur_ns;
-	u->foretold_ns[PIPELINE_ENCODE] = cost.encode_ns;
-	u->event.left_ns = cost.cpu_ns;
-	u->foretold_bytes =
-		cost.bytes + cost.bytes / ROUNDING_PART + ROUNDING_BYTES;
-	return IMG_OK;
-}
-
 bool pipeline_peek(struct pipeline *p, struct upload *u)
 {
 	uint64_t bytes;
 
 	u->end = UPLOAD_ENDED;
-	u->err = foretell(p, u);
+	u->err = steps_foretell(u, &p->config.limits);
 	if (u->err == IMG_ERR_TRUNCATED)
 		return false;
 	/* What a progressive file takes depends on scans behind the header. */
@@ -117,60 +82,6 @@ static enum upload_end charge(struct pipeline *p, struct upload *u)
 	abort();
 }
 
-static enum img_err decode(const struct pipeline *p, struct upload *u)
-{
-	return img_decode(&u->image, u->jpeg, u->jpeg_bytes, &u->header,
-			  &u->view, &u->recipe, &p->config.limits, p->memory);
-}
-
-/* On success `made` takes the place of the upload's picture. */
-static enum img_err replace(struct upload *u, enum img_err err,
-			    const struct image *made)
-{
-	if (err != IMG_OK)
-		return err;
-	img_release(&u->image);
-	u->image = *made;
-	return IMG_OK;
-}
-
-static enum img_err scale(const struct pipeline *p, struct upload *u)
-{
-	struct image scaled = { 0 };
-
-	return replace(
-		u,
-		img_scale(&scaled, &u->image, &u->view, &u->recipe, p->memory),
-		&scaled);
-}
-
-static enum img_err blur(const struct pipeline *p, struct upload *u)
-{
-	struct image blurred = { 0 };
-
-	if (u->recipe.blur_sigma_px <= 0)
-		return IMG_OK;
-	return replace(u,
-		       img_blur(&blurred, &u->image, u->recipe.blur_sigma_px,
-				p->memory),
-		       &blurred);
-}
-
-static enum img_err encode(const struct pipeline *p, struct upload *u)
-{
-	return img_encode(&u->reply, &u->reply_bytes, &u->image, &u->recipe,
-			  p->memory);
-}
-
-typedef enum img_err step_fn(const struct pipeline *p, struct upload *u);
-
-static step_fn *const steps[PIPELINE_STEPS] = {
-	[PIPELINE_DECODE] = decode,
-	[PIPELINE_SCALE] = scale,
-	[PIPELINE_BLUR] = blur,
-	[PIPELINE_ENCODE] = encode,
-};
-
 const char *const pipeline_step_names[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = "decode",
 	[PIPELINE_SCALE] = "scale",
@@ -179,74 +90,134 @@ const char *const pipeline_step_names[PIPELINE_STEPS] = {
 };
 
 /* Counts first: whoever sees the reply sees it counted. */
-static void finish(struct pipeline *p, struct upload *u, enum img_err err)
+static void finish(struct pipeline *p, struct upload *u)
 {
-	u->notes = u->image.notes;
-	img_release(&u->image);
-	budget_lower(&u->charge,
-		     u->jpeg_charge_bytes + img_pool_block_count(u->reply));
-	u->err = err;
-	u->waited_ns = u->event.waited_ns;
-	atomic_fetch_add(err == IMG_OK && u->end == UPLOAD_ENDED ?
-				 &p->finished_count :
-				 &p->failed_count,
-			 1);
+	bool is_failed = atomic_load(&u->is_failed);
+
+	img_release(&u->decoded);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		u->waited_ns += v->event.waited_ns;
+		for (uint32_t k = 0; k < PIPELINE_STEPS; k++)
+			u->service_ns[k] += v->service_ns[k];
+	}
+	if (is_failed)
+		upload_free_results(u);
+	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
+	atomic_fetch_add(is_failed ? &p->failed_count : &p->finished_count, 1);
+	atomic_fetch_add(&p->late_count, u->end == UPLOAD_LATE);
+	atomic_fetch_add(&p->gone_count, u->end == UPLOAD_GONE);
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	buffers_touch(p->buffers);
 	u->done(u);
 }
 
-static struct upload *upload_of(struct event *ev)
+/* The first reason stands; the other variants stop at their next step. */
+static void fail(struct upload *u, enum upload_end end, enum img_err err)
 {
-	return (struct upload *)((char *)ev - offsetof(struct upload, event));
+	if (atomic_exchange(&u->is_failed, true))
+		return;
+	u->end = end;
+	u->err = err;
+}
+
+/* The variant has no step left to take; the last one ends the upload. */
+static void leave(struct pipeline *p, struct variant *v)
+{
+	struct upload *u = v->upload;
+
+	v->size = v->view.size;
+	v->notes = v->image.notes;
+	img_release(&v->image);
+	if (atomic_fetch_sub(&u->running_count, 1) == 1)
+		finish(p, u);
+}
+
+static struct variant *variant_of(struct event *ev)
+{
+	return (struct variant *)((char *)ev - offsetof(struct variant, event));
 }
 
 /* Is the next step worth taking?  UPLOAD_ENDED: it is. */
-static enum upload_end look(struct pipeline *p, const struct upload *u,
+static enum upload_end look(const struct pipeline *p, const struct upload *u,
 			    uint64_t now_ns)
 {
 	if (atomic_load(&p->abandoning))
 		return UPLOAD_ABANDONED;
-	if (u->is_gone != NULL && u->is_gone(u)) {
-		atomic_fetch_add(&p->gone_count, 1);
+	if (u->is_gone != NULL && u->is_gone(u))
 		return UPLOAD_GONE;
-	}
-	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns) {
-		atomic_fetch_add(&p->late_count, 1);
+	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns)
 		return UPLOAD_LATE;
-	}
 	return UPLOAD_ENDED;
 }
 
-/* The handler of every stage. */
-static void take_step(struct event *ev, void *arg)
+/* Take one step, and its time.  False: the upload has failed. */
+static bool run_step(const struct place *at, struct variant *v)
 {
-	const struct place *at = arg;
 	struct pipeline *p = at->pipeline;
-	struct upload *u = upload_of(ev);
-
+	struct upload *u = v->upload;
 	uint64_t start_ns = clock_now_ns();
+	uint64_t foretold_ns = v->foretold_ns[at->step];
+	enum upload_end end;
+	enum img_err err = IMG_OK;
 
-	u->end = look(p, u, start_ns);
-	if (u->end != UPLOAD_ENDED) {
-		finish(p, u, IMG_OK);
-		return;
+	if (atomic_load(&u->is_failed))
+		return false;
+	end = look(p, u, start_ns);
+	if (end == UPLOAD_ENDED) {
+		err = steps_take(at->step, v, &p->config.limits, p->memory);
+		v->service_ns[at->step] = clock_now_ns() - start_ns;
+		atomic_fetch_add(&p->begun_count, at->step == PIPELINE_DECODE);
+		atomic_fetch_add(&p->service_ns, v->service_ns[at->step]);
 	}
-	enum img_err err = steps[at->step](p, u);
+	if (end != UPLOAD_ENDED || err != IMG_OK) {
+		fail(u, end, err);
+		return false;
+	}
+	v->event.left_ns =
+		atomic_fetch_sub(&u->left_ns, foretold_ns) - foretold_ns;
+	return true;
+}
 
-	u->service_ns[at->step] = clock_now_ns() - start_ns;
-	atomic_fetch_add(&p->begun_count, at->step == PIPELINE_DECODE);
-	atomic_fetch_add(&p->service_ns, u->service_ns[at->step]);
-	ev->left_ns -= u->foretold_ns[at->step];
-	if (err != IMG_OK || at->step + 1 == PIPELINE_STEPS) {
-		finish(p, u, err);
-		return;
-	}
-	/* Every queue has room for all uploads, so none is refused here. */
-	bool sent = stage_send(p->places[at->step + 1].stage, ev);
+/* Every queue has room for all variants of all uploads: none is refused. */
+static void send(const struct place *to, struct variant *v)
+{
+	bool sent = stage_send(to->stage, &v->event);
 
 	assert(sent);
 	(void)sent;
+}
+
+/* Its own event goes last: until then the upload cannot end. */
+static void fan_out(const struct place *to, struct upload *u)
+{
+	struct variant *first = &u->variants[0];
+
+	atomic_store(&u->unscaled_count, u->variant_count);
+	atomic_store(&u->running_count, u->variant_count);
+	for (uint32_t i = 1; i < u->variant_count; i++) {
+		struct variant *v = &u->variants[i];
+
+		v->event.left_ns = first->event.left_ns;
+		v->event.born_ns = first->event.born_ns;
+		send(to, v);
+	}
+	send(to, first);
+}
+
+/* The handler of every stage.  The first variant's event decodes for all. */
+static void take_step(struct event *ev, void *arg)
+{
+	const struct place *at = arg;
+	struct variant *v = variant_of(ev);
+
+	if (!run_step(at, v) || at->step + 1 == PIPELINE_STEPS)
+		leave(at->pipeline, v);
+	else if (at->step == PIPELINE_DECODE)
+		fan_out(at + 1, v->upload);
+	else
+		send(at + 1, v);
 }
 
 /* Returns false. */
@@ -263,18 +234,19 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (atomic_fetch_add(&p->in_flight_count, 1) >= p->config.uploads_max)
 		return refuse(p, u, UPLOAD_NO_PLACE);
 
-	enum img_err err = foretell(p, u);
-	enum upload_end end = err == IMG_OK ? charge(p, u) : UPLOAD_ENDED;
-
-	if (end != UPLOAD_ENDED)
-		return refuse(p, u, end);
+	u->err = steps_foretell(u, &p->config.limits);
+	u->end = u->err == IMG_OK ? charge(p, u) : UPLOAD_ENDED;
+	if (u->end != UPLOAD_ENDED)
+		return refuse(p, u, u->end);
 	/* Before sending: `u` may be done when that returns. */
 	atomic_fetch_add(&p->sent_count, 1);
-	if (err != IMG_OK) {
-		finish(p, u, err);
+	if (u->err != IMG_OK) {
+		fail(u, UPLOAD_ENDED, u->err);
+		finish(p, u);
 		return true;
 	}
-	if (stage_send(p->places[0].stage, &u->event))
+	atomic_store(&u->running_count, 1);
+	if (stage_send(p->places[0].stage, &u->variants[0].event))
 		return true;
 	atomic_fetch_sub(&p->sent_count, 1);
 	return refuse(p, u, UPLOAD_NO_PLACE);
@@ -348,7 +320,10 @@ static bool add_stages(struct pipeline *p)
 {
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
 		struct place *at = &p->places[i];
+		uint32_t slots = p->config.uploads_max;
 
+		if (i > PIPELINE_DECODE)
+			slots *= VARIANTS_MAX;
 		at->pipeline = p;
 		at->step = i;
 		at->stage = group_add(p->group,
@@ -356,7 +331,7 @@ static bool add_stages(struct pipeline *p)
 					      .name = pipeline_step_names[i],
 					      .handler = take_step,
 					      .arg = at,
-					      .slots = p->config.uploads_max,
+					      .slots = slots,
 				      });
 		if (at->stage == NULL)
 			return false;

@@ -3,16 +3,15 @@
  * The border: HTTP above (http.c), stages and pictures below (pipeline.c).
  *
  *	http.c --- pipeline_submit() --> decode > scale > blur > encode
- *	http.c <------ u->done(u) ------ the last stage, or the one that failed
+ *	http.c <------ u->done(u) ------ the last step of its last variant
  *
  * Above it nobody knows a stage; below it nobody knows a connection.
  *
- * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
- *            what it points to.
+ * Ownership  See upload.h.
  * Threads    pipeline_start(), _stop() and _free(): one.  The rest: any, at
  *            once, between the first and the last of these.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
- *            refused.  Every queue has room for all of them.
+ *            refused.  Every queue has room for all variants of all.
  * Memory     What comes in, what is made of it and what goes out is charged to
  *            pipeline_budget(): foretold before it is queued, and to the byte
  *            where it lies in pipeline_memory().  Where a forecast is too low
@@ -46,8 +45,8 @@ struct pipeline_load {
 struct pipeline_stats {
 	uint64_t sent_count;     /* taken by pipeline_submit() */
 	uint64_t refused_count;  /* not taken: full or stopping */
-	uint64_t finished_count; /* ended with a picture */
-	uint64_t failed_count;   /* ended without one */
+	uint64_t finished_count; /* ended with all its pictures */
+	uint64_t failed_count;   /* ended without any */
 	uint64_t late_count;     /* of those: UPLOAD_LATE */
 	uint64_t gone_count;     /* UPLOAD_GONE */
 	uint32_t in_flight_count;
@@ -90,9 +89,6 @@ const struct img_memory *pipeline_memory(const struct pipeline *p);
 
 /* What an upload of so many bytes will likely be charged, besides its body. */
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
-
-/* Before pipeline_free().  NULL is fine. */
-void pipeline_reply_free(void *reply);
 
 /*
  * When a refused upload may find room: the time that what is inside needs at

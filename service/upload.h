@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upload: one request's picture on its way through the pipeline.
+ * Upload: one request's picture on its way through the pipeline, and what is
+ * made of it: one variant, or several of one decode.
+ *
+ *	decode -+-> scale > blur > encode    variants[0]
+ *	        +-> scale > blur > encode    variants[1], ...
  *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
- *            what it points to; before and after, the caller.
+ *            what it points to, variants too; before and after, the caller.
  */
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
@@ -32,6 +36,29 @@ enum upload_end {
 	UPLOAD_GONE,        /* nobody waits for it any more */
 };
 
+enum { VARIANTS_MAX = 16, VARIANT_NAME_BYTES = 33 };
+
+/* One picture to be made of an upload.  Zero it, then fill the first part. */
+struct variant {
+	char name
+		[VARIANT_NAME_BYTES]; /* "": of a plain request, its only one */
+	struct img_recipe recipe;
+
+	/* Valid from done() on, if the upload has a result. */
+	uint8_t *jpeg; /* NULL without; see upload_free_results() */
+	size_t jpeg_bytes;
+	struct img_size size;
+	uint32_t notes; /* IMG_NOTE_... */
+
+	/* The pipeline's own. */
+	struct upload *upload;
+	struct event event;
+	struct img_view view;
+	struct image image;
+	uint64_t foretold_ns[PIPELINE_STEPS];
+	uint64_t service_ns[PIPELINE_STEPS];
+};
+
 /* One request on its way.  Zero it, then fill the first part. */
 struct upload {
 	const uint8_t *jpeg;
@@ -43,32 +70,38 @@ struct upload {
 	 */
 	struct charge charge;
 	uint64_t jpeg_charge_bytes; /* of it, for `jpeg` */
-	struct img_recipe recipe;
-	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none */
+	struct variant *variants;   /* equal in `lenient` */
+	uint32_t variant_count;     /* 1 .. VARIANTS_MAX */
+	uint64_t deadline_ns;       /* of CLOCK_MONOTONIC; 0: none */
 	/* Asked before each step: does nobody wait for it?  NULL: somebody. */
 	bool (*is_gone)(const struct upload *u);
 	/* Called once, by a worker or by pipeline_submit(); must not block. */
 	void (*done)(struct upload *u);
 
 	/*
-	 * Valid from done() on; `end` also if not taken.  `reply` ends with
-	 * pipeline_reply_free().
+	 * Valid from done() on; `end` also if not taken.  There are results of
+	 * all variants, or of none.
 	 */
 	enum upload_end end;
 	enum img_err err;
-	uint8_t *reply; /* NULL without a result */
-	size_t reply_bytes;
-	uint32_t notes;                      /* IMG_NOTE_... of the result */
-	uint64_t service_ns[PIPELINE_STEPS]; /* 0: step not taken */
-	uint64_t waited_ns;                  /* in all queues together */
+	struct img_header header;            /* once it could be read */
+	uint64_t service_ns[PIPELINE_STEPS]; /* of all variants; 0: none */
+	uint64_t waited_ns;                  /* of all, in all queues */
 
 	/* The pipeline's own. */
-	struct event event;
-	struct img_header header;
-	struct img_view view;
-	struct image image;
-	uint64_t foretold_ns[PIPELINE_STEPS];
+	struct image decoded;              /* shared: only to be read */
+	const struct variant *decoded_for; /* the one that needs most of it */
 	uint64_t foretold_bytes;
+	_Atomic uint64_t left_ns;        /* foretold, of all variants */
+	_Atomic uint32_t running_count;  /* variants under way */
+	_Atomic uint32_t unscaled_count; /* that still need `decoded` */
+	_Atomic bool is_failed;          /* who sets it says why */
 };
+
+/* What the results take, as img_pool_block_count() has it. */
+uint64_t upload_result_bytes(const struct upload *u);
+
+/* Before pipeline_free().  Without results it does nothing. */
+void upload_free_results(struct upload *u);
 
 #endif

@@ -42,7 +42,10 @@ struct event {
 	uint64_t left_ns; /* predicted work left, the next stage's included */
 	uint32_t key;     /* of a partitioned stage: equal keys, one worker */
 
-	/* The rest belongs to stages/; handlers may read the times. */
+	/*
+	 * The rest belongs to stages/; handlers may read the times, and give
+	 * an event that they make of another its `born_ns`.
+	 */
 	struct event *next;  /* behind it in a list */
 	struct stage *stage; /* whose queue owns it; NULL: not queued */
 	uint64_t born_ns;    /* sent from outside the group */

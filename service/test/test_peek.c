@@ -41,12 +41,14 @@ static struct pipeline *start(const struct img_limits *allowed,
 	return p;
 }
 
-static struct upload upload_of(struct bytes jpeg)
+static struct upload upload_of(struct bytes jpeg, struct variant *v)
 {
+	*v = (struct variant){ .recipe.quality = 80 };
 	return (struct upload){
 		.jpeg = jpeg.data,
 		.jpeg_bytes = jpeg.count,
-		.recipe = { .quality = 80 },
+		.variants = v,
+		.variant_count = 1,
 		.done = on_done,
 	};
 }
@@ -60,7 +62,8 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 			  uint64_t memory_bytes_max)
 {
 	struct pipeline *p = start(allowed, memory_bytes_max);
-	struct upload whole = upload_of(jpeg);
+	struct variant v;
+	struct upload whole = upload_of(jpeg, &v);
 	struct budget_stats budget;
 
 	if (pipeline_submit(p, &whole))
@@ -70,7 +73,7 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 
 		assert(some.data != NULL);
 		memcpy(some.data, jpeg.data, n);
-		struct upload u = upload_of(some);
+		struct upload u = upload_of(some, &v);
 
 		u.charge.budget = pipeline_budget(p);
 		assert(n == 1 || pipeline_peek(p, &u) == (n == known_at));
@@ -121,7 +124,8 @@ static void test_good_headers_pass(void)
 	struct jpeg_spec spec = { .width = 320, .height = 200 };
 	struct bytes jpeg = jpeg_make(&spec);
 	struct pipeline *p = start(&limits, UINT64_MAX);
-	struct upload u = upload_of(jpeg);
+	struct variant v;
+	struct upload u = upload_of(jpeg, &v);
 
 	u.charge.budget = pipeline_budget(p);
 	for (size_t n = 2; n <= jpeg.count; n++) {

@@ -5,10 +5,7 @@
  * is used, nothing done that is late or that nobody waits for, errors by enum,
  * notes to the end.
  */
-#include "service/pipeline.h"
-
-#include "stages/cores.h"
-#include "stages/policy.h"
+#include "service/test/jobs.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -18,97 +15,6 @@
 #include <unistd.h>
 
 enum { UPLOADS = 24 };
-
-struct job {
-	struct upload upload;
-	_Atomic int done_count;
-	int turn;
-};
-
-static uint8_t *photo;
-static size_t photo_bytes;
-
-static void read_photo(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-
-	assert(f != NULL);
-	assert(fseek(f, 0, SEEK_END) == 0);
-	photo_bytes = (size_t)ftell(f);
-	rewind(f);
-	photo = malloc(photo_bytes);
-	assert(photo != NULL);
-	assert(fread(photo, 1, photo_bytes, f) == photo_bytes);
-	(void)fclose(f);
-}
-
-static void on_done(struct upload *u)
-{
-	struct job *job = (struct job *)u;
-
-	atomic_fetch_add(&job->done_count, 1);
-}
-
-static struct pipeline *start_scheduled(const struct schedule *schedule,
-					const struct cores *cores,
-					uint32_t uploads_max,
-					uint64_t pixels_max)
-{
-	struct pipeline *p = pipeline_start(&(struct pipeline_config){
-		.schedule = *schedule,
-		.cores = cores,
-		.uploads_max = uploads_max,
-		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
-		.memory_bytes_max = UINT64_MAX,
-	});
-
-	assert(p != NULL);
-	return p;
-}
-
-static struct pipeline *start_limited(const struct policy *policy,
-				      const struct cores *cores,
-				      uint32_t replicas, uint32_t uploads_max,
-				      uint64_t pixels_max)
-{
-	struct schedule schedule;
-
-	schedule_init(&schedule);
-	schedule.policy = policy;
-	schedule.part_count = replicas;
-	if (replicas > 1)
-		schedule.balance = BALANCE_REPLICATE;
-	return start_scheduled(&schedule, cores, uploads_max, pixels_max);
-}
-
-static struct pipeline *start(const struct policy *policy,
-			      const struct cores *cores, uint32_t replicas,
-			      uint32_t uploads_max)
-{
-	return start_limited(policy, cores, replicas, uploads_max, 100000000);
-}
-
-static void prepare(struct job *job, size_t bytes, double blur)
-{
-	*job = (struct job){
-		.upload = {
-			.jpeg = photo,
-			.jpeg_bytes = bytes,
-			.recipe = { .box = { 160, 160 }, .blur_sigma_px = blur,
-				    .quality = 80 },
-			.done = on_done,
-		},
-	};
-}
-
-/* Wait for done(), but not for ever. */
-static void wait_done(struct job *job)
-{
-	for (int i = 0; atomic_load(&job->done_count) == 0; i++) {
-		assert(i < 60000);
-		(void)usleep(1000);
-	}
-}
 
 static void test_one_done_each_and_same_bytes(const struct policy *policy,
 					      const struct cores *cores,
@@ -129,25 +35,26 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	pipeline_stop(p);
 	for (int i = 0; i < UPLOADS; i++) {
 		struct upload *u = &jobs[i].upload;
+		struct variant *v = &jobs[i].variants[0];
 
 		assert(atomic_load(&jobs[i].done_count) == 1);
 		if (i % 4 == 3) {
 			assert(u->err == IMG_ERR_TRUNCATED);
-			assert(u->reply == NULL);
+			assert(v->jpeg == NULL);
 			continue;
 		}
-		assert(u->err == IMG_OK && u->reply_bytes > 0);
+		assert(u->err == IMG_OK && v->jpeg_bytes > 0);
 		if (first == NULL) {
-			first_bytes = u->reply_bytes;
+			first_bytes = v->jpeg_bytes;
 			first = malloc(first_bytes);
 			assert(first != NULL);
-			memcpy(first, u->reply, first_bytes);
+			memcpy(first, v->jpeg, first_bytes);
 		}
-		assert(u->reply_bytes == first_bytes);
-		assert(memcmp(u->reply, first, first_bytes) == 0);
+		assert(v->jpeg_bytes == first_bytes);
+		assert(memcmp(v->jpeg, first, first_bytes) == 0);
 		for (int step = 0; step < PIPELINE_STEPS; step++)
 			assert(u->service_ns[step] > 0);
-		pipeline_reply_free(u->reply);
+		upload_free_results(u);
 	}
 	pipeline_read(p, &s);
 	assert(s.sent_count == UPLOADS && s.in_flight_count == 0);
@@ -171,7 +78,7 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 
 	/* Slow enough that the second comes while the first is inside. */
 	prepare(&one, photo_bytes, 100);
-	one.upload.recipe.box = (struct img_size){ 0, 0 };
+	one.variants[0].recipe.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
 	assert(pipeline_submit(p, &one.upload));
 	assert(!pipeline_submit(p, &two.upload));
@@ -183,8 +90,8 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	pipeline_read(p, &s);
 	assert(s.sent_count == 2 && s.refused_count == 1);
 	pipeline_stop(p);
-	pipeline_reply_free(one.upload.reply);
-	pipeline_reply_free(two.upload.reply);
+	upload_free_results(&one.upload);
+	upload_free_results(&two.upload);
 	pipeline_free(p);
 }
 
@@ -212,11 +119,11 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	assert(budget_charge(&u->charge, photo_bytes) == BUDGET_OK);
 	assert(pipeline_submit(p, u));
 	assert(u->err == IMG_OK);
-	assert(charged(p) == photo_bytes + img_pool_block_count(u->reply));
+	assert(charged(p) == photo_bytes + upload_result_bytes(u));
 	pipeline_read(p, &s);
 	assert(s.memory.peak_bytes >= photo_bytes + s.buffers.live_bytes_peak);
 	assert(pipeline_likely_bytes(p, photo_bytes) > 0);
-	pipeline_reply_free(u->reply);
+	upload_free_results(u);
 	budget_lower(&u->charge, 0);
 	assert(charged(p) == 0);
 
@@ -257,8 +164,9 @@ static void test_useless_work_is_not_done(const struct cores *cores)
 	assert(jobs[0].upload.end == UPLOAD_LATE);
 	assert(jobs[1].upload.end == UPLOAD_GONE);
 	assert(jobs[2].upload.end == UPLOAD_ENDED);
-	assert(jobs[0].upload.reply == NULL && jobs[1].upload.reply == NULL);
-	assert(jobs[2].upload.reply != NULL);
+	assert(jobs[0].variants[0].jpeg == NULL);
+	assert(jobs[1].variants[0].jpeg == NULL);
+	assert(jobs[2].variants[0].jpeg != NULL);
 	assert(jobs[0].upload.service_ns[PIPELINE_DECODE] == 0);
 	assert(jobs[1].upload.service_ns[PIPELINE_DECODE] == 0);
 	pipeline_read(p, &s);
@@ -266,22 +174,31 @@ static void test_useless_work_is_not_done(const struct cores *cores)
 	assert(s.failed_count == 2 && s.finished_count == 1);
 	assert(s.stages[PIPELINE_SCALE].arrived_count == 1);
 	pipeline_stop(p);
-	pipeline_reply_free(jobs[2].upload.reply);
+	upload_free_results(&jobs[2].upload);
 	pipeline_free(p);
 }
 
-static void test_limits_reach_the_decoder(const struct cores *cores)
+static void test_limits_hold_for_file_and_result(const struct cores *cores)
 {
 	static struct job job;
-	struct pipeline *p =
-		start_limited(policy_find("srpt"), cores, 1, 1, 1000);
+	struct schedule schedule;
 
-	prepare(&job, photo_bytes, 0);
-	assert(pipeline_submit(p, &job.upload));
-	wait_done(&job);
-	assert(job.upload.err == IMG_ERR_TOO_LARGE);
-	pipeline_stop(p);
-	pipeline_free(p);
+	schedule_init(&schedule);
+	schedule.part_count = 1;
+	for (int i = 0; i < 2; i++) {
+		/* The photo has 3 megapixels. */
+		struct pipeline *p = start_scheduled(&schedule, cores, 1,
+						     i == 0 ? 1000 : 3000000);
+
+		prepare(&job, photo_bytes, 0);
+		job.variants[0].recipe.enlarge = true;
+		job.variants[0].recipe.box = (struct img_size){ 0, 1600 };
+		assert(pipeline_submit(p, &job.upload));
+		wait_done(&job);
+		assert(job.upload.err == IMG_ERR_TOO_LARGE);
+		pipeline_stop(p);
+		pipeline_free(p);
+	}
 }
 
 /* What the client must be told is still known when the picture is gone. */
@@ -295,12 +212,13 @@ static void test_notes_outlive_the_picture(const struct cores *cores)
 	for (int i = 0; i < 2; i++) {
 		struct upload *u = &jobs[i].upload;
 
-		u->recipe.lenient = true;
+		jobs[i].variants[0].recipe.lenient = true;
 		assert(pipeline_submit(p, u));
 		wait_done(&jobs[i]);
-		assert(u->err == IMG_OK && u->reply_bytes > 0);
-		assert(u->notes == (i == 0 ? IMG_NOTE_DAMAGED : 0));
-		pipeline_reply_free(u->reply);
+		assert(u->err == IMG_OK);
+		assert(jobs[i].variants[0].notes ==
+		       (i == 0 ? IMG_NOTE_DAMAGED : 0));
+		upload_free_results(u);
 	}
 	pipeline_stop(p);
 	pipeline_free(p);
@@ -348,24 +266,25 @@ static void test_least_work_comes_first(const struct cores *cores)
 	assert(pipeline_submit(p, &blocker.upload));
 	wait_done(&blocker);
 	prepare(&large, photo_bytes, 5);
-	large.upload.recipe.box = (struct img_size){ 1600, 1600 };
+	large.variants[0].recipe.box = (struct img_size){ 1600, 1600 };
 	large.upload.done = on_done_in_turn;
 	assert(pipeline_submit(p, &large.upload));
 	prepare(&small, photo_bytes, 0);
 	small.upload.done = on_done_in_turn;
 	assert(pipeline_submit(p, &small.upload));
-	assert(small.upload.event.left_ns > 0);
-	assert(large.upload.event.left_ns > small.upload.event.left_ns);
+	assert(small.variants[0].event.left_ns > 0);
+	assert(large.variants[0].event.left_ns >
+	       small.variants[0].event.left_ns);
 	atomic_store(&gate_is_open, true);
 	wait_done(&large);
 	wait_done(&small);
 	assert(small.turn == 0 && large.turn == 1);
-	assert(small.upload.event.left_ns == 0);
-	assert(large.upload.event.left_ns == 0);
+	assert(small.variants[0].event.left_ns == 0);
+	assert(large.variants[0].event.left_ns == 0);
 	pipeline_stop(p);
-	pipeline_reply_free(blocker.upload.reply);
-	pipeline_reply_free(large.upload.reply);
-	pipeline_reply_free(small.upload.reply);
+	upload_free_results(&blocker.upload);
+	upload_free_results(&large.upload);
+	upload_free_results(&small.upload);
 	pipeline_free(p);
 	cores_free(core);
 }
@@ -408,7 +327,7 @@ int main(int argc, char **argv)
 	test_full_refuses_until_there_is_room(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_useless_work_is_not_done(cores);
-	test_limits_reach_the_decoder(cores);
+	test_limits_hold_for_file_and_result(cores);
 	test_notes_outlive_the_picture(cores);
 	test_least_work_comes_first(cores);
 	test_no_picture_is_not_queued(cores);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/test/jobs.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+uint8_t *photo;
+size_t photo_bytes;
+
+void read_photo(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+
+	assert(f != NULL);
+	assert(fseek(f, 0, SEEK_END) == 0);
+	photo_bytes = (size_t)ftell(f);
+	rewind(f);
+	photo = malloc(photo_bytes);
+	assert(photo != NULL);
+	assert(fread(photo, 1, photo_bytes, f) == photo_bytes);
+	(void)fclose(f);
+}
+
+struct pipeline *start_scheduled(const struct schedule *schedule,
+				 const struct cores *cores,
+				 uint32_t uploads_max, uint64_t pixels_max)
+{
+	struct pipeline *p = pipeline_start(&(struct pipeline_config){
+		.schedule = *schedule,
+		.cores = cores,
+		.uploads_max = uploads_max,
+		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
+		.memory_bytes_max = UINT64_MAX,
+	});
+
+	assert(p != NULL);
+	return p;
+}
+
+struct pipeline *start(const struct policy *policy, const struct cores *cores,
+		       uint32_t replicas, uint32_t uploads_max)
+{
+	struct schedule schedule;
+
+	schedule_init(&schedule);
+	schedule.policy = policy;
+	schedule.part_count = replicas;
+	if (replicas > 1)
+		schedule.balance = BALANCE_REPLICATE;
+	return start_scheduled(&schedule, cores, uploads_max, 100000000);
+}
+
+void prepare(struct job *job, size_t bytes, double blur)
+{
+	*job = (struct job){
+		.upload = {
+			.jpeg = photo,
+			.jpeg_bytes = bytes,
+			.variants = job->variants,
+			.variant_count = 1,
+			.done = on_done,
+		},
+		.variants[0].recipe = {
+			.box = { 160, 160 },
+			.blur_sigma_px = blur,
+			.quality = 80,
+		},
+	};
+}
+
+void on_done(struct upload *u)
+{
+	struct job *job = (struct job *)u;
+
+	atomic_fetch_add(&job->done_count, 1);
+}
+
+void wait_done(struct job *job)
+{
+	for (int i = 0; atomic_load(&job->done_count) == 0; i++) {
+		assert(i < 60000);
+		(void)usleep(1000);
+	}
+}

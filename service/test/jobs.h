@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs: uploads of one photo, for tests of the pipeline.
+ */
+#ifndef SERVICE_TEST_JOBS_H
+#define SERVICE_TEST_JOBS_H
+
+#include "service/pipeline.h"
+
+#include "stages/cores.h"
+#include "stages/policy.h"
+
+#include <stdatomic.h>
+
+struct job {
+	struct upload upload;
+	struct variant variants[VARIANTS_MAX];
+	_Atomic int done_count;
+	int turn;
+};
+
+extern uint8_t *photo;
+extern size_t photo_bytes;
+
+void read_photo(const char *path);
+
+/* Of `cores`, without a limit of memory. */
+struct pipeline *start_scheduled(const struct schedule *schedule,
+				 const struct cores *cores,
+				 uint32_t uploads_max, uint64_t pixels_max);
+struct pipeline *start(const struct policy *policy, const struct cores *cores,
+		       uint32_t replicas, uint32_t uploads_max);
+
+/*
+ * One variant of the first `bytes` of the photo, in a box of 160, with
+ * on_done(); to be changed at will.
+ */
+void prepare(struct job *job, size_t bytes, double blur);
+
+/* Count one done. */
+void on_done(struct upload *u);
+
+/* Wait for done(), but not for ever. */
+void wait_done(struct job *job);
+
+#endif
