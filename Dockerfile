@@ -3,7 +3,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev \
-        libhttp-parser-dev libmetis-dev \
+        libhttp-parser-dev libmetis-dev libseccomp-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
@@ -13,7 +13,8 @@ RUN cmake --preset release \
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
         libjpeg62-turbo libturbojpeg0 liblcms2-2 libmicrohttpd12 \
-        libcjson1 libck0 libhwloc15 libhttp-parser2.9 libmetis5 curl \
+        libcjson1 libck0 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
+        curl \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/darkroom /src/build/release/loadgen \
     /usr/local/bin/

@@ -73,6 +73,10 @@ static const struct flag own_flags[] = {
 	  "a plain number is seconds",
 	  FLAG_FIELD(struct options, drain_ms), .unit = FLAG_TIME,
 	  .most = 3600000 },
+	{ "sandbox", "auto|require|off", "auto",
+	  "take from the process what it does not need while it serves: as\n"
+	  "far as the kernel can, or do not start where it cannot, or nothing",
+	  FLAG_CHOICE_FIELD(struct options, sandbox) },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },

@@ -7,6 +7,7 @@
 #define SERVICE_OPTIONS_H
 
 #include "service/pipeline.h"
+#include "service/sandbox.h"
 
 struct cJSON;
 
@@ -36,6 +37,7 @@ struct options {
 	struct img_limits limits;
 	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
+	enum sandbox_mode sandbox;
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
 	struct opened opened;
+	struct sandbox sandbox;
 	struct pipeline *pipeline;
 	struct stats_source stats;
 	struct trace_file *trace; /* NULL: not asked for */
@@ -258,15 +260,36 @@ static int run_stages(struct server *s, const sigset_t *signals)
 	if (status == EXIT_SUCCESS)
 		status = start_trace(s);
 	if (status == EXIT_SUCCESS) {
-		stats_init(&s->stats, s->pipeline, s->config);
+		s->stats.pipeline = s->pipeline;
 		status = serve_on(s, signals);
-		stats_release(&s->stats);
 		status = worst(status, end_trace(s));
 		status = worst(status, save_graph(s));
 	}
 	pipeline_stop(s->pipeline); /* where it could not start */
 	pipeline_free(s->pipeline);
 	return status;
+}
+
+/*
+ * Enter the sandbox and say so.  A graph is saved by way of a draft beside it,
+ * so its folder stays open.  Returns an exit status.
+ */
+static int confine(struct server *s)
+{
+	const struct options *o = s->options;
+	char *graph = o->save_graph != NULL ? strdup(o->save_graph) : NULL;
+	const char *folders[] = { graph != NULL ? dirname(graph) : NULL, NULL };
+
+	if (o->sandbox != SANDBOX_OFF)
+		sandbox_enter(&s->sandbox, folders);
+	free(graph);
+	(void)fprintf(stderr, "darkroom: sandbox: ");
+	sandbox_print(&s->sandbox, stderr);
+	(void)fputc('\n', stderr);
+	if (o->sandbox != SANDBOX_REQUIRE || sandbox_is_whole(&s->sandbox))
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "sandbox", "require",
+			       "not all of it can be had here");
 }
 
 int server_run(const struct options *o, const struct pipeline_config *config,
@@ -278,8 +301,12 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 	};
 	int status = opened_init(&s.opened, o);
 
+	stats_init(&s.stats, config, &s.sandbox);
+	if (status == EXIT_SUCCESS)
+		status = confine(&s);
 	if (status == EXIT_SUCCESS)
 		status = run_stages(&s, signals);
+	stats_release(&s.stats);
 	opened_release(&s.opened);
 	return status;
 }

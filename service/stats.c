@@ -4,15 +4,22 @@
 #include "service/clock.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <math.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-void stats_init(struct stats_source *source, const struct pipeline *pipeline,
-		const struct pipeline_config *config)
+enum { STATUS_BYTES = 4096 };
+
+void stats_init(struct stats_source *source,
+		const struct pipeline_config *config,
+		const struct sandbox *sandbox)
 {
 	*source = (struct stats_source){
-		.pipeline = pipeline,
 		.config = config,
+		.sandbox = sandbox,
+		.status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC),
 		.start_ns = clock_now_ns(),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
@@ -23,6 +30,8 @@ void stats_init(struct stats_source *source, const struct pipeline *pipeline,
 void stats_release(struct stats_source *source)
 {
 	(void)pthread_mutex_destroy(&source->lock);
+	if (source->status_fd >= 0)
+		(void)close(source->status_fd);
 }
 
 static void read_recent(struct stats_source *source, struct stats *out)
@@ -48,10 +57,29 @@ static void read_recent(struct stats_source *source, struct stats *out)
 	(void)pthread_mutex_unlock(&source->lock);
 }
 
+/* Of this program: getrusage() would tell of the one that started it, too. */
+static double memory_peak_bytes(int status_fd)
+{
+	char status[STATUS_BYTES];
+	unsigned long kib = 0;
+	ssize_t bytes = pread(status_fd, status, sizeof(status) - 1, 0);
+
+	if (bytes <= 0)
+		return 0;
+	status[bytes] = '\0';
+
+	const char *peak = strstr(status, "VmHWM:");
+
+	if (peak == NULL || sscanf(peak, "VmHWM: %lu", &kib) != 1)
+		return 0;
+	return (double)kib * 1024;
+}
+
 void stats_read(struct stats_source *source, struct stats *out)
 {
 	pipeline_read(source->pipeline, &out->pipeline);
 	out->uptime_s = (double)(clock_now_ns() - source->start_ns) / 1e9;
+	out->memory_peak_bytes = memory_peak_bytes(source->status_fd);
 	read_recent(source, out);
 }
 
@@ -66,22 +94,6 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* Of this program: getrusage() would tell of the one that started it, too. */
-static double memory_peak_bytes(void)
-{
-	char line[128];
-	unsigned long kib = 0;
-	FILE *f = fopen("/proc/self/status", "re");
-
-	if (f == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), f) != NULL &&
-	       sscanf(line, "VmHWM: %lu", &kib) != 1)
-		;
-	(void)fclose(f);
-	return (double)kib * 1024;
-}
-
 struct figures stats_process(const struct stats *s)
 {
 	struct figures f = { 0 };
@@ -90,7 +102,7 @@ struct figures stats_process(const struct stats *s)
 	(void)getrusage(RUSAGE_SELF, &use);
 	add(&f, "uptime_s", s->uptime_s);
 	add(&f, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
-	add(&f, "memory_peak_bytes", memory_peak_bytes());
+	add(&f, "memory_peak_bytes", s->memory_peak_bytes);
 	add(&f, "context_switches", (double)(use.ru_nvcsw + use.ru_nivcsw));
 	return f;
 }

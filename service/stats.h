@@ -10,6 +10,7 @@
 #define SERVICE_STATS_H
 
 #include "service/pipeline.h"
+#include "service/sandbox.h"
 
 #include "stages/measure.h"
 
@@ -18,8 +19,10 @@
 
 /* What there is to tell about. */
 struct stats_source {
-	const struct pipeline *pipeline;
+	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
+	const struct sandbox *sandbox;
+	int status_fd;     /* of /proc/self/status; -1: none */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 
 	/* Rates of late, as of the last reading. */
@@ -28,9 +31,10 @@ struct stats_source {
 	struct stage_view recent[PIPELINE_STEPS];
 };
 
-/* Both must outlive the source. */
-void stats_init(struct stats_source *source, const struct pipeline *pipeline,
-		const struct pipeline_config *config);
+/* Before the sandbox is entered.  Both must outlive the source. */
+void stats_init(struct stats_source *source,
+		const struct pipeline_config *config,
+		const struct sandbox *sandbox);
 void stats_release(struct stats_source *source);
 
 /* The JSON of /stats, for the caller to free().  NULL: no memory. */

@@ -21,6 +21,7 @@ struct figures {
 struct stats {
 	struct pipeline_stats pipeline;
 	double uptime_s;
+	double memory_peak_bytes;
 	struct stage_view recent[PIPELINE_STEPS];
 };
 

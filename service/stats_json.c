@@ -40,6 +40,16 @@ static void add_cores(cJSON *to, const struct cores *cores)
 			list, cJSON_CreateNumber(cores_cpu(cores, i)));
 }
 
+static void add_sandbox(cJSON *to, const struct sandbox *s)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, "sandbox");
+
+	(void)cJSON_AddBoolToObject(o, "no_new_privileges",
+				    s->no_new_privileges);
+	(void)cJSON_AddNumberToObject(o, "landlock_abi", s->landlock_abi);
+	(void)cJSON_AddBoolToObject(o, "seccomp", s->seccomp);
+}
+
 static void add_counts(cJSON *to, stats_counts_fn *const *of,
 		       const struct stage_stats *counts)
 {
@@ -98,6 +108,7 @@ char *stats_json(struct stats_source *source)
 	add_schedule(o, source);
 	(void)cJSON_AddNumberToObject(o, "parts", c->schedule.part_count);
 	add_cores(o, c->cores);
+	add_sandbox(o, source->sandbox);
 	add_figures(o, stats_process(&s));
 	add_figures(cJSON_AddObjectToObject(o, "uploads"), stats_uploads(&s));
 	add_figures(cJSON_AddObjectToObject(o, "buffers"), stats_buffers(&s));

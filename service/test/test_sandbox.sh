@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Under --sandbox require every thread is confined, and all that a server does
+# still works; auto takes what there is, and says so; sanitizers mean none.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM LACKING=PROGRAM [SANITIZED=1]
+#        test_sandbox.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+dir=$1
+photo=$dir/clownfish.jpg
+
+# every_thread FIELD VALUE: of /proc/*/status
+every_thread() {
+	local task
+	for task in "/proc/$server"/task/*; do
+		grep -qx "$1:[[:space:]]*$2" "$task/status" ||
+			fail "$(cat "$task/comm"): $(grep "^$1:" "$task/status")"
+	done
+}
+
+# in_force NO_NEW_PRIVILEGES LANDLOCK SECCOMP, as the server tells
+in_force() {
+	[ "$(stat_of '.sandbox | [.no_new_privileges, .landlock_abi > 0,
+		.seccomp] | join(" ")')" = "$*" ] ||
+		fail "not $*: $(stat_of .sandbox)"
+}
+
+# answers STATUS CURL-ARGUMENTS...
+answers() {
+	local status=$1 got
+	shift
+	got=$(curl -sS -o "$work/body" -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] || fail "$got, not $status: $*"
+}
+
+test_all_works() {
+	start --sandbox require --save-graph "$work/graph" "$@"
+	in_force true true true
+	answers 200 "$url/healthz"
+	answers 200 --data-binary "@$photo" "$url/?w=200&blur=2&icc=keep"
+	answers 200 -F "file=@$photo" "$url/?w=200&fit=cover&h=200&progressive=1"
+	answers 415 --data-binary "@$0" "$url/"
+	answers 404 "$url/nowhere"
+	"$LOADGEN" --dataset "$dir" --connections 32 --passes 8 \
+		"$url/?w=300&blur=2" >"$work/report" ||
+		fail "$* $(cat "$work/report")"
+	case $* in
+	*thread-per-connection*) answers 404 "$url/trace" ;;
+	*) answers 200 "$url/trace" ;;
+	esac
+	every_thread NoNewPrivs 1
+	every_thread Seccomp 2
+	[ "$(stat_of '.memory_peak_bytes > 1000000')" = true ] ||
+		fail "$* tells no memory"
+	# Idle for long enough that buffers go back to the system.
+	for _ in $(seq 100); do
+		[ "$(stat_of .buffers.kept_bytes)" != 0 ] || break
+		sleep 0.1
+	done
+	kill -USR1 "$server"
+	kill -HUP "$server"
+	for _ in $(seq 100); do
+		! grep -Eq 'by what was measured|nothing to divide' \
+			"$work/log" || break
+		sleep 0.05
+	done
+	grep -Eq 'by what was measured|nothing to divide' "$work/log" ||
+		fail "no answer to SIGHUP"
+	grep -q '^uploads' "$work/log" || fail "no answer to SIGUSR1"
+	cat "/proc/$server"/task/*/comm >"$work/names"
+	grep -qx trim "$work/names" || fail "no name: $(cat "$work/names")"
+	stop
+	jq -e '.stages | length > 0' "$work/graph" >"$work/length" ||
+		fail "no graph: $(cat "$work/graph")"
+	rm "$work/graph"
+	echo "$*: all works"
+}
+
+test_trace_is_written() {
+	start --sandbox require --trace "$work/trace"
+	answers 200 --data-binary "@$photo" "$url/?w=200"
+	cat "/proc/$server"/task/*/comm >"$work/names"
+	grep -qx trace "$work/names" || fail "no name: $(cat "$work/names")"
+	stop
+	[ "$(jq 'map(select(.ph == "X")) | length' "$work/trace")" -ge 4 ] ||
+		fail "no visits in the trace"
+}
+
+test_off_is_off() {
+	start --sandbox off
+	in_force false false false
+	grep -qx 'darkroom: sandbox: none' "$work/log" || fail "does not say so"
+	stop
+}
+
+# lacks WHAT LINE IN-FORCE...
+lacks() {
+	local what=$1 line=$2 program=$DARKROOM
+	shift 2
+	printf '#!/bin/sh\nexec "%s" %s "%s" "$@"\n' "$LACKING" "$what" \
+		"$program" >"$work/lacking"
+	chmod +x "$work/lacking"
+	DARKROOM=$work/lacking
+	start
+	in_force "$@"
+	grep -qE "^darkroom: sandbox: $line\$" "$work/log" ||
+		fail "does not say: $line"
+	answers 200 --data-binary "@$photo" "$url/?w=200"
+	stop
+	refuses --sandbox --listen 127.0.0.1:0 --sandbox require
+	DARKROOM=$program
+}
+
+test_off_is_off
+refuses --sandbox --sandbox on
+if [ -n "${SANITIZED:-}" ]; then
+	start
+	in_force false false false
+	stop
+	refuses --sandbox --listen 127.0.0.1:0 --sandbox require
+	exit 0
+fi
+test_all_works --policy color
+test_all_works --policy cohort --balance partition=2
+test_all_works --policy pool-per-stage --pool auto
+test_all_works --policy thread-per-connection
+test_trace_is_written
+lacks landlock 'no new privileges, seccomp' true false true
+lacks seccomp 'no new privileges, Landlock \(ABI [0-9]+\)' true true false
