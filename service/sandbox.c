@@ -109,6 +109,7 @@ static const int calls[] = {
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(fstat),
 	SCMP_SYS(fsync),
+	SCMP_SYS(getdents64),
 	SCMP_SYS(lseek),
 	SCMP_SYS(newfstatat),
 	SCMP_SYS(pread64),
@@ -154,10 +155,10 @@ static const int calls[] = {
 
 /* Only where there are folders, and Landlock keeps to them. */
 static const int file_calls[] = {
-	SCMP_SYS(flock),      SCMP_SYS(fstatfs), SCMP_SYS(ftruncate),
-	SCMP_SYS(getdents64), SCMP_SYS(mkdirat), SCMP_SYS(open),
-	SCMP_SYS(openat),     SCMP_SYS(rename),  SCMP_SYS(renameat),
-	SCMP_SYS(renameat2),  SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
+	SCMP_SYS(flock),   SCMP_SYS(fstatfs),  SCMP_SYS(ftruncate),
+	SCMP_SYS(mkdirat), SCMP_SYS(open),     SCMP_SYS(openat),
+	SCMP_SYS(rename),  SCMP_SYS(renameat), SCMP_SYS(renameat2),
+	SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
 };
 
 static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)

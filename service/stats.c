@@ -4,13 +4,7 @@
 #include "service/clock.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <math.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-enum { STATUS_BYTES = 4096 };
 
 void stats_init(struct stats_source *source,
 		const struct pipeline_config *config,
@@ -19,19 +13,18 @@ void stats_init(struct stats_source *source,
 	*source = (struct stats_source){
 		.config = config,
 		.sandbox = sandbox,
-		.status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC),
 		.start_ns = clock_now_ns(),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
+	process_open(&source->process);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		source->measures[i].last_ns = source->start_ns;
 }
 
 void stats_release(struct stats_source *source)
 {
+	process_close(&source->process);
 	(void)pthread_mutex_destroy(&source->lock);
-	if (source->status_fd >= 0)
-		(void)close(source->status_fd);
 }
 
 static void read_recent(struct stats_source *source, struct stats *out)
@@ -57,29 +50,18 @@ static void read_recent(struct stats_source *source, struct stats *out)
 	(void)pthread_mutex_unlock(&source->lock);
 }
 
-/* Of this program: getrusage() would tell of the one that started it, too. */
-static double memory_peak_bytes(int status_fd)
+void stats_read_process(struct stats_source *source, struct process_stats *out)
 {
-	char status[STATUS_BYTES];
-	unsigned long kib = 0;
-	ssize_t bytes = pread(status_fd, status, sizeof(status) - 1, 0);
-
-	if (bytes <= 0)
-		return 0;
-	status[bytes] = '\0';
-
-	const char *peak = strstr(status, "VmHWM:");
-
-	if (peak == NULL || sscanf(peak, "VmHWM: %lu", &kib) != 1)
-		return 0;
-	return (double)kib * 1024;
+	(void)pthread_mutex_lock(&source->lock);
+	process_read(&source->process, out);
+	(void)pthread_mutex_unlock(&source->lock);
 }
 
 void stats_read(struct stats_source *source, struct stats *out)
 {
 	pipeline_read(source->pipeline, &out->pipeline);
+	stats_read_process(source, &out->process);
 	out->uptime_s = (double)(clock_now_ns() - source->start_ns) / 1e9;
-	out->memory_peak_bytes = memory_peak_bytes(source->status_fd);
 	read_recent(source, out);
 }
 
@@ -89,21 +71,14 @@ static void add(struct figures *to, const char *name, double value)
 	to->list[to->count++] = (struct figure){ name, value };
 }
 
-static double seconds(struct timeval t)
-{
-	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
-}
-
 struct figures stats_process(const struct stats *s)
 {
 	struct figures f = { 0 };
-	struct rusage use;
 
-	(void)getrusage(RUSAGE_SELF, &use);
 	add(&f, "uptime_s", s->uptime_s);
-	add(&f, "cpu_s", seconds(use.ru_utime) + seconds(use.ru_stime));
-	add(&f, "memory_peak_bytes", s->memory_peak_bytes);
-	add(&f, "context_switches", (double)(use.ru_nvcsw + use.ru_nivcsw));
+	add(&f, "cpu_s", (double)s->process.cpu_ns / 1e9);
+	add(&f, "memory_peak_bytes", (double)s->process.resident_bytes_peak);
+	add(&f, "context_switches", (double)s->process.switch_count);
 	return f;
 }
 

@@ -10,6 +10,7 @@
 #define SERVICE_STATS_H
 
 #include "service/pipeline.h"
+#include "service/process.h"
 #include "service/sandbox.h"
 
 #include "stages/measure.h"
@@ -22,11 +23,11 @@ struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
-	int status_fd;     /* of /proc/self/status; -1: none */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 
+	pthread_mutex_t lock; /* of what follows */
+	struct process process;
 	/* Rates of late, as of the last reading. */
-	pthread_mutex_t lock;
 	struct measure measures[PIPELINE_STEPS];
 	struct stage_view recent[PIPELINE_STEPS];
 };

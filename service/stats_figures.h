@@ -20,12 +20,13 @@ struct figures {
 
 struct stats {
 	struct pipeline_stats pipeline;
+	struct process_stats process;
 	double uptime_s;
-	double memory_peak_bytes;
 	struct stage_view recent[PIPELINE_STEPS];
 };
 
 void stats_read(struct stats_source *source, struct stats *out);
+void stats_read_process(struct stats_source *source, struct process_stats *out);
 
 struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);
