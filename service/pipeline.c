@@ -7,6 +7,7 @@
 
 #include "service/buffers.h"
 #include "service/clock.h"
+#include "service/drain.h"
 #include "service/forecast.h"
 #include "service/steps.h"
 #include "stages/cores.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 
 enum {
-	RETRY_AFTER_S_MAX = 60,
 	KEPT_BYTES_MAX = 256 << 20,
 };
 
@@ -43,8 +43,7 @@ struct pipeline {
 	_Atomic uint64_t late_count;
 	_Atomic uint64_t gone_count;
 	_Atomic uint32_t in_flight_count;
-	_Atomic uint64_t begun_count; /* of those sent, not refused by header */
-	_Atomic uint64_t service_ns;  /* of their steps so far */
+	struct drain drain; /* of what was queued */
 	_Atomic bool abandoning;
 };
 
@@ -130,8 +129,10 @@ static void leave(struct pipeline *p, struct variant *v)
 	v->size = v->view.size;
 	v->notes = v->image.notes;
 	img_release(&v->image);
-	if (atomic_fetch_sub(&u->running_count, 1) == 1)
-		finish(p, u);
+	if (atomic_fetch_sub(&u->running_count, 1) != 1)
+		return;
+	drain_count(&p->drain, clock_now_ns());
+	finish(p, u);
 }
 
 static struct variant *variant_of(struct event *ev)
@@ -168,8 +169,6 @@ static bool run_step(const struct place *at, struct variant *v)
 	if (end == UPLOAD_ENDED) {
 		err = steps_take(at->step, v, &p->config.limits, p->memory);
 		v->service_ns[at->step] = clock_now_ns() - start_ns;
-		atomic_fetch_add(&p->begun_count, at->step == PIPELINE_DECODE);
-		atomic_fetch_add(&p->service_ns, v->service_ns[at->step]);
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
 		fail(u, end, err);
@@ -231,7 +230,11 @@ static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
-	if (atomic_fetch_add(&p->in_flight_count, 1) >= p->config.uploads_max)
+	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
+
+	if (inside_count == 0)
+		drain_begin(&p->drain, clock_now_ns());
+	if (inside_count >= p->config.uploads_max)
 		return refuse(p, u, UPLOAD_NO_PLACE);
 
 	u->err = steps_foretell(u, &p->config.limits);
@@ -279,16 +282,10 @@ struct pipeline_load pipeline_load(const struct pipeline *p)
 	};
 }
 
-uint32_t pipeline_retry_after_s(const struct pipeline *p)
+uint32_t pipeline_retry_after_s(struct pipeline *p)
 {
-	uint64_t begun = atomic_load(&p->begun_count);
-	uint64_t service_ns = atomic_load(&p->service_ns);
-	uint64_t mean_ns = begun > 0 ? service_ns / begun : 0;
-	uint64_t drain_s = mean_ns * atomic_load(&p->in_flight_count) /
-			   cores_count(p->config.cores) / 1000000000;
-
-	return drain_s < RETRY_AFTER_S_MAX ? (uint32_t)drain_s + 1 :
-					     RETRY_AFTER_S_MAX;
+	return drain_retry_after_s(&p->drain, atomic_load(&p->in_flight_count),
+				   clock_now_ns());
 }
 
 uint32_t pipeline_worker_count(const struct pipeline *p)

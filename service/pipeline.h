@@ -91,10 +91,9 @@ const struct img_memory *pipeline_memory(const struct pipeline *p);
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
 
 /*
- * When a refused upload may find room: the time that what is inside needs at
- * the mean service time so far on all cores, in whole seconds, 1 .. 60.
+ * When a refused upload may find room, in whole seconds, 1 .. 60: see drain.h.
  */
-uint32_t pipeline_retry_after_s(const struct pipeline *p);
+uint32_t pipeline_retry_after_s(struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 
