@@ -2,7 +2,8 @@
 /*
  * The life of an upload's request, all but done() in the connection's thread:
  *
- *	begin    headers are there: route, check, get ready for the body
+ *	target   the request line is there
+ *	begin    headers are there: check, route, get ready for the body
  *	receive  a piece of the body
  *	submit   the body is there: suspend, hand over to the pipeline
  *	done     a worker resumes the connection
@@ -11,27 +12,27 @@
  *
  * A request found wrong in `begin` still has its body read (and dropped), so
  * that the connection lives on; unless the body is over the limit, its length
- * is not sure, or the client waits for "100 Continue": then it is answered at
- * once and closed.
+ * or the whole head is not sure, or the client waits for "100 Continue": then
+ * it is answered at once and closed.
  */
 #include "service/http_request.h"
 
 #include "service/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum {
-	IDLE_TIMEOUT_S = 30,
 	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
-	ADMIN_IDLE_TIMEOUT_S = 10,
+	ADMIN_IDLE_MS = 10000,
 	ADMIN_CONNECTION_BYTES = 16 * 1024,
 	ADMIN_CONNECTIONS_MAX = 16,
+	RATE_WINDOW_MS = 5000,
 	ANSWER_POLL_MS = 5,
 	QUIET_POLLS = 10,
 };
@@ -78,82 +79,82 @@ static enum problem find_route(struct request *r, const char *path,
 	return ok ? PROBLEM_NONE : PROBLEM_METHOD_NOT_ALLOWED;
 }
 
-static const char *header(const struct request *r, const char *name)
-{
-	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
-					   name);
-}
-
-/* A MHD_KeyValueIterator: count the Content-Length headers. */
-static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
-				 const char *key, const char *value)
-{
-	int *count = cls;
-
-	(void)kind;
-	(void)value;
-	*count += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-	return MHD_YES;
-}
-
-/*
- * How long is the body?  Where that cannot be told for sure, as with several
- * lengths or with chunks, the connection cannot be trusted to hold another
- * request behind it.
- */
-static enum problem read_length(struct request *r)
-{
-	const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	uint64_t max = r->config->body_bytes_max;
-	int count = 0;
-
-	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
-					on_header, &count);
-	if (count > 1 || header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL)
-		return PROBLEM_LENGTH_REQUIRED;
-	r->length_bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
-	if (r->length_bytes <= max)
-		return PROBLEM_NONE;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The body has %" PRIu64 " bytes; at most %" PRIu64
-		       " are taken.",
-		       r->length_bytes, max);
-	return PROBLEM_BODY_TOO_LARGE;
-}
-
 /* Answer without reading the body, or is it worth keeping the connection? */
 static bool answers_at_once(const struct request *r)
 {
-	return r->problem == PROBLEM_LENGTH_REQUIRED ||
-	       r->problem == PROBLEM_BODY_TOO_LARGE ||
+	return r->closes ||
 	       (r->problem != PROBLEM_NONE &&
-		header(r, MHD_HTTP_HEADER_EXPECT) != NULL);
+		MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
+					    MHD_HTTP_HEADER_EXPECT) != NULL);
 }
 
-static struct request *begin(struct port *port,
-			     struct MHD_Connection *connection,
-			     const char *path, const char *method)
+static struct client *client_of(struct MHD_Connection *connection)
 {
-	struct http *h = port->http;
+	return MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+/* A MHD_NotifyConnectionCallback. */
+static void on_connection(void *cls, struct MHD_Connection *connection,
+			  void **slot, enum MHD_ConnectionNotificationCode what)
+{
+	struct port *port = cls;
+	const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	int fd = MHD_get_connection_info(connection,
+					 MHD_CONNECTION_INFO_CONNECTION_FD)
+			 ->connect_fd;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		*slot = client_add(port->clients, fd, tls == NULL);
+	else
+		client_remove(*slot);
+}
+
+/*
+ * The request line is there; `target` as it was sent, which is the only time
+ * that it is seen so.  NULL: no memory.
+ */
+static void *on_target(void *cls, const char *target,
+		       struct MHD_Connection *connection)
+{
 	struct request *r = calloc(1, sizeof(*r));
 
+	client_enter(client_of(connection), CLIENT_HEAD);
 	if (r == NULL)
 		return NULL;
-	atomic_fetch_add(&port->request_count, 1);
-	r->port = port;
-	r->http = h;
-	r->config = &h->config;
+	r->port = cls;
+	r->http = r->port->http;
+	r->config = &r->http->config;
 	r->connection = connection;
+	r->client = client_of(connection);
+	r->target = target;
+	r->target_bytes = http_target_is_good(target) ? strlen(target) : 0;
+	return r;
+}
+
+static void begin(struct request *r, const char *path, const char *method,
+		  const char *version)
+{
+	struct http *h = r->http;
+
+	atomic_fetch_add(&r->port->request_count, 1);
+	client_enter(r->client, CLIENT_BODY);
 	r->begin_ns = clock_now_ns();
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
 		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
-	r->problem = read_length(r);
+	r->problem = http_check_head(r, method, version);
 	if (r->problem == PROBLEM_NONE)
 		r->problem = find_route(r, path, method);
 	if (r->problem == PROBLEM_NONE &&
 	    r->route->answer == http_answer_upload)
 		http_begin_upload(r);
-	return r;
+}
+
+static bool has_begun(const struct request *r)
+{
+	return r->begin_ns > 0;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
@@ -163,12 +164,12 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 {
 	struct request *r = *slot;
 
-	(void)version;
-	if (r == NULL) {
-		r = begin(cls, connection, url, method);
-		*slot = r;
-		if (r == NULL)
-			return MHD_NO;
+	(void)cls;
+	(void)connection;
+	if (r == NULL)
+		return MHD_NO;
+	if (!has_begun(r)) {
+		begin(r, url, method, version);
 		return answers_at_once(r) ? http_reply_problem(r) : MHD_YES;
 	}
 	if (*bytes > 0) {
@@ -176,6 +177,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		*bytes = 0;
 		return MHD_YES;
 	}
+	client_enter(r->client, CLIENT_WORK);
 	if (r->problem != PROBLEM_NONE)
 		return http_reply_problem(r);
 	return r->route->answer(r);
@@ -187,12 +189,14 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	struct request *r = *slot;
 
 	(void)cls;
-	(void)connection;
 	(void)how;
+	client_enter(client_of(connection), CLIENT_IDLE);
 	if (r == NULL)
 		return;
-	atomic_fetch_sub(&r->port->request_count, 1);
-	http_end_upload(r);
+	if (has_begun(r)) {
+		atomic_fetch_sub(&r->port->request_count, 1);
+		http_end_upload(r);
+	}
 	free(r);
 	*slot = NULL;
 }
@@ -200,8 +204,9 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 struct port_config {
 	int fd;
 	unsigned int flags;
-	unsigned int connections_max;
-	unsigned int idle_s_max;
+	uint32_t connections_max;
+	uint32_t per_address_max; /* 0: any */
+	uint32_t idle_ms;
 	size_t connection_bytes;
 };
 
@@ -209,12 +214,28 @@ struct port_config {
 static bool start_port(struct port *port, struct http *h,
 		       const struct port_config *c)
 {
+	uint32_t places = clients_places(c->connections_max);
+
 	port->http = h;
+	port->clients = clients_start(&(struct clients_config){
+		.open_max = c->connections_max,
+		.places = places,
+		.head_ms = h->config.head_ms,
+		.idle_ms = c->idle_ms,
+		.rate_min = h->config.rate_min,
+		.window_ms = RATE_WINDOW_MS,
+		.too_slow = h->too_slow,
+	});
+	if (port->clients == NULL)
+		return false;
 	port->daemon = MHD_start_daemon(
 		c->flags | MHD_USE_ITC, 0, NULL, NULL, on_request, port,
-		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_COMPLETED,
-		on_end, NULL, MHD_OPTION_CONNECTION_LIMIT, c->connections_max,
-		MHD_OPTION_CONNECTION_TIMEOUT, c->idle_s_max,
+		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, port, MHD_OPTION_URI_LOG_CALLBACK, on_target,
+		port, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)places,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned int)c->per_address_max,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
 		MHD_OPTION_END);
 	return port->daemon != NULL;
@@ -234,7 +255,8 @@ static bool start_main(struct http *h)
 				  .fd = h->config.listen_fd,
 				  .flags = flags,
 				  .connections_max = h->config.connections_max,
-				  .idle_s_max = IDLE_TIMEOUT_S,
+				  .per_address_max = h->config.per_address_max,
+				  .idle_ms = h->config.idle_ms,
 				  .connection_bytes = CONNECTION_BYTES,
 			  });
 }
@@ -246,9 +268,36 @@ static bool start_admin(struct http *h)
 				  .fd = h->config.admin_fd,
 				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD,
 				  .connections_max = ADMIN_CONNECTIONS_MAX,
-				  .idle_s_max = ADMIN_IDLE_TIMEOUT_S,
+				  .idle_ms = ADMIN_IDLE_MS,
 				  .connection_bytes = ADMIN_CONNECTION_BYTES,
 			  });
+}
+
+static void stop_port(struct port *port)
+{
+	if (port->daemon != NULL)
+		MHD_stop_daemon(port->daemon);
+	clients_stop(port->clients);
+}
+
+/* The whole reply.  False: no memory. */
+static bool write_too_slow(char text[TOO_SLOW_BYTES])
+{
+	char *body = problem_json(PROBLEM_REQUEST_TIMEOUT, NULL, NULL);
+
+	if (body == NULL)
+		return false;
+
+	int bytes = snprintf(text, TOO_SLOW_BYTES,
+			     "HTTP/1.1 408 Request Timeout\r\n"
+			     "Content-Type: application/problem+json\r\n"
+			     "Content-Length: %zu\r\n"
+			     "Connection: close\r\n\r\n%s",
+			     strlen(body), body);
+
+	assert(bytes < TOO_SLOW_BYTES);
+	free(body);
+	return true;
 }
 
 struct http *http_start(const struct http_config *config)
@@ -260,7 +309,8 @@ struct http *http_start(const struct http_config *config)
 	h->config = *config;
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
 	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
-	if (start_main(h) && (config->admin_fd < 0 || start_admin(h)))
+	if (write_too_slow(h->too_slow) && start_main(h) &&
+	    (config->admin_fd < 0 || start_admin(h)))
 		return h;
 	http_stop(h);
 	return NULL;
@@ -295,9 +345,7 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 
 void http_stop(struct http *h)
 {
-	if (h->main.daemon != NULL)
-		MHD_stop_daemon(h->main.daemon);
-	if (h->admin.daemon != NULL)
-		MHD_stop_daemon(h->admin.daemon);
+	stop_port(&h->main);
+	stop_port(&h->admin);
 	free(h);
 }

@@ -12,8 +12,8 @@
  *
  * Threads    One thread calls all functions, in the order of this file.
  * Limits     connections_max connections, and a few of the admin port;
- *            body_bytes_max per request; idle connections are closed after a
- *            while.
+ *            body_bytes_max per request; clients.h says how long a connection
+ *            may take.
  */
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
@@ -29,6 +29,10 @@ struct http_config {
 	int admin_fd;  /* as well; -1: no admin port */
 	struct pipeline *pipeline;
 	uint32_t connections_max;
+	uint32_t per_address_max; /* connections; 0: any */
+	uint64_t requests_max;    /* of a connection; 0: any */
+	uint32_t head_ms, idle_ms;
+	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: any */
 	uint64_t body_bytes_max;
 	uint32_t deadline_ms; /* of an upload, from its head on; 0: none */
 	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */

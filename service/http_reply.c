@@ -11,12 +11,25 @@
 
 enum { TIMING_BYTES = 256 };
 
+/* Is it the last reply on its connection? */
+static bool is_last(const struct request *r)
+{
+	uint64_t max = r->config->requests_max;
+
+	return r->closes || r->problem == PROBLEM_STOPPING ||
+	       (max > 0 && client_request_count(r->client) >= max);
+}
+
 /* Queue `response` and drop it.  NULL: no memory; closes the connection. */
 static enum MHD_Result reply(struct request *r, unsigned int status,
 			     const char *type, struct MHD_Response *response)
 {
 	if (response == NULL)
 		return MHD_NO;
+	if (is_last(r))
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	client_enter(r->client, CLIENT_REPLY);
 
 	enum MHD_Result ok =
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -95,9 +108,6 @@ enum MHD_Result http_reply_problem(struct request *r)
 		(void)MHD_add_response_header(
 			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
 	}
-	if (r->problem == PROBLEM_STOPPING)
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(
 			response, MHD_HTTP_HEADER_ALLOW,

@@ -10,6 +10,7 @@
 
 #include "service/http.h"
 
+#include "service/clients.h"
 #include "service/http_body.h"
 #include "service/params.h"
 #include "service/pipeline.h"
@@ -18,12 +19,13 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
-enum { REQUEST_ID_BYTES = 40 };
+enum { REQUEST_ID_BYTES = 40, TOO_SLOW_BYTES = 512 };
 
 /* A listening socket, and whom it serves. */
 struct port {
 	struct http *http;
-	struct MHD_Daemon *daemon;      /* NULL: there is no such port */
+	struct clients *clients;        /* NULL: there is no such port */
+	struct MHD_Daemon *daemon;      /* as well */
 	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
 
@@ -34,8 +36,9 @@ struct http {
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
 	_Atomic bool refusing;
-	_Atomic bool was_not_ready;  /* the last answer of /readyz */
-	_Atomic uint64_t refused_ns; /* when the last upload was; 0: none */
+	_Atomic bool was_not_ready;    /* the last answer of /readyz */
+	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
+	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */
 };
 
 enum method { METHOD_GET, METHOD_POST };
@@ -45,12 +48,16 @@ struct request {
 	struct http *http;                /* of `port` */
 	const struct http_config *config; /* of `http` */
 	struct MHD_Connection *connection;
-	int fd; /* its socket; of uploads alone */
+	struct client *client; /* of `connection` */
+	const char *target;    /* of the request line, later decoded */
+	size_t target_bytes;   /* 0: it is no good */
+	int fd;                /* its socket; of uploads alone */
 	const struct route *route;
 	char id[REQUEST_ID_BYTES];
-	uint64_t begin_ns;
+	uint64_t begin_ns;     /* 0: its head is not yet there */
 	uint64_t length_bytes; /* as announced; 0 without a body */
 	enum problem problem;  /* found so far */
+	bool closes;           /* nothing behind its head can be trusted */
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params params;
 	struct body body;
@@ -85,6 +92,18 @@ enum MHD_Result http_answer_health(struct request *r);
 enum MHD_Result http_answer_ready(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
+
+/* http_head.c */
+
+/* Of the request line as it was sent: a path, with a query or without. */
+bool http_target_is_good(const char *target);
+
+/*
+ * Is it a request of which nobody can think anything else, with a body that is
+ * not too long?  Sets `length_bytes`, and `closes` and `detail` if need be.
+ */
+enum problem http_check_head(struct request *r, const char *method,
+			     const char *version);
 
 /* http_upload.c */
 

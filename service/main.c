@@ -3,6 +3,7 @@
  * The program: options, then cores and server in this order, and the same
  * backwards.  Only this file, opened.c and server.c print, only this one exits.
  */
+#include "service/clients.h"
 #include "service/listen.h"
 #include "service/opened.h"
 #include "service/params.h"
@@ -68,7 +69,8 @@ static void raise_file_limit(const struct options *o)
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	(void)snprintf(value, sizeof(value), "%u", o->connections_max);
-	if (files.rlim_max < (rlim_t)o->connections_max + OWN_FILES)
+	if (files.rlim_max <
+	    (rlim_t)clients_places(o->connections_max) + OWN_FILES)
 		refuse(o, "max-connections", value,
 		       "and some more are over the system's limit of open "
 		       "files");

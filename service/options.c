@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/options.h"
 
+#include "service/clients.h"
 #include "service/config.h"
 #include "service/memory_limit.h"
 
@@ -35,9 +36,29 @@ static const struct flag own_flags[] = {
 	  "uploads taken and not yet finished; more get a 503",
 	  FLAG_FIELD(struct options, uploads_max), .least = 1,
 	  .most = 1000000 },
-	{ "max-connections", "N", "512", "open connections",
+	{ "max-connections", "N", "1024",
+	  "open connections; for one more, the slowest is closed",
 	  FLAG_FIELD(struct options, connections_max), .least = 1,
 	  .most = 1000000 },
+	{ "max-connections-per-address", "N", "0",
+	  "open connections of one client address; 0: any number",
+	  FLAG_FIELD(struct options, per_address_max), .most = 1000000 },
+	{ "max-requests", "N", "0",
+	  "of one connection, before it is closed; 0: any number",
+	  FLAG_FIELD(struct options, requests_max), .most = 1e9 },
+	{ "header-timeout", "TIME", "10s",
+	  "for a new connection, until the request line is there, and from\n"
+	  "then on for the rest of the header; 0: none",
+	  FLAG_FIELD(struct options, head_ms), .unit = FLAG_TIME,
+	  .most = 3600000 },
+	{ "idle-timeout", "TIME", "30s",
+	  "for a connection to wait for its next request; 0: none",
+	  FLAG_FIELD(struct options, idle_ms), .unit = FLAG_TIME,
+	  .most = 86400000 },
+	{ "min-rate", "SIZE", "1K",
+	  "per second, to send a body and to take a reply; 0: any",
+	  FLAG_FIELD(struct options, rate_min), .unit = FLAG_SIZE,
+	  .most = 1 << 30 },
 	{ "max-body", "SIZE", "32M",
 	  "of a request's body; 1.5G, 64M or 100K, a plain number is M",
 	  FLAG_FIELD(struct options, body_bytes_max), .unit = FLAG_SIZE,
@@ -196,8 +217,9 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	if (o->schedule.given == 0)
 		set_best(&o->schedule);
 	if (o->memory_bytes_max == 0)
-		o->memory_bytes_max = memory_budget_bytes(memory_limit_bytes(),
-							  o->connections_max);
+		o->memory_bytes_max =
+			memory_budget_bytes(memory_limit_bytes(),
+					    clients_places(o->connections_max));
 	return true;
 }
 

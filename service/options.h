@@ -32,6 +32,10 @@ struct options {
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
 	uint32_t connections_max;
+	uint32_t per_address_max;  /* connections; 0: any */
+	uint64_t requests_max;     /* of a connection; 0: any */
+	uint32_t head_ms, idle_ms; /* 0: no limit */
+	uint64_t rate_min;         /* bytes per s; 0: any */
 	uint64_t body_bytes_max;
 	uint64_t memory_bytes_max; /* if not given: see memory_limit.h */
 	struct img_limits limits;

@@ -12,6 +12,9 @@ static const struct {
 	const char *title;
 	const char *detail; /* unless there is a better one */
 } table[] = {
+	[PROBLEM_BAD_REQUEST] = { 400, "bad_request", "Bad request",
+				  "The head is not quite HTTP/1.1; a proxy may "
+				  "take it for something else." },
 	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
 				    "A query parameter is wrong." },
 	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
@@ -29,6 +32,8 @@ static const struct {
 	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
 					 "Method not allowed",
 					 "See the Allow header." },
+	[PROBLEM_REQUEST_TIMEOUT] = { 408, "request_timeout", "Request timeout",
+				      "The request came too slowly." },
 	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
 				      "Send one Content-Length and no "
 				      "Transfer-Encoding." },
@@ -46,6 +51,9 @@ static const struct {
 				       "Unsupported JPEG",
 				       "This kind of JPEG is not read, such "
 				       "as 12-bit or lossless." },
+	[PROBLEM_EXPECTATION_FAILED] = { 417, "expectation_failed",
+					 "Expectation failed",
+					 "Expect may be 100-continue only." },
 	[PROBLEM_CORRUPT_JPEG] = { 422, "corrupt_jpeg", "Corrupt JPEG",
 				   "The JPEG's data contradict themselves." },
 	[PROBLEM_TRUNCATED_JPEG] = { 422, "truncated_jpeg", "Truncated JPEG",
@@ -117,7 +125,8 @@ char *problem_json(enum problem problem, const char *detail,
 		    NULL &&
 	    cJSON_AddStringToObject(o, "detail", detail) != NULL &&
 	    cJSON_AddStringToObject(o, "code", table[problem].code) != NULL &&
-	    cJSON_AddStringToObject(o, "request_id", request_id) != NULL)
+	    (request_id == NULL ||
+	     cJSON_AddStringToObject(o, "request_id", request_id) != NULL))
 		text = cJSON_PrintUnformatted(o);
 	cJSON_Delete(o);
 	return text;

@@ -10,6 +10,7 @@
 
 enum problem {
 	PROBLEM_NONE = 0,
+	PROBLEM_BAD_REQUEST,
 	PROBLEM_BAD_PARAMETER,
 	PROBLEM_BAD_FORM,
 	PROBLEM_NO_FILE,
@@ -17,11 +18,13 @@ enum problem {
 	PROBLEM_NOT_FOUND,
 	PROBLEM_NO_TRACE,
 	PROBLEM_METHOD_NOT_ALLOWED,
+	PROBLEM_REQUEST_TIMEOUT,
 	PROBLEM_LENGTH_REQUIRED,
 	PROBLEM_BODY_TOO_LARGE,
 	PROBLEM_PICTURE_TOO_LARGE,
 	PROBLEM_NOT_A_JPEG,
 	PROBLEM_UNSUPPORTED_JPEG,
+	PROBLEM_EXPECTATION_FAILED,
 	PROBLEM_CORRUPT_JPEG,
 	PROBLEM_TRUNCATED_JPEG,
 	PROBLEM_TOO_MANY_SCANS,
@@ -41,7 +44,7 @@ unsigned int problem_status(enum problem problem);
 
 /*
  * The body, for the caller to free().  `detail` NULL: the problem's own
- * sentence.  NULL: no memory.
+ * sentence; `request_id` NULL: none.  NULL: no memory.
  */
 char *problem_json(enum problem problem, const char *detail,
 		   const char *request_id);

@@ -60,7 +60,7 @@ static void test_each_source_sets_flags(void)
 	assert(o.uploads_max == 7 && o.body_bytes_max == 3 << 19);
 	assert(strcmp(o.trace, "a b") == 0 && strcmp(o.cores, "0,1") == 0);
 	assert(o.graph == NULL && o.drain_ms == 250);
-	assert(o.connections_max == 512);
+	assert(o.connections_max == 1024);
 	options_release(&o);
 }
 

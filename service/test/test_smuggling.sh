@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What two readers of HTTP may read in two ways is refused, and nothing behind it
+# is taken for a request; requests that are whole are answered, wherever their
+# bytes are cut; and a client may end at any byte.
+#
+# usage: DARKROOM=PROGRAM test_smuggling.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+trap '' PIPE # a server that closes early must not end the test
+behind='GET /healthz HTTP/1.1\r\nHost: canary\r\n\r\n'
+
+# raw FORMAT: send what printf makes of it, and keep all that comes back until
+# the server closes
+raw() {
+	local open
+	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	# The server may refuse, and close, before it has got all.
+	printf "$1" >&"$open" 2>/dev/null || true
+	timeout 60 cat <&"$open" >"$work/raw" 2>/dev/null || [ $? != 124 ] ||
+		fail "not closed: $1"
+	exec {open}>&-
+}
+
+# How many answers came; problems do not end in a line.
+answers() {
+	grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" | wc -l
+}
+
+# refused STATUSES FORMAT: is answered with one of these, and nothing behind it;
+# 000 is no answer at all
+refused() {
+	local got
+	raw "$2$behind"
+	got=$(head -c 12 "$work/raw" | tr -cd '[:alnum:]/. ')
+	got=${got#HTTP/1.1 }
+	[[ $1 = *${got:-000}* ]] || fail "${got:-nothing}, not $1: $2"
+	! grep -aq 'ok$' "$work/raw" ||
+		fail "what is behind it was answered: $2"
+}
+
+# post HEADERS: with whatever is wrong in them
+post() {
+	echo "POST / HTTP/1.1\\r\\nHost: x\\r\\n$1\\r\\n\\r\\n"
+}
+
+get() {
+	echo "GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n$1\\r\\n\\r\\n"
+}
+
+# A reset may overtake an answer: who has sent more than was read sees "000".
+test_lengths() {
+	local value
+	refused '411 000' "$(post 'Content-Length: 0\r\nContent-Length: 0')"
+	refused '411 000' "$(post 'Content-Length: 0\r\nContent-Length: 5')"
+	refused '411 000' "$(post 'Content-Length: 5\r\nContent-Length: 0')"
+	refused '411 000' "$(get 'Content-Length: 0\r\ncontent-length: 9')"
+	for value in -1 +1 0x5 '1 2' '5,5' '5 ' 1e3 '' , ' ' 5.0 '\v5'; do
+		refused '400 000' "$(post "Content-Length: $value")"
+		refused '400 000' "$(get "Content-Length: $value")"
+	done
+	refused '413 000' "$(post 'Content-Length: 18446744073709551616')"
+	refused '413 000' "$(post 'Content-Length: 99999999999999999999999')"
+	refused '413 000' "$(post 'Content-Length: 18446744073709551615')"
+	refused '413 000' "$(post 'Content-Length: 9223372036854775808')"
+}
+
+test_codings() {
+	local value
+	for value in chunked Chunked xchunked 'chunked, identity' identity \
+		'gzip, chunked' '\tchunked' 'chunked ' '' '\vchunked' '"chunked"' \
+		'chunked\r\nTransfer-Encoding: identity'; do
+		for length in '' 'Content-Length: 0\r\n' 'Content-Length: 5\r\n'; do
+			refused '411 400 000' \
+				"$(post "${length}Transfer-Encoding: $value")0\r\n\r\n"
+			refused '411 400 000' \
+				"$(get "${length}Transfer-Encoding: $value")0\r\n\r\n"
+		done
+	done
+	for value in 'Transfer-Encoding : chunked' 'Transfer-Encoding\t: chunked' \
+		' Transfer-Encoding: chunked' 'Transfer-Encoding:\r\n chunked' \
+		'X: y\r\n Transfer-Encoding: chunked' 'Transfer\0-Encoding: chunked' \
+		'X: y\rTransfer-Encoding: chunked' 'Transfer_Encoding\v: chunked' \
+		'X: y\nTransfer-Encoding: chunked' 'X: y\0\0Transfer-Encoding: chunked'; do
+		refused '411 400 000' \
+			"$(post "Content-Length: 5\\r\\n$value")0\r\n\r\n"
+		refused '411 400 000' "$(get "$value")0\r\n\r\n"
+	done
+	# Chunks are not read, good ones or bad.
+	for value in '5\r\nhello\r\n0\r\n\r\n' '-5\r\nhello\r\n' 'zz\r\n' \
+		'ffffffffffffffffff\r\n' '5;x="\n"\r\nhello\r\n0\r\n\r\n'; do
+		refused '411 000' "$(post 'Transfer-Encoding: chunked')$value"
+	done
+}
+
+test_headers() {
+	local line
+	for line in 'X : y' 'X\t: y' ' X: y' ': y' 'X' 'X y: z' 'X: a\r\n b' \
+		'X: a\r\n\tb' 'X: a\rb' 'X: a\nY: b' 'X: a\0b' 'X\0: a' 'X: \0' \
+		'X: a\0\0b' 'X: a\0\0' 'X: a\0: b' 'X: \x01' 'X: a\x7f' 'X(y): z' \
+		'Host: x' 'Host: y' 'X: a\n' 'X: a\r\r'; do
+		refused '400 000' "$(get "$line")"
+	done
+	refused 400 'GET /healthz HTTP/1.1\r\n\r\n'
+	refused 400 'GET /healthz HTTP/1.1\nHost: x\n\n'
+	refused 400 'GET /healthz HTTP/1.1\r\nHost: x\n\r\n'
+	refused 400 'GET /healthz HTTP/1.1\r\nHost: x\r\n\n'
+	refused 400 'GET /healthz HTTP/1.1\nHost: x\r\n\r\n'
+}
+
+test_request_lines() {
+	local line
+	for line in 'GET  /healthz HTTP/1.1' 'GET /healthz  HTTP/1.1' \
+		'GET /healthz HTTP/1.1 ' ' GET /healthz HTTP/1.1' \
+		'GET /health z HTTP/1.1' 'GET /healthz\tx HTTP/1.1' \
+		'GET\t/healthz HTTP/1.1' 'GET /healthz\0x HTTP/1.1' \
+		'GET /healthz%%00x HTTP/1.1' 'GET\0 /healthz HTTP/1.1' \
+		'GET http://x/healthz HTTP/1.1' 'GET healthz HTTP/1.1' \
+		'OPTIONS * HTTP/1.1' 'CONNECT x:80 HTTP/1.1' 'GET ? HTTP/1.1' \
+		'G(T /healthz HTTP/1.1' 'GET /healthz HTTP/1.1\0' \
+		'GET /healthz http/1.1' 'GET /healthz HTTP/11' 'GET /healthz' \
+		'GET /healthz HTTP/0.9' 'GET /healthz HTTP/2.0' 'GET' 'x' \
+		'GET /healthz HTTP/1.1\x01'; do
+		refused '400 505 000' "$line\\r\\nHost: x\\r\\n\\r\\n"
+	done
+	# HTTP/2 without a warning, and TLS.
+	refused '505 000' 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
+	refused '400 000' '\x16\3\1\0\4\1\0\0\0\r\n'
+}
+
+test_large_heads() {
+	local a
+	a=$(head -c 140000 /dev/zero | tr '\0' a)
+	refused '414 000' "GET /$a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
+	refused '431 000' "$(get "X: $a")"
+	refused '431 000' "$(get "$a: X")"
+	a=$(seq -f 'x%.0f:' -s '\r\n' 20000)
+	refused '431 000' "$(get "$a")"
+}
+
+test_expectations() {
+	refused '417 000' "$(post 'Content-Length: 5\r\nExpect: 200-ok')hello"
+	refused '417 000' "$(post 'Expect: 100-continue\r\nExpect: x
+Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
+	# Only who is let in is told to go on.
+	raw "$(post 'Content-Length: 99999999999\r\nExpect: 100-continue')"
+	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a refused body"
+	grep -aq '^HTTP/1.1 413' "$work/raw" || fail "no 413"
+	raw "$(post 'Content-Length: 5\r\nConnection: close\r\nExpect: 100-continue')hello"
+	grep -aq '^HTTP/1.1 100' "$work/raw" || fail "no 100"
+	grep -aq '^HTTP/1.1 415' "$work/raw" || fail "no 415"
+}
+
+# A request as it should be, and one behind it.
+test_pipelined_requests() {
+	local last='GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+	raw "$(post 'Content-Length: 5')hello$(post 'Content-Length: 0')$last"
+	[ "$(answers)" = 3 ] ||
+		fail "not 3 answers: $(shown "$work/raw")"
+	grep -aq 'ok$' "$work/raw" || fail "the last was not answered"
+	# Garbage behind the body is no request.
+	raw "$(post 'Content-Length: 5')hello, world\\r\\n\\r\\n$last"
+	[ "$(answers)" -le 2 ] || fail "garbage was answered"
+	! grep -aq 'ok$' "$work/raw" || fail "what is behind garbage was"
+}
+
+# Ends at any byte, for good or only for sending; the last prefix is all of it.
+test_early_ends() {
+	local bytes open count
+	{ printf 'POST /?w=8 HTTP/1.1\r\nHost: x\r\nContent-Length: %s\r\n\r\n' \
+		"$(stat -c %s "$work/small.jpg")"; cat "$work/small.jpg"; } \
+		>"$work/request"
+	count=$(stat -c %s "$work/request")
+	for bytes in $(seq 0 "$count"); do
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		head -c "$bytes" "$work/request" >&"$open"
+		exec {open}>&-
+	done
+	check_drained
+	curl -fsS --data-binary "@$work/small.jpg" "$url/?w=8" -o "$work/whole"
+	# In two pieces, cut anywhere; every 13th, to be quick.
+	for bytes in $(seq 1 13 "$count"); do
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		head -c "$bytes" "$work/request" >&"$open"
+		tail -c "+$((bytes + 1))" "$work/request" >&"$open"
+		timeout 60 head -n 1 <&"$open" >"$work/raw"
+		grep -aq '^HTTP/1.1 200' "$work/raw" || fail "cut at $bytes"
+		exec {open}>&-
+	done
+	check_drained
+}
+
+test_all() {
+	start "$@"
+	curl -fsS --data-binary "@$photo" "$url/?w=16" -o "$work/small.jpg"
+	test_lengths
+	test_codings
+	test_headers
+	test_request_lines
+	test_large_heads
+	test_expectations
+	test_pipelined_requests
+	test_early_ends
+	stop
+}
+
+test_all
+test_all --policy thread-per-connection
