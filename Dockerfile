@@ -4,6 +4,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
+        nettle-dev libgnutls28-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
@@ -14,7 +15,7 @@ FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
         libjpeg62-turbo libturbojpeg0 liblcms2-2 libmicrohttpd12 \
         libcjson1 libck0 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
-        curl \
+        libnettle8 libgnutls30 curl \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/darkroom /src/build/release/loadgen \
     /usr/local/bin/
@@ -24,4 +25,6 @@ USER 65534:65534
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s \
     CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/healthz"]
-ENTRYPOINT ["darkroom", "--listen", "0.0.0.0:8080"]
+# Who can reach the container is for whoever runs it.
+ENV DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=1
+ENTRYPOINT ["darkroom"]

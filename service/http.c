@@ -147,6 +147,8 @@ static void begin(struct request *r, const char *path, const char *method,
 	r->problem = http_check_head(r, method, version);
 	if (r->problem == PROBLEM_NONE)
 		r->problem = find_route(r, path, method);
+	if (r->problem == PROBLEM_NONE)
+		r->problem = http_check_auth(r, path, method);
 	if (r->problem == PROBLEM_NONE &&
 	    r->route->answer == http_answer_upload)
 		http_begin_upload(r);
@@ -210,11 +212,35 @@ struct port_config {
 	size_t connection_bytes;
 };
 
+enum { TLS_OPTIONS = 4 };
+
+/* Returns a flag for MHD_start_daemon(). */
+static unsigned int tls_options(struct MHD_OptionItem options[TLS_OPTIONS],
+				const struct http_config *c)
+{
+	/* TLS 1.2 and 1.3, with keys of each connection's own. */
+	static const char priorities[] =
+		"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
+	const struct MHD_OptionItem all[TLS_OPTIONS] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)c->tls_certificate },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)c->tls_key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	bool is_on = c->tls_certificate != NULL;
+
+	memcpy(options, is_on ? all : &all[TLS_OPTIONS - 1],
+	       is_on ? sizeof(all) : sizeof(all[0]));
+	return is_on ? MHD_USE_TLS : 0;
+}
+
 /* False: it could not be started. */
 static bool start_port(struct port *port, struct http *h,
 		       const struct port_config *c)
 {
 	uint32_t places = clients_places(c->connections_max);
+	struct MHD_OptionItem tls[TLS_OPTIONS];
+	unsigned int flags = MHD_USE_ITC | tls_options(tls, &h->config);
 
 	port->http = h;
 	port->clients = clients_start(&(struct clients_config){
@@ -229,7 +255,7 @@ static bool start_port(struct port *port, struct http *h,
 	if (port->clients == NULL)
 		return false;
 	port->daemon = MHD_start_daemon(
-		c->flags | MHD_USE_ITC, 0, NULL, NULL, on_request, port,
+		c->flags | flags, 0, NULL, NULL, on_request, port,
 		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, port, MHD_OPTION_URI_LOG_CALLBACK, on_target,
 		port, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
@@ -237,7 +263,7 @@ static bool start_port(struct port *port, struct http *h,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT,
 		(unsigned int)c->per_address_max,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
-		MHD_OPTION_END);
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	return port->daemon != NULL;
 }
 

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct auth;
 struct http;
 struct pipeline;
 
@@ -28,6 +29,9 @@ struct http_config {
 	int listen_fd; /* owned by http once it has started */
 	int admin_fd;  /* as well; -1: no admin port */
 	struct pipeline *pipeline;
+	const struct auth *auth;
+	const char *tls_certificate; /* PEM; NULL: plain HTTP */
+	const char *tls_key;
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections; 0: any */
 	uint64_t requests_max;    /* of a connection; 0: any */

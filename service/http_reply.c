@@ -112,6 +112,7 @@ enum MHD_Result http_reply_problem(struct request *r)
 		(void)MHD_add_response_header(
 			response, MHD_HTTP_HEADER_ALLOW,
 			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
+	http_add_challenge(r, response);
 	if (r->submitted)
 		add_timing(r, response);
 	return reply(r, status, "application/problem+json", response);

@@ -10,6 +10,7 @@
 
 #include "service/http.h"
 
+#include "service/auth.h"
 #include "service/clients.h"
 #include "service/http_body.h"
 #include "service/params.h"
@@ -67,11 +68,11 @@ struct request {
 	struct variant variant; /* of a plain request */
 };
 
-/* Which port serves it. */
+/* Which port serves it, and to whom, where there are keys. */
 enum role {
-	ROLE_UPLOAD, /* the main one */
-	ROLE_PROBE,  /* both */
-	ROLE_REPORT, /* the admin port; without one, the main port */
+	ROLE_UPLOAD, /* the main one; by key, or a POST by signature */
+	ROLE_PROBE,  /* both; all */
+	ROLE_REPORT, /* the admin port, or else the main one; by key */
 };
 
 struct route {
@@ -92,6 +93,15 @@ enum MHD_Result http_answer_health(struct request *r);
 enum MHD_Result http_answer_ready(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
+
+/* http_auth.c */
+
+/* May it be done for who asks?  Its head is there, and its route found. */
+enum problem http_check_auth(const struct request *r, const char *path,
+			     const char *method);
+
+/* To a 401: how to do better. */
+void http_add_challenge(const struct request *r, struct MHD_Response *response);
 
 /* http_head.c */
 

@@ -124,6 +124,8 @@ static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 	struct request *r = cls;
 
 	(void)kind;
+	if (auth_takes_parameter(r->config->auth, key))
+		return MHD_YES;
 	if (params_set(&r->params, key, value, r->detail))
 		return MHD_YES;
 	r->problem = PROBLEM_BAD_PARAMETER;

@@ -81,7 +81,8 @@ static int try_listen(const struct addrinfo *info)
 	return -1;
 }
 
-int listen_on(const char *address, uint16_t *port, const char **why)
+/* For freeaddrinfo().  NULL: *why says why not. */
+static struct addrinfo *resolve(const char *address, const char **why)
 {
 	char host[HOST_BYTES];
 	const char *service;
@@ -92,15 +93,46 @@ int listen_on(const char *address, uint16_t *port, const char **why)
 	};
 
 	if (!split(address, host, &service, why))
-		return -1;
+		return NULL;
 	int err = getaddrinfo(host, service, &hints, &found);
 
-	if (err != 0) {
-		*why = gai_strerror(err);
-		return -1;
-	}
+	if (err == 0)
+		return found;
+	*why = gai_strerror(err);
+	return NULL;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(
+			&((const struct sockaddr_in6 *)address)->sin6_addr);
+	return address->sa_family == AF_INET &&
+	       ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >>
+			       IN_CLASSA_NSHIFT ==
+		       IN_LOOPBACKNET;
+}
+
+bool listen_is_local(const char *address)
+{
+	const char *why;
+	struct addrinfo *found = resolve(address, &why);
+	bool is_local = true;
+
+	for (struct addrinfo *i = found; i != NULL; i = i->ai_next)
+		is_local = is_local && is_loopback(i->ai_addr);
+	if (found != NULL)
+		freeaddrinfo(found);
+	return is_local;
+}
+
+int listen_on(const char *address, uint16_t *port, const char **why)
+{
+	struct addrinfo *found = resolve(address, why);
 	int fd = -1;
 
+	if (found == NULL)
+		return -1;
 	for (struct addrinfo *i = found; i != NULL && fd < 0; i = i->ai_next)
 		fd = try_listen(i);
 	if (fd < 0)

@@ -9,6 +9,12 @@
 bool listen_check(const char *address, const char **why);
 
 /*
+ * False: others than this machine can reach it.  True also of what cannot be
+ * listened on at all.
+ */
+bool listen_is_local(const char *address);
+
+/*
  * A listening TCP socket on `address`: "127.0.0.1:8080", "[::1]:8080",
  * "localhost:0".  Port 0: any free one; *port gets the real one.  On failure
  * -1, and *why says what was wrong, without a full stop.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program: options, then cores and server in this order, and the same
- * backwards.  Only this file, opened.c and server.c print, only this one exits.
+ * backwards.  Only this file, opened.c, secrets.c and server.c print, and only
+ * this one exits.
  */
 #include "service/clients.h"
 #include "service/listen.h"
@@ -109,8 +110,14 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 /* What else the server would find wrong at its start. */
 static void check_start(const struct options *o)
 {
+	struct secrets secrets;
 	struct stage_graph graph;
 	const char *why;
+	int status = secrets_load(&secrets, o);
+
+	secrets_release(&secrets);
+	if (status != EXIT_SUCCESS)
+		exit(status);
 
 	if (!listen_check(o->listen, &why))
 		refuse(o, "listen", o->listen, why);

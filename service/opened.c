@@ -66,8 +66,10 @@ int opened_init(struct opened *to, const struct options *o)
 {
 	*to = (struct opened){ .listen_fd = -1, .admin_fd = -1 };
 
-	int status = load_graph(to, o);
+	int status = secrets_load(&to->secrets, o);
 
+	if (status == EXIT_SUCCESS)
+		status = load_graph(to, o);
 	if (status == EXIT_SUCCESS)
 		status = check_save_graph(o);
 	if (status == EXIT_SUCCESS)
@@ -89,4 +91,5 @@ void opened_release(struct opened *opened)
 		(void)close(opened->admin_fd);
 	if (opened->trace != NULL)
 		(void)fclose(opened->trace);
+	secrets_release(&opened->secrets);
 }

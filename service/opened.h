@@ -9,6 +9,7 @@
 #define SERVICE_OPENED_H
 
 #include "service/options.h"
+#include "service/secrets.h"
 
 #include "stages/graph.h"
 
@@ -20,6 +21,7 @@ struct opened {
 	int listen_fd; /* -1: none, or taken over */
 	int admin_fd;  /* as well */
 	uint16_t port, admin_port;
+	struct secrets secrets;
 	struct stage_graph graph; /* of --balance partition */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };

@@ -27,6 +27,20 @@ static const struct flag own_flags[] = {
 	  "where to tell of the server itself, whatever uploads do: /healthz,\n"
 	  "/readyz, /metrics, /stats, /trace; default: by --listen",
 	  FLAG_FIELD(struct options, admin_listen) },
+	{ "insecure", NULL, NULL,
+	  "accept connections of others than this machine without any keys",
+	  FLAG_FIELD(struct options, insecure) },
+	{ "api-key-file", "FILE", NULL,
+	  "who has one of these keys may do all; a key on each line",
+	  FLAG_FIELD(struct options, api_key_file) },
+	{ "sign-key-file", "FILE", NULL,
+	  "keys that uploads may be signed with, see docs/http-api.md",
+	  FLAG_FIELD(struct options, sign_key_file) },
+	{ "tls-cert", "FILE", NULL,
+	  "serve HTTPS alone, with this certificate and its chain, in PEM",
+	  FLAG_FIELD(struct options, tls_cert) },
+	{ "tls-key", "FILE", NULL, "the certificate's private key, in PEM",
+	  FLAG_FIELD(struct options, tls_key) },
 	{ "cores", "LIST", NULL,
 	  "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
 	  "physical cores first, within the cgroup's CPU quota; threads of\n"

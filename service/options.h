@@ -28,6 +28,11 @@ enum options_source {
 struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
+	bool insecure;            /* listen beyond loopback without keys */
+	const char *api_key_file; /* NULL: none, as all four */
+	const char *sign_key_file;
+	const char *tls_cert;
+	const char *tls_key;
 	struct schedule schedule; /* not complete: cores are not known */
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;

@@ -24,6 +24,18 @@ static const struct {
 			      "name, or named file, image or media." },
 	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
 				 "The request holds no picture." },
+	[PROBLEM_UNAUTHORIZED] = { 401, "unauthorized", "Unauthorized",
+				   "Send a key as \"Authorization: Bearer "
+				   "KEY\", or sign the upload's query." },
+	[PROBLEM_INVALID_KEY] = { 401, "invalid_key", "Invalid key",
+				  "The key sent is none of this server's." },
+	[PROBLEM_BAD_SIGNATURE] = { 403, "bad_signature", "Bad signature",
+				    "The signature is not that of this "
+				    "request, or it has no expires." },
+	[PROBLEM_SIGNATURE_EXPIRED] = { 403, "signature_expired",
+					"Signature expired",
+					"The signed query was good until "
+					"its expires." },
 	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
 				"There is nothing at this path." },
 	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",

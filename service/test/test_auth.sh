@@ -1,0 +1,219 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Who may: nobody beyond this machine without being told so; with keys, those
+# who have one, or a signed query; and no key shows anywhere.
+#
+# usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+api=$2
+
+api_key=api-key-0123456789-one
+other_key=api-key-0123456789-two
+sign_key=sign-key-0123456789-one
+printf '# ours\n%s\n\n%s\n' $api_key $other_key >"$work/api.keys"
+printf '%s\n' another-sign-key-0123 $sign_key >"$work/sign.keys"
+chmod 600 "$work"/*.keys
+
+# accepts FLAGS...: they are good to start with
+accepts() {
+	"$DARKROOM" --check-config "$@" >"$work/log" 2>&1 || fail "refused: $*"
+	[ ! -s "$work/log" ] || fail "not silent: $*"
+}
+
+test_others_are_not_listened_to_unasked() {
+	local address
+	for address in 0.0.0.0:0 '[::]:0' 192.0.2.1:80 '[2001:db8::1]:80' \
+		'[::ffff:127.0.0.1]:80'; do
+		refuses --insecure --listen "$address"
+		grep -qF "'$address'" "$work/log" || fail "not named: $address"
+		refuses --api-key-file --check-config --listen "$address"
+		refuses --admin-listen --check-config --admin-listen "$address"
+		accepts --listen "$address" --insecure
+		accepts --listen "$address" --api-key-file "$work/api.keys"
+		accepts --listen "$address" --sign-key-file "$work/sign.keys"
+		DARKROOM_INSECURE=1 accepts --listen "$address"
+	done
+	for address in 127.0.0.1:0 127.8.9.10:80 '[::1]:0' localhost:80; do
+		accepts --listen "$address" --admin-listen "$address"
+	done
+}
+
+test_wrong_files_are_refused_and_not_shown() {
+	echo short-secret >"$work/bad"
+	refuses "--api-key-file: '$work/bad': line 1" --check-config \
+		--api-key-file "$work/bad"
+	! grep -q short-secret "$work/log" || fail "$(cat "$work/log")"
+	refuses "--sign-key-file: '$work/none'" --listen 127.0.0.1:0 \
+		--sign-key-file "$work/none"
+	DARKROOM_API_KEY_FILE=$work/none refuses DARKROOM_API_KEY_FILE \
+		--listen 127.0.0.1:0
+	chmod 644 "$work/sign.keys"
+	"$DARKROOM" --check-config --sign-key-file "$work/sign.keys" \
+		2>"$work/log" || fail "mode 644 is refused"
+	grep -qF "'$work/sign.keys' can be read by every user" "$work/log" ||
+		fail "no warning of mode 644"
+	chmod 600 "$work/sign.keys"
+}
+
+# upload CURL-ARGUMENTS...: the status
+upload() {
+	curl -sS -o "$work/body" -w '%{http_code}' --data-binary "@$photo" "$@"
+}
+
+bearer() {
+	echo "Authorization: Bearer $1"
+}
+
+# challenge TEXT: the last 401 had this WWW-Authenticate
+challenge() {
+	grep -qixF "WWW-Authenticate: $1" <(tr -d '\r' <"$work/head") ||
+		fail "not $1: $(cat "$work/head")"
+}
+
+test_a_key_is_needed() {
+	local path bad
+	for path in '/?w=99' /stats /trace; do
+		expect_problem 401 unauthorized "$url$path" \
+			-X "$([ "$path" = '/?w=99' ] && echo POST || echo GET)"
+		challenge 'Bearer realm="darkroom"'
+	done
+	for bad in ${api_key}x "${api_key%?}" "$sign_key" ' ' '# ours'; do
+		expect_problem 401 invalid_key -H "$(bearer "$bad")" \
+			--data-binary "@$photo" "$url/?w=99"
+		challenge 'Bearer realm="darkroom", error="invalid_token"'
+		expect_problem 401 invalid_key -H "$(bearer "$bad")" "$url/stats"
+	done
+	expect_problem 401 unauthorized -u "$api_key:" "$url/stats"
+	for path in healthz readyz; do
+		curl -fsS "$url/$path" >/dev/null || fail "$path needs a key"
+	done
+	# A signature is a parameter like any other.
+	expect_problem 400 bad_parameter -H "$(bearer $api_key)" \
+		--data-binary "@$photo" "$url/?expires=2000000000"
+	for key in $api_key $other_key; do
+		[ "$(upload -H "$(bearer $key)" "$url/v1/process?w=99")" = 200 ] ||
+			fail "$key: $(shown "$work/body")"
+	done
+	curl -fsS -H "$(bearer $other_key)" "$url/stats" >"$work/stats"
+	[ "$(jq .uploads.sent "$work/stats")" = 2 ] || fail "who was let in?"
+}
+
+# Neither "100 Continue", nor memory for what is announced.
+test_no_body_is_asked_for() {
+	expect_problem 401 invalid_key -H 'Expect: 100-continue' \
+		-H "$(bearer nobody)" --data-binary "@$photo" "$url/"
+	! grep -q '^HTTP/1.1 100' "$work/head" || fail "$(cat "$work/head")"
+	upload -H 'Expect: 100-continue' -H "$(bearer $api_key)" \
+		-D "$work/head" "$url/" >"$work/code"
+	grep -q '^HTTP/1.1 100' "$work/head" || fail "no 100: $(cat "$work/head")"
+}
+
+# Of others the body is read and dropped, and the connection lives on.
+test_the_connection_can_be_used_again() {
+	curl -sS -o "$work/one" --data-binary "@$photo" "$url/" --next \
+		-sS -o "$work/two" -w '%{num_connects} %{http_code}' \
+		-H "$(bearer $api_key)" "$url/stats" >"$work/code"
+	[ "$(cat "$work/code")" = '0 200' ] || fail "$(cat "$work/code")"
+}
+
+test_no_key_is_shown() {
+	"$DARKROOM" --print-config --api-key-file "$work/api.keys" \
+		--sign-key-file "$work/sign.keys" >"$work/config"
+	jq -e --arg file "$work/api.keys" '.["api-key-file"] == $file' \
+		"$work/config" >/dev/null || fail "$(cat "$work/config")"
+	curl -fsS -H "$(bearer $api_key)" "$url/stats" >"$work/stats"
+	kill -USR1 "$server"
+	! grep -lE -- '-key-0123456789' "$work/config" "$work/stats" "$work/log" ||
+		fail "a key is shown"
+}
+
+# sign METHOD PATH PARAMETER...: the signature
+sign() {
+	local method=$1 path=$2
+	shift 2
+	printf '%s\n' "$@" | LC_ALL=C sort | {
+		printf '%s\n%s\n' "$method" "$path"
+		cat
+	} | openssl dgst -sha256 -hmac $sign_key -r | cut -d' ' -f1
+}
+
+test_a_signed_query_needs_no_key() {
+	local late=$(($(date +%s) + 3600)) s
+	s=$(sign POST / w=99 fit=inside "expires=$late")
+	for query in "w=99&fit=inside&expires=$late&signature=$s" \
+		"signature=$s&expires=$late&fit=%69nside&w=%39%39" \
+		"fit=inside&signature=${s^^}&w=99&expires=$late"; do
+		[ "$(upload "$url/?$query")" = 200 ] ||
+			fail "$query: $(shown "$work/body")"
+	done
+	# Of no other request: path, method, parameters.
+	for query in "w=98&fit=inside&expires=$late" "w=99&expires=$late" \
+		"w=99&fit=inside&expires=$((late + 1))" "w=99&fit=inside" \
+		"w=99&fit=inside&q=9&expires=$late"; do
+		expect_problem 403 bad_signature --data-binary "@$photo" \
+			"$url/?$query&signature=$s"
+	done
+	query="w=99&fit=inside&expires=$late&signature=$s"
+	expect_problem 403 bad_signature --data-binary "@$photo" \
+		"$url/v1/process?$query"
+	expect_problem 403 bad_signature --data-binary "@$photo" \
+		"$url/?$query&signature=$s"
+	expect_problem 401 unauthorized "$url/stats?$query"
+	s=$(sign GET /stats "expires=$late")
+	expect_problem 401 unauthorized "$url/stats?expires=$late&signature=$s"
+	s=$(sign POST / w=99 expires=1700000000)
+	expect_problem 403 signature_expired --data-binary "@$photo" \
+		"$url/?w=99&expires=1700000000&signature=$s"
+}
+
+test_signed_queries_are_checked_like_others() {
+	local late=$(($(date +%s) + 3600)) s
+	s=$(sign POST / w=0 "expires=$late")
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/?w=0&expires=$late&signature=$s"
+	s=$(sign POST / 'q=90 ' "expires=$late")
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/?q=90+&expires=$late&signature=$s"
+	expect_problem 403 bad_signature --data-binary "@$photo" "$url/?$(
+		printf 'a%d=1&' {1..64})signature=$s"
+}
+
+# As a server of the site would make them.
+test_the_documented_python_signs() {
+	local path
+	if ! command -v python3 >/dev/null; then
+		echo "no python3: its recipe is not run" >&2
+		return
+	fi
+	sed -n '/^```python$/,/^```$/{/^```/!p}' "$api" >"$work/recipe.py"
+	cat >>"$work/recipe.py" <<-END
+		print(signed("/v1/process", [("w", "99"), ("fit", "inside")],
+		             "$sign_key"))
+	END
+	path=$(python3 "$work/recipe.py")
+	[ "$(upload "$url$path")" = 200 ] || fail "$path"
+	[ "$(upload "$url$path&h=9")" = 403 ] || fail "$path with h=9"
+}
+
+start --api-key-file "$work/api.keys"
+test_a_key_is_needed
+test_no_body_is_asked_for
+test_the_connection_can_be_used_again
+test_no_key_is_shown
+stop
+for policy in color thread-per-connection; do
+	start --sign-key-file "$work/sign.keys" --policy $policy
+	expect_problem 401 unauthorized --data-binary "@$photo" "$url/?w=99"
+	expect_problem 401 unauthorized "$url/stats"
+	test_a_signed_query_needs_no_key
+	test_signed_queries_are_checked_like_others
+	stop
+done
+start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys"
+test_the_documented_python_signs
+[ "$(upload -H "$(bearer $api_key)" "$url/?w=9&expires=1&signature=0")" = 200 ] ||
+	fail "a key is not enough beside a signature"
+stop
+test_others_are_not_listened_to_unasked
+test_wrong_files_are_refused_and_not_shown

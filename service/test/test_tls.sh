@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# HTTPS: what is true of HTTP, by TLS 1.2 and 1.3 and nothing older; a wrong
+# certificate or key is told before the start; clients that connect and say
+# nothing do not stop others.
+#
+# usage: DARKROOM=PROGRAM test_tls.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+export CURL_CA_BUNDLE=$work/one.pem
+
+# make NAME: a certificate NAME.pem and its key NAME.key
+make() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+		-nodes -days 2 -subj "/CN=$1" -addext \
+		'subjectAltName=DNS:localhost,IP:127.0.0.1' \
+		-keyout "$work/$1.key" -out "$work/$1.pem" 2>"$work/log" ||
+		fail "openssl"
+}
+
+test_wrong_files_are_refused() {
+	local one=$work/one.pem key=$work/one.key
+	echo nonsense >"$work/nonsense"
+	refuses --tls-key --check-config --tls-cert "$one"
+	refuses --tls-cert --check-config --tls-key "$key"
+	refuses "--tls-cert: '$work/none'" --tls-cert "$work/none" \
+		--tls-key "$key"
+	refuses "--tls-key: '$work/none'" --tls-cert "$one" \
+		--tls-key "$work/none"
+	refuses "--tls-cert: '$work/nonsense'" --tls-cert "$work/nonsense" \
+		--tls-key "$key"
+	refuses "--tls-cert: '$key'" --tls-cert "$key" --tls-key "$key"
+	refuses "--tls-key: '$work/nonsense'" --tls-cert "$one" \
+		--tls-key "$work/nonsense"
+	refuses "--tls-key: '$work/two.key'" --tls-cert "$one" \
+		--tls-key "$work/two.key"
+}
+
+# serves VERSION: curl can speak it, and no newer
+serves() {
+	[ "$(curl -sS -o "$work/tls" -w '%{http_code}' --tlsv1.0 \
+		--tls-max "$1" --ciphers DEFAULT@SECLEVEL=0 \
+		"$url/healthz" 2>"$work/why" || true)" = 200 ]
+}
+
+test_new_versions_alone() {
+	serves 1.3 || fail "not TLS 1.3: $(cat "$work/why")"
+	serves 1.2 || fail "not TLS 1.2: $(cat "$work/why")"
+	! serves 1.1 || fail "TLS 1.1"
+	[ "$(curl -s -o "$work/plain" -w '%{http_code}' \
+		"http://${url#https://}/healthz" || true)" = 000 ] ||
+		fail "plain HTTP is answered"
+}
+
+# Large bodies go both ways, in many records, and more than once.
+test_pictures_are_the_same() {
+	local query i
+	for query in 'w=320' 'q=100&w=4000&enlarge=1'; do
+		curl -fsS --data-binary "@$photo" -o "$work/out1" "$url/?$query" \
+			--next -fsS --data-binary "@$photo" -o "$work/out2" \
+			"$url/?$query"
+		for i in 1 2; do
+			cmp "$work/$query" "$work/out$i" || fail "$query differs"
+		done
+	done
+	curl -fsS -F "file=@$photo" "$url/?w=320" -o "$work/out1"
+	cmp "$work/w=320" "$work/out1" || fail "the form's differs"
+	expect_problem 415 not_a_jpeg --data-binary "@$work/one.pem" "$url/"
+	check_drained
+}
+
+# Connected, and silent, in the middle of a handshake or before it.
+test_silent_clients_stop_nobody() {
+	local i fds=() fd
+	for i in $(seq 20); do
+		exec {fd}<>"/dev/tcp/127.0.0.1/$port"
+		[ $((i % 2)) = 0 ] || printf '\x16\x03\x01\x01' >&"$fd"
+		fds+=("$fd")
+	done
+	curl -fsS --max-time 60 --data-binary "@$photo" -o "$work/out1" \
+		"$url/?w=320"
+	cmp "$work/w=320" "$work/out1" || fail "differs"
+	for fd in "${fds[@]}"; do
+		exec {fd}>&-
+	done
+}
+
+make one
+make two
+test_wrong_files_are_refused
+start
+for query in 'w=320' 'q=100&w=4000&enlarge=1'; do
+	curl -fsS --data-binary "@$photo" -o "$work/$query" "$url/?$query"
+done
+stop
+for policy in color thread-per-connection; do
+	start --tls-cert "$work/one.pem" --tls-key "$work/one.key" \
+		--admin-listen 127.0.0.1:0 --policy $policy
+	url=https://127.0.0.1:$port
+	admin=https://${admin#http://}
+	test_new_versions_alone
+	test_pictures_are_the_same
+	test_silent_clients_stop_nobody
+	stop
+done
