@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For tests of the store: a folder, and an entry to put into it.
+ */
+#ifndef SERVICE_TEST_STORE_FIXTURE_H
+#define SERVICE_TEST_STORE_FIXTURE_H
+
+#include "service/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ID_A "aa00000000000000000000000000000000000000000000000000000000000001"
+#define ID_B "bb00000000000000000000000000000000000000000000000000000000000002"
+
+enum { FILE_COUNT = 3, ENTRY_BYTES = 19 };
+
+extern const struct store_file files[FILE_COUNT];
+
+/* Run the tests, each with an empty folder, and none as root. */
+void run_tests(void (*const *tests)(void), size_t count);
+
+/* Where open_store() opens one. */
+extern char folder[];
+
+/* Of that folder; it must open. */
+struct store *open_store(uint64_t quota_bytes);
+struct store_stats stats_of(const struct store *s);
+
+/* Run a shell command in the folder; it must succeed. */
+void run(const char *command);
+
+void check_file(int entry, const struct store_file *f);
+void check_whole(const struct store *s, const char *id);
+bool is_absent(const struct store *s, const char *id);
+void check_nothing_is_left(void);
+
+/* Of all files of aa/, bb/ and tmp/. */
+uint64_t bytes_on_disk(void);
+
+#endif
