@@ -185,6 +185,9 @@ void http_begin_upload(struct request *r)
 	r->variant.recipe = r->params.recipe;
 	r->upload.variants = &r->variant;
 	r->upload.variant_count = 1;
+	if (r->problem == PROBLEM_NONE &&
+	    !pipeline_has_place(r->config->pipeline))
+		r->problem = PROBLEM_OVERLOADED;
 	if (r->problem == PROBLEM_NONE)
 		r->problem = charge_body(r);
 	if (r->problem == PROBLEM_NONE)

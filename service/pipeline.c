@@ -47,6 +47,14 @@ struct pipeline {
 	_Atomic bool abandoning;
 };
 
+bool pipeline_has_place(struct pipeline *p)
+{
+	if (atomic_load(&p->in_flight_count) < p->config.uploads_max)
+		return true;
+	atomic_fetch_add(&p->refused_count, 1);
+	return false;
+}
+
 bool pipeline_peek(struct pipeline *p, struct upload *u)
 {
 	uint64_t bytes;

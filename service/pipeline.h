@@ -68,6 +68,12 @@ struct group *pipeline_group(const struct pipeline *p);
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
+ * Is there a place for an upload that begins to come in?  False: it is counted
+ * as refused.  pipeline_submit() asks again.
+ */
+MUST_CHECK bool pipeline_has_place(struct pipeline *p);
+
+/*
  * Is the header there, in the first u->jpeg_bytes of an upload that still comes
  * in?  True: u->end and u->err say what pipeline_submit() would refuse or fail
  * it for, whatever comes behind; UPLOAD_ENDED and IMG_OK: nothing by now.

@@ -54,6 +54,20 @@ test_refusal_says_when_to_retry() {
 	stop
 }
 
+# A body that cannot be taken need not come.
+test_full_is_said_before_the_body() {
+	start --cores 0 --max-uploads 1
+	send 1 'w=8000&enlarge=1&q=100&chroma=444&progressive=1&blur=9'
+	taken 1
+	expect_problem 503 overloaded -H 'Expect: 100-continue' \
+		-H 'Content-Length: 1000000' --data-binary x "$url/"
+	[ "$(stat_of .uploads.refused)" = 1 ] || fail "is not counted"
+	kill "${clients[@]}"
+	wait "${clients[@]}" || true
+	check_drained
+	stop
+}
+
 # Each of them has got its whole reply.
 check_received() {
 	local client
@@ -102,6 +116,7 @@ test_stop_ends_in_time() {
 
 test_full_refuses_and_loses_nothing
 test_refusal_says_when_to_retry
+test_full_is_said_before_the_body
 test_stop_answers_what_was_taken --policy cohort
 test_stop_answers_what_was_taken --policy pool-per-stage
 test_stop_answers_what_was_taken --policy thread-per-connection

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Three times as many uploads as can be done: as many are done as without the
+# flood, in time, the others get a 503, and then all is as before.
+#
+# Prints what was measured.  With PERCENT, so much of the peak has to be done;
+# only then the times count, on a machine that does nothing else.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_flood.sh PHOTOS_DIR
+#        [SECONDS [PERCENT [FLAGS...]]]
+. "$(dirname "$0")/server.sh"
+dir=$1
+seconds=${2:-3}
+percent=${3:-0}
+flags=("${@:4}")
+query='w=640&h=640'
+deadline_s=10
+
+# load NAME ARGS...: run loadgen; only 200 and 503 are right
+load() {
+	"$LOADGEN" --dataset "$dir" --json "$work/$1" --duration "$seconds" \
+		--timeout 120 "${@:2}" "$url/?$query" >"$work/report" 2>&1 ||
+		true
+	[ -s "$work/$1" ] || fail "no report: $(cat "$work/report")"
+	[ "$(jq '.transport_errors == 0 and (.responses | keys -
+		["200", "503"]) == [] and .responses["200"] > 0' \
+		"$work/$1")" = true ] || fail "$1: $(jq -c \
+		'.responses, .transport_error_texts' "$work/$1")"
+}
+
+# After the memory of pictures has been given back.
+resident_kb() {
+	local _
+	for _ in $(seq 100); do
+		[ "$(stat_of '.uploads.in_flight + .buffers.kept_bytes')" != 0 ] ||
+			break
+		sleep 0.1
+	done
+	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
+}
+
+# The slowest answer of /healthz while a process runs, in ms.
+slowest_health() {
+	while kill -0 "$1" 2>/dev/null; do
+		curl -fsS -o "$work/health" -w '%{time_total}\n' "$url/healthz" ||
+			fail "no answer of /healthz"
+		sleep 0.2
+	done | sort -n | tail -n 1 | awk '{ printf "%.1f", $1 * 1000 }'
+}
+
+start --deadline ${deadline_s}s --max-connections 2000 "${flags[@]}"
+load warm --connections 16
+load peak --connections 16
+peak=$(jq .responses_per_s "$work/peak")
+before=$(resident_kb)
+load flood --rate "$(jq -n "3 * $peak")" --connections 1500 &
+flood=$!
+health_ms=$(slowest_health $flood)
+wait $flood
+check_drained
+after=$(resident_kb)
+# Those that are done at the end were begun within these seconds.
+done=$(jq .responses_per_s "$work/flood")
+p99_ms=$(jq .response_ms.p99 "$work/flood")
+echo "peak $peak/s; flood: $done/s, $(jq -c .responses "$work/flood")," \
+	"p99 $p99_ms ms, /healthz $health_ms ms at most," \
+	"RSS $before -> $after kB"
+jq -r '"CPU of server \(.server.cpu_s) s, of client \(.client_cpu_s) s," +
+	" schedule lag p99 \(.schedule_lag_ms.p99) ms"' "$work/flood"
+[ "$(jq '.responses["503"] > 0' "$work/flood")" = true ] || fail "no flood"
+[ "$(stat_of 'all(.stages[]; .refused == 0)')" = true ] ||
+	fail "a queue was full before the server was"
+[ "$percent" = 0 ] || {
+	[ "$(jq -n "$done >= $peak * $percent / 100")" = true ] || fail "slow"
+	[ "$(jq -n "$p99_ms <= $deadline_s * 1000")" = true ] || fail "late"
+	[ "$after" -le $((before * 11 / 10)) ] || fail "memory is kept"
+}
+stop
