@@ -38,6 +38,7 @@ struct http_config {
 	uint32_t head_ms, idle_ms;
 	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: any */
 	uint64_t body_bytes_max;
+	const char *presets;  /* see query.h; NULL: none */
 	uint32_t deadline_ms; /* of an upload, from its head on; 0: none */
 	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
 	char *(*stats_json)(void *arg);

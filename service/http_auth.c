@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* A query, as far as it may be signed. */
-struct query {
+struct arguments {
 	struct signature_parameter parameters[AUTH_PARAMETERS_MAX];
 	uint32_t count;
 	bool is_too_long;
@@ -15,7 +15,7 @@ struct query {
 static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 				   const char *key, const char *value)
 {
-	struct query *q = cls;
+	struct arguments *q = cls;
 
 	(void)kind;
 	q->is_too_long = q->count == AUTH_PARAMETERS_MAX;
@@ -29,7 +29,7 @@ static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 static enum problem check_signature(const struct request *r, const char *path,
 				    const char *method)
 {
-	struct query query = { .count = 0 };
+	struct arguments query = { .count = 0 };
 
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					on_argument, &query);

@@ -20,30 +20,6 @@ static bool is_last(const struct request *r)
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 
-/* Queue `response` and drop it.  NULL: no memory; closes the connection. */
-static enum MHD_Result reply(struct request *r, unsigned int status,
-			     const char *type, struct MHD_Response *response)
-{
-	if (response == NULL)
-		return MHD_NO;
-	if (is_last(r))
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CONNECTION, "close");
-	client_enter(r->client, CLIENT_REPLY);
-
-	enum MHD_Result ok =
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-					type) == MHD_YES &&
-				MHD_add_response_header(response,
-							"X-Request-Id",
-							r->id) == MHD_YES ?
-			MHD_queue_response(r->connection, status, response) :
-			MHD_NO;
-
-	MHD_destroy_response(response);
-	return ok;
-}
-
 /* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
 static void add_timing(const struct request *r, struct MHD_Response *response)
 {
@@ -61,24 +37,29 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 	(void)MHD_add_response_header(response, "Server-Timing", text);
 }
 
-/* A Warning header (RFC 7234, 5.5) for each of the picture's notes. */
-static void add_warnings(const struct request *r, struct MHD_Response *response)
+enum MHD_Result http_reply(struct request *r, unsigned int status,
+			   const char *type, struct MHD_Response *response)
 {
-	static const struct {
-		uint32_t note;
-		const char *warning;
-	} table[] = {
-		{ IMG_NOTE_DAMAGED, "199 darkroom \"the file is damaged; some "
-				    "of the picture is missing\"" },
-		{ IMG_NOTE_BAD_PROFILE, "199 darkroom \"its ICC profile is "
-					"broken and was ignored\"" },
-	};
+	if (response == NULL)
+		return MHD_NO; /* closes the connection */
+	if (r->submitted)
+		add_timing(r, response);
+	if (is_last(r))
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	client_enter(r->client, CLIENT_REPLY);
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (r->upload.variants[0].notes & table[i].note)
-			(void)MHD_add_response_header(response,
-						      MHD_HTTP_HEADER_WARNING,
-						      table[i].warning);
+	enum MHD_Result ok =
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+					type) == MHD_YES &&
+				MHD_add_response_header(response,
+							"X-Request-Id",
+							r->id) == MHD_YES ?
+			MHD_queue_response(r->connection, status, response) :
+			MHD_NO;
+
+	MHD_destroy_response(response);
+	return ok;
 }
 
 static struct MHD_Response *response_of_text(char *text)
@@ -113,25 +94,10 @@ enum MHD_Result http_reply_problem(struct request *r)
 			response, MHD_HTTP_HEADER_ALLOW,
 			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
 	http_add_challenge(r, response);
-	if (r->submitted)
-		add_timing(r, response);
-	return reply(r, status, "application/problem+json", response);
-}
-
-enum MHD_Result http_reply_picture(struct request *r)
-{
-	struct variant *v = &r->upload.variants[0];
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		v->jpeg_bytes, v->jpeg, MHD_RESPMEM_PERSISTENT);
-
-	if (response == NULL)
-		return MHD_NO;
-	add_timing(r, response);
-	add_warnings(r, response);
-	return reply(r, MHD_HTTP_OK, "image/jpeg", response);
+	return http_reply(r, status, "application/problem+json", response);
 }
 
 enum MHD_Result http_reply_text(struct request *r, const char *type, char *text)
 {
-	return reply(r, MHD_HTTP_OK, type, response_of_text(text));
+	return http_reply(r, MHD_HTTP_OK, type, response_of_text(text));
 }

@@ -13,9 +13,9 @@
 #include "service/auth.h"
 #include "service/clients.h"
 #include "service/http_body.h"
-#include "service/params.h"
 #include "service/pipeline.h"
 #include "service/problem.h"
+#include "service/query.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -60,12 +60,12 @@ struct request {
 	enum problem problem;  /* found so far */
 	bool closes;           /* nothing behind its head can be trusted */
 	char detail[PARAMS_DETAIL_BYTES];
-	struct params params;
+	struct query query;
 	struct body body;
 	size_t peek_bytes_min; /* look for a header at so many; 0: never */
 	bool submitted;
 	struct upload upload;
-	struct variant variant; /* of a plain request */
+	struct variant variant; /* where there is but one */
 };
 
 /* Which port serves it, and to whom, where there are keys. */
@@ -134,11 +134,18 @@ void http_end_upload(struct request *r);
 /* What is wrong with the request: its `problem` and `detail`. */
 enum MHD_Result http_reply_problem(struct request *r);
 
-/* The picture that the pipeline made; it must stay until the request ends. */
-enum MHD_Result http_reply_picture(struct request *r);
+/* Queue `response` and drop it.  NULL: no memory. */
+enum MHD_Result http_reply(struct request *r, unsigned int status,
+			   const char *type, struct MHD_Response *response);
 
 /* `text` is freed with the reply; NULL: no memory. */
 enum MHD_Result http_reply_text(struct request *r, const char *type,
 				char *text);
+
+/*
+ * http_result.c: what the pipeline made, which must stay until the request
+ * ends; as a picture, in parts or as JSON, by what was asked for.
+ */
+enum MHD_Result http_reply_result(struct request *r);
 
 #endif

@@ -115,7 +115,7 @@ enum MHD_Result http_answer_upload(struct request *r)
 		r->problem = problem_of_upload(&r->upload);
 	if (r->problem != PROBLEM_NONE)
 		return http_reply_problem(r);
-	return http_reply_picture(r);
+	return http_reply_result(r);
 }
 
 static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
@@ -126,10 +126,28 @@ static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 	(void)kind;
 	if (auth_takes_parameter(r->config->auth, key))
 		return MHD_YES;
-	if (params_set(&r->params, key, value, r->detail))
+	if (query_set(&r->query, key, value, r->detail))
 		return MHD_YES;
 	r->problem = PROBLEM_BAD_PARAMETER;
 	return MHD_NO;
+}
+
+/* What the query asks for; of one picture, without asking for memory. */
+static enum problem make_variants(struct request *r)
+{
+	struct upload *u = &r->upload;
+	uint32_t count = query_picture_count(&r->query);
+
+	u->variants =
+		count == 1 ? &r->variant : calloc(count, sizeof(*u->variants));
+	if (u->variants == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	u->variant_count = count;
+	u->wants_placeholder = r->query.params.placeholder;
+	return query_make(&r->query, r->config->presets, u->variants,
+			  r->detail) ?
+		       PROBLEM_NONE :
+		       PROBLEM_BAD_PARAMETER;
 }
 
 /*
@@ -165,7 +183,7 @@ void http_begin_upload(struct request *r)
 {
 	uint32_t deadline_ms = r->config->deadline_ms;
 
-	params_init(&r->params);
+	query_init(&r->query);
 	r->peek_bytes_min = PEEK_BYTES_MIN;
 	r->upload.deadline_ns =
 		deadline_ms > 0 ?
@@ -182,9 +200,8 @@ void http_begin_upload(struct request *r)
 	}
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					on_argument, r);
-	r->variant.recipe = r->params.recipe;
-	r->upload.variants = &r->variant;
-	r->upload.variant_count = 1;
+	if (r->problem == PROBLEM_NONE)
+		r->problem = make_variants(r);
 	if (r->problem == PROBLEM_NONE &&
 	    !pipeline_has_place(r->config->pipeline))
 		r->problem = PROBLEM_OVERLOADED;
@@ -249,4 +266,6 @@ void http_end_upload(struct request *r)
 {
 	upload_free_results(&r->upload);
 	drop_body(r);
+	if (r->upload.variants != &r->variant)
+		free(r->upload.variants);
 }

@@ -7,8 +7,8 @@
 #include "service/clients.h"
 #include "service/listen.h"
 #include "service/opened.h"
-#include "service/params.h"
 #include "service/partition.h"
+#include "service/query.h"
 #include "service/server.h"
 
 #include "stages/cores.h"
@@ -30,7 +30,7 @@ static void print_help(void)
 	options_print_help(stdout);
 	(void)printf("\nPOST / takes a JPEG, raw or as multipart/form-data. "
 		     "Query parameters:\n\n");
-	params_print_help(stdout);
+	query_print_help(stdout);
 }
 
 static void list_policies(void)
@@ -107,6 +107,15 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		       "would stay empty: this policy has no workers");
 }
 
+/* Whatever is done next, with what queries are read later. */
+static void check_presets(const struct options *o)
+{
+	char why[PARAMS_DETAIL_BYTES];
+
+	if (!presets_check(o->presets, why))
+		refuse(o, "presets", o->presets, why);
+}
+
 /* What else the server would find wrong at its start. */
 static void check_start(const struct options *o)
 {
@@ -151,6 +160,7 @@ static int run(const struct options *o)
 
 	raise_file_limit(o);
 	complete_schedule(o, cores_count(cores), &config.schedule);
+	check_presets(o);
 	if (o->wants_check)
 		check_start(o);
 	else if (o->wants_config)

@@ -112,6 +112,10 @@ static const struct flag own_flags[] = {
 	  "take from the process what it does not need while it serves: as\n"
 	  "far as the kernel can, or do not start where it cannot, or nothing",
 	  FLAG_CHOICE_FIELD(struct options, sandbox) },
+	{ "presets", "SPEC", NULL,
+	  "variants that uploads may ask for by name, such as\n"
+	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
+	  FLAG_FIELD(struct options, presets) },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },

@@ -50,6 +50,7 @@ struct options {
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */
+	const char *presets;    /* see query.h; NULL: none */
 	bool wants_help, wants_version, wants_policies;
 	bool wants_config, wants_check;
 	const char *config;                       /* NULL: none */

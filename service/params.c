@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { SIDE_PX_MAX = 16384, QUALITY_DEFAULT = 80, SHOWN_BYTES = 41 };
+enum { SIDE_PX_MAX = 16384, QUALITY_DEFAULT = 80 };
 #define BLUR_SIGMA_MIN 0.3
 #define BLUR_SIGMA_MAX 100.0
 
@@ -45,14 +46,14 @@ static bool set_side(uint32_t *side_px, const char *text)
 	return true;
 }
 
-static bool set_w(struct img_recipe *v, const char *text)
+static bool set_w(struct params *p, const char *text)
 {
-	return set_side(&v->box.width_px, text);
+	return set_side(&p->recipe.box.width_px, text);
 }
 
-static bool set_h(struct img_recipe *v, const char *text)
+static bool set_h(struct params *p, const char *text)
 {
-	return set_side(&v->box.height_px, text);
+	return set_side(&p->recipe.box.height_px, text);
 }
 
 /* Which of `count` names `text` is; `count`: none. */
@@ -65,7 +66,7 @@ static uint32_t find(const char *const *names, uint32_t count, const char *text)
 	return i;
 }
 
-static bool set_fit(struct img_recipe *v, const char *text)
+static bool set_fit(struct params *p, const char *text)
 {
 	static const char *const names[] = {
 		[IMG_FIT_INSIDE] = "inside",
@@ -76,11 +77,11 @@ static bool set_fit(struct img_recipe *v, const char *text)
 
 	if (i == LENGTH(names))
 		return false;
-	v->fit = (enum img_fit)i;
+	p->recipe.fit = (enum img_fit)i;
 	return true;
 }
 
-static bool set_gravity(struct img_recipe *v, const char *text)
+static bool set_gravity(struct params *p, const char *text)
 {
 	static const char *const names[] = {
 		[IMG_CENTRE] = "centre",       [IMG_NORTH] = "north",
@@ -95,18 +96,18 @@ static bool set_gravity(struct img_recipe *v, const char *text)
 
 	if (i == LENGTH(names))
 		return false;
-	v->gravity = (enum img_gravity)i;
+	p->recipe.gravity = (enum img_gravity)i;
 	return true;
 }
 
-static bool set_blur(struct img_recipe *v, const char *text)
+static bool set_blur(struct params *p, const char *text)
 {
 	double sigma;
 
 	if (!to_number(text, &sigma) || sigma > BLUR_SIGMA_MAX ||
 	    (sigma > 0 && sigma < BLUR_SIGMA_MIN))
 		return false;
-	v->blur_sigma_px = sigma;
+	p->recipe.blur_sigma_px = sigma;
 	return true;
 }
 
@@ -122,54 +123,59 @@ static bool set_either(bool *out, const char *no, const char *yes,
 	return true;
 }
 
-static bool set_enlarge(struct img_recipe *v, const char *text)
+static bool set_enlarge(struct params *p, const char *text)
 {
-	return set_either(&v->enlarge, "0", "1", text);
+	return set_either(&p->recipe.enlarge, "0", "1", text);
 }
 
-static bool set_orient(struct img_recipe *v, const char *text)
+static bool set_orient(struct params *p, const char *text)
 {
-	return set_either(&v->as_stored, "1", "0", text);
+	return set_either(&p->recipe.as_stored, "1", "0", text);
 }
 
-static bool set_icc(struct img_recipe *v, const char *text)
+static bool set_icc(struct params *p, const char *text)
 {
-	return set_either(&v->keep_profile, "srgb", "keep", text);
+	return set_either(&p->recipe.keep_profile, "srgb", "keep", text);
 }
 
-static bool set_chroma(struct img_recipe *v, const char *text)
+static bool set_chroma(struct params *p, const char *text)
 {
-	return set_either(&v->full_chroma, "420", "444", text);
+	return set_either(&p->recipe.full_chroma, "420", "444", text);
 }
 
-static bool set_progressive(struct img_recipe *v, const char *text)
+static bool set_progressive(struct params *p, const char *text)
 {
-	return set_either(&v->progressive, "0", "1", text);
+	return set_either(&p->recipe.progressive, "0", "1", text);
 }
 
-static bool set_optimize(struct img_recipe *v, const char *text)
+static bool set_optimize(struct params *p, const char *text)
 {
-	return set_either(&v->optimize, "0", "1", text);
+	return set_either(&p->recipe.optimize, "0", "1", text);
 }
 
-static bool set_strict(struct img_recipe *v, const char *text)
-{
-	return set_either(&v->lenient, "1", "0", text);
-}
-
-static bool set_q(struct img_recipe *v, const char *text)
+static bool set_q(struct params *p, const char *text)
 {
 	long n;
 
 	if (!to_whole(text, &n) || n < 1 || n > 100)
 		return false;
-	v->quality = (int)n;
+	p->recipe.quality = (int)n;
 	return true;
+}
+
+static bool set_strict(struct params *p, const char *text)
+{
+	return set_either(&p->recipe.lenient, "1", "0", text);
+}
+
+static bool set_placeholder(struct params *p, const char *text)
+{
+	return set_either(&p->placeholder, "0", "1", text);
 }
 
 static const struct {
 	const char *name;
-	bool (*set)(struct img_recipe *v, const char *text);
+	bool (*set)(struct params *p, const char *text);
 	const char *range; /* follows "must be" */
 	const char *help;
 } table[] = {
@@ -202,6 +208,8 @@ static const struct {
 	  "1: Huffman tables made for the picture; default 0" },
 	{ "strict", set_strict, "0 or 1",
 	  "1 (default): refuse a damaged file; 0: take what it still gives" },
+	{ "placeholder", set_placeholder, "0 or 1",
+	  "1: also a BlurHash and the dominant colour; default 0" },
 };
 
 enum { TABLE_SIZE = LENGTH(table) };
@@ -211,40 +219,73 @@ void params_init(struct params *p)
 	*p = (struct params){ .recipe.quality = QUALITY_DEFAULT };
 }
 
-/* As much of `in` as fits, safe to show: printable ASCII only. */
-static const char *shown(char out[SHOWN_BYTES], const char *in)
+/* Asked of the whole upload: no variant has its own. */
+static bool is_of_upload(uint32_t i)
+{
+	return table[i].set == set_strict || table[i].set == set_placeholder;
+}
+
+void params_init_variant(struct params *p, const struct params *all,
+			 const char *name)
+{
+	*p = *all;
+	p->variant = name;
+	p->seen = 0;
+}
+
+const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in)
 {
 	size_t n = 0;
 
-	for (; n + 1 < SHOWN_BYTES && in[n] != '\0'; n++)
+	for (; n + 1 < PARAMS_SHOWN_BYTES && in[n] != '\0'; n++)
 		out[n] = in[n] < ' ' || in[n] > '~' ? '?' : in[n];
 	out[n] = '\0';
 	return out;
 }
 
+/* Write a sentence about `p` to `detail`.  Returns false. */
+__attribute__((format(printf, 3, 4))) static bool
+refuse(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
+       const char *format, ...)
+{
+	int at = 0;
+	va_list args;
+
+	if (p->variant != NULL)
+		at = snprintf(detail, PARAMS_DETAIL_BYTES,
+			      "variant %.*s: ", VARIANT_NAME_BYTES - 1,
+			      p->variant);
+	va_start(args, format);
+	(void)vsnprintf(detail + at, PARAMS_DETAIL_BYTES - (size_t)at, format,
+			args);
+	va_end(args);
+	return false;
+}
+
 bool params_set(struct params *p, const char *key, const char *value,
 		char detail[PARAMS_DETAIL_BYTES])
 {
-	char text[SHOWN_BYTES];
+	char text[PARAMS_SHOWN_BYTES];
 	uint32_t i = 0;
 
 	while (i < TABLE_SIZE && strcmp(table[i].name, key) != 0)
 		i++;
 	if (i == TABLE_SIZE)
-		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
-			       "There is no parameter '%s'.", shown(text, key));
-	else if (p->seen & (1u << i))
-		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
-			       "%s is given twice.", key);
-	else if (value == NULL || !table[i].set(&p->recipe, value))
-		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
-			       "%s must be %s, not '%s'.", key, table[i].range,
-			       shown(text, value != NULL ? value : ""));
-	else {
-		p->seen |= 1u << i;
-		return true;
-	}
-	return false;
+		return refuse(p, detail, "There is no parameter '%s'.",
+			      params_shown(text, key));
+	if (p->variant != NULL && is_of_upload(i))
+		return refuse(p, detail,
+			      "%s is asked of the whole upload, not of a "
+			      "variant.",
+			      key);
+	if (p->seen & (1u << i))
+		return refuse(p, detail, "%s is given twice.", key);
+	if (value == NULL || !table[i].set(p, value))
+		return refuse(p, detail, "%s must be %s, not '%s'.", key,
+			      table[i].range,
+			      params_shown(text, value != NULL ? value : ""));
+	p->seen |= 1u << i;
+	return true;
 }
 
 void params_print_help(FILE *to)

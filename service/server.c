@@ -221,6 +221,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.idle_ms = s->options->idle_ms,
 		.rate_min = s->options->rate_min,
 		.body_bytes_max = s->options->body_bytes_max,
+		.presets = s->options->presets,
 		.deadline_ms = s->options->deadline_ms,
 		.stats_json = stats_of,
 		.trace_json = has_workers ? trace_of : NULL,

@@ -15,10 +15,9 @@ enum {
 	ROUNDING_BYTES = 128 << 10,
 };
 
-/* May so large a result be made? */
-static bool is_within(const struct img_limits *limits, struct img_size size)
+static uint64_t pixels(const struct variant *v)
 {
-	return (uint64_t)size.width_px * size.height_px <= limits->pixels_max;
+	return (uint64_t)v->view.size.width_px * v->view.size.height_px;
 }
 
 /* How each variant shows the picture, and at how many eighths to decode it. */
@@ -26,12 +25,13 @@ static enum img_err fit(struct upload *u, const struct img_limits *limits,
 			uint32_t *eighths_most)
 {
 	*eighths_most = 0;
+	u->smallest = &u->variants[0];
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
 		v->upload = u;
 		v->view = img_fit(&u->header, &v->recipe);
-		if (!is_within(limits, v->view.size))
+		if (pixels(v) > limits->pixels_max)
 			return IMG_ERR_TOO_LARGE;
 
 		uint32_t eighths =
@@ -41,6 +41,8 @@ static enum img_err fit(struct upload *u, const struct img_limits *limits,
 			*eighths_most = eighths;
 			u->decoded_for = v;
 		}
+		if (pixels(v) < pixels(u->smallest))
+			u->smallest = v;
 	}
 	return IMG_OK;
 }
@@ -94,9 +96,13 @@ static enum img_err scale(struct variant *v, const struct img_memory *memory)
 	enum img_err err =
 		img_scale(&v->image, &u->decoded, &v->view, &v->recipe, memory);
 
-	if (err == IMG_OK && atomic_fetch_sub(&u->unscaled_count, 1) == 1)
+	if (err != IMG_OK)
+		return err;
+	if (u->wants_placeholder && v == u->smallest)
+		img_placeholder(&u->placeholder, &v->image);
+	if (atomic_fetch_sub(&u->unscaled_count, 1) == 1)
 		img_release(&u->decoded);
-	return err;
+	return IMG_OK;
 }
 
 static enum img_err blur(struct variant *v, const struct img_memory *memory)

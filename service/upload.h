@@ -15,6 +15,7 @@
 #include "service/budget.h"
 
 #include "imgops/imgops.h"
+#include "imgops/placeholder.h"
 #include "stages/stage.h"
 
 enum pipeline_step {
@@ -72,7 +73,8 @@ struct upload {
 	uint64_t jpeg_charge_bytes; /* of it, for `jpeg` */
 	struct variant *variants;   /* equal in `lenient` */
 	uint32_t variant_count;     /* 1 .. VARIANTS_MAX */
-	uint64_t deadline_ns;       /* of CLOCK_MONOTONIC; 0: none */
+	bool wants_placeholder;
+	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none */
 	/* Asked before each step: does nobody wait for it?  NULL: somebody. */
 	bool (*is_gone)(const struct upload *u);
 	/* Called once, by a worker or by pipeline_submit(); must not block. */
@@ -85,12 +87,14 @@ struct upload {
 	enum upload_end end;
 	enum img_err err;
 	struct img_header header;            /* once it could be read */
+	struct img_placeholder placeholder;  /* if wanted */
 	uint64_t service_ns[PIPELINE_STEPS]; /* of all variants; 0: none */
 	uint64_t waited_ns;                  /* of all, in all queues */
 
 	/* The pipeline's own. */
 	struct image decoded;              /* shared: only to be read */
 	const struct variant *decoded_for; /* the one that needs most of it */
+	const struct variant *smallest;    /* the placeholder is of */
 	uint64_t foretold_bytes;
 	_Atomic uint64_t left_ns;        /* foretold, of all variants */
 	_Atomic uint32_t running_count;  /* variants under way */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Results as JSON, written while it is sent: text, and between it the pictures
+ * in base64.
+ */
+#include "service/http_result.h"
+
+#include "service/base64_piece.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SENT_BYTES = 32 << 10 }; /* at once; libmicrohttpd's buffer */
+
+struct json_body {
+	struct base64_piece pieces[2 * VARIANTS_MAX + 1];
+	uint32_t piece_count;
+	char *text; /* what pieces point to, but for pictures */
+	uint64_t chars;
+};
+
+static void body_free(void *arg)
+{
+	struct json_body *b = arg;
+
+	if (b != NULL)
+		free(b->text);
+	free(b);
+}
+
+static void add_piece(struct json_body *b, const void *bytes, size_t count,
+		      bool is_encoded)
+{
+	struct base64_piece *p = &b->pieces[b->piece_count++];
+
+	*p = (struct base64_piece){ bytes, count, is_encoded };
+	b->chars += base64_piece_chars(p);
+}
+
+/* A MHD_ContentReaderCallback. */
+static ssize_t body_read(void *arg, uint64_t offset, char *out, size_t max)
+{
+	const struct json_body *b = arg;
+	size_t taken = 0;
+
+	for (uint32_t i = 0; i < b->piece_count && taken < max; i++) {
+		uint64_t chars = base64_piece_chars(&b->pieces[i]);
+
+		while (offset < chars && taken < max) {
+			size_t some =
+				base64_piece_read(&b->pieces[i], offset,
+						  out + taken, max - taken);
+
+			offset += some;
+			taken += some;
+		}
+		offset -= chars;
+	}
+	return taken > 0 ? (ssize_t)taken : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+/* No string in here has a character that JSON escapes. */
+static void print_upload(FILE *out, const struct upload *u)
+{
+	struct img_size size = u->header.upright;
+	char colour[RESULT_COLOUR_CHARS];
+
+	(void)fprintf(out,
+		      "{\"source\":{\"width\":%" PRIu32 ",\"height\":%" PRIu32
+		      ",\"bytes\":%zu},",
+		      size.width_px, size.height_px, u->jpeg_bytes);
+	if (u->wants_placeholder) {
+		result_print_colour(colour, &u->placeholder);
+		(void)fprintf(out,
+			      "\"placeholder\":{\"blurhash\":\"%s\","
+			      "\"dominant_color\":\"%s\"},",
+			      u->placeholder.blurhash, colour);
+	}
+	(void)fputs("\"variants\":[", out);
+}
+
+/* All but its last member's value. */
+static void print_variant(FILE *out, const struct variant *v)
+{
+	const char *comma = "", *warning;
+
+	(void)fprintf(out,
+		      "{\"name\":\"%s\",\"type\":\"" RESULT_TYPE
+		      "\",\"width\":%" PRIu32 ",\"height\":%" PRIu32
+		      ",\"bytes\":%zu,\"warnings\":[",
+		      v->name, v->size.width_px, v->size.height_px,
+		      v->jpeg_bytes);
+	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
+		warning = result_warning(v, i);
+		if (warning == NULL)
+			continue;
+		(void)fprintf(out, "%s\"%s\"", comma, warning);
+		comma = ",";
+	}
+	(void)fputs("],\"data\":\"", out);
+}
+
+/* The text, and where in it each picture's data belong. */
+static char *print_all(const struct upload *u, size_t cuts[VARIANTS_MAX],
+		       size_t *count)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, count);
+
+	if (out == NULL)
+		return NULL;
+	print_upload(out, u);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		(void)fputs(i > 0 ? "\"}," : "", out);
+		print_variant(out, &u->variants[i]);
+		cuts[i] = (size_t)ftell(out);
+	}
+	(void)fputs("\"}]}\n", out);
+
+	bool ok = ferror(out) == 0;
+
+	if (fclose(out) == 0 && ok)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* False: no memory. */
+static bool body_init(struct json_body *b, const struct upload *u)
+{
+	size_t cuts[VARIANTS_MAX], count, from = 0;
+
+	b->text = print_all(u, cuts, &count);
+	if (b->text == NULL)
+		return false;
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		add_piece(b, b->text + from, cuts[i] - from, false);
+		add_piece(b, v->jpeg, v->jpeg_bytes, true);
+		from = cuts[i];
+	}
+	add_piece(b, b->text + from, count - from, false);
+	return true;
+}
+
+struct MHD_Response *result_json(const struct upload *u)
+{
+	struct json_body *b = calloc(1, sizeof(*b));
+	struct MHD_Response *response = NULL;
+
+	if (b != NULL && body_init(b, u))
+		response = MHD_create_response_from_callback(
+			b->chars, SENT_BYTES, body_read, b, body_free);
+	if (response == NULL)
+		body_free(b);
+	return response;
+}

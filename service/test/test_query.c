@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a query becomes variants, each with what is asked of all and what
+ * is asked of it alone, in any order; or a sentence that names variant, key and
+ * value.  Presets are variants in the same words.
+ */
+#include "service/query.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static char detail[PARAMS_DETAIL_BYTES];
+static struct variant made[VARIANTS_MAX];
+static uint32_t made_count;
+
+static const char presets[] = "thumb:w=320,h=320,fit=cover;page:w=1280;raw:";
+
+/* "a=1&b=2" as libmicrohttpd would hand it over. */
+static bool make(const char *text)
+{
+	static char copy[4096];
+	struct query q;
+	char *rest = copy;
+
+	(void)snprintf(copy, sizeof(copy), "%s", text);
+	memset(made, 0, sizeof(made));
+	detail[0] = '\0';
+	query_init(&q);
+	while (rest != NULL && rest[0] != '\0') {
+		char *value = strsep(&rest, "&");
+		char *key = strsep(&value, "=");
+
+		if (!query_set(&q, key, value, detail))
+			return false;
+	}
+	made_count = query_picture_count(&q);
+	return query_make(&q, presets, made, detail);
+}
+
+static void test_without_variants_there_is_one_without_a_name(void)
+{
+	assert(make("w=10&q=50"));
+	assert(made_count == 1 && made[0].name[0] == '\0');
+	assert(made[0].recipe.box.width_px == 10);
+	assert(made[0].recipe.quality == 50);
+	assert(make("") && made_count == 1 && made[0].recipe.quality == 80);
+}
+
+static void test_each_has_what_is_asked_of_all_and_of_it(void)
+{
+	assert(make("variant=a:w=10,blur=2&q=50&variant=b_2-x:q=60&fit=fill"));
+	assert(made_count == 2);
+	assert(strcmp(made[0].name, "a") == 0);
+	assert(strcmp(made[1].name, "b_2-x") == 0);
+	assert(made[0].recipe.box.width_px == 10);
+	assert(made[1].recipe.box.width_px == 0);
+	assert(made[0].recipe.quality == 50 && made[1].recipe.quality == 60);
+	assert(made[0].recipe.blur_sigma_px > 1.9);
+	assert(made[1].recipe.blur_sigma_px <= 0);
+	assert(made[0].recipe.fit == IMG_FIT_FILL);
+	assert(made[1].recipe.fit == IMG_FIT_FILL);
+	/* Of all, whatever comes first. */
+	assert(make("variant=a:&strict=0&variant=b:") && made_count == 2);
+	assert(made[0].recipe.lenient && made[1].recipe.lenient);
+}
+
+static void test_presets_are_named(void)
+{
+	assert(make("variant=page&q=33&variant=thumb&variant=x:w=5"));
+	assert(made_count == 3 && strcmp(made[0].name, "page") == 0);
+	assert(made[0].recipe.box.width_px == 1280);
+	assert(made[1].recipe.box.height_px == 320);
+	assert(made[1].recipe.fit == IMG_FIT_COVER);
+	assert(made[0].recipe.quality == 33 && made[1].recipe.quality == 33);
+	assert(make("variant=raw") && made[0].recipe.box.width_px == 0);
+	/* With a colon it is one of the query's own. */
+	assert(make("variant=thumb:w=7") && made[0].recipe.box.height_px == 0);
+}
+
+static void test_limits(void)
+{
+	char text[1024] = "", name[VARIANT_NAME_BYTES + 1];
+
+	for (int i = 0; i < VARIANTS_MAX; i++)
+		(void)snprintf(text + strlen(text), 32, "variant=v%d:&", i);
+	assert(make(text) && made_count == VARIANTS_MAX);
+	strcat(text, "variant=one-more:");
+	assert(!make(text) && strstr(detail, "16") != NULL);
+
+	memset(name, 'n', sizeof(name));
+	name[VARIANT_NAME_BYTES - 1] = '\0';
+	(void)snprintf(text, sizeof(text), "variant=%s:", name);
+	assert(make(text) && strcmp(made[0].name, name) == 0);
+	(void)snprintf(text, sizeof(text), "variant=n%s:", name);
+	assert(!make(text));
+	/* As many characters as one may have, and one more. */
+	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
+	assert(make(text) && made[0].recipe.box.width_px == 8);
+	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);
+	assert(!make(text));
+}
+
+static const struct {
+	const char *query, *detail;
+} bad[] = {
+	{ "w=0&variant=a:", "w must be a whole number" },
+	{ "variant", "There is no preset ''" },
+	{ "variant=", "There is no preset ''" },
+	{ "variant=thum", "There is no preset 'thum'" },
+	{ "variant=thumb;page", "There is no preset 'thumb;page'" },
+	{ "variant=:w=1", "variant must be NAME" },
+	{ "variant=A:w=1", "not 'A:w=1'." },
+	{ "variant=a b:w=1", "variant must be NAME" },
+	{ "variant=a/b:w=1", "variant must be NAME" },
+	{ "variant=a;b:w=1", "variant must be NAME" },
+	{ "variant=a:w=1&variant=a:w=2", "variant a is given twice." },
+	{ "variant=thumb&variant=thumb:", "variant thumb is given twice." },
+	{ "variant=a:q=101",
+	  "variant a: q must be a whole number from 1 to 100, not '101'." },
+	{ "variant=a:w=1,q=5,w=2", "variant a: w is given twice." },
+	{ "variant=a:w=1;q=5", "variant a: w must be" },
+	{ "variant=a:w", "variant a: w must be" },
+	{ "variant=a:w=1,", "variant a: There is no parameter ''." },
+	{ "variant=a:,w=1", "variant a: There is no parameter ''." },
+	{ "variant=a:variant=b", "variant a: There is no parameter 'variant'" },
+	{ "variant=a:strict=0", "variant a: strict is asked of the whole" },
+	{ "variant=a:placeholder=1", "variant a: placeholder is asked of" },
+};
+
+static void test_bad_ones_are_named(void)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert(!make(bad[i].query));
+		assert(strstr(detail, bad[i].detail) == detail ||
+		       (bad[i].detail[0] == 'n' &&
+			strstr(detail, bad[i].detail) != NULL));
+	}
+	/* The longest name, range and value all fit. */
+	assert(!make("variant=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn:gravity="
+		     "0123456789012345678901234567890123456789"));
+	assert(strstr(detail, "0123456789'.") != NULL);
+}
+
+static void test_presets_are_checked(void)
+{
+	char many[256] = "";
+
+	assert(presets_check(NULL, detail));
+	assert(presets_check(presets, detail));
+	assert(!presets_check("", detail));
+	assert(!presets_check("thumb", detail));
+	assert(!presets_check("thumb:w=1;", detail));
+	assert(!presets_check("a:w=1;a:w=2", detail));
+	assert(strcmp(detail, "variant a is given twice.") == 0);
+	assert(!presets_check("thumb:w=1;page:w=x", detail));
+	assert(strstr(detail, "variant page: w must be") == detail);
+	assert(strstr(detail, "not 'x'.") != NULL);
+	for (int i = 0; i <= VARIANTS_MAX; i++)
+		(void)snprintf(many + strlen(many), 16,
+			       "%sv%d:", i > 0 ? ";" : "", i);
+	assert(!presets_check(many, detail));
+	*strrchr(many, ';') = '\0';
+	assert(presets_check(many, detail));
+}
+
+int main(void)
+{
+	test_without_variants_there_is_one_without_a_name();
+	test_each_has_what_is_asked_of_all_and_of_it();
+	test_presets_are_named();
+	test_limits();
+	test_bad_ones_are_named();
+	test_presets_are_checked();
+	return 0;
+}
