@@ -52,6 +52,15 @@ test_new_versions_alone() {
 		fail "plain HTTP is answered"
 }
 
+# several: two variants in one reply, without what is random in it
+several() {
+	local boundary
+	curl -fsS --data-binary "@$photo" -D "$work/head" -o "$work/parts" \
+		"$url/?variant=a:q=100,w=3000,enlarge=1&variant=b:w=99"
+	boundary=$(sed -n 's/.*boundary="\{0,1\}\([^"\r]*\).*/\1/p' "$work/head")
+	LC_ALL=C sed "s/$boundary/boundary/" "$work/parts"
+}
+
 # Large bodies go both ways, in many records, and more than once.
 test_pictures_are_the_same() {
 	local query i
@@ -63,6 +72,8 @@ test_pictures_are_the_same() {
 			cmp "$work/$query" "$work/out$i" || fail "$query differs"
 		done
 	done
+	several >"$work/out1"
+	cmp "$work/several" "$work/out1" || fail "several pictures differ"
 	curl -fsS -F "file=@$photo" "$url/?w=320" -o "$work/out1"
 	cmp "$work/w=320" "$work/out1" || fail "the form's differs"
 	expect_problem 415 not_a_jpeg --data-binary "@$work/one.pem" "$url/"
@@ -92,6 +103,8 @@ start
 for query in 'w=320' 'q=100&w=4000&enlarge=1'; do
 	curl -fsS --data-binary "@$photo" -o "$work/$query" "$url/?$query"
 done
+several >"$work/several"
+[ "$(grep -ac boundary "$work/several")" = 3 ] || fail "not two pictures"
 stop
 for policy in color thread-per-connection; do
 	start --tls-cert "$work/one.pem" --tls-key "$work/one.key" \
