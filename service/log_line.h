@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Log lines: what is told of a request, of a message and of lines that are
+ * missing, as JSON or for people.
+ *
+ *	{"time":"2026-01-31T12:00:00.250Z","level":"info","event":"request",...}
+ *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 11235 B 0.08 MP in 19.5 ms...
+ *
+ * docs/operations.md has the members.  A line ends with a line feed and has no
+ * other control character, whatever the strings given.
+ */
+#ifndef SERVICE_LOG_LINE_H
+#define SERVICE_LOG_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOG_LINE_BYTES = 2048, LOG_TIMES_MAX = 8 };
+
+enum log_form { LOG_FORM_JSON, LOG_FORM_TEXT };
+
+enum log_level { LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
+
+/* Strings are lent, and short. */
+struct log_request {
+	const char *id;
+	const char *method;
+	const char *path;    /* of the route; NULL: there is none */
+	const char *end;     /* how: "sent", "gone" or the like */
+	unsigned int status; /* 0: no reply was to be sent */
+	const char *code;    /* of the problem; NULL: none */
+	uint64_t bytes_in, bytes_out;
+	uint64_t pixels_in, pixels_out;
+	uint32_t variant_count;
+	struct log_time {
+		const char *name;
+		uint64_t ns;
+	} times[LOG_TIMES_MAX];
+	uint32_t time_count;
+	uint64_t total_ns;
+	bool is_slow;
+	const char *policy;
+};
+
+/* Returns the bytes of the line. */
+size_t log_line_of_request(char line[LOG_LINE_BYTES], enum log_form form,
+			   const struct log_request *r);
+
+/* So many lines could not be written. */
+size_t log_line_of_dropped(char line[LOG_LINE_BYTES], enum log_form form,
+			   uint64_t count);
+
+/* Of any length, to be free()d.  NULL: no memory. */
+char *log_line_of_message(enum log_form form, enum log_level level,
+			  const char *text);
+
+/* As JSON alone: an event whose member of that name is `json`. */
+char *log_line_of_value(const char *event, const char *json);
+
+#endif
