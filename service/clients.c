@@ -236,6 +236,17 @@ void client_enter(struct client *c, enum client_phase phase)
 	(void)pthread_mutex_unlock(&t->lock);
 }
 
+bool client_is_shut(const struct client *c)
+{
+	struct clients *t = c->clients;
+	bool is_shut;
+
+	(void)pthread_mutex_lock(&t->lock);
+	is_shut = c->is_shut;
+	(void)pthread_mutex_unlock(&t->lock);
+	return is_shut;
+}
+
 uint64_t client_request_count(const struct client *c)
 {
 	return c->request_count;

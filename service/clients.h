@@ -75,6 +75,9 @@ void client_remove(struct client *c);
 /* A phase begins; CLIENT_HEAD counts a request. */
 void client_enter(struct client *c, enum client_phase phase);
 
+/* Was its time over, or did it go for another? */
+bool client_is_shut(const struct client *c);
+
 /* Requests so far, this one too.  By the connection's thread. */
 uint64_t client_request_count(const struct client *c);
 

@@ -144,9 +144,13 @@ static void begin(struct request *r, const char *path, const char *method,
 	r->begin_ns = clock_now_ns();
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
 		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
+	r->method = http_method_name(method);
+
+	enum problem unfound = find_route(r, path, method);
+
 	r->problem = http_check_head(r, method, version);
 	if (r->problem == PROBLEM_NONE)
-		r->problem = find_route(r, path, method);
+		r->problem = unfound;
 	if (r->problem == PROBLEM_NONE)
 		r->problem = http_check_auth(r, path, method);
 	if (r->problem == PROBLEM_NONE &&
@@ -175,6 +179,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 		return answers_at_once(r) ? http_reply_problem(r) : MHD_YES;
 	}
 	if (*bytes > 0) {
+		r->received_bytes += *bytes;
 		http_receive(r, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;
@@ -191,11 +196,11 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	struct request *r = *slot;
 
 	(void)cls;
-	(void)how;
 	client_enter(client_of(connection), CLIENT_IDLE);
 	if (r == NULL)
 		return;
 	if (has_begun(r)) {
+		http_log(r, how);
 		atomic_fetch_sub(&r->port->request_count, 1);
 		http_end_upload(r);
 	}

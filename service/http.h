@@ -23,12 +23,14 @@
 
 struct auth;
 struct http;
+struct log;
 struct pipeline;
 
 struct http_config {
 	int listen_fd; /* owned by http once it has started */
 	int admin_fd;  /* as well; -1: no admin port */
 	struct pipeline *pipeline;
+	struct log *log;
 	const struct auth *auth;
 	const char *tls_certificate; /* PEM; NULL: plain HTTP */
 	const char *tls_key;

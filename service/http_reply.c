@@ -48,6 +48,7 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 		(void)MHD_add_response_header(
 			response, MHD_HTTP_HEADER_CONNECTION, "close");
 	client_enter(r->client, CLIENT_REPLY);
+	r->status = status;
 
 	enum MHD_Result ok =
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -62,10 +63,11 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 	return ok;
 }
 
-static struct MHD_Response *response_of_text(char *text)
+static struct MHD_Response *response_of_text(struct request *r, char *text)
 {
 	if (text == NULL)
 		return NULL;
+	r->reply_bytes = strlen(text);
 	return MHD_create_response_from_buffer_with_free_callback(strlen(text),
 								  text, free);
 }
@@ -73,8 +75,10 @@ static struct MHD_Response *response_of_text(char *text)
 enum MHD_Result http_reply_problem(struct request *r)
 {
 	unsigned int status = problem_status(r->problem);
-	struct MHD_Response *response = response_of_text(problem_json(
-		r->problem, r->detail[0] != '\0' ? r->detail : NULL, r->id));
+	struct MHD_Response *response = response_of_text(
+		r,
+		problem_json(r->problem,
+			     r->detail[0] != '\0' ? r->detail : NULL, r->id));
 
 	if (response == NULL)
 		return MHD_NO;
@@ -99,5 +103,5 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 enum MHD_Result http_reply_text(struct request *r, const char *type, char *text)
 {
-	return http_reply(r, MHD_HTTP_OK, type, response_of_text(text));
+	return http_reply(r, MHD_HTTP_OK, type, response_of_text(r, text));
 }

@@ -55,14 +55,18 @@ struct request {
 	int fd;                /* its socket; of uploads alone */
 	const struct route *route;
 	char id[REQUEST_ID_BYTES];
+	const char *method;
 	uint64_t begin_ns;     /* 0: its head is not yet there */
 	uint64_t length_bytes; /* as announced; 0 without a body */
-	enum problem problem;  /* found so far */
-	bool closes;           /* nothing behind its head can be trusted */
+	uint64_t received_bytes;
+	enum problem problem; /* found so far */
+	bool closes;          /* nothing behind its head can be trusted */
 	char detail[PARAMS_DETAIL_BYTES];
 	struct query query;
 	struct body body;
 	size_t peek_bytes_min; /* look for a header at so many; 0: never */
+	unsigned int status;   /* of the reply; 0: none so far */
+	uint64_t reply_bytes;  /* of its body, but for results */
 	bool submitted;
 	struct upload upload;
 	struct variant variant; /* where there is but one */
@@ -128,6 +132,14 @@ enum MHD_Result http_answer_upload(struct request *r);
 
 /* The reply is sent, or there will be none. */
 void http_end_upload(struct request *r);
+
+/* http_log.c */
+
+/* One of a few constants. */
+const char *http_method_name(const char *method);
+
+/* At the end of a request, whatever became of it. */
+void http_log(const struct request *r, enum MHD_RequestTerminationCode how);
 
 /* http_reply.c */
 

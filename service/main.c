@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The program: options, then cores and server in this order, and the same
- * backwards.  Only this file, opened.c, secrets.c and server.c print, and only
- * this one exits.
+ * backwards.  Only this file, opened.c and secrets.c print, before there is a
+ * log, and only this one exits.
  */
 #include "service/clients.h"
 #include "service/listen.h"
@@ -15,6 +15,7 @@
 #include "stages/policy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@
 #include <unistd.h>
 
 enum { OWN_FILES = 64 }; /* descriptors that are not connections */
+
+/* Or a socket takes the place of a closed stderr, and gets what is logged. */
+static void fill_standard_files(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR);
+}
 
 static void print_help(void)
 {
@@ -179,6 +188,7 @@ int main(int argc, char **argv)
 	char error[OPTIONS_ERROR_BYTES];
 	int status = EXIT_SUCCESS;
 
+	fill_standard_files();
 	if (!options_parse(&o, argc, argv, environ, error)) {
 		(void)fprintf(stderr, "darkroom: %s; see --help\n", error);
 		status = EXIT_USAGE;

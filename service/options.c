@@ -116,6 +116,14 @@ static const struct flag own_flags[] = {
 	  "variants that uploads may ask for by name, such as\n"
 	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
 	  FLAG_FIELD(struct options, presets) },
+	{ "log", "auto|json|text|off", "auto",
+	  "a line on stderr for each request; auto: text on a terminal, else\n"
+	  "JSON",
+	  FLAG_CHOICE_FIELD(struct options, log_mode) },
+	{ "log-slow", "TIME", "1s",
+	  "mark requests that take so long, from head to reply; 0: none",
+	  FLAG_FIELD(struct options, log_slow_ms), .unit = FLAG_TIME,
+	  .most = 86400000 },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },

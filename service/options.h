@@ -6,6 +6,7 @@
 #ifndef SERVICE_OPTIONS_H
 #define SERVICE_OPTIONS_H
 
+#include "service/log.h"
 #include "service/pipeline.h"
 #include "service/sandbox.h"
 
@@ -47,6 +48,8 @@ struct options {
 	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
 	enum sandbox_mode sandbox;
+	enum log_mode log_mode;
+	uint32_t log_slow_ms; /* 0: none is slow */
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */

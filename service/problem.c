@@ -122,6 +122,12 @@ unsigned int problem_status(enum problem problem)
 	return table[problem].status;
 }
 
+const char *problem_code(enum problem problem)
+{
+	assert(table[problem].code != NULL);
+	return table[problem].code;
+}
+
 char *problem_json(enum problem problem, const char *detail,
 		   const char *request_id)
 {

@@ -46,6 +46,8 @@ enum problem problem_of_image(enum img_err err);
 
 unsigned int problem_status(enum problem problem);
 
+const char *problem_code(enum problem problem);
+
 /*
  * The body, for the caller to free().  `detail` NULL: the problem's own
  * sentence; `request_id` NULL: none.  NULL: no memory.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/server.h"
 
+#include "service/announce.h"
 #include "service/http.h"
+#include "service/log.h"
 #include "service/opened.h"
 #include "service/partition.h"
 #include "service/stats.h"
 #include "service/trace_file.h"
 #include "service/trace_json.h"
-
-#include "stages/cores.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,13 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LAST_REPLIES_MS = 500 }; /* to say 503 to what was abandoned */
+enum {
+	LAST_REPLIES_MS = 500, /* to say 503 to what was abandoned */
+	LAST_LINES_MS = 1000,  /* to write what the log still holds */
+};
 
 struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
 	struct opened opened;
 	struct sandbox sandbox;
+	struct log *log;
 	struct pipeline *pipeline;
 	struct stats_source stats;
 	struct trace_file *trace; /* NULL: not asked for */
@@ -54,11 +58,15 @@ static void let_stop_at_once(void)
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* What was asked for could not be written.  Returns an exit status. */
-static int complain(const struct server *s, const char *flag, const char *path)
+/* Returns `status`. */
+static int complain(const struct server *s, int status, const char *flag,
+		    const char *value, const char *why)
 {
-	return opened_complain(s->options, EXIT_FAILURE, flag, path,
-			       strerror(errno));
+	char name[OPTIONS_NAME_BYTES];
+
+	options_name(s->options, flag, name);
+	log_message(s->log, LOG_LEVEL_ERROR, "%s: '%s': %s", name, value, why);
+	return status;
 }
 
 static char *stats_of(void *arg)
@@ -75,39 +83,21 @@ static char *trace_of(void *arg, uint32_t ms)
 	return trace_json_last(pipeline_group(s->pipeline), ms);
 }
 
-static void print_cores(const struct cores *cores)
-{
-	for (uint32_t i = 0; i < cores_count(cores); i++)
-		(void)fprintf(stderr, "%c%u", i == 0 ? ' ' : ',',
-			      cores_cpu(cores, i));
-}
-
-static void announce(const struct server *s)
-{
-	(void)fprintf(stderr,
-		      "darkroom " DARKROOM_VERSION
-		      ": listening on %s (port %u), ",
-		      s->options->listen, s->opened.port);
-	if (s->options->admin_listen != NULL)
-		(void)fprintf(stderr, "admin on %s (port %u), ",
-			      s->options->admin_listen, s->opened.admin_port);
-	schedule_print(&s->config->schedule, pipeline_step_names,
-		       PIPELINE_STEPS, stderr);
-	(void)fprintf(stderr, ", cores");
-	print_cores(s->config->cores);
-	(void)fputc('\n', stderr);
-}
-
 /* Divide by these weights and say so.  False: no memory. */
 static bool cut(struct server *s, const struct stage_graph *graph,
 		const char *by)
 {
-	(void)fprintf(stderr, "darkroom: divided %s: ", by);
+	FILE *to = log_begin(s->log);
+
+	if (to == NULL)
+		return false;
+	(void)fprintf(to, "divided %s: ", by);
 
 	bool ok = partition_cut(s->pipeline, graph,
-				s->config->schedule.part_count, stderr);
+				s->config->schedule.part_count, to);
 
-	(void)fprintf(stderr, "%s\n", ok ? "" : "no memory");
+	(void)fprintf(to, "%s", ok ? "" : "no memory");
+	log_end(s->log);
 	return ok;
 }
 
@@ -129,8 +119,9 @@ static void cut_again(struct server *s)
 	struct stage_graph graph;
 
 	if (s->config->schedule.balance != BALANCE_PARTITION) {
-		(void)fprintf(stderr, "darkroom: SIGHUP: nothing to divide "
-				      "without --balance partition\n");
+		log_message(s->log, LOG_LEVEL_WARN,
+			    "SIGHUP: nothing to divide without --balance "
+			    "partition");
 		return;
 	}
 	group_read_graph(pipeline_group(s->pipeline), &graph);
@@ -151,7 +142,7 @@ static void serve(struct server *s, const sigset_t *signals)
 			cut_again(s);
 			break;
 		case SIGUSR1:
-			stats_print(&s->stats, stderr);
+			announce_stats(s->log, &s->stats);
 			break;
 		}
 	}
@@ -161,11 +152,11 @@ static void serve(struct server *s, const sigset_t *signals)
 static void stop(struct server *s)
 {
 	let_stop_at_once();
-	(void)fprintf(stderr, "darkroom: stopping\n");
+	log_message(s->log, LOG_LEVEL_INFO, "stopping");
 	http_refuse(s->http);
 	if (!http_wait_answered(s->http, s->options->drain_ms)) {
-		(void)fprintf(stderr, "darkroom: not all could be answered in "
-				      "time\n");
+		log_message(s->log, LOG_LEVEL_WARN,
+			    "not all could be answered in time");
 		pipeline_abandon(s->pipeline);
 	}
 	pipeline_stop(s->pipeline);
@@ -180,12 +171,13 @@ static int end_trace(struct server *s)
 	if (s->trace == NULL)
 		return EXIT_SUCCESS;
 	if (!trace_file_stop(s->trace, &missed_count))
-		return complain(s, "trace", s->options->trace);
+		return complain(s, EXIT_FAILURE, "trace", s->options->trace,
+				strerror(errno));
 	if (missed_count > 0)
-		(void)fprintf(stderr,
-			      "darkroom: --trace: %" PRIu64
-			      " visits came too fast and are left out\n",
-			      missed_count);
+		log_message(s->log, LOG_LEVEL_WARN,
+			    "--trace: %" PRIu64
+			    " visits came too fast and are left out",
+			    missed_count);
 	return EXIT_SUCCESS;
 }
 
@@ -198,7 +190,7 @@ static int start_trace(struct server *s)
 	s->opened.trace = NULL;
 	if (s->trace != NULL)
 		return EXIT_SUCCESS;
-	(void)fprintf(stderr, "darkroom: the trace could not be started\n");
+	log_message(s->log, LOG_LEVEL_ERROR, "the trace could not be started");
 	return EXIT_FAILURE;
 }
 
@@ -223,6 +215,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.body_bytes_max = s->options->body_bytes_max,
 		.presets = s->options->presets,
 		.deadline_ms = s->options->deadline_ms,
+		.log = s->log,
 		.stats_json = stats_of,
 		.trace_json = has_workers ? trace_of : NULL,
 		.report_arg = s,
@@ -230,10 +223,11 @@ static int serve_on(struct server *s, const sigset_t *signals)
 	s->opened.listen_fd = -1;
 	s->opened.admin_fd = -1;
 	if (s->http == NULL) {
-		(void)fprintf(stderr, "darkroom: HTTP could not be started\n");
+		log_message(s->log, LOG_LEVEL_ERROR,
+			    "HTTP could not be started");
 		return EXIT_FAILURE;
 	}
-	announce(s);
+	announce_start(s->log, s->options, &s->opened, s->config);
 	serve(s, signals);
 	stop(s);
 	return EXIT_SUCCESS;
@@ -245,7 +239,7 @@ static int save_graph(const struct server *s)
 
 	if (path == NULL || partition_save(s->pipeline, path))
 		return EXIT_SUCCESS;
-	return complain(s, "save-graph", path);
+	return complain(s, EXIT_FAILURE, "save-graph", path, strerror(errno));
 }
 
 /* The first that is not EXIT_SUCCESS. */
@@ -261,8 +255,8 @@ static int run_stages(struct server *s, const sigset_t *signals)
 
 	s->pipeline = pipeline_start(s->config);
 	if (s->pipeline == NULL) {
-		(void)fprintf(stderr,
-			      "darkroom: the stages could not be started\n");
+		log_message(s->log, LOG_LEVEL_ERROR,
+			    "the stages could not be started");
 		return EXIT_FAILURE;
 	}
 	status = cut_first(s);
@@ -280,10 +274,10 @@ static int run_stages(struct server *s, const sigset_t *signals)
 }
 
 /*
- * Enter the sandbox and say so.  A graph is saved by way of a draft beside it,
- * so its folder stays open.  Returns an exit status.
+ * Enter the sandbox.  A graph is saved by way of a draft beside it, so its
+ * folder stays open.
  */
-static int confine(struct server *s)
+static void confine(struct server *s)
 {
 	const struct options *o = s->options;
 	char *graph = o->save_graph != NULL ? strdup(o->save_graph) : NULL;
@@ -292,13 +286,50 @@ static int confine(struct server *s)
 	if (o->sandbox != SANDBOX_OFF)
 		sandbox_enter(&s->sandbox, folders);
 	free(graph);
-	(void)fprintf(stderr, "darkroom: sandbox: ");
-	sandbox_print(&s->sandbox, stderr);
-	(void)fputc('\n', stderr);
+}
+
+/* Say what the sandbox is.  Returns an exit status. */
+static int check_sandbox(const struct server *s)
+{
+	const struct options *o = s->options;
+
+	announce_sandbox(s->log, &s->sandbox);
 	if (o->sandbox != SANDBOX_REQUIRE || sandbox_is_whole(&s->sandbox))
 		return EXIT_SUCCESS;
-	return opened_complain(o, EXIT_USAGE, "sandbox", "require",
-			       "not all of it can be had here");
+	return complain(s, EXIT_USAGE, "sandbox", "require",
+			"not all of it can be had here");
+}
+
+/* Its thread is the first. */
+static bool start_log(struct server *s)
+{
+	s->log = log_start(&(struct log_config){
+		.fd = STDERR_FILENO,
+		.mode = s->options->log_mode,
+		.slow_ms = s->options->log_slow_ms,
+		.policy = s->config->schedule.policy->name,
+	});
+	if (s->log == NULL)
+		(void)fprintf(stderr,
+			      "darkroom: the log could not be started\n");
+	return s->log != NULL;
+}
+
+/* From the first line of the log to the last. */
+static int run_logged(struct server *s, const sigset_t *signals)
+{
+	int status = EXIT_FAILURE;
+
+	stats_init(&s->stats, s->config, &s->sandbox);
+	confine(s);
+	if (start_log(s)) {
+		status = check_sandbox(s);
+		if (status == EXIT_SUCCESS)
+			status = run_stages(s, signals);
+		log_stop(s->log, LAST_LINES_MS);
+	}
+	stats_release(&s->stats);
+	return status;
 }
 
 int server_run(const struct options *o, const struct pipeline_config *config,
@@ -310,12 +341,8 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 	};
 	int status = opened_init(&s.opened, o);
 
-	stats_init(&s.stats, config, &s.sandbox);
 	if (status == EXIT_SUCCESS)
-		status = confine(&s);
-	if (status == EXIT_SUCCESS)
-		status = run_stages(&s, signals);
-	stats_release(&s.stats);
+		status = run_logged(&s, signals);
 	opened_release(&s.opened);
 	return status;
 }

@@ -18,7 +18,7 @@
 sigset_t server_hold_signals(void);
 
 /*
- * Serve until a signal says to stop.  What it has to say goes to stderr.
+ * Serve until a signal says to stop.  What it has to say goes to its log.
  * Returns the program's exit status.
  */
 int server_run(const struct options *o, const struct pipeline_config *config,

@@ -36,7 +36,7 @@ launch() {
 	local _
 	port=
 	: >"$work/log" # not the last server's port
-	"$DARKROOM" "$@" 2>"$work/log" &
+	DARKROOM_LOG=${DARKROOM_LOG:-text} "$DARKROOM" "$@" 2>"$work/log" &
 	server=$!
 	for _ in $(seq 300); do
 		port=$(port_after 'listening on')

@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Each request is one line of the log, which says what became of it, under every
+# policy; and the server serves on whatever becomes of its stderr.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_log.sh SAMPLES_DIR OPERATIONS_MD
+. "$(dirname "$0")/server.sh"
+dir=$1
+operations=$2
+photo=$dir/clownfish.jpg
+passes=20
+
+# lines EXPRESSION: of requests, those for which jq finds it true
+lines() {
+	jq -c "select(.event == \"request\") | select($1)" "$work/log"
+}
+
+# is EXPRESSION: in the end there is one request of which jq finds it true, with
+# the id of the last reply unless there was none
+is() {
+	local id= _
+	[ -z "${1##*.status == null*}" ] || id=$(sed -n \
+		's/^x-request-id: \([0-9a-f-]*\).*/\1/Ip' "$work/head")
+	for _ in $(seq 200); do
+		[ "$(lines "$1" | jq -r .id | grep -c "^$id")" != 1 ] || return 0
+		sleep 0.05
+	done
+	fail "no line, or many, with $1 and id $id: $(cat "$work/log")"
+}
+
+get() {
+	curl -sS -D "$work/head" -o "$work/body" "$@"
+}
+
+test_fields_are_right() {
+	local in out
+	in=$(wc -c <"$photo")
+	get --data-binary "@$photo" "$url/v1/process?w=640&blur=2"
+	out=$(wc -c <"$work/body")
+	is ".method == \"POST\" and .path == \"/v1/process\" and .status == 200
+		and .code == null and .end == \"sent\" and .level == \"info\"
+		and .bytes_in == $in and .bytes_out == $out and
+		.pixels_in == 2000 * 1500 and .pixels_out == 640 * 480 and
+		.variants == 1 and .policy == \"color\" and .slow == false"
+	is '.decode_s > 0 and .scale_s > 0 and .blur_s > 0 and .encode_s > 0 and
+		.queue_s > 0 and
+		.total_s > .decode_s + .scale_s + .blur_s + .encode_s'
+	is '(.time | test("^20..-..-..T..:..:..[.]...Z$")) and
+		((.time[:19] + "Z" | fromdate) - now | fabs < 3600)'
+}
+
+test_every_member_is_described() {
+	local name
+	for name in $(lines true | head -n 1 | jq -r 'keys[]'); do
+		grep -qE "^\|[^|]*\`$name\`" "$operations" ||
+			fail "$name: not in $operations"
+	done
+}
+
+test_errors_have_their_code() {
+	get --data-binary "@$photo" "$url/?w=0"
+	is '.status == 400 and .code == "bad_parameter" and .path == "/" and
+		.variants == 0 and .pixels_in == 0 and .decode_s == 0'
+	get "$url/nothing?secret=1"
+	is '.status == 404 and .code == "not_found" and .path == null and
+		.method == "GET"'
+	get -X 'EVIL' "$url/"
+	is '.status == 405 and .method == "other"'
+	get -X 'EV"IL' "$url/"
+	is '.status == 400 and .method == "other"'
+	head -c 300000 "$photo" >"$work/half"
+	get --data-binary "@$work/half" "$url/"
+	is '.status == 422 and .code == "truncated_jpeg" and
+		.bytes_in == 300000 and .pixels_in == 3000000 and .variants == 0
+		and .pixels_out == 0'
+	head -c 3000000 /dev/zero >"$work/large"
+	get -H 'Expect: 100-continue' --data-binary "@$work/large" "$url/"
+	is '.status == 413 and .code == "body_too_large" and .path == "/" and
+		.bytes_in == 0'
+	get -H 'Transfer-Encoding: chunked' --data-binary x "$url/"
+	is '.status == 411'
+}
+
+test_reports_are_told_if_they_fail() {
+	get "$url/healthz"
+	get "$url/stats"
+	get -X POST -d x "$url/stats"
+	is '.status == 405 and .path == "/stats"'
+	get -I "$url/trace?ms=0"
+	is '.status == 400 and .method == "HEAD" and .bytes_out == 0'
+	[ -z "$(lines '.path == "/healthz" or .path == "/stats" and
+		.status == 200')" ] || fail "a report is told"
+}
+
+test_a_lost_client_is_told() {
+	timeout 0.3 curl -sS --limit-rate 200k --data-binary "@$photo" \
+		"$url/?w=99" -o /dev/null || true
+	is '.end == "gone" and .status == null and .code == null and
+		.bytes_in < 604623'
+}
+
+# The only place is taken by one who does not send.
+test_a_client_that_is_shut_is_told() {
+	local open _
+	exec {open}<>"/dev/tcp/127.0.0.1/$port"
+	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nslow' \
+		>&"$open"
+	for _ in $(seq 100); do
+		get "$url/healthz" || true
+		[ -z "$(lines true)" ] || break
+		sleep 0.1
+	done
+	exec {open}>&-
+	is '.end == "shut" and .status == null and .bytes_in == 4'
+}
+
+test_nothing_personal() {
+	get -A 'agent-sentinel' -H 'Cookie: cookie-sentinel' \
+		-F 'file=@'"$photo"';filename=name-sentinel.jpg' \
+		"$url/?w=77&blur=3.25"
+	is '.status == 200 and .variants == 1'
+	! grep -iE 'sentinel|secret|EV.IL|w=|3\.25|127\.0\.0\.1:[1-9]' \
+		"$work/log" || fail "the client's own words"
+}
+
+# A server that takes one upload, and that has taken it.
+test_refusals_are_told() {
+	send 12 blur=50
+	wait "${clients[@]}"
+	[ "$(got 503)" -gt 0 ] || fail "none was refused"
+	stop
+	[ "$(lines '.status == 503 and .code == "overloaded" and
+		.level == "warn"' | wc -l)" = "$(got 503)" ] ||
+		fail "not each refusal is told"
+	[ "$(lines '.status == 200' | wc -l)" = "$(got 200)" ] ||
+		fail "not each upload is told"
+}
+
+# Of requests by ids, among messages which are JSON as well.
+test_each_request_is_one_line() { # POLICY...
+	local policy count
+	for policy; do
+		start --log json --policy "$policy"
+		"$LOADGEN" --dataset "$dir" --connections 16 --passes "$passes" \
+			"$url/?w=64" >"$work/report" || fail "$(cat "$work/report")"
+		kill -USR1 "$server"
+		stop
+		count=$(($(find "$dir" -name '*.jpg' | wc -l) * passes))
+		[ "$(lines '.status == 200 and .variants == 1 and
+			.policy == "'"$policy"'"' | jq .id | sort -u | wc -l)" = \
+			"$count" ] || fail "$policy: not $count lines"
+		[ "$(lines true | wc -l)" = "$count" ] ||
+			fail "$policy: too many lines"
+		[ "$(jq -r .event "$work/log" | grep -v request | uniq |
+			paste -sd ' ')" = 'message stats message' ] || fail "$policy: messages"
+	done
+}
+
+# A server with a stderr that nobody reads, and more lines for it than pipe and
+# buffers hold.
+stick() {
+	local line=
+	rm -f "$work/pipe"
+	mkfifo "$work/pipe"
+	exec {reader}<>"$work/pipe"
+	DARKROOM_LOG=json "$DARKROOM" --listen 127.0.0.1:0 2>"$work/pipe" &
+	server=$!
+	while [[ $line != *'listening on'* ]]; do
+		read -r -t 60 line <&"$reader" || fail "not started"
+	done
+	url=http://127.0.0.1:$(sed 's/.*(port \([0-9]*\)).*/\1/' <<<"$line")
+	seq -f "$url/nothing?%.0f" 3000 | xargs curl -sS >/dev/null
+	get --data-binary "@$photo" "$url/?w=64" || fail "no longer served"
+}
+
+test_a_stuck_pipe_does_not_outlive_the_server() {
+	stick
+	stop
+	exec {reader}>&-
+}
+
+# What is missing is told when somebody reads again.
+test_a_stuck_pipe_is_told_of() {
+	local count missing cat _
+	stick
+	cat <&"$reader" >"$work/log" &
+	cat=$!
+	stop
+	exec {reader}>&-
+	for _ in $(seq 200); do
+		! grep -q '"stopping"' "$work/log" || break
+		sleep 0.05
+	done
+	kill "$cat"
+	count=$(lines true | wc -l)
+	missing=$(jq -s 'map(select(.event == "dropped").lines) | add' \
+		"$work/log")
+	[ "$missing" -gt 0 ] || fail "nothing is missing"
+	[ $((count + missing)) = 3001 ] || fail "$count and $missing lines"
+}
+
+# Closed, full, and a pipe whose reader is gone.
+test_any_stderr_will_do() {
+	local to port=$((20000 + $$ % 10000))
+	for to in '2>&-' '2>/dev/full' '2> >(:)'; do
+		eval "\"\$DARKROOM\" --listen 127.0.0.1:$port $to &"
+		server=$!
+		url=http://127.0.0.1:$port
+		curl -s --retry 100 --retry-connrefused --retry-delay 1 \
+			"$url/healthz" >/dev/null || fail "$to: not started"
+		get --data-binary "@$photo" "$url/?w=64"
+		get "$url/nothing"
+		stop
+	done
+}
+
+test_text_and_off() {
+	start --log text --log-slow 1ms
+	get --data-binary "@$photo" "$url/?w=64"
+	stop
+	grep -qE '^..:..:..[.]... 200 POST /, [0-9]+ B 3.00 MP to [0-9]+ B 0.00 MP in [0-9.]+ ms: queue .*encode [0-9.]+; [0-9a-f-]+ SLOW$' \
+		"$work/log" || fail "no line for people"
+	start --log off
+	get --data-binary "@$photo" "$url/?w=64"
+	stop
+	grep -q '^darkroom: stopping$' "$work/log" || fail "no messages"
+	! grep -v '^darkroom: ' "$work/log" || fail "not off"
+}
+
+start --log json --max-body 2M --log-slow 0
+test_fields_are_right
+test_every_member_is_described
+test_errors_have_their_code
+test_reports_are_told_if_they_fail
+test_a_lost_client_is_told
+test_nothing_personal
+stop
+start --log json --max-connections 1
+test_a_client_that_is_shut_is_told
+stop
+start --log json --max-uploads 1
+test_refusals_are_told
+test_each_request_is_one_line color cohort pool-per-stage thread-per-connection
+test_a_stuck_pipe_does_not_outlive_the_server
+test_a_stuck_pipe_is_told_of
+test_any_stderr_will_do
+test_text_and_off
