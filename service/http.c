@@ -347,6 +347,11 @@ struct http *http_start(const struct http_config *config)
 	return NULL;
 }
 
+void http_leave(struct http *h)
+{
+	atomic_store(&h->leaving, true);
+}
+
 void http_refuse(struct http *h)
 {
 	MHD_socket fd;

@@ -52,6 +52,12 @@ struct http_config {
 struct http *http_start(const struct http_config *config);
 
 /*
+ * Say that there will soon be nobody here: /readyz is false, and every reply is
+ * the last on its connection.  Uploads are taken as ever.
+ */
+void http_leave(struct http *h);
+
+/*
  * Accept no connections any more, but at the admin port, and refuse uploads
  * that come by open ones.
  */

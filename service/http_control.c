@@ -20,7 +20,7 @@ static enum readiness read_readiness(struct http *h)
 {
 	const struct readiness_view view = {
 		.load = pipeline_load(h->config.pipeline),
-		.is_stopping = atomic_load(&h->refusing),
+		.is_stopping = atomic_load(&h->leaving),
 		.refused_ns = atomic_load(&h->refused_ns),
 		.now_ns = clock_now_ns(),
 	};

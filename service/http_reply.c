@@ -16,7 +16,7 @@ static bool is_last(const struct request *r)
 {
 	uint64_t max = r->config->requests_max;
 
-	return r->closes || r->problem == PROBLEM_STOPPING ||
+	return r->closes || atomic_load(&r->port->http->leaving) ||
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 

@@ -36,7 +36,8 @@ struct http {
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
-	_Atomic bool refusing;
+	_Atomic bool leaving;  /* first this, */
+	_Atomic bool refusing; /* then this */
 	_Atomic bool was_not_ready;    /* the last answer of /readyz */
 	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
 	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */

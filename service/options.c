@@ -103,6 +103,11 @@ static const struct flag own_flags[] = {
 	  "503; 0: none",
 	  FLAG_FIELD(struct options, deadline_ms), .unit = FLAG_TIME,
 	  .most = 86400000 },
+	{ "shutdown-delay", "TIME", "0s",
+	  "on SIGTERM, go on for this long with /readyz false, so that\n"
+	  "balancers see it",
+	  FLAG_FIELD(struct options, shutdown_delay_ms), .unit = FLAG_TIME,
+	  .most = 600000 },
 	{ "drain-timeout", "TIME", "8s",
 	  "on SIGTERM, wait this long for replies to be sent; 500ms or 8s,\n"
 	  "a plain number is seconds",

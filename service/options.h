@@ -47,6 +47,7 @@ struct options {
 	struct img_limits limits;
 	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
+	uint32_t shutdown_delay_ms;
 	enum sandbox_mode sandbox;
 	enum log_mode log_mode;
 	uint32_t log_slow_ms; /* 0: none is slow */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,6 +154,8 @@ static void stop(struct server *s)
 {
 	let_stop_at_once();
 	log_message(s->log, LOG_LEVEL_INFO, "stopping");
+	http_leave(s->http);
+	(void)poll(NULL, 0, (int)s->options->shutdown_delay_ms);
 	http_refuse(s->http);
 	if (!http_wait_answered(s->http, s->options->drain_ms)) {
 		log_message(s->log, LOG_LEVEL_WARN,

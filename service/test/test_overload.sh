@@ -103,6 +103,26 @@ test_stop_answers_what_comes_late() {
 		[ "$(jq -r .code "$work/body")" = stopping ] || fail "code"
 }
 
+# Balancers have time to see that it will stop.
+test_stop_is_told_before() {
+	start "$@" --shutdown-delay 600s
+	kill -TERM "$server"
+	for _ in $(seq 600); do
+		curl -fsS "$url/readyz" -o "$work/body" 2>"$work/err" || break
+		sleep 0.05
+	done
+	expect_problem 503 not_ready "$url/readyz"
+	curl -fsS -D "$work/head" --data-binary "@$photo" "$url/?w=64" \
+		-o "$work/body" || fail "$*: refuses what it could take"
+	grep -qi '^connection: close' "$work/head" || fail "$*: goes on"
+	# A second signal does not wait.
+	kill -TERM "$server"
+	wait "$server" && fail "$*: the second signal was not heard"
+	server=
+	start "$@" --shutdown-delay 100ms
+	stop
+}
+
 # Over the limit, what has not run yet is given up, with an answer.
 test_stop_ends_in_time() {
 	start --cores 0 --drain-timeout 0
@@ -123,3 +143,5 @@ test_stop_answers_what_was_taken --policy thread-per-connection
 test_stop_answers_what_comes_late --policy cohort
 test_stop_answers_what_comes_late --policy thread-per-connection
 test_stop_ends_in_time
+test_stop_is_told_before
+test_stop_is_told_before --policy thread-per-connection
