@@ -63,13 +63,21 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 	return ok;
 }
 
+/* Takes over `text`. */
 static struct MHD_Response *response_of_text(struct request *r, char *text)
 {
 	if (text == NULL)
 		return NULL;
-	r->reply_bytes = strlen(text);
-	return MHD_create_response_from_buffer_with_free_callback(strlen(text),
-								  text, free);
+
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer_with_free_callback(strlen(text),
+								   text, free);
+
+	if (response == NULL)
+		free(text);
+	else
+		r->reply_bytes = strlen(text);
+	return response;
 }
 
 enum MHD_Result http_reply_problem(struct request *r)

@@ -7,91 +7,136 @@
 
 #include <cjson/cJSON.h>
 
-/* cJSON's adders do nothing on NULL: one check at the end is enough. */
+/* An object, and whether all of it could be made: half an answer is none. */
+struct draft {
+	cJSON *root;
+	bool is_whole;
+};
 
-static void add_figures(cJSON *to, struct figures f)
+static void note(struct draft *d, bool added)
 {
-	for (uint32_t i = 0; i < f.count; i++)
-		(void)cJSON_AddNumberToObject(to, f.list[i].name,
-					      f.list[i].value);
+	d->is_whole = d->is_whole && added;
 }
 
-static void add_schedule(cJSON *to, const struct stats_source *source)
+static void add_number(struct draft *d, cJSON *to, const char *name,
+		       double value)
+{
+	note(d, cJSON_AddNumberToObject(to, name, value) != NULL);
+}
+
+static void add_text(struct draft *d, cJSON *to, const char *name,
+		     const char *value)
+{
+	note(d, cJSON_AddStringToObject(to, name, value) != NULL);
+}
+
+static void add_switch(struct draft *d, cJSON *to, const char *name, bool value)
+{
+	note(d, cJSON_AddBoolToObject(to, name, value) != NULL);
+}
+
+/* At the end of an array; owned by that. */
+static cJSON *add_item(struct draft *d, cJSON *list, cJSON *item)
+{
+	bool added = item != NULL && cJSON_AddItemToArray(list, item);
+
+	note(d, added);
+	if (added)
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+static void add_figures(struct draft *d, cJSON *to, struct figures f)
+{
+	for (uint32_t i = 0; i < f.count; i++)
+		add_number(d, to, f.list[i].name, f.list[i].value);
+}
+
+static void add_schedule(struct draft *d, const struct stats_source *source)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
+	note(d, f != NULL);
 	if (f == NULL)
 		return;
 	schedule_print(&source->config->schedule, pipeline_step_names,
 		       PIPELINE_STEPS, f);
+	note(d, !ferror(f));
 	if (fclose(f) == 0)
-		(void)cJSON_AddStringToObject(to, "schedule", text);
+		add_text(d, d->root, "schedule", text);
+	else
+		note(d, false);
 	free(text);
 }
 
-static void add_cores(cJSON *to, const struct cores *cores)
+static void add_cores(struct draft *d, const struct cores *cores)
 {
-	cJSON *list = cJSON_AddArrayToObject(to, "cores");
+	cJSON *list = cJSON_AddArrayToObject(d->root, "cores");
 
 	for (uint32_t i = 0; i < cores_count(cores); i++)
-		(void)cJSON_AddItemToArray(
-			list, cJSON_CreateNumber(cores_cpu(cores, i)));
+		(void)add_item(d, list,
+			       cJSON_CreateNumber(cores_cpu(cores, i)));
 }
 
-static void add_sandbox(cJSON *to, const struct sandbox *s)
+static void add_sandbox(struct draft *d, const struct sandbox *s)
 {
-	cJSON *o = cJSON_AddObjectToObject(to, "sandbox");
+	cJSON *o = cJSON_AddObjectToObject(d->root, "sandbox");
 
-	(void)cJSON_AddBoolToObject(o, "no_new_privileges",
-				    s->no_new_privileges);
-	(void)cJSON_AddNumberToObject(o, "landlock_abi", s->landlock_abi);
-	(void)cJSON_AddBoolToObject(o, "seccomp", s->seccomp);
+	add_switch(d, o, "no_new_privileges", s->no_new_privileges);
+	add_number(d, o, "landlock_abi", s->landlock_abi);
+	add_switch(d, o, "seccomp", s->seccomp);
 }
 
-static void add_counts(cJSON *to, stats_counts_fn *const *of,
+static void add_counts(struct draft *d, cJSON *to, stats_counts_fn *const *of,
 		       const struct stage_stats *counts)
 {
 	for (; *of != NULL; of++)
-		add_figures(to, (*of)(counts));
+		add_figures(d, to, (*of)(counts));
 }
 
-static void add_stages(cJSON *to, const struct stats *s, bool has_hardware)
+static void add_hardware(struct draft *d, cJSON *to,
+			 const struct stage_stats *counts, bool has_hardware)
 {
-	cJSON *list = cJSON_AddArrayToObject(to, "stages");
+	if (has_hardware)
+		add_figures(d, cJSON_AddObjectToObject(to, "hardware"),
+			    stats_hardware(counts));
+	else
+		add_text(d, to, "hardware", "not available");
+}
+
+static void add_stages(struct draft *d, const struct stats *s,
+		       bool has_hardware)
+{
+	cJSON *list = cJSON_AddArrayToObject(d->root, "stages");
 
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
 		const struct stage_stats *counts = &s->pipeline.stages[i];
-		cJSON *o = cJSON_CreateObject();
+		cJSON *o = add_item(d, list, cJSON_CreateObject());
 
-		(void)cJSON_AddStringToObject(o, "name",
-					      pipeline_step_names[i]);
-		add_counts(o, stats_of_stage, counts);
-		add_figures(o, stats_rates(&s->recent[i]));
-		if (has_hardware)
-			add_figures(cJSON_AddObjectToObject(o, "hardware"),
-				    stats_hardware(counts));
-		else
-			(void)cJSON_AddStringToObject(o, "hardware",
-						      "not available");
-		(void)cJSON_AddItemToArray(list, o);
+		add_text(d, o, "name", pipeline_step_names[i]);
+		add_counts(d, o, stats_of_stage, counts);
+		add_figures(d, o, stats_rates(&s->recent[i]));
+		add_hardware(d, o, counts, has_hardware);
 	}
 }
 
-static void add_workers(cJSON *to, const struct stats *s, const struct group *g)
+static void add_workers(struct draft *d, const struct stats *s,
+			const struct group *g)
 {
-	cJSON *list = cJSON_AddArrayToObject(to, "workers");
+	cJSON *list = cJSON_AddArrayToObject(d->root, "workers");
 
+	note(d, list != NULL);
 	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		struct worker_stats worker;
-		cJSON *o = cJSON_CreateObject();
+		cJSON *o = add_item(d, list, cJSON_CreateObject());
 
 		group_read_worker(g, i, &worker);
-		(void)cJSON_AddStringToObject(o, "name", worker.name);
-		add_figures(o, stats_worker(s, &worker));
-		add_counts(o, stats_of_work, &worker.work);
-		(void)cJSON_AddItemToArray(list, o);
+		add_text(d, o, "name", worker.name);
+		add_figures(d, o, stats_worker(s, &worker));
+		add_counts(d, o, stats_of_work, &worker.work);
 	}
 }
 
@@ -100,24 +145,27 @@ char *stats_json(struct stats_source *source)
 	const struct pipeline_config *c = source->config;
 	const struct group *g = pipeline_group(source->pipeline);
 	struct stats s;
-	cJSON *o = cJSON_CreateObject();
+	struct draft d = { .root = cJSON_CreateObject(), .is_whole = true };
 
 	stats_read(source, &s);
-	(void)cJSON_AddStringToObject(o, "version", DARKROOM_VERSION);
-	(void)cJSON_AddStringToObject(o, "policy", c->schedule.policy->name);
-	add_schedule(o, source);
-	(void)cJSON_AddNumberToObject(o, "parts", c->schedule.part_count);
-	add_cores(o, c->cores);
-	add_sandbox(o, source->sandbox);
-	add_figures(o, stats_process(&s));
-	add_figures(cJSON_AddObjectToObject(o, "uploads"), stats_uploads(&s));
-	add_figures(cJSON_AddObjectToObject(o, "buffers"), stats_buffers(&s));
-	add_figures(cJSON_AddObjectToObject(o, "memory"), stats_memory(&s));
-	add_stages(o, &s, group_counts_hardware(g));
-	add_workers(o, &s, g);
+	add_text(&d, d.root, "version", DARKROOM_VERSION);
+	add_text(&d, d.root, "policy", c->schedule.policy->name);
+	add_schedule(&d, source);
+	add_number(&d, d.root, "parts", c->schedule.part_count);
+	add_cores(&d, c->cores);
+	add_sandbox(&d, source->sandbox);
+	add_figures(&d, d.root, stats_process(&s));
+	add_figures(&d, cJSON_AddObjectToObject(d.root, "uploads"),
+		    stats_uploads(&s));
+	add_figures(&d, cJSON_AddObjectToObject(d.root, "buffers"),
+		    stats_buffers(&s));
+	add_figures(&d, cJSON_AddObjectToObject(d.root, "memory"),
+		    stats_memory(&s));
+	add_stages(&d, &s, group_counts_hardware(g));
+	add_workers(&d, &s, g);
 
-	char *text = cJSON_PrintUnformatted(o);
+	char *text = d.is_whole ? cJSON_PrintUnformatted(d.root) : NULL;
 
-	cJSON_Delete(o);
+	cJSON_Delete(d.root);
 	return text;
 }
