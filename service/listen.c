@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 256, BACKLOG = 1024 };
+enum { HOST_BYTES = 256, BACKLOG = 1024, ACCEPT_PAUSE_US = 20000 };
 
 /* getaddrinfo() takes names and cuts numbers to 16 bits. */
 static bool is_port(const char *text)
@@ -141,4 +142,20 @@ int listen_on(const char *address, uint16_t *port, const char **why)
 		*port = port_of(fd);
 	freeaddrinfo(found);
 	return fd;
+}
+
+/* The C library's, for all of this program: see listen.h. */
+int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict bytes, int flags)
+{
+	int accepted =
+		(int)syscall(SYS_accept4, fd, from.__sockaddr__, bytes, flags);
+
+	if (accepted < 0 && (errno == EMFILE || errno == ENFILE ||
+			     errno == ENOBUFS || errno == ENOMEM)) {
+		int error = errno;
+
+		(void)usleep(ACCEPT_PAUSE_US);
+		errno = error;
+	}
+	return accepted;
 }
