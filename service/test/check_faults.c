@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Let each allocation of each kind of request fail in turn: the request is
+ * answered as without, or by an error, or not at all; no memory stays charged;
+ * and the next request is answered as if nothing had been.
+ *
+ * The server must run with LD_PRELOAD=libfaults.so and nothing else to do.
+ *
+ * usage: check_faults PORT FAULTS_FILE JPEG [--no-trace]
+ */
+#include "service/test/faults.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+	REQUEST_BYTES_MAX = 1 << 20,
+	REPLY_BYTES_MAX = 4 << 20,
+	PATIENCE_S = 60,
+	POLLS_MAX = 6000,
+	POLL_US = 10000,
+	SITES_MAX = 5000,
+};
+
+enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
+
+static const struct kind {
+	const char *target;
+	enum body body;
+	int status;
+	/* Of two replies. */
+	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
+} kinds[] = {
+	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200, SAME_BYTES },
+	{ "POST /?w=90&progressive=1&icc=keep", BODY_FORM, 200, SAME_BYTES },
+	{ "POST /?w=90&strict=0", BODY_HALF, 200, SAME_BYTES },
+	{ "POST /?w=90", BODY_HALF, 422, SAME_MEMBERS },
+	{ "POST /?w=0", BODY_JPEG, 400, SAME_MEMBERS },
+	{ "POST /nowhere", BODY_FORM, 404, SAME_MEMBERS },
+	{ "GET /healthz", BODY_NONE, 200, SAME_BYTES },
+	{ "GET /readyz", BODY_NONE, 200, SAME_STATUS },
+	{ "GET /stats", BODY_NONE, 200, SAME_MEMBERS },
+	{ "GET /trace", BODY_NONE, 200, SAME_STATUS },
+};
+
+struct bytes {
+	size_t count;
+	char *at;
+};
+
+struct reply {
+	int status;        /* 0: closed before the end of a reply */
+	struct bytes body; /* lies in what was received */
+	char received[REPLY_BYTES_MAX + 1];
+};
+
+static uint16_t port;
+static struct faults *faults;
+static struct bytes jpeg;
+
+static struct bytes read_whole(const char *path)
+{
+	struct bytes b = { .at = malloc(REQUEST_BYTES_MAX) };
+	FILE *f = fopen(path, "re");
+
+	assert(b.at != NULL && f != NULL);
+	b.count = fread(b.at, 1, REQUEST_BYTES_MAX, f);
+	assert(b.count > 0 && b.count < REQUEST_BYTES_MAX / 2);
+	(void)fclose(f);
+	return b;
+}
+
+static void map_faults(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	assert(fd >= 0);
+	faults = mmap(NULL, sizeof(*faults), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      fd, 0);
+	assert(faults != MAP_FAILED);
+	(void)close(fd);
+}
+
+static void add(struct bytes *to, const void *from, size_t count)
+{
+	memcpy(to->at + to->count, from, count);
+	to->count += count;
+}
+
+static void add_text(struct bytes *to, const char *text)
+{
+	add(to, text, strlen(text));
+}
+
+/* The caller frees `at`. */
+static struct bytes make_request(const struct kind *k)
+{
+	static const char before[] =
+		"--border\r\nContent-Disposition: form-data; "
+		"name=\"file\"; filename=\"a\"\r\n\r\n";
+	static const char after[] = "\r\n--border--\r\n";
+	struct bytes request = { .at = malloc(REQUEST_BYTES_MAX) };
+	size_t count = k->body == BODY_NONE ? 0 :
+		       k->body == BODY_HALF ? jpeg.count / 2 :
+					      jpeg.count;
+	char head[256];
+
+	assert(request.at != NULL);
+	if (k->body == BODY_FORM)
+		count += sizeof(before) + sizeof(after) - 2;
+	(void)snprintf(head, sizeof(head),
+		       "%s HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+		       "%sContent-Length: %zu\r\n\r\n",
+		       k->target,
+		       k->body == BODY_FORM ?
+			       "Content-Type: multipart/form-data; "
+			       "boundary=border\r\n" :
+			       "",
+		       count);
+	add_text(&request, head);
+	if (k->body == BODY_FORM)
+		add_text(&request, before);
+	if (k->body == BODY_JPEG || k->body == BODY_FORM)
+		add(&request, jpeg.at, jpeg.count);
+	if (k->body == BODY_HALF)
+		add(&request, jpeg.at, jpeg.count / 2);
+	if (k->body == BODY_FORM)
+		add_text(&request, after);
+	return request;
+}
+
+static int connect_to_server(void)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert(fd >= 0);
+	assert(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			  sizeof(patience)) == 0);
+	assert(connect(fd, (const struct sockaddr *)&address,
+		       sizeof(address)) == 0);
+	return fd;
+}
+
+static void parse(struct reply *r, size_t received)
+{
+	const char *length, *end;
+
+	r->received[received] = '\0';
+	end = strstr(r->received, "\r\n\r\n");
+	length = strstr(r->received, "Content-Length: ");
+	r->status = 0;
+	if (end == NULL || length == NULL || length > end)
+		return;
+	r->body.at = r->received + (end + 4 - r->received);
+	r->body.count = received - (size_t)(r->body.at - r->received);
+	if (r->body.count == strtoul(length + 16, NULL, 10))
+		r->status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
+}
+
+/* Until the server closes the connection; it must, before long. */
+static void exchange(const struct kind *k, struct reply *r)
+{
+	struct bytes request = make_request(k);
+	int fd = connect_to_server();
+	size_t received = 0, sent = 0;
+	ssize_t count = 0;
+
+	while (sent < request.count) {
+		count = send(fd, request.at + sent, request.count - sent,
+			     MSG_NOSIGNAL);
+		if (count <= 0)
+			break; /* closed early: there may be a reply */
+		sent += (size_t)count;
+	}
+	while ((count = recv(fd, r->received + received,
+			     REPLY_BYTES_MAX - received, 0)) > 0)
+		received += (size_t)count;
+	/* A reset is an end as well; silence is not. */
+	if (count < 0 && errno != ECONNRESET) {
+		perror(k->target);
+		exit(1);
+	}
+	(void)close(fd);
+	free(request.at);
+	parse(r, received);
+}
+
+static int count_quotes(const struct bytes *text)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < text->count; i++)
+		count += text->at[i] == '"';
+	return count;
+}
+
+static bool is_same(const struct kind *k, const struct reply *a,
+		    const struct reply *b)
+{
+	if (a->status != b->status)
+		return false;
+	switch (k->sameness) {
+	case SAME_BYTES:
+		return a->body.count == b->body.count &&
+		       memcmp(a->body.at, b->body.at, a->body.count) == 0;
+	case SAME_MEMBERS:
+		return count_quotes(&a->body) == count_quotes(&b->body);
+	case SAME_STATUS:
+		break;
+	}
+	return true;
+}
+
+static void fail(const struct kind *k, int site, const char *what,
+		 const struct reply *r)
+{
+	(void)fprintf(stderr, "%s, allocation %d: %s: status %d, %zu bytes\n",
+		      k->target, site, what, r->status, r->body.count);
+	exit(1);
+}
+
+/* What a request took is free once its connection has ended, so before long. */
+static void check_nothing_is_held(const struct kind *k, int site)
+{
+	static const struct kind stats = { "GET /stats", BODY_NONE, 200,
+					   SAME_STATUS };
+	static struct reply r;
+
+	for (int i = 0; i < POLLS_MAX; i++) {
+		exchange(&stats, &r);
+		if (r.status == 200 && strstr(r.body.at, "\"used_bytes\":0") &&
+		    strstr(r.body.at, "\"in_flight\":0"))
+			return;
+		(void)usleep(POLL_US);
+	}
+	fail(k, site, "memory or a place is still taken", &r);
+}
+
+/* Returns how many allocations failed. */
+static int check_kind(const struct kind *k, int *refused)
+{
+	static struct reply without, with, after;
+	int site = 0;
+	bool reached = true, is_right = true;
+
+	exchange(k, &without);
+	if (without.status != k->status)
+		fail(k, 0, "not as it should be", &without);
+	while (reached) {
+		assert(++site < SITES_MAX);
+		atomic_store(&faults->allocations_left, site);
+		exchange(k, &with);
+		reached = atomic_exchange(&faults->allocations_left, 0) == 0;
+		if ((with.status > 0 && with.status < 400) ||
+		    with.status == without.status)
+			is_right = is_same(k, &with, &without);
+		if (!is_right)
+			fail(k, site, "wrong reply", &with);
+		*refused += with.status != without.status;
+		exchange(k, &after);
+		if (!is_same(k, &after, &without))
+			fail(k, site, "the next reply is wrong", &after);
+		check_nothing_is_held(k, site);
+	}
+	return site - 1;
+}
+
+int main(int argc, char **argv)
+{
+	assert(argc == 4 || argc == 5);
+	port = (uint16_t)atoi(argv[1]);
+	map_faults(argv[2]);
+	jpeg = read_whole(argv[3]);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int refused = 0, sites;
+
+		if (argc == 5 && strcmp(kinds[i].target, "GET /trace") == 0)
+			continue;
+		sites = check_kind(&kinds[i], &refused);
+		(void)printf("%s: %d allocations failed, %d requests\n",
+			     kinds[i].target, sites, refused);
+		assert(sites > 0 && refused > 0);
+	}
+	free(jpeg.at);
+	return 0;
+}

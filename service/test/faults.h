@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Faults: what a test wants to go wrong in a server that was started with
+ * LD_PRELOAD=libfaults.so FAULTS=FILE.  Both map the file, which holds this.
+ */
+#ifndef SERVICE_TEST_FAULTS_H
+#define SERVICE_TEST_FAULTS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct faults {
+	/* Counted down; when it comes to 0, that one fails.  0: none does. */
+	_Atomic int64_t allocations_left;
+	_Atomic int64_t threads_left; /* the same, of pthread_create() */
+	_Atomic int64_t clock_jump_s; /* how far the time of day is off */
+};
+
+#endif

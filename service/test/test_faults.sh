@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The system fails the server, and it goes on: any allocation of any request,
+# any thread at the start, any number of descriptors, and the time of day.
+#
+# usage: DARKROOM=PROGRAM FAULTS_LIBRARY=FILE CHECK_FAULTS=PROGRAM
+#        [SANITIZED=1] test_faults.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+faults=$work/faults
+
+# As faults.h has it: three numbers of 64 bits.
+head -c 24 /dev/zero >"$faults"
+cat >"$work/darkroom" <<EOF
+#!/bin/sh
+export LD_PRELOAD=$FAULTS_LIBRARY FAULTS=$faults
+export ASAN_OPTIONS=verify_asan_link_order=0
+exec "$DARKROOM" "\$@"
+EOF
+chmod +x "$work/darkroom"
+DARKROOM=$work/darkroom
+
+# fault allocations|threads|clock NUMBER
+fault() {
+	local bytes= at i
+	case $1 in
+	allocations) at=0 ;;
+	threads) at=8 ;;
+	clock) at=16 ;;
+	esac
+	for i in 0 8 16 24 32 40 48 56; do
+		bytes+=$(printf '\\x%02x' $(($2 >> i & 255)))
+	done
+	# shellcheck disable=SC2059
+	printf "$bytes" | dd of="$faults" bs=1 seek=$at conv=notrunc status=none
+}
+
+# answers STATUS CURL-ARGUMENTS...
+answers() {
+	local status=$1 got
+	shift
+	got=$(curl -sS -m 60 -o "$work/body" -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] || fail "$got, not $status: $*"
+}
+
+make_photo_small() {
+	start
+	answers 200 --data-binary "@$photo" "$url/?w=100"
+	stop
+	photo=$work/small.jpg
+	cp "$work/body" "$photo"
+}
+
+test_every_allocation_may_fail() { # --policy NAME [--no-trace]
+	start "$1" "$2"
+	shift 2
+	"$CHECK_FAULTS" "$port" "$faults" "$photo" "$@" >"$work/report" ||
+		fail "$(cat "$work/report")"
+	check_drained
+	stop
+	cat "$work/report"
+}
+
+# Each in turn: the server says so and ends with status 1.
+test_every_thread_may_fail_at_start() {
+	local nth status
+	for nth in $(seq 100); do
+		status=0
+		fault threads "$nth"
+		"$DARKROOM" --listen 127.0.0.1:0 "$@" 2>"$work/log" &
+		server=$!
+		while kill -0 $server 2>/dev/null &&
+			! grep -q listening "$work/log"; do
+			sleep 0.02
+		done
+		! grep -q listening "$work/log" || break
+		wait $server || status=$?
+		server=
+		[ $status = 1 ] || fail "thread $nth: status $status"
+		grep -q 'could not be started' "$work/log" ||
+			fail "thread $nth: no reason"
+	done
+	[ "$nth" -ge 4 ] || fail "only $nth threads"
+	fault threads 0
+	stop
+	echo "$*: $((nth - 1)) threads failed at start"
+}
+
+cpu_ticks() {
+	awk '{ print $14 + $15 }' "/proc/$server/stat"
+}
+
+# No more descriptors, whether or not there are connections: clients wait, what
+# is open is served, and the server sleeps.
+test_descriptors_run_out() {
+	local limit before used open waiting line
+	start "$@"
+	answers 200 "$url/healthz"
+	limit=$(awk '/^Max open files/ { print $4 }' "/proc/$server/limits")
+	for open in no yes; do
+		if [ $open = yes ]; then
+			exec 8<>"/dev/tcp/127.0.0.1/$port"
+			printf 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n' >&8
+			read -r -t 60 -u 8 line
+		fi
+		prlimit --pid "$server" --nofile=3:
+		before=$(cpu_ticks)
+		exec 9<>"/dev/tcp/127.0.0.1/$port"
+		printf 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n' >&9
+		! read -r -t 2 -u 9 line || fail "a descriptor was left"
+		used=$(($(cpu_ticks) - before))
+		[ "$used" -lt 30 ] || fail "$* busy for $used ticks of 200"
+		if [ $open = yes ]; then
+			printf 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n' >&8
+			grep -q 'HTTP/1.1 200' <&8 || fail "not served"
+			exec 8>&-
+		fi
+		prlimit --pid "$server" --nofile="$limit":
+		read -r -t 60 -u 9 waiting || fail "does not accept again"
+		[[ $waiting = *200* ]] || fail "$waiting"
+		exec 9>&-
+	done
+	answers 200 --data-binary "@$photo" "$url/?w=50"
+	check_drained
+	stop
+	echo "$*: descriptors ran out"
+}
+
+# Ten years on, twenty back: nobody is late or timed out.
+test_time_of_day_jumps() {
+	start --deadline 20s
+	exec 8<>"/dev/tcp/127.0.0.1/$port"
+	for jump in 315360000 -315360000 0; do
+		printf 'POST /?w=50 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n' \
+			"$(stat -c %s "$photo")" >&8
+		head -c 100 "$photo" >&8
+		fault clock "$jump"
+		answers 200 --data-binary "@$photo" "$url/?w=50"
+		tail -c +101 "$photo" >&8
+		read -r -t 60 -u 8 line || fail "no answer after $jump seconds"
+		[[ $line = *200* ]] || fail "after $jump seconds: $line"
+		[ "$(stat_of '.uptime_s > 0 and .uptime_s < 1000')" = true ] ||
+			fail "up for $(stat_of .uptime_s) s after $jump s"
+		# The rest of the reply, as long as its head says.
+		length=0
+		while read -r -t 60 -u 8 line && [ "$line" != $'\r' ]; do
+			[[ $line != Content-Length:* ]] ||
+				length=$(tr -cd 0-9 <<<"$line")
+		done
+		head -c "$length" <&8 >"$work/body"
+	done
+	exec 8>&-
+	[ "$(stat_of .uploads.late)" = 0 ] || fail "uploads were late"
+	check_drained
+	stop
+}
+
+make_photo_small
+test_every_allocation_may_fail --policy color
+# AddressSanitizer itself does not bear it where requests have threads.
+[ -n "${SANITIZED:-}" ] ||
+	test_every_allocation_may_fail --policy thread-per-connection --no-trace
+test_every_thread_may_fail_at_start --policy color --trace "$work/trace" \
+	--admin-listen 127.0.0.1:0
+test_every_thread_may_fail_at_start --policy pool-per-stage
+test_descriptors_run_out --policy color
+test_descriptors_run_out --policy thread-per-connection
+test_time_of_day_jumps
