@@ -42,6 +42,7 @@ static const struct route routes[] = {
 	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
 	{ "/healthz", METHOD_GET, ROLE_PROBE, http_answer_health },
 	{ "/readyz", METHOD_GET, ROLE_PROBE, http_answer_ready },
+	{ "/metrics", METHOD_GET, ROLE_REPORT, http_answer_metrics },
 	{ "/stats", METHOD_GET, ROLE_REPORT, http_answer_stats },
 	{ "/trace", METHOD_GET, ROLE_REPORT, http_answer_trace },
 };
@@ -51,6 +52,9 @@ static bool serves(const struct port *port, enum role role)
 	const struct http *h = port->http;
 
 	switch (role) {
+	case ROLE_NONE:
+	case ROLES:
+		break;
 	case ROLE_UPLOAD:
 		return port == &h->main;
 	case ROLE_PROBE:
@@ -180,6 +184,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	}
 	if (*bytes > 0) {
 		r->received_bytes += *bytes;
+		atomic_fetch_add(
+			&r->http->counts.received_bytes[request_role(r)],
+			*bytes);
 		http_receive(r, data, *bytes);
 		*bytes = 0;
 		return MHD_YES;

@@ -23,8 +23,17 @@
 
 struct auth;
 struct http;
+struct http_counts;
 struct log;
 struct pipeline;
+
+/* What there is to tell of HTTP. */
+struct http_report {
+	const struct http_counts *counts;
+	bool is_ready;
+	uint32_t connections_max;
+	uint32_t connection_count, admin_connection_count; /* now */
+};
 
 struct http_config {
 	int listen_fd; /* owned by http once it has started */
@@ -45,6 +54,8 @@ struct http_config {
 	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
 	char *(*stats_json)(void *arg);
 	char *(*trace_json)(void *arg, uint32_t ms); /* NULL: not traced */
+	/* Of /metrics. */
+	char *(*metrics_text)(void *arg, const struct http_report *http);
 	void *report_arg;
 };
 

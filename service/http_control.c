@@ -43,6 +43,31 @@ enum MHD_Result http_answer_ready(struct request *r)
 	return http_reply_problem(r);
 }
 
+static uint32_t count_connections(const struct port *port)
+{
+	return port->daemon != NULL ?
+		       MHD_get_daemon_info(port->daemon,
+					   MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+			       ->num_connections :
+		       0;
+}
+
+enum MHD_Result http_answer_metrics(struct request *r)
+{
+	struct http *h = r->http;
+	const struct http_report report = {
+		.counts = &h->counts,
+		.is_ready = read_readiness(h) == READINESS_OK,
+		.connections_max = h->config.connections_max,
+		.connection_count = count_connections(&h->main),
+		.admin_connection_count = count_connections(&h->admin),
+	};
+
+	return http_reply_text(
+		r, "text/plain; version=0.0.4; charset=utf-8",
+		r->config->metrics_text(r->config->report_arg, &report));
+}
+
 enum MHD_Result http_answer_stats(struct request *r)
 {
 	return http_reply_text(r, "application/json",

@@ -20,6 +20,31 @@ static bool is_last(const struct request *r)
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 
+static uint64_t result_bytes(const struct upload *u)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		if (u->variants[i].jpeg != NULL)
+			bytes += u->variants[i].jpeg_bytes;
+	return bytes;
+}
+
+/* Before it is queued: whoever sees the reply sees it counted. */
+static void count_reply(const struct request *r, unsigned int status)
+{
+	struct http_counts *c = &r->http->counts;
+
+	atomic_fetch_add(&c->replies[request_role(r)][status], 1);
+	atomic_fetch_add(&c->sent_bytes[request_role(r)],
+			 r->reply_bytes + result_bytes(&r->upload));
+	if (r->problem != PROBLEM_NONE)
+		atomic_fetch_add(&c->problems[r->problem], 1);
+	if (r->problem == PROBLEM_OVERLOADED ||
+	    r->problem == PROBLEM_MEMORY_FULL)
+		atomic_store(&r->http->refused_ns, clock_now_ns());
+}
+
 /* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
 static void add_timing(const struct request *r, struct MHD_Response *response)
 {
@@ -49,6 +74,7 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 			response, MHD_HTTP_HEADER_CONNECTION, "close");
 	client_enter(r->client, CLIENT_REPLY);
 	r->status = status;
+	count_reply(r, status);
 
 	enum MHD_Result ok =
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -90,9 +116,6 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 	if (response == NULL)
 		return MHD_NO;
-	if (r->problem == PROBLEM_OVERLOADED ||
-	    r->problem == PROBLEM_MEMORY_FULL)
-		atomic_store(&r->http->refused_ns, clock_now_ns());
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
 		char seconds[16];
 

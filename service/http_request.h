@@ -13,6 +13,7 @@
 #include "service/auth.h"
 #include "service/clients.h"
 #include "service/http_body.h"
+#include "service/http_counts.h"
 #include "service/pipeline.h"
 #include "service/problem.h"
 #include "service/query.h"
@@ -41,6 +42,7 @@ struct http {
 	_Atomic bool was_not_ready;    /* the last answer of /readyz */
 	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
 	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */
+	struct http_counts counts;
 };
 
 enum method { METHOD_GET, METHOD_POST };
@@ -73,13 +75,6 @@ struct request {
 	struct variant variant; /* where there is but one */
 };
 
-/* Which port serves it, and to whom, where there are keys. */
-enum role {
-	ROLE_UPLOAD, /* the main one; by key, or a POST by signature */
-	ROLE_PROBE,  /* both; all */
-	ROLE_REPORT, /* the admin port, or else the main one; by key */
-};
-
 struct route {
 	const char *path;
 	enum method method;
@@ -93,9 +88,16 @@ struct route {
  * connection.
  */
 
+/* What its path is for. */
+static inline enum role request_role(const struct request *r)
+{
+	return r->route != NULL ? r->route->role : ROLE_NONE;
+}
+
 /* http_control.c: what the server tells of itself. */
 enum MHD_Result http_answer_health(struct request *r);
 enum MHD_Result http_answer_ready(struct request *r);
+enum MHD_Result http_answer_metrics(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
 

@@ -9,6 +9,7 @@
 #include "service/clock.h"
 #include "service/drain.h"
 #include "service/forecast.h"
+#include "service/pipeline_counts.h"
 #include "service/steps.h"
 #include "stages/cores.h"
 
@@ -36,12 +37,7 @@ struct pipeline {
 	struct group *group;
 	struct place places[PIPELINE_STEPS];
 
-	_Atomic uint64_t sent_count;
-	_Atomic uint64_t refused_count;
-	_Atomic uint64_t finished_count;
-	_Atomic uint64_t failed_count;
-	_Atomic uint64_t late_count;
-	_Atomic uint64_t gone_count;
+	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
 	struct drain drain; /* of what was queued */
 	_Atomic bool abandoning;
@@ -51,7 +47,7 @@ bool pipeline_has_place(struct pipeline *p)
 {
 	if (atomic_load(&p->in_flight_count) < p->config.uploads_max)
 		return true;
-	atomic_fetch_add(&p->refused_count, 1);
+	atomic_fetch_add(&p->counts.refused, 1);
 	return false;
 }
 
@@ -99,8 +95,6 @@ const char *const pipeline_step_names[PIPELINE_STEPS] = {
 /* Counts first: whoever sees the reply sees it counted. */
 static void finish(struct pipeline *p, struct upload *u)
 {
-	bool is_failed = atomic_load(&u->is_failed);
-
 	img_release(&u->decoded);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
@@ -109,12 +103,10 @@ static void finish(struct pipeline *p, struct upload *u)
 		for (uint32_t k = 0; k < PIPELINE_STEPS; k++)
 			u->service_ns[k] += v->service_ns[k];
 	}
-	if (is_failed)
+	if (atomic_load(&u->is_failed))
 		upload_free_results(u);
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
-	atomic_fetch_add(is_failed ? &p->failed_count : &p->finished_count, 1);
-	atomic_fetch_add(&p->late_count, u->end == UPLOAD_LATE);
-	atomic_fetch_add(&p->gone_count, u->end == UPLOAD_GONE);
+	pipeline_count_end(&p->counts, u);
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	buffers_touch(p->buffers);
 	u->done(u);
@@ -232,7 +224,7 @@ static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 {
 	u->end = end;
 	atomic_fetch_sub(&p->in_flight_count, 1);
-	atomic_fetch_add(&p->refused_count, 1);
+	atomic_fetch_add(&p->counts.refused, 1);
 	return false;
 }
 
@@ -250,7 +242,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (u->end != UPLOAD_ENDED)
 		return refuse(p, u, u->end);
 	/* Before sending: `u` may be done when that returns. */
-	atomic_fetch_add(&p->sent_count, 1);
+	atomic_fetch_add(&p->counts.sent, 1);
 	if (u->err != IMG_OK) {
 		fail(u, UPLOAD_ENDED, u->err);
 		finish(p, u);
@@ -259,21 +251,16 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	atomic_store(&u->running_count, 1);
 	if (stage_send(p->places[0].stage, &u->variants[0].event))
 		return true;
-	atomic_fetch_sub(&p->sent_count, 1);
+	atomic_fetch_sub(&p->counts.sent, 1);
 	return refuse(p, u, UPLOAD_NO_PLACE);
 }
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 {
 	*out = (struct pipeline_stats){
-		.finished_count = atomic_load(&p->finished_count),
-		.failed_count = atomic_load(&p->failed_count),
-		.late_count = atomic_load(&p->late_count),
-		.gone_count = atomic_load(&p->gone_count),
-		.refused_count = atomic_load(&p->refused_count),
 		.in_flight_count = atomic_load(&p->in_flight_count),
-		.sent_count = atomic_load(&p->sent_count),
 	};
+	pipeline_counts_read(&p->counts, out);
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)

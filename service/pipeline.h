@@ -50,6 +50,10 @@ struct pipeline_stats {
 	uint64_t late_count;     /* of those: UPLOAD_LATE */
 	uint64_t gone_count;     /* UPLOAD_GONE */
 	uint32_t in_flight_count;
+	/* Of those that finished: uploaded, and in all that was made of them. */
+	uint64_t pixels_in, pixels_out;
+	uint64_t inside_ns; /* from their first queue to their result */
+	struct histogram_copy inside;
 	struct img_pool_stats buffers;
 	struct budget_stats memory;
 	struct stage_stats stages[PIPELINE_STEPS];

@@ -4,6 +4,7 @@
 #include "service/announce.h"
 #include "service/http.h"
 #include "service/log.h"
+#include "service/metrics.h"
 #include "service/opened.h"
 #include "service/partition.h"
 #include "service/stats.h"
@@ -75,6 +76,13 @@ static char *stats_of(void *arg)
 	struct server *s = arg;
 
 	return stats_json(&s->stats);
+}
+
+static char *metrics_of(void *arg, const struct http_report *http)
+{
+	struct server *s = arg;
+
+	return metrics_text(&s->stats, http);
 }
 
 static char *trace_of(void *arg, uint32_t ms)
@@ -220,6 +228,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.deadline_ms = s->options->deadline_ms,
 		.log = s->log,
 		.stats_json = stats_of,
+		.metrics_text = metrics_of,
 		.trace_json = has_workers ? trace_of : NULL,
 		.report_arg = s,
 	});

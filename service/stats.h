@@ -4,7 +4,7 @@
  *
  * service/README.md describes each.
  *
- * Threads    stats_json(), stats_print(): any, at once.
+ * Threads    stats_json(), _print() and _read_process(): any, at once.
  */
 #ifndef SERVICE_STATS_H
 #define SERVICE_STATS_H
@@ -42,5 +42,7 @@ void stats_release(struct stats_source *source);
 char *stats_json(struct stats_source *source);
 
 void stats_print(struct stats_source *source, FILE *to);
+
+void stats_read_process(struct stats_source *source, struct process_stats *out);
 
 #endif

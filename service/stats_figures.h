@@ -26,7 +26,6 @@ struct stats {
 };
 
 void stats_read(struct stats_source *source, struct stats *out);
-void stats_read_process(struct stats_source *source, struct process_stats *out);
 
 struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);

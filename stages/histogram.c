@@ -48,6 +48,17 @@ void histogram_read(const struct histogram *h, struct histogram_copy *to)
 	}
 }
 
+uint64_t histogram_count_to(const struct histogram_copy *h, uint32_t bits)
+{
+	assert(bits <= 48);
+	uint32_t last = bucket_of((UINT64_C(1) << bits) - 1);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i <= last; i++)
+		count += h->counts[i];
+	return count;
+}
+
 uint64_t histogram_quantile(const struct histogram_copy *h, double q)
 {
 	uint64_t seen = 0;

@@ -33,6 +33,12 @@ void histogram_add(struct histogram *h, uint64_t value);
 void histogram_read(const struct histogram *h, struct histogram_copy *to);
 
 /*
+ * How many do not exceed 2^bits - 1, `bits` up to 48; exact, as buckets end
+ * there.
+ */
+uint64_t histogram_count_to(const struct histogram_copy *h, uint32_t bits);
+
+/*
  * The value that a share of `q` (0 .. 1) of all does not exceed: the upper end
  * of its bucket.  0 if there is none.
  */

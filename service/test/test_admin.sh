@@ -13,23 +13,6 @@ answers() {
 	curl -fsS --max-time 60 -o "$work/body" "$1" || fail "no answer: $1"
 }
 
-# hold_connections COUNT: open and silent, in $held
-hold_connections() {
-	local fd _
-	held=()
-	for _ in $(seq "$1"); do
-		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-		held+=("$fd")
-	done
-}
-
-drop_connections() {
-	local fd
-	for fd in "${held[@]}"; do
-		exec {fd}>&-
-	done
-}
-
 test_each_port_has_its_own() {
 	start --admin-listen 127.0.0.1:0
 	answers "$url/healthz"
@@ -54,17 +37,53 @@ test_without_one_the_main_port_tells_all() {
 	stop
 }
 
-# Under a policy: both that of one I/O thread, and that of one per connection.
+# Some seconds of work for a core, at little memory.
+heavy='w=8000&enlarge=1&progressive=1'
+
+# arrived COUNT: wait until so many uploads were taken or refused
+arrived() {
+	local _
+	for _ in $(seq 3000); do
+		[ "$(stat_of '.uploads.sent + .uploads.refused')" != "$1" ] ||
+			return 0
+		sleep 0.02
+	done
+	fail "upload $1 did not arrive"
+}
+
+# begin COUNT: one more upload, which is taken or refused, and then they are COUNT
+begin() {
+	curl -sS -o "$work/reply$1" -w '%{http_code}\n' \
+		--data-binary "@$photo" "$url/?$heavy" >"$work/code$1" &
+	clients+=($!)
+	arrived "$1"
+}
+
+# End them.
+hang_up() {
+	local client
+	for client in "${clients[@]}"; do
+		kill "$client" 2>/dev/null || true
+		wait "$client" || true
+	done
+}
+
+# Of two, and of the one more that is let in so that somebody else can go: but
+# nobody goes whose upload is inside.  Under a policy of one I/O thread, and one
+# of a thread for each connection.
 test_answers_when_all_connections_are_taken() {
-	start "$@" --admin-listen 127.0.0.1:0 --max-connections 3
-	hold_connections 3
-	if curl -fsS --max-time 2 "$url/healthz" -o "$work/body" 2>"$work/err"
+	start "$@" --admin-listen 127.0.0.1:0 --max-connections 2 --memory 64G
+	clients=()
+	begin 1
+	begin 2
+	begin 3
+	if curl -fsS --max-time 1 "$url/healthz" -o "$work/body" 2>"$work/err"
 	then
 		fail "$*: a connection is left"
 	fi
 	answers "$admin/healthz"
-	answers "$admin/stats"
-	drop_connections
+	answers "$admin/metrics"
+	hang_up
 	stop
 }
 
@@ -96,7 +115,7 @@ announce_upload() {
 
 # Memory is charged from an upload's head on.
 test_not_ready_comes_before_memory_is_full() {
-	local ready=200 ready_count=0 status=100 _
+	local ready=200 ready_count=0 status=100 fd
 	start --admin-listen 127.0.0.1:0 --memory 64M
 	held=()
 	while [ $status = 100 ]; do
@@ -110,48 +129,31 @@ test_not_ready_comes_before_memory_is_full() {
 	[ $ready_count -gt 4 ] || fail "ready for $ready_count uploads only"
 	expect_problem 503 not_ready "$admin/readyz"
 	grep -q memory "$work/body" || fail "reason: $(shown "$work/body")"
-	drop_connections
+	for fd in "${held[@]}"; do
+		exec {fd}>&-
+	done
 	becomes_ready
 	stop
 }
 
-# Each is some seconds of work for the one core, so they pile up.
+# Each takes the one core longer than it takes to send, so they pile up.
 test_not_ready_comes_before_places_are_taken() {
-	local ready=200 count=0 client
+	local ready=200 count=0
 	start --admin-listen 127.0.0.1:0 --max-uploads 8 --cores 0 \
 		--memory 64G
 	clients=()
 	while ! grep -qsx 503 "$work"/code*; do
 		[ $((count++)) -lt 100 ] || fail "never full"
 		[ "$(stat_of .uploads.refused)" != 0 ] || ready=$(readiness)
-		curl -sS -o "$work/reply$count" -w '%{http_code}\n' \
-			--data-binary "@$photo" \
-			"$url/?w=8000&enlarge=1&progressive=1" \
-			>"$work/code$count" &
-		clients+=($!)
-		arrived $count
+		begin $count
 	done
 	[ "$ready" = 503 ] || fail "ready until the first refusal"
 	expect_problem 503 not_ready "$admin/readyz"
 	grep -q uploads "$work/body" || fail "reason: $(shown "$work/body")"
-	for client in "${clients[@]}"; do
-		kill "$client" 2>/dev/null || true
-		wait "$client" || true
-	done
+	hang_up
 	becomes_ready
 	rm -f "$work"/code*
 	stop
-}
-
-# arrived COUNT: wait until so many uploads were taken or refused
-arrived() {
-	local _
-	for _ in $(seq 3000); do
-		[ "$(stat_of '.uploads.sent + .uploads.refused')" != "$1" ] ||
-			return 0
-		sleep 0.02
-	done
-	fail "upload $1 did not arrive"
 }
 
 # Until the end of what was taken, and of the server.

@@ -57,6 +57,22 @@ static void test_buckets_meet_without_gap(void)
 	assert(value == limit && buckets == HISTOGRAM_BUCKETS);
 }
 
+static void test_counts_to_powers_of_two_are_exact(void)
+{
+	struct histogram h = { 0 };
+	struct histogram_copy copy = { 0 };
+
+	for (uint32_t bits = 1; bits < 48; bits++) {
+		histogram_add(&h, (UINT64_C(1) << bits) - 1);
+		histogram_add(&h, UINT64_C(1) << bits);
+	}
+	histogram_read(&h, &copy);
+	assert(histogram_count_to(&copy, 0) == 0);
+	for (uint32_t bits = 1; bits < 48; bits++)
+		assert(histogram_count_to(&copy, bits) == 2 * bits - 1);
+	assert(histogram_count_to(&copy, 48) == copy.count);
+}
+
 static void test_huge_values_are_in_the_last(void)
 {
 	assert(read_back(limit) == limit - 1);
@@ -152,6 +168,7 @@ int main(void)
 {
 	test_values_keep_within_an_eighth();
 	test_buckets_meet_without_gap();
+	test_counts_to_powers_of_two_are_exact();
 	test_huge_values_are_in_the_last();
 	test_empty_has_no_quantiles();
 	test_quantiles_are_those_of_the_sorted_values();

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http_counts.h"
+
+const char *const role_names[ROLES] = {
+	[ROLE_NONE] = "none",
+	[ROLE_UPLOAD] = "upload",
+	[ROLE_PROBE] = "probe",
+	[ROLE_REPORT] = "report",
+};

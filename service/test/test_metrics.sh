@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# /metrics is in Prometheus' format, says what /stats and clients say, is
+# described, and has all that deploy/ reads.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_metrics.sh SAMPLES_DIR DOCUMENT
+#	DEPLOY_DIR
+#   promtool is asked, too, where it is installed
+. "$(dirname "$0")/server.sh"
+dir=$1
+document=$2
+deploy=$3
+photo=$dir/clownfish.jpg
+
+read_metrics() {
+	curl -fsS -D "$work/head" -o "$work/metrics" "$admin/metrics"
+}
+
+# value SERIES: of the last reading
+value() {
+	awk -v series="$1" '$1 == series { print $2; found = 1 }
+		END { exit !found }' "$work/metrics" || fail "no $1"
+}
+
+# is SERIES NUMBER
+is() {
+	[ "$(value "$1")" = "$2" ] || fail "$1 is $(value "$1"), not $2"
+}
+
+# The rules of the format that a reader relies on.
+check_format() {
+	grep -qi '^content-type: text/plain; version=0.0.4' "$work/head" ||
+		fail "type: $(cat "$work/head")"
+	awk '
+	function bad(why) { print why ": " $0; status = 1 }
+	/^# HELP / { help[$3]++; next }
+	/^# TYPE / {
+		if (type[$3]++)
+			bad("a second type")
+		if (!($3 in help))
+			bad("no help before")
+		kind = $4
+		name = $3
+		if (kind == "counter" && name !~ /_total$/)
+			bad("a counter without _total")
+		if (kind != "counter" && name ~ /_total$/)
+			bad("no counter")
+		next
+	}
+	{
+		base = $1
+		sub(/{.*/, "", base)
+		if (kind == "histogram")
+			sub(/_(bucket|sum|count)$/, "", base)
+		if (base != name)
+			bad("outside of its head")
+		if (seen[$1]++)
+			bad("twice")
+		if ($2 !~ /^[0-9]+(\.[0-9]+)?$/ || NF != 2)
+			bad("not a number")
+		if ($1 ~ /_bucket{/) {
+			if (last != "" && $2 + 0 < last + 0)
+				bad("not cumulative")
+			last = $2
+		}
+		if ($1 ~ /le="\+Inf"/) {
+			all = $2
+			last = ""
+		}
+		if ($1 ~ /_count({|$)/ && $2 != all)
+			bad("not as many as in all buckets")
+	}
+	END { exit status }' "$work/metrics" >"$work/report" ||
+		fail "$(cat "$work/report")"
+	command -v promtool >/dev/null || return 0
+	promtool check metrics <"$work/metrics" >"$work/report" 2>&1 ||
+		fail "promtool: $(cat "$work/report")"
+}
+
+# What /metrics has to say, by /stats: lines of a series and its value.
+expected() {
+	curl -fsS "$admin/stats" | jq -r '
+	(.uploads | to_entries[] | select(.key != "in_flight") |
+		"darkroom_uploads_\(.key)_total \(.value)"),
+	"darkroom_uploads_in_flight \(.uploads.in_flight)",
+	"darkroom_upload_seconds_count \(.uploads.finished)",
+	"darkroom_memory_limit_bytes \(.memory.limit_bytes)",
+	"darkroom_memory_refused_total \(.memory.refused)",
+	"darkroom_buffers_mapped_total \(.buffers.mapped)",
+	(.stages[] | "{stage=\"\(.name)\"}" as $labels | . as $stage |
+		("arrived", "started", "handled", "refused", "visits",
+			"visits_empty", "switches" |
+			"darkroom_stage_\(.)_total\($labels) \($stage[.])"),
+		("wait", "service", "total" |
+			"darkroom_stage_\(.)_seconds_count\($labels) \(
+				$stage.handled)")),
+	(.workers[] | "{worker=\"\(.name)\",part=\"\(.part)\"}" as $labels |
+		"darkroom_worker_handled_total\($labels) \(.handled)",
+		"darkroom_worker_visits_total\($labels) \(.visits)")'
+}
+
+# Of a server that is at rest.
+check_same_as_stats() {
+	read_metrics
+	check_format
+	expected >"$work/expected"
+	[ "$(wc -l <"$work/expected")" -gt 40 ] || fail "little to expect"
+	! grep -vxFf "$work/metrics" "$work/expected" >"$work/report" ||
+		fail "not in /metrics: $(cat "$work/report")"
+}
+
+# A counter of /stats lies between what /metrics said before and after it.
+check_between() {
+	local before between after
+	read_metrics
+	before=$(value darkroom_uploads_finished_total)
+	between=$(stat_of .uploads.finished)
+	read_metrics
+	after=$(value darkroom_uploads_finished_total)
+	check_format
+	[ "$before" -le "$between" ] && [ "$between" -le "$after" ] ||
+		fail "finished: $before, then $between, then $after"
+}
+
+test_agrees_with_stats_and_clients() {
+	local load _
+	start "$@" --max-uploads 4
+	"$LOADGEN" --dataset "$dir" --connections 12 --passes 12 \
+		--json "$work/json" "$url/?w=300&blur=1" >"$work/report" &
+	load=$!
+	for _ in 1 2 3 4 5; do
+		check_between
+	done
+	wait $load || true # some are refused
+	check_drained
+	check_same_as_stats
+	is 'darkroom_http_replies_total{role="upload",status="200"}' \
+		"$(jq '.responses["200"]' "$work/json")"
+	is 'darkroom_http_problems_total{code="overloaded",status="503"}' \
+		"$(jq '.responses["503"] // 0' "$work/json")"
+	is darkroom_uploads_limit 4
+	stop
+}
+
+# 2000 x 1500 pixels, of which 640 x 480 are made.
+test_counts_bytes_and_pixels() {
+	local bytes
+	start --admin-listen 127.0.0.1:0
+	curl -fsS --data-binary "@$photo" "$url/?w=640" -o "$work/out"
+	curl -sS --data-binary "@$photo" "$url/?w=0" -o "$work/body"
+	curl -sS "$url/nothing" -o "$work/nothing"
+	curl -sS "$url/healthz" "$admin/readyz" -o "$work/ok" -o "$work/ok"
+	read_metrics
+	check_format
+	is 'darkroom_pixels_total{direction="in"}' 3000000
+	is 'darkroom_pixels_total{direction="out"}' $((640 * 480))
+	bytes=$(wc -c <"$photo")
+	is 'darkroom_http_received_bytes_total{role="upload"}' $((2 * bytes))
+	bytes=$(cat "$work/out" "$work/body" | wc -c)
+	is 'darkroom_http_sent_bytes_total{role="upload"}' "$bytes"
+	is 'darkroom_http_replies_total{role="upload",status="400"}' 1
+	is 'darkroom_http_replies_total{role="none",status="404"}' 1
+	is 'darkroom_http_replies_total{role="probe",status="200"}' 2
+	is 'darkroom_http_problems_total{code="bad_parameter",status="400"}' 1
+	is 'darkroom_http_connections{port="admin"}' 1
+	is darkroom_ready 1
+	grep -q '^darkroom_build_info{version="[^"]*",policy="color",' \
+		"$work/metrics" || fail "build info"
+	[ "$(value process_open_fds)" -gt 4 ] || fail "open files"
+	[ "$(value process_resident_memory_bytes)" -gt 1000000 ] ||
+		fail "resident memory"
+	stop
+}
+
+# As the system has it.
+test_tells_of_the_process() {
+	local started now
+	start
+	read_metrics
+	started=$(value process_start_time_seconds)
+	now=$(date +%s)
+	[ "${started%.*}" -le "$now" ] && [ "${started%.*}" -gt $((now - 900)) ] ||
+		fail "started at $started, now $now"
+	[ "$(value process_max_fds)" -ge 512 ] || fail "max fds"
+	stop
+}
+
+# Also those of deploy/ that are not in this server's answer.
+test_every_metric_is_described() {
+	local name
+	start
+	read_metrics
+	for name in $(awk '/^# TYPE darkroom_/ { print $3 }' "$work/metrics"); do
+		grep -q "\`$name[\`{]" "$document" ||
+			fail "$name: not in $document"
+	done
+	stop
+}
+
+test_deploy_reads_what_there_is() {
+	local name
+	start
+	curl -fsS --data-binary "@$photo" "$url/?w=64" -o "$work/out"
+	read_metrics
+	awk '!/^#/ { sub(/{.*/, "", $1); print $1 }' "$work/metrics" |
+		sort -u >"$work/names"
+	[ "$(cat "$deploy"/*.json "$deploy"/*.yml | names | wc -l)" -gt 20 ] ||
+		fail "nothing found in $deploy"
+	for name in $(cat "$deploy"/*.json "$deploy"/*.yml | names); do
+		grep -qx "$name" "$work/names" || fail "$deploy: no metric $name"
+	done
+	jq -e '.panels | length > 5' "$deploy/grafana.json" >"$work/report" ||
+		fail "grafana.json"
+	stop
+	command -v promtool >/dev/null || return 0
+	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
+		fail "promtool: $(cat "$work/report")"
+}
+
+# Of metrics, in what is on standard input.
+names() {
+	grep -oE '\b(darkroom|process)_[a-z_]+' | sort -u
+}
+
+test_agrees_with_stats_and_clients --policy cohort
+test_agrees_with_stats_and_clients --policy thread-per-connection
+test_counts_bytes_and_pixels
+test_tells_of_the_process
+test_every_metric_is_described
+test_deploy_reads_what_there_is
