@@ -21,11 +21,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum {
-	OUR_TURN_MS = 1000, /* after it was ours: look again */
-	TRANSFER_MS =
-		1000, /* one that takes longer may have to go for others */
-};
+enum { LOOK_AGAIN_MS = 250 };
 
 static const uint64_t never_ns = UINT64_MAX;
 static const uint64_t unknown_bytes = UINT64_MAX;
@@ -38,6 +34,7 @@ struct client {
 	enum client_phase phase;
 	uint64_t since_ns;
 	uint64_t end_ns;      /* when to look at it */
+	bool was_late;        /* when last looked at */
 	uint64_t moved_bytes; /* of a transfer, when last looked at */
 	uint64_t request_count;
 };
@@ -48,8 +45,9 @@ struct clients {
 	pthread_mutex_t lock;  /* of all below */
 	pthread_cond_t sooner; /* wake_ns is, or it stops */
 	bool stopping;
-	uint64_t wake_ns;    /* when the watch looks at all of them */
-	uint32_t open_count; /* not shut */
+	uint64_t wake_ns;     /* when the watch looks at all of them */
+	uint32_t open_count;  /* not shut */
+	uint32_t taken_count; /* places */
 	struct client place[];
 };
 
@@ -129,36 +127,42 @@ static void shut(struct client *c)
 	(void)shutdown(c->fd, c->phase == CLIENT_IDLE ? SHUT_RD : SHUT_RDWR);
 }
 
-/* Caller holds the lock.  Its time is over: does it get some more? */
-static void look_at(struct client *c, uint64_t now_ns)
+/*
+ * Caller holds the lock.  Its time is over: does it get some more?  It is shut
+ * when that was so twice, and we were in time, as its last bytes may have been
+ * read but not yet understood: most likely when all of us have just woken up.
+ */
+static void look_at(struct client *c, uint64_t now_ns, bool in_time)
 {
 	const struct clients_config *config = &c->clients->config;
 	uint64_t need = config->rate_min * config->window_ms / 1000;
 	uint64_t moved = is_transfer(c) ? moved_bytes(c) : 0;
+	bool was_late = c->was_late && in_time;
 
+	c->was_late = false;
+	c->end_ns = after(now_ns, LOOK_AGAIN_MS);
 	if (is_our_turn(c)) {
-		c->end_ns = after(now_ns, OUR_TURN_MS);
 		c->moved_bytes = unknown_bytes;
 	} else if (is_transfer(c) && (c->moved_bytes == unknown_bytes ||
 				      moved - c->moved_bytes >= need)) {
 		c->end_ns = after(now_ns, config->window_ms);
 		c->moved_bytes = moved;
-	} else {
+	} else if (was_late) {
 		shut(c);
+	} else {
+		c->was_late = true;
 	}
 }
 
 /* May this one go, so that another can come? */
-static bool may_go(const struct client *c, uint64_t now_ns)
+static bool may_go(const struct client *c)
 {
 	return c->clients != NULL && !c->is_shut && c->phase != CLIENT_WORK &&
-	       (!is_transfer(c) || now_ns >= after(c->since_ns, TRANSFER_MS)) &&
 	       !is_our_turn(c);
 }
 
 /* Caller holds the lock.  `but`, who has just come, stays; it may be NULL. */
-static void make_room(struct clients *t, const struct client *but,
-		      uint64_t now_ns)
+static void make_room(struct clients *t, const struct client *but)
 {
 	struct client *oldest = NULL;
 
@@ -169,7 +173,7 @@ static void make_room(struct clients *t, const struct client *but,
 
 		if (c != but &&
 		    (oldest == NULL || c->since_ns < oldest->since_ns) &&
-		    may_go(c, now_ns))
+		    may_go(c))
 			oldest = c;
 	}
 	if (oldest != NULL)
@@ -184,6 +188,7 @@ static void begin(struct client *c, enum client_phase phase)
 	c->phase = phase;
 	c->since_ns = clock_now_ns();
 	c->end_ns = first_look_ns(c);
+	c->was_late = false;
 	c->moved_bytes = unknown_bytes;
 	if (c->end_ns < t->wake_ns) {
 		t->wake_ns = c->end_ns;
@@ -201,9 +206,10 @@ struct client *client_add(struct clients *t, int fd, bool is_plain)
 		assert(c < t->place + t->config.places);
 	}
 	*c = (struct client){ .clients = t, .fd = fd, .is_plain = is_plain };
+	t->taken_count++;
 	t->open_count++;
 	begin(c, CLIENT_HEAD);
-	make_room(t, c, c->since_ns);
+	make_room(t, c);
 	(void)pthread_mutex_unlock(&t->lock);
 	return c;
 }
@@ -213,9 +219,20 @@ void client_remove(struct client *c)
 	struct clients *t = c->clients;
 
 	(void)pthread_mutex_lock(&t->lock);
+	t->taken_count--;
 	t->open_count -= !c->is_shut;
 	*c = (struct client){ .clients = NULL };
 	(void)pthread_mutex_unlock(&t->lock);
+}
+
+uint32_t clients_leaving_count(struct clients *t)
+{
+	(void)pthread_mutex_lock(&t->lock);
+
+	uint32_t count = t->taken_count - t->open_count;
+
+	(void)pthread_mutex_unlock(&t->lock);
+	return count;
 }
 
 void client_enter(struct client *c, enum client_phase phase)
@@ -231,7 +248,7 @@ void client_enter(struct client *c, enum client_phase phase)
 	if (!c->is_shut) {
 		begin(c, phase);
 		if (phase == CLIENT_IDLE)
-			make_room(t, NULL, c->since_ns);
+			make_room(t, NULL);
 	}
 	(void)pthread_mutex_unlock(&t->lock);
 }
@@ -256,6 +273,7 @@ uint64_t client_request_count(const struct client *c)
 static void look_at_all(struct clients *t)
 {
 	uint64_t now_ns = clock_now_ns();
+	bool in_time = now_ns < after(t->wake_ns, LOOK_AGAIN_MS);
 
 	t->wake_ns = never_ns;
 	for (uint32_t i = 0; i < t->config.places; i++) {
@@ -264,11 +282,11 @@ static void look_at_all(struct clients *t)
 		if (c->clients == NULL)
 			continue;
 		if (c->end_ns <= now_ns)
-			look_at(c, now_ns);
+			look_at(c, now_ns, in_time);
 		if (c->end_ns < t->wake_ns)
 			t->wake_ns = c->end_ns;
 	}
-	make_room(t, NULL, now_ns);
+	make_room(t, NULL);
 }
 
 /* Caller holds the lock, and gets it back. */

@@ -51,7 +51,7 @@ struct clients_config {
 /* Those who go for others still have their places for a moment. */
 static inline uint32_t clients_places(uint32_t open_max)
 {
-	return open_max + open_max / 16 + 1;
+	return open_max + open_max / 16 + 16;
 }
 
 struct clients;
@@ -71,6 +71,9 @@ struct client *client_add(struct clients *t, int fd, bool is_plain);
 
 /* Before its socket is closed. */
 void client_remove(struct client *c);
+
+/* Clients that have been shut down and not yet removed. */
+uint32_t clients_leaving_count(struct clients *t);
 
 /* A phase begins; CLIENT_HEAD counts a request. */
 void client_enter(struct client *c, enum client_phase phase);

@@ -33,6 +33,7 @@ enum {
 	ADMIN_CONNECTION_BYTES = 16 * 1024,
 	ADMIN_CONNECTIONS_MAX = 16,
 	RATE_WINDOW_MS = 5000,
+	LEAVE_US = 2000,
 	ANSWER_POLL_MS = 5,
 	QUIET_POLLS = 10,
 };
@@ -99,7 +100,11 @@ static struct client *client_of(struct MHD_Connection *connection)
 		->socket_context;
 }
 
-/* A MHD_NotifyConnectionCallback. */
+/*
+ * A MHD_NotifyConnectionCallback.  Where connections have threads, new ones do
+ * not wait for a place, but are closed at once; so those who leave their places
+ * get the time for it, before the next is accepted.
+ */
 static void on_connection(void *cls, struct MHD_Connection *connection,
 			  void **slot, enum MHD_ConnectionNotificationCode what)
 {
@@ -110,10 +115,13 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 					 MHD_CONNECTION_INFO_CONNECTION_FD)
 			 ->connect_fd;
 
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		*slot = client_add(port->clients, fd, tls == NULL);
-	else
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		client_remove(*slot);
+		return;
+	}
+	*slot = client_add(port->clients, fd, tls == NULL);
+	if (port->has_threads)
+		(void)usleep(clients_leaving_count(port->clients) * LEAVE_US);
 }
 
 /*
@@ -255,6 +263,7 @@ static bool start_port(struct port *port, struct http *h,
 	unsigned int flags = MHD_USE_ITC | tls_options(tls, &h->config);
 
 	port->http = h;
+	port->has_threads = c->flags & MHD_USE_THREAD_PER_CONNECTION;
 	port->clients = clients_start(&(struct clients_config){
 		.open_max = c->connections_max,
 		.places = places,

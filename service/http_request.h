@@ -27,6 +27,7 @@ enum { REQUEST_ID_BYTES = 40, TOO_SLOW_BYTES = 512 };
 struct port {
 	struct http *http;
 	struct clients *clients;        /* NULL: there is no such port */
+	bool has_threads;               /* one for each connection */
 	struct MHD_Daemon *daemon;      /* as well */
 	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
@@ -37,8 +38,8 @@ struct http {
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
 	_Atomic uint64_t id_next;
-	_Atomic bool leaving;  /* first this, */
-	_Atomic bool refusing; /* then this */
+	_Atomic bool leaving;          /* first this, */
+	_Atomic bool refusing;         /* then this */
 	_Atomic bool was_not_ready;    /* the last answer of /readyz */
 	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
 	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */

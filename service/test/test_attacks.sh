@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A thousand clients that send or read slowly, of slowhttptest, keep nobody else
+# from being served: every upload that comes in the meantime is answered, on kept
+# connections and on new ones.  And a thousand that do neither all get theirs.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_attacks.sh SAMPLES_DIR
+#   skipped (77) where slowhttptest is missing
+set -euo pipefail
+here=$(dirname "$0")
+dir=$1
+attack_s=12
+
+command -v slowhttptest >/dev/null || {
+	echo "skipped: no slowhttptest"
+	exit 77
+}
+
+# all_answered CONNECTIONS FLAGS...: loadgen's uploads are, with a 200
+all_answered() {
+	timeout 120 "$LOADGEN" --dataset "$dir" --connections "$@" --json "$work/json" \
+		>"$work/report" 2>&1 || fail "$(cat "$work/report")"
+	[ "$(jq '.responses["200"] == .requests and .requests > 0 and
+		.transport_errors == 0' "$work/json")" = true ] ||
+		fail "$(jq -c '[.responses, .transport_errors]' "$work/json")"
+}
+
+# attack NAME FLAGS...: of slowhttptest, against a server with $server_flags
+attack() (
+	. "$here/server.sh"
+	name=$1
+	shift
+	start $server_flags
+	timeout 120 slowhttptest -c 1000 -r 500 -l "$attack_s" -p 10 "$@" \
+		-u "$url/$name" >"$work/attack" 2>&1 &
+	attacker=$!
+	sleep 3 # until they have come
+	all_answered 2 --duration $((attack_s - 5)) "$url/?w=64" &
+	kept=$!
+	while kill -0 "$kept" 2>/dev/null; do
+		curl -fsS --max-time 60 --data-binary "@$dir/clownfish.jpg" \
+			"$url/?w=64" -o "$work/out" || fail "no answer: $*"
+	done
+	wait "$kept" || exit 1
+	wait "$attacker" || fail "slowhttptest: $(tail -n 20 "$work/attack")"
+	grep -aq 'connected: ' "$work/attack" || fail "no attack: $*"
+	stop
+	echo "$server_flags against $*: all answered"
+)
+
+# At the same time, and so that each has its turn.
+thousand() (
+	. "$here/server.sh"
+	start --max-uploads 1000 "$@"
+	mkdir "$work/small"
+	for i in $(seq 10); do
+		curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=$i" \
+			-o "$work/small/$i.jpg"
+	done
+	dir=$work/small
+	all_answered 1000 --passes 300 "$url/?w=8"
+	[ "$(stat_of .uploads.finished)" = 3010 ] || fail "lost some"
+	stop
+	echo "1000 connections: all answered"
+)
+
+# attacks FLAGS...: of the server
+attacks() {
+	local server_flags=$* job
+	attack healthz -H -i 2 -x 24 &
+	attack '?w=64' -B -i 2 -x 24 -s 1000000 &
+	attack stats -X -k 5 -w 1 -y 10 -n 2 -z 5 &
+	for job in $(jobs -p); do
+		wait "$job" || exit 1
+	done
+}
+
+thousand
+thousand --policy thread-per-connection
+attacks
+# Where nobody's time is ever over, all places are taken but for what is made
+# free for others.
+crowded="--max-connections 256 --header-timeout 0 --idle-timeout 0 --min-rate 0"
+attacks $crowded
+attacks $crowded --policy thread-per-connection

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Slow, greedy and stalled clients over HTTP: they are ended, and nobody else.
+#
+# usage: DARKROOM=PROGRAM test_slow.sh SAMPLES_DIR
+set -euo pipefail
+here=$(dirname "$0")
+photo=$1/clownfish.jpg
+head='GET /healthz HTTP/1.1\r\nHost: x\r\n'
+
+# connect NAME: a connection, whose descriptor is ${NAME}
+connect() {
+	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf -v "$1" %s "$new"
+}
+
+# ask FD: a whole request that keeps the connection
+ask() {
+	printf '%b\r\n' "$head" >&"$1"
+	[ "$(answer_of "$1")" = 200 ] || fail "not answered"
+	read -r -t 60 -u "$1" -n 3 # the body, "ok"
+}
+
+# answer_of FD: the status, and the head is read
+answer_of() {
+	local line status=
+	while read -r -t 60 -u "$1" line; do
+		line=${line%$'\r'}
+		[ -n "$line" ] || break
+		[ -n "$status" ] || status=${line#HTTP/1.1 }
+	done
+	echo "${status%% *}"
+}
+
+# ended FD: the server closes it, in time
+ended() {
+	local fd=$1
+	timeout 60 cat <&"$fd" >"$work/rest" || [ $? != 124 ] ||
+		fail "still open: ${FUNCNAME[1]}"
+	exec {fd}>&-
+}
+
+# is_open FD: it is not closed, as far as that can be seen now
+is_open() {
+	local status=0
+	read -r -t 0.01 -u "$1" || status=$?
+	[ "$status" -gt 128 ]
+}
+
+test_silence_ends() {
+	local silent line
+	connect silent
+	connect line
+	printf '%bX-Slow: ' "$head" >&"$line"
+	[ "$(answer_of "$line")" = 408 ] || fail "no 408"
+	grep -q '"code":"request_timeout"' <&"$line" || fail "no code"
+	ended "$silent"
+	[ ! -s "$work/rest" ] || fail "an answer to nothing"
+	exec {line}>&-
+}
+
+# A byte now and then is no silence, and yet too slow.
+test_drops_do_not_help() {
+	local line body _
+	connect line
+	printf '%b' "$head" >&"$line"
+	connect body
+	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n' \
+		>&"$body"
+	for _ in $(seq 300); do
+		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
+		printf 'X: y\r\n' >&"$line" || true
+		printf x >&"$body" || true
+		sleep 0.2
+	done 2>/dev/null
+	[ "$(answer_of "$line")" = 408 ] || fail "the header goes on"
+	[ "$(answer_of "$body")" = 408 ] || fail "the body goes on"
+	exec {line}>&- {body}>&-
+}
+
+test_idle_connections_end() {
+	local idle
+	connect idle
+	ask "$idle"
+	ended "$idle"
+	[ ! -s "$work/rest" ] || fail "more than was asked for"
+}
+
+# Its client has done all in time: it was the server that did not.
+test_a_stopped_server_blames_nobody() {
+	local idle head_only
+	connect idle
+	ask "$idle"
+	connect head_only
+	printf '%b' "$head" >&"$head_only"
+	kill -STOP "$server"
+	printf '%b\r\n' "$head" >&"$idle"
+	printf '\r\n' >&"$head_only"
+	sleep 3 # longer than both may take
+	kill -CONT "$server"
+	[ "$(answer_of "$idle")" = 200 ] || fail "idle was closed"
+	[ "$(answer_of "$head_only")" = 200 ] || fail "the head was closed"
+	exec {idle}>&- {head_only}>&-
+}
+
+test_requests_are_limited() {
+	local open
+	connect open
+	ask "$open"
+	printf '%b\r\n' "$head" >&"$open"
+	timeout 60 cat <&"$open" >"$work/rest" || fail "not closed"
+	grep -qi '^connection: close' "$work/rest" || fail "does not say so"
+	grep -q ok "$work/rest" || fail "the last is not answered"
+	exec {open}>&-
+}
+
+test_addresses_are_limited() {
+	local i all=()
+	for i in 1 2 3; do
+		connect new
+		all+=("$new")
+		ask "$new"
+	done
+	connect new
+	ended "$new"
+	ask "${all[0]}"
+	exec {all[0]}>&-
+	curl -fsS --retry 20 --retry-delay 1 --retry-all-errors \
+		"$url/healthz" >/dev/null || fail "none is free"
+	for i in 1 2; do
+		exec {all[i]}>&-
+	done
+}
+
+# Idle connections have all places, and more keep coming.
+test_new_clients_find_room() {
+	local i all=()
+	for i in $(seq 24); do
+		connect new
+		all+=("$new")
+		curl -fsS --max-time 60 --data-binary "@$photo" "$url/?w=64" \
+			-o "$work/out" || fail "no room behind $i others"
+	done
+	! is_open "${all[0]}" || fail "the first is still there"
+	ask "${all[23]}"
+	for new in "${all[@]}"; do
+		exec {new}>&-
+	done
+}
+
+test_all() (
+	. "$here/server.sh"
+	trap '' PIPE # of connections that the server ends
+	start --header-timeout 1s --idle-timeout 1s "$@"
+	test_silence_ends
+	test_drops_do_not_help
+	test_idle_connections_end
+	test_a_stopped_server_blames_nobody
+	stop
+	start --max-requests 2 --header-timeout 0 --idle-timeout 0 "$@"
+	test_requests_are_limited
+	stop
+	start --max-connections-per-address 3 "$@"
+	test_addresses_are_limited
+	stop
+	start --max-connections 8 "$@"
+	test_new_clients_find_room
+	stop
+)
+
+# Most of it is waiting.
+test_all &
+events=$!
+test_all --policy thread-per-connection &
+threads=$!
+wait "$events"
+wait "$threads"
