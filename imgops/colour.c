@@ -30,7 +30,7 @@ static uint64_t pixels_left(const struct image *src, struct img_size size,
 	return (uint64_t)size.width_px * size.height_px;
 }
 
-void colour_open(struct colour *c, const struct image *src,
+bool colour_open(struct colour *c, const struct image *src,
 		 struct img_size size, const struct img_recipe *recipe)
 {
 	bool may_keep = recipe->keep_profile && !is_inks(src->space);
@@ -40,18 +40,21 @@ void colour_open(struct colour *c, const struct image *src,
 	c->keeps_profile = false;
 	c->notes = src->notes;
 	if (src->profile == NULL)
-		return;
+		return true;
 	verdict = icc_open(&c->icc, src->profile, src->profile_bytes,
 			   src->space, pixels_left(src, size, may_keep));
+	if (verdict == ICC_NO_MEMORY)
+		return false;
 	if (verdict == ICC_BAD) {
 		c->notes |= IMG_NOTE_BAD_PROFILE;
-		return;
+		return true;
 	}
 	/* A profile for RGB says nothing to readers of a grey picture. */
 	c->keeps_profile =
 		may_keep && (src->space != IMG_GREY || c->icc.channels == 1);
 	if (c->keeps_profile)
 		icc_close(&c->icc);
+	return true;
 }
 
 bool colour_needs_pixels(const struct colour *c, const struct image *src)

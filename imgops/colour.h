@@ -15,9 +15,13 @@ struct colour {
 	uint32_t notes; /* bits of image.notes */
 };
 
-/* Decide for `src`, of which `size` will be left.  End with colour_close(). */
-void colour_open(struct colour *c, const struct image *src,
-		 struct img_size size, const struct img_recipe *recipe);
+/*
+ * Decide for `src`, of which `size` will be left.  End with colour_close().
+ * False: no memory.
+ */
+IMG_CHECK bool colour_open(struct colour *c, const struct image *src,
+			   struct img_size size,
+			   const struct img_recipe *recipe);
 
 /* True: pixels must be whole, so all planes as large as luma. */
 bool colour_needs_pixels(const struct colour *c, const struct image *src);

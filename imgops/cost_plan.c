@@ -155,12 +155,12 @@ static bool has_other_profile(const struct img_header *h, const uint8_t *jpeg,
 		    !marker_begins(&m, "ICC_PROFILE", 12))
 			continue;
 
-		bool is_other =
+		enum icc_verdict verdict =
 			icc_open(&icc, m.data + ICC_HEAD_BYTES, h->icc_bytes,
-				 h->space, 0) == ICC_OTHER;
+				 h->space, 0);
 
 		icc_close(&icc);
-		return is_other;
+		return verdict == ICC_OTHER || verdict == ICC_NO_MEMORY;
 	}
 	return true;
 }

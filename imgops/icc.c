@@ -12,7 +12,7 @@ enum { CHUNK = 256 }; /* pixels for lcms2 at a time */
 
 void icc_init(struct icc *icc)
 {
-	icc->context = NULL;
+	icc->context.lcms = NULL;
 	icc->to_srgb = NULL;
 	icc->channels = 0;
 }
@@ -80,13 +80,13 @@ static cmsUInt32Number table_flags(uint32_t channels, uint64_t pixels)
 static enum icc_verdict transform_open(struct icc *icc, cmsHPROFILE profile,
 				       cmsUInt32Number type, uint64_t pixels)
 {
-	cmsHPROFILE srgb = cmsCreate_sRGBProfileTHR(icc->context);
+	cmsHPROFILE srgb = cmsCreate_sRGBProfileTHR(icc->context.lcms);
 
 	if (srgb == NULL)
 		return ICC_BAD;
 	drop_chains(profile);
 	icc->to_srgb = cmsCreateTransformTHR(
-		icc->context, profile, type, srgb, TYPE_RGB_8,
+		icc->context.lcms, profile, type, srgb, TYPE_RGB_8,
 		INTENT_PERCEPTUAL, table_flags(icc->channels, pixels));
 	(void)cmsCloseProfile(srgb);
 	return icc->to_srgb != NULL ? ICC_OTHER : ICC_BAD;
@@ -108,24 +108,40 @@ static enum icc_verdict judge(struct icc *icc, cmsHPROFILE profile,
 	return ICC_OTHER;
 }
 
+static enum icc_verdict judge_bytes(struct icc *icc, const uint8_t *profile,
+				    size_t profile_bytes, enum img_space space,
+				    uint64_t pixels)
+{
+	enum icc_verdict verdict;
+	cmsHPROFILE handle = cmsOpenProfileFromMemTHR(
+		icc->context.lcms, profile, (cmsUInt32Number)profile_bytes);
+
+	if (handle == NULL)
+		return ICC_BAD;
+	verdict = judge(icc, handle, space, pixels);
+	(void)cmsCloseProfile(handle);
+	return verdict;
+}
+
 enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 			  size_t profile_bytes, enum img_space space,
 			  uint64_t pixels)
 {
-	enum icc_verdict verdict = ICC_BAD;
-	cmsHPROFILE handle;
+	enum icc_verdict verdict;
 
 	icc_init(icc);
 	if (profile_bytes > PROFILE_BYTES_MAX)
 		return ICC_BAD;
-	icc->context = cmsCreateContext(NULL, NULL);
-	if (icc->context == NULL)
-		return ICC_BAD;
-	handle = cmsOpenProfileFromMemTHR(icc->context, profile,
-					  (cmsUInt32Number)profile_bytes);
-	if (handle != NULL) {
-		verdict = judge(icc, handle, space, pixels);
-		(void)cmsCloseProfile(handle);
+	if (!icc_context_init(&icc->context))
+		return ICC_NO_MEMORY;
+	if (setjmp(icc->context.no_memory) == 0) {
+		icc->context.jumps = true;
+		verdict =
+			judge_bytes(icc, profile, profile_bytes, space, pixels);
+		icc->context.jumps = false;
+	} else {
+		verdict = ICC_NO_MEMORY;
+		icc->to_srgb = NULL; /* freed with the context */
 	}
 	if (verdict != ICC_OTHER)
 		icc_close(icc);
@@ -165,7 +181,7 @@ void icc_close(struct icc *icc)
 {
 	if (icc->to_srgb != NULL)
 		cmsDeleteTransform(icc->to_srgb);
-	if (icc->context != NULL)
-		cmsDeleteContext(icc->context);
+	if (icc->context.lcms != NULL)
+		icc_context_release(&icc->context);
 	icc_init(icc);
 }

@@ -214,7 +214,8 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	bool full_chroma = recipe->full_chroma, ok;
 	struct colour c;
 
-	colour_open(&c, src, view->size, recipe);
+	if (!colour_open(&c, src, view->size, recipe))
+		return IMG_ERR_NO_MEMORY;
 	if (colour_needs_pixels(&c, src)) {
 		ok = scale_pixels(dst, src, view, &c, full_chroma, memory);
 	} else {

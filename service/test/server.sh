@@ -136,3 +136,17 @@ expect_problem() {
 		fail "not problem+json: $*"
 	grep -qi '^x-request-id: ..*' "$work/head" || fail "no request id: $*"
 }
+
+# insert MARKER PAYLOAD-FILE: $photo with a segment behind its SOI
+insert() {
+	head -c 2 "$photo"
+	printf '%s%04x' "$1" $(($(stat -c %s "$2") + 2)) | xxd -r -p
+	cat "$2"
+	tail -c +3 "$photo"
+}
+
+# with_profile PROFILE-FILE: $photo with that, whole or broken, in one chunk
+with_profile() {
+	{ printf 'ICC_PROFILE\0\1\1'; cat "$1"; } >"$work/chunk"
+	insert ffe2 "$work/chunk"
+}

@@ -4,7 +4,7 @@
 # any thread at the start, any number of descriptors, and the time of day.
 #
 # usage: DARKROOM=PROGRAM FAULTS_LIBRARY=FILE CHECK_FAULTS=PROGRAM
-#        [SANITIZED=1] test_faults.sh SAMPLES_DIR
+#        PRINT_PROFILE=PROGRAM [SANITIZED=1] test_faults.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 faults=$work/faults
@@ -43,12 +43,16 @@ answers() {
 	[ "$got" = "$status" ] || fail "$got, not $status: $*"
 }
 
-make_photo_small() {
+# A small picture, with a profile that is lcms2's to read.
+make_photo() {
 	start
 	answers 200 --data-binary "@$photo" "$url/?w=100"
 	stop
 	photo=$work/small.jpg
 	cp "$work/body" "$photo"
+	"$PRINT_PROFILE" >"$work/p3"
+	with_profile "$work/p3" >"$work/p3.jpg"
+	photo=$work/p3.jpg
 }
 
 test_every_allocation_may_fail() { # --policy NAME [--no-trace]
@@ -155,7 +159,7 @@ test_time_of_day_jumps() {
 	stop
 }
 
-make_photo_small
+make_photo
 test_every_allocation_may_fail --policy color
 # AddressSanitizer itself does not bear it where requests have threads.
 [ -n "${SANITIZED:-}" ] ||

@@ -41,20 +41,6 @@ is_size() {
 	gives "baseline $1 4:2:0" "$2" "${3:-$photo}"
 }
 
-# insert MARKER PAYLOAD-FILE: the photo with a segment behind its SOI
-insert() {
-	head -c 2 "$photo"
-	printf '%s%04x' "$1" $(($(stat -c %s "$2") + 2)) | xxd -r -p
-	cat "$2"
-	tail -c +3 "$photo"
-}
-
-# with_profile PROFILE-FILE: the photo with that, whole or broken, in one chunk
-with_profile() {
-	{ printf 'ICC_PROFILE\0\1\1'; cat "$1"; } >"$work/chunk"
-	insert ffe2 "$work/chunk"
-}
-
 has_profile() {
 	hex "$work/out" | grep -q "$(printf 'ICC_PROFILE\0\1\1' | xxd -p)${1:-}"
 }
