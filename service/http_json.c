@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SENT_BYTES = 32 << 10 }; /* at once; libmicrohttpd's buffer */
+enum { SENT_BYTES = 16 << 10 }; /* at once; libmicrohttpd's buffer */
 
 struct json_body {
 	struct base64_piece pieces[2 * VARIANTS_MAX + 1];
