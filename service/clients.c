@@ -225,14 +225,15 @@ void client_remove(struct client *c)
 	(void)pthread_mutex_unlock(&t->lock);
 }
 
-uint32_t clients_leaving_count(struct clients *t)
+uint32_t clients_excess(struct clients *t)
 {
+	uint32_t excess = 0;
+
 	(void)pthread_mutex_lock(&t->lock);
-
-	uint32_t count = t->taken_count - t->open_count;
-
+	if (t->taken_count > t->config.open_max)
+		excess = t->taken_count - t->config.open_max;
 	(void)pthread_mutex_unlock(&t->lock);
-	return count;
+	return excess;
 }
 
 void client_enter(struct client *c, enum client_phase phase)

@@ -72,8 +72,8 @@ struct client *client_add(struct clients *t, int fd, bool is_plain);
 /* Before its socket is closed. */
 void client_remove(struct client *c);
 
-/* Clients that have been shut down and not yet removed. */
-uint32_t clients_leaving_count(struct clients *t);
+/* Places that are taken beyond open_max. */
+uint32_t clients_excess(struct clients *t);
 
 /* A phase begins; CLIENT_HEAD counts a request. */
 void client_enter(struct client *c, enum client_phase phase);

@@ -27,8 +27,8 @@ enum { REQUEST_ID_BYTES = 40, TOO_SLOW_BYTES = 512 };
 struct port {
 	struct http *http;
 	struct clients *clients;        /* NULL: there is no such port */
-	bool has_threads;               /* one for each connection */
 	struct MHD_Daemon *daemon;      /* as well */
+	bool has_threads;               /* one for each connection */
 	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
 
@@ -83,6 +83,24 @@ struct route {
 	/* Answer a request whose body, if any, has been received. */
 	enum MHD_Result (*answer)(struct request *r);
 };
+
+/* http_port.c */
+
+/* False: some could not be started; http_stop_ports() stops the rest. */
+bool http_start_ports(struct http *h);
+void http_stop_ports(struct http *h);
+
+/* http.c: a request as libmicrohttpd sees it; `port` is its struct port. */
+
+/* The request line is there, and for once `target` as it was sent. */
+void *http_on_target(void *port, const char *target,
+		     struct MHD_Connection *connection);
+enum MHD_Result http_on_request(void *port, struct MHD_Connection *connection,
+				const char *url, const char *method,
+				const char *version, const char *data,
+				size_t *bytes, void **slot);
+void http_on_end(void *cls, struct MHD_Connection *connection, void **slot,
+		 enum MHD_RequestTerminationCode how);
 
 /*
  * Each queues a reply.  MHD_NO: no memory, and libmicrohttpd closes the

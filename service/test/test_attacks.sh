@@ -38,7 +38,7 @@ attack() (
 	all_answered 2 --duration $((attack_s - 5)) "$url/?w=64" &
 	kept=$!
 	while kill -0 "$kept" 2>/dev/null; do
-		curl -fsS --max-time 60 --data-binary "@$dir/clownfish.jpg" \
+		curl -fsS --max-time 120 --data-binary "@$dir/clownfish.jpg" \
 			"$url/?w=64" -o "$work/out" || fail "no answer: $*"
 	done
 	wait "$kept" || exit 1
