@@ -39,23 +39,25 @@ resident_kb() {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
 }
 
-# The slowest answer of /healthz while a process runs, in ms.
-slowest_health() {
+# The slowest answer of the admin port while a process runs, in ms.
+slowest_report() {
 	while kill -0 "$1" 2>/dev/null; do
-		curl -fsS -o "$work/health" -w '%{time_total}\n' "$url/healthz" ||
-			fail "no answer of /healthz"
+		curl -fsS -o "$work/health" -w '%{time_total}\n' \
+			-o "$work/metrics" "$admin/healthz" "$admin/metrics" ||
+			fail "no answer of the admin port"
 		sleep 0.2
 	done | sort -n | tail -n 1 | awk '{ printf "%.1f", $1 * 1000 }'
 }
 
-start --deadline ${deadline_s}s --max-connections 2000 "${flags[@]}"
+start --admin-listen 127.0.0.1:0 --deadline ${deadline_s}s \
+	--max-connections 2000 "${flags[@]}"
 load warm --connections 16
 load peak --connections 16
 peak=$(jq .responses_per_s "$work/peak")
 before=$(resident_kb)
 load flood --rate "$(jq -n "3 * $peak")" --connections 1500 &
 flood=$!
-health_ms=$(slowest_health $flood)
+report_ms=$(slowest_report $flood)
 wait $flood
 check_drained
 after=$(resident_kb)
@@ -63,7 +65,7 @@ after=$(resident_kb)
 done=$(jq .responses_per_s "$work/flood")
 p99_ms=$(jq .response_ms.p99 "$work/flood")
 echo "peak $peak/s; flood: $done/s, $(jq -c .responses "$work/flood")," \
-	"p99 $p99_ms ms, /healthz $health_ms ms at most," \
+	"p99 $p99_ms ms, /healthz, /metrics $report_ms ms at most," \
 	"RSS $before -> $after kB"
 jq -r '"CPU of server \(.server.cpu_s) s, of client \(.client_cpu_s) s," +
 	" schedule lag p99 \(.schedule_lag_ms.p99) ms"' "$work/flood"
