@@ -6,6 +6,7 @@
 #include "service/http_result.h"
 
 #include "service/base64_piece.h"
+#include "service/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,8 +106,8 @@ static void print_variant(FILE *out, const struct variant *v)
 static char *print_all(const struct upload *u, size_t cuts[VARIANTS_MAX],
 		       size_t *count)
 {
-	char *text = NULL;
-	FILE *out = open_memstream(&text, count);
+	struct text text;
+	FILE *out = text_open(&text);
 
 	if (out == NULL)
 		return NULL;
@@ -114,16 +115,15 @@ static char *print_all(const struct upload *u, size_t cuts[VARIANTS_MAX],
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		(void)fputs(i > 0 ? "\"}," : "", out);
 		print_variant(out, &u->variants[i]);
-		cuts[i] = (size_t)ftell(out);
+		(void)fflush(out); /* failing, it is told at the end */
+		cuts[i] = text.count;
 	}
 	(void)fputs("\"}]}\n", out);
 
-	bool ok = ferror(out) == 0;
+	char *bytes = text_close(&text, out);
 
-	if (fclose(out) == 0 && ok)
-		return text;
-	free(text);
-	return NULL;
+	*count = text.count;
+	return bytes;
 }
 
 /* False: no memory. */

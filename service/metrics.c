@@ -2,6 +2,7 @@
 #include "service/metrics.h"
 
 #include "service/metrics_parts.h"
+#include "service/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,21 +70,24 @@ static const struct metric_field process_fields[] = {
 	  METRIC_FIELD(struct process_stats, file_count_max) },
 };
 
-/* policy="cohort",regime="gated" ... of flags such as  --policy cohort */
-static void print_build_labels(FILE *to, const struct schedule *s)
+/*
+ * policy="cohort",regime="gated" ... of flags such as  --policy cohort
+ * False: no memory.
+ */
+static bool print_build_labels(FILE *to, const struct schedule *s)
 {
 	static const char *const names[] = { "policy", "regime", "discipline",
 					     "balance" };
-	char *flags = NULL;
-	size_t bytes;
-	FILE *f = open_memstream(&flags, &bytes);
+	struct text text;
+	FILE *f = text_open(&text);
 
 	if (f == NULL)
-		return;
+		return false;
 	schedule_print(s, pipeline_step_names, PIPELINE_STEPS, f);
-	if (fclose(f) != 0)
-		goto out;
-	for (size_t i = 0; i < METRICS_COUNT(names); i++) {
+
+	char *flags = text_close(&text, f);
+
+	for (size_t i = 0; flags != NULL && i < METRICS_COUNT(names); i++) {
 		const char *at = strstr(flags, names[i]);
 
 		if (at == NULL)
@@ -92,11 +96,11 @@ static void print_build_labels(FILE *to, const struct schedule *s)
 		(void)fprintf(to, ",%s=\"%.*s\"", names[i],
 			      (int)strcspn(at, " "), at);
 	}
-out:
 	free(flags);
+	return flags != NULL;
 }
 
-static void print_build(FILE *to, const struct schedule *s)
+static bool print_build(FILE *to, const struct schedule *s)
 {
 	metric_head(to, &(struct metric){
 				.name = "darkroom_build_info",
@@ -105,8 +109,11 @@ static void print_build(FILE *to, const struct schedule *s)
 			});
 	(void)fprintf(to,
 		      "darkroom_build_info{version=\"" DARKROOM_VERSION "\"");
-	print_build_labels(to, s);
+
+	bool ok = print_build_labels(to, s);
+
 	(void)fprintf(to, "} 1\n");
+	return ok;
 }
 
 static void print_pixels(FILE *to, const struct pipeline_stats *p)
@@ -122,7 +129,8 @@ static void print_pixels(FILE *to, const struct pipeline_stats *p)
 	metric_sample(to, &metric, "direction=\"out\"", p->pixels_out);
 }
 
-static void print_all(FILE *to, struct stats_source *source,
+/* False: no memory. */
+static bool print_all(FILE *to, struct stats_source *source,
 		      const struct http_report *http)
 {
 	static const struct metric limit = { "darkroom_uploads_limit",
@@ -138,7 +146,9 @@ static void print_all(FILE *to, struct stats_source *source,
 
 	pipeline_read(source->pipeline, &pipeline);
 	stats_read_process(source, &process);
-	print_build(to, &source->config->schedule);
+
+	bool ok = print_build(to, &source->config->schedule);
+
 	metrics_print_http(to, http);
 	metric_single(to, &limit, source->config->uploads_max);
 	metric_singles(to, pipeline_fields, METRICS_COUNT(pipeline_fields),
@@ -147,22 +157,25 @@ static void print_all(FILE *to, struct stats_source *source,
 	metric_head(to, &inside);
 	metric_histogram(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
 	metrics_print_stages(to, pipeline.stages);
-	metrics_print_workers(to, pipeline_group(source->pipeline));
+	ok = metrics_print_workers(to, pipeline_group(source->pipeline)) && ok;
 	metric_singles(to, process_fields, METRICS_COUNT(process_fields),
 		       &process);
+	return ok;
 }
 
 char *metrics_text(struct stats_source *source, const struct http_report *http)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *to = open_memstream(&text, &bytes);
+	struct text text;
+	FILE *to = text_open(&text);
 
 	if (to == NULL)
 		return NULL;
-	print_all(to, source, http);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
+
+	bool is_whole = print_all(to, source, http);
+	char *bytes = text_close(&text, to);
+
+	if (is_whole)
+		return bytes;
+	free(bytes);
 	return NULL;
 }

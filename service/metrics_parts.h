@@ -20,7 +20,7 @@ void metrics_print_http(FILE *to, const struct http_report *http);
 /* metrics_stages.c */
 void metrics_print_stages(FILE *to, const struct stage_stats *stages);
 
-/* Nothing where there are none, or no memory to read them. */
-void metrics_print_workers(FILE *to, const struct group *g);
+/* False: no memory. */
+bool metrics_print_workers(FILE *to, const struct group *g);
 
 #endif

@@ -152,14 +152,14 @@ void metrics_print_stages(FILE *to, const struct stage_stats *stages)
 	print_cohorts(to, stages);
 }
 
-void metrics_print_workers(FILE *to, const struct group *g)
+bool metrics_print_workers(FILE *to, const struct group *g)
 {
 	uint32_t count = group_worker_count(g);
 	struct worker_stats *workers = calloc(count, sizeof(*workers));
 	char label[METRICS_LABELS_BYTES];
 
 	if (workers == NULL)
-		return;
+		return count == 0;
 	for (uint32_t w = 0; w < count; w++)
 		group_read_worker(g, w, &workers[w]);
 	for (size_t i = 0; count > 0 && i < METRICS_COUNT(worker_fields); i++) {
@@ -174,4 +174,5 @@ void metrics_print_workers(FILE *to, const struct group *g)
 		}
 	}
 	free(workers);
+	return true;
 }

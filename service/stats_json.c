@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/stats_figures.h"
 
+#include "service/text.h"
+
 #include "stages/cores.h"
 
 #include <stdlib.h>
@@ -55,21 +57,19 @@ static void add_figures(struct draft *d, cJSON *to, struct figures f)
 
 static void add_schedule(struct draft *d, const struct stats_source *source)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *f = open_memstream(&text, &bytes);
+	struct text text;
+	FILE *f = text_open(&text);
 
 	note(d, f != NULL);
 	if (f == NULL)
 		return;
 	schedule_print(&source->config->schedule, pipeline_step_names,
 		       PIPELINE_STEPS, f);
-	note(d, !ferror(f));
-	if (fclose(f) == 0)
-		add_text(d, d->root, "schedule", text);
-	else
-		note(d, false);
-	free(text);
+
+	char *flags = text_close(&text, f);
+
+	add_text(d, d->root, "schedule", flags); /* NULL is noted */
+	free(flags);
 }
 
 static void add_cores(struct draft *d, const struct cores *cores)

@@ -2,6 +2,7 @@
 #include "service/trace_json.h"
 
 #include "service/clock.h"
+#include "service/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -87,10 +88,9 @@ char *trace_json_last(const struct group *group, uint32_t ms)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint64_t span_ns = ms * UINT64_C(1000000);
-	char *text = NULL;
-	size_t bytes;
+	struct text text;
 	struct trace_json t;
-	FILE *f = open_memstream(&text, &bytes);
+	FILE *f = text_open(&text);
 
 	if (f == NULL)
 		return NULL;
@@ -102,10 +102,11 @@ char *trace_json_last(const struct group *group, uint32_t ms)
 		trace_json_add(&t);
 		trace_json_end(&t);
 	}
-	ok = !ferror(f) && ok;
-	ok = fclose(f) == 0 && ok;
+
+	char *bytes = text_close(&text, f);
+
 	if (ok)
-		return text;
-	free(text);
+		return bytes;
+	free(bytes);
 	return NULL;
 }

@@ -38,17 +38,22 @@ static const struct kind {
 	const char *target;
 	enum body body;
 	int status;
-	/* Of two replies. */
+	/* Of two replies; those with members are asked for as JSON. */
 	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
 } kinds[] = {
 	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200, SAME_BYTES },
 	{ "POST /?w=90&progressive=1&icc=keep", BODY_FORM, 200, SAME_BYTES },
+	{ "POST /?variant=a:w=90&variant=b:w=40,blur=1", BODY_JPEG, 200,
+	  SAME_STATUS },
+	{ "POST /?variant=a:w=90&variant=b:w=40&placeholder=1", BODY_JPEG, 200,
+	  SAME_MEMBERS },
 	{ "POST /?w=90&strict=0", BODY_HALF, 200, SAME_BYTES },
 	{ "POST /?w=90", BODY_HALF, 422, SAME_MEMBERS },
 	{ "POST /?w=0", BODY_JPEG, 400, SAME_MEMBERS },
 	{ "POST /nowhere", BODY_FORM, 404, SAME_MEMBERS },
 	{ "GET /healthz", BODY_NONE, 200, SAME_BYTES },
 	{ "GET /readyz", BODY_NONE, 200, SAME_STATUS },
+	{ "GET /metrics", BODY_NONE, 200, SAME_MEMBERS },
 	{ "GET /stats", BODY_NONE, 200, SAME_MEMBERS },
 	{ "GET /trace", BODY_NONE, 200, SAME_STATUS },
 };
@@ -120,8 +125,10 @@ static struct bytes make_request(const struct kind *k)
 		count += sizeof(before) + sizeof(after) - 2;
 	(void)snprintf(head, sizeof(head),
 		       "%s HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+		       "Accept: %s\r\n"
 		       "%sContent-Length: %zu\r\n\r\n",
 		       k->target,
+		       k->sameness == SAME_MEMBERS ? "application/json" : "*/*",
 		       k->body == BODY_FORM ?
 			       "Content-Type: multipart/form-data; "
 			       "boundary=border\r\n" :

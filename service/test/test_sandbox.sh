@@ -86,6 +86,18 @@ test_trace_is_written() {
 		fail "no visits in the trace"
 }
 
+test_https_works() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+		-nodes -days 2 -subj /CN=localhost -keyout "$work/key" \
+		-out "$work/certificate" 2>"$work/log" || fail "openssl"
+	start --sandbox require --tls-cert "$work/certificate" \
+		--tls-key "$work/key"
+	answers 200 --insecure --data-binary "@$photo" \
+		"https://127.0.0.1:$port/?variant=a:w=99&variant=b:w=200"
+	answers 200 --insecure -F "file=@$photo" "https://127.0.0.1:$port/"
+	stop
+}
+
 test_off_is_off() {
 	start --sandbox off
 	in_force false false false
@@ -125,5 +137,6 @@ test_all_works --policy cohort --balance partition=2
 test_all_works --policy pool-per-stage --pool auto
 test_all_works --policy thread-per-connection
 test_trace_is_written
+test_https_works
 lacks landlock 'no new privileges, seccomp' true false true
 lacks seccomp 'no new privileges, Landlock \(ABI [0-9]+\)' true true false
