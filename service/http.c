@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -195,6 +196,7 @@ struct http *http_start(const struct http_config *config)
 	if (h == NULL)
 		return NULL;
 	h->config = *config;
+	h->refused_fd = MHD_INVALID_SOCKET;
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
 	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
 	if (http_start_ports(h))
@@ -208,14 +210,16 @@ void http_leave(struct http *h)
 	atomic_store(&h->leaving, true);
 }
 
+/*
+ * The socket is closed at the end alone: libmicrohttpd's thread may be about to
+ * look at it once more.
+ */
 void http_refuse(struct http *h)
 {
-	MHD_socket fd;
-
 	atomic_store(&h->refusing, true);
-	fd = MHD_quiesce_daemon(h->main.daemon);
-	if (fd != MHD_INVALID_SOCKET)
-		(void)close(fd);
+	h->refused_fd = MHD_quiesce_daemon(h->main.daemon);
+	if (h->refused_fd != MHD_INVALID_SOCKET)
+		(void)shutdown(h->refused_fd, SHUT_RDWR);
 }
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
@@ -238,5 +242,7 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 void http_stop(struct http *h)
 {
 	http_stop_ports(h);
+	if (h->refused_fd != MHD_INVALID_SOCKET)
+		(void)close(h->refused_fd);
 	free(h);
 }

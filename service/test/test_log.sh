@@ -8,7 +8,7 @@
 dir=$1
 operations=$2
 photo=$dir/clownfish.jpg
-passes=20
+passes=8
 
 # lines EXPRESSION: of requests, those for which jq finds it true
 lines() {
