@@ -32,52 +32,6 @@ enum {
 	QUIET_POLLS = 10,
 };
 
-static const struct route routes[] = {
-	{ "/", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
-	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, http_answer_upload },
-	{ "/healthz", METHOD_GET, ROLE_PROBE, http_answer_health },
-	{ "/readyz", METHOD_GET, ROLE_PROBE, http_answer_ready },
-	{ "/metrics", METHOD_GET, ROLE_REPORT, http_answer_metrics },
-	{ "/stats", METHOD_GET, ROLE_REPORT, http_answer_stats },
-	{ "/trace", METHOD_GET, ROLE_REPORT, http_answer_trace },
-};
-
-static bool serves(const struct port *port, enum role role)
-{
-	const struct http *h = port->http;
-
-	switch (role) {
-	case ROLE_NONE:
-	case ROLES:
-		break;
-	case ROLE_UPLOAD:
-		return port == &h->main;
-	case ROLE_PROBE:
-		return true;
-	case ROLE_REPORT:
-		return port == &h->admin || h->config.admin_fd < 0;
-	}
-	abort();
-}
-
-static enum problem find_route(struct request *r, const char *path,
-			       const char *method)
-{
-	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-		if (strcmp(routes[i].path, path) == 0 &&
-		    serves(r->port, routes[i].role))
-			r->route = &routes[i];
-	if (r->route == NULL)
-		return PROBLEM_NOT_FOUND;
-
-	bool ok = r->route->method == METHOD_POST ?
-			  strcmp(method, MHD_HTTP_METHOD_POST) == 0 :
-			  strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
-				  strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-
-	return ok ? PROBLEM_NONE : PROBLEM_METHOD_NOT_ALLOWED;
-}
-
 /* Answer without reading the body, or is it worth keeping the connection? */
 static bool answers_at_once(const struct request *r)
 {
@@ -118,27 +72,39 @@ static void begin(struct request *r, const char *path, const char *method,
 	struct http *h = r->http;
 
 	atomic_fetch_add(&r->port->request_count, 1);
+	atomic_store(&r->holder_count, 1);
 	client_enter(r->client, CLIENT_BODY);
 	r->begin_ns = clock_now_ns();
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
 		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
 	r->method = http_method_name(method);
 
-	enum problem unfound = find_route(r, path, method);
+	enum problem unfound = http_find_route(r, path, method);
 
 	r->problem = http_check_head(r, method, version);
 	if (r->problem == PROBLEM_NONE)
 		r->problem = unfound;
 	if (r->problem == PROBLEM_NONE)
 		r->problem = http_check_auth(r, path, method);
-	if (r->problem == PROBLEM_NONE &&
-	    r->route->answer == http_answer_upload)
-		http_begin_upload(r);
+	if (r->problem == PROBLEM_NONE && r->route->begin != NULL)
+		r->route->begin(r);
 }
 
 static bool has_begun(const struct request *r)
 {
 	return r->begin_ns > 0;
+}
+
+void http_release(struct request *r)
+{
+	struct port *port = r->port;
+
+	if (atomic_fetch_sub(&r->holder_count, 1) > 1)
+		return;
+	http_end_upload(r);
+	free(r);
+	/* Last: it keeps the server. */
+	atomic_fetch_sub(&port->request_count, 1);
 }
 
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
@@ -182,10 +148,10 @@ void http_on_end(void *cls, struct MHD_Connection *connection, void **slot,
 		return;
 	if (has_begun(r)) {
 		http_log(r, how);
-		atomic_fetch_sub(&r->port->request_count, 1);
-		http_end_upload(r);
+		http_release(r);
+	} else {
+		free(r);
 	}
-	free(r);
 	*slot = NULL;
 }
 
@@ -197,6 +163,7 @@ struct http *http_start(const struct http_config *config)
 		return NULL;
 	h->config = *config;
 	h->refused_fd = MHD_INVALID_SOCKET;
+	ends_init(&h->ends);
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
 	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
 	if (http_start_ports(h))
@@ -244,5 +211,6 @@ void http_stop(struct http *h)
 	http_stop_ports(h);
 	if (h->refused_fd != MHD_INVALID_SOCKET)
 		(void)close(h->refused_fd);
+	ends_release(&h->ends);
 	free(h);
 }

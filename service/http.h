@@ -26,6 +26,7 @@ struct http;
 struct http_counts;
 struct log;
 struct pipeline;
+struct store;
 
 /* What there is to tell of HTTP. */
 struct http_report {
@@ -40,6 +41,7 @@ struct http_config {
 	int admin_fd;  /* as well; -1: no admin port */
 	struct pipeline *pipeline;
 	struct log *log;
+	struct store *store; /* NULL: none */
 	const struct auth *auth;
 	const char *tls_certificate; /* PEM; NULL: plain HTTP */
 	const char *tls_key;

@@ -4,6 +4,7 @@
 const char *const role_names[ROLES] = {
 	[ROLE_NONE] = "none",
 	[ROLE_UPLOAD] = "upload",
+	[ROLE_IMAGE] = "image",
 	[ROLE_PROBE] = "probe",
 	[ROLE_REPORT] = "report",
 };

@@ -15,6 +15,7 @@
 enum role {
 	ROLE_NONE,   /* no such path */
 	ROLE_UPLOAD, /* the main one; by key, or a POST by signature */
+	ROLE_IMAGE,  /* the main one; by key */
 	ROLE_PROBE,  /* both; all */
 	ROLE_REPORT, /* the admin port, or else the main one; by key */
 	ROLES

@@ -8,7 +8,6 @@
 #include "service/base64_piece.h"
 #include "service/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,47 +60,6 @@ static ssize_t body_read(void *arg, uint64_t offset, char *out, size_t max)
 	return taken > 0 ? (ssize_t)taken : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* No string in here has a character that JSON escapes. */
-static void print_upload(FILE *out, const struct upload *u)
-{
-	struct img_size size = u->header.upright;
-	char colour[RESULT_COLOUR_CHARS];
-
-	(void)fprintf(out,
-		      "{\"source\":{\"width\":%" PRIu32 ",\"height\":%" PRIu32
-		      ",\"bytes\":%zu},",
-		      size.width_px, size.height_px, u->jpeg_bytes);
-	if (u->wants_placeholder) {
-		result_print_colour(colour, &u->placeholder);
-		(void)fprintf(out,
-			      "\"placeholder\":{\"blurhash\":\"%s\","
-			      "\"dominant_color\":\"%s\"},",
-			      u->placeholder.blurhash, colour);
-	}
-	(void)fputs("\"variants\":[", out);
-}
-
-/* All but its last member's value. */
-static void print_variant(FILE *out, const struct variant *v)
-{
-	const char *comma = "", *warning;
-
-	(void)fprintf(out,
-		      "{\"name\":\"%s\",\"type\":\"" RESULT_TYPE
-		      "\",\"width\":%" PRIu32 ",\"height\":%" PRIu32
-		      ",\"bytes\":%zu,\"warnings\":[",
-		      v->name, v->size.width_px, v->size.height_px,
-		      v->jpeg_bytes);
-	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		warning = result_warning(v, i);
-		if (warning == NULL)
-			continue;
-		(void)fprintf(out, "%s\"%s\"", comma, warning);
-		comma = ",";
-	}
-	(void)fputs("],\"data\":\"", out);
-}
-
 /* The text, and where in it each picture's data belong. */
 static char *print_all(const struct upload *u, size_t cuts[VARIANTS_MAX],
 		       size_t *count)
@@ -111,10 +69,15 @@ static char *print_all(const struct upload *u, size_t cuts[VARIANTS_MAX],
 
 	if (out == NULL)
 		return NULL;
-	print_upload(out, u);
+	(void)fputc('{', out);
+	result_print_upload(out, u);
+	(void)fputs(",\"variants\":[", out);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
-		(void)fputs(i > 0 ? "\"}," : "", out);
-		print_variant(out, &u->variants[i]);
+		const struct variant *v = &u->variants[i];
+
+		(void)fputs(i > 0 ? "\"},{" : "{", out);
+		result_print_variant(out, v, v->name);
+		(void)fputs(",\"data\":\"", out);
 		(void)fflush(out); /* failing, it is told at the end */
 		cuts[i] = text.count;
 	}

@@ -40,7 +40,7 @@ static const char *end_name(const struct request *r,
 static bool is_worth_telling(const struct request *r)
 {
 	return r->route == NULL || r->route->role == ROLE_UPLOAD ||
-	       r->status != MHD_HTTP_OK;
+	       r->route->role == ROLE_IMAGE || r->status != MHD_HTTP_OK;
 }
 
 static void add_time(struct log_request *line, const char *name, uint64_t ns)
@@ -66,7 +66,7 @@ static void add_upload(struct log_request *line, const struct upload *u)
 		line->variant_count++;
 	}
 	add_time(line, "queue", u->waited_ns);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < http_stage_count(u); i++)
 		add_time(line, pipeline_step_names[i], u->service_ns[i]);
 }
 
@@ -87,7 +87,9 @@ void http_log(const struct request *r, enum MHD_RequestTerminationCode how)
 		return;
 	if (r->status != 0 && r->problem != PROBLEM_NONE)
 		line.code = problem_code(r->problem);
-	add_upload(&line, &r->upload);
+	/* With a promise alone, the pipeline may still have it. */
+	if (!r->keeping.is_answered)
+		add_upload(&line, &r->upload);
 	if (strcmp(r->method, MHD_HTTP_METHOD_HEAD) == 0)
 		line.bytes_out = 0;
 	log_request(r->config->log, &line);

@@ -52,7 +52,7 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
 			  (double)r->upload.waited_ns / 1e6);
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < http_stage_count(&r->upload); i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at,
 			       ", %s;dur=%.3f", pipeline_step_names[i],
 			       (double)r->upload.service_ns[i] / 1e6);
@@ -67,7 +67,7 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 {
 	if (response == NULL)
 		return MHD_NO; /* closes the connection */
-	if (r->submitted)
+	if (r->submitted && !r->keeping.is_answered)
 		add_timing(r, response);
 	if (is_last(r))
 		(void)MHD_add_response_header(
@@ -77,13 +77,17 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 	count_reply(r, status);
 
 	enum MHD_Result ok =
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-					type) == MHD_YES &&
-				MHD_add_response_header(response,
-							"X-Request-Id",
-							r->id) == MHD_YES ?
-			MHD_queue_response(r->connection, status, response) :
-			MHD_NO;
+		MHD_add_response_header(response, "X-Request-Id", r->id);
+
+	if (ok == MHD_YES && r->content_range[0] != '\0')
+		ok = MHD_add_response_header(response,
+					     MHD_HTTP_HEADER_CONTENT_RANGE,
+					     r->content_range);
+	if (ok == MHD_YES && type != NULL)
+		ok = MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (ok == MHD_YES)
+		ok = MHD_queue_response(r->connection, status, response);
 
 	MHD_destroy_response(response);
 	return ok;
@@ -125,9 +129,7 @@ enum MHD_Result http_reply_problem(struct request *r)
 			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
 	}
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_ALLOW,
-			r->route->method == METHOD_GET ? "GET, HEAD" : "POST");
+		http_add_allow(r, response);
 	http_add_challenge(r, response);
 	return http_reply(r, status, "application/problem+json", response);
 }

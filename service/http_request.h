@@ -14,6 +14,7 @@
 #include "service/clients.h"
 #include "service/http_body.h"
 #include "service/http_counts.h"
+#include "service/http_images.h"
 #include "service/pipeline.h"
 #include "service/problem.h"
 #include "service/query.h"
@@ -34,6 +35,7 @@ struct port {
 
 struct http {
 	struct http_config config;
+	struct ends ends;
 	struct port main, admin;
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
@@ -47,7 +49,9 @@ struct http {
 	struct http_counts counts;
 };
 
-enum method { METHOD_GET, METHOD_POST };
+enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
+
+enum { SEGMENTS_MAX = 2, SEGMENT_BYTES = 65 };
 
 struct request {
 	struct port *port;
@@ -59,6 +63,10 @@ struct request {
 	size_t target_bytes;   /* 0: it is no good */
 	int fd;                /* its socket; of uploads alone */
 	const struct route *route;
+	unsigned int allowed;                       /* methods of its path */
+	char segments[SEGMENTS_MAX][SEGMENT_BYTES]; /* of its path, for {} */
+	/* The connection, and the pipeline if that outlives it. */
+	_Atomic uint32_t holder_count;
 	char id[REQUEST_ID_BYTES];
 	const char *method;
 	uint64_t begin_ns;     /* 0: its head is not yet there */
@@ -75,12 +83,20 @@ struct request {
 	bool submitted;
 	struct upload upload;
 	struct variant variant; /* where there is but one */
+	enum MHD_Result (*reply_result)(struct request *r);
+	struct keeping keeping;
+	struct errand errand; /* of a DELETE */
+	bool is_sent;         /* to do that */
+	bool is_head;
+	char content_range[72]; /* of the reply; "": none */
 };
 
 struct route {
 	const char *path;
 	enum method method;
 	enum role role;
+	/* Check what the head tells, and get ready for the body; or NULL. */
+	void (*begin)(struct request *r);
 	/* Answer a request whose body, if any, has been received. */
 	enum MHD_Result (*answer)(struct request *r);
 };
@@ -102,6 +118,16 @@ enum MHD_Result http_on_request(void *port, struct MHD_Connection *connection,
 				size_t *bytes, void **slot);
 void http_on_end(void *cls, struct MHD_Connection *connection, void **slot,
 		 enum MHD_RequestTerminationCode how);
+
+/* http.c: one of its holders has no use for it any more. */
+void http_release(struct request *r);
+
+/* http_route.c */
+
+/* Sets `route` and `segments`; or `allowed`, for http_add_allow(). */
+enum problem http_find_route(struct request *r, const char *path,
+			     const char *method);
+void http_add_allow(const struct request *r, struct MHD_Response *response);
 
 /*
  * Each queues a reply.  MHD_NO: no memory, and libmicrohttpd closes the
@@ -163,7 +189,14 @@ const char *http_method_name(const char *method);
 
 /* At the end of a request, whatever became of it. */
 void http_log(const struct request *r, enum MHD_RequestTerminationCode how);
+enum problem http_problem_of_upload(const struct upload *u);
+struct request *http_request_of(const struct upload *u);
 
+/* How many of its times there are to tell. */
+static inline uint32_t http_stage_count(const struct upload *u)
+{
+	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
+}
 /* http_reply.c */
 
 /* What is wrong with the request: its `problem` and `detail`. */

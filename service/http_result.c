@@ -3,6 +3,7 @@
 
 #include "service/http_request.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,43 @@ void result_print_colour(char out[RESULT_COLOUR_CHARS],
 {
 	(void)snprintf(out, RESULT_COLOUR_CHARS, "#%02x%02x%02x",
 		       p->dominant[0], p->dominant[1], p->dominant[2]);
+}
+
+void result_print_upload(FILE *out, const struct upload *u)
+{
+	struct img_size size = u->header.upright;
+	char colour[RESULT_COLOUR_CHARS];
+
+	(void)fprintf(out,
+		      "\"source\":{\"width\":%" PRIu32 ",\"height\":%" PRIu32
+		      ",\"bytes\":%zu}",
+		      size.width_px, size.height_px, u->jpeg_bytes);
+	if (!u->wants_placeholder)
+		return;
+	result_print_colour(colour, &u->placeholder);
+	(void)fprintf(out,
+		      ",\"placeholder\":{\"blurhash\":\"%s\","
+		      "\"dominant_color\":\"%s\"}",
+		      u->placeholder.blurhash, colour);
+}
+
+void result_print_variant(FILE *out, const struct variant *v, const char *name)
+{
+	const char *comma = "", *warning;
+
+	(void)fprintf(out,
+		      "\"name\":\"%s\",\"type\":\"" RESULT_TYPE
+		      "\",\"width\":%" PRIu32 ",\"height\":%" PRIu32
+		      ",\"bytes\":%zu,\"warnings\":[",
+		      name, v->size.width_px, v->size.height_px, v->jpeg_bytes);
+	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
+		warning = result_warning(v, i);
+		if (warning == NULL)
+			continue;
+		(void)fprintf(out, "%s\"%s\"", comma, warning);
+		comma = ",";
+	}
+	(void)fputc(']', out);
 }
 
 /* One alone, with Warning headers (RFC 7234, 5.5). */

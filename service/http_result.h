@@ -11,6 +11,7 @@
 #include "service/upload.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
 
 #define RESULT_TYPE "image/jpeg"
 
@@ -24,6 +25,13 @@ const char *result_warning(const struct variant *v, uint32_t i);
 
 void result_print_colour(char out[RESULT_COLOUR_CHARS],
 			 const struct img_placeholder *p);
+
+/*
+ * Members of a JSON object, with commas between them.  No string in there has a
+ * character that JSON escapes.
+ */
+void result_print_upload(FILE *out, const struct upload *u);
+void result_print_variant(FILE *out, const struct variant *v, const char *name);
 
 /* http_parts.c: multipart/mixed; `type` becomes the Content-Type. */
 enum { RESULT_PARTS_TYPE_CHARS = 80 };

@@ -10,11 +10,13 @@
 #include "service/clock.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PEEK_BYTES_MIN = 2 }; /* tell a JPEG from others */
 
-static struct request *request_of(const struct upload *u)
+struct request *http_request_of(const struct upload *u)
 {
 	return (struct request *)((char *)u - offsetof(struct request, upload));
 }
@@ -26,18 +28,28 @@ static struct request *request_of(const struct upload *u)
  */
 static bool is_gone(const struct upload *u)
 {
-	struct pollfd client = { .fd = request_of(u)->fd, .events = POLLRDHUP };
+	const struct request *r = http_request_of(u);
+	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
 
+	/* Who got a promise does not wait, and may have gone his way. */
+	if (atomic_load(&r->keeping.is_promised))
+		return false;
 	return poll(&client, 1, 0) > 0;
 }
 
-/* Called by a worker.  The request is the connection's again. */
+/*
+ * Called by a worker.  The request is the connection's again, and its alone; or
+ * that has got a promise instead.
+ */
 static void on_done(struct upload *u)
 {
-	struct request *r = request_of(u);
+	struct request *r = http_request_of(u);
+	bool is_early = r->keeping.answers_early;
 
-	if (r->http->suspends)
+	if (http_end_keeping(r) && r->http->suspends)
 		MHD_resume_connection(r->connection);
+	if (is_early)
+		http_release(r);
 }
 
 /* The body is of no use any more; results, if any, are. */
@@ -49,7 +61,7 @@ static void drop_body(struct request *r)
 	budget_lower(&u->charge, upload_result_bytes(u));
 }
 
-static enum problem problem_of_upload(const struct upload *u)
+enum problem http_problem_of_upload(const struct upload *u)
 {
 	switch (u->end) {
 	case UPLOAD_ENDED:
@@ -64,6 +76,10 @@ static enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_STOPPING;
 	case UPLOAD_LATE:
 		return PROBLEM_DEADLINE_EXCEEDED;
+	case UPLOAD_STORE_FULL:
+		return PROBLEM_STORE_FULL;
+	case UPLOAD_NOT_STORED:
+		return PROBLEM_STORE_FAILED;
 	case UPLOAD_GONE:
 		break; /* who should read it? */
 	}
@@ -80,6 +96,8 @@ static void submit(struct request *r)
 	r->upload.is_gone = is_gone;
 	r->upload.done = on_done;
 	r->submitted = true;
+	if (r->keeping.answers_early)
+		atomic_fetch_add(&r->holder_count, 1);
 	/* First: a worker may be done, and resume, before submit returns. */
 	if (h->suspends)
 		MHD_suspend_connection(r->connection);
@@ -87,9 +105,12 @@ static void submit(struct request *r)
 	    pipeline_submit(h->config.pipeline, &r->upload))
 		return;
 	r->submitted = false;
-	r->problem = atomic_load(&h->refusing) ? PROBLEM_STOPPING :
-						 problem_of_upload(&r->upload);
+	r->problem = atomic_load(&h->refusing) ?
+			     PROBLEM_STOPPING :
+			     http_problem_of_upload(&r->upload);
 	drop_body(r);
+	if (r->keeping.answers_early)
+		atomic_fetch_sub(&r->holder_count, 1);
 	if (h->suspends)
 		MHD_resume_connection(r->connection);
 }
@@ -108,14 +129,22 @@ enum MHD_Result http_answer_upload(struct request *r)
 		if (suspends)
 			return MHD_YES;
 	}
+	if (atomic_load(&r->keeping.is_promised))
+		return http_reply_promise(r);
 	drop_body(r); /* while the client reads the reply */
 	if (r->upload.end == UPLOAD_GONE)
 		return MHD_NO; /* closes the connection */
 	if (r->problem == PROBLEM_NONE)
-		r->problem = problem_of_upload(&r->upload);
+		r->problem = http_problem_of_upload(&r->upload);
 	if (r->problem != PROBLEM_NONE)
 		return http_reply_problem(r);
-	return http_reply_result(r);
+	return r->reply_result(r);
+}
+
+/* Is it to be stored? */
+static bool is_kept(const struct request *r)
+{
+	return r->upload.store != NULL;
 }
 
 static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
@@ -126,7 +155,9 @@ static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 	(void)kind;
 	if (auth_takes_parameter(r->config->auth, key))
 		return MHD_YES;
-	if (query_set(&r->query, key, value, r->detail))
+	if (is_kept(r) && strcmp(key, "respond") == 0 ?
+		    http_set_respond(r, value) :
+		    query_set(&r->query, key, value, r->detail))
 		return MHD_YES;
 	r->problem = PROBLEM_BAD_PARAMETER;
 	return MHD_NO;
@@ -136,8 +167,11 @@ static enum MHD_Result on_argument(void *cls, enum MHD_ValueKind kind,
 static enum problem make_variants(struct request *r)
 {
 	struct upload *u = &r->upload;
-	uint32_t count = query_picture_count(&r->query);
+	uint32_t count;
 
+	if (is_kept(r))
+		query_add_presets(&r->query, r->config->presets);
+	count = query_picture_count(&r->query);
 	u->variants =
 		count == 1 ? &r->variant : calloc(count, sizeof(*u->variants));
 	if (u->variants == NULL)
@@ -184,6 +218,7 @@ void http_begin_upload(struct request *r)
 	uint32_t deadline_ms = r->config->deadline_ms;
 
 	query_init(&r->query);
+	r->reply_result = http_reply_result;
 	r->peek_bytes_min = PEEK_BYTES_MIN;
 	r->upload.deadline_ns =
 		deadline_ms > 0 ?
@@ -234,7 +269,7 @@ static enum problem peek(struct request *r)
 	if (!pipeline_peek(r->config->pipeline, u))
 		return PROBLEM_NONE;
 	r->peek_bytes_min = 0;
-	return problem_of_upload(u);
+	return http_problem_of_upload(u);
 }
 
 /* A body that comes too slowly does not hold its memory for long. */
@@ -266,6 +301,7 @@ void http_end_upload(struct request *r)
 {
 	upload_free_results(&r->upload);
 	drop_body(r);
+	free(r->keeping.meta);
 	if (r->upload.variants != &r->variant)
 		free(r->upload.variants);
 }

@@ -5,6 +5,7 @@
  * log, and only this one exits.
  */
 #include "service/clients.h"
+#include "service/clients.h"
 #include "service/listen.h"
 #include "service/opened.h"
 #include "service/partition.h"
@@ -164,6 +165,8 @@ static int run(const struct options *o)
 		.uploads_max = o->uploads_max,
 		.limits = o->limits,
 		.memory_bytes_max = o->memory_bytes_max,
+		.store_threads = o->store != NULL ? o->store_threads : 0,
+		.errands_max = clients_places(o->connections_max),
 	};
 	int status = EXIT_SUCCESS;
 

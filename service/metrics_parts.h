@@ -18,7 +18,8 @@ enum { METRICS_LABELS_BYTES = 128 };
 void metrics_print_http(FILE *to, const struct http_report *http);
 
 /* metrics_stages.c */
-void metrics_print_stages(FILE *to, const struct stage_stats *stages);
+void metrics_print_stages(FILE *to, const struct stage_stats *stages,
+			  uint32_t stage_count);
 
 /* False: no memory. */
 bool metrics_print_workers(FILE *to, const struct group *g);

@@ -88,13 +88,14 @@ static void print_label(char to[METRICS_LABELS_BYTES], uint32_t stage)
 		       pipeline_step_names[stage]);
 }
 
-static void print_counts(FILE *to, const struct stage_stats *stages)
+static void print_counts(FILE *to, const struct stage_stats *stages,
+			 uint32_t stage_count)
 {
 	char label[METRICS_LABELS_BYTES];
 
 	for (size_t i = 0; i < METRICS_COUNT(stage_fields); i++) {
 		metric_head(to, &stage_fields[i].metric);
-		for (uint32_t s = 0; s < PIPELINE_STEPS; s++) {
+		for (uint32_t s = 0; s < stage_count; s++) {
 			print_label(label, s);
 			metric_sample(
 				to, &stage_fields[i].metric, label,
@@ -103,13 +104,14 @@ static void print_counts(FILE *to, const struct stage_stats *stages)
 	}
 }
 
-static void print_times(FILE *to, const struct stage_stats *stages)
+static void print_times(FILE *to, const struct stage_stats *stages,
+			uint32_t stage_count)
 {
 	char label[METRICS_LABELS_BYTES];
 
 	for (size_t i = 0; i < METRICS_COUNT(time_fields); i++) {
 		metric_head(to, &time_fields[i].metric);
-		for (uint32_t s = 0; s < PIPELINE_STEPS; s++) {
+		for (uint32_t s = 0; s < stage_count; s++) {
 			const struct stage_stats *t = &stages[s];
 			uint64_t sum_ns =
 				time_fields[i].has_wait ? t->wait_ns : 0;
@@ -126,7 +128,8 @@ static void print_times(FILE *to, const struct stage_stats *stages)
 	}
 }
 
-static void print_cohorts(FILE *to, const struct stage_stats *stages)
+static void print_cohorts(FILE *to, const struct stage_stats *stages,
+			  uint32_t stage_count)
 {
 	static const struct metric metric = {
 		"darkroom_stage_cohort_events", METRIC_HISTOGRAM, METRIC_ONE,
@@ -135,7 +138,7 @@ static void print_cohorts(FILE *to, const struct stage_stats *stages)
 	char label[METRICS_LABELS_BYTES];
 
 	metric_head(to, &metric);
-	for (uint32_t s = 0; s < PIPELINE_STEPS; s++) {
+	for (uint32_t s = 0; s < stage_count; s++) {
 		const struct stage_stats *t = &stages[s];
 
 		print_label(label, s);
@@ -145,11 +148,12 @@ static void print_cohorts(FILE *to, const struct stage_stats *stages)
 	}
 }
 
-void metrics_print_stages(FILE *to, const struct stage_stats *stages)
+void metrics_print_stages(FILE *to, const struct stage_stats *stages,
+			  uint32_t stage_count)
 {
-	print_counts(to, stages);
-	print_times(to, stages);
-	print_cohorts(to, stages);
+	print_counts(to, stages, stage_count);
+	print_times(to, stages, stage_count);
+	print_cohorts(to, stages, stage_count);
 }
 
 bool metrics_print_workers(FILE *to, const struct group *g)

@@ -51,6 +51,18 @@ static int open_address(const struct options *o, const char *flag,
 	return opened_complain(o, EXIT_USAGE, flag, address, why);
 }
 
+static int open_store(struct opened *to, const struct options *o)
+{
+	const char *why;
+
+	if (o->store == NULL)
+		return EXIT_SUCCESS;
+	to->store = store_open(o->store, o->store_quota_bytes, &why);
+	if (to->store != NULL)
+		return EXIT_SUCCESS;
+	return opened_complain(o, EXIT_USAGE, "store", o->store, why);
+}
+
 static int open_trace(struct opened *to, const struct options *o)
 {
 	if (o->trace == NULL)
@@ -79,6 +91,8 @@ int opened_init(struct opened *to, const struct options *o)
 		status = open_address(o, "admin-listen", o->admin_listen,
 				      &to->admin_fd, &to->admin_port);
 	if (status == EXIT_SUCCESS)
+		status = open_store(to, o);
+	if (status == EXIT_SUCCESS)
 		status = open_trace(to, o);
 	return status;
 }
@@ -89,6 +103,7 @@ void opened_release(struct opened *opened)
 		(void)close(opened->listen_fd);
 	if (opened->admin_fd >= 0)
 		(void)close(opened->admin_fd);
+	store_close(opened->store);
 	if (opened->trace != NULL)
 		(void)fclose(opened->trace);
 	secrets_release(&opened->secrets);

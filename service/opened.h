@@ -9,6 +9,7 @@
 #define SERVICE_OPENED_H
 
 #include "service/options.h"
+#include "service/store.h"
 #include "service/secrets.h"
 
 #include "stages/graph.h"
@@ -23,6 +24,7 @@ struct opened {
 	uint16_t port, admin_port;
 	struct secrets secrets;
 	struct stage_graph graph; /* of --balance partition */
+	struct store *store;      /* NULL: not asked for */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };
 

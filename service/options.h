@@ -48,9 +48,12 @@ struct options {
 	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
 	uint32_t shutdown_delay_ms;
+	const char *store;          /* a folder; NULL: none */
+	uint64_t store_quota_bytes; /* 0: none */
+	uint32_t store_threads;
 	enum sandbox_mode sandbox;
 	enum log_mode log_mode;
-	uint32_t log_slow_ms; /* 0: none is slow */
+	uint32_t log_slow_ms;   /* 0: none is slow */
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */

@@ -1,46 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The stage graph of an upload, from the event of its first variant, which
- * decodes, to the end of its last.
- */
-#include "service/pipeline.h"
+/* The stage graph of uploads: who is let in, and what there is of it. */
+#include "service/pipeline_run.h"
 
 #include "service/buffers.h"
 #include "service/clock.h"
-#include "service/drain.h"
-#include "service/forecast.h"
-#include "service/pipeline_counts.h"
 #include "service/steps.h"
 #include "stages/cores.h"
 
-#include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
 	KEPT_BYTES_MAX = 256 << 20,
 };
 
-/* A stage's argument: which step of which pipeline it runs. */
-struct place {
-	struct pipeline *pipeline;
-	enum pipeline_step step;
-	struct stage *stage;
-};
-
-struct pipeline {
-	struct pipeline_config config;
-	struct buffers *buffers;
-	const struct img_memory *memory; /* of `buffers` */
-	struct budget budget;
-	struct forecast forecast;
-	struct group *group;
-	struct place places[PIPELINE_STEPS];
-
-	struct pipeline_counts counts;
-	_Atomic uint32_t in_flight_count;
-	struct drain drain; /* of what was queued */
-	_Atomic bool abandoning;
+const char *const pipeline_step_names[PIPELINE_STAGES] = {
+	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
+	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
+	[PIPELINE_STORE] = "store",
 };
 
 bool pipeline_has_place(struct pipeline *p)
@@ -85,140 +61,6 @@ static enum upload_end charge(struct pipeline *p, struct upload *u)
 	abort();
 }
 
-const char *const pipeline_step_names[PIPELINE_STEPS] = {
-	[PIPELINE_DECODE] = "decode",
-	[PIPELINE_SCALE] = "scale",
-	[PIPELINE_BLUR] = "blur",
-	[PIPELINE_ENCODE] = "encode",
-};
-
-/* Counts first: whoever sees the reply sees it counted. */
-static void finish(struct pipeline *p, struct upload *u)
-{
-	img_release(&u->decoded);
-	for (uint32_t i = 0; i < u->variant_count; i++) {
-		const struct variant *v = &u->variants[i];
-
-		u->waited_ns += v->event.waited_ns;
-		for (uint32_t k = 0; k < PIPELINE_STEPS; k++)
-			u->service_ns[k] += v->service_ns[k];
-	}
-	if (atomic_load(&u->is_failed))
-		upload_free_results(u);
-	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
-	pipeline_count_end(&p->counts, u);
-	atomic_fetch_sub(&p->in_flight_count, 1);
-	buffers_touch(p->buffers);
-	u->done(u);
-}
-
-/* The first reason stands; the other variants stop at their next step. */
-static void fail(struct upload *u, enum upload_end end, enum img_err err)
-{
-	if (atomic_exchange(&u->is_failed, true))
-		return;
-	u->end = end;
-	u->err = err;
-}
-
-/* The variant has no step left to take; the last one ends the upload. */
-static void leave(struct pipeline *p, struct variant *v)
-{
-	struct upload *u = v->upload;
-
-	v->size = v->view.size;
-	v->notes = v->image.notes;
-	img_release(&v->image);
-	if (atomic_fetch_sub(&u->running_count, 1) != 1)
-		return;
-	drain_count(&p->drain, clock_now_ns());
-	finish(p, u);
-}
-
-static struct variant *variant_of(struct event *ev)
-{
-	return (struct variant *)((char *)ev - offsetof(struct variant, event));
-}
-
-/* Is the next step worth taking?  UPLOAD_ENDED: it is. */
-static enum upload_end look(const struct pipeline *p, const struct upload *u,
-			    uint64_t now_ns)
-{
-	if (atomic_load(&p->abandoning))
-		return UPLOAD_ABANDONED;
-	if (u->is_gone != NULL && u->is_gone(u))
-		return UPLOAD_GONE;
-	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns)
-		return UPLOAD_LATE;
-	return UPLOAD_ENDED;
-}
-
-/* Take one step, and its time.  False: the upload has failed. */
-static bool run_step(const struct place *at, struct variant *v)
-{
-	struct pipeline *p = at->pipeline;
-	struct upload *u = v->upload;
-	uint64_t start_ns = clock_now_ns();
-	uint64_t foretold_ns = v->foretold_ns[at->step];
-	enum upload_end end;
-	enum img_err err = IMG_OK;
-
-	if (atomic_load(&u->is_failed))
-		return false;
-	end = look(p, u, start_ns);
-	if (end == UPLOAD_ENDED) {
-		err = steps_take(at->step, v, &p->config.limits, p->memory);
-		v->service_ns[at->step] = clock_now_ns() - start_ns;
-	}
-	if (end != UPLOAD_ENDED || err != IMG_OK) {
-		fail(u, end, err);
-		return false;
-	}
-	v->event.left_ns =
-		atomic_fetch_sub(&u->left_ns, foretold_ns) - foretold_ns;
-	return true;
-}
-
-/* Every queue has room for all variants of all uploads: none is refused. */
-static void send(const struct place *to, struct variant *v)
-{
-	bool sent = stage_send(to->stage, &v->event);
-
-	assert(sent);
-	(void)sent;
-}
-
-/* Its own event goes last: until then the upload cannot end. */
-static void fan_out(const struct place *to, struct upload *u)
-{
-	struct variant *first = &u->variants[0];
-
-	atomic_store(&u->unscaled_count, u->variant_count);
-	atomic_store(&u->running_count, u->variant_count);
-	for (uint32_t i = 1; i < u->variant_count; i++) {
-		struct variant *v = &u->variants[i];
-
-		v->event.left_ns = first->event.left_ns;
-		v->event.born_ns = first->event.born_ns;
-		send(to, v);
-	}
-	send(to, first);
-}
-
-/* The handler of every stage.  The first variant's event decodes for all. */
-static void take_step(struct event *ev, void *arg)
-{
-	const struct place *at = arg;
-	struct variant *v = variant_of(ev);
-
-	if (!run_step(at, v) || at->step + 1 == PIPELINE_STEPS)
-		leave(at->pipeline, v);
-	else if (at->step == PIPELINE_DECODE)
-		fan_out(at + 1, v->upload);
-	else
-		send(at + 1, v);
-}
-
 /* Returns false. */
 static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 {
@@ -241,11 +83,12 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	u->end = u->err == IMG_OK ? charge(p, u) : UPLOAD_ENDED;
 	if (u->end != UPLOAD_ENDED)
 		return refuse(p, u, u->end);
+	u->pipeline = p;
 	/* Before sending: `u` may be done when that returns. */
 	atomic_fetch_add(&p->counts.sent, 1);
 	if (u->err != IMG_OK) {
-		fail(u, UPLOAD_ENDED, u->err);
-		finish(p, u);
+		pipeline_fail(u, UPLOAD_ENDED, u->err);
+		pipeline_finish(p, u);
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
@@ -265,6 +108,9 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		stage_read(p->places[i].stage, &out->stages[i]);
+	out->stage_count = PIPELINE_STEPS;
+	if (p->store != NULL)
+		auxiliary_read(p->store, &out->stages[out->stage_count++]);
 }
 
 struct pipeline_load pipeline_load(const struct pipeline *p)
@@ -286,6 +132,11 @@ uint32_t pipeline_retry_after_s(struct pipeline *p)
 uint32_t pipeline_worker_count(const struct pipeline *p)
 {
 	return group_worker_count(p->group);
+}
+
+bool pipeline_send_errand(struct pipeline *p, struct errand *e)
+{
+	return auxiliary_send(p->store, e);
 }
 
 struct budget *pipeline_budget(struct pipeline *p)
@@ -311,7 +162,7 @@ struct group *pipeline_group(const struct pipeline *p)
 static bool add_stages(struct pipeline *p)
 {
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
-		struct place *at = &p->places[i];
+		struct pipeline_place *at = &p->places[i];
 		uint32_t slots = p->config.uploads_max;
 
 		if (i > PIPELINE_DECODE)
@@ -321,7 +172,7 @@ static bool add_stages(struct pipeline *p)
 		at->stage = group_add(p->group,
 				      &(struct stage_config){
 					      .name = pipeline_step_names[i],
-					      .handler = take_step,
+					      .handler = pipeline_take_step,
 					      .arg = at,
 					      .slots = slots,
 				      });
@@ -329,6 +180,23 @@ static bool add_stages(struct pipeline *p)
 			return false;
 	}
 	return true;
+}
+
+/* Nothing to do where there is none.  False: no memory, or no threads. */
+static bool start_store(struct pipeline *p)
+{
+	const struct pipeline_config *c = &p->config;
+	bool has_workers = c->schedule.policy->workers != POLICY_WORKERS_CALLER;
+
+	if (c->store_threads == 0)
+		return true;
+	p->store = auxiliary_start(&(struct auxiliary_config){
+		.name = pipeline_step_names[PIPELINE_STORE],
+		.threads = has_workers ? c->store_threads : 0,
+		.slots = c->uploads_max + c->errands_max,
+		.cores = c->cores,
+	});
+	return p->store != NULL;
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -350,7 +218,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.schedule = &config->schedule,
 		.cores = config->cores,
 	});
-	if (p->group != NULL && add_stages(p) && group_start(p->group))
+	if (p->group != NULL && add_stages(p) && start_store(p) &&
+	    group_start(p->group))
 		return p;
 	pipeline_free(p);
 	return NULL;
@@ -364,12 +233,15 @@ void pipeline_abandon(struct pipeline *p)
 void pipeline_stop(struct pipeline *p)
 {
 	group_stop(p->group);
+	if (p->store != NULL)
+		auxiliary_stop(p->store);
 }
 
 void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
+	auxiliary_free(p->store);
 	group_free(p->group);
 	buffers_free(p->buffers);
 	free(p);

@@ -2,7 +2,7 @@
 /*
  * The border: HTTP above (http.c), stages and pictures below (pipeline.c).
  *
- *	http.c --- pipeline_submit() --> decode > scale > blur > encode
+ *	http.c --- pipeline_submit() --> decode > scale > blur > encode [> store]
  *	http.c <------ u->done(u) ------ the last step of its last variant
  *
  * Above it nobody knows a stage; below it nobody knows a connection.
@@ -34,6 +34,12 @@ struct pipeline_config {
 	uint32_t uploads_max;
 	struct img_limits limits;
 	uint64_t memory_bytes_max; /* of all uploads; UINT64_MAX: no limit */
+	/*
+	 * Of the store stage; 0: there is none, and no upload may ask for it.
+	 * Where the schedule has no workers it has none either.
+	 */
+	uint32_t store_threads;
+	uint32_t errands_max; /* sent at any time; see pipeline_send_errand() */
 };
 
 /* How full it is. */
@@ -56,14 +62,15 @@ struct pipeline_stats {
 	struct histogram_copy inside;
 	struct img_pool_stats buffers;
 	struct budget_stats memory;
-	struct stage_stats stages[PIPELINE_STEPS];
+	uint32_t stage_count; /* PIPELINE_STAGES with a store, else one less */
+	struct stage_stats stages[PIPELINE_STAGES];
 };
 
 /* NULL: no memory, or no threads. */
 struct pipeline *pipeline_start(const struct pipeline_config *config);
 
 /* As on the command line: "decode", "scale", ... */
-extern const char *const pipeline_step_names[PIPELINE_STEPS];
+extern const char *const pipeline_step_names[PIPELINE_STAGES];
 
 /* For what stages/ tells of a running group, and for group_partition(). */
 struct group *pipeline_group(const struct pipeline *p);
@@ -90,6 +97,12 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
  * False: u->end says why not; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
+
+/*
+ * Run `e` in the store stage, which there must be.  False: the pipeline has
+ * stopped; the errand is still the caller's.
+ */
+MUST_CHECK bool pipeline_send_errand(struct pipeline *p, struct errand *e);
 
 /* What uploads take; charge it before memory is asked for. */
 struct budget *pipeline_budget(struct pipeline *p);

@@ -41,6 +41,8 @@ static const struct {
 	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",
 			       "With this policy connections run the stages, "
 			       "and there are no workers to trace." },
+	[PROBLEM_NO_STORE] = { 404, "no_store", "No store",
+			       "This server keeps no images." },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
 					 "Method not allowed",
 					 "See the Allow header." },
@@ -57,6 +59,9 @@ static const struct {
 					"has too many pixels; or the picture "
 					"has a side that is too long or needs "
 					"too much memory to decode." },
+	[PROBLEM_BAD_RANGE] = { 416, "bad_range", "Bad range",
+				"The range begins behind the end; see "
+				"Content-Range." },
 	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
 				 "The body does not begin as a JPEG does." },
 	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",
@@ -91,6 +96,11 @@ static const struct {
 				"More uploads should go elsewhere." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
 				    "There was not enough memory." },
+	[PROBLEM_STORE_FAILED] = { 500, "store_failed", "Store failed",
+				   "The image could not be written or "
+				   "removed." },
+	[PROBLEM_STORE_FULL] = { 507, "store_full", "Store full",
+				 "There is no room to keep the image." },
 };
 
 enum problem problem_of_image(enum img_err err)

@@ -129,7 +129,7 @@ static bool has_room(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
 
 void query_init(struct query *q)
 {
-	*q = (struct query){ .variant_count = 0 };
+	*q = (struct query){ .variant_ends = "" };
 	params_init(&q->params);
 }
 
@@ -142,6 +142,17 @@ bool query_set(struct query *q, const char *key, const char *value,
 		return false;
 	q->variants[q->variant_count++] = value != NULL ? value : "";
 	return true;
+}
+
+void query_add_presets(struct query *q, const char *presets)
+{
+	struct span preset = { NULL, 0 };
+
+	if (q->variant_count > 0)
+		return;
+	while (next_preset(presets, &preset))
+		q->variants[q->variant_count++] = preset.text;
+	q->variant_ends = ";";
 }
 
 uint32_t query_picture_count(const struct query *q)
@@ -171,7 +182,7 @@ bool query_make(const struct query *q, const char *presets,
 {
 	variants[0].recipe = q->params.recipe;
 	for (uint32_t i = 0; i < q->variant_count; i++) {
-		struct span in = span_until(q->variants[i], "");
+		struct span in = span_until(q->variants[i], q->variant_ends);
 
 		if (!look_up(&in, presets, detail) ||
 		    !read_variant(&variants[i], &q->params, in, detail) ||

@@ -20,6 +20,7 @@ struct query {
 	struct params params; /* outside of variants */
 	const char *variants[VARIANTS_MAX];
 	uint32_t variant_count;
+	const char *variant_ends; /* where they end, if not at a NUL */
 };
 
 void query_init(struct query *q);
@@ -27,6 +28,9 @@ void query_init(struct query *q);
 /* As params_set(). */
 MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);
+
+/* If it names no variant, it asks for all presets.  NULL: there are none. */
+void query_add_presets(struct query *q, const char *presets);
 
 /* How many pictures it asks for: one, if it names no variant. */
 uint32_t query_picture_count(const struct query *q);

@@ -214,6 +214,7 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.listen_fd = s->opened.listen_fd,
 		.admin_fd = s->opened.admin_fd,
 		.pipeline = s->pipeline,
+		.store = s->opened.store,
 		.auth = s->opened.secrets.auth,
 		.tls_certificate = s->opened.secrets.tls.certificate,
 		.tls_key = s->opened.secrets.tls.key,
@@ -276,6 +277,7 @@ static int run_stages(struct server *s, const sigset_t *signals)
 		status = start_trace(s);
 	if (status == EXIT_SUCCESS) {
 		s->stats.pipeline = s->pipeline;
+		s->stats.store = s->opened.store;
 		status = serve_on(s, signals);
 		status = worst(status, end_trace(s));
 		status = worst(status, save_graph(s));
@@ -293,7 +295,13 @@ static void confine(struct server *s)
 {
 	const struct options *o = s->options;
 	char *graph = o->save_graph != NULL ? strdup(o->save_graph) : NULL;
-	const char *folders[] = { graph != NULL ? dirname(graph) : NULL, NULL };
+	const char *folders[3] = { NULL };
+	uint32_t count = 0;
+
+	if (graph != NULL)
+		folders[count++] = dirname(graph);
+	if (o->store != NULL)
+		folders[count++] = o->store;
 
 	if (o->sandbox != SANDBOX_OFF)
 		sandbox_enter(&s->sandbox, folders);

@@ -17,7 +17,7 @@ void stats_init(struct stats_source *source,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	process_open(&source->process);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < PIPELINE_STAGES; i++)
 		source->measures[i].last_ns = source->start_ns;
 }
 
@@ -32,7 +32,7 @@ static void read_recent(struct stats_source *source, struct stats *out)
 	uint64_t now_ns = clock_now_ns();
 
 	(void)pthread_mutex_lock(&source->lock);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+	for (uint32_t i = 0; i < PIPELINE_STAGES; i++) {
 		const struct stage_stats *s = &out->pipeline.stages[i];
 		const struct measure_totals totals = {
 			.arrived_count = s->arrived_count,
@@ -118,6 +118,22 @@ struct figures stats_memory(const struct stats *s)
 	add(&f, "used_bytes", (double)m->used_bytes);
 	add(&f, "peak_bytes", (double)m->peak_bytes);
 	add(&f, "refused", (double)m->refused_count);
+	return f;
+}
+
+struct figures stats_store(const struct store *store)
+{
+	struct store_stats s;
+	struct figures f = { 0 };
+
+	store_stats(store, &s);
+	add(&f, "quota_bytes", (double)s.quota_bytes);
+	add(&f, "used_bytes", (double)s.used_bytes);
+	add(&f, "stored", (double)s.put_count);
+	add(&f, "same", (double)s.same_count);
+	add(&f, "deleted", (double)s.deleted_count);
+	add(&f, "full", (double)s.full_count);
+	add(&f, "failed", (double)s.failed_count);
 	return f;
 }
 

@@ -23,13 +23,14 @@ struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
-	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	const struct store *store; /* NULL: none */
+	uint64_t start_ns;         /* CLOCK_MONOTONIC */
 
 	pthread_mutex_t lock; /* of what follows */
 	struct process process;
 	/* Rates of late, as of the last reading. */
-	struct measure measures[PIPELINE_STEPS];
-	struct stage_view recent[PIPELINE_STEPS];
+	struct measure measures[PIPELINE_STAGES];
+	struct stage_view recent[PIPELINE_STAGES];
 };
 
 /* Before the sandbox is entered.  Both must outlive the source. */

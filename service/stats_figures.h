@@ -6,6 +6,7 @@
 #define SERVICE_STATS_FIGURES_H
 
 #include "service/stats.h"
+#include "service/store.h"
 
 enum { FIGURES_MAX = 16 };
 
@@ -22,7 +23,7 @@ struct stats {
 	struct pipeline_stats pipeline;
 	struct process_stats process;
 	double uptime_s;
-	struct stage_view recent[PIPELINE_STEPS];
+	struct stage_view recent[PIPELINE_STAGES];
 };
 
 void stats_read(struct stats_source *source, struct stats *out);
@@ -31,6 +32,7 @@ struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);
 struct figures stats_buffers(const struct stats *s);
 struct figures stats_memory(const struct stats *s);
+struct figures stats_store(const struct store *store);
 
 /* Each a group of figures that belong together. */
 typedef struct figures stats_counts_fn(const struct stage_stats *counts);

@@ -112,7 +112,7 @@ static void add_stages(struct draft *d, const struct stats *s,
 {
 	cJSON *list = cJSON_AddArrayToObject(d->root, "stages");
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+	for (uint32_t i = 0; i < s->pipeline.stage_count; i++) {
 		const struct stage_stats *counts = &s->pipeline.stages[i];
 		cJSON *o = add_item(d, list, cJSON_CreateObject());
 
@@ -161,6 +161,9 @@ char *stats_json(struct stats_source *source)
 		    stats_buffers(&s));
 	add_figures(&d, cJSON_AddObjectToObject(d.root, "memory"),
 		    stats_memory(&s));
+	if (source->store != NULL)
+		add_figures(&d, cJSON_AddObjectToObject(d.root, "store"),
+			    stats_store(source->store));
 	add_stages(&d, &s, group_counts_hardware(g));
 	add_workers(&d, &s, g);
 

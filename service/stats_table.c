@@ -46,7 +46,7 @@ static void print_one(FILE *to, const char *what, struct figures f)
 static void print_stages(FILE *to, const struct stats *s, stats_counts_fn *of)
 {
 	print_headings(to, "stage", of(&s->pipeline.stages[0]));
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < s->pipeline.stage_count; i++)
 		print_row(to, pipeline_step_names[i],
 			  of(&s->pipeline.stages[i]));
 }
@@ -54,7 +54,7 @@ static void print_stages(FILE *to, const struct stats *s, stats_counts_fn *of)
 static void print_rates(FILE *to, const struct stats *s)
 {
 	print_headings(to, "stage", stats_rates(&s->recent[0]));
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < s->pipeline.stage_count; i++)
 		print_row(to, pipeline_step_names[i],
 			  stats_rates(&s->recent[i]));
 }
@@ -90,6 +90,8 @@ void stats_print(struct stats_source *source, FILE *to)
 	print_one(to, "uploads", stats_uploads(&s));
 	print_one(to, "buffers", stats_buffers(&s));
 	print_one(to, "memory", stats_memory(&s));
+	if (source->store != NULL)
+		print_one(to, "store", stats_store(source->store));
 	for (stats_counts_fn *const *of = stats_of_stage; *of != NULL; of++)
 		print_stages(to, &s, *of);
 	print_rates(to, &s);

@@ -170,6 +170,9 @@ struct store *store_open(const char *path, uint64_t quota_bytes,
 
 void store_close(struct store *s)
 {
+	if (s == NULL)
+		return;
+
 	const int fds[] = { s->tmp, s->root, s->marker };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)

@@ -64,7 +64,7 @@ struct store;
  */
 struct store *store_open(const char *path, uint64_t quota_bytes,
 			 const char **why);
-void store_close(struct store *s);
+void store_close(struct store *s); /* NULL is fine */
 
 bool store_is_id(const char *text);
 bool store_is_name(const char *text);

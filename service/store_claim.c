@@ -29,10 +29,18 @@ static bool is_new(int root)
 }
 
 /* A crash leaves the marker whole or empty. */
-static bool write_marker(int root, int marker)
+static bool write_marker(int root)
 {
-	return pwrite(marker, marker_text, MARKER_BYTES, 0) == MARKER_BYTES &&
-	       fsync(marker) == 0 && fsync(root) == 0;
+	int marker =
+		openat(root, marker_name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool ok;
+
+	if (marker < 0)
+		return false;
+	ok = pwrite(marker, marker_text, MARKER_BYTES, 0) == MARKER_BYTES &&
+	     fsync(marker) == 0 && fsync(root) == 0;
+	folder_close(marker);
+	return ok;
 }
 
 static bool take(int root, int marker, bool new, const char **why)
@@ -50,14 +58,15 @@ static bool take(int root, int marker, bool new, const char **why)
 	    memcmp(text, marker_text, MARKER_BYTES) == 0)
 		return true;
 	if (count == 0 && new)
-		return write_marker(root, marker);
+		return write_marker(root);
 	*why = "is no store of this version of the program";
 	return false;
 }
 
 int store_claim(int root, const char **why)
 {
-	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	/* Not to write, so that the file system can be made read-only. */
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	bool new = is_new(root);
 	int marker =
 		openat(root, marker_name, new ? flags | O_CREAT : flags, 0666);

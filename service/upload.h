@@ -3,8 +3,9 @@
  * Upload: one request's picture on its way through the pipeline, and what is
  * made of it: one variant, or several of one decode.
  *
- *	decode -+-> scale > blur > encode    variants[0]
- *	        +-> scale > blur > encode    variants[1], ...
+ *	decode -+-> scale > blur > encode -+-> store
+ *	        +-> scale > blur > encode -+
+ *	        variants[0], [1], ...
  *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
  *            what it points to, variants too; before and after, the caller.
@@ -12,6 +13,7 @@
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
 
+#include "service/auxiliary.h"
 #include "service/budget.h"
 
 #include "imgops/imgops.h"
@@ -23,8 +25,11 @@ enum pipeline_step {
 	PIPELINE_SCALE,
 	PIPELINE_BLUR,
 	PIPELINE_ENCODE,
-	PIPELINE_STEPS,
+	PIPELINE_STEPS,                  /* by the workers of the schedule */
+	PIPELINE_STORE = PIPELINE_STEPS, /* by others: auxiliary.h */
 };
+
+enum { PIPELINE_STAGES = PIPELINE_STORE + 1 };
 
 /* How an upload ended, or why it was not taken. */
 enum upload_end {
@@ -35,6 +40,8 @@ enum upload_end {
 	UPLOAD_ABANDONED,   /* by pipeline_abandon() */
 	UPLOAD_LATE,        /* its deadline passed before its next step */
 	UPLOAD_GONE,        /* nobody waits for it any more */
+	UPLOAD_STORE_FULL,  /* its results found no room */
+	UPLOAD_NOT_STORED,  /* nor could they be written for another reason */
 };
 
 enum { VARIANTS_MAX = 16, VARIANT_NAME_BYTES = 33 };
@@ -77,6 +84,13 @@ struct upload {
 	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none */
 	/* Asked before each step: does nobody wait for it?  NULL: somebody. */
 	bool (*is_gone)(const struct upload *u);
+	/* Called once if it could be decoded.  NULL: nobody cares. */
+	void (*on_decoded)(struct upload *u);
+	/*
+	 * The last step, which may block: keep the results somewhere.  Returns
+	 * UPLOAD_ENDED or why not.  NULL: there is no such step.
+	 */
+	enum upload_end (*store)(struct upload *u);
 	/* Called once, by a worker or by pipeline_submit(); must not block. */
 	void (*done)(struct upload *u);
 
@@ -86,12 +100,14 @@ struct upload {
 	 */
 	enum upload_end end;
 	enum img_err err;
-	struct img_header header;            /* once it could be read */
-	struct img_placeholder placeholder;  /* if wanted */
-	uint64_t service_ns[PIPELINE_STEPS]; /* of all variants; 0: none */
-	uint64_t waited_ns;                  /* of all, in all queues */
+	struct img_header header;             /* once it could be read */
+	struct img_placeholder placeholder;   /* if wanted */
+	uint64_t service_ns[PIPELINE_STAGES]; /* of all variants; 0: none */
+	uint64_t waited_ns;                   /* of all, in all queues */
 
 	/* The pipeline's own. */
+	struct pipeline *pipeline;
+	struct errand errand;              /* to store it */
 	struct image decoded;              /* shared: only to be read */
 	const struct variant *decoded_for; /* the one that needs most of it */
 	const struct variant *smallest;    /* the placeholder is of */

@@ -12,6 +12,7 @@
 # Content-Type says.
 #
 # usage: DARKROOM=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
+. "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
 photo=$(realpath "$1/clownfish.jpg")
 source=$(realpath "$2")

@@ -1,0 +1,348 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Promises: what POST /v1/images answers 201 for can be got, whole, as a picture
+# and in part, with its SHA-256 as ETag, until it is deleted; whatever is wrong
+# with the disk, the request gets an error and the server goes on; nothing
+# outside the store can be reached.
+#
+# usage: DARKROOM=PROGRAM CHECK_SIZES=PROGRAM test_images.sh SAMPLES_DIR
+. "$(dirname "$0")/nobody.sh"
+. "$(dirname "$0")/server.sh"
+photo=$(realpath "$1/clownfish.jpg")
+photo2=$(realpath "$1/lionfish.jpg")
+cd "$work" # where expect_problem puts `body` and `head`, too
+mkdir store
+
+# post QUERY [CURL-ARGUMENTS...]: an upload to be stored.  Sets $id and $status;
+# the reply is in body and head.
+post() {
+	local query=$1
+	shift
+	status=$(curl -sS -o body -D head -w '%{http_code}' \
+		--data-binary "@$photo" "$@" "$url/v1/images?$query")
+	id=$(jq -r .id body)
+}
+
+stored() {
+	post "$@"
+	[ "$status" = 201 ] || fail "status $status: $1 $(shown body)"
+}
+
+# get STATUS PATH [CURL-ARGUMENTS...]
+get() {
+	local status=$1 path=$2 got
+	shift 2
+	: >body # curl leaves it where there is none
+	got=$(curl -sS --path-as-is -o body -D head -w '%{http_code}' "$@" \
+		"$url$path")
+	[ "$got" = "$status" ] || fail "status $got, not $status: $path $*"
+}
+
+header_is() {
+	local got
+	got=$(sed -n "s/^$1: \(.*\)\r$/\1/Ip" head)
+	[ "$got" = "$2" ] || fail "$1 is '$got', not '$2'"
+}
+
+files_of() {
+	find "store/${1:0:2}/$1" -type f -printf '%f\n' | sort | xargs
+}
+
+# All of a reply's variants are there as it says.
+check_whole() {
+	local meta=$1 name sha bytes path
+	jq -r '.variants[] | "\(.name) \(.sha256) \(.bytes) \(.url)"' "$meta" \
+		>list
+	[ -s list ] || fail "no variants in $(shown "$meta")"
+	while read -r name sha bytes path; do
+		get 200 "$path"
+		[ "$(sha256sum <body)" = "$sha  -" ] ||
+			fail "$path has not the SHA-256 told"
+		[ "$(wc -c <body)" = "$bytes" ] || fail "$path is of another size"
+		header_is ETag "\"$sha\""
+		header_is Content-Type image/jpeg
+	done <list
+}
+
+test_stored_can_be_got() {
+	stored 'variant=thumb:w=100,h=100,fit=cover&variant=page:w=640&placeholder=1'
+	header_is Location "/v1/images/$id"
+	grep -qiE '^server-timing: .*store;dur=0*[1-9.]' head ||
+		fail "no time of the store: $(cat head)"
+	[[ $id =~ ^[0-9a-f]{64}$ ]] || fail "id $id"
+	[ "$(jq -c '[.source.width, .source.height,
+		(.variants[] | .name, .width, .height),
+		(.placeholder.blurhash | length)]' body)" = \
+		'[2000,1500,"thumb",100,100,"page",640,480,28]' ] ||
+		fail "$(shown body)"
+	cp body meta
+	check_whole meta
+	get 200 "/v1/images/$id"
+	cmp -s body meta || fail "GET tells something else than POST"
+	[ "$(files_of "$id")" = "meta.json page.jpg thumb.jpg" ] ||
+		fail "the store has $(files_of "$id")"
+	# It is what a plain request gets.
+	curl -sS --data-binary "@$photo" "$url/?w=640" -o plain
+	get 200 "/v1/images/$id/page"
+	cmp -s body plain || fail "stored is another picture than sent"
+	stored w=200
+	[ "$(jq -r '.variants[].name' body)" = image ] || fail "no name: image"
+}
+
+test_id_is_of_what_is_asked_for() {
+	local first second
+	stored 'variant=a:w=100'
+	first=$id
+	stored 'variant=a:w=100,q=80'
+	[ "$id" = "$first" ] || fail "two ids of the same"
+	for second in 'variant=b:w=100' 'variant=a:w=101' 'variant=a:w=100,q=81' \
+		'variant=a:w=100,orient=0' 'variant=a:w=100&placeholder=1' \
+		'variant=a:w=100&variant=b:w=50' 'variant=a:w=100,blur=0.5'; do
+		stored "$second"
+		[ "$id" != "$first" ] || fail "one id with $second"
+	done
+	stored 'variant=a:w=100' --data-binary "@$photo2"
+	[ "$id" != "$first" ] || fail "one id of two photos"
+	cp body meta
+	curl -sS -F "file=@$photo" "$url/v1/images?variant=a:w=100" -o body
+	[ "$(jq -r .id body)" = "$first" ] || fail "a form has another id"
+}
+
+test_conditions_and_ranges() {
+	local path etag
+	stored w=300
+	path=$(jq -r '.variants[0].url' body)
+	get 200 "$path"
+	cp body whole
+	etag=\"$(sha256sum <whole | cut -d' ' -f1)\"
+	header_is Cache-Control "public, max-age=31536000, immutable"
+	get 304 "$path" -H "If-None-Match: \"x\", W/$etag"
+	[ ! -s body ] || fail "a 304 with a body"
+	header_is ETag "$etag"
+	get 304 "$path" -H 'If-None-Match: *'
+	get 200 "$path" -H 'If-None-Match: "x"'
+
+	get 206 "$path" -H 'Range: bytes=10-19'
+	cmp -s body <(tail -c +11 whole | head -c 10) || fail "bytes 10-19"
+	header_is Content-Range "bytes 10-19/$(wc -c <whole)"
+	get 206 "$path" -H 'Range: bytes=-7'
+	cmp -s body <(tail -c 7 whole) || fail "the last 7 bytes"
+	get 206 "$path" -H 'Range: bytes=100-'
+	cmp -s body <(tail -c +101 whole) || fail "bytes 100-"
+	get 206 "$path" -H 'Range: bytes=0-999999999999999999999'
+	cmp -s body whole || fail "a range that is longer"
+	for range in bytes=1-2,5-6 bytes=5-4 bytes=x-1 lines=1-2 'bytes=1-2x'; do
+		get 200 "$path" -H "Range: $range"
+		cmp -s body whole || fail "all, for $range"
+	done
+	expect_problem 416 bad_range -H 'Range: bytes=99999999-' "$url$path"
+	header_is Content-Range "bytes */$(wc -c <whole)"
+	get 206 "$path" -H "If-Range: $etag" -H 'Range: bytes=0-0'
+	get 200 "$path" -H 'If-Range: "x"' -H 'Range: bytes=0-0'
+	get 200 "$path" -H 'Range: bytes=0-0' --head
+	header_is Content-Length "$(wc -c <whole)"
+}
+
+test_deleted_is_gone() {
+	stored w=301
+	get 204 "/v1/images/$id" -X DELETE
+	! grep -qi '^content-length' head || fail "a 204 with a length"
+	expect_problem 404 not_found "$url/v1/images/$id"
+	expect_problem 404 not_found "$url/v1/images/$id/image"
+	expect_problem 404 not_found -X DELETE "$url/v1/images/$id"
+	expect_problem 405 method_not_allowed -X PUT "$url/v1/images/$id"
+	grep -qi '^allow: GET, HEAD, DELETE.$' head || fail "Allow"
+	expect_problem 405 method_not_allowed "$url/v1/images"
+	[ ! -e "store/${id:0:2}/$id" ] || fail "there are files"
+	stored w=301
+	check_whole body
+}
+
+# What is not an id, or not a name, is nothing.
+test_nothing_else_is_reached() {
+	local path before
+	stored w=302
+	cp "$photo" secret.jpg
+	ln -s ../../../secret.jpg "store/${id:0:2}/$id/link.jpg"
+	before=$(find . -path ./store -prune -o -type f -print | sort)
+	for path in "/v1/images/../../secret" "/v1/images/$id/../../../secret" \
+		"/v1/images/$id/..%2f..%2f..%2fsecret" "/v1/images/$id/link" \
+		"/v1/images/$id/meta" "/v1/images/$id/image.jpg" \
+		"/v1/images/$id/" "/v1/images/$id//image" "/v1/images/.." \
+		"/v1/images/tmp" "/v1/images/darkroom-store" "/v1/images/" \
+		"/v1/images/${id^^}" "/v1/images/${id:0:63}" \
+		"/v1/images/$(printf 'f%.0s' {1..64})" "/v1/images/%2e%2e/image" \
+		"/v1/images/$id/$(printf 'a%.0s' {1..33})"; do
+		expect_problem 404 not_found --path-as-is "$url$path"
+		case $path in
+		*/*/*/*/*) ;;
+		*) expect_problem 404 not_found --path-as-is -X DELETE "$url$path" ;;
+		esac
+	done
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/v1/images?variant=..%2f..%2fx:w=10"
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/v1/images?respond=later"
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/?respond=decoded"
+	get 400 "/v1/images/$id%00x"
+	[ "$(find . -path ./store -prune -o -type f -print | sort)" = \
+		"$(sort -u <(echo "$before") <(printf './body\n./head\n'))" ] ||
+		fail "other files have come: $(find . -maxdepth 1)"
+}
+
+# settled: what $url/v1/images/$id becomes after 202
+settled() {
+	local _
+	for _ in $(seq 1500); do
+		got=$(curl -sS -o body -w '%{http_code}' "$url/v1/images/$id")
+		[ "$got" = 202 ] || return 0
+		[ "$(jq -r .status body)" = processing ] || fail "$(shown body)"
+		sleep 0.02
+	done
+	fail "processing for ever"
+}
+
+test_promises_are_kept() {
+	post 'w=310&respond=decoded'
+	[ "$status" = 202 ] || fail "status $status: $(shown body)"
+	header_is Location "/v1/images/$id"
+	settled
+	[ "$got" = 200 ] || fail "not stored: $(shown body)"
+	cp body meta
+	check_whole meta
+	# Who cannot be decoded gets no promise.
+	head -c 20000 "$photo" >half.jpg
+	expect_problem 422 truncated_jpeg --data-binary @half.jpg \
+		"$url/v1/images?respond=decoded"
+	check_drained
+}
+
+# As the server's user has no right to write there.
+test_store_that_cannot_be_written() {
+	chmod a-w store/tmp
+	expect_problem 500 store_failed --data-binary "@$photo" \
+		"$url/v1/images?w=320"
+	grep -q 'Permission denied' body || fail "$(shown body)"
+	post 'w=321&respond=decoded'
+	[ "$status" = 202 ] || fail "status $status: $(shown body)"
+	settled
+	[ "$got" = 500 ] || fail "status $got: $(shown body)"
+	[ "$(jq -r .code body)" = store_failed ] || fail "$(shown body)"
+	chmod u+w store/tmp
+	stored w=320
+	post 'w=321&respond=decoded'
+	settled
+	[ "$got" = 200 ] || fail "not stored after all: $(shown body)"
+	check_drained
+}
+
+test_sigterm_waits_for_promises() {
+	local ids=() i
+	for i in $(seq 400 419); do
+		post "w=$i&respond=decoded"
+		[ "$status" = 202 ] || fail "status $status"
+		ids+=("$id")
+	done
+	stop
+	start --store store
+	for id in "${ids[@]}"; do
+		get 200 "/v1/images/$id"
+		cp body meta
+		check_whole meta
+	done
+}
+
+test_quota() {
+	start --store store --store-quota 100K --presets 'a:w=150;b:w=100'
+	stored ''
+	[ "$(jq -r '[.variants[].name] | join(" ")' body)" = "a b" ] ||
+		fail "not the presets: $(shown body)"
+	check_whole body
+	stored variant=b
+	[ "$(jq -r '[.variants[].name] | join(" ")' body)" = b ] ||
+		fail "all presets, although one was named"
+	expect_problem 507 store_full --data-binary "@$photo" \
+		"$url/v1/images?variant=big:w=1600"
+	get 204 "/v1/images/$id" -X DELETE
+	expect_problem 507 store_full --data-binary "@$photo" \
+		"$url/v1/images?variant=big:w=1600"
+	check_drained
+	[ "$(stat_of '.stages[] | select(.name == "store") | .handled')" = 5 ] ||
+		fail "the store's stage has not 4 uploads and a DELETE"
+	stop
+}
+
+test_no_store() {
+	start
+	expect_problem 404 no_store --data-binary "@$photo" "$url/v1/images"
+	expect_problem 404 no_store "$url/v1/images/$id"
+	expect_problem 404 no_store -X DELETE "$url/v1/images/$id"
+	[ "$(stat_of '.stages | length')" = 4 ] || fail "a stage without a store"
+	stop
+	mkdir other && touch other/precious
+	refuses other --listen 127.0.0.1:0 --store other
+	refuses missing --listen 127.0.0.1:0 --store missing
+	start --store store
+	refuses 'another server' --listen 127.0.0.1:0 --store store
+	stop
+}
+
+# One thread runs all of an upload, the store too.
+test_without_workers() {
+	start --store store --policy thread-per-connection
+	stored w=330
+	check_whole body
+	post 'w=331&respond=decoded'
+	[ "$status" = 202 ] || fail "status $status"
+	settled
+	[ "$got" = 200 ] || fail "not stored: $(shown body)"
+	get 204 "/v1/images/$id" -X DELETE
+	stop
+}
+
+# In a mount namespace of its own, where that is allowed.
+test_small_disk() {
+	mkdir small
+	if ! unshare -Urm bash -c 'mount -t tmpfs none small' 2>/dev/null; then
+		echo "no mount namespaces here: a full disk is not tried"
+		return
+	fi
+	cat >in_small <<-END
+		#!/bin/bash
+		exec unshare -Urm bash -c 'mount -t tmpfs -o size=1200k none \\
+			small && exec "\$0" "\$@"' "$DARKROOM" "\$@"
+	END
+	chmod +x in_small
+	DARKROOM=./in_small start --store small
+	stored w=100
+	cp body meta
+	expect_problem 507 store_full --data-binary "@$photo" \
+		"$url/v1/images?w=2000&q=100"
+	check_whole meta
+	stored w=101
+	check_drained
+	nsenter -t "$server" -U -m --preserve-credentials \
+		mount -o remount,bind,ro "$work/small" || fail "not to be remounted"
+	expect_problem 500 store_failed --data-binary "@$photo" \
+		"$url/v1/images?w=102"
+	expect_problem 500 store_failed -X DELETE "$url/v1/images/$id"
+	check_whole meta
+	stop
+}
+
+start --store store
+test_stored_can_be_got
+test_id_is_of_what_is_asked_for
+test_conditions_and_ranges
+test_deleted_is_gone
+test_nothing_else_is_reached
+test_promises_are_kept
+test_store_that_cannot_be_written
+test_sigterm_waits_for_promises
+stop
+rm -r store && mkdir store
+test_quota
+test_no_store
+test_without_workers
+test_small_disk
