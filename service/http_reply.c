@@ -20,10 +20,13 @@ static bool is_last(const struct request *r)
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 
+/* None of an upload that is stored, and perhaps still being made. */
 static uint64_t result_bytes(const struct upload *u)
 {
 	uint64_t bytes = 0;
 
+	if (u->store != NULL)
+		return 0;
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		if (u->variants[i].jpeg != NULL)
 			bytes += u->variants[i].jpeg_bytes;
