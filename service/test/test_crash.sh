@@ -32,32 +32,32 @@ upload() {
 		2>/dev/null || true
 }
 
-# Files of an entry are what its meta says, no more and no less.
-check_entry() {
-	local entry=$1 name sha
-	[ -s "$entry/meta.json" ] || fail "an entry without meta: $entry"
-	jq -r '.variants[] | "\(.sha256)  \(.name).jpg"' "$entry/meta.json" \
-		>sums || fail "no meta: $entry"
-	[ "$(find "$entry" -type f | wc -l)" = $(($(wc -l <sums) + 1)) ] ||
-		fail "other files than told: $entry"
-	(cd "$entry" && sha256sum --quiet --strict -c "$work/sums") >&2 ||
-		fail "not what was told: $entry"
+# Files of the entries made since `started` are what their meta says, no more and
+# no less.
+check_entries() {
+	find store -mindepth 2 -maxdepth 2 -type d -newer started \
+		-path 'store/[0-9a-f][0-9a-f]/*' >entries
+	[ -s entries ] || return 0
+	found=$((found + $(wc -l <entries)))
+	sed 's|$|/meta.json|' entries | xargs jq -r '.id as $id | .variants[] |
+		"\(.sha256)  store/\($id[:2])/\($id)/\(.name).jpg"' >sums ||
+		fail "round $round: an entry without meta, or half of one"
+	sha256sum --quiet --strict -c sums >&2 ||
+		fail "round $round: not what was told"
+	[ "$(xargs -a entries sh -c 'find "$@" -type f' - | wc -l)" = \
+		$(($(wc -l <entries) + $(wc -l <sums))) ] ||
+		fail "round $round: other files than told"
 }
 
 check_all() {
-	local i code path
-	while read -r code i; do
-		[ "$code" = 201 ] || continue
-		path=$(jq -r '.id' "out/$i")
-		told=$((told + 1))
-		[ -d "store/${path:0:2}/$path" ] ||
-			fail "round $round: a 201 is lost: $path"
-	done < <(cat codes*)
-	for path in $(find store -mindepth 2 -maxdepth 2 -type d \
-		-newer started -path 'store/[0-9a-f][0-9a-f]/*'); do
-		check_entry "$path"
-		found=$((found + 1))
-	done
+	local id
+	cat codes* | sed -n 's|^201 |out/|p' | xargs -r jq -r .id >ids
+	while read -r id; do
+		[ -d "store/${id:0:2}/$id" ] ||
+			fail "round $round: a 201 is lost: $id"
+	done <ids
+	told=$((told + $(wc -l <ids)))
+	check_entries
 	[ -z "$(ls store/tmp)" ] || fail "left in tmp: $(ls store/tmp)"
 }
 
