@@ -5,9 +5,9 @@
 #ifndef SERVICE_ANNOUNCE_H
 #define SERVICE_ANNOUNCE_H
 
-#include "service/log.h"
+#include "service/log/log.h"
 #include "service/opened.h"
-#include "service/stats.h"
+#include "service/report/stats.h"
 
 /* Version, addresses, schedule and cores. */
 void announce_start(struct log *l, const struct options *o,

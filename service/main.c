@@ -4,12 +4,12 @@
  * backwards.  Only this file, opened.c and secrets.c print, before there is a
  * log, and only this one exits.
  */
-#include "service/clients.h"
-#include "service/clients.h"
-#include "service/listen.h"
+#include "service/http/clients.h"
+#include "service/http/clients.h"
+#include "service/http/listen.h"
 #include "service/opened.h"
-#include "service/partition.h"
-#include "service/query.h"
+#include "service/pipeline/partition.h"
+#include "service/http/query.h"
 #include "service/server.h"
 
 #include "stages/cores.h"

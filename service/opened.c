@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/opened.h"
 
-#include "service/listen.h"
-#include "service/partition.h"
+#include "service/http/listen.h"
+#include "service/pipeline/partition.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #ifndef SERVICE_OPENED_H
 #define SERVICE_OPENED_H
 
-#include "service/options.h"
-#include "service/store.h"
+#include "service/config/options.h"
+#include "service/store/store.h"
 #include "service/secrets.h"
 
 #include "stages/graph.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/secrets.h"
 
-#include "service/listen.h"
+#include "service/http/listen.h"
 #include "service/opened.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #ifndef SERVICE_SECRETS_H
 #define SERVICE_SECRETS_H
 
-#include "service/auth.h"
-#include "service/options.h"
-#include "service/tls.h"
+#include "service/http/auth.h"
+#include "service/config/options.h"
+#include "service/http/tls.h"
 
 struct secrets {
 	struct auth *auth;

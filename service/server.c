@@ -2,14 +2,14 @@
 #include "service/server.h"
 
 #include "service/announce.h"
-#include "service/http.h"
-#include "service/log.h"
-#include "service/metrics.h"
+#include "service/http/http.h"
+#include "service/log/log.h"
+#include "service/report/metrics.h"
 #include "service/opened.h"
-#include "service/partition.h"
-#include "service/stats.h"
-#include "service/trace_file.h"
-#include "service/trace_json.h"
+#include "service/pipeline/partition.h"
+#include "service/report/stats.h"
+#include "service/report/trace_file.h"
+#include "service/report/trace_json.h"
 
 #include <errno.h>
 #include <inttypes.h>

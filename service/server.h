@@ -10,7 +10,7 @@
 #ifndef SERVICE_SERVER_H
 #define SERVICE_SERVER_H
 
-#include "service/options.h"
+#include "service/config/options.h"
 
 #include <signal.h>
 

@@ -7,7 +7,7 @@
  * http_body.c from libmicrohttpd.  In however many pieces a form comes, its
  * picture is the same, never more than was sent, and all memory comes back.
  */
-#include "service/http_body.h"
+#include "service/http/http_body.h"
 
 #include <assert.h>
 #include <microhttpd.h>

@@ -6,7 +6,7 @@
  * parameter that is refused changes nothing, and what is taken is within its
  * bounds.
  */
-#include "service/query.h"
+#include "service/http/query.h"
 
 #include <assert.h>
 #include <microhttpd.h>

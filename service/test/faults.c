@@ -171,7 +171,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 		       next.pthread_create(thread, attributes, run, arg);
 }
 
-static _Thread_local bool is_trimmer; /* of service/buffers.c */
+static _Thread_local bool is_trimmer; /* of service/pipeline/buffers.c */
 
 int pthread_setname_np(pthread_t thread, const char *name)
 {

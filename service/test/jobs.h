@@ -5,7 +5,7 @@
 #ifndef SERVICE_TEST_JOBS_H
 #define SERVICE_TEST_JOBS_H
 
-#include "service/pipeline.h"
+#include "service/pipeline/pipeline.h"
 
 #include "stages/cores.h"
 #include "stages/policy.h"

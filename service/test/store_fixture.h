@@ -5,7 +5,7 @@
 #ifndef SERVICE_TEST_STORE_FIXTURE_H
 #define SERVICE_TEST_STORE_FIXTURE_H
 
-#include "service/store.h"
+#include "service/store/store.h"
 
 #include <assert.h>
 #include <errno.h>

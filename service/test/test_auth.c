@@ -4,7 +4,7 @@
  * told by its line, never by its text; each of the keys is enough, and nothing
  * else; a signature is good until the second that it names.
  */
-#include "service/auth.h"
+#include "service/http/auth.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: read in whatever steps, a piece is what it is when read at once. */
-#include "service/base64_piece.h"
+#include "service/http/base64_piece.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * never more than the limit; what can never fit is told apart from what does
  * not fit now; a refused charge is as before.
  */
-#include "service/budget.h"
+#include "service/pipeline/budget.h"
 
 #include <assert.h>
 #include <pthread.h>

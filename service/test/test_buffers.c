@@ -3,7 +3,7 @@
  * Promises: without work all memory goes back to the system, soon and each
  * time; with work it is kept; stopping does not wait.
  */
-#include "service/buffers.h"
+#include "service/pipeline/buffers.h"
 #include "service/clock.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
  * The sockets are real, as it is the kernel that counts bytes.  Times are short
  * where something has to end, and an hour where nothing may.
  */
-#include "service/clients.h"
+#include "service/http/clients.h"
 
 #include <assert.h>
 #include <errno.h>

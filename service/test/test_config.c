@@ -4,7 +4,7 @@
  * the first of these has the say, all must be valid, and a refusal names where
  * the value is from.
  */
-#include "service/options.h"
+#include "service/config/options.h"
 
 #include "stages/policy.h"
 

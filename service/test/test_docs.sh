@@ -145,7 +145,7 @@ test_examples_work() {
 
 test_endpoints_are_described() {
 	local path
-	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http*.c |
+	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http/*.c |
 		tr -d '"' | sort -u >"$work/paths"
 	[ "$(wc -l <"$work/paths")" -ge 5 ] || fail "$(cat "$work/paths")"
 	while read -r path; do
@@ -160,7 +160,7 @@ test_parameters_are_described() {
 	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
 		>"$work/names"
 	grep -ohE 'MHD_GET_ARGUMENT_KIND,[[:space:]]*"[a-z_]+"' \
-		"$source"/service/http*.c | sed 's/.*"\(.*\)"/\1/' >>"$work/names"
+		"$source"/service/http/*.c | sed 's/.*"\(.*\)"/\1/' >>"$work/names"
 	[ "$(wc -l <"$work/names")" -ge 14 ] || fail "$(cat "$work/names")"
 	while read -r name; do
 		grep -qE "^\|[^|]*\`$name\`" "$api" ||
@@ -170,7 +170,7 @@ test_parameters_are_described() {
 
 # Status and code, each pair a row; and no others.
 test_errors_are_described() {
-	tr -s ' \t\n' ' ' <"$source/service/problem.c" |
+	tr -s ' \t\n' ' ' <"$source/service/http/problem.c" |
 		grep -oE '\{ [45][0-9]{2}, "[a-z_]+"' |
 		sed -E 's/\{ ([0-9]*), "(.*)"/| \1 | `\2` |/' |
 		sort >"$work/codes"

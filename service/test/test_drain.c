@@ -4,7 +4,7 @@
  * anything has ended, after idle time and at a standstill; within 1 .. 60; and
  * not the same for all who are refused together.
  */
-#include "service/drain.h"
+#include "service/pipeline/drain.h"
 
 #include <assert.h>
 #include <stdbool.h>

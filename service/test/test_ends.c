@@ -3,7 +3,7 @@
  * Promises: what was promised is found until it is settled, why it was broken
  * after that, and of those no more than ENDS_MAX.
  */
-#include "service/ends.h"
+#include "service/http/ends.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * Promises: a forecast goes with the body's size, follows what pictures took of
  * late, and is a number after any of them.
  */
-#include "service/forecast.h"
+#include "service/pipeline/forecast.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * Promises: a range is as RFC 9110 has it, never beyond the file, whatever the
  * numbers; what is no range that we read is as if there were none.
  */
-#include "service/http_range.h"
+#include "service/http/http_range.h"
 
 #include <assert.h>
 #include <stddef.h>

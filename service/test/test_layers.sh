@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Arrows go one way: service -> stages, service -> imgops; loadgen and datasets
-# alone; libmicrohttpd in service/http*.c alone; and every header stands alone.
+# alone; libmicrohttpd in service/http/ alone; and every header stands alone.
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
 set -euo pipefail
@@ -17,11 +17,16 @@ forbid imgops '(stages|service|loadgen|datasets)/'
 forbid stages '(imgops|service|loadgen|datasets)/'
 forbid loadgen '(imgops|stages|service|datasets)/'
 forbid service '(loadgen|datasets)/|ck_|hwloc|jpeglib'
+forbid service/pipeline 'service/(http|store|report|log|config)/'
+forbid service/store 'service/(http|pipeline|report|log|config)/'
+forbid service/log 'service/(http|pipeline|store|report|config)/'
+forbid service/http 'service/(report|config)/'
+forbid service/report 'service/config/'
 forbid datasets '(imgops|stages|service|loadgen)/'
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
-	grep -vE '^service/http|/test/|/fuzz/' || bad=1
+	grep -vE '^service/http/|/test/|/fuzz/' || bad=1
 
-for header in {imgops,stages,service,loadgen,loadgen/compare,datasets}/*.h; do
+for header in {imgops,stages,service,service/*,loadgen,loadgen/compare,datasets}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
 		-fsyntax-only -x c "$header" || bad=1
 done

@@ -4,7 +4,7 @@
  * missing; who logs never waits, whatever becomes of the descriptor; and no
  * string can break a line.
  */
-#include "service/log.h"
+#include "service/log/log.h"
 
 #include <assert.h>
 #include <fcntl.h>

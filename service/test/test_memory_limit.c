@@ -5,7 +5,7 @@
  *
  * stages/test/test_quota.c checks the way itself.
  */
-#include "service/memory_limit.h"
+#include "service/config/memory_limit.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: flags become options, or an error that names the flag and value. */
-#include "service/options.h"
+#include "service/config/options.h"
 
 #include "stages/policy.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: a query becomes parameters, or a sentence that says what is wrong. */
-#include "service/params.h"
+#include "service/http/params.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Promises: what an upload will be refused for is known as soon as its header
  * is there, not a byte earlier or later, and is what submitting it all gives.
  */
-#include "service/pipeline.h"
+#include "service/pipeline/pipeline.h"
 
 #include "stages/cores.h"
 

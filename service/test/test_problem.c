@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: every problem has a 4xx or 5xx status and its own stable code. */
-#include "service/problem.h"
+#include "service/http/problem.h"
 
 #include <assert.h>
 #include <stdlib.h>

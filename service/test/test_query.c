@@ -4,7 +4,7 @@
  * is asked of it alone, in any order; or a sentence that names variant, key and
  * value.  Presets are variants in the same words.
  */
-#include "service/query.h"
+#include "service/http/query.h"
 
 #include <assert.h>
 #include <stdio.h>

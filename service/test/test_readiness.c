@@ -2,7 +2,7 @@
 /*
  * Not ready comes before the first refusal, and goes when there is room again.
  */
-#include "service/readiness.h"
+#include "service/http/readiness.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * signature.h tells, and the same in whatever order parameters come; no two
  * queries have the same; one wrong digit is found wherever it is.
  */
-#include "service/signature.h"
+#include "service/http/signature.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options: flags by command line, environment and file, in this order; one table
+ * for all and for --help.
+ */
+#ifndef SERVICE_OPTIONS_H
+#define SERVICE_OPTIONS_H
+
+#include "service/log/log.h"
+#include "service/pipeline/pipeline.h"
+#include "service/sandbox.h"
+
+struct cJSON;
+
+enum {
+	OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES,
+	OPTIONS_NAME_BYTES = 192,
+	OPTIONS_MAX = 64
+};
+
+/* The last has the say. */
+enum options_source {
+	OPTIONS_DEFAULT,
+	OPTIONS_FILE,
+	OPTIONS_ENVIRONMENT,
+	OPTIONS_COMMAND_LINE
+};
+
+struct options {
+	const char *listen;
+	const char *admin_listen; /* NULL: no admin port */
+	bool insecure;            /* listen beyond loopback without keys */
+	const char *api_key_file; /* NULL: none, as all four */
+	const char *sign_key_file;
+	const char *tls_cert;
+	const char *tls_key;
+	struct schedule schedule; /* not complete: cores are not known */
+	const char *cores;        /* NULL: default */
+	uint32_t uploads_max;
+	uint32_t connections_max;
+	uint32_t per_address_max;  /* connections; 0: any */
+	uint64_t requests_max;     /* of a connection; 0: any */
+	uint32_t head_ms, idle_ms; /* 0: no limit */
+	uint64_t rate_min;         /* bytes per s; 0: any */
+	uint64_t body_bytes_max;
+	uint64_t memory_bytes_max; /* if not given: see memory_limit.h */
+	struct img_limits limits;
+	uint32_t deadline_ms; /* 0: none */
+	uint32_t drain_ms;
+	uint32_t shutdown_delay_ms;
+	const char *store;          /* a folder; NULL: none */
+	uint64_t store_quota_bytes; /* 0: none */
+	uint32_t store_threads;
+	enum sandbox_mode sandbox;
+	enum log_mode log_mode;
+	uint32_t log_slow_ms;   /* 0: none is slow */
+	const char *trace;      /* files; NULL: none */
+	const char *graph;      /* to read */
+	const char *save_graph; /* to write */
+	const char *presets;    /* see query.h; NULL: none */
+	bool wants_help, wants_version, wants_policies;
+	bool wants_config, wants_check;
+	const char *config;                       /* NULL: none */
+	struct cJSON *file;                       /* read from it; owned */
+	enum options_source sources[OPTIONS_MAX]; /* by place in the tables */
+};
+
+/*
+ * Read all sources; for help and the like, the command line only.  False: `error` is a sentence that names the flag, variable
+ * or key, and its value.  Strings in `o` are those of `argv`, of `environment`
+ * and of `o` itself.  Either way `o` is good for options_release().
+ */
+MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
+			      char *const *environment,
+			      char error[OPTIONS_ERROR_BYTES]);
+void options_release(struct options *o);
+
+/*
+ * What a refusal has to name: "--cores", "DARKROOM_CORES" or "FILE: cores", by
+ * where the value of this flag is from.
+ */
+void options_name(const struct options *o, const char *flag,
+		  char name[OPTIONS_NAME_BYTES]);
+
+/*
+ * Options with a complete schedule as a file for --config.  False: no memory,
+ * or it cannot be written.
+ */
+MUST_CHECK bool options_print(const struct options *o, const struct schedule *s,
+			      FILE *to);
+
+/* Flags with their values, defaults and help. */
+void options_print_help(FILE *to);
+
+#endif

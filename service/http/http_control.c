@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/http_request.h"
+
+#include "service/clock.h"
+#include "service/http/readiness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
+
+enum MHD_Result http_answer_health(struct request *r)
+{
+	return http_reply_text(r, "text/plain", strdup("ok\n"));
+}
+
+/* Two that ask at once may both see what was before. */
+static enum readiness read_readiness(struct http *h)
+{
+	const struct readiness_view view = {
+		.load = pipeline_load(h->config.pipeline),
+		.is_stopping = atomic_load(&h->leaving),
+		.refused_ns = atomic_load(&h->refused_ns),
+		.now_ns = clock_now_ns(),
+	};
+	enum readiness now =
+		readiness_decide(!atomic_load(&h->was_not_ready), &view);
+
+	atomic_store(&h->was_not_ready, now != READINESS_OK);
+	return now;
+}
+
+enum MHD_Result http_answer_ready(struct request *r)
+{
+	enum readiness readiness = read_readiness(r->http);
+
+	if (readiness == READINESS_OK)
+		return http_reply_text(r, "text/plain", strdup("ready\n"));
+	r->problem = PROBLEM_NOT_READY;
+	(void)snprintf(r->detail, sizeof(r->detail), "%s",
+		       readiness_reason(readiness));
+	return http_reply_problem(r);
+}
+
+static uint32_t count_connections(const struct port *port)
+{
+	return port->daemon != NULL ?
+		       MHD_get_daemon_info(port->daemon,
+					   MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+			       ->num_connections :
+		       0;
+}
+
+enum MHD_Result http_answer_metrics(struct request *r)
+{
+	struct http *h = r->http;
+	const struct http_report report = {
+		.counts = &h->counts,
+		.is_ready = read_readiness(h) == READINESS_OK,
+		.connections_max = h->config.connections_max,
+		.connection_count = count_connections(&h->main),
+		.admin_connection_count = count_connections(&h->admin),
+	};
+
+	return http_reply_text(
+		r, "text/plain; version=0.0.4; charset=utf-8",
+		r->config->metrics_text(r->config->report_arg, &report));
+}
+
+enum MHD_Result http_answer_stats(struct request *r)
+{
+	return http_reply_text(r, "application/json",
+			       r->config->stats_json(r->config->report_arg));
+}
+
+/* False: it is none of 1 .. TRACE_MS_MAX. */
+static bool read_ms(const char *text, uint32_t *ms)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 ||
+	    n > TRACE_MS_MAX)
+		return false;
+	*ms = (uint32_t)n;
+	return true;
+}
+
+enum MHD_Result http_answer_trace(struct request *r)
+{
+	const char *text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
+	uint32_t ms = TRACE_MS_DEFAULT;
+
+	if (r->config->trace_json == NULL) {
+		r->problem = PROBLEM_NO_TRACE;
+		return http_reply_problem(r);
+	}
+	if (text != NULL && !read_ms(text, &ms)) {
+		r->problem = PROBLEM_BAD_PARAMETER;
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "ms must be 1 to %d.", TRACE_MS_MAX);
+		return http_reply_problem(r);
+	}
+	return http_reply_text(
+		r, "application/json",
+		r->config->trace_json(r->config->report_arg, ms));
+}

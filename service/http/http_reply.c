@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/http_request.h"
+
+#include "service/clock.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMING_BYTES = 256 };
+
+/* Is it the last reply on its connection? */
+static bool is_last(const struct request *r)
+{
+	uint64_t max = r->config->requests_max;
+
+	return r->closes || atomic_load(&r->port->http->leaving) ||
+	       (max > 0 && client_request_count(r->client) >= max);
+}
+
+/* None of an upload that is stored, and perhaps still being made. */
+static uint64_t result_bytes(const struct upload *u)
+{
+	uint64_t bytes = 0;
+
+	if (u->store != NULL)
+		return 0;
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		if (u->variants[i].jpeg != NULL)
+			bytes += u->variants[i].jpeg_bytes;
+	return bytes;
+}
+
+/* Before it is queued: whoever sees the reply sees it counted. */
+static void count_reply(const struct request *r, unsigned int status)
+{
+	struct http_counts *c = &r->http->counts;
+
+	atomic_fetch_add(&c->replies[request_role(r)][status], 1);
+	atomic_fetch_add(&c->sent_bytes[request_role(r)],
+			 r->reply_bytes + result_bytes(&r->upload));
+	if (r->problem != PROBLEM_NONE)
+		atomic_fetch_add(&c->problems[r->problem], 1);
+	if (r->problem == PROBLEM_OVERLOADED ||
+	    r->problem == PROBLEM_MEMORY_FULL)
+		atomic_store(&r->http->refused_ns, clock_now_ns());
+}
+
+/* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
+static void add_timing(const struct request *r, struct MHD_Response *response)
+{
+	char text[TIMING_BYTES];
+	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
+			  (double)r->upload.waited_ns / 1e6);
+
+	for (uint32_t i = 0; i < http_stage_count(&r->upload); i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       ", %s;dur=%.3f", pipeline_step_names[i],
+			       (double)r->upload.service_ns[i] / 1e6);
+	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
+		       (double)(clock_now_ns() - r->begin_ns) / 1e6);
+	assert((size_t)at < sizeof(text));
+	(void)MHD_add_response_header(response, "Server-Timing", text);
+}
+
+enum MHD_Result http_reply(struct request *r, unsigned int status,
+			   const char *type, struct MHD_Response *response)
+{
+	if (response == NULL)
+		return MHD_NO; /* closes the connection */
+	if (r->submitted && !r->keeping.is_answered)
+		add_timing(r, response);
+	if (is_last(r))
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	client_enter(r->client, CLIENT_REPLY);
+	r->status = status;
+	count_reply(r, status);
+
+	enum MHD_Result ok =
+		MHD_add_response_header(response, "X-Request-Id", r->id);
+
+	if (ok == MHD_YES && r->content_range[0] != '\0')
+		ok = MHD_add_response_header(response,
+					     MHD_HTTP_HEADER_CONTENT_RANGE,
+					     r->content_range);
+	if (ok == MHD_YES && type != NULL)
+		ok = MHD_add_response_header(
+			response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (ok == MHD_YES)
+		ok = MHD_queue_response(r->connection, status, response);
+
+	MHD_destroy_response(response);
+	return ok;
+}
+
+/* Takes over `text`. */
+static struct MHD_Response *response_of_text(struct request *r, char *text)
+{
+	if (text == NULL)
+		return NULL;
+
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer_with_free_callback(strlen(text),
+								   text, free);
+
+	if (response == NULL)
+		free(text);
+	else
+		r->reply_bytes = strlen(text);
+	return response;
+}
+
+enum MHD_Result http_reply_problem(struct request *r)
+{
+	unsigned int status = problem_status(r->problem);
+	struct MHD_Response *response = response_of_text(
+		r,
+		problem_json(r->problem,
+			     r->detail[0] != '\0' ? r->detail : NULL, r->id));
+
+	if (response == NULL)
+		return MHD_NO;
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+		char seconds[16];
+
+		(void)snprintf(seconds, sizeof(seconds), "%" PRIu32,
+			       pipeline_retry_after_s(r->config->pipeline));
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	}
+	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
+		http_add_allow(r, response);
+	http_add_challenge(r, response);
+	return http_reply(r, status, "application/problem+json", response);
+}
+
+enum MHD_Result http_reply_text(struct request *r, const char *type, char *text)
+{
+	return http_reply(r, MHD_HTTP_OK, type, response_of_text(r, text));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/problem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+static const struct {
+	unsigned int status;
+	const char *code;
+	const char *title;
+	const char *detail; /* unless there is a better one */
+} table[] = {
+	[PROBLEM_BAD_REQUEST] = { 400, "bad_request", "Bad request",
+				  "The head is not quite HTTP/1.1; a proxy may "
+				  "take it for something else." },
+	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
+				    "A query parameter is wrong." },
+	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
+			       "The form is broken or cut short." },
+	[PROBLEM_NO_FILE] = { 400, "no_file", "No file",
+			      "The form holds no file: send a part with a file "
+			      "name, or named file, image or media." },
+	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
+				 "The request holds no picture." },
+	[PROBLEM_UNAUTHORIZED] = { 401, "unauthorized", "Unauthorized",
+				   "Send a key as \"Authorization: Bearer "
+				   "KEY\", or sign the upload's query." },
+	[PROBLEM_INVALID_KEY] = { 401, "invalid_key", "Invalid key",
+				  "The key sent is none of this server's." },
+	[PROBLEM_BAD_SIGNATURE] = { 403, "bad_signature", "Bad signature",
+				    "The signature is not that of this "
+				    "request, or it has no expires." },
+	[PROBLEM_SIGNATURE_EXPIRED] = { 403, "signature_expired",
+					"Signature expired",
+					"The signed query was good until "
+					"its expires." },
+	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
+				"There is nothing at this path." },
+	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",
+			       "With this policy connections run the stages, "
+			       "and there are no workers to trace." },
+	[PROBLEM_NO_STORE] = { 404, "no_store", "No store",
+			       "This server keeps no images." },
+	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
+					 "Method not allowed",
+					 "See the Allow header." },
+	[PROBLEM_REQUEST_TIMEOUT] = { 408, "request_timeout", "Request timeout",
+				      "The request came too slowly." },
+	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
+				      "Send one Content-Length and no "
+				      "Transfer-Encoding." },
+	[PROBLEM_BODY_TOO_LARGE] = { 413, "body_too_large", "Body too large",
+				     "The body is over the byte limit." },
+	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",
+					"Picture too large",
+					"The picture, or the result asked for, "
+					"has too many pixels; or the picture "
+					"has a side that is too long or needs "
+					"too much memory to decode." },
+	[PROBLEM_BAD_RANGE] = { 416, "bad_range", "Bad range",
+				"The range begins behind the end; see "
+				"Content-Range." },
+	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
+				 "The body does not begin as a JPEG does." },
+	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",
+				       "Unsupported JPEG",
+				       "This kind of JPEG is not read, such "
+				       "as 12-bit or lossless." },
+	[PROBLEM_EXPECTATION_FAILED] = { 417, "expectation_failed",
+					 "Expectation failed",
+					 "Expect may be 100-continue only." },
+	[PROBLEM_CORRUPT_JPEG] = { 422, "corrupt_jpeg", "Corrupt JPEG",
+				   "The JPEG's data contradict themselves." },
+	[PROBLEM_TRUNCATED_JPEG] = { 422, "truncated_jpeg", "Truncated JPEG",
+				     "The JPEG ends before its last pixel." },
+	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
+				     "The JPEG has more scans than any "
+				     "picture needs." },
+	[PROBLEM_TOO_MUCH_MEMORY] = { 413, "too_much_memory", "Too much memory",
+				      "This upload alone needs more memory "
+				      "than the server may use." },
+	[PROBLEM_OVERLOADED] = { 503, "overloaded", "Overloaded",
+				 "All places are taken; see Retry-After." },
+	[PROBLEM_MEMORY_FULL] = { 503, "memory_full", "Memory full",
+				  "Uploads inside need all memory; see "
+				  "Retry-After." },
+	[PROBLEM_DEADLINE_EXCEEDED] = { 503, "deadline_exceeded",
+					"Deadline exceeded",
+					"The upload could not be done in "
+					"time; see Retry-After." },
+	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
+			       "The server is shutting down." },
+	[PROBLEM_NOT_READY] = { 503, "not_ready", "Not ready",
+				"More uploads should go elsewhere." },
+	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
+				    "There was not enough memory." },
+	[PROBLEM_STORE_FAILED] = { 500, "store_failed", "Store failed",
+				   "The image could not be written or "
+				   "removed." },
+	[PROBLEM_STORE_FULL] = { 507, "store_full", "Store full",
+				 "There is no room to keep the image." },
+};
+
+enum problem problem_of_image(enum img_err err)
+{
+	switch (err) {
+	case IMG_OK:
+		return PROBLEM_NONE;
+	case IMG_ERR_NOT_JPEG:
+		return PROBLEM_NOT_A_JPEG;
+	case IMG_ERR_UNSUPPORTED:
+		return PROBLEM_UNSUPPORTED_JPEG;
+	case IMG_ERR_CORRUPT:
+		return PROBLEM_CORRUPT_JPEG;
+	case IMG_ERR_TRUNCATED:
+		return PROBLEM_TRUNCATED_JPEG;
+	case IMG_ERR_TOO_LARGE:
+		return PROBLEM_PICTURE_TOO_LARGE;
+	case IMG_ERR_TOO_MANY_SCANS:
+		return PROBLEM_TOO_MANY_SCANS;
+	case IMG_ERR_NO_MEMORY:
+		return PROBLEM_OUT_OF_MEMORY;
+	}
+	abort();
+}
+
+unsigned int problem_status(enum problem problem)
+{
+	assert(table[problem].status != 0);
+	return table[problem].status;
+}
+
+const char *problem_code(enum problem problem)
+{
+	assert(table[problem].code != NULL);
+	return table[problem].code;
+}
+
+char *problem_json(enum problem problem, const char *detail,
+		   const char *request_id)
+{
+	cJSON *o = cJSON_CreateObject();
+	char *text = NULL;
+
+	assert(table[problem].status != 0);
+	if (detail == NULL)
+		detail = table[problem].detail;
+	if (cJSON_AddStringToObject(o, "type", "about:blank") != NULL &&
+	    cJSON_AddStringToObject(o, "title", table[problem].title) != NULL &&
+	    cJSON_AddNumberToObject(o, "status", table[problem].status) !=
+		    NULL &&
+	    cJSON_AddStringToObject(o, "detail", detail) != NULL &&
+	    cJSON_AddStringToObject(o, "code", table[problem].code) != NULL &&
+	    (request_id == NULL ||
+	     cJSON_AddStringToObject(o, "request_id", request_id) != NULL))
+		text = cJSON_PrintUnformatted(o);
+	cJSON_Delete(o);
+	return text;
+}

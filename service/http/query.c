@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/query.h"
+
+#include <string.h>
+
+enum { TEXT_BYTES = 512 }; /* of one variant */
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+/* Part of a longer text. */
+struct span {
+	const char *text;
+	size_t bytes;
+};
+
+static struct span span_until(const char *text, const char *ends)
+{
+	return (struct span){ text, strcspn(text, ends) };
+}
+
+static bool is_same(struct span a, struct span b)
+{
+	return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+}
+
+static struct span name_of(struct span variant)
+{
+	struct span name = span_until(variant.text, ":");
+
+	if (name.bytes > variant.bytes)
+		name.bytes = variant.bytes;
+	return name;
+}
+
+/* The preset behind `previous`, {0} for the first.  False: there is none. */
+static bool next_preset(const char *presets, struct span *previous)
+{
+	const char *next = presets;
+
+	if (presets == NULL)
+		return false;
+	if (previous->text != NULL) {
+		next = previous->text + previous->bytes;
+		if (*next == '\0')
+			return false;
+		next++;
+	}
+	*previous = span_until(next, ";");
+	return true;
+}
+
+static bool find_preset(const char *presets, struct span name,
+			struct span *found)
+{
+	*found = (struct span){ NULL, 0 };
+	while (next_preset(presets, found))
+		if (is_same(name_of(*found), name))
+			return true;
+	return false;
+}
+
+/* "w=320,h=320"; `list` is cut up. */
+static bool set_list(struct params *p, char *list,
+		     char detail[PARAMS_DETAIL_BYTES])
+{
+	if (list[0] == '\0')
+		return true;
+	while (list != NULL) {
+		char *value = strsep(&list, ",");
+		char *key = strsep(&value, "=");
+
+		if (!params_set(p, key, value, detail))
+			return false;
+	}
+	return true;
+}
+
+/* "thumb:w=320,h=320", on top of what is asked of all. */
+static bool read_variant(struct variant *out, const struct params *all,
+			 struct span in, char detail[PARAMS_DETAIL_BYTES])
+{
+	struct span name = name_of(in);
+	char text[TEXT_BYTES], shown[PARAMS_SHOWN_BYTES];
+	struct params p;
+
+	(void)snprintf(text, sizeof(text), "%.*s", (int)in.bytes, in.text);
+	if (in.bytes >= sizeof(text) || name.bytes == in.bytes ||
+	    name.bytes == 0 || name.bytes >= sizeof(out->name) ||
+	    strspn(text, NAME_CHARS) != name.bytes) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "variant must be NAME:KEY=VALUE,... with a NAME "
+			       "of 1 to %zu of a-z, 0-9, _ and -, not '%s'.",
+			       sizeof(out->name) - 1,
+			       params_shown(shown, text));
+		return false;
+	}
+	memcpy(out->name, text, name.bytes);
+	out->name[name.bytes] = '\0';
+	params_init_variant(&p, all, out->name);
+	if (!set_list(&p, text + name.bytes + 1, detail))
+		return false;
+	out->recipe = p.recipe;
+	return true;
+}
+
+static bool is_new(const struct variant *variants, uint32_t i,
+		   char detail[PARAMS_DETAIL_BYTES])
+{
+	for (uint32_t k = 0; k < i; k++) {
+		if (strcmp(variants[k].name, variants[i].name) != 0)
+			continue;
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "variant %.*s is given twice.",
+			       VARIANT_NAME_BYTES - 1, variants[i].name);
+		return false;
+	}
+	return true;
+}
+
+/* False, and `detail` says so: one more is too many. */
+static bool has_room(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
+{
+	if (count < VARIANTS_MAX)
+		return true;
+	(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+		       "At most %d variants are taken.", VARIANTS_MAX);
+	return false;
+}
+
+void query_init(struct query *q)
+{
+	*q = (struct query){ .variant_ends = "" };
+	params_init(&q->params);
+}
+
+bool query_set(struct query *q, const char *key, const char *value,
+	       char detail[PARAMS_DETAIL_BYTES])
+{
+	if (strcmp(key, "variant") != 0)
+		return params_set(&q->params, key, value, detail);
+	if (!has_room(q->variant_count, detail))
+		return false;
+	q->variants[q->variant_count++] = value != NULL ? value : "";
+	return true;
+}
+
+void query_add_presets(struct query *q, const char *presets)
+{
+	struct span preset = { NULL, 0 };
+
+	if (q->variant_count > 0)
+		return;
+	while (next_preset(presets, &preset))
+		q->variants[q->variant_count++] = preset.text;
+	q->variant_ends = ";";
+}
+
+uint32_t query_picture_count(const struct query *q)
+{
+	return q->variant_count > 0 ? q->variant_count : 1;
+}
+
+/* What to read for one that a query names: itself, or a preset. */
+static bool look_up(struct span *variant, const char *presets,
+		    char detail[PARAMS_DETAIL_BYTES])
+{
+	char shown[PARAMS_SHOWN_BYTES];
+	struct span name = *variant;
+
+	if (name_of(name).bytes < name.bytes ||
+	    find_preset(presets, name, variant))
+		return true;
+	(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+		       "There is no preset '%s'; other variants are "
+		       "NAME:KEY=VALUE,...",
+		       params_shown(shown, name.text));
+	return false;
+}
+
+bool query_make(const struct query *q, const char *presets,
+		struct variant *variants, char detail[PARAMS_DETAIL_BYTES])
+{
+	variants[0].recipe = q->params.recipe;
+	for (uint32_t i = 0; i < q->variant_count; i++) {
+		struct span in = span_until(q->variants[i], q->variant_ends);
+
+		if (!look_up(&in, presets, detail) ||
+		    !read_variant(&variants[i], &q->params, in, detail) ||
+		    !is_new(variants, i, detail))
+			return false;
+	}
+	return true;
+}
+
+bool presets_check(const char *presets, char detail[PARAMS_DETAIL_BYTES])
+{
+	struct variant variants[VARIANTS_MAX];
+	struct span preset = { NULL, 0 };
+	struct params all;
+
+	params_init(&all);
+	for (uint32_t i = 0; next_preset(presets, &preset); i++)
+		if (!has_room(i, detail) ||
+		    !read_variant(&variants[i], &all, preset, detail) ||
+		    !is_new(variants, i, detail))
+			return false;
+	return true;
+}
+
+void query_print_help(FILE *to)
+{
+	params_print_help(to);
+	(void)fprintf(to,
+		      "  variant     NAME:KEY=VALUE,... or a preset's NAME\n"
+		      "              one of up to %d results; parameters "
+		      "outside are for all\n",
+		      VARIANTS_MAX);
+}

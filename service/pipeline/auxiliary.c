@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/pipeline/auxiliary.h"
+
+#include "stages/cores.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+struct auxiliary {
+	struct group *group;
+	struct stage *stage;
+};
+
+static void run(struct event *ev, void *arg)
+{
+	struct errand *e =
+		(struct errand *)((char *)ev - offsetof(struct errand, event));
+
+	(void)arg;
+	e->run(e);
+}
+
+/* A pool of threads, or none at all. */
+static void plan(struct schedule *s, const struct auxiliary_config *config)
+{
+	char error[SCHEDULE_ERROR_BYTES];
+	bool ok;
+
+	schedule_init(s);
+	s->policy = policy_find(config->threads > 0 ? "pool-per-stage" :
+						      "thread-per-connection");
+	s->pool_threads[0] = config->threads;
+	ok = schedule_complete(s, 1, cores_count(config->cores), error);
+	assert(ok);
+	(void)ok;
+}
+
+struct auxiliary *auxiliary_start(const struct auxiliary_config *config)
+{
+	struct auxiliary *a = calloc(1, sizeof(*a));
+	struct schedule schedule;
+
+	if (a == NULL)
+		return NULL;
+	plan(&schedule, config);
+	a->group = group_new(&(struct group_config){
+		.schedule = &schedule,
+		.cores = config->cores,
+	});
+	if (a->group != NULL)
+		a->stage = group_add(a->group, &(struct stage_config){
+						       .name = config->name,
+						       .handler = run,
+						       .slots = config->slots,
+					       });
+	if (a->stage != NULL && group_start(a->group))
+		return a;
+	auxiliary_free(a);
+	return NULL;
+}
+
+bool auxiliary_send(struct auxiliary *a, struct errand *e)
+{
+	return stage_send(a->stage, &e->event);
+}
+
+void auxiliary_read(const struct auxiliary *a, struct stage_stats *out)
+{
+	stage_read(a->stage, out);
+}
+
+void auxiliary_stop(struct auxiliary *a)
+{
+	group_stop(a->group);
+}
+
+void auxiliary_free(struct auxiliary *a)
+{
+	if (a == NULL)
+		return;
+	group_free(a->group);
+	free(a);
+}
