@@ -16,7 +16,7 @@ struct made {
 	uint32_t width; /* as stored */
 	uint32_t height;
 	int quality;
-	double enlarged; /* upright width / that of the photo's part; > 1: yes */
+	double enlarged; /* upright width / that of the photo's part; > 1 is */
 	uint32_t encodings;
 };
 

@@ -10,10 +10,9 @@
  * has not got beyond scaling; of the others each may be where it needs most.
  */
 struct peak {
-	uint64_t sum;    /* of what each needs at most */
-	uint64_t finish; /* of what each needs to be finished */
-	uint64_t
-		gap_least; /* between a part's most and what its scaling needs */
+	uint64_t sum;       /* of what each needs at most */
+	uint64_t finish;    /* of what each needs to be finished */
+	uint64_t gap_least; /* between a part's most and its scaling's need */
 };
 
 static void peak_add(struct peak *peak, const struct step_bytes *b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Working memory, step by step, as each step asks for it.  Where the header does not tell, as whether a profile needs
- * converting, the worse is taken.  test_cost.c holds all this against the
- * steps.
+ * Working memory, step by step, as each step asks for it.  Where the header
+ * does not tell, as whether a profile needs converting, the worse is taken.
+ * test_cost.c holds all this against the steps.
  */
 #include "imgops/cost_plan.h"
 

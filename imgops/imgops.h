@@ -79,11 +79,11 @@ uint32_t img_eighths(const struct img_header *header,
 		     const struct img_recipe *recipe);
 
 /*
- * Decode at img_eighths() of `view` and `recipe`.  Planes keep the file's orientation, space and
- * subsampling; an ICC profile comes with them.  Unless recipe->lenient, data
- * that cannot be trusted to the last pixel are an error.  What the planes do
- * not need is not looked at: scans that scans.h drops, and all behind the last
- * pixel.
+ * Decode at img_eighths() of `view` and `recipe`.  Planes keep the file's
+ * orientation, space and subsampling; an ICC profile comes with them.  Unless
+ * recipe->lenient, data that cannot be trusted to the last pixel are an error.
+ * What the planes do not need is not looked at: scans that scans.h drops, and
+ * all behind the last pixel.
  *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */

@@ -5,7 +5,6 @@
  * log, and only this one exits.
  */
 #include "service/http/clients.h"
-#include "service/http/clients.h"
 #include "service/http/listen.h"
 #include "service/opened.h"
 #include "service/pipeline/partition.h"

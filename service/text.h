@@ -18,8 +18,8 @@ struct text {
 FILE *text_open(struct text *t);
 
 /*
- * End the stream.  All that was written, with a NUL behind it, for the caller to
- * free(); NULL: not all of it could be kept.
+ * End the stream.  All that was written, with a NUL behind it, for the caller
+ * to free(); NULL: not all of it could be kept.
  */
 char *text_close(struct text *t, FILE *to);
 

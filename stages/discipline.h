@@ -6,8 +6,9 @@
  *
  *	fcfs   the order they came
  *	lcfs   the opposite
- *	stack  fcfs, after those that the worker itself sent to the stage, newest
- *	       first (Gordon, UCAM-CL-TR-781, appendix A.1, interpretation 1)
+ *	stack  fcfs, after those that the worker itself sent to the stage,
+ *	       newest first (Gordon, UCAM-CL-TR-781, appendix A.1,
+ *	       interpretation 1)
  *	srpt   the order of  born + ageing * left
  *
  * SRPT: least predicted work left first, with ageing: in its queue, an event

@@ -18,7 +18,7 @@ void trace_add(struct trace *t, const struct trace_visit *visit)
 	uint32_t place = next % TRACE_VISITS;
 	uint64_t what = (uint64_t)visit->stage << 32 | visit->event_count;
 
-	/* Pair B with the loads in read_visit(): after the last add's `next`. */
+	/* Pair B with the loads in read_visit(): after last add's `next`. */
 	atomic_store_explicit(&t->visits[place].start_ns, visit->start_ns,
 			      memory_order_release);
 	atomic_store_explicit(&t->visits[place].end_ns, visit->end_ns,
@@ -32,7 +32,7 @@ void trace_add(struct trace *t, const struct trace_visit *visit)
 static struct trace_visit read_visit(const struct trace *t, uint64_t number)
 {
 	uint32_t place = number % TRACE_VISITS;
-	/* Pair B with the stores in trace_add(): before `next` is read again. */
+	/* Pair B with the stores in trace_add(): before `next` is reread. */
 	uint64_t start_ns = atomic_load_explicit(&t->visits[place].start_ns,
 						 memory_order_acquire);
 	uint64_t end_ns = atomic_load_explicit(&t->visits[place].end_ns,

@@ -5,10 +5,10 @@
  *   EXCEPTIONS: file, answered as
  *
  * Promises, for every file, through the whole pipeline, at full size and in
- * some boxes: what is to be accepted is, strictly; what is to be rejected fails,
- * for a reason that fits its class; lenient decoding makes the same bytes of
- * whatever strict decoding accepts; memory in use at once stays under a bound,
- * and all of it comes back.  The slowest files are printed.
+ * some boxes: what is to be accepted is, strictly; what is to be rejected
+ * fails, for a reason that fits its class; lenient decoding makes the same
+ * bytes of whatever strict decoding accepts; memory in use at once stays under
+ * a bound, and all of it comes back.  The slowest files are printed.
  *
  * Damage in the dropped scans of a progressive file is not noticed
  * (scans.h): in a box such a file may pass.

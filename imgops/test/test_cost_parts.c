@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: several pictures of one decode never ask for more memory at one
- * time than foretold, even if each is in its largest step, and then not for much
- * less; each one's time is what it would be alone, without the decode.
+ * time than foretold, even if each is in its largest step, and then not for
+ * much less; each one's time is what it would be alone, without the decode.
  */
 #include "imgops/cost.h"
 #include "imgops/test/meter.h"

@@ -3,8 +3,8 @@
  * Promises: a file that is not whole is an error, never part of a picture;
  * whatever the bytes are, nothing crashes, and on an error the image is empty
  * and nothing leaks.  Lenient decoding gives what can still be read of a
- * damaged file, and says so.  Headers are in test_header, limits in test_limits, what
- * whole files decode to in test_planar.
+ * damaged file, and says so.  Headers are in test_header, limits in
+ * test_limits, what whole files decode to in test_planar.
  */
 #include "imgops/test/support.h"
 

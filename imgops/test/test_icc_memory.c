@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whichever allocation of lcms2 fails, a profile is not called bad, and
- * nothing is lost.
+ * Promise: whichever allocation of lcms2 fails, a profile is not called bad,
+ * and nothing is lost.
  *
  * malloc() and realloc() of imgops come here, by the linker's --wrap.
  */

@@ -11,8 +11,8 @@
  * The arms' order is rotated by one in each repetition, so that none is always
  * first.  A repetition's seed is the same for all arms.
  *
- * In an open loop an arm is given no higher rate, once a rate has taken it three
- * times the time in which its requests came.
+ * In an open loop an arm is given no higher rate, once a rate has taken it
+ * three times the time in which its requests came.
  *
  * results.json is written anew after every run.
  */

@@ -38,8 +38,8 @@ config_read_file(const struct flag *const *tables, const char *path,
 		 char error[FLAGS_ERROR_BYTES]);
 
 /*
- * What config_read_file() makes `from`, whose fields are `table`, and a complete
- * schedule of.  The caller frees it.  NULL: no memory.
+ * What config_read_file() makes `from`, whose fields are `table`, and a
+ * complete schedule of.  The caller frees it.  NULL: no memory.
  */
 char *config_print(const struct flag *table, const void *from,
 		   const struct schedule *s, const char *const *stages,

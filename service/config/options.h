@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options: flags by command line, environment and file, in this order; one table
- * for all and for --help.
+ * Options: flags by command line, environment and file, in this order; one
+ * table for all and for --help.
  */
 #ifndef SERVICE_OPTIONS_H
 #define SERVICE_OPTIONS_H
@@ -66,9 +66,10 @@ struct options {
 };
 
 /*
- * Read all sources; for help and the like, the command line only.  False: `error` is a sentence that names the flag, variable
- * or key, and its value.  Strings in `o` are those of `argv`, of `environment`
- * and of `o` itself.  Either way `o` is good for options_release().
+ * Read all sources; for help and the like, the command line only.  False:
+ * `error` is a sentence that names the flag, variable or key, and its value.
+ * Strings in `o` are those of `argv`, of `environment` and of `o` itself.
+ * Either way `o` is good for options_release().
  */
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment,

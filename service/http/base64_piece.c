@@ -18,7 +18,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Some of one group of characters: the last one, or not all there is room for. */
+/* Some of one group of characters: the last one, or all there is room for. */
 static size_t read_group(const uint8_t *bytes, size_t count, size_t skipped,
 			 char *out, size_t max)
 {

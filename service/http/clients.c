@@ -5,8 +5,8 @@
  * that it has just left, nor a socket after it was closed.
  *
  * The kernel counts the bytes, so that nothing has to be done for them here:
- * a transfer is looked at every window_ms, from the second time on with what came
- * through since the last.
+ * a transfer is looked at every window_ms, from the second time on with what
+ * came through since the last.
  */
 #include "service/http/clients.h"
 

@@ -24,8 +24,8 @@ int listen_on(const char *address, uint16_t *port, const char **why);
 /*
  * Here as well is an accept4() that takes the place of the C library's.  Where
  * no descriptor or memory is left for a connection it fails a little later:
- * libmicrohttpd would ask again at once, and take a core for as long as a client
- * waits.
+ * libmicrohttpd would ask again at once, and take a core for as long as a
+ * client waits.
  */
 
 #endif

@@ -90,7 +90,7 @@ static void write_waiting(struct log *l)
 	l->dropped_count += lost_count;
 }
 
-/* Caller holds l->lock.  Until there is something, and then a while for more. */
+/* Caller holds l->lock.  Until there is something, and a while for more. */
 static void wait_for_work(struct log *l)
 {
 	struct timespec until;

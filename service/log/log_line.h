@@ -4,7 +4,7 @@
  * missing, as JSON or for people.
  *
  *	{"time":"2026-01-31T12:00:00.250Z","level":"info","event":"request",...}
- *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 11235 B 0.08 MP in 19.5 ms...
+ *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 1123 B 0.08 MP in 9.5 ms...
  *
  * docs/operations.md has the members.  A line ends with a line feed and has no
  * other control character, whatever the strings given.

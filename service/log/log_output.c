@@ -53,7 +53,7 @@ static uint64_t write_piece(struct log_output *o, const char *text,
 {
 	size_t at = 0;
 
-	/* A disk that was full and is no more: lines begin where they should. */
+	/* A disk that was full and no longer is: begin where a line should. */
 	if (o->is_cut && write_some(o, "\n", 1) == 1)
 		o->is_cut = false;
 	while (!o->is_cut && at < bytes) {

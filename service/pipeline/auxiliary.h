@@ -14,7 +14,7 @@
 /* Embed one, zeroed but for `run`. */
 struct errand {
 	struct event event;
-	/* By a worker; the errand is the callee's again, with `event`'s times. */
+	/* By a worker; the errand is the callee's again, with its times. */
 	void (*run)(struct errand *e);
 };
 

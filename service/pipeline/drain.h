@@ -33,8 +33,8 @@ void drain_count(struct drain *d, uint64_t now_ns);
 /*
  * For Retry-After: the time that `inside_count` uploads need to leave, at the
  * rate of late; in whole seconds, 1 .. 30.  As long as none has left, it grows.
- * Up to as many seconds are added, evenly from call to call: else who is refused
- * together would come again together, and be refused again.
+ * Up to as many seconds are added, evenly from call to call: else who is
+ * refused together would come again together, and be refused again.
  */
 uint32_t drain_retry_after_s(struct drain *d, uint32_t inside_count,
 			     uint64_t now_ns);

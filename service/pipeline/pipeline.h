@@ -2,7 +2,7 @@
 /*
  * The border: HTTP above (http.c), stages and pictures below (pipeline.c).
  *
- *	http.c --- pipeline_submit() --> decode > scale > blur > encode [> store]
+ *	http.c --- pipeline_submit() -> decode > scale > blur > encode [> store]
  *	http.c <------ u->done(u) ------ the last step of its last variant
  *
  * Above it nobody knows a stage; below it nobody knows a connection.
@@ -56,7 +56,7 @@ struct pipeline_stats {
 	uint64_t late_count;     /* of those: UPLOAD_LATE */
 	uint64_t gone_count;     /* UPLOAD_GONE */
 	uint32_t in_flight_count;
-	/* Of those that finished: uploaded, and in all that was made of them. */
+	/* Of those that finished: uploaded, and in all their results. */
 	uint64_t pixels_in, pixels_out;
 	uint64_t inside_ns; /* from their first queue to their result */
 	struct histogram_copy inside;

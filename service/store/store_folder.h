@@ -23,7 +23,7 @@ DIR *folder_list(int parent, const char *name);
 /* The name of what comes next in it; NULL: nothing. */
 const char *folder_next(DIR *list);
 
-/* Make a folder of these files, on the disk.  False: there may be some of it. */
+/* Make a folder of these files, on the disk.  False: some may be there. */
 MUST_CHECK bool folder_write(int parent, const char *name,
 			     const struct store_file *files,
 			     uint32_t file_count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: Retry-After is what is inside over the rate of late; sensible before
- * anything has ended, after idle time and at a standstill; within 1 .. 60; and
- * not the same for all who are refused together.
+ * Promises: Retry-After is what is inside over the rate of late; sensible
+ * before anything has ended, after idle time and at a standstill; within
+ * 1 .. 60; and not the same for all who are refused together.
  */
 #include "service/pipeline/drain.h"
 

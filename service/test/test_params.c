@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: a query becomes parameters, or a sentence that says what is wrong. */
+/* Promise: a query becomes parameters, or a sentence on what is wrong. */
 #include "service/http/params.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of the border: done() exactly once for each upload taken, the same
- * bytes under every policy, no more inside than allowed, memory charged while it
- * is used, nothing done that is late or that nobody waits for, errors by enum,
- * notes to the end.
+ * bytes under every policy, no more inside than allowed, memory charged while
+ * it is used, nothing done that is late or that nobody waits for, errors by
+ * enum, notes to the end.
  */
 #include "service/test/jobs.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libjpeg alone does the same work as the pipeline: planes of the same size, and the same bytes of a result that it read.
+ * Libjpeg alone does the same work as the pipeline: planes of the same size,
+ * and the same bytes of a result that it read.
  */
 #include "imgops/bench/floor.h"
 
