@@ -15,7 +15,8 @@
  * or the whole head is not sure, or the client waits for "100 Continue": then
  * it is answered at once and closed.
  */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
+#include "service/http/http_route.h"
 
 #include "service/clock.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may: by the head of a request, before anything of its body is taken. */
-#include "service/http/http_request.h"
+#include "service/http/auth.h"
+#include "service/http/http_reply.h"
+#include "service/http/http_route.h"
 
-#include <string.h>
 #include <time.h>
 
 /* A query, as far as it may be signed. */
@@ -45,12 +46,17 @@ static enum problem check_signature(const struct request *r, const char *path,
 				    time(NULL));
 }
 
+static bool is_public(enum role role)
+{
+	return role == ROLE_PROBE || role == ROLE_IMAGE;
+}
+
 enum problem http_check_auth(const struct request *r, const char *path,
 			     const char *method)
 {
 	const struct auth *auth = r->config->auth;
 
-	if (r->route->role == ROLE_PROBE || !auth_is_on(auth))
+	if (is_public(r->route->role) || !auth_is_on(auth))
 		return PROBLEM_NONE;
 
 	enum problem problem = auth_check_key(
@@ -58,8 +64,7 @@ enum problem http_check_auth(const struct request *r, const char *path,
 		MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
 					    MHD_HTTP_HEADER_AUTHORIZATION));
 
-	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD ||
-	    strcmp(method, MHD_HTTP_METHOD_POST) != 0)
+	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;
 
 	enum problem signature = check_signature(r, path, method);
@@ -69,14 +74,13 @@ enum problem http_check_auth(const struct request *r, const char *path,
 }
 
 /* RFC 6750, 3: why, unless no key was sent at all. */
-void http_add_challenge(const struct request *r, struct MHD_Response *response)
+void http_add_challenge(struct request *r, struct MHD_Response *response)
 {
 	if (problem_status(r->problem) != MHD_HTTP_UNAUTHORIZED)
 		return;
-	(void)MHD_add_response_header(response,
-				      MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-				      r->problem == PROBLEM_INVALID_KEY ?
-					      "Bearer realm=\"darkroom\", "
-					      "error=\"invalid_token\"" :
-					      "Bearer realm=\"darkroom\"");
+	http_add_header(r, response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+			r->problem == PROBLEM_INVALID_KEY ?
+				"Bearer realm=\"darkroom\", "
+				"error=\"invalid_token\"" :
+				"Bearer realm=\"darkroom\"");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
+#include "service/http/http_route.h"
 
 #include "service/clock.h"
 #include "service/http/readiness.h"

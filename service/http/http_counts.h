@@ -13,11 +13,12 @@
 
 /* What a path is for: which port serves it, and to whom, if there are keys. */
 enum role {
-	ROLE_NONE,   /* no such path */
-	ROLE_UPLOAD, /* the main one; by key, or a POST by signature */
-	ROLE_IMAGE,  /* the main one; by key */
-	ROLE_PROBE,  /* both; all */
-	ROLE_REPORT, /* the admin port, or else the main one; by key */
+	ROLE_NONE,    /* no such path */
+	ROLE_UPLOAD,  /* the main one; by key or signature */
+	ROLE_IMAGE,   /* the main one; all: an id tells who has the picture */
+	ROLE_REMOVAL, /* of an image; the main one; by key */
+	ROLE_PROBE,   /* both; all */
+	ROLE_REPORT,  /* the admin port, or else the main one; by key */
 	ROLES
 };
 

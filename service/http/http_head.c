@@ -78,14 +78,11 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
 
 bool http_target_is_good(const char *target)
 {
-	const char *zero = strstr(target, "%00");
-	const char *query = strchr(target, '?');
-
 	for (const char *c = target; *c != '\0'; c++)
 		if (*c == ' ' || iscntrl((unsigned char)*c))
 			return false;
-	return target[0] == '/' &&
-	       (zero == NULL || (query != NULL && query < zero));
+	/* Decoded, a value would end there. */
+	return target[0] == '/' && strstr(target, "%00") == NULL;
 }
 
 /* Method, target, version: one space between two of them. */
@@ -130,7 +127,8 @@ static enum problem read_length(struct request *r, const struct head *head)
 		r->closes = true;
 		return PROBLEM_LENGTH_REQUIRED;
 	}
-	r->length_bytes = length != NULL ? strtoull(length, NULL, 10) : 0;
+	r->has_length = length != NULL;
+	r->length_bytes = r->has_length ? strtoull(length, NULL, 10) : 0;
 	if (r->length_bytes <= max)
 		return PROBLEM_NONE;
 	r->closes = true;

@@ -3,7 +3,7 @@
  * What is stored: GET, HEAD and DELETE of /v1/images/...  Reading is done by
  * the connection's thread; what changes the disk, by the store stage.
  */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
 
 #include "service/http/http_range.h"
 #include "service/http/http_result.h"
@@ -118,8 +118,7 @@ enum MHD_Result http_answer_image(struct request *r)
 	response = response_of_file(r, fd, (struct range){ 0, bytes });
 	if (response == NULL)
 		return MHD_NO;
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-				      "no-cache");
+	http_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
 	return http_reply(r, MHD_HTTP_OK, "application/json", response);
 }
 
@@ -210,11 +209,10 @@ static enum MHD_Result reply_picture(struct request *r, struct picture *p)
 	response = response_of_file(r, p->fd, part);
 	if (response == NULL)
 		return MHD_NO;
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, p->etag);
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ACCEPT_RANGES,
-				      "bytes");
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-				      "public, max-age=31536000, immutable");
+	http_add_header(r, response, MHD_HTTP_HEADER_ETAG, p->etag);
+	http_add_header(r, response, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+	http_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
+			"public, max-age=31536000, immutable");
 	/* A 304 has the headers of the 200, its length too, and no body. */
 	return http_reply(r,
 			  is_known           ? MHD_HTTP_NOT_MODIFIED :

@@ -8,7 +8,7 @@
  *	done      the connection is resumed; or the promise is settled, and the
  *	          last holder of the request frees it
  */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
 
 #include "service/http/image_meta.h"
 
@@ -97,11 +97,7 @@ static enum MHD_Result reply_json(struct request *r, unsigned int status,
 	r->reply_bytes = strlen(text);
 	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s",
 		       r->keeping.promise.id);
-	if (MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, url) !=
-	    MHD_YES) {
-		MHD_destroy_response(response);
-		return MHD_NO;
-	}
+	http_add_header(r, response, MHD_HTTP_HEADER_LOCATION, url);
 	return http_reply(r, status, "application/json", response);
 }
 

@@ -3,7 +3,7 @@
  * What the log is told of a request.  Nothing of it is the client's words: the
  * method is one of a list, the path is the route's, the id is ours.
  */
-#include "service/http/http_request.h"
+#include "service/http/http_route.h"
 
 #include "service/http/clients.h"
 #include "service/clock.h"
@@ -90,7 +90,5 @@ void http_log(const struct request *r, enum MHD_RequestTerminationCode how)
 	/* With a promise alone, the pipeline may still have it. */
 	if (!r->keeping.is_answered)
 		add_upload(&line, &r->upload);
-	if (strcmp(r->method, MHD_HTTP_METHOD_HEAD) == 0)
-		line.bytes_out = 0;
 	log_request(r->config->log, &line);
 }

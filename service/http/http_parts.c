@@ -38,12 +38,11 @@ static size_t print_part_head(char *out, const struct variant *v,
 			  v->jpeg_bytes, v->name, v->name);
 
 	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		const char *warning = result_warning(v, i);
+		char warning[RESULT_WARNING_CHARS];
 
-		if (warning != NULL)
+		if (result_warning(warning, v, i))
 			at += snprintf(out + at, HEAD_CHARS - (size_t)at,
-				       "Warning: 199 darkroom \"%s\"\r\n",
-				       warning);
+				       "Warning: %s\r\n", warning);
 	}
 	at += snprintf(out + at, HEAD_CHARS - (size_t)at, "\r\n");
 	assert(at < HEAD_CHARS);

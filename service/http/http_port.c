@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ports: the daemons of libmicrohttpd, and the connections they accept. */
-#include "service/http/http_request.h"
+#include "service/http/http_port.h"
 
 #include <assert.h>
 #include <stdio.h>

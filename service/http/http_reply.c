@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
+#include "service/http/http_route.h"
 
 #include "service/clock.h"
 
@@ -10,6 +11,13 @@
 #include <string.h>
 
 enum { TIMING_BYTES = 256 };
+
+void http_add_header(struct request *r, struct MHD_Response *response,
+		     const char *name, const char *value)
+{
+	if (MHD_add_response_header(response, name, value) != MHD_YES)
+		r->lacks_header = true;
+}
 
 /* Is it the last reply on its connection? */
 static bool is_last(const struct request *r)
@@ -49,7 +57,7 @@ static void count_reply(const struct request *r, unsigned int status)
 }
 
 /* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
-static void add_timing(const struct request *r, struct MHD_Response *response)
+static void add_timing(struct request *r, struct MHD_Response *response)
 {
 	char text[TIMING_BYTES];
 	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
@@ -62,7 +70,30 @@ static void add_timing(const struct request *r, struct MHD_Response *response)
 	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
 		       (double)(clock_now_ns() - r->begin_ns) / 1e6);
 	assert((size_t)at < sizeof(text));
-	(void)MHD_add_response_header(response, "Server-Timing", text);
+	http_add_header(r, response, "Server-Timing", text);
+}
+
+/* What replies of all kinds may have. */
+static void add_headers(struct request *r, const char *type,
+			struct MHD_Response *response)
+{
+	http_add_header(r, response, "X-Request-Id", r->id);
+	if (type != NULL)
+		http_add_header(r, response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				type);
+	if (r->content_range[0] != '\0')
+		http_add_header(r, response, MHD_HTTP_HEADER_CONTENT_RANGE,
+				r->content_range);
+	if (r->submitted && !r->keeping.is_answered)
+		add_timing(r, response);
+	if (is_last(r))
+		http_add_header(r, response, MHD_HTTP_HEADER_CONNECTION,
+				"close");
+}
+
+static bool has_body(const struct request *r, unsigned int status)
+{
+	return !r->is_head && status != MHD_HTTP_NOT_MODIFIED;
 }
 
 enum MHD_Result http_reply(struct request *r, unsigned int status,
@@ -70,27 +101,19 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 {
 	if (response == NULL)
 		return MHD_NO; /* closes the connection */
-	if (r->submitted && !r->keeping.is_answered)
-		add_timing(r, response);
-	if (is_last(r))
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CONNECTION, "close");
+	add_headers(r, type, response);
+	if (r->lacks_header) {
+		MHD_destroy_response(response);
+		return MHD_NO;
+	}
 	client_enter(r->client, CLIENT_REPLY);
 	r->status = status;
+	if (!has_body(r, status))
+		r->reply_bytes = 0;
 	count_reply(r, status);
 
 	enum MHD_Result ok =
-		MHD_add_response_header(response, "X-Request-Id", r->id);
-
-	if (ok == MHD_YES && r->content_range[0] != '\0')
-		ok = MHD_add_response_header(response,
-					     MHD_HTTP_HEADER_CONTENT_RANGE,
-					     r->content_range);
-	if (ok == MHD_YES && type != NULL)
-		ok = MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (ok == MHD_YES)
-		ok = MHD_queue_response(r->connection, status, response);
+		MHD_queue_response(r->connection, status, response);
 
 	MHD_destroy_response(response);
 	return ok;
@@ -128,8 +151,8 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 		(void)snprintf(seconds, sizeof(seconds), "%" PRIu32,
 			       pipeline_retry_after_s(r->config->pipeline));
-		(void)MHD_add_response_header(
-			response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+		http_add_header(r, response, MHD_HTTP_HEADER_RETRY_AFTER,
+				seconds);
 	}
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
 		http_add_allow(r, response);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/http_result.h"
 
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-const char *result_warning(const struct variant *v, uint32_t i)
+/* A sentence without its full stop; NULL: it has not the `i`th of them. */
+static const char *warning_text(const struct variant *v, uint32_t i)
 {
 	static const struct {
 		uint32_t note;
@@ -21,6 +23,17 @@ const char *result_warning(const struct variant *v, uint32_t i)
 	};
 
 	return v->notes & table[i].note ? table[i].text : NULL;
+}
+
+bool result_warning(char out[RESULT_WARNING_CHARS], const struct variant *v,
+		    uint32_t i)
+{
+	const char *text = warning_text(v, i);
+
+	if (text == NULL)
+		return false;
+	(void)snprintf(out, RESULT_WARNING_CHARS, "199 darkroom \"%s\"", text);
+	return true;
 }
 
 void result_print_colour(char out[RESULT_COLOUR_CHARS],
@@ -58,7 +71,7 @@ void result_print_variant(FILE *out, const struct variant *v, const char *name)
 		      ",\"bytes\":%zu,\"warnings\":[",
 		      name, v->size.width_px, v->size.height_px, v->jpeg_bytes);
 	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		warning = result_warning(v, i);
+		warning = warning_text(v, i);
 		if (warning == NULL)
 			continue;
 		(void)fprintf(out, "%s\"%s\"", comma, warning);
@@ -67,8 +80,8 @@ void result_print_variant(FILE *out, const struct variant *v, const char *name)
 	(void)fputc(']', out);
 }
 
-/* One alone, with Warning headers (RFC 7234, 5.5). */
-static struct MHD_Response *picture(const struct variant *v)
+/* One alone, with Warning headers. */
+static struct MHD_Response *picture(struct request *r, const struct variant *v)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		v->jpeg_bytes, v->jpeg, MHD_RESPMEM_PERSISTENT);
@@ -76,46 +89,75 @@ static struct MHD_Response *picture(const struct variant *v)
 	if (response == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		const char *warning = result_warning(v, i);
-		char text[128];
+		char text[RESULT_WARNING_CHARS];
 
-		if (warning == NULL)
-			continue;
-		(void)snprintf(text, sizeof(text), "199 darkroom \"%s\"",
-			       warning);
-		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_WARNING,
-					      text);
+		if (result_warning(text, v, i))
+			http_add_header(r, response, MHD_HTTP_HEADER_WARNING,
+					text);
 	}
 	return response;
 }
 
-static void add_placeholder(const struct upload *u,
-			    struct MHD_Response *response)
+static void add_placeholder(struct request *r, struct MHD_Response *response)
 {
+	const struct upload *u = &r->upload;
 	char colour[RESULT_COLOUR_CHARS];
 
 	if (!u->wants_placeholder)
 		return;
 	result_print_colour(colour, &u->placeholder);
-	(void)MHD_add_response_header(response, "X-Blurhash",
-				      u->placeholder.blurhash);
-	(void)MHD_add_response_header(response, "X-Dominant-Color", colour);
+	http_add_header(r, response, "X-Blurhash", u->placeholder.blurhash);
+	http_add_header(r, response, "X-Dominant-Color", colour);
 }
 
-/* Does Accept name it?  Wildcards do not. */
-static bool accepts_json(const struct request *r)
+/* Is there a weight of 0 among these parameters, up to a comma? */
+static bool is_unwanted(const char *at)
+{
+	for (at = strpbrk(at, ";,"); at != NULL && *at == ';';
+	     at = strpbrk(at, ";,")) {
+		at += 1 + strspn(at + 1, " \t");
+		if (strncasecmp(at, "q=0", 3) == 0) {
+			at += 3 + strspn(at + 3, ".0");
+			return !isdigit((unsigned char)*at);
+		}
+	}
+	return false;
+}
+
+/* A value of Accept.  Wildcards do not name it. */
+static bool names_json(const char *at)
 {
 	static const char json[] = "application/json";
-	const char *at = MHD_lookup_connection_value(
-		r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 
 	for (; at != NULL; at = strchr(at, ',')) {
 		at += strspn(at, ", \t");
 		if (strncasecmp(at, json, sizeof(json) - 1) == 0 &&
-		    strchr(",; \t", at[sizeof(json) - 1]) != NULL)
+		    strchr(",; \t", at[sizeof(json) - 1]) != NULL &&
+		    !is_unwanted(at))
 			return true;
 	}
 	return false;
+}
+
+/* An MHD_KeyValueIterator, ended by what accepts it. */
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	bool *accepts_json = cls;
+
+	(void)kind;
+	if (strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) == 0)
+		*accepts_json = names_json(value);
+	return *accepts_json ? MHD_NO : MHD_YES;
+}
+
+static bool accepts_json(const struct request *r)
+{
+	bool accepts = false;
+
+	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
+					on_header, &accepts);
+	return accepts;
 }
 
 enum MHD_Result http_reply_result(struct request *r)
@@ -133,10 +175,10 @@ enum MHD_Result http_reply_result(struct request *r)
 		response = result_parts(u, parts_type);
 	} else {
 		type = RESULT_TYPE;
-		response = picture(&u->variants[0]);
+		response = picture(r, &u->variants[0]);
 	}
 	if (response == NULL)
 		return MHD_NO;
-	add_placeholder(u, response);
+	add_placeholder(r, response);
 	return http_reply(r, MHD_HTTP_OK, type, response);
 }

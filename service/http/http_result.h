@@ -16,12 +16,14 @@
 #define RESULT_TYPE "image/jpeg"
 
 enum {
-	RESULT_WARNINGS = 2,     /* there may be of a picture */
+	RESULT_WARNINGS = 2, /* there may be of a picture */
+	RESULT_WARNING_CHARS = 128,
 	RESULT_COLOUR_CHARS = 8, /* "#rrggbb" */
 };
 
-/* A sentence without its full stop; NULL: it has not the `i`th of them. */
-const char *result_warning(const struct variant *v, uint32_t i);
+/* Of a Warning header (RFC 7234, 5.5).  False: it has not the `i`th of them. */
+bool result_warning(char out[RESULT_WARNING_CHARS], const struct variant *v,
+		    uint32_t i);
 
 void result_print_colour(char out[RESULT_COLOUR_CHARS],
 			 const struct img_placeholder *p);

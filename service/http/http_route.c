@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which paths and methods there are, and who answers them. */
-#include "service/http/http_request.h"
+#include "service/http/http_reply.h"
+#include "service/http/http_route.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const struct route routes[] = {
 	{ "/v1/images", METHOD_POST, ROLE_UPLOAD, http_begin_image,
 	  http_answer_upload },
 	{ "/v1/images/{id}", METHOD_GET, ROLE_IMAGE, NULL, http_answer_image },
-	{ "/v1/images/{id}", METHOD_DELETE, ROLE_IMAGE, NULL,
+	{ "/v1/images/{id}", METHOD_DELETE, ROLE_REMOVAL, NULL,
 	  http_answer_delete },
 	{ "/v1/images/{id}/{variant}", METHOD_GET, ROLE_IMAGE, NULL,
 	  http_answer_variant },
@@ -56,6 +57,7 @@ static bool serves(const struct port *port, enum role role)
 		break;
 	case ROLE_UPLOAD:
 	case ROLE_IMAGE:
+	case ROLE_REMOVAL:
 		return port == &h->main;
 	case ROLE_PROBE:
 		return true;
@@ -108,7 +110,7 @@ enum problem http_find_route(struct request *r, const char *path,
 	return r->allowed != 0 ? PROBLEM_METHOD_NOT_ALLOWED : PROBLEM_NOT_FOUND;
 }
 
-void http_add_allow(const struct request *r, struct MHD_Response *response)
+void http_add_allow(struct request *r, struct MHD_Response *response)
 {
 	char text[32] = "";
 
@@ -120,5 +122,5 @@ void http_add_allow(const struct request *r, struct MHD_Response *response)
 			(void)strcat(text, methods[i].names[k]);
 		}
 	}
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, text);
+	http_add_header(r, response, MHD_HTTP_HEADER_ALLOW, text);
 }

@@ -5,7 +5,8 @@
  * that will be refused, what the header says from `submit` on, the results'
  * bytes when it is done, nothing at the end.
  */
-#include "service/http/http_request.h"
+#include "service/http/auth.h"
+#include "service/http/http_reply.h"
 
 #include "service/clock.h"
 
@@ -227,9 +228,7 @@ void http_begin_upload(struct request *r)
 	r->fd = MHD_get_connection_info(r->connection,
 					MHD_CONNECTION_INFO_CONNECTION_FD)
 			->connect_fd;
-	if (MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
-					MHD_HTTP_HEADER_CONTENT_LENGTH) ==
-	    NULL) {
+	if (!r->has_length) {
 		r->problem = PROBLEM_LENGTH_REQUIRED;
 		return;
 	}

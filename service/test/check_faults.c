@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Let each allocation of each kind of request fail in turn: the request is
- * answered as without, or by an error, or not at all; no memory stays charged;
- * and the next request is answered as if nothing had been.
+ * answered as without, with all headers, or by an error, or not at all; no
+ * memory stays charged; and the next request is answered as if nothing had
+ * been.
  *
  * The server must run with LD_PRELOAD=libfaults.so and nothing else to do.
  *
@@ -65,6 +66,7 @@ struct bytes {
 
 struct reply {
 	int status;        /* 0: closed before the end of a reply */
+	int line_count;    /* of its head */
 	struct bytes body; /* lies in what was received */
 	char received[REPLY_BYTES_MAX + 1];
 };
@@ -178,6 +180,9 @@ static void parse(struct reply *r, size_t received)
 	r->body.count = received - (size_t)(r->body.at - r->received);
 	if (r->body.count == strtoul(length + 16, NULL, 10))
 		r->status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
+	r->line_count = 0;
+	for (const char *c = r->received; c < end; c++)
+		r->line_count += *c == '\r';
 }
 
 /* Until the server closes the connection; it must, before long. */
@@ -220,7 +225,7 @@ static int count_quotes(const struct bytes *text)
 static bool is_same(const struct kind *k, const struct reply *a,
 		    const struct reply *b)
 {
-	if (a->status != b->status)
+	if (a->status != b->status || a->line_count != b->line_count)
 		return false;
 	switch (k->sameness) {
 	case SAME_BYTES:

@@ -4,6 +4,7 @@
 # who have one, or a signed query; and no key shows anywhere.
 #
 # usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
+. "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 api=$2
@@ -118,12 +119,18 @@ test_the_connection_can_be_used_again() {
 }
 
 test_no_key_is_shown() {
+	local _
 	"$DARKROOM" --print-config --api-key-file "$work/api.keys" \
 		--sign-key-file "$work/sign.keys" >"$work/config"
 	jq -e --arg file "$work/api.keys" '.["api-key-file"] == $file' \
 		"$work/config" >/dev/null || fail "$(cat "$work/config")"
 	curl -fsS -H "$(bearer $api_key)" "$url/stats" >"$work/stats"
 	kill -USR1 "$server"
+	for _ in $(seq 600); do
+		! grep -q '^worker' "$work/log" || break
+		sleep 0.05
+	done
+	grep -q '^worker' "$work/log" || fail "no answer to SIGUSR1"
 	! grep -lE -- '-key-0123456789' "$work/config" "$work/stats" "$work/log" ||
 		fail "a key is shown"
 }
@@ -179,6 +186,37 @@ test_signed_queries_are_checked_like_others() {
 		printf 'a%d=1&' {1..64})signature=$s"
 }
 
+# status CURL-ARGUMENTS...
+status() {
+	curl -sS -o "$work/body" -w '%{http_code}' "$@"
+}
+
+# What is stored is got by its id, and removed by key alone.
+test_images_are_public() {
+	local late=$(($(date +%s) + 3600)) path s
+	s=$(sign POST /v1/images w=99 "expires=$late")
+	[ "$(upload "$url/v1/images?w=99&expires=$late&signature=$s")" = 201 ] ||
+		fail "not stored by signature: $(shown "$work/body")"
+	[ "$(upload -H "$(bearer $api_key)" "$url/v1/images?w=99")" = 201 ] ||
+		fail "not stored by key: $(shown "$work/body")"
+	expect_problem 401 unauthorized --data-binary "@$photo" \
+		"$url/v1/images?w=98"
+	upload -H "$(bearer $api_key)" "$url/v1/images?w=99" >"$work/code"
+	path=$(jq -r .url "$work/body")
+	[ "$(status "$url$path")" = 200 ] || fail "$path needs a key"
+	[ "$(status "$url$path/image")" = 200 ] || fail "$path/image needs a key"
+	[ "$(status --head "$url$path/image")" = 200 ] || fail "HEAD needs a key"
+	expect_problem 404 not_found "$url$path/other"
+	s=$(sign DELETE "$path" "expires=$late")
+	expect_problem 401 unauthorized -X DELETE "$url$path"
+	expect_problem 401 unauthorized -X DELETE \
+		"$url$path?expires=$late&signature=$s"
+	[ "$(status "$url$path")" = 200 ] || fail "removed without a key"
+	[ "$(status -X DELETE -H "$(bearer $api_key)" "$url$path")" = 204 ] ||
+		fail "not removed by key"
+	expect_problem 404 not_found "$url$path"
+}
+
 # As a server of the site would make them.
 test_the_documented_python_signs() {
 	local path
@@ -214,6 +252,11 @@ start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys"
 test_the_documented_python_signs
 [ "$(upload -H "$(bearer $api_key)" "$url/?w=9&expires=1&signature=0")" = 200 ] ||
 	fail "a key is not enough beside a signature"
+stop
+mkdir "$work/store"
+start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys" \
+	--store "$work/store"
+test_images_are_public
 stop
 test_others_are_not_listened_to_unasked
 test_wrong_files_are_refused_and_not_shown

@@ -150,6 +150,7 @@ test_counts_bytes_and_pixels() {
 	curl -sS --data-binary "@$photo" "$url/?w=0" -o "$work/body"
 	curl -sS "$url/nothing" -o "$work/nothing"
 	curl -sS "$url/healthz" "$admin/readyz" -o "$work/ok" -o "$work/ok"
+	curl -sS --head "$admin/stats" -o "$work/head"
 	read_metrics
 	check_format
 	is 'darkroom_pixels_total{direction="in"}' 3000000
@@ -158,6 +159,7 @@ test_counts_bytes_and_pixels() {
 	is 'darkroom_http_received_bytes_total{role="upload"}' $((2 * bytes))
 	bytes=$(cat "$work/out" "$work/body" | wc -c)
 	is 'darkroom_http_sent_bytes_total{role="upload"}' "$bytes"
+	is 'darkroom_http_sent_bytes_total{role="report"}' 0
 	is 'darkroom_http_replies_total{role="upload",status="400"}' 1
 	is 'darkroom_http_replies_total{role="none",status="404"}' 1
 	is 'darkroom_http_replies_total{role="probe",status="200"}' 2

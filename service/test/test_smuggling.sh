@@ -115,6 +115,8 @@ test_request_lines() {
 		'GET /health z HTTP/1.1' 'GET /healthz\tx HTTP/1.1' \
 		'GET\t/healthz HTTP/1.1' 'GET /healthz\0x HTTP/1.1' \
 		'GET /healthz%%00x HTTP/1.1' 'GET\0 /healthz HTTP/1.1' \
+		'GET /healthz?x=%%00 HTTP/1.1' 'GET /?x%%00y=z HTTP/1.1' \
+		'POST /?w=64%%00junk HTTP/1.1' 'GET /trace?ms=9%%00 HTTP/1.1' \
 		'GET http://x/healthz HTTP/1.1' 'GET healthz HTTP/1.1' \
 		'OPTIONS * HTTP/1.1' 'CONNECT x:80 HTTP/1.1' 'GET ? HTTP/1.1' \
 		'G(T /healthz HTTP/1.1' 'GET /healthz HTTP/1.1\0' \

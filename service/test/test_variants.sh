@@ -112,10 +112,31 @@ test_json_has_the_same_pictures() {
 	post w=640 "${json[@]}"
 	jq -e '[.variants[] | [.name, .width, .height]] == [["", 640, 480]]' \
 		"$work/out" >/dev/null || fail "without a name"
-	post w=640 -H 'Accept: */*'
-	[ "$(head_of content-type "$work/head")" = image/jpeg ] || fail "any"
-	post w=640 -H 'Accept: application/json-seq'
-	[ "$(head_of content-type "$work/head")" = image/jpeg ] || fail "other"
+}
+
+# answered_as TYPE ACCEPT...: a header for each
+answered_as() {
+	local type=$1 lines=() line
+	shift
+	for line in "$@"; do
+		lines+=(-H "Accept: $line")
+	done
+	post w=9 "${lines[@]}"
+	[ "$(head_of content-type "$work/head")" = "$type" ] ||
+		fail "not $type: $*"
+}
+
+test_json_is_for_who_accepts_it() {
+	answered_as application/json application/json
+	answered_as application/json 'Application/JSON ; q=0.001'
+	answered_as application/json 'application/json;x=y;q=1'
+	answered_as application/json 'image/jpeg;q=0,application/json'
+	answered_as application/json image/jpeg 'text/plain, application/json'
+	answered_as image/jpeg '*/*'
+	answered_as image/jpeg application/json-seq
+	answered_as image/jpeg 'application/json;q=0'
+	answered_as image/jpeg 'text/html, application/json ; x=y ; Q=0.000, */*'
+	answered_as image/jpeg 'application/json;q=0' '*/*;q=1'
 }
 
 test_warnings_are_told_of_each() {
@@ -202,6 +223,7 @@ start --deadline 0 --presets 'thumb:w=320,h=320,fit=cover;page:w=1280'
 test_parts_are_the_pictures_in_order
 test_one_variant_is_a_picture
 test_json_has_the_same_pictures
+test_json_is_for_who_accepts_it
 test_warnings_are_told_of_each
 test_placeholder
 test_bad_ones_are_named
