@@ -8,9 +8,38 @@ set -euo pipefail
 # A server here has the flags that its test gives it.
 unset "${!DARKROOM_@}"
 
+# end_tree PID...: kill these and all that they have started
+end_tree() {
+	local pid children
+	for pid in "$@"; do
+		children=()
+		kill -STOP "$pid" 2>/dev/null || continue
+		read -r -a children <"/proc/$pid/task/$pid/children" || true
+		kill -KILL "$pid" 2>/dev/null || true
+		end_tree "${children[@]}"
+	done
+}
+
+# Whatever a failure leaves behind.
+end() {
+	local status=$? children=()
+	read -r -a children <"/proc/$BASHPID/task/$BASHPID/children" || true
+	exec 2>/dev/null # the shell tells of each
+	end_tree "${children[@]}"
+	rm -rf "$work"
+	exit $status
+}
+
 work=$(mktemp -d)
 server=
-trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true; rm -rf "$work"; exit $status' EXIT
+trap end EXIT
+
+# For a subshell that has servers of its own.
+apart() {
+	work=$(mktemp -d -p "$work")
+	server=
+	trap end EXIT
+}
 
 fail() {
 	echo "FAIL: $*" >&2

@@ -6,8 +6,7 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_attacks.sh SAMPLES_DIR
 #   skipped (77) where slowhttptest is missing
-set -euo pipefail
-here=$(dirname "$0")
+. "$(dirname "$0")/server.sh"
 dir=$1
 attack_s=12
 
@@ -27,7 +26,7 @@ all_answered() {
 
 # attack NAME FLAGS...: of slowhttptest, against a server with $server_flags
 attack() (
-	. "$here/server.sh"
+	apart
 	name=$1
 	shift
 	start $server_flags
@@ -50,7 +49,7 @@ attack() (
 
 # At the same time, and so that each has its turn.
 thousand() (
-	. "$here/server.sh"
+	apart
 	start --max-uploads 1000 "$@"
 	mkdir "$work/small"
 	for i in $(seq 10); do

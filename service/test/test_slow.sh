@@ -3,8 +3,7 @@
 # Slow, greedy and stalled clients over HTTP: they are ended, and nobody else.
 #
 # usage: DARKROOM=PROGRAM test_slow.sh SAMPLES_DIR
-set -euo pipefail
-here=$(dirname "$0")
+. "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 head='GET /healthz HTTP/1.1\r\nHost: x\r\n'
 
@@ -149,7 +148,7 @@ test_new_clients_find_room() {
 }
 
 test_all() (
-	. "$here/server.sh"
+	apart
 	trap '' PIPE # of connections that the server ends
 	start --header-timeout 1s --idle-timeout 1s "$@"
 	test_silence_ends
