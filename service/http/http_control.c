@@ -38,7 +38,8 @@ enum MHD_Result http_answer_ready(struct request *r)
 
 	if (readiness == READINESS_OK)
 		return http_reply_text(r, "text/plain", strdup("ready\n"));
-	r->problem = PROBLEM_NOT_READY;
+	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :
+						       PROBLEM_NOT_READY;
 	(void)snprintf(r->detail, sizeof(r->detail), "%s",
 		       readiness_reason(readiness));
 	return http_reply_problem(r);

@@ -111,7 +111,7 @@ test_stop_is_told_before() {
 		curl -fsS "$url/readyz" -o "$work/body" 2>"$work/err" || break
 		sleep 0.05
 	done
-	expect_problem 503 not_ready "$url/readyz"
+	expect_problem 503 stopping "$url/readyz"
 	curl -fsS -D "$work/head" --data-binary "@$photo" "$url/?w=64" \
 		-o "$work/body" || fail "$*: refuses what it could take"
 	grep -qi '^connection: close' "$work/head" || fail "$*: goes on"

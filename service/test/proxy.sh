@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# For test scripts, instead of server.sh: two servers behind a proxy, as deploy/
+# has it.
+#
+# Needs $dir, $deploy, and $kind: nginx or haproxy; ends as skipped (77) where it
+# is missing.  Sets $front, the proxy's URL, and $addresses, of the servers.
+. "$(dirname "$0")/server.sh"
+
+PATH=$PATH:/usr/sbin
+command -v "$kind" >/dev/null || exit 77
+pids=(0 0) # of the servers
+proxy=
+
+# start_one INDEX FLAGS...: a server, ready
+start_one() {
+	start --listen "${addresses[$1]}" "${@:2}"
+	pids[$1]=$server
+	server=
+	cp "$work/log" "$work/log$1"
+}
+
+# stop_one INDEX
+stop_one() {
+	local status=0
+	kill -TERM "${pids[$1]}"
+	wait "${pids[$1]}" || status=$?
+	[ $status = 0 ] || fail "the server ended with status $status"
+	pids[$1]=0
+}
+
+# as_here FILE: the file with the addresses of this test
+as_here() {
+	sed -e "s/127\.0\.0\.1:8081/${addresses[0]}/" \
+		-e "s/127\.0\.0\.1:8082/${addresses[1]}/" \
+		-e "s/listen 8080/listen ${front#http:\/\/}/" \
+		-e "s/bind :8080/bind ${front#http:\/\/}/" "$1"
+}
+
+start_nginx() {
+	local name temporary=
+	chmod 711 "$work" # its workers may be another user
+	for name in client_body proxy fastcgi uwsgi scgi; do
+		temporary+="${name}_temp_path $work/$name; "
+	done
+	as_here "$deploy/nginx.conf" |
+		sed "s|^http {|&\naccess_log off; $temporary|" >"$work/conf"
+	nginx -p "$work" -c "$work/conf" -e "$work/proxylog" \
+		-g "daemon off; pid $work/pid;" &
+	proxy=$!
+}
+
+start_haproxy() {
+	as_here "$deploy/haproxy.cfg" >"$work/conf"
+	haproxy -db -f "$work/conf" >"$work/proxylog" 2>&1 &
+	proxy=$!
+}
+
+proxy_answers() {
+	local _
+	for _ in $(seq 300); do
+		curl -fsS -o "$work/out" --data-binary "@$dir/clownfish.jpg" \
+			"$front/?w=64" 2>"$work/err" && return
+		sleep 0.1
+	done
+	fail "$kind does not answer: $(tail -n 1 "$work/err" "$work/proxylog")"
+}
+
+# Three free ports.
+free_ports() {
+	local i started=()
+	for i in 0 1 2; do
+		start
+		addresses[i]=${url#http://}
+		started+=("$server")
+	done
+	for server in "${started[@]}"; do stop; done
+	front=http://${addresses[2]}
+}
+
+# start_both FLAGS...: of each server; and the proxy, until it answers
+start_both() {
+	free_ports
+	start_one 0 "$@"
+	start_one 1 "$@"
+	"start_$kind"
+	proxy_answers
+}
+
+stop_both() {
+	stop_one 0
+	stop_one 1
+	kill -TERM $proxy
+	wait $proxy || true
+}
