@@ -6,14 +6,19 @@
  */
 #include "service/sandbox.h"
 
+#include "stages/perf.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,9 +94,6 @@ static const int calls[] = {
 	SCMP_SYS(recvfrom),
 	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendfile),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(sendto),
-	SCMP_SYS(setsockopt),
 	SCMP_SYS(shutdown),
 	/* waiting */
 	SCMP_SYS(epoll_create1),
@@ -105,7 +107,6 @@ static const int calls[] = {
 	SCMP_SYS(nanosleep),
 	/* what is open */
 	SCMP_SYS(close),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(fstat),
 	SCMP_SYS(fsync),
@@ -134,7 +135,6 @@ static const int calls[] = {
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(rseq),
 	SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(sched_setaffinity),
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(set_robust_list),
 	/* signals */
@@ -169,41 +169,80 @@ static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)
 	return true;
 }
 
-static bool allow_if(scmp_filter_ctx filter, int call,
-		     struct scmp_arg_cmp condition)
+struct rule {
+	int call;
+	uint32_t condition_count;
+	struct scmp_arg_cmp conditions[2]; /* all of them */
+};
+
+static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
+			size_t count)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, condition) ==
-	       0;
+	for (size_t i = 0; i < count; i++)
+		if (seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, list[i].call,
+					   list[i].condition_count,
+					   list[i].conditions) != 0)
+			return false;
+	return true;
 }
+
+#define IS(argument, value) SCMP_A##argument(SCMP_CMP_EQ, value)
+#define LACKS(argument, bits) SCMP_A##argument(SCMP_CMP_MASKED_EQ, bits, 0)
+#define HAS(argument, bits) SCMP_A##argument(SCMP_CMP_MASKED_EQ, bits, bits)
+#define SETS(level, option)                                                    \
+	{                                                                      \
+		SCMP_SYS(setsockopt), 2,                                       \
+		{                                                              \
+			IS(1, level), IS(2, option)                            \
+		}                                                              \
+	}
 
 static bool allow_with_arguments(scmp_filter_ctx f)
 {
+	const struct rule rules[] = {
+		/* Replies; MSG_FASTOPEN would connect. */
+		{ SCMP_SYS(sendto), 1, { LACKS(3, MSG_FASTOPEN) } },
+		{ SCMP_SYS(sendmsg), 1, { LACKS(2, MSG_FASTOPEN) } },
+		SETS(IPPROTO_TCP, TCP_NODELAY),
+		SETS(IPPROTO_TCP, TCP_CORK),
+		SETS(SOL_SOCKET, SO_LINGER),
+		/* F_SETOWN and F_SETSIG would signal others. */
+		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },
+		{ SCMP_SYS(fcntl), 1, { IS(1, F_SETFD) } },
+		{ SCMP_SYS(ioctl), 1, { IS(1, FIONBIO) } },
+		/* stdio asks whether a file is a terminal. */
+		{ SCMP_SYS(ioctl), 1, { IS(1, TCGETS) } },
+		{ SCMP_SYS(mmap), 1, { LACKS(2, PROT_EXEC) } },
+		{ SCMP_SYS(mprotect), 1, { LACKS(2, PROT_EXEC) } },
+		/* Threads, no processes. */
+		{ SCMP_SYS(clone), 1, { HAS(0, CLONE_THREAD) } },
+		{ SCMP_SYS(prctl), 1, { IS(0, PR_SET_NAME) } },
+		{ SCMP_SYS(sched_setaffinity), 1, { IS(0, 0) } },
+		/* Its own limits, to read. */
+		{ SCMP_SYS(prlimit64), 1, { IS(2, 0) } },
+		/* abort() */
+		{ SCMP_SYS(tgkill), 1, { IS(0, (scmp_datum_t)getpid()) } },
+	};
+
 	/*
-	 * Threads, no processes.  The flags of clone3() lie in memory, out of
-	 * the filter's sight; without it the C library takes clone().
+	 * The flags of clone3() lie in memory, out of the filter's sight;
+	 * without it the C library takes clone().
 	 */
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3),
 				0) == 0 &&
-	       allow_if(f, SCMP_SYS(clone),
-			SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD,
-				CLONE_THREAD)) &&
-	       allow_if(f, SCMP_SYS(mmap),
-			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) &&
-	       allow_if(f, SCMP_SYS(mprotect),
-			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) &&
-	       /* Its own limits, to read. */
-	       allow_if(f, SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0)) &&
-	       allow_if(f, SCMP_SYS(prctl),
-			SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)) &&
-	       /* Its own counters. */
-	       allow_if(f, SCMP_SYS(perf_event_open),
-			SCMP_A1(SCMP_CMP_EQ, 0)) &&
-	       /* stdio asks whether a file is a terminal. */
-	       allow_if(f, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, TCGETS)) &&
-	       allow_if(f, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONBIO)) &&
-	       /* abort() */
-	       allow_if(f, SCMP_SYS(tgkill),
-			SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	       allow_rules(f, rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+/* Hardware counters of its own threads, where they are to be had. */
+static bool allow_counters(scmp_filter_ctx filter)
+{
+	const struct rule rule = { SCMP_SYS(perf_event_open), 1, { IS(1, 0) } };
+	struct perf perf;
+
+	if (!perf_open(&perf))
+		return true;
+	perf_close(&perf);
+	return allow_rules(filter, &rule, 1);
 }
 
 static bool restrict_calls(bool has_folders)
@@ -221,7 +260,8 @@ static bool restrict_calls(bool has_folders)
 		(!has_folders ||
 		 allow_calls(filter, file_calls,
 			     sizeof(file_calls) / sizeof(file_calls[0]))) &&
-		allow_with_arguments(filter) && seccomp_load(filter) == 0;
+		allow_with_arguments(filter) && allow_counters(filter) &&
+		seccomp_load(filter) == 0;
 
 	seccomp_release(filter);
 	return ok;

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/test/attacks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64 };
+
+static char work[] = "/tmp/test_sandbox.XXXXXX";
+static char folder[PATH_BYTES];
+static char beyond[PATH_BYTES];                             /* a file */
+static char beyond_new[PATH_BYTES], beyond_out[PATH_BYTES]; /* to be made */
+static int root_fd, folder_fd, connected_fd = -1, listening_fd = -1;
+static struct sockaddr_in connected_to, aim;
+static pid_t attacked_pid;
+
+/* The errno of a call that returns -1; 0: it succeeded. */
+static int error_of(long result)
+{
+	return result == -1 ? errno : 0;
+}
+
+static int read_a_file(void)
+{
+	return error_of(open(beyond, O_RDONLY));
+}
+
+static int read_by_an_open_folder(void)
+{
+	return error_of(openat(root_fd, beyond + 1, O_RDONLY));
+}
+
+static int read_by_dots(void)
+{
+	return error_of(openat(folder_fd, "../beyond", O_RDONLY));
+}
+
+static int read_by_a_link(void)
+{
+	return error_of(openat(folder_fd, "link", O_RDONLY));
+}
+
+static int write_a_file(void)
+{
+	return error_of(open(beyond, O_WRONLY));
+}
+
+static int cut_a_file(void)
+{
+	return error_of(truncate(beyond, 0));
+}
+
+static int make_a_file(void)
+{
+	return error_of(open(beyond_new, O_CREAT | O_WRONLY, 0600));
+}
+
+static int move_a_file_out(void)
+{
+	return error_of(renameat(folder_fd, "out", AT_FDCWD, beyond_out));
+}
+
+static int remove_a_file(void)
+{
+	return error_of(unlink(beyond));
+}
+
+static int run_a_program(void)
+{
+	return error_of(execl("/bin/true", "true", (char *)NULL));
+}
+
+static int run_a_shell(void)
+{
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ ":" },
+			 NULL };
+	pid_t pid;
+	int error = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ);
+
+	if (error == 0)
+		(void)waitpid(pid, NULL, 0);
+	return error;
+}
+
+static int make_a_process(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	return error_of(pid);
+}
+
+static int make_a_socket(void)
+{
+	return error_of(socket(AF_INET, SOCK_STREAM, 0));
+}
+
+static int connect_a_socket(void)
+{
+	return error_of(connect(connected_fd, (struct sockaddr *)&connected_to,
+				sizeof(connected_to)));
+}
+
+/* Then it can be connected; once, or it is closed for sending as well. */
+static void stop_listening(void)
+{
+	int listens = 0;
+	socklen_t bytes = sizeof(listens);
+
+	assert(getsockopt(listening_fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+			  &bytes) == 0);
+	if (listens != 0)
+		(void)shutdown(listening_fd, SHUT_RDWR);
+}
+
+static int connect_by_sendto(void)
+{
+	stop_listening();
+	return error_of(sendto(listening_fd, "x", 1, MSG_FASTOPEN,
+			       (struct sockaddr *)&aim, sizeof(aim)));
+}
+
+static int connect_by_sendmsg(void)
+{
+	struct iovec text = { .iov_base = (char[]){ 'x' }, .iov_len = 1 };
+	const struct msghdr message = {
+		.msg_name = &aim,
+		.msg_namelen = sizeof(aim),
+		.msg_iov = &text,
+		.msg_iovlen = 1,
+	};
+
+	stop_listening();
+	return error_of(sendmsg(listening_fd, &message, MSG_FASTOPEN));
+}
+
+static int connect_by_an_option(void)
+{
+	int on = 1;
+
+	stop_listening();
+	return error_of(setsockopt(listening_fd, IPPROTO_TCP,
+				   TCP_FASTOPEN_CONNECT, &on, sizeof(on)));
+}
+
+static int trace(void)
+{
+	return error_of(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+static int signal_others(void)
+{
+	return error_of(kill(attacked_pid, 0));
+}
+
+static int aim_signals_of_a_socket(void)
+{
+	return error_of(fcntl(connected_fd, F_SETOWN, attacked_pid));
+}
+
+static int choose_signals_of_a_socket(void)
+{
+	return error_of(fcntl(connected_fd, F_SETSIG, SIGURG));
+}
+
+static int ask_for_signals_of_a_socket(void)
+{
+	return error_of(fcntl(connected_fd, F_SETFL, O_ASYNC));
+}
+
+static int bind_others(void)
+{
+	cpu_set_t set;
+
+	assert(sched_getaffinity(attacked_pid, sizeof(set), &set) == 0);
+	return error_of(sched_setaffinity(attacked_pid, sizeof(set), &set));
+}
+
+static int map_code(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ?
+		       errno :
+		       0;
+}
+
+static int make_memory_code(void)
+{
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert(at != MAP_FAILED);
+	return error_of(mprotect(at, 4096, PROT_READ | PROT_EXEC));
+}
+
+static int go_elsewhere(void)
+{
+	return error_of(chdir("/"));
+}
+
+const struct attack attacks[] = {
+	{ "read a file", read_a_file, EACCES },
+	{ "read by an open folder", read_by_an_open_folder, EACCES },
+	{ "read by dots", read_by_dots, EACCES },
+	{ "read by a link", read_by_a_link, EACCES },
+	{ "write a file", write_a_file, EACCES },
+	{ "cut a file", cut_a_file, EPERM },
+	{ "make a file", make_a_file, EACCES },
+	{ "move a file out", move_a_file_out, EACCES },
+	{ "run a program", run_a_program, EPERM },
+	{ "run a shell", run_a_shell, EPERM },
+	{ "make a process", make_a_process, EPERM },
+	{ "make a socket", make_a_socket, EPERM },
+	{ "connect a socket", connect_a_socket, EPERM },
+	{ "connect by sendto", connect_by_sendto, EPERM },
+	{ "connect by sendmsg", connect_by_sendmsg, EPERM },
+	{ "connect by an option", connect_by_an_option, EPERM },
+	{ "trace", trace, EPERM },
+	{ "signal others", signal_others, EPERM },
+	{ "aim signals", aim_signals_of_a_socket, EPERM },
+	{ "choose signals", choose_signals_of_a_socket, EPERM },
+	{ "ask for signals", ask_for_signals_of_a_socket, EPERM },
+	{ "bind others", bind_others, EPERM },
+	{ "map code", map_code, EPERM },
+	{ "make memory code", make_memory_code, EPERM },
+	{ "go elsewhere", go_elsewhere, EPERM },
+	{ "remove a file", remove_a_file, EACCES },
+	{ .name = NULL },
+};
+
+static void make_file(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_CREAT | O_RDWR, 0600);
+
+	assert(fd >= 0);
+	assert(write(fd, "x", 1) == 1);
+	assert(close(fd) == 0);
+}
+
+/* On a port of its own, which *address gets. */
+static int make_socket(int type, struct sockaddr_in *address)
+{
+	socklen_t bytes = sizeof(*address);
+	int fd = socket(AF_INET, type, 0);
+
+	*address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	assert(fd >= 0);
+	assert(bind(fd, (struct sockaddr *)address, bytes) == 0);
+	assert(getsockname(fd, (struct sockaddr *)address, &bytes) == 0);
+	return fd;
+}
+
+static int make_listening_socket(struct sockaddr_in *address)
+{
+	int fd = make_socket(SOCK_STREAM, address);
+
+	assert(listen(fd, 8) == 0);
+	return fd;
+}
+
+static void path_in_work(char path[PATH_BYTES], const char *name)
+{
+	(void)snprintf(path, PATH_BYTES, "%s/%s", work, name);
+}
+
+void attacks_renew(void)
+{
+	struct sockaddr_in unused;
+
+	make_file(folder_fd, "out");
+	make_file(AT_FDCWD, beyond);
+	(void)close(connected_fd);
+	/* One that can be connected, to itself. */
+	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
+	(void)close(listening_fd);
+	listening_fd = make_listening_socket(&unused);
+}
+
+const char *attacks_prepare(void)
+{
+	attacked_pid = getpid();
+	assert(mkdtemp(work) != NULL);
+	path_in_work(folder, "folder");
+	path_in_work(beyond, "beyond");
+	path_in_work(beyond_new, "new");
+	path_in_work(beyond_out, "out");
+	root_fd = open("/", O_RDONLY | O_DIRECTORY);
+	assert(root_fd >= 0 && mkdir(folder, 0700) == 0);
+	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
+	assert(folder_fd >= 0);
+	assert(symlinkat(beyond, folder_fd, "link") == 0);
+	(void)make_listening_socket(&aim);
+	attacks_renew();
+	return folder;
+}
+
+void attacks_clean_up(void)
+{
+	static const char *const files[] = {
+		"folder/link", "folder/out", "folder/tmp/other",
+		"beyond",      "new",        "out"
+	};
+	static const char *const folders[] = { "folder/tmp", "folder", "" };
+	char path[PATH_BYTES];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		path_in_work(path, files[i]);
+		(void)unlink(path);
+	}
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		path_in_work(path, folders[i]);
+		(void)rmdir(path);
+	}
+}

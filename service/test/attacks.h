@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attacks: what somebody tries who has got control of a process.  They aim at a
+ * work folder in /tmp, at sockets that are open, and at the parent process.
+ */
+#ifndef SERVICE_TEST_ATTACKS_H
+#define SERVICE_TEST_ATTACKS_H
+
+struct attack {
+	const char *name;
+	int (*attempt)(void); /* returns 0 or an errno */
+	int refusal;          /* what it returns in a sandbox */
+};
+
+extern const struct attack attacks[]; /* the last one has no name */
+
+/* Returns the folder in the work folder that a sandbox is to allow. */
+const char *attacks_prepare(void);
+
+/* What an attack uses up; an open socket would keep what it was set to. */
+void attacks_renew(void);
+
+void attacks_clean_up(void);
+
+#endif
