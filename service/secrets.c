@@ -11,9 +11,16 @@ static void warn_of_mode(const char *path)
 {
 	struct stat file;
 
-	if (stat(path, &file) == 0 && (file.st_mode & S_IROTH) != 0)
+	if (stat(path, &file) != 0)
+		return;
+	if ((file.st_mode & S_IROTH) != 0)
 		(void)fprintf(stderr,
 			      "darkroom: '%s' can be read by every user\n",
+			      path);
+	if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		(void)fprintf(stderr,
+			      "darkroom: '%s' can be written by others than "
+			      "its owner\n",
 			      path);
 }
 
