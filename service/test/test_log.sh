@@ -201,11 +201,12 @@ test_a_stuck_pipe_is_told_of() {
 
 # Closed, full, and a pipe whose reader is gone.
 test_any_stderr_will_do() {
-	local to port=$((20000 + $$ % 10000))
+	local to
+	start # on a port that is free, and told while stderr is there
+	stop
 	for to in '2>&-' '2>/dev/full' '2> >(:)'; do
 		eval "\"\$DARKROOM\" --listen 127.0.0.1:$port $to &"
 		server=$!
-		url=http://127.0.0.1:$port
 		curl -s --retry 100 --retry-connrefused --retry-delay 1 \
 			"$url/healthz" >/dev/null || fail "$to: not started"
 		get --data-binary "@$photo" "$url/?w=64"
