@@ -45,15 +45,6 @@ enum MHD_Result http_answer_ready(struct request *r)
 	return http_reply_problem(r);
 }
 
-static uint32_t count_connections(const struct port *port)
-{
-	return port->daemon != NULL ?
-		       MHD_get_daemon_info(port->daemon,
-					   MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
-			       ->num_connections :
-		       0;
-}
-
 enum MHD_Result http_answer_metrics(struct request *r)
 {
 	struct http *h = r->http;
@@ -61,8 +52,9 @@ enum MHD_Result http_answer_metrics(struct request *r)
 		.counts = &h->counts,
 		.is_ready = read_readiness(h) == READINESS_OK,
 		.connections_max = h->config.connections_max,
-		.connection_count = count_connections(&h->main),
-		.admin_connection_count = count_connections(&h->admin),
+		.connection_count = atomic_load(&h->main.connection_count),
+		.admin_connection_count =
+			atomic_load(&h->admin.connection_count),
 	};
 
 	return http_reply_text(

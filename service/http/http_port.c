@@ -34,8 +34,10 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		client_remove(*slot);
+		atomic_fetch_sub(&port->connection_count, 1);
 		return;
 	}
+	atomic_fetch_add(&port->connection_count, 1);
 	*slot = client_add(port->clients, fd, tls == NULL);
 	if (port->has_threads)
 		(void)usleep(clients_excess(port->clients) * EXCESS_US);

@@ -21,9 +21,10 @@ enum { TOO_SLOW_BYTES = 512 };
 /* A listening socket, and whom it serves. */
 struct port {
 	struct http *http;
-	struct clients *clients;        /* NULL: there is no such port */
-	struct MHD_Daemon *daemon;      /* as well */
-	bool has_threads;               /* one for each connection */
+	struct clients *clients;   /* NULL: there is no such port */
+	struct MHD_Daemon *daemon; /* as well; of the main thread alone */
+	bool has_threads;          /* one for each connection */
+	_Atomic uint32_t connection_count;
 	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
 
