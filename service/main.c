@@ -143,8 +143,8 @@ static void check_start(const struct options *o)
 		refuse(o, "admin-listen", o->admin_listen, why);
 	if (o->graph != NULL && !partition_load(&graph, o->graph, &why))
 		refuse(o, "graph", o->graph, why);
-	if (o->save_graph != NULL && !graph_can_be_saved(o->save_graph))
-		refuse(o, "save-graph", o->save_graph, strerror(errno));
+	if (o->save_graph != NULL && !opened_can_save_graph(o, &why))
+		refuse(o, "save-graph", o->save_graph, why);
 }
 
 static int serve(const struct options *o, const struct pipeline_config *config)

@@ -5,8 +5,10 @@
 #include "service/pipeline/partition.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int opened_complain(const struct options *o, int status, const char *flag,
@@ -29,13 +31,41 @@ static int load_graph(struct opened *to, const struct options *o)
 	return opened_complain(o, EXIT_USAGE, "graph", o->graph, why);
 }
 
+/* Is the file's folder the root folder, by whatever path? */
+static bool is_in_root(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat folder, root;
+	bool is =
+		copy == NULL ||
+		(stat(dirname(copy), &folder) == 0 && stat("/", &root) == 0 &&
+		 folder.st_dev == root.st_dev && folder.st_ino == root.st_ino);
+
+	free(copy);
+	return is;
+}
+
+bool opened_can_save_graph(const struct options *o, const char **why)
+{
+	if (o->sandbox != SANDBOX_OFF && is_in_root(o->save_graph)) {
+		*why = "the sandbox leaves its folder open: give it one of "
+		       "its own";
+		return false;
+	}
+	*why = NULL;
+	if (!graph_can_be_saved(o->save_graph))
+		*why = strerror(errno);
+	return *why == NULL;
+}
+
 /* Now, not when there is something to lose. */
 static int check_save_graph(const struct options *o)
 {
-	if (o->save_graph == NULL || graph_can_be_saved(o->save_graph))
+	const char *why;
+
+	if (o->save_graph == NULL || opened_can_save_graph(o, &why))
 		return EXIT_SUCCESS;
-	return opened_complain(o, EXIT_USAGE, "save-graph", o->save_graph,
-			       strerror(errno));
+	return opened_complain(o, EXIT_USAGE, "save-graph", o->save_graph, why);
 }
 
 static int open_address(const struct options *o, const char *flag,

@@ -14,6 +14,7 @@
 
 #include "stages/graph.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { EXIT_USAGE = 2 }; /* a flag, or what it names, is no good */
@@ -31,6 +32,12 @@ struct opened {
 /* Returns an exit status.  Either way `to` is good for opened_release(). */
 int opened_init(struct opened *to, const struct options *o);
 void opened_release(struct opened *opened);
+
+/*
+ * Can --save-graph be written at the end?  As the sandbox leaves all of its
+ * folder open, / is refused with one.  False: *why says why not.
+ */
+bool opened_can_save_graph(const struct options *o, const char **why);
 
 /* Say why a flag's value is no good.  Returns `status`. */
 int opened_complain(const struct options *o, int status, const char *flag,

@@ -47,6 +47,7 @@ sigset_t server_hold_signals(void)
 	(void)sigaddset(&set, SIGUSR1);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGUSR2, SIG_IGN); /* the log's, at its end */
 	return set;
 }
 
@@ -314,6 +315,12 @@ static int check_sandbox(const struct server *s)
 	const struct options *o = s->options;
 
 	announce_sandbox(s->log, &s->sandbox);
+	if (o->sandbox != SANDBOX_OFF && s->sandbox.landlock_abi == 0 &&
+	    (o->save_graph != NULL || o->store != NULL))
+		log_message(s->log, LOG_LEVEL_WARN,
+			    "no Landlock: with --store or --save-graph, who "
+			    "gets control of the server can open any file; "
+			    "--sandbox require would refuse to start");
 	if (o->sandbox != SANDBOX_REQUIRE || sandbox_is_whole(&s->sandbox))
 		return EXIT_SUCCESS;
 	return complain(s, EXIT_USAGE, "sandbox", "require",

@@ -38,6 +38,9 @@ test_trial_run_writes_a_graph() {
 test_graph_is_not_written_in_vain() {
 	refuses --save-graph --save-graph "$work/none/graph"
 	refuses --save-graph --save-graph "$work"
+	refuses --save-graph --save-graph /graph
+	refuses --save-graph --save-graph "$work/../../../../../../graph" \
+		--check-config
 	echo old >"$work/graph"
 	refuses --listen --listen nowhere --save-graph "$work/graph"
 	[ "$(cat "$work/graph")" = old ] || fail "the older graph is gone"

@@ -57,6 +57,7 @@ test_all_works() {
 		[ "$(stat_of .buffers.kept_bytes)" != 0 ] || break
 		sleep 0.1
 	done
+	kill -USR2 "$server" # is ignored
 	kill -USR1 "$server"
 	kill -HUP "$server"
 	for _ in $(seq 100); do
@@ -113,8 +114,13 @@ lacks() {
 		"$program" >"$work/lacking"
 	chmod +x "$work/lacking"
 	DARKROOM=$work/lacking
-	start
+	start --save-graph "$work/graph"
 	in_force "$@"
+	if [ "$what" = landlock ]; then
+		grep -q 'can open any file' "$work/log" || fail "no warning"
+	else
+		! grep -q 'can open any file' "$work/log" || fail "a warning"
+	fi
 	grep -qE "^darkroom: sandbox: $line\$" "$work/log" ||
 		fail "does not say: $line"
 	answers 200 --data-binary "@$photo" "$url/?w=200"
