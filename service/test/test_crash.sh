@@ -8,9 +8,10 @@
 # The content of the system's cache survives a kill: that all was synced before,
 # and in which order, is test_store_faults' to show.
 #
-# usage: DARKROOM=PROGRAM test_crash.sh SAMPLES_DIR [ROUNDS STORES]
+# usage: DARKROOM=PROGRAM [SANITIZED=1] test_crash.sh SAMPLES_DIR [ROUNDS STORES]
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
+[ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 rounds=${2:-4}
 stores=${3:-60}

@@ -5,9 +5,11 @@
 # with the disk, the request gets an error and the server goes on; nothing
 # outside the store can be reached.
 #
-# usage: DARKROOM=PROGRAM CHECK_SIZES=PROGRAM test_images.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=1]
+#        test_images.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
+[ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 photo2=$(realpath "$1/lionfish.jpg")
 cd "$work" # where expect_problem puts `body` and `head`, too
