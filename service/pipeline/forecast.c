@@ -3,6 +3,8 @@
 
 enum {
 	WEIGHT = 8, /* the last picture has an eighth */
+	/* Times the mean: one giant does not outweigh all others. */
+	SAMPLE_MAX = 4,
 	/* Until the first: a photo that becomes a page's picture. */
 	FIRST_BODY_BYTES = 1 << 20,
 	FIRST_PICTURE_BYTES = 3 << 20,
@@ -18,6 +20,8 @@ static void learn(_Atomic uint64_t *mean, uint64_t bytes)
 {
 	uint64_t m = atomic_load_explicit(mean, memory_order_relaxed);
 
+	if (bytes > SAMPLE_MAX * m)
+		bytes = SAMPLE_MAX * m;
 	atomic_store_explicit(mean, m - m / WEIGHT + bytes / WEIGHT,
 			      memory_order_relaxed);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forecast: how much memory a picture will take, before its first byte is
- * there, by those that came before it.
+ * there, by those that came before it.  One alone, however large, changes it by
+ * little more than half.
  *
  * Threads    Any, at once; of two that learn at the same time one may be lost.
  */

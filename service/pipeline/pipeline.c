@@ -47,11 +47,12 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 
 static enum upload_end charge(struct pipeline *p, struct upload *u)
 {
-	forecast_learn(&p->forecast, u->jpeg_bytes, u->foretold_bytes);
 	u->charge.budget = &p->budget;
 	switch (budget_charge(&u->charge,
 			      u->jpeg_charge_bytes + u->foretold_bytes)) {
 	case BUDGET_OK:
+		/* By what is let in alone: the others take nothing. */
+		forecast_learn(&p->forecast, u->jpeg_bytes, u->foretold_bytes);
 		return UPLOAD_ENDED;
 	case BUDGET_FULL:
 		return UPLOAD_MEMORY_FULL;

@@ -33,6 +33,20 @@ static void test_follows_the_last_pictures(void)
 	assert(forecast_bytes(&f, 0) == 0);
 }
 
+/* Nor does a kilobyte that becomes a giant spoil the next ones' places. */
+static void test_one_alone_changes_little(void)
+{
+	struct forecast f;
+
+	forecast_init(&f);
+	learn_often(&f, 1 << 20, 4 << 20);
+	forecast_learn(&f, 665, UINT64_C(1) << 40);
+	assert(forecast_bytes(&f, 1 << 20) < 8 << 20);
+	learn_often(&f, 1 << 20, 4 << 20);
+	forecast_learn(&f, UINT64_C(1) << 40, 4 << 20);
+	assert(forecast_bytes(&f, 1 << 20) > 2 << 20);
+}
+
 /* A few large ones weigh more than as many small ones. */
 static void test_small_bodies_do_not_spoil_it(void)
 {
@@ -60,6 +74,7 @@ static void test_extremes_are_numbers(void)
 int main(void)
 {
 	test_follows_the_last_pictures();
+	test_one_alone_changes_little();
 	test_small_bodies_do_not_spoil_it();
 	test_extremes_are_numbers();
 	return 0;

@@ -139,6 +139,41 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	pipeline_free(p);
 }
 
+/* Who is not let in takes nothing, so others are not guessed by it. */
+static void test_a_refused_giant_is_forgotten(const struct cores *cores)
+{
+	static struct job job;
+	struct schedule schedule;
+
+	schedule_init(&schedule);
+	schedule.part_count = 1;
+
+	struct pipeline *p = pipeline_start(&(struct pipeline_config){
+		.schedule = schedule,
+		.cores = cores,
+		.uploads_max = 1,
+		.limits = { 65500, 100000000, 64, 1 << 29 },
+		.memory_bytes_max = 64 << 20,
+	});
+	uint64_t likely_bytes = pipeline_likely_bytes(p, photo_bytes);
+
+	assert(p != NULL);
+	prepare(&job, photo_bytes, 0);
+	job.variants[0].recipe.box = (struct img_size){ 9000, 9000 };
+	job.variants[0].recipe.enlarge = true;
+	assert(!pipeline_submit(p, &job.upload));
+	assert(job.upload.end == UPLOAD_TOO_MUCH);
+	assert(pipeline_likely_bytes(p, photo_bytes) == likely_bytes);
+	prepare(&job, photo_bytes, 0);
+	assert(pipeline_submit(p, &job.upload));
+	wait_done(&job);
+	assert(pipeline_likely_bytes(p, photo_bytes) != likely_bytes);
+	pipeline_stop(p);
+	upload_free_results(&job.upload);
+	budget_lower(&job.upload.charge, 0);
+	pipeline_free(p);
+}
+
 static bool nobody_waits(const struct upload *u)
 {
 	(void)u;
@@ -326,6 +361,7 @@ int main(int argc, char **argv)
 	}
 	test_full_refuses_until_there_is_room(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
+	test_a_refused_giant_is_forgotten(cores);
 	test_useless_work_is_not_done(cores);
 	test_limits_hold_for_file_and_result(cores);
 	test_notes_outlive_the_picture(cores);
