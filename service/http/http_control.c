@@ -16,8 +16,7 @@ enum MHD_Result http_answer_health(struct request *r)
 	return http_reply_text(r, "text/plain", strdup("ok\n"));
 }
 
-/* Two that ask at once may both see what was before. */
-static enum readiness read_readiness(struct http *h)
+static enum readiness read_readiness(const struct http *h, bool *was_full)
 {
 	const struct readiness_view view = {
 		.load = pipeline_load(h->config.pipeline),
@@ -25,17 +24,18 @@ static enum readiness read_readiness(struct http *h)
 		.refused_ns = atomic_load(&h->refused_ns),
 		.now_ns = clock_now_ns(),
 	};
-	enum readiness now =
-		readiness_decide(!atomic_load(&h->was_not_ready), &view);
 
-	atomic_store(&h->was_not_ready, now != READINESS_OK);
-	return now;
+	*was_full = atomic_load(&h->was_full);
+	return readiness_decide(was_full, &view);
 }
 
+/* Two that ask at once may both see what was before. */
 enum MHD_Result http_answer_ready(struct request *r)
 {
-	enum readiness readiness = read_readiness(r->http);
+	bool was_full;
+	enum readiness readiness = read_readiness(r->http, &was_full);
 
+	atomic_store(&r->http->was_full, was_full);
 	if (readiness == READINESS_OK)
 		return http_reply_text(r, "text/plain", strdup("ready\n"));
 	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :
@@ -48,9 +48,10 @@ enum MHD_Result http_answer_ready(struct request *r)
 enum MHD_Result http_answer_metrics(struct request *r)
 {
 	struct http *h = r->http;
+	bool was_full; /* for /readyz to remember */
 	const struct http_report report = {
 		.counts = &h->counts,
-		.is_ready = read_readiness(h) == READINESS_OK,
+		.is_ready = read_readiness(h, &was_full) == READINESS_OK,
 		.connections_max = h->config.connections_max,
 		.connection_count = atomic_load(&h->main.connection_count),
 		.admin_connection_count =

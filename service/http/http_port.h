@@ -38,7 +38,7 @@ struct http {
 	_Atomic bool leaving;          /* first this, */
 	_Atomic bool refusing;         /* then this */
 	int refused_fd;                /* no longer listened on, or none */
-	_Atomic bool was_not_ready;    /* the last answer of /readyz */
+	_Atomic bool was_full;         /* as /readyz last saw it */
 	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
 	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */
 	struct http_counts counts;

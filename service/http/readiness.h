@@ -29,8 +29,11 @@ struct readiness_view {
 	uint64_t now_ns;
 };
 
-/* `was_ready`: the last answer was READINESS_OK, or there was none. */
-enum readiness readiness_decide(bool was_ready,
+/*
+ * `was_full`: what the last decision left there, at first false.  It tells of
+ * places and memory alone, whatever else the answers were for.
+ */
+enum readiness readiness_decide(bool *was_full,
 				const struct readiness_view *view);
 
 /* A sentence for those that are not READINESS_OK. */

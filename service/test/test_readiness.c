@@ -16,12 +16,18 @@ static struct readiness_view idle(void)
 	};
 }
 
+/* The decision after one that left `was_full` there. */
+static enum readiness decide(bool was_full, const struct readiness_view *v)
+{
+	return readiness_decide(&was_full, v);
+}
+
 static void test_idle_is_ready(void)
 {
 	struct readiness_view v = idle();
 
-	assert(readiness_decide(true, &v) == READINESS_OK);
-	assert(readiness_decide(false, &v) == READINESS_OK);
+	assert(decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_OK);
 }
 
 static void test_stays_between_a_half_and_three_quarters(void)
@@ -31,18 +37,18 @@ static void test_stays_between_a_half_and_three_quarters(void)
 
 	for (n = 0; n < 75; n++) {
 		v.load.in_flight_count = n;
-		assert(readiness_decide(true, &v) == READINESS_OK);
+		assert(decide(false, &v) == READINESS_OK);
 	}
 	for (n = 100; n >= 75; n--) {
 		v.load.in_flight_count = n;
-		assert(readiness_decide(true, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(false, &v) == READINESS_PLACES_TAKEN);
 	}
 	for (n = 100; n >= 50; n--) {
 		v.load.in_flight_count = n;
-		assert(readiness_decide(false, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(true, &v) == READINESS_PLACES_TAKEN);
 	}
 	v.load.in_flight_count = 49;
-	assert(readiness_decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_OK);
 }
 
 static void test_memory_is_as_places(void)
@@ -50,16 +56,16 @@ static void test_memory_is_as_places(void)
 	struct readiness_view v = idle();
 
 	v.load.used_bytes = 749;
-	assert(readiness_decide(true, &v) == READINESS_OK);
-	assert(readiness_decide(false, &v) == READINESS_MEMORY_TAKEN);
+	assert(decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_MEMORY_TAKEN);
 	v.load.used_bytes = 750;
-	assert(readiness_decide(true, &v) == READINESS_MEMORY_TAKEN);
+	assert(decide(false, &v) == READINESS_MEMORY_TAKEN);
 	v.load.used_bytes = 499;
-	assert(readiness_decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_OK);
 	/* Without a limit. */
 	v.load.limit_bytes = UINT64_MAX;
 	v.load.used_bytes = UINT64_C(1) << 50;
-	assert(readiness_decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_OK);
 }
 
 /* Of few places the last may be the one that is left. */
@@ -70,9 +76,9 @@ static void test_few_places_are_never_all_taken_while_ready(void)
 	for (v.load.uploads_max = 1; v.load.uploads_max < 9;
 	     v.load.uploads_max++) {
 		v.load.in_flight_count = v.load.uploads_max;
-		assert(readiness_decide(true, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(false, &v) == READINESS_PLACES_TAKEN);
 		v.load.in_flight_count = 0;
-		assert(readiness_decide(false, &v) == READINESS_OK);
+		assert(decide(true, &v) == READINESS_OK);
 	}
 }
 
@@ -81,11 +87,32 @@ static void test_a_refusal_is_remembered_for_a_while(void)
 	struct readiness_view v = idle();
 
 	v.refused_ns = v.now_ns;
-	assert(readiness_decide(true, &v) == READINESS_REFUSED);
+	assert(decide(false, &v) == READINESS_REFUSED);
 	v.now_ns += (READINESS_REFUSED_MS - 1) * UINT64_C(1000000);
-	assert(readiness_decide(true, &v) == READINESS_REFUSED);
+	assert(decide(false, &v) == READINESS_REFUSED);
 	v.now_ns += 1000000;
-	assert(readiness_decide(false, &v) == READINESS_OK);
+	assert(decide(true, &v) == READINESS_OK);
+}
+
+/* It says nothing of places: then 3/4 of them are the limit, as ever. */
+static void test_a_refusal_is_not_full(void)
+{
+	struct readiness_view v = idle();
+	bool was_full = false;
+
+	v.load.in_flight_count = 74;
+	v.refused_ns = v.now_ns;
+	assert(readiness_decide(&was_full, &v) == READINESS_REFUSED);
+	v.now_ns += READINESS_REFUSED_MS * UINT64_C(1000000);
+	assert(readiness_decide(&was_full, &v) == READINESS_OK);
+	v.load.in_flight_count = 75;
+	assert(readiness_decide(&was_full, &v) == READINESS_PLACES_TAKEN);
+	v.load.in_flight_count = 50;
+	assert(readiness_decide(&was_full, &v) == READINESS_PLACES_TAKEN);
+	v.load.in_flight_count = 49;
+	assert(readiness_decide(&was_full, &v) == READINESS_OK);
+	v.load.in_flight_count = 74;
+	assert(readiness_decide(&was_full, &v) == READINESS_OK);
 }
 
 static void test_stopping_is_for_good(void)
@@ -93,9 +120,9 @@ static void test_stopping_is_for_good(void)
 	struct readiness_view v = idle();
 
 	v.is_stopping = true;
-	assert(readiness_decide(true, &v) == READINESS_STOPPING);
+	assert(decide(false, &v) == READINESS_STOPPING);
 	v.load.in_flight_count = 100;
-	assert(readiness_decide(false, &v) == READINESS_STOPPING);
+	assert(decide(true, &v) == READINESS_STOPPING);
 }
 
 static void test_each_has_a_reason(void)
@@ -111,6 +138,7 @@ int main(void)
 	test_memory_is_as_places();
 	test_few_places_are_never_all_taken_while_ready();
 	test_a_refusal_is_remembered_for_a_while();
+	test_a_refusal_is_not_full();
 	test_stopping_is_for_good();
 	test_each_has_a_reason();
 	return 0;
