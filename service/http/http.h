@@ -77,9 +77,9 @@ void http_leave(struct http *h);
 void http_refuse(struct http *h);
 
 /*
- * Wait until every request that has begun to arrive is answered, to its last
- * byte; those of the admin port do not count.  False: that took longer than
- * `limit_ms`.
+ * Wait until every request whose whole head has arrived is answered, to its
+ * last byte; those of the admin port do not count.  False: that took longer
+ * than `limit_ms`.
  */
 bool http_wait_answered(struct http *h, uint32_t limit_ms);
 
