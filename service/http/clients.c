@@ -61,6 +61,32 @@ static bool is_transfer(const struct client *c)
 	return c->phase == CLIENT_BODY || c->phase == CLIENT_REPLY;
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* When the time of a transfer is over, however much moves. */
+static uint64_t transfer_end_ns(const struct client *c)
+{
+	return c->phase == CLIENT_BODY ?
+		       after(c->since_ns, c->clients->config.body_ms) :
+		       never_ns;
+}
+
+/* When to look at a transfer that goes on. */
+static uint64_t next_look_ns(const struct client *c, uint64_t now_ns)
+{
+	const struct clients_config *config = &c->clients->config;
+	uint64_t end_ns = transfer_end_ns(c);
+
+	if (now_ns >= end_ns)
+		return after(now_ns, LOOK_AGAIN_MS);
+	return earlier(
+		end_ns,
+		after(now_ns, config->rate_min > 0 ? config->window_ms : 0));
+}
+
 static uint64_t first_look_ns(const struct client *c)
 {
 	const struct clients_config *config = &c->clients->config;
@@ -72,8 +98,7 @@ static uint64_t first_look_ns(const struct client *c)
 		return after(c->since_ns, config->idle_ms);
 	case CLIENT_BODY:
 	case CLIENT_REPLY:
-		return after(c->since_ns,
-			     config->rate_min > 0 ? config->window_ms : 0);
+		return next_look_ns(c, c->since_ns);
 	case CLIENT_WORK:
 	case CLIENT_PHASES:
 		break;
@@ -100,6 +125,16 @@ static uint64_t moved_bytes(const struct client *c)
 		return unknown_bytes;
 	return c->phase == CLIENT_BODY ? info.tcpi_bytes_received :
 					 info.tcpi_bytes_acked;
+}
+
+/* How many it must have moved since the last look. */
+static uint64_t bytes_needed(const struct client *c, uint64_t now_ns)
+{
+	const struct clients_config *config = &c->clients->config;
+
+	if (now_ns >= transfer_end_ns(c))
+		return 1;
+	return config->rate_min * config->window_ms / 1000;
 }
 
 /*
@@ -134,8 +169,7 @@ static void shut(struct client *c)
  */
 static void look_at(struct client *c, uint64_t now_ns, bool in_time)
 {
-	const struct clients_config *config = &c->clients->config;
-	uint64_t need = config->rate_min * config->window_ms / 1000;
+	uint64_t need = bytes_needed(c, now_ns);
 	uint64_t moved = is_transfer(c) ? moved_bytes(c) : 0;
 	bool was_late = c->was_late && in_time;
 
@@ -145,7 +179,7 @@ static void look_at(struct client *c, uint64_t now_ns, bool in_time)
 		c->moved_bytes = unknown_bytes;
 	} else if (is_transfer(c) && (c->moved_bytes == unknown_bytes ||
 				      moved - c->moved_bytes >= need)) {
-		c->end_ns = after(now_ns, config->window_ms);
+		c->end_ns = next_look_ns(c, now_ns);
 		c->moved_bytes = moved;
 	} else if (was_late) {
 		shut(c);

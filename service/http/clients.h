@@ -5,8 +5,9 @@
  *	HEAD > BODY > WORK > REPLY > IDLE > HEAD ...
  *
  * A phase has a time by which it must be over, but WORK, where the client
- * waits for us.  BODY and REPLY may go on as long as enough bytes move.  Who is
- * over its time has its socket shut down, and whoever reads or writes it there
+ * waits for us.  BODY and REPLY may go on as long as enough bytes move, and BODY
+ * behind its time as long as any do: then its memory is gone already, or will be
+ * with the next of them.  Who is over its time has its socket shut down, and whoever reads or writes it there
  * sees it end.  Where bytes of a client wait to be read, or it waits for bytes
  * to be written, it is not the client that is late: so nobody pays for the
  * time that the process was stopped or had no CPU.
@@ -38,7 +39,8 @@ enum client_phase {
 struct clients_config {
 	uint32_t open_max;
 	uint32_t places;
-	uint32_t head_ms, idle_ms; /* how long they may take; 0: no limit */
+	/* How long they may take; 0: no limit. */
+	uint32_t head_ms, body_ms, idle_ms;
 	uint64_t rate_min;  /* of BODY and REPLY, in bytes per s; 0: none */
 	uint32_t window_ms; /* how often it is looked at */
 	/*

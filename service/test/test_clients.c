@@ -249,6 +249,35 @@ static void test_a_steady_body_goes_on(void)
 	clients_stop(t);
 }
 
+/* Behind its time a body goes on while anything moves, at no rate at all. */
+static void test_a_silent_body_ends_in_time(void)
+{
+	struct clients_config config = patient;
+	struct pair silent, moving;
+
+	config.rate_min = 0;
+	config.body_ms = SHORT_MS;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&moving, t);
+	client_enter(moving.client, CLIENT_BODY);
+	connect_pair(&silent, t);
+	client_enter(silent.client, CLIENT_BODY);
+	while (!is_shut(&silent, 1)) {
+		char byte = 'x';
+
+		assert(write(moving.theirs, &byte, 1) == 1);
+		assert(read(moving.ours, &byte, 1) == 1);
+	}
+	assert(!is_shut(&moving, 0));
+	check_reads(&silent, "too slow");
+	assert(is_shut(&moving, WAIT_MS));
+	close_pair(&silent);
+	close_pair(&moving);
+	clients_stop(t);
+}
+
 static void test_the_slowest_goes_for_a_new_one(void)
 {
 	struct clients_config config = patient;
@@ -312,6 +341,7 @@ int main(void)
 	test_unread_bytes_are_our_fault();
 	test_who_reads_nothing_is_reset();
 	test_a_steady_body_goes_on();
+	test_a_silent_body_ends_in_time();
 	test_the_slowest_goes_for_a_new_one();
 	test_requests_are_counted();
 	return 0;

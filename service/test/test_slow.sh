@@ -102,6 +102,21 @@ test_a_stopped_server_blames_nobody() {
 	exec {idle}>&- {head_only}>&-
 }
 
+# Its deadline ends it where no rate does, and its memory is free.
+test_silent_bodies_end() {
+	local body
+	connect body
+	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\nx' \
+		>&"$body"
+	[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
+	ended "$body"
+	for _ in $(seq 400); do
+		[ "$(stat_of .memory.used_bytes)" != 0 ] || return 0
+		sleep 0.05
+	done
+	fail "still charged"
+}
+
 test_requests_are_limited() {
 	local open
 	connect open
@@ -155,6 +170,9 @@ test_all() (
 	test_drops_do_not_help
 	test_idle_connections_end
 	test_a_stopped_server_blames_nobody
+	stop
+	start --min-rate 0 --deadline 1s "$@"
+	test_silent_bodies_end
 	stop
 	start --max-requests 2 --header-timeout 0 --idle-timeout 0 "$@"
 	test_requests_are_limited
