@@ -17,6 +17,8 @@ enum {
 	ADOBE_BYTES = 12,
 	ICC_HEAD_BYTES = 14,
 	SCANS_AT_PIXELS_MAX = 16, /* 64 would be seconds for a kilobyte */
+	/* Photos have some tens; eight millions would take 0.1 s. */
+	MARKERS_MAX = 32768,
 };
 
 /* Transforms of an Adobe marker; all others are a Y'CbCr of some kind. */
@@ -28,7 +30,8 @@ struct probe {
 	uint32_t precision; /* bits of a sample */
 	uint8_t ids[IMG_PLANES_MAX];
 	bool has_jfif;
-	int adobe; /* the transform, or ADOBE_ABSENT */
+	int adobe;             /* the transform, or ADOBE_ABSENT */
+	uint32_t marker_count; /* a little over MARKERS_MAX at most */
 };
 
 static uint32_t read16(const uint8_t *p)
@@ -100,6 +103,8 @@ static enum img_err read_segments(struct probe *p, struct markers *w,
 	while (markers_next(w, m)) {
 		enum img_err err = IMG_OK;
 
+		if (++p->marker_count > MARKERS_MAX)
+			return IMG_ERR_CORRUPT;
 		if (m->code == MARKER_SOS)
 			return IMG_OK;
 		if (is_sof(m->code))
@@ -179,16 +184,18 @@ static bool has_too_many_scans(const struct img_header *h,
  * From the first SOS on.  For most files the walk ends here, without a look at
  * megabytes of entropy-coded data: one scan holds all.
  */
-static uint32_t count_scans(const struct img_header *h, struct markers *w,
+static uint32_t count_scans(struct probe *p, struct markers *w,
 			    const struct marker *first)
 {
 	struct marker m;
 	uint32_t count = 1;
 
-	if (!h->is_progressive && first->data[0] == h->component_count)
+	if (!p->h.is_progressive && first->data[0] == p->h.component_count)
 		return count;
-	while (markers_next(w, &m))
+	while (p->marker_count <= MARKERS_MAX && markers_next(w, &m)) {
+		p->marker_count++;
 		count += m.code == MARKER_SOS;
+	}
 	return count;
 }
 
@@ -210,7 +217,7 @@ static void finish(struct probe *p, struct markers *w, const struct marker *sos)
 	if (h->orientation >= 5)
 		h->upright = (struct img_size){ h->stored.height_px,
 						h->stored.width_px };
-	h->scan_count = count_scans(h, w, sos);
+	h->scan_count = count_scans(p, w, sos);
 }
 
 enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
@@ -235,6 +242,8 @@ enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 	finish(&p, &w, &sos);
 	if (has_too_many_scans(&p.h, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
+	if (p.marker_count > MARKERS_MAX)
+		return IMG_ERR_CORRUPT;
 	*header = p.h;
 	return IMG_OK;
 }

@@ -49,7 +49,8 @@ struct img_header {
 
 /*
  * Read the header alone, without decoding, in one walk over the markers.
- * Errors: all but NO_MEMORY; TOO_MANY_SCANS by what is in the bytes given.
+ * Errors: all but NO_MEMORY; TOO_MANY_SCANS by what is in the bytes given;
+ * CORRUPT also for more than 32,768 markers.
  */
 IMG_CHECK enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 				 size_t jpeg_bytes,

@@ -7,6 +7,7 @@ enum {
 	MARK = 0xff,
 	STUFFED = 0x00,
 	NEAR_BYTES = 4,
+	GAP_BYTES_MAX = 64 << 10, /* between two segments */
 };
 
 static bool is_restart(uint8_t code)
@@ -43,11 +44,13 @@ static const uint8_t *find_mark(const uint8_t *p, const uint8_t *end)
 /* Move to the next marker's 0xff, the last of several.  False: none left. */
 static bool find_marker(struct markers *w)
 {
-	const uint8_t *p = w->at;
+	const uint8_t *p = w->at, *end = w->end;
 
+	if (!w->in_scan && end - p > GAP_BYTES_MAX)
+		end = p + GAP_BYTES_MAX;
 	for (;; p++) {
-		p = find_mark(p, w->end);
-		if (p == NULL || w->end - p < 2)
+		p = find_mark(p, end);
+		if (p == NULL || end - p < 2)
 			return false;
 		if (p[1] == MARK || p[1] == STUFFED)
 			continue;

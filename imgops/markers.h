@@ -4,7 +4,8 @@
  *
  * ITU-T T.81, annex B.  Linear time whatever the bytes, no allocation.  What
  * stands between two segments and is no marker is skipped, and a segment whose
- * length is below 2 is taken as empty: both as libjpeg does.
+ * length is below 2 is taken as empty: both as libjpeg does.  But behind 64 KiB
+ * without a marker, outside of a scan, no more is looked for.
  *
  *	struct markers w;
  *	struct marker m;
@@ -69,7 +70,7 @@ bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes);
 /*
  * The next marker.  After SOS it is the first that is neither a stuffed zero
  * nor RSTn, which are data.  False: EOI was the last one, or, without EOI, the
- * bytes end before another segment does.
+ * bytes end before another segment does, or it is too far away.
  */
 bool markers_next(struct markers *w, struct marker *m);
 

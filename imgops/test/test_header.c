@@ -347,27 +347,6 @@ static void test_baseline_data_are_not_walked(void)
 	assert(err == IMG_OK && h.scan_count == 1);
 }
 
-/* libjpeg took 8 s for the first 400,000 bytes of the first. */
-static void test_any_bytes_take_linear_time(void)
-{
-	static const uint8_t units[][4] = { { 0xff, 0xe1, 0, 2 },
-					    { 0xff, 0xfe, 0, 2 },
-					    { 0xff, 0xff, 0xff, 0xff } };
-	size_t count = 32 << 20;
-	char *data = malloc(count);
-
-	assert(data != NULL);
-	for (size_t u = 0; u < LENGTH(units); u++) {
-		for (size_t i = 0; i < count; i += 4)
-			memcpy(data + i, units[u], 4);
-		memcpy(data, SOI SOF, sizeof(SOI SOF) - 1);
-		memcpy(data + count - 20, SOS, sizeof(SOS) - 1);
-		memcpy(data + 15, "\xff\xfe\0\3.", 5);
-		assert(probe(data, count) == IMG_OK);
-	}
-	free(data);
-}
-
 int main(void)
 {
 	test_other_files_are_not_jpeg();
@@ -381,6 +360,5 @@ int main(void)
 	test_broken_frames_are_told_apart();
 	test_the_profile_is_measured();
 	test_baseline_data_are_not_walked();
-	test_any_bytes_take_linear_time();
 	return 0;
 }

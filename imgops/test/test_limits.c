@@ -117,11 +117,67 @@ static void test_coefficients_count_as_memory(void)
 	free(b.data);
 }
 
+/* With `count` times the four bytes of `unit` put in before `at`. */
+static enum img_err probe_with(struct bytes jpeg, size_t at,
+			       const uint8_t *unit, size_t count)
+{
+	struct bytes more = { malloc(jpeg.count + 4 * count),
+			      jpeg.count + 4 * count };
+	enum img_err err;
+
+	assert(more.data != NULL);
+	memcpy(more.data, jpeg.data, at);
+	for (size_t i = 0; i < count; i++)
+		memcpy(more.data + at + 4 * i, unit, 4);
+	memcpy(more.data + at + 4 * count, jpeg.data + at, jpeg.count - at);
+	err = probe_limits(more, &no_limits);
+	free(more.data);
+	return err;
+}
+
+/*
+ * What no photo has is not walked to its end: libjpeg took 8 s for 400,000
+ * bytes of the first.
+ */
+static void test_markers_and_gaps_are_bounded(void)
+{
+	static const uint8_t markers[][4] = { { 0xff, 0xe1, 0, 2 },
+					      { 0xff, 0xfe, 0, 2 },
+					      { 0xff, 1, 0xff, 1 } };
+	static const uint8_t gaps[][4] = { { 0xff, 0xff, 0xff, 0xff },
+					   { 0xff, 0, 0xff, 0 },
+					   { 0, 0, 0, 0 } };
+	struct bytes one = jpeg_make(&plain), scans = jpeg_make(&progressive);
+
+	for (size_t i = 0; i < LENGTH(markers); i++) {
+		const uint8_t *unit = markers[i];
+
+		assert(probe_with(one, 2, unit, 16000) == IMG_OK);
+		assert(probe_with(one, 2, unit, 33000) == IMG_ERR_CORRUPT);
+		assert(probe_with(one, 2, unit, 8 << 20) == IMG_ERR_CORRUPT);
+		/* Before EOI. */
+		assert(probe_with(scans, scans.count - 2, unit, 16000) ==
+		       IMG_OK);
+		assert(probe_with(scans, scans.count - 2, unit, 33000) ==
+		       IMG_ERR_CORRUPT);
+	}
+	for (size_t i = 0; i < LENGTH(gaps); i++) {
+		const uint8_t *unit = gaps[i];
+
+		assert(probe_with(one, 2, unit, 16000) == IMG_OK);
+		assert(probe_with(one, 2, unit, 17000) == IMG_ERR_TRUNCATED);
+		assert(probe_with(one, 2, unit, 8 << 20) == IMG_ERR_TRUNCATED);
+	}
+	free(one.data);
+	free(scans.data);
+}
+
 int main(void)
 {
 	test_limits_hold_before_anything_is_allocated();
 	test_a_large_picture_may_have_fewer_scans();
 	test_a_false_size_costs_no_memory();
 	test_coefficients_count_as_memory();
+	test_markers_and_gaps_are_bounded();
 	return 0;
 }
