@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/config/config.h"
 
+#include "service/text.h"
+
 #include "stages/take.h"
 #include "stages/text_file.h"
 
@@ -241,23 +243,24 @@ static bool add_schedule(cJSON *object, const struct schedule *s,
 			 const char *const *stages, uint32_t stage_count)
 {
 	static const struct flag *const tables[] = { schedule_flags, NULL };
-	char *line = NULL, *words[WORDS_MAX], error[FLAGS_ERROR_BYTES];
+	char *line, *words[WORDS_MAX], error[FLAGS_ERROR_BYTES];
 	uint32_t count = 0;
-	size_t bytes;
-	FILE *to = open_memstream(&line, &bytes);
+	struct text text;
+	FILE *to = text_open(&text);
 
 	if (to == NULL)
 		return false;
 	schedule_print(s, stages, stage_count, to);
 
-	bool ok = fclose(to) == 0;
-
-	for (char *rest = line; ok && rest != NULL;) {
+	line = text_close(&text, to);
+	for (char *rest = line; rest != NULL;) {
 		assert(count < WORDS_MAX);
 		words[count++] = strsep(&rest, " ");
 	}
-	ok = ok &&
-	     flags_read(tables, words, count, add_schedule_flag, object, error);
+
+	bool ok = line != NULL && flags_read(tables, words, count,
+					     add_schedule_flag, object, error);
+
 	free(line);
 	for (const struct flag *f = schedule_flags; f->name != NULL; f++)
 		if (cJSON_GetObjectItemCaseSensitive(object, f->name) == NULL)

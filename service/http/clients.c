@@ -11,6 +11,7 @@
 #include "service/http/clients.h"
 
 #include "service/clock.h"
+#include "service/wait.h"
 
 #include <assert.h>
 #include <linux/tcp.h>
@@ -327,15 +328,10 @@ static void look_at_all(struct clients *t)
 /* Caller holds the lock, and gets it back. */
 static void sleep_until_woken(struct clients *t)
 {
-	struct timespec at = {
-		.tv_sec = (time_t)(t->wake_ns / 1000000000),
-		.tv_nsec = (long)(t->wake_ns % 1000000000),
-	};
-
 	if (t->wake_ns == never_ns)
 		(void)pthread_cond_wait(&t->sooner, &t->lock);
 	else
-		(void)pthread_cond_timedwait(&t->sooner, &t->lock, &at);
+		(void)wait_until(&t->sooner, &t->lock, t->wake_ns);
 }
 
 static void *watch(void *arg)
@@ -357,7 +353,6 @@ struct clients *clients_start(const struct clients_config *config)
 {
 	struct clients *t =
 		calloc(1, sizeof(*t) + config->places * sizeof(struct client));
-	pthread_condattr_t monotonic;
 
 	assert(config->open_max <= config->places);
 	if (t == NULL)
@@ -365,10 +360,7 @@ struct clients *clients_start(const struct clients_config *config)
 	t->config = *config;
 	t->wake_ns = never_ns;
 	(void)pthread_mutex_init(&t->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&t->sooner, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	wait_init(&t->sooner);
 	if (pthread_create(&t->watch, NULL, watch, t) == 0)
 		return t;
 	(void)pthread_cond_destroy(&t->sooner);

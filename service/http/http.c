@@ -192,7 +192,7 @@ void http_refuse(struct http *h)
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
 {
-	uint64_t end_ns = clock_now_ns() + limit_ms * UINT64_C(1000000);
+	uint64_t end_ns = clock_after_ms(limit_ms);
 	int quiet_count = 0;
 
 	/* What lies unread in a socket is no request yet: look for a while. */

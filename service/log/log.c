@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/log/log.h"
 
+#include "service/clock.h"
 #include "service/log/log_output.h"
+#include "service/text.h"
+#include "service/wait.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -38,27 +41,12 @@ struct log {
 
 	/* From log_begin() to log_end(). */
 	FILE *draft;
-	char *draft_text;
-	size_t draft_bytes;
+	struct text draft_text;
 
 	/* The writer's own. */
 	char *writing;
 	struct log_output output;
 };
-
-static struct timespec after_ms(uint32_t ms)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
 
 /* Behind the lines that filled the buffer.  Returns what is still to tell. */
 static uint64_t tell_dropped(struct log *l, uint64_t count)
@@ -93,14 +81,14 @@ static void write_waiting(struct log *l)
 /* Caller holds l->lock.  Until there is something, and a while for more. */
 static void wait_for_work(struct log *l)
 {
-	struct timespec until;
-	int err = 0;
+	uint64_t end_ns;
 
 	while (l->waiting_bytes == 0 && !l->stopping)
 		(void)pthread_cond_wait(&l->has_work, &l->lock);
-	until = after_ms(GATHER_MS);
-	while (l->waiting_bytes < GATHER_BYTES && !l->stopping && err == 0)
-		err = pthread_cond_timedwait(&l->has_work, &l->lock, &until);
+	end_ns = clock_after_ms(GATHER_MS);
+	while (l->waiting_bytes < GATHER_BYTES && !l->stopping &&
+	       wait_until(&l->has_work, &l->lock, end_ns))
+		;
 }
 
 /* What could not be written is told with the next line, or at the end. */
@@ -169,18 +157,6 @@ static enum log_form form_of(const struct log_config *config)
 	return is_json ? LOG_FORM_JSON : LOG_FORM_TEXT;
 }
 
-static void init_locks(struct log *l)
-{
-	pthread_condattr_t steady;
-
-	(void)pthread_condattr_init(&steady);
-	(void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-	(void)pthread_mutex_init(&l->lock, NULL);
-	(void)pthread_cond_init(&l->has_work, &steady);
-	(void)pthread_cond_init(&l->has_ended, &steady);
-	(void)pthread_condattr_destroy(&steady);
-}
-
 struct log *log_start(const struct log_config *config)
 {
 	struct log *l = calloc(1, sizeof(*l));
@@ -190,7 +166,9 @@ struct log *log_start(const struct log_config *config)
 	l->config = *config;
 	l->output.fd = config->fd;
 	l->form = form_of(config);
-	init_locks(l);
+	(void)pthread_mutex_init(&l->lock, NULL);
+	wait_init(&l->has_work);
+	wait_init(&l->has_ended);
 	l->waiting = malloc(LOG_BUFFER_BYTES);
 	l->writing = malloc(LOG_BUFFER_BYTES);
 	if (l->waiting != NULL && l->writing != NULL &&
@@ -242,21 +220,17 @@ void log_message(struct log *l, enum log_level level, const char *format, ...)
 FILE *log_begin(struct log *l)
 {
 	assert(l->draft == NULL);
-	l->draft = open_memstream(&l->draft_text, &l->draft_bytes);
+	l->draft = text_open(&l->draft_text);
 	return l->draft;
 }
 
 /* The draft, to be free()d.  NULL: no memory. */
 static char *take_draft(struct log *l)
 {
-	bool ok = fclose(l->draft) == 0;
-	char *text = l->draft_text;
+	char *text = text_close(&l->draft_text, l->draft);
 
 	l->draft = NULL;
-	if (ok)
-		return text;
-	free(text);
-	return NULL;
+	return text;
 }
 
 void log_end(struct log *l)
@@ -277,11 +251,10 @@ void log_end_table(struct log *l)
 /* Caller holds l->lock.  Has the writer ended, after so long at most? */
 static bool wait_ended(struct log *l, uint32_t limit_ms)
 {
-	struct timespec until = after_ms(limit_ms);
-	int err = 0;
+	uint64_t end_ns = clock_after_ms(limit_ms);
 
-	while (!l->ended && err == 0)
-		err = pthread_cond_timedwait(&l->has_ended, &l->lock, &until);
+	while (!l->ended && wait_until(&l->has_ended, &l->lock, end_ns))
+		;
 	return l->ended;
 }
 

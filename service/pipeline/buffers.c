@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/pipeline/buffers.h"
 
+#include "service/clock.h"
+#include "service/wait.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { IDLE_S = 1 }; /* without a touch: idle */
+enum { IDLE_MS = 1000 }; /* without a touch: idle */
 
 struct buffers {
 	struct img_pool *pool;
@@ -27,15 +29,12 @@ static bool wait_for_touch(struct buffers *b)
 	return !b->stopping;
 }
 
-/* Sleep for IDLE_S, less if stopping.  Caller holds the lock. */
+/* Sleep for IDLE_MS, less if stopping.  Caller holds the lock. */
 static void wait_a_while(struct buffers *b)
 {
-	struct timespec end;
+	uint64_t end_ns = clock_after_ms(IDLE_MS);
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += IDLE_S;
-	while (!b->stopping &&
-	       pthread_cond_timedwait(&b->changed, &b->lock, &end) == 0)
+	while (!b->stopping && wait_until(&b->changed, &b->lock, end_ns))
 		;
 }
 
@@ -58,17 +57,6 @@ static void *trim_when_idle(void *arg)
 	return NULL;
 }
 
-/* On the monotonic clock, for wait_a_while(). */
-static void init_cond(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(cond, &attr);
-	(void)pthread_condattr_destroy(&attr);
-}
-
 struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 {
 	struct buffers *b = calloc(1, sizeof(*b));
@@ -76,7 +64,7 @@ struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 	if (b == NULL)
 		return NULL;
 	(void)pthread_mutex_init(&b->lock, NULL);
-	init_cond(&b->changed);
+	wait_init(&b->changed);
 	b->pool = img_pool_new(kept_bytes_max);
 	if (b->pool != NULL)
 		img_pool_limit(b->pool, bytes_max);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Wait: condition variables by the clock of clock.h, which nobody sets. */
+#ifndef SERVICE_WAIT_H
+#define SERVICE_WAIT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline void wait_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t steady;
+
+	(void)pthread_condattr_init(&steady);
+	(void)pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(cond, &steady);
+	(void)pthread_condattr_destroy(&steady);
+}
+
+/* Caller holds the lock, and gets it back.  False: it is `end_ns`. */
+static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+			      uint64_t end_ns)
+{
+	const struct timespec end = {
+		.tv_sec = (time_t)(end_ns / 1000000000),
+		.tv_nsec = (long)(end_ns % 1000000000),
+	};
+
+	return pthread_cond_timedwait(cond, lock, &end) == 0;
+}
+
+#endif
