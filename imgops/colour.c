@@ -27,7 +27,7 @@ static uint64_t pixels_left(const struct image *src, struct img_size size,
 		return 0;
 	if (src->space == IMG_GREY)
 		return GREY_LEVELS;
-	return (uint64_t)size.width_px * size.height_px;
+	return img_pixels(size);
 }
 
 bool colour_open(struct colour *c, const struct image *src,

@@ -81,13 +81,11 @@ static void check_limits(struct decoder *d)
 {
 	const struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
 	const struct img_limits *limits = d->reader.limits;
-	struct img_size size = d->view->size;
-
 	if (jpeg->image_width > limits->side_px_max ||
 	    jpeg->image_height > limits->side_px_max ||
 	    (uint64_t)jpeg->image_width * jpeg->image_height >
 		    limits->pixels_max ||
-	    (uint64_t)size.width_px * size.height_px > limits->pixels_max)
+	    img_pixels(d->view->size) > limits->pixels_max)
 		reader_fail(&d->reader, IMG_ERR_TOO_LARGE);
 }
 

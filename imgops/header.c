@@ -164,7 +164,7 @@ static enum img_err check_limits(struct img_size size,
 {
 	if (size.width_px > limits->side_px_max ||
 	    size.height_px > limits->side_px_max ||
-	    (uint64_t)size.width_px * size.height_px > limits->pixels_max)
+	    img_pixels(size) > limits->pixels_max)
 		return IMG_ERR_TOO_LARGE;
 	return IMG_OK;
 }

@@ -41,6 +41,11 @@ struct img_size {
 	uint32_t height_px;
 };
 
+static inline uint64_t img_pixels(struct img_size size)
+{
+	return (uint64_t)size.width_px * size.height_px;
+}
+
 enum { IMG_PLANES_MAX = 4 };
 
 /* What the planes hold, as JFIF, and Adobe for the last three, define it. */

@@ -48,20 +48,15 @@ static void add_time(struct log_request *line, const char *name, uint64_t ns)
 	line->times[line->time_count++] = (struct log_time){ name, ns };
 }
 
-static uint64_t pixels_of(struct img_size size)
-{
-	return (uint64_t)size.width_px * size.height_px;
-}
-
 static void add_upload(struct log_request *line, const struct upload *u)
 {
-	line->pixels_in = pixels_of(u->header.stored);
+	line->pixels_in = img_pixels(u->header.stored);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
 
 		if (v->jpeg == NULL)
 			continue;
-		line->pixels_out += pixels_of(v->size);
+		line->pixels_out += img_pixels(v->size);
 		line->bytes_out += v->jpeg_bytes;
 		line->variant_count++;
 	}

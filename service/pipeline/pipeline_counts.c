@@ -3,19 +3,14 @@
 
 #include "service/clock.h"
 
-static uint64_t pixels(struct img_size size)
-{
-	return (uint64_t)size.width_px * size.height_px;
-}
-
 static void count_result(struct pipeline_counts *c, const struct upload *u)
 {
 	uint64_t inside_ns = clock_now_ns() - u->variants[0].event.born_ns;
 	uint64_t pixels_out = 0;
 
 	for (uint32_t i = 0; i < u->variant_count; i++)
-		pixels_out += pixels(u->variants[i].size);
-	atomic_fetch_add(&c->pixels_in, pixels(u->header.stored));
+		pixels_out += img_pixels(u->variants[i].size);
+	atomic_fetch_add(&c->pixels_in, img_pixels(u->header.stored));
 	atomic_fetch_add(&c->pixels_out, pixels_out);
 	atomic_fetch_add(&c->inside_ns, inside_ns);
 	histogram_add(&c->inside, inside_ns);

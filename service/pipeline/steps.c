@@ -17,7 +17,7 @@ enum {
 
 static uint64_t pixels(const struct variant *v)
 {
-	return (uint64_t)v->view.size.width_px * v->view.size.height_px;
+	return img_pixels(v->view.size);
 }
 
 /* How each variant shows the picture, and at how many eighths to decode it. */
