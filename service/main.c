@@ -51,11 +51,7 @@ static void list_policies(void)
 static _Noreturn void refuse(const struct options *o, const char *flag,
 			     const char *value, const char *why)
 {
-	char name[OPTIONS_NAME_BYTES];
-
-	options_name(o, flag, name);
-	(void)fprintf(stderr, "darkroom: %s: '%s' %s\n", name, value, why);
-	exit(EXIT_USAGE);
+	exit(opened_complain(o, EXIT_USAGE, flag, value, why));
 }
 
 /*
@@ -82,8 +78,7 @@ static void raise_file_limit(const struct options *o)
 	if (files.rlim_max <
 	    (rlim_t)clients_places(o->connections_max) + OWN_FILES)
 		refuse(o, "max-connections", value,
-		       "and some more are over the system's limit of open "
-		       "files");
+		       "with some more, over the system's limit of open files");
 }
 
 static struct cores *find_cores(const struct options *o)
@@ -110,10 +105,10 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 	/* Files that it has no use for. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
 		refuse(o, "graph", o->graph,
-		       "is for --balance partition; see --save-graph");
+		       "it is for --balance partition; see --save-graph");
 	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
 		refuse(o, "trace", o->trace,
-		       "would stay empty: this policy has no workers");
+		       "it would stay empty: this policy has no workers");
 }
 
 /* Whatever is done next, with what queries are read later. */

@@ -14,10 +14,10 @@
 int opened_complain(const struct options *o, int status, const char *flag,
 		    const char *value, const char *why)
 {
-	char name[OPTIONS_NAME_BYTES];
+	char refusal[OPTIONS_REFUSAL_BYTES];
 
-	options_name(o, flag, name);
-	(void)fprintf(stderr, "darkroom: %s: '%s': %s\n", name, value, why);
+	options_refuse(o, flag, value, why, refusal);
+	(void)fprintf(stderr, "darkroom: %s\n", refusal);
 	return status;
 }
 

@@ -65,10 +65,10 @@ static void let_stop_at_once(void)
 static int complain(const struct server *s, int status, const char *flag,
 		    const char *value, const char *why)
 {
-	char name[OPTIONS_NAME_BYTES];
+	char refusal[OPTIONS_REFUSAL_BYTES];
 
-	options_name(s->options, flag, name);
-	log_message(s->log, LOG_LEVEL_ERROR, "%s: '%s': %s", name, value, why);
+	options_refuse(s->options, flag, value, why, refusal);
+	log_message(s->log, LOG_LEVEL_ERROR, "%s", refusal);
 	return status;
 }
 

@@ -11,6 +11,8 @@
 
 #include <cjson/cJSON.h>
 
+enum { SOURCE_BYTES = 192 };
+
 /* Of each stage with --policy pool-per-stage, unless --pool is given. */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = 3,
@@ -268,20 +270,31 @@ void options_release(struct options *o)
 	cJSON_Delete(o->file);
 }
 
-void options_name(const struct options *o, const char *flag,
-		  char name[OPTIONS_NAME_BYTES])
+static void print_source(const struct options *o, const char *flag,
+			 char name[SOURCE_BYTES])
 {
 	switch (o->sources[place_of(flag)]) {
 	case OPTIONS_FILE:
-		(void)snprintf(name, OPTIONS_NAME_BYTES, "%.100s: %s",
-			       o->config, flag);
+		(void)snprintf(name, SOURCE_BYTES, "%.100s: %s", o->config,
+			       flag);
 		break;
 	case OPTIONS_ENVIRONMENT:
-		config_print_variable(flag, name, OPTIONS_NAME_BYTES);
+		config_print_variable(flag, name, SOURCE_BYTES);
 		break;
 	default:
-		(void)snprintf(name, OPTIONS_NAME_BYTES, "--%s", flag);
+		(void)snprintf(name, SOURCE_BYTES, "--%s", flag);
 	}
+}
+
+void options_refuse(const struct options *o, const char *flag,
+		    const char *value, const char *why,
+		    char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	char name[SOURCE_BYTES];
+
+	print_source(o, flag, name);
+	(void)snprintf(refusal, OPTIONS_REFUSAL_BYTES, "%s: '%.500s': %s", name,
+		       value, why);
 }
 
 bool options_print(const struct options *o, const struct schedule *s, FILE *to)

@@ -14,7 +14,7 @@ struct cJSON;
 
 enum {
 	OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES,
-	OPTIONS_NAME_BYTES = 192,
+	OPTIONS_REFUSAL_BYTES = 1024,
 	OPTIONS_MAX = 64
 };
 
@@ -77,11 +77,12 @@ MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 void options_release(struct options *o);
 
 /*
- * What a refusal has to name: "--cores", "DARKROOM_CORES" or "FILE: cores", by
- * where the value of this flag is from.
+ * Why a flag's value is no good: "--cores: '99': WHY", or with DARKROOM_CORES or
+ * "FILE: cores", by where it is from.
  */
-void options_name(const struct options *o, const char *flag,
-		  char name[OPTIONS_NAME_BYTES]);
+void options_refuse(const struct options *o, const char *flag,
+		    const char *value, const char *why,
+		    char refusal[OPTIONS_REFUSAL_BYTES]);
 
 /*
  * Options with a complete schedule as a file for --config.  False: no memory,

@@ -26,7 +26,7 @@ static bool split(const char *address, char host[HOST_BYTES],
 	const char *colon = strrchr(address, ':');
 	size_t bytes = colon != NULL ? (size_t)(colon - address) : 0;
 
-	*why = "is not ADDRESS:PORT, with a port up to 65535";
+	*why = "not ADDRESS:PORT, with a port up to 65535";
 	if (bytes == 0 || bytes >= HOST_BYTES || colon[1] == '\0')
 		return false;
 	if (address[0] == '[' && address[bytes - 1] == ']') {

@@ -285,20 +285,20 @@ static void test_files_are_bounded(void)
 
 static void test_later_refusals_know_the_source(void)
 {
-	char name[OPTIONS_NAME_BYTES];
+	char refusal[OPTIONS_REFUSAL_BYTES];
 	struct options o;
 
 	assert(parse(&o, "--cores 1", "DARKROOM_SAVE_GRAPH=g",
 		     "{\"trace\": \"t\", \"cores\": \"2\"}"));
-	options_name(&o, "cores", name);
-	assert(strcmp(name, "--cores") == 0);
-	options_name(&o, "save-graph", name);
-	assert(strcmp(name, "DARKROOM_SAVE_GRAPH") == 0);
-	options_name(&o, "trace", name);
-	assert(strncmp(name, path, strlen(path)) == 0);
-	assert(strcmp(name + strlen(path), ": trace") == 0);
-	options_name(&o, "listen", name);
-	assert(strcmp(name, "--listen") == 0);
+	options_refuse(&o, "cores", "1", "no", refusal);
+	assert(strcmp(refusal, "--cores: '1': no") == 0);
+	options_refuse(&o, "save-graph", "g", "no", refusal);
+	assert(strcmp(refusal, "DARKROOM_SAVE_GRAPH: 'g': no") == 0);
+	options_refuse(&o, "trace", "t", "no", refusal);
+	assert(strncmp(refusal, path, strlen(path)) == 0);
+	assert(strcmp(refusal + strlen(path), ": trace: 't': no") == 0);
+	options_refuse(&o, "listen", "x", "no", refusal);
+	assert(strcmp(refusal, "--listen: 'x': no") == 0);
 	options_release(&o);
 }
 

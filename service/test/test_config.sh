@@ -88,7 +88,7 @@ test_refusals_have_a_source() {
 	refuses "$work/file: cores: '4095'" --check-config \
 		--config "$work/file"
 	DARKROOM_LISTN=x refuses 'DARKROOM_LISTN' --check-config
-	DARKROOM_LISTEN=x refuses "DARKROOM_LISTEN: 'x' is not ADDRESS:PORT" \
+	DARKROOM_LISTEN=x refuses "DARKROOM_LISTEN: 'x': not ADDRESS:PORT" \
 		--check-config
 	DARKROOM_LISTEN=192.0.2.1:80 refuses "DARKROOM_LISTEN: '192.0.2.1:80'"
 	DARKROOM_TRACE=/nowhere/x refuses "DARKROOM_TRACE: '/nowhere/x'" \
