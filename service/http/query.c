@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TEXT_BYTES = 512 }; /* of one variant */
+enum { TEXT_BYTES_MAX = 511 }; /* of one variant */
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
@@ -80,12 +80,18 @@ static bool read_variant(struct variant *out, const struct params *all,
 			 struct span in, char detail[PARAMS_DETAIL_BYTES])
 {
 	struct span name = name_of(in);
-	char text[TEXT_BYTES], shown[PARAMS_SHOWN_BYTES];
+	char text[TEXT_BYTES_MAX + 1], shown[PARAMS_SHOWN_BYTES];
 	struct params p;
 
 	(void)snprintf(text, sizeof(text), "%.*s", (int)in.bytes, in.text);
-	if (in.bytes >= sizeof(text) || name.bytes == in.bytes ||
-	    name.bytes == 0 || name.bytes >= sizeof(out->name) ||
+	if (in.bytes > TEXT_BYTES_MAX) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "variant may have up to %d bytes, not '%s...'.",
+			       TEXT_BYTES_MAX, params_shown(shown, text));
+		return false;
+	}
+	if (name.bytes == in.bytes || name.bytes == 0 ||
+	    name.bytes >= sizeof(out->name) ||
 	    strspn(text, NAME_CHARS) != name.bytes) {
 		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
 			       "variant must be NAME:KEY=VALUE,... with a NAME "

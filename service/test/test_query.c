@@ -98,7 +98,7 @@ static void test_limits(void)
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
 	assert(make(text) && made[0].recipe.box.width_px == 8);
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);
-	assert(!make(text));
+	assert(!make(text) && strstr(detail, "up to 511 bytes") != NULL);
 }
 
 static const struct {
