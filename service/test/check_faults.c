@@ -5,7 +5,8 @@
  * memory stays charged; and the next request is answered as if nothing had
  * been.
  *
- * The server must run with LD_PRELOAD=libfaults.so and nothing else to do.
+ * The server must have a store, run with LD_PRELOAD=libfaults.so, and have nothing
+ * else to do.
  *
  * usage: check_faults PORT FAULTS_FILE JPEG [--no-trace]
  */
@@ -31,32 +32,62 @@ enum {
 	POLLS_MAX = 6000,
 	POLL_US = 10000,
 	SITES_MAX = 5000,
+	AFTER_US = 20000, /* what goes on after a reply will be over */
 };
 
 enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
 
+enum { ID_BYTES = 64 + 1 };
+
+#define VARIANTS "variant=a:w=90&variant=b:w=40"
+
+/* Of the images that are stored below; all are one. */
+static char id[ID_BYTES];
+
 static const struct kind {
-	const char *target;
+	const char *target; /* ID is that of the image */
 	enum body body;
 	int status;
 	/* Of two replies; those with members are asked for as JSON. */
 	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
-} kinds[] = {
-	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200, SAME_BYTES },
-	{ "POST /?w=90&progressive=1&icc=keep", BODY_FORM, 200, SAME_BYTES },
+	const char *header;        /* NULL: no more */
+	const struct kind *before; /* sent before it each time; NULL: none */
+	bool goes_on;              /* after its reply */
+} store = { "POST /v1/images?" VARIANTS, BODY_JPEG, 201,
+	    .sameness = SAME_MEMBERS },
+  remove_stored = { "DELETE /v1/images/ID", BODY_NONE, 204,
+		    .sameness = SAME_BYTES };
+
+static const struct kind kinds[] = {
+	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200,
+	  .sameness = SAME_BYTES },
+	{ "POST /?w=90&progressive=1&icc=keep", BODY_FORM, 200,
+	  .sameness = SAME_BYTES },
 	{ "POST /?variant=a:w=90&variant=b:w=40,blur=1", BODY_JPEG, 200,
-	  SAME_STATUS },
+	  .sameness = SAME_STATUS },
 	{ "POST /?variant=a:w=90&variant=b:w=40&placeholder=1", BODY_JPEG, 200,
-	  SAME_MEMBERS },
-	{ "POST /?w=90&strict=0", BODY_HALF, 200, SAME_BYTES },
-	{ "POST /?w=90", BODY_HALF, 422, SAME_MEMBERS },
-	{ "POST /?w=0", BODY_JPEG, 400, SAME_MEMBERS },
-	{ "POST /nowhere", BODY_FORM, 404, SAME_MEMBERS },
-	{ "GET /healthz", BODY_NONE, 200, SAME_BYTES },
-	{ "GET /readyz", BODY_NONE, 200, SAME_STATUS },
-	{ "GET /metrics", BODY_NONE, 200, SAME_MEMBERS },
-	{ "GET /stats", BODY_NONE, 200, SAME_MEMBERS },
-	{ "GET /trace", BODY_NONE, 200, SAME_STATUS },
+	  .sameness = SAME_MEMBERS },
+	{ "POST /?w=90&strict=0", BODY_HALF, 200, .sameness = SAME_BYTES },
+	{ "POST /?w=90", BODY_HALF, 422, .sameness = SAME_MEMBERS },
+	{ "POST /?w=0", BODY_JPEG, 400, .sameness = SAME_MEMBERS },
+	{ "POST /nowhere", BODY_FORM, 404, .sameness = SAME_MEMBERS },
+	{ "GET /healthz", BODY_NONE, 200, .sameness = SAME_BYTES },
+	{ "GET /readyz", BODY_NONE, 200, .sameness = SAME_STATUS },
+	{ "GET /metrics", BODY_NONE, 200, .sameness = SAME_MEMBERS },
+	{ "GET /stats", BODY_NONE, 200, .sameness = SAME_MEMBERS },
+	{ "GET /trace", BODY_NONE, 200, .sameness = SAME_STATUS },
+	{ "POST /v1/images?" VARIANTS, BODY_JPEG, 201, .sameness = SAME_MEMBERS,
+	  .before = &remove_stored },
+	{ "POST /v1/images?respond=decoded&" VARIANTS, BODY_JPEG, 202,
+	  .sameness = SAME_MEMBERS, .before = &remove_stored, .goes_on = true },
+	{ "GET /v1/images/ID", BODY_NONE, 200, .sameness = SAME_BYTES,
+	  .before = &store },
+	{ "GET /v1/images/ID/a", BODY_NONE, 200, .sameness = SAME_BYTES },
+	{ "GET /v1/images/ID/a", BODY_NONE, 206, .sameness = SAME_BYTES,
+	  .header = "Range: bytes=5-99\r\n" },
+	{ "GET /v1/images/ID/c", BODY_NONE, 404, .sameness = SAME_MEMBERS },
+	{ "DELETE /v1/images/ID", BODY_NONE, 204, .sameness = SAME_BYTES,
+	  .before = &store },
 };
 
 struct bytes {
@@ -109,6 +140,19 @@ static void add_text(struct bytes *to, const char *text)
 	add(to, text, strlen(text));
 }
 
+static void add_target(struct bytes *to, const char *target)
+{
+	const char *at = strstr(target, "ID");
+
+	if (at == NULL) {
+		add_text(to, target);
+		return;
+	}
+	add(to, target, (size_t)(at - target));
+	add_text(to, id);
+	add_text(to, at + 2);
+}
+
 /* The caller frees `at`. */
 static struct bytes make_request(const struct kind *k)
 {
@@ -125,17 +169,17 @@ static struct bytes make_request(const struct kind *k)
 	assert(request.at != NULL);
 	if (k->body == BODY_FORM)
 		count += sizeof(before) + sizeof(after) - 2;
+	add_target(&request, k->target);
 	(void)snprintf(head, sizeof(head),
-		       "%s HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+		       " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
 		       "Accept: %s\r\n"
-		       "%sContent-Length: %zu\r\n\r\n",
-		       k->target,
+		       "%s%sContent-Length: %zu\r\n\r\n",
 		       k->sameness == SAME_MEMBERS ? "application/json" : "*/*",
 		       k->body == BODY_FORM ?
 			       "Content-Type: multipart/form-data; "
 			       "boundary=border\r\n" :
 			       "",
-		       count);
+		       k->header != NULL ? k->header : "", count);
 	add_text(&request, head);
 	if (k->body == BODY_FORM)
 		add_text(&request, before);
@@ -169,17 +213,23 @@ static int connect_to_server(void)
 static void parse(struct reply *r, size_t received)
 {
 	const char *length, *end;
+	int status;
 
 	r->received[received] = '\0';
 	end = strstr(r->received, "\r\n\r\n");
 	length = strstr(r->received, "Content-Length: ");
 	r->status = 0;
-	if (end == NULL || length == NULL || length > end)
+	if (end == NULL)
+		return;
+	status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
+	if (status == 204) /* it has no body, and does not say so */
+		length = "Content-Length: 0";
+	else if (length == NULL || length > end)
 		return;
 	r->body.at = r->received + (end + 4 - r->received);
 	r->body.count = received - (size_t)(r->body.at - r->received);
 	if (r->body.count == strtoul(length + 16, NULL, 10))
-		r->status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
+		r->status = status;
 	r->line_count = 0;
 	for (const char *c = r->received; c < end; c++)
 		r->line_count += *c == '\r';
@@ -251,7 +301,7 @@ static void fail(const struct kind *k, int site, const char *what,
 static void check_nothing_is_held(const struct kind *k, int site)
 {
 	static const struct kind stats = { "GET /stats", BODY_NONE, 200,
-					   SAME_STATUS };
+					   .sameness = SAME_STATUS };
 	static struct reply r;
 
 	for (int i = 0; i < POLLS_MAX; i++) {
@@ -264,6 +314,14 @@ static void check_nothing_is_held(const struct kind *k, int site)
 	fail(k, site, "memory or a place is still taken", &r);
 }
 
+static void prepare(const struct kind *k)
+{
+	static struct reply unused;
+
+	if (k->before != NULL)
+		exchange(k->before, &unused);
+}
+
 /* Returns how many allocations failed. */
 static int check_kind(const struct kind *k, int *refused)
 {
@@ -271,13 +329,17 @@ static int check_kind(const struct kind *k, int *refused)
 	int site = 0;
 	bool reached = true, is_right = true;
 
+	prepare(k);
 	exchange(k, &without);
 	if (without.status != k->status)
 		fail(k, 0, "not as it should be", &without);
 	while (reached) {
 		assert(++site < SITES_MAX);
+		prepare(k);
 		atomic_store(&faults->allocations_left, site);
 		exchange(k, &with);
+		if (k->goes_on)
+			(void)usleep(AFTER_US);
 		reached = atomic_exchange(&faults->allocations_left, 0) == 0;
 		if ((with.status > 0 && with.status < 400) ||
 		    with.status == without.status)
@@ -285,6 +347,7 @@ static int check_kind(const struct kind *k, int *refused)
 		if (!is_right)
 			fail(k, site, "wrong reply", &with);
 		*refused += with.status != without.status;
+		prepare(k);
 		exchange(k, &after);
 		if (!is_same(k, &after, &without))
 			fail(k, site, "the next reply is wrong", &after);
@@ -293,12 +356,25 @@ static int check_kind(const struct kind *k, int *refused)
 	return site - 1;
 }
 
+/* Sets `id`. */
+static void store_one(void)
+{
+	static struct reply r;
+	static const char before[] = "{\"id\":\"";
+
+	exchange(&store, &r);
+	assert(r.status == 201 && r.body.count > sizeof(before) + ID_BYTES);
+	assert(memcmp(r.body.at, before, sizeof(before) - 1) == 0);
+	memcpy(id, r.body.at + sizeof(before) - 1, ID_BYTES - 1);
+}
+
 int main(int argc, char **argv)
 {
 	assert(argc == 4 || argc == 5);
 	port = (uint16_t)atoi(argv[1]);
 	map_faults(argv[2]);
 	jpeg = read_whole(argv[3]);
+	store_one();
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		int refused = 0, sites;
 

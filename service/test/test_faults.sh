@@ -5,6 +5,7 @@
 #
 # usage: DARKROOM=PROGRAM FAULTS_LIBRARY=FILE CHECK_FAULTS=PROGRAM
 #        PRINT_PROFILE=PROGRAM [SANITIZED=1] test_faults.sh SAMPLES_DIR
+. "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 faults=$work/faults
@@ -56,12 +57,14 @@ make_photo() {
 }
 
 test_every_allocation_may_fail() { # --policy NAME [--no-trace]
-	start "$1" "$2"
+	mkdir "$work/store"
+	start "$1" "$2" --store "$work/store"
 	shift 2
 	"$CHECK_FAULTS" "$port" "$faults" "$photo" "$@" >"$work/report" ||
 		fail "$(cat "$work/report")"
 	check_drained
 	stop
+	rm -r "$work/store"
 	cat "$work/report"
 }
 
@@ -132,7 +135,8 @@ test_descriptors_run_out() {
 
 # Ten years on, twenty back: nobody is late or timed out.
 test_time_of_day_jumps() {
-	start --deadline 20s
+	mkdir "$work/store"
+	start --deadline 20s --store "$work/store"
 	exec 8<>"/dev/tcp/127.0.0.1/$port"
 	for jump in 315360000 -315360000 0; do
 		printf 'POST /?w=50 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n' \
@@ -140,6 +144,9 @@ test_time_of_day_jumps() {
 		head -c 100 "$photo" >&8
 		fault clock "$jump"
 		answers 200 --data-binary "@$photo" "$url/?w=50"
+		answers 201 --data-binary "@$photo" \
+			"$url/v1/images?w=$((50 + jump / 100000000))"
+		answers 200 "$url$(jq -r '.variants[0].url' "$work/body")"
 		tail -c +101 "$photo" >&8
 		read -r -t 60 -u 8 line || fail "no answer after $jump seconds"
 		[[ $line = *200* ]] || fail "after $jump seconds: $line"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Arrows go one way: service -> stages, service -> imgops; loadgen and datasets
-# alone; libmicrohttpd in service/http/ alone; and every header stands alone.
+# alone; libmicrohttpd in service/http/ alone; every header stands alone; and the
+# time of day is used by few.
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
 set -euo pipefail
@@ -25,6 +26,19 @@ forbid service/report 'service/config/'
 forbid datasets '(imgops|stages|service|loadgen)/'
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http/|/test/|/fuzz/' || bad=1
+
+# The time of day may jump: it is told, names files, and ends signatures; all
+# waiting and measuring is by the monotonic clock.
+clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
+! grep -rlE --include='*.[ch]' "$clocks" imgops stages service |
+	grep -vE '/(test|bench)/' |
+	grep -vxE 'service/(http/http_auth|log/log_line|report/process|store/store)\.c' ||
+	bad=1
+# Conditions wait by it unless they are told otherwise.
+for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \
+	imgops stages service | grep -v /test/); do
+	grep -q 'setclock(.*CLOCK_MONOTONIC' "$file" || bad=1
+done
 
 for header in {imgops,stages,service,service/*,loadgen,loadgen/compare,datasets}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
