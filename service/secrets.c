@@ -5,6 +5,7 @@
 #include "service/opened.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 static void warn_of_mode(const char *path)
@@ -74,10 +75,19 @@ static int check_address(const struct secrets *s, const struct options *o,
 			       "--insecure if all who can reach it may use it");
 }
 
+/* Nor may others of the same user trace the process, but for root. */
+static void keep_out_of_core_dumps(const struct options *o)
+{
+	if (o->api_key_file != NULL || o->sign_key_file != NULL ||
+	    o->tls_key != NULL)
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int secrets_load(struct secrets *s, const struct options *o)
 {
 	int status;
 
+	keep_out_of_core_dumps(o);
 	*s = (struct secrets){ .auth = auth_new() };
 	if (s->auth == NULL) {
 		(void)fprintf(stderr, "darkroom: no memory\n");

@@ -242,7 +242,15 @@ test_the_documented_python_signs() {
 	[ "$(upload "$url$path&h=9")" = 403 ] || fail "$path with h=9"
 }
 
+# A process that leaves no core dump is root's in /proc.
+test_no_core_dump_has_keys() {
+	[ "$(id -u)" = 0 ] ||
+		[ "$(stat -c %u "/proc/$server/environ")" = 0 ] ||
+		fail "others of its user can read its memory"
+}
+
 start --api-key-file "$work/api.keys"
+test_no_core_dump_has_keys
 test_a_key_is_needed
 test_no_body_is_asked_for
 test_the_connection_can_be_used_again
