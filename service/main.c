@@ -5,6 +5,7 @@
  * log, and only this one exits.
  */
 #include "service/http/clients.h"
+#include "service/http/http.h"
 #include "service/http/listen.h"
 #include "service/opened.h"
 #include "service/pipeline/partition.h"
@@ -12,6 +13,7 @@
 #include "service/server.h"
 
 #include "stages/cores.h"
+#include "stages/perf.h"
 #include "stages/policy.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { OWN_FILES = 64 }; /* descriptors that are not connections */
+enum { OWN_FILES = 64 }; /* descriptors that every server may have */
 
 /* Or a socket takes the place of a closed stderr, and gets what is logged. */
 static void fill_standard_files(void)
@@ -64,8 +66,27 @@ static void tune_malloc(uint32_t core_count)
 	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
-/* Every connection is a file descriptor. */
-static void raise_file_limit(const struct options *o)
+/* At most.  Of a store: a file for each reply, and those of calls. */
+static uint64_t count_files(const struct options *o,
+			    const struct pipeline_config *c)
+{
+	uint64_t places = clients_places(o->connections_max);
+	uint64_t workers = group_workers_max(&c->schedule, PIPELINE_STEPS,
+					     cores_count(c->cores));
+	uint64_t count = OWN_FILES + places + workers * PERF_COUNTERS;
+
+	if (o->admin_listen != NULL)
+		count += clients_places(HTTP_ADMIN_CONNECTIONS_MAX);
+	if (o->store != NULL && workers > 0)
+		count += places +
+			 o->store_threads * (STORE_CALL_FILES + PERF_COUNTERS);
+	if (o->store != NULL && workers == 0)
+		count += places * (1 + STORE_CALL_FILES);
+	return count;
+}
+
+static void raise_file_limit(const struct options *o,
+			     const struct pipeline_config *c)
 {
 	struct rlimit files;
 	char value[16];
@@ -75,8 +96,7 @@ static void raise_file_limit(const struct options *o)
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	(void)snprintf(value, sizeof(value), "%u", o->connections_max);
-	if (files.rlim_max <
-	    (rlim_t)clients_places(o->connections_max) + OWN_FILES)
+	if (files.rlim_max < count_files(o, c))
 		refuse(o, "max-connections", value,
 		       "with some more, over the system's limit of open files");
 }
@@ -164,8 +184,8 @@ static int run(const struct options *o)
 	};
 	int status = EXIT_SUCCESS;
 
-	raise_file_limit(o);
 	complete_schedule(o, cores_count(cores), &config.schedule);
+	raise_file_limit(o, &config);
 	check_presets(o);
 	if (o->wants_check)
 		check_start(o);

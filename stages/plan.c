@@ -270,6 +270,28 @@ static uint32_t count_workers(const struct group *g)
 	return count;
 }
 
+uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
+			   uint32_t core_count)
+{
+	uint32_t count = 0;
+
+	switch (s->policy->workers) {
+	case POLICY_WORKERS_ROAM:
+		return core_count;
+	case POLICY_WORKERS_STAY:
+		/* Some parts have one core more than others. */
+		for (uint32_t i = 0; i < stage_count; i++)
+			count += s->pool_is_auto ?
+					 (core_count + s->part_count) *
+						 POOL_AUTO_PER_CORE :
+					 s->pool_threads[i] * s->part_count;
+		break;
+	case POLICY_WORKERS_CALLER:
+		break;
+	}
+	return count;
+}
+
 static struct tally *new_tallies(const struct group *g)
 {
 	size_t bytes = g->stage_count * sizeof(struct tally);

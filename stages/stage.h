@@ -95,6 +95,10 @@ MUST_CHECK bool group_start(struct group *g);
 /* Worker threads, all parts together, parked ones of pools included. */
 uint32_t group_worker_count(const struct group *g);
 
+/* At most so many, by a complete schedule, if no stage is partitioned by key. */
+uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
+			   uint32_t core_count);
+
 /*
  * Queue `ev` for `s`.  True: it is no longer the caller's; do not touch it.
  * False: the queue is full (of the part that the event would go to), or the

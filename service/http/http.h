@@ -11,7 +11,7 @@
  * served there alone, but for probes, which both ports answer.
  *
  * Threads    One thread calls all functions, in the order of this file.
- * Limits     connections_max connections, and a few of the admin port;
+ * Limits     connections_max connections, and those of the admin port;
  *            body_bytes_max per request; clients.h says how long a connection
  *            may take.
  */
@@ -22,6 +22,8 @@
 #include <stdint.h>
 
 struct auth;
+enum { HTTP_ADMIN_CONNECTIONS_MAX = 16 };
+
 struct http;
 struct http_counts;
 struct log;

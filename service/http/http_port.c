@@ -12,7 +12,6 @@ enum {
 	CONNECTION_BYTES = 128 * 1024, /* mostly read buffer: fewer calls */
 	ADMIN_IDLE_MS = 10000,
 	ADMIN_CONNECTION_BYTES = 16 * 1024,
-	ADMIN_CONNECTIONS_MAX = 16,
 	RATE_WINDOW_MS = 5000,
 	EXCESS_US = 2000,
 };
@@ -135,7 +134,7 @@ static bool start_admin(struct http *h)
 			  &(struct port_config){
 				  .fd = h->config.admin_fd,
 				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD,
-				  .connections_max = ADMIN_CONNECTIONS_MAX,
+				  .connections_max = HTTP_ADMIN_CONNECTIONS_MAX,
 				  .idle_ms = ADMIN_IDLE_MS,
 				  .connection_bytes = ADMIN_CONNECTION_BYTES,
 			  });

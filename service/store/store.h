@@ -27,8 +27,9 @@
 #include <sys/types.h>
 
 enum {
-	STORE_ID_BYTES = 64 + 1,  /* lower-case hexadecimal digits */
-	STORE_NAME_BYTES = 32 + 1 /* of [a-z0-9_-], without ".jpg" */
+	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
+	STORE_NAME_BYTES = 32 + 1, /* of [a-z0-9_-], without ".jpg" */
+	STORE_CALL_FILES = 3       /* descriptors, of a call at a time */
 };
 
 enum store_answer {

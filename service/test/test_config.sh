@@ -101,6 +101,18 @@ test_refusals_have_a_source() {
 	refuses 'makes no sense' --check-config --steal
 	refuses 'makes no sense' --print-config --steal
 	refuses 1000000 --check-config --max-connections 1000000
+	# 228 for these connections, 3 for a worker's counters, 64 others.
+	(
+		ulimit -n 300
+		"$DARKROOM" --check-config --cores 0 --max-connections 200 ||
+			fail "300 files are enough"
+		refuses 200 --check-config --cores 0 --max-connections 200 \
+			--admin-listen 127.0.0.1:0
+		refuses 200 --check-config --cores 0 --max-connections 200 \
+			--store "$work"
+		refuses 200 --check-config --cores 0 --max-connections 200 \
+			--policy pool-per-stage
+	)
 	! grep -q listening "$work/log" || fail "$(cat "$work/log")"
 }
 
