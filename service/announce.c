@@ -26,8 +26,7 @@ void announce_start(struct log *l, const struct options *o,
 	if (o->admin_listen != NULL)
 		(void)fprintf(to, "admin on %s (port %u), ", o->admin_listen,
 			      opened->admin_port);
-	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
-		       to);
+	pipeline_print_schedule(config, to);
 	(void)fprintf(to, ", cores");
 	print_cores(config->cores, to);
 	log_end(l);

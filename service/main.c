@@ -122,6 +122,13 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
+	if (o->express_ms > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
+		char value[16];
+
+		(void)snprintf(value, sizeof(value), "%ums", o->express_ms);
+		refuse(o, "express", value,
+		       "has no use here: this policy has no workers");
+	}
 	/* Files that it has no use for. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
 		refuse(o, "graph", o->graph,
@@ -181,6 +188,7 @@ static int run(const struct options *o)
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.errands_max = clients_places(o->connections_max),
+		.express_ns = (uint64_t)o->express_ms * 1000000,
 	};
 	int status = EXIT_SUCCESS;
 

@@ -21,6 +21,8 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_ENCODE] = 3,
 };
 
+enum { EXPRESS_MS = 5 }; /* measured best: docs/scheduling.md */
+
 static const struct flag own_flags[] = {
 	{ "listen", "ADDRESS:PORT", "127.0.0.1:8080",
 	  "where to accept connections; port 0: any free one",
@@ -140,6 +142,12 @@ static const struct flag own_flags[] = {
 	  .most = UINT64_C(1) << 60 },
 	{ "store-threads", "N", "4", "that write to it",
 	  FLAG_FIELD(struct options, store_threads), .least = 1, .most = 1000 },
+	{ "express", "TIME", NULL,
+	  "an upload foretold to take less CPU time goes past workers that\n"
+	  "are all in larger ones, by a thread of its own; 0: none; default:\n"
+	  "none if the schedule has a flag, or see below",
+	  FLAG_FIELD(struct options, express_ms), .unit = FLAG_TIME,
+	  .most = 10000 },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },
@@ -227,10 +235,12 @@ static bool take(void *reading, const struct flag *f, const char *value,
  * What measured best: docs/scheduling.md.  Only if no flag of scheduling is
  * given: together with others, each has the value of the papers.
  */
-static void set_best(struct schedule *s)
+static void set_best(struct options *o)
 {
-	s->policy = policy_find("color");
-	s->discipline.kind = DISCIPLINE_SRPT;
+	o->schedule.policy = policy_find("color");
+	o->schedule.discipline.kind = DISCIPLINE_SRPT;
+	if (o->sources[place_of("express")] == OPTIONS_DEFAULT)
+		o->express_ms = EXPRESS_MS;
 }
 
 bool options_parse(struct options *o, int argc, char *const *argv,
@@ -257,7 +267,7 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 						   &o->file, take, &r, error))
 		return false;
 	if (o->schedule.given == 0)
-		set_best(&o->schedule);
+		set_best(o);
 	if (o->memory_bytes_max == 0)
 		o->memory_bytes_max =
 			memory_budget_bytes(memory_limit_bytes(),
@@ -314,8 +324,8 @@ void options_print_help(FILE *to)
 	flags_print_help(file_flags, to);
 	flags_print_help(action_flags, to);
 	(void)fputs("\nHow stages get the CPU (docs/scheduling.md).  Without "
-		    "any of these flags:\n--policy color --discipline srpt.  "
-		    "With some, the rest as below.\n\n",
+		    "any of these flags:\n--policy color --discipline srpt "
+		    "--express 5ms.  With some, the rest as below.\n\n",
 		    to);
 	flags_print_help(schedule_flags, to);
 }

@@ -51,6 +51,7 @@ struct options {
 	const char *store;          /* a folder; NULL: none */
 	uint64_t store_quota_bytes; /* 0: none */
 	uint32_t store_threads;
+	uint32_t express_ms; /* 0: none */
 	enum sandbox_mode sandbox;
 	enum log_mode log_mode;
 	uint32_t log_slow_ms;   /* 0: none is slow */

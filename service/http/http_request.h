@@ -101,7 +101,7 @@ enum problem http_problem_of_upload(const struct upload *u);
 /* How many of its times there are to tell. */
 static inline uint32_t http_stage_count(const struct upload *u)
 {
-	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
+	return u->store != NULL ? PIPELINE_TIMES : PIPELINE_STEPS;
 }
 
 /* http_log.c */

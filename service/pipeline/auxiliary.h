@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Auxiliary: a stage for errands that wait for disks, in a group of its own, so
- * that no worker of the pipeline ever does.
+ * Auxiliary: a stage for errands, with threads of its own beside the workers of
+ * the pipeline: for what waits for disks, and for what is not to wait for them
+ * (express.h).
  *
  * Ownership  An errand is the group's from auxiliary_send() until it runs.
  * Threads    auxiliary_send(), auxiliary_read(): any, at once.  The rest: one.

@@ -7,6 +7,7 @@
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -16,8 +17,16 @@ enum {
 const char *const pipeline_step_names[PIPELINE_STAGES] = {
 	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
 	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
-	[PIPELINE_STORE] = "store",
+	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
 };
+
+void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
+{
+	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
+		       to);
+	(void)fprintf(to, " --express %" PRIu64 "ms",
+		      config->express_ns / 1000000);
+}
 
 bool pipeline_has_place(struct pipeline *p)
 {
@@ -71,6 +80,26 @@ static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 	return false;
 }
 
+/* To its first stage.  False: stopping. */
+static bool send(struct pipeline *p, struct upload *u)
+{
+	uint64_t upload_ns = u->foretold_ns;
+
+	u->is_express = express_enter(&p->express, upload_ns);
+	if (u->is_express) {
+		u->errand.run = pipeline_take_steps;
+		if (express_send(&p->express, &u->errand))
+			return true;
+		express_leave(&p->express, upload_ns);
+		return false;
+	}
+	express_count(&p->express, upload_ns, 1);
+	if (stage_send(p->places[0].stage, &u->variants[0].event))
+		return true;
+	express_count(&p->express, upload_ns, -1);
+	return false;
+}
+
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
@@ -93,10 +122,16 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
-	if (stage_send(p->places[0].stage, &u->variants[0].event))
+	if (send(p, u))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
 	return refuse(p, u, UPLOAD_NO_PLACE);
+}
+
+static struct stage_stats *add_stage(struct pipeline_stats *to, uint32_t stage)
+{
+	to->stage_names[to->stage_count] = pipeline_step_names[stage];
+	return &to->stages[to->stage_count++];
 }
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
@@ -108,10 +143,11 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		stage_read(p->places[i].stage, &out->stages[i]);
-	out->stage_count = PIPELINE_STEPS;
+		stage_read(p->places[i].stage, add_stage(out, i));
 	if (p->store != NULL)
-		auxiliary_read(p->store, &out->stages[out->stage_count++]);
+		auxiliary_read(p->store, add_stage(out, PIPELINE_STORE));
+	if (p->express.lane != NULL)
+		express_read(&p->express, add_stage(out, PIPELINE_EXPRESS));
 }
 
 struct pipeline_load pipeline_load(const struct pipeline *p)
@@ -220,6 +256,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.cores = config->cores,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
+	    express_start(&p->express, config->express_ns, config->uploads_max,
+			  config->cores) &&
 	    group_start(p->group))
 		return p;
 	pipeline_free(p);
@@ -234,6 +272,7 @@ void pipeline_abandon(struct pipeline *p)
 void pipeline_stop(struct pipeline *p)
 {
 	group_stop(p->group);
+	express_stop(&p->express);
 	if (p->store != NULL)
 		auxiliary_stop(p->store);
 }
@@ -242,6 +281,7 @@ void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
+	express_free(&p->express);
 	auxiliary_free(p->store);
 	group_free(p->group);
 	buffers_free(p->buffers);

@@ -28,6 +28,8 @@
 #include "stages/stage.h"
 #include "stages/stats.h"
 
+#include <stdio.h>
+
 struct pipeline_config {
 	struct schedule schedule;  /* complete */
 	const struct cores *cores; /* must outlive the pipeline */
@@ -40,6 +42,11 @@ struct pipeline_config {
 	 */
 	uint32_t store_threads;
 	uint32_t errands_max; /* sent at any time; see pipeline_send_errand() */
+	/*
+	 * Uploads foretold to take less may go by a lane of their own, see
+	 * express.h; 0: none does.  Only where the schedule has workers.
+	 */
+	uint64_t express_ns;
 };
 
 /* How full it is. */
@@ -62,7 +69,8 @@ struct pipeline_stats {
 	struct histogram_copy inside;
 	struct img_pool_stats buffers;
 	struct budget_stats memory;
-	uint32_t stage_count; /* PIPELINE_STAGES with a store, else one less */
+	uint32_t stage_count;
+	const char *stage_names[PIPELINE_STAGES];
 	struct stage_stats stages[PIPELINE_STAGES];
 };
 
@@ -71,6 +79,9 @@ struct pipeline *pipeline_start(const struct pipeline_config *config);
 
 /* As on the command line: "decode", "scale", ... */
 extern const char *const pipeline_step_names[PIPELINE_STAGES];
+
+/* The schedule and the lane as flags, defaults included, on a part of a line. */
+void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
 /* For what stages/ tells of a running group, and for group_partition(). */
 struct group *pipeline_group(const struct pipeline *p);

@@ -69,11 +69,15 @@ static void end(struct pipeline *p, struct upload *u)
 	pipeline_finish(p, u);
 }
 
+static struct upload *upload_of(struct errand *e)
+{
+	return (struct upload *)((char *)e - offsetof(struct upload, errand));
+}
+
 /* An errand's run(). */
 static void store(struct errand *e)
 {
-	struct upload *u =
-		(struct upload *)((char *)e - offsetof(struct upload, errand));
+	struct upload *u = upload_of(e);
 	uint64_t start_ns = clock_now_ns();
 	enum upload_end how = look(u->pipeline, u, start_ns);
 
@@ -94,6 +98,8 @@ static void leave(struct pipeline *p, struct variant *v)
 	v->size = v->view.size;
 	v->notes = v->image.notes;
 	img_release(&v->image);
+	if (!u->is_express)
+		express_count(&p->express, u->foretold_ns, -1);
 	if (atomic_fetch_sub(&u->running_count, 1) != 1)
 		return;
 	if (u->store == NULL || atomic_load(&u->is_failed)) {
@@ -111,12 +117,12 @@ static struct variant *variant_of(struct event *ev)
 }
 
 /* Take one step, and its time.  False: the upload has failed. */
-static bool run_step(const struct pipeline_place *at, struct variant *v)
+static bool run_step(struct pipeline *p, enum pipeline_step step,
+		     struct variant *v)
 {
-	struct pipeline *p = at->pipeline;
 	struct upload *u = v->upload;
 	uint64_t start_ns = clock_now_ns();
-	uint64_t foretold_ns = v->foretold_ns[at->step];
+	uint64_t foretold_ns = v->foretold_ns[step];
 	enum upload_end end;
 	enum img_err err = IMG_OK;
 
@@ -124,11 +130,11 @@ static bool run_step(const struct pipeline_place *at, struct variant *v)
 		return false;
 	end = look(p, u, start_ns);
 	if (end == UPLOAD_ENDED) {
-		err = steps_take(at->step, v, &p->config.limits, p->memory);
-		if (at->step == PIPELINE_DECODE && err == IMG_OK &&
+		err = steps_take(step, v, &p->config.limits, p->memory);
+		if (step == PIPELINE_DECODE && err == IMG_OK &&
 		    u->on_decoded != NULL)
 			u->on_decoded(u);
-		v->service_ns[at->step] = clock_now_ns() - start_ns;
+		v->service_ns[step] = clock_now_ns() - start_ns;
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
 		pipeline_fail(u, end, err);
@@ -148,13 +154,21 @@ static void send(const struct pipeline_place *to, struct variant *v)
 	(void)sent;
 }
 
+/* It is decoded: each variant goes its own way from here. */
+static void divide(struct upload *u)
+{
+	atomic_store(&u->unscaled_count, u->variant_count);
+	atomic_store(&u->running_count, u->variant_count);
+}
+
 /* Its own event goes last: until then the upload cannot end. */
 static void fan_out(const struct pipeline_place *to, struct upload *u)
 {
 	struct variant *first = &u->variants[0];
 
-	atomic_store(&u->unscaled_count, u->variant_count);
-	atomic_store(&u->running_count, u->variant_count);
+	divide(u);
+	express_count(&to->pipeline->express, u->foretold_ns,
+		      (int32_t)u->variant_count - 1);
 	for (uint32_t i = 1; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
@@ -171,10 +185,38 @@ void pipeline_take_step(struct event *ev, void *arg)
 	const struct pipeline_place *at = arg;
 	struct variant *v = variant_of(ev);
 
-	if (!run_step(at, v) || at->step + 1 == PIPELINE_STEPS)
+	if (!run_step(at->pipeline, at->step, v) ||
+	    at->step + 1 == PIPELINE_STEPS)
 		leave(at->pipeline, v);
 	else if (at->step == PIPELINE_DECODE)
 		fan_out(at + 1, v->upload);
 	else
 		send(at + 1, v);
+}
+
+/* What is behind decode. */
+static void take_rest(struct pipeline *p, struct variant *v)
+{
+	for (uint32_t step = PIPELINE_SCALE; step < PIPELINE_STEPS; step++)
+		if (!run_step(p, step, v))
+			break;
+	leave(p, v);
+}
+
+/* The upload may end with its last variant, but not before. */
+void pipeline_take_steps(struct errand *e)
+{
+	struct upload *u = upload_of(e);
+	struct pipeline *p = u->pipeline;
+	uint64_t upload_ns = u->foretold_ns;
+	uint32_t variant_count = u->variant_count;
+
+	u->variants[0].event.born_ns = e->event.born_ns;
+	if (run_step(p, PIPELINE_DECODE, &u->variants[0])) {
+		divide(u);
+		for (uint32_t i = 0; i < variant_count; i++)
+			take_rest(p, &u->variants[i]);
+	} else
+		leave(p, &u->variants[0]);
+	express_leave(&p->express, upload_ns);
 }

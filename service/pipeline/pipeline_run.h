@@ -8,6 +8,7 @@
 #include "service/pipeline/pipeline.h"
 
 #include "service/pipeline/drain.h"
+#include "service/pipeline/express.h"
 #include "service/pipeline/forecast.h"
 #include "service/pipeline/pipeline_counts.h"
 
@@ -29,6 +30,7 @@ struct pipeline {
 	struct group *group;
 	struct pipeline_place places[PIPELINE_STEPS];
 	struct auxiliary *store; /* NULL: none */
+	struct express express;
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
@@ -38,6 +40,9 @@ struct pipeline {
 
 /* The handler of every stage; `arg` is its place. */
 void pipeline_take_step(struct event *ev, void *arg);
+
+/* An errand's run(): all steps of an upload, in the express lane. */
+void pipeline_take_steps(struct errand *e);
 
 /* The first reason stands; variants under way stop at their next step. */
 void pipeline_fail(struct upload *u, enum upload_end end, enum img_err err);

@@ -75,6 +75,7 @@ enum img_err steps_foretell(struct upload *u, const struct img_limits *limits)
 	}
 	u->variants[0].foretold_ns[PIPELINE_DECODE] = cost.decode_ns;
 	u->variants[0].event.left_ns = cost.cpu_ns;
+	u->foretold_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
 	u->foretold_bytes = cost.bytes + cost.bytes / ROUNDING_PART +
 			    (uint64_t)ROUNDING_BYTES * u->variant_count;

@@ -29,7 +29,12 @@ enum pipeline_step {
 	PIPELINE_STORE = PIPELINE_STEPS, /* by others: auxiliary.h */
 };
 
-enum { PIPELINE_STAGES = PIPELINE_STORE + 1 };
+/* Stages: those of the steps, one to store, one for all steps: express.h. */
+enum {
+	PIPELINE_TIMES = PIPELINE_STORE + 1,
+	PIPELINE_EXPRESS = PIPELINE_TIMES,
+	PIPELINE_STAGES
+};
 
 /* How an upload ended, or why it was not taken. */
 enum upload_end {
@@ -100,20 +105,22 @@ struct upload {
 	 */
 	enum upload_end end;
 	enum img_err err;
-	struct img_header header;             /* once it could be read */
-	struct img_placeholder placeholder;   /* if wanted */
-	uint64_t service_ns[PIPELINE_STAGES]; /* of all variants; 0: none */
-	uint64_t waited_ns;                   /* of all, in all queues */
+	struct img_header header;            /* once it could be read */
+	struct img_placeholder placeholder;  /* if wanted */
+	uint64_t service_ns[PIPELINE_TIMES]; /* of all variants; 0: none */
+	uint64_t waited_ns;                  /* of all, in all queues */
 
 	/* The pipeline's own. */
 	struct pipeline *pipeline;
-	struct errand errand;              /* to store it */
+	struct errand errand;              /* all its steps, then to store it */
 	struct image decoded;              /* shared: only to be read */
 	const struct variant *decoded_for; /* the one that needs most of it */
 	const struct variant *smallest;    /* the placeholder is of */
+	uint64_t foretold_ns;              /* of all variants */
 	uint64_t foretold_bytes;
-	_Atomic uint64_t left_ns;        /* foretold, of all variants */
-	_Atomic uint32_t running_count;  /* variants under way */
+	bool is_express;                /* no event of it is with the workers */
+	_Atomic uint64_t left_ns;       /* foretold, of all variants */
+	_Atomic uint32_t running_count; /* variants under way */
 	_Atomic uint32_t unscaled_count; /* that still need `decoded` */
 	_Atomic bool is_failed;          /* who sets it says why */
 };

@@ -156,7 +156,7 @@ static bool print_all(FILE *to, struct stats_source *source,
 	print_pixels(to, &pipeline);
 	metric_head(to, &inside);
 	metric_histogram(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
-	metrics_print_stages(to, pipeline.stages, pipeline.stage_count);
+	metrics_print_stages(to, &pipeline);
 	ok = metrics_print_workers(to, pipeline_group(source->pipeline)) && ok;
 	metric_singles(to, process_fields, METRICS_COUNT(process_fields),
 		       &process);

@@ -18,8 +18,7 @@ enum { METRICS_LABELS_BYTES = 128 };
 void metrics_print_http(FILE *to, const struct http_report *http);
 
 /* metrics_stages.c */
-void metrics_print_stages(FILE *to, const struct stage_stats *stages,
-			  uint32_t stage_count);
+void metrics_print_stages(FILE *to, const struct pipeline_stats *p);
 
 /* False: no memory. */
 bool metrics_print_workers(FILE *to, const struct group *g);

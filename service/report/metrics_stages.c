@@ -82,43 +82,40 @@ static const struct metric_field worker_fields[] = {
 };
 
 /* stage="decode" */
-static void print_label(char to[METRICS_LABELS_BYTES], uint32_t stage)
+static void print_label(char to[METRICS_LABELS_BYTES], const char *stage)
 {
-	(void)snprintf(to, METRICS_LABELS_BYTES, "stage=\"%s\"",
-		       pipeline_step_names[stage]);
+	(void)snprintf(to, METRICS_LABELS_BYTES, "stage=\"%s\"", stage);
 }
 
-static void print_counts(FILE *to, const struct stage_stats *stages,
-			 uint32_t stage_count)
+static void print_counts(FILE *to, const struct pipeline_stats *p)
 {
 	char label[METRICS_LABELS_BYTES];
 
 	for (size_t i = 0; i < METRICS_COUNT(stage_fields); i++) {
 		metric_head(to, &stage_fields[i].metric);
-		for (uint32_t s = 0; s < stage_count; s++) {
-			print_label(label, s);
+		for (uint32_t s = 0; s < p->stage_count; s++) {
+			print_label(label, p->stage_names[s]);
 			metric_sample(
 				to, &stage_fields[i].metric, label,
-				metric_value(&stage_fields[i], &stages[s]));
+				metric_value(&stage_fields[i], &p->stages[s]));
 		}
 	}
 }
 
-static void print_times(FILE *to, const struct stage_stats *stages,
-			uint32_t stage_count)
+static void print_times(FILE *to, const struct pipeline_stats *p)
 {
 	char label[METRICS_LABELS_BYTES];
 
 	for (size_t i = 0; i < METRICS_COUNT(time_fields); i++) {
 		metric_head(to, &time_fields[i].metric);
-		for (uint32_t s = 0; s < stage_count; s++) {
-			const struct stage_stats *t = &stages[s];
+		for (uint32_t s = 0; s < p->stage_count; s++) {
+			const struct stage_stats *t = &p->stages[s];
 			uint64_t sum_ns =
 				time_fields[i].has_wait ? t->wait_ns : 0;
 
 			if (time_fields[i].has_service)
 				sum_ns += t->service_ns;
-			print_label(label, s);
+			print_label(label, p->stage_names[s]);
 			metric_histogram(to, &time_fields[i].metric, label,
 					 (const struct histogram_copy
 						  *)((const char *)t +
@@ -128,8 +125,7 @@ static void print_times(FILE *to, const struct stage_stats *stages,
 	}
 }
 
-static void print_cohorts(FILE *to, const struct stage_stats *stages,
-			  uint32_t stage_count)
+static void print_cohorts(FILE *to, const struct pipeline_stats *p)
 {
 	static const struct metric metric = {
 		"darkroom_stage_cohort_events", METRIC_HISTOGRAM, METRIC_ONE,
@@ -138,22 +134,21 @@ static void print_cohorts(FILE *to, const struct stage_stats *stages,
 	char label[METRICS_LABELS_BYTES];
 
 	metric_head(to, &metric);
-	for (uint32_t s = 0; s < stage_count; s++) {
-		const struct stage_stats *t = &stages[s];
+	for (uint32_t s = 0; s < p->stage_count; s++) {
+		const struct stage_stats *t = &p->stages[s];
 
-		print_label(label, s);
+		print_label(label, p->stage_names[s]);
 		/* Without workers, events are handled outside of visits. */
 		metric_histogram(to, &metric, label, &t->cohorts,
 				 t->visit_count > 0 ? t->handled_count : 0);
 	}
 }
 
-void metrics_print_stages(FILE *to, const struct stage_stats *stages,
-			  uint32_t stage_count)
+void metrics_print_stages(FILE *to, const struct pipeline_stats *p)
 {
-	print_counts(to, stages, stage_count);
-	print_times(to, stages, stage_count);
-	print_cohorts(to, stages, stage_count);
+	print_counts(to, p);
+	print_times(to, p);
+	print_cohorts(to, p);
 }
 
 bool metrics_print_workers(FILE *to, const struct group *g)

@@ -63,8 +63,7 @@ static void add_schedule(struct draft *d, const struct stats_source *source)
 	note(d, f != NULL);
 	if (f == NULL)
 		return;
-	schedule_print(&source->config->schedule, pipeline_step_names,
-		       PIPELINE_STEPS, f);
+	pipeline_print_schedule(source->config, f);
 
 	char *flags = text_close(&text, f);
 
@@ -116,7 +115,7 @@ static void add_stages(struct draft *d, const struct stats *s,
 		const struct stage_stats *counts = &s->pipeline.stages[i];
 		cJSON *o = add_item(d, list, cJSON_CreateObject());
 
-		add_text(d, o, "name", pipeline_step_names[i]);
+		add_text(d, o, "name", s->pipeline.stage_names[i]);
 		add_counts(d, o, stats_of_stage, counts);
 		add_figures(d, o, stats_rates(&s->recent[i]));
 		add_hardware(d, o, counts, has_hardware);

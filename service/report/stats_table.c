@@ -47,7 +47,7 @@ static void print_stages(FILE *to, const struct stats *s, stats_counts_fn *of)
 {
 	print_headings(to, "stage", of(&s->pipeline.stages[0]));
 	for (uint32_t i = 0; i < s->pipeline.stage_count; i++)
-		print_row(to, pipeline_step_names[i],
+		print_row(to, s->pipeline.stage_names[i],
 			  of(&s->pipeline.stages[i]));
 }
 
@@ -55,7 +55,7 @@ static void print_rates(FILE *to, const struct stats *s)
 {
 	print_headings(to, "stage", stats_rates(&s->recent[0]));
 	for (uint32_t i = 0; i < s->pipeline.stage_count; i++)
-		print_row(to, pipeline_step_names[i],
+		print_row(to, s->pipeline.stage_names[i],
 			  stats_rates(&s->recent[i]));
 }
 
@@ -83,8 +83,7 @@ void stats_print(struct stats_source *source, FILE *to)
 
 	stats_read(source, &s);
 	(void)fprintf(to, "darkroom " DARKROOM_VERSION ": ");
-	schedule_print(&source->config->schedule, pipeline_step_names,
-		       PIPELINE_STEPS, to);
+	pipeline_print_schedule(source->config, to);
 	(void)fputc('\n', to);
 	print_one(to, "process", stats_process(&s));
 	print_one(to, "uploads", stats_uploads(&s));

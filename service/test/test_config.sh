@@ -45,7 +45,7 @@ test_what_is_printed_is_read_back() {
 	round --policy pool-per-stage --discipline lcfs --pool decode=2,blur=4
 	round --policy pool-per-stage --pool auto
 	round --policy thread-per-connection
-	round --policy color --discipline lcfs
+	round --policy color --discipline lcfs --express 3ms
 	round --cores 0,1 --balance partition
 }
 
@@ -65,8 +65,10 @@ test_defaults_are_printed() {
 	is '.listen == "127.0.0.1:8080" and .["max-uploads"] == 256 and
 		.["max-body"] == "32M" and .["max-megapixels"] == 100 and
 		.["drain-timeout"] == "8s" and .trace == null and
-		.policy == "color" and .discipline == "srpt=15"'
-	is '.policy == "cohort" and .discipline == "fcfs"' --regime exhaustive
+		.policy == "color" and .discipline == "srpt=15" and
+		.express == "5ms"'
+	is '.policy == "cohort" and .discipline == "fcfs" and
+		.express == "0ms"' --regime exhaustive
 	is '.steal == true and .balance == "replicate=2"' --cores 0,1 \
 		--balance replicate --steal
 }
@@ -100,6 +102,8 @@ test_refusals_have_a_source() {
 		--save-graph /nowhere/x
 	refuses 'makes no sense' --check-config --steal
 	refuses 'makes no sense' --print-config --steal
+	refuses "--express: '2ms'" --check-config --express 2ms \
+		--policy thread-per-connection
 	refuses 1000000 --check-config --max-connections 1000000
 	# 228 for these connections, 3 for a worker's counters, 64 others.
 	(

@@ -280,7 +280,8 @@ test_no_store() {
 	expect_problem 404 no_store --data-binary "@$photo" "$url/v1/images"
 	expect_problem 404 no_store "$url/v1/images/$id"
 	expect_problem 404 no_store -X DELETE "$url/v1/images/$id"
-	[ "$(stat_of '.stages | length')" = 4 ] || fail "a stage without a store"
+	[ "$(stat_of 'any(.stages[]; .name == "store")')" = false ] ||
+		fail "a stage without a store"
 	stop
 	mkdir other && touch other/precious
 	refuses other --listen 127.0.0.1:0 --store other
