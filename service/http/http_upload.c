@@ -62,6 +62,24 @@ static void drop_body(struct request *r)
 	budget_lower(&u->charge, upload_result_bytes(u));
 }
 
+/* For want of places, memory or time to live; not for what it is. */
+static bool is_refusal(enum problem problem)
+{
+	return problem == PROBLEM_OVERLOADED ||
+	       problem == PROBLEM_MEMORY_FULL ||
+	       problem == PROBLEM_TOO_MUCH_MEMORY ||
+	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
+}
+
+/* The pipeline will not have it.  Called once of an upload. */
+static void give_up(struct request *r, enum problem problem)
+{
+	r->problem = problem;
+	drop_body(r);
+	if (is_refusal(problem))
+		pipeline_count_refused(r->config->pipeline);
+}
+
 enum problem http_problem_of_upload(const struct upload *u)
 {
 	switch (u->end) {
@@ -106,10 +124,9 @@ static void submit(struct request *r)
 	    pipeline_submit(h->config.pipeline, &r->upload))
 		return;
 	r->submitted = false;
-	r->problem = atomic_load(&h->refusing) ?
-			     PROBLEM_STOPPING :
-			     http_problem_of_upload(&r->upload);
-	drop_body(r);
+	give_up(r, atomic_load(&h->refusing) ?
+			   PROBLEM_STOPPING :
+			   http_problem_of_upload(&r->upload));
 	if (r->keeping.answers_early)
 		atomic_fetch_sub(&r->holder_count, 1);
 	if (h->suspends)
@@ -120,10 +137,10 @@ enum MHD_Result http_answer_upload(struct request *r)
 {
 	if (!r->submitted) {
 		bool suspends = r->http->suspends;
+		enum problem problem = body_finish(&r->body);
 
-		r->problem = body_finish(&r->body);
-		if (r->problem != PROBLEM_NONE) {
-			drop_body(r);
+		if (problem != PROBLEM_NONE) {
+			give_up(r, problem);
 			return http_reply_problem(r);
 		}
 		submit(r);
@@ -214,9 +231,34 @@ static enum problem charge_body(struct request *r)
 	abort();
 }
 
+/* What its head tells.  Its memory is charged last. */
+static enum problem begin(struct request *r)
+{
+	struct pipeline *p = r->config->pipeline;
+	enum problem problem;
+
+	if (!r->has_length)
+		return PROBLEM_LENGTH_REQUIRED;
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					on_argument, r);
+	problem = r->problem;
+	if (problem == PROBLEM_NONE)
+		problem = make_variants(r);
+	if (problem == PROBLEM_NONE && !pipeline_has_place(p))
+		problem = PROBLEM_OVERLOADED;
+	if (problem == PROBLEM_NONE)
+		problem = charge_body(r);
+	if (problem == PROBLEM_NONE)
+		problem =
+			body_init(&r->body, r->connection,
+				  (size_t)r->length_bytes, pipeline_memory(p));
+	return problem;
+}
+
 void http_begin_upload(struct request *r)
 {
 	uint32_t deadline_ms = r->config->deadline_ms;
+	enum problem problem;
 
 	query_init(&r->query);
 	r->reply_result = http_reply_result;
@@ -228,25 +270,9 @@ void http_begin_upload(struct request *r)
 	r->fd = MHD_get_connection_info(r->connection,
 					MHD_CONNECTION_INFO_CONNECTION_FD)
 			->connect_fd;
-	if (!r->has_length) {
-		r->problem = PROBLEM_LENGTH_REQUIRED;
-		return;
-	}
-	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					on_argument, r);
-	if (r->problem == PROBLEM_NONE)
-		r->problem = make_variants(r);
-	if (r->problem == PROBLEM_NONE &&
-	    !pipeline_has_place(r->config->pipeline))
-		r->problem = PROBLEM_OVERLOADED;
-	if (r->problem == PROBLEM_NONE)
-		r->problem = charge_body(r);
-	if (r->problem == PROBLEM_NONE)
-		r->problem = body_init(&r->body, r->connection,
-				       (size_t)r->length_bytes,
-				       pipeline_memory(r->config->pipeline));
-	if (r->problem != PROBLEM_NONE)
-		drop_body(r);
+	problem = begin(r);
+	if (problem != PROBLEM_NONE)
+		give_up(r, problem);
 }
 
 /*
@@ -290,10 +316,13 @@ static enum problem take(struct request *r, const char *data, size_t bytes)
 
 void http_receive(struct request *r, const char *data, size_t bytes)
 {
-	if (r->problem == PROBLEM_NONE && r->body.bytes != NULL)
-		r->problem = take(r, data, bytes);
-	if (r->problem != PROBLEM_NONE)
-		drop_body(r);
+	enum problem problem;
+
+	if (r->problem != PROBLEM_NONE || r->body.bytes == NULL)
+		return;
+	problem = take(r, data, bytes);
+	if (problem != PROBLEM_NONE)
+		give_up(r, problem);
 }
 
 void http_end_upload(struct request *r)

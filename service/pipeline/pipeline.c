@@ -28,12 +28,14 @@ void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 		      config->express_ns / 1000000);
 }
 
-bool pipeline_has_place(struct pipeline *p)
+bool pipeline_has_place(const struct pipeline *p)
 {
-	if (atomic_load(&p->in_flight_count) < p->config.uploads_max)
-		return true;
+	return atomic_load(&p->in_flight_count) < p->config.uploads_max;
+}
+
+void pipeline_count_refused(struct pipeline *p)
+{
 	atomic_fetch_add(&p->counts.refused, 1);
-	return false;
 }
 
 bool pipeline_peek(struct pipeline *p, struct upload *u)
@@ -76,7 +78,6 @@ static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
 {
 	u->end = end;
 	atomic_fetch_sub(&p->in_flight_count, 1);
-	atomic_fetch_add(&p->counts.refused, 1);
 	return false;
 }
 

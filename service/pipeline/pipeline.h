@@ -57,7 +57,7 @@ struct pipeline_load {
 
 struct pipeline_stats {
 	uint64_t sent_count;     /* taken by pipeline_submit() */
-	uint64_t refused_count;  /* not taken: full or stopping */
+	uint64_t refused_count;  /* by pipeline_count_refused() */
 	uint64_t finished_count; /* ended with all its pictures */
 	uint64_t failed_count;   /* ended without any */
 	uint64_t late_count;     /* of those: UPLOAD_LATE */
@@ -90,10 +90,16 @@ struct group *pipeline_group(const struct pipeline *p);
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
- * Is there a place for an upload that begins to come in?  False: it is counted
- * as refused.  pipeline_submit() asks again.
+ * Is there a place for an upload that begins to come in?  pipeline_submit()
+ * asks again.
  */
-MUST_CHECK bool pipeline_has_place(struct pipeline *p);
+MUST_CHECK bool pipeline_has_place(const struct pipeline *p);
+
+/*
+ * For the statistics: an upload was turned away, here or before it came here,
+ * as there is no room for it.
+ */
+void pipeline_count_refused(struct pipeline *p);
 
 /*
  * Is the header there, in the first u->jpeg_bytes of an upload that still comes

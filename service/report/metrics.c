@@ -24,7 +24,7 @@ static const struct metric_field pipeline_fields[] = {
 	    "Of those that failed: their client was gone." },
 	  METRIC_FIELD(struct pipeline_stats, gone_count) },
 	{ { "darkroom_uploads_refused_total", METRIC_COUNTER, METRIC_ONE,
-	    "Uploads that the stages did not take." },
+	    "Uploads turned away for want of room, or stopping." },
 	  METRIC_FIELD(struct pipeline_stats, refused_count) },
 	{ { "darkroom_uploads_in_flight", METRIC_GAUGE, METRIC_ONE,
 	    "Uploads inside now." },

@@ -45,8 +45,8 @@ test_overload_stays_within() {
 		.memory.peak_bytes > .memory.limit_bytes / 2')" = true ] ||
 		fail "$*: $(curl -fsS "$url/stats" | jq -c .memory)"
 	# Who was taken was not let down: all were refused by the budget.
-	[ "$(stat_of .memory.refused)" = \
-		"$(jq '.responses["503"]' "$work/json")" ] ||
+	[ "$(stat_of '"\(.memory.refused) \(.uploads.refused)"')" = \
+		"$(jq -r '.responses["503"] | "\(.) \(.)"' "$work/json")" ] ||
 		fail "$*: refused is not what clients saw"
 	peak=$(stat_of .memory_peak_bytes)
 	[ -n "${SANITIZED:-}" ] ||
@@ -74,7 +74,8 @@ test_what_never_fits_is_told_apart() {
 	check_all_given_back
 	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=300" \
 		-o "$work/out" || fail "what fits is refused"
-	[ "$(stat_of .memory.refused)" = 3 ] || fail "refused"
+	[ "$(stat_of '.memory.refused == 3 and .uploads.refused == 3')" = \
+		true ] || fail "refused"
 	check_all_given_back
 	stop
 }

@@ -103,6 +103,34 @@ test_stop_answers_what_comes_late() {
 		[ "$(jq -r .code "$work/body")" = stopping ] || fail "code"
 }
 
+# Its last byte comes when no more uploads are taken, and another one's never.
+test_stop_counts_what_it_refuses() {
+	local whole kept
+	start "$@" --admin-listen 127.0.0.1:0 --drain-timeout 60
+	for name in whole kept; do
+		exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx' \
+			>&"$new"
+		printf -v $name %s "$new"
+	done
+	for _ in $(seq 600); do
+		[ "$(stat_of '.memory.used_bytes > 6000')" != true ] || break
+		sleep 0.05
+	done
+	kill -TERM "$server"
+	for _ in $(seq 600); do
+		curl -fsS "$url/healthz" -o "$work/body" 2>"$work/err" || break
+		sleep 0.05
+	done
+	printf x >&"$whole"
+	read -r -t 60 -u "$whole" new
+	[[ $new = *' 503 '* ]] || fail "$*: $new"
+	[ "$(stat_of .uploads.refused)" = 1 ] || fail "$*: is not counted"
+	exec {whole}>&- {kept}>&-
+	wait "$server" || fail "$*: ended with an error"
+	server=
+}
+
 # Balancers have time to see that it will stop.
 test_stop_is_told_before() {
 	start "$@" --shutdown-delay 600s
@@ -142,6 +170,8 @@ test_stop_answers_what_was_taken --policy pool-per-stage
 test_stop_answers_what_was_taken --policy thread-per-connection
 test_stop_answers_what_comes_late --policy cohort
 test_stop_answers_what_comes_late --policy thread-per-connection
+test_stop_counts_what_it_refuses
+test_stop_counts_what_it_refuses --policy thread-per-connection
 test_stop_ends_in_time
 test_stop_is_told_before
 test_stop_is_told_before --policy thread-per-connection

@@ -76,7 +76,8 @@ test_refused_while_it_comes() {
 	start "$@" --memory 8M
 	refused_early 413 too_much_memory "$photo" image/jpeg \
 		'w=4000&enlarge=1'
-	[ "$(stat_of .memory.refused)" = 1 ] || fail "is not counted"
+	[ "$(stat_of '.memory.refused == 1 and .uploads.refused == 1')" = \
+		true ] || fail "is not counted"
 	stop
 }
 
