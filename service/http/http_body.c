@@ -20,7 +20,7 @@ static bool is_file(const char *name, const char *filename)
 	return false;
 }
 
-/* False: more than was announced. */
+/* False: more than there is room for. */
 static bool take(struct body *b, const char *data, size_t bytes)
 {
 	if (bytes > b->count_max - b->count)
@@ -70,9 +70,9 @@ size_t body_extra_bytes(struct MHD_Connection *connection)
 }
 
 enum problem body_init(struct body *b, struct MHD_Connection *connection,
-		       size_t length, const struct img_memory *memory)
+		       size_t count_max, const struct img_memory *memory)
 {
-	*b = (struct body){ .count_max = length, .memory = memory };
+	*b = (struct body){ .count_max = count_max, .memory = memory };
 	if (is_form(connection)) {
 		b->form = MHD_create_post_processor(
 			connection, FORM_BUFFER_BYTES, on_part, b);
@@ -80,8 +80,21 @@ enum problem body_init(struct body *b, struct MHD_Connection *connection,
 		if (b->form == NULL)
 			return PROBLEM_BAD_FORM;
 	}
-	b->bytes = memory->alloc(memory->arg, length);
+	b->bytes = memory->alloc(memory->arg, count_max);
 	return b->bytes != NULL ? PROBLEM_NONE : PROBLEM_OUT_OF_MEMORY;
+}
+
+enum problem body_grow(struct body *b, size_t count_max)
+{
+	uint8_t *bytes = b->memory->alloc(b->memory->arg, count_max);
+
+	if (bytes == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	memcpy(bytes, b->bytes, b->count);
+	b->memory->free(b->memory->arg, b->bytes);
+	b->bytes = bytes;
+	b->count_max = count_max;
+	return PROBLEM_NONE;
 }
 
 enum problem body_append(struct body *b, const char *data, size_t bytes)

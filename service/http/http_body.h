@@ -4,8 +4,7 @@
  *
  * A raw body is the picture.  Of multipart/form-data, the first part that is a
  * file (it has a file name, or the name file, image or media) is the picture.
- * The buffer is as large as the announced length, allocated once, from the
- * caller's memory.
+ * The buffer is from the caller's memory, and as large as the caller says.
  */
 #ifndef SERVICE_HTTP_BODY_H
 #define SERVICE_HTTP_BODY_H
@@ -20,7 +19,7 @@ struct MHD_PostProcessor;
 struct body {
 	uint8_t *bytes; /* the picture */
 	size_t count;
-	size_t count_max;
+	size_t count_max;                /* the buffer's size */
 	const struct img_memory *memory; /* of `bytes` */
 	struct MHD_PostProcessor *form;  /* NULL: raw */
 	enum { BODY_NO_FILE, BODY_IN_FILE, BODY_AFTER_FILE } place;
@@ -30,14 +29,18 @@ struct body {
 size_t body_extra_bytes(struct MHD_Connection *connection);
 
 /*
- * Get ready for `length` bytes on `connection`.  `b` must stay where it is
+ * Get ready for `count_max` bytes on `connection`.  `b` must stay where it is
  * until body_release().
  */
 IMG_CHECK enum problem body_init(struct body *b,
 				 struct MHD_Connection *connection,
-				 size_t length,
+				 size_t count_max,
 				 const struct img_memory *memory);
 
+/* Go over to a larger buffer; until that is filled, both are there. */
+IMG_CHECK enum problem body_grow(struct body *b, size_t count_max);
+
+/* `count_max` is at least what all pieces so far have, with this one. */
 IMG_CHECK enum problem body_append(struct body *b, const char *data,
 				   size_t bytes);
 

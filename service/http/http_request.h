@@ -81,6 +81,14 @@ enum problem http_check_auth(const struct request *r, const char *path,
 /* To a 401: how to do better. */
 void http_add_challenge(struct request *r, struct MHD_Response *response);
 
+/* http_charge.c */
+
+/* Before a byte of the body is read: charge it, and get ready for it. */
+enum problem http_admit_body(struct request *r);
+
+/* Before a piece is put into it: have room for all that was received. */
+enum problem http_make_room(struct request *r);
+
 /* http_upload.c */
 
 /* Check all that the head of an upload tells, and get ready for its body. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An upload's way through a request, and what it is charged on it: its body and
- * what its picture likely takes from `begin` on, nothing from its header on if
- * that will be refused, what the header says from `submit` on, the results'
- * bytes when it is done, nothing at the end.
+ * An upload's way through a request, and what it is charged on it: from `begin`
+ * on what http_charge.c says, nothing from its header on if that will be
+ * refused, what the header says from `submit` on, the results' bytes when it is
+ * done, nothing at the end.
  */
 #include "service/http/auth.h"
 #include "service/http/http_reply.h"
@@ -202,39 +202,9 @@ static enum problem make_variants(struct request *r)
 		       PROBLEM_BAD_PARAMETER;
 }
 
-/*
- * Before a byte of the body is read.  Its picture is guessed, or bodies would
- * take all memory and leave none for what is to be made of them.  A guess does
- * not refuse what may well fit.
- */
-static enum problem charge_body(struct request *r)
-{
-	struct pipeline *p = r->config->pipeline;
-	struct upload *u = &r->upload;
-	uint64_t guess_end = pipeline_budget(p)->limit_bytes / 2;
-	uint64_t body = img_pool_count((size_t)r->length_bytes) +
-			body_extra_bytes(r->connection);
-	uint64_t both = body + pipeline_likely_bytes(p, r->length_bytes);
-
-	if (both > guess_end)
-		both = body > guess_end ? body : guess_end;
-	u->charge.budget = pipeline_budget(p);
-	u->jpeg_charge_bytes = body;
-	switch (budget_charge(&u->charge, both)) {
-	case BUDGET_OK:
-		return PROBLEM_NONE;
-	case BUDGET_FULL:
-		return PROBLEM_MEMORY_FULL;
-	case BUDGET_NEVER:
-		return PROBLEM_TOO_MUCH_MEMORY;
-	}
-	abort();
-}
-
 /* What its head tells.  Its memory is charged last. */
 static enum problem begin(struct request *r)
 {
-	struct pipeline *p = r->config->pipeline;
 	enum problem problem;
 
 	if (!r->has_length)
@@ -244,14 +214,10 @@ static enum problem begin(struct request *r)
 	problem = r->problem;
 	if (problem == PROBLEM_NONE)
 		problem = make_variants(r);
-	if (problem == PROBLEM_NONE && !pipeline_has_place(p))
+	if (problem == PROBLEM_NONE && !pipeline_has_place(r->config->pipeline))
 		problem = PROBLEM_OVERLOADED;
 	if (problem == PROBLEM_NONE)
-		problem = charge_body(r);
-	if (problem == PROBLEM_NONE)
-		problem =
-			body_init(&r->body, r->connection,
-				  (size_t)r->length_bytes, pipeline_memory(p));
+		problem = http_admit_body(r);
 	return problem;
 }
 
@@ -310,7 +276,9 @@ static enum problem take(struct request *r, const char *data, size_t bytes)
 
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
-	problem = body_append(&r->body, data, bytes);
+	problem = http_make_room(r);
+	if (problem == PROBLEM_NONE)
+		problem = body_append(&r->body, data, bytes);
 	return problem == PROBLEM_NONE ? peek(r) : problem;
 }
 

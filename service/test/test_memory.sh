@@ -80,22 +80,58 @@ test_what_never_fits_is_told_apart() {
 	stop
 }
 
-# The body of one is not sent, and so its memory is not free for the other.
+# send_part FD BYTES PART: the head of an upload of so many, and part of its body
+send_part() {
+	local fd=$1 bytes=$2 part=$3
+	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n' \
+		"$bytes" >&"$fd"
+	{ printf '\xff\xd8'; head -c "$part" /dev/zero; } >&"$fd"
+}
+
+# Half of one has come, and so its memory is not free for the other.
 test_full_is_said_before_the_body() {
-	local got fd _
+	local fd _
 	start --memory 16M
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n' \
-		$((9 * mib)) >&"$fd"
-	for _ in $(seq 100); do
-		[ "$(stat_of .memory.used_bytes)" = 0 ] || break
+	send_part "$fd" $((9 * mib)) $((5 * mib))
+	for _ in $(seq 400); do
+		[ "$(stat_of ".memory.used_bytes >= 9 * $mib")" != true ] ||
+			break
 		sleep 0.05
 	done
 	expect_problem 503 memory_full -H 'Expect: 100-continue' \
 		-H "Content-Length: $((9 * mib))" --data-binary x "$url/"
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
+	[ "$(stat_of .uploads.refused)" = 1 ] || fail "is not counted"
 	# Who goes before the body has come gives all back.
 	exec {fd}>&-
+	check_all_given_back
+	stop
+}
+
+# Who announces much and sends little takes little.
+test_slow_bodies_leave_room() {
+	local fd all=() count _
+	start --memory 128M "$@"
+	for count in $(seq 24); do
+		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		all+=("$fd")
+		send_part "$fd" $((30 * mib)) 50000
+	done
+	for _ in $(seq 400); do
+		[ "$(stat_of ".memory.used_bytes >= 24 * 65536")" != true ] ||
+			break
+		sleep 0.05
+	done
+	[ "$(stat_of ".memory.used_bytes < 4 * $mib")" = true ] ||
+		fail "$*: slow bodies are charged $(stat_of .memory.used_bytes)"
+	for _ in $(seq 8); do
+		curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=640" \
+			-o "$work/out" || fail "$*: slow bodies keep others out"
+	done
+	for fd in "${all[@]}"; do
+		exec {fd}>&-
+	done
 	check_all_given_back
 	stop
 }
@@ -121,4 +157,6 @@ test_overload_stays_within 64
 test_overload_stays_within 64 --policy thread-per-connection
 test_what_never_fits_is_told_apart
 test_full_is_said_before_the_body
+test_slow_bodies_leave_room
+test_slow_bodies_leave_room --policy thread-per-connection
 test_errors_give_all_back
