@@ -95,7 +95,7 @@ MUST_CHECK bool group_start(struct group *g);
 /* Worker threads, all parts together, parked ones of pools included. */
 uint32_t group_worker_count(const struct group *g);
 
-/* At most so many, by a complete schedule, if no stage is partitioned by key. */
+/* At most so many, by a complete schedule, if keys partition no stage. */
 uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 			   uint32_t core_count);
 

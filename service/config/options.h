@@ -78,8 +78,8 @@ MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 void options_release(struct options *o);
 
 /*
- * Why a flag's value is no good: "--cores: '99': WHY", or with DARKROOM_CORES or
- * "FILE: cores", by where it is from.
+ * Why a flag's value is no good: "--cores: '99': WHY", or with DARKROOM_CORES
+ * or "FILE: cores", by where it is from.
  */
 void options_refuse(const struct options *o, const char *flag,
 		    const char *value, const char *why,

@@ -5,12 +5,13 @@
  *	HEAD > BODY > WORK > REPLY > IDLE > HEAD ...
  *
  * A phase has a time by which it must be over, but WORK, where the client
- * waits for us.  BODY and REPLY may go on as long as enough bytes move, and BODY
- * behind its time as long as any do: then its memory is gone already, or will be
- * with the next of them.  Who is over its time has its socket shut down, and whoever reads or writes it there
- * sees it end.  Where bytes of a client wait to be read, or it waits for bytes
- * to be written, it is not the client that is late: so nobody pays for the
- * time that the process was stopped or had no CPU.
+ * waits for us.  BODY and REPLY may go on as long as enough bytes move, and
+ * BODY behind its time as long as any do: then its memory is gone already, or
+ * will be with the next of them.  Who is over its time has its socket shut
+ * down, and whoever reads or writes it there sees it end.  Where bytes of a
+ * client wait to be read, or it waits for bytes to be written, it is not the
+ * client that is late: so nobody pays for the time that the process was stopped
+ * or had no CPU.
  *
  * If there are more than `open_max`, the client that has been longest in its
  * phase goes: whoever sends and reads soonest stays.

@@ -80,7 +80,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config);
 /* As on the command line: "decode", "scale", ... */
 extern const char *const pipeline_step_names[PIPELINE_STAGES];
 
-/* The schedule and the lane as flags, defaults included, on a part of a line. */
+/* The schedule and the lane as flags, with defaults, on a part of a line. */
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
 /* For what stages/ tells of a running group, and for group_partition(). */
@@ -130,9 +130,7 @@ const struct img_memory *pipeline_memory(const struct pipeline *p);
 /* What an upload of so many bytes will likely be charged, besides its body. */
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
 
-/*
- * When a refused upload may find room, in whole seconds, 1 .. 60: see drain.h.
- */
+/* When a refused upload may find room, in whole s, 1 .. 60: see drain.h. */
 uint32_t pipeline_retry_after_s(struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);

@@ -5,8 +5,8 @@
  * memory stays charged; and the next request is answered as if nothing had
  * been.
  *
- * The server must have a store, run with LD_PRELOAD=libfaults.so, and have nothing
- * else to do.
+ * The server must have a store, run with LD_PRELOAD=libfaults.so, and have
+ * nothing else to do.
  *
  * usage: check_faults PORT FAULTS_FILE JPEG [--no-trace]
  */

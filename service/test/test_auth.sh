@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Who may: nobody beyond this machine without being told so; with keys, those
-# who have one, or a signed query; and no key shows anywhere.
+# who have one, or a signed query, but for stored images, which all may get; and
+# no key shows anywhere.
 #
 # usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
 . "$(dirname "$0")/nobody.sh"

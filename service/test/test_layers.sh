@@ -3,6 +3,8 @@
 # Arrows go one way: service -> stages, service -> imgops; loadgen and datasets
 # alone; libmicrohttpd in service/http/ alone; every header stands alone; and the
 # time of day is used by few.
+# Lines have up to 80 columns, of which clang-format does not see to comments;
+# headers have up to 150 lines.
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
 set -euo pipefail
@@ -39,6 +41,13 @@ for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \
 	imgops stages service | grep -v /test/); do
 	grep -q 'setclock(.*CLOCK_MONOTONIC' "$file" || bad=1
 done
+
+while read -r file; do
+	expand -t 8 "$file" | awk -v file="$file" '
+		length > 80 { print file ":" NR ": " length " columns"; bad = 1 }
+		NR == 151 && file ~ /h$/ { print file ": over 150 lines"; bad = 1 }
+		END { exit bad }' || bad=1
+done < <(find imgops stages service loadgen datasets -name '*.[ch]')
 
 for header in {imgops,stages,service,service/*,loadgen,loadgen/compare,datasets}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
