@@ -29,8 +29,8 @@ enum {
 	REQUEST_BYTES_MAX = 1 << 20,
 	REPLY_BYTES_MAX = 4 << 20,
 	PATIENCE_S = 60,
-	POLLS_MAX = 6000,
-	POLL_US = 10000,
+	POLLS_MAX = 60000,
+	POLL_US = 1000,
 	SITES_MAX = 5000,
 	AFTER_US = 20000, /* what goes on after a reply will be over */
 };
