@@ -20,18 +20,18 @@ static void on_done(struct upload *u)
 	(void)u;
 }
 
+static struct cores *cores;
+
 static struct pipeline *start(const struct img_limits *allowed,
 			      uint64_t memory_bytes_max)
 {
 	struct pipeline_config config = {
+		.cores = cores,
 		.uploads_max = 1,
 		.limits = *allowed,
 		.memory_bytes_max = memory_bytes_max,
 	};
-	const char *why;
 
-	config.cores = cores_new(NULL, &why);
-	assert(config.cores != NULL);
 	schedule_init(&config.schedule);
 	config.schedule.part_count = 1;
 
@@ -142,8 +142,13 @@ static void test_good_headers_pass(void)
 
 int main(void)
 {
+	const char *why;
+
+	cores = cores_new(NULL, &why);
+	assert(cores != NULL);
 	test_refused_by_the_header(false);
 	test_refused_by_the_header(true);
 	test_good_headers_pass();
+	cores_free(cores);
 	return 0;
 }
