@@ -38,6 +38,7 @@ arms() {
 		--policy dbr --regime cutoff=2000 --discipline lcfs --balance replicate --distribute least-loaded
 		--policy color --discipline srpt --balance replicate --steal
 		--policy color --discipline lcfs --balance replicate=2 --distribute least-loaded
+		--policy color --discipline srpt --express 5ms
 		--policy pool-per-stage --pool auto --discipline srpt
 		--policy pool-per-stage --pool auto --balance replicate --distribute least-loaded
 	EOF
