@@ -66,6 +66,7 @@ bool calibrate(struct setup *setup, const struct options *o,
 		.dataset = &setup->dataset,
 		.params = &setup->params,
 		.targets = &setup->targets,
+		.fields = setup->api_key,
 		.passes = PASSES,
 		.seed = o->seed,
 	};

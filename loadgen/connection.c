@@ -167,9 +167,10 @@ static bool write_head(struct connection *c)
 				  "Host: %s\r\n"
 				  "Content-Type: %s\r\n"
 				  "Content-Length: %zu\r\n"
-				  "\r\n",
+				  "%s\r\n",
 				  r->target, c->url->authority, r->content_type,
-				  r->body_bytes);
+				  r->body_bytes,
+				  r->fields != NULL ? r->fields : "");
 		assert(length > 0);
 		c->head_bytes = (size_t)length;
 		if (c->head_bytes < c->head_capacity)

@@ -25,6 +25,9 @@ const struct option_spec option_specs[] = {
 	  "add to the query of each request a line of FILE, drawn by" HELP_NEXT
 	  "--seed; a line is a query as w=320&h=240, or its weight," HELP_NEXT
 	  "a TAB and the query (default: none)" },
+	{ "api-key-file", "FILE", KIND_TEXT, FIELD(api_key_file), 0, 0,
+	  "send the first key in FILE, a line that does not begin" HELP_NEXT
+	  "with #, as \"Authorization: Bearer KEY\" (default: none)" },
 	{ "connections", "N", KIND_COUNT, FIELD(connections), 1, 100000,
 	  "keep-alive connections; each sends its next request when" HELP_NEXT
 	  "its last reply is complete (default: 4); with --rate," HELP_NEXT

@@ -29,8 +29,9 @@ struct options {
 	struct steps steps;   /* what it says */
 	const char *find_max; /* NULL: no search */
 	struct objective objective;
-	const char *multipart; /* field of a form; NULL: the file alone */
-	const char *params;    /* file of queries; NULL: none */
+	const char *multipart;    /* field of a form; NULL: the file alone */
+	const char *params;       /* file of queries; NULL: none */
+	const char *api_key_file; /* NULL: none */
 	bool calibrate;
 	uint64_t server_pid; /* 0: find it */
 	enum verify_kind verify;

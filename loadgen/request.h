@@ -15,7 +15,8 @@ struct request {
 	size_t file_bytes;  /* of the upload itself, however it is wrapped */
 	const char *target; /* path and query, not empty */
 	const char *content_type;
-	const char *body; /* NULL only if empty */
+	const char *fields; /* more lines of the head, with ends; NULL: none */
+	const char *body;   /* NULL only if empty */
 	size_t body_bytes;
 };
 

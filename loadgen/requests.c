@@ -24,6 +24,7 @@ bool requests_next(struct requests *r, struct request *request)
 		.file_bytes = file->size_bytes,
 		.target = targets_find(r->targets, index, param),
 		.content_type = r->dataset->content_type,
+		.fields = r->fields,
 		.body = file->body,
 		.body_bytes = file->body_bytes,
 	};

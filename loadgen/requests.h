@@ -26,6 +26,7 @@ struct requests {
 	const struct dataset *dataset;
 	const struct params *params;   /* empty: nothing is drawn */
 	const struct targets *targets; /* of both */
+	const char *fields;            /* of every request, as in request.h */
 	uint64_t passes;               /* 0: without end */
 	uint64_t seed;
 

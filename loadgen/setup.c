@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/setup.h"
 
+#include "loadgen/api_key.h"
 #include "loadgen/csv.h"
 #include "loadgen/params_file.h"
 #include "loadgen/trace_file.h"
@@ -47,6 +48,15 @@ static bool read_trace(struct setup *s, struct options *o, struct error *error)
 	if (!(o->rate_per_s > 0))
 		o->rate_per_s = trace_rate_per_s(&s->trace);
 	return true;
+}
+
+static bool read_api_key(struct setup *s, const struct options *o,
+			 struct error *error)
+{
+	if (o->api_key_file == NULL)
+		return true;
+	s->api_key = api_key_read(o->api_key_file, error);
+	return s->api_key != NULL || blame(error, "api-key-file");
 }
 
 /* NULL is no file, and fine. */
@@ -135,8 +145,9 @@ bool setup_init(struct setup *s, struct options *o, struct error *error)
 		return false;
 	if (o->trace != NULL && !read_trace(s, o, error))
 		return false;
-	return load_dataset(s, o, error) && make_targets(s, o, error) &&
-	       open_outputs(s, o, error) && find_server(s, o, error);
+	return read_api_key(s, o, error) && load_dataset(s, o, error) &&
+	       make_targets(s, o, error) && open_outputs(s, o, error) &&
+	       find_server(s, o, error);
 }
 
 static bool close_file(FILE *file, const char *option, struct error *error)
@@ -162,6 +173,7 @@ bool setup_finish(struct setup *s, struct error *error)
 	whole &= close_file(s->csv, "csv", error);
 	whole &= close_file(s->percentiles, "percentiles", error);
 	free(s->unloaded_ns);
+	free(s->api_key);
 	trace_release(&s->trace);
 	targets_release(&s->targets);
 	params_release(&s->params);

@@ -28,6 +28,7 @@ struct setup {
 	struct dataset dataset;
 	struct params params;   /* empty without --params */
 	struct targets targets; /* of the URL, the dataset and the params */
+	char *api_key;          /* a line of each head; NULL: none */
 	struct trace trace;     /* empty without --arrivals trace=FILE */
 	struct save *save;      /* NULL: do not save */
 	FILE *json;             /* NULL: do not write; so the next two */

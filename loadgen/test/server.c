@@ -127,7 +127,8 @@ static struct server_body *begin(struct server *s,
 		stall();
 	if (strcmp(method, "POST") != 0 || strcmp(version, "HTTP/1.1") != 0 ||
 	    !is_type(s, connection) || !is_header(connection, "Expect", NULL) ||
-	    !is_header(connection, "Transfer-Encoding", NULL))
+	    !is_header(connection, "Transfer-Encoding", NULL) ||
+	    !is_header(connection, "Authorization", s->authorization))
 		s->strange_count++;
 	note_width(&s->bodies[s->request_count], connection);
 	return &s->bodies[s->request_count++];

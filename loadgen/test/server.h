@@ -36,8 +36,9 @@ struct server_body {
 
 struct server {
 	enum server_mode mode;
-	size_t reply_bytes; /* of SERVER_LONG */
-	bool takes_forms;   /* multipart, and nothing else */
+	size_t reply_bytes;        /* of SERVER_LONG */
+	bool takes_forms;          /* multipart, and nothing else */
+	const char *authorization; /* what each request has; NULL: none */
 	void *daemon;
 	char url[SERVER_URL_BYTES];
 

@@ -136,6 +136,32 @@ static void test_queries(void)
 		       "--params: /no/such/file: No such file");
 }
 
+/* Of all requests, those of --calibrate too. */
+static void test_api_key(void)
+{
+	static const char keys[] = "# ours\n\nfirst-key\nsecond-key\n";
+	struct server server = { .mode = SERVER_ECHO,
+				 .authorization = "Bearer first-key" };
+	char path[SCRATCH_PATH_BYTES];
+
+	scratch_write(&scratch, "keys", keys, strlen(keys));
+	scratch_path(&scratch, "keys", path);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--api-key-file", path, "--calibrate",
+		   server.url) == 0);
+	server_stop(&server);
+	assert(server.request_count == 4 * FILES && server.strange_count == 0);
+	server_release(&server);
+	scratch_write(&scratch, "keys", "two words\n", 10);
+	assert(RUN("--dataset", photos, "--api-key-file", path, "http://h/") ==
+	       2);
+	scratch_expect(&scratch, "stderr", "keys:1: not a key");
+	scratch_write(&scratch, "keys", "# none\n", 7);
+	assert(RUN("--dataset", photos, "--api-key-file", path, "http://h/") ==
+	       2);
+	scratch_expect(&scratch, "stderr", "no key in it");
+}
+
 static void test_form(void)
 {
 	struct server server = { .mode = SERVER_ECHO, .takes_forms = true };
@@ -320,6 +346,7 @@ int main(void)
 	test_open_loop();
 	test_trace();
 	test_queries();
+	test_api_key();
 	test_form();
 	test_step();
 	test_find_max();
