@@ -14,13 +14,27 @@ enum {
 	ADMIN_CONNECTION_BYTES = 16 * 1024,
 	RATE_WINDOW_MS = 5000,
 	EXCESS_US = 2000,
+	EXCESS_DOUBLINGS = 10,
 };
 
 /*
- * A MHD_NotifyConnectionCallback.  Where connections have threads, and all
- * places are taken, libmicrohttpd does not let new ones wait, but closes them.
- * So the fewer are left, the longer the next one waits to be accepted.
+ * Where connections have threads, and all places are taken, libmicrohttpd does
+ * not let new ones wait, but closes them.  So the fewer are left, the longer
+ * the next one waits to be accepted: up to two seconds for the last, as those
+ * that have to go need the CPU to do so.
  */
+static void wait_for_places(const struct port *port)
+{
+	uint32_t open_max = port->http->config.connections_max;
+	uint32_t excess = clients_excess(port->clients);
+	uint32_t doublings = excess * EXCESS_DOUBLINGS /
+			     (clients_places(open_max) - open_max);
+
+	if (excess > 0)
+		(void)usleep((useconds_t)EXCESS_US << doublings);
+}
+
+/* A MHD_NotifyConnectionCallback. */
 static void on_connection(void *cls, struct MHD_Connection *connection,
 			  void **slot, enum MHD_ConnectionNotificationCode what)
 {
@@ -39,7 +53,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 	atomic_fetch_add(&port->connection_count, 1);
 	*slot = client_add(port->clients, fd, tls == NULL);
 	if (port->has_threads)
-		(void)usleep(clients_excess(port->clients) * EXCESS_US);
+		wait_for_places(port);
 }
 
 struct port_config {
