@@ -103,18 +103,26 @@ becomes_ready() {
 	fail "not ready again: $(shown "$work/ready")"
 }
 
-# announce_upload: of which nothing follows; its place is kept while it is in
-# $held.  Sets $status, of the first answer.
+# announce_upload: of which, if it is let in, most follows; its place is kept
+# while it is in $held.  Sets $status, of the first answer.
 announce_upload() {
-	local fd
+	local fd _
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf 'POST /?w=64 HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n%s' \
 		$'Expect: 100-continue\r\n\r\n' >&"$fd"
 	read -r -t 60 -u "$fd" _ status _ || fail "no answer to an upload"
 	held+=("$fd")
+	[ "$status" = 100 ] || return 0
+	{ printf '\xff\xd8'; head -c 1500000 /dev/zero; } >&"$fd"
+	for _ in $(seq 600); do
+		[ "$(stat_of .memory.used_bytes)" -lt \
+			$((${#held[@]} * 2000000)) ] || return 0
+		sleep 0.05
+	done
+	fail "a body that has come is not charged"
 }
 
-# Memory is charged from an upload's head on.
+# Memory is charged as bodies come.
 test_not_ready_comes_before_memory_is_full() {
 	local ready=200 ready_count=0 status=100 fd
 	start --admin-listen 127.0.0.1:0 --memory 64M
