@@ -107,13 +107,19 @@ static uint64_t first_look_ns(const struct client *c)
 	return never_ns;
 }
 
-/* Is it for the connection's thread to read or write next? */
+/*
+ * Is it for the connection's thread to read or write next?  The end of what the
+ * client sends is nothing to wait for: libmicrohttpd, which is told of changes
+ * alone, does not notice an end that came together with the last bytes.
+ */
 static bool is_our_turn(const struct client *c)
 {
-	short event = c->phase == CLIENT_REPLY ? POLLOUT : POLLIN;
-	struct pollfd socket = { .fd = c->fd, .events = event };
+	struct pollfd socket = { .fd = c->fd, .events = POLLOUT };
+	char first;
 
-	return poll(&socket, 1, 0) > 0;
+	if (c->phase == CLIENT_REPLY)
+		return poll(&socket, 1, 0) > 0;
+	return recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /* What the client has sent, or acknowledged. */

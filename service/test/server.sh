@@ -99,14 +99,16 @@ stat_of() {
 	curl -fsS "$admin/stats" | jq -r "$1"
 }
 
-# Nothing is left inside, and everything that went in came out.  A worker may
-# still be about to count what its client has already got.
+# Nothing is left inside, everything that went in came out, and nothing is
+# charged any more.  A worker may still be about to count what its client has
+# already got, and a connection about to give back what it has sent.
 check_drained() {
 	local _
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ "$(stat_of '.uploads.in_flight == 0 and
 			.uploads.sent == .uploads.finished + .uploads.failed and
-			all(.stages[]; .queued == 0 and .arrived == .handled)')" \
+			all(.stages[]; .queued == 0 and .arrived == .handled)
+			and .memory.used_bytes == 0')" \
 			= true ] && return
 		sleep 0.05
 	done
