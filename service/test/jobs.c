@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 uint8_t *photo;
@@ -83,4 +84,22 @@ void wait_done(struct job *job)
 		assert(i < 60000);
 		(void)usleep(1000);
 	}
+}
+
+void shrink_photo(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	struct variant *v = &job.variants[0];
+
+	prepare(&job, photo_bytes, 0);
+	v->recipe.box = (struct img_size){ 500, 500 };
+	assert(pipeline_submit(p, &job.upload));
+	wait_done(&job);
+	assert(v->jpeg != NULL && v->jpeg_bytes < photo_bytes);
+	memcpy(photo, v->jpeg, v->jpeg_bytes);
+	photo_bytes = v->jpeg_bytes;
+	pipeline_stop(p);
+	upload_free_results(&job.upload);
+	pipeline_free(p);
 }

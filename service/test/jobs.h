@@ -24,6 +24,9 @@ extern size_t photo_bytes;
 
 void read_photo(const char *path);
 
+/* So few pixels are left of it that many uploads take little time. */
+void shrink_photo(const struct cores *cores);
+
 /* Of `cores`, without a limit of memory. */
 struct pipeline *start_scheduled(const struct schedule *schedule,
 				 const struct cores *cores,

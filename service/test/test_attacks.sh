@@ -81,4 +81,3 @@ attacks
 # free for others.
 crowded="--max-connections 256 --header-timeout 0 --idle-timeout 0 --min-rate 0"
 attacks $crowded
-attacks $crowded --policy thread-per-connection

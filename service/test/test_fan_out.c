@@ -39,25 +39,6 @@ static void prepare_many(struct job *job, uint32_t count)
 		job->variants[i].recipe = recipe_of(i);
 }
 
-/* So many pixels of it that many uploads take little time. */
-static void shrink_photo(const struct cores *cores)
-{
-	static struct job job;
-	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
-	struct variant *v = &job.variants[0];
-
-	prepare(&job, photo_bytes, 0);
-	v->recipe.box = (struct img_size){ 500, 500 };
-	assert(pipeline_submit(p, &job.upload));
-	wait_done(&job);
-	assert(v->jpeg != NULL && v->jpeg_bytes < photo_bytes);
-	memcpy(photo, v->jpeg, v->jpeg_bytes);
-	photo_bytes = v->jpeg_bytes;
-	pipeline_stop(p);
-	upload_free_results(&job.upload);
-	pipeline_free(p);
-}
-
 /* What single requests give; and which decode as much as all together. */
 static struct job singles[VARIANTS_MAX];
 static bool is_same_scale[VARIANTS_MAX];

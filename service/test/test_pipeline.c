@@ -352,6 +352,7 @@ int main(int argc, char **argv)
 
 	assert(argc == 2 && cores != NULL);
 	read_photo(argv[1]);
+	shrink_photo(cores);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		printf("%s\n", (*p)->name);
 		test_one_done_each_and_same_bytes(*p, cores, 1);
@@ -359,6 +360,8 @@ int main(int argc, char **argv)
 			test_one_done_each_and_same_bytes(*p, cores,
 							  cores_count(cores));
 	}
+	free(photo);
+	read_photo(argv[1]);
 	test_full_refuses_until_there_is_room(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_a_refused_giant_is_forgotten(cores);
