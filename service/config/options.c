@@ -21,7 +21,7 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_ENCODE] = 3,
 };
 
-enum { EXPRESS_MS = 5 }; /* measured best: docs/scheduling.md */
+enum { EXPRESS_MS = 5 }; /* what it does: docs/scheduling.md */
 
 static const struct flag own_flags[] = {
 	{ "listen", "ADDRESS:PORT", "127.0.0.1:8080",
