@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every file of a corpus of odd and hostile JPEGs gets its answer, strict and
-# lenient, and the server survives them all.
+# lenient, raw and in a form, and the server survives them all.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_corpus.sh DIR
 #   DIR/manifest.tsv: file, class, expected (accept: 200, reject: 4xx, either)
@@ -12,17 +12,17 @@
 dir=$1
 exceptions=$(dirname "$0")/corpus_exceptions.tsv
 
-# post_all STRICT: its answers are in $work/STRICT/status.tsv
+# post_all NAME STRICT FLAGS...: its answers are in $work/NAME/status.tsv
 post_all() {
-	"$LOADGEN" --dataset "$dir" --all-files --connections 4 \
-		--save "$work/$1" "$url/?w=640&h=640&blur=2&strict=$1" \
+	"$LOADGEN" --dataset "$dir" --all-files --connections 4 "${@:3}" \
+		--save "$work/$1" "$url/?w=640&h=640&blur=2&strict=$2" \
 		>"$work/report" 2>&1 || true
 	check_drained
 }
 
-# check STRICT
+# check NAME STRICT
 check() {
-	awk -F'\t' -v strict="$1" '
+	awk -F'\t' -v strict="$2" '
 	FILENAME == ARGV[1] { if ($1 !~ /^#/) excepted[$1] = $2; next }
 	FILENAME == ARGV[2] { status[$1] = $2; next }
 	$1 == "file" { next }
@@ -51,8 +51,10 @@ check() {
 }
 
 start
-post_all 1
-post_all 0
+post_all raw 1
+post_all form 1 --multipart file
+post_all lenient 0
 stop
-check 1
-check 0
+check raw 1
+check form 1
+check lenient 0
