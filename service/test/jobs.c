@@ -24,33 +24,52 @@ void read_photo(const char *path)
 	(void)fclose(f);
 }
 
-struct pipeline *start_scheduled(const struct schedule *schedule,
-				 const struct cores *cores,
-				 uint32_t uploads_max, uint64_t pixels_max)
+struct pipeline_config job_config(const struct policy *policy,
+				  const struct cores *cores,
+				  uint32_t uploads_max)
 {
-	struct pipeline *p = pipeline_start(&(struct pipeline_config){
-		.schedule = *schedule,
+	struct pipeline_config c = {
 		.cores = cores,
 		.uploads_max = uploads_max,
-		.limits = { 65500, pixels_max, 64, UINT64_C(1) << 29 },
+		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
 		.memory_bytes_max = UINT64_MAX,
-	});
+	};
+
+	schedule_init(&c.schedule);
+	c.schedule.policy = policy;
+	c.schedule.part_count = 1;
+	return c;
+}
+
+struct pipeline *start_configured(const struct pipeline_config *config)
+{
+	struct pipeline *p = pipeline_start(config);
 
 	assert(p != NULL);
 	return p;
 }
 
+struct pipeline *start_scheduled(const struct schedule *schedule,
+				 const struct cores *cores,
+				 uint32_t uploads_max, uint64_t pixels_max)
+{
+	struct pipeline_config c =
+		job_config(schedule->policy, cores, uploads_max);
+
+	c.schedule = *schedule;
+	c.limits.pixels_max = pixels_max;
+	return start_configured(&c);
+}
+
 struct pipeline *start(const struct policy *policy, const struct cores *cores,
 		       uint32_t replicas, uint32_t uploads_max)
 {
-	struct schedule schedule;
+	struct pipeline_config c = job_config(policy, cores, uploads_max);
 
-	schedule_init(&schedule);
-	schedule.policy = policy;
-	schedule.part_count = replicas;
+	c.schedule.part_count = replicas;
 	if (replicas > 1)
-		schedule.balance = BALANCE_REPLICATE;
-	return start_scheduled(&schedule, cores, uploads_max, 100000000);
+		c.schedule.balance = BALANCE_REPLICATE;
+	return start_configured(&c);
 }
 
 void prepare(struct job *job, size_t bytes, double blur)

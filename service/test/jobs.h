@@ -27,7 +27,12 @@ void read_photo(const char *path);
 /* So few pixels are left of it that many uploads take little time. */
 void shrink_photo(const struct cores *cores);
 
-/* Of `cores`, without a limit of memory. */
+/* One part, 100 megapixels, any memory; to be changed at will. */
+struct pipeline_config job_config(const struct policy *policy,
+				  const struct cores *cores,
+				  uint32_t uploads_max);
+struct pipeline *start_configured(const struct pipeline_config *config);
+
 struct pipeline *start_scheduled(const struct schedule *schedule,
 				 const struct cores *cores,
 				 uint32_t uploads_max, uint64_t pixels_max);

@@ -48,22 +48,11 @@ static struct pipeline *start_with_express(const struct policy *policy,
 					   const struct cores *cores,
 					   uint64_t express_ns)
 {
-	struct pipeline_config c = {
-		.cores = cores,
-		.uploads_max = LARGE + SMALL,
-		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
-		.memory_bytes_max = UINT64_MAX,
-		.store_threads = 1,
-		.express_ns = express_ns,
-	};
-	struct pipeline *p;
+	struct pipeline_config c = job_config(policy, cores, LARGE + SMALL);
 
-	schedule_init(&c.schedule);
-	c.schedule.policy = policy;
-	c.schedule.part_count = 1;
-	p = pipeline_start(&c);
-	assert(p != NULL);
-	return p;
+	c.store_threads = 1;
+	c.express_ns = express_ns;
+	return start_configured(&c);
 }
 
 /* By forecast three times the work of a small one, or more. */

@@ -54,22 +54,11 @@ static bool is_gone(const struct upload *u)
 static struct pipeline *start_with_store(const struct policy *policy,
 					 const struct cores *cores)
 {
-	struct pipeline_config c = {
-		.cores = cores,
-		.uploads_max = UPLOADS,
-		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
-		.memory_bytes_max = UINT64_MAX,
-		.store_threads = 2,
-		.errands_max = 1,
-	};
-	struct pipeline *p;
+	struct pipeline_config c = job_config(policy, cores, UPLOADS);
 
-	schedule_init(&c.schedule);
-	c.schedule.policy = policy;
-	c.schedule.part_count = 1;
-	p = pipeline_start(&c);
-	assert(p != NULL);
-	return p;
+	c.store_threads = 2;
+	c.errands_max = 1;
+	return start_configured(&c);
 }
 
 static struct upload *prepare_to_store(struct stored *s, size_t bytes,
