@@ -48,7 +48,7 @@ static enum problem check_signature(const struct request *r, const char *path,
 
 static bool is_public(enum role role)
 {
-	return role == ROLE_PROBE || role == ROLE_IMAGE;
+	return role == ROLE_PROBE || role == ROLE_IMAGE || role == ROLE_PAGE;
 }
 
 enum problem http_check_auth(const struct request *r, const char *path,

@@ -18,6 +18,7 @@ enum role {
 	ROLE_IMAGE,   /* the main one; all: an id tells who has the picture */
 	ROLE_REMOVAL, /* of an image; the main one; by key */
 	ROLE_PROBE,   /* both; all */
+	ROLE_PAGE,    /* both; all: it is the same everywhere */
 	ROLE_REPORT,  /* the admin port, or else the main one; by key */
 	ROLES
 };

@@ -8,6 +8,8 @@
 
 /* {} stands for one segment of a path, which the request keeps. */
 static const struct route routes[] = {
+	{ "/", METHOD_GET, ROLE_PAGE, NULL, http_answer_page },
+	{ "/web/{file}", METHOD_GET, ROLE_PAGE, NULL, http_answer_page_file },
 	{ "/", METHOD_POST, ROLE_UPLOAD, http_begin_upload,
 	  http_answer_upload },
 	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, http_begin_upload,
@@ -60,6 +62,7 @@ static bool serves(const struct port *port, enum role role)
 	case ROLE_REMOVAL:
 		return port == &h->main;
 	case ROLE_PROBE:
+	case ROLE_PAGE:
 		return true;
 	case ROLE_REPORT:
 		return port == &h->admin || h->config.admin_fd < 0;

@@ -30,6 +30,10 @@ static inline enum role request_role(const struct request *r)
 	return r->route != NULL ? r->route->role : ROLE_NONE;
 }
 
+/* http_page.c: the page that shows it. */
+enum MHD_Result http_answer_page(struct request *r);
+enum MHD_Result http_answer_page_file(struct request *r);
+
 /* http_control.c: what the server tells of itself. */
 enum MHD_Result http_answer_health(struct request *r);
 enum MHD_Result http_answer_ready(struct request *r);

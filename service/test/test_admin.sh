@@ -23,7 +23,8 @@ test_each_port_has_its_own() {
 	answers "$admin/trace"
 	expect_problem 404 not_found "$url/stats"
 	expect_problem 404 not_found "$url/trace"
-	expect_problem 404 not_found --data-binary "@$photo" "$admin/?w=64"
+	expect_problem 405 method_not_allowed --data-binary "@$photo" \
+		"$admin/?w=64"
 	curl -fsS --data-binary "@$photo" "$url/?w=64" -o "$work/body"
 	stop
 }

@@ -51,8 +51,10 @@ test_parameters_are_checked() {
 test_problems_have_stable_codes() {
 	expect_problem 404 not_found "$url/nothing"
 	expect_problem 404 not_found --data-binary "@$photo" "$url/nothing"
-	expect_problem 405 method_not_allowed "$url/"
+	expect_problem 405 method_not_allowed "$url/v1/process"
 	grep -qi '^allow: POST' "$work/head" || fail "no Allow"
+	expect_problem 405 method_not_allowed -X DELETE "$url/"
+	grep -qi '^allow: GET, HEAD, POST' "$work/head" || fail "no Allow"
 	expect_problem 405 method_not_allowed --data-binary x "$url/stats"
 	expect_problem 411 length_required -H 'Transfer-Encoding: chunked' \
 		--data-binary x "$url/"

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The page: three views in tabs, two of which show what live.js brings.
+//
+//	live.js --hello, frame--> app.js --> graph.js, cores.js
+//	                                     try.js sends uploads of its own
+
+import * as cores from "./cores.js";
+import * as graph from "./graph.js";
+import { key } from "./key.js";
+import { live } from "./live.js";
+import * as trying from "./try.js";
+
+const states = {
+	live: "Live",
+	lost: "No connection to the server; trying again",
+	full: "Too many viewers; trying again",
+	locked: "The server wants an API key",
+	elsewhere: "The live views are at the server's admin port",
+};
+
+const views = {
+	graph: graph.make(document.getElementById("graph")),
+	cores: cores.make(document.getElementById("cores")),
+	try: trying.make(document.getElementById("try")),
+};
+const names = Object.keys(views);
+
+function setState(state) {
+	const words = document.getElementById("state");
+
+	document.body.dataset.state = state === "full" ? "lost" : state;
+	if (words.textContent !== states[state])
+		words.textContent = states[state];
+	if (state === "elsewhere" && location.hash === "")
+		show("try");
+}
+
+// One view; those that are not shown need not draw.
+function show(name) {
+	for (const other of names) {
+		const tab = document.getElementById(`tab-${other}`);
+		const isShown = other === name;
+
+		tab.setAttribute("aria-selected", isShown);
+		tab.tabIndex = isShown ? 0 : -1;
+		document.getElementById(other).hidden = !isShown;
+		views[other].shown?.(isShown);
+	}
+}
+
+function showByAddress() {
+	const name = location.hash.slice(1);
+
+	show(names.includes(name) ? name : names[0]);
+}
+
+// Arrows move among tabs, as people who use a keyboard expect of a tab list:
+// https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
+function onKey(event) {
+	const at = names.indexOf(event.target.id.replace("tab-", ""));
+	const to = {
+		ArrowLeft: at + names.length - 1,
+		ArrowRight: at + 1,
+		Home: 0,
+		End: names.length - 1,
+	}[event.key];
+
+	if (to === undefined)
+		return;
+	event.preventDefault();
+	const name = names[to % names.length];
+	location.hash = name;
+	document.getElementById(`tab-${name}`).focus();
+}
+
+for (const name of names)
+	document.getElementById(`tab-${name}`).onclick = () => {
+		location.hash = name;
+	};
+document.querySelector("[role=tablist]").onkeydown = onKey;
+window.onhashchange = showByAddress;
+showByAddress();
+
+let last = null;
+
+live({
+	state: setState,
+	hello(message) {
+		last = null;
+		document.getElementById("version").textContent = message.version;
+		for (const view of Object.values(views))
+			view.hello?.(message);
+		setState("live");
+	},
+	frame(message) {
+		for (const view of Object.values(views))
+			view.frame?.(message, last);
+		last = message;
+	},
+}, key);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+
+export function make(root) {
+	return {
+		hello() {},
+		frame() {},
+		shown() {},
+	};
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// What the server tells of itself, as it comes: GET v1/live, an event stream.
+//
+//	fetch() --> bytes --> lines --> events --> on.hello(), on.frame()
+//
+// By fetch() and not by EventSource, which can neither send a key nor tell one
+// refusal from another.
+
+const RETRY_MS = 1000;
+const SILENCE_MS = 5000; // ten frames
+
+const refusals = { 401: "locked", 404: "elsewhere", 503: "full" };
+
+// Call take(event, data) for each event of the stream, until it ends.
+async function readEvents(stream, take) {
+	const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+	let text = "";
+
+	for (;;) {
+		const { value, done } = await reader.read();
+		if (done)
+			return;
+		text += value;
+		const blocks = text.split("\n\n");
+		text = blocks.pop();
+		for (const block of blocks) {
+			const lines = block.split("\n");
+			const field = (name) => lines
+				.filter((line) => line.startsWith(name + ": "))
+				.map((line) => line.slice(name.length + 2))
+				.join("\n");
+			take(field("event"), field("data"));
+		}
+	}
+}
+
+// Until the server ends it, or says nothing for too long.  Returns why there is
+// nothing to see now.
+async function follow(on, headers) {
+	const aborter = new AbortController();
+	let silence;
+	const heard = () => {
+		clearTimeout(silence);
+		silence = setTimeout(() => aborter.abort(), SILENCE_MS);
+	};
+
+	heard();
+	try {
+		const reply = await fetch("v1/live", {
+			cache: "no-store",
+			signal: aborter.signal,
+			headers,
+		});
+		if (!reply.ok)
+			return refusals[reply.status] ?? "lost";
+		await readEvents(reply.body, (event, data) => {
+			heard();
+			on[event]?.(JSON.parse(data));
+		});
+	} catch (error) {
+		if (!(error instanceof TypeError || error.name === "AbortError"))
+			throw error;
+	} finally {
+		clearTimeout(silence);
+		aborter.abort();
+	}
+	return "lost";
+}
+
+// Follow, and whenever that ends, say why by on.state(), and again.
+export async function live(on, key) {
+	for (;;) {
+		const why = await follow(on, key.headers());
+
+		on.state(why);
+		if (why === "locked")
+			await key.next();
+		else if (why === "elsewhere")
+			return;
+		else
+			await new Promise((go) => setTimeout(go, RETRY_MS));
+	}
+}

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+
+export function make(root) {
+	return {};
+}
