@@ -52,6 +52,7 @@ enum policy_workers {
 struct policy {
 	const char *name;    /* as on the command line */
 	const char *summary; /* one line for --list-policies */
+	const char *meaning; /* sentences: what one sees, and why it is so */
 	enum policy_workers workers;
 	/*
 	 * The shared stages have one queue together, and a visit is one event

@@ -63,11 +63,4 @@ __attribute__((warn_unused_result)) bool
 schedule_complete(struct schedule *s, uint32_t stage_count, uint32_t core_count,
 		  char error[SCHEDULE_ERROR_BYTES]);
 
-/*
- * Write a complete schedule as the flags that would give it, defaults included,
- * without a line's end.
- */
-void schedule_print(const struct schedule *s, const char *const *stages,
-		    uint32_t stage_count, FILE *to);
-
 #endif

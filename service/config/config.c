@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/config/config.h"
 
-#include "service/text.h"
-
+#include "stages/schedule_words.h"
 #include "stages/take.h"
 #include "stages/text_file.h"
 
@@ -13,7 +12,7 @@
 
 #include <cjson/cJSON.h>
 
-enum { FILE_BYTES_MAX = 1 << 16, NAME_BYTES = 64, WORDS_MAX = 32 };
+enum { FILE_BYTES_MAX = 1 << 16, NAME_BYTES = 64 };
 
 static const char prefix[] = "DARKROOM_";
 
@@ -230,38 +229,20 @@ static bool add_flag(cJSON *object, const struct flag *f, const void *from)
 	return cJSON_AddRawToObject(object, f->name, text);
 }
 
-static bool add_schedule_flag(void *object, const struct flag *f,
-			      const char *value, char why[FLAG_WHY_BYTES])
-{
-	(void)why;
-	return value != NULL ? cJSON_AddStringToObject(object, f->name, value) :
-			       cJSON_AddTrueToObject(object, f->name);
-}
-
-/* What schedule_print() says; of what has no use there, null. */
+/* The words of a schedule; of what has no use there, null. */
 static bool add_schedule(cJSON *object, const struct schedule *s,
 			 const char *const *stages, uint32_t stage_count)
 {
-	static const struct flag *const tables[] = { schedule_flags, NULL };
-	char *line, *words[WORDS_MAX], error[FLAGS_ERROR_BYTES];
-	uint32_t count = 0;
-	struct text text;
-	FILE *to = text_open(&text);
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count = schedule_words(s, stages, stage_count, words);
+	bool ok = true;
 
-	if (to == NULL)
-		return false;
-	schedule_print(s, stages, stage_count, to);
-
-	line = text_close(&text, to);
-	for (char *rest = line; rest != NULL;) {
-		assert(count < WORDS_MAX);
-		words[count++] = strsep(&rest, " ");
-	}
-
-	bool ok = line != NULL && flags_read(tables, words, count,
-					     add_schedule_flag, object, error);
-
-	free(line);
+	for (uint32_t i = 0; ok && i < count; i++)
+		ok = words[i].value[0] != '\0' ?
+			     cJSON_AddStringToObject(object, words[i].flag,
+						     words[i].value) != NULL :
+			     cJSON_AddTrueToObject(object, words[i].flag) !=
+				     NULL;
 	for (const struct flag *f = schedule_flags; f->name != NULL; f++)
 		if (cJSON_GetObjectItemCaseSensitive(object, f->name) == NULL)
 			ok = ok && cJSON_AddNullToObject(object, f->name);

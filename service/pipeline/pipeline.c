@@ -6,6 +6,7 @@
 #include "service/clock.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
+#include "stages/schedule_words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,8 +4,9 @@
 #include "service/report/metrics_parts.h"
 #include "service/text.h"
 
+#include "stages/schedule_words.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_uploads_sent_total", METRIC_COUNTER, METRIC_ONE,
@@ -70,38 +71,13 @@ static const struct metric_field process_fields[] = {
 	  METRIC_FIELD(struct process_stats, file_count_max) },
 };
 
-/*
- * policy="cohort",regime="gated" ... of flags such as  --policy cohort
- * False: no memory.
- */
-static bool print_build_labels(FILE *to, const struct schedule *s)
+/* {version="0.1.0",policy="cohort",regime="gated" ... */
+static void print_build(FILE *to, const struct schedule *s)
 {
-	static const char *const names[] = { "policy", "regime", "discipline",
-					     "balance" };
-	struct text text;
-	FILE *f = text_open(&text);
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count =
+		schedule_words(s, pipeline_step_names, PIPELINE_STEPS, words);
 
-	if (f == NULL)
-		return false;
-	schedule_print(s, pipeline_step_names, PIPELINE_STEPS, f);
-
-	char *flags = text_close(&text, f);
-
-	for (size_t i = 0; flags != NULL && i < METRICS_COUNT(names); i++) {
-		const char *at = strstr(flags, names[i]);
-
-		if (at == NULL)
-			continue;
-		at += strlen(names[i]) + 1;
-		(void)fprintf(to, ",%s=\"%.*s\"", names[i],
-			      (int)strcspn(at, " "), at);
-	}
-	free(flags);
-	return flags != NULL;
-}
-
-static bool print_build(FILE *to, const struct schedule *s)
-{
 	metric_head(to, &(struct metric){
 				.name = "darkroom_build_info",
 				.type = METRIC_GAUGE,
@@ -109,11 +85,11 @@ static bool print_build(FILE *to, const struct schedule *s)
 			});
 	(void)fprintf(to,
 		      "darkroom_build_info{version=\"" DARKROOM_VERSION "\"");
-
-	bool ok = print_build_labels(to, s);
-
+	for (uint32_t i = 0; i < count; i++)
+		(void)fprintf(to, ",%s=\"%s\"", words[i].flag,
+			      words[i].value[0] != '\0' ? words[i].value :
+							  "on");
 	(void)fprintf(to, "} 1\n");
-	return ok;
 }
 
 static void print_pixels(FILE *to, const struct pipeline_stats *p)
@@ -147,8 +123,7 @@ static bool print_all(FILE *to, struct stats_source *source,
 	pipeline_read(source->pipeline, &pipeline);
 	stats_read_process(source, &process);
 
-	bool ok = print_build(to, &source->config->schedule);
-
+	print_build(to, &source->config->schedule);
 	metrics_print_http(to, http);
 	metric_single(to, &limit, source->config->uploads_max);
 	metric_singles(to, pipeline_fields, METRICS_COUNT(pipeline_fields),
@@ -157,10 +132,9 @@ static bool print_all(FILE *to, struct stats_source *source,
 	metric_head(to, &inside);
 	metric_histogram(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
 	metrics_print_stages(to, &pipeline);
-	ok = metrics_print_workers(to, pipeline_group(source->pipeline)) && ok;
 	metric_singles(to, process_fields, METRICS_COUNT(process_fields),
 		       &process);
-	return ok;
+	return metrics_print_workers(to, pipeline_group(source->pipeline));
 }
 
 char *metrics_text(struct stats_source *source, const struct http_report *http)

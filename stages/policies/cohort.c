@@ -46,6 +46,11 @@ static uint32_t cohort_pick(void *state, const struct group_view *view)
 const struct policy policy_cohort = {
 	.name = "cohort",
 	.summary = "a thread per core sweeps the stages as a wave",
+	.meaning =
+		"One worker per core sweeps the stages as a wave, first to "
+		"last and back. Many events of a stage run in a row, so its "
+		"code and tables stay in the cache; in return, an event waits "
+		"for the wave.",
 	.workers = POLICY_WORKERS_ROAM,
 	.state_bytes = sizeof(struct cohort),
 	.pick = cohort_pick,

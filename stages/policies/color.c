@@ -31,6 +31,11 @@ static uint32_t color_pick(void *state, const struct group_view *view)
 const struct policy policy_color = {
 	.name = "color",
 	.summary = "a thread per core takes events from one central queue",
+	.meaning =
+		"All stages share one queue. One worker per core takes the "
+		"first event of it and runs the stage that this was sent to, "
+		"so no empty queue is visited, and the discipline orders all "
+		"that waits, whatever its stage.",
 	.workers = POLICY_WORKERS_ROAM,
 	.has_central_queue = true,
 	.state_bytes = sizeof(struct color),

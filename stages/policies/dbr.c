@@ -74,6 +74,11 @@ static uint32_t dbr_pick(void *state, const struct group_view *view)
 const struct policy policy_dbr = {
 	.name = "dbr",
 	.summary = "a thread per core visits the slowest stage that has work",
+	.meaning =
+		"One worker per core visits the slowest stage that has events, "
+		"and after each visit looks from the slowest again. That stage "
+		"limits all, so it is never left without a worker; faster ones "
+		"wait until it has no events.",
 	.workers = POLICY_WORKERS_ROAM,
 	.reads_rates = true,
 	.state_bytes = sizeof(struct dbr),

@@ -162,6 +162,9 @@ static uint32_t mg1_pick(void *state, const struct group_view *view)
 const struct policy policy_mg1 = {
 	.name = "mg1",
 	.summary = "a thread per core visits each stage by its share of load",
+	.meaning = "One worker per core follows a table of visits, where each "
+		   "stage comes as often as its measured load asks for, evenly "
+		   "spread. The table is made anew as loads change.",
 	.workers = POLICY_WORKERS_ROAM,
 	.reads_rates = true,
 	.state_bytes = sizeof(struct mg1),

@@ -19,6 +19,10 @@ static uint32_t pool_per_stage_pick(void *state, const struct group_view *view)
 const struct policy policy_pool_per_stage = {
 	.name = "pool-per-stage",
 	.summary = "SEDA: a pool of threads for each stage",
+	.meaning =
+		"Each stage has threads of its own, which take events from its "
+		"queue alone. The kernel shares the cores among the threads, "
+		"whatever the queues are like.",
 	.workers = POLICY_WORKERS_STAY,
 	.pick = pool_per_stage_pick,
 };

@@ -22,6 +22,10 @@ static uint32_t srpt_pick(void *state, const struct group_view *view)
 const struct policy policy_srpt = {
 	.name = "srpt",
 	.summary = "a thread per core visits the last stage that has work",
+	.meaning =
+		"One worker per core visits the stage nearest the end that has "
+		"events, and after each visit looks from the end again. What "
+		"is nearly done is finished before more is begun.",
 	.workers = POLICY_WORKERS_ROAM,
 	.pick = srpt_pick,
 };

@@ -10,5 +10,10 @@
 const struct policy policy_thread_per_connection = {
 	.name = "thread-per-connection",
 	.summary = "the baseline: handlers run as calls in the sending thread",
+	.meaning =
+		"There are no workers and no queues: each connection has a "
+		"thread, which runs all stages of what it sends, one after "
+		"the other. The kernel shares the cores among as many threads "
+		"as have something to do.",
 	.workers = POLICY_WORKERS_CALLER,
 };

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a schedule is written as the flags that give it again, and each of
+ * them has words of its own.
+ */
+#include "stages/schedule_words.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGES = 3, CORES = 4 };
+
+static const char *const stages[STAGES] = { "cut", "sew", "iron" };
+
+/* A complete schedule from "--flag value --flag ...". */
+static struct schedule read_flags(const char *line)
+{
+	static const char prefix[] = "--";
+	char error[SCHEDULE_ERROR_BYTES];
+	char *text = strdup(line), *rest = text, *word;
+	struct schedule s;
+	bool ok;
+
+	assert(text != NULL);
+	schedule_init(&s);
+	while ((word = strsep(&rest, " ")) != NULL) {
+		const char *name = word + strlen(prefix);
+		bool has_value = rest != NULL && strncmp(rest, prefix, 2) != 0;
+
+		ok = schedule_set(&s, name,
+				  has_value ? strsep(&rest, " ") : NULL, stages,
+				  STAGES);
+		assert(ok);
+	}
+	ok = schedule_complete(&s, STAGES, CORES, error);
+	assert(ok);
+	free(text);
+	return s;
+}
+
+/* What is printed of `line`, for the caller to free(). */
+static char *printed(const char *line)
+{
+	struct schedule s = read_flags(line);
+	char *text = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&text, &bytes);
+
+	assert(f != NULL);
+	schedule_print(&s, stages, STAGES, f);
+	(void)fclose(f);
+	return text;
+}
+
+static void test_each_flag_is_written_as_it_is_read(void)
+{
+	static const char *const lines[] = {
+		"--policy thread-per-connection",
+		"--policy color --discipline lcfs --balance shared",
+		"--policy cohort --regime exhaustive --discipline fcfs "
+		"--balance shared",
+		"--policy mg1 --regime gated --discipline stack "
+		"--balance partition=2",
+		"--policy dbr --regime n-gated=8 --discipline srpt=20 "
+		"--balance replicate=4 --distribute round-robin",
+		"--policy srpt --regime time-gated=1500 "
+		"--discipline srpt=0.500000 "
+		"--balance replicate=2 --distribute least-loaded --steal",
+		"--policy cohort --regime cutoff=250 --discipline srpt=1000000 "
+		"--balance shared --threshold cut=3,iron=0:900",
+		"--policy pool-per-stage --discipline lcfs --balance shared "
+		"--pool cut=1,sew=7,iron=2",
+		"--policy pool-per-stage --discipline fcfs "
+		"--balance replicate=2 --distribute round-robin --pool auto",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char *text = printed(lines[i]);
+
+		assert(strcmp(text, lines[i]) == 0);
+		free(text);
+	}
+}
+
+static void test_defaults_are_written(void)
+{
+	char *text = printed("--policy srpt --balance replicate");
+
+	assert(strcmp(text, "--policy srpt --regime exhaustive "
+			    "--discipline fcfs --balance replicate=4 "
+			    "--distribute round-robin") == 0);
+	free(text);
+}
+
+/* The word of `flag` in the schedule `line`. */
+static struct schedule_word find_word(const char *line, const char *flag)
+{
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	struct schedule s = read_flags(line);
+	uint32_t count = schedule_words(&s, stages, STAGES, words), i = 0;
+
+	while (i < count && strcmp(words[i].flag, flag) != 0)
+		i++;
+	assert(i < count);
+	return words[i];
+}
+
+/* A sentence at least. */
+static void check_meaning(const struct schedule_word *w)
+{
+	size_t bytes = strlen(w->meaning);
+
+	assert(bytes > 20 && w->meaning[bytes - 1] == '.');
+	assert(strpbrk(w->meaning, "\n\"\\") == NULL);
+}
+
+/* "n-gated=N" -> "n-gated=2" */
+static void make_value(const char *form, size_t bytes, char to[64])
+{
+	size_t word = strcspn(form, "[=|");
+
+	assert(word < 32);
+	(void)snprintf(to, 64, "%.*s%s", (int)word, form,
+		       word < bytes ? "=2" : "");
+}
+
+/* Each value that the table tells of, with `rest`, where it has a use. */
+static void check_values(const char *flag, const char *rest)
+{
+	const struct flag *tables[] = { schedule_flags, NULL };
+	const char *form = flags_find(tables, flag)->values;
+	const char *seen[8];
+	uint32_t seen_count = 0;
+
+	for (;;) {
+		size_t bytes = strcspn(form, "|");
+		char value[64], line[128];
+		struct schedule_word w;
+
+		make_value(form, bytes, value);
+		(void)snprintf(line, sizeof(line), "%s --%s %s", rest, flag,
+			       value);
+		w = find_word(line, flag);
+		assert(strcmp(w.value, value) == 0);
+		check_meaning(&w);
+		for (uint32_t i = 0; i < seen_count; i++)
+			assert(strcmp(w.meaning, seen[i]) != 0);
+		assert(seen_count < 8);
+		seen[seen_count++] = w.meaning;
+		if (form[bytes] == '\0')
+			break;
+		form += bytes + 1;
+	}
+	assert(seen_count >= 2);
+}
+
+static void test_each_value_has_words_of_its_own(void)
+{
+	check_values("regime", "--policy cohort");
+	check_values("discipline", "--policy cohort");
+	check_values("balance", "--policy cohort");
+	check_values("distribute", "--policy cohort --balance replicate");
+}
+
+static void test_each_policy_brings_its_words(void)
+{
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		char line[64];
+		struct schedule_word w;
+
+		(void)snprintf(line, sizeof(line), "--policy %s", (*p)->name);
+		w = find_word(line, "policy");
+		assert(strcmp(w.value, (*p)->name) == 0);
+		assert(w.meaning == (*p)->meaning);
+		check_meaning(&w);
+	}
+}
+
+static void test_what_may_be_added_has_words(void)
+{
+	static const struct {
+		const char *line, *flag, *value;
+	} cases[] = {
+		{ "--balance replicate=2 --steal", "steal", "" },
+		{ "--policy pool-per-stage --pool auto", "pool", "auto" },
+		{ "--policy pool-per-stage --pool sew=3", "pool",
+		  "cut=1,sew=3,iron=1" },
+		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct schedule_word w =
+			find_word(cases[i].line, cases[i].flag);
+
+		assert(strcmp(w.value, cases[i].value) == 0);
+		check_meaning(&w);
+	}
+}
+
+/* The longest values there are fit. */
+static void test_all_stages_have_room(void)
+{
+	static const char *names[STAGES_MAX];
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	struct schedule s;
+
+	schedule_init(&s);
+	s.part_count = 1;
+	s.has_thresholds = true;
+	for (uint32_t i = 0; i < STAGES_MAX; i++) {
+		names[i] = "decompress";
+		s.thresholds[i] = (struct threshold){ 1000000, 3600000000000 };
+	}
+	assert(schedule_words(&s, names, STAGES_MAX, words) == 5);
+	assert(strlen(words[4].value) ==
+	       STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
+}
+
+int main(void)
+{
+	test_each_flag_is_written_as_it_is_read();
+	test_defaults_are_written();
+	test_each_value_has_words_of_its_own();
+	test_each_policy_brings_its_words();
+	test_what_may_be_added_has_words();
+	test_all_stages_have_room();
+	return 0;
+}
