@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What of the page is pure does what it promises: test_*.mjs, in node.
+#
+# usage: test_web.sh
+set -euo pipefail
+cd "$(dirname "$0")"
+if ! command -v node >/dev/null; then
+	echo "node is not installed: skipped"
+	exit 77
+fi
+# The page's modules end in .js, as browsers ask for no more.
+timeout 120 node --experimental-default-type=module --test test_*.mjs
