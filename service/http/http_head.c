@@ -26,7 +26,8 @@ struct head {
 	const char *at; /* where the next header must begin */
 	bool is_exact;
 	bool expects_more; /* than "100-continue" */
-	uint32_t length_count, host_count;
+	uint32_t length_count, host_count, parent_count;
+	const char *parent; /* the last of its kind */
 };
 
 static bool is_token(const char *text)
@@ -70,8 +71,11 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
 		head->length_count++;
 	else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
 		head->host_count++;
-	else if (strcasecmp(name, MHD_HTTP_HEADER_EXPECT) == 0 &&
-		 strcasecmp(value, "100-continue") != 0)
+	else if (strcasecmp(name, HTTP_HEADER_TRACEPARENT) == 0) {
+		head->parent_count++;
+		head->parent = value;
+	} else if (strcasecmp(name, MHD_HTTP_HEADER_EXPECT) == 0 &&
+		   strcasecmp(value, "100-continue") != 0)
 		head->expects_more = true;
 	return head->is_exact ? MHD_YES : MHD_NO;
 }
@@ -139,6 +143,13 @@ static enum problem read_length(struct request *r, const struct head *head)
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
+/* One that is not valid, or one of several, is as if there were none. */
+static void read_trace(struct request *r, const struct head *head)
+{
+	if (head->parent_count == 1)
+		(void)trace_context_read(&r->trace, head->parent);
+}
+
 enum problem http_check_head(struct request *r, const char *method,
 			     const char *version)
 {
@@ -150,6 +161,7 @@ enum problem http_check_head(struct request *r, const char *method,
 		r->closes = true;
 		return PROBLEM_BAD_REQUEST;
 	}
+	read_trace(r, &head);
 
 	enum problem problem = read_length(r, &head);
 

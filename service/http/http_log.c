@@ -80,6 +80,11 @@ void http_log(const struct request *r, enum MHD_RequestTerminationCode how)
 
 	if (!is_worth_telling(r))
 		return;
+	if (r->trace.trace_id[0] != '\0') {
+		line.trace_id = r->trace.trace_id;
+		line.span_id = r->trace.span_id;
+		line.parent_span_id = r->trace.parent_id;
+	}
 	if (r->status != 0 && r->problem != PROBLEM_NONE)
 		line.code = problem_code(r->problem);
 	/* With a promise alone, the pipeline may still have it. */

@@ -73,11 +73,23 @@ static void add_timing(struct request *r, struct MHD_Response *response)
 	http_add_header(r, response, "Server-Timing", text);
 }
 
+/* To who is to find us in its trace. */
+static void add_trace(struct request *r, struct MHD_Response *response)
+{
+	char text[TRACEPARENT_BYTES];
+
+	if (r->trace.trace_id[0] == '\0')
+		return;
+	trace_context_print(text, &r->trace);
+	http_add_header(r, response, HTTP_HEADER_TRACEPARENT, text);
+}
+
 /* What replies of all kinds may have. */
 static void add_headers(struct request *r, const char *type,
 			struct MHD_Response *response)
 {
 	http_add_header(r, response, "X-Request-Id", r->id);
+	add_trace(r, response);
 	if (type != NULL)
 		http_add_header(r, response, MHD_HTTP_HEADER_CONTENT_TYPE,
 				type);

@@ -12,7 +12,10 @@
 #include "service/http/http_images.h"
 #include "service/http/http_port.h"
 #include "service/http/query.h"
+#include "service/http/trace_context.h"
 #include "service/pipeline/pipeline.h"
+
+#define HTTP_HEADER_TRACEPARENT "traceparent"
 
 enum { REQUEST_ID_BYTES = 40, SEGMENTS_MAX = 2, SEGMENT_BYTES = 65 };
 
@@ -31,6 +34,7 @@ struct request {
 	/* The connection, and the pipeline if that outlives it. */
 	_Atomic uint32_t holder_count;
 	char id[REQUEST_ID_BYTES];
+	struct trace_context trace; /* of who calls, if it tells */
 	const char *method;
 	uint64_t begin_ns; /* 0: its head is not yet there */
 	bool has_length;
@@ -66,8 +70,8 @@ bool http_target_is_good(const char *target);
 
 /*
  * Is it a request of which nobody can think anything else, with a body that is
- * not too long?  Sets `has_length`, `length_bytes`, and `closes` and `detail`
- * if need be.
+ * not too long?  Sets `has_length`, `length_bytes`, `trace`, and `closes` and
+ * `detail` if need be.
  */
 enum problem http_check_head(struct request *r, const char *method,
 			     const char *version);

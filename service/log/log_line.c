@@ -139,6 +139,9 @@ static void add_request_json(struct line *line, const struct log_request *r)
 {
 	begin_json(line, level_of(r), "request");
 	add_string(line, "id", r->id);
+	add_string(line, "trace", r->trace_id);
+	add_string(line, "span", r->span_id);
+	add_string(line, "parent_span", r->parent_span_id);
 	add_string(line, "method", r->method);
 	add_string(line, "path", r->path);
 	add_string(line, "end", r->end);
@@ -198,7 +201,11 @@ static void add_request_text(struct line *line, const struct log_request *r)
 	add_size(line, " to ", r->bytes_out, r->pixels_out);
 	add(line, " in %.1f ms", (double)r->total_ns / 1e6);
 	add_times(line, r);
-	add(line, "; %s%s", r->id, r->is_slow ? " SLOW" : "");
+	add(line, "; %s", r->id);
+	if (r->trace_id != NULL)
+		add(line, " of trace %s", r->trace_id);
+	if (r->is_slow)
+		add(line, " SLOW");
 	make_safe(line);
 }
 

@@ -25,6 +25,8 @@ enum log_level { LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 /* Strings are lent, and short. */
 struct log_request {
 	const char *id;
+	const char *trace_id; /* NULL: none, and no spans */
+	const char *span_id, *parent_span_id;
 	const char *method;
 	const char *path;    /* of the route; NULL: there is none */
 	const char *end;     /* how: "sent", "gone" or the like */

@@ -86,6 +86,43 @@ test_connection_outlives_errors() {
 	[ "$got" = 100 ] || fail "new connections: $got"
 }
 
+# spans_of CURL-ARGUMENTS...: the trace, span and flags of the reply's
+# traceparent, or nothing
+spans_of() {
+	curl -sS -o /dev/null -D - "$@" | tr -d '\r' |
+		sed -nE 's/^traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/\1 \2 \3/p'
+}
+
+test_traces_are_joined() {
+	local trace=4bf92f3577b34da6a3ce929d0e0e4736 parent=00f067aa0ba902b7
+	local given="traceparent: 00-$trace-$parent-01" target got first=
+	for target in '/?w=64' '/?w=0' /nothing; do
+		got=$(spans_of -H "$given" --data-binary "@$photo" "$url$target")
+		[[ $got = "$trace "*' 01' ]] || fail "$target is of '$got'"
+		[[ $got != *"$parent"* ]] || fail "$target has no span of its own"
+		[ "$got" != "$first" ] || fail "two requests are the same span"
+		first=$got
+	done
+	got=$(spans_of -H "TraceParent:  ${given#*: } " "$url/healthz")
+	[[ $got = "$trace "* ]] || fail "neither case nor blanks matter"
+	got=$(spans_of -H "${given/%01/00}" "$url/healthz")
+	[[ $got = *' 00' ]] || fail "the caller did not sample: '$got'"
+	got=$(spans_of -H "$given" -H 'Transfer-Encoding: chunked' -d x "$url/")
+	[[ $got = "$trace "* ]] || fail "not of a reply before the body"
+}
+
+test_no_trace_is_no_error() {
+	local given='traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+	curl -fsS -D "$work/head" -o /dev/null "$url/healthz" \
+		-H "$given" -H "$given" \
+		--next -fsS -D - -o /dev/null "$url/healthz" \
+		--next -fsS -D - -o /dev/null "$url/healthz" \
+		-H "${given/00-/ff-}" -H 'tracestate: a=1' >>"$work/head"
+	[ "$(grep -c '^HTTP/1.1 200' "$work/head")" = 3 ] ||
+		fail "not three replies: $(cat "$work/head")"
+	! grep -i '^trace' "$work/head" || fail "a trace of nobody"
+}
+
 test_limits_are_kept() {
 	head -c 1100000 /dev/zero >"$work/large"
 	expect_problem 413 body_too_large --data-binary "@$work/large" "$url/"
@@ -125,6 +162,8 @@ test_ways_in_agree
 test_parameters_are_checked
 test_problems_have_stable_codes
 test_connection_outlives_errors
+test_traces_are_joined
+test_no_trace_is_no_error
 test_lost_clients_do_no_harm
 test_bad_flags_refuse_to_start
 check_drained

@@ -81,6 +81,18 @@ test_errors_have_their_code() {
 	is '.status == 411'
 }
 
+test_traces_are_told() {
+	local trace=4bf92f3577b34da6a3ce929d0e0e4736 parent=00f067aa0ba902b7 span
+	get -H "traceparent: 00-$trace-$parent-01" "$url/nothing"
+	span=$(sed -n "s/^traceparent: 00-$trace-\([0-9a-f]*\)-01.*/\1/p" \
+		"$work/head")
+	[ ${#span} = 16 ] || fail "no span: $(cat "$work/head")"
+	is ".trace == \"$trace\" and .span == \"$span\" and
+		.parent_span == \"$parent\""
+	get -H "traceparent: 00-$trace-evil\"-01" "$url/nothing"
+	is '.trace == null and .span == null and .parent_span == null'
+}
+
 test_reports_are_told_if_they_fail() {
 	get "$url/healthz"
 	get "$url/stats"
@@ -119,7 +131,7 @@ test_nothing_personal() {
 		-F 'file=@'"$photo"';filename=name-sentinel.jpg' \
 		"$url/?w=77&blur=3.25"
 	is '.status == 200 and .variants == 1'
-	! grep -iE 'sentinel|secret|EV.IL|w=|3\.25|127\.0\.0\.1:[1-9]' \
+	! grep -iE 'sentinel|secret|EV.IL|evil|w=|3\.25|127\.0\.0\.1:[1-9]' \
 		"$work/log" || fail "the client's own words"
 }
 
@@ -216,11 +228,14 @@ test_any_stderr_will_do() {
 }
 
 test_text_and_off() {
+	local trace=4bf92f3577b34da6a3ce929d0e0e4736
 	start --log text --log-slow 1ms
 	get --data-binary "@$photo" "$url/?w=64"
+	get -H "traceparent: 00-$trace-00f067aa0ba902b7-01" "$url/nothing"
 	stop
 	grep -qE '^..:..:..[.]... 200 POST /, [0-9]+ B 3.00 MP to [0-9]+ B 0.00 MP in [0-9.]+ ms: queue .*encode [0-9.]+; [0-9a-f-]+ SLOW$' \
 		"$work/log" || fail "no line for people"
+	grep -q "; [0-9a-f-]* of trace $trace" "$work/log" || fail "no trace"
 	start --log off
 	get --data-binary "@$photo" "$url/?w=64"
 	stop
@@ -232,6 +247,7 @@ start --log json --max-body 2M --log-slow 0
 test_fields_are_right
 test_every_member_is_described
 test_errors_have_their_code
+test_traces_are_told
 test_reports_are_told_if_they_fail
 test_a_lost_client_is_told
 test_nothing_personal
