@@ -8,24 +8,24 @@ enum { TEXT_BYTES_MAX = 511 }; /* of one variant */
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 /* Part of a longer text. */
-struct span {
+struct slice {
 	const char *text;
 	size_t bytes;
 };
 
-static struct span span_until(const char *text, const char *ends)
+static struct slice slice_until(const char *text, const char *ends)
 {
-	return (struct span){ text, strcspn(text, ends) };
+	return (struct slice){ text, strcspn(text, ends) };
 }
 
-static bool is_same(struct span a, struct span b)
+static bool is_same(struct slice a, struct slice b)
 {
 	return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
 }
 
-static struct span name_of(struct span variant)
+static struct slice name_of(struct slice variant)
 {
-	struct span name = span_until(variant.text, ":");
+	struct slice name = slice_until(variant.text, ":");
 
 	if (name.bytes > variant.bytes)
 		name.bytes = variant.bytes;
@@ -33,7 +33,7 @@ static struct span name_of(struct span variant)
 }
 
 /* The preset behind `previous`, {0} for the first.  False: there is none. */
-static bool next_preset(const char *presets, struct span *previous)
+static bool next_preset(const char *presets, struct slice *previous)
 {
 	const char *next = presets;
 
@@ -45,14 +45,14 @@ static bool next_preset(const char *presets, struct span *previous)
 			return false;
 		next++;
 	}
-	*previous = span_until(next, ";");
+	*previous = slice_until(next, ";");
 	return true;
 }
 
-static bool find_preset(const char *presets, struct span name,
-			struct span *found)
+static bool find_preset(const char *presets, struct slice name,
+			struct slice *found)
 {
-	*found = (struct span){ NULL, 0 };
+	*found = (struct slice){ NULL, 0 };
 	while (next_preset(presets, found))
 		if (is_same(name_of(*found), name))
 			return true;
@@ -77,9 +77,9 @@ static bool set_list(struct params *p, char *list,
 
 /* "thumb:w=320,h=320", on top of what is asked of all. */
 static bool read_variant(struct variant *out, const struct params *all,
-			 struct span in, char detail[PARAMS_DETAIL_BYTES])
+			 struct slice in, char detail[PARAMS_DETAIL_BYTES])
 {
-	struct span name = name_of(in);
+	struct slice name = name_of(in);
 	char text[TEXT_BYTES_MAX + 1], shown[PARAMS_SHOWN_BYTES];
 	struct params p;
 
@@ -152,7 +152,7 @@ bool query_set(struct query *q, const char *key, const char *value,
 
 void query_add_presets(struct query *q, const char *presets)
 {
-	struct span preset = { NULL, 0 };
+	struct slice preset = { NULL, 0 };
 
 	if (q->variant_count > 0)
 		return;
@@ -167,11 +167,11 @@ uint32_t query_picture_count(const struct query *q)
 }
 
 /* What to read for one that a query names: itself, or a preset. */
-static bool look_up(struct span *variant, const char *presets,
+static bool look_up(struct slice *variant, const char *presets,
 		    char detail[PARAMS_DETAIL_BYTES])
 {
 	char shown[PARAMS_SHOWN_BYTES];
-	struct span name = *variant;
+	struct slice name = *variant;
 
 	if (name_of(name).bytes < name.bytes ||
 	    find_preset(presets, name, variant))
@@ -188,7 +188,7 @@ bool query_make(const struct query *q, const char *presets,
 {
 	variants[0].recipe = q->params.recipe;
 	for (uint32_t i = 0; i < q->variant_count; i++) {
-		struct span in = span_until(q->variants[i], q->variant_ends);
+		struct slice in = slice_until(q->variants[i], q->variant_ends);
 
 		if (!look_up(&in, presets, detail) ||
 		    !read_variant(&variants[i], &q->params, in, detail) ||
@@ -201,7 +201,7 @@ bool query_make(const struct query *q, const char *presets,
 bool presets_check(const char *presets, char detail[PARAMS_DETAIL_BYTES])
 {
 	struct variant variants[VARIANTS_MAX];
-	struct span preset = { NULL, 0 };
+	struct slice preset = { NULL, 0 };
 	struct params all;
 
 	params_init(&all);
