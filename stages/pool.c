@@ -56,6 +56,6 @@ bool pool_park(struct worker *w, struct pool *p)
 	if (pool_is_active(p, w->lane) || group_is_drained(w->group))
 		eventcount_cancel(&p->parked);
 	else
-		(void)eventcount_wait(&p->parked, ticket, EVENTCOUNT_ANY, 0);
+		(void)worker_sleep(w, &p->parked, ticket, EVENTCOUNT_ANY, 0);
 	return !group_is_drained(w->group);
 }

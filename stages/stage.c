@@ -38,6 +38,7 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 	struct tally *t = tally_of(s);
 	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
 	uint64_t wait_ns = start_ns - ev->sent_ns;
+	struct span span = { .number = ev->number, .kind = SPAN_EVENT };
 
 	ev->stage = NULL;
 	ev->waited_ns += wait_ns;
@@ -57,6 +58,12 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 	tally_max(&t->service_ns_max, service_ns);
 	histogram_add(&t->services, service_ns);
 	histogram_add(&t->totals, wait_ns + service_ns);
+	if (handling.worker != NULL) {
+		span.start_ns = start_ns;
+		span.end_ns = end_ns;
+		span.stage = s->index;
+		trace_add(&handling.worker->trace, &span);
+	}
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		(void)atomic_fetch_sub(&g->parts[from->part].under_way_count,
 				       1);

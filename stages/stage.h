@@ -40,6 +40,7 @@ struct stage;
 struct event {
 	/* The sender's, optional. */
 	uint64_t left_ns; /* predicted work left, the next stage's included */
+	uint64_t number;  /* told in traces, see trace.h */
 	uint32_t key;     /* of a partitioned stage: equal keys, one worker */
 
 	/*

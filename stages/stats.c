@@ -80,14 +80,15 @@ void group_read_worker(const struct group *g, uint32_t worker,
 		.part = w->part,
 		.sleep_count = tally_read(&w->sleep_count),
 		.stolen_count = tally_read(&w->stolen_count),
+		.asleep_since_ns = tally_read(&w->asleep_since_ns),
 	};
 	for (uint32_t i = 0; i < g->stage_count; i++)
 		add_tally(&out->work, &w->tallies[i]);
 }
 
 uint32_t group_read_trace(const struct group *g, uint32_t worker,
-			  uint64_t *next, struct trace_visit *out,
-			  uint32_t count, uint64_t *missed)
+			  uint64_t *next, struct span *out, uint32_t count,
+			  uint64_t *missed)
 {
 	assert(worker < g->worker_count);
 	return trace_read(&g->workers[worker].trace, next, out, count, missed);

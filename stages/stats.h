@@ -45,6 +45,8 @@ struct worker_stats {
 	uint32_t part;
 	uint64_t sleep_count;
 	uint64_t stolen_count; /* events taken from other replicas */
+	/* 0: awake.  Who reads the trace first is told of no sleep twice. */
+	uint64_t asleep_since_ns;
 	/* Of all stages together, as far as this worker counted them. */
 	struct stage_stats work;
 };
@@ -57,8 +59,8 @@ void group_read_worker(const struct group *g, uint32_t worker,
 
 /* As trace_read(). */
 uint32_t group_read_trace(const struct group *g, uint32_t worker,
-			  uint64_t *next, struct trace_visit *out,
-			  uint32_t count, uint64_t *missed);
+			  uint64_t *next, struct span *out, uint32_t count,
+			  uint64_t *missed);
 
 /* What was measured since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);

@@ -177,11 +177,12 @@ static void count_visit(struct worker *w, const struct stage *s,
 		tally_add(&t->visit_empty_count, 1);
 	else
 		histogram_add(&t->cohorts, handled_count);
-	trace_add(&w->trace, &(struct trace_visit){
+	trace_add(&w->trace, &(struct span){
 				     .start_ns = start_ns,
 				     .end_ns = end_ns,
+				     .number = handled_count,
 				     .stage = s->index,
-				     .event_count = handled_count,
+				     .kind = SPAN_VISIT,
 			     });
 }
 

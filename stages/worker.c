@@ -129,6 +129,24 @@ static bool has_work(struct worker *w)
 	return w->group->schedule.steal && longest_elsewhere(w) != NULL;
 }
 
+bool worker_sleep(struct worker *w, struct eventcount *ec, uint32_t ticket,
+		  uint32_t who, uint64_t patience_ns)
+{
+	uint64_t start_ns = group_now_ns();
+
+	atomic_store(&w->asleep_since_ns, start_ns);
+
+	bool was_woken = eventcount_wait(ec, ticket, who, patience_ns);
+
+	atomic_store(&w->asleep_since_ns, 0); /* before it is in the trace */
+	trace_add(&w->trace, &(struct span){
+				     .start_ns = start_ns,
+				     .end_ns = group_now_ns(),
+				     .kind = SPAN_SLEEP,
+			     });
+	return was_woken;
+}
+
 /* Until there may be work.  False: the group is drained. */
 static bool sleep_for_work(struct worker *w)
 {
@@ -141,8 +159,8 @@ static bool sleep_for_work(struct worker *w)
 	}
 	worker_rests(w);
 	tally_add(&w->sleep_count, 1);
-	if (!eventcount_wait(w->sleeps, ticket, w->who,
-			     p->is_auto && w->lane > 0 ? POOL_PATIENCE_NS : 0))
+	if (!worker_sleep(w, w->sleeps, ticket, w->who,
+			  p->is_auto && w->lane > 0 ? POOL_PATIENCE_NS : 0))
 		pool_shrink(p, w->lane);
 	return true;
 }

@@ -51,6 +51,7 @@ struct worker {
 	struct tally *tallies; /* by stage */
 	_Atomic uint64_t sleep_count;
 	_Atomic uint64_t stolen_count;
+	_Atomic uint64_t asleep_since_ns; /* 0: awake */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];
@@ -75,6 +76,10 @@ uint32_t worker_visit_elsewhere(struct worker *w, struct station *from,
 
 /* What follows is no switch from the last visit, but from sleep. */
 void worker_rests(struct worker *w);
+
+/* As eventcount_wait(), and traced. */
+bool worker_sleep(struct worker *w, struct eventcount *ec, uint32_t ticket,
+		  uint32_t who, uint64_t patience_ns);
 
 /* Sleep until that may have changed.  False: the group is drained. */
 bool pool_park(struct worker *w, struct pool *p);

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { CHUNK_VISITS = 256 };
+enum { CHUNK_SPANS = 256 };
 
 /* Names need no escapes: they are the program's own. */
 static void print_name(FILE *to, uint32_t worker, const char *name)
@@ -18,18 +18,17 @@ static void print_name(FILE *to, uint32_t worker, const char *name)
 		      worker == 0 ? "[" : ",\n", worker, name);
 }
 
-static void print_visit(FILE *to, uint32_t worker, const struct trace_visit *v)
+static void print_visit(FILE *to, uint32_t worker, const struct span *v)
 {
 	uint64_t ns = v->end_ns - v->start_ns;
 
-	(void)fprintf(to,
-		      ",\n{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64
-		      ".%03" PRIu64 ",\"dur\":%" PRIu64 ".%03" PRIu64
-		      ",\"pid\":1,\"tid\":%" PRIu32
-		      ",\"args\":{\"events\":%" PRIu32 "}}",
-		      pipeline_step_names[v->stage], v->start_ns / 1000,
-		      v->start_ns % 1000, ns / 1000, ns % 1000, worker,
-		      v->event_count);
+	(void)fprintf(
+		to,
+		",\n{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03" PRIu64
+		",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"pid\":1,\"tid\":%" PRIu32
+		",\"args\":{\"events\":%" PRIu64 "}}",
+		pipeline_step_names[v->stage], v->start_ns / 1000,
+		v->start_ns % 1000, ns / 1000, ns % 1000, worker, v->number);
 }
 
 bool trace_json_begin(struct trace_json *t, FILE *to, const struct group *group,
@@ -56,19 +55,20 @@ bool trace_json_begin(struct trace_json *t, FILE *to, const struct group *group,
 
 static void add_worker(struct trace_json *t, uint32_t worker)
 {
-	struct trace_visit visits[CHUNK_VISITS];
+	struct span spans[CHUNK_SPANS];
 	uint64_t before;
 
 	do {
 		before = t->next[worker];
 
-		uint32_t count = group_read_trace(
-			t->group, worker, &t->next[worker], visits,
-			CHUNK_VISITS, &t->missed_count);
+		uint32_t count =
+			group_read_trace(t->group, worker, &t->next[worker],
+					 spans, CHUNK_SPANS, &t->missed_count);
 
 		for (uint32_t i = 0; i < count; i++)
-			if (visits[i].end_ns > t->since_ns)
-				print_visit(t->to, worker, &visits[i]);
+			if (spans[i].kind == SPAN_VISIT &&
+			    spans[i].end_ns > t->since_ns)
+				print_visit(t->to, worker, &spans[i]);
 	} while (t->next[worker] != before);
 }
 

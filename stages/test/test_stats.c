@@ -9,14 +9,15 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ITEMS = 500, VISITS = 100 };
+enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS };
 
 static struct item items[ITEMS];
+static uint32_t handled_at[ITEMS]; /* stages, as traces tell; a bit for each */
 
 static void send_all(struct line *l)
 {
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		items[i] = (struct item){ 0 };
+		items[i] = (struct item){ .event.number = i + 1 };
 		assert(line_send(l, &items[i]));
 		if (i % 50 == 0)
 			line_await(l, i); /* so that workers sleep, too */
@@ -40,7 +41,9 @@ static void check_stage(const struct line *l, const struct stage_stats *s)
 	/* The longest is in the highest bucket that is not empty. */
 	assert(histogram_quantile(&s->services, 1) >= s->service_ns_max);
 	assert(histogram_quantile(&s->waits, 1) >= s->wait_ns_max);
-	assert(s->switch_count <= s->visit_count);
+	/* Back from an interruption is a switch, too. */
+	assert(l->setup.schedule.has_thresholds ||
+	       s->switch_count <= s->visit_count);
 	assert(s->queued_count == 0);
 	assert(!has_queues || s->queued_count_max <= s->queued_count_total);
 	assert(s->queued_count_total <= s->queued_count_max * ITEMS);
@@ -84,33 +87,93 @@ static void check_workers(const struct line *l)
 	assert(sum.sleep_count > 0);
 }
 
+/* What one worker's trace has told so far. */
+struct told {
+	struct span open[OPEN_MAX]; /* events in no visit yet */
+	uint32_t open_count;
+	uint64_t end_ns; /* of the last visit or sleep */
+	uint64_t events[LINE_STAGES], visits[LINE_STAGES], sleeps;
+};
+
+/* The last events before it that are in no other visit are its own. */
+static void check_visit(struct told *t, const struct span *visit)
+{
+	assert(visit->number <= t->open_count);
+	for (uint64_t i = 0; i < visit->number; i++) {
+		const struct span *ev = &t->open[--t->open_count];
+
+		assert(ev->stage == visit->stage);
+		assert(ev->start_ns >= visit->start_ns);
+		assert(ev->end_ns <= visit->end_ns);
+	}
+	t->events[visit->stage] += visit->number;
+	t->visits[visit->stage]++;
+}
+
+/* Each item once at each stage. */
+static void check_event(struct told *t, const struct span *ev)
+{
+	assert(ev->number >= 1 && ev->number <= ITEMS);
+	assert(!(handled_at[ev->number - 1] & 1u << ev->stage));
+	handled_at[ev->number - 1] |= 1u << ev->stage;
+	assert(t->open_count < OPEN_MAX);
+	t->open[t->open_count++] = *ev;
+}
+
+/* In the order of their ends; those that interrupt are within another. */
+static void check_span(struct told *t, const struct span *span)
+{
+	assert(span->end_ns >= span->start_ns && span->end_ns >= t->end_ns);
+	if (span->kind == SPAN_EVENT) {
+		check_event(t, span);
+		return;
+	}
+	if (span->kind == SPAN_SLEEP) {
+		assert(span->start_ns >= t->end_ns && t->open_count == 0);
+		t->sleeps++;
+	} else
+		check_visit(t, span);
+	t->end_ns = span->end_ns;
+}
+
+static void check_trace(const struct line *l, uint32_t worker, struct told *t)
+{
+	struct span copy[SPANS];
+	uint64_t next = 0, missed = 0;
+	uint32_t count;
+	struct worker_stats w;
+
+	while ((count = group_read_trace(l->group, worker, &next, copy, SPANS,
+					 &missed)) > 0)
+		for (uint32_t i = 0; i < count; i++)
+			check_span(t, &copy[i]);
+	assert(missed == 0 && t->open_count == 0);
+	group_read_worker(l->group, worker, &w);
+	/* Those of pools are also parked. */
+	assert(t->sleeps >= w.sleep_count && w.asleep_since_ns == 0);
+}
+
 /* All that was handled was in a visit. */
 static void check_traces(const struct line *l)
 {
 	uint64_t events[LINE_STAGES] = { 0 }, visits[LINE_STAGES] = { 0 };
 
+	(void)memset(handled_at, 0, sizeof(handled_at));
 	for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
-		struct trace_visit copy[VISITS];
-		uint64_t next = 0, missed = 0, last_ns = 0;
-		uint32_t count;
+		struct told t = { 0 };
 
-		while ((count = group_read_trace(l->group, i, &next, copy,
-						 VISITS, &missed)) > 0)
-			for (uint32_t k = 0; k < count; k++) {
-				assert(copy[k].start_ns >= last_ns);
-				assert(copy[k].end_ns >= copy[k].start_ns);
-				last_ns = copy[k].end_ns;
-				events[copy[k].stage] += copy[k].event_count;
-				visits[copy[k].stage]++;
-			}
-		assert(missed == 0);
+		check_trace(l, i, &t);
+		for (uint32_t k = 0; k < LINE_STAGES; k++) {
+			events[k] += t.events[k];
+			visits[k] += t.visits[k];
+		}
 	}
 	for (uint32_t i = 0;
 	     i < LINE_STAGES && group_worker_count(l->group) > 0; i++) {
 		struct stage_stats s;
 
 		stage_read(l->stages[i], &s);
-		assert(events[i] == s.handled_count);
+		assert(events[i] == ITEMS);
 		assert(visits[i] == s.visit_count);
 	}
 }
@@ -151,6 +214,20 @@ static void test_counts_add_up(const struct line_setup *setup)
 	check_traces(&l);
 	check_graph(&l);
 	line_release(&l);
+}
+
+/* Visits lie within each other, too. */
+static void
+test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
+{
+	struct line_setup with_thresholds = *setup;
+	struct schedule *s = &with_thresholds.schedule;
+	char error[SCHEDULE_ERROR_BYTES];
+
+	assert(schedule_set(s, "threshold", "b=2,c=1", line_names,
+			    LINE_STAGES));
+	if (schedule_complete(s, LINE_STAGES, cores_count(setup->cores), error))
+		test_counts_add_up(&with_thresholds);
 }
 
 static const char *const long_names[LINE_STAGES] = {
@@ -200,6 +277,7 @@ int main(void)
 {
 	watchdog_start();
 	line_each_setup(test_counts_add_up);
+	line_each_setup(test_counts_of_interrupted_visits_add_up);
 	line_each_setup(test_names_of_threads_differ);
 	return 0;
 }

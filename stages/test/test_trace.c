@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a reader gets whole visits, each once and in order, or is told that
+ * Promise: a reader gets whole spans, each once and in order, or is told that
  * it missed them, whatever the writer does meanwhile.
  */
 #include "stages/trace.h"
@@ -13,59 +13,60 @@
 #include <sys/time.h>
 
 enum {
-	KEPT = TRACE_VISITS - 1,
+	KEPT = TRACE_SPANS - 1,
 	READS = 1000, /* beside a writer */
-	BATCH_MAX = TRACE_VISITS,
+	BATCH_MAX = TRACE_SPANS,
 	INTERRUPTS = 300,
 };
 
 /* Every field follows from the number, so a mixture gives itself away. */
-static struct trace_visit visit_of(uint64_t number)
+static struct span span_of(uint64_t number)
 {
-	return (struct trace_visit){
+	return (struct span){
 		.start_ns = number,
 		.end_ns = ~number,
+		.number = number << 32 | number >> 32,
 		.stage = (uint32_t)number,
-		.event_count = ~(uint32_t)number,
+		.kind = (enum span_kind)(number % 3),
 	};
 }
 
 static void add(struct trace *t, uint64_t first, uint64_t end)
 {
 	for (uint64_t number = first; number < end; number++) {
-		struct trace_visit visit = visit_of(number);
+		struct span span = span_of(number);
 
-		trace_add(t, &visit);
+		trace_add(t, &span);
 	}
 }
 
-static bool is_visit(const struct trace_visit *visit, uint64_t number)
+static bool is_span(const struct span *span, uint64_t number)
 {
-	struct trace_visit expected = visit_of(number);
+	struct span expected = span_of(number);
 
-	return memcmp(visit, &expected, sizeof(expected)) == 0;
+	return memcmp(span, &expected, sizeof(expected)) == 0;
 }
 
-static void check(const struct trace_visit *out, uint32_t count, uint64_t first)
+static void check(const struct span *out, uint32_t count, uint64_t first)
 {
 	for (uint32_t i = 0; i < count; i++)
-		assert(is_visit(&out[i], first + i));
+		assert(is_span(&out[i], first + i));
 }
 
 static void test_empty_has_nothing_to_read(void)
 {
 	static struct trace t;
-	struct trace_visit out[1];
+	struct span out[1];
 	uint64_t next = 0, missed = 0;
 
 	assert(trace_read(&t, &next, out, 1, &missed) == 0);
 	assert(next == 0 && missed == 0);
 }
 
-static void test_visits_come_in_order_and_once(void)
+static void test_spans_come_in_order_and_once(void)
 {
 	static struct trace t;
-	struct trace_visit out[10];
+	struct span out[10];
 	uint64_t next = 0, missed = 0;
 
 	add(&t, 0, 25);
@@ -86,7 +87,7 @@ static void test_visits_come_in_order_and_once(void)
 static void test_reader_that_keeps_up_misses_nothing(void)
 {
 	static struct trace t;
-	static struct trace_visit out[KEPT];
+	static struct span out[KEPT];
 	uint64_t next = 0, missed = 0;
 
 	for (uint64_t first = 0; first < 5 * KEPT; first += KEPT) {
@@ -97,21 +98,21 @@ static void test_reader_that_keeps_up_misses_nothing(void)
 	assert(missed == 0);
 }
 
-static void test_overwritten_visits_are_counted(void)
+static void test_overwritten_spans_are_counted(void)
 {
 	static struct trace t;
-	static struct trace_visit out[BATCH_MAX];
+	static struct span out[BATCH_MAX];
 	uint64_t next = 0, missed = 100; /* of earlier reads */
 
-	add(&t, 0, TRACE_VISITS);
+	add(&t, 0, TRACE_SPANS);
 	assert(trace_read(&t, &next, out, 1, &missed) == 1);
 	check(out, 1, 1);
 	assert(next == 2 && missed == 101);
-	add(&t, TRACE_VISITS, 3 * TRACE_VISITS + 7);
+	add(&t, TRACE_SPANS, 3 * TRACE_SPANS + 7);
 	assert(trace_read(&t, &next, out, BATCH_MAX, &missed) == KEPT);
-	check(out, KEPT, 2 * TRACE_VISITS + 8);
-	assert(next == 3 * TRACE_VISITS + 7);
-	assert(missed == 101 + 2 * TRACE_VISITS + 6);
+	check(out, KEPT, 2 * TRACE_SPANS + 8);
+	assert(next == 3 * TRACE_SPANS + 7);
+	assert(missed == 101 + 2 * TRACE_SPANS + 6);
 }
 
 struct written {
@@ -131,7 +132,7 @@ static void *add_until_stopped(void *arg)
 static void test_reader_beside_a_fast_writer(void)
 {
 	static struct written w;
-	static struct trace_visit out[BATCH_MAX];
+	static struct span out[BATCH_MAX];
 	uint64_t next = 0, missed = 0, copied_total = 0;
 	uint32_t batch = 1;
 	pthread_t writer;
@@ -159,13 +160,13 @@ static void add_some(int signal)
 	uint64_t next = atomic_load(&interrupted.next);
 
 	(void)signal;
-	add(&interrupted, next, next + TRACE_VISITS / 3);
+	add(&interrupted, next, next + TRACE_SPANS / 3);
 	interrupt_count = interrupt_count + 1;
 }
 
 static void read_whole_ring(void)
 {
-	static struct trace_visit out[BATCH_MAX];
+	static struct span out[BATCH_MAX];
 	uint64_t next = 0, missed = 0;
 	uint32_t copied =
 		trace_read(&interrupted, &next, out, BATCH_MAX, &missed);
@@ -180,7 +181,7 @@ static void test_writer_interrupts_a_reader(void)
 	struct sigaction action = { .sa_handler = add_some };
 	struct itimerval soon = { .it_value.tv_usec = 100 };
 
-	add(&interrupted, 0, TRACE_VISITS);
+	add(&interrupted, 0, TRACE_SPANS);
 	assert(sigaction(SIGALRM, &action, NULL) == 0);
 	for (int i = 0; i < INTERRUPTS; i++) {
 		assert(setitimer(ITIMER_REAL, &soon, NULL) == 0);
@@ -192,9 +193,9 @@ static void test_writer_interrupts_a_reader(void)
 int main(void)
 {
 	test_empty_has_nothing_to_read();
-	test_visits_come_in_order_and_once();
+	test_spans_come_in_order_and_once();
 	test_reader_that_keeps_up_misses_nothing();
-	test_overwritten_visits_are_counted();
+	test_overwritten_spans_are_counted();
 	test_reader_beside_a_fast_writer();
 	test_writer_interrupts_a_reader();
 	return 0;
