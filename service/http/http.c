@@ -76,8 +76,9 @@ static void begin(struct request *r, const char *path, const char *method,
 	atomic_store(&r->holder_count, 1);
 	client_enter(r->client, CLIENT_BODY);
 	r->begin_ns = clock_now_ns();
+	r->upload.number = atomic_fetch_add(&h->requests_begun, 1) + 1;
 	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
-		       h->id_prefix, atomic_fetch_add(&h->id_next, 1));
+		       h->id_prefix, r->upload.number);
 	r->method = http_method_name(method);
 
 	enum problem unfound = http_find_route(r, path, method);

@@ -263,6 +263,7 @@ enum MHD_Result http_answer_delete(struct request *r)
 			return http_reply_problem(r);
 		r->is_sent = true;
 		r->errand.run = delete_image;
+		r->errand.event.number = r->upload.number;
 		if (suspends)
 			MHD_suspend_connection(r->connection);
 		if (!pipeline_send_errand(r->config->pipeline, &r->errand)) {

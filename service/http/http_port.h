@@ -34,7 +34,7 @@ struct http {
 	struct port main, admin;
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
-	_Atomic uint64_t id_next;
+	_Atomic uint64_t requests_begun;
 	_Atomic bool leaving;          /* first this, */
 	_Atomic bool refusing;         /* then this */
 	int refused_fd;                /* no longer listened on, or none */

@@ -65,6 +65,11 @@ bool auxiliary_send(struct auxiliary *a, struct errand *e)
 	return stage_send(a->stage, &e->event);
 }
 
+const struct group *auxiliary_group(const struct auxiliary *a)
+{
+	return a->group;
+}
+
 void auxiliary_read(const struct auxiliary *a, struct stage_stats *out)
 {
 	stage_read(a->stage, out);

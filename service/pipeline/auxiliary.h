@@ -12,7 +12,7 @@
 
 #include "stages/stats.h"
 
-/* Embed one, zeroed but for `run`. */
+/* Embed one, zeroed but for `run` and, if traces are to tell it, its number. */
 struct errand {
 	struct event event;
 	/* By a worker; the errand is the callee's again, with its times. */
@@ -31,6 +31,9 @@ struct auxiliary *auxiliary_start(const struct auxiliary_config *config);
 
 /* False: too many wait, or it was stopped; the errand is still the caller's. */
 MUST_CHECK bool auxiliary_send(struct auxiliary *a, struct errand *e);
+
+/* For what stages/ tells of a running group. */
+const struct group *auxiliary_group(const struct auxiliary *a);
 
 void auxiliary_read(const struct auxiliary *a, struct stage_stats *out);
 

@@ -15,12 +15,6 @@ enum {
 	KEPT_BYTES_MAX = 256 << 20,
 };
 
-const char *const pipeline_step_names[PIPELINE_STAGES] = {
-	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
-	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
-	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
-};
-
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 {
 	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
@@ -116,6 +110,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (u->end != UPLOAD_ENDED)
 		return refuse(p, u, u->end);
 	u->pipeline = p;
+	u->errand.event.number = u->number;
 	/* Before sending: `u` may be done when that returns. */
 	atomic_fetch_add(&p->counts.sent, 1);
 	if (u->err != IMG_OK) {

@@ -21,6 +21,7 @@
 #ifndef SERVICE_PIPELINE_H
 #define SERVICE_PIPELINE_H
 
+#include "service/pipeline/pipeline_lanes.h"
 #include "service/pipeline/upload.h"
 
 #include "imgops/imgops.h"
@@ -76,9 +77,6 @@ struct pipeline_stats {
 
 /* NULL: no memory, or no threads. */
 struct pipeline *pipeline_start(const struct pipeline_config *config);
-
-/* As on the command line: "decode", "scale", ... */
-extern const char *const pipeline_step_names[PIPELINE_STAGES];
 
 /* The schedule and the lane as flags, with defaults, on a part of a line. */
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);

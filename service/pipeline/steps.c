@@ -30,6 +30,7 @@ static enum img_err fit(struct upload *u, const struct img_limits *limits,
 		struct variant *v = &u->variants[i];
 
 		v->upload = u;
+		v->event.number = u->number;
 		v->view = img_fit(&u->header, &v->recipe);
 		if (pixels(v) > limits->pixels_max)
 			return IMG_ERR_TOO_LARGE;

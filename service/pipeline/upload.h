@@ -74,6 +74,7 @@ struct variant {
 
 /* One request on its way.  Zero it, then fill the first part. */
 struct upload {
+	uint64_t number; /* told in traces; 0: none */
 	const uint8_t *jpeg;
 	size_t jpeg_bytes;
 	/*

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/pipeline/pipeline_lanes.h"
+
+#include "service/pipeline/pipeline_run.h"
+
+const char *const pipeline_step_names[PIPELINE_STAGES] = {
+	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
+	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
+	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
+};
+
+/* Returns how many there are then. */
+static uint32_t add_lane(struct pipeline_lane *out, uint32_t count,
+			 const struct auxiliary *a, uint32_t step_first)
+{
+	if (a == NULL)
+		return count;
+	out[count] = (struct pipeline_lane){ auxiliary_group(a), step_first };
+	return count + 1;
+}
+
+uint32_t pipeline_lanes(const struct pipeline *p,
+			struct pipeline_lane out[PIPELINE_LANES_MAX])
+{
+	uint32_t count = 1;
+
+	out[0] = (struct pipeline_lane){ p->group, PIPELINE_DECODE };
+	count = add_lane(out, count, p->store, PIPELINE_STORE);
+	return add_lane(out, count, p->express.lane, PIPELINE_EXPRESS);
+}
