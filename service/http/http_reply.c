@@ -6,11 +6,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMING_BYTES = 256 };
+enum { TIMING_BYTES = 512 };
 
 void http_add_header(struct request *r, struct MHD_Response *response,
 		     const char *name, const char *value)
@@ -56,20 +57,40 @@ static void count_reply(const struct request *r, unsigned int status)
 		atomic_store(&r->http->refused_ns, clock_now_ns());
 }
 
-/* "queue;dur=0.1, decode;dur=8.4, ..., total;dur=10.2", in milliseconds. */
+__attribute__((format(printf, 3, 4))) static int
+print_at(char text[TIMING_BYTES], int at, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	at += vsnprintf(text + at, TIMING_BYTES - (size_t)at, format, list);
+	va_end(list);
+	assert(at < TIMING_BYTES);
+	return at;
+}
+
+/*
+ * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
+ * in milliseconds; a start is since the head.
+ */
 static void add_timing(struct request *r, struct MHD_Response *response)
 {
+	const struct upload *u = &r->upload;
 	char text[TIMING_BYTES];
-	int at = snprintf(text, sizeof(text), "queue;dur=%.3f",
-			  (double)r->upload.waited_ns / 1e6);
+	int at = print_at(text, 0, "body;dur=%.3f, queue;dur=%.3f",
+			  (double)(u->submitted_ns - r->begin_ns) / 1e6,
+			  (double)u->waited_ns / 1e6);
 
-	for (uint32_t i = 0; i < http_stage_count(&r->upload); i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       ", %s;dur=%.3f", pipeline_step_names[i],
-			       (double)r->upload.service_ns[i] / 1e6);
-	at += snprintf(text + at, sizeof(text) - (size_t)at, ", total;dur=%.3f",
-		       (double)(clock_now_ns() - r->begin_ns) / 1e6);
-	assert((size_t)at < sizeof(text));
+	for (uint32_t i = 0; i < http_stage_count(u); i++) {
+		at = print_at(text, at, ", %s;dur=%.3f", pipeline_step_names[i],
+			      (double)u->service_ns[i] / 1e6);
+		if (u->begun_ns[i] > 0)
+			at = print_at(text, at, ";start=%.3f",
+				      (double)(u->begun_ns[i] - r->begin_ns) /
+					      1e6);
+	}
+	(void)print_at(text, at, ", total;dur=%.3f",
+		       (double)(r->replied_ns - r->begin_ns) / 1e6);
 	http_add_header(r, response, "Server-Timing", text);
 }
 
@@ -113,6 +134,7 @@ enum MHD_Result http_reply(struct request *r, unsigned int status,
 {
 	if (response == NULL)
 		return MHD_NO; /* closes the connection */
+	r->replied_ns = clock_now_ns();
 	add_headers(r, type, response);
 	if (r->lacks_header) {
 		MHD_destroy_response(response);

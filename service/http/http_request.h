@@ -47,6 +47,7 @@ struct request {
 	struct body body;
 	size_t peek_bytes_min; /* look for a header at so many; 0: never */
 	unsigned int status;   /* of the reply; 0: none so far */
+	uint64_t replied_ns;   /* when it was made */
 	uint64_t reply_bytes;  /* of its body, but for results */
 	bool lacks_header;     /* of the reply: no memory for it */
 	bool submitted;

@@ -100,8 +100,9 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
 
+	u->submitted_ns = clock_now_ns();
 	if (inside_count == 0)
-		drain_begin(&p->drain, clock_now_ns());
+		drain_begin(&p->drain, u->submitted_ns);
 	if (inside_count >= p->config.uploads_max)
 		return refuse(p, u, UPLOAD_NO_PLACE);
 

@@ -11,16 +11,24 @@
 
 #include <assert.h>
 
+static void add_times(struct upload *u, const struct variant *v)
+{
+	u->waited_ns += v->event.waited_ns;
+	for (uint32_t k = 0; k < PIPELINE_STEPS; k++) {
+		uint64_t begun_ns = v->begun_ns[k];
+
+		u->service_ns[k] += v->service_ns[k];
+		if (begun_ns > 0 &&
+		    (u->begun_ns[k] == 0 || begun_ns < u->begun_ns[k]))
+			u->begun_ns[k] = begun_ns;
+	}
+}
+
 void pipeline_finish(struct pipeline *p, struct upload *u)
 {
 	img_release(&u->decoded);
-	for (uint32_t i = 0; i < u->variant_count; i++) {
-		const struct variant *v = &u->variants[i];
-
-		u->waited_ns += v->event.waited_ns;
-		for (uint32_t k = 0; k < PIPELINE_STEPS; k++)
-			u->service_ns[k] += v->service_ns[k];
-	}
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		add_times(u, &u->variants[i]);
 	u->waited_ns += u->errand.event.waited_ns;
 	if (atomic_load(&u->is_failed))
 		upload_free_results(u);
@@ -83,6 +91,7 @@ static void store(struct errand *e)
 
 	if (how == UPLOAD_ENDED) {
 		how = u->store(u);
+		u->begun_ns[PIPELINE_STORE] = start_ns;
 		u->service_ns[PIPELINE_STORE] = clock_now_ns() - start_ns;
 	}
 	if (how != UPLOAD_ENDED)
@@ -134,6 +143,7 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		if (step == PIPELINE_DECODE && err == IMG_OK &&
 		    u->on_decoded != NULL)
 			u->on_decoded(u);
+		v->begun_ns[step] = start_ns;
 		v->service_ns[step] = clock_now_ns() - start_ns;
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {

@@ -69,6 +69,7 @@ struct variant {
 	struct img_view view;
 	struct image image;
 	uint64_t foretold_ns[PIPELINE_STEPS];
+	uint64_t begun_ns[PIPELINE_STEPS];
 	uint64_t service_ns[PIPELINE_STEPS];
 };
 
@@ -106,8 +107,10 @@ struct upload {
 	 */
 	enum upload_end end;
 	enum img_err err;
-	struct img_header header;            /* once it could be read */
-	struct img_placeholder placeholder;  /* if wanted */
+	struct img_header header;           /* once it could be read */
+	struct img_placeholder placeholder; /* if wanted */
+	uint64_t submitted_ns; /* of CLOCK_MONOTONIC; also if not taken */
+	uint64_t begun_ns[PIPELINE_TIMES]; /* by the first variant; 0: never */
 	uint64_t service_ns[PIPELINE_TIMES]; /* of all variants; 0: none */
 	uint64_t waited_ns;                  /* of all, in all queues */
 

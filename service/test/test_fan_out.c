@@ -153,6 +153,24 @@ static void check_counts(const struct pipeline *p, uint64_t sent,
 	}
 }
 
+/* A step has begun when its first variant began it. */
+static void check_times(const struct upload *u)
+{
+	for (int step = 0; step < PIPELINE_STEPS; step++) {
+		uint64_t first_ns = UINT64_MAX;
+
+		for (uint32_t i = 0; i < u->variant_count; i++) {
+			uint64_t begun_ns = u->variants[i].begun_ns[step];
+
+			if (begun_ns > 0 && begun_ns < first_ns)
+				first_ns = begun_ns;
+		}
+		assert(u->begun_ns[step] == first_ns);
+		assert(step == 0 || u->begun_ns[step - 1] < first_ns);
+		assert(u->service_ns[step] > 0);
+	}
+}
+
 static void test_same_pictures(const struct schedule *schedule,
 			       const struct cores *cores)
 {
@@ -179,8 +197,7 @@ static void test_same_pictures(const struct schedule *schedule,
 		assert(atomic_load(&u->left_ns) == 0);
 		assert(u->charge.bytes == upload_result_bytes(u));
 		check_pictures(&jobs[i], pipeline_memory(p));
-		for (int step = 0; step < PIPELINE_STEPS; step++)
-			assert(u->service_ns[step] > 0);
+		check_times(u);
 		upload_free_results(u);
 		budget_lower(&u->charge, 0);
 	}

@@ -13,13 +13,36 @@ test_picture_comes_back() {
 	[ "$got" = 200 ] || fail "status $got"
 	grep -qi '^content-type: image/jpeg' "$work/head" || fail "type"
 	grep -qi '^x-request-id: ..*' "$work/head" || fail "request id"
-	for part in queue decode scale blur encode total; do
-		grep -qiE "^server-timing:.*$part;dur=[0-9.]+" "$work/head" ||
-			fail "no $part in Server-Timing"
-	done
 	# A baseline JPEG (FFC0) of 480 rows and 640 columns, 3 components.
 	xxd -p "$work/out.jpg" | tr -d '\n' | grep -q 'ffc0001108'01e00280'03' ||
 		fail "not 640x480"
+}
+
+# Steps are told in their order, and each begins when the one before has ended;
+# all that as far as it is rounded.
+test_times_fit() {
+	local names
+	grep -i '^server-timing:' "$work/head" | tr -d ' \r' |
+		cut -d: -f2 | tr ',' '\n' >"$work/times"
+	names=$(cut -d';' -f1 "$work/times" | paste -sd ' ')
+	[ "$names" = 'body queue decode scale blur encode total' ] ||
+		fail "times are of $names"
+	[ "$(grep -cE '^[a-z]+;dur=[0-9.]+;start=[0-9.]+$' "$work/times")" = 4 ] ||
+		fail "not each step has its start: $(cat "$work/times")"
+	awk -F'[;=]' '
+		$4 == "start" && $5 < end - 0.002 { exit 1 }
+		$4 == "start" { end = $5 + $3 }
+		$1 == "body" { end = $3 }
+		$1 == "total" && $3 < end - 0.002 { exit 1 }' "$work/times" ||
+		fail "steps overlap: $(cat "$work/times")"
+}
+
+# A step that was not reached has no start.
+test_a_failed_upload_has_times() {
+	head -c 300000 "$photo" >"$work/half"
+	curl -sS -D "$work/head" -o /dev/null --data-binary "@$work/half" "$url/"
+	grep -qiE '^server-timing: body;.* decode;dur=[0-9.]+;start=[0-9.]+, scale;dur=0.000, .*total' \
+		"$work/head" || fail "$(cat "$work/head")"
 }
 
 test_ways_in_agree() {
@@ -158,6 +181,8 @@ test_bad_flags_refuse_to_start() {
 
 start --max-uploads 64
 test_picture_comes_back
+test_times_fit
+test_a_failed_upload_has_times
 test_ways_in_agree
 test_parameters_are_checked
 test_problems_have_stable_codes

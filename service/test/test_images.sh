@@ -69,7 +69,7 @@ check_whole() {
 test_stored_can_be_got() {
 	stored 'variant=thumb:w=100,h=100,fit=cover&variant=page:w=640&placeholder=1'
 	header_is Location "/v1/images/$id"
-	grep -qiE '^server-timing: .*store;dur=0*[1-9.]' head ||
+	grep -qiE '^server-timing: .*store;dur=[0-9.]*[1-9][0-9.]*;start=[0-9.]+' head ||
 		fail "no time of the store: $(cat head)"
 	[[ $id =~ ^[0-9a-f]{64}$ ]] || fail "id $id"
 	[ "$(jq -c '[.source.width, .source.height,

@@ -7,6 +7,8 @@
  */
 #include "service/test/jobs.h"
 
+#include "service/clock.h"
+
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +17,21 @@
 #include <unistd.h>
 
 enum { UPLOADS = 24 };
+
+/* One step after the other. */
+static void check_times(const struct upload *u)
+{
+	uint64_t free_ns = u->submitted_ns;
+
+	assert(free_ns > 0);
+	for (int step = 0; step < PIPELINE_STEPS; step++) {
+		assert(u->begun_ns[step] >= free_ns);
+		assert(u->service_ns[step] > 0);
+		free_ns = u->begun_ns[step] + u->service_ns[step];
+	}
+	assert(free_ns <= clock_now_ns());
+	assert(u->begun_ns[PIPELINE_STORE] == 0);
+}
 
 static void test_one_done_each_and_same_bytes(const struct policy *policy,
 					      const struct cores *cores,
@@ -41,6 +58,8 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 		if (i % 4 == 3) {
 			assert(u->err == IMG_ERR_TRUNCATED);
 			assert(v->jpeg == NULL);
+			assert(u->begun_ns[PIPELINE_DECODE] > 0);
+			assert(u->begun_ns[PIPELINE_SCALE] == 0);
 			continue;
 		}
 		assert(u->err == IMG_OK && v->jpeg_bytes > 0);
@@ -52,8 +71,7 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 		}
 		assert(v->jpeg_bytes == first_bytes);
 		assert(memcmp(v->jpeg, first, first_bytes) == 0);
-		for (int step = 0; step < PIPELINE_STEPS; step++)
-			assert(u->service_ns[step] > 0);
+		check_times(u);
 		upload_free_results(u);
 	}
 	pipeline_read(p, &s);

@@ -105,6 +105,8 @@ static void check_all(const struct policy *policy, const struct cores *cores)
 		assert((u->err == IMG_OK) == (i % 4 != 3));
 		assert((u->variants[0].jpeg != NULL) == (i % 4 < 2));
 		assert((u->service_ns[PIPELINE_STORE] > 0) == (i % 4 != 3));
+		assert((u->begun_ns[PIPELINE_STORE] >
+			u->begun_ns[PIPELINE_ENCODE]) == (i % 4 != 3));
 		upload_free_results(u);
 	}
 	pipeline_read(p, &stats);
