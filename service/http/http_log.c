@@ -48,8 +48,32 @@ static void add_time(struct log_request *line, const char *name, uint64_t ns)
 	line->times[line->time_count++] = (struct log_time){ name, ns };
 }
 
-static void add_upload(struct log_request *line, const struct upload *u)
+static void add_step(struct log_request *line, const struct request *r,
+		     const char *name, uint64_t begun_ns, uint64_t ns)
 {
+	line->steps[line->step_count++] =
+		(struct log_step){ name, begun_ns - r->begin_ns, ns };
+}
+
+/* Until all of it was there, or nobody was interested in more. */
+static void add_body(struct log_request *line, const struct request *r)
+{
+	uint64_t end_ns = r->begin_ns + line->total_ns;
+
+	if (r->received_bytes == 0)
+		return;
+	if (r->upload.submitted_ns > 0)
+		end_ns = r->upload.submitted_ns;
+	else if (r->status != 0)
+		end_ns = r->replied_ns;
+	add_step(line, r, "body", r->begin_ns, end_ns - r->begin_ns);
+}
+
+/* Steps begin in this order: who begins one has been through those before. */
+static void add_upload(struct log_request *line, const struct request *r)
+{
+	const struct upload *u = &r->upload;
+
 	line->pixels_in = img_pixels(u->header.stored);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
@@ -61,8 +85,30 @@ static void add_upload(struct log_request *line, const struct upload *u)
 		line->variant_count++;
 	}
 	add_time(line, "queue", u->waited_ns);
-	for (uint32_t i = 0; i < http_stage_count(u); i++)
-		add_time(line, pipeline_step_names[i], u->service_ns[i]);
+	for (uint32_t i = 0; i < http_stage_count(u); i++) {
+		const char *name = pipeline_step_names[i];
+
+		add_time(line, name, u->service_ns[i]);
+		if (u->begun_ns[i] > 0)
+			add_step(line, r, name, u->begun_ns[i],
+				 u->service_ns[i]);
+	}
+}
+
+static void add_reply(struct log_request *line, const struct request *r)
+{
+	if (r->status != 0)
+		add_step(line, r, "reply", r->replied_ns,
+			 r->begin_ns + line->total_ns - r->replied_ns);
+}
+
+static void add_trace(struct log_request *line, const struct trace_context *c)
+{
+	if (c->trace_id[0] == '\0')
+		return;
+	line->trace_id = c->trace_id;
+	line->span_id = c->span_id;
+	line->parent_span_id = c->parent_id;
 }
 
 void http_log(const struct request *r, enum MHD_RequestTerminationCode how)
@@ -80,15 +126,13 @@ void http_log(const struct request *r, enum MHD_RequestTerminationCode how)
 
 	if (!is_worth_telling(r))
 		return;
-	if (r->trace.trace_id[0] != '\0') {
-		line.trace_id = r->trace.trace_id;
-		line.span_id = r->trace.span_id;
-		line.parent_span_id = r->trace.parent_id;
-	}
+	add_trace(&line, &r->trace);
 	if (r->status != 0 && r->problem != PROBLEM_NONE)
 		line.code = problem_code(r->problem);
+	add_body(&line, r);
 	/* With a promise alone, the pipeline may still have it. */
-	if (!r->keeping.is_answered)
-		add_upload(&line, &r->upload);
+	if (!atomic_load(&r->keeping.is_promised))
+		add_upload(&line, r);
+	add_reply(&line, r);
 	log_request(r->config->log, &line);
 }

@@ -135,6 +135,20 @@ static enum log_level level_of(const struct log_request *r)
 	return r->status >= 500 || r->is_slow ? LOG_LEVEL_WARN : LOG_LEVEL_INFO;
 }
 
+static void add_timeline_json(struct line *line, const struct log_request *r)
+{
+	add(line, ",\"timeline\":[");
+	for (uint32_t i = 0; i < r->step_count; i++) {
+		const struct log_step *step = &r->steps[i];
+
+		add(line, "%s{\"step\":\"%s\"", i > 0 ? "," : "", step->name);
+		add_seconds(line, "start", step->start_ns);
+		add_seconds(line, "dur", step->ns);
+		add(line, "}");
+	}
+	add(line, "]");
+}
+
 static void add_request_json(struct line *line, const struct log_request *r)
 {
 	begin_json(line, level_of(r), "request");
@@ -159,6 +173,8 @@ static void add_request_json(struct line *line, const struct log_request *r)
 		add_seconds(line, r->times[i].name, r->times[i].ns);
 	add_seconds(line, "total", r->total_ns);
 	add(line, ",\"slow\":%s", r->is_slow ? "true" : "false");
+	if (r->is_slow)
+		add_timeline_json(line, r);
 	add_string(line, "policy", r->policy);
 	add(line, "}");
 }
@@ -185,6 +201,21 @@ static void add_times(struct line *line, const struct log_request *r)
 	}
 }
 
+/* SLOW: body 1200.0 at 0.0, decode 8.4 at 1200.1, ... */
+static void add_timeline(struct line *line, const struct log_request *r)
+{
+	const char *before = ": ";
+
+	add(line, " SLOW");
+	for (uint32_t i = 0; i < r->step_count; i++) {
+		const struct log_step *step = &r->steps[i];
+
+		add(line, "%s%s %.1f at %.1f", before, step->name,
+		    (double)step->ns / 1e6, (double)step->start_ns / 1e6);
+		before = ", ";
+	}
+}
+
 static void add_request_text(struct line *line, const struct log_request *r)
 {
 	begin_text(line);
@@ -205,7 +236,7 @@ static void add_request_text(struct line *line, const struct log_request *r)
 	if (r->trace_id != NULL)
 		add(line, " of trace %s", r->trace_id);
 	if (r->is_slow)
-		add(line, " SLOW");
+		add_timeline(line, r);
 	make_safe(line);
 }
 

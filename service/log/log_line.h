@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LOG_LINE_BYTES = 2048, LOG_TIMES_MAX = 8 };
+enum { LOG_LINE_BYTES = 2048, LOG_TIMES_MAX = 8, LOG_STEPS_MAX = 8 };
 
 enum log_form { LOG_FORM_JSON, LOG_FORM_TEXT };
 
@@ -40,12 +40,19 @@ struct log_request {
 		uint64_t ns;
 	} times[LOG_TIMES_MAX];
 	uint32_t time_count;
+	/* Its timeline, told if it is slow; in order of beginning. */
+	struct log_step {
+		const char *name;
+		uint64_t start_ns; /* since its head */
+		uint64_t ns;
+	} steps[LOG_STEPS_MAX];
+	uint32_t step_count;
 	uint64_t total_ns;
 	bool is_slow;
 	const char *policy;
 };
 
-/* Returns the bytes of the line. */
+/* Returns the bytes of the line, which is whole with any numbers. */
 size_t log_line_of_request(char line[LOG_LINE_BYTES], enum log_form form,
 			   const struct log_request *r);
 

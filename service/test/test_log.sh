@@ -43,7 +43,7 @@ test_fields_are_right() {
 		.pixels_in == 2000 * 1500 and .pixels_out == 640 * 480 and
 		.variants == 1 and .policy == \"color\" and .slow == false"
 	is '.decode_s > 0 and .scale_s > 0 and .blur_s > 0 and .encode_s > 0 and
-		.queue_s > 0 and
+		.queue_s > 0 and (has("timeline") | not) and
 		.total_s > .decode_s + .scale_s + .blur_s + .encode_s'
 	is '(.time | test("^20..-..-..T..:..:..[.]...Z$")) and
 		((.time[:19] + "Z" | fromdate) - now | fabs < 3600)'
@@ -51,10 +51,41 @@ test_fields_are_right() {
 
 test_every_member_is_described() {
 	local name
-	for name in $(lines true | head -n 1 | jq -r 'keys[]'); do
+	for name in $(lines true | jq -r 'keys[]' | sort -u); do
 		grep -qE "^\|[^|]*\`$name\`" "$operations" ||
 			fail "$name: not in $operations"
 	done
+}
+
+# The steps taken, each begun when the one before had ended, as far as numbers
+# of jq are exact; and no more time than there was.
+fitting='([.timeline[:-1], .timeline[1:]] | transpose |
+		all(.[0].start_s + .[0].dur_s <= .[1].start_s + 1e-9)) and
+	(.timeline | map(.dur_s) | add) <= .total_s + 1e-9 and
+	.timeline[0].start_s == 0'
+
+test_slow_ones_have_a_timeline() {
+	head -c 300000 "$photo" >"$work/half"
+	get --data-binary "@$photo" "$url/?w=640&blur=2"
+	is "$fitting and (.timeline | map(.step)) ==
+			[\"body\", \"decode\", \"scale\", \"blur\", \"encode\", \"reply\"] and
+		.decode_s == .timeline[1].dur_s and .slow"
+	get --data-binary "@$photo" "$url/v1/images?w=640"
+	is "$fitting and (.timeline | map(.step))[4:] ==
+		[\"encode\", \"store\", \"reply\"]"
+	test_every_member_is_described
+	get --data-binary "@$work/half" "$url/?w=640"
+	is "$fitting and (.timeline | map(.step)) ==
+		[\"body\", \"decode\", \"reply\"]"
+	get --limit-rate 4M --data-binary "@$photo" "$url/?w=0"
+	is "$fitting and (.timeline | map(.step)) == [\"body\", \"reply\"]"
+	# Of the 202.
+	get --data-binary "@$photo" "$url/v1/images?w=641&respond=decoded"
+	is "$fitting and (.timeline | map(.step)) == [\"body\", \"reply\"]"
+	timeout 0.5 curl -sS --limit-rate 100k --data-binary "@$photo" \
+		"$url/?w=99" -o /dev/null || true
+	is "$fitting and .status == null and
+		(.timeline | map(.step)) == [\"body\"]"
 }
 
 test_errors_have_their_code() {
@@ -233,7 +264,7 @@ test_text_and_off() {
 	get --data-binary "@$photo" "$url/?w=64"
 	get -H "traceparent: 00-$trace-00f067aa0ba902b7-01" "$url/nothing"
 	stop
-	grep -qE '^..:..:..[.]... 200 POST /, [0-9]+ B 3.00 MP to [0-9]+ B 0.00 MP in [0-9.]+ ms: queue .*encode [0-9.]+; [0-9a-f-]+ SLOW$' \
+	grep -qE '^..:..:..[.]... 200 POST /, [0-9]+ B 3.00 MP to [0-9]+ B 0.00 MP in [0-9.]+ ms: queue .*encode [0-9.]+; [0-9a-f-]+ SLOW: body [0-9.]+ at 0.0, decode [0-9.]+ at [0-9.]+, .*, reply [0-9.]+ at [0-9.]+$' \
 		"$work/log" || fail "no line for people"
 	grep -q "; [0-9a-f-]* of trace $trace" "$work/log" || fail "no trace"
 	start --log off
@@ -251,6 +282,10 @@ test_traces_are_told
 test_reports_are_told_if_they_fail
 test_a_lost_client_is_told
 test_nothing_personal
+stop
+mkdir "$work/store"
+start --log json --log-slow 1ms --store "$work/store"
+test_slow_ones_have_a_timeline
 stop
 start --log json --max-connections 1
 test_a_client_that_is_shut_is_told

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: the line of a slow request tells where its time went, and that of
+ * another does not; and the longest line that can be is whole.
+ */
+#include "service/log/log_line.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+/* The line, as a string. */
+static const char *line_of(enum log_form form, const struct log_request *r)
+{
+	static char line[LOG_LINE_BYTES + 1];
+	size_t bytes = log_line_of_request(line, form, r);
+
+	assert(bytes <= LOG_LINE_BYTES && line[bytes - 1] == '\n');
+	line[bytes] = '\0';
+	return line;
+}
+
+static void test_slow_ones_have_their_timeline(void)
+{
+	struct log_request r = {
+		.id = "i",
+		.method = "GET",
+		.end = "sent",
+		.steps = { { "body", 0, 1200000999 },
+			   { "decode", 1200100000, 8400000 } },
+		.step_count = 2,
+		.policy = "p",
+	};
+
+	assert(strstr(line_of(LOG_FORM_JSON, &r), "body") == NULL);
+	assert(strstr(line_of(LOG_FORM_TEXT, &r), "body") == NULL);
+	r.is_slow = true;
+	assert(strstr(line_of(LOG_FORM_JSON, &r),
+		      "\"slow\":true,\"timeline\":["
+		      "{\"step\":\"body\",\"start_s\":0.000000,"
+		      "\"dur_s\":1.200000},"
+		      "{\"step\":\"decode\",\"start_s\":1.200100,"
+		      "\"dur_s\":0.008400}],\"policy\""));
+	assert(strstr(line_of(LOG_FORM_TEXT, &r),
+		      " SLOW: body 1200.0 at 0.0, decode 8.4 at 1200.1\n"));
+	r.step_count = 0;
+	assert(strstr(line_of(LOG_FORM_JSON, &r), "\"timeline\":[]"));
+	assert(strstr(line_of(LOG_FORM_TEXT, &r), " SLOW\n"));
+}
+
+static void test_traces_are_told(void)
+{
+	struct log_request r = {
+		.id = "i",
+		.trace_id = "t",
+		.span_id = "s",
+		.parent_span_id = "p",
+		.method = "GET",
+		.end = "sent",
+	};
+
+	assert(strstr(line_of(LOG_FORM_JSON, &r),
+		      "\"trace\":\"t\",\"span\":\"s\",\"parent_span\":\"p\""));
+	assert(strstr(line_of(LOG_FORM_TEXT, &r), "; i of trace t\n"));
+	r.trace_id = r.span_id = r.parent_span_id = NULL;
+	assert(strstr(line_of(LOG_FORM_JSON, &r),
+		      "\"trace\":null,\"span\":null,\"parent_span\":null"));
+	assert(strstr(line_of(LOG_FORM_TEXT, &r), "; i\n"));
+}
+
+/* All there may be of it, and nothing can be longer. */
+static void test_the_longest_line_is_whole(void)
+{
+	static const char id[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+	struct log_request r = {
+		.id = id,
+		.trace_id = id,
+		.span_id = id + 16,
+		.parent_span_id = id + 16,
+		.method = "OPTIONS",
+		.path = "/v1/images/{id}/{variant}/and/some/more/of/it",
+		.end = "stopped",
+		.status = 599,
+		.code = "a_code_that_is_longer_than_all",
+		.bytes_in = UINT64_MAX,
+		.bytes_out = UINT64_MAX,
+		.pixels_in = UINT64_MAX,
+		.pixels_out = UINT64_MAX,
+		.variant_count = UINT32_MAX,
+		.total_ns = UINT64_MAX,
+		.is_slow = true,
+		.policy = "thread-per-connection",
+	};
+	cJSON *o;
+
+	while (r.time_count < LOG_TIMES_MAX)
+		r.times[r.time_count++] =
+			(struct log_time){ "express", UINT64_MAX };
+	while (r.step_count < LOG_STEPS_MAX)
+		r.steps[r.step_count++] =
+			(struct log_step){ "express", UINT64_MAX, UINT64_MAX };
+	o = cJSON_Parse(line_of(LOG_FORM_JSON, &r));
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "timeline")) ==
+	       LOG_STEPS_MAX);
+	assert(cJSON_IsString(cJSON_GetObjectItem(o, "policy")));
+	cJSON_Delete(o);
+	assert(strlen(line_of(LOG_FORM_TEXT, &r)) < LOG_LINE_BYTES);
+}
+
+int main(void)
+{
+	test_slow_ones_have_their_timeline();
+	test_traces_are_told();
+	test_the_longest_line_is_whole();
+	return 0;
+}
