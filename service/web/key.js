@@ -6,9 +6,15 @@ const NAME = "darkroom-key";
 
 export const key = {
 	value: sessionStorage.getItem(NAME) ?? "",
+	asked: null, // what next() gave, while the form is open
 
-	// Ask for one; ends when somebody has given it.
+	// Ask for one; ends when somebody has given it, for all who wait.
 	next() {
+		this.asked ??= this.ask();
+		return this.asked;
+	},
+
+	ask() {
 		const form = document.getElementById("key-form");
 		const input = document.getElementById("key");
 
@@ -19,6 +25,7 @@ export const key = {
 				this.value = input.value.trim();
 				sessionStorage.setItem(NAME, this.value);
 				form.hidden = true;
+				this.asked = null;
 				given();
 			};
 		});

@@ -1,5 +1,217 @@
 // SPDX-License-Identifier: MIT
+// Try it: a photo is sent with what the form says, whenever either changes.
+//
+//	choose, drop, paste, test picture --photo-.
+//	form --recipe.js--> query and curl line --+--> upload.js
+//	      result, metrics, or a problem <----------'
+//	      '--> comparison.js, timeline.js
+
+import * as comparison from "./comparison.js";
+import { formatBytes, formatMilliseconds } from "./figures.js";
+import { key } from "./key.js";
+import { blurProblem, curlLine, query, resultName } from "./recipe.js";
+import { pastedPicture, testPicture } from "./sample.js";
+import { timeline } from "./server_timing.js";
+import { draw } from "./timeline.js";
+import { upload } from "./upload.js";
+
+const SETTLE_MS = 300; // after the last change, before it is sent
+
+const byId = (id) => document.getElementById(id);
+let photo = null;
+let sending = new AbortController();
+let settling;
+
+function numberOf(id) {
+	const number = byId(id).valueAsNumber;
+
+	return Number.isNaN(number) ? null : number;
+}
+
+function recipe() {
+	return {
+		w: numberOf("width"),
+		h: numberOf("height"),
+		fit: byId("fit").value,
+		blur: numberOf("blur"),
+		q: numberOf("quality"),
+	};
+}
+
+function tell(text) {
+	byId("sending").textContent = text;
+}
+
+function tellProblem(problem) {
+	const lines = problem === null ? [] : [
+		["strong", [problem.status, problem.title].join(" ").trim()],
+		["span", problem.detail],
+		["span", problem.retry_s && `Try again in ${problem.retry_s} s.`],
+		["code", problem.code],
+	];
+
+	byId("problem").replaceChildren(...lines
+		.filter(([, text]) => text)
+		.map(([tag, text]) => Object.assign(document.createElement(tag),
+			{ textContent: text })));
+}
+
+function tellWarnings(texts) {
+	byId("warnings").replaceChildren(...texts.map((text) =>
+		Object.assign(document.createElement("li"), { textContent: text })));
+}
+
+function tellCurl() {
+	const url = new URL("./" + query(recipe()), location.href);
+
+	url.hash = "";
+	byId("curl").textContent = curlLine(url.href, photo?.name ?? "photo.jpg",
+		key.value !== "");
+}
+
+// What is wrong with the form, "" if nothing is; the curl line if so.
+function check() {
+	const blur = byId("blur");
+
+	byId("recipe").querySelector("output").textContent = byId("quality").value;
+	blur.setCustomValidity(blurProblem(numberOf("blur")));
+	const wrong = byId("recipe").querySelector("input:invalid");
+	if (wrong !== null)
+		return `${wrong.labels[0].textContent}: ${wrong.validationMessage}`;
+	tellCurl();
+	return "";
+}
+
+async function tellOutcome({ result, problem, metrics, warnings, seen_ms }) {
+	tellProblem(problem ?? null);
+	byId("pictures").toggleAttribute("data-stale", problem !== undefined);
+	if (problem !== undefined) {
+		tell("Not done.");
+		return;
+	}
+	tellWarnings(warnings);
+	draw(byId("timeline"), timeline(metrics), seen_ms);
+	await comparison.show("result", result, resultName(photo.name));
+	tell(`Done in ${formatMilliseconds(seen_ms)}.`);
+}
+
+// The photo, now; what is still under way is of no interest any more.
+async function send() {
+	clearTimeout(settling);
+	sending.abort();
+	sending = new AbortController();
+	const { signal } = sending;
+	const wrong = check();
+
+	if (photo === null || wrong !== "") {
+		tell(wrong || "No photo yet.");
+		return;
+	}
+	tell(`Sending ${photo.name} (${formatBytes(photo.size)})…`);
+	const outcome = await upload(photo, query(recipe()), key.headers(), signal)
+		.catch((error) => {
+			if (!signal.aborted)
+				throw error;
+		});
+	if (signal.aborted)
+		return;
+	await tellOutcome(outcome);
+	if (outcome.problem?.status === 401) {
+		await key.next();
+		if (!signal.aborted)
+			send();
+	}
+}
+
+function sendSoon() {
+	clearTimeout(settling);
+	settling = setTimeout(send, SETTLE_MS);
+}
+
+// isMade: by the browser, so that it is no file yet, which curl could send.
+function choose(file, isMade) {
+	if (!file)
+		return;
+	photo = file;
+	byId("original-link").hidden = !isMade;
+	byId("send").disabled = false;
+	tellWarnings([]);
+	byId("timeline").replaceChildren();
+	comparison.forget("result");
+	comparison.show("original", file, file.name);
+	send();
+}
+
+// A file may be dropped anywhere: beside the zone it would replace the page.
+function takeDrops(root) {
+	const drop = byId("drop");
+	const isFile = (event) => !root.hidden
+		&& event.dataTransfer?.types.includes("Files");
+
+	window.addEventListener("dragover", (event) => {
+		if (!isFile(event))
+			return;
+		event.preventDefault();
+		drop.toggleAttribute("data-over", true);
+	});
+	window.addEventListener("dragleave", (event) => {
+		drop.toggleAttribute("data-over", event.relatedTarget !== null);
+	});
+	window.addEventListener("drop", (event) => {
+		drop.removeAttribute("data-over");
+		if (!isFile(event))
+			return;
+		event.preventDefault();
+		choose(event.dataTransfer.files[0], false);
+	});
+}
+
+function takePastes(root) {
+	window.addEventListener("paste", async (event) => {
+		const [file] = event.clipboardData?.files ?? [];
+
+		if (root.hidden || file === undefined)
+			return;
+		event.preventDefault();
+		choose(await pastedPicture(file), true);
+	});
+}
+
+async function copy() {
+	const curl = byId("curl");
+	const isCopied = await navigator.clipboard?.writeText(curl.textContent)
+		.then(() => true, () => false);
+
+	if (!isCopied)
+		getSelection().selectAllChildren(curl);
+	byId("copied").textContent = isCopied
+		? "Copied." : "Selected: copy it with the keyboard or the menu.";
+}
 
 export function make(root) {
+	const input = byId("photo");
+	const form = byId("recipe");
+
+	form.noValidate = true; // send() tells what is wrong
+	form.onsubmit = (event) => {
+		event.preventDefault();
+		send();
+	};
+	form.oninput = (event) => {
+		if (event.target === input)
+			return;
+		check();
+		sendSoon();
+	};
+	input.onclick = () => {
+		input.value = ""; // the same file may be chosen again
+	};
+	input.onchange = () => choose(input.files[0], false);
+	byId("sample").onclick = async () => choose(await testPicture(), true);
+	byId("copy").onclick = copy;
+	takeDrops(root);
+	takePastes(root);
+	comparison.make();
+	check();
 	return {};
 }

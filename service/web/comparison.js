@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// The original and the result: beside each other or, where both have the same
+// shape, over each other with a slider between them.
+
+import { formatBytes } from "./figures.js";
+
+const byId = (id) => document.getElementById(id);
+const ids = ["original", "result"];
+const shown = {}; // by id: { bytes, width_px, height_px }, or no size
+
+// "97.1 %", and not 100 % of what is a little less.
+function percent(share) {
+	return Math.floor(1000 * share) / 10 + "\u00a0%";
+}
+
+export function savedWords(before_bytes, after_bytes) {
+	const change = `${formatBytes(before_bytes)} became `
+		+ `${formatBytes(after_bytes)}`;
+
+	if (after_bytes > before_bytes)
+		return `Nothing saved: ${change}, `
+			+ `${percent(after_bytes / before_bytes - 1)} more`;
+	return `${percent(1 - after_bytes / before_bytes)} saved: ${change}`;
+}
+
+// Within what rounding to whole pixels does, or 1 %.
+function haveSameShape(a, b) {
+	const width_px = b.height_px * a.width_px / a.height_px;
+
+	return Math.abs(b.width_px - width_px) <= Math.max(2, 0.01 * width_px);
+}
+
+function arrange() {
+	const { original, result } = shown;
+	const canOverlap = Boolean(original?.width_px && result?.width_px)
+		&& haveSameShape(original, result);
+	const over = document.querySelector("[name=layout][value=over]");
+	const pictures = byId("pictures");
+
+	over.disabled = !canOverlap;
+	pictures.dataset.layout = canOverlap && over.checked ? "over" : "beside";
+	if (canOverlap)
+		pictures.style.setProperty("--aspect",
+			result.width_px / result.height_px);
+}
+
+function caption(id) {
+	const { bytes, width_px, height_px } = shown[id];
+	const size = width_px
+		? `${width_px} × ${height_px}`
+		: "not a picture that this browser can show";
+
+	byId(`${id}-size`).textContent = `${size}, ${formatBytes(bytes)}`;
+}
+
+export function forget(id) {
+	const image = byId(id);
+
+	if (image.src !== "")
+		URL.revokeObjectURL(image.src);
+	image.removeAttribute("src");
+	image.closest("figure").hidden = true;
+	delete shown[id];
+	byId("saved").textContent = "";
+	arrange();
+}
+
+// Ends when it is to be seen, or cannot be.  Returns what is told of it.
+export async function show(id, blob, name) {
+	const image = byId(id);
+	const url = URL.createObjectURL(blob);
+	const link = byId(`${id}-link`);
+
+	forget(id);
+	image.src = link.href = url;
+	link.download = name;
+	const isPicture = await image.decode().then(() => true, () => false);
+	if (image.src !== url)
+		return;
+	shown[id] = { bytes: blob.size };
+	if (isPicture)
+		Object.assign(shown[id], {
+			width_px: image.naturalWidth,
+			height_px: image.naturalHeight,
+		});
+	image.hidden = !isPicture;
+	image.closest("figure").hidden = false;
+	caption(id);
+	arrange();
+	if (ids.every((one) => one in shown))
+		byId("saved").textContent =
+			savedWords(shown.original.bytes, shown.result.bytes);
+}
+
+export function make() {
+	const reveal = byId("reveal");
+
+	for (const input of document.querySelectorAll("[name=layout]"))
+		input.onchange = arrange;
+	reveal.oninput = () => byId("pictures").style
+		.setProperty("--reveal", reveal.value / 100);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The header Server-Timing of a reply, and the timeline that it tells.  Pure.
+// The browser reads it, too (PerformanceServerTiming), but without `start`.
+//
+//	"queue;dur=2, decode;start=2;dur=8, total;dur=12" --parse()-->
+//	[{ name: "queue", dur: 2 }, ...] --timeline()--> rows with bars
+
+const QUOTED = '"(?:\\\\.|[^"\\\\])*"';
+const METRICS = new RegExp(`(?:${QUOTED}|[^",])+`, "g");
+const PARAMETERS = new RegExp(
+	`;\\s*([\\w-]+)\\s*=\\s*(${QUOTED}|[^\\s",;]+)`, "g");
+
+function times(metric) {
+	return [...metric.matchAll(PARAMETERS)]
+		.map(([, key, value]) => [key, Number(value.replaceAll('"', ""))])
+		.filter(([key, ms]) => /^(dur|start)$/.test(key) && ms >= 0);
+}
+
+// [{ name, dur, start }, ...], the times in milliseconds, and only if told.
+export function parse(header) {
+	return (header?.match(METRICS) ?? []).map((metric) => ({
+		name: metric.split(";")[0].trim(),
+		...Object.fromEntries(times(metric)),
+	}));
+}
+
+function sum(parts) {
+	return parts.reduce((ms, { dur }) => ms + dur, 0);
+}
+
+// What lies between one part and the next: [{ start_ms, duration_ms }, ...].
+function gaps(parts) {
+	const found = [];
+	let end_ms = 0;
+
+	for (const { start, dur } of parts.toSorted((a, b) => a.start - b.start)) {
+		if (start > end_ms)
+			found.push({ start_ms: end_ms, duration_ms: start - end_ms });
+		end_ms = Math.max(end_ms, start + dur);
+	}
+	return found;
+}
+
+// Where nothing tells when: one part behind the other, up to the end.
+function placed(parts, total_ms) {
+	let at_ms = Math.max(0, total_ms - sum(parts));
+
+	return parts.map((part) => {
+		const start = at_ms;
+
+		at_ms += part.dur;
+		return { ...part, start };
+	});
+}
+
+function row({ name, dur, start }) {
+	const bars = start !== undefined && dur > 0
+		? [{ start_ms: start, duration_ms: dur }] : [];
+
+	return { name, duration_ms: dur, bars };
+}
+
+// { total_ms, rows: [{ name, duration_ms, bars }, ...] }.  `queue` is all waits
+// together, and has a bar for each.  Null: there is nothing to show.
+export function timeline(metrics) {
+	const timed = metrics.filter(({ dur }) => dur !== undefined);
+	const parts = timed.filter(({ name }) => name !== "total")
+		.map((part) => part.name === "body" ? { start: 0, ...part } : part);
+	const total_ms = timed.find(({ name }) => name === "total")?.dur
+		?? sum(parts);
+	const known = parts.filter(({ start }) => start !== undefined);
+
+	if (total_ms === 0)
+		return null;
+	if (known.length === 0)
+		return { total_ms, rows: placed(parts, total_ms).map(row) };
+	return {
+		total_ms,
+		rows: parts.map((part) => part.name === "queue"
+			? { ...row(part), bars: gaps(known) } : row(part)),
+	};
+}

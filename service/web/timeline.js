@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The timeline of one request: a table whose rows have bars.
+
+import { formatMilliseconds } from "./figures.js";
+
+const steps = ["decode", "scale", "blur", "encode", "store"];
+const words = { body: "receive", queue: "wait" };
+
+function element(tag, properties, ...children) {
+	const made = Object.assign(document.createElement(tag), properties);
+
+	made.append(...children);
+	return made;
+}
+
+function bar({ start_ms, duration_ms }, total_ms) {
+	const made = element("span", { className: "bar" });
+
+	made.style.left = `${100 * start_ms / total_ms}%`;
+	made.style.width = `${100 * duration_ms / total_ms}%`;
+	return made;
+}
+
+function row({ name, duration_ms, bars }, total_ms) {
+	const step = steps.indexOf(name);
+	const made = element("tr", {},
+		element("th", { scope: "row" },
+			element("span", { className: "patch" }),
+			words[name] ?? name),
+		element("td", {}, bars.length === 1
+			? formatMilliseconds(bars[0].start_ms) : ""),
+		element("td", { className: "bars" },
+			...bars.map((one) => bar(one, total_ms))),
+		element("td", {}, formatMilliseconds(duration_ms)));
+
+	made.dataset.name = name;
+	if (step >= 0)
+		made.style.setProperty("--colour", `var(--stage-${step})`);
+	return made;
+}
+
+function titles() {
+	return element("thead", {}, element("tr", {},
+		...["step", "begins", "", "takes"].map((text) => text === ""
+			? element("td", { className: "bars" })
+			: element("th", { scope: "col" }, text))));
+}
+
+// Show it in `root`; seen_ms: how long the browser waited.  Without a timeline,
+// null, that is all there is to say.
+export function draw(root, timeline, seen_ms) {
+	const seen = element("p", {},
+		`The browser saw ${formatMilliseconds(seen_ms)}, `
+		+ "from sending to the last byte.");
+
+	if (timeline === null) {
+		root.replaceChildren(seen);
+		return;
+	}
+	const { total_ms, rows } = timeline;
+	const total = { name: "total", duration_ms: total_ms, bars: [] };
+
+	root.replaceChildren(
+		element("table", {},
+			element("caption", {}, "On the server, from the"
+				+ " request's head to the reply"),
+			titles(),
+			element("tbody", {},
+				...rows.map((one) => row(one, total_ms))),
+			element("tfoot", {}, row(total, total_ms))),
+		seen);
+}
