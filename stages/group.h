@@ -35,8 +35,9 @@ struct part {
 	uint32_t core_first, core_count;
 	struct eventcount *sleeps; /* where its roaming workers do */
 	struct eventcount own;
-	struct station *central;          /* NULL: none */
-	_Atomic uint64_t under_way_count; /* kept if somebody asks */
+	struct station *central;                    /* NULL: none */
+	_Atomic uint64_t under_way_count;           /* kept if somebody asks */
+	_Atomic uint64_t queued_counts[STAGES_MAX]; /* kept if it has others */
 };
 
 struct group {

@@ -31,6 +31,15 @@ static struct tally *tally_of(const struct stage *s)
 		       &s->group->tallies_outside[s->index];
 }
 
+/* Signed: a start may be counted before its arrival.  See stage_read_part(). */
+static void count_queued(const struct stage *s, uint32_t part, int64_t n)
+{
+	struct group *g = s->group;
+
+	if (g->part_count > 1)
+		tally_add(&g->parts[part].queued_counts[s->index], (uint64_t)n);
+}
+
 uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 {
 	const struct stage *s = ev->stage;
@@ -42,6 +51,7 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 
 	ev->stage = NULL;
 	ev->waited_ns += wait_ns;
+	count_queued(s, from->part, -1);
 	tally_add(&t->started_count, 1);
 	tally_add(&t->wait_ns, wait_ns);
 	tally_max(&t->wait_ns_max, wait_ns);
@@ -176,7 +186,8 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 }
 
 /* The `queued_count`th of those that wait where it was sent. */
-static void count_arrived(const struct stage *s, uint32_t queued_count)
+static void count_arrived(const struct stage *s, uint32_t part,
+			  uint32_t queued_count)
 {
 	struct tally *t = tally_of(s);
 
@@ -185,6 +196,7 @@ static void count_arrived(const struct stage *s, uint32_t queued_count)
 	tally_add(&t->arrived_count, 1);
 	tally_add(&t->queued_count_total, queued_count);
 	tally_max(&t->queued_count_max, queued_count);
+	count_queued(s, part, 1);
 }
 
 /*
@@ -208,7 +220,7 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 		return false;
 	ev->next = stack->newest;
 	stack->newest = ev;
-	count_arrived(s, ++stack->count);
+	count_arrived(s, to->part, ++stack->count);
 	return true;
 }
 
@@ -228,7 +240,7 @@ static bool push(struct station *to, struct event *ev, bool is_inside)
 	 */
 	uint32_t queued_count = station_waiting_count(to);
 
-	count_arrived(s, queued_count);
+	count_arrived(s, to->part, queued_count);
 	station_wake(to);
 	if (to->pool.is_auto)
 		pool_consider(to, queued_count, sent_ns);
@@ -251,7 +263,7 @@ bool stage_send(struct stage *s, struct event *ev)
 	if (!is_inside)
 		ev->born_ns = ev->sent_ns;
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
-		count_arrived(s, 0);
+		count_arrived(s, 0, 0);
 		hand_to_caller(g, ev, is_inside);
 		return true;
 	}

@@ -49,6 +49,27 @@ void stage_read(const struct stage *s, struct stage_stats *out)
 		out->queued_count = out->arrived_count - out->started_count;
 }
 
+void stage_read_part(const struct stage *s, uint32_t part,
+		     struct stage_stats *out)
+{
+	const struct group *g = s->group;
+	int64_t queued_count;
+
+	assert(part < g->part_count);
+	if (g->part_count == 1) {
+		stage_read(s, out);
+		return;
+	}
+	*out = (struct stage_stats){ 0 };
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		if (g->workers[i].part == part)
+			add_tally(out, &g->workers[i].tallies[s->index]);
+	queued_count =
+		(int64_t)tally_read(&g->parts[part].queued_counts[s->index]);
+	if (queued_count > 0)
+		out->queued_count = (uint64_t)queued_count;
+}
+
 static void add_totals(struct measure_totals *to, const struct tally *t)
 {
 	to->arrived_count += tally_read(&t->arrived_count);

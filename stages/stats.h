@@ -53,6 +53,15 @@ struct worker_stats {
 
 void stage_read(const struct stage *s, struct stage_stats *out);
 
+/*
+ * The same of one replica or partition, `part` < part_count of the schedule:
+ * what its workers did, wherever they took the events from, and those that wait
+ * in its queues now.  arrived_count, refused_count and what senders saw of
+ * queues are of events that its workers sent, not of all that came to it.
+ */
+void stage_read_part(const struct stage *s, uint32_t part,
+		     struct stage_stats *out);
+
 /* `worker` < group_worker_count(). */
 void group_read_worker(const struct group *g, uint32_t worker,
 		       struct worker_stats *out);
