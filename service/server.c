@@ -86,11 +86,11 @@ static char *metrics_of(void *arg, const struct http_report *http)
 	return metrics_text(&s->stats, http);
 }
 
-static char *trace_of(void *arg, uint32_t ms)
+static char *trace_of(void *arg, uint64_t since_ns, uint64_t until_ns)
 {
 	const struct server *s = arg;
 
-	return trace_json_last(pipeline_group(s->pipeline), ms);
+	return trace_json_window(s->pipeline, since_ns, until_ns);
 }
 
 /* Divide by these weights and say so.  False: no memory. */
@@ -188,7 +188,7 @@ static int end_trace(struct server *s)
 	if (missed_count > 0)
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "--trace: %" PRIu64
-			    " visits came too fast and are left out",
+			    " visits and events came too fast and are left out",
 			    missed_count);
 	return EXIT_SUCCESS;
 }
@@ -197,8 +197,7 @@ static int start_trace(struct server *s)
 {
 	if (s->opened.trace == NULL)
 		return EXIT_SUCCESS;
-	s->trace =
-		trace_file_start(s->opened.trace, pipeline_group(s->pipeline));
+	s->trace = trace_file_start(s->opened.trace, s->pipeline);
 	s->opened.trace = NULL;
 	if (s->trace != NULL)
 		return EXIT_SUCCESS;

@@ -77,7 +77,7 @@ static void begin(struct request *r, const char *path, const char *method,
 	client_enter(r->client, CLIENT_BODY);
 	r->begin_ns = clock_now_ns();
 	r->upload.number = atomic_fetch_add(&h->requests_begun, 1) + 1;
-	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-%06" PRIx64,
+	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-" UPLOAD_NUMBER,
 		       h->id_prefix, r->upload.number);
 	r->method = http_method_name(method);
 

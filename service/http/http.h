@@ -57,7 +57,8 @@ struct http_config {
 	uint32_t deadline_ms; /* of an upload, from its head on; 0: none */
 	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
 	char *(*stats_json)(void *arg);
-	char *(*trace_json)(void *arg, uint32_t ms); /* NULL: not traced */
+	/* Of what ended after and started before.  NULL: not traced. */
+	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
 	/* Of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
 	void *report_arg;

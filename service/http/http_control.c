@@ -5,6 +5,7 @@
 #include "service/clock.h"
 #include "service/http/readiness.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,36 +70,57 @@ enum MHD_Result http_answer_stats(struct request *r)
 			       r->config->stats_json(r->config->report_arg));
 }
 
-/* False: it is none of 1 .. TRACE_MS_MAX. */
-static bool read_ms(const char *text, uint32_t *ms)
+/* False: it is no number, or more than `most`. */
+static bool read_number(const char *text, uint64_t most, uint64_t *n)
 {
 	char *end;
-	unsigned long n = strtoul(text, &end, 10);
 
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 ||
-	    n > TRACE_MS_MAX)
+	errno = 0;
+	*n = strtoull(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
+	       *n <= most;
+}
+
+/* False: r->detail says what is wrong. */
+static bool read_window(struct request *r, uint64_t *since_ns,
+			uint64_t *until_ns)
+{
+	const char *ms_text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
+	const char *until_text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "until_us");
+	uint64_t ms = TRACE_MS_DEFAULT, until_us = clock_now_ns() / 1000;
+
+	if (ms_text != NULL &&
+	    (!read_number(ms_text, TRACE_MS_MAX, &ms) || ms == 0)) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "ms must be 1 to %d.", TRACE_MS_MAX);
 		return false;
-	*ms = (uint32_t)n;
+	}
+	if (until_text != NULL &&
+	    !read_number(until_text, UINT64_MAX / 1000, &until_us)) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "until_us must be a time in us.");
+		return false;
+	}
+	*until_ns = until_us * 1000;
+	*since_ns = *until_ns > ms * 1000000 ? *until_ns - ms * 1000000 : 0;
 	return true;
 }
 
 enum MHD_Result http_answer_trace(struct request *r)
 {
-	const char *text = MHD_lookup_connection_value(
-		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
-	uint32_t ms = TRACE_MS_DEFAULT;
+	uint64_t since_ns, until_ns;
 
 	if (r->config->trace_json == NULL) {
 		r->problem = PROBLEM_NO_TRACE;
 		return http_reply_problem(r);
 	}
-	if (text != NULL && !read_ms(text, &ms)) {
+	if (!read_window(r, &since_ns, &until_ns)) {
 		r->problem = PROBLEM_BAD_PARAMETER;
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "ms must be 1 to %d.", TRACE_MS_MAX);
 		return http_reply_problem(r);
 	}
-	return http_reply_text(
-		r, "application/json",
-		r->config->trace_json(r->config->report_arg, ms));
+	return http_reply_text(r, "application/json",
+			       r->config->trace_json(r->config->report_arg,
+						     since_ns, until_ns));
 }

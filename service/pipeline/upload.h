@@ -20,6 +20,11 @@
 #include "imgops/placeholder.h"
 #include "stages/stage.h"
 
+#include <inttypes.h>
+
+/* As X-Request-Id ends with it. */
+#define UPLOAD_NUMBER "%06" PRIx64
+
 enum pipeline_step {
 	PIPELINE_DECODE,
 	PIPELINE_SCALE,

@@ -12,7 +12,8 @@
 enum { INTERVAL_US = 100000 };
 
 struct trace_file {
-	struct trace_json json; /* the writer's, until it is joined */
+	FILE *to;
+	struct tracks tracks; /* the writer's, until it is joined */
 	pthread_t writer;
 	_Atomic bool stopping;
 	int failed_errno; /* of the first write that failed; 0: none */
@@ -21,35 +22,44 @@ struct trace_file {
 static void flush(struct trace_file *f)
 {
 	errno = 0;
-	bool has_failed = fflush(f->json.to) != 0 || ferror(f->json.to);
+	bool has_failed = fflush(f->to) != 0 || ferror(f->to);
 
 	if (has_failed && f->failed_errno == 0)
 		f->failed_errno = errno != 0 ? errno : EIO;
 }
 
-static void *write_visits(void *arg)
+/* What there is no memory for is counted as missed. */
+static void add(struct trace_file *f)
+{
+	(void)tracks_take(&f->tracks, 0, UINT64_MAX);
+	trace_json_add(f->to, &f->tracks);
+}
+
+static void *write_spans(void *arg)
 {
 	struct trace_file *f = arg;
 
 	(void)pthread_setname_np(pthread_self(), "trace");
 	while (!atomic_load(&f->stopping)) {
 		(void)usleep(INTERVAL_US);
-		trace_json_add(&f->json);
+		add(f);
 		flush(f);
 	}
 	return NULL;
 }
 
-struct trace_file *trace_file_start(FILE *to, const struct group *group)
+struct trace_file *trace_file_start(FILE *to, const struct pipeline *p)
 {
 	struct trace_file *f = calloc(1, sizeof(*f));
 
-	if (f != NULL && trace_json_begin(&f->json, to, group, 0) &&
-	    pthread_create(&f->writer, NULL, write_visits, f) == 0)
-		return f;
+	if (f != NULL && tracks_init(&f->tracks, p, true)) {
+		f->to = to;
+		trace_json_begin(to, &f->tracks);
+		if (pthread_create(&f->writer, NULL, write_spans, f) == 0)
+			return f;
+		tracks_release(&f->tracks);
+	}
 	(void)fclose(to);
-	if (f != NULL)
-		free(f->json.next);
 	free(f);
 	return NULL;
 }
@@ -58,12 +68,13 @@ bool trace_file_stop(struct trace_file *f, uint64_t *missed_count)
 {
 	atomic_store(&f->stopping, true);
 	(void)pthread_join(f->writer, NULL);
-	trace_json_add(&f->json);
-	*missed_count = f->json.missed_count;
-	trace_json_end(&f->json);
+	add(f);
+	*missed_count = f->tracks.missed_count;
+	trace_json_end(f->to);
+	tracks_release(&f->tracks);
 
 	flush(f);
-	if (fclose(f->json.to) != 0 && f->failed_errno == 0)
+	if (fclose(f->to) != 0 && f->failed_errno == 0)
 		f->failed_errno = errno;
 	int failed_errno = f->failed_errno;
 

@@ -1,112 +1,117 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/report/trace_json.h"
 
-#include "service/clock.h"
 #include "service/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { CHUNK_SPANS = 256 };
+/* Viewers take a thread whose number is the process's for its main one. */
+enum { PROCESS = 1, THREAD_FIRST = 1 };
 
 /* Names need no escapes: they are the program's own. */
-static void print_name(FILE *to, uint32_t worker, const char *name)
+static void print_track(FILE *to, const struct tracks *t, uint32_t track)
+{
+	struct worker_stats worker;
+	uint32_t thread = THREAD_FIRST + track;
+
+	group_read_worker(t->tracks[track].group, t->tracks[track].worker,
+			  &worker);
+	(void)fprintf(to,
+		      ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,"
+		      "\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
+		      PROCESS, thread, worker.name);
+	(void)fprintf(to,
+		      ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\","
+		      "\"pid\":%d,\"tid\":%" PRIu32
+		      ",\"args\":{\"sort_index\":%" PRIu32 "}}",
+		      PROCESS, thread, thread);
+}
+
+void trace_json_begin(FILE *to, const struct tracks *t)
 {
 	(void)fprintf(to,
-		      "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,"
-		      "\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
-		      worker == 0 ? "[" : ",\n", worker, name);
+		      "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,"
+		      "\"args\":{\"name\":\"darkroom\"}}",
+		      PROCESS);
+	for (uint32_t i = 0; i < t->track_count; i++)
+		print_track(to, t, i);
 }
 
-static void print_visit(FILE *to, uint32_t worker, const struct span *v)
+static void print_slice(FILE *to, const struct track_span *s)
 {
-	uint64_t ns = v->end_ns - v->start_ns;
+	uint64_t start_ns = s->span.start_ns;
+	uint64_t ns = s->span.end_ns - start_ns;
 
-	(void)fprintf(
-		to,
-		",\n{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03" PRIu64
-		",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"pid\":1,\"tid\":%" PRIu32
-		",\"args\":{\"events\":%" PRIu64 "}}",
-		pipeline_step_names[v->stage], v->start_ns / 1000,
-		v->start_ns % 1000, ns / 1000, ns % 1000, worker, v->number);
+	(void)fprintf(to,
+		      ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03" PRIu64
+		      ",\"dur\":%" PRIu64 ".%03" PRIu64
+		      ",\"pid\":%d,\"tid\":%" PRIu32,
+		      start_ns / 1000, start_ns % 1000, ns / 1000, ns % 1000,
+		      PROCESS, THREAD_FIRST + s->track);
 }
 
-bool trace_json_begin(struct trace_json *t, FILE *to, const struct group *group,
-		      uint64_t since_ns)
+static void print_visit(FILE *to, const char *stage, const struct track_span *s)
 {
-	uint32_t count = group_worker_count(group);
+	(void)fprintf(to, ",\n{\"name\":\"%s\",\"cat\":\"visit\"", stage);
+	print_slice(to, s);
+	(void)fprintf(to, ",\"args\":{\"events\":%" PRIu64 "}}",
+		      s->span.number);
+}
 
-	*t = (struct trace_json){
-		.to = to,
-		.group = group,
-		.since_ns = since_ns,
-		.next = calloc(count, sizeof(*t->next)),
-	};
-	if (t->next == NULL)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		struct worker_stats worker;
+/* Which event is a request's last is not known: all but the first go on. */
+static void print_event(FILE *to, const char *stage, const struct track_span *s)
+{
+	(void)fprintf(to, ",\n{\"name\":\"%s %" PRIx64 "\",\"cat\":\"event\"",
+		      stage, s->span.number);
+	print_slice(to, s);
+	(void)fprintf(to,
+		      ",\"bind_id\":\"0x%" PRIx64 "\",\"flow_out\":true%s"
+		      ",\"args\":{\"request\":\"" UPLOAD_NUMBER "\"}}",
+		      s->span.number, s->is_first ? "" : ",\"flow_in\":true",
+		      s->span.number);
+}
 
-		group_read_worker(group, i, &worker);
-		print_name(to, i, worker.name);
+void trace_json_add(FILE *to, const struct tracks *t)
+{
+	for (size_t i = 0; i < t->span_count; i++) {
+		const struct track_span *s = &t->spans[i];
+		const char *stage = tracks_stage_name(t, s);
+
+		if (s->span.kind == SPAN_VISIT)
+			print_visit(to, stage, s);
+		else
+			print_event(to, stage, s);
 	}
-	return true;
 }
 
-static void add_worker(struct trace_json *t, uint32_t worker)
+void trace_json_end(FILE *to)
 {
-	struct span spans[CHUNK_SPANS];
-	uint64_t before;
-
-	do {
-		before = t->next[worker];
-
-		uint32_t count =
-			group_read_trace(t->group, worker, &t->next[worker],
-					 spans, CHUNK_SPANS, &t->missed_count);
-
-		for (uint32_t i = 0; i < count; i++)
-			if (spans[i].kind == SPAN_VISIT &&
-			    spans[i].end_ns > t->since_ns)
-				print_visit(t->to, worker, &spans[i]);
-	} while (t->next[worker] != before);
+	(void)fputs("]\n", to);
 }
 
-void trace_json_add(struct trace_json *t)
+static void print_window(FILE *to, const struct tracks *t)
 {
-	for (uint32_t i = 0; i < group_worker_count(t->group); i++)
-		add_worker(t, i);
+	trace_json_begin(to, t);
+	trace_json_add(to, t);
+	trace_json_end(to);
 }
 
-void trace_json_end(struct trace_json *t)
+char *trace_json_window(const struct pipeline *p, uint64_t since_ns,
+			uint64_t until_ns)
 {
-	(void)fputs("]\n", t->to);
-	free(t->next);
-}
-
-char *trace_json_last(const struct group *group, uint32_t ms)
-{
-	uint64_t now_ns = clock_now_ns();
-	uint64_t span_ns = ms * UINT64_C(1000000);
+	struct tracks t;
 	struct text text;
-	struct trace_json t;
-	FILE *f = text_open(&text);
+	FILE *to;
+	char *json = NULL;
 
-	if (f == NULL)
+	if (!tracks_init(&t, p, false))
 		return NULL;
-
-	bool ok = trace_json_begin(&t, f, group,
-				   now_ns > span_ns ? now_ns - span_ns : 0);
-
-	if (ok) {
-		trace_json_add(&t);
-		trace_json_end(&t);
+	to = tracks_take(&t, since_ns, until_ns) ? text_open(&text) : NULL;
+	if (to != NULL) {
+		print_window(to, &t);
+		json = text_close(&text, to);
 	}
-
-	char *bytes = text_close(&text, f);
-
-	if (ok)
-		return bytes;
-	free(bytes);
-	return NULL;
+	tracks_release(&t);
+	return json;
 }

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trace JSON: visits of workers in Chrome's trace event format, an array of
+ * Trace JSON: what workers do, in Chrome's trace event format, an array of
  * events that Perfetto and chrome://tracing open, also one that is cut off.
  *
- * Each visit is an X (complete) event: its name the stage, its tid the worker.
+ * A worker is a thread there.  A visit is a slice named by its stage; in it
+ * lies a slice for each event, named by the stage and the request's number.
+ * The events of a request are a flow: bind_id is that number, and an arrow goes
+ * from each to the next one in time, of several variants too.  Other than flow
+ * events of their own (s, t, f) that needs no viewer to find out which of two
+ * slices that start together is meant.
  *
- * Threads    One; the group may run.
+ * Where a worker sleeps there is no slice: viewers fill slices with colour, and
+ * an idle worker would look like a busy one.
+ *
+ * Threads    One; the pipeline may run.
  */
 #ifndef SERVICE_TRACE_JSON_H
 #define SERVICE_TRACE_JSON_H
 
-#include "service/pipeline/pipeline.h"
+#include "service/report/tracks.h"
 
 #include <stdio.h>
 
-/* A trace being written. */
-struct trace_json {
-	FILE *to;
-	const struct group *group;
-	uint64_t since_ns;     /* only visits that end later */
-	uint64_t *next;        /* of each worker: its next visit */
-	uint64_t missed_count; /* overwritten before they were read */
-};
+/* Write the names of all tracks, and before them what begins a trace. */
+void trace_json_begin(FILE *to, const struct tracks *t);
 
-/* Write what comes first.  False: no memory. */
-MUST_CHECK bool trace_json_begin(struct trace_json *t, FILE *to,
-				 const struct group *group, uint64_t since_ns);
+/* Write what tracks_take() took. */
+void trace_json_add(FILE *to, const struct tracks *t);
 
-/* Write the visits that have ended since the last time. */
-void trace_json_add(struct trace_json *t);
+/* Write what ends a trace. */
+void trace_json_end(FILE *to);
 
-/* Write what comes last.  `to` stays open. */
-void trace_json_end(struct trace_json *t);
-
-/* A trace of the last `ms`, for the caller to free().  NULL: no memory. */
-char *trace_json_last(const struct group *group, uint32_t ms);
+/*
+ * A trace of what ended after `since_ns` and started before `until_ns`, as far
+ * as it is not overwritten yet, for the caller to free().  NULL: no memory.
+ */
+char *trace_json_window(const struct pipeline *p, uint64_t since_ns,
+			uint64_t until_ns);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What a server tells of itself: /stats and its table on SIGUSR1 agree and are
-# described; traces hold every visit, and open elsewhere.
+# described.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_report.sh SAMPLES_DIR README
 . "$(dirname "$0")/server.sh"
@@ -91,74 +91,11 @@ test_signal_prints_the_same() {
 		fail "no workers: $(cat "$work/log")"
 }
 
-# Of each stage's visits, as many events as the server's figures say; those of
-# one worker lie apart or within each other.
-check_trace() { # TRACE STATS
-	holds "$1" 'all(.[]; .pid == 1 and (.ph == "X" or .ph == "M"))'
-	jq -s '(.[0] | map(select(.ph == "X")) | group_by(.name) |
-			map([.[0].name, (map(.args.events) | add), length])) ==
-		(.[1].stages | map([.name, .handled, .visits]) | sort)' \
-		"$1" "$2" >"$work/agree"
-	grep -qx true "$work/agree" || fail "other events than in /stats"
-	holds "$1" '[.[] | select(.ph == "X")] | group_by(.tid) | all(
-		map([(.ts * 1000 | round), ((.ts + .dur) * 1000 | round)]) |
-		sort_by([.[0], -.[1]]) |
-		reduce .[] as [$from, $to]
-			({ open: [], ok: true };
-			.open |= map(select(. > $from)) |
-			.ok = (.ok and all(.open[]; . >= $to)) |
-			.open += [$to]) | .ok)'
-	holds "$1" '([.[] | select(.ph == "X") | .tid] | unique) -
-		[.[] | select(.name == "thread_name") | .tid] == []'
-}
-
-test_trace_of_the_last_while() {
-	curl -fsS "$url/trace?ms=60000" >"$work/trace"
-	curl -fsS "$url/stats" >"$work/stats"
-	check_trace "$work/trace" "$work/stats"
-	sleep 0.1
-	curl -fsS "$url/trace?ms=1" >"$work/trace"
-	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
-	expect_problem 400 bad_parameter "$url/trace?ms=0"
-	expect_problem 400 bad_parameter "$url/trace?ms=60001"
-	expect_problem 400 bad_parameter "$url/trace?ms=1s"
-	expect_problem 405 method_not_allowed -d x "$url/trace"
-}
-
-test_trace_in_a_file() {
-	start --trace "$work/file" "$@"
-	load
-	sleep 0.5
-	# What is there of a run that goes on is whole but for its end.
-	(cat "$work/file" && echo ']') >"$work/part"
-	holds "$work/part" 'map(select(.ph == "X")) | length > 0'
-	load
-	curl -fsS "$url/stats" >"$work/stats"
-	stop
-	check_trace "$work/file" "$work/stats"
-	! grep -q 'left out' "$work/log" || fail "$(cat "$work/log")"
-}
-
-test_no_workers_no_trace() {
-	start --policy thread-per-connection
-	load
-	expect_problem 404 no_trace "$url/trace"
-	[ "$(stat_of '.workers | length')" = 0 ] ||
-		fail "workers where there are none"
-	stop
-	refuses --trace --policy thread-per-connection --trace "$work/file"
-	refuses --trace --trace /nowhere/file
-}
-
 start --balance replicate=1
 load
 curl -fsS "$url/stats" >"$work/stats"
 test_every_figure_is_described "$work/stats"
 test_figures_fit_together "$work/stats"
 test_signal_prints_the_same
-test_trace_of_the_last_while
 test_schedule_can_be_given_again
 stop
-test_trace_in_a_file --policy cohort --threshold encode=1
-test_trace_in_a_file --policy color
-test_no_workers_no_trace

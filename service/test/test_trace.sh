@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Traces hold every visit of all workers and every event in its visit, requests
+# are flows from stage to stage, and a time span can be asked for.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_trace.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+dir=$1
+photo=$dir/clownfish.jpg
+
+load() {
+	"$LOADGEN" --dataset "$dir" --connections 8 --passes 4 \
+		"$url/?w=300&blur=2" >"$work/report" ||
+		fail "$(cat "$work/report")"
+	check_drained
+}
+
+# holds FILE EXPRESSION: jq finds it true
+holds() {
+	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"
+}
+
+# As a viewer reads it: a slice lies in the last one that is still open on its
+# track; one in the file's order, of those that start together.  Then an event
+# lies in a visit of its stage, and a visit in none or in one it interrupted.
+nesting='
+def ns: . * 1000 | round;
+[.[] | select(.ph == "X")] | group_by(.tid) | all(
+	sort_by(.ts | ns) | reduce .[] as $x ({open: [], ok: true};
+		($x.ts | ns) as $from | (($x.ts + $x.dur) | ns) as $to |
+		.open |= map(select(.to > $from)) |
+		.open[-1] as $in |
+		.ok = (.ok and ($in == null or $to <= $in.to) and
+			if $x.cat == "visit"
+			then $in == null or $in.cat == "visit"
+			else $in.cat == "visit" and
+				($x.name | split(" ")[0]) == $in.name end) |
+		.open += [{to: $to, cat: $x.cat, name: $x.name}]) | .ok)'
+
+# What was decoded goes on to the other stages, each event a step of the flow.
+flows='
+[.[] | select(.cat == "event")] | length > 0 and (group_by(.bind_id) | all(
+	sort_by(.ts) | .[0].args.request as $number |
+	(map(.name | split(" ")[0]) | . == ["express"] or
+		. == ["decode", "scale", "blur", "encode"]) and
+	.[0].flow_in == null and all(.[1:][]; .flow_in) and
+	all(.[]; .flow_out and .args.request == $number and
+		(.bind_id[2:] as $hex | ($number | sub("^0+"; "")) == $hex and
+		.name == (.name | split(" ")[0]) + " " + $hex))))'
+
+# All that the server's figures say, and nothing else.
+check_trace() { # TRACE STATS
+	local kind
+	holds "$1" 'all(.[]; .pid == 1 and (.ph == "X" or .ph == "M"))'
+	for kind in visit event; do
+		jq -s --arg kind $kind '
+			(.[0] | map(select(.cat == $kind)) |
+				group_by(.name | split(" ")[0]) | map([
+					(.[0].name | split(" ")[0]),
+					(map(.args.events // 1) | add),
+					if $kind == "visit" then length else 0 end])) ==
+			(.[1].stages | map(select(.visits > 0) |
+				[.name, .handled,
+				if $kind == "visit" then .visits else 0 end]) |
+				sort)' "$1" "$2" >"$work/agree"
+		grep -qx true "$work/agree" || fail "other ${kind}s than in /stats"
+	done
+	holds "$1" "$nesting"
+	holds "$1" "$flows"
+	holds "$1" '([.[] | select(.ph == "X") | .tid] | unique) -
+		[.[] | select(.name == "thread_name") | .tid] == []'
+	jq -s '(.[0] | map(select(.name == "thread_name") | .args.name)) as $names |
+		[.[1].workers[].name] | . == $names[:length]' \
+		"$1" "$2" >"$work/agree"
+	grep -qx true "$work/agree" || fail "other workers than in /stats"
+	holds "$1" '[.[] | select(.name == "thread_sort_index")] |
+		map(.args.sort_index) == map(.tid) and length > 0'
+	holds "$1" '[.[] | select(.name == "process_name")] | length == 1'
+}
+
+test_trace_of_the_last_while() {
+	load
+	curl -fsS "$url/trace?ms=60000" >"$work/trace"
+	curl -fsS "$url/stats" >"$work/stats"
+	check_trace "$work/trace" "$work/stats"
+	sleep 0.1
+	curl -fsS "$url/trace?ms=1" >"$work/trace"
+	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
+	expect_problem 400 bad_parameter "$url/trace?ms=0"
+	expect_problem 400 bad_parameter "$url/trace?ms=60001"
+	expect_problem 400 bad_parameter "$url/trace?ms=1s"
+	expect_problem 400 bad_parameter "$url/trace?until_us="
+	expect_problem 400 bad_parameter "$url/trace?until_us=-1"
+	expect_problem 400 bad_parameter "$url/trace?until_us=1.5"
+	expect_problem 400 bad_parameter "$url/trace?until_us=18446744073709551616"
+	expect_problem 405 method_not_allowed -d x "$url/trace"
+}
+
+# upload TARGET: sets $number to the end of its X-Request-Id
+upload() {
+	curl -fsS -D "$work/head" -o "$work/reply" --data-binary "@$photo" \
+		"$url$1"
+	check_drained
+	number=$(sed -n 's/^X-Request-Id: .*-\([0-9a-f]*\).*/\1/ip' "$work/head")
+	[ -n "$number" ] || fail "no number: $(cat "$work/head")"
+}
+
+# way TRACE NUMBER: the stages that the request's events were at, in time
+way() {
+	jq -r --arg number "$2" '[.[] | select(.args.request == $number)] |
+		sort_by(.ts) | map(.name | split(" ")[0]) | join(" ")' "$1"
+}
+
+test_time_span() {
+	local first second until_us
+	upload "/?w=300"
+	first=$number
+	curl -fsS "$url/trace?ms=60000" >"$work/trace"
+	until_us=$(jq '[.[] | select(.ph == "X") | .ts + .dur] | max | ceil' \
+		"$work/trace")
+	upload "/?w=300"
+	second=$number
+	curl -fsS "$url/trace?ms=60000" >"$work/trace"
+	[ -n "$(way "$work/trace" "$first")" ] || fail "$first is missing"
+	[ -n "$(way "$work/trace" "$second")" ] || fail "$second is missing"
+	curl -fsS "$url/trace?ms=60000&until_us=$until_us" >"$work/trace"
+	[ -n "$(way "$work/trace" "$first")" ] || fail "$first came before"
+	[ -z "$(way "$work/trace" "$second")" ] || fail "$second came later"
+	curl -fsS "$url/trace?ms=60000&until_us=0" >"$work/trace"
+	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
+}
+
+# A flow begins with what is left of a request whose beginning is not asked for.
+test_cut_flow() {
+	local since_us
+	upload "/?w=300"
+	curl -fsS "$url/trace?ms=60000" >"$work/trace"
+	since_us=$(jq --arg number "$number" '[.[] |
+		select(.args.request == $number)] | sort_by(.ts) |
+		.[0].ts + .[0].dur | ceil' "$work/trace")
+	curl -fsS "$url/trace?ms=1000&until_us=$((since_us + 1000000))" \
+		>"$work/trace"
+	[ "$(way "$work/trace" "$number")" = "scale blur encode" ] ||
+		fail "it went $(way "$work/trace" "$number")"
+	holds "$work/trace" "[.[] | select(.args.request == \"$number\")] |
+		sort_by(.ts) | map(.flow_in) == [null, true, true]"
+}
+
+# Whoever works for a request: variants, the store, the removal of an image.
+test_all_lanes() {
+	local id way
+	mkdir "$work/store"
+	start --store "$work/store" --discipline fcfs
+	upload "/v1/images?variant=a:w=64&variant=b:w=32"
+	curl -fsS "$url/trace" >"$work/trace"
+	way=$(way "$work/trace" "$number")
+	[ "$(tr ' ' '\n' <<<"$way" | sort | xargs)" = \
+		"blur blur decode encode encode scale scale store" ] ||
+		fail "it went $way"
+	[[ $way = decode\ *\ store ]] || fail "it went $way"
+	holds "$work/trace" "$nesting"
+	id=$(jq -r .id "$work/reply")
+	curl -fsS -D "$work/head" -X DELETE "$url/v1/images/$id"
+	check_drained
+	number=$(sed -n 's/^X-Request-Id: .*-\([0-9a-f]*\).*/\1/ip' "$work/head")
+	curl -fsS "$url/trace" >"$work/trace"
+	[ "$(way "$work/trace" "$number")" = store ] ||
+		fail "the removal went $(way "$work/trace" "$number")"
+	holds "$work/trace" '[.[] | select(.name == "thread_name") |
+		.args.name | select(startswith("store-"))] | length > 0'
+	stop
+}
+
+test_trace_in_a_file() {
+	start --trace "$work/file" "$@"
+	load
+	sleep 0.5
+	# What is there of a run that goes on is whole but for its end.
+	(cat "$work/file" && echo ']') >"$work/part"
+	holds "$work/part" 'map(select(.ph == "X")) | length > 0'
+	load
+	curl -fsS "$url/stats" >"$work/stats"
+	stop
+	check_trace "$work/file" "$work/stats"
+	! grep -q 'left out' "$work/log" || fail "$(cat "$work/log")"
+}
+
+test_no_workers_no_trace() {
+	start --policy thread-per-connection
+	load
+	expect_problem 404 no_trace "$url/trace"
+	[ "$(stat_of '.workers | length')" = 0 ] ||
+		fail "workers where there are none"
+	stop
+	refuses --trace --policy thread-per-connection --trace "$work/file"
+	refuses --trace --trace /nowhere/file
+}
+
+start --balance replicate=1
+test_trace_of_the_last_while
+test_time_span
+test_cut_flow
+stop
+test_all_lanes
+test_trace_in_a_file --policy cohort --threshold encode=1
+test_trace_in_a_file --policy color
+test_no_workers_no_trace
