@@ -13,7 +13,7 @@ function percent(share) {
 	return Math.floor(1000 * share) / 10 + "\u00a0%";
 }
 
-export function savedWords(before_bytes, after_bytes) {
+function savedWords(before_bytes, after_bytes) {
 	const change = `${formatBytes(before_bytes)} became `
 		+ `${formatBytes(after_bytes)}`;
 
@@ -38,7 +38,8 @@ function arrange() {
 	const pictures = byId("pictures");
 
 	over.disabled = !canOverlap;
-	pictures.dataset.layout = canOverlap && over.checked ? "over" : "beside";
+	pictures.dataset.layout =
+		canOverlap && over.checked ? "over" : "beside";
 	if (canOverlap)
 		pictures.style.setProperty("--aspect",
 			result.width_px / result.height_px);
@@ -56,33 +57,32 @@ function caption(id) {
 export function forget(id) {
 	const image = byId(id);
 
-	if (image.src !== "")
-		URL.revokeObjectURL(image.src);
+	URL.revokeObjectURL(image.src);
 	image.removeAttribute("src");
 	image.closest("figure").hidden = true;
-	delete shown[id];
 	byId("saved").textContent = "";
+	delete shown[id];
 	arrange();
 }
 
-// Ends when it is to be seen, or cannot be.  Returns what is told of it.
+// Until the new one is loaded the old one stays.  Ends when it is to be seen,
+// or cannot be.
 export async function show(id, blob, name) {
 	const image = byId(id);
-	const url = URL.createObjectURL(blob);
 	const link = byId(`${id}-link`);
+	const facts = { bytes: blob.size };
 
-	forget(id);
-	image.src = link.href = url;
+	shown[id] = facts;
+	URL.revokeObjectURL(image.src);
+	image.src = link.href = URL.createObjectURL(blob);
 	link.download = name;
 	const isPicture = await image.decode().then(() => true, () => false);
-	if (image.src !== url)
+	if (shown[id] !== facts)
 		return;
-	shown[id] = { bytes: blob.size };
-	if (isPicture)
-		Object.assign(shown[id], {
-			width_px: image.naturalWidth,
-			height_px: image.naturalHeight,
-		});
+	if (isPicture) {
+		facts.width_px = image.naturalWidth;
+		facts.height_px = image.naturalHeight;
+	}
 	image.hidden = !isPicture;
 	image.closest("figure").hidden = false;
 	caption(id);

@@ -32,7 +32,8 @@ export function query(recipe) {
 function escaped(character) {
 	const code = character.codePointAt(0).toString(16).padStart(2, "0");
 
-	return character < "\x80" ? `\\x${code}` : `\\u${code.padStart(4, "0")}`;
+	return character < "\x80"
+		? `\\x${code}` : `\\u${code.padStart(4, "0")}`;
 }
 
 // One word of a shell, whatever is in it.  Control characters are written as
@@ -54,7 +55,7 @@ function filePath(name) {
 
 // For the result: never the name of the photo itself.
 export function resultName(name) {
-	return name.replace(/\.jpe?g$/i, "") + "-darkroom.jpg";
+	return name.replace(/\.\w+$/, "") + "-darkroom.jpg";
 }
 
 // The line that does what the page does with a file of that name.  The key

@@ -27,9 +27,12 @@ function drawZonePlate(context, left_px, top_px) {
 	for (let i = 0; i < pixels.length; i++) {
 		const x = i % PLATE_PX - PLATE_PX / 2;
 		const y = Math.floor(i / PLATE_PX) - PLATE_PX / 2;
-		const wave = Math.cos(Math.PI * (x * x + y * y) / PLATE_PX);
+		const turns = (x * x + y * y) / (10 * PLATE_PX);
+		const wave = Math.cos(2 * Math.PI * turns);
 
-		pixels[i] = 0xff000000 | Math.round(127.5 + 127.5 * wave) * 0x010101;
+		const grey = Math.round(127.5 + 127.5 * wave);
+
+		pixels[i] = 0xff000000 | grey * 0x010101;
 	}
 	context.putImageData(plate, left_px, top_px);
 }
@@ -38,7 +41,8 @@ function drawZonePlate(context, left_px, top_px) {
 function drawPatches(context) {
 	for (let i = 0; i < 6; i++) {
 		context.fillStyle = `hsl(${60 * i} 80% 50%)`;
-		context.fillRect(1110 + i % 2 * 300, 150 + (i >> 1) * 230, 260, 190);
+		context.fillRect(1110 + i % 2 * 300, 150 + (i >> 1) * 230,
+			260, 190);
 	}
 	context.fillStyle = "#fff";
 	context.font = "bold 96px sans-serif";

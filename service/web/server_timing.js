@@ -12,7 +12,8 @@ const PARAMETERS = new RegExp(
 
 function times(metric) {
 	return [...metric.matchAll(PARAMETERS)]
-		.map(([, key, value]) => [key, Number(value.replaceAll('"', ""))])
+		.map(([, key, value]) =>
+			[key, Number(value.replaceAll('"', ""))])
 		.filter(([key, ms]) => /^(dur|start)$/.test(key) && ms >= 0);
 }
 
@@ -33,9 +34,13 @@ function gaps(parts) {
 	const found = [];
 	let end_ms = 0;
 
-	for (const { start, dur } of parts.toSorted((a, b) => a.start - b.start)) {
+	for (const { start, dur } of
+		parts.toSorted((a, b) => a.start - b.start)) {
 		if (start > end_ms)
-			found.push({ start_ms: end_ms, duration_ms: start - end_ms });
+			found.push({
+				start_ms: end_ms,
+				duration_ms: start - end_ms,
+			});
 		end_ms = Math.max(end_ms, start + dur);
 	}
 	return found;
@@ -65,7 +70,8 @@ function row({ name, dur, start }) {
 export function timeline(metrics) {
 	const timed = metrics.filter(({ dur }) => dur !== undefined);
 	const parts = timed.filter(({ name }) => name !== "total")
-		.map((part) => part.name === "body" ? { start: 0, ...part } : part);
+		.map((part) =>
+			part.name === "body" ? { start: 0, ...part } : part);
 	const total_ms = timed.find(({ name }) => name === "total")?.dur
 		?? sum(parts);
 	const known = parts.filter(({ start }) => start !== undefined);

@@ -42,57 +42,64 @@ function tell(text) {
 	byId("sending").textContent = text;
 }
 
-function tellProblem(problem) {
-	const lines = problem === null ? [] : [
-		["strong", [problem.status, problem.title].join(" ").trim()],
-		["span", problem.detail],
-		["span", problem.retry_s && `Try again in ${problem.retry_s} s.`],
-		["code", problem.code],
+function element(tag, text) {
+	const made = document.createElement(tag);
+
+	made.textContent = text;
+	return made;
+}
+
+function tellProblem({ status, title, detail, retry_s, code }) {
+	const lines = [
+		["strong", [status, title].join(" ").trim()],
+		["span", detail],
+		["span", retry_s && `Try again in ${retry_s} s.`],
+		["code", code],
 	];
 
 	byId("problem").replaceChildren(...lines
 		.filter(([, text]) => text)
-		.map(([tag, text]) => Object.assign(document.createElement(tag),
-			{ textContent: text })));
+		.map(([tag, text]) => element(tag, text)));
 }
 
 function tellWarnings(texts) {
-	byId("warnings").replaceChildren(...texts.map((text) =>
-		Object.assign(document.createElement("li"), { textContent: text })));
+	byId("warnings").replaceChildren(
+		...texts.map((text) => element("li", text)));
 }
 
 function tellCurl() {
 	const url = new URL("./" + query(recipe()), location.href);
 
 	url.hash = "";
-	byId("curl").textContent = curlLine(url.href, photo?.name ?? "photo.jpg",
-		key.value !== "");
+	byId("curl").textContent = curlLine(url.href,
+		photo?.name ?? "photo.jpg", key.value !== "");
+	byId("copied").textContent = "";
 }
 
 // What is wrong with the form, "" if nothing is; the curl line if so.
 function check() {
-	const blur = byId("blur");
+	const form = byId("recipe");
 
-	byId("recipe").querySelector("output").textContent = byId("quality").value;
-	blur.setCustomValidity(blurProblem(numberOf("blur")));
-	const wrong = byId("recipe").querySelector("input:invalid");
-	if (wrong !== null)
-		return `${wrong.labels[0].textContent}: ${wrong.validationMessage}`;
-	tellCurl();
-	return "";
+	form.querySelector("output").textContent = byId("quality").value;
+	byId("blur").setCustomValidity(blurProblem(numberOf("blur")));
+	const wrong = form.querySelector("input:invalid");
+	if (wrong === null) {
+		tellCurl();
+		return "";
+	}
+	return `${wrong.labels[0].textContent}: ${wrong.validationMessage}`;
 }
 
+// Ends when all of it is to be seen.
 async function tellOutcome({ result, problem, metrics, warnings, seen_ms }) {
-	tellProblem(problem ?? null);
+	tellProblem(problem ?? {});
 	byId("pictures").toggleAttribute("data-stale", problem !== undefined);
-	if (problem !== undefined) {
-		tell("Not done.");
-		return;
-	}
+	if (problem !== undefined)
+		return "Not done.";
 	tellWarnings(warnings);
 	draw(byId("timeline"), timeline(metrics), seen_ms);
 	await comparison.show("result", result, resultName(photo.name));
-	tell(`Done in ${formatMilliseconds(seen_ms)}.`);
+	return `Done in ${formatMilliseconds(seen_ms)}.`;
 }
 
 // The photo, now; what is still under way is of no interest any more.
@@ -108,14 +115,14 @@ async function send() {
 		return;
 	}
 	tell(`Sending ${photo.name} (${formatBytes(photo.size)})…`);
-	const outcome = await upload(photo, query(recipe()), key.headers(), signal)
-		.catch((error) => {
-			if (!signal.aborted)
-				throw error;
-		});
+	const outcome = await upload(photo, query(recipe()), key.headers(),
+		signal);
 	if (signal.aborted)
 		return;
-	await tellOutcome(outcome);
+	const words = await tellOutcome(outcome);
+	if (signal.aborted)
+		return;
+	tell(words);
 	if (outcome.problem?.status === 401) {
 		await key.next();
 		if (!signal.aborted)
@@ -185,7 +192,8 @@ async function copy() {
 	if (!isCopied)
 		getSelection().selectAllChildren(curl);
 	byId("copied").textContent = isCopied
-		? "Copied." : "Selected: copy it with the keyboard or the menu.";
+		? "Copied."
+		: "Selected: copy it with the keyboard or the menu.";
 }
 
 export function make(root) {

@@ -7,6 +7,7 @@ import { parse } from "./server_timing.js";
 const advice = {
 	method_not_allowed: "This is the server's admin port;"
 		+ " uploads go to its main port.",
+	unauthorized: "Give an API key in the form above.",
 };
 
 // The texts of Warning headers: 199 darkroom "...", 199 darkroom "..."
@@ -46,8 +47,8 @@ async function lost(photo) {
 			detail: "The file cannot be read; choose it again." };
 }
 
-// { problem }, or { result, metrics, warnings, seen_ms }.  Rejects if `signal`
-// aborts it.
+// { problem }, or { result, metrics, warnings, seen_ms }; of no meaning once
+// `signal` has aborted it.
 export async function upload(photo, query, headers, signal) {
 	const start_ms = performance.now();
 
@@ -70,9 +71,8 @@ export async function upload(photo, query, headers, signal) {
 			seen_ms: performance.now() - start_ms,
 		};
 	} catch (error) {
-		signal.throwIfAborted();
-		if (!(error instanceof TypeError))
-			throw error;
-		return { problem: await lost(photo) };
+		if (error instanceof TypeError || signal.aborted)
+			return { problem: await lost(photo) };
+		throw error;
 	}
 }
