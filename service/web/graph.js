@@ -1,9 +1,129 @@
 // SPDX-License-Identifier: MIT
+// The view Graph: the server as its stages, drawn and told.
+//
+//	frames of 5 s --> graph_model.js --> graph_strip.js, graph_picture.js
+//	last frame ------------------------> graph_table.js
+//	hello --> graph_plan.js --> graph_layout.js (by graph_picture.js)
+//	      --> graph_words.js
+//
+// Nothing is drawn while nobody can see it.
+
+import { element, setText, svgElement } from "./dom.js";
+import { picture, remember, summary } from "./graph_model.js";
+import { draw } from "./graph_picture.js";
+import { plan } from "./graph_plan.js";
+import { strip } from "./graph_strip.js";
+import { tabulate } from "./graph_table.js";
+import { legend, words } from "./graph_words.js";
+
+// A choice of two or more, of which one is checked.
+function makeChoice(title, name, choices, onChange) {
+	const labels = choices.map(([value, word], i) => {
+		const input = element("input", { type: "radio", name, value });
+
+		input.checked = i === 0;
+		input.onchange = () => onChange(value);
+		return element("label", {}, input, word);
+	});
+
+	return element("fieldset", { class: "choice" },
+		element("legend", {}, title), ...labels);
+}
+
+function makeSkeleton(root, onSpan, onReplicas) {
+	const made = {
+		strip: element("dl", { class: "strip" }),
+		svg: svgElement("svg", { id: "graph-picture", role: "img",
+			"aria-label": "The stages and what waits before " +
+				"them; the table below has the same figures" }),
+		legend: element("ul", { class: "legend quiet" }),
+		table: element("table", { id: "figures" }),
+		words: element("div", { id: "words" }),
+		schedule: element("p", { class: "schedule quiet" }),
+		replicas: makeChoice("Parts", "replicas",
+			[["summed", "summed"], ["apart", "apart"]], onReplicas),
+	};
+
+	made.picture = element("div", { class: "scrolls" }, made.svg);
+	const span = makeChoice("Figures", "span",
+		[["recent", "last 5 s"], ["total", "since start"]], onSpan);
+
+	root.append(made.strip,
+		element("div", { class: "controls" },
+			span, made.replicas, made.schedule),
+		made.picture, made.legend,
+		element("h2", {}, "Figures"),
+		element("div", { class: "scrolls", tabindex: 0, role: "region",
+			"aria-label": "Figures" }, made.table),
+		element("h2", {}, "How it is scheduled"), made.words);
+	return made;
+}
 
 export function make(root) {
+	let isShown = false;
+	let hello = null;
+	let frames = [];
+	let span = "recent";
+	let isApart = false;
+	let width = 0; // that the picture was drawn for
+	let made = null; // the plan, and what shows figures in it
+	const parts = makeSkeleton(root, (value) => {
+		span = value;
+		show();
+	}, (value) => {
+		isApart = value === "apart";
+		redraw();
+	});
+	const showStrip = strip(parts.strip);
+	let showTable = null;
+
+	function show() {
+		if (!isShown || made === null || frames.length === 0)
+			return;
+		showStrip(summary(hello, frames));
+		made.show(picture(made.plan, frames, span));
+		showTable(frames[frames.length - 1], span);
+	}
+
+	function redraw() {
+		width = parts.picture.clientWidth;
+		if (hello === null || width === 0)
+			return;
+		const planned = plan(hello, isApart && hello.parts > 1);
+		made = { plan: planned, show: draw(parts.svg, planned, width) };
+		// So that a keyboard can scroll it, too.
+		parts.picture.tabIndex =
+			parts.picture.scrollWidth > width ? 0 : -1;
+		show();
+	}
+
+	new ResizeObserver(() => {
+		if (parts.picture.clientWidth !== width)
+			redraw();
+	}).observe(parts.picture);
+	document.addEventListener("visibilitychange", show);
+
 	return {
-		hello() {},
-		frame() {},
-		shown() {},
+		hello(message) {
+			hello = message;
+			frames = [];
+			showTable = tabulate(parts.table, hello.stages);
+			legend(parts.legend, hello.workers.length > 0);
+			words(parts.words, hello);
+			setText(parts.schedule, hello.words
+				.map((word) => `${word.flag} ${word.value}`)
+				.join(" · "));
+			parts.replicas.hidden = hello.parts < 2;
+			redraw();
+		},
+		frame(message) {
+			frames = remember(frames, message);
+			if (!document.hidden)
+				show();
+		},
+		shown(value) {
+			isShown = value;
+			show();
+		},
 	};
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Where all of a plan goes, in pixels: a pure function of it and of the width.
+//
+// Uploads move along one axis, lanes lie across it: from left to right where
+// there is room for figures below each stage, else from top to bottom with the
+// figures beside it.  A rank is a cell; along the way it has
+//
+//	edge | queue | box
+//
+// Queues grow from the box backwards, a mark for each event.
+
+import { OUTSIDE } from "./graph_plan.js";
+
+export const MARK = 6; // pixels, of an event
+const PITCH = 8; // from one mark to the next
+
+const CELL_MIN = 188; // a narrower one has no room for figures below
+const SCALE_MIN = 0.8; // of a picture that is a little too wide
+const PORT = 34; // at both ends, for where uploads come from and go to
+const EDGE = 50; // before each queue, and behind the last box
+
+const wide = {
+	isWide: true,
+	marksAcross: 5,
+	boxAcross: 64,
+	lane: 178, // with figures below
+	last: 142, // the last one, without the room between
+	before: 50, // of the first lane, for counts above it
+	over: 58, // above the middle of a lane: the way around a stage
+	room: 26, // for that
+};
+
+const tall = {
+	isWide: false,
+	marksAcross: 8,
+	boxAcross: 64,
+	lane: 161, // with figures beside it
+	before: 4,
+	over: 42,
+	room: 16,
+	cell: 166,
+	boxAlong: 66,
+	marksAlong: 6,
+};
+
+function isBetween(nodes, from, to) {
+	return nodes.some((node) => node.lane === nodes[from].lane &&
+		node.rank > nodes[from].rank &&
+		(to === OUTSIDE || node.rank < nodes[to].rank));
+}
+
+// All sizes; first is where the first lane begins.
+function measure(plan, width) {
+	const room = (width - 2 * PORT - EDGE) / plan.ranks;
+	const table = room < SCALE_MIN * CELL_MIN ? tall : wide;
+	const cell = Math.max(room, CELL_MIN);
+	const hasAround = plan.edges.some(({ from, to }) =>
+		from !== OUTSIDE && isBetween(plan.nodes, from, to));
+	const first = table.before + (hasAround ? table.room : 0);
+
+	if (table === tall) {
+		const lane = Math.min(260, Math.max(tall.lane,
+			(width - first) / plan.lanes.length));
+
+		return { ...tall, hasAround, first, lane, last: lane };
+	}
+	const boxAlong = Math.min(Math.max(0.4 * cell, 92), 116);
+
+	return {
+		...wide,
+		hasAround,
+		first,
+		cell,
+		boxAlong,
+		marksAlong: Math.floor((cell - boxAlong - EDGE) / PITCH),
+	};
+}
+
+// Of the way along and across, as x and y.
+function turn(m, along, across) {
+	return m.isWide ? { x: along, y: across } : { x: across, y: along };
+}
+
+function rectangle(m, along, across, alongSize, acrossSize) {
+	const size = turn(m, alongSize, acrossSize);
+
+	return { ...turn(m, along, across), width: size.x, height: size.y };
+}
+
+function placeNode(m, node) {
+	const end = PORT + (node.rank + 1) * m.cell;
+	const middle = m.first + node.lane * m.lane + m.boxAcross / 2;
+	const box = end - m.boxAlong;
+	const queue = node.hasQueue ? m.marksAlong * PITCH : 0;
+	const queueAcross = m.marksAcross * PITCH;
+
+	return {
+		tail: box - queue - (queue > 0 ? 6 : 0), // where edges arrive
+		end,
+		middle,
+		box: rectangle(m, box, middle - m.boxAcross / 2,
+			m.boxAlong, m.boxAcross),
+		queue: queue > 0 ? rectangle(m, box - queue - 2,
+			middle - queueAcross / 2, queue, queueAcross) : null,
+	};
+}
+
+// M, L and C of points along and across, as a path.
+function path(m, ...steps) {
+	return steps.map(([command, ...numbers]) => {
+		let text = command;
+
+		for (let i = 0; i < numbers.length; i += 2) {
+			const p = turn(m, numbers[i], numbers[i + 1]);
+			text += ` ${p.x.toFixed(1)} ${p.y.toFixed(1)}`;
+		}
+		return text;
+	}).join(" ");
+}
+
+// Straight; or along its own lane as far as it can, then bent to the other.
+function direct(m, a, b) {
+	const bend = b.along - EDGE + 4;
+	const half = b.along - EDGE / 2;
+	const end = [b.along, b.across];
+	const isBent = a.across !== b.across;
+
+	return {
+		isBent,
+		path: path(m, ["M", a.along, a.across], ...isBent
+			? [["L", bend, a.across],
+				["C", half, a.across, half, b.across, ...end]]
+			: [["L", ...end]]),
+		label: turn(m, isBent ? half : (a.along + b.along) / 2,
+			(a.across + b.across) / 2),
+	};
+}
+
+// Around the stages between: from the side of the box to a port, which is long
+// enough.
+function around(m, from, b) {
+	const along = from.end - m.boxAlong / 2;
+	const side = from.middle - m.boxAcross / 2;
+	const across = from.middle - m.over;
+
+	return {
+		isBent: true,
+		path: path(m, ["M", along, side],
+			["C", along, across, along, across, along + 26, across],
+			["L", b.along, across]),
+		label: turn(m, (from.end + b.along) / 2, across),
+	};
+}
+
+function placeEdge(m, nodes, places, edge, ends) {
+	const from = places[edge.from];
+	const to = places[edge.to];
+	const a = { along: from?.end ?? ends.in,
+		across: from?.middle ?? to.middle };
+	const b = { along: to?.tail ?? ends.out,
+		across: to?.middle ?? from.middle };
+
+	if (from !== undefined && isBetween(nodes, edge.from, edge.to))
+		return around(m, from, b);
+	return direct(m, a, b);
+}
+
+// Where uploads come from and go to: as long as all lanes.
+function placePorts(m, plan, ends) {
+	const above = m.hasAround ? m.over + 6 - m.boxAcross / 2 : 0;
+	const first = m.first - above;
+	const last = m.first + (plan.lanes.length - 1) * m.lane + m.boxAcross;
+	const port = (along) => rectangle(m, along, first, 6, last - first);
+
+	return { in: port(ends.in - 6), out: port(ends.out) };
+}
+
+// The picture may be larger than asked for: a wide one is to be scaled, a tall
+// one to be scrolled.  Returns { isWide, width, height, nodes: [{ box,
+// queue }], edges: [{ path, isBent, label }], ports: { in, out }, lanes:
+// [{ x, y }] }, in the order of the plan; a box, queue or port is { x, y,
+// width, height }, queue null without one.
+export function layout(plan, width) {
+	const m = measure(plan, width);
+	const places = plan.nodes.map((node) => placeNode(m, node));
+	const ends = { in: PORT, out: PORT + plan.ranks * m.cell + EDGE };
+	const size = turn(m, ends.out + PORT,
+		m.first + (plan.lanes.length - 1) * m.lane + m.last);
+
+	return {
+		isWide: m.isWide,
+		width: size.x,
+		height: size.y,
+		nodes: places.map(({ box, queue }) => ({ box, queue })),
+		edges: plan.edges.map((edge) =>
+			placeEdge(m, plan.nodes, places, edge, ends)),
+		ports: placePorts(m, plan, ends),
+		lanes: plan.lanes.map((_, lane) => turn(m, PORT + 10,
+			m.first + lane * m.lane + m.boxAcross / 2)),
+	};
+}
+
+// A queue's events as the path of its marks, nearest to the box first; where
+// there are more than it has room for, the whole of it.
+export function marks(queue, count, isWide) {
+	const columns = Math.round(queue.width / PITCH);
+	const rows = Math.round(queue.height / PITCH);
+	let text = "";
+
+	if (count > columns * rows)
+		return `M${queue.x} ${queue.y + 1}h${queue.width - 2}` +
+			`v${queue.height - 2}h${2 - queue.width}z`;
+	for (let i = 0; i < count; i++) {
+		const column = isWide
+			? columns - 1 - Math.floor(i / rows) : i % columns;
+		const row = isWide
+			? i % rows : rows - 1 - Math.floor(i / columns);
+		text += `M${(queue.x + column * PITCH).toFixed(1)} ` +
+			`${(queue.y + row * PITCH + 1).toFixed(1)}` +
+			`h${MARK}v${MARK}h${-MARK}z`;
+	}
+	return text;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The picture: a plan, laid out for a width, as SVG.  Made anew when either
+// changes; a frame only sets texts, lengths and widths in it.
+
+import { svgElement, setAttribute, setText } from "./dom.js";
+import { formatCount, formatMilliseconds, formatRate, formatShare }
+	from "./figures.js";
+import { layout, marks } from "./graph_layout.js";
+import { OUTSIDE } from "./graph_plan.js";
+
+const LINE = 16; // pixels from one line of figures to the next
+
+// Pixels of an edge: orders of magnitude can be told apart.
+export function edgeWidth(per_s) {
+	return per_s > 0 ? 1.5 + 2.5 * Math.log10(1 + per_s) : 1.5;
+}
+
+function text(parent, name, x, y, anchor = "start") {
+	const made = svgElement("text",
+		{ class: name, x, y, "text-anchor": anchor });
+
+	parent.append(made);
+	return made;
+}
+
+// A label and a value, in one line.
+function figure(parent, label, x, y, anchor) {
+	const line = text(parent, "figure", x, y, anchor);
+	const value = svgElement("tspan", { class: "value" });
+
+	line.append(svgElement("tspan", { class: "label" }, label + "\u00a0"),
+		value);
+	return value;
+}
+
+function makeBox(parent, node, { box }) {
+	const x = box.x + box.width / 2;
+
+	parent.append(svgElement("rect", { class: "inside", rx: 8, ...box }));
+	const level = svgElement("rect", { class: "level", x: box.x + 4, rx: 4,
+		width: box.width - 8 });
+	parent.append(level,
+		svgElement("rect", { class: "outline", rx: 8, ...box }));
+	setText(text(parent, "name", x, box.y + 25, "middle"), node.name);
+	const load = text(parent, "load", x, box.y + 50, "middle");
+	return (figures) => {
+		const share = Math.min(figures.load ?? 0, 1);
+		const height = (box.height - 8) * share;
+		const y = box.y + box.height - 4 - height;
+
+		setAttribute(level, "height", height.toFixed(1));
+		setAttribute(level, "y", y.toFixed(1));
+		setText(load, figures.load === null
+			? formatRate(figures.handled_per_s)
+			: formatShare(figures.load));
+	};
+}
+
+// Where the lines of a queue's figures go: below it, up to the box, or beside.
+function queueLines({ queue, box }, isWide) {
+	const x = isWide ? box.x - 8 : box.x + box.width + 9;
+	const y = isWide ? box.y + box.height + 19 : queue.y - 3;
+
+	return {
+		at: (line) => [x, y + line * LINE, isWide ? "end" : "start"],
+		count: isWide ? [x, queue.y - 9, "end"] : [x, y, "start"],
+	};
+}
+
+// A trough, open at the tail.
+function trough({ x, y, width, height }, isWide) {
+	if (isWide)
+		return `M${x - 4} ${y - 3}h${width + 2}` +
+			`v${height + 4}h${-width - 2}`;
+	return `M${x - 3} ${y - 4}v${height + 2}` +
+		`h${width + 4}v${-height - 2}`;
+}
+
+function makeQueue(parent, place, isWide) {
+	const { queue } = place;
+	const lines = queueLines(place, isWide);
+	const events = svgElement("path", { class: "events" });
+
+	const d = trough(queue, isWide);
+
+	parent.append(svgElement("path", { class: "trough", d }), events);
+	const line = text(parent, "count", ...lines.count);
+	const count = svgElement("tspan", { class: "value" });
+	const word = svgElement("tspan", { class: "label" });
+	line.append(count, word);
+	if (isWide)
+		setText(text(parent, "head", ...lines.at(0)), "wait");
+	const p50 = figure(parent, "p50", ...lines.at(1));
+	const p90 = figure(parent, "p90", ...lines.at(2));
+	const refused = text(parent, "refused", ...lines.at(3));
+	return (figures) => {
+		setAttribute(events, "d", marks(queue, figures.queued, isWide));
+		setText(count, formatCount(figures.queued));
+		setText(word, "\u00a0waiting");
+		setText(p50, formatMilliseconds(figures.wait_p50));
+		setText(p90, formatMilliseconds(figures.wait_p90));
+		setText(refused, figures.refused > 0
+			? formatCount(figures.refused) + "\u00a0refused" : "");
+	};
+}
+
+function makeService(parent, { box }, isWide) {
+	const x = isWide ? box.x + 4 : box.x + box.width + 9;
+	const y = isWide ? box.y + box.height + 19 : box.y + 12;
+
+	setText(text(parent, "head", x, y), "service");
+	const p50 = figure(parent, "p50", x, y + LINE);
+	const p90 = figure(parent, "p90", x, y + 2 * LINE);
+	const cohort = figure(parent, "cohort", x, y + 3 * LINE);
+	return (figures) => {
+		setText(p50, formatMilliseconds(figures.service_p50));
+		setText(p90, formatMilliseconds(figures.service_p90));
+		setText(cohort, formatCount(figures.cohort));
+	};
+}
+
+function makeNode(node, place, isWide) {
+	const group = svgElement("g", { class: "node" });
+
+	group.style.setProperty("--colour", `var(--stage-${node.stage})`);
+	const setBox = makeBox(group, node, place);
+	const setQueue = place.queue === null
+		? () => {} : makeQueue(group, place, isWide);
+	const setService = makeService(group, place, isWide);
+	return {
+		group,
+		set(figures) {
+			group.classList.toggle("unused", node.part !== null &&
+				figures.handled === 0 && figures.queued === 0);
+			setBox(figures);
+			setQueue(figures);
+			setService(figures);
+		},
+	};
+}
+
+function makeEdge(place, isWide) {
+	const group = svgElement("g", { class: "edge" });
+	const line = svgElement("path", { d: place.path });
+	const { x, y } = place.label;
+
+	group.append(line);
+	const label = isWide ? text(group, "rate", x, y - 9, "middle")
+		: text(group, "rate", x + 10, y + 4);
+	return {
+		group,
+		set(per_s) {
+			setAttribute(line, "stroke-width",
+				edgeWidth(per_s).toFixed(1));
+			group.classList.toggle("idle", !(per_s > 0));
+			setText(label, per_s > 0 ? formatRate(per_s) : "");
+		},
+	};
+}
+
+function addPorts(parent, { ports, isWide }) {
+	for (const [name, port] of Object.entries(ports)) {
+		parent.append(svgElement("rect",
+			{ class: "port", rx: 3, ...port }));
+		const place = isWide
+			? [port.x + 3, port.y - 18, "middle"]
+			: [port.x, port.y + (name === "in" ? -8 : 20)];
+
+		setText(text(parent, "head", ...place),
+			name === "in" ? "uploads" : "results");
+	}
+}
+
+function addLanes(parent, plan, { lanes, isWide }) {
+	plan.lanes.forEach((label, lane) => {
+		const { x, y } = lanes[lane];
+
+		setText(isWide ? text(parent, "lane", x, y + 38)
+			: text(parent, "lane", x + 9, y + 10), label);
+	});
+}
+
+// Fill svg with the plan; returns a function that shows figures of
+// graph_model.js in it.
+export function draw(svg, plan, width) {
+	const laid = layout(plan, width);
+	const edges = laid.edges.map((place) => makeEdge(place, laid.isWide));
+	const nodes = laid.nodes.map((place, i) =>
+		makeNode(plan.nodes[i], place, laid.isWide));
+	const edgesOf = (isBent) => edges.map(({ group }) => group)
+		.filter((_, i) => laid.edges[i].isBent === isBent);
+
+	svg.setAttribute("viewBox", `0 0 ${laid.width} ${laid.height}`);
+	svg.setAttribute("width", laid.width);
+	svg.setAttribute("height", laid.height);
+	svg.classList.toggle("tall", !laid.isWide);
+	// Bent ones below, as they begin on straight ones.
+	svg.replaceChildren(...edgesOf(true), ...edgesOf(false),
+		...nodes.map(({ group }) => group));
+	addPorts(svg, laid);
+	addLanes(svg, plan, laid);
+	return (figures) => {
+		edges.forEach((edge, i) => edge.set(figures.edges[i]));
+		nodes.forEach((node, i) => node.set(figures.nodes[i]));
+	};
+}
