@@ -90,6 +90,18 @@ struct measure_totals stage_totals(const struct stage *s)
 	return totals;
 }
 
+/*
+ * One number says it, so that it never goes back: a total and the beginning of
+ * a sleep, read one after the other, may be of different sleeps.
+ */
+static uint64_t asleep_ns(const struct worker *w)
+{
+	int64_t ns = atomic_load(&w->asleep_ns);
+
+	/* A worker sleeps for less than the clock, which began before it. */
+	return (uint64_t)(ns < 0 ? ns + (int64_t)group_now_ns() : ns);
+}
+
 void group_read_worker(const struct group *g, uint32_t worker,
 		       struct worker_stats *out)
 {
@@ -102,6 +114,7 @@ void group_read_worker(const struct group *g, uint32_t worker,
 		.sleep_count = tally_read(&w->sleep_count),
 		.stolen_count = tally_read(&w->stolen_count),
 		.asleep_since_ns = tally_read(&w->asleep_since_ns),
+		.asleep_ns = asleep_ns(w),
 	};
 	for (uint32_t i = 0; i < g->stage_count; i++)
 		add_tally(&out->work, &w->tallies[i]);

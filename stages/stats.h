@@ -47,6 +47,7 @@ struct worker_stats {
 	uint64_t stolen_count; /* events taken from other replicas */
 	/* 0: awake.  Who reads the trace first is told of no sleep twice. */
 	uint64_t asleep_since_ns;
+	uint64_t asleep_ns; /* since start, up to now */
 	/* Of all stages together, as far as this worker counted them. */
 	struct stage_stats work;
 };

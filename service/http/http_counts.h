@@ -30,6 +30,7 @@ enum { STATUSES = 600 };
 struct http_counts {
 	_Atomic uint64_t replies[ROLES][STATUSES];
 	_Atomic uint64_t problems[PROBLEMS];
+	_Atomic uint64_t refusals[PROBLEMS]; /* of uploads; see problem.h */
 	/* Of bodies; a client may not read a reply to its end. */
 	_Atomic uint64_t received_bytes[ROLES];
 	_Atomic uint64_t sent_bytes[ROLES];

@@ -62,22 +62,15 @@ static void drop_body(struct request *r)
 	budget_lower(&u->charge, upload_result_bytes(u));
 }
 
-/* For want of places, memory or time to live; not for what it is. */
-static bool is_refusal(enum problem problem)
-{
-	return problem == PROBLEM_OVERLOADED ||
-	       problem == PROBLEM_MEMORY_FULL ||
-	       problem == PROBLEM_TOO_MUCH_MEMORY ||
-	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
-}
-
 /* The pipeline will not have it.  Called once of an upload. */
 static void give_up(struct request *r, enum problem problem)
 {
 	r->problem = problem;
 	drop_body(r);
-	if (is_refusal(problem))
-		pipeline_count_refused(r->config->pipeline);
+	if (!problem_is_refusal(problem))
+		return;
+	pipeline_count_refused(r->config->pipeline);
+	atomic_fetch_add(&r->http->counts.refusals[problem], 1);
 }
 
 enum problem http_problem_of_upload(const struct upload *u)

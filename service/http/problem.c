@@ -126,6 +126,14 @@ enum problem problem_of_image(enum img_err err)
 	abort();
 }
 
+bool problem_is_refusal(enum problem problem)
+{
+	return problem == PROBLEM_OVERLOADED ||
+	       problem == PROBLEM_MEMORY_FULL ||
+	       problem == PROBLEM_TOO_MUCH_MEMORY ||
+	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
+}
+
 unsigned int problem_status(enum problem problem)
 {
 	assert(table[problem].status != 0);

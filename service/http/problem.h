@@ -49,6 +49,12 @@ enum problem {
 /* PROBLEM_NONE for IMG_OK. */
 enum problem problem_of_image(enum img_err err);
 
+/*
+ * An upload was turned away for want of places, memory or time to live, not for
+ * what it is.
+ */
+bool problem_is_refusal(enum problem problem);
+
 unsigned int problem_status(enum problem problem);
 
 const char *problem_code(enum problem problem);

@@ -44,6 +44,24 @@ static void print_problems(FILE *to, const struct http_counts *c)
 	}
 }
 
+static void print_refusals(FILE *to, const struct http_counts *c)
+{
+	static const struct metric metric = {
+		"darkroom_uploads_refused_total", METRIC_COUNTER, METRIC_ONE,
+		"Uploads turned away for want of room, or stopping."
+	};
+	char label[METRICS_LABELS_BYTES];
+
+	metric_head(to, &metric);
+	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++) {
+		if (!problem_is_refusal(i))
+			continue;
+		(void)snprintf(label, sizeof(label), "reason=\"%s\"",
+			       problem_code(i));
+		metric_sample(to, &metric, label, atomic_load(&c->refusals[i]));
+	}
+}
+
 static void print_bytes(FILE *to, const struct metric *m,
 			const _Atomic uint64_t *of_roles)
 {
@@ -92,6 +110,7 @@ void metrics_print_http(FILE *to, const struct http_report *http)
 	print_connections(to, http);
 	print_replies(to, http->counts);
 	print_problems(to, http->counts);
+	print_refusals(to, http->counts);
 	print_bytes(to, &received, http->counts->received_bytes);
 	print_bytes(to, &sent, http->counts->sent_bytes);
 }

@@ -62,8 +62,11 @@ static const struct {
 
 static const struct metric_field worker_fields[] = {
 	{ { "darkroom_worker_busy_seconds_total", METRIC_COUNTER,
-	    METRIC_SECONDS, "Time in handlers; the rest it was idle." },
+	    METRIC_SECONDS, "Time in handlers." },
 	  METRIC_FIELD(struct worker_stats, work.service_ns) },
+	{ { "darkroom_worker_idle_seconds_total", METRIC_COUNTER,
+	    METRIC_SECONDS, "Time asleep, for want of events." },
+	  METRIC_FIELD(struct worker_stats, asleep_ns) },
 	{ { "darkroom_worker_handled_total", METRIC_COUNTER, METRIC_ONE,
 	    "Events handled, of all stages." },
 	  METRIC_FIELD(struct worker_stats, work.handled_count) },

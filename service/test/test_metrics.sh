@@ -80,7 +80,8 @@ check_format() {
 # What /metrics has to say, by /stats: lines of a series and its value.
 expected() {
 	curl -fsS "$admin/stats" | jq -r '
-	(.uploads | to_entries[] | select(.key != "in_flight") |
+	(.uploads | to_entries[] |
+		select(.key != "in_flight" and .key != "refused") |
 		"darkroom_uploads_\(.key)_total \(.value)"),
 	"darkroom_uploads_in_flight \(.uploads.in_flight)",
 	"darkroom_upload_seconds_count \(.uploads.finished)",
@@ -99,11 +100,24 @@ expected() {
 		"darkroom_worker_visits_total\($labels) \(.visits)")'
 }
 
+# Nobody works and sleeps at a time, and a sleep counts while it goes on.
+check_idle() {
+	sed -n 's/^darkroom_worker_\(busy\|idle\)_seconds_total\({.*}\)/\2 \1/p' \
+		"$work/metrics" | sort >"$work/times"
+	curl -fsS "$admin/stats" | jq .uptime_s >"$work/uptime"
+	awk 'NR == FNR { up = $1; next }
+		{ sum[$1] += $3; if ($2 == "idle" && $3 <= 0) bad = 1 }
+		END { for (w in sum) if (sum[w] > up + 0.1) bad = 1; exit bad }' \
+		"$work/uptime" "$work/times" ||
+		fail "up $(cat "$work/uptime"): $(cat "$work/times")"
+}
+
 # Of a server that is at rest.
 check_same_as_stats() {
 	read_metrics
 	check_format
 	expected >"$work/expected"
+	check_idle
 	[ "$(wc -l <"$work/expected")" -gt 40 ] || fail "little to expect"
 	! grep -vxFf "$work/metrics" "$work/expected" >"$work/report" ||
 		fail "not in /metrics: $(cat "$work/report")"
@@ -138,6 +152,8 @@ test_agrees_with_stats_and_clients() {
 		"$(jq '.responses["200"]' "$work/json")"
 	is 'darkroom_http_problems_total{code="overloaded",status="503"}' \
 		"$(jq '.responses["503"] // 0' "$work/json")"
+	is 'darkroom_uploads_refused_total{reason="overloaded"}' \
+		"$(stat_of .uploads.refused)"
 	is darkroom_uploads_limit 4
 	stop
 }

@@ -92,7 +92,8 @@ struct told {
 	struct span open[OPEN_MAX]; /* events in no visit yet */
 	uint32_t open_count;
 	uint64_t end_ns; /* of the last visit or sleep */
-	uint64_t events[LINE_STAGES], visits[LINE_STAGES], sleeps;
+	uint64_t events[LINE_STAGES], visits[LINE_STAGES];
+	uint64_t sleeps, asleep_ns;
 };
 
 /* The last events before it that are in no other visit are its own. */
@@ -131,6 +132,7 @@ static void check_span(struct told *t, const struct span *span)
 	if (span->kind == SPAN_SLEEP) {
 		assert(span->start_ns >= t->end_ns && t->open_count == 0);
 		t->sleeps++;
+		t->asleep_ns += span->end_ns - span->start_ns;
 	} else
 		check_visit(t, span);
 	t->end_ns = span->end_ns;
@@ -151,6 +153,7 @@ static void check_trace(const struct line *l, uint32_t worker, struct told *t)
 	group_read_worker(l->group, worker, &w);
 	/* Those of pools are also parked. */
 	assert(t->sleeps >= w.sleep_count && w.asleep_since_ns == 0);
+	assert(t->asleep_ns == w.asleep_ns);
 }
 
 /* All that was handled was in a visit. */
