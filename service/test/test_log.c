@@ -219,7 +219,8 @@ static void wait_for_size(int fd, off_t bytes)
 /* As on a disk that is full for a while: the cut line alone is broken. */
 static void test_a_cut_line_does_not_cut_the_next(void)
 {
-	char path[] = "/tmp/test_log.XXXXXX", text[16 * 1024];
+	char path[] = "/tmp/test_log.XXXXXX";
+	static char text[2 * FEW * LOG_LINE_BYTES];
 	int fd = mkstemp(path), broken_count = 0;
 	struct log *l = start(fd, LOG_JSON);
 	static struct found found;
