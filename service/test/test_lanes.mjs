@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The timeline shows what workers did, no more and no less: spans are found by
+// time, forgotten when old, and what is too short for a pixel has its share.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { height, marks, ticks, zoomed } from "../web/marks.js";
+import { ASLEEP, Spans } from "../web/spans.js";
+
+const AWAKE = { asleep_since_us: null };
+
+// One lane; spans as frames have them, without the worker.
+function laneOf(until_us, spans, asleep_since_us = null) {
+	const store = new Spans(1);
+
+	store.add({
+		at_us: until_us,
+		workers: [{ asleep_since_us }],
+		spans: spans.map((span) => [0, ...span]),
+	});
+	return store;
+}
+
+function starts(store, from_us, until_us) {
+	return [...store.within(0, from_us, until_us)]
+		.map((span) => span.start_us);
+}
+
+test("spans are found by time", () => {
+	const store = laneOf(100, [[0, 10, 10, 1], [1, 20, 10, 1], [0, 40, 20, 1]]);
+
+	assert.deepEqual(starts(store, 0, 100), [10, 20, 40]);
+	assert.deepEqual(starts(store, 15, 25), [10, 20]);
+	assert.deepEqual(starts(store, 20, 40), [20]);
+	assert.deepEqual(starts(store, 30, 40), []);
+	assert.deepEqual(starts(store, 59, 60), [40]);
+	assert.deepEqual(starts(store, 60, 100), []);
+});
+
+test("an interrupted visit is found around those that interrupted it", () => {
+	const store = laneOf(100,
+		[[1, 20, 5, 1], [1, 30, 5, 1], [0, 10, 50, 3]]);
+
+	assert.deepEqual(starts(store, 0, 100), [10, 20, 30]);
+	assert.deepEqual(starts(store, 50, 55), [10]);
+	assert.equal(store.nearest(0, 22, 0).start_us, 20);
+	assert.equal(store.nearest(0, 27, 0).start_us, 10);
+});
+
+test("the nearest span is no further than the slack", () => {
+	const store = laneOf(100, [[0, 10, 0, 0], [0, 50, 10, 1]]);
+
+	assert.equal(store.nearest(0, 12, 3).start_us, 10);
+	assert.equal(store.nearest(0, 20, 3), null);
+	assert.equal(store.nearest(0, 48, 3).start_us, 50);
+	assert.equal(store.next(0, store.nearest(0, 48, 3), -1).start_us, 10);
+	assert.equal(store.next(0, store.nearest(0, 48, 3), 1), null);
+});
+
+test("a frame tells since when there is something new", () => {
+	const store = new Spans(1);
+	const add = (at_us, asleep_since_us, ...spans) => store.add({
+		at_us,
+		workers: [{ asleep_since_us }],
+		spans: spans.map((span) => [0, ...span]),
+	});
+
+	add(100, null);
+	assert.equal(add(200, 150), 100);
+	assert.equal(add(300, 150), 200, "sleeps on");
+	assert.deepEqual(starts(store, 250, 300), [150]);
+	assert.equal(add(400, null, [ASLEEP, 150, 160, 0]), 300, "woke up");
+	assert.equal(add(500, null, [0, 250, 200, 9]), 250, "a long visit");
+	assert.equal(add(600, 470), 470);
+});
+
+test("what is old or too much is forgotten", () => {
+	const store = new Spans(2);
+	const frame = (at_us, count) => ({
+		at_us,
+		workers: [AWAKE, AWAKE],
+		spans: Array.from({ length: count },
+			(_, i) => [i % 2, 0, at_us - count + i, 1, 1]),
+	});
+
+	store.add(frame(1e6, 100));
+	store.add(frame(30.5e6, 100));
+	assert.equal(store.count, 200);
+	store.add(frame(31.5e6, 100));
+	assert.equal(store.count, 200);
+	assert.deepEqual(starts(store, 0, 2e6), []);
+	for (let second = 40; second < 70; second++)
+		store.add(frame(second * 1e6, 20000));
+	assert.ok(store.count <= 250000, `${store.count} spans`);
+	assert.ok(starts(store, 60e6, 70e6).length > 0);
+});
+
+function visit(start_us, end_us, stage, events = 1) {
+	return { start_us, end_us, stage, events };
+}
+
+test("a visit of some columns is one mark", () => {
+	const { visits } = marks([visit(100, 200, 2, 40)], 50, 10, 256);
+
+	assert.deepEqual(visits,
+		[{ x: 5, width: 10, stage: 2, events: 40, share: 1 }]);
+});
+
+test("a column has one mark, however many visits there are", () => {
+	const crowded = Array.from({ length: 25600 },
+		(_, i) => visit(i, i + 1, i % 3));
+	const { visits } = marks(crowded, 0, 100, 256);
+
+	assert.equal(visits.length, 256);
+	assert.deepEqual(visits.map((mark) => mark.x), [...Array(256).keys()]);
+});
+
+test("stages have as many columns as they have of the time", () => {
+	// 70, 20 and 10 us of each 100.
+	const crowded = Array.from({ length: 256 }, (_, i) => [
+		visit(100 * i, 100 * i + 70, 0),
+		visit(100 * i + 70, 100 * i + 90, 1),
+		visit(100 * i + 90, 100 * i + 100, 2),
+	]).flat();
+	const { visits } = marks(crowded, 0, 100, 256);
+	const columns = [0, 1, 2].map((stage) =>
+		visits.filter((mark) => mark.stage === stage).length);
+
+	[0.7, 0.2, 0.1].forEach((share, stage) => assert.ok(
+		Math.abs(columns[stage] - share * 256) <= 2, `${columns}`));
+});
+
+test("a column tells its share of time, and the mean of its events", () => {
+	const { visits } = marks([visit(110, 120, 0, 1), visit(150, 165, 0, 4)],
+		0, 100, 256);
+
+	assert.equal(visits.length, 1);
+	assert.equal(visits[0].x, 1);
+	assert.ok(Math.abs(visits[0].share - 0.25) < 1e-9);
+	assert.equal(visits[0].events, 2.5);
+});
+
+test("visits that handled nothing, and sleeps, are no visits", () => {
+	const drawn = marks([
+		visit(100, 102, 0, 0), visit(102, 103, 1, 0),
+		visit(500, 503, ASLEEP, 0), visit(503, 504, ASLEEP, 0),
+		visit(600, 900, ASLEEP, 0),
+	], 0, 10, 256);
+
+	assert.deepEqual(drawn.visits, []);
+	assert.deepEqual(drawn.empty, [10]);
+	assert.deepEqual(drawn.sleeps,
+		[{ x: 50, width: 1 }, { x: 60, width: 30 }]);
+});
+
+test("a larger cohort is higher, up to the whole lane", () => {
+	assert.ok(height(1) < height(2) && height(2) < height(16));
+	assert.equal(height(1000), 1);
+});
+
+test("zoom goes from 20 ms to 20 s and no further", () => {
+	assert.equal(zoomed(2e6, -1), 1e6);
+	assert.equal(zoomed(2e6, 1), 5e6);
+	assert.equal(zoomed(20e3, -1), 20e3);
+	assert.equal(zoomed(20e6, 1), 20e6);
+});
+
+test("ticks are round and no more than fit", () => {
+	assert.deepEqual(ticks(1.93e6, 3.93e6, 5),
+		{ at_us: [2e6, 2.5e6, 3e6, 3.5e6], digits: 1 });
+	assert.deepEqual(ticks(0, 20e3, 4).digits, 3);
+	for (let span_us = 20e3; span_us <= 20e6; span_us = zoomed(span_us, 1)) {
+		const { at_us } = ticks(12345, 12345 + span_us, 8);
+
+		assert.ok(at_us.length >= 2 && at_us.length <= 9);
+		if (span_us === 20e6)
+			break;
+	}
+});

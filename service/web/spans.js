@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// What workers did of late: visits and sleeps, as frames of v1/live tell them,
+// a lane for each worker.  No part of this knows a page.
+//
+// A lane's spans are sorted by their start.  A visit that interrupted another
+// lies within it, so their ends are not sorted; reach_us, the latest end so
+// far, is, and finds the first span that ends behind a time.
+
+export const ASLEEP = -1; // the stage of a sleep
+
+export const KEPT_US = 30e6;
+const KEPT_COUNT = 250000;
+
+function insert(spans, span) {
+	let at = spans.length;
+
+	while (at > 0 && spans[at - 1].start_us >= span.start_us)
+		at--;
+	spans.splice(at, 0, span);
+	for (; at < spans.length; at++)
+		spans[at].reach_us = Math.max(spans[at].end_us,
+			spans[at - 1]?.reach_us ?? 0);
+}
+
+// Index of the first span that ends behind a time.
+function firstBehind(spans, us) {
+	let low = 0;
+	let high = spans.length;
+
+	while (low < high) {
+		const middle = (low + high) >> 1;
+
+		if (spans[middle].reach_us > us)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+export class Spans {
+	constructor(laneCount) {
+		this.lanes = Array.from({ length: laneCount }, () => ({
+			spans: [],
+			asleep_us: null, // since when, if it sleeps
+		}));
+		this.until_us = null; // nothing is known from here on
+	}
+
+	get count() {
+		return this.lanes.reduce(
+			(sum, { spans }) => sum + spans.length, 0);
+	}
+
+	// Take those of a frame.  Returns since when there is something new.
+	add(frame) {
+		let changed_us = this.until_us ?? 0;
+
+		for (const [worker, stage, start_us, duration_us, events]
+			of frame.spans) {
+			const lane = this.lanes[worker];
+			const end_us = start_us + duration_us;
+
+			insert(lane.spans, { start_us, end_us, stage, events });
+			// A sleep that was under way is there already.
+			if (stage !== ASLEEP || start_us !== lane.asleep_us)
+				changed_us = Math.min(changed_us, start_us);
+		}
+		frame.workers.forEach((worker, i) => {
+			const lane = this.lanes[i];
+			const since_us = worker.asleep_since_us;
+
+			if (since_us !== null && since_us !== lane.asleep_us)
+				changed_us = Math.min(changed_us, since_us);
+			lane.asleep_us = since_us;
+		});
+		this.until_us = frame.at_us;
+		this.#forget();
+		return changed_us;
+	}
+
+	#forget() {
+		let kept_us = KEPT_US;
+
+		this.#forgetBefore(this.until_us - kept_us);
+		while (this.count > KEPT_COUNT) {
+			kept_us *= 0.9;
+			this.#forgetBefore(this.until_us - kept_us);
+		}
+	}
+
+	#forgetBefore(us) {
+		for (const { spans } of this.lanes)
+			spans.splice(0, firstBehind(spans, us));
+	}
+
+	// Those of a lane that lie in a period, if only in part, in order.
+	*within(lane, from_us, until_us) {
+		const { spans, asleep_us } = this.lanes[lane];
+		let i = firstBehind(spans, from_us);
+
+		for (; i < spans.length; i++) {
+			if (spans[i].start_us >= until_us)
+				break;
+			if (spans[i].end_us > from_us)
+				yield spans[i];
+		}
+		if (asleep_us !== null && asleep_us < until_us &&
+			this.until_us > from_us)
+			yield {
+				start_us: asleep_us,
+				end_us: this.until_us,
+				stage: ASLEEP,
+				events: 0,
+			};
+	}
+
+	// The span of a lane that is nearest to a time, but no further than
+	// slack_us; of several, the shortest, which lies on top of others.
+	nearest(lane, us, slack_us) {
+		const within = this.within(lane, us - slack_us, us + slack_us);
+		let found = null;
+		let least_us = Infinity;
+
+		for (const span of within) {
+			const off_us = Math.max(
+				span.start_us - us, us - span.end_us, 0);
+			const length_us = span.end_us - span.start_us;
+
+			if (off_us < least_us || (off_us === least_us &&
+				length_us < found.end_us - found.start_us)) {
+				found = span;
+				least_us = off_us;
+			}
+		}
+		return found;
+	}
+
+	// The span of a lane before one, or behind it: by is -1 or 1.
+	next(lane, span, by) {
+		const { spans } = this.lanes[lane];
+		const at = spans.indexOf(span);
+
+		return at < 0 ? null : spans[at + by] ?? null;
+	}
+}
