@@ -171,7 +171,10 @@ uint32_t pipeline_worker_count(const struct pipeline *p)
 
 bool pipeline_send_errand(struct pipeline *p, struct errand *e)
 {
-	return auxiliary_send(p->store, e);
+	if (!auxiliary_send(p->store, e))
+		return false;
+	atomic_fetch_add(&p->counts.errands, 1);
+	return true;
 }
 
 struct budget *pipeline_budget(struct pipeline *p)

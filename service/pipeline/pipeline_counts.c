@@ -3,6 +3,17 @@
 
 #include "service/clock.h"
 
+/* What took its last step. */
+static uint32_t last_stage(const struct upload *u)
+{
+	return u->is_express ? PIPELINE_EXPRESS : PIPELINE_ENCODE;
+}
+
+void pipeline_count_kept(struct pipeline_counts *c, const struct upload *u)
+{
+	atomic_fetch_add(&c->kept[last_stage(u)], 1);
+}
+
 static void count_result(struct pipeline_counts *c, const struct upload *u)
 {
 	uint64_t inside_ns = clock_now_ns() - u->variants[0].event.born_ns;
@@ -24,6 +35,9 @@ void pipeline_count_end(struct pipeline_counts *c, const struct upload *u)
 		atomic_fetch_add(&c->gone, u->end == UPLOAD_GONE);
 	} else {
 		atomic_fetch_add(&c->finished, 1);
+		atomic_fetch_add(&c->results[u->store != NULL ? PIPELINE_STORE :
+								last_stage(u)],
+				 1);
 		count_result(c, u);
 	}
 }

@@ -15,11 +15,17 @@ struct pipeline_counts {
 	_Atomic uint64_t finished;
 	_Atomic uint64_t failed;
 	_Atomic uint64_t late, gone; /* of those that failed */
+	/* By the stage they come from: those that finished, and those stored. */
+	_Atomic uint64_t results[PIPELINE_STAGES], kept[PIPELINE_STAGES];
+	_Atomic uint64_t errands; /* to the store, from outside */
 	/* Of those that finished. */
 	_Atomic uint64_t pixels_in, pixels_out;
 	_Atomic uint64_t inside_ns;
 	struct histogram inside;
 };
+
+/* Its steps are over, and it goes to the store. */
+void pipeline_count_kept(struct pipeline_counts *c, const struct upload *u);
 
 /* A sent upload has ended now; call it before anybody can know. */
 void pipeline_count_end(struct pipeline_counts *c, const struct upload *u);

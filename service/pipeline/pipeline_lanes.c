@@ -28,3 +28,10 @@ uint32_t pipeline_lanes(const struct pipeline *p,
 	count = add_lane(out, count, p->store, PIPELINE_STORE);
 	return add_lane(out, count, p->express.lane, PIPELINE_EXPRESS);
 }
+
+void pipeline_read_part(const struct pipeline *p, uint32_t part,
+			struct stage_stats out[PIPELINE_STEPS])
+{
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		stage_read_part(p->places[i].stage, part, &out[i]);
+}

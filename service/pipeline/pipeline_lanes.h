@@ -28,4 +28,8 @@ enum { PIPELINE_LANES_MAX = 3 };
 uint32_t pipeline_lanes(const struct pipeline *p,
 			struct pipeline_lane out[PIPELINE_LANES_MAX]);
 
+/* What a part of the first of them did: see stage_read_part(). */
+void pipeline_read_part(const struct pipeline *p, uint32_t part,
+			struct stage_stats out[PIPELINE_STEPS]);
+
 #endif

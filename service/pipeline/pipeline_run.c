@@ -64,8 +64,11 @@ static enum upload_end look(const struct pipeline *p, const struct upload *u,
 /* There is room for all uploads: none is refused. */
 static void send_to_store(struct pipeline *p, struct upload *u)
 {
-	bool sent = auxiliary_send(p->store, &u->errand);
+	bool sent;
 
+	/* First: it may have ended when it is sent. */
+	pipeline_count_kept(&p->counts, u);
+	sent = auxiliary_send(p->store, &u->errand);
 	assert(sent);
 	(void)sent;
 }
