@@ -205,6 +205,7 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		{ SCMP_SYS(sendmsg), 1, { LACKS(2, MSG_FASTOPEN) } },
 		SETS(IPPROTO_TCP, TCP_NODELAY),
 		SETS(IPPROTO_TCP, TCP_CORK),
+		SETS(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
 		SETS(SOL_SOCKET, SO_LINGER),
 		/* F_SETOWN and F_SETSIG would signal others. */
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },

@@ -4,12 +4,10 @@
 #include "service/announce.h"
 #include "service/http/http.h"
 #include "service/log/log.h"
-#include "service/report/metrics.h"
 #include "service/opened.h"
 #include "service/pipeline/partition.h"
-#include "service/report/stats.h"
+#include "service/report/report.h"
 #include "service/report/trace_file.h"
-#include "service/report/trace_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +30,7 @@ struct server {
 	struct log *log;
 	struct pipeline *pipeline;
 	struct stats_source stats;
+	struct report report;
 	struct trace_file *trace; /* NULL: not asked for */
 	struct http *http;
 };
@@ -70,27 +69,6 @@ static int complain(const struct server *s, int status, const char *flag,
 	options_refuse(s->options, flag, value, why, refusal);
 	log_message(s->log, LOG_LEVEL_ERROR, "%s", refusal);
 	return status;
-}
-
-static char *stats_of(void *arg)
-{
-	struct server *s = arg;
-
-	return stats_json(&s->stats);
-}
-
-static char *metrics_of(void *arg, const struct http_report *http)
-{
-	struct server *s = arg;
-
-	return metrics_text(&s->stats, http);
-}
-
-static char *trace_of(void *arg, uint64_t since_ns, uint64_t until_ns)
-{
-	const struct server *s = arg;
-
-	return trace_json_window(s->pipeline, since_ns, until_ns);
 }
 
 /* Divide by these weights and say so.  False: no memory. */
@@ -208,9 +186,7 @@ static int start_trace(struct server *s)
 /* From the first connection to the last reply. */
 static int serve_on(struct server *s, const sigset_t *signals)
 {
-	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
-
-	s->http = http_start(&(struct http_config){
+	struct http_config config = {
 		.listen_fd = s->opened.listen_fd,
 		.admin_fd = s->opened.admin_fd,
 		.pipeline = s->pipeline,
@@ -228,11 +204,10 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.presets = s->options->presets,
 		.deadline_ms = s->options->deadline_ms,
 		.log = s->log,
-		.stats_json = stats_of,
-		.metrics_text = metrics_of,
-		.trace_json = has_workers ? trace_of : NULL,
-		.report_arg = s,
-	});
+	};
+
+	report_serve(&s->report, &config);
+	s->http = http_start(&config);
 	s->opened.listen_fd = -1;
 	s->opened.admin_fd = -1;
 	if (s->http == NULL) {
@@ -244,6 +219,21 @@ static int serve_on(struct server *s, const sigset_t *signals)
 	serve(s, signals);
 	stop(s);
 	return EXIT_SUCCESS;
+}
+
+/* With all that can be told of it. */
+static int serve_told(struct server *s, const sigset_t *signals)
+{
+	int status = EXIT_FAILURE;
+
+	s->stats.pipeline = s->pipeline;
+	s->stats.store = s->opened.store;
+	if (report_open(&s->report, &s->stats))
+		status = serve_on(s, signals);
+	else
+		log_message(s->log, LOG_LEVEL_ERROR, "no memory to tell of it");
+	report_close(&s->report);
+	return status;
 }
 
 static int save_graph(const struct server *s)
@@ -276,9 +266,7 @@ static int run_stages(struct server *s, const sigset_t *signals)
 	if (status == EXIT_SUCCESS)
 		status = start_trace(s);
 	if (status == EXIT_SUCCESS) {
-		s->stats.pipeline = s->pipeline;
-		s->stats.store = s->opened.store;
-		status = serve_on(s, signals);
+		status = serve_told(s, signals);
 		status = worst(status, end_trace(s));
 		status = worst(status, save_graph(s));
 	}

@@ -59,7 +59,8 @@ static uint64_t after(uint64_t now_ns, uint32_t ms)
 
 static bool is_transfer(const struct client *c)
 {
-	return c->phase == CLIENT_BODY || c->phase == CLIENT_REPLY;
+	return c->phase == CLIENT_BODY || c->phase == CLIENT_REPLY ||
+	       c->phase == CLIENT_STREAM;
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
@@ -81,6 +82,8 @@ static uint64_t next_look_ns(const struct client *c, uint64_t now_ns)
 	const struct clients_config *config = &c->clients->config;
 	uint64_t end_ns = transfer_end_ns(c);
 
+	if (c->phase == CLIENT_STREAM)
+		return after(now_ns, config->idle_ms);
 	if (now_ns >= end_ns)
 		return after(now_ns, LOOK_AGAIN_MS);
 	return earlier(
@@ -99,6 +102,7 @@ static uint64_t first_look_ns(const struct client *c)
 		return after(c->since_ns, config->idle_ms);
 	case CLIENT_BODY:
 	case CLIENT_REPLY:
+	case CLIENT_STREAM:
 		return next_look_ns(c, c->since_ns);
 	case CLIENT_WORK:
 	case CLIENT_PHASES:
@@ -117,7 +121,7 @@ static bool is_our_turn(const struct client *c)
 	struct pollfd socket = { .fd = c->fd, .events = POLLOUT };
 	char first;
 
-	if (c->phase == CLIENT_REPLY)
+	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
 		return poll(&socket, 1, 0) > 0;
 	return recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
@@ -139,7 +143,7 @@ static uint64_t bytes_needed(const struct client *c, uint64_t now_ns)
 {
 	const struct clients_config *config = &c->clients->config;
 
-	if (now_ns >= transfer_end_ns(c))
+	if (c->phase == CLIENT_STREAM || now_ns >= transfer_end_ns(c))
 		return 1;
 	return config->rate_min * config->window_ms / 1000;
 }
@@ -160,7 +164,7 @@ static void shut(struct client *c)
 	c->is_shut = true;
 	c->end_ns = never_ns;
 	c->clients->open_count--;
-	if (c->phase == CLIENT_REPLY)
+	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
 		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset,
 				 sizeof(reset));
 	if (is_late && c->is_plain)
@@ -184,6 +188,8 @@ static void look_at(struct client *c, uint64_t now_ns, bool in_time)
 	c->end_ns = after(now_ns, LOOK_AGAIN_MS);
 	if (is_our_turn(c)) {
 		c->moved_bytes = unknown_bytes;
+		if (c->phase == CLIENT_STREAM) /* it waits for more */
+			c->end_ns = next_look_ns(c, now_ns);
 	} else if (is_transfer(c) && (c->moved_bytes == unknown_bytes ||
 				      moved - c->moved_bytes >= need)) {
 		c->end_ns = next_look_ns(c, now_ns);

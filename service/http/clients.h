@@ -2,16 +2,17 @@
 /*
  * Clients: the open connections of a port, and how long each may take.
  *
- *	HEAD > BODY > WORK > REPLY > IDLE > HEAD ...
+ *	HEAD > BODY > WORK > REPLY (or STREAM) > IDLE > HEAD ...
  *
  * A phase has a time by which it must be over, but WORK, where the client
  * waits for us.  BODY and REPLY may go on as long as enough bytes move, and
  * BODY behind its time as long as any do: then its memory is gone already, or
- * will be with the next of them.  Who is over its time has its socket shut
- * down, and whoever reads or writes it there sees it end.  Where bytes of a
- * client wait to be read, or it waits for bytes to be written, it is not the
- * client that is late: so nobody pays for the time that the process was stopped
- * or had no CPU.
+ * will be with the next of them.  STREAM, a reply without an end, goes on as
+ * long as some of what waits to be written is read within idle_ms.  Who is over
+ * its time has its socket shut down, and whoever reads or writes it there sees
+ * it end.  Where bytes of a client wait to be read, or it waits for bytes to be
+ * written, it is not the client that is late: so nobody pays for the time that
+ * the process was stopped or had no CPU.
  *
  * If there are more than `open_max`, the client that has been longest in its
  * phase goes: whoever sends and reads soonest stays.
@@ -29,11 +30,12 @@
 #include <stdint.h>
 
 enum client_phase {
-	CLIENT_HEAD,  /* the connection is new, or a request line is there */
-	CLIENT_BODY,  /* the head is there */
-	CLIENT_WORK,  /* the body is there */
-	CLIENT_REPLY, /* a reply is being sent */
-	CLIENT_IDLE,  /* between two requests */
+	CLIENT_HEAD,   /* the connection is new, or a request line is there */
+	CLIENT_BODY,   /* the head is there */
+	CLIENT_WORK,   /* the body is there */
+	CLIENT_REPLY,  /* a reply is being sent */
+	CLIENT_STREAM, /* one that has no end */
+	CLIENT_IDLE,   /* between two requests */
 	CLIENT_PHASES,
 };
 

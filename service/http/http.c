@@ -19,6 +19,7 @@
 #include "service/http/http_route.h"
 
 #include "service/clock.h"
+#include "service/http/viewers.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -100,13 +101,16 @@ static bool has_begun(const struct request *r)
 void http_release(struct request *r)
 {
 	struct port *port = r->port;
+	bool is_endless = r->is_endless;
 
 	if (atomic_fetch_sub(&r->holder_count, 1) > 1)
 		return;
 	http_end_upload(r);
+	http_end_live(r);
 	free(r);
 	/* Last: it keeps the server. */
-	atomic_fetch_sub(&port->request_count, 1);
+	if (!is_endless)
+		atomic_fetch_sub(&port->request_count, 1);
 }
 
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
@@ -168,7 +172,8 @@ struct http *http_start(const struct http_config *config)
 	ends_init(&h->ends);
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
 	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
-	if (http_start_ports(h))
+	h->viewers = viewers_start(config->live_frame, config->report_arg);
+	if (h->viewers != NULL && http_start_ports(h))
 		return h;
 	http_stop(h);
 	return NULL;
@@ -189,6 +194,8 @@ void http_refuse(struct http *h)
 	h->refused_fd = MHD_quiesce_daemon(h->main.daemon);
 	if (h->refused_fd != MHD_INVALID_SOCKET)
 		(void)shutdown(h->refused_fd, SHUT_RDWR);
+	if (h->config.admin_fd < 0)
+		viewers_end(h->viewers);
 }
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
@@ -210,7 +217,9 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 
 void http_stop(struct http *h)
 {
+	viewers_end(h->viewers);
 	http_stop_ports(h);
+	viewers_stop(h->viewers);
 	if (h->refused_fd != MHD_INVALID_SOCKET)
 		(void)close(h->refused_fd);
 	ends_release(&h->ends);

@@ -36,6 +36,7 @@ struct http_report {
 	bool is_ready;
 	uint32_t connections_max;
 	uint32_t connection_count, admin_connection_count; /* now */
+	uint32_t viewer_count;                             /* as well */
 };
 
 struct http_config {
@@ -61,6 +62,12 @@ struct http_config {
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
 	/* Of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
+	/*
+	 * Of /v1/live: events, whole ones; see viewers.h, whose thread alone
+	 * asks for frames.
+	 */
+	char *(*live_hello)(void *arg);
+	char *(*live_frame)(void *arg, bool is_first);
 	void *report_arg;
 };
 

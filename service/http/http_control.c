@@ -4,6 +4,7 @@
 
 #include "service/clock.h"
 #include "service/http/readiness.h"
+#include "service/http/viewers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ enum MHD_Result http_answer_metrics(struct request *r)
 		.connection_count = atomic_load(&h->main.connection_count),
 		.admin_connection_count =
 			atomic_load(&h->admin.connection_count),
+		.viewer_count = viewers_count(h->viewers),
 	};
 
 	return http_reply_text(

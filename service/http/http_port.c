@@ -147,7 +147,8 @@ static bool start_admin(struct http *h)
 	return start_port(&h->admin, h,
 			  &(struct port_config){
 				  .fd = h->config.admin_fd,
-				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD,
+				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+					   MHD_ALLOW_SUSPEND_RESUME,
 				  .connections_max = HTTP_ADMIN_CONNECTIONS_MAX,
 				  .idle_ms = ADMIN_IDLE_MS,
 				  .connection_bytes = ADMIN_CONNECTION_BYTES,

@@ -32,6 +32,7 @@ struct http {
 	struct http_config config;
 	struct ends ends;
 	struct port main, admin;
+	struct viewers *viewers;
 	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
 	_Atomic uint64_t requests_begun;

@@ -58,6 +58,8 @@ struct request {
 	struct errand errand; /* of a DELETE */
 	bool is_sent;         /* to do that */
 	bool is_head;
+	struct viewer *viewer; /* NULL: none */
+	bool is_endless;       /* nobody waits until it is answered */
 	char content_range[72]; /* of the reply; "": none */
 };
 
@@ -116,6 +118,9 @@ static inline uint32_t http_stage_count(const struct upload *u)
 {
 	return u->store != NULL ? PIPELINE_TIMES : PIPELINE_STEPS;
 }
+
+/* http_live.c: as well; `viewer` is gone. */
+void http_end_live(struct request *r);
 
 /* http_log.c */
 

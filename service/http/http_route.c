@@ -26,6 +26,7 @@ static const struct route routes[] = {
 	{ "/metrics", METHOD_GET, ROLE_REPORT, NULL, http_answer_metrics },
 	{ "/stats", METHOD_GET, ROLE_REPORT, NULL, http_answer_stats },
 	{ "/trace", METHOD_GET, ROLE_REPORT, NULL, http_answer_trace },
+	{ "/v1/live", METHOD_GET, ROLE_REPORT, NULL, http_answer_live },
 };
 
 static const struct {

@@ -41,4 +41,7 @@ enum MHD_Result http_answer_metrics(struct request *r);
 enum MHD_Result http_answer_stats(struct request *r);
 enum MHD_Result http_answer_trace(struct request *r);
 
+/* http_live.c: the same, as it goes on. */
+enum MHD_Result http_answer_live(struct request *r);
+
 #endif

@@ -15,7 +15,7 @@ struct pipeline_counts {
 	_Atomic uint64_t finished;
 	_Atomic uint64_t failed;
 	_Atomic uint64_t late, gone; /* of those that failed */
-	/* By the stage they come from: those that finished, and those stored. */
+	/* By their last stage: those that finished; those sent to the store. */
 	_Atomic uint64_t results[PIPELINE_STAGES], kept[PIPELINE_STAGES];
 	_Atomic uint64_t errands; /* to the store, from outside */
 	/* Of those that finished. */

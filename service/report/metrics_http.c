@@ -84,12 +84,16 @@ static void print_connections(FILE *to, const struct http_report *http)
 		"darkroom_http_connections_limit", METRIC_GAUGE, METRIC_ONE,
 		"How many the main port may have."
 	};
+	static const struct metric viewers = { "darkroom_http_viewers",
+					       METRIC_GAUGE, METRIC_ONE,
+					       "Who reads /v1/live." };
 
 	metric_head(to, &metric);
 	metric_sample(to, &metric, "port=\"main\"", http->connection_count);
 	metric_sample(to, &metric, "port=\"admin\"",
 		      http->admin_connection_count);
 	metric_single(to, &limit, http->connections_max);
+	metric_single(to, &viewers, http->viewer_count);
 }
 
 void metrics_print_http(FILE *to, const struct http_report *http)

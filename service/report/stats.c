@@ -142,9 +142,8 @@ static double mean(uint64_t total, uint64_t count)
 	return count > 0 ? (double)total / (double)count : 0;
 }
 
-/* The end of its bucket, but no more than the most there was. */
-static double quantile_ms(const struct histogram_copy *h, double q,
-			  uint64_t most_ns)
+double stats_quantile_ms(const struct histogram_copy *h, double q,
+			 uint64_t most_ns)
 {
 	return fmin((double)histogram_quantile(h, q), (double)most_ns) / 1e6;
 }
@@ -182,9 +181,12 @@ static struct figures wait_of(const struct stage_stats *t)
 	struct figures f = { 0 };
 
 	add(&f, "wait_ms_mean", mean(t->wait_ns, t->started_count) / 1e6);
-	add(&f, "wait_ms_p50", quantile_ms(&t->waits, 0.5, t->wait_ns_max));
-	add(&f, "wait_ms_p90", quantile_ms(&t->waits, 0.9, t->wait_ns_max));
-	add(&f, "wait_ms_p99", quantile_ms(&t->waits, 0.99, t->wait_ns_max));
+	add(&f, "wait_ms_p50",
+	    stats_quantile_ms(&t->waits, 0.5, t->wait_ns_max));
+	add(&f, "wait_ms_p90",
+	    stats_quantile_ms(&t->waits, 0.9, t->wait_ns_max));
+	add(&f, "wait_ms_p99",
+	    stats_quantile_ms(&t->waits, 0.99, t->wait_ns_max));
 	add(&f, "wait_ms_max", (double)t->wait_ns_max / 1e6);
 	return f;
 }
@@ -195,11 +197,11 @@ static struct figures service_of(const struct stage_stats *t)
 
 	add(&f, "service_ms_mean", mean(t->service_ns, t->handled_count) / 1e6);
 	add(&f, "service_ms_p50",
-	    quantile_ms(&t->services, 0.5, t->service_ns_max));
+	    stats_quantile_ms(&t->services, 0.5, t->service_ns_max));
 	add(&f, "service_ms_p90",
-	    quantile_ms(&t->services, 0.9, t->service_ns_max));
+	    stats_quantile_ms(&t->services, 0.9, t->service_ns_max));
 	add(&f, "service_ms_p99",
-	    quantile_ms(&t->services, 0.99, t->service_ns_max));
+	    stats_quantile_ms(&t->services, 0.99, t->service_ns_max));
 	add(&f, "service_ms_max", (double)t->service_ns_max / 1e6);
 	return f;
 }
@@ -212,10 +214,11 @@ static struct figures total_of(const struct stage_stats *t)
 	    (mean(t->wait_ns, t->started_count) +
 	     mean(t->service_ns, t->handled_count)) /
 		    1e6);
-	add(&f, "total_ms_p50", quantile_ms(&t->totals, 0.5, UINT64_MAX));
-	add(&f, "total_ms_p90", quantile_ms(&t->totals, 0.9, UINT64_MAX));
-	add(&f, "total_ms_p99", quantile_ms(&t->totals, 0.99, UINT64_MAX));
-	add(&f, "total_ms_max", quantile_ms(&t->totals, 1, UINT64_MAX));
+	add(&f, "total_ms_p50", stats_quantile_ms(&t->totals, 0.5, UINT64_MAX));
+	add(&f, "total_ms_p90", stats_quantile_ms(&t->totals, 0.9, UINT64_MAX));
+	add(&f, "total_ms_p99",
+	    stats_quantile_ms(&t->totals, 0.99, UINT64_MAX));
+	add(&f, "total_ms_max", stats_quantile_ms(&t->totals, 1, UINT64_MAX));
 	return f;
 }
 

@@ -28,6 +28,13 @@ struct stats {
 
 void stats_read(struct stats_source *source, struct stats *out);
 
+/* The flags of the schedule, for the caller to free().  NULL: no memory. */
+char *stats_schedule(const struct pipeline_config *config);
+
+/* In ms: the end of its bucket, but no more than the most there was. */
+double stats_quantile_ms(const struct histogram_copy *h, double q,
+			 uint64_t most_ns);
+
 struct figures stats_process(const struct stats *s);
 struct figures stats_uploads(const struct stats *s);
 struct figures stats_buffers(const struct stats *s);

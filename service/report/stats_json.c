@@ -1,74 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/report/stats_figures.h"
 
+#include "service/report/draft.h"
 #include "service/text.h"
 
 #include "stages/cores.h"
 
 #include <stdlib.h>
 
-#include <cjson/cJSON.h>
-
-/* An object, and whether all of it could be made: half an answer is none. */
-struct draft {
-	cJSON *root;
-	bool is_whole;
-};
-
-static void note(struct draft *d, bool added)
-{
-	d->is_whole = d->is_whole && added;
-}
-
-static void add_number(struct draft *d, cJSON *to, const char *name,
-		       double value)
-{
-	note(d, cJSON_AddNumberToObject(to, name, value) != NULL);
-}
-
-static void add_text(struct draft *d, cJSON *to, const char *name,
-		     const char *value)
-{
-	note(d, cJSON_AddStringToObject(to, name, value) != NULL);
-}
-
-static void add_switch(struct draft *d, cJSON *to, const char *name, bool value)
-{
-	note(d, cJSON_AddBoolToObject(to, name, value) != NULL);
-}
-
-/* At the end of an array; owned by that. */
-static cJSON *add_item(struct draft *d, cJSON *list, cJSON *item)
-{
-	bool added = item != NULL && cJSON_AddItemToArray(list, item);
-
-	note(d, added);
-	if (added)
-		return item;
-	cJSON_Delete(item);
-	return NULL;
-}
-
 static void add_figures(struct draft *d, cJSON *to, struct figures f)
 {
 	for (uint32_t i = 0; i < f.count; i++)
-		add_number(d, to, f.list[i].name, f.list[i].value);
+		draft_number(d, to, f.list[i].name, f.list[i].value);
 }
 
-static void add_schedule(struct draft *d, const struct stats_source *source)
+char *stats_schedule(const struct pipeline_config *config)
 {
 	struct text text;
 	FILE *f = text_open(&text);
 
-	note(d, f != NULL);
 	if (f == NULL)
-		return;
-	pipeline_print_schedule(source->config, f);
-
-	char *flags = text_close(&text, f);
-
-	add_text(d, d->root, "schedule", flags); /* NULL is noted */
-	free(flags);
+		return NULL;
+	pipeline_print_schedule(config, f);
+	return text_close(&text, f);
 }
 
 static void add_cores(struct draft *d, const struct cores *cores)
@@ -76,17 +30,17 @@ static void add_cores(struct draft *d, const struct cores *cores)
 	cJSON *list = cJSON_AddArrayToObject(d->root, "cores");
 
 	for (uint32_t i = 0; i < cores_count(cores); i++)
-		(void)add_item(d, list,
-			       cJSON_CreateNumber(cores_cpu(cores, i)));
+		(void)draft_item(d, list,
+				 cJSON_CreateNumber(cores_cpu(cores, i)));
 }
 
 static void add_sandbox(struct draft *d, const struct sandbox *s)
 {
 	cJSON *o = cJSON_AddObjectToObject(d->root, "sandbox");
 
-	add_switch(d, o, "no_new_privileges", s->no_new_privileges);
-	add_number(d, o, "landlock_abi", s->landlock_abi);
-	add_switch(d, o, "seccomp", s->seccomp);
+	draft_switch(d, o, "no_new_privileges", s->no_new_privileges);
+	draft_number(d, o, "landlock_abi", s->landlock_abi);
+	draft_switch(d, o, "seccomp", s->seccomp);
 }
 
 static void add_counts(struct draft *d, cJSON *to, stats_counts_fn *const *of,
@@ -103,7 +57,7 @@ static void add_hardware(struct draft *d, cJSON *to,
 		add_figures(d, cJSON_AddObjectToObject(to, "hardware"),
 			    stats_hardware(counts));
 	else
-		add_text(d, to, "hardware", "not available");
+		draft_text(d, to, "hardware", "not available");
 }
 
 static void add_stages(struct draft *d, const struct stats *s,
@@ -113,9 +67,9 @@ static void add_stages(struct draft *d, const struct stats *s,
 
 	for (uint32_t i = 0; i < s->pipeline.stage_count; i++) {
 		const struct stage_stats *counts = &s->pipeline.stages[i];
-		cJSON *o = add_item(d, list, cJSON_CreateObject());
+		cJSON *o = draft_item(d, list, cJSON_CreateObject());
 
-		add_text(d, o, "name", s->pipeline.stage_names[i]);
+		draft_text(d, o, "name", s->pipeline.stage_names[i]);
 		add_counts(d, o, stats_of_stage, counts);
 		add_figures(d, o, stats_rates(&s->recent[i]));
 		add_hardware(d, o, counts, has_hardware);
@@ -127,13 +81,13 @@ static void add_workers(struct draft *d, const struct stats *s,
 {
 	cJSON *list = cJSON_AddArrayToObject(d->root, "workers");
 
-	note(d, list != NULL);
+	draft_note(d, list != NULL);
 	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		struct worker_stats worker;
-		cJSON *o = add_item(d, list, cJSON_CreateObject());
+		cJSON *o = draft_item(d, list, cJSON_CreateObject());
 
 		group_read_worker(g, i, &worker);
-		add_text(d, o, "name", worker.name);
+		draft_text(d, o, "name", worker.name);
 		add_figures(d, o, stats_worker(s, &worker));
 		add_counts(d, o, stats_of_work, &worker.work);
 	}
@@ -144,13 +98,15 @@ char *stats_json(struct stats_source *source)
 	const struct pipeline_config *c = source->config;
 	const struct group *g = pipeline_group(source->pipeline);
 	struct stats s;
-	struct draft d = { .root = cJSON_CreateObject(), .is_whole = true };
+	char *schedule = stats_schedule(c);
+	struct draft d = draft_begin();
 
 	stats_read(source, &s);
-	add_text(&d, d.root, "version", DARKROOM_VERSION);
-	add_text(&d, d.root, "policy", c->schedule.policy->name);
-	add_schedule(&d, source);
-	add_number(&d, d.root, "parts", c->schedule.part_count);
+	draft_text(&d, d.root, "version", DARKROOM_VERSION);
+	draft_text(&d, d.root, "policy", c->schedule.policy->name);
+	draft_text(&d, d.root, "schedule", schedule); /* NULL is noted */
+	free(schedule);
+	draft_number(&d, d.root, "parts", c->schedule.part_count);
 	add_cores(&d, c->cores);
 	add_sandbox(&d, source->sandbox);
 	add_figures(&d, d.root, stats_process(&s));
@@ -165,9 +121,5 @@ char *stats_json(struct stats_source *source)
 			    stats_store(source->store));
 	add_stages(&d, &s, group_counts_hardware(g));
 	add_workers(&d, &s, g);
-
-	char *text = d.is_whole ? cJSON_PrintUnformatted(d.root) : NULL;
-
-	cJSON_Delete(d.root);
-	return text;
+	return draft_end(&d);
 }

@@ -202,6 +202,38 @@ static void test_who_reads_nothing_is_reset(void)
 	clients_stop(t);
 }
 
+/*
+ * A stream without an end is shut when nothing of it was read for the time of
+ * an idle client, and for a new client only if it is behind.
+ */
+static void test_a_stream_goes_on_while_it_is_read(void)
+{
+	struct clients_config config = patient;
+	struct pair lazy, reading, more;
+
+	config.idle_ms = SHORT_MS;
+	config.open_max = 2;
+	config.places = 3;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&reading, t);
+	client_enter(reading.client, CLIENT_STREAM);
+	connect_pair(&lazy, t);
+	fill(&lazy);
+	client_enter(lazy.client, CLIENT_STREAM);
+	assert(is_shut(&lazy, WAIT_MS) && !is_shut(&reading, 0));
+	close_pair(&lazy);
+	connect_pair(&lazy, t);
+	client_enter(lazy.client, CLIENT_STREAM);
+	connect_pair(&more, t);
+	assert(!is_shut(&reading, 0) && !is_shut(&lazy, 0));
+	close_pair(&lazy);
+	close_pair(&more);
+	close_pair(&reading);
+	clients_stop(t);
+}
+
 /* A body that takes many windows goes on, until no more comes. */
 static void test_a_steady_body_goes_on(void)
 {
@@ -318,6 +350,7 @@ int main(void)
 	test_no_limit_is_no_limit();
 	test_unread_bytes_are_our_fault();
 	test_who_reads_nothing_is_reset();
+	test_a_stream_goes_on_while_it_is_read();
 	test_a_steady_body_goes_on();
 	test_a_silent_body_ends_in_time();
 	test_the_slowest_goes_for_a_new_one();

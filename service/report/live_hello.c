@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What there is to see: told once to each viewer. */
+#include "service/report/live_state.h"
+
+#include "service/report/draft.h"
+#include "service/report/stats_figures.h"
+#include "service/text.h"
+
+#include "stages/schedule_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of --balance without its number. */
+static void add_balance(struct draft *d, const struct schedule_word *words,
+			uint32_t count)
+{
+	const char *value = "shared";
+	char name[16];
+
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(words[i].flag, "balance") == 0)
+			value = words[i].value;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, "="),
+		       value);
+	draft_text(d, d->root, "balance", name);
+}
+
+static void add_words(struct draft *d, const struct schedule *schedule)
+{
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count = schedule_words(schedule, pipeline_step_names,
+					PIPELINE_STEPS, words);
+	cJSON *list = cJSON_AddArrayToObject(d->root, "words");
+
+	for (uint32_t i = 0; i < count; i++) {
+		cJSON *o = draft_item(d, list, cJSON_CreateObject());
+
+		draft_text(d, o, "flag", words[i].flag);
+		draft_text(d, o, "value", words[i].value);
+		draft_text(d, o, "meaning", words[i].meaning);
+	}
+	add_balance(d, words, count);
+}
+
+static void add_stages(struct draft *d, const struct pipeline *p)
+{
+	struct pipeline_stats stats;
+	cJSON *list = cJSON_AddArrayToObject(d->root, "stages");
+
+	pipeline_read(p, &stats);
+	for (uint32_t i = 0; i < stats.stage_count; i++)
+		(void)draft_item(d, list,
+				 cJSON_CreateString(stats.stage_names[i]));
+}
+
+static void add_workers(struct draft *d, const struct live *l)
+{
+	cJSON *list = cJSON_AddArrayToObject(d->root, "workers");
+
+	draft_note(d, list != NULL);
+	for (uint32_t i = 0; i < l->worker_count; i++) {
+		const struct pipeline_lane *lane = &l->workers[i].lane;
+		struct worker_stats worker;
+		cJSON *o = draft_item(d, list, cJSON_CreateObject());
+
+		group_read_worker(lane->group, l->workers[i].index, &worker);
+		draft_text(d, o, "name", worker.name);
+		draft_number(d, o, "part", worker.part);
+		draft_text(d, o, "lane",
+			   lane->step_first == PIPELINE_DECODE ?
+				   "workers" :
+				   pipeline_step_names[lane->step_first]);
+	}
+}
+
+static char *hello_json(const struct live *l)
+{
+	const struct pipeline *p = l->source->pipeline;
+	const struct pipeline_config *c = l->source->config;
+	struct pipeline_load load = pipeline_load(p);
+	char *schedule = stats_schedule(c);
+	struct draft d = draft_begin();
+
+	draft_text(&d, d.root, "version", DARKROOM_VERSION);
+	draft_number(&d, d.root, "interval_ms", LIVE_INTERVAL_MS);
+	draft_text(&d, d.root, "policy", c->schedule.policy->name);
+	draft_text(&d, d.root, "schedule", schedule);
+	free(schedule);
+	add_words(&d, &c->schedule);
+	add_stages(&d, p);
+	draft_number(&d, d.root, "parts", l->part_count);
+	add_workers(&d, l);
+	draft_number(&d, d.root, "uploads_max", load.uploads_max);
+	if (c->memory_bytes_max < UINT64_MAX)
+		draft_number(&d, d.root, "memory_limit_bytes",
+			     (double)load.limit_bytes);
+	else
+		draft_note(&d, cJSON_AddNullToObject(
+				       d.root, "memory_limit_bytes") != NULL);
+	return draft_end(&d);
+}
+
+char *live_hello(const struct live *l)
+{
+	char *json = hello_json(l);
+	struct text text;
+	FILE *to;
+
+	if (json == NULL)
+		return NULL;
+	to = live_begin_event(&text, "hello");
+	if (to != NULL)
+		(void)fputs(json, to);
+	free(json);
+	return to != NULL ? live_end_event(&text, to) : NULL;
+}

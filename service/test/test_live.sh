@@ -1,0 +1,316 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Who watches a server sees what it does, to the last event, and holds nobody
+# up, whether it reads or not; there is room for eight, and for others when they
+# are gone; and a server with viewers stops as one without.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_live.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+dir=$1
+key=api-key-0123456789-one
+
+# watch NAME CURL-ARGUMENTS...: in the background; its pid is in $viewer
+watch() {
+	local name=$1
+	shift
+	: >"$work/$name"
+	curl -sSN "$@" "$admin/v1/live" >"$work/$name" 2>"$work/$name.err" &
+	viewer=$!
+}
+
+# events NAME EVENT: the data of each that is whole
+events() {
+	awk -v wanted="$2" '/^event: / { event = $2 }
+		/^data: / { data = substr($0, 7) }
+		/^$/ { if (event == wanted) print data; event = "" }' "$work/$1"
+}
+
+# last NAME: the newest frame
+last() {
+	tail -c 1000000 "$work/$1" | awk '
+		/^data: / { data = substr($0, 7) }
+		/^$/ { frame = data }
+		END { print frame }'
+}
+
+# count NAME: frames begun
+count() {
+	grep -c '^event: frame' "$work/$1" || true
+}
+
+# sees NAME COUNT: wait until it has begun so many frames
+sees() {
+	local _
+	for _ in $(seq 600); do
+		[ "$(count "$1")" -lt "$2" ] || return 0
+		sleep 0.1
+	done
+	fail "$1 sees nothing: $(tail -c 300 "$work/$1")"
+}
+
+# sees_more NAME: wait for a frame that was begun after this, and its end
+sees_more() {
+	sees "$1" $(($(count "$1") + 3))
+}
+
+hang_up() {
+	local pid
+	for pid in "$@"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" || true
+	done
+}
+
+load() {
+	"$LOADGEN" --dataset "$dir" --connections 8 --passes "$1" \
+		"$url/?$2" >"$work/report" || fail "$(cat "$work/report")"
+	! grep -q 'transport errors: [1-9]' "$work/report" ||
+		fail "$(cat "$work/report")"
+}
+
+# flood: many visits in little time, so that frames are large
+flood() {
+	mkdir -p "$work/tiny"
+	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=32" \
+		-o "$work/tiny/photo.jpg"
+	"$LOADGEN" --dataset "$work/tiny" --connections 8 --duration 1 \
+		"$url/?w=16" >"$work/report" || fail "$(cat "$work/report")"
+}
+
+# become COUNT: wait until so many watch
+become() {
+	local _
+	for _ in $(seq 600); do
+		! curl -fsS "$admin/metrics" >"$work/metrics" ||
+			! grep -qx "darkroom_http_viewers $1" "$work/metrics" ||
+			return 0
+		sleep 0.1
+	done
+	fail "not $1 viewers, but $(grep ^darkroom_http_viewers "$work/metrics")"
+}
+
+# Of a frame and /stats, where nothing happens.
+same='.[0] as $f | .[1] as $s | $f.uploads == $s.uploads and
+	$f.memory_used_bytes == $s.memory.used_bytes and
+	[$f.stages[] | [.arrived, .handled, .refused, .visits, .visits_empty,
+		.queued, .wait_ms.total // [0, 0], .service_ms.total // [0, 0]]]
+	== [$s.stages[] | [.arrived, .handled, .refused, .visits, .visits_empty,
+		.queued, [.wait_ms_p50, .wait_ms_p90],
+		[.service_ms_p50, .service_ms_p90]]]'
+
+# What comes into each stage is what arrived there; what leaves, what finished.
+flows='. as $f | all(range(.stages | length); . as $i |
+	([$f.edges[] | select(.[1] == $i)[2]] | add) == $f.stages[$i].arrived)
+	and ([$f.edges[] | select(.[1] == -1)[2]] | add) == .uploads.finished'
+
+# holds EXPRESSION FILE...: jq finds it true of all, in an array
+holds() {
+	local expression=$1
+	shift
+	[ "$(jq -s "$expression" "$@")" = true ] || fail "not true: $expression"
+}
+
+test_figures_are_those_of_stats() {
+	load 2 'w=300&blur=2'
+	load 2 'w=64&variant=a:h=32&variant=b:q=50'
+	head -c 9999 "$dir/clownfish.jpg" >"$work/half" # which is no result
+	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
+	check_drained
+	sees_more all
+	last all >"$work/frame"
+	curl -fsS "$admin/stats" >"$work/stats"
+	holds "$same" "$work/frame" "$work/stats"
+	holds ".[0] | $flows" "$work/frame"
+	holds '.[0] | .uploads.finished > 0 and .cpu_s > 0 and
+		all(.stages[:4][]; .load >= 0 and .wait_ms.total != null and
+			.cohort.total >= 1)' "$work/frame"
+	events all hello >"$work/hello"
+	holds '.[0] as $h | .[1] as $s | $h.policy == $s.policy and
+		$h.schedule == $s.schedule and $h.interval_ms == 500 and
+		$h.stages == [$s.stages[].name] and $h.parts == $s.parts and
+		$h.memory_limit_bytes == $s.memory.limit_bytes and
+		$h.words[0].flag == "policy" and
+		[$h.workers[] | select(.lane == "workers").name] ==
+		[$s.workers[].name]' "$work/hello" "$work/stats"
+}
+
+# While uploads come, a frame is between what /stats tells before and after.
+test_figures_keep_up() {
+	local loading
+	load 4 'w=300' &
+	loading=$!
+	sees_more all
+	curl -fsS "$admin/stats" >"$work/before"
+	sees_more all
+	last all >"$work/frame"
+	curl -fsS "$admin/stats" >"$work/after"
+	holds 'map([.uploads.sent, .uploads.finished, .stages[].handled]) |
+		transpose | all(.[]; . == sort)' \
+		"$work/before" "$work/frame" "$work/after"
+	wait "$loading"
+	check_drained
+}
+
+# A viewer from the beginning, which missed no frame, sees every visit once.
+every_visit='.[0] as $frames | .[1] as $s |
+	[range($frames | length)] == [$frames[].number - $frames[0].number] and
+	([$frames[].missed] | add) == 0 and
+	([$frames[].spans[] | select(.[1] >= 0)] | group_by(.[1]) |
+		map([.[0][1], length, (map(.[4]) | add)])) ==
+	([$s.stages | to_entries[] | select(.value.visits > 0) |
+		[.key, .value.visits, .value.handled]])'
+
+test_every_visit_is_seen_once() {
+	local try
+	for try in 1 2 3; do
+		start "$@"
+		watch all
+		sees all 1
+		load 2 'w=64'
+		check_drained
+		sees_more all
+		curl -fsS "$admin/stats" >"$work/stats"
+		events all frame | jq -s . >"$work/frames"
+		stop
+		wait "$viewer" || fail "a viewer: $(cat "$work/all.err")"
+		[ "$(jq -s "$every_visit" "$work/frames" "$work/stats")" \
+			!= true ] || break
+		# On a busy machine it may have missed a frame.
+		[ $try -lt 3 ] || fail "$*: not every visit, once"
+	done
+	jq -s '.[0] | map({spans, workers}) | [.[].spans[] | select(.[1] < 0)] |
+		length > 0' "$work/frames" | grep -qx true || fail "no sleeps"
+}
+
+# Who is gone, in whatever way, leaves its place to another.
+test_there_is_room_for_eight() {
+	local pids=() i
+	for i in $(seq 8); do
+		watch "view$i"
+		pids+=("$viewer")
+	done
+	become 8
+	expect_problem 503 too_many_viewers "$admin/v1/live"
+	kill -KILL "${pids[0]}"
+	wait "${pids[0]}" 2>/dev/null || true # the shell tells of it
+	become 7
+	watch view9
+	pids+=("$viewer")
+	sees view9 1
+	sees_more view8
+	hang_up "${pids[@]:1}"
+	become 0
+}
+
+# It is shut, but nobody else; its frames are made while uploads come, as they
+# are larger then.
+test_who_reads_nothing_goes() {
+	local lazy reading _
+	watch reads
+	reading=$viewer
+	exec {lazy}<>"/dev/tcp/127.0.0.1/${admin##*:}"
+	printf 'GET /v1/live HTTP/1.1\r\nHost: x\r\n\r\n' >&"$lazy"
+	become 2
+	for _ in $(seq 100); do
+		flood
+		curl -fsS "$admin/metrics" >"$work/metrics"
+		! grep -qx 'darkroom_http_viewers 1' "$work/metrics" || break
+	done
+	become 1
+	sees_more reads
+	exec {lazy}>&-
+	hang_up "$reading"
+	become 0
+}
+
+# No body for HEAD, no chunks for HTTP/1.0, and nothing is kept of either.
+test_other_ways_to_ask() {
+	curl -fsSI --max-time 60 "$admin/v1/live" >"$work/head"
+	grep -qi '^content-type: text/event-stream' "$work/head" ||
+		fail "HEAD: $(cat "$work/head")"
+	watch old --http1.0 -D "$work/head"
+	sees_more old
+	hang_up "$viewer"
+	! grep -qi chunked "$work/head" || fail "chunks for HTTP/1.0"
+	grep -qi '^cache-control: no-store' "$work/head" ||
+		fail "may be stored: $(cat "$work/head")"
+	expect_problem 405 method_not_allowed -d x "$admin/v1/live"
+	become 0
+}
+
+# Readers get to the end of their streams; who does not read has no say.
+test_viewers_do_not_hold_up_the_end() {
+	local lazy reading
+	watch reads
+	reading=$viewer
+	exec {lazy}<>"/dev/tcp/127.0.0.1/${admin##*:}"
+	printf 'GET /v1/live HTTP/1.1\r\nHost: x\r\n\r\n' >&"$lazy"
+	become 2
+	flood
+	SECONDS=0
+	stop
+	[ $SECONDS -lt 60 ] || fail "$SECONDS s to stop"
+	! grep -q 'not all could be answered' "$work/log" ||
+		fail "viewers were waited for"
+	if [ "$admin" = "$url" ]; then
+		wait "$reading" || fail "cut off: $(cat "$work/reads.err")"
+	else
+		wait "$reading" || true
+	fi
+	exec {lazy}>&-
+}
+
+test_keys_are_asked_for() {
+	echo "$key" >"$work/keys"
+	start --api-key-file "$work/keys" "$@"
+	expect_problem 401 unauthorized "$admin/v1/live"
+	watch known -H "Authorization: Bearer $key"
+	sees_more known
+	stop
+	wait "$viewer" || fail "cut off: $(cat "$work/known.err")"
+}
+
+test_tls() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+		-nodes -days 2 -subj /CN=x -addext 'subjectAltName=IP:127.0.0.1' \
+		-keyout "$work/key" -out "$work/pem" 2>"$work/log"
+	start --tls-cert "$work/pem" --tls-key "$work/key"
+	admin=https${admin#http}
+	watch secret --cacert "$work/pem"
+	sees_more secret
+	stop
+	wait "$viewer" || fail "cut off: $(cat "$work/secret.err")"
+}
+
+# of_all FLAGS...: what is true of each kind of server, in the background
+of_all() {
+	(
+		apart
+		start --idle-timeout 1s --drain-timeout 120 "$@"
+		watch all
+		become 1
+		test_figures_are_those_of_stats
+		test_figures_keep_up
+		hang_up "$viewer"
+		become 0
+		test_there_is_room_for_eight
+		[[ $* != *color* ]] || test_who_reads_nothing_goes
+		test_other_ways_to_ask
+		test_viewers_do_not_hold_up_the_end
+	) &
+	tests+=($!)
+}
+
+mkdir "$work/photos"
+test_every_visit_is_seen_once --policy cohort --threshold encode=1
+test_every_visit_is_seen_once --policy color --store "$work/photos"
+tests=()
+of_all --policy color --store "$work/photos"
+of_all --policy thread-per-connection
+of_all --policy cohort --balance replicate=2 --admin-listen 127.0.0.1:0
+of_all --policy thread-per-connection --admin-listen 127.0.0.1:0
+test_keys_are_asked_for
+test_tls
+for pid in "${tests[@]}"; do
+	wait "$pid" || fail "see above"
+done
