@@ -47,6 +47,7 @@ test("counters become rates over the last seconds", () => {
 	const told = summary(hello, framesTo(30));
 
 	assert.deepEqual(made.edges, [20, 16, 0]);
+	assert.equal(made.refused_per_s, 4);
 	assert.equal(made.nodes[0].handled_per_s, 20);
 	assert.equal(made.nodes[0].refused, 20); // of the last 5 s
 	assert.equal(told.finished_per_s, 20);

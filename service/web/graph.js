@@ -48,7 +48,7 @@ function makeSkeleton(root, onSpan, onReplicas) {
 	const span = makeChoice("Figures", "span",
 		[["recent", "last 5 s"], ["total", "since start"]], onSpan);
 
-	root.append(made.strip,
+	made.all = element("div", {}, made.strip,
 		element("div", { class: "controls" },
 			span, made.replicas, made.schedule),
 		made.picture, made.legend,
@@ -56,7 +56,20 @@ function makeSkeleton(root, onSpan, onReplicas) {
 		element("div", { class: "scrolls", tabindex: 0, role: "region",
 			"aria-label": "Figures" }, made.table),
 		element("h2", {}, "How it is scheduled"), made.words);
+	made.all.hidden = true;
+	root.append(made.all);
 	return made;
+}
+
+// What does not change until the next hello.
+function tell(parts, hello) {
+	legend(parts.legend, hello.workers.length > 0);
+	words(parts.words, hello);
+	setText(parts.schedule, hello.words
+		.map((word) => `${word.flag} ${word.value}`)
+		.join(" · "));
+	parts.replicas.hidden = hello.parts < 2;
+	parts.all.hidden = false;
 }
 
 export function make(root) {
@@ -107,13 +120,9 @@ export function make(root) {
 		hello(message) {
 			hello = message;
 			frames = [];
+			made = null; // may be of another server
 			showTable = tabulate(parts.table, hello.stages);
-			legend(parts.legend, hello.workers.length > 0);
-			words(parts.words, hello);
-			setText(parts.schedule, hello.words
-				.map((word) => `${word.flag} ${word.value}`)
-				.join(" · "));
-			parts.replicas.hidden = hello.parts < 2;
+			tell(parts, hello);
 			redraw();
 		},
 		frame(message) {

@@ -62,12 +62,13 @@ function edgeRate(plan, edge, frames) {
 		passed(frame, from?.stage ?? -1, to?.stage ?? -1));
 }
 
-// Returns { nodes, edges }, in the order of the plan.
+// Returns { nodes, edges }, in the order of the plan, and what did not get in.
 export function picture(plan, frames, span) {
 	return {
 		nodes: plan.nodes.map((node) =>
 			nodeFigures(node, frames, span)),
 		edges: plan.edges.map((edge) => edgeRate(plan, edge, frames)),
+		refused_per_s: rate(frames, (frame) => frame.uploads.refused),
 	};
 }
 

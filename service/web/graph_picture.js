@@ -104,18 +104,21 @@ function makeQueue(parent, place, isWide) {
 	};
 }
 
-function makeService(parent, { box }, isWide) {
+function makeService(parent, { box, queue }, isWide) {
 	const x = isWide ? box.x + 4 : box.x + box.width + 9;
 	const y = isWide ? box.y + box.height + 19 : box.y + 12;
 
 	setText(text(parent, "head", x, y), "service");
 	const p50 = figure(parent, "p50", x, y + LINE);
 	const p90 = figure(parent, "p90", x, y + 2 * LINE);
-	const cohort = figure(parent, "cohort", x, y + 3 * LINE);
+	// Nobody visits a stage without a queue.
+	const cohort = queue === null
+		? null : figure(parent, "cohort", x, y + 3 * LINE);
 	return (figures) => {
 		setText(p50, formatMilliseconds(figures.service_p50));
 		setText(p90, formatMilliseconds(figures.service_p90));
-		setText(cohort, formatCount(figures.cohort));
+		if (cohort !== null)
+			setText(cohort, formatCount(figures.cohort));
 	};
 }
 
@@ -158,17 +161,22 @@ function makeEdge(place, isWide) {
 	};
 }
 
+// Returns what shows how many uploads did not get in.
 function addPorts(parent, { ports, isWide }) {
-	for (const [name, port] of Object.entries(ports)) {
+	for (const port of Object.values(ports))
 		parent.append(svgElement("rect",
 			{ class: "port", rx: 3, ...port }));
-		const place = isWide
-			? [port.x + 3, port.y - 18, "middle"]
-			: [port.x, port.y + (name === "in" ? -8 : 20)];
+	const line = isWide
+		? text(parent, "head", ports.in.x - 20, ports.in.y - 18)
+		: text(parent, "head", ports.in.x, ports.in.y - 8);
+	const refused = svgElement("tspan", { class: "refused" });
 
-		setText(text(parent, "head", ...place),
-			name === "in" ? "uploads" : "results");
-	}
+	line.append("uploads\u00a0\u00a0", refused);
+	const { x, y } = ports.out;
+	setText(isWide ? text(parent, "head", x + 26, y - 18, "end")
+		: text(parent, "head", x, y + 20), "results");
+	return (per_s) => setText(refused,
+		per_s > 0 ? formatRate(per_s) + "\u00a0refused" : "");
 }
 
 function addLanes(parent, plan, { lanes, isWide }) {
@@ -197,10 +205,11 @@ export function draw(svg, plan, width) {
 	// Bent ones below, as they begin on straight ones.
 	svg.replaceChildren(...edgesOf(true), ...edgesOf(false),
 		...nodes.map(({ group }) => group));
-	addPorts(svg, laid);
+	const setRefused = addPorts(svg, laid);
 	addLanes(svg, plan, laid);
 	return (figures) => {
 		edges.forEach((edge, i) => edge.set(figures.edges[i]));
 		nodes.forEach((node, i) => node.set(figures.nodes[i]));
+		setRefused(figures.refused_per_s);
 	};
 }

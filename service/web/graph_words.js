@@ -52,13 +52,16 @@ export function legend(root, hasQueues) {
 			"count, of more than there is room for")
 		: item("told", "There are no queues: each connection's own " +
 			"thread runs the stages.");
+	const quantiles = "p50, p90: half of all, and nine of ten, took at " +
+		"most that";
 
 	root.replaceChildren(
 		item("edges", "events per second, of the last 5 s:",
 			...edgeSamples()),
 		events,
 		item("", stageSample(), "a stage; filled as far as it keeps " +
-			"the cores busy (load)"),
-		item("", "p50, p90: half of all, and nine of ten, took at " +
-			"most that; cohort: events handled in one visit"));
+			"the cores busy (load; above 100 %, its threads wait " +
+			"for cores); of a part, events it handles"),
+		item("", quantiles + (hasQueues
+			? "; cohort: events handled in one visit" : "")));
 }
