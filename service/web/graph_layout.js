@@ -119,20 +119,17 @@ function path(m, ...steps) {
 }
 
 // Straight; or along its own lane as far as it can, then bent to the other.
+// What it carries is told near its end, where it is alone in its lane.
 function direct(m, a, b) {
-	const bend = b.along - EDGE + 4;
-	const half = b.along - EDGE / 2;
-	const end = [b.along, b.across];
 	const isBent = a.across !== b.across;
+	const turns = isBent ? b.along - EDGE + 4 : b.along;
+	const half = b.along - EDGE / 2;
+	const bend = ["C", half, a.across, half, b.across, b.along, b.across];
 
 	return {
-		isBent,
-		path: path(m, ["M", a.along, a.across], ...isBent
-			? [["L", bend, a.across],
-				["C", half, a.across, half, b.across, ...end]]
-			: [["L", ...end]]),
-		label: turn(m, isBent ? half : (a.along + b.along) / 2,
-			(a.across + b.across) / 2),
+		path: path(m, ["M", a.along, a.across], ["L", turns, a.across],
+			...isBent ? [bend] : []),
+		label: turn(m, turns - EDGE / 2, a.across),
 	};
 }
 
@@ -144,7 +141,6 @@ function around(m, from, b) {
 	const across = from.middle - m.over;
 
 	return {
-		isBent: true,
 		path: path(m, ["M", along, side],
 			["C", along, across, along, across, along + 26, across],
 			["L", b.along, across]),
@@ -177,7 +173,7 @@ function placePorts(m, plan, ends) {
 
 // The picture may be larger than asked for: a wide one is to be scaled, a tall
 // one to be scrolled.  Returns { isWide, width, height, nodes: [{ box,
-// queue }], edges: [{ path, isBent, label }], ports: { in, out }, lanes:
+// queue }], edges: [{ path, label }], ports: { in, out }, lanes:
 // [{ x, y }] }, in the order of the plan; a box, queue or port is { x, y,
 // width, height }, queue null without one.
 export function layout(plan, width) {

@@ -153,10 +153,17 @@ function makeEdge(place, isWide) {
 	return {
 		group,
 		set(per_s) {
+			const isIdle = !(per_s > 0);
+
 			setAttribute(line, "stroke-width",
 				edgeWidth(per_s).toFixed(1));
-			group.classList.toggle("idle", !(per_s > 0));
-			setText(label, per_s > 0 ? formatRate(per_s) : "");
+			setText(label, isIdle ? "" : formatRate(per_s));
+			if (isIdle === group.classList.contains("idle"))
+				return;
+			group.classList.toggle("idle", isIdle);
+			// Below others, where it runs along one.
+			if (isIdle)
+				group.parentNode.prepend(group);
 		},
 	};
 }
@@ -195,16 +202,13 @@ export function draw(svg, plan, width) {
 	const edges = laid.edges.map((place) => makeEdge(place, laid.isWide));
 	const nodes = laid.nodes.map((place, i) =>
 		makeNode(plan.nodes[i], place, laid.isWide));
-	const edgesOf = (isBent) => edges.map(({ group }) => group)
-		.filter((_, i) => laid.edges[i].isBent === isBent);
 
 	svg.setAttribute("viewBox", `0 0 ${laid.width} ${laid.height}`);
 	svg.setAttribute("width", laid.width);
 	svg.setAttribute("height", laid.height);
 	svg.classList.toggle("tall", !laid.isWide);
-	// Bent ones below, as they begin on straight ones.
-	svg.replaceChildren(...edgesOf(true), ...edgesOf(false),
-		...nodes.map(({ group }) => group));
+	svg.replaceChildren(
+		...[...edges, ...nodes].map(({ group }) => group));
 	const setRefused = addPorts(svg, laid);
 	addLanes(svg, plan, laid);
 	return (figures) => {
