@@ -91,10 +91,12 @@ export class LanesView {
 			return; // or what is shown would be forgotten
 		if (this.#spans.until_us === null)
 			this.origin_us = message.at_us;
-		this.#lanes.changed(this.#spans.add(message));
+		const changed_us = this.#spans.add(message);
+		this.#lanes.changed(changed_us);
 		if (!this.isPaused && !this.#glides)
 			this.until_us = message.at_us - BEHIND_US;
-		this.redraw();
+		if (!this.isPaused || changed_us < this.until_us)
+			this.redraw();
 	}
 
 	get #glides() {
