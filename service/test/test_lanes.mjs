@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { height, marks, ticks, zoomed } from "../web/marks.js";
-import { ASLEEP, Spans } from "../web/spans.js";
+import { ASLEEP, Spans, UNDER_WAY } from "../web/spans.js";
 
 const AWAKE = { asleep_since_us: null };
 
@@ -20,8 +20,10 @@ function laneOf(until_us, spans, asleep_since_us = null) {
 	return store;
 }
 
+// Of those that have been told.
 function starts(store, from_us, until_us) {
 	return [...store.within(0, from_us, until_us)]
+		.filter((span) => span.stage !== UNDER_WAY)
 		.map((span) => span.start_us);
 }
 
@@ -54,6 +56,20 @@ test("the nearest span is no further than the slack", () => {
 	assert.equal(store.nearest(0, 48, 3).start_us, 50);
 	assert.equal(store.next(0, store.nearest(0, 48, 3), -1).start_us, 10);
 	assert.equal(store.next(0, store.nearest(0, 48, 3), 1), null);
+});
+
+test("who is awake is in a visit that has not been told", () => {
+	const awake = laneOf(100, [[0, 10, 10, 1], [1, 20, 30, 1]]);
+	const [span, ...others] = awake.within(0, 60, 200);
+
+	assert.deepEqual(others, []);
+	assert.deepEqual(span,
+		{ start_us: 50, end_us: 100, stage: UNDER_WAY, events: 0 });
+	assert.deepEqual([...awake.within(0, 100, 200)], []);
+	assert.deepEqual(marks([span], 60, 10, 128).underWay,
+		{ x: -1, width: 5 });
+	assert.equal([...laneOf(100, [], 70).within(0, 60, 200)][0].stage,
+		ASLEEP);
 });
 
 test("a frame tells since when there is something new", () => {

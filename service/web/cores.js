@@ -20,8 +20,13 @@ export function make(root) {
 	const nobody =
 		element("p", { hidden: "" }, NO_WORKERS);
 	const shown = element("div", { hidden: "" }, ...controls.elements,
-		element("div", { id: "lanes-text", class: "scrolls" },
-			table.element));
+		element("div", {
+			id: "lanes-text",
+			class: "scrolls",
+			role: "region",
+			"aria-label": "Workers, of late",
+			tabindex: 0,
+		}, table.element));
 
 	view.onDraw = controls.show;
 	root.append(nobody, shown);

@@ -6,8 +6,8 @@ import { element, setAttribute, setText } from "./dom.js";
 import { formatCount, formatMilliseconds } from "./figures.js";
 import { key } from "./key.js";
 
-const HEIGHTS = "A visit is the higher, the more events it handles; pale: " +
-	"part of the time";
+const HEIGHTS = "A visit is the higher, the more events it handles, and " +
+	"pale where it has a part of the time.";
 const HINT = "Space pauses, + and - zoom, arrows left and right move, up and " +
 	"down choose a worker; with shift, left and right go from visit to " +
 	"visit.";
@@ -19,6 +19,7 @@ function makeLegend() {
 	const legend = element("p", { class: "legend" }, stages,
 		entry("sleep", "asleep"),
 		entry("empty", "empty visit: nothing was left"),
+		entry("under-way", "visit under way, told when it ends"),
 		element("span", { class: "quiet" }, HEIGHTS));
 
 	return {

@@ -17,6 +17,7 @@ const LANE_MIN = 10;
 const LANE_MAX = 64;
 const GAP = 3;
 const NAME_FONT = 11;
+const PALE = 0.35; // opaque so much, at least
 const TICK_DISTANCE = 90;
 
 const groups = { workers: "Workers", store: "Store", express: "Express lane" };
@@ -79,7 +80,8 @@ export class Lanes {
 		this.#context = canvas.getContext("2d");
 	}
 
-	// Begin anew: other workers, another size, other colours.
+	// Begin anew: other workers, another size, other colours.  Workers
+	// of a pool have its stage.
 	set(workers, stageCount, room) {
 		const ratio = window.devicePixelRatio;
 
@@ -174,20 +176,20 @@ export class Lanes {
 
 		this.#font(context);
 		context.textAlign = "center";
-		this.layout.tops.forEach((top, i) => {
+		this.workers.forEach((worker, i) => {
 			const within =
 				spans.within(i, from_us, from_us + duration_us);
 
-			this.#paintLane(context, top, marks(within, from_us,
+			this.#paintLane(context, i, marks(within, from_us,
 				this.#column_us, TILE_COLUMNS));
 		});
 		return tile;
 	}
 
-	#paintLane(context, top_css, { visits, empty, sleeps }) {
+	#paintLane(context, lane, { visits, empty, sleeps, underWay }) {
 		const { ratio, layout } = this;
 		const colours = this.#colours;
-		const bottom = Math.round((top_css + layout.lane) * ratio);
+		const bottom = Math.round(this.bottomOf(lane) * ratio);
 		const gap = Math.min(GAP, layout.lane / 8) * ratio;
 		const full = layout.lane * ratio - gap;
 
@@ -196,12 +198,22 @@ export class Lanes {
 		context.fillStyle = colours.sleep;
 		for (const { x, width } of sleeps)
 			context.fillRect(x, bottom - full, width, full);
+		if (underWay !== null) {
+			const high = Math.round(height(1) * full);
+
+			context.globalAlpha = PALE;
+			context.fillStyle =
+				colours.stages[this.workers[lane].stage] ??
+				colours.quiet;
+			context.fillRect(underWay.x, bottom - high,
+				underWay.width, high);
+		}
 		for (const mark of visits) {
 			const high = Math.round(height(mark.events) * full);
 			// A line apart from the next one.
 			const width = mark.width - (mark.width > 4 ? 1 : 0);
 
-			context.globalAlpha = 0.3 + 0.7 * mark.share;
+			context.globalAlpha = PALE + (1 - PALE) * mark.share;
 			context.fillStyle = colours.stages[mark.stage];
 			context.fillRect(mark.x, bottom - high, width, high);
 			if (mark.events > 1 && high >= 10 * ratio)

@@ -8,7 +8,7 @@ import { element } from "./dom.js";
 import { Lanes } from "./lanes.js";
 import { zoomed } from "./marks.js";
 import { KEPT_US, Spans } from "./spans.js";
-import { describe } from "./visit_words.js";
+import { describe, poolOf } from "./visit_words.js";
 
 const BEHIND_US = 1.2e6; // two frames and some
 const SPAN_US = 2e6;
@@ -66,7 +66,8 @@ export class LanesView {
 	}
 
 	hello({ workers, stages }) {
-		this.#workers = workers;
+		this.#workers = workers.map((worker) =>
+			({ ...worker, stage: poolOf(worker.name, stages) }));
 		this.#stages = stages;
 		this.#spans = new Spans(workers.length);
 		this.#clock = new Clock();

@@ -8,7 +8,7 @@
 // whose stage is so chosen that over many columns each stage has the area that
 // is its share of the time: what a column leaves out is owed to the next.
 
-import { ASLEEP } from "./spans.js";
+import { ASLEEP, UNDER_WAY } from "./spans.js";
 
 const OWN_COLUMNS = 3; // a visit as wide as this has a mark of its own
 const SPANS_US = [20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6];
@@ -57,9 +57,10 @@ function* crowdMarks(columns) {
 
 // What to draw of spans, in order, from from_us on, in so many columns:
 //
-//	visits  { x, width, stage, events, share }: share of the time in visits
-//	empty   x of visits that handled nothing
-//	sleeps  { x, width }
+//	visits   { x, width, stage, events, share }: share of the time in visits
+//	empty    x of visits that handled nothing
+//	sleeps   { x, width }
+//	underWay { x, width } of the visit that has not ended, or null
 //
 // Short visits come first, so that one that interrupts a long one is hidden
 // until it is zoomed to.
@@ -68,6 +69,7 @@ export function marks(spans, from_us, column_us, columnCount) {
 	const visits = [];
 	const empty = [];
 	const sleeps = [];
+	let underWay = null;
 
 	for (const span of spans) {
 		const from = (span.start_us - from_us) / column_us;
@@ -80,6 +82,8 @@ export function marks(spans, from_us, column_us, columnCount) {
 				{ x: -Infinity, width: 0 };
 			if (x + width > lastX + lastWidth || width > 0)
 				sleeps.push({ x, width: Math.max(width, 1) });
+		} else if (span.stage === UNDER_WAY) {
+			underWay = { x, width };
 		} else if (span.events === 0) {
 			if (empty.at(-1) !== x)
 				empty.push(x);
@@ -90,7 +94,8 @@ export function marks(spans, from_us, column_us, columnCount) {
 			visits.push({ x, width, stage, events, share: 1 });
 		}
 	}
-	return { visits: [...crowdMarks(columns), ...visits], empty, sleeps };
+	visits.unshift(...crowdMarks(columns));
+	return { visits, empty, sleeps, underWay };
 }
 
 // How high a visit is, as a share of its lane: by how often its events double.

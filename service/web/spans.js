@@ -7,6 +7,7 @@
 // far, is, and finds the first span that ends behind a time.
 
 export const ASLEEP = -1; // the stage of a sleep
+export const UNDER_WAY = -2; // of a visit that has not ended: nobody tells
 
 export const KEPT_US = 30e6;
 const KEPT_COUNT = 250000;
@@ -44,6 +45,7 @@ export class Spans {
 			spans: [],
 			asleep_us: null, // since when, if it sleeps
 		}));
+		this.since_us = null; // of the first frame
 		this.until_us = null; // nothing is known from here on
 	}
 
@@ -74,6 +76,7 @@ export class Spans {
 				changed_us = Math.min(changed_us, since_us);
 			lane.asleep_us = since_us;
 		});
+		this.since_us ??= frame.at_us;
 		this.until_us = frame.at_us;
 		this.#forget();
 		return changed_us;
@@ -94,9 +97,21 @@ export class Spans {
 			spans.splice(0, firstBehind(spans, us));
 	}
 
+	// What a worker does that has not ended.
+	#unended(lane) {
+		const { spans, asleep_us } = this.lanes[lane];
+		const end_us = this.until_us;
+		const start_us =
+			asleep_us ?? spans.at(-1)?.reach_us ?? this.since_us;
+		const stage = asleep_us === null ? UNDER_WAY : ASLEEP;
+
+		return { start_us, end_us, stage, events: 0 };
+	}
+
 	// Those of a lane that lie in a period, if only in part, in order.
 	*within(lane, from_us, until_us) {
-		const { spans, asleep_us } = this.lanes[lane];
+		const { spans } = this.lanes[lane];
+		const unended = this.#unended(lane);
 		let i = firstBehind(spans, from_us);
 
 		for (; i < spans.length; i++) {
@@ -105,14 +120,8 @@ export class Spans {
 			if (spans[i].end_us > from_us)
 				yield spans[i];
 		}
-		if (asleep_us !== null && asleep_us < until_us &&
-			this.until_us > from_us)
-			yield {
-				start_us: asleep_us,
-				end_us: this.until_us,
-				stage: ASLEEP,
-				events: 0,
-			};
+		if (unended.start_us < until_us && unended.end_us > from_us)
+			yield unended;
 	}
 
 	// The span of a lane that is nearest to a time, but no further than

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What a span was, in a sentence.
+// What workers and spans are, in words.
 
 import { formatMilliseconds } from "./figures.js";
-import { ASLEEP } from "./spans.js";
+import { ASLEEP, UNDER_WAY } from "./spans.js";
 
+// The index of the stage whose pool a worker is in, by its name, or -1.
+export function poolOf(name, stages) {
+	return stages.findIndex((stage) => name.startsWith(`${stage}-`));
+}
+
+// What a span was.
 export function describe(span, worker, stages, origin_us) {
 	const { start_us, end_us, stage, events } = span;
 	const lasted = formatMilliseconds((end_us - start_us) / 1000);
@@ -11,6 +17,8 @@ export function describe(span, worker, stages, origin_us) {
 
 	if (stage === ASLEEP)
 		return `${worker}: asleep for ${lasted}, ${at}`;
+	if (stage === UNDER_WAY)
+		return `${worker}: in a visit that is not told yet, ${at}`;
 	const what = `${worker}: ${stages[stage]}`;
 	if (events === 0)
 		return `${what}, empty: nothing was left, ${lasted}, ${at}`;
