@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A server that has nothing to do is not woken at all: under every policy, once
-# it has served some photos and its pools have shrunk, strace sees none of its
-# threads return from a system call or make one, for ten seconds.
+# it has served some photos, nobody watches it any more and its pools have
+# shrunk, strace sees none of its threads return from a system call or make one,
+# for ten seconds.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_idle.sh DIR
 #   skipped (77) where strace is missing or may not look
@@ -37,6 +38,8 @@ arms() {
 watch() (
 	. "$here/server.sh"
 	start "$@"
+	timeout 2 curl -sSN -o "$work/seen" "$url/v1/live" || true
+	grep -q '^event: frame' "$work/seen" || fail "$*: nothing to see"
 	"$LOADGEN" --dataset "$dir" --connections 16 "$url/?w=64" >"$work/report" ||
 		fail "$*: $(cat "$work/report")"
 	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
