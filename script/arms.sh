@@ -1,5 +1,5 @@
-# Sourced by script/bench-stall and script/bench-wrk: a server to measure.  Sets
-# $work; needs $query.
+# Sourced by script/bench-live, bench-stall and bench-wrk: a server to measure.
+# Sets $work; needs $query.
 
 work=$(mktemp -d)
 server=

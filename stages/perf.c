@@ -6,6 +6,8 @@
  */
 #include "stages/perf.h"
 
+#include "stages/counting.h"
+
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,6 +35,8 @@ static int open_event(const struct perf_event *event, int leader)
 	const pid_t this_thread = 0;
 	const int any_cpu = -1;
 
+	if (!COUNTING_IS_ON)
+		return -1;
 	return (int)syscall(SYS_perf_event_open, &attributes, this_thread,
 			    any_cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }

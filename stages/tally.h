@@ -9,6 +9,7 @@
 #ifndef STAGES_TALLY_H
 #define STAGES_TALLY_H
 
+#include "stages/counting.h"
 #include "stages/histogram.h"
 #include "stages/perf.h"
 #include "stages/schedule.h"
@@ -38,7 +39,8 @@ struct tally {
 
 static inline void tally_add(_Atomic uint64_t *count, uint64_t n)
 {
-	atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+	if (COUNTING_IS_ON)
+		atomic_fetch_add_explicit(count, n, memory_order_relaxed);
 }
 
 static inline uint64_t tally_read(const _Atomic uint64_t *count)
@@ -50,6 +52,8 @@ static inline void tally_max(_Atomic uint64_t *count, uint64_t n)
 {
 	uint64_t seen = tally_read(count);
 
+	if (!COUNTING_IS_ON)
+		return;
 	while (seen < n && !atomic_compare_exchange_weak_explicit(
 				   count, &seen, n, memory_order_relaxed,
 				   memory_order_relaxed))

@@ -8,6 +8,8 @@
  */
 #include "stages/trace.h"
 
+#include "stages/counting.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -18,6 +20,8 @@ void trace_add(struct trace *t, const struct span *span)
 	uint32_t place = next % TRACE_SPANS;
 	uint64_t what = (uint64_t)span->stage << 32 | span->kind;
 
+	if (!COUNTING_IS_ON)
+		return;
 	/* Pair B with the loads in read_span(): after last add's `next`. */
 	atomic_store_explicit(&t->spans[place].start_ns, span->start_ns,
 			      memory_order_release);
