@@ -61,7 +61,7 @@ static bool read_fit(struct part value, enum fit *out)
 	return false;
 }
 
-/* Other names do not change the size. */
+/* Results of several sizes promise none; other names do not change it. */
 static bool read_parameter(struct part name, struct part value,
 			   struct wish *wish)
 {
@@ -75,7 +75,7 @@ static bool read_parameter(struct part name, struct part value,
 		return read_switch(value, "1", &wish->enlarge);
 	if (is(name, "orient"))
 		return read_switch(value, "0", &wish->as_stored);
-	return true;
+	return !is(name, "variant");
 }
 
 static bool read_query(const char *target, struct wish *wish)

@@ -21,7 +21,8 @@ struct promise {
 
 /*
  * What `target`, a path with a query or none, promises for `upload`.  False: a
- * value is not one of those rules, and `out` is untouched.
+ * value is not one of those rules, or a variant has its own, and `out` is
+ * untouched.
  */
 bool promise_find(struct promise *out, const char *target,
 		  const struct jpeg_header *upload);

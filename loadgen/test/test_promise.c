@@ -83,6 +83,8 @@ static void test_no_promise(void)
 	expect_none("/?fit=outside");
 	expect_none("/?w=64&enlarge=yes");
 	expect_none("/?orient=2");
+	expect_none("/?w=640&variant=thumb:w=320"); /* has its own size */
+	expect_none("/?variant=page");
 }
 
 int main(void)
