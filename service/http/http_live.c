@@ -77,8 +77,8 @@ static void become_viewer(struct request *r)
 	free(hello);
 }
 
-/* Who is told when this server will be done?  Not who waits for no end. */
-static void stop_waiting(struct request *r)
+/* http_wait_answered() does not wait for what has no end. */
+static void leave_uncounted(struct request *r)
 {
 	r->is_endless = true;
 	atomic_fetch_sub(&r->port->request_count, 1);
@@ -103,7 +103,7 @@ enum MHD_Result http_answer_live(struct request *r)
 	if (ok == MHD_YES && r->viewer != NULL) {
 		client_enter(r->client, CLIENT_STREAM);
 		keep_fresh(r);
-		stop_waiting(r);
+		leave_uncounted(r);
 	}
 	return ok;
 }

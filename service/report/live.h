@@ -14,8 +14,6 @@
 
 #include <stdbool.h>
 
-enum { LIVE_INTERVAL_MS = 500 };
-
 struct live;
 
 /* `source` has its pipeline, and both outlive it.  NULL: no memory. */

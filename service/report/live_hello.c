@@ -2,6 +2,7 @@
 /* What there is to see: told once to each viewer. */
 #include "service/report/live_state.h"
 
+#include "service/http/viewers.h"
 #include "service/report/draft.h"
 #include "service/report/stats_figures.h"
 #include "service/text.h"
@@ -83,7 +84,7 @@ static char *hello_json(const struct live *l)
 	struct draft d = draft_begin();
 
 	draft_text(&d, d.root, "version", DARKROOM_VERSION);
-	draft_number(&d, d.root, "interval_ms", LIVE_INTERVAL_MS);
+	draft_number(&d, d.root, "interval_ms", VIEWERS_INTERVAL_MS);
 	draft_text(&d, d.root, "policy", c->schedule.policy->name);
 	draft_text(&d, d.root, "schedule", schedule);
 	free(schedule);
