@@ -85,13 +85,14 @@ export class LanesView {
 	}
 
 	frame(message) {
-		const from_us = this.until_us - this.span_us;
-
 		this.#clock.heard(message.at_us);
+		if (this.#spans.until_us === null) {
+			this.origin_us = message.at_us;
+			this.until_us = message.at_us; // paused already, maybe
+		}
+		const from_us = this.until_us - this.span_us;
 		if (this.isPaused && message.at_us - from_us > KEPT_US)
 			return; // or what is shown would be forgotten
-		if (this.#spans.until_us === null)
-			this.origin_us = message.at_us;
 		const changed_us = this.#spans.add(message);
 		this.#lanes.changed(changed_us);
 		if (!this.isPaused && !this.#glides)
@@ -129,7 +130,7 @@ export class LanesView {
 		if (this.#glides) {
 			// If frames do not come, it stops.
 			const until_us = Math.min(this.#spans.until_us,
-				this.#clock.now_us - BEHIND_US);
+				Math.round(this.#clock.now_us - BEHIND_US));
 
 			this.#isChanged ||= until_us !== this.until_us;
 			this.until_us = until_us;
