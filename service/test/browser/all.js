@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// All tests of the page, in one process, so that they share a Chromium.
+//
+// usage: DARKROOM=PROGRAM LOADGEN=PROGRAM SAMPLES=DIR node all.js
+
+import "./test_page.js";
+import "./test_graph.js";
+import "./test_cores.js";
+import "./test_try.js";

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The graph tells what /stats tells.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openLive, samples } from "./fixture.js";
+import { eventually } from "./page.js";
+import { load, Server } from "./server.js";
+
+// { stage: { figure: number } }; null: nothing is known.
+function figures(page) {
+	return page.evaluate(() => {
+		const rows = document.querySelectorAll("#figures [data-stage]");
+		return Object.fromEntries([...rows].map((row) => [
+			row.dataset.stage,
+			Object.fromEntries(
+				[...row.querySelectorAll("[data-figure]")].map(
+					({ dataset: { figure, value } }) => [
+						figure,
+						value ? Number(value) : null,
+					])),
+		]));
+	});
+}
+
+// Waits until the page has counted as many as these stats; its figures.
+async function figuresSince(page, stats) {
+	let seen;
+
+	await eventually(async () => {
+		seen = await figures(page);
+		return stats.stages.every(({ name, handled }) =>
+			seen[name]?.handled >= handled);
+	}, "the page counts as far as /stats");
+	return seen;
+}
+
+async function openTotals(t, server) {
+	const page = await openLive(t, server.url, "graph");
+
+	await page.click("input[name=span][value=total]");
+	return page;
+}
+
+test("counts are those of /stats, within a frame", async (t) => {
+	const server = await Server.start();
+	t.after(() => server.stop());
+	const page = await openTotals(t, server);
+	const clients = load(server, samples, "w=320&blur=1", 4);
+	t.after(() => clients.end());
+
+	for (let i = 0; i < 3; i++) {
+		const seen = await figuresSince(page, await server.stats());
+		const { stages } = await server.stats();
+
+		assert.deepEqual(Object.keys(seen), stages.map((s) => s.name));
+		for (const { name, handled, refused } of stages) {
+			assert.ok(seen[name].handled <= handled, name);
+			assert.ok(seen[name].refused <= refused, name);
+		}
+	}
+});
+
+test("quantiles are those of /stats, once nothing changes", async (t) => {
+	const server = await Server.start(["--policy", "cohort"]);
+	t.after(() => server.stop());
+	const page = await openTotals(t, server);
+	const clients = load(server, samples, "w=320&blur=1", 8);
+	await figuresSince(page, { stages: [{ name: "encode", handled: 20 }] });
+	await clients.end();
+
+	let stats = await server.stats();
+	while (stats.uploads.in_flight > 0)
+		stats = await server.stats();
+	const seen = await figuresSince(page, stats);
+	for (const stage of stats.stages) {
+		assert.equal(seen[stage.name].queued, 0);
+		for (const figure of ["wait_p50", "wait_p90", "service_p50",
+			"service_p90"]) {
+			const told = stage[figure.replace("_", "_ms_")];
+			const shown = seen[stage.name][figure];
+			assert.ok(Math.abs(shown - told) <= 0.001,
+				`${stage.name} ${figure}: ${shown}, ${told}`);
+		}
+	}
+});

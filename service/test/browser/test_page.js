@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// The page as a whole: it loads from here alone, says how it is connected, can
+// be used by keyboard and on a phone, and reads well in both themes.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { axeSource, violations } from "./axe.js";
+import {
+	browser, isSeen, open, openLive, photo, reaches, server, show, views,
+} from "./fixture.js";
+import { Server } from "./server.js";
+
+async function serve(t, ...flags) {
+	const other = await Server.start(flags);
+
+	t.after(() => other.stop());
+	return other;
+}
+
+// Relative luminance of what the views are written on and with (WCAG 2.2).
+function luminances(page) {
+	return page.evaluate(() => {
+		const style = getComputedStyle(document.body);
+		return [style.backgroundColor, style.color].map((colour) => {
+			const [r, g, b] = colour.match(/[\d.]+/g)
+				.map((v) => v / 255)
+				.map((v) => v <= 0.04045 ? v / 12.92 :
+					((v + 0.055) / 1.055) ** 2.4);
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+		});
+	});
+}
+
+test("loads without an error, and from its server alone", async (t) => {
+	const page = await openLive(t, server.url);
+
+	for (const view of views)
+		await show(page, view);
+	assert.deepEqual(page.errors, []);
+	assert.ok(page.requests.length > 1);
+	for (const address of page.requests)
+		assert.equal(new URL(address).origin, server.url);
+});
+
+test("shows the view that its address names", async (t) => {
+	for (const view of views) {
+		const page = await openLive(t, server.url, view);
+		for (const other of views)
+			assert.equal(await isSeen(page, `#${other}`),
+				other === view);
+	}
+});
+
+test("says when the server is gone, and recovers by itself", async (t) => {
+	const first = await Server.start();
+	const page = await openLive(t, first.url);
+	const said = await page.text("#state");
+
+	await page.evaluate("window.isTheSame = true");
+	await first.stop();
+	await reaches(page, "lost");
+	assert.notEqual(await page.text("#state"), said);
+
+	const second = await Server.start([], first.port);
+	t.after(() => second.stop());
+	await reaches(page, "live");
+	assert.equal(await page.text("#state"), said);
+	assert.ok(await page.evaluate("isTheSame"), "was loaded again");
+	assert.deepEqual(page.errors.filter((e) => /Uncaught/.test(e)), []);
+});
+
+test("asks for the API key, and then goes live", async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "keys-"));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const secret = "0123456789abcdef0123456789abcdef";
+	writeFileSync(join(folder, "keys"), secret + "\n");
+	const locked = await serve(t, "--api-key-file", join(folder, "keys"));
+	const page = await open(t, locked.url);
+
+	for (const key of ["wrong", secret]) {
+		await reaches(page, "locked");
+		await page.until(() =>
+			document.querySelector("#key-form").checkVisibility());
+		await page.click("#key");
+		await page.evaluate(() => document.activeElement.select());
+		await page.type(key);
+		await page.press("Enter");
+	}
+	await reaches(page, "live");
+	assert.ok(!await isSeen(page, "#key-form"));
+	assert.ok(!page.requests.some((address) => address.includes(secret)));
+
+	await show(page, "try");
+	await page.choose("#photo", photo);
+	await page.click("#send");
+	await page.until(() => document.querySelector("#result").naturalWidth);
+});
+
+test("tells where the live views are", async (t) => {
+	const divided = await serve(t, "--admin-listen", "127.0.0.1:0");
+	const page = await open(t, divided.url);
+
+	await reaches(page, "elsewhere");
+	assert.match(await page.text("#state"), /admin/);
+	assert.ok(await isSeen(page, "#try"));
+	await page.go(divided.adminUrl);
+	await reaches(page, "live");
+});
+
+test("goes from tab to tab by arrows", async (t) => {
+	const page = await openLive(t, server.url);
+	const focused = () => page.evaluate("document.activeElement.id");
+
+	await page.evaluate(() => document.querySelector("#tab-graph").focus());
+	for (const [key, view] of [
+		["ArrowRight", "cores"], ["ArrowRight", "try"],
+		["ArrowRight", "graph"], ["ArrowLeft", "try"],
+		["Home", "graph"], ["End", "try"],
+	]) {
+		await page.press(key);
+		assert.equal(await focused(), `tab-${view}`);
+		await page.press("Enter");
+		await page.until((v) => document.getElementById(v)
+			.checkVisibility(), view);
+		assert.equal(await page.evaluate(() => document.querySelector(
+			"[role=tab][aria-selected=true]").id), `tab-${view}`);
+	}
+});
+
+// What has the focus after each press of Tab, to the end of the page.
+async function stops(page) {
+	const found = [];
+
+	for (;;) {
+		await page.press("Tab");
+		const stop = await page.evaluate(() => {
+			const element = document.activeElement;
+			return element !== document.body && {
+				id: element.id || element.outerHTML,
+				outline: getComputedStyle(element).outlineStyle,
+			};
+		});
+		if (!stop || found.some(({ id }) => id === stop.id))
+			return found;
+		found.push(stop);
+	}
+}
+
+test("all can be done by keyboard, and the focus is seen", async (t) => {
+	const page = await openLive(t, server.url);
+
+	for (const [view, controls] of [
+		["graph", []],
+		["cores", ["pause", "zoom-in", "zoom-out", "trace-link"]],
+		["try", ["photo", "width", "fit", "blur", "quality"]],
+	]) {
+		await show(page, view);
+		const found = await stops(page);
+		const ids = found.map(({ id }) => id);
+		assert.deepEqual(controls.filter((c) => !ids.includes(c)), []);
+		for (const { id, outline } of found)
+			assert.notEqual(outline, "none", id);
+	}
+});
+
+// What a finger cannot get at: it is beside the screen, or covered.
+function unreachable() {
+	const controls = document.querySelectorAll("a, button, input, select");
+
+	return [...controls].filter((control) => {
+		if (!control.checkVisibility() || control.type === "file")
+			return false;
+		control.scrollIntoView({ block: "center" });
+		const box = control.getBoundingClientRect();
+		const seen = document.elementFromPoint(
+			box.x + box.width / 2, box.y + box.height / 2);
+		return box.left < 0 || box.right > innerWidth ||
+			!control.contains(seen);
+	}).map((control) => control.outerHTML);
+}
+
+test("fits on a phone", async (t) => {
+	const page = await openLive(t, server.url);
+
+	await page.screen(375, 700, true);
+	for (const view of views) {
+		await show(page, view);
+		assert.equal(await page.evaluate(
+			"document.documentElement.scrollWidth"), 375, view);
+		assert.deepEqual(await page.evaluate(unreachable), [], view);
+	}
+});
+
+for (const theme of ["light", "dark"])
+	test(`reads well in ${theme} colours`, async (t) => {
+		const page = await openLive(t, server.url);
+
+		await page.prefer({ "prefers-color-scheme": theme });
+		const [back, text] = await luminances(page);
+		if (theme === "dark")
+			assert.ok(back < 0.05, `${back}`);
+		else
+			assert.ok(back > 0.8, `${back}`);
+		const [low, high] = [back, text].sort((a, b) => a - b);
+		assert.ok((high + 0.05) / (low + 0.05) >= 7);
+	});
+
+test("has no violation that axe-core finds", async (t) => {
+	const source = await axeSource(browser);
+	if (!source)
+		return t.skip("no axe-core here, nor in Chromium");
+
+	const page = await openLive(t, server.url);
+	for (const theme of ["light", "dark"]) {
+		await page.prefer({ "prefers-color-scheme": theme });
+		for (const view of views) {
+			await show(page, view);
+			assert.deepEqual(await violations(page, source), [],
+				`${view}, ${theme}`);
+		}
+	}
+});
+
+test("moves nothing for whom that is too much", async (t) => {
+	const page = await openLive(t, server.url);
+
+	await page.prefer({ "prefers-reduced-motion": "reduce" });
+	assert.deepEqual(await page.evaluate(() =>
+		[...document.querySelectorAll("*")].filter((element) => {
+			const style = getComputedStyle(element);
+			return style.animationName !== "none" ||
+				/[1-9]/.test(style.transitionDuration) ||
+				style.scrollBehavior === "smooth";
+		}).map((element) => element.outerHTML.slice(0, 200))), []);
+});

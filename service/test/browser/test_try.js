@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// A photo is uploaded by the form, and the page shows what came of it; names
+// and errors are shown as they are, whatever is in them.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+	copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { openLive, photo, server } from "./fixture.js";
+
+function folder(t) {
+	const made = mkdtempSync(join(tmpdir(), "try-"));
+
+	t.after(() => rmSync(made, { recursive: true }));
+	return made;
+}
+
+// Fill in a control as a person would have: its listeners hear of it.
+function set(page, selector, value) {
+	return page.evaluate((s, v) => {
+		const control = document.querySelector(s);
+		control.value = v;
+		for (const type of ["input", "change"])
+			control.dispatchEvent(
+				new Event(type, { bubbles: true }));
+	}, selector, value);
+}
+
+// The form, in a page whose images can be read: fetch() of blob: is forbidden.
+async function openForm(t) {
+	const page = await openLive(t, server.url, "try");
+
+	await page.evaluate(() => {
+		const create = URL.createObjectURL;
+		window.blobs = new Map();
+		URL.createObjectURL = (blob) => {
+			const url = create(blob);
+			window.blobs.set(url, blob);
+			return url;
+		};
+		window.alert = () => {
+			window.isHacked = true;
+		};
+	});
+	return page;
+}
+
+async function send(page, file) {
+	await page.choose("#photo", file);
+	await page.click("#send");
+}
+
+const resultIsShown = (page) => page.until(() => {
+	const image = document.querySelector("#result");
+	return image?.complete && image.naturalWidth > 0;
+});
+
+const sumOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+// Of an image: its size, and the SHA-256 of its file.
+function shown(page, selector) {
+	return page.evaluate(async (s) => {
+		const image = document.querySelector(s);
+		const bytes = await window.blobs.get(image.src).arrayBuffer();
+		const sum = await crypto.subtle.digest("SHA-256", bytes);
+		return {
+			width: image.naturalWidth,
+			height: image.naturalHeight,
+			sum: [...new Uint8Array(sum)].map((byte) =>
+				byte.toString(16).padStart(2, "0")).join(""),
+		};
+	}, selector);
+}
+
+// Run the command that the page gives where only the photo is; the other file
+// that is there then.
+async function runCurl(page, where, name) {
+	execFileSync("bash", ["-c", await page.evaluate(() =>
+		document.querySelector("#curl").textContent)],
+		{ cwd: where, stdio: "ignore", timeout: 60000 });
+	const made = readdirSync(where).filter((file) => file !== name);
+
+	assert.equal(made.length, 1, made.join());
+	return readFileSync(join(where, made[0]));
+}
+
+test("a photo comes back as it was asked for", async (t) => {
+	const where = folder(t);
+	const page = await openForm(t);
+	copyFileSync(photo, join(where, basename(photo)));
+	await set(page, "#width", "320");
+	await set(page, "#blur", "2");
+	await set(page, "#quality", "60");
+	await send(page, join(where, basename(photo)));
+	await resultIsShown(page);
+
+	const result = await shown(page, "#result");
+	const original = await shown(page, "#original");
+	assert.equal(original.sum, sumOf(readFileSync(photo)));
+	assert.equal(result.width, 320);
+	assert.equal(result.height,
+		Math.round(320 * original.height / original.width));
+	assert.match(await page.text("#saved"), /\d/);
+	const timeline = await page.evaluate(() =>
+		document.querySelector("#timeline").textContent);
+	for (const stage of ["decode", "scale", "blur", "encode"])
+		assert.match(timeline, new RegExp(stage));
+	assert.equal(sumOf(await runCurl(page, where, basename(photo))),
+		result.sum);
+	assert.deepEqual(page.errors, []);
+});
+
+test("a file's name does nothing", async (t) => {
+	const where = folder(t);
+	const name = "'$(touch x)`touch y`\"<img src=x onerror=alert(1)>;#.jpg";
+	const page = await openForm(t);
+	copyFileSync(photo, join(where, name));
+	await send(page, join(where, name));
+	await resultIsShown(page);
+
+	assert.equal(await page.evaluate("window.isHacked"), undefined);
+	assert.equal(sumOf(await runCurl(page, where, name)),
+		(await shown(page, "#result")).sum);
+});
+
+test("an error is told, as it is", async (t) => {
+	const page = await openForm(t);
+	const detail = "no <img src=x onerror=alert(1)> here";
+	await page.answer("POST", 422, "application/problem+json",
+		JSON.stringify({ status: 422, code: detail, detail }));
+	await send(page, photo);
+
+	await page.until((text) => document.querySelector("#try").innerText
+		.includes(text), detail);
+	assert.equal(await page.evaluate("window.isHacked"), undefined);
+	assert.equal(await page.evaluate(() =>
+		document.querySelector("#try [onerror]")), null);
+});
+
+test("what is no photo is told to be none", async (t) => {
+	const page = await openForm(t);
+	await send(page, process.argv[1]);
+
+	await page.until(() => /JPEG/.test(
+		document.querySelector("#try").innerText));
+	assert.equal(await page.evaluate(() =>
+		document.querySelector("#result")?.naturalWidth ?? 0), 0);
+});

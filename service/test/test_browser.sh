@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The page does what it should in a browser: browser/.  Skipped without one.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR
+#   CHROMIUM=PROGRAM   instead of chromium
+. "$(dirname "$0")/server.sh"
+
+for program in "${CHROMIUM:=chromium}" node; do
+	command -v "$program" >/dev/null || {
+		echo "skipped: there is no $program"
+		exit 77
+	}
+done
+export CHROMIUM SAMPLES=$1 TMPDIR=$work
+node --test-reporter=spec "$(dirname "$0")/browser/all.js" ||
+	fail "tests in the browser"
