@@ -334,8 +334,12 @@ export class Lanes {
 			context.fillRect(x, (AXIS - 5) * ratio, 1,
 				this.#canvas.height);
 			context.fillStyle = this.#colours.quiet;
-			context.fillText(`${(us / 1e6).toFixed(digits)} s`, x,
-				(AXIS / 2 - 2) * ratio);
+			const text = `${(us / 1e6).toFixed(digits)} s`;
+			const half = context.measureText(text).width / 2;
+			if (x - half < this.#names.width ||
+				x + half > this.#canvas.width)
+				continue; // half of a number is another
+			context.fillText(text, x, (AXIS / 2 - 2) * ratio);
 		}
 	}
 }

@@ -221,10 +221,12 @@ export class Page {
 		await this.command("Fetch.enable");
 	}
 
-	// Saves what is seen as a PNG.
+	// Saves what is seen: as a PNG, or, by the file's name, a JPEG.
 	async picture(file) {
+		const format = file.endsWith(".jpg") ? "jpeg" : "png";
 		const { data } = await this.command("Page.captureScreenshot", {
-			format: "png",
+			format,
+			quality: format === "jpeg" ? 80 : undefined,
 		});
 
 		writeFileSync(file, Buffer.from(data, "base64"));
