@@ -6,7 +6,7 @@ import { svgElement, setAttribute, setText } from "./dom.js";
 import { formatCount, formatMilliseconds, formatRate, formatShare }
 	from "./figures.js";
 import { layout, marks } from "./graph_layout.js";
-import { OUTSIDE } from "./graph_plan.js";
+import { stageColour } from "./stages.js";
 
 const LINE = 16; // pixels from one line of figures to the next
 
@@ -125,7 +125,7 @@ function makeService(parent, { box, queue }, isWide) {
 function makeNode(node, place, isWide) {
 	const group = svgElement("g", { class: "node" });
 
-	group.style.setProperty("--colour", `var(--stage-${node.stage})`);
+	group.style.setProperty("--colour", `var(${stageColour(node.name)})`);
 	const setBox = makeBox(group, node, place);
 	const setQueue = place.queue === null
 		? () => {} : makeQueue(group, place, isWide);

@@ -8,6 +8,8 @@
 // Apart, each part of the stage graph has a lane of its own for the workers'
 // stages; express is in the last lane.
 
+import { partName } from "./stages.js";
+
 export const OUTSIDE = -1; // as in frames: where uploads are from, and go to
 
 // Behind and beside the others, with threads of their own.
@@ -56,11 +58,10 @@ function addAuxiliary(plan, hello, name, rank, lane, senders) {
 export function plan(hello, isApart) {
 	const made = { nodes: [], edges: [], ranks: 0, lanes: [] };
 	const ends = [];
-	const word = hello.balance === "partition" ? "partition" : "replica";
 
 	for (let lane = 0; lane < (isApart ? hello.parts : 1); lane++) {
 		ends.push(addChain(made, hello, isApart ? lane : null, lane));
-		made.lanes.push(isApart ? `${word} ${lane}` : "");
+		made.lanes.push(isApart ? partName(hello.balance, lane) : "");
 	}
 	const length = made.nodes[ends[0]].rank + 1;
 	const hasStore = hello.stages.includes("store");

@@ -4,6 +4,7 @@
 
 import { element, setAttribute, setText } from "./dom.js";
 import { stageFigures } from "./graph_model.js";
+import { stageColour } from "./stages.js";
 
 const number = (digits) => new Intl.NumberFormat("en", {
 	minimumFractionDigits: digits, maximumFractionDigits: digits,
@@ -25,12 +26,12 @@ const columns = [
 	["cohort", "cohort", mean],
 ];
 
-function makeRow(name, stage) {
+function makeRow(name) {
 	const patch = element("span", { class: "patch" });
 	const cells = columns.map(([figure]) =>
 		element("td", { "data-figure": figure }));
 
-	patch.style.setProperty("--colour", `var(--stage-${stage})`);
+	patch.style.setProperty("--colour", `var(${stageColour(name)})`);
 	return {
 		cells,
 		row: element("tr", { "data-stage": name },
