@@ -3,27 +3,34 @@
 // time, forgotten when old, and what is too short for a pixel has its share.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { mostly } from "../web/lanes_table.js";
 import { height, marks, ticks, zoomed } from "../web/marks.js";
-import { ASLEEP, Spans, UNDER_WAY } from "../web/spans.js";
+import { ASLEEP, NOT_TOLD, Spans, UNDER_WAY } from "../web/spans.js";
 
-const AWAKE = { asleep_since_us: null };
+const AWAKE = { asleep_since_us: null, told_since_us: null };
 
 // One lane; spans as frames have them, without the worker.
 function laneOf(until_us, spans, asleep_since_us = null) {
 	const store = new Spans(1);
 
-	store.add({
-		at_us: until_us,
-		workers: [{ asleep_since_us }],
-		spans: spans.map((span) => [0, ...span]),
-	});
+	store.add(frameOf(1, until_us, { asleep_since_us }, ...spans));
 	return store;
+}
+
+// Of one worker.
+function frameOf(number, at_us, worker, ...spans) {
+	return {
+		number,
+		at_us,
+		workers: [{ ...AWAKE, ...worker }],
+		spans: spans.map((span) => [0, ...span]),
+	};
 }
 
 // Of those that have been told.
 function starts(store, from_us, until_us) {
 	return [...store.within(0, from_us, until_us)]
-		.filter((span) => span.stage !== UNDER_WAY)
+		.filter(({ stage }) => stage !== UNDER_WAY && stage !== NOT_TOLD)
 		.map((span) => span.start_us);
 }
 
@@ -55,7 +62,9 @@ test("the nearest span is no further than the slack", () => {
 	assert.equal(store.nearest(0, 20, 3), null);
 	assert.equal(store.nearest(0, 48, 3).start_us, 50);
 	assert.equal(store.next(0, store.nearest(0, 48, 3), -1).start_us, 10);
-	assert.equal(store.next(0, store.nearest(0, 48, 3), 1), null);
+	const last = store.next(0, store.nearest(0, 48, 3), 1);
+	assert.equal(last.stage, UNDER_WAY);
+	assert.equal(store.next(0, last, 1), null);
 });
 
 test("who is awake is in a visit that has not been told", () => {
@@ -68,17 +77,14 @@ test("who is awake is in a visit that has not been told", () => {
 	assert.deepEqual([...awake.within(0, 100, 200)], []);
 	assert.deepEqual(marks([span], 60, 10, 128).underWay,
 		{ x: -1, width: 5 });
-	assert.equal([...laneOf(100, [], 70).within(0, 60, 200)][0].stage,
+	assert.equal([...laneOf(100, [], 70).within(0, 60, 200)].at(-1).stage,
 		ASLEEP);
 });
 
 test("a frame tells since when there is something new", () => {
 	const store = new Spans(1);
-	const add = (at_us, asleep_since_us, ...spans) => store.add({
-		at_us,
-		workers: [{ asleep_since_us }],
-		spans: spans.map((span) => [0, ...span]),
-	});
+	const add = (at_us, asleep_since_us, ...spans) => store.add(
+		frameOf(at_us / 100, at_us, { asleep_since_us }, ...spans));
 
 	add(100, null);
 	assert.equal(add(200, 150), 100);
@@ -89,9 +95,85 @@ test("a frame tells since when there is something new", () => {
 	assert.equal(add(600, 470), 470);
 });
 
+// [start, end, stage] of all there is.
+function all(store) {
+	return [...store.within(0, 0, Infinity)].map(
+		({ start_us, end_us, stage }) => [start_us, end_us, stage]);
+}
+
+test("what is not told is no visit", () => {
+	const store = new Spans(1);
+
+	store.add(frameOf(1, 40e6, {}, [0, 39.9e6, 0.1e6, 1]));
+	assert.deepEqual(all(store), [
+		[9.9e6, 39.9e6, NOT_TOLD], // before the first frame
+		[39.9e6, 40e6, 0],
+	]);
+	assert.equal(store.add(frameOf(2, 41e6, { told_since_us: 40.5e6 },
+		[0, 40.5e6, 0.4e6, 1])), 40e6);
+	assert.deepEqual(all(store).slice(1), [
+		[39.9e6, 40e6, 0],
+		[40e6, 40.5e6, NOT_TOLD],
+		[40.5e6, 40.9e6, 0],
+		[40.9e6, 41e6, UNDER_WAY],
+	]);
+	assert.deepEqual(marks([...store.within(0, 40e6, 40.5e6)],
+		40e6, 0.1e6, 128).holes, [{ x: 0, width: 5 }]);
+});
+
+test("what was in frames that did not come is not told", () => {
+	const store = new Spans(1);
+
+	store.add(frameOf(1, 40e6, {}, [0, 39.9e6, 0.1e6, 1]));
+	assert.equal(store.add(frameOf(4, 45e6, {}, [1, 44.6e6, 0.4e6, 1])),
+		40e6);
+	assert.deepEqual(all(store).slice(2), [
+		[40e6, 44.6e6, NOT_TOLD],
+		[44.6e6, 45e6, 1],
+	]);
+	store.add(frameOf(9, 50e6, { asleep_since_us: 48e6 }));
+	assert.deepEqual(all(store).slice(4), [
+		[45e6, 48e6, NOT_TOLD],
+		[48e6, 50e6, ASLEEP],
+	]);
+	store.add(frameOf(19, 55e6, { asleep_since_us: 54e6 }));
+	assert.deepEqual(all(store).slice(5), [
+		[48e6, 50e6, ASLEEP],
+		[50e6, 54e6, NOT_TOLD],
+		[54e6, 55e6, ASLEEP],
+	]);
+});
+
+test("from what had not ended one goes on when it has", () => {
+	const store = new Spans(1);
+
+	store.add(frameOf(1, 100, { asleep_since_us: 60 }, [0, 10, 50, 1]));
+	const asleep = store.nearest(0, 80, 0);
+	assert.equal(asleep.stage, ASLEEP);
+	assert.equal(store.next(0, asleep, -1).start_us, 10);
+	store.add(frameOf(2, 200, {}, [ASLEEP, 60, 60, 0], [1, 120, 30, 1]));
+	assert.equal(store.next(0, asleep, 1).start_us, 120);
+	assert.equal(store.next(0, asleep, -1).start_us, 10);
+});
+
+test("a worker's stage is one of those that are told", () => {
+	const short = [[0, 980, 10, 1], [1, 990, 10, 1], [1, 1000, 5, 1]];
+	const said = (worker, ...spans) =>
+		mostly(500, [frameOf(2, 1010, worker, ...spans)], [-1])[0];
+
+	assert.equal(said({ told_since_us: 980 }, ...short), 1);
+	assert.equal(said({ told_since_us: 1010 }), NOT_TOLD);
+	assert.equal(said({}, [0, 0, 550, 1]), UNDER_WAY);
+	assert.equal(said({}, [0, 0, 950, 1]), 0);
+	assert.equal(said({ asleep_since_us: 100 }), ASLEEP);
+	assert.equal(mostly(500, [frameOf(2, 1010, {})], [3])[0], 3);
+});
+
 test("what is old or too much is forgotten", () => {
 	const store = new Spans(2);
+	let number = 0;
 	const frame = (at_us, count) => ({
+		number: ++number,
 		at_us,
 		workers: [AWAKE, AWAKE],
 		spans: Array.from({ length: count },
@@ -100,7 +182,7 @@ test("what is old or too much is forgotten", () => {
 
 	store.add(frame(1e6, 100));
 	store.add(frame(30.5e6, 100));
-	assert.equal(store.count, 200);
+	assert.equal(store.count, 202, "and what was before");
 	store.add(frame(31.5e6, 100));
 	assert.equal(store.count, 200);
 	assert.deepEqual(starts(store, 0, 2e6), []);

@@ -5,12 +5,16 @@
 import { element, setAttribute, setText } from "./dom.js";
 import { formatCount, formatMilliseconds } from "./figures.js";
 import { key } from "./key.js";
+import { stageColour } from "./stages.js";
 
 const HEIGHTS = "A visit is the higher, the more events it handles, and " +
 	"pale where it has a part of the time.";
 const HINT = "Space pauses, + and - zoom, arrows left and right move, up and " +
 	"down choose a worker; with shift, left and right go from visit to " +
-	"visit.";
+	"visit. While it is paused, dragging moves it; with Ctrl, the wheel " +
+	"zooms.";
+const ZOOM_PX = 40; // of a wheel: less than a notch, more than a tremor
+const LINE_PX = 33;
 
 function makeLegend() {
 	const stages = element("span", { class: "stages" });
@@ -20,17 +24,18 @@ function makeLegend() {
 		entry("sleep", "asleep"),
 		entry("empty", "empty visit: nothing was left"),
 		entry("under-way", "visit under way, told when it ends"),
+		entry("hole", "not told: too much at once, or nobody looked"),
 		element("span", { class: "quiet" }, HEIGHTS));
 
 	return {
 		legend,
 		setStages: (names) => stages.replaceChildren(...names.map(
-			(name, i) => {
+			(name) => {
 				const patch =
 					element("span", { class: "patch" });
 
 				patch.style.setProperty("--colour",
-					`var(--stage-${i})`);
+					`var(${stageColour(name)})`);
 				return element("span", {}, patch, name);
 			})),
 	};
@@ -43,7 +48,7 @@ function makeTraceLink(view) {
 		id: "trace-link",
 		href: "trace",
 		download: "darkroom-trace.json",
-	}, "Open this span in Perfetto");
+	}, "Save this span as a trace");
 	const failure = element("span", { role: "alert" });
 	const update = () => {
 		const ms = Math.ceil(view.span_us / 1000);
@@ -73,7 +78,7 @@ function makeTraceLink(view) {
 	return {
 		update,
 		line: element("p", {}, link, element("span", { class: "quiet" },
-			": a file, to open at ui.perfetto.dev. "), failure),
+			", and open it at ui.perfetto.dev. "), failure),
 	};
 }
 
@@ -127,13 +132,30 @@ function listenToPointer(view) {
 	canvas.onpointerup = canvas.onpointercancel = () => {
 		grip_us = null;
 	};
-	canvas.onpointerleave = () => view.choose(null);
-	canvas.addEventListener("wheel", (event) => {
+	// A finger leaves when it lifts, and then one wants to read.
+	canvas.onpointerleave = ({ pointerType }) => {
+		if (pointerType === "mouse")
+			view.choose(null);
+	};
+}
+
+// A notch of a wheel is one step; a pinch has many events of some pixels.
+function listenToWheel(view) {
+	let gathered_px = 0;
+
+	view.canvas.addEventListener("wheel", (event) => {
 		if (!event.ctrlKey)
 			return;
 		event.preventDefault(); // the page's own zoom
-		view.zoom(Math.sign(event.deltaY),
-			view.timeAt(event.offsetX));
+		const px = event.deltaY *
+			(event.deltaMode === WheelEvent.DOM_DELTA_LINE
+				? LINE_PX : 1);
+
+		gathered_px = px * gathered_px < 0 ? px : gathered_px + px;
+		if (Math.abs(gathered_px) < ZOOM_PX)
+			return;
+		gathered_px = 0;
+		view.zoom(Math.sign(px), view.timeAt(event.offsetX));
 	}, { passive: false });
 }
 
@@ -186,6 +208,7 @@ export function makeControls(view) {
 
 	listenToKeys(view);
 	listenToPointer(view);
+	listenToWheel(view);
 	return {
 		elements: [
 			element("div", { class: "controls" },

@@ -8,6 +8,7 @@
 // are in pixels of the screen, of which a pixel of CSS may have several.
 
 import { height, marks, ticks } from "./marks.js";
+import { partName, stageColour } from "./stages.js";
 
 const TILE_COLUMNS = 128; // a multiple of the pattern's
 const PATTERN_COLUMNS = 8;
@@ -24,10 +25,10 @@ const groups = { workers: "Workers", store: "Store", express: "Express lane" };
 
 // Where the lanes are, in CSS pixels, if there is so much room; and what
 // stands above them where not all workers are alike.
-export function layout(workers, room) {
+export function layout(workers, room, balance) {
 	const group = ({ lane, part }) => lane === "workers" &&
 		workers.some((worker) => worker.part !== 0)
-		? `Part ${part}` : groups[lane];
+		? partName(balance, part) : groups[lane];
 	const starts = workers.map((worker, i) =>
 		i === 0 || group(worker) !== group(workers[i - 1]));
 	const headingCount = starts.filter((isStart) => isStart).length;
@@ -80,19 +81,19 @@ export class Lanes {
 		this.#context = canvas.getContext("2d");
 	}
 
-	// Begin anew: other workers, another size, other colours.  Workers
-	// of a pool have its stage.
-	set(workers, stageCount, room) {
+	// Begin anew: another size, other colours, or another server, as hello
+	// tells it.  Workers of a pool have its stage.
+	set({ workers, stages, balance }, room) {
 		const ratio = window.devicePixelRatio;
 
 		this.workers = workers;
-		this.layout = layout(workers, room);
+		this.layout = layout(workers, room, balance);
 		this.#canvas.style.height = `${this.layout.height}px`;
 		this.ratio = ratio;
 		this.#canvas.width =
 			Math.round(this.#canvas.clientWidth * ratio);
 		this.#canvas.height = Math.round(this.layout.height * ratio);
-		this.#readColours(stageCount);
+		this.#readColours(stages);
 		this.#paintNames();
 		this.#tiles.clear();
 	}
@@ -101,11 +102,10 @@ export class Lanes {
 		return Math.max(this.#canvas.width - this.#names.width, 1);
 	}
 
-	#readColours(stageCount) {
+	#readColours(names) {
 		const style = getComputedStyle(this.#canvas);
 		const of = (name) => style.getPropertyValue(name).trim();
-		const stages = Array.from({ length: stageCount },
-			(_, i) => of(`--stage-${i}`));
+		const stages = names.map((name) => of(stageColour(name)));
 
 		this.#colours = {
 			stages,
@@ -114,24 +114,33 @@ export class Lanes {
 			line: of("--line"),
 			text: of("--text"),
 			quiet: of("--quiet"),
-			sleep: this.#pattern(of("--asleep"), of("--line")),
+			sleep: this.#pattern(of("--asleep"), (context, size) => {
+				for (const x of [-size, 0, size]) {
+					context.moveTo(x - 1, size + 1);
+					context.lineTo(x + size + 1, -1);
+				}
+				context.strokeStyle = of("--hatch");
+				context.stroke();
+			}),
+			hole: this.#pattern(of("--panel"), (context, size) => {
+				const dot = Math.ceil(size / 6);
+
+				context.fillStyle = of("--hatch");
+				context.fillRect(0, 0, dot, dot);
+				context.fillRect(size / 2, size / 2, dot, dot);
+			}),
 		};
 	}
 
-	// Hatched; a tile holds a whole number of them.
-	#pattern(back, line) {
+	// A tile holds a whole number of them.
+	#pattern(back, paint) {
 		const size = PATTERN_COLUMNS;
 		const canvas = canvasOf(size, size);
 		const context = canvas.getContext("2d");
 
 		context.fillStyle = back;
 		context.fillRect(0, 0, size, size);
-		context.strokeStyle = line;
-		for (const x of [-size, 0, size]) {
-			context.moveTo(x - 1, size + 1);
-			context.lineTo(x + size + 1, -1);
-		}
-		context.stroke();
+		paint(context, size);
 		return context.createPattern(canvas, "repeat");
 	}
 
@@ -186,7 +195,7 @@ export class Lanes {
 		return tile;
 	}
 
-	#paintLane(context, lane, { visits, empty, sleeps, underWay }) {
+	#paintLane(context, lane, { visits, empty, sleeps, holes, underWay }) {
 		const { ratio, layout } = this;
 		const colours = this.#colours;
 		const bottom = Math.round(this.bottomOf(lane) * ratio);
@@ -195,9 +204,13 @@ export class Lanes {
 
 		context.fillStyle = colours.line;
 		context.fillRect(0, bottom, TILE_COLUMNS, 1);
-		context.fillStyle = colours.sleep;
-		for (const { x, width } of sleeps)
-			context.fillRect(x, bottom - full, width, full);
+		for (const [marks, pattern] of [
+			[holes, colours.hole], [sleeps, colours.sleep],
+		]) {
+			context.fillStyle = pattern;
+			for (const { x, width } of marks)
+				context.fillRect(x, bottom - full, width, full);
+		}
 		if (underWay !== null) {
 			const high = Math.round(height(1) * full);
 

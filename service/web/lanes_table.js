@@ -3,19 +3,56 @@
 
 import { element, setText } from "./dom.js";
 import { formatCount, formatShare } from "./figures.js";
-import { ASLEEP, UNDER_WAY } from "./spans.js";
+import { ASLEEP, NOT_TOLD, UNDER_WAY } from "./spans.js";
 import { poolOf } from "./visit_words.js";
 
 const HEADS = ["Worker", "Busy", "Mostly", "Sleeps/s", "Stolen/s"];
-const SAYS = { [ASLEEP]: "asleep", [UNDER_WAY]: "a long visit" };
+const SAYS = {
+	[ASLEEP]: "asleep",
+	[UNDER_WAY]: "a long visit",
+	[NOT_TOLD]: "not told",
+};
 const FRAMES = 5; // so many are told together: who reads needs time
+const BUSY_FRAMES = 20; // a long event is told all at once, when it ends
+
+// Of each worker: the stage where it spent most of the time that is told of
+// these frames, ASLEEP, UNDER_WAY, or NOT_TOLD.  pools: the stage of a worker
+// that has no other, or -1.
+export function mostly(from_us, frames, pools) {
+	const { at_us, workers } = frames.at(-1);
+	const times = workers.map(() => new Map());
+	const told_us = workers.map(({ told_since_us }) =>
+		Math.max(told_since_us ?? 0, from_us));
+	const add = (worker, stage, us) => times[worker].set(stage,
+		(times[worker].get(stage) ?? 0) + us);
+
+	for (const { spans } of frames)
+		for (const [worker, stage, start_us, duration_us] of spans) {
+			const end_us = start_us + duration_us;
+
+			add(worker, stage, end_us - Math.max(start_us, from_us));
+			told_us[worker] = Math.max(told_us[worker], end_us);
+		}
+	workers.forEach(({ asleep_since_us }, i) => {
+		const unended = pools[i] < 0 ? UNDER_WAY : pools[i];
+
+		if (asleep_since_us === null)
+			add(i, unended, at_us - told_us[i]);
+		else
+			add(i, ASLEEP,
+				at_us - Math.max(asleep_since_us, from_us));
+	});
+	return times.map((byStage) => [...byStage].reduce(
+		(most, next) => next[1] > most[1] ? next : most,
+		[NOT_TOLD, 0])[0]);
+}
 
 export class LanesTable {
 	#rows = [];
 	#frames = [];
+	#busy = []; // of workers, in the last frames
 
 	constructor() {
-
 		this.body = element("tbody");
 		this.element = element("table", {},
 			element("caption", {}, "Workers, of late"),
@@ -27,6 +64,7 @@ export class LanesTable {
 
 	set(workers, stages) {
 		this.#frames = [];
+		this.#busy = [];
 		this.stages = stages;
 		this.pools = workers.map(({ name }) => poolOf(name, stages));
 		this.#rows = workers.map(() =>
@@ -39,22 +77,24 @@ export class LanesTable {
 
 	add(frame) {
 		this.#frames.push(frame);
+		this.#busy.push(frame.workers.map(({ busy }) => busy));
 		if (this.#frames.length <= FRAMES)
 			return;
+		this.#busy = this.#busy.slice(-BUSY_FRAMES);
 		const [first, ...rest] = this.#frames;
 		const elapsed_s = (frame.at_us - first.at_us) / 1e6;
-		const mostly = this.#mostly(rest, 1e6 * elapsed_s);
+		const most = mostly(first.at_us, rest, this.pools);
 		this.#rows.forEach((cells, i) => {
 			const now = frame.workers[i];
 			const before = first.workers[i];
-			const busy = rest.reduce((sum, { workers }) =>
-				sum + workers[i].busy, 0) / rest.length;
+			const busy = this.#busy.reduce((sum, workers) =>
+				sum + workers[i], 0) / this.#busy.length;
 			const rate = (name) => formatCount(
 				(now[name] - before[name]) / elapsed_s);
 
 			[
-				formatShare(busy),
-				this.stages[mostly[i]] ?? SAYS[mostly[i]],
+				formatShare(Math.min(busy, 1)),
+				this.stages[most[i]] ?? SAYS[most[i]],
 				rate("sleeps"),
 				rate("stolen"),
 			].forEach((text, column) => {
@@ -62,28 +102,5 @@ export class LanesTable {
 			});
 		});
 		this.#frames = [frame];
-	}
-
-	// The stage where each worker spent most of its time, ASLEEP, or
-	// UNDER_WAY: what is not told, as it has not ended, is all the rest.
-	#mostly(frames, elapsed_us) {
-		const times = this.#rows.map(() => new Map());
-		const add = (worker, stage, us) => times[worker].set(stage,
-			(times[worker].get(stage) ?? 0) + us);
-
-		for (const { spans } of frames)
-			for (const [worker, stage, , duration_us] of spans)
-				add(worker, stage, duration_us);
-		frames.at(-1).workers.forEach(({ asleep_since_us }, i) => {
-			const told_us = [...times[i].values()]
-				.reduce((sum, us) => sum + us, 0);
-			const unended = this.pools[i] < 0
-				? UNDER_WAY : this.pools[i];
-
-			add(i, asleep_since_us === null ? unended : ASLEEP,
-				elapsed_us - told_us);
-		});
-		return times.map((byStage) => [...byStage].reduce(
-			(most, next) => next[1] > most[1] ? next : most)[0]);
 	}
 }

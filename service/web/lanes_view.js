@@ -43,8 +43,7 @@ export class LanesView {
 	#drawn_ms = -Infinity;
 	#isChanged = true; // since it was drawn
 	#spans = new Spans(0);
-	#workers = [];
-	#stages = [];
+	#server = { workers: [], stages: [] }; // of hello
 	isShown = false;
 	isPaused = false;
 	until_us = 0;
@@ -65,10 +64,15 @@ export class LanesView {
 		darkness.addEventListener("change", () => this.refit());
 	}
 
-	hello({ workers, stages }) {
-		this.#workers = workers.map((worker) =>
-			({ ...worker, stage: poolOf(worker.name, stages) }));
-		this.#stages = stages;
+	hello({ workers, stages, balance }) {
+		this.#server = {
+			stages,
+			balance,
+			workers: workers.map((worker) => ({
+				...worker,
+				stage: poolOf(worker.name, stages),
+			})),
+		};
 		this.#spans = new Spans(workers.length);
 		this.#clock = new Clock();
 		this.chosen = null;
@@ -77,9 +81,9 @@ export class LanesView {
 
 	// Begin anew: another size, other colours.
 	refit() {
-		if (!this.isShown || this.#workers.length === 0)
+		if (!this.isShown || this.#server.workers.length === 0)
 			return;
-		this.#lanes.set(this.#workers, this.#stages.length,
+		this.#lanes.set(this.#server,
 			Math.min(Math.max(innerHeight * 0.6, 200), 640));
 		this.redraw();
 	}
@@ -156,20 +160,26 @@ export class LanesView {
 	zoom(by, around_us = this.until_us - this.span_us / 2) {
 		const span_us = zoomed(this.span_us, by);
 
-		if (this.isPaused)
-			this.until_us = around_us +
-				(this.until_us - around_us) *
-				span_us / this.span_us;
+		const until_us = around_us +
+			(this.until_us - around_us) * span_us / this.span_us;
+
 		this.span_us = span_us;
+		if (this.isPaused)
+			this.#moveTo(until_us);
 		this.redraw();
 	}
 
 	pan(us) {
+		this.#moveTo(this.until_us + us);
+		this.pause(true);
+	}
+
+	// As far as there is something to show.
+	#moveTo(until_us) {
 		const newest_us = this.#spans.until_us;
 
-		this.until_us = Math.min(Math.max(this.until_us + us,
+		this.until_us = Math.min(Math.max(until_us,
 			newest_us - KEPT_US + this.span_us), newest_us);
-		this.pause(true);
 	}
 
 	timeAt(x) {
@@ -192,14 +202,16 @@ export class LanesView {
 		this.redraw();
 	}
 
-	// To another lane, where it is at the same time.
+	// To another lane, at the same time, if that is in view.
 	stepLane(by) {
-		const count = this.#workers.length;
-		const middle_us = this.until_us - this.span_us / 2;
+		const count = this.#server.workers.length;
+		const from_us = this.until_us - this.span_us;
+		const start_us = this.chosen?.span.start_us ??
+			this.until_us - this.span_us / 2;
+		const us = Math.min(Math.max(start_us, from_us), this.until_us);
 		const lane = this.chosen === null
 			? 0 : (this.chosen.lane + by + count) % count;
-		const span = this.#spans.nearest(lane,
-			this.chosen?.span.start_us ?? middle_us, this.span_us);
+		const span = this.#spans.nearest(lane, us, this.span_us);
 
 		if (span)
 			this.choose({ lane, span });
@@ -230,7 +242,7 @@ export class LanesView {
 
 	get words() {
 		return this.chosen && describe(this.chosen.span,
-			this.#workers[this.chosen.lane].name, this.#stages,
-			this.origin_us);
+			this.#server.workers[this.chosen.lane].name,
+			this.#server.stages, this.origin_us);
 	}
 }

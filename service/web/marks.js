@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What of a lane is to be drawn where, without drawing it.
 //
-//	spans --> visits, empty visits, sleeps --> marks in columns of pixels
+//	spans --> visits, empty visits, sleeps, holes --> marks in columns of pixels
 //
 // Time is cut into columns as wide as a pixel.  A visit of some columns is a
 // mark of its own.  Visits that are shorter share marks, one for each column,
 // whose stage is so chosen that over many columns each stage has the area that
 // is its share of the time: what a column leaves out is owed to the next.
 
-import { ASLEEP, UNDER_WAY } from "./spans.js";
+import { ASLEEP, NOT_TOLD, UNDER_WAY } from "./spans.js";
 
 const OWN_COLUMNS = 3; // a visit as wide as this has a mark of its own
 const SPANS_US = [20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6];
@@ -60,6 +60,7 @@ function* crowdMarks(columns) {
 //	visits   { x, width, stage, events, share }: share of the time in visits
 //	empty    x of visits that handled nothing
 //	sleeps   { x, width }
+//	holes    { x, width }: what is not told
 //	underWay { x, width } of the visit that has not ended, or null
 //
 // Short visits come first, so that one that interrupts a long one is hidden
@@ -69,6 +70,7 @@ export function marks(spans, from_us, column_us, columnCount) {
 	const visits = [];
 	const empty = [];
 	const sleeps = [];
+	const holes = [];
 	let underWay = null;
 
 	for (const span of spans) {
@@ -82,6 +84,8 @@ export function marks(spans, from_us, column_us, columnCount) {
 				{ x: -Infinity, width: 0 };
 			if (x + width > lastX + lastWidth || width > 0)
 				sleeps.push({ x, width: Math.max(width, 1) });
+		} else if (span.stage === NOT_TOLD) {
+			holes.push({ x, width });
 		} else if (span.stage === UNDER_WAY) {
 			underWay = { x, width };
 		} else if (span.events === 0) {
@@ -95,7 +99,7 @@ export function marks(spans, from_us, column_us, columnCount) {
 		}
 	}
 	visits.unshift(...crowdMarks(columns));
-	return { visits, empty, sleeps, underWay };
+	return { visits, empty, sleeps, holes, underWay };
 }
 
 // How high a visit is, as a share of its lane: by how often its events double.

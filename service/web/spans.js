@@ -8,6 +8,7 @@
 
 export const ASLEEP = -1; // the stage of a sleep
 export const UNDER_WAY = -2; // of a visit that has not ended: nobody tells
+export const NOT_TOLD = -3; // too much at once, or nobody listened
 
 export const KEPT_US = 30e6;
 const KEPT_COUNT = 250000;
@@ -45,7 +46,7 @@ export class Spans {
 			spans: [],
 			asleep_us: null, // since when, if it sleeps
 		}));
-		this.since_us = null; // of the first frame
+		this.number = NaN; // of the newest frame
 		this.until_us = null; // nothing is known from here on
 	}
 
@@ -58,6 +59,7 @@ export class Spans {
 	add(frame) {
 		let changed_us = this.until_us ?? 0;
 
+		changed_us = Math.min(changed_us, this.#addHoles(frame));
 		for (const [worker, stage, start_us, duration_us, events]
 			of frame.spans) {
 			const lane = this.lanes[worker];
@@ -76,10 +78,48 @@ export class Spans {
 				changed_us = Math.min(changed_us, since_us);
 			lane.asleep_us = since_us;
 		});
-		this.since_us ??= frame.at_us;
+		this.number = frame.number;
 		this.until_us = frame.at_us;
 		this.#forget();
 		return changed_us;
+	}
+
+	// What a frame leaves out, and what was in frames that did not come.
+	// Returns since when.
+	#addHoles(frame) {
+		const isNext = frame.number === this.number + 1;
+		const firsts_us = this.lanes.map(() => Infinity);
+		let holes_us = Infinity;
+
+		for (const [worker, , start_us] of frame.spans)
+			firsts_us[worker] =
+				Math.min(firsts_us[worker], start_us);
+		frame.workers.forEach((worker, i) => {
+			const told_us = worker.told_since_us ?? (isNext ? null
+				: Math.min(worker.asleep_since_us ?? frame.at_us,
+					firsts_us[i]));
+
+			if (told_us !== null)
+				holes_us = Math.min(holes_us,
+					this.#addHole(this.lanes[i], told_us));
+		});
+		return holes_us;
+	}
+
+	// A sleep that was under way lasted at least until the last frame.
+	#addHole({ spans, asleep_us }, end_us) {
+		const events = 0;
+		const known_us = this.until_us;
+		const wasAsleep = asleep_us !== null && known_us < end_us;
+
+		if (wasAsleep)
+			insert(spans, { start_us: asleep_us, end_us: known_us,
+				stage: ASLEEP, events });
+		const start_us = spans.at(-1)?.reach_us ?? end_us - KEPT_US;
+		if (start_us >= end_us)
+			return Infinity;
+		insert(spans, { start_us, end_us, stage: NOT_TOLD, events });
+		return wasAsleep ? asleep_us : start_us;
 	}
 
 	#forget() {
@@ -101,8 +141,8 @@ export class Spans {
 	#unended(lane) {
 		const { spans, asleep_us } = this.lanes[lane];
 		const end_us = this.until_us;
-		const start_us =
-			asleep_us ?? spans.at(-1)?.reach_us ?? this.since_us;
+		const start_us = asleep_us ??
+			spans.at(-1)?.reach_us ?? end_us - KEPT_US;
 		const stage = asleep_us === null ? UNDER_WAY : ASLEEP;
 
 		return { start_us, end_us, stage, events: 0 };
@@ -120,7 +160,8 @@ export class Spans {
 			if (spans[i].end_us > from_us)
 				yield spans[i];
 		}
-		if (unended.start_us < until_us && unended.end_us > from_us)
+		if (unended.start_us < Math.min(until_us, unended.end_us) &&
+			unended.end_us > from_us)
 			yield unended;
 	}
 
@@ -145,11 +186,15 @@ export class Spans {
 		return found;
 	}
 
-	// The span of a lane before one, or behind it: by is -1 or 1.
+	// The span of a lane before one, or behind it: by is -1 or 1.  One that
+	// had not ended is another object since it has.
 	next(lane, span, by) {
-		const { spans } = this.lanes[lane];
-		const at = spans.indexOf(span);
+		const spans =
+			[...this.within(lane, -Infinity, this.until_us)];
+		const same = spans.indexOf(span);
+		const at = same >= 0 ? same : spans.findLastIndex(
+			({ start_us }) => start_us <= span.start_us);
 
-		return at < 0 ? null : spans[at + by] ?? null;
+		return spans[at + by] ?? null;
 	}
 }

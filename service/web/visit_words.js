@@ -2,7 +2,7 @@
 // What workers and spans are, in words.
 
 import { formatMilliseconds } from "./figures.js";
-import { ASLEEP, UNDER_WAY } from "./spans.js";
+import { ASLEEP, NOT_TOLD, UNDER_WAY } from "./spans.js";
 
 // The index of the stage whose pool a worker is in, by its name, or -1.
 export function poolOf(name, stages) {
@@ -17,6 +17,8 @@ export function describe(span, worker, stages, origin_us) {
 
 	if (stage === ASLEEP)
 		return `${worker}: asleep for ${lasted}, ${at}`;
+	if (stage === NOT_TOLD)
+		return `${worker}: not told for ${lasted}, ${at}`;
 	if (stage === UNDER_WAY)
 		return `${worker}: in a visit that is not told yet, ${at}`;
 	const what = `${worker}: ${stages[stage]}`;
