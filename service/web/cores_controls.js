@@ -64,8 +64,7 @@ function makeTraceLink(view) {
 		if (!key.value)
 			return;
 		event.preventDefault();
-		const reply = await fetch(link.href,
-			{ headers: key.headers() }).catch(() => null);
+		const reply = await key.fetch(link.href).catch(() => null);
 		if (!reply?.ok) {
 			failure.textContent = reply
 				? `Refused: ${reply.status}.` : "No answer.";

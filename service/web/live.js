@@ -36,7 +36,7 @@ async function readEvents(stream, take) {
 
 // Until the server ends it, or says nothing for too long.  Returns why there is
 // nothing to see now.
-async function follow(on, headers) {
+async function follow(on, key) {
 	const aborter = new AbortController();
 	let silence;
 	const heard = () => {
@@ -46,10 +46,9 @@ async function follow(on, headers) {
 
 	heard();
 	try {
-		const reply = await fetch("v1/live", {
+		const reply = await key.fetch("v1/live", {
 			cache: "no-store",
 			signal: aborter.signal,
-			headers,
 		});
 		if (!reply.ok)
 			return refusals[reply.status] ?? "lost";
@@ -70,7 +69,7 @@ async function follow(on, headers) {
 // Follow, and whenever that ends, say why by on.state(), and again.
 export async function live(on, key) {
 	for (;;) {
-		const why = await follow(on, key.headers());
+		const why = await follow(on, key);
 
 		on.state(why);
 		if (why === "locked")

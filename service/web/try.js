@@ -115,8 +115,7 @@ async function send() {
 		return;
 	}
 	tell(`Sending ${photo.name} (${formatBytes(photo.size)})…`);
-	const outcome = await upload(photo, query(recipe()), key.headers(),
-		signal);
+	const outcome = await upload(photo, query(recipe()), signal);
 	if (signal.aborted)
 		return;
 	const words = await tellOutcome(outcome);
@@ -217,6 +216,7 @@ export function make(root) {
 	input.onchange = () => choose(input.files[0], false);
 	byId("sample").onclick = async () => choose(await testPicture(), true);
 	byId("copy").onclick = copy;
+	key.addEventListener("change", check);
 	takeDrops(root);
 	takePastes(root);
 	comparison.make();

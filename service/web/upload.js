@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One upload: a photo goes out, and a result or the reason why not comes back.
 
+import { key } from "./key.js";
 import { parse } from "./server_timing.js";
 
 // What the page knows better than the server that answered.
@@ -49,15 +50,14 @@ async function lost(photo) {
 
 // { problem }, or { result, metrics, warnings, seen_ms }; of no meaning once
 // `signal` has aborted it.
-export async function upload(photo, query, headers, signal) {
+export async function upload(photo, query, signal) {
 	const start_ms = performance.now();
 
 	try {
-		const reply = await fetch("./" + query, {
+		const reply = await key.fetch("./" + query, {
 			method: "POST",
 			body: photo,
 			cache: "no-store",
-			headers,
 			signal,
 		});
 		const type = reply.headers.get("Content-Type");

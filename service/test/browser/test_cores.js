@@ -31,7 +31,7 @@ function pixelsOfStage() {
 	const { data } = canvas.getContext("2d")
 		.getImageData(0, 0, canvas.width, canvas.height);
 	const colour = getComputedStyle(document.documentElement)
-		.getPropertyValue("--stage-0").match(/[0-9a-f]{2}/gi)
+		.getPropertyValue("--stage-decode").match(/[0-9a-f]{2}/gi)
 		.map((byte) => parseInt(byte, 16));
 	let count = 0;
 

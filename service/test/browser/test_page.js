@@ -72,31 +72,66 @@ test("says when the server is gone, and recovers by itself", async (t) => {
 	assert.deepEqual(page.errors.filter((e) => /Uncaught/.test(e)), []);
 });
 
-test("asks for the API key, and then goes live", async (t) => {
+// A server that wants the key, and a page that asks for it.
+async function openLocked(t, key) {
 	const folder = mkdtempSync(join(tmpdir(), "keys-"));
 	t.after(() => rmSync(folder, { recursive: true }));
-	const secret = "0123456789abcdef0123456789abcdef";
-	writeFileSync(join(folder, "keys"), secret + "\n");
+	writeFileSync(join(folder, "keys"), key + "\n");
 	const locked = await serve(t, "--api-key-file", join(folder, "keys"));
 	const page = await open(t, locked.url);
 
-	for (const key of ["wrong", secret]) {
-		await reaches(page, "locked");
-		await page.until(() =>
-			document.querySelector("#key-form").checkVisibility());
-		await page.click("#key");
-		await page.evaluate(() => document.activeElement.select());
-		await page.type(key);
-		await page.press("Enter");
-	}
+	await reaches(page, "locked");
+	return page;
+}
+
+// Into the form, where a key has the focus once it was wrong.
+async function giveKey(page, key) {
+	await page.until(() =>
+		document.querySelector("#key-form").checkVisibility());
+	await page.evaluate(() => document.querySelector("#key").select());
+	await page.type(key);
+	await page.press("Enter");
+}
+
+test("asks for the API key, and then goes live", async (t) => {
+	const secret = "0123456789abcdef0123456789abcdef";
+	const page = await openLocked(t, secret);
+
+	await page.click("#key");
+	await giveKey(page, "wrong");
+	await page.until(() => /does not take/.test(
+		document.querySelector("#key-problem").textContent));
+	assert.equal(await page.evaluate("document.activeElement.id"), "key");
+	await giveKey(page, secret);
 	await reaches(page, "live");
 	assert.ok(!await isSeen(page, "#key-form"));
+	assert.match(await page.evaluate(() =>
+		document.querySelector("#curl").textContent), /-H "Auth/);
 	assert.ok(!page.requests.some((address) => address.includes(secret)));
 
 	await show(page, "try");
 	await page.choose("#photo", photo);
 	await page.click("#send");
 	await page.until(() => document.querySelector("#result").naturalWidth);
+});
+
+test("takes no key that cannot be sent", async (t) => {
+	const secret = "0123456789abcdef0123456789abcdef";
+	const page = await openLocked(t, secret);
+
+	await page.click("#key");
+	await giveKey(page, "schl\u00fcssel");
+	assert.notEqual(await page.evaluate(() =>
+		document.querySelector("#key").validationMessage), "");
+	assert.ok(await isSeen(page, "#key-form"));
+	await page.evaluate(() =>
+		sessionStorage.setItem("darkroom-key", "schl\u00fcssel"));
+	await page.go(await page.evaluate("location.href"));
+	await reaches(page, "locked");
+	await page.click("#key");
+	await giveKey(page, secret);
+	await reaches(page, "live");
+	assert.deepEqual(page.errors.filter((e) => /Uncaught/.test(e)), []);
 });
 
 test("tells where the live views are", async (t) => {
