@@ -91,22 +91,27 @@ struct measure_totals stage_totals(const struct stage *s)
 }
 
 /*
- * One number says it, so that it never goes back: a total and the beginning of
- * a sleep, read one after the other, may be of different sleeps.
+ * One number has both the total and the beginning of a sleep: read one after
+ * the other, they may be of different sleeps.  A worker may wake before the
+ * clock is read, and then the sleep is taken for longer than it was: so the
+ * most that was told is kept, and what is told never goes back.
  */
-static uint64_t asleep_ns(const struct worker *w)
+static uint64_t asleep_ns(struct worker *w)
 {
-	int64_t ns = atomic_load(&w->asleep_ns);
+	int64_t ns = (int64_t)tally_read(&w->asleep_ns);
 
 	/* A worker sleeps for less than the clock, which began before it. */
-	return (uint64_t)(ns < 0 ? ns + (int64_t)group_now_ns() : ns);
+	if (ns < 0)
+		ns += (int64_t)group_now_ns();
+	tally_max(&w->asleep_told_ns, ns > 0 ? (uint64_t)ns : 0);
+	return tally_read(&w->asleep_told_ns);
 }
 
 void group_read_worker(const struct group *g, uint32_t worker,
 		       struct worker_stats *out)
 {
 	assert(worker < g->worker_count);
-	const struct worker *w = &g->workers[worker];
+	struct worker *w = &g->workers[worker];
 
 	*out = (struct worker_stats){
 		.name = w->name,

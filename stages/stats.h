@@ -25,9 +25,10 @@ struct stage_stats {
 	uint64_t handled_count;
 	uint64_t visit_count;
 	uint64_t visit_empty_count; /* another was faster; or all passed over */
-	uint64_t switch_count; /* visits right after one to another stage */
-	uint64_t switch_ns;    /* between the two */
-	uint64_t wait_ns;      /* in the queue, over started events */
+	/* Visits right after one to another stage, or back from one to it. */
+	uint64_t switch_count;
+	uint64_t switch_ns; /* between the two */
+	uint64_t wait_ns;   /* in the queue, over started events */
 	uint64_t wait_ns_max;
 	uint64_t service_ns; /* in the handler, over handled events */
 	uint64_t service_ns_max;
@@ -47,7 +48,7 @@ struct worker_stats {
 	uint64_t stolen_count; /* events taken from other replicas */
 	/* 0: awake.  Who reads the trace first is told of no sleep twice. */
 	uint64_t asleep_since_ns;
-	uint64_t asleep_ns; /* since start, up to now */
+	uint64_t asleep_ns; /* since start, up to now; never goes back */
 	/* Of all stages together, as far as this worker counted them. */
 	struct stage_stats work;
 };

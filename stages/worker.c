@@ -132,16 +132,21 @@ static bool has_work(struct worker *w)
 bool worker_sleep(struct worker *w, struct eventcount *ec, uint32_t ticket,
 		  uint32_t who, uint64_t patience_ns)
 {
+	if (!COUNTING_IS_ON)
+		return eventcount_wait(ec, ticket, who, patience_ns);
+
 	uint64_t start_ns = group_now_ns(), end_ns;
 
-	atomic_store(&w->asleep_since_ns, start_ns);
-	atomic_fetch_sub(&w->asleep_ns, (int64_t)start_ns);
+	atomic_store_explicit(&w->asleep_since_ns, start_ns,
+			      memory_order_relaxed);
+	tally_add(&w->asleep_ns, -start_ns);
 
 	bool was_woken = eventcount_wait(ec, ticket, who, patience_ns);
 
 	end_ns = group_now_ns();
-	atomic_fetch_add(&w->asleep_ns, (int64_t)end_ns);
-	atomic_store(&w->asleep_since_ns, 0); /* before it is in the trace */
+	tally_add(&w->asleep_ns, end_ns);
+	/* Pair A of trace.c: who has read of this sleep sees its end. */
+	atomic_store_explicit(&w->asleep_since_ns, 0, memory_order_relaxed);
 	trace_add(&w->trace, &(struct span){
 				     .start_ns = start_ns,
 				     .end_ns = end_ns,

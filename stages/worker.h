@@ -52,7 +52,8 @@ struct worker {
 	_Atomic uint64_t sleep_count;
 	_Atomic uint64_t stolen_count;
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
-	_Atomic int64_t asleep_ns;        /* asleep: less the time it began */
+	_Atomic uint64_t asleep_ns;       /* asleep: less the time it began */
+	_Atomic uint64_t asleep_told_ns;  /* the most that a reader was told */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS };
+enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS, WORKERS_MAX = 32 };
 
 static struct item items[ITEMS];
 static uint32_t handled_at[ITEMS]; /* stages, as traces tell; a bit for each */
@@ -219,6 +219,39 @@ static void test_counts_add_up(const struct line_setup *setup)
 	line_release(&l);
 }
 
+static void *watch_sleeps(void *arg)
+{
+	const struct line *l = arg;
+	uint64_t told_ns[WORKERS_MAX] = { 0 };
+	struct worker_stats w;
+
+	while (atomic_load(&l->finished_count) < ITEMS)
+		for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
+			group_read_worker(l->group, i, &w);
+			assert(w.asleep_ns >= told_ns[i]);
+			told_ns[i] = w.asleep_ns;
+		}
+	return NULL;
+}
+
+static void test_time_asleep_never_goes_back(const struct line_setup *setup)
+{
+	struct line l;
+	pthread_t watcher;
+
+	line_start(&l, setup);
+	assert(group_worker_count(l.group) <= WORKERS_MAX);
+	assert(pthread_create(&watcher, NULL, watch_sleeps, &l) == 0);
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		items[i] = (struct item){ .event.number = i + 1 };
+		assert(line_send(&l, &items[i]));
+		line_await(&l, i + 1);
+	}
+	assert(pthread_join(watcher, NULL) == 0);
+	group_stop(l.group);
+	line_release(&l);
+}
+
 /* Visits lie within each other, too. */
 static void
 test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
@@ -282,5 +315,6 @@ int main(void)
 	line_each_setup(test_counts_add_up);
 	line_each_setup(test_counts_of_interrupted_visits_add_up);
 	line_each_setup(test_names_of_threads_differ);
+	line_each_setup(test_time_asleep_never_goes_back);
 	return 0;
 }
