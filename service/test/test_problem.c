@@ -15,9 +15,9 @@ static const char *member(const cJSON *o, const char *name)
 
 static void test_each_is_whole_and_unlike_the_others(void)
 {
-	char codes[PROBLEM_OUT_OF_MEMORY + 1][64] = { { 0 } };
+	char codes[PROBLEMS][64] = { { 0 } };
 
-	for (int i = PROBLEM_NONE + 1; i <= PROBLEM_OUT_OF_MEMORY; i++) {
+	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++) {
 		unsigned int status = problem_status((enum problem)i);
 		char *text = problem_json((enum problem)i, NULL, "id-1");
 		cJSON *o = cJSON_Parse(text);
