@@ -110,6 +110,39 @@ static bool read_window(struct request *r, uint64_t *since_ns,
 	return true;
 }
 
+/* A MHD_ContentReaderFreeCallback. */
+static void end_trace(void *cls)
+{
+	struct http *h = cls;
+
+	free(h->trace);
+	atomic_store(&h->is_tracing, false);
+}
+
+/* A trace may be large, and who asked may read it slowly: one at a time. */
+static enum MHD_Result reply_trace(struct request *r, uint64_t since_ns,
+				   uint64_t until_ns)
+{
+	struct http *h = r->http;
+	struct MHD_Response *response = NULL;
+
+	if (atomic_exchange(&h->is_tracing, true)) {
+		r->problem = PROBLEM_TRACE_BUSY;
+		return http_reply_problem(r);
+	}
+	h->trace = r->config->trace_json(r->config->report_arg, since_ns,
+					 until_ns);
+	if (h->trace != NULL)
+		response =
+			MHD_create_response_from_buffer_with_free_callback_cls(
+				strlen(h->trace), h->trace, end_trace, h);
+	if (response == NULL)
+		end_trace(h);
+	else
+		r->reply_bytes = strlen(h->trace);
+	return http_reply(r, MHD_HTTP_OK, "application/json", response);
+}
+
 enum MHD_Result http_answer_trace(struct request *r)
 {
 	uint64_t since_ns, until_ns;
@@ -122,7 +155,5 @@ enum MHD_Result http_answer_trace(struct request *r)
 		r->problem = PROBLEM_BAD_PARAMETER;
 		return http_reply_problem(r);
 	}
-	return http_reply_text(r, "application/json",
-			       r->config->trace_json(r->config->report_arg,
-						     since_ns, until_ns));
+	return reply_trace(r, since_ns, until_ns);
 }

@@ -41,6 +41,8 @@ struct http {
 	int refused_fd;                /* no longer listened on, or none */
 	_Atomic bool was_full;         /* as /readyz last saw it */
 	_Atomic uint64_t refused_ns;   /* when the last upload was; 0: none */
+	_Atomic bool is_tracing;       /* `trace` is somebody's */
+	char *trace;                   /* being sent */
 	char too_slow[TOO_SLOW_BYTES]; /* a whole reply */
 	struct http_counts counts;
 };

@@ -180,7 +180,7 @@ enum MHD_Result http_reply_problem(struct request *r)
 
 	if (response == NULL)
 		return MHD_NO;
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+	if (problem_passes(r->problem)) {
 		char seconds[16];
 
 		(void)snprintf(seconds, sizeof(seconds), "%" PRIu32,

@@ -97,6 +97,9 @@ static const struct {
 	[PROBLEM_TOO_MANY_VIEWERS] = { 503, "too_many_viewers",
 				       "Too many viewers",
 				       "As many watch this server as may." },
+	[PROBLEM_TRACE_BUSY] = { 503, "trace_busy", "Trace busy",
+				 "A trace is being sent; there is one at a "
+				 "time." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
 				    "There was not enough memory." },
 	[PROBLEM_STORE_FAILED] = { 500, "store_failed", "Store failed",
@@ -135,6 +138,13 @@ bool problem_is_refusal(enum problem problem)
 	       problem == PROBLEM_MEMORY_FULL ||
 	       problem == PROBLEM_TOO_MUCH_MEMORY ||
 	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
+}
+
+bool problem_passes(enum problem problem)
+{
+	return problem_status(problem) == 503 &&
+	       problem != PROBLEM_TOO_MANY_VIEWERS &&
+	       problem != PROBLEM_TRACE_BUSY;
 }
 
 unsigned int problem_status(enum problem problem)

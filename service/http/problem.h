@@ -41,6 +41,7 @@ enum problem {
 	PROBLEM_STOPPING,
 	PROBLEM_NOT_READY,
 	PROBLEM_TOO_MANY_VIEWERS,
+	PROBLEM_TRACE_BUSY,
 	PROBLEM_OUT_OF_MEMORY,
 	PROBLEM_STORE_FAILED,
 	PROBLEM_STORE_FULL,
@@ -55,6 +56,9 @@ enum problem problem_of_image(enum img_err err);
  * what it is.
  */
 bool problem_is_refusal(enum problem problem);
+
+/* It may be over when uploads that are inside have left. */
+bool problem_passes(enum problem problem);
 
 unsigned int problem_status(enum problem problem);
 

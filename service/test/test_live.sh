@@ -203,6 +203,7 @@ test_there_is_room_for_eight() {
 	done
 	become 8
 	expect_problem 503 too_many_viewers "$admin/v1/live"
+	! grep -i '^retry-after' "$work/head" || fail "tells of uploads"
 	kill -KILL "${pids[0]}"
 	wait "${pids[0]}" 2>/dev/null || true # the shell tells of it
 	become 7

@@ -130,6 +130,36 @@ test_time_span() {
 	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
 }
 
+# asks STATUS: wait until that is what a trace gets
+asks() {
+	local status _
+	for _ in $(seq 600); do
+		status=$(curl -sS -o "$work/body" -D "$work/head" \
+			-w '%{http_code}' "$url/trace")
+		[ "$status" != "$1" ] || return 0
+		sleep 0.05
+	done
+	fail "a trace gets $status, not $1"
+}
+
+# Who asks for many, and reads none, has one, and nobody else has any.
+test_one_at_a_time() {
+	local lazy _
+	exec {lazy}<>"/dev/tcp/127.0.0.1/$port"
+	for _ in $(seq 300); do
+		printf 'GET /trace?ms=60000 HTTP/1.1\r\nHost: x\r\n\r\n'
+	done >&"$lazy"
+	asks 503
+	[ "$(jq -r .code "$work/body")" = trace_busy ] ||
+		fail "busy: $(shown "$work/body")"
+	! grep -i '^retry-after' "$work/head" || fail "tells of uploads"
+	curl -fsS "$url/healthz" -o "$work/body"
+	exec {lazy}>&-
+	asks 200
+	curl -fsSI "$url/trace" -o "$work/head"
+	asks 200
+}
+
 # A flow begins with what is left of a request whose beginning is not asked for.
 test_cut_flow() {
 	local since_us
@@ -200,6 +230,7 @@ start --balance replicate=1
 test_trace_of_the_last_while
 test_time_span
 test_cut_flow
+test_one_at_a_time
 stop
 test_all_lanes
 test_trace_in_a_file --policy cohort --threshold encode=1

@@ -7,6 +7,7 @@
 // refusal from another.
 
 const RETRY_MS = 1000;
+const RETRY_FULL_MS = 10000; // until a viewer leaves
 const SILENCE_MS = 5000; // ten frames
 
 const refusals = { 401: "locked", 404: "elsewhere", 503: "full" };
@@ -77,6 +78,7 @@ export async function live(on, key) {
 		else if (why === "elsewhere")
 			return;
 		else
-			await new Promise((go) => setTimeout(go, RETRY_MS));
+			await new Promise((go) => setTimeout(
+				go, why === "full" ? RETRY_FULL_MS : RETRY_MS));
 	}
 }
