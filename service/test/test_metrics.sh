@@ -215,6 +215,35 @@ test_every_metric_is_described() {
 	stop
 }
 
+# pages CODE: somebody is called, where as many get that as send uploads
+pages() {
+	cat >"$work/test.yml" <<-END
+		rule_files: [$(realpath "$deploy/alerts.yml")]
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - series: 'darkroom_http_problems_total{code="$1",status="503"}'
+		        values: 0+60x20
+		      - series: 'darkroom_http_replies_total{role="upload",status="200"}'
+		        values: 0+60x20
+		    alert_rule_test:
+		      - {eval_time: 15m, alertname: DarkroomRefuses, exp_alerts: []}
+	END
+	! promtool test rules "$work/test.yml" >"$work/report" 2>&1
+}
+
+test_uploads_refused_alone_page() {
+	local code
+	for code in overloaded memory_full out_of_memory deadline_exceeded; do
+		pages $code || fail "nobody is called for $code"
+		grep -q 'alertname="DarkroomRefuses"' "$work/report" ||
+			fail "promtool: $(cat "$work/report")"
+	done
+	for code in not_ready stopping too_many_viewers trace_busy; do
+		! pages $code || fail "called for $code: $(cat "$work/report")"
+	done
+}
+
 test_deploy_reads_what_there_is() {
 	local name
 	start
@@ -233,6 +262,7 @@ test_deploy_reads_what_there_is() {
 	command -v promtool >/dev/null || return 0
 	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
 		fail "promtool: $(cat "$work/report")"
+	test_uploads_refused_alone_page
 }
 
 # Of metrics, in what is on standard input.
