@@ -77,6 +77,20 @@ free_ports() {
 	front=http://${addresses[2]}
 }
 
+# Who is outside sees nothing of the server itself.
+inside_stays_inside() {
+	local path how status
+	for path in / /?w=64 // /web/app.js /stats /metrics /trace /readyz \
+		/v1/live /v1/%6cive; do
+		for how in --get --head; do
+			status=$(curl -s --path-as-is -o "$work/out" \
+				$how -w '%{http_code}' "$front$path")
+			[ "$status" = 404 ] ||
+				fail "$kind: $status of $how $path"
+		done
+	done
+}
+
 # start_both FLAGS...: of each server; and the proxy, until it answers
 start_both() {
 	free_ports
@@ -84,6 +98,7 @@ start_both() {
 	start_one 1 "$@"
 	"start_$kind"
 	proxy_answers
+	inside_stays_inside
 }
 
 stop_both() {
