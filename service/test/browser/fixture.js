@@ -28,7 +28,7 @@ export async function open(t, url, view = "") {
 
 // Waits until the page says that it is in that state.
 export function reaches(page, state) {
-	return page.until((s) => document.body.dataset.state === s, state);
+	return page.until((s) => document.body?.dataset.state === s, state);
 }
 
 export async function openLive(t, url, view = "") {

@@ -45,6 +45,21 @@ test("loads without an error, and from its server alone", async (t) => {
 		assert.equal(new URL(address).origin, server.url);
 });
 
+test("says that a file of it did not come", async (t) => {
+	const page = await browser.page();
+
+	t.after(() => page.close());
+	await page.command("Network.setBlockedURLs",
+		{ urls: ["*/web/marks.js"] });
+	await page.go(server.url);
+	await page.until(() =>
+		document.querySelector("#incomplete").checkVisibility());
+	await page.command("Network.setBlockedURLs", { urls: [] });
+	await page.click("#incomplete a");
+	await reaches(page, "live");
+	assert.ok(!await isSeen(page, "#incomplete"));
+});
+
 test("shows the view that its address names", async (t) => {
 	for (const view of views) {
 		const page = await openLive(t, server.url, view);
