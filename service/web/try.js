@@ -93,7 +93,7 @@ function check() {
 // Ends when all of it is to be seen.
 async function tellOutcome({ result, problem, metrics, warnings, seen_ms }) {
 	tellProblem(problem ?? {});
-	byId("pictures").toggleAttribute("data-stale", problem !== undefined);
+	byId("try").toggleAttribute("data-stale", problem !== undefined);
 	if (problem !== undefined)
 		return "Not done.";
 	tellWarnings(warnings);

@@ -142,6 +142,26 @@ test("an error is told, as it is", async (t) => {
 		document.querySelector("#try [onerror]")), null);
 });
 
+test("a problem makes pale what was before it", async (t) => {
+	const page = await openForm(t);
+	const opacities = () => page.evaluate(() =>
+		["saved", "result", "timeline"].map((id) => getComputedStyle(
+			document.getElementById(id)).opacity));
+	await send(page, photo);
+	await resultIsShown(page);
+	await page.until("document.querySelector('#saved').textContent");
+	assert.deepEqual(await opacities(), ["1", "1", "1"]);
+	await page.answer("POST", 422, "application/problem+json",
+		JSON.stringify({ status: 422, detail: "none of that" }));
+	await page.click("#send");
+
+	await page.until(() => /none of that/.test(
+		document.querySelector("#problem").textContent));
+	for (const opacity of await opacities())
+		assert.ok(opacity < 1);
+	assert.deepEqual(page.errors.filter((e) => /Uncaught/.test(e)), []);
+});
+
 test("what is no photo is told to be none", async (t) => {
 	const page = await openForm(t);
 	await send(page, process.argv[1]);
