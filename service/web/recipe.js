@@ -30,20 +30,22 @@ export function query(recipe) {
 }
 
 function escaped(character) {
-	const code = character.codePointAt(0).toString(16).padStart(2, "0");
+	const point = character.codePointAt(0);
+	const [letter, digits] = point < 0x80 ? ["x", 2]
+		: point < 0x10000 ? ["u", 4] : ["U", 8];
 
-	return character < "\x80"
-		? `\\x${code}` : `\\u${code.padStart(4, "0")}`;
+	return `\\${letter}${point.toString(16).padStart(digits, "0")}`;
 }
 
-// One word of a shell, whatever is in it.  Control characters are written as
-// escapes ($'', of bash and zsh): pasted, they might act on the terminal.
+// One word of a shell, whatever is in it.  Control and format characters are
+// written as escapes ($'', of bash and zsh): pasted, they might act on the
+// terminal, or show the line in another order.
 export function shellQuoted(text) {
 	if (/^[\w@%+=:,./-]+$/.test(text))
 		return text;
-	if (!/\p{Cc}/u.test(text))
+	if (!/[\p{Cc}\p{Cf}]/u.test(text))
 		return "'" + text.replaceAll("'", "'\\''") + "'";
-	return "$'" + text.replace(/[\\']|\p{Cc}/gu, (character) =>
+	return "$'" + text.replace(/[\\'\p{Cc}\p{Cf}]/gu, (character) =>
 		/['\\]/.test(character)
 			? "\\" + character : escaped(character)) + "'";
 }
