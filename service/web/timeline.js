@@ -2,6 +2,7 @@
 // The timeline of one request: a table whose rows have bars.
 
 import { formatMilliseconds } from "./figures.js";
+import { stageColour } from "./stages.js";
 
 const steps = ["decode", "scale", "blur", "encode", "store"];
 const words = { body: "receive", queue: "wait" };
@@ -22,7 +23,6 @@ function bar({ start_ms, duration_ms }, total_ms) {
 }
 
 function row({ name, duration_ms, bars }, total_ms) {
-	const step = steps.indexOf(name);
 	const made = element("tr", {},
 		element("th", { scope: "row" },
 			element("span", { className: "patch" }),
@@ -34,8 +34,9 @@ function row({ name, duration_ms, bars }, total_ms) {
 		element("td", {}, formatMilliseconds(duration_ms)));
 
 	made.dataset.name = name;
-	if (step >= 0)
-		made.style.setProperty("--colour", `var(--stage-${step})`);
+	if (steps.includes(name))
+		made.style.setProperty("--colour",
+			`var(${stageColour(name)})`);
 	return made;
 }
 
