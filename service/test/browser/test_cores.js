@@ -80,6 +80,86 @@ test("the link gives a trace with the workers", async (t) => {
 	assert.ok(events.some((event) => event.name === "decode"));
 });
 
+// What the link asks for, in microseconds of CLOCK_MONOTONIC.
+const shownUntil = (page) => page.evaluate(() => Number(
+	new URL(document.querySelector("#trace-link").href)
+		.searchParams.get("until_us")));
+
+test("a paused timeline shows nothing of the future", async (t) => {
+	const { page } = await openLoaded(t);
+
+	await page.until(pixelsOfStage);
+	await page.click("#pause");
+	for (let i = 0; i < 3; i++)
+		await page.click("#zoom-out");
+	await page.until(() =>
+		/^20/.test(document.querySelector("#span").textContent));
+	assert.ok(await shownUntil(page) <= process.hrtime.bigint() / 1000n);
+});
+
+// Turns the wheel over the lanes, with Ctrl, as a pinch does.
+const wheel = (page, deltaY, count) => page.evaluate((y, n) => {
+	const lanes = document.querySelector("#lanes");
+	const turn = { deltaY: y, ctrlKey: true, cancelable: true };
+
+	for (let i = 0; i < n; i++)
+		lanes.dispatchEvent(new WheelEvent("wheel", turn));
+}, deltaY, count);
+
+test("a pinch zooms as far as it goes", async (t) => {
+	const { page } = await openLoaded(t);
+	const span = (text) => page.until((s) => s ===
+		document.querySelector("#span").textContent, text);
+
+	await span("2.00\u00a0s");
+	await wheel(page, -2, 12);
+	await wheel(page, -100, 1);
+	await span("1.00\u00a0s");
+	await wheel(page, 10, 8);
+	await span("5.00\u00a0s");
+});
+
+test("a visit is told until another is touched", async (t) => {
+	const { page } = await openLoaded(t);
+
+	await page.until(pixelsOfStage);
+	await page.click("#pause");
+	const at = await page.evaluate(() => {
+		const { x, y, width } = document.querySelector("#lanes")
+			.getBoundingClientRect();
+		return { x: x + width / 2, y: y + 80 };
+	});
+	await page.command("Input.dispatchTouchEvent",
+		{ type: "touchStart", touchPoints: [at] });
+	await page.command("Input.dispatchTouchEvent",
+		{ type: "touchEnd", touchPoints: [] });
+	await page.until(() =>
+		document.querySelector("#visit").checkVisibility());
+	await changes(page, "");
+	assert.ok(await isSeen(page, "#visit"));
+});
+
+test("every lane is reached by keyboard", async (t) => {
+	const { page } = await openLoaded(t);
+	const seen = [];
+
+	await page.until(pixelsOfStage);
+	await page.click("#pause");
+	for (let i = 0; i < 6; i++)
+		await page.click("#zoom-in");
+	await page.evaluate(() => document.querySelector("#lanes").focus());
+	for (let i = 0; i < 2; i++)
+		for (const name of await page.evaluate(() =>
+			[...document.querySelectorAll("#lanes-text tbody th")]
+				.map((cell) => cell.textContent))) {
+			await page.press("ArrowDown");
+			await page.until((s) => document.querySelector("#visit")
+				.textContent.startsWith(`${s}:`), name);
+			seen.push(name);
+		}
+	assert.ok(seen.length >= 4);
+});
+
 test("without workers there are no lanes, and it says so", async (t) => {
 	const { page } = await openLoaded(t,
 		"--policy", "thread-per-connection");
