@@ -128,6 +128,11 @@ bool group_partition(struct group *g, const uint32_t *parts)
 	return true;
 }
 
+uint32_t stage_part(const struct stage *s)
+{
+	return atomic_load_explicit(&s->part, memory_order_relaxed);
+}
+
 void group_stop(struct group *g)
 {
 	atomic_store(&g->is_stopping, true);

@@ -173,7 +173,7 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 	if (g->part_count == 1)
 		return 0;
 	if (g->schedule.balance == BALANCE_PARTITION)
-		return atomic_load_explicit(&s->part, memory_order_relaxed);
+		return stage_part(s);
 	if (is_inside)
 		return handling.part;
 	uint32_t turn = atomic_fetch_add_explicit(&g->next_part, 1,

@@ -122,6 +122,9 @@ MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
  */
 bool group_partition(struct group *g, const uint32_t *parts);
 
+/* In a partitioned graph: the part that it belongs to now. */
+uint32_t stage_part(const struct stage *s);
+
 /*
  * Refuse events from outside, handle all that are queued, join the workers.  A
  * second time does nothing.

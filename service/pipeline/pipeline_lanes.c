@@ -29,6 +29,11 @@ uint32_t pipeline_lanes(const struct pipeline *p,
 	return add_lane(out, count, p->express.lane, PIPELINE_EXPRESS);
 }
 
+uint32_t pipeline_step_part(const struct pipeline *p, enum pipeline_step step)
+{
+	return stage_part(p->places[step].stage);
+}
+
 void pipeline_read_part(const struct pipeline *p, uint32_t part,
 			struct stage_stats out[PIPELINE_STEPS])
 {

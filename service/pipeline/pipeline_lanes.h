@@ -28,6 +28,9 @@ enum { PIPELINE_LANES_MAX = 3 };
 uint32_t pipeline_lanes(const struct pipeline *p,
 			struct pipeline_lane out[PIPELINE_LANES_MAX]);
 
+/* With a partition: the part that a step's stage belongs to now. */
+uint32_t pipeline_step_part(const struct pipeline *p, enum pipeline_step step);
+
 /* What a part of the first of them did: see stage_read_part(). */
 void pipeline_read_part(const struct pipeline *p, uint32_t part,
 			struct stage_stats out[PIPELINE_STEPS]);

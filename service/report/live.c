@@ -33,12 +33,16 @@ static uint32_t place_of(const struct pipeline_stats *s, uint32_t step)
 static void add_lane(struct live *l, const struct pipeline_stats *s,
 		     const struct pipeline_lane *lane)
 {
-	for (uint32_t i = 0; i < group_worker_count(lane->group); i++)
-		l->workers[l->worker_count++] = (struct live_worker){
+	for (uint32_t i = 0; i < group_worker_count(lane->group); i++) {
+		uint32_t place = l->worker_count++;
+
+		l->workers[place] = (struct live_worker){
 			.lane = *lane,
 			.index = i,
 			.stage_first = place_of(s, lane->step_first),
+			.spans = l->spans + (size_t)place * LIVE_SPANS_KEPT,
 		};
+	}
 }
 
 /* False: no memory. */
@@ -52,7 +56,8 @@ static bool add_workers(struct live *l, const struct pipeline *p)
 	for (uint32_t i = 0; i < lane_count; i++)
 		count += group_worker_count(lanes[i].group);
 	l->workers = calloc(count, sizeof(*l->workers));
-	if (l->workers == NULL)
+	l->spans = calloc(count * LIVE_SPANS_KEPT, sizeof(*l->spans));
+	if (l->workers == NULL || l->spans == NULL)
 		return false;
 	pipeline_read(p, &s);
 	for (uint32_t i = 0; i < lane_count; i++)
@@ -70,9 +75,7 @@ struct live *live_new(const struct stats_source *source)
 	l->part_count = source->config->schedule.part_count;
 	l->parts = calloc((size_t)l->part_count * PIPELINE_STEPS,
 			  sizeof(*l->parts));
-	l->spans = calloc(TRACE_SPANS, sizeof(*l->spans));
-	if (l->parts != NULL && l->spans != NULL &&
-	    add_workers(l, source->pipeline))
+	if (l->parts != NULL && add_workers(l, source->pipeline))
 		return l;
 	live_free(l);
 	return NULL;

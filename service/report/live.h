@@ -5,6 +5,7 @@
  *
  * docs/http-api.md describes each member.
  *
+ * Memory     125 KiB for each worker, besides its trace.
  * Threads    live_hello(): any, at once.  The rest: one.
  */
 #ifndef SERVICE_LIVE_H
@@ -25,7 +26,7 @@ void live_free(struct live *l);
 /* An event each, whole, for the caller to free().  NULL: no memory. */
 char *live_hello(const struct live *l);
 
-/* `is_first`: nobody saw the last one, and what is of late begins anew. */
+/* `is_first`: nobody watched, and what is of late begins anew. */
 char *live_frame(struct live *l, bool is_first);
 
 #endif

@@ -47,56 +47,49 @@ static void print_mean(FILE *to, const char *name, const struct spread *s)
 				      (double)s->filled_count);
 }
 
-static void print_spread(FILE *to, struct recent *r,
-			 const struct stage_stats *s)
+static void print_spread(FILE *to, const struct stage_stats *s,
+			 const struct spread *recent,
+			 const struct spread *total)
 {
-	struct spread total, recent;
-
-	spread_read(s, &total);
-	recent_add(r, &total, &recent);
-	print_times(to, "wait_ms", &recent.waits, &total.waits, s->wait_ns_max);
-	print_times(to, "service_ms", &recent.services, &total.services,
+	print_times(to, "wait_ms", &recent->waits, &total->waits,
+		    s->wait_ns_max);
+	print_times(to, "service_ms", &recent->services, &total->services,
 		    s->service_ns_max);
 	(void)fputs(",\"cohort\":{", to);
-	print_mean(to, "recent", &recent);
+	print_mean(to, "recent", recent);
 	(void)fputc(',', to);
-	print_mean(to, "total", &total);
+	print_mean(to, "total", total);
 	(void)fputc('}', to);
 }
 
-/* How much of the cores the stage keeps busy. */
-static void print_load(const struct live *l, FILE *to, struct live_stage *at,
-		       const struct stage_stats *s, uint64_t now_ns)
+/* How much of the cores' time went into the stage. */
+static void print_load(const struct live *l, FILE *to,
+		       const struct spread *recent)
 {
-	const struct measure_totals totals = {
-		.arrived_count = s->arrived_count,
-		.handled_count = s->handled_count,
-		.service_ns = s->service_ns,
-		.switch_count = s->switch_count,
-		.switch_ns = s->switch_ns,
-	};
-	const struct stage_view *rates = &at->rates;
-
-	measure_update(&at->measure, &totals, now_ns,
-		       cores_count(l->source->config->cores), &at->rates);
-	if (l->last_ns == 0)
+	if (recent->time_ns == 0)
 		(void)fputs(",\"load\":null", to);
 	else
 		(void)fprintf(to, ",\"load\":%.4g",
-			      rates->arrivals_per_s * rates->service_ns / 1e9);
+			      (double)recent->service_ns /
+				      (double)recent->time_ns /
+				      cores_count(l->source->config->cores));
 }
 
-static void print_stage(struct live *l, FILE *to, struct live_stage *at,
+static void print_stage(struct live *l, FILE *to, uint32_t stage,
 			const struct stage_stats *s, uint64_t now_ns)
 {
+	struct spread recent, total;
+
+	spread_read(s, now_ns, &total);
+	recent_add(&l->stages[stage], &total, &recent);
 	(void)fprintf(to,
 		      "{\"queued\":%" PRIu64 ",\"arrived\":%" PRIu64
 		      ",\"handled\":%" PRIu64 ",\"refused\":%" PRIu64
 		      ",\"visits\":%" PRIu64 ",\"visits_empty\":%" PRIu64,
 		      s->queued_count, s->arrived_count, s->handled_count,
 		      s->refused_count, s->visit_count, s->visit_empty_count);
-	print_load(l, to, at, s, now_ns);
-	print_spread(to, &at->recent, s);
+	print_load(l, to, &recent);
+	print_spread(to, s, &recent, &total);
 	(void)fputc('}', to);
 }
 
@@ -106,14 +99,15 @@ static void print_stages(struct live *l, FILE *to,
 	(void)fputs(",\"stages\":[", to);
 	for (uint32_t i = 0; i < s->stage_count; i++) {
 		(void)fputs(i > 0 ? "," : "", to);
-		print_stage(l, to, &l->stages[i], &s->stages[i], now_ns);
+		print_stage(l, to, i, &s->stages[i], now_ns);
 	}
 	(void)fputc(']', to);
 }
 
-static void print_part(struct live *l, FILE *to, uint32_t part)
+static void print_part(struct live *l, FILE *to, uint32_t part, uint64_t now_ns)
 {
 	struct stage_stats stages[PIPELINE_STEPS];
+	struct spread recent, total;
 
 	pipeline_read_part(l->source->pipeline, part, stages);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
@@ -122,19 +116,34 @@ static void print_part(struct live *l, FILE *to, uint32_t part)
 		(void)fprintf(
 			to, "%s{\"queued\":%" PRIu64 ",\"handled\":%" PRIu64,
 			i > 0 ? "," : "", s->queued_count, s->handled_count);
-		print_spread(to, &l->parts[part * PIPELINE_STEPS + i], s);
+		spread_read(s, now_ns, &total);
+		recent_add(&l->parts[part * PIPELINE_STEPS + i], &total,
+			   &recent);
+		print_spread(to, s, &recent, &total);
 		(void)fputc('}', to);
 	}
 }
 
-static void print_parts(struct live *l, FILE *to)
+/* Whose the stages are, which may change while it runs. */
+static void print_stage_parts(const struct live *l, FILE *to)
+{
+	if (l->source->config->schedule.balance != BALANCE_PARTITION)
+		return;
+	(void)fputs(",\"stage_parts\":[", to);
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		(void)fprintf(to, "%s%" PRIu32, i > 0 ? "," : "",
+			      pipeline_step_part(l->source->pipeline, i));
+	(void)fputc(']', to);
+}
+
+static void print_parts(struct live *l, FILE *to, uint64_t now_ns)
 {
 	if (l->part_count == 1)
 		return;
 	(void)fputs(",\"parts\":[", to);
 	for (uint32_t i = 0; i < l->part_count; i++) {
 		(void)fputs(i > 0 ? ",[" : "[", to);
-		print_part(l, to, i);
+		print_part(l, to, i, now_ns);
 		(void)fputc(']', to);
 	}
 	(void)fputc(']', to);
@@ -154,18 +163,26 @@ static void print_edges(const struct live *l, FILE *to,
 	(void)fputc(']', to);
 }
 
-/* A long event is counted when it ends, perhaps for several frames. */
+/* A long event is counted when it ends, so it may be more than the time. */
 static void print_busy(const struct live *l, FILE *to, struct live_worker *w,
 		       uint64_t service_ns, uint64_t now_ns)
 {
-	double busy = (double)(service_ns - w->service_ns) /
-		      (double)(now_ns - l->last_ns);
-
-	w->service_ns = service_ns;
 	if (l->last_ns == 0)
 		(void)fputs("{\"busy\":null", to);
 	else
-		(void)fprintf(to, "{\"busy\":%.4g", busy < 1 ? busy : 1);
+		(void)fprintf(to, "{\"busy\":%.4g",
+			      (double)(service_ns - w->service_ns) /
+				      (double)(now_ns - l->last_ns));
+	w->service_ns = service_ns;
+}
+
+/* 0: there is none. */
+static void print_time(FILE *to, const char *name, uint64_t time_ns)
+{
+	if (time_ns == 0)
+		(void)fprintf(to, ",\"%s\":null", name);
+	else
+		(void)fprintf(to, ",\"%s\":%" PRIu64, name, time_ns / 1000);
 }
 
 static void print_worker(const struct live *l, FILE *to, struct live_worker *w,
@@ -177,11 +194,9 @@ static void print_worker(const struct live *l, FILE *to, struct live_worker *w,
 	print_busy(l, to, w, s.work.service_ns, now_ns);
 	(void)fprintf(to, ",\"sleeps\":%" PRIu64 ",\"stolen\":%" PRIu64,
 		      s.sleep_count, s.stolen_count);
-	if (s.asleep_since_ns == 0)
-		(void)fputs(",\"asleep_since_us\":null}", to);
-	else
-		(void)fprintf(to, ",\"asleep_since_us\":%" PRIu64 "}",
-			      s.asleep_since_ns / 1000);
+	print_time(to, "asleep_since_us", s.asleep_since_ns);
+	print_time(to, "told_since_us", w->told_since_ns);
+	(void)fputc('}', to);
 }
 
 static void print_workers(const struct live *l, FILE *to, uint64_t now_ns)
@@ -222,13 +237,8 @@ static void print_server(const struct live *l, FILE *to,
 static void begin(struct live *l)
 {
 	l->last_ns = 0;
-	for (uint32_t i = 0; i < PIPELINE_STAGES; i++) {
-		struct live_stage *at = &l->stages[i];
-
-		at->measure = (struct measure){ 0 };
-		at->rates = (struct stage_view){ 0 };
-		recent_begin(&at->recent);
-	}
+	for (uint32_t i = 0; i < PIPELINE_STAGES; i++)
+		recent_begin(&l->stages[i]);
 	for (uint32_t i = 0; i < l->part_count * PIPELINE_STEPS; i++)
 		recent_begin(&l->parts[i]);
 	for (uint32_t i = 0; i < l->worker_count; i++)
@@ -250,7 +260,8 @@ char *live_frame(struct live *l, bool is_first)
 	pipeline_read(l->source->pipeline, &s);
 	print_server(l, to, &s, now_ns);
 	print_stages(l, to, &s, now_ns);
-	print_parts(l, to);
+	print_stage_parts(l, to);
+	print_parts(l, to, now_ns);
 	print_edges(l, to, &s);
 	/* First: who sleeps now is then told of no sleep twice. */
 	live_print_spans(l, to, now_ns);

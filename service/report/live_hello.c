@@ -7,8 +7,10 @@
 #include "service/report/stats_figures.h"
 #include "service/text.h"
 
+#include "stages/cores.h"
 #include "stages/schedule_words.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,20 +29,40 @@ static void add_balance(struct draft *d, const struct schedule_word *words,
 	draft_text(d, d->root, "balance", name);
 }
 
-static void add_words(struct draft *d, const struct schedule *schedule)
+static void add_word(struct draft *d, cJSON *list, const char *flag,
+		     const char *value, const char *meaning)
+{
+	cJSON *o = draft_item(d, list, cJSON_CreateObject());
+
+	draft_text(d, o, "flag", flag);
+	draft_text(d, o, "value", value);
+	draft_text(d, o, "meaning", meaning);
+}
+
+static void add_express(struct draft *d, cJSON *list, uint64_t express_ns)
+{
+	char value[24];
+
+	(void)snprintf(value, sizeof(value), "%" PRIu64 "ms",
+		       express_ns / 1000000);
+	add_word(d, list, "express", value,
+		 "While large uploads keep the workers, one that will likely "
+		 "take less CPU time than this goes past them, to a thread of "
+		 "its own, which takes all its steps.");
+}
+
+static void add_words(struct draft *d, const struct pipeline_config *c)
 {
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
-	uint32_t count = schedule_words(schedule, pipeline_step_names,
+	uint32_t count = schedule_words(&c->schedule, pipeline_step_names,
 					PIPELINE_STEPS, words);
 	cJSON *list = cJSON_AddArrayToObject(d->root, "words");
 
-	for (uint32_t i = 0; i < count; i++) {
-		cJSON *o = draft_item(d, list, cJSON_CreateObject());
-
-		draft_text(d, o, "flag", words[i].flag);
-		draft_text(d, o, "value", words[i].value);
-		draft_text(d, o, "meaning", words[i].meaning);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		add_word(d, list, words[i].flag, words[i].value,
+			 words[i].meaning);
+	if (c->express_ns > 0)
+		add_express(d, list, c->express_ns);
 	add_balance(d, words, count);
 }
 
@@ -88,10 +110,11 @@ static char *hello_json(const struct live *l)
 	draft_text(&d, d.root, "policy", c->schedule.policy->name);
 	draft_text(&d, d.root, "schedule", schedule);
 	free(schedule);
-	add_words(&d, &c->schedule);
+	add_words(&d, c);
 	add_stages(&d, p);
 	draft_number(&d, d.root, "parts", l->part_count);
 	add_workers(&d, l);
+	draft_number(&d, d.root, "cores", cores_count(c->cores));
 	draft_number(&d, d.root, "uploads_max", load.uploads_max);
 	if (c->memory_bytes_max < UINT64_MAX)
 		draft_number(&d, d.root, "memory_limit_bytes",

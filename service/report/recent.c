@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/report/recent.h"
 
-void spread_read(const struct stage_stats *from, struct spread *out)
+void spread_read(const struct stage_stats *from, uint64_t now_ns,
+		 struct spread *out)
 {
 	*out = (struct spread){
 		.waits = from->waits,
 		.services = from->services,
 		.handled_count = from->handled_count,
+		.service_ns = from->service_ns,
+		.time_ns = now_ns,
 	};
 	/* They are counted one after the other. */
 	if (from->visit_count > from->visit_empty_count)
@@ -46,6 +49,8 @@ void recent_add(struct recent *r, const struct spread *now, struct spread *out)
 		subtract(&out->waits, &now->waits, oldest->waits);
 		subtract(&out->services, &now->services, oldest->services);
 		out->handled_count = now->handled_count - oldest->handled_count;
+		out->service_ns = now->service_ns - oldest->service_ns;
+		out->time_ns = now->time_ns - oldest->time_ns;
 		if (now->filled_count > oldest->filled_count)
 			out->filled_count =
 				now->filled_count - oldest->filled_count;
@@ -54,5 +59,7 @@ void recent_add(struct recent *r, const struct spread *now, struct spread *out)
 	copy(place->services, &now->services);
 	place->handled_count = now->handled_count;
 	place->filled_count = now->filled_count;
+	place->service_ns = now->service_ns;
+	place->time_ns = now->time_ns;
 	r->added_count++;
 }

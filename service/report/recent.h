@@ -19,6 +19,7 @@ struct recent {
 		uint32_t waits[HISTOGRAM_BUCKETS];
 		uint32_t services[HISTOGRAM_BUCKETS];
 		uint64_t handled_count, filled_count;
+		uint64_t service_ns, time_ns;
 	} copies[RECENT_COPIES];
 };
 
@@ -27,9 +28,12 @@ struct spread {
 	struct histogram_copy waits, services;
 	uint64_t handled_count;
 	uint64_t filled_count; /* visits that had some */
+	uint64_t service_ns;
+	uint64_t time_ns; /* when it was so; of late: in so long */
 };
 
-void spread_read(const struct stage_stats *from, struct spread *out);
+void spread_read(const struct stage_stats *from, uint64_t now_ns,
+		 struct spread *out);
 
 /* What was added before is the past; after this, nothing was. */
 void recent_begin(struct recent *r);
