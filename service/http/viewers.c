@@ -81,8 +81,8 @@ static void wake_all(struct viewers *all)
 	(void)pthread_cond_broadcast(&all->made);
 }
 
-/* Caller holds the lock, and gets it back. */
-static void make_frame(struct viewers *all, bool is_first)
+/* Caller holds the lock, and gets it back.  False: no memory. */
+static bool make_frame(struct viewers *all, bool is_first)
 {
 	char *text;
 	struct message *m = NULL;
@@ -95,11 +95,12 @@ static void make_frame(struct viewers *all, bool is_first)
 		free(text);
 	(void)pthread_mutex_lock(&all->lock);
 	if (m == NULL)
-		return;
+		return false;
 	message_drop(all->newest);
 	all->newest = m;
 	all->made_count++;
 	wake_all(all);
+	return true;
 }
 
 /* As long as there are viewers.  Caller holds the lock, and gets it back. */
@@ -115,8 +116,8 @@ static void make_frames(struct viewers *all)
 			(void)wait_until(&all->wanted, &all->lock, next_ns);
 			continue;
 		}
-		make_frame(all, is_first);
-		is_first = false;
+		if (make_frame(all, is_first))
+			is_first = false;
 		next_ns += interval_ns;
 		if (next_ns <= now_ns) /* it was stopped, or had no CPU */
 			next_ns = now_ns + interval_ns;

@@ -32,7 +32,7 @@ struct viewers;
 
 /*
  * Makes a frame's text, to be free()d; NULL: no memory, and there is none this
- * time.  `is_first`: nobody has seen the last one.
+ * time.  `is_first`: none was made since somebody came to watch.
  */
 typedef char *viewers_frame_fn(void *arg, bool is_first);
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: the first frame that is made is the first one, however often there
+ * was no memory before; and it is no more once one was made.
+ */
+#include "service/http/viewers.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { FAILED = 2, FRAMES = 5 };
+
+struct frames {
+	_Atomic int count;
+	bool are_first[FRAMES];
+};
+
+static char *make(void *arg, bool is_first)
+{
+	struct frames *f = arg;
+	int number = atomic_load(&f->count);
+
+	if (number < FRAMES) {
+		f->are_first[number] = is_first;
+		atomic_store(&f->count, number + 1);
+	}
+	return number < FAILED ? NULL : strdup("frame");
+}
+
+int main(void)
+{
+	static struct frames frames;
+	struct viewers *all = viewers_start(make, &frames);
+	struct viewer *v;
+	char text[16];
+
+	assert(all != NULL);
+	assert(viewer_add(all, strdup("hello"), NULL, &v) == VIEWERS_ENTERED);
+	assert(viewer_read(v, text, sizeof(text)) == 5);
+	assert(memcmp(text, "hello", 5) == 0);
+	while (atomic_load(&frames.count) < FRAMES) {
+		assert(viewer_read(v, text, sizeof(text)) == 5);
+		assert(memcmp(text, "frame", 5) == 0);
+	}
+	viewer_remove(v);
+	viewers_stop(all);
+	for (int i = 0; i < FRAMES; i++)
+		assert(frames.are_first[i] == (i <= FAILED));
+	return 0;
+}
