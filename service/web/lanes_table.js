@@ -77,7 +77,9 @@ export class LanesTable {
 
 	add(frame) {
 		this.#frames.push(frame);
-		this.#busy.push(frame.workers.map(({ busy }) => busy));
+		// In the server's first frame nothing was measured.
+		if (frame.workers[0].busy !== null)
+			this.#busy.push(frame.workers.map(({ busy }) => busy));
 		if (this.#frames.length <= FRAMES)
 			return;
 		this.#busy = this.#busy.slice(-BUSY_FRAMES);
