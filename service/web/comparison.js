@@ -2,9 +2,9 @@
 // The original and the result: beside each other or, where both have the same
 // shape, over each other with a slider between them.
 
+import { byId } from "./dom.js";
 import { formatBytes } from "./figures.js";
 
-const byId = (id) => document.getElementById(id);
 const ids = ["original", "result"];
 const shown = {}; // by id: { bytes, width_px, height_px }, or no size
 

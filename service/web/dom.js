@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements made, and changed in place: what already is so is not touched, or a
-// browser would draw it again.  Text is set as text, so whatever a server or a
-// file says, it is never markup.
+// Elements found, made, and changed in place: what already is so is not touched,
+// or a browser would draw it again.  Text is set as text, so whatever a server
+// or a file says, it is never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -12,6 +12,8 @@ function fill(made, attributes, children) {
 	return made;
 }
 
+export const byId = (id) => document.getElementById(id);
+
 // Children are elements or texts.
 export function element(name, attributes = {}, ...children) {
 	return fill(document.createElement(name), attributes, children);
@@ -19,6 +21,10 @@ export function element(name, attributes = {}, ...children) {
 
 export function svgElement(name, attributes = {}, ...children) {
 	return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+export function canvasOf(width_px, height_px) {
+	return element("canvas", { width: width_px, height: height_px });
 }
 
 export function setText(node, text) {

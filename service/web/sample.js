@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // JPEGs that the browser makes: a test picture, and what was pasted.
 
+import { canvasOf } from "./dom.js";
+
 const WIDTH_PX = 1800;
 const HEIGHT_PX = 1200;
 const PLATE_PX = 900;
@@ -9,14 +11,6 @@ function asJpeg(canvas, name) {
 	return new Promise((made) => canvas.toBlob((blob) =>
 		made(new File([blob], name, { type: blob.type })),
 	"image/jpeg", 0.92));
-}
-
-function canvasOf(width_px, height_px) {
-	const canvas = document.createElement("canvas");
-
-	canvas.width = width_px;
-	canvas.height = height_px;
-	return canvas;
 }
 
 // Rings that become finer outwards: scaling that aliases shows false ones.

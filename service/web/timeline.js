@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The timeline of one request: a table whose rows have bars.
 
+import { element } from "./dom.js";
 import { formatMilliseconds } from "./figures.js";
 import { stageColour } from "./stages.js";
 
-const steps = ["decode", "scale", "blur", "encode", "store"];
 const words = { body: "receive", queue: "wait" };
 
-function element(tag, properties, ...children) {
-	const made = Object.assign(document.createElement(tag), properties);
-
-	made.append(...children);
-	return made;
-}
-
 function bar({ start_ms, duration_ms }, total_ms) {
-	const made = element("span", { className: "bar" });
+	const made = element("span", { class: "bar" });
 
 	made.style.left = `${100 * start_ms / total_ms}%`;
 	made.style.width = `${100 * duration_ms / total_ms}%`;
@@ -23,27 +16,25 @@ function bar({ start_ms, duration_ms }, total_ms) {
 }
 
 function row({ name, duration_ms, bars }, total_ms) {
-	const made = element("tr", {},
+	const made = element("tr", { "data-name": name },
 		element("th", { scope: "row" },
-			element("span", { className: "patch" }),
+			element("span", { class: "patch" }),
 			words[name] ?? name),
 		element("td", {}, bars.length === 1
 			? formatMilliseconds(bars[0].start_ms) : ""),
-		element("td", { className: "bars" },
+		element("td", { class: "bars" },
 			...bars.map((one) => bar(one, total_ms))),
 		element("td", {}, formatMilliseconds(duration_ms)));
 
-	made.dataset.name = name;
-	if (steps.includes(name))
-		made.style.setProperty("--colour",
-			`var(${stageColour(name)})`);
+	// What is no stage has no colour of its own.
+	made.style.setProperty("--colour", `var(${stageColour(name)})`);
 	return made;
 }
 
 function titles() {
 	return element("thead", {}, element("tr", {},
 		...["step", "begins", "", "takes"].map((text) => text === ""
-			? element("td", { className: "bars" })
+			? element("td", { class: "bars" })
 			: element("th", { scope: "col" }, text))));
 }
 

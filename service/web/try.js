@@ -7,6 +7,7 @@
 //	      '--> comparison.js, timeline.js
 
 import * as comparison from "./comparison.js";
+import { byId, element } from "./dom.js";
 import { formatBytes, formatMilliseconds } from "./figures.js";
 import { key } from "./key.js";
 import { blurProblem, curlLine, query, resultName } from "./recipe.js";
@@ -17,7 +18,6 @@ import { upload } from "./upload.js";
 
 const SETTLE_MS = 300; // after the last change, before it is sent
 
-const byId = (id) => document.getElementById(id);
 let photo = null;
 let sending = new AbortController();
 let settling;
@@ -42,13 +42,6 @@ function tell(text) {
 	byId("sending").textContent = text;
 }
 
-function element(tag, text) {
-	const made = document.createElement(tag);
-
-	made.textContent = text;
-	return made;
-}
-
 function tellProblem({ status, title, detail, retry_s, code }) {
 	const lines = [
 		["strong", [status, title].join(" ").trim()],
@@ -59,12 +52,12 @@ function tellProblem({ status, title, detail, retry_s, code }) {
 
 	byId("problem").replaceChildren(...lines
 		.filter(([, text]) => text)
-		.map(([tag, text]) => element(tag, text)));
+		.map(([tag, text]) => element(tag, {}, text)));
 }
 
 function tellWarnings(texts) {
 	byId("warnings").replaceChildren(
-		...texts.map((text) => element("li", text)));
+		...texts.map((text) => element("li", {}, text)));
 }
 
 function tellCurl() {
