@@ -22,6 +22,8 @@ const graphs = {
 	all: plan(hello({ stages: [...steps, "store", "express"] }), false),
 	apart: plan(hello({ stages: [...steps, "store", "express"], parts: 2,
 		balance: "replicate" }), true),
+	partitions: plan(hello({ stages: [...steps, "store", "express"],
+		parts: 2, balance: "partition" }), true, [0, 1, 1, 0]),
 	threads: plan(hello({ workers: [] }), false),
 };
 const widths = [320, 343, 700, 1000, 1248, 2000];
@@ -49,6 +51,29 @@ test("boxes and queues lie apart and inside", () => {
 				`${name}: inside`);
 			for (const b of all.slice(i + 1))
 				assert.ok(!overlap(a, b), `${name}: overlap`);
+		});
+	});
+});
+
+// Where a rate of five letters is drawn.
+function textOf({ x, y, anchor }) {
+	const width = 36;
+
+	return { x: anchor === "middle" ? x - width / 2 : x, y: y - 10,
+		width, height: 10 };
+}
+
+test("what an edge carries lies on nothing", () => {
+	forAll((_, laid, name) => {
+		const texts = laid.edges.map(({ label }) => textOf(label));
+		const all = laid.nodes.flatMap(({ box, queue }) => [box, queue])
+			.filter((r) => r !== null).concat(texts);
+
+		texts.forEach((text) => {
+			for (const other of all)
+				assert.ok(text === other ||
+					!overlap(text, other),
+					`${name}: ${text.x} ${text.y}`);
 		});
 	});
 });
@@ -89,6 +114,13 @@ test("a plan has the ways that uploads take", () => {
 		"express -", "express store", "scale blur", "store -"]);
 	assert.equal(graphs.apart.nodes.length, 2 * steps.length + 2);
 	assert.deepEqual(graphs.apart.lanes, ["replica 0", "replica 1", ""]);
+	assert.deepEqual(named(graphs.partitions), named(graphs.all));
+	assert.deepEqual(graphs.partitions.lanes,
+		["partition 0", "partition 1", ""]);
+	assert.deepEqual(graphs.partitions.nodes
+		.filter(({ part }) => part !== null)
+		.map(({ name, part, lane }) => [name, part, lane]),
+	steps.map((name, i) => [name, [0, 1, 1, 0][i], [0, 1, 1, 0][i]]));
 });
 
 test("threads of connections have no queues", () => {

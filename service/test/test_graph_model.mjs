@@ -3,31 +3,32 @@
 // span chooses which waits are told, and what is not known is null.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { picture, remember, stageFigures, summary }
+import { nodeFigures, picture, remember, summary }
 	from "../web/graph_model.js";
 import { plan } from "../web/graph_plan.js";
 
 const hello = {
 	stages: ["decode", "encode"], parts: 2, balance: "replicate",
 	workers: [{ lane: "workers" }],
-	uploads_max: 64, memory_limit_bytes: 1000,
+	cores: 2, uploads_max: 64, memory_limit_bytes: 1000,
 };
 
 // n events after n half seconds, from which all counters are made.
 function frame(n) {
 	const stage = {
-		queued: n, handled: 10 * n, refused: 2 * n, load: 0.5,
+		queued: n, arrived: 10 * n, handled: 9 * n,
+		refused: 2 * n, load: 0.5,
 		wait_ms: { recent: [1, 2], total: [3, 4] },
 		service_ms: { recent: null, total: [5, 6] },
 		cohort: { recent: 1.5, total: null },
 	};
-	const { refused, load, ...part } = stage;
+	const { arrived, refused, load, ...part } = stage;
 
 	return {
 		at_us: 7e6 + n * 5e5,
 		uploads: { finished: 10 * n, refused: 2 * n, in_flight: 3 },
 		memory_used_bytes: 500, cpu_s: n,
-		stages: [stage, { ...stage, handled: 8 * n }],
+		stages: [stage, { ...stage, arrived: 8 * n }],
 		parts: [[part, part], [part, part]],
 		edges: [[-1, 0, 10 * n], [0, 1, 8 * n]],
 	};
@@ -48,10 +49,11 @@ test("counters become rates over the last seconds", () => {
 
 	assert.deepEqual(made.edges, [20, 16, 0]);
 	assert.equal(made.refused_per_s, 4);
-	assert.equal(made.nodes[0].handled_per_s, 20);
+	assert.deepEqual(made.nodes.map(({ per_s }) => per_s), [20, 16]);
 	assert.equal(made.nodes[0].refused, 20); // of the last 5 s
 	assert.equal(told.finished_per_s, 20);
 	assert.equal(told.refused_per_s, 4);
+	assert.equal(told.cores_used, 2);
 	assert.equal(told.cores, 2);
 });
 
@@ -59,28 +61,45 @@ test("of one frame there is no rate", () => {
 	const made = picture(plan(hello, false), framesTo(0), "recent");
 
 	assert.deepEqual(made.edges, [null, null, null]);
-	assert.equal(summary(hello, framesTo(0)).cores, null);
+	assert.equal(summary(hello, framesTo(0)).cores_used, null);
 });
 
 test("a span chooses, and nothing measured is null", () => {
-	const [stage] = frame(4).stages;
-	const recent = stageFigures(stage, "recent");
-	const total = stageFigures(stage, "total");
+	const [node] = plan(hello, false).nodes;
+	const recent = nodeFigures(node, framesTo(4), "recent");
+	const total = nodeFigures(node, framesTo(30), "total");
 
 	assert.deepEqual([recent.wait_p50, recent.wait_p90], [1, 2]);
 	assert.deepEqual([total.wait_p50, total.wait_p90], [3, 4]);
 	assert.deepEqual([recent.service_p50, total.service_p50], [null, 5]);
 	assert.deepEqual([recent.cohort, total.cohort], [1.5, null]);
-	assert.equal(picture(plan(hello, false), framesTo(30), "total")
-		.nodes[0].refused, 60);
+	assert.equal(total.refused, 60);
 });
 
-test("parts apart have figures of their own, their edges none", () => {
+test("replicas have figures of their own, as far as they are told", () => {
 	const made = picture(plan(hello, true), framesTo(4), "recent");
+	const stored = picture(plan({ ...hello,
+		stages: [...hello.stages, "store"] }, true),
+	framesTo(4).map((one) => ({
+		...one, stages: [...one.stages, one.stages[0]],
+	})), "recent");
 
 	assert.equal(made.nodes.length, 4);
 	assert.equal(made.nodes[3].queued, 4);
 	assert.equal(made.nodes[3].load, null);
 	assert.equal(made.nodes[3].refused, null);
-	assert.ok(made.edges.every((per_s) => per_s === null));
+	// To decode, to encode and out, of each.
+	assert.deepEqual(made.edges, Array(6).fill(18));
+	// Some of the results go to the store, which nobody counts by replica.
+	assert.deepEqual(stored.edges.slice(0, 3), [18, 18, undefined]);
+	assert.equal(stored.edges.at(-1), 0);
+});
+
+test("partitions have each stage once, with its own figures", () => {
+	const parted = { ...hello, balance: "partition" };
+	const frames = framesTo(4);
+	const apart = picture(plan(parted, true, [0, 1]), frames, "recent");
+
+	assert.deepEqual(apart,
+		picture(plan(parted, false), frames, "recent"));
 });

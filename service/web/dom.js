@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements found, made, and changed in place: what already is so is not touched,
-// or a browser would draw it again.  Text is set as text, so whatever a server
-// or a file says, it is never markup.
+// Elements found, made, and changed in place: what already is so is not
+// touched, or a browser would draw it again.  Text is set as text, so whatever
+// a server or a file says, it is never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The view Graph: the server as its stages, drawn and told.
 //
-//	frames of 5 s --> graph_model.js --> graph_strip.js, graph_picture.js
-//	last frame ------------------------> graph_table.js
-//	hello --> graph_plan.js --> graph_layout.js (by graph_picture.js)
-//	      --> graph_words.js
+//	hello --> graph_plan.js --> graph_layout.js (by graph_picture.js),
+//	                            graph_table.js, graph_words.js
+//	frames of 5 s --> graph_model.js --> graph_strip.js,
+//	                            graph_picture.js, graph_table.js
 //
 // Nothing is drawn while nobody can see it.
 
@@ -35,7 +35,7 @@ function makeSkeleton(root, onSpan, onReplicas) {
 		strip: element("dl", { class: "strip" }),
 		svg: svgElement("svg", { id: "graph-picture", role: "img",
 			"aria-label": "The stages and what waits before " +
-				"them; the table below has the same figures" }),
+				"them; the table below has its figures" }),
 		legend: element("ul", { class: "legend quiet" }),
 		table: element("table", { id: "figures" }),
 		words: element("div", { id: "words" }),
@@ -63,13 +63,26 @@ function makeSkeleton(root, onSpan, onReplicas) {
 
 // What does not change until the next hello.
 function tell(parts, hello) {
-	legend(parts.legend, hello.workers.length > 0);
 	words(parts.words, hello);
 	setText(parts.schedule, hello.words
 		.map((word) => `${word.flag} ${word.value}`)
 		.join(" · "));
 	parts.replicas.hidden = hello.parts < 2;
 	parts.all.hidden = false;
+}
+
+// What shows figures of a plan, in a picture of this width and in the table.
+function showPlan(parts, hello, planned, width) {
+	const showPicture = draw(parts.svg, planned, width);
+	const showTable = tabulate(parts.table, hello, planned);
+
+	legend(parts.legend, hello, planned);
+	// So that a keyboard can scroll it, too.
+	parts.picture.tabIndex = parts.picture.scrollWidth > width ? 0 : -1;
+	return (frames, span) => {
+		showPicture(picture(planned, frames, span));
+		showTable(frames, span);
+	};
 }
 
 export function make(root) {
@@ -79,7 +92,8 @@ export function make(root) {
 	let span = "recent";
 	let isApart = false;
 	let width = 0; // that the picture was drawn for
-	let made = null; // the plan, and what shows figures in it
+	let stageParts; // of partitions, as drawn
+	let showFigures = null; // in what was drawn
 	const parts = makeSkeleton(root, (value) => {
 		span = value;
 		show();
@@ -88,26 +102,27 @@ export function make(root) {
 		redraw();
 	});
 	const showStrip = strip(parts.strip);
-	let showTable = null;
-
-	function show() {
-		if (!isShown || made === null || frames.length === 0)
-			return;
-		showStrip(summary(hello, frames));
-		made.show(picture(made.plan, frames, span));
-		showTable(frames[frames.length - 1], span);
-	}
 
 	function redraw() {
 		width = parts.picture.clientWidth;
 		if (hello === null || width === 0)
 			return;
-		const planned = plan(hello, isApart && hello.parts > 1);
-		made = { plan: planned, show: draw(parts.svg, planned, width) };
-		// So that a keyboard can scroll it, too.
-		parts.picture.tabIndex =
-			parts.picture.scrollWidth > width ? 0 : -1;
+		stageParts = frames.at(-1)?.stage_parts;
+		const canPart = hello.parts > 1 && (stageParts !== undefined ||
+			hello.balance === "replicate");
+		showFigures = showPlan(parts, hello,
+			plan(hello, isApart && canPart, stageParts), width);
 		show();
+	}
+
+	function show() {
+		if (!isShown || showFigures === null || frames.length === 0)
+			return;
+		// Stages may go to other partitions.
+		if (String(stageParts) !== String(frames.at(-1).stage_parts))
+			return redraw();
+		showStrip(summary(hello, frames));
+		showFigures(frames, span);
 	}
 
 	new ResizeObserver(() => {
@@ -120,8 +135,7 @@ export function make(root) {
 		hello(message) {
 			hello = message;
 			frames = [];
-			made = null; // may be of another server
-			showTable = tabulate(parts.table, hello.stages);
+			showFigures = null; // may be of another server
 			tell(parts, hello);
 			redraw();
 		},

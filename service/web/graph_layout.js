@@ -118,8 +118,18 @@ function path(m, ...steps) {
 	}).join(" ");
 }
 
+// Of a way through here: above it or, where uploads move down, right of it; of
+// a bend, which has its other end above, below.
+function beside(m, along, across, isBent) {
+	const { x, y } = turn(m, along, across);
+
+	if (!m.isWide)
+		return { x: x + 10, y: y + 4, anchor: "start" };
+	return { x, y: isBent ? y + 19 : y - 9, anchor: "middle" };
+}
+
 // Straight; or along its own lane as far as it can, then bent to the other.
-// What it carries is told near its end, where it is alone in its lane.
+// What it carries is told near its end; of a bend, outside of it.
 function direct(m, a, b) {
 	const isBent = a.across !== b.across;
 	const turns = isBent ? b.along - EDGE + 4 : b.along;
@@ -129,7 +139,7 @@ function direct(m, a, b) {
 	return {
 		path: path(m, ["M", a.along, a.across], ["L", turns, a.across],
 			...isBent ? [bend] : []),
-		label: turn(m, turns - EDGE / 2, a.across),
+		label: beside(m, half, Math.max(a.across, b.across), isBent),
 	};
 }
 
@@ -144,7 +154,7 @@ function around(m, from, b) {
 		path: path(m, ["M", along, side],
 			["C", along, across, along, across, along + 26, across],
 			["L", b.along, across]),
-		label: turn(m, (from.end + b.along) / 2, across),
+		label: beside(m, b.along - EDGE / 2, across, false),
 	};
 }
 
@@ -173,9 +183,9 @@ function placePorts(m, plan, ends) {
 
 // The picture may be larger than asked for: a wide one is to be scaled, a tall
 // one to be scrolled.  Returns { isWide, width, height, nodes: [{ box,
-// queue }], edges: [{ path, label }], ports: { in, out }, lanes:
-// [{ x, y }] }, in the order of the plan; a box, queue or port is { x, y,
-// width, height }, queue null without one.
+// queue }], edges: [{ path, label: { x, y, anchor } }], ports: { in, out },
+// lanes: [{ x, y }] }, in the order of the plan; a box, queue or port is { x,
+// y, width, height }, queue null without one.
 export function layout(plan, width) {
 	const m = measure(plan, width);
 	const places = plan.nodes.map((node) => placeNode(m, node));

@@ -18,9 +18,8 @@ function rate(frames, read) {
 	return duration_s > 0 ? (read(last) - read(first)) / duration_s : null;
 }
 
-// Of a stage as a frame has it: counts since start, times in ms; span: "recent"
-// or "total".
-export function stageFigures(stage, span) {
+// Of a stage as a frame has it, times in ms; span: "recent" or "total".
+function stageFigures(stage, span) {
 	const none = [null, null];
 	const [wait_p50, wait_p90] = stage.wait_ms?.[span] ?? none;
 	const [service_p50, service_p90] = stage.service_ms?.[span] ?? none;
@@ -35,15 +34,17 @@ export function stageFigures(stage, span) {
 	};
 }
 
-// Of a node of the plan: refusals of the span alone.
-function nodeFigures(node, frames, span) {
-	const read = (frame) => node.part === null
-		? frame.stages[node.stage] : frame.parts[node.part][node.stage];
+// Of a node of the plan, handled since start; refused in the span; per second:
+// events that came or, as those of a part are not told, that it handled.
+export function nodeFigures({ stage, part, isWhole }, frames, span) {
+	const read = (frame) => isWhole
+		? frame.stages[stage] : frame.parts[part][stage];
 	const figures = stageFigures(read(frames[frames.length - 1]), span);
 
 	if (span === "recent" && figures.refused !== null)
 		figures.refused -= read(frames[0]).refused;
-	figures.handled_per_s = rate(frames, (frame) => read(frame).handled);
+	figures.per_s = rate(frames, (frame) =>
+		read(frame).arrived ?? read(frame).handled);
 	return figures;
 }
 
@@ -52,22 +53,29 @@ function passed(frame, from, to) {
 	return frame.edges.find(([a, b]) => a === from && b === to)?.[2] ?? 0;
 }
 
-// Events per second of an edge of the plan; null: not known of single parts.
-function edgeRate(plan, edge, frames) {
+// Events per second of an edge of the plan.  Those of single parts are not
+// told: what a stage of a part handles came by its only edge, and its results
+// leave by the only one; where there are several, it is undefined.
+function edgeRate(plan, nodes, edge, frames) {
 	const [from, to] = [edge.from, edge.to].map((at) => plan.nodes[at]);
 
-	if ((from?.part ?? null) !== null || (to?.part ?? null) !== null)
-		return null;
+	if (to?.isWhole === false)
+		return nodes[edge.to].per_s;
+	if (from?.isWhole === false)
+		return plan.edges.filter((e) => e.from === edge.from).length > 1
+			? undefined : nodes[edge.from].per_s;
 	return rate(frames, (frame) =>
 		passed(frame, from?.stage ?? -1, to?.stage ?? -1));
 }
 
 // Returns { nodes, edges }, in the order of the plan, and what did not get in.
 export function picture(plan, frames, span) {
+	const nodes = plan.nodes.map((node) => nodeFigures(node, frames, span));
+
 	return {
-		nodes: plan.nodes.map((node) =>
-			nodeFigures(node, frames, span)),
-		edges: plan.edges.map((edge) => edgeRate(plan, edge, frames)),
+		nodes,
+		edges: plan.edges.map((edge) =>
+			edgeRate(plan, nodes, edge, frames)),
 		refused_per_s: rate(frames, (frame) => frame.uploads.refused),
 	};
 }
@@ -83,6 +91,7 @@ export function summary(hello, frames) {
 		in_flight_max: hello.uploads_max,
 		memory_bytes: memory_used_bytes,
 		memory_limit_bytes: hello.memory_limit_bytes,
-		cores: rate(frames, (frame) => frame.cpu_s),
+		cores_used: rate(frames, (frame) => frame.cpu_s),
+		cores: hello.cores,
 	};
 }

@@ -51,7 +51,7 @@ function makeBox(parent, node, { box }) {
 		setAttribute(level, "height", height.toFixed(1));
 		setAttribute(level, "y", y.toFixed(1));
 		setText(load, figures.load === null
-			? formatRate(figures.handled_per_s)
+			? formatRate(figures.per_s)
 			: formatShare(figures.load));
 	};
 }
@@ -133,8 +133,6 @@ function makeNode(node, place, isWide) {
 	return {
 		group,
 		set(figures) {
-			group.classList.toggle("unused", node.part !== null &&
-				figures.handled === 0 && figures.queued === 0);
 			setBox(figures);
 			setQueue(figures);
 			setService(figures);
@@ -142,14 +140,13 @@ function makeNode(node, place, isWide) {
 	};
 }
 
-function makeEdge(place, isWide) {
+function makeEdge(place) {
 	const group = svgElement("g", { class: "edge" });
 	const line = svgElement("path", { d: place.path });
-	const { x, y } = place.label;
+	const { x, y, anchor } = place.label;
 
 	group.append(line);
-	const label = isWide ? text(group, "rate", x, y - 9, "middle")
-		: text(group, "rate", x + 10, y + 4);
+	const label = text(group, "rate", x, y, anchor);
 	return {
 		group,
 		set(per_s) {
@@ -158,6 +155,7 @@ function makeEdge(place, isWide) {
 			setAttribute(line, "stroke-width",
 				edgeWidth(per_s).toFixed(1));
 			setText(label, isIdle ? "" : formatRate(per_s));
+			group.classList.toggle("unknown", per_s === undefined);
 			if (isIdle === group.classList.contains("idle"))
 				return;
 			group.classList.toggle("idle", isIdle);
@@ -191,7 +189,7 @@ function addLanes(parent, plan, { lanes, isWide }) {
 		const { x, y } = lanes[lane];
 
 		setText(isWide ? text(parent, "lane", x, y + 38)
-			: text(parent, "lane", x + 9, y + 10), label);
+			: text(parent, "lane", x + 9, y + 2), label);
 	});
 }
 
@@ -199,7 +197,7 @@ function addLanes(parent, plan, { lanes, isWide }) {
 // graph_model.js in it.
 export function draw(svg, plan, width) {
 	const laid = layout(plan, width);
-	const edges = laid.edges.map((place) => makeEdge(place, laid.isWide));
+	const edges = laid.edges.map(makeEdge);
 	const nodes = laid.nodes.map((place, i) =>
 		makeNode(plan.nodes[i], place, laid.isWide));
 

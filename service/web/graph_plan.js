@@ -5,8 +5,8 @@
 //	in > decode > scale > blur > encode > store > out     lane 0
 //	in >        express                         > out     lane 1
 //
-// Apart, each part of the stage graph has a lane of its own for the workers'
-// stages; express is in the last lane.
+// Apart, each replica has a chain, in a lane of its own; the one chain of
+// partitions goes through their lanes.  Express is in the last lane.
 
 import { partName } from "./stages.js";
 
@@ -15,7 +15,8 @@ export const OUTSIDE = -1; // as in frames: where uploads are from, and go to
 // Behind and beside the others, with threads of their own.
 const auxiliary = ["store", "express"];
 
-function addChain(plan, hello, part, lane) {
+// placeOf: what a node has of its own there, by stage.
+function addChain(plan, hello, placeOf) {
 	const first = plan.nodes.length;
 	const { length } = hello.stages.filter((n) => !auxiliary.includes(n));
 	const hasQueue = hello.workers.some((w) => w.lane === "workers");
@@ -24,10 +25,9 @@ function addChain(plan, hello, part, lane) {
 		plan.nodes.push({
 			name: hello.stages[stage],
 			stage,
-			part,
 			rank: stage,
-			lane,
 			hasQueue,
+			...placeOf(stage),
 		});
 		plan.edges.push({ from: stage > 0 ? first + stage - 1 : OUTSIDE,
 			to: first + stage });
@@ -37,39 +37,56 @@ function addChain(plan, hello, part, lane) {
 	return last;
 }
 
+// Returns the last node of each chain.
+function addChains(plan, hello, isApart, stageParts) {
+	if (!isApart)
+		return [addChain(plan, hello, () =>
+			({ lane: 0, part: null, isWhole: true }))];
+	if (hello.balance === "partition")
+		return [addChain(plan, hello, (stage) => ({
+			lane: stageParts[stage],
+			part: stageParts[stage],
+			isWhole: true,
+		}))];
+	return plan.lanes.map((_, part) => addChain(plan, hello, () =>
+		({ lane: part, part, isWhole: false })));
+}
+
 function addAuxiliary(plan, hello, name, rank, lane, senders) {
 	const stage = hello.stages.indexOf(name);
 
 	if (stage < 0)
 		return OUTSIDE;
 	const at = plan.nodes.length;
-	const node = { name, stage, part: null, rank, lane, hasQueue: true };
-	plan.nodes.push(node);
+	plan.nodes.push({ name, stage, rank, hasQueue: true,
+		lane, part: null, isWhole: true });
 	for (const from of senders)
 		plan.edges.push({ from, to: at });
 	plan.edges.push({ from: at, to: OUTSIDE });
 	return at;
 }
 
-// hello, as the server says it; isApart: parts in lanes of their own.
-// Returns { nodes: [{ name, stage, part, rank, lane, hasQueue }], edges:
-// [{ from, to }] of indexes of nodes, ranks, lanes: [label] }.  stage is an
-// index of hello.stages; part is null where all parts are summed.
-export function plan(hello, isApart) {
-	const made = { nodes: [], edges: [], ranks: 0, lanes: [] };
-	const ends = [];
-
-	for (let lane = 0; lane < (isApart ? hello.parts : 1); lane++) {
-		ends.push(addChain(made, hello, isApart ? lane : null, lane));
-		made.lanes.push(isApart ? partName(hello.balance, lane) : "");
-	}
+// hello, as the server says it; isApart: parts in lanes of their own;
+// stageParts: a frame's stage_parts, which only partitions have.
+//
+// Returns { nodes: [{ name, stage, rank, lane, hasQueue, part, isWhole }],
+// edges: [{ from, to }] of indexes of nodes, ranks, lanes: [label] }.  stage is
+// an index of hello.stages; part is where it is, null: in no single one; a node
+// that is not whole stands for what its part does of the stage.
+export function plan(hello, isApart, stageParts) {
+	const lanes = isApart
+		? Array.from({ length: hello.parts }, (_, part) =>
+			partName(hello.balance, part))
+		: [""];
+	const made = { nodes: [], edges: [], ranks: 0, lanes };
+	const ends = addChains(made, hello, isApart, stageParts);
 	const length = made.nodes[ends[0]].rank + 1;
 	const hasStore = hello.stages.includes("store");
 	const express = addAuxiliary(made, hello, "express",
-		(length - 1) / 2, made.lanes.length, [OUTSIDE]);
+		(length - 1) / 2, lanes.length, [OUTSIDE]);
 
 	if (express !== OUTSIDE) {
-		made.lanes.push("");
+		lanes.push("");
 		ends.push(express);
 	}
 	addAuxiliary(made, hello, "store", length, 0, ends);

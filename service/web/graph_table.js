@@ -3,8 +3,9 @@
 // see it, or want numbers.
 
 import { element, setAttribute, setText } from "./dom.js";
-import { stageFigures } from "./graph_model.js";
-import { stageColour } from "./stages.js";
+import { nodeFigures } from "./graph_model.js";
+import { plan as planOf } from "./graph_plan.js";
+import { partName, stageColour } from "./stages.js";
 
 const number = (digits) => new Intl.NumberFormat("en", {
 	minimumFractionDigits: digits, maximumFractionDigits: digits,
@@ -15,6 +16,7 @@ const time = number(3);
 const share = (value) => number(1)(100 * value) + "\u00a0%";
 
 const columns = [
+	["per_s", "per second", mean],
 	["queued", "waiting", count],
 	["handled", "handled", count],
 	["refused", "refused", count],
@@ -25,49 +27,95 @@ const columns = [
 	["service_p90", "service p90", time],
 	["cohort", "cohort", mean],
 ];
+const ofQueues = ["queued", "wait_p50", "wait_p90", "cohort"];
 
-function makeRow(name) {
-	const patch = element("span", { class: "patch" });
-	const cells = columns.map(([figure]) =>
-		element("td", { "data-figure": figure }));
+function makeCell([figure, , format], node) {
+	const cell = element("td", { "data-figure": figure });
+	const hasAny = node.hasQueue || !ofQueues.includes(figure);
 
-	patch.style.setProperty("--colour", `var(${stageColour(name)})`);
 	return {
-		cells,
-		row: element("tr", { "data-stage": name },
-			element("th", { scope: "row" }, patch, name), ...cells),
+		cell,
+		set(figures) {
+			const value = hasAny ? figures[figure] : null;
+
+			setAttribute(cell, "data-value", value ?? "");
+			setText(cell, value === null ? "–" : format(value));
+			if (figure === "refused")
+				cell.classList.toggle("alarm", value > 0);
+		},
 	};
 }
 
-function setRow(cells, figures) {
-	columns.forEach(([figure, , format], i) => {
-		const value = figures[figure];
+// place: words of the part that it is in; null: there is no such column.
+function makeRow(node, shown, place) {
+	const { name, part, isWhole } = node;
+	const patch = element("span", { class: "patch" });
+	const cells = shown.map((column) => makeCell(column, node));
 
-		setAttribute(cells[i], "data-value", value ?? "");
-		setText(cells[i], value === null ? "–" : format(value));
-	});
-	cells[2].classList.toggle("alarm", figures.refused > 0);
+	patch.style.setProperty("--colour", `var(${stageColour(name)})`);
+	return {
+		row: element("tr", isWhole ? { "data-stage": name }
+			: { "data-name": name, "data-part": part },
+		element("th", { scope: "row" }, patch, name),
+		...place === null ? [] : [element("td", {}, place)],
+		...cells.map(({ cell }) => cell)),
+		show(frames, span) {
+			const figures = nodeFigures(node, frames, span);
+
+			cells.forEach((cell) => cell.set(figures));
+		},
+	};
 }
 
-const spans = {
-	recent: "Waits, services and cohorts of the last 5 seconds",
-	total: "Waits, services and cohorts since the start",
-};
+// The stages as wholes, each followed by what parts do of it.
+function nodesOf(hello, plan) {
+	const wholes = planOf(hello, false).nodes.map((node) => plan.nodes.find(
+		({ stage, isWhole }) => isWhole && stage === node.stage)
+		?? node);
 
-// Fill the table for these stages; returns a function that shows a frame.
-export function tabulate(table, stages) {
-	const rows = stages.map(makeRow);
-	const caption = element("caption");
-	const heads = ["stage", ...columns.map(([, word]) => word)]
+	return wholes
+		.toSorted((a, b) => a.stage - b.stage)
+		.flatMap((whole) => [whole, ...plan.nodes.filter(
+			({ stage, isWhole }) =>
+				!isWhole && stage === whole.stage)]);
+}
+
+function caption(span, hasQueue, hasReplicas) {
+	const chosen = hasQueue ? "Refused, waits, services and cohorts"
+		: "Refused and services";
+	const words = span === "recent" ? "of the last 5 seconds"
+		: "since the start";
+	const came = hasReplicas ? "came or, of a replica, were handled"
+		: "came";
+
+	return `${chosen} ${words}; per second, events that ${came}, and ` +
+		"load of the last 5 seconds; handled since the start. Times " +
+		"in milliseconds.";
+}
+
+// Fill the table with the figures of a plan; returns a function that shows
+// frames.
+export function tabulate(table, hello, plan) {
+	const nodes = nodesOf(hello, plan);
+	const hasQueue = nodes.some((node) => node.hasQueue);
+	const shown = columns.filter(([figure]) =>
+		hasQueue || !ofQueues.includes(figure));
+	const isApart = nodes.some(({ part }) => part !== null);
+	const place = ({ part }) => part === null
+		? "all" : partName(hello.balance, part);
+	const rows = nodes.map((node) =>
+		makeRow(node, shown, isApart ? place(node) : null));
+	const told = element("caption");
+	const heads = ["stage", ...isApart ? ["part"] : [],
+		...shown.map(([, word]) => word)]
 		.map((word) => element("th", { scope: "col" }, word));
 
-	table.replaceChildren(caption,
+	table.replaceChildren(told,
 		element("thead", {}, element("tr", {}, ...heads)),
 		element("tbody", {}, ...rows.map(({ row }) => row)));
-	return (frame, span) => {
-		setText(caption, `${spans[span]}; times in milliseconds. ` +
-			"Handled and refused since the start; load of late.");
-		rows.forEach(({ cells }, i) =>
-			setRow(cells, stageFigures(frame.stages[i], span)));
+	return (frames, span) => {
+		setText(told, caption(span, hasQueue,
+			nodes.some(({ isWhole }) => !isWhole)));
+		rows.forEach((row) => row.show(frames, span));
 	};
 }

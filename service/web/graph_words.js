@@ -5,6 +5,9 @@
 import { element, svgElement } from "./dom.js";
 import { edgeWidth } from "./graph_picture.js";
 
+// Policies of which a worker takes the events of all stages from one queue.
+const central = ["color"];
+
 // hello.words as a list, and all of them as one line of flags.
 export function words(root, hello) {
 	const quiet = (text) => element("span", { class: "quiet" }, text);
@@ -21,10 +24,14 @@ function sample(name, ...shapes) {
 		"aria-hidden": true }, ...shapes);
 }
 
+function edgeSample(name, per_s) {
+	return sample(name, svgElement("path", { d: "M4 12h36",
+		"stroke-width": edgeWidth(per_s) }));
+}
+
 function edgeSamples() {
 	return [1, 10, 100, 1000].map((per_s) => element("span", {},
-		sample("edge", svgElement("path", { d: "M4 12h36",
-			"stroke-width": edgeWidth(per_s) })), `${per_s}/s`));
+		edgeSample("edge", per_s), `${per_s}/s`));
 }
 
 function eventSample() {
@@ -42,26 +49,40 @@ function stageSample() {
 		svgElement("rect", { class: "outline", ...box }));
 }
 
-// A list, in the order in which uploads meet what it tells of.
-export function legend(root, hasQueues) {
+// What waits, if anything can.
+function queueItems(hello, item) {
+	if (hello.workers.length === 0)
+		return [item("told", "There are no queues: each connection's " +
+			"own thread runs the stages.")];
+	const items = [item("", eventSample(), "an event that waits; a bar, " +
+		"and a count, of more than there is room for")];
+
+	if (central.includes(hello.policy))
+		items.push(item("told", `Policy ${hello.policy} has one ` +
+			"queue for all stages: each event in it is drawn " +
+			"before the stage that it is for."));
+	return items;
+}
+
+// A list, in the order in which uploads meet what it tells of; plan: what is
+// drawn.
+export function legend(root, hello, { nodes }) {
 	const item = (name, ...children) =>
 		element("li", { class: name }, ...children);
-
-	const events = hasQueues
-		? item("", eventSample(), "an event that waits; a bar, and a " +
-			"count, of more than there is room for")
-		: item("told", "There are no queues: each connection's own " +
-			"thread runs the stages.");
-	const quantiles = "p50, p90: half of all, and nine of ten, took at " +
-		"most that";
+	const isWhole = nodes.every((node) => node.isWhole);
 
 	root.replaceChildren(
 		item("edges", "events per second, of the last 5 s:",
-			...edgeSamples()),
-		events,
+			...edgeSamples(), ...isWhole ? [] : [element("span", {},
+				edgeSample("edge unknown", 0), "not known")]),
+		...queueItems(hello, item),
 		item("", stageSample(), "a stage; filled as far as it keeps " +
-			"the cores busy (load; above 100 %, its threads wait " +
-			"for cores); of a part, events it handles"),
-		item("", quantiles + (hasQueues
+			"the cores busy (load: its share of the time of all " +
+			"cores, of the last 5 s; time in which its threads " +
+			"wait for a core or a disk counts, so it can be " +
+			"above 100\u00a0%)" + (isWhole
+			? "" : "; of a replica, events it handles per second")),
+		item("", "p50, p90: half of all, and nine of ten, took at " +
+			"most that" + (hello.workers.length > 0
 			? "; cohort: events handled in one visit" : "")));
 }

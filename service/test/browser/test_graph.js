@@ -62,6 +62,48 @@ test("counts are those of /stats, within a frame", async (t) => {
 	}
 });
 
+// The text of all cells, by row.
+function table(page) {
+	return page.evaluate(() => [...document.querySelectorAll("#figures tr")]
+		.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
+async function startApart(t, ...flags) {
+	const server = await Server.start(flags);
+	t.after(() => server.stop());
+	const page = await openLive(t, server.url, "graph");
+
+	await page.click("input[name=replicas][value=apart]");
+	return page;
+}
+
+const steps = ["decode", "scale", "blur", "encode"];
+
+test("replicas apart have a chain and rows each", async (t) => {
+	const page = await startApart(t, "--balance", "replicate=2");
+	const [heads, ...rows] = await table(page);
+
+	assert.deepEqual(heads.slice(0, 3), ["stage", "part", "per second"]);
+	assert.deepEqual(rows.map(([stage, part]) => [stage, part]),
+		steps.flatMap((name) => [[name, "all"], [name, "replica 0"],
+			[name, "replica 1"]]));
+	assert.deepEqual(Object.keys(await figures(page)), steps);
+	await page.until(() => document
+		.querySelectorAll("#graph-picture .node").length === 8);
+});
+
+test("threads of connections have no figures of queues", async (t) => {
+	const server = await Server.start(
+		["--policy", "thread-per-connection"]);
+	t.after(() => server.stop());
+	const page = await openLive(t, server.url, "graph");
+
+	await page.until(() => document.querySelector("#figures th"));
+	const [heads] = await table(page);
+	assert.deepEqual(heads, ["stage", "per second", "handled", "refused",
+		"load", "service p50", "service p90"]);
+});
+
 // What of a stage does not change while nothing comes.
 function steady(name, figures, unit) {
 	return [
