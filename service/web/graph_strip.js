@@ -17,7 +17,9 @@ const items = [
 			? "" : formatBytes(s.memory_limit_bytes),
 		share: (s) => s.memory_limit_bytes === null
 			? null : s.memory_bytes / s.memory_limit_bytes },
-	{ word: "CPU cores used", value: (s) => formatCount(s.cores) },
+	{ word: "CPU cores used", value: (s) => formatCount(s.cores_used),
+		limit: (s) => formatCount(s.cores),
+		share: (s) => s.cores_used / s.cores },
 ];
 
 function makeItem({ word, value, limit, share, isAlarm }) {
