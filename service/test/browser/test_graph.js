@@ -92,6 +92,19 @@ test("replicas apart have a chain and rows each", async (t) => {
 		.querySelectorAll("#graph-picture .node").length === 8);
 });
 
+test("partitions apart share one chain", async (t) => {
+	const page = await startApart(t, "--balance", "partition=2");
+
+	await page.until(() => document
+		.querySelector("#figures td")?.textContent === "partition 0");
+	const [, ...rows] = await table(page);
+	assert.deepEqual(rows.map(([stage]) => stage), steps);
+	assert.ok(rows.every(([, part]) => /^partition [01]$/.test(part)));
+	const nodes = await page.evaluate(() => document
+		.querySelectorAll("#graph-picture .node").length);
+	assert.equal(nodes, 4);
+});
+
 test("threads of connections have no figures of queues", async (t) => {
 	const server = await Server.start(
 		["--policy", "thread-per-connection"]);
