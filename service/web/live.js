@@ -10,7 +10,19 @@ const RETRY_MS = 1000;
 const RETRY_FULL_MS = 10000; // until a viewer leaves
 const SILENCE_MS = 5000; // ten frames
 
-const refusals = { 401: "locked", 404: "elsewhere", 503: "full" };
+// Why there is nothing to see.
+const refusals = {
+	invalid_key: "locked",
+	not_found: "elsewhere",
+	too_many_viewers: "full",
+	unauthorized: "locked",
+};
+
+async function refusalOf(reply) {
+	const problem = await reply.json().catch(() => ({}));
+
+	return refusals[problem.code] ?? "lost";
+}
 
 // Call take(event, data) for each event of the stream, until it ends.
 async function readEvents(stream, take) {
@@ -52,7 +64,7 @@ async function follow(on, key) {
 			signal: aborter.signal,
 		});
 		if (!reply.ok)
-			return refusals[reply.status] ?? "lost";
+			return await refusalOf(reply);
 		await readEvents(reply.body, (event, data) => {
 			heard();
 			on[event]?.(JSON.parse(data));
