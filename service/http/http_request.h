@@ -58,8 +58,8 @@ struct request {
 	struct errand errand; /* of a DELETE */
 	bool is_sent;         /* to do that */
 	bool is_head;
-	struct viewer *viewer; /* NULL: none */
-	bool is_endless;       /* nobody waits until it is answered */
+	struct viewer *viewer;  /* NULL: none */
+	bool is_endless;        /* nobody waits until it is answered */
 	char content_range[72]; /* of the reply; "": none */
 };
 

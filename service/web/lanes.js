@@ -7,6 +7,7 @@
 // it shows has changed; a picture that moves only copies tiles.  All lengths
 // are in pixels of the screen, of which a pixel of CSS may have several.
 
+import { canvasOf } from "./dom.js";
 import { height, marks, ticks } from "./marks.js";
 import { partName, stageColour } from "./stages.js";
 
@@ -58,14 +59,6 @@ function inkOn(colour) {
 
 	return 0.21 * red + 0.72 * green + 0.07 * blue > 0.18
 		? "#000000" : "#ffffff";
-}
-
-function canvasOf(width, height) {
-	const canvas = document.createElement("canvas");
-
-	canvas.width = width;
-	canvas.height = height;
-	return canvas;
 }
 
 export class Lanes {
