@@ -115,6 +115,20 @@ check_drained() {
 	fail "not drained: $(curl -fsS "$admin/stats")"
 }
 
+# send_folder DIR: every file of it four times, by eight connections.  Needs
+# $LOADGEN, too.
+send_folder() {
+	"$LOADGEN" --dataset "$1" --connections 8 --passes 4 \
+		"$url/?w=300&blur=2" >"$work/report" ||
+		fail "$(cat "$work/report")"
+	check_drained
+}
+
+# holds FILE EXPRESSION: jq finds it true
+holds() {
+	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"
+}
+
 # send COUNT QUERY: so many uploads of $photo at once, in the background.  Their
 # pids are in $clients, statuses in $work/code*, replies in $work/reply*.
 send() {

@@ -72,8 +72,8 @@ make_photos() {
 	done
 }
 
-# holds FILE TYPE: the file is of this kind
-holds() {
+# is_whole FILE TYPE: the file is of this kind
+is_whole() {
 	local hex
 	case $2 in
 	image/jpeg)
@@ -104,7 +104,7 @@ check_replies() {
 	cmp -s "$work/statuses" "$work/expected" ||
 		wrong "statuses other than its comments tell" "$1"
 	while IFS=$'\t' read -r type file; do
-		[ ! -s "$file" ] || holds "$file" "$type" ||
+		[ ! -s "$file" ] || is_whole "$file" "$type" ||
 			wrong "not $type: $(shown "$file")" "$1"
 	done < <(sed -n 's/^reply\t[0-9]*\t//p' "$work/said")
 	[ "$(grep -c ^reply "$work/said")" -ge "$(grep -cw curl "$1")" ] ||

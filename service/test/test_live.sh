@@ -103,8 +103,8 @@ flows='. as $f | all(range(.stages | length); . as $i |
 	([$f.edges[] | select(.[1] == $i)[2]] | add) == $f.stages[$i].arrived)
 	and ([$f.edges[] | select(.[1] == -1)[2]] | add) == .uploads.finished'
 
-# holds EXPRESSION FILE...: jq finds it true of all, in an array
-holds() {
+# all_hold EXPRESSION FILE...: jq finds it true of all, in an array
+all_hold() {
 	local expression=$1
 	shift
 	[ "$(jq -s "$expression" "$@")" = true ] || fail "not true: $expression"
@@ -131,13 +131,13 @@ test_figures_are_those_of_stats() {
 	sees_more all
 	last all >"$work/frame"
 	curl -fsS "$admin/stats" >"$work/stats"
-	holds "$same" "$work/frame" "$work/stats"
-	holds ".[0] | $flows" "$work/frame"
-	holds '.[0] | .uploads.finished > 0 and .cpu_s > 0 and
+	all_hold "$same" "$work/frame" "$work/stats"
+	all_hold ".[0] | $flows" "$work/frame"
+	all_hold '.[0] | .uploads.finished > 0 and .cpu_s > 0 and
 		all(.stages[:4][]; .load >= 0 and .wait_ms.total != null and
 			.cohort.total >= 1)' "$work/frame"
 	events all hello >"$work/hello"
-	holds '.[0] as $h | .[1] as $s | $h.policy == $s.policy and
+	all_hold '.[0] as $h | .[1] as $s | $h.policy == $s.policy and
 		$h.schedule == $s.schedule and $h.interval_ms == 500 and
 		$h.stages == [$s.stages[].name] and $h.parts == $s.parts and
 		$h.memory_limit_bytes == $s.memory.limit_bytes and
@@ -156,7 +156,7 @@ test_figures_keep_up() {
 	sees_more all
 	last all >"$work/frame"
 	curl -fsS "$admin/stats" >"$work/after"
-	holds 'map([.uploads.sent, .uploads.finished, .stages[].handled]) |
+	all_hold 'map([.uploads.sent, .uploads.finished, .stages[].handled]) |
 		transpose | all(.[]; . == sort)' \
 		"$work/before" "$work/frame" "$work/after"
 	wait "$loading"
@@ -189,7 +189,7 @@ test_every_visit_is_seen_once() {
 		# On a busy machine it may have missed a frame.
 		[ "$(jq -s "$are_all" "$work/frames")" != true ] || break
 	done
-	holds "$every_visit" "$work/frames" "$work/stats"
+	all_hold "$every_visit" "$work/frames" "$work/stats"
 	jq -s '.[0] | map({spans, workers}) | [.[].spans[] | select(.[1] < 0)] |
 		length > 0' "$work/frames" | grep -qx true || fail "no sleeps"
 }

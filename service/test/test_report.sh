@@ -8,18 +8,6 @@
 dir=$1
 readme=$2
 
-load() {
-	"$LOADGEN" --dataset "$dir" --connections 8 --passes 4 \
-		"$url/?w=300&blur=2" >"$work/report" ||
-		fail "$(cat "$work/report")"
-	check_drained
-}
-
-# holds FILE EXPRESSION: jq finds it true
-holds() {
-	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"
-}
-
 # Also those that are not in a server's answer here.
 test_every_figure_is_described() {
 	local name
@@ -92,7 +80,7 @@ test_signal_prints_the_same() {
 }
 
 start --balance replicate=1
-load
+send_folder "$dir"
 curl -fsS "$url/stats" >"$work/stats"
 test_every_figure_is_described "$work/stats"
 test_figures_fit_together "$work/stats"

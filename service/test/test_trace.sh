@@ -8,18 +8,6 @@
 dir=$1
 photo=$dir/clownfish.jpg
 
-load() {
-	"$LOADGEN" --dataset "$dir" --connections 8 --passes 4 \
-		"$url/?w=300&blur=2" >"$work/report" ||
-		fail "$(cat "$work/report")"
-	check_drained
-}
-
-# holds FILE EXPRESSION: jq finds it true
-holds() {
-	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"
-}
-
 # As a viewer reads it: a slice lies in the last one that is still open on its
 # track; one in the file's order, of those that start together.  Then an event
 # lies in a visit of its stage, and a visit in none or in one it interrupted.
@@ -79,7 +67,7 @@ check_trace() { # TRACE STATS
 }
 
 test_trace_of_the_last_while() {
-	load
+	send_folder "$dir"
 	curl -fsS "$url/trace?ms=60000" >"$work/trace"
 	curl -fsS "$url/stats" >"$work/stats"
 	check_trace "$work/trace" "$work/stats"
@@ -203,12 +191,12 @@ test_all_lanes() {
 
 test_trace_in_a_file() {
 	start --trace "$work/file" "$@"
-	load
+	send_folder "$dir"
 	sleep 0.5
 	# What is there of a run that goes on is whole but for its end.
 	(cat "$work/file" && echo ']') >"$work/part"
 	holds "$work/part" 'map(select(.ph == "X")) | length > 0'
-	load
+	send_folder "$dir"
 	curl -fsS "$url/stats" >"$work/stats"
 	stop
 	check_trace "$work/file" "$work/stats"
@@ -217,7 +205,7 @@ test_trace_in_a_file() {
 
 test_no_workers_no_trace() {
 	start --policy thread-per-connection
-	load
+	send_folder "$dir"
 	expect_problem 404 no_trace "$url/trace"
 	[ "$(stat_of '.workers | length')" = 0 ] ||
 		fail "workers where there are none"
