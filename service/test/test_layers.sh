@@ -48,7 +48,8 @@ while read -r file; do
 		length > 80 { print file ":" NR ": " length " columns"; bad = 1 }
 		NR == 151 && file ~ /h$/ { print file ": over 150 lines"; bad = 1 }
 		END { exit bad }' || bad=1
-done < <(find imgops stages service loadgen datasets -name '*.[ch]')
+done < <(find imgops stages service loadgen datasets \
+	-name node_modules -prune -o -name '*.[ch]' -print)
 
 for header in {imgops,stages,service,service/*,loadgen,loadgen/compare,datasets}/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
