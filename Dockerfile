@@ -1,7 +1,7 @@
 FROM debian:bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
-        libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev \
+        libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libstb-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
         nettle-dev libgnutls28-dev \
@@ -22,9 +22,13 @@ COPY --from=build /src/build/release/darkroom /src/build/release/loadgen \
 COPY datasets/samples /usr/share/darkroom/samples
 COPY LICENSE datasets/README.md /usr/share/darkroom/
 USER 65534:65534
-EXPOSE 8080
+EXPOSE 8080 9090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s \
     CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/healthz"]
-# Who can reach the container is for whoever runs it.
-ENV DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=1
+# Who can reach the container is for whoever runs it.  Reports have a port of their
+# own, which is not published with that of uploads.  Docker may give all
+# connections to a published port one address of its own networks.
+ENV DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=1 \
+    DARKROOM_ADMIN_LISTEN=0.0.0.0:9090 \
+    DARKROOM_TRUSTED_PROXIES=127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7
 ENTRYPOINT ["darkroom"]

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is varied to meet the target: the number of pixels; or, where a camera's
- * frame gives that, the noise, since an enlarged photo has too little detail
- * for a camera's bytes.
+ * To meet the target size, the number of pixels is varied.  If a camera's frame
+ * fixes that number, noise is varied instead: an enlarged photo has too little
+ * detail for the bytes of a camera.
  */
 #include "datasets/make.h"
 
-#include "datasets/hunt.h"
 #include "datasets/memory.h"
 
 #include <assert.h>
@@ -16,20 +15,59 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * A search for the x > 0 that gives y = wanted, where y grows about as a power
+ * of x.
+ */
+struct size_search {
+	double wanted;
+	double power;  /* a first guess, then by the last two tries */
+	double low;    /* x of a y that was too small; 0: none yet */
+	double high;   /* x of a y that was too large; 0: none yet */
+	double last_x; /* 0: none yet */
+	double last_y;
+};
+
+/* The x to try after `x`, which gave `y` > 0. */
+static double size_search_next(struct size_search *s, double x, double y)
+{
+	double step = s->last_x > 0 ? log(x / s->last_x) : 0;
+	double next;
+
+	if (y < s->wanted)
+		s->low = fmax(s->low, x);
+	else
+		s->high = s->high == 0 ? x : fmin(s->high, x);
+	if (fabs(step) > 0.01)
+		s->power = fmin(2, fmax(0.2, log(y / s->last_y) / step));
+	s->last_x = x;
+	s->last_y = y;
+	next = x * pow(s->wanted / y, 1 / s->power);
+	if (next > s->low && (s->high == 0 || next < s->high))
+		return next;
+	return s->high == 0 ? s->low * 1.5 : sqrt(fmax(s->low, 1) * s->high);
+}
+
+/* Forget the tries, because something else has changed. */
+static void size_search_restart(struct size_search *s)
+{
+	s->low = s->high = s->last_x = s->last_y = 0;
+}
+
 enum {
 	TRIES_MAX = 12,
-	/* From here on a small trial first makes a good guess. */
+	/* More pixels than this are guessed by a smaller trial first. */
 	TRIAL_PIXELS = 200000,
 	TRIAL_PART = 6,
 	THUMBNAIL_PX = 160,
-	/* Smaller files may be equal by chance: a comment numbers them. */
+	/* Smaller files could be equal by chance, so a comment numbers them. */
 	NUMBERED_BELOW_BYTES = 6000,
 	COMMENT_BYTES = 4,   /* least size of a comment */
 	AMPLITUDE_MAX = 192, /* of picture_add_noise() */
 	QUALITY_MIN = 40,
 };
 
-/* Bytes rise with the pixels to this power: small versions are denser. */
+/* Bytes grow with pixels to this power: small versions are denser. */
 static const double DENSITY_POWER = 0.87;
 static const double TOLERANCE = 0.025;
 
@@ -53,12 +91,12 @@ struct trial {
 };
 
 /*
- * The planned part of the photo, upright, from a level of at least twice the
- * size: nearer ones differ in sharpness by how near they are, and the bytes
- * would not follow the pixels.
+ * Scale the planned part of the photo, upright, from a level of at least twice
+ * the size.  A smaller level would make it less sharp, by an amount that
+ * depends on the size, so bytes would not grow steadily with pixels.
  */
-static void render(const struct job *job, struct picture *out, uint32_t width,
-		   uint32_t height)
+static void render_part(const struct job *job, struct picture *out,
+			uint32_t width, uint32_t height)
 {
 	const struct pyramid *p = job->pyramid;
 	struct box part = job->plan->part;
@@ -77,13 +115,13 @@ static void render(const struct job *job, struct picture *out, uint32_t width,
 	picture_scale(out, from, box, width, height);
 }
 
-/* As it is stored: in the numbers of its profile, and turned. */
+/* As it is stored: converted to its profile, and turned. */
 static void render_stored(const struct job *job, struct picture *out,
 			  const struct trial *t)
 {
 	struct picture upright;
 
-	render(job, &upright, t->width, t->height);
+	render_part(job, &upright, t->width, t->height);
 	if (t->amplitude > 0)
 		picture_add_noise(&upright, t->amplitude, job->plan->seed);
 	icc_profiles_convert(job->icc_profiles, job->plan->icc, &upright);
@@ -139,7 +177,7 @@ static void encode_trial(const struct job *job, struct trial *t)
 
 	render_stored(job, &stored, t);
 	add_segments(job, &e, &stored);
-	encode_picture(&t->jpeg, &stored, &e);
+	jpeg_encode(&t->jpeg, &stored, &e);
 	picture_release(&stored);
 }
 
@@ -151,15 +189,15 @@ static void make_thumbnail(struct job *job)
 	uint32_t height = (uint32_t)fmax(1, THUMBNAIL_PX / fmax(1, aspect));
 	struct picture upright, stored;
 
-	render(job, &upright, width, height);
+	render_part(job, &upright, width, height);
 	picture_turn(&stored, &upright, job->plan->orientation);
-	encode_picture(&job->thumbnail, &stored, &e);
+	jpeg_encode(&job->thumbnail, &stored, &e);
 	picture_release(&stored);
 	picture_release(&upright);
 }
 
-/* How far from the target; beyond reach when an exact file is too large. */
-static double miss(const struct plan *plan, size_t bytes)
+/* The distance from the target; huge if an exact file is too large. */
+static double target_miss(const struct plan *plan, size_t bytes)
 {
 	double off = (double)bytes / (double)plan->target_bytes - 1;
 
@@ -169,13 +207,13 @@ static double miss(const struct plan *plan, size_t bytes)
 	return fabs(off);
 }
 
-/* Keep the better of both in `best`. */
-static void keep(const struct plan *plan, struct trial *best,
-		 struct trial *other)
+/* Keep the better of the two in `best`, and release the other. */
+static void keep_better(const struct plan *plan, struct trial *best,
+			struct trial *other)
 {
 	if (best->jpeg.bytes == NULL ||
-	    miss(plan, other->jpeg.size_bytes) <
-		    miss(plan, best->jpeg.size_bytes)) {
+	    target_miss(plan, other->jpeg.size_bytes) <
+		    target_miss(plan, best->jpeg.size_bytes)) {
 		jpeg_release(&best->jpeg);
 		*best = *other;
 	} else {
@@ -183,7 +221,7 @@ static void keep(const struct plan *plan, struct trial *best,
 	}
 }
 
-/* Sides for about so many pixels, within the plan's limits. */
+/* Set sides with about `pixels` pixels, within the plan's limits. */
 static void set_sides(const struct plan *plan, struct trial *t, double pixels)
 {
 	double width = sqrt(pixels * plan->aspect);
@@ -200,7 +238,7 @@ static void set_sides(const struct plan *plan, struct trial *t, double pixels)
 		t->height = (uint32_t)fmax(1, round(width / plan->aspect));
 }
 
-/* Bytes of tables and metadata, which pixels do not change. */
+/* About the bytes of tables and metadata, which do not depend on pixels. */
 static double fixed_bytes(const struct job *job)
 {
 	const struct plan *plan = job->plan;
@@ -226,13 +264,13 @@ static double guess_pixels(const struct job *job, double body)
 	return whole * part * pow(body / (bytes * part), 1 / DENSITY_POWER);
 }
 
-static double aim(const struct plan *plan)
+static double aim_bytes(const struct plan *plan)
 {
-	/* An exact file is filled up, so it must be below. */
+	/* An exact file is padded to its size, so it must be smaller before. */
 	return (double)plan->target_bytes * (plan->exact ? 0.993 : 1);
 }
 
-/* Where nothing else can, the quality gives way; false: no further. */
+/* The last means: change the quality.  False: it is at its limit. */
 static bool change_quality(int *quality, bool larger)
 {
 	int other = *quality + (larger ? 4 : -6);
@@ -247,9 +285,10 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 {
 	const struct plan *plan = job->plan;
 	double fixed = fixed_bytes(job);
-	struct hunt hunt = { .wanted = fmax(aim(plan) - fixed, 20),
-			     .power = DENSITY_POWER };
-	double pixels = guess_pixels(job, hunt.wanted);
+	struct size_search search = { .wanted =
+					      fmax(aim_bytes(plan) - fixed, 20),
+				      .power = DENSITY_POWER };
+	double pixels = guess_pixels(job, search.wanted);
 	int quality = plan->quality;
 	uint32_t tries = 0, width = 0, height = 0;
 
@@ -262,19 +301,20 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 		if (t.width == width && t.height == height) {
 			if (plan->side_min_px <= 1 ||
 			    !change_quality(&quality,
-					    hunt.last_y < hunt.wanted))
+					    search.last_y < search.wanted))
 				break;
 			t.quality = quality;
-			hunt_restart(&hunt);
+			size_search_restart(&search);
 		}
 		width = t.width;
 		height = t.height;
 		encode_trial(job, &t);
 		tries++;
-		pixels = hunt_next(&hunt, (double)width * height,
-				   fmax((double)t.jpeg.size_bytes - fixed, 10));
-		keep(plan, best, &t);
-		if (miss(plan, best->jpeg.size_bytes) < TOLERANCE)
+		pixels = size_search_next(
+			&search, (double)width * height,
+			fmax((double)t.jpeg.size_bytes - fixed, 10));
+		keep_better(plan, best, &t);
+		if (target_miss(plan, best->jpeg.size_bytes) < TOLERANCE)
 			break;
 	}
 	return tries;
@@ -282,12 +322,12 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 
 static uint32_t search_noise(const struct job *job, struct trial *best)
 {
-	/* Makes the first bit of noise count like the later ones. */
+	/* So that the first steps of noise are not larger than later ones. */
 	static const double offset = 16;
 	const struct plan *plan = job->plan;
 	bool sideways = plan->orientation == 6 || plan->orientation == 8;
-	struct hunt hunt = { .wanted = (double)plan->target_bytes,
-			     .power = 0.6 };
+	struct size_search search = { .wanted = (double)plan->target_bytes,
+				      .power = 0.6 };
 	double noise = offset + 40;
 	int quality = plan->quality;
 	uint32_t tries = 0;
@@ -308,23 +348,23 @@ static uint32_t search_noise(const struct job *job, struct trial *best)
 		encode_trial(job, &t);
 		tries++;
 		large = t.jpeg.size_bytes > plan->target_bytes;
-		noise = hunt_next(&hunt, offset + t.amplitude,
-				  (double)t.jpeg.size_bytes);
+		noise = size_search_next(&search, offset + t.amplitude,
+					 (double)t.jpeg.size_bytes);
 		noise = fmin(offset + AMPLITUDE_MAX, fmax(offset, noise));
-		keep(plan, best, &t);
-		if (miss(plan, best->jpeg.size_bytes) < TOLERANCE)
+		keep_better(plan, best, &t);
+		if (target_miss(plan, best->jpeg.size_bytes) < TOLERANCE)
 			break;
 		if ((quiet && large) || (loud && !large)) {
 			if (!change_quality(&quality, !large))
 				break;
-			hunt_restart(&hunt);
+			size_search_restart(&search);
 		}
 	}
 	return tries;
 }
 
-/* Fill up with a comment of spaces, behind the application's segments. */
-static void fill_up(struct jpeg *j, size_t size_bytes)
+/* Fill up with a comment of spaces, after the application segments. */
+static void fill_up_with_comment(struct jpeg *j, size_t size_bytes)
 {
 	size_t fill = size_bytes - j->size_bytes;
 	size_t at = 2;
@@ -360,7 +400,7 @@ void make_upload(struct upload *upload, struct jpeg *out,
 	encodings = plan->frame != NULL ? search_noise(&job, &best) :
 					  search_pixels(&job, &best);
 	if (plan->exact && best.jpeg.size_bytes < plan->target_bytes)
-		fill_up(&best.jpeg, plan->target_bytes);
+		fill_up_with_comment(&best.jpeg, plan->target_bytes);
 	*out = best.jpeg;
 	upload->made = (struct made){
 		.size_bytes = best.jpeg.size_bytes,

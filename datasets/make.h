@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Make: a plan becomes a file of the planned number of bytes, metadata and
- * all, by encoding, comparing and correcting.
+ * Make: makes a file with the planned number of bytes, metadata included, by
+ * encoding, comparing and correcting.
  */
 #ifndef DATASETS_MAKE_H
 #define DATASETS_MAKE_H
 
-#include "datasets/encode.h"
-#include "datasets/metadata.h"
+#include "datasets/jpeg.h"
 #include "datasets/plan.h"
 #include "datasets/source.h"
 
-struct made {
-	uint64_t size_bytes;
-	uint32_t width; /* as stored */
-	uint32_t height;
-	int quality;
-	double enlarged; /* upright width / that of the photo's part; > 1 is */
-	uint32_t encodings;
-};
-
-struct upload {
-	struct plan plan;
-	struct made made;
-};
-
 /*
- * Make `upload` as planned, of `source`, its photo, and tell what became of
- * it; `out` is the caller's to release.  It misses the target by 2.5 %
- * at most, unless pixels are too coarse a measure for so small a file or the
- * plan's sides forbid it.
+ * Make `upload` as planned from its photo `source`, and fill in upload->made.
+ * `out` belongs to the caller.  Its size is within 2.5 % of the target, unless
+ * the file is so small that single pixels matter, or the sides in the plan do
+ * not allow it.
  */
 void make_upload(struct upload *upload, struct jpeg *out,
 		 const struct source *source, const struct pyramid *pyramid,

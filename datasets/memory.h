@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that is there, or the program ends: it has nothing to hand back. */
+/* Memory for mkset and stats; without memory the program ends. */
 #ifndef DATASETS_MEMORY_H
 #define DATASETS_MEMORY_H
 
@@ -19,7 +19,7 @@ static inline void *memory_new(size_t count, size_t size)
 	return memory;
 }
 
-/* `memory` made larger (or smaller), in place or moved. */
+/* Make `memory` larger or smaller; it may move. */
 static inline void *memory_resize(void *memory, size_t count, size_t size)
 {
 	memory = reallocarray(memory, count, size);

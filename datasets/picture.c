@@ -2,7 +2,7 @@
 #include "datasets/picture.h"
 
 #include "datasets/memory.h"
-#include "datasets/random.h"
+#include "base/random.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weights are in 1 / WEIGHT_ONE, and those of a pixel add up to that. */
+/* Weights are in units of 1 / WEIGHT_ONE; those of a pixel add up to 1. */
 enum { WEIGHT_BITS = 14, WEIGHT_ONE = 1 << WEIGHT_BITS };
 
-/* Which pixels of the input make a pixel of the output, along one axis. */
-struct taps {
+/* Filter weights: the input pixels of each output pixel, along one axis. */
+struct filter {
 	uint32_t per_pixel;
 	uint32_t *first; /* of each output pixel */
 	int32_t *weights;
@@ -61,7 +61,7 @@ static double catmull_rom(double x)
 	return 0;
 }
 
-/* How much input pixel `i` counts in the output pixel `step` wide at `at`. */
+/* The weight of input pixel `i` in an output pixel `step` wide at `at`. */
 static double weight(double i, double at, double step)
 {
 	if (step < 1)
@@ -69,7 +69,7 @@ static double weight(double i, double at, double step)
 	return fmax(0, fmin(i + 1, at + step) - fmax(i, at));
 }
 
-/* Round the weights of one pixel so that they add up; the largest gives. */
+/* Round the weights of a pixel; the largest absorbs the rounding error. */
 static void set_weights(int32_t *out, const double *exact, uint32_t count)
 {
 	double total = 0;
@@ -87,39 +87,39 @@ static void set_weights(int32_t *out, const double *exact, uint32_t count)
 	out[largest] += rest;
 }
 
-/* `pixels` outputs over `length` input pixels from `start`, of `limit`. */
-static void taps_init(struct taps *t, double start, double length,
-		      uint32_t pixels, uint32_t limit)
+/* `pixels` outputs from `length` of `limit` input pixels, from `start` on. */
+static void filter_init(struct filter *f, double start, double length,
+			uint32_t pixels, uint32_t limit)
 {
 	double step = length / pixels;
 	uint32_t wanted = step < 1 ? 4 : (uint32_t)ceil(step) + 1;
 
-	t->per_pixel = wanted < limit ? wanted : limit;
-	t->first = memory_new(pixels, sizeof(*t->first));
-	t->weights =
-		memory_new((size_t)pixels * t->per_pixel, sizeof(*t->weights));
+	f->per_pixel = wanted < limit ? wanted : limit;
+	f->first = memory_new(pixels, sizeof(*f->first));
+	f->weights =
+		memory_new((size_t)pixels * f->per_pixel, sizeof(*f->weights));
 
-	double *exact = memory_new(t->per_pixel, sizeof(*exact));
+	double *exact = memory_new(f->per_pixel, sizeof(*exact));
 
 	for (uint32_t i = 0; i < pixels; i++) {
 		double at = start + i * step;
 		double first =
 			step < 1 ? floor(at + step / 2 - 0.5) - 1 : floor(at);
 
-		first = fmax(0, fmin(first, (double)limit - t->per_pixel));
-		t->first[i] = (uint32_t)first;
-		for (uint32_t k = 0; k < t->per_pixel; k++)
+		first = fmax(0, fmin(first, (double)limit - f->per_pixel));
+		f->first[i] = (uint32_t)first;
+		for (uint32_t k = 0; k < f->per_pixel; k++)
 			exact[k] = weight(first + k, at, step);
-		set_weights(t->weights + (size_t)i * t->per_pixel, exact,
-			    t->per_pixel);
+		set_weights(f->weights + (size_t)i * f->per_pixel, exact,
+			    f->per_pixel);
 	}
 	free(exact);
 }
 
-static void taps_release(struct taps *t)
+static void filter_release(struct filter *f)
 {
-	free(t->first);
-	free(t->weights);
+	free(f->first);
+	free(f->weights);
 }
 
 static uint8_t to_level(int32_t sum)
@@ -143,15 +143,15 @@ static void mix_rows(uint8_t *out, int32_t *sums, const uint8_t *in,
 }
 
 static void mix_columns(uint8_t *out, const uint8_t *in, uint32_t width,
-			const struct taps *t)
+			const struct filter *f)
 {
-	const int32_t *weights = t->weights;
+	const int32_t *weights = f->weights;
 
-	for (uint32_t x = 0; x < width; x++, weights += t->per_pixel) {
-		const uint8_t *from = in + (size_t)t->first[x] * 3;
+	for (uint32_t x = 0; x < width; x++, weights += f->per_pixel) {
+		const uint8_t *from = in + (size_t)f->first[x] * 3;
 		int32_t red = 0, green = 0, blue = 0;
 
-		for (uint32_t k = 0; k < t->per_pixel; k++, from += 3) {
+		for (uint32_t k = 0; k < f->per_pixel; k++, from += 3) {
 			red += weights[k] * from[0];
 			green += weights[k] * from[1];
 			blue += weights[k] * from[2];
@@ -166,11 +166,11 @@ void picture_scale(struct picture *out, const struct picture *in,
 		   struct box box, uint32_t width, uint32_t height)
 {
 	size_t stride = (size_t)in->width * 3;
-	struct taps across, down;
+	struct filter across, down;
 
 	picture_init(out, width, height);
-	taps_init(&across, box.left, box.width, width, in->width);
-	taps_init(&down, box.top, box.height, height, in->height);
+	filter_init(&across, box.left, box.width, width, in->width);
+	filter_init(&down, box.top, box.height, height, in->height);
 
 	/* Only the columns that the output needs. */
 	size_t begin = (size_t)across.first[0] * 3;
@@ -188,8 +188,8 @@ void picture_scale(struct picture *out, const struct picture *in,
 	}
 	free(sums);
 	free(row);
-	taps_release(&across);
-	taps_release(&down);
+	filter_release(&across);
+	filter_release(&down);
 }
 
 void picture_turn(struct picture *out, const struct picture *in,
@@ -203,7 +203,7 @@ void picture_turn(struct picture *out, const struct picture *in,
 	to = out->rgb;
 	for (uint32_t y = 0; y < out->height; y++)
 		for (uint32_t x = 0; x < out->width; x++, to += 3) {
-			/* Where the stored pixel (x, y) is seen. */
+			/* Where a viewer shows the stored pixel (x, y). */
 			uint32_t seen_x = x, seen_y = y;
 
 			if (orientation == 3) {

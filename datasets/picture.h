@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Picture: pixels in memory, and what is done to them.
+ * Picture: pixels in memory, and operations on them.
  *
  * All arithmetic on pixels is in integers, so that the same plan gives the
- * same bytes everywhere.
+ * same bytes on every machine.
  *
- * Ownership  A picture owns its pixels; `out` is filled anew and is its
- *            caller's to release.
- * Limits     No memory ends the program: it has nothing to hand back.
+ * Ownership  A picture owns its pixels.  `out` gets new pixels, which the
+ *            caller releases.
+ * Limits     Without memory the program ends.
  */
 #ifndef DATASETS_PICTURE_H
 #define DATASETS_PICTURE_H
@@ -32,19 +32,19 @@ void picture_init(struct picture *p, uint32_t width, uint32_t height);
 
 void picture_release(struct picture *p);
 
-/* `in` at half its sides, each pixel the mean of four; odd edges are cut. */
+/* Halve both sides: a pixel is the mean of four; odd edges are cut. */
 void picture_halve(struct picture *out, const struct picture *in);
 
 /*
- * The part `box` of `in` at `width` x `height`: the mean of the area below
- * each pixel where it shrinks, Catmull-Rom where it grows.
+ * Scale the part `box` of `in` to `width` x `height`: by the mean of the area
+ * of each pixel where it shrinks, by Catmull-Rom where it grows.
  */
 void picture_scale(struct picture *out, const struct picture *in,
 		   struct box box, uint32_t width, uint32_t height);
 
 /*
- * `in` as a camera stores it that sets EXIF orientation `orientation` (1, 3,
- * 6 or 8): turned so that it looks like `in` again once that is applied.
+ * Turn `in` as a camera stores it with EXIF orientation `orientation` (1, 3, 6
+ * or 8): a viewer that applies the orientation shows `in` again.
  */
 void picture_turn(struct picture *out, const struct picture *in,
 		  int orientation);

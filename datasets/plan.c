@@ -1,11 +1,204 @@
 /* SPDX-License-Identifier: MIT */
 #include "datasets/plan.h"
 
-#include "datasets/random.h"
+#include "base/random.h"
+#include "base/util.h"
+#include "datasets/memory.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { DRAWS_MAX = 200 };
+
+static const struct profile profiles[] = {
+	{
+		.name = "thesis",
+		.files = 4697, /* thesis, 4.2.1 */
+		/*
+		 * Table 4.1, except for the knot at 0.99, which is moved to
+		 * give the mean.  The mean of table 4.1 is 204.4 KB, but
+		 * 947 MB in 4,697 files are 201.6 KB; this is the middle.
+		 */
+		.bytes = { .knots = { { 0, 398 },
+				      { 0.5, 37200 },
+				      { 0.9, 623200 },
+				      { 0.99, 1500000 },
+				      { 1, 4200000 } },
+			   .count = 5 },
+		.mean_bytes = 203000,
+		.side_min_px = 1,
+		.side_max_px = 8000,
+		/*
+		 * Chosen: some uploads are whole photos, others are cropped by
+		 * people.
+		 */
+		.crop = 0.4,
+		.square = 0.10,
+		.portrait = 0.13,
+		/* Chosen: editors save at 60-95, cameras at 85-98. */
+		.bands = { { 0, 60, 95 },
+			   { 600000, 85, 97 },
+			   { 1500000, 92, 98 } },
+		.band_count = 3,
+		/* Chosen: 4:2:0 is the default of most encoders. */
+		.sampling_420 = 0.60,
+		.sampling_422 = 0.15,
+		/*
+		 * Chosen.  7 % of the web's JPEGs were progressive in 2013
+		 * (P. Meenan, HTTP Archive crawl); since then it has become the
+		 * default of some tools.
+		 */
+		.progressive = 0.22,
+		.optimised = 0.35, /* chosen */
+		.grey = 0.015,     /* chosen */
+		/* Colour needs some 600 bytes of tables. */
+		.grey_below_bytes = 800,
+		/* The rest is chosen: web tools strip metadata. */
+		.metadata_from_bytes = 4000,
+		.exif = 0.40,
+		.turned_90 = 0.08,
+		.turned_270 = 0.03,
+		.turned_180 = 0.02,
+		.thumbnail_from_bytes = 60000,
+		.thumbnail = 0.8,
+		.icc_srgb = 0.10,
+		.icc_adobe_rgb = 0.02,
+		.icc_display_p3 = 0.01,
+	},
+	{
+		.name = "phone",
+		.files = 100,
+		/* Chosen: a quarter to three quarters of a byte per pixel. */
+		.bytes = { .knots = { { 0, 3.0e6 },
+				      { 0.5, 4.6e6 },
+				      { 0.9, 8.5e6 },
+				      { 1, 12e6 } },
+			   .count = 4 },
+		/* By default, 48 MP sensors write 12 MP. */
+		.frames = { { 4000, 3000, 0, 0.45 },
+			    { 4032, 3024, 0, 0.40 },
+			    { 8000, 6000, 6000000, 0.15 } },
+		.frame_count = 3,
+		.side_max_px = 8000,
+		.bands = { { 0, 88, 96 } },
+		.band_count = 1,
+		.sampling_420 = 0.75,
+		.sampling_422 = 0.25,
+		.progressive = 0.03, /* cameras write baseline */
+		.optimised = 0.5,
+		.exif = 1,
+		/* Sensors are landscape, but phones are often held upright. */
+		.turned_90 = 0.40,
+		.turned_270 = 0.03,
+		.turned_180 = 0.04,
+		.thumbnail = 1,
+		.icc_srgb = 0.30,
+		.icc_display_p3 = 0.40,
+	},
+	{
+		.name = "avatar",
+		.files = 1000,
+		.bytes = { .knots = { { 0, 5e3 },
+				      { 0.5, 25e3 },
+				      { 0.9, 100e3 },
+				      { 1, 200e3 } },
+			   .count = 4 },
+		.side_min_px = 64,
+		.side_max_px = 1024,
+		.crop = 1,
+		.square = 0.85,
+		.portrait = 0.05,
+		.bands = { { 0, 70, 92 }, { 90000, 88, 97 } },
+		.band_count = 2,
+		.sampling_420 = 0.7,
+		.sampling_422 = 0.1,
+		.progressive = 0.25,
+		.optimised = 0.5,
+		.grey = 0.015,
+		.metadata_from_bytes = 8000,
+		.exif = 0.10,
+		.turned_90 = 0.02,
+		.thumbnail_from_bytes = 60000,
+		.thumbnail = 0.3,
+		.icc_srgb = 0.10,
+		.icc_display_p3 = 0.02,
+	},
+};
+
+const struct profile *profile_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++)
+		if (strcmp(profiles[i].name, name) == 0)
+			return &profiles[i];
+	return NULL;
+}
+
+/* The size that a share (0 to 1) of files stays below. */
+static double quantiles_at(const struct quantiles *q, double share)
+{
+	uint32_t k = 1;
+
+	assert(q->count >= 2 && q->count <= QUANTILE_KNOTS_MAX);
+	while (k + 1 < q->count && share > q->knots[k].share)
+		k++;
+
+	const struct quantile_knot *low = &q->knots[k - 1];
+	const struct quantile_knot *high = &q->knots[k];
+	double part = (share - low->share) / (high->share - low->share);
+
+	return low->bytes * pow(high->bytes / low->bytes, part);
+}
+
+/*
+ * The size of file `rank` (0 .. count-1) of `count` files that follow the
+ * distribution.  The first and the last have exactly its smallest and largest
+ * size; a single file has its median.
+ */
+static uint64_t quantiles_target(const struct quantiles *q, uint32_t rank,
+				 uint32_t count)
+{
+	double share = (rank + 0.5) / count;
+
+	assert(rank < count);
+	if (count > 1 && rank == 0)
+		share = 0;
+	if (count > 1 && rank == count - 1)
+		share = 1;
+	return (uint64_t)llround(quantiles_at(q, share));
+}
+
+static double mean_of_targets(const struct quantiles *q, uint32_t count)
+{
+	double total = 0;
+
+	for (uint32_t rank = 0; rank < count; rank++)
+		total += (double)quantiles_target(q, rank, count);
+	return total / count;
+}
+
+/*
+ * Move the size of the last knot but one so that `count` files have the mean
+ * `mean_bytes`, or come as near to it as its neighbours allow.
+ */
+static void quantiles_fit_mean(struct quantiles *q, uint32_t count,
+			       double mean_bytes)
+{
+	struct quantile_knot *knot = &q->knots[q->count - 2];
+	double low = knot[-1].bytes;
+	double high = knot[1].bytes;
+
+	assert(q->count >= 3);
+	/* The mean grows with the knot. */
+	for (int step = 0; step < 40; step++) {
+		knot->bytes = (low + high) / 2;
+		if (mean_of_targets(q, count) < mean_bytes)
+			low = knot->bytes;
+		else
+			high = knot->bytes;
+	}
+}
 
 double plan_density(const struct plan *plan)
 {
@@ -34,7 +227,7 @@ static void draw_encoding(struct plan *p, const struct profile *profile,
 			  uint64_t *random)
 {
 	const struct quality_band *band = &profile->bands[0];
-	double sampling = random_share(random);
+	double sampling = random_fraction(random);
 
 	for (uint32_t i = 1; i < profile->band_count; i++)
 		if (p->target_bytes >= profile->bands[i].from_bytes)
@@ -47,9 +240,9 @@ static void draw_encoding(struct plan *p, const struct profile *profile,
 		p->sampling = SAMPLING_420;
 	else if (sampling < profile->sampling_420 + profile->sampling_422)
 		p->sampling = SAMPLING_422;
-	p->progressive = random_share(random) < profile->progressive;
-	p->optimised = random_share(random) < profile->optimised;
-	p->grey = random_share(random) < profile->grey;
+	p->progressive = random_fraction(random) < profile->progressive;
+	p->optimised = random_fraction(random) < profile->optimised;
+	p->grey = random_fraction(random) < profile->grey;
 	if (p->target_bytes < profile->grey_below_bytes) {
 		p->grey = true;
 		p->progressive = false; /* ten scans have ten headers */
@@ -60,10 +253,10 @@ static void draw_encoding(struct plan *p, const struct profile *profile,
 static void draw_metadata(struct plan *p, const struct profile *profile,
 			  uint64_t *random)
 {
-	double turned = random_share(random);
-	double exif = random_share(random);
-	double thumbnail = random_share(random);
-	double icc = random_share(random);
+	double turned = random_fraction(random);
+	double exif = random_fraction(random);
+	double thumbnail = random_fraction(random);
+	double icc = random_fraction(random);
 
 	p->orientation = 1;
 	if (p->target_bytes < profile->metadata_from_bytes)
@@ -74,7 +267,7 @@ static void draw_metadata(struct plan *p, const struct profile *profile,
 		p->orientation = 8;
 	else if ((turned -= profile->turned_180) < 0)
 		p->orientation = 3;
-	/* `exif` is a share of all, and the turned ones are among them. */
+	/* `exif` is a share of all files, including the turned ones. */
 	double all_turned =
 		profile->turned_90 + profile->turned_270 + profile->turned_180;
 
@@ -92,12 +285,12 @@ static void draw_metadata(struct plan *p, const struct profile *profile,
 		p->icc = ICC_DISPLAY_P3;
 }
 
-/* A camera's frame, seen upright: its aspect decides the crop. */
+/* A camera's frame; its upright aspect decides the crop. */
 static void draw_frame(struct plan *p, const struct profile *profile,
 		       uint64_t *random)
 {
 	bool sideways = p->orientation == 6 || p->orientation == 8;
-	double draw = random_share(random);
+	double draw = random_fraction(random);
 
 	p->aspect = 0; /* the crop's */
 	if (sideways)
@@ -116,15 +309,15 @@ static void draw_frame(struct plan *p, const struct profile *profile,
 	}
 }
 
-/* The part of `s` that is shown; its share of the photo's area. */
+/* Draw the part of `s` to show.  Returns its share of the photo's area. */
 static double draw_part(struct plan *p, const struct profile *profile,
 			const struct source *s, uint64_t *random)
 {
 	double whole = (double)s->width / s->height;
 	double side = 1;
-	double shape = random_share(random);
+	double shape = random_fraction(random);
 
-	if (random_share(random) < profile->crop)
+	if (random_fraction(random) < profile->crop)
 		side = sqrt(random_between(random, 0.45, 1));
 	if (p->frame == NULL && p->orientation != 6 && p->orientation != 8) {
 		p->aspect = whole;
@@ -135,14 +328,14 @@ static double draw_part(struct plan *p, const struct profile *profile,
 	}
 	p->part.width = side * fmin(1, p->aspect / whole);
 	p->part.height = side * fmin(1, whole / p->aspect);
-	p->part.left = random_share(random) * (1 - p->part.width);
-	p->part.top = random_share(random) * (1 - p->part.height);
+	p->part.left = random_fraction(random) * (1 - p->part.width);
+	p->part.top = random_fraction(random) * (1 - p->part.height);
 	return p->part.width * p->part.height;
 }
 
-void plan_draw(struct plan *plan, const struct profile *profile, uint64_t seed,
-	       uint32_t number, uint64_t target_bytes,
-	       const struct source *sources, uint32_t source_count)
+static void plan_draw(struct plan *plan, const struct profile *profile,
+		      uint64_t seed, uint32_t number, uint64_t target_bytes,
+		      const struct source *sources, uint32_t source_count)
 {
 	uint64_t random = seed ^ (UINT64_C(0xd1342543de82ef95) * (number + 1));
 	struct plan best = { 0 };
@@ -171,7 +364,48 @@ void plan_draw(struct plan *plan, const struct profile *profile, uint64_t seed,
 			best_bytes = bytes;
 		}
 	}
-	/* None has it: the best, at the best quality; it may be enlarged. */
+	/* No source has enough: take the best one, at the best quality. */
 	*plan = best;
 	plan->quality = CAPACITY_QUALITY;
+}
+
+/* Ranks in a random order, so that names say nothing about sizes. */
+static uint32_t *shuffle_ranks(uint32_t count, uint64_t seed)
+{
+	uint32_t *ranks = memory_new(count, sizeof(*ranks));
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t other = random_below(&seed, i + 1);
+
+		ranks[i] = ranks[other];
+		ranks[other] = i;
+	}
+	return ranks;
+}
+
+void plan_uploads(struct upload *uploads, uint32_t count,
+		  const struct profile *profile, uint64_t seed,
+		  const struct source *sources, uint32_t source_count)
+{
+	struct quantiles bytes = profile->bytes;
+	uint32_t *ranks = shuffle_ranks(count, seed);
+	double least = quantiles_at(&bytes, 0);
+	double most = quantiles_at(&bytes, 1);
+
+	if (profile->mean_bytes > 0)
+		quantiles_fit_mean(&bytes, count, profile->mean_bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		struct plan *plan = &uploads[i].plan;
+		uint64_t target = quantiles_target(&bytes, ranks[i], count);
+
+		plan_draw(plan, profile, seed, i, target, sources,
+			  source_count);
+		/*
+		 * The smallest and the largest, and sizes so near that they
+		 * could pass them.
+		 */
+		plan->exact = (double)target < 1.05 * least ||
+			      (double)target > most / 1.05;
+	}
+	free(ranks);
 }

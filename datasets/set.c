@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "datasets/set.h"
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "datasets/memory.h"
-#include "datasets/output.h"
-#include "datasets/parallel.h"
-#include "datasets/quantiles.h"
-#include "datasets/random.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A hidden file that marks a folder as made by mkset. */
+static const char output_mark[] = ".mkset";
+
+enum { OUTPUT_NAME_BYTES = 16 };
 
 /* Uploads of one photo: [first .. first + count - 1]. */
 struct group {
@@ -19,7 +30,202 @@ struct group {
 	uint64_t bytes;
 };
 
-static void survey(void *arg, uint32_t index)
+/* Called once per index, by any thread. */
+typedef void parallel_fn(void *arg, uint32_t index);
+
+struct parallel_work {
+	atomic_uint next;
+	uint32_t count;
+	parallel_fn *fn;
+	void *arg;
+};
+
+static void *parallel_thread(void *arg)
+{
+	struct parallel_work *w = arg;
+	uint32_t index;
+
+	while ((index = atomic_fetch_add(&w->next, 1)) < w->count)
+		w->fn(w->arg, index);
+	return NULL;
+}
+
+/* Call `fn` for 0 .. count-1, begun in that order, from `jobs` threads. */
+static void parallel_run(uint32_t jobs, uint32_t count, parallel_fn *fn,
+			 void *arg)
+{
+	struct parallel_work w = { .count = count, .fn = fn, .arg = arg };
+	pthread_t *threads = memory_new(jobs, sizeof(*threads));
+	uint32_t started = 0;
+
+	/* The caller is one of the threads, so it works if none can start. */
+	while (started + 1 < jobs && pthread_create(&threads[started], NULL,
+						    parallel_thread, &w) == 0)
+		started++;
+	parallel_thread(&w);
+	for (uint32_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+static FILE *output_create(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return fopen(path, "wb");
+}
+
+/* True: everything was written. */
+static bool output_finish(FILE *file)
+{
+	bool failed = ferror(file);
+
+	return fclose(file) == 0 && !failed;
+}
+
+/* "00042.jpg" */
+static void output_name(char *name, uint32_t number)
+{
+	snprintf(name, OUTPUT_NAME_BYTES, "%05" PRIu32 ".jpg", number);
+}
+
+/* A name of output_name(), or of a file that is written at the end. */
+static bool is_output_name(const char *name)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return (digits >= 5 && strcmp(name + digits, ".jpg") == 0) ||
+	       strcmp(name, "manifest.tsv") == 0 ||
+	       strcmp(name, "LICENSES") == 0 || strcmp(name, output_mark) == 0;
+}
+
+/* Remove the files of mkset, and no others, if the folder has the mark. */
+static bool output_empty(DIR *listing)
+{
+	struct dirent *e;
+	bool marked = faccessat(dirfd(listing), output_mark, F_OK, 0) == 0;
+	bool done = true;
+
+	while (done && (e = readdir(listing)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (!marked) {
+			errno = EEXIST;
+			done = false;
+		} else if (is_output_name(e->d_name)) {
+			done = unlinkat(dirfd(listing), e->d_name, 0) == 0;
+		}
+	}
+	return done;
+}
+
+/*
+ * Make the folder `dir`, or empty it if mkset made it.  False: errno says why;
+ * EEXIST: it is not empty, and mkset did not make it.
+ */
+static bool output_open(const char *dir)
+{
+	FILE *mark;
+	DIR *listing;
+	bool is_empty;
+
+	if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+		return false;
+	listing = opendir(dir);
+	if (listing == NULL)
+		return false;
+	is_empty = output_empty(listing);
+	closedir(listing);
+	if (!is_empty)
+		return false;
+	mark = output_create(dir, output_mark);
+	if (mark == NULL)
+		return false;
+	fputs("Made by mkset, which may empty this folder.\n", mark);
+	return output_finish(mark);
+}
+
+static bool output_write(const char *dir, uint32_t number,
+			 const struct jpeg *jpeg)
+{
+	char name[OUTPUT_NAME_BYTES];
+	FILE *file;
+
+	output_name(name, number);
+	file = output_create(dir, name);
+	if (file == NULL)
+		return false;
+	fwrite(jpeg->bytes, 1, jpeg->size_bytes, file);
+	return output_finish(file);
+}
+
+/* `path` without `photos` in front. */
+static const char *path_within(const char *photos, const char *path)
+{
+	size_t length = strlen(photos);
+
+	if (strncmp(path, photos, length) != 0)
+		return path;
+	return path + length + strspn(path + length, "/");
+}
+
+static bool output_manifest(const char *dir, const char *photos,
+			    const struct source *sources,
+			    const struct upload *uploads, uint32_t count)
+{
+	FILE *f = output_create(dir, "manifest.tsv");
+
+	if (f == NULL)
+		return false;
+	fputs("file\tbytes\twidth\theight\tsource\tquality\tsampling\t"
+	      "progressive\torientation\texif\tthumbnail\ticc\tenlarged\n",
+	      f);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct plan *p = &uploads[i].plan;
+		const struct made *m = &uploads[i].made;
+		char name[OUTPUT_NAME_BYTES];
+
+		output_name(name, p->number);
+		fprintf(f,
+			"%s\t%" PRIu64 "\t%u\t%u\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t"
+			"%s\t%.2f\n",
+			name, m->size_bytes, m->width, m->height,
+			path_within(photos, sources[p->source].path),
+			m->quality,
+			p->grey ? "grey" : sampling_name(p->sampling),
+			p->progressive, p->orientation, p->exif, p->thumbnail,
+			icc_name(p->icc), m->enlarged);
+	}
+	return output_finish(f);
+}
+
+static bool output_licenses(const char *dir, const char *photos)
+{
+	char path[PATH_MAX];
+	const char *why;
+	size_t size_bytes;
+	char *theirs;
+	FILE *f = output_create(dir, "LICENSES");
+
+	if (f == NULL)
+		return false;
+	fputs("These pictures are crops, scaled and recompressed, of the "
+	      "photos that manifest.tsv\nnames as their sources.  Each is "
+	      "under the licence of its source.\n\n",
+	      f);
+	snprintf(path, sizeof(path), "%s/LICENSES", photos);
+	theirs = file_read_bytes(path, SIZE_MAX / 4, &size_bytes, &why);
+	if (theirs != NULL) {
+		fwrite(theirs, 1, size_bytes, f);
+		free(theirs);
+	} else {
+		fprintf(f, "The folder of photos had no file LICENSES.\n");
+	}
+	return output_finish(f);
+}
+
+static void survey_photo(void *arg, uint32_t index)
 {
 	struct set *set = arg;
 	struct source *s = &set->sources[index];
@@ -31,59 +237,27 @@ static void survey(void *arg, uint32_t index)
 	}
 }
 
-bool set_survey(struct set *set)
+/*
+ * Find out what can be made from each photo.  False: `error` says which folder
+ * or file cannot be read.
+ */
+static bool set_survey(struct set *set, struct error *error)
 {
-	struct folder *folder = &set->folder;
+	struct folder_list *photos = &set->folder;
+	uint32_t count;
 
-	if (!folder_list(folder, set->photos, OUTPUT_MARK))
+	if (!folder_list_read(photos, set->photos, FOLDER_JPEGS, output_mark,
+			      error))
 		return false;
-	set->sources = memory_new(folder->count + 1u, sizeof(*set->sources));
-	for (uint32_t i = 0; i < folder->count; i++)
-		set->sources[i].path = folder->paths[i];
-	parallel_run(set->jobs, folder->count, survey, set);
-	for (uint32_t i = 0; i < folder->count; i++)
+	count = (uint32_t)photos->count;
+	set->sources = memory_new(count + 1u, sizeof(*set->sources));
+	for (uint32_t i = 0; i < count; i++)
+		set->sources[i].path = photos->files[i].path;
+	parallel_run(set->jobs, count, survey_photo, set);
+	for (uint32_t i = 0; i < count; i++)
 		if (set->sources[i].capacity_bytes > 0)
 			set->sources[set->source_count++] = set->sources[i];
 	return true;
-}
-
-/* Ranks in an order of their own, so that names say nothing about sizes. */
-static uint32_t *shuffle_ranks(uint32_t count, uint64_t seed)
-{
-	uint32_t *ranks = memory_new(count, sizeof(*ranks));
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t other = random_below(&seed, i + 1);
-
-		ranks[i] = ranks[other];
-		ranks[other] = i;
-	}
-	return ranks;
-}
-
-static void plan_all(struct set *set)
-{
-	const struct profile *profile = set->profile;
-	struct quantiles bytes = profile->bytes;
-	uint32_t *ranks = shuffle_ranks(set->count, set->seed);
-	double least = quantiles_at(&bytes, 0);
-	double most = quantiles_at(&bytes, 1);
-
-	if (profile->mean_bytes > 0)
-		quantiles_fit_mean(&bytes, set->count, profile->mean_bytes);
-	for (uint32_t i = 0; i < set->count; i++) {
-		struct plan *plan = &set->uploads[i].plan;
-
-		uint64_t target =
-			quantiles_target(&bytes, ranks[i], set->count);
-
-		plan_draw(plan, profile, set->seed, i, target, set->sources,
-			  set->source_count);
-		/* The ends, and what could miss its target beyond them. */
-		plan->exact = (double)target < 1.05 * least ||
-			      (double)target > most / 1.05;
-	}
-	free(ranks);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -113,7 +287,7 @@ static int compare_groups(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The most work first, so that workers end together. */
+/* Groups with most work first, so that threads end together. */
 static void group_uploads(struct set *set)
 {
 	struct group *g = NULL;
@@ -172,12 +346,13 @@ static void make_group(void *arg, uint32_t index)
 	pyramid_release(&pyramid);
 }
 
-bool set_make(struct set *set)
+/* False: errno says why not all uploads are made and written. */
+static bool make_all(struct set *set)
 {
-	assert(set->count >= 1 && set->source_count >= 1);
 	set->uploads = memory_new(set->count, sizeof(*set->uploads));
 	icc_profiles_init(&set->icc_profiles);
-	plan_all(set);
+	plan_uploads(set->uploads, set->count, set->profile, set->seed,
+		     set->sources, set->source_count);
 	group_uploads(set);
 	parallel_run(set->jobs, set->group_count, make_group, set);
 	qsort(set->uploads, set->count, sizeof(*set->uploads), compare_numbers);
@@ -191,9 +366,38 @@ bool set_make(struct set *set)
 	return false;
 }
 
+bool set_make(struct set *set, struct error *error)
+{
+	struct error why;
+
+	assert(set->count >= 1);
+	if (!set_survey(set, &why)) {
+		error_set(error,
+			  "cannot read photos: %s; datasets/fetch gets some",
+			  why.text);
+		return false;
+	}
+	if (set->source_count == 0) {
+		error_set(error,
+			  "no usable photos in %s; datasets/fetch gets some",
+			  set->photos);
+		return false;
+	}
+	if (!output_open(set->out)) {
+		error_set(error, "%s: %s", set->out,
+			  errno == EEXIST ? "not empty, and not made by mkset" :
+					    strerror(errno));
+		return false;
+	}
+	if (make_all(set))
+		return true;
+	error_set(error, "%s: %s", set->out, strerror(errno));
+	return false;
+}
+
 void set_release(struct set *set)
 {
-	folder_release(&set->folder);
+	folder_list_release(&set->folder);
 	icc_profiles_release(&set->icc_profiles);
 	free(set->sources);
 	free(set->uploads);

@@ -4,18 +4,23 @@
  *
  *	survey photos -> plan all -> group by photo -> make -> write
  *
- * Every worker takes a photo at a time and makes all that is planned of it, so
- * a photo is decoded twice: to survey it, and to make uploads of it.
+ * A thread takes one photo at a time and makes all uploads that are planned
+ * from it.  So a photo is decoded twice: for the survey, and for its uploads.
  *
- * Threads  Its own, as many as `jobs`; the functions here are for one.
+ * The output folder has the uploads, manifest.tsv and LICENSES.  A hidden file
+ * marks it as made by mkset.  No folder without the mark is ever written to or
+ * emptied, and none with the mark is searched for photos.
+ *
+ * Threads  Starts `jobs` of its own; each function here is for one thread.
  */
 #ifndef DATASETS_SET_H
 #define DATASETS_SET_H
 
-#include "datasets/folder.h"
+#include "base/error.h"
+#include "base/folder.h"
+#include "datasets/jpeg.h"
 #include "datasets/make.h"
-#include "datasets/metadata.h"
-#include "datasets/profile.h"
+#include "datasets/plan.h"
 #include "datasets/source.h"
 
 #include <stdatomic.h>
@@ -25,7 +30,7 @@
 struct group;
 
 struct set {
-	/* The caller's to fill in, lent. */
+	/* Set by the caller, and lent. */
 	const struct profile *profile;
 	const char *photos;
 	const char *out;
@@ -33,7 +38,7 @@ struct set {
 	uint32_t jobs;
 	uint32_t count; /* uploads, >= 1 */
 
-	struct folder folder;
+	struct folder_list folder;
 	struct source *sources; /* those that can be used */
 	uint32_t source_count;
 	struct upload *uploads; /* by number; while they are made, by photo */
@@ -46,14 +51,12 @@ struct set {
 };
 
 /*
- * Find out what can be made of each photo.  Photos that cannot be used are
- * left out, with a line on standard error.  False: the folder cannot be read
- * (errno).  No photo at all is fine here, and seen by `source_count`.
+ * Find out what can be made from each photo, and make all uploads and the
+ * manifest in the folder `out`.  Photos that cannot be used are left out, with
+ * a line on standard error.  False: `error` says why there is no whole set;
+ * `out` is untouched if it is not empty and mkset did not make it.
  */
-bool set_survey(struct set *set);
-
-/* Make all uploads, and write them with the manifest; >= 1 source. */
-bool set_make(struct set *set);
+MUST_CHECK bool set_make(struct set *set, struct error *error);
 
 void set_release(struct set *set);
 

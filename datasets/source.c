@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "datasets/source.h"
 
-#include "datasets/encode.h"
-#include "datasets/folder.h"
-#include "datasets/inspect.h"
+#include "base/file.h"
+#include "datasets/jpeg.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <jpeglib.h>
@@ -20,7 +18,7 @@ struct errors {
 	char *reason;
 };
 
-/* Warnings too: a photo with damage is not one to make others of. */
+/* Also called for warnings, because damaged photos are not used. */
 static void give_up(j_common_ptr c)
 {
 	struct errors *e = (struct errors *)c->err;
@@ -31,21 +29,21 @@ static void give_up(j_common_ptr c)
 	longjmp(e->give_up, 1);
 }
 
-static void hear(j_common_ptr c, int level)
+static void stop_at_warning(j_common_ptr c, int level)
 {
 	if (level < 0)
 		give_up(c);
 }
 
-static bool decode(struct picture *out, const struct content *file,
-		   char *reason)
+static bool decode_photo(struct picture *out, const uint8_t *bytes,
+			 size_t size_bytes, char *reason)
 {
 	struct jpeg_decompress_struct d;
 	struct errors errors = { .reason = reason };
 
 	d.err = jpeg_std_error(&errors.manager);
 	errors.manager.error_exit = give_up;
-	errors.manager.emit_message = hear;
+	errors.manager.emit_message = stop_at_warning;
 	*out = (struct picture){ 0 };
 	jpeg_create_decompress(&d);
 	if (setjmp(errors.give_up) != 0) {
@@ -53,7 +51,7 @@ static bool decode(struct picture *out, const struct content *file,
 		picture_release(out);
 		return false;
 	}
-	jpeg_mem_src(&d, file->bytes, file->size_bytes);
+	jpeg_mem_src(&d, bytes, size_bytes);
 	jpeg_read_header(&d, TRUE);
 	d.out_color_space = JCS_RGB;
 	jpeg_start_decompress(&d);
@@ -69,7 +67,7 @@ static bool decode(struct picture *out, const struct content *file,
 	return true;
 }
 
-/* What a viewer does: the other way round than picture_turn(). */
+/* As a viewer does; the inverse of picture_turn(). */
 static void make_upright(struct picture *p, int orientation)
 {
 	struct picture upright;
@@ -86,15 +84,18 @@ static void make_upright(struct picture *p, int orientation)
 
 static bool load_upright(struct picture *out, const char *path, char *reason)
 {
-	struct content file;
-	struct facts facts;
-	bool usable = false;
+	const char *why;
+	size_t size_bytes;
+	char *file = file_read_bytes(path, SIZE_MAX / 4, &size_bytes, &why);
+	const uint8_t *bytes = (const uint8_t *)file;
+	struct jpeg_facts facts;
+	bool is_usable = false;
 
-	if (!content_read(&file, path)) {
-		snprintf(reason, REASON_BYTES, "%s", strerror(errno));
+	if (file == NULL) {
+		snprintf(reason, REASON_BYTES, "%s", why);
 		return false;
 	}
-	if (!inspect(&facts, file.bytes, file.size_bytes))
+	if (!jpeg_inspect(&facts, bytes, size_bytes))
 		snprintf(reason, REASON_BYTES, "not a JPEG");
 	else if ((uint64_t)facts.width * facts.height > PIXELS_MAX)
 		snprintf(reason, REASON_BYTES, "more than 100 megapixels");
@@ -102,11 +103,11 @@ static bool load_upright(struct picture *out, const char *path, char *reason)
 		snprintf(reason, REASON_BYTES, "a side below %d pixels",
 			 SIDE_MIN);
 	else
-		usable = decode(out, &file, reason);
-	free(file.bytes);
-	if (usable)
+		is_usable = decode_photo(out, bytes, size_bytes, reason);
+	free(file);
+	if (is_usable)
 		make_upright(out, facts.orientation);
-	return usable;
+	return is_usable;
 }
 
 bool pyramid_load(struct pyramid *p, const char *path, char *reason)
@@ -140,7 +141,7 @@ bool source_survey(struct source *s, char *reason)
 
 	if (!load_upright(&photo, s->path, reason))
 		return false;
-	encode_picture(&jpeg, &photo, &best);
+	jpeg_encode(&jpeg, &photo, &best);
 	s->width = photo.width;
 	s->height = photo.height;
 	s->capacity_bytes = jpeg.size_bytes;

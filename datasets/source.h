@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source: a photo that uploads are made of.
+ * Source: a photo that uploads are made from.
  *
- * A photo is decoded once, to a pyramid: itself, its half, its quarter ...
- * Every upload is scaled from the smallest level that is still larger, so that
- * the cost follows the upload's size and not the photo's.
+ * A photo is decoded into a pyramid: the photo, its half, its quarter and so
+ * on.  An upload is scaled from a small level that is still large enough, so
+ * that its cost depends on its own size and not on that of the photo.
  */
 #ifndef DATASETS_SOURCE_H
 #define DATASETS_SOURCE_H
@@ -32,14 +32,14 @@ struct pyramid {
 };
 
 /*
- * Decode the photo at `path`, upright.  False: it cannot be used, for
- * `reason`, REASON_BYTES long.
+ * Decode the photo at `path`, upright.  False: it cannot be used; `reason`,
+ * REASON_BYTES long, says why.
  */
 bool pyramid_load(struct pyramid *p, const char *path, char *reason);
 
 void pyramid_release(struct pyramid *p);
 
-/* Learn all about `s` but its path.  False: as pyramid_load(). */
+/* Fill in all of `s` except its path.  False: as pyramid_load(). */
 bool source_survey(struct source *s, char *reason);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/planes.h"
+#include "imgops/image.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 
@@ -29,7 +31,7 @@ uint64_t image_bytes(const struct image *img)
 	return bytes;
 }
 
-bool image_alloc(struct image *img, const struct img_memory *memory)
+bool image_alloc(struct image *img, const struct memory *memory)
 {
 	uint64_t bytes = image_bytes(img);
 	uint8_t *next = NULL;
@@ -54,7 +56,7 @@ bool image_alloc(struct image *img, const struct img_memory *memory)
 	return true;
 }
 
-uint32_t image_planes(enum img_space space)
+static uint32_t planes_of(enum img_space space)
 {
 	static const uint32_t counts[] = {
 		[IMG_GREY] = 1, [IMG_YCBCR] = 3, [IMG_RGB] = 3,
@@ -68,7 +70,7 @@ void image_shape(struct image *img, struct img_size size, enum img_space space,
 		 bool full_chroma)
 {
 	*img = (struct image){
-		.plane_count = image_planes(space),
+		.plane_count = planes_of(space),
 		.space = space,
 	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
@@ -130,6 +132,6 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_NO_MEMORY] = "out of memory",
 	};
 
-	assert((size_t)err < sizeof(text) / sizeof(text[0]));
+	assert((size_t)err < ARRAY_SIZE(text));
 	return text[err];
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The algorithm is that of https://blurha.sh and its encoder in C; the sums
- * over x are made once for all components of a row.  That encoder's cosines
+ * over x are computed once for all components of a row.  That encoder's cosines
  * begin at the left edge of a cell, not in its middle, so a flat picture gets
- * some of the odd waves: less, the more cells there are.  Hence a picture
- * smaller than the grid is enlarged to it.
+ * some of the odd waves; the more cells there are, the smaller these are.
+ * Therefore a picture smaller than the grid is enlarged to it.
  */
-#include "imgops/placeholder.h"
+#include "imgops/imgops.h"
 
-#include "imgops/colour_rows.h"
-#include "imgops/planes.h"
+#include "imgops/colour/colour.h"
+#include "imgops/image.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,7 +29,7 @@ struct grid {
 	uint8_t rgb[3][CELLS]; /* rows from the top */
 };
 
-/* The places of one side of a plane that a cell is the mean of. */
+/* The samples along one side of a plane that a cell is the mean of. */
 struct spread {
 	uint32_t first, count, step;
 };
@@ -176,7 +176,10 @@ static uint32_t quantise(double value, uint32_t most)
 	return (uint32_t)fmin(fmax(floor(value), 0), most);
 }
 
-/* A share of the largest, -1..1, by its signed square root, in 19 steps. */
+/*
+ * A factor relative to the largest, -1..1, as its signed square root, in 19
+ * steps.
+ */
 static uint32_t share_code(double share)
 {
 	return quantise(copysign(sqrt(fabs(share)), share) * 9 + 9.5, 18);
@@ -197,7 +200,7 @@ static void hash_make(char hash[IMG_BLURHASH_CHARS + 1],
 	uint32_t count = f->across * f->down;
 	double most = 0;
 
-	/* Of all factors but the first the hash has twice the mean. */
+	/* The hash has twice the mean of all factors but the first. */
 	for (uint32_t n = 1; n < count; n++)
 		for (uint32_t c = 0; c < 3; c++)
 			most = fmax(most, 2 * fabs(f->at[n / f->across]

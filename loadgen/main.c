@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen: options -> setup -> run -> report; or `compare`, a command of its
- * own.
+ * loadgen: options -> setup -> run -> report; or the command `compare`.
  *
- * The only file that ends the program.  What a measurement has to say is
- * printed from here, but progress, which run.c shows; compare/command.c prints
- * for its own.
+ * Only this file ends the program.  It prints the results and errors of a
+ * measurement; run.c shows its progress, and compare/command.c prints for
+ * itself.
  */
-#include "loadgen/calibrate.h"
+#include "loadgen/run.h"
 #include "loadgen/compare/command.h"
 #include "loadgen/options.h"
-#include "loadgen/percentiles.h"
-#include "loadgen/report.h"
-#include "loadgen/run.h"
-#include "loadgen/setup.h"
+#include "loadgen/report/report.h"
 #include "loadgen/sweep.h"
+
+#include "version.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +35,7 @@ static void interrupt(int signal_number)
 	interrupted = 1;
 }
 
-/* Ctrl-C ends the run, and a second one the program. */
+/* The first Ctrl-C ends the run, the second one ends the program. */
 static void catch_signals(void)
 {
 	struct sigaction action = {
@@ -49,7 +47,8 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static enum exit_code complain(enum exit_code code, const struct error *error)
+static enum exit_code print_error(enum exit_code code,
+				  const struct error *error)
 {
 	fprintf(stderr, "loadgen: %s\n", error->text);
 	return code;
@@ -66,18 +65,19 @@ static enum exit_code check_answers(const struct record *r)
 	return EXIT_NOT_ALL_OK;
 }
 
-static enum exit_code check_verdict(const char *option, const struct verdict *v)
+static enum exit_code report_wrong_replies(const char *option,
+					   const struct reply_checks *c)
 {
-	if (v->wrong_count == 0)
+	if (c->wrong_count == 0)
 		return EXIT_ALL_OK;
 	fprintf(stderr,
 		"loadgen: --%s: %" PRIu64 " of %" PRIu64
 		" replies were wrong; first %s\n",
-		option, v->wrong_count, v->checked_count, v->first_wrong.text);
+		option, c->wrong_count, c->checked_count, c->first_wrong.text);
 	return EXIT_NOT_ALL_OK;
 }
 
-static enum exit_code measure(const struct options *o,
+static enum exit_code measure(const struct load_options *o,
 			      const struct setup *setup)
 {
 	struct outcome outcome = { 0 };
@@ -86,25 +86,26 @@ static enum exit_code measure(const struct options *o,
 	enum exit_code code = EXIT_ALL_OK;
 
 	if (!run_once(setup, o, &interrupted, &outcome, &error))
-		code = complain(EXIT_NOT_ALL_OK, &error);
-	report = report_make(o, setup, &outcome);
+		code = print_error(EXIT_NOT_ALL_OK, &error);
+	report = report_make(o, setup->dataset.count, &outcome);
 	report_print(stdout, &report);
 	if (setup->json != NULL && !report_write_json(setup->json, &report)) {
 		error_set(&error, "--json %s: %s", o->json, strerror(errno));
-		code = complain(EXIT_NOT_ALL_OK, &error);
+		code = print_error(EXIT_NOT_ALL_OK, &error);
 	}
 	if (setup->percentiles != NULL &&
 	    !percentiles_write(setup->percentiles, &outcome.record.response))
 		code = EXIT_NOT_ALL_OK; /* setup_finish() says why */
 	if (check_answers(&outcome.record) != EXIT_ALL_OK ||
-	    check_verdict("verify", &outcome.verified) != EXIT_ALL_OK ||
-	    check_verdict("golden", &outcome.golden) != EXIT_ALL_OK)
+	    report_wrong_replies("verify", &outcome.verified) != EXIT_ALL_OK ||
+	    report_wrong_replies("golden", &outcome.golden) != EXIT_ALL_OK)
 		code = EXIT_NOT_ALL_OK;
 	outcome_release(&outcome);
 	return code;
 }
 
-static enum exit_code sweep(const struct options *o, const struct setup *setup)
+static enum exit_code sweep(const struct load_options *o,
+			    const struct setup *setup)
 {
 	struct sweep_config config = {
 		.setup = setup,
@@ -117,43 +118,42 @@ static enum exit_code sweep(const struct options *o, const struct setup *setup)
 
 	if (sweep_run(&config, &error))
 		return EXIT_ALL_OK;
-	return complain(EXIT_NOT_ALL_OK, &error);
+	return print_error(EXIT_NOT_ALL_OK, &error);
 }
 
-static enum exit_code set_up_and_measure(struct options *o)
+static enum exit_code set_up_and_measure(struct load_options *o)
 {
 	struct setup setup = { 0 };
 	struct error error;
 	enum exit_code code;
 
 	if (!setup_init(&setup, o, &error))
-		code = complain(EXIT_USAGE, &error);
+		code = print_error(EXIT_USAGE, &error);
 	else if (o->calibrate && !calibrate(&setup, o, &interrupted, &error))
-		code = complain(EXIT_NOT_ALL_OK, &error);
+		code = print_error(EXIT_NOT_ALL_OK, &error);
 	else if (o->step != NULL || o->find_max != NULL)
 		code = sweep(o, &setup);
 	else
 		code = measure(o, &setup);
 	if (!setup_finish(&setup, &error) && code != EXIT_USAGE)
-		code = complain(EXIT_NOT_ALL_OK, &error);
+		code = print_error(EXIT_NOT_ALL_OK, &error);
 	return interrupted ? EXIT_INTERRUPTED : code;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct load_options options;
 	struct error error;
 	enum exit_code code = EXIT_ALL_OK;
 
 	catch_signals();
 	if (argc > 1 && strcmp(argv[1], "compare") == 0)
 		return compare_command(argc - 1, argv + 1);
-	if (!options_parse(&options, argc, argv, &error)) {
-		code = complain(EXIT_USAGE, &error);
+	if (!load_options_parse(&options, argc, argv, &error)) {
+		code = print_error(EXIT_USAGE, &error);
 		fprintf(stderr, "Try 'loadgen --help'.\n");
-	} else if (options.help) {
-		options_print_help(stdout);
-	} else {
+	} else if (!program_answer(&load_program, &options.asked,
+				   DARKROOM_COMMIT, stdout)) {
 		code = set_up_and_measure(&options);
 	}
 	return code;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/options.h"
 
-#include "loadgen/number.h"
-#include "loadgen/option_table.h"
-#include "loadgen/url.h"
+#include "loadgen/client/request.h"
 
-#include <getopt.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,29 +13,138 @@ enum {
 	FIND_MAX_DURATION_S = 10,
 };
 
-static bool parse_count(const struct option_spec *spec, const char *text,
-			uint64_t *out, struct error *error)
-{
-	if (number_read_whole(text, spec->min, spec->max, out))
-		return true;
-	error_set(error,
-		  "--%s '%s': not a whole number from %" PRIu64 " to %" PRIu64,
-		  spec->name, text, spec->min, spec->max);
-	return false;
-}
+#define FIELD(name) FLAG_FIELD(struct load_options, name)
 
-static bool parse_decimal(const struct option_spec *spec, const char *text,
-			  double *out, struct error *error)
-{
-	if (number_read(text, 0.001, (double)spec->max, out))
-		return true;
-	error_set(error, "--%s '%s': not a number from 0.001 to %" PRIu64,
-		  spec->name, text, spec->max);
-	return false;
-}
+static const struct flag dataset_flags[] = {
+	{ "dataset", "DIR|LIST", NULL,
+	  "send the *.jpg and *.jpeg files below DIR, hidden ones left out; or "
+	  "the files of a list, one PATH per line, from its folder on, and "
+	  "after a TAB, if needed, what to add to the URL's query; all files "
+	  "are read before the run; required",
+	  FIELD(dataset) },
+	{ "all-files", NULL, NULL, "send the files of other names too",
+	  FIELD(all_files) },
+	{ "multipart", "FIELD", NULL,
+	  "send each file as FIELD of a form, as browsers do; default: as the "
+	  "body of the request",
+	  FIELD(multipart) },
+	{ "params", "FILE", NULL,
+	  "add to the query of each request a line of FILE, drawn by --seed; a "
+	  "line is a query such as w=320&h=240, or its weight, a TAB and the "
+	  "query",
+	  FIELD(params) },
+	{ "api-key-file", "FILE", NULL,
+	  "send the first key in FILE, a line that does not begin with #, as "
+	  "\"Authorization: Bearer KEY\"",
+	  FIELD(api_key_file) },
+	{ 0 },
+};
 
-static bool parse_arrivals(const struct option_spec *spec, const char *text,
-			   struct options *o, struct error *error)
+static const struct flag rate_flags[] = {
+	{ "connections", "N", NULL,
+	  "keep-alive connections; each sends its next request when its last "
+	  "reply is complete (default: 4); with --rate, as many as are needed, "
+	  "but N at most (default: 256)",
+	  FIELD(connections), .least = 1, .most = 100000 },
+	{ "rate", "R", NULL,
+	  "open loop: send R requests per second, at times that do not depend "
+	  "on the replies; default: closed loop",
+	  FIELD(rate_per_s), .least = 0.001, .most = 1000000 },
+	{ "arrivals", "KIND", NULL,
+	  "the times of --rate: poisson, as of independent users, or constant, "
+	  "with equal gaps (default: poisson); or trace=FILE, with one time in "
+	  "seconds per line, replayed once, as it is or stretched to --rate",
+	  .type = FLAG_OTHER },
+	{ "passes", "N", NULL, "send every file N times (default: 1)",
+	  FIELD(passes), .least = 1, .most = 1000000 },
+	{ "duration", "S", NULL,
+	  "instead, send for S seconds, then let requests in flight finish; "
+	  "with --rate, send all requests that are due within S seconds, "
+	  "however late",
+	  FIELD(duration_s), .least = 0.001, .most = 1000000 },
+	{ "step", "F:T:B:S", NULL,
+	  "open loop at the rates F, F + B .. T, for S seconds each, and a "
+	  "table of them; default: one run",
+	  .type = FLAG_OTHER },
+	{ "find-max", "GOAL", NULL,
+	  "find the highest rate, to 2 %, that keeps \"p90 < 200 ms\" or "
+	  "\"p99 < 1 s, errors < 1 %\": doubles the rate, then bisects, with "
+	  "a run of --duration (default: 10) for each rate, beginning with "
+	  "--rate (default: 10). A server also fails if it falls behind, or by "
+	  "any error if the goal does not name errors",
+	  .type = FLAG_OTHER },
+	{ "seed", "N", "1",
+	  "seed of the shuffle, which differs for each pass, of the times of "
+	  "--rate and of the draws of --params",
+	  FIELD(seed), .most = 0x1p64 },
+	{ "timeout", "S", "60", "limit of one request, connecting included",
+	  FIELD(timeout_s), .least = 0.001, .most = 1000000 },
+	{ "calibrate", NULL, NULL,
+	  "first send every file 3 times, alone, and then report how many "
+	  "times longer it took under load",
+	  FIELD(calibrate) },
+	{ 0 },
+};
+
+static const struct flag check_flags[] = {
+	{ "pid", "N", NULL,
+	  "the server's process, whose CPU time and memory are reported; "
+	  "default: the one that listens at the URL's port on this machine",
+	  FIELD(server_pid), .least = 1, .most = INT32_MAX },
+	{ "verify", "KIND", NULL,
+	  "decode: 2xx replies must decode as JPEGs; size: they must also have "
+	  "the size that w, h, fit, enlarge and orient of the query say. It "
+	  "costs the client CPU time, so use a run of its own",
+	  .type = FLAG_OTHER },
+	{ "golden", "DIR", NULL,
+	  "2xx replies must be identical to those that --save DIR wrote "
+	  "earlier; costs CPU time, too",
+	  FIELD(golden) },
+	{ "json", "FILE", NULL, "write the report to FILE too", FIELD(json) },
+	{ "csv", "FILE", NULL, "write a row for each request to FILE",
+	  FIELD(csv) },
+	{ "percentiles", "FILE", NULL,
+	  "write the response times to FILE in the format of HdrHistogram",
+	  FIELD(percentiles) },
+	{ "save", "DIR", NULL,
+	  "write the bodies of 2xx replies to DIR, and status.tsv: path, "
+	  "status or error, reply bytes; this takes time from the run that is "
+	  "measured",
+	  FIELD(save) },
+	FLAGS_ASKED(struct load_options, asked),
+	{ 0 },
+};
+
+static const struct flag_group groups[] = {
+	{ .flags = dataset_flags, .title = "Requests" },
+	{ .flags = rate_flags, .title = "Load" },
+	{ .flags = check_flags, .title = "Checks and reports" },
+	{ 0 },
+};
+
+const struct program load_program = {
+	.name = "loadgen",
+	.summary = "upload JPEGs to a server and report how fast it was",
+	.usage = "--dataset DIR|LIST [OPTION]... URL",
+	.about = "Upload JPEGs to a server, by POST, and report how fast it "
+		 "was.\n\n"
+		 "\"loadgen compare\" compares servers; see loadgen compare "
+		 "--help.",
+	.groups = groups,
+	.notes = "Rates count the requests answered 2xx. Response time runs "
+		 "from the last byte sent to the last byte received; with "
+		 "--rate, from the time when the request should have been "
+		 "sent, so that waiting for a connection counts.",
+	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
+		       "wrongly, 2 wrong usage, 130 interrupted (the report "
+		       "covers what was done).",
+	.see_also = "darkroom(1)",
+	.operand = "URL",
+	.follows_getopt = true,
+};
+
+static bool take_arrivals(struct load_options *o, const char *text,
+			  struct error *why)
 {
 	static const char trace[] = "trace=";
 	const char *file = text + sizeof(trace) - 1;
@@ -51,84 +156,50 @@ static bool parse_arrivals(const struct option_spec *spec, const char *text,
 	}
 	if (arrivals_find(text, &o->arrivals) && o->arrivals != ARRIVALS_TRACE)
 		return true;
-	error_set(error, "--%s '%s': not poisson, constant or trace=FILE",
-		  spec->name, text);
+	error_set(why, "'%s' is not poisson, constant or trace=FILE", text);
 	return false;
 }
 
-/* Say which option the error comes from. */
-static bool blame(const struct option_spec *spec, struct error *error)
+static bool take_verify(struct load_options *o, const char *text,
+			struct error *why)
 {
-	struct error why = *error;
-
-	error_set(error, "--%s %s", spec->name, why.text);
+	if (verify_find(text, &o->verify))
+		return true;
+	error_set(why, "'%s' is not size or decode", text);
 	return false;
 }
 
-static bool parse_verify(const struct option_spec *spec, const char *text,
-			 enum verify_kind *out, struct error *error)
+static bool take_url(struct load_options *o, const char *text,
+		     struct error *error)
 {
-	if (verify_find(text, out))
+	if (o->url == NULL) {
+		o->url = text;
 		return true;
-	error_set(error, "--%s '%s': not size or decode", spec->name, text);
-	return false;
-}
-
-static bool take(struct options *o, const struct option_spec *spec,
-		 const char *text, struct error *error)
-{
-	void *field = (char *)o + spec->offset;
-
-	switch (spec->kind) {
-	case KIND_FLAG:
-		*(bool *)field = true;
-		return true;
-	case KIND_TEXT:
-		*(const char **)field = text;
-		return true;
-	case KIND_COUNT:
-		return parse_count(spec, text, field, error);
-	case KIND_DECIMAL:
-		return parse_decimal(spec, text, field, error);
-	case KIND_ARRIVALS:
-		return parse_arrivals(spec, text, o, error);
-	case KIND_VERIFY:
-		return parse_verify(spec, text, field, error);
-	case KIND_STEPS:
-		o->step = text;
-		return steps_parse(&o->steps, text, error) ||
-		       blame(spec, error);
-	case KIND_GOAL:
-		o->find_max = text;
-		return objective_parse(&o->objective, text, error) ||
-		       blame(spec, error);
 	}
-	abort();
+	error_set(error, "'%s': one URL is enough", text);
+	return false;
 }
 
-static bool take_options(struct options *o, int argc, char **argv,
-			 struct error *error)
+/* A flag_take_fn. */
+static bool take_option(void *options, const struct flag *f, const char *value,
+			struct error *why)
 {
-	struct option known[OPTIONS_MAX + 1] = { 0 };
-	int found;
-	int i;
+	struct load_options *o = options;
 
-	for (i = 0; i < (int)option_spec_count; i++) {
-		known[i].name = option_specs[i].name;
-		known[i].has_arg = option_specs[i].kind == KIND_FLAG ?
-					   no_argument :
-					   required_argument;
+	if (f == NULL)
+		return take_url(o, value, why);
+	if (f->type != FLAG_OTHER)
+		return flag_set(f, value, o, why);
+	if (strcmp(f->name, "arrivals") == 0)
+		return take_arrivals(o, value, why);
+	if (strcmp(f->name, "verify") == 0)
+		return take_verify(o, value, why);
+	if (strcmp(f->name, "step") == 0) {
+		o->step = value;
+		return steps_parse(&o->steps, value, why);
 	}
-	optind = 0; /* also resets what getopt_long() remembers */
-	opterr = 0;
-	while ((found = getopt_long(argc, argv, ":", known, &i)) == 0)
-		if (!take(o, &option_specs[i], optarg, error))
-			return false;
-	if (found == -1)
-		return true;
-	error_set(error, "%s: %s", argv[optind - 1],
-		  found == ':' ? "its value is missing" : "no such option");
-	return false;
+	o->find_max = value;
+	return objective_parse(&o->objective, value, why);
 }
 
 static bool check_url(const char *text, struct error *error)
@@ -141,7 +212,7 @@ static bool check_url(const char *text, struct error *error)
 }
 
 /* A sweep has rates and durations of its own. */
-static bool check_sweep(const struct options *o, struct error *error)
+static bool check_sweep(const struct load_options *o, struct error *error)
 {
 	bool is_step = o->step != NULL;
 	const struct {
@@ -161,7 +232,7 @@ static bool check_sweep(const struct options *o, struct error *error)
 
 	if (!is_step && o->find_max == NULL)
 		return true;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].is_given) {
 			error_set(error, "--%s: not with %s",
 				  is_step ? "step" : "find-max",
@@ -171,7 +242,7 @@ static bool check_sweep(const struct options *o, struct error *error)
 	return true;
 }
 
-static bool check_together(const struct options *o, struct error *error)
+static bool check_together(const struct load_options *o, struct error *error)
 {
 	bool is_sweep = o->step != NULL || o->find_max != NULL;
 
@@ -196,8 +267,8 @@ static bool check_together(const struct options *o, struct error *error)
 	return true;
 }
 
-/* Those that depend on other options. */
-static void set_defaults(struct options *o)
+/* Defaults that depend on other options. */
+static void set_derived(struct load_options *o)
 {
 	bool is_open;
 
@@ -220,29 +291,27 @@ static void set_defaults(struct options *o)
 			is_open ? OPEN_CONNECTIONS : CLOSED_CONNECTIONS;
 }
 
-bool options_parse(struct options *o, int argc, char **argv,
-		   struct error *error)
+bool load_options_parse(struct load_options *o, int argc, char **argv,
+			struct error *error)
 {
-	*o = (struct options){ .seed = 1, .timeout_s = 60 };
-	if (!take_options(o, argc, argv, error))
+	*o = (struct load_options){ .seed = 1 };
+	for (const struct flag_group *g = groups; g->flags != NULL; g++)
+		flags_init(g->flags, o);
+	if (!flags_read(&load_program, argv + 1, (uint32_t)argc - 1,
+			take_option, o, error))
 		return false;
-	if (o->help)
+	if (flags_is_asked(&o->asked))
 		return true;
 	if (!check_together(o, error))
 		return false;
-	set_defaults(o);
+	set_derived(o);
 	if (o->dataset == NULL) {
 		error_set(error, "--dataset DIR|LIST is missing");
 		return false;
 	}
-	if (argc == optind) {
+	if (o->url == NULL) {
 		error_set(error, "URL is missing");
 		return false;
 	}
-	if (argc - optind > 1) {
-		error_set(error, "'%s': one URL is enough", argv[optind + 1]);
-		return false;
-	}
-	o->url = argv[optind];
 	return check_url(o->url, error);
 }

@@ -3,17 +3,15 @@
 #ifndef LOADGEN_OPTIONS_H
 #define LOADGEN_OPTIONS_H
 
-#include "loadgen/arrivals.h"
-#include "loadgen/error.h"
-#include "loadgen/objective.h"
-#include "loadgen/steps.h"
-#include "loadgen/verify.h"
+#include "loadgen/client/arrivals.h"
+#include "base/options.h"
+#include "loadgen/rates.h"
+#include "loadgen/report/verify.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
-struct options {
+struct load_options {
 	const char *url;
 	const char *dataset;
 	bool all_files;
@@ -26,30 +24,31 @@ struct options {
 	uint64_t seed;
 	double timeout_s;
 	const char *step;     /* NULL: no sweep */
-	struct steps steps;   /* what it says */
+	struct steps steps;   /* `step`, parsed */
 	const char *find_max; /* NULL: no search */
 	struct objective objective;
 	const char *multipart;    /* field of a form; NULL: the file alone */
 	const char *params;       /* file of queries; NULL: none */
 	const char *api_key_file; /* NULL: none */
 	bool calibrate;
-	uint64_t server_pid; /* 0: find it */
+	uint64_t server_pid; /* 0: search for it */
 	enum verify_kind verify;
 	const char *golden; /* NULL: do not compare */
 	const char *json;   /* NULL: none, and the next two */
 	const char *csv;
 	const char *percentiles;
-	const char *save; /* NULL: nowhere */
-	bool help;        /* print the help and nothing else */
+	const char *save;         /* NULL: nowhere */
+	struct flags_asked asked; /* if any, the rest is not complete */
 };
 
 /*
  * Read the command line.  Its strings are lent to `o`.  False: `error` names
  * the option and its value.
  */
-MUST_CHECK bool options_parse(struct options *o, int argc, char **argv,
-			      struct error *error);
+MUST_CHECK bool load_options_parse(struct load_options *o, int argc,
+				   char **argv, struct error *error);
 
-void options_print_help(FILE *out);
+/* Its flags, for --help. */
+extern const struct program load_program;
 
 #endif

@@ -1,27 +1,269 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/run.h"
 
-#include "loadgen/arrivals.h"
-#include "loadgen/client.h"
-#include "loadgen/clock.h"
-#include "loadgen/csv.h"
-#include "loadgen/golden.h"
-#include "loadgen/progress.h"
-#include "loadgen/promise.h"
-#include "loadgen/requests.h"
-#include "loadgen/verify.h"
+#include "base/clock.h"
+#include "loadgen/client/arrivals.h"
+#include "loadgen/client/client.h"
+#include "loadgen/client/request.h"
+#include "loadgen/report/report.h"
+#include "loadgen/report/verify.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+enum {
+	FILES_SPARE = 32, /* open files that are not connections */
+	CALIBRATE_PASSES = 3,
+	PROGRESS_RECENT = 1000,
+	RECENT_S = 5, /* older replies do not count for the p90 */
+};
+
+#define LINE_CLEAR "\r\033[K"
+
+/* Raise the limit of open files to its maximum.  False: it is too low. */
+static bool raise_file_limit(uint64_t connections, struct error *error)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (connections + FILES_SPARE <= limit.rlim_max)
+		return true;
+	error_set(error,
+		  "--connections %" PRIu64 ": this process may open %llu files",
+		  connections, (unsigned long long)limit.rlim_max);
+	return false;
+}
+
+/* Put the option in front of the error. */
+static bool setup_fail(struct error *error, const char *option)
+{
+	struct error why = *error;
+
+	error_set(error, "--%s: %s", option, why.text);
+	return false;
+}
+
+static bool setup_read_trace(struct setup *s, struct load_options *o,
+			     struct error *error)
+{
+	if (!trace_read(&s->trace, o->trace, error))
+		return setup_fail(error, "arrivals");
+	if (!(o->rate_per_s > 0))
+		o->rate_per_s = trace_rate_per_s(&s->trace);
+	return true;
+}
+
+/* `path` may be NULL: no file. */
+static bool setup_open_file(const char *path, const char *option, FILE **out,
+			    struct error *error)
+{
+	if (path == NULL)
+		return true;
+	*out = fopen(path, "we");
+	if (*out != NULL)
+		return true;
+	error_set(error, "--%s %s: %s", option, path, strerror(errno));
+	return false;
+}
+
+static bool setup_open_outputs(struct setup *s, const struct load_options *o,
+			       struct error *error)
+{
+	if (o->save != NULL) {
+		s->save = save_new(o->save, &s->dataset, error);
+		if (s->save == NULL)
+			return setup_fail(error, "save");
+	}
+	if (o->golden != NULL && access(o->golden, R_OK | X_OK) != 0) {
+		error_set(error, "--golden %s: %s", o->golden, strerror(errno));
+		return false;
+	}
+	if (!setup_open_file(o->json, "json", &s->json, error) ||
+	    !setup_open_file(o->csv, "csv", &s->csv, error) ||
+	    !setup_open_file(o->percentiles, "percentiles", &s->percentiles,
+			     error))
+		return false;
+	if (s->csv != NULL)
+		csv_write_names(s->csv);
+	return true;
+}
+
+static bool setup_find_server(struct setup *s, const struct load_options *o,
+			      struct error *error)
+{
+	struct url url = { 0 };
+
+	if (o->server_pid != 0) {
+		if (processes_add_pid(&s->server, (pid_t)o->server_pid))
+			return true;
+		error_set(error, "--pid %" PRIu64 ": no such process",
+			  o->server_pid);
+		return false;
+	}
+	if (!url_parse(&url, o->url, error))
+		return false;
+	processes_add_listeners(&s->server, url.host,
+				(uint16_t)strtoul(url.port, NULL, 10));
+	url_release(&url);
+	return true;
+}
+
+static bool setup_load_dataset(struct setup *s, const struct load_options *o,
+			       struct error *error)
+{
+	if (!dataset_load(&s->dataset, o->dataset, o->all_files,
+			  DATASET_BYTES_MAX, error))
+		return setup_fail(error, "dataset");
+	return o->multipart == NULL ||
+	       dataset_wrap(&s->dataset, o->multipart, error) ||
+	       setup_fail(error, "multipart");
+}
+
+bool setup_init(struct setup *s, struct load_options *o, struct error *error)
+{
+	if (!raise_file_limit(o->connections, error))
+		return false;
+	if (o->trace != NULL && !setup_read_trace(s, o, error))
+		return false;
+	return setup_load_dataset(s, o, error) &&
+	       request_source_init(&s->source, &s->dataset, o->url, o->params,
+				   o->api_key_file, error) &&
+	       setup_open_outputs(s, o, error) &&
+	       setup_find_server(s, o, error);
+}
+
+static bool setup_close_file(FILE *file, const char *option,
+			     struct error *error)
+{
+	bool written;
+
+	if (file == NULL)
+		return true;
+	errno = 0;
+	written = !ferror(file);
+	if (fclose(file) == 0 && written)
+		return true;
+	error_set(error, "--%s: %s", option,
+		  errno != 0 ? strerror(errno) : "not all could be written");
+	return false;
+}
+
+bool setup_finish(struct setup *s, struct error *error)
+{
+	bool whole = save_free(s->save, error) || setup_fail(error, "save");
+
+	whole &= setup_close_file(s->json, "json", error);
+	whole &= setup_close_file(s->csv, "csv", error);
+	whole &= setup_close_file(s->percentiles, "percentiles", error);
+	free(s->unloaded_ns);
+	trace_release(&s->trace);
+	request_source_release(&s->source);
+	dataset_release(&s->dataset);
+	*s = (struct setup){ 0 };
+	return whole;
+}
+
+/* A line on a terminal that is rewritten once a second. */
+struct progress {
+	FILE *out;             /* a terminal; NULL: show nothing */
+	uint64_t request_goal; /* 0: the run ends by time */
+	uint64_t began_ns;
+	uint64_t shown_ns; /* begin with began_ns */
+
+	/* Written only by progress_*(); zero them to begin. */
+	uint64_t shown_ok_count;
+	uint64_t reply_count;
+	struct {
+		uint64_t ended_ns; /* since the run's begin */
+		uint64_t response_ns;
+	} recent[PROGRESS_RECENT]; /* the last 2xx replies, as a ring */
+};
+
+/* Count a result for the p90 of the last seconds. */
+static void progress_note(struct progress *p, const struct result *result)
+{
+	size_t slot = p->reply_count % PROGRESS_RECENT;
+
+	if (p->out == NULL || !result_is_ok(result))
+		return;
+	p->recent[slot].ended_ns = result->ended_ns;
+	p->recent[slot].response_ns = result->response_ns;
+	p->reply_count++;
+}
+
+/* False: no 2xx reply in the last RECENT_S. */
+static bool find_recent_p90(const struct progress *p, uint64_t now_ns,
+			    double *ns)
+{
+	uint64_t run_ns = now_ns - p->began_ns;
+	struct samples recent = { 0 };
+	struct summary s;
+	bool any;
+
+	for (size_t i = 0; i < PROGRESS_RECENT && i < p->reply_count; i++)
+		if (p->recent[i].ended_ns + RECENT_S * NS_PER_S >= run_ns &&
+		    samples_reserve(&recent))
+			samples_add(&recent, (double)p->recent[i].response_ns);
+	any = samples_summarize(&recent, &s);
+	if (any)
+		*ns = s.figures[FIGURE_P90];
+	samples_release(&recent);
+	return any;
+}
+
+/* Whether the line was shown a second ago or earlier. */
+static bool progress_is_due(const struct progress *p, uint64_t now_ns)
+{
+	return p->out != NULL && now_ns - p->shown_ns >= NS_PER_S;
+}
+
+/* Show `r`, and the number of requests in flight. */
+static void progress_show(struct progress *p, const struct record *r,
+			  uint32_t in_flight_count, uint64_t now_ns)
+{
+	double s = (double)(now_ns - p->shown_ns) / (double)NS_PER_S;
+	double p90_ns;
+
+	fprintf(p->out, LINE_CLEAR "%" PRIu64 " s, %" PRIu64,
+		(now_ns - p->began_ns) / NS_PER_S, r->request_count);
+	if (p->request_goal != 0)
+		fprintf(p->out, "/%" PRIu64, p->request_goal);
+	fprintf(p->out,
+		" requests, %.1f responses/s, %" PRIu32 " in flight, p90 ",
+		(double)(r->ok_count - p->shown_ok_count) / s, in_flight_count);
+	if (find_recent_p90(p, now_ns, &p90_ns))
+		fprintf(p->out, "%.1f ms", p90_ns / (double)NS_PER_MS);
+	else
+		fprintf(p->out, "-");
+	fprintf(p->out, ", %" PRIu64 " errors", r->request_count - r->ok_count);
+	fflush(p->out);
+	p->shown_ns = now_ns;
+	p->shown_ok_count = r->ok_count;
+}
+
+/* Remove the line. */
+static void progress_clear(const struct progress *p)
+{
+	if (p->out == NULL)
+		return;
+	fputs(LINE_CLEAR, p->out);
+	fflush(p->out);
+}
+
 struct run {
 	const struct setup *setup;
-	const struct options *options;
+	const struct load_options *options;
 	struct requests requests;
 	struct arrivals arrivals; /* of an open loop */
 	struct client *client;
 	struct progress progress;
-	struct verify *verify; /* NULL: do not */
+	struct verify *verify; /* NULL: do not verify */
 	struct outcome *outcome;
 	struct error *error;
 	bool is_broken; /* `error` is set */
@@ -35,54 +277,37 @@ static uint64_t peak_memory_bytes(void)
 	return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static double cpu_s(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 static double megapixels(const struct dataset_file *file)
 {
 	return (double)file->image.width_px * (double)file->image.height_px /
 	       1e6;
 }
 
-static bool verify(struct run *run, const struct result *result,
-		   struct error *why)
+/* Verify a 2xx reply, and compare it with the saved one. */
+static void run_check_reply(struct run *run, const struct result *result)
 {
-	const struct jpeg_header *image =
-		&run->setup->dataset.files[result->file].image;
-	struct promise promise;
-	bool is_promised = run->options->verify == VERIFY_SIZE &&
-			   image->width_px > 0 &&
-			   promise_find(&promise, result->target, image);
-
-	return verify_reply(run->verify, result->reply, result->reply_bytes,
-			    is_promised ? &promise : NULL, why);
-}
-
-/* Of a 2xx reply. */
-static void check_reply(struct run *run, const struct result *result)
-{
-	const char *path = run->setup->dataset.files[result->file].path;
+	const struct dataset_file *file =
+		&run->setup->dataset.files[result->file];
+	const char *path = file->path;
 	const char *golden = run->options->golden;
 	struct error why;
 
 	if (run->verify != NULL)
-		verdict_count(&run->outcome->verified, path,
-			      verify(run, result, &why), &why);
+		reply_checks_add(&run->outcome->verified, path,
+				 verify_reply(run->verify, result->reply,
+					      result->reply_bytes,
+					      result->target, &file->image,
+					      &why),
+				 &why);
 	if (golden != NULL)
-		verdict_count(&run->outcome->golden, path,
-			      golden_compare(golden, path, result->reply,
-					     result->reply_bytes, &why),
-			      &why);
+		reply_checks_add(&run->outcome->golden, path,
+				 saved_reply_equals(golden, path, result->reply,
+						    result->reply_bytes, &why),
+				 &why);
 }
 
-/* What the client does not know of the result. */
-static void complete(const struct setup *setup, struct result *result)
+/* Add to a result what the client does not know: facts of the file. */
+static void result_add_file(const struct setup *setup, struct result *result)
 {
 	result->megapixels = megapixels(&setup->dataset.files[result->file]);
 	if (setup->unloaded_ns != NULL)
@@ -90,13 +315,13 @@ static void complete(const struct setup *setup, struct result *result)
 }
 
 /* A client_done_fn. */
-static bool take_result(const struct result *from_client, void *arg)
+static bool run_take_result(const struct result *from_client, void *arg)
 {
 	struct run *run = arg;
 	const struct setup *setup = run->setup;
 	struct result result = *from_client;
 
-	complete(setup, &result);
+	result_add_file(setup, &result);
 	if (!record_add(&run->outcome->record, &result)) {
 		error_set(run->error, "out of memory for response times");
 		run->is_broken = true;
@@ -108,7 +333,7 @@ static bool take_result(const struct result *from_client, void *arg)
 		csv_write_row(setup->csv, &result,
 			      setup->dataset.files[result.file].path);
 	if (result_is_ok(&result))
-		check_reply(run, &result);
+		run_check_reply(run, &result);
 	if ((double)result.ended_ns <
 	    run->options->duration_s * (double)NS_PER_S)
 		run->outcome->in_time_count++;
@@ -117,21 +342,21 @@ static bool take_result(const struct result *from_client, void *arg)
 }
 
 /* A client_tick_fn. */
-static void show_progress(void *arg)
+static void run_show_progress(uint32_t in_flight_count, void *arg)
 {
 	struct run *run = arg;
 	uint64_t now_ns = clock_now_ns();
 
 	if (progress_is_due(&run->progress, now_ns))
 		progress_show(&run->progress, &run->outcome->record,
-			      client_in_flight_count(run->client), now_ns);
+			      in_flight_count, now_ns);
 }
 
-static bool make_verify(struct run *run)
+static bool run_make_verify(struct run *run)
 {
 	if (run->options->verify == VERIFY_NONE)
 		return true;
-	run->verify = verify_new();
+	run->verify = verify_new(run->options->verify);
 	if (run->verify != NULL)
 		return true;
 	error_set(run->error, "--verify: out of memory");
@@ -139,9 +364,9 @@ static bool make_verify(struct run *run)
 	return false;
 }
 
-static void init_arrivals(struct run *run)
+static void run_init_arrivals(struct run *run)
 {
-	const struct options *o = run->options;
+	const struct load_options *o = run->options;
 
 	if (o->arrivals == ARRIVALS_TRACE)
 		arrivals_init_trace(&run->arrivals, &run->setup->trace,
@@ -151,9 +376,9 @@ static void init_arrivals(struct run *run)
 			      o->seed);
 }
 
-static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
+static bool run_make_client(struct run *run, const volatile sig_atomic_t *stop)
 {
-	const struct options *o = run->options;
+	const struct load_options *o = run->options;
 	struct client_config config = {
 		.url = o->url,
 		.requests = &run->requests,
@@ -163,13 +388,13 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 		.keep_replies = run->setup->save != NULL ||
 				o->verify != VERIFY_NONE || o->golden != NULL,
 		.stop = stop,
-		.done = take_result,
-		.tick = show_progress,
+		.done = run_take_result,
+		.tick = run_show_progress,
 		.arg = run,
 	};
 
 	if (o->arrivals != ARRIVALS_NONE) {
-		init_arrivals(run);
+		run_init_arrivals(run);
 		config.arrivals = &run->arrivals;
 	}
 	if (requests_begin(&run->requests))
@@ -180,12 +405,12 @@ static bool make_client(struct run *run, const volatile sig_atomic_t *stop)
 	return !run->is_broken;
 }
 
-static void send_all(struct run *run)
+static void run_send_all(struct run *run)
 {
 	struct server_watch watch;
-	double before_s;
+	uint64_t before_ns;
 	uint64_t now_ns = clock_now_ns();
-	enum client_end end;
+	struct client_outcome ended;
 
 	run->progress = (struct progress){
 		.out = isatty(STDERR_FILENO) ? stderr : NULL,
@@ -195,48 +420,122 @@ static void send_all(struct run *run)
 		.shown_ns = now_ns,
 	};
 	server_watch_begin(&watch, &run->setup->server);
-	before_s = cpu_s();
-	end = client_run(run->client);
-	run->outcome->client_cpu_s = cpu_s() - before_s;
+	before_ns = clock_cpu_ns();
+	ended = client_run(run->client);
+	run->outcome->client_cpu_s =
+		(double)(clock_cpu_ns() - before_ns) / (double)NS_PER_S;
 	server_watch_end(&watch, &run->outcome->server);
 	run->outcome->client_peak_memory_bytes = peak_memory_bytes();
-	run->outcome->makespan_ns = client_makespan_ns(run->client);
+	run->outcome->makespan_ns = ended.makespan_ns;
 	progress_clear(&run->progress);
-	if (end == CLIENT_GAVE_UP)
-		error_set(run->error, "gave up connecting: %s",
-			  client_error(run->client));
-	if (end == CLIENT_BROKEN)
+	if (ended.end == CLIENT_GAVE_UP)
+		error_set(run->error, "gave up connecting: %s", ended.error);
+	if (ended.end == CLIENT_BROKEN)
 		error_set(run->error, "epoll failed");
-	run->is_broken |= end == CLIENT_GAVE_UP || end == CLIENT_BROKEN;
+	run->is_broken |=
+		ended.end == CLIENT_GAVE_UP || ended.end == CLIENT_BROKEN;
 }
 
-bool run_once(const struct setup *setup, const struct options *o,
+bool run_once(const struct setup *setup, const struct load_options *o,
 	      const volatile sig_atomic_t *stop, struct outcome *out,
 	      struct error *error)
 {
 	struct run run = {
 		.setup = setup,
 		.options = o,
-		.requests = { .dataset = &setup->dataset,
-			      .params = &setup->params,
-			      .fields = setup->api_key,
-			      .targets = &setup->targets,
+		.requests = { .source = &setup->source,
 			      .passes = o->passes,
 			      .seed = o->seed },
 		.outcome = out,
 		.error = error,
 	};
 
-	if (make_verify(&run) && make_client(&run, stop))
-		send_all(&run);
+	if (run_make_verify(&run) && run_make_client(&run, stop))
+		run_send_all(&run);
 	client_free(run.client);
 	verify_free(run.verify);
 	requests_end(&run.requests);
 	return !run.is_broken;
 }
 
-void outcome_release(struct outcome *out)
+/* The times of one file in ascending order. */
+struct file_times {
+	uint64_t ns[CALIBRATE_PASSES];
+	unsigned ok_count;
+};
+
+/* A client_done_fn. */
+static bool calibrate_take_result(const struct result *result, void *arg)
 {
-	record_release(&out->record);
-	*out = (struct outcome){ 0 };
+	struct file_times *all = arg;
+	struct file_times *p = &all[result->file];
+	unsigned slot;
+
+	if (!result_is_ok(result))
+		return true;
+	for (slot = p->ok_count++;
+	     slot > 0 && p->ns[slot - 1] > result->from_first_byte_ns; slot--)
+		p->ns[slot] = p->ns[slot - 1];
+	p->ns[slot] = result->from_first_byte_ns;
+	return true;
+}
+
+static bool calibrate_send(const struct client_config *config,
+			   struct error *error)
+{
+	struct client *client = client_new(config, error);
+	struct client_outcome ended;
+
+	if (client == NULL)
+		return false;
+	ended = client_run(client);
+	if (ended.end != CLIENT_FINISHED)
+		error_set(error, "--calibrate: %s",
+			  ended.end == CLIENT_GAVE_UP ? ended.error :
+			  ended.end == CLIENT_STOPPED ? "interrupted" :
+							"epoll failed");
+	client_free(client);
+	return ended.end == CLIENT_FINISHED;
+}
+
+static bool calibrate_no_memory(struct error *error)
+{
+	error_set(error, "--calibrate: %s", strerror(ENOMEM));
+	return false;
+}
+
+bool calibrate(struct setup *setup, const struct load_options *o,
+	       const volatile sig_atomic_t *stop, struct error *error)
+{
+	uint32_t count = setup->dataset.count;
+	struct file_times *times = calloc(count, sizeof(*times));
+	struct requests requests = {
+		.source = &setup->source,
+		.passes = CALIBRATE_PASSES,
+		.seed = o->seed,
+	};
+	struct client_config config = {
+		.url = o->url,
+		.requests = &requests,
+		.connections = 1,
+		.timeout_ns = (uint64_t)(o->timeout_s * (double)NS_PER_S),
+		.stop = stop,
+		.done = calibrate_take_result,
+		.arg = times,
+	};
+	bool done;
+
+	setup->unloaded_ns = calloc(count, sizeof(*setup->unloaded_ns));
+	if (times == NULL || setup->unloaded_ns == NULL ||
+	    !requests_begin(&requests))
+		done = calibrate_no_memory(error);
+	else
+		done = calibrate_send(&config, error);
+	for (uint32_t i = 0; done && i < count; i++)
+		if (times[i].ok_count == CALIBRATE_PASSES)
+			setup->unloaded_ns[i] =
+				times[i].ns[CALIBRATE_PASSES / 2];
+	requests_end(&requests);
+	free(times);
+	return done;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/sweep.h"
 
-#include "loadgen/clock.h"
-#include "loadgen/objective.h"
-#include "loadgen/report.h"
+#include "base/util.h"
+#include "base/clock.h"
+#include "loadgen/rates.h"
+#include "loadgen/report/report.h"
 #include "loadgen/run.h"
-#include "loadgen/search.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,14 +13,14 @@
 
 struct sweep {
 	const struct sweep_config *config;
-	struct options options; /* of the next run: the rate changes */
+	struct load_options options; /* of the next run: the rate changes */
 	uint64_t run_count;
 	uint64_t failed_count; /* requests not answered 2xx, of all runs */
 	double max_per_s;      /* of a search; 0: none */
 	struct error *error;
 };
 
-/* One run, as it was; `shortfall` is set if there is an objective. */
+/* One run; `shortfall` is set only if there is an objective. */
 struct row {
 	struct report report;
 	struct summary response_ns;
@@ -28,7 +28,7 @@ struct row {
 	enum shortfall shortfall;
 };
 
-static void print_head(const struct sweep *s)
+static void sweep_print_head(const struct sweep *s)
 {
 	FILE *out = s->config->table;
 
@@ -36,12 +36,12 @@ static void print_head(const struct sweep *s)
 		"p50 ms", "p90 ms", "p99 ms", "errors");
 }
 
-static void print_times(FILE *out, const struct row *row)
+static void sweep_print_times(FILE *out, const struct row *row)
 {
 	static const enum figure columns[] = { FIGURE_P50, FIGURE_P90,
 					       FIGURE_P99 };
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		if (row->has_response)
 			fprintf(out, " %10.3f",
 				row->response_ns.figures[columns[i]] /
@@ -50,7 +50,7 @@ static void print_times(FILE *out, const struct row *row)
 			fprintf(out, " %10s", "-");
 }
 
-static void print_errors(FILE *out, const struct record *r)
+static void sweep_print_errors(FILE *out, const struct record *r)
 {
 	for (int status = 0; status < RECORD_STATUS_COUNT; status++)
 		if (r->responses[status] > 0 && !status_is_ok(status))
@@ -61,7 +61,7 @@ static void print_errors(FILE *out, const struct record *r)
 			r->errors[i].text);
 }
 
-static void print_row(const struct sweep *s, const struct row *row)
+static void sweep_print_row(const struct sweep *s, const struct row *row)
 {
 	const struct record *r = &row->report.outcome->record;
 	double makespan_s = report_makespan_s(&row->report);
@@ -69,19 +69,19 @@ static void print_row(const struct sweep *s, const struct row *row)
 
 	fprintf(out, "%10.5g %12.1f", s->options.rate_per_s,
 		makespan_s > 0 ? (double)r->ok_count / makespan_s : 0);
-	print_times(out, row);
+	sweep_print_times(out, row);
 	fprintf(out, " %8" PRIu64, r->request_count - r->ok_count);
 	if (s->options.find_max != NULL)
 		fprintf(out, "  %s", shortfall_name(row->shortfall));
 	fprintf(out, "\n");
-	print_errors(out, r);
+	sweep_print_errors(out, r);
 	if (row->report.warning_count > 0)
 		fprintf(out, "%10s %s\n",
 			"warning:", row->report.warnings[0].text);
 	fflush(out);
 }
 
-static bool write_json(const struct sweep *s, const struct row *row)
+static bool sweep_write_json(const struct sweep *s, const struct row *row)
 {
 	FILE *json = s->config->json;
 
@@ -94,12 +94,13 @@ static bool write_json(const struct sweep *s, const struct row *row)
 	return false;
 }
 
-static enum shortfall judge(const struct sweep *s, const struct outcome *o,
-			    const struct row *row)
+static enum shortfall sweep_judge(const struct sweep *s,
+				  const struct outcome *o,
+				  const struct row *row)
 {
 	return objective_judge(
 		&s->options.objective,
-		&(struct trial){
+		&(struct rate_trial){
 			.rate_per_s = s->options.rate_per_s,
 			.request_count = o->record.request_count,
 			.ok_count = o->record.ok_count,
@@ -109,9 +110,9 @@ static enum shortfall judge(const struct sweep *s, const struct outcome *o,
 		});
 }
 
-/* One run.  False: it did not come to its end, and is not shown. */
-static bool run_at(struct sweep *s, double rate_per_s,
-		   enum shortfall *shortfall)
+/* Run once and show the result.  False: the run was broken off. */
+static bool sweep_run_at(struct sweep *s, double rate_per_s,
+			 enum shortfall *shortfall)
 {
 	const struct sweep_config *c = s->config;
 	struct outcome outcome = { 0 };
@@ -124,15 +125,16 @@ static bool run_at(struct sweep *s, double rate_per_s,
 		error_set(s->error, "interrupted at %g requests/s", rate_per_s);
 		whole = false;
 	} else if (whole) {
-		row.report = report_make(&s->options, c->setup, &outcome);
+		row.report = report_make(&s->options, c->setup->dataset.count,
+					 &outcome);
 		row.has_response = samples_summarize(&outcome.record.response,
 						     &row.response_ns);
-		row.shortfall = judge(s, &outcome, &row);
+		row.shortfall = sweep_judge(s, &outcome, &row);
 		s->run_count++;
 		s->failed_count +=
 			outcome.record.request_count - outcome.record.ok_count;
-		print_row(s, &row);
-		whole = write_json(s, &row);
+		sweep_print_row(s, &row);
+		whole = sweep_write_json(s, &row);
 	}
 	*shortfall = row.shortfall;
 	outcome_release(&outcome);
@@ -145,7 +147,7 @@ static bool run_steps(struct sweep *s)
 	enum shortfall ignored;
 
 	for (int i = 0; i < steps_count(steps); i++)
-		if (!run_at(s, steps_rate_per_s(steps, i), &ignored))
+		if (!sweep_run_at(s, steps_rate_per_s(steps, i), &ignored))
 			return false;
 	if (s->failed_count > 0)
 		error_set(s->error,
@@ -154,7 +156,7 @@ static bool run_steps(struct sweep *s)
 	return s->failed_count == 0;
 }
 
-static void tell_max(const struct sweep *s)
+static void report_max_rate(const struct sweep *s)
 {
 	double max_per_s = s->max_per_s;
 	const struct objective *objective = &s->options.objective;
@@ -179,7 +181,7 @@ static void tell_max(const struct sweep *s)
 
 static bool find_max(struct sweep *s)
 {
-	/* At a lower rate not one request need fall into a run. */
+	/* At a lower rate a run might not have a single request. */
 	struct search search = {
 		.first_per_s = s->options.rate_per_s,
 		.lowest_per_s = 1 / s->options.duration_s,
@@ -189,7 +191,7 @@ static bool find_max(struct sweep *s)
 	double rate_per_s;
 
 	while (whole && (rate_per_s = search_next(&search)) > 0) {
-		whole = run_at(s, rate_per_s, &shortfall);
+		whole = sweep_run_at(s, rate_per_s, &shortfall);
 		if (whole)
 			search_note(&search, shortfall == SHORTFALL_NONE);
 	}
@@ -210,7 +212,7 @@ bool sweep_run(const struct sweep_config *config, struct error *error)
 	};
 	bool good;
 
-	print_head(&s);
+	sweep_print_head(&s);
 	if (config->json != NULL)
 		fprintf(config->json,
 			"{\"schema\": \"" REPORT_SCHEMA "\",\n\"steps\": [");
@@ -218,7 +220,7 @@ bool sweep_run(const struct sweep_config *config, struct error *error)
 	if (config->json != NULL)
 		fprintf(config->json, "]");
 	if (s.options.find_max != NULL)
-		tell_max(&s);
+		report_max_rate(&s);
 	if (config->json != NULL)
 		fprintf(config->json, "}\n");
 	return good;

@@ -1,4 +1,4 @@
-# Sourced by script/bench-live, bench-stall and bench-wrk: a server to measure.
+# Sourced by script/bench-live, bench-spool, bench-stall and bench-wrk: a server to measure.
 # Sets $work; needs $query.
 
 work=$(mktemp -d)

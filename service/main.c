@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program: options, then cores and server in this order, and the same
- * backwards.  Only this file, opened.c and secrets.c print, before there is a
- * log, and only this one exits.
+ * The program: read the options, choose the cores, run the server.
+ *
+ * Until the log runs, only this file and resources.c print.  Only this file
+ * calls exit().
  */
-#include "service/http/clients.h"
+#include "service/http/connection/clients.h"
 #include "service/http/http.h"
-#include "service/http/listen.h"
-#include "service/opened.h"
-#include "service/pipeline/partition.h"
+#include "service/http/connection/listen.h"
+#include "service/http/auth.h"
 #include "service/http/query.h"
+#include "service/pipeline/pipeline_graph.h"
+#include "service/resources.h"
 #include "service/server.h"
+#include "service/user.h"
 
 #include "stages/cores.h"
-#include "stages/perf.h"
-#include "stages/policy.h"
+#include "stages/tally.h"
+#include "stages/schedule.h"
+
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { OWN_FILES = 64 }; /* descriptors that every server may have */
+enum { OWN_FILES = 64 }; /* descriptors that every server may need */
 
-/* Or a socket takes the place of a closed stderr, and gets what is logged. */
+/*
+ * Otherwise a socket could get the number of a closed stderr, and receive the
+ * log.
+ */
 static void fill_standard_files(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)open("/dev/null", O_RDWR);
-}
-
-static void print_help(void)
-{
-	(void)printf("darkroom: an image upload service\n\n"
-		     "usage: darkroom [OPTIONS]\n\n");
-	options_print_help(stdout);
-	(void)printf("\nPOST / takes a JPEG, raw or as multipart/form-data. "
-		     "Query parameters:\n\n");
-	query_print_help(stdout);
 }
 
 static void list_policies(void)
@@ -53,52 +52,89 @@ static void list_policies(void)
 static _Noreturn void refuse(const struct options *o, const char *flag,
 			     const char *value, const char *why)
 {
-	exit(opened_complain(o, EXIT_USAGE, flag, value, why));
+	exit(resources_refuse(o, EXIT_USAGE, flag, value, why));
 }
 
 /*
- * Uploads have a pool (buffers.h); this is for what little else there is.  An
- * arena for each thread would keep memory for each, and threads beyond the
- * cores do not run at the same time anyway.
+ * Pictures have a pool of their own (buffers.h), so malloc() serves little
+ * else.  An arena for each thread would keep memory for each, but only as many
+ * threads as there are cores run at the same time.
  */
 static void tune_malloc(uint32_t core_count)
 {
 	(void)mallopt(M_ARENA_MAX, (int)core_count);
 }
 
-/* At most.  Of a store: a file for each reply, and those of calls. */
+/*
+ * The most files that can be open at the same time.  With a store: one for each
+ * reply, and those of the calls.
+ */
 static uint64_t count_files(const struct options *o,
 			    const struct pipeline_config *c)
 {
-	uint64_t places = clients_places(o->connections_max);
+	uint64_t slots = clients_slots(o->connections_max);
 	uint64_t workers = group_workers_max(&c->schedule, PIPELINE_STEPS,
 					     cores_count(c->cores));
-	uint64_t count = OWN_FILES + places + workers * PERF_COUNTERS;
+	uint64_t counters = o->counts_hardware ? PERF_COUNTERS : 0;
+	uint64_t count = OWN_FILES + slots + workers * counters;
 
 	if (o->admin_listen != NULL)
-		count += clients_places(HTTP_ADMIN_CONNECTIONS_MAX);
+		count += clients_slots(HTTP_ADMIN_CONNECTIONS_MAX);
 	if (o->store != NULL && workers > 0)
-		count += places +
-			 o->store_threads * (STORE_CALL_FILES + PERF_COUNTERS);
+		count += slots +
+			 o->store_threads * (STORE_CALL_FILES + counters);
 	if (o->store != NULL && workers == 0)
-		count += places * (1 + STORE_CALL_FILES);
+		count += slots * (1 + STORE_CALL_FILES);
 	return count;
+}
+
+/* The most connections for which `files` open files are enough, or 0. */
+static uint32_t connections_for(const struct options *o,
+				const struct pipeline_config *c, uint64_t files)
+{
+	struct options fewer = *o;
+	uint32_t least = 0, most = o->connections_max;
+
+	while (least < most) {
+		fewer.connections_max = least + (most - least + 1) / 2;
+		if (count_files(&fewer, c) <= files)
+			least = fewer.connections_max;
+		else
+			most = fewer.connections_max - 1;
+	}
+	return least;
+}
+
+static _Noreturn void refuse_files(const struct options *o,
+				   const struct pipeline_config *c,
+				   uint64_t limit)
+{
+	uint32_t fitting = connections_for(o, c, limit);
+	char value[16], why[160];
+	int at = snprintf(why, sizeof(why),
+			  "%" PRIu64 " open files are needed, and the limit "
+			  "is %" PRIu64 " (ulimit -Hn): raise it",
+			  count_files(o, c), limit);
+
+	if (fitting > 0)
+		(void)snprintf(why + at, sizeof(why) - (size_t)at,
+			       ", or lower --max-connections to %" PRIu32,
+			       fitting);
+	(void)snprintf(value, sizeof(value), "%" PRIu32, o->connections_max);
+	refuse(o, "max-connections", value, why);
 }
 
 static void raise_file_limit(const struct options *o,
 			     const struct pipeline_config *c)
 {
 	struct rlimit files;
-	char value[16];
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return;
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
-	(void)snprintf(value, sizeof(value), "%u", o->connections_max);
 	if (files.rlim_max < count_files(o, c))
-		refuse(o, "max-connections", value,
-		       "with some more, over the system's limit of open files");
+		refuse_files(o, c, files.rlim_max);
 }
 
 static struct cores *find_cores(const struct options *o)
@@ -127,35 +163,43 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 
 		(void)snprintf(value, sizeof(value), "%ums", o->express_ms);
 		refuse(o, "express", value,
-		       "has no use here: this policy has no workers");
+		       "has no effect: this policy has no workers");
 	}
-	/* Files that it has no use for. */
+	/* A file that would not be used is refused. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
 		refuse(o, "graph", o->graph,
-		       "it is for --balance partition; see --save-graph");
+		       "it has an effect only with --balance partition; see "
+		       "--save-graph");
 	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
 		refuse(o, "trace", o->trace,
 		       "it would stay empty: this policy has no workers");
 }
 
-/* Whatever is done next, with what queries are read later. */
-static void check_presets(const struct options *o)
+/* Check the flags that are needed only when a request comes. */
+static void check_values(const struct options *o)
 {
+	struct networks networks;
+	char why_no_list[NETWORKS_WHY_BYTES];
 	char why[PARAMS_DETAIL_BYTES];
+	const char *why_not;
 
 	if (!presets_check(o->presets, why))
 		refuse(o, "presets", o->presets, why);
+	if (o->host_names != NULL &&
+	    !origin_check_names(o->host_names, &why_not))
+		refuse(o, "host", o->host_names, why_not);
+	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
+		refuse(o, "trusted-proxies", o->trusted_proxies, why_no_list);
 }
 
-/* What else the server would find wrong at its start. */
+/* For --check-config: what the server would refuse at its start. */
 static void check_start(const struct options *o)
 {
-	struct secrets secrets;
 	struct stage_graph graph;
 	const char *why;
-	int status = secrets_load(&secrets, o);
+	char why_not[USER_WHY_BYTES];
+	int status = resources_check_secrets(o);
 
-	secrets_release(&secrets);
 	if (status != EXIT_SUCCESS)
 		exit(status);
 
@@ -163,9 +207,11 @@ static void check_start(const struct options *o)
 		refuse(o, "listen", o->listen, why);
 	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))
 		refuse(o, "admin-listen", o->admin_listen, why);
-	if (o->graph != NULL && !partition_load(&graph, o->graph, &why))
+	if (o->user != NULL && !user_check(o->user, why_not))
+		refuse(o, "user", o->user, why_not);
+	if (o->graph != NULL && !pipeline_graph_load(&graph, o->graph, &why))
 		refuse(o, "graph", o->graph, why);
-	if (o->save_graph != NULL && !opened_can_save_graph(o, &why))
+	if (o->save_graph != NULL && !resources_can_save_graph(o, &why))
 		refuse(o, "save-graph", o->save_graph, why);
 }
 
@@ -177,24 +223,27 @@ static int serve(const struct options *o, const struct pipeline_config *config)
 	return server_run(o, config, &signals);
 }
 
-/* Serve, or tell what would be served with. */
+/* Serve; or, for --check-config and --print-config, check or print options. */
 static int run(const struct options *o)
 {
 	struct cores *cores = find_cores(o);
 	struct pipeline_config config = {
 		.cores = cores,
 		.uploads_max = o->uploads_max,
+		.counts_hardware = o->counts_hardware,
 		.limits = o->limits,
+		.output_pixels_max = o->output_pixels_max,
+		.cpu_ns_max = (uint64_t)o->cpu_ms_max * 1000000,
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
-		.errands_max = clients_places(o->connections_max),
+		.tasks_max = clients_slots(o->connections_max),
 		.express_ns = (uint64_t)o->express_ms * 1000000,
 	};
 	int status = EXIT_SUCCESS;
 
 	complete_schedule(o, cores_count(cores), &config.schedule);
 	raise_file_limit(o, &config);
-	check_presets(o);
+	check_values(o);
 	if (o->wants_check)
 		check_start(o);
 	else if (o->wants_config)
@@ -210,21 +259,21 @@ static int run(const struct options *o)
 int main(int argc, char **argv)
 {
 	struct options o;
-	char error[OPTIONS_ERROR_BYTES];
+	struct error error;
 	int status = EXIT_SUCCESS;
 
 	fill_standard_files();
-	if (!options_parse(&o, argc, argv, environ, error)) {
-		(void)fprintf(stderr, "darkroom: %s; see --help\n", error);
+	if (!options_parse(&o, argc, argv, environ, &error)) {
+		(void)fprintf(stderr, "darkroom: %s; see --help\n", error.text);
 		status = EXIT_USAGE;
-	} else if (o.wants_help)
-		print_help();
-	else if (o.wants_version)
-		(void)printf("darkroom " DARKROOM_VERSION "\n");
-	else if (o.wants_policies)
+	} else if (program_answer(&options_program, &o.asked, DARKROOM_COMMIT,
+				  stdout)) {
+		status = EXIT_SUCCESS;
+	} else if (o.wants_policies) {
 		list_policies();
-	else
+	} else {
 		status = run(&o);
+	}
 	options_release(&o);
 	return status;
 }

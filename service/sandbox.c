@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that are not listed fail with EPERM instead of killing the process: one
- * that a library turns out to make after all, in some rare case, costs what it
- * was for and not all uploads.  Who made it on purpose got nothing either way.
+ * A call that is not listed fails with EPERM; it does not kill the process.  If
+ * a library makes such a call in a rare case, one operation fails, not all
+ * uploads.  An attacker gains nothing by it.
  */
 #include "service/sandbox.h"
 
-#include "stages/perf.h"
+#include "base/util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define HAS_SANITIZERS 0
 #endif
 
-/* The first that lets a file be moved between folders, as a store does. */
+/* The first version that can allow moving files between folders (store). */
 enum { LANDLOCK_ABI_MIN = 2 };
 
 static const uint64_t rights_beneath =
@@ -59,7 +59,7 @@ static bool allow_beneath(int ruleset, const char *folder)
 	return ok;
 }
 
-/* Returns the ABI; 0: not in force. */
+/* Returns the version of Landlock's ABI; 0: Landlock is not in force. */
 static uint32_t restrict_files(const char *const *folders)
 {
 	const struct landlock_ruleset_attr handled = {
@@ -83,7 +83,7 @@ static uint32_t restrict_files(const char *const *folders)
 	return ok ? (uint32_t)abi : 0;
 }
 
-/* Whatever their arguments. */
+/* Allowed with any arguments. */
 static const int calls[] = {
 	/* connections */
 	SCMP_SYS(accept),
@@ -105,8 +105,9 @@ static const int calls[] = {
 	SCMP_SYS(ppoll),
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep),
-	/* what is open */
+	/* open files */
 	SCMP_SYS(close),
+	SCMP_SYS(dup),
 	SCMP_SYS(fdatasync),
 	SCMP_SYS(fstat),
 	SCMP_SYS(fsync),
@@ -143,7 +144,7 @@ static const int calls[] = {
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(rt_sigtimedwait),
 	SCMP_SYS(sigaltstack),
-	/* what time and how much there is */
+	/* time and resources */
 	SCMP_SYS(clock_getres),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(getrandom),
@@ -153,7 +154,7 @@ static const int calls[] = {
 	SCMP_SYS(uname),
 };
 
-/* Only where there are folders, and Landlock keeps to them. */
+/* Allowed only if there are folders, to which Landlock limits these calls. */
 static const int file_calls[] = {
 	SCMP_SYS(flock),   SCMP_SYS(fstatfs),  SCMP_SYS(ftruncate),
 	SCMP_SYS(mkdirat), SCMP_SYS(open),     SCMP_SYS(openat),
@@ -172,7 +173,7 @@ static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)
 struct rule {
 	int call;
 	uint32_t condition_count;
-	struct scmp_arg_cmp conditions[2]; /* all of them */
+	struct scmp_arg_cmp conditions[2]; /* all must hold */
 };
 
 static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
@@ -200,75 +201,71 @@ static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
 static bool allow_with_arguments(scmp_filter_ctx f)
 {
 	const struct rule rules[] = {
-		/* Replies; MSG_FASTOPEN would connect. */
+		/* For replies; MSG_FASTOPEN would connect. */
 		{ SCMP_SYS(sendto), 1, { LACKS(3, MSG_FASTOPEN) } },
 		{ SCMP_SYS(sendmsg), 1, { LACKS(2, MSG_FASTOPEN) } },
 		SETS(IPPROTO_TCP, TCP_NODELAY),
 		SETS(IPPROTO_TCP, TCP_CORK),
 		SETS(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
 		SETS(SOL_SOCKET, SO_LINGER),
-		/* F_SETOWN and F_SETSIG would signal others. */
+		/* F_SETOWN and F_SETSIG would send signals to others. */
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_SETFD) } },
 		{ SCMP_SYS(ioctl), 1, { IS(1, FIONBIO) } },
-		/* stdio asks whether a file is a terminal. */
+		/* stdio checks whether a file is a terminal. */
 		{ SCMP_SYS(ioctl), 1, { IS(1, TCGETS) } },
 		{ SCMP_SYS(mmap), 1, { LACKS(2, PROT_EXEC) } },
 		{ SCMP_SYS(mprotect), 1, { LACKS(2, PROT_EXEC) } },
-		/* Threads, no processes. */
+		/* Threads are allowed, but not processes. */
 		{ SCMP_SYS(clone), 1, { HAS(0, CLONE_THREAD) } },
 		{ SCMP_SYS(prctl), 1, { IS(0, PR_SET_NAME) } },
 		{ SCMP_SYS(sched_setaffinity), 1, { IS(0, 0) } },
-		/* Its own limits, to read. */
+		/* Reading its own limits. */
 		{ SCMP_SYS(prlimit64), 1, { IS(2, 0) } },
 		/* abort() */
 		{ SCMP_SYS(tgkill), 1, { IS(0, (scmp_datum_t)getpid()) } },
 	};
 
 	/*
-	 * The flags of clone3() lie in memory, out of the filter's sight;
-	 * without it the C library takes clone().
+	 * The flags of clone3() are in memory, where the filter cannot see
+	 * them.  After ENOSYS the C library uses clone().
 	 */
 	return seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3),
 				0) == 0 &&
-	       allow_rules(f, rules, sizeof(rules) / sizeof(rules[0]));
+	       allow_rules(f, rules, ARRAY_SIZE(rules));
 }
 
-/* Hardware counters of its own threads, where they are to be had. */
+/* Counters of its own threads. */
 static bool allow_counters(scmp_filter_ctx filter)
 {
 	const struct rule rule = { SCMP_SYS(perf_event_open), 1, { IS(1, 0) } };
-	struct perf perf;
 
-	if (!perf_open(&perf))
-		return true;
-	perf_close(&perf);
 	return allow_rules(filter, &rule, 1);
 }
 
-static bool restrict_calls(bool has_folders)
+static bool restrict_calls(bool has_folders, bool counts_hardware)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
 	if (filter == NULL)
 		return false;
 
-	/* A tree instead of a list; not all versions can. */
+	/* A tree instead of a list; not all versions support it. */
 	(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 
-	bool ok =
-		allow_calls(filter, calls, sizeof(calls) / sizeof(calls[0])) &&
-		(!has_folders ||
-		 allow_calls(filter, file_calls,
-			     sizeof(file_calls) / sizeof(file_calls[0]))) &&
-		allow_with_arguments(filter) && allow_counters(filter) &&
-		seccomp_load(filter) == 0;
+	bool ok = allow_calls(filter, calls, ARRAY_SIZE(calls)) &&
+		  (!has_folders ||
+		   allow_calls(filter, file_calls, ARRAY_SIZE(file_calls))) &&
+		  allow_with_arguments(filter) &&
+		  (!counts_hardware || allow_counters(filter)) &&
+		  seccomp_load(filter) == 0;
 
 	seccomp_release(filter);
 	return ok;
 }
 
-void sandbox_enter(struct sandbox *s, const char *const *folders)
+void sandbox_enter(struct sandbox *s, const char *const *folders,
+		   bool counts_hardware)
 {
 	bool has_folders = folders[0] != NULL;
 
@@ -277,7 +274,7 @@ void sandbox_enter(struct sandbox *s, const char *const *folders)
 		return;
 	s->no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 	s->landlock_abi = restrict_files(folders);
-	s->seccomp = restrict_calls(has_folders);
+	s->seccomp = restrict_calls(has_folders, counts_hardware);
 }
 
 bool sandbox_is_whole(const struct sandbox *s)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sandbox: takes from the process what a server does not need once its files
- * are open, so that whoever gets control of it by a picture gets little.
+ * Sandbox: takes rights away from the process that a server does not need after
+ * its files are open, so that an attacker who gains control of it has few.
  *
- *	no new privileges  nothing that is executed gains any
- *	Landlock           no file but those beneath a few folders (Linux 5.19)
- *	seccomp            no system call but those of a server that runs: no
- *	                   programs, processes, sockets, or executable memory
+ *	no new privileges  no program that is executed gets more rights
+ *	Landlock           only files below a few folders (Linux 5.19)
+ *	seccomp            only the system calls of a running server: no
+ *	                   programs, processes, sockets or executable memory
  *
- * What is refused fails with an error, and the process goes on.
+ * A forbidden call fails with an error, and the process continues.
  *
- * Threads    Binds the thread that enters and those that are started later: so
- *            enter before there are others.  A thread gives its name to itself
- *            alone, as the name of another one is a file.
- * Limits     None of it where sanitizers are built in: they read /proc and
+ * Threads    It applies to the thread that enters it and to threads that this
+ *            one starts later, so enter it before there are other threads.  A
+ *            thread can then set only its own name, because the name of
+ *            another thread is a file.
+ * Limits     Builds with sanitizers have no sandbox: sanitizers read /proc and
  *            trace their own threads.
  */
 #ifndef SERVICE_SANDBOX_H
@@ -23,7 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of --sandbox, in the order of its words. */
+/* The values of --sandbox, in this order. */
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
 
 /* What is in force. */
@@ -34,10 +35,12 @@ struct sandbox {
 };
 
 /*
- * As far as the kernel can.  Files beneath `folders`, which end with NULL, may
- * be read, written, made and removed.
+ * Enter it as far as the kernel supports it.  Files below `folders` (a list
+ * ended by NULL) may be read, written, made and removed.  Threads may use their
+ * own hardware counters only if `counts_hardware`.
  */
-void sandbox_enter(struct sandbox *s, const char *const *folders);
+void sandbox_enter(struct sandbox *s, const char *const *folders,
+		   bool counts_hardware);
 
 /* Is all of it in force? */
 bool sandbox_is_whole(const struct sandbox *s);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/server.h"
 
-#include "service/announce.h"
 #include "service/http/http.h"
 #include "service/log/log.h"
-#include "service/opened.h"
-#include "service/pipeline/partition.h"
-#include "service/report/report.h"
-#include "service/report/trace_file.h"
+#include "service/pipeline/pipeline_graph.h"
+#include "service/report/live.h"
+#include "service/report/metrics.h"
+#include "service/report/stats.h"
+#include "service/report/trace.h"
+#include "service/resources.h"
+#include "service/user.h"
+
+#include "stages/cores.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,23 +21,131 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { EXIT_ABANDONED = 3 }; /* uploads were left when --drain-timeout ended */
+
 enum {
-	LAST_REPLIES_MS = 500, /* to say 503 to what was abandoned */
-	LAST_LINES_MS = 1000,  /* to write what the log still holds */
+	LAST_REPLIES_MS = 500, /* to send 503 to abandoned uploads */
+	LAST_LINES_MS = 1000,  /* to write the last lines of the log */
 };
 
 struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
-	struct opened opened;
+	struct resources resources;
 	struct sandbox sandbox;
 	struct log *log;
 	struct pipeline *pipeline;
 	struct stats_source stats;
-	struct report report;
+	struct live *live;
 	struct trace_file *trace; /* NULL: not asked for */
 	struct http *http;
 };
+
+static void print_cores(const struct cores *cores, FILE *to)
+{
+	for (uint32_t i = 0; i < cores_count(cores); i++)
+		(void)fprintf(to, "%c%u", i == 0 ? ' ' : ',',
+			      cores_cpu(cores, i));
+}
+
+/* Log version, addresses, schedule and cores. */
+static void log_started(const struct server *s)
+{
+	const struct options *o = s->options;
+	FILE *to = log_begin(s->log);
+
+	if (to == NULL)
+		return;
+	(void)fprintf(
+		to, "version " DARKROOM_VERSION ", listening on %s (port %u), ",
+		o->listen, s->resources.port);
+	if (o->admin_listen != NULL)
+		(void)fprintf(to, "admin on %s (port %u), ", o->admin_listen,
+			      s->resources.admin_port);
+	pipeline_print_schedule(s->config, to);
+	(void)fprintf(to, ", cores");
+	print_cores(s->config->cores, to);
+	log_end(s->log);
+}
+
+static void log_sandbox(const struct server *s)
+{
+	FILE *to = log_begin(s->log);
+
+	if (to == NULL)
+		return;
+	(void)fprintf(to, "sandbox: ");
+	sandbox_print(&s->sandbox, to);
+	log_end(s->log);
+}
+
+/* Log what /stats returns: as JSON, or as tables for people. */
+static void log_stats(struct server *s)
+{
+	if (log_is_json(s->log)) {
+		char *json = stats_json(&s->stats);
+
+		log_value(s->log, "stats", json);
+		free(json);
+		return;
+	}
+
+	FILE *to = log_begin(s->log);
+
+	if (to == NULL)
+		return;
+	stats_print(&s->stats, to);
+	log_end_table(s->log);
+}
+
+/* The reports that http.h asks for; `arg` is the server. */
+static char *report_stats(void *arg)
+{
+	struct server *s = arg;
+
+	return stats_json(&s->stats);
+}
+
+static char *report_metrics(void *arg, const struct http_report *http)
+{
+	struct server *s = arg;
+
+	return metrics_text(&s->stats, http);
+}
+
+static char *report_trace(void *arg, uint64_t since_ns, uint64_t until_ns)
+{
+	struct server *s = arg;
+
+	return trace_window(s->pipeline, since_ns, until_ns);
+}
+
+static char *report_live_hello(void *arg, struct minute *minute)
+{
+	struct server *s = arg;
+
+	return live_hello(s->live, minute);
+}
+
+static char *report_live_frame(void *arg, struct minute *minute, bool is_first)
+{
+	struct server *s = arg;
+
+	return live_frame(s->live, minute, is_first);
+}
+
+/* The members of `config` that ask for reports. */
+static void serve_reports(struct server *s, struct http_config *config)
+{
+	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
+
+	config->stats_json = report_stats;
+	config->metrics_text = report_metrics;
+	config->trace_json = has_workers ? report_trace : NULL;
+	config->live_hello = report_live_hello;
+	config->live_frame = report_live_frame;
+	config->report_arg = s;
+}
 
 sigset_t server_hold_signals(void)
 {
@@ -46,11 +158,12 @@ sigset_t server_hold_signals(void)
 	(void)sigaddset(&set, SIGUSR1);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGUSR2, SIG_IGN); /* the log's, at its end */
+	(void)signal(SIGXFSZ, SIG_IGN); /* over `ulimit -f`: write() fails */
+	(void)signal(SIGUSR2, SIG_IGN); /* used by log_stop() */
 	return set;
 }
 
-static void let_stop_at_once(void)
+static void unblock_stop_signals(void)
 {
 	sigset_t set;
 
@@ -61,8 +174,8 @@ static void let_stop_at_once(void)
 }
 
 /* Returns `status`. */
-static int complain(const struct server *s, int status, const char *flag,
-		    const char *value, const char *why)
+static int log_refusal(const struct server *s, int status, const char *flag,
+		       const char *value, const char *why)
 {
 	char refusal[OPTIONS_REFUSAL_BYTES];
 
@@ -71,9 +184,9 @@ static int complain(const struct server *s, int status, const char *flag,
 	return status;
 }
 
-/* Divide by these weights and say so.  False: no memory. */
-static bool cut(struct server *s, const struct stage_graph *graph,
-		const char *by)
+/* Divide the stages by these weights and log it.  False: no memory. */
+static bool divide_stages(struct server *s, const struct stage_graph *graph,
+			  const char *by)
 {
 	FILE *to = log_begin(s->log);
 
@@ -81,42 +194,66 @@ static bool cut(struct server *s, const struct stage_graph *graph,
 		return false;
 	(void)fprintf(to, "divided %s: ", by);
 
-	bool ok = partition_cut(s->pipeline, graph,
-				s->config->schedule.part_count, to);
+	bool ok = pipeline_partition(s->pipeline, graph,
+				     s->config->schedule.part_count, to);
 
 	(void)fprintf(to, "%s", ok ? "" : "no memory");
 	log_end(s->log);
 	return ok;
 }
 
-/* The first time, before there is work.  Returns an exit status. */
-static int cut_first(struct server *s)
+/* Before there is work.  Returns an exit status. */
+static int divide_at_start(struct server *s)
 {
 	const char *path = s->options->graph;
 
 	if (s->config->schedule.balance != BALANCE_PARTITION)
 		return EXIT_SUCCESS;
-	return cut(s, &s->opened.graph,
-		   path != NULL ? path : "equally, without --graph") ?
+	return divide_stages(s, &s->resources.graph,
+			     path != NULL ? path : "equally, without --graph") ?
 		       EXIT_SUCCESS :
 		       EXIT_FAILURE;
 }
 
-static void cut_again(struct server *s)
+static void divide_again(struct server *s)
 {
 	struct stage_graph graph;
 
-	if (s->config->schedule.balance != BALANCE_PARTITION) {
-		log_message(s->log, LOG_LEVEL_WARN,
-			    "SIGHUP: nothing to divide without --balance "
-			    "partition");
-		return;
-	}
 	group_read_graph(pipeline_group(s->pipeline), &graph);
-	(void)cut(s, &graph, "by what was measured");
+	(void)divide_stages(s, &graph, "by what was measured");
 }
 
-static void serve(struct server *s, const sigset_t *signals)
+static void reload_secrets(struct server *s)
+{
+	char refusal[OPTIONS_REFUSAL_BYTES];
+
+	if (resources_reload_secrets(&s->resources.secrets, refusal))
+		log_message(s->log, LOG_LEVEL_INFO,
+			    "SIGHUP: keys and certificates were read again");
+	else
+		log_message(s->log, LOG_LEVEL_ERROR,
+			    "SIGHUP: %s; keys and certificates stay as they "
+			    "were",
+			    refusal);
+}
+
+/* SIGHUP: do again what can be done again while the server runs. */
+static void on_hangup(struct server *s)
+{
+	bool has_parts = s->config->schedule.balance == BALANCE_PARTITION;
+
+	if (s->resources.secrets.reader != NULL)
+		reload_secrets(s);
+	if (has_parts)
+		divide_again(s);
+	if (s->resources.secrets.reader == NULL && !has_parts)
+		log_message(s->log, LOG_LEVEL_WARN,
+			    "SIGHUP: nothing to divide without --balance "
+			    "partition, and no keys or certificates to read "
+			    "again");
+}
+
+static void handle_signals(struct server *s, const sigset_t *signals)
 {
 	for (;;) {
 		int number = 0;
@@ -127,31 +264,49 @@ static void serve(struct server *s, const sigset_t *signals)
 		case SIGINT:
 			return;
 		case SIGHUP:
-			cut_again(s);
+			on_hangup(s);
 			break;
 		case SIGUSR1:
-			announce_stats(s->log, &s->stats);
+			log_stats(s);
 			break;
 		}
 	}
 }
 
-/* Answer what has come, then end everything but the trace. */
-static void stop(struct server *s)
+/* Returns an exit status. */
+static int drain_status(const struct server *s)
 {
-	let_stop_at_once();
+	struct pipeline_stats stats;
+
+	pipeline_read(s->pipeline, &stats);
+	if (stats.abandoned_count == 0)
+		return EXIT_SUCCESS;
+	log_message(s->log, LOG_LEVEL_WARN,
+		    "%" PRIu64 " uploads are abandoned, because they were not "
+		    "answered within --drain-timeout",
+		    stats.abandoned_count);
+	return EXIT_ABANDONED;
+}
+
+/*
+ * Answer the requests that are here, then stop everything except the trace.
+ * Returns an exit status.
+ */
+static int drain_and_stop(struct server *s)
+{
+	unblock_stop_signals();
 	log_message(s->log, LOG_LEVEL_INFO, "stopping");
 	http_leave(s->http);
 	(void)poll(NULL, 0, (int)s->options->shutdown_delay_ms);
-	http_refuse(s->http);
+	http_refuse(s->http, s->options->drain_ms);
 	if (!http_wait_answered(s->http, s->options->drain_ms)) {
-		log_message(s->log, LOG_LEVEL_WARN,
-			    "not all could be answered in time");
+		http_abandon(s->http);
 		pipeline_abandon(s->pipeline);
 	}
 	pipeline_stop(s->pipeline);
 	(void)http_wait_answered(s->http, LAST_REPLIES_MS);
 	http_stop(s->http);
+	return drain_status(s);
 }
 
 static int end_trace(struct server *s)
@@ -161,22 +316,23 @@ static int end_trace(struct server *s)
 	if (s->trace == NULL)
 		return EXIT_SUCCESS;
 	if (!trace_file_stop(s->trace, &missed_count))
-		return complain(s, EXIT_FAILURE, "trace", s->options->trace,
-				strerror(errno));
+		return log_refusal(s, EXIT_FAILURE, "trace", s->options->trace,
+				   strerror(errno));
 	if (missed_count > 0)
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "--trace: %" PRIu64
-			    " visits and events came too fast and are left out",
+			    " visits and events were recorded too fast and are "
+			    "missing",
 			    missed_count);
 	return EXIT_SUCCESS;
 }
 
 static int start_trace(struct server *s)
 {
-	if (s->opened.trace == NULL)
+	if (s->resources.trace == NULL)
 		return EXIT_SUCCESS;
-	s->trace = trace_file_start(s->opened.trace, s->pipeline);
-	s->opened.trace = NULL;
+	s->trace = trace_file_start(s->resources.trace, s->pipeline);
+	s->resources.trace = NULL;
 	if (s->trace != NULL)
 		return EXIT_SUCCESS;
 	log_message(s->log, LOG_LEVEL_ERROR, "the trace could not be started");
@@ -184,18 +340,23 @@ static int start_trace(struct server *s)
 }
 
 /* From the first connection to the last reply. */
-static int serve_on(struct server *s, const sigset_t *signals)
+static int serve_http(struct server *s, const sigset_t *signals)
 {
 	struct http_config config = {
-		.listen_fd = s->opened.listen_fd,
-		.admin_fd = s->opened.admin_fd,
+		.listen_fd = s->resources.listen_fd,
+		.admin_fd = s->resources.admin_fd,
+		.listen_address = s->options->listen,
+		.admin_address = s->options->admin_listen,
+		.host_names = s->options->host_names,
+		.hides_reports = s->resources.secrets.is_exposed,
 		.pipeline = s->pipeline,
-		.store = s->opened.store,
-		.auth = s->opened.secrets.auth,
-		.tls_certificate = s->opened.secrets.tls.certificate,
-		.tls_key = s->opened.secrets.tls.key,
+		.store = s->resources.store,
+		.spools = s->options->spool == SPOOL_STORE,
+		.auth = s->resources.secrets.auth,
+		.has_tls = s->resources.secrets.has_tls,
 		.connections_max = s->options->connections_max,
 		.per_address_max = s->options->per_address_max,
+		.trusted_proxies = s->options->trusted_proxies,
 		.requests_max = s->options->requests_max,
 		.head_ms = s->options->head_ms,
 		.idle_ms = s->options->idle_ms,
@@ -206,33 +367,33 @@ static int serve_on(struct server *s, const sigset_t *signals)
 		.log = s->log,
 	};
 
-	report_serve(&s->report, &config);
+	serve_reports(s, &config);
 	s->http = http_start(&config);
-	s->opened.listen_fd = -1;
-	s->opened.admin_fd = -1;
+	s->resources.listen_fd = -1;
+	s->resources.admin_fd = -1;
 	if (s->http == NULL) {
 		log_message(s->log, LOG_LEVEL_ERROR,
 			    "HTTP could not be started");
 		return EXIT_FAILURE;
 	}
-	announce_start(s->log, s->options, &s->opened, s->config);
-	serve(s, signals);
-	stop(s);
-	return EXIT_SUCCESS;
+	log_started(s);
+	handle_signals(s, signals);
+	return drain_and_stop(s);
 }
 
-/* With all that can be told of it. */
-static int serve_told(struct server *s, const sigset_t *signals)
+/* Returns an exit status. */
+static int serve_with_reports(struct server *s, const sigset_t *signals)
 {
 	int status = EXIT_FAILURE;
 
 	s->stats.pipeline = s->pipeline;
-	s->stats.store = s->opened.store;
-	if (report_open(&s->report, &s->stats))
-		status = serve_on(s, signals);
+	s->stats.store = s->resources.store;
+	s->live = live_new(&s->stats);
+	if (s->live != NULL)
+		status = serve_http(s, signals);
 	else
-		log_message(s->log, LOG_LEVEL_ERROR, "no memory to tell of it");
-	report_close(&s->report);
+		log_message(s->log, LOG_LEVEL_ERROR, "no memory for reports");
+	live_free(s->live);
 	return status;
 }
 
@@ -240,13 +401,14 @@ static int save_graph(const struct server *s)
 {
 	const char *path = s->options->save_graph;
 
-	if (path == NULL || partition_save(s->pipeline, path))
+	if (path == NULL || pipeline_graph_save(s->pipeline, path))
 		return EXIT_SUCCESS;
-	return complain(s, EXIT_FAILURE, "save-graph", path, strerror(errno));
+	return log_refusal(s, EXIT_FAILURE, "save-graph", path,
+			   strerror(errno));
 }
 
 /* The first that is not EXIT_SUCCESS. */
-static int worst(int status, int other)
+static int first_failure(int status, int other)
 {
 	return status != EXIT_SUCCESS ? status : other;
 }
@@ -262,24 +424,24 @@ static int run_stages(struct server *s, const sigset_t *signals)
 			    "the stages could not be started");
 		return EXIT_FAILURE;
 	}
-	status = cut_first(s);
+	status = divide_at_start(s);
 	if (status == EXIT_SUCCESS)
 		status = start_trace(s);
 	if (status == EXIT_SUCCESS) {
-		status = serve_told(s, signals);
-		status = worst(status, end_trace(s));
-		status = worst(status, save_graph(s));
+		status = serve_with_reports(s, signals);
+		status = first_failure(status, end_trace(s));
+		status = first_failure(status, save_graph(s));
 	}
-	pipeline_stop(s->pipeline); /* where it could not start */
+	pipeline_stop(s->pipeline); /* does nothing if it has stopped */
 	pipeline_free(s->pipeline);
 	return status;
 }
 
 /*
- * Enter the sandbox.  A graph is saved by way of a draft beside it, so its
- * folder stays open.
+ * --save-graph writes a temporary file beside the graph, so the folder of the
+ * graph stays accessible.
  */
-static void confine(struct server *s)
+static void enter_sandbox(struct server *s)
 {
 	const struct options *o = s->options;
 	char *graph = o->save_graph != NULL ? strdup(o->save_graph) : NULL;
@@ -292,29 +454,29 @@ static void confine(struct server *s)
 		folders[count++] = o->store;
 
 	if (o->sandbox != SANDBOX_OFF)
-		sandbox_enter(&s->sandbox, folders);
+		sandbox_enter(&s->sandbox, folders, o->counts_hardware);
 	free(graph);
 }
 
-/* Say what the sandbox is.  Returns an exit status. */
+/* Log which parts of the sandbox work.  Returns an exit status. */
 static int check_sandbox(const struct server *s)
 {
 	const struct options *o = s->options;
 
-	announce_sandbox(s->log, &s->sandbox);
+	log_sandbox(s);
 	if (o->sandbox != SANDBOX_OFF && s->sandbox.landlock_abi == 0 &&
 	    (o->save_graph != NULL || o->store != NULL))
 		log_message(s->log, LOG_LEVEL_WARN,
-			    "no Landlock: with --store or --save-graph, who "
-			    "gets control of the server can open any file; "
-			    "--sandbox require would refuse to start");
+			    "no Landlock: with --store or --save-graph, an "
+			    "attacker with control of the server can open any "
+			    "file; --sandbox require would refuse to start");
 	if (o->sandbox != SANDBOX_REQUIRE || sandbox_is_whole(&s->sandbox))
 		return EXIT_SUCCESS;
-	return complain(s, EXIT_USAGE, "sandbox", "require",
-			"not all of it can be had here");
+	return log_refusal(s, EXIT_USAGE, "sandbox", "require",
+			   "this system does not provide all of it");
 }
 
-/* Its thread is the first. */
+/* The log has the first thread. */
 static bool start_log(struct server *s)
 {
 	s->log = log_start(&(struct log_config){
@@ -329,14 +491,25 @@ static bool start_log(struct server *s)
 	return s->log != NULL;
 }
 
+static void warn_of_root(const struct server *s)
+{
+	log_message(
+		s->log, LOG_LEVEL_WARN,
+		"running as root: an attacker with control of the server could "
+		"do everything; start it as another user, or give --user NAME");
+}
+
 /* From the first line of the log to the last. */
 static int run_logged(struct server *s, const sigset_t *signals)
 {
 	int status = EXIT_FAILURE;
+	bool is_root = user_is_root(); /* before the sandbox hides it */
 
 	stats_init(&s->stats, s->config, &s->sandbox);
-	confine(s);
+	enter_sandbox(s);
 	if (start_log(s)) {
+		if (is_root)
+			warn_of_root(s);
 		status = check_sandbox(s);
 		if (status == EXIT_SUCCESS)
 			status = run_stages(s, signals);
@@ -353,10 +526,10 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 		.options = o,
 		.config = config,
 	};
-	int status = opened_init(&s.opened, o);
+	int status = resources_init(&s.resources, o);
 
 	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
-	opened_release(&s.opened);
+	resources_release(&s.resources);
 	return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Server: from the first connection to the last reply, and what signals ask for
- * in between.
+ * Server: from the first connection to the last reply.
  *
  *	SIGTERM, SIGINT  stop; a second one ends the program at once
- *	SIGHUP           divide a partitioned graph by what was measured so far
- *	SIGUSR1          print the statistics
+ *	SIGHUP           read keys and certificates again; with --balance
+ *	                 partition, divide the stages by what was measured
+ *	SIGUSR1          log the statistics
  */
 #ifndef SERVICE_SERVER_H
 #define SERVICE_SERVER_H
@@ -14,12 +14,15 @@
 
 #include <signal.h>
 
-/* Before any thread: they inherit the mask, and only the caller gets one. */
+/*
+ * Call it before any thread is started: threads inherit the mask, so only the
+ * caller receives signals.
+ */
 sigset_t server_hold_signals(void);
 
 /*
- * Serve until a signal says to stop.  What it has to say goes to its log.
- * Returns the program's exit status.
+ * Serve until a signal says to stop.  Messages go to the log.  Returns the
+ * program's exit status.
  */
 int server_run(const struct options *o, const struct pipeline_config *config,
 	       const sigset_t *signals);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Wait: condition variables by the clock of clock.h, which nobody sets. */
+/* Wait: condition variables that use the monotonic clock. */
 #ifndef SERVICE_WAIT_H
 #define SERVICE_WAIT_H
 
@@ -17,7 +17,10 @@ static inline void wait_init(pthread_cond_t *cond)
 	(void)pthread_condattr_destroy(&steady);
 }
 
-/* Caller holds the lock, and gets it back.  False: it is `end_ns`. */
+/*
+ * Caller holds the lock; it is released while this waits.  False: the time
+ * `end_ns` has come.
+ */
 static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 			      uint64_t end_ns)
 {

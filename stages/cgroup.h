@@ -11,10 +11,10 @@
 typedef void cgroup_visit_fn(void *arg, const char *dir);
 
 /*
- * Visit the group of this process and those above it, to the root, in every
- * hierarchy that has `controller` ("cpu", "memory").  A container may be told a
- * path that only its host sees, so a directory need not be there.  `root` is
- * where /proc and /sys are, "" being the real.
+ * Visit the group of this process and those above it, up to the root, in every
+ * hierarchy that has `controller` ("cpu", "memory").  A container may see a
+ * path that exists only on its host, so a directory may be missing.  /proc and
+ * /sys are below `root`, which is "" except in tests.
  */
 void cgroup_visit(const char *root, const char *controller,
 		  cgroup_visit_fn *visit, void *arg);

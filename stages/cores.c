@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/cores.h"
 
-#include "stages/quota.h"
+#include "stages/cgroup.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -10,6 +10,41 @@
 #include <hwloc.h>
 
 enum { CPU_MAX = 1 << 20 }; /* more than any system has */
+
+static uint32_t quota_cpus(long long quota_us, long long period_us)
+{
+	if (quota_us <= 0 || period_us <= 0 ||
+	    quota_us / period_us >= UINT32_MAX)
+		return UINT32_MAX;
+	return (uint32_t)(quota_us / period_us + (quota_us % period_us > 0));
+}
+
+/* "max 100000" or "150000 100000" in v2; two files of one number in v1. */
+static void find_least_quota(void *arg, const char *dir)
+{
+	uint32_t *least = arg, here = UINT32_MAX;
+	long long n[2];
+
+	if (cgroup_read_numbers(dir, "cpu.max", n, 2) ||
+	    (cgroup_read_numbers(dir, "cpu.cfs_quota_us", &n[0], 1) &&
+	     cgroup_read_numbers(dir, "cpu.cfs_period_us", &n[1], 1)))
+		here = quota_cpus(n[0], n[1]);
+	if (here < *least)
+		*least = here;
+}
+
+/*
+ * How many CPUs the cgroup of this process pays for, rounded up: the least
+ * quota / period on the way to the root, cgroup v2 and v1.  UINT32_MAX: no
+ * limit, or none that can be read.  /proc and /sys are below `root`.
+ */
+static uint32_t quota_cpus_under(const char *root)
+{
+	uint32_t least = UINT32_MAX;
+
+	cgroup_visit(root, "cpu", find_least_quota, &least);
+	return least;
+}
 
 struct cores {
 	hwloc_topology_t topology;
@@ -72,8 +107,8 @@ static bool parse_number(const char **at, uint32_t *number)
 {
 	char *end;
 
-	if (!isdigit(
-		    (unsigned char)**at)) /* nor the blank or sign of strtoul */
+	/* strtoul() would accept blanks and a sign. */
+	if (!isdigit((unsigned char)**at))
 		return false;
 	unsigned long n = strtoul(*at, &end, 10);
 
@@ -136,7 +171,7 @@ static bool open_topology(struct cores *c)
 
 	if (count < 1)
 		return false;
-	/* Cores hold no more threads than this, allowed or not. */
+	/* The greatest number of threads, allowed or not. */
 	count = hwloc_get_nbobjs_by_type(c->topology, HWLOC_OBJ_PU);
 	c->cpus = calloc((size_t)count, sizeof(*c->cpus));
 	return c->cpus != NULL;
@@ -156,7 +191,7 @@ struct cores *cores_new(const char *list, const char **why)
 		keep_allowed(c);
 		if (c->count == 0) /* a system that shows no cores */
 			list_set(c, c->allowed);
-		c->count = least(c->count, quota_cpus());
+		c->count = least(c->count, quota_cpus_under(""));
 	} else if ((*why = parse(c, list)) != NULL) {
 		cores_free(c);
 		return NULL;

@@ -13,12 +13,12 @@
 struct cores;
 
 /*
- * `list` names CPUs as the system numbers them, none twice, to be used in that
- * order: "0,2,4-7".  NULL: all that this process may use, first one of each
- * physical core, then their siblings, but no more than the cgroup's CPU quota
- * pays for.
+ * `list` names CPUs by the system's numbers, each once, in the order of their
+ * use: "0,2,4-7".  NULL: all CPUs that this process may use, first one of each
+ * physical core, then their siblings, but no more than the CPU quota of its
+ * cgroup.
  *
- * On failure NULL, and *why goes on where a sentence began with the list:
+ * NULL on failure; then *why continues a sentence that began with the list:
  * "names a CPU twice".
  */
 struct cores *cores_new(const char *list, const char **why);
@@ -30,8 +30,8 @@ uint32_t cores_count(const struct cores *c);
 uint32_t cores_cpu(const struct cores *c, uint32_t i);
 
 /*
- * Let the calling thread run on cores `first` .. `first + count - 1` only.
- * False: the system refused, and the thread runs where it did before.
+ * Bind the calling thread to cores `first` .. `first + count - 1`.  False: the
+ * system refused, and nothing has changed.
  */
 bool cores_bind(const struct cores *c, uint32_t first, uint32_t count);
 

@@ -36,9 +36,9 @@ void eventcount_cancel(struct eventcount *ec);
 #define EVENTCOUNT_ANY UINT32_MAX
 
 /*
- * A wake-up reaches this sleeper if it is for one of the bits of `who`.  May
- * also return for no reason: look for work again, in a loop.  False: that long
- * has passed without a wake-up; `patience_ns` 0: there is no limit.
+ * Sleep.  A wake-up reaches this sleeper if it is for one of the bits of `who`.
+ * May also return without a reason, so look for work again in a loop.  False:
+ * `patience_ns` have passed without a wake-up; 0: no limit.
  */
 bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		     uint64_t patience_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/graph.h"
 
-#include "stages/text_file.h"
+#include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
+#include <metis.h>
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
@@ -72,7 +74,7 @@ bool graph_can_be_saved(const char *path)
 {
 	struct stat found;
 
-	/* What rename() would not replace. */
+	/* A file that rename() would not replace. */
 	if (path[0] == '\0') {
 		errno = ENOENT;
 		return false;
@@ -160,7 +162,7 @@ static const char *read_graph(struct stage_graph *g, const cJSON *root)
 
 bool graph_load(struct stage_graph *g, const char *path, const char **why)
 {
-	char *text = text_file_read(path, FILE_BYTES_MAX, why);
+	char *text = file_read_text(path, FILE_BYTES_MAX, why);
 
 	if (text == NULL)
 		return false;
@@ -174,4 +176,184 @@ bool graph_load(struct stage_graph *g, const char *path, const char **why)
 	cJSON_Delete(root);
 	free(text);
 	return *why == NULL;
+}
+
+enum {
+	SCALE = 1 << 20,
+	GAIN_MIN = 20, /* 1/20 less work is worth the events of a move */
+};
+
+/* As METIS takes it: the neighbours of stage i begin at firsts[i]. */
+struct metis_graph {
+	idx_t stage_count;
+	idx_t works[STAGES_MAX];
+	idx_t firsts[STAGES_MAX + 1];
+	idx_t neighbours[STAGES_MAX * STAGES_MAX];
+	idx_t event_counts[STAGES_MAX * STAGES_MAX];
+};
+
+/* Events between two stages, either way. */
+static double passed(const struct stage_graph *g, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 :
+			(double)g->sent_counts[a][b] +
+				(double)g->sent_counts[b][a];
+}
+
+/* METIS wants positive integers whose sums fit in 32 bits. */
+static idx_t scale(double weight, double total)
+{
+	return 1 + (total > 0 ? (idx_t)(weight / total * SCALE) : 0);
+}
+
+/* False: the graph has no weights. */
+static bool build(const struct stage_graph *g, struct metis_graph *m)
+{
+	double work_total = 0, passed_total = 0;
+	idx_t edges = 0;
+
+	for (uint32_t i = 0; i < g->stage_count; i++) {
+		work_total += (double)g->service_ns[i];
+		for (uint32_t j = 0; j < i; j++)
+			passed_total += passed(g, i, j);
+	}
+	m->stage_count = (idx_t)g->stage_count;
+	for (uint32_t i = 0; i < g->stage_count; i++) {
+		m->works[i] = scale((double)g->service_ns[i], work_total);
+		m->firsts[i] = edges;
+		for (uint32_t j = 0; j < g->stage_count; j++) {
+			if (passed(g, i, j) == 0)
+				continue;
+			m->neighbours[edges] = (idx_t)j;
+			m->event_counts[edges++] =
+				scale(passed(g, i, j), passed_total);
+		}
+	}
+	m->firsts[g->stage_count] = edges;
+	return work_total > 0 || passed_total > 0;
+}
+
+/*
+ * By recursive bisection: METIS's other method, k-way, balances so few stages
+ * worse.  False: no memory.
+ */
+static bool cut(struct metis_graph *m, idx_t part_count, idx_t *parts)
+{
+	idx_t options[METIS_NOPTIONS], weights_per_stage = 1, cut_count;
+
+	(void)METIS_SetDefaultOptions(options);
+	options[METIS_OPTION_SEED] = 1;
+	int status = METIS_PartGraphRecursive(
+		&m->stage_count, &weights_per_stage, m->firsts, m->neighbours,
+		m->works, NULL, m->event_counts, &part_count, NULL, NULL,
+		options, &cut_count, parts);
+
+	assert(status == METIS_OK || status == METIS_ERROR_MEMORY);
+	return status == METIS_OK;
+}
+
+/*
+ * Move a stage out of the heaviest part, if that takes enough off the heavier
+ * of the two.  METIS is made for large graphs: in one of a few uneven stages it
+ * may leave a part with far more than its share.
+ */
+static bool lighten(const struct metis_graph *m, idx_t part_count, idx_t *parts)
+{
+	idx_t loads[STAGES_MAX] = { 0 }, heaviest = 0;
+	idx_t stage = -1, target = -1;
+
+	for (idx_t i = 0; i < m->stage_count; i++)
+		loads[parts[i]] += m->works[i];
+	for (idx_t p = 1; p < part_count; p++)
+		if (loads[p] > loads[heaviest])
+			heaviest = p;
+	idx_t least = loads[heaviest] - loads[heaviest] / GAIN_MIN;
+
+	for (idx_t i = 0; i < m->stage_count; i++)
+		for (idx_t p = 0; p < part_count && parts[i] == heaviest; p++) {
+			idx_t left = loads[heaviest] - m->works[i];
+			idx_t there = loads[p] + m->works[i];
+			idx_t heavier = left > there ? left : there;
+
+			if (p != heaviest && heavier < least) {
+				least = heavier;
+				stage = i;
+				target = p;
+			}
+		}
+	if (stage != -1)
+		parts[stage] = target;
+	return stage != -1;
+}
+
+/*
+ * Give an empty part a stage of the heaviest part that can spare one: its cores
+ * would do nothing.  False: no part is empty.
+ */
+static bool fill(const struct metis_graph *m, idx_t part_count, idx_t *parts)
+{
+	idx_t loads[STAGES_MAX] = { 0 }, counts[STAGES_MAX] = { 0 };
+	idx_t empty = 0, from = -1, stage = -1, least = 0;
+
+	for (idx_t i = 0; i < m->stage_count; i++) {
+		loads[parts[i]] += m->works[i];
+		counts[parts[i]]++;
+	}
+	while (empty < part_count && counts[empty] > 0)
+		empty++;
+	if (empty == part_count)
+		return false;
+	for (idx_t p = 0; p < part_count; p++)
+		if (counts[p] > 1 && (from == -1 || loads[p] > loads[from]))
+			from = p;
+	for (idx_t i = 0; i < m->stage_count; i++) {
+		idx_t left = loads[parts[i]] - m->works[i];
+		idx_t heavier = left > m->works[i] ? left : m->works[i];
+
+		if (parts[i] == from && (stage == -1 || heavier < least)) {
+			least = heavier;
+			stage = i;
+		}
+	}
+	parts[stage] = empty;
+	return true;
+}
+
+static void number_by_first_stage(const idx_t *cut_parts, uint32_t stage_count,
+				  uint32_t *parts)
+{
+	uint32_t numbered = 0;
+
+	for (uint32_t i = 0; i < stage_count; i++) {
+		uint32_t earlier = 0;
+
+		while (earlier < i && cut_parts[earlier] != cut_parts[i])
+			earlier++;
+		parts[i] = earlier < i ? parts[earlier] : numbered++;
+	}
+}
+
+bool graph_cut(const struct stage_graph *g, uint32_t part_count,
+	       uint32_t parts[STAGES_MAX])
+{
+	uint32_t used =
+		part_count < g->stage_count ? part_count : g->stage_count;
+	idx_t cut_parts[STAGES_MAX];
+	struct metis_graph m;
+
+	assert(part_count >= 1);
+	assert(g->stage_count >= 1 && g->stage_count <= STAGES_MAX);
+	if (!build(g, &m) || used == 1 || used == g->stage_count) {
+		for (uint32_t i = 0; i < g->stage_count; i++)
+			parts[i] = i * used / g->stage_count;
+		return true;
+	}
+	if (!cut(&m, (idx_t)used, cut_parts))
+		return false;
+	do {
+		while (lighten(&m, (idx_t)used, cut_parts))
+			continue;
+	} while (fill(&m, (idx_t)used, cut_parts));
+	number_by_first_stage(cut_parts, g->stage_count, parts);
+	return true;
 }

@@ -31,21 +31,21 @@ struct stage_graph {
  *		"decode": { "service_ns": 880, "sent": { "scale": 10 } },
  *		"scale": { "service_ns": 50, "sent": {} } } }
  *
- * False: the file could not be written, and errno says why.  An older file of
- * that name is whole, old or new.
+ * False: the file could not be written, and errno says why.  The path always
+ * has a whole file, the old or the new one.
  */
 bool graph_save(const struct stage_graph *g, const char *path);
 
 /*
- * Try as much of graph_save() as leaves an older file as it is.  False: errno
- * says why.
+ * Try to save without changing an older file.  False: errno says why it would
+ * fail.
  */
 bool graph_can_be_saved(const char *path);
 
 /*
- * Read the weights of g's stages, which g->names names; a stage or edge that
- * the file does not mention has weight 0, and others in the file are left out.
- * False: *why says what is wrong ("not JSON"), the weights are as they were.
+ * Read the weights of the stages in g->names.  A stage or edge that the file
+ * does not mention has weight 0; other stages in the file are ignored.  False:
+ * *why says what is wrong ("not JSON"), and the weights are unchanged.
  */
 bool graph_load(struct stage_graph *g, const char *path, const char **why);
 

@@ -2,23 +2,67 @@
 /*
  * Inside stages: what a group is made of.
  *
- *	group -- parts ----own----> cores, a place to sleep
+ *	group -- parts ----own----> cores, an eventcount to sleep on
  *	group -- stages ---own----> stations: queues, by part
  *	group -- workers --visit--> stations of their part
  *
- * plan.c lays out who visits what, group.c starts and stops it.  worker.c has a
- * worker's choices, visit.c its visits, stage.c the events of these.  stats.c
- * adds up what tally.h counted.
+ * group.c lays out which worker visits what, and starts and stops it.  visit.c
+ * has the rules by which a worker decides, worker.c the thread around them,
+ * stage.c sends and handles events, stats.c adds up what tally.h counted.
  */
 #ifndef STAGES_GROUP_H
 #define STAGES_GROUP_H
 
+#include "base/util.h"
+#include "stages/eventcount.h"
+#include "stages/tally.h"
 #include "stages/stage.h"
+#include "stages/visit.h"
 
-#include "stages/station.h"
-#include "stages/worker.h"
-
+#include <pthread.h>
 #include <time.h>
+
+enum { THREAD_NAME_BYTES = 16 };
+
+/* Only one worker at a time may be in an exclusive stage. */
+struct entry {
+	_Atomic bool is_taken;
+	_Atomic bool is_missed; /* a worker passed by while it was taken */
+	struct eventcount left; /* callers, which have no queue, wait here */
+};
+
+/* Threads that stay at one station; all exist, some may be parked. */
+struct pool {
+	_Atomic uint32_t active_count; /* numbers below this are not parked */
+	uint32_t thread_count;
+	bool is_auto;
+	struct eventcount parked;
+	_Atomic uint64_t grown_ns; /* when it last grew */
+};
+
+enum { POOL_AUTO_PER_CORE = 2 }; /* threads at most, for each stage */
+#define POOL_PATIENCE_NS UINT64_C(1000000000) /* idle for so long: one less */
+
+/*
+ * A queue that workers visit: of one stage in one part; of all shared stages in
+ * one part (the central queue); or of a stage partitioned by key, for one
+ * worker.
+ */
+struct station {
+	struct visit_station visited;
+	struct stage *stage; /* NULL: the central queue */
+	struct queue *queue;
+	struct queue *passed; /* passed over by a cutoff; NULL: no cutoff */
+	struct entry *entry;  /* NULL: any number of workers may visit */
+	struct entry own_entry;
+	struct pool pool; /* no threads: its workers roam */
+
+	/* Which workers a new event wakes. */
+	struct eventcount own; /* where workers that stay sleep */
+	struct eventcount *wakes;
+	uint32_t wakes_who;
+	bool wakes_all; /* a single one may be the wrong one */
+};
 
 struct stage {
 	struct stage_config config;
@@ -33,16 +77,42 @@ struct stage {
 /* A replica or a partition: cores, and a station of every stage. */
 struct part {
 	uint32_t core_first, core_count;
-	struct eventcount *sleeps; /* where its roaming workers do */
+	struct eventcount *sleeps; /* where its roaming workers sleep */
 	struct eventcount own;
 	struct station *central;                    /* NULL: none */
-	_Atomic uint64_t under_way_count;           /* kept if somebody asks */
-	_Atomic uint64_t queued_counts[STAGES_MAX]; /* kept if it has others */
+	_Atomic uint64_t queued_counts[STAGES_MAX]; /* kept if part_count > 1 */
+};
+
+struct worker {
+	struct visitor visitor;
+	struct group *group;
+	pthread_t thread;
+	char name[THREAD_NAME_BYTES];
+	uint32_t core_first, core_count; /* of config.cores: may run there */
+	uint32_t number; /* among those of its part, or its pool */
+	uint32_t who;    /* which wake-ups reach it; see eventcount_wait() */
+	struct eventcount *sleeps;
+
+	struct tally *tallies; /* by stage */
+	_Atomic uint64_t sleep_count;
+	_Atomic uint64_t stolen_count;
+	_Atomic uint64_t asleep_since_ns; /* 0: awake */
+	_Atomic uint64_t asleep_ns;       /* asleep: less the time it began */
+	_Atomic uint64_t asleep_told_ns;  /* the most that a reader was given */
+	_Atomic clockid_t cpu_clock;      /* of its thread; see has_cpu_clock */
+	_Atomic bool has_cpu_clock;       /* the thread runs */
+	_Atomic uint64_t cpu_told_ns;     /* the most that a reader was given */
+	_Atomic bool counts_hardware;
+	struct perf perf;
+	uint64_t perf_totals[PERF_COUNTERS];
+	struct trace trace;
 };
 
 struct group {
 	struct schedule schedule;
+	struct visit_group visits;
 	const struct cores *cores;
+	bool counts_hardware; /* asked for; not every worker may be able to */
 	uint32_t part_count;
 	struct part *parts;
 	uint32_t stage_count;
@@ -50,17 +120,31 @@ struct group {
 	uint32_t station_count;
 	struct station *stations; /* all of them */
 
-	bool is_started; /* once for all: a stopped group stays stopped */
+	bool is_started; /* stays set: a group that stopped cannot start */
 	uint32_t worker_count;
 	uint32_t thread_count; /* of workers to join */
 	struct worker *workers;
 	struct tally *tallies_outside; /* by stage; of all other threads */
 	struct eventcount drained;     /* where group_stop() sleeps */
 
-	_Atomic uint32_t next_part; /* round robin */
 	_Atomic uint64_t pending;
 	_Atomic bool is_stopping;
 };
+
+static inline struct station *station_of(const struct visit_station *s)
+{
+	return container_of(s, struct station, visited);
+}
+
+/* group.c */
+
+/* One event of `pending` is done.  Wakes all when the last one leaves. */
+void group_leave(struct group *g);
+
+bool group_is_drained(struct group *g);
+
+/* Stations, and workers with all but their threads.  False: no memory. */
+bool group_plan(struct group *g);
 
 /* stage.c */
 
@@ -69,33 +153,45 @@ void stage_handle_here(struct group *g, struct worker *w, uint32_t part);
 
 /*
  * Run the handler of `ev`, which came from `from`; returns the time at its end.
- * The clock said `ns` before the event was taken, perhaps even before it was
- * sent.
+ * `ns` is the clock as read before the event was taken, perhaps even before it
+ * was sent.
  */
 uint64_t stage_handle(const struct station *from, struct event *ev,
 		      uint64_t ns);
 
-/* One event of `pending` is done.  Wakes all when the last one leaves. */
-void group_leave(struct group *g);
+/* worker.c */
 
-bool group_is_drained(struct group *g);
+/* What a worker's visitor may do with stations. */
+extern const struct visit_access worker_access;
 
-/* plan.c */
+/* The life of a worker's thread; `arg` is the worker. */
+void *worker_main(void *arg);
 
-/* Stations, and workers with all but their threads.  False: no memory. */
-bool group_plan(struct group *g);
+/* Make one visit, with those that interrupt it.  False: there is none. */
+bool worker_visit(struct worker *w);
+
+/* CPU time of its thread since start: see struct worker_stats. */
+uint64_t worker_cpu_ns(struct worker *w);
+
+/* Events in the queue; others wait on the stacks of workers. */
+uint32_t station_waiting_count(const struct station *s);
+
+/* False: another worker is in the stage.  True: station_leave() ends it. */
+bool station_enter(struct station *s);
+void station_leave(struct station *s);
+
+/* Wake a worker for a new event. */
+void station_wake(struct station *s);
+
+/*
+ * A sender saw `queued_count` events wait: perhaps a pool of changing size
+ * needs one more thread.
+ */
+void pool_grow(struct pool *p, uint32_t queued_count, uint64_t now_ns);
 
 /* stats.c */
 
-/* The sum of what all threads counted at stage `s`, for measure.h. */
+/* The sum of the counts of all threads at stage `s`. */
 struct measure_totals stage_totals(const struct stage *s);
-
-static inline uint64_t group_now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 #endif

@@ -3,10 +3,10 @@
  * Policies: which stage a free worker visits next.
  *
  * A policy is a decision and nothing else.  It reads a snapshot, keeps a small
- * private state and names a stage.  How long the visit lasts is the service
- * regime's matter (regime.h), which event is first the queue's (discipline.h).
- * Locks, queues, sleeping, waking and the clock belong to worker.c, so a policy
- * runs in a test, or in virtual time (sim/), without any thread.
+ * private state and names a stage.  The service regime decides how long the
+ * visit lasts, the queue discipline which event is first (schedule.h).  Queues,
+ * locks, sleeping and the clock belong to others, so a policy runs in a test,
+ * or in virtual time (sim/), without any thread.
  *
  * To add one: write policies/<name>.c, add POLICY(<name>) to policies/list.h.
  */
@@ -19,18 +19,19 @@
 
 struct stage_view {
 	uint32_t queued_count; /* events waiting that this worker may take */
-	/* Moving means (measure.h); 0: not known yet. */
+	/* Moving means (stats.h); 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
 	double service_ns;     /* one event in the handler */
 	double switch_ns;      /* from the end of a visit to one here */
 };
 
-/* What one worker may visit, as it was a moment ago. */
+/* The stages that one worker may visit, as they were a moment ago. */
 struct group_view {
 	const struct stage_view *stages; /* in pipeline order */
 	uint32_t stage_count;            /* 1 .. STAGES_MAX, never changes */
-	uint32_t measured_count; /* measurements so far, of all stages */
-	bool is_gated; /* what comes during a visit waits for the next */
+	uint32_t measured_count; /* measurements of all stages until now */
+	/* events that arrive during a visit wait for the next one */
+	bool is_gated;
 };
 
 #define POLICY_IDLE UINT32_MAX /* no int: not an enum in C11 */
@@ -46,13 +47,13 @@ typedef uint32_t policy_pick_fn(void *state, const struct group_view *view);
 enum policy_workers {
 	POLICY_WORKERS_ROAM,   /* one per core, visiting all stages */
 	POLICY_WORKERS_STAY,   /* a pool per stage, visiting only that one */
-	POLICY_WORKERS_CALLER, /* none: whoever sends runs the handlers */
+	POLICY_WORKERS_CALLER, /* none: the sender runs the handlers */
 };
 
 struct policy {
 	const char *name;    /* as on the command line */
 	const char *summary; /* one line for --list-policies */
-	const char *meaning; /* sentences: what one sees, and why it is so */
+	const char *meaning; /* sentences: the effect, and its reason */
 	enum policy_workers workers;
 	/*
 	 * The shared stages have one queue together, and a visit is one event
@@ -63,12 +64,6 @@ struct policy {
 	size_t state_bytes;   /* per worker; zeroed before use */
 	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
 };
-
-/* NULL if there is no policy of that name. */
-const struct policy *policy_find(const char *name);
-
-/* All policies, in the order of list.h; ends with NULL. */
-extern const struct policy *const policy_list[];
 
 #define POLICY(name) extern const struct policy policy_##name;
 #include "stages/policies/list.h"

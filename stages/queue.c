@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ck's atomics are assembly that ThreadSanitizer cannot see: this file is
- * built without it, and tells it what a queue promises: what happened before
- * a push happened before the pop of the same event.
+ * ck's atomics are assembly that ThreadSanitizer cannot see.  So this file is
+ * built without ThreadSanitizer, and announces to it the promise of a queue:
+ * everything before a push happened before the pop of the same event.
  */
 #include "stages/queue.h"
 
-#include "stages/discipline.h"
-#include "stages/ranked.h"
+#include "stages/heap.h"
+#include "stages/stage.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <ck_ring.h>
@@ -25,11 +27,121 @@ void __tsan_release(void *address);
 
 enum { RING_MIN = 4, SPINS_MAX = 100 };
 
+/* Events by rank. */
+struct ranked {
+	struct discipline discipline;
+	pthread_mutex_t lock;
+	uint32_t slots;
+	uint64_t pushed_count;
+	_Atomic uint32_t count; /* of the heap; written under the lock */
+	struct heap heap;
+};
+
 struct queue {
 	struct ranked *ranked; /* or NULL, and the ring is used */
 	struct ck_ring ring;
 	struct ck_ring_buffer slots[];
 };
+
+#define RANKS 0x1p64 /* doubles from this value on are not ranks */
+
+/* born + ageing * left; the last rank if that is later than all ranks. */
+static uint64_t srpt_rank(double ageing, const struct event *ev)
+{
+	double aged_ns = ageing * (double)ev->left_ns;
+
+	if (!(aged_ns < RANKS) || (uint64_t)aged_ns > UINT64_MAX - ev->born_ns)
+		return UINT64_MAX;
+	return ev->born_ns + (uint64_t)aged_ns;
+}
+
+uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
+			 uint64_t number)
+{
+	switch (d->kind) {
+	case DISCIPLINE_LCFS:
+		return ~number;
+	case DISCIPLINE_SRPT:
+		assert(d->ageing >= 0); /* and a number */
+		return srpt_rank(d->ageing, ev);
+	case DISCIPLINE_FCFS:
+	case DISCIPLINE_STACK:
+		break;
+	}
+	return number;
+}
+
+static struct ranked *ranked_new(uint32_t slots,
+				 const struct discipline *discipline)
+{
+	pthread_mutexattr_t attr;
+	struct ranked *r = calloc(1, sizeof(*r));
+
+	if (r == NULL || !heap_reserve(&r->heap, slots)) {
+		free(r);
+		return NULL;
+	}
+	r->discipline = *discipline;
+	r->slots = slots;
+	/* It spins a little first: the lock is held for less than a sleep. */
+	(void)pthread_mutexattr_init(&attr);
+	(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+	(void)pthread_mutex_init(&r->lock, &attr);
+	(void)pthread_mutexattr_destroy(&attr);
+	return r;
+}
+
+static void ranked_free(struct ranked *r)
+{
+	if (r == NULL)
+		return;
+	(void)pthread_mutex_destroy(&r->lock);
+	heap_release(&r->heap);
+	free(r);
+}
+
+static uint32_t ranked_count(const struct ranked *r)
+{
+	return atomic_load_explicit(&r->count, memory_order_relaxed);
+}
+
+__attribute__((noinline)) static bool ranked_push(struct ranked *r,
+						  struct event *ev)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	bool has_room = r->heap.count < r->slots;
+
+	if (has_room) {
+		uint64_t number = r->pushed_count++;
+
+		heap_push(&r->heap, (struct heap_entry){
+					    .key = discipline_rank(
+						    &r->discipline, ev, number),
+					    .order = number,
+					    .item = ev,
+				    });
+		atomic_store_explicit(&r->count, r->heap.count,
+				      memory_order_relaxed);
+	}
+	(void)pthread_mutex_unlock(&r->lock);
+	return has_room;
+}
+
+__attribute__((noinline)) static struct event *ranked_pop(struct ranked *r)
+{
+	struct event *ev = NULL;
+
+	if (ranked_count(r) == 0)
+		return NULL;
+	(void)pthread_mutex_lock(&r->lock);
+	if (r->heap.count > 0) {
+		ev = heap_pop(&r->heap).item;
+		atomic_store_explicit(&r->count, r->heap.count,
+				      memory_order_relaxed);
+	}
+	(void)pthread_mutex_unlock(&r->lock);
+	return ev;
+}
 
 struct queue *queue_new(uint32_t slots, const struct discipline *discipline)
 {

@@ -1,16 +1,132 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One list for each flag that is a choice among words: REGIMES, DISCIPLINES,
+ * BALANCES, DISTRIBUTES.  A line has a value's place in its enumeration, the
+ * word, the form of its number, the number's limits, what --help says, and the
+ * explanation.  The macros below make of it the `values` and `help` of
+ * schedule_flags and a table of struct choice; nothing else has these words.
+ */
 #include "stages/schedule.h"
 
-#include "stages/take.h"
+#include "base/util.h"
+#include "base/take.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* By simulation and measurement: docs/scheduling.md. */
-#define AGEING_INITIAL 15
+#define COUNT_MAX 1e6       /* events of a visit or in a queue */
+#define US_MAX 3600000000.0 /* an hour */
+#define AGEING_MAX 1e6
+#define AGEING_INITIAL 5 /* by measurement: docs/scheduling.md */
+enum { THREADS_MAX = 1024, PARTS_MAX = 1024 };
 
-/* Places in the table. */
+/* The number after a word. */
+enum number_form {
+	NUMBER_NONE,
+	NUMBER_NEEDED,   /* "=N" */
+	NUMBER_OPTIONAL, /* "[=N]" */
+	NUMBER_DECIMAL,  /* "[=N]", with a fraction; may be 0 */
+};
+
+struct choice {
+	const char *word;
+	enum number_form form;
+	double most;     /* of the number */
+	uint64_t factor; /* the number, times this, is what is kept */
+	const char *meaning;
+};
+
+#define REGIMES(X)                                                             \
+	X(REGIME_EXHAUSTIVE, "exhaustive", "", NUMBER_NONE, 0, 0,              \
+	  "until nothing waits",                                               \
+	  "A visit lasts until nothing waits at the stage. Events that "       \
+	  "arrive during the visit are handled, too, so a busy stage can "     \
+	  "keep a worker for long.")                                           \
+	X(REGIME_GATED, "gated", "", NUMBER_NONE, 0, 0,                        \
+	  "the events that waited when it began",                              \
+	  "A visit handles as many events as waited at the stage when it "     \
+	  "began; later ones wait for the next visit.")                        \
+	X(REGIME_N_GATED, "n-gated", "=N", NUMBER_NEEDED, COUNT_MAX, 1,        \
+	  "the same, at most N of them",                                       \
+	  "A visit handles as many events as waited at the stage when it "     \
+	  "began, but at most this number. The smaller the number, the "       \
+	  "more often a worker looks at the other stages.")                    \
+	X(REGIME_TIME_GATED, "time-gated", "=US", NUMBER_NEEDED, US_MAX, 1000, \
+	  "until nothing waits, at most US microseconds",                      \
+	  "A visit lasts until nothing waits at the stage, or until this "     \
+	  "number of microseconds has passed and the current event is "        \
+	  "done.")                                                             \
+	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, 1000,         \
+	  "as gated; an event with more than US microseconds of work left\n"   \
+	  "    is passed over once",                                           \
+	  "A visit handles as many events as waited at the stage when it "     \
+	  "began. An event whose predicted work left is more than this "       \
+	  "number of microseconds is passed over once, and handled at the "    \
+	  "end of the next visit.")
+
+#define DISCIPLINES(X)                                                         \
+	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \
+	  "the one that arrived first",                                        \
+	  "First come, first served: of the waiting events, the one that "     \
+	  "has waited longest is handled first.")                              \
+	X(DISCIPLINE_LCFS, "lcfs", "", NUMBER_NONE, 0, 0,                      \
+	  "the one that arrived last",                                         \
+	  "Last come, first served: of the waiting events, the newest is "     \
+	  "handled first. Old events wait for as long as new ones arrive.")    \
+	X(DISCIPLINE_STACK, "stack", "", NUMBER_NONE, 0, 0,                    \
+	  "the last that the worker itself sent to the stage, then fcfs",      \
+	  "A worker first handles the events that it sent to the stage "       \
+	  "itself, newest first, because they are probably still in its "      \
+	  "core's cache; then all others, first come, first served.")          \
+	X(DISCIPLINE_SRPT, "srpt", "[=AGEING]", NUMBER_DECIMAL, AGEING_MAX, 1, \
+	  "the one with the least work left; 1 ns of work is worth\n"          \
+	  "    AGEING (5) ns of waiting",                                      \
+	  "The event with the least predicted work left is handled first; "    \
+	  "1 ns of work counts as this number of ns of waiting. Small "        \
+	  "events overtake large ones, but not for ever.")
+
+#define BALANCES(X)                                                            \
+	X(BALANCE_SHARED, "shared", "", NUMBER_NONE, 0, 0,                     \
+	  "one stage graph for all cores",                                     \
+	  "There is one stage graph, and all cores serve it.")                 \
+	X(BALANCE_REPLICATE, "replicate", "[=N]", NUMBER_OPTIONAL, PARTS_MAX,  \
+	  1, "N stage graphs; without N, one for each core",                   \
+	  "There are several replicas of the stage graph, each with its "      \
+	  "own queues and cores. They share little, but one can be idle "      \
+	  "while events wait in another.")                                     \
+	X(BALANCE_PARTITION, "partition", "[=P]", NUMBER_OPTIONAL, PARTS_MAX,  \
+	  1, "the stages divided among P groups of cores",                     \
+	  "The stages are divided among groups of cores. The code and "        \
+	  "tables of a stage stay with its cores; events move from group "     \
+	  "to group.")
+
+#define DISTRIBUTES(X)                                                         \
+	X(DISTRIBUTE_ROUND_ROBIN, "round-robin", "", NUMBER_NONE, 0, 0,        \
+	  "each in turn",                                                      \
+	  "New events go to each replica in turn, however busy it is.")        \
+	X(DISTRIBUTE_LEAST_LOADED, "least-loaded", "", NUMBER_NONE, 0, 0,      \
+	  "the one with the fewest events under way",                          \
+	  "A new event goes to the replica that has the fewest events "        \
+	  "under way.")
+
+/* "|a|b=N": the first character is skipped. */
+#define VALUE(place, word, form, number, most, factor, help, meaning)          \
+	"|" word form
+#define HELP(place, word, form, number, most, factor, help, meaning)           \
+	"\n  " word ": " help
+#define CHOICE(place, word, form, number, most, factor, help, meaning)         \
+	[place] = { word, number, most, factor, meaning },
+
+static const struct choice regimes[] = { REGIMES(CHOICE) };
+static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
+static const struct choice balances[] = { BALANCES(CHOICE) };
+static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
+
+/* Places in schedule_flags. */
 enum {
 	POLICY_FLAG,
 	REGIME_FLAG,
@@ -23,233 +139,56 @@ enum {
 	FLAG_COUNT
 };
 
-/* In the order of the enumeration above. */
 const struct flag schedule_flags[] = {
-	{ "policy", "NAME", "cohort",
-	  "which stage a free worker visits; see --list-policies",
-	  .type = FLAG_OTHER },
-	{ "regime", "exhaustive|gated|n-gated=N|time-gated=US|cutoff=US",
-	  "exhaustive",
-	  "how long a visit lasts: until nothing waits; for what waited at\n"
-	  "its beginning; for N of those; for US microseconds; or gated, and\n"
-	  "an event with more than US of work left is passed over once",
-	  .type = FLAG_OTHER },
-	{ "discipline", "fcfs|lcfs|stack|srpt[=AGEING]", "fcfs",
-	  "which event is first: that which came first; last; last of those\n"
-	  "the worker itself sent; or that with the least work left, where\n"
-	  "1 ns of work is worth AGEING (15) ns of waiting",
-	  .type = FLAG_OTHER },
-	{ "balance", "shared|replicate[=N]|partition[=P]", "shared",
-	  "one stage graph for all cores; one for each, or N of them; or the\n"
-	  "stages divided among the cores, in P parts",
-	  .type = FLAG_OTHER },
-	{ "distribute", "round-robin|least-loaded", "round-robin",
-	  "to which replica an event goes: to each in turn, or to the one\n"
-	  "with the fewest under way",
-	  .type = FLAG_OTHER },
-	{ "steal", NULL, NULL,
-	  "a replica without work takes a share of another's",
-	  .type = FLAG_OTHER },
-	{ "pool", "STAGE=THREADS,...|auto", NULL,
-	  "threads of each stage with --policy pool-per-stage; auto: more\n"
-	  "while its queue is long, fewer while they are idle",
-	  .type = FLAG_OTHER },
-	{ "threshold", "STAGE=LENGTH[:US],...", NULL,
-	  "interrupt a visit elsewhere for this stage when more than LENGTH\n"
-	  "events wait there (0: however many), or when some do that nobody\n"
-	  "came for in US microseconds",
-	  .type = FLAG_OTHER },
+	[POLICY_FLAG] = { "policy", "NAME", "cohort",
+			  "which stage a free worker visits; see "
+			  "--list-policies",
+			  .type = FLAG_OTHER },
+	[REGIME_FLAG] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
+			  "how long a visit lasts:" REGIMES(HELP),
+			  .type = FLAG_OTHER },
+	[DISCIPLINE_FLAG] = { "discipline", &DISCIPLINES(VALUE)[1], "fcfs",
+			      "which event is first:" DISCIPLINES(HELP),
+			      .type = FLAG_OTHER },
+	[BALANCE_FLAG] = { "balance", &BALANCES(VALUE)[1], "shared",
+			   "how cores share the stages:" BALANCES(HELP),
+			   .type = FLAG_OTHER },
+	[DISTRIBUTE_FLAG] = { "distribute", &DISTRIBUTES(VALUE)[1],
+			      "round-robin",
+			      "which replica a new event goes "
+			      "to:" DISTRIBUTES(HELP),
+			      .type = FLAG_OTHER },
+	[STEAL_FLAG] = { "steal", NULL, NULL,
+			 "a replica without work takes a share of another's",
+			 .type = FLAG_OTHER },
+	[POOL_FLAG] = { "pool", "STAGE=THREADS,...|auto", NULL,
+			"threads of each stage with --policy pool-per-stage;\n"
+			"auto: more while its queue is long, fewer while they "
+			"are idle",
+			.type = FLAG_OTHER },
+	[THRESHOLD_FLAG] = { "threshold", "STAGE=LENGTH[:US],...", NULL,
+			     "interrupt a visit elsewhere when more than "
+			     "LENGTH events wait at STAGE\n"
+			     "(0: no such limit), or when events wait there "
+			     "and no worker came for US\nmicroseconds",
+			     .type = FLAG_OTHER },
 	{ 0 },
 };
 
-enum { THREADS_MAX = 1024, PARTS_MAX = 1024, AGEING_MAX = 1000000 };
-
-#define EVENTS_MAX UINT64_C(1000000)
-#define US_MAX UINT64_C(3600000000) /* an hour */
-
-/* What --pool and --threshold may name. */
-struct names {
-	const char *const *stages;
-	uint32_t count;
+const struct policy *const policy_list[] = {
+#define POLICY(name) &policy_##name,
+#include "stages/policies/list.h"
+#undef POLICY
+	NULL
 };
 
-/* Read the value `at`, NULL if there is none.  False: it is not the flag's. */
-typedef bool set_fn(struct schedule *s, const char *at, const struct names *n);
-
-static bool set_policy(struct schedule *s, const char *at,
-		       const struct names *names)
+const struct policy *policy_find(const char *name)
 {
-	(void)names;
-	s->policy = policy_find(at);
-	return s->policy != NULL;
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		if (strcmp((*p)->name, name) == 0)
+			return *p;
+	return NULL;
 }
-
-static bool set_regime(struct schedule *s, const char *at,
-		       const struct names *names)
-{
-	static const struct {
-		const char *word;
-		enum regime_kind kind;
-		uint64_t most; /* 0: takes no number */
-		uint64_t unit;
-	} regimes[] = {
-		{ "exhaustive", REGIME_EXHAUSTIVE, 0, 0 },
-		{ "gated", REGIME_GATED, 0, 0 },
-		{ "n-gated=", REGIME_N_GATED, EVENTS_MAX, 1 },
-		{ "time-gated=", REGIME_TIME_GATED, US_MAX, 1000 },
-		{ "cutoff=", REGIME_CUTOFF, US_MAX, 1000 },
-	};
-	uint64_t n = 0;
-
-	(void)names;
-	for (size_t i = 0; i < sizeof(regimes) / sizeof(regimes[0]); i++) {
-		if (!take_word(&at, regimes[i].word))
-			continue;
-		if (regimes[i].most > 0 &&
-		    !take_number(&at, 1, regimes[i].most, &n))
-			return false;
-		s->regime = (struct regime){
-			.kind = regimes[i].kind,
-			.limit = n * regimes[i].unit,
-		};
-		return take_end(at);
-	}
-	return false;
-}
-
-static bool set_discipline(struct schedule *s, const char *at,
-			   const struct names *names)
-{
-	struct discipline *d = &s->discipline;
-
-	(void)names;
-	d->ageing = AGEING_INITIAL;
-	if (take_word(&at, "fcfs"))
-		d->kind = DISCIPLINE_FCFS;
-	else if (take_word(&at, "lcfs"))
-		d->kind = DISCIPLINE_LCFS;
-	else if (take_word(&at, "stack"))
-		d->kind = DISCIPLINE_STACK;
-	else if (take_word(&at, "srpt"))
-		d->kind = DISCIPLINE_SRPT;
-	else
-		return false;
-	if (d->kind == DISCIPLINE_SRPT && take_word(&at, "=") &&
-	    !take_decimal(&at, AGEING_MAX, &d->ageing))
-		return false;
-	return take_end(at);
-}
-
-static bool set_balance(struct schedule *s, const char *at,
-			const struct names *names)
-{
-	uint64_t parts = 0;
-
-	(void)names;
-	if (take_word(&at, "shared"))
-		s->balance = BALANCE_SHARED;
-	else if (take_word(&at, "replicate"))
-		s->balance = BALANCE_REPLICATE;
-	else if (take_word(&at, "partition"))
-		s->balance = BALANCE_PARTITION;
-	else
-		return false;
-	if (s->balance != BALANCE_SHARED && take_word(&at, "=") &&
-	    !take_number(&at, 1, PARTS_MAX, &parts))
-		return false;
-	s->part_count = (uint32_t)parts;
-	return take_end(at);
-}
-
-static bool set_distribute(struct schedule *s, const char *at,
-			   const struct names *names)
-{
-	(void)names;
-	if (take_word(&at, "round-robin"))
-		s->distribute = DISTRIBUTE_ROUND_ROBIN;
-	else if (take_word(&at, "least-loaded"))
-		s->distribute = DISTRIBUTE_LEAST_LOADED;
-	else
-		return false;
-	return take_end(at);
-}
-
-static bool set_steal(struct schedule *s, const char *at,
-		      const struct names *names)
-{
-	(void)at;
-	(void)names;
-	s->steal = true;
-	return true;
-}
-
-/* What is behind "STAGE=". */
-typedef bool entry_fn(struct schedule *s, const char **at, uint32_t stage);
-
-/* Entries with a comma between two; a stage has one at most. */
-static bool set_entries(struct schedule *s, const char *at,
-			const struct names *names, entry_fn *set_entry)
-{
-	uint32_t stage, seen = 0; /* bit i: stage i */
-
-	do {
-		if (!take_name(&at, names->stages, names->count, &stage) ||
-		    (seen >> stage & 1) || !set_entry(s, &at, stage))
-			return false;
-		seen |= UINT32_C(1) << stage;
-	} while (take_word(&at, ","));
-	return take_end(at);
-}
-
-static bool set_pool_entry(struct schedule *s, const char **at, uint32_t stage)
-{
-	uint64_t threads;
-
-	if (!take_number(at, 1, THREADS_MAX, &threads))
-		return false;
-	s->pool_threads[stage] = (uint32_t)threads;
-	return true;
-}
-
-static bool set_pool(struct schedule *s, const char *at,
-		     const struct names *names)
-{
-	s->pool_is_auto = strcmp(at, "auto") == 0;
-	return s->pool_is_auto || set_entries(s, at, names, set_pool_entry);
-}
-
-static bool set_threshold_entry(struct schedule *s, const char **at,
-				uint32_t stage)
-{
-	uint64_t length, us = 0;
-
-	if (!take_number(at, 0, EVENTS_MAX, &length) ||
-	    (take_word(at, ":") && !take_number(at, 1, US_MAX, &us)))
-		return false;
-	s->thresholds[stage] = (struct threshold){
-		.queued_count = (uint32_t)length,
-		.unvisited_ns = us * 1000,
-	};
-	return length > 0 || us > 0;
-}
-
-static bool set_threshold(struct schedule *s, const char *at,
-			  const struct names *names)
-{
-	s->has_thresholds = true;
-	return set_entries(s, at, names, set_threshold_entry);
-}
-
-static set_fn *const set_fns[FLAG_COUNT] = {
-	[POLICY_FLAG] = set_policy,
-	[REGIME_FLAG] = set_regime,
-	[DISCIPLINE_FLAG] = set_discipline,
-	[BALANCE_FLAG] = set_balance,
-	[DISTRIBUTE_FLAG] = set_distribute,
-	[STEAL_FLAG] = set_steal,
-	[POOL_FLAG] = set_pool,
-	[THRESHOLD_FLAG] = set_threshold,
-};
 
 void schedule_init(struct schedule *s)
 {
@@ -261,25 +200,197 @@ void schedule_init(struct schedule *s)
 		s->pool_threads[i] = 1;
 }
 
-bool schedule_set(struct schedule *s, const char *name, const char *text,
-		  const char *const *stages, uint32_t stage_count)
+/* A value that was read, or is to be printed. */
+struct value {
+	uint32_t place; /* in the table of choices */
+	bool has_number;
+	double number;
+};
+
+/* Read "=N" after the word. */
+static bool read_choice_number(const struct choice *c, const char **at,
+			       struct value *v)
 {
-	struct names names = { .stages = stages, .count = stage_count };
+	uint64_t whole;
+
+	if (!take_word(at, "="))
+		return c->form != NUMBER_NEEDED;
+	v->has_number = true;
+	if (c->form == NUMBER_NONE)
+		return false;
+	if (c->form == NUMBER_DECIMAL)
+		return take_decimal(at, c->most, &v->number);
+	if (!take_number(at, 1, (uint64_t)c->most, &whole))
+		return false;
+	v->number = (double)whole;
+	return true;
+}
+
+static bool read_choice(const struct choice *choices, uint32_t count,
+			const char *text, struct value *v)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const char *at = text;
+
+		*v = (struct value){ .place = i };
+		if (take_word(&at, choices[i].word) &&
+		    read_choice_number(&choices[i], &at, v) && take_end(at))
+			return true;
+	}
+	return false;
+}
+
+/* The names that --pool and --threshold may use. */
+struct stage_names {
+	const char *const *names;
+	uint32_t count;
+};
+
+/* Read the text after "STAGE=". */
+typedef bool read_entry_fn(struct schedule *s, const char **at, uint32_t stage);
+
+/* Entries with commas between them; at most one for each stage. */
+static bool read_entries(struct schedule *s, const char *at,
+			 const struct stage_names *stages,
+			 read_entry_fn *read_entry)
+{
+	uint32_t stage, seen = 0; /* bit i: stage i */
+
+	do {
+		if (!take_name(&at, stages->names, stages->count, &stage) ||
+		    (seen >> stage & 1) || !read_entry(s, &at, stage))
+			return false;
+		seen |= UINT32_C(1) << stage;
+	} while (take_word(&at, ","));
+	return take_end(at);
+}
+
+static bool read_pool_entry(struct schedule *s, const char **at, uint32_t stage)
+{
+	uint64_t threads;
+
+	if (!take_number(at, 1, THREADS_MAX, &threads))
+		return false;
+	s->pool_threads[stage] = (uint32_t)threads;
+	return true;
+}
+
+static bool read_threshold_entry(struct schedule *s, const char **at,
+				 uint32_t stage)
+{
+	uint64_t length, us = 0;
+
+	if (!take_number(at, 0, (uint64_t)COUNT_MAX, &length) ||
+	    (take_word(at, ":") && !take_number(at, 1, (uint64_t)US_MAX, &us)))
+		return false;
+	s->thresholds[stage] = (struct threshold){
+		.queued_count = (uint32_t)length,
+		.unvisited_ns = us * 1000,
+	};
+	return length > 0 || us > 0;
+}
+
+#define READ(choices, text, value)                                             \
+	read_choice(choices, sizeof(choices) / sizeof((choices)[0]), text,     \
+		    value)
+
+/* False: `text` is not a value of the flag. */
+static bool read_value(struct schedule *s, uint32_t flag, const char *text,
+		       const struct stage_names *stages)
+{
+	struct value v;
+	bool ok = true;
+
+	switch (flag) {
+	case POLICY_FLAG:
+		s->policy = policy_find(text);
+		return s->policy != NULL;
+	case REGIME_FLAG:
+		ok = READ(regimes, text, &v);
+		if (ok)
+			s->regime = (struct regime){
+				.kind = (enum regime_kind)v.place,
+				.limit = (uint64_t)v.number *
+					 regimes[v.place].factor,
+			};
+		return ok;
+	case DISCIPLINE_FLAG:
+		ok = READ(disciplines, text, &v);
+		if (ok)
+			s->discipline = (struct discipline){
+				.kind = (enum discipline_kind)v.place,
+				.ageing = v.has_number ? v.number :
+							 AGEING_INITIAL,
+			};
+		return ok;
+	case BALANCE_FLAG:
+		ok = READ(balances, text, &v);
+		if (ok) {
+			s->balance = (enum balance)v.place;
+			s->part_count = (uint32_t)v.number;
+		}
+		return ok;
+	case DISTRIBUTE_FLAG:
+		ok = READ(distributes, text, &v);
+		if (ok)
+			s->distribute = (enum distribute)v.place;
+		return ok;
+	case STEAL_FLAG:
+		s->steal = true;
+		return true;
+	case POOL_FLAG:
+		s->pool_is_auto = strcmp(text, "auto") == 0;
+		return s->pool_is_auto ||
+		       read_entries(s, text, stages, read_pool_entry);
+	default:
+		s->has_thresholds = true;
+		return read_entries(s, text, stages, read_threshold_entry);
+	}
+}
+
+static uint32_t find_flag(const char *name)
+{
 	uint32_t flag = 0;
 
-	assert(stage_count <= STAGES_MAX);
 	while (flag < FLAG_COUNT &&
 	       strcmp(schedule_flags[flag].name, name) != 0)
 		flag++;
 	assert(flag < FLAG_COUNT);
+	return flag;
+}
+
+bool schedule_set(struct schedule *s, const char *name, const char *text,
+		  const char *const *stages, uint32_t stage_count)
+{
+	struct stage_names names = { .names = stages, .count = stage_count };
+	uint32_t flag = find_flag(name);
+
+	assert(stage_count <= STAGES_MAX);
 	if ((text == NULL) != (schedule_flags[flag].values == NULL) ||
-	    !set_fns[flag](s, text, &names))
+	    !read_value(s, flag, text, &names))
 		return false;
 	s->given |= 1u << flag;
 	return true;
 }
 
-/* What is true of a schedule: flags given, by place, and more. */
+bool schedule_refuse(const char *name, const char *text, struct error *why)
+{
+	uint32_t flag = find_flag(name);
+	size_t at;
+
+	if (flag != POLICY_FLAG)
+		return flag_refuse(&schedule_flags[flag], text, why);
+	at = (size_t)snprintf(why->text, sizeof(why->text),
+			      "'%.32s' is not a policy; there are", text);
+	for (const struct policy *const *p = policy_list;
+	     *p != NULL && at < sizeof(why->text); p++)
+		at += (size_t)snprintf(why->text + at, sizeof(why->text) - at,
+				       "%s %s", p == policy_list ? "" : ",",
+				       (*p)->name);
+	return false;
+}
+
+/* What is true of a schedule: bit i, flag i was given; and more. */
 enum {
 	CALLS = 1 << FLAG_COUNT,
 	STAYS = CALLS << 1,
@@ -316,7 +427,7 @@ static uint32_t find_facts(const struct schedule *s)
 
 #define GIVEN(flag) (1u << flag##_FLAG)
 
-/* What makes no sense together, and why. */
+/* Choices that make no sense together, and why. */
 static const struct {
 	uint32_t facts; /* all of them are true */
 	const char *what, *why;
@@ -366,7 +477,7 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 
 	uint32_t facts = find_facts(s);
 
-	for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(senseless); i++) {
 		if ((senseless[i].facts & ~facts) != 0)
 			continue;
 		bool by_policy = (senseless[i].facts & BY_POLICY) != 0;
@@ -385,4 +496,140 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		       s->part_count, is_partitioned ? "parts" : "replicas",
 		       most, most < core_count ? "stages" : "cores");
 	return false;
+}
+
+struct word_list {
+	struct schedule_word *words;
+	uint32_t count;
+};
+
+/* Returns the value, still empty, for word_print(). */
+static char *word_add(struct word_list *l, uint32_t flag, const char *meaning)
+{
+	struct schedule_word *w = &l->words[l->count++];
+
+	assert(l->count <= SCHEDULE_WORDS_MAX);
+	w->flag = schedule_flags[flag].name;
+	w->meaning = meaning;
+	w->value[0] = '\0';
+	return w->value;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+word_print(char value[SCHEDULE_VALUE_BYTES], const char *format, ...)
+{
+	size_t at = strlen(value), room = SCHEDULE_VALUE_BYTES - at;
+	va_list list;
+	int bytes;
+
+	va_start(list, format);
+	bytes = vsnprintf(value + at, room, format, list);
+	va_end(list);
+	assert(bytes >= 0 && (size_t)bytes < room);
+}
+
+/*
+ * `number` is in the unit of the struct; ignored if the choice has no number.
+ */
+static void word_add_choice(struct word_list *l, uint32_t flag,
+			    const struct choice *c, double number)
+{
+	char *value = word_add(l, flag, c->meaning);
+
+	word_print(value, "%s", c->word);
+	if (c->form == NUMBER_NONE)
+		return;
+	number /= (double)c->factor;
+	word_print(value, "=%.*f", number == floor(number) ? 0 : 6, number);
+}
+
+static void word_add_pool(struct word_list *l, const struct schedule *s,
+			  const char *const *stages, uint32_t stage_count)
+{
+	char *value;
+
+	if (s->pool_is_auto) {
+		word_print(word_add(l, POOL_FLAG,
+				    "A stage gets one more thread while its "
+				    "queue is long, and loses a thread that "
+				    "was idle for a second."),
+			   "auto");
+		return;
+	}
+	value = word_add(l, POOL_FLAG,
+			 "The number of threads of each stage; if there are "
+			 "replicas, in each of them.");
+	for (uint32_t i = 0; i < stage_count; i++)
+		word_print(value, "%s%s=%" PRIu32, i > 0 ? "," : "", stages[i],
+			   s->pool_threads[i]);
+}
+
+static void word_add_thresholds(struct word_list *l, const struct schedule *s,
+				const char *const *stages, uint32_t stage_count)
+{
+	char *value = word_add(
+		l, THRESHOLD_FLAG,
+		"A worker interrupts its visit elsewhere, empties this stage "
+		"and goes back, when more than this number of events wait "
+		"here (0: no such limit), or, if there are two numbers, when "
+		"events wait and no worker came for the second number of "
+		"microseconds.");
+	const char *before = "";
+
+	for (uint32_t i = 0; i < stage_count; i++) {
+		const struct threshold *t = &s->thresholds[i];
+
+		if (t->queued_count == 0 && t->unvisited_ns == 0)
+			continue;
+		word_print(value, "%s%s=%" PRIu32, before, stages[i],
+			   t->queued_count);
+		if (t->unvisited_ns > 0)
+			word_print(value, ":%" PRIu64, t->unvisited_ns / 1000);
+		before = ",";
+	}
+}
+
+uint32_t schedule_words(const struct schedule *s, const char *const *stages,
+			uint32_t stage_count,
+			struct schedule_word out[SCHEDULE_WORDS_MAX])
+{
+	enum policy_workers workers = s->policy->workers;
+	bool has_replicas =
+		s->balance == BALANCE_REPLICATE && s->part_count > 1;
+	struct word_list l = { .words = out };
+
+	word_print(word_add(&l, POLICY_FLAG, s->policy->meaning), "%s",
+		   s->policy->name);
+	if (workers == POLICY_WORKERS_CALLER)
+		return l.count;
+	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue)
+		word_add_choice(&l, REGIME_FLAG, &regimes[s->regime.kind],
+				(double)s->regime.limit);
+	word_add_choice(&l, DISCIPLINE_FLAG, &disciplines[s->discipline.kind],
+			s->discipline.ageing);
+	word_add_choice(&l, BALANCE_FLAG, &balances[s->balance], s->part_count);
+	if (has_replicas)
+		word_add_choice(&l, DISTRIBUTE_FLAG,
+				&distributes[s->distribute], 0);
+	if (has_replicas && s->steal)
+		(void)word_add(&l, STEAL_FLAG,
+			       "A replica with nothing to do takes a share of "
+			       "the events that wait in another.");
+	if (workers == POLICY_WORKERS_STAY)
+		word_add_pool(&l, s, stages, stage_count);
+	if (s->has_thresholds)
+		word_add_thresholds(&l, s, stages, stage_count);
+	return l.count;
+}
+
+void schedule_print(const struct schedule *s, const char *const *stages,
+		    uint32_t stage_count, FILE *to)
+{
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count = schedule_words(s, stages, stage_count, words);
+
+	for (uint32_t i = 0; i < count; i++)
+		(void)fprintf(to, "%s--%s%s%s", i > 0 ? " " : "", words[i].flag,
+			      words[i].value[0] != '\0' ? " " : "",
+			      words[i].value);
 }

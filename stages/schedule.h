@@ -1,17 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schedules: all choices of how stages get the CPU, by the flags of the command
- * line; one reading of them for the server, the simulator and the benchmark.
+ * Schedules: every choice of how stages get the CPU, by the flags of the
+ * command line.  One reading of these flags for the server, the simulator and
+ * the benchmark; visit.h carries the choices out.
+ *
+ * schedule.c has one table for each flag.  Parsing, --help, printing and the
+ * explanations for people (/stats, the live page) all read that table.
+ *
+ * Threads    Any, on different schedules; a complete schedule is only read.
  */
 #ifndef STAGES_SCHEDULE_H
 #define STAGES_SCHEDULE_H
 
-#include "stages/discipline.h"
-#include "stages/flags.h"
+#include "base/util.h"
+#include "base/options.h"
 #include "stages/policy.h"
-#include "stages/regime.h"
 
 enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
+
+/*
+ * Service regimes: how long a visit at a stage lasts (Gordon, UCAM-CL-TR-781,
+ * table 3.1 and section 2.4.2, after Harizopoulos and Ailamaki 2002).
+ *
+ * A gate is a count: a visit handles at most as many events as waited when it
+ * began.  If the queue is first come first served and has one worker, those
+ * are exactly the events that waited.
+ *
+ * Cutoff (C-gated) as published takes an event off the core when it has run
+ * for longer than the cutoff.  Here, handlers are not interrupted.  Instead, an
+ * event whose predicted work left (event.left_ns: this stage and all later
+ * ones) is longer than the cutoff is passed over once at each stage.  The next
+ * visit handles the events that were passed over last, first come first served.
+ */
+enum regime_kind {
+	REGIME_EXHAUSTIVE, /* until the queue is empty */
+	REGIME_GATED,      /* D-gated: those that wait at the beginning */
+	REGIME_N_GATED,    /* T-gated: the same, at most `limit` */
+	REGIME_TIME_GATED, /* until empty or `limit` ns have passed */
+	REGIME_CUTOFF,     /* gated; long events, over `limit` ns, last */
+};
+
+struct regime {
+	enum regime_kind kind;
+	uint64_t limit; /* events or ns, see above; else unused */
+};
+
+/*
+ * Queue disciplines: which of the waiting events is handled first.  Each gives
+ * an event a rank when it is queued; the lowest rank is first.
+ *
+ *	fcfs   the order of arrival
+ *	lcfs   the opposite
+ *	stack  fcfs, but a worker first takes the events that it sent to the
+ *	       stage itself, newest first (Gordon, UCAM-CL-TR-781, appendix
+ *	       A.1, interpretation 1)
+ *	srpt   the order of  born + ageing * left
+ *
+ * SRPT: least predicted work left first, with ageing.  An event that was born
+ * (first sent) at time b with work L left is overtaken in its queue only by
+ * events born before b + ageing * L, so none starves there.  With the central
+ * queue of `color` this holds for all stages together; with other policies, a
+ * policy or a regime that stays at early stages lets later queues wait.
+ *
+ * The rank of a waiting event never changes, so a heap is enough.  Ageing 0 is
+ * first come first served by birth; a larger value is nearer to pure SRPT.
+ */
+enum discipline_kind {
+	DISCIPLINE_FCFS,
+	DISCIPLINE_LCFS,
+	DISCIPLINE_STACK,
+	DISCIPLINE_SRPT,
+};
+
+struct discipline {
+	enum discipline_kind kind;
+	double ageing; /* of srpt: ns of waiting that 1 ns of work is worth */
+};
+
+/*
+ * When a stage interrupts the visit at another stage (Larus and Parkes, USENIX
+ * 2002, section 4.1.3): the worker finishes its event, empties the stage, and
+ * resumes the visit.  Nothing interrupts an interruption.
+ */
+struct threshold {
+	uint32_t queued_count; /* longer than that; 0: no such threshold */
+	uint64_t unvisited_ns; /* no visit for longer; 0: no such threshold */
+};
 
 enum balance {
 	BALANCE_SHARED,    /* one graph for all cores */
@@ -36,10 +110,17 @@ struct schedule {
 	uint32_t pool_threads[STAGES_MAX]; /* by stage; of each part */
 	struct threshold thresholds[STAGES_MAX];
 	bool has_thresholds;
-	uint32_t given; /* flags set so far, by place in the table */
+	uint32_t given; /* bit i: schedule_flags[i] was set */
 };
 
+/* `values` and `help` of each flag are made from the tables of its choices. */
 extern const struct flag schedule_flags[];
+
+/* All policies, in the order of policies/list.h; ends with NULL. */
+extern const struct policy *const policy_list[];
+
+/* NULL: there is no policy of that name. */
+const struct policy *policy_find(const char *name);
 
 /* A schedule of all defaults; every pool has one thread. */
 void schedule_init(struct schedule *s);
@@ -47,20 +128,52 @@ void schedule_init(struct schedule *s);
 /*
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
  * that takes none; `stages` are the names that --pool and --threshold may use.
- * Set again, the last value is used; of those two, the last of each stage.
- * False: it is none of `values`.
+ * If a flag is set again, the last value counts; with --pool and --threshold,
+ * the last value for each stage.  False: it is none of `values`.
  */
-__attribute__((warn_unused_result)) bool
-schedule_set(struct schedule *s, const char *name, const char *text,
-	     const char *const *stages, uint32_t stage_count);
+MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
+			     const char *text, const char *const *stages,
+			     uint32_t stage_count);
 
 /*
- * False: these choices make no sense together, or with so many stages and
- * cores; `error` is a sentence that names a flag and says why.  Only what was
- * given is refused.  On success part_count is at least 1.
+ * Write to `why` that `text` is not a value of this flag, and which values
+ * there are (for --policy: all names).  Returns false.
  */
-__attribute__((warn_unused_result)) bool
-schedule_complete(struct schedule *s, uint32_t stage_count, uint32_t core_count,
-		  char error[SCHEDULE_ERROR_BYTES]);
+bool schedule_refuse(const char *name, const char *text, struct error *why);
+
+/*
+ * False: the choices contradict each other, or do not fit this number of stages
+ * and cores; `error` is a sentence that names a flag and the reason.  Only
+ * flags that were given are refused.  On success part_count is at least 1.
+ */
+MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
+				  uint32_t core_count,
+				  char error[SCHEDULE_ERROR_BYTES]);
+
+/*
+ * A value longer than its buffer is a bug: with STAGES_MAX stages, their names
+ * may have 10 characters.
+ */
+enum { SCHEDULE_WORDS_MAX = 8, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
+
+/* One choice of a schedule, explained. */
+struct schedule_word {
+	const char *flag;                 /* its name, such as "policy" */
+	char value[SCHEDULE_VALUE_BYTES]; /* as given; "": it is a switch */
+	const char *meaning;              /* whole sentences; never freed */
+};
+
+/*
+ * All choices of a complete schedule, defaults included; returns how many.  A
+ * choice without effect, such as a regime where no worker visits stages, is
+ * left out.
+ */
+uint32_t schedule_words(const struct schedule *s, const char *const *stages,
+			uint32_t stage_count,
+			struct schedule_word out[SCHEDULE_WORDS_MAX]);
+
+/* The same as flags that give this schedule again, without a newline. */
+void schedule_print(const struct schedule *s, const char *const *stages,
+		    uint32_t stage_count, FILE *to);
 
 #endif

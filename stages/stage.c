@@ -6,6 +6,8 @@
 
 #include "stages/queue.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 
 /* What the calling thread handles now; asked by stage_send(). */
@@ -40,6 +42,12 @@ static void count_queued(const struct stage *s, uint32_t part, int64_t n)
 		tally_add(&g->parts[part].queued_counts[s->index], (uint64_t)n);
 }
 
+static void count_under_way(struct group *g, uint32_t part, int64_t n)
+{
+	(void)atomic_fetch_add(&g->visits.parts[part].under_way_count,
+			       (uint64_t)n);
+}
+
 uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 {
 	const struct stage *s = ev->stage;
@@ -51,7 +59,7 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 
 	ev->stage = NULL;
 	ev->waited_ns += wait_ns;
-	count_queued(s, from->part, -1);
+	count_queued(s, from->visited.part, -1);
 	tally_add(&t->started_count, 1);
 	tally_add(&t->wait_ns, wait_ns);
 	tally_max(&t->wait_ns_max, wait_ns);
@@ -60,7 +68,7 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 	s->config.handler(ev, s->config.arg);
 	handling.stage = NULL;
 
-	uint64_t end_ns = group_now_ns();
+	uint64_t end_ns = clock_now_ns();
 	uint64_t service_ns = end_ns - start_ns;
 
 	tally_add(&t->handled_count, 1);
@@ -75,8 +83,7 @@ uint64_t stage_handle(const struct station *from, struct event *ev, uint64_t ns)
 		trace_add(&handling.worker->trace, &span);
 	}
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		(void)atomic_fetch_sub(&g->parts[from->part].under_way_count,
-				       1);
+		count_under_way(g, from->visited.part, -1);
 	group_leave(g);
 	return end_ns;
 }
@@ -151,20 +158,6 @@ static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 	handling.end = &ev->next;
 }
 
-static uint32_t least_loaded(const struct group *g, uint32_t from)
-{
-	uint32_t best = from;
-
-	for (uint32_t i = 1; i < g->part_count; i++) {
-		uint32_t part = (from + i) % g->part_count;
-
-		if (atomic_load(&g->parts[part].under_way_count) <
-		    atomic_load(&g->parts[best].under_way_count))
-			best = part;
-	}
-	return best;
-}
-
 /* The part that an event for `s` goes to. */
 static uint32_t choose_part(struct stage *s, bool is_inside)
 {
@@ -176,13 +169,7 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 		return stage_part(s);
 	if (is_inside)
 		return handling.part;
-	uint32_t turn = atomic_fetch_add_explicit(&g->next_part, 1,
-						  memory_order_relaxed) %
-			g->part_count;
-
-	return g->schedule.distribute == DISTRIBUTE_LEAST_LOADED ?
-		       least_loaded(g, turn) :
-		       turn;
+	return visit_choose_part(&g->visits);
 }
 
 /* The `queued_count`th of those that wait where it was sent. */
@@ -200,9 +187,9 @@ static void count_arrived(const struct stage *s, uint32_t part,
 }
 
 /*
- * Per-core stacks: what a worker sends to a stage that it visits itself, and
- * whose events any worker may handle, stays with it; it is awake, so nobody is
- * woken.  False: it goes to the queue.
+ * Per-core stacks: a worker keeps what it sends to a stage that it visits
+ * itself, if any worker may handle the events of that stage.  It is awake, so
+ * no other is woken.  False: the event goes to the queue.
  */
 static bool push_on_stack(const struct station *to, struct event *ev,
 			  bool is_inside)
@@ -210,18 +197,14 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 	struct worker *w = handling.worker;
 	const struct stage *s = ev->stage;
 
-	if (s->group->schedule.discipline.kind != DISCIPLINE_STACK ||
-	    !is_inside || w == NULL || w->part != to->part ||
-	    s->config.type != STAGE_SHARED)
+	if (!is_inside || w == NULL || s->config.type != STAGE_SHARED)
 		return false;
-	struct stack *stack = &w->stacks[s->index];
+	uint32_t count =
+		visitor_keep(&w->visitor, &to->visited, ev, s->config.slots);
 
-	if (stack->count >= s->config.slots)
-		return false;
-	ev->next = stack->newest;
-	stack->newest = ev;
-	count_arrived(s, to->part, ++stack->count);
-	return true;
+	if (count > 0)
+		count_arrived(s, to->visited.part, count);
+	return count > 0;
 }
 
 /* False: the queue is full. */
@@ -240,10 +223,10 @@ static bool push(struct station *to, struct event *ev, bool is_inside)
 	 */
 	uint32_t queued_count = station_waiting_count(to);
 
-	count_arrived(s, to->part, queued_count);
+	count_arrived(s, to->visited.part, queued_count);
 	station_wake(to);
 	if (to->pool.is_auto)
-		pool_consider(to, queued_count, sent_ns);
+		pool_grow(&to->pool, queued_count, sent_ns);
 	return true;
 }
 
@@ -259,7 +242,7 @@ bool stage_send(struct stage *s, struct event *ev)
 		return false;
 	}
 	ev->stage = s;
-	ev->sent_ns = group_now_ns();
+	ev->sent_ns = clock_now_ns();
 	if (!is_inside)
 		ev->born_ns = ev->sent_ns;
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
@@ -271,11 +254,11 @@ bool stage_send(struct stage *s, struct event *ev)
 	struct station *to = s->stations[part * s->lane_count + lane_of(s, ev)];
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		(void)atomic_fetch_add(&g->parts[part].under_way_count, 1);
+		count_under_way(g, part, 1);
 	if (push(to, ev, is_inside))
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		(void)atomic_fetch_sub(&g->parts[part].under_way_count, 1);
+		count_under_way(g, part, -1);
 	ev->stage = NULL;
 	group_leave(g);
 	tally_add(&tally_of(s)->refused_count, 1);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/stats.h"
 
+#include "base/clock.h"
 #include "stages/group.h"
+#include "stages/policy.h"
 
 #include <assert.h>
+#include <math.h>
 
-static uint64_t more(uint64_t a, uint64_t b)
+static uint64_t larger_of(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -21,12 +24,13 @@ static void add_tally(struct stage_stats *out, const struct tally *t)
 	out->switch_count += tally_read(&t->switch_count);
 	out->switch_ns += tally_read(&t->switch_ns);
 	out->wait_ns += tally_read(&t->wait_ns);
-	out->wait_ns_max = more(out->wait_ns_max, tally_read(&t->wait_ns_max));
+	out->wait_ns_max =
+		larger_of(out->wait_ns_max, tally_read(&t->wait_ns_max));
 	out->service_ns += tally_read(&t->service_ns);
 	out->service_ns_max =
-		more(out->service_ns_max, tally_read(&t->service_ns_max));
-	out->queued_count_max =
-		more(out->queued_count_max, tally_read(&t->queued_count_max));
+		larger_of(out->service_ns_max, tally_read(&t->service_ns_max));
+	out->queued_count_max = larger_of(out->queued_count_max,
+					  tally_read(&t->queued_count_max));
 	out->queued_count_total += tally_read(&t->queued_count_total);
 	histogram_read(&t->waits, &out->waits);
 	histogram_read(&t->services, &out->services);
@@ -62,7 +66,7 @@ void stage_read_part(const struct stage *s, uint32_t part,
 	}
 	*out = (struct stage_stats){ 0 };
 	for (uint32_t i = 0; i < g->worker_count; i++)
-		if (g->workers[i].part == part)
+		if (g->workers[i].visitor.part == part)
 			add_tally(out, &g->workers[i].tallies[s->index]);
 	queued_count =
 		(int64_t)tally_read(&g->parts[part].queued_counts[s->index]);
@@ -91,18 +95,18 @@ struct measure_totals stage_totals(const struct stage *s)
 }
 
 /*
- * One number has both the total and the beginning of a sleep: read one after
- * the other, they may be of different sleeps.  A worker may wake before the
- * clock is read, and then the sleep is taken for longer than it was: so the
- * most that was told is kept, and what is told never goes back.
+ * One number holds both the total and the beginning of the current sleep; two
+ * numbers, read one after the other, might be of different sleeps.  The worker
+ * may wake before the clock is read here, and then the result is too long.  So
+ * the largest result so far is kept, and the result never decreases.
  */
 static uint64_t asleep_ns(struct worker *w)
 {
 	int64_t ns = (int64_t)tally_read(&w->asleep_ns);
 
-	/* A worker sleeps for less than the clock, which began before it. */
+	/* Negative while it sleeps: the beginning was subtracted. */
 	if (ns < 0)
-		ns += (int64_t)group_now_ns();
+		ns += (int64_t)clock_now_ns();
 	tally_max(&w->asleep_told_ns, ns > 0 ? (uint64_t)ns : 0);
 	return tally_read(&w->asleep_told_ns);
 }
@@ -115,11 +119,12 @@ void group_read_worker(const struct group *g, uint32_t worker,
 
 	*out = (struct worker_stats){
 		.name = w->name,
-		.part = w->part,
+		.part = w->visitor.part,
 		.sleep_count = tally_read(&w->sleep_count),
 		.stolen_count = tally_read(&w->stolen_count),
 		.asleep_since_ns = tally_read(&w->asleep_since_ns),
 		.asleep_ns = asleep_ns(w),
+		.cpu_ns = worker_cpu_ns(w),
 	};
 	for (uint32_t i = 0; i < g->stage_count; i++)
 		add_tally(&out->work, &w->tallies[i]);
@@ -158,4 +163,46 @@ bool group_counts_hardware(const struct group *g)
 		if (!atomic_load(&g->workers[i].counts_hardware))
 			return false;
 	return g->worker_count > 0;
+}
+
+#define TIME_CONSTANT_NS 1e9
+
+/*
+ * Move `mean` towards `value`.  The first value is the mean; beginning at 0
+ * would make a stage look fast and idle for the first second.
+ */
+static void move_mean(double *mean, double value, double weight)
+{
+	*mean = *mean > 0 ? *mean + weight * (value - *mean) : value;
+}
+
+void measure_update(struct measure *m, const struct measure_totals *now,
+		    uint64_t now_ns, uint32_t worker_count,
+		    struct stage_view *view)
+{
+	struct measure before = *m;
+
+	assert(worker_count >= 1);
+	if (before.last_ns != 0 && now_ns <= before.last_ns)
+		return;
+	*m = (struct measure){ .last = *now, .last_ns = now_ns };
+	if (before.last_ns == 0)
+		return;
+
+	double elapsed_ns = (double)(now_ns - before.last_ns);
+	double weight = 1 - exp(-elapsed_ns / TIME_CONSTANT_NS);
+	uint64_t arrived = now->arrived_count - before.last.arrived_count;
+	uint64_t handled = now->handled_count - before.last.handled_count;
+	uint64_t service_ns = now->service_ns - before.last.service_ns;
+	uint64_t switches = now->switch_count - before.last.switch_count;
+	uint64_t switch_ns = now->switch_ns - before.last.switch_ns;
+
+	move_mean(&view->arrivals_per_s,
+		  (double)arrived * 1e9 / elapsed_ns / worker_count, weight);
+	if (handled > 0)
+		move_mean(&view->service_ns,
+			  (double)service_ns / (double)handled, weight);
+	if (switches > 0)
+		move_mean(&view->switch_ns,
+			  (double)switch_ns / (double)switches, weight);
 }

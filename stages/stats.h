@@ -2,8 +2,8 @@
 /*
  * Statistics of a running group: counts, histograms, traces, the graph.
  *
- * Always on.  Every thread counts for itself, so nobody waits; a reader adds
- * up.  Each number is exact, together they may be a moment apart.
+ * Always on.  Each thread counts for itself, so none waits; a reader adds up.
+ * Each number is exact, but the numbers may be of slightly different moments.
  *
  * Threads    Any, at once, from group_start() on.
  * Units      *_ns: nanoseconds.
@@ -11,11 +11,12 @@
 #ifndef STAGES_STATS_H
 #define STAGES_STATS_H
 
+#include "base/histogram.h"
 #include "stages/graph.h"
-#include "stages/histogram.h"
-#include "stages/perf.h"
 #include "stages/stage.h"
-#include "stages/trace.h"
+#include "stages/tally.h"
+
+#include <stdint.h>
 
 /* Since start, all parts together. */
 struct stage_stats {
@@ -24,7 +25,7 @@ struct stage_stats {
 	uint64_t started_count; /* taken out of it */
 	uint64_t handled_count;
 	uint64_t visit_count;
-	uint64_t visit_empty_count; /* another was faster; or all passed over */
+	uint64_t visit_empty_count; /* no event left, or all passed over */
 	/* Visits right after one to another stage, or back from one to it. */
 	uint64_t switch_count;
 	uint64_t switch_ns; /* between the two */
@@ -33,7 +34,7 @@ struct stage_stats {
 	uint64_t service_ns; /* in the handler, over handled events */
 	uint64_t service_ns_max;
 	uint64_t queued_count;       /* now */
-	uint64_t queued_count_max;   /* in one queue, as senders saw it */
+	uint64_t queued_count_max;   /* in one queue, when events were sent */
 	uint64_t queued_count_total; /* the same, over arrived events */
 	struct histogram_copy waits, services;
 	struct histogram_copy totals;     /* wait and service of one event */
@@ -46,9 +47,11 @@ struct worker_stats {
 	uint32_t part;
 	uint64_t sleep_count;
 	uint64_t stolen_count; /* events taken from other replicas */
-	/* 0: awake.  Who reads the trace first is told of no sleep twice. */
+	/* 0: awake.  Read the trace first to see no sleep twice. */
 	uint64_t asleep_since_ns;
 	uint64_t asleep_ns; /* since start, up to now; never goes back */
+	/* CPU time of the thread since start; 0 if the system cannot say. */
+	uint64_t cpu_ns; /* never goes back, also after its end */
 	/* Of all stages together, as far as this worker counted them. */
 	struct stage_stats work;
 };
@@ -57,9 +60,9 @@ void stage_read(const struct stage *s, struct stage_stats *out);
 
 /*
  * The same of one replica or partition, `part` < part_count of the schedule:
- * what its workers did, wherever they took the events from, and those that wait
- * in its queues now.  arrived_count, refused_count and what senders saw of
- * queues are of events that its workers sent, not of all that came to it.
+ * what its workers did, also with stolen events, and the events that wait in
+ * its queues now.  arrived_count, refused_count and the queue lengths at sends
+ * are of the events that its workers sent, not of all that came to it.
  */
 void stage_read_part(const struct stage *s, uint32_t part,
 		     struct stage_stats *out);
@@ -73,10 +76,39 @@ uint32_t group_read_trace(const struct group *g, uint32_t worker,
 			  uint64_t *next, struct span *out, uint32_t count,
 			  uint64_t *missed);
 
-/* What was measured since start. */
+/* The work and the routes of events since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);
 
-/* False: some worker may not; then hardware counts mean nothing. */
+/* False: a worker could not count; then hardware counts mean nothing. */
 bool group_counts_hardware(const struct group *g);
+
+/*
+ * Measured rates of a stage, for policies and reports: counts in, moving means
+ * out.  Each mean forgets with a time constant of one second of the clock that
+ * it is given, which in a simulation is virtual.
+ */
+#define MEASURE_INTERVAL_NS UINT64_C(50000000) /* between two updates */
+
+/* Totals since start, of one stage. */
+struct measure_totals {
+	uint64_t arrived_count;
+	uint64_t handled_count;
+	uint64_t service_ns;
+	uint64_t switch_count; /* visits right after another */
+	uint64_t switch_ns;
+};
+
+struct measure {
+	struct measure_totals last;
+	uint64_t last_ns; /* 0: no update yet */
+};
+
+/*
+ * Update the means in `view` by what happened since the last update.  The first
+ * call only notes the totals.  `worker_count` workers share the arrivals.
+ */
+void measure_update(struct measure *m, const struct measure_totals *now,
+		    uint64_t now_ns, uint32_t worker_count,
+		    struct stage_view *view);
 
 #endif

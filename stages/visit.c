@@ -1,287 +1,488 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Visits: enter a station, handle events as long as the regime says, leave;
- * interrupted by other stages' thresholds.
- *
- * Exclusive stages.  A worker that finds one taken passes by, and may go to
- * sleep while events wait there.  It leaves a note: it sets `is_missed` first
- * and looks at `is_taken` again second; who leaves the stage clears `is_taken`
- * first and looks at `is_missed` second, and wakes a worker if it is set.  All
- * four are sequentially consistent, so one of the two sees the other.
+ * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies and regimes),
+ * and Larus and Parkes, "Using Cohort Scheduling to Enhance Server
+ * Performance", USENIX 2002, section 4.1 (thresholds), and their technical
+ * report, BalanceLoad (stealing).
  */
-#include "stages/group.h"
+#include "stages/visit.h"
 
-#include "stages/queue.h"
+#include "stages/stage.h"
 
-uint32_t station_waiting_count(const struct station *s)
+#include <assert.h>
+
+/* Not on the way from one event to the next, which is kept short. */
+#define RARE __attribute__((noinline))
+
+static uint32_t least_loaded_part(const struct visit_group *g, uint32_t from)
 {
-	return queue_count(s->queue) +
-	       (s->passed != NULL ? queue_count(s->passed) : 0);
-}
+	uint32_t best = from;
 
-bool station_enter(struct station *s)
-{
-	return s->entry == NULL || !atomic_exchange(&s->entry->is_taken, true);
-}
+	for (uint32_t i = 1; i < g->part_count; i++) {
+		uint32_t part = (from + i) % g->part_count;
 
-void station_wake(struct station *s)
-{
-	if (s->wakes == NULL)
-		return;
-	if (s->wakes_all)
-		eventcount_wake_all(s->wakes, s->wakes_who);
-	else
-		eventcount_wake_one(s->wakes, s->wakes_who);
-}
-
-void station_leave(struct station *s)
-{
-	if (s->entry == NULL)
-		return;
-	atomic_store(&s->entry->is_taken, false);
-	bool is_missed = atomic_exchange(&s->entry->is_missed, false);
-
-	eventcount_wake_one(&s->entry->left, EVENTCOUNT_ANY);
-	/* In a partitioned graph the stage may wait in several parts. */
-	for (uint32_t i = 0; i < s->stage->group->part_count; i++) {
-		struct station *other =
-			s->stage->stations[i * s->stage->lane_count];
-
-		if (other->entry == s->entry && other->queue != NULL &&
-		    (is_missed || station_waiting_count(other) > 0))
-			station_wake(other);
+		if (atomic_load(&g->parts[part].under_way_count) <
+		    atomic_load(&g->parts[best].under_way_count))
+			best = part;
 	}
+	return best;
 }
 
-/* On the worker's own stack; a thief's is of its own part. */
-static uint32_t stacked_count(const struct worker *w, const struct station *s)
+uint32_t visit_choose_part(struct visit_group *g)
 {
-	return s->stage != NULL && s->part == w->part ?
-		       w->stacks[s->stage->index].count :
+	uint32_t turn = atomic_fetch_add_explicit(&g->next_part, 1,
+						  memory_order_relaxed) %
+			g->part_count;
+
+	return g->schedule->distribute == DISTRIBUTE_LEAST_LOADED ?
+		       least_loaded_part(g, turn) :
+		       turn;
+}
+
+/* On the visitor's own stack; the stacks are for stations of its part. */
+static uint32_t stacked_count(const struct visitor *v,
+			      const struct visit_station *s)
+{
+	return s->stage != STAGE_NONE && s->part == v->part ?
+		       v->stacks[s->stage].count :
 		       0;
 }
 
-static uint32_t waiting_count(const struct worker *w, uint32_t at)
+/* Those that no cutoff has passed over yet. */
+static uint32_t fresh_count(const struct visitor *v,
+			    const struct visit_station *s)
 {
-	const struct station *s = w->stations[at];
-
-	return station_waiting_count(s) + stacked_count(w, s);
+	return v->access->queued_count(s) + stacked_count(v, s);
 }
 
-uint32_t worker_open_count(const struct worker *w, uint32_t at)
+/* Those that a cutoff has passed over. */
+static uint32_t passed_count(const struct visitor *v,
+			     const struct visit_station *s)
 {
-	struct entry *e = w->stations[at]->entry;
-	uint32_t count = waiting_count(w, at);
-
-	if (e == NULL || count == 0 || !atomic_load(&e->is_taken))
-		return count;
-	atomic_store(&e->is_missed, true);
-	return atomic_load(&e->is_taken) ? 0 : count;
+	return v->group->schedule->regime.kind == REGIME_CUTOFF ?
+		       v->access->passed_count(s) :
+		       0;
 }
 
-/* A visit under way, and where its events come from. */
-struct turn {
-	struct visit visit;
-	struct station *station;
-	uint32_t at; /* the station's place among the worker's */
-	/* With a cutoff: those that waited at the beginning. */
-	uint32_t fresh_count;
-	uint32_t passed_count; /* over by earlier visits; they come last */
-};
-
-static struct turn turn_begin(const struct worker *w, struct station *s,
-			      struct visit v)
+static uint32_t waiting_count(const struct visitor *v,
+			      const struct visit_station *s)
 {
-	struct turn t = { .visit = v, .station = s, .fresh_count = UINT32_MAX };
-
-	if (s->passed == NULL)
-		return t;
-	t.passed_count = queue_count(s->passed);
-	if (v.cutoff_ns < UINT64_MAX)
-		t.fresh_count = queue_count(s->queue) + stacked_count(w, s);
-	return t;
+	return fresh_count(v, s) + passed_count(v, s);
 }
 
-static struct event *take_fresh(struct worker *w, struct station *s)
+uint32_t visitor_open_count(const struct visitor *v, uint32_t at)
 {
-	if (stacked_count(w, s) == 0)
-		return queue_pop(s->queue);
-	struct stack *from = &w->stacks[s->stage->index];
-	struct event *ev = from->newest;
+	const struct visit_station *s = v->stations[at];
+	uint32_t count = waiting_count(v, s);
 
-	from->newest = ev->next;
-	from->count--;
+	return count > 0 && (!s->is_exclusive || v->access->is_open(s)) ?
+		       count :
+		       0;
+}
+
+uint32_t visitor_keep_on_stack(struct visitor *v,
+			       const struct visit_station *to, struct event *ev,
+			       uint32_t slots)
+{
+	/* A worker that stays at a stage does not visit where it sends. */
+	if (v->group->schedule->policy->workers != POLICY_WORKERS_ROAM ||
+	    to->part != v->part || to->stage == STAGE_NONE)
+		return 0;
+	struct event_stack *stack = &v->stacks[to->stage];
+
+	if (stack->count >= slots)
+		return 0;
+	ev->next = stack->newest;
+	stack->newest = ev;
+	return ++stack->count;
+}
+
+/* Events that arrive during a visit wait for the next one. */
+static bool regime_is_gated(const struct regime *r)
+{
+	return r->kind == REGIME_GATED || r->kind == REGIME_N_GATED ||
+	       r->kind == REGIME_CUTOFF;
+}
+
+/* Ask the policy.  No worker may sleep while there are events to take. */
+static uint32_t ask_policy(struct visitor *v)
+{
+	const struct schedule *c = v->group->schedule;
+	struct group_view view = {
+		.stages = v->views,
+		.stage_count = v->station_count,
+		.measured_count = v->measured_count,
+		.is_gated = regime_is_gated(&c->regime),
+	};
+	bool any = false;
+
+	for (uint32_t i = 0; i < v->station_count; i++) {
+		v->views[i].queued_count = visitor_open_count(v, i);
+		any |= v->views[i].queued_count > 0;
+	}
+	uint32_t at = c->policy->pick(v->policy_state, &view);
+
+	assert(at == POLICY_IDLE ? !any : at < v->station_count);
+	return at;
+}
+
+/*
+ * The station to steal from: the longest queue of another replica; of equal
+ * ones that of the first stage, then of the first replica.  NULL: none has
+ * events, or there is no stealing.
+ */
+static struct visit_station *find_victim(const struct visitor *v)
+{
+	const struct visit_group *g = v->group;
+	struct visit_station *longest = NULL;
+	uint32_t most = 0;
+
+	for (uint32_t p = 0; g->schedule->steal && p < g->part_count; p++) {
+		const struct visit_part *part = &g->parts[p];
+
+		if (p == v->part ||
+		    !v->access->may_hold(v, p, most > 0 ? most : 1))
+			continue;
+		for (uint32_t i = 0; i < part->open_count; i++) {
+			struct visit_station *s = part->open_stations[i];
+			uint32_t count =
+				v->access->queued_count(s) + passed_count(v, s);
+
+			if (count > most || (longest != NULL && count == most &&
+					     s->stage < longest->stage)) {
+				most = count;
+				longest = s;
+			}
+		}
+	}
+	return longest;
+}
+
+bool visitor_has_work(const struct visitor *v)
+{
+	for (uint32_t i = 0; i < v->station_count; i++)
+		if (visitor_open_count(v, i) > 0)
+			return true;
+	return find_victim(v) != NULL;
+}
+
+/* From now on the worker's time is for `stage`. */
+static void turn_to(struct visitor *v, uint32_t stage, uint64_t now_ns)
+{
+	uint32_t from = v->visited;
+
+	if (from == stage)
+		return;
+	v->visited = stage;
+	v->access->turn(v, from, stage, now_ns - v->visited_ns);
+}
+
+void visitor_rest(struct visitor *v)
+{
+	turn_to(v, STAGE_NONE, v->visited_ns);
+}
+
+static enum visit_step switch_to(struct visitor *v, struct visit_station *s,
+				 bool is_theft, bool is_interruption)
+{
+	v->visit = (struct visit){
+		.station = s,
+		.stage = s->stage,
+		.is_theft = is_theft,
+		.is_interruption = is_interruption,
+	};
+	v->state = VISITOR_BEGINS;
+	return VISIT_SWITCH;
+}
+
+RARE static enum visit_step pick(struct visitor *v)
+{
+	uint32_t at = ask_policy(v);
+
+	if (at != POLICY_IDLE)
+		return switch_to(v, v->stations[at], false, false);
+	/*
+	 * A thief is a worker that finds nothing to do in its own replica;
+	 * Larus and Parkes's had fewer than four events.
+	 */
+	struct visit_station *victim = find_victim(v);
+
+	return victim != NULL ? switch_to(v, victim, true, false) : VISIT_REST;
+}
+
+/* How long a visit lasts that finds `waiting` events. */
+static void set_regime(struct visit *visit, const struct regime *r,
+		       uint32_t waiting, uint64_t now_ns)
+{
+	visit->start_ns = now_ns;
+	visit->events_max = regime_is_gated(r) ? waiting : UINT32_MAX;
+	visit->end_ns = UINT64_MAX;
+	visit->cutoff_ns = UINT64_MAX;
+	if (r->kind == REGIME_N_GATED && r->limit < visit->events_max)
+		visit->events_max = (uint32_t)r->limit;
+	if (r->kind == REGIME_TIME_GATED && r->limit < UINT64_MAX - now_ns)
+		visit->end_ns = now_ns + r->limit;
+	if (r->kind == REGIME_CUTOFF)
+		visit->cutoff_ns = r->limit;
+}
+
+/*
+ * A thief handles a share of another replica's queue: one in as many as there
+ * are replicas.  What the handlers send goes on in the thief's replica.  The
+ * share stays in its queue until it is handled; Larus and Parkes move it.
+ */
+static uint32_t stolen_share(const struct visitor *v,
+			     const struct visit_station *s)
+{
+	uint32_t share = waiting_count(v, s) / v->group->part_count;
+
+	return share > 0 ? share : 1;
+}
+
+/* False: another worker is in an exclusive stage. */
+RARE static bool begin(struct visitor *v, uint64_t now_ns)
+{
+	static const struct regime until_empty = { .kind = REGIME_EXHAUSTIVE };
+	const struct schedule *c = v->group->schedule;
+	struct visit *visit = &v->visit;
+	struct visit_station *s = visit->station;
+	const struct regime *r =
+		visit->is_interruption ? &until_empty : &c->regime;
+	uint32_t waiting = 0; /* not needed by every regime */
+
+	if (s->is_exclusive && !v->access->enter(s))
+		return false;
+	if (visit->is_theft)
+		waiting = stolen_share(v, s);
+	else if (regime_is_gated(r))
+		waiting = waiting_count(v, s);
+	set_regime(visit, r, waiting, now_ns);
+	if (visit->is_theft && visit->events_max > waiting)
+		visit->events_max = waiting;
+	if (!visit->is_theft && s->stage == STAGE_NONE)
+		visit->events_max = 1;
+	if (s->stage != STAGE_NONE)
+		turn_to(v, s->stage, now_ns);
+	visit->passed_count = passed_count(v, s);
+	visit->fresh_count =
+		visit->cutoff_ns == UINT64_MAX ? UINT32_MAX : fresh_count(v, s);
+	if (c->has_thresholds)
+		atomic_store(&s->last_visit_ns, now_ns);
+	return true;
+}
+
+static bool goes_on(const struct visitor *v, uint64_t now_ns)
+{
+	const struct visit *visit = &v->visit;
+
+	if (visit->handled_count >= visit->events_max ||
+	    now_ns >= visit->end_ns)
+		return false;
+	return !v->access->pops_take_time ||
+	       (visit->fresh_count > 0 && fresh_count(v, visit->station) > 0) ||
+	       (visit->passed_count > 0 && passed_count(v, visit->station) > 0);
+}
+
+/* Does the next event come from the queue, not from the visitor's stack? */
+static bool needs_queue(const struct visitor *v)
+{
+	return v->visit.fresh_count == 0 ||
+	       stacked_count(v, v->visit.station) == 0;
+}
+
+/*
+ * NULL: no event is left, or all that waited at the beginning of the visit are
+ * handled.
+ */
+static struct event *take_fresh(struct visitor *v)
+{
+	struct visit *visit = &v->visit;
+	struct visit_station *s = visit->station;
+	struct event *ev;
+
+	if (visit->fresh_count == 0)
+		return NULL;
+	if (stacked_count(v, s) == 0) {
+		ev = v->access->pop(s);
+	} else {
+		struct event_stack *from = &v->stacks[s->stage];
+
+		ev = from->newest;
+		from->newest = ev->next;
+		from->count--;
+	}
+	if (ev != NULL && visit->fresh_count != UINT32_MAX)
+		visit->fresh_count--;
 	return ev;
 }
 
-/* The next event of the visit; NULL: it is over. */
-static struct event *take(struct worker *w, struct turn *t)
+RARE static struct event *take_passed(struct visitor *v)
 {
-	struct station *s = t->station;
-	struct event *ev;
+	v->visit.passed_count--;
+	return v->access->pop_passed(v->visit.station);
+}
 
-	while (t->fresh_count > 0 && (ev = take_fresh(w, s)) != NULL) {
-		t->fresh_count -= t->fresh_count != UINT32_MAX;
-		if (ev->left_ns <= t->visit.cutoff_ns ||
-		    !queue_push(s->passed, ev))
-			return ev;
-	}
-	if (t->passed_count == 0)
+/* True: a stage with waiting events is over its threshold. */
+static bool threshold_is_exceeded(const struct threshold *t,
+				  uint32_t queued_count, uint64_t last_visit_ns,
+				  uint64_t now_ns)
+{
+	bool is_long = t->queued_count > 0 && queued_count > t->queued_count;
+	/* Another worker may have been there since the clock was read. */
+	bool is_late = t->unvisited_ns > 0 && now_ns > last_visit_ns &&
+		       now_ns - last_visit_ns > t->unvisited_ns;
+
+	return queued_count > 0 && (is_long || is_late);
+}
+
+/* The first other station that is over its threshold.  NULL: there is none. */
+RARE static struct visit_station *find_interruption(const struct visitor *v,
+						    uint64_t now_ns)
+{
+	const struct schedule *c = v->group->schedule;
+
+	if (v->visit.is_interruption)
 		return NULL;
-	t->passed_count--;
-	return queue_pop(s->passed);
-}
+	for (uint32_t i = 0; i < v->station_count; i++) {
+		struct visit_station *s = v->stations[i];
 
-/* The hardware's counts since the last call are of the stage visited. */
-static void count_hardware(struct worker *w)
-{
-	uint64_t totals[PERF_COUNTERS];
-
-	if (!perf_read(&w->perf, totals)) {
-		atomic_store(&w->counts_hardware, false);
-		return;
-	}
-	for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
-		if (w->visited != NULL)
-			tally_add(&w->tallies[w->visited->index].hardware[i],
-				  totals[i] - w->perf_totals[i]);
-		w->perf_totals[i] = totals[i];
-	}
-}
-
-/* From now on the worker's time is for stage `next`; NULL: for none. */
-static void turn_to(struct worker *w, const struct stage *next, uint64_t now_ns)
-{
-	if (w->visited == next)
-		return;
-	if (atomic_load(&w->counts_hardware))
-		count_hardware(w);
-	if (w->visited != NULL && next != NULL) {
-		tally_add(&w->tallies[next->index].switch_count, 1);
-		tally_add(&w->tallies[next->index].switch_ns,
-			  now_ns - w->visited_ns);
-	}
-	w->visited = next;
-}
-
-/* What began at `start_ns` is over; `s` is the stage of its events. */
-static void count_visit(struct worker *w, const struct stage *s,
-			uint32_t handled_count, uint64_t start_ns,
-			uint64_t end_ns)
-{
-	struct tally *t = &w->tallies[s->index];
-
-	w->visited_ns = end_ns;
-	tally_add(&t->visit_count, 1);
-	if (handled_count == 0)
-		tally_add(&t->visit_empty_count, 1);
-	else
-		histogram_add(&t->cohorts, handled_count);
-	trace_add(&w->trace, &(struct span){
-				     .start_ns = start_ns,
-				     .end_ns = end_ns,
-				     .number = handled_count,
-				     .stage = s->index,
-				     .kind = SPAN_VISIT,
-			     });
-}
-
-static uint64_t visit(struct worker *w, uint32_t at, const struct regime *r,
-		      uint64_t start_ns, bool is_interruption);
-
-/* Serve the first other stage that is over its threshold, if there is one. */
-static uint64_t interrupt(struct worker *w, uint32_t at, uint64_t now_ns)
-{
-	static const struct regime until_empty = { .kind = REGIME_EXHAUSTIVE };
-	const struct stage *from = w->visited;
-
-	for (uint32_t i = 0; i < w->station_count; i++) {
-		struct station *s = w->stations[i];
-
-		if (i == at ||
-		    !threshold_is_exceeded(
-			    &w->group->schedule.thresholds[s->stage->index],
-			    worker_open_count(w, i),
+		if (s != v->visit.station &&
+		    threshold_is_exceeded(
+			    &c->thresholds[s->stage], visitor_open_count(v, i),
 			    atomic_load(&s->last_visit_ns), now_ns))
+			return s;
+	}
+	return NULL;
+}
+
+/* Every now and then, what the policy may know of each stage. */
+static void measure_rates(struct visitor *v, uint64_t now_ns)
+{
+	if (!v->group->schedule->policy->reads_rates ||
+	    now_ns - v->measured_ns < MEASURE_INTERVAL_NS)
+		return;
+	v->measured_ns = now_ns;
+	v->measured_count++;
+	for (uint32_t i = 0; i < v->station_count; i++) {
+		struct measure_totals totals = { 0 };
+
+		if (v->stations[i]->stage == STAGE_NONE)
 			continue;
-		w->visited_ns = now_ns;
-		now_ns = visit(w, i, &until_empty, now_ns, true);
-		turn_to(w, from, now_ns);
-		return now_ns;
+		uint32_t workers =
+			v->access->read_totals(v, v->stations[i], &totals);
+
+		measure_update(&v->measures[i], &totals, now_ns, workers,
+			       &v->views[i]);
 	}
-	return now_ns;
 }
 
-/* Handle the events of one turn; returns the time at its end. */
-static uint64_t serve(struct worker *w, struct turn *t, uint64_t start_ns,
-		      bool may_be_interrupted)
+RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 {
-	const struct stage *stage =
-		t->station->stage; /* central: the event's */
-	uint64_t now_ns = start_ns;
-	struct event *ev;
+	struct visit *visit = &v->visit;
 
-	if (stage != NULL)
-		turn_to(w, stage, start_ns);
-	while (visit_goes_on(&t->visit, now_ns) && (ev = take(w, t)) != NULL) {
-		stage = ev->stage;
-		turn_to(w, stage, start_ns);
-		now_ns = stage_handle(t->station, ev, now_ns);
-		t->visit.handled_count++;
-		if (may_be_interrupted)
-			now_ns = interrupt(w, t->at, now_ns);
+	if (v->group->schedule->has_thresholds)
+		atomic_store(&visit->station->last_visit_ns, now_ns);
+	v->visited_ns = now_ns;
+	if (visit->station->is_exclusive)
+		v->access->leave(visit->station);
+	if (!visit->is_interruption)
+		measure_rates(v, now_ns);
+	v->state = visit->is_interruption ? VISITOR_RESUMES : VISITOR_PICKS;
+	return VISIT_OVER;
+}
+
+/* NULL: the visit is over, or *is_passed: an event was passed over. */
+static struct event *take(struct visitor *v, bool *is_passed)
+{
+	struct visit *visit = &v->visit;
+	struct event *ev = take_fresh(v);
+
+	*is_passed = ev != NULL && ev->left_ns > visit->cutoff_ns &&
+		     v->access->pass_over(visit->station, ev);
+	if (*is_passed)
+		return NULL;
+	if (ev == NULL && visit->passed_count > 0)
+		ev = take_passed(v);
+	if (ev == NULL)
+		return NULL;
+	visit->handled_count++;
+	if (visit->station->stage == STAGE_NONE) {
+		visit->stage = v->access->stage_of(ev);
+		turn_to(v, visit->stage, visit->start_ns);
 	}
-	if (stage != NULL)
-		count_visit(w, stage, t->visit.handled_count, start_ns, now_ns);
-	return now_ns;
+	return ev;
 }
 
-static uint64_t visit(struct worker *w, uint32_t at, const struct regime *r,
-		      uint64_t start_ns, bool is_interruption)
+RARE static enum visit_step interrupt(struct visitor *v,
+				      struct visit_station *by, uint64_t now_ns)
 {
-	struct station *s = w->stations[at];
-	bool has_thresholds = w->group->schedule.has_thresholds;
-
-	if (!station_enter(s))
-		return start_ns;
-	struct turn turn = turn_begin(
-		w, s, visit_begin(r, waiting_count(w, at), start_ns));
-
-	turn.at = at;
-	if (s->stage == NULL)
-		turn.visit.events_max = 1;
-	if (has_thresholds)
-		atomic_store(&s->last_visit_ns, start_ns);
-	uint64_t end_ns =
-		serve(w, &turn, start_ns, has_thresholds && !is_interruption);
-
-	if (has_thresholds)
-		atomic_store(&s->last_visit_ns, end_ns);
-	station_leave(s);
-	return end_ns;
+	v->interrupted = v->visit;
+	v->visited_ns = now_ns;
+	return switch_to(v, by, false, true);
 }
 
-uint64_t worker_visit(struct worker *w, uint32_t at)
+RARE static void resume(struct visitor *v, uint64_t now_ns)
 {
-	return visit(w, at, &w->group->schedule.regime, group_now_ns(), false);
+	v->visit = v->interrupted;
+	turn_to(v, v->visit.stage, now_ns);
 }
 
-uint32_t worker_visit_elsewhere(struct worker *w, struct station *from,
-				uint32_t events_max)
+/* Called between two events of a visit. */
+static enum visit_step next_event(struct visitor *v, uint64_t now_ns)
 {
-	uint64_t start_ns = group_now_ns();
-	struct visit v =
-		visit_begin(&w->group->schedule.regime, events_max, start_ns);
+	bool is_passed;
 
-	if (v.events_max > events_max)
-		v.events_max = events_max;
-	struct turn turn = turn_begin(w, from, v);
-
-	(void)serve(w, &turn, start_ns, false);
-	return turn.visit.handled_count;
+	do {
+		if (v->state == VISITOR_TAKES) {
+			if (!goes_on(v, now_ns))
+				return end(v, now_ns);
+			if (v->access->pops_take_time && needs_queue(v)) {
+				v->state = VISITOR_POPS;
+				return VISIT_POP;
+			}
+		}
+		v->state = VISITOR_TAKES;
+		v->event = take(v, &is_passed);
+	} while (is_passed);
+	if (v->event == NULL)
+		return end(v, now_ns);
+	v->state = VISITOR_HAS_HANDLED;
+	return VISIT_HANDLE;
 }
 
-void worker_rests(struct worker *w)
+enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 {
-	turn_to(w, NULL, 0);
+	struct visit_station *by;
+
+	for (;;)
+		switch (v->state) {
+		case VISITOR_HAS_HANDLED:
+			by = v->group->schedule->has_thresholds ?
+				     find_interruption(v, now_ns) :
+				     NULL;
+			if (by != NULL)
+				return interrupt(v, by, now_ns);
+			v->state = VISITOR_TAKES;
+			/* fallthrough */
+		case VISITOR_TAKES:
+		case VISITOR_POPS:
+			return next_event(v, now_ns);
+		case VISITOR_PICKS:
+			return pick(v);
+		case VISITOR_BEGINS:
+			v->state = begin(v, now_ns)         ? VISITOR_TAKES :
+				   v->visit.is_interruption ? VISITOR_RESUMES :
+							      VISITOR_PICKS;
+			break;
+		case VISITOR_RESUMES:
+			resume(v, now_ns);
+			v->state = VISITOR_TAKES;
+			break;
+		}
+}
+
+void visitor_init(struct visitor *v)
+{
+	v->state = VISITOR_PICKS;
+	v->visited = STAGE_NONE;
 }

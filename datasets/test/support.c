@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void hear(j_common_ptr c, int level)
+static void stop_at_warning(j_common_ptr c, int level)
 {
 	if (level < 0) {
 		c->err->output_message(c);
@@ -23,7 +23,7 @@ void decode_strictly(struct picture *out, const uint8_t *bytes,
 	struct jpeg_error_mgr errors;
 
 	d.err = jpeg_std_error(&errors);
-	errors.emit_message = hear;
+	errors.emit_message = stop_at_warning;
 	jpeg_create_decompress(&d);
 	jpeg_mem_src(&d, bytes, size_bytes);
 	jpeg_read_header(&d, TRUE);
@@ -53,7 +53,7 @@ void draw(struct picture *out, uint32_t width, uint32_t height)
 		}
 }
 
-/* TIFF's words: row 0 of the stored picture is seen at which side. */
+/* By TIFF's definition: the side at which row 0 of the stored picture is. */
 void view(struct picture *out, const struct picture *in, int orientation)
 {
 	uint32_t w = in->width, h = in->height;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Support: what several tests of mkset need. */
+/* Pictures for several tests of mkset. */
 #ifndef DATASETS_TEST_SUPPORT_H
 #define DATASETS_TEST_SUPPORT_H
 
@@ -12,7 +12,7 @@
 void decode_strictly(struct picture *out, const uint8_t *bytes,
 		     size_t size_bytes);
 
-/* A picture without symmetry: colour ramps and a pattern. */
+/* An asymmetrical picture: colour ramps and a pattern. */
 void draw(struct picture *out, uint32_t width, uint32_t height);
 
 /* What a viewer shows of `in` with EXIF orientation `orientation`. */

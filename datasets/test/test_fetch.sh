@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# fetch takes the photos, and nothing else, from packages that are what the
-# manifest says; here from a tiny package and a mirror that is a folder.
+# fetch takes only the photos from packages, and checks them by the manifest;
+# here with a tiny package and a folder as the mirror.
 #
 # usage: test_fetch.sh FETCH
 set -euo pipefail
@@ -35,7 +35,7 @@ run() {
 	"$fetch" --cache cache --output photos --manifest manifest.json "$@"
 }
 
-# From the mirror: the photos, their bytes, the licences, and no art.
+# From the mirror: the photos, their bytes and licences, and no drawings.
 run >said 2>&1 || fail "$(cat said)"
 [ "$(cat photos/darkroom-test-photos/a.jpg)" = 'photo a' ] || fail "a.jpg"
 [ "$(cat 'photos/darkroom-test-photos/sub/b c.jpg')" = 'photo b' ] ||
@@ -53,12 +53,12 @@ run >said 2>&1 || fail "second run: $(cat said)"
 [ "$(stat -c %Y photos/darkroom-test-photos/a.jpg)" = \
 	"$(date -d 2001-01-01 +%s)" ] || fail "extracted twice"
 
-# A photo that is gone comes back from the cache, and so does the folder.
+# A removed photo is restored from the cache, and so is the folder.
 rm photos/darkroom-test-photos/a.jpg
 run >said 2>&1 || fail "offline: $(cat said)"
 [ -e photos/darkroom-test-photos/a.jpg ] || fail "not extracted offline"
 
-# A damaged package is refused, named, removed, and nothing is extracted.
+# A damaged package is named and removed, and nothing is extracted.
 rm -r photos
 printf x >>cache/*.deb
 ! run >said 2>&1 || fail "a damaged package was taken"
@@ -68,13 +68,13 @@ grep -q 'darkroom-test-photos has not the checksum' said || fail "$(cat said)"
 ! run >said 2>&1 || fail "no mirror, no cache, and yet"
 grep -q 'cannot download darkroom-test-photos' said || fail "$(cat said)"
 
-# A manifest that names a photo that is not there.
+# The manifest names a photo that the package lacks.
 mv away mirror
 jq '.packages[0].photos += [{"file": "no.jpg"}]' manifest.json >other.json
 ! run --manifest other.json >said 2>&1 || fail "a missing photo"
 grep -q 'a photo is not in' said || fail "$(cat said)"
 
-# A manifest whose names lead elsewhere: refused before a thing is touched.
+# Names in the manifest that leave the folder are refused at once.
 mkdir -p x && touch x/mine photos/mine
 refuses() { # FILTER...: a change of the manifest
 	local filter
@@ -95,7 +95,7 @@ echo '[' >other.json
 ! run --manifest other.json >said 2>&1 || fail "not JSON"
 grep -q 'other.json is not a manifest' said || fail "$(cat said)"
 
-# A tool that is missing is named, and how to get it.
+# The error for a missing tool names it and says how to get it.
 mkdir bin
 for tool in bash dirname sed dpkg-deb sha256sum tar; do
 	ln -s "$(command -v $tool)" bin

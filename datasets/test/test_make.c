@@ -5,7 +5,7 @@
  *
  * usage: test_make PHOTO
  */
-#include "datasets/inspect.h"
+#include "datasets/jpeg.h"
 #include "datasets/make.h"
 #include "datasets/test/support.h"
 
@@ -38,11 +38,11 @@ static double off(const struct upload *u)
 	return (double)u->made.size_bytes / (double)u->plan.target_bytes - 1;
 }
 
-static void make(struct upload *u, struct jpeg *jpeg, struct facts *facts)
+static void make(struct upload *u, struct jpeg *jpeg, struct jpeg_facts *facts)
 {
 	make_upload(u, jpeg, &source, &pyramid, &profiles);
 	assert(jpeg->size_bytes == u->made.size_bytes);
-	assert(inspect(facts, jpeg->bytes, jpeg->size_bytes));
+	assert(jpeg_inspect(facts, jpeg->bytes, jpeg->size_bytes));
 	assert(facts->width == u->made.width);
 	assert(facts->height == u->made.height);
 }
@@ -54,7 +54,7 @@ static void test_targets_are_met(void)
 	for (int i = 0; i < 4; i++) {
 		struct upload u = { .plan = plan_of(targets[i]) };
 		struct jpeg jpeg;
-		struct facts facts;
+		struct jpeg_facts facts;
 
 		u.plan.optimised = true;
 		make(&u, &jpeg, &facts);
@@ -63,7 +63,7 @@ static void test_targets_are_met(void)
 	}
 }
 
-/* More than the photo has: enlarged. */
+/* More pixels than the photo has: it is enlarged. */
 static void test_exact_targets_are_met_to_the_byte(void)
 {
 	static const uint64_t targets[] = { 398, 70001, 2500000 };
@@ -71,7 +71,7 @@ static void test_exact_targets_are_met_to_the_byte(void)
 	for (int i = 0; i < 3; i++) {
 		struct upload u = { .plan = plan_of(targets[i]) };
 		struct jpeg jpeg;
-		struct facts facts;
+		struct jpeg_facts facts;
 		struct picture seen;
 
 		u.plan.exact = true;
@@ -92,7 +92,7 @@ static void test_turned_uploads_look_right(void)
 	for (int i = 0; i < 4; i++) {
 		struct upload u = { .plan = plan_of(60000) };
 		struct jpeg jpeg;
-		struct facts facts;
+		struct jpeg_facts facts;
 		struct picture stored, seen, wanted;
 		const struct picture *photo = &pyramid.levels[0];
 		struct box part = u.plan.part;
@@ -130,7 +130,7 @@ static void test_narrow_uploads_have_thumbnails(void)
 	for (int i = 0; i < 2; i++) {
 		struct upload u = { .plan = plan_of(60000) };
 		struct jpeg jpeg;
-		struct facts facts;
+		struct jpeg_facts facts;
 
 		u.plan.aspect = aspects[i];
 		u.plan.exif = true;
@@ -146,18 +146,18 @@ static void test_sides_are_kept(void)
 {
 	struct upload u = { .plan = plan_of(80000) };
 	struct jpeg jpeg;
-	struct facts facts;
+	struct jpeg_facts facts;
 
 	u.plan.side_min_px = 64;
 	u.plan.side_max_px = 400;
 	make(&u, &jpeg, &facts);
 	assert(u.made.width <= 400 && u.made.height <= 400);
-	assert(u.made.quality > 85); /* which made up for it */
+	assert(u.made.quality > 85); /* higher quality made the bytes */
 	assert(fabs(off(&u)) < 0.1);
 	jpeg_release(&jpeg);
 }
 
-/* By noise alone, or, where that would be too loud, by quality too. */
+/* By noise alone, or also by quality if that needs too much noise. */
 static void test_frames_are_filled_by_noise(void)
 {
 	static const struct frame frame = { 1200, 900, 0, 1 };
@@ -167,7 +167,7 @@ static void test_frames_are_filled_by_noise(void)
 	for (int i = 0; i < 3; i++) {
 		struct upload u = { .plan = plan_of(targets[i]) };
 		struct jpeg jpeg;
-		struct facts facts;
+		struct jpeg_facts facts;
 
 		u.plan.frame = &frame;
 		u.plan.aspect = 0.75;

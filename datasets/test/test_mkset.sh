@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# mkset and stats on the command line: what they make, and what they refuse.
+# mkset and stats on the command line: results and errors.
 #
 # usage: MKSET=PROGRAM STATS=PROGRAM test_mkset.sh SAMPLES
 set -euo pipefail
@@ -10,7 +10,7 @@ trap 'rm -r "$work"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# refuses STATUS WORDS COMMAND...: it ends so, and says so
+# refuses STATUS WORDS COMMAND...: it exits with STATUS and prints WORDS
 refuses() {
 	local status=0 wanted=$1 words=$2
 	shift 2
@@ -19,7 +19,7 @@ refuses() {
 	grep -q -- "$words" "$work/said" || fail "no '$words' by $*"
 }
 
-# A folder with damage in it: left out by name, the rest used.
+# Damaged photos are left out by name; the others are used.
 mkdir -p "$work/photos/deep/.hidden"
 cp "$samples/lionfish.jpg" "$work/photos/deep/a photo.JPG"
 cp "$samples/lionfish.jpg" "$work/photos/deep/.hidden/b.jpg"
@@ -35,7 +35,7 @@ grep -q '^8 files of 1 photos' "$work/said" || fail "$(cat "$work/said")"
 [ "$(cut -f5 "$work/out/manifest.tsv" | sort -u | grep -vx source)" = \
 	"deep/a photo.JPG" ] || fail "sources in the manifest"
 
-# The table is of the folder's files, the manifest's sizes are theirs.
+# The table counts the files, and the manifest has their sizes.
 "$STATS" "$work/out" >"$work/table"
 grep -q 'Files *8 ' "$work/table" || fail "stats counts otherwise"
 while IFS=$'\t' read -r file bytes _; do
@@ -43,7 +43,7 @@ while IFS=$'\t' read -r file bytes _; do
 		fail "$file has not $bytes bytes"
 done <"$work/out/manifest.tsv"
 
-# A set may be made again, where it was; not over something else.
+# A set may replace a set of mkset, but no other folder.
 touch "$work/out/note.txt"
 "$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" "$work/out" \
 	>/dev/null 2>&1
@@ -52,8 +52,8 @@ touch "$work/out/note.txt"
 refuses 1 'not made by mkset' "$MKSET" --photos "$samples" "$work/photos"
 [ -e "$work/photos/text.jpg" ] || fail "a stranger's file is gone"
 
-# A set among its photos is none of them when it is made again; nor is it, by
-# itself, photos to make a set of.
+# A set within the folder of photos is not used as photos when it is made
+# again; nor can a set be the folder of photos.
 "$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" \
 	"$work/photos/deep/out" >/dev/null 2>&1
 cp "$work/photos/deep/out/manifest.tsv" "$work/first.tsv"
@@ -73,10 +73,10 @@ refuses 1 'No such file' "$MKSET" --photos "$work/none" "$work/new"
 [ ! -e "$work/new" ] || fail "a folder without a set"
 refuses 2 'not thesis' "$MKSET" --profile x "$work/new"
 refuses 2 'not a number' "$MKSET" --scale 0 "$work/new"
-refuses 2 'not a number' "$MKSET" --jobs 2x "$work/new"
+refuses 2 'not a whole number' "$MKSET" --jobs 2x "$work/new"
 refuses 2 'not a whole number' "$MKSET" --seed 1.5 "$work/new"
 refuses 2 'not a whole number' "$MKSET" --jobs 1.5 "$work/new"
-refuses 2 'not a number' "$MKSET" --seed 9007199254740993 "$work/new"
+refuses 2 'not a whole number' "$MKSET" --seed 9007199254740993 "$work/new"
 refuses 2 'one folder' "$MKSET"
 refuses 1 'No such file' "$STATS" "$work/none"
 refuses 1 'no JPEGs' "$STATS" "$work/empty"

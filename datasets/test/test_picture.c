@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scaling keeps what it should keep, and turning is what viewers undo. */
+/* Scaling keeps means and sizes; viewers undo what turning does. */
 #include "datasets/picture.h"
 #include "datasets/test/support.h"
 

@@ -8,7 +8,7 @@
 #include <jpeglib.h>
 
 enum {
-	EIGHTHS = 8,
+	DCT_SCALE_FULL = 8,
 	GROUP_ROWS_MAX = 4 * 2 * DCTSIZE, /* factor x scaled block */
 	ROW_ALIGN = 64,
 	FIRST_BYTES = 1 << 20,
@@ -20,20 +20,20 @@ void floor_release(struct floor_planes *p)
 	*p = (struct floor_planes){ 0 };
 }
 
-static void on_message(j_common_ptr jpeg, int level)
+static void floor_on_message(j_common_ptr jpeg, int level)
 {
 	(void)jpeg;
 	(void)level;
 }
 
-static uint32_t round_up(uint32_t n, int step)
+static uint32_t floor_round_up(uint32_t n, int step)
 {
 	return (n + (uint32_t)step - 1) / (uint32_t)step * (uint32_t)step;
 }
 
 /* Lay out the planes that libjpeg is about to give. */
-static void shape(struct floor_planes *p,
-		  const struct jpeg_decompress_struct *jpeg)
+static void floor_shape(struct floor_planes *p,
+			const struct jpeg_decompress_struct *jpeg)
 {
 	size_t bytes = 0;
 
@@ -50,11 +50,12 @@ static void shape(struct floor_planes *p,
 		p->planes[i] = (struct floor_plane){
 			.width = c->downsampled_width,
 			.height = c->downsampled_height,
-			.stride = round_up(px * round_up(c->width_in_blocks,
-							 c->h_samp_factor),
-					   ROW_ALIGN),
-			.rows = px *
-				round_up(c->height_in_blocks, c->v_samp_factor),
+			.stride = floor_round_up(
+				px * floor_round_up(c->width_in_blocks,
+						    c->h_samp_factor),
+				ROW_ALIGN),
+			.rows = px * floor_round_up(c->height_in_blocks,
+						    c->v_samp_factor),
 			.h_factor = c->h_samp_factor,
 			.v_factor = c->v_samp_factor,
 		};
@@ -76,8 +77,8 @@ static void shape(struct floor_planes *p,
 }
 
 /* Point at the rows of `count` from `first`; past the end, the last again. */
-static void point(JSAMPROW *rows, const struct floor_plane *plane,
-		  uint32_t first, uint32_t count)
+static void floor_point_rows(JSAMPROW *rows, const struct floor_plane *plane,
+			     uint32_t first, uint32_t count)
 {
 	assert(count <= GROUP_ROWS_MAX);
 	for (uint32_t i = 0; i < count; i++) {
@@ -89,7 +90,7 @@ static void point(JSAMPROW *rows, const struct floor_plane *plane,
 }
 
 void floor_decode(struct floor_planes *p, const uint8_t *jpeg_data,
-		  size_t jpeg_bytes, uint32_t eighths)
+		  size_t jpeg_bytes, uint32_t dct_scale)
 {
 	struct jpeg_decompress_struct jpeg;
 	struct jpeg_error_mgr errors;
@@ -97,18 +98,18 @@ void floor_decode(struct floor_planes *p, const uint8_t *jpeg_data,
 	JSAMPARRAY planes[] = { rows[0], rows[1], rows[2], rows[3] };
 
 	jpeg.err = jpeg_std_error(&errors);
-	errors.emit_message = on_message;
+	errors.emit_message = floor_on_message;
 	jpeg_create_decompress(&jpeg);
 	jpeg_mem_src(&jpeg, jpeg_data, jpeg_bytes);
 	(void)jpeg_read_header(&jpeg, TRUE);
-	jpeg.scale_num = eighths;
-	jpeg.scale_denom = EIGHTHS;
+	jpeg.scale_num = dct_scale;
+	jpeg.scale_denom = DCT_SCALE_FULL;
 	jpeg.dct_method = JDCT_ISLOW;
 	jpeg.do_block_smoothing = FALSE;
 	jpeg.raw_data_out = TRUE;
 	jpeg.out_color_space = jpeg.jpeg_color_space;
 	(void)jpeg_start_decompress(&jpeg);
-	shape(p, &jpeg);
+	floor_shape(p, &jpeg);
 	for (uint32_t group = 0; jpeg.output_scanline < jpeg.output_height;
 	     group++) {
 		for (int i = 0; i < p->count; i++) {
@@ -116,7 +117,8 @@ void floor_decode(struct floor_planes *p, const uint8_t *jpeg_data,
 			uint32_t count = (uint32_t)(c->v_samp_factor *
 						    c->DCT_scaled_size);
 
-			point(rows[i], &p->planes[i], group * count, count);
+			floor_point_rows(rows[i], &p->planes[i], group * count,
+					 count);
 		}
 		(void)jpeg_read_raw_data(
 			&jpeg, planes,
@@ -126,8 +128,8 @@ void floor_decode(struct floor_planes *p, const uint8_t *jpeg_data,
 	jpeg_destroy_decompress(&jpeg);
 }
 
-static void set_up(struct jpeg_compress_struct *jpeg,
-		   const struct floor_planes *p, int quality)
+static void floor_set_parameters(struct jpeg_compress_struct *jpeg,
+				 const struct floor_planes *p, int quality)
 {
 	assert(p->count == 1 || p->count == 3);
 	jpeg->image_width = p->width;
@@ -162,7 +164,7 @@ size_t floor_encode(uint8_t **out, size_t *room, const struct floor_planes *p,
 	jpeg.err = jpeg_std_error(&errors);
 	jpeg_create_compress(&jpeg);
 	jpeg_mem_dest(&jpeg, out, &bytes);
-	set_up(&jpeg, p, quality);
+	floor_set_parameters(&jpeg, p, quality);
 	jpeg_start_compress(&jpeg, TRUE);
 	for (uint32_t group = 0; jpeg.next_scanline < jpeg.image_height;
 	     group++) {
@@ -171,7 +173,8 @@ size_t floor_encode(uint8_t **out, size_t *room, const struct floor_planes *p,
 				(uint32_t)jpeg.comp_info[i].v_samp_factor *
 				DCTSIZE;
 
-			point(rows[i], &p->planes[i], group * count, count);
+			floor_point_rows(rows[i], &p->planes[i], group * count,
+					 count);
 		}
 		(void)jpeg_write_raw_data(
 			&jpeg, planes,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Floor: libjpeg-turbo alone, planes in and planes out, no step between.
+ * Floor: libjpeg-turbo alone, planes in and planes out, without the steps
+ * between.
  *
- * What the pipeline cannot go below with this library, unless it decodes less
- * of the file.  Uses nothing of imgops.
+ * The pipeline cannot be faster than this with this library, unless it decodes
+ * less of the file.  Uses nothing of imgops.
  *
- * Errors     The files have been through the pipeline: what libjpeg cannot
- *            read ends the program, by its own message.  Its warnings are
- *            ignored.
+ * Errors     The files have been through the pipeline already.  If libjpeg
+ *            cannot read one, the program ends with libjpeg's message.
+ *            Warnings are ignored.
  */
 #ifndef IMGOPS_BENCH_FLOOR_H
 #define IMGOPS_BENCH_FLOOR_H
@@ -31,20 +32,21 @@ struct floor_planes {
 	uint32_t width, height; /* of the picture */
 	bool has_luma;          /* the first plane is Y' or grey */
 	uint8_t *block;
-	size_t block_bytes; /* it only grows */
+	size_t block_bytes; /* never shrinks */
 };
 
 /* Free what `p` holds and make it empty. */
 void floor_release(struct floor_planes *p);
 
-/* Decode at `eighths` / 8 into `p`, whose block is used again. */
+/* Decode at `dct_scale` / 8 into `p`, whose block is used again. */
 void floor_decode(struct floor_planes *p, const uint8_t *jpeg,
-		  size_t jpeg_bytes, uint32_t eighths);
+		  size_t jpeg_bytes, uint32_t dct_scale);
 
 /*
- * Encode what floor_decode() read at 8 / 8 with its own subsampling.  *jpeg, of
- * *room bytes, is malloc()'s, used again, and grown where it must be.  Returns
- * the bytes written.
+ * Encode planes that floor_decode() decoded at full size (8 / 8), with the
+ * file's own subsampling.  *jpeg is a buffer of *room bytes from malloc(); it
+ * is reused, and enlarged if it is too small.  Returns the number of bytes
+ * written.
  */
 size_t floor_encode(uint8_t **jpeg, size_t *room, const struct floor_planes *p,
 		    int quality);

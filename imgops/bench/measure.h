@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measure: all files through the pipeline, again and again, on this thread.
+ * Measure: all files through the pipeline, in several passes, on this thread.
  *
- * One pass warms up; in it files are refused, memory is counted and results
- * are saved.  Then come the measured passes, over the files that were
- * accepted; with a floor, each is followed by a pass of libjpeg alone.
+ * The first pass warms up; it also finds the files that are refused, counts
+ * memory and saves results.  The measured passes take the accepted files; with
+ * a floor, each is followed by a pass of libjpeg alone.
  */
 #ifndef IMGOPS_BENCH_MEASURE_H
 #define IMGOPS_BENCH_MEASURE_H
 
-#include "imgops/bench/bare.h"
+#include "imgops/bench/run.h"
 #include "imgops/bench/options.h"
-#include "imgops/cost.h"
 
 /* One file; times are sums over the measured passes. */
 struct row {
 	const struct file *file;
-	struct bare first;    /* of the pass that warms up; no JPEG any more */
-	struct img_cost cost; /* foretold for no margin */
+	struct run first;     /* of the pass that warms up; no JPEG any more */
+	struct img_cost cost; /* the estimate, for no margin */
 	uint64_t peak_bytes;
 	uint64_t alloc_count;
 	double cpu_s[STEP_COUNT];
@@ -37,13 +36,12 @@ struct measure {
 
 /* False: `error` says why, and `m` is empty. */
 MUST_CHECK bool measure_run(struct measure *m, const struct folder *folder,
-			    const struct options *o,
-			    const struct img_memory *memory,
-			    struct error *error);
+			    const struct bench_options *o,
+			    const struct memory *memory, struct error *error);
 
 void measure_release(struct measure *m);
 
-/* What some files cost together, in all measured passes. */
+/* The costs of a group of files together, in all measured passes. */
 struct total {
 	uint64_t images; /* in one pass */
 	uint64_t bytes_in, bytes_out;

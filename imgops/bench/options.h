@@ -4,12 +4,12 @@
 #define IMGOPS_BENCH_OPTIONS_H
 
 #include "imgops/imgops.h"
-#include "imgops/bench/error.h"
+#include "base/options.h"
 
-struct options {
+struct bench_options {
 	const char *dataset;
 	uint64_t max_bytes; /* only files of fewer bytes */
-	struct img_recipe recipe;
+	struct img_transform transform;
 	uint64_t passes;
 	double margin; /* decode at least this many times the result's size */
 	bool floor;
@@ -18,16 +18,17 @@ struct options {
 	const char *save;  /* NULL: nowhere */
 	const char *json;  /* NULL: none */
 	bool per_file;
-	bool help; /* print the help and nothing else */
+	struct flags_asked asked; /* if any, the rest is not complete */
 };
 
 /*
  * Read the command line.  Its strings are lent to `o`.  False: `error` names
  * the option and its value.
  */
-MUST_CHECK bool options_parse(struct options *o, int argc, char **argv,
-			      struct error *error);
+MUST_CHECK bool bench_options_parse(struct bench_options *o, int argc,
+				    char **argv, struct error *error);
 
-void options_print_help(FILE *out);
+/* Its flags, for --help. */
+extern const struct program bench_program;
 
 #endif

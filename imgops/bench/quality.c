@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/quality.h"
 
-#include "imgops/bench/bare.h"
+#include "base/quantiles.h"
+#include "imgops/bench/run.h"
 #include "imgops/bench/floor.h"
 #include "imgops/bench/reference.h"
-#include "imgops/bench/ssim.h"
 
 #include <assert.h>
 #include <math.h>
@@ -12,22 +12,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { DB_MAX = 99 }; /* what equal planes get */
+enum { DB_MAX = 99 }; /* the value for equal planes */
 
 /* One file on its way. */
 struct trial {
 	struct quality *quality;
-	const struct options *options;
-	struct img_recipe recipe; /* colours as they are: so is the reference */
-	const struct img_memory *memory;
+	const struct bench_options *options;
+	struct img_transform
+		/* does not convert colours; nor does the reference */
+		transform;
+	const struct memory *memory;
 	const struct file *file;
 	struct img_header header;
 	struct img_view view;
-	struct floor_planes full; /* its block is used again */
+	struct floor_planes full; /* its block is reused */
 	struct floor_planes back;
 };
 
-static void skip(struct quality *q, const char *path, const char *why)
+static void skip_file(struct quality *q, const char *path, const char *why)
 {
 	struct unlike *u = &q->skipped[q->skipped_count++];
 
@@ -35,12 +37,9 @@ static void skip(struct quality *q, const char *path, const char *why)
 	snprintf(u->why, sizeof(u->why), "%s", why);
 }
 
-static void add(struct trial *t, enum metric metric, double value)
+static void add_value(struct trial *t, enum metric metric, double value)
 {
-	struct quality *q = t->quality;
-
-	q->values[metric][q->counts[metric]++] =
-		(struct value){ value, t->file->path };
+	spread_add(&t->quality->spreads[metric], value, t->file->path);
 }
 
 static double decibels(double squares, double count)
@@ -50,7 +49,7 @@ static double decibels(double squares, double count)
 		       DB_MAX;
 }
 
-static double sample(const struct img_plane *p, size_t i)
+static double sample_at(const struct img_plane *p, size_t i)
 {
 	return p->samples[i / p->width * p->stride_bytes + i % p->width];
 }
@@ -65,7 +64,7 @@ static double plane_psnr(const struct img_plane *p, const double *reference)
 	double squares = 0;
 
 	for (size_t i = 0; i < sample_count(p); i++) {
-		double error = sample(p, i) - reference[i];
+		double error = sample_at(p, i) - reference[i];
 
 		squares += error * error;
 	}
@@ -77,7 +76,7 @@ static double plane_levels(const struct img_plane *p, const double *reference)
 	double worst = 0;
 
 	for (size_t i = 0; i < sample_count(p); i++)
-		worst = fmax(worst, fabs(sample(p, i) - reference[i]));
+		worst = fmax(worst, fabs(sample_at(p, i) - reference[i]));
 	return worst;
 }
 
@@ -88,13 +87,15 @@ static double plane_ssim(const struct img_plane *p, const double *reference)
 
 	assert(values != NULL);
 	for (size_t i = 0; i < sample_count(p); i++)
-		values[i] = sample(p, i);
+		values[i] = sample_at(p, i);
 	result = ssim(values, reference, p->width, p->height);
 	free(values);
 	return result;
 }
 
-/* The luma of `f` as imgops would have it; lends its samples. */
+/*
+ * The luma plane of `f` in the form of imgops; it borrows the samples of `f`.
+ */
 static struct img_plane floor_luma(const struct floor_planes *f)
 {
 	const struct floor_plane *p = &f->planes[0];
@@ -109,7 +110,10 @@ static struct img_plane floor_luma(const struct floor_planes *f)
 	};
 }
 
-/* `luma`, of a result, against a full decode and the reference resize. */
+/*
+ * Compare `luma`, the luma plane of a result, with the reference: a full decode
+ * and a slow, exact resize.
+ */
 static void compare_resize(struct trial *t, const struct img_plane *luma)
 {
 	struct img_plane full;
@@ -118,17 +122,18 @@ static void compare_resize(struct trial *t, const struct img_plane *luma)
 
 	floor_decode(&t->full, t->file->bytes, t->file->size_bytes, 8);
 	if (!t->full.has_luma) {
-		skip(t->quality, t->file->path, "not Y'CbCr: no reference");
+		skip_file(t->quality, t->file->path,
+			  "not Y'CbCr: no reference");
 		return;
 	}
 	full = floor_luma(&t->full);
 	u = reference_turn(&full, t->view.orientation);
-	reference = reference_scale(&u, &t->view, luma);
+	reference = reference_scale(&u, &t->view, luma, t->transform.filter);
 	if (luma->width < SSIM_WINDOW || luma->height < SSIM_WINDOW)
-		skip(t->quality, t->file->path, "too small for SSIM");
+		skip_file(t->quality, t->file->path, "too small for SSIM");
 	else
-		add(t, METRIC_SSIM, plane_ssim(luma, reference));
-	add(t, METRIC_PSNR, plane_psnr(luma, reference));
+		add_value(t, METRIC_SSIM, plane_ssim(luma, reference));
+	add_value(t, METRIC_PSNR, plane_psnr(luma, reference));
 	free(reference);
 	reference_release(&u);
 }
@@ -144,14 +149,14 @@ static void compare_scale(struct trial *t, const struct image *dst,
 	for (uint32_t i = 0; i < src->plane_count; i++) {
 		struct upright u =
 			reference_turn(&src->planes[i], t->view.orientation);
-		double *reference =
-			reference_scale(&u, &t->view, &dst->planes[i]);
+		double *reference = reference_scale(
+			&u, &t->view, &dst->planes[i], t->transform.filter);
 
 		worst = fmax(worst, plane_levels(&dst->planes[i], reference));
 		free(reference);
 		reference_release(&u);
 	}
-	add(t, METRIC_LEVELS, worst);
+	add_value(t, METRIC_LEVELS, worst);
 }
 
 static void compare_blur(struct trial *t, const struct image *dst,
@@ -167,7 +172,7 @@ static void compare_blur(struct trial *t, const struct image *dst,
 		worst = fmin(worst, plane_psnr(&dst->planes[i], reference));
 		free(reference);
 	}
-	add(t, METRIC_BLUR, worst);
+	add_value(t, METRIC_BLUR, worst);
 }
 
 static void compare_encoded(struct trial *t, const uint8_t *jpeg,
@@ -184,7 +189,7 @@ static void compare_encoded(struct trial *t, const uint8_t *jpeg,
 
 		assert(b->width == p->width && b->height == p->height);
 		for (size_t k = 0; k < sample_count(p); k++) {
-			double error = sample(p, k) -
+			double error = sample_at(p, k) -
 				       b->samples[k / p->width * b->stride +
 						  k % p->width];
 
@@ -192,37 +197,40 @@ static void compare_encoded(struct trial *t, const uint8_t *jpeg,
 		}
 		worst = fmin(worst, decibels(squares, (double)sample_count(p)));
 	}
-	add(t, METRIC_ENCODED, worst);
+	add_value(t, METRIC_ENCODED, worst);
 }
 
 /* `pictures`: decoded, scaled, blurred. */
 static enum img_err verify_steps(struct trial *t, struct image pictures[3])
 {
 	struct image *decoded = &pictures[0], *scaled = &pictures[1];
-	const struct img_recipe *recipe = &t->recipe;
-	struct bare_job job = { recipe, t->memory, t->options->margin };
-	struct img_view larger = bare_decode_view(&t->view, &job);
+	const struct img_transform *transform = &t->transform;
+	struct run_job job = { transform, t->memory, t->options->margin };
+	struct img_view larger = run_decode_view(&t->view, &job);
 	struct image *last = scaled;
 	uint8_t *jpeg = NULL;
 	size_t jpeg_bytes = 0;
 	enum img_err err = img_decode(decoded, t->file->bytes,
 				      t->file->size_bytes, &t->header, &larger,
-				      recipe, &bare_limits, t->memory);
+				      transform, &run_limits, t->memory);
 
 	if (err == IMG_OK)
-		err = img_scale(scaled, decoded, &t->view, recipe, t->memory);
+		err = img_scale(scaled, decoded, &t->view, transform,
+				t->memory);
 	if (err == IMG_OK) {
 		compare_scale(t, scaled, decoded);
 		compare_resize(t, &scaled->planes[0]);
 	}
-	if (err == IMG_OK && recipe->blur_sigma_px > 0) {
+	if (err == IMG_OK && transform->blur_sigma_px > 0) {
 		last = &pictures[2];
-		err = img_blur(last, scaled, recipe->blur_sigma_px, t->memory);
+		err = img_blur(last, scaled, transform->blur_sigma_px,
+			       t->memory);
 		if (err == IMG_OK)
-			compare_blur(t, last, scaled, recipe->blur_sigma_px);
+			compare_blur(t, last, scaled, transform->blur_sigma_px);
 	}
 	if (err == IMG_OK)
-		err = img_encode(&jpeg, &jpeg_bytes, last, recipe, t->memory);
+		err = img_encode(&jpeg, &jpeg_bytes, last, transform,
+				 t->memory);
 	if (err == IMG_OK) {
 		compare_encoded(t, jpeg, jpeg_bytes, last);
 		t->memory->free(t->memory->arg, jpeg);
@@ -230,13 +238,13 @@ static enum img_err verify_steps(struct trial *t, struct image pictures[3])
 	return err;
 }
 
-static void verify(struct trial *t)
+static void verify_file(struct trial *t)
 {
 	struct image pictures[3] = { 0 };
 	enum img_err err = verify_steps(t, pictures);
 
 	if (err != IMG_OK)
-		skip(t->quality, t->file->path, img_strerror(err));
+		skip_file(t->quality, t->file->path, img_strerror(err));
 	for (int i = 0; i < 3; i++)
 		img_release(&pictures[i]);
 }
@@ -246,8 +254,8 @@ static bool is_near(uint32_t a, uint32_t b)
 	return a <= b + 1 && b <= a + 1;
 }
 
-/* Another program may round the sides otherwise. */
-static void score(struct trial *t)
+/* The sides may differ by rounding if another program made the result. */
+static void score_file(struct trial *t)
 {
 	struct file result;
 	struct error error;
@@ -256,19 +264,22 @@ static void score(struct trial *t)
 	enum img_err err;
 
 	if (!file_read(&result, t->options->score, t->file->path, &error)) {
-		skip(t->quality, t->file->path, "no result that can be read");
+		skip_file(t->quality, t->file->path,
+			  "no result that can be read");
 		return;
 	}
-	err = img_probe(&header, result.bytes, result.size_bytes, &bare_limits);
+	err = img_probe(&header, result.bytes, result.size_bytes, &run_limits);
 	if (err == IMG_OK)
 		floor_decode(&t->back, result.bytes, result.size_bytes, 8);
 	file_release(&result);
 	luma = floor_luma(&t->back);
 	if (err != IMG_OK || !t->back.has_luma)
-		skip(t->quality, t->file->path, "its result is no Y'CbCr JPEG");
+		skip_file(t->quality, t->file->path,
+			  "its result is no Y'CbCr JPEG");
 	else if (!is_near(luma.width, t->view.size.width_px) ||
 		 !is_near(luma.height, t->view.size.height_px))
-		skip(t->quality, t->file->path, "its result has another size");
+		skip_file(t->quality, t->file->path,
+			  "its result has another size");
 	else
 		compare_resize(t, &luma);
 }
@@ -276,47 +287,52 @@ static void score(struct trial *t)
 static void quality_alloc(struct quality *q, size_t count)
 {
 	for (int i = 0; i < METRIC_COUNT; i++) {
-		q->values[i] = calloc(count, sizeof(*q->values[i]));
-		assert(q->values[i] != NULL);
+		bool ok = spread_init(&q->spreads[i], count);
+
+		assert(ok);
 	}
-	/* A step may fail after the resize could not be compared. */
+	/*
+	 * Each file may be skipped twice: its resize cannot be compared, and
+	 * then a later step fails.
+	 */
 	q->skipped = calloc(count, 2 * sizeof(*q->skipped));
 	assert(q->skipped != NULL);
 }
 
-struct quality quality_run(const struct folder *folder, const struct options *o,
-			   const struct img_memory *memory)
+struct quality quality_run(const struct folder *folder,
+			   const struct bench_options *o,
+			   const struct memory *memory)
 {
 	bool is_watched = isatty(STDERR_FILENO);
 	struct quality q = { 0 };
 	struct trial t = { .quality = &q,
 			   .options = o,
-			   .recipe = o->recipe,
+			   .transform = o->transform,
 			   .memory = memory };
 
-	t.recipe.keep_profile = true;
+	t.transform.keep_profile = true;
 	quality_alloc(&q, folder->count);
 	for (size_t i = 0; i < folder->count; i++) {
-		struct bare_job job = { &o->recipe, memory, o->margin };
-		struct bare b = bare_run(&folder->files[i], &job);
+		struct run_job job = { &o->transform, memory, o->margin };
+		struct run b = run_file(&folder->files[i], &job);
 
-		bare_release(&b, &job);
+		run_release(&b, &job);
 		if (is_watched)
 			fprintf(stderr, "\r%zu of %zu\r", i + 1, folder->count);
 		t.file = &folder->files[i];
 		if (b.err != IMG_OK) {
-			skip(&q, t.file->path, img_strerror(b.err));
+			skip_file(&q, t.file->path, img_strerror(b.err));
 			continue;
 		}
 		t.header = b.header;
-		t.view = img_fit(&b.header, &o->recipe);
+		t.view = img_fit(&b.header, &o->transform);
 		if (o->score != NULL)
-			score(&t);
+			score_file(&t);
 		else
-			verify(&t);
+			verify_file(&t);
 	}
 	for (int i = 0; i < METRIC_COUNT; i++)
-		values_sort(q.values[i], q.counts[i]);
+		spread_finish(&q.spreads[i]);
 	floor_release(&t.full);
 	floor_release(&t.back);
 	return q;
@@ -325,7 +341,98 @@ struct quality quality_run(const struct folder *folder, const struct options *o,
 void quality_release(struct quality *q)
 {
 	for (int i = 0; i < METRIC_COUNT; i++)
-		free(q->values[i]);
+		spread_release(&q->spreads[i]);
 	free(q->skipped);
 	*q = (struct quality){ 0 };
+}
+
+static const struct {
+	const char *name, *title;
+	double bound;
+	bool is_error; /* a smaller value is better */
+} metrics[METRIC_COUNT] = {
+	[METRIC_SSIM] = { "ssim", "resize, luma SSIM", -1, false },
+	[METRIC_PSNR] = { "psnr_db", "resize, luma PSNR, dB", 0, false },
+	[METRIC_LEVELS] = { "scale_levels", "scale, worst error", 2, true },
+	[METRIC_BLUR] = { "blur_db", "blur, PSNR, dB", 45, false },
+	[METRIC_ENCODED] = { "encode_db", "encode, PSNR, dB", 20, false },
+};
+
+/*
+ * The median, the value that the worst tenth of the files does not reach, and
+ * the worst file.
+ */
+struct summary {
+	double median, p10;
+	double worst;
+	const char *worst_path;
+	bool is_fine;
+};
+
+static struct summary summarise(const struct quality *q, enum metric m)
+{
+	const struct spread *v = &q->spreads[m];
+	bool is_error = metrics[m].is_error;
+	struct summary s = {
+		.median = quantile_between(v->values, v->count, 0.5),
+		.p10 = quantile_between(v->values, v->count,
+					is_error ? 0.9 : 0.1),
+		.worst = is_error ? v->most : v->least,
+		.worst_path = is_error ? v->most_path : v->least_path,
+	};
+
+	s.is_fine = is_error ? s.worst <= metrics[m].bound :
+			       s.worst >= metrics[m].bound;
+	return s;
+}
+
+bool quality_print(FILE *out, const struct quality *q)
+{
+	bool is_fine = true;
+
+	fprintf(out, "%-22s %6s %9s %9s %9s\n", "", "files", "median", "p10",
+		"worst");
+	for (enum metric m = 0; m < METRIC_COUNT; m++) {
+		struct summary s;
+
+		if (q->spreads[m].count == 0)
+			continue;
+		s = summarise(q, m);
+		is_fine = is_fine && s.is_fine;
+		fprintf(out, "%-22s %6zu %9.4f %9.4f %9.4f  %s%s\n",
+			metrics[m].title, q->spreads[m].count, s.median, s.p10,
+			s.worst, s.worst_path,
+			s.is_fine ? "" : "  BOUND BROKEN");
+	}
+	fprintf(out, "not compared           %6zu\n", q->skipped_count);
+	for (size_t i = 0; i < q->skipped_count; i++)
+		fprintf(out, "  %s: %s\n", q->skipped[i].path,
+			q->skipped[i].why);
+	return is_fine;
+}
+
+bool quality_write_json(FILE *out, const struct quality *q)
+{
+	struct json j;
+
+	json_begin(&j, out, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	for (enum metric m = 0; m < METRIC_COUNT; m++) {
+		struct summary s;
+
+		if (q->spreads[m].count == 0)
+			continue;
+		s = summarise(q, m);
+		json_open_object(&j, metrics[m].name);
+		json_add_number(&j, "files", (double)q->spreads[m].count);
+		json_add_number(&j, "median", s.median);
+		json_add_number(&j, "p10", s.p10);
+		json_add_number(&j, "worst", s.worst);
+		json_add_text(&j, "worst_path", s.worst_path);
+		json_close(&j);
+	}
+	json_add_number(&j, "not_compared", (double)q->skipped_count);
+	json_close(&j);
+	fprintf(out, "\n");
+	return fflush(out) == 0 && !ferror(out);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quality: every step, or another program's results, against the reference.
- *
- * Files that cannot be compared are counted and named with the reason.
+ * Quality: every step, or another program's results, compared with the
+ * reference.  Files that cannot be compared are counted and named with the
+ * reason.
  */
 #ifndef IMGOPS_BENCH_QUALITY_H
 #define IMGOPS_BENCH_QUALITY_H
 
-#include "imgops/bench/folder.h"
+#include "imgops/bench/run.h"
 #include "imgops/bench/options.h"
-#include "imgops/bench/stats.h"
+#include "imgops/bench/report.h"
 
 /* What is compared; luma alone, or the worst of the planes. */
 enum metric {
@@ -27,8 +27,7 @@ struct unlike {
 };
 
 struct quality {
-	struct value *values[METRIC_COUNT]; /* sorted */
-	size_t counts[METRIC_COUNT];
+	struct spread spreads[METRIC_COUNT];
 	struct unlike *skipped;
 	size_t skipped_count;
 };
@@ -37,12 +36,13 @@ struct quality {
  * Compare every step of the pipeline; or, where options name a folder to
  * score, its files, each with the original of its name.
  */
-struct quality quality_run(const struct folder *folder, const struct options *o,
-			   const struct img_memory *memory);
+struct quality quality_run(const struct folder *folder,
+			   const struct bench_options *o,
+			   const struct memory *memory);
 
 void quality_release(struct quality *q);
 
-/* True: no bound is broken. */
+/* True: every figure is within its bound. */
 bool quality_print(FILE *out, const struct quality *q);
 
 /* False: it could not be written. */

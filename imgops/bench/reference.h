@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reference: slow scaling and blurring in double precision, to measure against.
+ * Reference: slow scaling and blurring in double precision, to measure against;
+ * and how similar two pictures are.
  *
  * Written apart from imgops, in the plainest way: turn the samples upright,
  * then sum rows, then columns, with nothing rounded on the way.  Samples past
@@ -30,13 +31,28 @@ void reference_release(struct upright *u);
 
 /*
  * The part of `u` that `view` shows, as a plane of the sides and spans of
- * `shape` (whose samples are not used): Lanczos-3, widened to shrink, cut to
- * 0..255 and not rounded.
+ * `shape` (whose samples are not used): by `filter`, widened to shrink, cut to
+ * 0..255 and not rounded.  A plane that keeps its size is only cut.
  */
 double *reference_scale(const struct upright *u, const struct img_view *view,
-			const struct img_plane *shape);
+			const struct img_plane *shape, enum img_filter filter);
 
 /* Gaussian, its tails to 7 sigma, of a plane; `sigma` in its own samples. */
 double *reference_blur(const struct img_plane *plane, double sigma);
+
+/*
+ * Structural similarity of two pictures, 1 for equal ones.
+ *
+ * Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, "Image quality
+ * assessment: from error visibility to structural similarity", IEEE
+ * Transactions on Image Processing 13(4), 2004: a Gaussian window of 11 x 11
+ * samples and sigma 1.5, K1 0.01, K2 0.03, L 255; the mean over all places
+ * where the window lies inside.  Pictures are not reduced before.
+ *
+ * Sides are at least SSIM_WINDOW; rows follow each other without a gap.
+ */
+enum { SSIM_WINDOW = 11 };
+
+double ssim(const double *a, const double *b, uint32_t width, uint32_t height);
 
 #endif

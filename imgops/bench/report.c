@@ -1,13 +1,92 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/report.h"
 
-#include "imgops/bench/forecast.h"
+#include "base/quantiles.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <string.h>
+#include <math.h>
+#include <stdlib.h>
 
-static double over(double a, double b)
+bool spread_init(struct spread *s, size_t count_max)
+{
+	*s = (struct spread){
+		.values = calloc(count_max + 1, sizeof(*s->values)),
+	};
+	return s->values != NULL;
+}
+
+void spread_release(struct spread *s)
+{
+	free(s->values);
+	*s = (struct spread){ 0 };
+}
+
+void spread_add(struct spread *s, double value, const char *path)
+{
+	if (s->count == 0 || value < s->least) {
+		s->least = value;
+		s->least_path = path;
+	}
+	if (s->count == 0 || value >= s->most) {
+		s->most = value;
+		s->most_path = path;
+	}
+	s->values[s->count++] = value;
+}
+
+void spread_finish(struct spread *s)
+{
+	quantiles_sort(s->values, s->count);
+}
+
+static double cpu_error(const struct row *row, double passes)
+{
+	double cpu_s = 0;
+
+	for (int s = 0; s < STEP_COUNT; s++)
+		cpu_s += row->cpu_s[s];
+	return fabs(log((double)row->cost.cpu_ns / 1e9 * passes / cpu_s));
+}
+
+bool estimate_errors_init(struct estimate_errors *e, const struct measure *m)
+{
+	*e = (struct estimate_errors){ 0 };
+	if (!spread_init(&e->cpu, m->row_count) ||
+	    !spread_init(&e->memory, m->row_count)) {
+		estimate_errors_release(e);
+		return false;
+	}
+	for (size_t i = 0; i < m->row_count; i++) {
+		const struct row *row = &m->rows[i];
+
+		if (row->first.err != IMG_OK)
+			continue;
+
+		const char *path = row->file->path;
+
+		spread_add(&e->cpu, cpu_error(row, (double)m->passes), path);
+		spread_add(&e->memory,
+			   (double)row->cost.bytes / (double)row->peak_bytes,
+			   path);
+		e->memory_low_count += row->cost.bytes < row->peak_bytes;
+	}
+	spread_finish(&e->cpu);
+	spread_finish(&e->memory);
+	return true;
+}
+
+void estimate_errors_release(struct estimate_errors *e)
+{
+	spread_release(&e->cpu);
+	spread_release(&e->memory);
+}
+
+static double quantile(const struct spread *s, double share)
+{
+	return quantile_between(s->values, s->count, share);
+}
+
+static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : 0;
 }
@@ -18,7 +97,7 @@ static double mib(uint64_t bytes)
 }
 
 /* Images that went through in all measured passes. */
-static double runs(const struct measure *m, const struct total *t)
+static double run_count(const struct measure *m, const struct total *t)
 {
 	return (double)(t->images * m->passes);
 }
@@ -26,14 +105,14 @@ static double runs(const struct measure *m, const struct total *t)
 static void print_costs(FILE *out, const struct measure *m, const char *title,
 			const struct total *t, const double *cpu_s, double all)
 {
-	double n = runs(m, t);
+	double n = run_count(m, t);
 
 	fprintf(out, "%-12s %6" PRIu64 " %9.1f %8.1f", title, t->images,
-		over(n, all),
-		over((double)(t->bytes_in * m->passes), all) / 1e6);
+		ratio(n, all),
+		ratio((double)(t->bytes_in * m->passes), all) / 1e6);
 	for (int s = 0; s < STEP_COUNT; s++)
-		fprintf(out, " %8.3f", over(cpu_s[s], n) * 1e3);
-	fprintf(out, " %8.3f\n", over(all, n) * 1e3);
+		fprintf(out, " %8.3f", ratio(cpu_s[s], n) * 1e3);
+	fprintf(out, " %8.3f\n", ratio(all, n) * 1e3);
 }
 
 static void print_table(FILE *out, const struct measure *m)
@@ -64,7 +143,7 @@ static void print_table(FILE *out, const struct measure *m)
 				"pipeline / floor, %-11s %.3f of its CPU "
 				"time\n",
 				kind_names[k],
-				over(t.cpu_s_all, t.floor_s_all));
+				ratio(t.cpu_s_all, t.floor_s_all));
 	}
 }
 
@@ -88,9 +167,9 @@ static void print_memory(FILE *out, const struct measure *m)
 		if (m->rows[i].first.err == IMG_OK)
 			allocs += m->rows[i].alloc_count;
 	fprintf(out, "minor page faults     %.2f per image\n",
-		over((double)m->minor_faults, runs(m, &t)));
+		ratio((double)m->minor_faults, run_count(m, &t)));
 	fprintf(out, "blocks of memory      %.1f per image\n",
-		over((double)allocs, (double)t.images));
+		ratio((double)allocs, (double)t.images));
 	fprintf(out, "peak working memory   %.1f MiB (%s)\n",
 		mib(peak->peak_bytes), peak->file->path);
 	fprintf(out, "max RSS               %.1f MiB, with all files\n",
@@ -106,26 +185,32 @@ static void print_passes(FILE *out, const struct measure *m)
 	fprintf(out, "each pass             ");
 	for (uint64_t i = 0; i < m->passes; i++)
 		fprintf(out, "%s%.1f", i == 0 ? "" : ", ",
-			over((double)t.images, m->pass_cpu_s[i]));
+			ratio((double)t.images, m->pass_cpu_s[i]));
 	fprintf(out, " images per CPU-second\n");
 }
 
-static void print_forecast(FILE *out, const struct measure *m)
+static void print_estimates(FILE *out, const struct measure *m)
 {
-	struct forecast f;
+	struct estimate_errors e;
 
-	if (!forecast_judge(&f, m) || f.count == 0)
+	if (!estimate_errors_init(&e, m))
 		return;
-	fprintf(out,
-		"foretold CPU time     off by %.1f %% in median, p90 %.1f %%, "
-		"at most %.1f %% (%s)\n",
-		100 * f.cpu_median, 100 * f.cpu_p90, 100 * f.cpu_worst,
-		f.cpu_worst_path);
-	fprintf(out,
-		"foretold memory       %.3f of the peak in median, least %.3f "
-		"(%s), most %.3f (%s); too low for %zu files\n",
-		f.memory_median, f.memory_least, f.memory_least_path,
-		f.memory_most, f.memory_most_path, f.memory_low_count);
+	if (e.cpu.count > 0) {
+		fprintf(out,
+			"estimated CPU time    off by %.1f %% in median, p90 "
+			"%.1f %%, at most %.1f %% (%s)\n",
+			100 * quantile(&e.cpu, 0.5),
+			100 * quantile(&e.cpu, 0.9), 100 * e.cpu.most,
+			e.cpu.most_path);
+		fprintf(out,
+			"estimated memory      %.3f of the peak in median, "
+			"least %.3f (%s), most %.3f (%s); too low for %zu "
+			"files\n",
+			quantile(&e.memory, 0.5), e.memory.least,
+			e.memory.least_path, e.memory.most, e.memory.most_path,
+			e.memory_low_count);
+	}
+	estimate_errors_release(&e);
 }
 
 static void print_refused(FILE *out, const struct measure *m)
@@ -135,7 +220,7 @@ static void print_refused(FILE *out, const struct measure *m)
 	fprintf(out, "refused               %" PRIu64 " of %zu\n",
 		(uint64_t)m->row_count - t.images, m->row_count);
 	for (size_t i = 0; i < m->row_count; i++) {
-		const struct bare *b = &m->rows[i].first;
+		const struct run *b = &m->rows[i].first;
 
 		if (b->err != IMG_OK)
 			fprintf(out, "  %s: %s: %s\n", m->rows[i].file->path,
@@ -143,9 +228,10 @@ static void print_refused(FILE *out, const struct measure *m)
 	}
 }
 
-void report_print(FILE *out, const struct measure *m, const struct options *o)
+void report_print(FILE *out, const struct measure *m,
+		  const struct bench_options *o)
 {
-	const struct img_recipe *r = &o->recipe;
+	const struct img_transform *r = &o->transform;
 
 	fprintf(out,
 		"%s: %zu files, box %" PRIu32 " x %" PRIu32
@@ -155,148 +241,141 @@ void report_print(FILE *out, const struct measure *m, const struct options *o)
 	print_table(out, m);
 	print_memory(out, m);
 	if (o->margin == 1)
-		print_forecast(out, m);
+		print_estimates(out, m);
 	print_passes(out, m);
 	print_refused(out, m);
 }
 
-static void add_steps(cJSON *object, const char *name, const double *cpu_s,
+static void add_steps(struct json *j, const char *name, const double *cpu_s,
 		      double count)
 {
-	cJSON *steps = cJSON_AddObjectToObject(object, name);
 	double all = 0;
 
+	json_open_object(j, name);
 	for (int s = 0; s < STEP_COUNT; s++) {
 		all += cpu_s[s];
-		cJSON_AddNumberToObject(steps, step_names[s],
-					over(cpu_s[s], count) * 1e3);
+		json_add_number(j, step_names[s], ratio(cpu_s[s], count) * 1e3);
 	}
-	cJSON_AddNumberToObject(steps, "all", over(all, count) * 1e3);
+	json_add_number(j, "all", ratio(all, count) * 1e3);
+	json_close(j);
 }
 
-static void add_total(cJSON *object, const struct measure *m, enum kind kind)
+static void add_total(struct json *j, const struct measure *m, enum kind kind)
 {
 	struct total t = measure_total(m, kind);
-	cJSON *o = cJSON_AddObjectToObject(object, kind_names[kind]);
-	double n = runs(m, &t);
+	double n = run_count(m, &t);
 
-	cJSON_AddNumberToObject(o, "images", (double)t.images);
-	cJSON_AddNumberToObject(o, "images_per_cpu_s", over(n, t.cpu_s_all));
-	cJSON_AddNumberToObject(
-		o, "mb_in_per_cpu_s",
-		over((double)(t.bytes_in * m->passes), t.cpu_s_all) / 1e6);
-	cJSON_AddNumberToObject(o, "bytes_in", (double)t.bytes_in);
-	cJSON_AddNumberToObject(o, "bytes_out", (double)t.bytes_out);
-	add_steps(o, "ms_per_image", t.cpu_s, n);
+	json_open_object(j, kind_names[kind]);
+	json_add_number(j, "images", (double)t.images);
+	json_add_number(j, "images_per_cpu_s", ratio(n, t.cpu_s_all));
+	json_add_number(j, "mb_in_per_cpu_s",
+			ratio((double)(t.bytes_in * m->passes), t.cpu_s_all) /
+				1e6);
+	json_add_number(j, "bytes_in", (double)t.bytes_in);
+	json_add_number(j, "bytes_out", (double)t.bytes_out);
+	add_steps(j, "ms_per_image", t.cpu_s, n);
 	if (m->has_floor) {
-		add_steps(o, "floor_ms_per_image", t.floor_s, n);
-		cJSON_AddNumberToObject(o, "pipeline_over_floor",
-					over(t.cpu_s_all, t.floor_s_all));
+		add_steps(j, "floor_ms_per_image", t.floor_s, n);
+		json_add_number(j, "pipeline_over_floor",
+				ratio(t.cpu_s_all, t.floor_s_all));
 	}
+	json_close(j);
 }
 
-static void add_forecast(cJSON *object, const struct measure *m)
+static void add_estimates(struct json *j, const struct measure *m)
 {
-	struct forecast f;
-	cJSON *o;
+	struct estimate_errors e;
 
-	if (!forecast_judge(&f, m) || f.count == 0)
+	if (!estimate_errors_init(&e, m))
 		return;
-	o = cJSON_AddObjectToObject(object, "forecast");
-	cJSON_AddNumberToObject(o, "cpu_error_median", f.cpu_median);
-	cJSON_AddNumberToObject(o, "cpu_error_p90", f.cpu_p90);
-	cJSON_AddNumberToObject(o, "cpu_error_worst", f.cpu_worst);
-	cJSON_AddStringToObject(o, "cpu_error_worst_path", f.cpu_worst_path);
-	cJSON_AddNumberToObject(o, "memory_least", f.memory_least);
-	cJSON_AddNumberToObject(o, "memory_median", f.memory_median);
-	cJSON_AddNumberToObject(o, "memory_most", f.memory_most);
-	cJSON_AddStringToObject(o, "memory_most_path", f.memory_most_path);
-	cJSON_AddNumberToObject(o, "memory_low_count",
-				(double)f.memory_low_count);
+	if (e.cpu.count > 0) {
+		json_open_object(j, "forecast");
+		json_add_number(j, "cpu_error_median", quantile(&e.cpu, 0.5));
+		json_add_number(j, "cpu_error_p90", quantile(&e.cpu, 0.9));
+		json_add_number(j, "cpu_error_worst", e.cpu.most);
+		json_add_text(j, "cpu_error_worst_path", e.cpu.most_path);
+		json_add_number(j, "memory_least", e.memory.least);
+		json_add_number(j, "memory_median", quantile(&e.memory, 0.5));
+		json_add_number(j, "memory_most", e.memory.most);
+		json_add_text(j, "memory_most_path", e.memory.most_path);
+		json_add_number(j, "memory_low_count",
+				(double)e.memory_low_count);
+		json_close(j);
+	}
+	estimate_errors_release(&e);
 }
 
-static void add_file(cJSON *array, const struct measure *m,
+static void add_file(struct json *j, const struct measure *m,
 		     const struct row *row)
 {
-	const struct bare *b = &row->first;
-	cJSON *o = cJSON_CreateObject();
+	const struct run *b = &row->first;
 
-	cJSON_AddItemToArray(array, o);
-	cJSON_AddStringToObject(o, "path", row->file->path);
-	cJSON_AddNumberToObject(o, "bytes_in", (double)row->file->size_bytes);
+	json_open_object(j, NULL);
+	json_add_text(j, "path", row->file->path);
+	json_add_number(j, "bytes_in", (double)row->file->size_bytes);
 	if (b->err != IMG_OK) {
-		cJSON_AddStringToObject(o, "refused_by", step_names[b->step]);
-		cJSON_AddStringToObject(o, "error", img_strerror(b->err));
+		json_add_text(j, "refused_by", step_names[b->step]);
+		json_add_text(j, "error", img_strerror(b->err));
+		json_close(j);
 		return;
 	}
-	cJSON_AddNumberToObject(o, "width_px", b->header.stored.width_px);
-	cJSON_AddNumberToObject(o, "height_px", b->header.stored.height_px);
-	cJSON_AddBoolToObject(o, "progressive", b->header.is_progressive);
-	cJSON_AddNumberToObject(o, "eighths", b->eighths);
-	cJSON_AddNumberToObject(o, "result_width_px", b->size.width_px);
-	cJSON_AddNumberToObject(o, "result_height_px", b->size.height_px);
-	cJSON_AddNumberToObject(o, "bytes_out", (double)b->jpeg_bytes);
-	cJSON_AddNumberToObject(o, "peak_bytes", (double)row->peak_bytes);
-	cJSON_AddNumberToObject(o, "foretold_cpu_ms",
-				(double)row->cost.cpu_ns / 1e6);
-	cJSON_AddNumberToObject(o, "foretold_bytes", (double)row->cost.bytes);
-	cJSON_AddNumberToObject(o, "blocks", (double)row->alloc_count);
-	add_steps(o, "ms", row->cpu_s, (double)m->passes);
+	json_add_number(j, "width_px", b->header.stored.width_px);
+	json_add_number(j, "height_px", b->header.stored.height_px);
+	json_add_bool(j, "progressive", b->header.is_progressive);
+	json_add_number(j, "eighths", b->dct_scale);
+	json_add_number(j, "result_width_px", b->size.width_px);
+	json_add_number(j, "result_height_px", b->size.height_px);
+	json_add_number(j, "bytes_out", (double)b->jpeg_bytes);
+	json_add_number(j, "peak_bytes", (double)row->peak_bytes);
+	json_add_number(j, "foretold_cpu_ms", (double)row->cost.cpu_ns / 1e6);
+	json_add_number(j, "foretold_bytes", (double)row->cost.bytes);
+	json_add_number(j, "blocks", (double)row->alloc_count);
+	add_steps(j, "ms", row->cpu_s, (double)m->passes);
 	if (m->has_floor)
-		add_steps(o, "floor_ms", row->floor_s, (double)m->passes);
+		add_steps(j, "floor_ms", row->floor_s, (double)m->passes);
+	json_close(j);
 }
 
-static void add_settings(cJSON *object, const struct options *o,
+static void add_settings(struct json *j, const struct bench_options *o,
 			 const struct measure *m)
 {
-	const struct img_recipe *r = &o->recipe;
+	const struct img_transform *r = &o->transform;
 
-	cJSON_AddStringToObject(object, "dataset", o->dataset);
-	cJSON_AddNumberToObject(object, "width_px", r->box.width_px);
-	cJSON_AddNumberToObject(object, "height_px", r->box.height_px);
-	cJSON_AddNumberToObject(object, "blur_sigma_px", r->blur_sigma_px);
-	cJSON_AddNumberToObject(object, "quality", r->quality);
-	cJSON_AddNumberToObject(object, "margin", o->margin);
-	cJSON_AddNumberToObject(object, "passes", (double)m->passes);
-	cJSON_AddNumberToObject(object, "files", (double)m->row_count);
-}
-
-bool report_print_json(FILE *out, cJSON *object)
-{
-	char *text = cJSON_Print(object);
-
-	cJSON_Delete(object);
-	if (text == NULL)
-		return false;
-	fprintf(out, "%s\n", text);
-	cJSON_free(text);
-	return fflush(out) == 0 && !ferror(out);
+	json_add_text(j, "dataset", o->dataset);
+	json_add_number(j, "width_px", r->box.width_px);
+	json_add_number(j, "height_px", r->box.height_px);
+	json_add_number(j, "blur_sigma_px", r->blur_sigma_px);
+	json_add_number(j, "quality", r->quality);
+	json_add_number(j, "margin", o->margin);
+	json_add_number(j, "passes", (double)m->passes);
+	json_add_number(j, "files", (double)m->row_count);
 }
 
 bool report_write_json(FILE *out, const struct measure *m,
-		       const struct options *o)
+		       const struct bench_options *o)
 {
-	cJSON *object = cJSON_CreateObject();
 	struct total t = measure_total(m, KIND_ALL);
+	struct json j;
 
-	add_settings(object, o, m);
+	json_begin(&j, out, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	add_settings(&j, o, m);
 	for (enum kind k = 0; k < KIND_COUNT; k++)
-		add_total(object, m, k);
-	cJSON_AddNumberToObject(object, "minor_faults_per_image",
-				over((double)m->minor_faults, runs(m, &t)));
-	cJSON_AddNumberToObject(object, "peak_bytes",
-				(double)peak_row(m)->peak_bytes);
+		add_total(&j, m, k);
+	json_add_number(&j, "minor_faults_per_image",
+			ratio((double)m->minor_faults, run_count(m, &t)));
+	json_add_number(&j, "peak_bytes", (double)peak_row(m)->peak_bytes);
 	if (o->margin == 1)
-		add_forecast(object, m);
-	cJSON_AddNumberToObject(object, "rss_max_bytes",
-				(double)m->rss_max_bytes);
-	cJSON_AddNumberToObject(object, "refused",
-				(double)(m->row_count - t.images));
+		add_estimates(&j, m);
+	json_add_number(&j, "rss_max_bytes", (double)m->rss_max_bytes);
+	json_add_number(&j, "refused", (double)(m->row_count - t.images));
 	if (o->per_file) {
-		cJSON *array = cJSON_AddArrayToObject(object, "per_file");
-
+		json_open_array(&j, "per_file");
 		for (size_t i = 0; i < m->row_count; i++)
-			add_file(array, m, &m->rows[i]);
+			add_file(&j, m, &m->rows[i]);
+		json_close(&j);
 	}
-	return report_print_json(out, object);
+	json_close(&j);
+	fprintf(out, "\n");
+	return fflush(out) == 0 && !ferror(out);
 }

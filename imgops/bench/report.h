@@ -1,19 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Report: what was measured, for people and for programs. */
+/* Report: the measurements, for people and for programs. */
 #ifndef IMGOPS_BENCH_REPORT_H
 #define IMGOPS_BENCH_REPORT_H
 
+#include "base/json.h"
 #include "imgops/bench/measure.h"
 
-#include <cjson/cJSON.h>
+/* The spread of a figure over files.  All zero is empty. */
+struct spread {
+	double *values; /* room for all; sorted by spread_finish() */
+	size_t count;
+	double least, most;
+	const char *least_path, *most_path; /* lent */
+};
 
-void report_print(FILE *out, const struct measure *m, const struct options *o);
+/* False: no memory. */
+MUST_CHECK bool spread_init(struct spread *s, size_t count_max);
+void spread_release(struct spread *s);
+
+/* Add the value of the file `path`, which is lent. */
+void spread_add(struct spread *s, double value, const char *path);
+
+/* After the last value. */
+void spread_finish(struct spread *s);
+
+/* Estimates by img_cost() against what was measured, over accepted files. */
+struct estimate_errors {
+	struct spread cpu;       /* |ln (estimate / measured)|; 0.1: 10 % */
+	struct spread memory;    /* estimate / measured peak */
+	size_t memory_low_count; /* files that took more than the estimate */
+};
+
+/* False: no memory, and `e` is empty. */
+MUST_CHECK bool estimate_errors_init(struct estimate_errors *e,
+				     const struct measure *m);
+void estimate_errors_release(struct estimate_errors *e);
+
+void report_print(FILE *out, const struct measure *m,
+		  const struct bench_options *o);
 
 /* False: it could not be written. */
 MUST_CHECK bool report_write_json(FILE *out, const struct measure *m,
-				  const struct options *o);
-
-/* Write `object`, which it deletes.  False: it could not be written. */
-MUST_CHECK bool report_print_json(FILE *out, cJSON *object);
+				  const struct bench_options *o);
 
 #endif

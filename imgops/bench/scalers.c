@@ -4,13 +4,15 @@
  * scaled to RESULT_WIDTH by scale_planes() and by other libraries: CPU time,
  * tables included, and the distance from Lanczos-3 in double precision.
  *
- * Built where libswscale-dev, libyuv-dev and libstb-dev are installed.
+ * Built where libswscale-dev and libyuv-dev are installed.
  */
-#include "imgops/bench/bare.h"
+#include "imgops/bench/run.h"
+
+#include "base/util.h"
 #include "imgops/bench/reference.h"
-#include "imgops/planes.h"
-#include "imgops/pool.h"
-#include "imgops/scale.h"
+#include "imgops/image.h"
+#include "base/memory.h"
+#include "imgops/resample/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,23 +20,12 @@
 #include <libswscale/swscale.h>
 #include <libyuv/scale.h>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wundef"
-#define STB_IMAGE_RESIZE_IMPLEMENTATION
-#define STB_IMAGE_RESIZE_STATIC
-#include <stb/stb_image_resize.h>
-#pragma GCC diagnostic pop
-
 enum { RUNS = 15 };
 
 struct job {
 	const struct image *src;
 	struct image dst;
-	const struct img_memory *memory;
+	const struct memory *memory;
 	struct SwsContext *sws; /* of the last run */
 };
 
@@ -49,7 +40,7 @@ static struct SwsContext *sws_make(const struct job *j)
 			      SWS_LANCZOS, NULL, NULL, NULL);
 }
 
-static bool by_darkroom(struct job *j)
+static bool by_filter(struct job *j, enum img_filter filter)
 {
 	struct img_view view = {
 		.width = 1,
@@ -58,7 +49,17 @@ static bool by_darkroom(struct job *j)
 		.size = { j->dst.planes[0].width, j->dst.planes[0].height },
 	};
 
-	return scale_planes(&j->dst, j->src, &view, j->memory);
+	return scale_planes(&j->dst, j->src, &view, filter, j->memory);
+}
+
+static bool by_darkroom(struct job *j)
+{
+	return by_filter(j, IMG_LANCZOS3);
+}
+
+static bool by_stb(struct job *j)
+{
+	return by_filter(j, IMG_CATMULL_ROM);
 }
 
 static bool by_swscale_kept(struct job *j)
@@ -92,18 +93,6 @@ static bool by_libyuv(struct job *j)
 	return true;
 }
 
-static bool by_stb(struct job *j)
-{
-	const struct img_plane *s = &j->src->planes[0], *d = &j->dst.planes[0];
-
-	return stbir_resize_uint8_generic(
-		       s->samples, (int)s->width, (int)s->height,
-		       (int)s->stride_bytes, d->samples, (int)d->width,
-		       (int)d->height, (int)d->stride_bytes, 1, -1, 0,
-		       STBIR_EDGE_CLAMP, STBIR_FILTER_CATMULLROM,
-		       STBIR_COLORSPACE_LINEAR, NULL) != 0;
-}
-
 static const struct {
 	const char *name;
 	scaler_fn *run;
@@ -121,11 +110,11 @@ static double time_ms(struct job *j, scaler_fn *run)
 	double least = INFINITY;
 
 	for (int i = 0; i < RUNS; i++) {
-		double start = bare_cpu_s();
+		double start = run_cpu_s();
 
 		if (!run(j))
 			return -1;
-		least = fmin(least, bare_cpu_s() - start);
+		least = fmin(least, run_cpu_s() - start);
 	}
 	return least * 1000;
 }
@@ -150,26 +139,27 @@ static void print_scaler(struct job *j, size_t i, const double *reference)
 
 /* The photo's luma, alone and `width` wide. */
 static bool load(struct image *luma, const char *path, uint32_t width,
-		 const struct img_memory *memory)
+		 const struct memory *memory)
 {
-	struct img_recipe recipe = { .box = { width, 0 }, .as_stored = true };
+	struct img_transform transform = { .box = { width, 0 },
+					   .as_stored = true };
 	struct image decoded = { 0 };
 	static uint8_t jpeg[32 << 20];
 	struct img_header header;
 	FILE *f = fopen(path, "rb");
 	size_t bytes = f != NULL ? fread(jpeg, 1, sizeof(jpeg), f) : 0;
-	bool ok = img_probe(&header, jpeg, bytes, &bare_limits) == IMG_OK;
+	bool ok = img_probe(&header, jpeg, bytes, &run_limits) == IMG_OK;
 
 	if (f != NULL)
 		(void)fclose(f);
 	if (!ok)
 		return false;
 
-	struct img_view view = img_fit(&header, &recipe);
+	struct img_view view = img_fit(&header, &transform);
 
-	ok = img_decode(&decoded, jpeg, bytes, &header, &view, &recipe,
-			&bare_limits, memory) == IMG_OK &&
-	     img_scale(luma, &decoded, &view, &recipe, memory) == IMG_OK;
+	ok = img_decode(&decoded, jpeg, bytes, &header, &view, &transform,
+			&run_limits, memory) == IMG_OK &&
+	     img_scale(luma, &decoded, &view, &transform, memory) == IMG_OK;
 	img_release(&decoded);
 	luma->plane_count = 1;
 	return ok;
@@ -177,7 +167,7 @@ static bool load(struct image *luma, const char *path, uint32_t width,
 
 int main(int argc, char **argv)
 {
-	struct img_pool *pool = img_pool_new(256 << 20);
+	struct memory_pool *pool = memory_pool_new(256 << 20);
 	struct image luma = { 0 };
 	struct job j = { .src = &luma };
 
@@ -185,7 +175,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: scalers PHOTO WIDTH RESULT_WIDTH\n");
 		return 2;
 	}
-	j.memory = img_pool_memory(pool);
+	j.memory = memory_pool_memory(pool);
 	if (!load(&luma, argv[1], (uint32_t)atoi(argv[2]), j.memory))
 		return 1;
 
@@ -199,17 +189,18 @@ int main(int argc, char **argv)
 	if (!image_alloc(&j.dst, j.memory))
 		return 1;
 
-	double *reference = reference_scale(&upright, &view, &j.dst.planes[0]);
+	double *reference = reference_scale(&upright, &view, &j.dst.planes[0],
+					    IMG_LANCZOS3);
 
 	printf("%u x %u to %u x %u\n", luma.planes[0].width,
 	       luma.planes[0].height, width, height);
-	for (size_t i = 0; i < sizeof(scalers) / sizeof(scalers[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(scalers); i++)
 		print_scaler(&j, i, reference);
 	free(reference);
 	reference_release(&upright);
 	sws_freeContext(j.sws);
 	img_release(&j.dst);
 	img_release(&luma);
-	img_pool_free(pool);
+	memory_pool_free(pool);
 	return 0;
 }

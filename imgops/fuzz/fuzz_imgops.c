@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target: the whole pipeline under every recipe.
+ * A libFuzzer target: the whole pipeline under every transform.
  *
- * The first bytes of the input are the recipe, the rest is the file.  Whatever
- * they are, each step succeeds or says why not, memory stays within the limits,
- * and all of it comes back.
+ * The first bytes of the input are the transform, the rest is the file.  For
+ * any input, each step succeeds or returns an error, memory stays within the
+ * limits, and all memory is freed.
  */
-#include "imgops/cost.h"
 #include "imgops/imgops.h"
 
 #include <assert.h>
@@ -46,12 +45,13 @@ static void heap_free(void *arg, void *block)
 	free(start);
 }
 
-static struct img_recipe recipe_of(const uint8_t *o)
+static struct img_transform transform_of(const uint8_t *o)
 {
-	return (struct img_recipe){
+	return (struct img_transform){
 		.box = { o[0] * 4u, o[1] * 4u },
 		.fit = o[2] % 3,
 		.gravity = o[2] / 3 % 9,
+		.filter = (o[3] >> 7) * (o[6] / 100 + o[4] % 4),
 		.enlarge = o[3] & 1,
 		.as_stored = o[3] & 2,
 		.keep_profile = o[3] & 4,
@@ -64,40 +64,60 @@ static struct img_recipe recipe_of(const uint8_t *o)
 	};
 }
 
-static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
-			const struct img_recipe *recipe,
-			const struct img_memory *memory)
+static const struct img_limits limits = {
+	.side_px_max = 65500,
+	.pixels_max = 4 << 20,
+	.scans_max = 20,
+	.decode_bytes_max = DECODE_BYTES_MAX,
+};
+
+/* A walk in two parts finds what one walk over all bytes finds. */
+static void check_two_parts(const struct img_header *whole,
+			    enum img_err whole_err, const uint8_t *jpeg,
+			    size_t jpeg_bytes)
 {
-	static const struct img_limits limits = {
-		.side_px_max = 65500,
-		.pixels_max = 4 << 20,
-		.scans_max = 20,
-		.decode_bytes_max = DECODE_BYTES_MAX,
-	};
+	struct img_header h = { 0 };
+	enum img_err err = img_probe_more(&h, jpeg, jpeg_bytes / 2, &limits);
+
+	if (err != IMG_OK && err != IMG_ERR_TRUNCATED)
+		return;
+	err = img_probe_more(&h, jpeg, jpeg_bytes, &limits);
+	assert(err == whole_err);
+	if (err == IMG_OK)
+		assert(h.scan_count == whole->scan_count &&
+		       h.scan_offset == whole->scan_offset &&
+		       h.profile == whole->profile);
+}
+
+static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
+			const struct img_transform *transform,
+			const struct memory *memory)
+{
 	struct image decoded = { 0 }, scaled = { 0 }, blurred = { 0 };
 	struct img_header header;
 	uint8_t *out = NULL;
 	size_t out_bytes = 0;
 	enum img_err err = img_probe(&header, jpeg, jpeg_bytes, &limits);
 
+	check_two_parts(&header, err, jpeg, jpeg_bytes);
 	if (err != IMG_OK)
 		return err;
 
-	struct img_view view = img_fit(&header, recipe);
+	struct img_view view = img_fit(&header, transform);
 
-	(void)img_cost(&header, jpeg, jpeg_bytes, &view, recipe);
-	err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view, recipe,
+	(void)img_cost(&header, &view, transform);
+	err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view, transform,
 			 &limits, memory);
 	if (err == IMG_OK)
-		err = img_scale(&scaled, &decoded, &view, recipe, memory);
-	if (err == IMG_OK && recipe->blur_sigma_px > 0) {
-		err = img_blur(&blurred, &scaled, recipe->blur_sigma_px,
+		err = img_scale(&scaled, &decoded, &view, transform, memory);
+	if (err == IMG_OK && transform->blur_sigma_px > 0) {
+		err = img_blur(&blurred, &scaled, transform->blur_sigma_px,
 			       memory);
 		img_release(&scaled);
 		scaled = blurred;
 	}
 	if (err == IMG_OK)
-		err = img_encode(&out, &out_bytes, &scaled, recipe, memory);
+		err = img_encode(&out, &out_bytes, &scaled, transform, memory);
 	if (err == IMG_OK)
 		assert(out_bytes > 100 && out[0] == 0xff && out[1] == 0xd8);
 	if (out != NULL)
@@ -112,14 +132,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct heap h = { 0 };
-	struct img_memory memory = { heap_alloc, heap_free, &h };
+	struct memory memory = { heap_alloc, heap_free, &h };
 
 	if (bytes < OPTION_BYTES)
 		return -1;
 
-	struct img_recipe recipe = recipe_of(data);
+	struct img_transform transform = transform_of(data);
 
-	(void)run(data + OPTION_BYTES, bytes - OPTION_BYTES, &recipe, &memory);
+	(void)run(data + OPTION_BYTES, bytes - OPTION_BYTES, &transform,
+		  &memory);
 	assert(h.live_bytes == 0);
 	return 0;
 }

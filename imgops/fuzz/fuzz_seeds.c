@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_seeds DIR: write small JPEGs of every kind, each behind the option bytes
- * of a recipe, for the fuzz targets to start from.
+ * fuzz_seeds DIR: write small JPEGs of every kind as seeds for the fuzz
+ * targets, each preceded by the option bytes of a transform.
  */
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
@@ -69,7 +69,7 @@ static void write_codings(struct seeds *s)
 	static const J_COLOR_SPACE spaces[] = { JCS_YCbCr, JCS_GRAYSCALE,
 						JCS_RGB, JCS_CMYK, JCS_YCCK };
 
-	for (size_t i = 0; i < LENGTH(spaces); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
 		for (int coding = 0; coding < 32; coding++) {
 			struct jpeg_spec spec = {
 				.width = 40,
@@ -101,7 +101,7 @@ static void write_samplings(struct seeds *s)
 		{ { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 2, 1 }, { 2, 1, 2 } },
 	};
 
-	for (size_t i = 0; i < LENGTH(factors); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(factors); i++)
 		for (int progressive = 0; progressive < 2; progressive++) {
 			const int *h = factors[i][0], *v = factors[i][1];
 			struct jpeg_spec spec = {

@@ -5,15 +5,18 @@
  *   EXCEPTIONS: file, answered as
  *
  * Promises, for every file, through the whole pipeline, at full size and in
- * some boxes: what is to be accepted is, strictly; what is to be rejected
- * fails, for a reason that fits its class; lenient decoding makes the same
- * bytes of whatever strict decoding accepts; memory in use at once stays under
- * a bound, and all of it comes back.  The slowest files are printed.
+ * some boxes: a file to be accepted is accepted by strict decoding; a file to
+ * be rejected fails, for a reason that fits its class; if strict decoding
+ * accepts a file, lenient decoding makes the same bytes; the memory in use at
+ * one time stays under a bound, and all of it is freed.  The slowest files are
+ * printed.
  *
- * Damage in the dropped scans of a progressive file is not noticed
- * (scans.h): in a box such a file may pass.
+ * Damage in scans that are dropped (scans.h) is not noticed, so a damaged
+ * progressive file may be accepted with a box.
  */
 #include "imgops/imgops.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -29,8 +32,8 @@ enum {
 };
 
 /*
- * As the service has them, but for two: one picture without a box, decoded,
- * scaled to the same size and written, must fit LIVE_BYTES_MAX.
+ * The limits of the service, except for two: decoding, scaling to the same size
+ * and encoding one picture without a box must fit LIVE_BYTES_MAX.
  */
 static const struct img_limits limits = {
 	.side_px_max = 65500,
@@ -39,7 +42,7 @@ static const struct img_limits limits = {
 	.decode_bytes_max = 160 << 20,
 };
 
-/* 0: none.  Between them all scales of the decoder are used. */
+/* 0: no box.  Together they use all scales of the decoder. */
 static const uint32_t boxes_px[] = { 0, 16, 64, 200 };
 
 struct heap {
@@ -66,12 +69,12 @@ struct check {
 	const char *dir;
 	struct exception exceptions[EXCEPTIONS_MAX];
 	uint32_t exception_count;
-	struct slow slowest[SLOWEST]; /* in order */
+	struct slow slowest[SLOWEST]; /* slowest first */
 	uint64_t live_bytes_max;
 	uint32_t file_count, wrong_count, unnoticed_count;
 };
 
-/* The size of a block is kept before it. */
+/* The size of a block is stored in front of it. */
 static void *heap_alloc(void *arg, size_t bytes)
 {
 	struct heap *h = arg;
@@ -95,8 +98,8 @@ static void heap_free(void *arg, void *data)
 }
 
 static struct result run(const uint8_t *jpeg, size_t jpeg_bytes,
-			 const struct img_recipe *recipe,
-			 const struct img_memory *memory)
+			 const struct img_transform *transform,
+			 const struct memory *memory)
 {
 	struct image decoded = { 0 }, scaled = { 0 }, blurred = { 0 };
 	struct img_header header;
@@ -106,27 +109,28 @@ static struct result run(const uint8_t *jpeg, size_t jpeg_bytes,
 	if (r.err != IMG_OK)
 		return r;
 
-	struct img_view view = img_fit(&header, recipe);
+	struct img_view view = img_fit(&header, transform);
 
 	r.is_progressive = header.is_progressive;
-	r.err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view, recipe,
-			   &limits, memory);
+	r.err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view,
+			   transform, &limits, memory);
 	if (r.err == IMG_OK)
-		r.err = img_scale(&scaled, &decoded, &view, recipe, memory);
+		r.err = img_scale(&scaled, &decoded, &view, transform, memory);
 	img_release(&decoded);
-	if (r.err == IMG_OK && recipe->blur_sigma_px > 0) {
-		r.err = img_blur(&blurred, &scaled, recipe->blur_sigma_px,
+	if (r.err == IMG_OK && transform->blur_sigma_px > 0) {
+		r.err = img_blur(&blurred, &scaled, transform->blur_sigma_px,
 				 memory);
 		img_release(&scaled);
 		scaled = blurred;
 	}
 	if (r.err == IMG_OK)
-		r.err = img_encode(&r.jpeg, &r.bytes, &scaled, recipe, memory);
+		r.err = img_encode(&r.jpeg, &r.bytes, &scaled, transform,
+				   memory);
 	img_release(&scaled);
 	return r;
 }
 
-/* What a file of this class may fail with; 0: with anything. */
+/* The error with which a file of this class may fail; 0: any error. */
 static bool fits(const char *class, enum img_err err)
 {
 	static const struct {
@@ -149,7 +153,7 @@ static bool fits(const char *class, enum img_err err)
 		{ "bomb-valid-data", { IMG_ERR_TOO_LARGE } },
 	};
 
-	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
 		if (strcmp(class, expected[i].class) == 0)
 			return err == expected[i].errs[0] ||
 			       err == expected[i].errs[1];
@@ -190,12 +194,13 @@ static void check_box(struct check *c, const char *file, const char *class,
 		      uint32_t box_px)
 {
 	struct heap h = { 0 };
-	struct img_memory memory = { heap_alloc, heap_free, &h };
-	struct img_recipe recipe = { .box = { box_px, box_px },
-				     .quality = 80,
-				     .blur_sigma_px = box_px > 0 ? 2 : 0 };
+	struct memory memory = { heap_alloc, heap_free, &h };
+	struct img_transform transform = { .box = { box_px, box_px },
+					   .quality = 80,
+					   .blur_sigma_px =
+						   box_px > 0 ? 2 : 0 };
 	double start = cpu_seconds();
-	struct result strict = run(jpeg, bytes, &recipe, &memory);
+	struct result strict = run(jpeg, bytes, &transform, &memory);
 
 	note_time(c, file, box_px, cpu_seconds() - start);
 	if (strcmp(expected, "accept") == 0 && strict.err != IMG_OK)
@@ -207,9 +212,9 @@ static void check_box(struct check *c, const char *file, const char *class,
 			complain(c, file, box_px, class, strict.err);
 	}
 
-	recipe.lenient = true;
+	transform.lenient = true;
 	start = cpu_seconds();
-	struct result lenient = run(jpeg, bytes, &recipe, &memory);
+	struct result lenient = run(jpeg, bytes, &transform, &memory);
 
 	note_time(c, file, box_px, cpu_seconds() - start);
 	if (strict.err == IMG_OK &&
@@ -244,7 +249,9 @@ static uint8_t *load(const char *dir, const char *file, size_t *bytes)
 	rewind(f);
 	assert(end >= 0);
 
-	/* So that sanitizers see its end. */
+	/*
+	 * A copy of the exact size, so that sanitizers see reads past its end.
+	 */
 	uint8_t *data = malloc(end > 0 ? (size_t)end : 1);
 
 	assert(data != NULL);
@@ -308,8 +315,7 @@ static void check_manifest(struct check *c)
 		uint8_t *jpeg = load(c->dir, file, &bytes);
 		const char *want = expected_of(c, file, expected);
 
-		for (size_t i = 0; i < sizeof(boxes_px) / sizeof(boxes_px[0]);
-		     i++)
+		for (size_t i = 0; i < ARRAY_SIZE(boxes_px); i++)
 			check_box(c, file, class, want, jpeg, bytes,
 				  boxes_px[i]);
 		free(jpeg);

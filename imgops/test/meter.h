@@ -5,10 +5,10 @@
 #ifndef IMGOPS_TEST_METER_H
 #define IMGOPS_TEST_METER_H
 
-#include "imgops/image.h"
+#include "imgops/imgops.h"
 
 struct meter {
-	struct img_memory memory;
+	struct memory memory;
 	size_t live_bytes;
 	size_t peak_bytes;
 };

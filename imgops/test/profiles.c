@@ -42,7 +42,7 @@ cmsToneCurve *curve_make(double gamma, int steps)
 		curve = cmsBuildParametricToneCurve(NULL, 4, srgb);
 	else
 		curve = cmsBuildGamma(NULL, gamma);
-	assert(curve != NULL && steps <= (int)LENGTH(table));
+	assert(curve != NULL && steps <= (int)ARRAY_SIZE(table));
 	if (steps == 0)
 		return curve;
 	for (int i = 0; i < steps; i++)

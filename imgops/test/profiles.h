@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For the tests of colour: ICC profiles, made by lcms2, and what it says they
- * mean, the slow and exact way.
+ * For the tests of colour: ICC profiles made by lcms2, and their exact meaning
+ * as lcms2 computes it slowly.
  */
 #ifndef IMGOPS_TEST_PROFILES_H
 #define IMGOPS_TEST_PROFILES_H
@@ -10,7 +10,7 @@
 
 #include <lcms2.h>
 
-/* Red, green and blue, all at D65 but for ProPhoto's D50. */
+/* Red, green and blue; the white is D65, except D50 for ProPhoto. */
 struct gamut {
 	const char *name;
 	double white[2];
@@ -21,22 +21,25 @@ enum { SRGB, DISPLAY_P3, ADOBE_RGB, PROPHOTO, GAMUT_COUNT };
 
 extern const struct gamut gamuts[GAMUT_COUNT];
 
-/* As tone curves of profiles: see curve_make(). */
+/* A value of `gamma` in the functions below: see curve_make(). */
 enum { CURVE_SRGB = 0 };
 
-/* sRGB's own curve, or x^gamma; `steps` > 0: as a table. */
+/*
+ * A tone curve: sRGB's own for CURVE_SRGB, otherwise x^gamma.  If `steps` > 0,
+ * it is stored as a table of `steps` values.
+ */
 cmsToneCurve *curve_make(double gamma, int steps);
 
-/* The caller frees the data of what these return. */
+/* The caller frees the data of the results. */
 struct bytes profile_rgb(const struct gamut *gamut, double gamma, int steps);
 struct bytes profile_grey(double gamma);
 
-/* Ink by a table: a simple press, whose black is not quite black. */
+/* Inks by a table, as of a simple press whose black is not quite black. */
 struct bytes profile_cmyk(void);
 
 struct bytes profile_bytes(cmsHPROFILE profile);
 
-/* What lcms2 makes of `count` pixels, in 16 bits and without short cuts. */
+/* Convert `count` pixels by lcms2, in 16 bits and without its short cuts. */
 void profile_to_lab(cmsCIELab *lab, struct bytes profile,
 		    cmsUInt32Number pixel_type, const void *pixels,
 		    uint32_t count);

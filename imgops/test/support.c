@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/support.h"
 
-#include "imgops/planes.h"
+#include "imgops/image.h"
 
 #include <assert.h>
 #include <math.h>
@@ -260,9 +260,9 @@ struct bytes jpeg_make(const struct jpeg_spec *spec)
 	return (struct bytes){ data, count };
 }
 
-struct img_size target_at(struct img_size size, uint32_t eighths)
+struct img_size target_at(struct img_size size, uint32_t dct_scale)
 {
-	double most = eighths / 8.0 / 1.1;
+	double most = dct_scale / 8.0 / 1.1;
 
 	return (struct img_size){ (uint32_t)(size.width_px * most),
 				  (uint32_t)(size.height_px * most) };
@@ -292,14 +292,15 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 
 	view.orientation = header.orientation;
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
-			 &(struct img_recipe){ 0 }, &no_limits, &h->memory);
+			 &(struct img_transform){ 0 }, &no_limits, &h->memory);
 	assert(err == IMG_OK);
 	return img;
 }
 
-enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
-			   const struct img_recipe *recipe,
-			   const struct img_limits *limits, struct heap *h)
+enum img_err decode_transform(struct image *img, const uint8_t *data,
+			      size_t count,
+			      const struct img_transform *transform,
+			      const struct img_limits *limits, struct heap *h)
 {
 	struct img_header header;
 	uint8_t *copy = malloc(count + 1);
@@ -311,10 +312,10 @@ enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
 	*img = (struct image){ 0 };
 	err = img_probe(&header, copy + 1, count, limits);
 	if (err == IMG_OK) {
-		struct img_view view = img_fit(&header, recipe);
+		struct img_view view = img_fit(&header, transform);
 
-		err = img_decode(img, copy + 1, count, &header, &view, recipe,
-				 limits, &h->memory);
+		err = img_decode(img, copy + 1, count, &header, &view,
+				 transform, limits, &h->memory);
 	}
 	free(copy);
 	assert(err == IMG_OK || is_empty(img));
@@ -324,8 +325,8 @@ enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
 enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 			  const struct img_limits *limits, struct heap *h)
 {
-	return decode_recipe(img, data, count, &(struct img_recipe){ 0 },
-			     limits, h);
+	return decode_transform(img, data, count, &(struct img_transform){ 0 },
+				limits, h);
 }
 
 enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
@@ -359,4 +360,21 @@ struct image image_make(struct img_size size, enum img_space space,
 						       (y + 0.5) * step);
 	}
 	return img;
+}
+
+uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
+		    size_t jpeg_bytes, uint32_t dct_scale)
+{
+	struct img_scans scans = { 0 };
+	struct markers w;
+	struct marker m;
+	const uint8_t *end;
+	bool in_scan;
+
+	if (!markers_start(&w, jpeg, jpeg_bytes))
+		return 0;
+	for (end = w.at, in_scan = false; markers_next(&w, &m);
+	     end = w.at, in_scan = w.in_scan)
+		scans_add(&scans, &m, jpeg, in_scan || m.start == end);
+	return scans_pieces(pieces, &scans, jpeg, dct_scale);
 }

@@ -10,16 +10,15 @@
 #define IMGOPS_TEST_SUPPORT_H
 
 #include "imgops/imgops.h"
+#include "imgops/jpeg/scans.h"
 
 #include <stdio.h>
 
 #include <jpeglib.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-/* A struct img_memory that counts. */
+/* A struct memory that counts. */
 struct heap {
-	struct img_memory memory;
+	struct memory memory;
 	uint32_t alloc_count;
 	uint32_t live_count;  /* blocks not freed yet */
 	size_t largest_bytes; /* ever asked for at once */
@@ -33,8 +32,10 @@ extern const struct img_limits no_limits;
 /* For must_decode(): all pixels. */
 extern const struct img_size full_size;
 
-/* The largest target for which a picture of `size` is decoded at `eighths`. */
-struct img_size target_at(struct img_size size, uint32_t eighths);
+/*
+ * The largest target for which a picture of `size` is decoded at `dct_scale`.
+ */
+struct img_size target_at(struct img_size size, uint32_t dct_scale);
 
 /* All of a picture, as it lies in the file. */
 struct img_view whole_view(struct img_size size);
@@ -74,7 +75,7 @@ struct bytes jpeg_make(const struct jpeg_spec *spec);
 /* One component, coefficients untouched, as a grey JPEG of its own size. */
 struct bytes jpeg_component(struct bytes jpeg, int index);
 
-/* How libjpeg sees a file, decoded at `eighths`. */
+/* How libjpeg sees a file, decoded at `dct_scale`. */
 struct jpeg_view {
 	uint32_t width, height, channels;
 	uint8_t *pixels; /* of malloc(), interleaved */
@@ -83,7 +84,8 @@ struct jpeg_view {
 	uint32_t marker_count; /* APPn and COM, without JFIF's APP0 */
 };
 
-struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space, int eighths);
+struct jpeg_view jpeg_read(struct bytes jpeg, J_COLOR_SPACE space,
+			   int dct_scale);
 
 /* Dequantised coefficients of a grey JPEG. */
 struct jpeg_blocks {
@@ -100,9 +102,10 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
  * Probe and decode a copy on the heap, so that sanitizers see its ends.  An
  * error must leave `img` empty.
  */
-enum img_err decode_recipe(struct image *img, const uint8_t *data, size_t count,
-			   const struct img_recipe *recipe,
-			   const struct img_limits *limits, struct heap *h);
+enum img_err decode_transform(struct image *img, const uint8_t *data,
+			      size_t count,
+			      const struct img_transform *transform,
+			      const struct img_limits *limits, struct heap *h);
 
 /* The same at full size. */
 enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
@@ -134,6 +137,10 @@ uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
 
 /* `n` of a fixed pseudo-random sequence, 0..2^32-1. */
 uint32_t scramble(uint32_t n);
+
+/* The pieces of all of a file for a decode at DCT scale 1 or 2; see scans.h. */
+uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
+		    size_t jpeg_bytes, uint32_t dct_scale);
 
 double psnr(double squared_error_total, double count);
 

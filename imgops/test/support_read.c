@@ -88,7 +88,8 @@ struct jpeg_blocks jpeg_read_blocks(struct bytes bytes)
 	return blocks;
 }
 
-struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
+struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space,
+			   int dct_scale)
 {
 	struct jpeg_decompress_struct jpeg;
 	struct jpeg_error_mgr errors;
@@ -103,7 +104,7 @@ struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space, int eighths)
 	(void)jpeg_read_header(&jpeg, TRUE);
 	view_header(&view, &jpeg);
 	jpeg.out_color_space = space;
-	jpeg.scale_num = (unsigned)eighths;
+	jpeg.scale_num = (unsigned)dct_scale;
 	jpeg.scale_denom = DCTSIZE;
 	jpeg.dct_method = JDCT_ISLOW;
 	jpeg.do_block_smoothing = FALSE;

@@ -3,7 +3,7 @@
  * Promises: the loops over bands, for each kind of CPU, give the sums that
  * bands.h says, bit for bit, at any width, upright and aside.
  */
-#include "imgops/bands.h"
+#include "imgops/resample/bands.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ static void check_down(const struct bands *bands, uint32_t width,
 	int16_t weights[BAND_ROWS * COUNT_MAX];
 	uint32_t first[BAND_ROWS];
 
-	for (uint32_t i = 0; i < LENGTH(in); i++)
+	for (uint32_t i = 0; i < ARRAY_SIZE(in); i++)
 		in[i] = (uint8_t)scramble(i + width);
 	for (uint32_t r = 0; r < BAND_ROWS; r++) {
 		first[r] = scramble(r + count) % (IN_ROWS - count + 1);
@@ -90,7 +90,7 @@ static void check_across(const struct bands *bands, uint32_t width,
 	int16_t weights[COLUMNS_MAX * COUNT_MAX];
 	uint32_t first[COLUMNS_MAX];
 
-	for (uint32_t i = 0; i < LENGTH(band); i++)
+	for (uint32_t i = 0; i < ARRAY_SIZE(band); i++)
 		band[i] = (int16_t)((int)(scramble(i) % 24000) - 4000);
 	for (uint32_t x = 0; x < width; x++) {
 		first[x] = scramble(x) % (COLUMNS_MAX - count + 1) / 2 * 2;
@@ -132,7 +132,7 @@ int main(void)
 {
 	const struct bands *const kinds[] = { &bands_portable, bands_best() };
 
-	for (uint32_t i = 0; i < LENGTH(kinds); i++) {
+	for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		printf("%s\n", kinds[i]->name);
 		test_columns_are_summed(kinds[i]);
 		test_rows_are_summed_with_a_filter_for_each_sample(kinds[i]);

@@ -4,7 +4,7 @@
  * luma; flat stays flat; edges are extended, also where the kernel is larger
  * than the picture; a profile stays with its picture.
  */
-#include "imgops/planes.h"
+#include "imgops/image.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -101,10 +101,10 @@ static void test_blur_is_gaussian_at_any_size_and_sigma(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct image src = image_make(sizes[i], IMG_YCBCR, patches, &h);
 
-		for (size_t s = 0; s < LENGTH(sigmas); s++) {
+		for (size_t s = 0; s < ARRAY_SIZE(sigmas); s++) {
 			struct image dst = must_blur(&src, sigmas[s], &h);
 
 			check_plane(&dst.planes[0], &src.planes[0], sigmas[s]);
@@ -165,8 +165,8 @@ static void test_hard_pictures_are_blurred_right(void)
 {
 	static picture_fn *const pictures[] = { edges, single_pixels, noise };
 
-	for (size_t s = 1; s < LENGTH(sigmas); s++) {
-		for (size_t i = 0; i < LENGTH(pictures); i++)
+	for (size_t s = 1; s < ARRAY_SIZE(sigmas); s++) {
+		for (size_t i = 0; i < ARRAY_SIZE(pictures); i++)
 			check_grey(pictures[i], sigmas[s]);
 		stripe_px = 2;
 		while (stripe_px * 6 < sigmas[s])
@@ -217,7 +217,7 @@ static void test_the_longest_pictures(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (double sigma = 1; sigma <= 100; sigma *= 10) {
 			struct image src =
 				image_make(sizes[i], IMG_YCBCR, waves, &h);
@@ -240,7 +240,7 @@ static void test_flat_image_stays_flat(void)
 	struct image src =
 		image_make((struct img_size){ 19, 21 }, IMG_YCBCR, waves, &h);
 
-	for (uint32_t n = 0; n < 256 * LENGTH(sigmas); n++) {
+	for (uint32_t n = 0; n < 256 * ARRAY_SIZE(sigmas); n++) {
 		uint32_t value = n % 256;
 
 		for (uint32_t i = 0; i < 3; i++)

@@ -3,7 +3,7 @@
  * Promises: the loops of blur for each kind of CPU give what blur_rows.h says,
  * bit for bit, at any width and place.
  */
-#include "imgops/blur_rows.h"
+#include "imgops/blur/rows.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -14,16 +14,16 @@ enum {
 	WIDTH_MAX = 150, /* two of `fold`'s widest steps, and more */
 	ROOM = 2 * WIDTH_MAX + 64,
 	RADIUS_MAX = 18,
-	TAPS_MAX = 2 * RADIUS_MAX + 1,
+	WINDOW_MAX = 2 * RADIUS_MAX + 1,
 	VALUE_MAX = 255 << BLUR_EXTRA_BITS,
 };
 
-static int16_t in[TAPS_MAX][ROOM], out[ROOM];
+static int16_t in[WINDOW_MAX][ROOM], out[ROOM];
 
 /* Random values, the largest and smallest often. */
 static void fill(uint32_t seed)
 {
-	for (uint32_t i = 0; i < TAPS_MAX; i++) {
+	for (uint32_t i = 0; i < WINDOW_MAX; i++) {
 		for (uint32_t x = 0; x < ROOM; x++) {
 			uint32_t n = scramble(seed * 7919 + i * ROOM + x);
 			int value = (int)(n % (VALUE_MAX + 1));
@@ -44,13 +44,13 @@ static void test_samples_become_values_and_return(const struct blur_rows *rows,
 
 	fill(width);
 	memset(back, 0x55, sizeof(back));
-	for (uint32_t x = 0; x < LENGTH(samples); x++)
+	for (uint32_t x = 0; x < ARRAY_SIZE(samples); x++)
 		samples[x] = (uint8_t)scramble(x + width);
 	rows->widen(out, samples + 1, width);
 	for (uint32_t x = 0; x < width; x++)
 		assert(out[x] == samples[x + 1] << BLUR_EXTRA_BITS);
 	assert(out[width] == 0x5555);
-	/* What is off by less than half a sample rounds to it. */
+	/* Values that differ by less than half a sample are rounded to it. */
 	for (uint32_t x = 0; x < width; x++)
 		if (out[x] > 0)
 			out[x] = (int16_t)(out[x] + (int)(x % 64) - 32);
@@ -63,7 +63,7 @@ static void test_rows_are_folded(const struct blur_rows *rows, uint32_t width)
 {
 	uint32_t radius = 1 + width % RADIUS_MAX;
 	uint32_t whole = (width + BLUR_ALIGN - 1) / BLUR_ALIGN * BLUR_ALIGN;
-	const int16_t *from[TAPS_MAX];
+	const int16_t *from[WINDOW_MAX];
 	int16_t weights[RADIUS_MAX + 1];
 
 	fill(width);
@@ -118,7 +118,7 @@ int main(void)
 	const struct blur_rows *const kinds[] = { &blur_rows_portable,
 						  blur_rows_best() };
 
-	for (uint32_t i = 0; i < LENGTH(kinds); i++) {
+	for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		printf("%s\n", kinds[i]->name);
 		for (uint32_t width = 1; width <= WIDTH_MAX; width++) {
 			test_samples_become_values_and_return(kinds[i], width);

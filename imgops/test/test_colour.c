@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: img_scale() turns pixels of any space and profile into what a
- * colour-managed viewer shows, or keeps a profile with its own pixels; what
- * needs no conversion gets none; bad profiles are as none.
+ * Promises: img_scale() turns pixels of any colour space and profile into the
+ * colours that a colour-managed viewer shows, or keeps a profile together with
+ * its own pixels; pixels that need no conversion are not converted; a bad
+ * profile is ignored.
  */
-#include "imgops/colour.h"
-#include "imgops/planes.h"
+#include "imgops/colour/colour.h"
+#include "imgops/image.h"
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
@@ -14,9 +15,9 @@
 #include <string.h>
 
 static const struct img_size size = { 61, 43 };
-static const struct img_recipe plain = { .full_chroma = true };
-static const struct img_recipe keep = { .full_chroma = true,
-					.keep_profile = true };
+static const struct img_transform plain = { .full_chroma = true };
+static const struct img_transform keep = { .full_chroma = true,
+					   .keep_profile = true };
 
 /* All colours there are, more or less. */
 static double colours(uint32_t component, double x, double y)
@@ -55,11 +56,11 @@ static struct image make(enum img_space space, struct bytes profile,
 }
 
 static struct image scale(const struct image *src,
-			  const struct img_recipe *recipe, struct heap *h)
+			  const struct img_transform *transform, struct heap *h)
 {
 	struct img_view view = whole_view(size);
 	struct image dst = { 0 };
-	enum img_err err = img_scale(&dst, src, &view, recipe, &h->memory);
+	enum img_err err = img_scale(&dst, src, &view, transform, &h->memory);
 
 	assert(err == IMG_OK && image_is_shaped(&dst));
 	assert(dst.space == (src->space == IMG_GREY ? IMG_GREY : IMG_YCBCR));
@@ -68,10 +69,11 @@ static struct image scale(const struct image *src,
 
 /* Make, scale, release the source. */
 static struct image scaled(enum img_space space, struct bytes profile,
-			   const struct img_recipe *recipe, struct heap *h)
+			   const struct img_transform *transform,
+			   struct heap *h)
 {
 	struct image src = make(space, profile, h);
-	struct image dst = scale(&src, recipe, h);
+	struct image dst = scale(&src, transform, h);
 
 	img_release(&src);
 	return dst;
@@ -94,8 +96,6 @@ static void rgb_of_ycc(double rgb[3], double y, double cb, double cr)
 static void viewed(double device[4], const struct image *img, uint32_t x,
 		   uint32_t y)
 {
-	double flip = img->inks_inverted ? 255 : 0;
-
 	for (uint32_t i = 0; i < img->plane_count; i++)
 		device[i] = sample(&img->planes[i], x, y);
 	if (img->space == IMG_GREY)
@@ -107,10 +107,13 @@ static void viewed(double device[4], const struct image *img, uint32_t x,
 			device[i] = 255 - device[i];
 	if (img->space == IMG_CMYK || img->space == IMG_YCCK)
 		for (int i = 0; i < 4; i++)
-			device[i] = fabs(flip - device[i]);
+			device[i] = 255 - device[i];
 }
 
-/* In 16 bits, as lcms2 takes them; `channels` of each pixel. */
+/*
+ * The pixels in 16 bits, in the form that lcms2 takes, with `channels` for each
+ * pixel.
+ */
 static uint16_t *viewed_all(const struct image *img, uint32_t channels)
 {
 	uint16_t *all = malloc(sizeof(*all) * channels * size.width_px *
@@ -154,15 +157,13 @@ static double difference(const struct image *dst, const struct image *src,
 	return total / count;
 }
 
-static void check_profile(enum img_space space, bool inverted,
-			  struct bytes profile, cmsUInt32Number type)
+static void check_profile(enum img_space space, struct bytes profile,
+			  cmsUInt32Number type)
 {
 	struct heap h;
 
 	heap_init(&h);
 	struct image src = make(space, profile, &h);
-
-	src.inks_inverted = inverted;
 	struct image dst = scale(&src, &plain, &h);
 
 	assert(dst.profile == NULL && dst.notes == 0);
@@ -182,28 +183,24 @@ static void test_profiles_look_as_lcms2_shows_them(void)
 	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
 		struct bytes rgb = profile_rgb(&gamuts[i], gammas[i], 0);
 
-		check_profile(IMG_YCBCR, false, rgb, TYPE_RGB_16);
-		check_profile(IMG_RGB, false, rgb, TYPE_RGB_16);
-		check_profile(IMG_GREY, false, rgb, TYPE_RGB_16);
+		check_profile(IMG_YCBCR, rgb, TYPE_RGB_16);
+		check_profile(IMG_RGB, rgb, TYPE_RGB_16);
+		check_profile(IMG_GREY, rgb, TYPE_RGB_16);
 		free(rgb.data);
 	}
-	for (int inverted = 0; inverted <= 1; inverted++) {
-		check_profile(IMG_CMYK, inverted, cmyk, TYPE_CMYK_16);
-		check_profile(IMG_YCCK, inverted, cmyk, TYPE_CMYK_16);
-	}
-	check_profile(IMG_GREY, false, grey, TYPE_GRAY_16);
+	check_profile(IMG_CMYK, cmyk, TYPE_CMYK_16);
+	check_profile(IMG_YCCK, cmyk, TYPE_CMYK_16);
+	check_profile(IMG_GREY, grey, TYPE_GRAY_16);
 	free(cmyk.data);
 	free(grey.data);
 }
 
-static void check_plain(enum img_space space, bool inverted)
+static void check_plain(enum img_space space)
 {
 	struct heap h;
 
 	heap_init(&h);
 	struct image src = make(space, (struct bytes){ 0 }, &h);
-
-	src.inks_inverted = inverted;
 	struct image dst = scale(&src, &plain, &h);
 
 	for (uint32_t y = 0; y < size.height_px; y++) {
@@ -228,11 +225,9 @@ static void check_plain(enum img_space space, bool inverted)
 
 static void test_without_a_profile_ink_takes_light(void)
 {
-	check_plain(IMG_RGB, false);
-	check_plain(IMG_CMYK, false);
-	check_plain(IMG_CMYK, true);
-	check_plain(IMG_YCCK, false);
-	check_plain(IMG_YCCK, true);
+	check_plain(IMG_RGB);
+	check_plain(IMG_CMYK);
+	check_plain(IMG_YCCK);
 }
 
 /* As lcms2 may answer: "none", by any way, must be the very same picture. */
@@ -246,7 +241,7 @@ static void test_srgb_and_bad_profiles_change_nothing(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(spaces); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
 		struct image none =
 			scaled(spaces[i], (struct bytes){ 0 }, &plain, &h);
 		struct image dst = scaled(spaces[i], srgb, &plain, &h);
@@ -254,7 +249,7 @@ static void test_srgb_and_bad_profiles_change_nothing(void)
 		assert(is_same(&none, &dst));
 		assert(dst.notes == 0 && dst.profile == NULL);
 		img_release(&dst);
-		for (size_t k = 0; k < LENGTH(bad); k++) {
+		for (size_t k = 0; k < ARRAY_SIZE(bad); k++) {
 			dst = scaled(spaces[i], bad[k], &keep, &h);
 			assert(is_same(&none, &dst));
 			assert(dst.notes == IMG_NOTE_BAD_PROFILE);
@@ -283,7 +278,7 @@ static void test_a_kept_profile_has_its_own_pixels(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bytes profile = cases[i].profile;
 		struct image none =
 			scaled(cases[i].space, (struct bytes){ 0 }, &plain, &h);
@@ -316,7 +311,7 @@ static void test_what_would_not_fit_is_not_kept(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct image converted =
 			scaled(cases[i].space, cases[i].profile, &plain, &h);
 		struct image dst =
@@ -333,6 +328,43 @@ static void test_what_would_not_fit_is_not_kept(void)
 	assert(h.live_count == 0);
 }
 
+/* `profile` with more bytes after its end. */
+static struct bytes padded(struct bytes profile, size_t count)
+{
+	struct bytes b = { calloc(1, count), count };
+
+	assert(b.data != NULL && count > profile.count);
+	memcpy(b.data, profile.data, profile.count);
+	return b;
+}
+
+/* The bytes of a stranger are passed on only as far as they are a profile. */
+static void test_what_is_kept_is_bounded(void)
+{
+	struct bytes p3 = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
+	struct bytes longer = padded(p3, p3.count + 1000);
+	struct bytes longest = padded(p3, (1 << 20) + 1);
+	struct heap h;
+
+	heap_init(&h);
+
+	struct image kept = scaled(IMG_YCBCR, longer, &keep, &h);
+	struct image converted = scaled(IMG_YCBCR, p3, &plain, &h);
+	struct image dst = scaled(IMG_YCBCR, longest, &keep, &h);
+
+	assert(kept.profile_bytes == p3.count);
+	assert(memcmp(kept.profile, p3.data, p3.count) == 0);
+	assert(is_same(&converted, &dst));
+	assert(dst.profile == NULL && dst.notes == 0);
+	img_release(&kept);
+	img_release(&converted);
+	img_release(&dst);
+	free(p3.data);
+	free(longer.data);
+	free(longest.data);
+	assert(h.live_count == 0);
+}
+
 static void test_chroma_is_halved_in_place(void)
 {
 	struct heap h;
@@ -340,7 +372,7 @@ static void test_chroma_is_halved_in_place(void)
 	heap_init(&h);
 	struct image src = make(IMG_RGB, (struct bytes){ 0 }, &h);
 	struct image full = scale(&src, &plain, &h);
-	struct image half = scale(&src, &(struct img_recipe){ 0 }, &h);
+	struct image half = scale(&src, &(struct img_transform){ 0 }, &h);
 
 	assert(half.planes[1].width == 31 && half.planes[1].height == 22);
 	for (uint32_t i = 1; i < 3; i++) {
@@ -412,7 +444,7 @@ static void test_turned_pixels_are_those_of_the_upright(void)
 }
 
 static void check_memory(enum img_space space, struct bytes profile,
-			 const struct img_recipe *recipe)
+			 const struct img_transform *transform)
 {
 	struct img_view view = whole_view(size);
 	enum img_err err = IMG_ERR_NO_MEMORY;
@@ -426,7 +458,7 @@ static void check_memory(enum img_space space, struct bytes profile,
 
 		heap_init(&failing);
 		failing.fail_at = at;
-		err = img_scale(&dst, &src, &view, recipe, &failing.memory);
+		err = img_scale(&dst, &src, &view, transform, &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(is_empty(&dst));
 		img_release(&dst);
@@ -456,6 +488,7 @@ int main(void)
 	test_srgb_and_bad_profiles_change_nothing();
 	test_a_kept_profile_has_its_own_pixels();
 	test_what_would_not_fit_is_not_kept();
+	test_what_is_kept_is_bounded();
 	test_chroma_is_halved_in_place();
 	test_notes_of_decoding_stay();
 	test_turned_pixels_are_those_of_the_upright();

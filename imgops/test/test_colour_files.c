@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a file of any space, with a profile, becomes a file that looks as
- * libjpeg and lcms2 show the first.
+ * Promise: the result for a file of any colour space, with a profile, looks as
+ * libjpeg and lcms2 show the original file.
  */
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct img_size size = { 61, 43 };
 
-/* `jpeg` with `profile`, of less than 64 KB, behind its SOI. */
+/* `jpeg` with `profile`, which has less than 64 KB, inserted after the SOI. */
 static struct bytes embed(struct bytes jpeg, struct bytes profile)
 {
 	static const char name[] = "ICC_PROFILE\0\1\1";
@@ -30,20 +31,20 @@ static struct bytes embed(struct bytes jpeg, struct bytes profile)
 	return all;
 }
 
-/* From bytes to bytes, as a service would. */
+/* Decode, scale and encode, as the service would. */
 static struct bytes pass(struct bytes jpeg, struct heap *h)
 {
-	static const struct img_recipe recipe = { .quality = 95 };
+	static const struct img_transform transform = { .quality = 95 };
 	struct image decoded = must_decode(jpeg, size, h);
 	struct img_view view = whole_view(size);
 	struct image dst = { 0 };
 	struct bytes out;
 	uint8_t *block;
 	enum img_err err =
-		img_scale(&dst, &decoded, &view, &recipe, &h->memory);
+		img_scale(&dst, &decoded, &view, &transform, &h->memory);
 
 	assert(err == IMG_OK);
-	err = img_encode(&block, &out.count, &dst, &recipe, &h->memory);
+	err = img_encode(&block, &out.count, &dst, &transform, &h->memory);
 	assert(err == IMG_OK);
 	out.data = malloc(out.count);
 	assert(out.data != NULL);
@@ -54,7 +55,7 @@ static struct bytes pass(struct bytes jpeg, struct heap *h)
 	return out;
 }
 
-/* Against libjpeg's pixels and lcms2. */
+/* Compare the result with libjpeg's pixels, converted by lcms2. */
 static void check_file(J_COLOR_SPACE file, bool no_adobe, struct bytes profile,
 		       J_COLOR_SPACE seen, cmsUInt32Number type)
 {
@@ -102,16 +103,96 @@ static void test_files_look_as_lcms2_shows_them(void)
 		free(rgb.data);
 	}
 	check_file(JCS_CMYK, false, cmyk, JCS_CMYK, TYPE_CMYK_8_REV);
-	check_file(JCS_CMYK, true, cmyk, JCS_CMYK, TYPE_CMYK_8);
+	check_file(JCS_CMYK, true, cmyk, JCS_CMYK, TYPE_CMYK_8_REV);
 	check_file(JCS_YCCK, false, cmyk, JCS_CMYK, TYPE_CMYK_8_REV);
 	check_file(JCS_GRAYSCALE, false, grey, JCS_GRAYSCALE, TYPE_GRAY_8);
 	free(cmyk.data);
 	free(grey.data);
 }
 
+/*
+ * The CMYK that programs store for a colour (255: no ink), with as much black
+ * as possible.
+ */
+static void stored_inks(double ink[4], double x, double y)
+{
+	double light[3] = { waves(0, x, y), waves(1, x, y), waves(2, x, y) };
+
+	ink[3] = fmax(light[0], fmax(light[1], light[2]));
+	for (int i = 0; i < 3; i++)
+		ink[i] = ink[3] > 0 ? light[i] / ink[3] * 255 : 255;
+}
+
+static double cmyk_of_waves(uint32_t component, double x, double y)
+{
+	double ink[4];
+
+	stored_inks(ink, x, y);
+	return ink[component];
+}
+
+/* YCCK: C, M and Y as JFIF's Y'CbCr of 255 - C, ...; K as it is. */
+static double ycck_of_waves(uint32_t component, double x, double y)
+{
+	static const double rows[3][3] = { { 0.299, 0.587, 0.114 },
+					   { -0.168736, -0.331264, 0.5 },
+					   { 0.5, -0.418688, -0.081312 } };
+	double ink[4], sum = component == 0 ? 0 : 128;
+
+	stored_inks(ink, x, y);
+	if (component == 3)
+		return ink[3];
+	for (int i = 0; i < 3; i++)
+		sum += rows[component][i] * (255 - ink[i]);
+	return sum;
+}
+
+/* Mean difference between the result and the picture that was stored. */
+static double inks_difference(J_COLOR_SPACE space, bool no_adobe)
+{
+	struct jpeg_spec spec = {
+		.width = size.width_px,
+		.height = size.height_px,
+		.picture = space == JCS_YCCK ? ycck_of_waves : cmyk_of_waves,
+		.space = space,
+		.no_adobe = no_adobe,
+	};
+	struct bytes jpeg = jpeg_make(&spec);
+	double total = 0;
+	struct heap h;
+
+	heap_init(&h);
+	struct bytes out = pass(jpeg, &h);
+	struct jpeg_view after = jpeg_read(out, JCS_RGB, 8);
+	const uint8_t *pixel = after.pixels;
+
+	for (uint32_t y = 0; y < size.height_px; y++)
+		for (uint32_t x = 0; x < size.width_px; x++)
+			for (uint32_t i = 0; i < 3; i++)
+				total += fabs(*pixel++ -
+					      waves(i, x + 0.5, y + 0.5));
+	free(after.pixels);
+	free(jpeg.data);
+	free(out.data);
+	assert(h.live_count == 0);
+	return total / (3.0 * size.width_px * size.height_px);
+}
+
+/*
+ * Adobe's programs store 255 for no ink, and all readers follow them, also
+ * where the marker is missing; the marker only tells CMYK from YCCK.
+ */
+static void test_inks_are_stored_inverted(void)
+{
+	assert(inks_difference(JCS_CMYK, false) < 6);
+	assert(inks_difference(JCS_CMYK, true) < 6);
+	assert(inks_difference(JCS_YCCK, false) < 6);
+}
+
 int main(void)
 {
 	cmsSetLogErrorHandler(NULL);
 	test_files_look_as_lcms2_shows_them();
+	test_inks_are_stored_inverted();
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: Y'CbCr is JFIF's within rounding, both ways, and there and back is
- * nearly nothing; ink without a profile takes light; halves are means.
+ * Promises: conversions to and from Y'CbCr agree with JFIF up to rounding, and
+ * converting both ways changes almost nothing; inks without a profile absorb
+ * light; halved chroma is a mean.
  */
-#include "imgops/colour_rows.h"
+#include "imgops/colour/colour.c"
+#include "imgops/colour/icc.c"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -94,8 +96,8 @@ static void test_ink_takes_light(void)
 					    { 255, 255, 255, 255 },
 					    { 255, 255, 255, 0 } };
 
-	for (size_t f = 0; f < LENGTH(flips); f++) {
-		colour_rgb_from_cmyk(out.at, ROWS(in), flips[f], COLOURS);
+	for (size_t f = 0; f < ARRAY_SIZE(flips); f++) {
+		rgb_from_cmyk(out.at, ROWS(in), flips[f], COLOURS);
 		for (int i = 0; i < COLOURS; i++) {
 			double white = 255 - (in.row[3][i] ^ flips[f][3]);
 
@@ -115,14 +117,14 @@ static void test_pixels_are_planes_flipped(void)
 	static uint8_t pixels[4 * COLOURS];
 
 	for (uint32_t channels = 3; channels <= 4; channels++) {
-		colour_interleave(pixels, ROWS(in), flip, channels, COLOURS);
+		interleave(pixels, ROWS(in), flip, channels, COLOURS);
 		for (uint32_t i = 0; i < COLOURS; i++)
 			for (uint32_t k = 0; k < channels; k++)
 				assert(pixels[i * channels + k] ==
 				       (in.row[k][i] ^ flip[k]));
 	}
-	colour_interleave(pixels, ROWS(in), (uint8_t[3]){ 0 }, 3, COLOURS);
-	colour_deinterleave(out.at, pixels, COLOURS);
+	interleave(pixels, ROWS(in), (uint8_t[3]){ 0 }, 3, COLOURS);
+	deinterleave(out.at, pixels, COLOURS);
 	for (int k = 0; k < 3; k++)
 		assert(memcmp(in.row[k], out.row[k], COLOURS) == 0);
 }
@@ -134,7 +136,7 @@ static void test_halves_are_means(void)
 		uint8_t half[64];
 
 		memset(half, 77, sizeof(half));
-		colour_halve(half, a, b, width);
+		halve_row(half, a, b, width);
 		for (uint32_t x = 0; x < (width + 1) / 2; x++) {
 			uint32_t right = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
 			double sum = a[2 * x] + b[2 * x] + a[right] + b[right];

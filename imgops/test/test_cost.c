@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the steps never ask for more memory at one time than foretold, and
- * for not much less; CPU time is foretold to grow with what there is to do.
+ * Promises: the steps never ask for more memory at one time than estimated, and
+ * the estimate is not much too high; the estimated CPU time grows with the
+ * amount of work.
  */
-#include "imgops/cost.h"
+#include "imgops/imgops.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
@@ -11,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All steps, each input released when its output is there.  The peak. */
+/*
+ * Run all steps; release each input when its output is complete.  Returns the
+ * peak of memory.
+ */
 static size_t measure(struct bytes jpeg, const struct img_header *header,
 		      const struct img_view *view,
-		      const struct img_recipe *recipe)
+		      const struct img_transform *transform)
 {
 	struct meter m;
 	struct image a = { 0 }, b = { 0 };
@@ -23,19 +27,19 @@ static size_t measure(struct bytes jpeg, const struct img_header *header,
 	enum img_err err;
 
 	meter_init(&m);
-	err = img_decode(&a, jpeg.data, jpeg.count, header, view, recipe,
+	err = img_decode(&a, jpeg.data, jpeg.count, header, view, transform,
 			 &no_limits, &m.memory);
 	assert(err == IMG_OK);
-	err = img_scale(&b, &a, view, recipe, &m.memory);
+	err = img_scale(&b, &a, view, transform, &m.memory);
 	assert(err == IMG_OK);
 	img_release(&a);
-	if (recipe->blur_sigma_px > 0) {
-		err = img_blur(&a, &b, recipe->blur_sigma_px, &m.memory);
+	if (transform->blur_sigma_px > 0) {
+		err = img_blur(&a, &b, transform->blur_sigma_px, &m.memory);
 		assert(err == IMG_OK);
 		img_release(&b);
 		b = a;
 	}
-	err = img_encode(&out, &out_bytes, &b, recipe, &m.memory);
+	err = img_encode(&out, &out_bytes, &b, transform, &m.memory);
 	assert(err == IMG_OK);
 	img_release(&b);
 	m.memory.free(&m, out);
@@ -43,8 +47,8 @@ static size_t measure(struct bytes jpeg, const struct img_header *header,
 	return m.peak_bytes;
 }
 
-static struct img_cost cost_of(struct bytes jpeg,
-			       const struct img_recipe *recipe, size_t *peak)
+static struct img_cost
+cost_of(struct bytes jpeg, const struct img_transform *transform, size_t *peak)
 {
 	struct img_header header;
 	enum img_err err =
@@ -52,11 +56,11 @@ static struct img_cost cost_of(struct bytes jpeg,
 
 	assert(err == IMG_OK);
 
-	struct img_view view = img_fit(&header, recipe);
+	struct img_view view = img_fit(&header, transform);
 
 	if (peak != NULL)
-		*peak = measure(jpeg, &header, &view, recipe);
-	return img_cost(&header, jpeg.data, jpeg.count, &view, recipe);
+		*peak = measure(jpeg, &header, &view, transform);
+	return img_cost(&header, &view, transform);
 }
 
 static const struct jpeg_spec specs[] = {
@@ -74,7 +78,7 @@ static const struct jpeg_spec specs[] = {
 	{ .space = JCS_YCCK, .h = { 2, 1, 1, 2 }, .v = { 2, 1, 1, 2 } },
 };
 
-static const struct img_recipe recipes[] = {
+static const struct img_transform transforms[] = {
 	{ .quality = 80 },
 	{ .quality = 80, .box = { 100, 100 }, .blur_sigma_px = 2 },
 	{ .quality = 95, .box = { 64, 300 }, .fit = IMG_FIT_COVER },
@@ -86,6 +90,15 @@ static const struct img_recipe recipes[] = {
 	{ .quality = 80, .progressive = true },
 	{ .quality = 80, .box = { 90, 90 }, .optimize = true },
 	{ .quality = 100, .box = { 90, 90 }, .fit = IMG_FIT_FILL },
+	{ .quality = 80, .box = { 60, 60 }, .filter = IMG_BOX },
+	{ .quality = 80,
+	  .box = { 900, 700 },
+	  .enlarge = true,
+	  .filter = IMG_MITCHELL },
+	{ .quality = 80,
+	  .box = { 64, 300 },
+	  .fit = IMG_FIT_COVER,
+	  .filter = IMG_BSPLINE },
 };
 
 static const struct img_size sizes[] = {
@@ -93,7 +106,7 @@ static const struct img_size sizes[] = {
 	{ 203, 150 }, { 640, 480 }, { 1000, 9 },
 };
 
-/* False: the forecast is more than `most` times what was needed. */
+/* False: the estimate is more than `most` times the peak. */
 static bool is_tight(const struct img_cost *cost, size_t peak, double most)
 {
 	return (double)cost->bytes <= most * (double)peak;
@@ -103,18 +116,18 @@ static void test_memory_is_enough_and_not_much_more(void)
 {
 	uint32_t count = 0, tight_count = 0;
 
-	for (uint32_t i = 0; i < LENGTH(specs) * LENGTH(sizes); i++) {
-		struct jpeg_spec spec = specs[i % LENGTH(specs)];
-		struct img_size size = sizes[i / LENGTH(specs)];
+	for (uint32_t i = 0; i < ARRAY_SIZE(specs) * ARRAY_SIZE(sizes); i++) {
+		struct jpeg_spec spec = specs[i % ARRAY_SIZE(specs)];
+		struct img_size size = sizes[i / ARRAY_SIZE(specs)];
 		struct bytes jpeg;
 
 		spec.width = size.width_px;
 		spec.height = size.height_px;
 		jpeg = jpeg_make(&spec);
-		for (uint32_t k = 0; k < LENGTH(recipes); k++) {
+		for (uint32_t k = 0; k < ARRAY_SIZE(transforms); k++) {
 			size_t peak;
 			struct img_cost cost =
-				cost_of(jpeg, &recipes[k], &peak);
+				cost_of(jpeg, &transforms[k], &peak);
 
 			assert(cost.bytes >= peak);
 			assert(is_tight(&cost, peak, 2));
@@ -126,7 +139,7 @@ static void test_memory_is_enough_and_not_much_more(void)
 	assert(tight_count >= count * 7 / 10);
 }
 
-/* What photos are, and what is done to them; also optimised and sharp. */
+/* Typical photos and transforms, also optimised and without blur. */
 static void test_memory_of_photos_is_within_a_tenth(void)
 {
 	for (uint32_t box = 100; box <= 1600; box *= 2) {
@@ -137,13 +150,15 @@ static void test_memory_of_photos_is_within_a_tenth(void)
 						  .v = { 2 },
 						  .quality = 85,
 						  .progressive = kind % 2 };
-			struct img_recipe recipe = { .box = { box, box },
-						     .blur_sigma_px = kind & 2,
-						     .optimize = kind >= 4,
-						     .quality = 80 };
+			struct img_transform transform = { .box = { box, box },
+							   .blur_sigma_px =
+								   kind & 2,
+							   .optimize =
+								   kind >= 4,
+							   .quality = 80 };
 			struct bytes jpeg = jpeg_make(&spec);
 			size_t peak;
-			struct img_cost cost = cost_of(jpeg, &recipe, &peak);
+			struct img_cost cost = cost_of(jpeg, &transform, &peak);
 
 			assert(cost.bytes >= peak);
 			assert(is_tight(&cost, peak, 1.1));
@@ -152,7 +167,7 @@ static void test_memory_of_photos_is_within_a_tenth(void)
 	}
 }
 
-/* Noise grows into the result. */
+/* A picture of noise. */
 static double noise(uint32_t component, double x, double y)
 {
 	uint32_t at = (uint32_t)(x * 8) * 7919 + (uint32_t)(y * 8);
@@ -171,9 +186,9 @@ static void test_memory_is_enough_for_noise(void)
 	struct bytes jpeg = jpeg_make(&spec);
 
 	for (int quality = 50; quality <= 100; quality += 5) {
-		struct img_recipe recipe = { .quality = quality };
+		struct img_transform transform = { .quality = quality };
 		size_t peak;
-		struct img_cost cost = cost_of(jpeg, &recipe, &peak);
+		struct img_cost cost = cost_of(jpeg, &transform, &peak);
 
 		assert(cost.bytes >= peak);
 	}
@@ -181,18 +196,19 @@ static void test_memory_is_enough_for_noise(void)
 }
 
 static struct img_cost cost_of_spec(struct jpeg_spec spec,
-				    const struct img_recipe *recipe)
+				    const struct img_transform *transform)
 {
 	struct bytes jpeg = jpeg_make(&spec);
-	struct img_cost cost = cost_of(jpeg, recipe, NULL);
+	struct img_cost cost = cost_of(jpeg, transform, NULL);
 
 	free(jpeg.data);
 	return cost;
 }
 
-static uint64_t cpu_ns(struct jpeg_spec spec, const struct img_recipe *recipe)
+static uint64_t cpu_ns(struct jpeg_spec spec,
+		       const struct img_transform *transform)
 {
-	return cost_of_spec(spec, recipe).cpu_ns;
+	return cost_of_spec(spec, transform).cpu_ns;
 }
 
 static void test_time_grows_with_the_work(void)
@@ -202,8 +218,8 @@ static void test_time_grows_with_the_work(void)
 	struct jpeg_spec scans = { .width = 640,
 				   .height = 480,
 				   .progressive = true };
-	struct img_recipe plain = { .quality = 80 }, thumb = plain;
-	struct img_recipe blurred = plain, progressive = plain;
+	struct img_transform plain = { .quality = 80 }, thumb = plain;
+	struct img_transform blurred = plain, progressive = plain;
 
 	thumb.box = (struct img_size){ 60, 60 };
 	blurred.blur_sigma_px = 5;
@@ -219,14 +235,18 @@ static void test_time_grows_with_the_work(void)
 	assert(cpu_ns(scans, &thumb) < ns / 2);
 	assert(cpu_ns(small, &blurred) > ns);
 	assert(cpu_ns(small, &progressive) > ns);
+	plain.box = (struct img_size){ 300, 300 };
+	ns = cpu_ns(small, &plain);
+	plain.filter = IMG_MITCHELL;
+	assert(cpu_ns(small, &plain) > ns);
 }
 
-/* What changes one step changes the time of that one. */
+/* A parameter of one step changes the estimated time of that step only. */
 static void test_time_is_told_by_step(void)
 {
 	struct jpeg_spec spec = { .width = 640, .height = 480 };
-	struct img_recipe plain = { .quality = 80, .box = { 300, 300 } };
-	struct img_recipe blurred = plain, progressive = plain;
+	struct img_transform plain = { .quality = 80, .box = { 300, 300 } };
+	struct img_transform blurred = plain, progressive = plain;
 
 	blurred.blur_sigma_px = 5;
 	progressive.progressive = true;
@@ -243,6 +263,30 @@ static void test_time_is_told_by_step(void)
 	assert(b.cpu_ns == b.decode_ns + b.scale_ns + b.blur_ns + b.encode_ns);
 }
 
+/* Each scan visits every block, even if the scan has few bytes. */
+static void test_time_grows_with_empty_scans(void)
+{
+	struct jpeg_spec spec = { .width = 640,
+				  .height = 480,
+				  .progressive = true };
+	struct img_transform transform = { .quality = 80 };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_header header;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	struct img_view view = img_fit(&header, &transform);
+	struct img_cost few = img_cost(&header, &view, &transform);
+
+	header.scan_count = 3000;
+	struct img_cost many = img_cost(&header, &view, &transform);
+
+	assert(many.decode_ns > 2 * few.decode_ns);
+	assert(many.bytes == few.bytes);
+	free(jpeg.data);
+}
+
 int main(void)
 {
 	test_memory_is_enough_and_not_much_more();
@@ -250,5 +294,6 @@ int main(void)
 	test_memory_is_enough_for_noise();
 	test_time_grows_with_the_work();
 	test_time_is_told_by_step();
+	test_time_grows_with_empty_scans();
 	return 0;
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: several pictures of one decode never ask for more memory at one
- * time than foretold, even if each is in its largest step, and then not for
- * much less; each one's time is what it would be alone, without the decode.
+ * time than estimated, even if each is in its largest step, and in that case
+ * the estimate is not much too high; the estimated time of each is that of a
+ * single request without the decode.
  */
-#include "imgops/cost.h"
+#include "imgops/imgops.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* Some of what a site makes of one photo. */
-static const struct img_recipe site[] = {
+/* Some pictures that a site makes of one photo. */
+static const struct img_transform site[] = {
 	{ .quality = 80, .box = { 1280, 1280 } },
 	{ .quality = 80, .box = { 320, 320 }, .blur_sigma_px = 3 },
 	{ .quality = 90, .box = { 400, 400 }, .fit = IMG_FIT_COVER },
@@ -21,12 +22,12 @@ static const struct img_recipe site[] = {
 	{ .quality = 60, .box = { 64, 64 } },
 };
 
-enum { PARTS = LENGTH(site) };
+enum { PARTS = ARRAY_SIZE(site) };
 
-/* What was asked for at most, besides what had been there before. */
+/* The peaks of memory of each step, without the memory in use before it. */
 struct measured {
 	size_t decode;
-	size_t decoded; /* which stays until all have been scaled */
+	size_t decoded; /* kept until all have been scaled */
 	size_t scale[PARTS];
 	size_t finish[PARTS]; /* blur and encode, with the scaled picture */
 };
@@ -36,7 +37,7 @@ static size_t most(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Begin a new peak; returns what is there before it. */
+/* Begin a new peak; returns the memory in use at its beginning. */
 static size_t start_peak(struct meter *m)
 {
 	m->peak_bytes = m->live_bytes;
@@ -91,7 +92,7 @@ static void measure(struct measured *out, struct bytes jpeg,
 	assert(m.live_bytes == 0);
 }
 
-/* All at once, each in whichever step takes most. */
+/* The memory if all run at once, each in the step that takes the most. */
 static size_t worst(const struct measured *m)
 {
 	size_t bytes = m->decode, finishing = 0;
@@ -133,9 +134,8 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 		measure(&measured, jpeg, &header, views);
 
 		struct img_cost cost = img_cost_parts(
-			&header, jpeg.data, jpeg.count,
-			img_eighths(&header, &views[0], &site[0]), parts,
-			PARTS);
+			&header, img_dct_scale(&header, &views[0], &site[0]),
+			parts, PARTS);
 		size_t bytes = worst(&measured);
 
 		assert(cost.bytes >= bytes);
@@ -144,7 +144,7 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 	}
 }
 
-/* One decode, and of each picture what it would take alone. */
+/* The time is one decode, plus the other steps of each picture. */
 static void test_time_of_several_pictures_is_told_by_picture(void)
 {
 	struct jpeg_spec spec = { .width = 1536, .height = 1024 };
@@ -163,15 +163,13 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 			(struct img_cost_part){ &views[i], &site[i], 0, 0, 0 };
 	}
 
-	struct img_cost first =
-		img_cost(&header, jpeg.data, jpeg.count, &views[0], &site[0]);
+	struct img_cost first = img_cost(&header, &views[0], &site[0]);
 	struct img_cost all = img_cost_parts(
-		&header, jpeg.data, jpeg.count,
-		img_eighths(&header, &views[0], &site[0]), parts, PARTS);
+		&header, img_dct_scale(&header, &views[0], &site[0]), parts,
+		PARTS);
 
 	for (uint32_t i = 0; i < PARTS; i++) {
-		struct img_cost one = img_cost(&header, jpeg.data, jpeg.count,
-					       &views[i], &site[i]);
+		struct img_cost one = img_cost(&header, &views[i], &site[i]);
 
 		assert(parts[i].encode_ns == one.encode_ns);
 		assert(parts[i].blur_ns == one.blur_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a file that is not whole is an error, never part of a picture;
- * whatever the bytes are, nothing crashes, and on an error the image is empty
- * and nothing leaks.  Lenient decoding gives what can still be read of a
- * damaged file, and says so.  Headers are in test_header, limits in
- * test_limits, what whole files decode to in test_planar.
+ * Promises: an incomplete file is an error, never part of a picture; no input
+ * crashes; after an error the image is empty and nothing leaks.  Lenient
+ * decoding returns the readable part of a damaged file, and reports the damage.
+ * Headers are tested in test_header, limits in test_limits, the samples of
+ * whole files in test_planar.
  */
 #include "imgops/test/support.h"
 
@@ -55,14 +55,14 @@ static void check_truncations(const struct jpeg_spec *spec)
 
 static void test_a_file_cut_anywhere_is_truncated_or_whole(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		check_truncations(&kinds[i]);
 }
 
-/* A cut file with an EOI put at its end lacks pixels just the same. */
+/* A cut file with an EOI put at its end still lacks pixels. */
 static void test_an_eoi_does_not_hide_a_cut(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		/* Progressive data may end after any scan. */
 		if (kinds[i].progressive || kinds[i].arithmetic)
 			continue;
@@ -92,7 +92,7 @@ static void test_an_eoi_does_not_hide_a_cut(void)
 
 static void test_bytes_after_the_end_are_ignored(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		size_t count = jpeg.count + 1000;
 		uint8_t *longer = malloc(count);
@@ -121,7 +121,7 @@ static void test_no_flipped_bit_crashes_or_leaks(void)
 	static const struct img_limits small = { 2000, 200000, 20, 2000000 };
 	uint32_t error_count = 0;
 
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct jpeg_spec spec = kinds[i];
 
 		spec.quality = 50;
@@ -145,7 +145,7 @@ static void test_random_bytes_after_the_header_never_crash(void)
 {
 	static const struct img_limits small = { 2000, 200000, 20, 2000000 };
 
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		struct heap h;
 
@@ -163,7 +163,7 @@ static void test_random_bytes_after_the_header_never_crash(void)
 	}
 }
 
-/* The arithmetic decoder itself would read zeros from there on. */
+/* The arithmetic decoder alone would read zeros from the marker on. */
 static void test_a_marker_inside_arithmetic_data_is_corrupt(void)
 {
 	struct bytes jpeg = jpeg_make(&kinds[5]);
@@ -177,7 +177,10 @@ static void test_a_marker_inside_arithmetic_data_is_corrupt(void)
 	free(jpeg.data);
 }
 
-/* Components 1 2 3 1 2 3 ...: for a sequential file against the standard. */
+/*
+ * Scans of components 1 2 3 1 2 3 ..., which the standard forbids in a
+ * sequential file.
+ */
 static void test_a_repeated_scan_is_corrupt(void)
 {
 	struct bytes jpeg = jpeg_make(&kinds[3]);
@@ -214,19 +217,19 @@ static void test_a_missing_component_is_corrupt(void)
 	free(jpeg.data);
 }
 
-static const struct img_recipe lenient = { .lenient = true };
+static const struct img_transform lenient = { .lenient = true };
 
 static void test_a_lenient_whole_file_is_not_damaged(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		struct image strict, img;
 		struct heap h;
 
 		heap_init(&h);
 		strict = must_decode(jpeg, full_size, &h);
-		enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count,
-						 &lenient, &no_limits, &h);
+		enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
+						    &lenient, &no_limits, &h);
 
 		assert(err == IMG_OK && img.notes == 0);
 		assert(is_same(&img, &strict));
@@ -237,10 +240,10 @@ static void test_a_lenient_whole_file_is_not_damaged(void)
 	}
 }
 
-/* Of a sequential file the upper rows, of a progressive one the first scans. */
+/* A sequential file gives its upper rows, a progressive one its first scans. */
 static void test_a_lenient_cut_file_gives_what_it_has(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		uint32_t damaged_count = 0;
 		struct image whole, img;
@@ -250,8 +253,8 @@ static void test_a_lenient_cut_file_gives_what_it_has(void)
 		whole = must_decode(jpeg, full_size, &h);
 		for (size_t count = 0; count < jpeg.count - 2; count++) {
 			enum img_err err =
-				decode_recipe(&img, jpeg.data, count, &lenient,
-					      &no_limits, &h);
+				decode_transform(&img, jpeg.data, count,
+						 &lenient, &no_limits, &h);
 
 			assert(err == IMG_OK || is_empty(&img));
 			if (err == IMG_OK) {
@@ -274,7 +277,10 @@ static void test_a_lenient_cut_file_gives_what_it_has(void)
 	}
 }
 
-/* libjpeg gives up at a table it cannot read; the scans before it are there. */
+/*
+ * libjpeg gives up at a table that it cannot read; the scans before it are
+ * used.
+ */
 static void test_lenient_stops_at_a_broken_segment(void)
 {
 	struct bytes jpeg = jpeg_make(&kinds[2]);
@@ -287,8 +293,8 @@ static void test_lenient_stops_at_a_broken_segment(void)
 		table--;
 	jpeg.data[table + 4] = 0xee; /* table 14 */
 	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_CORRUPT);
-	enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count, &lenient,
-					 &no_limits, &h);
+	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
+					    &lenient, &no_limits, &h);
 
 	assert(err == IMG_OK && img.notes == IMG_NOTE_DAMAGED);
 	img_release(&img);
@@ -296,7 +302,7 @@ static void test_lenient_stops_at_a_broken_segment(void)
 	free(jpeg.data);
 }
 
-/* Some wrong bytes in the data: most of the picture is still there. */
+/* With some wrong bytes in the data, most of the picture is still readable. */
 static void test_lenient_reads_on_behind_damage(void)
 {
 	struct jpeg_spec spec = { .width = 160,
@@ -318,8 +324,8 @@ static void test_lenient_reads_on_behind_damage(void)
 		memset(jpeg.data + at, 0xfe, sizeof(kept));
 		if (decode_limits(jpeg, &no_limits, &h) != IMG_OK) {
 			enum img_err err =
-				decode_recipe(&img, jpeg.data, jpeg.count,
-					      &lenient, &no_limits, &h);
+				decode_transform(&img, jpeg.data, jpeg.count,
+						 &lenient, &no_limits, &h);
 			const struct img_plane *p = &img.planes[0];
 
 			assert(err == IMG_OK);
@@ -327,7 +333,10 @@ static void test_lenient_reads_on_behind_damage(void)
 			for (uint32_t x = 0; x < p->width; x++)
 				assert(sample(p, x, 40) ==
 				       sample(&whole.planes[0], x, 40));
-			/* Unless a marker was hit, or made. */
+			/*
+			 * Skip the case in which a marker was overwritten, or
+			 * one was made.
+			 */
 			if (memchr(kept, 0xff, sizeof(kept)) == NULL &&
 			    jpeg.data[at - 1] != 0xff)
 				assert(sample(p, 159, 159) ==
@@ -345,7 +354,7 @@ static void test_lenient_reads_on_behind_damage(void)
 
 static void test_no_memory_is_an_error(void)
 {
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		enum img_err err = IMG_ERR_NO_MEMORY;
 		uint32_t at = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: img_encode() writes a JPEG of 4:2:0, 4:4:4 or grey, near the
- * picture, of any size, as the recipe says, without metadata but the profile;
- * quality matters; the output grows as it must.
+ * picture, of any size, as the transform says, without metadata but the
+ * profile; quality matters; the output grows as it must.
  */
-#include "imgops/markers.h"
-#include "imgops/planes.h"
-#include "imgops/profile.h"
+#include "imgops/jpeg/markers.h"
+#include "imgops/image.h"
+#include "imgops/jpeg/header.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -15,11 +15,12 @@
 #include <string.h>
 
 static struct bytes encode_as(struct image *img,
-			      const struct img_recipe *recipe, struct heap *h)
+			      const struct img_transform *transform,
+			      struct heap *h)
 {
 	struct bytes out = { 0 };
 	enum img_err err =
-		img_encode(&out.data, &out.count, img, recipe, &h->memory);
+		img_encode(&out.data, &out.count, img, transform, &h->memory);
 
 	assert(err == IMG_OK);
 	assert(out.count > 100 && out.data[out.count - 2] == 0xff);
@@ -29,7 +30,7 @@ static struct bytes encode_as(struct image *img,
 
 static struct bytes must_encode(struct image *img, int quality, struct heap *h)
 {
-	return encode_as(img, &(struct img_recipe){ .quality = quality }, h);
+	return encode_as(img, &(struct img_transform){ .quality = quality }, h);
 }
 
 static void heap_return(struct heap *h, struct bytes out)
@@ -96,7 +97,7 @@ static void check_header(struct bytes jpeg, const struct image *img,
 
 	assert(view.width == img->planes[0].width);
 	assert(view.height == img->planes[0].height);
-	assert(view.components == (int)image_planes(img->space));
+	assert(view.components == (int)img->plane_count);
 	assert(view.marker_count == 0);
 	assert(memcmp(jpeg.data + 6, "JFIF", 5) == 0);
 	assert(frame_of(jpeg) == (progressive ? MARKER_SOF2 : MARKER_SOF0));
@@ -108,14 +109,14 @@ static void check_header(struct bytes jpeg, const struct image *img,
 	free(view.pixels);
 }
 
-static void check_image(struct image *img, const struct img_recipe *recipe,
-			struct heap *h)
+static void check_image(struct image *img,
+			const struct img_transform *transform, struct heap *h)
 {
 	struct img_size size = { img->planes[0].width, img->planes[0].height };
-	struct bytes jpeg = encode_as(img, recipe, h);
+	struct bytes jpeg = encode_as(img, transform, h);
 	struct image back = must_decode(jpeg, size, h);
 
-	check_header(jpeg, img, recipe->progressive);
+	check_header(jpeg, img, transform->progressive);
 	assert(back.space == img->space);
 	for (uint32_t i = 0; i < back.plane_count; i++)
 		assert(plane_psnr(&img->planes[i], &back.planes[i]) > 36);
@@ -125,7 +126,7 @@ static void check_image(struct image *img, const struct img_recipe *recipe,
 
 static void check(struct img_size size, enum img_space space)
 {
-	static const struct img_recipe recipes[] = {
+	static const struct img_transform transforms[] = {
 		{ .quality = 90 },
 		{ .quality = 90, .optimize = true },
 		{ .quality = 90, .progressive = true },
@@ -136,10 +137,10 @@ static void check(struct img_size size, enum img_space space)
 	struct image img = image_make(size, space, waves, &h);
 	struct image full = image_full(size, waves, &h);
 
-	for (size_t i = 0; i < LENGTH(recipes); i++) {
-		check_image(&img, &recipes[i], &h);
+	for (size_t i = 0; i < ARRAY_SIZE(transforms); i++) {
+		check_image(&img, &transforms[i], &h);
 		if (space == IMG_YCBCR)
-			check_image(&full, &recipes[i], &h);
+			check_image(&full, &transforms[i], &h);
 	}
 	img_release(&img);
 	img_release(&full);
@@ -162,16 +163,16 @@ static void test_every_size_decodes_to_about_the_same(void)
 static void test_the_longest_pictures(void)
 {
 	static const struct img_size sizes[] = { { 65500, 1 }, { 1, 65500 } };
-	struct img_recipe recipe = { .progressive = true };
+	struct img_transform transform = { .progressive = true };
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct image img = image_full(sizes[i], waves, &h);
 
-		for (recipe.quality = 1; recipe.quality <= 100;
-		     recipe.quality += 33) {
-			struct bytes jpeg = encode_as(&img, &recipe, &h);
+		for (transform.quality = 1; transform.quality <= 100;
+		     transform.quality += 33) {
+			struct bytes jpeg = encode_as(&img, &transform, &h);
 
 			check_header(jpeg, &img, true);
 			heap_return(&h, jpeg);
@@ -184,18 +185,18 @@ static void test_the_longest_pictures(void)
 static void test_optimised_files_are_smaller_and_decode_the_same(void)
 {
 	struct img_size size = { 160, 120 };
-	struct img_recipe recipe = { .quality = 80 };
+	struct img_transform transform = { .quality = 80 };
 	struct heap h;
 
 	heap_init(&h);
 	struct image img = image_make(size, IMG_YCBCR, waves, &h);
-	struct bytes plain = encode_as(&img, &recipe, &h);
+	struct bytes plain = encode_as(&img, &transform, &h);
 	struct image plain_back = must_decode(plain, size, &h);
 
 	for (int progressive = 0; progressive <= 1; progressive++) {
-		recipe.optimize = !progressive;
-		recipe.progressive = progressive;
-		struct bytes jpeg = encode_as(&img, &recipe, &h);
+		transform.optimize = !progressive;
+		transform.progressive = progressive;
+		struct bytes jpeg = encode_as(&img, &transform, &h);
 		struct image back = must_decode(jpeg, size, &h);
 
 		assert(jpeg.count < plain.count);
@@ -217,7 +218,7 @@ static void test_the_profile_is_written(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(counts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		struct image img = image_make(size, IMG_YCBCR, waves, &h);
 		uint8_t *back = NULL;
 		size_t back_count = 0;
@@ -265,8 +266,8 @@ static void test_padding_does_not_show(void)
 	heap_init(&h);
 	for (uint32_t i = 0; i < 8; i++) {
 		bool full = i & 1, grey = i & 4;
-		struct img_recipe recipe = { .quality = 80,
-					     .progressive = i & 2 };
+		struct img_transform transform = { .quality = 80,
+						   .progressive = i & 2 };
 		enum img_space space = grey ? IMG_GREY : IMG_YCBCR;
 		struct image a = full ? image_full(size, waves, &h) :
 					image_make(size, space, waves, &h);
@@ -274,8 +275,8 @@ static void test_padding_does_not_show(void)
 					image_make(size, space, waves, &h);
 
 		soil_padding(&b);
-		struct bytes jpeg_a = encode_as(&a, &recipe, &h);
-		struct bytes jpeg_b = encode_as(&b, &recipe, &h);
+		struct bytes jpeg_a = encode_as(&a, &transform, &h);
+		struct bytes jpeg_b = encode_as(&b, &transform, &h);
 
 		assert(jpeg_a.count == jpeg_b.count);
 		assert(memcmp(jpeg_a.data, jpeg_b.data, jpeg_a.count) == 0);
@@ -305,7 +306,7 @@ static void test_better_quality_is_larger_and_nearer(void)
 	heap_init(&h);
 	struct image img = image_make(size, IMG_YCBCR, noise, &h);
 
-	for (size_t i = 0; i < LENGTH(qualities); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(qualities); i++) {
 		struct bytes jpeg = must_encode(&img, qualities[i], &h);
 		struct image back = must_decode(jpeg, size, &h);
 		double now = plane_psnr(&img.planes[0], &back.planes[0]);
@@ -364,7 +365,7 @@ static void test_output_is_copied_if_much_smaller_and_grows_if_it_must(void)
 	assert(wildest_count == wild_count + 1);
 }
 
-static void fail_each_allocation(const struct img_recipe *recipe)
+static void fail_each_allocation(const struct img_transform *transform)
 {
 	enum img_err err = IMG_ERR_NO_MEMORY;
 	struct heap h, failing;
@@ -380,7 +381,8 @@ static void fail_each_allocation(const struct img_recipe *recipe)
 
 		heap_init(&failing);
 		failing.fail_at = ++at;
-		err = img_encode(&data, &count, &img, recipe, &failing.memory);
+		err = img_encode(&data, &count, &img, transform,
+				 &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(data == NULL && count == 77);
 		else
@@ -395,10 +397,10 @@ static void fail_each_allocation(const struct img_recipe *recipe)
 
 static void test_no_memory_is_an_error(void)
 {
-	fail_each_allocation(&(struct img_recipe){ .quality = 10 });
-	fail_each_allocation(&(struct img_recipe){ .quality = 84 });
+	fail_each_allocation(&(struct img_transform){ .quality = 10 });
+	fail_each_allocation(&(struct img_transform){ .quality = 84 });
 	fail_each_allocation(
-		&(struct img_recipe){ .quality = 100, .progressive = true });
+		&(struct img_transform){ .quality = 100, .progressive = true });
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * Promise: exif_orientation() finds the orientation in either byte order, and
  * answers 0 to everything else, in time bounded by the marker's length.
  */
-#include "imgops/exif.h"
+#include "imgops/jpeg/header.c"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -79,7 +79,7 @@ static void test_other_markers_are_not_exif(void)
 					     "Exif\0\0MI\0*", "Exif\0\0MM*\0",
 					     "Exif\0\0II\0*" };
 
-	for (size_t i = 0; i < LENGTH(heads); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
 		char data[] = BIG;
 
 		memcpy(data, heads[i], 10);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what is wrong with a header is told by the error; all its fields
- * are as libjpeg reads them; any bytes are walked in linear time.
+ * Promises: the error says what is wrong with a header; all its fields are as
+ * libjpeg reads them; any bytes are walked in linear time; a walk that
+ * continues while a file arrives finds what one walk over all of it finds.
  */
 #include "imgops/test/support.h"
 
@@ -22,7 +23,7 @@ static void test_other_files_are_not_jpeg(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(others); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert(decode_bytes(&img, (const uint8_t *)others[i],
 				    strlen(others[i]), &no_limits,
 				    &h) == IMG_ERR_NOT_JPEG);
@@ -162,7 +163,7 @@ static void test_all_kinds_are_told(void)
 		{ { .progressive = true, .space = JCS_GRAYSCALE }, 6 },
 	};
 
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct jpeg_spec spec = kinds[i].spec;
 
 		spec.width = 35;
@@ -214,12 +215,12 @@ static void test_the_space_is_guessed_as_libjpeg_does(void)
 	static const char *const ids[] = { "1",   "\1\2\3",   "RGB", "rgb",
 					   "123", "\1\2\3\4", "CMYK" };
 
-	/* Whole, and one byte too short. */
-	for (size_t i = 0; i < LENGTH(ids) * LENGTH(app14s) * 8; i++)
+	/* The whole segment, and one that is a byte too short. */
+	for (size_t i = 0; i < ARRAY_SIZE(ids) * ARRAY_SIZE(app14s) * 8; i++)
 		check_as_libjpeg(header_make(app0s[i & 1], 13 + (i >> 1 & 1),
-					     app14s[i / 8 % LENGTH(app14s)],
+					     app14s[i / 8 % ARRAY_SIZE(app14s)],
 					     11 + (i >> 2 & 1),
-					     ids[i / 8 / LENGTH(app14s)]),
+					     ids[i / 8 / ARRAY_SIZE(app14s)]),
 				 1);
 }
 
@@ -291,13 +292,13 @@ static void test_broken_frames_are_told_apart(void)
 	static const uint8_t sofs[] = { 0xc3, 0xc5, 0xc6, 0xc7, 0xc8,
 					0xcb, 0xcd, 0xce, 0xcf, 0xf7 };
 
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char file[] = SOI SOF SOS;
 
 		file[6 + cases[i].at] = (char)cases[i].value;
 		assert(probe(file, sizeof(file) - 1) == cases[i].err);
 	}
-	for (size_t i = 0; i < LENGTH(sofs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sofs); i++) {
 		char file[] = SOI SOF SOS;
 
 		file[3] = (char)sofs[i];
@@ -333,7 +334,9 @@ static void test_the_profile_is_measured(void)
 	assert(err == IMG_OK && h.icc_bytes == 5);
 }
 
-/* One scan holds all: what follows is not looked at, and has no limit. */
+/*
+ * One scan holds all components, so the rest is not looked at and has no limit.
+ */
 static void test_baseline_data_are_not_walked(void)
 {
 	static const char file[] = SOI SOF SOS SOS SOS EOI;
@@ -345,6 +348,76 @@ static void test_baseline_data_are_not_walked(void)
 		img_probe(&h, (const uint8_t *)file, sizeof(file) - 1, &limits);
 
 	assert(err == IMG_OK && h.scan_count == 1);
+}
+
+/*
+ * After any part of a file, continuing gives the same result as starting again.
+ * Each part has a buffer of its own, because a file may move while it arrives.
+ */
+static void check_arriving(struct bytes jpeg, size_t step)
+{
+	struct img_header more;
+
+	memset(&more, 0, sizeof(more));
+	for (size_t n = 2; n <= jpeg.count;
+	     n = n < jpeg.count && n + step > jpeg.count ? jpeg.count :
+							   n + step) {
+		uint8_t *part = malloc(n); /* sanitizers see its ends */
+		struct img_header whole;
+
+		assert(part != NULL);
+		memcpy(part, jpeg.data, n);
+
+		enum img_err expected = img_probe(&whole, part, n, &no_limits);
+		enum img_err err = img_probe_more(&more, part, n, &no_limits);
+
+		assert(err == expected);
+		if (err == IMG_OK)
+			assert(memcmp(&more, &whole, sizeof(more)) == 0);
+		free(part);
+	}
+	free(jpeg.data);
+}
+
+static void test_a_header_is_continued_as_bytes_come(void)
+{
+	static const size_t steps[] = { 1, 7, 64, 1000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		for (int kind = 0; kind < 16; kind++) {
+			struct jpeg_spec spec = {
+				.width = 60,
+				.height = 44,
+				.space = kind & 8 ? JCS_GRAYSCALE : JCS_YCbCr,
+				.progressive = kind & 1,
+				.separate_scans = kind & 2,
+				.arithmetic = kind & 4,
+				.orientation = 3,
+				.quality = 70,
+			};
+
+			check_arriving(jpeg_make(&spec), steps[i]);
+		}
+}
+
+static void test_scans_that_come_later_are_too_many(void)
+{
+	struct jpeg_spec spec = { .width = 40,
+				  .height = 40,
+				  .progressive = true };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_limits limits = no_limits;
+	struct img_header h = { 0 };
+	enum img_err err = IMG_ERR_TRUNCATED;
+	size_t n = 2;
+
+	limits.scans_max = 2;
+	for (; err == IMG_ERR_TRUNCATED && n < jpeg.count; n++)
+		err = img_probe_more(&h, jpeg.data, n, &limits);
+	assert(err == IMG_OK && h.scan_count == 1);
+	err = img_probe_more(&h, jpeg.data, jpeg.count, &limits);
+	assert(err == IMG_ERR_TOO_MANY_SCANS);
+	free(jpeg.data);
 }
 
 int main(void)
@@ -360,5 +433,7 @@ int main(void)
 	test_broken_frames_are_told_apart();
 	test_the_profile_is_measured();
 	test_baseline_data_are_not_walked();
+	test_a_header_is_continued_as_bytes_come();
+	test_scans_that_come_later_are_too_many();
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: bits come in the order of T.81, F.2.2.5, FF 00 being one byte and
- * any other marker the end; what is behind it is zeros, and known to be made
- * up.  Symbols are those of a bit-by-bit decoder (F.2.2.3), whatever the
- * table; a table that makes no sense is refused.
+ * Promises: bits are read in the order of T.81, F.2.2.5: FF 00 is one byte and
+ * any other marker is the end.  The bits after the end are zeros, and the
+ * reader knows that they are not real.  For any table, symbols are those of a
+ * bit-by-bit decoder (F.2.2.3); an invalid table is refused.
  */
-#include "imgops/huffman.h"
+#include "imgops/jpeg/partial.c"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -38,7 +38,7 @@ static uint32_t slow_take(struct slow *s, uint32_t count)
 	return n;
 }
 
-/* A third of the bytes are FF, most of those stuffed. */
+/* A third of the bytes are FF, most of them stuffed. */
 static void fill(uint8_t *data, size_t bytes, uint32_t seed)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -96,7 +96,7 @@ static void test_values_are_signed_by_their_first_bit(void)
 		}
 }
 
-/* Random counts that leave the code of all ones free. */
+/* Random counts of codes that leave the code of all ones free. */
 static uint32_t make_counts(uint8_t counts[CODE_BITS_MAX + 1], uint32_t seed)
 {
 	uint32_t room = 1, total = 0;

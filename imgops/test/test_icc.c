@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: sRGB is known in whatever form; other profiles are converted as
- * lcms2 does slowly; what does not fit the pixels is bad; no damage to a
- * profile does more than make it bad, and chains in it cost nothing.
+ * Promises: sRGB is recognised in every form; other profiles are converted as
+ * lcms2 does slowly; a profile that does not fit the pixels is bad; damage
+ * makes a profile bad and has no other effect, and long chains in a profile
+ * cost no time.
  */
-#include "imgops/icc.h"
+#include "imgops/colour/icc.h"
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
@@ -13,11 +14,11 @@
 #include <time.h>
 
 enum {
-	MANY = 1000000, /* pixels: tables pay */
+	MANY = 1000000, /* pixels: enough for tables to pay off */
 	PIXELS_MAX = 2000,
 };
 
-/* Of pixels instead of planes. */
+/* Convert interleaved pixels instead of planes. */
 static void convert(const struct icc *icc, uint8_t *rgb, const uint8_t *device,
 		    uint32_t count)
 {
@@ -34,7 +35,10 @@ static void convert(const struct icc *icc, uint8_t *rgb, const uint8_t *device,
 		rgb[i] = out[i % 3][i / 3];
 }
 
-/* The verdict alone, on a copy, so that sanitizers see its end. */
+/*
+ * The verdict alone.  The profile is copied, so that sanitizers see reads past
+ * its end.
+ */
 static enum icc_verdict judge(struct bytes profile, size_t count,
 			      enum img_space space, uint64_t pixels)
 {
@@ -65,7 +69,7 @@ static void test_srgb_is_known_in_any_form(void)
 {
 	static const int steps[] = { 0, 26, 256, 1024, 4096 };
 
-	for (size_t i = 0; i < LENGTH(steps); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct bytes profile =
 			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i]);
 
@@ -100,7 +104,7 @@ static void test_a_profile_must_fit_the_pixels(void)
 	struct bytes link = profile_bytes(
 		cmsCreateInkLimitingDeviceLink(cmsSigCmykData, 300));
 
-	for (size_t i = 0; i < LENGTH(spaces); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
 		bool is_inks = spaces[i] == IMG_CMYK || spaces[i] == IMG_YCCK;
 
 		assert((judge_all(rgb, spaces[i]) == ICC_OTHER) == !is_inks);
@@ -186,7 +190,7 @@ static void test_nothing_is_believed_of_a_huge_profile(void)
 	free(huge.data);
 }
 
-/* Some bytes of a large profile, all of a small one. */
+/* Change some bytes of a large profile, or all of a small one. */
 static void damage(struct bytes profile, enum img_space space, size_t step)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
@@ -194,7 +198,7 @@ static void damage(struct bytes profile, enum img_space space, size_t step)
 	for (size_t i = 0; i < profile.count; i += i < 512 ? 1 : step) {
 		uint8_t whole = profile.data[i];
 
-		for (size_t v = 0; v < LENGTH(values); v++) {
+		for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
 			profile.data[i] = values[v];
 			(void)judge(profile, profile.count, space, 1);
 		}

@@ -5,7 +5,7 @@
  *
  * malloc() and realloc() of imgops come here, by the linker's --wrap.
  */
-#include "imgops/icc.h"
+#include "imgops/colour/icc.h"
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
@@ -75,7 +75,7 @@ int main(void)
 	static const enum img_space spaces[] = { IMG_YCBCR, IMG_YCBCR, IMG_GREY,
 						 IMG_CMYK };
 
-	for (size_t i = 0; i < LENGTH(profiles); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		check(profiles[i], spaces[i], 1);
 		check(profiles[i], spaces[i], 1000000); /* tables pay */
 		free(profiles[i].data);

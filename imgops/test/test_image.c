@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: planes of an image lie apart, with room for what libjpeg writes
- * past them; an image without memory is empty.
+ * Promises: planes of an image do not overlap, and have room for the samples
+ * that libjpeg writes past their edges; without memory the image is empty.
  */
-#include "imgops/planes.h"
+#include "imgops/image.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>

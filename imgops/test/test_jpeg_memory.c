@@ -4,7 +4,7 @@
  * with its own manager; when memory runs out at any request, or a limit is hit,
  * it says so through error_exit; all is given back in every case.
  */
-#include "imgops/jpeg_memory.h"
+#include "imgops/jpeg/memory.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -24,11 +24,11 @@ struct run {
 	struct jpeg_error_mgr errors;
 	jmp_buf failed;
 	struct jpeg_memory memory;
-	const struct img_memory *heap; /* NULL: libjpeg's own manager */
+	const struct memory *heap; /* NULL: libjpeg's own manager */
 	uint64_t bytes_max;
 	int msg_code; /* of the error; 0: none */
 
-	/* What it reads or writes. */
+	/* The bytes that it reads or writes. */
 	struct bytes in;
 	J_COLOR_SPACE space;
 	bool raw, smooth, palette, progressive, optimize;
@@ -227,7 +227,7 @@ static void test_decodes_to_the_same_samples(void)
 	const struct jpeg_spec *specs[] = { &sequential, &progressive,
 					    &separate, &arithmetic };
 
-	for (uint32_t i = 0; i < LENGTH(specs); i++) {
+	for (uint32_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		check_decode(specs[i], (struct run){ .space = JCS_RGB });
 		check_decode(specs[i], (struct run){ .space = JCS_YCbCr });
 		check_decode(specs[i],

@@ -4,7 +4,7 @@
  * data and garbage are not; any bytes at all are walked in linear time and
  * without a step outside them.
  */
-#include "imgops/markers.h"
+#include "imgops/jpeg/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -60,7 +60,7 @@ static void test_segments_are_skipped_by_their_length(void)
 	/* Markers that stand alone have no length. */
 	assert(finds("01 d3 d8 d9 ",
 		     BYTES("\xff\xd8\xff\x01\xff\xd3\xff\xd8\xff\xd9")));
-	/* An impossible length is none. */
+	/* A length below 2 is taken as no data. */
 	assert(finds("e1 e2 d9 ", BYTES("\xff\xd8\xff\xe1\0\0\xff\xe2\0\1"
 					"\xff\xd9")));
 }
@@ -136,7 +136,7 @@ static void test_any_bytes_take_linear_time(void)
 	uint8_t *data = malloc(count);
 
 	assert(data != NULL);
-	for (size_t u = 0; u < LENGTH(units); u++) {
+	for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
 		struct markers w;
 		struct marker m;
 		size_t found = 0;

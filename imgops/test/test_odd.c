@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises about what is rare but legal, or common but illegal: grey with
- * sampling factors, pictures of one pixel and of one row, no Huffman tables, a
- * second picture behind the first, profiles in chunks of any order, fill bytes
- * and markers without end.  Each goes through the whole pipeline.
+ * Promises about files that are rare but legal, or common but illegal: grey
+ * with sampling factors, pictures of one pixel and of one row, no Huffman
+ * tables, a second picture after the first, profiles in chunks of any order,
+ * fill bytes and markers without end.  Each goes through the whole pipeline.
  */
 #include "imgops/test/support.h"
 
@@ -20,8 +20,12 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Probe to encode; the size of what comes out, as libjpeg sees it. */
-static enum img_err run(struct bytes jpeg, const struct img_recipe *recipe,
+/*
+ * Run all steps from probe to encode.  `size` is that of the result, as libjpeg
+ * reads it.
+ */
+static enum img_err run(struct bytes jpeg,
+			const struct img_transform *transform,
 			struct img_size *size)
 {
 	struct image decoded, scaled = { 0 }, blurred = { 0 };
@@ -30,20 +34,20 @@ static enum img_err run(struct bytes jpeg, const struct img_recipe *recipe,
 	struct heap h;
 
 	heap_init(&h);
-	enum img_err err = decode_recipe(&decoded, jpeg.data, jpeg.count,
-					 recipe, &no_limits, &h);
+	enum img_err err = decode_transform(&decoded, jpeg.data, jpeg.count,
+					    transform, &no_limits, &h);
 
 	if (err != IMG_OK)
 		return err;
 	err = img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 	assert(err == IMG_OK);
-	struct img_view view = img_fit(&header, recipe);
+	struct img_view view = img_fit(&header, transform);
 
-	err = img_scale(&scaled, &decoded, &view, recipe, &h.memory);
+	err = img_scale(&scaled, &decoded, &view, transform, &h.memory);
 	assert(err == IMG_OK);
 	err = img_blur(&blurred, &scaled, 2, &h.memory);
 	assert(err == IMG_OK);
-	err = img_encode(&out.data, &out.count, &blurred, recipe, &h.memory);
+	err = img_encode(&out.data, &out.count, &blurred, transform, &h.memory);
 	assert(err == IMG_OK);
 	struct jpeg_view seen = jpeg_read(out, JCS_GRAYSCALE, 8);
 
@@ -57,14 +61,14 @@ static enum img_err run(struct bytes jpeg, const struct img_recipe *recipe,
 	return IMG_OK;
 }
 
-static const struct img_recipe full = { .quality = 80 };
-static const struct img_recipe thumb = { .quality = 80, .box = { 4, 4 } };
+static const struct img_transform full = { .quality = 80 };
+static const struct img_transform thumb = { .quality = 80, .box = { 4, 4 } };
 
-static void must_run(struct bytes jpeg, const struct img_recipe *recipe,
+static void must_run(struct bytes jpeg, const struct img_transform *transform,
 		     uint32_t width, uint32_t height)
 {
 	struct img_size size;
-	enum img_err err = run(jpeg, recipe, &size);
+	enum img_err err = run(jpeg, transform, &size);
 
 	assert(err == IMG_OK);
 	assert(size.width_px == width && size.height_px == height);
@@ -91,7 +95,10 @@ static void check_same(struct bytes a, struct bytes b)
 	check_same_at(a, b, (struct img_size){ 1, 1 });
 }
 
-/* T.81, A.2.2: one component is never interleaved, whatever its factors. */
+/*
+ * T.81, A.2.2: a single component is never interleaved, so its sampling factors
+ * have no effect.
+ */
 static void test_factors_of_grey_mean_nothing(void)
 {
 	for (int progressive = 0; progressive < 2; progressive++)
@@ -120,7 +127,7 @@ static void test_one_pixel_of_every_kind(void)
 	static const J_COLOR_SPACE spaces[] = { JCS_YCbCr, JCS_GRAYSCALE,
 						JCS_RGB, JCS_CMYK, JCS_YCCK };
 
-	for (size_t s = 0; s < LENGTH(spaces); s++)
+	for (size_t s = 0; s < ARRAY_SIZE(spaces); s++)
 		for (int coding = 0; coding < 16; coding++) {
 			struct jpeg_spec spec = {
 				.width = 1,
@@ -167,7 +174,7 @@ static void test_factors_that_do_not_divide(void)
 					  { 4, 3, 2 },
 					  { 2, 3, 1 } };
 
-	for (size_t i = 0; i < LENGTH(factors); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(factors); i++)
 		for (int down = 0; down < 2; down++) {
 			struct jpeg_spec spec = { .width = 53, .height = 47 };
 
@@ -204,7 +211,10 @@ static struct bytes without(struct bytes jpeg, uint8_t code)
 	return out;
 }
 
-/* As cameras write Motion JPEG: the tables of T.81, annex K, are meant. */
+/*
+ * Cameras write Motion JPEG without tables; the tables of T.81, annex K, are
+ * meant.
+ */
 static void test_no_huffman_tables_are_the_usual_ones(void)
 {
 	struct jpeg_spec spec = {
@@ -220,7 +230,7 @@ static void test_no_huffman_tables_are_the_usual_ones(void)
 	must_run(bare, &thumb, 4, 3);
 	free(whole.data);
 	free(bare.data);
-	/* No progressive file can do without. */
+	/* A progressive file needs its own tables. */
 	spec.progressive = true;
 	whole = jpeg_make(&spec);
 	bare = without(whole, 0xc4);
@@ -230,14 +240,15 @@ static void test_no_huffman_tables_are_the_usual_ones(void)
 	free(bare.data);
 	spec.progressive = false;
 	whole = jpeg_make(&spec);
-	bare = without(whole, 0xdb); /* no steps: there is no usual one */
+	/* no quantisation tables: there are no default ones */
+	bare = without(whole, 0xdb);
 	assert(run(bare, &full, &size) == IMG_ERR_CORRUPT);
 	assert(run(bare, &thumb, &size) == IMG_ERR_CORRUPT);
 	free(whole.data);
 	free(bare.data);
 }
 
-/* `count` bytes put in behind the first two of `jpeg`, which is freed. */
+/* Insert `count` bytes after the first two of `jpeg`, which is freed. */
 static struct bytes with(struct bytes jpeg, const uint8_t *more, size_t count)
 {
 	struct bytes out = { malloc(jpeg.count + count), jpeg.count + count };
@@ -254,7 +265,7 @@ static const uint8_t chunks[] = "\xff\xe2\0\x12ICC_PROFILE\0\3\3ef"
 				"\xff\xe2\0\x12ICC_PROFILE\0\1\3ab"
 				"\xff\xe2\0\x12ICC_PROFILE\0\2\3cd";
 
-/* As MPO files and gain maps have it: another JPEG behind the EOI. */
+/* Another JPEG after the EOI, as in MPO files and gain maps. */
 static void test_a_second_picture_is_not_looked_at(void)
 {
 	for (int progressive = 0; progressive < 2; progressive++) {
@@ -306,12 +317,13 @@ static void test_chunks_of_a_profile_come_in_any_order(void)
 	assert(img.profile_bytes == 6 && img.notes == 0);
 	assert(memcmp(img.profile, "abcdef", 6) == 0);
 	img_release(&img);
-	must_run(jpeg, &full, 20, 20); /* it is none: ignored */
+	/* it is not a profile, so it is ignored */
+	must_run(jpeg, &full, 20, 20);
 	assert(h.live_count == 0);
 	free(jpeg.data);
 }
 
-/* `count` times `text`, as segments or fill bytes. */
+/* Insert `text` `count` times, as segments or fill bytes. */
 static struct bytes many(struct bytes jpeg, const char *text, size_t bytes,
 			 size_t count)
 {
@@ -325,7 +337,10 @@ static struct bytes many(struct bytes jpeg, const char *text, size_t bytes,
 	return jpeg;
 }
 
-/* As many as are allowed (test_limits.c); quadratic time would be seconds. */
+/*
+ * As many as are allowed (test_limits.c); if the time were quadratic, this
+ * would take seconds.
+ */
 static void test_long_headers_take_linear_time(void)
 {
 	static const struct {
@@ -343,7 +358,7 @@ static void test_long_headers_take_linear_time(void)
 		{ "junk", 4, 16000 },
 	};
 
-	for (size_t i = 0; i < LENGTH(cases); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (int progressive = 0; progressive < 2; progressive++) {
 			struct jpeg_spec spec = { .width = 50,
 						  .height = 37,
@@ -360,16 +375,16 @@ static void test_long_headers_take_linear_time(void)
 		}
 }
 
-/* The same behind the first scan, or in it. */
+/* The same after the first scan, or in it. */
 static void test_long_data_take_linear_time(void)
 {
-	static const struct img_recipe lenient = { .quality = 80,
-						   .lenient = true };
+	static const struct img_transform lenient = { .quality = 80,
+						      .lenient = true };
 	static const char *texts[] = { "\xff\xff\xff\xff", "\xff\xd0\xff\xd0",
 				       "\xff\xfe\0\2", "\xff\xda\0\2", "abcd" };
 	enum { COUNT = 250000 };
 
-	for (size_t i = 0; i < LENGTH(texts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		for (int kind = 0; kind < 4; kind++) {
 			struct jpeg_spec spec = {
 				.width = 50,

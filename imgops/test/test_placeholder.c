@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the hash is what the npm package `blurhash` 2.0.5 makes of the same
- * 32 x 32 cells, at any size of the picture; decoded, it looks like the picture
- * at any size and aspect; the dominant colour is that of the largest part, not
- * the mean of all.
+ * Promises: the hash equals that of the npm package `blurhash` 2.0.5 for the
+ * same 32 x 32 cells, at any size of the picture; decoded, it looks like the
+ * picture at any size and aspect; the dominant colour is that of the largest
+ * part, not the mean of all.
  */
 #include "imgops/test/support.h"
 
-#include "imgops/placeholder.h"
-#include "imgops/planes.h"
+#include "imgops/imgops.h"
+#include "imgops/image.h"
 
 #include <assert.h>
 #include <math.h>
@@ -151,7 +151,7 @@ static void test_the_hash_is_that_of_others(void)
 		{ { 3200, 320 }, IMG_YCBCR, false, cells_of_grey, GREY },
 	};
 
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct img_placeholder p =
 			placeholder_of(cases[i].size, cases[i].space,
 				       cases[i].full_chroma, cases[i].ycc);
@@ -217,7 +217,7 @@ static void test_the_hash_looks_like_the_picture(void)
 		{ 4000, 100 }, { 31, 3000 }, { 20, 20 },
 	};
 
-	for (size_t i = 0; i < LENGTH(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct img_placeholder p =
 			placeholder_of(sizes[i], IMG_YCBCR, false, sunset);
 
@@ -279,7 +279,7 @@ static void test_the_dominant_colour_is_not_a_mean(void)
 		{ 640, 480 }, { 100, 901 }, { 32, 32 }, { 2000, 20 }
 	};
 
-	for (size_t i = 0; i < LENGTH(sizes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct img_placeholder p =
 			placeholder_of(sizes[i], IMG_YCBCR, false, fruit);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: at every sampling, space, size and scale each plane is, bit for bit,
- * what libjpeg makes of that component alone at 1/8 and 8/8, and between them
- * the inverse DCT of its lowest coefficients; spans say how samples of one
- * plane lie on another.  The scale is the smallest that covers the target.
+ * Promises, at every sampling, space, size and scale: at 1/8 and 8/8 each plane
+ * is, bit for bit, libjpeg's decode of that component alone; at scales between
+ * them it is the inverse DCT of the lowest coefficients; spans tell how the
+ * samples of one plane lie on those of another.  The scale is the smallest that
+ * covers the target.
  */
-#include "imgops/reduce.h"
-#include "imgops/scans.h"
+#include "imgops/jpeg/idct.h"
+#include "imgops/jpeg/scans.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -42,11 +43,11 @@ static const struct img_size sizes[] = { { 1, 1 },   { 2, 1 },   { 7, 5 },
 					 { 97, 50 } };
 
 /* The smallest scale that covers the target and some more. */
-static uint32_t eighths_for(struct img_size size, struct img_size target)
+static uint32_t dct_scale_for(struct img_size size, struct img_size target)
 {
 	static const uint32_t all[] = { 1, 2, 3, 4 };
 
-	for (size_t i = 0; i < LENGTH(all); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (size.width_px * all[i] / 8.0 >= 1.1 * target.width_px &&
 		    size.height_px * all[i] / 8.0 >= 1.1 * target.height_px)
 			return all[i];
@@ -54,7 +55,7 @@ static uint32_t eighths_for(struct img_size size, struct img_size target)
 }
 
 static void check_spans(const struct image *img, struct img_size size,
-			uint32_t eighths)
+			uint32_t dct_scale)
 {
 	double full = 0;
 
@@ -65,13 +66,13 @@ static void check_spans(const struct image *img, struct img_size size,
 		assert(p->span_y > p->height - 1 && p->span_y <= p->height);
 		full = fmax(full, p->span_x);
 	}
-	assert(fabs(full - size.width_px * eighths / 8.0) < 1e-9);
+	assert(fabs(full - size.width_px * dct_scale / 8.0) < 1e-9);
 }
 
 static void check_against(const struct img_plane *p, struct bytes alone,
-			  uint32_t eighths)
+			  uint32_t dct_scale)
 {
-	struct jpeg_view view = jpeg_read(alone, JCS_GRAYSCALE, (int)eighths);
+	struct jpeg_view view = jpeg_read(alone, JCS_GRAYSCALE, (int)dct_scale);
 
 	assert(p->width <= view.width && p->height <= view.height);
 	for (uint32_t y = 0; y < p->height; y++)
@@ -81,7 +82,7 @@ static void check_against(const struct img_plane *p, struct bytes alone,
 	free(view.pixels);
 }
 
-/* reduce_block() of each block's coefficients, as libjpeg reads them. */
+/* idct_block() of each block's coefficients, as libjpeg reads them. */
 static void check_reduced(const struct img_plane *p, struct bytes alone,
 			  uint32_t n, int error_max)
 {
@@ -91,13 +92,13 @@ static void check_reduced(const struct img_plane *p, struct bytes alone,
 
 	assert(reduced != NULL);
 	for (uint32_t i = 0; i < blocks.across * blocks.down; i++) {
-		int32_t c[REDUCE_COEFFICIENTS];
+		int32_t c[IDCT_COEFFICIENTS];
 
-		for (uint32_t k = 0; k < REDUCE_COEFFICIENTS; k++)
+		for (uint32_t k = 0; k < IDCT_COEFFICIENTS; k++)
 			c[k] = blocks.values[i][k / 4 * 8 + k % 4];
-		reduce_block(reduced + i / blocks.across * n * stride +
-				     i % blocks.across * n,
-			     stride, c, n);
+		idct_block(reduced + i / blocks.across * n * stride +
+				   i % blocks.across * n,
+			   stride, c, n);
 	}
 	assert(p->width <= stride && p->height <= blocks.down * n);
 	for (uint32_t y = 0; y < p->height; y++)
@@ -110,19 +111,19 @@ static void check_reduced(const struct img_plane *p, struct bytes alone,
 
 /* Each component alone: nothing to up-sample, nothing to convert. */
 static void check_equal(const struct image *img, struct bytes jpeg,
-			uint32_t eighths, bool is_progressive)
+			uint32_t dct_scale, bool is_progressive)
 {
 	/* See scans.h, and rounding. */
 	int error_max =
-		is_progressive && eighths == 2 ? SCANS_ERROR_MAX + 1 : 0;
+		is_progressive && dct_scale == 2 ? SCANS_ERROR_MAX + 1 : 0;
 
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		struct bytes alone = jpeg_component(jpeg, (int)i);
 
-		if (eighths == 1 || eighths == 8)
-			check_against(&img->planes[i], alone, eighths);
-		if (eighths <= REDUCE_MAX)
-			check_reduced(&img->planes[i], alone, eighths,
+		if (dct_scale == 1 || dct_scale == 8)
+			check_against(&img->planes[i], alone, dct_scale);
+		if (dct_scale <= IDCT_MAX)
+			check_reduced(&img->planes[i], alone, dct_scale,
 				      error_max);
 		free(alone.data);
 	}
@@ -158,15 +159,15 @@ static void check(struct jpeg_spec spec)
 	for (uint32_t n = 1; n <= 8; n++) {
 		struct img_size target = { (size.width_px * n + 7) / 8,
 					   size.height_px * n / 8 };
-		uint32_t eighths = eighths_for(size, target);
+		uint32_t dct_scale = dct_scale_for(size, target);
 		struct image img = must_decode(jpeg, target, &h);
 
 		/* One scan that only libjpeg reads. */
 		if (spec.arithmetic && !spec.progressive)
-			eighths = 8;
-		check_spans(&img, size, eighths);
-		check_equal(&img, jpeg, eighths, spec.progressive);
-		if (eighths == 8)
+			dct_scale = 8;
+		check_spans(&img, size, dct_scale);
+		check_equal(&img, jpeg, dct_scale, spec.progressive);
+		if (dct_scale == 8)
 			check_picture(&img, size);
 		img_release(&img);
 		assert(h.live_count == 0);
@@ -176,12 +177,12 @@ static void check(struct jpeg_spec spec)
 
 static void test_planes_equal_libjpeg_at_every_sampling(void)
 {
-	for (size_t s = 0; s < LENGTH(samplings); s++) {
+	for (size_t s = 0; s < ARRAY_SIZE(samplings); s++) {
 		const struct sampling *f = &samplings[s];
 		int blocks = f->h[0] * f->v[0] + f->h[1] * f->v[1] +
 			     f->h[2] * f->v[2];
 
-		for (size_t i = 0; i < LENGTH(sizes); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 			struct jpeg_spec spec = {
 				.width = sizes[i].width_px,
 				.height = sizes[i].height_px,
@@ -273,7 +274,7 @@ static void test_long_codes_in_a_row(void)
 	memcpy(data + jpeg.count, "\xff\xd9", 2);
 	jpeg.count += 2;
 	heap_init(&h);
-	for (uint32_t n = 2; n <= REDUCE_MAX; n++) {
+	for (uint32_t n = 2; n <= IDCT_MAX; n++) {
 		struct image img = must_decode(
 			jpeg, target_at((struct img_size){ 64, 8 }, n), &h);
 
@@ -289,7 +290,7 @@ static void test_planes_equal_libjpeg_in_every_space(void)
 	static const J_COLOR_SPACE spaces[] = { JCS_RGB, JCS_CMYK, JCS_YCCK };
 	static const enum img_space names[] = { IMG_RGB, IMG_CMYK, IMG_YCCK };
 
-	for (size_t i = 0; i < LENGTH(spaces); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
 		struct jpeg_spec spec = { .width = 45,
 					  .height = 37,
 					  .space = spaces[i],
@@ -302,7 +303,6 @@ static void test_planes_equal_libjpeg_in_every_space(void)
 		struct image img = must_decode(jpeg, full_size, &h);
 
 		assert(img.space == names[i]);
-		assert(img.inks_inverted == (spaces[i] != JCS_CMYK));
 		check_picture(&img, (struct img_size){ 45, 37 });
 		img_release(&img);
 		check(spec);
@@ -315,14 +315,15 @@ static void test_full_chroma_is_as_large_as_the_target(void)
 	struct jpeg_spec spec = {
 		.width = 96, .height = 64, .h = { 2 }, .v = { 2 }
 	};
-	struct img_recipe recipe = { .box = { 10, 10 }, .full_chroma = true };
+	struct img_transform transform = { .box = { 10, 10 },
+					   .full_chroma = true };
 	struct bytes jpeg = jpeg_make(&spec);
 	struct image img;
 	struct heap h;
 
 	heap_init(&h);
-	enum img_err err = decode_recipe(&img, jpeg.data, jpeg.count, &recipe,
-					 &no_limits, &h);
+	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
+					    &transform, &no_limits, &h);
 
 	assert(err == IMG_OK);
 	assert(img.planes[0].width == 24 && img.planes[0].height == 16);

@@ -4,7 +4,9 @@
  * chunks; one that is not all there, or contradicts itself, is broken, and
  * costs no memory.
  */
-#include "imgops/profile.h"
+#include "imgops/jpeg/header.h"
+
+#include "imgops/image.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -70,7 +72,7 @@ static void test_chunks_come_in_any_order(void)
 		{ 1, 2, 3 }, { 3, 1, 2 }, { 2, 3, 1 }, { 3, 2, 1 }
 	};
 
-	for (size_t i = 0; i < LENGTH(orders); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
 		struct bytes f = file_begin();
 		struct heap h;
 		uint8_t *profile;
@@ -119,7 +121,7 @@ static void test_contradictions_are_broken(void)
 		{ 1, 1, 2, 1 }, { 1, 1, 1, 1 }, { 255, 2, 255, 255 },
 	};
 
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bytes f = file_begin();
 
 		put_chunk(&f, cases[i][0], cases[i][1], 0, 10);

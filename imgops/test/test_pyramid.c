@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a level holds what triangles make of the plane with its edges
- * extended, and is interpolated linearly on the way back; flat stays flat.
+ * Promises: a level is the plane, with its edges extended, filtered by
+ * triangles; on the way back it is interpolated linearly; flat stays flat.
  */
-#include "imgops/pyramid.h"
+#include "imgops/blur/blur.c"
 
-#include "imgops/blur_rows.h"
+#include "imgops/blur/rows.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -18,9 +18,9 @@ enum {
 	LINE = 160,
 };
 
-static int16_t line_values[PYRAMID_LINES][LINE];
-static int16_t *lines[PYRAMID_LINES] = { line_values[0], line_values[1],
-					 line_values[2], line_values[3] };
+static int16_t line_room[PYRAMID_LINES][LINE];
+static int16_t *lines[PYRAMID_LINES] = { line_room[0], line_room[1],
+					 line_room[2], line_room[3] };
 static int16_t values[2][SIDE_MAX * STRIDE];
 static uint8_t samples[SIDE_MAX * STRIDE];
 
@@ -41,7 +41,7 @@ static double value_at(const struct level *l, int64_t x, int64_t y)
 
 static struct level make_plane(struct img_size size)
 {
-	for (uint32_t i = 0; i < LENGTH(samples); i++)
+	for (uint32_t i = 0; i < ARRAY_SIZE(samples); i++)
 		samples[i] = (uint8_t)scramble(i + size.width_px);
 	return (struct level){
 		.samples = samples,
@@ -55,7 +55,7 @@ static struct level must_reduce(const struct level *from, int16_t *to)
 {
 	struct level next = pyramid_next(from);
 
-	assert(next.width * next.stride <= LENGTH(values[0]));
+	assert(next.width * next.stride <= ARRAY_SIZE(values[0]));
 	next.values = to;
 	pyramid_reduce(&next, from, lines);
 	return next;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what img_scale() keeps exactly.  Flat stays flat; scaling to the
- * same size changes nothing, in parts too; chroma stays where it is; without
+ * Promises of exact results of img_scale(): flat stays flat; scaling to the
+ * same size changes nothing, also for a part; chroma is not shifted; without
  * memory there is an error, and nothing is left.
  */
-#include "imgops/planes.h"
+#include "imgops/image.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The filter of all tests here. */
+static enum img_filter filter;
 
 static struct image must_scale(const struct image *src, struct img_size size,
 			       uint32_t orientation, struct heap *h)
@@ -19,8 +22,9 @@ static struct image must_scale(const struct image *src, struct img_size size,
 	struct image dst = { 0 };
 
 	view.orientation = orientation;
-	enum img_err err = img_scale(&dst, src, &view,
-				     &(struct img_recipe){ 0 }, &h->memory);
+	enum img_err err = img_scale(
+		&dst, src, &view, &(struct img_transform){ .filter = filter },
+		&h->memory);
 
 	assert(err == IMG_OK);
 	return dst;
@@ -63,7 +67,7 @@ static void test_flat_image_stays_flat(void)
 		image_make((struct img_size){ 25, 18 }, IMG_YCBCR, waves, &h);
 
 	for (int value = 0; value < 256; value++) {
-		for (size_t i = 0; i < LENGTH(cases); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 			fill(&src, (uint8_t)value);
 			struct image dst = must_scale(
 				&src, cases[i], 1 + (uint32_t)value % 8, &h);
@@ -93,7 +97,7 @@ static void test_same_size_changes_nothing(void)
 	assert(h.live_count == 0);
 }
 
-/* Of luma; chroma of such a part may lie between two samples. */
+/* For luma; chroma of such a part may lie between two samples. */
 static void test_a_part_of_the_same_size_is_a_copy(void)
 {
 	const struct img_size full = { 64, 32 };
@@ -112,7 +116,8 @@ static void test_a_part_of_the_same_size_is_a_copy(void)
 					 { width, height }, 1 };
 		struct image dst = { 0 };
 
-		assert(img_scale(&dst, &src, &view, &(struct img_recipe){ 0 },
+		assert(img_scale(&dst, &src, &view,
+				 &(struct img_transform){ .filter = filter },
 				 &h.memory) == IMG_OK);
 		for (uint32_t y = 0; y < height; y++)
 			for (uint32_t x = 0; x < width; x++)
@@ -135,7 +140,10 @@ static double colour_edge(uint32_t component, double x, double y)
 	return component == 0 ? 128 : at < EDGE_PX ? 60 : 200;
 }
 
-/* Where the edge of a plane is, in its samples: from its mean. */
+/*
+ * The position of the edge in a plane, in samples, computed from the plane's
+ * mean.
+ */
 static double edge_place(const struct img_plane *p, bool along_y)
 {
 	uint32_t count = along_y ? p->height : p->width;
@@ -154,7 +162,7 @@ static void test_chroma_stays_where_it_is(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t s = 0; s < LENGTH(samplings); s++) {
+	for (size_t s = 0; s < ARRAY_SIZE(samplings); s++) {
 		struct jpeg_spec spec = { .width = 128,
 					  .height = 128,
 					  .quality = 100,
@@ -163,7 +171,7 @@ static void test_chroma_stays_where_it_is(void)
 					  .v = { samplings[s][1] } };
 		struct bytes jpeg = jpeg_make(&spec);
 
-		for (size_t i = 0; i < LENGTH(widths); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
 			struct img_size size = { widths[i], widths[i] };
 			struct image src = must_decode(jpeg, size, &h);
 			struct image dst = must_scale(&src, size, 1, &h);
@@ -195,7 +203,7 @@ static void test_no_memory_is_an_error(void)
 		heap_init(&failing);
 		failing.fail_at = at;
 		dst = (struct image){ 0 };
-		err = img_scale(&dst, &src, &view, &(struct img_recipe){ 0 },
+		err = img_scale(&dst, &src, &view, &(struct img_transform){ 0 },
 				&failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
 			assert(is_empty(&dst));
@@ -210,10 +218,12 @@ static void test_no_memory_is_an_error(void)
 
 int main(void)
 {
-	test_flat_image_stays_flat();
-	test_same_size_changes_nothing();
-	test_a_part_of_the_same_size_is_a_copy();
-	test_chroma_stays_where_it_is();
-	test_no_memory_is_an_error();
+	for (filter = IMG_LANCZOS3; filter <= IMG_MITCHELL; filter++) {
+		test_flat_image_stays_flat();
+		test_same_size_changes_nothing();
+		test_a_part_of_the_same_size_is_a_copy();
+		test_chroma_stays_where_it_is();
+		test_no_memory_is_an_error();
+	}
 	return 0;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what is kept of a progressive file decodes, at sizes that need no
- * more, to the samples of all of it; what is left out is left out; a file with
- * anything odd about it is read whole.
+ * Promises: the part that is kept of a progressive file decodes to the same
+ * samples as the whole file, at sizes that need no more; the other scans are
+ * dropped; a file with anything unusual is read whole.
  */
-#include "imgops/scans.h"
+#include "imgops/jpeg/scans.h"
 
-#include "imgops/markers.h"
+#include "imgops/jpeg/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* `jpeg`, which is freed, in the scans of `script`. */
+/* `jpeg`, which is freed, coded again with the scans of `script`. */
 static struct bytes with_scans(struct bytes jpeg, const jpeg_scan_info *script,
 			       int scan_count)
 {
@@ -45,7 +45,7 @@ static struct bytes with_scans(struct bytes jpeg, const jpeg_scan_info *script,
 	return (struct bytes){ data, count };
 }
 
-/* The pieces as one file. */
+/* Join the pieces into one file. */
 static struct bytes join(const struct piece *pieces, uint32_t count)
 {
 	struct bytes all = { NULL, 0 };
@@ -59,20 +59,21 @@ static struct bytes join(const struct piece *pieces, uint32_t count)
 	return all;
 }
 
-static uint32_t count_pieces(struct bytes jpeg, uint32_t eighths)
+static uint32_t count_pieces(struct bytes jpeg, uint32_t dct_scale)
 {
-	struct piece pieces[SCANS_PIECES_MAX];
-	uint8_t *copy = malloc(jpeg.count); /* sanitizers see its ends */
+	struct piece pieces[IMG_PIECES_MAX];
+	/* sanitizers see reads outside of it */
+	uint8_t *copy = malloc(jpeg.count);
 
 	assert(copy != NULL);
 	memcpy(copy, jpeg.data, jpeg.count);
-	uint32_t count = scans_keep(pieces, copy, jpeg.count, eighths);
+	uint32_t count = scans_keep(pieces, copy, jpeg.count, dct_scale);
 
 	free(copy);
 	return count;
 }
 
-/* Of a kept file: which components have AC scans, bit i for component i. */
+/* The components that have AC scans in a kept file: bit i for component i. */
 static uint32_t ac_scans(struct bytes jpeg)
 {
 	struct markers w;
@@ -88,16 +89,21 @@ static uint32_t ac_scans(struct bytes jpeg)
 	return found;
 }
 
-/* By how much, in levels, a sample at 2/8 may differ. */
+/* The greatest difference, in levels, of a sample at 2/8. */
 static double quarter_error(const int32_t a[64], const int32_t b[64])
 {
-	/* Rows of 8: coefficients (1, 0), (0, 1) and (1, 1). */
+	/*
+	 * In rows of 8, these are the coefficients (1, 0), (0, 1) and (1, 1).
+	 */
 	return (abs(a[1] - b[1]) + abs(a[8] - b[8]) + abs(a[9] - b[9])) / 8.0;
 }
 
-/* What counts of each component is there, whether exactly or nearly. */
+/*
+ * Check that each component keeps its important coefficients, exactly or
+ * nearly.
+ */
 static void check_kept(struct bytes jpeg, struct bytes kept, int components,
-		       uint32_t eighths)
+		       uint32_t dct_scale)
 {
 	for (int i = 0; i < components; i++) {
 		struct bytes before = jpeg_component(jpeg, i);
@@ -107,7 +113,7 @@ static void check_kept(struct bytes jpeg, struct bytes kept, int components,
 
 		for (uint32_t k = 0; k < a.across * a.down; k++) {
 			assert(a.values[k][0] == b.values[k][0]);
-			if (eighths == 2)
+			if (dct_scale == 2)
 				assert(quarter_error(a.values[k],
 						     b.values[k]) <=
 				       SCANS_ERROR_MAX);
@@ -120,22 +126,22 @@ static void check_kept(struct bytes jpeg, struct bytes kept, int components,
 }
 
 /* Returns how many bytes are kept. */
-static size_t check(struct bytes jpeg, int components, uint32_t eighths)
+static size_t check(struct bytes jpeg, int components, uint32_t dct_scale)
 {
-	struct piece pieces[SCANS_PIECES_MAX];
-	uint32_t count = scans_keep(pieces, jpeg.data, jpeg.count, eighths);
+	struct piece pieces[IMG_PIECES_MAX];
+	uint32_t count = scans_keep(pieces, jpeg.data, jpeg.count, dct_scale);
 
 	assert(count > 0);
 	struct bytes kept = join(pieces, count);
 
-	check_kept(jpeg, kept, components, eighths);
-	if (eighths == 1)
+	check_kept(jpeg, kept, components, dct_scale);
+	if (dct_scale == 1)
 		assert(ac_scans(kept) == 0);
 	free(kept.data);
 	return kept.count;
 }
 
-/* Edges, so that every coefficient counts. */
+/* A picture of edges, in which every coefficient matters. */
 static double stripes(uint32_t component, double x, double y)
 {
 	uint32_t n = (uint32_t)(x / 3) * 41 + (uint32_t)(y / 5) + component;
@@ -161,7 +167,7 @@ static void test_every_kind_of_file(void)
 		{ .space = JCS_CMYK },
 	};
 
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct jpeg_spec spec = kinds[i];
 		int components = spec.space == JCS_GRAYSCALE ? 1 :
 				 spec.space == JCS_CMYK      ? 4 :
@@ -179,13 +185,13 @@ static void test_every_kind_of_file(void)
 	}
 }
 
-/* The finer the steps, the more bits do not count. */
+/* The finer the quantisation steps, the more low bits may be dropped. */
 static void test_fewer_bits_where_steps_are_fine(void)
 {
 	static const int qualities[] = { 10, 50, 80, 97 };
 	size_t least = SIZE_MAX;
 
-	for (size_t i = 0; i < LENGTH(qualities); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(qualities); i++) {
 		struct jpeg_spec spec = progressive;
 
 		spec.quality = qualities[i];
@@ -224,9 +230,9 @@ static void test_any_legal_order_of_scans(void)
 		spec.arithmetic = i / 2 % 2;
 		struct bytes jpeg =
 			i / 4 ? with_scans(jpeg_make(&spec), bits,
-					   LENGTH(bits)) :
+					   ARRAY_SIZE(bits)) :
 				with_scans(jpeg_make(&spec), spectral,
-					   LENGTH(spectral));
+					   ARRAY_SIZE(spectral));
 
 		(void)check(jpeg, 3, 1);
 		(void)check(jpeg, 3, 2);
@@ -262,7 +268,7 @@ static void test_cut_files_are_read_whole(void)
 static void test_bytes_after_eoi_are_left_out(void)
 {
 	struct bytes jpeg = jpeg_make(&progressive);
-	struct piece pieces[SCANS_PIECES_MAX];
+	struct piece pieces[IMG_PIECES_MAX];
 	uint8_t *longer = calloc(jpeg.count + 100, 1);
 
 	assert(longer != NULL);
@@ -311,11 +317,13 @@ static void test_odd_frames_are_read_whole(void)
 	assert(!TAKEN(SOI DC AC_1 AC_2 SOF EOI));
 	assert(!TAKEN(SOI SOF SOF DC AC_1 AC_2 EOI));
 	assert(!TAKEN(SOI "\xff\xc2\0\2"));
-	/* Of no component, and then of one that comes twice. */
+	/*
+	 * A frame without a component, and one with the same component twice.
+	 */
 	assert(!TAKEN(SOI "\xff\xc2\0\x08\x08\0\1\0\1\0" DC AC_1 AC_2 EOI));
 	assert(!TAKEN(SOI "\xff\xc2\0\x0e\x08\0\1\0\1\2\1\x11\0\1\x11\0" DC AC_1
 			      AC_2 EOI));
-	/* Of five components, and one whose length is of three. */
+	/* A frame of five components, and one whose length fits three. */
 	assert(!TAKEN(SOI "\xff\xc2\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
 			  "\4\x11\0\5\x11\0" DC AC_1 AC_2 EOI));
 	assert(!TAKEN(
@@ -359,12 +367,18 @@ static void test_illegal_scans_are_read_whole(void)
 	assert(!TAKEN(SOI SOF DC AC_1
 		      "\xff\xda\0\x08\1\2\0\1\x3f\x0e"
 		      "\xff\xda\0\x08\1\2\0\1\x3f\xed" AC_2_FROM_13 EOI));
-	/* AC with DC; AC of two; upside down; coefficient 64. */
+	/*
+	 * AC together with DC; AC of two components; first after last;
+	 * coefficient 64.
+	 */
 	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\1\0\2\0\0\x3f\0" EOI));
 	assert(!TAKEN(SOI SOF DC "\xff\xda\0\x0a\2\1\0\2\0\1\x3f\0" EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\1\0" AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x40\0" EOI));
-	/* Of none, of the third, of one twice; of another length. */
+	/*
+	 * A scan of no component, of a third one, of one twice; of a wrong
+	 * length.
+	 */
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\6\0\0\0\0" EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\x08\1\3\0\0\0\0" EOI));
 	assert(!TAKEN(SOI SOF "\xff\xda\0\x08\1\1\0\0\0\0"
@@ -373,7 +387,7 @@ static void test_illegal_scans_are_read_whole(void)
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\2"));
 }
 
-/* Without any one of its scans a file is not complete, or out of order. */
+/* A file that lacks one of its scans is incomplete or out of order. */
 static void test_each_scan_is_needed(void)
 {
 	assert(!TAKEN(SOI SOF AC_1 AC_2_HIGH AC_2_LOW EOI));
@@ -393,34 +407,37 @@ static void test_there_is_a_largest_number_of_pieces(void)
 		script[k] = (jpeg_scan_info){ 1, { 0 }, k, k, 0, 0 };
 		script[63 + k] = (jpeg_scan_info){ 1, { 0 }, k, k, 1, 0 };
 	}
-	/* A kept table before each dropped scan, and EOI. */
+	/* A table, which is kept, before each dropped scan, and EOI. */
 	struct bytes jpeg = with_scans(jpeg_make(&spec), script, 64);
 
-	assert(count_pieces(jpeg, 1) == SCANS_PIECES_MAX);
+	assert(count_pieces(jpeg, 1) == IMG_PIECES_MAX);
 	free(jpeg.data);
 	for (int k = 1; k < 64; k++)
 		script[k].Al = 1;
-	jpeg = with_scans(jpeg_make(&spec), script, LENGTH(script));
+	jpeg = with_scans(jpeg_make(&spec), script, ARRAY_SIZE(script));
 	assert(count_pieces(jpeg, 1) == 0);
 	free(jpeg.data);
 }
 
-/* Pieces lie in the file, one after the other, whatever its bytes. */
+/*
+ * With any byte changed, the pieces still lie within the file, one after the
+ * other.
+ */
 static void test_any_byte_may_be_wrong(void)
 {
 	static const uint8_t values[] = { 0x00, 0x01, 0x3f, 0xd9, 0xff };
 	struct bytes jpeg = jpeg_make(&progressive);
-	struct piece pieces[SCANS_PIECES_MAX];
+	struct piece pieces[IMG_PIECES_MAX];
 
-	for (size_t i = 0; i < jpeg.count * LENGTH(values); i++) {
-		uint8_t *byte = jpeg.data + i / LENGTH(values), was = *byte;
+	for (size_t i = 0; i < jpeg.count * ARRAY_SIZE(values); i++) {
+		uint8_t *byte = jpeg.data + i / ARRAY_SIZE(values), was = *byte;
 
-		*byte = values[i % LENGTH(values)];
+		*byte = values[i % ARRAY_SIZE(values)];
 		const uint8_t *end = jpeg.data;
 		uint32_t count =
 			scans_keep(pieces, jpeg.data, jpeg.count, 1 + (i & 1));
 
-		assert(count <= SCANS_PIECES_MAX);
+		assert(count <= IMG_PIECES_MAX);
 		for (uint32_t k = 0; k < count; k++) {
 			assert(pieces[k].data >= end && pieces[k].bytes > 0);
 			end = pieces[k].data + pieces[k].bytes;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/figures.h"
 
-#include "loadgen/compare/json_file.h"
 #include "loadgen/compare/results.h"
-#include "loadgen/size_class.h"
+#include "loadgen/report/record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +10,48 @@
 
 #define MIB (1024. * 1024)
 
-/* NAN: there is none. */
-static double number(const cJSON *object, const char *key)
+const struct metric_view metric_views[METRIC_COUNT] = {
+	[METRIC_MEGABYTES_PER_S] = { "MB/s", 3, false, "throughput.svg",
+				     "Throughput, closed loop",
+				     "processed uploads, MB/s (more is "
+				     "better)" },
+	[METRIC_MAKESPAN_S] = { "Makespan, s", 2, true, "makespan.svg",
+				"Makespan, closed loop", "s (less is better)" },
+	[METRIC_RESPONSES_PER_S] = { "Responses/s", 2, false, "responses.svg",
+				     "Responses per second, closed loop",
+				     "responses/s (more is better)" },
+	[METRIC_P90_MS] = { "Response time, 90th percentile, ms", 1, true,
+			    "response_p90.svg",
+			    "Response time, 90th percentile, closed loop",
+			    "ms (less is better)" },
+	[METRIC_CPU_PERCENT] = { "Server CPU use, % (100: one core)", 1, true,
+				 "cpu_use.svg", "Server's CPU use, closed loop",
+				 "% (100: one core)" },
+	[METRIC_UPLOADS_MBIT_S] = { "Uploads, Mbit/s (greatest 5 s)", 1, false,
+				    "uploads.svg",
+				    "Uploads in the greatest 5 s, closed loop",
+				    "Mbit/s (more is better)" },
+	[METRIC_CPU_MS_PER_IMAGE] = { "CPU, ms per image", 2, true, "cpu.svg",
+				      "Server's CPU time per image",
+				      "ms (less is better)" },
+	[METRIC_PEAK_MEMORY_MIB] = { "Peak memory, MiB", 1, true, "memory.svg",
+				     "Server's peak memory",
+				     "MiB (less is better)" },
+	[METRIC_SWITCHES_PER_IMAGE] = { "Context switches per image", 1, true,
+					"switches.svg",
+					"Context switches per image",
+					"switches (less is better)" },
+	[METRIC_CLIENT_PERCENT] = { "Client's CPU, % of the server's", 1, true,
+				    NULL, NULL, NULL },
+};
+
+/* NAN: it is missing. */
+static double number_at(const cJSON *object, const char *key)
 {
 	return json_number(object, key, (double)NAN);
 }
 
-static const cJSON *part(const cJSON *object, const char *key)
+static const cJSON *item_at(const cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
@@ -32,45 +66,47 @@ static double best_interval(const cJSON *result)
 	double best = NAN;
 	double begin_s = 0;
 
-	cJSON_ArrayForEach(interval, part(result, "intervals"))
+	cJSON_ArrayForEach(interval, item_at(result, "intervals"))
 	{
-		double end_s = number(interval, "end_s");
+		double end_s = number_at(interval, "end_s");
 
 		if (end_s - begin_s > 4.999)
-			best = fmax(best, number(interval, "bytes_per_s"));
+			best = fmax(best, number_at(interval, "bytes_per_s"));
 		begin_s = end_s;
 	}
-	return isnan(best) ? number(result, "bytes_per_s") : best;
+	return isnan(best) ? number_at(result, "bytes_per_s") : best;
 }
 
-static void add_closed(struct arm_figures *arm, const cJSON *result)
+static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 {
 	struct sample *metrics = arm->metrics;
-	const cJSON *server = part(result, "server");
-	double cpu_s = number(server, "cpu_s");
-	double switches = number(server, "voluntary_switches") +
-			  number(server, "involuntary_switches");
+	const cJSON *server = item_at(result, "server");
+	double cpu_s = number_at(server, "cpu_s");
+	double switches = number_at(server, "voluntary_switches") +
+			  number_at(server, "involuntary_switches");
 	double ok = results_count_ok(result);
 
 	sample_add(&metrics[METRIC_MEGABYTES_PER_S],
-		   number(result, "bytes_per_s") / 1e6);
-	sample_add(&metrics[METRIC_MAKESPAN_S], number(result, "makespan_s"));
+		   number_at(result, "bytes_per_s") / 1e6);
+	sample_add(&metrics[METRIC_MAKESPAN_S],
+		   number_at(result, "makespan_s"));
 	sample_add(&metrics[METRIC_RESPONSES_PER_S],
-		   number(result, "responses_per_s"));
+		   number_at(result, "responses_per_s"));
 	sample_add(&metrics[METRIC_P90_MS],
-		   number(part(result, "response_ms"), "p90"));
-	sample_add(&metrics[METRIC_CPU_PERCENT], number(server, "cpu_percent"));
+		   number_at(item_at(result, "response_ms"), "p90"));
+	sample_add(&metrics[METRIC_CPU_PERCENT],
+		   number_at(server, "cpu_percent"));
 	sample_add(&metrics[METRIC_UPLOADS_MBIT_S],
 		   best_interval(result) * 8 / 1e6);
 	sample_add(&metrics[METRIC_CPU_MS_PER_IMAGE], cpu_s * 1000 / ok);
 	sample_add(&metrics[METRIC_PEAK_MEMORY_MIB],
-		   number(server, "peak_memory_bytes") / MIB);
+		   number_at(server, "peak_memory_bytes") / MIB);
 	sample_add(&metrics[METRIC_SWITCHES_PER_IMAGE], switches / ok);
 	sample_add(&metrics[METRIC_CLIENT_PERCENT],
-		   number(result, "client_cpu_s") * 100 / cpu_s);
+		   number_at(result, "client_cpu_s") * 100 / cpu_s);
 }
 
-/* The ladder is the same in all runs; a longer run has more of it. */
+/* All runs have the same ladder; a longer run has more rungs. */
 static void add_rung(struct arm_figures *arm, double percent, double ms)
 {
 	size_t i = 0;
@@ -93,7 +129,7 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 {
 	const cJSON *pair;
 
-	cJSON_ArrayForEach(pair, part(result, "percentiles"))
+	cJSON_ArrayForEach(pair, item_at(result, "percentiles"))
 	{
 		const cJSON *percent = cJSON_GetArrayItem(pair, 0);
 		const cJSON *ms = cJSON_GetArrayItem(pair, 1);
@@ -106,25 +142,27 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 /* Response times of a size class. */
 static const cJSON *class_times(const cJSON *result, int class)
 {
-	return part(cJSON_GetArrayItem(part(result, "size_classes"), class),
-		    "response_ms");
+	return item_at(
+		cJSON_GetArrayItem(item_at(result, "size_classes"), class),
+		"response_ms");
 }
 
-static void add_open(struct sample open[OPEN_METRIC_COUNT], const cJSON *result)
+static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
+			 const cJSON *result)
 {
-	const cJSON *times = part(result, "response_ms");
-	double requests = number(result, "requests");
+	const cJSON *times = item_at(result, "response_ms");
+	double requests = number_at(result, "requests");
 
-	sample_add(&open[OPEN_RATE_PER_S], number(result, "rate_per_s"));
+	sample_add(&open[OPEN_RATE_PER_S], number_at(result, "rate_per_s"));
 	sample_add(&open[OPEN_RESPONSES_PER_S],
-		   number(result, "responses_per_s"));
-	sample_add(&open[OPEN_P50_MS], number(times, "p50"));
-	sample_add(&open[OPEN_P90_MS], number(times, "p90"));
-	sample_add(&open[OPEN_P99_MS], number(times, "p99"));
+		   number_at(result, "responses_per_s"));
+	sample_add(&open[OPEN_P50_MS], number_at(times, "p50"));
+	sample_add(&open[OPEN_P90_MS], number_at(times, "p90"));
+	sample_add(&open[OPEN_P99_MS], number_at(times, "p99"));
 	sample_add(&open[OPEN_SMALLEST_P90_MS],
-		   number(class_times(result, 0), "p90"));
+		   number_at(class_times(result, 0), "p90"));
 	sample_add(&open[OPEN_LARGEST_P99_MS],
-		   number(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
+		   number_at(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
 	sample_add(&open[OPEN_FAILED_PERCENT],
 		   100 * (requests - results_count_ok(result)) / requests);
 }
@@ -134,7 +172,7 @@ static const char *skip_number(const char *text)
 	return text + strspn(text, "0123456789.");
 }
 
-/* Is it the same warning, but for its numbers? */
+/* Are two warnings equal except for their numbers? */
 static bool is_like(const char *a, const char *b)
 {
 	for (; *a != '\0'; a++, b++) {
@@ -166,7 +204,7 @@ static void add_warnings(struct figures *f, const char *arm,
 {
 	const cJSON *warning;
 
-	cJSON_ArrayForEach(warning, part(result, "warnings"))
+	cJSON_ArrayForEach(warning, item_at(result, "warnings"))
 	{
 		if (cJSON_IsString(warning))
 			add_warning(f, arm, warning->valuestring);
@@ -195,16 +233,16 @@ static void sort_run(const struct results_run *run, const cJSON *result,
 		return;
 	add_warnings(f, arm->name, result);
 	if (run->load == LOAD_CLOSED) {
-		add_closed(arm, result);
+		add_closed_run(arm, result);
 		add_percentiles(arm, result);
 		return;
 	}
 	for (size_t i = 0; i < plan->open.rate_count; i++)
 		if (plan->open.percents[i] == run->percent_of_capacity)
-			add_open(arm->open[i], result);
+			add_open_run(arm->open[i], result);
 }
 
-/* Arms that were not measured are no arms. */
+/* Remove the arms that were not measured. */
 static void drop_empty(struct figures *f)
 {
 	size_t kept = 0;
@@ -220,19 +258,18 @@ static double mean_throughput(const struct arm_figures *arm)
 	return sample_mean(&arm->metrics[METRIC_MEGABYTES_PER_S]);
 }
 
-static void rank(struct figures *f)
+static void rank_arms(struct figures *f)
 {
 	for (size_t i = 0; i < f->arm_count; i++) {
 		double mean = mean_throughput(&f->arms[i]);
-		size_t place = i;
+		size_t rank = i;
 
-		while (place > 0 &&
-		       mean_throughput(&f->arms[f->ranking[place - 1]]) <
-			       mean) {
-			f->ranking[place] = f->ranking[place - 1];
-			place--;
+		while (rank > 0 &&
+		       mean_throughput(&f->arms[f->ranking[rank - 1]]) < mean) {
+			f->ranking[rank] = f->ranking[rank - 1];
+			rank--;
 		}
-		f->ranking[place] = i;
+		f->ranking[rank] = i;
 	}
 }
 
@@ -253,7 +290,7 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	}
 	results_for_each(results, sort_run, &sorting);
 	drop_empty(f);
-	rank(f);
+	rank_arms(f);
 	return true;
 }
 
@@ -262,7 +299,7 @@ size_t figures_closed_runs(const struct arm_figures *arm)
 	return arm->metrics[METRIC_MEGABYTES_PER_S].count;
 }
 
-/* The lowest rate is offered in all of them. */
+/* Every open loop begins with the lowest rate. */
 size_t figures_open_runs(const struct arm_figures *arm)
 {
 	return arm->open[0][OPEN_RATE_PER_S].count;

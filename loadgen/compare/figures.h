@@ -2,8 +2,8 @@
 /*
  * Figures: the results of a comparison, sorted by arm and metric.
  *
- * What a run's JSON does not have is not counted: a sample may hold fewer
- * values than there were repetitions, or none.  Pure.
+ * A value that a run's JSON lacks is left out: a sample may hold fewer values
+ * than there were repetitions, or none.  Pure.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -11,8 +11,7 @@
 #define LOADGEN_COMPARE_FIGURES_H
 
 #include "loadgen/compare/plan.h"
-#include "loadgen/compare/plot.h"
-#include "loadgen/compare/sample.h"
+#include "loadgen/compare/statistics.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -33,6 +32,18 @@ enum metric {
 	METRIC_COUNT,
 };
 
+/* How a metric is shown. */
+struct metric_view {
+	const char *column; /* title in tables */
+	int decimals;
+	bool less_is_better;
+	const char *plot_file; /* NULL: it has no plot */
+	const char *plot_title;
+	const char *plot_axis; /* with the unit */
+};
+
+extern const struct metric_view metric_views[METRIC_COUNT];
+
 /* Of open loops. */
 enum open_metric {
 	OPEN_RATE_PER_S, /* offered */
@@ -47,11 +58,12 @@ enum open_metric {
 };
 
 enum {
-	FIGURES_RUNGS_MAX = PLOT_POINTS_MAX, /* of 30 million replies */
+	FIGURES_RUNGS_MAX = 128, /* enough for 30 million replies */
 	FIGURES_WARNINGS_MAX = 64,
 };
 
-/* Of HdrHistogram's ladder: per cent of all, and the time they all had. */
+/* A step of HdrHistogram's ladder: a percentage of the replies, and the time
+ * within which they came. */
 struct rung {
 	double percent;
 	struct sample ms; /* one of each run */
@@ -66,7 +78,7 @@ struct arm_figures {
 	size_t rung_count;
 };
 
-/* What loadgen warned of, and in how many runs; numbers may differ. */
+/* A warning of loadgen, and in how many runs; their numbers may differ. */
 struct figures_warning {
 	const char *arm;
 	const char *text; /* of the first */
@@ -74,7 +86,7 @@ struct figures_warning {
 };
 
 struct figures {
-	struct arm_figures *arms; /* that were measured; the plan's order */
+	struct arm_figures *arms; /* those measured, in the plan's order */
 	size_t arm_count;
 	size_t ranking[PLAN_ARMS_MAX]; /* indexes of arms, best mean first */
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
@@ -87,7 +99,7 @@ MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 
 /*
  * How often an arm was measured in closed and in open loops.  A rung or a rate
- * may have fewer runs: others were too short, or too overloaded, for it.
+ * may have fewer runs: the others were too short, or too overloaded, for it.
  */
 size_t figures_closed_runs(const struct arm_figures *arm);
 size_t figures_open_runs(const struct arm_figures *arm);

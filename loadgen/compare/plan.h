@@ -27,7 +27,7 @@
 #ifndef LOADGEN_COMPARE_PLAN_H
 #define LOADGEN_COMPARE_PLAN_H
 
-#include "loadgen/error.h"
+#include "base/error.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ enum {
 	PLAN_ARGUMENTS_MAX = 64,
 	PLAN_VARIABLES_MAX = 32,
 	PLAN_RATES_MAX = 16,
-	PLAN_REPETITIONS_MAX = 100, /* as statistics.h takes */
+	PLAN_REPETITIONS_MAX = 100, /* as a sample holds */
 	PLAN_NAME_BYTES_MAX = 48,   /* of an arm: a row of a table */
 };
 
@@ -51,7 +51,7 @@ struct variable {
 };
 
 struct arm {
-	const char *name; /* unlike all others */
+	const char *name; /* unique */
 	const char *url;
 	const char *directory;                           /* NULL: the current */
 	const char *command[PLAN_ARGUMENTS_MAX + 1];     /* [0] NULL: none */
@@ -75,7 +75,7 @@ struct open_loop {
 
 struct plan {
 	const char *title;
-	const char *dataset; /* NULL: not said */
+	const char *dataset; /* NULL: not given */
 	const char *query;   /* may be empty */
 	const char *verify;  /* NULL: replies are not checked */
 	uint64_t repetitions;
@@ -83,7 +83,7 @@ struct plan {
 	struct open_loop open;
 	struct arm arms[PLAN_ARMS_MAX];
 	size_t arm_count;
-	cJSON *json; /* what was read; owns the strings */
+	cJSON *json; /* the parsed JSON; owns the strings */
 };
 
 /*
@@ -92,12 +92,9 @@ struct plan {
  */
 MUST_CHECK bool plan_read(struct plan *plan, cJSON *json, struct error *error);
 
-/* The same from a file. */
-MUST_CHECK bool plan_load(struct plan *plan, const char *path,
-			  struct error *error);
-
 /*
- * Keep only the arms named in `names`, divided by commas, in the plan's order.
+ * Keep only the arms named in `names`, separated by commas, in the plan's
+ * order.
  * False: the plan has no arm of that name.
  */
 MUST_CHECK bool plan_choose_arms(struct plan *plan, const char *names,

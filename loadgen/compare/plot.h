@@ -1,60 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plots: box plots and lines, as SVG.
+ * Plots: the figures of a comparison as SVG files, drawn by gnuplot.
  *
- * A series has its name beside its data, and not in a legend; colour, marker
- * and dash follow its number.
+ * A script with all data, PLOT_SCRIPT, is written into the report's folder
+ * and gnuplot, a program found in PATH, runs it.  Each SVG gets a style sheet
+ * that follows the reader's choice of light or dark.  The script stays there,
+ * for changed plots.
+ *
+ * Names of arms are untrusted: they are quoted so that gnuplot takes every
+ * character as text.
  */
 #ifndef LOADGEN_COMPARE_PLOT_H
 #define LOADGEN_COMPARE_PLOT_H
 
-#include "loadgen/compare/scale.h"
-#include "loadgen/compare/svg.h"
+#include "base/error.h"
+#include "loadgen/compare/figures.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-/* One box: the quartiles and the median, a line to both ends, all values. */
-struct plot_row {
-	const char *name;
-	size_t series;
-	const double *values;
-	size_t count; /* 0: the row is left empty */
-};
+#define PLOT_SCRIPT "plots.gnuplot"
 
-/* Rows from top to bottom, in one scale. */
-struct box_plot {
+enum { PLOTS_MAX = 16 };
+
+/* The part of the report in which a plot stands. */
+enum plot_place { PLOT_BOXES, PLOT_TIMES, PLOT_OPEN_LOOP };
+
+struct plot {
+	enum plot_place place;
+	const char *file; /* in the report's folder */
 	const char *title;
-	const char *x_title; /* with the unit */
-	const struct plot_row *rows;
-	size_t row_count;
+	char *svg;
 };
 
-/* False: no row has a value, and nothing was written. */
-bool plot_boxes(FILE *out, const struct box_plot *plot);
-
-enum { PLOT_POINTS_MAX = 128 };
-
-struct plot_curve {
-	const char *name;
-	size_t series;
-	const struct point *points; /* x rises */
-	size_t count;               /* up to PLOT_POINTS_MAX; 0: left out */
+/* All zero: none. */
+struct plots {
+	struct plot list[PLOTS_MAX]; /* a plot without data is left out */
+	size_t count;
+	struct error missing; /* why there are none; empty: they were drawn */
 };
 
-struct line_plot {
-	const char *title;
-	const char *x_title;
-	const char *y_title;
-	enum scale_kind x_kind;
-	enum scale_kind y_kind;
-	bool markers; /* at each point; names are tied to the last */
-	const struct plot_curve *curves;
-	size_t curve_count;
-};
+/*
+ * Draw all plots into `folder`.  True: they are there, or gnuplot is not
+ * installed: then there are none, and `missing` says so.  False: gnuplot failed
+ * or a file could not be written.
+ */
+MUST_CHECK bool plots_draw(struct plots *p, const struct figures *f,
+			   const struct plan *plan, const char *folder,
+			   struct error *error);
 
-/* False: no curve has a point, and nothing was written. */
-bool plot_lines(FILE *out, const struct line_plot *plot);
+void plots_release(struct plots *p);
 
 #endif

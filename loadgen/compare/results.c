@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/results.h"
 
-#include "loadgen/compare/machine.h"
+#include "base/util.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
+
+#define RESULTS_SCHEMA "darkroom-compare/1"
 
 static const char *const load_names[] = {
 	[LOAD_WARM_UP] = "warm-up",
@@ -12,7 +18,64 @@ static const char *const load_names[] = {
 	[LOAD_OPEN] = "open",
 };
 
-enum { LOAD_COUNT = sizeof(load_names) / sizeof(*load_names) };
+/* The value of the first line "model name : VALUE" of /proc/cpuinfo. */
+static cJSON *read_cpu_name(void)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char line[256];
+	cJSON *name = NULL;
+
+	while (in != NULL && name == NULL &&
+	       fgets(line, sizeof(line), in) != NULL) {
+		const char *colon = strchr(line, ':');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "model name", 10) == 0 && colon != NULL)
+			name = cJSON_CreateString(colon + 2);
+	}
+	if (in != NULL)
+		fclose(in);
+	return name != NULL ? name : cJSON_CreateNull();
+}
+
+static cJSON *describe_machine(void)
+{
+	cJSON *machine = cJSON_CreateObject();
+	struct utsname names;
+	char kernel[256];
+
+	cJSON_AddItemToObject(machine, "cpu", read_cpu_name());
+	cJSON_AddNumberToObject(machine, "cores",
+				(double)sysconf(_SC_NPROCESSORS_ONLN));
+	if (uname(&names) == 0) {
+		snprintf(kernel, sizeof(kernel), "%s %s %s", names.sysname,
+			 names.release, names.machine);
+		cJSON_AddStringToObject(machine, "kernel", kernel);
+	} else {
+		cJSON_AddNullToObject(machine, "kernel");
+	}
+	cJSON_AddNumberToObject(machine, "memory_bytes",
+				(double)sysconf(_SC_PHYS_PAGES) *
+					(double)sysconf(_SC_PAGESIZE));
+	return machine;
+}
+
+/* The commit of the current folder; null: no Git tree. */
+static cJSON *describe_commit(void)
+{
+	FILE *in = popen("git describe --always --dirty --abbrev=12 "
+			 "--exclude '*' 2>/dev/null",
+			 "re");
+	char text[64] = "";
+
+	if (in != NULL) {
+		if (fgets(text, sizeof(text), in) == NULL)
+			text[0] = '\0';
+		pclose(in);
+	}
+	text[strcspn(text, "\n")] = '\0';
+	return text[0] != '\0' ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
 
 cJSON *results_new(const struct plan *plan)
 {
@@ -29,8 +92,8 @@ cJSON *results_new(const struct plan *plan)
 	cJSON_AddStringToObject(results, "dataset", plan->dataset);
 	cJSON_AddNumberToObject(results, "repetitions",
 				(double)plan->repetitions);
-	cJSON_AddItemToObject(results, "machine", machine_describe());
-	cJSON_AddItemToObject(results, "commit", machine_commit());
+	cJSON_AddItemToObject(results, "machine", describe_machine());
+	cJSON_AddItemToObject(results, "commit", describe_commit());
 	cJSON_AddArrayToObject(results, "runs");
 	return results;
 }
@@ -49,25 +112,22 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "runs"), entry);
 }
 
-/* False: it is none that results_add() made. */
+/* False: results_add() cannot have made it. */
 static bool read_run(const cJSON *entry, struct results_run *run)
 {
 	const cJSON *arm = cJSON_GetObjectItem(entry, "arm");
 	const cJSON *load = cJSON_GetObjectItem(entry, "load");
-	const cJSON *repetition = cJSON_GetObjectItem(entry, "repetition");
-	const cJSON *percent =
-		cJSON_GetObjectItem(entry, "percent_of_capacity");
 
 	if (!cJSON_IsString(arm) || !cJSON_IsString(load) ||
-	    !cJSON_IsNumber(repetition))
+	    !cJSON_HasObjectItem(entry, "repetition"))
 		return false;
 	*run = (struct results_run){
 		.arm = arm->valuestring,
-		.repetition = (uint64_t)repetition->valuedouble,
+		.repetition = (uint64_t)json_number(entry, "repetition", 0),
+		.percent_of_capacity =
+			json_number(entry, "percent_of_capacity", 0),
 	};
-	if (cJSON_IsNumber(percent))
-		run->percent_of_capacity = percent->valuedouble;
-	for (int i = 0; i < LOAD_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(load_names); i++) {
 		run->load = (enum load)i;
 		if (strcmp(load->valuestring, load_names[i]) == 0)
 			return true;
@@ -118,4 +178,11 @@ bool results_read_plan(const cJSON *results, struct plan *plan,
 	if (cJSON_IsString(dataset))
 		plan->dataset = dataset->valuestring;
 	return true;
+}
+
+double json_number(const cJSON *object, const char *key, double missing)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : missing;
 }

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results: what a comparison has measured, as one JSON object.
+ * Results: what a comparison has measured, as one JSON object, the content of
+ * results.json.
  *
  *	{ "schema": "darkroom-compare/1", "began": "2026-11-21T15:40:15Z",
  *	  "plan": as it was read, "dataset": "DIR", "repetitions": 5,
- *	  "machine": {...}, "commit": "..." or null,
+ *	  "machine": {cpu, cores, kernel, memory_bytes},
+ *	  "commit": the state of the source, or null outside a Git tree,
  *	  "runs": [
  *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
  *	      "repetition": from 1,
  *	      "percent_of_capacity": 80,      of an open loop
  *	      "result": loadgen's JSON, as it is }, ... ] }
  *
- * "dataset" and "repetitions" are as used, the plan's may have been overridden.
+ * "dataset" and "repetitions" are as used: options may override the plan's.
  */
 #ifndef LOADGEN_COMPARE_RESULTS_H
 #define LOADGEN_COMPARE_RESULTS_H
 
+#include "base/error.h"
 #include "loadgen/compare/plan.h"
 
 #include <cjson/cJSON.h>
 
-#define RESULTS_SCHEMA "darkroom-compare/1"
+enum { RESULTS_BYTES_MAX = 256 << 20 };
 
 enum load { LOAD_WARM_UP, LOAD_CLOSED, LOAD_OPEN };
 
@@ -31,7 +34,7 @@ struct results_run {
 	double percent_of_capacity; /* of an open loop */
 };
 
-/* The caller frees it with cJSON_Delete(). */
+/* Results without a run.  The caller frees them with cJSON_Delete(). */
 cJSON *results_new(const struct plan *plan);
 
 /* Takes `result`. */
@@ -42,11 +45,14 @@ typedef void results_run_fn(const struct results_run *run, const cJSON *result,
 			    void *arg);
 void results_for_each(const cJSON *results, results_run_fn *each, void *arg);
 
-/* Requests of a run's result that were answered 2xx. */
+/* The number of requests of a run that were answered 2xx. */
 double results_count_ok(const cJSON *result);
 
-/* Are these results, as far as `schema` goes, and is their plan one? */
+/* False: these are no results of our schema, or their plan is wrong. */
 MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
 				  struct error *error);
+
+/* The number at `key` of `object`, which may be NULL; or else `missing`. */
+double json_number(const cJSON *object, const char *key, double missing);
 
 #endif

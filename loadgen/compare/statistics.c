@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/statistics.h"
 
+#include "base/quantiles.h"
+
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -12,75 +12,73 @@ enum {
 	RANK_SUM_MAX = EXACT_COUNT_MAX * (2 * EXACT_COUNT_MAX + 1),
 };
 
-static int compare_values(const void *left, const void *right)
+void sample_add(struct sample *s, double value)
 {
-	double a = *(const double *)left;
-	double b = *(const double *)right;
-
-	return (a > b) - (a < b);
+	if (isfinite(value) && s->count < SAMPLE_COUNT_MAX)
+		s->values[s->count++] = value;
 }
 
-static void sort(double sorted[STATISTICS_COUNT_MAX], const double *values,
-		 size_t count)
+static struct sample sorted(const struct sample *s)
 {
-	assert(count >= 1 && count <= STATISTICS_COUNT_MAX);
-	memcpy(sorted, values, count * sizeof(*values));
-	qsort(sorted, count, sizeof(*sorted), compare_values);
+	struct sample copy = *s;
+
+	assert(s->count >= 1);
+	quantiles_sort(copy.values, copy.count);
+	return copy;
 }
 
-double statistics_mean(const double *values, size_t count)
+double sample_mean(const struct sample *s)
 {
 	double sum = 0;
 
-	assert(count >= 1);
-	for (size_t i = 0; i < count; i++)
-		sum += values[i];
-	return sum / (double)count;
+	assert(s->count >= 1);
+	for (size_t i = 0; i < s->count; i++)
+		sum += s->values[i];
+	return sum / (double)s->count;
 }
 
-double statistics_deviation(const double *values, size_t count)
+double sample_deviation(const struct sample *s)
 {
-	double mean = statistics_mean(values, count);
+	double mean = sample_mean(s);
 	double squares = 0;
 
-	if (count == 1)
+	if (s->count == 1)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		squares += (values[i] - mean) * (values[i] - mean);
-	return sqrt(squares / (double)(count - 1));
+	for (size_t i = 0; i < s->count; i++)
+		squares += (s->values[i] - mean) * (s->values[i] - mean);
+	return sqrt(squares / (double)(s->count - 1));
 }
 
-/* Between the two nearest values, as far as `share` of the way reaches. */
-static double quantile(const double *sorted, size_t count, double share)
+struct five_numbers sample_five_numbers(const struct sample *s)
 {
-	double place = share * (double)(count - 1);
-	size_t below = (size_t)place;
-	size_t above = below + 1 < count ? below + 1 : below;
+	struct sample ordered = sorted(s);
 
-	return sorted[below] +
-	       (place - (double)below) * (sorted[above] - sorted[below]);
-}
-
-struct five_numbers statistics_five(const double *values, size_t count)
-{
-	double sorted[STATISTICS_COUNT_MAX];
-
-	sort(sorted, values, count);
 	return (struct five_numbers){
-		.min = sorted[0],
-		.lower_quartile = quantile(sorted, count, 0.25),
-		.median = quantile(sorted, count, 0.5),
-		.upper_quartile = quantile(sorted, count, 0.75),
-		.max = sorted[count - 1],
+		.min = ordered.values[0],
+		.lower_quartile =
+			quantile_between(ordered.values, s->count, 0.25),
+		.median = quantile_between(ordered.values, s->count, 0.5),
+		.upper_quartile =
+			quantile_between(ordered.values, s->count, 0.75),
+		.max = ordered.values[ordered.count - 1],
 	};
 }
 
-double statistics_median(const double *values, size_t count)
+double sample_median(const struct sample *s)
 {
-	return statistics_five(values, count).median;
+	return sample_five_numbers(s).median;
 }
 
-/* The median is missed on one side if fewer than `rank` values are there. */
+double sample_max(const struct sample *s)
+{
+	return sample_five_numbers(s).max;
+}
+
+/*
+ * The probability that the median lies between the order statistics `rank` and
+ * count + 1 - `rank`.  It lies outside if fewer than `rank` values are on one
+ * side of it.
+ */
 static double coverage(size_t count, size_t rank)
 {
 	double term = ldexp(1, -(int)count);
@@ -93,46 +91,46 @@ static double coverage(size_t count, size_t rank)
 	return 1 - 2 * tail;
 }
 
-struct confidence_interval
-statistics_median_interval(const double *values, size_t count, double level)
+struct confidence_interval sample_median_interval(const struct sample *s,
+						  double level)
 {
-	double sorted[STATISTICS_COUNT_MAX];
+	struct sample ordered = sorted(s);
+	size_t count = s->count;
 	size_t rank = 1;
 
-	sort(sorted, values, count);
 	while (2 * (rank + 1) <= count && coverage(count, rank + 1) >= level)
 		rank++;
 	return (struct confidence_interval){
-		.low = sorted[rank - 1],
-		.high = sorted[count - rank],
+		.low = ordered.values[rank - 1],
+		.high = ordered.values[count - rank],
 		.level = coverage(count, rank),
 	};
 }
 
 /* Pairs in which a's value is the greater; a tie counts half. */
-static double count_u(const double *a, size_t a_count, const double *b,
-		      size_t b_count)
+static double count_u(const struct sample *a, const struct sample *b)
 {
 	double u = 0;
 
-	for (size_t i = 0; i < a_count; i++)
-		for (size_t j = 0; j < b_count; j++)
-			u += a[i] > b[j] ? 1 : a[i] == b[j] ? 0.5 : 0;
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = 0; j < b->count; j++)
+			u += a->values[i] > b->values[j]  ? 1 :
+			     a->values[i] == b->values[j] ? 0.5 :
+							    0;
 	return u;
 }
 
 /* Sum of t^3 - t over all groups of t equal values; 0: there are no ties. */
-static double tie_sum(const double *a, size_t a_count, const double *b,
-		      size_t b_count)
+static double tie_sum(const struct sample *a, const struct sample *b)
 {
-	double all[2 * STATISTICS_COUNT_MAX];
-	size_t count = a_count + b_count;
+	double all[2 * SAMPLE_COUNT_MAX];
+	size_t count = a->count + b->count;
 	double sum = 0;
 	size_t end;
 
-	memcpy(all, a, a_count * sizeof(*a));
-	memcpy(all + a_count, b, b_count * sizeof(*b));
-	qsort(all, count, sizeof(*all), compare_values);
+	memcpy(all, a->values, a->count * sizeof(*all));
+	memcpy(all + a->count, b->values, b->count * sizeof(*all));
+	quantiles_sort(all, count);
 	for (size_t begin = 0; begin < count; begin = end) {
 		double ties;
 
@@ -146,8 +144,9 @@ static double tie_sum(const double *a, size_t a_count, const double *b,
 }
 
 /*
- * P(U <= u): among all choices of a_count ranks, those with so small a sum.
- * ways[k][s]: choices of k of the ranks so far, of sum s.
+ * P(U <= u): the share of all choices of a_count ranks that have such a small
+ * sum or a smaller one. ways[k][s] is the number of choices of k of the ranks
+ * until now that have the sum s.
  */
 static double exact_tail(double u, size_t a_count, size_t b_count)
 {
@@ -180,25 +179,24 @@ static double normal_p(double u, double ties, size_t a_count, size_t b_count)
 	double distance = fabs(u - pairs / 2) - 0.5;
 
 	if (variance <= 0 || distance <= 0)
-		return 1; /* all are equal, or as near as can be */
+		return 1; /* all values are equal, or U is at its mean */
 	return erfc(distance / sqrt(2 * variance));
 }
 
-double statistics_mann_whitney_p(const double *a, size_t a_count,
-				 const double *b, size_t b_count)
+double sample_mann_whitney_p(const struct sample *a, const struct sample *b)
 {
-	double u = count_u(a, a_count, b, b_count);
-	double ties = tie_sum(a, a_count, b, b_count);
+	double u = count_u(a, b);
+	double ties = tie_sum(a, b);
 
-	assert(a_count >= 1 && a_count <= STATISTICS_COUNT_MAX);
-	assert(b_count >= 1 && b_count <= STATISTICS_COUNT_MAX);
-	if (ties > 0 || a_count > EXACT_COUNT_MAX || b_count > EXACT_COUNT_MAX)
-		return normal_p(u, ties, a_count, b_count);
-	u = fmin(u, (double)(a_count * b_count) - u);
-	return fmin(1, 2 * exact_tail(u, a_count, b_count));
+	assert(a->count >= 1 && b->count >= 1);
+	if (ties > 0 || a->count > EXACT_COUNT_MAX ||
+	    b->count > EXACT_COUNT_MAX)
+		return normal_p(u, ties, a->count, b->count);
+	u = fmin(u, (double)(a->count * b->count) - u);
+	return fmin(1, 2 * exact_tail(u, a->count, b->count));
 }
 
-double statistics_least_p(size_t a_count, size_t b_count)
+double sample_least_p(size_t a_count, size_t b_count)
 {
 	double choices = 1;
 

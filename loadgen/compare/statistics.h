@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics: what may be said of a few repetitions, and of two arms.
+ * Statistics of a sample, and comparisons of two.  A sample has the values of
+ * one metric, one from each run.
  *
- * Nothing assumes a normal distribution, but the standard deviation.  Pure.
+ * Only the standard deviation assumes a normal distribution.  All functions are
+ * pure.
  *
- * Limits     from 1 to STATISTICS_COUNT_MAX values, all of them finite.
+ * Limits     all functions but sample_add() need at least one value.
  */
 #ifndef LOADGEN_COMPARE_STATISTICS_H
 #define LOADGEN_COMPARE_STATISTICS_H
 
 #include <stddef.h>
 
-enum { STATISTICS_COUNT_MAX = 100 };
+enum { SAMPLE_COUNT_MAX = 100 };
+
+/* All zero: no value. */
+struct sample {
+	double values[SAMPLE_COUNT_MAX];
+	size_t count;
+};
 
 /* The five numbers of a box plot; quartiles interpolate (R's type 7). */
 struct five_numbers {
@@ -25,37 +33,39 @@ struct five_numbers {
 struct confidence_interval {
 	double low;
 	double high;
-	double level; /* the true one, from 0 to 1 */
+	double level; /* the real probability, from 0 to 1 */
 };
 
-double statistics_mean(const double *values, size_t count);
+/* NAN and infinity mean "not measured" and are ignored. */
+void sample_add(struct sample *s, double value);
 
-/* Of the population, estimated: divided by count - 1.  Of one value: 0. */
-double statistics_deviation(const double *values, size_t count);
+double sample_mean(const struct sample *s);
 
-double statistics_median(const double *values, size_t count);
+/* Estimated for the population: divided by count - 1.  Of one value: 0. */
+double sample_deviation(const struct sample *s);
 
-struct five_numbers statistics_five(const double *values, size_t count);
+double sample_median(const struct sample *s);
+double sample_max(const struct sample *s);
+struct five_numbers sample_five_numbers(const struct sample *s);
 
 /*
- * Of the median: the narrowest pair of order statistics
- * that covers it with probability `level`, by the binomial distribution.  For
- * few values none does: then the widest pair, with the level that it has
+ * The narrowest pair of order statistics that contains the median of the
+ * population with probability `level`, by the binomial distribution.  If there
+ * are too few values for that: the widest pair, with the level that it has
  * (5 values: 0.9375; 1 value: 0).
  */
-struct confidence_interval
-statistics_median_interval(const double *values, size_t count, double level);
+struct confidence_interval sample_median_interval(const struct sample *s,
+						  double level);
 
 /*
- * Mann-Whitney U test, two-sided: how probable values at least so different
- * are, if both samples come from one distribution.  Exact for up to 20 values
- * each without ties, else by the normal approximation, corrected for ties and
- * continuity.
+ * Mann-Whitney U test, two-sided: the probability that the values differ at
+ * least this much if both samples come from one distribution.  Exact for up to
+ * 20 values each without ties; otherwise by the normal approximation, corrected
+ * for ties and continuity.
  */
-double statistics_mann_whitney_p(const double *a, size_t a_count,
-				 const double *b, size_t b_count);
+double sample_mann_whitney_p(const struct sample *a, const struct sample *b);
 
-/* The least p that samples of these sizes can have, without ties. */
-double statistics_least_p(size_t a_count, size_t b_count);
+/* The least p that two samples of these sizes can have, without ties. */
+double sample_least_p(size_t a_count, size_t b_count);
 
 #endif

@@ -29,7 +29,7 @@ static void pause_us(long us)
 }
 
 /*
- * The head ends with the bytes read: one at a time, so that the body is left.
+ * Read the head one byte at a time, so that nothing of the body is read.
  * False: the client has closed.
  */
 static bool read_head(int fd, char head[HEAD_BYTES_MAX])
@@ -52,7 +52,7 @@ static size_t find_body_size(const char *head)
 	return strtoul(found + strlen(name), NULL, 10);
 }
 
-/* False: the client has closed, and there is no body. */
+/* False: the client has closed without sending the body. */
 static bool read_body(int fd, struct server_body *body, bool slowly)
 {
 	size_t have = 0;
@@ -84,7 +84,7 @@ static void write_text(int fd, const char *text, bool slowly, int flags)
 	size_t step = slowly ? 1 : size;
 
 	for (size_t sent = 0; sent < size; sent += step) {
-		/* The client may close when it has seen enough. */
+		/* The client may close before it has read all. */
 		if (send(fd, text + sent, step, MSG_NOSIGNAL | flags) !=
 		    (ssize_t)step)
 			return;

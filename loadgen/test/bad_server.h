@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that does to every second request, from the first one on, what HTTP
- * servers should not do, or seldom do.  The others get 200 and "ok".
+ * A server that misbehaves at every second request, beginning with the first:
+ * it does things that HTTP servers should never or rarely do.  The other
+ * requests get 200 and "ok".
  *
- * By plain sockets: an HTTP library would not do it.
+ * It uses plain sockets, because an HTTP library would not misbehave.
  *
- * Threads    One for each connection.  What it has counted may be read after
- *            bad_server_stop() only.
+ * Threads    One for each connection.  Read the counts only after
+ *            bad_server_stop().
  */
 #ifndef LOADGEN_TEST_BAD_SERVER_H
 #define LOADGEN_TEST_BAD_SERVER_H
@@ -23,12 +24,12 @@ enum bad_end {
 	BAD_END_WAITS, /* until the client has closed */
 };
 
-/* In this order, each if set. */
+/* Done in this order, if set. */
 struct misdeed {
-	const char *early;  /* sent when the head is there */
+	const char *early;  /* sent when the head has come */
 	bool leaves_body;   /* never reads it */
 	bool reads_slowly;  /* a little at a time, with pauses */
-	const char *reply;  /* sent when the body is there */
+	const char *reply;  /* sent when the body has come */
 	bool writes_slowly; /* the reply, a byte at a time */
 	enum bad_end end;
 };
@@ -47,10 +48,10 @@ struct bad_server {
 	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */
 };
 
-/* Start a server; `s` needs its misdeed only. */
+/* Start a server; only the misdeed of `s` must be set. */
 void bad_server_start(struct bad_server *s);
 
-/* When the client has closed all connections. */
+/* Stop it; the client has closed all connections. */
 void bad_server_stop(struct bad_server *s);
 
 /* Free the bodies. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs that were built, run by a test in processes of their own. */
+/* Runs the built programs as processes of their own. */
 #ifndef LOADGEN_TEST_PROGRAM_H
 #define LOADGEN_TEST_PROGRAM_H
 
-#include "loadgen/test/scratch.h"
+#include "base/test/scratch.h"
 
 #include <sys/types.h>
 
-/* The path of a program: those and tests are built into one folder. */
+/* The path of a program, which is in the same folder as the tests. */
 void program_find(const char *name, char path[SCRATCH_PATH_BYTES]);
 
 /*
@@ -16,10 +16,10 @@ void program_find(const char *name, char path[SCRATCH_PATH_BYTES]);
  */
 pid_t program_start(const struct scratch *scratch, const char *const *args);
 
-/* The exit status, once it has ended. */
+/* Wait for its end, and return the exit status. */
 int program_wait(pid_t pid);
 
-/* Start loadgen with these arguments, and wait for its exit status. */
+/* Run loadgen with these arguments.  Returns the exit status. */
 #define PROGRAM_RUN(scratch, ...)                                              \
 	program_wait(program_start(                                            \
 		scratch, (const char *const[]){ __VA_ARGS__, NULL }))

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILE_COUNT = 50 };
+
 static void add(struct sample *s, const struct result *result, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -21,7 +23,6 @@ static void init(struct sample *s)
 			.passes = 2,
 			.seed = UINT64_MAX, /* more than a double holds */
 		},
-		.setup = { .dataset = { .count = 50 } },
 	};
 }
 
@@ -84,7 +85,7 @@ void sample_ask_for_all(struct sample *s)
 	s->options.verify = VERIFY_SIZE;
 	s->options.golden = "dir";
 	s->outcome.verified.checked_count = 90;
-	s->outcome.golden = (struct verdict){ 90, 3, { "a.jpg: other" } };
+	s->outcome.golden = (struct reply_checks){ 90, 3, { "a.jpg: other" } };
 }
 
 void sample_release(struct sample *s)
@@ -94,7 +95,7 @@ void sample_release(struct sample *s)
 
 struct report sample_report(struct sample *s)
 {
-	return report_make(&s->options, &s->setup, &s->outcome);
+	return report_make(&s->options, FILE_COUNT, &s->outcome);
 }
 
 char *sample_json(struct sample *s)

@@ -15,7 +15,7 @@
 enum {
 	CUT_PROMISED_BYTES = 1000,
 	CUT_SENT_BYTES = 10,
-	CONNECTIONS_MAX = 4000, /* libmicrohttpd's own is 1020 */
+	CONNECTIONS_MAX = 4000, /* libmicrohttpd's default is 1020 */
 };
 
 static struct sockaddr_in any_port(void)
@@ -31,20 +31,19 @@ static void write_url(unsigned port, char url[SERVER_URL_BYTES])
 	snprintf(url, SERVER_URL_BYTES, "http://127.0.0.1:%u/", port);
 }
 
-static ssize_t read_until_cut(void *arg, uint64_t place, char *out, size_t room)
+static ssize_t read_until_cut(void *arg, uint64_t at, char *out, size_t room)
 {
 	(void)arg;
-	if (place >= CUT_SENT_BYTES)
+	if (at >= CUT_SENT_BYTES)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	assert(room >= CUT_SENT_BYTES);
 	memset(out, 'x', CUT_SENT_BYTES);
 	return CUT_SENT_BYTES;
 }
 
-static ssize_t read_without_end(void *arg, uint64_t place, char *out,
-				size_t room)
+static ssize_t read_without_end(void *arg, uint64_t at, char *out, size_t room)
 {
-	(void)arg, (void)place;
+	(void)arg, (void)at;
 	memset(out, 'x', room);
 	return (ssize_t)room;
 }
@@ -107,7 +106,7 @@ static int is_header(struct MHD_Connection *connection, const char *name,
 	return strcmp(found, value) == 0;
 }
 
-/* All requests wait: the server has one thread. */
+/* All requests wait, because the server has one thread. */
 static void stall(void)
 {
 	struct timespec pause = {
@@ -142,7 +141,7 @@ static void append(struct server_body *body, const char *bytes, size_t count)
 	body->size_bytes += count;
 }
 
-/* libmicrohttpd calls it at the headers, for parts of the body, at the end. */
+/* Called for the headers, for parts of the body, and at its end. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      const char *url, const char *method,
 			      const char *version, const char *upload,

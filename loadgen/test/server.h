@@ -2,10 +2,9 @@
 /*
  * A small HTTP server for tests, on a port of 127.0.0.1 that the kernel chose.
  *
- * It takes uploads, keeps their bodies, and answers as its mode says.
+ * It keeps the bodies of uploads, and replies according to its mode.
  *
- * Threads    It has one of its own.  What it has counted may be read after
- *            server_stop() only.
+ * Threads    It has one of its own.  Read the counts only after server_stop().
  */
 #ifndef LOADGEN_TEST_SERVER_H
 #define LOADGEN_TEST_SERVER_H
@@ -16,10 +15,10 @@
 enum server_mode {
 	SERVER_ECHO,        /* 200 and the upload itself */
 	SERVER_BUSY,        /* 503 */
-	SERVER_CUT,         /* 200, and close in the midst of the body */
+	SERVER_CUT,         /* 200, and close within the body */
 	SERVER_DROP_SECOND, /* close every second request without a reply */
 	SERVER_LONG,        /* 200 and a body of reply_bytes */
-	SERVER_STALL,       /* as ECHO, but stands still at the first request */
+	SERVER_STALL,       /* as ECHO, but pauses at the first request */
 };
 
 enum {
@@ -37,8 +36,8 @@ struct server_body {
 struct server {
 	enum server_mode mode;
 	size_t reply_bytes;        /* of SERVER_LONG */
-	bool takes_forms;          /* multipart, and nothing else */
-	const char *authorization; /* what each request has; NULL: none */
+	bool takes_forms;          /* accepts only multipart */
+	const char *authorization; /* expected of each request; NULL: none */
 	void *daemon;
 	char url[SERVER_URL_BYTES];
 
@@ -46,22 +45,22 @@ struct server {
 	unsigned open_count;      /* of them, now */
 	unsigned open_count_peak; /* at once */
 	unsigned request_count;
-	unsigned strange_count; /* not as loadgen promises to send them */
+	unsigned strange_count; /* requests that are not as they should be */
 	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */
 };
 
-/* Start a server; `s` needs its mode only. */
+/* Start a server; only the mode of `s` must be set. */
 void server_start(struct server *s);
 
-/* Let requests end and stop; the counts stay. */
+/* Wait for the end of requests, and stop; the counts stay. */
 void server_stop(struct server *s);
 
 /* Free the bodies. */
 void server_release(struct server *s);
 
 /*
- * A port that is not a server: bound, and listening only if `listening`, but
- * nobody ever answers.  Returns the socket and writes the URL.
+ * A port without a server: bound, and listening only if `listening`; it never
+ * replies.  Returns the socket and writes the URL.
  */
 int dead_port_open(int listening, char url[SERVER_URL_BYTES]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrivals come at their rate, as their kind says, the same for one seed. */
-#include "loadgen/arrivals.h"
+/* Arrivals have the rates, gaps and traces that were asked for. */
+#include "loadgen/client/arrivals.h"
+#include "base/test/scratch.h"
 
 #include <assert.h>
 #include <math.h>
@@ -27,7 +28,7 @@ static void test_constant_is_exact(void)
 	draw(ARRIVALS_CONSTANT, 0.5, 1);
 	assert(times_ns[0] == 0);
 	assert(times_ns[3] == UINT64_C(6000000000));
-	draw(ARRIVALS_CONSTANT, 3, 1); /* gaps of no whole number of ns */
+	draw(ARRIVALS_CONSTANT, 3, 1); /* gaps are not a whole number of ns */
 	assert(times_ns[99999] == UINT64_C(33333000000000));
 }
 
@@ -38,7 +39,7 @@ static void test_never_backwards(void)
 		assert(times_ns[i] >= times_ns[i - 1]);
 }
 
-/* The mean of so many gaps has a standard deviation of 0.3 %. */
+/* The mean of COUNT gaps has a standard deviation of 0.3 %. */
 static void test_poisson_rate(void)
 {
 	for (uint64_t seed = 0; seed < 20; seed++) {
@@ -85,7 +86,7 @@ static void test_poisson_gaps_are_exponential(void)
 	}
 }
 
-/* A share of exp(-2) is two long gaps in a row: no gap tells the next. */
+/* Gaps are independent: a share of exp(-2) are two long gaps in a row. */
 static void test_poisson_gaps_are_independent(void)
 {
 	int both = 0;
@@ -163,6 +164,98 @@ static void test_names(void)
 	assert(arrivals_name(ARRIVALS_NONE) == NULL);
 }
 
+static struct scratch scratch;
+
+static bool read_text(struct trace *t, const char *text, size_t size,
+		      struct error *error)
+{
+	char path[SCRATCH_PATH_BYTES];
+
+	scratch_write(&scratch, "times", text, size);
+	return trace_read(t, scratch_path(&scratch, "times", path), error);
+}
+
+static void expect(const char *text, const double *times_s, size_t count)
+{
+	struct trace t = { 0 };
+	struct error error;
+
+	assert(read_text(&t, text, strlen(text), &error));
+	assert(t.count == count);
+	for (size_t i = 0; i < count; i++)
+		assert(t.times_s[i] == times_s[i]);
+	trace_release(&t);
+	assert(t.times_s == NULL);
+}
+
+static void expect_error(const char *text, size_t size, const char *part)
+{
+	struct trace t = { 0 };
+	struct error error;
+
+	assert(!read_text(&t, text, size, &error));
+	assert(strstr(error.text, part) != NULL);
+	assert(t.times_s == NULL && t.count == 0);
+}
+
+#define EXPECT_ERROR(text, part) expect_error(text, sizeof(text) - 1, part)
+
+static void test_good_files(void)
+{
+	expect("1", (const double[]){ 1 }, 1);
+	expect("# seconds\n0\n\n0.5\r\n  # later\n 0.5\t\n1e1\n",
+	       (const double[]){ 0, 0.5, 0.5, 10 }, 4);
+}
+
+static void test_a_long_file(void)
+{
+	enum { LINES = 5000 };
+	static char text[2 * LINES + 1];
+	static double times_s[LINES];
+
+	for (int i = 0; i < LINES; i++) {
+		memcpy(text + 2 * i, "7\n", 2);
+		times_s[i] = 7;
+	}
+	expect(text, times_s, LINES);
+}
+
+static void test_bad_lines_are_named(void)
+{
+	EXPECT_ERROR("1\n2\n1.5\n", "times:3: '1.5': earlier");
+	EXPECT_ERROR("# x\n-1\n", "times:2: '-1': not a time");
+	EXPECT_ERROR("1 2\n", "times:1: '1 2': not a time");
+	EXPECT_ERROR("1\nsoon\n", "times:2: 'soon'");
+	EXPECT_ERROR("inf\n", "times:1: 'inf'");
+	EXPECT_ERROR("0x10\n", "'0x10'");
+	EXPECT_ERROR(".\n", "'.'");
+	EXPECT_ERROR("1000001\n", "'1000001'");
+	EXPECT_ERROR("1\n2\0\n", "times:2: not a line of text");
+	EXPECT_ERROR("", "times: no time after 0");
+	EXPECT_ERROR("0\n0\n", "times: no time after 0");
+}
+
+static void test_unreadable(void)
+{
+	struct trace t = { 0 };
+	struct error error;
+
+	assert(!trace_read(&t, "/no/such/file", &error));
+	assert(strstr(error.text, "/no/such/file: No such file") != NULL);
+	assert(!trace_read(&t, scratch.dir, &error));
+	assert(strstr(error.text, ": Is a directory") != NULL);
+}
+
+static void test_trace(void)
+{
+	scratch_init(&scratch);
+	test_good_files();
+	test_a_long_file();
+	test_bad_lines_are_named();
+	test_unreadable();
+	scratch_release(&scratch);
+}
+
 int main(void)
 {
 	test_constant_is_exact();
@@ -174,5 +267,6 @@ int main(void)
 	test_trace_is_stretched();
 	test_seed_decides();
 	test_names();
+	test_trace();
 	return 0;
 }

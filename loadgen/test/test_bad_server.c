@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client against a server that does every second request some harm: each
- * request is sent once and ends as it should, and the others do not suffer.
+ * The client and a server that misbehaves at every second request: each request
+ * is sent once and ends as it should, and the other requests are not affected.
  */
-#include "loadgen/clock.h"
+#include "base/clock.h"
+
+#include "base/util.h"
 #include "loadgen/test/bad_server.h"
 #include "loadgen/test/trial.h"
 
@@ -25,7 +27,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	/* Unusual, and to be taken. */
+	/* Unusual, but accepted. */
 	{ { .reply = GOOD, .writes_slowly = true }, 200, NULL },
 	{ { .reads_slowly = true, .reply = GOOD }, 200, NULL },
 	{ { .reply = GOOD, .end = BAD_END_CLOSES }, 200, NULL },
@@ -60,7 +62,7 @@ static const struct row rows[] = {
 	  NULL },
 	{ { .early = REFUSED "\r\nno", .reads_slowly = true }, 413, NULL },
 
-	/* Not to be taken. */
+	/* Not accepted. */
 	{ { .end = BAD_END_CLOSES }, 0, "Connection closed without a reply" },
 	{ { .leaves_body = true, .end = BAD_END_RESETS },
 	  0,
@@ -150,15 +152,15 @@ static void run_row(const struct row *row, uint32_t connections)
 
 static void test_each_misdeed(void)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		/* One after the other, all would wait for their time. */
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		/* In sequence, each would take its whole time-out. */
 		if (rows[i].status != 0 || rows[i].misdeed.end != BAD_END_WAITS)
 			run_row(&rows[i], 1);
 		run_row(&rows[i], HARMED);
 	}
 }
 
-/* One that goes on for `count` bytes in its header. */
+/* A reply with `count` bytes in its header. */
 static char *make_long_reply(size_t count)
 {
 	char *reply;

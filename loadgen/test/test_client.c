@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client in a closed loop, and what is below it, against real servers:
- * every file is sent once per pass, whole, over as many connections as asked
- * for, and whatever a server does ends as one result for each request.
+ * The client in a closed loop, with real servers: every file is sent once per
+ * pass, complete, over the given number of connections.  Whatever a server
+ * does, each request has exactly one result.
  */
-#include "loadgen/clock.h"
-#include "loadgen/reply.h"
+#include "base/clock.h"
+#include "loadgen/client/connection.h"
 #include "loadgen/test/trial.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The server has got each file `passes` times, byte by byte. */
+/* The server has received each file `passes` times, byte by byte. */
 static void expect_bodies(const struct trial *t, const struct server *server)
 {
 	unsigned got[TRIAL_FILES] = { 0 };
@@ -32,7 +32,7 @@ static void expect_bodies(const struct trial *t, const struct server *server)
 		}
 	}
 	for (uint32_t f = 0; f < TRIAL_FILES; f++) {
-		/* The four empty files cannot be told from each other. */
+		/* The four empty files are all equal. */
 		unsigned alike = trial_size(f) == 0 ? 4 : 1;
 
 		assert(got[f] == alike * t->passes);
@@ -74,7 +74,7 @@ static void test_no_more_connections_than_requests(void)
 	trial_release(&t);
 }
 
-/* It may have several addresses, of which only one is listened to. */
+/* The name may have several addresses; the server listens at one. */
 static void test_host_by_name(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -151,7 +151,7 @@ static void test_too_long_reply_is_a_transport_error(void)
 	t.config.connections = 1;
 	t.stop_after = 1;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == 1); /* the longest that is taken */
+	assert(t.record.ok_count == 1); /* the longest that is accepted */
 	server_release(&server);
 	trial_release(&t);
 
@@ -178,7 +178,7 @@ static void test_gives_up_where_nothing_listens(void)
 	trial_run(&t);
 	close(port);
 	assert(t.end == CLIENT_GAVE_UP);
-	assert(t.record.request_count == 8); /* at least, says client.h */
+	assert(t.record.request_count == 8); /* the least number, by client.h */
 	assert(t.record.transport_error_count == 8);
 	assert(strcmp(t.error, "Connection refused") == 0);
 	trial_release(&t);
@@ -219,13 +219,13 @@ static void test_ends_when_told(void)
 	t.passes = 1000;
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_STOPPED);
-	assert(t.record.request_count >= 5); /* those of the same step too */
+	assert(t.record.request_count >= 5); /* with those of the same step */
 	assert(t.record.request_count < 5 + TRIAL_CONNECTIONS);
 	server_release(&server);
 	trial_release(&t);
 }
 
-/* The order has no end; requests in flight have. */
+/* The order has no end, but requests in flight end. */
 static void test_ends_with_its_time(void)
 {
 	struct server server = { .mode = SERVER_BUSY };

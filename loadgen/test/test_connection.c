@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection, without the client around it: what the kernel's timing would
- * leave to chance there.
+ * Tests one connection without a client, for cases that would depend on the
+ * kernel's timing if a client were used.
  */
-#include "loadgen/connection.h"
+#include "loadgen/client/connection.h"
 
 #include "loadgen/test/server.h"
 
@@ -23,7 +23,7 @@ static const struct request empty_request = {
 	.content_type = "text/plain",
 };
 
-/* More than any socket takes. */
+/* More than a socket accepts at once. */
 enum { BODY_BYTES = 16 << 20 };
 
 struct bench {
@@ -31,13 +31,14 @@ struct bench {
 	char authority[2];
 	struct sockaddr_in ports[2];
 	struct addrinfo addresses[2]; /* the ports, one after the other */
-	struct loop loop;
+	int epoll_fd;
 	struct connection connection;
 };
 
 static void bench_init(struct bench *b, const int ports[2])
 {
-	assert(loop_init(&b->loop));
+	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	assert(b->epoll_fd >= 0);
 	strcpy(b->authority, "h");
 	b->url = (struct url){ .authority = b->authority };
 	for (int i = 0; i < 2; i++) {
@@ -52,29 +53,25 @@ static void bench_init(struct bench *b, const int ports[2])
 			.ai_next = i == 0 ? &b->addresses[1] : NULL,
 		};
 	}
-	connection_init(&b->connection, &b->url, b->addresses, &b->loop, false);
+	connection_init(&b->connection, &b->url, b->addresses, b->epoll_fd,
+			false);
 }
 
 static void bench_release(struct bench *b)
 {
 	connection_release(&b->connection);
-	loop_release(&b->loop);
+	close(b->epoll_fd);
 }
 
-/* A loop_ready_fn. */
-static void go_on(void *source, uint32_t events, void *arg)
-{
-	bool *in_flight = arg;
-
-	if (*in_flight)
-		*in_flight = connection_continue(source, events);
-}
-
-/* Until the request has ended, or has been started if that is enough. */
+/* Run until the request has ended, or has started if that is enough. */
 static bool run(struct bench *b, bool in_flight, bool until_started)
 {
+	struct epoll_event event;
+
 	while (in_flight && !(until_started && b->connection.started_ns != 0))
-		assert(loop_step(&b->loop, LOOP_NEVER, go_on, &in_flight));
+		if (epoll_wait(b->epoll_fd, &event, 1, -1) == 1)
+			in_flight = connection_continue(&b->connection,
+							event.events);
 	return in_flight;
 }
 
@@ -88,18 +85,18 @@ static void test_next_address_is_tried(void)
 	bench_init(&b, (const int[]){ dead, listening });
 	assert(run(&b, connection_begin(&b.connection, &empty_request), true));
 	connection_break(&b.connection, "enough");
-	/* The one that worked is the first for the next request. */
+	/* The next request first tries the address that worked. */
 	close(listening);
 	assert(!run(&b, connection_begin(&b.connection, &empty_request),
 		    false));
 	assert(strcmp(b.connection.error, "Connection refused") == 0);
-	/* And then all of them again. */
+	/* Then it tries all of them again. */
 	assert(b.connection.address == b.addresses);
 	bench_release(&b);
 	close(dead);
 }
 
-/* Closed or reset is always waited for. */
+/* The client waits until it sees the close or reset. */
 static void wait_for(int fd, short events)
 {
 	struct pollfd wanted = { .fd = fd, .events = events };
@@ -114,7 +111,7 @@ static void answer(int server, const char *reply)
 	assert(write(server, reply, (size_t)size) == size);
 }
 
-/* It is there to be read, though all that is known is that sending failed. */
+/* Sending fails, but the reply can still be read. */
 static void test_refusal_is_read_when_sending_fails(void)
 {
 	static const char reply[] = "HTTP/1.1 413 Too Large\r\n"
@@ -136,10 +133,10 @@ static void test_refusal_is_read_when_sending_fails(void)
 	server = accept(listening, NULL, NULL);
 	assert(server >= 0);
 	answer(server, reply);
-	close(server); /* resets, as the body is unread */
+	close(server); /* resets, because the body is unread */
 	wait_for(b.connection.fd, 0);
 	assert(!connection_continue(&b.connection, EPOLLOUT));
-	assert(reply_status(&b.connection.reply) == 413);
+	assert(connection_describe(&b.connection, 0).status == 413);
 	assert(b.connection.error == NULL && b.connection.sent_ns == 0);
 	assert(b.connection.fd < 0);
 	bench_release(&b);
@@ -162,7 +159,7 @@ static int run_one(struct bench *b, int listening)
 	return server;
 }
 
-/* They are not the reply to a request that is not even sent. */
+/* Bytes that come before the request are not its reply. */
 static void test_stray_bytes_break_the_next_request(void)
 {
 	char url[SERVER_URL_BYTES];

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A dataset is what the folder holds, in order, or an error with a name. */
-#include "loadgen/dataset.h"
-#include "loadgen/test/scratch.h"
+/*
+ * A dataset is the files of a folder or list in order, or an error that names
+ * the file; a form follows RFC 7578, and its boundary is in no file.
+ */
+#include "loadgen/dataset/dataset.c" /* for form_wrap() */
+#include "base/test/scratch.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,7 +27,7 @@ static void expect(const struct dataset *d, uint32_t i, const char *path,
 	assert(memcmp(d->files[i].bytes, text, strlen(text)) == 0);
 }
 
-/* Loading fails, and the error says `part`. */
+/* Loading fails, and the error contains `part`. */
 static void expect_error(const char *dir, bool all_files, uint64_t bytes_max,
 			 const char *part)
 {
@@ -63,7 +67,7 @@ static void test_sorted_by_path_with_folders_below(void)
 	scratch_release(&s);
 }
 
-static void test_manifest(void)
+static void test_list(void)
 {
 	struct scratch s;
 	struct dataset d = { 0 };
@@ -95,7 +99,7 @@ static void test_manifest(void)
 	scratch_release(&s);
 }
 
-/* A manifest with this line is refused for this reason. */
+/* A list with this line is refused for this reason. */
 static void expect_bad_line(const struct scratch *s, const char *line,
 			    const char *part)
 {
@@ -105,7 +109,7 @@ static void expect_bad_line(const struct scratch *s, const char *line,
 	expect_error(scratch_path(s, "list.tsv", path), false, 9, part);
 }
 
-static void test_manifest_errors_name_the_line(void)
+static void test_list_errors_name_the_line(void)
 {
 	struct scratch s;
 
@@ -206,7 +210,7 @@ static void test_errors_name_the_file(void)
 	scratch_release(&s);
 }
 
-/* Root may read everything, so this shows nothing there. */
+/* Root may read everything, so this is only for other users. */
 static void test_unreadable_file(void)
 {
 	struct scratch s;
@@ -236,16 +240,111 @@ static void test_total_is_bounded(void)
 	scratch_release(&s);
 }
 
+static struct dataset_file make_file(const char *path, const char *bytes,
+				     size_t size)
+{
+	struct dataset_file file = { .path = strdup(path),
+				     .size_bytes = size,
+				     .body_bytes = size,
+				     .body = malloc(size + 1) };
+
+	assert(file.path != NULL && file.body != NULL);
+	memcpy(file.body, bytes, size);
+	file.bytes = file.body;
+	return file;
+}
+
+static void test_known_form(void)
+{
+	static const char expected[] =
+		"--bb\r\n"
+		"Content-Disposition: form-data; name=\"file\"; "
+		"filename=\"a b.jpg\"\r\n"
+		"Content-Type: image/jpeg\r\n"
+		"\r\n"
+		"ph\0to\r\n"
+		"--bb--\r\n";
+	struct boundary boundary = { "bb" };
+	struct dataset_file f = make_file("sub/a b.jpg", "ph\0to", 5);
+
+	assert(form_wrap(&f, &boundary, "file"));
+	assert(f.body_bytes == sizeof(expected) - 1);
+	assert(memcmp(f.body, expected, f.body_bytes) == 0);
+	assert(f.size_bytes == 5 && memcmp(f.bytes, "ph\0to", 5) == 0);
+	free(f.body);
+	free(f.path);
+}
+
+static void test_form_names_are_escaped(void)
+{
+	struct boundary boundary = { "bb" };
+	char *head = form_head(&boundary, "f\"x", "a\"\r\nb");
+
+	assert(head != NULL);
+	assert(strstr(head, "name=\"f%22x\"") != NULL);
+	assert(strstr(head, "filename=\"a%22%0D%0Ab\"") != NULL);
+	free(head);
+}
+
+static void test_boundaries(void)
+{
+	struct boundary first = boundary_make(0);
+	struct boundary second = boundary_make(1);
+
+	assert(strcmp(first.text, second.text) != 0);
+	assert(strlen(first.text) <= 70); /* RFC 2046, 5.1.1 */
+	assert(boundary_is_in(&first, first.text, strlen(first.text)));
+	assert(!boundary_is_in(&first, first.text, strlen(first.text) - 1));
+	assert(!boundary_is_in(&first, second.text, strlen(second.text)));
+}
+
+static void test_dataset_finds_a_free_boundary(void)
+{
+	struct boundary taken[] = { boundary_make(0), boundary_make(1) };
+	struct boundary free_one = boundary_make(2);
+	struct scratch s;
+	struct dataset d = { 0 };
+	struct error error;
+
+	scratch_init(&s);
+	scratch_write(&s, "a.jpg", taken[1].text, strlen(taken[1].text));
+	scratch_write(&s, "b.jpg", taken[0].text, strlen(taken[0].text));
+	scratch_write(&s, "c.jpg", "", 0);
+	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	assert(strcmp(d.content_type, "image/jpeg") == 0);
+	assert(dataset_wrap(&d, "file", &error));
+	assert(strstr(d.content_type, free_one.text) != NULL);
+	for (uint32_t i = 0; i < d.count; i++) {
+		const struct dataset_file *f = &d.files[i];
+
+		assert(memmem(f->body, f->body_bytes, free_one.text,
+			      strlen(free_one.text)) != NULL);
+		assert(memmem(f->body, f->body_bytes, f->path,
+			      strlen(f->path)) != NULL);
+		assert(f->body_bytes > f->size_bytes);
+	}
+	assert(d.files[0].size_bytes == strlen(taken[1].text));
+	assert(memcmp(d.files[0].bytes, taken[1].text, d.files[0].size_bytes) ==
+	       0);
+	assert(d.files[2].size_bytes == 0);
+	dataset_release(&d);
+	scratch_release(&s);
+}
+
 int main(void)
 {
 	test_sorted_by_path_with_folders_below();
-	test_manifest();
-	test_manifest_errors_name_the_line();
+	test_list();
+	test_list_errors_name_the_line();
 	test_knows_images();
 	test_skips_hidden_and_other_names();
 	test_follows_links();
 	test_errors_name_the_file();
 	test_unreadable_file();
 	test_total_is_bounded();
+	test_known_form();
+	test_form_names_are_escaped();
+	test_boundaries();
+	test_dataset_finds_a_free_boundary();
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A JPEG's size and orientation are read, and nothing beyond its end: each
- * file lies right before a page that may not be touched.
+ * The size and orientation of a JPEG are read, and no byte after its end: each
+ * file lies right before a page that must not be touched.
  */
-#include "loadgen/jpeg_header.h"
+#include "loadgen/dataset/jpeg_header.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -20,7 +22,7 @@ struct file {
 	size_t size;
 };
 
-static uint8_t *wall; /* the page that may not be touched */
+static uint8_t *wall; /* the page that must not be touched */
 
 static void build_wall(void)
 {
@@ -49,7 +51,7 @@ static void append(struct file *f, const void *bytes, size_t size)
 
 #define APPEND(f, text) append(f, text, sizeof(text) - 1)
 
-/* 640 x 480, with this EXIF and what comes before the first scan. */
+/* A header of 640 x 480 with this EXIF, up to the first scan. */
 static struct file make_file(const void *exif, size_t exif_size)
 {
 	uint8_t length[2] = { 0, (uint8_t)(exif_size + 2) };
@@ -93,7 +95,7 @@ static void test_known_files(void)
 	expect(MAKE("http://ns.adobe.com/xap/1.0/"), 1);
 }
 
-/* Each EXIF here is wrong in one place, and says nothing. */
+/* Each EXIF here has one wrong byte, so it sets no orientation. */
 static void test_wrong_exif_is_none(void)
 {
 	static const struct {
@@ -103,7 +105,7 @@ static void test_wrong_exif_is_none(void)
 		{ 0, 'e' },   /* another APP1 */
 		{ 7, 'I' },   /* neither MM nor II */
 		{ 9, '+' },   /* not a TIFF */
-		{ 13, 100 },  /* the directory is not there */
+		{ 13, 100 },  /* the directory lies outside */
 		{ 29, 0x13 }, /* another tag */
 		{ 31, 4 },    /* another type */
 		{ 35, 2 },    /* two values */
@@ -111,7 +113,7 @@ static void test_wrong_exif_is_none(void)
 		{ 37, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		char wrong[sizeof(big)];
 
 		memcpy(wrong, big, sizeof(big));
@@ -181,7 +183,7 @@ static void test_real_files(void)
 	}
 }
 
-/* A cut file has its size or none, and once it has one it keeps it. */
+/* A cut file gives the right size or none; longer ones give it too. */
 static void expect_every_truncation(struct file f)
 {
 	struct jpeg_header whole;
@@ -223,7 +225,7 @@ static void test_damage(void)
 	struct file files[] = { MAKE(big), MAKE(little), encode(false),
 				encode(true) };
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		expect_every_truncation(files[i]);
 		expect_every_change(files[i]);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The program: its exit codes, its messages and the files it writes. */
+/* The program: exit codes, messages and the files that it writes. */
 #include "loadgen/test/program.h"
-#include "loadgen/test/scratch.h"
+#include "base/test/scratch.h"
 #include "loadgen/test/server.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 enum { FILES = 3 };
 
-static struct scratch scratch; /* has photos/, and gets what is written */
+static struct scratch scratch; /* has photos/ and all outputs */
 static char photos[SCRATCH_PATH_BYTES];
 
 #define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
@@ -102,7 +102,7 @@ static void test_trace(void)
 	scratch_expect(&scratch, "stderr", "times:2: 'x': not a time");
 }
 
-/* Queries come from a list of files, and by draws. */
+/* Queries come from a list of files and from draws. */
 static void test_queries(void)
 {
 	static const char list[] = "photos/a.jpg\tw=7\nphotos/b.jpeg\n";
@@ -136,7 +136,7 @@ static void test_queries(void)
 		       "--params: /no/such/file: No such file");
 }
 
-/* Of all requests, those of --calibrate too. */
+/* All requests have the key, including those of --calibrate. */
 static void test_api_key(void)
 {
 	static const char keys[] = "# ours\n\nfirst-key\nsecond-key\n";
@@ -223,7 +223,10 @@ static void expect_max(double max_per_s)
 	cJSON_Delete(object);
 }
 
-/* Runs of 20 ms: from 50 requests/s up they have two, and one is dropped. */
+/*
+ * Each run lasts 20 ms.  At 50 requests/s or more it has at least two requests,
+ * and the server drops the second one.
+ */
 static void test_find_max(void)
 {
 	struct server server = { .mode = SERVER_DROP_SECOND };
@@ -292,7 +295,7 @@ static void test_interrupted(void)
 	pid_t pid = program_start(
 		&scratch,
 		(const char *const[]){ "--dataset", photos, url, NULL });
-	int client = accept(port, NULL, NULL); /* so it is running */
+	int client = accept(port, NULL, NULL); /* so the program is running */
 
 	assert(client >= 0);
 	assert(kill(pid, SIGINT) == 0);
@@ -307,7 +310,7 @@ static void test_usage_errors(void)
 	assert(RUN("--help") == 0);
 	scratch_expect(&scratch, "stdout", "--connections N");
 	assert(RUN("--dataset", photos, "--passes", "zero", "http://h/") == 2);
-	scratch_expect(&scratch, "stderr", "--passes 'zero'");
+	scratch_expect(&scratch, "stderr", "--passes: 'zero'");
 	assert(RUN("--dataset", "/no/such/folder", "http://h/") == 2);
 	scratch_expect(&scratch, "stderr",
 		       "--dataset: /no/such/folder: No such file");
@@ -320,7 +323,10 @@ static void test_usage_errors(void)
 	scratch_expect(&scratch, "stderr", "--save: /no/such/folder");
 }
 
-/* The server is there, but the disk is full: say so, and end. */
+/*
+ * The server works, but the disk is full: the program reports an error and
+ * ends.
+ */
 static void test_unwritten_outputs(void)
 {
 	struct server server = { .mode = SERVER_ECHO };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's results: what is asked for is measured, checked and written,
- * and every key of its JSON is explained in docs/loadgen.md.
+ * The program's results: it measures, checks and writes what the options ask
+ * for, and docs/loadgen.md explains every key of its JSON.
  */
 #include "loadgen/test/program.h"
 #include "loadgen/test/server.h"
@@ -16,8 +16,8 @@
 
 enum { FILES = 4 }; /* in SAMPLES */
 
-static struct scratch scratch;         /* gets what is written */
-static char texts[SCRATCH_PATH_BYTES]; /* a folder of what is no JPEG */
+static struct scratch scratch;         /* has all outputs */
+static char texts[SCRATCH_PATH_BYTES]; /* a folder without JPEGs */
 
 #define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
 
@@ -29,7 +29,7 @@ static double number(const cJSON *object, const char *name)
 	return item->valuedouble;
 }
 
-/* Names in these are data: statuses and error texts. */
+/* Names in these objects are data: statuses and error texts. */
 static bool has_data_for_names(const cJSON *item)
 {
 	return item->string != NULL &&
@@ -37,7 +37,7 @@ static bool has_data_for_names(const cJSON *item)
 		strcmp(item->string, "transport_error_texts") == 0);
 }
 
-/* Returns how many names there are. */
+/* Returns the number of names. */
 static int expect_documented(const cJSON *item, const char *document)
 {
 	const cJSON *child;
@@ -71,7 +71,7 @@ static char *read_document(void)
 	return text;
 }
 
-/* All that there is, at once, in a closed loop and in an open one. */
+/* All options together, in a closed and in an open loop. */
 static void test_every_key_is_documented(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -96,7 +96,7 @@ static void test_every_key_is_documented(void)
 	free(document);
 }
 
-/* So that what was used before a run is more than what is used in it. */
+/* Use more before the run than is used during it. */
 static void burn_a_second(void)
 {
 	struct timespec cpu;
@@ -117,7 +117,7 @@ static void expect_server_is_this(void)
 	assert(cJSON_GetArrayItem(pids, 0)->valueint == getpid());
 	assert(number(server, "cpu_s") < 1);
 	assert(number(server, "peak_memory_bytes") > 0);
-	/* On a busy machine it may never have waited. */
+	/* On a busy machine the server may never have waited. */
 	assert(number(server, "voluntary_switches") >= 0);
 	cJSON_Delete(object);
 }
@@ -165,7 +165,7 @@ static void test_calibration(void)
 	server_release(&server);
 }
 
-/* No slowdown is told of files that were not answered 2xx. */
+/* Files that were not answered 2xx have no slowdown. */
 static void test_calibration_without_answers(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -207,7 +207,7 @@ static void test_verify(void)
 		       "JPEG");
 	assert(RUN("--dataset", texts, "--verify", "all", server.url) == 2);
 	scratch_expect(&scratch, "stderr",
-		       "--verify 'all': not size or decode");
+		       "--verify: 'all' is not size or decode");
 	server_stop(&server);
 	server_release(&server);
 }

@@ -9,7 +9,7 @@
 
 enum { CONNECTIONS = 2000, FILES_SPARE = 100, SKIPPED = 77 };
 
-/* Of this process, which is the server; a client has as many of its own. */
+/* This process is the server; the client has its own limit. */
 static bool raise_file_limit(void)
 {
 	struct rlimit limit;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client in an open loop: requests are sent at their times, whatever the
- * server or the client itself was doing, and response time has all the wait.
+ * server or the client does, and any wait counts as response time.
  */
-#include "loadgen/clock.h"
+#include "base/clock.h"
 #include "loadgen/test/trial.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static void trial_init_open(struct trial *t, uint32_t connections)
 	t->config.connections = connections;
 }
 
-/* The server did nothing for STALL_MS from the first request on. */
+/* The server pauses for STALL_MS at the first request. */
 static void expect_stall_in_response_times(const struct trial *t)
 {
 	uint32_t files[TRIAL_FILES];
@@ -61,14 +61,14 @@ static void test_waiting_for_a_connection_counts(void)
 	expect_stall_in_response_times(&t);
 	assert(t.record.waited_count == TRIAL_FILES - 1);
 	assert(t.record.lag.count == 1);
-	trial_order(files); /* first intended, first sent */
+	trial_order(files); /* in the order of the intended times */
 	for (int i = 0; i < TRIAL_FILES; i++)
 		assert(server.bodies[i].size_bytes == trial_size(files[i]));
 	server_release(&server);
 	trial_release(&t);
 }
 
-/* The client sleeps while all are due, and none is due any later for that. */
+/* The client sleeps while all are due; their times do not change. */
 static void test_slow_client_does_not_move_the_schedule(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -126,7 +126,7 @@ static void test_poisson_sends_each_file(void)
 	trial_release(&t);
 }
 
-/* The server is late for all of them, and they are sent nevertheless. */
+/* The server is late for all of them, but they are sent. */
 static void test_duration_bounds_the_schedule(void)
 {
 	struct server server = { .mode = SERVER_STALL };
@@ -143,7 +143,7 @@ static void test_duration_bounds_the_schedule(void)
 	trial_release(&t);
 }
 
-/* And not when the next request is due, in 1000 s. */
+/* The run does not wait for the next request, due in 1000 s. */
 static void test_ends_when_told(void)
 {
 	struct server server = { .mode = SERVER_ECHO };

@@ -10,7 +10,7 @@
 enum { ARGS_MAX = 30 };
 
 /* Parse a line of words parted by single spaces.  Its copy is lent to `o`. */
-static bool parse(const char *line, struct options *o, struct error *error)
+static bool parse(const char *line, struct load_options *o, struct error *error)
 {
 	static char copy[256];
 	char *args[ARGS_MAX + 1] = { (char *)"loadgen" };
@@ -23,12 +23,12 @@ static bool parse(const char *line, struct options *o, struct error *error)
 		assert(count < ARGS_MAX);
 		args[count++] = word;
 	}
-	return options_parse(o, count, args, error);
+	return load_options_parse(o, count, args, error);
 }
 
 static void expect_error(const char *line, const char *part)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(!parse(line, &o, &error));
@@ -37,19 +37,20 @@ static void expect_error(const char *line, const char *part)
 
 static void test_defaults(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(parse("--dataset d http://h/", &o, &error));
 	assert(strcmp(o.dataset, "d") == 0 && strcmp(o.url, "http://h/") == 0);
 	assert(o.connections == 4 && o.passes == 1 && o.seed == 1);
 	assert(o.duration_s == 0 && o.timeout_s == 60);
-	assert(o.json == NULL && o.save == NULL && !o.all_files && !o.help);
+	assert(o.json == NULL && o.save == NULL && !o.all_files &&
+	       !o.asked.help);
 }
 
 static void test_all_given(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(parse("http://h/p?q --dataset d --all-files --connections 16 "
@@ -67,7 +68,7 @@ static void test_all_given(void)
 
 static void test_open_loop(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(parse("--dataset d http://h/", &o, &error));
@@ -84,7 +85,7 @@ static void test_open_loop(void)
 
 static void test_trace(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(parse("--dataset d --arrivals trace=t http://h/", &o, &error));
@@ -97,7 +98,7 @@ static void test_trace(void)
 
 static void test_sweeps(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 
 	assert(parse("--dataset d --step 10:30:5:2 http://h/", &o, &error));
@@ -116,15 +117,15 @@ static void test_sweeps(void)
 
 static void test_help_needs_nothing_else(void)
 {
-	struct options o;
+	struct load_options o;
 	struct error error;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(parse("--help", &o, &error) && o.help);
+	assert(parse("--help", &o, &error) && o.asked.help);
 	assert(out != NULL);
-	options_print_help(out);
+	assert(program_answer(&load_program, &o.asked, "abc", out));
 	fclose(out);
 	assert(strstr(text, "--connections") != NULL);
 	assert(strstr(text, "(default: 4)") != NULL);
@@ -134,27 +135,27 @@ static void test_help_needs_nothing_else(void)
 static void test_errors_name_option_and_value(void)
 {
 	expect_error("--dataset d --connections 0 http://h/",
-		     "--connections '0'");
+		     "--connections: '0'");
 	expect_error("--dataset d --connections 4x http://h/", "'4x'");
 	expect_error("--dataset d --connections -1 http://h/", "'-1'");
 	expect_error("--dataset d --seed 18446744073709551616 http://h/",
-		     "--seed '18446744073709551616'");
-	expect_error("--dataset d --duration 0 http://h/", "--duration '0'");
+		     "--seed: '18446744073709551616'");
+	expect_error("--dataset d --duration 0 http://h/", "--duration: '0'");
 	expect_error("--dataset d --duration inf http://h/", "'inf'");
 	expect_error("--dataset d --timeout 1.2.3 http://h/", "'1.2.3'");
 	expect_error("--dataset d --passes 2 --duration 3 http://h/",
 		     "--passes 2 --duration 3");
-	expect_error("--dataset d --rate 0 http://h/", "--rate '0'");
+	expect_error("--dataset d --rate 0 http://h/", "--rate: '0'");
 	expect_error("--dataset d --rate fast http://h/", "'fast'");
 	expect_error("--dataset d --rate 9 --arrivals even http://h/",
-		     "--arrivals 'even': not poisson, constant or trace");
+		     "--arrivals: 'even' is not poisson, constant or trace");
 	expect_error("--dataset d --arrivals poisson http://h/",
 		     "--arrivals poisson: --rate is missing");
 	expect_error("--dataset d --arrivals trace http://h/", "'trace'");
 	expect_error("--dataset d --arrivals trace= http://h/", "'trace='");
-	expect_error("--dataset d --step 9 http://h/", "--step '9'");
+	expect_error("--dataset d --step 9 http://h/", "--step: '9'");
 	expect_error("--dataset d --find-max p90 http://h/",
-		     "--find-max 'p90'");
+		     "--find-max: 'p90'");
 	expect_error("--dataset d --step 1:2:1:1 --rate 3 http://h/",
 		     "--step: not with --rate");
 	expect_error("--dataset d --step 1:2:1:1 --duration 3 http://h/",
@@ -169,7 +170,7 @@ static void test_errors_name_option_and_value(void)
 		     "--calibrate: not with --params");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
-	expect_error("http://h/ --dataset", "--dataset: its value");
+	expect_error("http://h/ --dataset", "--dataset needs a value");
 	expect_error("http://h/", "--dataset DIR|LIST is missing");
 	expect_error("--dataset d", "URL is missing");
 	expect_error("--dataset d http://h/ http://i/", "'http://i/'");

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Progress is due once a second, tells of the last seconds, or of nothing. */
-#include "loadgen/clock.h"
-#include "loadgen/progress.h"
+/* The progress line is due once a second, and shows the last seconds. */
+#include "loadgen/run.c" /* for progress_show() */
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct screen {
 	struct progress progress;
@@ -28,7 +25,7 @@ static void close_screen(struct screen *s)
 	free(s->text);
 }
 
-/* Only what is shown now, in seconds after the beginning. */
+/* Compares what this call shows, `at_s` after the beginning. */
 static void expect_shown(struct screen *s, const struct record *r,
 			 uint64_t at_s, const char *expected)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A record's counts are those worked out by hand. */
-#include "loadgen/record.h"
+/* A record's counts and rates are those worked out by hand. */
+#include "loadgen/report/record.h"
 
-#include "loadgen/clock.h"
+#include "base/clock.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 static void add_reply(struct record *r, int status, uint64_t ns)
@@ -35,7 +36,7 @@ static double figure_of(struct samples *samples, enum figure figure)
 	return s.figures[figure];
 }
 
-static void test_the_times_are_apart(void)
+static void test_times_are_separate(void)
 {
 	struct record r = { 0 };
 
@@ -46,8 +47,8 @@ static void test_the_times_are_apart(void)
 	record_release(&r);
 }
 
-/* Of two classes that touch; the others stay empty. */
-static void test_classes_are_apart(void)
+/* Two neighbouring classes count apart; the others stay empty. */
+static void test_classes_are_separate(void)
 {
 	struct record r = { 0 };
 	struct result result = { .status = 200, .response_ns = 5 };
@@ -69,7 +70,7 @@ static void test_classes_are_apart(void)
 	record_release(&r);
 }
 
-/* What is not a JPEG has no class of megapixels. */
+/* An upload that is not a JPEG has no megapixel class. */
 static void test_megapixels(void)
 {
 	struct record r = { 0 };
@@ -89,7 +90,7 @@ static void test_megapixels(void)
 	record_release(&r);
 }
 
-/* From the first byte, or from the intended time; without calibration none. */
+/* From the first byte or the intended time; none without a calibration. */
 static void test_slowdown(void)
 {
 	struct record r = { 0 };
@@ -113,18 +114,103 @@ static void test_slowdown(void)
 	record_release(&r);
 }
 
-static void test_intervals(void)
+static void add_bytes(struct record *r, uint64_t ended_ns, uint64_t bytes)
+{
+	struct result result = { .status = 200,
+				 .uploaded_bytes = bytes,
+				 .ended_ns = ended_ns };
+
+	assert(record_add(r, &result));
+	result.status = 503;
+	assert(record_add(r, &result)); /* which does not count */
+}
+
+static void expect_interval(const struct record *r, uint64_t makespan_ns,
+			    size_t i, double end_s, double rate,
+			    double cumulative)
+{
+	struct interval got = intervals_get(&r->intervals, makespan_ns, i);
+
+	assert(fabs(got.end_s - end_s) < 1e-9);
+	assert(fabs(got.bytes_per_s - rate) < 1e-9);
+	assert(fabs(got.cumulative_bytes_per_s - cumulative) < 1e-9);
+}
+
+/* Five seconds each; the last is shorter. */
+static void test_interval_rates(void)
 {
 	struct record r = { 0 };
-	struct result result = { .status = 200,
-				 .uploaded_bytes = 20,
-				 .ended_ns = 6 * NS_PER_S };
+	uint64_t makespan_ns = 17 * NS_PER_S;
+
+	add_bytes(&r, 1, 40);
+	add_bytes(&r, 16 * NS_PER_S, 100); /* replies end in any order */
+	add_bytes(&r, 5 * NS_PER_S, 60);   /* ends with the interval */
+	add_bytes(&r, 5 * NS_PER_S + 1, 30);
+	assert(intervals_count(makespan_ns) == 4);
+	expect_interval(&r, makespan_ns, 0, 5, 20, 20);
+	expect_interval(&r, makespan_ns, 1, 10, 6, 13);
+	expect_interval(&r, makespan_ns, 2, 15, 0, 130 / 15.0);
+	expect_interval(&r, makespan_ns, 3, 17, 50, 230 / 17.0);
+	record_release(&r);
+}
+
+static void test_interval_count(void)
+{
+	struct record r = { 0 };
+
+	assert(intervals_count(0) == 0);
+	assert(intervals_count(1) == 1);
+	assert(intervals_count(5 * NS_PER_S) == 1);
+	assert(intervals_count(5 * NS_PER_S + 1) == 2);
+	expect_interval(&r, 6 * NS_PER_S, 1, 6, 0, 0); /* no 2xx reply */
+}
+
+static void expect_megapixel_class(double megapixels, unsigned expected)
+{
+	struct record r = { 0 };
+	struct result result = { .status = 200, .megapixels = megapixels };
 
 	assert(record_add(&r, &result));
-	result.status = 503;
-	assert(record_add(&r, &result));
-	assert(intervals_get(&r.intervals, 10 * NS_PER_S, 1).bytes_per_s == 4);
+	for (unsigned i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
+		assert(r.by_megapixels[i].response.count == (i == expected));
 	record_release(&r);
+}
+
+/* Every size has one class; a class begins where the one before it ends. */
+static void test_megapixel_classes(void)
+{
+	for (unsigned i = 0; i < MEGAPIXEL_CLASS_COUNT - 1; i++) {
+		double border = megapixel_classes[i].megapixels_below;
+
+		expect_megapixel_class(nextafter(border, 0), i);
+		expect_megapixel_class(border, i + 1);
+	}
+	expect_megapixel_class(1e9, MEGAPIXEL_CLASS_COUNT - 1);
+	expect_megapixel_class(0.32 * 0.24, 0);
+	expect_megapixel_class(0.64 * 0.48, 1);
+	expect_megapixel_class(1.28 * 0.96, 2);
+	expect_megapixel_class(4 * 3, 3);
+}
+
+static void test_size_class_borders(void)
+{
+	assert(size_class_of(0) == 0);
+	for (unsigned i = 0; i < SIZE_CLASS_COUNT - 1; i++) {
+		uint64_t border = size_classes[i].bytes_below;
+
+		assert(size_class_of(border - 1) == i);
+		assert(size_class_of(border) == i + 1);
+	}
+	assert(size_classes[SIZE_CLASS_COUNT - 1].bytes_below == UINT64_MAX);
+	assert(size_class_of(UINT64_MAX) == SIZE_CLASS_COUNT - 1);
+}
+
+static void test_known_sizes(void)
+{
+	assert(size_class_of(1800) == 0);
+	assert(size_class_of(50000) == 1);
+	assert(size_class_of(600000) == 2);
+	assert(size_class_of(4000000) == 3);
 }
 
 static void test_only_2xx_is_measured(void)
@@ -146,13 +232,13 @@ static void test_only_2xx_is_measured(void)
 	record_release(&r);
 }
 
-/* The lag is the client's, whatever the server answered. */
-static void test_lag_is_of_those_that_did_not_wait(void)
+/* The lag is the client's, so replies that are not 2xx count too. */
+static void test_lag_is_of_requests_that_did_not_wait(void)
 {
 	struct record r = { 0 };
 	struct result result = { .status = 200, .lag_ns = 5 };
 
-	assert(record_add(&r, &result)); /* of a closed loop */
+	assert(record_add(&r, &result)); /* in a closed loop */
 	assert(r.lag.count == 0 && r.waited_count == 0);
 	result.scheduled = true;
 	assert(record_add(&r, &result));
@@ -185,13 +271,17 @@ static void test_errors_are_counted_by_text(void)
 
 int main(void)
 {
-	test_the_times_are_apart();
-	test_classes_are_apart();
+	test_times_are_separate();
+	test_classes_are_separate();
 	test_megapixels();
 	test_slowdown();
-	test_intervals();
+	test_interval_rates();
+	test_interval_count();
+	test_megapixel_classes();
+	test_size_class_borders();
+	test_known_sizes();
 	test_only_2xx_is_measured();
-	test_lag_is_of_those_that_did_not_wait();
+	test_lag_is_of_requests_that_did_not_wait();
 	test_errors_are_counted_by_text();
 	return 0;
 }

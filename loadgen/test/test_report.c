@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A report warns when the client may have made the figures, and only then. */
+/* What the report for people and its warnings say. */
+#include "base/clock.h"
+#include "loadgen/report/report.h"
 #include "loadgen/test/sample_report.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One warning, with `part` in it, shown to all who read. */
+/* There is one warning; it contains `part`, and text and JSON show it. */
 static void expect_warning(struct sample *s, const char *part)
 {
 	struct report report = sample_report(s);
@@ -43,7 +45,7 @@ static void test_client_without_cpu(void)
 	sample_release(&s);
 }
 
-/* Two more are enough for the p99 to be one of them. */
+/* Two more late requests change the p99. */
 static void test_late_sending(void)
 {
 	struct sample s;
@@ -72,7 +74,7 @@ static void test_client_beside_the_server(void)
 	expect_warning(&s, "7.0 % of the CPU time");
 	s.outcome.server.cpu_s = 0.5;
 	expect_warning(&s, "21.0 % of the CPU time");
-	s.outcome.server.cpu_s = 0.49; /* of some ticks of 10 ms */
+	s.outcome.server.cpu_s = 0.49; /* known only to 10 ms */
 	expect_none(&s);
 	sample_release(&s);
 }
@@ -102,6 +104,138 @@ static void test_nothing(void)
 	expect_none(&s);
 }
 
+static void expect_in(const char *text, const char *part)
+{
+	assert(strstr(text, part) != NULL);
+}
+
+static void test_closed_loop(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	text = sample_text(&s);
+	expect_in(text, "50 files of photos \"new\" to http://h/\n"
+			"connections 4, passes 2, seed 18446744073709551615");
+	expect_in(text, "throughput 44.50 MB/s, 45.0 responses/s, "
+			"8.90 megapixels/s\n");
+	expect_in(text, "makespan 2.000 s, 100 requests, 89.00 MB");
+	expect_in(text, "responses 200: 90 503: 8, transport errors: 2\n"
+			" 2 x reset\n");
+	expect_in(text, "server -\n");
+	expect_in(text, "client 0.250 s CPU, 12.5 % of a core\n 7.0 MB");
+	expect_in(text, "ms count mean p50 p90 p99 p99.9 max");
+	expect_in(text, "response time 90 45.500 45.000 81.000 90.000 90.000 "
+			"90.000\n");
+	expect_in(text, "< 50 KB 1 1.000 1.000 1.000 1.000 1.000");
+	expect_in(text, ">= 800 KB 89 46.000 46.000 82.000 90.000");
+	expect_in(text, "0.1-0.5 MP 89 46.000 46.000 82.000 90.000");
+	expect_in(text, "from first byte 90 91.000 90.000 162.000 180.000");
+	assert(strstr(text, "50-200 KB") == NULL); /* there are none */
+	assert(strstr(text, "cumulative") == NULL &&
+	       strstr(text, "slowdown") == NULL);
+	assert(strstr(text, "verified") == NULL &&
+	       strstr(text, "golden") == NULL);
+	free(text);
+	sample_release(&s);
+}
+
+static void test_open_loop(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_open(&s);
+	text = sample_text(&s);
+	expect_in(text, "open loop, 2.5 requests/s, constant;");
+	expect_in(text, "waited 1 of 101 requests");
+	expect_in(text, "schedule lag 100 0.505 0.500 0.900 0.990 1.000 1.000");
+	free(text);
+	sample_release(&s);
+}
+
+static void test_what_was_asked_for(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	sample_add_server(&s);
+	sample_ask_for_all(&s);
+	text = sample_text(&s);
+	expect_in(text, "verified 90 replies, 0 wrong\n"
+			"golden 90 replies, 3 wrong\n first a.jpg: other\n");
+	expect_in(text, "server 1.500 s CPU, 75.0 % of a core, process 71 and "
+			"1 more\n 123.0 MB at most, switches: 11 voluntary, "
+			"12 not\n");
+	expect_in(text, "% of a core, 16.7 % of the server's");
+	expect_in(text, "slowdown 90 91.000 90.000 162.000");
+	expect_in(text, "< 50 KB 1 2.000 2.000 2.000");
+	free(text);
+	s.outcome.server.peak_was_reset = false;
+	text = sample_text(&s);
+	expect_in(text, "123.0 MB at most since its start,");
+	free(text);
+	sample_release(&s);
+}
+
+/* 89 MB within a second, and nothing in the rest of the run. */
+static void test_intervals(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	s.outcome.makespan_ns = 7 * NS_PER_S;
+	text = sample_text(&s);
+	expect_in(text, "MB/s until s 5.0 7.0\n"
+			" cumulative 17.80 12.71\n"
+			" each 5 s 17.80 0.00\n");
+	free(text);
+	s.outcome.makespan_ns = 40 * NS_PER_S;
+	text = sample_text(&s);
+	expect_in(text, "each 5 s 17.80 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n");
+	free(text);
+	sample_release(&s);
+}
+
+/* The cumulative rate at each eighth of the run, and the spread of rates. */
+static void test_many_intervals(void)
+{
+	struct sample s;
+	struct result result = { .status = 200, .uploaded_bytes = 10000000 };
+	char *text;
+
+	sample_init_closed(&s);
+	for (uint64_t end_s = 6; end_s < 800; end_s += 5) {
+		result.ended_ns = end_s * NS_PER_S;
+		assert(record_add(&s.outcome.record, &result));
+	}
+	result.ended_ns = 800 * NS_PER_S + 1; /* too short to be a rate */
+	assert(record_add(&s.outcome.record, &result));
+	s.outcome.makespan_ns = 800 * NS_PER_S + 1;
+	text = sample_text(&s);
+	expect_in(text, "MB/s until s 100.0 200.0 300.0 400.0 500.0 600.0 "
+			"700.0 800.0\n"
+			" cumulative 2.79 2.40 2.26 2.20 2.16 2.13 2.11 2.11\n"
+			" each 5 s least 2.00, median 2.00, greatest 17.80\n");
+	free(text);
+	sample_release(&s);
+}
+
+static void test_text_nothing(void)
+{
+	struct sample s = { .options = { .url = "u", .dataset = "d" } };
+	char *text = sample_text(&s);
+
+	expect_in(text, "throughput -\n");
+	expect_in(text, "responses -, transport errors: 0\n");
+	expect_in(text, "response time 0 - - - - - -\n");
+	assert(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+	free(text);
+}
+
 int main(void)
 {
 	test_client_without_cpu();
@@ -109,5 +243,11 @@ int main(void)
 	test_client_beside_the_server();
 	test_all_at_once();
 	test_nothing();
+	test_closed_loop();
+	test_open_loop();
+	test_what_was_asked_for();
+	test_intervals();
+	test_many_intervals();
+	test_text_nothing();
 	return 0;
 }

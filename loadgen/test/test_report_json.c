@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON has every key, and null where there is nothing to say. */
+/* JSON has every key, and null for a value that is not known. */
 #include "loadgen/test/sample_report.h"
 
 #include <assert.h>
@@ -69,7 +69,7 @@ static void expect_times(const cJSON *o)
 	assert(cJSON_GetArrayItem(rungs, 1)->valuedouble == 90);
 }
 
-/* The first reply, nothing, nothing, the others; and all but the first. */
+/* Sizes: the first reply, none, none, the others; pixels: the others. */
 static void expect_classes(const cJSON *o)
 {
 	const cJSON *classes = get(o, "size_classes");
@@ -225,7 +225,7 @@ static void test_nothing(void)
 	};
 	cJSON *o = parse(&s);
 
-	expect_null(o, "bytes_per_s"); /* nothing took no time */
+	expect_null(o, "bytes_per_s"); /* the run took no time */
 	expect_null(o, "megapixels_per_s");
 	expect_null(get(o, "response_ms"), "p90");
 	assert(cJSON_GetArraySize(get(o, "responses")) == 0);

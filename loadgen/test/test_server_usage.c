@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes are found by what they listen to, and what real children use is
- * what is told of them.
+ * Processes are found by the address at which they listen, and the usage of
+ * real child processes is measured.
  */
-#include "loadgen/server_usage.h"
+#include "loadgen/report/server_usage.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -20,16 +20,16 @@
 
 enum { MEMORY_BYTES = 128 << 20, SLEEPS = 50 };
 
-static int life_fd; /* of a child: closed when it is to end */
+static int life_fd; /* of a child: closed when the child must end */
 
-/* A child that does its work when told to, says so, and waits to be killed. */
+/* A child that works on command, reports it, and waits for its end. */
 struct child {
 	pid_t pid;
-	int tell; /* write ends the wait, close the child's life */
+	int tell; /* a byte starts the work, closing ends the child */
 	int hear;
 };
 
-/* Wait to be told to work, or end. */
+/* Wait for the command to work, or end. */
 static void await_parent(void)
 {
 	char byte;
@@ -163,7 +163,7 @@ static void *sleep_often(void *slept)
 	return NULL;
 }
 
-/* In a thread that stays. */
+/* In a thread that lives on. */
 static void sleep_in_a_thread(void)
 {
 	static sem_t slept;
@@ -174,7 +174,7 @@ static void sleep_in_a_thread(void)
 	assert(sem_wait(&slept) == 0);
 }
 
-/* Parent and child want one core. */
+/* Parent and child compete for one core. */
 static void compete(void)
 {
 	cpu_set_t all, one;
@@ -196,7 +196,7 @@ static void compete(void)
 	assert(waitpid(pid, NULL, 0) == pid);
 }
 
-/* To two ticks of the kernel's clock. */
+/* Exact to two ticks of the kernel's clock. */
 static void expect_burnt(void (*work)(void))
 {
 	double s = usage_of(work).cpu_s;
@@ -218,7 +218,7 @@ static void test_peak_memory(void)
 	assert(usage_of(do_nothing).peak_memory_bytes > 0);
 }
 
-/* What was before the run does not count, where the kernel lets us. */
+/* Usage before the run does not count, if the kernel allows a reset. */
 static void test_peak_is_of_the_run(void)
 {
 	struct processes processes = { 0 };
@@ -263,7 +263,7 @@ static void test_ended(void)
 	assert(processes.count == 0);
 }
 
-/* A socket that listens at a port of `address`, which is written. */
+/* A socket that listens at `address`; writes its port. */
 static int listen_at(int family, uint32_t address, uint16_t *port)
 {
 	struct sockaddr_in v4 = { .sin_family = AF_INET,
@@ -297,7 +297,7 @@ static void fork_twice(void)
 			await_parent();
 }
 
-/* This process holds the socket too, and is never part of a server. */
+/* This process holds the socket too, but is never part of a server. */
 static void test_listeners_and_their_children(void)
 {
 	uint16_t port;
@@ -334,7 +334,7 @@ static void test_listeners_at_any_address(int family)
 	close(fd);
 }
 
-/* Those of a descendant, and of what is started later. */
+/* Children and grandchildren, also those that start later. */
 static void test_children_of_a_pid(void)
 {
 	struct processes processes = { 0 };
@@ -344,18 +344,18 @@ static void test_children_of_a_pid(void)
 	assert(processes_add_pid(&processes, c.pid));
 	assert(processes.count == 1);
 	let_work(&c);
-	processes_add_descendants(&processes);
+	assert(processes_add_pid(&processes, c.pid)); /* once more */
 	assert(processes.count == 3);
 	stop(&c);
 }
 
-/* Named, it is a server, as in a container; found, it is an init system. */
+/* By its number, process 1 is a server, as within a container. */
 static void test_process_1(void)
 {
 	struct processes processes = { 0 };
 
 	if (access("/proc/1/stat", R_OK) != 0)
-		return; /* others' processes are hidden here */
+		return; /* processes of other users are hidden here */
 	assert(processes_add_pid(&processes, 1));
 	assert(processes.count >= 1 && processes.pids[0] == 1);
 	for (size_t i = 0; i < processes.count; i++)

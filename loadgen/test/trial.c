@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/trial.h"
 
-#include "loadgen/clock.h"
+#include "base/util.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,13 +15,13 @@ size_t trial_size(uint32_t file)
 {
 	static const size_t sizes[] = { 0, 1, 1000, 70000, 300000, 5000000 };
 
-	return sizes[file % (sizeof(sizes) / sizeof(*sizes))];
+	return sizes[file % (ARRAY_SIZE(sizes))];
 }
 
-/* Files differ from each other in every byte's place. */
-static char byte_of_file(uint32_t i, size_t place)
+/* Files differ from each other in every byte. */
+static char byte_of_file(uint32_t i, size_t offset)
 {
-	return (char)(i * 7 + place % 251);
+	return (char)(i * 7 + offset % 251);
 }
 
 void trial_init(struct trial *t, const char *url)
@@ -59,7 +60,7 @@ void trial_release(struct trial *t)
 
 static void check_times(const struct trial *t, const struct result *r)
 {
-	assert(r->from_last_byte_ns > 0); /* so its last byte was noticed */
+	assert(r->from_last_byte_ns > 0); /* the last byte was noticed */
 	assert(r->from_first_byte_ns >= r->from_last_byte_ns);
 	assert(r->scheduled == (t->arrivals != ARRIVALS_NONE));
 	if (!r->scheduled) {
@@ -116,20 +117,19 @@ static bool take_result(const struct result *r, void *arg)
 
 void trial_run(struct trial *t)
 {
-	struct params params = { 0 };
-	struct targets targets;
+	struct request_source source = { 0 };
 	struct requests requests = {
-		.dataset = &t->dataset,
-		.params = &params,
-		.targets = &targets,
+		.source = &source,
 		.passes = t->passes,
 		.seed = SEED,
 	};
 	struct arrivals arrivals;
+	struct client_outcome ended;
 	struct client *client;
 	struct error error;
 
-	assert(targets_init(&targets, "/", &t->dataset, &params, &error));
+	assert(request_source_init(&source, &t->dataset, "http://h/", NULL,
+				   NULL, &error));
 	assert(requests_begin(&requests));
 	if (t->arrivals != ARRIVALS_NONE) {
 		arrivals_init(&arrivals, t->arrivals, t->rate_per_s, SEED);
@@ -141,13 +141,14 @@ void trial_run(struct trial *t)
 	t->config.arg = t;
 	client = client_new(&t->config, &error);
 	assert(client != NULL);
-	t->end = client_run(client);
-	t->makespan_ns = client_makespan_ns(client);
-	assert(t->makespan_ns > 0);
-	t->error = client_error(client);
+	ended = client_run(client);
+	assert(ended.makespan_ns > 0);
+	t->end = ended.end;
+	t->makespan_ns = ended.makespan_ns;
+	t->error = ended.error;
 	client_free(client);
 	requests_end(&requests);
-	targets_release(&targets);
+	request_source_release(&source);
 }
 
 void trial_run_with(struct trial *t, struct server *server)
@@ -161,10 +162,22 @@ void trial_run_with(struct trial *t, struct server *server)
 
 void trial_order(uint32_t files[TRIAL_FILES])
 {
-	struct order order = { 0 };
+	struct dataset_file made_up[TRIAL_FILES] = { 0 };
+	struct dataset dataset = { .files = made_up, .count = TRIAL_FILES };
+	struct request_source source = { 0 };
+	struct requests requests = { .source = &source,
+				     .passes = 1,
+				     .seed = SEED };
+	struct request request;
+	struct error error;
 
-	assert(order_init(&order, TRIAL_FILES, 1, SEED));
-	for (int i = 0; i < TRIAL_FILES; i++)
-		assert(order_next(&order, &files[i]));
-	order_release(&order);
+	assert(request_source_init(&source, &dataset, "http://h/", NULL, NULL,
+				   &error));
+	assert(requests_begin(&requests));
+	for (int i = 0; i < TRIAL_FILES; i++) {
+		assert(requests_next(&requests, &request));
+		files[i] = request.file;
+	}
+	requests_end(&requests);
+	request_source_release(&source);
 }

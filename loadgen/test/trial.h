@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trial: a run of the client over made-up files, and what came of it.
+ * Trial: a run of the client with made-up files, and its results.
  *
- * What every result must be is asserted as it comes in.
+ * Each result is checked when it comes.
  */
 #ifndef LOADGEN_TEST_TRIAL_H
 #define LOADGEN_TEST_TRIAL_H
 
-#include "loadgen/client.h"
-#include "loadgen/record.h"
+#include "loadgen/client/client.h"
+#include "loadgen/report/record.h"
 #include "loadgen/test/server.h"
 
 enum { TRIAL_FILES = 20, TRIAL_CONNECTIONS = 3 };
@@ -22,10 +22,10 @@ struct trial {
 	struct record record;
 	unsigned sent[TRIAL_FILES];        /* results, by file */
 	uint64_t response_ns[TRIAL_FILES]; /* of the last, by file */
-	uint64_t stop_after;      /* results before `done` says no; 0: never */
-	uint64_t interrupt_after; /* results before `stop` is set; 0: never */
+	uint64_t stop_after;      /* results until `done` says stop; 0: never */
+	uint64_t interrupt_after; /* results until `stop` is set; 0: never */
 	volatile sig_atomic_t stop;
-	const char *reply; /* of every 2xx, if kept; NULL: the upload */
+	const char *reply; /* of each 2xx, if kept; NULL: the upload itself */
 	uint64_t nap_at;   /* the result at which the client sleeps; 0: none */
 	uint64_t nap_ns;
 	uint32_t nap_file;
@@ -36,16 +36,16 @@ struct trial {
 	const char *error; /* of the client */
 };
 
-/* One pass in a closed loop; change what else is wanted before the run. */
+/* One pass in a closed loop; change fields for another run. */
 void trial_init(struct trial *t, const char *url);
 void trial_release(struct trial *t);
 
 void trial_run(struct trial *t);
 
-/* Start the server, run `t` against it, stop it; then its counts hold. */
+/* Start the server, run `t` with it, and stop it. */
 void trial_run_with(struct trial *t, struct server *server);
 
-/* From empty to one that no socket takes at once. */
+/* From 0 to more than a socket accepts at once. */
 size_t trial_size(uint32_t file);
 
 /* The order in which a pass sends the files. */

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/config/options.h"
 
-#include "service/http/clients.h"
-#include "service/config/config.h"
-#include "service/config/memory_limit.h"
+#include "service/http/connection/clients.h"
+#include "service/http/query.h"
+
+#include "stages/cgroup.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 enum { SOURCE_BYTES = 192 };
 
-/* Of each stage with --policy pool-per-stage, unless --pool is given. */
+/* Threads of each stage with --policy pool-per-stage, without --pool. */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = 3,
 	[PIPELINE_SCALE] = 1,
@@ -21,69 +23,104 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_ENCODE] = 3,
 };
 
-enum { EXPRESS_MS = 5 }; /* what it does: docs/scheduling.md */
+/*
+ * Default limits of one upload.  A picture of --max-megapixels is accepted: a
+ * progressive CMYK upload that becomes a progressive JPEG in full chroma is
+ * estimated at 51 ms per megapixel, and at 75 with the slowest filter.
+ */
+enum {
+	OUTPUT_PICTURES = 2, /* of --max-megapixels each */
+	PIXELS_PER_CPU_MS = 10000,
+	CPU_PIXELS_MIN = 10000000,
+};
+
+/* The share of all connections that one address may have by default. */
+enum { ADDRESS_PART = 8, ADDRESS_LEAST = 16 };
+
+static void print_query_help(FILE *out)
+{
+	(void)fputs("POST / accepts a JPEG, raw or as multipart/form-data. "
+		    "Query parameters:\n\n",
+		    out);
+	query_print_help(out);
+}
 
 static const struct flag own_flags[] = {
 	{ "listen", "ADDRESS:PORT", "127.0.0.1:8080",
-	  "where to accept connections; port 0: any free one",
+	  "address for connections; :8080 means all addresses;\n"
+	  "port 0: any free port",
 	  FLAG_FIELD(struct options, listen) },
 	{ "admin-listen", "ADDRESS:PORT", NULL,
-	  "where to tell of the server itself, whatever uploads do: /healthz,\n"
-	  "/readyz, /metrics, /stats, /trace; default: by --listen",
+	  "a second port for reports (/metrics, /stats, /trace, /v1/live)\n"
+	  "and probes; default: they are at --listen, unless others can reach\n"
+	  "that without keys",
 	  FLAG_FIELD(struct options, admin_listen) },
+	{ "host", "NAME,...|*", NULL,
+	  "names for this server in requests, beside its addresses and\n"
+	  "localhost; needed if there are neither keys nor TLS; *: any name",
+	  FLAG_FIELD(struct options, host_names) },
 	{ "insecure", NULL, NULL,
-	  "accept connections of others than this machine without any keys",
+	  "let other machines use the server without keys",
 	  FLAG_FIELD(struct options, insecure) },
+	{ "user", "NAME[:GROUP]", NULL,
+	  "if root starts the server: become this user after ports, keys and\n"
+	  "certificates are open",
+	  FLAG_FIELD(struct options, user) },
 	{ "api-key-file", "FILE", NULL,
-	  "who has one of these keys may do all; a key on each line",
+	  "file with one key per line; a client with a key may do everything",
 	  FLAG_FIELD(struct options, api_key_file) },
 	{ "sign-key-file", "FILE", NULL,
-	  "keys that uploads may be signed with, see docs/http-api.md",
+	  "file with keys for signed URLs, see docs/http-api.md",
 	  FLAG_FIELD(struct options, sign_key_file) },
 	{ "tls-cert", "FILE", NULL,
-	  "serve HTTPS alone, with this certificate and its chain, in PEM",
+	  "serve only HTTPS, with this certificate and its chain (PEM)",
 	  FLAG_FIELD(struct options, tls_cert) },
-	{ "tls-key", "FILE", NULL, "the certificate's private key, in PEM",
+	{ "tls-key", "FILE", NULL, "the certificate's private key (PEM)",
 	  FLAG_FIELD(struct options, tls_key) },
 	{ "cores", "LIST", NULL,
-	  "CPUs to run stages on, such as 0,2,4-7; default: all allowed,\n"
-	  "physical cores first, within the cgroup's CPU quota; threads of\n"
-	  "--policy thread-per-connection are not bound",
+	  "CPUs that run the stages, such as 0,2,4-7; default: all allowed\n"
+	  "ones, physical cores first, as many as the cgroup's CPU quota;\n"
+	  "threads of --policy thread-per-connection are not bound",
 	  FLAG_FIELD(struct options, cores) },
 	{ "max-uploads", "N", "256",
-	  "uploads taken and not yet finished; more get a 503",
+	  "accepted uploads that are not finished; more get a 503",
 	  FLAG_FIELD(struct options, uploads_max), .least = 1,
 	  .most = 1000000 },
 	{ "max-connections", "N", "1024",
-	  "open connections; for one more, the slowest is closed",
+	  "open connections; one more closes an idle or stalled one",
 	  FLAG_FIELD(struct options, connections_max), .least = 1,
 	  .most = 1000000 },
-	{ "max-connections-per-address", "N", "0",
-	  "open connections of one client address; 0: any number",
+	{ "max-connections-per-address", "N", NULL,
+	  "open connections of one client address (or IPv6 /64); 0: no\n"
+	  "limit; default: an eighth of --max-connections, at least 16",
 	  FLAG_FIELD(struct options, per_address_max), .most = 1000000 },
+	{ "trusted-proxies", "LIST", "127.0.0.0/8,::1",
+	  "addresses and networks without that limit; or none",
+	  FLAG_FIELD(struct options, trusted_proxies) },
 	{ "max-requests", "N", "0",
-	  "of one connection, before it is closed; 0: any number",
+	  "requests on one connection, before it is closed; 0: no limit",
 	  FLAG_FIELD(struct options, requests_max), .most = 1e9 },
 	{ "header-timeout", "TIME", "10s",
-	  "for a new connection, until the request line is there, and from\n"
-	  "then on for the rest of the header; 0: none",
+	  "time until a new connection's request line, and then until the\n"
+	  "end of its header; 0: no limit",
 	  FLAG_FIELD(struct options, head_ms), .unit = FLAG_TIME,
 	  .most = 3600000 },
 	{ "idle-timeout", "TIME", "30s",
-	  "for a connection to wait for its next request; 0: none",
+	  "time that a connection may wait for its next request; 0: no limit",
 	  FLAG_FIELD(struct options, idle_ms), .unit = FLAG_TIME,
 	  .most = 86400000 },
 	{ "min-rate", "SIZE", "1K",
-	  "per second, to send a body and to take a reply; 0: any",
+	  "bytes per second at which a client must send a body and read a\n"
+	  "reply; 0: any",
 	  FLAG_FIELD(struct options, rate_min), .unit = FLAG_SIZE,
 	  .most = 1 << 30 },
 	{ "max-body", "SIZE", "32M",
-	  "of a request's body; 1.5G, 64M or 100K, a plain number is M",
+	  "size of a request's body; 1.5G, 64M or 100K; a plain number is M",
 	  FLAG_FIELD(struct options, body_bytes_max), .unit = FLAG_SIZE,
 	  .least = 1 << 10, .most = UINT64_C(4095) << 20 },
 	{ "memory", "SIZE", NULL,
-	  "for all uploads together, with their results; default: by the\n"
-	  "limit of the cgroup or machine, see docs/operations.md",
+	  "memory of all uploads together, with their results; default: by\n"
+	  "the limit of the cgroup or machine, see docs/operations.md",
 	  FLAG_FIELD(struct options, memory_bytes_max), .unit = FLAG_SIZE,
 	  .least = 1 << 20, .most = UINT64_C(1) << 50 },
 	{ "max-side", "PIXELS", "65500",
@@ -91,38 +128,54 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct options, limits.side_px_max), .least = 1,
 	  .most = 65500 },
 	{ "max-megapixels", "N", "100",
-	  "width times height of an uploaded picture, and of its result, "
-	  "in\nmillions",
+	  "millions of pixels of an uploaded picture, and of a result",
 	  FLAG_FIELD(struct options, limits.pixels_max), .unit = FLAG_MILLIONS,
 	  .least = 1e6, .most = 4290e6 },
+	{ "max-output-megapixels", "N", NULL,
+	  "millions of pixels of all results of one upload together; 0: no\n"
+	  "limit; default: twice --max-megapixels",
+	  FLAG_FIELD(struct options, output_pixels_max), .unit = FLAG_MILLIONS,
+	  .most = 100000e6 },
+	{ "max-cpu", "TIME", NULL,
+	  "CPU time of one upload, estimated from its header; 0: no limit;\n"
+	  "default: 100ms for each of --max-megapixels, at least 1s",
+	  FLAG_FIELD(struct options, cpu_ms_max), .unit = FLAG_TIME,
+	  .most = 86400000 },
 	{ "max-scans", "N", "64",
-	  "scans of a progressive JPEG, or 16 at --max-megapixels",
+	  "scans of a progressive JPEG; fewer for large ones, 16 at\n"
+	  "--max-megapixels",
 	  FLAG_FIELD(struct options, limits.scans_max), .least = 1,
 	  .most = 1000 },
-	{ "max-decode-memory", "SIZE", "512M", "to decode one picture",
+	{ "max-decode-memory", "SIZE", "512M", "memory to decode one picture",
 	  FLAG_FIELD(struct options, limits.decode_bytes_max),
 	  .unit = FLAG_SIZE, .least = 1 << 20, .most = UINT64_C(65536) << 20 },
 	{ "deadline", "TIME", "60s",
-	  "an upload's, from its head to its last step; what is late gets a\n"
-	  "503; 0: none",
+	  "time of an upload, from its head to the start of its last step;\n"
+	  "a late one gets a 503; 0: no limit",
 	  FLAG_FIELD(struct options, deadline_ms), .unit = FLAG_TIME,
 	  .most = 86400000 },
 	{ "shutdown-delay", "TIME", "0s",
-	  "on SIGTERM, go on for this long with /readyz false, so that\n"
-	  "balancers see it",
+	  "on SIGTERM, continue for this time with /readyz answering 503, so\n"
+	  "that balancers notice",
 	  FLAG_FIELD(struct options, shutdown_delay_ms), .unit = FLAG_TIME,
 	  .most = 600000 },
 	{ "drain-timeout", "TIME", "8s",
-	  "on SIGTERM, wait this long for replies to be sent; 500ms or 8s,\n"
-	  "a plain number is seconds",
+	  "on SIGTERM, time to finish the uploads that have begun; those\n"
+	  "left are abandoned, and the exit status is 3; 500ms or 8s; a\n"
+	  "plain number is in seconds",
 	  FLAG_FIELD(struct options, drain_ms), .unit = FLAG_TIME,
 	  .most = 3600000 },
 	{ "sandbox", "auto|require|off", "auto",
-	  "take from the process what it does not need while it serves: as\n"
-	  "far as the kernel can, or do not start where it cannot, or nothing",
+	  "take away rights that the server does not need; auto: as far as\n"
+	  "the kernel supports it; require: do not start without all of it;\n"
+	  "off: none",
 	  FLAG_CHOICE_FIELD(struct options, sandbox) },
+	{ "hardware-counters", NULL, NULL,
+	  "count cycles, instructions and cache misses of each stage for\n"
+	  "/stats, if the system allows it; the sandbox then allows it too",
+	  FLAG_FIELD(struct options, counts_hardware) },
 	{ "presets", "SPEC", NULL,
-	  "variants that uploads may ask for by name, such as\n"
+	  "variants that uploads may request by name, such as\n"
 	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
 	  FLAG_FIELD(struct options, presets) },
 	{ "log", "auto|json|text|off", "auto",
@@ -130,75 +183,99 @@ static const struct flag own_flags[] = {
 	  "JSON",
 	  FLAG_CHOICE_FIELD(struct options, log_mode) },
 	{ "log-slow", "TIME", "1s",
-	  "mark requests that take so long, from head to reply; 0: none",
+	  "mark requests that take at least this time, from head to reply;\n"
+	  "0: none",
 	  FLAG_FIELD(struct options, log_slow_ms), .unit = FLAG_TIME,
 	  .most = 86400000 },
 	{ "store", "DIR", NULL,
-	  "keep what POST /v1/images makes in this folder, which must be "
-	  "empty\nor a store",
+	  "folder for the images of POST /v1/images; it must be empty or a\n"
+	  "store",
 	  FLAG_FIELD(struct options, store) },
-	{ "store-quota", "SIZE", "0", "of all files in it; 0: none",
+	{ "store-quota", "SIZE", "0", "disk space of the store; 0: no limit",
 	  FLAG_FIELD(struct options, store_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
-	{ "store-threads", "N", "4", "that write to it",
+	{ "spool", "store|none", "store",
+	  "where an upload is written before it is answered 202: to the\n"
+	  "store, so that it survives a restart or a crash, or nowhere",
+	  FLAG_CHOICE_FIELD(struct options, spool) },
+	{ "store-threads", "N", "4", "threads that write to the store",
 	  FLAG_FIELD(struct options, store_threads), .least = 1, .most = 1000 },
-	{ "express", "TIME", NULL,
-	  "an upload foretold to take less CPU time goes past workers that\n"
-	  "are all in larger ones, by a thread of its own; 0: none; default:\n"
-	  "none if the schedule has a flag, or see below",
+	{ "express", "TIME", "0",
+	  "while all workers run larger uploads, an extra thread takes\n"
+	  "uploads with less predicted CPU time than this; 0: no such thread",
 	  FLAG_FIELD(struct options, express_ms), .unit = FLAG_TIME,
 	  .most = 10000 },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },
 	{ "save-graph", "FILE", NULL,
-	  "on SIGTERM, write the measured stage graph",
+	  "on SIGTERM, write the measured stage graph to this file",
 	  FLAG_FIELD(struct options, save_graph) },
 	{ "graph", "FILE", NULL,
-	  "with --balance partition: divide the stages as this graph says",
+	  "with --balance partition: divide the stages by this file",
 	  FLAG_FIELD(struct options, graph) },
 	{ 0 },
 };
 
 static const struct flag file_flags[] = {
 	{ "config", "FILE", NULL,
-	  "take flags from this JSON file, where neither the command line\n"
-	  "nor a variable such as DARKROOM_MAX_BODY gives them",
+	  "read flags from this JSON file; the command line and variables\n"
+	  "such as DARKROOM_MAX_BODY override it",
 	  FLAG_FIELD(struct options, config) },
 	{ 0 },
 };
 
-/* What to do instead of serving: for the command line only. */
+/* Actions that replace serving; only on the command line. */
 static const struct flag action_flags[] = {
 	{ "check-config", NULL, NULL,
-	  "check all that can be checked without a start, and exit",
+	  "check everything that can be checked without starting, and exit",
 	  FLAG_FIELD(struct options, wants_check) },
 	{ "print-config", NULL, NULL,
-	  "print what all flags come to, as a file for --config, and exit",
+	  "print the values of all flags, as a file for --config, and exit",
 	  FLAG_FIELD(struct options, wants_config) },
 	{ "list-policies", NULL, NULL, "list the policies and exit",
 	  FLAG_FIELD(struct options, wants_policies) },
-	{ "help", NULL, NULL, "print this and exit",
-	  FLAG_FIELD(struct options, wants_help) },
-	{ "version", NULL, NULL, "print the version and exit",
-	  FLAG_FIELD(struct options, wants_version) },
+	FLAGS_ASKED(struct options, asked),
 	{ 0 },
 };
 
-static const struct flag *const tables[] = { own_flags, schedule_flags,
-					     file_flags, action_flags, NULL };
-static const struct flag *const environment_tables[] = { own_flags,
-							 schedule_flags,
-							 file_flags, NULL };
-static const struct flag *const file_tables[] = { own_flags, schedule_flags,
-						  NULL };
+enum { ANYWHERE = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE };
+
+static const struct flag_group groups[] = {
+	{ .flags = own_flags, .places = ANYWHERE },
+	{ .flags = file_flags, .places = FLAGS_IN_ENVIRONMENT },
+	{ .flags = action_flags },
+	{ .flags = schedule_flags,
+	  .places = ANYWHERE,
+	  .title = "How stages get the CPU (docs/scheduling.md)",
+	  .about = "Without any of these flags: --policy color --discipline "
+		   "srpt=5. If one of them is given, the others have the "
+		   "defaults below." },
+	{ 0 },
+};
+
+const struct program options_program = {
+	.name = "darkroom",
+	.summary = "an image upload service",
+	.usage = "[OPTION]...",
+	.about = "Accept JPEGs over HTTP, scale, blur and encode them, and "
+		 "return or store the results. The stages of this work share "
+		 "the CPU by a schedule.",
+	.groups = groups,
+	.exit_status = "0 stopped or done, 1 failed, 2 wrong usage, 3 uploads "
+		       "were abandoned at --drain-timeout.",
+	.see_also = "loadgen(1)",
+	.prefix = "DARKROOM_",
+	.print_more = print_query_help,
+};
 
 static uint32_t place_of(const char *flag)
 {
 	uint32_t place = 0;
 
-	for (const struct flag *const *t = tables; *t != NULL; t++)
-		for (const struct flag *f = *t; f->name != NULL; f++, place++)
+	for (const struct flag_group *g = groups; g->flags != NULL; g++)
+		for (const struct flag *f = g->flags; f->name != NULL;
+		     f++, place++)
 			if (strcmp(f->name, flag) == 0)
 				return place;
 	abort();
@@ -211,8 +288,8 @@ struct reading {
 	enum options_source source;
 };
 
-static bool take(void *reading, const struct flag *f, const char *value,
-		 char why[FLAG_WHY_BYTES])
+static bool take_flag(void *reading, const struct flag *f, const char *value,
+		      struct error *why)
 {
 	struct reading *r = reading;
 	struct options *o = r->options;
@@ -228,24 +305,110 @@ static bool take(void *reading, const struct flag *f, const char *value,
 		return flag_set(f, value, o, why);
 	return schedule_set(&o->schedule, f->name, value, pipeline_step_names,
 			    PIPELINE_STEPS) ||
-	       flag_refuse(f, value, why);
+	       schedule_refuse(f->name, value, why);
 }
 
 /*
- * What measured best: docs/scheduling.md.  Only if no flag of scheduling is
- * given: together with others, each has the value of the papers.
+ * The fastest in measurements: docs/scheduling.md.  Used only if no flag of
+ * scheduling is given.  If one is given, the others have the defaults of the
+ * papers.
  */
 static void set_best(struct options *o)
 {
 	o->schedule.policy = policy_find("color");
 	o->schedule.discipline.kind = DISCIPLINE_SRPT;
-	if (o->sources[place_of("express")] == OPTIONS_DEFAULT)
-		o->express_ms = EXPRESS_MS;
+}
+
+/* Memory that is kept for the program itself, not for uploads. */
+enum {
+	MEMORY_OWN_BYTES = 32 << 20, /* code, heap, touched parts of stacks */
+	/* libmicrohttpd's buffers, the request and the head of its reply. */
+	MEMORY_CONNECTION_BYTES = 144 << 10,
+};
+
+/* "max" is not a number and sets no limit. */
+static void lower_limit(void *arg, const char *dir)
+{
+	uint64_t *limit = arg;
+	long long bytes;
+
+	if ((cgroup_read_numbers(dir, "memory.max", &bytes, 1) ||
+	     cgroup_read_numbers(dir, "memory.limit_in_bytes", &bytes, 1)) &&
+	    bytes > 0 && (uint64_t)bytes < *limit)
+		*limit = (uint64_t)bytes;
+}
+
+/*
+ * The least memory limit of this process's control groups, by /proc and /sys
+ * below `root`.  UINT64_MAX: they set none.
+ */
+static uint64_t memory_limit_of_groups(const char *root)
+{
+	uint64_t limit = UINT64_MAX;
+
+	cgroup_visit(root, "memory", lower_limit, &limit);
+	return limit;
+}
+
+/*
+ * The memory that this process may use: the least of these limits and the
+ * machine's memory.
+ */
+static uint64_t memory_limit_bytes(void)
+{
+	uint64_t of_groups = memory_limit_of_groups("");
+	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+			   (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return of_groups < machine ? of_groups : machine;
+}
+
+/*
+ * The part for uploads: seven eighths of the limit, less what the program and
+ * its connections may take; but at least a quarter of the limit.
+ */
+static uint64_t memory_budget_bytes(uint64_t limit_bytes,
+				    uint32_t connections_max)
+{
+	uint64_t most = limit_bytes / 8 * 7;
+	uint64_t own = MEMORY_OWN_BYTES +
+		       (uint64_t)connections_max * MEMORY_CONNECTION_BYTES;
+	uint64_t left = most > own ? most - own : 0;
+
+	return left > limit_bytes / 4 ? left : limit_bytes / 4;
+}
+
+static uint32_t default_per_address(uint32_t connections_max)
+{
+	uint32_t part = connections_max / ADDRESS_PART;
+
+	return part > ADDRESS_LEAST ? part : ADDRESS_LEAST;
+}
+
+/* Those whose default follows other flags. */
+static void set_derived(struct options *o)
+{
+	uint64_t pixels = o->limits.pixels_max;
+
+	if (o->sources[place_of("max-output-megapixels")] == OPTIONS_DEFAULT)
+		o->output_pixels_max = OUTPUT_PICTURES * pixels;
+	if (o->sources[place_of("max-cpu")] == OPTIONS_DEFAULT)
+		o->cpu_ms_max = pixels < CPU_PIXELS_MIN ?
+					CPU_PIXELS_MIN / PIXELS_PER_CPU_MS :
+					pixels / PIXELS_PER_CPU_MS;
+	if (o->sources[place_of("max-connections-per-address")] ==
+	    OPTIONS_DEFAULT)
+		o->per_address_max = default_per_address(o->connections_max);
+	if (o->memory_bytes_max == 0)
+		o->memory_bytes_max =
+			memory_budget_bytes(memory_limit_bytes(),
+					    clients_slots(o->connections_max));
 }
 
 bool options_parse(struct options *o, int argc, char *const *argv,
-		   char *const *environment, char error[OPTIONS_ERROR_BYTES])
+		   char *const *environment, struct error *error)
 {
+	const struct program *p = &options_program;
 	struct reading r = { .options = o };
 
 	*o = (struct options){ .listen = NULL };
@@ -254,24 +417,20 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 		o->schedule.pool_threads[i] = pool_threads[i];
 	flags_init(own_flags, o);
 	r.source = OPTIONS_COMMAND_LINE;
-	if (!flags_read(tables, argv + 1, (uint32_t)argc - 1, take, &r, error))
+	if (!flags_read(p, argv + 1, (uint32_t)argc - 1, take_flag, &r, error))
 		return false;
-	if (o->wants_help || o->wants_version || o->wants_policies)
+	if (flags_is_asked(&o->asked) || o->wants_policies)
 		return true;
 	r.source = OPTIONS_ENVIRONMENT;
-	if (!config_read_environment(environment_tables, environment, take, &r,
-				     error))
+	if (!flags_read_environment(p, environment, take_flag, &r, error))
 		return false;
 	r.source = OPTIONS_FILE;
-	if (o->config != NULL && !config_read_file(file_tables, o->config,
-						   &o->file, take, &r, error))
+	if (o->config != NULL &&
+	    !flags_read_file(p, o->config, &o->file, take_flag, &r, error))
 		return false;
 	if (o->schedule.given == 0)
 		set_best(o);
-	if (o->memory_bytes_max == 0)
-		o->memory_bytes_max =
-			memory_budget_bytes(memory_limit_bytes(),
-					    clients_places(o->connections_max));
+	set_derived(o);
 	return true;
 }
 
@@ -289,7 +448,7 @@ static void print_source(const struct options *o, const char *flag,
 			       flag);
 		break;
 	case OPTIONS_ENVIRONMENT:
-		config_print_variable(flag, name, SOURCE_BYTES);
+		flag_print_variable(&options_program, flag, name);
 		break;
 	default:
 		(void)snprintf(name, SOURCE_BYTES, "--%s", flag);
@@ -307,25 +466,37 @@ void options_refuse(const struct options *o, const char *flag,
 		       value, why);
 }
 
-bool options_print(const struct options *o, const struct schedule *s, FILE *to)
+/* The flags of a schedule; null for those that it does not use. */
+static void add_schedule(struct json *j, const struct schedule *s)
 {
-	char *text = config_print(own_flags, o, s, pipeline_step_names,
-				  PIPELINE_STEPS);
-	bool ok = text != NULL && fprintf(to, "%s\n", text) > 0 &&
-		  fflush(to) == 0;
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count =
+		schedule_words(s, pipeline_step_names, PIPELINE_STEPS, words);
 
-	cJSON_free(text);
-	return ok;
+	for (uint32_t i = 0; i < count; i++)
+		if (words[i].value[0] != '\0')
+			json_add_text(j, words[i].flag, words[i].value);
+		else
+			json_add_bool(j, words[i].flag, true);
+	for (const struct flag *f = schedule_flags; f->name != NULL; f++) {
+		bool is_used = false;
+
+		for (uint32_t i = 0; i < count; i++)
+			is_used =
+				is_used || strcmp(words[i].flag, f->name) == 0;
+		if (!is_used)
+			json_add_null(j, f->name);
+	}
 }
 
-void options_print_help(FILE *to)
+bool options_print(const struct options *o, const struct schedule *s, FILE *to)
 {
-	flags_print_help(own_flags, to);
-	flags_print_help(file_flags, to);
-	flags_print_help(action_flags, to);
-	(void)fputs("\nHow stages get the CPU (docs/scheduling.md).  Without "
-		    "any of these flags:\n--policy color --discipline srpt "
-		    "--express 5ms.  With some, the rest as below.\n\n",
-		    to);
-	flags_print_help(schedule_flags, to);
+	struct json j;
+
+	json_begin(&j, to, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	flags_add_values(own_flags, o, &j);
+	add_schedule(&j, s);
+	json_close(&j);
+	return fputc('\n', to) != EOF && fflush(to) == 0 && !ferror(to);
 }

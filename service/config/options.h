@@ -6,19 +6,19 @@
 #ifndef SERVICE_OPTIONS_H
 #define SERVICE_OPTIONS_H
 
+#include "base/options.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline.h"
 #include "service/sandbox.h"
 
 struct cJSON;
 
-enum {
-	OPTIONS_ERROR_BYTES = FLAGS_ERROR_BYTES,
-	OPTIONS_REFUSAL_BYTES = 1024,
-	OPTIONS_MAX = 64
-};
+enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 64 };
 
-/* The last has the say. */
+/* The values of --spool, in this order. */
+enum spool_mode { SPOOL_STORE, SPOOL_NONE };
+
+/* The last source that sets a value wins. */
 enum options_source {
 	OPTIONS_DEFAULT,
 	OPTIONS_FILE,
@@ -29,38 +29,46 @@ enum options_source {
 struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
+	const char *host_names;   /* see origin.h; NULL: none */
 	bool insecure;            /* listen beyond loopback without keys */
-	const char *api_key_file; /* NULL: none, as all four */
+	/* the user to become; NULL: no change */
+	const char *user;
+	const char *api_key_file; /* NULL: none; so in the next three */
 	const char *sign_key_file;
 	const char *tls_cert;
 	const char *tls_key;
-	struct schedule schedule; /* not complete: cores are not known */
+	struct schedule schedule; /* schedule_complete() needs the cores */
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
 	uint32_t connections_max;
-	uint32_t per_address_max;  /* connections; 0: any */
+	uint32_t per_address_max; /* connections; 0: any */
+	const char *trusted_proxies;
 	uint64_t requests_max;     /* of a connection; 0: any */
 	uint32_t head_ms, idle_ms; /* 0: no limit */
 	uint64_t rate_min;         /* bytes per s; 0: any */
 	uint64_t body_bytes_max;
-	uint64_t memory_bytes_max; /* if not given: see memory_limit.h */
+	uint64_t memory_bytes_max; /* default: by memory_budget_bytes() */
 	struct img_limits limits;
-	uint32_t deadline_ms; /* 0: none */
+	uint64_t output_pixels_max; /* of one upload; 0: any number */
+	uint32_t cpu_ms_max;        /* of one upload; 0: any */
+	uint32_t deadline_ms;       /* 0: none */
 	uint32_t drain_ms;
 	uint32_t shutdown_delay_ms;
 	const char *store;          /* a folder; NULL: none */
 	uint64_t store_quota_bytes; /* 0: none */
 	uint32_t store_threads;
+	enum spool_mode spool;
 	uint32_t express_ms; /* 0: none */
 	enum sandbox_mode sandbox;
+	bool counts_hardware;
 	enum log_mode log_mode;
 	uint32_t log_slow_ms;   /* 0: none is slow */
 	const char *trace;      /* files; NULL: none */
 	const char *graph;      /* to read */
 	const char *save_graph; /* to write */
 	const char *presets;    /* see query.h; NULL: none */
-	bool wants_help, wants_version, wants_policies;
-	bool wants_config, wants_check;
+	struct flags_asked asked;
+	bool wants_policies, wants_config, wants_check;
 	const char *config;                       /* NULL: none */
 	struct cJSON *file;                       /* read from it; owned */
 	enum options_source sources[OPTIONS_MAX]; /* by place in the tables */
@@ -73,8 +81,7 @@ struct options {
  * Either way `o` is good for options_release().
  */
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
-			      char *const *environment,
-			      char error[OPTIONS_ERROR_BYTES]);
+			      char *const *environment, struct error *error);
 void options_release(struct options *o);
 
 /*
@@ -92,7 +99,7 @@ void options_refuse(const struct options *o, const char *flag,
 MUST_CHECK bool options_print(const struct options *o, const struct schedule *s,
 			      FILE *to);
 
-/* Flags with their values, defaults and help. */
-void options_print_help(FILE *to);
+/* All flags of darkroom, for its help. */
+extern const struct program options_program;
 
 #endif

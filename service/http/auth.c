@@ -1,45 +1,224 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which client may send which request.  Below, in this order:
+ *
+ * Signatures: HMAC-SHA256 (RFC 2104) over what a request asks for, in a form
+ * that does not depend on how its query was encoded and ordered on the way:
+ *
+ *	METHOD \n
+ *	path \n
+ *	key=value \n       for each parameter, decoded, sorted by bytes
+ *
+ * Keys, and the files that they are read from.
+ *
+ * Origins: what the headers of a browser say about the page that a request
+ * comes from.  A server without keys must not do what a page of another site
+ * asks for, because the browser may be inside a network that the server trusts.
+ *
+ *	Host            the name that the browser looked up.  If a foreign page
+ *	                lets its name point to our address (DNS rebinding), the
+ *	                browser takes us for the page's own server, but still
+ *	                sends that name.  An address is not looked up, so any
+ *	                address is allowed.
+ *	Sec-Fetch-Site  how the page's site relates to ours; no page can set it
+ *	Origin          the page's own address, for browsers without the former
+ *
+ * Other clients can send any headers, and need no page to do so.
+ */
+#include "service/http/request.h"
 #include "service/http/auth.h"
 
-#include "stages/text_file.h"
+#include "base/file.h"
 
+#include <arpa/inet.h>
+#include <assert.h>
+#include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
+#include <nettle/base16.h>
+#include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
+
+enum { SIGNATURE_HEX_CHARS = 2 * SHA256_DIGEST_SIZE };
+
+/* HMAC-SHA256 (RFC 2104) after a key; signing does not change it. */
+struct signature_key {
+	struct hmac_sha256_ctx start;
+};
+
+/* A parameter of a query, decoded. */
+struct signature_parameter {
+	const char *key;
+	const char *value; /* NULL: no "=", the same as "" */
+};
+
+/* A signed query as it came, with `expires` and `signature`. */
+struct auth_request {
+	const char *method;
+	const char *path;                       /* decoded */
+	struct signature_parameter *parameters; /* will be sorted */
+	uint32_t count;
+};
+
+static void signature_key_set(struct signature_key *key, const char *secret,
+			      size_t bytes)
+{
+	hmac_sha256_set_key(&key->start, bytes, (const uint8_t *)secret);
+}
+
+static const char *parameter_value(const struct signature_parameter *p)
+{
+	return p->value != NULL ? p->value : "";
+}
+
+/* The byte of "key=value" at `i`; 0 at its end. */
+static unsigned char parameter_line_byte(const struct signature_parameter *p,
+					 size_t key_bytes, size_t i)
+{
+	if (i < key_bytes)
+		return (unsigned char)p->key[i];
+	if (i == key_bytes)
+		return '=';
+	return (unsigned char)parameter_value(p)[i - key_bytes - 1];
+}
+
+static int compare_parameters(const void *left, const void *right)
+{
+	const struct signature_parameter *a = left, *b = right;
+	size_t a_bytes = strlen(a->key), b_bytes = strlen(b->key);
+	size_t i = 0;
+
+	while (parameter_line_byte(a, a_bytes, i) ==
+		       parameter_line_byte(b, b_bytes, i) &&
+	       parameter_line_byte(a, a_bytes, i) != '\0')
+		i++;
+	return parameter_line_byte(a, a_bytes, i) -
+	       parameter_line_byte(b, b_bytes, i);
+}
+
+static bool parameter_is_clear(const struct signature_parameter *p)
+{
+	return strpbrk(p->key, "=\n") == NULL &&
+	       strchr(parameter_value(p), '\n') == NULL;
+}
+
+static void hash_text(struct hmac_sha256_ctx *hmac, const char *text)
+{
+	hmac_sha256_update(hmac, strlen(text), (const uint8_t *)text);
+}
+
+static MUST_CHECK bool signature_make(char hex[SIGNATURE_HEX_CHARS + 1],
+				      const struct signature_key *key,
+				      const char *method, const char *path,
+				      struct signature_parameter *parameters,
+				      uint32_t count)
+{
+	struct hmac_sha256_ctx hmac = key->start;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!parameter_is_clear(&parameters[i]))
+			return false;
+	if (count > 0)
+		qsort(parameters, count, sizeof(parameters[0]),
+		      compare_parameters);
+	hash_text(&hmac, method);
+	hash_text(&hmac, "\n");
+	hash_text(&hmac, path);
+	hash_text(&hmac, "\n");
+	for (uint32_t i = 0; i < count; i++) {
+		hash_text(&hmac, parameters[i].key);
+		hash_text(&hmac, "=");
+		hash_text(&hmac, parameter_value(&parameters[i]));
+		hash_text(&hmac, "\n");
+	}
+	hmac_sha256_digest(&hmac, sizeof(digest), digest);
+	base16_encode_update(hex, sizeof(digest), digest);
+	hex[SIGNATURE_HEX_CHARS] = '\0';
+	return true;
+}
+
+static bool signature_is(const char made[SIGNATURE_HEX_CHARS + 1],
+			 const char *given)
+{
+	char lower[SIGNATURE_HEX_CHARS];
+
+	if (strlen(given) != SIGNATURE_HEX_CHARS)
+		return false;
+	for (size_t i = 0; i < SIGNATURE_HEX_CHARS; i++)
+		lower[i] = (char)tolower((unsigned char)given[i]);
+	return memeql_sec(made, lower, SIGNATURE_HEX_CHARS) != 0;
+}
 
 enum {
 	KEY_CHARS_MIN = 16,
 	KEY_CHARS_MAX = 512,
+	NAME_CHARS_MAX = AUTH_OWNER_BYTES - 1,
+	OWNER_DIGEST_BYTES = 8, /* of a key without a name */
 	FILE_BYTES_MAX = 1 << 16,
 	EXPIRES_DIGITS_MAX = 18, /* fits an int64_t */
 };
+
+#define NAME_CHARS                                                             \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 static const char scheme[] = "Bearer ";
 static const char expires_name[] = "expires";
 static const char signature_name[] = "signature";
 
-struct auth {
+struct keys {
 	uint8_t api_digests[AUTH_KEYS_MAX][SHA256_DIGEST_SIZE];
+	char api_owners[AUTH_KEYS_MAX][AUTH_OWNER_BYTES];
 	uint32_t api_count;
 	struct signature_key sign_keys[AUTH_KEYS_MAX];
+	char sign_owners[AUTH_KEYS_MAX][AUTH_OWNER_BYTES];
 	uint32_t sign_count;
+};
+
+struct auth {
+	pthread_rwlock_t lock; /* of `keys`, once there are threads */
+	struct keys keys;
 };
 
 struct auth *auth_new(void)
 {
-	return calloc(1, sizeof(struct auth));
+	struct auth *a = calloc(1, sizeof(*a));
+
+	if (a != NULL)
+		(void)pthread_rwlock_init(&a->lock, NULL);
+	return a;
 }
 
 void auth_free(struct auth *a)
 {
 	if (a == NULL)
 		return;
+	(void)pthread_rwlock_destroy(&a->lock);
 	explicit_bzero(a, sizeof(*a));
 	free(a);
+}
+
+size_t auth_packed_bytes(void)
+{
+	return sizeof(struct keys);
+}
+
+void auth_pack(const struct auth *a, void *to)
+{
+	(void)memcpy(to, &a->keys, sizeof(a->keys));
+}
+
+void auth_unpack(struct auth *a, const void *from)
+{
+	(void)pthread_rwlock_wrlock(&a->lock);
+	(void)memcpy(&a->keys, from, sizeof(a->keys));
+	(void)pthread_rwlock_unlock(&a->lock);
 }
 
 static void digest_of(uint8_t digest[SHA256_DIGEST_SIZE], const char *key,
@@ -53,38 +232,90 @@ static void digest_of(uint8_t digest[SHA256_DIGEST_SIZE], const char *key,
 	explicit_bzero(&sha, sizeof(sha));
 }
 
-static void keep_api_key(struct auth *a, const char *key, size_t bytes)
+/* A line of a file: "NAME KEY" or "KEY". */
+struct line {
+	const char *name, *key;
+	size_t name_bytes; /* 0: it has no name */
+	size_t key_bytes;
+};
+
+/* A name has no "#", so no name is the owner of a key without a name. */
+static void set_owner(char owner[AUTH_OWNER_BYTES], const struct line *l)
 {
-	digest_of(a->api_digests[a->api_count++], key, bytes);
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	if (l->name_bytes > 0) {
+		(void)snprintf(owner, AUTH_OWNER_BYTES, "%.*s",
+			       (int)l->name_bytes, l->name);
+		return;
+	}
+	digest_of(digest, l->key, l->key_bytes);
+	owner[0] = '#';
+	base16_encode_update(owner + 1, OWNER_DIGEST_BYTES, digest);
+	owner[1 + 2 * OWNER_DIGEST_BYTES] = '\0';
 }
 
-static void keep_sign_key(struct auth *a, const char *key, size_t bytes)
+static void keep_api_key(struct keys *a, const struct line *l)
 {
-	signature_key_set(&a->sign_keys[a->sign_count++], key, bytes);
+	digest_of(a->api_digests[a->api_count], l->key, l->key_bytes);
+	set_owner(a->api_owners[a->api_count++], l);
 }
 
-static const char *wrong_with(const char *key, size_t bytes)
+static void keep_sign_key(struct keys *a, const struct line *l)
 {
-	for (size_t i = 0; i < bytes; i++)
-		if (key[i] <= ' ' || key[i] > '~')
-			return "has a space, or what is not ASCII";
-	if (bytes < KEY_CHARS_MIN)
-		return "is shorter than 16 characters";
-	if (bytes > KEY_CHARS_MAX)
-		return "is longer than 512 characters";
+	signature_key_set(&a->sign_keys[a->sign_count], l->key, l->key_bytes);
+	set_owner(a->sign_owners[a->sign_count++], l);
+}
+
+static struct line split_key_line(const char *text, size_t bytes)
+{
+	const char *space = memchr(text, ' ', bytes);
+	struct line l = { .key = text, .key_bytes = bytes };
+
+	if (space == NULL || space == text)
+		return l;
+	l.name = text;
+	l.name_bytes = (size_t)(space - text);
+	l.key = space + strspn(space, " ");
+	l.key_bytes = bytes - (size_t)(l.key - text);
+	return l;
+}
+
+static const char *wrong_with_name(const struct line *l)
+{
+	size_t good = l->name_bytes > 0 ? strspn(l->name, NAME_CHARS) : 0;
+
+	if (good < l->name_bytes)
+		return "has a name with others than A-Z, a-z, 0-9, '.', '_' "
+		       "and '-'";
+	if (l->name_bytes > NAME_CHARS_MAX)
+		return "has a name longer than 64 characters";
 	return NULL;
 }
 
-typedef void keep_fn(struct auth *a, const char *key, size_t bytes);
+static const char *wrong_with(const struct line *l)
+{
+	for (size_t i = 0; i < l->key_bytes; i++)
+		if (l->key[i] <= ' ' || l->key[i] > '~')
+			return "has a space in its key, or what is not ASCII";
+	if (l->key_bytes < KEY_CHARS_MIN)
+		return "has a key shorter than 16 characters";
+	if (l->key_bytes > KEY_CHARS_MAX)
+		return "has a key longer than 512 characters";
+	return wrong_with_name(l);
+}
 
-static bool read_lines(struct auth *a, keep_fn *keep, const char *text,
-		       char why[AUTH_WHY_BYTES])
+typedef void keep_fn(struct keys *a, const struct line *l);
+
+static bool read_key_lines(struct keys *a, keep_fn *keep, const char *text,
+			   char why[AUTH_WHY_BYTES])
 {
 	uint32_t count = 0, number = 1;
 
 	for (const char *line = text; *line != '\0'; number++) {
 		size_t bytes = strcspn(line, "\r\n");
-		const char *wrong = wrong_with(line, bytes);
+		struct line parts = split_key_line(line, bytes);
+		const char *wrong = wrong_with(&parts);
 		bool is_key = bytes > 0 && line[0] != '#';
 
 		if (is_key && count == AUTH_KEYS_MAX)
@@ -95,7 +326,7 @@ static bool read_lines(struct auth *a, keep_fn *keep, const char *text,
 			return false;
 		}
 		if (is_key) {
-			keep(a, line, bytes);
+			keep(a, &parts);
 			count++;
 		}
 		line += bytes;
@@ -106,15 +337,15 @@ static bool read_lines(struct auth *a, keep_fn *keep, const char *text,
 	return count > 0;
 }
 
-static bool read_file(struct auth *a, keep_fn *keep, const char *path,
-		      char why[AUTH_WHY_BYTES])
+static bool read_key_file(struct keys *a, keep_fn *keep, const char *path,
+			  char why[AUTH_WHY_BYTES])
 {
 	const char *unreadable;
-	char *text = text_file_read(path, FILE_BYTES_MAX, &unreadable);
+	char *text = file_read_text(path, FILE_BYTES_MAX, &unreadable);
 	bool ok = text != NULL;
 
 	if (ok) {
-		ok = read_lines(a, keep, text, why);
+		ok = read_key_lines(a, keep, text, why);
 		explicit_bzero(text, strlen(text));
 	} else {
 		(void)snprintf(why, AUTH_WHY_BYTES, "%s", unreadable);
@@ -126,30 +357,42 @@ static bool read_file(struct auth *a, keep_fn *keep, const char *path,
 bool auth_read_api_keys(struct auth *a, const char *path,
 			char why[AUTH_WHY_BYTES])
 {
-	return read_file(a, keep_api_key, path, why);
+	return read_key_file(&a->keys, keep_api_key, path, why);
 }
 
 bool auth_read_sign_keys(struct auth *a, const char *path,
 			 char why[AUTH_WHY_BYTES])
 {
-	return read_file(a, keep_sign_key, path, why);
+	return read_key_file(&a->keys, keep_sign_key, path, why);
 }
 
-bool auth_is_on(const struct auth *a)
+bool auth_is_on(struct auth *a)
 {
-	return a->api_count > 0 || a->sign_count > 0;
+	(void)pthread_rwlock_rdlock(&a->lock);
+
+	bool is_on = a->keys.api_count > 0 || a->keys.sign_count > 0;
+
+	(void)pthread_rwlock_unlock(&a->lock);
+	return is_on;
 }
 
-bool auth_takes_parameter(const struct auth *a, const char *key)
+bool auth_takes_parameter(struct auth *a, const char *key)
 {
-	return a->sign_count > 0 && (strcmp(key, expires_name) == 0 ||
-				     strcmp(key, signature_name) == 0);
+	if (strcmp(key, expires_name) != 0 && strcmp(key, signature_name) != 0)
+		return false;
+	(void)pthread_rwlock_rdlock(&a->lock);
+
+	bool has_sign_keys = a->keys.sign_count > 0;
+
+	(void)pthread_rwlock_unlock(&a->lock);
+	return has_sign_keys;
 }
 
-enum problem auth_check_key(const struct auth *a, const char *authorization)
+static enum problem match_key(const struct keys *k, const char *authorization,
+			      char owner[AUTH_OWNER_BYTES])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
-	int found = 0;
+	const char *found = NULL;
 
 	if (authorization == NULL ||
 	    strncasecmp(authorization, scheme, strlen(scheme)) != 0)
@@ -159,14 +402,29 @@ enum problem auth_check_key(const struct auth *a, const char *authorization)
 
 	key += strspn(key, " ");
 	digest_of(digest, key, strnlen(key, KEY_CHARS_MAX + 1));
-	for (uint32_t i = 0; i < a->api_count; i++)
-		found |= memeql_sec(digest, a->api_digests[i], sizeof(digest));
-	return found ? PROBLEM_NONE : PROBLEM_INVALID_KEY;
+	for (uint32_t i = 0; i < k->api_count; i++)
+		if (memeql_sec(digest, k->api_digests[i], sizeof(digest)))
+			found = k->api_owners[i];
+	if (found == NULL)
+		return PROBLEM_INVALID_KEY;
+	(void)memcpy(owner, found, AUTH_OWNER_BYTES);
+	return PROBLEM_NONE;
 }
 
-/* The value of the one parameter of this name; NULL: none, or several. */
-static const char *find_one(const struct auth_request *r, const char *key,
-			    uint32_t *count)
+static enum problem auth_check_key(struct auth *a, const char *authorization,
+				   char owner[AUTH_OWNER_BYTES])
+{
+	(void)pthread_rwlock_rdlock(&a->lock);
+
+	enum problem problem = match_key(&a->keys, authorization, owner);
+
+	(void)pthread_rwlock_unlock(&a->lock);
+	return problem;
+}
+
+/* The value of the only parameter of this name; NULL: none, or several. */
+static const char *find_parameter(const struct auth_request *r, const char *key,
+				  uint32_t *count)
 {
 	const char *value = NULL;
 
@@ -179,7 +437,7 @@ static const char *find_one(const struct auth_request *r, const char *key,
 	return *count == 1 ? value : NULL;
 }
 
-static void drop(struct auth_request *r, const char *key)
+static void drop_parameter(struct auth_request *r, const char *key)
 {
 	uint32_t kept = 0;
 
@@ -189,11 +447,11 @@ static void drop(struct auth_request *r, const char *key)
 	r->count = kept;
 }
 
-/* False: it is not there once, or no number. */
+/* False: there is not exactly one, or it is no number. */
 static bool read_expires(int64_t *expires_s, const struct auth_request *r)
 {
 	uint32_t count;
-	const char *text = find_one(r, expires_name, &count);
+	const char *text = find_parameter(r, expires_name, &count);
 
 	if (text == NULL || text[0] == '\0' ||
 	    text[strspn(text, "0123456789")] != '\0' ||
@@ -203,30 +461,285 @@ static bool read_expires(int64_t *expires_s, const struct auth_request *r)
 	return true;
 }
 
-enum problem auth_check_signature(const struct auth *a,
-				  const struct auth_request *request,
-				  int64_t now_s)
+static enum problem match_signature(const struct keys *k,
+				    const struct auth_request *request,
+				    int64_t now_s, char owner[AUTH_OWNER_BYTES])
 {
 	struct auth_request r = *request;
 	uint32_t count;
-	const char *given = find_one(&r, signature_name, &count);
+	const char *given = find_parameter(&r, signature_name, &count);
+	const char *found = NULL;
 	int64_t expires_s;
-	int found = 0;
 
-	if (count == 0 || a->sign_count == 0)
+	if (count == 0 || k->sign_count == 0)
 		return PROBLEM_UNAUTHORIZED;
 	if (given == NULL || !read_expires(&expires_s, &r))
 		return PROBLEM_BAD_SIGNATURE;
-	drop(&r, signature_name);
-	for (uint32_t i = 0; i < a->sign_count; i++) {
+	drop_parameter(&r, signature_name);
+	for (uint32_t i = 0; i < k->sign_count; i++) {
 		char made[SIGNATURE_HEX_CHARS + 1];
 
-		if (!signature_make(made, &a->sign_keys[i], r.method, r.path,
+		if (!signature_make(made, &k->sign_keys[i], r.method, r.path,
 				    r.parameters, r.count))
 			return PROBLEM_BAD_SIGNATURE;
-		found |= signature_is(made, given);
+		if (signature_is(made, given))
+			found = k->sign_owners[i];
 	}
-	if (!found)
+	if (found == NULL)
 		return PROBLEM_BAD_SIGNATURE;
-	return now_s < expires_s ? PROBLEM_NONE : PROBLEM_SIGNATURE_EXPIRED;
+	if (now_s >= expires_s)
+		return PROBLEM_SIGNATURE_EXPIRED;
+	(void)memcpy(owner, found, AUTH_OWNER_BYTES);
+	return PROBLEM_NONE;
+}
+
+static enum problem auth_check_signature(struct auth *a,
+					 const struct auth_request *request,
+					 int64_t now_s,
+					 char owner[AUTH_OWNER_BYTES])
+{
+	(void)pthread_rwlock_rdlock(&a->lock);
+
+	enum problem problem = match_signature(&a->keys, request, now_s, owner);
+
+	(void)pthread_rwlock_unlock(&a->lock);
+	return problem;
+}
+
+enum { NAME_BYTES_MAX = 253 };
+
+static const char localhost[] = "localhost";
+
+/* A part of a text. */
+struct text_part {
+	const char *text;
+	size_t bytes;
+};
+
+static bool is_host_name(struct text_part p)
+{
+	for (size_t i = 0; i < p.bytes; i++)
+		if (!isalnum((unsigned char)p.text[i]) &&
+		    strchr("-._", p.text[i]) == NULL)
+			return false;
+	return p.bytes > 0 && p.bytes <= NAME_BYTES_MAX;
+}
+
+static struct text_part next_name(const char **list)
+{
+	struct text_part p = { *list, strcspn(*list, ",") };
+
+	*list += p.bytes;
+	*list += **list == ',';
+	return p;
+}
+
+bool origin_check_names(const char *names, const char **why)
+{
+	*why = "give names without ports, with commas between them, or * for "
+	       "any";
+	if (strcmp(names, "*") == 0)
+		return true;
+	do {
+		if (!is_host_name(next_name(&names)))
+			return false;
+	} while (*names != '\0');
+	return names[-1] != ',';
+}
+
+/* Without a dot at its end. */
+static struct text_part without_dot(struct text_part p)
+{
+	p.bytes -= p.bytes > 0 && p.text[p.bytes - 1] == '.';
+	return p;
+}
+
+static bool is_same_name(struct text_part a, struct text_part b)
+{
+	a = without_dot(a);
+	b = without_dot(b);
+	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
+}
+
+/* "localhost", or "x.localhost", which nobody can register. */
+static bool is_localhost(struct text_part name)
+{
+	struct text_part end = { localhost, sizeof(localhost) - 1 };
+	struct text_part p = without_dot(name);
+	size_t before = p.bytes - end.bytes;
+
+	if (p.bytes < end.bytes)
+		return false;
+	return is_same_name((struct text_part){ p.text + before, end.bytes },
+			    end) &&
+	       (before == 0 || p.text[before - 1] == '.');
+}
+
+/* Cut the port off.  False: it is not valid. */
+static bool cut_port(struct text_part *host)
+{
+	const char *colon = memrchr(host->text, ':', host->bytes);
+	size_t bytes =
+		colon != NULL ? (size_t)(colon - host->text) : host->bytes;
+
+	/* The last colon of "[::1]" does not begin a port. */
+	if (colon == NULL || memchr(colon, ']', host->bytes - bytes) != NULL)
+		return true;
+	for (size_t i = bytes + 1; i < host->bytes; i++)
+		if (!isdigit((unsigned char)host->text[i]))
+			return false;
+	host->bytes = bytes;
+	return true;
+}
+
+static bool is_host_address(struct text_part p)
+{
+	bool has_brackets =
+		p.bytes >= 2 && p.text[0] == '[' && p.text[p.bytes - 1] == ']';
+	struct in6_addr address;
+	char text[INET6_ADDRSTRLEN];
+
+	p.text += has_brackets;
+	p.bytes -= has_brackets ? 2 : 0;
+	if (p.bytes >= sizeof(text))
+		return false;
+	memcpy(text, p.text, p.bytes);
+	text[p.bytes] = '\0';
+	return inet_pton(has_brackets ? AF_INET6 : AF_INET, text, &address) ==
+	       1;
+}
+
+static bool is_listed_name(struct text_part name, const char *names)
+{
+	while (*names != '\0') {
+		struct text_part p = next_name(&names);
+
+		if (cut_port(&p) && is_same_name(name, p))
+			return true;
+	}
+	return false;
+}
+
+static bool origin_host_is_good(const char *host, const char *names)
+{
+	struct text_part p = { host, strlen(host) };
+
+	if (names != NULL && strcmp(names, "*") == 0)
+		return true;
+	if (!cut_port(&p))
+		return false;
+	return is_host_address(p) || is_localhost(p) ||
+	       (names != NULL && is_host_name(p) && is_listed_name(p, names));
+}
+
+static bool origin_is_foreign(const char *fetch_site, const char *origin,
+			      const char *host)
+{
+	const char *authority;
+
+	/* The browser knows it even if a proxy ends TLS or changes Host. */
+	if (fetch_site != NULL)
+		return strcmp(fetch_site, "same-origin") != 0 &&
+		       strcmp(fetch_site, "none") != 0;
+	if (origin == NULL)
+		return false;
+	authority = strstr(origin, "://");
+	return authority == NULL || host == NULL ||
+	       strcasecmp(authority + strlen("://"), host) != 0;
+}
+
+_Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");
+
+/* A query; head.c has refused those with more parameters. */
+struct arguments {
+	struct signature_parameter parameters[AUTH_PARAMETERS_MAX];
+	uint32_t count;
+};
+
+static enum MHD_Result collect_parameter(void *cls, enum MHD_ValueKind kind,
+					 const char *key, const char *value)
+{
+	struct arguments *q = cls;
+
+	(void)kind;
+	assert(q->count < AUTH_PARAMETERS_MAX);
+	q->parameters[q->count++] =
+		(struct signature_parameter){ .key = key, .value = value };
+	return MHD_YES;
+}
+
+static enum problem check_signed_query(struct request *r)
+{
+	struct arguments query = { .count = 0 };
+
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					collect_parameter, &query);
+	return auth_check_signature(r->config->auth,
+				    &(struct auth_request){
+					    .method = r->method,
+					    .path = r->path,
+					    .parameters = query.parameters,
+					    .count = query.count,
+				    },
+				    time(NULL), r->storing.owner);
+}
+
+/*
+ * Probes, stored pictures and the page: they need no key, and if there are no
+ * keys, pages of other sites may ask for them.
+ */
+static bool is_public(enum role role)
+{
+	return role == ROLE_PROBE || role == ROLE_IMAGE || role == ROLE_PAGE;
+}
+
+/*
+ * A name that is not ours may belong to a foreign page.  Not checked: probes,
+ * which tell nothing; HTTPS, as the certificate has our names; requests without
+ * Host, as every browser sends one.
+ */
+static bool has_good_host(const struct request *r)
+{
+	const struct http_config *c = r->config;
+	const char *host = request_header(r, MHD_HTTP_HEADER_HOST);
+
+	return r->route->role == ROLE_PROBE || host == NULL || c->has_tls ||
+	       origin_host_is_good(host, c->host_names) ||
+	       origin_host_is_good(host, r->port->address);
+}
+
+/* Without keys: the request must not come from a page of another site. */
+static enum problem check_page(const struct request *r)
+{
+	if (!has_good_host(r))
+		return PROBLEM_WRONG_HOST;
+	if (!is_public(r->route->role) &&
+	    origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
+			      request_header(r, MHD_HTTP_HEADER_ORIGIN),
+			      request_header(r, MHD_HTTP_HEADER_HOST)))
+		return PROBLEM_CROSS_SITE;
+	return PROBLEM_NONE;
+}
+
+enum problem auth_check_request(struct request *r)
+{
+	struct auth *auth = r->config->auth;
+
+	if (!auth_is_on(auth))
+		return check_page(r);
+	if (is_public(r->route->role))
+		return PROBLEM_NONE;
+
+	enum problem problem = auth_check_key(
+		auth, request_header(r, MHD_HTTP_HEADER_AUTHORIZATION),
+		r->storing.owner);
+
+	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
+		return problem;
+
+	enum problem signature = check_signed_query(r);
+
+	r->is_signed = signature == PROBLEM_NONE;
+	/* Without a signature, the problem is that of the key. */
+	return signature == PROBLEM_UNAUTHORIZED ? problem : signature;
 }

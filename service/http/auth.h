@@ -1,72 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Auth: who may have what done, by keys that lie in files.
+ * Auth: which client may send which request.  There may be keys, from files:
  *
- *	an API key   sent as "Authorization: Bearer KEY": everything
- *	a sign key   never sent; signs the query of an upload until it expires
+ *	an API key   is sent as "Authorization: Bearer KEY" and allows all
+ *	a sign key   is never sent; it signs the query of an upload, which is
+ *	             then allowed until its `expires`
  *
- * Keys themselves are not kept, only what checks them: SHA-256 of the ones, the
- * state of HMAC-SHA256 after the others.
+ * Without keys, everything is allowed that does not come from a page of another
+ * site (see auth.c).
  *
- * A file has one key on each line, of 16 to 512 printable characters without
- * spaces; empty lines and those that begin with # do not count.  Any of its
- * keys will do, so that one can be replaced without a gap.
+ * The keys themselves are not kept, only what checks them: SHA-256 of the API
+ * keys, the state of HMAC-SHA256 after the sign keys.
  *
- * Threads    Any may check at once.
+ * A file has one key on each line: 16 to 512 printable characters without
+ * spaces.  A name and a space may stand before the key.  Empty lines and lines
+ * that begin with # are skipped.  Any key of the file is accepted, so a key can
+ * be replaced without a gap.
+ *
+ * Each key has an owner: its name, or, without a name, "#" and a short hash of
+ * the key.  Keys of the same name, in either file, have the same owner.
+ *
+ * Threads    Any thread may check at any time, also while another thread takes
+ *            over new keys: each check uses either the old or the new keys.
  * Limits     AUTH_KEYS_MAX keys of a kind; AUTH_PARAMETERS_MAX parameters of a
  *            signed query.
  */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
 
-#include "service/http/problem.h"
-#include "service/http/signature.h"
+#include "base/util.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum {
 	AUTH_KEYS_MAX = 100,
 	AUTH_PARAMETERS_MAX = 64,
 	AUTH_WHY_BYTES = 128,
+	AUTH_OWNER_BYTES = 64 + 1,
 };
 
 struct auth;
 
-/* Without any keys: everything is allowed.  NULL: no memory. */
+/* Without any keys.  NULL: no memory. */
 struct auth *auth_new(void);
 void auth_free(struct auth *a);
 
-/* False: `why` says what is wrong with the file, without any of its text. */
-IMG_CHECK bool auth_read_api_keys(struct auth *a, const char *path,
-				  char why[AUTH_WHY_BYTES]);
-IMG_CHECK bool auth_read_sign_keys(struct auth *a, const char *path,
+/* False: `why` says what is wrong with the file, without quoting it. */
+MUST_CHECK bool auth_read_api_keys(struct auth *a, const char *path,
 				   char why[AUTH_WHY_BYTES]);
-
-/* There are keys, of either kind. */
-bool auth_is_on(const struct auth *a);
-
-/* This query parameter belongs to a signature, not to what it signs. */
-bool auth_takes_parameter(const struct auth *a, const char *key);
+MUST_CHECK bool auth_read_sign_keys(struct auth *a, const char *path,
+				    char why[AUTH_WHY_BYTES]);
 
 /*
- * By an API key, in the value of an Authorization header; NULL: there is none.
- * Takes as long for each wrong key, whatever the right ones are.
+ * The keys as auth_packed_bytes() of plain memory.  Another process of this
+ * program can take them over in place of its own keys.
  */
-IMG_CHECK enum problem auth_check_key(const struct auth *a,
-				      const char *authorization);
+size_t auth_packed_bytes(void);
+void auth_pack(const struct auth *a, void *to);
+void auth_unpack(struct auth *a, const void *from);
 
-/* As it came, with `expires` and `signature`; `parameters` are put in order. */
-struct auth_request {
-	const char *method;
-	const char *path; /* decoded */
-	struct signature_parameter *parameters;
-	uint32_t count;
-};
+/* Are there keys, of either kind? */
+bool auth_is_on(struct auth *a);
+
+/* Is this query parameter a part of a signature (and not signed by it)? */
+bool auth_takes_parameter(struct auth *a, const char *key);
 
 /*
- * By a signature.  `now_s` is of the real-time clock.  PROBLEM_UNAUTHORIZED:
- * there is none, or no sign key.
+ * Is `names`, the value of --host, a list of names such as
+ * "photos.example,darkroom", or "*" for any name?  False: *why says why not.
  */
-IMG_CHECK enum problem auth_check_signature(const struct auth *a,
-					    const struct auth_request *request,
-					    int64_t now_s);
+bool origin_check_names(const char *names, const char **why);
 
 #endif

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The life of an upload's request, all but done() in the connection's thread:
- *
- *	target   the request line is there
- *	begin    headers are there: check, route, get ready for the body
- *	receive  a piece of the body
- *	submit   the body is there: suspend, hand over to the pipeline
- *	done     a worker resumes the connection
- *	answer   the reply is queued
- *	end      the reply is sent, or the client gone: free
- *
- * A request found wrong in `begin` still has its body read (and dropped), so
- * that the connection lives on; unless the body is over the limit, its length
- * or the whole head is not sure, or the client waits for "100 Continue": then
- * it is answered at once and closed.
- */
-#include "service/http/http_reply.h"
-#include "service/http/http_route.h"
+#include "service/http/request.h"
+#include "service/http/connection/interpose.h"
+#include "service/http/connection/tls.h"
+#include "service/http/spooler.h"
+#include "service/http/watch/live.h"
 
-#include "service/clock.h"
-#include "service/http/viewers.h"
+#include "base/clock.h"
+#include "service/log/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,150 +18,335 @@
 #include <unistd.h>
 
 enum {
-	ANSWER_POLL_MS = 5,
-	QUIET_POLLS = 10,
+	CONNECTION_BYTES = 128 * 1024, /* mostly the read buffer: fewer calls */
+	ADMIN_IDLE_MS = 10000,
+	ADMIN_CONNECTION_BYTES = 32 * 1024,
+	RATE_WINDOW_MS = 5000,
+	EXCESS_US = 2000,
+	EXCESS_DOUBLINGS = 10,
+	COMPLAIN_MS = 60000,
+	FRESH_MS = 1000,
+	/* Requests other than uploads and images: docs/operations.md. */
+	PROBE_TURN_MS = 5,
+	OTHER_TURN_MS = 5,
+	TURNS_AT_ONCE = 100,
 };
 
-/* Answer without reading the body, or is it worth keeping the connection? */
-static bool answers_at_once(const struct request *r)
+/*
+ * If connections have threads and all slots are taken, libmicrohttpd closes new
+ * connections instead of letting them wait.  So the fewer slots are left, the
+ * longer the next connection waits to be accepted: up to two seconds for the
+ * last slot, because connections that are being closed need the CPU.
+ */
+static void wait_for_places(const struct port *port)
 {
-	return r->closes ||
-	       (r->problem != PROBLEM_NONE &&
-		MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
-					    MHD_HTTP_HEADER_EXPECT) != NULL);
+	uint32_t open_max = port->http->config.connections_max;
+	uint32_t excess = clients_excess(port->clients);
+	uint32_t doublings = excess * EXCESS_DOUBLINGS /
+			     (clients_slots(open_max) - open_max);
+
+	if (excess > 0)
+		(void)usleep((useconds_t)EXCESS_US << doublings);
 }
 
-static struct client *client_of(struct MHD_Connection *connection)
+/* Lingering connections count as open ones, and are closed first. */
+static void end_lingering_for_new(struct http *h)
 {
-	return MHD_get_connection_info(connection,
-				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
-		->socket_context;
+	uint32_t open_count = atomic_load(&h->main.connection_count);
+
+	if (open_count + linger_count(h->linger) > h->config.connections_max)
+		linger_end_oldest(h->linger);
 }
 
-void *http_on_target(void *cls, const char *target,
-		     struct MHD_Connection *connection)
+/* A MHD_NotifyConnectionCallback. */
+static void on_connection(void *cls, struct MHD_Connection *connection,
+			  void **slot, enum MHD_ConnectionNotificationCode what)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct port *port = cls;
+	const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	int fd = MHD_get_connection_info(connection,
+					 MHD_CONNECTION_INFO_CONNECTION_FD)
+			 ->connect_fd;
 
-	client_enter(client_of(connection), CLIENT_HEAD);
-	if (r == NULL)
-		return NULL;
-	r->port = cls;
-	r->http = r->port->http;
-	r->config = &r->http->config;
-	r->connection = connection;
-	r->client = client_of(connection);
-	r->target = target;
-	r->target_bytes = http_target_is_good(target) ? strlen(target) : 0;
-	return r;
-}
-
-static void begin(struct request *r, const char *path, const char *method,
-		  const char *version)
-{
-	struct http *h = r->http;
-
-	atomic_fetch_add(&r->port->request_count, 1);
-	atomic_store(&r->holder_count, 1);
-	client_enter(r->client, CLIENT_BODY);
-	r->begin_ns = clock_now_ns();
-	r->upload.number = atomic_fetch_add(&h->requests_begun, 1) + 1;
-	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-" UPLOAD_NUMBER,
-		       h->id_prefix, r->upload.number);
-	r->method = http_method_name(method);
-
-	enum problem unfound = http_find_route(r, path, method);
-
-	r->problem = http_check_head(r, method, version);
-	if (r->problem == PROBLEM_NONE)
-		r->problem = unfound;
-	if (r->problem == PROBLEM_NONE)
-		r->problem = http_check_auth(r, path, method);
-	if (r->problem == PROBLEM_NONE && r->route->begin != NULL)
-		r->route->begin(r);
-}
-
-static bool has_begun(const struct request *r)
-{
-	return r->begin_ns > 0;
-}
-
-void http_release(struct request *r)
-{
-	struct port *port = r->port;
-	bool is_endless = r->is_endless;
-
-	if (atomic_fetch_sub(&r->holder_count, 1) > 1)
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		input_end(fd);
+		if (client_remove(*slot) && !atomic_load(&port->http->stopping))
+			(void)linger_add(port->http->linger, fd);
+		atomic_fetch_sub(&port->connection_count, 1);
 		return;
-	http_end_upload(r);
-	http_end_live(r);
-	free(r);
-	/* Last: it keeps the server. */
-	if (!is_endless)
-		atomic_fetch_sub(&port->request_count, 1);
+	}
+	atomic_fetch_add(&port->connection_count, 1);
+	input_begin(fd, tls == NULL);
+	*slot = client_add(
+		port->clients, fd,
+		MHD_get_connection_info(connection,
+					MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+			->client_addr,
+		tls == NULL);
+	end_lingering_for_new(port->http);
+	if (port->has_threads)
+		wait_for_places(port);
 }
 
-enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection,
-				const char *url, const char *method,
-				const char *version, const char *data,
-				size_t *bytes, void **slot)
+/*
+ * Tell the operator, as all clients may come through one proxy, and the refused
+ * clients get no answer.  The address would be personal data.
+ */
+static void warn_site_is_full(struct port *port)
 {
-	struct request *r = *slot;
+	uint64_t now_ns = clock_now_ns();
 
-	(void)cls;
-	(void)connection;
-	if (r == NULL)
-		return MHD_NO;
-	if (!has_begun(r)) {
-		begin(r, url, method, version);
-		return answers_at_once(r) ? http_reply_problem(r) : MHD_YES;
-	}
-	if (*bytes > 0) {
-		r->received_bytes += *bytes;
-		atomic_fetch_add(
-			&r->http->counts.received_bytes[request_role(r)],
-			*bytes);
-		http_receive(r, data, *bytes);
-		*bytes = 0;
+	if (now_ns < port->complain_ns)
+		return;
+	port->complain_ns = now_ns + COMPLAIN_MS * UINT64_C(1000000);
+	log_message(port->http->config.log, LOG_LEVEL_WARN,
+		    "an address has all of --max-connections-per-address "
+		    "(%" PRIu32 "): more connections from it are closed; if "
+		    "it is a proxy, name it in --trusted-proxies",
+		    port->http->config.per_address_max);
+}
+
+/* A MHD_AcceptPolicyCallback, called before memory is used. */
+static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
+				 socklen_t bytes)
+{
+	struct port *port = cls;
+
+	(void)bytes;
+	if (clients_admit(port->clients, from))
 		return MHD_YES;
-	}
-	client_enter(r->client, CLIENT_WORK);
-	if (r->problem != PROBLEM_NONE)
-		return http_reply_problem(r);
-	return r->route->answer(r);
+	warn_site_is_full(port);
+	return MHD_NO;
 }
 
-void http_on_end(void *cls, struct MHD_Connection *connection, void **slot,
-		 enum MHD_RequestTerminationCode how)
-{
-	struct request *r = *slot;
+struct port_config {
+	int fd;
+	const char *address;
+	unsigned int flags;
+	uint32_t connections_max;
+	uint32_t per_address_max; /* 0: any */
+	uint32_t idle_ms;
+	size_t connection_bytes;
+};
 
-	(void)cls;
-	client_enter(client_of(connection), CLIENT_IDLE);
-	if (r == NULL)
-		return;
-	if (has_begun(r)) {
-		http_log(r, how);
-		http_release(r);
-	} else {
-		free(r);
+enum { TLS_OPTIONS = 3 };
+
+/* Returns a flag for MHD_start_daemon(). */
+static unsigned int tls_options(struct MHD_OptionItem options[TLS_OPTIONS],
+				const struct http_config *c)
+{
+	/* TLS 1.2 and 1.3 with forward secrecy. */
+	static const char priorities[] =
+		"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
+	const struct MHD_OptionItem all[TLS_OPTIONS] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+
+	memcpy(options, c->has_tls ? all : &all[TLS_OPTIONS - 1],
+	       c->has_tls ? sizeof(all) : sizeof(all[0]));
+	return c->has_tls ? MHD_USE_TLS : 0;
+}
+
+/* False: it could not be started. */
+static bool start_port(struct port *port, struct http *h,
+		       const struct port_config *c)
+{
+	uint32_t slots = clients_slots(c->connections_max);
+	struct MHD_OptionItem tls[TLS_OPTIONS];
+	unsigned int flags = MHD_USE_ITC | tls_options(tls, &h->config);
+
+	port->http = h;
+	port->address = c->address;
+	port->has_threads = c->flags & MHD_USE_THREAD_PER_CONNECTION;
+	port->clients = clients_start(&(struct clients_config){
+		.open_max = c->connections_max,
+		.slots = slots,
+		.fresh_ms = FRESH_MS,
+		.per_address_max = c->per_address_max,
+		.trusted = h->trusted,
+		.turn_ms = { [CLIENT_TURN_PROBE] = PROBE_TURN_MS,
+			     [CLIENT_TURN_OTHER] = OTHER_TURN_MS },
+		.turns_at_once = TURNS_AT_ONCE,
+		.head_ms = h->config.head_ms,
+		.body_ms = h->config.deadline_ms,
+		.idle_ms = c->idle_ms,
+		.rate_min = h->config.rate_min,
+		.window_ms = RATE_WINDOW_MS,
+		.refusals = { [CLIENT_TOO_SLOW] = h->refusals[CLIENT_TOO_SLOW],
+			      [CLIENT_STOPPING] =
+				      h->refusals[CLIENT_STOPPING] },
+	});
+	if (port->clients == NULL)
+		return false;
+	port->daemon = MHD_start_daemon(
+		c->flags | flags, 0, on_accept, port, request_on_call, port,
+		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, port, MHD_OPTION_URI_LOG_CALLBACK,
+		request_on_target, port, MHD_OPTION_NOTIFY_COMPLETED,
+		request_on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)slots, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		c->connection_bytes, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+	return port->daemon != NULL;
+}
+
+static bool start_main(struct http *h)
+{
+	unsigned int flags = h->suspends ?
+				     MHD_USE_EPOLL_INTERNAL_THREAD |
+					     MHD_ALLOW_SUSPEND_RESUME :
+				     MHD_USE_INTERNAL_POLLING_THREAD |
+					     MHD_USE_THREAD_PER_CONNECTION |
+					     MHD_USE_POLL;
+
+	return start_port(&h->main, h,
+			  &(struct port_config){
+				  .fd = h->config.listen_fd,
+				  .address = h->config.listen_address,
+				  .flags = flags,
+				  .connections_max = h->config.connections_max,
+				  .per_address_max = h->config.per_address_max,
+				  .idle_ms = h->config.idle_ms,
+				  .connection_bytes = CONNECTION_BYTES,
+			  });
+}
+
+static bool start_admin(struct http *h)
+{
+	return start_port(&h->admin, h,
+			  &(struct port_config){
+				  .fd = h->config.admin_fd,
+				  .address = h->config.admin_address,
+				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+					   MHD_ALLOW_SUSPEND_RESUME,
+				  .connections_max = HTTP_ADMIN_CONNECTIONS_MAX,
+				  .idle_ms = ADMIN_IDLE_MS,
+				  .connection_bytes = ADMIN_CONNECTION_BYTES,
+			  });
+}
+
+static void stop_port(struct port *port)
+{
+	if (port->daemon != NULL)
+		MHD_stop_daemon(port->daemon);
+	clients_stop(port->clients);
+}
+
+/* The replies that clients.c sends.  False: no memory. */
+static bool write_refusals(struct http *h)
+{
+	for (int i = CLIENT_WELCOME + 1; i < CLIENT_REFUSALS; i++) {
+		char *text = reply_whole_problem(problem_of_client(i), NULL,
+						 NULL, "");
+
+		if (text == NULL)
+			return false;
+		assert(strlen(text) < REFUSAL_BYTES);
+		(void)strcpy(h->refusals[i], text);
+		free(text);
 	}
-	*slot = NULL;
+	return true;
+}
+
+static bool start_ports(struct http *h)
+{
+	return write_refusals(h) && start_main(h) &&
+	       (h->config.admin_fd < 0 || start_admin(h));
+}
+
+static void stop_ports(struct http *h)
+{
+	stop_port(&h->main);
+	stop_port(&h->admin);
+}
+
+enum {
+	POLL_MS = 5,
+	QUIET_POLLS = 10,
+	/* For clients that still send what was refused: see linger.h. */
+	LINGER_MAX = 1024,
+	LINGER_SILENT_MS = 5000,
+	LINGER_TOTAL_MS = 30000,
+	LINGER_BODIES = 4, /* times the largest that is taken */
+	LINGER_BYTES_MIN = 64 << 20,
+	LINGER_LAST_MS = 1000, /* at the stop, for all of them */
+};
+
+static struct linger_list *start_linger(const struct http_config *config)
+{
+	return linger_start(&(struct linger_config){
+		.count_max = config->connections_max < LINGER_MAX ?
+				     config->connections_max :
+				     LINGER_MAX,
+		.silent_ms = LINGER_SILENT_MS,
+		.total_ms = LINGER_TOTAL_MS,
+		.bytes_max = LINGER_BODIES * config->body_bytes_max +
+			     LINGER_BYTES_MIN,
+	});
+}
+
+/* A viewers_frame_fn. */
+static char *make_frame(void *arg, bool is_first)
+{
+	struct http *h = arg;
+
+	return h->config.live_frame(h->config.report_arg, &h->minute, is_first);
+}
+
+/* A minute_gauges_fn. */
+static void read_gauges(void *arg, struct minute_gauges *out)
+{
+	const struct http *h = arg;
+	struct pipeline_load load = pipeline_load(h->config.pipeline);
+
+	*out = (struct minute_gauges){
+		.at_ns = clock_now_ns(),
+		.cpu_ns = clock_cpu_ns(),
+		.memory_used_bytes = load.used_bytes,
+		.in_flight_count = load.in_flight_count,
+	};
+}
+
+/* False: it could not be started. */
+static bool start_spooler(struct http *h)
+{
+	const struct http_config *c = &h->config;
+
+	if (c->store == NULL)
+		return true;
+	h->spooler = spooler_start(&(struct spooler_config){
+		.pipeline = c->pipeline,
+		.spool = store_spool(c->store),
+		.log = c->log,
+		.number = &h->requests_begun,
+	});
+	return h->spooler != NULL;
 }
 
 struct http *http_start(const struct http_config *config)
 {
 	struct http *h = calloc(1, sizeof(*h));
+	char why[NETWORKS_WHY_BYTES];
 
 	if (h == NULL)
 		return NULL;
 	h->config = *config;
 	h->refused_fd = MHD_INVALID_SOCKET;
-	ends_init(&h->ends);
+	accepted_init(&h->accepted);
+	minute_init(&h->minute, read_gauges, h, clock_now_ns());
 	h->suspends = pipeline_worker_count(config->pipeline) > 0;
+	if (!networks_read(&h->trusted, config->trusted_proxies, why)) {
+		http_stop(h);
+		return NULL;
+	}
 	h->id_prefix = (uint32_t)clock_now_ns() ^ (uint32_t)getpid() << 16;
-	h->viewers = viewers_start(config->live_frame, config->report_arg);
-	if (h->viewers != NULL && http_start_ports(h))
+	h->viewers = viewers_start(make_frame, h);
+	h->reports = reports_start(control_make_report, h);
+	h->linger = start_linger(config);
+	if (h->viewers != NULL && h->reports != NULL && h->linger != NULL &&
+	    start_spooler(h) && start_ports(h))
 		return h;
 	http_stop(h);
 	return NULL;
@@ -185,17 +358,29 @@ void http_leave(struct http *h)
 }
 
 /*
- * The socket is closed at the end alone: libmicrohttpd's thread may be about to
- * look at it once more.
+ * The listening socket is closed by http_stop(), because the thread of
+ * libmicrohttpd may still use it.
  */
-void http_refuse(struct http *h)
+void http_refuse(struct http *h, uint32_t limit_ms)
 {
 	atomic_store(&h->refusing, true);
+	if (h->spooler != NULL)
+		spooler_leave(h->spooler);
+	clients_drain(h->main.clients, limit_ms);
 	h->refused_fd = MHD_quiesce_daemon(h->main.daemon);
 	if (h->refused_fd != MHD_INVALID_SOCKET)
 		(void)shutdown(h->refused_fd, SHUT_RDWR);
-	if (h->config.admin_fd < 0)
-		viewers_end(h->viewers);
+	clients_end_holding(h->main.clients);
+	if (h->config.admin_fd >= 0)
+		return;
+	reports_hurry(h->reports);
+	viewers_end(h->viewers);
+}
+
+void http_abandon(struct http *h)
+{
+	atomic_store(&h->abandoning, true);
+	clients_drain(h->main.clients, 0);
 }
 
 bool http_wait_answered(struct http *h, uint32_t limit_ms)
@@ -203,25 +388,49 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 	uint64_t end_ns = clock_after_ms(limit_ms);
 	int quiet_count = 0;
 
-	/* What lies unread in a socket is no request yet: look for a while. */
+	/*
+	 * Unread bytes in a socket are no request yet: so look several times.
+	 */
 	while (quiet_count < QUIET_POLLS) {
-		bool quiet = atomic_load(&h->main.request_count) == 0;
+		bool quiet =
+			atomic_load(&h->main.request_count) == 0 &&
+			(h->spooler == NULL || spooler_is_idle(h->spooler));
 
 		if (clock_now_ns() >= end_ns)
 			return quiet;
 		quiet_count = quiet ? quiet_count + 1 : 0;
-		(void)usleep(ANSWER_POLL_MS * 1000);
+		(void)usleep(POLL_MS * 1000);
 	}
 	return true;
 }
 
+/* Clients that read their replies close their side soon. */
+static void end_linger(struct http *h)
+{
+	uint64_t end_ns = clock_after_ms(LINGER_LAST_MS);
+
+	if (h->linger == NULL)
+		return;
+	while (linger_count(h->linger) > 0 && clock_now_ns() < end_ns)
+		(void)usleep(POLL_MS * 1000);
+	linger_stop(h->linger);
+}
+
 void http_stop(struct http *h)
 {
+	clients_end_holding(h->main.clients);
+	clients_end_holding(h->admin.clients);
+	reports_end(h->reports);
 	viewers_end(h->viewers);
-	http_stop_ports(h);
+	atomic_store(&h->stopping, true);
+	stop_ports(h);
 	viewers_stop(h->viewers);
+	reports_stop(h->reports);
+	end_linger(h);
+	spooler_stop(h->spooler);
 	if (h->refused_fd != MHD_INVALID_SOCKET)
 		(void)close(h->refused_fd);
-	ends_release(&h->ends);
+	accepted_release(&h->accepted);
+	minute_release(&h->minute);
 	free(h);
 }

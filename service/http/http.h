@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP: requests in, uploads to the pipeline, replies out, by libmicrohttpd.
+ * HTTP: the server that takes requests, gives uploads to the pipeline, and
+ * sends replies, on libmicrohttpd.
  *
  * One I/O thread serves all connections; a connection whose upload is in the
- * pipeline is suspended.  Where the pipeline has no workers, each connection
- * has a thread, which runs the pipeline itself.
+ * pipeline is suspended.  If the pipeline has no workers, each connection has a
+ * thread, which runs the pipeline itself.
  *
  * An admin port, if there is one, has its own thread and connections, so that
- * it answers whatever uploads do.  What the server tells of itself is then
- * served there alone, but for probes, which both ports answer.
+ * it answers whatever uploads do.  Then only it serves reports; both ports
+ * serve probes and the page.
  *
  * Threads    One thread calls all functions, in the order of this file.
  * Limits     connections_max connections, and those of the admin port;
@@ -18,56 +19,96 @@
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
 
+#include "service/http/problem.h"
+
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct auth;
 enum { HTTP_ADMIN_CONNECTIONS_MAX = 16 };
 
+/* What a path is for: which port serves it and, if there are keys, to whom. */
+enum role {
+	ROLE_NONE,    /* no such path */
+	ROLE_UPLOAD,  /* the main port; with a key or a signature */
+	ROLE_IMAGE,   /* the main port; everybody: the id is the secret */
+	ROLE_REMOVAL, /* of an image: the main port; with a key */
+	ROLE_PROBE,   /* both ports; everybody */
+	ROLE_PAGE,    /* both ports; everybody: it is the same everywhere */
+	ROLE_REPORT,  /* the admin port, or else the main port; with a key */
+	ROLES
+};
+
+extern const char *const role_names[ROLES];
+
+enum { STATUSES = 600 };
+
+/* Requests and replies since the start.  Any thread may read and add. */
+struct http_counts {
+	_Atomic uint64_t replies[ROLES][STATUSES];
+	_Atomic uint64_t problems[PROBLEMS];
+	_Atomic uint64_t refusals[PROBLEMS]; /* of uploads; see problem.h */
+	/* Of bodies; a client may not read a reply to its end. */
+	_Atomic uint64_t received_bytes[ROLES];
+	_Atomic uint64_t sent_bytes[ROLES];
+};
+
+struct auth;
 struct http;
-struct http_counts;
 struct log;
+struct minute;
 struct pipeline;
 struct store;
 
-/* What there is to tell of HTTP. */
+/* The state of HTTP, for /metrics. */
 struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
 	uint32_t connections_max;
 	uint32_t connection_count, admin_connection_count; /* now */
-	uint32_t viewer_count;                             /* as well */
+	uint32_t viewer_count;                             /* now, too */
+	/* Of both ports; since start: see clients.h. */
+	uint64_t refused_count, evicted_count, held_count;
 };
 
 struct http_config {
-	int listen_fd; /* owned by http once it has started */
-	int admin_fd;  /* as well; -1: no admin port */
+	int listen_fd; /* owned by http after the start */
+	int admin_fd;  /* the same; -1: no admin port */
+	/* Their addresses, as in the flags. */
+	const char *listen_address, *admin_address;
+	const char *host_names; /* see auth.h; NULL: none */
+	/* Anybody can connect to the main port: no reports there. */
+	bool hides_reports;
 	struct pipeline *pipeline;
 	struct log *log;
 	struct store *store; /* NULL: none */
-	const struct auth *auth;
-	const char *tls_certificate; /* PEM; NULL: plain HTTP */
-	const char *tls_key;
+	bool spools;         /* the upload is on the disk before a 202 */
+	struct auth *auth;
+	bool has_tls; /* see tls_serve() */
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections; 0: any */
-	uint64_t requests_max;    /* of a connection; 0: any */
+	/* A list for networks_read(), which it must understand. */
+	const char *trusted_proxies;
+	uint64_t requests_max; /* of a connection; 0: any */
 	uint32_t head_ms, idle_ms;
 	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: any */
 	uint64_t body_bytes_max;
 	const char *presets;  /* see query.h; NULL: none */
-	uint32_t deadline_ms; /* of an upload, from its head on; 0: none */
-	/* The bodies of /stats and /trace, to be free()d; NULL: no memory. */
+	uint32_t deadline_ms; /* of an upload, after its head; 0: none */
+	/* The bodies of /stats and /trace, for free(); NULL: no memory. */
 	char *(*stats_json)(void *arg);
-	/* Of what ended after and started before.  NULL: not traced. */
+	/*
+	 * All that ended after `since` and began before `until`.  NULL: no
+	 * trace.
+	 */
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
 	/* Of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
 	/*
-	 * Of /v1/live: events, whole ones; see viewers.h, whose thread alone
-	 * asks for frames.
+	 * Whole events of /v1/live; only the thread of live.h asks for frames.
 	 */
-	char *(*live_hello)(void *arg);
-	char *(*live_frame)(void *arg, bool is_first);
+	char *(*live_hello)(void *arg, struct minute *minute);
+	char *(*live_frame)(void *arg, struct minute *minute, bool is_first);
 	void *report_arg;
 };
 
@@ -75,23 +116,31 @@ struct http_config {
 struct http *http_start(const struct http_config *config);
 
 /*
- * Say that there will soon be nobody here: /readyz is false, and every reply is
- * the last on its connection.  Uploads are taken as ever.
+ * The server will stop soon: /readyz is false, and every reply is the last one
+ * on its connection.  Uploads are still taken.
  */
 void http_leave(struct http *h);
 
 /*
- * Accept no connections any more, but at the admin port, and refuse uploads
- * that come by open ones.
+ * Accept no more connections, except at the admin port, and refuse uploads
+ * whose heads arrive on open connections.  If the head has arrived, the upload
+ * is taken if its body arrives fast enough to be complete within `limit_ms`:
+ * see clients_drain().
  */
-void http_refuse(struct http *h);
+void http_refuse(struct http *h, uint32_t limit_ms);
 
 /*
- * Wait until every request whose whole head has arrived is answered, to its
- * last byte; those of the admin port do not count.  False: that took longer
- * than `limit_ms`.
+ * Wait until every request of the main port whose head is complete is answered,
+ * to the last byte, and every upload that was answered 202 is stored.  False:
+ * that took longer than `limit_ms`.
  */
 bool http_wait_answered(struct http *h, uint32_t limit_ms);
+
+/*
+ * The limit is over: uploads without an answer are abandoned from now on.  Each
+ * is logged, and counted by pipeline_count_abandoned().
+ */
+void http_abandon(struct http *h);
 
 /* Close all connections, the admin port's last.  The pipeline has stopped. */
 void http_stop(struct http *h);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/image_meta.h"
 
-#include "service/http/http_result.h"
-#include "service/text.h"
+#include "service/http/result.h"
+#include "base/text.h"
 
-#include <inttypes.h>
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -14,7 +15,8 @@
 
 _Static_assert((int)SHA256_TEXT_BYTES == STORE_ID_BYTES, "ids are SHA-256");
 
-static void finish(struct sha256_ctx *sha256, char text[SHA256_TEXT_BYTES])
+static void sha256_finish(struct sha256_ctx *sha256,
+			  char text[SHA256_TEXT_BYTES])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
@@ -23,56 +25,117 @@ static void finish(struct sha256_ctx *sha256, char text[SHA256_TEXT_BYTES])
 	text[SHA256_TEXT_BYTES - 1] = '\0';
 }
 
-/* All of a recipe: who adds to it adds here. */
-static void add_variant(struct sha256_ctx *sha256, const struct variant *v)
-{
-	const struct img_recipe *p = &v->recipe;
-	char text[256];
-	int bytes = snprintf(
-		text, sizeof(text),
-		"%s w=%" PRIu32 " h=%" PRIu32 " fit=%d gravity=%d enlarge=%d "
-		"as_stored=%d keep_profile=%d full_chroma=%d blur=%.17g q=%d "
-		"progressive=%d optimize=%d lenient=%d\n",
-		image_variant_name(v), p->box.width_px, p->box.height_px,
-		(int)p->fit, (int)p->gravity, p->enlarge, p->as_stored,
-		p->keep_profile, p->full_chroma, p->blur_sigma_px, p->quality,
-		p->progressive, p->optimize, p->lenient);
+static const char request_begin[] = "darkroom 2\nowner=";
 
-	sha256_update(sha256, (size_t)bytes, (const uint8_t *)text);
+void image_request_print(char out[IMAGE_REQUEST_BYTES], const struct upload *u,
+			 const char *owner)
+{
+	char query[QUERY_TEXT_BYTES];
+	int bytes;
+
+	query_print(query, u);
+	bytes = snprintf(out, IMAGE_REQUEST_BYTES, "%s%s\n%s\n", request_begin,
+			 owner, query);
+	assert(bytes < IMAGE_REQUEST_BYTES);
 }
 
-void image_id(char id[STORE_ID_BYTES], const struct upload *u)
+bool image_request_read(char *text, struct query *q, char owner[OWNER_BYTES],
+			char detail[PARAMS_DETAIL_BYTES])
 {
-	static const uint8_t plain[] = "darkroom 1\n\n";
-	static const uint8_t with_placeholder[] = "darkroom 1 placeholder\n\n";
+	size_t begin_bytes = sizeof(request_begin) - 1;
+	size_t bytes = strlen(text), owner_bytes;
+
+	if (strncmp(text, request_begin, begin_bytes) != 0 || bytes < 2 ||
+	    strcmp(text + bytes - 2, "\n\n") != 0) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "It is not a request of this version.");
+		return false;
+	}
+	text[bytes - 1] = '\0'; /* the empty line */
+	text += begin_bytes;
+	owner_bytes = strcspn(text, "\n");
+	if (owner_bytes >= OWNER_BYTES) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "Its owner has more than %d characters.",
+			       OWNER_BYTES - 1);
+		return false;
+	}
+	(void)memcpy(owner, text, owner_bytes);
+	owner[owner_bytes] = '\0';
+	return query_read(q, text + owner_bytes + 1, detail);
+}
+
+void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
+	      size_t jpeg_bytes)
+{
 	struct sha256_ctx sha256;
 
 	sha256_init(&sha256);
-	for (uint32_t i = 0; i < u->variant_count; i++)
-		add_variant(&sha256, &u->variants[i]);
-	if (u->wants_placeholder)
-		sha256_update(&sha256, sizeof(with_placeholder) - 1,
-			      with_placeholder);
-	else
-		sha256_update(&sha256, sizeof(plain) - 1, plain);
-	sha256_update(&sha256, u->jpeg_bytes, u->jpeg);
-	finish(&sha256, id);
+	sha256_update(&sha256, strlen(request), (const uint8_t *)request);
+	sha256_update(&sha256, jpeg_bytes, jpeg);
+	sha256_finish(&sha256, id);
 }
 
-const char *image_variant_name(const struct variant *v)
+void image_files_init(struct image_files *f, const struct upload *u,
+		      const char *meta)
 {
-	return v->name[0] != '\0' ? v->name : "image";
+	for (f->count = 0; f->count < u->variant_count; f->count++) {
+		const struct variant *v = &u->variants[f->count];
+		char *name = f->names[f->count];
+
+		(void)snprintf(name, sizeof(f->names[0]), "%s.jpg",
+			       query_variant_name(v));
+		f->files[f->count] =
+			(struct store_file){ name, v->jpeg, v->jpeg_bytes };
+	}
+	f->files[f->count++] =
+		(struct store_file){ "meta.json", meta, strlen(meta) };
 }
 
-static void print_sha256(FILE *out, const struct variant *v)
+static void sha256_of(char text[SHA256_TEXT_BYTES], const void *bytes,
+		      size_t count)
+{
+	struct sha256_ctx sha256;
+
+	sha256_init(&sha256);
+	sha256_update(&sha256, count, bytes);
+	sha256_finish(&sha256, text);
+}
+
+static void print_variant_sha256(FILE *out, const struct variant *v)
 {
 	char text[SHA256_TEXT_BYTES];
-	struct sha256_ctx sha256;
 
-	sha256_init(&sha256);
-	sha256_update(&sha256, v->jpeg_bytes, v->jpeg);
-	finish(&sha256, text);
+	sha256_of(text, v->jpeg, v->jpeg_bytes);
 	(void)fprintf(out, ",\"sha256\":\"%s\"", text);
+}
+
+/* The last member of a meta: the SHA-256 of all text before it. */
+static const char seal_begin[] = ",\"meta_sha256\":\"";
+static const char seal_end[] = "\"}\n";
+
+enum {
+	SEAL_BEGIN_CHARS = sizeof(seal_begin) - 1,
+	SEAL_END_CHARS = sizeof(seal_end) - 1,
+	SEAL_CHARS = SEAL_BEGIN_CHARS + SHA256_TEXT_BYTES - 1 + SEAL_END_CHARS,
+};
+
+/* Add the checksum, and end the object.  NULL: no memory. */
+static char *add_checksum(char *text)
+{
+	size_t count = text != NULL ? strlen(text) : 0;
+	char *sealed =
+		text != NULL ? realloc(text, count + SEAL_CHARS + 1) : NULL;
+	char sha256[SHA256_TEXT_BYTES];
+
+	if (sealed == NULL) {
+		free(text);
+		return NULL;
+	}
+	sha256_of(sha256, sealed, count);
+	(void)snprintf(sealed + count, SEAL_CHARS + 1, "%s%s%s", seal_begin,
+		       sha256, seal_end);
+	return sealed;
 }
 
 char *image_meta(const char *id, const struct upload *u)
@@ -87,16 +150,40 @@ char *image_meta(const char *id, const struct upload *u)
 	result_print_upload(out, u);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
-		const char *name = image_variant_name(v);
+		const char *name = query_variant_name(v);
 
 		(void)fputs(i > 0 ? "},{" : ",\"variants\":[{", out);
 		result_print_variant(out, v, name);
 		(void)fprintf(out, ",\"url\":\"" IMAGES_PATH "/%s/%s\"", id,
 			      name);
-		print_sha256(out, v);
+		print_variant_sha256(out, v);
 	}
-	(void)fputs("}]}\n", out);
-	return text_close(&text, out);
+	(void)fputs("}]", out);
+	return add_checksum(text_close(&text, out));
+}
+
+static bool is_json(const char *text)
+{
+	cJSON *o = cJSON_Parse(text);
+
+	cJSON_Delete(o);
+	return o != NULL;
+}
+
+bool image_meta_is_whole(const char *meta)
+{
+	size_t count = strlen(meta);
+	const char *end = count > SEAL_CHARS ? meta + count - SEAL_CHARS : meta;
+	char sha256[SHA256_TEXT_BYTES];
+
+	/* Earlier versions of the program wrote none. */
+	if (strstr(meta, seal_begin) == NULL)
+		return is_json(meta);
+	sha256_of(sha256, meta, (size_t)(end - meta));
+	return strncmp(end, seal_begin, SEAL_BEGIN_CHARS) == 0 &&
+	       strncmp(end + SEAL_BEGIN_CHARS, sha256, SHA256_TEXT_BYTES - 1) ==
+		       0 &&
+	       strcmp(meta + count - SEAL_END_CHARS, seal_end) == 0;
 }
 
 bool image_meta_find(const char *meta, const char *name,

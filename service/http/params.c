@@ -1,228 +1,326 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/params.h"
 
-#include <errno.h>
-#include <math.h>
+#include "base/take.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+enum {
+	SIDE_PX_MAX = 16384,
+	VALUE_BYTES = 32, /* of a value as text */
+	RANGE_BYTES = 128,
+	HELP_INDENT = 14,
+	HELP_COLUMNS = 79,
+};
 
-enum { SIDE_PX_MAX = 16384, QUALITY_DEFAULT = 80 };
-#define BLUR_SIGMA_MIN 0.3
-#define BLUR_SIGMA_MAX 100.0
+static const struct param_word zero_one[] = { { "0", NULL }, { "1", NULL } };
+static const struct param_word profiles[] = {
+	{ "srgb", "convert colours to sRGB" },
+	{ "keep", "send the file's profile" },
+};
+static const struct param_word chromas[] = {
+	{ "420", "half resolution, both ways" },
+	{ "444", "full resolution" },
+};
+static const struct param_word fits[] = {
+	[IMG_FIT_INSIDE] = { "inside", "all of it" },
+	[IMG_FIT_COVER] = { "cover", "cut to the box" },
+	[IMG_FIT_FILL] = { "fill", "stretched" },
+};
+static const struct param_word gravities[] = {
+	[IMG_CENTRE] = { "centre", NULL },
+	[IMG_NORTH] = { "north", NULL },
+	[IMG_NORTHEAST] = { "northeast", NULL },
+	[IMG_EAST] = { "east", NULL },
+	[IMG_SOUTHEAST] = { "southeast", NULL },
+	[IMG_SOUTH] = { "south", NULL },
+	[IMG_SOUTHWEST] = { "southwest", NULL },
+	[IMG_WEST] = { "west", NULL },
+	[IMG_NORTHWEST] = { "northwest", NULL },
+};
+static const struct param_word filters[] = {
+	[IMG_LANCZOS3] = { "lanczos3", "sharp, the fastest" },
+	[IMG_BOX] = { "box", "mean of an area" },
+	[IMG_TRIANGLE] = { "triangle", "linear" },
+	[IMG_BSPLINE] = { "bspline", "soft" },
+	[IMG_CATMULL_ROM] = { "catmull-rom", "crisp" },
+	[IMG_MITCHELL] = { "mitchell", "in between" },
+};
 
-/* All of `text` as a number.  False: it is something else. */
-static bool to_whole(const char *text, long *out)
+/* Compiles only if the member has that type. */
+#define MEMBER(type, field)                                                    \
+	.offset = offsetof(struct params, field) +                             \
+		  0 * sizeof((type *)NULL == &((struct params *)NULL)->field)
+#define SIDE(field)                                                            \
+	.kind = PARAM_SIDE, .min = 1, .max = SIDE_PX_MAX,                      \
+	MEMBER(uint32_t, field), .if_absent = "no limit"
+#define QUALITY(field)                                                         \
+	.kind = PARAM_QUALITY, .min = 1, .max = 100, MEMBER(int, field)
+#define SIGMA(field)                                                           \
+	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
+#define SWITCH(field, array)                                                   \
+	.kind = PARAM_SWITCH, .words = array, .word_count = ARRAY_SIZE(array), \
+	MEMBER(bool, field)
+#define WORD(type, field, array)                                               \
+	.kind = PARAM_WORD, .words = array, .word_count = ARRAY_SIZE(array),   \
+	MEMBER(type, field)
+
+const struct param params_table[] = {
+	{ "w", "Width", SIDE(transform.box.width_px),
+	  .help = "width of the box for the result",
+	  .other_names = "width maxwidth" },
+	{ "h", "Height", SIDE(transform.box.height_px),
+	  .help = "height of the box for the result",
+	  .other_names = "height maxheight" },
+	{ "fit", "Fit", WORD(enum img_fit, transform.fit, fits),
+	  .default_text = "inside", .help = "how the picture fills the box",
+	  .other_names = "crop mode resize" },
+	{ "gravity", "Gravity",
+	  WORD(enum img_gravity, transform.gravity, gravities),
+	  .default_text = "centre", .help = "which part fit=cover keeps",
+	  .only_with = "fit=cover", .other_names = "position" },
+	{ "filter", "Filter", WORD(enum img_filter, transform.filter, filters),
+	  .default_text = "lanczos3", .help = "how the picture is resampled" },
+	{ "enlarge", "Enlarge", SWITCH(transform.enlarge, zero_one),
+	  .default_text = "0",
+	  .help = "fill the box also if that enlarges the picture",
+	  .is_advanced = true, .other_names = "upscale" },
+	{ "orient", "Orient", SWITCH(transform.as_stored, zero_one),
+	  .default_text = "1",
+	  .help = "upright, as EXIF says; 0: as stored in the file",
+	  .is_inverted = true, .is_advanced = true,
+	  .other_names = "rotate autorotate" },
+	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
+	  .help = "standard deviation of the Gaussian; 0: no blur",
+	  .other_names = "sigma" },
+	{ "q", "Quality", QUALITY(transform.quality), .default_text = "80",
+	  .help = "JPEG quality of the result", .other_names = "quality" },
+	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
+	  .default_text = "srgb", .help = "what happens to an ICC profile",
+	  .is_advanced = true, .other_names = "profile" },
+	{ "chroma", "Chroma", SWITCH(transform.full_chroma, chromas),
+	  .default_text = "420", .help = "resolution of the colours",
+	  .is_advanced = true, .other_names = "subsampling" },
+	{ "progressive", "Progressive", SWITCH(transform.progressive, zero_one),
+	  .default_text = "0", .help = "a progressive JPEG, smaller and slower",
+	  .is_advanced = true, .other_names = "interlace" },
+	{ "optimize", "Optimize", SWITCH(transform.optimize, zero_one),
+	  .default_text = "0", .help = "Huffman tables made for the picture",
+	  .is_advanced = true },
+	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
+	  .default_text = "1",
+	  .help = "refuse a damaged file; 0: return its readable part",
+	  .is_inverted = true, .is_of_upload = true, .is_advanced = true },
+	{ "placeholder", "Placeholder", SWITCH(wants.placeholder, zero_one),
+	  .default_text = "0",
+	  .help = "also a BlurHash and the dominant colour",
+	  .is_of_upload = true, .other_names = "blurhash" },
+};
+
+const uint32_t params_count = ARRAY_SIZE(params_table);
+
+_Static_assert(ARRAY_SIZE(params_table) <= 32, "a bit of params.seen for each");
+
+/* Other names that stand for no parameter of the table. */
+static const char variant_names[] = "variant variants preset";
+
+/* The words in a sentence: "inside, cover or fill". */
+static void print_words(char out[RANGE_BYTES], const struct param *param)
 {
-	char *end;
+	int at = 0;
 
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*out = strtol(text, &end, 10);
-	return errno == 0 && *end == '\0';
+	for (uint32_t i = 0; i < param->word_count; i++) {
+		const char *before = i == 0                     ? "" :
+				     i + 1 == param->word_count ? " or " :
+								  ", ";
+
+		at += snprintf(out + at, RANGE_BYTES - (size_t)at, "%s%s",
+			       before, param->words[i].name);
+		assert(at < RANGE_BYTES);
+	}
 }
 
-static bool to_number(const char *text, double *out)
+/* What a value must be: follows "must be". */
+static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 {
-	char *end;
-
-	/* Plain decimals: no sign, space, "nan" or hexadecimals. */
-	if (text[0] == '\0' || text[strspn(text, "0123456789.")] != '\0')
-		return false;
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && isfinite(*out);
+	switch (param->kind) {
+	case PARAM_SIDE:
+		(void)snprintf(out, RANGE_BYTES,
+			       "a whole number of pixels from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_QUALITY:
+		(void)snprintf(out, RANGE_BYTES, "a whole number from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_SIGMA:
+		(void)snprintf(out, RANGE_BYTES,
+			       "0 or a number of pixels from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_SWITCH:
+	case PARAM_WORD:
+		print_words(out, param);
+		return out;
+	}
+	abort();
 }
 
-static bool set_side(uint32_t *side_px, const char *text)
+static bool read_whole(const struct param *param, const char *text,
+		       uint64_t *out)
 {
-	long n;
+	return number_read_whole(text, (uint64_t)param->min,
+				 (uint64_t)param->max, out);
+}
 
-	if (!to_whole(text, &n) || n < 1 || n > SIDE_PX_MAX)
+/* Plain decimals, without an exponent. */
+static bool read_sigma(const struct param *param, const char *text, double *out)
+{
+	double value;
+
+	if (text[strspn(text, "0123456789.")] != '\0' ||
+	    !number_read(text, 0, param->max, &value) ||
+	    (value > 0 && value < param->min))
 		return false;
-	*side_px = (uint32_t)n;
+	*out = value;
 	return true;
 }
 
-static bool set_w(struct params *p, const char *text)
-{
-	return set_side(&p->recipe.box.width_px, text);
-}
-
-static bool set_h(struct params *p, const char *text)
-{
-	return set_side(&p->recipe.box.height_px, text);
-}
-
-/* Which of `count` names `text` is; `count`: none. */
-static uint32_t find(const char *const *names, uint32_t count, const char *text)
+/* The index of a word.  False: `text` is none of them. */
+static bool read_word(const struct param *param, const char *text,
+		      uint32_t *out)
 {
 	uint32_t i = 0;
 
-	while (i < count && strcmp(names[i], text) != 0)
+	if (param->words == gravities && strcmp(text, "center") == 0)
+		text = gravities[IMG_CENTRE].name;
+	while (i < param->word_count && strcmp(param->words[i].name, text) != 0)
 		i++;
-	return i;
+	*out = i;
+	return i < param->word_count;
 }
 
-static bool set_fit(struct params *p, const char *text)
-{
-	static const char *const names[] = {
-		[IMG_FIT_INSIDE] = "inside",
-		[IMG_FIT_COVER] = "cover",
-		[IMG_FIT_FILL] = "fill",
-	};
-	uint32_t i = find(names, LENGTH(names), text);
-
-	if (i == LENGTH(names))
-		return false;
-	p->recipe.fit = (enum img_fit)i;
-	return true;
-}
-
-static bool set_gravity(struct params *p, const char *text)
-{
-	static const char *const names[] = {
-		[IMG_CENTRE] = "centre",       [IMG_NORTH] = "north",
-		[IMG_NORTHEAST] = "northeast", [IMG_EAST] = "east",
-		[IMG_SOUTHEAST] = "southeast", [IMG_SOUTH] = "south",
-		[IMG_SOUTHWEST] = "southwest", [IMG_WEST] = "west",
-		[IMG_NORTHWEST] = "northwest",
-	};
-	uint32_t i = strcmp(text, "center") == 0 ?
-			     IMG_CENTRE :
-			     find(names, LENGTH(names), text);
-
-	if (i == LENGTH(names))
-		return false;
-	p->recipe.gravity = (enum img_gravity)i;
-	return true;
-}
-
-static bool set_blur(struct params *p, const char *text)
-{
-	double sigma;
-
-	if (!to_number(text, &sigma) || sigma > BLUR_SIGMA_MAX ||
-	    (sigma > 0 && sigma < BLUR_SIGMA_MIN))
-		return false;
-	p->recipe.blur_sigma_px = sigma;
-	return true;
-}
-
-/* One of two words, for false and true. */
-static bool set_either(bool *out, const char *no, const char *yes,
+static bool read_value(struct params *p, const struct param *param,
 		       const char *text)
 {
-	bool is_yes = strcmp(text, yes) == 0;
+	void *field = (char *)p + param->offset;
+	uint32_t word;
+	uint64_t n;
 
-	if (!is_yes && strcmp(text, no) != 0)
-		return false;
-	*out = is_yes;
-	return true;
+	switch (param->kind) {
+	case PARAM_SIDE:
+		if (!read_whole(param, text, &n))
+			return false;
+		*(uint32_t *)field = (uint32_t)n;
+		return true;
+	case PARAM_QUALITY:
+		if (!read_whole(param, text, &n))
+			return false;
+		*(int *)field = (int)n;
+		return true;
+	case PARAM_SIGMA:
+		return read_sigma(param, text, field);
+	case PARAM_SWITCH:
+		if (!read_word(param, text, &word))
+			return false;
+		*(bool *)field = (word == 1) != param->is_inverted;
+		return true;
+	case PARAM_WORD:
+		if (!read_word(param, text, &word))
+			return false;
+		(void)memcpy(field, &word, sizeof(word));
+		return true;
+	}
+	abort();
 }
 
-static bool set_enlarge(struct params *p, const char *text)
+/* The word of a value; the value itself if it has none, which is a bug. */
+static void print_word(char out[VALUE_BYTES], const struct param *param,
+		       uint32_t value)
 {
-	return set_either(&p->recipe.enlarge, "0", "1", text);
+	if (value < param->word_count)
+		(void)snprintf(out, VALUE_BYTES, "%s",
+			       param->words[value].name);
+	else
+		(void)snprintf(out, VALUE_BYTES, "?%" PRIu32, value);
 }
 
-static bool set_orient(struct params *p, const char *text)
+static void print_switch(char out[VALUE_BYTES], const struct param *param,
+			 uint32_t value)
 {
-	return set_either(&p->recipe.as_stored, "1", "0", text);
+	if (value < 2 && param->is_inverted)
+		value = 1 - value;
+	print_word(out, param, value);
 }
 
-static bool set_icc(struct params *p, const char *text)
+/* As read_value() reads it; "" if it is not given. */
+static void print_value(char out[VALUE_BYTES], const struct params *p,
+			const struct param *param)
 {
-	return set_either(&p->recipe.keep_profile, "srgb", "keep", text);
+	const void *field = (const char *)p + param->offset;
+	uint32_t value;
+
+	out[0] = '\0';
+	switch (param->kind) {
+	case PARAM_SIDE:
+		if (*(const uint32_t *)field > 0)
+			(void)snprintf(out, VALUE_BYTES, "%" PRIu32,
+				       *(const uint32_t *)field);
+		return;
+	case PARAM_QUALITY:
+		(void)snprintf(out, VALUE_BYTES, "%d", *(const int *)field);
+		return;
+	case PARAM_SIGMA:
+		/* Every double has its own text. */
+		(void)snprintf(out, VALUE_BYTES, "%.17g",
+			       *(const double *)field);
+		return;
+	case PARAM_SWITCH:
+		print_switch(out, param, *(const unsigned char *)field);
+		return;
+	case PARAM_WORD:
+		(void)memcpy(&value, field, sizeof(value));
+		print_word(out, param, value);
+		return;
+	}
+	abort();
 }
 
-static bool set_chroma(struct params *p, const char *text)
+void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
+		  bool is_of_upload, char end)
 {
-	return set_either(&p->recipe.full_chroma, "420", "444", text);
+	char value[VALUE_BYTES];
+	int at = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < params_count; i++) {
+		if (params_table[i].is_of_upload != is_of_upload)
+			continue;
+		print_value(value, p, &params_table[i]);
+		if (value[0] != '\0')
+			at += snprintf(out + at, PARAMS_TEXT_BYTES - (size_t)at,
+				       "%s=%s%c", params_table[i].name, value,
+				       end);
+		assert(at < PARAMS_TEXT_BYTES);
+	}
 }
-
-static bool set_progressive(struct params *p, const char *text)
-{
-	return set_either(&p->recipe.progressive, "0", "1", text);
-}
-
-static bool set_optimize(struct params *p, const char *text)
-{
-	return set_either(&p->recipe.optimize, "0", "1", text);
-}
-
-static bool set_q(struct params *p, const char *text)
-{
-	long n;
-
-	if (!to_whole(text, &n) || n < 1 || n > 100)
-		return false;
-	p->recipe.quality = (int)n;
-	return true;
-}
-
-static bool set_strict(struct params *p, const char *text)
-{
-	return set_either(&p->recipe.lenient, "1", "0", text);
-}
-
-static bool set_placeholder(struct params *p, const char *text)
-{
-	return set_either(&p->placeholder, "0", "1", text);
-}
-
-static const struct {
-	const char *name;
-	bool (*set)(struct params *p, const char *text);
-	const char *range; /* follows "must be" */
-	const char *help;
-} table[] = {
-	{ "w", set_w, "a whole number of pixels from 1 to 16384",
-	  "width of the box for the result; default: no bound" },
-	{ "h", set_h, "a whole number of pixels from 1 to 16384",
-	  "height of the box for the result; default: no bound" },
-	{ "fit", set_fit, "inside, cover or fill",
-	  "inside (default): all of it; cover: cut to the box; fill: "
-	  "stretched" },
-	{ "gravity", set_gravity,
-	  "centre, north, northeast, east, southeast, south, southwest, west "
-	  "or northwest",
-	  "which part fit=cover keeps; default centre" },
-	{ "enlarge", set_enlarge, "0 or 1",
-	  "1: also where that makes the picture larger; default 0" },
-	{ "orient", set_orient, "0 or 1",
-	  "1 (default): upright, as EXIF says; 0: as the file has it" },
-	{ "blur", set_blur, "0 or a number of pixels from 0.3 to 100",
-	  "standard deviation of the Gaussian; default 0: no blur" },
-	{ "q", set_q, "a whole number from 1 to 100",
-	  "JPEG quality of the result; default 80" },
-	{ "icc", set_icc, "srgb or keep",
-	  "srgb (default): convert colours; keep: send the file's profile" },
-	{ "chroma", set_chroma, "420 or 444",
-	  "444: colours in full resolution; default 420: half, both ways" },
-	{ "progressive", set_progressive, "0 or 1",
-	  "1: a progressive JPEG, smaller and slower; default 0" },
-	{ "optimize", set_optimize, "0 or 1",
-	  "1: Huffman tables made for the picture; default 0" },
-	{ "strict", set_strict, "0 or 1",
-	  "1 (default): refuse a damaged file; 0: take what it still gives" },
-	{ "placeholder", set_placeholder, "0 or 1",
-	  "1: also a BlurHash and the dominant colour; default 0" },
-};
-
-enum { TABLE_SIZE = LENGTH(table) };
 
 void params_init(struct params *p)
 {
-	*p = (struct params){ .recipe.quality = QUALITY_DEFAULT };
-}
+	(void)memset(p, 0, sizeof(*p));
+	for (uint32_t i = 0; i < params_count; i++) {
+		const char *text = params_table[i].default_text;
+		bool ok = text == NULL || read_value(p, &params_table[i], text);
 
-/* Asked of the whole upload: no variant has its own. */
-static bool is_of_upload(uint32_t i)
-{
-	return table[i].set == set_strict || table[i].set == set_placeholder;
+		assert(ok);
+		(void)ok;
+	}
 }
 
 void params_init_variant(struct params *p, const struct params *all,
@@ -262,35 +360,166 @@ refuse(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
 	return false;
 }
 
+enum { NAME_BYTES_MAX = 16, NOT_NEAR = 99 };
+
+/* How many letters must be put in, left out or changed; NOT_NEAR: too long. */
+static uint32_t distance(const char *a, const char *b)
+{
+	uint32_t row[NAME_BYTES_MAX + 1], count = (uint32_t)strlen(b);
+
+	if (strlen(a) > NAME_BYTES_MAX || count > NAME_BYTES_MAX)
+		return NOT_NEAR;
+	for (uint32_t k = 0; k <= count; k++)
+		row[k] = k;
+	for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
+		uint32_t corner = row[0];
+
+		row[0] = i;
+		for (uint32_t k = 1; k <= count; k++) {
+			bool same =
+				tolower((unsigned char)a[i - 1]) == b[k - 1];
+			uint32_t least = corner + !same;
+
+			corner = row[k];
+			if (row[k] + 1 < least)
+				least = row[k] + 1;
+			if (row[k - 1] + 1 < least)
+				least = row[k - 1] + 1;
+			row[k] = least;
+		}
+	}
+	return row[count];
+}
+
+/* Keep `name` if it is nearer to `key` than what was found before. */
+static void suggest_nearer(const char *key, const char *name,
+			   const char *suggestion, uint32_t *distance_min,
+			   const char **found)
+{
+	uint32_t d = distance(key, name);
+
+	if (d >= *distance_min)
+		return;
+	*distance_min = d;
+	*found = suggestion;
+}
+
+/* The same of `names`, separated by spaces; NULL: there are none. */
+static void suggest_from(const char *key, const char *names,
+			 const char *suggestion, uint32_t *distance_min,
+			 const char **found)
+{
+	char name[NAME_BYTES_MAX + 1];
+
+	while (names != NULL && names[0] != '\0') {
+		size_t bytes = strcspn(names, " ");
+
+		assert(bytes <= NAME_BYTES_MAX);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
+		suggest_nearer(key, name, suggestion, distance_min, found);
+		names += bytes + (names[bytes] == ' ');
+	}
+}
+
+/* The parameter that was probably meant; NULL: no idea. */
+static const char *suggest(const char *key, bool is_in_variant)
+{
+	size_t bytes = strlen(key);
+	/* A short name is near too many others. */
+	uint32_t best = bytes < 3 ? 1 : bytes < 6 ? 2 : 3;
+	const char *found = NULL;
+
+	for (uint32_t i = 0; i < params_count; i++)
+		suggest_nearer(key, params_table[i].name, params_table[i].name,
+			       &best, &found);
+	for (uint32_t i = 0; i < params_count; i++)
+		suggest_from(key, params_table[i].other_names,
+			     params_table[i].name, &best, &found);
+	if (!is_in_variant)
+		suggest_from(key, variant_names, "variant", &best, &found);
+	return found;
+}
+
+static bool refuse_unknown(const struct params *p, const char *key,
+			   char detail[PARAMS_DETAIL_BYTES])
+{
+	char text[PARAMS_SHOWN_BYTES];
+	const char *meant = suggest(key, p->variant != NULL);
+
+	if (meant == NULL)
+		return refuse(p, detail, "There is no parameter '%s'.",
+			      params_shown(text, key));
+	return refuse(p, detail,
+		      "There is no parameter '%s'; did you mean '%s'?",
+		      params_shown(text, key), meant);
+}
+
 bool params_set(struct params *p, const char *key, const char *value,
 		char detail[PARAMS_DETAIL_BYTES])
 {
-	char text[PARAMS_SHOWN_BYTES];
+	char text[PARAMS_SHOWN_BYTES], range[RANGE_BYTES];
 	uint32_t i = 0;
 
-	while (i < TABLE_SIZE && strcmp(table[i].name, key) != 0)
+	while (i < params_count && strcmp(params_table[i].name, key) != 0)
 		i++;
-	if (i == TABLE_SIZE)
-		return refuse(p, detail, "There is no parameter '%s'.",
-			      params_shown(text, key));
-	if (p->variant != NULL && is_of_upload(i))
+	if (i == params_count)
+		return refuse_unknown(p, key, detail);
+	if (p->variant != NULL && params_table[i].is_of_upload)
 		return refuse(p, detail,
 			      "%s is asked of the whole upload, not of a "
 			      "variant.",
 			      key);
 	if (p->seen & (1u << i))
 		return refuse(p, detail, "%s is given twice.", key);
-	if (value == NULL || !table[i].set(p, value))
+	if (value == NULL || !read_value(p, &params_table[i], value))
 		return refuse(p, detail, "%s must be %s, not '%s'.", key,
-			      table[i].range,
+			      print_range(range, &params_table[i]),
 			      params_shown(text, value != NULL ? value : ""));
 	p->seen |= 1u << i;
 	return true;
 }
 
+/* Print `text` after `before`, on the next line if it does not fit. */
+static void print_help_piece(FILE *to, int *column, const char *before,
+			     const char *text)
+{
+	int bytes = (int)(strlen(before) + strlen(text));
+
+	if (*column + bytes + 1 > HELP_COLUMNS) {
+		(void)fprintf(to, "%s\n%*s%s", before[0] != '\0' ? ";" : "",
+			      HELP_INDENT, "", text);
+		*column = HELP_INDENT + (int)strlen(text);
+		return;
+	}
+	(void)fprintf(to, "%s%s", before, text);
+	*column += bytes;
+}
+
+static void print_help(FILE *to, const struct param *param)
+{
+	char text[RANGE_BYTES];
+	int column = HELP_INDENT;
+
+	(void)fprintf(to, "  %-11s %s\n%*s", param->name,
+		      print_range(text, param), HELP_INDENT, "");
+	print_help_piece(to, &column, "", param->help);
+	for (uint32_t i = 0; i < param->word_count; i++) {
+		if (param->words[i].meaning == NULL)
+			continue;
+		(void)snprintf(text, sizeof(text), "%s: %s",
+			       param->words[i].name, param->words[i].meaning);
+		print_help_piece(to, &column, "; ", text);
+	}
+	(void)snprintf(text, sizeof(text), "default%s %s",
+		       param->default_text != NULL ? "" : ":",
+		       param->default_text != NULL ? param->default_text :
+						     param->if_absent);
+	print_help_piece(to, &column, "; ", text);
+	(void)fputs("\n", to);
+}
+
 void params_print_help(FILE *to)
 {
-	for (uint32_t i = 0; i < TABLE_SIZE; i++)
-		(void)fprintf(to, "  %-11s %s\n              %s\n",
-			      table[i].name, table[i].range, table[i].help);
+	for (uint32_t i = 0; i < params_count; i++)
+		print_help(to, &params_table[i]);
 }

@@ -1,39 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters: what may be asked of an upload, or of one of its variants.
+ * Parameters: what a request may ask of an upload, or of one of its variants.
  *
- * One table names each parameter with its range, default and help; it parses,
- * and prints itself for --help.
+ * One table lists them.  Parsing, the ids of stored images, presets, requests
+ * in the spool, --help, the page's form, the check of docs/http-api.md and the
+ * fuzzer's dictionary are derived from it.
+ *
+ * To add a parameter: a member of struct img_transform or struct upload_wants,
+ * one entry of params_table, and its use, in imgops/ or where an upload is
+ * answered; then a row in docs/http-api.md.  A member without an entry fails
+ * test_image_meta, as equal ids would stand for different pictures.
  */
 #ifndef SERVICE_PARAMS_H
 #define SERVICE_PARAMS_H
 
 #include "service/pipeline/upload.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
-enum { PARAMS_DETAIL_BYTES = 256, PARAMS_SHOWN_BYTES = 41 };
+/* How a value is read and printed. */
+enum param_kind {
+	PARAM_SIDE,    /* uint32_t, min .. max; 0: not given */
+	PARAM_QUALITY, /* int, min .. max */
+	PARAM_SIGMA,   /* double, 0 or min .. max */
+	PARAM_SWITCH,  /* bool: words for false and true */
+	PARAM_WORD,    /* enum: a word for each value */
+};
 
-/* Parameters being read.  Start with one of the two below. */
+struct param_word {
+	const char *name;
+	const char *meaning; /* for people; NULL: its name says it */
+};
+
+struct param {
+	const char *name;
+	const char *label; /* in the page's form */
+	enum param_kind kind;
+	double min, max;
+	const struct param_word *words;
+	uint32_t word_count;
+	size_t offset;            /* of its member in struct params */
+	const char *default_text; /* the default, as in a query; NULL: absent */
+	const char *if_absent;    /* the value if it is absent */
+	const char *help;
+	const char *only_with; /* "NAME=VALUE" without which it does nothing */
+	const char *other_names; /* that people may try; separated by spaces */
+	bool is_inverted;        /* a switch whose word "1" means false */
+	bool is_of_upload;       /* no variant has its own */
+	bool is_advanced;        /* folded away in the page's form */
+};
+
+extern const struct param params_table[];
+extern const uint32_t params_count;
+
+enum {
+	PARAMS_DETAIL_BYTES = 256,
+	PARAMS_SHOWN_BYTES = 41,
+	PARAMS_TEXT_BYTES = 512 /* of params_print(), which always fits */
+};
+
+/* Parameters being read.  Start with one of the two functions below. */
 struct params {
-	struct img_recipe recipe;
-	bool placeholder;
+	struct img_transform transform;
+	struct upload_wants wants;
 	const char *variant; /* its name; NULL: the whole upload's */
-	uint32_t seen;       /* bit i: entry i of the table */
+	uint32_t seen;       /* bit i: params_table[i] was given */
 };
 
 void params_init(struct params *p);
 
-/* Those of a variant, which may change what is asked of the whole upload. */
+/* Those of a variant: they begin as `all`, those of the whole upload. */
 void params_init_variant(struct params *p, const struct params *all,
 			 const char *name);
 
 /*
- * Take one "key=value"; `value` NULL: there was no "=".  False: `detail` is a
- * sentence about what was wrong, and `p` is as before.
+ * Set the parameter `key`; `value` NULL: there was no "=".  False: `detail` is
+ * a sentence that says what is wrong, and `p` is unchanged.
  */
 MUST_CHECK bool params_set(struct params *p, const char *key, const char *value,
 			   char detail[PARAMS_DETAIL_BYTES]);
+
+/*
+ * Print the values that belong to the whole upload, or those of a variant: each
+ * as "key=value" and the character `end`.  Different values give different
+ * texts, and params_set() reads them back.  A parameter that is absent
+ * is left out.
+ */
+void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
+		  bool is_of_upload, char end);
 
 /* As much of `in` as fits, safe to show: printable ASCII only. */
 const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in);

@@ -3,39 +3,53 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cjson/cJSON.h>
+
+/* After this time another viewer may have left, or the trace be sent. */
+enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5 };
 
 static const struct {
 	unsigned int status;
 	const char *code;
 	const char *title;
-	const char *detail; /* unless there is a better one */
+	const char *detail; /* the default */
 } table[] = {
 	[PROBLEM_BAD_REQUEST] = { 400, "bad_request", "Bad request",
-				  "The head is not quite HTTP/1.1; a proxy may "
-				  "take it for something else." },
+				  "The head does not strictly follow HTTP/1.1; "
+				  "a proxy might read it differently." },
 	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
-				    "A query parameter is wrong." },
+				    "A parameter is wrong." },
 	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
 			       "The form is broken or cut short." },
 	[PROBLEM_NO_FILE] = { 400, "no_file", "No file",
 			      "The form holds no file: send a part with a file "
 			      "name, or named file, image or media." },
+	[PROBLEM_SECOND_FILE] = { 400, "second_file", "Second file",
+				  "The form has more than one file; send one "
+				  "with each request." },
 	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
 				 "The request holds no picture." },
 	[PROBLEM_UNAUTHORIZED] = { 401, "unauthorized", "Unauthorized",
 				   "Send a key as \"Authorization: Bearer "
 				   "KEY\", or sign the upload's query." },
 	[PROBLEM_INVALID_KEY] = { 401, "invalid_key", "Invalid key",
-				  "The key sent is none of this server's." },
+				  "This server does not know the key." },
 	[PROBLEM_BAD_SIGNATURE] = { 403, "bad_signature", "Bad signature",
-				    "The signature is not that of this "
-				    "request, or it has no expires." },
+				    "The signature does not belong to this "
+				    "request, or expires is missing." },
 	[PROBLEM_SIGNATURE_EXPIRED] = { 403, "signature_expired",
 					"Signature expired",
-					"The signed query was good until "
-					"its expires." },
+					"The time that expires gives "
+					"is over." },
+	[PROBLEM_CROSS_SITE] = { 403, "cross_site", "Cross-site request",
+				 "The request comes from a page of another "
+				 "origin, and this server needs no keys; see "
+				 "--api-key-file and --sign-key-file." },
+	[PROBLEM_WRONG_HOST] = { 421, "wrong_host", "Wrong host",
+				 "The Host header has a name that this server "
+				 "does not know; give it by --host." },
 	[PROBLEM_NOT_FOUND] = { 404, "not_found", "Not found",
 				"There is nothing at this path." },
 	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",
@@ -59,18 +73,33 @@ static const struct {
 					"has too many pixels; or the picture "
 					"has a side that is too long or needs "
 					"too much memory to decode." },
+	[PROBLEM_OUTPUT_TOO_LARGE] = { 413, "output_too_large",
+				       "Output too large",
+				       "The results asked for have too many "
+				       "pixels together." },
+	[PROBLEM_TOO_MUCH_CPU] = { 413, "too_much_cpu", "Too much CPU",
+				   "The request would take too much CPU "
+				   "time." },
+	[PROBLEM_TARGET_TOO_LONG] = { 414, "target_too_long", "Target too long",
+				      "The target is too long, or has too many "
+				      "parameters." },
+	[PROBLEM_HEADERS_TOO_LARGE] = { 431, "headers_too_large",
+					"Headers too large",
+					"The head of the request is too "
+					"large." },
 	[PROBLEM_BAD_RANGE] = { 416, "bad_range", "Bad range",
-				"The range begins behind the end; see "
+				"The range begins after the end; see "
 				"Content-Range." },
 	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
 				 "The body does not begin as a JPEG does." },
 	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",
 				       "Unsupported JPEG",
-				       "This kind of JPEG is not read, such "
-				       "as 12-bit or lossless." },
+				       "This kind of JPEG is not supported, "
+				       "such as 12-bit or lossless." },
 	[PROBLEM_EXPECTATION_FAILED] = { 417, "expectation_failed",
 					 "Expectation failed",
-					 "Expect may be 100-continue only." },
+					 "The only supported value of Expect "
+					 "is 100-continue." },
 	[PROBLEM_CORRUPT_JPEG] = { 422, "corrupt_jpeg", "Corrupt JPEG",
 				   "The JPEG's data contradict themselves." },
 	[PROBLEM_TRUNCATED_JPEG] = { 422, "truncated_jpeg", "Truncated JPEG",
@@ -82,24 +111,26 @@ static const struct {
 				      "This upload alone needs more memory "
 				      "than the server may use." },
 	[PROBLEM_OVERLOADED] = { 503, "overloaded", "Overloaded",
-				 "All places are taken; see Retry-After." },
+				 "All upload slots are taken; see "
+				 "Retry-After." },
 	[PROBLEM_MEMORY_FULL] = { 503, "memory_full", "Memory full",
-				  "Uploads inside need all memory; see "
+				  "Uploads in progress use all memory; see "
 				  "Retry-After." },
 	[PROBLEM_DEADLINE_EXCEEDED] = { 503, "deadline_exceeded",
 					"Deadline exceeded",
-					"The upload could not be done in "
+					"The upload could not be finished in "
 					"time; see Retry-After." },
 	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
 			       "The server is shutting down." },
 	[PROBLEM_NOT_READY] = { 503, "not_ready", "Not ready",
-				"More uploads should go elsewhere." },
+				"Send more uploads to another server." },
 	[PROBLEM_TOO_MANY_VIEWERS] = { 503, "too_many_viewers",
 				       "Too many viewers",
-				       "As many watch this server as may." },
+				       "This server has as many viewers as it "
+				       "allows." },
 	[PROBLEM_TRACE_BUSY] = { 503, "trace_busy", "Trace busy",
-				 "A trace is being sent; there is one at a "
-				 "time." },
+				 "Another trace is being sent, and only one "
+				 "is sent at a time." },
 	[PROBLEM_OUT_OF_MEMORY] = { 503, "out_of_memory", "Out of memory",
 				    "There was not enough memory." },
 	[PROBLEM_STORE_FAILED] = { 500, "store_failed", "Store failed",
@@ -107,6 +138,9 @@ static const struct {
 				   "removed." },
 	[PROBLEM_STORE_FULL] = { 507, "store_full", "Store full",
 				 "There is no room to keep the image." },
+	[PROBLEM_IMAGE_DAMAGED] = { 500, "image_damaged", "Image damaged",
+				    "The stored file is damaged; upload the "
+				    "picture again to replace it." },
 };
 
 enum problem problem_of_image(enum img_err err)
@@ -132,6 +166,35 @@ enum problem problem_of_image(enum img_err err)
 	abort();
 }
 
+enum problem problem_of_upload(const struct upload *u)
+{
+	switch (u->end) {
+	case UPLOAD_ENDED:
+		return problem_of_image(u->err);
+	case UPLOAD_NO_SLOT:
+		return PROBLEM_OVERLOADED;
+	case UPLOAD_MEMORY_FULL:
+		return PROBLEM_MEMORY_FULL;
+	case UPLOAD_TOO_MUCH:
+		return PROBLEM_TOO_MUCH_MEMORY;
+	case UPLOAD_TOO_MUCH_OUTPUT:
+		return PROBLEM_OUTPUT_TOO_LARGE;
+	case UPLOAD_TOO_MUCH_CPU:
+		return PROBLEM_TOO_MUCH_CPU;
+	case UPLOAD_ABANDONED:
+		return PROBLEM_STOPPING;
+	case UPLOAD_LATE:
+		return PROBLEM_DEADLINE_EXCEEDED;
+	case UPLOAD_STORE_FULL:
+		return PROBLEM_STORE_FULL;
+	case UPLOAD_NOT_STORED:
+		return PROBLEM_STORE_FAILED;
+	case UPLOAD_GONE:
+		break; /* no client reads it */
+	}
+	abort();
+}
+
 bool problem_is_refusal(enum problem problem)
 {
 	return problem == PROBLEM_OVERLOADED ||
@@ -140,11 +203,16 @@ bool problem_is_refusal(enum problem problem)
 	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
 }
 
-bool problem_passes(enum problem problem)
+uint32_t problem_retry_s(enum problem problem)
 {
-	return problem_status(problem) == 503 &&
-	       problem != PROBLEM_TOO_MANY_VIEWERS &&
-	       problem != PROBLEM_TRACE_BUSY;
+	switch (problem) {
+	case PROBLEM_TOO_MANY_VIEWERS:
+		return VIEWERS_RETRY_S;
+	case PROBLEM_TRACE_BUSY:
+		return TRACE_RETRY_S;
+	default:
+		return 0;
+	}
 }
 
 unsigned int problem_status(enum problem problem)
@@ -157,6 +225,14 @@ const char *problem_code(enum problem problem)
 {
 	assert(table[problem].code != NULL);
 	return table[problem].code;
+}
+
+enum problem problem_find(const char *code)
+{
+	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++)
+		if (strcmp(table[i].code, code) == 0)
+			return (enum problem)i;
+	return PROBLEM_NONE;
 }
 
 char *problem_json(enum problem problem, const char *detail,

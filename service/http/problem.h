@@ -6,7 +6,7 @@
 #ifndef SERVICE_PROBLEM_H
 #define SERVICE_PROBLEM_H
 
-#include "imgops/imgops.h"
+#include "service/pipeline/upload.h"
 
 enum problem {
 	PROBLEM_NONE = 0,
@@ -14,11 +14,14 @@ enum problem {
 	PROBLEM_BAD_PARAMETER,
 	PROBLEM_BAD_FORM,
 	PROBLEM_NO_FILE,
+	PROBLEM_SECOND_FILE,
 	PROBLEM_EMPTY_BODY,
 	PROBLEM_UNAUTHORIZED,
 	PROBLEM_INVALID_KEY,
 	PROBLEM_BAD_SIGNATURE,
 	PROBLEM_SIGNATURE_EXPIRED,
+	PROBLEM_CROSS_SITE,
+	PROBLEM_WRONG_HOST,
 	PROBLEM_NOT_FOUND,
 	PROBLEM_NO_TRACE,
 	PROBLEM_NO_STORE,
@@ -27,6 +30,10 @@ enum problem {
 	PROBLEM_LENGTH_REQUIRED,
 	PROBLEM_BODY_TOO_LARGE,
 	PROBLEM_PICTURE_TOO_LARGE,
+	PROBLEM_OUTPUT_TOO_LARGE,
+	PROBLEM_TOO_MUCH_CPU,
+	PROBLEM_TARGET_TOO_LONG,
+	PROBLEM_HEADERS_TOO_LARGE,
 	PROBLEM_BAD_RANGE,
 	PROBLEM_NOT_A_JPEG,
 	PROBLEM_UNSUPPORTED_JPEG,
@@ -45,20 +52,30 @@ enum problem {
 	PROBLEM_OUT_OF_MEMORY,
 	PROBLEM_STORE_FAILED,
 	PROBLEM_STORE_FULL,
+	PROBLEM_IMAGE_DAMAGED,
 	PROBLEMS
 };
 
 /* PROBLEM_NONE for IMG_OK. */
 enum problem problem_of_image(enum img_err err);
 
+/* Of an upload that ended or was not taken; not for UPLOAD_GONE. */
+enum problem problem_of_upload(const struct upload *u);
+
+/* The problem with this code; PROBLEM_NONE: there is none. */
+enum problem problem_find(const char *code);
+
 /*
- * An upload was turned away for want of places, memory or time to live, not for
- * what it is.
+ * Was an upload refused because of the server's state (no free slot, no memory,
+ * it stops), and not because of the upload?
  */
 bool problem_is_refusal(enum problem problem);
 
-/* It may be over when uploads that are inside have left. */
-bool problem_passes(enum problem problem);
+/*
+ * Of a 503: the value of Retry-After in seconds.  0: it depends on the uploads
+ * in the pipeline.
+ */
+uint32_t problem_retry_s(enum problem problem);
 
 unsigned int problem_status(enum problem problem);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/query.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { TEXT_BYTES_MAX = 511 }; /* of one variant */
@@ -18,12 +19,12 @@ static struct slice slice_until(const char *text, const char *ends)
 	return (struct slice){ text, strcspn(text, ends) };
 }
 
-static bool is_same(struct slice a, struct slice b)
+static bool slices_are_equal(struct slice a, struct slice b)
 {
 	return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
 }
 
-static struct slice name_of(struct slice variant)
+static struct slice variant_name(struct slice variant)
 {
 	struct slice name = slice_until(variant.text, ":");
 
@@ -32,7 +33,7 @@ static struct slice name_of(struct slice variant)
 	return name;
 }
 
-/* The preset behind `previous`, {0} for the first.  False: there is none. */
+/* The preset after `previous`; {0}: the first.  False: there is none. */
 static bool next_preset(const char *presets, struct slice *previous)
 {
 	const char *next = presets;
@@ -54,14 +55,14 @@ static bool find_preset(const char *presets, struct slice name,
 {
 	*found = (struct slice){ NULL, 0 };
 	while (next_preset(presets, found))
-		if (is_same(name_of(*found), name))
+		if (slices_are_equal(variant_name(*found), name))
 			return true;
 	return false;
 }
 
-/* "w=320,h=320"; `list` is cut up. */
-static bool set_list(struct params *p, char *list,
-		     char detail[PARAMS_DETAIL_BYTES])
+/* "w=320,h=320"; `list` is modified. */
+static bool set_parameter_list(struct params *p, char *list,
+			       char detail[PARAMS_DETAIL_BYTES])
 {
 	if (list[0] == '\0')
 		return true;
@@ -75,11 +76,11 @@ static bool set_list(struct params *p, char *list,
 	return true;
 }
 
-/* "thumb:w=320,h=320", on top of what is asked of all. */
+/* "thumb:w=320,h=320"; other parameters are those of `all`. */
 static bool read_variant(struct variant *out, const struct params *all,
 			 struct slice in, char detail[PARAMS_DETAIL_BYTES])
 {
-	struct slice name = name_of(in);
+	struct slice name = variant_name(in);
 	char text[TEXT_BYTES_MAX + 1], shown[PARAMS_SHOWN_BYTES];
 	struct params p;
 
@@ -103,14 +104,14 @@ static bool read_variant(struct variant *out, const struct params *all,
 	memcpy(out->name, text, name.bytes);
 	out->name[name.bytes] = '\0';
 	params_init_variant(&p, all, out->name);
-	if (!set_list(&p, text + name.bytes + 1, detail))
+	if (!set_parameter_list(&p, text + name.bytes + 1, detail))
 		return false;
-	out->recipe = p.recipe;
+	out->transform = p.transform;
 	return true;
 }
 
-static bool is_new(const struct variant *variants, uint32_t i,
-		   char detail[PARAMS_DETAIL_BYTES])
+static bool name_is_unused(const struct variant *variants, uint32_t i,
+			   char detail[PARAMS_DETAIL_BYTES])
 {
 	for (uint32_t k = 0; k < i; k++) {
 		if (strcmp(variants[k].name, variants[i].name) != 0)
@@ -123,8 +124,8 @@ static bool is_new(const struct variant *variants, uint32_t i,
 	return true;
 }
 
-/* False, and `detail` says so: one more is too many. */
-static bool has_room(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
+/* False, with `detail`: there are VARIANTS_MAX already. */
+static bool variant_fits(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
 {
 	if (count < VARIANTS_MAX)
 		return true;
@@ -144,7 +145,7 @@ bool query_set(struct query *q, const char *key, const char *value,
 {
 	if (strcmp(key, "variant") != 0)
 		return params_set(&q->params, key, value, detail);
-	if (!has_room(q->variant_count, detail))
+	if (!variant_fits(q->variant_count, detail))
 		return false;
 	q->variants[q->variant_count++] = value != NULL ? value : "";
 	return true;
@@ -166,14 +167,14 @@ uint32_t query_picture_count(const struct query *q)
 	return q->variant_count > 0 ? q->variant_count : 1;
 }
 
-/* What to read for one that a query names: itself, or a preset. */
-static bool look_up(struct slice *variant, const char *presets,
-		    char detail[PARAMS_DETAIL_BYTES])
+/* Replace the name of a preset by its text.  False: there is no such preset. */
+static bool expand_preset(struct slice *variant, const char *presets,
+			  char detail[PARAMS_DETAIL_BYTES])
 {
 	char shown[PARAMS_SHOWN_BYTES];
 	struct slice name = *variant;
 
-	if (name_of(name).bytes < name.bytes ||
+	if (variant_name(name).bytes < name.bytes ||
 	    find_preset(presets, name, variant))
 		return true;
 	(void)snprintf(detail, PARAMS_DETAIL_BYTES,
@@ -183,16 +184,64 @@ static bool look_up(struct slice *variant, const char *presets,
 	return false;
 }
 
-bool query_make(const struct query *q, const char *presets,
-		struct variant *variants, char detail[PARAMS_DETAIL_BYTES])
+bool query_make(const struct query *q, const char *presets, struct upload *u,
+		char detail[PARAMS_DETAIL_BYTES])
 {
-	variants[0].recipe = q->params.recipe;
+	struct variant *variants = u->variants;
+
+	assert(u->variant_count == query_picture_count(q));
+	u->wants = q->params.wants;
+	variants[0].transform = q->params.transform;
 	for (uint32_t i = 0; i < q->variant_count; i++) {
 		struct slice in = slice_until(q->variants[i], q->variant_ends);
 
-		if (!look_up(&in, presets, detail) ||
+		if (!expand_preset(&in, presets, detail) ||
 		    !read_variant(&variants[i], &q->params, in, detail) ||
-		    !is_new(variants, i, detail))
+		    !name_is_unused(variants, i, detail))
+			return false;
+	}
+	return true;
+}
+
+const char *query_variant_name(const struct variant *v)
+{
+	return v->name[0] != '\0' ? v->name : "image";
+}
+
+void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u)
+{
+	struct params p = { .transform = u->variants[0].transform,
+			    .wants = u->wants };
+	char text[PARAMS_TEXT_BYTES];
+	int at;
+
+	params_print(text, &p, true, '\n');
+	at = snprintf(out, QUERY_TEXT_BYTES, "%s", text);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		p.transform = v->transform;
+		params_print(text, &p, false, ',');
+		text[strlen(text) - 1] = '\0'; /* its last comma */
+		at += snprintf(out + at, QUERY_TEXT_BYTES - (size_t)at,
+			       "variant=%s:%s\n", query_variant_name(v), text);
+		assert(at < QUERY_TEXT_BYTES);
+	}
+}
+
+bool query_read(struct query *q, char *text, char detail[PARAMS_DETAIL_BYTES])
+{
+	query_init(q);
+	while (text[0] != '\0') {
+		char *value = strsep(&text, "\n");
+		char *key = strsep(&value, "=");
+
+		if (text == NULL) {
+			(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+				       "The last line has no end.");
+			return false;
+		}
+		if (!query_set(q, key, value, detail))
 			return false;
 	}
 	return true;
@@ -206,9 +255,9 @@ bool presets_check(const char *presets, char detail[PARAMS_DETAIL_BYTES])
 
 	params_init(&all);
 	for (uint32_t i = 0; next_preset(presets, &preset); i++)
-		if (!has_room(i, detail) ||
+		if (!variant_fits(i, detail) ||
 		    !read_variant(&variants[i], &all, preset, detail) ||
-		    !is_new(variants, i, detail))
+		    !name_is_unused(variants, i, detail))
 			return false;
 	return true;
 }

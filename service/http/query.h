@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Query: what is asked of an upload, and of each variant to be made of it.
+ * Query: the parameters of an upload, and of each variant to make of it.
  *
  *	q=90&variant=thumb:w=320,h=320,fit=cover&variant=large:&variant=page
  *
- * Parameters outside of variants are where every variant starts from.  One
- * without a colon is a preset: a variant of the configuration, where they are
- * written in the same words, as "thumb:w=320;page:w=1280".
+ * Parameters outside of variants apply to every variant that does not set them
+ * itself.  A variant without a colon names a preset: a variant that --presets
+ * defines in the same words, separated by ';', as "thumb:w=320;page:w=1280".
  *
- * Ownership  A query lends the texts that it was given.
+ * Ownership  A query borrows the texts that it was given.
  * Limits     VARIANTS_MAX variants, and as many presets.
  */
 #ifndef SERVICE_QUERY_H
@@ -20,7 +20,7 @@ struct query {
 	struct params params; /* outside of variants */
 	const char *variants[VARIANTS_MAX];
 	uint32_t variant_count;
-	const char *variant_ends; /* where they end, if not at a NUL */
+	const char *variant_ends; /* characters that end one, besides NUL */
 };
 
 void query_init(struct query *q);
@@ -29,25 +29,54 @@ void query_init(struct query *q);
 MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);
 
-/* If it names no variant, it asks for all presets.  NULL: there are none. */
+/* A query without variants then asks for all presets; NULL: there are none. */
 void query_add_presets(struct query *q, const char *presets);
 
-/* How many pictures it asks for: one, if it names no variant. */
+/* The number of pictures that it asks for: 1 if it names no variant. */
 uint32_t query_picture_count(const struct query *q);
 
 /*
- * Fill the name and the recipe of so many variants.  `presets` NULL: there are
- * none.  False: `detail` is a sentence that names variant, key and value.
+ * Fill u->wants, and the names and transform parameters of u->variants; there
+ * are query_picture_count() of them.  `presets` NULL: there are none.  False:
+ * `detail` is a sentence that names variant, key and value.
  */
 MUST_CHECK bool query_make(const struct query *q, const char *presets,
-			   struct variant *variants,
+			   struct upload *u, char detail[PARAMS_DETAIL_BYTES]);
+
+enum {
+	QUERY_TEXT_BYTES =
+		(VARIANTS_MAX + 1) * (PARAMS_TEXT_BYTES + VARIANT_NAME_BYTES)
+};
+
+/*
+ * Print the parameters of an upload in one fixed form: a line "key=value" for
+ * each parameter of the whole upload, with its default if it was not given, and
+ * a line for each variant, with all its parameters.  Presets are expanded.
+ *
+ *	strict=1
+ *	placeholder=0
+ *	variant=thumb:w=320,h=320,fit=cover,gravity=centre,...
+ *
+ * Requests for the same pictures give the same text.  query_read() is the
+ * inverse.
+ */
+void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u);
+
+/*
+ * Read such a text.  `text` is modified, and the query borrows it; query_make()
+ * then makes the variants.  False: it is no such text; `detail` says why.
+ */
+MUST_CHECK bool query_read(struct query *q, char *text,
 			   char detail[PARAMS_DETAIL_BYTES]);
 
-/* Are these presets?  `detail` as of query_make(). */
+/* Its name in the store and in URLs: "image" if the request names none. */
+const char *query_variant_name(const struct variant *v);
+
+/* Are these valid presets?  False: `detail` as from query_make(). */
 MUST_CHECK bool presets_check(const char *presets,
 			      char detail[PARAMS_DETAIL_BYTES]);
 
-/* For --help: as params_print_help(), with `variant`. */
+/* For --help: params_print_help(), and the parameter `variant`. */
 void query_print_help(FILE *to);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum {
 	TIME_BYTES = sizeof("2026-01-31T12:00:00.250Z"),
-	CLOCK_AT = sizeof("2026-01-31T") - 1, /* where hours begin in it */
+	CLOCK_AT = sizeof("2026-01-31T") - 1, /* where the hours begin */
 	CLOCK_LENGTH = sizeof("12:00:00.250") - 1,
 	HEAD_BYTES = 128,
 	ESCAPED_BYTES = sizeof("\\u0000") - 1,
@@ -36,14 +36,14 @@ static void print_now(char out[TIME_BYTES])
 		       (int)(now.tv_nsec / 1000000 % 1000));
 }
 
-/* A line that grows up to a size; the last byte is kept for the line feed. */
+/* A line of limited size; its last byte is kept for the line feed. */
 struct line {
 	char *text;
 	size_t count, count_max;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct line *line,
-						      const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+line_add(struct line *line, const char *format, ...)
 {
 	size_t room = line->count_max - line->count;
 	va_list list;
@@ -56,13 +56,13 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line,
 		line->count += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-static void add_byte(struct line *line, char c)
+static void line_add_byte(struct line *line, char c)
 {
 	if (line->count + 1 < line->count_max)
 		line->text[line->count++] = c;
 }
 
-static size_t end(struct line *line)
+static size_t line_end(struct line *line)
 {
 	line->text[line->count++] = '\n';
 	return line->count;
@@ -73,7 +73,7 @@ static bool is_control(unsigned char c)
 	return c < ' ' || c == 0x7f;
 }
 
-/* For a terminal. */
+/* Replace control characters, which could change a terminal. */
 static void make_safe(struct line *line)
 {
 	for (size_t i = 0; i < line->count; i++)
@@ -83,33 +83,33 @@ static void make_safe(struct line *line)
 
 static void add_string(struct line *line, const char *name, const char *text)
 {
-	add(line, ",\"%s\":", name);
+	line_add(line, ",\"%s\":", name);
 	if (text == NULL) {
-		add(line, "null");
+		line_add(line, "null");
 		return;
 	}
-	add_byte(line, '"');
+	line_add_byte(line, '"');
 	for (; *text != '\0'; text++) {
 		if (is_control((unsigned char)*text)) {
-			add(line, "\\u%04x", (unsigned char)*text);
+			line_add(line, "\\u%04x", (unsigned char)*text);
 			continue;
 		}
 		if (*text == '"' || *text == '\\')
-			add_byte(line, '\\');
-		add_byte(line, *text);
+			line_add_byte(line, '\\');
+		line_add_byte(line, *text);
 	}
-	add_byte(line, '"');
+	line_add_byte(line, '"');
 }
 
 static void add_whole(struct line *line, const char *name, uint64_t number)
 {
-	add(line, ",\"%s\":%" PRIu64, name, number);
+	line_add(line, ",\"%s\":%" PRIu64, name, number);
 }
 
 static void add_seconds(struct line *line, const char *name, uint64_t ns)
 {
-	add(line, ",\"%s_s\":%" PRIu64 ".%06" PRIu64, name, ns / 1000000000,
-	    ns / 1000 % 1000000);
+	line_add(line, ",\"%s_s\":%" PRIu64 ".%06" PRIu64, name,
+		 ns / 1000000000, ns / 1000 % 1000000);
 }
 
 static void begin_json(struct line *line, enum log_level level,
@@ -118,8 +118,8 @@ static void begin_json(struct line *line, enum log_level level,
 	char now[TIME_BYTES];
 
 	print_now(now);
-	add(line, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%s\"", now,
-	    level_names[level], event);
+	line_add(line, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%s\"",
+		 now, level_names[level], event);
 }
 
 static void begin_text(struct line *line)
@@ -127,7 +127,7 @@ static void begin_text(struct line *line)
 	char now[TIME_BYTES];
 
 	print_now(now);
-	add(line, "%.*s ", CLOCK_LENGTH, now + CLOCK_AT);
+	line_add(line, "%.*s ", CLOCK_LENGTH, now + CLOCK_AT);
 }
 
 static enum log_level level_of(const struct log_request *r)
@@ -137,16 +137,17 @@ static enum log_level level_of(const struct log_request *r)
 
 static void add_timeline_json(struct line *line, const struct log_request *r)
 {
-	add(line, ",\"timeline\":[");
+	line_add(line, ",\"timeline\":[");
 	for (uint32_t i = 0; i < r->step_count; i++) {
 		const struct log_step *step = &r->steps[i];
 
-		add(line, "%s{\"step\":\"%s\"", i > 0 ? "," : "", step->name);
+		line_add(line, "%s{\"step\":\"%s\"", i > 0 ? "," : "",
+			 step->name);
 		add_seconds(line, "start", step->start_ns);
 		add_seconds(line, "dur", step->ns);
-		add(line, "}");
+		line_add(line, "}");
 	}
-	add(line, "]");
+	line_add(line, "]");
 }
 
 static void add_request_json(struct line *line, const struct log_request *r)
@@ -162,7 +163,7 @@ static void add_request_json(struct line *line, const struct log_request *r)
 	if (r->status != 0)
 		add_whole(line, "status", r->status);
 	else
-		add(line, ",\"status\":null");
+		line_add(line, ",\"status\":null");
 	add_string(line, "code", r->code);
 	add_whole(line, "bytes_in", r->bytes_in);
 	add_whole(line, "bytes_out", r->bytes_out);
@@ -172,22 +173,22 @@ static void add_request_json(struct line *line, const struct log_request *r)
 	for (uint32_t i = 0; i < r->time_count; i++)
 		add_seconds(line, r->times[i].name, r->times[i].ns);
 	add_seconds(line, "total", r->total_ns);
-	add(line, ",\"slow\":%s", r->is_slow ? "true" : "false");
+	line_add(line, ",\"slow\":%s", r->is_slow ? "true" : "false");
 	if (r->is_slow)
 		add_timeline_json(line, r);
 	add_string(line, "policy", r->policy);
-	add(line, "}");
+	line_add(line, "}");
 }
 
 static void add_size(struct line *line, const char *before, uint64_t bytes,
 		     uint64_t pixels)
 {
-	add(line, "%s%" PRIu64 " B", before, bytes);
+	line_add(line, "%s%" PRIu64 " B", before, bytes);
 	if (pixels > 0)
-		add(line, " %.2f MP", (double)pixels / 1e6);
+		line_add(line, " %.2f MP", (double)pixels / 1e6);
 }
 
-/* Of those that were not nothing. */
+/* Only times above 0. */
 static void add_times(struct line *line, const struct log_request *r)
 {
 	const char *before = ": ";
@@ -195,8 +196,8 @@ static void add_times(struct line *line, const struct log_request *r)
 	for (uint32_t i = 0; i < r->time_count; i++) {
 		if (r->times[i].ns == 0)
 			continue;
-		add(line, "%s%s %.1f", before, r->times[i].name,
-		    (double)r->times[i].ns / 1e6);
+		line_add(line, "%s%s %.1f", before, r->times[i].name,
+			 (double)r->times[i].ns / 1e6);
 		before = ", ";
 	}
 }
@@ -206,12 +207,12 @@ static void add_timeline(struct line *line, const struct log_request *r)
 {
 	const char *before = ": ";
 
-	add(line, " SLOW");
+	line_add(line, " SLOW");
 	for (uint32_t i = 0; i < r->step_count; i++) {
 		const struct log_step *step = &r->steps[i];
 
-		add(line, "%s%s %.1f at %.1f", before, step->name,
-		    (double)step->ns / 1e6, (double)step->start_ns / 1e6);
+		line_add(line, "%s%s %.1f at %.1f", before, step->name,
+			 (double)step->ns / 1e6, (double)step->start_ns / 1e6);
 		before = ", ";
 	}
 }
@@ -220,21 +221,22 @@ static void add_request_text(struct line *line, const struct log_request *r)
 {
 	begin_text(line);
 	if (r->status != 0)
-		add(line, "%u", r->status);
+		line_add(line, "%u", r->status);
 	else
-		add(line, "---");
-	add(line, " %s %s", r->method, r->path != NULL ? r->path : "?");
+		line_add(line, "---");
+	line_add(line, " %s %s", r->method != NULL ? r->method : "?",
+		 r->path != NULL ? r->path : "?");
 	if (r->code != NULL)
-		add(line, " %s", r->code);
+		line_add(line, " %s", r->code);
 	if (strcmp(r->end, "sent") != 0)
-		add(line, " %s", r->end);
+		line_add(line, " %s", r->end);
 	add_size(line, ", ", r->bytes_in, r->pixels_in);
 	add_size(line, " to ", r->bytes_out, r->pixels_out);
-	add(line, " in %.1f ms", (double)r->total_ns / 1e6);
+	line_add(line, " in %.1f ms", (double)r->total_ns / 1e6);
 	add_times(line, r);
-	add(line, "; %s", r->id);
+	line_add(line, "; %s", r->id);
 	if (r->trace_id != NULL)
-		add(line, " of trace %s", r->trace_id);
+		line_add(line, " of trace %s", r->trace_id);
 	if (r->is_slow)
 		add_timeline(line, r);
 	make_safe(line);
@@ -249,7 +251,7 @@ size_t log_line_of_request(char text[LOG_LINE_BYTES], enum log_form form,
 		add_request_json(&line, r);
 	else
 		add_request_text(&line, r);
-	return end(&line);
+	return line_end(&line);
 }
 
 size_t log_line_of_dropped(char text[LOG_LINE_BYTES], enum log_form form,
@@ -260,15 +262,16 @@ size_t log_line_of_dropped(char text[LOG_LINE_BYTES], enum log_form form,
 	if (form == LOG_FORM_JSON) {
 		begin_json(&line, LOG_LEVEL_WARN, "dropped");
 		add_whole(&line, "lines", count);
-		add(&line, "}");
+		line_add(&line, "}");
 	} else {
 		begin_text(&line);
-		add(&line, "%" PRIu64 " lines of this log are missing", count);
+		line_add(&line, "%" PRIu64 " lines of this log are missing",
+			 count);
 	}
-	return end(&line);
+	return line_end(&line);
 }
 
-/* Room for so many bytes, and what goes around them.  False: no memory. */
+/* Room for `bytes` and the rest of the line.  False: no memory. */
 static bool make_room(struct line *line, size_t bytes)
 {
 	*line = (struct line){ .count_max = bytes + HEAD_BYTES };
@@ -278,7 +281,7 @@ static bool make_room(struct line *line, size_t bytes)
 
 static char *end_string(struct line *line)
 {
-	line->text[end(line)] = '\0';
+	line->text[line_end(line)] = '\0';
 	return line->text;
 }
 
@@ -292,9 +295,9 @@ char *log_line_of_message(enum log_form form, enum log_level level,
 	if (form == LOG_FORM_JSON) {
 		begin_json(&line, level, "message");
 		add_string(&line, "message", text);
-		add(&line, "}");
+		line_add(&line, "}");
 	} else {
-		add(&line, "darkroom: %s", text);
+		line_add(&line, "darkroom: %s", text);
 		make_safe(&line);
 	}
 	return end_string(&line);
@@ -307,6 +310,6 @@ char *log_line_of_value(const char *event, const char *json)
 	if (!make_room(&line, strlen(event) + strlen(json)))
 		return NULL;
 	begin_json(&line, LOG_LEVEL_INFO, event);
-	add(&line, ",\"%s\":%s}", event, json);
+	line_add(&line, ",\"%s\":%s}", event, json);
 	return end_string(&line);
 }

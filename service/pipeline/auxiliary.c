@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/pipeline/auxiliary.h"
 
+#include "base/util.h"
 #include "stages/cores.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 struct auxiliary {
@@ -12,17 +12,17 @@ struct auxiliary {
 	struct stage *stage;
 };
 
-static void run(struct event *ev, void *arg)
+static void run_task(struct event *ev, void *arg)
 {
-	struct errand *e =
-		(struct errand *)((char *)ev - offsetof(struct errand, event));
+	struct task *t = container_of(ev, struct task, event);
 
 	(void)arg;
-	e->run(e);
+	t->run(t);
 }
 
-/* A pool of threads, or none at all. */
-static void plan(struct schedule *s, const struct auxiliary_config *config)
+/* A pool of threads; without threads, the sender runs its task. */
+static void init_schedule(struct schedule *s,
+			  const struct auxiliary_config *config)
 {
 	char error[SCHEDULE_ERROR_BYTES];
 	bool ok;
@@ -43,15 +43,16 @@ struct auxiliary *auxiliary_start(const struct auxiliary_config *config)
 
 	if (a == NULL)
 		return NULL;
-	plan(&schedule, config);
+	init_schedule(&schedule, config);
 	a->group = group_new(&(struct group_config){
 		.schedule = &schedule,
 		.cores = config->cores,
+		.counts_hardware = config->counts_hardware,
 	});
 	if (a->group != NULL)
 		a->stage = group_add(a->group, &(struct stage_config){
 						       .name = config->name,
-						       .handler = run,
+						       .handler = run_task,
 						       .slots = config->slots,
 					       });
 	if (a->stage != NULL && group_start(a->group))
@@ -60,9 +61,9 @@ struct auxiliary *auxiliary_start(const struct auxiliary_config *config)
 	return NULL;
 }
 
-bool auxiliary_send(struct auxiliary *a, struct errand *e)
+bool auxiliary_send(struct auxiliary *a, struct task *t)
 {
-	return stage_send(a->stage, &e->event);
+	return stage_send(a->stage, &t->event);
 }
 
 const struct group *auxiliary_group(const struct auxiliary *a)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Auxiliary: a stage for errands, with threads of its own beside the workers of
- * the pipeline: for what waits for disks, and for what is not to wait for them
- * (express.h).
+ * Auxiliary: a stage with threads of its own beside the workers of the
+ * schedule.  It runs tasks: those that wait for disks (the store), and whole
+ * uploads that must not wait for workers (express, see pipeline.c).
  *
- * Ownership  An errand is the group's from auxiliary_send() until it runs.
+ * Ownership  A task belongs to the stage from auxiliary_send() until it runs.
  * Threads    auxiliary_send(), auxiliary_read(): any, at once.  The rest: one.
  */
 #ifndef SERVICE_AUXILIARY_H
@@ -12,32 +12,35 @@
 
 #include "stages/stats.h"
 
-/* Embed one, zeroed but for `run` and, if traces are to tell it, its number. */
-struct errand {
+/*
+ * Embed one in a struct.  Set `run` and, for traces, event.number; zero the
+ * rest.
+ */
+struct task {
 	struct event event;
-	/* By a worker; the errand is the callee's again, with its times. */
-	void (*run)(struct errand *e);
+	/* Runs on a thread of the stage; it owns the task again. */
+	void (*run)(struct task *t);
 };
 
 struct auxiliary_config {
 	const char *name; /* of the stage */
-	uint32_t threads; /* 0: who sends an errand runs it */
-	uint32_t slots;   /* at least so many may wait */
+	uint32_t threads; /* 0: auxiliary_send() runs the task itself */
+	uint32_t slots;   /* tasks that may wait, at least */
 	const struct cores *cores;
+	bool counts_hardware; /* as in pipeline_config */
 };
 
 /* NULL: no memory, or no threads. */
 struct auxiliary *auxiliary_start(const struct auxiliary_config *config);
 
-/* False: too many wait, or it was stopped; the errand is still the caller's. */
-MUST_CHECK bool auxiliary_send(struct auxiliary *a, struct errand *e);
+/* False: the queue is full or stopped; the task is still the caller's. */
+MUST_CHECK bool auxiliary_send(struct auxiliary *a, struct task *t);
 
-/* For what stages/ tells of a running group. */
 const struct group *auxiliary_group(const struct auxiliary *a);
 
 void auxiliary_read(const struct auxiliary *a, struct stage_stats *out);
 
-/* Refuse, run what waits, end the threads.  Twice does no harm. */
+/* Refuse tasks, run those that wait, end the threads.  Twice is fine. */
 void auxiliary_stop(struct auxiliary *a);
 
 /* NULL is fine. */

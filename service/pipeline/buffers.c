@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/pipeline/buffers.h"
 
-#include "service/clock.h"
+#include "base/clock.h"
 #include "service/wait.h"
 
 #include <assert.h>
@@ -9,15 +9,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { IDLE_MS = 1000 }; /* without a touch: idle */
+enum { IDLE_MS = 1000 }; /* without buffers_touch() */
 
 struct buffers {
-	struct img_pool *pool;
+	struct memory_pool *pool;
 	pthread_t trimmer;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* Written under the lock, but `touched` is looked at without. */
-	_Atomic bool touched; /* since the trimmer looked */
+	/* Both are written under the lock; `touched` is read without it. */
+	_Atomic bool touched; /* since the trimmer cleared it */
 	bool stopping;
 };
 
@@ -30,7 +30,7 @@ static bool wait_for_touch(struct buffers *b)
 }
 
 /* Sleep for IDLE_MS, less if stopping.  Caller holds the lock. */
-static void wait_a_while(struct buffers *b)
+static void wait_until_idle_or_stop(struct buffers *b)
 {
 	uint64_t end_ns = clock_after_ms(IDLE_MS);
 
@@ -47,10 +47,10 @@ static void *trim_when_idle(void *arg)
 	while (wait_for_touch(b)) {
 		while (b->touched && !b->stopping) {
 			b->touched = false;
-			wait_a_while(b);
+			wait_until_idle_or_stop(b);
 		}
 		(void)pthread_mutex_unlock(&b->lock);
-		img_pool_trim(b->pool);
+		memory_pool_trim(b->pool);
 		(void)pthread_mutex_lock(&b->lock);
 	}
 	(void)pthread_mutex_unlock(&b->lock);
@@ -65,20 +65,20 @@ struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 		return NULL;
 	(void)pthread_mutex_init(&b->lock, NULL);
 	wait_init(&b->changed);
-	b->pool = img_pool_new(kept_bytes_max);
+	b->pool = memory_pool_new(kept_bytes_max);
 	if (b->pool != NULL)
-		img_pool_limit(b->pool, bytes_max);
+		memory_pool_limit(b->pool, bytes_max);
 	if (b->pool != NULL &&
 	    pthread_create(&b->trimmer, NULL, trim_when_idle, b) == 0)
 		return b;
-	img_pool_free(b->pool);
+	memory_pool_free(b->pool);
 	free(b);
 	return NULL;
 }
 
-const struct img_memory *buffers_memory(const struct buffers *b)
+const struct memory *buffers_memory(const struct buffers *b)
 {
-	return img_pool_memory(b->pool);
+	return memory_pool_memory(b->pool);
 }
 
 void buffers_touch(struct buffers *b)
@@ -91,9 +91,9 @@ void buffers_touch(struct buffers *b)
 	(void)pthread_mutex_unlock(&b->lock);
 }
 
-void buffers_read(const struct buffers *b, struct img_pool_stats *out)
+void buffers_read(const struct buffers *b, struct memory_pool_stats *out)
 {
-	img_pool_read(b->pool, out);
+	memory_pool_read(b->pool, out);
 }
 
 void buffers_free(struct buffers *b)
@@ -105,7 +105,7 @@ void buffers_free(struct buffers *b)
 	(void)pthread_cond_signal(&b->changed);
 	(void)pthread_mutex_unlock(&b->lock);
 	(void)pthread_join(b->trimmer, NULL);
-	img_pool_free(b->pool);
+	memory_pool_free(b->pool);
 	(void)pthread_cond_destroy(&b->changed);
 	(void)pthread_mutex_destroy(&b->lock);
 	free(b);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffers: the memory of all pictures, given back when there is no work.
+ * Buffers: the memory of all pictures, returned to the system when idle.
  *
- * A pool (imgops/pool.h), and a thread that trims it once nobody has said that
- * there is work for a second or two.  While there is none, the thread sleeps
- * and no timer runs.
+ * A pool (base/memory.h), and a thread that trims it one to two seconds after
+ * the last buffers_touch().  Then the thread sleeps and no timer runs.
  *
  * Ownership  All blocks must be freed before buffers_free().
  * Threads    Any, at once; buffers_new() and _free() one.
@@ -12,22 +11,22 @@
 #ifndef SERVICE_BUFFERS_H
 #define SERVICE_BUFFERS_H
 
-#include "imgops/pool.h"
+#include "base/memory.h"
 
 struct buffers;
 
 /*
  * Keeps at most `kept_bytes_max` free, and maps at most `bytes_max` in all; see
- * img_pool_limit().  NULL: no memory, or no thread.
+ * memory_pool_limit().  NULL: no memory, or no thread.
  */
 struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max);
 
-const struct img_memory *buffers_memory(const struct buffers *b);
+const struct memory *buffers_memory(const struct buffers *b);
 
-/* There is work: do not trim now.  Cheap; call it for every upload. */
+/* There is work: do not trim now.  Cheap enough for every upload. */
 void buffers_touch(struct buffers *b);
 
-void buffers_read(const struct buffers *b, struct img_pool_stats *out);
+void buffers_read(const struct buffers *b, struct memory_pool_stats *out);
 
 void buffers_free(struct buffers *b);
 

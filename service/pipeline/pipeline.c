@@ -1,29 +1,368 @@
 /* SPDX-License-Identifier: MIT */
-/* The stage graph of uploads: who is let in, and what there is of it. */
-#include "service/pipeline/pipeline_run.h"
+/*
+ * The way of an upload: in by pipeline_submit(), through the stages from the
+ * event of its first variant, which decodes, to the end of its last variant and
+ * the store, out by its done().
+ *
+ * Express: no step is interrupted, so whatever the order of the queue, a small
+ * upload waits until a step of a large one ends.  With --express, small uploads
+ * that would wait so go to one thread beside the workers, which runs all their
+ * steps and may use any core: the kernel shares the cores in slices much
+ * shorter than a large step.  As in size interval task assignment
+ * (Harchol-Balter, Crovella and Murta, J. of Par. and Distr. Computing 59:2,
+ * 1999), small uploads have a server of their own; unlike there, only while all
+ * workers are in large uploads, and only as many as the thread can serve soon.
+ */
+#include "service/pipeline/pipeline_inside.h"
 
+#include "base/util.h"
+#include "base/clock.h"
 #include "service/pipeline/buffers.h"
-#include "service/clock.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
-#include "stages/schedule_words.h"
+#include "stages/schedule.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum {
 	KEPT_BYTES_MAX = 256 << 20,
+	/*
+	 * The express thread takes uploads up to 4 times the limit: an upload
+	 * after more than that would wait longer than for a worker.
+	 */
+	LIMITS_QUEUED_MAX = 4,
 };
 
-void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
+const char *const pipeline_step_names[PIPELINE_STAGES] = {
+	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
+	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
+	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
+};
+
+bool express_is_better(const struct express_view *view, uint64_t upload_ns)
 {
-	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
-		       to);
-	(void)fprintf(to, " --express %" PRIu64 "ms",
-		      config->express_ns / 1000000);
+	return upload_ns < view->limit_ns &&
+	       view->large_count >= view->core_count &&
+	       view->queued_ns + upload_ns <=
+		       LIMITS_QUEUED_MAX * view->limit_ns;
 }
 
-bool pipeline_has_place(const struct pipeline *p)
+/* The workers got `change` events of an upload of `upload_ns`; < 0: lost. */
+static void express_count(struct express *x, uint64_t upload_ns, int32_t change)
+{
+	if (x->thread != NULL && upload_ns >= x->limit_ns)
+		atomic_fetch_add(&x->large_count, (uint32_t)change);
+}
+
+/*
+ * Choose, and reserve the time.  True: call express_leave() when the steps are
+ * over, or if the upload is not taken.
+ */
+static bool express_choose(struct express *x, uint64_t upload_ns)
+{
+	const struct express_view view = {
+		.limit_ns = x->limit_ns,
+		.core_count = x->core_count,
+		.large_count = atomic_load(&x->large_count),
+		.queued_ns = atomic_load(&x->queued_ns),
+	};
+
+	if (!express_is_better(&view, upload_ns))
+		return false;
+	atomic_fetch_add(&x->queued_ns, upload_ns);
+	return true;
+}
+
+static void express_leave(struct express *x, uint64_t upload_ns)
+{
+	atomic_fetch_sub(&x->queued_ns, upload_ns);
+}
+
+uint64_t upload_result_bytes(const struct upload *u)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		bytes += memory_pool_block_charge(u->variants[i].jpeg);
+	return bytes;
+}
+
+void upload_free_results(struct upload *u)
+{
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		memory_pool_block_free(u->variants[i].jpeg);
+		u->variants[i].jpeg = NULL;
+		u->variants[i].jpeg_bytes = 0;
+	}
+}
+
+bool upload_is_made(const struct upload *u)
+{
+	return atomic_load(&u->running_count) == 0;
+}
+
+uint64_t upload_left_ns(const struct upload *u)
+{
+	uint64_t left_ns = atomic_load(&u->left_ns);
+	uint64_t decode_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+
+	return left_ns > decode_ns ? left_ns - decode_ns : 0;
+}
+
+/* The stage that ran its last step before the store. */
+static uint32_t last_stage(const struct upload *u)
+{
+	return u->is_express ? PIPELINE_EXPRESS : PIPELINE_ENCODE;
+}
+
+static void count_result(struct pipeline_counts *c, const struct upload *u)
+{
+	uint64_t inside_ns = clock_now_ns() - u->variants[0].event.born_ns;
+	uint64_t pixels_out = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		pixels_out += img_pixels(u->variants[i].size);
+	atomic_fetch_add(&c->pixels_in, img_pixels(u->stored));
+	atomic_fetch_add(&c->pixels_out, pixels_out);
+	atomic_fetch_add(&c->inside_ns, inside_ns);
+	histogram_add(&c->inside, inside_ns);
+}
+
+static void count_end(struct pipeline_counts *c, const struct upload *u)
+{
+	if (atomic_load(&u->is_failed)) {
+		atomic_fetch_add(&c->failed, 1);
+		atomic_fetch_add(&c->late, u->end == UPLOAD_LATE);
+		atomic_fetch_add(&c->gone, u->end == UPLOAD_GONE);
+	} else {
+		atomic_fetch_add(&c->finished, 1);
+		atomic_fetch_add(&c->results[u->store != NULL ? PIPELINE_STORE :
+								last_stage(u)],
+				 1);
+		count_result(c, u);
+	}
+}
+
+static void sum_times(struct upload *u, const struct variant *v)
+{
+	u->waited_ns += v->event.waited_ns;
+	for (uint32_t k = 0; k < PIPELINE_STEPS; k++) {
+		uint64_t begun_ns = v->begun_ns[k];
+
+		u->service_ns[k] += v->service_ns[k];
+		if (begun_ns > 0 &&
+		    (u->begun_ns[k] == 0 || begun_ns < u->begun_ns[k]))
+			u->begun_ns[k] = begun_ns;
+	}
+}
+
+/* Nothing of the upload runs any more: count it, and call done(). */
+static void finish_upload(struct pipeline *p, struct upload *u)
+{
+	img_release(&u->decoded);
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		sum_times(u, &u->variants[i]);
+	u->waited_ns += u->task.event.waited_ns;
+	if (atomic_load(&u->is_failed))
+		upload_free_results(u);
+	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
+	/* Before done(): a client that sees the reply sees it counted. */
+	count_end(&p->counts, u);
+	atomic_fetch_sub(&p->in_flight_count, 1);
+	buffers_touch(p->buffers);
+	u->done(u);
+}
+
+/* The first reason stands; running variants stop before their next step. */
+static void fail_upload(struct upload *u, enum upload_end end, enum img_err err)
+{
+	if (atomic_exchange(&u->is_failed, true))
+		return;
+	u->end = end;
+	u->err = err;
+}
+
+/* Why the next step should not run; UPLOAD_ENDED: it should. */
+static enum upload_end reason_to_stop(const struct pipeline *p,
+				      const struct upload *u, uint64_t now_ns)
+{
+	if (atomic_load(&p->abandoning))
+		return UPLOAD_ABANDONED;
+	if (atomic_load(&u->is_accepted))
+		return UPLOAD_ENDED;
+	if (u->is_gone != NULL && u->is_gone(u))
+		return UPLOAD_GONE;
+	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns)
+		return UPLOAD_LATE;
+	return UPLOAD_ENDED;
+}
+
+static void finish_queued_upload(struct pipeline *p, struct upload *u)
+{
+	departures_count(&p->departures, clock_now_ns());
+	finish_upload(p, u);
+}
+
+/* upload.task.run(), in the store stage. */
+static void store_results(struct task *t)
+{
+	struct upload *u = container_of(t, struct upload, task);
+	uint64_t start_ns = clock_now_ns();
+	enum upload_end end = reason_to_stop(u->pipeline, u, start_ns);
+
+	if (end == UPLOAD_ENDED) {
+		end = u->store(u);
+		u->begun_ns[PIPELINE_STORE] = start_ns;
+		u->service_ns[PIPELINE_STORE] = clock_now_ns() - start_ns;
+	}
+	if (end != UPLOAD_ENDED)
+		fail_upload(u, end, IMG_OK);
+	finish_queued_upload(u->pipeline, u);
+}
+
+/* The store stage has room for all uploads, so that it refuses none. */
+static void send_to_store(struct pipeline *p, struct upload *u)
+{
+	bool sent;
+
+	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
+	u->task.run = store_results;
+	/* Before sending: the upload may have ended when that returns. */
+	atomic_fetch_add(&p->counts.stored[last_stage(u)], 1);
+	sent = auxiliary_send(p->store, &u->task);
+	assert(sent);
+	(void)sent;
+}
+
+/* The variant has no step left to run; after the last one the upload ends. */
+static void end_variant(struct pipeline *p, struct variant *v)
+{
+	struct upload *u = v->upload;
+
+	v->size = v->view.size;
+	v->notes = v->image.notes;
+	img_release(&v->image);
+	if (!u->is_express)
+		express_count(&p->express, u->estimated_ns, -1);
+	if (atomic_fetch_sub(&u->running_count, 1) != 1)
+		return;
+	if (u->store == NULL || atomic_load(&u->is_failed))
+		finish_queued_upload(p, u);
+	else
+		send_to_store(p, u);
+}
+
+/* Run one step and measure it.  False: the upload has failed. */
+static bool run_step(struct pipeline *p, enum pipeline_step step,
+		     struct variant *v)
+{
+	struct upload *u = v->upload;
+	uint64_t start_ns = clock_now_ns();
+	uint64_t estimated_ns = v->estimated_ns[step];
+	enum upload_end end;
+	enum img_err err = IMG_OK;
+
+	if (atomic_load(&u->is_failed))
+		return false;
+	end = reason_to_stop(p, u, start_ns);
+	if (end == UPLOAD_ENDED) {
+		err = steps_run(step, v, &p->config.limits, p->memory);
+		if (step == PIPELINE_DECODE && err == IMG_OK &&
+		    u->on_decoded != NULL)
+			u->on_decoded(u);
+		v->begun_ns[step] = start_ns;
+		v->service_ns[step] = clock_now_ns() - start_ns;
+	}
+	if (end != UPLOAD_ENDED || err != IMG_OK) {
+		fail_upload(u, end, err);
+		return false;
+	}
+	v->event.left_ns =
+		atomic_fetch_sub(&u->left_ns, estimated_ns) - estimated_ns;
+	return true;
+}
+
+/* Queues have room for all variants of all uploads, and refuse none. */
+static void send_variant(const struct pipeline_stage *to, struct variant *v)
+{
+	bool sent = stage_send(to->stage, &v->event);
+
+	assert(sent);
+	(void)sent;
+}
+
+/* The upload is decoded: from here each variant counts by itself. */
+static void start_variants(struct upload *u)
+{
+	atomic_store(&u->unscaled_count, u->variant_count);
+	atomic_store(&u->running_count, u->variant_count);
+}
+
+/* The event that decoded goes last: until then the upload cannot end. */
+static void fan_out(const struct pipeline_stage *to, struct upload *u)
+{
+	struct variant *first = &u->variants[0];
+
+	start_variants(u);
+	express_count(&to->pipeline->express, u->estimated_ns,
+		      (int32_t)u->variant_count - 1);
+	for (uint32_t i = 1; i < u->variant_count; i++) {
+		struct variant *v = &u->variants[i];
+
+		v->event.left_ns = first->event.left_ns;
+		v->event.born_ns = first->event.born_ns;
+		send_variant(to, v);
+	}
+	send_variant(to, first);
+}
+
+/* The handler of every stage of the schedule. */
+static void handle_step(struct event *ev, void *arg)
+{
+	const struct pipeline_stage *at = arg;
+	struct variant *v = container_of(ev, struct variant, event);
+
+	if (!run_step(at->pipeline, at->step, v) ||
+	    at->step + 1 == PIPELINE_STEPS)
+		end_variant(at->pipeline, v);
+	else if (at->step == PIPELINE_DECODE)
+		fan_out(at + 1, v->upload);
+	else
+		send_variant(at + 1, v);
+}
+
+static void run_steps_after_decode(struct pipeline *p, struct variant *v)
+{
+	for (uint32_t step = PIPELINE_SCALE; step < PIPELINE_STEPS; step++)
+		if (!run_step(p, step, v))
+			break;
+	end_variant(p, v);
+}
+
+/*
+ * upload.task.run(), on the express thread.  The upload may end with its last
+ * variant: `u` must not be used after that.
+ */
+static void run_all_steps(struct task *t)
+{
+	struct upload *u = container_of(t, struct upload, task);
+	struct pipeline *p = u->pipeline;
+	uint64_t upload_ns = u->estimated_ns;
+	uint32_t variant_count = u->variant_count;
+
+	u->variants[0].event.born_ns = t->event.born_ns;
+	if (run_step(p, PIPELINE_DECODE, &u->variants[0])) {
+		start_variants(u);
+		for (uint32_t i = 0; i < variant_count; i++)
+			run_steps_after_decode(p, &u->variants[i]);
+	} else
+		end_variant(p, &u->variants[0]);
+	express_leave(&p->express, upload_ns);
+}
+
+bool pipeline_has_slot(const struct pipeline *p)
 {
 	return atomic_load(&p->in_flight_count) < p->config.uploads_max;
 }
@@ -33,32 +372,80 @@ void pipeline_count_refused(struct pipeline *p)
 	atomic_fetch_add(&p->counts.refused, 1);
 }
 
+void pipeline_count_abandoned(struct pipeline *p)
+{
+	atomic_fetch_add(&p->counts.abandoned, 1);
+}
+
+static bool is_over(uint64_t asked, uint64_t limit)
+{
+	return limit > 0 && asked > limit;
+}
+
+/* Does the upload exceed a limit of work?  `cpu_ns`: the estimate to use. */
+static enum upload_end check_work(const struct pipeline *p,
+				  const struct upload *u, uint64_t cpu_ns)
+{
+	if (is_over(u->output_pixels, p->config.output_pixels_max))
+		return UPLOAD_TOO_MUCH_OUTPUT;
+	if (is_over(cpu_ns, p->config.cpu_ns_max))
+		return UPLOAD_TOO_MUCH_CPU;
+	return UPLOAD_ENDED;
+}
+
+void pipeline_explain(const struct pipeline *p, const struct upload *u,
+		      char *text, size_t bytes)
+{
+	if (u->end == UPLOAD_TOO_MUCH_OUTPUT)
+		(void)snprintf(text, bytes,
+			       "The results asked for have %.10g megapixels "
+			       "together; --max-output-megapixels allows "
+			       "%.10g.",
+			       (double)u->output_pixels / 1e6,
+			       (double)p->config.output_pixels_max / 1e6);
+	else if (u->end == UPLOAD_TOO_MUCH_CPU)
+		(void)snprintf(text, bytes,
+			       "The request would take an estimated %.3g s of "
+			       "CPU time; --max-cpu allows %.10g s.",
+			       (double)u->estimated_ns / 1e9,
+			       (double)p->config.cpu_ns_max / 1e9);
+	else if (u->end == UPLOAD_ENDED && u->err == IMG_ERR_TOO_LARGE)
+		steps_explain_too_large(u, &p->config.limits, text, bytes);
+}
+
 bool pipeline_peek(struct pipeline *p, struct upload *u)
 {
-	uint64_t bytes;
+	uint64_t bytes, cpu_ns;
 
 	u->end = UPLOAD_ENDED;
-	u->err = steps_foretell(u, &p->config.limits);
+	u->err = steps_estimate(u, &p->config.limits);
 	if (u->err == IMG_ERR_TRUNCATED)
 		return false;
-	/* What a progressive file takes depends on scans behind the header. */
-	if (u->err != IMG_OK || u->header.is_progressive)
+	if (u->err != IMG_OK)
 		return true;
-	bytes = u->jpeg_charge_bytes + u->foretold_bytes;
+	/* The decode of a progressive file depends on scans still to come. */
+	cpu_ns = u->estimated_ns;
+	if (u->header.is_progressive)
+		cpu_ns -= u->variants[0].estimated_ns[PIPELINE_DECODE];
+	u->end = check_work(p, u, cpu_ns);
+	if (u->end != UPLOAD_ENDED || u->header.is_progressive)
+		return true;
+	bytes = u->jpeg_charge_bytes + u->estimated_bytes;
 	if (bytes > p->budget.limit_bytes &&
 	    budget_charge(&u->charge, bytes) == BUDGET_NEVER)
 		u->end = UPLOAD_TOO_MUCH;
 	return true;
 }
 
-static enum upload_end charge(struct pipeline *p, struct upload *u)
+static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 {
 	u->charge.budget = &p->budget;
 	switch (budget_charge(&u->charge,
-			      u->jpeg_charge_bytes + u->foretold_bytes)) {
+			      u->jpeg_charge_bytes + u->estimated_bytes)) {
 	case BUDGET_OK:
-		/* By what is let in alone: the others take nothing. */
-		forecast_learn(&p->forecast, u->jpeg_bytes, u->foretold_bytes);
+		/* Only from uploads that are let in: the others take none. */
+		memory_estimate_learn(&p->memory_estimate, u->jpeg_bytes,
+				      u->estimated_bytes);
 		return UPLOAD_ENDED;
 	case BUDGET_FULL:
 		return UPLOAD_MEMORY_FULL;
@@ -69,28 +456,29 @@ static enum upload_end charge(struct pipeline *p, struct upload *u)
 }
 
 /* Returns false. */
-static bool refuse(struct pipeline *p, struct upload *u, enum upload_end end)
+static bool refuse_upload(struct pipeline *p, struct upload *u,
+			  enum upload_end end)
 {
 	u->end = end;
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	return false;
 }
 
-/* To its first stage.  False: stopping. */
-static bool send(struct pipeline *p, struct upload *u)
+/* False: stopping. */
+static bool send_to_first_stage(struct pipeline *p, struct upload *u)
 {
-	uint64_t upload_ns = u->foretold_ns;
+	uint64_t upload_ns = u->estimated_ns;
 
-	u->is_express = express_enter(&p->express, upload_ns);
+	u->is_express = express_choose(&p->express, upload_ns);
 	if (u->is_express) {
-		u->errand.run = pipeline_take_steps;
-		if (express_send(&p->express, &u->errand))
+		u->task.run = run_all_steps;
+		if (auxiliary_send(p->express.thread, &u->task))
 			return true;
 		express_leave(&p->express, upload_ns);
 		return false;
 	}
 	express_count(&p->express, upload_ns, 1);
-	if (stage_send(p->places[0].stage, &u->variants[0].event))
+	if (stage_send(p->stages[0].stage, &u->variants[0].event))
 		return true;
 	express_count(&p->express, upload_ns, -1);
 	return false;
@@ -99,34 +487,63 @@ static bool send(struct pipeline *p, struct upload *u)
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
+	enum upload_end over = UPLOAD_ENDED;
 
 	u->submitted_ns = clock_now_ns();
 	if (inside_count == 0)
-		drain_begin(&p->drain, u->submitted_ns);
+		departures_begin(&p->departures, u->submitted_ns);
 	if (inside_count >= p->config.uploads_max)
-		return refuse(p, u, UPLOAD_NO_PLACE);
-
-	u->err = steps_foretell(u, &p->config.limits);
-	u->end = u->err == IMG_OK ? charge(p, u) : UPLOAD_ENDED;
+		return refuse_upload(p, u, UPLOAD_NO_SLOT);
+	u->end = UPLOAD_ENDED;
+	u->err = steps_estimate(u, &p->config.limits);
+	if (u->err == IMG_OK)
+		over = check_work(p, u, u->estimated_ns);
+	if (u->err == IMG_OK && over == UPLOAD_ENDED)
+		u->end = charge_estimate(p, u);
 	if (u->end != UPLOAD_ENDED)
-		return refuse(p, u, u->end);
+		return refuse_upload(p, u, u->end);
 	u->pipeline = p;
-	u->errand.event.number = u->number;
+	u->task.event.number = u->number;
 	/* Before sending: `u` may be done when that returns. */
 	atomic_fetch_add(&p->counts.sent, 1);
-	if (u->err != IMG_OK) {
-		pipeline_fail(u, UPLOAD_ENDED, u->err);
-		pipeline_finish(p, u);
+	if (u->err != IMG_OK || over != UPLOAD_ENDED) {
+		fail_upload(u, over, u->err);
+		finish_upload(p, u);
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
-	if (send(p, u))
+	if (send_to_first_stage(p, u))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
-	return refuse(p, u, UPLOAD_NO_PLACE);
+	return refuse_upload(p, u, UPLOAD_NO_SLOT);
 }
 
-static struct stage_stats *add_stage(struct pipeline_stats *to, uint32_t stage)
+bool pipeline_send_task(struct pipeline *p, struct task *t)
+{
+	if (!auxiliary_send(p->store, t))
+		return false;
+	atomic_fetch_add(&p->counts.tasks, 1);
+	return true;
+}
+
+static void read_counts(const struct pipeline_counts *c,
+			struct pipeline_stats *out)
+{
+	out->sent_count = atomic_load(&c->sent);
+	out->refused_count = atomic_load(&c->refused);
+	out->abandoned_count = atomic_load(&c->abandoned);
+	out->finished_count = atomic_load(&c->finished);
+	out->failed_count = atomic_load(&c->failed);
+	out->late_count = atomic_load(&c->late);
+	out->gone_count = atomic_load(&c->gone);
+	out->pixels_in = atomic_load(&c->pixels_in);
+	out->pixels_out = atomic_load(&c->pixels_out);
+	out->inside_ns = atomic_load(&c->inside_ns);
+	histogram_read(&c->inside, &out->inside);
+}
+
+static struct stage_stats *add_stage_stats(struct pipeline_stats *to,
+					   uint32_t stage)
 {
 	to->stage_names[to->stage_count] = pipeline_step_names[stage];
 	return &to->stages[to->stage_count++];
@@ -137,15 +554,16 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	*out = (struct pipeline_stats){
 		.in_flight_count = atomic_load(&p->in_flight_count),
 	};
-	pipeline_counts_read(&p->counts, out);
+	read_counts(&p->counts, out);
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		stage_read(p->places[i].stage, add_stage(out, i));
+		stage_read(p->stages[i].stage, add_stage_stats(out, i));
 	if (p->store != NULL)
-		auxiliary_read(p->store, add_stage(out, PIPELINE_STORE));
-	if (p->express.lane != NULL)
-		express_read(&p->express, add_stage(out, PIPELINE_EXPRESS));
+		auxiliary_read(p->store, add_stage_stats(out, PIPELINE_STORE));
+	if (p->express.thread != NULL)
+		auxiliary_read(p->express.thread,
+			       add_stage_stats(out, PIPELINE_EXPRESS));
 }
 
 struct pipeline_load pipeline_load(const struct pipeline *p)
@@ -160,8 +578,9 @@ struct pipeline_load pipeline_load(const struct pipeline *p)
 
 uint32_t pipeline_retry_after_s(struct pipeline *p)
 {
-	return drain_retry_after_s(&p->drain, atomic_load(&p->in_flight_count),
-				   clock_now_ns());
+	return departures_retry_after_s(&p->departures,
+					atomic_load(&p->in_flight_count),
+					clock_now_ns());
 }
 
 uint32_t pipeline_worker_count(const struct pipeline *p)
@@ -169,27 +588,19 @@ uint32_t pipeline_worker_count(const struct pipeline *p)
 	return group_worker_count(p->group);
 }
 
-bool pipeline_send_errand(struct pipeline *p, struct errand *e)
-{
-	if (!auxiliary_send(p->store, e))
-		return false;
-	atomic_fetch_add(&p->counts.errands, 1);
-	return true;
-}
-
 struct budget *pipeline_budget(struct pipeline *p)
 {
 	return &p->budget;
 }
 
-const struct img_memory *pipeline_memory(const struct pipeline *p)
+const struct memory *pipeline_memory(const struct pipeline *p)
 {
 	return p->memory;
 }
 
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes)
 {
-	return forecast_bytes(&p->forecast, body_bytes);
+	return memory_estimate_bytes(&p->memory_estimate, body_bytes);
 }
 
 struct group *pipeline_group(const struct pipeline *p)
@@ -197,10 +608,18 @@ struct group *pipeline_group(const struct pipeline *p)
 	return p->group;
 }
 
+void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
+{
+	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
+		       to);
+	(void)fprintf(to, " --express %" PRIu64 "ms",
+		      config->express_ns / 1000000);
+}
+
 static bool add_stages(struct pipeline *p)
 {
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
-		struct pipeline_place *at = &p->places[i];
+		struct pipeline_stage *at = &p->stages[i];
 		uint32_t slots = p->config.uploads_max;
 
 		if (i > PIPELINE_DECODE)
@@ -210,7 +629,7 @@ static bool add_stages(struct pipeline *p)
 		at->stage = group_add(p->group,
 				      &(struct stage_config){
 					      .name = pipeline_step_names[i],
-					      .handler = pipeline_take_step,
+					      .handler = handle_step,
 					      .arg = at,
 					      .slots = slots,
 				      });
@@ -220,7 +639,7 @@ static bool add_stages(struct pipeline *p)
 	return true;
 }
 
-/* Nothing to do where there is none.  False: no memory, or no threads. */
+/* True also without a store.  False: no memory, or no threads. */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
@@ -231,10 +650,31 @@ static bool start_store(struct pipeline *p)
 	p->store = auxiliary_start(&(struct auxiliary_config){
 		.name = pipeline_step_names[PIPELINE_STORE],
 		.threads = has_workers ? c->store_threads : 0,
-		.slots = c->uploads_max + c->errands_max,
+		/* An upload may send a task in addition to its own. */
+		.slots = 2 * c->uploads_max + c->tasks_max,
 		.cores = c->cores,
+		.counts_hardware = c->counts_hardware,
 	});
 	return p->store != NULL;
+}
+
+/* True also if --express is not given.  False: no memory, or no thread. */
+static bool start_express(struct pipeline *p)
+{
+	const struct pipeline_config *c = &p->config;
+
+	if (c->express_ns == 0)
+		return true;
+	p->express.limit_ns = c->express_ns;
+	p->express.core_count = cores_count(c->cores);
+	p->express.thread = auxiliary_start(&(struct auxiliary_config){
+		.name = pipeline_step_names[PIPELINE_EXPRESS],
+		.threads = 1,
+		.slots = c->uploads_max,
+		.cores = c->cores,
+		.counts_hardware = c->counts_hardware,
+	});
+	return p->express.thread != NULL;
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -244,8 +684,9 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
-	budget_init(&p->budget, img_pool_promised(config->memory_bytes_max));
-	forecast_init(&p->forecast);
+	budget_init(&p->budget,
+		    memory_pool_guaranteed(config->memory_bytes_max));
+	memory_estimate_init(&p->memory_estimate);
 	p->buffers = buffers_new(KEPT_BYTES_MAX, config->memory_bytes_max);
 	if (p->buffers == NULL) {
 		free(p);
@@ -255,11 +696,10 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	p->group = group_new(&(struct group_config){
 		.schedule = &config->schedule,
 		.cores = config->cores,
+		.counts_hardware = config->counts_hardware,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
-	    express_start(&p->express, config->express_ns, config->uploads_max,
-			  config->cores) &&
-	    group_start(p->group))
+	    start_express(p) && group_start(p->group))
 		return p;
 	pipeline_free(p);
 	return NULL;
@@ -273,7 +713,8 @@ void pipeline_abandon(struct pipeline *p)
 void pipeline_stop(struct pipeline *p)
 {
 	group_stop(p->group);
-	express_stop(&p->express);
+	if (p->express.thread != NULL)
+		auxiliary_stop(p->express.thread);
 	if (p->store != NULL)
 		auxiliary_stop(p->store);
 }
@@ -282,7 +723,7 @@ void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
-	express_free(&p->express);
+	auxiliary_free(p->express.thread);
 	auxiliary_free(p->store);
 	group_free(p->group);
 	buffers_free(p->buffers);

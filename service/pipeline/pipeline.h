@@ -1,53 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The border: HTTP above (http.c), stages and pictures below (pipeline.c).
+ * Pipeline: the border between HTTP above and stages and pictures below.
  *
- *	http.c --- pipeline_submit() -> decode > scale > blur > encode [> store]
- *	http.c <------ u->done(u) ------ the last step of its last variant
+ *	http/ --- pipeline_submit() -> decode > scale > blur > encode [> store]
+ *	http/ <------ u->done(u) ------ after the last step of the last variant
  *
- * Above it nobody knows a stage; below it nobody knows a connection.
+ * Above it no file knows a stage; below it no file knows a connection.
  *
  * Ownership  See upload.h.
  * Threads    pipeline_start(), _stop() and _free(): one.  The rest: any, at
  *            once, between the first and the last of these.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
- *            refused.  Every queue has room for all variants of all.
- * Memory     What comes in, what is made of it and what goes out is charged to
- *            pipeline_budget(): foretold before it is queued, and to the byte
- *            where it lies in pipeline_memory().  Where a forecast is too low
- *            (imgops/cost.h says when), memory_bytes_max holds all the same,
- *            and some upload ends with IMG_ERR_NO_MEMORY.
+ *            refused.  Every queue has room for all variants of all uploads.
+ * Memory     Bodies, pictures and results are charged to pipeline_budget():
+ *            an estimate before the upload is queued, the exact size of what
+ *            remains after its steps.  Where the estimate is too low
+ *            (see struct img_cost), memory_bytes_max still holds, and some
+ *            upload ends with IMG_ERR_NO_MEMORY.
  */
 #ifndef SERVICE_PIPELINE_H
 #define SERVICE_PIPELINE_H
 
-#include "service/pipeline/pipeline_lanes.h"
 #include "service/pipeline/upload.h"
 
+#include "base/memory.h"
 #include "imgops/imgops.h"
-#include "imgops/pool.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 
 #include <stdio.h>
 
+/* As on the command line: "decode", "scale", ... */
+extern const char *const pipeline_step_names[PIPELINE_STAGES];
+
 struct pipeline_config {
 	struct schedule schedule;  /* complete */
 	const struct cores *cores; /* must outlive the pipeline */
+	bool counts_hardware;      /* of workers, if the system can: perf.h */
 	uint32_t uploads_max;
 	struct img_limits limits;
-	uint64_t memory_bytes_max; /* of all uploads; UINT64_MAX: no limit */
+	uint64_t output_pixels_max; /* all results of one upload; 0: any */
+	uint64_t cpu_ns_max;        /* estimate of one upload; 0: any */
+	uint64_t memory_bytes_max;  /* all uploads; UINT64_MAX: no limit */
 	/*
-	 * Of the store stage; 0: there is none, and no upload may ask for it.
-	 * Where the schedule has no workers it has none either.
+	 * Threads of the store stage; 0: there is none, and upload.store must
+	 * be NULL.  With a schedule without workers the sender stores.
 	 */
 	uint32_t store_threads;
-	uint32_t errands_max; /* sent at any time; see pipeline_send_errand() */
+	/* Tasks under way at any time, in addition to one for each upload. */
+	uint32_t tasks_max;
 	/*
-	 * Uploads foretold to take less may go by a lane of their own, see
-	 * express.h; 0: none does.  Only where the schedule has workers.
+	 * Uploads estimated to take less may go to the express thread, see
+	 * pipeline.c; 0: there is none.  Needs a schedule with workers.
 	 */
 	uint64_t express_ns;
+};
+
+/* The result of pipeline_read(); counters since the start. */
+struct pipeline_stats {
+	uint64_t sent_count;      /* taken by pipeline_submit() */
+	uint64_t refused_count;   /* by pipeline_count_refused() */
+	uint64_t finished_count;  /* ended with all their pictures */
+	uint64_t failed_count;    /* ended without any */
+	uint64_t late_count;      /* of those: UPLOAD_LATE */
+	uint64_t gone_count;      /* of those: UPLOAD_GONE */
+	uint64_t abandoned_count; /* by pipeline_count_abandoned() */
+	uint32_t in_flight_count;
+	/* Of those that finished: in their files, and in all their results. */
+	uint64_t pixels_in, pixels_out;
+	uint64_t inside_ns; /* from their first queue to their result */
+	struct histogram_copy inside;
+	struct memory_pool_stats buffers;
+	struct budget_stats memory;
+	uint32_t stage_count;
+	const char *stage_names[PIPELINE_STAGES];
+	struct stage_stats stages[PIPELINE_STAGES];
 };
 
 /* How full it is. */
@@ -56,79 +83,86 @@ struct pipeline_load {
 	uint64_t used_bytes, limit_bytes; /* of pipeline_budget() */
 };
 
-struct pipeline_stats {
-	uint64_t sent_count;     /* taken by pipeline_submit() */
-	uint64_t refused_count;  /* by pipeline_count_refused() */
-	uint64_t finished_count; /* ended with all its pictures */
-	uint64_t failed_count;   /* ended without any */
-	uint64_t late_count;     /* of those: UPLOAD_LATE */
-	uint64_t gone_count;     /* UPLOAD_GONE */
-	uint32_t in_flight_count;
-	/* Of those that finished: uploaded, and in all their results. */
-	uint64_t pixels_in, pixels_out;
-	uint64_t inside_ns; /* from their first queue to their result */
-	struct histogram_copy inside;
-	struct img_pool_stats buffers;
-	struct budget_stats memory;
-	uint32_t stage_count;
-	const char *stage_names[PIPELINE_STAGES];
-	struct stage_stats stages[PIPELINE_STAGES];
-};
-
 /* NULL: no memory, or no threads. */
 struct pipeline *pipeline_start(const struct pipeline_config *config);
 
-/* The schedule and the lane as flags, with defaults, on a part of a line. */
+/* The schedule and --express as flags, defaults included; no newline. */
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
-/* For what stages/ tells of a running group, and for group_partition(). */
+/* The workers of the schedule, for the statistics of stages/. */
 struct group *pipeline_group(const struct pipeline *p);
 
 /* Threads that run stages; 0: pipeline_submit() runs them itself. */
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
- * Is there a place for an upload that begins to come in?  pipeline_submit()
- * asks again.
+ * Is there a slot for an upload whose body begins to arrive?  It is not
+ * reserved: pipeline_submit() asks again.
  */
-MUST_CHECK bool pipeline_has_place(const struct pipeline *p);
+MUST_CHECK bool pipeline_has_slot(const struct pipeline *p);
 
-/*
- * For the statistics: an upload was turned away, here or before it came here,
- * as there is no room for it.
- */
+/* Statistics: an upload was refused, here or earlier, for lack of room. */
 void pipeline_count_refused(struct pipeline *p);
 
 /*
- * Is the header there, in the first u->jpeg_bytes of an upload that still comes
- * in?  True: u->end and u->err say what pipeline_submit() would refuse or fail
- * it for, whatever comes behind; UPLOAD_ENDED and IMG_OK: nothing by now.
+ * Statistics: an upload that was taken gets no result, because the server stops
+ * without waiting for it.
+ */
+void pipeline_count_abandoned(struct pipeline *p);
+
+/*
+ * Look at the first u->jpeg_bytes (2 or more) of an upload that still arrives.
+ * What is found is kept in u->header; later calls, and pipeline_submit(), with
+ * more bytes of the same file continue from there.  False: the header is not
+ * yet complete.  True: u->end and u->err say why the upload will be refused or
+ * fail whatever follows; UPLOAD_ENDED and IMG_OK: it may pass.
  */
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 
 /*
  * True: the pipeline owns `u` until it calls u->done(u), which may be before
- * this returns; of a file whose header says that it will not be read, it is.
- * False: u->end says why not; the caller still owns `u`.
+ * this returns, and is if the header shows that the file cannot be read.
+ * False: u->end says why; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
 /*
- * Run `e` in the store stage, which there must be.  False: the pipeline has
- * stopped; the errand is still the caller's.
+ * If `u` exceeded a limit of pixels, CPU time or decoding memory: a sentence
+ * with its size, the limit and the flag.  Otherwise `text` is unchanged.
  */
-MUST_CHECK bool pipeline_send_errand(struct pipeline *p, struct errand *e);
+void pipeline_explain(const struct pipeline *p, const struct upload *u,
+		      char *text, size_t bytes);
 
-/* What uploads take; charge it before memory is asked for. */
+/* Has every variant run its last step?  After decode; any thread. */
+bool upload_is_made(const struct upload *u);
+
+/* In on_decoded(): an estimate of the CPU time of the steps to come. */
+uint64_t upload_left_ns(const struct upload *u);
+
+/* Memory of the results, as memory_pool_block_charge() counts it. */
+uint64_t upload_result_bytes(const struct upload *u);
+
+/* Call it before pipeline_free().  Without results it does nothing. */
+void upload_free_results(struct upload *u);
+
+/*
+ * Run `t` in the store stage, which must exist.  False: the pipeline has
+ * stopped, or too many tasks wait; the task is still the caller's.
+ */
+MUST_CHECK bool pipeline_send_task(struct pipeline *p, struct task *t);
+
+/* The memory of uploads; charge it before allocating. */
 struct budget *pipeline_budget(struct pipeline *p);
 
-/* Where uploads lie, bodies too. */
-const struct img_memory *pipeline_memory(const struct pipeline *p);
+/* The allocator of uploads, bodies included. */
+const struct memory *pipeline_memory(const struct pipeline *p);
 
-/* What an upload of so many bytes will likely be charged, besides its body. */
+/*
+ * The estimated charge of an upload of `body_bytes`, in addition to its body.
+ */
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
 
-/* When a refused upload may find room, in whole s, 1 .. 60: see drain.h. */
+/* For Retry-After, in whole s, 1 .. 60: departures_retry_after_s(). */
 uint32_t pipeline_retry_after_s(struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
@@ -136,12 +170,12 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 struct pipeline_load pipeline_load(const struct pipeline *p);
 
 /*
- * End what is inside without a result as soon as its running step is over;
- * done() is called as ever.
+ * End the uploads inside, without results, as soon as their running step is
+ * over; done() is called as usual.
  */
 void pipeline_abandon(struct pipeline *p);
 
-/* Refuse, finish what is inside, end the workers.  Twice does no harm. */
+/* Refuse uploads, finish those inside, end the workers.  Twice is fine. */
 void pipeline_stop(struct pipeline *p);
 void pipeline_free(struct pipeline *p);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps: what the stages of the pipeline do with pictures, and what they will
- * take to do it.  Nothing here knows a stage.
+ * Steps: what each step of the pipeline does with pictures, and an estimate of
+ * what all steps of an upload will take.  No stages here.
  *
- * To add a step: a function in steps.c, called by steps_take(), its time in
- * steps_foretell(), a name in enum pipeline_step and in pipeline_step_names.
+ * To add a step: a function in steps.c, called by steps_run(); its time in
+ * steps_estimate(); a constant in enum pipeline_step (upload.h), and its name
+ * in pipeline_step_names (pipeline.c).
  *
- * Threads    steps_take(): as upload.h draws it; of variants of one upload, all
- *            at once, but for PIPELINE_DECODE, which is the first one's, alone.
+ * Threads    steps_run(): PIPELINE_DECODE runs once for an upload, alone; then
+ *            its variants may run their steps at once.
  */
 #ifndef SERVICE_STEPS_H
 #define SERVICE_STEPS_H
@@ -15,15 +16,26 @@
 #include "service/pipeline/upload.h"
 
 /*
- * All that the header tells: what will come out, and what steps will take.
- * Errors: as img_probe(); TOO_LARGE also if a result would be over `limits`.
+ * From the header: the size of each result, and what the steps will take.  May
+ * be called again when more bytes of the same file have come: the analysis of
+ * the file continues where it stopped, and the estimate is made again.
+ * Errors: as img_probe_more(); TOO_LARGE also if a result would exceed
+ * `limits`.
  */
-IMG_CHECK enum img_err steps_foretell(struct upload *u,
-				      const struct img_limits *limits);
+MUST_CHECK enum img_err steps_estimate(struct upload *u,
+				       const struct img_limits *limits);
 
-/* Errors: of the function of imgops.h by that name. */
-IMG_CHECK enum img_err steps_take(enum pipeline_step step, struct variant *v,
+/*
+ * For an upload that ended with IMG_ERR_TOO_LARGE: a sentence with its size and
+ * the limit that it exceeds.
+ */
+void steps_explain_too_large(const struct upload *u,
+			     const struct img_limits *limits, char *text,
+			     size_t bytes);
+
+/* Errors: as the function of imgops.h with the step's name. */
+MUST_CHECK enum img_err steps_run(enum pipeline_step step, struct variant *v,
 				  const struct img_limits *limits,
-				  const struct img_memory *memory);
+				  const struct memory *memory);
 
 #endif

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live: a running server as it goes on, in events of a text/event-stream: a
- * hello, which tells what there is, then frames, which tell what it does.
+ * Live: the running server as a text/event-stream for GET /v1/live: one event
+ * `hello` for each viewer, then events `frame` for all of them.
  *
  * docs/http-api.md describes each member.
  *
  * Memory     125 KiB for each worker, besides its trace.
- * Threads    live_hello(): any, at once.  The rest: one.
+ * Threads    live_hello(): any number at the same time.  The rest: one.
  */
 #ifndef SERVICE_LIVE_H
 #define SERVICE_LIVE_H
 
+#include "service/http/watch/minute.h"
 #include "service/report/stats.h"
 
 #include <stdbool.h>
 
 struct live;
 
-/* `source` has its pipeline, and both outlive it.  NULL: no memory. */
+/* `source` has its pipeline; both outlive the result.  NULL: no memory. */
 struct live *live_new(const struct stats_source *source);
 
 /* NULL is fine. */
 void live_free(struct live *l);
 
-/* An event each, whole, for the caller to free().  NULL: no memory. */
-char *live_hello(const struct live *l);
+/* Each returns one whole event; the caller frees it.  NULL: no memory. */
+char *live_hello(const struct live *l, struct minute *m);
 
-/* `is_first`: nobody watched, and what is of late begins anew. */
-char *live_frame(struct live *l, bool is_first);
+/* `is_first`: nobody watched before, so recent figures start again. */
+char *live_frame(struct live *l, struct minute *m, bool is_first);
 
 #endif

@@ -1,70 +1,542 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Prometheus' text format 0.0.4: for each metric a head (HELP and TYPE), then
+ * one sample for each set of labels.  All samples of a name must be together.
+ *
+ * Most metrics are counters that the program keeps anyway: one line of a table
+ * each.  Labels are written as in the format, such as  stage="decode"; "" is
+ * no label.
+ */
 #include "service/report/metrics.h"
 
-#include "service/report/metrics_parts.h"
-#include "service/text.h"
+#include "service/http/http.h"
+#include "service/store/store.h"
+#include "base/text.h"
 
-#include "stages/schedule_words.h"
+#include "base/histogram.h"
+#include "stages/schedule.h"
 
+#include "base/util.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_BYTES = 128 };
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+
+enum metric_unit {
+	METRIC_ONE,
+	METRIC_SECONDS, /* the program's values are nanoseconds */
+};
+
+struct metric {
+	const char *name;
+	enum metric_type type;
+	enum metric_unit unit;
+	const char *help; /* a sentence without backslash or line feed */
+};
+
+/* A metric, and where its value (uint32_t or uint64_t) is in a struct. */
+struct metric_field {
+	struct metric metric;
+	size_t offset, bytes;
+};
+
+#define METRIC_FIELD(type, member)                                             \
+	offsetof(type, member), sizeof(((type *)0)->member)
+
+/* The first and the last bucket of a histogram end at 2^bits - 1. */
+static const struct {
+	uint32_t first_bits, last_bits;
+} buckets[] = {
+	[METRIC_ONE] = { 1, 10 },
+	[METRIC_SECONDS] = { 17, 36 },
+};
+
+static void metric_head(FILE *to, const struct metric *m)
+{
+	static const char *const types[] = {
+		[METRIC_COUNTER] = "counter",
+		[METRIC_GAUGE] = "gauge",
+		[METRIC_HISTOGRAM] = "histogram",
+	};
+
+	(void)fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help,
+		      m->name, types[m->type]);
+}
+
+static void print_value(FILE *to, enum metric_unit unit, uint64_t value)
+{
+	if (unit == METRIC_SECONDS)
+		(void)fprintf(to, "%" PRIu64 ".%09" PRIu64, value / 1000000000,
+			      value % 1000000000);
+	else
+		(void)fprintf(to, "%" PRIu64, value);
+}
+
+/* One line of a sample; `suffix` is appended to the metric's name. */
+static void print_line(FILE *to, const struct metric *m, const char *suffix,
+		       const char *labels, enum metric_unit unit,
+		       uint64_t value)
+{
+	(void)fprintf(to, labels[0] != '\0' ? "%s%s{%s} " : "%s%s%s ", m->name,
+		      suffix, labels);
+	print_value(to, unit, value);
+	(void)fputc('\n', to);
+}
+
+static void metric_sample(FILE *to, const struct metric *m, const char *labels,
+			  uint64_t value)
+{
+	print_line(to, m, "", labels, m->unit, value);
+}
+
+static uint64_t metric_value(const struct metric_field *f, const void *from)
+{
+	const char *at = (const char *)from + f->offset;
+	uint32_t small;
+	uint64_t large;
+
+	if (f->bytes == sizeof(small)) {
+		memcpy(&small, at, sizeof(small));
+		return small;
+	}
+	memcpy(&large, at, sizeof(large));
+	return large;
+}
+
+/* Head and sample of a metric without labels. */
+static void metric_single(FILE *to, const struct metric *m, uint64_t value)
+{
+	metric_head(to, m);
+	metric_sample(to, m, "", value);
+}
+
+static void metric_singles(FILE *to, const struct metric_field *fields,
+			   size_t count, const void *from)
+{
+	for (size_t i = 0; i < count; i++)
+		metric_single(to, &fields[i].metric,
+			      metric_value(&fields[i], from));
+}
+
+/*
+ * A sample of a METRIC_HISTOGRAM.  Its buckets end at 2^k - 1 (1, 3 ... 1023;
+ * or 131 us ... 69 s), where buckets of `h` end too, so all counts are exact.
+ */
+static void metric_histogram(FILE *to, const struct metric *m,
+			     const char *labels, const struct histogram_copy *h,
+			     uint64_t sum)
+{
+	const char *comma = labels[0] != '\0' ? "," : "";
+
+	for (uint32_t bits = buckets[m->unit].first_bits;
+	     bits <= buckets[m->unit].last_bits; bits++) {
+		(void)fprintf(to, "%s_bucket{%s%sle=\"", m->name, labels,
+			      comma);
+		print_value(to, m->unit, (UINT64_C(1) << bits) - 1);
+		(void)fprintf(to, "\"} %" PRIu64 "\n",
+			      histogram_count_to(h, bits));
+	}
+	(void)fprintf(to, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", m->name,
+		      labels, comma, h->count);
+	print_line(to, m, "_sum", labels, m->unit, sum);
+	print_line(to, m, "_count", labels, METRIC_ONE, h->count);
+}
+
+static void print_replies(FILE *to, const struct http_counts *c)
+{
+	static const struct metric metric = {
+		"darkroom_http_replies_total", METRIC_COUNTER, METRIC_ONE,
+		"Replies, by kind of path and by status."
+	};
+	char labels[LABELS_BYTES];
+
+	metric_head(to, &metric);
+	for (int role = 0; role < ROLES; role++)
+		for (int status = 0; status < STATUSES; status++) {
+			uint64_t n = atomic_load(&c->replies[role][status]);
+
+			if (n == 0)
+				continue;
+			(void)snprintf(labels, sizeof(labels),
+				       "role=\"%s\",status=\"%d\"",
+				       role_names[role], status);
+			metric_sample(to, &metric, labels, n);
+		}
+}
+
+/* Every code, also those that have not occurred. */
+static void print_problems(FILE *to, const struct http_counts *c)
+{
+	static const struct metric metric = {
+		"darkroom_http_problems_total", METRIC_COUNTER, METRIC_ONE,
+		"Replies with a problem, by its code."
+	};
+	char labels[LABELS_BYTES];
+
+	metric_head(to, &metric);
+	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++) {
+		(void)snprintf(labels, sizeof(labels),
+			       "code=\"%s\",status=\"%u\"", problem_code(i),
+			       problem_status(i));
+		metric_sample(to, &metric, labels,
+			      atomic_load(&c->problems[i]));
+	}
+}
+
+static void print_refusals(FILE *to, const struct http_counts *c)
+{
+	static const struct metric metric = {
+		"darkroom_uploads_refused_total", METRIC_COUNTER, METRIC_ONE,
+		"Uploads refused because the server was full or stopping."
+	};
+	char label[LABELS_BYTES];
+
+	metric_head(to, &metric);
+	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++) {
+		if (!problem_is_refusal(i))
+			continue;
+		(void)snprintf(label, sizeof(label), "reason=\"%s\"",
+			       problem_code(i));
+		metric_sample(to, &metric, label, atomic_load(&c->refusals[i]));
+	}
+}
+
+static void print_bytes(FILE *to, const struct metric *m,
+			const _Atomic uint64_t *of_roles)
+{
+	char labels[LABELS_BYTES];
+
+	metric_head(to, m);
+	for (int role = 0; role < ROLES; role++) {
+		(void)snprintf(labels, sizeof(labels), "role=\"%s\"",
+			       role_names[role]);
+		metric_sample(to, m, labels, atomic_load(&of_roles[role]));
+	}
+}
+
+static void print_connections(FILE *to, const struct http_report *http)
+{
+	static const struct metric metric = { "darkroom_http_connections",
+					      METRIC_GAUGE, METRIC_ONE,
+					      "Open connections, by port." };
+	static const struct metric limit = {
+		"darkroom_http_connections_limit", METRIC_GAUGE, METRIC_ONE,
+		"Highest number of open connections of the main port."
+	};
+	static const struct metric viewers = { "darkroom_http_viewers",
+					       METRIC_GAUGE, METRIC_ONE,
+					       "Clients that read /v1/live." };
+
+	static const struct metric refused = {
+		"darkroom_http_connections_refused_total", METRIC_COUNTER,
+		METRIC_ONE,
+		"Connections closed at once, because their address had the "
+		"most that it may have."
+	};
+	static const struct metric evicted = {
+		"darkroom_http_connections_evicted_total", METRIC_COUNTER,
+		METRIC_ONE, "Connections closed to make room for new ones."
+	};
+	static const struct metric held = {
+		"darkroom_http_held_total", METRIC_COUNTER, METRIC_ONE,
+		"Requests other than uploads and images that had to wait, "
+		"because there were too many of them."
+	};
+
+	metric_head(to, &metric);
+	metric_sample(to, &metric, "port=\"main\"", http->connection_count);
+	metric_sample(to, &metric, "port=\"admin\"",
+		      http->admin_connection_count);
+	metric_single(to, &limit, http->connections_max);
+	metric_single(to, &viewers, http->viewer_count);
+	metric_single(to, &refused, http->refused_count);
+	metric_single(to, &evicted, http->evicted_count);
+	metric_single(to, &held, http->held_count);
+}
+
+static void print_http(FILE *to, const struct http_report *http)
+{
+	static const struct metric ready = {
+		"darkroom_ready", METRIC_GAUGE, METRIC_ONE,
+		"1: ready; 0: more uploads should go to other servers."
+	};
+	static const struct metric received = {
+		"darkroom_http_received_bytes_total", METRIC_COUNTER,
+		METRIC_ONE, "Bytes of the bodies of requests."
+	};
+	static const struct metric sent = { "darkroom_http_sent_bytes_total",
+					    METRIC_COUNTER, METRIC_ONE,
+					    "Bytes of the bodies of replies." };
+
+	metric_single(to, &ready, http->is_ready);
+	print_connections(to, http);
+	print_replies(to, http->counts);
+	print_problems(to, http->counts);
+	print_refusals(to, http->counts);
+	print_bytes(to, &received, http->counts->received_bytes);
+	print_bytes(to, &sent, http->counts->sent_bytes);
+}
+
+static const struct metric_field stage_fields[] = {
+	{ { "darkroom_stage_queued", METRIC_GAUGE, METRIC_ONE,
+	    "Events waiting now." },
+	  METRIC_FIELD(struct stage_stats, queued_count) },
+	{ { "darkroom_stage_arrived_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events put into the stage's queues." },
+	  METRIC_FIELD(struct stage_stats, arrived_count) },
+	{ { "darkroom_stage_started_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events taken out of the stage's queues." },
+	  METRIC_FIELD(struct stage_stats, started_count) },
+	{ { "darkroom_stage_handled_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events whose handler has ended." },
+	  METRIC_FIELD(struct stage_stats, handled_count) },
+	{ { "darkroom_stage_refused_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events refused by a full queue." },
+	  METRIC_FIELD(struct stage_stats, refused_count) },
+	{ { "darkroom_stage_visits_total", METRIC_COUNTER, METRIC_ONE,
+	    "Visits: turns of a worker at the stage." },
+	  METRIC_FIELD(struct stage_stats, visit_count) },
+	{ { "darkroom_stage_visits_empty_total", METRIC_COUNTER, METRIC_ONE,
+	    "Visits that handled no event." },
+	  METRIC_FIELD(struct stage_stats, visit_empty_count) },
+	{ { "darkroom_stage_switches_total", METRIC_COUNTER, METRIC_ONE,
+	    "Visits directly after one to another stage." },
+	  METRIC_FIELD(struct stage_stats, switch_count) },
+	{ { "darkroom_stage_switch_seconds_total", METRIC_COUNTER,
+	    METRIC_SECONDS, "Time between two visits to different stages." },
+	  METRIC_FIELD(struct stage_stats, switch_ns) },
+};
+
+/* Histograms of a stage's times; the sum adds waits, services or both. */
+static const struct {
+	struct metric metric;
+	size_t offset;
+	bool has_wait, has_service; /* parts of the sum */
+} time_fields[] = {
+	{ { "darkroom_stage_wait_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+	    "Time of events in the queue." },
+	  offsetof(struct stage_stats, waits),
+	  true,
+	  false },
+	{ { "darkroom_stage_service_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+	    "Time of events in the handler." },
+	  offsetof(struct stage_stats, services),
+	  false,
+	  true },
+	{ { "darkroom_stage_total_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+	    "Time of events in queue and handler together." },
+	  offsetof(struct stage_stats, totals),
+	  true,
+	  true },
+};
+
+static const struct metric_field worker_fields[] = {
+	{ { "darkroom_worker_busy_seconds_total", METRIC_COUNTER,
+	    METRIC_SECONDS, "Time in handlers." },
+	  METRIC_FIELD(struct worker_stats, work.service_ns) },
+	{ { "darkroom_worker_idle_seconds_total", METRIC_COUNTER,
+	    METRIC_SECONDS, "Time asleep, because there were no events." },
+	  METRIC_FIELD(struct worker_stats, asleep_ns) },
+	{ { "darkroom_worker_handled_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events handled, for all stages." },
+	  METRIC_FIELD(struct worker_stats, work.handled_count) },
+	{ { "darkroom_worker_visits_total", METRIC_COUNTER, METRIC_ONE,
+	    "Visits: turns at a stage." },
+	  METRIC_FIELD(struct worker_stats, work.visit_count) },
+	{ { "darkroom_worker_visits_empty_total", METRIC_COUNTER, METRIC_ONE,
+	    "Visits that handled no event." },
+	  METRIC_FIELD(struct worker_stats, work.visit_empty_count) },
+	{ { "darkroom_worker_sleeps_total", METRIC_COUNTER, METRIC_ONE,
+	    "Times that the worker found no work and slept." },
+	  METRIC_FIELD(struct worker_stats, sleep_count) },
+	{ { "darkroom_worker_stolen_total", METRIC_COUNTER, METRIC_ONE,
+	    "Events taken from other replicas." },
+	  METRIC_FIELD(struct worker_stats, stolen_count) },
+};
+
+/* stage="decode" */
+static void print_stage_label(char to[LABELS_BYTES], const char *stage)
+{
+	(void)snprintf(to, LABELS_BYTES, "stage=\"%s\"", stage);
+}
+
+static void print_counts(FILE *to, const struct pipeline_stats *p)
+{
+	char label[LABELS_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(stage_fields); i++) {
+		metric_head(to, &stage_fields[i].metric);
+		for (uint32_t s = 0; s < p->stage_count; s++) {
+			print_stage_label(label, p->stage_names[s]);
+			metric_sample(
+				to, &stage_fields[i].metric, label,
+				metric_value(&stage_fields[i], &p->stages[s]));
+		}
+	}
+}
+
+static void print_times(FILE *to, const struct pipeline_stats *p)
+{
+	char label[LABELS_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(time_fields); i++) {
+		metric_head(to, &time_fields[i].metric);
+		for (uint32_t s = 0; s < p->stage_count; s++) {
+			const struct stage_stats *t = &p->stages[s];
+			uint64_t sum_ns =
+				time_fields[i].has_wait ? t->wait_ns : 0;
+
+			if (time_fields[i].has_service)
+				sum_ns += t->service_ns;
+			print_stage_label(label, p->stage_names[s]);
+			metric_histogram(to, &time_fields[i].metric, label,
+					 (const struct histogram_copy
+						  *)((const char *)t +
+						     time_fields[i].offset),
+					 sum_ns);
+		}
+	}
+}
+
+static void print_cohorts(FILE *to, const struct pipeline_stats *p)
+{
+	static const struct metric metric = {
+		"darkroom_stage_cohort_events", METRIC_HISTOGRAM, METRIC_ONE,
+		"Events in a visit, of visits that handled some."
+	};
+	char label[LABELS_BYTES];
+
+	metric_head(to, &metric);
+	for (uint32_t s = 0; s < p->stage_count; s++) {
+		const struct stage_stats *t = &p->stages[s];
+
+		print_stage_label(label, p->stage_names[s]);
+		/* Without workers, no event is handled in a visit. */
+		metric_histogram(to, &metric, label, &t->cohorts,
+				 t->visit_count > 0 ? t->handled_count : 0);
+	}
+}
+
+static void print_stages(FILE *to, const struct pipeline_stats *p)
+{
+	print_counts(to, p);
+	print_times(to, p);
+	print_cohorts(to, p);
+}
+
+static bool print_workers(FILE *to, const struct group *g)
+{
+	uint32_t count = group_worker_count(g);
+	struct worker_stats *workers = calloc(count, sizeof(*workers));
+	char label[LABELS_BYTES];
+
+	if (workers == NULL)
+		return count == 0;
+	for (uint32_t w = 0; w < count; w++)
+		group_read_worker(g, w, &workers[w]);
+	for (size_t i = 0; count > 0 && i < ARRAY_SIZE(worker_fields); i++) {
+		metric_head(to, &worker_fields[i].metric);
+		for (uint32_t w = 0; w < count; w++) {
+			(void)snprintf(label, sizeof(label),
+				       "worker=\"%s\",part=\"%u\"",
+				       workers[w].name, workers[w].part);
+			metric_sample(
+				to, &worker_fields[i].metric, label,
+				metric_value(&worker_fields[i], &workers[w]));
+		}
+	}
+	free(workers);
+	return true;
+}
 
 static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_uploads_sent_total", METRIC_COUNTER, METRIC_ONE,
-	    "Uploads that the stages took." },
+	    "Uploads accepted by the stages." },
 	  METRIC_FIELD(struct pipeline_stats, sent_count) },
 	{ { "darkroom_uploads_finished_total", METRIC_COUNTER, METRIC_ONE,
-	    "Of those, ended with a result." },
+	    "Uploads that ended with a result." },
 	  METRIC_FIELD(struct pipeline_stats, finished_count) },
 	{ { "darkroom_uploads_failed_total", METRIC_COUNTER, METRIC_ONE,
-	    "Of those, ended without one." },
+	    "Uploads that ended without a result." },
 	  METRIC_FIELD(struct pipeline_stats, failed_count) },
 	{ { "darkroom_uploads_late_total", METRIC_COUNTER, METRIC_ONE,
-	    "Of those that failed: their deadline had passed." },
+	    "Uploads that failed because their deadline had passed." },
 	  METRIC_FIELD(struct pipeline_stats, late_count) },
 	{ { "darkroom_uploads_gone_total", METRIC_COUNTER, METRIC_ONE,
-	    "Of those that failed: their client was gone." },
+	    "Uploads that failed because their client had disconnected." },
 	  METRIC_FIELD(struct pipeline_stats, gone_count) },
+	{ { "darkroom_uploads_abandoned_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads not answered before --drain-timeout ended." },
+	  METRIC_FIELD(struct pipeline_stats, abandoned_count) },
 	{ { "darkroom_uploads_in_flight", METRIC_GAUGE, METRIC_ONE,
 	    "Uploads inside now." },
 	  METRIC_FIELD(struct pipeline_stats, in_flight_count) },
 	{ { "darkroom_memory_limit_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "What uploads may be charged together." },
+	    "Memory that all uploads together may be charged." },
 	  METRIC_FIELD(struct pipeline_stats, memory.limit_bytes) },
 	{ { "darkroom_memory_used_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "What they are charged now." },
+	    "Memory that uploads are charged now." },
 	  METRIC_FIELD(struct pipeline_stats, memory.used_bytes) },
 	{ { "darkroom_memory_refused_total", METRIC_COUNTER, METRIC_ONE,
-	    "Uploads that were over it." },
+	    "Uploads refused because of the memory limit." },
 	  METRIC_FIELD(struct pipeline_stats, memory.refused_count) },
 	{ { "darkroom_buffers_live_bytes", METRIC_GAUGE, METRIC_ONE,
 	    "Memory of pictures in use." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.live_bytes) },
 	{ { "darkroom_buffers_kept_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Memory of pictures kept for the next." },
+	    "Memory kept for the next pictures." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.kept_bytes) },
 	{ { "darkroom_buffers_mapped_total", METRIC_COUNTER, METRIC_ONE,
-	    "Blocks for pictures ever taken from the system." },
+	    "Blocks for pictures taken from the system." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.mapped_count) },
 };
 
-/* The names that Prometheus' own clients use. */
+/* Only with a store. */
+static const struct metric_field spool_fields[] = {
+	{ { "darkroom_spool_uploads", METRIC_GAUGE, METRIC_ONE,
+	    "Uploads in the spool, answered 202 and not stored yet." },
+	  METRIC_FIELD(struct spool_stats, waiting_count) },
+	{ { "darkroom_spool_written_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads written to the spool." },
+	  METRIC_FIELD(struct spool_stats, written_count) },
+	{ { "darkroom_spool_finished_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads in the spool whose image was stored." },
+	  METRIC_FIELD(struct spool_stats, finished_count) },
+	{ { "darkroom_spool_recovered_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads in the spool stored after a restart or a failure." },
+	  METRIC_FIELD(struct spool_stats, recovered_count) },
+	{ { "darkroom_spool_failed_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads in the spool that cannot become an image." },
+	  METRIC_FIELD(struct spool_stats, failed_count) },
+	{ { "darkroom_spool_damaged_total", METRIC_COUNTER, METRIC_ONE,
+	    "Uploads in the spool that were damaged on the disk." },
+	  METRIC_FIELD(struct spool_stats, damaged_count) },
+};
+
+/* Prometheus' own client libraries use these names. */
 static const struct metric_field process_fields[] = {
 	{ { "process_start_time_seconds", METRIC_GAUGE, METRIC_SECONDS,
-	    "When it was started, since 1970." },
+	    "Start time, in seconds since 1970." },
 	  METRIC_FIELD(struct process_stats, started_unix_ns) },
 	{ { "process_cpu_seconds_total", METRIC_COUNTER, METRIC_SECONDS,
-	    "CPU time, of user and system." },
+	    "CPU time, user and system." },
 	  METRIC_FIELD(struct process_stats, cpu_ns) },
 	{ { "process_resident_memory_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Resident size." },
+	    "Resident memory." },
 	  METRIC_FIELD(struct process_stats, resident_bytes) },
 	{ { "process_virtual_memory_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Virtual size." },
+	    "Virtual memory." },
 	  METRIC_FIELD(struct process_stats, virtual_bytes) },
 	{ { "process_open_fds", METRIC_GAUGE, METRIC_ONE, "Open files." },
 	  METRIC_FIELD(struct process_stats, file_count) },
 	{ { "process_max_fds", METRIC_GAUGE, METRIC_ONE,
-	    "How many may be open." },
+	    "Highest number of open files." },
 	  METRIC_FIELD(struct process_stats, file_count_max) },
 };
 
@@ -78,7 +550,7 @@ static void print_build(FILE *to, const struct schedule *s)
 	metric_head(to, &(struct metric){
 				.name = "darkroom_build_info",
 				.type = METRIC_GAUGE,
-				.help = "What runs; always 1.",
+				.help = "Version and schedule; always 1.",
 			});
 	(void)fprintf(to,
 		      "darkroom_build_info{version=\"" DARKROOM_VERSION "\"");
@@ -93,8 +565,8 @@ static void print_pixels(FILE *to, const struct pipeline_stats *p)
 {
 	static const struct metric metric = {
 		"darkroom_pixels_total", METRIC_COUNTER, METRIC_ONE,
-		"Pixels of pictures uploaded, and of all that was made of "
-		"them; of uploads that finished."
+		"Pixels of uploaded pictures and of their results, of uploads "
+		"that finished."
 	};
 
 	metric_head(to, &metric);
@@ -106,32 +578,39 @@ static void print_pixels(FILE *to, const struct pipeline_stats *p)
 static bool print_all(FILE *to, struct stats_source *source,
 		      const struct http_report *http)
 {
-	static const struct metric limit = { "darkroom_uploads_limit",
-					     METRIC_GAUGE, METRIC_ONE,
-					     "How many may be inside." };
+	static const struct metric limit = {
+		"darkroom_uploads_limit", METRIC_GAUGE, METRIC_ONE,
+		"Highest number of uploads inside."
+	};
 	static const struct metric inside = {
 		"darkroom_upload_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
-		"Time inside of uploads that finished, from their first queue "
-		"to their result."
+		"Time from the first queue to the result, of uploads that "
+		"finished."
 	};
 	struct pipeline_stats pipeline;
 	struct process_stats process;
+	struct store_stats store;
 
 	pipeline_read(source->pipeline, &pipeline);
 	stats_read_process(source, &process);
 
 	print_build(to, &source->config->schedule);
-	metrics_print_http(to, http);
+	print_http(to, http);
 	metric_single(to, &limit, source->config->uploads_max);
-	metric_singles(to, pipeline_fields, METRICS_COUNT(pipeline_fields),
+	metric_singles(to, pipeline_fields, ARRAY_SIZE(pipeline_fields),
 		       &pipeline);
 	print_pixels(to, &pipeline);
+	if (source->store != NULL) {
+		store_stats(source->store, &store);
+		metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields),
+			       &store.spool);
+	}
 	metric_head(to, &inside);
 	metric_histogram(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
-	metrics_print_stages(to, &pipeline);
-	metric_singles(to, process_fields, METRICS_COUNT(process_fields),
+	print_stages(to, &pipeline);
+	metric_singles(to, process_fields, ARRAY_SIZE(process_fields),
 		       &process);
-	return metrics_print_workers(to, pipeline_group(source->pipeline));
+	return print_workers(to, pipeline_group(source->pipeline));
 }
 
 char *metrics_text(struct stats_source *source, const struct http_report *http)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics: what /metrics tells, in Prometheus' text format.
+ * Metrics: the text of GET /metrics, in Prometheus' text format.
  *
- * The table in docs/operations.md describes each.
+ * The table in docs/operations.md describes each metric.
  *
- * Threads    Any, at once.
+ * Threads    Any number of threads at the same time.
  */
 #ifndef SERVICE_METRICS_H
 #define SERVICE_METRICS_H
@@ -12,7 +12,7 @@
 #include "service/http/http.h"
 #include "service/report/stats.h"
 
-/* For the caller to free().  NULL: no memory. */
+/* The caller frees the text.  NULL: no memory. */
 char *metrics_text(struct stats_source *source, const struct http_report *http);
 
 #endif

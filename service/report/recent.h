@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recent: what a stage did in the last RECENT_COPIES frames, from copies of its
- * counts since start.
+ * Recent: what happened during the last RECENT_COPIES frames of /v1/live, as
+ * the difference between counts since the start and an older copy of them.
  *
- * Limits     Right as long as no bucket grows by 2^32 in that time.
+ *	struct recent    what a stage did
+ *	struct cpu_use   how many cores the process and each stage used
+ *
+ * A stage's service time is wall-clock time: it includes the time in which the
+ * stage's thread waits for a disk, or for a core that other programs use.  So
+ * service times may add up to more than there was CPU time.  struct cpu_use
+ * therefore divides the CPU time of each worker group (see pipeline.h) among
+ * the group's stages in proportion to their service times.  Stages never add up
+ * to more than the process:
+ *
+ *	process 1.30 cores = stages 0.40 + 0.10 + 0.05 + 0.60, others 0.15
+ *
+ * Threads    One.
+ * Limits     Correct if no bucket of a histogram grows by 2^32 in that time.
+ * Units      Cores: seconds of CPU time per second.
  */
 #ifndef SERVICE_RECENT_H
 #define SERVICE_RECENT_H
+
+#include "service/pipeline/pipeline_graph.h"
 
 #include "stages/stats.h"
 
@@ -14,7 +30,7 @@ enum { RECENT_COPIES = 10 };
 
 /* All zero: nothing was added. */
 struct recent {
-	uint64_t added_count; /* so far; the next one's place, modulo */
+	uint64_t added_count; /* the next copy goes to [added_count % COPIES] */
 	struct recent_copy {
 		uint32_t waits[HISTOGRAM_BUCKETS];
 		uint32_t services[HISTOGRAM_BUCKETS];
@@ -23,25 +39,55 @@ struct recent {
 	} copies[RECENT_COPIES];
 };
 
-/* Of a stage, or of a part of it; since start or of late. */
+/* Counts of a stage, or of one of its parts: since the start, or recent. */
 struct spread {
 	struct histogram_copy waits, services;
 	uint64_t handled_count;
-	uint64_t filled_count; /* visits that had some */
+	uint64_t filled_count; /* visits that handled at least one event */
 	uint64_t service_ns;
-	uint64_t time_ns; /* when it was so; of late: in so long */
+	uint64_t time_ns; /* since start: now; recent: how long that took */
 };
 
 void spread_read(const struct stage_stats *from, uint64_t now_ns,
 		 struct spread *out);
 
-/* What was added before is the past; after this, nothing was. */
+/* Forget all copies. */
 void recent_begin(struct recent *r);
 
 /*
- * *out is what came since the oldest of the last RECENT_COPIES calls; nothing,
- * at the first one.
+ * *out is what was added since the oldest of the last RECENT_COPIES calls; all
+ * zero at the first call.
  */
 void recent_add(struct recent *r, const struct spread *now, struct spread *out);
+
+/* Readings since the start.  Stages are those of pipeline_stats. */
+struct cpu_reading {
+	uint64_t at_ns, process_ns;
+	uint64_t groups_ns[WORKER_GROUPS_MAX];
+	uint64_t services_ns[PIPELINE_STAGES];
+};
+
+struct cpu_use {
+	bool is_known; /* after two readings */
+	double process;
+	double stages[PIPELINE_STAGES]; /* sum: at most `process` */
+
+	uint64_t added_count;
+	struct cpu_reading readings[RECENT_COPIES];
+};
+
+/* Forget all readings. */
+void cpu_use_begin(struct cpu_use *u);
+
+void cpu_use_add(struct cpu_use *u, const struct pipeline *p,
+		 const struct pipeline_stats *s, uint64_t now_ns);
+
+/*
+ * Compute the use between two readings.  `groups`: for each stage, the group
+ * that it belongs to.
+ */
+void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
+		    const struct cpu_reading *to, uint32_t stage_count,
+		    const uint32_t groups[PIPELINE_STAGES]);
 
 #endif

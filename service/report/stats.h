@@ -1,49 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics: the same figures as JSON for /stats and as a table for SIGUSR1.
+ * Statistics: figures of the process, of uploads, stages and workers; as JSON
+ * for GET /stats and as tables for SIGUSR1.
  *
- * service/README.md describes each.
+ * service/README.md describes each figure.
  *
- * Threads    stats_json(), _print() and _read_process(): any, at once.
+ * Threads    stats_init(), stats_release(): one.  The rest: any number at the
+ *            same time.
  */
 #ifndef SERVICE_STATS_H
 #define SERVICE_STATS_H
 
 #include "service/pipeline/pipeline.h"
-#include "service/report/process.h"
 #include "service/sandbox.h"
 
-#include "stages/measure.h"
+#include "stages/stats.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 
-/* What there is to tell about. */
+/*
+ * Where the figures come from.  Files in /proc are opened by stats_init() and
+ * stay open, because the sandbox does not let anybody open them later.
+ */
 struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
 	const struct store *store; /* NULL: none */
 	uint64_t start_ns;         /* CLOCK_MONOTONIC */
+	uint64_t started_unix_ns;  /* the time of day then */
 
-	pthread_mutex_t lock; /* of what follows */
-	struct process process;
-	/* Rates of late, as of the last reading. */
+	pthread_mutex_t lock; /* protects the members below */
+	int status_fd;        /* /proc/self/status; -1: not available */
+	DIR *files;           /* /proc/self/fd; NULL: not available */
+	/* Recent rates, and the counts that they were computed from. */
 	struct measure measures[PIPELINE_STAGES];
 	struct stage_view recent[PIPELINE_STAGES];
 };
 
-/* Before the sandbox is entered.  Both must outlive the source. */
+/* A member is 0 if the system does not report it. */
+struct process_stats {
+	uint64_t started_unix_ns;
+	uint64_t cpu_ns;
+	uint64_t resident_bytes, resident_bytes_peak;
+	uint64_t virtual_bytes;
+	uint64_t switch_count; /* context switches, also of ended threads */
+	uint64_t file_count, file_count_max; /* open files */
+};
+
+/* Call it before the sandbox is entered.  Both must outlive the source. */
 void stats_init(struct stats_source *source,
 		const struct pipeline_config *config,
 		const struct sandbox *sandbox);
 void stats_release(struct stats_source *source);
 
-/* The JSON of /stats, for the caller to free().  NULL: no memory. */
+/* The JSON of /stats; the caller frees it.  NULL: no memory. */
 char *stats_json(struct stats_source *source);
 
 void stats_print(struct stats_source *source, FILE *to);
 
 void stats_read_process(struct stats_source *source, struct process_stats *out);
+
+/* The flags of the schedule; the caller frees it.  NULL: no memory. */
+char *stats_schedule(const struct pipeline_config *config);
+
+/* In ms: the upper end of the quantile's bucket, but at most `max_ns`. */
+double stats_quantile_ms(const struct histogram_copy *h, double q,
+			 uint64_t max_ns);
 
 #endif

@@ -1,97 +1,129 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store: a folder of entries, each a small set of files, whole or not there.
+ * Store: a folder of entries.  An entry is a small set of files; it exists
+ * completely or not at all.
  *
- *	DIR/darkroom-store   says that this is one; held while it is open
+ *	DIR/darkroom-store   marks the folder as a store; locked while open
  *	DIR/ab/ab12...f/     an entry, by its id
- *	DIR/tmp/             entries being made or removed; cleared by opening
+ *	DIR/spool/           uploads accepted and not yet stored: spool.h
+ *	DIR/failed/          uploads that cannot become an image: spool.h
+ *	DIR/tmp/             entries being made or removed; emptied at opening
  *
- * An entry is made in tmp/, its files and its folder are synced to the disk,
- * then one rename puts it in its place, which is synced in turn.  So whoever
- * was told that it is stored finds it whole, after a crash and a loss of power
- * too, and nobody ever sees a part of it.  It leaves by a rename as well.
+ * An entry is written to tmp/ and synced to the disk, files and folder; then
+ * one rename moves it to its place, and that folder is synced too.  So after
+ * STORE_OK an entry is complete on the disk, also after a crash or power loss,
+ * and no reader ever sees a part of it.  An entry is removed by a rename, too.
  *
- * Threads    store_open(), store_close(): one.  The rest: any, at once.
- * Limits     The quota: bytes of all files, without what the file system adds.
- * Safety     Ids and names of files have no room for a path, and links are not
- *            followed: nothing outside the folder is read or written.  A folder
- *            that is not a store does not become one unless it is empty, and
- *            what is removed has a name of the form that the store gives.
+ * Threads    store_open(), store_close(): one.  The rest: any number at the
+ *            same time.
+ * Limits     The quota covers the disk blocks of entries, of their folders and
+ *            of entries being made, but not the folders above entries.
+ * Safety     Ids and file names cannot contain a path, and links are not
+ *            followed, so nothing outside the folder is read or written.  Only
+ *            an empty folder becomes a store.  Only names of the form that the
+ *            store makes are removed.
  */
 #ifndef SERVICE_STORE_H
 #define SERVICE_STORE_H
 
-#include "stages/stage.h"
+#include "base/util.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 enum {
 	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
 	STORE_NAME_BYTES = 32 + 1, /* of [a-z0-9_-], without ".jpg" */
-	STORE_CALL_FILES = 3       /* descriptors, of a call at a time */
+	STORE_CALL_FILES = 3       /* descriptors that one call uses at most */
 };
 
 enum store_answer {
 	STORE_OK,
 	STORE_NOT_FOUND,
-	STORE_FULL,   /* over the quota, or the disk is full */
-	STORE_FAILED, /* errno says why */
+	STORE_FULL,    /* over the quota, or the disk is full */
+	STORE_FAILED,  /* see errno */
+	STORE_DAMAGED, /* the bytes are not those that were stored */
 };
 
-/* Named NAME.jpg or NAME.json. */
+/* Named NAME.jpg, NAME.json or NAME.txt; not empty. */
 struct store_file {
 	const char *name;
 	const void *bytes;
 	size_t count;
 };
 
+/* Counted since the start, except waiting_count. */
+struct spool_stats {
+	uint64_t waiting_count;   /* entries now */
+	uint64_t written_count;   /* entries made */
+	uint64_t finished_count;  /* entries whose image was stored */
+	uint64_t recovered_count; /* of those: not at the first attempt */
+	uint64_t failed_count;    /* moved to failed/: no image can be made */
+	uint64_t damaged_count;   /* of those: damaged on the disk */
+};
+
 struct store_stats {
-	uint64_t quota_bytes; /* 0: none, and used_bytes not known */
-	uint64_t used_bytes;  /* entries that are being made included */
+	uint64_t quota_bytes; /* 0: no quota, and used_bytes is unknown */
+	uint64_t used_bytes;  /* on the disk, with entries being made */
 	uint64_t put_count;   /* entries made */
-	uint64_t same_count;  /* not made, as they were there */
+	uint64_t same_count;  /* entries not made, because they existed */
 	uint64_t deleted_count;
-	uint64_t full_count;   /* not made: STORE_FULL */
-	uint64_t failed_count; /* not made or deleted: STORE_FAILED */
+	uint64_t full_count;   /* entries not made: STORE_FULL */
+	uint64_t failed_count; /* entries not made or deleted: STORE_FAILED */
+	struct spool_stats spool;
 };
 
 struct store;
+struct spool;
 
 /*
- * Open the folder, which must exist and be a store, or empty, and clear away
- * what a crash left.  With a quota (not 0), all files are counted.  NULL: *why
- * says why not, and nothing was changed in a folder that is not a store.
+ * Open the folder, which must be a store or empty, and remove what a crash
+ * left.  With a quota (not 0), the existing entries are counted.  NULL: *why is
+ * the reason, and a folder that is not a store has not changed.
  */
 struct store *store_open(const char *path, uint64_t quota_bytes,
 			 const char **why);
 void store_close(struct store *s); /* NULL is fine */
 
+/* The spool of an open store. */
+struct spool *store_spool(const struct store *s);
+
 bool store_is_id(const char *text);
 bool store_is_name(const char *text);
 
 /*
- * Make the entry `id` of these files.  One that is there with the same names
- * and sizes stays as it is; any other, as a damaged one, is replaced.  But for
- * STORE_OK, nothing has changed, unless the last sync failed: then the entry
- * may be there.
+ * Make the entry `id` with these files.  An existing entry with the same names
+ * and bytes stays; any other, such as a damaged one, is replaced.  If the
+ * result is not STORE_OK, nothing has changed; only if the last sync failed,
+ * the entry may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,
 				       uint32_t file_count);
 
 /*
- * Open an entry: *folder is for store_read() and close().  Its files stay
- * together even if it is replaced in the meantime.
+ * Open an entry: *folder is for store_read(); the caller closes it.  If the
+ * entry is replaced meanwhile, store_read() still finds the old files.
  */
 MUST_CHECK enum store_answer store_find(const struct store *s, const char *id,
 					int *folder);
 
-/* Open a file of an entry for reading: *fd is the caller's. */
+/* Open a file of an entry for reading; the caller closes *fd. */
 MUST_CHECK enum store_answer store_read(int folder, const char *name, int *fd,
 					uint64_t *bytes);
 
-/* Whoever has it open can go on reading, as far as he has opened its files. */
+/*
+ * store_check() reads an open file and compares its SHA-256 (in hexadecimal
+ * digits); the file position does not move.  store_is_checked() only asks
+ * whether that succeeded during the last hour and the file has not changed
+ * since: it costs one fstat().
+ */
+bool store_is_checked(const struct store *s, int fd, const char *sha256);
+MUST_CHECK enum store_answer store_check(const struct store *s, int fd,
+					 const char *sha256);
+
+/* Files of the entry that are open can still be read. */
 MUST_CHECK enum store_answer store_delete(struct store *s, const char *id);
 
 void store_stats(const struct store *s, struct store_stats *out);

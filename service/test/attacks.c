@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/attacks.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +30,7 @@ static int root_fd, folder_fd, connected_fd = -1, listening_fd = -1;
 static struct sockaddr_in connected_to, aim;
 static pid_t attacked_pid;
 
-/* The errno of a call that returns -1; 0: it succeeded. */
+/* The errno of a call that returned -1; 0: the call succeeded. */
 static int error_of(long result)
 {
 	return result == -1 ? errno : 0;
@@ -321,11 +323,11 @@ void attacks_clean_up(void)
 	static const char *const folders[] = { "folder/tmp", "folder", "" };
 	char path[PATH_BYTES];
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		path_in_work(path, files[i]);
 		(void)unlink(path);
 	}
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		path_in_work(path, folders[i]);
 		(void)rmdir(path);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attacks: what somebody tries who has got control of a process.  They aim at a
- * work folder in /tmp, at sockets that are open, and at the parent process.
+ * Attacks: the attempts of somebody who has got control of a process.  They aim
+ * at a work folder in /tmp, at sockets that are open, and at the parent
+ * process.
  */
 #ifndef SERVICE_TEST_ATTACKS_H
 #define SERVICE_TEST_ATTACKS_H
@@ -9,7 +10,7 @@
 struct attack {
 	const char *name;
 	int (*attempt)(void); /* returns 0 or an errno */
-	int refusal;          /* what it returns in a sandbox */
+	int refusal;          /* its result in a sandbox */
 };
 
 extern const struct attack attacks[]; /* the last one has no name */

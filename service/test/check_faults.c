@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Let each allocation of each kind of request fail in turn: the request is
- * answered as without, with all headers, or by an error, or not at all; no
- * memory stays charged; and the next request is answered as if nothing had
- * been.
+ * Makes each allocation of each kind of request fail in turn, and checks: the
+ * reply is the same as without a failure, with all headers, or an error, or
+ * there is none; no memory stays charged; and the next request is answered as
+ * usual.
  *
  * The server must have a store, run with LD_PRELOAD=libfaults.so, and have
  * nothing else to do.
  *
- * usage: check_faults PORT FAULTS_FILE JPEG [--no-trace]
+ * usage: check_faults PORT FAULTS_FILE JPEG [--no-workers]
  */
 #include "service/test/faults.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -32,7 +34,7 @@ enum {
 	POLLS_MAX = 60000,
 	POLL_US = 1000,
 	SITES_MAX = 5000,
-	AFTER_US = 20000, /* what goes on after a reply will be over */
+	AFTER_US = 20000, /* by then the work after a reply is done */
 };
 
 enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
@@ -41,18 +43,22 @@ enum { ID_BYTES = 64 + 1 };
 
 #define VARIANTS "variant=a:w=90&variant=b:w=40"
 
-/* Of the images that are stored below; all are one. */
+/* The id of the images that are stored below; all are the same image. */
 static char id[ID_BYTES];
 
 static const struct kind {
-	const char *target; /* ID is that of the image */
+	const char *target; /* ID stands for the image's id */
 	enum body body;
 	int status;
-	/* Of two replies; those with members are asked for as JSON. */
+	/*
+	 * How two replies are compared; those with SAME_MEMBERS are requested
+	 * as JSON.
+	 */
 	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
 	const char *header;        /* NULL: no more */
 	const struct kind *before; /* sent before it each time; NULL: none */
-	bool goes_on;              /* after its reply */
+	bool goes_on;              /* work continues after its reply */
+	bool needs_workers;
 } store = { "POST /v1/images?" VARIANTS, BODY_JPEG, 201,
 	    .sameness = SAME_MEMBERS },
   remove_stored = { "DELETE /v1/images/ID", BODY_NONE, 204,
@@ -73,13 +79,16 @@ static const struct kind kinds[] = {
 	{ "POST /nowhere", BODY_FORM, 404, .sameness = SAME_MEMBERS },
 	{ "GET /healthz", BODY_NONE, 200, .sameness = SAME_BYTES },
 	{ "GET /readyz", BODY_NONE, 200, .sameness = SAME_STATUS },
-	{ "GET /metrics", BODY_NONE, 200, .sameness = SAME_MEMBERS },
+	/* Each new status adds a series, so the text may differ. */
+	{ "GET /metrics", BODY_NONE, 200, .sameness = SAME_STATUS },
 	{ "GET /stats", BODY_NONE, 200, .sameness = SAME_MEMBERS },
-	{ "GET /trace", BODY_NONE, 200, .sameness = SAME_STATUS },
+	{ "GET /trace", BODY_NONE, 200, .sameness = SAME_STATUS,
+	  .needs_workers = true },
 	{ "POST /v1/images?" VARIANTS, BODY_JPEG, 201, .sameness = SAME_MEMBERS,
 	  .before = &remove_stored },
 	{ "POST /v1/images?respond=decoded&" VARIANTS, BODY_JPEG, 202,
-	  .sameness = SAME_MEMBERS, .before = &remove_stored, .goes_on = true },
+	  .sameness = SAME_MEMBERS, .before = &remove_stored, .goes_on = true,
+	  .needs_workers = true },
 	{ "GET /v1/images/ID", BODY_NONE, 200, .sameness = SAME_BYTES,
 	  .before = &store },
 	{ "GET /v1/images/ID/a", BODY_NONE, 200, .sameness = SAME_BYTES },
@@ -98,7 +107,7 @@ struct bytes {
 struct reply {
 	int status;        /* 0: closed before the end of a reply */
 	int line_count;    /* of its head */
-	struct bytes body; /* lies in what was received */
+	struct bytes body; /* points into `received` */
 	char received[REPLY_BYTES_MAX + 1];
 };
 
@@ -171,7 +180,7 @@ static struct bytes make_request(const struct kind *k)
 		count += sizeof(before) + sizeof(after) - 2;
 	add_target(&request, k->target);
 	(void)snprintf(head, sizeof(head),
-		       " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+		       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 		       "Accept: %s\r\n"
 		       "%s%sContent-Length: %zu\r\n\r\n",
 		       k->sameness == SAME_MEMBERS ? "application/json" : "*/*",
@@ -222,7 +231,7 @@ static void parse(struct reply *r, size_t received)
 	if (end == NULL)
 		return;
 	status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
-	if (status == 204) /* it has no body, and does not say so */
+	if (status == 204) /* no body, no Content-Length */
 		length = "Content-Length: 0";
 	else if (length == NULL || length > end)
 		return;
@@ -235,7 +244,10 @@ static void parse(struct reply *r, size_t received)
 		r->line_count += *c == '\r';
 }
 
-/* Until the server closes the connection; it must, before long. */
+/*
+ * Send the request and read until the server closes the connection, which it
+ * must do within PATIENCE_S.
+ */
 static void exchange(const struct kind *k, struct reply *r)
 {
 	struct bytes request = make_request(k);
@@ -253,7 +265,7 @@ static void exchange(const struct kind *k, struct reply *r)
 	while ((count = recv(fd, r->received + received,
 			     REPLY_BYTES_MAX - received, 0)) > 0)
 		received += (size_t)count;
-	/* A reset is an end as well; silence is not. */
+	/* A reset also ends the reply; a timeout does not. */
 	if (count < 0 && errno != ECONNRESET) {
 		perror(k->target);
 		exit(1);
@@ -297,7 +309,10 @@ static void fail(const struct kind *k, int site, const char *what,
 	exit(1);
 }
 
-/* What a request took is free once its connection has ended, so before long. */
+/*
+ * The memory and the slot of a request are free soon after its connection has
+ * ended.
+ */
 static void check_nothing_is_held(const struct kind *k, int site)
 {
 	static const struct kind stats = { "GET /stats", BODY_NONE, 200,
@@ -351,8 +366,12 @@ static int check_kind(const struct kind *k, int *refused)
 		exchange(k, &after);
 		if (!is_same(k, &after, &without))
 			fail(k, site, "the next reply is wrong", &after);
-		check_nothing_is_held(k, site);
 	}
+	/*
+	 * Only once for each kind: reports are made rarely, and a leak stays
+	 * visible.
+	 */
+	check_nothing_is_held(k, site);
 	return site - 1;
 }
 
@@ -375,10 +394,10 @@ int main(int argc, char **argv)
 	map_faults(argv[2]);
 	jpeg = read_whole(argv[3]);
 	store_one();
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int refused = 0, sites;
 
-		if (argc == 5 && strcmp(kinds[i].target, "GET /trace") == 0)
+		if (argc == 5 && kinds[i].needs_workers)
 			continue;
 		sites = check_kind(&kinds[i], &refused);
 		(void)printf("%s: %d allocations failed, %d requests\n",

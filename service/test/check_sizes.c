@@ -17,19 +17,19 @@
 static const struct img_limits limits = { 65500, 1000000000, 1000,
 					  UINT64_C(1) << 40 };
 
-static void *memory_alloc(void *arg, size_t bytes)
+static void *count_alloc(void *arg, size_t bytes)
 {
 	(void)arg;
 	return malloc(bytes);
 }
 
-static void memory_free(void *arg, void *block)
+static void count_free(void *arg, void *block)
 {
 	(void)arg;
 	free(block);
 }
 
-static const struct img_memory memory = { memory_alloc, memory_free, NULL };
+static const struct memory memory = { count_alloc, count_free, NULL };
 
 /* Read DIR/NAME and its header; decode it all if `whole`. */
 static enum img_err probe(struct img_header *h, const char *dir,
@@ -60,7 +60,7 @@ static enum img_err probe(struct img_header *h, const char *dir,
 					    .height = 1,
 					    .size = h->upright,
 					    .orientation = h->orientation },
-			&(struct img_recipe){ 0 }, &limits, &memory);
+			&(struct img_transform){ 0 }, &limits, &memory);
 	img_release(&img);
 	free(data);
 	return err;

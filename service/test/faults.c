@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be preloaded: see faults.h.  Memory that is kept for the next upload goes
- * back at once, so that each maps its own.
+ * A library to be preloaded: see faults.h.  Memory that the pool would keep for
+ * the next upload is given back at once, so that each upload allocates its own.
  */
 #include "service/test/faults.h"
 
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What dlsym() asks for before it has told where memory comes from. */
+/* The memory that dlsym() needs before it has found the real allocator. */
 static _Alignas(16) char early[4096];
 static size_t early_bytes;
 
@@ -50,7 +50,10 @@ static void *find(const char *name)
 	return at;
 }
 
-/* Pointers to functions and to data are not the same to C, but to dlsym(). */
+/*
+ * dlsym() returns a pointer to data; C has no conversion from it to a pointer
+ * to a function.
+ */
 #define FIND(name) (*(void **)&next.name = find(#name))
 
 static void find_all(void)
@@ -94,7 +97,7 @@ static bool fails(_Atomic int64_t *left)
 	return atomic_load(left) > 0 && atomic_fetch_sub(left, 1) == 1;
 }
 
-/* An allocation begins. */
+/* Called at each allocation: does it succeed? */
 static bool has_memory(void)
 {
 	find_all();
@@ -127,7 +130,7 @@ void *malloc(size_t bytes)
 void *calloc(size_t count, size_t bytes)
 {
 	if (next.calloc == NULL)
-		return malloc(count * bytes); /* `early` is 0 */
+		return malloc(count * bytes); /* `early` is all zeros */
 	return has_memory() ? next.calloc(count, bytes) : NULL;
 }
 

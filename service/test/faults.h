@@ -10,9 +10,12 @@
 #include <stdint.h>
 
 struct faults {
-	/* Counted down; when it comes to 0, that one fails.  0: none does. */
+	/*
+	 * Counted down at each allocation; the one that brings it to 0 fails.
+	 * 0: none fails.
+	 */
 	_Atomic int64_t allocations_left;
-	_Atomic int64_t threads_left; /* the same, of pthread_create() */
+	_Atomic int64_t threads_left; /* the same for pthread_create() */
 	_Atomic int64_t clock_jump_s; /* how far the time of day is off */
 };
 

@@ -82,7 +82,7 @@ void prepare(struct job *job, size_t bytes, double blur)
 			.variant_count = 1,
 			.done = on_done,
 		},
-		.variants[0].recipe = {
+		.variants[0].transform = {
 			.box = { 160, 160 },
 			.blur_sigma_px = blur,
 			.quality = 80,
@@ -112,7 +112,7 @@ void shrink_photo(const struct cores *cores)
 	struct variant *v = &job.variants[0];
 
 	prepare(&job, photo_bytes, 0);
-	v->recipe.box = (struct img_size){ 500, 500 };
+	v->transform.box = (struct img_size){ 500, 500 };
 	assert(pipeline_submit(p, &job.upload));
 	wait_done(&job);
 	assert(v->jpeg != NULL && v->jpeg_bytes < photo_bytes);

@@ -8,7 +8,7 @@
 #include "service/pipeline/pipeline.h"
 
 #include "stages/cores.h"
-#include "stages/policy.h"
+#include "stages/schedule.h"
 
 #include <stdatomic.h>
 

@@ -32,8 +32,8 @@ stop_one() {
 as_here() {
 	sed -e "s/127\.0\.0\.1:8081/${addresses[0]}/" \
 		-e "s/127\.0\.0\.1:8082/${addresses[1]}/" \
-		-e "s/listen 8080/listen ${front#http:\/\/}/" \
-		-e "s/bind :8080/bind ${front#http:\/\/}/" "$1"
+		-e "s/listen 80;/listen ${front#http:\/\/};/" \
+		-e "s/bind :80$/bind ${front#http:\/\/}/" "$1"
 }
 
 start_nginx() {

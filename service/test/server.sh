@@ -76,22 +76,24 @@ launch() {
 	fail "did not start in time: $*"
 }
 
-# start FLAGS...: on a free port
+# start FLAGS...: on a free port, unless they say where
 start() {
-	launch --listen 127.0.0.1:0 "$@"
+	[[ " $* " = *" --listen "* ]] || set -- --listen 127.0.0.1:0 "$@"
+	launch "$@"
 	url=http://127.0.0.1:$port
 	admin=$(port_after 'admin on')
 	admin=${admin:+http://127.0.0.1:$admin}
 	admin=${admin:-$url}
 }
 
-# SIGTERM must end the server with status 0: no crash, leak or race.
+# stop [STATUS]: SIGTERM must end the server with status 0, or this one: no crash,
+# leak or race
 stop() {
 	local status=0
 	kill -TERM "$server"
 	wait "$server" || status=$?
 	server=
-	[ $status = 0 ] || fail "the server ended with status $status"
+	[ $status = "${1:-0}" ] || fail "the server ended with status $status"
 }
 
 # stat EXPRESSION: one value of /stats, by jq
@@ -157,13 +159,18 @@ got() {
 	cat "$work"/code* | grep -cx "$1" || true
 }
 
-# refuses WORD FLAGS...: does not start, ends with status 2, and names WORD
-refuses() {
-	local word=$1 status=0
-	shift
+# ends_with STATUS WORD FLAGS...: does not start, ends so, and names WORD
+ends_with() {
+	local expected=$1 word=$2 status=0
+	shift 2
 	timeout 20 "$DARKROOM" "$@" >"$work/log" 2>&1 || status=$?
-	[ $status = 2 ] || fail "status $status, not 2: $*"
+	[ $status = "$expected" ] || fail "status $status, not $expected: $*"
 	grep -qF -- "$word" "$work/log" || fail "does not name $word: $*"
+}
+
+# refuses WORD FLAGS...: as a mistake in its flags, which no other start mends
+refuses() {
+	ends_with 2 "$@"
 }
 
 # expect STATUS CODE CURL-ARGUMENTS...: a problem reply of that kind

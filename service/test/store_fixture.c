@@ -5,7 +5,7 @@
 
 enum { NOBODY = 65534 };
 
-/* In memory, as each entry is synced. */
+/* In memory, because each entry is synced, which is slow on a disk. */
 char folder[] = "/dev/shm/test_store.XXXXXX";
 
 const struct store_file files[FILE_COUNT] = {
@@ -90,8 +90,9 @@ uint64_t bytes_on_disk(void)
 	FILE *find;
 
 	(void)snprintf(line, sizeof(line),
-		       "cd %s && find aa bb tmp -type f -printf '%%s\n' | "
-		       "awk '{ n += $1 } END { print n + 0 }'",
+		       "cd %s && find aa bb spool failed tmp -mindepth 1 "
+		       "-printf '%%b\n' | "
+		       "awk '{ n += $1 } END { print n * 512 }'",
 		       folder);
 	find = popen(line, "r");
 	assert(find != NULL && fscanf(find, "%llu", &bytes) == 1);
@@ -99,7 +100,10 @@ uint64_t bytes_on_disk(void)
 	return bytes;
 }
 
-/* So that a store that removes too much cannot. */
+/*
+ * Without root's rights a faulty store cannot remove files that are not its
+ * own.
+ */
 static void give_up_root(void)
 {
 	if (geteuid() == 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * For tests of the store: a folder, and an entry to put into it.
- */
+/* For tests of the store: a folder, and an entry to put into it. */
 #ifndef SERVICE_TEST_STORE_FIXTURE_H
 #define SERVICE_TEST_STORE_FIXTURE_H
 
@@ -17,17 +15,17 @@
 #define ID_A "aa00000000000000000000000000000000000000000000000000000000000001"
 #define ID_B "bb00000000000000000000000000000000000000000000000000000000000002"
 
-enum { FILE_COUNT = 3, ENTRY_BYTES = 19 };
+enum { FILE_COUNT = 3 };
 
 extern const struct store_file files[FILE_COUNT];
 
 /* Run the tests, each with an empty folder, and none as root. */
 void run_tests(void (*const *tests)(void), size_t count);
 
-/* Where open_store() opens one. */
+/* The folder in which open_store() opens a store. */
 extern char folder[];
 
-/* Of that folder; it must open. */
+/* Open the store of `folder`; this must succeed. */
 struct store *open_store(uint64_t quota_bytes);
 struct store_stats stats_of(const struct store *s);
 
@@ -39,7 +37,7 @@ void check_whole(const struct store *s, const char *id);
 bool is_absent(const struct store *s, const char *id);
 void check_nothing_is_left(void);
 
-/* Of all files of aa/, bb/ and tmp/. */
+/* The disk space that aa/, bb/ and tmp/ take, in whole blocks. */
 uint64_t bytes_on_disk(void);
 
 #endif

@@ -109,7 +109,7 @@ becomes_ready() {
 announce_upload() {
 	local fd _
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf 'POST /?w=64 HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n%s' \
+	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n%s' \
 		$'Expect: 100-continue\r\n\r\n' >&"$fd"
 	read -r -t 60 -u "$fd" _ status _ || fail "no answer to an upload"
 	held+=("$fd")

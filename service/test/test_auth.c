@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: files of keys are read as documented, and what is wrong with one is
- * told by its line, never by its text; each of the keys is enough, and nothing
- * else; a signature is good until the second that it names.
+ * Promises: files of keys are read as documented; an error in one is reported
+ * by its line number, never by its text; any one of the keys is enough, and
+ * nothing else is; keys of one name have one owner; a signature is valid until
+ * the second that it names.
  */
-#include "service/http/auth.h"
+#include "service/http/auth.c"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static char path[] = "/tmp/test_auth.XXXXXX";
 
@@ -43,13 +44,16 @@ static struct auth *auth_of(const char *api_keys, const char *sign_keys)
 
 static void test_files_are_read_as_documented(void)
 {
+	char owner[AUTH_OWNER_BYTES];
 	struct auth *a = auth_of("# ours\n\n0123456789abcdef\r\n#0123\n"
 				 "fedcba9876543210",
 				 NULL);
 
 	assert(auth_is_on(a));
-	assert(auth_check_key(a, "Bearer 0123456789abcdef") == PROBLEM_NONE);
-	assert(auth_check_key(a, "bearer  fedcba9876543210") == PROBLEM_NONE);
+	assert(auth_check_key(a, "Bearer 0123456789abcdef", owner) ==
+	       PROBLEM_NONE);
+	assert(auth_check_key(a, "bearer  fedcba9876543210", owner) ==
+	       PROBLEM_NONE);
 	auth_free(a);
 }
 
@@ -60,30 +64,40 @@ static void test_wrong_files_are_told_by_line(void)
 	} cases[] = {
 		{ "", "there is no key in it" },
 		{ "# only this\n", "there is no key in it" },
-		{ "0123456789abcde", "line 1 is shorter" },
+		{ "0123456789abcde", "line 1 has a key shorter" },
 		{ "0123456789abcdef\n\nsecret word 12345\n", "line 3 has" },
-		{ "0123456789abcde\xc3\xa9\n", "line 1 has" },
+		{ "0123456789abcde\xc3\xa9\n", "line 1 has a space in" },
+		{ "shop 0123456789abcde\n", "line 1 has a key shorter" },
+		{ "secret0123456789 shop\n", "line 1 has a key shorter" },
+		{ "shop  0123456789abcdef \n", "line 1 has a space in" },
+		{ " 0123456789abcdef\n", "line 1 has a space in" },
+		{ "shop\t0123456789abcdef\n", "line 1 has a space in" },
+		{ "secret,shop 0123456789abcdef\n", "line 1 has a name with" },
+		{ "secret#shop 0123456789abcdef\n", "line 1 has a name with" },
+		{ "secret_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+		  "xxxxxxxxxxxxxxxxxxxxxxxxx 0123456789abcdef\n",
+		  "line 1 has a name longer" },
 	};
 	static char many[(AUTH_KEYS_MAX + 1) * 17 + 1], large[600];
 
 	for (size_t i = 0; i < AUTH_KEYS_MAX + 1; i++)
 		strcat(many, "0123456789abcdef\n");
 	memset(large, 'x', 513);
-	for (size_t i = 0; i < LENGTH(cases) + 3; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases) + 3; i++) {
 		struct auth *a = auth_new();
 		char why[AUTH_WHY_BYTES];
 		const char *expected = "No such file or directory";
 
 		(void)unlink(path);
-		if (i < LENGTH(cases)) {
+		if (i < ARRAY_SIZE(cases)) {
 			write_file(cases[i].text);
 			expected = cases[i].why;
-		} else if (i == LENGTH(cases)) {
+		} else if (i == ARRAY_SIZE(cases)) {
 			write_file(many);
 			expected = "line 101 is one key too many";
-		} else if (i == LENGTH(cases) + 1) {
+		} else if (i == ARRAY_SIZE(cases) + 1) {
 			write_file(large);
-			expected = "line 1 is longer";
+			expected = "line 1 has a key longer";
 		}
 		assert(!auth_read_api_keys(a, path, why));
 		assert(strncmp(why, expected, strlen(expected)) == 0);
@@ -108,22 +122,38 @@ static void test_only_the_keys_are_enough(void)
 		"Bearer 0123456789abcdef ",
 		"Bearer 0123456789abcdef,fedcba9876543210",
 		"Bearer # no key at all",
+		"Bearer shop 1122334455667788",
+		"Bearer shop",
 	};
+	char owner[AUTH_OWNER_BYTES] = "as before";
 	struct auth *a = auth_of("0123456789abcdef\nfedcba9876543210\n"
-				 "# no key at all\n",
+				 "# no key at all\nshop 1122334455667788\n",
 				 "sign-key-of-more-than-16\n");
 
-	for (size_t i = 0; i < LENGTH(missing); i++)
-		assert(auth_check_key(a, missing[i]) == PROBLEM_UNAUTHORIZED);
-	for (size_t i = 0; i < LENGTH(wrong); i++)
-		assert(auth_check_key(a, wrong[i]) == PROBLEM_INVALID_KEY);
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
+		assert(auth_check_key(a, missing[i], owner) ==
+		       PROBLEM_UNAUTHORIZED);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert(auth_check_key(a, wrong[i], owner) ==
+		       PROBLEM_INVALID_KEY);
 	/* A sign key is never sent. */
-	assert(auth_check_key(a, "Bearer sign-key-of-more-than-16") ==
+	assert(auth_check_key(a, "Bearer sign-key-of-more-than-16", owner) ==
 	       PROBLEM_INVALID_KEY);
+	assert(strcmp(owner, "as before") == 0);
 	auth_free(a);
 }
 
-static enum problem check(const struct auth *a, const char *expires,
+static const char *owner_of(struct auth *a, const char *authorization)
+{
+	static char owner[AUTH_OWNER_BYTES];
+
+	assert(auth_check_key(a, authorization, owner) == PROBLEM_NONE);
+	return owner;
+}
+
+static char signer[AUTH_OWNER_BYTES]; /* of the last good signature */
+
+static enum problem check(struct auth *a, const char *expires,
 			  const char *signature, int64_t now_s)
 {
 	struct signature_parameter parameters[] = {
@@ -136,7 +166,7 @@ static enum problem check(const struct auth *a, const char *expires,
 		a,
 		&(struct auth_request){ "POST", "/", parameters,
 					expires != NULL ? 3 : 2 },
-		now_s);
+		now_s, signer);
 }
 
 /* printf 'POST\n/\nexpires=1000\nw=640\n' | openssl dgst ... */
@@ -192,11 +222,32 @@ static void test_two_of_a_kind_are_refused(void)
 		  { "expires", "1000" } },
 	};
 
-	for (size_t i = 0; i < LENGTH(twice); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(twice); i++)
 		assert(auth_check_signature(a,
 					    &(struct auth_request){
 						    "POST", "/", twice[i], 4 },
-					    0) == PROBLEM_BAD_SIGNATURE);
+					    0,
+					    signer) == PROBLEM_BAD_SIGNATURE);
+	auth_free(a);
+}
+
+static void test_a_key_has_an_owner(void)
+{
+	struct auth *a = auth_of("0123456789abcdef\nshop 1122334455667788\n"
+				 "shop   aabbccddeeff0011\n"
+				 "Shop.2_b-c 2211334455667788\n",
+				 "another-sign-key\nshop 0123456789abcdef\n");
+
+	/* printf 0123456789abcdef | sha256sum | cut -c1-16 */
+	assert(strcmp(owner_of(a, "Bearer 0123456789abcdef"),
+		      "#9f9f5111f7b27a78") == 0);
+	/* An old key and its replacement have the same owner. */
+	assert(strcmp(owner_of(a, "Bearer 1122334455667788"), "shop") == 0);
+	assert(strcmp(owner_of(a, "Bearer aabbccddeeff0011"), "shop") == 0);
+	assert(strcmp(owner_of(a, "Bearer 2211334455667788"), "Shop.2_b-c") ==
+	       0);
+	assert(check(a, "1000", good, 0) == PROBLEM_NONE);
+	assert(strcmp(signer, "shop") == 0);
 	auth_free(a);
 }
 
@@ -208,6 +259,7 @@ int main(void)
 	test_files_are_read_as_documented();
 	test_wrong_files_are_told_by_line();
 	test_only_the_keys_are_enough();
+	test_a_key_has_an_owner();
 	test_a_signature_is_good_until_it_expires();
 	test_signatures_need_a_sign_key();
 	test_two_of_a_kind_are_refused();

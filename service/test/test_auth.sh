@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Who may: nobody beyond this machine without being told so; with keys, those
-# who have one, or a signed query, but for stored images, which all may get; and
-# no key shows anywhere.
+# who have one, or a signed query, but for stored images, which all may get; what
+# one key has stored is not removed with the same of another; and no key shows
+# anywhere.
 #
 # usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
 . "$(dirname "$0")/nobody.sh"
@@ -13,8 +14,11 @@ api=$2
 api_key=api-key-0123456789-one
 other_key=api-key-0123456789-two
 sign_key=sign-key-0123456789-one
-printf '# ours\n%s\n\n%s\n' $api_key $other_key >"$work/api.keys"
-printf '%s\n' another-sign-key-0123 $sign_key >"$work/sign.keys"
+old_key=api-key-0123456789-old
+new_key=api-key-0123456789-new
+printf '# ours\n%s\n\n%s\nshop %s\nshop %s\n' $api_key $other_key \
+	$old_key $new_key >"$work/api.keys"
+printf '%s\n' another-sign-key-0123 "shop $sign_key" >"$work/sign.keys"
 chmod 600 "$work"/*.keys
 
 # accepts FLAGS...: they are good to start with
@@ -191,7 +195,7 @@ test_signed_queries_are_checked_like_others() {
 	s=$(sign POST / 'q=90 ' "expires=$late")
 	expect_problem 400 bad_parameter --data-binary "@$photo" \
 		"$url/?q=90+&expires=$late&signature=$s"
-	expect_problem 403 bad_signature --data-binary "@$photo" "$url/?$(
+	expect_problem 414 target_too_long --data-binary "@$photo" "$url/?$(
 		printf 'a%d=1&' {1..64})signature=$s"
 }
 
@@ -224,6 +228,35 @@ test_images_are_public() {
 	[ "$(status -X DELETE -H "$(bearer $api_key)" "$url$path")" = 204 ] ||
 		fail "not removed by key"
 	expect_problem 404 not_found "$url$path"
+}
+
+# stored_by AUTHORIZATION [QUERY]: the path of the picture that it stored
+stored_by() {
+	[ "$(upload -H "$1" "$url/v1/images?w=97${2:-}")" = 201 ] ||
+		fail "not stored: $(shown "$work/body")"
+	jq -r .url "$work/body"
+}
+
+# One key cannot remove what another has stored, although it is the same.
+test_each_owner_has_its_own_images() {
+	local late=$(($(date +%s) + 3600)) one two old new signed query
+	one=$(stored_by "$(bearer $api_key)")
+	two=$(stored_by "$(bearer $other_key)")
+	[ "$one" != "$two" ] || fail "two keys have one image"
+	[ "$(stored_by "$(bearer $api_key)")" = "$one" ] || fail "not the same"
+	[ "$(status -X DELETE -H "$(bearer $api_key)" "$url$one")" = 204 ] ||
+		fail "not removed: $(shown "$work/body")"
+	expect_problem 404 not_found "$url$one"
+	[ "$(status "$url$two/image")" = 200 ] || fail "both are removed"
+	# A key and the one that replaces it have one name.
+	old=$(stored_by "$(bearer $old_key)")
+	new=$(stored_by "$(bearer $new_key)")
+	[ "$old" = "$new" ] || fail "the new key has another image"
+	[ "$old" != "$two" ] || fail "a named key has the image of another"
+	query="&expires=$late&signature=$(sign POST /v1/images w=97 \
+		"expires=$late")"
+	signed=$(stored_by "X-None: 1" "$query")
+	[ "$signed" = "$old" ] || fail "the sign key has another image"
 }
 
 # As a server of the site would make them.
@@ -274,6 +307,7 @@ mkdir "$work/store"
 start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys" \
 	--store "$work/store"
 test_images_are_public
+test_each_owner_has_its_own_images
 stop
 test_others_are_not_listened_to_unasked
 test_wrong_files_are_refused_and_not_shown

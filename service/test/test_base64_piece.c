@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: read in whatever steps, a piece is what it is when read at once. */
-#include "service/http/base64_piece.h"
+#include "service/http/result.c"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,7 +40,7 @@ static void check(const struct base64_piece *p, const char *whole, size_t step)
 
 int main(void)
 {
-	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++) {
 		const char *bytes = vectors[i][0];
 		struct base64_piece encoded = { bytes, strlen(bytes), true };
 		struct base64_piece plain = { bytes, strlen(bytes), false };

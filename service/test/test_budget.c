@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what is charged is counted to the byte, by any threads at once, and
- * never more than the limit; what can never fit is told apart from what does
- * not fit now; a refused charge is as before.
+ * Promises: charges are counted to the byte, also by several threads at once,
+ * and never exceed the limit; a request that can never fit is distinguished
+ * from one that does not fit now; a refused charge changes nothing.
+ *
+ * An estimate grows with the body's size, follows the memory of recent
+ * pictures, and is a valid number after any of them.
+ *
+ * Retry-After is the number of uploads inside, divided by the recent rate of
+ * departures.  It is sensible before any upload has ended, after idle time and
+ * when nothing moves; it is within 1 .. 60, and differs between clients that
+ * are refused together.
  */
 #include "service/pipeline/budget.h"
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 enum { LIMIT = 1000, THREADS = 4, ROUNDS = 100000 };
 
@@ -133,11 +142,192 @@ static void test_threads_never_pass_the_limit(void)
 	assert(refused > 0 && s.peak_bytes <= LIMIT && s.peak_bytes > 600);
 }
 
+static void learn_often(struct memory_estimate *m, uint64_t body,
+			uint64_t picture)
+{
+	for (int i = 0; i < 100; i++)
+		memory_estimate_learn(m, body, picture);
+}
+
+static bool is_about(uint64_t a, uint64_t b)
+{
+	return a <= b + b / 50 + 64 && b <= a + a / 50 + 64;
+}
+
+static void test_follows_the_last_pictures(void)
+{
+	struct memory_estimate m;
+
+	memory_estimate_init(&m);
+	assert(memory_estimate_bytes(&m, 1 << 20) > 1 << 20);
+	learn_often(&m, 1 << 20, 10 << 20);
+	assert(is_about(memory_estimate_bytes(&m, 1 << 20), 10 << 20));
+	assert(is_about(memory_estimate_bytes(&m, 1 << 10), 10 << 10));
+	learn_often(&m, 4 << 20, 2 << 20);
+	assert(is_about(memory_estimate_bytes(&m, 4 << 20), 2 << 20));
+	assert(memory_estimate_bytes(&m, 0) == 0);
+}
+
+/* Nor does a kilobyte that becomes a giant spoil the next ones' places. */
+static void test_one_alone_changes_little(void)
+{
+	struct memory_estimate m;
+
+	memory_estimate_init(&m);
+	learn_often(&m, 1 << 20, 4 << 20);
+	memory_estimate_learn(&m, 665, UINT64_C(1) << 40);
+	assert(memory_estimate_bytes(&m, 1 << 20) < 8 << 20);
+	learn_often(&m, 1 << 20, 4 << 20);
+	memory_estimate_learn(&m, UINT64_C(1) << 40, 4 << 20);
+	assert(memory_estimate_bytes(&m, 1 << 20) > 2 << 20);
+}
+
+/* A few large ones weigh more than as many small ones. */
+static void test_small_bodies_do_not_spoil_it(void)
+{
+	struct memory_estimate m;
+
+	memory_estimate_init(&m);
+	for (int i = 0; i < 100; i++) {
+		memory_estimate_learn(&m, 4 << 20, 8 << 20);
+		memory_estimate_learn(&m, 100, 300000);
+	}
+	assert(memory_estimate_bytes(&m, 4 << 20) < 10 << 20);
+}
+
+static void test_extremes_are_numbers(void)
+{
+	struct memory_estimate m;
+
+	memory_estimate_init(&m);
+	learn_often(&m, 0, 0);
+	assert(memory_estimate_bytes(&m, UINT32_MAX) < UINT64_C(1) << 40);
+	learn_often(&m, 0, UINT64_C(1) << 40);
+	assert(memory_estimate_bytes(&m, 1 << 10) > 0);
+}
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+enum { ANSWERS = 240 };
+
+/* A clock that runs for days. */
+static const uint64_t start_ns = 86400 * SECOND * 3 + 123456789;
+
+/* So many ends per second, evenly, for that long.  Returns when it is over. */
+static uint64_t run(struct departures *d, uint64_t from_ns, uint32_t per_s,
+		    uint32_t seconds)
+{
+	for (uint32_t i = 0; i < per_s * seconds; i++)
+		departures_count(d, from_ns + i * SECOND / per_s);
+	return from_ns + seconds * SECOND;
+}
+
+/* Every answer within `s` and as much more; both ends are among them. */
+static bool answers(struct departures *d, uint32_t inside, uint64_t now_ns,
+		    uint32_t s)
+{
+	bool least = false, most = false;
+
+	for (int i = 0; i < ANSWERS; i++) {
+		uint32_t answer = departures_retry_after_s(d, inside, now_ns);
+
+		if (answer < s || answer > 2 * s)
+			return false;
+		least = least || answer == s;
+		most = most || answer == 2 * s;
+	}
+	return least && most;
+}
+
+static void test_goes_by_the_rate_of_late(void)
+{
+	struct departures d = { 0 };
+	uint64_t now;
+
+	departures_begin(&d, start_ns);
+	now = run(&d, start_ns, 100, 30);
+	assert(answers(&d, 1, now, 1));
+	assert(answers(&d, 750, now, 8));
+	/*
+	 * Departures become ten times slower; after some seconds only the new
+	 * rate counts.
+	 */
+	now = run(&d, now, 10, 10);
+	assert(answers(&d, 75, now, 8));
+	now = run(&d, now, 1000, 10);
+	assert(answers(&d, 7500, now, 8));
+}
+
+static void test_nothing_is_known_at_start(void)
+{
+	struct departures d = { 0 };
+
+	assert(answers(&d, 0, start_ns, 1));
+	departures_begin(&d, start_ns);
+	assert(answers(&d, 256, start_ns, 1));
+	assert(answers(&d, 64, start_ns + 50 * MS, 4));
+}
+
+/* A burst after an hour of nothing finds a server that is not slow. */
+static void test_idle_time_does_not_count(void)
+{
+	struct departures d = { 0 };
+	uint64_t now;
+
+	departures_begin(&d, start_ns);
+	now = run(&d, start_ns, 100, 10) + 3600 * SECOND;
+	departures_begin(&d, now);
+	now = run(&d, now, 100, 1);
+	assert(answers(&d, 250, now, 3));
+}
+
+static void test_a_standstill_counts(void)
+{
+	struct departures d = { 0 };
+	uint64_t now;
+
+	departures_begin(&d, start_ns);
+	now = run(&d, start_ns, 100, 10);
+	assert(answers(&d, 50, now, 1));
+	/* The fewer of the last ones count, the longer. */
+	assert(departures_retry_after_s(&d, 50, now + 7 * SECOND) >= 2);
+	assert(answers(&d, 50, now + 60 * SECOND, 30));
+	/* However much, however long. */
+	assert(answers(&d, UINT32_MAX, now + 1000000 * SECOND, 30));
+}
+
+/* Between a burst's ends lie seconds of other work. */
+static void test_bursts_are_averaged(void)
+{
+	struct departures d = { 0 };
+	uint64_t now = start_ns;
+
+	departures_begin(&d, now);
+	for (int i = 0; i < 10; i++) {
+		for (int j = 0; j < 100; j++)
+			departures_count(&d, now);
+		now += 2 * SECOND;
+		uint32_t s = departures_retry_after_s(&d, 250, now);
+
+		assert(s >= 3 && s <= 2 * 9);
+	}
+}
+
 int main(void)
 {
 	test_charges_add_up();
 	test_a_charge_of_nothing_has_no_budget();
 	test_all_numbers_are_safe();
 	test_threads_never_pass_the_limit();
+	test_follows_the_last_pictures();
+	test_one_alone_changes_little();
+	test_small_bodies_do_not_spoil_it();
+	test_extremes_are_numbers();
+	test_goes_by_the_rate_of_late();
+	test_nothing_is_known_at_start();
+	test_idle_time_does_not_count();
+	test_a_standstill_counts();
+	test_bursts_are_averaged();
 	return 0;
 }

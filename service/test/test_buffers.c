@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: without work all memory goes back to the system, soon and each
- * time; with work it is kept; stopping does not wait.
+ * Promises: without work all memory is given back to the system, each time and
+ * soon; during work it is kept; a stop does not wait.
  */
 #include "service/pipeline/buffers.h"
-#include "service/clock.h"
+#include "base/clock.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
 
-static struct img_pool_stats stats_of(const struct buffers *b)
+static struct memory_pool_stats stats_of(const struct buffers *b)
 {
-	struct img_pool_stats s;
+	struct memory_pool_stats s;
 
 	buffers_read(b, &s);
 	return s;
@@ -21,7 +22,7 @@ static struct img_pool_stats stats_of(const struct buffers *b)
 
 static void use_once(struct buffers *b)
 {
-	const struct img_memory *m = buffers_memory(b);
+	const struct memory *m = buffers_memory(b);
 	void *block = m->alloc(m->arg, MIB);
 
 	assert(block != NULL);

@@ -1,43 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a client that is over its time in a phase is shut down, with a word
- * where it did not get its request out; one that we keep waiting is not, nor
- * one that moves enough bytes; for one too many, the one longest in its phase
- * goes, but never one whose request is being worked on.
+ * Promises: a client that exceeds its time in a phase is shut down, with a
+ * message if its request was not complete; a client that waits for us is not,
+ * nor is one that moves enough bytes.  If there is one connection too many, a
+ * client that never sent a byte is closed first, then one of the address with
+ * the most connections; but never one that makes progress or whose request is
+ * being worked on.  The connections of one address are limited.  A request that
+ * is held continues when it is its turn.
  *
- * The sockets are real, as it is the kernel that counts bytes.  Times are short
+ * The sockets are real, because the kernel counts the bytes.  Times are short
  * where something has to end, and an hour where nothing may.
  */
-#include "service/http/clients.h"
+#include "service/http/connection/clients.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { SHORT_MS = 50, HOUR_MS = 3600000, WAIT_MS = 60000 };
+enum { BODY_BYTES = 1000000 };
 
 static const struct clients_config patient = {
 	.open_max = 16,
-	.places = 17,
+	.slots = 17,
 	.head_ms = HOUR_MS,
 	.idle_ms = HOUR_MS,
 	.rate_min = 1000000,
 	.window_ms = HOUR_MS,
-	.too_slow = "too slow",
+	.refusals = { [CLIENT_TOO_SLOW] = "too slow",
+		      [CLIENT_STOPPING] = "stopping" },
 };
 
-/* A connection: the server's end, which is watched, and the client's. */
+/* A connection: the server's end, which is watched, and the client's end. */
 struct pair {
 	int ours, theirs;
 	struct client *client;
 };
 
-static void connect_pair(struct pair *p, struct clients *t)
+static void read_from(struct sockaddr_storage *from, const char *text)
 {
+	struct sockaddr_in *four = (struct sockaddr_in *)from;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)from;
+
+	*from = (struct sockaddr_storage){ .ss_family = AF_INET };
+	if (inet_pton(AF_INET, text, &four->sin_addr) == 1)
+		return;
+	from->ss_family = AF_INET6;
+	assert(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
+}
+
+/* Connect, as if from the address `text`. */
+static void connect_from(struct pair *p, struct clients *t, const char *text)
+{
+	struct sockaddr_storage from;
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	socklen_t bytes = sizeof(at);
 	int listening = socket(AF_INET, SOCK_STREAM, 0);
@@ -51,7 +73,13 @@ static void connect_pair(struct pair *p, struct clients *t)
 	p->ours = accept(listening, NULL, NULL);
 	assert(p->ours >= 0);
 	(void)close(listening);
-	p->client = client_add(t, p->ours, true);
+	read_from(&from, text);
+	p->client = client_add(t, p->ours, (struct sockaddr *)&from, true);
+}
+
+static void connect_pair(struct pair *p, struct clients *t)
+{
+	connect_from(p, t, "127.0.0.1");
 }
 
 static void close_pair(const struct pair *p)
@@ -61,7 +89,7 @@ static void close_pair(const struct pair *p)
 	(void)close(p->theirs);
 }
 
-/* Is our end shut down, within `ms`? */
+/* Is our end shut down within `ms`? */
 static bool is_shut(const struct pair *p, int ms)
 {
 	struct pollfd end = { .fd = p->ours, .events = POLLRDHUP };
@@ -78,7 +106,7 @@ static void check_reads(const struct pair *p, const char *text)
 	assert(memcmp(got, text, strlen(text)) == 0);
 }
 
-/* What is written until the peer takes no more. */
+/* Write until the peer's buffers are full. */
 static void fill(const struct pair *p)
 {
 	static const char zeros[65536];
@@ -88,7 +116,10 @@ static void fill(const struct pair *p)
 	assert(errno == EAGAIN);
 }
 
-/* A client that says nothing in its first phase is told nothing either. */
+/*
+ * A client that sends nothing in its first phase is shut down without a
+ * message.
+ */
 static void test_each_phase_ends(void)
 {
 	struct clients_config config = patient;
@@ -119,7 +150,7 @@ static void test_each_phase_ends(void)
 	clients_stop(t);
 }
 
-/* Also while the watch sleeps for a longer time. */
+/* Without limits no client is shut down. */
 static void test_no_limit_is_no_limit(void)
 {
 	struct clients_config config = patient;
@@ -144,7 +175,10 @@ static void test_no_limit_is_no_limit(void)
 	clients_stop(t);
 }
 
-/* Its request waits for us, however long that takes; and is answered. */
+/*
+ * A client whose request waits for us is never shut down; its request is
+ * answered.
+ */
 static void test_unread_bytes_are_our_fault(void)
 {
 	struct clients_config config = patient;
@@ -164,7 +198,9 @@ static void test_unread_bytes_are_our_fault(void)
 	assert(!is_shut(&p, 20 * SHORT_MS));
 	client_enter(p.client, CLIENT_IDLE);
 	assert(is_shut(&p, WAIT_MS));
-	/* What crossed the end on its way still gets its answer. */
+	/*
+	 * A request that crossed the shutdown on its way still gets its answer.
+	 */
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_REPLY);
 	assert(write(p.ours, "answer", 6) == 6);
@@ -175,7 +211,9 @@ static void test_unread_bytes_are_our_fault(void)
 	clients_stop(t);
 }
 
-/* Nothing is written: not the client's fault.  Nothing is read: it is. */
+/*
+ * If we write nothing, the client is not at fault.  If it reads nothing, it is.
+ */
 static void test_who_reads_nothing_is_reset(void)
 {
 	struct clients_config config = patient;
@@ -203,8 +241,9 @@ static void test_who_reads_nothing_is_reset(void)
 }
 
 /*
- * A stream without an end is shut when nothing of it was read for the time of
- * an idle client, and for a new client only if it is behind.
+ * A stream without an end is shut when its client has read nothing for the idle
+ * time.  It is shut for a new client only if its own client is behind with
+ * reading.
  */
 static void test_a_stream_goes_on_while_it_is_read(void)
 {
@@ -213,7 +252,7 @@ static void test_a_stream_goes_on_while_it_is_read(void)
 
 	config.idle_ms = SHORT_MS;
 	config.open_max = 2;
-	config.places = 3;
+	config.slots = 3;
 
 	struct clients *t = clients_start(&config);
 
@@ -234,14 +273,17 @@ static void test_a_stream_goes_on_while_it_is_read(void)
 	clients_stop(t);
 }
 
-/* A body that takes many windows goes on, until no more comes. */
+/* A body that takes many windows continues until no more bytes arrive. */
 static void test_a_steady_body_goes_on(void)
 {
 	struct clients_config config = patient;
 	struct pair p;
 	char byte;
 
-	/* One byte in a window will do, so that the sender may be starved. */
+	/*
+	 * One byte in a window is enough, so the test passes even if the sender
+	 * gets little CPU time.
+	 */
 	config.window_ms = 4 * SHORT_MS;
 	config.rate_min = 1000 / config.window_ms;
 
@@ -252,14 +294,14 @@ static void test_a_steady_body_goes_on(void)
 	for (int i = 0; i < 20 * SHORT_MS; i++) {
 		assert(write(p.theirs, "x", 1) == 1);
 		assert(read(p.ours, &byte, 1) == 1);
-		assert(!is_shut(&p, 1)); /* while nothing is there to read */
+		assert(!is_shut(&p, 1)); /* while there is nothing to read */
 	}
 	assert(is_shut(&p, WAIT_MS));
 	close_pair(&p);
 	clients_stop(t);
 }
 
-/* Behind its time a body goes on while anything moves, at no rate at all. */
+/* A body that is past its time continues while bytes move, at any rate. */
 static void test_a_silent_body_ends_in_time(void)
 {
 	struct clients_config config = patient;
@@ -294,7 +336,7 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	struct pair working, asked, idle, young, last;
 
 	config.open_max = 3;
-	config.places = 4;
+	config.slots = 4;
 
 	struct clients *t = clients_start(&config);
 
@@ -311,7 +353,10 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	assert(!is_shut(&young, 0));
 	close_pair(&idle);
 
-	/* All have work: one more comes in, until one has none. */
+	/*
+	 * While all are in work, one more is admitted; later one that is idle
+	 * is closed.
+	 */
 	client_enter(asked.client, CLIENT_WORK);
 	client_enter(young.client, CLIENT_WORK);
 	connect_pair(&last, t);
@@ -324,6 +369,364 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	close_pair(&young);
 	close_pair(&asked);
 	close_pair(&working);
+	clients_stop(t);
+}
+
+static struct clients *start_small(uint32_t open_max, uint32_t fresh_ms)
+{
+	struct clients_config config = patient;
+	char why[NETWORKS_WHY_BYTES];
+
+	config.open_max = open_max;
+	config.slots = open_max + 4;
+	config.fresh_ms = fresh_ms;
+	assert(networks_read(&config.trusted, "10.0.0.0/8", why));
+	return clients_start(&config);
+}
+
+static uint64_t evicted(struct clients *t)
+{
+	struct clients_counts counts;
+
+	clients_read_counts(t, &counts);
+	return counts.evicted_count;
+}
+
+/*
+ * This holds for any number of new clients, even if the other clients have been
+ * slow for long.
+ */
+static void test_who_never_sent_a_byte_goes_first(void)
+{
+	struct clients *t = start_small(3, 0);
+	struct pair body, idle, begun, silent[5];
+
+	connect_pair(&body, t);
+	client_enter(body.client, CLIENT_BODY);
+	connect_pair(&idle, t);
+	client_enter(idle.client, CLIENT_IDLE);
+	connect_pair(&silent[0], t);
+	for (int i = 1; i < 5; i++) {
+		connect_pair(&silent[i], t);
+		assert(is_shut(&silent[i - 1], 0));
+		assert(!is_shut(&silent[i], 0));
+		close_pair(&silent[i - 1]);
+	}
+	assert(evicted(t) == 4);
+	/*
+	 * After its first byte it ranks with the others: the client that has
+	 * waited longest is closed.
+	 */
+	assert(write(silent[4].theirs, "G", 1) == 1);
+	connect_pair(&begun, t);
+	assert(is_shut(&body, 0) && !is_shut(&idle, 0));
+	assert(!is_shut(&silent[4], 0) && !is_shut(&begun, 0));
+	close_pair(&silent[4]);
+	close_pair(&begun);
+	close_pair(&idle);
+	close_pair(&body);
+	clients_stop(t);
+}
+
+/*
+ * The first byte of a new client may be on its way, so other clients are closed
+ * first, if there are any.
+ */
+static void test_who_has_just_come_has_time(void)
+{
+	struct clients *t = start_small(2, HOUR_MS);
+	struct pair idle, first, second, third;
+
+	connect_pair(&idle, t);
+	client_enter(idle.client, CLIENT_IDLE);
+	connect_pair(&first, t);
+	connect_pair(&second, t);
+	assert(is_shut(&idle, 0) && !is_shut(&first, 0));
+	connect_pair(&third, t);
+	assert(is_shut(&first, 0) && !is_shut(&second, 0));
+	close_pair(&idle);
+	close_pair(&first);
+	close_pair(&second);
+	close_pair(&third);
+	clients_stop(t);
+}
+
+static void begin_body(struct pair *p, uint64_t bytes)
+{
+	client_enter(p->client, CLIENT_BODY);
+	client_receive(p->client, bytes);
+}
+
+/*
+ * A client that has moved enough bytes stays; the new one is admitted if there
+ * is room, or else it waits.
+ */
+static void test_who_makes_progress_stays(void)
+{
+	const uint64_t plenty = patient.rate_min * (HOUR_MS / 1000);
+	struct clients *t = start_small(2, 0);
+	struct pair body, other, idle, young;
+
+	connect_pair(&body, t);
+	begin_body(&body, plenty);
+	connect_pair(&idle, t);
+	client_enter(idle.client, CLIENT_IDLE);
+	connect_pair(&other, t);
+	assert(is_shut(&idle, 0) && !is_shut(&body, 0));
+	close_pair(&idle);
+	begin_body(&other, plenty);
+	connect_pair(&young, t);
+	assert(!is_shut(&body, 0) && !is_shut(&other, 0));
+	assert(!is_shut(&young, 0) && clients_excess(t) == 1);
+	/* The bytes of the last body do not count for the next one. */
+	client_enter(young.client, CLIENT_WORK);
+	begin_body(&body, 0);
+	client_enter(young.client, CLIENT_IDLE);
+	assert(is_shut(&body, 0) && !is_shut(&young, 0));
+	close_pair(&young);
+	close_pair(&other);
+	close_pair(&body);
+	clients_stop(t);
+}
+
+/* `old` has one connection and is the longest idle; `crowd` has two. */
+static void check_goes(const char *old, const char *crowd, bool old_goes)
+{
+	struct clients *t = start_small(3, 0);
+	struct pair a, b, c, more;
+
+	connect_from(&a, t, old);
+	client_enter(a.client, CLIENT_IDLE);
+	connect_from(&b, t, crowd);
+	client_enter(b.client, CLIENT_IDLE);
+	connect_from(&c, t, crowd);
+	client_enter(c.client, CLIENT_IDLE);
+	connect_from(&more, t, "203.0.113.9");
+	assert(is_shut(&a, 0) == old_goes);
+	assert(is_shut(&b, 0) == !old_goes);
+	assert(!is_shut(&c, 0) && !is_shut(&more, 0));
+	close_pair(&a);
+	close_pair(&b);
+	close_pair(&c);
+	close_pair(&more);
+	clients_stop(t);
+}
+
+/* Except for the address of a trusted proxy, which carries many clients. */
+static void test_the_address_with_the_most_goes_before_others(void)
+{
+	check_goes("192.0.2.1", "192.0.2.2", false);
+	check_goes("2001:db8::1", "2001:db8:0:1::1", false);
+	check_goes("192.0.2.1", "10.1.2.3", true);
+	check_goes("192.0.2.1", "::ffff:10.1.2.3", true);
+}
+
+static bool admits(struct clients *t, const char *text)
+{
+	struct sockaddr_storage from;
+
+	read_from(&from, text);
+	return clients_admit(t, (struct sockaddr *)&from);
+}
+
+static void test_an_address_has_so_many(void)
+{
+	struct clients_config config = patient;
+	struct clients_counts counts;
+	struct pair four[2], six[2], proxy[3];
+	char why[NETWORKS_WHY_BYTES];
+
+	config.per_address_max = 2;
+	assert(networks_read(&config.trusted, "10.0.0.0/8,2001:db8:9::/48",
+			     why));
+
+	struct clients *t = clients_start(&config);
+
+	connect_from(&four[0], t, "192.0.2.1");
+	assert(admits(t, "192.0.2.1"));
+	connect_from(&four[1], t, "::ffff:192.0.2.1");
+	assert(!admits(t, "192.0.2.1") && !admits(t, "::ffff:192.0.2.1"));
+	assert(admits(t, "192.0.2.2"));
+	connect_from(&six[0], t, "2001:db8:0:1::1");
+	connect_from(&six[1], t, "2001:db8:0:1:ffff::2");
+	assert(!admits(t, "2001:db8:0:1::3") && admits(t, "2001:db8:0:2::1"));
+	for (int i = 0; i < 3; i++) {
+		connect_from(&proxy[i], t,
+			     i == 0 ? "10.9.9.9" : "2001:db8:9:7::1");
+		assert(admits(t, "10.9.9.9") && admits(t, "2001:db8:9:7::1"));
+	}
+	clients_read_counts(t, &counts);
+	assert(counts.refused_count == 3);
+	close_pair(&four[0]);
+	assert(admits(t, "192.0.2.1") && !admits(t, "2001:db8:0:1::3"));
+	close_pair(&four[1]);
+	close_pair(&six[0]);
+	close_pair(&six[1]);
+	for (int i = 0; i < 3; i++)
+		close_pair(&proxy[i]);
+	assert(admits(t, "2001:db8:0:1::3"));
+	clients_stop(t);
+}
+
+/* A connection whose own thread asks for its turn. */
+struct asker {
+	struct pair pair;
+	pthread_t thread;
+	_Atomic bool goes_on;
+};
+
+static void *ask(void *arg)
+{
+	struct asker *a = arg;
+
+	client_enter(a->pair.client, CLIENT_WORK);
+	assert(client_hold(a->pair.client, CLIENT_TURN_OTHER, NULL));
+	atomic_store(&a->goes_on, true);
+	return NULL;
+}
+
+/* Waits until `held_count` requests were held, this one included. */
+static void begin_to_ask(struct asker *a, struct clients *t,
+			 uint64_t held_count)
+{
+	struct clients_counts counts = { 0 };
+
+	connect_pair(&a->pair, t);
+	client_enter(a->pair.client, CLIENT_HEAD);
+	atomic_store(&a->goes_on, false);
+	assert(pthread_create(&a->thread, NULL, ask, a) == 0);
+	while (counts.held_count < held_count)
+		clients_read_counts(t, &counts);
+}
+
+static void end_asker(struct asker *a)
+{
+	assert(pthread_join(a->thread, NULL) == 0);
+	assert(atomic_load(&a->goes_on));
+	close_pair(&a->pair);
+}
+
+static void test_everybody_gets_a_turn(void)
+{
+	struct clients_config config = patient;
+	struct asker askers[8];
+
+	config.turn_ms[CLIENT_TURN_OTHER] = SHORT_MS / 5;
+	config.turns_at_once = 1;
+
+	struct clients *t = clients_start(&config);
+
+	for (int i = 0; i < 8; i++)
+		begin_to_ask(&askers[i], t, 0);
+	for (int i = 0; i < 8; i++)
+		end_asker(&askers[i]);
+	clients_stop(t);
+}
+
+/*
+ * A held client may be closed for a new client; the end of holding resumes all.
+ */
+static void test_who_is_held_may_go(void)
+{
+	struct clients_config config = patient;
+	struct asker first, longest, other;
+	struct pair more;
+
+	config.turn_ms[CLIENT_TURN_OTHER] = HOUR_MS;
+	config.turns_at_once = 0;
+	config.open_max = 2;
+	config.slots = 5;
+
+	struct clients *t = clients_start(&config);
+
+	begin_to_ask(&first, t, 0);
+	end_asker(&first);
+	begin_to_ask(&longest, t, 1);
+	begin_to_ask(&other, t, 2);
+	assert(!is_shut(&longest.pair, 0));
+	connect_pair(&more, t);
+	assert(is_shut(&longest.pair, 0));
+	end_asker(&longest);
+	assert(!is_shut(&other.pair, 0) && !atomic_load(&other.goes_on));
+	clients_end_holding(t);
+	end_asker(&other);
+	begin_to_ask(&other, t, 0);
+	end_asker(&other);
+	close_pair(&more);
+	clients_stop(t);
+	clients_end_holding(NULL);
+}
+
+static void expect_body(struct pair *p, struct clients *t)
+{
+	connect_pair(p, t);
+	client_enter(p->client, CLIENT_HEAD);
+	client_enter(p->client, CLIENT_BODY);
+	client_expect(p->client, BODY_BYTES);
+}
+
+/* Wait `ms`, then report that one byte was received: is the body refused? */
+static bool is_refused(const struct pair *p, int ms)
+{
+	(void)usleep((useconds_t)ms * 1000);
+	return client_receive(p->client, 1) == CLIENT_STOPPING;
+}
+
+/*
+ * A body that would not be complete in time at its rate is refused at its next
+ * piece; if no piece arrives, the client is shut down with a message.  A body
+ * that is fast enough continues, and so does a client without a body.
+ */
+static void test_a_drain_ends_slow_bodies(void)
+{
+	struct clients *t = clients_start(&patient);
+	struct pair silent, slow, good, asking;
+	bool is_slow = false;
+	int left = 2000; /* bytes left of `good` */
+
+	expect_body(&silent, t);
+	expect_body(&slow, t);
+	expect_body(&good, t);
+	connect_pair(&asking, t);
+	client_enter(asking.client, CLIENT_BODY);
+	assert(client_receive(good.client, BODY_BYTES - 2000) ==
+	       CLIENT_WELCOME);
+	clients_drain(t, WAIT_MS / 10);
+	for (; !is_shut(&silent, 0) || !is_slow; left -= left > 0) {
+		is_slow = is_refused(&slow, 1) || is_slow;
+		assert(client_receive(good.client, left > 0) == CLIENT_WELCOME);
+	}
+	assert(!is_shut(&good, 0) && !is_shut(&asking, 0));
+	check_reads(&silent, "stopping");
+	assert(client_told(silent.client) == CLIENT_STOPPING && is_slow);
+	close_pair(&silent);
+	close_pair(&slow);
+	close_pair(&good);
+	close_pair(&asking);
+	clients_stop(t);
+}
+
+/*
+ * A body that was received for long enough has a known rate: if that is too
+ * slow it is refused at once, the others at the end.
+ */
+static void test_a_drain_ends_hopeless_bodies_at_once(void)
+{
+	struct clients *t = clients_start(&patient);
+	struct pair old, young;
+
+	expect_body(&old, t);
+	assert(client_receive(old.client, 1) == CLIENT_WELCOME);
+	(void)usleep(1100 * 1000);
+	expect_body(&young, t);
+	clients_drain(t, HOUR_MS / 60);
+	assert(is_refused(&old, 0) && !is_refused(&young, 0));
+	assert(is_shut(&old, WAIT_MS) && !is_shut(&young, 0));
+	clients_drain(t, 0);
+	assert(is_refused(&young, 0));
+	assert(is_shut(&young, WAIT_MS));
+	close_pair(&old);
+	close_pair(&young);
 	clients_stop(t);
 }
 
@@ -354,6 +757,15 @@ int main(void)
 	test_a_steady_body_goes_on();
 	test_a_silent_body_ends_in_time();
 	test_the_slowest_goes_for_a_new_one();
+	test_who_never_sent_a_byte_goes_first();
+	test_who_has_just_come_has_time();
+	test_who_makes_progress_stays();
+	test_the_address_with_the_most_goes_before_others();
+	test_an_address_has_so_many();
+	test_everybody_gets_a_turn();
+	test_who_is_held_may_go();
+	test_a_drain_ends_slow_bodies();
+	test_a_drain_ends_hopeless_bodies_at_once();
 	test_requests_are_counted();
 	return 0;
 }

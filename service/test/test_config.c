@@ -6,7 +6,8 @@
  */
 #include "service/config/options.h"
 
-#include "stages/policy.h"
+#include "base/util.h"
+#include "stages/schedule.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 enum { WORDS_MAX = 8 };
 
 static char path[] = "/tmp/test_config-XXXXXX";
-static char error[OPTIONS_ERROR_BYTES];
+static struct error error;
 
 /* `file` NULL: no --config.  The other two are split at blanks. */
 static bool parse(struct options *o, const char *line, const char *variables,
@@ -41,8 +42,8 @@ static bool parse(struct options *o, const char *line, const char *variables,
 		words[0][counts[0]++] = config;
 		words[0][counts[0]++] = path;
 	}
-	error[0] = '\0';
-	return options_parse(o, (int)counts[0], words[0], words[1], error);
+	error.text[0] = '\0';
+	return options_parse(o, (int)counts[0], words[0], words[1], &error);
 }
 
 static void test_each_source_sets_flags(void)
@@ -76,11 +77,11 @@ static void test_command_line_over_environment_over_file(void)
 		{ "--max-uploads 1", "DARKROOM_MAX_UPLOADS=2",
 		  "{\"max-uploads\": 3}", 1 },
 		{ "--max-uploads 1", "", "{\"max-uploads\": 3}", 1 },
-		{ "--max-uploads 9 --max-uploads 1", "DARKROOM_MAX_UPLOADS=2",
+		{ "--max-side 9 --max-uploads 1", "DARKROOM_MAX_UPLOADS=2",
 		  NULL, 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
 		assert(parse(&o, cases[i].line, cases[i].variables,
@@ -90,7 +91,7 @@ static void test_command_line_over_environment_over_file(void)
 	}
 }
 
-/* Of a list, too, nothing is left of what another source says. */
+/* A list also replaces the whole list of another source. */
 static void test_a_source_is_overruled_as_a_whole(void)
 {
 	struct options o;
@@ -119,7 +120,7 @@ static void test_switches_may_be_off(void)
 		{ "", "", "{\"steal\": null}", false },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
 		assert(parse(&o, cases[i].line, cases[i].variables,
@@ -161,7 +162,7 @@ static void test_the_file_may_be_named_by_the_environment(void)
 	options_release(&o);
 	/* The command line's is another. */
 	assert(!parse(&o, "--config /none", variable, NULL));
-	assert(strstr(error, "/none") != NULL);
+	assert(strstr(error.text, "/none") != NULL);
 	options_release(&o);
 }
 
@@ -180,7 +181,7 @@ static void test_variables_of_kubernetes_are_let_be(void)
 	};
 	struct options o;
 
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++) {
 		assert(parse(&o, "", taken[i], NULL));
 		options_release(&o);
 	}
@@ -208,11 +209,12 @@ static void test_faults_in_variables_are_named(void)
 		  "DARKROOM_STEAL: 'yes' is not 1, true, 0 or false" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
 		assert(!parse(&o, "", cases[i][0], NULL));
-		assert(strncmp(error, cases[i][1], strlen(cases[i][1])) == 0);
+		assert(strncmp(error.text, cases[i][1], strlen(cases[i][1])) ==
+		       0);
 		/* Where another says so, too, and even if it has the say. */
 		assert(!parse(&o, "--max-body 1 --policy mg1 --steal",
 			      cases[i][0], NULL));
@@ -247,17 +249,17 @@ static void test_faults_in_files_are_named(void)
 		  "listen: '8080' is not a string: ADDRESS:PORT" },
 		{ "{\"policy\": [\"mg1\"]}",
 		  "policy: '[\"mg1\"]' is not a string: NAME" },
-		{ "{\"policy\": \"fifo\"}", "policy: 'fifo' is not a valid" },
+		{ "{\"policy\": \"fifo\"}", "policy: 'fifo' is not a policy" },
 		{ "{\"steal\": 1}", "steal: '1' is not true or false" },
 		{ "{\"steal\": \"true\"}", "is not true or false" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
 		assert(!parse(&o, "", "", cases[i][0]));
-		assert(strncmp(error, path, strlen(path)) == 0);
-		assert(strstr(error, cases[i][1]) != NULL);
+		assert(strncmp(error.text, path, strlen(path)) == 0);
+		assert(strstr(error.text, cases[i][1]) != NULL);
 		options_release(&o);
 		assert(!parse(
 			&o, "--max-side 1 --policy mg1 --steal",
@@ -273,13 +275,13 @@ static void test_files_are_bounded(void)
 
 	memset(large + 2, ' ', sizeof(large) - 3);
 	assert(!parse(&o, "", "", large));
-	assert(strstr(error, "too large") != NULL);
+	assert(strstr(error.text, "too large") != NULL);
 	options_release(&o);
 	large[1 << 16] = '\0';
 	assert(parse(&o, "", "", large));
 	options_release(&o);
 	assert(!parse(&o, "--config /", "", NULL));
-	assert(strstr(error, "/: ") == error);
+	assert(strstr(error.text, "/: ") == error.text);
 	options_release(&o);
 }
 

@@ -12,10 +12,11 @@
 dir=$1
 exceptions=$(dirname "$0")/corpus_exceptions.tsv
 
-# post_all NAME STRICT FLAGS...: its answers are in $work/NAME/status.tsv
+# post_all NAME STRICT FILTER FLAGS...: its answers are in $work/NAME/status.tsv
 post_all() {
-	"$LOADGEN" --dataset "$dir" --all-files --connections 4 "${@:3}" \
-		--save "$work/$1" "$url/?w=640&h=640&blur=2&strict=$2" \
+	"$LOADGEN" --dataset "$dir" --all-files --connections 4 "${@:4}" \
+		--save "$work/$1" \
+		"$url/?w=640&h=640&blur=2&strict=$2&filter=$3" \
 		>"$work/report" 2>&1 || true
 	check_drained
 }
@@ -51,9 +52,9 @@ check() {
 }
 
 start
-post_all raw 1
-post_all form 1 --multipart file
-post_all lenient 0
+post_all raw 1 lanczos3
+post_all form 1 mitchell --multipart file
+post_all lenient 0 lanczos3
 stop
 check raw 1
 check form 1

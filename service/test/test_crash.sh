@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Promise: a 201 is never lost.  The server is killed (SIGKILL) at a random
-# moment of many stores and started again on the same folder; then everything
-# that it answered 201 for is there, whole, with the SHA-256 told, nothing is
+# Promise: a 201 is never lost, nor is a 202.  The server is killed (SIGKILL) at
+# a random moment of many stores and started again on the same folder; then
+# everything that it answered 201 for is there, whole, with the SHA-256 told; all
+# that it answered 202 for is there or being made, and then there; nothing is
 # there in part, and of what was being made nothing is left.
 #
 # The content of the system's cache survives a kill: that all was synced before,
@@ -14,17 +15,24 @@
 [ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 rounds=${2:-4}
-stores=${3:-60}
+stores=${3:-40}
+side=1800
+[ -z "${SANITIZED:-}" ] || side=700
 clients=4
 cd "$work"
 mkdir store
 
-# A client's uploads, each other than all before: replies go to out/.
+# A client's uploads, each other than all before: replies go to out/.  Every
+# second one is answered early, and takes some time after that.
 upload() {
-	local client=$1 i
+	local client=$1 i how
 	for ((i = client; i < stores; i += clients)); do
-		printf 'url = "%s/v1/images?w=%d&q=%d"\ndata-binary = "@%s"\n' \
-			"$url" $((16 + i)) $((1 + round % 100)) "$small"
+		how=
+		[ $((i / clients % 2)) = 0 ] ||
+			how="&respond=decoded&enlarge=1&progressive=1&chroma=444"
+		printf 'url = "%s/v1/images?w=%d&q=%d%s"\ndata-binary = "@%s"\n' \
+			"$url" $((16 + i + (${#how} > 0 ? side : 0))) \
+			$((1 + round % 100)) "$how" "$small"
 		printf 'output = "out/%d"\nwrite-out = "%%{http_code} %d\\n"\n' \
 			"$i" "$i"
 		echo next
@@ -50,8 +58,32 @@ check_entries() {
 		fail "round $round: other files than told"
 }
 
+# Those that were answered 202: known at once, and there when the spool is empty.
+check_promised() {
+	local id status _
+	cat codes* | sed -n 's|^202 |out/|p' | xargs -r jq -r .id >ids
+	while read -r id; do
+		status=$(curl -sS -o now -w '%{http_code}' "$url/v1/images/$id")
+		[ "$status" = 200 ] || [ "$status" = 202 ] ||
+			fail "round $round: a 202 is lost: $id $status"
+	done <ids
+	for _ in $(seq 6000); do
+		[ -n "$(ls store/spool)" ] || break
+		sleep 0.02
+	done
+	[ -z "$(ls store/spool store/failed | grep -v :)" ] ||
+		fail "round $round: not finished: $(ls store/spool store/failed)"
+	while read -r id; do
+		[ -d "store/${id:0:2}/$id" ] ||
+			fail "round $round: a 202 was lost: $id"
+	done <ids
+	promised=$((promised + $(wc -l <ids)))
+	recovered=$((recovered + $(stat_of .spool.recovered)))
+}
+
 check_all() {
 	local id
+	check_promised
 	cat codes* | sed -n 's|^201 |out/|p' | xargs -r jq -r .id >ids
 	while read -r id; do
 		[ -d "store/${id:0:2}/$id" ] ||
@@ -63,6 +95,8 @@ check_all() {
 }
 
 told=0
+promised=0
+recovered=0
 found=0
 start --log off --store store
 curl -sS --data-binary "@$photo" "$url/?w=160" -o small.jpg
@@ -92,6 +126,7 @@ for ((round = 0; round < rounds; round++)); do
 	check_all
 	stop
 done
-echo "$rounds kills: $told of $((rounds * stores)) stores were told," \
+echo "$rounds kills: of $((rounds * stores)) uploads $told were answered 201" \
+	"and $promised 202; $recovered were made after the kill;" \
 	"$found entries are there, all whole"
 [ "$told" -gt 0 ] || fail "no store before any kill"

@@ -20,15 +20,20 @@ waits_longer() {
 		"$work/config")" = true ] || fail "is ended too early: $*"
 }
 
+# flags_of UNIT: of its ExecStart, for the instance 8081
+flags_of() {
+	sed -n 's/^ExecStart=[^ ]* //p' "$1" |
+		sed "s|%S|$work|; s|%i|8081|g" | tr ' ' '\n'
+}
+
+# test_unit FILE
 test_unit() {
-	local unit=$deploy/darkroom.service
-	mapfile -t flags < <(sed -n 's/^ExecStart=[^ ]* //p' "$unit" |
-		sed "s|%S|$work|" | tr ' ' '\n')
+	local unit=$deploy/$1
+	mapfile -t flags < <(flags_of "$unit")
 	waits_longer "$(sed -n 's/^TimeoutStopSec=//p' "$unit")" "${flags[@]}"
 	command -v systemd-analyze >/dev/null || return 0
-	sed "s|^\(ExecStart=\)[^ ]*|\1$DARKROOM|" "$unit" \
-		>"$work/darkroom.service"
-	systemd-analyze verify --man=no "$work/darkroom.service" \
+	sed "s|^\(ExecStart=\)[^ ]*|\1$DARKROOM|" "$unit" >"$work/$1"
+	systemd-analyze verify --man=no "$work/$1" \
 		>"$work/report" 2>&1 || fail "$(cat "$work/report")"
 	[ ! -s "$work/report" ] || fail "$(cat "$work/report")"
 }
@@ -43,5 +48,63 @@ test_manifest() {
 	DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=0 refuses insecure
 }
 
-test_unit
+# ports FILE PATTERN: the port numbers that follow it
+ports() {
+	grep -oE "$2[0-9]+" "$1" | grep -oE '[0-9]+$' | sort -u | tr '\n' ' '
+}
+
+# Each port is one program's, and the proxies know those of the servers.
+test_ports_agree() {
+	local proxy instances
+	instances=$(ports "$deploy/darkroom@.service" 'darkroom@')
+	[ "$(wc -w <<<"$instances")" = 2 ] || fail "not two: $instances"
+	for proxy in nginx.conf haproxy.cfg; do
+		[ "$(ports "$deploy/$proxy" 'darkroom@')" = "$instances" ] ||
+			fail "$proxy names other units than $instances"
+		[ "$(ports "$deploy/$proxy" ' 127.0.0.1:')" = "$instances" ] ||
+			fail "$proxy expects other servers than $instances"
+		[ "$(ports "$deploy/$proxy" '(listen |bind :)')" = '80 ' ] ||
+			fail "$proxy is not at port 80"
+	done
+	{
+		printf '%s\n' 80 # of a proxy
+		for i in $instances; do
+			flags_of "$deploy/darkroom@.service" | sed "s/8081/$i/"
+		done
+		flags_of "$deploy/darkroom.service"
+		"$DARKROOM" --print-config | jq -r .listen
+	} | grep -oE '(^|:)[0-9]+$' | tr -d : >"$work/ports"
+	[ "$(wc -l <"$work/ports")" = 7 ] || fail "$(cat "$work/ports")"
+	[ "$(sort -u "$work/ports" | wc -l)" = 7 ] ||
+		fail "a port is taken twice: $(sort "$work/ports" | uniq -d)"
+}
+
+# What the two units do not differ in on purpose is the same.
+test_units_agree() {
+	local unit
+	for unit in darkroom.service darkroom@.service; do
+		sed -n '/^\[Unit\]/,$p' "$deploy/$unit" |
+			grep -vE '^(Description|ExecStart|StateDirectory|UMask)' \
+				>"$work/$unit.rest"
+	done
+	diff "$work"/darkroom.service.rest "$work"/darkroom@.service.rest ||
+		fail "the units differ"
+}
+
+# With the status of an address that is not there, systemd tries again, and
+# does not give up; with that of a wrong flag it does not try.
+test_boot_is_retried() {
+	local unit=$deploy/darkroom.service
+	ends_with 1 192.0.2.1:8080 --insecure --listen 192.0.2.1:8080
+	grep -qx 'Restart=on-failure' "$unit" || fail "is not restarted"
+	grep -qx 'StartLimitIntervalSec=0' "$unit" || fail "is given up"
+	refuses nonsense --listen nonsense
+	grep -qx 'RestartPreventExitStatus=2' "$unit" || fail "flags are retried"
+}
+
+test_unit darkroom.service
+test_unit darkroom@.service
+test_units_agree
+test_ports_agree
+test_boot_is_retried
 test_manifest

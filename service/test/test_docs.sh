@@ -168,6 +168,20 @@ test_parameters_are_described() {
 	done <"$work/names"
 }
 
+# The row of a parameter has its default and all that it may be.
+test_values_are_described() {
+	local name default values value row
+	"$PRINT_PARAMETERS" list >"$work/list"
+	[ "$(wc -l <"$work/list")" -ge 15 ] || fail "$(cat "$work/list")"
+	while IFS=$'\t' read -r name default values; do
+		row=$(grep -E "^\|[^|]*\`$name\`" "$api")
+		for value in "$default" $values; do
+			grep -qwF -- "$value" <<<"$row" ||
+				fail "parameter $name: no $value in $row"
+		done
+	done <"$work/list"
+}
+
 # Status and code, each pair a row; and no others.
 test_errors_are_described() {
 	tr -s ' \t\n' ' ' <"$source/service/http/problem.c" |
@@ -191,9 +205,33 @@ test_flags_are_described() {
 	done <"$work/flags"
 }
 
+# Relative links of all documents lead to a file; those with # to a heading.
+test_links_lead_somewhere() {
+	local file link target anchor
+	grep -roE --include='*.md' --exclude-dir=build --exclude-dir=node_modules \
+		--exclude-dir=.git '\]\([^)# ]*(#[^) ]*)?\)' "$source" |
+		grep -vE '\]\((https?|mailto):' >"$work/links"
+	[ "$(wc -l <"$work/links")" -ge 100 ] || fail "few links: $(cat "$work/links")"
+	while IFS= read -r line; do
+		file=${line%%:*} link=${line##*](}
+		link=${link%)} anchor=${link#*#}
+		target=${link%%#*}
+		target=${target:+$(dirname "$file")/$target}
+		target=${target:-$file}
+		[ -e "$target" ] || fail "$file: no file $link"
+		[ "$anchor" != "$link" ] && [[ $target = *.md ]] || continue
+		# As the hosting sites make them of headings.
+		grep -E '^#+ ' "$target" | sed -E 's/^#+ //' |
+			tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g' |
+			grep -qx -- "$anchor" || fail "$file: no heading $link"
+	done <"$work/links"
+}
+
 "$DARKROOM" --help >"$work/help"
 test_endpoints_are_described
 test_parameters_are_described
+test_values_are_described
 test_errors_are_described
 test_flags_are_described
+test_links_lead_somewhere
 test_examples_work

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of the express lane: only small uploads take it, only past workers
- * that are all in large ones, and no more than it can serve soon; whoever takes
- * it gets the same bytes, errors and ends, once; without it nobody does.
+ * Promises of the express lane: only small uploads use it, only while all
+ * workers are busy with large ones, and only as many as it can serve soon.  An
+ * upload that uses it gets the same bytes and errors, and ends once.  Without a
+ * lane no upload uses it.
  */
-#include "service/pipeline/express.h"
+#include "service/pipeline/pipeline_inside.h"
 #include "service/test/jobs.h"
 
 #include <assert.h>
@@ -55,12 +56,15 @@ static struct pipeline *start_with_express(const struct policy *policy,
 	return start_configured(&c);
 }
 
-/* By forecast three times the work of a small one, or more. */
+/*
+ * A large upload: its estimated work is at least three times that of a small
+ * one.
+ */
 static void prepare_large(struct job *job)
 {
 	prepare(job, photo_bytes, 2);
-	job->variants[0].recipe.box = (struct img_size){ 1000, 1000 };
-	job->variants[1].recipe = job->variants[0].recipe;
+	job->variants[0].transform.box = (struct img_size){ 1000, 1000 };
+	job->variants[1].transform = job->variants[0].transform;
 	job->upload.variant_count = 2;
 }
 
@@ -69,8 +73,8 @@ static void prepare_small(struct job *job, size_t bytes, uint32_t variant_count)
 	prepare(job, bytes, 0);
 	job->upload.variant_count = variant_count;
 	for (uint32_t i = 0; i < variant_count; i++) {
-		job->variants[i].recipe = job->variants[0].recipe;
-		job->variants[i].recipe.box.width_px = 160 - 40 * i;
+		job->variants[i].transform = job->variants[0].transform;
+		job->variants[i].transform.box.width_px = 160 - 40 * i;
 	}
 }
 
@@ -100,7 +104,7 @@ static const struct stage_stats *stage_of(const struct pipeline_stats *s,
 
 static _Atomic bool is_held;
 
-/* The first step of a large one, as long as it needs to be. */
+/* Holds the first step of a large upload as long as the test needs. */
 static bool hold(const struct upload *u)
 {
 	(void)u;
@@ -110,8 +114,8 @@ static bool hold(const struct upload *u)
 }
 
 /*
- * Of four small ones one is cut short, one has no client, and one is stored.
- * With a lane half of them end before any large one does.
+ * Of each four small uploads one is truncated, one has no client, and one is
+ * stored.  With a lane half of them end before any large one does.
  */
 static void send_all(struct pipeline *p, bool has_lane)
 {
@@ -133,20 +137,23 @@ static void send_all(struct pipeline *p, bool has_lane)
 		if (i % 4 == 3)
 			u->store = keep;
 		assert(pipeline_submit(p, u));
-		/* The only worker, or that of decode, is in a large one. */
+		/*
+		 * The only worker, or the worker of decode, is busy with a
+		 * large upload.
+		 */
 		if (has_lane && i < SMALL / 2)
 			wait_done(&small[i]);
 	}
 	atomic_store(&is_held, false);
 	for (int i = 0; i < LARGE; i++)
 		wait_done(&large[i]);
-	/* Nothing is in its way. */
+	/* No other upload is in its way. */
 	prepare_small(&last, photo_bytes, VARIANTS);
 	assert(pipeline_submit(p, &last.upload));
 	pipeline_stop(p);
 }
 
-/* What another way has made of it. */
+/* The results from another path. */
 static uint8_t *kept[VARIANTS];
 static size_t kept_bytes[VARIANTS];
 
@@ -188,7 +195,7 @@ static void check_small(const struct job *job, int kind)
 	}
 }
 
-/* Returns how many went by the lane. */
+/* Returns how many uploads used the lane. */
 static uint64_t check_all(const struct policy *policy,
 			  const struct cores *cores, uint64_t express_ns)
 {
@@ -219,7 +226,7 @@ static uint64_t check_all(const struct policy *policy,
 		by_lane = stage_of(&s, "express")->handled_count;
 		assert(by_lane == stage_of(&s, "express")->arrived_count);
 	}
-	/* Each upload was decoded here or there. */
+	/* Each upload was decoded either in the lane or by a worker. */
 	assert(stage_of(&s, "decode")->handled_count + by_lane ==
 	       LARGE + SMALL + 1);
 	assert(stage_of(&s, "store")->handled_count == SMALL / 4);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of an upload of many variants: under every schedule one done(), and
- * the pictures that single requests would have given; what ends one of them
- * ends all, with nothing left behind; memory stays within what is charged.
+ * Promises for an upload of many variants, under every schedule: done() is
+ * called once, and the pictures are those of single requests; a failure of one
+ * variant ends all of them, with nothing left behind; memory stays within the
+ * charge.
  */
 #include "service/test/jobs.h"
 
@@ -13,15 +14,21 @@
 
 enum { UPLOADS = 2, FEW = 4 };
 
-/* At most so far from a single request's, where that decodes at less. */
+/*
+ * The greatest mean difference from a single request's picture, if that is
+ * decoded at a smaller scale.
+ */
 #define DIFFERENCE_MAX 5.0
 
-/* Mixed: sizes that need 1 to 8 eighths of the photo, and all other fields. */
-static struct img_recipe recipe_of(uint32_t i)
+/*
+ * Mixed transforms: sizes that need DCT scales from 1 to 8, and all other
+ * fields.
+ */
+static struct img_transform transform_of(uint32_t i)
 {
 	uint32_t side = 40 + 16 * i;
 
-	return (struct img_recipe){
+	return (struct img_transform){
 		.box = { side, i % 3 == 0 ? side / 2 : side },
 		.fit = i % 3 == 0 ? IMG_FIT_COVER : IMG_FIT_INSIDE,
 		.blur_sigma_px = i % 4 == 1 ? 1.5 : 0,
@@ -36,10 +43,13 @@ static void prepare_many(struct job *job, uint32_t count)
 	prepare(job, photo_bytes, 0);
 	job->upload.variant_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		job->variants[i].recipe = recipe_of(i);
+		job->variants[i].transform = transform_of(i);
 }
 
-/* What single requests give; and which decode as much as all together. */
+/*
+ * The results of single requests, and which of them use the same DCT scale as
+ * all variants together.
+ */
 static struct job singles[VARIANTS_MAX];
 static bool is_same_scale[VARIANTS_MAX];
 
@@ -47,23 +57,24 @@ static bool is_same_scale[VARIANTS_MAX];
 static struct pipeline *make_singles(const struct cores *cores)
 {
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
-	uint32_t eighths[VARIANTS_MAX], most = 0, same_count = 0;
+	uint32_t dct_scale[VARIANTS_MAX], most = 0, same_count = 0;
 
 	for (uint32_t i = 0; i < VARIANTS_MAX; i++) {
 		struct upload *u = &singles[i].upload;
 		struct variant *v = &singles[i].variants[0];
 
 		prepare(&singles[i], photo_bytes, 0);
-		v->recipe = recipe_of(i);
+		v->transform = transform_of(i);
 		assert(pipeline_submit(p, u));
 		wait_done(&singles[i]);
 		assert(u->err == IMG_OK);
-		eighths[i] = img_eighths(&u->header, &v->view, &v->recipe);
-		if (eighths[i] > most)
-			most = eighths[i];
+		dct_scale[i] =
+			img_dct_scale(&u->header, &v->view, &v->transform);
+		if (dct_scale[i] > most)
+			most = dct_scale[i];
 	}
 	for (uint32_t i = 0; i < VARIANTS_MAX; i++) {
-		is_same_scale[i] = eighths[i] == most;
+		is_same_scale[i] = dct_scale[i] == most;
 		same_count += is_same_scale[i];
 	}
 	assert(same_count > 0 && same_count < VARIANTS_MAX);
@@ -80,10 +91,10 @@ static void free_singles(struct pipeline *p)
 
 /* The luma of a result. */
 static void decode_luma(struct image *out, const struct variant *v,
-			const struct img_memory *memory)
+			const struct memory *memory)
 {
 	static const struct img_limits limits = { 65500, 1 << 24, 64, 1 << 28 };
-	struct img_recipe recipe = { .quality = 80 };
+	struct img_transform transform = { .quality = 80 };
 	struct img_header header;
 	enum img_err err = img_probe(&header, v->jpeg, v->jpeg_bytes, &limits);
 
@@ -91,10 +102,10 @@ static void decode_luma(struct image *out, const struct variant *v,
 	assert(header.stored.width_px == v->size.width_px);
 	assert(header.stored.height_px == v->size.height_px);
 
-	struct img_view view = img_fit(&header, &recipe);
+	struct img_view view = img_fit(&header, &transform);
 
-	err = img_decode(out, v->jpeg, v->jpeg_bytes, &header, &view, &recipe,
-			 &limits, memory);
+	err = img_decode(out, v->jpeg, v->jpeg_bytes, &header, &view,
+			 &transform, &limits, memory);
 	assert(err == IMG_OK);
 }
 
@@ -111,8 +122,7 @@ static double mean_difference(const struct img_plane *a,
 	return sum / a->width / a->height;
 }
 
-static void check_pictures(const struct job *job,
-			   const struct img_memory *memory)
+static void check_pictures(const struct job *job, const struct memory *memory)
 {
 	for (uint32_t i = 0; i < job->upload.variant_count; i++) {
 		const struct variant *v = &job->variants[i];
@@ -134,7 +144,7 @@ static void check_pictures(const struct job *job,
 	}
 }
 
-/* Stopped: all that went in came out, and no memory is in use. */
+/* After the stop every upload has ended, and no memory is in use. */
 static void check_counts(const struct pipeline *p, uint64_t sent,
 			 uint64_t finished)
 {
@@ -205,7 +215,7 @@ static void test_same_pictures(const struct schedule *schedule,
 	pipeline_free(p);
 }
 
-/* Those that make sense, of every policy with every balance. */
+/* All valid combinations of policies and balances. */
 static void test_every_schedule(const struct cores *cores)
 {
 	static const enum balance balances[] = {
@@ -233,7 +243,7 @@ static void test_every_schedule(const struct cores *cores)
 	assert(count >= 3);
 }
 
-/* The pipeline's memory, of which one request is refused. */
+/* The pipeline's memory functions, of which one call fails. */
 static _Atomic int allocs_left;
 static void *(*real_alloc)(void *arg, size_t bytes);
 
@@ -243,13 +253,16 @@ static void *alloc_or_fail(void *arg, size_t bytes)
 							real_alloc(arg, bytes);
 }
 
-/* Each in turn: some of the file's, which may do without, some of each. */
+/*
+ * Each allocation in turn: those for the file, some of which are optional, and
+ * some of each variant.
+ */
 static void test_no_memory_for_one_ends_all(const struct cores *cores)
 {
 	static struct job job;
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
-	/* The pool's own, not a constant. */
-	struct img_memory *memory = (struct img_memory *)pipeline_memory(p);
+	/* It belongs to the pool, so it is not really constant. */
+	struct memory *memory = (struct memory *)pipeline_memory(p);
 	struct upload *u = &job.upload;
 	uint64_t sent = 0, finished = 0;
 
@@ -287,8 +300,8 @@ static bool goes_after_some(const struct upload *u)
 }
 
 /*
- * A client that goes before any of the steps.  Where one thread takes them all,
- * nobody asks again: no step is taken after that.
+ * A client that disconnects before any of the steps.  Where one thread takes
+ * all steps, nobody asks again, because no further step is taken.
  */
 static void test_gone_once_ends_all(const struct policy *policy,
 				    const struct cores *cores)
@@ -322,16 +335,18 @@ static void test_gone_once_ends_all(const struct policy *policy,
 	pipeline_free(p);
 }
 
-/* The limit is of each result, not of the one that is decoded for. */
+/*
+ * The limit holds for each result, not for the picture that is decoded for all.
+ */
 static void test_one_result_too_large_ends_all(const struct cores *cores)
 {
 	static struct job job;
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
 
 	prepare_many(&job, FEW);
-	job.variants[0].recipe.box = (struct img_size){ 0, 0 };
-	job.variants[2].recipe.enlarge = true;
-	job.variants[2].recipe.box = (struct img_size){ 16000, 0 };
+	job.variants[0].transform.box = (struct img_size){ 0, 0 };
+	job.variants[2].transform.enlarge = true;
+	job.variants[2].transform.box = (struct img_size){ 16000, 0 };
 	assert(pipeline_submit(p, &job.upload));
 	wait_done(&job);
 	assert(job.upload.err == IMG_ERR_TOO_LARGE);

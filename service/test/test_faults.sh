@@ -56,9 +56,9 @@ make_photo() {
 	photo=$work/p3.jpg
 }
 
-test_every_allocation_may_fail() { # --policy NAME [--no-trace]
+test_every_allocation_may_fail() { # --policy NAME [--no-workers]
 	mkdir "$work/store"
-	start "$1" "$2" --store "$work/store"
+	start "$1" "$2" --store "$work/store" --spool none
 	shift 2
 	"$CHECK_FAULTS" "$port" "$faults" "$photo" "$@" >"$work/report" ||
 		fail "$(cat "$work/report")"
@@ -107,18 +107,18 @@ test_descriptors_run_out() {
 	for open in no yes; do
 		if [ $open = yes ]; then
 			exec 8<>"/dev/tcp/127.0.0.1/$port"
-			printf 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n' >&8
+			printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
 			read -r -t 60 -u 8 line
 		fi
 		prlimit --pid "$server" --nofile=3:
 		before=$(cpu_ticks)
 		exec 9<>"/dev/tcp/127.0.0.1/$port"
-		printf 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n' >&9
+		printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&9
 		! read -r -t 2 -u 9 line || fail "a descriptor was left"
 		used=$(($(cpu_ticks) - before))
 		[ "$used" -lt 30 ] || fail "$* busy for $used ticks of 200"
 		if [ $open = yes ]; then
-			printf 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n' >&8
+			printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&8
 			grep -q 'HTTP/1.1 200' <&8 || fail "not served"
 			exec 8>&-
 		fi
@@ -139,7 +139,7 @@ test_time_of_day_jumps() {
 	start --deadline 20s --store "$work/store"
 	exec 8<>"/dev/tcp/127.0.0.1/$port"
 	for jump in 315360000 -315360000 0; do
-		printf 'POST /?w=50 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n' \
+		printf 'POST /?w=50 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' \
 			"$(stat -c %s "$photo")" >&8
 		head -c 100 "$photo" >&8
 		fault clock "$jump"
@@ -170,7 +170,7 @@ make_photo
 test_every_allocation_may_fail --policy color
 # AddressSanitizer itself does not bear it where requests have threads.
 [ -n "${SANITIZED:-}" ] ||
-	test_every_allocation_may_fail --policy thread-per-connection --no-trace
+	test_every_allocation_may_fail --policy thread-per-connection --no-workers
 test_every_thread_may_fail_at_start --policy color --trace "$work/trace" \
 	--admin-listen 127.0.0.1:0
 test_every_thread_may_fail_at_start --policy pool-per-stage

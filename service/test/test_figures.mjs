@@ -34,6 +34,17 @@ test("three digits count", () => {
 	check("formatShare", [[0, "0 %"], [0.417, "42 %"], [1.5, "150 %"]]);
 });
 
+test("parts never add up to more than the whole", () => {
+	check("formatPart", [[0, "0 %"], [0.29, "29 %"], [0.999, "99 %"],
+		[1, "100 %"]]);
+	assert.equal(figures.formatPart(0.4567, 1), "45.6\u00a0%");
+});
+
+test("a few errors are not told as none", () => {
+	check("formatErrors", [[0, "0 %"], [0.0002, "< 0.1 %"],
+		[0.0234, "2.3 %"], [1, "100.0 %"]]);
+});
+
 test("what was not measured is a dash", () => {
 	for (const format of Object.keys(figures)) {
 		assert.equal(told(format, null), "–");

@@ -29,4 +29,44 @@ senseless 'it has one thread per core' --pool auto
 senseless 'there is no other to take from' --steal
 senseless 'there is no other to choose' --distribute least-loaded
 senseless '3 replicas, but there are 2 cores' --balance replicate=3
-senseless 'is for --balance partition' --graph "$work/graph"
+senseless 'only with --balance partition' --graph "$work/graph"
+
+# What a typing error comes to.
+refuses '--max-body is given twice' --max-body 1M --listen 127.0.0.1:0 \
+	--max-body=2M
+refuses 'there is no option' -x
+DARKROOM_MAX_BODY=1M "$DARKROOM" --check-config --max-body 2M ||
+	fail "a flag beside its variable is refused"
+"$DARKROOM" --list-policies >"$work/policies"
+while read -r name _; do
+	refuses "$name" --policy foo
+done <"$work/policies"
+"$DARKROOM" -h >"$work/help" || fail "no help by -h"
+"$DARKROOM" --help | cmp - "$work/help" || fail "-h is not --help"
+
+# All addresses of the machine, of IPv4 and IPv6, so by keys or --insecure.
+refuses --insecure --listen :0
+start --listen :0 --insecure
+curl -fsS "http://127.0.0.1:$port/healthz" >"$work/body" || fail "no IPv4"
+[ ! -e /proc/net/if_inet6 ] || ! grep -qw lo /proc/net/if_inet6 ||
+	curl -fsS "http://[::1]:$port/healthz" >"$work/body" || fail "no IPv6"
+stop
+
+# What is needed, what there is, and what would do.
+(
+	ulimit -n 64
+	refuses 'open files are needed, and the limit is 64 (ulimit -Hn)' \
+		--check-config --cores 0
+	grep -qE "'1024': 1[0-9]{3} open files" "$work/log" ||
+		fail "does not tell how many are needed"
+	! grep -q lower "$work/log" || fail "no number would do"
+)
+(
+	ulimit -n 400
+	refuses 'or lower --max-connections to ' --check-config --cores 0
+	fitting=$(grep -oE '[0-9]+$' "$work/log")
+	"$DARKROOM" --check-config --cores 0 --max-connections "$fitting" ||
+		fail "$fitting do not fit"
+	refuses "to $fitting" --check-config --cores 0 \
+		--max-connections $((fitting + 1))
+)

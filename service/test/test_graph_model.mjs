@@ -17,18 +17,20 @@ const hello = {
 function frame(n) {
 	const stage = {
 		queued: n, arrived: 10 * n, handled: 9 * n,
-		refused: 2 * n, load: 0.5,
+		refused: 2 * n, load: 0.5, cpu: 0.3,
 		wait_ms: { recent: [1, 2], total: [3, 4] },
 		service_ms: { recent: null, total: [5, 6] },
 		cohort: { recent: 1.5, total: null },
 	};
-	const { arrived, refused, load, ...part } = stage;
+	const { arrived, refused, load, cpu, ...part } = stage;
 
 	return {
 		at_us: 7e6 + n * 5e5,
 		uploads: { finished: 10 * n, refused: 2 * n, in_flight: 3 },
-		memory_used_bytes: 500, cpu_s: n,
+		memory_used_bytes: 500, cpu_s: n, cpu: n === 0 ? null : 0.64,
 		stages: [stage, { ...stage, arrived: 8 * n }],
+		recent: { duration_s: 5, ok: 90, client_errors: 8,
+			server_errors: 2, ms: [1, 2, 3] },
 		parts: [[part, part], [part, part]],
 		edges: [[-1, 0, 10 * n], [0, 1, 8 * n]],
 	};
@@ -51,9 +53,12 @@ test("counters become rates over the last seconds", () => {
 	assert.equal(made.refused_per_s, 4);
 	assert.deepEqual(made.nodes.map(({ per_s }) => per_s), [20, 16]);
 	assert.equal(made.nodes[0].refused, 20); // of the last 5 s
-	assert.equal(told.finished_per_s, 20);
-	assert.equal(told.refused_per_s, 4);
-	assert.equal(told.cores_used, 2);
+	assert.equal(told.ok_per_s, 18);
+	assert.equal(told.error_share, 0.1);
+	assert.equal(told.client_errors_per_s, 1.6);
+	assert.equal(told.server_errors_per_s, 0.4);
+	assert.deepEqual(told.ms, [1, 2, 3]);
+	assert.equal(told.cores_used, 1.28);
 	assert.equal(told.cores, 2);
 });
 
@@ -62,6 +67,22 @@ test("of one frame there is no rate", () => {
 
 	assert.deepEqual(made.edges, [null, null, null]);
 	assert.equal(summary(hello, framesTo(0)).cores_used, null);
+});
+
+test("stages at work without a core are told as that", () => {
+	// 111 % of service times beside 64 % of CPU time.
+	const stages = [[0.7, 0.38], [0.41, 0.25]].map(([load, cpu]) =>
+		({ ...frame(1).stages[0], load, cpu }));
+	const told = summary(hello, [frame(0), { ...frame(1), stages }]);
+	const made = picture(plan(hello, false),
+		[frame(0), { ...frame(1), stages }], "recent");
+
+	assert.equal(told.cpu, 0.64);
+	assert.ok(made.nodes.reduce((sum, { cpu }) => sum + cpu, 0) <= 0.64);
+	assert.equal(told.waiting_share.toFixed(2), "0.48");
+	assert.equal(summary(hello, [{ ...frame(1), stages: [
+		{ ...stages[0], load: null, cpu: null }, stages[1]] }])
+		.waiting_share, null);
 });
 
 test("a span chooses, and nothing measured is null", () => {
@@ -86,7 +107,7 @@ test("replicas have figures of their own, as far as they are told", () => {
 
 	assert.equal(made.nodes.length, 4);
 	assert.equal(made.nodes[3].queued, 4);
-	assert.equal(made.nodes[3].load, null);
+	assert.equal(made.nodes[3].cpu, null);
 	assert.equal(made.nodes[3].refused, null);
 	// To decode, to encode and out, of each.
 	assert.deepEqual(made.edges, Array(6).fill(18));

@@ -50,7 +50,7 @@ test_ways_in_agree() {
 	curl -fsS --data-binary "@$photo" "$url/v1/process?w=200" \
 		-o "$work/alias"
 	curl -fsS -F "anything=@$photo" "$url/?w=200" -o "$work/form"
-	curl -fsS -F note=hello -F "image=<$photo" "$url/?w=200" \
+	curl -fsS -F w=200 -F "image=<$photo" "$url/" \
 		-o "$work/field"
 	: >"$work/empty"
 	curl -fsS -F "unused=@$work/empty;filename=" -F "file=@$photo" \
@@ -90,6 +90,8 @@ test_problems_have_stable_codes() {
 		--data-binary "@$photo" "$url/"
 	echo 'GIF89a, perhaps' >"$work/text"
 	expect_problem 415 not_a_jpeg --data-binary "@$work/text" "$url/"
+	grep -q 'The file is a GIF picture; only JPEG files are read.' \
+		"$work/body" || fail "$(shown "$work/body")"
 	head -c 300000 "$photo" >"$work/half"
 	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
 	{ head -c 300000 "$photo"; head -c 1000 /dev/zero | tr '\0' '\377'
@@ -153,6 +155,8 @@ test_limits_are_kept() {
 	expect_problem 413 body_too_large -H 'Expect:' \
 		-H 'Content-Length: 1100000' --data-binary x "$url/"
 	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
+	[ "$(jq -r .detail "$work/body")" = "The picture has 2000 x 1500 pixels, 3 megapixels; --max-megapixels allows 2." ] ||
+		fail "detail: $(jq -r .detail "$work/body")"
 }
 
 # Clients that go while they send, and while their upload is in the stages.
@@ -173,7 +177,11 @@ test_bad_flags_refuse_to_start() {
 	refuses 127.0.0.1 --listen 127.0.0.1
 	refuses 99999 --listen 127.0.0.1:99999
 	refuses 192.0.2.1:80 --listen 192.0.2.1:80
-	refuses "${url#http://}" --listen "${url#http://}" # taken
+	# Taken, or not there: at another time they may do.
+	ends_with 1 "${url#http://}" --listen "${url#http://}"
+	ends_with 1 192.0.2.1:8080 --insecure --listen 192.0.2.1:8080
+	ends_with 1 192.0.2.1:8080 --listen 127.0.0.1:0 --insecure \
+		--admin-listen 192.0.2.1:8080
 	refuses 4095 --cores 4095
 	refuses 1023 --balance replicate=1023
 	refuses 1000000 --max-connections 1000000

@@ -43,7 +43,7 @@ watch() (
 	"$LOADGEN" --dataset "$dir" --connections 16 "$url/?w=64" >"$work/report" ||
 		fail "$*: $(cat "$work/report")"
 	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf 'GET /stats HTTP/1.1\r\nHost: x\r\n\r\n' >&"$open"
+	printf 'GET /stats HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
 	check_drained
 	sleep "$settle_s"
 	# To attach interrupts what a thread is in, so it may look around once.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise to who watches: of visits and sleeps that come too fast to be told,
- * the newest are, without a gap, with since when; and it is counted how many
- * are not.
+ * Promise: if visits and sleeps come too fast, a frame has the newest of them,
+ * without a gap, and the time since when none is missing; the missing ones are
+ * counted.
  *
  * usage: test_live_spans PHOTO
  */
@@ -11,14 +11,20 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { SPANS_MAX = 4000, FLOOD = 6000, OVERFLOW = 17000 };
+enum {
+	SPANS_MAX = 4000,
+	FLOOD = 6000,
+	OVERFLOW = 17000,
+	WHILE_US = 100000,
+};
 
-/* Spans of one of the workers, as its trace has them. */
+/* The spans of one worker, copied from its trace. */
 struct ring {
-	uint32_t count; /* visits and sleeps */
+	uint32_t count; /* of visits and sleeps */
 	uint64_t missed_count;
-	uint64_t first_end_us; /* of the oldest, of any kind */
+	uint64_t first_end_us; /* of the oldest span of any kind */
 	struct span spans[TRACE_SPANS];
 };
 
@@ -37,7 +43,10 @@ static void read_ring(struct ring *r, const struct group *g, uint32_t worker)
 			r->spans[r->count++] = all[i];
 }
 
-/* The newest of its spans are told, without a gap, and since when that is. */
+/*
+ * The frame has the newest spans of the worker, without a gap, and the time
+ * since when none is missing.
+ */
 static void assert_newest(const cJSON *f, int worker, const struct ring *r)
 {
 	const cJSON *span, *since;
@@ -66,14 +75,22 @@ static void assert_newest(const cJSON *f, int worker, const struct ring *r)
 		assert(cJSON_IsNull(since));
 }
 
-/* Its last visit is in its trace then, and nothing comes behind that. */
+/*
+ * Wait until the worker sleeps: then its last visit is in its trace, and
+ * nothing follows.  A worker that an event has woken and that has not run yet
+ * still looks asleep; so the same sleep must last for a while.
+ */
 static void wait_asleep(const struct group *g, uint32_t worker)
 {
-	struct worker_stats s;
+	struct worker_stats before, s;
 
-	do
+	group_read_worker(g, worker, &s);
+	do {
+		before = s;
+		(void)usleep(WHILE_US);
 		group_read_worker(g, worker, &s);
-	while (s.asleep_since_ns == 0);
+	} while (s.asleep_since_ns == 0 ||
+		 s.asleep_since_ns != before.asleep_since_ns);
 }
 
 static void flood(struct told *t, int count)
@@ -86,7 +103,10 @@ static void flood(struct told *t, int count)
 		wait_asleep(g, i);
 }
 
-/* What is left out comes before what is told, and it is counted. */
+/*
+ * Spans that are left out are older than those in the frame, and they are
+ * counted.
+ */
 static void test_newest_is_told(const struct cores *cores)
 {
 	struct pipeline_config c =
@@ -97,7 +117,8 @@ static void test_newest_is_told(const struct cores *cores)
 	cJSON *f;
 	double told;
 
-	c.store_threads = 3; /* who idle, and need no room */
+	/* these workers idle, so their spans need no room */
+	c.store_threads = 3;
 	told_begin(&t, &c);
 	cJSON_Delete(told_frame(&t, true));
 	flood(&t, FLOOD);
@@ -116,7 +137,7 @@ static void test_newest_is_told(const struct cores *cores)
 	told_end(&t);
 }
 
-/* There are few visits, but more events than a trace has room for. */
+/* There are few visits, but more events than a trace can hold. */
 static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 {
 	struct pipeline_config c =
@@ -138,7 +159,10 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 	assert(number(f, "missed") >= (double)ring.missed_count);
 	cJSON_Delete(f);
 
-	/* All before is told as far as it goes; later, nothing is missing. */
+	/*
+	 * The first frame has the earlier spans that are still there; later
+	 * frames miss none.
+	 */
 	told_upload(&t, 1, photo_bytes);
 	f = told_frame(&t, false);
 	assert(number(f, "missed") == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: every line that is logged is written once, whole, or counted as
- * missing; who logs never waits, whatever becomes of the descriptor; and no
- * string can break a line.
+ * Promises: every line that is logged is either written once and whole, or
+ * counted as missing; a thread that logs never waits, whatever state the
+ * descriptor is in; and no string can break a line.
  */
 #include "service/log/log.h"
 
@@ -54,7 +54,7 @@ static void log_one(struct log *l, uint32_t number)
 	log_request(l, &r);
 }
 
-/* What a reader found. */
+/* The result of a reader. */
 struct found {
 	int fd;
 	uint64_t line_count, dropped_count;
@@ -82,7 +82,10 @@ static void look_at(struct found *f, const char *line)
 	cJSON_Delete(o);
 }
 
-/* Until all ends for writing are closed.  Each write() is of whole lines. */
+/*
+ * Reads until all ends for writing are closed.  Each write() must hold whole
+ * lines.
+ */
 static void *read_lines(void *arg)
 {
 	struct found *f = arg;
@@ -100,7 +103,7 @@ static void *read_lines(void *arg)
 	return NULL;
 }
 
-/* A pipe whose reads are of one write() each. */
+/* A packet pipe: each read() returns the bytes of one write(). */
 static void make_pipe(int ends[2])
 {
 	int err = pipe2(ends, O_DIRECT | O_CLOEXEC);
@@ -177,7 +180,7 @@ static void test_the_end_is_bounded(void)
 
 	for (uint32_t i = 0; i < MANY; i++)
 		log_one(l, i);
-	log_stop(l, 20); /* nobody will ever read */
+	log_stop(l, 20); /* nobody reads, so it must give up */
 	(void)close(ends[0]);
 	(void)close(ends[1]);
 }
@@ -216,7 +219,7 @@ static void wait_for_size(int fd, off_t bytes)
 		(void)usleep(1000);
 }
 
-/* As on a disk that is full for a while: the cut line alone is broken. */
+/* A disk is full for a while: only the line that was cut is broken. */
 static void test_a_cut_line_does_not_cut_the_next(void)
 {
 	char path[] = "/tmp/test_log.XXXXXX";
@@ -250,7 +253,7 @@ static void test_a_cut_line_does_not_cut_the_next(void)
 	(void)close(fd);
 }
 
-/* What is written of one request or message. */
+/* The text that is written for one request or message. */
 static char *written(enum log_mode mode, struct log_request *r,
 		     const char *message)
 {

@@ -83,7 +83,7 @@ test_what_never_fits_is_told_apart() {
 # send_part FD BYTES PART: the head of an upload of so many, and part of its body
 send_part() {
 	local fd=$1 bytes=$2 part=$3
-	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n' \
+	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' \
 		"$bytes" >&"$fd"
 	{ printf '\xff\xd8'; head -c "$part" /dev/zero; } >&"$fd"
 }

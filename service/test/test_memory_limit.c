@@ -1,62 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the limit is the least of all groups on the way to the root, in
- * either version of cgroups; a budget leaves the program what it needs.
+ * The default of --memory: the limit is the least of all groups on the way to
+ * the root, in either version of cgroups; the budget leaves the program what it
+ * needs.
  *
  * stages/test/test_quota.c checks the way itself.
  */
-#include "service/config/memory_limit.h"
+#include "service/config/options.c"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "base/test/scratch.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static char root[] = "/tmp/test_memory_limit-XXXXXX";
-static const char *const dirs[] = {
-	"/proc",
-	"/proc/self",
-	"/sys",
-	"/sys/fs",
-	"/sys/fs/cgroup",
-	"/sys/fs/cgroup/a",
-	"/sys/fs/cgroup/memory",
-	"/sys/fs/cgroup/memory/a",
-};
+static struct scratch scratch;
 static const char *const files[] = {
-	"/proc/self/cgroup",
-	"/sys/fs/cgroup/memory.max",
-	"/sys/fs/cgroup/a/memory.max",
-	"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-	"/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+	"proc/self/cgroup",
+	"sys/fs/cgroup/memory.max",
+	"sys/fs/cgroup/a/memory.max",
+	"sys/fs/cgroup/memory/memory.limit_in_bytes",
+	"sys/fs/cgroup/memory/a/memory.limit_in_bytes",
 };
-enum { DIRS = sizeof(dirs) / sizeof(*dirs) };
-enum { FILES = sizeof(files) / sizeof(*files) };
+enum { FILES = ARRAY_SIZE(files) };
 
-static const char *below_root(const char *path)
-{
-	static char full[256];
-
-	(void)snprintf(full, sizeof(full), "%s%s", root, path);
-	return full;
-}
-
-/* All files, in the order above; NULL: not there. */
+/* Write all files, in the order above; NULL: the file is missing. */
 static void put(const char *const texts[FILES])
 {
-	for (int i = 0; i < FILES; i++) {
-		const char *path = below_root(files[i]);
-
-		(void)remove(path);
-		if (texts[i] == NULL)
-			continue;
-		FILE *f = fopen(path, "we");
-
-		assert(f != NULL && fputs(texts[i], f) >= 0 && fclose(f) == 0);
-	}
+	scratch_clear(&scratch);
+	for (int i = 0; i < FILES; i++)
+		if (texts[i] != NULL)
+			scratch_write_text(&scratch, files[i], texts[i]);
 }
 
 static void test_the_least_limit_counts(void)
@@ -79,9 +51,9 @@ static void test_the_least_limit_counts(void)
 		{ { NULL, "5\n", "5\n", "5\n", "5\n" }, UINT64_MAX },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		put(cases[i].texts);
-		assert(memory_limit_of_groups(root) == cases[i].bytes);
+		assert(memory_limit_of_groups(scratch.dir) == cases[i].bytes);
 	}
 }
 
@@ -104,15 +76,10 @@ static void test_the_program_has_its_part(void)
 
 int main(void)
 {
-	assert(mkdtemp(root) != NULL);
-	for (int i = 0; i < DIRS; i++)
-		assert(mkdir(below_root(dirs[i]), 0700) == 0);
+	scratch_init(&scratch);
 	test_the_least_limit_counts();
 	test_this_system_has_some();
 	test_the_program_has_its_part();
-	put((const char *const[FILES]){ NULL });
-	for (int i = DIRS; i-- > 0;)
-		assert(remove(below_root(dirs[i])) == 0);
-	assert(remove(root) == 0);
+	scratch_release(&scratch);
 	return 0;
 }

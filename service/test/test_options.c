@@ -2,14 +2,15 @@
 /* Promise: flags become options, or an error that names the flag and value. */
 #include "service/config/options.h"
 
-#include "stages/policy.h"
+#include "base/util.h"
+#include "stages/schedule.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { ARGS_MAX = 8 };
 
-static char error[OPTIONS_ERROR_BYTES];
+static struct error error;
 
 /* `line` is split at blanks, as a shell would. */
 static bool parse(struct options *o, const char *line)
@@ -24,8 +25,8 @@ static bool parse(struct options *o, const char *line)
 	     arg = strtok(NULL, " "))
 		argv[argc++] = arg;
 	assert(argc <= ARGS_MAX);
-	error[0] = '\0';
-	return options_parse(o, argc, argv, (char *[]){ NULL }, error);
+	error.text[0] = '\0';
+	return options_parse(o, argc, argv, (char *[]){ NULL }, &error);
 }
 
 static void test_defaults_run(void)
@@ -33,16 +34,37 @@ static void test_defaults_run(void)
 	struct options o;
 
 	assert(parse(&o, ""));
-	assert(!o.wants_help && !o.wants_version && !o.wants_policies);
+	assert(!flags_is_asked(&o.asked) && !o.wants_policies);
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
 	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
+	assert(o.schedule.discipline.ageing == 5);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.memory_bytes_max > 0 && o.deadline_ms == 60000);
 	assert(o.limits.pixels_max == 100000000);
-	assert(o.express_ms > 0);
+	assert(o.express_ms == 0);
 	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
+}
+
+/*
+ * The limits of one upload follow from the largest picture, unless they are
+ * given.
+ */
+static void test_limits_of_work_follow_megapixels(void)
+{
+	struct options o;
+
+	assert(parse(&o, ""));
+	assert(o.output_pixels_max == 200000000 && o.cpu_ms_max == 10000);
+	assert(parse(&o, "--max-megapixels 40"));
+	assert(o.output_pixels_max == 80000000 && o.cpu_ms_max == 4000);
+	assert(parse(&o, "--max-megapixels 1"));
+	assert(o.output_pixels_max == 2000000 && o.cpu_ms_max == 1000);
+	assert(parse(&o, "--max-output-megapixels 2.5 --max-cpu 300ms"));
+	assert(o.output_pixels_max == 2500000 && o.cpu_ms_max == 300);
+	assert(parse(&o, "--max-output-megapixels 0 --max-cpu 0"));
+	assert(o.output_pixels_max == 0 && o.cpu_ms_max == 0);
 }
 
 /* A flag of scheduling brings the values of the papers for the others. */
@@ -54,16 +76,14 @@ static void test_one_flag_asks_for_the_papers(void)
 	assert(o.schedule.discipline.kind == DISCIPLINE_FCFS);
 	assert(parse(&o, "--regime gated"));
 	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
-	assert(o.express_ms == 0);
 	assert(parse(&o, "--max-uploads 3"));
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
-	assert(o.express_ms > 0);
-	/* Given, it is what it is; it is no flag of the papers. */
+	/* The express lane is no flag of the papers. */
 	assert(parse(&o, "--policy cohort --express 7ms"));
 	assert(o.express_ms == 7);
-	assert(parse(&o, "--express 0"));
+	assert(parse(&o, "--express 7ms"));
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
-	assert(o.express_ms == 0);
+	assert(o.express_ms == 7);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -121,17 +141,18 @@ static void test_bad_flags_are_named(void)
 		{ "--express 1x", "1x" },
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct options o;
 
 		assert(!parse(&o, bad[i][0]));
-		assert(strstr(error, bad[i][1]) != NULL);
+		assert(strstr(error.text, bad[i][1]) != NULL);
 	}
 }
 
 int main(void)
 {
 	test_defaults_run();
+	test_limits_of_work_follow_megapixels();
 	test_one_flag_asks_for_the_papers();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();

@@ -4,9 +4,10 @@
 # there, to all, at both ports, with headers that let it load nothing else; and
 # it asks for nothing that is not there.
 #
-# usage: DARKROOM=PROGRAM test_page.sh WEB_DIR
+# usage: DARKROOM=PROGRAM test_page.sh WEB_DIR PARAMETERS_JS
 . "$(dirname "$0")/server.sh"
 web=$(realpath "$1")
+parameters=$(realpath "$2") # which the build makes
 
 # header NAME: of the reply in $work/head
 header() {
@@ -17,15 +18,17 @@ get() {
 	curl -fsS -D "$work/head" -o "$work/body" "$@" || fail "$*"
 }
 
-# check PATH FILE TYPE
+# check PATH FILE TYPE: FILE is a path, or in the folder of the page
 check() {
+	local file
+	file=$(cd "$web" && realpath "$2")
 	get "$url$1"
-	cmp "$work/body" "$web/$2" || fail "$1 is not $2"
+	cmp "$work/body" "$file" || fail "$1 is not $2"
 	[ "$(header content-type)" = "$3; charset=utf-8" ] || fail "type of $1"
 	[[ $(header content-security-policy) = "default-src 'none';"* ]] ||
 		fail "$1 may load anything"
 	get -I "$url$1"
-	[ "$(header content-length)" = "$(stat -c %s "$web/$2")" ] ||
+	[ "$(header content-length)" = "$(stat -c %s "$file")" ] ||
 		fail "HEAD $1"
 }
 
@@ -40,6 +43,7 @@ test_files() {
 		esac
 		check "/web/${file##*/}" "${file##*/}" $type
 	done
+	check /web/parameters.js "$parameters" text/javascript
 }
 
 # What files name, in quotes, with a suffix of theirs.
@@ -49,7 +53,8 @@ test_names() {
 		sed -E 's/(css|js)$/.\1/' | sort -u >"$work/names"
 	[ -s "$work/names" ] || fail "the page names no file"
 	while read -r name; do
-		[ -e "$web/$name" ] || fail "$name is not there"
+		[ -e "$web/$name" ] || [ "$name" = parameters.js ] ||
+			fail "$name is not there"
 	done <"$work/names"
 	! grep -rnE '(src|href)="(https?:)?//' "$web" || fail "from elsewhere"
 }

@@ -2,6 +2,8 @@
 /* Promise: a query becomes parameters, or a sentence on what is wrong. */
 #include "service/http/params.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -18,14 +20,15 @@ static void test_defaults_change_nothing_but_quality(void)
 	struct params p;
 
 	params_init(&p);
-	assert(p.recipe.box.width_px == 0 && p.recipe.box.height_px == 0);
-	assert(p.recipe.blur_sigma_px <= 0);
-	assert(p.recipe.quality == 80);
-	assert(p.recipe.fit == IMG_FIT_INSIDE && !p.recipe.enlarge);
-	assert(p.recipe.gravity == IMG_CENTRE);
-	assert(!p.recipe.as_stored && !p.recipe.keep_profile);
-	assert(!p.recipe.full_chroma && !p.recipe.lenient);
-	assert(!p.recipe.progressive && !p.recipe.optimize);
+	assert(p.transform.box.width_px == 0 && p.transform.box.height_px == 0);
+	assert(p.transform.blur_sigma_px <= 0);
+	assert(p.transform.quality == 80);
+	assert(p.transform.fit == IMG_FIT_INSIDE && !p.transform.enlarge);
+	assert(p.transform.gravity == IMG_CENTRE);
+	assert(p.transform.filter == IMG_LANCZOS3);
+	assert(!p.transform.as_stored && !p.transform.keep_profile);
+	assert(!p.transform.full_chroma && !p.transform.lenient);
+	assert(!p.transform.progressive && !p.transform.optimize);
 }
 
 static void test_good_values_are_taken(void)
@@ -39,55 +42,62 @@ static void test_good_values_are_taken(void)
 	assert(set(&p, "fit", "inside", detail));
 	assert(set(&p, "blur", "2.5", detail));
 	assert(set(&p, "q", "100", detail));
-	assert(p.recipe.box.width_px == 640);
-	assert(p.recipe.box.height_px == 16384);
-	assert(p.recipe.blur_sigma_px > 2.49 && p.recipe.blur_sigma_px < 2.51);
-	assert(p.recipe.quality == 100);
+	assert(p.transform.box.width_px == 640);
+	assert(p.transform.box.height_px == 16384);
+	assert(p.transform.blur_sigma_px > 2.49 &&
+	       p.transform.blur_sigma_px < 2.51);
+	assert(p.transform.quality == 100);
 }
 
-/* The recipe of one parameter. */
-static struct img_recipe recipe(const char *key, const char *value)
+/* The transform of one parameter. */
+static struct img_transform transform(const char *key, const char *value)
 {
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;
 
 	params_init(&p);
 	assert(set(&p, key, value, detail));
-	return p.recipe;
+	return p.transform;
 }
 
 static void test_words_mean_what_they_say(void)
 {
-	assert(recipe("fit", "cover").fit == IMG_FIT_COVER);
-	assert(recipe("fit", "fill").fit == IMG_FIT_FILL);
-	assert(recipe("gravity", "centre").gravity == IMG_CENTRE);
-	assert(recipe("gravity", "center").gravity == IMG_CENTRE);
-	assert(recipe("gravity", "north").gravity == IMG_NORTH);
-	assert(recipe("gravity", "northeast").gravity == IMG_NORTHEAST);
-	assert(recipe("gravity", "east").gravity == IMG_EAST);
-	assert(recipe("gravity", "southeast").gravity == IMG_SOUTHEAST);
-	assert(recipe("gravity", "south").gravity == IMG_SOUTH);
-	assert(recipe("gravity", "southwest").gravity == IMG_SOUTHWEST);
-	assert(recipe("gravity", "west").gravity == IMG_WEST);
-	assert(recipe("gravity", "northwest").gravity == IMG_NORTHWEST);
+	assert(transform("fit", "cover").fit == IMG_FIT_COVER);
+	assert(transform("fit", "fill").fit == IMG_FIT_FILL);
+	assert(transform("gravity", "centre").gravity == IMG_CENTRE);
+	assert(transform("gravity", "center").gravity == IMG_CENTRE);
+	assert(transform("gravity", "north").gravity == IMG_NORTH);
+	assert(transform("gravity", "northeast").gravity == IMG_NORTHEAST);
+	assert(transform("gravity", "east").gravity == IMG_EAST);
+	assert(transform("gravity", "southeast").gravity == IMG_SOUTHEAST);
+	assert(transform("gravity", "south").gravity == IMG_SOUTH);
+	assert(transform("gravity", "southwest").gravity == IMG_SOUTHWEST);
+	assert(transform("gravity", "west").gravity == IMG_WEST);
+	assert(transform("gravity", "northwest").gravity == IMG_NORTHWEST);
+	assert(transform("filter", "lanczos3").filter == IMG_LANCZOS3);
+	assert(transform("filter", "box").filter == IMG_BOX);
+	assert(transform("filter", "triangle").filter == IMG_TRIANGLE);
+	assert(transform("filter", "bspline").filter == IMG_BSPLINE);
+	assert(transform("filter", "catmull-rom").filter == IMG_CATMULL_ROM);
+	assert(transform("filter", "mitchell").filter == IMG_MITCHELL);
 }
 
 static void test_each_switch_goes_both_ways(void)
 {
-	assert(recipe("enlarge", "1").enlarge);
-	assert(!recipe("enlarge", "0").enlarge);
-	assert(recipe("orient", "0").as_stored);
-	assert(!recipe("orient", "1").as_stored);
-	assert(recipe("icc", "keep").keep_profile);
-	assert(!recipe("icc", "srgb").keep_profile);
-	assert(recipe("chroma", "444").full_chroma);
-	assert(!recipe("chroma", "420").full_chroma);
-	assert(recipe("progressive", "1").progressive);
-	assert(!recipe("progressive", "0").progressive);
-	assert(recipe("optimize", "1").optimize);
-	assert(!recipe("optimize", "0").optimize);
-	assert(recipe("strict", "0").lenient);
-	assert(!recipe("strict", "1").lenient);
+	assert(transform("enlarge", "1").enlarge);
+	assert(!transform("enlarge", "0").enlarge);
+	assert(transform("orient", "0").as_stored);
+	assert(!transform("orient", "1").as_stored);
+	assert(transform("icc", "keep").keep_profile);
+	assert(!transform("icc", "srgb").keep_profile);
+	assert(transform("chroma", "444").full_chroma);
+	assert(!transform("chroma", "420").full_chroma);
+	assert(transform("progressive", "1").progressive);
+	assert(!transform("progressive", "0").progressive);
+	assert(transform("optimize", "1").optimize);
+	assert(!transform("optimize", "0").optimize);
+	assert(transform("strict", "0").lenient);
+	assert(!transform("strict", "1").lenient);
 }
 
 static void test_all_fit_into_one_query(void)
@@ -99,16 +109,16 @@ static void test_all_fit_into_one_query(void)
 		{ "blur", "1" },        { "q", "1" },
 		{ "icc", "keep" },      { "chroma", "444" },
 		{ "progressive", "1" }, { "optimize", "1" },
-		{ "strict", "0" },
+		{ "strict", "0" },      { "filter", "box" },
 	};
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;
 
 	params_init(&p);
-	for (size_t i = 0; i < sizeof(query) / sizeof(query[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(query); i++)
 		assert(set(&p, query[i][0], query[i][1], detail));
-	assert(p.recipe.fit == IMG_FIT_COVER && p.recipe.lenient);
-	for (size_t i = 0; i < sizeof(query) / sizeof(query[0]); i++)
+	assert(p.transform.fit == IMG_FIT_COVER && p.transform.lenient);
+	for (size_t i = 0; i < ARRAY_SIZE(query); i++)
 		assert(!set(&p, query[i][0], query[i][1], detail));
 }
 
@@ -165,7 +175,7 @@ static const struct {
 
 static void test_bad_values_leave_all_as_it_was(void)
 {
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		char detail[PARAMS_DETAIL_BYTES];
 		struct params p, before;
 
@@ -203,10 +213,64 @@ static void test_twice_is_refused(void)
 	params_init(&p);
 	assert(set(&p, "w", "10", detail));
 	assert(!set(&p, "w", "20", detail));
-	assert(p.recipe.box.width_px == 10);
+	assert(p.transform.box.width_px == 10);
 }
 
-/* What is echoed is short printable ASCII, whatever came in. */
+static const struct {
+	const char *key, *meant; /* NULL: nothing is near */
+} unknown[] = {
+	{ "width", "w" },
+	{ "Width", "w" },
+	{ "heigth", "h" },
+	{ "quality", "q" },
+	{ "W", "w" },
+	{ "optimise", "optimize" },
+	{ "gravitiy", "gravity" },
+	{ "fits", "fit" },
+	{ "crop", "fit" },
+	{ "variants", "variant" },
+	{ "blurr", "blur" },
+	{ "interlaced", "progressive" },
+	{ "PROGRESSIVE", "progressive" },
+	{ "x", NULL },
+	{ "", NULL },
+	{ "wx", NULL },
+	{ "token", NULL },
+	{ "csrf_token", NULL },
+	{ "submit", NULL },
+	{ "widthwidthwidthwidth", NULL },
+};
+
+static void test_an_unknown_one_suggests_what_is_near(void)
+{
+	char detail[PARAMS_DETAIL_BYTES], expected[PARAMS_DETAIL_BYTES];
+	struct params p, variant;
+
+	params_init(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		int at = snprintf(expected, sizeof(expected),
+				  "There is no parameter '%s'", unknown[i].key);
+
+		if (unknown[i].meant != NULL)
+			(void)snprintf(
+				expected + at, sizeof(expected) - (size_t)at,
+				"; did you mean '%s'?", unknown[i].meant);
+		else
+			(void)strcat(expected, ".");
+		assert(!set(&p, unknown[i].key, "1", detail));
+		if (strcmp(detail, expected) != 0)
+			(void)fprintf(stderr, "%s\n%s\n", detail, expected);
+		assert(strcmp(detail, expected) == 0);
+	}
+	params_init_variant(&variant, &p, "a");
+	assert(!set(&variant, "width", "1", detail));
+	assert(strcmp(detail, "variant a: There is no parameter 'width'; did "
+			      "you mean 'w'?") == 0);
+	assert(!set(&variant, "variant", "1", detail));
+	assert(strstr(detail, "did you mean") == NULL);
+}
+
+/* For any input, the echoed text is short printable ASCII. */
 static void test_detail_is_safe_to_show(void)
 {
 	char key[4096], detail[PARAMS_DETAIL_BYTES];
@@ -232,6 +296,7 @@ int main(void)
 	test_bad_values_leave_all_as_it_was();
 	test_detail_names_the_parameter_and_its_range();
 	test_twice_is_refused();
+	test_an_unknown_one_suggests_what_is_near();
 	test_detail_is_safe_to_show();
 	return 0;
 }

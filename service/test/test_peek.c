@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: what an upload will be refused for is known as soon as its header
- * is there, not a byte earlier or later, and is what submitting it all gives.
+ * is there, not a byte earlier or later, and is what submitting it all gives;
+ * refusals for size and work give the numbers and the flag.
  */
 #include "service/pipeline/pipeline.h"
 
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct img_limits limits = { 65500, 100000000, 64, 1 << 29 };
-
 static void on_done(struct upload *u)
 {
 	(void)u;
@@ -22,16 +21,15 @@ static void on_done(struct upload *u)
 
 static struct cores *cores;
 
-static struct pipeline *start(const struct img_limits *allowed,
-			      uint64_t memory_bytes_max)
-{
-	struct pipeline_config config = {
-		.cores = cores,
-		.uploads_max = 1,
-		.limits = *allowed,
-		.memory_bytes_max = memory_bytes_max,
-	};
+static const struct pipeline_config usual = {
+	.uploads_max = 1,
+	.limits = { 65500, 100000000, 64, 1 << 29 },
+	.memory_bytes_max = UINT64_MAX,
+};
 
+static struct pipeline *start(struct pipeline_config config)
+{
+	config.cores = cores;
 	schedule_init(&config.schedule);
 	config.schedule.part_count = 1;
 
@@ -43,7 +41,7 @@ static struct pipeline *start(const struct img_limits *allowed,
 
 static struct upload upload_of(struct bytes jpeg, struct variant *v)
 {
-	*v = (struct variant){ .recipe.quality = 80 };
+	*v = (struct variant){ .transform.quality = 80 };
 	return (struct upload){
 		.jpeg = jpeg.data,
 		.jpeg_bytes = jpeg.count,
@@ -55,19 +53,22 @@ static struct upload upload_of(struct bytes jpeg, struct variant *v)
 
 /*
  * A pipeline that must refuse `jpeg`: by its first `known_at` bytes as by all
- * of them.
+ * of them.  `why`: words of the explanation; "": there is none.
  */
 static void check_refused(struct bytes jpeg, size_t known_at,
-			  const struct img_limits *allowed,
-			  uint64_t memory_bytes_max)
+			  const struct pipeline_config *config, const char *why)
 {
-	struct pipeline *p = start(allowed, memory_bytes_max);
+	struct pipeline *p = start(*config);
 	struct variant v;
 	struct upload whole = upload_of(jpeg, &v);
 	struct budget_stats budget;
+	char text[256] = "";
 
 	if (pipeline_submit(p, &whole))
-		assert(whole.end == UPLOAD_ENDED && whole.err != IMG_OK);
+		assert(whole.end != UPLOAD_ENDED || whole.err != IMG_OK);
+	pipeline_explain(p, &whole, text, sizeof(text));
+	assert((text[0] == '\0') == (why[0] == '\0'));
+	assert(strstr(text, why) != NULL);
 	for (size_t n = 1; n <= known_at; n++) {
 		struct bytes some = { malloc(n), n }; /* sanitized ends */
 
@@ -102,20 +103,34 @@ static void test_refused_by_the_header(bool progressive)
 				  .orientation = 6,
 				  .progressive = progressive };
 	struct bytes jpeg = jpeg_make(&spec);
-	struct img_limits few = limits, small = limits;
+	struct pipeline_config side = usual, pixels = usual, memory = usual;
+	struct pipeline_config output = usual, cpu = usual;
 
-	few.side_px_max = 319;
-	small.pixels_max = 320 * 200 - 1;
-	check_refused(jpeg, header_bytes(jpeg), &few, UINT64_MAX);
-	check_refused(jpeg, header_bytes(jpeg), &small, UINT64_MAX);
+	side.limits.side_px_max = 319;
+	check_refused(jpeg, header_bytes(jpeg), &side,
+		      "320 x 200 pixels; --max-side allows 319.");
+	pixels.limits.pixels_max = 320 * 200 - 1;
+	check_refused(jpeg, header_bytes(jpeg), &pixels,
+		      "320 x 200 pixels, 0.064 megapixels; --max-megapixels "
+		      "allows 0.063999.");
+	output.output_pixels_max = 320 * 200 - 1;
+	check_refused(jpeg, header_bytes(jpeg), &output,
+		      "have 0.064 megapixels together; "
+		      "--max-output-megapixels allows 0.063999.");
+	cpu.cpu_ns_max = 1000;
+	check_refused(jpeg, header_bytes(jpeg), &cpu,
+		      " s of CPU time; --max-cpu allows 1e-06 s.");
+	memory.memory_bytes_max = 200000;
 	if (!progressive)
-		check_refused(jpeg, header_bytes(jpeg), &limits, 200000);
-	/* A frame of 12 bits, which is told apart behind the whole header. */
+		check_refused(jpeg, header_bytes(jpeg), &memory, "");
+	/*
+	 * A frame of 12 bits, which is recognised only after the whole header.
+	 */
 	*jpeg_marker(jpeg, progressive ? 0xc2 : 0xc0) = 12;
-	check_refused(jpeg, header_bytes(jpeg), &limits, UINT64_MAX);
+	check_refused(jpeg, header_bytes(jpeg), &usual, "");
 	/* No JPEG. */
 	jpeg.data[1] = 'P';
-	check_refused(jpeg, 2, &limits, UINT64_MAX);
+	check_refused(jpeg, 2, &usual, "");
 	free(jpeg.data);
 }
 
@@ -123,7 +138,7 @@ static void test_good_headers_pass(void)
 {
 	struct jpeg_spec spec = { .width = 320, .height = 200 };
 	struct bytes jpeg = jpeg_make(&spec);
-	struct pipeline *p = start(&limits, UINT64_MAX);
+	struct pipeline *p = start(usual);
 	struct variant v;
 	struct upload u = upload_of(jpeg, &v);
 
@@ -140,6 +155,45 @@ static void test_good_headers_pass(void)
 	free(jpeg.data);
 }
 
+/* The limits are of all results together, and are what may just be asked. */
+static void test_limits_are_of_all_results(void)
+{
+	struct jpeg_spec spec = { .width = 32, .height = 20 };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct pipeline_config config = usual;
+	struct variant v[3];
+	struct upload u = upload_of(jpeg, v);
+	uint64_t one_ns;
+
+	config.output_pixels_max = 3 * 320 * 200;
+	struct pipeline *p = start(config);
+
+	v[0].transform.enlarge = true;
+	v[0].transform.box = (struct img_size){ 320, 200 };
+	v[1] = v[0];
+	v[2] = v[0];
+	u.jpeg_bytes = header_bytes(jpeg);
+	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
+	one_ns = u.estimated_ns;
+	u.variant_count = 3;
+	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
+	assert(u.estimated_ns > one_ns);
+	v[1].transform.box = (struct img_size){ 321, 201 };
+	assert(pipeline_peek(p, &u) && u.end == UPLOAD_TOO_MUCH_OUTPUT);
+	pipeline_stop(p);
+	pipeline_free(p);
+
+	config.output_pixels_max = 0;
+	config.cpu_ns_max = 2 * one_ns;
+	p = start(config);
+	assert(pipeline_peek(p, &u) && u.end == UPLOAD_TOO_MUCH_CPU);
+	u.variant_count = 1;
+	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
+	pipeline_stop(p);
+	pipeline_free(p);
+	free(jpeg.data);
+}
+
 int main(void)
 {
 	const char *why;
@@ -149,6 +203,7 @@ int main(void)
 	test_refused_by_the_header(false);
 	test_refused_by_the_header(true);
 	test_good_headers_pass();
+	test_limits_are_of_all_results();
 	cores_free(cores);
 	return 0;
 }

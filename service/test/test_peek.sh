@@ -11,7 +11,7 @@ header_bytes=14599 # of it
 
 form_around() {
 	printf -- '--frontier\r\n'
-	printf 'Content-Disposition: form-data; name="note"\r\n\r\nhello\r\n'
+	printf 'Content-Disposition: form-data; name="q"\r\n\r\n80\r\n'
 	printf -- '--frontier\r\nContent-Disposition: form-data; name="file"; '
 	printf 'filename="a.jpg"\r\n\r\n'
 	cat "$1"
@@ -30,7 +30,7 @@ used_becomes() {
 # begin BODY TYPE QUERY: the request's head, and the first byte of its body
 begin() {
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf 'POST /?%s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n' \
+	printf 'POST /?%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n' \
 		"$3" "$2" >&"$fd"
 	printf 'Content-Length: %d\r\n\r\n' "$(stat -c %s "$1")" >&"$fd"
 	head -c 1 "$1" >&"$fd"
@@ -38,7 +38,7 @@ begin() {
 
 # finish: one more request, which closes, and both replies to $work/replies
 finish() {
-	printf 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' \
+	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' \
 		>&"$fd"
 	cat <&"$fd" >"$work/replies"
 	exec {fd}>&-
@@ -70,8 +70,16 @@ test_refused_while_it_comes() {
 	refused_early 413 picture_too_large "$photo" image/jpeg w=64
 	refused_early 413 picture_too_large "$work/form" \
 		'multipart/form-data; boundary=frontier' w=64
+	# What a field before the file is refused for, too.
+	sed 's/name="q"/name="Q1"/' "$work/form" >"$work/wrong"
+	refused_early 400 bad_parameter "$work/wrong" \
+		'multipart/form-data; boundary=frontier' w=64
 	refused_early 415 not_a_jpeg "$work/zeros" image/jpeg w=64
 	[ "$(stat_of .uploads.sent)" = 0 ] || fail "the pipeline had it"
+	stop
+	start "$@" --max-output-megapixels 2.9 --max-cpu 1ms
+	refused_early 413 output_too_large "$photo" image/jpeg ''
+	refused_early 413 too_much_cpu "$photo" image/jpeg w=64
 	stop
 	start "$@" --memory 8M
 	refused_early 413 too_much_memory "$photo" image/jpeg \

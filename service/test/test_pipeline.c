@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of the border: done() exactly once for each upload taken, the same
- * bytes under every policy, no more inside than allowed, memory charged while
- * it is used, nothing done that is late or that nobody waits for, errors by
- * enum, notes to the end.
+ * Promises of the border: done() is called exactly once for each upload taken;
+ * every policy gives the same bytes; no more uploads are inside than allowed;
+ * memory is charged while it is used; late uploads and those without a client
+ * get no more work; errors are values of an enum; notes are kept to the end.
  */
 #include "service/test/jobs.h"
 
-#include "service/clock.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -81,7 +81,7 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	assert(s.finished_count == UPLOADS - UPLOADS / 4);
 	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
 	assert(s.stages[PIPELINE_ENCODE].handled_count == s.finished_count);
-	/* Stopped: it takes no more. */
+	/* After the stop it refuses uploads. */
 	prepare(&jobs[0], photo_bytes, 0);
 	assert(!pipeline_submit(p, &jobs[0].upload));
 	assert(atomic_load(&jobs[0].done_count) == 0);
@@ -96,7 +96,7 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 
 	/* Slow enough that the second comes while the first is inside. */
 	prepare(&one, photo_bytes, 100);
-	one.variants[0].recipe.box = (struct img_size){ 0, 0 };
+	one.variants[0].transform.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
 	assert(pipeline_submit(p, &one.upload));
 	assert(!pipeline_submit(p, &two.upload));
@@ -121,7 +121,9 @@ static uint64_t charged(const struct pipeline *p)
 	return s.memory.used_bytes;
 }
 
-/* From what its header foretells to what its reply takes. */
+/*
+ * The charge changes from the estimate by the header to the size of the reply.
+ */
 static void
 test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 {
@@ -177,8 +179,8 @@ static void test_a_refused_giant_is_forgotten(const struct cores *cores)
 
 	assert(p != NULL);
 	prepare(&job, photo_bytes, 0);
-	job.variants[0].recipe.box = (struct img_size){ 9000, 9000 };
-	job.variants[0].recipe.enlarge = true;
+	job.variants[0].transform.box = (struct img_size){ 9000, 9000 };
+	job.variants[0].transform.enlarge = true;
 	assert(!pipeline_submit(p, &job.upload));
 	assert(job.upload.end == UPLOAD_TOO_MUCH);
 	assert(pipeline_likely_bytes(p, photo_bytes) == likely_bytes);
@@ -244,8 +246,8 @@ static void test_limits_hold_for_file_and_result(const struct cores *cores)
 						     i == 0 ? 1000 : 3000000);
 
 		prepare(&job, photo_bytes, 0);
-		job.variants[0].recipe.enlarge = true;
-		job.variants[0].recipe.box = (struct img_size){ 0, 1600 };
+		job.variants[0].transform.enlarge = true;
+		job.variants[0].transform.box = (struct img_size){ 0, 1600 };
 		assert(pipeline_submit(p, &job.upload));
 		wait_done(&job);
 		assert(job.upload.err == IMG_ERR_TOO_LARGE);
@@ -254,7 +256,7 @@ static void test_limits_hold_for_file_and_result(const struct cores *cores)
 	}
 }
 
-/* What the client must be told is still known when the picture is gone. */
+/* The facts for the reply are still known after the picture was freed. */
 static void test_notes_outlive_the_picture(const struct cores *cores)
 {
 	static struct job jobs[2];
@@ -265,7 +267,7 @@ static void test_notes_outlive_the_picture(const struct cores *cores)
 	for (int i = 0; i < 2; i++) {
 		struct upload *u = &jobs[i].upload;
 
-		jobs[i].variants[0].recipe.lenient = true;
+		jobs[i].variants[0].transform.lenient = true;
 		assert(pipeline_submit(p, u));
 		wait_done(&jobs[i]);
 		assert(u->err == IMG_OK);
@@ -295,7 +297,7 @@ static void on_done_in_turn(struct upload *u)
 	on_done(u);
 }
 
-/* The work of each step is foretold, and none is left at the end. */
+/* The work of each step is estimated, and none is left at the end. */
 static void test_least_work_comes_first(const struct cores *cores)
 {
 	static struct job blocker, large, small;
@@ -319,7 +321,7 @@ static void test_least_work_comes_first(const struct cores *cores)
 	assert(pipeline_submit(p, &blocker.upload));
 	wait_done(&blocker);
 	prepare(&large, photo_bytes, 5);
-	large.variants[0].recipe.box = (struct img_size){ 1600, 1600 };
+	large.variants[0].transform.box = (struct img_size){ 1600, 1600 };
 	large.upload.done = on_done_in_turn;
 	assert(pipeline_submit(p, &large.upload));
 	prepare(&small, photo_bytes, 0);
@@ -342,7 +344,7 @@ static void test_least_work_comes_first(const struct cores *cores)
 	cores_free(core);
 }
 
-/* What its header tells does not wait behind pictures. */
+/* A refusal by the header does not wait for the work on other pictures. */
 static void test_no_picture_is_not_queued(const struct cores *cores)
 {
 	static struct job job;

@@ -6,6 +6,8 @@
  */
 #include "service/http/query.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,16 +37,19 @@ static bool make(const char *text)
 			return false;
 	}
 	made_count = query_picture_count(&q);
-	return query_make(&q, presets, made, detail);
+	return query_make(&q, presets,
+			  &(struct upload){ .variants = made,
+					    .variant_count = made_count },
+			  detail);
 }
 
 static void test_without_variants_there_is_one_without_a_name(void)
 {
 	assert(make("w=10&q=50"));
 	assert(made_count == 1 && made[0].name[0] == '\0');
-	assert(made[0].recipe.box.width_px == 10);
-	assert(made[0].recipe.quality == 50);
-	assert(make("") && made_count == 1 && made[0].recipe.quality == 80);
+	assert(made[0].transform.box.width_px == 10);
+	assert(made[0].transform.quality == 50);
+	assert(make("") && made_count == 1 && made[0].transform.quality == 80);
 }
 
 static void test_each_has_what_is_asked_of_all_and_of_it(void)
@@ -53,29 +58,32 @@ static void test_each_has_what_is_asked_of_all_and_of_it(void)
 	assert(made_count == 2);
 	assert(strcmp(made[0].name, "a") == 0);
 	assert(strcmp(made[1].name, "b_2-x") == 0);
-	assert(made[0].recipe.box.width_px == 10);
-	assert(made[1].recipe.box.width_px == 0);
-	assert(made[0].recipe.quality == 50 && made[1].recipe.quality == 60);
-	assert(made[0].recipe.blur_sigma_px > 1.9);
-	assert(made[1].recipe.blur_sigma_px <= 0);
-	assert(made[0].recipe.fit == IMG_FIT_FILL);
-	assert(made[1].recipe.fit == IMG_FIT_FILL);
-	/* Of all, whatever comes first. */
+	assert(made[0].transform.box.width_px == 10);
+	assert(made[1].transform.box.width_px == 0);
+	assert(made[0].transform.quality == 50 &&
+	       made[1].transform.quality == 60);
+	assert(made[0].transform.blur_sigma_px > 1.9);
+	assert(made[1].transform.blur_sigma_px <= 0);
+	assert(made[0].transform.fit == IMG_FIT_FILL);
+	assert(made[1].transform.fit == IMG_FIT_FILL);
+	/* Of all, whichever comes first. */
 	assert(make("variant=a:&strict=0&variant=b:") && made_count == 2);
-	assert(made[0].recipe.lenient && made[1].recipe.lenient);
+	assert(made[0].transform.lenient && made[1].transform.lenient);
 }
 
 static void test_presets_are_named(void)
 {
 	assert(make("variant=page&q=33&variant=thumb&variant=x:w=5"));
 	assert(made_count == 3 && strcmp(made[0].name, "page") == 0);
-	assert(made[0].recipe.box.width_px == 1280);
-	assert(made[1].recipe.box.height_px == 320);
-	assert(made[1].recipe.fit == IMG_FIT_COVER);
-	assert(made[0].recipe.quality == 33 && made[1].recipe.quality == 33);
-	assert(make("variant=raw") && made[0].recipe.box.width_px == 0);
+	assert(made[0].transform.box.width_px == 1280);
+	assert(made[1].transform.box.height_px == 320);
+	assert(made[1].transform.fit == IMG_FIT_COVER);
+	assert(made[0].transform.quality == 33 &&
+	       made[1].transform.quality == 33);
+	assert(make("variant=raw") && made[0].transform.box.width_px == 0);
 	/* With a colon it is one of the query's own. */
-	assert(make("variant=thumb:w=7") && made[0].recipe.box.height_px == 0);
+	assert(make("variant=thumb:w=7") &&
+	       made[0].transform.box.height_px == 0);
 }
 
 static void test_limits(void)
@@ -96,7 +104,7 @@ static void test_limits(void)
 	assert(!make(text));
 	/* As many characters as one may have, and one more. */
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
-	assert(make(text) && made[0].recipe.box.width_px == 8);
+	assert(make(text) && made[0].transform.box.width_px == 8);
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);
 	assert(!make(text) && strstr(detail, "up to 511 bytes") != NULL);
 }
@@ -124,13 +132,16 @@ static const struct {
 	{ "variant=a:w=1,", "variant a: There is no parameter ''." },
 	{ "variant=a:,w=1", "variant a: There is no parameter ''." },
 	{ "variant=a:variant=b", "variant a: There is no parameter 'variant'" },
+	{ "variant=a:width=1",
+	  "variant a: There is no parameter 'width'; did you mean 'w'?" },
+	{ "quality=1", "There is no parameter 'quality'; did you mean 'q'?" },
 	{ "variant=a:strict=0", "variant a: strict is asked of the whole" },
 	{ "variant=a:placeholder=1", "variant a: placeholder is asked of" },
 };
 
 static void test_bad_ones_are_named(void)
 {
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert(!make(bad[i].query));
 		assert(strstr(detail, bad[i].detail) == detail ||
 		       (bad[i].detail[0] == 'n' &&
@@ -153,6 +164,8 @@ static void test_presets_are_checked(void)
 	assert(!presets_check("thumb:w=1;", detail));
 	assert(!presets_check("a:w=1;a:w=2", detail));
 	assert(strcmp(detail, "variant a is given twice.") == 0);
+	assert(!presets_check("thumb:height=1", detail));
+	assert(strstr(detail, "did you mean 'h'?") != NULL);
 	assert(!presets_check("thumb:w=1;page:w=x", detail));
 	assert(strstr(detail, "variant page: w must be") == detail);
 	assert(strstr(detail, "not 'x'.") != NULL);

@@ -2,7 +2,7 @@
 /*
  * Not ready comes before the first refusal, and goes when there is room again.
  */
-#include "service/http/readiness.h"
+#include "service/http/control.c"
 
 #include <assert.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct readiness_view idle(void)
 	};
 }
 
-/* The decision after one that left `was_full` there. */
+/* The decision, if the previous one left `was_full`. */
 static enum readiness decide(bool was_full, const struct readiness_view *v)
 {
 	return readiness_decide(&was_full, v);

@@ -124,6 +124,30 @@ test_orientation() {
 	is_size 300x100 'w=300&h=100&fit=cover' "$work/turned.jpg"
 }
 
+# Each filter makes another picture of the same size, alone or as a variant.
+test_filters() {
+	local name seen=
+	for name in lanczos3 box triangle bspline catmull-rom mitchell; do
+		is_size 640x480 "w=640&filter=$name"
+		cp "$work/out" "$work/alone"
+		post "variant=a:w=640,filter=$name"
+		cmp "$work/alone" "$work/out" || fail "$name: not as alone"
+		seen+=$(sha256sum <"$work/out")$'\n'
+	done
+	[ "$(sort -u <<<"$seen" | grep -c .)" = 6 ] || fail "some are the same"
+	post w=640
+	cp "$work/out" "$work/alone"
+	post 'w=640&filter=lanczos3'
+	cmp "$work/alone" "$work/out" || fail "lanczos3 is not the default"
+	# What keeps its size, colours too, is not resampled.
+	post ''
+	cp "$work/out" "$work/small.jpg"
+	post '' "$work/small.jpg"
+	cp "$work/out" "$work/alone"
+	post filter=bspline "$work/small.jpg"
+	cmp "$work/alone" "$work/out" || fail "a picture that keeps its size"
+}
+
 test_encoder() {
 	local plain optimized
 	gives 'baseline 640x480 4:4:4' 'w=640&chroma=444'
@@ -197,7 +221,7 @@ test_strict_and_lenient() {
 test_too_large_a_result_is_refused() {
 	expect_problem 413 picture_too_large --data-binary "@$photo" \
 		"$url/?w=16384&h=16384&fit=fill&enlarge=1"
-	jq -r .detail "$work/body" | grep -q 'the result asked for' ||
+	jq -r .detail "$work/body" | grep -qF 'A result asked for has 16384 x 16384 pixels, 268.435456 megapixels; --max-megapixels allows 100.' ||
 		fail "detail: $(jq -r .detail "$work/body")"
 	is_size 2000x1500 'w=16384&h=16384&fit=fill'
 }
@@ -212,6 +236,7 @@ bad() {
 test_bad_values_are_named() {
 	bad fit crop
 	bad gravity up
+	bad filter lanczos2
 	bad enlarge 2
 	bad orient 6
 	bad icc drop
@@ -225,6 +250,7 @@ start
 test_fits
 test_enlarges_only_when_asked
 test_gravity_chooses_the_cut
+test_filters
 test_orientation
 test_encoder
 test_profile_is_applied_or_kept

@@ -16,8 +16,24 @@ case $kind in
 nginx) delay=0s pause=0.2 ;;
 haproxy) delay=3s pause=2 ;;
 esac
-flags=(--shutdown-delay "$delay" --drain-timeout 60s)
+flags=(--shutdown-delay "$delay" --drain-timeout 60s --host photos.example)
+
+# asks STATUS HEADER...: an upload by a browser that knows the site by a name
+asks() {
+	local status=$1 got headers=() header
+	shift
+	for header in "$@"; do headers+=(-H "$header"); done
+	got=$(curl -sS -o "$work/out" -w '%{http_code}' "${headers[@]}" \
+		--data-binary "@$dir/clownfish.jpg" "$front/?w=64")
+	[ "$got" = "$status" ] || fail "$kind: $got, not $status: $*"
+}
+
+# Host comes through the proxy as it was, so that pages of the site are known.
 start_both "${flags[@]}"
+asks 200 'Host: photos.example:8080' 'Origin: http://photos.example:8080'
+asks 403 'Host: photos.example:8080' 'Origin: http://photos.example:8081'
+asks 403 'Host: photos.example' 'Origin: http://evil.example'
+asks 421 'Host: evil.example' 'Origin: http://evil.example'
 "$LOADGEN" --dataset "$dir" --connections 4 --duration 3600 --timeout 120 \
 	--json "$work/json" "$front/?w=64" >"$work/report" 2>&1 &
 client=$!

@@ -77,6 +77,19 @@ test_all_works() {
 	echo "$*: all works"
 }
 
+# With counters or without, a server runs; on many machines it has none.
+test_counters_are_asked_for() {
+	start --sandbox require
+	answers 200 --data-binary "@$photo" "$url/?w=200"
+	[ "$(stat_of '.stages[0].hardware')" = 'not available' ] ||
+		fail "counts without being asked: $(stat_of '.stages[0]')"
+	stop
+	start --sandbox require --hardware-counters
+	answers 200 --data-binary "@$photo" "$url/?w=200"
+	echo "counters: $(stat_of '.stages[0].hardware')"
+	stop
+}
+
 test_trace_is_written() {
 	start --sandbox require --trace "$work/trace"
 	answers 200 --data-binary "@$photo" "$url/?w=200"
@@ -142,6 +155,7 @@ test_all_works --policy color
 test_all_works --policy cohort --balance partition=2
 test_all_works --policy pool-per-stage --pool auto
 test_all_works --policy thread-per-connection
+test_counters_are_asked_for
 test_trace_is_written
 test_https_works
 lacks landlock 'no new privileges, seccomp' true false true

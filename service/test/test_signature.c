@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: signatures are HMAC-SHA256 as RFC 4231 has it, of the form that
- * signature.h tells, and the same in whatever order parameters come; no two
+ * auth.c has, and the same in whatever order parameters come; no two
  * queries have the same; one wrong digit is found wherever it is.
  */
-#include "service/http/signature.h"
+#include "service/http/auth.c"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static void test_keys_are_those_of_rfc_4231(void)
 {
@@ -41,7 +41,7 @@ static void test_keys_are_those_of_rfc_4231(void)
 	};
 
 	memset(aa, 0xaa, sizeof(aa));
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct signature_key key;
 		uint8_t digest[SHA256_DIGEST_SIZE];
 
@@ -85,7 +85,7 @@ static void test_the_form_is_as_documented(void)
 
 	assert(sign(hex, "POST", "/", NULL, 0));
 	assert(strcmp(hex, nothing_else) == 0);
-	assert(sign(hex, "POST", "/v1/process", some, LENGTH(some)));
+	assert(sign(hex, "POST", "/v1/process", some, ARRAY_SIZE(some)));
 	assert(strcmp(hex, variants) == 0);
 }
 
@@ -138,7 +138,7 @@ static void test_each_request_has_its_own(void)
 	assert(sign(hex[2], "POST", "/v1/process", &w1, 1));
 	assert(sign(hex[3], "POST", "/", &w2, 1));
 	assert(sign(hex[4], "POST", "/", &h1, 1));
-	for (size_t i = 0; i < LENGTH(hex); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(hex); i++)
 		for (size_t j = 0; j < i; j++)
 			assert(strcmp(hex[i], hex[j]) != 0);
 }

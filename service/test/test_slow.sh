@@ -5,7 +5,7 @@
 # usage: DARKROOM=PROGRAM test_slow.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
-head='GET /healthz HTTP/1.1\r\nHost: x\r\n'
+head='GET /healthz HTTP/1.1\r\nHost: localhost\r\n'
 
 # connect NAME: a connection, whose descriptor is ${NAME}
 connect() {
@@ -55,25 +55,41 @@ test_silence_ends() {
 	grep -q '"code":"request_timeout"' <&"$line" || fail "no code"
 	ended "$silent"
 	[ ! -s "$work/rest" ] || fail "an answer to nothing"
+	logged_408 '? ? request_timeout shut, 0 B'
 	exec {line}>&-
+}
+
+# logged_408 WHAT: the log and the metrics tell of one
+logged_408() {
+	local _ metric='^darkroom_http_problems_total{code="request_timeout",status="408"} '
+	for _ in $(seq 200); do
+		! grep -qF " 408 $1" "$work/log" ||
+			! curl -fsS "$admin/metrics" |
+				grep "${metric}[1-9]" >/dev/null || return 0
+		sleep 0.05
+	done
+	fail "408 is not logged, or not counted"
 }
 
 # A byte now and then is no silence, and yet too slow.
 test_drops_do_not_help() {
-	local line body _
+	local line body bytes _
+	exec {bytes}<"$photo"
 	connect line
 	printf '%b' "$head" >&"$line"
 	connect body
-	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n' \
+	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n' \
 		>&"$body"
 	for _ in $(seq 300); do
 		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
 		printf 'X: y\r\n' >&"$line" || true
-		printf x >&"$body" || true
+		head -c 1 <&"$bytes" >&"$body" || true
 		sleep 0.2
 	done 2>/dev/null
 	[ "$(answer_of "$line")" = 408 ] || fail "the header goes on"
 	[ "$(answer_of "$body")" = 408 ] || fail "the body goes on"
+	exec {bytes}<&-
+	logged_408 'POST / request_timeout shut, '
 	exec {line}>&- {body}>&-
 }
 
@@ -106,7 +122,7 @@ test_a_stopped_server_blames_nobody() {
 test_silent_bodies_end() {
 	local body
 	connect body
-	printf 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\nx' \
+	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx' \
 		>&"$body"
 	[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
 	ended "$body"
@@ -177,7 +193,7 @@ test_all() (
 	start --max-requests 2 --header-timeout 0 --idle-timeout 0 "$@"
 	test_requests_are_limited
 	stop
-	start --max-connections-per-address 3 "$@"
+	start --max-connections-per-address 3 --trusted-proxies none "$@"
 	test_addresses_are_limited
 	stop
 	start --max-connections 8 "$@"

@@ -39,30 +39,48 @@ refused() {
 		fail "what is behind it was answered: $2"
 }
 
+# coded CODE: it is a problem with that code
+coded() {
+	grep -aq "\"code\":\"$1\"" "$work/raw" || fail "not $1: $(shown "$work/raw")"
+}
+
 # post HEADERS: with whatever is wrong in them
 post() {
-	echo "POST / HTTP/1.1\\r\\nHost: x\\r\\n$1\\r\\n\\r\\n"
+	echo "POST / HTTP/1.1\\r\\nHost: localhost\\r\\n$1\\r\\n\\r\\n"
 }
 
 get() {
-	echo "GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n$1\\r\\n\\r\\n"
+	echo "GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n$1\\r\\n\\r\\n"
 }
 
-# A reset may overtake an answer: who has sent more than was read sees "000".
 test_lengths() {
 	local value
-	refused '411 000' "$(post 'Content-Length: 0\r\nContent-Length: 0')"
-	refused '411 000' "$(post 'Content-Length: 0\r\nContent-Length: 5')"
-	refused '411 000' "$(post 'Content-Length: 5\r\nContent-Length: 0')"
-	refused '411 000' "$(get 'Content-Length: 0\r\ncontent-length: 9')"
-	for value in -1 +1 0x5 '1 2' '5,5' '5 ' 1e3 '' , ' ' 5.0 '\v5'; do
-		refused '400 000' "$(post "Content-Length: $value")"
-		refused '400 000' "$(get "Content-Length: $value")"
+	refused 411 "$(post 'Content-Length: 0\r\nContent-Length: 0')"
+	refused 411 "$(post 'Content-Length: 0\r\nContent-Length: 5')"
+	refused 411 "$(post 'Content-Length: 5\r\nContent-Length: 0')"
+	refused 411 "$(get 'Content-Length: 0\r\ncontent-length: 9')"
+	for value in -1 +1 0x5 '1 2' '5,5' '5 5' 1e3 '5 \\t6' '' , ' ' 5.0 '\v5'; do
+		refused 400 "$(post "Content-Length: $value")"
+		refused 400 "$(get "Content-Length: $value")"
 	done
-	refused '413 000' "$(post 'Content-Length: 18446744073709551616')"
-	refused '413 000' "$(post 'Content-Length: 99999999999999999999999')"
-	refused '413 000' "$(post 'Content-Length: 18446744073709551615')"
-	refused '413 000' "$(post 'Content-Length: 9223372036854775808')"
+	refused 413 "$(post 'Content-Length: 18446744073709551616')"
+	refused 413 "$(post 'Content-Length: 99999999999999999999999')"
+	refused 413 "$(post 'Content-Length: 18446744073709551615')"
+	refused 413 "$(post 'Content-Length: 9223372036854775808')"
+}
+
+# Which is no part of the value (RFC 9110, 5.5).
+test_white_space_behind_a_length() {
+	local last='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+	for value in '5 ' '5\t' '5  \t ' '\t5 ' '05 '; do
+		raw "$(post "Content-Length: $value")hello$last"
+		grep -aq '^HTTP/1.1 415' "$work/raw" ||
+			fail "refused: '$value' $(shown "$work/raw")"
+		[ "$(answers)" = 2 ] || fail "not 2 answers: '$value'"
+	done
+	refused 411 "$(post 'Content-Length: 5 \r\nContent-Length: 5 ')"
+	refused 411 "$(post 'Content-Length: 5 \r\nTransfer-Encoding: chunked')"
+	refused 413 "$(post 'Content-Length: 18446744073709551616 ')"
 }
 
 test_codings() {
@@ -71,9 +89,9 @@ test_codings() {
 		'gzip, chunked' '\tchunked' 'chunked ' '' '\vchunked' '"chunked"' \
 		'chunked\r\nTransfer-Encoding: identity'; do
 		for length in '' 'Content-Length: 0\r\n' 'Content-Length: 5\r\n'; do
-			refused '411 400 000' \
+			refused '411 400' \
 				"$(post "${length}Transfer-Encoding: $value")0\r\n\r\n"
-			refused '411 400 000' \
+			refused '411 400' \
 				"$(get "${length}Transfer-Encoding: $value")0\r\n\r\n"
 		done
 	done
@@ -82,14 +100,14 @@ test_codings() {
 		'X: y\r\n Transfer-Encoding: chunked' 'Transfer\0-Encoding: chunked' \
 		'X: y\rTransfer-Encoding: chunked' 'Transfer_Encoding\v: chunked' \
 		'X: y\nTransfer-Encoding: chunked' 'X: y\0\0Transfer-Encoding: chunked'; do
-		refused '411 400 000' \
+		refused '411 400' \
 			"$(post "Content-Length: 5\\r\\n$value")0\r\n\r\n"
-		refused '411 400 000' "$(get "$value")0\r\n\r\n"
+		refused '411 400' "$(get "$value")0\r\n\r\n"
 	done
 	# Chunks are not read, good ones or bad.
 	for value in '5\r\nhello\r\n0\r\n\r\n' '-5\r\nhello\r\n' 'zz\r\n' \
 		'ffffffffffffffffff\r\n' '5;x="\n"\r\nhello\r\n0\r\n\r\n'; do
-		refused '411 000' "$(post 'Transfer-Encoding: chunked')$value"
+		refused 411 "$(post 'Transfer-Encoding: chunked')$value"
 	done
 }
 
@@ -98,14 +116,14 @@ test_headers() {
 	for line in 'X : y' 'X\t: y' ' X: y' ': y' 'X' 'X y: z' 'X: a\r\n b' \
 		'X: a\r\n\tb' 'X: a\rb' 'X: a\nY: b' 'X: a\0b' 'X\0: a' 'X: \0' \
 		'X: a\0\0b' 'X: a\0\0' 'X: a\0: b' 'X: \x01' 'X: a\x7f' 'X(y): z' \
-		'Host: x' 'Host: y' 'X: a\n' 'X: a\r\r'; do
-		refused '400 000' "$(get "$line")"
+		'Host: localhost' 'Host: y' 'X: a\n' 'X: a\r\r'; do
+		refused 400 "$(get "$line")"
 	done
 	refused 400 'GET /healthz HTTP/1.1\r\n\r\n'
-	refused 400 'GET /healthz HTTP/1.1\nHost: x\n\n'
-	refused 400 'GET /healthz HTTP/1.1\r\nHost: x\n\r\n'
-	refused 400 'GET /healthz HTTP/1.1\r\nHost: x\r\n\n'
-	refused 400 'GET /healthz HTTP/1.1\nHost: x\r\n\r\n'
+	refused 400 'GET /healthz HTTP/1.1\nHost: localhost\n\n'
+	refused 400 'GET /healthz HTTP/1.1\r\nHost: localhost\n\r\n'
+	refused 400 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\n'
+	refused 400 'GET /healthz HTTP/1.1\nHost: localhost\r\n\r\n'
 }
 
 test_request_lines() {
@@ -123,7 +141,7 @@ test_request_lines() {
 		'GET /healthz http/1.1' 'GET /healthz HTTP/11' 'GET /healthz' \
 		'GET /healthz HTTP/0.9' 'GET /healthz HTTP/2.0' 'GET' 'x' \
 		'GET /healthz HTTP/1.1\x01'; do
-		refused '400 505 000' "$line\\r\\nHost: x\\r\\n\\r\\n"
+		refused '400 505 000' "$line\\r\\nHost: localhost\\r\\n\\r\\n"
 	done
 	# HTTP/2 without a warning, and TLS.
 	refused '505 000' 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
@@ -133,16 +151,35 @@ test_request_lines() {
 test_large_heads() {
 	local a
 	a=$(head -c 140000 /dev/zero | tr '\0' a)
-	refused '414 000' "GET /$a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
-	refused '431 000' "$(get "X: $a")"
-	refused '431 000' "$(get "$a: X")"
+	refused 414 "GET /$a HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+	refused 431 "$(get "X: $a")"
+	refused 431 "$(get "$a: X")"
+	for a in 20000 66000 130700; do
+		a=$(head -c $a /dev/zero | tr '\0' a)
+		refused 414 "GET /$a HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+		coded target_too_long
+		refused 414 "POST /?w=$a HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+		coded target_too_long
+		[ ${#a} -gt 60000 ] || continue
+		refused 431 "$(get "X: $a")"
+		coded headers_too_large
+	done
+	for a in 65 2000 2500 10000; do
+		a=$(seq -f 'x%.0f' -s '&' $a)
+		refused 414 "POST /?$a HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 5\\r\\n\\r\\nhello"
+		coded target_too_long
+	done
+	refused 431 "$(get "$(seq -f 'x%.0f: y' -s '\r\n' 300)")"
+	coded headers_too_large
+	grep -aq ' header lines; at most ' "$work/raw" ||
+		fail "no numbers: $(shown "$work/raw")"
 	a=$(seq -f 'x%.0f:' -s '\r\n' 20000)
-	refused '431 000' "$(get "$a")"
+	refused 431 "$(get "$a")"
 }
 
 test_expectations() {
-	refused '417 000' "$(post 'Content-Length: 5\r\nExpect: 200-ok')hello"
-	refused '417 000' "$(post 'Expect: 100-continue\r\nExpect: x
+	refused 417 "$(post 'Content-Length: 5\r\nExpect: 200-ok')hello"
+	refused 417 "$(post 'Expect: 100-continue\r\nExpect: x
 Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
 	# Only who is let in is told to go on.
 	raw "$(post 'Content-Length: 99999999999\r\nExpect: 100-continue')"
@@ -155,7 +192,7 @@ Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
 
 # A request as it should be, and one behind it.
 test_pipelined_requests() {
-	local last='GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+	local last='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 	raw "$(post 'Content-Length: 5')hello$(post 'Content-Length: 0')$last"
 	[ "$(answers)" = 3 ] ||
 		fail "not 3 answers: $(shown "$work/raw")"
@@ -166,11 +203,34 @@ test_pipelined_requests() {
 	! grep -aq 'ok$' "$work/raw" || fail "what is behind garbage was"
 }
 
+# Where a head came together with the request before it, its body comes to the
+# server as it was sent, also if it looks like a head with white space to trim.
+test_bodies_after_pipelined_heads() {
+	local open body=$'x\r\nContent-Length: 5        \r\n\r\n'
+	local first=$'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+	local second=$'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: '
+	local last=$'GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+	local head=$second${#body}$'\r\n\r\n' cut
+	for cut in 0 1 2 3 4; do
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf %s "$first${head:0:${#head}-cut}" >&"$open"
+		sleep 0.1
+		printf %s "${head:${#head}-cut}$body" >&"$open"
+		sleep 0.1
+		printf %s "$last" >&"$open"
+		timeout 20 cat <&"$open" >"$work/raw" || fail "cut $cut: not closed"
+		exec {open}>&-
+		[ "$(grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" |
+			cut -c 10- | paste -sd ' ')" = '200 415 404' ] ||
+			fail "cut $cut: $(shown "$work/raw")"
+	done
+}
+
 # test_early_ends STEP: ends at any byte, the last of which is the photo's; and
 # is cut in two there, which changes nothing
 test_early_ends() {
 	local step=$1 bytes open count
-	{ printf 'POST /?w=8 HTTP/1.1\r\nHost: x\r\nContent-Length: %s\r\n\r\n' \
+	{ printf 'POST /?w=8 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
 		"$(stat -c %s "$work/small.jpg")"; cat "$work/small.jpg"; } \
 		>"$work/request"
 	count=$(stat -c %s "$work/request")
@@ -198,19 +258,23 @@ begin() {
 
 begin
 test_lengths
+test_white_space_behind_a_length
 test_codings
 test_headers
 test_request_lines
 test_large_heads
 test_expectations
 test_pipelined_requests
+test_bodies_after_pipelined_heads
 test_early_ends 1
 stop
 
 # Heads are read by the same code, but connections are not ended by it.
 begin --policy thread-per-connection
 test_lengths
+test_white_space_behind_a_length
 test_expectations
 test_pipelined_requests
+test_bodies_after_pipelined_heads
 test_early_ends 7
 stop

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: whatever system call fails, an entry is whole or not there, nothing
- * is left over, the quota's count stays exact, and the store goes on.  And what
- * was stored is on the disk: all of it was synced, in an order that a loss of
- * power cannot make a part of.
+ * Promises: if any system call fails, an entry is whole or absent, nothing is
+ * left over, the quota's count stays exact, and the store continues.  Stored
+ * data are on the disk: all of them were synced, in an order that leaves no
+ * partial entry after a loss of power.
  *
  * Linked with --wrap for the calls that make and move files.
  */
+#include "service/store/spool.h"
+
+#include "base/util.h"
 #include "service/test/store_fixture.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-/* The call after so many more fails with `fails_with`; -1: none does. */
+/* The number of calls until one fails with `fails_with`; -1: none fails. */
 static _Atomic long calls_left = -1;
 static int fails_with;
 
@@ -40,7 +43,7 @@ WRAP(int, renameat2,
      (int at, const char *name, int to, const char *new, unsigned int flags),
      (at, name, to, new, flags))
 
-/* The files and folders synced so far, with a 0 for each rename. */
+/* The files and folders synced until now, with a 0 for each rename. */
 static struct {
 	ino_t inodes[16];
 	uint32_t count;
@@ -48,7 +51,7 @@ static struct {
 
 static void note(ino_t inode)
 {
-	if (synced.count < sizeof(synced.inodes) / sizeof(synced.inodes[0]))
+	if (synced.count < ARRAY_SIZE(synced.inodes))
 		synced.inodes[synced.count++] = inode;
 }
 
@@ -80,7 +83,7 @@ int __wrap_renameat(int at, const char *name, int to, const char *new)
 ssize_t __real_write(int fd, const void *bytes, size_t count);
 ssize_t __wrap_write(int fd, const void *bytes, size_t count);
 
-/* One byte at most, as a disk that gets full or a signal may have it. */
+/* Writes at most one byte, as may happen on a full disk or after a signal. */
 ssize_t __wrap_write(int fd, const void *bytes, size_t count)
 {
 	return fails() ? -1 : __real_write(fd, bytes, count > 0);
@@ -112,7 +115,10 @@ static void prepare(struct store *s, operation_fn *operation)
 		run("rm aa/" ID_A "/small.jpg");
 }
 
-/* The operation with the call after `call_count` failing.  False: none did. */
+/*
+ * Run the operation; the call after `call_count` others fails.  False: no call
+ * failed.
+ */
 static bool fail_one(struct store *s, long call_count, int error,
 		     enum store_answer expected, operation_fn *operation)
 {
@@ -126,7 +132,10 @@ static bool fail_one(struct store *s, long call_count, int error,
 	int why = errno;
 	bool failed = atomic_exchange(&calls_left, -1) < 0;
 
-	/* Not all failures matter, such as one to look for the same. */
+	/*
+	 * Some failures do not matter, such as that of a search for an equal
+	 * entry.
+	 */
 	assert(answer == STORE_OK || (failed && answer == expected));
 	assert(answer == STORE_OK || expected != STORE_FAILED || why == error);
 	assert(bytes_on_disk() == stats_of(s).used_bytes + missing);
@@ -146,7 +155,7 @@ static bool fail_one(struct store *s, long call_count, int error,
 static void fail_each(int error, enum store_answer expected,
 		      operation_fn *operation)
 {
-	struct store *s = open_store(1000);
+	struct store *s = open_store(1 << 20);
 	long call_count = 0;
 
 	while (fail_one(s, call_count, error, expected, operation))
@@ -162,7 +171,7 @@ static void test_any_call_may_fail(void)
 	static operation_fn *const operations[] = { put_it, put_over_damaged,
 						    delete_it };
 
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
 		fail_each(EIO, STORE_FAILED, operations[i]);
 	fail_each(EROFS, STORE_FAILED, put_it);
 	fail_each(EMFILE, STORE_FAILED, put_it);
@@ -170,7 +179,130 @@ static void test_any_call_may_fail(void)
 	fail_each(EDQUOT, STORE_FULL, put_it);
 }
 
-/* Its place among what was synced. */
+static struct spool_hold hold;
+static const char upload[] = "of several bytes", request[] = "a request\n";
+static const char problem[] = "{\"code\":\"none\"}";
+
+static enum store_answer spool_it(struct store *s)
+{
+	hold = (struct spool_hold){ .id = ID_A };
+	return spool_put(store_spool(s), &hold, request, upload,
+			 sizeof(upload));
+}
+
+static enum store_answer finish_it(struct store *s)
+{
+	return spool_finish(store_spool(s), &hold, files, FILE_COUNT);
+}
+
+static enum store_answer fail_it(struct store *s)
+{
+	return spool_fail(store_spool(s), &hold, problem, false);
+}
+
+static enum store_answer delete_spooled(struct store *s)
+{
+	return spool_delete(store_spool(s), ID_A);
+}
+
+/* Is the upload in the spool?  If so, it is whole. */
+static bool is_spooled(struct store *s)
+{
+	static struct spool_entry entry;
+	char text[sizeof(upload)];
+	enum store_answer answer = spool_read(store_spool(s), ID_A, &entry);
+
+	assert((answer == STORE_OK) == spool_has(store_spool(s), ID_A));
+	assert(stats_of(s).spool.waiting_count == (answer == STORE_OK));
+	if (answer != STORE_OK)
+		return false;
+	assert(strcmp(entry.request, request) == 0);
+	assert(entry.bytes == sizeof(upload));
+	assert(read(entry.fd, text, sizeof(text)) == (ssize_t)sizeof(text));
+	assert(memcmp(text, upload, sizeof(text)) == 0);
+	(void)close(entry.fd);
+	return true;
+}
+
+static bool has_failed(struct store *s)
+{
+	char text[SPOOL_TEXT_BYTES];
+
+	if (spool_find_failed(store_spool(s), ID_A, text) != STORE_OK)
+		return false;
+	assert(strcmp(text, problem) == 0);
+	return true;
+}
+
+/*
+ * An upload that was accepted must still exist somewhere after the operation.
+ */
+static void check_spooled(struct store *s, operation_fn *operation,
+			  enum store_answer answer)
+{
+	bool spooled = is_spooled(s), stored = !is_absent(s, ID_A);
+
+	if (stored)
+		check_whole(s, ID_A);
+	if (operation == spool_it)
+		assert(answer != STORE_OK || spooled);
+	if (operation == finish_it)
+		assert(answer == STORE_OK ? stored : spooled);
+	if (operation == fail_it)
+		assert(answer == STORE_OK ? has_failed(s) : spooled);
+	if (operation == delete_spooled && answer == STORE_OK)
+		assert(!spooled && !stored && !has_failed(s));
+}
+
+/* As fail_one(). */
+static bool fail_spool(struct store *s, long call_count, int error,
+		       operation_fn *operation)
+{
+	bool held = operation != spool_it;
+
+	if (held)
+		assert(spool_it(s) == STORE_OK);
+	uint64_t missing = bytes_on_disk() - stats_of(s).used_bytes;
+
+	fails_with = error;
+	atomic_store(&calls_left, call_count);
+	enum store_answer answer = operation(s);
+	bool failed = atomic_exchange(&calls_left, -1) < 0;
+
+	assert(answer == STORE_OK || failed);
+	assert(bytes_on_disk() == stats_of(s).used_bytes + missing);
+	check_spooled(s, operation, answer);
+	if (operation == delete_spooled ||
+	    (operation == spool_it) == (answer == STORE_OK))
+		spool_release(store_spool(s), &hold);
+	/* It goes on. */
+	assert(spool_it(s) == STORE_OK && is_spooled(s));
+	assert(finish_it(s) == STORE_OK && !is_spooled(s));
+	check_whole(s, ID_A);
+	assert(delete_spooled(s) == STORE_OK);
+	return failed;
+}
+
+static void test_any_call_of_the_spool_may_fail(void)
+{
+	static operation_fn *const operations[] = { spool_it, finish_it,
+						    fail_it, delete_spooled };
+
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
+		struct store *s = open_store(1 << 20);
+		long call_count = 0;
+
+		while (fail_spool(s, call_count, i == 0 ? ENOSPC : EIO,
+				  operations[i]))
+			assert(++call_count < 1000);
+		assert(call_count > 3);
+		store_close(s);
+		store_close(open_store(0));
+		check_nothing_is_left();
+	}
+}
+
+/* The position of `name` in the order of syncs. */
 static uint32_t when_synced(const char *name)
 {
 	char path[256];
@@ -201,7 +333,10 @@ static void test_what_is_stored_is_synced(void)
 	assert(when_synced(ID_A "/meta.json") < moved);
 	assert(when_synced(ID_A) < moved);
 	assert(when_synced(".") > moved);
-	/* Who finds it there may be faster than who moved it. */
+	/*
+	 * Another thread may find the entry before the thread that moved it
+	 * continues.
+	 */
 	synced.count = 0;
 	assert(put_it(s) == STORE_OK);
 	(void)when_synced(".");
@@ -211,11 +346,39 @@ static void test_what_is_stored_is_synced(void)
 	store_close(s);
 }
 
+/*
+ * Entries are synced before spool_put() returns, and removed ones do not come
+ * back.
+ */
+static void test_what_is_spooled_is_synced(void)
+{
+	struct store *s = open_store(0);
+
+	synced.count = 0;
+	assert(spool_it(s) == STORE_OK);
+
+	uint32_t moved = when_synced(NULL);
+
+	assert(when_synced("../spool/" ID_A "/upload.jpg") < moved);
+	assert(when_synced("../spool/" ID_A "/request.txt") < moved);
+	assert(when_synced("../spool/" ID_A) < moved);
+	assert(when_synced("../spool") > moved);
+	synced.count = 0;
+	assert(delete_spooled(s) == STORE_OK);
+	assert(when_synced("../spool") > when_synced(NULL));
+	spool_release(store_spool(s), &hold);
+	store_close(s);
+}
+
 int main(void)
 {
-	static void (*const tests[])(void) = { test_any_call_may_fail,
-					       test_what_is_stored_is_synced };
+	static void (*const tests[])(void) = {
+		test_any_call_may_fail,
+		test_what_is_stored_is_synced,
+		test_any_call_of_the_spool_may_fail,
+		test_what_is_spooled_is_synced,
+	};
 
-	run_tests(tests, sizeof(tests) / sizeof(tests[0]));
+	run_tests(tests, ARRAY_SIZE(tests));
 	return 0;
 }

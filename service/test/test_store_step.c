@@ -57,7 +57,7 @@ static struct pipeline *start_with_store(const struct policy *policy,
 	struct pipeline_config c = job_config(policy, cores, UPLOADS);
 
 	c.store_threads = 2;
-	c.errands_max = 1;
+	c.tasks_max = 1;
 	return start_configured(&c);
 }
 
@@ -72,7 +72,7 @@ static struct upload *prepare_to_store(struct stored *s, size_t bytes,
 	s->answer = UPLOAD_ENDED;
 	u->variant_count = variant_count;
 	for (uint32_t i = 1; i < variant_count; i++)
-		u->variants[i].recipe = u->variants[0].recipe;
+		u->variants[i].transform = u->variants[0].transform;
 	u->on_decoded = on_decoded;
 	u->store = keep;
 	return u;
@@ -138,24 +138,24 @@ static void test_client_may_go_until_it_begins(const struct cores *cores)
 	pipeline_free(p);
 }
 
-static _Atomic int errand_count;
+static _Atomic int task_count;
 
-static void run_errand(struct errand *e)
+static void run_task(struct task *e)
 {
 	(void)e;
 	(void)usleep(2000);
-	atomic_fetch_add(&errand_count, 1);
+	atomic_fetch_add(&task_count, 1);
 }
 
-static void test_errands_are_run(const struct cores *cores)
+static void test_tasks_are_run(const struct cores *cores)
 {
 	struct pipeline *p = start_with_store(policy_find("srpt"), cores);
-	struct errand e = { .run = run_errand }, late = { .run = run_errand };
+	struct task e = { .run = run_task }, late = { .run = run_task };
 
-	assert(pipeline_send_errand(p, &e));
+	assert(pipeline_send_task(p, &e));
 	pipeline_stop(p);
-	assert(errand_count == 1);
-	assert(!pipeline_send_errand(p, &late));
+	assert(task_count == 1);
+	assert(!pipeline_send_task(p, &late));
 	pipeline_free(p);
 }
 
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		check_all(*p, cores);
 	test_client_may_go_until_it_begins(cores);
-	test_errands_are_run(cores);
+	test_tasks_are_run(cores);
 	cores_free(cores);
 	return 0;
 }

@@ -4,7 +4,9 @@
  * says, by the cases of the standard's own tests and more; what is printed can
  * be read again; and no two spans are the same.
  */
-#include "service/http/trace_context.h"
+#include "service/http/head.c"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -41,7 +43,7 @@ static const char *const bad[] = {
 	"00-" TRACE,
 	"00-" IDS,
 	"00-" IDS "-",
-	/* more behind it */
+	/* more after it */
 	"00-" IDS "-01.",
 	"00-" IDS "-01-",
 	"00-" IDS "-01 .",
@@ -85,7 +87,7 @@ static const char *const bad[] = {
 
 static void test_valid_ones_are_read(void)
 {
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct trace_context c;
 
 		assert(trace_context_read(&c, good[i]));
@@ -101,12 +103,12 @@ static void test_others_are_ignored(void)
 
 	assert(trace_context_read(&c, good[0]));
 	before = c;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert(!trace_context_read(&c, bad[i]));
 	assert(memcmp(&c, &before, sizeof(c)) == 0);
 }
 
-/* Of each flag, only whether the caller samples is told on. */
+/* Of the flags, only whether the caller samples is passed on. */
 static void test_what_is_printed_is_of_version_0(void)
 {
 	for (unsigned int flags = 0; flags <= 0xff; flags++) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what is followed comes whole, each visit before its events, unless
- * the ring would overwrite them meanwhile; what was overwritten is counted
- * once; and the first event of a request is known, wherever a trace begins.
+ * Promises: a followed trace is complete, with each visit before its events,
+ * unless the ring would overwrite them; overwritten spans are counted once; and
+ * the first event of a request is known, wherever a trace begins.
  *
- * One lane with one worker, whose ring is the test's.
+ * The pipeline has one lane with one worker, whose ring belongs to the test.
  */
-#include "service/report/tracks.h"
+/* Its tracks are static. */
+#include "service/report/trace.c"
 
 #include <assert.h>
 #include <string.h>
@@ -19,18 +20,20 @@ static struct {
 	uint64_t first; /* those before are overwritten */
 } ring;
 
-uint32_t __wrap_pipeline_lanes(const struct pipeline *p,
-			       struct pipeline_lane out[PIPELINE_LANES_MAX]);
+uint32_t
+__wrap_pipeline_worker_groups(const struct pipeline *p,
+			      struct worker_group out[WORKER_GROUPS_MAX]);
 uint32_t __wrap_group_worker_count(const struct group *g);
 uint32_t __wrap_group_read_trace(const struct group *g, uint32_t worker,
 				 uint64_t *next, struct span *out,
 				 uint32_t count, uint64_t *missed);
 
-uint32_t __wrap_pipeline_lanes(const struct pipeline *p,
-			       struct pipeline_lane out[PIPELINE_LANES_MAX])
+uint32_t
+__wrap_pipeline_worker_groups(const struct pipeline *p,
+			      struct worker_group out[WORKER_GROUPS_MAX])
 {
 	(void)p;
-	out[0] = (struct pipeline_lane){ NULL, PIPELINE_DECODE };
+	out[0] = (struct worker_group){ NULL, PIPELINE_DECODE };
 	return 1;
 }
 
@@ -156,7 +159,7 @@ static void test_overwritten_is_counted_once(void)
 	tracks_release(&t);
 }
 
-/* The ring holds no more than it does. */
+/* The ring holds at most its capacity. */
 static void test_long_visit_is_not_waited_for(void)
 {
 	struct tracks t;

@@ -179,11 +179,16 @@ test_placeholder() {
 	! grep -qi '^x-blurhash\|^x-dominant' "$work/head" || fail "unasked"
 }
 
+# detail_has TEXT: in the problem that was the last reply
+detail_has() {
+	jq -r .detail "$work/body" | grep -qF -- "$1" ||
+		fail "detail: $(jq -r .detail "$work/body")"
+}
+
 # detail TEXT QUERY: refused, and says so
 detail() {
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?$2"
-	jq -r .detail "$work/body" | grep -qF -- "$1" ||
-		fail "detail: $(jq -r .detail "$work/body")"
+	detail_has "$1"
 }
 
 test_bad_ones_are_named() {
@@ -193,6 +198,19 @@ test_bad_ones_are_named() {
 	detail 'variant page is given twice.' 'variant=page&variant=page'
 	expect_problem 413 picture_too_large --data-binary "@$photo" \
 		"$url/?variant=a:w=64&variant=b:w=16384,enlarge=1"
+	detail_has 'A result asked for has 16384 x 12288 pixels'
+}
+
+# The smallest file must not be an order for any amount of work.
+test_all_results_together_are_bounded() {
+	local i query='enlarge=1&fit=fill&w=5477&h=5477&blur=100'
+	for i in $(seq 16); do
+		query+="&variant=v$i:q=$i"
+	done
+	expect_problem 413 output_too_large --data-binary "@$photo" \
+		"$url/?$query"
+	detail_has 'The results asked for have 479.960464 megapixels together'
+	detail_has '; --max-output-megapixels allows 200.'
 }
 
 test_bad_presets_refuse_to_start() {
@@ -227,6 +245,7 @@ test_json_is_for_who_accepts_it
 test_warnings_are_told_of_each
 test_placeholder
 test_bad_ones_are_named
+test_all_results_together_are_bounded
 test_bad_presets_refuse_to_start
 test_lost_clients_do_no_harm
 check_drained

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: the first frame that is made is the first one, however often there
- * was no memory before; and it is no more once one was made.
+ * Promise: the viewers' first frame is made with `is_first` true, even if
+ * memory was short several times before; later frames are made with false.
  */
-#include "service/http/viewers.h"
+#include "service/http/watch/live.c"
 
 #include <assert.h>
 #include <stdatomic.h>

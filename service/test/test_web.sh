@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 # What of the page is pure does what it promises: test_*.mjs, in node.
 #
-# usage: test_web.sh
+# usage: test_web.sh PARAMETERS_JS
 set -euo pipefail
+export PARAMETERS
+PARAMETERS=$(realpath "$1")
 cd "$(dirname "$0")"
 if ! command -v node >/dev/null; then
 	echo "node is not installed: skipped"

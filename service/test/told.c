@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/told.h"
 
+#include "base/clock.h"
 #include "service/test/jobs.h"
 
 #include <assert.h>
@@ -11,12 +12,23 @@
 static struct job jobs[UPLOADS];
 static _Atomic bool are_sent;
 
+/* A minute_gauges_fn. */
+static void read_gauges(void *arg, struct minute_gauges *out)
+{
+	(void)arg;
+	*out = (struct minute_gauges){
+		.at_ns = clock_now_ns(),
+		.in_flight_count = TOLD_IN_FLIGHT,
+	};
+}
+
 void told_begin(struct told *t, const struct pipeline_config *config)
 {
 	t->config = *config;
 	stats_init(&t->stats, &t->config, &t->sandbox);
 	t->stats.pipeline = start_configured(config);
 	t->live = live_new(&t->stats);
+	minute_init(&t->minute, read_gauges, t, clock_now_ns());
 	assert(t->live != NULL);
 }
 
@@ -28,6 +40,7 @@ static struct pipeline *pipeline_of(struct told *t)
 void told_end(struct told *t)
 {
 	live_free(t->live);
+	minute_release(&t->minute);
 	pipeline_stop(pipeline_of(t));
 	pipeline_free(pipeline_of(t));
 	stats_release(&t->stats);
@@ -96,7 +109,7 @@ cJSON *told_data(char *event, const char *name)
 
 cJSON *told_frame(struct told *t, bool is_first)
 {
-	return told_data(live_frame(t->live, is_first), "frame");
+	return told_data(live_frame(t->live, &t->minute, is_first), "frame");
 }
 
 cJSON *at(const cJSON *list, int place)

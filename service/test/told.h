@@ -10,26 +10,33 @@
 
 #include <cjson/cJSON.h>
 
-enum { UPLOADS = 16 }; /* at once */
+enum { UPLOADS = 16 /* at once */, TOLD_IN_FLIGHT = 3 };
 
-/* A server as far as it is told of. */
+/* The parts of a server that reports are made from. */
 struct told {
 	struct pipeline_config config;
 	struct sandbox sandbox;
 	struct stats_source stats;
 	struct live *live;
+	struct minute minute; /* the test itself adds replies to it */
 };
 
 void told_begin(struct told *t, const struct pipeline_config *config);
 void told_end(struct told *t);
 
-/* Up to UPLOADS photos of jobs.h.  Until all of them are counted, too. */
+/*
+ * Upload `count` <= UPLOADS photos of jobs.h, and wait until all of them are
+ * counted.
+ */
 void told_upload(struct told *t, uint32_t count, size_t bytes);
 
-/* Without work: they end in their first stage, as their clients are gone. */
+/*
+ * Upload photos whose clients have disconnected: they end in their first stage,
+ * without work.
+ */
 void told_upload_gone(struct told *t, uint32_t count);
 
-/* The data of an event of that name, which is freed. */
+/* The JSON data of `event`, whose name must be `name`.  Frees `event`. */
 cJSON *told_data(char *event, const char *name);
 cJSON *told_frame(struct told *t, bool is_first);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The page: three views in tabs, two of which show what live.js brings.
+// The page: three views in tabs.  Two of them show the events of live.js.
 //
 //	live.js --hello, frame--> app.js --> graph.js, cores.js
-//	                                     try.js sends uploads of its own
+//	                                     try.js sends its own uploads
 
 import * as cores from "./cores.js";
 import * as graph from "./graph.js";
@@ -12,10 +12,10 @@ import * as trying from "./try.js";
 
 const states = {
 	live: "Live",
-	lost: "No connection to the server; trying again",
-	full: "Too many viewers; trying again",
-	locked: "The server wants an API key",
-	elsewhere: "The live views are at the server's admin port",
+	lost: "No connection to the server. Trying again",
+	full: "Too many viewers. Trying again",
+	locked: "The server requires an API key",
+	elsewhere: "The live views are on the server's admin port",
 };
 
 const views = {
@@ -35,7 +35,7 @@ function setState(state) {
 		show("try");
 }
 
-// One view; those that are not shown need not draw.
+// One view.  Hidden views do not draw.
 function show(name) {
 	for (const other of names) {
 		const tab = document.getElementById(`tab-${other}`);
@@ -54,7 +54,7 @@ function showByAddress() {
 	show(names.includes(name) ? name : names[0]);
 }
 
-// Arrows move among tabs, as people who use a keyboard expect of a tab list:
+// Arrow keys move between tabs, as in every list of tabs:
 // https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
 function onKey(event) {
 	const at = names.indexOf(event.target.id.replace("tab-", ""));

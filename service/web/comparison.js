@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The original and the result: beside each other or, where both have the same
-// shape, over each other with a slider between them.
+// The original and the result: side by side or, if both have the same aspect
+// ratio, one over the other with a slider.
 
 import { byId } from "./dom.js";
 import { formatBytes } from "./figures.js";
@@ -8,7 +8,7 @@ import { formatBytes } from "./figures.js";
 const ids = ["original", "result"];
 const shown = {}; // by id: { bytes, width_px, height_px }, or no size
 
-// "97.1 %", and not 100 % of what is a little less.
+// "97.1 %"; never 100 % for a value a little below.
 function percent(share) {
 	return Math.floor(1000 * share) / 10 + "\u00a0%";
 }
@@ -23,7 +23,7 @@ function savedWords(before_bytes, after_bytes) {
 	return `${percent(1 - after_bytes / before_bytes)} saved: ${change}`;
 }
 
-// Within what rounding to whole pixels does, or 1 %.
+// Equal within 1 %, or within the rounding to whole pixels.
 function haveSameShape(a, b) {
 	const width_px = b.height_px * a.width_px / a.height_px;
 
@@ -65,8 +65,8 @@ export function forget(id) {
 	arrange();
 }
 
-// Until the new one is loaded the old one stays.  Ends when it is to be seen,
-// or cannot be.
+// The old picture stays until the new one is loaded.  Resolves when the new one
+// is visible or cannot be shown.
 export async function show(id, blob, name) {
 	const image = byId(id);
 	const link = byId(`${id}-link`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each worker does, as a timeline that moves with the time.
+// The view Cores: what each worker does, as a moving timeline.
 //
 //	frames --> lanes_view.js: spans.js --> marks.js --> lanes.js: canvas
 //	frames --> lanes_table.js: the same in words
@@ -8,10 +8,11 @@ import { makeControls } from "./cores_controls.js";
 import { element } from "./dom.js";
 import { LanesTable } from "./lanes_table.js";
 import { LanesView } from "./lanes_view.js";
+import { scroller } from "./scroller.js";
 
-const NO_WORKERS = "There are no workers: with thread-per-connection each " +
-	"connection has a thread that does all steps of its uploads, and the " +
-	"system chooses who runs.";
+const NO_WORKERS = "There are no workers: with thread-per-connection, each " +
+	"connection has a thread that runs all steps of its uploads, and the " +
+	"system chooses which thread runs.";
 
 export function make(root) {
 	const view = new LanesView();
@@ -20,13 +21,8 @@ export function make(root) {
 	const nobody =
 		element("p", { hidden: "" }, NO_WORKERS);
 	const shown = element("div", { hidden: "" }, ...controls.elements,
-		element("div", {
-			id: "lanes-text",
-			class: "scrolls",
-			role: "region",
-			"aria-label": "Workers, of late",
-			tabindex: 0,
-		}, table.element));
+		element("div", { id: "lanes-text" },
+			scroller("Workers", "table", table.element).all));
 
 	view.onDraw = controls.show;
 	root.append(nobody, shown);

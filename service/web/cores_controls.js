@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// How one moves about in the timeline: buttons, keys, pointer; and what is told
-// about it: legend, the visit that was pointed at, the span as a trace.
+// Controls of the timeline (buttons, keys, pointer) and the text around it:
+// legend, the visit under the pointer, a link to save a trace.
 
 import { element, setAttribute, setText } from "./dom.js";
 import { formatCount, formatMilliseconds } from "./figures.js";
 import { key } from "./key.js";
 import { stageColour } from "./stages.js";
 
-const HEIGHTS = "A visit is the higher, the more events it handles, and " +
-	"pale where it has a part of the time.";
-const HINT = "Space pauses, + and - zoom, arrows left and right move, up and " +
-	"down choose a worker; with shift, left and right go from visit to " +
-	"visit. While it is paused, dragging moves it; with Ctrl, the wheel " +
-	"zooms.";
+const HEIGHTS = "The height of a visit shows how many events it handled. It " +
+	"is pale where it filled only a part of the time.";
+const HINT = "Space pauses, + and - zoom, left and right arrows move, up and " +
+	"down arrows choose a worker; with Shift, left and right go from " +
+	"visit to visit. While it is paused, dragging moves it. With Ctrl, " +
+	"the wheel zooms.";
 const ZOOM_PX = 40; // of a wheel: less than a notch, more than a tremor
 const LINE_PX = 33;
 
@@ -22,9 +22,9 @@ function makeLegend() {
 		element("span", { class: `patch ${kind}` }), text);
 	const legend = element("p", { class: "legend" }, stages,
 		entry("sleep", "asleep"),
-		entry("empty", "empty visit: nothing was left"),
-		entry("under-way", "visit under way, told when it ends"),
-		entry("hole", "not told: too much at once, or nobody looked"),
+		entry("empty", "empty visit: no event was left"),
+		entry("under-way", "visit that has not ended yet"),
+		entry("hole", "unknown: too many visits, or nobody watched"),
 		element("span", { class: "quiet" }, HEIGHTS));
 
 	return {
@@ -41,8 +41,8 @@ function makeLegend() {
 	};
 }
 
-// A link that saves the span that is shown; with a key, which links cannot
-// send, by way of fetch().
+// A link that saves the visible span.  A link cannot send a key, so with a key
+// it uses fetch().
 function makeTraceLink(view) {
 	const link = element("a", {
 		id: "trace-link",
@@ -131,14 +131,14 @@ function listenToPointer(view) {
 	canvas.onpointerup = canvas.onpointercancel = () => {
 		grip_us = null;
 	};
-	// A finger leaves when it lifts, and then one wants to read.
+	// A finger that lifts "leaves"; the text must stay readable then.
 	canvas.onpointerleave = ({ pointerType }) => {
 		if (pointerType === "mouse")
 			view.choose(null);
 	};
 }
 
-// A notch of a wheel is one step; a pinch has many events of some pixels.
+// One notch of a wheel is one step; a pinch sends many events of some pixels.
 function listenToWheel(view) {
 	let gathered_px = 0;
 
@@ -158,7 +158,7 @@ function listenToWheel(view) {
 	}, { passive: false });
 }
 
-// The words about the chosen span, beside it.
+// The text about the chosen span, beside it.
 function makeVisit(view) {
 	const visit = element("div",
 		{ id: "visit", role: "status", hidden: "" });
@@ -221,7 +221,7 @@ export function makeControls(view) {
 			const count = formatCount(message.missed);
 
 			missed.textContent = message.missed === 0
-				? "" : `${count} were too many to be told`;
+				? "" : `${count} visits and sleeps are missing`;
 			trace.update();
 		},
 		show() {

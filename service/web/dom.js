@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements found, made, and changed in place: what already is so is not
-// touched, or a browser would draw it again.  Text is set as text, so whatever
-// a server or a file says, it is never markup.
+// Finds, makes and changes elements.  A value that has not changed is not set
+// again, because the browser would draw it again.  Text is always set as text,
+// never as markup, whatever a server or a file contains.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -14,7 +14,7 @@ function fill(made, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
-// Children are elements or texts.
+// Children are elements or strings.
 export function element(name, attributes = {}, ...children) {
 	return fill(document.createElement(name), attributes, children);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Figures as people read them: three digits that count, and a unit.  What was
-// not measured, null, is a dash.  Spaces before units do not break.
+// Figures for people: three significant digits and a unit.  A figure that was not
+// measured (null) is a dash.  The space before a unit does not break.
 
 const NONE = "–";
 
-// scales: [unit, how much of the value one of it is], falling.
+// scales: [unit, its value], the largest first.
 function withUnit(value, scales) {
 	if (value === null || value === undefined)
 		return NONE;
-	// A little early, so that 999.6 is not told as 1000.
+	// A little below 1000, so that 999.6 does not become 1000.
 	const [unit, size] = scales.find(([, size]) => value >= 0.9995 * size)
 		?? scales[scales.length - 1];
 
@@ -19,7 +19,7 @@ function withUnit(value, scales) {
 	return scaled.toFixed(digits) + unit;
 }
 
-// Of events, uploads, visits; means of these, too.
+// Numbers of events, uploads and visits, and their means.
 export function formatCount(count) {
 	return withUnit(count, [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1]]);
 }
@@ -37,7 +37,7 @@ export function formatMilliseconds(ms) {
 	]);
 }
 
-// Units as of flags: 1 MiB is 1024 KiB.
+// Units as in flags: 1 MiB is 1024 KiB.
 export function formatBytes(bytes) {
 	return withUnit(bytes, [
 		["\u00a0GiB", 2 ** 30],
@@ -47,7 +47,28 @@ export function formatBytes(bytes) {
 	]);
 }
 
-// Of one: 0.42 is 42 %.
+// A share of a whole, rounded down, so that shares never add up to more than 1.
+export function formatPart(share, digits = 0) {
+	if (share === null || share === undefined)
+		return NONE;
+	const scale = 10 ** digits;
+	// 0.29 * 100 is a little below 29.
+	const percent = Math.floor(100 * scale * share + 1e-6) / scale;
+
+	return percent.toFixed(digits) + "\u00a0%";
+}
+
+// A share that is shown as 0 only if it is 0.
+export function formatErrors(share) {
+	if (share === null || share === undefined)
+		return NONE;
+	if (share === 0)
+		return "0\u00a0%";
+	return share < 0.001 ? "<\u00a00.1\u00a0%"
+		: (100 * share).toFixed(1) + "\u00a0%";
+}
+
+// 0.42 is 42 %.
 export function formatShare(share) {
 	return share === null || share === undefined
 		? NONE : Math.round(100 * share) + "\u00a0%";

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The view Graph: the server as its stages, drawn and told.
+// The view Graph: the stages of the server, as a picture, a table and text.
 //
 //	hello --> graph_plan.js --> graph_layout.js (by graph_picture.js),
 //	                            graph_table.js, graph_words.js
 //	frames of 5 s --> graph_model.js --> graph_strip.js,
 //	                            graph_picture.js, graph_table.js
+//	a minute --> graph_history.js --> graph_strip.js
 //
-// Nothing is drawn while nobody can see it.
+// A hidden view draws nothing.
 
 import { element, setText, svgElement } from "./dom.js";
+import { History } from "./graph_history.js";
 import { picture, remember, summary } from "./graph_model.js";
 import { draw } from "./graph_picture.js";
 import { plan } from "./graph_plan.js";
 import { strip } from "./graph_strip.js";
+import { scroller } from "./scroller.js";
 import { tabulate } from "./graph_table.js";
 import { legend, words } from "./graph_words.js";
 
-// A choice of two or more, of which one is checked.
+// Radio buttons, one of them checked.
 function makeChoice(title, name, choices, onChange) {
 	const labels = choices.map(([value, word], i) => {
 		const input = element("input", { type: "radio", name, value });
@@ -33,35 +36,38 @@ function makeChoice(title, name, choices, onChange) {
 function makeSkeleton(root, onSpan, onReplicas) {
 	const made = {
 		strip: element("dl", { class: "strip" }),
+		meaning: element("p", { class: "meaning quiet" }),
 		svg: svgElement("svg", { id: "graph-picture", role: "img",
-			"aria-label": "The stages and what waits before " +
-				"them; the table below has its figures" }),
+			"aria-label": "The stages and the events that wait before " +
+				"them; the table below has the figures" }),
 		legend: element("ul", { class: "legend quiet" }),
-		table: element("table", { id: "figures" }),
+		table: element("table", { id: "figures",
+			"aria-describedby": "figures-told" }),
+		told: element("p", { id: "figures-told", class: "quiet" }),
 		words: element("div", { id: "words" }),
 		schedule: element("p", { class: "schedule quiet" }),
 		replicas: makeChoice("Parts", "replicas",
 			[["summed", "summed"], ["apart", "apart"]], onReplicas),
 	};
 
-	made.picture = element("div", { class: "scrolls" }, made.svg);
+	const wide = scroller("Stages", "picture", made.svg);
+	made.picture = wide.box;
 	const span = makeChoice("Figures", "span",
 		[["recent", "last 5 s"], ["total", "since start"]], onSpan);
 
-	made.all = element("div", {}, made.strip,
+	made.all = element("div", {}, made.strip, made.meaning,
 		element("div", { class: "controls" },
 			span, made.replicas, made.schedule),
-		made.picture, made.legend,
+		wide.all, made.legend,
 		element("h2", {}, "Figures"),
-		element("div", { class: "scrolls", tabindex: 0, role: "region",
-			"aria-label": "Figures" }, made.table),
+		scroller("Figures", "table", made.table).all, made.told,
 		element("h2", {}, "How it is scheduled"), made.words);
 	made.all.hidden = true;
 	root.append(made.all);
 	return made;
 }
 
-// What does not change until the next hello.
+// The parts that do not change until the next hello.
 function tell(parts, hello) {
 	words(parts.words, hello);
 	setText(parts.schedule, hello.words
@@ -71,14 +77,12 @@ function tell(parts, hello) {
 	parts.all.hidden = false;
 }
 
-// What shows figures of a plan, in a picture of this width and in the table.
+// Shows the figures of a plan, in a picture of this width and in the table.
 function showPlan(parts, hello, planned, width) {
 	const showPicture = draw(parts.svg, planned, width);
-	const showTable = tabulate(parts.table, hello, planned);
+	const showTable = tabulate(parts.table, parts.told, hello, planned);
 
 	legend(parts.legend, hello, planned);
-	// So that a keyboard can scroll it, too.
-	parts.picture.tabIndex = parts.picture.scrollWidth > width ? 0 : -1;
 	return (frames, span) => {
 		showPicture(picture(planned, frames, span));
 		showTable(frames, span);
@@ -101,7 +105,8 @@ export function make(root) {
 		isApart = value === "apart";
 		redraw();
 	});
-	const showStrip = strip(parts.strip);
+	const showStrip = strip(parts.strip, parts.meaning);
+	const history = new History();
 
 	function redraw() {
 		width = parts.picture.clientWidth;
@@ -118,10 +123,10 @@ export function make(root) {
 	function show() {
 		if (!isShown || showFigures === null || frames.length === 0)
 			return;
-		// Stages may go to other partitions.
+		// Stages may have moved to other partitions.
 		if (String(stageParts) !== String(frames.at(-1).stage_parts))
 			return redraw();
-		showStrip(summary(hello, frames));
+		showStrip(summary(hello, frames), history);
 		showFigures(frames, span);
 	}
 
@@ -135,12 +140,14 @@ export function make(root) {
 		hello(message) {
 			hello = message;
 			frames = [];
+			history.begin(message.history);
 			showFigures = null; // may be of another server
 			tell(parts, hello);
 			redraw();
 		},
 		frame(message) {
 			frames = remember(frames, message);
+			history.add(message.history);
 			if (!document.hidden)
 				show();
 		},

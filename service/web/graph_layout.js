@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Where all of a plan goes, in pixels: a pure function of it and of the width.
+// The position of everything in a plan, in pixels.  Pure.
 //
-// Uploads move along one axis, lanes lie across it: from left to right where
+// Uploads move along one axis, and lanes lie across it: from left to right if
 // there is room for figures below each stage, else from top to bottom with the
-// figures beside it.  A rank is a cell; along the way it has
+// figures at the side.  Along the axis, each rank has
 //
 //	edge | queue | box
 //
-// Queues grow from the box backwards, a mark for each event.
+// A queue grows backwards from the box, with a mark for each event.
 
 import { OUTSIDE } from "./graph_plan.js";
 
@@ -49,7 +49,7 @@ function isBetween(nodes, from, to) {
 		(to === OUTSIDE || node.rank < nodes[to].rank));
 }
 
-// All sizes; first is where the first lane begins.
+// All sizes; `first` is the start of the first lane.
 function measure(plan, width) {
 	const room = (width - 2 * PORT - EDGE) / plan.ranks;
 	const table = room < SCALE_MIN * CELL_MIN ? tall : wide;
@@ -76,7 +76,7 @@ function measure(plan, width) {
 	};
 }
 
-// Of the way along and across, as x and y.
+// Converts positions along and across to x and y.
 function turn(m, along, across) {
 	return m.isWide ? { x: along, y: across } : { x: across, y: along };
 }
@@ -105,7 +105,7 @@ function placeNode(m, node) {
 	};
 }
 
-// M, L and C of points along and across, as a path.
+// A path from commands M, L and C with points along and across.
 function path(m, ...steps) {
 	return steps.map(([command, ...numbers]) => {
 		let text = command;
@@ -118,8 +118,8 @@ function path(m, ...steps) {
 	}).join(" ");
 }
 
-// Of a way through here: above it or, where uploads move down, right of it; of
-// a bend, which has its other end above, below.
+// The position of the label of an edge through this point: above the edge or, if
+// uploads move down, right of it; for a bend whose other end is above, below.
 function beside(m, along, across, isBent) {
 	const { x, y } = turn(m, along, across);
 
@@ -128,8 +128,8 @@ function beside(m, along, across, isBent) {
 	return { x, y: isBent ? y + 19 : y - 9, anchor: "middle" };
 }
 
-// Straight; or along its own lane as far as it can, then bent to the other.
-// What it carries is told near its end; of a bend, outside of it.
+// A straight edge; or one that follows its own lane as far as possible and then
+// bends to the other.  Its label is near its end, for a bend outside of it.
 function direct(m, a, b) {
 	const isBent = a.across !== b.across;
 	const turns = isBent ? b.along - EDGE + 4 : b.along;
@@ -143,7 +143,7 @@ function direct(m, a, b) {
 	};
 }
 
-// Around the stages between: from the side of the box to a port, which is long
+// Past the stages in between: from the side of the box to a port, which is long
 // enough.
 function around(m, from, b) {
 	const along = from.end - m.boxAlong / 2;
@@ -171,7 +171,7 @@ function placeEdge(m, nodes, places, edge, ends) {
 	return direct(m, a, b);
 }
 
-// Where uploads come from and go to: as long as all lanes.
+// The entry and the exit of uploads: as long as all lanes together.
 function placePorts(m, plan, ends) {
 	const above = m.hasAround ? m.over + 6 - m.boxAcross / 2 : 0;
 	const first = m.first - above;
@@ -206,8 +206,8 @@ export function layout(plan, width) {
 	};
 }
 
-// A queue's events as the path of its marks, nearest to the box first; where
-// there are more than it has room for, the whole of it.
+// The path of a queue's marks, nearest to the box first; if there are more events
+// than fit, one bar.
 export function marks(queue, count, isWide) {
 	const columns = Math.round(queue.width / PITCH);
 	const rows = Math.round(queue.height / PITCH);

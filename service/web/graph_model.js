@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What the graph tells: figures of nodes, edges and the whole, from the frames
-// of the last seconds.  Pure.  What was not measured is null.
+// The figures of nodes, edges and the whole server, from the frames of the last
+// seconds.  Pure.  A figure that was not measured is null.
 
 const RECENT = 10; // frames: 5 s, as of the server's own recent figures
 
-// frames with one more, as long as they are of use; the newest is last.
+// frames and one more, without those that are too old; the newest is last.
 export function remember(frames, frame) {
 	return [...frames.slice(-RECENT), frame];
 }
 
-// How fast a counter grows; of a single frame nothing is known.
+// Growth of a counter per second; unknown with a single frame.
 function rate(frames, read) {
 	const first = frames[0];
 	const last = frames[frames.length - 1];
@@ -18,7 +18,7 @@ function rate(frames, read) {
 	return duration_s > 0 ? (read(last) - read(first)) / duration_s : null;
 }
 
-// Of a stage as a frame has it, times in ms; span: "recent" or "total".
+// Figures of a stage of a frame, times in ms; span: "recent" or "total".
 function stageFigures(stage, span) {
 	const none = [null, null];
 	const [wait_p50, wait_p90] = stage.wait_ms?.[span] ?? none;
@@ -28,14 +28,15 @@ function stageFigures(stage, span) {
 		queued: stage.queued,
 		handled: stage.handled,
 		refused: stage.refused ?? null,
-		load: stage.load ?? null,
+		cpu: stage.cpu ?? null,
 		wait_p50, wait_p90, service_p50, service_p90,
 		cohort: stage.cohort?.[span] ?? null,
 	};
 }
 
-// Of a node of the plan, handled since start; refused in the span; per second:
-// events that came or, as those of a part are not told, that it handled.
+// Figures of a node of the plan: handled since the start; refused in the span;
+// per second: events that arrived or, because a frame does not have those of a
+// part, events that it handled.
 export function nodeFigures({ stage, part, isWhole }, frames, span) {
 	const read = (frame) => isWhole
 		? frame.stages[stage] : frame.parts[part][stage];
@@ -48,14 +49,14 @@ export function nodeFigures({ stage, part, isWhole }, frames, span) {
 	return figures;
 }
 
-// Events of an edge between stages, from the frame's list of edges.
+// The events of an edge between stages, from the frame's list of edges.
 function passed(frame, from, to) {
 	return frame.edges.find(([a, b]) => a === from && b === to)?.[2] ?? 0;
 }
 
-// Events per second of an edge of the plan.  Those of single parts are not
-// told: what a stage of a part handles came by its only edge, and its results
-// leave by the only one; where there are several, it is undefined.
+// Events per second of an edge of the plan.  A frame does not have those of
+// parts: a stage of a part got all its events through its only edge, and its
+// results leave through its only one; with several edges it is undefined.
 function edgeRate(plan, nodes, edge, frames) {
 	const [from, to] = [edge.from, edge.to].map((at) => plan.nodes[at]);
 
@@ -68,7 +69,7 @@ function edgeRate(plan, nodes, edge, frames) {
 		passed(frame, from?.stage ?? -1, to?.stage ?? -1));
 }
 
-// Returns { nodes, edges }, in the order of the plan, and what did not get in.
+// Returns { nodes, edges }, in the order of the plan, and the refused uploads.
 export function picture(plan, frames, span) {
 	const nodes = plan.nodes.map((node) => nodeFigures(node, frames, span));
 
@@ -80,18 +81,41 @@ export function picture(plan, frames, span) {
 	};
 }
 
-// Of the whole server, for the strip above the picture.
+// The share of the cores' time, in the last 5 s, in which workers had work but no
+// core: wall-clock time of their handlers minus CPU time.  Without the store,
+// whose handlers may wait for disks.
+function waitingShare(hello, frame) {
+	const stages = frame.stages
+		.filter((_, i) => hello.stages[i] !== "store");
+
+	if (stages.some(({ load, cpu }) => load === null || cpu === null))
+		return null;
+	return stages.reduce((sum, { load, cpu }) =>
+		sum + Math.max(0, load - cpu), 0);
+}
+
+// Figures of the whole server, for the strip above the picture.
 export function summary(hello, frames) {
-	const { uploads, memory_used_bytes } = frames[frames.length - 1];
+	const last = frames[frames.length - 1];
+	const { uploads, memory_used_bytes, cpu, recent } = last;
+	const { ok, client_errors, server_errors, duration_s } = recent;
+	const all = ok + client_errors + server_errors;
+	const perSecond = (count) => duration_s < 1 ? null : count / duration_s;
 
 	return {
-		finished_per_s: rate(frames, (frame) => frame.uploads.finished),
-		refused_per_s: rate(frames, (frame) => frame.uploads.refused),
+		ok_per_s: perSecond(ok),
+		ms: recent.ms,
+		error_share: all === 0
+			? null : (client_errors + server_errors) / all,
+		client_errors_per_s: perSecond(client_errors),
+		server_errors_per_s: perSecond(server_errors),
 		in_flight: uploads.in_flight,
 		in_flight_max: hello.uploads_max,
 		memory_bytes: memory_used_bytes,
 		memory_limit_bytes: hello.memory_limit_bytes,
-		cores_used: rate(frames, (frame) => frame.cpu_s),
+		cpu,
+		cores_used: cpu === null ? null : cpu * hello.cores,
 		cores: hello.cores,
+		waiting_share: waitingShare(hello, last),
 	};
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The picture: a plan, laid out for a width, as SVG.  Made anew when either
-// changes; a frame only sets texts, lengths and widths in it.
+// The picture: a plan in a layout for one width, as SVG.  It is made again when
+// either changes; a frame only sets texts, lengths and widths in it.
 
 import { svgElement, setAttribute, setText } from "./dom.js";
-import { formatCount, formatMilliseconds, formatRate, formatShare }
+import { formatCount, formatMilliseconds, formatPart, formatRate }
 	from "./figures.js";
 import { layout, marks } from "./graph_layout.js";
 import { stageColour } from "./stages.js";
 
 const LINE = 16; // pixels from one line of figures to the next
 
-// Pixels of an edge: orders of magnitude can be told apart.
+// Width of an edge in pixels: orders of magnitude are distinguishable.
 export function edgeWidth(per_s) {
 	return per_s > 0 ? 1.5 + 2.5 * Math.log10(1 + per_s) : 1.5;
 }
@@ -23,7 +23,7 @@ function text(parent, name, x, y, anchor = "start") {
 	return made;
 }
 
-// A label and a value, in one line.
+// A label and a value on one line.
 function figure(parent, label, x, y, anchor) {
 	const line = text(parent, "figure", x, y, anchor);
 	const value = svgElement("tspan", { class: "value" });
@@ -42,21 +42,21 @@ function makeBox(parent, node, { box }) {
 	parent.append(level,
 		svgElement("rect", { class: "outline", rx: 8, ...box }));
 	setText(text(parent, "name", x, box.y + 25, "middle"), node.name);
-	const load = text(parent, "load", x, box.y + 50, "middle");
+	const cpu = text(parent, "cpu", x, box.y + 50, "middle");
 	return (figures) => {
-		const share = Math.min(figures.load ?? 0, 1);
+		const share = Math.min(figures.cpu ?? 0, 1);
 		const height = (box.height - 8) * share;
 		const y = box.y + box.height - 4 - height;
 
 		setAttribute(level, "height", height.toFixed(1));
 		setAttribute(level, "y", y.toFixed(1));
-		setText(load, figures.load === null
+		setText(cpu, figures.cpu === null
 			? formatRate(figures.per_s)
-			: formatShare(figures.load));
+			: formatPart(figures.cpu));
 	};
 }
 
-// Where the lines of a queue's figures go: below it, up to the box, or beside.
+// Positions of a queue's figures: below it, up to the box, or at the side.
 function queueLines({ queue, box }, isWide) {
 	const x = isWide ? box.x - 8 : box.x + box.width + 9;
 	const y = isWide ? box.y + box.height + 19 : queue.y - 3;
@@ -67,7 +67,7 @@ function queueLines({ queue, box }, isWide) {
 	};
 }
 
-// A trough, open at the tail.
+// The outline of a queue, open at the tail.
 function trough({ x, y, width, height }, isWide) {
 	if (isWide)
 		return `M${x - 4} ${y - 3}h${width + 2}` +
@@ -111,7 +111,7 @@ function makeService(parent, { box, queue }, isWide) {
 	setText(text(parent, "head", x, y), "service");
 	const p50 = figure(parent, "p50", x, y + LINE);
 	const p90 = figure(parent, "p90", x, y + 2 * LINE);
-	// Nobody visits a stage without a queue.
+	// A stage without a queue has no visits.
 	const cohort = queue === null
 		? null : figure(parent, "cohort", x, y + 3 * LINE);
 	return (figures) => {
@@ -159,14 +159,14 @@ function makeEdge(place) {
 			if (isIdle === group.classList.contains("idle"))
 				return;
 			group.classList.toggle("idle", isIdle);
-			// Below others, where it runs along one.
+			// Below others, if it runs along one.
 			if (isIdle)
 				group.parentNode.prepend(group);
 		},
 	};
 }
 
-// Returns what shows how many uploads did not get in.
+// Returns the element that shows refused uploads.
 function addPorts(parent, { ports, isWide }) {
 	for (const port of Object.values(ports))
 		parent.append(svgElement("rect",
@@ -193,7 +193,7 @@ function addLanes(parent, plan, { lanes, isWide }) {
 	});
 }
 
-// Fill svg with the plan; returns a function that shows figures of
+// Fills svg with the plan; returns a function that shows figures of
 // graph_model.js in it.
 export function draw(svg, plan, width) {
 	const laid = layout(plan, width);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// What there is to draw, before it is known where: which nodes, in which rank
-// and lane, and which edges.  Pure.
+// What is drawn, without positions: the nodes, each with its rank and lane, and
+// the edges.  Pure.
 //
 //	in > decode > scale > blur > encode > store > out     lane 0
 //	in >        express                         > out     lane 1
 //
-// Apart, each replica has a chain, in a lane of its own; the one chain of
-// partitions goes through their lanes.  Express is in the last lane.
+// If parts are shown separately, each replica has a chain in its own lane; with
+// partitions, one chain goes through the lanes of all of them.  Express is in the
+// last lane.
 
 import { partName } from "./stages.js";
 
 export const OUTSIDE = -1; // as in frames: where uploads are from, and go to
 
-// Behind and beside the others, with threads of their own.
+// After and beside the other stages, with threads of their own.
 const auxiliary = ["store", "express"];
 
-// placeOf: what a node has of its own there, by stage.
+// placeOf: properties of a node there, by stage.
 function addChain(plan, hello, placeOf) {
 	const first = plan.nodes.length;
 	const { length } = hello.stages.filter((n) => !auxiliary.includes(n));

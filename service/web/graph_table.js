@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The same figures as the picture has, exact, in a table: for people who cannot
-// see it, or want numbers.
+// The figures of the picture, exact, in a table: for people who cannot see the
+// picture, or want numbers.
 
 import { element, setAttribute, setText } from "./dom.js";
+import { formatPart } from "./figures.js";
 import { nodeFigures } from "./graph_model.js";
 import { plan as planOf } from "./graph_plan.js";
 import { partName, stageColour } from "./stages.js";
@@ -13,14 +14,14 @@ const number = (digits) => new Intl.NumberFormat("en", {
 const count = number(0);
 const mean = number(2);
 const time = number(3);
-const share = (value) => number(1)(100 * value) + "\u00a0%";
+const share = (value) => formatPart(value, 1);
 
 const columns = [
 	["per_s", "per second", mean],
 	["queued", "waiting", count],
 	["handled", "handled", count],
 	["refused", "refused", count],
-	["load", "load", share],
+	["cpu", "CPU", share],
 	["wait_p50", "wait p50", time],
 	["wait_p90", "wait p90", time],
 	["service_p50", "service p50", time],
@@ -46,7 +47,7 @@ function makeCell([figure, , format], node) {
 	};
 }
 
-// place: words of the part that it is in; null: there is no such column.
+// place: the name of its part; null: there is no such column.
 function makeRow(node, shown, place) {
 	const { name, part, isWhole } = node;
 	const patch = element("span", { class: "patch" });
@@ -67,7 +68,7 @@ function makeRow(node, shown, place) {
 	};
 }
 
-// The stages as wholes, each followed by what parts do of it.
+// The whole stages, each followed by its parts.
 function nodesOf(hello, plan) {
 	const wholes = planOf(hello, false).nodes.map((node) => plan.nodes.find(
 		({ stage, isWhole }) => isWhole && stage === node.stage)
@@ -85,17 +86,17 @@ function caption(span, hasQueue, hasReplicas) {
 		: "Refused and services";
 	const words = span === "recent" ? "of the last 5 seconds"
 		: "since the start";
-	const came = hasReplicas ? "came or, of a replica, were handled"
+	const came = hasReplicas ? "arrived or, for a replica, were handled"
 		: "came";
 
 	return `${chosen} ${words}; per second, events that ${came}, and ` +
-		"load of the last 5 seconds; handled since the start. Times " +
-		"in milliseconds.";
+		"CPU (share of all cores' time) of the last 5 seconds; " +
+		"handled: since the start. Times in milliseconds.";
 }
 
-// Fill the table with the figures of a plan; returns a function that shows
-// frames.
-export function tabulate(table, hello, plan) {
+// Fills the table with the figures of a plan, and `told` with their meaning;
+// returns a function that shows frames.
+export function tabulate(table, told, hello, plan) {
 	const nodes = nodesOf(hello, plan);
 	const hasQueue = nodes.some((node) => node.hasQueue);
 	const shown = columns.filter(([figure]) =>
@@ -105,12 +106,11 @@ export function tabulate(table, hello, plan) {
 		? "all" : partName(hello.balance, part);
 	const rows = nodes.map((node) =>
 		makeRow(node, shown, isApart ? place(node) : null));
-	const told = element("caption");
 	const heads = ["stage", ...isApart ? ["part"] : [],
 		...shown.map(([, word]) => word)]
 		.map((word) => element("th", { scope: "col" }, word));
 
-	table.replaceChildren(told,
+	table.replaceChildren(
 		element("thead", {}, element("tr", {}, ...heads)),
 		element("tbody", {}, ...rows.map(({ row }) => row)));
 	return (frames, span) => {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What does not change while the server runs: how it schedules, in words, and
-// how the picture is to be read.
+// Texts that do not change while the server runs: its schedule in words, and the
+// legend of the picture.
 
 import { element, svgElement } from "./dom.js";
 import { edgeWidth } from "./graph_picture.js";
 
-// Policies of which a worker takes the events of all stages from one queue.
+// Policies with one queue for all stages.
 const central = ["color"];
 
-// hello.words as a list, and all of them as one line of flags.
+// hello.words as a list, and the schedule as one line of flags.
 export function words(root, hello) {
 	const quiet = (text) => element("span", { class: "quiet" }, text);
 	const list = hello.words.map(({ flag, value, meaning }) =>
@@ -49,40 +49,38 @@ function stageSample() {
 		svgElement("rect", { class: "outline", ...box }));
 }
 
-// What waits, if anything can.
+// The legend of queues, if there are any.
 function queueItems(hello, item) {
 	if (hello.workers.length === 0)
 		return [item("told", "There are no queues: each connection's " +
 			"own thread runs the stages.")];
-	const items = [item("", eventSample(), "an event that waits; a bar, " +
-		"and a count, of more than there is room for")];
+	const items = [item("", eventSample(), "an event that waits; a bar " +
+		"with a number stands for more than fit")];
 
 	if (central.includes(hello.policy))
 		items.push(item("told", `Policy ${hello.policy} has one ` +
 			"queue for all stages: each event in it is drawn " +
-			"before the stage that it is for."));
+			"before the stage that it waits for."));
 	return items;
 }
 
-// A list, in the order in which uploads meet what it tells of; plan: what is
-// drawn.
+// The legend, in the order of an upload's way; plan: what is drawn.
 export function legend(root, hello, { nodes }) {
 	const item = (name, ...children) =>
 		element("li", { class: name }, ...children);
 	const isWhole = nodes.every((node) => node.isWhole);
 
 	root.replaceChildren(
-		item("edges", "events per second, of the last 5 s:",
+		item("edges", "events per second, in the last 5 s:",
 			...edgeSamples(), ...isWhole ? [] : [element("span", {},
 				edgeSample("edge unknown", 0), "not known")]),
 		...queueItems(hello, item),
-		item("", stageSample(), "a stage; filled as far as it keeps " +
-			"the cores busy (load: its share of the time of all " +
-			"cores, of the last 5 s; time in which its threads " +
-			"wait for a core or a disk counts, so it can be " +
-			"above 100\u00a0%)" + (isWhole
-			? "" : "; of a replica, events it handles per second")),
+		item("", stageSample(), "a stage, filled by the CPU time " +
+			"that it used in the last 5 s, as a share of the " +
+			"time of all cores; all stages and the other " +
+			"threads add up to the CPU figure above" + (isWhole
+			? "" : "; for a replica: events handled per second")),
 		item("", "p50, p90: half of all, and nine of ten, took at " +
-			"most that" + (hello.workers.length > 0
+			"most this time" + (hello.workers.length > 0
 			? "; cohort: events handled in one visit" : "")));
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The API key that requests of this page are sent with: asked for when the
-// server wants one, kept as long as the tab is open.
+// The API key for requests of this page.  The form asks for it when the server
+// requires one; it is kept while the tab is open.
 //
 //	key.fetch() --401--> the form --key--> event "change", and next() ends
 
 const NAME = "darkroom-key";
 
-// What is wrong with a key, "" if nothing is: others do not fit in a header.
+// What is wrong with a key; "": nothing.  Other characters do not fit in a header.
 export function keyProblem(value) {
 	return /^[!-~]+$/.test(value) ? ""
-		: "A key is of letters, digits and signs of ASCII, without spaces";
+		: "A key has only printable ASCII characters, without spaces";
 }
 
 class Key extends EventTarget {
@@ -26,12 +26,12 @@ class Key extends EventTarget {
 			sessionStorage.removeItem(NAME);
 	}
 
-	// As fetch().  If the server does not take the key, or wants one, the
-	// form asks for another, and the reply says so.
+	// Like fetch().  If the server refuses the key or requires one, the form
+	// asks for it; the caller sees it in the reply.
 	async fetch(address, options = {}) {
 		const { value } = this;
-		const headers = value
-			? { Authorization: `Bearer ${value}` } : {};
+		const headers = { ...options.headers, ...value
+			? { Authorization: `Bearer ${value}` } : {} };
 		const reply = await fetch(address, { ...options, headers });
 
 		if (reply.status === 401 && value === this.value)
@@ -39,7 +39,7 @@ class Key extends EventTarget {
 		return reply;
 	}
 
-	// Ends when somebody has given one, for all who wait.
+	// Resolves, for all callers, when a key was entered.
 	next() {
 		return this.#asked;
 	}
@@ -52,7 +52,7 @@ class Key extends EventTarget {
 			return;
 		form.hidden = false;
 		document.getElementById("key-problem").textContent = this.value
-			? "The server does not take this key." : "";
+			? "The server does not accept this key." : "";
 		if (this.value) {
 			input.focus();
 			input.select();

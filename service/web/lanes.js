@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The picture of the timeline: names of workers, their lanes, an axis of time.
+// The picture of the timeline: workers' names, their lanes, a time axis.
 //
 //	spans --marks.js--> tiles, a part of the time each --> canvas
 //
-// A tile holds all lanes.  It is painted when it comes into view and when what
-// it shows has changed; a picture that moves only copies tiles.  All lengths
-// are in pixels of the screen, of which a pixel of CSS may have several.
+// A tile has all lanes for a part of the time.  It is painted when it comes into
+// view or its content has changed; moving only copies tiles.  Lengths are in
+// screen pixels; a CSS pixel may have several of them.
 
 import { canvasOf } from "./dom.js";
 import { height, marks, ticks } from "./marks.js";
@@ -24,8 +24,8 @@ const TICK_DISTANCE = 90;
 
 const groups = { workers: "Workers", store: "Store", express: "Express lane" };
 
-// Where the lanes are, in CSS pixels, if there is so much room; and what
-// stands above them where not all workers are alike.
+// Sizes of lanes in CSS pixels, if there is enough room, and the headings above
+// them if there are several kinds of workers.
 export function layout(workers, room, balance) {
 	const group = ({ lane, part }) => lane === "workers" &&
 		workers.some((worker) => worker.part !== 0)
@@ -52,7 +52,7 @@ export function layout(workers, room, balance) {
 	return { lane, tops, headings, height: y + 1 };
 }
 
-// Black or white, whatever can be read on a colour: #rrggbb.
+// Black or white, whichever is readable on the colour #rrggbb.
 function inkOn(colour) {
 	const [red, green, blue] = [1, 3, 5].map((at) =>
 		(parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
@@ -74,8 +74,8 @@ export class Lanes {
 		this.#context = canvas.getContext("2d");
 	}
 
-	// Begin anew: another size, other colours, or another server, as hello
-	// tells it.  Workers of a pool have its stage.
+	// Start again with another size, other colours or another hello.  Workers
+	// of a pool have its stage.
 	set({ workers, stages, balance }, room) {
 		const ratio = window.devicePixelRatio;
 
@@ -125,7 +125,7 @@ export class Lanes {
 		};
 	}
 
-	// A tile holds a whole number of them.
+	// A tile has a whole number of them.
 	#pattern(back, paint) {
 		const size = PATTERN_COLUMNS;
 		const canvas = canvasOf(size, size);
@@ -160,7 +160,7 @@ export class Lanes {
 			(layout.tops[i] + layout.lane / 2) * ratio));
 	}
 
-	// What is known from a time on is not what was drawn.
+	// What is known since this time differs from what was drawn.
 	changed(us) {
 		for (const index of this.#tiles.keys()) {
 			const end = (index + 1) * TILE_COLUMNS;
@@ -216,7 +216,7 @@ export class Lanes {
 		}
 		for (const mark of visits) {
 			const high = Math.round(height(mark.events) * full);
-			// A line apart from the next one.
+			// One pixel of distance to the next one.
 			const width = mark.width - (mark.width > 4 ? 1 : 0);
 
 			context.globalAlpha = PALE + (1 - PALE) * mark.share;
@@ -233,7 +233,7 @@ export class Lanes {
 				Math.ceil(1.5 * ratio), full / 3);
 	}
 
-	// How many events a visit had, where there is room to tell.
+	// The number of events of a visit, if it fits.
 	#paintCount(context, { x, width, stage, events }, y) {
 		const text = String(events);
 
@@ -243,7 +243,7 @@ export class Lanes {
 		context.fillText(text, x + width / 2, y + this.ratio / 2);
 	}
 
-	// From the left edge, in CSS pixels, to a time, and back.
+	// Converts CSS pixels from the left edge to a time, and back.
 	timeAt(x, { until_us, span_us }) {
 		const column = x * this.ratio - this.#names.width;
 

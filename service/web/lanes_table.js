@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The timeline in words: a row for each worker, what it did of late.
+// The timeline as a table: a row for each worker with what it did recently.
 
 import { element, setText } from "./dom.js";
 import { formatCount, formatShare } from "./figures.js";
 import { ASLEEP, NOT_TOLD, UNDER_WAY } from "./spans.js";
 import { poolOf } from "./visit_words.js";
 
-const HEADS = ["Worker", "Busy", "Mostly", "Sleeps/s", "Stolen/s"];
+const HEADS = ["Worker", "Busy", "CPU", "Mostly", "Sleeps/s", "Stolen/s"];
 const SAYS = {
 	[ASLEEP]: "asleep",
 	[UNDER_WAY]: "a long visit",
@@ -15,9 +15,9 @@ const SAYS = {
 const FRAMES = 5; // so many are told together: who reads needs time
 const BUSY_FRAMES = 20; // a long event is told all at once, when it ends
 
-// Of each worker: the stage where it spent most of the time that is told of
-// these frames, ASLEEP, UNDER_WAY, or NOT_TOLD.  pools: the stage of a worker
-// that has no other, or -1.
+// For each worker: the stage where it spent most of the known time of these
+// frames, or ASLEEP, UNDER_WAY or NOT_TOLD.  pools: the only stage of a worker,
+// or -1.
 export function mostly(from_us, frames, pools) {
 	const { at_us, workers } = frames.at(-1);
 	const times = workers.map(() => new Map());
@@ -50,12 +50,16 @@ export function mostly(from_us, frames, pools) {
 export class LanesTable {
 	#rows = [];
 	#frames = [];
-	#busy = []; // of workers, in the last frames
+	#shares = []; // of workers, in the last frames: { busy, cpu }
 
 	constructor() {
 		this.body = element("tbody");
 		this.element = element("table", {},
-			element("caption", {}, "Workers, of late"),
+			element("caption", {}, "Workers ",
+				element("span", { class: "quiet" }, "Busy: time in " +
+					"handlers, also while it waits for a " +
+					"core. CPU: time on a core. Both: in " +
+					"the last 10 s.")),
 			element("thead", {}, element("tr", {}, ...HEADS.map(
 				(head) => element("th", { scope: "col" }, head)
 			))),
@@ -64,11 +68,11 @@ export class LanesTable {
 
 	set(workers, stages) {
 		this.#frames = [];
-		this.#busy = [];
+		this.#shares = [];
 		this.stages = stages;
 		this.pools = workers.map(({ name }) => poolOf(name, stages));
 		this.#rows = workers.map(() =>
-			Array.from({ length: 4 }, () => element("td")));
+			Array.from({ length: HEADS.length - 1 }, () => element("td")));
 		this.body.replaceChildren(...workers.map(({ name }, i) =>
 			element("tr", {},
 				element("th", { scope: "row" }, name),
@@ -77,25 +81,28 @@ export class LanesTable {
 
 	add(frame) {
 		this.#frames.push(frame);
-		// In the server's first frame nothing was measured.
+		// The server's first frame has no measurements.
 		if (frame.workers[0].busy !== null)
-			this.#busy.push(frame.workers.map(({ busy }) => busy));
+			this.#shares.push(frame.workers);
 		if (this.#frames.length <= FRAMES)
 			return;
-		this.#busy = this.#busy.slice(-BUSY_FRAMES);
+		this.#shares = this.#shares.slice(-BUSY_FRAMES);
 		const [first, ...rest] = this.#frames;
 		const elapsed_s = (frame.at_us - first.at_us) / 1e6;
 		const most = mostly(first.at_us, rest, this.pools);
 		this.#rows.forEach((cells, i) => {
 			const now = frame.workers[i];
 			const before = first.workers[i];
-			const busy = this.#busy.reduce((sum, workers) =>
-				sum + workers[i], 0) / this.#busy.length;
+			const share = (name) => formatShare(Math.min(1,
+				this.#shares.reduce((sum, workers) =>
+					sum + workers[i][name], 0)
+				/ this.#shares.length));
 			const rate = (name) => formatCount(
 				(now[name] - before[name]) / elapsed_s);
 
 			[
-				formatShare(Math.min(busy, 1)),
+				share("busy"),
+				share("cpu"),
 				this.stages[most[i]] ?? SAYS[most[i]],
 				rate("sleeps"),
 				rate("stolen"),

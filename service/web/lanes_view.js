@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which part of the time is shown, and when it is drawn.
+// Chooses the visible part of the time, and when to draw.
 //
-// The picture is a little behind the newest frame, so that it can glide while
-// frames come one at a time.
+// The picture is a little older than the newest frame, so that it moves smoothly
+// although frames arrive one at a time.
 
 import { element } from "./dom.js";
 import { Lanes } from "./lanes.js";
@@ -19,7 +19,7 @@ const SLACK_PX = 4; // between pointer and span
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
-// The server's time.  Frames come a little early or late: that is evened out.
+// The server's time.  Frames arrive a little early or late; this is smoothed.
 class Clock {
 	#ahead_us = null; // of this page's time
 
@@ -79,7 +79,7 @@ export class LanesView {
 		this.refit();
 	}
 
-	// Begin anew: another size, other colours.
+	// Start again with another size or other colours.
 	refit() {
 		if (!this.isShown || this.#server.workers.length === 0)
 			return;
@@ -132,7 +132,7 @@ export class LanesView {
 
 	#draw() {
 		if (this.#glides) {
-			// If frames do not come, it stops.
+			// It stops if no frames arrive.
 			const until_us = Math.min(this.#spans.until_us,
 				Math.round(this.#clock.now_us - BEHIND_US));
 
@@ -156,7 +156,7 @@ export class LanesView {
 		this.redraw();
 	}
 
-	// Around a time, if it is paused; else what is newest stays in view.
+	// If paused, around a time; else the newest time stays visible.
 	zoom(by, around_us = this.until_us - this.span_us / 2) {
 		const span_us = zoomed(this.span_us, by);
 
@@ -174,7 +174,7 @@ export class LanesView {
 		this.pause(true);
 	}
 
-	// As far as there is something to show.
+	// Only as far as there is data.
 	#moveTo(until_us) {
 		const newest_us = this.#spans.until_us;
 
@@ -186,7 +186,7 @@ export class LanesView {
 		return this.#lanes.timeAt(x, this);
 	}
 
-	// The span at a place of the canvas, or none.
+	// The span at a position of the canvas, or null.
 	chooseAt(x, y) {
 		const lane = this.#lanes.laneAt(y);
 		const us = this.timeAt(x);
@@ -202,7 +202,7 @@ export class LanesView {
 		this.redraw();
 	}
 
-	// To another lane, at the same time, if that is in view.
+	// To another lane, at the same time if that is visible.
 	stepLane(by) {
 		const count = this.#server.workers.length;
 		const from_us = this.until_us - this.span_us;
@@ -217,7 +217,7 @@ export class LanesView {
 			this.choose({ lane, span });
 	}
 
-	// To another span of the lane, and there.
+	// To another span of the lane.
 	stepSpan(by) {
 		if (this.chosen === null)
 			return this.stepLane(0);
@@ -232,7 +232,7 @@ export class LanesView {
 			? this.span_us / 2 - off_us : 0);
 	}
 
-	// Where words about the chosen span may stand: below it.
+	// The position of the text about the chosen span: below it.
 	get placeOfChosen() {
 		return {
 			x: this.#lanes.xAt(this.chosen.span.start_us, this),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the server tells of itself, as it comes: GET v1/live, an event stream.
+// Reads the event stream GET v1/live.
 //
 //	fetch() --> bytes --> lines --> events --> on.hello(), on.frame()
 //
-// By fetch() and not by EventSource, which can neither send a key nor tell one
-// refusal from another.
+// It uses fetch(), because EventSource can neither send a key nor distinguish
+// refusals.
 
 const RETRY_MS = 1000;
 const RETRY_FULL_MS = 10000; // until a viewer leaves
 const SILENCE_MS = 5000; // ten frames
 
-// Why there is nothing to see.
+// Reasons for having no stream.
 const refusals = {
 	invalid_key: "locked",
 	not_found: "elsewhere",
@@ -24,7 +24,7 @@ async function refusalOf(reply) {
 	return refusals[problem.code] ?? "lost";
 }
 
-// Call take(event, data) for each event of the stream, until it ends.
+// Calls take(event, data) for each event until the stream ends.
 async function readEvents(stream, take) {
 	const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
 	let text = "";
@@ -47,8 +47,8 @@ async function readEvents(stream, take) {
 	}
 }
 
-// Until the server ends it, or says nothing for too long.  Returns why there is
-// nothing to see now.
+// Reads until the server ends the stream or is silent for too long.  Returns the
+// reason.
 async function follow(on, key) {
 	const aborter = new AbortController();
 	let silence;
@@ -79,7 +79,8 @@ async function follow(on, key) {
 	return "lost";
 }
 
-// Follow, and whenever that ends, say why by on.state(), and again.
+// Reads for ever: after each end, reports the reason by on.state() and tries
+// again.
 export async function live(on, key) {
 	for (;;) {
 		const why = await follow(on, key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Says when a file of the page did not come, as from a server that refuses
-// connections because it has too many.  Its modules cannot, as then none runs.
+// Shows a message if a file of the page could not be loaded, for example because
+// the server has too many connections.  The modules cannot do this: if one is
+// missing, none of them runs.
 
 document.addEventListener("error", ({ target }) => {
 	if (!["LINK", "SCRIPT"].includes(target.tagName))

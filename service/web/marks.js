@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What of a lane is to be drawn where, without drawing it.
+// What to draw of a lane, and where; it draws nothing itself.
 //
 //	spans --> visits, empty visits, sleeps, holes --> marks in columns of pixels
 //
-// Time is cut into columns as wide as a pixel.  A visit of some columns is a
-// mark of its own.  Visits that are shorter share marks, one for each column,
-// whose stage is so chosen that over many columns each stage has the area that
-// is its share of the time: what a column leaves out is owed to the next.
+// Time is divided into columns one pixel wide.  A visit of several columns is a
+// mark of its own.  Shorter visits share one mark for each column.  Its stage is
+// chosen so that over many columns the area of each stage is its share of the
+// time: the time that a column does not show is added to the next one.
 
 import { ASLEEP, NOT_TOLD, UNDER_WAY } from "./spans.js";
 
 const OWN_COLUMNS = 3; // a visit as wide as this has a mark of its own
 const SPANS_US = [20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6];
 
-// Add a short visit to the columns in which it lies.
+// Adds a short visit to its columns.
 function crowd(columns, visit, from, until) {
 	const last = Math.min(Math.floor(until), columns.length - 1);
 
@@ -55,7 +55,7 @@ function* crowdMarks(columns) {
 	}
 }
 
-// What to draw of spans, in order, from from_us on, in so many columns:
+// The marks for spans (in order) from from_us on, for a number of columns:
 //
 //	visits   { x, width, stage, events, share }: share of the time in visits
 //	empty    x of visits that handled nothing
@@ -63,8 +63,8 @@ function* crowdMarks(columns) {
 //	holes    { x, width }: what is not told
 //	underWay { x, width } of the visit that has not ended, or null
 //
-// Short visits come first, so that one that interrupts a long one is hidden
-// until it is zoomed to.
+// Short visits come first, so a visit that interrupts a long one is hidden until
+// one zooms in.
 export function marks(spans, from_us, column_us, columnCount) {
 	const columns = new Array(columnCount).fill();
 	const visits = [];
@@ -102,20 +102,20 @@ export function marks(spans, from_us, column_us, columnCount) {
 	return { visits, empty, sleeps, holes, underWay };
 }
 
-// How high a visit is, as a share of its lane: by how often its events double.
+// Height of a visit as a share of its lane: logarithmic in its events.
 export function height(events) {
 	return Math.min(0.4 + 0.12 * Math.log2(Math.max(events, 1)), 1);
 }
 
-// The next span of time to show, shorter (by -1) or longer (by 1).
+// The next shorter (-1) or longer (1) span of time to show.
 export function zoomed(span_us, by) {
 	const at = SPANS_US.indexOf(span_us) + by;
 
 	return SPANS_US[Math.min(Math.max(at, 0), SPANS_US.length - 1)];
 }
 
-// Round times of a period, at most so many, and how many digits tell them
-// apart, in seconds.
+// Round times within a period, up to a maximum number, and the digits needed to
+// distinguish them, in seconds.
 export function ticks(from_us, until_us, countMax) {
 	const least_us = (until_us - from_us) / Math.max(countMax, 1);
 	const power_us = 10 ** Math.floor(Math.log10(least_us));
@@ -125,7 +125,7 @@ export function ticks(from_us, until_us, countMax) {
 
 	for (let i = Math.ceil(from_us / step_us); i * step_us <= until_us; i++)
 		at_us.push(i * step_us);
-	// Of seconds; a little more than nothing, as logarithms are not exact.
+	// The small addition is because logarithms are not exact.
 	const digits = -Math.floor(Math.log10(step_us / 1e6) + 1e-9);
 	return { at_us, digits: Math.max(digits, 0) };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JPEGs that the browser makes: a test picture, and what was pasted.
+// JPEGs made by the browser: a test picture, and pasted pictures.
 
 import { canvasOf } from "./dom.js";
 
@@ -13,7 +13,7 @@ function asJpeg(canvas, name) {
 	"image/jpeg", 0.92));
 }
 
-// Rings that become finer outwards: scaling that aliases shows false ones.
+// Rings that become finer outwards: aliasing in scaling shows false rings.
 function drawZonePlate(context, left_px, top_px) {
 	const plate = context.createImageData(PLATE_PX, PLATE_PX);
 	const pixels = new Uint32Array(plate.data.buffer);
@@ -31,7 +31,7 @@ function drawZonePlate(context, left_px, top_px) {
 	context.putImageData(plate, left_px, top_px);
 }
 
-// Edges, text and every hue, for blur and quality.
+// Edges, text and all hues, to see blur and quality.
 function drawPatches(context) {
 	for (let i = 0; i < 6; i++) {
 		context.fillStyle = `hsl(${60 * i} 80% 50%)`;
@@ -59,8 +59,8 @@ export function testPicture() {
 	return asJpeg(canvas, "test-picture.jpg");
 }
 
-// Clipboards have pictures as PNG, which the server does not take.  What is no
-// picture stays what it is.
+// Clipboards have pictures as PNG, which the server does not accept.  Other files
+// are not changed.
 export async function pastedPicture(file) {
 	if (file.type === "image/jpeg")
 		return file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The header Server-Timing of a reply, and the timeline that it tells.  Pure.
-// The browser reads it, too (PerformanceServerTiming), but without `start`.
+// Reads the header Server-Timing of a reply and makes a timeline of it.  Pure.
+// (The browser's own PerformanceServerTiming has no `start`.)
 //
 //	"queue;dur=2, decode;start=2;dur=8, total;dur=12" --parse()-->
 //	[{ name: "queue", dur: 2 }, ...] --timeline()--> rows with bars
@@ -17,7 +17,7 @@ function times(metric) {
 		.filter(([key, ms]) => /^(dur|start)$/.test(key) && ms >= 0);
 }
 
-// [{ name, dur, start }, ...], the times in milliseconds, and only if told.
+// [{ name, dur, start }, ...], times in milliseconds, if given.
 export function parse(header) {
 	return (header?.match(METRICS) ?? []).map((metric) => ({
 		name: metric.split(";")[0].trim(),
@@ -29,7 +29,7 @@ function sum(parts) {
 	return parts.reduce((ms, { dur }) => ms + dur, 0);
 }
 
-// What lies between one part and the next: [{ start_ms, duration_ms }, ...].
+// The gaps between the parts: [{ start_ms, duration_ms }, ...].
 function gaps(parts) {
 	const found = [];
 	let end_ms = 0;
@@ -46,7 +46,7 @@ function gaps(parts) {
 	return found;
 }
 
-// Where nothing tells when: one part behind the other, up to the end.
+// For parts without a start: one after the other, up to the end.
 function placed(parts, total_ms) {
 	let at_ms = Math.max(0, total_ms - sum(parts));
 
@@ -65,8 +65,8 @@ function row({ name, dur, start }) {
 	return { name, duration_ms: dur, bars };
 }
 
-// { total_ms, rows: [{ name, duration_ms, bars }, ...] }.  `queue` is all waits
-// together, and has a bar for each.  Null: there is nothing to show.
+// { total_ms, rows: [{ name, duration_ms, bars }, ...] }.  `queue` is the
+// sum of all waits and has a bar for each.  Null: there is nothing to show.
 export function timeline(metrics) {
 	const timed = metrics.filter(({ dur }) => dur !== undefined);
 	const parts = timed.filter(({ name }) => name !== "total")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What workers did of late: visits and sleeps, as frames of v1/live tell them,
-// a lane for each worker.  No part of this knows a page.
+// What workers did recently: visits and sleeps from the frames of v1/live, a lane
+// for each worker.  It does not use the page.
 //
-// A lane's spans are sorted by their start.  A visit that interrupted another
-// lies within it, so their ends are not sorted; reach_us, the latest end so
-// far, is, and finds the first span that ends behind a time.
+// The spans of a lane are sorted by start.  A visit that interrupted another lies
+// inside it, so ends are not sorted.  But reach_us, the latest end so far, is
+// sorted; with it, one finds the first span that ends after a time.
 
 export const ASLEEP = -1; // the stage of a sleep
 export const UNDER_WAY = -2; // of a visit that has not ended: nobody tells
@@ -24,7 +24,7 @@ function insert(spans, span) {
 			spans[at - 1]?.reach_us ?? 0);
 }
 
-// Index of the first span that ends behind a time.
+// Index of the first span that ends after a time.
 function firstBehind(spans, us) {
 	let low = 0;
 	let high = spans.length;
@@ -55,7 +55,7 @@ export class Spans {
 			(sum, { spans }) => sum + spans.length, 0);
 	}
 
-	// Take those of a frame.  Returns since when there is something new.
+	// Adds the spans of a frame.  Returns the time since which there is new data.
 	add(frame) {
 		let changed_us = this.until_us ?? 0;
 
@@ -66,7 +66,7 @@ export class Spans {
 			const end_us = start_us + duration_us;
 
 			insert(lane.spans, { start_us, end_us, stage, events });
-			// A sleep that was under way is there already.
+			// A sleep that had not ended is in the list already.
 			if (stage !== ASLEEP || start_us !== lane.asleep_us)
 				changed_us = Math.min(changed_us, start_us);
 		}
@@ -84,8 +84,8 @@ export class Spans {
 		return changed_us;
 	}
 
-	// What a frame leaves out, and what was in frames that did not come.
-	// Returns since when.
+	// Adds the time that a frame leaves out, and that of frames that were
+	// missed.  Returns its start.
 	#addHoles(frame) {
 		const isNext = frame.number === this.number + 1;
 		const firsts_us = this.lanes.map(() => Infinity);
@@ -106,7 +106,7 @@ export class Spans {
 		return holes_us;
 	}
 
-	// A sleep that was under way lasted at least until the last frame.
+	// A sleep that had not ended lasted at least until the last frame.
 	#addHole({ spans, asleep_us }, end_us) {
 		const events = 0;
 		const known_us = this.until_us;
@@ -137,7 +137,7 @@ export class Spans {
 			spans.splice(0, firstBehind(spans, us));
 	}
 
-	// What a worker does that has not ended.
+	// What a worker does now.
 	#unended(lane) {
 		const { spans, asleep_us } = this.lanes[lane];
 		const end_us = this.until_us;
@@ -148,7 +148,7 @@ export class Spans {
 		return { start_us, end_us, stage, events: 0 };
 	}
 
-	// Those of a lane that lie in a period, if only in part, in order.
+	// The spans of a lane that overlap a period, in order.
 	*within(lane, from_us, until_us) {
 		const { spans } = this.lanes[lane];
 		const unended = this.#unended(lane);
@@ -165,8 +165,8 @@ export class Spans {
 			yield unended;
 	}
 
-	// The span of a lane that is nearest to a time, but no further than
-	// slack_us; of several, the shortest, which lies on top of others.
+	// The span of a lane nearest to a time, at most slack_us away; of
+	// several, the shortest, which lies on top of the others.
 	nearest(lane, us, slack_us) {
 		const within = this.within(lane, us - slack_us, us + slack_us);
 		let found = null;
@@ -186,8 +186,8 @@ export class Spans {
 		return found;
 	}
 
-	// The span of a lane before one, or behind it: by is -1 or 1.  One that
-	// had not ended is another object since it has.
+	// The span of a lane before (by -1) or after (by 1) another one.  When a
+	// span ends, it becomes another object.
 	next(lane, span, by) {
 		const spans =
 			[...this.within(lane, -Infinity, this.until_us)];

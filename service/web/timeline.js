@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The timeline of one request: a table whose rows have bars.
+// The timeline of a request: a table with a bar in each row.
 
 import { element } from "./dom.js";
 import { formatMilliseconds } from "./figures.js";
@@ -26,23 +26,23 @@ function row({ name, duration_ms, bars }, total_ms) {
 			...bars.map((one) => bar(one, total_ms))),
 		element("td", {}, formatMilliseconds(duration_ms)));
 
-	// What is no stage has no colour of its own.
+	// Only stages have a colour of their own.
 	made.style.setProperty("--colour", `var(${stageColour(name)})`);
 	return made;
 }
 
 function titles() {
 	return element("thead", {}, element("tr", {},
-		...["step", "begins", "", "takes"].map((text) => text === ""
+		...["step", "start", "", "duration"].map((text) => text === ""
 			? element("td", { class: "bars" })
 			: element("th", { scope: "col" }, text))));
 }
 
-// Show it in `root`; seen_ms: how long the browser waited.  Without a timeline,
-// null, that is all there is to say.
+// Shows it in `root`; seen_ms: how long the browser waited.  If the timeline is
+// null, it shows only seen_ms.
 export function draw(root, timeline, seen_ms) {
 	const seen = element("p", {},
-		`The browser saw ${formatMilliseconds(seen_ms)}, `
+		`For the browser it took ${formatMilliseconds(seen_ms)}, `
 		+ "from sending to the last byte.");
 
 	if (timeline === null) {

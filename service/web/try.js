@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Try it: a photo is sent with what the form says, whenever either changes.
+// The view Try it: sends a photo with the values of the form, after each change of
+// either.
 //
-//	choose, drop, paste, test picture --photo-.
-//	form --recipe.js--> query and curl line --+--> upload.js
-//	      result, metrics, or a problem <----------'
-//	      '--> comparison.js, timeline.js
+//	choose, drop, paste, test picture --photo-----------.
+//	form.js, variants.js --query.js--> query, curl line -+--> upload.js
+//	      results, metrics, or a problem <---------------'
+//	      '--> results.js: comparison.js; timeline.js
 
 import * as comparison from "./comparison.js";
 import { byId, element } from "./dom.js";
 import { formatBytes, formatMilliseconds } from "./figures.js";
+import { checkForm, makeForm, readForm } from "./form.js";
 import { key } from "./key.js";
-import { blurProblem, curlLine, query, resultName } from "./recipe.js";
+import { parameters } from "./parameters.js";
+import { curlLine, isSeveral, query } from "./query.js";
+import { forgetResults, showPlaceholder, showResults } from "./results.js";
 import { pastedPicture, testPicture } from "./sample.js";
 import { timeline } from "./server_timing.js";
 import { draw } from "./timeline.js";
 import { upload } from "./upload.js";
+import { checkVariants, makeVariants, readVariants } from "./variants.js";
 
 const SETTLE_MS = 300; // after the last change, before it is sent
 
@@ -22,20 +27,8 @@ let photo = null;
 let sending = new AbortController();
 let settling;
 
-function numberOf(id) {
-	const number = byId(id).valueAsNumber;
-
-	return Number.isNaN(number) ? null : number;
-}
-
-function recipe() {
-	return {
-		w: numberOf("width"),
-		h: numberOf("height"),
-		fit: byId("fit").value,
-		blur: numberOf("blur"),
-		q: numberOf("quality"),
-	};
+function asked() {
+	return { ...readForm(), variants: readVariants() };
 }
 
 function tell(text) {
@@ -61,21 +54,23 @@ function tellWarnings(texts) {
 }
 
 function tellCurl() {
-	const url = new URL("./" + query(recipe()), location.href);
+	const all = asked();
+	const url = new URL("./" + query(all, parameters), location.href);
 
 	url.hash = "";
 	byId("curl").textContent = curlLine(url.href,
-		photo?.name ?? "photo.jpg", key.value !== "");
+		photo?.name ?? "photo.jpg", {
+			isKeyed: key.value !== "",
+			isSeveral: isSeveral(all),
+		});
 	byId("copied").textContent = "";
 }
 
-// What is wrong with the form, "" if nothing is; the curl line if so.
+// What is wrong with the form; "": nothing.  Then it also shows the curl command.
 function check() {
-	const form = byId("recipe");
-
-	form.querySelector("output").textContent = byId("quality").value;
-	byId("blur").setCustomValidity(blurProblem(numberOf("blur")));
-	const wrong = form.querySelector("input:invalid");
+	checkForm();
+	checkVariants();
+	const wrong = byId("form").querySelector("input:invalid");
 	if (wrong === null) {
 		tellCurl();
 		return "";
@@ -83,19 +78,23 @@ function check() {
 	return `${wrong.labels[0].textContent}: ${wrong.validationMessage}`;
 }
 
-// Ends when all of it is to be seen.
-async function tellOutcome({ result, problem, metrics, warnings, seen_ms }) {
+// Resolves when everything is visible.
+async function tellOutcome(outcome) {
+	const { results, placeholder, problem, metrics, warnings, seen_ms } =
+		outcome;
+
 	tellProblem(problem ?? {});
 	byId("try").toggleAttribute("data-stale", problem !== undefined);
 	if (problem !== undefined)
 		return "Not done.";
 	tellWarnings(warnings);
 	draw(byId("timeline"), timeline(metrics), seen_ms);
-	await comparison.show("result", result, resultName(photo.name));
+	await showResults(results, photo.name);
+	showPlaceholder(placeholder);
 	return `Done in ${formatMilliseconds(seen_ms)}.`;
 }
 
-// The photo, now; what is still under way is of no interest any more.
+// Sends the photo now, and aborts an earlier upload that has not ended.
 async function send() {
 	clearTimeout(settling);
 	sending.abort();
@@ -108,7 +107,9 @@ async function send() {
 		return;
 	}
 	tell(`Sending ${photo.name} (${formatBytes(photo.size)})…`);
-	const outcome = await upload(photo, query(recipe()), signal);
+	const all = asked();
+	const outcome = await upload(photo, query(all, parameters),
+		isSeveral(all), signal);
 	if (signal.aborted)
 		return;
 	const words = await tellOutcome(outcome);
@@ -127,7 +128,7 @@ function sendSoon() {
 	settling = setTimeout(send, SETTLE_MS);
 }
 
-// isMade: by the browser, so that it is no file yet, which curl could send.
+// isMade: made by the browser, so there is no file that curl could send.
 function choose(file, isMade) {
 	if (!file)
 		return;
@@ -136,12 +137,12 @@ function choose(file, isMade) {
 	byId("send").disabled = false;
 	tellWarnings([]);
 	byId("timeline").replaceChildren();
-	comparison.forget("result");
+	forgetResults();
 	comparison.show("original", file, file.name);
 	send();
 }
 
-// A file may be dropped anywhere: beside the zone it would replace the page.
+// Accepts a file dropped anywhere; outside of the zone it would replace the page.
 function takeDrops(root) {
 	const drop = byId("drop");
 	const isFile = (event) => !root.hidden
@@ -190,7 +191,7 @@ async function copy() {
 
 export function make(root) {
 	const input = byId("photo");
-	const form = byId("recipe");
+	const form = byId("form");
 
 	form.noValidate = true; // send() tells what is wrong
 	form.onsubmit = (event) => {
@@ -209,6 +210,11 @@ export function make(root) {
 	input.onchange = () => choose(input.files[0], false);
 	byId("sample").onclick = async () => choose(await testPicture(), true);
 	byId("copy").onclick = copy;
+	makeForm();
+	makeVariants(() => {
+		check();
+		sendSoon();
+	});
 	key.addEventListener("change", check);
 	takeDrops(root);
 	takePastes(root);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One upload: a photo goes out, and a result or the reason why not comes back.
+// One upload: sends a photo and returns the results, or the reason of a failure.
 
 import { key } from "./key.js";
 import { parse } from "./server_timing.js";
 
-// What the page knows better than the server that answered.
+// Texts that are more helpful on this page than the server's own.
 const advice = {
 	method_not_allowed: "This is the server's admin port;"
-		+ " uploads go to its main port.",
-	unauthorized: "Give an API key in the form above.",
+		+ " send uploads to its main port.",
+	unauthorized: "Enter an API key in the form above.",
 };
 
 // The texts of Warning headers: 199 darkroom "...", 199 darkroom "..."
@@ -17,14 +17,14 @@ function warnings(headers) {
 		.map(([, text]) => text);
 }
 
-// { status, title, detail, code, retry_s } of a reply that is no picture.
+// { status, title, detail, code, retry_s } of a reply that is not a picture.
 async function readProblem(reply) {
 	const { status, statusText, headers } = reply;
 	const told = /^application\/problem\+json\b/
 		.test(headers.get("Content-Type") ?? "")
 		? await reply.json()
 		: { title: !reply.ok && statusText || "No result",
-			detail: "Something else than Darkroom answered." };
+			detail: "The reply is not from Darkroom." };
 
 	return {
 		status,
@@ -34,23 +34,55 @@ async function readProblem(reply) {
 	};
 }
 
-// Why there was no reply.  A photo cannot be read if it changed on the disk.
+// The reason for no reply.  A photo that changed on the disk cannot be read.
 async function lost(photo) {
 	const isReadable = await photo.slice(0, 1).arrayBuffer()
 		.then(() => true, () => false);
 
 	return isReadable
 		? { title: "No reply",
-			detail: "The server is gone, or closed the connection"
-				+ " before it had the photo, as it does"
-				+ " with one that is too large." }
+			detail: "The server cannot be reached, or it closed"
+				+ " the connection before it had the whole"
+				+ " photo, as it does if that is too large." }
 		: { title: "Not sent",
-			detail: "The file cannot be read; choose it again." };
+			detail: "The file cannot be read. Choose it again." };
 }
 
-// { problem }, or { result, metrics, warnings, seen_ms }; of no meaning once
-// `signal` has aborted it.
-export async function upload(photo, query, signal) {
+// Decodes base64.
+function bytesOf(text) {
+	return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+}
+
+// { results: [{ name, blob, width, height }], placeholder, warnings }
+async function readSeveral(reply) {
+	const { variants, placeholder = null } = await reply.json();
+
+	return {
+		results: variants.map(({ name, type, width, height, data }) =>
+			({ name, width, height,
+				blob: new Blob([bytesOf(data)], { type }) })),
+		placeholder,
+		warnings: variants.flatMap((variant) => variant.warnings
+			.map((text) => `${variant.name}: ${text}`)),
+	};
+}
+
+async function readOne(reply) {
+	const { headers } = reply;
+	const blurhash = headers.get("X-Blurhash");
+
+	return {
+		results: [{ name: "", blob: await reply.blob() }],
+		placeholder: blurhash === null ? null : { blurhash,
+			dominant_color: headers.get("X-Dominant-Color") },
+		warnings: warnings(headers),
+	};
+}
+
+// { problem }, or { results, placeholder, metrics, warnings, seen_ms }; without
+// meaning after `signal` has aborted it.  Several results are requested as JSON.
+export async function upload(photo, query, isSeveral, signal) {
+	const wanted = isSeveral ? "application/json" : "image/jpeg";
 	const start_ms = performance.now();
 
 	try {
@@ -58,16 +90,15 @@ export async function upload(photo, query, signal) {
 			method: "POST",
 			body: photo,
 			cache: "no-store",
+			headers: { Accept: wanted },
 			signal,
 		});
-		const type = reply.headers.get("Content-Type");
 
-		if (!reply.ok || type !== "image/jpeg")
+		if (!reply.ok || reply.headers.get("Content-Type") !== wanted)
 			return { problem: await readProblem(reply) };
 		return {
-			result: await reply.blob(),
+			...await (isSeveral ? readSeveral : readOne)(reply),
 			metrics: parse(reply.headers.get("Server-Timing")),
-			warnings: warnings(reply.headers),
 			seen_ms: performance.now() - start_ms,
 		};
 	} catch (error) {

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/web/web.h"
 
+#include "base/util.h"
+
 #include <string.h>
 
-/* The assembler includes each, as no C of today can. */
+/*
+ * The assembler includes each file, as C11 cannot.  CMakeLists.txt tells it the
+ * folders to search: this one, and the one of files that the build makes.
+ */
 #define WEB_FILE(symbol, file, media_type)                                     \
 	extern const char web_##symbol[], web_##symbol##_end[];                \
 	__asm__(".pushsection .rodata\n"                                       \
-		"web_" #symbol ": .incbin \"" WEB_FOLDER "/" file "\"\n"       \
+		"web_" #symbol ": .incbin \"" file "\"\n"                      \
 		"web_" #symbol "_end: .byte 0\n"                               \
 		".popsection\n");
 #include "service/web/files.def"
@@ -28,7 +33,7 @@ static const struct part parts[] = {
 
 bool web_find(const char *name, struct web_file *out)
 {
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (strcmp(parts[i].file.name, name) != 0)
 			continue;
 		*out = parts[i].file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Those of the schedule may stand in an arm, where they come after those given
- * for all arms, so win.
+ * Flags of the schedule may also be given in an arm.  They are read after those
+ * given for all arms, and so replace them.
  */
 #include "stages/bench/options.h"
 
@@ -11,7 +11,7 @@
 
 enum {
 	EMPTY_LAPS = 10000,
-	WAKE_PAUSE_NS = 1000000, /* by then they sleep */
+	WAKE_PAUSE_NS = 1000000, /* until all workers sleep */
 	WORDS_MAX = 64
 };
 
@@ -23,67 +23,96 @@ struct given {
 	const char *graph, *json;
 	const char *arms[ARMS_MAX];
 	uint32_t arm_count;
-	bool is_empty, is_wake, is_help;
+	bool is_empty, is_wake;
+	struct flags_asked asked;
 };
 
 static const struct flag own_flags[] = {
 	{ "graph", "FILE", NULL,
-	  "stages, times, routes; see stages/sim/model.h",
+	  "stages, times and routes; see stages/sim/model.h",
 	  FLAG_FIELD(struct given, graph) },
-	{ "json", "FILE", NULL, "all figures of all runs",
+	{ "json", "FILE", NULL, "write all figures of all runs to this file",
 	  FLAG_FIELD(struct given, json) },
 	{ "arm", "'FLAG...'", NULL, "a schedule to compare; may be repeated",
-	  .type = FLAG_OTHER },
+	  .type = FLAG_OTHER, .repeats = true },
 	{ "clients", "N", NULL,
-	  "requests under way, at most (16; with --rate 1024)",
+	  "number of requests in progress, at most; default: 16, and 1024 "
+	  "with --rate",
 	  FLAG_FIELD(struct given, config.client_count), .least = 1,
 	  .most = 65536 },
 	{ "rate", "R", NULL,
-	  "requests due per second, Poisson; without it, one begins\n"
-	  "when one ends",
+	  "requests due per second, Poisson; default: one begins when one "
+	  "ends",
 	  FLAG_FIELD(struct given, config.rate_per_s), .least = 1e-3,
 	  .most = 1e9 },
-	{ "requests", "N", NULL, "how many are counted (2000)",
+	{ "requests", "N", NULL,
+	  "number of requests that are counted; default: 2000",
 	  FLAG_FIELD(struct given, config.request_count), .least = 1,
 	  .most = 1e8 },
-	{ "seconds", "S", NULL, "count those of so long a time instead",
+	{ "seconds", "S", NULL, "count the requests of S seconds instead",
 	  FLAG_FIELD(struct given, duration_s), .least = 1e-3, .most = 1e5 },
-	{ "warmup", "N", NULL, "not counted, before those (200)",
+	{ "warmup", "N", NULL,
+	  "number of requests before these that are not counted; default: 200",
 	  FLAG_FIELD(struct given, config.warmup_count), .most = 1e8 },
-	{ "rounds", "N", NULL, "so many runs of each arm, in turn (1)",
+	{ "rounds", "N", NULL, "run each arm N times, in turn; default: 1",
 	  FLAG_FIELD(struct given, round_count), .least = 1, .most = 1000 },
-	{ "scale", "X", NULL, "times of the graph, times X (1)",
+	{ "scale", "X", NULL, "multiply the graph's times by X; default: 1",
 	  FLAG_FIELD(struct given, config.scale), .most = 1e6 },
 	{ "memory", "BYTES", NULL,
-	  "of a request's buffer, all of it touched at each stage; if\n"
-	  "the graph has sizes, of a mean one, others in proportion (0)",
+	  "size of a request's buffer, all of which is touched at each stage; "
+	  "if the graph has sizes, the size for a mean request, in proportion "
+	  "for others; default: 0",
 	  FLAG_FIELD(struct given, config.memory_bytes), .most = 1e9 },
 	{ "seed", "N", NULL,
-	  "of all random numbers; each round takes the next (1)",
+	  "seed of all random numbers; each round takes the next; default: 1",
 	  FLAG_FIELD(struct given, config.seed), .most = 1e15 },
-	{ "empty", NULL, NULL, "cost of an event at a stage: empty handlers",
+	{ "empty", NULL, NULL,
+	  "measure the cost of an event at a stage, with empty handlers",
 	  FLAG_FIELD(struct given, is_empty) },
 	{ "wake", NULL, NULL,
-	  "time from a send to sleeping workers to the handler",
+	  "measure the time from a send to sleeping workers to the handler",
 	  FLAG_FIELD(struct given, is_wake) },
-	{ "help", NULL, NULL, "print this", FLAG_FIELD(struct given, is_help) },
+	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
 
-/* Of an arm, beside the schedule's. */
+/* An arm has these beside the schedule's. */
 static const struct flag arm_flags[] = {
 	{ "cores", "LIST", NULL,
-	  "CPUs that workers run on; default: all allowed",
+	  "CPUs that workers run on; default: all that are allowed",
 	  .type = FLAG_OTHER },
 	{ 0 },
 };
 
-static const struct flag *const tables[] = { own_flags, arm_flags,
-					     schedule_flags, NULL };
-static const struct flag *const arm_tables[] = { arm_flags, schedule_flags,
-						 NULL };
+static const struct flag_group groups[] = {
+	{ .flags = own_flags },
+	{ .flags = arm_flags,
+	  .title = "For all arms or in one, as for darkroom" },
+	{ .flags = schedule_flags },
+	{ 0 },
+};
 
-/* What each mode takes if nothing else is given. */
+static const struct flag_group arm_groups[] = {
+	{ .flags = arm_flags },
+	{ .flags = schedule_flags },
+	{ 0 },
+};
+
+const struct program stages_bench_program = {
+	.name = "stages_bench",
+	.summary = "measure schedules on a stage graph, in threads",
+	.usage = "--graph FILE [OPTION]...",
+	.about = "Run a stage graph in threads, under one schedule or several "
+		 "in turn, and print medians (least - most) as Markdown.",
+	.groups = groups,
+	.exit_status = "0 done, 1 failed, 2 wrong usage.",
+	.see_also = "stages_sim(1), darkroom(1)",
+};
+
+/* The flags of an arm, as its text gives them. */
+static const struct program arm_program = { .groups = arm_groups };
+
+/* The defaults of each mode. */
 static const struct given initials[] = {
 	[MODE_LOAD] = { .config = { .scale = 1,
 				    .lap_count = 1,
@@ -105,41 +134,30 @@ static const struct given initials[] = {
 			.round_count = 1 },
 };
 
-void options_print_help(FILE *out)
-{
-	fputs("Usage: stages_bench --graph FILE [OPTION]...\n"
-	      "Run a stage graph in threads, under one schedule or several in "
-	      "turn, and print\nmedians (least - most) as Markdown.\n\n",
-	      out);
-	flags_print_help(own_flags, out);
-	fputs("\nFor all arms or in one, as for darkroom:\n\n", out);
-	flags_print_help(arm_flags, out);
-	flags_print_help(schedule_flags, out);
-}
-
+/* Returns false. */
 __attribute__((format(printf, 2, 3))) static bool
-fail(char error[OPTIONS_ERROR_BYTES], const char *format, ...)
+options_fail(struct error *error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(error, OPTIONS_ERROR_BYTES, format, args);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 	return false;
 }
 
 /* A flag of an arm waits for take_for_arm(). */
 static bool take_own(void *given, const struct flag *f, const char *value,
-		     char why[FLAG_WHY_BYTES])
+		     struct error *why)
 {
 	struct given *g = given;
 
 	if (f->type != FLAG_OTHER)
 		return flag_set(f, value, g, why);
-	if (flags_find(arm_tables, f->name) != NULL)
+	if (flags_find(arm_groups, f->name) != NULL)
 		return true;
 	if (g->arm_count == ARMS_MAX) {
-		(void)snprintf(why, FLAG_WHY_BYTES, "more than %d", ARMS_MAX);
+		error_set(why, "more than %d", ARMS_MAX);
 		return false;
 	}
 	g->arms[g->arm_count++] = value;
@@ -147,11 +165,11 @@ static bool take_own(void *given, const struct flag *f, const char *value,
 }
 
 static bool read_given(struct given *g, enum mode mode, int argc, char **argv,
-		       char error[OPTIONS_ERROR_BYTES])
+		       struct error *error)
 {
 	*g = initials[mode];
-	return flags_read(tables, argv + 1, (uint32_t)argc - 1, take_own, g,
-			  error);
+	return flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
+			  take_own, g, error);
 }
 
 /* An arm being read. */
@@ -161,27 +179,26 @@ struct reading {
 };
 
 static bool take_for_arm(void *reading, const struct flag *f, const char *value,
-			 char why[FLAG_WHY_BYTES])
+			 struct error *why)
 {
 	const struct model *m = ((struct reading *)reading)->model;
 	struct arm *a = ((struct reading *)reading)->arm;
 	const char *names[STAGES_MAX], *fault = NULL;
 
-	if (flags_find(arm_tables, f->name) == NULL)
+	if (flags_find(arm_groups, f->name) == NULL)
 		return true;
 	if (strcmp(f->name, "cores") == 0) {
 		cores_free(a->cores);
 		a->cores = cores_new(value, &fault);
 		if (a->cores == NULL)
-			(void)snprintf(why, FLAG_WHY_BYTES, "'%s' %s", value,
-				       fault);
+			error_set(why, "'%s' %s", value, fault);
 		return a->cores != NULL;
 	}
 	for (uint32_t i = 0; i < m->stage_count; i++)
 		names[i] = m->stages[i].name;
 	return schedule_set(&a->schedule, f->name, value, names,
 			    m->stage_count) ||
-	       flag_refuse(f, value, why);
+	       schedule_refuse(f->name, value, why);
 }
 
 /* The words of an arm, in `words`, cut out of `text`. */
@@ -196,19 +213,19 @@ static uint32_t split(char *text, char *words[WORDS_MAX])
 	return count;
 }
 
-static bool read_own_flags(struct reading *r, char error[OPTIONS_ERROR_BYTES])
+static bool read_own_flags(struct reading *r, struct error *error)
 {
 	char *words[WORDS_MAX], *copy = strdup(r->arm->name);
 	bool ok = copy != NULL &&
-		  flags_read(arm_tables, words, split(copy, words),
+		  flags_read(&arm_program, words, split(copy, words),
 			     take_for_arm, r, error);
 
 	free(copy);
 	return ok;
 }
 
-static bool read_arm(struct options *o, const char *text, int argc, char **argv,
-		     char error[OPTIONS_ERROR_BYTES])
+static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
+		     char **argv, struct error *error)
 {
 	struct arm *a = &o->arms[o->arm_count++];
 	struct reading reading = { .model = &o->model, .arm = a };
@@ -218,30 +235,31 @@ static bool read_arm(struct options *o, const char *text, int argc, char **argv,
 	schedule_init(&a->schedule);
 	a->name = strdup(text);
 	if (a->name == NULL ||
-	    !flags_read(tables, argv + 1, (uint32_t)argc - 1, take_for_arm,
-			&reading, error) ||
+	    !flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
+			take_for_arm, &reading, error) ||
 	    !read_own_flags(&reading, error))
 		return false;
 	if (a->cores == NULL && (a->cores = cores_new(NULL, &no_cores)) == NULL)
-		return fail(error, "the cores %s", no_cores);
+		return options_fail(error, "the cores %s", no_cores);
 	return schedule_complete(&a->schedule, o->model.stage_count,
 				 cores_count(a->cores), why) ||
-	       fail(error, "%s%s%s", text, *text != '\0' ? ": " : "", why);
+	       options_fail(error, "%s%s%s", text, *text != '\0' ? ": " : "",
+			    why);
 }
 
-static bool read_graph(struct options *o, const struct given *g,
-		       char error[OPTIONS_ERROR_BYTES])
+static bool read_graph(struct stages_bench_options *o, const struct given *g,
+		       struct error *error)
 {
 	const char *why = NULL;
 
 	o->graph_path = g->graph;
 	if (o->graph_path == NULL)
-		return fail(error, "--graph FILE is missing");
+		return options_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, o->graph_path, &why) ||
-	       fail(error, "--graph '%s': %s", o->graph_path, why);
+	       options_fail(error, "--graph '%s': %s", o->graph_path, why);
 }
 
-static void read_config(struct options *o, const struct given *g)
+static void read_config(struct stages_bench_options *o, const struct given *g)
 {
 	o->round_count = g->round_count;
 	o->config = g->config;
@@ -255,19 +273,19 @@ static void read_config(struct options *o, const struct given *g)
 		o->config.client_count = o->mode == MODE_WAKE ? 1 : 16;
 }
 
-bool options_parse(struct options *o, int argc, char **argv,
-		   char error[OPTIONS_ERROR_BYTES])
+bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
+				char **argv, struct error *error)
 {
 	struct given g;
 
-	*o = (struct options){ .mode = MODE_LOAD };
+	*o = (struct stages_bench_options){ .mode = MODE_LOAD };
 	if (!read_given(&g, o->mode, argc, argv, error))
 		return false;
-	o->is_help = g.is_help;
-	if (o->is_help)
+	o->asked = g.asked;
+	if (flags_is_asked(&o->asked))
 		return true;
 	if (g.is_empty && g.is_wake)
-		return fail(error, "--empty and --wake are two runs");
+		return options_fail(error, "--empty and --wake are two runs");
 	if (g.is_empty || g.is_wake)
 		o->mode = g.is_empty ? MODE_EMPTY : MODE_WAKE;
 	o->json_path = g.json;
@@ -281,7 +299,7 @@ bool options_parse(struct options *o, int argc, char **argv,
 	return g.arm_count > 0 || read_arm(o, "", argc, argv, error);
 }
 
-void options_release(struct options *o)
+void stages_bench_options_release(struct stages_bench_options *o)
 {
 	for (uint32_t i = 0; i < o->arm_count; i++) {
 		cores_free(o->arms[i].cores);

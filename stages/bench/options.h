@@ -3,12 +3,11 @@
 #ifndef STAGES_BENCH_OPTIONS_H
 #define STAGES_BENCH_OPTIONS_H
 
+#include "base/options.h"
 #include "stages/bench/run.h"
 #include "stages/cores.h"
 
-#include <stdio.h>
-
-enum { ARMS_MAX = 64, OPTIONS_ERROR_BYTES = 512 };
+enum { ARMS_MAX = 64 };
 
 /* One of the schedules to compare. */
 struct arm {
@@ -17,7 +16,7 @@ struct arm {
 	struct cores *cores;      /* owned */
 };
 
-struct options {
+struct stages_bench_options {
 	enum mode mode;
 	struct model model;       /* owned */
 	struct run_config config; /* all but its speed */
@@ -25,21 +24,22 @@ struct options {
 	struct arm arms[ARMS_MAX];
 	uint32_t round_count;
 	const char *graph_path;
-	const char *json_path; /* NULL: none */
-	bool is_help;          /* print the help and nothing else */
+	const char *json_path;    /* NULL: none */
+	struct flags_asked asked; /* if any, the rest is not complete */
 };
 
 /*
  * Read the command line and the files it names.  False: `error` is a sentence
- * that says what is wrong.  Either way `o` is good for options_release(); it
- * must not be copied.
+ * that says what is wrong.  Either way `o`, which must not be copied, is for
+ * stages_bench_options_release().
  */
-__attribute__((warn_unused_result)) bool
-options_parse(struct options *o, int argc, char **argv,
-	      char error[OPTIONS_ERROR_BYTES]);
+MUST_CHECK bool stages_bench_options_parse(struct stages_bench_options *o,
+					   int argc, char **argv,
+					   struct error *error);
 
-void options_release(struct options *o);
+void stages_bench_options_release(struct stages_bench_options *o);
 
-void options_print_help(FILE *out);
+/* Its flags, for stages_bench --help. */
+extern const struct program stages_bench_program;
 
 #endif

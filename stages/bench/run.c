@@ -1,14 +1,176 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/bench/run.h"
 
-#include "stages/bench/counts.h"
-#include "stages/bench/work.h"
+#include "base/clock.h"
+#include "base/quantiles.h"
 #include "stages/group.h"
 #include "stages/stats.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+
+/* Counts are per request, in MODE_EMPTY per event and stage. */
+const struct figure_about figure_abouts[FIGURES] = {
+	[FIGURE_REQUESTS_PER_S] = { "requests_per_s", "requests/s", 1,
+				    MODE_LOAD },
+	[FIGURE_RESPONSE_MEAN_MS] = { "response_ms_mean", "response ms, mean",
+				      1, MODE_LOAD },
+	[FIGURE_RESPONSE_P50_MS] = { "response_ms_p50", "p50", 1, MODE_LOAD },
+	[FIGURE_RESPONSE_P90_MS] = { "response_ms_p90", "p90", 1, MODE_LOAD },
+	[FIGURE_RESPONSE_P99_MS] = { "response_ms_p99", "p99", 1, MODE_LOAD },
+	[FIGURE_CORES] = { "cores_used", "cores used", 2, MODE_LOAD },
+	[FIGURE_CPU_MS] = { "cpu_ms", "CPU ms", 3, MODE_LOAD },
+	[FIGURE_VISITS] = { "visits", "visits", 2, MODE_LOAD },
+	[FIGURE_VISITS_EMPTY] = { "visits_empty", "empty", 3, MODE_LOAD },
+	[FIGURE_SWITCHES] = { "switches", "switches", 2, MODE_LOAD },
+	[FIGURE_SLEEPS] = { "sleeps", "sleeps", 2, MODE_LOAD },
+	[FIGURE_VOLUNTARY] = { "context_switches_voluntary",
+			       "context switches, voluntary", 2, MODE_LOAD },
+	[FIGURE_INVOLUNTARY] = { "context_switches_involuntary", "involuntary",
+				 2, MODE_LOAD },
+	[FIGURE_STOLEN] = { "stolen", "stolen", 3, MODE_LOAD },
+	[FIGURE_EVENT_WALL_NS] = { "event_wall_ns", "ns per event", 0,
+				   MODE_EMPTY },
+	[FIGURE_EVENT_CPU_NS] = { "event_cpu_ns", "CPU ns per event", 0,
+				  MODE_EMPTY },
+	[FIGURE_EVENT_VISITS] = { "event_visits", "visits", 3, MODE_EMPTY },
+	[FIGURE_EVENT_SLEEPS] = { "event_sleeps", "sleeps", 3, MODE_EMPTY },
+	[FIGURE_START_P50_US] = { "start_us_p50", "send to start us, p50", 1,
+				  MODE_WAKE },
+	[FIGURE_START_P90_US] = { "start_us_p90", "p90", 1, MODE_WAKE },
+	[FIGURE_START_P99_US] = { "start_us_p99", "p99", 1, MODE_WAKE },
+};
+
+enum { TRIALS = 30, TRIAL_STEPS = 200000, LINE_BYTES = 64 };
+
+static void work_compute(uint64_t step_count)
+{
+	uint64_t x = step_count;
+
+	/* Each step needs the last one, and the compiler may leave none out. */
+	while (step_count-- > 0) {
+		x = x * UINT64_C(6364136223846793005) + 1;
+		__asm__ volatile("" : "+r"(x));
+	}
+}
+
+/* Read and write each cache line once. */
+static void work_touch(unsigned char *memory, uint64_t size_bytes)
+{
+	for (uint64_t i = 0; i < size_bytes; i += LINE_BYTES)
+		memory[i]++;
+}
+
+double run_measure_speed(void)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	/* The fastest trial is the one that nobody disturbed. */
+	for (int i = 0; i < TRIALS; i++) {
+		uint64_t start_ns = clock_now_ns();
+
+		work_compute(TRIAL_STEPS);
+		uint64_t ns = clock_now_ns() - start_ns;
+
+		least_ns = ns < least_ns ? ns : least_ns;
+	}
+	return (double)TRIAL_STEPS / (double)least_ns;
+}
+
+/* What a group and its threads did until some moment. */
+struct counts {
+	uint64_t at_ns;
+	uint64_t finished_count; /* requests; the caller's to fill */
+	uint64_t handled_count;  /* events */
+	uint64_t visit_count, visit_empty_count, switch_count;
+	uint64_t sleep_count, stolen_count;
+	uint64_t cpu_ns;
+	uint64_t voluntary_count, involuntary_count; /* context switches */
+};
+
+static uint64_t cpu_ns(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) *
+		       1000000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+static void read_usage(struct counts *c, bool with_own)
+{
+	struct rusage all, own = { .ru_nvcsw = 0 };
+
+	(void)getrusage(RUSAGE_SELF, &all);
+	if (!with_own)
+		(void)getrusage(RUSAGE_THREAD, &own);
+	c->cpu_ns = cpu_ns(&all) - cpu_ns(&own);
+	c->voluntary_count = (uint64_t)(all.ru_nvcsw - own.ru_nvcsw);
+	c->involuntary_count = (uint64_t)(all.ru_nivcsw - own.ru_nivcsw);
+}
+
+/* CPU time and context switches of the calling thread count if `with_own`. */
+static void counts_read(struct counts *c, const struct group *g,
+			struct stage *const *stages, uint32_t stage_count,
+			bool with_own)
+{
+	c->at_ns = clock_now_ns();
+	read_usage(c, with_own);
+	for (uint32_t i = 0; i < stage_count; i++) {
+		struct stage_stats s;
+
+		stage_read(stages[i], &s);
+		c->handled_count += s.handled_count;
+		c->visit_count += s.visit_count;
+		c->visit_empty_count += s.visit_empty_count;
+		c->switch_count += s.switch_count;
+	}
+	for (uint32_t i = 0; i < group_worker_count(g); i++) {
+		struct worker_stats w;
+
+		group_read_worker(g, i, &w);
+		c->sleep_count += w.sleep_count;
+		c->stolen_count += w.stolen_count;
+	}
+}
+
+/* The growth of one count, divided by `count`. */
+static double grown(uint64_t from, uint64_t to, double count)
+{
+	return count > 0 ? (double)(to - from) / count : 0;
+}
+
+/* The figures that follow from what happened between the two. */
+static void counts_compare(const struct counts *from, const struct counts *to,
+			   double f[FIGURES])
+{
+	double requests = (double)(to->finished_count - from->finished_count);
+	double events = (double)(to->handled_count - from->handled_count);
+	double s = (double)(to->at_ns - from->at_ns) / 1e9;
+
+	f[FIGURE_REQUESTS_PER_S] =
+		grown(from->finished_count, to->finished_count, s);
+	f[FIGURE_CORES] = grown(from->cpu_ns, to->cpu_ns, s) / 1e9;
+	f[FIGURE_CPU_MS] = grown(from->cpu_ns, to->cpu_ns, requests) / 1e6;
+	f[FIGURE_VISITS] = grown(from->visit_count, to->visit_count, requests);
+	f[FIGURE_VISITS_EMPTY] =
+		grown(from->visit_empty_count, to->visit_empty_count, requests);
+	f[FIGURE_SWITCHES] =
+		grown(from->switch_count, to->switch_count, requests);
+	f[FIGURE_SLEEPS] = grown(from->sleep_count, to->sleep_count, requests);
+	f[FIGURE_VOLUNTARY] =
+		grown(from->voluntary_count, to->voluntary_count, requests);
+	f[FIGURE_INVOLUNTARY] =
+		grown(from->involuntary_count, to->involuntary_count, requests);
+	f[FIGURE_STOLEN] =
+		grown(from->stolen_count, to->stolen_count, requests);
+	f[FIGURE_EVENT_WALL_NS] = grown(from->at_ns, to->at_ns, events);
+	f[FIGURE_EVENT_CPU_NS] = grown(from->cpu_ns, to->cpu_ns, events);
+	f[FIGURE_EVENT_VISITS] =
+		grown(from->visit_count, to->visit_count, events);
+	f[FIGURE_EVENT_SLEEPS] =
+		grown(from->sleep_count, to->sleep_count, events);
+}
 
 enum { STACK_BYTES = 256 * 1024 };
 
@@ -24,7 +186,7 @@ struct request {
 };
 
 struct times {
-	uint64_t *ns; /* owned */
+	double *ns; /* owned */
 	uint64_t count, capacity;
 };
 
@@ -34,7 +196,7 @@ struct run {
 	struct stage *stages[STAGES_MAX];
 	bool clients_handle; /* the handlers run in their threads */
 
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* of all members below */
 	pthread_cond_t ended;
 	struct request *requests; /* client_count of them */
 	struct request *idle;
@@ -43,12 +205,12 @@ struct run {
 	uint64_t begun_count, finished_count, step_count;
 	bool is_over;
 	uint64_t end_ns; /* of the last request ended */
-	struct counts begin;
+	struct counts first;
 	struct times responses, starts; /* of counted requests */
 };
 
 /* Called by the thread that is the client, or by one of several. */
-static struct counts count(const struct run *r)
+static struct counts count_all(const struct run *r)
 {
 	struct counts c = { .finished_count = r->finished_count };
 
@@ -57,7 +219,7 @@ static struct counts count(const struct run *r)
 	return c;
 }
 
-static void times_add(struct times *t, uint64_t ns)
+static void times_add(struct times *t, double ns)
 {
 	if (t->count == t->capacity) {
 		t->capacity = t->capacity == 0 ? 1024 : 2 * t->capacity;
@@ -67,16 +229,16 @@ static void times_add(struct times *t, uint64_t ns)
 	t->ns[t->count++] = ns;
 }
 
-static void end(struct run *r, struct request *q)
+static void end_request(struct run *r, struct request *q)
 {
-	uint64_t end_ns = group_now_ns();
+	uint64_t end_ns = clock_now_ns();
 
 	(void)pthread_mutex_lock(&r->lock);
 	r->finished_count++;
 	r->end_ns = end_ns;
 	if (q->number >= r->config->warmup_count) {
-		times_add(&r->responses, end_ns - q->due_ns);
-		times_add(&r->starts, q->start_ns - q->event.born_ns);
+		times_add(&r->responses, (double)(end_ns - q->due_ns));
+		times_add(&r->starts, (double)(q->start_ns - q->event.born_ns));
 	}
 	q->next = r->idle;
 	r->idle = q;
@@ -100,7 +262,7 @@ static void handle(struct event *ev, void *arg)
 	uint64_t service_ns = q->path.steps[q->step].service_ns;
 
 	if (q->start_ns == 0)
-		q->start_ns = group_now_ns();
+		q->start_ns = clock_now_ns();
 	work_touch(q->memory, q->memory_bytes);
 	work_compute((uint64_t)((double)service_ns * r->config->steps_per_ns));
 	ev->left_ns -= service_ns;
@@ -109,7 +271,7 @@ static void handle(struct event *ev, void *arg)
 	if (q->step < q->path.step_count)
 		send_on(r, q);
 	else
-		end(r, q);
+		end_request(r, q);
 }
 
 static void resize_memory(struct request *q, uint64_t bytes)
@@ -124,7 +286,7 @@ static void resize_memory(struct request *q, uint64_t bytes)
 }
 
 /* Draw what `q` will do. */
-static void draw(struct run *r, struct request *q)
+static void draw_request(struct run *r, struct request *q)
 {
 	const struct run_config *c = r->config;
 	double share = 1;
@@ -151,7 +313,7 @@ static uint64_t next_due_ns(struct run *r)
 	const struct run_config *c = r->config;
 
 	if (c->rate_per_s == 0)
-		return group_now_ns() + c->pause_ns;
+		return clock_now_ns() + c->pause_ns;
 	r->due_ns +=
 		(uint64_t)random_exponential(&r->random, 1e9 / c->rate_per_s);
 	return r->due_ns;
@@ -166,15 +328,15 @@ static bool is_over(struct run *r)
 	if (r->is_over || r->begun_count < c->warmup_count)
 		return r->is_over;
 	if (r->begun_count == c->warmup_count)
-		r->begin = count(r);
+		r->first = count_all(r);
 	r->is_over = c->duration_ns > 0 ?
-			     group_now_ns() - r->begin.at_ns >= c->duration_ns :
+			     clock_now_ns() - r->first.at_ns >= c->duration_ns :
 			     counted == c->request_count;
 	return r->is_over;
 }
 
-/* A request to send, as soon as there may be one more.  NULL: no more. */
-static struct request *begin(struct run *r)
+/* A request to send, as soon as one more is allowed.  NULL: the run is over. */
+static struct request *begin_request(struct run *r)
 {
 	struct request *q = NULL;
 
@@ -184,7 +346,7 @@ static struct request *begin(struct run *r)
 	if (!is_over(r)) {
 		q = r->idle;
 		r->idle = q->next;
-		draw(r, q);
+		draw_request(r, q);
 		q->number = r->begun_count++;
 		q->due_ns = next_due_ns(r);
 	}
@@ -197,7 +359,7 @@ static void wait_until(uint64_t ns)
 	struct timespec t = { (time_t)(ns / 1000000000),
 			      (long)(ns % 1000000000) };
 
-	if (ns > group_now_ns())
+	if (ns > clock_now_ns())
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
@@ -208,7 +370,7 @@ static void *client_main(void *arg)
 
 	/* By default the kernel may be 50 us late. */
 	(void)prctl(PR_SET_TIMERSLACK, 1);
-	while ((q = begin(r)) != NULL) {
+	while ((q = begin_request(r)) != NULL) {
 		wait_until(q->due_ns);
 		send_on(r, q);
 	}
@@ -275,37 +437,41 @@ static double times_mean(const struct times *t)
 	double sum = 0;
 
 	for (uint64_t i = 0; i < t->count; i++)
-		sum += (double)t->ns[i];
+		sum += t->ns[i];
 	return t->count > 0 ? sum / (double)t->count : 0;
+}
+
+/* Of sorted times; 0: there are none. */
+static double times_quantile(const struct times *t, double share)
+{
+	return t->count > 0 ? quantile_nearest(t->ns, t->count, share) : 0;
 }
 
 static void fill_times(struct run *r, double f[FIGURES])
 {
-	const uint64_t *ns = r->responses.ns;
-	uint64_t n = r->responses.count;
+	const struct times *t = &r->responses;
 
-	times_sort(r->responses.ns, n);
-	f[FIGURE_RESPONSE_MEAN_MS] = times_mean(&r->responses) / 1e6;
-	f[FIGURE_RESPONSE_P50_MS] = (double)times_quantile(ns, n, 0.5) / 1e6;
-	f[FIGURE_RESPONSE_P90_MS] = (double)times_quantile(ns, n, 0.9) / 1e6;
-	f[FIGURE_RESPONSE_P99_MS] = (double)times_quantile(ns, n, 0.99) / 1e6;
-	ns = r->starts.ns;
-	n = r->starts.count;
-	times_sort(r->starts.ns, n);
-	f[FIGURE_START_P50_US] = (double)times_quantile(ns, n, 0.5) / 1e3;
-	f[FIGURE_START_P90_US] = (double)times_quantile(ns, n, 0.9) / 1e3;
-	f[FIGURE_START_P99_US] = (double)times_quantile(ns, n, 0.99) / 1e3;
+	quantiles_sort(r->responses.ns, r->responses.count);
+	quantiles_sort(r->starts.ns, r->starts.count);
+	f[FIGURE_RESPONSE_MEAN_MS] = times_mean(t) / 1e6;
+	f[FIGURE_RESPONSE_P50_MS] = times_quantile(t, 0.5) / 1e6;
+	f[FIGURE_RESPONSE_P90_MS] = times_quantile(t, 0.9) / 1e6;
+	f[FIGURE_RESPONSE_P99_MS] = times_quantile(t, 0.99) / 1e6;
+	t = &r->starts;
+	f[FIGURE_START_P50_US] = times_quantile(t, 0.5) / 1e3;
+	f[FIGURE_START_P90_US] = times_quantile(t, 0.9) / 1e3;
+	f[FIGURE_START_P99_US] = times_quantile(t, 0.99) / 1e3;
 }
 
-static void fill(struct run *r, struct run_result *out)
+static void fill_result(struct run *r, struct run_result *out)
 {
-	struct counts all = count(r);
+	struct counts all = count_all(r);
 
 	all.at_ns = r->end_ns;
 	*out = (struct run_result){ .finished_count = r->finished_count,
 				    .step_count = r->step_count };
 	fill_times(r, out->figures);
-	counts_compare(&r->begin, &all, out->figures);
+	counts_compare(&r->first, &all, out->figures);
 	for (uint32_t i = 0; i < r->config->model->stage_count; i++) {
 		struct stage_stats s;
 
@@ -315,7 +481,7 @@ static void fill(struct run *r, struct run_result *out)
 	}
 }
 
-static void release(struct run *r)
+static void release_run(struct run *r)
 {
 	for (uint32_t i = 0; i < r->config->client_count; i++)
 		free(r->requests[i].memory);
@@ -337,7 +503,7 @@ bool run(const struct run_config *config, const struct schedule *schedule,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.ended = PTHREAD_COND_INITIALIZER,
 		.requests = calloc(config->client_count, sizeof(*r.requests)),
-		.due_ns = group_now_ns(),
+		.due_ns = clock_now_ns(),
 	};
 	bool ok = r.requests != NULL;
 
@@ -350,8 +516,8 @@ bool run(const struct run_config *config, const struct schedule *schedule,
 	if (r.group != NULL)
 		group_stop(r.group);
 	if (ok)
-		fill(&r, out);
+		fill_result(&r, out);
 	if (r.requests != NULL)
-		release(&r);
+		release_run(&r);
 	return ok;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Color: one central queue for all stages; whoever takes an event from it
- * visits the stage that the event was sent to, so no visit is in vain.
+ * Color: one central queue for all stages.  A worker that takes an event from
+ * it visits the stage that the event was sent to, so no visit finds an empty
+ * queue.
  *
- * After Gordon, UCAM-CL-TR-781, section 3.1.4.  Deviation: a stage that one
- * worker at a time may visit, or a certain one, keeps a queue of its own, as
- * its events would stop the central queue; those that have events take turns
- * with the central queue.
+ * After Gordon, UCAM-CL-TR-781, section 3.1.4.  Deviation: a stage that only
+ * one worker at a time may visit, or only a certain one, keeps a queue of its
+ * own, because its events would block the central queue.  Such stages that have
+ * events take turns with the central queue.
  */
 #include "stages/policy.h"
 

@@ -42,7 +42,7 @@ static double load(const struct stage_view *s)
 {
 	double rho = s->arrivals_per_s * s->service_ns / 1e9;
 
-	if (!(rho > 0)) /* nor is it a number */
+	if (!(rho > 0)) /* and it is not a number */
 		return 0;
 	return rho < LOAD_MAX ? rho : LOAD_MAX;
 }

@@ -5,7 +5,7 @@
  *
  * After Welsh, Culler and Brewer's SEDA as in Gordon, UCAM-CL-TR-781, section
  * 2.4.1, with pools of fixed size as in its table 4.2, or of changing
- * size (pool.c).
+ * size (worker.c).
  */
 #include "stages/policy.h"
 

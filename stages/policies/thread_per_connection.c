@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thread per connection: no workers and no queues; whoever sends an event runs
- * the handlers of all stages one after the other, as plain calls.
+ * Thread per connection: no workers and no queues.  The thread that sends an
+ * event runs the handlers of all stages one after the other, as plain calls.
  *
  * The baseline of Gordon, UCAM-CL-TR-781, section 4.2.3.
  */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock, and the requests: how they begin, go on and end. */
-#include "stages/sim/state.h"
+#include "stages/sim/sim.h"
+
+#include "base/clock.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define NS_PER_S 1e9
-
-enum { STREAM_ARRIVALS, STREAM_PATHS, STREAM_ERRORS };
-
-static void *zeroed(size_t count, size_t size)
+void *sim_alloc(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
 
@@ -18,7 +16,43 @@ static void *zeroed(size_t count, size_t size)
 	return memory;
 }
 
-void sim_set_timer(struct sim *s, uint64_t ns, enum timer timer, void *item)
+void sim_watch(const struct sim *s, const struct span *span)
+{
+	if (s->config->watch != NULL)
+		s->config->watch(s->config->watch_arg, span);
+}
+
+void tally_waiting(struct sim *s, uint32_t stage, int change)
+{
+	struct sim_tally *t = &s->totals.stages[stage];
+
+	t->waiting_ns +=
+		(double)t->waiting_count * (double)(s->now_ns - t->changed_ns);
+	t->changed_ns = s->now_ns;
+	t->waiting_count += (uint64_t)change;
+	if (t->waiting_count > t->counts.queued_count_max)
+		t->counts.queued_count_max = t->waiting_count;
+}
+
+void tally_sent(struct sim *s, const struct sim_request *r)
+{
+	uint32_t stage = r->steps[r->step].stage;
+
+	s->totals.stages[stage].counts.arrived_count++;
+	tally_waiting(s, stage, 1);
+}
+
+void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns)
+{
+	const struct model_step *step = &r->steps[r->step];
+	struct engine_stage *c = &s->totals.stages[step->stage].counts;
+
+	c->handled_count++;
+	c->wait_ns += wait_ns;
+	c->service_ns += (double)step->service_ns;
+}
+
+void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer, void *item)
 {
 	heap_push(&s->timers, (struct heap_entry){
 				      .key = ns,
@@ -28,8 +62,60 @@ void sim_set_timer(struct sim *s, uint64_t ns, enum timer timer, void *item)
 			      });
 }
 
-/* A timer set before is void if this one is earlier. */
-static void time_processor(struct sim *s, struct part *p)
+/* Keys are whole numbers: parts of a ns. */
+static const double KEYS_PER_NS = 256;
+
+static double processor_speed(const struct sim_processor *p)
+{
+	double share = (double)p->core_count / p->threads.count;
+
+	return share < 1 ? share : 1;
+}
+
+static void processor_advance(struct sim_processor *p, uint64_t now_ns)
+{
+	if (p->threads.count > 0)
+		p->got_ns += (double)(now_ns - p->at_ns) * processor_speed(p);
+	else
+		p->got_ns = 0; /* so that it stays exact */
+	p->at_ns = now_ns;
+}
+
+/* `item` has this much work to do, from now on. */
+static void processor_add(struct sim_processor *p, uint64_t now_ns,
+			  uint64_t work_ns, void *item)
+{
+	processor_advance(p, now_ns);
+	double done_at = (p->got_ns + (double)work_ns) * KEYS_PER_NS;
+
+	heap_push(&p->threads, (struct heap_entry){
+				       .key = (uint64_t)done_at,
+				       .item = item,
+			       });
+}
+
+/* When the next thread will be done; UINT64_MAX: there is none. */
+static uint64_t processor_next_ns(const struct sim_processor *p)
+{
+	if (p->threads.count == 0)
+		return UINT64_MAX;
+	double left_ns =
+		(double)p->threads.entries[0].key / KEYS_PER_NS - p->got_ns;
+
+	return left_ns <= 0 ?
+		       p->at_ns :
+		       p->at_ns + (uint64_t)ceil(left_ns / processor_speed(p));
+}
+
+/* Take it out, at that time. */
+static void *processor_pop(struct sim_processor *p, uint64_t now_ns)
+{
+	processor_advance(p, now_ns);
+	return heap_pop(&p->threads).item;
+}
+
+/* An earlier timer replaces the one that was set. */
+static void time_processor(struct sim *s, struct sim_part *p)
 {
 	uint64_t next_ns = processor_next_ns(&p->processor);
 
@@ -39,7 +125,7 @@ static void time_processor(struct sim *s, struct part *p)
 	sim_set_timer(s, next_ns, TIMER_PROCESSOR, p);
 }
 
-void sim_share(struct sim *s, struct part *p, uint64_t work_ns, void *item)
+void sim_share(struct sim *s, struct sim_part *p, uint64_t work_ns, void *item)
 {
 	processor_add(&p->processor, s->now_ns, work_ns, item);
 	time_processor(s, p);
@@ -51,39 +137,28 @@ static bool has_workers(const struct sim *s)
 }
 
 /* The part of a request that begins. */
-static struct part *choose_part(struct sim *s)
+static uint32_t choose_part(struct sim *s)
 {
-	uint32_t first = s->next_part++ % s->part_count;
-	struct part *best = &s->parts[first];
-
-	if (s->schedule->balance != BALANCE_REPLICATE)
-		return &s->parts[0];
-	if (s->schedule->distribute == DISTRIBUTE_ROUND_ROBIN)
-		return best;
-	for (uint32_t i = 0; i < s->part_count; i++) {
-		struct part *p = &s->parts[(first + i) % s->part_count];
-
-		if (p->under_way_count < best->under_way_count)
-			best = p;
-	}
-	return best;
+	return s->schedule->balance == BALANCE_REPLICATE ?
+		       visit_choose_part(&s->visits) :
+		       0;
 }
 
-static void predict(const struct sim *s, struct request *r)
+static void predict(const struct sim *s, struct sim_request *r)
 {
 	r->event.sent_ns = s->now_ns;
 	r->event.left_ns = (uint64_t)(r->error * (double)r->left_ns);
 }
 
-static struct request *request_new(struct sim *s)
+static struct sim_request *request_new(struct sim *s)
 {
 	struct model_path path;
 
 	model_draw(s->config->model, &s->paths, &path);
-	struct request *r =
-		zeroed(1, sizeof(*r) + path.step_count * sizeof(*path.steps));
+	struct sim_request *r = sim_alloc(
+		1, sizeof(*r) + path.step_count * sizeof(*path.steps));
 
-	r->number = s->born_count++;
+	r->event.number = s->born_count++;
 	r->size = path.size;
 	r->event.born_ns = s->now_ns;
 	r->step_count = path.step_count;
@@ -97,22 +172,24 @@ static struct request *request_new(struct sim *s)
 }
 
 /* The thread of the request's connection takes up its next step. */
-static void call_handler(struct sim *s, struct request *r)
+static void call_handler(struct sim *s, struct sim_request *r)
 {
 	uint64_t switch_ns = s->config->switch_ns;
 
 	tally_sent(s, r);
-	tally_wait(s, r->steps[r->step].stage, -1);
+	tally_waiting(s, r->steps[r->step].stage, -1);
+	r->started_ns = s->now_ns;
 	s->totals.stages[r->steps[r->step].stage].counts.visit_count++;
 	s->totals.switch_ns += (double)switch_ns;
-	sim_share(s, r->part, switch_ns + r->steps[r->step].service_ns, r);
+	sim_share(s, &s->parts[r->part],
+		  switch_ns + r->steps[r->step].service_ns, r);
 }
 
-/* Totals so far; the greatest queue length begins anew. */
-static void note_totals(struct sim *s, struct totals *out)
+/* Copy the totals up to now; the maximum queue length starts again. */
+static void note_totals(struct sim *s, struct sim_totals *out)
 {
 	for (uint32_t i = 0; i < s->config->model->stage_count; i++)
-		tally_wait(s, i, 0);
+		tally_waiting(s, i, 0);
 	s->totals.at_ns = s->now_ns;
 	*out = s->totals;
 	for (uint32_t i = 0; i < s->config->model->stage_count; i++)
@@ -126,28 +203,28 @@ static void begin_request(struct sim *s)
 	if (s->born_count == s->config->request_count - 1)
 		note_totals(s, &s->end);
 
-	struct request *r = request_new(s);
+	struct sim_request *r = request_new(s);
 
 	r->part = choose_part(s);
-	r->part->under_way_count++;
+	s->visits.parts[r->part].under_way_count++;
 	if (!has_workers(s)) {
 		call_handler(s, r);
 		return;
 	}
-	struct station *to = station_find(s, r->part, r->steps[0].stage);
+	struct sim_station *to = station_find(s, r->part, r->steps[0].stage);
 
 	if (s->config->queue_ns == 0)
 		station_push(s, to, r);
 	else
-		sim_set_timer(s, s->now_ns + station_use(s, to), TIMER_PUSH, r);
+		sim_set_timer(s, s->now_ns + station_use(to), TIMER_PUSH, r);
 }
 
-static void end_request(struct sim *s, struct request *r)
+static void end_request(struct sim *s, struct sim_request *r)
 {
-	r->part->under_way_count--;
+	s->visits.parts[r->part].under_way_count--;
 	s->totals.finished_count++;
-	if (r->number >= s->config->warmup_count)
-		s->requests[r->number - s->config->warmup_count] =
+	if (r->event.number >= s->config->warmup_count)
+		s->requests[r->event.number - s->config->warmup_count] =
 			(struct engine_request){
 				.size = r->size,
 				.response_ns = s->now_ns - r->event.born_ns,
@@ -158,7 +235,7 @@ static void end_request(struct sim *s, struct request *r)
 		begin_request(s);
 }
 
-bool sim_next(struct sim *s, struct request *r)
+bool sim_next(struct sim *s, struct sim_request *r)
 {
 	r->left_ns -= r->steps[r->step].service_ns;
 	if (++r->step == r->step_count) {
@@ -169,22 +246,16 @@ bool sim_next(struct sim *s, struct request *r)
 	return true;
 }
 
-void request_move(struct request *r, struct part *to)
-{
-	r->part->under_way_count--;
-	r->part = to;
-	r->part->under_way_count++;
-}
-
 /* Until the next arrival. */
 static uint64_t draw_gap_ns(struct sim *s)
 {
 	const struct engine_config *c = s->config;
-	double mean_ns = NS_PER_S / c->rate_per_s;
+	double mean_ns = (double)NS_PER_S / c->rate_per_s;
 
 	if (c->gap_count > 0)
 		return (uint64_t)llround(
-			NS_PER_S * c->gaps_s[s->born_count % c->gap_count]);
+			(double)NS_PER_S *
+			c->gaps_s[s->born_count % c->gap_count]);
 	return (uint64_t)llround(
 		c->is_constant ? mean_ns :
 				 random_exponential(&s->arrivals, mean_ns));
@@ -198,8 +269,8 @@ static void arrive(struct sim *s)
 			      NULL);
 }
 
-/* Whoever shares the part's cores and is done. */
-static void run_processor(struct sim *s, struct part *p)
+/* Continue the threads that share the part's cores and are done. */
+static void run_processor(struct sim *s, struct sim_part *p)
 {
 	p->timer_ns = UINT64_MAX;
 	while (processor_next_ns(&p->processor) <= s->now_ns) {
@@ -209,9 +280,16 @@ static void run_processor(struct sim *s, struct part *p)
 			worker_advance(item);
 			continue;
 		}
-		struct request *r = item;
+		struct sim_request *r = item;
 
 		tally_handled(s, r, 0);
+		sim_watch(s, &(struct span){
+				     .start_ns = r->started_ns,
+				     .end_ns = s->now_ns,
+				     .number = r->event.number,
+				     .stage = r->steps[r->step].stage,
+				     .kind = SPAN_EVENT,
+			     });
 		if (sim_next(s, r))
 			call_handler(s, r);
 	}
@@ -220,10 +298,10 @@ static void run_processor(struct sim *s, struct part *p)
 
 static void fire(struct sim *s, const struct heap_entry *timer)
 {
-	struct request *r;
-	struct part *p;
+	struct sim_request *r;
+	struct sim_part *p;
 
-	switch ((enum timer)timer->tag) {
+	switch ((enum sim_timer)timer->tag) {
 	case TIMER_ARRIVAL:
 		arrive(s);
 		return;
@@ -258,8 +336,8 @@ static void take_result(const struct sim *s, struct engine_result *out)
 		.requests = s->requests,
 	};
 	for (uint32_t i = 0; i < s->config->model->stage_count; i++) {
-		const struct tally *b = &s->begin.stages[i];
-		const struct tally *e = &s->end.stages[i];
+		const struct sim_tally *b = &s->begin.stages[i];
+		const struct sim_tally *e = &s->end.stages[i];
 		const struct engine_stage *from = &b->counts;
 		const struct engine_stage *to = &e->counts;
 
@@ -283,7 +361,7 @@ static void take_result(const struct sim *s, struct engine_result *out)
 
 void engine_run(const struct engine_config *config, struct engine_result *out)
 {
-	struct sim *s = zeroed(1, sizeof(*s));
+	struct sim *s = sim_alloc(1, sizeof(*s));
 
 	assert(config->warmup_count + 2 <= config->request_count);
 	s->config = config;
@@ -291,9 +369,9 @@ void engine_run(const struct engine_config *config, struct engine_result *out)
 	random_init(&s->arrivals, config->seed, STREAM_ARRIVALS);
 	random_init(&s->paths, config->seed, STREAM_PATHS);
 	random_init(&s->errors, config->seed, STREAM_ERRORS);
-	s->requests = zeroed(config->request_count - config->warmup_count,
-			     sizeof(*s->requests));
-	plan_init(s);
+	s->requests = sim_alloc(config->request_count - config->warmup_count,
+				sizeof(*s->requests));
+	sim_plan(s);
 	for (uint32_t i = 0;
 	     i < config->client_count && i < config->request_count; i++)
 		begin_request(s);
@@ -306,7 +384,7 @@ void engine_run(const struct engine_config *config, struct engine_result *out)
 		fire(s, &timer);
 	}
 	take_result(s, out);
-	plan_release(s);
+	sim_plan_release(s);
 	heap_release(&s->timers);
 	free(s);
 }

@@ -2,24 +2,27 @@
 /*
  * Engine: runs a model under a schedule in virtual time.
  *
- * The policy, the regime, the discipline, the thresholds and the measured rates
- * are the very functions that the threads of a stage group call; cores, queues,
- * sleeping and the clock are simulated.  What is not the same:
- *  - handlers take the time the model says, whatever runs beside them;
+ * Workers follow the same rules as the threads of a stage group
+ * (stages/visit.h); cores, queues, sleeping and the clock are simulated.
+ * Differences from the threads:
+ *  - handlers take the time the model says, whatever else runs;
  *  - threads that share cores (pools, thread per connection) get equal parts of
- *    them at every moment (processor.h);
+ *    them at every moment;
  *  - queues never refuse; all stages may be entered by any number of workers;
- *  - a woken worker is there at once, after the one who woke it has gone on.
+ *  - a woken worker starts at once, as soon as the one that woke it waits.
  *
- * Requests are numbered as they begin.  Those before `warmup_count` are not
- * counted; none begins after `request_count`, and the run ends when all have
- * ended.  The counts of stages are of the time in which the counted requests
- * began.
+ * Requests are numbered as they begin.  The first `warmup_count` are not
+ * counted; the run ends when `request_count` requests have ended.  The counts
+ * of stages cover the time in which the counted requests began.
  */
 #ifndef STAGES_SIM_ENGINE_H
 #define STAGES_SIM_ENGINE_H
 
 #include "stages/sim/model.h"
+#include "stages/tally.h"
+
+/* Streams of the seed. */
+enum engine_stream { STREAM_ARRIVALS, STREAM_PATHS, STREAM_ERRORS };
 
 struct engine_config {
 	const struct model *model;
@@ -29,18 +32,24 @@ struct engine_config {
 
 	/* Arrivals: one of these three. */
 	double rate_per_s;
-	uint32_t client_count; /* each sends anew when it is answered */
-	const double *gaps_s;  /* of so many, again and again */
+	uint32_t client_count; /* each sends its next request after a reply */
+	const double *gaps_s;  /* gap_count of them, repeated */
 	uint32_t gap_count;
-	bool is_constant; /* rate_per_s without chance; else Poisson */
+	bool is_constant; /* arrivals with equal gaps; otherwise Poisson */
 
 	uint64_t request_count, warmup_count;
 	uint64_t seed;
 
-	uint64_t switch_ns; /* a visit costs so much before its first event */
-	uint64_t queue_ns;  /* a push or a pop keeps its queue for so long */
+	uint64_t switch_ns; /* cost of a visit, before its first event */
+	uint64_t queue_ns;  /* how long a push or a pop keeps its queue */
 	double error_sigma; /* predicted work is true work, times a lognormal
 			     * factor of each request; 0: exact */
+
+	/* For tests, which compare with threads. */
+	uint32_t present_count; /* only the first workers begin; 0: all */
+	/* Called for each event handled and each visit, when it ends. */
+	void (*watch)(void *arg, const struct span *span);
+	void *watch_arg;
 };
 
 struct engine_stage {
@@ -66,14 +75,14 @@ struct engine_result {
 	struct engine_stage stages[STAGES_MAX];
 	/* Of all cores together, in the span. */
 	double switch_ns;
-	double queue_ns; /* at queues that others were at, too */
+	double queue_ns; /* waiting for queues and using them */
 	uint64_t stolen_count;
 	/* The counted requests, in the order they began; owned. */
 	uint64_t request_count;
 	struct engine_request *requests;
 };
 
-/* Out of memory, it aborts. */
+/* Aborts if there is no memory. */
 void engine_run(const struct engine_config *config, struct engine_result *out);
 void engine_release(struct engine_result *result);
 

@@ -3,9 +3,11 @@
 #include "stages/sim/options.h"
 #include "stages/sim/report.h"
 
+#include "version.h"
+
 enum { EXIT_USAGE = 2 };
 
-static int run(const struct options *o)
+static int run(const struct sim_options *o)
 {
 	struct engine_result result;
 	struct report report = {
@@ -16,8 +18,6 @@ static int run(const struct options *o)
 	bool is_written = true;
 
 	engine_run(&o->config, &result);
-	if (report.classes.bound_count == 0)
-		summary_classify(&result, &report.classes);
 	if (o->is_json)
 		is_written = report_print_json(stdout, &report);
 	else
@@ -28,18 +28,17 @@ static int run(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o;
-	char error[OPTIONS_ERROR_BYTES];
+	struct sim_options o;
+	struct error error;
 	int status = 0;
 
-	if (!options_parse(&o, argc, argv, error)) {
-		fprintf(stderr, "stages_sim: %s\n", error);
+	if (!sim_options_parse(&o, argc, argv, &error)) {
+		fprintf(stderr, "stages_sim: %s\n", error.text);
 		status = EXIT_USAGE;
-	} else if (o.is_help) {
-		options_print_help(stdout);
-	} else {
+	} else if (!program_answer(&sim_program, &o.asked, DARKROOM_COMMIT,
+				   stdout)) {
 		status = run(&o);
 	}
-	options_release(&o);
+	sim_options_release(&o);
 	return status;
 }

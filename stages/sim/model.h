@@ -4,19 +4,19 @@
  *
  *	{
  *	  "about": "what it is",
- *	  "size": DISTRIBUTION,            of a request; if it has one
- *	  "entries": {"decode": 1},        where requests begin, how likely;
- *	                                   without it, at the first stage
+ *	  "size": DISTRIBUTION,            of a request; optional
+ *	  "entries": {"decode": 1},        probability of each first stage;
+ *	                                   without it: the first of `stages`
  *	  "stages": [                      in pipeline order
  *	    {"name": "decode",
  *	     "us_per_size": 0.066,         work of a request's size, and
- *	     "service_us": DISTRIBUTION,   work drawn anew; one or both
- *	     "routes": {"scale": 0.9}}     to whom, how likely; else the end
+ *	     "service_us": DISTRIBUTION,   work drawn for each event; or both
+ *	     "routes": {"scale": 0.9}}     probability of each next stage
  *	  ]
  *	}
  *
- * A stage may send to any, itself and earlier ones too.  All that a request
- * will do is drawn when it begins, so that its work is known.
+ * A stage may send to any stage, also to itself and to earlier ones.  The whole
+ * path of a request is drawn when it begins, so that its work is known.
  *
  * Threads    A loaded model is only read: any.
  * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX steps.
@@ -24,8 +24,50 @@
 #ifndef STAGES_SIM_MODEL_H
 #define STAGES_SIM_MODEL_H
 
+#include "base/util.h"
+#include "base/random.h"
 #include "stages/graph.h"
-#include "stages/sim/distribution.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Distributions of sizes and service times, as a graph file gives them:
+ *
+ *	3                                              always 3
+ *	{"kind": "constant", "value": 3}               the same
+ *	{"kind": "exponential", "mean": 3}
+ *	{"kind": "lognormal", "median": 3, "sigma": 1}
+ *	{"kind": "pareto", "shape": 1.1, "min": 1, "max": 1000}   bounded
+ *	{"kind": "quantiles", "points": [[0, 1], [0.5, 3], [1, 100]]}
+ *	{"kind": "empirical", "file": "sizes.txt"}     one number per line
+ *
+ * `quantiles` are points of the inverse distribution function, from 0 to 1;
+ * between them the logarithm of the value is even.  `empirical` draws the
+ * numbers of the file, each as likely; the path is relative to the graph file.
+ *
+ * Limits     Values are above 0 (a constant may be 0); DISTRIBUTION_POINTS_MAX.
+ */
+#define DISTRIBUTION_POINTS_MAX 10000000
+
+enum distribution_kind {
+	DISTRIBUTION_CONSTANT,
+	DISTRIBUTION_EXPONENTIAL,
+	DISTRIBUTION_LOGNORMAL,
+	DISTRIBUTION_PARETO,
+	DISTRIBUTION_QUANTILES,
+	DISTRIBUTION_EMPIRICAL,
+};
+
+struct distribution {
+	enum distribution_kind kind;
+	double mean;
+	double median, sigma;   /* lognormal */
+	double shape, min, max; /* pareto */
+	uint32_t point_count;   /* quantiles, empirical */
+	double *shares;         /* quantiles; owned */
+	double *values;         /* quantiles, empirical; owned */
+};
 
 enum { MODEL_STEPS_MAX = 64 };
 
@@ -49,7 +91,7 @@ struct model_step {
 	uint64_t service_ns;
 };
 
-/* What one request will do. */
+/* The steps of one request, drawn in advance. */
 struct model_path {
 	double size; /* without sizes: its work, in us */
 	uint32_t step_count;
@@ -60,14 +102,11 @@ struct model_path {
  * False: *why says what is wrong with the file, and `m` is good only for
  * model_release().
  */
-__attribute__((warn_unused_result)) bool
-model_load(struct model *m, const char *path, const char **why);
+MUST_CHECK bool model_load(struct model *m, const char *path, const char **why);
 
-/* The same from text; relative files are looked for in `folder`. */
-__attribute__((warn_unused_result)) bool model_read(struct model *m,
-						    const char *json,
-						    const char *folder,
-						    const char **why);
+/* The same, from JSON text; relative file names start in `folder`. */
+MUST_CHECK bool model_read(struct model *m, const char *json,
+			   const char *folder, const char **why);
 
 void model_release(struct model *m);
 
@@ -79,5 +118,9 @@ double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);
 
 /* What a million requests do, as graph_cut() wants it. */
 void model_weigh(const struct model *m, struct stage_graph *out);
+
+/* The numbers of a file, one per line.  NULL: *why says what is wrong. */
+double *distribution_load_numbers(const char *path, uint32_t *count,
+				  const char **why);
 
 #endif

@@ -12,74 +12,87 @@ struct given {
 	struct engine_config config;
 	double load;
 	const char *graph, *gaps, *parts, *classes;
-	bool is_json, is_help;
+	bool is_json;
+	struct flags_asked asked;
 };
 
 static const struct flag own_flags[] = {
-	{ "graph", "FILE", NULL, "what to simulate; see stages/sim/README.md",
+	{ "graph", "FILE", NULL,
+	  "the stages to simulate; see stages/sim/README.md",
 	  FLAG_FIELD(struct given, graph) },
 	{ "load", "X", NULL,
-	  "requests per second, as the share of the cores they need",
+	  "requests per second, as a share of the time of all cores",
 	  FLAG_FIELD(struct given, load), .least = 1e-4, .most = 1e3 },
-	{ "rate", "R", NULL, "the same, in requests",
+	{ "rate", "R", NULL, "requests per second",
 	  FLAG_FIELD(struct given, config.rate_per_s), .least = 1e-4,
 	  .most = 1e12 },
 	{ "clients", "N", NULL,
-	  "closed loop; each sends anew when it is answered",
+	  "closed loop: each of N clients sends its next request when the last "
+	  "is answered",
 	  FLAG_FIELD(struct given, config.client_count), .least = 1,
 	  .most = 1e6 },
 	{ "gaps", "FILE", NULL, "seconds between arrivals, one per line",
 	  FLAG_FIELD(struct given, gaps) },
-	{ "constant", NULL, NULL, "equal gaps between arrivals; else Poisson",
+	{ "constant", NULL, NULL,
+	  "equal gaps between arrivals; default: Poisson arrivals",
 	  FLAG_FIELD(struct given, config.is_constant) },
-	{ "cores", "N", "1", "so many",
+	{ "cores", "N", "1", "number of cores",
 	  FLAG_FIELD(struct given, config.core_count), .least = 1,
 	  .most = CORES_MAX },
-	{ "requests", "N", "1000000", "how many are counted",
+	{ "requests", "N", "1000000", "number of requests that are counted",
 	  FLAG_FIELD(struct given, config.request_count), .least = 1,
 	  .most = 1e9 },
-	{ "warmup", "N", "100000", "how many are not, before those",
+	{ "warmup", "N", "100000",
+	  "number of requests before these that are not counted",
 	  FLAG_FIELD(struct given, config.warmup_count), .most = 1e9 },
-	{ "seed", "N", "1", "of all random numbers",
+	{ "seed", "N", "1", "seed of all random numbers",
 	  FLAG_FIELD(struct given, config.seed), .most = 1e15 },
 	{ "switch", "NS", "0", "cost of each visit",
 	  FLAG_FIELD(struct given, config.switch_ns), .most = 1e12 },
-	{ "queue-ns", "NS", "0", "a push or a pop keeps the queue for so long",
+	{ "queue-ns", "NS", "0", "time that a push or a pop locks the queue",
 	  FLAG_FIELD(struct given, config.queue_ns), .most = 1e12 },
 	{ "error", "SIGMA", "0",
-	  "predicted work is wrong by a lognormal factor",
+	  "predicted work is wrong by a lognormal factor of this sigma",
 	  FLAG_FIELD(struct given, config.error_sigma), .most = 10 },
 	{ "parts", "STAGE=PART,...", NULL,
-	  "of --balance partition; else METIS cuts",
+	  "parts of --balance partition; default: METIS cuts the graph",
 	  FLAG_FIELD(struct given, parts) },
 	{ "classes", "SIZE,...", NULL,
-	  "classes to report; else by p50, p90 and p99 of sizes",
+	  "bounds of size classes to report; default: p50, p90 and p99 of "
+	  "sizes",
 	  FLAG_FIELD(struct given, classes) },
 	{ "json", NULL, NULL, "print JSON", FLAG_FIELD(struct given, is_json) },
-	{ "help", NULL, NULL, "print this", FLAG_FIELD(struct given, is_help) },
+	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
 
-static const struct flag *const tables[] = { own_flags, schedule_flags, NULL };
+static const struct flag_group groups[] = {
+	{ .flags = own_flags },
+	{ .flags = schedule_flags, .title = "The schedule, as for darkroom" },
+	{ 0 },
+};
 
-void options_print_help(FILE *out)
-{
-	fputs("Usage: stages_sim --graph FILE [OPTION]...\n"
-	      "Run a stage graph under a schedule, in virtual time.\n\n"
-	      "One of --load, --rate, --clients and --gaps.\n\n",
-	      out);
-	flags_print_help(own_flags, out);
-	fputs("\nThe schedule, as for darkroom:\n\n", out);
-	flags_print_help(schedule_flags, out);
-}
+const struct program sim_program = {
+	.name = "stages_sim",
+	.summary = "run a stage graph under a schedule in virtual time",
+	.usage = "--graph FILE [OPTION]...",
+	.about = "Run a stage graph under a schedule, in virtual time, and "
+		 "print response times and what each stage did.\n\n"
+		 "One of --load, --rate, --clients and --gaps is needed.",
+	.groups = groups,
+	.exit_status = "0 done, 1 the report could not be written, 2 wrong "
+		       "usage.",
+	.see_also = "stages_bench(1), darkroom(1)",
+};
 
+/* Returns false. */
 __attribute__((format(printf, 2, 3))) static bool
-fail(char error[OPTIONS_ERROR_BYTES], const char *format, ...)
+options_fail(struct error *error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(error, OPTIONS_ERROR_BYTES, format, args);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 	return false;
 }
@@ -94,16 +107,16 @@ static bool read_number(const char *text, double min, double max, double *out)
 
 /* A flag of the schedule waits for take_for_schedule(). */
 static bool take_own(void *given, const struct flag *f, const char *value,
-		     char why[FLAG_WHY_BYTES])
+		     struct error *why)
 {
 	return f->type == FLAG_OTHER || flag_set(f, value, given, why);
 }
 
-/* What it needs of the graph is known. */
+/* The values that it needs from the graph are known. */
 static bool take_for_schedule(void *options, const struct flag *f,
-			      const char *value, char why[FLAG_WHY_BYTES])
+			      const char *value, struct error *why)
 {
-	struct options *o = options;
+	struct sim_options *o = options;
 	const char *names[STAGES_MAX];
 
 	if (f->type != FLAG_OTHER)
@@ -112,38 +125,39 @@ static bool take_for_schedule(void *options, const struct flag *f,
 		names[i] = o->model.stages[i].name;
 	return schedule_set(&o->schedule, f->name, value, names,
 			    o->model.stage_count) ||
-	       flag_refuse(f, value, why);
+	       schedule_refuse(f->name, value, why);
 }
 
-static bool read_graph(struct options *o, const struct given *g,
-		       char error[OPTIONS_ERROR_BYTES])
+static bool read_graph(struct sim_options *o, const struct given *g,
+		       struct error *error)
 {
 	const char *path = g->graph, *why = NULL;
 
 	if (path == NULL)
-		return fail(error, "--graph FILE is missing");
+		return options_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, path, &why) ||
-	       fail(error, "--graph '%s': %s", path, why);
+	       options_fail(error, "--graph '%s': %s", path, why);
 }
 
-static bool read_schedule(struct options *o, int argc, char **argv,
-			  char error[OPTIONS_ERROR_BYTES])
+static bool read_schedule(struct sim_options *o, int argc, char **argv,
+			  struct error *error)
 {
 	char why[SCHEDULE_ERROR_BYTES];
 
 	schedule_init(&o->schedule);
-	if (!flags_read(tables, argv + 1, (uint32_t)argc - 1, take_for_schedule,
-			o, error))
+	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1,
+			take_for_schedule, o, error))
 		return false;
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, why))
-		return fail(error, "%s", why);
+		return options_fail(error, "%s", why);
 	return !o->schedule.pool_is_auto ||
-	       fail(error, "--pool auto: pools that grow are not simulated");
+	       options_fail(error,
+			    "--pool auto: pools that grow are not simulated");
 }
 
 /* Put "scale=1" into `parts`. */
-static bool read_part(struct options *o, char *text)
+static bool read_part(struct sim_options *o, char *text)
 {
 	char *number = strchr(text, '=');
 	double part;
@@ -162,7 +176,7 @@ static bool read_part(struct options *o, char *text)
 	return false;
 }
 
-static bool read_class(struct options *o, char *text)
+static bool read_class(struct sim_options *o, char *text)
 {
 	struct size_classes *c = &o->classes;
 	double bound;
@@ -176,8 +190,8 @@ static bool read_class(struct options *o, char *text)
 }
 
 /* Items between commas. */
-static bool read_list(struct options *o, const char *list,
-		      bool (*read_item)(struct options *, char *))
+static bool read_list(struct sim_options *o, const char *list,
+		      bool (*read_item)(struct sim_options *, char *))
 {
 	char *copy = strdup(list != NULL ? list : ""), *rest = copy, *item;
 	bool ok = copy != NULL;
@@ -189,7 +203,7 @@ static bool read_list(struct options *o, const char *list,
 }
 
 /* Parts as a server would make them after a trial run.  False: no memory. */
-static bool cut_graph(struct options *o)
+static bool cut_graph(struct sim_options *o)
 {
 	struct stage_graph graph;
 
@@ -198,8 +212,8 @@ static bool cut_graph(struct options *o)
 	       graph_cut(&graph, o->schedule.part_count, o->config.parts);
 }
 
-static bool read_arrivals(struct options *o, const struct given *g,
-			  char error[OPTIONS_ERROR_BYTES])
+static bool read_arrivals(struct sim_options *o, const struct given *g,
+			  struct error *error)
 {
 	struct engine_config *c = &o->config;
 	double by_stage[STAGES_MAX];
@@ -208,8 +222,9 @@ static bool read_arrivals(struct options *o, const struct given *g,
 	if ((g->load > 0) + (c->rate_per_s > 0) + (c->client_count > 0) +
 		    (path != NULL) !=
 	    1)
-		return fail(error, "one of --load, --rate, --clients and "
-				   "--gaps is needed");
+		return options_fail(error,
+				    "one of --load, --rate, --clients and "
+				    "--gaps is needed");
 	if (g->load > 0)
 		c->rate_per_s = g->load * c->core_count * 1e9 /
 				model_work_ns(&o->model, by_stage);
@@ -217,22 +232,23 @@ static bool read_arrivals(struct options *o, const struct given *g,
 		return true;
 	o->gaps_s = distribution_load_numbers(path, &c->gap_count, &why);
 	c->gaps_s = o->gaps_s;
-	return o->gaps_s != NULL || fail(error, "--gaps '%s': %s", path, why);
+	return o->gaps_s != NULL ||
+	       options_fail(error, "--gaps '%s': %s", path, why);
 }
 
-bool options_parse(struct options *o, int argc, char **argv,
-		   char error[OPTIONS_ERROR_BYTES])
+bool sim_options_parse(struct sim_options *o, int argc, char **argv,
+		       struct error *error)
 {
-	struct given g = { .is_help = false };
+	struct given g = { .is_json = false };
 
-	*o = (struct options){ .is_json = false };
+	*o = (struct sim_options){ .is_json = false };
 	flags_init(own_flags, &g);
-	if (!flags_read(tables, argv + 1, (uint32_t)argc - 1, take_own, &g,
-			error))
+	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1, take_own,
+			&g, error))
 		return false;
 	o->is_json = g.is_json;
-	o->is_help = g.is_help;
-	if (o->is_help)
+	o->asked = g.asked;
+	if (flags_is_asked(&o->asked))
 		return true;
 	o->config = g.config;
 	o->config.model = &o->model;
@@ -242,16 +258,19 @@ bool options_parse(struct options *o, int argc, char **argv,
 	    !read_arrivals(o, &g, error))
 		return false;
 	if (g.parts != NULL && o->schedule.balance != BALANCE_PARTITION)
-		return fail(error, "--parts: for --balance partition only");
+		return options_fail(error,
+				    "--parts: for --balance partition only");
 	if (g.parts == NULL && !cut_graph(o))
-		return fail(error, "out of memory");
+		return options_fail(error, "out of memory");
 	if (!read_list(o, g.parts, read_part))
-		return fail(error, "--parts '%s': not STAGE=PART,...", g.parts);
+		return options_fail(error, "--parts '%s': not STAGE=PART,...",
+				    g.parts);
 	return read_list(o, g.classes, read_class) ||
-	       fail(error, "--classes '%s': not sizes that ascend", g.classes);
+	       options_fail(error, "--classes '%s': not sizes that ascend",
+			    g.classes);
 }
 
-void options_release(struct options *o)
+void sim_options_release(struct sim_options *o)
 {
 	model_release(&o->model);
 	free(o->gaps_s);

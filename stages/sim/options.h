@@ -3,34 +3,31 @@
 #ifndef STAGES_SIM_OPTIONS_H
 #define STAGES_SIM_OPTIONS_H
 
+#include "base/options.h"
 #include "stages/sim/engine.h"
-#include "stages/sim/summary.h"
+#include "stages/sim/report.h"
 
-#include <stdio.h>
-
-enum { OPTIONS_ERROR_BYTES = 512 };
-
-struct options {
+struct sim_options {
 	struct model model;       /* owned */
 	struct schedule schedule; /* complete */
 	struct engine_config config;
 	double *gaps_s;              /* owned */
 	struct size_classes classes; /* none: by the percentiles of sizes */
 	bool is_json;
-	bool is_help; /* print the help and nothing else */
+	struct flags_asked asked; /* if any, the rest is not complete */
 };
 
 /*
  * Read the command line and the files it names.  False: `error` is a sentence
- * that says what is wrong.  Either way `o` is good for options_release(); it
- * must not be copied.
+ * that says what is wrong.  Either way `o`, which must not be copied, is for
+ * sim_options_release().
  */
-__attribute__((warn_unused_result)) bool
-options_parse(struct options *o, int argc, char **argv,
-	      char error[OPTIONS_ERROR_BYTES]);
+MUST_CHECK bool sim_options_parse(struct sim_options *o, int argc, char **argv,
+				  struct error *error);
 
-void options_release(struct options *o);
+void sim_options_release(struct sim_options *o);
 
-void options_print_help(FILE *out);
+/* Its flags, for stages_sim --help. */
+extern const struct program sim_program;
 
 #endif

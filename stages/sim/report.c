@@ -1,9 +1,123 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/report.h"
 
-#include <cjson/cJSON.h>
+#include "base/quantiles.h"
+
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+enum { SUMMARY_BATCHES = 20 };
+
+/*
+ * Response times, of all requests or of a class.  Quantiles are nearest-rank:
+ * the least response time that a share of all do not exceed.
+ */
+struct summary {
+	uint64_t count; /* 0: the rest is 0 too */
+	double mean_ns;
+	uint64_t p50_ns, p90_ns, p99_ns, max_ns;
+};
+
+static double *numbers_new(uint64_t count)
+{
+	double *numbers = calloc(count + 1, sizeof(*numbers));
+
+	assert(numbers != NULL);
+	return numbers;
+}
+
+/* The classes between the 50th, 90th and 99th percentile of the sizes. */
+static void summary_classify(const struct engine_result *result,
+			     struct size_classes *out)
+{
+	static const double shares[] = { 0.5, 0.9, 0.99 };
+	double *sizes = numbers_new(result->request_count);
+
+	for (uint64_t i = 0; i < result->request_count; i++)
+		sizes[i] = result->requests[i].size;
+	quantiles_sort(sizes, result->request_count);
+	*out = (struct size_classes){ .bound_count = 3 };
+	for (int i = 0; i < 3; i++)
+		out->bounds[i] = quantile_nearest(sizes, result->request_count,
+						  shares[i]);
+	free(sizes);
+}
+
+/* `low` <= size < `high` */
+static void summarise(const struct engine_result *result, double low,
+		      double high, struct summary *out)
+{
+	double *times = numbers_new(result->request_count);
+	uint64_t count = 0;
+	double sum = 0;
+
+	for (uint64_t i = 0; i < result->request_count; i++) {
+		const struct engine_request *r = &result->requests[i];
+
+		if (r->size < low || r->size >= high)
+			continue;
+		times[count++] = (double)r->response_ns;
+		sum += (double)r->response_ns;
+	}
+	quantiles_sort(times, count);
+	*out = (struct summary){ .count = count };
+	if (count > 0) {
+		out->mean_ns = sum / (double)count;
+		out->p50_ns = (uint64_t)quantile_nearest(times, count, 0.5);
+		out->p90_ns = (uint64_t)quantile_nearest(times, count, 0.9);
+		out->p99_ns = (uint64_t)quantile_nearest(times, count, 0.99);
+		out->max_ns = (uint64_t)times[count - 1];
+	}
+	free(times);
+}
+
+static void summary_all(const struct engine_result *result, struct summary *out)
+{
+	summarise(result, 0, INFINITY, out);
+}
+
+/* Of the requests in class `number`, 0 .. bound_count. */
+static void summary_class(const struct engine_result *result,
+			  const struct size_classes *classes, uint32_t number,
+			  struct summary *out)
+{
+	assert(number <= classes->bound_count);
+	summarise(result, number > 0 ? classes->bounds[number - 1] : 0,
+		  number < classes->bound_count ? classes->bounds[number] :
+						  INFINITY,
+		  out);
+}
+
+/*
+ * Half the width of a 95 % confidence interval for the mean, by the means of 20
+ * batches of requests in the order they began.
+ */
+static double summary_confidence_ns(const struct engine_result *result)
+{
+	const double student = 2.093; /* 97.5 %, 19 degrees of freedom */
+	uint64_t length = result->request_count / SUMMARY_BATCHES;
+	double sum = 0, squares = 0;
+
+	if (length == 0)
+		return INFINITY;
+	for (uint64_t b = 0; b < SUMMARY_BATCHES; b++) {
+		double mean = 0;
+
+		for (uint64_t i = b * length; i < (b + 1) * length; i++)
+			mean += (double)result->requests[i].response_ns /
+				(double)length;
+		sum += mean;
+		squares += mean * mean;
+	}
+	double variance =
+		(squares - sum * sum / SUMMARY_BATCHES) / (SUMMARY_BATCHES - 1);
+
+	return student * sqrt(fmax(variance, 0) / SUMMARY_BATCHES);
+}
 
 static double ratio(double a, double b)
 {
@@ -80,9 +194,12 @@ static void print_responses(FILE *out, const struct report *r)
 	print_summary(out, "all", &s);
 }
 
-void report_print(FILE *out, const struct report *r)
+void report_print(FILE *out, struct report *r)
 {
 	const struct model *m = r->config->model;
+
+	if (r->classes.bound_count == 0)
+		summary_classify(r->result, &r->classes);
 
 	fprintf(out, "%-17s %9s %9s %10s %10s %9s %8s %9s %8s %9s %8s\n",
 		"stage", "arrived", "handled", "wait ms", "service ms",
@@ -104,7 +221,7 @@ void report_print(FILE *out, const struct report *r)
 			r->result->stolen_count);
 }
 
-static void add(cJSON *object, const char *name, double number)
+static void add_number(cJSON *object, const char *name, double number)
 {
 	cJSON_AddNumberToObject(object, name, number);
 }
@@ -117,27 +234,29 @@ static void add_stage(cJSON *list, const char *name,
 
 	cJSON_AddItemToArray(list, object);
 	cJSON_AddStringToObject(object, "name", name);
-	add(object, "arrived", (double)s->arrived_count);
-	add(object, "handled", handled);
-	add(object, "wait_ms_mean", in_ms(ratio(s->wait_ns, handled)));
-	add(object, "service_ms_mean", in_ms(ratio(s->service_ns, handled)));
-	add(object, "queued_mean", s->queued_mean);
-	add(object, "queued_max", (double)s->queued_count_max);
-	add(object, "visits", (double)s->visit_count);
-	add(object, "visits_empty", (double)s->visit_empty_count);
-	add(object, "switches", (double)s->switch_count);
-	add(object, "cohort_mean",
-	    ratio(handled, (double)(s->visit_count - s->visit_empty_count)));
+	add_number(object, "arrived", (double)s->arrived_count);
+	add_number(object, "handled", handled);
+	add_number(object, "wait_ms_mean", in_ms(ratio(s->wait_ns, handled)));
+	add_number(object, "service_ms_mean",
+		   in_ms(ratio(s->service_ns, handled)));
+	add_number(object, "queued_mean", s->queued_mean);
+	add_number(object, "queued_max", (double)s->queued_count_max);
+	add_number(object, "visits", (double)s->visit_count);
+	add_number(object, "visits_empty", (double)s->visit_empty_count);
+	add_number(object, "switches", (double)s->switch_count);
+	add_number(object, "cohort_mean",
+		   ratio(handled,
+			 (double)(s->visit_count - s->visit_empty_count)));
 }
 
 static void add_summary(cJSON *object, const struct summary *s)
 {
-	add(object, "count", (double)s->count);
-	add(object, "mean", in_ms(s->mean_ns));
-	add(object, "p50", in_ms((double)s->p50_ns));
-	add(object, "p90", in_ms((double)s->p90_ns));
-	add(object, "p99", in_ms((double)s->p99_ns));
-	add(object, "max", in_ms((double)s->max_ns));
+	add_number(object, "count", (double)s->count);
+	add_number(object, "mean", in_ms(s->mean_ns));
+	add_number(object, "p50", in_ms((double)s->p50_ns));
+	add_number(object, "p90", in_ms((double)s->p90_ns));
+	add_number(object, "p99", in_ms((double)s->p99_ns));
+	add_number(object, "max", in_ms((double)s->max_ns));
 }
 
 static void add_responses(cJSON *object, const struct report *r)
@@ -148,13 +267,13 @@ static void add_responses(cJSON *object, const struct report *r)
 
 	summary_all(r->result, &s);
 	add_summary(all, &s);
-	add(all, "mean_within", in_ms(summary_confidence_ns(r->result)));
+	add_number(all, "mean_within", in_ms(summary_confidence_ns(r->result)));
 	for (uint32_t i = 0; i <= r->classes.bound_count; i++) {
 		cJSON *class = cJSON_CreateObject();
 
 		cJSON_AddItemToArray(classes, class);
 		if (i < r->classes.bound_count)
-			add(class, "size_below", r->classes.bounds[i]);
+			add_number(class, "size_below", r->classes.bounds[i]);
 		else
 			cJSON_AddNullToObject(class, "size_below");
 		summary_class(r->result, &r->classes, i, &s);
@@ -162,22 +281,25 @@ static void add_responses(cJSON *object, const struct report *r)
 	}
 }
 
-bool report_print_json(FILE *out, const struct report *r)
+bool report_print_json(FILE *out, struct report *r)
 {
 	const struct model *m = r->config->model;
 	cJSON *object = cJSON_CreateObject();
 	cJSON *stages = cJSON_AddArrayToObject(object, "stages");
 
+	if (r->classes.bound_count == 0)
+		summary_classify(r->result, &r->classes);
 	for (uint32_t i = 0; i < m->stage_count; i++)
 		add_stage(stages, m->stages[i].name, &r->result->stages[i]);
 	add_responses(object, r);
-	add(object, "throughput_per_s", per_s(r));
-	add(object, "cores", r->config->core_count);
-	add(object, "utilisation", ratio(service_ns(r), core_ns(r)));
-	add(object, "switching", ratio(r->result->switch_ns, core_ns(r)));
-	add(object, "at_queues", ratio(r->result->queue_ns, core_ns(r)));
-	add(object, "stolen", (double)r->result->stolen_count);
-	add(object, "seed", (double)r->config->seed);
+	add_number(object, "throughput_per_s", per_s(r));
+	add_number(object, "cores", r->config->core_count);
+	add_number(object, "utilisation", ratio(service_ns(r), core_ns(r)));
+	add_number(object, "switching",
+		   ratio(r->result->switch_ns, core_ns(r)));
+	add_number(object, "at_queues", ratio(r->result->queue_ns, core_ns(r)));
+	add_number(object, "stolen", (double)r->result->stolen_count);
+	add_number(object, "seed", (double)r->config->seed);
 	char *text = cJSON_Print(object);
 
 	cJSON_Delete(object);

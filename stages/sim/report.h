@@ -9,9 +9,18 @@
 #ifndef STAGES_SIM_REPORT_H
 #define STAGES_SIM_REPORT_H
 
-#include "stages/sim/summary.h"
+#include "base/util.h"
+#include "stages/sim/engine.h"
 
 #include <stdio.h>
+
+enum { SUMMARY_CLASSES_MAX = 16 };
+
+struct size_classes {
+	uint32_t bound_count; /* 0: the 50th, 90th and 99th percentile */
+	/* ascending upper bounds, excluded */
+	double bounds[SUMMARY_CLASSES_MAX - 1];
+};
 
 struct report {
 	const struct engine_config *config;
@@ -19,10 +28,10 @@ struct report {
 	struct size_classes classes;
 };
 
-void report_print(FILE *out, const struct report *report);
+/* Either fills `classes` if there are none. */
+void report_print(FILE *out, struct report *report);
 
 /* One JSON object.  False: not written. */
-__attribute__((warn_unused_result)) bool
-report_print_json(FILE *out, const struct report *report);
+MUST_CHECK bool report_print_json(FILE *out, struct report *report);
 
 #endif

@@ -1,199 +1,487 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers: pick a stage, visit it, pick again; nothing to visit: sleep.  As
- * stages/worker.c, but cut into pieces between which time passes.
+ * Stations and workers of a simulated group.  A worker does what visitor_step()
+ * says, as a thread would (stages/worker.c), and lets time pass meanwhile.
  */
-#include "stages/sim/state.h"
+#include "stages/sim/sim.h"
+
+#include "base/util.h"
+#include "stages/queue.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
-uint32_t worker_stack_count(const struct worker *w, const struct station *at)
+static struct sim_station *station_of(const struct visit_station *s)
 {
-	return w->stacks == NULL || at->stage == STAGE_NONE ?
-		       0 :
-		       w->stacks[at->stage].count;
+	return container_of(s, struct sim_station, visited);
 }
 
-/* What the policy says; POLICY_IDLE: nothing. */
-static uint32_t ask(struct worker *w)
+static struct sim_worker *worker_of(const struct visitor *v)
 {
-	const struct part *p = w->part;
-	const struct policy *policy = w->sim->schedule->policy;
-	struct stage_view own[STAGES_MAX];
-	struct group_view view = {
-		.stages = p->views,
-		.stage_count = p->station_count,
-		.measured_count = p->measured_count,
-		.is_gated = regime_is_gated(&w->sim->schedule->regime),
-	};
-
-	if (w->only != NULL) {
-		view.stages = &p->views[w->only->at];
-		view.stage_count = 1;
-	} else if (w->stacks != NULL) {
-		for (uint32_t i = 0; i < p->station_count; i++) {
-			own[i] = p->views[i];
-			own[i].queued_count +=
-				worker_stack_count(w, &p->stations[i]);
-		}
-		view.stages = own;
-	}
-	uint32_t at = policy->pick(w->policy_state, &view);
-
-	assert(at == POLICY_IDLE || at < view.stage_count);
-	return at == 0 && w->only != NULL ? w->only->at : at;
+	return container_of(v, struct sim_worker, visitor);
 }
 
-/* The longest queue of another replica; NULL: all are empty. */
-static struct station *longest_elsewhere(const struct worker *w)
-{
-	const struct sim *s = w->sim;
-	struct station *longest = NULL;
-	uint32_t most = 0;
+/* --- What the rules of stages/visit.h reach. --- */
 
-	if (s->waiting_count == 0)
+static uint32_t queued_count(const struct visit_station *s)
+{
+	return station_of(s)->queue.count;
+}
+
+static uint32_t passed_count(const struct visit_station *s)
+{
+	return station_of(s)->passed_count;
+}
+
+static struct sim_part *part_of(const struct sim_station *at)
+{
+	return &at->sim->parts[at->visited.part];
+}
+
+static struct event *pop_queued(struct visit_station *s)
+{
+	struct sim_station *from = station_of(s);
+
+	if (from->queue.count == 0)
 		return NULL;
-	for (uint32_t i = 0; i < s->part_count; i++) {
-		struct part *p = &s->parts[i];
-
-		if (p == w->part || p->waiting_count <= most)
-			continue;
-		for (uint32_t at = 0; at < p->station_count; at++) {
-			uint32_t count =
-				station_waiting_count(&p->stations[at]);
-
-			if (count > most) {
-				most = count;
-				longest = &p->stations[at];
-			}
-		}
-	}
-	return longest;
+	part_of(from)->waiting_count--;
+	return heap_pop(&from->queue).item;
 }
 
-static struct worker **sleepers(const struct worker *w)
+static struct event *pop_passed(struct visit_station *s)
 {
-	return w->only != NULL ? &w->only->idle : &w->part->idle;
+	struct sim_station *from = station_of(s);
+	struct sim_request *r = from->passed;
+
+	if (from->passed_count == 0)
+		return NULL;
+	from->passed = r->next;
+	from->passed_count--;
+	part_of(from)->waiting_count--;
+	return &r->event;
 }
 
-static uint64_t sleep_for_work(struct worker *w)
+static bool pass_over(struct visit_station *s, struct event *ev)
 {
-	struct worker **head = sleepers(w);
+	struct sim_station *to = station_of(s);
+	struct sim_request *r = container_of(ev, struct sim_request, event);
 
-	w->doing = DOING_SLEEP;
-	w->visited = STAGE_NONE;
-	w->next_idle = *head;
-	*head = w;
-	w->sim->idle_count += w->only == NULL;
-	return 0;
+	if (to->passed_count++ == 0)
+		to->passed_end = &to->passed;
+	r->next = NULL;
+	*to->passed_end = r;
+	to->passed_end = &r->next;
+	part_of(to)->waiting_count++;
+	return true;
+}
+
+static bool is_open(const struct visit_station *s)
+{
+	(void)s;
+	return true;
+}
+
+static bool enter(struct visit_station *s)
+{
+	(void)s;
+	return true;
+}
+
+static void leave(struct visit_station *s)
+{
+	(void)s;
+}
+
+static uint32_t stage_of(const struct event *ev)
+{
+	const struct sim_request *r =
+		container_of(ev, struct sim_request, event);
+
+	return r->steps[r->step].stage;
+}
+
+static bool may_hold(const struct visitor *v, uint32_t part, uint32_t count)
+{
+	return worker_of(v)->sim->parts[part].waiting_count >= count;
+}
+
+static void turn(struct visitor *v, uint32_t from, uint32_t to, uint64_t gap_ns)
+{
+	struct sim_tally *t;
+
+	if (from == STAGE_NONE || to == STAGE_NONE)
+		return;
+	t = &worker_of(v)->sim->totals.stages[to];
+	t->counts.switch_count++;
+	t->switch_ns += gap_ns;
+}
+
+static uint32_t read_totals(const struct visitor *v,
+			    const struct visit_station *s,
+			    struct measure_totals *out)
+{
+	const struct sim *sim = worker_of(v)->sim;
+	const struct sim_tally *t = &sim->totals.stages[s->stage];
+
+	*out = (struct measure_totals){
+		.arrived_count = t->counts.arrived_count,
+		.handled_count = t->counts.handled_count,
+		.service_ns = (uint64_t)t->counts.service_ns,
+		.switch_count = t->counts.switch_count,
+		.switch_ns = t->switch_ns,
+	};
+	return sim->schedule->balance == BALANCE_PARTITION ?
+		       sim->parts[v->part].worker_count :
+		       sim->worker_count;
+}
+
+static const struct visit_access sim_access = {
+	.queued_count = queued_count,
+	.passed_count = passed_count,
+	.pop = pop_queued,
+	.pop_passed = pop_passed,
+	.pass_over = pass_over,
+	.is_open = is_open,
+	.enter = enter,
+	.leave = leave,
+	.stage_of = stage_of,
+	.may_hold = may_hold,
+	.turn = turn,
+	.read_totals = read_totals,
+	.pops_take_time = true,
+};
+
+/* --- Sending and waking. --- */
+
+/* It is under way in part `to` from now on. */
+static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
+{
+	s->visits.parts[r->part].under_way_count--;
+	r->part = to;
+	s->visits.parts[to].under_way_count++;
 }
 
 /* With stealing, any that sleeps will do: it has nothing to do at home. */
-static struct worker **find_sleepers(struct sim *s, struct station *at)
+static struct sim_worker **find_sleepers(struct sim *s, struct sim_station *at)
 {
 	if (at->idle != NULL)
 		return &at->idle;
-	if (at->part->idle != NULL)
-		return &at->part->idle;
+	if (part_of(at)->idle != NULL)
+		return &part_of(at)->idle;
 	if (!s->schedule->steal || s->idle_count == 0)
 		return NULL;
-	while (s->parts[s->next_sleeper % s->part_count].idle == NULL)
+	while (s->parts[s->next_sleeper % s->visits.part_count].idle == NULL)
 		s->next_sleeper++;
-	return &s->parts[s->next_sleeper % s->part_count].idle;
+	return &s->parts[s->next_sleeper % s->visits.part_count].idle;
 }
 
-void worker_wake(struct sim *s, struct station *at)
+static void wake_worker(struct sim *s, struct sim_station *at)
 {
-	struct worker **head = find_sleepers(s, at);
+	struct sim_worker **head = find_sleepers(s, at);
 
 	if (head == NULL)
 		return;
-	struct worker *w = *head;
+	struct sim_worker *w = *head;
 
 	*head = w->next_idle;
-	s->idle_count -= w->only == NULL;
-	w->doing = DOING_PICK;
+	s->idle_count -= !w->stays;
+	w->doing = DOING_STEP;
 	sim_set_timer(s, s->now_ns, TIMER_WORKER, w);
 }
 
-/* Every now and then, what the policies may know of each stage. */
-static void measure(struct sim *s, struct part *p)
+void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
 {
-	if (s->now_ns - p->measured_ns < MEASURE_INTERVAL_NS)
-		return;
-	p->measured_ns = s->now_ns;
-	p->measured_count++;
-	for (uint32_t i = 0; i < p->station_count; i++) {
-		if (p->stations[i].stage == STAGE_NONE)
-			continue;
-		const struct engine_stage *c =
-			&s->totals.stages[p->stations[i].stage].counts;
-		struct measure_totals totals = {
-			.arrived_count = c->arrived_count,
-			.handled_count = c->handled_count,
-			.service_ns = (uint64_t)c->service_ns,
-			.switch_count = c->switch_count,
-			.switch_ns = c->switch_count * s->config->switch_ns,
-		};
+	uint64_t number = to->number++;
 
-		measure_update(&p->measures[i], &totals, s->now_ns,
-			       s->schedule->balance == BALANCE_PARTITION ?
-				       p->worker_count :
-				       s->worker_count,
-			       &p->views[i]);
-	}
+	move_request(s, r, to->visited.part);
+	heap_push(&to->queue,
+		  (struct heap_entry){
+			  .key = discipline_rank(&s->schedule->discipline,
+						 &r->event, number),
+			  .order = number,
+			  .item = &r->event,
+		  });
+	part_of(to)->waiting_count++;
+	tally_sent(s, r);
+	wake_worker(s, to);
 }
 
-static uint64_t pick(struct worker *w)
+uint64_t station_use(struct sim_station *at)
 {
-	measure(w->sim, w->part);
+	uint64_t now_ns = at->sim->now_ns;
+	uint64_t from_ns = at->free_ns > now_ns ? at->free_ns : now_ns;
 
-	uint32_t at = ask(w);
-
-	if (at != POLICY_IDLE)
-		return turn_to(w, &w->part->stations[at], false, false);
-	struct station *from =
-		w->sim->schedule->steal ? longest_elsewhere(w) : NULL;
-
-	return from != NULL ? turn_to(w, from, true, false) : sleep_for_work(w);
+	at->free_ns = from_ns + at->sim->config->queue_ns;
+	return at->free_ns - now_ns;
 }
 
-/* Do what it had in mind.  Returns how long until its next piece. */
-static uint64_t act(struct worker *w)
+struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage)
 {
-	switch (w->doing) {
-	case DOING_PICK:
-		return pick(w);
-	case DOING_BEGIN:
-		return turn_begin(w);
-	case DOING_TAKE:
-		return turn_take(w);
-	case DOING_POP:
-		return turn_pop(w);
-	case DOING_SERVED:
-		return turn_served(w);
-	case DOING_PUSH:
-		return turn_push(w);
-	case DOING_SLEEP:
-		break;
+	if (s->schedule->balance == BALANCE_PARTITION)
+		part = s->config->parts[stage];
+	return s->parts[part].by_stage[stage];
+}
+
+/* --- Workers.  What returns a time does something that takes it. --- */
+
+/* Wait for the queue, and use it. */
+static uint64_t use_queue(struct sim_worker *w, struct sim_station *at)
+{
+	uint64_t ns = station_use(at);
+
+	w->sim->totals.queue_ns += (double)ns;
+	return ns;
+}
+
+static uint64_t begin_switch(struct sim_worker *w)
+{
+	w->sim->totals.switch_ns += (double)w->sim->config->switch_ns;
+	w->is_on_core = true;
+	return w->sim->config->switch_ns;
+}
+
+static uint64_t begin_service(struct sim_worker *w)
+{
+	struct sim_request *r =
+		container_of(w->visitor.event, struct sim_request, event);
+	const struct model_step *step = &r->steps[r->step];
+
+	tally_waiting(w->sim, step->stage, -1);
+	w->sim->totals.stolen_count += w->visitor.visit.is_theft;
+	w->request = r;
+	r->started_ns = w->sim->now_ns;
+	w->doing = DOING_SERVE;
+	w->is_on_core = true;
+	return step->service_ns;
+}
+
+static uint64_t end_service(struct sim_worker *w)
+{
+	struct sim *s = w->sim;
+	struct sim_request *r = w->request;
+
+	w->doing = DOING_STEP;
+	tally_handled(s, r, (double)(r->started_ns - r->event.sent_ns));
+	sim_watch(s, &(struct span){
+			     .start_ns = r->started_ns,
+			     .end_ns = s->now_ns,
+			     .number = r->event.number,
+			     .stage = r->steps[r->step].stage,
+			     .kind = SPAN_EVENT,
+		     });
+	if (!sim_next(s, r))
+		return 0;
+	w->sends_to = station_find(s, w->visitor.part, r->steps[r->step].stage);
+	if (visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
+			 UINT32_MAX) > 0) {
+		move_request(s, r, w->visitor.part);
+		tally_sent(s, r);
+		return 0;
 	}
-	assert(!"asleep");
+	w->doing = DOING_PUSH;
+	return use_queue(w, w->sends_to);
+}
+
+static uint64_t count_visit(struct sim_worker *w)
+{
+	const struct visit *v = &w->visitor.visit;
+
+	if (v->stage == STAGE_NONE)
+		return 0;
+	struct engine_stage *c = &w->sim->totals.stages[v->stage].counts;
+
+	c->visit_count++;
+	c->visit_empty_count += v->handled_count == 0;
+	sim_watch(w->sim, &(struct span){
+				  .start_ns = v->start_ns,
+				  .end_ns = w->sim->now_ns,
+				  .number = v->handled_count,
+				  .stage = v->stage,
+				  .kind = SPAN_VISIT,
+			  });
 	return 0;
 }
 
-void worker_advance(struct worker *w)
+static uint64_t fall_asleep(struct sim_worker *w)
 {
+	struct sim_station *at = station_of(w->visitor.stations[0]);
+	struct sim_worker **head = w->stays ? &at->idle : &part_of(at)->idle;
+
+	visitor_rest(&w->visitor);
+	w->doing = DOING_SLEEP;
+	w->next_idle = *head;
+	*head = w;
+	w->sim->idle_count += !w->stays;
+	return 0;
+}
+
+static uint64_t act(struct sim_worker *w)
+{
+	w->is_on_core = false;
+	if (w->doing == DOING_SERVE)
+		return end_service(w);
+	if (w->doing == DOING_PUSH) {
+		w->doing = DOING_STEP;
+		station_push(w->sim, w->sends_to, w->request);
+		return 0;
+	}
+	switch (visitor_step(&w->visitor, w->sim->now_ns)) {
+	case VISIT_SWITCH:
+		return begin_switch(w);
+	case VISIT_POP:
+		return use_queue(w, station_of(w->visitor.visit.station));
+	case VISIT_HANDLE:
+		return begin_service(w);
+	case VISIT_OVER:
+		return count_visit(w);
+	case VISIT_REST:
+		break;
+	}
+	return fall_asleep(w);
+}
+
+void worker_advance(struct sim_worker *w)
+{
+	struct sim *s = w->sim;
 	uint64_t ns;
 
+	assert(w->doing != DOING_SLEEP);
 	do {
 		ns = act(w);
 	} while (ns == 0 && w->doing != DOING_SLEEP);
 	if (w->doing == DOING_SLEEP)
 		return;
 	/* Threads of a pool wait for a queue off the core. */
-	if (w->only != NULL &&
-	    (w->doing == DOING_BEGIN || w->doing == DOING_SERVED))
-		sim_share(w->sim, w->part, ns, w);
+	if (w->stays && w->is_on_core)
+		sim_share(s, &s->parts[w->visitor.part], ns, w);
 	else
-		sim_set_timer(w->sim, w->sim->now_ns + ns, TIMER_WORKER, w);
+		sim_set_timer(s, s->now_ns + ns, TIMER_WORKER, w);
+}
+
+/* --- The plan: parts, stations and workers.  --- */
+
+static bool belongs_to(const struct sim *s, uint32_t stage, uint32_t part)
+{
+	return s->schedule->balance != BALANCE_PARTITION ||
+	       s->config->parts[stage] == part;
+}
+
+static void plan_stations(struct sim *s, uint32_t part)
+{
+	struct sim_part *p = &s->parts[part];
+	struct visit_part *seen = &s->visits.parts[part];
+	bool is_central = s->schedule->policy->has_central_queue;
+
+	p->stations = sim_alloc(STAGES_MAX, sizeof(*p->stations));
+	for (uint32_t i = 0; i < s->config->model->stage_count; i++) {
+		if (!belongs_to(s, i, part))
+			continue;
+		if (!is_central || p->station_count == 0) {
+			struct sim_station *new =
+				&p->stations[p->station_count++];
+
+			new->sim = s;
+			new->visited.stage = is_central ? STAGE_NONE : i;
+			new->visited.part = part;
+			seen->open_stations[seen->open_count++] = &new->visited;
+		}
+		p->by_stage[i] = &p->stations[p->station_count - 1];
+	}
+}
+
+/* `only`: of a pool. */
+static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
+{
+	struct sim_part *p = &s->parts[part];
+	struct sim_worker *w = &s->workers[s->worker_count++];
+	struct visitor *v = &w->visitor;
+
+	w->sim = s;
+	w->stays = only != NULL;
+	v->access = &sim_access;
+	v->group = &s->visits;
+	v->part = part;
+	v->policy_state = sim_alloc(1, s->schedule->policy->state_bytes + 1);
+	if (only != NULL)
+		v->stations[v->station_count++] = &only->visited;
+	else
+		for (uint32_t i = 0; i < p->station_count; i++)
+			v->stations[v->station_count++] =
+				&p->stations[i].visited;
+	visitor_init(v);
+	p->worker_count++;
+	if (s->config->present_count == 0 ||
+	    s->worker_count <= s->config->present_count)
+		sim_set_timer(s, 0, TIMER_WORKER, w);
+}
+
+static void plan_workers(struct sim *s, uint32_t part)
+{
+	enum policy_workers kind = s->schedule->policy->workers;
+	struct sim_part *p = &s->parts[part];
+
+	if (p->station_count == 0) /* its cores are idle */
+		return;
+	for (uint32_t i = 0; kind == POLICY_WORKERS_ROAM && i < p->core_count;
+	     i++)
+		add_worker(s, part, NULL);
+	for (uint32_t i = 0;
+	     kind == POLICY_WORKERS_STAY && i < p->station_count; i++) {
+		struct sim_station *at = &p->stations[i];
+
+		for (uint32_t t = 0;
+		     t < s->schedule->pool_threads[at->visited.stage]; t++)
+			add_worker(s, part, at);
+	}
+}
+
+static uint32_t count_workers(const struct sim *s)
+{
+	uint32_t count = s->config->core_count;
+
+	for (uint32_t i = 0; i < s->config->model->stage_count; i++)
+		count += s->schedule->pool_threads[i] * s->visits.part_count;
+	return count;
+}
+
+void sim_plan(struct sim *s)
+{
+	uint64_t cores = s->config->core_count;
+	uint32_t parts = s->schedule->part_count;
+
+	assert(parts >= 1 && parts <= cores);
+	s->visits = (struct visit_group){
+		.schedule = s->schedule,
+		.part_count = parts,
+		.parts = sim_alloc(parts, sizeof(*s->visits.parts)),
+	};
+	s->parts = sim_alloc(parts, sizeof(*s->parts));
+	s->workers = sim_alloc(count_workers(s), sizeof(*s->workers));
+	for (uint32_t i = 0; i < parts; i++) {
+		struct sim_part *p = &s->parts[i];
+
+		p->core_count =
+			(uint32_t)((i + 1) * cores / parts - i * cores / parts);
+		p->processor.core_count = p->core_count;
+		p->timer_ns = UINT64_MAX;
+		plan_stations(s, i);
+		plan_workers(s, i);
+	}
+}
+
+void sim_plan_release(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->worker_count; i++)
+		free(s->workers[i].visitor.policy_state);
+	for (uint32_t i = 0; i < s->visits.part_count; i++) {
+		struct sim_part *p = &s->parts[i];
+
+		for (uint32_t at = 0; at < p->station_count; at++)
+			heap_release(&p->stations[at].queue);
+		heap_release(&p->processor.threads);
+		free(p->stations);
+	}
+	free(s->workers);
+	free(s->parts);
+	free(s->visits.parts);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/test/line.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { DELAY_NS_MAX = 20000 };
 
@@ -12,19 +13,11 @@ const char *const line_names[LINE_STAGES] = { "a", "b", "c", "d" };
 
 static const uint64_t hour_ns = 3600ull * 1000000000ull;
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void spin(uint64_t ns)
 {
-	uint64_t end_ns = now_ns() + ns;
+	uint64_t end_ns = clock_now_ns() + ns;
 
-	while (now_ns() < end_ns)
+	while (clock_now_ns() < end_ns)
 		;
 }
 

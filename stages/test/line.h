@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line of four stages for tests.  Every item checks its own way along it:
- * each stage in turn, by one thread at a time, in one replica, its waiting time
- * only growing; a breach aborts in the handler.
+ * A line of four stages for tests.  Every item checks its own way along the
+ * line: each stage is visited in turn, by one thread at a time, in one replica,
+ * and the waiting time only grows.  A handler that finds a violation aborts.
  *
- *	line_send() -> [0] -> [1] -> [2] -> [3] -> finished
+ * line_send() -> [0] -> [1] -> [2] -> [3] -> finished
  */
 #ifndef STAGES_TEST_LINE_H
 #define STAGES_TEST_LINE_H
@@ -22,11 +22,11 @@ extern const char *const line_names[LINE_STAGES];
 struct item {
 	struct event event; /* first */
 	pthread_t sender;
-	uint32_t number; /* the test's */
+	uint32_t number; /* for use by the test */
 	uint32_t at;     /* stage whose turn it is */
 	int cpu;         /* where its first handler ran */
 	uint64_t waited_ns;
-	bool is_accepted; /* as its sender was told */
+	bool is_accepted; /* the result of line_send() */
 	_Atomic uint32_t handlers_now;
 	_Atomic uint32_t finished_count;
 	_Atomic uint32_t dropped_count; /* a queue within the line was full */
@@ -34,7 +34,7 @@ struct item {
 
 struct place;
 
-/* What a test looks at in handlers. */
+/* A test's own check, called from handlers. */
 typedef void line_look_fn(struct item *item, const struct place *place);
 
 struct line_setup {
@@ -42,11 +42,11 @@ struct line_setup {
 	const struct cores *cores;
 	bool is_unbound; /* the cores are fake: workers may run anywhere */
 	uint32_t slots;
-	uint32_t delay_ns_max; /* a handler takes up to so long */
+	uint32_t delay_ns_max; /* the longest random delay of a handler */
 	enum stage_type types[LINE_STAGES];
 	/* Optional: called when a handler has begun, and before it sends on. */
 	line_look_fn *begins, *ends;
-	void *seen; /* theirs */
+	void *seen; /* for `begins` and `ends` */
 };
 
 struct place {
@@ -65,26 +65,29 @@ struct line {
 	_Atomic uint64_t waited_ns_total; /* of finished and dropped */
 };
 
-/* Called with every policy, shared and, on two cores, replicated. */
+/* Call `test` with every policy, shared and, on two cores, replicated. */
 typedef void line_test_fn(const struct line_setup *setup);
 void line_each_setup(line_test_fn *test);
 
-/* The group and its stages, not started. */
+/* Make the group and its stages, without starting it. */
 void line_init(struct line *l, const struct line_setup *setup);
 void line_start(struct line *l, const struct line_setup *setup);
 
 /* As stage_send(). */
 MUST_CHECK bool line_send(struct line *l, struct item *item);
 
-/* Until all are through; the sender may not be a handler. */
+/*
+ * Wait until all `count` items have left the line.  The caller may not be a
+ * handler.
+ */
 void line_await(struct line *l, uint64_t count);
 
-/* Free what has stopped or never started. */
+/* Free a line that has stopped or never started. */
 void line_release(struct line *l);
 
 /*
- * Threads that send each an equal share of `items`, with tiny random delays.
- * `persist`: again and again while refused.
+ * Threads that each send an equal share of `items`, with tiny random delays.
+ * `persist`: they repeat a send that was refused.
  */
 enum { CROWD_THREADS = 3 };
 struct crowd {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: under every schedule that is not refused, each event accepted is
- * handled exactly once at each stage, by nobody who may not; an event sent to
- * sleeping workers is handled; and a stop leaves nothing behind.
+ * Promises: under every schedule that is not refused, each accepted event is
+ * handled exactly once at each stage, and only by workers that may visit the
+ * stage; an event sent to sleeping workers is handled; and a stop leaves no
+ * event behind.
  *
  * Walks the registry of policies with the other flags, over stages of all
- * types, with three workers, so that parts are of unequal size.  What each item
- * meets on its way is checked in line.c too.
+ * types, with three workers, so that parts are of unequal size. line.c checks
+ * each item on its way, too.
  */
 #include "stages/group.h"
 #include "stages/test/fake_cores.h"
@@ -28,7 +29,10 @@ enum {
 	WORKERS_MANY = 40, /* more than eventcount.h has bits of `who` */
 };
 
-/* Of so many schedules one is run; no divisor of any number of values. */
+/*
+ * One in SAMPLE schedules is run.  SAMPLE divides the number of values of no
+ * flag, so that every value is run.
+ */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { SAMPLE = 7 };
 #else
@@ -65,7 +69,7 @@ static const enum stage_type types[][LINE_STAGES] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What was seen of one stage in one replica. */
+/* The observations of one stage in one replica. */
 struct seen_stage {
 	_Atomic uint32_t inside;
 	_Atomic uint32_t inside_of_key[KEYS];
@@ -77,7 +81,7 @@ static struct seen {
 	struct seen_stage stages[LINE_STAGES][PARTS];
 } seen;
 
-/* The worker that calls; NULL: none. */
+/* The calling worker; NULL: the caller is not a worker. */
 static const struct worker *worker_here(const struct group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++)
@@ -93,10 +97,10 @@ static struct seen_stage *seen_here(const struct place *place,
 		place->line->setup.schedule.balance == BALANCE_REPLICATE;
 
 	return &seen.stages[place->index]
-			   [is_replica && w != NULL ? w->part : 0];
+			   [is_replica && w != NULL ? w->visitor.part : 0];
 }
 
-/* One at a time is here, so this needs no lock. */
+/* Only one thread at a time is here, so this needs no lock. */
 static void check_order(struct seen_stage *here, const struct item *item)
 {
 	uint32_t *next = &here->next_numbers[item->event.key][item->number % 2];
@@ -124,7 +128,9 @@ static void look_begins(struct item *item, const struct place *place)
 		       none == w ||
 		       schedule->policy->workers == POLICY_WORKERS_CALLER);
 	}
-	/* A cutoff lets some pass, a new partition sends to another queue. */
+	/*
+	 * A cutoff changes the order, and a new partition uses another queue.
+	 */
 	if (type != STAGE_SHARED && place->index == 0 &&
 	    (schedule->discipline.kind == DISCIPLINE_FCFS ||
 	     schedule->discipline.kind == DISCIPLINE_STACK) &&
@@ -147,7 +153,7 @@ static void look_ends(struct item *item, const struct place *place)
 
 static struct item items[ITEMS + LAST_ITEMS];
 
-/* Another cut each time, while events are under way. */
+/* Partition differently each time, while events are under way. */
 static void partition_anew(const struct line *l, uint32_t turn)
 {
 	uint32_t parts[LINE_STAGES];
@@ -194,7 +200,7 @@ static void check_items(const struct line *l)
 		assert(stats.arrived_count == stats.handled_count);
 	}
 	for (uint32_t p = 0; p < l->group->part_count; p++)
-		assert(l->group->parts[p].under_way_count == 0);
+		assert(l->group->visits.parts[p].under_way_count == 0);
 }
 
 static void test_each_event_is_handled_once(const struct line_setup *setup)
@@ -216,7 +222,7 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 	line_release(&l);
 }
 
-/* No worker is awake that is not parked: each counts as a sleeper. */
+/* Does every worker sleep?  A parked one counts as a sleeper. */
 static bool all_sleep(const struct group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++) {
@@ -224,11 +230,12 @@ static bool all_sleep(const struct group *g)
 
 		for (uint32_t j = 0; j < g->worker_count; j++) {
 			const struct worker *w = &g->workers[j];
-			const struct pool *p = &w->stations[0]->pool;
+			const struct pool *p =
+				&station_of(w->visitor.stations[0])->pool;
 
 			wanted += w->sleeps == g->workers[i].sleeps &&
 				  (p->thread_count == 0 ||
-				   pool_is_active(p, w->lane));
+				   w->number < p->active_count);
 		}
 		if (g->workers[i].sleeps->sleepers != wanted)
 			return false;
@@ -312,7 +319,9 @@ static uint32_t walk(const struct policy *policy, struct line_setup *setup)
 			       discipline, pool, threshold) ||
 		    count++ % SAMPLE != 0)
 			continue;
-		/* Queues that are often full, or never. */
+		/*
+		 * Queues that are often full, and queues that are never full.
+		 */
 		setup->slots = i % 2 == 0 ? 5 : ITEMS + LAST_ITEMS;
 		(void)memcpy(setup->types, types[i % COUNT(types)],
 			     sizeof(setup->types));
@@ -321,7 +330,7 @@ static uint32_t walk(const struct policy *policy, struct line_setup *setup)
 	return count;
 }
 
-/* Every policy, balance and choice of stage types. */
+/* Test sleeping workers for every policy, balance and choice of stage types. */
 static void walk_asleep(const struct policy *policy, struct line_setup *setup)
 {
 	for (uint32_t b = 0; b < COUNT(balances); b++)

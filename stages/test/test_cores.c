@@ -5,6 +5,8 @@
  */
 #include "stages/cores.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
@@ -116,7 +118,7 @@ static void test_nonsense_is_refused(uint32_t cpu)
 	};
 	char list[32];
 
-	for (uint32_t i = 0; i < sizeof(nonsense) / sizeof(*nonsense); i++) {
+	for (uint32_t i = 0; i < ARRAY_SIZE(nonsense); i++) {
 		const char *from = nonsense[i];
 		size_t end = 0;
 

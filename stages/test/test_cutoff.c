@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what a cutoff passes over is done by the next visit, whether that is
- * one in turn or an interruption, and whether it waited in the queue or on the
- * worker's own stack.
+ * Promise: an event that a cutoff passes over is handled in the next visit,
+ * whether that is a normal visit or an interruption, and whether the event
+ * waited in the queue or on the worker's own stack.
  *
- * The test is the worker: a planned group, whose threads are not started.
+ * The test acts as the worker: the group is planned, but its threads are not
+ * started.
  */
 #include "stages/cores.h"
+
+#include "base/util.h"
 #include "stages/group.h"
 #include "stages/test/watchdog.h"
 
@@ -25,7 +28,7 @@ struct item {
 	uint32_t handled_count;
 };
 
-/* Capitals are long. */
+/* Events with a capital letter are long. */
 static struct item items[] = {
 	{ .letter = 'P', .event.left_ns = LONG_NS },
 	{ .letter = 'Q', .event.left_ns = LONG_NS },
@@ -35,10 +38,23 @@ static struct item items[] = {
 	{ .letter = 'y' },
 };
 
-enum { ITEMS = sizeof(items) / sizeof(items[0]) };
+enum { ITEMS = ARRAY_SIZE(items) };
 
 static struct group *group;
 static struct worker *worker;
+static uint32_t chosen; /* the stage that the worker visits next */
+
+static uint32_t pick_chosen(void *state, const struct group_view *view)
+{
+	(void)state;
+	return view->stages[chosen].queued_count > 0 ? chosen : POLICY_IDLE;
+}
+
+static const struct policy chooser = {
+	.name = "chooser",
+	.workers = POLICY_WORKERS_ROAM,
+	.pick = pick_chosen,
+};
 static char handled[ITEMS + 1]; /* letters, in turn */
 
 static void handle(struct event *ev, void *arg)
@@ -60,10 +76,12 @@ static void begin(const struct cores *cores, const char *flag,
 	assert(schedule_set(&s, "regime", "cutoff=1000", names, STAGES));
 	assert(schedule_set(&s, flag, value, names, STAGES));
 	assert(schedule_complete(&s, STAGES, 1, error));
+	s.policy = &chooser;
 	(void)memset(handled, 0, sizeof(handled));
 	for (uint32_t i = 0; i < ITEMS; i++)
 		items[i].handled_count = 0;
-	group = group_new(&(struct group_config){ &s, cores });
+	group = group_new(
+		&(struct group_config){ .schedule = &s, .cores = cores });
 	for (uint32_t i = 0; i < STAGES; i++)
 		assert(group_add(group, &(struct stage_config){
 						.name = names[i],
@@ -76,7 +94,9 @@ static void begin(const struct cores *cores, const char *flag,
 	stage_handle_here(group, worker, 0);
 }
 
-/* All that was sent is done, or this would not end. */
+/*
+ * Every event that was sent has been handled, or group_stop() would not return.
+ */
 static void end(void)
 {
 	stage_handle_here(NULL, NULL, 0);
@@ -98,7 +118,8 @@ static const char *visit(uint32_t stage)
 {
 	size_t before = strlen(handled);
 
-	(void)worker_visit(worker, stage);
+	chosen = stage;
+	assert(worker_visit(worker));
 	return handled + before;
 }
 
@@ -107,12 +128,12 @@ static void test_interruption_leaves_nothing(const struct cores *cores)
 	begin(cores, "threshold", "b=2");
 	send(B, "PQ");
 	assert(strcmp(visit(B), "") == 0);
-	assert(worker_open_count(worker, B) == 2);
-	/* One more, and the next visit elsewhere is interrupted. */
+	assert(visitor_open_count(&worker->visitor, B) == 2);
+	/* One more event, so that the next visit elsewhere is interrupted. */
 	send(B, "R");
 	send(A, "Sxy");
 	assert(strcmp(visit(A), "xRPQy") == 0);
-	assert(worker_open_count(worker, B) == 0);
+	assert(visitor_open_count(&worker->visitor, B) == 0);
 	assert(strcmp(visit(A), "S") == 0);
 	end();
 }
@@ -121,13 +142,13 @@ static void test_stack_is_passed_over_once(const struct cores *cores)
 {
 	begin(cores, "discipline", "stack");
 	send(B, "PxQy");
-	assert(worker->stacks[B].count == 4);
+	assert(worker->visitor.stacks[B].count == 4);
 	assert(strcmp(visit(B), "yx") == 0);
-	assert(worker_open_count(worker, B) == 2);
+	assert(visitor_open_count(&worker->visitor, B) == 2);
 	send(B, "R");
 	assert(strcmp(visit(B), "QP") == 0);
 	assert(strcmp(visit(B), "R") == 0);
-	assert(worker_open_count(worker, B) == 0);
+	assert(visitor_open_count(&worker->visitor, B) == 0);
 	end();
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whoever sleeps on an eventcount is woken when there is work, at
- * whatever moment the work arrives.  A lost wake-up hangs; the watchdog tells.
+ * Promise: a thread that sleeps on an eventcount is woken when there is work,
+ * at whatever moment the work arrives.  After a lost wake-up the test hangs,
+ * and the watchdog ends it.
  */
 #include "stages/eventcount.h"
 

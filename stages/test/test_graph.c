@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what was saved is loaded; what is no stage graph is refused with a
- * reason and changes nothing; a save that fails leaves the older file, and can
- * be foreseen.
+ * Promises: a saved graph is loaded again; a file that is no stage graph is
+ * refused with a reason and changes nothing; a save that fails leaves the older
+ * file, and can be predicted.
  */
 #include "stages/graph.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -149,11 +151,11 @@ static void test_hostile_files_are_refused(void)
 	};
 	char text[200];
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		put(cases[i].text);
 		check_refused(path, cases[i].reason);
 	}
-	for (size_t i = 0; i < sizeof(weights) / sizeof(*weights); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
 		/* The first stage is fine, and yet untouched. */
 		(void)snprintf(text, sizeof(text),
 			       "{\"stages\":{\"decode\":{\"service_ns\":1},"

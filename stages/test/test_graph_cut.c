@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: parts do about equal work, little passes between them, and the same
- * weights give the same parts.
+ * Promises: parts have about equal work, few events pass between them, and the
+ * same weights give the same parts.
  */
 #include "stages/graph.h"
 
@@ -13,8 +13,8 @@
 enum { RANDOM_GRAPHS = 300, RANDOM_STAGES_MAX = 8 };
 
 struct quality {
-	uint64_t heaviest_ns;  /* of all parts */
-	uint64_t passed_count; /* between parts */
+	uint64_t heaviest_ns;  /* the work of the heaviest part */
+	uint64_t passed_count; /* events that pass between parts */
 };
 
 static struct quality quality_of(const struct stage_graph *g,
@@ -34,7 +34,10 @@ static struct quality quality_of(const struct stage_graph *g,
 	return q;
 }
 
-/* Cut, check what holds for any graph, and return the parts' number. */
+/*
+ * Cut the graph, check the rules that hold for any graph, and return the number
+ * of parts.
+ */
 static uint32_t cut(const struct stage_graph *g, uint32_t part_count,
 		    uint32_t *parts)
 {
@@ -45,7 +48,7 @@ static uint32_t cut(const struct stage_graph *g, uint32_t part_count,
 		assert(parts[i] < part_count && parts[i] <= used);
 		used += parts[i] == used;
 	}
-	(void)rand(); /* others use it too */
+	(void)rand(); /* so that graph_cut() may not depend on rand()'s state */
 	assert(graph_cut(g, part_count, again));
 	assert(memcmp(parts, again, g->stage_count * sizeof(*parts)) == 0);
 	return used;
@@ -71,18 +74,21 @@ static void test_pictures_are_decode_and_the_rest(void)
 	assert(cut(&g, 2, parts) == 2);
 	assert(memcmp(parts, expected, sizeof(expected)) == 0);
 	assert(cut(&g, 1, parts) == 1);
-	/* Whatever becomes of the rest, decode is alone. */
+	/* Decode gets a part of its own, however the rest is divided. */
 	assert(cut(&g, 3, parts) == 3);
 	assert(parts[1] > 0 && parts[2] > 0 && parts[3] > 0);
-	/* The last does nearly all the work: the others keep a part. */
+	/*
+	 * The last stage does nearly all the work; the others still share a
+	 * part.
+	 */
 	g.service_ns[3] = UINT64_C(1000000000000);
 	assert(cut(&g, 2, parts) == 2);
 	assert(parts[0] == 0 && parts[3] == 1);
 }
 
 /*
- * The site search engine of Gordon, figure 4.16: three paths, of which that of
- * several terms does the most work, in its set combiner.
+ * The site search engine of Gordon, figure 4.16.  It has three paths; the one
+ * for several terms does the most work, in its set combiner.
  */
 static void test_search_engine_keeps_its_combiner_alone(void)
 {
@@ -153,7 +159,7 @@ static struct stage_graph random_graph(void)
 	return g;
 }
 
-/* The next assignment, as one counts; false after the last. */
+/* Advance to the next assignment, like a counter; false after the last one. */
 static bool advance(uint32_t *parts, uint32_t stage_count, uint32_t part_count)
 {
 	for (uint32_t i = 0; i < stage_count; i++) {
@@ -177,8 +183,9 @@ static bool uses_all(const uint32_t *parts, uint32_t stage_count,
 }
 
 /*
- * The lightest heaviest part, none being empty; and the least that passes at
- * such or less.
+ * Over all assignments without an empty part: the least work of the heaviest
+ * part; and the fewest events between parts among those whose heaviest part is
+ * at most `heaviest_ns`.
  */
 static struct quality best_of_all(const struct stage_graph *g,
 				  uint32_t part_count, uint64_t heaviest_ns)
@@ -200,7 +207,10 @@ static struct quality best_of_all(const struct stage_graph *g,
 	return best;
 }
 
-/* Factors: the worst of these graphs has 1.18, and all together 1.10. */
+/*
+ * Factors to the best: 1.18 for the worst of these graphs, 1.10 for all
+ * together.
+ */
 static void test_near_the_best_of_all_assignments(void)
 {
 	uint64_t passed_total = 0, least_total = 0;
@@ -232,7 +242,8 @@ static void test_without_weights_a_line_is_divided(void)
 
 	assert(cut(&g, 3, parts) == 3);
 	assert(memcmp(parts, thirds, sizeof(thirds)) == 0);
-	send_along(&g, 3, 3, 100); /* to itself: passes nowhere */
+	/* to itself, so it does not pass between parts */
+	send_along(&g, 3, 3, 100);
 	assert(cut(&g, 3, parts) == 3);
 	assert(memcmp(parts, thirds, sizeof(thirds)) == 0);
 }
@@ -242,11 +253,14 @@ static void test_some_weights_are_enough(void)
 	struct stage_graph g = { .stage_count = 6 };
 	uint32_t parts[STAGES_MAX];
 
-	/* Nothing passes: two of the same work part. */
+	/* No events pass, so the two stages with equal work are separated. */
 	g.service_ns[1] = g.service_ns[4] = 100;
 	assert(cut(&g, 2, parts) == 2);
 	assert(parts[1] != parts[4]);
-	/* No work: three and three, without cutting what talks. */
+	/*
+	 * Without work the parts have three stages each, and stages that
+	 * exchange events stay together.
+	 */
 	g = (struct stage_graph){ .stage_count = 6 };
 	send_along(&g, 0, 2, 10);
 	send_along(&g, 4, 2, 10);

@@ -7,22 +7,28 @@
  * What each item meets on its way is checked in line.c.
  */
 #include "stages/queue.h"
+
+#include "base/util.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
 	ITEMS = 300, /* of each sender */
 	LONE_EVENTS = 1000,
 };
 
-/* What is the same for all: who was accepted is through, who was not is not. */
+/*
+ * Checks that hold always: an accepted item has left the line, a refused one
+ * has not.
+ */
 static uint32_t check_items(const struct item *items, uint32_t count)
 {
 	uint32_t accepted = 0;
@@ -54,7 +60,7 @@ static void check_queues_are_empty(struct line *l)
 	}
 }
 
-/* Dealt to in turn, each replica has its share, on the core that is its own. */
+/* Each replica, dealt to in turn, handles its share, on its own core. */
 static void check_shares(const struct line_setup *setup,
 			 const struct item *items, uint32_t count)
 {
@@ -96,7 +102,7 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 
 static policy_pick_fn *pick_to_slow_down;
 
-/* So long does a worker have an old view, that an event comes meanwhile. */
+/* Keeps a worker busy with an old view until an event arrives. */
 static uint32_t slow_pick(void *state, const struct group_view *view)
 {
 	uint32_t stage = pick_to_slow_down(state, view);
@@ -107,8 +113,8 @@ static uint32_t slow_pick(void *state, const struct group_view *view)
 }
 
 /*
- * On one core, so that a single worker roams: the event comes just when it goes
- * to sleep, and no other event or worker would help.
+ * On one core, so that a single worker roams.  The event arrives just when the
+ * worker goes to sleep, and no other event or worker would wake it.
  */
 static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 {
@@ -137,7 +143,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 		items[i] = (struct item){ 0 };
 		assert(line_send(&l, &items[i]));
 		while (atomic_load(&l.finished_count) <= i)
-			if (++looks > 5000) /* on its own core, perhaps */
+			if (++looks > 5000) /* the worker may need this core */
 				(void)sched_yield();
 		for (volatile uint32_t pause = i * 10; pause > 0;)
 			pause = pause - 1;
@@ -162,7 +168,10 @@ static void stop_while_sending(const struct line_setup *setup, uint32_t wait_ns)
 	crowd_start(&crowd);
 	pause_ns(wait_ns);
 	group_stop(l.group);
-	/* All are through now, not when the senders learn of the stop. */
+	/*
+	 * All items have ended when group_stop() returns, not only when the
+	 * senders notice the stop.
+	 */
 	uint64_t ended =
 		atomic_load(&l.finished_count) + atomic_load(&l.dropped_count);
 
@@ -209,7 +218,9 @@ static void test_stop_drains_all_queues(const struct line_setup *setup)
 	assert(check_items(items, ITEMS) == ITEMS);
 	check_queues_are_empty(&l);
 
-	/* Stopped: refused, and the item is still the sender's. */
+	/*
+	 * After the stop a send is refused, and the item is still the sender's.
+	 */
 	items[0] = (struct item){ 0 };
 	assert(!line_send(&l, &items[0]));
 	assert(items[0].at == 0 && items[0].event.stage == NULL);
@@ -229,7 +240,7 @@ static void test_starts_and_stops_many_times(const struct line_setup *setup)
 		group_stop(l.group); /* perhaps before any worker ran */
 		assert(l.finished_count == item.is_accepted);
 		assert(item.is_accepted == (i % 2 == 0));
-		group_stop(l.group); /* no harm */
+		group_stop(l.group); /* a second stop does nothing */
 		line_release(&l);
 	}
 }
@@ -243,7 +254,7 @@ static void test_group_that_never_started_is_freed(const struct line_setup *s)
 	group_free(NULL);
 }
 
-/* Which call of pthread_create() fails, from 1; 0: none. */
+/* The number of the call of pthread_create() that fails, from 1; 0: none. */
 static uint32_t create_fails_at;
 static uint32_t created_count, joined_count; /* by this thread's calls */
 
@@ -296,7 +307,7 @@ static void do_nothing(struct event *ev, void *arg)
 	(void)arg;
 }
 
-/* 2^32 + 4 slots in all, which are not 4. */
+/* 2^32 + 4 slots in all; an overflow would make them 4. */
 static void test_too_long_a_queue_is_refused(const struct line_setup *setup)
 {
 	static const uint32_t slots[] = {
@@ -314,7 +325,7 @@ static void test_too_long_a_queue_is_refused(const struct line_setup *setup)
 		.schedule = &setup->schedule,
 		.cores = setup->cores,
 	});
-	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(slots); i++)
 		assert(group_add(g, &(struct stage_config){
 					    .name = "wide",
 					    .handler = do_nothing,
@@ -339,14 +350,6 @@ static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 	line_release(&l);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
 {
 	struct line l;
@@ -356,11 +359,11 @@ static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
 	assert(line_send(&l, &item));
 	line_await(&l, 1);
 	pause_ns(20000000);
-	uint64_t before_ns = cpu_ns();
+	uint64_t before_ns = clock_cpu_ns();
 
 	pause_ns(300000000);
-	/* One worker that polled would take most of 300 ms. */
-	assert(cpu_ns() - before_ns < 60000000);
+	/* A single polling worker would use most of 300 ms. */
+	assert(clock_cpu_ns() - before_ns < 60000000);
 	group_stop(l.group);
 	line_release(&l);
 }

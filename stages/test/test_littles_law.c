@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: of each stage, the mean number of events that wait is the rate of
- * arrivals times the mean wait, and of those in the handler the rate times the
- * mean service time (Little's law), within 5 %.
+ * Promise: Little's law holds for each stage within 5 %.  The mean number of
+ * waiting events is the arrival rate times the mean wait, and the mean number
+ * of events in the handler is the rate times the mean service time.
  *
- * So counts, waits and service times fit each other: the numbers are looked at
- * from outside at random times, the rest is what stage_read() says.  Arrivals
- * are Poisson and handlers compute for a random time.  The law holds for any
- * stretch of time that begins and ends with an empty system, however much of
- * the machine others use; but a run whose looks came late, because others had
- * the core, says nothing.  Where all are like that, the test is skipped.
+ * So counts, waits and service times agree: the test samples the numbers of
+ * events at random times, and stage_read() gives the rest.  Arrivals are
+ * Poisson and handlers compute for a random time.  The law holds for any
+ * stretch of time that begins and ends with an empty system, whatever else uses
+ * the machine.  But a run whose samples were late, because other programs had
+ * the core, shows nothing.  If all runs are like that, the test is skipped.
  */
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+
+#include "base/clock.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
 	STAGES = 2,
@@ -47,21 +48,13 @@ struct system {
 	struct job jobs[ITEMS];
 };
 
-/* What is looked at, integrated over time. */
+/* The sampled values, integrated over time. */
 struct sums {
 	double late_share;
 	double waiting[STAGES], inside[STAGES];
 };
 
 static struct system sys;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static double draw_exponential(unsigned *seed, double mean)
 {
@@ -72,9 +65,9 @@ static void handle(struct event *ev, void *arg)
 {
 	struct job *job = (struct job *)ev;
 	uint32_t stage = (uint32_t)(uintptr_t)arg;
-	uint64_t end_ns = now_ns() + job->spin_ns[stage];
+	uint64_t end_ns = clock_now_ns() + job->spin_ns[stage];
 
-	while (now_ns() < end_ns)
+	while (clock_now_ns() < end_ns)
 		;
 	if (stage + 1 < STAGES)
 		assert(stage_send(sys.stages[stage + 1], ev));
@@ -85,7 +78,7 @@ static void handle(struct event *ev, void *arg)
 static void *send_all(void *arg)
 {
 	unsigned seed = 1;
-	uint64_t next_ns = now_ns();
+	uint64_t next_ns = clock_now_ns();
 
 	(void)arg;
 	for (uint32_t i = 0; i < ITEMS; i++) {
@@ -93,7 +86,7 @@ static void *send_all(void *arg)
 			sys.jobs[i].spin_ns[s] = (uint64_t)draw_exponential(
 				&seed, service_ns[s]);
 		next_ns += (uint64_t)draw_exponential(&seed, ARRIVAL_NS);
-		uint64_t at_ns = now_ns();
+		uint64_t at_ns = clock_now_ns();
 
 		if (at_ns < next_ns)
 			pause_ns(next_ns - at_ns);
@@ -107,7 +100,7 @@ static struct sums look_on(void)
 {
 	struct sums sums = { 0 }, last = { 0 };
 	unsigned seed = 2;
-	uint64_t start_ns = now_ns(), last_ns = start_ns;
+	uint64_t start_ns = clock_now_ns(), last_ns = start_ns;
 	bool goes_on = true;
 
 	while (goes_on) {
@@ -115,7 +108,7 @@ static struct sums look_on(void)
 
 		pause_ns((uint64_t)draw_exponential(&seed, LOOK_NS));
 		goes_on = atomic_load(&sys.finished_count) < ITEMS;
-		uint64_t ns = now_ns();
+		uint64_t ns = clock_now_ns();
 		double half_ns = (double)(ns - last_ns) / 2;
 
 		for (uint32_t s = 0; s < STAGES; s++) {
@@ -158,7 +151,8 @@ static enum verdict attempt(const struct schedule *schedule,
 			    const struct cores *cores)
 {
 	static const char *const names[STAGES] = { "first", "second" };
-	struct group *g = group_new(&(struct group_config){ schedule, cores });
+	struct group *g = group_new(
+		&(struct group_config){ .schedule = schedule, .cores = cores });
 	pthread_t sender;
 	bool ok = true;
 

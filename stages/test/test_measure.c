@@ -3,9 +3,9 @@
  * Promise: the means follow what is counted, forget with a time constant of a
  * second, and stay 0 until something is known.
  */
-#include "stages/measure.h"
+#include "stages/stats.h"
 
-#include "stages/policy.h"
+#include "stages/schedule.h"
 
 #include <assert.h>
 #include <math.h>
@@ -60,7 +60,7 @@ static void test_the_first_call_only_begins(void)
 	trial_update(&t);
 	assert(t.view.arrivals_per_s == 0);
 	assert(t.view.service_ns == 0 && t.view.switch_ns == 0);
-	/* What was counted before it is no part of a rate. */
+	/* Counts from before the first update are no part of a rate. */
 	trial_run(&t, 1, 2, 500);
 	assert(is_near(t.view.arrivals_per_s, 40));
 	assert(is_near(t.view.service_ns, 500));
@@ -157,7 +157,7 @@ static void test_a_clock_that_stands_changes_nothing(void)
 	t.now_ns--;
 	trial_update(&t);
 	assert(is_near(t.view.arrivals_per_s, 200));
-	/* Those ten are counted when it goes on. */
+	/* The ten events are counted when time goes on. */
 	t.now_ns += 1;
 	trial_run(&t, 1, 0, 0);
 	assert(is_near(t.view.arrivals_per_s, 200));

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: each policy visits in the order it was published with, but for the
- * deviations that the head of its file names.  No threads.
+ * Promise: each policy visits stages in the order of its publication, except
+ * for the deviations that the head of its file names.  No threads.
  */
 #include "stages/test/trial.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,7 +19,7 @@ static void test_cohort_sweeps_as_a_wave(void)
 	struct trial t;
 
 	trial_init(&t, policy_find("cohort"), 4);
-	for (uint32_t i = 0; i < sizeof(wave) / sizeof(wave[0]); i++) {
+	for (uint32_t i = 0; i < ARRAY_SIZE(wave); i++) {
 		for (uint32_t s = 0; s < 4; s++)
 			t.stages[s].queued_count = 7;
 		assert(trial_pick(&t) == wave[i]);
@@ -52,7 +54,7 @@ static void test_srpt_restarts_at_the_end(void)
 		t.stages[s].queued_count = 2;
 	assert(trial_visit(&t) == 3);
 	assert(trial_visit(&t) == 2);
-	t.stages[3].queued_count = 1; /* what stage 2 sent on */
+	t.stages[3].queued_count = 1; /* sent on by stage 2 */
 	assert(trial_visit(&t) == 3);
 	assert(trial_visit(&t) == 1);
 	t.stages[2].queued_count = 1;
@@ -128,7 +130,7 @@ static void test_mg1_visits_by_load_and_switching(void)
 		{ false, { 4000, 0 }, { 72, 72 } }, /* equal: the other's */
 	};
 
-	for (uint32_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+	for (uint32_t c = 0; c < ARRAY_SIZE(cases); c++) {
 		uint32_t table[TABLE], visits[TRIAL_STAGES];
 		struct trial t;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what is counted is this thread's since it was opened, and where
- * counting is not allowed there are no totals rather than zeros.
+ * Promise: counts are those of this thread since the counter was opened; where
+ * counting is not allowed, there are no totals rather than zeros.
  *
- * Most test machines have no hardware counters, so the kernel's software
- * events take their place.
+ * Most test machines have no hardware counters, so the test uses the kernel's
+ * software events.
  */
-#include "stages/perf.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -6,6 +6,8 @@
  */
 #include "stages/test/trial.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -119,7 +121,7 @@ static void test_any_measurement_is_survived(const struct policy *p,
 {
 	static const double odd[] = { 0,     -1,        1,        1e9,
 				      1e308, 0x1p-1074, INFINITY, NAN };
-	enum { ODD = sizeof(odd) / sizeof(odd[0]) };
+	enum { ODD = ARRAY_SIZE(odd) };
 	struct trial t;
 
 	trial_init(&t, p, count);

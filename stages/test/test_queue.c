@@ -5,8 +5,6 @@
  */
 #include "stages/queue.h"
 
-#include "stages/discipline.h"
-
 #include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
@@ -135,7 +133,10 @@ static void *push_all(void *arg)
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		struct item *item = &s->shared->items[s->number][i];
 
-		/* Written here, read by whoever pops: TSan's business. */
+		/*
+		 * Written here and read by the thread that pops;
+		 * ThreadSanitizer checks the order.
+		 */
 		item->sender = s->number;
 		item->number = i;
 		while (!queue_push(s->shared->queue, &item->event))

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a ranked queue gives back each event once, lowest rank first, and
- * refuses when full.  Many threads at once: test_queue.c.
+ * Promise: ranks order events as schedule.h says, and with srpt none starves; a
+ * queue with ranks gives back each event once, lowest rank first, of equal
+ * ranks the oldest, and refuses when full.  Many threads at once: test_queue.c.
  */
-#include "stages/ranked.h"
+#include "stages/queue.h"
 
+#include "base/util.h"
 #include "stages/stage.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { EVENTS = 500 };
@@ -17,25 +20,25 @@ static const struct discipline srpt = { .kind = DISCIPLINE_SRPT, .ageing = 1 };
 
 static struct event events[EVENTS];
 
-static void test_last_come_is_first(void)
+static void test_newest_is_taken_first(void)
 {
-	struct ranked *r = ranked_new(EVENTS, &lcfs);
+	struct queue *q = queue_new(EVENTS, &lcfs);
 
-	assert(ranked_pop(r) == NULL);
+	assert(queue_pop(q) == NULL);
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		assert(ranked_push(r, &events[i]));
-		assert(ranked_count(r) == i + 1);
+		assert(queue_push(q, &events[i]));
+		assert(queue_count(q) == i + 1);
 	}
 	for (uint32_t i = EVENTS; i > 0; i--)
-		assert(ranked_pop(r) == &events[i - 1]);
-	assert(ranked_pop(r) == NULL && ranked_count(r) == 0);
-	ranked_free(r);
+		assert(queue_pop(q) == &events[i - 1]);
+	assert(queue_pop(q) == NULL && queue_count(q) == 0);
+	queue_free(q);
 }
 
-/* Pushes and pops mixed, against a search through all that wait. */
+/* Mixed pushes and pops, compared with a search through all waiting events. */
 static void test_lowest_rank_is_first(void)
 {
-	struct ranked *r = ranked_new(EVENTS, &srpt);
+	struct queue *q = queue_new(EVENTS, &srpt);
 	bool waits[EVENTS] = { false };
 	uint32_t count = 0;
 
@@ -49,11 +52,11 @@ static void test_lowest_rank_is_first(void)
 				.born_ns = 1000 + (uint64_t)rand() % 50,
 				.left_ns = (uint64_t)rand() % 50,
 			};
-			assert(ranked_push(r, &events[i]));
+			assert(queue_push(q, &events[i]));
 			waits[i] = true;
 			count++;
 		} else {
-			struct event *ev = ranked_pop(r);
+			struct event *ev = queue_pop(q);
 
 			for (uint32_t k = 0; k < EVENTS; k++)
 				assert(!waits[k] ||
@@ -64,36 +67,133 @@ static void test_lowest_rank_is_first(void)
 			waits[ev - events] = false;
 			count--;
 		}
-		assert(ranked_count(r) == count);
+		assert(queue_count(q) == count);
 	}
 	while (count-- > 0)
-		assert(ranked_pop(r) != NULL);
-	ranked_free(r);
+		assert(queue_pop(q) != NULL);
+	queue_free(q);
 }
 
-static void test_full_queue_refuses(void)
+static void test_full_ranked_queue_refuses(void)
 {
 	for (uint32_t slots = 1; slots < 10; slots++) {
-		struct ranked *r = ranked_new(slots, &lcfs);
+		struct queue *q = queue_new(slots, &lcfs);
 
 		for (uint32_t i = 0; i < slots; i++)
-			assert(ranked_push(r, &events[i]));
-		assert(!ranked_push(r, &events[slots]));
-		assert(ranked_count(r) == slots);
-		assert(ranked_pop(r) == &events[slots - 1]);
-		assert(ranked_push(r, &events[slots]));
-		assert(ranked_pop(r) == &events[slots]);
+			assert(queue_push(q, &events[i]));
+		assert(!queue_push(q, &events[slots]));
+		assert(queue_count(q) == slots);
+		assert(queue_pop(q) == &events[slots - 1]);
+		assert(queue_push(q, &events[slots]));
+		assert(queue_pop(q) == &events[slots]);
 		for (uint32_t i = slots - 1; i > 0; i--)
-			assert(ranked_pop(r) == &events[i - 1]);
-		ranked_free(r);
+			assert(queue_pop(q) == &events[i - 1]);
+		queue_free(q);
 	}
+}
+
+static void test_equal_ranks_are_in_order(void)
+{
+	struct queue *q = queue_new(EVENTS, &srpt);
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		events[i] = (struct event){ .born_ns = 7 + i % 2 };
+		assert(queue_push(q, &events[i]));
+	}
+	for (uint32_t i = 0; i < EVENTS; i += 2)
+		assert(queue_pop(q) == &events[i]);
+	for (uint32_t i = 1; i < EVENTS; i += 2)
+		assert(queue_pop(q) == &events[i]);
+	queue_free(q);
+}
+
+static uint64_t rank_of(double ageing, uint64_t born_ns, uint64_t left_ns)
+{
+	struct discipline d = { .kind = DISCIPLINE_SRPT, .ageing = ageing };
+	struct event ev = { .born_ns = born_ns, .left_ns = left_ns };
+
+	return discipline_rank(&d, &ev, 0);
+}
+
+static void test_first_come_is_first(enum discipline_kind kind)
+{
+	struct discipline d = { .kind = kind };
+	struct event old = { .born_ns = 1, .left_ns = 9 };
+	struct event young = { .born_ns = 2, .left_ns = 1 };
+
+	assert(discipline_rank(&d, &young, 5) < discipline_rank(&d, &old, 6));
+	assert(discipline_rank(&d, &young, 0) <
+	       discipline_rank(&d, &old, UINT64_MAX));
+}
+
+static void test_last_come_is_first(void)
+{
+	struct discipline d = { .kind = DISCIPLINE_LCFS };
+	struct event old = { .born_ns = 1, .left_ns = 9 };
+	struct event young = { .born_ns = 2, .left_ns = 1 };
+
+	assert(discipline_rank(&d, &young, 6) < discipline_rank(&d, &old, 5));
+	assert(discipline_rank(&d, &young, UINT64_MAX) <
+	       discipline_rank(&d, &old, 0));
+}
+
+static void test_srpt_prefers_less_work(void)
+{
+	assert(rank_of(20, 1000, 10) < rank_of(20, 1000, 11));
+	/* A younger one too, if it is that much shorter. */
+	assert(rank_of(20, 1199, 0) < rank_of(20, 1000, 10));
+}
+
+static void test_srpt_without_ageing_is_by_birth(void)
+{
+	assert(rank_of(0, 1000, 1000000) < rank_of(0, 1001, 1));
+	assert(rank_of(0, 1000, UINT64_MAX) == 1000);
+}
+
+/* Never overtaken by an event born after b + ageing * L. */
+static void test_srpt_bounds_overtaking(void)
+{
+	static const double ageings[] = { 0, 0.5, 1, 20, 1000 };
+	static const uint64_t lefts_ns[] = { 0, 1, 999, 20000000, 4000000000 };
+	enum { AGEINGS = ARRAY_SIZE(ageings), LEFTS = ARRAY_SIZE(lefts_ns) };
+	const uint64_t born_ns = UINT64_C(90000000000000); /* up for a day */
+
+	for (uint32_t a = 0; a < AGEINGS; a++)
+		for (uint32_t l = 0; l < LEFTS; l++) {
+			double bound_ns = ageings[a] * (double)lefts_ns[l];
+			uint64_t rank =
+				rank_of(ageings[a], born_ns, lefts_ns[l]);
+
+			for (uint32_t s = 0; s < LEFTS; s++)
+				assert(rank <
+				       rank_of(ageings[a],
+					       born_ns + 1 + (uint64_t)bound_ns,
+					       lefts_ns[s]));
+		}
+}
+
+static void test_srpt_saturates(void)
+{
+	assert(rank_of(20, 1, UINT64_MAX) == UINT64_MAX);
+	assert(rank_of(1, UINT64_MAX, UINT64_MAX) == UINT64_MAX);
+	assert(rank_of(1, UINT64_MAX - 5, 6) == UINT64_MAX);
+	assert(rank_of(1, UINT64_MAX - 5, 4) == UINT64_MAX - 1);
+	assert(rank_of(0x1p60, 1000, 16) == UINT64_MAX);
+	assert(rank_of(INFINITY, 1000, 1) == UINT64_MAX);
 }
 
 int main(void)
 {
+	test_first_come_is_first(DISCIPLINE_FCFS);
+	test_first_come_is_first(DISCIPLINE_STACK);
 	test_last_come_is_first();
+	test_srpt_prefers_less_work();
+	test_srpt_without_ageing_is_by_birth();
+	test_srpt_bounds_overtaking();
+	test_srpt_saturates();
+	test_newest_is_taken_first();
 	test_lowest_rank_is_first();
-	test_full_queue_refuses();
-	ranked_free(NULL);
+	test_full_ranked_queue_refuses();
+	test_equal_ranks_are_in_order();
 	return 0;
 }

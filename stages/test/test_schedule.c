@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: flags are read as the table says, nonsense is no value, and what
- * makes no sense together is refused by a sentence that names the flag, while
- * defaults never are.
+ * Promises: flags are read as the table says; invalid values are refused;
+ * combinations without a meaning are refused by a sentence that names the flag,
+ * but defaults never are.
  */
 #include "stages/schedule.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -97,7 +99,7 @@ static void test_regimes_are_read(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert(set(&s, "regime", cases[i].text));
 		assert(s.regime.kind == cases[i].regime.kind);
 		assert(s.regime.limit == cases[i].regime.limit);
@@ -209,7 +211,7 @@ static void test_nonsense_is_no_value(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(nonsense); i++)
 		assert(!set(&s, nonsense[i][0], nonsense[i][1]));
 	assert(!set(&s, "policy", NULL));
 	assert(!set(&s, "pool", NULL));
@@ -250,7 +252,7 @@ static void test_parts_follow_cores_and_stages(void)
 		{ "--balance partition=5 --balance replicate", CORES },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char error[SCHEDULE_ERROR_BYTES] = "";
 		struct schedule s;
 		bool ok = complete(&s, cases[i].line, error);
@@ -309,7 +311,7 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--steal", "--policy dbr --steal" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char error[SCHEDULE_ERROR_BYTES] = "";
 		struct schedule s;
 
@@ -333,7 +335,7 @@ static void test_what_makes_sense_is_taken(void)
 		"--policy thread-per-connection --balance shared",
 	};
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		char error[SCHEDULE_ERROR_BYTES];
 		struct schedule s;
 

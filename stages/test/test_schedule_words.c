@@ -3,7 +3,9 @@
  * Promise: a schedule is written as the flags that give it again, and each of
  * them has words of its own.
  */
-#include "stages/schedule_words.h"
+#include "stages/schedule.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -76,7 +78,7 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--balance replicate=2 --distribute round-robin --pool auto",
 	};
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		char *text = printed(lines[i]);
 
 		assert(strcmp(text, lines[i]) == 0);
@@ -129,8 +131,9 @@ static void make_value(const char *form, size_t bytes, char to[64])
 /* Each value that the table tells of, with `rest`, where it has a use. */
 static void check_values(const char *flag, const char *rest)
 {
-	const struct flag *tables[] = { schedule_flags, NULL };
-	const char *form = flags_find(tables, flag)->values;
+	const struct flag_group groups[] = { { .flags = schedule_flags },
+					     { 0 } };
+	const char *form = flags_find(groups, flag)->values;
 	const char *seen[8];
 	uint32_t seen_count = 0;
 
@@ -190,7 +193,7 @@ static void test_what_may_be_added_has_words(void)
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct schedule_word w =
 			find_word(cases[i].line, cases[i].flag);
 

@@ -49,7 +49,7 @@ static void test_counters_add_up(const struct line_setup *setup)
 		assert(s.service_ns_max <= s.service_ns);
 		waited_ns_total += s.wait_ns;
 	}
-	/* To the nanosecond what the items were told. */
+	/* The total is the sum of the items' waits, to the nanosecond. */
 	assert(waited_ns_total == l.waited_ns_total);
 	line_release(&l);
 }
@@ -169,8 +169,8 @@ static void test_handler_may_send_two(const struct line_setup *setup)
 	static struct twin twins[FAN_OUT_ROUNDS][2];
 	static struct fan_out f;
 	struct stage_stats stats;
-	struct group *g = group_new(
-		&(struct group_config){ &setup->schedule, setup->cores });
+	struct group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule, .cores = setup->cores });
 	struct stage_config config = {
 		.name = "split",
 		.handler = split,
@@ -232,8 +232,8 @@ static void test_handler_may_send_to_another_group(const struct line_setup *s)
 		schedule_init(&outer);
 		outer.policy = *p;
 		outer.part_count = 1;
-		struct group *g =
-			group_new(&(struct group_config){ &outer, s->cores });
+		struct group *g = group_new(&(struct group_config){
+			.schedule = &outer, .cores = s->cores });
 		struct stage *first =
 			group_add(g, &(struct stage_config){
 					     .name = "outer",

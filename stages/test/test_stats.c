@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS, WORKERS_MAX = 32 };
 
@@ -49,6 +50,14 @@ static void check_stage(const struct line *l, const struct stage_stats *s)
 	assert(s->queued_count_total <= s->queued_count_max * ITEMS);
 }
 
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec t;
+
+	assert(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* Workers and stages count the same, where callers do nothing. */
 static void check_workers(const struct line *l)
 {
@@ -66,10 +75,13 @@ static void check_workers(const struct line *l)
 		sum.work.switch_count += w.work.switch_count;
 		sum.sleep_count += w.sleep_count;
 		sum.work.service_ns += w.work.service_ns;
+		assert(w.cpu_ns > 0);
+		sum.cpu_ns += w.cpu_ns;
 		assert(w.stolen_count == 0);
 	}
 	if (group_worker_count(l->group) == 0)
 		return;
+	assert(sum.cpu_ns <= process_cpu_ns());
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats s;
 
@@ -87,7 +99,7 @@ static void check_workers(const struct line *l)
 	assert(sum.sleep_count > 0);
 }
 
-/* What one worker's trace has told so far. */
+/* The contents of one worker's trace up to now. */
 struct told {
 	struct span open[OPEN_MAX]; /* events in no visit yet */
 	uint32_t open_count;
@@ -151,7 +163,7 @@ static void check_trace(const struct line *l, uint32_t worker, struct told *t)
 			check_span(t, &copy[i]);
 	assert(missed == 0 && t->open_count == 0);
 	group_read_worker(l->group, worker, &w);
-	/* Those of pools are also parked. */
+	/* Workers of pools may also be parked. */
 	assert(t->sleeps >= w.sleep_count && w.asleep_since_ns == 0);
 	assert(t->asleep_ns == w.asleep_ns);
 }
@@ -219,29 +231,31 @@ static void test_counts_add_up(const struct line_setup *setup)
 	line_release(&l);
 }
 
-static void *watch_sleeps(void *arg)
+static void *watch_times(void *arg)
 {
 	const struct line *l = arg;
-	uint64_t told_ns[WORKERS_MAX] = { 0 };
+	uint64_t asleep_ns[WORKERS_MAX] = { 0 }, cpu_ns[WORKERS_MAX] = { 0 };
 	struct worker_stats w;
 
 	while (atomic_load(&l->finished_count) < ITEMS)
 		for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
 			group_read_worker(l->group, i, &w);
-			assert(w.asleep_ns >= told_ns[i]);
-			told_ns[i] = w.asleep_ns;
+			assert(w.asleep_ns >= asleep_ns[i]);
+			assert(w.cpu_ns >= cpu_ns[i]);
+			asleep_ns[i] = w.asleep_ns;
+			cpu_ns[i] = w.cpu_ns;
 		}
 	return NULL;
 }
 
-static void test_time_asleep_never_goes_back(const struct line_setup *setup)
+static void test_times_never_go_back(const struct line_setup *setup)
 {
 	struct line l;
 	pthread_t watcher;
 
 	line_start(&l, setup);
 	assert(group_worker_count(l.group) <= WORKERS_MAX);
-	assert(pthread_create(&watcher, NULL, watch_sleeps, &l) == 0);
+	assert(pthread_create(&watcher, NULL, watch_times, &l) == 0);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ .event.number = i + 1 };
 		assert(line_send(&l, &items[i]));
@@ -315,6 +329,6 @@ int main(void)
 	line_each_setup(test_counts_add_up);
 	line_each_setup(test_counts_of_interrupted_visits_add_up);
 	line_each_setup(test_names_of_threads_differ);
-	line_each_setup(test_time_asleep_never_goes_back);
+	line_each_setup(test_times_never_go_back);
 	return 0;
 }

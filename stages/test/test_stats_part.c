@@ -127,7 +127,7 @@ static void hold_first(struct item *item, const struct place *place)
 		pause_ns(100000);
 }
 
-/* What thieves take leaves the queue of where it was. */
+/* Stolen events leave the queue that they were in. */
 static void test_thieves_count_at_their_own_part(struct line_setup setup)
 {
 	struct worker_stats one, other;

@@ -7,6 +7,8 @@
  * The seed is printed; given as the only argument, it is used again.
  */
 #include "stages/test/fake_cores.h"
+
+#include "base/util.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -57,8 +59,7 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 	do {
 		schedule_init(s);
 		s->policy = policy_list[next_random(random) % policy_count];
-		for (uint32_t i = 0; i < sizeof(flags) / sizeof(flags[0]);
-		     i++) {
+		for (uint32_t i = 0; i < ARRAY_SIZE(flags); i++) {
 			uint32_t count = 0;
 
 			while (flags[i].values[count] != NULL)

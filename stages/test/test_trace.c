@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a reader gets whole spans, each once and in order, or is told that
- * it missed them, whatever the writer does meanwhile.
+ * Promise: a reader gets whole spans, each once and in order, or learns that it
+ * missed some, at any time during writes.
  */
-#include "stages/trace.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: with one worker at a stage, events that waited are handled in the
- * order of the discipline, long ones after a cutoff last; and a stage over its
- * threshold interrupts a visit, but no interruption.
+ * Promises: with one worker at a stage, waiting events are handled in the order
+ * of the discipline, and long ones after a cutoff last; a stage over its
+ * threshold interrupts a visit, but not an interruption.
  *
- * All events wait behind the first one, which is held at the gate (line.h).
+ * All events wait until the first one, which is held at the gate (line.h), goes
+ * on.
  */
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -21,7 +22,10 @@ enum { ITEMS = 12, SECOND_NS = 1000000000 };
 
 static struct item items[ITEMS];
 
-/* Which items were handled, stage by stage, and which stages, one by one. */
+/*
+ * The items in the order of their handling at each stage, and the stages in the
+ * order of all handlers.
+ */
 static struct seen {
 	uint32_t counts[LINE_STAGES];
 	uint32_t numbers[LINE_STAGES][ITEMS];
@@ -57,7 +61,7 @@ static bool is_long(uint32_t number)
 	return items[number].event.left_ns > CUTOFF_NS;
 }
 
-/* Handle all items, the first one alone; the others find a queue. */
+/* Handle all items: the first one alone, so that the others wait in a queue. */
 static void run(const struct schedule *schedule, uint32_t count)
 {
 	const char *why;
@@ -80,7 +84,10 @@ static void run(const struct schedule *schedule, uint32_t count)
 	atomic_store(&l.gate_is_closed, true);
 	for (uint32_t i = 0; i < count; i++) {
 		items[i].number = i;
-		/* Seconds, so that the time of birth does not matter. */
+		/*
+		 * In seconds, so that the difference in birth times does not
+		 * matter.
+		 */
 		items[i].event.left_ns = i * 5 % ITEMS * (uint64_t)SECOND_NS;
 		assert(line_send(&l, &items[i]));
 		while (stats.started_count == 0)
@@ -96,7 +103,7 @@ static void run(const struct schedule *schedule, uint32_t count)
 
 static const struct schedule *comparing;
 
-/* By the promised order at the first stage. */
+/* Compare by the promised order at the first stage. */
 static int compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -122,13 +129,16 @@ static void check_first_stage(const struct schedule *s)
 	assert(memcmp(wanted, seen.numbers[0], sizeof(wanted)) == 0);
 }
 
-/* First come first served at every stage: all come in order, or each kind. */
+/*
+ * First come, first served at every stage: the order holds for all events or,
+ * with a cutoff, for each kind.
+ */
 static void check_fcfs(const struct schedule *s)
 {
 	bool has_cutoff = s->regime.kind == REGIME_CUTOFF;
 
 	for (uint32_t stage = 0; stage < LINE_STAGES; stage++) {
-		uint32_t next[2] = { 0 }; /* of short, of long ones */
+		uint32_t next[2] = { 0 }; /* of short events, of long events */
 
 		for (uint32_t i = 0; i < ITEMS; i++) {
 			uint32_t number = seen.numbers[stage][i];
@@ -140,7 +150,10 @@ static void check_fcfs(const struct schedule *s)
 	}
 }
 
-/* What the worker sent itself at the first visit, without the first item. */
+/*
+ * The second stage runs the worker's own events of its first visit, last sent
+ * first, except for the first item.
+ */
 static void check_stack(void)
 {
 	uint32_t last = ITEMS;
@@ -199,8 +212,9 @@ static const char *steps_of(const char *threshold)
 }
 
 /*
- * The wave is at `a` when more than two wait at `b`; those leave more than one
- * at `c`, which is served after the next of `a`, not within `b`; and so on.
+ * The wave is at `a` when more than two events wait at `b`, so `b` interrupts.
+ * Its events leave more than one at `c`, which is served after the next event
+ * of `a`, not within the interruption; and so on.
  */
 static void test_threshold_interrupts_but_no_interruption(void)
 {

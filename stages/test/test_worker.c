@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a replica without work takes what waits in another whose worker is
- * held up, for as long as the regime lets a visit last; it and the parts count
- * what it took and what came of it.
+ * Promise: a replica without work takes events that wait in another one whose
+ * worker is blocked, for as long as the regime lets a visit last.  The replica
+ * and the parts count the stolen events and how they ended.
  *
- * Two replicas of a worker each.
+ * Two replicas with one worker each.
  */
 #include "stages/group.h"
 #include "stages/test/fake_cores.h"
@@ -31,12 +31,12 @@ static struct schedule thieves(const struct policy *policy)
 static void check_nothing_is_under_way(const struct group *g)
 {
 	for (uint32_t p = 0; p < g->part_count; p++)
-		assert(g->parts[p].under_way_count == 0);
+		assert(g->visits.parts[p].under_way_count == 0);
 }
 
 static struct item items[ITEMS];
 
-/* The first handler stays until the rest is through. */
+/* The first handler waits until the other items have ended. */
 static void look_begins(struct item *item, const struct place *place)
 {
 	if (item == &items[0] && place->index == 0)
@@ -86,13 +86,16 @@ static void test_idle_worker_takes_what_waits(const struct policy *policy,
 	struct line l;
 
 	run(&l, &schedule, cores);
-	/* Whatever was dealt to the replica that was held up. */
+	/* The items of the replica whose worker is blocked are stolen. */
 	assert(stolen_count(l.group) > 0);
 	check_nothing_is_under_way(l.group);
 	line_release(&l);
 }
 
-/* A share of the queue is many events: 100 wait where no other takes any. */
+/*
+ * A share of the queue is many events: 100 wait in the victim's queue, which
+ * nobody else takes from.
+ */
 static void test_thief_visits_as_the_regime_says(const struct cores *cores)
 {
 	struct schedule schedule = thieves(policy_find("cohort"));
@@ -117,9 +120,9 @@ struct looper {
 
 static struct looper loopers[ITEMS];
 static struct stage *loop_stage;
-static _Atomic uint32_t round_count; /* of all */
+static _Atomic uint32_t round_count; /* handled by all events */
 
-/* Sends to its own stage; the first one holds its worker up till the end. */
+/* Sends to its own stage; the first event blocks its worker till the end. */
 static void loop(struct event *ev, void *arg)
 {
 	struct looper *looper = (struct looper *)ev;
@@ -140,7 +143,8 @@ static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
 	struct schedule schedule = thieves(policy_find("cohort"));
 
 	schedule.discipline.kind = DISCIPLINE_STACK;
-	struct group *g = group_new(&(struct group_config){ &schedule, cores });
+	struct group *g = group_new(&(struct group_config){
+		.schedule = &schedule, .cores = cores });
 
 	loop_stage = group_add(g, &(struct stage_config){
 					  .name = "loop",

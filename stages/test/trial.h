@@ -5,7 +5,7 @@
 #ifndef STAGES_TEST_TRIAL_H
 #define STAGES_TEST_TRIAL_H
 
-#include "stages/policy.h"
+#include "stages/schedule.h"
 
 enum { TRIAL_STAGES = 5 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is live is what was given and not freed, in any order. */
-#include "imgops/bench/counter.h"
+#include "imgops/bench/measure.c"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void inner_free(void *arg, void *block)
 	free(block);
 }
 
-static void test_counts_live_and_peak(const struct img_memory *inner)
+static void test_counts_live_and_peak(const struct memory *inner)
 {
 	struct counter c;
 	void *a, *b, *d;
@@ -38,7 +38,7 @@ static void test_counts_live_and_peak(const struct img_memory *inner)
 	counter_release(&c);
 }
 
-static void test_many_blocks(const struct img_memory *inner)
+static void test_many_blocks(const struct memory *inner)
 {
 	void *blocks[1000];
 	struct counter c;
@@ -52,7 +52,7 @@ static void test_many_blocks(const struct img_memory *inner)
 	counter_release(&c);
 }
 
-static void test_no_memory_is_not_counted(const struct img_memory *inner)
+static void test_no_memory_is_not_counted(const struct memory *inner)
 {
 	struct counter c;
 
@@ -67,7 +67,7 @@ static void test_no_memory_is_not_counted(const struct img_memory *inner)
 int main(void)
 {
 	int inner_count = 0;
-	struct img_memory inner = { inner_alloc, inner_free, &inner_count };
+	struct memory inner = { inner_alloc, inner_free, &inner_count };
 
 	test_counts_live_and_peak(&inner);
 	test_many_blocks(&inner);

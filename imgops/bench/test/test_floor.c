@@ -5,10 +5,11 @@
  */
 #include "imgops/bench/floor.h"
 
-#include "imgops/bench/bare.h"
+#include "imgops/bench/run.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@
  * and between 1/8 and 8/8 it has a filter of its own.
  */
 static void check_same(const struct floor_planes *f, const struct image *img,
-		       uint32_t eighths)
+		       uint32_t dct_scale)
 {
-	int count = eighths == 8 ? f->count : 1;
+	int count = dct_scale == 8 ? f->count : 1;
 
 	assert((uint32_t)f->count == img->plane_count);
 	for (int i = 0; i < count; i++) {
@@ -28,7 +29,7 @@ static void check_same(const struct floor_planes *f, const struct image *img,
 
 		assert(a->width == b->width && a->height == b->height);
 		for (uint32_t y = 0;
-		     (eighths == 1 || eighths == 8) && y < a->height; y++)
+		     (dct_scale == 1 || dct_scale == 8) && y < a->height; y++)
 			assert(memcmp(a->samples + (size_t)y * a->stride,
 				      b->samples + y * b->stride_bytes,
 				      a->width) == 0);
@@ -63,21 +64,22 @@ static void test_decodes_as_the_pipeline_does(void)
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < LENGTH(specs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		struct bytes jpeg = jpeg_make(&specs[i]);
 
-		for (size_t k = 0; k < LENGTH(scales); k++) {
-			uint32_t eighths = scales[k];
+		for (size_t k = 0; k < ARRAY_SIZE(scales); k++) {
+			uint32_t dct_scale = scales[k];
 			struct img_header header = {
 				.stored = { specs[i].width, specs[i].height }
 			};
 			struct image img = must_decode(
-				jpeg, target_at(header.stored, eighths), &h);
+				jpeg, target_at(header.stored, dct_scale), &h);
 
-			assert(bare_eighths(&img, &header) == eighths);
-			floor_decode(&f, jpeg.data, jpeg.count, eighths);
+			assert(lround(8 * img.planes[0].span_x /
+				      header.stored.width_px) == dct_scale);
+			floor_decode(&f, jpeg.data, jpeg.count, dct_scale);
 			assert(f.has_luma);
-			check_same(&f, &img, eighths);
+			check_same(&f, &img, dct_scale);
 			img_release(&img);
 		}
 		free(jpeg.data);
@@ -88,7 +90,7 @@ static void test_decodes_as_the_pipeline_does(void)
 
 static void check_encoded(struct img_size size, enum img_space space)
 {
-	struct img_recipe recipe = { .quality = 80 };
+	struct img_transform transform = { .quality = 80 };
 	struct floor_planes f = { 0 };
 	uint8_t *jpeg, *again = NULL;
 	size_t bytes, bytes_again, room = 0;
@@ -98,10 +100,10 @@ static void check_encoded(struct img_size size, enum img_space space)
 
 	heap_init(&h);
 	img = image_make(size, space, waves, &h);
-	err = img_encode(&jpeg, &bytes, &img, &recipe, &h.memory);
+	err = img_encode(&jpeg, &bytes, &img, &transform, &h.memory);
 	assert(err == IMG_OK);
 	floor_decode(&f, jpeg, bytes, 8);
-	bytes_again = floor_encode(&again, &room, &f, recipe.quality);
+	bytes_again = floor_encode(&again, &room, &f, transform.quality);
 	/* The second generation may round otherwise, here and there. */
 	assert(bytes_again > bytes * 9 / 10 && bytes_again < bytes * 11 / 10);
 	floor_decode(&f, again, bytes_again, 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every file is counted once, as accepted or as refused with its reason; and
- * sums are those of the accepted ones, by kind.
+ * Promises: every file is counted once, either as accepted or as refused with
+ * its reason; the sums of each kind cover only the accepted files.
  */
 #include "imgops/bench/measure.h"
 
@@ -34,8 +34,8 @@ static void make_folder(struct folder *f)
 	f->files[3] = file_of("d", (struct bytes){ calloc(1, 9), 9 });
 }
 
-static const struct options options = {
-	.recipe = { .box = { 60, 60 }, .blur_sigma_px = 2, .quality = 80 },
+static const struct bench_options options = {
+	.transform = { .box = { 60, 60 }, .blur_sigma_px = 2, .quality = 80 },
 	.passes = 2,
 	.margin = 1,
 	.floor = true,
@@ -58,7 +58,7 @@ static void test_counts_all(const struct folder *f)
 	assert(m.rows[3].first.err == IMG_ERR_NOT_JPEG);
 	assert(m.rows[3].first.step == STEP_PROBE);
 	assert(m.rows[0].first.size.width_px == 60);
-	assert(m.rows[0].first.eighths == 8);
+	assert(m.rows[0].first.dct_scale == 8);
 	assert(m.rows[0].peak_bytes > 60 * 45 && m.rows[0].alloc_count > 2);
 
 	all = measure_total(&m, KIND_ALL);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A good pipeline keeps its bounds, results that are worse score worse, and
- * what cannot be compared is named.
+ * Promises: a good pipeline stays within its bounds, worse results get worse
+ * scores, and files that cannot be compared are named.
  */
 #include "imgops/bench/quality.h"
 
-#include "imgops/bench/bare.h"
+#include "imgops/bench/run.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct options options = {
-	.recipe = { .box = { 80, 80 }, .blur_sigma_px = 1, .quality = 95 },
+static struct bench_options options = {
+	.transform = { .box = { 80, 80 }, .blur_sigma_px = 1, .quality = 95 },
 	.margin = 1,
 };
 
@@ -52,54 +52,57 @@ static void test_every_step_is_good(const struct folder *f)
 	q = quality_run(f, &options, &h.memory);
 	assert(h.live_count == 0);
 	for (int m = 0; m < METRIC_COUNT; m++)
-		assert(q.counts[m] == 8);
-	assert(q.values[METRIC_SSIM][0].value > 0.99);
-	assert(q.values[METRIC_LEVELS][7].value <= 2);
-	assert(q.values[METRIC_BLUR][0].value >= 45);
-	assert(q.values[METRIC_ENCODED][0].value > 35);
+		assert(q.spreads[m].count == 8);
+	assert(q.spreads[METRIC_SSIM].least > 0.99);
+	assert(q.spreads[METRIC_LEVELS].most <= 2);
+	assert(q.spreads[METRIC_BLUR].least >= 45);
+	assert(q.spreads[METRIC_ENCODED].least > 35);
 	assert(q.skipped_count == 1);
 	assert(strcmp(q.skipped[0].path, "cut") == 0);
 	quality_release(&q);
 }
 
-/* Save what `recipe` makes of `file` as another program's result. */
+/*
+ * Save the result of `transform` for `file`, as if another program had made it.
+ */
 static void save(const char *dir, const struct file *file,
-		 const struct img_recipe *recipe, struct heap *h)
+		 const struct img_transform *transform, struct heap *h)
 {
-	struct bare_job job = { .recipe = recipe,
-				.memory = &h->memory,
-				.margin = 1 };
-	struct bare b = bare_run(file, &job);
+	struct run_job job = { .transform = transform,
+			       .memory = &h->memory,
+			       .margin = 1 };
+	struct run b = run_file(file, &job);
 	struct error error;
 
 	assert(b.err == IMG_OK);
 	assert(file_write(dir, file->path, b.jpeg, b.jpeg_bytes, &error));
-	bare_release(&b, &job);
+	run_release(&b, &job);
 }
 
 static void test_scores_by_likeness(const struct folder *f)
 {
 	char dir[] = "/tmp/imgops_bench.XXXXXX";
-	struct img_recipe recipe = { .box = { 80, 80 }, .quality = 95 };
-	struct options o = options;
+	struct img_transform transform = { .box = { 80, 80 }, .quality = 95 };
+	struct bench_options o = options;
 	struct quality q;
 	struct heap h;
 
 	heap_init(&h);
 	assert(mkdtemp(dir) != NULL);
-	save(dir, &f->files[0], &recipe, &h);
-	recipe.blur_sigma_px = 3;
-	save(dir, &f->files[4], &recipe, &h);
-	recipe.box.width_px = 70;
-	save(dir, &f->files[2], &recipe, &h);
+	save(dir, &f->files[0], &transform, &h);
+	transform.blur_sigma_px = 3;
+	save(dir, &f->files[4], &transform, &h);
+	transform.box.width_px = 70;
+	save(dir, &f->files[2], &transform, &h);
 	o.score = dir;
 	q = quality_run(f, &o, &h.memory);
-	assert(q.counts[METRIC_SSIM] == 2 && q.counts[METRIC_BLUR] == 0);
-	assert(strcmp(q.values[METRIC_SSIM][0].path, "5") == 0);
-	assert(strcmp(q.values[METRIC_SSIM][1].path, "1") == 0);
-	assert(q.values[METRIC_SSIM][1].value > 0.98);
-	assert(q.values[METRIC_SSIM][0].value <
-	       q.values[METRIC_SSIM][1].value - 0.01);
+	assert(q.spreads[METRIC_SSIM].count == 2);
+	assert(q.spreads[METRIC_BLUR].count == 0);
+	assert(strcmp(q.spreads[METRIC_SSIM].least_path, "5") == 0);
+	assert(strcmp(q.spreads[METRIC_SSIM].most_path, "1") == 0);
+	assert(q.spreads[METRIC_SSIM].most > 0.98);
+	assert(q.spreads[METRIC_SSIM].least <
+	       q.spreads[METRIC_SSIM].most - 0.01);
 	assert(q.skipped_count == 7); /* 2, 3, 4, 6, 7, 8, cut */
 	assert(strcmp(q.skipped[1].path, "3") == 0);
 	assert(strstr(q.skipped[1].why, "size") != NULL);

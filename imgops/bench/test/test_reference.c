@@ -54,7 +54,7 @@ static void test_same_size_is_the_same(void)
 	uint8_t in[] = { 0, 255, 7, 90, 200, 13 };
 	struct img_plane p = plane_of(in, 3, 2);
 	struct upright u = reference_turn(&p, 1);
-	double *out = reference_scale(&u, &whole, &p);
+	double *out = reference_scale(&u, &whole, &p, IMG_LANCZOS3);
 
 	for (int i = 0; i < 6; i++)
 		assert(fabs(out[i] - in[i]) < 1e-9);
@@ -84,7 +84,7 @@ static void check_ramp(double span, uint32_t out_count, double out_span,
 	u = reference_turn(&p, 1);
 	shape = plane_of(NULL, out_count, 1);
 	shape.span_x = out_span;
-	out = reference_scale(&u, &view, &shape);
+	out = reference_scale(&u, &view, &shape, IMG_LANCZOS3);
 	for (uint32_t i = 0; i < out_count; i++) {
 		double place =
 			span * left + (i + 0.5) * span * share / out_span - 0.5;
@@ -116,7 +116,7 @@ static void test_reduces_by_widened_lanczos(void)
 	for (int i = 0; i < 24; i++)
 		in[i] = i < 12 ? 50 : 150;
 	u = reference_turn(&p, 1);
-	out = reference_scale(&u, &whole, &shape);
+	out = reference_scale(&u, &whole, &shape, IMG_LANCZOS3);
 	for (int k = -5; k <= 6; k++) {
 		double x = (k - 0.5) / 2 * M_PI;
 		double w = sin(x) / x * sin(x / 3) / (x / 3);
@@ -142,7 +142,7 @@ static void test_overshoot_is_cut(void)
 	for (int i = 0; i < 24; i++)
 		in[i] = i < 12 ? 0 : 255;
 	u = reference_turn(&p, 1);
-	out = reference_scale(&u, &whole, &shape);
+	out = reference_scale(&u, &whole, &shape, IMG_LANCZOS3);
 	for (int i = 0; i < 48; i++) {
 		least = fmin(least, out[i]);
 		most = fmax(most, out[i]);

@@ -3,7 +3,7 @@
  * SSIM is what the paper defines: against its formula written out for single
  * windows, and where it can be worked out by hand.
  */
-#include "imgops/bench/ssim.h"
+#include "imgops/bench/reference.h"
 
 #include <assert.h>
 #include <math.h>

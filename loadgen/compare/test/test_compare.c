@@ -46,7 +46,7 @@ static void write_plan(const char *name, const char *closed,
 	scratch_write(&scratch, name, text, (size_t)length);
 }
 
-/* Those servers of a log that said their pid have all ended. */
+/* All servers that logged their pid have ended. */
 static int expect_ended(const char *log)
 {
 	char *text = scratch_read(&scratch, log);
@@ -87,8 +87,10 @@ static void expect_results(const char *name)
 	assert(count_runs(results, "Lazy", "closed") == REPETITIONS);
 	assert(count_runs(results, "Lazy", "open") == REPETITIONS);
 	assert(count_runs(results, "Lazy", "warm-up") == 2 * REPETITIONS);
-	/* Each warms up and is measured; the second repetition begins with
-	 * the other. */
+	/*
+	 * Each arm is warmed up and then measured; the second repetition begins
+	 * with the other arm.
+	 */
 	second = cJSON_GetArrayItem(cJSON_GetObjectItem(results, "runs"), 4);
 	assert(strcmp(cJSON_GetObjectItem(second, "arm")->valuestring,
 		      "Lazy") == 0);
@@ -116,16 +118,19 @@ static void test_two_servers(void)
 	scratch_expect(&scratch, "out/report.md",
 		       "no difference can be told from chance");
 	scratch_expect(&scratch, "out/report.md",
-		       "(50 %)"); /* no more with two runs */
+		       "(50 %)"); /* two runs allow no higher level */
 	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
-	scratch_expect(&scratch, "out/report.html", "<svg");
+	scratch_expect(&scratch, "out/report.html", "data:image/svg+xml");
 	scratch_expect(&scratch, "out/report.md", "](throughput.svg)");
 	svg = scratch_read(&scratch, "out/throughput.svg");
 	assert(xml_is_well_formed(svg));
 	free(svg);
 	assert(expect_ended("out/logs/arm-1.log") == 2 * REPETITIONS);
 	assert(expect_ended("out/logs/arm-2.log") == 2 * REPETITIONS);
-	/* Again from the results; and nothing is written over them. */
+	/*
+	 * Make the report again from the results; the results are not
+	 * overwritten.
+	 */
 	assert(remove(scratch_path(&scratch, "out/report.html", plan)) == 0);
 	assert(RUN("--report", out) == 0);
 	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
@@ -152,10 +157,10 @@ static void test_wrong_answers(void)
 	assert(expect_ended("wrong/logs/arm-1.log") == 1);
 	assert(expect_ended("wrong/logs/arm-2.log") == 1);
 	scratch_expect(&scratch, "wrong/results.json",
-		       "Quick & small"); /* what was done */
+		       "Quick & small"); /* the configuration of the runs */
 }
 
-/* They are answered 200, but "reply" is no picture. */
+/* The replies have status 200, but their body "reply" is no picture. */
 static void test_answers_that_are_no_pictures(void)
 {
 	char plan[SCRATCH_PATH_BYTES];
@@ -193,7 +198,7 @@ static void test_server_that_does_not_start(void)
 	assert(expect_ended("dead/logs/arm-1.log") == 1);
 }
 
-/* In the midst of a run of the first server. */
+/* Interrupts a run of the first server. */
 static void test_interrupted(int signal_number, const char *name)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
@@ -240,7 +245,8 @@ static void test_usage(void)
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
 		   "--repetitions", "0") == 2);
 	scratch_expect(&scratch, "stderr",
-		       "--repetitions '0': not a number from 1 to 100");
+		       "--repetitions: '0' is not a whole number from 1 "
+		       "to 100");
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
 		   "--arms", "Lazy,Busy") == 2);
 	scratch_expect(&scratch, "stderr", "the plan has no arm 'Busy'");

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures are those of the results; what is missing there is missing here. */
+/*
+ * Promise: figures are taken from the results, and a value that the results
+ * lack is missing.
+ */
 #include "loadgen/compare/figures.h"
 
 #include "loadgen/compare/results.h"
-#include "loadgen/samples.h"
+#include "loadgen/report/samples.h"
 
 #include <assert.h>
 #include <math.h>
@@ -90,7 +93,8 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_RESPONSES_PER_S, 2, 50);
 	expect(slow, METRIC_P90_MS, 2, 20);
 	expect(slow, METRIC_CPU_PERCENT, 2, 90);
-	expect(slow, METRIC_UPLOADS_MBIT_S, 2, 24); /* not the last, short */
+	/* without the last one, which is short */
+	expect(slow, METRIC_UPLOADS_MBIT_S, 2, 24);
 	expect(slow, METRIC_CPU_MS_PER_IMAGE, 2, 50);
 	expect(slow, METRIC_PEAK_MEMORY_MIB, 2, 10);
 	expect(slow, METRIC_SWITCHES_PER_IMAGE, 2, 5);
@@ -110,7 +114,8 @@ static void test_missing(const struct figures *f)
 
 static void test_order(const struct figures *f)
 {
-	assert(f->arm_count == 2); /* without the unmeasured */
+	/* the arm that was not measured is left out */
+	assert(f->arm_count == 2);
 	assert(strcmp(f->arms[0].name, "slow") == 0);
 	assert(f->ranking[0] == 1 && f->ranking[1] == 0);
 	assert(f->arms[1].number == 1);
@@ -126,7 +131,7 @@ static void test_rungs(const struct figures *f)
 	assert(slow->rungs[2].percent == 100);
 }
 
-/* A ladder of so many replies is kept to its end. */
+/* A long ladder is kept to its end. */
 static void test_all_rungs(void)
 {
 	struct samples samples = { 0 };
@@ -171,7 +176,7 @@ static void test_open_loop(const struct figures *f)
 	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
 }
 
-/* Alike but for numbers is alike. */
+/* Warnings that differ only in their numbers are shown once. */
 static void test_warnings(const struct figures *f)
 {
 	assert(f->warning_count == 2);

@@ -2,7 +2,8 @@
 /* A plan is taken as written, or refused with the place and the reason. */
 #include "loadgen/compare/plan.h"
 
-#include "loadgen/test/scratch.h"
+#include "base/json.h"
+#include "base/test/scratch.h"
 
 #include <assert.h>
 #include <glob.h>
@@ -19,6 +20,13 @@ static bool read_text(struct plan *plan, const char *text, struct error *error)
 
 	assert(json != NULL);
 	return plan_read(plan, json, error);
+}
+
+static bool read_file(struct plan *plan, const char *path, struct error *error)
+{
+	cJSON *json = json_read_file(path, 1 << 20, error);
+
+	return json != NULL && plan_read(plan, json, error);
 }
 
 static void expect_refusal(const char *text, const char *reason)
@@ -197,10 +205,10 @@ static void test_files(void)
 
 	scratch_init(&scratch);
 	scratch_write(&scratch, "plan.json", text, sizeof(text) - 1);
-	assert(!plan_load(&plan, scratch_path(&scratch, "plan.json", path),
+	assert(!read_file(&plan, scratch_path(&scratch, "plan.json", path),
 			  &error));
-	assert(strstr(error.text, "plan.json: not JSON, near line 3") != NULL);
-	assert(!plan_load(&plan, scratch_path(&scratch, "none.json", path),
+	assert(strstr(error.text, "plan.json: not JSON in line 3") != NULL);
+	assert(!read_file(&plan, scratch_path(&scratch, "none.json", path),
 			  &error));
 	assert(strstr(error.text, "none.json: No such file") != NULL);
 	scratch_release(&scratch);
@@ -215,7 +223,7 @@ static void test_plans_of_the_tree(void)
 		struct plan plan;
 		struct error error;
 
-		if (!plan_load(&plan, found.gl_pathv[i], &error)) {
+		if (!read_file(&plan, found.gl_pathv[i], &error)) {
 			fprintf(stderr, "%s\n", error.text);
 			abort();
 		}

@@ -2,10 +2,26 @@
 /* Statistics against published values; each says whose. */
 #include "loadgen/compare/statistics.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <math.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+/* A sample of the first `count` values; SAMPLE: of an array.  Used in one
+ * expression: there are two, in turn. */
+static const struct sample *sample_of(const double *values, size_t count)
+{
+	static struct sample samples[2];
+	static int turn;
+	struct sample *s = &samples[turn ^= 1];
+
+	*s = (struct sample){ .count = 0 };
+	for (size_t i = 0; i < count; i++)
+		sample_add(s, values[i]);
+	return s;
+}
+
+#define SAMPLE(array) sample_of(array, ARRAY_SIZE(array))
 
 static void expect(double actual, double expected, double tolerance)
 {
@@ -17,11 +33,10 @@ static void test_mean_and_deviation(void)
 	static const double values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 	static const double one[] = { 3 };
 
-	expect(statistics_mean(values, COUNT(values)), 5, 1e-12);
-	expect(statistics_deviation(values, COUNT(values)), sqrt(32. / 7),
-	       1e-12);
-	expect(statistics_mean(one, 1), 3, 0);
-	expect(statistics_deviation(one, 1), 0, 0);
+	expect(sample_mean(SAMPLE(values)), 5, 1e-12);
+	expect(sample_deviation(SAMPLE(values)), sqrt(32. / 7), 1e-12);
+	expect(sample_mean(SAMPLE(one)), 3, 0);
+	expect(sample_deviation(SAMPLE(one)), 0, 0);
 }
 
 /* R: quantile(c(6, 7, 15, 36, 39, 40, 41, 42, 43, 47, 49)) */
@@ -30,15 +45,15 @@ static void test_five_numbers(void)
 	static const double values[] = { 49, 6,  7,  15, 36, 39,
 					 40, 41, 42, 43, 47 };
 	static const double even[] = { 4, 1, 3, 2 };
-	struct five_numbers five = statistics_five(values, COUNT(values));
+	struct five_numbers five = sample_five_numbers(SAMPLE(values));
 
 	expect(five.min, 6, 0);
 	expect(five.lower_quartile, 25.5, 0);
 	expect(five.median, 40, 0);
 	expect(five.upper_quartile, 42.5, 0);
 	expect(five.max, 49, 0);
-	expect(statistics_median(even, COUNT(even)), 2.5, 0);
-	expect(statistics_median(even, 1), 4, 0);
+	expect(sample_median(SAMPLE(even)), 2.5, 0);
+	expect(sample_median(sample_of(even, 1)), 4, 0);
 }
 
 /*
@@ -59,13 +74,14 @@ static void test_median_interval(void)
 	};
 	double values[20];
 
-	for (size_t i = 0; i < COUNT(known); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t count = known[i].count;
 		struct confidence_interval interval;
 
 		for (size_t k = 0; k < count; k++)
 			values[k] = (double)(count - k); /* ranks, reversed */
-		interval = statistics_median_interval(values, count, 0.95);
+		interval =
+			sample_median_interval(sample_of(values, count), 0.95);
 		expect(interval.low, (double)known[i].low, 0);
 		expect(interval.high, (double)(count + 1 - known[i].low), 0);
 		expect(interval.level, known[i].level, 5e-5);
@@ -78,11 +94,9 @@ static void test_example_of_scipy(void)
 	static const double males[] = { 19, 22, 16, 29, 24 };
 	static const double females[] = { 20, 11, 17, 12 };
 
-	expect(statistics_mann_whitney_p(males, COUNT(males), females,
-					 COUNT(females)),
+	expect(sample_mann_whitney_p(SAMPLE(males), SAMPLE(females)),
 	       0.11111111111111112, 1e-12);
-	expect(statistics_mann_whitney_p(females, COUNT(females), males,
-					 COUNT(males)),
+	expect(sample_mann_whitney_p(SAMPLE(females), SAMPLE(males)),
 	       0.11111111111111112, 1e-12);
 }
 
@@ -96,8 +110,7 @@ static void test_example_of_hollander_and_wolfe(void)
 				    1.38, 1.91, 1.64, 0.73, 1.46 };
 	static const double y[] = { 1.15, 0.88, 0.90, 0.74, 1.21 };
 
-	expect(statistics_mann_whitney_p(x, COUNT(x), y, COUNT(y)), 2 * 0.1272,
-	       1e-4);
+	expect(sample_mann_whitney_p(SAMPLE(x), SAMPLE(y)), 2 * 0.1272, 1e-4);
 }
 
 /*
@@ -117,14 +130,17 @@ static void test_table_of_mann_and_whitney(void)
 	static const double b5_u2[] = { 6, 7, 8, 9, 10 };
 	static const double a5_u4[] = { 1, 2, 3, 4, 9.5 };
 
-	expect(statistics_mann_whitney_p(a3, 3, b3, 3), 0.100, 1e-12);
-	expect(statistics_mann_whitney_p(a3_u1, 3, b3_u1, 3), 0.200, 1e-12);
-	expect(statistics_mann_whitney_p(a5, 5, b5, 5), 2 * 0.004, 5e-4);
-	expect(statistics_mann_whitney_p(a5_u2, 5, b5_u2, 5), 2 * 0.016, 1e-3);
-	expect(statistics_mann_whitney_p(a5_u4, 5, b5_u2, 5), 2 * 0.048, 1e-3);
-	expect(statistics_least_p(5, 5), 2. / 252, 1e-12);
-	expect(statistics_least_p(3, 3), 0.1, 1e-12);
-	expect(statistics_least_p(1, 1), 1, 0);
+	expect(sample_mann_whitney_p(SAMPLE(a3), SAMPLE(b3)), 0.100, 1e-12);
+	expect(sample_mann_whitney_p(SAMPLE(a3_u1), SAMPLE(b3_u1)), 0.200,
+	       1e-12);
+	expect(sample_mann_whitney_p(SAMPLE(a5), SAMPLE(b5)), 2 * 0.004, 5e-4);
+	expect(sample_mann_whitney_p(SAMPLE(a5_u2), SAMPLE(b5_u2)), 2 * 0.016,
+	       1e-3);
+	expect(sample_mann_whitney_p(SAMPLE(a5_u4), SAMPLE(b5_u2)), 2 * 0.048,
+	       1e-3);
+	expect(sample_least_p(5, 5), 2. / 252, 1e-12);
+	expect(sample_least_p(3, 3), 0.1, 1e-12);
+	expect(sample_least_p(1, 1), 1, 0);
 }
 
 /*
@@ -141,11 +157,11 @@ static void test_ties(void)
 					 9,  45, 168, 73, 76, 118, 84,  85 };
 	static const double equal[] = { 1, 1, 1 };
 
-	expect(statistics_mann_whitney_p(may, COUNT(may), august,
-					 COUNT(august)),
-	       0.0001208, 5e-8);
-	expect(statistics_mann_whitney_p(equal, 3, equal, 3), 1, 0);
-	expect(statistics_mann_whitney_p(equal, 1, equal, 1), 1, 0);
+	expect(sample_mann_whitney_p(SAMPLE(may), SAMPLE(august)), 0.0001208,
+	       5e-8);
+	expect(sample_mann_whitney_p(SAMPLE(equal), SAMPLE(equal)), 1, 0);
+	expect(sample_mann_whitney_p(sample_of(equal, 1), sample_of(equal, 1)),
+	       1, 0);
 }
 
 /*
@@ -161,9 +177,9 @@ static void test_exact_and_normal_agree(void)
 		a[i] = 2 * i;
 		b[i] = 2 * i + 5;
 	}
-	expect(statistics_mann_whitney_p(a, 20, b, 20),
+	expect(sample_mann_whitney_p(sample_of(a, 20), sample_of(b, 20)),
 	       erfc(46.5 / sqrt(2 * 20 * 20 * 41 / 12.)), 0.003);
-	expect(statistics_mann_whitney_p(a, 21, b, 20),
+	expect(sample_mann_whitney_p(SAMPLE(a), sample_of(b, 20)),
 	       erfc(38.5 / sqrt(2 * 21 * 20 * 42 / 12.)), 1e-12);
 }
 

@@ -63,14 +63,29 @@ static bool take_text(struct parser *p, const char *ends)
 	return true;
 }
 
+static void skip_space(struct parser *p)
+{
+	while (isspace((unsigned char)*p->at))
+		p->at++;
+}
+
 static bool take_attributes(struct parser *p)
 {
 	char name[NAME_MAX_BYTES];
+	char quote[2] = "";
 
-	while (take(p, " "))
-		if (!take_name(p, name) || !take(p, "=\"") ||
-		    !take_text(p, "\"") || !take(p, "\""))
+	for (skip_space(p); *p->at != '/' && *p->at != '>'; skip_space(p)) {
+		if (!take_name(p, name))
 			return false;
+		skip_space(p);
+		if (!take(p, "="))
+			return false;
+		skip_space(p);
+		*quote = *p->at;
+		if (strchr("\"'", *quote) == NULL || !take(p, quote) ||
+		    !take_text(p, quote) || !take(p, quote))
+			return false;
+	}
 	return true;
 }
 
@@ -96,6 +111,9 @@ bool xml_is_well_formed(const char *text)
 {
 	struct parser p = { .at = text };
 
+	if (take(&p, "<?xml"))
+		p.at = strstr(p.at, "?>") != NULL ? strstr(p.at, "?>") + 2 :
+						    "<";
 	while (*p.at != '\0') {
 		bool taken = take(&p, "<") ? take_tag(&p) : take_text(&p, "<");
 

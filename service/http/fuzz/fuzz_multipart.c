@@ -2,12 +2,12 @@
 /*
  * A libFuzzer target: forms as they arrive over a connection.
  *
- * The input is what stands behind "multipart/form-data;", a new line, and a
- * body.  libmicrohttpd gets it over a socket pair, as from a client, and
- * http_body.c from libmicrohttpd.  In however many pieces a form comes, its
- * picture is the same, never more than was sent, and all memory comes back.
+ * The input is the text after "multipart/form-data;", a new line, and a body.
+ * libmicrohttpd gets it over a socket pair, as from a client, and passes it to
+ * body.c.  For any division of a form into pieces, its picture and its fields
+ * are the same and never more than was sent, and all memory is freed.
  */
-#include "service/http/http_body.h"
+#include "service/http/body.c"
 
 #include <assert.h>
 #include <microhttpd.h>
@@ -20,7 +20,7 @@
 
 enum { HEAD_BYTES = 1024, LINE_BYTES = 400, RUNS_MAX = 20 };
 
-/* What became of one form. */
+/* The result of one form. */
 struct form {
 	size_t length;
 	struct body body;
@@ -28,6 +28,8 @@ struct form {
 	bool is_begun, is_ended;
 	uint8_t *picture;
 	size_t picture_bytes;
+	char fields[BODY_FIELD_BYTES]; /* as body.c has them */
+	size_t fields_bytes;
 };
 
 static struct form *form; /* that the daemon reads now */
@@ -47,7 +49,7 @@ static void count_free(void *arg, void *block)
 	free(block);
 }
 
-static const struct img_memory memory = { count_alloc, count_free, NULL };
+static const struct memory memory = { count_alloc, count_free, NULL };
 
 static enum MHD_Result answer(struct MHD_Connection *connection)
 {
@@ -88,6 +90,27 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	return answer(connection);
 }
 
+/* Keep what body_next_field() gives: names and values. */
+static void keep_fields(const struct body *b)
+{
+	const char *name, *value;
+	uint32_t count = 0;
+	size_t at = 0;
+
+	assert(b->field_count <= BODY_FIELDS_MAX);
+	while (body_next_field(b, &at, &name, &value)) {
+		size_t bytes = strlen(name) + strlen(value) + 2;
+
+		assert(name[0] != '\0' && value == name + strlen(name) + 1);
+		assert(bytes <= sizeof(form->fields) - form->fields_bytes);
+		memcpy(form->fields + form->fields_bytes, name, bytes);
+		form->fields_bytes += bytes;
+		count++;
+	}
+	assert(count == b->field_count && at == form->fields_bytes);
+	assert(at <= form->length + 2 * (size_t)count);
+}
+
 static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 		   enum MHD_RequestTerminationCode how)
 {
@@ -99,6 +122,8 @@ static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
 	if (*slot == NULL)
 		return;
 	assert(b->count <= form->length);
+	assert(memchr(b->detail, '\0', sizeof(b->detail)) != NULL);
+	keep_fields(b);
 	if (form->problem == PROBLEM_NONE) {
 		form->picture_bytes = b->count;
 		form->picture = malloc(b->count + 1);
@@ -174,6 +199,8 @@ static void check_as_whole(const struct form *whole, const char *type,
 	assert(pieces.is_begun == whole->is_begun);
 	assert(pieces.problem == whole->problem);
 	assert(pieces.picture_bytes == whole->picture_bytes);
+	assert(pieces.fields_bytes == whole->fields_bytes);
+	assert(memcmp(pieces.fields, whole->fields, whole->fields_bytes) == 0);
 	assert(whole->picture_bytes == 0 ||
 	       memcmp(pieces.picture, whole->picture, whole->picture_bytes) ==
 		       0);

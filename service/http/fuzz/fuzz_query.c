@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target: presets on the first line, a query behind it.
+ * A libFuzzer target: presets on the first line, and after it a query.
  *
- * Whatever they are, what is asked is taken or refused with a sentence; a
- * parameter that is refused changes nothing, and what is taken is within its
- * bounds.
+ * For any input, the request is accepted or refused with a sentence; a
+ * parameter that is refused changes nothing, and accepted values are within
+ * their bounds.
  */
 #include "service/http/query.h"
 
@@ -23,7 +23,7 @@ static bool check_detail(bool is_taken)
 	return is_taken;
 }
 
-static void check_recipe(const struct img_recipe *r)
+static void check_transform(const struct img_transform *r)
 {
 	assert(r->box.width_px <= 16384 && r->box.height_px <= 16384);
 	assert(r->fit <= IMG_FIT_FILL);
@@ -42,21 +42,22 @@ static void take(struct query *q, char *argument)
 	(void)MHD_http_unescape(key);
 	if (!check_detail(query_set(q, key, value, detail)))
 		assert(memcmp(q, &before, sizeof(before)) == 0);
-	check_recipe(&q->params.recipe);
+	check_transform(&q->params.transform);
 }
 
 static void make(const struct query *q, const char *presets)
 {
 	struct variant variants[VARIANTS_MAX] = { 0 };
 	uint32_t count = query_picture_count(q);
+	struct upload u = { .variants = variants, .variant_count = count };
 
 	assert(count <= VARIANTS_MAX);
-	if (!check_detail(query_make(q, presets, variants, detail)))
+	if (!check_detail(query_make(q, presets, &u, detail)))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		assert((variants[i].name[0] == '\0') ==
 		       (q->variant_count == 0));
-		check_recipe(&variants[i].recipe);
+		check_transform(&variants[i].transform);
 	}
 }
 

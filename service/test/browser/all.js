@@ -7,3 +7,4 @@ import "./test_page.js";
 import "./test_graph.js";
 import "./test_cores.js";
 import "./test_try.js";
+import "./test_cross_site.js";

@@ -28,6 +28,7 @@ const FLAGS = [
 	"--disable-sync",
 	"--force-color-profile=srgb",
 	"--hide-scrollbars",
+	"--host-resolver-rules=MAP *.test 127.0.0.1", // other sites
 	"--no-first-run",
 	"--remote-debugging-pipe",
 ];

@@ -232,14 +232,12 @@ export class Page {
 		writeFileSync(file, Buffer.from(data, "base64"));
 	}
 
-	#reply({ requestId, request }) {
+	async #reply({ requestId, request }) {
 		const reply = this.#replies
 			.find(({ method }) => method === request.method);
-
-		if (!reply)
-			this.command("Fetch.continueRequest", { requestId });
-		else
-			this.command("Fetch.fulfillRequest", {
+		const answered = !reply
+			? this.command("Fetch.continueRequest", { requestId })
+			: this.command("Fetch.fulfillRequest", {
 				requestId,
 				responseCode: reply.status,
 				responseHeaders: [{
@@ -248,5 +246,8 @@ export class Page {
 				}],
 				body: btoa(reply.body),
 			});
+
+		// The page may have given the request up by now.
+		await answered.catch(() => {});
 	}
 }

@@ -17,6 +17,7 @@ const photo = join(photos,
 // Steps that take about as long as each other are all seen.
 const QUERY = "w=2000&blur=8&q=90&optimize=1";
 const LOAD_MS = 9000; // until recent figures are of nothing but the load
+const MINUTE_MS = 62000; // until lines of the last minute are, too
 
 const browser = await Chromium.start();
 
@@ -28,13 +29,14 @@ async function openLive(server) {
 	return page;
 }
 
-// Calls take(page) with a page of a server with these flags under load.
-async function underLoad(flags, connections, take) {
+// Calls take(page) with a page of a server with these flags after so long under
+// load.
+async function underLoad(flags, connections, load_ms, take) {
 	const server = await Server.start(flags);
 	const page = await openLive(server);
 	const clients = load(server, photos, QUERY, connections);
 
-	await sleep(LOAD_MS);
+	await sleep(load_ms);
 	await take(page);
 	await page.close();
 	await clients.end();
@@ -64,7 +66,7 @@ async function takeViews(page) {
 		await tryIt(page);
 		await page.picture(join(out, `try-${theme}.jpg`));
 	}
-	await page.screen(375, 812, true);
+	await page.screen(375, 1400, true);
 	await show(page, "graph");
 	await page.picture(join(out, "phone.png"));
 }
@@ -79,10 +81,11 @@ async function takeLanes(page, name) {
 	await page.picture(join(out, `lanes-${name}.png`));
 }
 
-await underLoad([], 16, takeViews);
+await underLoad([], 16, MINUTE_MS, takeViews);
 for (const [name, ...flags] of [
 	["cohort", "--policy", "cohort"],
 	["srpt", "--policy", "srpt", "--regime", "n-gated=1"],
 ])
-	await underLoad(flags, 16, (page) => takeLanes(page, name));
+	await underLoad(flags, 16, LOAD_MS,
+		(page) => takeLanes(page, name));
 await browser.end();

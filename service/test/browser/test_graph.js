@@ -2,9 +2,11 @@
 // The graph tells what /stats tells.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { openLive, samples } from "./fixture.js";
+import { openLive, photo, samples } from "./fixture.js";
 import { eventually } from "./page.js";
 import { load, Server } from "./server.js";
 
@@ -114,7 +116,7 @@ test("threads of connections have no figures of queues", async (t) => {
 	await page.until(() => document.querySelector("#figures th"));
 	const [heads] = await table(page);
 	assert.deepEqual(heads, ["stage", "per second", "handled", "refused",
-		"load", "service p50", "service p90"]);
+		"CPU", "service p50", "service p90"]);
 });
 
 // What of a stage does not change while nothing comes.
@@ -145,4 +147,63 @@ test("quantiles are those of /stats, once nothing changes", async (t) => {
 			.map(([name, row]) => steady(name, row, ""));
 		return isDeepStrictEqual(seen, told);
 	}).catch(() => assert.deepEqual(seen, told));
+});
+
+// Of the tiles above the picture: { word: [figure, words of its line] }.
+function tiles(page) {
+	return page.evaluate(() => Object.fromEntries(
+		[...document.querySelectorAll("#graph dl.strip > div")].map(
+			(tile) => [
+				tile.querySelector("dt").textContent,
+				[tile.querySelector("strong").textContent,
+					tile.querySelector("svg[role=img]")
+						.getAttribute("aria-label")],
+			])));
+}
+
+test("the last minute is there for who comes late", async (t) => {
+	const server = await Server.start();
+	t.after(() => server.stop());
+	const post = (body) => fetch(`${server.url}/?w=64`,
+		{ method: "POST", body });
+
+	for (let i = 0; i < 3; i++)
+		assert.equal((await post(readFileSync(photo))).status, 200);
+	assert.equal((await post("no picture")).status, 415);
+	const page = await openLive(t, server.url, "graph");
+	const seen = await eventually(async () => {
+		const told = await tiles(page);
+		return /4xx 0.s to 1/.test(told.errors?.[1]) && told;
+	}, "the line of errors has the error");
+	assert.match(seen.errors[0], /^(25.0\s%|–)$/); // of the last 5 s
+	assert.match(seen["uploads done"][1], /in the last .* to [1-3].s$/);
+	for (const word of ["p50", "p90", "p99"])
+		assert.match(seen[word][1], /^p.* in the last .* m?s/);
+	assert.deepEqual(Object.keys(seen), ["uploads done", "p50", "p90",
+		"p99", "errors", "uploads inside", "memory of uploads", "CPU"]);
+});
+
+test("stages have no more CPU than the whole", async (t) => {
+	const server = await Server.start(["--policy", "cohort"]);
+	t.after(() => server.stop());
+	const page = await openLive(t, server.url, "graph");
+	const clients = load(server, samples, "w=320&blur=1", 4);
+	t.after(() => clients.end());
+	const told = () => page.evaluate(() => {
+		const [whole] = [...document.querySelectorAll(".strip dt")]
+			.filter((dt) => dt.textContent === "CPU")
+			.map((dt) => parseFloat(dt.parentNode
+				.querySelector("strong").textContent));
+		const stages = [...document.querySelectorAll(
+			"#graph-picture .cpu")].map((text) =>
+			parseFloat(text.textContent) || 0);
+		return { whole, sum: stages.reduce((sum, one) => sum + one) };
+	});
+
+	await eventually(async () => (await told()).sum > 5, "some load");
+	for (let i = 0; i < 4; i++) {
+		const { whole, sum } = await told();
+		assert.ok(sum <= whole, `${sum} of ${whole}`);
+		await sleep(500);
+	}
 });

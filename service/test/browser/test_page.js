@@ -45,7 +45,7 @@ test("loads without an error, and from its server alone", async (t) => {
 		assert.equal(new URL(address).origin, server.url);
 });
 
-test("says that a file of it did not come", async (t) => {
+test("says that a file of it could not be loaded", async (t) => {
 	const page = await browser.page();
 
 	t.after(() => page.close());
@@ -114,7 +114,7 @@ test("asks for the API key, and then goes live", async (t) => {
 
 	await page.click("#key");
 	await giveKey(page, "wrong");
-	await page.until(() => /does not take/.test(
+	await page.until(() => /does not accept/.test(
 		document.querySelector("#key-problem").textContent));
 	assert.equal(await page.evaluate("document.activeElement.id"), "key");
 	await giveKey(page, secret);
@@ -205,7 +205,8 @@ test("all can be done by keyboard, and the focus is seen", async (t) => {
 	for (const [view, controls] of [
 		["graph", []],
 		["cores", ["pause", "zoom-in", "zoom-out", "trace-link"]],
-		["try", ["photo", "width", "fit", "blur", "quality"]],
+		["try", ["photo", "add-variant", ...["w", "fit", "filter", "blur", "q",
+			"placeholder"].map((name) => `parameter-${name}`)]],
 	]) {
 		await show(page, view);
 		const found = await stops(page);
@@ -242,6 +243,49 @@ test("fits on a phone", async (t) => {
 			"document.documentElement.scrollWidth"), 375, view);
 		assert.deepEqual(await page.evaluate(unreachable), [], view);
 	}
+});
+
+// What the box of the figures says: to eyes, and to assistive technology.
+function scrolling(page) {
+	return page.evaluate(() => {
+		const box = document.querySelector("#figures").parentNode;
+		const hint = document.getElementById(
+			box.getAttribute("aria-describedby"));
+		return {
+			more: box.parentNode.dataset.more,
+			hint: hint?.checkVisibility()
+				? hint.innerText : null,
+			canFocus: box.tabIndex === 0,
+		};
+	});
+}
+
+test("a table that is too wide says that it scrolls", async (t) => {
+	const page = await openLive(t, server.url, "graph");
+	const says = (more) => page.until((m) => document
+		.querySelector("#figures").closest(".scroller")
+		.dataset.more === m, more);
+
+	await says("");
+	assert.deepEqual(await scrolling(page),
+		{ more: "", hint: null, canFocus: false });
+	await page.screen(375, 700, true);
+	await says("right");
+	const { hint, canFocus } = await scrolling(page);
+	assert.match(hint, /scroll it sideways/);
+	assert.ok(canFocus);
+	await page.evaluate(() =>
+		document.querySelector("#figures").parentNode.focus());
+	await page.press("ArrowRight");
+	await says("left right");
+	await page.evaluate(() => {
+		document.querySelector("#figures").parentNode.scrollLeft = 1e4;
+	});
+	await says("left");
+	// Whose figures these are is seen all the time.
+	assert.ok(await page.evaluate(() => document
+		.querySelector("#figures tbody th")
+		.getBoundingClientRect().left >= 0));
 });
 
 for (const theme of ["light", "dark"])

@@ -11,7 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
-import { openLive, photo, server } from "./fixture.js";
+import { axeSource, violations } from "./axe.js";
+import { browser, isSeen, openLive, photo, server } from "./fixture.js";
 
 function folder(t) {
 	const made = mkdtempSync(join(tmpdir(), "try-"));
@@ -93,9 +94,9 @@ test("a photo comes back as it was asked for", async (t) => {
 	const where = folder(t);
 	const page = await openForm(t);
 	copyFileSync(photo, join(where, basename(photo)));
-	await set(page, "#width", "320");
-	await set(page, "#blur", "2");
-	await set(page, "#quality", "60");
+	await set(page, "#parameter-w", "320");
+	await set(page, "#parameter-blur", "2");
+	await set(page, "#parameter-q", "60");
 	await send(page, join(where, basename(photo)));
 	await resultIsShown(page);
 
@@ -113,6 +114,72 @@ test("a photo comes back as it was asked for", async (t) => {
 	assert.equal(sumOf(await runCurl(page, where, basename(photo))),
 		result.sum);
 	assert.deepEqual(page.errors, []);
+});
+
+test("several results come back, and a placeholder", async (t) => {
+	const where = folder(t);
+	const page = await openForm(t);
+	copyFileSync(photo, join(where, basename(photo)));
+	assert.ok(!await isSeen(page, "#parameter-gravity"));
+	await set(page, "#parameter-fit", "cover");
+	await set(page, "#parameter-gravity", "north");
+	assert.ok(await isSeen(page, "#parameter-gravity"));
+	await set(page, "#parameter-filter", "mitchell");
+	await page.click("#parameter-placeholder");
+	await page.click("#add-variant");
+	await page.click("#add-variant");
+	await send(page, join(where, basename(photo)));
+	await page.until(() => document
+		.querySelectorAll("#results img").length === 2);
+
+	const made = JSON.parse(await runCurl(page, where, basename(photo)));
+	assert.deepEqual(made.variants.map(({ name }) => name),
+		["thumb", "page"]);
+	for (const [i, variant] of made.variants.entries()) {
+		const seen = await shown(page,
+			`#results li:nth-child(${i + 1}) img`);
+
+		assert.equal(seen.sum, sumOf(Buffer.from(variant.data, "base64")));
+		assert.deepEqual([seen.width, seen.height],
+			[variant.width, variant.height]);
+	}
+	assert.match(await page.evaluate(() =>
+		document.querySelector("#curl").textContent),
+	/gravity=north&filter=mitchell/);
+	await page.until(() => document.querySelector("#placeholder canvas"));
+	const told = await page.text("#placeholder");
+	assert.ok(told.includes(made.placeholder.blurhash), told);
+	assert.ok(told.includes(made.placeholder.dominant_color), told);
+
+	await page.click("#results li:nth-child(2) input");
+	await page.until((width) => document.querySelector("#result")
+		.naturalWidth === width, made.variants[1].width);
+	const source = await axeSource(browser);
+	assert.deepEqual(source ? await violations(page, source) : [], []);
+	await page.screen(375, 700, true);
+	await page.until("document.documentElement.scrollWidth === 375");
+	assert.deepEqual(page.errors, []);
+});
+
+test("a variant can be removed, and one alone is a picture", async (t) => {
+	const where = folder(t);
+	const page = await openForm(t);
+	copyFileSync(photo, join(where, basename(photo)));
+	await page.click("#add-variant");
+	await page.click("#add-variant");
+	await set(page, ".variant:nth-child(2) input", "thumb");
+	await send(page, join(where, basename(photo)));
+	await page.until(() => /another variant called thumb/.test(
+		document.querySelector("#sending").textContent));
+	await page.click(".variant:nth-child(2) button");
+	await resultIsShown(page);
+
+	const result = await shown(page, "#result");
+	assert.deepEqual([result.width, result.height], [320, 320]);
+	assert.equal(sumOf(await runCurl(page, where, basename(photo))),
+		result.sum);
+	assert.ok(!await isSeen(page, "#results"));
+	assert.ok(!await isSeen(page, "#placeholder canvas"));
 });
 
 test("a file's name does nothing", async (t) => {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: at one stage the simulator agrees with queueing theory, wherever
- * that has an exact answer; so it runs the disciplines that it is told to.
+ * that has an exact answer; so it applies the given disciplines correctly.
  */
 #include "stages/sim/test/formula.h"
 #include "stages/sim/test/trial.h"

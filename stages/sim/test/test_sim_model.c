@@ -6,6 +6,8 @@
  */
 #include "stages/sim/model.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,8 +51,7 @@ static void test_drawn_mean_is_the_mean(void)
 	};
 	char graph[512];
 
-	for (size_t i = 0; i < sizeof(distributions) / sizeof(*distributions);
-	     i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++) {
 		struct model m;
 		struct model_path path;
 		struct random r;
@@ -205,7 +206,7 @@ static void test_mistakes_are_refused(void)
 		", \"service_us\": 1}]}",
 	};
 
-	for (size_t i = 0; i < sizeof(graphs) / sizeof(*graphs); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(graphs); i++) {
 		const char *why = NULL;
 		struct model m;
 

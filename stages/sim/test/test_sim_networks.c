@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: where there are several queues, the simulator agrees with queueing
- * theory, too; so it runs the regimes and balances that it is told to.
+ * Promise: with several queues, too, the simulator agrees with queueing theory;
+ * so it applies the given regimes and balances correctly.
  */
 #include "stages/sim/test/formula.h"
+
+#include "base/util.h"
 #include "stages/sim/test/trial.h"
 
 #include <math.h>
@@ -106,7 +108,7 @@ static void test_polling(void)
 	const double switch_s = 20e-6, queues = 4;
 	struct trial t;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		double load =
 			LOAD + (cases[i].is_limited ? RATE * switch_s : 0);
 		double exact = (RATE * 2 * SERVICE_S * SERVICE_S +

@@ -2,6 +2,8 @@
 /* Promise: a command line is read whole, or refused with its fault named. */
 #include "stages/sim/options.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +12,7 @@ enum { ARGUMENTS_MAX = 20 };
 
 #define GRAPH "--graph", SIM_GRAPHS "/image.json"
 
-static bool parse(struct options *o, char error[OPTIONS_ERROR_BYTES],
+static bool parse(struct sim_options *o, struct error *error,
 		  const char *const *arguments)
 {
 	const char *argv[ARGUMENTS_MAX + 2] = { "stages_sim" };
@@ -18,7 +20,7 @@ static bool parse(struct options *o, char error[OPTIONS_ERROR_BYTES],
 
 	while (*arguments != NULL)
 		argv[argc++] = *arguments++;
-	return options_parse(o, argc, (char **)argv, error);
+	return sim_options_parse(o, argc, (char **)argv, error);
 }
 
 static void test_load_is_a_rate(void)
@@ -30,10 +32,10 @@ static void test_load_is_a_rate(void)
 					  "3",         "--queue-ns", "5",
 					  "--policy",  "srpt",       "--json",
 					  "--classes", "10,20",      NULL };
-	char error[OPTIONS_ERROR_BYTES];
-	struct options o;
+	struct error error;
+	struct sim_options o;
 
-	assert(parse(&o, error, arguments));
+	assert(parse(&o, &error, arguments));
 	/* 15.33 ms each. */
 	assert(fabs(o.config.rate_per_s / (0.5 * 4 / 0.01533) - 1) < 0.01);
 	assert(o.config.core_count == 4 && o.config.seed == 7);
@@ -41,7 +43,7 @@ static void test_load_is_a_rate(void)
 	assert(o.config.switch_ns == 3 && o.config.queue_ns == 5);
 	assert(o.schedule.policy == policy_find("srpt") && o.is_json);
 	assert(o.classes.bound_count == 2 && o.classes.bounds[1] == 20);
-	options_release(&o);
+	sim_options_release(&o);
 }
 
 /* Decoding is most of the work. */
@@ -54,17 +56,17 @@ static void test_parts_are_cut_or_given(void)
 				      "--cores",     "2",       "--balance",
 				      "partition=2", "--parts", "encode=1",
 				      NULL };
-	char error[OPTIONS_ERROR_BYTES];
-	struct options o;
+	struct error error;
+	struct sim_options o;
 
-	assert(parse(&o, error, cut));
+	assert(parse(&o, &error, cut));
 	for (uint32_t i = 0; i < 4; i++)
 		assert(o.config.parts[i] == (i > 0));
-	options_release(&o);
-	assert(parse(&o, error, given));
+	sim_options_release(&o);
+	assert(parse(&o, &error, given));
 	for (uint32_t i = 0; i < 4; i++)
 		assert(o.config.parts[i] == (i == 3));
-	options_release(&o);
+	sim_options_release(&o);
 }
 
 static void test_faults_are_named(void)
@@ -88,13 +90,13 @@ static void test_faults_are_named(void)
 		{ { GRAPH, "--gaps", "/none" }, "--gaps" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char error[OPTIONS_ERROR_BYTES] = "";
-		struct options o;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error error = { "" };
+		struct sim_options o;
 
-		assert(!parse(&o, error, cases[i].arguments));
-		assert(strstr(error, cases[i].named) != NULL);
-		options_release(&o);
+		assert(!parse(&o, &error, cases[i].arguments));
+		assert(strstr(error.text, cases[i].named) != NULL);
+		sim_options_release(&o);
 	}
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what no formula covers is done all the same: every policy and regime
- * handles each event once, queues of one's own come first, long events are
- * passed over, thresholds interrupt, parts divide the stages, the least loaded
- * replica gets the next request, and the same seed gives the same run.
+ * Promises for cases without a formula: every policy and regime handles each
+ * event once, a worker's own queue comes first, long events are passed over,
+ * thresholds interrupt, parts divide the stages, the least loaded replica gets
+ * the next request, and the same seed gives the same run.
  */
 #include "stages/sim/test/trial.h"
+
+#include "base/util.h"
 
 #include <assert.h>
 #include <string.h>
@@ -72,7 +74,7 @@ static void test_every_policy_and_regime(void)
 	};
 
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		for (size_t i = 0; i < sizeof(regimes) / sizeof(*regimes); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(regimes); i++)
 			for (size_t d = 0; d < 4; d++) {
 				struct trial t;
 
@@ -143,8 +145,9 @@ static void test_cutoff_lets_short_events_go_first(void)
 }
 
 /*
- * However many short ones come: of 50 clients, no more than 50 requests are in
- * a visit, 5 ms of work, and a long one waits for one visit and a half.
+ * Of 50 clients at most 50 requests are in one visit, which is 5 ms of work; so
+ * a long request waits for one visit and a half, however many short ones
+ * arrive.
  */
 static void test_cutoff_starves_nobody(void)
 {
@@ -193,6 +196,18 @@ static void test_gates_bound_the_cohort(void)
 	init(&t, "cohort");
 	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	trial_run(&t);
+	for (uint32_t i = 0; i < 3; i++)
+		assert(cohort(&t, i) == 1);
+	trial_release(&t);
+
+	/* A thief's visits, too. */
+	init(&t, "cohort");
+	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
+	t.schedule.balance = BALANCE_REPLICATE;
+	t.schedule.part_count = 2;
+	t.schedule.steal = true;
+	trial_run(&t);
+	assert(t.result.stolen_count > 0);
 	for (uint32_t i = 0; i < 3; i++)
 		assert(cohort(&t, i) == 1);
 	trial_release(&t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: quantiles are nearest-rank, and each size is in one class. */
-#include "stages/sim/summary.h"
+#include "stages/sim/report.c"
 
 #include <assert.h>
 #include <math.h>

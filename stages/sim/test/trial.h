@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Trials: a graph and a schedule to simulate, and what came of it, for tests.
- */
+/* Trials for tests: a graph and a schedule to simulate, and the results. */
 #ifndef STAGES_SIM_TEST_TRIAL_H
 #define STAGES_SIM_TEST_TRIAL_H
 
@@ -17,8 +15,8 @@ struct trial {
 };
 
 /*
- * Cores with one queue for each stage, cohort policy, first come first served;
- * pools have one thread.
+ * Shared cores with one queue for each stage, cohort policy, first come first
+ * served; pools have one thread.
  */
 void trial_init(struct trial *t, const char *graph, uint32_t cores,
 		double rate_per_s);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Error: why something failed, as one English sentence for the user.
+ *
+ * A function that can fail for a reason the user must know takes a
+ * `struct error *` as its last parameter.  It writes the sentence only when it
+ * fails.  Only main.c prints it.
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "base/util.h" /* MUST_CHECK */
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct error {
+	char text[512]; /* a longer sentence is cut */
+};
+
+__attribute__((format(printf, 2, 3))) static inline void
+error_set(struct error *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+}
+
+#endif

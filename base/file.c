@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM_FIRST = 1 << 20 };
+
+/* Room for one byte more than `bytes_max` shows that there are more. */
+static char *read_stream(FILE *in, size_t bytes_max, size_t *bytes)
+{
+	size_t room = 0, count = 0;
+	char *text = NULL;
+
+	do {
+		if (count + 1 >= room) {
+			room = room == 0 ? ROOM_FIRST : 2 * room;
+			if (room > bytes_max + 2)
+				room = bytes_max + 2;
+
+			char *more = realloc(text, room);
+
+			if (more == NULL) {
+				free(text);
+				return NULL;
+			}
+			text = more;
+		}
+		count += fread(text + count, 1, room - count - 1, in);
+	} while (count <= bytes_max && !feof(in) && !ferror(in));
+	text[count] = '\0';
+	*bytes = count;
+	return text;
+}
+
+char *file_read_bytes(const char *path, size_t bytes_max, size_t *bytes,
+		      const char **why)
+{
+	FILE *in = fopen(path, "re");
+
+	if (in == NULL) {
+		*why = strerrordesc_np(errno);
+		return NULL;
+	}
+	char *text = read_stream(in, bytes_max, bytes);
+
+	*why = NULL;
+	if (text == NULL || ferror(in))
+		*why = strerrordesc_np(errno);
+	else if (*bytes > bytes_max)
+		*why = "too large";
+	(void)fclose(in);
+	if (*why == NULL)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *file_read_text(const char *path, size_t bytes_max, const char **why)
+{
+	size_t bytes;
+	char *text = file_read_bytes(path, bytes_max, &bytes, why);
+
+	if (text == NULL || strlen(text) == bytes)
+		return text;
+	free(text);
+	*why = "not text: it has a zero byte";
+	return NULL;
+}
+
+bool file_draft_open(struct file_draft *d, const char *path,
+		     struct error *error)
+{
+	*d = (struct file_draft){ .path = strdup(path) };
+	if (d->path == NULL || asprintf(&d->draft_path, "%s.tmp", path) < 0)
+		d->draft_path = NULL;
+	else
+		d->out = fopen(d->draft_path, "we");
+	if (d->out != NULL)
+		return true;
+	error_set(error, "%s: %s", path, strerror(errno));
+	free(d->draft_path);
+	free(d->path);
+	*d = (struct file_draft){ 0 };
+	return false;
+}
+
+bool file_draft_commit(struct file_draft *d, struct error *error)
+{
+	bool is_written = fflush(d->out) == 0 && !ferror(d->out) &&
+			  fsync(fileno(d->out)) == 0;
+
+	is_written = fclose(d->out) == 0 && is_written;
+	d->out = NULL;
+	is_written = is_written && rename(d->draft_path, d->path) == 0;
+	if (!is_written)
+		error_set(error, "%s: %s", d->path, strerror(errno));
+	file_draft_drop(d);
+	return is_written;
+}
+
+void file_draft_drop(struct file_draft *d)
+{
+	if (d->out != NULL)
+		(void)fclose(d->out);
+	if (d->draft_path != NULL)
+		(void)unlink(d->draft_path);
+	free(d->draft_path);
+	free(d->path);
+	*d = (struct file_draft){ 0 };
+}

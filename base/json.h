@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON: written to a stream as it is made, without building a tree; and read
+ * from a file.
+ *
+ *	json_begin(&j, out, JSON_INDENTED);
+ *	json_open_object(&j, NULL);
+ *	json_add_whole(&j, "passes", 3);
+ *	json_open_array(&j, "files");
+ *	json_add_text(&j, NULL, "a.jpg");
+ *	json_close(&j);
+ *	json_close(&j);
+ *
+ * writes { "passes": 3, "files": ["a.jpg"] }.  Members of an object have a
+ * name; items of an array and the outermost value have none (NULL).  With
+ * JSON_INDENTED the layout is that of cJSON_Print().
+ *
+ * Errors of the stream remain in it, for ferror().
+ *
+ * Limits     JSON_DEPTH_MAX values open at a time.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct cJSON;
+
+enum { JSON_DEPTH_MAX = 32 };
+
+enum json_style { JSON_COMPACT, JSON_INDENTED };
+
+struct json {
+	FILE *out;
+	enum json_style style;
+	uint32_t depth;                /* values that are open */
+	uint32_t objects, with_values; /* a bit for each depth */
+};
+
+void json_begin(struct json *j, FILE *out, enum json_style style);
+
+void json_open_object(struct json *j, const char *name);
+void json_open_array(struct json *j, const char *name);
+
+/* End the object or array that was opened last. */
+void json_close(struct json *j);
+
+/* NULL is written as null, as are numbers that are not finite. */
+void json_add_text(struct json *j, const char *name, const char *text);
+void json_add_number(struct json *j, const char *name, double number);
+void json_add_whole(struct json *j, const char *name, uint64_t number);
+void json_add_bool(struct json *j, const char *name, bool value);
+void json_add_null(struct json *j, const char *name);
+
+/* `json` is the text of a value. */
+void json_add_raw(struct json *j, const char *name, const char *json);
+
+/*
+ * Read a file of up to `bytes_max` bytes, for cJSON_Delete().  NULL: `error`
+ * names the file, and the line where it is not JSON.
+ */
+MUST_CHECK struct cJSON *json_read_file(const char *path, size_t bytes_max,
+					struct error *error);
+
+/* The same of a text; `error` names no file. */
+MUST_CHECK struct cJSON *json_read_text(const char *text, struct error *error);
+
+#endif

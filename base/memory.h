@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory: an allocator as a value, and a pool that keeps freed blocks.
+ *
+ * Code that needs large buffers takes a `const struct memory *` from its caller
+ * instead of calling malloc().
+ *
+ * The pool takes blocks from the system in whole pages.  Block sizes grow by at
+ * most a quarter, so at most 25 % of a block (and one page) is more than was
+ * asked for.  A freed block is kept and serves a later request of about its
+ * size.  The blocks freed longest ago go back to the system when more than the
+ * limit is kept, or when blocks in use and kept blocks together are 16 MiB more
+ * than the most that was in use since the last trim.
+ *
+ * Ownership  A pool owns its blocks.  All must be freed before
+ *            memory_pool_free().
+ * Threads    Any number may use one pool at once.  A block may be freed by
+ *            another thread than the one that asked for it.
+ * Limits     What is kept; and all mapped memory, by memory_pool_limit().
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include "base/util.h" /* MUST_CHECK */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where memory comes from.  `alloc` is like malloc(), `free` like free(). */
+struct memory {
+	void *(*alloc)(void *arg, size_t bytes);
+	void (*free)(void *arg, void *block);
+	void *arg;
+};
+
+/* NULL: no memory. */
+static inline void *memory_alloc(const struct memory *m, size_t bytes)
+{
+	return m->alloc(m->arg, bytes);
+}
+
+/* NULL is fine. */
+static inline void memory_free(const struct memory *m, void *block)
+{
+	if (block != NULL)
+		m->free(m->arg, block);
+}
+
+struct memory_pool;
+
+/* Bytes are those of whole blocks, so more than was asked for. */
+struct memory_pool_stats {
+	uint64_t live_bytes; /* in use */
+	uint64_t live_bytes_peak;
+	uint64_t kept_bytes; /* free, for later requests */
+	uint64_t live_count; /* blocks */
+	uint64_t kept_count;
+	uint64_t mapped_count; /* number of blocks that were ever mapped */
+};
+
+/* NULL: no memory. */
+struct memory_pool *memory_pool_new(size_t kept_bytes_max);
+
+/*
+ * Map at most `bytes_max`, in use or kept; a request for more gets NULL.  As
+ * long as the charges (below) of all blocks in use add up to at most
+ * memory_pool_guaranteed(bytes_max), no request gets NULL for that reason.  The
+ * rest of the limit is for kept blocks that are larger than the requests they
+ * serve.  To be called before the first request.
+ */
+void memory_pool_limit(struct memory_pool *pool, size_t bytes_max);
+size_t memory_pool_guaranteed(size_t bytes_max);
+
+/*
+ * The charge of a request for `bytes` (at most 1 TiB): rounded up to a block.
+ */
+size_t memory_pool_charge(size_t bytes);
+
+/* The charge of the request that `block`, of any pool, served; of NULL: 0. */
+size_t memory_pool_block_charge(const void *block);
+
+/*
+ * The pool as an allocator, valid until memory_pool_free().  Blocks are aligned
+ * to 64 bytes; their content is undefined.
+ */
+const struct memory *memory_pool_memory(const struct memory_pool *pool);
+
+/* Return all kept blocks to the system.  To be called when there is no work. */
+void memory_pool_trim(struct memory_pool *pool);
+
+/* Free `block`, whichever pool it belongs to.  NULL is fine. */
+void memory_pool_block_free(void *block);
+
+void memory_pool_read(struct memory_pool *pool, struct memory_pool_stats *out);
+
+void memory_pool_free(struct memory_pool *pool);
+
+#endif

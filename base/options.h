@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options: one table of flags for each program, which reads the command line,
+ * the environment and a JSON file, and from which --help, --version, the man
+ * page and the completion for bash are printed.
+ *
+ *	static const struct flag flags[] = {
+ *		{ "max-body", "SIZE", "32M", "bytes of a request's body",
+ *		  FLAG_FIELD(struct options, body_bytes_max),
+ *		  .unit = FLAG_SIZE, .least = 1 << 10, .most = 1 << 30 },
+ *		FLAGS_ASKED(struct options, asked),
+ *		{ 0 },
+ *	};
+ *
+ *	--max-body 32M    DARKROOM_MAX_BODY=32M    { "max-body": "32M" }
+ *	--max-body=32M
+ *	--steal           DARKROOM_STEAL=true      { "steal": true }
+ *
+ * A reader calls a function of the program for each value it finds; flag_set()
+ * does the rest, but for flags without a field (FLAG_OTHER).
+ *
+ * Ownership  Texts lie where they were read: in argv, in the environment or in
+ *            the JSON file.
+ */
+#ifndef BASE_OPTIONS_H
+#define BASE_OPTIONS_H
+
+#include "base/error.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { FLAG_NUMBER_BYTES = 32, FLAG_WHY_BYTES = 192, FLAG_VARIABLE_BYTES = 64 };
+
+enum flag_type {
+	FLAG_OTHER, /* no field: the program reads the value */
+	FLAG_TEXT,
+	FLAG_SWITCH,
+	FLAG_WHOLE32,
+	FLAG_WHOLE64,
+	FLAG_REAL,
+	FLAG_CHOICE, /* an enum: the index in `values`, which are "a|b|c" */
+};
+
+/* The unit of a number, and so which suffixes it may have. */
+enum flag_unit {
+	FLAG_PLAIN,
+	FLAG_MILLIONS, /* given in millions */
+	FLAG_SIZE,     /* 1.5G, 64M, 2K or 100B; without a suffix: M */
+	FLAG_TIME,     /* 500ms or 1.5s; without a suffix: s; kept in ms */
+};
+
+/* The type and place of a field, for a table. */
+/* clang-format off */
+#define FLAG_FIELD(parent, field)                          \
+	.type = _Generic(((parent *)NULL)->field,          \
+			 const char *: FLAG_TEXT,          \
+			 bool: FLAG_SWITCH,                \
+			 int: FLAG_WHOLE32,                \
+			 uint32_t: FLAG_WHOLE32,           \
+			 uint64_t: FLAG_WHOLE64,           \
+			 double: FLAG_REAL),               \
+	.offset = offsetof(parent, field)
+
+#define FLAG_CHOICE_FIELD(parent, field)                   \
+	.type = FLAG_CHOICE, .offset = offsetof(parent, field)
+/* clang-format on */
+
+/*
+ * A row of a table, which ends with a NULL name.
+ *
+ * `help` is wrapped where it is printed.  A line in it that begins with two
+ * spaces starts an item of a list.
+ */
+struct flag {
+	const char *name;
+	const char *values;  /* NULL: it is a switch and takes none */
+	const char *initial; /* NULL: unset */
+	const char *help;
+	enum flag_type type;
+	size_t offset; /* of the field */
+	enum flag_unit unit;
+	double least, most; /* of a number, as it is kept */
+	bool repeats;       /* may be given more than once on a command line */
+	bool is_hidden;     /* not in the help */
+};
+
+/* Where else than on the command line a group's flags may be given. */
+enum { FLAGS_IN_ENVIRONMENT = 1, FLAGS_IN_FILE = 2 };
+
+/* An array of groups ends with one without flags. */
+struct flag_group {
+	const struct flag *flags;
+	unsigned places;   /* FLAGS_IN_ENVIRONMENT, FLAGS_IN_FILE */
+	const char *title; /* of its section; NULL: none */
+	const char *about; /* below the title; NULL: nothing */
+};
+
+struct program {
+	const char *name;
+	const char *summary; /* for the head of the man page */
+	const char *usage;   /* operands, as shown after the program's name */
+	const char *about;   /* sentences; empty lines part paragraphs */
+	const struct flag_group *groups;
+	const char *notes;       /* after the flags, as `about`; or NULL */
+	const char *exit_status; /* or NULL */
+	const char *see_also;    /* other man pages; or NULL */
+	const char *prefix;      /* of variables, "DARKROOM_"; or NULL */
+	const char *operand;     /* of words that are no flags; NULL: none */
+	/*
+	 * As getopt_long(): a flag that is given again replaces its value,
+	 * flags may be abbreviated, and operands may follow "--".
+	 */
+	bool follows_getopt;
+	/* More for the end of the help, in lines of its own; or NULL. */
+	void (*print_more)(FILE *out);
+};
+
+/*
+ * Printed instead of doing the program's work; every program has these flags.
+ */
+struct flags_asked {
+	bool help, version, man, completion;
+};
+
+static inline bool flags_is_asked(const struct flags_asked *a)
+{
+	return a->help || a->version || a->man || a->completion;
+}
+
+/* clang-format off */
+#define FLAGS_ASKED(parent, field)                                       \
+	{ "help", NULL, NULL, "print this and exit; also -h",            \
+	  FLAG_FIELD(parent, field.help) },                              \
+	{ "version", NULL, NULL, "print version and commit, and exit",   \
+	  FLAG_FIELD(parent, field.version) },                           \
+	{ "man", NULL, NULL, "print the man page and exit",              \
+	  FLAG_FIELD(parent, field.man), .is_hidden = true },            \
+	{ "completion", NULL, NULL, "print the completion for bash",     \
+	  FLAG_FIELD(parent, field.completion), .is_hidden = true }
+/* clang-format on */
+
+/*
+ * Take a flag and its value.  A switch has the value NULL for on, or "false".
+ * An operand has the flag NULL.  False: `why` says what is wrong with the
+ * value; of an operand, it is the whole sentence.
+ */
+typedef bool flag_take_fn(void *arg, const struct flag *f, const char *value,
+			  struct error *why);
+
+/*
+ * Call `take` for each flag and operand among `words`, in order, until one
+ * returns false.  A flag that is given twice is refused, unless it repeats.
+ * False: `error` is a sentence that names the flag and its value.
+ */
+MUST_CHECK bool flags_read(const struct program *p, char *const *words,
+			   uint32_t count, flag_take_fn *take, void *arg,
+			   struct error *error);
+
+/*
+ * Read all variables of `environment` that begin with the program's prefix,
+ * except those that Kubernetes sets for a service of the program's name.
+ * False: `error` names the variable and its value.
+ */
+MUST_CHECK bool flags_read_environment(const struct program *p,
+				       char *const *environment,
+				       flag_take_fn *take, void *arg,
+				       struct error *error);
+
+/*
+ * Read a file with one JSON object, whose keys are names of flags; null is as
+ * if the key were not there.  False: `error` names the file, the key and its
+ * value.  Either way *file is for the caller's cJSON_Delete(); texts lie in it.
+ */
+MUST_CHECK bool flags_read_file(const struct program *p, const char *path,
+				struct cJSON **file, flag_take_fn *take,
+				void *arg, struct error *error);
+
+/* NULL: there is none of that name. */
+const struct flag *flags_find(const struct flag_group *groups,
+			      const char *name);
+
+/* Set every field that has an initial value to this. */
+void flags_init(const struct flag *table, void *to);
+
+/*
+ * Set the field of `f`, in the struct at `to`.  False: `why` says what `text`
+ * is not, and nothing has changed.
+ */
+MUST_CHECK bool flag_set(const struct flag *f, const char *text, void *to,
+			 struct error *why);
+
+/* The value of a number's or choice's field, as it can be given. */
+void flag_print(const struct flag *f, const void *from,
+		char text[FLAG_NUMBER_BYTES]);
+
+/*
+ * Set `why` to a message that `text` is not a valid value; it names the range
+ * of a number, or f->values.  Returns false.
+ */
+bool flag_refuse(const struct flag *f, const char *text, struct error *why);
+
+/* "max-body" -> "DARKROOM_MAX_BODY". */
+void flag_print_variable(const struct program *p, const char *name,
+			 char out[FLAG_VARIABLE_BYTES]);
+
+/* Add the fields of `table` to an object, as flags_read_file() reads them. */
+void flags_add_values(const struct flag *table, const void *from,
+		      struct json *to);
+
+/*
+ * Print what was asked for.  `commit` is that of the sources.  False: nothing
+ * was asked for.
+ */
+bool program_answer(const struct program *p, const struct flags_asked *asked,
+		    const char *commit, FILE *out);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Flags read from the environment and a JSON file, and written to one. */
+#include "base/options.h"
+
+#include "base/file.h"
+#include "base/take.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+enum { FILE_BYTES_MAX = 1 << 16 };
+
+void flag_print_variable(const struct program *p, const char *name,
+			 char out[FLAG_VARIABLE_BYTES])
+{
+	(void)snprintf(out, FLAG_VARIABLE_BYTES, "%s%s", p->prefix, name);
+	for (; *out != '\0'; out++)
+		*out = *out == '-' ? '_' : (char)toupper(*out);
+}
+
+/* The flag `name`, if its group may be given in `place`. */
+static const struct flag *find_in(const struct program *p, unsigned place,
+				  const char *name)
+{
+	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			if (strcmp(f->name, name) == 0)
+				return (g->places & place) != 0 ? f : NULL;
+	return NULL;
+}
+
+/* "MAX_BODY" -> the flag max-body; NULL: there is none. */
+static const struct flag *find_variable(const struct program *p,
+					const char *name, size_t bytes)
+{
+	char flag[FLAG_VARIABLE_BYTES] = "", variable[FLAG_VARIABLE_BYTES];
+
+	if (bytes >= sizeof(flag))
+		return NULL;
+	for (size_t i = 0; i < bytes; i++)
+		flag[i] = name[i] == '_' ? '-' : (char)tolower(name[i]);
+	/* Back again: "max_body" and "MAX-BODY" are no names. */
+	flag_print_variable(p, flag, variable);
+	if (strncmp(variable + strlen(p->prefix), name, bytes) != 0)
+		return NULL;
+	return find_in(p, FLAGS_IN_ENVIRONMENT, flag);
+}
+
+static bool name_contains(const char *name, size_t bytes, const char *part)
+{
+	return memmem(name, bytes, part, strlen(part)) != NULL;
+}
+
+/*
+ * Kubernetes puts variables such as DARKROOM_PORT_80_TCP_ADDR into every pod,
+ * for each service whose name begins with that of the program.
+ */
+static bool is_of_kubernetes(const char *name, size_t bytes, const char *value)
+{
+	return name_contains(name, bytes, "_SERVICE_HOST") ||
+	       name_contains(name, bytes, "_SERVICE_PORT") ||
+	       name_contains(name, bytes, "_TCP") ||
+	       name_contains(name, bytes, "_UDP") ||
+	       (name_contains(name, bytes, "_PORT") &&
+		strstr(value, "://") != NULL);
+}
+
+/* Of a switch: NULL for on, "false" for off.  False: neither. */
+static bool read_switch(const char **value)
+{
+	if (strcmp(*value, "1") == 0 || strcmp(*value, "true") == 0)
+		*value = NULL;
+	else if (strcmp(*value, "0") == 0)
+		*value = "false";
+	return *value == NULL || strcmp(*value, "false") == 0;
+}
+
+/* `entry` is "PREFIX_NAME=VALUE". */
+static bool read_variable(const struct program *p, const char *entry,
+			  flag_take_fn *take, void *arg, struct error *error)
+{
+	const char *name = entry + strlen(p->prefix);
+	size_t bytes = strcspn(name, "=");
+	const char *value = name + bytes + (name[bytes] == '=');
+	const struct flag *f = find_variable(p, name, bytes);
+	struct error why;
+
+	if (f == NULL && is_of_kubernetes(entry, name + bytes - entry, value))
+		return true;
+	if (f == NULL)
+		error_set(&why, "'%.64s': there is no such variable", value);
+	else if (f->values == NULL && !read_switch(&value))
+		error_set(&why, "'%.64s' is not 1, true, 0 or false", value);
+	else if (take(arg, f, value, &why))
+		return true;
+	error_set(error, "%s%.*s: %s", p->prefix,
+		  (int)(bytes < FLAG_VARIABLE_BYTES ? bytes :
+						      FLAG_VARIABLE_BYTES),
+		  name, why.text);
+	return false;
+}
+
+bool flags_read_environment(const struct program *p, char *const *environment,
+			    flag_take_fn *take, void *arg, struct error *error)
+{
+	for (; *environment != NULL; environment++)
+		if (strncmp(*environment, p->prefix, strlen(p->prefix)) == 0 &&
+		    !read_variable(p, *environment, take, arg, error))
+			return false;
+	return true;
+}
+
+static bool is_number(const struct flag *f)
+{
+	return f->type == FLAG_WHOLE32 || f->type == FLAG_WHOLE64 ||
+	       f->type == FLAG_REAL;
+}
+
+/* Say what a value of the wrong kind should be.  Returns false. */
+static bool refuse_item(const struct flag *f, const cJSON *item,
+			struct error *why)
+{
+	char *printed = cJSON_PrintUnformatted(item);
+	const char *text = printed != NULL ? printed : "it";
+
+	if (f->values == NULL)
+		error_set(why, "'%.64s' is not true or false", text);
+	else if (is_number(f))
+		(void)flag_refuse(f, text, why);
+	else
+		error_set(why, "'%.64s' is not a string: %s", text, f->values);
+	cJSON_free(printed);
+	return false;
+}
+
+static bool take_item(const struct flag *f, const cJSON *item,
+		      flag_take_fn *take, void *arg, struct error *why)
+{
+	char number[FLAG_NUMBER_BYTES];
+
+	if (cJSON_IsNull(item))
+		return true;
+	if (f->values == NULL && cJSON_IsBool(item))
+		return take(arg, f, cJSON_IsTrue(item) ? NULL : "false", why);
+	if (f->values != NULL && cJSON_IsString(item))
+		return take(arg, f, item->valuestring, why);
+	if (!is_number(f) || !cJSON_IsNumber(item))
+		return refuse_item(f, item, why);
+	(void)snprintf(number, sizeof(number), "%.16g", item->valuedouble);
+	return take(arg, f, number, why);
+}
+
+static bool read_item(const struct program *p, const cJSON *object,
+		      const cJSON *item, flag_take_fn *take, void *arg,
+		      struct error *why)
+{
+	const struct flag *f = find_in(p, FLAGS_IN_FILE, item->string);
+
+	if (f == NULL)
+		error_set(why, "there is no such key");
+	else if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
+		error_set(why, "it is there twice");
+	else
+		return take_item(f, item, take, arg, why);
+	return false;
+}
+
+/* NULL: `why` says what is wrong. */
+static cJSON *read_object(const char *path, struct error *why)
+{
+	const char *unreadable;
+	char *text = file_read_text(path, FILE_BYTES_MAX, &unreadable);
+	cJSON *root = NULL;
+
+	if (text == NULL)
+		error_set(why, "%s", unreadable);
+	else
+		root = json_read_text(text, why);
+	free(text);
+	if (root == NULL || cJSON_IsObject(root))
+		return root;
+	error_set(why, "not a JSON object");
+	cJSON_Delete(root);
+	return NULL;
+}
+
+bool flags_read_file(const struct program *p, const char *path,
+		     struct cJSON **file, flag_take_fn *take, void *arg,
+		     struct error *error)
+{
+	const cJSON *item;
+	struct error why;
+
+	*file = read_object(path, &why);
+	if (*file == NULL)
+		error_set(error, "%.100s: %s", path, why.text);
+	cJSON_ArrayForEach(item, *file)
+	{
+		if (read_item(p, *file, item, take, arg, &why))
+			continue;
+		error_set(error, "%.100s: %.64s: %s", path, item->string,
+			  why.text);
+		return false;
+	}
+	return *file != NULL;
+}
+
+static void add_value(const struct flag *f, const void *from, struct json *to)
+{
+	const void *field = (const char *)from + f->offset;
+	char text[FLAG_NUMBER_BYTES];
+
+	if (f->type == FLAG_TEXT) {
+		json_add_text(to, f->name, *(const char *const *)field);
+	} else if (f->type == FLAG_SWITCH) {
+		json_add_bool(to, f->name, *(const bool *)field);
+	} else {
+		flag_print(f, from, text);
+		if (!is_number(f) || f->unit == FLAG_SIZE ||
+		    f->unit == FLAG_TIME)
+			json_add_text(to, f->name, text);
+		else
+			json_add_raw(to, f->name, text);
+	}
+}
+
+void flags_add_values(const struct flag *table, const void *from,
+		      struct json *to)
+{
+	for (const struct flag *f = table; f->name != NULL; f++)
+		add_value(f, from, to);
+}

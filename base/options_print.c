@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* The help, the man page and the completion for bash, from a table of flags. */
+#include "base/options.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 79, FLAG_INDENT = 6, ITEM_INDENT = 2 };
+
+/* The lines of a text being wrapped. */
+struct wrap {
+	FILE *out;
+	int indent, column;
+};
+
+static void wrap_break(struct wrap *w, int indent)
+{
+	(void)fprintf(w->out, "\n%*s", indent, "");
+	w->column = indent;
+}
+
+static void wrap_word(struct wrap *w, const char *word, int length)
+{
+	bool is_first = w->column <= w->indent;
+
+	if (!is_first && w->column + 1 + length > COLUMNS) {
+		wrap_break(w, w->indent);
+		is_first = true;
+	}
+	w->column +=
+		fprintf(w->out, "%s%.*s", is_first ? "" : " ", length, word);
+}
+
+/* Does an item of a list begin after this line feed? */
+static bool begins_item(const char *line_feed)
+{
+	return strncmp(line_feed, "\n  ", 3) == 0 && line_feed[3] != ' ';
+}
+
+/* Empty lines part paragraphs; see struct flag for items. */
+static void print_wrapped(FILE *out, const char *text, int indent)
+{
+	struct wrap w = { out, indent, indent };
+
+	(void)fprintf(out, "%*s", indent, "");
+	while (*text != '\0') {
+		size_t length = strcspn(text, " \n");
+
+		if (length > 0) {
+			wrap_word(&w, text, (int)length);
+			text += length;
+		} else if (strncmp(text, "\n\n", 2) == 0) {
+			w.indent = indent;
+			(void)fputc('\n', out);
+			wrap_break(&w, indent);
+			text += 2;
+		} else if (begins_item(text)) {
+			wrap_break(&w, indent + ITEM_INDENT);
+			w.indent = indent + 2 * ITEM_INDENT;
+			text += 3;
+		} else {
+			text++;
+		}
+	}
+	(void)fputc('\n', out);
+}
+
+static void print_flag_help(FILE *out, const struct flag *f)
+{
+	(void)fprintf(out, "  --%s%s%s", f->name, f->values != NULL ? " " : "",
+		      f->values != NULL ? f->values : "");
+	if (f->initial != NULL)
+		(void)fprintf(out, "   (default %s)", f->initial);
+	(void)fputc('\n', out);
+	print_wrapped(out, f->help, FLAG_INDENT);
+}
+
+static void print_help(const struct program *p, FILE *out)
+{
+	(void)fprintf(out, "Usage: %s %s\n", p->name, p->usage);
+	print_wrapped(out, p->about, 0);
+	for (const struct flag_group *g = p->groups; g->flags != NULL; g++) {
+		(void)fputc('\n', out);
+		if (g->title != NULL)
+			(void)fprintf(out, "%s:\n", g->title);
+		if (g->about != NULL)
+			print_wrapped(out, g->about, 0);
+		if (g->title != NULL)
+			(void)fputc('\n', out);
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			if (!f->is_hidden)
+				print_flag_help(out, f);
+	}
+	if (p->notes != NULL) {
+		(void)fputc('\n', out);
+		print_wrapped(out, p->notes, 0);
+	}
+	if (p->exit_status != NULL) {
+		(void)fputs("\nExit status:\n", out);
+		print_wrapped(out, p->exit_status, 0);
+	}
+	if (p->print_more != NULL) {
+		(void)fputc('\n', out);
+		p->print_more(out);
+	}
+}
+
+/* roff: a backslash, a minus, and a dot or a quote that begins a line. */
+static void print_roff_char(FILE *out, char c, bool begins_line)
+{
+	if (begins_line && (c == '.' || c == '\''))
+		(void)fputs("\\&", out);
+	if (c == '\\')
+		(void)fputs("\\e", out);
+	else if (c == '-')
+		(void)fputs("\\-", out);
+	else
+		(void)fputc(c, out);
+}
+
+static void print_roff(FILE *out, const char *text)
+{
+	bool begins_line = true;
+
+	while (*text != '\0') {
+		if (strncmp(text, "\n\n", 2) == 0) {
+			(void)fputs("\n.PP\n", out);
+			text += 2;
+			begins_line = true;
+		} else if (begins_item(text)) {
+			(void)fputs("\n.br\n", out);
+			text += 3;
+			begins_line = true;
+		} else if (isspace((unsigned char)*text)) {
+			text += strspn(text, " \n");
+			if (*text != '\0')
+				(void)fputc(' ', out);
+		} else {
+			print_roff_char(out, *text++, begins_line);
+			begins_line = false;
+		}
+	}
+	(void)fputc('\n', out);
+}
+
+static void print_roff_section(FILE *out, const char *title, const char *text)
+{
+	if (text == NULL)
+		return;
+	(void)fprintf(out, ".SH %s\n", title);
+	print_roff(out, text);
+}
+
+static void print_roff_flag(FILE *out, const struct flag *f)
+{
+	(void)fputs(".TP\n\\fB", out);
+	print_roff_char(out, '-', false);
+	print_roff_char(out, '-', false);
+	for (const char *c = f->name; *c != '\0'; c++)
+		print_roff_char(out, *c, false);
+	(void)fputs("\\fR", out);
+	if (f->values != NULL) {
+		(void)fputs(" \\fI", out);
+		for (const char *c = f->values; *c != '\0'; c++)
+			print_roff_char(out, *c, false);
+		(void)fputs("\\fR", out);
+	}
+	(void)fputc('\n', out);
+	print_roff(out, f->help);
+	if (f->initial == NULL)
+		return;
+	(void)fputs(".br\nDefault: ", out);
+	print_roff(out, f->initial);
+}
+
+static void print_roff_groups(FILE *out, const struct flag_group *g)
+{
+	for (; g->flags != NULL; g++) {
+		if (g->title != NULL)
+			(void)fprintf(out, ".SS %s\n", g->title);
+		if (g->about != NULL)
+			print_roff(out, g->about);
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			if (!f->is_hidden)
+				print_roff_flag(out, f);
+	}
+}
+
+/* The text of `print`, line by line as it is. */
+static void print_roff_lines(FILE *out, void (*print)(FILE *to))
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (to == NULL)
+		return;
+	print(to);
+	(void)fclose(to);
+	(void)fputs(".SH MORE\n.nf\n", out);
+	for (size_t i = 0; i < bytes; i++)
+		print_roff_char(out, text[i], i == 0 || text[i - 1] == '\n');
+	(void)fputs(".fi\n", out);
+	free(text);
+}
+
+static void print_roff_environment(const struct program *p, FILE *out)
+{
+	char text[512], variable[FLAG_VARIABLE_BYTES];
+	const char *example = p->groups->flags->name;
+
+	if (p->prefix == NULL)
+		return;
+	flag_print_variable(p, example, variable);
+	(void)snprintf(text, sizeof(text),
+		       "A flag that the command line does not give is read "
+		       "from a variable, such as %s for --%s. A switch has the "
+		       "value true or false.",
+		       variable, example);
+	print_roff_section(out, "ENVIRONMENT", text);
+}
+
+/* Without a date, so that the same sources give the same page. */
+static void print_man(const struct program *p, FILE *out)
+{
+	(void)fputs(".TH ", out);
+	for (const char *c = p->name; *c != '\0'; c++)
+		(void)fputc(toupper((unsigned char)*c), out);
+	(void)fprintf(out,
+		      " 1 \"\" \"darkroom " DARKROOM_VERSION
+		      "\" \"User Commands\"\n.SH NAME\n%s \\- ",
+		      p->name);
+	print_roff(out, p->summary);
+	(void)fprintf(out, ".SH SYNOPSIS\n.B %s\n", p->name);
+	print_roff(out, p->usage);
+	print_roff_section(out, "DESCRIPTION", p->about);
+	(void)fputs(".SH OPTIONS\n", out);
+	print_roff_groups(out, p->groups);
+	print_roff_section(out, "NOTES", p->notes);
+	if (p->print_more != NULL)
+		print_roff_lines(out, p->print_more);
+	print_roff_environment(p, out);
+	print_roff_section(out, "EXIT STATUS", p->exit_status);
+	print_roff_section(out, "SEE ALSO", p->see_also);
+}
+
+static bool takes_path(const char *values)
+{
+	return strstr(values, "FILE") != NULL || strstr(values, "DIR") != NULL;
+}
+
+/* The words in "a|b=N|c[=N]|X", without those in capitals. */
+static void print_words(FILE *out, const char *values)
+{
+	while (*values != '\0') {
+		size_t bytes = strcspn(values, "|");
+		size_t word = strcspn(values, "|[=:,");
+
+		if (islower((unsigned char)values[0]))
+			(void)fprintf(out, "%.*s%s ", (int)word, values,
+				      values[word] == '=' ? "=" : "");
+		values += bytes + (values[bytes] == '|');
+	}
+}
+
+static void print_completion_of(FILE *out, const struct flag *f)
+{
+	if (f->values == NULL)
+		return;
+	(void)fprintf(out, "\t--%s)\n", f->name);
+	if (takes_path(f->values)) {
+		(void)fputs("\t\tcompopt -o filenames\n"
+			    "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n",
+			    out);
+	} else {
+		(void)fputs("\t\tCOMPREPLY=($(compgen -W '", out);
+		print_words(out, f->values);
+		(void)fputs("' -- \"$word\"))\n", out);
+	}
+	(void)fputs("\t\treturn ;;\n", out);
+}
+
+/* bash parts words at '=', so "--flag=value" is three of them. */
+static void print_completion(const struct program *p, FILE *out)
+{
+	(void)fprintf(out,
+		      "# bash completion for %s\n_%s()\n{\n"
+		      "\tlocal word=${COMP_WORDS[COMP_CWORD]}\n"
+		      "\tlocal flag=${COMP_WORDS[COMP_CWORD - 1]}\n"
+		      "\tif [ \"$word\" = = ]; then\n"
+		      "\t\tword=\n"
+		      "\telif [ \"$flag\" = = ]; then\n"
+		      "\t\tflag=${COMP_WORDS[COMP_CWORD - 2]}\n"
+		      "\tfi\n"
+		      "\tcase $flag in\n",
+		      p->name, p->name);
+	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			print_completion_of(out, f);
+	(void)fputs("\tesac\n\tcase $word in\n\t-*)\n"
+		    "\t\tCOMPREPLY=($(compgen -W '",
+		    out);
+	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			if (!f->is_hidden)
+				(void)fprintf(out, "--%s ", f->name);
+	(void)fputs("' -- \"$word\")) ;;\n", out);
+	if (p->operand != NULL)
+		(void)fputs("\t*)\n\t\tcompopt -o filenames\n"
+			    "\t\tCOMPREPLY=($(compgen -f -- \"$word\")) ;;\n",
+			    out);
+	(void)fprintf(out, "\tesac\n}\ncomplete -F _%s %s\n", p->name, p->name);
+}
+
+bool program_answer(const struct program *p, const struct flags_asked *asked,
+		    const char *commit, FILE *out)
+{
+	if (asked->help)
+		print_help(p, out);
+	else if (asked->version)
+		(void)fprintf(out, "%s " DARKROOM_VERSION " (commit %s)\n",
+			      p->name, commit);
+	else if (asked->man)
+		print_man(p, out);
+	else if (asked->completion)
+		print_completion(p, out);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/test/scratch.h"
+
+#include <assert.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void scratch_init(struct scratch *s)
+{
+	strcpy(s->dir, "/tmp/darkroom-test-XXXXXX");
+	assert(mkdtemp(s->dir) != NULL);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type,
+		      struct FTW *place)
+{
+	(void)status, (void)type, (void)place;
+	return remove(path);
+}
+
+void scratch_release(struct scratch *s)
+{
+	assert(nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
+}
+
+void scratch_clear(struct scratch *s)
+{
+	scratch_release(s);
+	assert(mkdir(s->dir, 0700) == 0);
+}
+
+const char *scratch_path(const struct scratch *s, const char *name,
+			 char path[SCRATCH_PATH_BYTES])
+{
+	int length = snprintf(path, SCRATCH_PATH_BYTES, "%s/%s", s->dir, name);
+
+	assert(length > 0 && length < SCRATCH_PATH_BYTES);
+	return path;
+}
+
+/* The folders that `path`, which is below the folder, needs. */
+static void make_parents(const struct scratch *s, char *path)
+{
+	for (char *c = path + strlen(s->dir) + 1; *c != '\0'; c++)
+		if (*c == '/') {
+			*c = '\0';
+			(void)mkdir(path, 0777);
+			*c = '/';
+		}
+}
+
+void scratch_mkdir(const struct scratch *s, const char *name)
+{
+	char path[SCRATCH_PATH_BYTES];
+
+	(void)scratch_path(s, name, path);
+	make_parents(s, path);
+	assert(mkdir(path, 0777) == 0);
+}
+
+void scratch_write(const struct scratch *s, const char *name, const void *bytes,
+		   size_t size_bytes)
+{
+	char path[SCRATCH_PATH_BYTES];
+	FILE *out;
+
+	(void)scratch_path(s, name, path);
+	make_parents(s, path);
+	out = fopen(path, "w");
+	assert(out != NULL);
+	assert(fwrite(bytes, 1, size_bytes, out) == size_bytes);
+	assert(fclose(out) == 0);
+}
+
+void scratch_write_text(const struct scratch *s, const char *name,
+			const char *text)
+{
+	scratch_write(s, name, text, strlen(text));
+}
+
+char *scratch_read(const struct scratch *s, const char *name)
+{
+	char path[SCRATCH_PATH_BYTES];
+	FILE *in = fopen(scratch_path(s, name, path), "r");
+	char *text = NULL;
+	size_t room = 0;
+
+	assert(in != NULL);
+	if (getdelim(&text, &room, '\0', in) < 0) {
+		assert(feof(in)); /* an empty file */
+		free(text);
+		text = strdup("");
+	}
+	fclose(in);
+	assert(text != NULL);
+	return text;
+}
+
+cJSON *scratch_read_json(const struct scratch *s, const char *name)
+{
+	char *text = scratch_read(s, name);
+	cJSON *json = cJSON_Parse(text);
+
+	assert(json != NULL);
+	free(text);
+	return json;
+}
+
+void scratch_expect(const struct scratch *s, const char *name, const char *part)
+{
+	char *text = scratch_read(s, name);
+
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
+bool scratch_has(const struct scratch *s, const char *name)
+{
+	char path[SCRATCH_PATH_BYTES];
+
+	return access(scratch_path(s, name, path), F_OK) == 0;
+}

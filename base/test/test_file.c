@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* A file is read or written as a whole, or not at all and with a reason. */
+#include "base/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/test_base_file-XXXXXX";
+
+/* `bytes` of `data` in a file.  NULL: its text is `data`; else why not. */
+static const char *fault(const char *data, size_t bytes, size_t bytes_max)
+{
+	const char *why = NULL;
+	FILE *f = fopen(path, "w");
+	bool ok = f != NULL && fwrite(data, 1, bytes, f) == bytes;
+
+	assert(ok && fclose(f) == 0);
+
+	char *text = file_read_text(path, bytes_max, &why);
+
+	assert((text == NULL) == (why != NULL));
+	assert(text == NULL || strcmp(text, data) == 0);
+	free(text);
+	return why;
+}
+
+/* Larger than the first block of memory. */
+static void test_bytes_of_any_size(void)
+{
+	enum { LARGE = 5000000 };
+	size_t bytes;
+	const char *why;
+	FILE *f = fopen(path, "w");
+	char *read;
+
+	assert(f != NULL && ftruncate(fileno(f), LARGE) == 0);
+	assert(fclose(f) == 0);
+	read = file_read_bytes(path, LARGE, &bytes, &why);
+	assert(read != NULL && bytes == LARGE && read[LARGE - 1] == '\0');
+	free(read);
+	assert(file_read_bytes(path, LARGE - 1, &bytes, &why) == NULL);
+	assert(strcmp(why, "too large") == 0);
+	(void)unlink(path);
+}
+
+static void test_draft_replaces_a_file_when_complete(void)
+{
+	struct file_draft d;
+	struct error error;
+	char beside[sizeof(path) + 4];
+
+	(void)snprintf(beside, sizeof(beside), "%s.tmp", path);
+	assert(fault("old", 3, 9) == NULL);
+	assert(file_draft_open(&d, path, &error));
+	assert(access(beside, F_OK) == 0);
+	(void)fputs("new", d.out);
+	file_draft_drop(&d);
+	file_draft_drop(&d);
+	assert(access(beside, F_OK) != 0);
+
+	const char *why;
+	char *text = file_read_text(path, 9, &why);
+
+	assert(text != NULL && strcmp(text, "old") == 0);
+	free(text);
+	assert(file_draft_open(&d, path, &error));
+	(void)fputs("new", d.out);
+	assert(file_draft_commit(&d, &error));
+	assert(access(beside, F_OK) != 0);
+	text = file_read_text(path, 9, &why);
+	assert(text != NULL && strcmp(text, "new") == 0);
+	free(text);
+	(void)unlink(path);
+}
+
+static void test_no_draft_without_a_folder(void)
+{
+	struct file_draft d;
+	struct error error;
+
+	assert(!file_draft_open(&d, "/nonexistent/file", &error));
+	assert(strstr(error.text, "/nonexistent/file: ") == error.text);
+	assert(d.out == NULL);
+}
+
+int main(void)
+{
+	const char *why;
+	int fd = mkstemp(path);
+
+	assert(fd >= 0 && close(fd) == 0);
+	assert(fault("a\nb\n", 4, 5) == NULL);
+	assert(fault("a\nb\n", 4, 4) == NULL);
+	assert(fault("", 0, 4) == NULL);
+	assert(strstr(fault("a\nb\n", 4, 3), "too large") != NULL);
+	assert(strstr(fault("a\0b", 3, 9), "zero byte") != NULL);
+	assert(strstr(fault("a\0", 2, 9), "zero byte") != NULL);
+	(void)unlink(path);
+	assert(file_read_text(path, 9, &why) == NULL);
+	assert(strcmp(why, strerror(ENOENT)) == 0);
+	assert(file_read_text("/", 9, &why) == NULL);
+	assert(strcmp(why, strerror(EISDIR)) == 0);
+	test_bytes_of_any_size();
+	test_draft_replaces_a_file_when_complete();
+	test_no_draft_without_a_folder();
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What is written is what cJSON prints of the same values. */
+#include "base/json.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+static const double numbers[] = { 0,      -0.0, 1,    -17,  0.1,
+				  1e300,  1e-7, 3.25, 1e15, 123456789012345,
+				  1.0 / 3 };
+
+static const char odd_text[] = "\"quoted\" \\ \b\f\n\r\t \x01\x1f / \xc3\xa4";
+
+static void write_all(struct json *j)
+{
+	json_open_object(j, NULL);
+	json_add_text(j, "text", odd_text);
+	json_open_array(j, "numbers");
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		json_add_number(j, NULL, numbers[i]);
+	json_close(j);
+	json_open_object(j, "empty \"object\"");
+	json_close(j);
+	json_open_array(j, "empty array");
+	json_close(j);
+	json_open_array(j, "objects");
+	for (int i = 0; i < 2; i++) {
+		json_open_object(j, NULL);
+		json_add_bool(j, "true", true);
+		json_add_bool(j, "false", false);
+		json_add_text(j, "null", NULL);
+		json_add_number(j, "not a number", NAN);
+		json_close(j);
+	}
+	json_close(j);
+	json_add_whole(j, "whole", 1099511627776);
+	json_close(j);
+}
+
+static char *written(enum json_style style)
+{
+	struct text text;
+	FILE *out = text_open(&text);
+	struct json j;
+
+	assert(out != NULL);
+	json_begin(&j, out, style);
+	write_all(&j);
+	assert(j.depth == 0);
+	return text_close(&text, out);
+}
+
+/* Its text again, by cJSON. */
+static void test_layout_is_that_of_cjson(void)
+{
+	for (int style = JSON_COMPACT; style <= JSON_INDENTED; style++) {
+		char *text = written((enum json_style)style);
+		struct error error;
+		cJSON *json = json_read_text(text, &error);
+		char *again = style == JSON_INDENTED ?
+				      cJSON_Print(json) :
+				      cJSON_PrintUnformatted(json);
+
+		assert(json != NULL && strcmp(text, again) == 0);
+		assert(strcmp(cJSON_GetObjectItem(json, "text")->valuestring,
+			      odd_text) == 0);
+		cJSON_free(again);
+		cJSON_Delete(json);
+		free(text);
+	}
+}
+
+static void test_large_whole_numbers_are_exact(void)
+{
+	char text[32] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	struct json j;
+
+	assert(out != NULL);
+	json_begin(&j, out, JSON_COMPACT);
+	json_add_whole(&j, NULL, UINT64_MAX);
+	assert(fclose(out) == 0);
+	assert(strcmp(text, "18446744073709551615") == 0);
+}
+
+static void test_files_that_are_not_json(void)
+{
+	char path[] = "/tmp/test_base_json-XXXXXX";
+	int fd = mkstemp(path);
+	struct error error;
+	cJSON *json;
+
+	assert(fd >= 0 && write(fd, "{\n\"a\": 1,\n}", 11) == 11);
+	assert(json_read_file(path, 100, &error) == NULL);
+	assert(strstr(error.text, path) == error.text);
+	assert(strstr(error.text, ": not JSON in line 3") != NULL);
+	assert(json_read_file(path, 10, &error) == NULL);
+	assert(strstr(error.text, ": too large") != NULL);
+	assert(pwrite(fd, " ", 1, 8) == 1);
+	json = json_read_file(path, 11, &error);
+	assert(cJSON_IsNumber(cJSON_GetObjectItem(json, "a")));
+	cJSON_Delete(json);
+	assert(json_read_text("{} x", &error) == NULL);
+	(void)close(fd);
+	(void)unlink(path);
+	assert(json_read_file(path, 10, &error) == NULL);
+	assert(strstr(error.text, ": No such file") != NULL);
+}
+
+int main(void)
+{
+	test_layout_is_that_of_cjson();
+	test_large_whole_numbers_are_exact();
+	test_files_that_are_not_json();
+	return 0;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a pool's blocks lie apart and are used again; no more is kept than
+ * the limit, nothing after a trim; no more is mapped than its own limit; any
+ * threads may share a pool; without memory there is no block.
+ */
+#include "base/memory.h"
+
+#include "base/random.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A number that looks random and depends on `n` alone. */
+static uint32_t scramble(uint32_t n)
+{
+	uint64_t state = n;
+
+	return (uint32_t)random_next(&state);
+}
+
+static void *take(struct memory_pool *pool, size_t bytes)
+{
+	const struct memory *m = memory_pool_memory(pool);
+
+	return m->alloc(m->arg, bytes);
+}
+
+static void give(struct memory_pool *pool, void *block)
+{
+	const struct memory *m = memory_pool_memory(pool);
+
+	m->free(m->arg, block);
+}
+
+static struct memory_pool_stats stats_of(struct memory_pool *pool)
+{
+	struct memory_pool_stats s;
+
+	memory_pool_read(pool, &s);
+	return s;
+}
+
+static void test_blocks_lie_apart_and_waste_little(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	uint8_t *blocks[200];
+	size_t sizes[ARRAY_SIZE(blocks)];
+	size_t count = 0;
+
+	for (size_t bytes = 0; bytes < (48 << 20) && count < ARRAY_SIZE(blocks);
+	     bytes += 1 + bytes / 3 + scramble((uint32_t)count) % 100) {
+		uint64_t before = stats_of(pool).live_bytes;
+		uint8_t *block = take(pool, bytes);
+
+		assert(block != NULL && (uintptr_t)block % 64 == 0);
+		memset(block, (int)count, bytes);
+
+		uint64_t taken = stats_of(pool).live_bytes - before;
+
+		assert(taken >= bytes + 64);
+		assert(taken <= (bytes + 64 + 4096) * 5 / 4);
+		blocks[count] = block;
+		sizes[count++] = bytes;
+	}
+	assert(count > 30);
+	for (size_t i = 0; i < count; i++) {
+		if (sizes[i] > 0)
+			assert(blocks[i][0] == i &&
+			       blocks[i][sizes[i] - 1] == i);
+		give(pool, blocks[i]);
+	}
+	assert(stats_of(pool).live_bytes == 0);
+	assert(stats_of(pool).kept_count == count);
+	memory_pool_free(pool);
+}
+
+static void test_a_freed_block_is_used_again(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	void *first = take(pool, 1000000);
+
+	give(pool, first);
+	/* Smaller ones, but not one of a fifth. */
+	for (size_t bytes = 1000000; bytes > 300000; bytes -= 50000) {
+		void *again = take(pool, bytes);
+
+		assert(again == first);
+		give(pool, again);
+	}
+	void *small = take(pool, 200000);
+	void *large = take(pool, 1300000);
+
+	assert(small != first && large != first);
+	assert(stats_of(pool).mapped_count == 3);
+	assert(stats_of(pool).live_bytes_peak == stats_of(pool).live_bytes);
+	give(pool, small);
+	give(pool, large);
+	memory_pool_free(pool);
+}
+
+static void test_keeps_no_more_than_the_limit(void)
+{
+	struct memory_pool *pool = memory_pool_new(10 << 20);
+	void *blocks[20];
+	struct memory_pool_stats s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		blocks[i] = take(pool, (i % 2 + 1) << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+		give(pool, blocks[i]);
+		assert(stats_of(pool).kept_bytes <= 10 << 20);
+	}
+	s = stats_of(pool);
+	assert(s.live_count == 0 && s.live_bytes == 0);
+	assert(s.kept_bytes > 6 << 20);
+	/* The last that were freed are still there. */
+	assert(take(pool, 2 << 20) == blocks[19]);
+	assert(take(pool, 1 << 20) == blocks[18]);
+	assert(stats_of(pool).mapped_count == ARRAY_SIZE(blocks));
+	give(pool, blocks[18]);
+	give(pool, blocks[19]);
+
+	/* Larger than the limit: not kept. */
+	give(pool, take(pool, 20 << 20));
+	assert(stats_of(pool).kept_bytes <= 10 << 20);
+	memory_pool_trim(pool);
+	s = stats_of(pool);
+	assert(s.kept_bytes == 0 && s.kept_count == 0);
+	memory_pool_free(pool);
+}
+
+static void test_maps_little_more_than_is_ever_in_use(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool_stats s;
+
+	/* None fits where the one before was. */
+	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 4)
+		give(pool, take(pool, bytes));
+	for (size_t bytes = 256 << 20; bytes >= 1 << 10; bytes /= 8) {
+		void *first = take(pool, bytes);
+		void *second = take(pool, bytes);
+
+		s = stats_of(pool);
+		assert(s.live_bytes + s.kept_bytes <=
+		       s.live_bytes_peak + (16 << 20));
+		give(pool, first);
+		give(pool, second);
+	}
+	/* A trim forgets how much that was. */
+	memory_pool_trim(pool);
+	give(pool, take(pool, 60 << 20));
+
+	void *blocks[6];
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		blocks[i] = take(pool, 10 << 20);
+	assert(stats_of(pool).kept_bytes == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		give(pool, blocks[i]);
+	memory_pool_free(pool);
+}
+
+/*
+ * Requests of all sizes in any order succeed up to the promised amount, and not
+ * beyond it.
+ */
+static void test_limit_holds_and_so_does_what_it_promises(void)
+{
+	const size_t limit = 8 << 20;
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	void *blocks[16] = { NULL };
+	size_t counted = 0, refused_count = 0;
+
+	memory_pool_limit(pool, limit);
+	for (uint32_t i = 0; i < 20000; i++) {
+		void **place = &blocks[scramble(i) % ARRAY_SIZE(blocks)];
+		size_t bytes = scramble(~i) % (1 << (10 + i % 13));
+		size_t more = memory_pool_charge(bytes);
+
+		counted -= memory_pool_block_charge(*place);
+		if (*place != NULL)
+			give(pool, *place);
+		*place = take(pool, bytes);
+		assert(*place == NULL ||
+		       memory_pool_block_charge(*place) == more);
+		if (*place == NULL) {
+			assert(counted + more > memory_pool_guaranteed(limit));
+			refused_count++;
+		}
+		counted += memory_pool_block_charge(*place);
+
+		struct memory_pool_stats s = stats_of(pool);
+
+		assert(s.live_bytes >= counted);
+		assert(s.live_bytes + s.kept_bytes <= limit);
+	}
+	assert(refused_count > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (blocks[i] != NULL)
+			give(pool, blocks[i]);
+	memory_pool_free(pool);
+}
+
+static void test_no_fault_in_the_steady_state(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct rusage before, after;
+
+	for (int round = 0; round < 100; round++) {
+		void *blocks[8];
+
+		if (round == 1)
+			(void)getrusage(RUSAGE_THREAD, &before);
+		for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
+			size_t bytes = (size_t)20000 << i;
+
+			blocks[i] = take(pool, bytes);
+			memset(blocks[i], round, bytes);
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+			give(pool, blocks[i]);
+	}
+	(void)getrusage(RUSAGE_THREAD, &after);
+	assert(stats_of(pool).mapped_count == 8);
+#ifndef __SANITIZE_THREAD__ /* which maps its shadow memory again each time */
+	assert(after.ru_minflt - before.ru_minflt < 100);
+#endif
+	memory_pool_free(pool);
+}
+
+static void test_no_memory_is_null(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+
+	assert(take(pool, SIZE_MAX) == NULL);
+	assert(take(pool, SIZE_MAX - 64) == NULL);
+	assert(take(pool, (size_t)1 << 40) == NULL);
+	/* In all more than there are addresses. */
+	void *blocks[200];
+	size_t count = 0;
+
+	while (count < ARRAY_SIZE(blocks) &&
+	       (blocks[count] = take(pool, ((size_t)1 << 40) - 64)) != NULL)
+		count++;
+	assert(count < ARRAY_SIZE(blocks));
+	assert(stats_of(pool).live_count == count);
+	while (count > 0)
+		give(pool, blocks[--count]);
+	memory_pool_free(pool);
+}
+
+/* A child that must die of an assertion. */
+static void must_abort(void (*misuse)(void))
+{
+	int status;
+	pid_t child = fork();
+
+	assert(child >= 0);
+	if (child == 0) {
+		(void)freopen("/dev/null", "w", stderr);
+		(void)signal(SIGABRT, SIG_DFL);
+		misuse();
+		_exit(0);
+	}
+	(void)waitpid(child, &status, 0);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void free_twice(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	void *block = take(pool, 100);
+
+	give(pool, block);
+	give(pool, block);
+}
+
+static void free_to_another(void)
+{
+	struct memory_pool *a = memory_pool_new(SIZE_MAX);
+	struct memory_pool *b = memory_pool_new(SIZE_MAX);
+
+	give(b, take(a, 100));
+}
+
+static void forget_a_block(void)
+{
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+
+	(void)take(pool, 100);
+	memory_pool_free(pool);
+}
+
+static void test_misuse_is_caught(void)
+{
+	must_abort(free_twice);
+	must_abort(free_to_another);
+	must_abort(forget_a_block);
+}
+
+enum { THREADS = 4, ROUNDS = 5000, SHELF = 16 };
+
+/* Blocks lie here between the threads; each takes any and frees it. */
+struct shelf {
+	struct memory_pool *pool;
+	pthread_mutex_t lock;
+	uint32_t *blocks[SHELF]; /* [0]: its words, [1..]: its number */
+};
+
+static void fill(uint32_t *block, uint32_t words, uint32_t number)
+{
+	block[0] = words;
+	for (uint32_t i = 1; i < words; i++)
+		block[i] = number;
+}
+
+static void check_filled(const uint32_t *block)
+{
+	for (uint32_t i = 2; i < block[0]; i++)
+		assert(block[i] == block[1]);
+}
+
+static void *swap_blocks(void *arg)
+{
+	static _Atomic uint32_t next_thread;
+	struct shelf *s = arg;
+	uint32_t number = next_thread++ * ROUNDS;
+
+	for (uint32_t i = 0; i < ROUNDS; i++, number++) {
+		uint32_t words = 2 + scramble(number) % 20000;
+		uint32_t place = scramble(~number) % SHELF;
+		uint32_t *mine = take(s->pool, words * sizeof(uint32_t));
+
+		assert(mine != NULL);
+		fill(mine, words, number);
+		(void)pthread_mutex_lock(&s->lock);
+		uint32_t *other = s->blocks[place];
+
+		s->blocks[place] = mine;
+		(void)pthread_mutex_unlock(&s->lock);
+		if (other != NULL) {
+			check_filled(other);
+			give(s->pool, other);
+		}
+		if (i % 1000 == 999)
+			memory_pool_trim(s->pool);
+	}
+	return NULL;
+}
+
+static void test_threads_share_a_pool(void)
+{
+	struct shelf s = { .pool = memory_pool_new(256 << 10) };
+	pthread_t threads[THREADS];
+	struct memory_pool_stats stats;
+
+	(void)pthread_mutex_init(&s.lock, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		int failed = pthread_create(&threads[i], NULL, swap_blocks, &s);
+
+		assert(failed == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	for (int i = 0; i < SHELF; i++)
+		if (s.blocks[i] != NULL)
+			give(s.pool, s.blocks[i]);
+	stats = stats_of(s.pool);
+	assert(stats.live_count == 0 && stats.live_bytes == 0);
+	assert(stats.kept_bytes <= 256 << 10);
+	assert(stats.mapped_count < THREADS * ROUNDS);
+	memory_pool_free(s.pool);
+	(void)pthread_mutex_destroy(&s.lock);
+}
+
+int main(void)
+{
+	test_blocks_lie_apart_and_waste_little();
+	test_a_freed_block_is_used_again();
+	test_keeps_no_more_than_the_limit();
+	test_maps_little_more_than_is_ever_in_use();
+	test_limit_holds_and_so_does_what_it_promises();
+	test_no_fault_in_the_steady_state();
+	test_no_memory_is_null();
+	test_misuse_is_caught();
+	test_threads_share_a_pool();
+	return 0;
+}

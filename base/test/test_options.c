@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: values that a table of flags allows are read, and printed so that
+ * they can be read again; all others are refused by a sentence that names the
+ * flag, its value and its range.
+ */
+#include "base/options.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_MAX = 8 };
+
+struct settings {
+	const char *path;
+	bool is_loud;
+	struct flags_asked asked;
+	uint32_t count;
+	uint64_t pixels;
+	uint64_t bytes;
+	uint32_t pause_ms;
+	double share, ratio;
+	uint64_t seed;
+	const char *operand;
+	enum { FAST, SLOW, NOT_AT_ALL } pace;
+};
+
+static const struct flag own[] = {
+	{ "path", "FILE", NULL, "to read", FLAG_FIELD(struct settings, path) },
+	{ "loud", NULL, NULL, "say more",
+	  FLAG_FIELD(struct settings, is_loud) },
+	{ "count", "N", "3", "so many", FLAG_FIELD(struct settings, count),
+	  .least = 1, .most = 1000 },
+	{ "pixels", "N", "1.5",
+	  "in millions,\nof all pixels that there are, and of all others that "
+	  "there may be:\n  first: one\n  second: another",
+	  FLAG_FIELD(struct settings, pixels), .unit = FLAG_MILLIONS,
+	  .least = 1e6, .most = 9e6 },
+	{ "bytes", "SIZE", "32M", "of memory",
+	  FLAG_FIELD(struct settings, bytes), .unit = FLAG_SIZE, .least = 1,
+	  .most = UINT64_C(2) << 30 },
+	{ "pause", "TIME", "0", "between two",
+	  FLAG_FIELD(struct settings, pause_ms), .unit = FLAG_TIME,
+	  .most = 60000 },
+	{ "share", "X", NULL, "of all", FLAG_FIELD(struct settings, share),
+	  .most = 0.5 },
+	{ "pace", "fast|slow|not-at-all", "slow", "to go at",
+	  FLAG_CHOICE_FIELD(struct settings, pace) },
+	{ "seed", "N", NULL, "of numbers", FLAG_FIELD(struct settings, seed),
+	  .most = 0x1p64 },
+	{ "ratio", "X", NULL, "of two", FLAG_FIELD(struct settings, ratio),
+	  .most = 1 },
+	{ 0 },
+};
+
+static const struct flag others[] = {
+	{ "colour", "red|green", NULL, "which", .type = FLAG_OTHER,
+	  .repeats = true },
+	FLAGS_ASKED(struct settings, asked),
+	{ 0 },
+};
+
+static const struct flag_group groups[] = {
+	{ .flags = own, .places = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE },
+	{ .flags = others,
+	  .places = FLAGS_IN_ENVIRONMENT,
+	  .title = "Rarely needed" },
+	{ 0 },
+};
+
+static const struct program program = {
+	.name = "try",
+	.summary = "try it",
+	.usage = "[OPTION]...",
+	.about = "Try all flags.",
+	.groups = groups,
+	.notes = "One.\n\n.Two.",
+	.exit_status = "0 always.",
+	.prefix = "TRY_",
+};
+
+static struct error error;
+
+/* --colour must be red. */
+static bool take(void *arg, const struct flag *f, const char *value,
+		 struct error *why)
+{
+	if (f == NULL) {
+		((struct settings *)arg)->operand = value;
+		return true;
+	}
+	if (f->type != FLAG_OTHER)
+		return flag_set(f, value, arg, why);
+	return strcmp(value, "red") == 0 || flag_refuse(f, value, why);
+}
+
+/* `line` is split at blanks, as a shell would. */
+static bool read_line(struct settings *s, const char *line)
+{
+	static char text[256];
+	char *words[WORDS_MAX];
+	uint32_t count = 0;
+
+	assert(strlen(line) < sizeof(text));
+	(void)strcpy(text, line);
+	for (char *word = strtok(text, " "); word != NULL;
+	     word = strtok(NULL, " ")) {
+		assert(count < WORDS_MAX);
+		words[count++] = word;
+	}
+	*s = (struct settings){ 0 };
+	flags_init(own, s);
+	error.text[0] = '\0';
+	return flags_read(&program, words, count, take, s, &error);
+}
+
+static void test_initial_values_are_set(void)
+{
+	struct settings s;
+
+	assert(read_line(&s, ""));
+	assert(s.path == NULL && !s.is_loud && s.count == 3);
+	assert(s.pixels == 1500000 && s.bytes == 32 << 20);
+	assert(s.pause_ms == 0 && s.share == 0 && s.pace == SLOW);
+}
+
+static void test_both_ways_to_give_a_value(void)
+{
+	struct settings s;
+
+	assert(read_line(&s, "--path a=b --loud --count=7 --colour red"));
+	assert(strcmp(s.path, "a=b") == 0 && s.is_loud && s.count == 7);
+	assert(read_line(&s, "--path=a=b --share 0.25 --count 9"));
+	assert(strcmp(s.path, "a=b") == 0 && s.share == 0.25 && s.count == 9);
+}
+
+static void test_units_are_understood(void)
+{
+	static const struct {
+		const char *line;
+		uint64_t bytes;
+		uint32_t pause_ms;
+	} cases[] = {
+		{ "--bytes 2G --pause 1.5s", UINT64_C(2) << 30, 1500 },
+		{ "--bytes 1.5G --pause 250ms", UINT64_C(3) << 29, 250 },
+		{ "--bytes 64M --pause 60", 64 << 20, 60000 },
+		{ "--bytes 64 --pause 0", 64 << 20, 0 },
+		{ "--bytes 3K --pause 0s", 3 << 10, 0 },
+		{ "--bytes 100B --pause 0.5", 100, 500 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct settings s;
+
+		assert(read_line(&s, cases[i].line));
+		assert(s.bytes == cases[i].bytes);
+		assert(s.pause_ms == cases[i].pause_ms);
+	}
+}
+
+static void test_a_choice_is_one_of_its_words(void)
+{
+	struct settings s;
+
+	assert(read_line(&s, "--pace fast") && s.pace == FAST);
+	assert(read_line(&s, "--pace=not-at-all") && s.pace == NOT_AT_ALL);
+}
+
+static void test_faults_are_named(void)
+{
+	static const char *const cases[][2] = {
+		{ "--colur red", "there is no option '--colur'" },
+		{ "--coun 1", "'--coun'" },
+		{ "--counts 1", "'--counts'" },
+		{ "count 1", "'count'" },
+		{ "-count 1", "'-count'" },
+		{ "--", "'--'" },
+		{ "--count", "--count needs a value: N" },
+		{ "--loud=yes", "--loud takes no value" },
+		{ "--path=", "--path: '' is not a valid FILE" },
+		{ "--colour blue",
+		  "--colour: 'blue' is not a valid red|green" },
+		{ "--count 0",
+		  "--count: '0' is not a whole number from 1 to 1000" },
+		{ "--count 1001", "'1001'" },
+		{ "--count 1.5", "'1.5'" },
+		{ "--count -1", "'-1'" },
+		{ "--count 1x", "'1x'" },
+		{ "--count=", "''" },
+		{ "--count 99999999999999999999", "9999' is not" },
+		{ "--pixels 0.9",
+		  "--pixels: '0.9' is not a number from 1 to 9" },
+		{ "--bytes 2049M", "--bytes: '2049M' is not a size from 1B "
+				   "to 2G" },
+		{ "--bytes 0", "'0'" },
+		{ "--bytes 5T", "'5T'" },
+		{ "--bytes 5m", "'5m'" },
+		{ "--pause 61s", "--pause: '61s' is not a time from 0ms to "
+				 "60s" },
+		{ "--pause 1M", "'1M'" },
+		{ "--share 0.6",
+		  "--share: '0.6' is not a number from 0 to 0.5" },
+		{ "--pace faster",
+		  "--pace: 'faster' is not a valid fast|slow|not-at-all" },
+		{ "--pace fas", "'fas'" },
+		{ "--pace=", "''" },
+		{ "--pace fast|slow", "'fast|slow'" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct settings s;
+
+		assert(!read_line(&s, cases[i][0]));
+		assert(strstr(error.text, cases[i][1]) != NULL);
+	}
+}
+
+static void test_a_flag_is_given_once(void)
+{
+	static const char *const cases[][2] = {
+		{ "--count 7 --count 8", "--count is given twice" },
+		{ "--count 7 --loud --count=7", "--count is given twice" },
+		{ "--loud --loud", "--loud is given twice" },
+		{ "--help -h", "--help is given twice" },
+	};
+	struct settings s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert(!read_line(&s, cases[i][0]));
+		assert(strcmp(error.text, cases[i][1]) == 0);
+	}
+	/* A value that looks like a flag is a value. */
+	assert(read_line(&s, "--path --count --count 7") && s.count == 7);
+	assert(read_line(&s, "--colour red --colour red"));
+}
+
+static void test_h_is_help(void)
+{
+	struct settings s;
+
+	assert(read_line(&s, "-h") && s.asked.help);
+	assert(!read_line(&s, "-h=1") && !read_line(&s, "-help"));
+}
+
+static void test_a_refused_value_changes_nothing(void)
+{
+	struct settings s;
+
+	assert(!read_line(&s, "--count 5000"));
+	assert(s.count == 3);
+	assert(!read_line(&s, "--count 7 --pace faster"));
+	assert(s.count == 7 && s.pace == SLOW);
+}
+
+static void test_values_are_printed_as_they_can_be_given(void)
+{
+	static const char *const cases[][3] = {
+		{ "--count 12", "count", "12" },
+		{ "--pixels 2.25", "pixels", "2.25" },
+		{ "--bytes 2048", "bytes", "2G" },
+		{ "--bytes 1.5G", "bytes", "1536M" },
+		{ "--bytes 1025K", "bytes", "1025K" },
+		{ "--bytes 1025B", "bytes", "1025B" },
+		{ "--pause 2000ms", "pause", "2s" },
+		{ "--pause 2.001", "pause", "2001ms" },
+		{ "--pause 0", "pause", "0ms" },
+		{ "--share 0.1", "share", "0.1" },
+		{ "--pace slow", "pace", "slow" },
+		{ "--pace not-at-all", "pace", "not-at-all" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[FLAG_NUMBER_BYTES];
+		struct settings s;
+
+		assert(read_line(&s, cases[i][0]));
+		flag_print(flags_find(groups, cases[i][1]), &s, text);
+		assert(strcmp(text, cases[i][2]) == 0);
+	}
+}
+
+/* Returns the text that is printed for `asked`. */
+static char *answer(struct flags_asked asked)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&text, &bytes);
+
+	assert(f != NULL);
+	assert(program_answer(&program, &asked, "abc123", f));
+	(void)fclose(f);
+	return text;
+}
+
+static void test_help_has_every_flag(void)
+{
+	char *text = answer((struct flags_asked){ .help = true });
+
+	for (const struct flag *flag = own; flag->name != NULL; flag++) {
+		char line[64];
+
+		(void)snprintf(line, sizeof(line), "  --%s%s%s", flag->name,
+			       flag->values != NULL ? " " : "\n",
+			       flag->values != NULL ? flag->values : "");
+		assert(strstr(text, line) != NULL);
+	}
+	assert(strstr(text, "Usage: try [OPTION]...\nTry all flags.\n") ==
+	       text);
+	assert(strstr(text, "--bytes SIZE   (default 32M)\n"
+			    "      of memory\n") != NULL);
+	assert(strstr(text, "\nRarely needed:\n\n  --colour") != NULL);
+	assert(strstr(text, "--man") == NULL);
+	assert(strstr(text, "\nOne.\n\n.Two.\n") != NULL);
+	free(text);
+}
+
+/* No line is longer than a terminal; items of a list stay apart. */
+static void test_help_is_wrapped(void)
+{
+	char *text = answer((struct flags_asked){ .help = true });
+
+	assert(strstr(text,
+		      "\n      in millions, of all pixels that there are, "
+		      "and of all others that there\n"
+		      "      may be:\n"
+		      "        first: one\n"
+		      "        second: another\n") != NULL);
+	for (const char *line = text; *line != '\0';
+	     line += strcspn(line, "\n") + 1)
+		assert(strcspn(line, "\n") <= 79);
+	free(text);
+}
+
+static void test_version_names_the_commit(void)
+{
+	char *text = answer((struct flags_asked){ .version = true });
+
+	assert(strncmp(text, "try ", 4) == 0);
+	assert(strstr(text, " (commit abc123)\n") != NULL);
+	free(text);
+}
+
+static void test_man_page_is_roff(void)
+{
+	char *text = answer((struct flags_asked){ .man = true });
+
+	assert(strncmp(text, ".TH TRY 1 ", 10) == 0);
+	assert(strstr(text, "\n.SH NAME\ntry \\- try it\n") != NULL);
+	assert(strstr(text, "\n.TP\n\\fB\\-\\-bytes\\fR \\fISIZE\\fR\nof "
+			    "memory\n.br\nDefault: 32M\n") != NULL);
+	assert(strstr(text, "\n.SS Rarely needed\n") != NULL);
+	assert(strstr(text, "\n.br\nfirst: one\n") != NULL);
+	assert(strstr(text, "\nOne.\n.PP\n\\&.Two.\n") != NULL);
+	assert(strstr(text, "\n.SH ENVIRONMENT\n") != NULL);
+	assert(strstr(text, "TRY_PATH for \\-\\-path") != NULL);
+	assert(strstr(text, "completion") == NULL);
+	free(text);
+}
+
+static void test_completion_offers_flags_and_words(void)
+{
+	char *text = answer((struct flags_asked){ .completion = true });
+
+	assert(strstr(text, "--pace)\n\t\tCOMPREPLY=($(compgen -W "
+			    "'fast slow not-at-all '") != NULL);
+	assert(strstr(text, "--path)\n\t\tcompopt -o filenames") != NULL);
+	assert(strstr(text, "'--path --loud --count ") != NULL);
+	assert(strstr(text, "\ncomplete -F _try try\n") != NULL);
+	free(text);
+}
+
+static void test_nothing_asked(void)
+{
+	struct flags_asked asked = { 0 };
+
+	assert(!program_answer(&program, &asked, "abc123", stdout));
+}
+
+/* Its flags and operands, as getopt_long() takes them. */
+static bool read_as_getopt(struct settings *s, const char *const *words,
+			   uint32_t count)
+{
+	struct program getopt = program;
+
+	getopt.follows_getopt = true;
+	getopt.operand = "FILE";
+	*s = (struct settings){ 0 };
+	flags_init(own, s);
+	return flags_read(&getopt, (char *const *)words, count, take, s,
+			  &error);
+}
+
+static void test_getopt_rules(void)
+{
+	const char *const last_wins[] = { "--count", "7", "a", "--count=8",
+					  "--loud" };
+	const char *const short_name[] = { "--cou=7", "b", "-" };
+	const char *const ended[] = { "--", "--count" };
+	const char *const ambiguous[] = { "--p", "x" };
+	const char *const unknown[] = { "-x" };
+	struct settings s;
+
+	assert(read_as_getopt(&s, last_wins, 5));
+	assert(s.count == 8 && s.is_loud && strcmp(s.operand, "a") == 0);
+	assert(read_as_getopt(&s, short_name, 3));
+	assert(s.count == 7 && strcmp(s.operand, "-") == 0);
+	assert(read_as_getopt(&s, ended, 2));
+	assert(s.count == 3 && strcmp(s.operand, "--count") == 0);
+	assert(!read_as_getopt(&s, ambiguous, 2));
+	assert(strcmp(error.text, "there is no option '--p'") == 0);
+	assert(!read_as_getopt(&s, unknown, 1));
+}
+
+/* A double does not hold all of them. */
+static void test_large_numbers_are_exact(void)
+{
+	struct settings s;
+	char text[FLAG_NUMBER_BYTES];
+
+	assert(read_line(&s, "--seed 18446744073709551615"));
+	assert(s.seed == UINT64_MAX);
+	flag_print(flags_find(groups, "seed"), &s, text);
+	assert(strcmp(text, "18446744073709551615") == 0);
+	assert(!read_line(&s, "--seed 18446744073709551616"));
+	assert(strstr(error.text, "from 0 to 18446744073709551615") != NULL);
+	assert(!read_line(&s, "--seed 1.5"));
+	assert(read_line(&s, "--ratio 2.5e-3") && s.ratio == 2.5e-3);
+	assert(!read_line(&s, "--count 1e2"));
+}
+
+int main(void)
+{
+	test_initial_values_are_set();
+	test_both_ways_to_give_a_value();
+	test_units_are_understood();
+	test_a_choice_is_one_of_its_words();
+	test_faults_are_named();
+	test_a_flag_is_given_once();
+	test_h_is_help();
+	test_a_refused_value_changes_nothing();
+	test_values_are_printed_as_they_can_be_given();
+	test_help_has_every_flag();
+	test_help_is_wrapped();
+	test_version_names_the_commit();
+	test_man_page_is_roff();
+	test_completion_offers_flags_and_words();
+	test_nothing_asked();
+	test_getopt_rules();
+	test_large_numbers_are_exact();
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Small macros and functions that every program needs. */
+#ifndef BASE_UTIL_H
+#define BASE_UTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The number of elements of an array (not of a pointer). */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The structure of which `*pointer` is the member `member`. */
+#define container_of(pointer, type, member)                                    \
+	((type *)((char *)(pointer)-offsetof(type, member)))
+
+/* A function whose result must not be ignored. */
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Metadata and headers are read back as written; broken files do no harm. */
+#include "datasets/jpeg.h"
+#include "datasets/memory.h"
+#include "datasets/test/support.h"
+
+#include <assert.h>
+#include <lcms2.h>
+#include <stdio.h>
+#include <jpeglib.h>
+#include <string.h>
+
+static void encode(struct jpeg *out, const struct encoding *e)
+{
+	struct picture picture;
+
+	draw(&picture, 50, 30);
+	jpeg_encode(out, &picture, e);
+	picture_release(&picture);
+}
+
+static void test_kinds_are_recognised(void)
+{
+	static const struct encoding kinds[] = {
+		{ .quality = 80, .sampling = SAMPLING_420 },
+		{ .quality = 80, .sampling = SAMPLING_422 },
+		{ .quality = 80, .sampling = SAMPLING_444 },
+		{ .quality = 80, .progressive = true },
+		{ .quality = 80, .grey = true },
+	};
+	static const char *const names[] = { "4:2:0", "4:2:2", "4:4:4", "4:2:0",
+					     "grey" };
+
+	for (int i = 0; i < 5; i++) {
+		struct jpeg jpeg;
+		struct jpeg_facts f;
+
+		encode(&jpeg, &kinds[i]);
+		assert(jpeg_inspect(&f, jpeg.bytes, jpeg.size_bytes));
+		assert(f.width == 50 && f.height == 30);
+		assert(strcmp(f.sampling, names[i]) == 0);
+		assert(f.progressive == kinds[i].progressive);
+		assert(!f.exif && f.orientation == 0 && f.icc_bytes == 0);
+		jpeg_release(&jpeg);
+	}
+}
+
+/* Every cut, in memory of exactly that size, so that ASan can see. */
+static void test_cut_files_are_refused(void)
+{
+	const struct encoding e = { .quality = 80 };
+	struct jpeg jpeg;
+	struct jpeg_facts f;
+	size_t whole = 0;
+
+	encode(&jpeg, &e);
+	for (size_t size = 0; size < jpeg.size_bytes; size++) {
+		uint8_t *cut = memory_new(size + 1, 1);
+
+		memcpy(cut, jpeg.bytes, size);
+		cut = memory_resize(cut, size > 0 ? size : 1, 1);
+		whole += jpeg_inspect(&f, cut, size);
+		assert(size > 150 || whole == 0);
+		free(cut);
+	}
+	assert(whole > 0); /* those cut after the frame header */
+	jpeg_release(&jpeg);
+}
+
+static void test_others_are_refused(void)
+{
+	struct jpeg_facts f;
+
+	assert(!jpeg_inspect(&f, (const uint8_t *)"GIF89a...", 9));
+	assert(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xd9", 4));
+	assert(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xe1\0\0", 6));
+}
+
+static uint8_t segment[SEGMENT_BYTES_MAX];
+
+/* A small JPEG with the EXIF block of `exif`. */
+static void encode_with(struct jpeg *out, const struct exif *exif)
+{
+	struct encoding e = { .quality = 80, .segment_count = 1 };
+	struct picture picture;
+
+	e.segments[0] = (struct segment){ JPEG_APP0 + 1, segment,
+					  exif_write(segment, exif) };
+	draw(&picture, 32, 24);
+	jpeg_encode(out, &picture, &e);
+	picture_release(&picture);
+}
+
+static void test_orientation_is_read_back(void)
+{
+	static const int orientations[] = { 1, 3, 6, 8 };
+
+	/* Enough seeds for both byte orders. */
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		struct exif exif = { .orientation = orientations[seed % 4],
+				     .seed = seed };
+		struct jpeg jpeg;
+		struct jpeg_facts facts;
+
+		encode_with(&jpeg, &exif);
+		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		assert(facts.exif && !facts.thumbnail);
+		assert(facts.orientation == exif.orientation);
+		jpeg_release(&jpeg);
+	}
+}
+
+static void test_thumbnail_can_be_found_and_decoded(void)
+{
+	const struct encoding e = { .quality = 80 };
+	struct picture small, seen;
+	struct jpeg thumbnail;
+
+	draw(&small, 160, 120);
+	jpeg_encode(&thumbnail, &small, &e);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		struct exif exif = { .orientation = 6,
+				     .seed = seed,
+				     .thumbnail = { 0, thumbnail.bytes,
+						    thumbnail.size_bytes } };
+		struct jpeg jpeg;
+		struct jpeg_facts facts;
+		size_t size_bytes;
+
+		encode_with(&jpeg, &exif);
+		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		assert(facts.thumbnail && facts.orientation == 6);
+		jpeg_release(&jpeg);
+		/* The thumbnail is the last part of the segment. */
+		size_bytes = exif_write(segment, &exif);
+		decode_strictly(&seen,
+				segment + size_bytes - thumbnail.size_bytes,
+				thumbnail.size_bytes);
+		assert(mean_difference(&small, &seen) < 8);
+		picture_release(&seen);
+	}
+	jpeg_release(&thumbnail);
+	picture_release(&small);
+}
+
+static void test_profiles_are_profiles(void)
+{
+	struct icc_profiles profiles, again;
+
+	icc_profiles_init(&profiles);
+	icc_profiles_init(&again);
+	for (enum icc icc = ICC_SRGB; icc < ICC_COUNT; icc++) {
+		struct segment s = icc_profiles_segment(&profiles, icc);
+		struct segment other = icc_profiles_segment(&again, icc);
+		cmsHPROFILE profile;
+
+		assert(s.marker == JPEG_APP0 + 2);
+		assert(s.size_bytes == other.size_bytes);
+		assert(memcmp(s.bytes, other.bytes, s.size_bytes) == 0);
+		/* The date, the one field that would depend on the day. */
+		assert(memcmp(s.bytes + 14 + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
+			      12) == 0);
+		profile = cmsOpenProfileFromMem(
+			s.bytes + 14, (cmsUInt32Number)s.size_bytes - 14);
+		assert(profile != NULL);
+		assert(cmsGetColorSpace(profile) == cmsSigRgbData);
+		assert(cmsIsMatrixShaper(profile));
+		cmsCloseProfile(profile);
+	}
+	icc_profiles_release(&profiles);
+	icc_profiles_release(&again);
+}
+
+/* Colours get their numbers in the wider space; greys stay. */
+static void test_pixels_are_converted(void)
+{
+	struct icc_profiles profiles;
+	struct picture p;
+
+	icc_profiles_init(&profiles);
+	picture_init(&p, 2, 1);
+	memcpy(p.rgb, "\xff\0\0\x80\x80\x80", 6);
+	icc_profiles_convert(&profiles, ICC_SRGB, &p);
+	assert(memcmp(p.rgb, "\xff\0\0\x80\x80\x80", 6) == 0);
+	icc_profiles_convert(&profiles, ICC_ADOBE_RGB, &p);
+	/* sRGB's red is (219, 0, 0) in Adobe RGB (1998). */
+	assert(p.rgb[0] >= 217 && p.rgb[0] <= 221);
+	assert(p.rgb[1] <= 2 && p.rgb[2] <= 2);
+	assert(p.rgb[3] == p.rgb[4] && p.rgb[4] == p.rgb[5]);
+	picture_release(&p);
+	icc_profiles_release(&profiles);
+}
+
+int main(void)
+{
+	test_kinds_are_recognised();
+	test_cut_files_are_refused();
+	test_others_are_refused();
+	test_orientation_is_read_back();
+	test_thumbnail_can_be_found_and_decoded();
+	test_profiles_are_profiles();
+	test_pixels_are_converted();
+	return 0;
+}

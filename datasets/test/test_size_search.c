@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* A search ends near the wanted value in few tries, on several curves. */
+#include "datasets/make.c" /* for size_search_next() */
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+static double power(double x)
+{
+	return 3 * pow(x, 0.8);
+}
+
+/* Most of it does not depend on x. */
+static double offset(double x)
+{
+	return 500 + x;
+}
+
+/* Steps, as with whole pixels. */
+static double steps(double x)
+{
+	return 10 * floor(x / 7) + 1;
+}
+
+static int tries_of(double (*curve)(double), double wanted, double first,
+		    double tolerance)
+{
+	struct size_search s = { .wanted = wanted, .power = 0.87 };
+	double x = first;
+
+	for (int tries = 1; tries <= 30; tries++) {
+		double y = curve(x);
+
+		if (fabs(y / wanted - 1) < tolerance)
+			return tries;
+		x = size_search_next(&s, x, y);
+		assert(x > 0 && isfinite(x));
+	}
+	return 31;
+}
+
+int main(void)
+{
+	assert(tries_of(power, 1000, 1429.3, 0.01) <= 2);
+	for (double first = 1; first < 1e6; first *= 10) {
+		/* A power is known after two tries. */
+		assert(tries_of(power, 1000, first, 0.01) <= 3);
+		assert(tries_of(offset, 2000, first, 0.01) <= 9);
+		assert(tries_of(steps, 1001, first, 0.02) <= 9);
+	}
+
+	struct size_search s = { .wanted = 100, .power = 0.5 };
+
+	size_search_next(&s, 10, 50);
+	size_search_restart(&s);
+	assert(s.low == 0 && s.high == 0 && s.last_x == 0);
+	assert(s.wanted == 100);
+	return 0;
+}

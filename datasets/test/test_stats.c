@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Summaries and the table have the figures of the files that were counted. */
+int stats_main(int argc, char **argv);
+#define main stats_main
+#include "datasets/stats.c"
+#undef main
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_summary(void)
+{
+	double sizes[] = { 50, 10, 40, 20, 30, 100, 60, 90, 70, 80 };
+	struct size_summary s = sizes_summarise(sizes, 10);
+
+	assert(s.count == 10 && s.total == 550 && s.mean == 55);
+	assert(s.min == 10 && s.max == 100);
+	assert(s.median == 50 && s.p90 == 90 && s.p99 == 100);
+}
+
+static void test_table(void)
+{
+	struct table t = { 0 };
+	struct jpeg_facts f = { .width = 1000,
+				.height = 500,
+				.sampling = "4:2:0" };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (uint64_t i = 1; i <= 9; i++) {
+		f.progressive = i <= 3;
+		f.exif = i <= 4;
+		f.orientation = i == 1 ? 6 : i == 2 ? 1 : 0;
+		f.icc_bytes = i == 5 ? 600 : 0;
+		f.sampling = i == 9 ? "grey" : "4:2:0";
+		table_add(&t, i * 1000, &f);
+	}
+	table_add(&t, 4200000, NULL); /* no JPEG */
+	assert(out != NULL);
+	table_print(&t, out);
+	fclose(out);
+	table_release(&t);
+
+	assert(strstr(text, "Files                            10"));
+	assert(strstr(text, "Total                4.25 megabytes"));
+	assert(strstr(text, "Minimum               1.0 kilobytes"));
+	assert(strstr(text, "Maximum              4.20 megabytes"));
+	assert(strstr(text, "Mean                424.5 kilobytes"));
+	assert(strstr(text, "Median                5.0 kilobytes"));
+	assert(strstr(text,
+		      "90th percentile       9.0 kilobytes    623.2 kil"));
+	assert(strstr(text, "Mean                          0.500\n"));
+	assert(strstr(text, "Of 9 JPEGs"));
+	assert(strstr(text, "Progressive               3  33.3 %"));
+	assert(strstr(text, "grey                      1  11.1 %"));
+	assert(strstr(text, "4:2:0                     8  88.9 %"));
+	assert(strstr(text, "EXIF                      4  44.4 %"));
+	assert(strstr(text, "  turned                  1  11.1 %"));
+	assert(strstr(text, "ICC profile               1  11.1 %"));
+	assert(strstr(text, "\n1 files are no JPEGs"));
+	assert(!strstr(text, "4:1:1"));
+	free(text);
+}
+
+int main(void)
+{
+	test_summary();
+	test_table();
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: errors are those of the accepted files; too much and too little CPU
+ * time count alike; a peak above the estimate is counted.
+ */
+#include "imgops/bench/report.h"
+
+#include "base/quantiles.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static char names[][8] = { "a", "b", "refused", "c" };
+static struct file files[4];
+
+static struct row row_of(struct file *file, double estimated_ms,
+			 double estimated_bytes)
+{
+	/* Two passes of 5 ms each. */
+	return (struct row){
+		.file = file,
+		.cost = { .cpu_ns = (uint64_t)(estimated_ms * 1e6),
+			  .bytes = (uint64_t)estimated_bytes },
+		.peak_bytes = 1000,
+		.cpu_s = { [STEP_DECODE] = 0.008, [STEP_ENCODE] = 0.002 },
+	};
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-6;
+}
+
+static void test_errors_of_accepted_files(void)
+{
+	struct row rows[] = {
+		row_of(&files[0], 5, 1100),
+		row_of(&files[1], 2.5, 999),
+		row_of(&files[2], 5000, 1),
+		row_of(&files[3], 6, 1000),
+	};
+	struct measure m = { .rows = rows, .row_count = 4, .passes = 2 };
+	struct estimate_errors e;
+	double median, p90;
+
+	rows[2].first.err = IMG_ERR_CORRUPT;
+	assert(estimate_errors_init(&e, &m));
+	median = quantile_between(e.cpu.values, e.cpu.count, 0.5);
+	p90 = quantile_between(e.cpu.values, e.cpu.count, 0.9);
+	assert(e.cpu.count == 3 && e.memory.count == 3);
+	assert(is_near(median, log(1.2)));
+	assert(is_near(e.cpu.most, log(2)));
+	assert(strcmp(e.cpu.most_path, "b") == 0);
+	assert(p90 > median && p90 < e.cpu.most);
+	assert(is_near(e.memory.least, 0.999));
+	assert(is_near(quantile_between(e.memory.values, 3, 0.5), 1));
+	assert(is_near(e.memory.most, 1.1));
+	assert(strcmp(e.memory.least_path, "b") == 0);
+	assert(strcmp(e.memory.most_path, "a") == 0);
+	assert(e.memory_low_count == 1);
+	estimate_errors_release(&e);
+}
+
+static void test_no_file_at_all(void)
+{
+	struct row row = { .first = { .err = IMG_ERR_NOT_JPEG } };
+	struct measure m = { .rows = &row, .row_count = 1, .passes = 1 };
+	struct estimate_errors e;
+
+	assert(estimate_errors_init(&e, &m));
+	assert(e.cpu.count == 0);
+	estimate_errors_release(&e);
+}
+
+int main(void)
+{
+	for (int i = 0; i < 4; i++)
+		files[i].path = names[i];
+	test_errors_of_accepted_files();
+	test_no_file_at_all();
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: the inner loops of blur, over rows of 16-bit values.
+ *
+ * A value is a sample with BLUR_EXTRA_BITS more precision, 0 .. 255 << 6.  All
+ * steps round.  All but `fold` keep a flat row flat; `fold` moves it by at most
+ * half a unit for each of its weights, so that two folds of less than
+ * BLUR_WEIGHTS_MAX weights do not show in a sample.
+ */
+#ifndef IMGOPS_BLUR_ROWS_H
+#define IMGOPS_BLUR_ROWS_H
+
+#include <stdint.h>
+
+enum {
+	BLUR_EXTRA_BITS = 6,
+	BLUR_WEIGHT_BITS = 15,
+	BLUR_WEIGHTS_MAX = 1 << (BLUR_EXTRA_BITS - 1),
+	BLUR_ALIGN = 16, /* `fold` computes a multiple of this */
+};
+
+struct blur_rows {
+	const char *name;
+
+	/* Samples to values and back. */
+	void (*widen)(int16_t *out, const uint8_t *in, uint32_t width);
+	void (*narrow)(uint8_t *out, const int16_t *in, uint32_t width);
+
+	/*
+	 * A symmetric filter over 2 * radius + 1 rows, the middle one first in
+	 * `weights`: out = sum over i of weights[i] * (in[radius - i] +
+	 * in[radius + i]).  Rows are read, and `out` written, up to the next
+	 * multiple of BLUR_ALIGN.  Also along a row: in[i] = row + i.
+	 */
+	void (*fold)(int16_t *out, const int16_t *const *in,
+		     const int16_t *weights, uint32_t radius, uint32_t width);
+
+	/* out = (a + 2 * b + c) / 4 */
+	void (*smooth)(int16_t *out, const int16_t *a, const int16_t *b,
+		       const int16_t *c, uint32_t width);
+
+	/* out[i] = (in[2 * i - 1] + 2 * in[2 * i] + in[2 * i + 1]) / 4 */
+	void (*reduce)(int16_t *out, const int16_t *in, uint32_t width);
+
+	/* out[2 * i] = in[i], out[2 * i + 1] = (in[i] + in[i + 1]) / 2 */
+	void (*expand)(int16_t *out, const int16_t *in, uint32_t in_width);
+
+	/* out = (a + b) / 2 */
+	void (*average)(int16_t *out, const int16_t *a, const int16_t *b,
+			uint32_t width);
+};
+
+/* All give the same results, bit for bit. */
+extern const struct blur_rows blur_rows_portable;
+#ifdef __x86_64__
+extern const struct blur_rows blur_rows_avx2; /* only for CPUs with AVX2 */
+#endif
+
+/* The fastest for this CPU. */
+const struct blur_rows *blur_rows_best(void);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A row goes
+ *
+ *	planes -> RGB or CMYK -> [profile] -> sRGB -> Y'CbCr -> chroma halved
+ *
+ * by loops over plain arrays that the compiler can vectorise: no tables, fixed
+ * point of 16 bits.
+ */
+#include "imgops/colour/colour.h"
+
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+	FIX_BITS = 16,
+	FIX_HALF = 1 << (FIX_BITS - 1),
+	CHROMA_ZERO = 128,
+	CHROMA_BIAS = (CHROMA_ZERO << FIX_BITS) + FIX_HALF - 1,
+};
+
+#define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
+
+/*
+ * One channel at a time, because compilers do not vectorise a loop over more
+ * arrays.
+ */
+static void mix_light(uint8_t *restrict out, const uint8_t *const ycc[3],
+		      int32_t of_cb, int32_t of_cr, size_t width)
+{
+	const uint8_t *y = ycc[0], *cb = ycc[1], *cr = ycc[2];
+
+	for (size_t x = 0; x < width; x++) {
+		int32_t colour = of_cb * (cb[x] - CHROMA_ZERO) +
+				 of_cr * (cr[x] - CHROMA_ZERO) + FIX_HALF;
+		int32_t light = y[x] + (colour >> FIX_BITS);
+
+		light = light < 0 ? 0 : light;
+		out[x] = (uint8_t)(light > 255 ? 255 : light);
+	}
+}
+
+void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
+			 size_t width)
+{
+	mix_light(rgb[0], ycc, 0, FIX(1.402), width);
+	mix_light(rgb[1], ycc, -FIX(0.34414), -FIX(0.71414), width);
+	mix_light(rgb[2], ycc, FIX(1.772), 0, width);
+}
+
+/* The sums are always within 0..255. */
+static void mix_channels(uint8_t *restrict out, const uint8_t *const rgb[3],
+			 const int32_t weights[3], int32_t bias, size_t width)
+{
+	const uint8_t *r = rgb[0], *g = rgb[1], *b = rgb[2];
+	int32_t of_r = weights[0], of_g = weights[1], of_b = weights[2];
+
+	for (size_t x = 0; x < width; x++) {
+		int32_t sum = of_r * r[x] + of_g * g[x] + of_b * b[x] + bias;
+
+		out[x] = (uint8_t)(sum >> FIX_BITS);
+	}
+}
+
+static void colour_ycc_from_rgb(uint8_t *const ycc[3],
+				const uint8_t *const rgb[3], size_t width)
+{
+	static const int32_t weights[][3] = {
+		{ FIX(0.299), FIX(0.587), FIX(0.114) },
+		{ -FIX(0.168736), -FIX(0.331264), FIX(0.5) },
+		{ FIX(0.5), -FIX(0.418688), -FIX(0.081312) },
+	};
+
+	mix_channels(ycc[0], rgb, weights[0], FIX_HALF, width);
+	mix_channels(ycc[1], rgb, weights[1], CHROMA_BIAS, width);
+	mix_channels(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
+}
+
+/* The product of two shares of 255, rounded; intermediate sums fit 16 bits. */
+static inline uint8_t multiply_shares(uint8_t a, uint8_t b)
+{
+	uint16_t product = (uint16_t)(a * b + 128);
+
+	return (uint8_t)((uint16_t)(product + (product >> 8)) >> 8);
+}
+
+/*
+ * RGB from CMYK inks without a profile: each ink absorbs its share of the
+ * light.  `flip`, for each plane, is 255 where the sample 255 means no ink, and
+ * 0 where it means full ink.
+ */
+static void rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
+			  const uint8_t flip[4], size_t width)
+{
+	const uint8_t *restrict k = cmyk[3];
+	uint8_t black = flip[3] ^ 255;
+
+	for (int i = 0; i < 3; i++) {
+		uint8_t *restrict out = rgb[i];
+		const uint8_t *restrict in = cmyk[i];
+		uint8_t ink = flip[i] ^ 255;
+
+		for (size_t x = 0; x < width; x++)
+			out[x] = multiply_shares(in[x] ^ ink, k[x] ^ black);
+	}
+}
+
+/* The mean of 2 x 2 samples; at an odd edge, the mean of the two that exist. */
+static void halve_row(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
+		      size_t width)
+{
+	size_t pairs = width / 2;
+
+	for (size_t x = 0; x < pairs; x++) {
+		int32_t sum = upper[2 * x] + upper[2 * x + 1] + lower[2 * x] +
+			      lower[2 * x + 1];
+
+		half[x] = (uint8_t)((sum + 2) / 4);
+	}
+	if (width % 2 != 0)
+		half[pairs] =
+			(uint8_t)((upper[width - 1] + lower[width - 1] + 1) /
+				  2);
+}
+
+enum { GREY_LEVELS = 256 };
+
+static bool is_inks(enum img_space space)
+{
+	return space == IMG_CMYK || space == IMG_YCCK;
+}
+
+/* The number of pixels to convert, which decides whether tables pay. */
+static uint64_t pixels_left(const struct image *src, struct img_size size,
+			    bool may_keep)
+{
+	if (may_keep)
+		return 0;
+	if (src->space == IMG_GREY)
+		return GREY_LEVELS;
+	return img_pixels(size);
+}
+
+bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
+			     const struct img_transform *transform)
+{
+	return transform->keep_profile && !is_inks(space) &&
+	       profile_bytes <= PROFILE_KEPT_BYTES_MAX;
+}
+
+bool colour_open(struct colour *c, const struct image *src,
+		 struct img_size size, const struct img_transform *transform)
+{
+	bool may_keep = colour_may_keep_profile(src->space, src->profile_bytes,
+						transform);
+	enum icc_verdict verdict = ICC_SRGB;
+
+	icc_init(&c->icc);
+	c->keeps_profile = false;
+	c->notes = src->notes;
+	if (src->profile == NULL)
+		return true;
+	if (!src->is_srgb)
+		verdict =
+			icc_open(&c->icc, src->profile, src->profile_bytes,
+				 src->space, pixels_left(src, size, may_keep));
+	if (verdict == ICC_NO_MEMORY)
+		return false;
+	if (verdict == ICC_BAD) {
+		c->notes |= IMG_NOTE_BAD_PROFILE;
+		return true;
+	}
+	/* An RGB profile has no meaning in a grey picture. */
+	c->keeps_profile =
+		may_keep && (src->space != IMG_GREY || c->icc.channels == 1);
+	if (c->keeps_profile)
+		icc_close(&c->icc);
+	return true;
+}
+
+bool colour_needs_pixels(const struct colour *c, const struct image *src)
+{
+	switch (src->space) {
+	case IMG_GREY:
+		return false;
+	case IMG_YCBCR:
+		return c->icc.channels != 0;
+	default:
+		return true;
+	}
+}
+
+/* Rows between the conversions, all in one block. */
+struct rows {
+	uint8_t *from_ycc[3];
+	uint8_t *srgb[3];
+	uint8_t *chroma[2][2]; /* Cb and Cr of an even row and of an odd row */
+	uint8_t flip[IMG_PLANES_MAX];
+};
+
+enum { ROWS_WIDTHS = 3 + 3 + 2 * 2 }; /* bytes of all rows, per pixel */
+
+size_t colour_convert_bytes(uint32_t width_px)
+{
+	return (size_t)width_px * ROWS_WIDTHS;
+}
+
+static uint8_t *take_row(uint8_t **next, size_t bytes)
+{
+	uint8_t *taken = *next;
+
+	*next += bytes;
+	return taken;
+}
+
+static void rows_init(struct rows *rows, uint8_t *block, size_t width)
+{
+	uint8_t *next = block;
+
+	for (int i = 0; i < 3; i++) {
+		rows->from_ycc[i] = take_row(&next, width);
+		rows->srgb[i] = take_row(&next, width);
+	}
+	for (int i = 0; i < 2; i++) {
+		rows->chroma[0][i] = take_row(&next, width);
+		rows->chroma[1][i] = take_row(&next, width);
+	}
+	assert(next == block + ROWS_WIDTHS * width);
+}
+
+/*
+ * After XOR with `flip`, 255 means full ink.  CMYK is stored inverted, so its
+ * planes are flipped.  In YCCK only K is: converting its Y'CbCr gives 255 minus
+ * the stored C, M and Y (libjpeg's ycck_cmyk_convert), which is already the
+ * amount of ink.
+ */
+static void set_flip(struct rows *rows, const struct image *src)
+{
+	memset(rows->flip, 0, sizeof(rows->flip));
+	if (src->space == IMG_CMYK)
+		memset(rows->flip, 255, 3);
+	if (is_inks(src->space))
+		rows->flip[3] = 255;
+}
+
+/* Point `rgb` to row `y` as RGB. */
+static void make_rgb(const uint8_t *rgb[IMG_PLANES_MAX], struct rows *rows,
+		     const struct image *src, const struct icc *icc, uint32_t y)
+{
+	uint32_t width = src->planes[0].width;
+
+	for (uint32_t i = 0; i < src->plane_count; i++)
+		rgb[i] = src->planes[i].samples +
+			 y * src->planes[i].stride_bytes;
+	if (src->space == IMG_YCBCR || src->space == IMG_YCCK) {
+		colour_rgb_from_ycc(rows->from_ycc, rgb, width);
+		memcpy(rgb, rows->from_ycc, sizeof(rows->from_ycc));
+	}
+	if (icc->channels != 0) {
+		assert(icc->channels == src->plane_count);
+		icc_convert(icc, rows->srgb, rgb, rows->flip, width);
+	} else if (is_inks(src->space)) {
+		rgb_from_cmyk(rows->srgb, rgb, rows->flip, width);
+	} else {
+		return;
+	}
+	memcpy(rgb, rows->srgb, sizeof(rows->srgb));
+}
+
+static uint8_t *plane_row(const struct image *img, uint32_t plane, uint32_t y)
+{
+	const struct img_plane *p = &img->planes[plane];
+
+	return p->samples + y * p->stride_bytes;
+}
+
+static void halve_chroma(struct image *dst, struct rows *rows, uint32_t y,
+			 bool is_last)
+{
+	uint32_t width = dst->planes[0].width;
+
+	if (y % 2 == 0 && !is_last)
+		return;
+	for (uint32_t i = 0; i < 2; i++)
+		halve_row(plane_row(dst, 1 + i, y / 2), rows->chroma[0][i],
+			  rows->chroma[y % 2][i], width);
+}
+
+static void convert_rows(struct image *dst, const struct image *src,
+			 const struct icc *icc, struct rows *rows,
+			 bool full_chroma)
+{
+	uint32_t width = src->planes[0].width, height = src->planes[0].height;
+
+	for (uint32_t y = 0; y < height; y++) {
+		const uint8_t *rgb[IMG_PLANES_MAX];
+		uint8_t *ycc[3] = { plane_row(dst, 0, y),
+				    rows->chroma[y % 2][0],
+				    rows->chroma[y % 2][1] };
+
+		if (full_chroma) {
+			ycc[1] = plane_row(dst, 1, y);
+			ycc[2] = plane_row(dst, 2, y);
+		}
+		make_rgb(rgb, rows, src, icc, y);
+		colour_ycc_from_rgb(ycc, rgb, width);
+		if (!full_chroma)
+			halve_chroma(dst, rows, y, y == height - 1);
+	}
+}
+
+bool colour_convert(struct image *dst, const struct image *src,
+		    const struct colour *c, bool full_chroma,
+		    const struct memory *memory)
+{
+	const struct img_plane *first = &src->planes[0];
+	size_t bytes = colour_convert_bytes(first->width);
+	struct rows rows;
+	uint8_t *block;
+
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		assert(src->planes[i].width == first->width);
+		assert(src->planes[i].height == first->height);
+	}
+	image_shape(dst, (struct img_size){ first->width, first->height },
+		    IMG_YCBCR, full_chroma);
+	if (!image_alloc(dst, memory))
+		return false;
+	block = memory->alloc(memory->arg, bytes);
+	if (block == NULL) {
+		img_release(dst);
+		return false;
+	}
+	rows_init(&rows, block, first->width);
+	set_flip(&rows, src);
+	convert_rows(dst, src, &c->icc, &rows, full_chroma);
+	memory->free(memory->arg, block);
+	return true;
+}
+
+/* For each level of grey, the luma of its converted colour. */
+static void grey_levels(uint8_t levels[GREY_LEVELS], const struct icc *icc)
+{
+	static const uint8_t flip[IMG_PLANES_MAX];
+	uint8_t grey[GREY_LEVELS], red[GREY_LEVELS], green[GREY_LEVELS];
+	uint8_t blue[GREY_LEVELS], cb[GREY_LEVELS], cr[GREY_LEVELS];
+	const uint8_t *const device[] = { grey, grey, grey };
+	uint8_t *const rgb[] = { red, green, blue };
+	uint8_t *const ycc[] = { levels, cb, cr };
+
+	for (int i = 0; i < GREY_LEVELS; i++)
+		grey[i] = (uint8_t)i;
+	icc_convert(icc, rgb, device, flip, GREY_LEVELS);
+	colour_ycc_from_rgb(ycc, (const uint8_t *const *)rgb, GREY_LEVELS);
+}
+
+void colour_convert_grey(struct image *img, const struct colour *c)
+{
+	const struct img_plane *p = &img->planes[0];
+	uint8_t levels[GREY_LEVELS];
+
+	if (c->icc.channels == 0)
+		return;
+	assert(img->space == IMG_GREY && c->icc.channels <= 3);
+	grey_levels(levels, &c->icc);
+	for (uint32_t y = 0; y < p->height; y++) {
+		uint8_t *row = plane_row(img, 0, y);
+
+		for (uint32_t x = 0; x < p->width; x++)
+			row[x] = levels[row[x]];
+	}
+}
+
+/*
+ * The bytes that the profile's header announces; bytes after them were not
+ * checked.
+ */
+static size_t used_bytes(const struct image *src)
+{
+	const uint8_t *p = src->profile;
+	size_t bytes = (size_t)p[0] << 24 | (size_t)p[1] << 16 |
+		       (size_t)p[2] << 8 | p[3];
+
+	return bytes < src->profile_bytes ? bytes : src->profile_bytes;
+}
+
+bool colour_label(struct image *dst, const struct image *src,
+		  const struct colour *c, const struct memory *memory)
+{
+	dst->notes = c->notes;
+	if (!c->keeps_profile)
+		return true;
+
+	size_t bytes = used_bytes(src);
+
+	dst->profile = memory->alloc(memory->arg, bytes);
+	if (dst->profile == NULL)
+		return false;
+	memcpy(dst->profile, src->profile, bytes);
+	dst->profile_bytes = bytes;
+	return true;
+}
+
+void colour_close(struct colour *c)
+{
+	icc_close(&c->icc);
+}

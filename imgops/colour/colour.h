@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: conversion of a picture's samples to grey or Y'CbCr, in sRGB
+ * or in the picture's own profile where that is kept.
+ *
+ * Y'CbCr is JFIF's: ITU-R BT.601 in full range, rounded as libjpeg does.
+ */
+#ifndef IMGOPS_COLOUR_COLOUR_H
+#define IMGOPS_COLOUR_COLOUR_H
+
+#include "imgops/colour/icc.h"
+#include "imgops/imgops.h"
+
+/* True: a profile of that size may stay, instead of a conversion to sRGB. */
+bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
+			     const struct img_transform *transform);
+
+struct colour {
+	struct icc icc; /* to sRGB; none: the numbers stay */
+	bool keeps_profile;
+	uint32_t notes; /* bits of image.notes */
+};
+
+/*
+ * Decide how `src`, of which `size` will be left, is converted.  To be ended
+ * with colour_close().  False: no memory.
+ */
+MUST_CHECK bool colour_open(struct colour *c, const struct image *src,
+			    struct img_size size,
+			    const struct img_transform *transform);
+
+/* True: pixels must be whole, so all planes as large as luma. */
+bool colour_needs_pixels(const struct colour *c, const struct image *src);
+
+/*
+ * Make `dst`, which is empty, from `src`, whose planes are all of one size.
+ * False: no memory, and `dst` is empty.
+ */
+MUST_CHECK bool colour_convert(struct image *dst, const struct image *src,
+			       const struct colour *c, bool full_chroma,
+			       const struct memory *memory);
+
+/* Memory that colour_convert() needs in addition to its result. */
+size_t colour_convert_bytes(uint32_t width_px);
+
+/* Convert, in place, a picture that does not need whole pixels. */
+void colour_convert_grey(struct image *img, const struct colour *c);
+
+/*
+ * Add the notes of the conversion to `dst`, and the profile if it is kept.
+ * False: no memory.
+ */
+MUST_CHECK bool colour_label(struct image *dst, const struct image *src,
+			     const struct colour *c,
+			     const struct memory *memory);
+
+void colour_close(struct colour *c);
+
+/*
+ * Rows of planar samples from one space to another.  `width` is in samples, of
+ * a row of luma.  Of each pair of arrays, planes may not overlap.
+ */
+void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
+			 size_t width);
+
+#endif

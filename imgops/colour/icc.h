@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ICC profiles, by lcms2: what the numbers of a picture mean, converted to
+ * sRGB.
+ *
+ * A profile comes from a client.  A profile is bad if lcms2 refuses it, if it
+ * is for pixels of another kind, or if it would take long; bad profiles are
+ * ignored.  A lack of memory is an error.
+ *
+ * Most profiles (cameras, phones, screens) are three curves and three colours:
+ * a "matrix profile".  lcms2 reads and checks it, but the conversion is done
+ * here, as lcms2 computes 50,000 powers before its first pixel.
+ *
+ * Memory     lcms2's own, by malloc(): about ten times the profile at most.
+ */
+#ifndef IMGOPS_COLOUR_ICC_H
+#define IMGOPS_COLOUR_ICC_H
+
+#include "imgops/imgops.h"
+
+#include <setjmp.h>
+#include <sys/queue.h>
+
+#include <lcms2.h>
+
+enum icc_verdict {
+	ICC_NO_MEMORY,
+	ICC_BAD,
+	ICC_SRGB, /* or so near that nobody can see the difference */
+	ICC_OTHER,
+};
+
+/*
+ * A context of lcms2 that can be abandoned when memory is short.  If an
+ * allocation fails, lcms2 2.14 treats a good profile as a bad one, or crashes.
+ * So a failed allocation does not return: it jumps to the caller of lcms2, and
+ * everything that lcms2 had allocated is freed with the context.
+ */
+struct icc_context {
+	cmsContext lcms;
+	bool jumps; /* else allocations fail as usual */
+	jmp_buf no_memory;
+	LIST_HEAD(, icc_block) blocks;
+};
+
+enum { LEVEL_ENTRIES = 8192 };
+
+/* One value for each channel of the result, and one to fill the vector. */
+typedef float light_vector __attribute__((vector_size(16)));
+
+struct matrix_profile {
+	/*
+	 * For each level of each input channel, its contribution to each output
+	 * channel.  The sums are indices into `levels`.
+	 */
+	light_vector parts[3][256];
+	/* sRGB levels, from no light to full light */
+	uint8_t levels[LEVEL_ENTRIES];
+};
+
+/* A conversion to sRGB; without channels, it converts nothing. */
+struct icc {
+	uint32_t channels;          /* of the picture: grey 1, RGB 3, CMYK 4 */
+	struct icc_context context; /* of `to_srgb`; without lcms: none */
+	cmsHTRANSFORM to_srgb;      /* NULL: `matrix` */
+	struct matrix_profile matrix;
+};
+
+/* None. */
+void icc_init(struct icc *icc);
+
+/*
+ * Open a profile for a picture of `space`, to convert about `pixels` of it.
+ * A grey picture may have an RGB profile.  Only ICC_OTHER makes `icc` one that
+ * converts; icc_close() is fine after all.  Until then `icc` must not move.
+ */
+MUST_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
+				     size_t profile_bytes, enum img_space space,
+				     uint64_t pixels);
+
+/*
+ * Convert planes of icc->channels to planes of sRGB.  For CMYK, `flip` is 255
+ * for each plane in which 255 means no ink, and 0 for the others; for other
+ * spaces it is all 0.
+ */
+void icc_convert(const struct icc *icc, uint8_t *const srgb[3],
+		 const uint8_t *const *device, const uint8_t *flip,
+		 uint32_t width);
+
+void icc_close(struct icc *icc);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: what a step will take, computed from the header.
+ *
+ * Each step (decode.c, scale.c, blur.c, encode.c) exports one struct
+ * step_estimate beside its code; estimate.c adds them up.  CPU time is a sum of
+ * terms: a count (bytes, blocks, samples, ...) times what one of them takes.
+ */
+#ifndef IMGOPS_ESTIMATE_H
+#define IMGOPS_ESTIMATE_H
+
+#include "imgops/imgops.h"
+
+/* The sizes that the steps will work on. */
+struct workload {
+	const struct img_header *header;
+	uint32_t dct_scale;   /* at which the file will be decoded */
+	struct image decoded; /* its shape, without samples */
+
+	/* Of one result. */
+	const struct img_view *view;
+	const struct img_transform *transform;
+	bool needs_pixels;    /* scaled to whole pixels first, then converted */
+	struct image pixels;  /* these, without samples */
+	struct image scaled;  /* the shape, without samples */
+	size_t profile_bytes; /* in the result, at most */
+};
+
+/* One term of a step's CPU time. */
+struct estimate_term {
+	const char *name;
+	double ns; /* of one; see estimate.c for how these were measured */
+};
+
+enum { ESTIMATE_TERMS_MAX = 20 };
+
+struct step_estimate {
+	const char *name;
+	const struct estimate_term *terms;
+	uint32_t term_count;
+	/*
+	 * Sets how many there are of each term; `counts` is all zeros before.
+	 */
+	void (*count)(double *counts, const struct workload *w);
+	/*
+	 * The most memory that the step asks of struct memory, its input
+	 * included.
+	 */
+	uint64_t (*bytes)(const struct workload *w);
+};
+
+extern const struct step_estimate decode_estimate;
+extern const struct step_estimate scale_estimate; /* input not included */
+extern const struct step_estimate blur_estimate;
+extern const struct step_estimate encode_estimate;
+
+/* Set w->dct_scale, which may be larger than asked for, and w->decoded. */
+void decode_workload(struct workload *w, uint32_t dct_scale);
+
+/* A file decoded at `dct_scale`, and one result made from it. */
+struct workload workload_make(const struct img_header *header,
+			      uint32_t dct_scale);
+void workload_set_result(struct workload *w, const struct img_view *view,
+			 const struct img_transform *transform);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A libFuzzer target: reduced pictures with and without partial_read().
+ *
+ * Whatever the bytes are: if partial_read() reads them, libjpeg accepts them
+ * with the same samples; and img_decode() says of the file what libjpeg says.
+ * The input is as that of fuzz_imgops, whose option bytes are not looked at.
+ */
+#include "imgops/test/reduced.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+
+enum { OPTION_BYTES = 8 };
+
+static const struct img_limits limits = {
+	.side_px_max = 65500,
+	.pixels_max = 1 << 20,
+	.scans_max = 20,
+	.decode_bytes_max = 64 << 20,
+};
+
+static void check(const uint8_t *jpeg, size_t bytes,
+		  const struct img_header *header, struct heap *h)
+{
+	struct img_view view = whole_view((struct img_size){ 1, 1 });
+	struct image partial, alone, decoded = { 0 };
+	bool ok = false;
+
+	for (uint32_t n = 4; n >= 1; n--) {
+		/* At one size as at the others, but for progressive files. */
+		bool larger = ok;
+
+		ok = reduced_by_partial(&partial, n, jpeg, bytes, &limits,
+					&h->memory);
+		assert(ok || !larger);
+		if (n > 1)
+			img_release(&partial);
+	}
+	enum img_err err =
+		reduced_by_libjpeg(&alone, jpeg, bytes, &limits, &h->memory);
+
+	if (ok) {
+		assert(err == IMG_OK);
+		assert(is_same(&partial, &alone));
+	}
+	img_release(&partial);
+	img_release(&alone);
+	/* Of less than a block, 1 pixel is not 1/8. */
+	if (header->stored.width_px < 8 || header->stored.height_px < 8)
+		return;
+	assert(img_decode(&decoded, jpeg, bytes, header, &view,
+			  &(struct img_transform){ 0 }, &limits,
+			  &h->memory) == err);
+	img_release(&decoded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct img_header header;
+	struct heap h;
+
+	if (bytes < OPTION_BYTES)
+		return -1;
+	data += OPTION_BYTES;
+	bytes -= OPTION_BYTES;
+	heap_init(&h);
+	if (img_probe(&header, data, bytes, &limits) == IMG_OK)
+		check(data, bytes, &header, &h);
+	assert(h.live_count == 0);
+	return 0;
+}

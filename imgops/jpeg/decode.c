@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
+ *
+ *	n <= 4, one scan          partial.c; at whatever is odd, as n = 8
+ *	n = 1, progressive        partial.c, from the DC scans alone
+ *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
+ *	n = 8                     libjpeg's raw planes
+ *
+ * Between 4 and 8 libjpeg's inverse DCT has no vector code and costs more than
+ * 8 does.
+ */
+#include "imgops/estimate.h"
+
+#include "imgops/image.h"
+#include "imgops/jpeg/header.h"
+#include "imgops/jpeg/idct.h"
+#include "imgops/jpeg/markers.h"
+#include "imgops/jpeg/partial.h"
+#include "imgops/jpeg/reader.h"
+#include "imgops/jpeg/scans.h"
+
+#include <assert.h>
+#include <math.h>
+
+struct decoder {
+	struct reader reader;
+	const struct img_view *view;
+	struct image *dst;
+	uint32_t dct_scale; /* n */
+	bool has_dc_alone;  /* pieces: from scans_keep() */
+};
+
+/* False: the file is in a colour space without a name. */
+static bool find_space(enum img_space *space, J_COLOR_SPACE from)
+{
+	switch (from) {
+	case JCS_GRAYSCALE:
+		*space = IMG_GREY;
+		return true;
+	case JCS_YCbCr:
+		*space = IMG_YCBCR;
+		return true;
+	case JCS_RGB:
+		*space = IMG_RGB;
+		return true;
+	case JCS_CMYK:
+		*space = IMG_CMYK;
+		return true;
+	case JCS_YCCK:
+		*space = IMG_YCCK;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The plane of one component of a picture of `size`, decoded at n/8, without
+ * samples; `h` and `v` are its sampling factors, of `h_max` and `v_max`.
+ */
+static struct img_plane plane_shape(struct img_size size, uint32_t n,
+				    uint32_t h, uint32_t h_max, uint32_t v,
+				    uint32_t v_max)
+{
+	double span_x =
+		(double)size.width_px * n * h / (DCT_SCALE_FULL * h_max);
+	double span_y =
+		(double)size.height_px * n * v / (DCT_SCALE_FULL * v_max);
+
+	return (struct img_plane){
+		.width = (uint32_t)ceil(span_x),
+		.height = (uint32_t)ceil(span_y),
+		.span_x = span_x,
+		.span_y = span_y,
+	};
+}
+
+static void shape_planes(struct decoder *d, uint32_t n)
+{
+	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	struct img_size size = { jpeg->image_width, jpeg->image_height };
+
+	*d->dst = (struct image){
+		.plane_count = (uint32_t)jpeg->num_components,
+	};
+	if (!find_space(&d->dst->space, jpeg->jpeg_color_space))
+		reader_fail(&d->reader, IMG_ERR_UNSUPPORTED);
+	assert(jpeg->num_components <= IMG_PLANES_MAX);
+	for (uint32_t i = 0; i < d->dst->plane_count; i++) {
+		const jpeg_component_info *c = &jpeg->comp_info[i];
+
+		d->dst->planes[i] =
+			plane_shape(size, n, (uint32_t)c->h_samp_factor,
+				    (uint32_t)jpeg->max_h_samp_factor,
+				    (uint32_t)c->v_samp_factor,
+				    (uint32_t)jpeg->max_v_samp_factor);
+	}
+}
+
+/* Point `rows` at the samples of one component in row of MCUs `group`. */
+static void point_output_rows(JSAMPROW *rows, const struct img_plane *p,
+			      const jpeg_component_info *c, uint32_t group)
+{
+	uint32_t count = (uint32_t)(c->v_samp_factor * DCTSIZE);
+
+	assert(count <= IMAGE_ROW_GROUP_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		rows[i] = p->samples +
+			  ((size_t)group * count + i) * p->stride_bytes;
+}
+
+/* Read all rows at 8/8, after jpeg_start_decompress() for raw data. */
+static void read_planes(struct image *img, struct jpeg_decompress_struct *jpeg)
+{
+	JSAMPROW rows[IMG_PLANES_MAX][IMAGE_ROW_GROUP_MAX];
+	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2],
+					      rows[3] };
+	JDIMENSION lines = (JDIMENSION)(jpeg->max_v_samp_factor * DCTSIZE);
+
+	for (uint32_t group = 0; jpeg->output_scanline < jpeg->output_height;
+	     group++) {
+		for (uint32_t i = 0; i < img->plane_count; i++)
+			point_output_rows(rows[i], &img->planes[i],
+					  &jpeg->comp_info[i], group);
+		(void)jpeg_read_raw_data(jpeg, planes, lines);
+	}
+}
+
+static void check_limits(struct decoder *d)
+{
+	const struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	const struct img_limits *limits = d->reader.limits;
+	if (jpeg->image_width > limits->side_px_max ||
+	    jpeg->image_height > limits->side_px_max ||
+	    (uint64_t)jpeg->image_width * jpeg->image_height >
+		    limits->pixels_max ||
+	    img_pixels(d->view->size) > limits->pixels_max)
+		reader_fail(&d->reader, IMG_ERR_TOO_LARGE);
+}
+
+static uint64_t round_up_blocks(uint64_t n, int step)
+{
+	return (n + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
+}
+
+/* libjpeg keeps all coefficients of a file of several scans, in whole MCUs. */
+static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
+{
+	uint64_t blocks = 0;
+
+	if (!jpeg_has_multiple_scans(jpeg))
+		return 0;
+	for (int i = 0; i < jpeg->num_components; i++) {
+		const jpeg_component_info *c = &jpeg->comp_info[i];
+
+		blocks +=
+			round_up_blocks(c->width_in_blocks, c->h_samp_factor) *
+			round_up_blocks(c->height_in_blocks, c->v_samp_factor);
+	}
+	return blocks * sizeof(JBLOCK);
+}
+
+static void make_planes(struct decoder *d, uint32_t dct_scale)
+{
+	struct reader *r = &d->reader;
+	uint64_t limit = r->limits->decode_bytes_max, planes;
+
+	shape_planes(d, dct_scale);
+	planes = image_bytes(d->dst);
+	if (planes > limit || coefficient_bytes(&r->jpeg) > limit - planes)
+		reader_fail(r, IMG_ERR_TOO_LARGE);
+	r->jpeg_memory.bytes_max = limit - planes;
+	if (!image_alloc(d->dst, r->memory))
+		reader_fail(r, IMG_ERR_NO_MEMORY);
+}
+
+static void read_scans(struct decoder *d, uint32_t dct_scale)
+{
+	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
+
+	reader_check_scans(&d->reader);
+	idct_arrays(d->dst, dct_scale, jpeg, arrays);
+}
+
+/* False: only libjpeg can say what this file is. */
+static bool read_reduced(struct decoder *d, uint32_t dct_scale)
+{
+	struct reader *r = &d->reader;
+	bool can_be_partial = !r->jpeg.progressive_mode || d->has_dc_alone;
+
+	make_planes(d, dct_scale);
+	if (can_be_partial &&
+	    partial_read(d->dst, dct_scale, &r->jpeg, r->pieces + 1,
+			 r->piece_count - 1, r->memory))
+		return true;
+	if (!jpeg_has_multiple_scans(&r->jpeg)) {
+		img_release(d->dst);
+		return false;
+	}
+	read_scans(d, dct_scale);
+	return true;
+}
+
+static void read_full(struct decoder *d)
+{
+	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
+
+	make_planes(d, DCT_SCALE_FULL);
+	jpeg->raw_data_out = TRUE;
+	jpeg->out_color_space = jpeg->jpeg_color_space;
+	jpeg->dct_method = JDCT_ISLOW;
+	jpeg->do_block_smoothing = FALSE;
+	(void)jpeg_start_decompress(jpeg);
+	if (jpeg_has_multiple_scans(jpeg))
+		reader_check_scans(&d->reader);
+	read_planes(d->dst, jpeg);
+}
+
+static void decode_step(void *arg)
+{
+	struct decoder *d = arg;
+	struct reader *r = &d->reader;
+
+	(void)jpeg_read_header(&r->jpeg, TRUE);
+	check_limits(d);
+	if (d->dct_scale > IDCT_MAX || !read_reduced(d, d->dct_scale))
+		read_full(d);
+	reader_check_end(r);
+}
+
+static enum img_err decode_pieces(struct decoder *d, const struct piece *pieces,
+				  uint32_t count)
+{
+	d->reader.pieces = pieces;
+	d->reader.piece_count = count;
+
+	enum img_err err = reader_run(&d->reader, decode_step, d);
+
+	if (err != IMG_OK)
+		img_release(d->dst);
+	else if (d->reader.is_damaged)
+		d->dst->notes |= IMG_NOTE_DAMAGED;
+	return err;
+}
+
+/* The file up to the segment in which reading has failed. */
+static struct piece file_before(const struct piece *whole,
+				const uint8_t *failed)
+{
+	struct piece cut = { whole->data, 0 };
+	struct markers walk;
+	struct marker m;
+
+	if (!markers_start(&walk, whole->data, whole->bytes))
+		return cut;
+	while (markers_next(&walk, &m) && m.start < failed)
+		cut.bytes = (size_t)(m.start - whole->data);
+	return cut;
+}
+
+/* What is to be read of a progressive file.  0: all of it. */
+static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
+			    const uint8_t *jpeg, const struct img_header *h,
+			    uint32_t dct_scale)
+{
+	if (!h->is_progressive || dct_scale > SCANS_DCT_SCALE_MAX)
+		return 0;
+	return scans_pieces(pieces, &h->scans, jpeg, dct_scale);
+}
+
+static enum img_err decode_file(struct decoder *d, const struct piece *whole,
+				const struct img_header *header)
+{
+	struct piece pieces[IMG_PIECES_MAX];
+	struct decoder fresh = *d;
+	uint32_t count = find_pieces(pieces, whole->data, header, d->dct_scale);
+	enum img_err err;
+
+	d->has_dc_alone = count > 0 && d->dct_scale == 1;
+	if (count > 0)
+		err = decode_pieces(d, pieces, count);
+	else
+		err = decode_pieces(d, whole, 1);
+	if (!d->reader.lenient ||
+	    (err != IMG_ERR_CORRUPT && err != IMG_ERR_UNSUPPORTED))
+		return err;
+
+	struct piece cut = file_before(whole, d->reader.at);
+
+	*d = fresh;
+	if (cut.bytes > 0 && decode_pieces(d, &cut, 1) == IMG_OK)
+		err = IMG_OK;
+	return err;
+}
+
+static enum img_err read_profile(struct image *img, const struct piece *whole,
+				 const struct img_header *header,
+				 const struct memory *memory)
+{
+	switch (profile_read(&img->profile, &img->profile_bytes, whole->data,
+			     whole->bytes, memory)) {
+	case PROFILE_READ:
+		img->is_srgb = header->profile == IMG_PROFILE_SRGB;
+		return IMG_OK;
+	case PROFILE_BROKEN:
+		img->notes |= IMG_NOTE_BAD_PROFILE;
+		return IMG_OK;
+	case PROFILE_NO_MEMORY:
+		img_release(img);
+		return IMG_ERR_NO_MEMORY;
+	default:
+		return IMG_OK;
+	}
+}
+
+enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
+			size_t jpeg_bytes, const struct img_header *header,
+			const struct img_view *view,
+			const struct img_transform *transform,
+			const struct img_limits *limits,
+			const struct memory *memory)
+{
+	struct piece whole = { jpeg, jpeg_bytes };
+	struct decoder d = {
+		.reader = { .limits = limits,
+			    .memory = memory,
+			    .lenient = transform->lenient },
+		.view = view,
+		.dst = dst,
+		.dct_scale = img_dct_scale(header, view, transform),
+	};
+	enum img_err err = decode_file(&d, &whole, header);
+
+	if (err == IMG_OK && header->icc_bytes > 0)
+		err = read_profile(dst, &whole, header, memory);
+	return err;
+}
+
+/* --- Estimate --- */
+
+enum decode_term {
+	TERM_PICTURES,        /* one */
+	TERM_PROFILES,        /* looked at */
+	TERM_TABLES,          /* of AC codes, for partial decode */
+	TERM_FULL_BYTES,      /* of a sequential file, by libjpeg */
+	TERM_PARTIAL_1_BYTES, /* of one at n/8, by partial decode */
+	TERM_PARTIAL_2_BYTES,
+	TERM_PARTIAL_3_BYTES,
+	TERM_PARTIAL_4_BYTES,
+	TERM_SCANNED_BYTES,     /* progressive: walked over */
+	TERM_DC_BYTES,          /* and decoded partially */
+	TERM_PROGRESSIVE_BYTES, /* or all that is kept, by libjpeg */
+	TERM_ARITHMETIC_BYTES,
+	TERM_KEPT_BLOCKS, /* coefficients written and read again */
+	TERM_BLOCKS_1,    /* by the inverse DCT to n x n samples */
+	TERM_BLOCKS_2,
+	TERM_BLOCKS_3,
+	TERM_BLOCKS_4,
+	TERM_BLOCKS_8,
+	TERM_COUNT,
+};
+
+static const struct estimate_term decode_terms[TERM_COUNT] = {
+	[TERM_PICTURES] = { "picture", 6310 },
+	[TERM_PROFILES] = { "profile", 1910 },
+	[TERM_TABLES] = { "table of AC codes", 24500 },
+	[TERM_FULL_BYTES] = { "byte, decoded by libjpeg", 6.11 },
+	[TERM_PARTIAL_1_BYTES] = { "byte, decoded partially at 1/8", 3.73 },
+	[TERM_PARTIAL_2_BYTES] = { "byte, decoded partially at 2/8", 3.85 },
+	[TERM_PARTIAL_3_BYTES] = { "byte, decoded partially at 3/8", 4.21 },
+	[TERM_PARTIAL_4_BYTES] = { "byte, decoded partially at 4/8", 4.97 },
+	[TERM_SCANNED_BYTES] = { "byte of scans, walked over", 0.52 },
+	[TERM_DC_BYTES] = { "byte of DC scans", 0 },
+	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
+	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
+	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 0 },
+	[TERM_BLOCKS_1] = { "block to 1 x 1 samples", 10 },
+	[TERM_BLOCKS_2] = { "block to 2 x 2 samples", 20.4 },
+	[TERM_BLOCKS_3] = { "block to 3 x 3 samples", 32 },
+	[TERM_BLOCKS_4] = { "block to 4 x 4 samples", 44.4 },
+	[TERM_BLOCKS_8] = { "block to 8 x 8 samples", 40 },
+};
+
+/* The time to visit an empty block, in units of the time for one byte. */
+#define BYTES_PER_VISIT 0.11
+
+/* libjpeg's small allocations before and after all coefficients, in bytes. */
+enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
+
+/*
+ * How a file will be read; decode_file() and decode_step() decide by the same
+ * rules.
+ */
+struct path {
+	bool is_partial; /* by partial decode */
+	/* of the whole file, until all of it is read */
+	bool keeps_coefficients;
+	uint32_t dct_scale;
+	uint64_t scan_bytes; /* from the first scan on */
+	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
+};
+
+static struct path path_of(const struct img_header *h, uint32_t dct_scale)
+{
+	struct path p = {
+		.keeps_coefficients = h->is_progressive || h->scan_count > 1,
+		.dct_scale = dct_scale,
+		.scan_bytes = h->bytes - h->scan_offset,
+	};
+	uint64_t kept = 0;
+
+	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+		kept = scans_pieces_bytes(&h->scans, dct_scale);
+	p.kept_bytes = p.scan_bytes;
+	/* The first piece begins with the header. */
+	if (kept > 0)
+		p.kept_bytes =
+			kept > h->scan_offset ? kept - h->scan_offset : 0;
+	if (dct_scale == DCT_SCALE_FULL)
+		return p;
+	if (!p.keeps_coefficients) {
+		p.is_partial = !h->is_arithmetic && h->has_huffman_tables;
+		if (!p.is_partial)
+			p.dct_scale = DCT_SCALE_FULL;
+	} else if (!h->is_arithmetic && dct_scale == 1 && kept > 0) {
+		p.is_partial = true;
+		p.keeps_coefficients = false;
+	}
+	return p;
+}
+
+static struct img_size largest_factors(const struct img_header *h)
+{
+	struct img_size most = { 1, 1 };
+
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		if (h->h_factors[i] > most.width_px)
+			most.width_px = h->h_factors[i];
+		if (h->v_factors[i] > most.height_px)
+			most.height_px = h->v_factors[i];
+	}
+	return most;
+}
+
+void decode_workload(struct workload *w, uint32_t dct_scale)
+{
+	const struct img_header *h = w->header;
+	struct img_size most = largest_factors(h);
+
+	w->dct_scale = path_of(h, dct_scale).dct_scale;
+	w->decoded = (struct image){ .plane_count = h->component_count,
+				     .space = h->space };
+	for (uint32_t i = 0; i < h->component_count; i++)
+		w->decoded.planes[i] = plane_shape(
+			h->stored, w->dct_scale, h->h_factors[i], most.width_px,
+			h->v_factors[i], most.height_px);
+}
+
+static uint32_t divide_up(uint64_t n, uint64_t by)
+{
+	return (uint32_t)((n + by - 1) / by);
+}
+
+/* The DCT blocks of component `i`. */
+static struct img_size component_blocks(const struct img_header *h, uint32_t i)
+{
+	struct img_size most = largest_factors(h);
+
+	return (struct img_size){
+		divide_up((uint64_t)h->stored.width_px * h->h_factors[i],
+			  (uint64_t)DCTSIZE * most.width_px),
+		divide_up((uint64_t)h->stored.height_px * h->v_factors[i],
+			  (uint64_t)DCTSIZE * most.height_px),
+	};
+}
+
+static uint64_t kept_coefficient_bytes(const struct img_header *h,
+				       uint32_t dct_scale)
+{
+	struct img_size blocks[IMG_PLANES_MAX];
+	uint64_t bytes;
+
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		blocks[i] = component_blocks(h, i);
+		blocks[i].width_px = (uint32_t)round_up_blocks(
+			blocks[i].width_px, h->h_factors[i]);
+		blocks[i].height_px = (uint32_t)round_up_blocks(
+			blocks[i].height_px, h->v_factors[i]);
+	}
+	bytes = jpeg_memory_bytes(blocks, h->component_count, BEFORE_BYTES,
+				  AFTER_BYTES);
+	/* Other small allocations, in another order. */
+	return dct_scale < DCT_SCALE_FULL ? bytes + JPEG_MEMORY_CHUNK_BYTES :
+					    bytes;
+}
+
+static uint64_t decode_bytes(const struct workload *w)
+{
+	const struct img_header *h = w->header;
+	struct path p = path_of(h, w->dct_scale);
+	uint64_t working = JPEG_MEMORY_BYTES_MIN;
+
+	if (p.keeps_coefficients)
+		working = kept_coefficient_bytes(h, p.dct_scale);
+	if (p.is_partial) {
+		struct table_set tables = { h->dc_tables, h->ac_tables };
+		uint64_t partial =
+			JPEG_MEMORY_BYTES_MIN +
+			partial_bytes(&w->decoded, h->is_progressive, tables);
+
+		working = max_u64(working, partial);
+	}
+	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
+}
+
+/* Blocks, of all scans and components, that libjpeg visits. */
+static double visited_blocks(const struct img_header *h)
+{
+	double blocks = 0;
+
+	for (uint32_t i = 0; i < h->component_count; i++)
+		blocks += (double)img_pixels(component_blocks(h, i));
+	return blocks / h->component_count * h->scan_count;
+}
+
+static void count_bytes(double *counts, const struct img_header *h,
+			const struct path *p)
+{
+	double bytes = (double)p->scan_bytes, kept = (double)p->kept_bytes;
+
+	/* A scan with hardly any bytes still visits every block. */
+	if (!p->is_partial)
+		kept = fmax(kept, visited_blocks(h) * BYTES_PER_VISIT);
+	if (h->is_arithmetic) {
+		counts[TERM_ARITHMETIC_BYTES] = bytes;
+	} else if (h->is_progressive) {
+		counts[TERM_SCANNED_BYTES] = bytes;
+		counts[p->is_partial ? TERM_DC_BYTES : TERM_PROGRESSIVE_BYTES] =
+			kept;
+	} else if (p->is_partial) {
+		counts[TERM_PARTIAL_1_BYTES + p->dct_scale - 1] = bytes;
+		counts[TERM_TABLES] = __builtin_popcount(h->ac_tables);
+	} else {
+		counts[TERM_FULL_BYTES] = bytes;
+	}
+}
+
+static void decode_count(double *counts, const struct workload *w)
+{
+	const struct img_header *h = w->header;
+	struct path p = path_of(h, w->dct_scale);
+	uint32_t n = p.dct_scale;
+
+	counts[TERM_PICTURES] = 1;
+	counts[TERM_PROFILES] = h->icc_bytes > 0;
+	count_bytes(counts, h, &p);
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		double blocks = (double)img_pixels(component_blocks(h, i));
+
+		counts[n == DCT_SCALE_FULL ? TERM_BLOCKS_8 :
+					     TERM_BLOCKS_1 + n - 1] += blocks;
+		if (p.keeps_coefficients)
+			counts[TERM_KEPT_BLOCKS] += blocks;
+	}
+}
+
+const struct step_estimate decode_estimate = {
+	.name = "decode",
+	.terms = decode_terms,
+	.term_count = TERM_COUNT,
+	.count = decode_count,
+	.bytes = decode_bytes,
+};

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The header, read from the markers without libjpeg, which copies and lists
+ * markers in time quadratic in their number.  The order of the checks is
+ * libjpeg's, so that both report the same error.
+ *
+ * EXIF is a TIFF file in a JPEG marker: a header that gives the byte order,
+ * then directories of 12-byte entries.  Orientation is an entry of the first
+ * directory.
+ */
+#include "imgops/jpeg/header.h"
+
+#include "imgops/colour/icc.h"
+#include "imgops/image.h"
+#include "imgops/jpeg/markers.h"
+#include "imgops/jpeg/scans.h"
+
+#include <string.h>
+
+enum {
+	TAG_ORIENTATION = 0x0112,
+	TYPE_SHORT = 3,
+	ENTRY_BYTES = 12,
+};
+
+struct tiff {
+	const uint8_t *data;
+	size_t bytes;
+	int little_endian;
+};
+
+/* Both return 0 past the end, which is no valid value of what is looked for. */
+static uint32_t tiff_read16(const struct tiff *t, size_t at)
+{
+	if (at > t->bytes || t->bytes - at < 2)
+		return 0;
+	const uint8_t *p = t->data + at;
+
+	return t->little_endian ? p[0] | (uint32_t)p[1] << 8 :
+				  p[1] | (uint32_t)p[0] << 8;
+}
+
+static uint32_t tiff_read32(const struct tiff *t, size_t at)
+{
+	uint32_t first = tiff_read16(t, at), second = tiff_read16(t, at + 2);
+
+	return t->little_endian ? first | second << 16 : second | first << 16;
+}
+
+/*
+ * The orientation, 1..8, in the data of an APP1 marker (after its length).  0:
+ * not EXIF, no orientation there, or nonsense.  EXIF 2.32, section 4.6.4.
+ */
+static uint32_t exif_orientation(const uint8_t *app1, size_t bytes)
+{
+	static const uint8_t magic[] = { 'E', 'x', 'i', 'f', 0, 0 };
+
+	if (bytes < sizeof(magic) + 8 ||
+	    memcmp(app1, magic, sizeof(magic)) != 0)
+		return 0;
+
+	struct tiff t = { app1 + sizeof(magic), bytes - sizeof(magic), 0 };
+
+	if (memcmp(t.data, "II", 2) == 0)
+		t.little_endian = 1;
+	else if (memcmp(t.data, "MM", 2) != 0)
+		return 0;
+	if (tiff_read16(&t, 2) != 42)
+		return 0;
+
+	size_t directory = tiff_read32(&t, 4);
+	uint32_t entry_count = tiff_read16(&t, directory);
+
+	for (uint32_t i = 0; i < entry_count; i++) {
+		size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
+
+		/* Without this, 16 bytes could ask for 65,535 rounds. */
+		if (entry + ENTRY_BYTES > t.bytes)
+			return 0;
+		if (tiff_read16(&t, entry) != TAG_ORIENTATION)
+			continue;
+		uint32_t value = tiff_read16(&t, entry + 8);
+
+		if (tiff_read16(&t, entry + 2) != TYPE_SHORT || value > 8)
+			return 0;
+		return value;
+	}
+	return 0;
+}
+
+enum {
+	ICC_NAME_BYTES = 12,                 /* "ICC_PROFILE" and its zero */
+	ICC_HEAD_BYTES = ICC_NAME_BYTES + 2, /* and number, from 1, and count */
+	ICC_CHUNKS_MAX = 255,
+};
+
+/* True: `m` is a piece of an ICC profile. */
+static bool is_icc_chunk(const struct marker *m)
+{
+	return m->code == MARKER_APP2 && m->bytes >= ICC_HEAD_BYTES &&
+	       marker_begins(m, "ICC_PROFILE", ICC_NAME_BYTES);
+}
+
+struct icc_chunks {
+	struct marker
+		list[ICC_CHUNKS_MAX]; /* by number; without data: not seen */
+	uint32_t count;               /* as the first one has it; 0: none */
+	uint32_t seen_count;
+	size_t bytes; /* of all, without heads */
+};
+
+/* False: it contradicts the chunks before it. */
+static bool add_icc_chunk(struct icc_chunks *c, const struct marker *m)
+{
+	uint32_t number = m->data[ICC_NAME_BYTES],
+		 count = m->data[ICC_NAME_BYTES + 1];
+
+	if (c->seen_count == 0)
+		c->count = count;
+	if (number == 0 || number > count || count != c->count ||
+	    c->list[number - 1].data != NULL)
+		return false;
+	c->list[number - 1] = *m;
+	c->seen_count++;
+	c->bytes += m->bytes - ICC_HEAD_BYTES;
+	return true;
+}
+
+static enum profile_state
+find_icc_chunks(struct icc_chunks *c, const uint8_t *jpeg, size_t jpeg_bytes)
+{
+	struct markers w;
+	struct marker m;
+
+	if (!markers_start(&w, jpeg, jpeg_bytes))
+		return PROFILE_NONE;
+	while (markers_next(&w, &m) && m.code != MARKER_SOS)
+		if (is_icc_chunk(&m) && !add_icc_chunk(c, &m))
+			return PROFILE_BROKEN;
+	if (c->seen_count == 0)
+		return PROFILE_NONE;
+	if (c->seen_count != c->count || c->bytes == 0 ||
+	    c->bytes > PROFILE_BYTES_MAX)
+		return PROFILE_BROKEN;
+	return PROFILE_READ;
+}
+
+enum profile_state profile_read(uint8_t **profile, size_t *bytes,
+				const uint8_t *jpeg, size_t jpeg_bytes,
+				const struct memory *memory)
+{
+	struct icc_chunks c = { 0 };
+	enum profile_state state = find_icc_chunks(&c, jpeg, jpeg_bytes);
+	uint8_t *to;
+
+	if (state != PROFILE_READ)
+		return state;
+	to = memory->alloc(memory->arg, c.bytes);
+	if (to == NULL)
+		return PROFILE_NO_MEMORY;
+	*profile = to;
+	*bytes = c.bytes;
+	for (uint32_t i = 0; i < c.count; i++) {
+		size_t n = c.list[i].bytes - ICC_HEAD_BYTES;
+
+		memcpy(to, c.list[i].data + ICC_HEAD_BYTES, n);
+		to += n;
+	}
+	return PROFILE_READ;
+}
+
+enum {
+	FACTOR_MAX = 4,
+	SCAN_COMPONENTS_MAX = 4,
+	JFIF_BYTES = 14,
+	ADOBE_BYTES = 12,
+	SCANS_AT_PIXELS_MAX = 16, /* 64 would be seconds for a kilobyte */
+	/* Photos have some tens; eight millions would take 0.1 s. */
+	MARKERS_MAX = 32768,
+};
+
+/* Transforms of an Adobe marker; all others are a Y'CbCr of some kind. */
+enum { ADOBE_ABSENT = -1, ADOBE_PLAIN = 0 };
+
+static uint32_t read16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static bool is_sof(uint8_t code)
+{
+	return (code >= MARKER_SOF0 && code <= MARKER_SOF15 &&
+		code != MARKER_DHT && code != MARKER_DAC) ||
+	       code == MARKER_SOF55;
+}
+
+static bool is_known(uint8_t code)
+{
+	return code == MARKER_TEM || code == MARKER_DHT || code == MARKER_DAC ||
+	       (code >= MARKER_RST0 && code <= MARKER_RST7) ||
+	       (code >= MARKER_DQT && code <= MARKER_DRI) ||
+	       (code >= MARKER_APP0 && code <= MARKER_APP15) ||
+	       code == MARKER_COM;
+}
+
+static enum img_err read_sof(struct img_header *h, const struct marker *m)
+{
+	const uint8_t *d = m->data;
+
+	h->is_progressive = m->code == MARKER_SOF2 || m->code == MARKER_SOF10;
+	h->is_arithmetic = m->code == MARKER_SOF9 || m->code == MARKER_SOF10;
+	if (m->code > MARKER_SOF2 && !h->is_arithmetic)
+		return IMG_ERR_UNSUPPORTED;
+	if (h->component_count != 0 || m->bytes < 6)
+		return IMG_ERR_CORRUPT;
+	h->walk.precision = d[0];
+	h->stored.height_px = read16(d + 1);
+	h->stored.width_px = read16(d + 3);
+	h->component_count = d[5];
+	if (h->stored.height_px == 0 || h->stored.width_px == 0 ||
+	    h->component_count == 0 || m->bytes != 6 + 3 * (size_t)d[5])
+		return IMG_ERR_CORRUPT;
+	for (uint32_t i = 0; i < IMG_PLANES_MAX && i < d[5]; i++) {
+		h->walk.ids[i] = d[6 + 3 * i];
+		h->h_factors[i] = d[7 + 3 * i] >> 4;
+		h->v_factors[i] = d[7 + 3 * i] & 15;
+	}
+	return IMG_OK;
+}
+
+static void read_icc_chunk(struct img_header *h, const struct marker *m,
+			   const uint8_t *jpeg)
+{
+	size_t bytes = m->bytes - ICC_HEAD_BYTES;
+
+	h->icc_bytes += bytes;
+	if (bytes <= h->walk.icc_largest_bytes)
+		return;
+	h->walk.icc_largest_bytes = bytes;
+	h->walk.icc_offset = (size_t)(m->data - jpeg) + ICC_HEAD_BYTES;
+}
+
+static void read_app(struct img_header *h, const struct marker *m,
+		     const uint8_t *jpeg)
+{
+	if (m->code == MARKER_APP0 && m->bytes >= JFIF_BYTES &&
+	    marker_begins(m, "JFIF", 5))
+		h->walk.has_jfif = true;
+	if (m->code == MARKER_APP1 && h->orientation == 0)
+		h->orientation = exif_orientation(m->data, m->bytes);
+	if (is_icc_chunk(m))
+		read_icc_chunk(h, m, jpeg);
+	if (m->code == MARKER_APP14 && m->bytes >= ADOBE_BYTES &&
+	    marker_begins(m, "Adobe", 5))
+		h->walk.adobe = m->data[ADOBE_BYTES - 1];
+}
+
+/*
+ * The next marker.  False: it has not arrived yet, and the position stays
+ * unchanged; or the file has ended.
+ */
+static bool next_marker(struct img_header *h, struct marker *m,
+			const uint8_t *jpeg)
+{
+	struct markers w = { jpeg + h->walk.offset, jpeg + h->bytes,
+			     h->walk.in_scan };
+
+	if (h->walk.has_ended || !markers_next(&w, m))
+		return false;
+	h->walk.marker_count++;
+	if (!h->has_one_scan)
+		scans_add(&h->scans, m, jpeg,
+			  h->walk.in_scan || m->start == jpeg + h->walk.offset);
+	h->walk.offset = (size_t)(w.at - jpeg);
+	h->walk.in_scan = w.in_scan;
+	h->walk.has_ended = m->code == MARKER_EOI;
+	return true;
+}
+
+/* To the first SOS, which is then in `m`. */
+static enum img_err read_segments(struct img_header *h, struct marker *m,
+				  const uint8_t *jpeg)
+{
+	while (next_marker(h, m, jpeg)) {
+		enum img_err err = IMG_OK;
+
+		if (h->walk.marker_count > MARKERS_MAX)
+			return IMG_ERR_CORRUPT;
+		if (m->code == MARKER_SOS)
+			return IMG_OK;
+		if (is_sof(m->code))
+			err = read_sof(h, m);
+		else if (!is_known(m->code))
+			err = IMG_ERR_CORRUPT; /* also EOI and another SOI */
+		if (err != IMG_OK)
+			return err;
+		if (m->code == MARKER_DHT)
+			h->has_huffman_tables = true;
+		read_app(h, m, jpeg);
+	}
+	return IMG_ERR_TRUNCATED;
+}
+
+/* As libjpeg guesses. */
+static enum img_space guess_space(const struct img_header *h)
+{
+	const uint8_t *ids = h->walk.ids;
+	int adobe = h->walk.adobe;
+
+	if (h->component_count == 1)
+		return IMG_GREY;
+	if (h->component_count == 4)
+		return adobe == ADOBE_ABSENT || adobe == ADOBE_PLAIN ?
+			       IMG_CMYK :
+			       IMG_YCCK;
+	if (h->walk.has_jfif)
+		return IMG_YCBCR;
+	if (adobe != ADOBE_ABSENT)
+		return adobe == ADOBE_PLAIN ? IMG_RGB : IMG_YCBCR;
+	if (ids[0] == 'R' && ids[1] == 'G' && ids[2] == 'B')
+		return IMG_RGB;
+	return IMG_YCBCR;
+}
+
+static enum img_err check_frame(const struct img_header *h)
+{
+	if (h->stored.width_px > IMAGE_SIDE_PX_MAX ||
+	    h->stored.height_px > IMAGE_SIDE_PX_MAX)
+		return IMG_ERR_TOO_LARGE;
+	if (h->walk.precision != 8)
+		return IMG_ERR_UNSUPPORTED;
+	if (h->component_count != 1 && h->component_count != 3 &&
+	    h->component_count != 4)
+		return IMG_ERR_UNSUPPORTED;
+	for (uint32_t i = 0; i < h->component_count; i++)
+		if (h->h_factors[i] == 0 || h->h_factors[i] > FACTOR_MAX ||
+		    h->v_factors[i] == 0 || h->v_factors[i] > FACTOR_MAX)
+			return IMG_ERR_CORRUPT;
+	return IMG_OK;
+}
+
+static enum img_err check_limits(struct img_size size,
+				 const struct img_limits *limits)
+{
+	if (size.width_px > limits->side_px_max ||
+	    size.height_px > limits->side_px_max ||
+	    img_pixels(size) > limits->pixels_max)
+		return IMG_ERR_TOO_LARGE;
+	return IMG_OK;
+}
+
+/* Each scan of a progressive file may visit every block. */
+static bool has_too_many_scans(const struct img_header *h,
+			       const struct img_limits *limits)
+{
+	double pixels = (double)h->stored.width_px * h->stored.height_px;
+
+	return h->scan_count > limits->scans_max ||
+	       h->scan_count * pixels >
+		       SCANS_AT_PIXELS_MAX * (double)limits->pixels_max;
+}
+
+static bool is_scan(const struct marker *sos)
+{
+	return sos->bytes >= 4 && sos->data[0] >= 1 &&
+	       sos->data[0] <= SCAN_COMPONENTS_MAX &&
+	       sos->bytes == 4 + 2 * (size_t)sos->data[0];
+}
+
+/* The Huffman tables that the first scan uses; if progressive, of DC alone. */
+static void read_tables(struct img_header *h, const struct marker *sos)
+{
+	for (size_t i = 2; i + 3 < sos->bytes; i += 2) {
+		h->dc_tables |= (uint8_t)(1u << (sos->data[i] >> 4 & 3));
+		if (!h->is_progressive)
+			h->ac_tables |= (uint8_t)(1u << (sos->data[i] & 3));
+	}
+}
+
+/* A profile in one piece is judged where it lies. */
+static enum img_profile judge_profile(const struct img_header *h,
+				      const uint8_t *jpeg)
+{
+	struct icc icc;
+	enum icc_verdict verdict;
+
+	if (h->space != IMG_YCBCR || h->icc_bytes == 0 ||
+	    h->icc_bytes != h->walk.icc_largest_bytes)
+		return IMG_PROFILE_UNKNOWN;
+	verdict = icc_open(&icc, jpeg + h->walk.icc_offset, h->icc_bytes,
+			   h->space, 0);
+	icc_close(&icc);
+	switch (verdict) {
+	case ICC_SRGB:
+		return IMG_PROFILE_SRGB;
+	case ICC_BAD:
+		return IMG_PROFILE_BAD;
+	default:
+		return IMG_PROFILE_UNKNOWN;
+	}
+}
+
+/* Set the fields that depend on all segments up to the first SOS. */
+static enum img_err finish_header(struct img_header *h,
+				  const struct marker *sos, const uint8_t *jpeg,
+				  const struct img_limits *limits)
+{
+	enum img_err err = IMG_OK;
+
+	if (h->component_count == 0 || !is_scan(sos))
+		err = IMG_ERR_CORRUPT;
+	if (err == IMG_OK)
+		err = check_frame(h);
+	if (err == IMG_OK)
+		err = check_limits(h->stored, limits);
+	if (err != IMG_OK)
+		return err;
+	h->walk.has_header = true;
+	h->scan_offset = (size_t)(sos->start - jpeg);
+	h->scan_count = 1;
+	h->has_one_scan =
+		!h->is_progressive && sos->data[0] == h->component_count;
+	h->space = guess_space(h);
+	if (h->orientation == 0)
+		h->orientation = 1;
+	h->upright = h->stored;
+	if (h->orientation >= 5)
+		h->upright = (struct img_size){ h->stored.height_px,
+						h->stored.width_px };
+	read_tables(h, sos);
+	h->profile = judge_profile(h, jpeg);
+	return IMG_OK;
+}
+
+enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
+			    size_t jpeg_bytes, const struct img_limits *limits)
+{
+	struct markers w;
+	struct marker m;
+	enum img_err err;
+
+	h->bytes = jpeg_bytes;
+	if (h->walk.offset == 0) {
+		if (!markers_start(&w, jpeg, jpeg_bytes))
+			return IMG_ERR_NOT_JPEG;
+		h->walk.offset = (size_t)(w.at - jpeg);
+		h->walk.adobe = ADOBE_ABSENT;
+	}
+	if (!h->walk.has_header) {
+		err = read_segments(h, &m, jpeg);
+		if (err == IMG_OK)
+			err = finish_header(h, &m, jpeg, limits);
+		if (err != IMG_OK)
+			return err;
+	}
+	/*
+	 * For most files the walk ends here, without a look at megabytes of
+	 * entropy-coded data: one scan holds all.
+	 */
+	while (!h->has_one_scan && h->walk.marker_count <= MARKERS_MAX &&
+	       next_marker(h, &m, jpeg))
+		h->scan_count += m.code == MARKER_SOS;
+	if (has_too_many_scans(h, limits))
+		return IMG_ERR_TOO_MANY_SCANS;
+	return h->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;
+}
+
+enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
+		       size_t jpeg_bytes, const struct img_limits *limits)
+{
+	struct img_header h = { 0 };
+	enum img_err err = img_probe_more(&h, jpeg, jpeg_bytes, limits);
+
+	if (err == IMG_OK)
+		*header = h;
+	if (err == IMG_ERR_TOO_LARGE)
+		*header = (struct img_header){ .stored = h.stored };
+	return err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: partial decode.  It makes a reduced picture from only those
+ * coefficients that the picture needs, and is faster than libjpeg.
+ *
+ * A block at n/8 (idct.h) needs few of its 64 coefficients.
+ *
+ * Baseline: the needed coefficients are decoded, and the codes after them are
+ * skipped.
+ *
+ * Progressive at 1/8: only the DC scans are read.  libjpeg would allocate,
+ * clear and walk arrays for all coefficients.
+ *
+ * Only common and intact files are read in this way: 8-bit, Huffman-coded, with
+ * all components in each scan that is read.  At the first irregularity
+ * partial_read() gives up without having consumed anything, and libjpeg decides
+ * what the irregularity means.
+ */
+#ifndef IMGOPS_JPEG_PARTIAL_H
+#define IMGOPS_JPEG_PARTIAL_H
+
+#include "imgops/imgops.h"
+#include "imgops/jpeg/scans.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+/* The Huffman tables that a scan uses: a bit for each, by number. */
+struct table_set {
+	uint32_t dc, ac;
+};
+
+/*
+ * Call it after jpeg_read_header().  `img` has n x n samples for each block,
+ * with n from 1 to 4, or 1 if the file is progressive.  `later` lists the
+ * pieces of a progressive file that follow the bytes that `jpeg` reads now, as
+ * from scans_keep(); a sequential file has none.  False: the file was not read
+ * this way, or there was no memory.
+ */
+MUST_CHECK bool partial_read(struct image *img, uint32_t n,
+			     const struct jpeg_decompress_struct *jpeg,
+			     const struct piece *later, uint32_t later_count,
+			     const struct memory *memory);
+
+/* The memory that partial_read() needs. */
+size_t partial_bytes(const struct image *img, bool is_progressive,
+		     struct table_set used);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: libjpeg's decompressor, without its longjmp and warnings.
+ *
+ * libjpeg reports errors by longjmp and damage by warnings.  reader_run() calls
+ * a function that may use r->jpeg freely, and returns what went wrong.  All
+ * state of that function must be reachable from `arg`, so that no local
+ * variable lives across the longjmp.
+ *
+ * A warning that means lost pixels is an error, or, if `lenient`, noted in
+ * `is_damaged`.  The end of the input reads as an EOI marker, so a file that
+ * lacks only its EOI is intact.
+ */
+#ifndef IMGOPS_JPEG_READER_H
+#define IMGOPS_JPEG_READER_H
+
+#include "imgops/imgops.h"
+#include "imgops/jpeg/memory.h"
+#include "imgops/jpeg/scans.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+struct reader {
+	/* Set by the caller. */
+	const struct piece *pieces; /* the file, in the order of reading */
+	uint32_t piece_count;
+	const struct img_limits *limits;
+	const struct memory *memory;
+	bool lenient;
+
+	struct jpeg_decompress_struct jpeg;
+	bool is_damaged;
+	const uint8_t *at; /* where reading stopped; in the last piece opened */
+
+	/* Private. */
+	struct jpeg_error_mgr errors;
+	struct jpeg_source_mgr source;
+	struct jpeg_progress_mgr progress;
+	struct jpeg_memory jpeg_memory;
+	jmp_buf failed;
+	enum img_err err;
+	uint32_t next_piece;
+	bool hit_end;    /* libjpeg asked for more than there is */
+	int scan_number; /* of the last one seen by reader_on_progress() */
+	uint32_t components_seen; /* bit i: a scan held component i */
+};
+
+/* Open the file, call `step`, and always close the file again. */
+enum img_err reader_run(struct reader *r, void (*step)(void *arg), void *arg);
+
+/* The functions below may be called only by `step`. */
+
+/* Leave `step`. */
+_Noreturn void reader_fail(struct reader *r, enum img_err err);
+
+/*
+ * To be called when all scans of a file of several are read: some components
+ * or coefficients may never have come, or not with all their bits.
+ */
+void reader_check_scans(struct reader *r);
+
+/* To be called after the last row. */
+void reader_check_end(struct reader *r);
+
+#endif

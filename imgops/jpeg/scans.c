@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each segment, with the entropy-coded data after it, is kept or not as soon as
+ * the next marker shows where it ends.  Progression is checked as ITU-T T.81,
+ * annex G, defines it, where libjpeg only warns.  At any doubt the whole file
+ * is read.
+ */
+#include "imgops/jpeg/scans.h"
+
+#include <string.h>
+
+enum {
+	TABLES_MAX = 4, /* of quantisation */
+	COEFFICIENTS = 64,
+	LOW_BIT_MAX = 13, /* libjpeg's */
+	/* in zigzag order; at 2/8 only coefficients 1, 2 and 4 matter */
+	QUARTER_LAST = 4,
+	NOT_SENT = -1,
+};
+
+static bool parse_frame(struct img_scans *f, const struct marker *sof)
+{
+	const uint8_t *d = sof->data;
+
+	if (f->component_count != 0 || sof->bytes < 6 ||
+	    d[5] > IMG_PLANES_MAX || sof->bytes != 6 + 3 * (size_t)d[5])
+		return false;
+	f->component_count = d[5];
+	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
+	/* Of two components with one id, the second never becomes complete. */
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		f->ids[i] = d[6 + 3 * i];
+		f->tables[i] = d[8 + 3 * i];
+		if (f->tables[i] >= TABLES_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Sums of the quantisation steps of coefficients 1, 2 and 4 (T.81, B.2.4.1). */
+static bool read_quant_sums(struct img_scans *f, const struct marker *dqt)
+{
+	const uint8_t *d = dqt->data, *end = d + dqt->bytes;
+
+	while (d < end) {
+		uint32_t table = *d & 15, bytes = *d >> 4 != 0 ? 2 : 1;
+		uint32_t sum = 0;
+
+		if (table >= TABLES_MAX ||
+		    (size_t)(end - ++d) < COEFFICIENTS * bytes)
+			return false;
+		for (uint32_t k = 1; k <= QUARTER_LAST; k++)
+			if (k != 3)
+				sum += bytes == 1 ? d[k] :
+						    (uint32_t)d[2 * k] << 8 |
+							    d[2 * k + 1];
+		f->quant_sums[table] = sum;
+		d += COEFFICIENTS * bytes;
+	}
+	return true;
+}
+
+struct scan {
+	uint32_t components;  /* bit i: component i of the frame */
+	uint32_t first, last; /* coefficients, in zigzag order */
+	int high, low;        /* Ah, Al */
+};
+
+static bool parse_scan(struct scan *s, const struct img_scans *f,
+		       const struct marker *sos)
+{
+	const uint8_t *d = sos->data;
+	uint32_t count = sos->bytes > 0 ? d[0] : 0;
+
+	if (count == 0 || sos->bytes != 4 + 2 * (size_t)count)
+		return false;
+	*s = (struct scan){ .first = d[1 + 2 * count],
+			    .last = d[2 + 2 * count],
+			    .high = d[3 + 2 * count] >> 4,
+			    .low = d[3 + 2 * count] & 15 };
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *id =
+			memchr(f->ids, d[1 + 2 * i], f->component_count);
+
+		if (id == NULL || (s->components & 1u << (id - f->ids)) != 0)
+			return false;
+		s->components |= 1u << (id - f->ids);
+	}
+	if (s->low > LOW_BIT_MAX)
+		return false;
+	if (s->first == 0)
+		return s->last == 0;
+	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;
+}
+
+/* True: tables of codes (T.81, B.2.4.2) that libjpeg accepts. */
+static bool are_codes(const struct marker *dht)
+{
+	enum { HEAD_BYTES = 17, SYMBOLS_MAX = 256 };
+	const uint8_t *d = dht->data, *end = d + dht->bytes;
+
+	while (end - d >= HEAD_BYTES) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 1; i < HEAD_BYTES; i++)
+			count += d[i];
+		if ((d[0] & ~0x10) > 3 || count > SYMBOLS_MAX ||
+		    count > (size_t)(end - d - HEAD_BYTES))
+			return false;
+		d += HEAD_BYTES + count;
+	}
+	return d == end && dht->bytes > 0;
+}
+
+/* True: the scan follows those before it in a legal order. */
+static bool follows_legally(struct img_scans *f, const struct scan *s)
+{
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		int8_t *low_bit = f->low_bit[i];
+
+		if ((s->components & 1u << i) == 0)
+			continue;
+		if (s->first > 0 && low_bit[0] == NOT_SENT)
+			return false;
+		for (uint32_t k = s->first; k <= s->last; k++) {
+			bool first = low_bit[k] == NOT_SENT && s->high == 0;
+			bool refines =
+				s->high == low_bit[k] && s->low == s->high - 1;
+
+			if (!first && !refines)
+				return false;
+			low_bit[k] = (int8_t)s->low;
+		}
+	}
+	return true;
+}
+
+static bool is_complete(const struct img_scans *f)
+{
+	for (uint32_t i = 0; i < f->component_count; i++)
+		for (uint32_t k = 0; k < COEFFICIENTS; k++)
+			if (f->low_bit[i][k] != 0)
+				return false;
+	return f->component_count > 0;
+}
+
+/* Segments that follow each other are one piece. */
+static void append_piece(struct img_pieces *p, size_t from, size_t to)
+{
+	if (p->count > 0 && p->to[p->count - 1] == from) {
+		p->to[p->count - 1] = (uint32_t)to;
+		return;
+	}
+	if (p->count == IMG_PIECES_MAX || to > UINT32_MAX) {
+		p->is_full = true;
+		return;
+	}
+	p->from[p->count] = (uint32_t)from;
+	p->to[p->count++] = (uint32_t)to;
+}
+
+/*
+ * True: the component is good enough without `bits` bits.  Without them a
+ * coefficient is off by at most 2^bits - 1 steps, and a sample at 2/8 by an
+ * eighth of the sum over the coefficients that count.
+ */
+static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
+{
+	uint32_t steps = f->quant_sums[f->tables[component]];
+
+	return ((1u << bits) - 1) * steps <= SCANS_ERROR_MAX * 8;
+}
+
+/* An AC scan is of one component. */
+static bool is_needed(const struct img_scans *f, const struct scan *s,
+		      uint32_t dct_scale)
+{
+	uint32_t component = (uint32_t)__builtin_ctz(s->components);
+
+	if (s->first == 0)
+		return true;
+	if (dct_scale == 1)
+		return false;
+	if (s->high > 0)
+		return !is_enough(f, component, s->high);
+	/* A later scan that is kept builds on all of those before it. */
+	return s->first <= QUARTER_LAST || !is_enough(f, component, s->low);
+}
+
+/* False: not a marker of an intact progressive file. */
+static bool parse_marker(struct img_scans *f, const struct marker *m)
+{
+	struct scan s;
+
+	f->keep[0] = f->keep[1] = true;
+	switch (m->code) {
+	case MARKER_SOF2:
+	case MARKER_SOF10:
+		return parse_frame(f, m);
+	case MARKER_SOS:
+		if (!parse_scan(&s, f, m) || !follows_legally(f, &s))
+			return false;
+		f->has_scans = true;
+		for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++)
+			f->keep[i] = is_needed(f, &s, 1 + i);
+		return true;
+	case MARKER_DQT:
+		/* libjpeg takes those that come before the first scan. */
+		return !f->has_scans && read_quant_sums(f, m);
+	case MARKER_DHT:
+		return are_codes(m);
+	case MARKER_DAC:
+	case MARKER_DRI:
+	case MARKER_COM:
+	case MARKER_EOI:
+		return true;
+	default:
+		return m->code >= MARKER_APP0 && m->code <= MARKER_APP15;
+	}
+}
+
+/* Add what lies between the last marker and offset `to`, where it is kept. */
+static void append_pending(struct img_scans *s, size_t to)
+{
+	for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++)
+		if (s->keep[i])
+			append_piece(&s->pieces[i], s->pending, to);
+	s->pending = to;
+}
+
+void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
+	       bool is_adjacent)
+{
+	if (s->is_odd)
+		return;
+	if (s->pending == 0) /* SOI */
+		s->keep[0] = s->keep[1] = true;
+	append_pending(s, (size_t)(m->start - jpeg));
+	if (!is_adjacent || !parse_marker(s, m)) {
+		s->is_odd = true;
+		return;
+	}
+	if (m->code != MARKER_EOI)
+		return;
+	append_pending(s, (size_t)(m->data - jpeg));
+	s->is_complete = is_complete(s);
+}
+
+uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
+		      const struct img_scans *s, const uint8_t *jpeg,
+		      uint32_t dct_scale)
+{
+	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+
+	if (!s->is_complete || p->is_full)
+		return 0;
+	for (uint32_t i = 0; i < p->count; i++)
+		pieces[i] = (struct piece){ jpeg + p->from[i],
+					    p->to[i] - p->from[i] };
+	return p->count;
+}
+
+uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale)
+{
+	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+	uint64_t bytes = 0;
+
+	if (!s->is_complete || p->is_full)
+		return 0;
+	for (uint32_t i = 0; i < p->count; i++)
+		bytes += p->to[i] - p->from[i];
+	return bytes;
+}

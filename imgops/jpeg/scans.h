@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans: the parts of a progressive file that a reduced decode needs.
+ *
+ * At 1/8 a sample is its block's DC coefficient alone, and the scans of AC
+ * coefficients, most of the file, can be left out: the samples are the same,
+ * bit for bit.
+ *
+ * At 2/8 (idct.h) AC coefficients 1, 2 and 4 count too.  A scan is left out if
+ * it only sends others; and if it only adds bits to these, as long as no sample
+ * is off by more than SCANS_ERROR_MAX.  Eight photos in a 640 box were decoded
+ * in half the time; the median SSIM of the results, against a full decode and
+ * Lanczos-3, went from 0.9979 to 0.9972, the least stayed 0.9935.
+ *
+ * Damage inside a dropped scan is not noticed.  But all scan headers are
+ * checked, and that together they announce all bits of all coefficients.
+ */
+#ifndef IMGOPS_JPEG_SCANS_H
+#define IMGOPS_JPEG_SCANS_H
+
+#include "imgops/imgops.h"
+#include "imgops/jpeg/markers.h"
+
+enum {
+	SCANS_DCT_SCALE_MAX = 2,
+	SCANS_ERROR_MAX = 4, /* levels of a sample */
+};
+
+struct piece {
+	const uint8_t *data;
+	size_t bytes;
+};
+
+/*
+ * Add the next marker of the file, from the first after SOI on.  `s` is zero
+ * before.  `is_adjacent`: it begins where the segment before it ends, or in
+ * that segment's entropy-coded data.
+ */
+void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
+	       bool is_adjacent);
+
+/*
+ * The pieces of a file to decode at DCT scale 1 or 2, in order.  Returns their
+ * number.  0: read all of the file; it is not progressive, or not complete and
+ * clean, or needs more pieces.
+ */
+uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
+		      const struct img_scans *s, const uint8_t *jpeg,
+		      uint32_t dct_scale);
+
+/* Bytes of these pieces; 0: all of the file. */
+uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale);
+
+#endif

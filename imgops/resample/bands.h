@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: weighted sums for scaling, the inner loops of scale.c.
+ *
+ * A band is BAND_ROWS rows of 16-bit values, with BAND_EXTRA_BITS more
+ * precision than samples.  Its layout lets both sums read and write whole
+ * vectors, with two columns in each 32 bits, as CPUs multiply them: first the
+ * values of columns 0 and 1 of row 0, then those of row 1, ... of row 7, then
+ * columns 2 and 3.
+ *
+ * Weights are fixed point, BAND_WEIGHT_ONE = 1.0, `count` for each sum, and
+ * `count` is even.  If they sum to exactly one, a flat picture stays flat, bit
+ * for bit.
+ */
+#ifndef IMGOPS_BANDS_H
+#define IMGOPS_BANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	BAND_ROWS = 8,
+	BAND_COLUMNS = 16, /* summed at a time */
+	BAND_WEIGHT_BITS = 14,
+	BAND_WEIGHT_ONE = 1 << BAND_WEIGHT_BITS,
+	BAND_EXTRA_BITS = 6, /* Lanczos overshoots 255 by up to a third */
+	BAND_DOWN_SHIFT = BAND_WEIGHT_BITS - BAND_EXTRA_BITS,
+	BAND_ACROSS_SHIFT = BAND_WEIGHT_BITS + BAND_EXTRA_BITS,
+};
+
+/*
+ * Down: column x of row r of the band is the sum over k of
+ * weights[r * count + k] * in[(first[r] + k) * stride_bytes + x].
+ * `width` is a multiple of BAND_COLUMNS.
+ */
+typedef void band_down_fn(int16_t *band, const uint8_t *in, size_t stride_bytes,
+			  const uint32_t *first, const int16_t *weights,
+			  uint32_t count, uint32_t width);
+
+/*
+ * Across: out[r * stride_bytes + x] is the sum over k of weights[x * count + k]
+ * times column first[x] + k of row r.  first[x] is even, and `width` a multiple
+ * of BAND_ROWS.  `aside`: it goes to out[x * stride_bytes + r] instead.
+ */
+typedef void band_across_fn(uint8_t *out, size_t stride_bytes, bool aside,
+			    const int16_t *band, const uint32_t *first,
+			    const int16_t *weights, uint32_t count,
+			    uint32_t width);
+
+/* Both for one kind of CPU; results are the same, bit for bit. */
+struct bands {
+	const char *name;
+	band_down_fn *down;
+	band_across_fn *across;
+};
+
+extern const struct bands bands_portable;
+#ifdef __x86_64__
+extern const struct bands bands_avx2; /* only for CPUs that have AVX2 */
+#endif
+
+/* The fastest for this CPU. */
+const struct bands *bands_best(void);
+
+#endif

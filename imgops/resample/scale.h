@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside imgops: scales planes, independent of what their samples mean. */
+#ifndef IMGOPS_SCALE_H
+#define IMGOPS_SCALE_H
+
+#include "imgops/imgops.h"
+
+/*
+ * Fill the planes of `dst`, which image_alloc() made, with the part of those of
+ * `src` that `view` shows.  Both images must have the same number of planes;
+ * spans may be any.  False: no memory; `dst` still holds its planes.
+ */
+MUST_CHECK bool scale_planes(struct image *dst, const struct image *src,
+			     const struct img_view *view,
+			     enum img_filter filter,
+			     const struct memory *memory);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stb_image_resize has no tiles: its memory grows with the product of the
+ * result's width and the filter's height, its tables take quadratic time, it
+ * counts in int, and it places samples in float.  So a plane is made in tiles,
+ * each from the part of the source that its filter reaches.  That bounds all
+ * four, and no sample depends on where a tile ends.
+ */
+#include "imgops/resample/stb.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The block that resample_plane() has for all tiles. */
+struct scratch {
+	void *data;
+	size_t bytes;
+};
+
+static void *take_scratch(size_t bytes, const struct scratch *s)
+{
+	return bytes <= s->bytes ? s->data : NULL;
+}
+
+/*
+ * Two of its assertions fail for good pictures: they expect weights to sum to 1
+ * within a tenth before it normalises them.  Tests run it under sanitizers.
+ */
+#define STBIR_ASSERT(condition) ((void)0)
+#define STBIR_MALLOC(bytes, context) take_scratch(bytes, context)
+#define STBIR_FREE(data, context) ((void)(data), (void)(context))
+#define STB_IMAGE_RESIZE_STATIC
+#define STB_IMAGE_RESIZE_IMPLEMENTATION
+#include <stb_image_resize.h>
+
+enum {
+	TILE = 256, /* outputs along each axis */
+	REACH = 2,  /* of the widest filters, in outputs or inputs */
+	RING_VALUES_MAX = 1 << 22,
+};
+
+/* One axis of a tile. */
+struct side {
+	uint32_t out_from, out_count; /* as they lie in the file */
+	uint32_t in_from, in_count;   /* all inputs that these need */
+	float scale, shift;           /* of out_from in the inputs */
+};
+
+/* Inputs for each output. */
+static double step_of(const struct axis *a)
+{
+	return a->in_span / a->out_span;
+}
+
+/* The inputs that may be needed to each side of an output, and one more. */
+static double reach_of(const struct axis *a)
+{
+	return REACH * fmax(1, step_of(a)) + 1;
+}
+
+static struct side side_of(const struct axis *a, uint32_t from, uint32_t tile)
+{
+	double step = step_of(a), reach = reach_of(a), start = a->start;
+	struct side s = { .out_from = from,
+			  .out_count = min_u32(tile, a->out - from),
+			  .scale = (float)(1 / step) };
+	double first, end;
+
+	/* Count outputs backwards, from the last one. */
+	if (a->mirrored)
+		start += a->in_span - a->out * step;
+	first = floor(start + from * step - reach);
+	end = ceil(start + (from + s.out_count) * step + reach);
+	first = fmin(fmax(first, 0), a->in - 1.0);
+	end = fmin(fmax(end, first + 1), a->in);
+	s.in_from = (uint32_t)first;
+	s.in_count = (uint32_t)(end - first);
+	s.shift = (float)((start - first) / step + from);
+	return s;
+}
+
+/* A side that takes at least as much memory as any of the axis. */
+static struct side widest_side(const struct axis *a, uint32_t tile)
+{
+	uint32_t count = min_u32(tile, a->out);
+	double inputs = count * step_of(a) + 2 * reach_of(a) + 2;
+
+	return (struct side){
+		.out_count = count,
+		.in_count = (uint32_t)ceil(fmin(inputs, a->in)),
+		.scale = (float)(1 / step_of(a)),
+	};
+}
+
+/* stb keeps as many rows of a tile as the filter is high. */
+static uint32_t tile_columns(const struct axis *y)
+{
+	double rows = 2 * reach_of(y);
+
+	return (uint32_t)fmin(TILE, fmax(1, RING_VALUES_MAX / rows));
+}
+
+static stbir_filter stb_filter(enum img_filter filter)
+{
+	switch (filter) {
+	case IMG_BOX:
+		return STBIR_FILTER_BOX;
+	case IMG_TRIANGLE:
+		return STBIR_FILTER_TRIANGLE;
+	case IMG_BSPLINE:
+		return STBIR_FILTER_CUBICBSPLINE;
+	case IMG_CATMULL_ROM:
+		return STBIR_FILTER_CATMULLROM;
+	default:
+		assert(filter == IMG_MITCHELL);
+		return STBIR_FILTER_MITCHELL;
+	}
+}
+
+static size_t tile_bytes(const struct side *x, const struct side *y,
+			 enum img_filter filter)
+{
+	float transform[] = { x->scale, y->scale, x->shift, y->shift };
+	stbir_filter shape = stb_filter(filter);
+	stbir__info info;
+
+	stbir__setup(&info, (int)x->in_count, (int)y->in_count,
+		     (int)x->out_count, (int)y->out_count, 1);
+	stbir__calculate_transform(&info, 0, 0, 1, 1, transform);
+	stbir__choose_filter(&info, shape, shape);
+	return stbir__calculate_memory(&info);
+}
+
+size_t resample_bytes(const struct axis *x, const struct axis *y,
+		      enum img_filter filter)
+{
+	struct side widest_x = widest_side(x, tile_columns(y));
+	struct side widest_y = widest_side(y, TILE);
+
+	return tile_bytes(&widest_x, &widest_y, filter) + TILE * TILE;
+}
+
+/* Edge samples count as often as the filter reaches past the edge. */
+struct resample_work resample_work(const struct axis *x, const struct axis *y)
+{
+	double tiles_x = ceil((double)x->out / tile_columns(y));
+	double tiles_y = ceil((double)y->out / TILE);
+
+	/*
+	 * All samples of a row are converted, but only the rows that are
+	 * needed.
+	 */
+	return (struct resample_work){
+		.columns = x->in_span + 4 * tiles_x * reach_of(x),
+		.rows = y->in_span + 2 * tiles_y * reach_of(y),
+	};
+}
+
+/* Write a tile, as it lies in the file, to `out`, with rows `stride` apart. */
+static bool make_tile(uint8_t *out, size_t stride, const struct img_plane *src,
+		      const struct side *x, const struct side *y,
+		      enum img_filter filter, struct scratch *scratch)
+{
+	const uint8_t *in =
+		src->samples + y->in_from * src->stride_bytes + x->in_from;
+	stbir_filter shape = stb_filter(filter);
+
+	return stbir_resize_subpixel(
+		       in, (int)x->in_count, (int)y->in_count,
+		       (int)src->stride_bytes, out, (int)x->out_count,
+		       (int)y->out_count, (int)stride, STBIR_TYPE_UINT8, 1,
+		       STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
+		       STBIR_EDGE_CLAMP, shape, shape, STBIR_COLORSPACE_LINEAR,
+		       scratch, x->scale, y->scale, x->shift, y->shift) == 1;
+}
+
+/* The place in the picture of output `i` of the file. */
+static uint32_t shown_at(const struct axis *a, uint32_t i)
+{
+	return a->mirrored ? a->out - 1 - i : i;
+}
+
+/* Copy a tile to its place, mirrored and turned as its axes are. */
+static void place_tile(struct img_plane *dst, const uint8_t *tile,
+		       const struct axis *x, const struct side *sx,
+		       const struct axis *y, const struct side *sy, bool aside)
+{
+	size_t x_step = aside ? dst->stride_bytes : 1;
+	size_t y_step = aside ? 1 : dst->stride_bytes;
+
+	for (uint32_t j = 0; j < sy->out_count; j++, tile += TILE) {
+		uint8_t *line =
+			dst->samples + shown_at(y, sy->out_from + j) * y_step;
+
+		for (uint32_t i = 0; i < sx->out_count; i++)
+			line[shown_at(x, sx->out_from + i) * x_step] = tile[i];
+	}
+}
+
+bool resample_plane(struct img_plane *dst, const struct img_plane *src,
+		    const struct axis *x, const struct axis *y, bool aside,
+		    enum img_filter filter, const struct memory *memory)
+{
+	bool is_direct = !aside && !x->mirrored && !y->mirrored, ok = true;
+	uint32_t columns = tile_columns(y);
+	size_t bytes = resample_bytes(x, y, filter);
+	uint8_t *tile = memory->alloc(memory->arg, bytes);
+	struct scratch scratch = { tile + TILE * TILE, bytes - TILE * TILE };
+
+	if (tile == NULL)
+		return false;
+	for (uint32_t j = 0; ok && j < y->out; j += TILE) {
+		struct side sy = side_of(y, j, TILE);
+
+		for (uint32_t i = 0; ok && i < x->out; i += columns) {
+			struct side sx = side_of(x, i, columns);
+			uint8_t *out = tile;
+			size_t stride = TILE;
+
+			if (is_direct) {
+				stride = dst->stride_bytes;
+				out = dst->samples + j * stride + i;
+			}
+			ok = make_tile(out, stride, src, &sx, &sy, filter,
+				       &scratch);
+			if (ok && !is_direct)
+				place_tile(dst, tile, x, &sx, y, &sy, aside);
+		}
+	}
+	memory->free(memory->arg, tile);
+	assert(ok); /* the block is as large as its largest tile */
+	return ok;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: scaling a plane by a filter that is asked for by name, with
+ * stb_image_resize.  Several times as slow as the Lanczos-3 of scale.c.
+ *
+ * A filter is widened to shrink, and samples past an edge are the edge sample
+ * again: both as in weights.h.  Its shape is stb_image_resize's: "box" is a
+ * trapezoid whose ramps are one input sample wide, so that it is a box only
+ * where the size shrinks by a whole number.
+ *
+ * Memory     One block, of resample_bytes(): less than 400 KB for photos, at
+ *            most 25 MB (65,500 samples to one, both ways).
+ */
+#ifndef IMGOPS_STB_H
+#define IMGOPS_STB_H
+
+#include "imgops/imgops.h"
+#include "imgops/resample/weights.h"
+
+/*
+ * Fill `dst` from `src`, whose axes are `x` (along its rows) and `y`.  `aside`:
+ * the axes are exchanged in `dst`.  `filter` is not IMG_LANCZOS3.  False: no
+ * memory; `dst` is not complete.
+ */
+MUST_CHECK bool resample_plane(struct img_plane *dst,
+			       const struct img_plane *src,
+			       const struct axis *x, const struct axis *y,
+			       bool aside, enum img_filter filter,
+			       const struct memory *memory);
+
+/*
+ * The memory that resample_plane() asks for; `start` and `mirrored` of the axes
+ * do not matter.
+ */
+size_t resample_bytes(const struct axis *x, const struct axis *y,
+		      enum img_filter filter);
+
+/*
+ * The samples that resample_plane() reads; a sample that several tiles need
+ * counts several times.
+ */
+struct resample_work {
+	double columns; /* for one row of tiles */
+	double rows;    /* for one column of tiles */
+};
+
+struct resample_work resample_work(const struct axis *x, const struct axis *y);
+
+#endif

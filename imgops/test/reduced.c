@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "imgops/test/reduced.h"
+
+#include "imgops/image.h"
+#include "imgops/jpeg/reader.h"
+#include "imgops/test/support.h"
+#include "imgops/jpeg/partial.h"
+
+struct reduced {
+	struct reader reader;
+	struct image *img;
+	uint32_t n;
+	bool by_partial;
+	bool has_dc_alone;
+	bool ok;
+	void (*realize)(j_common_ptr jpeg);
+};
+
+static uint32_t round_up(uint64_t n, uint64_t step)
+{
+	return (uint32_t)((n + step - 1) / step);
+}
+
+static void make_planes(struct reduced *e)
+{
+	const struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
+	struct image *img = e->img;
+
+	img->plane_count = (uint32_t)jpeg->num_components;
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const jpeg_component_info *c = &jpeg->comp_info[i];
+
+		img->planes[i].width = round_up(
+			(uint64_t)jpeg->image_width * e->n *
+				(uint32_t)c->h_samp_factor,
+			DCT_SCALE_FULL * (uint64_t)jpeg->max_h_samp_factor);
+		img->planes[i].height = round_up(
+			(uint64_t)jpeg->image_height * e->n *
+				(uint32_t)c->v_samp_factor,
+			DCT_SCALE_FULL * (uint64_t)jpeg->max_v_samp_factor);
+	}
+	if (image_bytes(img) > e->reader.limits->decode_bytes_max)
+		reader_fail(&e->reader, IMG_ERR_TOO_LARGE);
+	if (!image_alloc(img, e->reader.memory))
+		reader_fail(&e->reader, IMG_ERR_NO_MEMORY);
+}
+
+/* libjpeg would make some chroma twice as large: not so. */
+static void realize(j_common_ptr common)
+{
+	struct reduced *e = (struct reduced *)common->client_data;
+	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
+
+	for (int i = 0; i < jpeg->num_components; i++)
+		jpeg->comp_info[i].DCT_scaled_size = 1;
+	e->realize(common);
+}
+
+static void read_rows(struct reduced *e)
+{
+	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
+	JSAMPROW rows[IMG_PLANES_MAX][4];
+	JSAMPARRAY planes[] = { rows[0], rows[1], rows[2], rows[3] };
+
+	for (uint32_t y = 0; jpeg->output_scanline < jpeg->output_height; y++) {
+		for (uint32_t i = 0; i < e->img->plane_count; i++) {
+			const struct img_plane *p = &e->img->planes[i];
+			uint32_t count =
+				(uint32_t)jpeg->comp_info[i].v_samp_factor;
+
+			for (uint32_t k = 0; k < count; k++)
+				rows[i][k] = p->samples +
+					     (y * count + k) * p->stride_bytes;
+		}
+		(void)jpeg_read_raw_data(jpeg, planes,
+					 (JDIMENSION)jpeg->max_v_samp_factor);
+	}
+}
+
+static void by_libjpeg(struct reduced *e)
+{
+	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
+
+	jpeg->raw_data_out = TRUE;
+	jpeg->out_color_space = jpeg->jpeg_color_space;
+	jpeg->scale_num = 1;
+	jpeg->scale_denom = DCT_SCALE_FULL;
+	jpeg->dct_method = JDCT_ISLOW;
+	jpeg->do_block_smoothing = FALSE;
+	e->realize = jpeg->mem->realize_virt_arrays;
+	jpeg->mem->realize_virt_arrays = realize;
+	(void)jpeg_start_decompress(jpeg);
+	if (jpeg_has_multiple_scans(jpeg))
+		reader_check_scans(&e->reader);
+	read_rows(e);
+	reader_check_end(&e->reader);
+	e->ok = true;
+}
+
+static void step(void *arg)
+{
+	struct reduced *e = arg;
+	struct reader *r = &e->reader;
+
+	(void)jpeg_read_header(&r->jpeg, TRUE);
+	if (r->jpeg.num_components > IMG_PLANES_MAX ||
+	    r->jpeg.jpeg_color_space == JCS_UNKNOWN)
+		reader_fail(r, IMG_ERR_UNSUPPORTED);
+	make_planes(e);
+	if (!e->by_partial)
+		by_libjpeg(e);
+	else if (!r->jpeg.progressive_mode || (e->has_dc_alone && e->n == 1))
+		e->ok = partial_read(e->img, e->n, &r->jpeg, r->pieces + 1,
+				     r->piece_count - 1, r->memory);
+}
+
+static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
+			size_t count, const struct img_limits *limits,
+			const struct memory *memory, bool by_partial)
+{
+	struct piece pieces[IMG_PIECES_MAX];
+	struct reduced e = {
+		.reader = { .pieces = pieces,
+			    .limits = limits,
+			    .memory = memory },
+		.img = img,
+		.n = n,
+		.by_partial = by_partial,
+	};
+	enum img_err err;
+
+	*img = (struct image){ 0 };
+	e.reader.piece_count = scans_keep(pieces, data, count, 1);
+	e.has_dc_alone = e.reader.piece_count > 0;
+	if (!e.has_dc_alone) {
+		pieces[0] = (struct piece){ data, count };
+		e.reader.piece_count = 1;
+	}
+	err = reader_run(&e.reader, step, &e);
+	if (err != IMG_OK || !e.ok)
+		img_release(img);
+	return err;
+}
+
+enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
+				size_t count, const struct img_limits *limits,
+				const struct memory *memory)
+{
+	return run(img, 1, data, count, limits, memory, false);
+}
+
+bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
+			size_t count, const struct img_limits *limits,
+			const struct memory *memory)
+{
+	return run(img, n, data, count, limits, memory, true) == IMG_OK &&
+	       img->plane_count > 0;
+}

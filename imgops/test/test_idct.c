@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: idct_block() is the inverse DCT of n x n points, within one level
+ * of double precision; a flat block stays flat; nothing overflows.
+ */
+#include "imgops/jpeg/idct.h"
+
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Sample (x, y) of a block whose 8 x 8 mean is kept. */
+static double reference(const int32_t *c, uint32_t n, uint32_t x, uint32_t y)
+{
+	double sum = 0;
+
+	for (uint32_t v = 0; v < n; v++)
+		for (uint32_t u = 0; u < n; u++)
+			sum += c[v * IDCT_MAX + u] *
+			       cos((2 * x + 1) * u * M_PI / (2 * n)) *
+			       cos((2 * y + 1) * v * M_PI / (2 * n)) *
+			       (u > 0 ? sqrt(2) : 1) * (v > 0 ? sqrt(2) : 1);
+	return fmin(255, fmax(0, sum / 8 + 128));
+}
+
+static void check(const int32_t *c, uint32_t n, double error_max)
+{
+	uint8_t out[IDCT_MAX * 10];
+
+	memset(out, 77, sizeof(out));
+	idct_block(out, 10, c, n);
+	for (uint32_t y = 0; y < IDCT_MAX; y++)
+		for (uint32_t x = 0; x < 10; x++)
+			if (x < n && y < n)
+				assert(fabs(out[y * 10 + x] -
+					    reference(c, n, x, y)) <=
+				       error_max);
+			else
+				assert(out[y * 10 + x] == 77);
+}
+
+static void test_it_is_an_inverse_dct(void)
+{
+	for (uint32_t i = 0; i < 20000; i++) {
+		int32_t c[IDCT_COEFFICIENTS];
+
+		for (uint32_t k = 0; k < IDCT_COEFFICIENTS; k++)
+			c[k] = (int32_t)(scramble(i * 16 + k) % 401) - 200;
+		for (uint32_t n = 1; n <= IDCT_MAX; n++)
+			check(c, n, 0.7);
+	}
+}
+
+static void test_flat_stays_flat(void)
+{
+	for (int32_t level = 0; level < 256; level++) {
+		int32_t c[IDCT_COEFFICIENTS] = { (level - 128) * 8 };
+
+		for (uint32_t n = 1; n <= IDCT_MAX; n++)
+			check(c, n, 0);
+	}
+}
+
+/* All signs of the largest coefficients; UBSan sees an overflow. */
+static void test_the_largest_coefficients_do_not_overflow(void)
+{
+	for (uint32_t signs = 0; signs < 1u << IDCT_COEFFICIENTS; signs++) {
+		int32_t c[IDCT_COEFFICIENTS];
+
+		for (uint32_t k = 0; k < IDCT_COEFFICIENTS; k++)
+			c[k] = signs >> k & 1 ? -IDCT_LIMIT : IDCT_LIMIT;
+		for (uint32_t n = 2; n <= IDCT_MAX; n++)
+			check(c, n, 3);
+	}
+}
+
+int main(void)
+{
+	test_it_is_an_inverse_dct();
+	test_flat_stays_flat();
+	test_the_largest_coefficients_do_not_overflow();
+	return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: curves and matrix are applied within rounding of the formulas, to
+ * rows of any length; other kinds of profile do not fit; only what looks like
+ * sRGB is sRGB.
+ */
+#include "imgops/colour/icc.c"
+#include "imgops/test/profiles.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cmsHPROFILE open_profile(struct bytes profile)
+{
+	cmsHPROFILE handle = cmsOpenProfileFromMem(
+		profile.data, (cmsUInt32Number)profile.count);
+
+	assert(handle != NULL);
+	free(profile.data); /* lcms2 has a copy */
+	return handle;
+}
+
+static bool fits(struct bytes profile)
+{
+	cmsHPROFILE handle = open_profile(profile);
+	bool result = is_matrix_profile(handle);
+
+	cmsCloseProfile(handle);
+	return result;
+}
+
+static bool is_srgb(struct bytes profile)
+{
+	cmsHPROFILE handle = open_profile(profile);
+	bool result = is_matrix_profile(handle) && matrix_is_srgb(handle);
+
+	cmsCloseProfile(handle);
+	return result;
+}
+
+static struct matrix_profile *profile_new(struct bytes profile)
+{
+	struct matrix_profile *s = malloc(sizeof(*s));
+	cmsHPROFILE handle = open_profile(profile);
+
+	assert(s != NULL && is_matrix_profile(handle));
+	memset(s, 0xff, sizeof(*s));
+	matrix_init(s, handle);
+	cmsCloseProfile(handle);
+	return s;
+}
+
+enum { WIDTH = 700 };
+
+struct row {
+	uint8_t samples[3][WIDTH + 1];
+	uint8_t *planes[3];
+};
+
+static void row_init(struct row *row, uint32_t seed)
+{
+	for (uint32_t c = 0; c < 3; c++) {
+		row->planes[c] = row->samples[c];
+		for (uint32_t x = 0; x <= WIDTH; x++)
+			row->samples[c][x] =
+				(uint8_t)scramble(seed + x * 3 + c);
+	}
+}
+
+static void convert(const struct matrix_profile *s, struct row *out,
+		    const struct row *in, uint32_t width)
+{
+	matrix_convert(s, out->planes, (const uint8_t *const *)in->planes,
+		       width);
+}
+
+/* By lcms2, in 16 bits, as levels. */
+static void meant(double *levels, struct bytes profile, const uint8_t *rgb)
+{
+	cmsHPROFILE from = open_profile(profile);
+	cmsHPROFILE to = cmsCreate_sRGBProfile();
+	cmsHTRANSFORM transform = cmsCreateTransform(
+		from, TYPE_RGB_8, to, TYPE_RGB_16, INTENT_RELATIVE_COLORIMETRIC,
+		cmsFLAGS_NOOPTIMIZE);
+	uint16_t out[3 * WIDTH];
+
+	assert(transform != NULL);
+	cmsDoTransform(transform, rgb, out, WIDTH);
+	for (uint32_t i = 0; i < 3 * WIDTH; i++)
+		levels[i] = out[i] / 257.0;
+	cmsDeleteTransform(transform);
+	cmsCloseProfile(from);
+	cmsCloseProfile(to);
+}
+
+static void check_row(const struct gamut *gamut, double gamma, int steps,
+		      uint32_t seed)
+{
+	static uint8_t rgb[3 * WIDTH];
+	static double levels[3 * WIDTH];
+	struct matrix_profile *s =
+		profile_new(profile_rgb(gamut, gamma, steps));
+	struct row in, out;
+
+	row_init(&in, seed);
+	row_init(&out, seed);
+	for (uint32_t i = 0; i < 3 * WIDTH; i++)
+		rgb[i] = in.samples[i % 3][i / 3];
+	meant(levels, profile_rgb(gamut, gamma, steps), rgb);
+	convert(s, &out, &in, WIDTH);
+	for (uint32_t i = 0; i < 3 * WIDTH; i++)
+		assert(fabs(out.samples[i % 3][i / 3] - levels[i]) < 1);
+	free(s);
+}
+
+static void test_colours_are_within_a_level(void)
+{
+	static const double gammas[] = { CURVE_SRGB, 1.0, 1.8, 2.2 };
+
+	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
+		for (uint32_t k = 0; k < ARRAY_SIZE(gammas); k++) {
+			check_row(&gamuts[i], gammas[k], 0, 10000 * k);
+			check_row(&gamuts[i], gammas[k], 1024, 10000 * k);
+		}
+	}
+}
+
+static void test_any_width_is_converted_and_no_more(void)
+{
+	struct matrix_profile *s =
+		profile_new(profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
+	struct row in, all, out;
+
+	row_init(&in, 1);
+	row_init(&all, 2);
+	convert(s, &all, &in, WIDTH);
+	for (uint32_t width = 1; width <= WIDTH; width++) {
+		row_init(&out, 3);
+		uint8_t next = out.samples[1][width];
+
+		convert(s, &out, &in, width);
+		for (int c = 0; c < 3; c++)
+			assert(memcmp(out.samples[c], all.samples[c], width) ==
+			       0);
+		assert(out.samples[1][width] == next);
+	}
+	free(s);
+}
+
+static void test_grey_stays_grey(void)
+{
+	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
+		struct matrix_profile *s =
+			profile_new(profile_rgb(&gamuts[i], CURVE_SRGB, 0));
+		struct row in, out;
+
+		row_init(&in, 1);
+		row_init(&out, 1);
+		for (uint32_t x = 0; x < 256; x++)
+			for (int c = 0; c < 3; c++)
+				in.samples[c][x] = (uint8_t)x;
+		convert(s, &out, &in, 256);
+		for (uint32_t x = 0; x < 256; x++)
+			for (int c = 0; c < 3; c++)
+				assert(abs(out.samples[c][x] - (int)x) <= 1);
+		assert(out.samples[1][0] == 0 && out.samples[1][255] == 255);
+		free(s);
+	}
+}
+
+static void test_srgb_is_known_in_any_form(void)
+{
+	static const int steps[] = { 0, 26, 256, 1024, 4096 };
+	struct gamut near = gamuts[SRGB];
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		assert(is_srgb(
+			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i])));
+	near.primaries[0][0] += 0.0005; /* as rounding does */
+	assert(is_srgb(profile_rgb(&near, CURVE_SRGB, 0)));
+}
+
+static void test_what_looks_different_is_not_srgb(void)
+{
+	struct gamut swapped = gamuts[SRGB], moved = gamuts[SRGB];
+
+	memcpy(swapped.primaries[0], gamuts[SRGB].primaries[1],
+	       sizeof(swapped.primaries[0]));
+	memcpy(swapped.primaries[1], gamuts[SRGB].primaries[0],
+	       sizeof(swapped.primaries[0]));
+	moved.primaries[1][0] -= 0.02;
+	assert(!is_srgb(profile_rgb(&swapped, CURVE_SRGB, 0)));
+	assert(!is_srgb(profile_rgb(&moved, CURVE_SRGB, 0)));
+	assert(!is_srgb(profile_rgb(&gamuts[SRGB], 2.2, 0)));
+	assert(!is_srgb(profile_rgb(&gamuts[DISPLAY_P3], CURVE_SRGB, 0)));
+}
+
+/* sRGB's colours with some curve of three points. */
+static struct bytes bent(uint16_t black)
+{
+	uint16_t points[] = { black, 20000, 65535 };
+	cmsToneCurve *curve = cmsBuildTabulatedToneCurve16(NULL, 3, points);
+	cmsToneCurve *curves[] = { curve, curve, curve };
+	cmsCIExyY white = { 0.3127, 0.3290, 1 };
+	cmsCIExyYTRIPLE primaries = { { 0.64, 0.33, 1 },
+				      { 0.30, 0.60, 1 },
+				      { 0.15, 0.06, 1 } };
+	struct bytes bytes =
+		profile_bytes(cmsCreateRGBProfile(&white, &primaries, curves));
+
+	cmsFreeToneCurve(curve);
+	return bytes;
+}
+
+static void test_other_kinds_do_not_fit(void)
+{
+	assert(fits(bent(0)));
+	assert(!fits(bent(3000))); /* black is not black */
+	assert(!fits(profile_grey(2.2)));
+	assert(!fits(profile_cmyk()));
+	assert(!fits(profile_bytes(cmsCreateLab4Profile(NULL))));
+}
+
+static void test_nonsense_is_black_or_white(void)
+{
+	struct matrix_profile *s =
+		profile_new(profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
+	struct row in, out;
+
+	row_init(&in, 1);
+	for (int level = 0; level < 256; level++)
+		s->parts[0][level] = (light_vector){ NAN, INFINITY, -INFINITY };
+	row_init(&out, 2);
+	convert(s, &out, &in, WIDTH);
+	for (uint32_t x = 0; x < WIDTH; x++) {
+		assert(out.samples[0][x] == 0);
+		assert(out.samples[1][x] == 255);
+		assert(out.samples[2][x] == 0);
+	}
+	free(s);
+}
+
+int main(void)
+{
+	cmsSetLogErrorHandler(NULL);
+	test_colours_are_within_a_level();
+	test_any_width_is_converted_and_no_more();
+	test_grey_stays_grey();
+	test_srgb_is_known_in_any_form();
+	test_what_looks_different_is_not_srgb();
+	test_other_kinds_do_not_fit();
+	test_nonsense_is_black_or_white();
+	return 0;
+}

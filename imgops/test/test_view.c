@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: img_fit() shows all of the picture inside the box, or fills the box
+ * with the part of it that gravity names, or stretches it; the aspect is kept,
+ * sides are never 0, and nothing is enlarged unless asked.
+ */
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <math.h>
+
+static struct img_size fit_inside(struct img_size size, struct img_size box)
+{
+	struct img_header header = { .upright = size, .orientation = 1 };
+	struct img_transform transform = { .box = box };
+	struct img_view view = img_fit(&header, &transform);
+
+	assert(view.left == 0 && view.top == 0);
+	assert(view.width == 1 && view.height == 1);
+	return view.size;
+}
+
+static void test_fit_gives_the_known_sizes(void)
+{
+	static const struct {
+		struct img_size size, box, fit;
+	} cases[] = {
+		{ { 640, 480 }, { 320, 320 }, { 320, 240 } },
+		{ { 480, 640 }, { 320, 320 }, { 240, 320 } },
+		{ { 640, 480 }, { 0, 0 }, { 640, 480 } },
+		{ { 640, 480 }, { 320, 0 }, { 320, 240 } },
+		{ { 640, 480 }, { 0, 240 }, { 320, 240 } },
+		{ { 640, 480 }, { 640, 480 }, { 640, 480 } },
+		{ { 640, 480 }, { 1000, 1000 }, { 640, 480 } },
+		{ { 640, 480 }, { 1000, 240 }, { 320, 240 } },
+		{ { 640, 480 }, { 1, 1 }, { 1, 1 } },
+		{ { 1, 1 }, { 640, 640 }, { 1, 1 } },
+		{ { 65500, 1 }, { 640, 640 }, { 640, 1 } },
+		{ { 1, 65500 }, { 640, 640 }, { 1, 640 } },
+		{ { 65500, 65500 }, { 65499, 0 }, { 65499, 65499 } },
+		{ { 65500, 65500 }, { UINT32_MAX, 7 }, { 7, 7 } },
+		{ { 65500, 3 }, { 0, 2 }, { 43667, 2 } },
+		{ { 100, 15 }, { 50, 50 }, { 50, 8 } }, /* 7.5 goes up */
+		{ { 100, 149 }, { 0, 1 }, { 1, 1 } },
+		{ { 1000, 3 }, { 100, 100 }, { 100, 1 } }, /* 0.3 goes to 1 */
+		{ { 4032, 3024 }, { 640, 640 }, { 640, 480 } },
+		{ { 4000, 3000 }, { 333, 1000 }, { 333, 250 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct img_size fit = fit_inside(cases[i].size, cases[i].box);
+
+		assert(fit.width_px == cases[i].fit.width_px);
+		assert(fit.height_px == cases[i].fit.height_px);
+	}
+}
+
+static void test_fit_stays_inside_and_keeps_the_aspect(void)
+{
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct img_size size = { scramble(4 * i) % 65500 + 1,
+					 scramble(4 * i + 1) % 65500 + 1 };
+		struct img_size box = { scramble(4 * i + 2) % 70000,
+					scramble(4 * i + 3) % 70000 };
+		struct img_size fit = fit_inside(size, box);
+		double w =
+			(double)size.width_px * fit.height_px / size.height_px;
+		double h =
+			(double)size.height_px * fit.width_px / size.width_px;
+
+		assert(fit.width_px >= 1 && fit.height_px >= 1);
+		assert(fit.width_px <= size.width_px);
+		assert(fit.height_px <= size.height_px);
+		assert(box.width_px == 0 || fit.width_px <= box.width_px);
+		assert(box.height_px == 0 || fit.height_px <= box.height_px);
+		/* One side decides, the other is rounded, but not to 0. */
+		assert(fabs(fit.width_px - fmax(1, w)) <= 0.5001 ||
+		       fabs(fit.height_px - fmax(1, h)) <= 0.5001);
+	}
+}
+
+/* Any picture and any box; sides of a third of the boxes are small. */
+struct trial {
+	struct img_header header;
+	struct img_transform transform;
+};
+
+static struct trial make_trial(uint32_t i)
+{
+	uint32_t most = i % 3 == 0 ? 50 : 65500;
+	struct img_size size = { scramble(5 * i) % most + 1,
+				 scramble(5 * i + 1) % 65500 + 1 };
+	struct img_size box = { scramble(5 * i + 2) % (most + 4500) + 1,
+				scramble(5 * i + 3) % 70000 + 1 };
+
+	return (struct trial){
+		.header = { .upright = size,
+			    .stored = { size.height_px, size.width_px },
+			    .orientation = 6 },
+		.transform = { .box = box,
+			       .gravity = scramble(5 * i + 4) % 9,
+			       .enlarge = i % 2 },
+	};
+}
+
+static bool is_whole(const struct img_view *v)
+{
+	return v->left == 0 && v->top == 0 && v->width == 1 && v->height == 1;
+}
+
+/* Samples of the result for one of the picture, along x and along y. */
+static void scales(double *x, double *y, const struct img_view *v,
+		   struct img_size full)
+{
+	*x = v->size.width_px / (v->width * full.width_px);
+	*y = v->size.height_px / (v->height * full.height_px);
+}
+
+static void check_cover(const struct img_view *v, const struct trial *t)
+{
+	struct img_size full = t->header.upright, box = t->transform.box;
+	double x, y;
+
+	/* The aspect of the box: one side decides, the other is rounded. */
+	double w = (double)v->size.height_px * box.width_px / box.height_px;
+	double h = (double)v->size.width_px * box.height_px / box.width_px;
+
+	assert(fabs(v->size.width_px - fmax(1, w)) <= 0.5001 ||
+	       fabs(v->size.height_px - fmax(1, h)) <= 0.5001);
+	assert(v->size.width_px <= box.width_px);
+	assert(v->size.height_px <= box.height_px);
+	if (t->transform.enlarge && box.width_px <= 65500 &&
+	    box.height_px <= 65500) {
+		assert(v->size.width_px == box.width_px);
+		assert(v->size.height_px == box.height_px);
+	}
+	/* All of one side is kept, and a part of the other. */
+	assert(v->width == 1 || v->height == 1);
+	assert(v->width > 0 && v->left >= 0 && v->left + v->width <= 1);
+	assert(v->height > 0 && v->top >= 0 && v->top + v->height <= 1);
+	/* Not stretched, and not enlarged unless asked. */
+	scales(&x, &y, v, full);
+	assert(fabs(x / y - 1) < 1e-9);
+	assert(t->transform.enlarge || x <= 1 + 1e-9);
+}
+
+static void test_cover_has_the_aspect_of_the_box(void)
+{
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct trial t = make_trial(i);
+
+		t.transform.fit = IMG_FIT_COVER;
+		struct img_view view = img_fit(&t.header, &t.transform);
+
+		check_cover(&view, &t);
+	}
+}
+
+static void test_cover_gives_the_known_views(void)
+{
+	static const struct {
+		struct img_size size, box, cover;
+		bool enlarge;
+		double width, height;
+	} cases[] = {
+		{ { 640, 480 }, { 100, 100 }, { 100, 100 }, false, 0.75, 1 },
+		{ { 480, 640 }, { 100, 100 }, { 100, 100 }, false, 1, 0.75 },
+		{ { 640, 480 }, { 64, 48 }, { 64, 48 }, false, 1, 1 },
+		{ { 640, 480 }, { 640, 240 }, { 640, 240 }, false, 1, 0.5 },
+		/* Smaller than the box: its aspect, nothing enlarged. */
+		{ { 100, 100 }, { 200, 50 }, { 100, 25 }, false, 1, 0.25 },
+		{ { 100, 100 }, { 800, 400 }, { 100, 50 }, false, 1, 0.5 },
+		{ { 100, 100 }, { 800, 400 }, { 800, 400 }, true, 1, 0.5 },
+		{ { 1, 1 }, { 3, 300 }, { 1, 1 }, false, 1, 1 },
+		{ { 65500, 1 }, { 9, 9 }, { 1, 1 }, false, 1 / 65500.0, 1 },
+		{ { 10, 10 },
+		  { 131000, 65500 },
+		  { 65500, 32750 },
+		  true,
+		  1,
+		  0.5 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct img_header header = { .upright = cases[i].size };
+		struct img_transform transform = { .box = cases[i].box,
+						   .fit = IMG_FIT_COVER,
+						   .enlarge =
+							   cases[i].enlarge };
+		struct img_view view = img_fit(&header, &transform);
+
+		assert(view.size.width_px == cases[i].cover.width_px);
+		assert(view.size.height_px == cases[i].cover.height_px);
+		assert(fabs(view.width - cases[i].width) < 1e-12);
+		assert(fabs(view.height - cases[i].height) < 1e-12);
+		assert(fabs(view.left - (1 - view.width) / 2) < 1e-12);
+		assert(fabs(view.top - (1 - view.height) / 2) < 1e-12);
+	}
+}
+
+/* Gravity means the picture as displayed, however it lies in the file. */
+static void test_gravity_is_of_the_displayed_picture(void)
+{
+	static const double ends[9][2] = {
+		[IMG_CENTRE] = { 0.5, 0.5 }, [IMG_NORTH] = { 0.5, 0 },
+		[IMG_NORTHEAST] = { 1, 0 },  [IMG_EAST] = { 1, 0.5 },
+		[IMG_SOUTHEAST] = { 1, 1 },  [IMG_SOUTH] = { 0.5, 1 },
+		[IMG_SOUTHWEST] = { 0, 1 },  [IMG_WEST] = { 0, 0.5 },
+		[IMG_NORTHWEST] = { 0, 0 },
+	};
+	static const struct img_size boxes[] = { { 100, 30 }, { 30, 100 } };
+
+	for (uint32_t n = 0; n < 9 * 8 * 2 * 2; n++) {
+		uint32_t gravity = n % 9, turn = n / 9 % 8 + 1;
+		struct img_size upright = { 400, 300 }, aside = { 300, 400 };
+		struct img_header header = {
+			.upright = upright,
+			.stored = turn >= 5 ? aside : upright,
+			.orientation = turn,
+		};
+		struct img_transform transform = { .box = boxes[n / 72 % 2],
+						   .fit = IMG_FIT_COVER,
+						   .gravity = gravity,
+						   .as_stored = n / 144 };
+		struct img_view view = img_fit(&header, &transform);
+		struct img_size full =
+			transform.as_stored ? header.stored : upright;
+		double x, y;
+
+		assert(view.orientation == (transform.as_stored ? 1 : turn));
+		assert(view.size.width_px == transform.box.width_px);
+		assert(view.size.height_px == transform.box.height_px);
+		scales(&x, &y, &view, full);
+		assert(fabs(x - y) < 1e-9);
+		assert(fabs(view.left - (1 - view.width) * ends[gravity][0]) <
+		       1e-12);
+		assert(fabs(view.top - (1 - view.height) * ends[gravity][1]) <
+		       1e-12);
+	}
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void test_fill_is_the_box_as_far_as_there_are_pixels(void)
+{
+	for (uint32_t i = 0; i < 10000; i++) {
+		struct trial t = make_trial(i);
+		struct img_size full = t.header.upright, box = t.transform.box;
+
+		if (t.transform.enlarge)
+			full = (struct img_size){ 65500, 65500 };
+		t.transform.fit = IMG_FIT_FILL;
+		struct img_view view = img_fit(&t.header, &t.transform);
+
+		assert(is_whole(&view));
+		assert(view.size.width_px ==
+		       least(box.width_px, full.width_px));
+		assert(view.size.height_px ==
+		       least(box.height_px, full.height_px));
+	}
+}
+
+static void test_enlarging_goes_as_far_as_the_box(void)
+{
+	static const struct {
+		struct img_size size, box, fit;
+	} cases[] = {
+		{ { 64, 48 }, { 640, 640 }, { 640, 480 } },
+		{ { 64, 48 }, { 640, 0 }, { 640, 480 } },
+		{ { 64, 48 }, { 0, 96 }, { 128, 96 } },
+		{ { 64, 48 }, { 32, 0 }, { 32, 24 } },
+		{ { 64, 48 }, { 0, 0 }, { 64, 48 } },
+		{ { 1, 1 }, { UINT32_MAX, 0 }, { 65500, 65500 } },
+		{ { 1, 65500 }, { 2, 0 }, { 1, 65500 } },
+		{ { 1000, 1 }, { 0, 7 }, { 7000, 7 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct img_header header = { .upright = cases[i].size };
+		struct img_transform transform = { .box = cases[i].box,
+						   .enlarge = true };
+		struct img_view view = img_fit(&header, &transform);
+
+		assert(is_whole(&view));
+		assert(view.size.width_px == cases[i].fit.width_px);
+		assert(view.size.height_px == cases[i].fit.height_px);
+	}
+}
+
+static void test_a_box_with_an_open_side_is_inside_for_all_fits(void)
+{
+	for (uint32_t i = 0; i < 10000; i++) {
+		struct trial t = make_trial(i);
+
+		if (i % 4 < 3)
+			t.transform.box.width_px = 0;
+		if (i % 4 > 0)
+			t.transform.box.height_px = 0;
+		struct img_view inside = img_fit(&t.header, &t.transform);
+
+		t.transform.fit = i % 8 < 4 ? IMG_FIT_COVER : IMG_FIT_FILL;
+		struct img_view view = img_fit(&t.header, &t.transform);
+
+		assert(is_whole(&view) && is_whole(&inside));
+		assert(view.size.width_px == inside.size.width_px);
+		assert(view.size.height_px == inside.size.height_px);
+	}
+}
+
+int main(void)
+{
+	test_fit_gives_the_known_sizes();
+	test_fit_stays_inside_and_keeps_the_aspect();
+	test_enlarging_goes_as_far_as_the_box();
+	test_a_box_with_an_open_side_is_inside_for_all_fits();
+	test_fill_is_the_box_as_far_as_there_are_pixels();
+	test_cover_gives_the_known_views();
+	test_cover_has_the_aspect_of_the_box();
+	test_gravity_is_of_the_displayed_picture();
+	return 0;
+}

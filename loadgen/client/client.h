@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client: sends requests over keep-alive connections.
+ *
+ *	requests -> [ connection 1 .. N ] ==HTTP/1.1 POST==> server
+ *	                     '-> done(result)
+ *
+ * Closed loop: each connection sends the next request as soon as its last reply
+ * is complete.
+ * Open loop: the times to send at are drawn beforehand (arrivals.h).  A request
+ * is sent at its time if a connection is free; if not, it waits for one, in the
+ * order of the intended times.  No reply and no delay changes the time of a
+ * later request.
+ *
+ * One clock measures for each request:
+ *  - in an open loop, the time at which it should have been sent: any wait
+ *    counts as response time (no coordinated omission);
+ *  - its start, just before its first byte is sent on a connection that stands
+ *    already: connecting does not count;
+ *  - its last byte sent, just after the kernel took it into the socket's
+ *    buffer, when a blocking send() would have returned.  If the server
+ *    refuses the upload before that, the response time is 0;
+ *  - the last byte of its reply.
+ * No request is sent twice.  If the server closes a kept connection after the
+ * request was begun and without a reply, the request is a transport error.  If
+ * it closed the connection before, the client opens a new one.
+ *
+ * Ownership  The client borrows everything in its configuration.
+ * Threads    One.
+ * Limits     A reply's body has at most REPLY_BYTES_MAX (connection.h);
+ *            connecting takes at most 10 s and a request `timeout_ns`.  Beyond
+ *            a limit the request is a transport error, which is noticed at
+ *            most 0.1 s late.
+ */
+#ifndef LOADGEN_CLIENT_CLIENT_H
+#define LOADGEN_CLIENT_CLIENT_H
+
+#include "base/error.h"
+#include "loadgen/client/arrivals.h"
+#include "loadgen/client/request.h"
+#include "loadgen/client/result.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+
+/* Called once for each request.  False: end the run. */
+typedef bool client_done_fn(const struct result *result, void *arg);
+
+/* Called at least ten times a second. */
+typedef void client_tick_fn(uint32_t in_flight_count, void *arg);
+
+struct client_config {
+	const char *url;
+	struct requests *requests; /* begun */
+	uint32_t connections;
+	struct arrivals *arrivals; /* NULL: a closed loop */
+	/* Begin or, in an open loop, intend no request later; 0: no limit. */
+	uint64_t duration_ns;
+	uint64_t timeout_ns; /* for one request, connecting included */
+	bool keep_replies;   /* results have the reply's body */
+	const volatile sig_atomic_t *stop; /* end the run when not 0 */
+	client_done_fn *done;
+	client_tick_fn *tick; /* NULL: none */
+	void *arg;            /* given to every call of `done` and `tick` */
+};
+
+enum client_end {
+	CLIENT_FINISHED, /* the requests or the time are over */
+	CLIENT_STOPPED,  /* by `stop` or `done` */
+	CLIENT_GAVE_UP,  /* see client_run() */
+	CLIENT_BROKEN,   /* epoll failed */
+};
+
+struct client_outcome {
+	enum client_end end;
+	/* From the beginning of client_run() to the end of the last request. */
+	uint64_t makespan_ns;
+	const char *error; /* why the client gave up; static text */
+};
+
+/*
+ * Find the server's addresses, without connecting.  NULL: `error` gives the
+ * reason.
+ */
+struct client *client_new(const struct client_config *config,
+			  struct error *error);
+void client_free(struct client *c);
+
+/*
+ * Send, once.  CLIENT_FINISHED waits for all requests in flight; the other ends
+ * break them off, and they are not counted.  The client gives up when as many
+ * requests in a row as there are connections (at least 8) could not connect.
+ */
+struct client_outcome client_run(struct client *c);
+
+#endif

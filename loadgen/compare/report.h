@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Report: results -> report.md, report.html and the plots, in one folder. */
+#ifndef LOADGEN_COMPARE_REPORT_H
+#define LOADGEN_COMPARE_REPORT_H
+
+#include "base/error.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+/*
+ * Write both documents, replacing existing ones.  True: `note` is empty, or
+ * says why there are no plots.  False: `error` says what is wrong with the
+ * results or which file could not be written; the two documents are unchanged.
+ */
+MUST_CHECK bool report_write(const char *folder, const cJSON *results,
+			     struct error *note, struct error *error);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: after the start the server runs; after the stop none of its
+ * processes does.
+ */
+#include "loadgen/compare/process.c"
+
+#include "loadgen/test/program.h"
+#include "loadgen/test/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct scratch scratch;
+static char program[SCRATCH_PATH_BYTES];
+static char log_path[SCRATCH_PATH_BYTES];
+static const volatile sig_atomic_t go_on;
+
+/* Returns the number after `key` in the server's log. */
+static long logged(const char *key)
+{
+	char *text = scratch_read(&scratch, "log");
+	char *place = strstr(text, key);
+	long number;
+
+	assert(place != NULL);
+	number = strtol(place + strlen(key), NULL, 10);
+	free(text);
+	return number;
+}
+
+static bool is_alive(long pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+static bool start(struct server_process *s, const struct arm *arm,
+		  struct error *error)
+{
+	unlink(log_path);
+	return server_process_start(s, arm, "w=1", log_path, &go_on, error);
+}
+
+static void test_start_and_stop(void)
+{
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "{port}", "0", "200", NULL },
+	};
+	struct server_process s = { 0 };
+	struct error error;
+	int status;
+	long pid;
+
+	assert(start(&s, &arm, &error));
+	assert(strncmp(s.url, "http://127.0.0.1:", 17) == 0);
+	assert(strstr(s.url, "/?w=1") != NULL);
+	assert(answers_http(s.url));
+	pid = logged("pid ");
+	assert(is_alive(pid));
+	process_stop(&s.process, &status);
+	assert(!is_alive(pid));
+	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	server_process_stop(&s); /* allowed, though nothing runs */
+	assert(s.url == NULL);
+}
+
+/* A shell, its server, and a child that ignores SIGTERM: all of them end. */
+static void test_the_whole_group_ends(void)
+{
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/?q=1",
+		.command = { "sh", "-c",
+			     "trap '' TERM; sleep 1000 & echo sleeper $!; "
+			     "cd / && \"$PROGRAM\" $PORT 0 200 & wait; wait",
+			     NULL },
+		.environment = { { "PORT", "{port}" }, { "PROGRAM", program } },
+		.variable_count = 2,
+	};
+	struct server_process s = { 0 };
+	struct error error;
+	long server;
+	long sleeper;
+
+	assert(start(&s, &arm, &error));
+	assert(strstr(s.url, "/?q=1&w=1") != NULL);
+	server = logged("pid ");
+	sleeper = logged("sleeper ");
+	assert(is_alive(server) && is_alive(sleeper));
+	kill(s.process.pid, SIGKILL); /* the leader alone */
+	server_process_stop(&s);
+	assert(!is_alive(server) && !is_alive(sleeper));
+	errno = 0;
+	assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+/* The process has an empty standard input, and the log as both outputs. */
+static void test_no_descriptor_is_left_open(void)
+{
+	const char *command[] = { "sh", "-c",
+				  "for f in /proc/$$/fd/*; do readlink $f; "
+				  "done; read line || echo empty",
+				  NULL };
+	struct process_config config = { .command = command, .log = log_path };
+	struct process p = { 0 };
+	struct error error;
+	char *text;
+	char *null;
+	int status;
+
+	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC); /* what we inherited */
+	unlink(log_path);
+	assert(process_start(&p, &config, &error));
+	process_wait(&p, &go_on, &status);
+	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	text = scratch_read(&scratch, "log");
+	null = strstr(text, "/dev/null\n");
+	assert(null != NULL && strstr(null + 1, "/dev/null\n") == NULL);
+	assert(strstr(text, "empty\n") != NULL);
+	free(text);
+}
+
+static void expect_failure(const struct arm *arm, const char *part)
+{
+	struct server_process s = { 0 };
+	struct error error;
+
+	assert(!start(&s, arm, &error));
+	assert(strstr(error.text, part) != NULL);
+	assert(s.process.pid == 0 && s.url == NULL);
+}
+
+static void test_failures(void)
+{
+	struct arm missing = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { "/no/such/program", NULL },
+	};
+	struct arm ends = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "", "0", "200", NULL },
+	};
+	struct arm elsewhere = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { program, "{port}", "0", "200", NULL },
+		.directory = "/no/such/folder",
+	};
+
+	expect_failure(&missing,
+		       "cannot start '/no/such/program': No such file");
+	expect_failure(&ends, "ended at once: exit status 3");
+	expect_failure(&ends, "ends:\nno port");
+	expect_failure(&elsewhere, "No such file");
+}
+
+static void test_interrupted(void)
+{
+	static const volatile sig_atomic_t stop = 1;
+	struct arm arm = {
+		.url = "http://127.0.0.1:{port}/",
+		.command = { "sleep", "1000", NULL },
+	};
+	struct server_process s = { 0 };
+	struct error error;
+
+	assert(!server_process_start(&s, &arm, "", log_path, &stop, &error));
+	assert(strcmp(error.text, "interrupted") == 0);
+	assert(s.process.pid == 0);
+}
+
+static void test_probe(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char url[SERVER_URL_BYTES];
+	int port = dead_port_open(true, url);
+
+	assert(!answers_http(url)); /* listens, says nothing */
+	close(port);
+	assert(!answers_http(url));
+	assert(!answers_http("http://127.0.0.1:port/"));
+	server_start(&server);
+	assert(answers_http(server.url)); /* 503 is an answer */
+	server_stop(&server);
+	server_release(&server);
+}
+
+static void test_log_tail(void)
+{
+	char text[16];
+
+	scratch_write(&scratch, "tail", "first line\nsecond\nthird\n", 24);
+	read_log_tail(scratch_path(&scratch, "tail", log_path), text,
+		      sizeof(text));
+	assert(strcmp(text, "second\nthird") == 0 ||
+	       strcmp(text, "third") == 0);
+	read_log_tail("/no/such/file", text, sizeof(text));
+	assert(text[0] == '\0');
+}
+
+int main(void)
+{
+	program_find("compare_reply_server", program);
+	scratch_init(&scratch);
+	scratch_path(&scratch, "log", log_path);
+	test_start_and_stop();
+	test_the_whole_group_ends();
+	test_no_descriptor_is_left_open();
+	test_failures();
+	test_interrupted();
+	test_probe();
+	test_log_tail();
+	scratch_release(&scratch);
+	return 0;
+}

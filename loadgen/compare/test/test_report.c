@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* A report says what the results do, and does not pass over bad runs. */
+#include "loadgen/compare/report.h"
+
+#include "base/util.h"
+#include "loadgen/compare/results.h"
+#include "loadgen/compare/test/xml.h"
+#include "base/test/scratch.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char plan_text[] =
+	"{ \"title\": \"T\", \"dataset\": \"D\","
+	"\"closed\": { \"connections\": 16, \"passes\": 1 },"
+	"\"open\": { \"percent_of_capacity\": [50, 80], \"duration_s\": 1,"
+	"\"connections\": 2048 },"
+	"\"arms\": [ { \"name\": \"left out\", \"url\": \"http://h/\" },"
+	"{ \"name\": \"free\", \"url\": \"http://h/\" },"
+	"{ \"name\": \"bound\", \"url\": \"http://h/\","
+	"\"connections\": 4 } ] }";
+
+static struct scratch scratch;
+static struct plan plan;
+
+static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
+		       double speed)
+{
+	struct results_run run = { arm, LOAD_CLOSED, repetition, 0 };
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{ \"bytes_per_s\": %f, \"responses_per_s\": %f,"
+		 "\"makespan_s\": 1, \"requests\": 1, \"responses\":"
+		 "{ \"200\": 1 }, \"response_ms\": { \"p90\": %f },"
+		 "\"server\": { \"cpu_s\": 1, \"cpu_percent\": 100,"
+		 "\"peak_memory_bytes\": 1048576, \"voluntary_switches\": 1,"
+		 "\"involuntary_switches\": 1 },"
+		 "\"percentiles\": [ [0, %f] ] }",
+		 1e6 * speed, speed, 1000 / speed, 1000 / speed);
+	results_add(results, &run, cJSON_Parse(text));
+}
+
+static void add_open(cJSON *results, const char *arm, uint64_t repetition,
+		     double percent, int failed)
+{
+	struct results_run run = { arm, LOAD_OPEN, repetition, percent };
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{ \"rate_per_s\": %f, \"requests\": 100, \"responses\":"
+		 "{ \"200\": %d, \"503\": %d }, \"response_ms\":"
+		 "{ \"p50\": 1, \"p90\": 2, \"p99\": 3 } }",
+		 percent, 100 - failed, failed);
+	results_add(results, &run, cJSON_Parse(text));
+}
+
+/* `name` of the report of `results`, which are freed.  The caller's. */
+static char *report(cJSON *results, const char *name)
+{
+	struct error error;
+	struct error note;
+
+	if (!report_write(scratch.dir, results, &note, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		abort();
+	}
+	assert(*note.text == '\0');
+	cJSON_Delete(results);
+	return scratch_read(&scratch, name);
+}
+
+static void expect(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL) {
+		fprintf(stderr, "'%s' is missing in:\n%s", part, text);
+		abort();
+	}
+}
+
+/* Markers of a colour: one for each point, and one in the key. */
+static size_t count_points(const char *svg, const char *rgb)
+{
+	char mark[64];
+	size_t count = 0;
+
+	snprintf(mark, sizeof(mark), " color='rgb(%s)'/>", rgb);
+	while ((svg = strstr(svg, mark)) != NULL) {
+		count++;
+		svg++;
+	}
+	assert(count > 0);
+	return count - 1;
+}
+
+/*
+ * Three repetitions: "free" is overloaded at 80 % in two of them, so that only
+ * the lucky one is there; "bound" loses requests in one of them.
+ */
+static cJSON *make_results(void)
+{
+	cJSON *results = results_new(&plan);
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		add_closed(results, "free", i, 10 + (double)i);
+		add_closed(results, "bound", i, 20 + (double)i);
+		add_open(results, "free", i, 50, 0);
+		add_open(results, "bound", i, 50, 0);
+		add_open(results, "bound", i, 80, i == 2 ? 7 : 0);
+	}
+	add_open(results, "free", 1, 80, 0);
+	return results;
+}
+
+static void test_open_loop_without_survivors(void)
+{
+	char *markdown = report(make_results(), "report.md");
+	char *svg = scratch_read(&scratch, "load_p90.svg");
+
+	expect(markdown, "| free | 80 % | 80.0 | - | 1.0 | 2.0 | 3.0 | - | - | "
+			 "0.00 | 1 of 3 |\n");
+	expect(markdown, "| bound | 80 % | 80.0 | - | 1.0 | 2.0 | 3.0 | - | - "
+			 "| 0.00 | 3 of 3 |\n");
+	expect(markdown, "Its curves have only points that all its runs");
+	assert(count_points(svg, "213,  94,   0") == 1); /* free */
+	assert(count_points(svg, "  0, 128,  92") == 2); /* bound */
+	free(svg);
+	free(markdown);
+}
+
+static void test_one_bad_run_is_told(void)
+{
+	char *markdown = report(make_results(), "report.md");
+
+	expect(markdown, "bound, open loop at 80 %: not all requests were "
+			 "answered 2xx in 1 of 3 runs, and 7.00 % were not in "
+			 "the worst;");
+	assert(strstr(markdown, "open loop at 50 %: not all") == NULL);
+	free(markdown);
+}
+
+static void test_connections(void)
+{
+	char *markdown = report(make_results(), "report.md");
+
+	expect(markdown, "- free, 16 connections, 2048 in the open loop: ");
+	expect(markdown, "- bound, 4 connections, 4 in the open loop: ");
+	expect(markdown, "2048 connections where an arm has no number");
+	expect(markdown, "further ones wait in the client");
+	free(markdown);
+}
+
+static void test_differences(void)
+{
+	char *markdown = report(make_results(), "report.md");
+
+	/* Against the first measured, which is not the plan's first. */
+	expect(markdown, "p, against the first measured");
+	expect(markdown, "| bound | 22.000 |  | 1.000 | 22.000 | 21.000 to "
+			 "23.000 (75 %) | 0.1 | 3 |\n");
+	expect(markdown, "| free | 12.000 | -45.45 % | 1.000 | 12.000 | 11.000 "
+			 "to 13.000 (75 %) | - | 3 |\n");
+	/* Of response times the least is the best. */
+	expect(markdown, "| bound | 45.5 |  | 2.1 | 45.5 | 43.5 to 47.6 (75 "
+			 "%) | 0.1 | 3 |\n");
+	expect(markdown, "| free | 83.7 | +83.93 % | 7.0 | 83.3 | 76.9 to 90.9 "
+			 "(75 %) | - | 3 |\n");
+	expect(markdown, "| free | 1000.000 |  | 0.000 | 1000.000 |");
+	expect(markdown, "Uploads, Mbit/s (greatest 5 s)");
+	free(markdown);
+}
+
+/* Nothing can be said of how one run's figures vary. */
+static void test_one_run(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+	char *svg;
+
+	add_closed(results, "bound", 1, 20);
+	markdown = report(results, "report.md");
+	svg = scratch_read(&scratch, "response_times.svg");
+	expect(markdown, "| bound | 20.000 |  | - | 20.000 | - | - | 1 |\n");
+	expect(svg, "bound");
+	assert(strstr(svg, "nan") == NULL);
+	free(svg);
+	free(markdown);
+}
+
+/* A server elsewhere: its CPU time is not known. */
+static void test_no_server_figures(void)
+{
+	struct results_run run = { "free", LOAD_CLOSED, 1, 0 };
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	results_add(results, &run,
+		    cJSON_Parse("{ \"bytes_per_s\": 1e6, \"server\": null }"));
+	markdown = report(results, "report.md");
+	expect(markdown, "| free | 1.000 |  | - | 1.000 | - | - | 1 |\n");
+	expect(markdown, "| free | - | - | - | - | - | - | 0 |\n");
+	free(markdown);
+}
+
+static void test_a_box_for_each_metric(void)
+{
+	static const char *const names[] = {
+		"throughput",   "makespan", "responses",
+		"response_p90", "cpu_use",  "uploads",
+		"cpu",          "memory",   "switches",
+	};
+	char *markdown = report(make_results(), "report.md");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char link[64];
+
+		snprintf(link, sizeof(link), "](%s.svg)", names[i]);
+		expect(markdown, link);
+	}
+	free(markdown);
+}
+
+static const char nasty[] =
+	"'`touch pwned` $(x) @m %s%n {\\Bold} \\n <a href=\"y\">&\t|</svg>";
+
+/* meta has no end in HTML: the one thing that is not XML.  Nor have images. */
+static void drop_elements(char *html, const char *name)
+{
+	char *element;
+
+	while ((element = strstr(html, name)) != NULL) {
+		char *end = strchr(element, '>') + 1;
+
+		memmove(element, end, strlen(end) + 1);
+	}
+}
+
+/* Names are text, whatever is in them: for gnuplot, SVG, HTML and Markdown. */
+static void test_nasty_names(void)
+{
+	struct plan nasty_plan;
+	cJSON *json = cJSON_Parse(plan_text);
+	cJSON *results;
+	struct error error;
+	char *text;
+
+	cJSON_ReplaceItemInObject(json, "title", cJSON_CreateString(nasty));
+	cJSON_ReplaceItemInObject(
+		cJSON_GetArrayItem(cJSON_GetObjectItem(json, "arms"), 1),
+		"name", cJSON_CreateString("' . `touch p` . '%s%n<b>&|"));
+	assert(plan_read(&nasty_plan, json, &error));
+	results = results_new(&nasty_plan);
+	add_closed(results, nasty_plan.arms[1].name, 1, 10);
+	add_open(results, nasty_plan.arms[1].name, 1, 50, 0);
+	text = report(results, "throughput.svg");
+	assert(xml_is_well_formed(text));
+	expect(text, "<title>Throughput, closed loop</title>");
+	expect(text, "' . `touch p` . '%s%n&lt;b>&amp;|</text>");
+	expect(text, "prefers-color-scheme:dark");
+	free(text);
+	text = scratch_read(&scratch, "load_p50.svg");
+	assert(xml_is_well_formed(text));
+	expect(text, "' . `touch p` . '%s%n&lt;b>&amp;|</text>");
+	free(text);
+	assert(!scratch_has(&scratch, "p") && !scratch_has(&scratch, "pwned"));
+	text = scratch_read(&scratch, "report.md");
+	expect(text, "\\<a href");
+	expect(text, "%s%n\\<b\\>&\\| | 10.000 |");
+	free(text);
+	text = scratch_read(&scratch, "report.html");
+	assert(strncmp(text, "<!DOCTYPE html>\n", 16) == 0);
+	assert(strstr(text, "<a") == NULL && strstr(text, "<b>") == NULL);
+	drop_elements(text, "<meta");
+	drop_elements(text, "<img");
+	assert(xml_is_well_formed(text + 16));
+	free(text);
+	plan_release(&nasty_plan);
+}
+
+/* The page needs no other file: pictures are in it. */
+static void test_html_is_complete(void)
+{
+	char *html = report(make_results(), "report.html");
+	const char *at = html;
+
+	expect(html, "<img alt=\"Throughput, closed loop\" "
+		     "src=\"data:image/svg+xml,%3C");
+	while ((at = strstr(at, "src=\"")) != NULL)
+		assert(strncmp(at += 5, "data:image/svg+xml,", 19) == 0);
+	assert(strstr(html, "<link") == NULL &&
+	       strstr(html, "<script") == NULL);
+	free(html);
+}
+
+/* Tables alone, and a sentence; the script can be taken elsewhere. */
+static void test_without_gnuplot(void)
+{
+	char *path = strdup(getenv("PATH"));
+	char folder[SCRATCH_PATH_BYTES];
+	cJSON *results = make_results();
+	struct error error;
+	struct error note;
+	char *text;
+
+	scratch_mkdir(&scratch, "plain");
+	scratch_path(&scratch, "plain", folder);
+	setenv("PATH", "/nonexistent", 1);
+	assert(report_write(folder, results, &note, &error));
+	setenv("PATH", path, 1);
+	assert(strstr(note.text, "gnuplot") != NULL);
+	text = scratch_read(&scratch, "plain/report.md");
+	expect(text, "| bound | 22.000 |");
+	expect(text, "There are none: cannot start 'gnuplot'");
+	assert(strstr(text, ".svg") == NULL);
+	free(text);
+	assert(scratch_has(&scratch, "plain/plots.gnuplot"));
+	assert(!scratch_has(&scratch, "plain/throughput.svg"));
+	cJSON_Delete(results);
+	free(path);
+}
+
+static void test_verdict_of_xml(void)
+{
+	assert(xml_is_well_formed("<a x=\"1\">t &amp; <b/></a>"));
+	assert(xml_is_well_formed(
+		"<?xml version='1'?>\n<a x = '1'\n><b/></a>"));
+	assert(!xml_is_well_formed("<a><b></a></b>"));
+	assert(!xml_is_well_formed("<a>&</a>"));
+	assert(!xml_is_well_formed("<a>"));
+	assert(!xml_is_well_formed("<a x=1/>"));
+	assert(!xml_is_well_formed("<a/><b/>"));
+	assert(!xml_is_well_formed("<a x=\"<\"/>"));
+}
+
+/* There is no half of a report. */
+static void test_what_cannot_be_written(void)
+{
+	cJSON *results = make_results();
+	char folder[SCRATCH_PATH_BYTES];
+	struct error error;
+	struct error note;
+
+	scratch_mkdir(&scratch, "blocked");
+	scratch_mkdir(&scratch, "blocked/memory.svg");
+	scratch_path(&scratch, "blocked", folder);
+	assert(!report_write(folder, results, &note, &error));
+	assert(strstr(error.text, "blocked/memory.svg: Is a directory") !=
+	       NULL);
+	assert(scratch_has(&scratch, "blocked/throughput.svg"));
+	assert(!scratch_has(&scratch, "blocked/report.md"));
+	assert(!scratch_has(&scratch, "blocked/report.md.tmp"));
+	assert(!scratch_has(&scratch, "blocked/memory.svg.tmp"));
+	cJSON_Delete(results);
+}
+
+int main(void)
+{
+	struct error error;
+
+	assert(plan_read(&plan, cJSON_Parse(plan_text), &error));
+	scratch_init(&scratch);
+	test_open_loop_without_survivors();
+	test_one_bad_run_is_told();
+	test_connections();
+	test_differences();
+	test_one_run();
+	test_no_server_figures();
+	test_a_box_for_each_metric();
+	test_nasty_names();
+	test_html_is_complete();
+	test_without_gnuplot();
+	test_verdict_of_xml();
+	test_what_cannot_be_written();
+	scratch_release(&scratch);
+	plan_release(&plan);
+	return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/rates.h"
+
+#include "base/take.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NUMBER_COUNT = 4 };
+
+/* Of the numbers in steps. */
+static const double number_min = 0.001;
+static const double number_max = 1e6;
+static const double rounding = 1e-6; /* part of a step lost in binary */
+
+static const double behind_share = 0.02; /* of an objective's requests */
+static const double search_max_per_s = 1e6;
+static const double search_precision = 0.02;
+
+/* Decimal numbers with ':' between them. */
+static bool steps_parse_numbers(const char *text, double numbers[NUMBER_COUNT])
+{
+	for (int i = 0; i < NUMBER_COUNT; i++) {
+		if (!take_real(&text, &numbers[i]) ||
+		    *text != (i < NUMBER_COUNT - 1 ? ':' : '\0') ||
+		    numbers[i] < number_min || numbers[i] > number_max)
+			return false;
+		text++;
+	}
+	return true;
+}
+
+static double steps_between(const struct steps *s)
+{
+	return (s->to_per_s - s->from_per_s) / s->by_per_s + rounding;
+}
+
+bool steps_parse(struct steps *s, const char *text, struct error *error)
+{
+	double numbers[NUMBER_COUNT];
+	struct steps parsed;
+
+	if (!steps_parse_numbers(text, numbers)) {
+		error_set(error,
+			  "'%s': not FROM:TO:BY:SECONDS, each a number from "
+			  "0.001 to 1000000",
+			  text);
+		return false;
+	}
+	parsed = (struct steps){ numbers[0], numbers[1], numbers[2],
+				 numbers[3] };
+	if (parsed.to_per_s < parsed.from_per_s ||
+	    steps_between(&parsed) >= STEPS_MAX) {
+		error_set(error, "'%s': not 1 to %d steps", text, STEPS_MAX);
+		return false;
+	}
+	*s = parsed;
+	return true;
+}
+
+int steps_count(const struct steps *s)
+{
+	return (int)steps_between(s) + 1;
+}
+
+double steps_rate_per_s(const struct steps *s, int i)
+{
+	return s->from_per_s + i * s->by_per_s;
+}
+
+static const char *skip_spaces(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
+/* Skip `word` and the spaces around it.  False: it does not come next. */
+static bool take_spaced_word(const char **text, const char *word)
+{
+	const char *start = skip_spaces(*text);
+	size_t length = strlen(word);
+
+	if (strncmp(start, word, length) != 0)
+		return false;
+	*text = skip_spaces(start + length);
+	return true;
+}
+
+/* '<' and a decimal number more than 0. */
+static bool objective_take_limit(const char **text, double *limit)
+{
+	if (!take_spaced_word(text, "<") || !take_real(text, limit))
+		return false;
+	*text = skip_spaces(*text);
+	return *limit > 0;
+}
+
+/* "p99" is also the beginning of "p99.9", so '<' must follow. */
+static bool objective_take_figure(const char **text, struct objective *o)
+{
+	for (int i = 0; i < FIGURE_COUNT; i++) {
+		const char *after = *text;
+
+		if (take_spaced_word(&after, figure_names[i]) &&
+		    *after == '<') {
+			*text = after;
+			o->figure = (enum figure)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool objective_take_time(const char **text, struct objective *o)
+{
+	if (!objective_take_figure(text, o) ||
+	    !objective_take_limit(text, &o->below_ms))
+		return false;
+	if (take_spaced_word(text, "ms"))
+		return true;
+	o->below_ms *= 1000;
+	return take_spaced_word(text, "s");
+}
+
+static bool objective_take_errors(const char **text, struct objective *o)
+{
+	double percent;
+
+	if (!take_spaced_word(text, "errors") ||
+	    !objective_take_limit(text, &percent) || percent > 100)
+		return false;
+	o->errors_below = percent / 100;
+	return take_spaced_word(text, "%");
+}
+
+bool objective_parse(struct objective *o, const char *text, struct error *error)
+{
+	struct objective parsed = { 0 };
+	const char *rest = text;
+
+	if (objective_take_time(&rest, &parsed) &&
+	    (*rest == '\0' ||
+	     (take_spaced_word(&rest, ",") &&
+	      objective_take_errors(&rest, &parsed) && *rest == '\0'))) {
+		*o = parsed;
+		return true;
+	}
+	error_set(error,
+		  "'%s': not as p90 < 200 ms or p99 < 1 s, errors < 1 %% "
+		  "(mean, p50, p90, p99, p99.9 or max)",
+		  text);
+	return false;
+}
+
+void objective_print(FILE *out, const struct objective *o)
+{
+	fprintf(out, "%s < %g ms", figure_names[o->figure], o->below_ms);
+	if (o->errors_below > 0)
+		fprintf(out, ", errors < %g %%", 100 * o->errors_below);
+}
+
+static bool trial_has_errors(const struct objective *o,
+			     const struct rate_trial *t)
+{
+	uint64_t errors = t->request_count - t->ok_count;
+
+	return errors > 0 &&
+	       (double)errors >= o->errors_below * (double)t->request_count;
+}
+
+static bool trial_is_behind(const struct objective *o,
+			    const struct rate_trial *t)
+{
+	double late = (double)(t->request_count - t->in_time_count);
+
+	return late > behind_share * (double)t->request_count +
+			      t->rate_per_s * o->below_ms / 1000;
+}
+
+enum shortfall objective_judge(const struct objective *o,
+			       const struct rate_trial *t)
+{
+	if (trial_has_errors(o, t))
+		return SHORTFALL_ERRORS;
+	if (trial_is_behind(o, t))
+		return SHORTFALL_BEHIND;
+	if (t->response_ns == NULL ||
+	    !(t->response_ns->figures[o->figure] < o->below_ms * 1e6))
+		return SHORTFALL_SLOW;
+	return SHORTFALL_NONE;
+}
+
+const char *shortfall_name(enum shortfall s)
+{
+	static const char *const names[] = {
+		[SHORTFALL_NONE] = "kept",
+		[SHORTFALL_ERRORS] = "errors",
+		[SHORTFALL_BEHIND] = "behind",
+		[SHORTFALL_SLOW] = "slow",
+	};
+
+	return names[s];
+}
+
+double search_next(const struct search *s)
+{
+	double held = s->held_per_s;
+	double failed = s->failed_per_s;
+
+	if (held == 0 && failed == 0)
+		return s->first_per_s;
+	if (failed == 0)
+		return held < search_max_per_s ?
+			       fmin(2 * held, search_max_per_s) :
+			       0;
+	if (held == 0)
+		return failed > s->lowest_per_s ?
+			       fmax(failed / 2, s->lowest_per_s) :
+			       0;
+	return failed - held > search_precision * held ? (held + failed) / 2 :
+							 0;
+}
+
+void search_note(struct search *s, bool held)
+{
+	double rate_per_s = search_next(s);
+
+	if (held)
+		s->held_per_s = rate_per_s;
+	else
+		s->failed_per_s = rate_per_s;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Record: the results of a run, counted; and the outcome of the run, which is
+ * its record and what the client and the server used.
+ *
+ * Pure: no clock, no network.  Every response time of a 2xx reply is kept as it
+ * was measured, in nanoseconds (samples.h).
+ *
+ * Limits     40 bytes for each 2xx reply, 24 more with a calibration, and 8 for
+ *            each request of an open loop; arrays double when they grow, so up
+ *            to twice that.
+ */
+#ifndef LOADGEN_REPORT_RECORD_H
+#define LOADGEN_REPORT_RECORD_H
+
+#include "loadgen/client/result.h"
+#include "base/error.h"
+#include "loadgen/report/samples.h"
+#include "loadgen/report/server_usage.h"
+#include "loadgen/report/verify.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	RECORD_STATUS_COUNT = 1000, /* three digits */
+	SIZE_CLASS_COUNT = 4,
+	MEGAPIXEL_CLASS_COUNT = 4,
+	INTERVAL_S = 5, /* as in the figures of UCAM-CL-TR-781, 4.3 */
+};
+
+/*
+ * Uploads are put into classes by the size of their file and by the size of
+ * their image, to show how large uploads delay small ones.
+ */
+struct size_class {
+	const char *name; /* with its unit; a KB is 1000 bytes */
+	/* upper bound, excluded; UINT64_MAX: the last class */
+	uint64_t bytes_below;
+};
+
+/* A megapixel is 1,000,000 pixels. */
+struct megapixel_class {
+	const char *name;
+	double megapixels_below; /* INFINITY: the last class */
+};
+
+/* The smallest first. */
+extern const struct size_class size_classes[SIZE_CLASS_COUNT];
+extern const struct megapixel_class megapixel_classes[MEGAPIXEL_CLASS_COUNT];
+
+/* An index into size_classes. */
+unsigned size_class_of(uint64_t size_bytes);
+
+/* Of the 2xx replies of one class. */
+struct record_class {
+	struct samples response;
+	struct samples slowdown;
+};
+
+struct record_error {
+	const char *text;
+	uint64_t count;
+};
+
+/* Bytes answered 2xx in each INTERVAL_S of the run, by the end of the reply. */
+struct intervals {
+	uint64_t *bytes; /* owned */
+	size_t count;    /* up to the last that has bytes */
+};
+
+/* Zero one to begin. */
+struct record {
+	/* Of 2xx replies. */
+	struct samples response;
+	struct samples from_last_byte;
+	struct samples from_first_byte;
+	struct samples slowdown; /* no unit; of files that are calibrated */
+	struct record_class by_size[SIZE_CLASS_COUNT];
+	struct record_class by_megapixels[MEGAPIXEL_CLASS_COUNT]; /* of JPEGs */
+	struct intervals intervals;
+	double megapixels;
+
+	/* Of an open loop. */
+	struct samples lag;    /* of requests that found a connection free */
+	uint64_t waited_count; /* of requests that did not */
+
+	uint64_t responses[RECORD_STATUS_COUNT]; /* by status, whole replies */
+	uint64_t request_count;                  /* the sum of those below */
+	uint64_t ok_count;                       /* answered 2xx */
+	uint64_t uploaded_bytes;                 /* of requests answered 2xx */
+	uint64_t transport_error_count;          /* without a whole reply */
+	struct record_error *errors;             /* the same, by text */
+	size_t error_kinds;
+};
+
+/* Count one result.  False: out of memory, and nothing is counted. */
+MUST_CHECK bool record_add(struct record *r, const struct result *result);
+
+/* Make `r` empty.  An empty one is fine. */
+void record_release(struct record *r);
+
+struct interval {
+	double end_s;
+	double bytes_per_s; /* over the part that lies within the run */
+	double cumulative_bytes_per_s; /* from the beginning to end_s */
+};
+
+/* The number of intervals in a run of `makespan_ns`. */
+size_t intervals_count(uint64_t makespan_ns);
+
+/* Interval `i` of a run of `makespan_ns`, which ends the last interval. */
+struct interval intervals_get(const struct intervals *v, uint64_t makespan_ns,
+			      size_t i);
+
+/* The outcome of a run. */
+struct outcome {
+	struct record record;
+	uint64_t makespan_ns;
+	double client_cpu_s; /* user and system, of the run alone */
+	uint64_t client_peak_memory_bytes; /* since this program started */
+	struct server_usage server;
+	struct reply_checks verified; /* with --verify */
+	struct reply_checks golden;   /* with --golden */
+	/* Requests that ended within --duration; 0 without it. */
+	uint64_t in_time_count;
+};
+
+/* Make `out` empty.  An empty one is fine. */
+void outcome_release(struct outcome *out);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Report: everything that is written about a run.
+ *
+ *	report_print()       the outcome, for people
+ *	report_write_json()  the outcome, for scripts; keys: docs/loadgen.md
+ *	csv_write_row()      a row for each request, when it ends (RFC 4180)
+ *	percentiles_write()  response times in HdrHistogram's text format
+ *
+ * Rates count the requests answered 2xx, and the bytes and pixels of their
+ * files, over the makespan: from the beginning of the run to the end of its
+ * last request.
+ *
+ * A report warns if the client, not the server, may have limited the figures:
+ *  - the client used over 90 % of the one core that it can use;
+ *  - the lag of an open loop is over a tenth of the response time, at p50, p90
+ *    or p99;
+ *  - client and server are on one machine, and the client used over 5 % of the
+ *    CPU time that the server used; if that is less than 0.5 s, it is too
+ *    inexact for a warning.
+ *
+ * Ownership  A report borrows the options and the outcome.
+ */
+#ifndef LOADGEN_REPORT_REPORT_H
+#define LOADGEN_REPORT_REPORT_H
+
+#include "loadgen/client/result.h"
+#include "base/error.h"
+#include "loadgen/options.h"
+#include "loadgen/report/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPORT_SCHEMA "darkroom-loadgen/1" /* of the JSON, and of a sweep's */
+
+enum { WARNINGS_MAX = 3 };
+
+struct report {
+	const struct load_options *options;
+	uint32_t file_count;
+	struct outcome *outcome; /* its samples are reordered */
+	struct error warnings[WARNINGS_MAX];
+	size_t warning_count;
+};
+
+/* Of a run over `file_count` files. */
+struct report report_make(const struct load_options *o, uint32_t file_count,
+			  struct outcome *outcome);
+
+double report_makespan_s(const struct report *report);
+
+/* With units, in 80 columns; "-" for a figure that is not known. */
+void report_print(FILE *out, const struct report *report);
+
+/*
+ * One JSON object; null for a figure that is not known.  False: the object is
+ * not written.
+ */
+MUST_CHECK bool report_write_json(FILE *out, const struct report *report);
+
+/*
+ * CSV.  Times are in seconds from the beginning of the run.  A time is empty
+ * if there is none: an intended time in a closed loop, a last byte sent if the
+ * server replied before it.  Without a whole reply, `status` is empty and
+ * `error` says why.  ferror() tells errors.
+ */
+void csv_write_names(FILE *out);
+
+/* `path` is that of the upload. */
+void csv_write_row(FILE *out, const struct result *r, const char *path);
+
+/*
+ * Write the distribution of samples in nanoseconds, which are reordered.
+ * Values are milliseconds, and exact.  HdrHistogram's last line, which
+ * describes its buckets, is left out: there are no buckets.  False: not
+ * written.
+ */
+MUST_CHECK bool percentiles_write(FILE *out, struct samples *ns);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps and objectives are read as written; a search ends within 2 %. */
+#include "loadgen/rates.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect(const char *text, int count, double last_per_s,
+		   double duration_s)
+{
+	struct steps s;
+	struct error error;
+
+	assert(steps_parse(&s, text, &error));
+	assert(steps_count(&s) == count);
+	assert(fabs(steps_rate_per_s(&s, count - 1) / last_per_s - 1) < 1e-9);
+	assert(s.duration_s == duration_s);
+}
+
+static void test_good(void)
+{
+	expect("10:100:10:30", 10, 100, 30);
+	expect("10:105:10:30", 10, 100, 30);
+	expect("5:5:1:0.5", 1, 5, 0.5);
+	expect("5:6:9:0.5", 1, 5, 0.5);
+	expect("0.1:0.3:0.1:1", 3, 0.3, 1); /* 0.1 + 2 * 0.1 > 0.3 */
+	expect("1:1000:1:1", 1000, 1000, 1);
+}
+
+static void expect_error(const char *text, const char *part)
+{
+	struct steps s = { .from_per_s = 7 };
+	struct error error;
+
+	assert(!steps_parse(&s, text, &error));
+	assert(strstr(error.text, text) != NULL);
+	assert(strstr(error.text, part) != NULL);
+	assert(s.from_per_s == 7);
+}
+
+static void test_bad(void)
+{
+	expect_error("", "FROM:TO:BY:SECONDS");
+	expect_error("10", "FROM:TO:BY:SECONDS");
+	expect_error("10:20:1", "FROM:TO:BY:SECONDS");
+	expect_error("10:20:1:1:", "FROM:TO:BY:SECONDS");
+	expect_error("10:20::1", "FROM:TO:BY:SECONDS");
+	expect_error("10:20:0:1", "FROM:TO:BY:SECONDS");
+	expect_error("10:20:-1:1", "FROM:TO:BY:SECONDS");
+	expect_error("10:20:1:1x", "FROM:TO:BY:SECONDS");
+	expect_error("10:2000001:1:1", "FROM:TO:BY:SECONDS");
+	expect_error("10: 20:1:1", "FROM:TO:BY:SECONDS");
+	expect_error("20:10:1:1", "not 1 to 1000 steps");
+	expect_error("1:1001:1:1", "not 1 to 1000 steps");
+	expect_error("1:1000000:0.001:1", "not 1 to 1000 steps");
+}
+
+static void expect_objective(const char *text, enum figure figure,
+			     double below_ms, double errors_below)
+{
+	struct objective o;
+	struct error error;
+
+	assert(objective_parse(&o, text, &error));
+	assert(o.figure == figure && o.below_ms == below_ms);
+	assert(o.errors_below == errors_below);
+}
+
+static void test_grammar(void)
+{
+	expect_objective("p90<200ms", FIGURE_P90, 200, 0);
+	expect_objective("p50 < 1.5 s", FIGURE_P50, 1500, 0);
+	expect_objective("p99<3s", FIGURE_P99, 3000, 0);
+	expect_objective("p99<3e0s", FIGURE_P99, 3000, 0);
+	expect_objective("p99.9<3s", FIGURE_P999, 3000, 0);
+	expect_objective("  max  <  .5  ms  ", FIGURE_MAX, 0.5, 0);
+	expect_objective("mean<2ms,errors<1%", FIGURE_MEAN, 2, 0.01);
+	expect_objective("mean < 2 ms , errors < 100 %", FIGURE_MEAN, 2, 1);
+}
+
+static void test_anything_else_is_refused(void)
+{
+	static const char *const texts[] = {
+		"",
+		"p90",
+		"p90<",
+		"p90<200",
+		"p90<200 m",
+		"p90<200ms,",
+		"p90<200ms errors<1%",
+		"p90<200ms,errors<1",
+		"p90<200ms,errors<101%",
+		"p90<200ms,p99<1s",
+		"errors<1%",
+		"p95<200ms",
+		"p9<200ms",
+		"p90>200ms",
+		"p90<=200ms",
+		"p90<0ms",
+		"p90<-1ms",
+		"p90<1.2.3ms",
+		"p90<.ms",
+		"p90<infs",
+		"p90<0x1ms",
+		"p90<200msx",
+		"P90<200ms",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct objective o = { .below_ms = 7 };
+		char quoted[64] = "'";
+		struct error error;
+
+		assert(!objective_parse(&o, texts[i], &error));
+		strcat(strcat(quoted, texts[i]), "'");
+		assert(strstr(error.text, quoted) != NULL);
+		assert(o.below_ms == 7);
+	}
+}
+
+static void test_printed_as_parsed(void)
+{
+	struct objective o;
+	struct error error;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(out != NULL);
+	assert(objective_parse(&o, "p99.9<1.5s,errors<0.5%", &error));
+	objective_print(out, &o);
+	assert(fclose(out) == 0);
+	assert(strcmp(text, "p99.9 < 1500 ms, errors < 0.5 %") == 0);
+	free(text);
+}
+
+/* 100 per second for 10 s, all 2xx: p90 is 199 ms, mean and max 300 ms. */
+static struct rate_trial good_trial(struct summary *response_ns)
+{
+	for (int i = 0; i < FIGURE_COUNT; i++)
+		response_ns->figures[i] = 300e6;
+	response_ns->figures[FIGURE_P90] = 199e6;
+	return (struct rate_trial){
+		.rate_per_s = 100,
+		.request_count = 1000,
+		.ok_count = 1000,
+		.in_time_count = 980,
+		.response_ns = response_ns,
+	};
+}
+
+static void test_time(void)
+{
+	struct summary ns;
+	struct rate_trial t = good_trial(&ns);
+	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
+
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	ns.figures[FIGURE_P90] = 200e6;
+	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+	o.below_ms = 301;
+	o.figure = FIGURE_MAX;
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	o.below_ms = 299;
+	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+	t.response_ns = NULL;
+	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+}
+
+static void test_errors(void)
+{
+	struct summary ns;
+	struct rate_trial t = good_trial(&ns);
+	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
+
+	t.ok_count = 999;
+	assert(objective_judge(&o, &t) == SHORTFALL_ERRORS);
+	o.errors_below = 0.01;
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	t.ok_count = 991;
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	t.ok_count = 990;
+	assert(objective_judge(&o, &t) == SHORTFALL_ERRORS);
+}
+
+/* 20 may be late as 2 %, and 20 more may be in flight for 200 ms each. */
+static void test_falling_behind(void)
+{
+	struct summary ns;
+	struct rate_trial t = good_trial(&ns);
+	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
+
+	t.in_time_count = 960;
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	t.in_time_count = 959;
+	assert(objective_judge(&o, &t) == SHORTFALL_BEHIND);
+	o.below_ms = 1000;
+	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+}
+
+enum { TRIALS_MAX = 60 };
+
+/* Returns the number of trials. */
+static int run(struct search *s, double capacity_per_s)
+{
+	double rate_per_s;
+	int trials = 0;
+
+	while ((rate_per_s = search_next(s)) != 0) {
+		assert(rate_per_s >= s->lowest_per_s && rate_per_s <= 1e6);
+		assert(++trials <= TRIALS_MAX);
+		search_note(s, rate_per_s <= capacity_per_s);
+	}
+	return trials;
+}
+
+static void test_within_two_per_cent(void)
+{
+	static const double firsts[] = { 0.01, 1, 10, 317, 1e6 };
+
+	for (int i = 0; i < 5; i++)
+		for (double c = 0.0011; c < 9e5; c *= 1.37) {
+			struct search s = { .first_per_s = firsts[i],
+					    .lowest_per_s = 0.001 };
+
+			run(&s, c);
+			assert(s.held_per_s <= c && s.failed_per_s > c);
+			assert(s.failed_per_s <= 1.02 * s.held_per_s);
+		}
+}
+
+static void test_known_course(void)
+{
+	static const struct {
+		double rate_per_s;
+		bool holds;
+	} course[] = {
+		{ 10, true },    { 20, true },     { 40, false },
+		{ 30, true },    { 35, false },    { 32.5, true },
+		{ 33.75, true }, { 34.375, true },
+	};
+	struct search s = { .first_per_s = 10, .lowest_per_s = 0.001 };
+
+	for (int i = 0; i < 8; i++) {
+		assert(search_next(&s) == course[i].rate_per_s);
+		search_note(&s, course[i].holds);
+	}
+	assert(search_next(&s) == 0 && s.held_per_s == 34.375);
+}
+
+static void test_halves_until_one_holds(void)
+{
+	struct search s = { .first_per_s = 100, .lowest_per_s = 0.001 };
+
+	search_note(&s, false);
+	assert(search_next(&s) == 50);
+	search_note(&s, false);
+	assert(search_next(&s) == 25);
+	search_note(&s, true);
+	assert(search_next(&s) == 37.5);
+}
+
+static void test_ends_without_a_limit(void)
+{
+	struct search never = { .first_per_s = 10, .lowest_per_s = 0.001 };
+	struct search always = { .first_per_s = 10, .lowest_per_s = 0.001 };
+
+	run(&never, 0);
+	assert(never.held_per_s == 0);
+	run(&always, 1e9);
+	assert(always.failed_per_s == 0 && always.held_per_s == 1e6);
+}
+
+int main(void)
+{
+	test_good();
+	test_bad();
+	test_grammar();
+	test_anything_else_is_refused();
+	test_printed_as_parsed();
+	test_time();
+	test_errors();
+	test_falling_behind();
+	test_within_two_per_cent();
+	test_known_course();
+	test_halves_until_one_holds();
+	test_ends_without_a_limit();
+	return 0;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/body.h"
+
+#include "base/util.h"
+#include "service/http/params.h"
+#include "service/pipeline/pipeline.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <microhttpd.h>
+
+enum {
+	ROOM_BYTES_MIN = 64 << 10, /* of the first buffer */
+	ROOM_GROWTH = 4,
+	FORM_BUFFER_BYTES = 64 * 1024,
+	TEXT_BYTES = 512 /* examined to tell kinds of text apart */
+};
+
+static bool is_file_part(const char *name, const char *filename)
+{
+	static const char *const names[] = { "file", "image", "media" };
+
+	if (filename != NULL)
+		return true;
+	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* False: there is no room for it. */
+static bool append_to_picture(struct body *b, const char *data, size_t bytes)
+{
+	if (bytes > b->count_max - b->count)
+		return false;
+	memcpy(b->bytes + b->count, data, bytes);
+	b->count += bytes;
+	return true;
+}
+
+/* Returns false.  `format` is a sentence about the form. */
+__attribute__((format(printf, 3, 4))) static bool
+refuse_part(struct body *b, enum problem problem, const char *format, ...)
+{
+	va_list args;
+
+	b->problem = problem;
+	va_start(args, format);
+	(void)vsnprintf(b->detail, sizeof(b->detail), format, args);
+	va_end(args);
+	return false;
+}
+
+static bool append_to_fields(struct body *b, size_t at, const char *data,
+			     size_t bytes)
+{
+	/* One more for the NUL. */
+	if (at >= BODY_FIELD_BYTES || bytes >= BODY_FIELD_BYTES - at)
+		return refuse_part(
+			b, PROBLEM_BAD_FORM,
+			"The fields of the form have more than %d KiB "
+			"together.",
+			BODY_FIELD_BYTES >> 10);
+	memcpy(b->fields + at, data, bytes);
+	b->fields[at + bytes] = '\0';
+	return true;
+}
+
+/* Where the value of the current field begins. */
+static size_t field_value_at(const struct body *b)
+{
+	return b->fields_end + strlen(b->fields + b->fields_end) + 1;
+}
+
+static bool begin_field(struct body *b, const char *name)
+{
+	size_t bytes = name != NULL ? strlen(name) : 0;
+
+	if (bytes == 0)
+		return refuse_part(b, PROBLEM_BAD_FORM,
+				   "A part of the form has no name=\"...\".");
+	if (b->field_count == BODY_FIELDS_MAX)
+		return refuse_part(b, PROBLEM_BAD_FORM,
+				   "The form has more than %d fields.",
+				   BODY_FIELDS_MAX);
+	if (b->fields == NULL)
+		b->fields = malloc(BODY_FIELD_BYTES);
+	if (b->fields == NULL)
+		return refuse_part(b, PROBLEM_OUT_OF_MEMORY, "%s", "");
+	return append_to_fields(b, b->fields_end, name, bytes) &&
+	       append_to_fields(b, field_value_at(b), "", 0);
+}
+
+static bool end_field(struct body *b)
+{
+	char shown[PARAMS_SHOWN_BYTES];
+	size_t at = field_value_at(b);
+
+	if (strlen(b->fields + at) != b->part_bytes)
+		return refuse_part(
+			b, PROBLEM_BAD_FORM, "The field '%s' has a NUL byte.",
+			params_shown(shown, b->fields + b->fields_end));
+	b->fields_end = at + b->part_bytes + 1;
+	b->field_count++;
+	return true;
+}
+
+static bool end_part(struct body *b)
+{
+	bool ok = b->part != BODY_FIELD || end_field(b);
+
+	/* Browsers send a file part of no bytes for an unused field. */
+	if (b->part == BODY_FILE && b->count > 0)
+		b->has_file = true;
+	b->part = BODY_NO_PART;
+	b->part_bytes = 0;
+	return ok;
+}
+
+/*
+ * libmicrohttpd may report the begin of a part twice, first without bytes.  An
+ * empty field and a field of the same name after it look the same.
+ */
+static bool is_same_part(const struct body *b, const char *name, bool file)
+{
+	if (b->part == BODY_NO_PART || b->part_bytes > 0 ||
+	    file != (b->part == BODY_FILE))
+		return false;
+	return file ||
+	       (name != NULL && strcmp(name, b->fields + b->fields_end) == 0);
+}
+
+static bool begin_part(struct body *b, const char *name, const char *filename)
+{
+	bool file = is_file_part(name, filename);
+
+	if (is_same_part(b, name, file))
+		return true;
+	if (!end_part(b) || (!file && !begin_field(b, name)))
+		return false;
+	b->part = file ? BODY_FILE : BODY_FIELD;
+	return true;
+}
+
+static bool append_to_part(struct body *b, const char *name, const char *data,
+			   size_t bytes)
+{
+	char shown[PARAMS_SHOWN_BYTES];
+	size_t at = b->part_bytes;
+
+	b->part_bytes += bytes;
+	if (b->part == BODY_FIELD)
+		return append_to_fields(b, field_value_at(b) + at, data, bytes);
+	if (b->has_file && bytes > 0)
+		return refuse_part(
+			b, PROBLEM_SECOND_FILE,
+			"The form has a second file, in the field '%s'; "
+			"send one with each request.",
+			params_shown(shown, name != NULL ? name : ""));
+	return append_to_picture(b, data, bytes);
+}
+
+/* Receives a piece of a part; `offset` 0: a new part begins. */
+static enum MHD_Result on_part(void *cls, enum MHD_ValueKind kind,
+			       const char *name, const char *filename,
+			       const char *type, const char *encoding,
+			       const char *data, uint64_t offset, size_t bytes)
+{
+	struct body *b = cls;
+
+	(void)kind;
+	(void)type;
+	(void)encoding;
+	if (offset == 0 && !begin_part(b, name, filename))
+		return MHD_NO;
+	return append_to_part(b, name, data, bytes) ? MHD_YES : MHD_NO;
+}
+
+static bool is_form(struct MHD_Connection *connection)
+{
+	static const char form_type[] = "multipart/form-data";
+	const char *type = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
+
+	return type != NULL &&
+	       strncasecmp(type, form_type, sizeof(form_type) - 1) == 0;
+}
+
+static size_t body_extra_bytes(struct MHD_Connection *connection)
+{
+	return is_form(connection) ? FORM_BUFFER_BYTES + BODY_FIELD_BYTES : 0;
+}
+
+static enum problem body_init(struct body *b, struct MHD_Connection *connection,
+			      size_t count_max, const struct memory *memory)
+{
+	b->count_max = count_max;
+	b->memory = memory;
+	if (is_form(connection)) {
+		b->form = MHD_create_post_processor(
+			connection, FORM_BUFFER_BYTES, on_part, b);
+		/* No memory, or (more likely) no boundary. */
+		if (b->form == NULL)
+			return PROBLEM_BAD_FORM;
+	}
+	b->bytes = memory->alloc(memory->arg, count_max);
+	return b->bytes != NULL ? PROBLEM_NONE : PROBLEM_OUT_OF_MEMORY;
+}
+
+static enum problem body_grow(struct body *b, size_t count_max)
+{
+	uint8_t *bytes = b->memory->alloc(b->memory->arg, count_max);
+
+	if (bytes == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	memcpy(bytes, b->bytes, b->count);
+	b->memory->free(b->memory->arg, b->bytes);
+	b->bytes = bytes;
+	b->count_max = count_max;
+	return PROBLEM_NONE;
+}
+
+static enum problem body_append(struct body *b, const char *data, size_t bytes)
+{
+	if (b->form == NULL)
+		return append_to_picture(b, data, bytes) ?
+			       PROBLEM_NONE :
+			       PROBLEM_BODY_TOO_LARGE;
+	if (MHD_post_process(b->form, data, bytes) == MHD_YES)
+		return PROBLEM_NONE;
+	return b->problem != PROBLEM_NONE ? b->problem : PROBLEM_BAD_FORM;
+}
+
+/* The charge with a buffer of `room_bytes`, without a picture. */
+static uint64_t charge_without_picture(const struct body *b,
+				       uint64_t room_bytes)
+{
+	return memory_pool_charge(room_bytes) + b->extra_bytes;
+}
+
+/* With a part of the estimate for the picture, as large as the buffer's. */
+static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
+{
+	double part = (double)room_bytes / (double)(b->length_bytes + 1);
+
+	return charge_without_picture(b, room_bytes) +
+	       (uint64_t)(part * (double)b->picture_bytes);
+}
+
+/* An estimate must not refuse an upload that may well fit. */
+static uint64_t estimate_picture(const struct body *b, struct pipeline *p)
+{
+	uint64_t bytes = pipeline_likely_bytes(p, b->length_bytes);
+	uint64_t most = b->charge->budget->limit_bytes / 2;
+	uint64_t left = b->whole_bytes < most ? most - b->whole_bytes : 0;
+
+	return bytes < left ? bytes : left;
+}
+
+/*
+ * The size of the buffer for `bytes`.  While the body is moved to a larger
+ * buffer, both exist.  If they do not both fit, the first buffer has room for
+ * the whole body.
+ */
+static uint64_t room_for(const struct body *b, uint64_t bytes)
+{
+	uint64_t room = ROOM_BYTES_MIN;
+
+	while (room < bytes)
+		room *= ROOM_GROWTH;
+	if (room >= b->length_bytes ||
+	    memory_pool_charge(room) + b->whole_bytes >
+		    b->charge->budget->limit_bytes)
+		return b->length_bytes;
+	return room;
+}
+
+static enum problem charge_body(struct body *b, uint64_t bytes)
+{
+	switch (budget_charge(b->charge, bytes)) {
+	case BUDGET_OK:
+		return PROBLEM_NONE;
+	case BUDGET_FULL:
+		return PROBLEM_MEMORY_FULL;
+	case BUDGET_NEVER:
+		return PROBLEM_TOO_MUCH_MEMORY;
+	}
+	abort();
+}
+
+/* There must be room for all of it now; then it is charged what it needs. */
+enum problem body_admit(struct body *b, struct MHD_Connection *connection,
+			uint64_t length_bytes, struct pipeline *p,
+			struct charge *charge)
+{
+	uint64_t room_bytes;
+	enum problem problem;
+
+	charge->budget = pipeline_budget(p);
+	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
+	b->extra_bytes = body_extra_bytes(connection);
+	b->whole_bytes = charge_without_picture(b, length_bytes);
+	b->picture_bytes = estimate_picture(b, p);
+	problem = charge_body(b, charge_with_picture(b, length_bytes));
+	if (problem != PROBLEM_NONE)
+		return problem;
+	room_bytes = room_for(b, 0);
+	budget_lower(charge, charge_with_picture(b, room_bytes));
+	return body_init(b, connection, room_bytes, pipeline_memory(p));
+}
+
+static enum problem make_room(struct body *b)
+{
+	uint64_t room_bytes = room_for(b, b->received_bytes);
+	uint64_t after = charge_with_picture(b, room_bytes);
+	/* The estimate for the picture serves to copy the buffer, too. */
+	uint64_t both = charge_without_picture(b, room_bytes) +
+			memory_pool_charge(b->count_max);
+	enum problem problem = charge_body(b, both > after ? both : after);
+
+	if (problem != PROBLEM_NONE)
+		return problem;
+	problem = body_grow(b, room_bytes);
+	budget_lower(b->charge, after);
+	return problem;
+}
+
+enum problem body_receive(struct body *b, const char *data, size_t bytes)
+{
+	enum problem problem = PROBLEM_NONE;
+
+	b->received_bytes += bytes;
+	if (b->received_bytes > b->count_max)
+		problem = make_room(b);
+	return problem == PROBLEM_NONE ? body_append(b, data, bytes) : problem;
+}
+
+static enum problem finish_form(struct body *b)
+{
+	enum MHD_Result whole = MHD_destroy_post_processor(b->form);
+	bool ends_in_file = b->part == BODY_FILE;
+
+	b->form = NULL;
+	if (whole != MHD_YES || !end_part(b))
+		return b->problem != PROBLEM_NONE ? b->problem :
+						    PROBLEM_BAD_FORM;
+	return b->has_file || ends_in_file ? PROBLEM_NONE : PROBLEM_NO_FILE;
+}
+
+enum problem body_finish(struct body *b)
+{
+	enum problem problem = b->form != NULL ? finish_form(b) : PROBLEM_NONE;
+
+	if (problem != PROBLEM_NONE)
+		return problem;
+	return b->count > 0 ? PROBLEM_NONE : PROBLEM_EMPTY_BODY;
+}
+
+bool body_next_field(const struct body *b, size_t *at, const char **name,
+		     const char **value)
+{
+	if (*at >= b->fields_end)
+		return false;
+	*name = b->fields + *at;
+	*value = *name + strlen(*name) + 1;
+	*at = (size_t)(*value + strlen(*value) + 1 - b->fields);
+	return true;
+}
+
+/* Bytes that a kind of file has at an offset; "?" is any byte. */
+static const struct magic {
+	const char *kind;
+	uint32_t offset;
+	uint32_t count;
+	const char *bytes;
+} magics[] = {
+#define MAGIC(kind, offset, text)                                              \
+	{                                                                      \
+		kind, offset, sizeof(text) - 1, text                           \
+	}
+	MAGIC("a PNG picture", 0, "\x89PNG\r\n\x1a\n"),
+	MAGIC("a GIF picture", 0, "GIF87a"),
+	MAGIC("a GIF picture", 0, "GIF89a"),
+	MAGIC("a WebP picture", 0, "RIFF????WEBP"),
+	MAGIC("an AVIF picture", 4, "ftypavi"),
+	/* Its compatible brands: the first, or the second or third. */
+	MAGIC("an AVIF picture", 4, "ftyp????????avif"),
+	MAGIC("an AVIF picture", 4, "ftyp????????????avif"),
+	MAGIC("a HEIC picture", 4, "ftyphe"),
+	MAGIC("a HEIC picture", 4, "ftypmif1"),
+	MAGIC("a HEIC picture", 4, "ftypmsf1"),
+	MAGIC("a camera's raw file (CR3)", 4, "ftypcrx "),
+	MAGIC("a video (MP4 or QuickTime)", 4, "ftyp"),
+	MAGIC("a TIFF picture or a camera's raw file", 0, "II*\0"),
+	MAGIC("a TIFF picture or a camera's raw file", 0, "MM\0*"),
+	MAGIC("a TIFF picture", 0, "II+\0"),
+	MAGIC("a TIFF picture", 0, "MM\0+"),
+	MAGIC("a BMP picture", 0, "BM????\0\0\0\0"),
+	MAGIC("a JPEG XL picture", 0, "\xff\x0a"),
+	MAGIC("a JPEG XL picture", 0, "\0\0\0\x0cJXL "),
+	MAGIC("a JPEG 2000 picture", 0, "\0\0\0\x0cjP  "),
+	MAGIC("a JPEG 2000 picture", 0, "\xff\x4f\xff\x51"),
+	MAGIC("a Photoshop file", 0, "8BPS"),
+	MAGIC("an icon (ICO)", 0, "\0\0\1\0"),
+	MAGIC("a PDF document", 0, "%PDF-"),
+	MAGIC("gzip data", 0, "\x1f\x8b"),
+	MAGIC("a ZIP archive", 0, "PK\3\4"),
+	MAGIC("a video (Matroska or WebM)", 0, "\x1a\x45\xdf\xa3"),
+	MAGIC("a JPEG in base64", 1, "9j/"),
+	MAGIC("a data: URL", 0, "data:"),
+	MAGIC("zero bytes", 0, "\0\0\0\0\0\0\0\0"),
+#undef MAGIC
+};
+
+static bool has_magic(const struct magic *m, const uint8_t *bytes, size_t count)
+{
+	if (count < m->offset + m->count)
+		return false;
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->bytes[i] != '?' &&
+		    (uint8_t)m->bytes[i] != bytes[m->offset + i])
+			return false;
+	return true;
+}
+
+static const char *kind_of_text(const char *text)
+{
+	text += strspn(text, "\xef\xbb\xbf \t\r\n");
+	if (strncmp(text, "--", 2) == 0 &&
+	    strcasestr(text, "content-disposition") != NULL)
+		return "a form without its Content-Type";
+	if (strcasestr(text, "<svg") != NULL)
+		return "an SVG picture";
+	if (strncasecmp(text, "<!doctype html", 14) == 0 ||
+	    strncasecmp(text, "<html", 5) == 0)
+		return "an HTML page";
+	if (text[0] == '<')
+		return "XML text";
+	return text[0] == '{' || text[0] == '[' ? "JSON text" : "text";
+}
+
+const char *body_kind(const uint8_t *bytes, size_t count)
+{
+	char text[TEXT_BYTES + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
+		if (has_magic(&magics[i], bytes, count))
+			return magics[i].kind;
+	for (; n < TEXT_BYTES && n < count; n++) {
+		if (bytes[n] == '\0' ||
+		    (bytes[n] < ' ' && strchr("\t\r\n\f", bytes[n]) == NULL))
+			return "of an unknown kind";
+		text[n] = (char)bytes[n];
+	}
+	text[n] = '\0';
+	return kind_of_text(text);
+}
+
+void body_release(struct body *b)
+{
+	if (b->form != NULL)
+		(void)MHD_destroy_post_processor(b->form);
+	if (b->bytes != NULL)
+		b->memory->free(b->memory->arg, b->bytes);
+	free(b->fields);
+	*b = (struct body){ 0 };
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Body: the bytes of one upload as they arrive, raw or in a form, and what they
+ * are charged.
+ *
+ * A raw body is the picture.  In multipart/form-data, the picture is the one
+ * part that is a file (it has a file name, or the name file, image or media)
+ * and is not empty.  All other parts, before it or after it, are fields.
+ *
+ * While the body arrives, the upload is charged for its buffer, which grows
+ * with what has arrived, and for a part of the estimate for its picture.
+ * Without the estimate, bodies could take all memory and leave none for their
+ * pictures.  A client that announces much and sends little takes little.
+ * Before the last byte arrives all is charged, so a complete upload is hardly
+ * ever refused for lack of memory.
+ *
+ * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
+ */
+#ifndef SERVICE_BODY_H
+#define SERVICE_BODY_H
+
+#include "service/http/problem.h"
+
+#include "imgops/imgops.h"
+
+struct MHD_Connection;
+struct MHD_PostProcessor;
+struct charge;
+struct pipeline;
+
+enum {
+	BODY_FIELDS_MAX = 64,
+	BODY_FIELD_BYTES = 16 << 10,
+	BODY_DETAIL_BYTES = 160
+};
+
+struct body {
+	uint8_t *bytes; /* the picture; NULL: not admitted, or released */
+	size_t count;
+	size_t count_max;               /* the buffer's size */
+	const struct memory *memory;    /* of `bytes` */
+	struct MHD_PostProcessor *form; /* NULL: raw */
+
+	/* Of a form: the part that is being read, and those before it. */
+	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
+	size_t part_bytes;
+	bool has_file;     /* a file, not empty, was before this part */
+	char *fields;      /* names and values, each ended by a NUL */
+	size_t fields_end; /* of fields that are complete */
+	uint32_t field_count;
+	enum problem problem; /* of a part; `detail` says of which */
+	char detail[BODY_DETAIL_BYTES];
+
+	uint64_t length_bytes, received_bytes; /* of the whole body */
+	struct charge *charge;                 /* the upload's */
+	uint64_t extra_bytes;                  /* a form's memory */
+	uint64_t whole_bytes;   /* the body's charge when it is complete */
+	uint64_t picture_bytes; /* the estimate for its picture */
+};
+
+/*
+ * Charge a body of `length_bytes` on `connection`, and prepare for it.  `b`
+ * must stay where it is until body_release(); `charge`, which is empty, too.
+ */
+MUST_CHECK enum problem body_admit(struct body *b,
+				   struct MHD_Connection *connection,
+				   uint64_t length_bytes, struct pipeline *p,
+				   struct charge *charge);
+
+/* Take a piece. */
+MUST_CHECK enum problem body_receive(struct body *b, const char *data,
+				     size_t bytes);
+
+/* The body is complete: is there a picture in it? */
+MUST_CHECK enum problem body_finish(struct body *b);
+
+/*
+ * The next field.  *at is 0 before the first one, and is advanced.  False: no
+ * further field has arrived.  The body owns the texts.
+ */
+bool body_next_field(const struct body *b, size_t *at, const char **name,
+		     const char **value);
+
+/* The name of these bytes if they are no JPEG: "a PNG picture", "text". */
+const char *body_kind(const uint8_t *bytes, size_t count);
+
+/* Free everything.  An empty ({0}) or released body is fine. */
+void body_release(struct body *b);
+
+#endif

@@ -1,0 +1,931 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One lock for everything.  It is held for a few instructions, five times a
+ * request.  It makes sure that no client is shut down in a phase that it has
+ * just left, and no socket after it was closed; and that a held connection is
+ * resumed exactly once, and not before it was suspended.
+ *
+ * The kernel counts the bytes of a transfer (TCP_INFO), so nothing has to be
+ * done when bytes move: the watch reads the count every window_ms.
+ *
+ * To close a connection for a new one takes one or two system calls if there
+ * are connections that sent nothing: they are in a list, oldest first.
+ * Otherwise it takes a pass over all slots.  Only clients that seem slow by the
+ * known facts cost system calls; a client that is not closed after all is not
+ * looked at again for a while.
+ */
+#include "service/http/connection/clients.h"
+
+#include "base/clock.h"
+#include "service/wait.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/tcp.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+	LOOK_AGAIN_MS = 250,
+	/* A client is not evicted again for this time: after it was first
+	 * asked whether it reads; and while it is our turn. */
+	SPARED_MS = 1000,
+	OUR_TURN_MS = 50,
+	PROGRESS_RATE = 1024, /* bytes per s, where there is no rate_min */
+	RATE_LOOKS = 4,       /* looks at the rate of a body, in a drain */
+	KNOWN_RATE_MS = 1000, /* the rate of a body is known after this time */
+};
+
+static const uint64_t never_ns = UINT64_MAX;
+static const uint64_t unknown_bytes = UINT64_MAX;
+
+/* First come, first out. */
+struct list {
+	struct client *first, *last;
+};
+
+struct client {
+	struct clients *clients; /* NULL: the slot is free */
+	struct list *list;       /* that it is in; NULL: none */
+	struct client *previous, *next;
+	int site; /* see addresses.h */
+	int fd;
+	bool is_plain;
+	bool is_shut;
+	bool is_cut; /* see client_cut() */
+	enum client_refusal told;
+	_Atomic enum client_refusal refusal; /* see client_receive() */
+	enum client_phase phase;
+	uint64_t since_ns;
+	uint64_t end_ns;                 /* when the watch looks at it */
+	bool was_late;                   /* at the last look */
+	uint64_t moved_bytes;            /* of a transfer, at the last look */
+	uint64_t body_bytes;             /* of the whole body; 0: not known */
+	uint64_t rated_bytes;            /* received_bytes at rated_ns */
+	uint64_t rated_ns, rate_look_ns; /* the last look at it, and the next */
+	uint64_t request_count;
+	/* It is not evicted in its phase before this. */
+	uint64_t spared_until_ns;
+	_Atomic uint64_t received_bytes; /* of CLIENT_BODY */
+	uint64_t shown_bytes, shown_ns;  /* of a reply, at the first look */
+	/*
+	 * While it is held: the connection to resume, or the condition to
+	 * signal.
+	 */
+	struct MHD_Connection *connection;
+	pthread_cond_t *turn;
+};
+
+/* Requests of a kind that wait for their turns. */
+struct gate {
+	struct list held;
+	uint64_t turn_ns; /* when the next one may go on */
+};
+
+struct clients {
+	struct clients_config config;
+	pthread_t watch;
+	pthread_mutex_t lock;  /* of the members below */
+	pthread_cond_t sooner; /* wake_ns is earlier now, or it stops */
+	bool stopping;
+	uint64_t wake_ns;      /* when the watch looks at all clients */
+	uint64_t drain_end_ns; /* 0: no drain */
+	uint32_t rate_look_ms; /* between two looks at a body, in a drain */
+	uint32_t open_count;   /* clients that are not shut */
+	uint32_t taken_count;  /* slots in use */
+	struct list unused;    /* free slots */
+	struct list silent;    /* have not sent a byte, as far as known */
+	struct gate gates[CLIENT_TURNS];
+	struct clients_counts counts;
+	struct sites sites;
+	struct client slots[];
+};
+
+static void list_add(struct list *list, struct client *c)
+{
+	c->list = list;
+	c->previous = list->last;
+	c->next = NULL;
+	if (list->last != NULL)
+		list->last->next = c;
+	else
+		list->first = c;
+	list->last = c;
+}
+
+/* Remove it from the list that it is in, if any. */
+static void list_remove(struct client *c)
+{
+	if (c->list == NULL)
+		return;
+	if (c->previous != NULL)
+		c->previous->next = c->next;
+	else
+		c->list->first = c->next;
+	if (c->next != NULL)
+		c->next->previous = c->previous;
+	else
+		c->list->last = c->previous;
+	c->list = NULL;
+}
+
+static uint64_t time_after(uint64_t now_ns, uint32_t ms)
+{
+	return ms > 0 ? now_ns + ms * UINT64_C(1000000) : never_ns;
+}
+
+static bool is_transfer(const struct client *c)
+{
+	return c->phase == CLIENT_BODY || c->phase == CLIENT_REPLY ||
+	       c->phase == CLIENT_STREAM;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* The end of a transfer's time, however many bytes move. */
+static uint64_t transfer_end_ns(const struct client *c)
+{
+	return c->phase == CLIENT_BODY ?
+		       time_after(c->since_ns, c->clients->config.body_ms) :
+		       never_ns;
+}
+
+/* When to look again at a transfer that goes on. */
+static uint64_t next_look_ns(const struct client *c, uint64_t now_ns)
+{
+	const struct clients_config *config = &c->clients->config;
+	uint64_t end_ns = transfer_end_ns(c);
+
+	if (c->phase == CLIENT_STREAM)
+		return time_after(now_ns, config->idle_ms);
+	if (now_ns >= end_ns)
+		return time_after(now_ns, LOOK_AGAIN_MS);
+	return earlier(end_ns, time_after(now_ns, config->rate_min > 0 ?
+							  config->window_ms :
+							  0));
+}
+
+static uint64_t first_look_ns(const struct client *c)
+{
+	const struct clients_config *config = &c->clients->config;
+
+	switch (c->phase) {
+	case CLIENT_HEAD:
+		return time_after(c->since_ns, config->head_ms);
+	case CLIENT_IDLE:
+		return time_after(c->since_ns, config->idle_ms);
+	case CLIENT_BODY:
+	case CLIENT_REPLY:
+	case CLIENT_STREAM:
+		return next_look_ns(c, c->since_ns);
+	case CLIENT_WORK:
+	case CLIENT_HELD:
+	case CLIENT_PHASES:
+		break;
+	}
+	return never_ns;
+}
+
+/*
+ * Does the client wait for the connection's thread to read or to write?  If the
+ * client has only ended its side, it does not: libmicrohttpd, which gets edge-
+ * triggered events, does not notice an end that came with the last bytes.
+ */
+static bool is_our_turn(const struct client *c)
+{
+	struct pollfd socket = { .fd = c->fd, .events = POLLOUT };
+	char first;
+
+	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
+		return poll(&socket, 1, 0) > 0;
+	return recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* The bytes that the client has sent, or acknowledged. */
+static uint64_t moved_bytes(const struct client *c)
+{
+	struct tcp_info info = { 0 };
+	socklen_t bytes = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
+		return unknown_bytes;
+	return c->phase == CLIENT_BODY ? info.tcpi_bytes_received :
+					 info.tcpi_bytes_acked;
+}
+
+/* The bytes that a client must have moved since the last look. */
+static uint64_t bytes_needed(const struct client *c, uint64_t now_ns)
+{
+	const struct clients_config *config = &c->clients->config;
+
+	if (c->phase == CLIENT_STREAM || now_ns >= transfer_end_ns(c))
+		return 1;
+	return config->rate_min * config->window_ms / 1000;
+}
+
+/* Caller holds the lock.  Let a held request go on. */
+static void resume_held(struct client *c)
+{
+	list_remove(c);
+	if (c->connection != NULL)
+		MHD_resume_connection(c->connection);
+	else
+		(void)pthread_cond_signal(c->turn);
+}
+
+/* Caller holds the lock. */
+static void send_refusal(struct client *c)
+{
+	enum client_refusal refusal = atomic_load(&c->refusal);
+	const char *text;
+
+	if (refusal == CLIENT_WELCOME)
+		refusal = CLIENT_TOO_SLOW;
+	text = c->clients->config.refusals[refusal];
+	if (send(c->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		c->told = refusal;
+}
+
+/*
+ * Caller holds the lock.  Shut the socket down.  An idle client may have sent a
+ * request in this moment: it is still read and answered.  If the client does
+ * not read its reply, the unread bytes are dropped from the kernel by a reset.
+ */
+static void shut_client(struct client *c)
+{
+	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	bool is_late = c->phase == CLIENT_BODY ||
+		       (c->phase == CLIENT_HEAD && c->request_count > 0);
+
+	assert(!c->is_shut && c->phase != CLIENT_WORK);
+	c->is_shut = true;
+	c->end_ns = never_ns;
+	c->clients->open_count--;
+	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
+		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset,
+				 sizeof(reset));
+	if (is_late && c->is_plain)
+		send_refusal(c);
+	(void)shutdown(c->fd, c->phase == CLIENT_IDLE ? SHUT_RD : SHUT_RDWR);
+	if (c->phase == CLIENT_HELD)
+		resume_held(c);
+	else
+		list_remove(c);
+}
+
+/*
+ * Caller holds the lock.  The connection's thread refuses a body at its next
+ * piece; if none arrives soon, the client is shut.
+ */
+static void refuse_client(struct client *c, enum client_refusal refusal,
+			  uint64_t now_ns)
+{
+	if (c->phase != CLIENT_BODY) {
+		shut_client(c);
+		return;
+	}
+	atomic_store(&c->refusal, refusal);
+	c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
+}
+
+/*
+ * In a drain: will the body be complete in time, at `slack` times its rate
+ * since the last look?
+ */
+static bool will_be_complete(const struct client *c, uint64_t now_ns,
+			     double slack)
+{
+	uint64_t end_ns = c->clients->drain_end_ns;
+	uint64_t received = atomic_load(&c->received_bytes);
+	double left, got;
+
+	left = (double)(c->body_bytes - received);
+	got = (double)(received - c->rated_bytes);
+	return left * (double)(now_ns - c->rated_ns) <=
+	       got * (double)(end_ns - now_ns) * slack;
+}
+
+/*
+ * At the beginning of a drain: will the body be late at its mean rate until
+ * now?
+ */
+static bool is_hopeless(const struct client *c, uint64_t now_ns)
+{
+	return c->body_bytes > 0 &&
+	       now_ns >= time_after(c->since_ns, KNOWN_RATE_MS) &&
+	       !will_be_complete(c, now_ns, 2);
+}
+
+/* When the drain ends, another call refuses all bodies. */
+static void set_next_rate_look(struct client *c, uint64_t look_ns)
+{
+	c->rate_look_ns =
+		look_ns < c->clients->drain_end_ns ? look_ns : never_ns;
+}
+
+/* Caller holds the lock. */
+static void set_rate_look(struct client *c, uint64_t now_ns)
+{
+	c->rated_ns = now_ns;
+	c->rated_bytes = atomic_load(&c->received_bytes);
+	set_next_rate_look(c, time_after(now_ns, c->clients->rate_look_ms));
+}
+
+/*
+ * Caller holds the lock, during a drain.  If this look is late, or received
+ * bytes were not read yet, the rate is unknown, and the client gets another
+ * look.
+ */
+static void check_rate(struct client *c, uint64_t now_ns, bool in_time)
+{
+	c->end_ns = next_look_ns(c, now_ns);
+	if (!in_time || is_our_turn(c)) {
+		set_next_rate_look(c, time_after(now_ns, LOOK_AGAIN_MS));
+		return;
+	}
+	if (c->body_bytes > 0 && now_ns < c->clients->drain_end_ns &&
+	    !will_be_complete(c, now_ns, 1))
+		refuse_client(c, CLIENT_STOPPING, now_ns);
+	set_rate_look(c, now_ns);
+}
+
+/*
+ * Caller holds the lock.  The client's time is over: does it get more time?  It
+ * is refused only if it was late at two looks, and the second look was in time:
+ * its last bytes may have been read and not yet processed, most likely when the
+ * whole process has just been continued.
+ */
+static void check_time(struct client *c, uint64_t now_ns, bool in_time)
+{
+	uint64_t need = bytes_needed(c, now_ns);
+	uint64_t moved = is_transfer(c) ? moved_bytes(c) : 0;
+	bool was_late = c->was_late && in_time;
+
+	c->was_late = false;
+	c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
+	if (is_our_turn(c)) {
+		c->moved_bytes = unknown_bytes;
+		if (c->phase == CLIENT_STREAM) /* it waits for the next frame */
+			c->end_ns = next_look_ns(c, now_ns);
+	} else if (is_transfer(c) && (c->moved_bytes == unknown_bytes ||
+				      moved - c->moved_bytes >= need)) {
+		c->end_ns = next_look_ns(c, now_ns);
+		c->moved_bytes = moved;
+	} else if (was_late) {
+		refuse_client(c, CLIENT_TOO_SLOW, now_ns);
+	} else {
+		c->was_late = true;
+	}
+}
+
+/* Caller holds the lock. */
+static void check_client(struct client *c, uint64_t now_ns, bool in_time)
+{
+	if (atomic_load(&c->refusal) != CLIENT_WELCOME) {
+		c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
+		if (!is_our_turn(c))
+			shut_client(c);
+		return;
+	}
+	if (c->phase != CLIENT_BODY || now_ns < c->rate_look_ns)
+		check_time(c, now_ns, in_time);
+	else
+		check_rate(c, now_ns, in_time);
+	if (c->phase == CLIENT_BODY && !c->is_shut)
+		c->end_ns = earlier(c->end_ns, c->rate_look_ns);
+}
+
+/* The time that `bytes` may take. */
+static uint64_t transfer_ns(const struct clients *t, uint64_t bytes)
+{
+	const uint64_t most = UINT64_C(1) << 33; /* times 1e9: no overflow */
+	uint64_t rate =
+		t->config.rate_min > 0 ? t->config.rate_min : PROGRESS_RATE;
+
+	return (bytes < most ? bytes : most) * 1000000000 / rate;
+}
+
+/* Has a transfer moved enough bytes for its time?  Called rarely. */
+static bool makes_progress(struct client *c, uint64_t now_ns)
+{
+	const struct clients *t = c->clients;
+	uint64_t end_ns;
+
+	if (c->phase == CLIENT_BODY) {
+		end_ns = c->since_ns +
+			 transfer_ns(
+				 t, atomic_load_explicit(&c->received_bytes,
+							 memory_order_relaxed));
+	} else if (c->shown_ns == 0) {
+		c->shown_ns = now_ns;
+		c->shown_bytes = moved_bytes(c);
+		end_ns = time_after(now_ns, SPARED_MS);
+	} else {
+		end_ns = c->shown_ns +
+			 transfer_ns(t, moved_bytes(c) - c->shown_bytes);
+	}
+	c->spared_until_ns =
+		earlier(end_ns, time_after(now_ns, t->config.window_ms));
+	return now_ns < end_ns;
+}
+
+/* May it be closed for a new connection? */
+static bool may_evict(struct client *c, uint64_t now_ns)
+{
+	if (c->phase == CLIENT_HELD)
+		return true;
+	if (is_our_turn(c)) {
+		c->spared_until_ns = time_after(now_ns, OUR_TURN_MS);
+		return false;
+	}
+	return !is_transfer(c) || !makes_progress(c, now_ns);
+}
+
+/* Caller holds the lock.  Counts bytes that were read already, too. */
+static bool has_sent(const struct client *c)
+{
+	struct tcp_info info = { 0 };
+	socklen_t bytes = sizeof(info);
+
+	return getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
+	       info.tcpi_bytes_received > 0;
+}
+
+/*
+ * Caller holds the lock.  The oldest client before `before_ns` that sent
+ * nothing; not `but`.  NULL: there is none.
+ */
+static struct client *find_silent(struct clients *t, const struct client *but,
+				  uint64_t before_ns)
+{
+	struct client *c = t->silent.first;
+
+	while (c != NULL && c != but && has_sent(c)) {
+		list_remove(c);
+		c = t->silent.first;
+	}
+	return c != but && c != NULL && c->since_ns < before_ns ? c : NULL;
+}
+
+static uint32_t connections_of(const struct client *c)
+{
+	return sites_count(&c->clients->sites, c->site);
+}
+
+/* Is `a` closed before `b`, if both may be closed? */
+static bool is_evicted_first(const struct client *a, const struct client *b)
+{
+	uint32_t of_a = connections_of(a), of_b = connections_of(b);
+
+	return of_a != of_b ? of_a > of_b : a->since_ns < b->since_ns;
+}
+
+/* Caller holds the lock.  NULL: all others make progress; never `but`. */
+static struct client *find_slow(struct clients *t, const struct client *but,
+				uint64_t now_ns)
+{
+	struct client *found = NULL;
+
+	for (uint32_t i = 0; i < t->config.slots; i++) {
+		struct client *c = &t->slots[i];
+
+		if (c->clients == NULL || c->is_shut || c == but ||
+		    c->phase == CLIENT_WORK || c->list == &t->silent ||
+		    now_ns < c->spared_until_ns)
+			continue;
+		if ((found == NULL || is_evicted_first(c, found)) &&
+		    may_evict(c, now_ns))
+			found = c;
+	}
+	return found;
+}
+
+/* Caller holds the lock.  `but`, which is new, is not closed; may be NULL. */
+static void evict_if_full(struct clients *t, const struct client *but)
+{
+	uint64_t fresh_ns = t->config.fresh_ms * UINT64_C(1000000);
+	uint64_t now_ns;
+	struct client *c;
+
+	if (t->open_count <= t->config.open_max)
+		return;
+	now_ns = clock_now_ns();
+	c = find_silent(t, but, now_ns > fresh_ns ? now_ns - fresh_ns : 0);
+	if (c == NULL)
+		c = find_slow(t, but, now_ns);
+	if (c == NULL)
+		c = find_silent(t, but, never_ns);
+	if (c == NULL)
+		return;
+	t->counts.evicted_count++;
+	shut_client(c);
+}
+
+/* Caller holds the lock. */
+static void wake_for(const struct client *c)
+{
+	struct clients *t = c->clients;
+
+	if (c->end_ns < t->wake_ns) {
+		t->wake_ns = c->end_ns;
+		(void)pthread_cond_signal(&t->sooner);
+	}
+}
+
+/* Caller holds the lock. */
+static void begin_body(struct client *c)
+{
+	c->body_bytes = 0;
+	c->rated_bytes = 0;
+	c->rated_ns = c->since_ns;
+	c->rate_look_ns = never_ns;
+	if (c->clients->drain_end_ns > 0)
+		set_rate_look(c, c->since_ns);
+	c->end_ns = earlier(c->end_ns, c->rate_look_ns);
+}
+
+/* Caller holds the lock. */
+static void begin_phase(struct client *c, enum client_phase phase)
+{
+	c->phase = phase;
+	c->since_ns = clock_now_ns();
+	c->end_ns = first_look_ns(c);
+	c->was_late = false;
+	c->moved_bytes = unknown_bytes;
+	c->spared_until_ns = 0;
+	c->shown_ns = 0;
+	atomic_store_explicit(&c->received_bytes, 0, memory_order_relaxed);
+	atomic_store(&c->refusal, CLIENT_WELCOME);
+	if (phase == CLIENT_BODY)
+		begin_body(c);
+	wake_for(c);
+}
+
+bool clients_admit(struct clients *t, const struct sockaddr *from)
+{
+	uint32_t max = t->config.per_address_max;
+	bool is_full;
+
+	if (max == 0)
+		return true;
+	(void)pthread_mutex_lock(&t->lock);
+	is_full = sites_count_from(&t->sites, from) >= max;
+	t->counts.refused_count += is_full;
+	(void)pthread_mutex_unlock(&t->lock);
+	return !is_full;
+}
+
+struct client *client_add(struct clients *t, int fd,
+			  const struct sockaddr *from, bool is_plain)
+{
+	struct client *c;
+
+	(void)pthread_mutex_lock(&t->lock);
+	c = t->unused.first;
+	assert(c != NULL);
+	list_remove(c);
+	*c = (struct client){ .clients = t, .fd = fd, .is_plain = is_plain };
+	c->site = sites_enter(&t->sites, from);
+	list_add(&t->silent, c);
+	t->taken_count++;
+	t->open_count++;
+	begin_phase(c, CLIENT_HEAD);
+	evict_if_full(t, c);
+	(void)pthread_mutex_unlock(&t->lock);
+	return c;
+}
+
+void client_cut(struct client *c)
+{
+	struct clients *t = c->clients;
+
+	(void)pthread_mutex_lock(&t->lock);
+	c->is_cut = true;
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+/*
+ * Caller holds the lock.  The last reply is sent: may the client still be
+ * sending a request?  In CLIENT_HEAD, libmicrohttpd has refused the head by
+ * itself.
+ */
+static bool may_still_send(const struct client *c)
+{
+	char first;
+	ssize_t unread;
+
+	if (c->is_shut)
+		return false;
+	unread = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	return unread > 0 || (unread < 0 && errno == EAGAIN &&
+			      (c->is_cut || c->phase == CLIENT_HEAD));
+}
+
+bool client_remove(struct client *c)
+{
+	struct clients *t = c->clients;
+	bool still_sends;
+
+	(void)pthread_mutex_lock(&t->lock);
+	still_sends = may_still_send(c);
+	assert(c->phase != CLIENT_HELD || c->list == NULL);
+	list_remove(c);
+	sites_leave(&t->sites, c->site);
+	t->taken_count--;
+	t->open_count -= !c->is_shut;
+	*c = (struct client){ .clients = NULL };
+	list_add(&t->unused, c);
+	(void)pthread_mutex_unlock(&t->lock);
+	return still_sends;
+}
+
+void clients_read_counts(struct clients *t, struct clients_counts *out)
+{
+	(void)pthread_mutex_lock(&t->lock);
+	*out = t->counts;
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+uint32_t clients_excess(struct clients *t)
+{
+	uint32_t excess = 0;
+
+	(void)pthread_mutex_lock(&t->lock);
+	if (t->taken_count > t->config.open_max)
+		excess = t->taken_count - t->config.open_max;
+	(void)pthread_mutex_unlock(&t->lock);
+	return excess;
+}
+
+void client_enter(struct client *c, enum client_phase phase)
+{
+	struct clients *t = c->clients;
+
+	(void)pthread_mutex_lock(&t->lock);
+	c->request_count += phase == CLIENT_HEAD;
+	list_remove(c); /* from `silent`: it has sent something */
+	if (c->is_shut && phase != CLIENT_IDLE) { /* one more request */
+		c->is_shut = false;
+		t->open_count++;
+	}
+	if (!c->is_shut) {
+		begin_phase(c, phase);
+		if (phase == CLIENT_IDLE)
+			evict_if_full(t, NULL);
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+void client_expect(struct client *c, uint64_t body_bytes)
+{
+	struct clients *t = c->clients;
+
+	(void)pthread_mutex_lock(&t->lock);
+	c->body_bytes = body_bytes;
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+enum client_refusal client_receive(struct client *c, uint64_t bytes)
+{
+	(void)atomic_fetch_add_explicit(&c->received_bytes, bytes,
+					memory_order_relaxed);
+	return atomic_load(&c->refusal);
+}
+
+enum client_refusal client_told(const struct client *c)
+{
+	struct clients *t = c->clients;
+	enum client_refusal told;
+
+	(void)pthread_mutex_lock(&t->lock);
+	told = c->told;
+	(void)pthread_mutex_unlock(&t->lock);
+	return told;
+}
+
+void clients_drain(struct clients *t, uint32_t limit_ms)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	(void)pthread_mutex_lock(&t->lock);
+	t->drain_end_ns = now_ns + limit_ms * UINT64_C(1000000);
+	t->rate_look_ms = limit_ms / RATE_LOOKS;
+	if (t->rate_look_ms < LOOK_AGAIN_MS)
+		t->rate_look_ms = LOOK_AGAIN_MS;
+	for (uint32_t i = 0; i < t->config.slots; i++) {
+		struct client *c = &t->slots[i];
+
+		if (c->clients == NULL || c->is_shut || c->phase != CLIENT_BODY)
+			continue;
+		if (limit_ms == 0 || is_hopeless(c, now_ns))
+			refuse_client(c, CLIENT_STOPPING, now_ns);
+		set_rate_look(c, now_ns);
+		c->end_ns = earlier(c->end_ns, c->rate_look_ns);
+		wake_for(c);
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+/* Caller holds the lock.  True: a request of this kind may go on now. */
+static bool take_turn(struct clients *t, enum client_turn kind, uint64_t now_ns)
+{
+	uint64_t step_ns = t->config.turn_ms[kind] * UINT64_C(1000000);
+	uint64_t unused_ns = t->config.turns_at_once * step_ns;
+	struct gate *gate = &t->gates[kind];
+
+	if (now_ns < gate->turn_ns)
+		return false;
+	if (now_ns - gate->turn_ns > unused_ns)
+		gate->turn_ns = now_ns - unused_ns;
+	gate->turn_ns += step_ns;
+	return true;
+}
+
+/* Caller holds the lock, which is released while it waits. */
+static void hold_request(struct client *c, enum client_turn kind,
+			 struct MHD_Connection *connection)
+{
+	struct clients *t = c->clients;
+	struct gate *gate = &t->gates[kind];
+	pthread_cond_t turn = PTHREAD_COND_INITIALIZER;
+
+	t->counts.held_count++;
+	c->connection = connection;
+	c->turn = &turn;
+	begin_phase(c, CLIENT_HELD);
+	if (gate->held.first == NULL)
+		(void)pthread_cond_signal(&t->sooner);
+	list_add(&gate->held, c);
+	if (connection != NULL)
+		MHD_suspend_connection(connection);
+	evict_if_full(t, NULL);
+	while (connection == NULL && c->list != NULL)
+		(void)pthread_cond_wait(&turn, &t->lock);
+	(void)pthread_cond_destroy(&turn);
+}
+
+bool client_hold(struct client *c, enum client_turn kind,
+		 struct MHD_Connection *connection)
+{
+	struct clients *t = c->clients;
+	bool goes_on;
+
+	(void)pthread_mutex_lock(&t->lock);
+	assert(c->phase == CLIENT_WORK && c->list == NULL);
+	goes_on = t->config.turn_ms[kind] == 0 ||
+		  (t->gates[kind].held.first == NULL &&
+		   take_turn(t, kind, clock_now_ns()));
+	if (!goes_on)
+		hold_request(c, kind, connection);
+	(void)pthread_mutex_unlock(&t->lock);
+	return goes_on || connection == NULL;
+}
+
+/* Caller holds the lock. */
+static void give_turns(struct clients *t)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (int kind = 0; kind < CLIENT_TURNS; kind++) {
+		const struct list *held = &t->gates[kind].held;
+
+		while (held->first != NULL &&
+		       (t->config.turn_ms[kind] == 0 ||
+			take_turn(t, (enum client_turn)kind, now_ns))) {
+			struct client *c = held->first;
+
+			begin_phase(c, CLIENT_WORK);
+			resume_held(c);
+		}
+	}
+}
+
+void clients_end_holding(struct clients *t)
+{
+	if (t == NULL)
+		return;
+	(void)pthread_mutex_lock(&t->lock);
+	for (int kind = 0; kind < CLIENT_TURNS; kind++)
+		t->config.turn_ms[kind] = 0;
+	give_turns(t);
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+bool client_is_shut(const struct client *c)
+{
+	struct clients *t = c->clients;
+	bool is_shut;
+
+	(void)pthread_mutex_lock(&t->lock);
+	is_shut = c->is_shut;
+	(void)pthread_mutex_unlock(&t->lock);
+	return is_shut;
+}
+
+uint64_t client_request_count(const struct client *c)
+{
+	return c->request_count;
+}
+
+/* Caller holds the lock. */
+static void check_all(struct clients *t)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool in_time = now_ns < time_after(t->wake_ns, LOOK_AGAIN_MS);
+
+	t->wake_ns = never_ns;
+	for (uint32_t i = 0; i < t->config.slots; i++) {
+		struct client *c = &t->slots[i];
+
+		if (c->clients == NULL)
+			continue;
+		if (c->end_ns <= now_ns)
+			check_client(c, now_ns, in_time);
+		if (c->end_ns < t->wake_ns)
+			t->wake_ns = c->end_ns;
+	}
+	evict_if_full(t, NULL);
+}
+
+/* Caller holds the lock, which is released while it sleeps. */
+static void sleep_until_woken(struct clients *t)
+{
+	uint64_t wake_ns = t->wake_ns;
+
+	for (int kind = 0; kind < CLIENT_TURNS; kind++)
+		if (t->gates[kind].held.first != NULL)
+			wake_ns = earlier(wake_ns, t->gates[kind].turn_ns);
+	if (wake_ns == never_ns)
+		(void)pthread_cond_wait(&t->sooner, &t->lock);
+	else
+		(void)wait_until(&t->sooner, &t->lock, wake_ns);
+}
+
+static void *run_watch(void *arg)
+{
+	struct clients *t = arg;
+
+	(void)pthread_setname_np(pthread_self(), "clients");
+	(void)pthread_mutex_lock(&t->lock);
+	while (!t->stopping) {
+		if (clock_now_ns() >= t->wake_ns)
+			check_all(t);
+		give_turns(t);
+		sleep_until_woken(t);
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static void clients_free(struct clients *t)
+{
+	sites_release(&t->sites);
+	free(t);
+}
+
+struct clients *clients_start(const struct clients_config *config)
+{
+	struct clients *t =
+		calloc(1, sizeof(*t) + config->slots * sizeof(struct client));
+
+	assert(config->open_max <= config->slots);
+	if (t == NULL)
+		return NULL;
+	t->config = *config;
+	t->wake_ns = never_ns;
+	for (uint32_t i = 0; i < config->slots; i++)
+		list_add(&t->unused, &t->slots[i]);
+	(void)pthread_mutex_init(&t->lock, NULL);
+	wait_init(&t->sooner);
+	if (sites_init(&t->sites, config->slots, &t->config.trusted) &&
+	    pthread_create(&t->watch, NULL, run_watch, t) == 0)
+		return t;
+	(void)pthread_cond_destroy(&t->sooner);
+	(void)pthread_mutex_destroy(&t->lock);
+	clients_free(t);
+	return NULL;
+}
+
+void clients_stop(struct clients *t)
+{
+	if (t == NULL)
+		return;
+	(void)pthread_mutex_lock(&t->lock);
+	assert(t->open_count == 0);
+	t->stopping = true;
+	(void)pthread_cond_signal(&t->sooner);
+	(void)pthread_mutex_unlock(&t->lock);
+	(void)pthread_join(t->watch, NULL);
+	(void)pthread_cond_destroy(&t->sooner);
+	(void)pthread_mutex_destroy(&t->lock);
+	clients_free(t);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the server tells about itself: the page and its files, the probes
+ * /healthz and /readyz, and reports: /metrics, /stats, /trace.
+ */
+#include "service/http/request.h"
+#include "service/http/watch/live.h"
+
+#include "base/clock.h"
+#include "service/web/web.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Nothing from other servers, nothing inline: so no file name or error message
+ * can run as a script.  Pictures may also be those that the user gave the page.
+ */
+static const char page_policy[] =
+	"default-src 'none'; script-src 'self'; style-src 'self'; "
+	"img-src 'self' blob: data:; connect-src 'self'; base-uri 'none'; "
+	"form-action 'none'; frame-ancestors 'none'";
+
+static enum MHD_Result reply_page(struct request *r)
+{
+	const char *name =
+		r->segments[0][0] != '\0' ? r->segments[0] : "index.html";
+	struct web_file file;
+	struct MHD_Response *response;
+
+	if (!web_find(name, &file))
+		return reply_with_problem(r, PROBLEM_NOT_FOUND);
+	response = MHD_create_response_from_buffer(
+		file.count, (void *)file.bytes, MHD_RESPMEM_PERSISTENT);
+	if (response == NULL)
+		return MHD_NO;
+	r->reply_bytes = file.count;
+	r->policy = page_policy;
+	reply_add_header(r, response, "Referrer-Policy", "no-referrer");
+	/* Another version of the server has other files. */
+	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
+			 "no-cache");
+	return reply_send(r, MHD_HTTP_OK, file.type, response);
+}
+
+/*
+ * Readiness: should a balancer send more uploads here?
+ *
+ * It turns false while a quarter of the slots and of the memory is free, so
+ * before an upload that takes less than that is refused, and true again when
+ * half is free.  In between it stays as it was, so it does not change with
+ * every upload.
+ */
+enum readiness {
+	READINESS_OK,
+	READINESS_STOPPING,
+	READINESS_PLACES_TAKEN,
+	READINESS_MEMORY_TAKEN,
+	READINESS_REFUSED, /* an upload, in the last seconds */
+};
+
+enum { READINESS_REFUSED_MS = 5000 }; /* how long a refusal is remembered */
+
+struct readiness_view {
+	struct pipeline_load load;
+	bool is_stopping;
+	uint64_t refused_ns; /* of the last upload; 0: none */
+	uint64_t now_ns;
+};
+
+/* At least 3/4 of `most`; if it was full before, at least 1/2. */
+static bool is_mostly_used(uint64_t used, uint64_t most, bool was_full)
+{
+	uint64_t free_part = was_full ? most / 2 : most / 4;
+
+	return used >= most - free_part;
+}
+
+static enum readiness readiness_decide(bool *was_full,
+				       const struct readiness_view *v)
+{
+	const struct pipeline_load *l = &v->load;
+	uint64_t forgotten_ns =
+		v->refused_ns + READINESS_REFUSED_MS * UINT64_C(1000000);
+	bool no_places =
+		is_mostly_used(l->in_flight_count, l->uploads_max, *was_full);
+	bool no_memory =
+		is_mostly_used(l->used_bytes, l->limit_bytes, *was_full);
+
+	*was_full = no_places || no_memory;
+	if (v->is_stopping)
+		return READINESS_STOPPING;
+	if (no_places)
+		return READINESS_PLACES_TAKEN;
+	if (no_memory)
+		return READINESS_MEMORY_TAKEN;
+	if (v->refused_ns > 0 && v->now_ns < forgotten_ns)
+		return READINESS_REFUSED;
+	return READINESS_OK;
+}
+
+static const char *readiness_reason(enum readiness readiness)
+{
+	switch (readiness) {
+	case READINESS_OK:
+		break;
+	case READINESS_STOPPING:
+		return "The server is shutting down.";
+	case READINESS_PLACES_TAKEN:
+		return "Uploads inside take most of --max-uploads.";
+	case READINESS_MEMORY_TAKEN:
+		return "Uploads inside take most of --memory.";
+	case READINESS_REFUSED:
+		return "An upload was refused in the last seconds.";
+	}
+	abort();
+}
+
+enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
+
+static enum MHD_Result reply_ok(struct request *r, const char *text)
+{
+	r->reply_bytes = strlen(text);
+	return reply_send(
+		r, MHD_HTTP_OK, "text/plain",
+		MHD_create_response_from_buffer(strlen(text), (void *)text,
+						MHD_RESPMEM_PERSISTENT));
+}
+
+static enum MHD_Result reply_health(struct request *r)
+{
+	return reply_ok(r, "ok\n");
+}
+
+static enum readiness read_readiness(const struct http *h, bool *was_full)
+{
+	const struct readiness_view view = {
+		.load = pipeline_load(h->config.pipeline),
+		.is_stopping = atomic_load(&h->leaving),
+		.refused_ns = atomic_load(&h->refused_ns),
+		.now_ns = clock_now_ns(),
+	};
+
+	*was_full = atomic_load(&h->was_full);
+	return readiness_decide(was_full, &view);
+}
+
+/* Of two requests at once, both may see the state before. */
+static enum MHD_Result reply_ready(struct request *r)
+{
+	bool was_full;
+	enum readiness readiness = read_readiness(r->http, &was_full);
+
+	atomic_store(&r->http->was_full, was_full);
+	if (readiness == READINESS_OK)
+		return reply_ok(r, "ready\n");
+	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :
+						       PROBLEM_NOT_READY;
+	(void)snprintf(r->detail, sizeof(r->detail), "%s",
+		       readiness_reason(readiness));
+	return reply_problem(r);
+}
+
+/* NULL: no memory. */
+static char *make_metrics(struct http *h)
+{
+	bool was_full; /* for /readyz to remember */
+	struct clients_counts main = { 0 }, admin = { 0 };
+
+	clients_read_counts(h->main.clients, &main);
+	if (h->config.admin_fd >= 0)
+		clients_read_counts(h->admin.clients, &admin);
+
+	const struct http_report report = {
+		.counts = &h->counts,
+		.is_ready = read_readiness(h, &was_full) == READINESS_OK,
+		.connections_max = h->config.connections_max,
+		.connection_count = atomic_load(&h->main.connection_count),
+		.admin_connection_count =
+			atomic_load(&h->admin.connection_count),
+		.viewer_count = viewers_count(h->viewers),
+		.refused_count = main.refused_count + admin.refused_count,
+		.evicted_count = main.evicted_count + admin.evicted_count,
+		.held_count = main.held_count + admin.held_count,
+	};
+
+	return h->config.metrics_text(h->config.report_arg, &report);
+}
+
+char *control_make_report(void *http, const struct report_query *q)
+{
+	struct http *h = http;
+	const struct http_config *c = &h->config;
+
+	switch (q->kind) {
+	case REPORT_STATS:
+		return c->stats_json(c->report_arg);
+	case REPORT_METRICS:
+		return make_metrics(h);
+	case REPORT_HELLO:
+		return c->live_hello(c->report_arg, &h->minute);
+	case REPORT_TRACE:
+		return c->trace_json(c->report_arg, q->since_ns, q->until_ns);
+	case REPORT_KINDS:
+		break;
+	}
+	abort();
+}
+
+bool control_start_report(struct request *r)
+{
+	r->report.query.kind = r->route->report;
+	return !reports_ask(r->http->reports, &r->report,
+			    request_suspendable(r));
+}
+
+static enum MHD_Result reply_report(struct request *r)
+{
+	static const char *const types[REPORT_KINDS] = {
+		[REPORT_METRICS] = "text/plain; version=0.0.4; charset=utf-8",
+		[REPORT_STATS] = "application/json",
+		[REPORT_TRACE] = "application/json",
+	};
+	struct report_result *result = r->report.result;
+	struct MHD_Response *response;
+
+	r->problem = report_problem(&r->report);
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		result->bytes, result->text, report_drop, result);
+	if (response != NULL) {
+		r->report.result = NULL;
+		r->reply_bytes = result->bytes;
+	}
+	return reply_send(r, MHD_HTTP_OK, types[r->route->report], response);
+}
+
+/* False: it is no number, or more than `most`. */
+static bool read_number(const char *text, uint64_t most, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
+	       *n <= most;
+}
+
+/* False: r->detail says what is wrong. */
+static bool read_window(struct request *r, uint64_t *since_ns,
+			uint64_t *until_ns)
+{
+	const char *ms_text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
+	const char *until_text = MHD_lookup_connection_value(
+		r->connection, MHD_GET_ARGUMENT_KIND, "until_us");
+	uint64_t ms = TRACE_MS_DEFAULT, until_us = clock_now_ns() / 1000;
+
+	if (ms_text != NULL &&
+	    (!read_number(ms_text, TRACE_MS_MAX, &ms) || ms == 0)) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "ms must be 1 to %d.", TRACE_MS_MAX);
+		return false;
+	}
+	if (until_text != NULL &&
+	    !read_number(until_text, UINT64_MAX / 1000, &until_us)) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "until_us must be a time in us.");
+		return false;
+	}
+	*until_ns = until_us * 1000;
+	*since_ns = *until_ns > ms * 1000000 ? *until_ns - ms * 1000000 : 0;
+	return true;
+}
+
+static bool start_trace(struct request *r)
+{
+	struct report_query *q = &r->report.query;
+
+	if (r->config->trace_json == NULL)
+		r->problem = PROBLEM_NO_TRACE;
+	else if (!read_window(r, &q->since_ns, &q->until_ns))
+		r->problem = PROBLEM_BAD_PARAMETER;
+	return r->problem == PROBLEM_NONE && control_start_report(r);
+}
+
+const struct handler page_handler = { .reply = reply_page };
+
+const struct handler health_handler = { .reply = reply_health };
+
+const struct handler ready_handler = { .reply = reply_ready };
+
+const struct handler report_handler = {
+	.start = control_start_report,
+	.reply = reply_report,
+};
+
+const struct handler trace_handler = {
+	.start = start_trace,
+	.reply = reply_report,
+};

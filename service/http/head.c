@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The head of a request.  A head that a client and a proxy in front of us could
+ * read in two ways is refused, and the connection closed, as it is not known
+ * where the next request begins.
+ *
+ * libmicrohttpd 0.9.75 is lenient.  It takes spaces before a colon and between
+ * the parts of the request line, ends a line at a bare LF and a value at a NUL,
+ * and appends a folded line to the name of its header.  The strings that it
+ * passes to us do not show this.  But it splits the head in place: each colon,
+ * CR and LF becomes a NUL.  So the parts must follow each other without a gap,
+ * from the method to the end of the head.  With a version of libmicrohttpd that
+ * keeps them elsewhere, every request is refused, and no test passes.
+ */
+#include "service/http/request.h"
+#include "service/http/auth.h"
+
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+enum {
+	VERSION_CHARS = 2,
+	FLAGS_CHARS = 2,
+	TRACE_AT = VERSION_CHARS + 1,
+	PARENT_AT = TRACE_AT + TRACE_ID_CHARS + 1,
+	FLAGS_AT = PARENT_AT + SPAN_ID_CHARS + 1,
+	END_AT = FLAGS_AT + FLAGS_CHARS,
+};
+
+static bool is_hex(const char *at, size_t chars)
+{
+	return strspn(at, "0123456789abcdef") >= chars;
+}
+
+static bool is_hex_id(const char *at, size_t chars)
+{
+	return is_hex(at, chars) && strspn(at, "0") < chars;
+}
+
+static bool is_trace_version(const char *at)
+{
+	return is_hex(at, VERSION_CHARS) && strncmp(at, "ff", 2) != 0;
+}
+
+static bool is_trace_end(const char *at)
+{
+	return at[strspn(at, " \t")] == '\0';
+}
+
+/* Later versions may have more after it. */
+static bool is_traceparent(const char *text)
+{
+	bool is_first = strncmp(text, "00-", TRACE_AT) == 0;
+
+	return is_trace_version(text) && text[TRACE_AT - 1] == '-' &&
+	       is_hex_id(text + TRACE_AT, TRACE_ID_CHARS) &&
+	       text[PARENT_AT - 1] == '-' &&
+	       is_hex_id(text + PARENT_AT, SPAN_ID_CHARS) &&
+	       text[FLAGS_AT - 1] == '-' &&
+	       is_hex(text + FLAGS_AT, FLAGS_CHARS) &&
+	       (is_trace_end(text + END_AT) ||
+		(!is_first && text[END_AT] == '-'));
+}
+
+/* If the kernel has no randomness yet, the time is the span. */
+static uint64_t new_span(void)
+{
+	uint64_t span = 0;
+
+	(void)getrandom(&span, sizeof(span), GRND_NONBLOCK);
+	return span != 0 ? span : clock_now_ns();
+}
+
+static bool trace_context_read(struct trace_context *out, const char *value)
+{
+	value += strspn(value, " \t");
+	if (!is_traceparent(value))
+		return false;
+	*out = (struct trace_context){
+		.is_sampled = strchr("13579bdf", value[END_AT - 1]) != NULL,
+	};
+	memcpy(out->trace_id, value + TRACE_AT, TRACE_ID_CHARS);
+	memcpy(out->parent_id, value + PARENT_AT, SPAN_ID_CHARS);
+	(void)snprintf(out->span_id, sizeof(out->span_id), "%016" PRIx64,
+		       new_span());
+	return true;
+}
+
+/* Flags of later versions must be 0. */
+void trace_context_print(char out[TRACEPARENT_BYTES],
+			 const struct trace_context *c)
+{
+	(void)snprintf(out, TRACEPARENT_BYTES, "00-%s-%s-%s", c->trace_id,
+		       c->span_id, c->is_sampled ? "01" : "00");
+}
+
+/* libmicrohttpd has room for more, so the refusals are ours. */
+enum {
+	TARGET_BYTES_MAX = 16 * 1024,
+	PARAMETERS_MAX = AUTH_PARAMETERS_MAX,
+	HEAD_BYTES_MAX = 64 * 1024,
+	HEADERS_MAX = 256,
+};
+
+/* The head, as far as it was checked, and the findings. */
+struct head {
+	const char *at; /* where the next header must begin */
+	bool is_exact;
+	bool expects_more; /* than "100-continue" */
+	uint32_t length_count, host_count, parent_count;
+	size_t bytes, count; /* of all lines; header lines */
+	const char *parent;  /* the last of its kind */
+};
+
+static bool is_token(const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) &&
+		    strchr("!#$%&'*+-.^_`|~", *c) == NULL)
+			return false;
+	return text[0] != '\0';
+}
+
+/* No control characters (CR is one); Latin-1 or UTF-8 is allowed. */
+static bool is_text(const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c) && *c != '\t')
+			return false;
+	return true;
+}
+
+/* After the CR and LF that end the line at `at`; NULL: it does not end so. */
+static const char *after_line(const char *at)
+{
+	return at[0] == '\0' && at[1] == '\0' ? at + 2 : NULL;
+}
+
+/* An MHD_KeyValueIterator. */
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	struct head *head = cls;
+
+	(void)kind;
+	head->is_exact = name == head->at && is_token(name) && value != NULL &&
+			 is_text(value);
+	if (!head->is_exact)
+		return MHD_NO;
+	head->count++;
+	head->at = after_line(value + strlen(value));
+	head->is_exact = head->at != NULL;
+	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
+		head->length_count++;
+	else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
+		head->host_count++;
+	else if (strcasecmp(name, HTTP_HEADER_TRACEPARENT) == 0) {
+		head->parent_count++;
+		head->parent = value;
+	} else if (strcasecmp(name, MHD_HTTP_HEADER_EXPECT) == 0 &&
+		   strcasecmp(value, "100-continue") != 0)
+		head->expects_more = true;
+	return head->is_exact ? MHD_YES : MHD_NO;
+}
+
+static bool is_target_valid(const char *target)
+{
+	for (const char *c = target; *c != '\0'; c++)
+		if (*c == ' ' || iscntrl((unsigned char)*c))
+			return false;
+	/* Decoded, a value would end there. */
+	return target[0] == '/' && strstr(target, "%00") == NULL;
+}
+
+/* Method, target, version: one space between two of them. */
+static bool is_exact_line(const struct request *r)
+{
+	return r->target_bytes > 0 && is_token(r->method) &&
+	       r->method + strlen(r->method) + 1 == r->target &&
+	       r->target + r->target_bytes + 1 == r->version;
+}
+
+static bool read_head(const struct request *r, struct head *head)
+{
+	size_t bytes =
+		MHD_get_connection_info(r->connection,
+					MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+			->header_size;
+
+	*head = (struct head){ .at = after_line(r->version +
+						strlen(r->version)),
+			       .bytes = bytes };
+	head->is_exact = is_exact_line(r) && head->at != NULL;
+	if (head->is_exact)
+		(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
+						on_header, head);
+	return head->is_exact && after_line(head->at) == r->method + bytes;
+}
+
+void head_keep_target(struct request *r, const char *target)
+{
+	const char *query = strchr(target, '?');
+	size_t count = 1;
+
+	r->target = target;
+	r->target_bytes = is_target_valid(target) ? strlen(target) : 0;
+	for (const char *c = query; c != NULL && *c != '\0'; c++)
+		count += *c == '&';
+	r->is_target_long =
+		strlen(target) > TARGET_BYTES_MAX || count > PARAMETERS_MAX;
+	if (r->is_target_long && query != NULL)
+		((char *)query)[1] = '\0';
+}
+
+/* PROBLEM_NONE: it is small enough. */
+static enum problem check_size(struct request *r, const struct head *head)
+{
+	if (r->is_target_long) {
+		(void)snprintf(
+			r->detail, sizeof(r->detail),
+			"The target has %zu bytes; at most %d bytes and %d "
+			"parameters are taken.",
+			r->target_bytes, TARGET_BYTES_MAX, PARAMETERS_MAX);
+		return PROBLEM_TARGET_TOO_LONG;
+	}
+	if (head->bytes > HEAD_BYTES_MAX || head->count > HEADERS_MAX) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The head has %zu bytes and %zu header lines; "
+			       "at most %d and %d are taken.",
+			       head->bytes, head->count, HEAD_BYTES_MAX,
+			       HEADERS_MAX);
+		return PROBLEM_HEADERS_TOO_LARGE;
+	}
+	return PROBLEM_NONE;
+}
+
+/* The length of the body; libmicrohttpd has checked that it is a number. */
+static enum problem read_length(struct request *r, const struct head *head)
+{
+	const char *length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t max = r->config->body_bytes_max;
+
+	if (head->length_count > 1 ||
+	    request_header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL) {
+		r->must_close = true;
+		return PROBLEM_LENGTH_REQUIRED;
+	}
+	r->has_length = length != NULL;
+	r->length_bytes = r->has_length ? strtoull(length, NULL, 10) : 0;
+	if (r->length_bytes <= max)
+		return PROBLEM_NONE;
+	r->must_close = true;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "The body has %" PRIu64 " bytes; at most %" PRIu64
+		       " are taken.",
+		       r->length_bytes, max);
+	return PROBLEM_BODY_TOO_LARGE;
+}
+
+/* An invalid one, or one of several, is ignored. */
+static void read_trace(struct request *r, const struct head *head)
+{
+	if (head->parent_count == 1)
+		(void)trace_context_read(&r->trace, head->parent);
+}
+
+enum problem head_check(struct request *r)
+{
+	bool needs_host = strcmp(r->version, MHD_HTTP_VERSION_1_0) != 0;
+	struct head head;
+
+	if (!read_head(r, &head) || head.host_count > 1 ||
+	    (needs_host && head.host_count == 0)) {
+		r->must_close = true;
+		return PROBLEM_BAD_REQUEST;
+	}
+
+	enum problem problem = check_size(r, &head);
+
+	if (problem != PROBLEM_NONE) {
+		r->must_close = true;
+		return problem;
+	}
+	read_trace(r, &head);
+	problem = read_length(r, &head);
+	if (problem == PROBLEM_NONE && needs_host && head.expects_more)
+		problem = PROBLEM_EXPECTATION_FAILED;
+	return problem;
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state machine of a request: the table `steps` below.  libmicrohttpd calls
+ * back when the request line, the head, a piece of the body or all of it is
+ * there, when a suspended connection was resumed, and at the end.  Each call is
+ * an event, which takes the request from a state that waits to the next state;
+ * states with a function run at once, until one waits again.
+ *
+ *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY <> PIECE
+ *	          \      |       /          /       |        /
+ *	             REFUSED <> DISCARD ----------- | ------
+ *	                         \                  |
+ *	                          TURN (<> HELD) <--
+ *	                           |
+ *	                         START (> WORK) > REPLY > REPLIED, STREAM
+ *
+ * A request that is refused by its head still has its body read and discarded,
+ * so that its connection can be used again.  It is answered at once if the
+ * connection must be closed, or if the client waits for "100 Continue".
+ *
+ * The reply of 202 to an upload that goes on in the pipeline, and the task that
+ * writes such an upload to the spool, are a machine of their own, because they
+ * run at the same time in other threads: see store_request.c.
+ */
+#include "service/http/request.h"
+
+#include "base/util.h"
+#include "service/http/connection/interpose.h"
+#include "service/log/log.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection,
+				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+bool request_suspend(struct request *r)
+{
+	if (r->port->has_threads)
+		return false;
+	MHD_suspend_connection(r->connection);
+	return true;
+}
+
+void request_resume(struct request *r)
+{
+	if (!r->port->has_threads)
+		MHD_resume_connection(r->connection);
+}
+
+static void set_request_id(struct request *r)
+{
+	struct http *h = r->http;
+
+	r->upload.number = atomic_fetch_add(&h->requests_begun, 1) + 1;
+	(void)snprintf(r->id, sizeof(r->id), "%08" PRIx32 "-" UPLOAD_NUMBER,
+		       h->id_prefix, r->upload.number);
+}
+
+/*
+ * Requests that neither upload nor fetch pictures are limited in rate: each may
+ * have to wait for its turn, see client_hold().
+ */
+static bool waits_for_turn(const struct request *r)
+{
+	switch (request_role(r)) {
+	case ROLE_NONE:
+	case ROLE_PROBE:
+	case ROLE_PAGE:
+	case ROLE_REPORT:
+		return true;
+	case ROLE_UPLOAD:
+	case ROLE_IMAGE:
+	case ROLE_REMOVAL:
+	case ROLES:
+		break;
+	}
+	return false;
+}
+
+/* The head is complete.  Is it valid? */
+static enum request_state check_head(struct request *r)
+{
+	atomic_fetch_add(&r->port->request_count, 1);
+	atomic_store(&r->holder_count, 1);
+	client_enter(r->client, CLIENT_BODY);
+	r->begin_ns = clock_now_ns();
+	set_request_id(r);
+	r->problem = head_check(r);
+	client_expect(r->client, r->length_bytes);
+	return REQUEST_ROUTE;
+}
+
+/* Even if the head is not valid: the reply is counted for its route's role. */
+static enum request_state find_route(struct request *r)
+{
+	enum problem problem = route_find(r);
+
+	if (r->problem == PROBLEM_NONE)
+		r->problem = problem;
+	return r->problem == PROBLEM_NONE ? REQUEST_AUTHORISE : REQUEST_REFUSED;
+}
+
+static enum request_state authorise(struct request *r)
+{
+	r->problem = auth_check_request(r);
+	return r->problem == PROBLEM_NONE ? REQUEST_ADMIT : REQUEST_REFUSED;
+}
+
+static enum request_state admit(struct request *r)
+{
+	enum problem problem = PROBLEM_NONE;
+
+	if (r->route->handler->admit != NULL)
+		problem = r->route->handler->admit(r);
+	if (problem != PROBLEM_NONE)
+		upload_refuse(r, problem);
+	r->is_admitted = problem == PROBLEM_NONE;
+	return r->is_admitted ? REQUEST_BODY : REQUEST_REFUSED;
+}
+
+/* libmicrohttpd may then have no memory for a reply. */
+static bool is_head_too_large(const struct request *r)
+{
+	return r->problem == PROBLEM_TARGET_TOO_LONG ||
+	       r->problem == PROBLEM_HEADERS_TOO_LARGE;
+}
+
+static enum request_state refuse_head(struct request *r)
+{
+	if (is_head_too_large(r))
+		return REQUEST_CUT_OFF;
+	if (r->must_close || request_header(r, MHD_HTTP_HEADER_EXPECT) != NULL)
+		return REQUEST_TURN;
+	return REQUEST_DISCARD;
+}
+
+/* A piece of the body, which is ignored if there is a problem. */
+static enum request_state take_piece(struct request *r)
+{
+	enum problem problem = PROBLEM_NONE;
+
+	if (r->refusal != CLIENT_WELCOME &&
+	    r->received_bytes != r->length_bytes) {
+		if (r->problem == PROBLEM_NONE)
+			upload_refuse(r, problem_of_client(r->refusal));
+		return REQUEST_CUT_OFF;
+	}
+	if (r->problem == PROBLEM_NONE && r->route->handler->receive != NULL)
+		problem =
+			r->route->handler->receive(r, r->piece, r->piece_bytes);
+	if (problem != PROBLEM_NONE)
+		upload_refuse(r, problem);
+	return r->problem == PROBLEM_NONE ? REQUEST_BODY : REQUEST_DISCARD;
+}
+
+static enum request_state wait_for_turn(struct request *r)
+{
+	enum client_turn turn = request_role(r) == ROLE_PROBE ?
+					CLIENT_TURN_PROBE :
+					CLIENT_TURN_OTHER;
+
+	client_enter(r->client, CLIENT_WORK);
+	if (waits_for_turn(r) &&
+	    !client_hold(r->client, turn, request_suspendable(r)))
+		return REQUEST_HELD;
+	return REQUEST_START;
+}
+
+static enum request_state start_work(struct request *r)
+{
+	if (waits_for_turn(r) && client_is_shut(r->client))
+		return REQUEST_CLOSED;
+	if (r->problem == PROBLEM_NONE && r->route->handler->start != NULL &&
+	    r->route->handler->start(r))
+		return REQUEST_WORK;
+	return REQUEST_REPLY;
+}
+
+static enum request_state send_reply(struct request *r)
+{
+	enum MHD_Result result = r->problem != PROBLEM_NONE ?
+					 reply_problem(r) :
+					 r->route->handler->reply(r);
+
+	if (result != MHD_YES)
+		return REQUEST_CLOSED;
+	if (r->viewer == NULL)
+		return REQUEST_REPLIED;
+	/* http_wait_answered() does not wait for a reply without an end. */
+	atomic_fetch_sub(&r->port->request_count, 1);
+	return REQUEST_STREAM;
+}
+
+static enum request_state cut_off(struct request *r)
+{
+	return reply_cut_off(r) ? REQUEST_SHUT : REQUEST_CLOSED;
+}
+
+/* The callbacks of libmicrohttpd that have been called. */
+enum request_event {
+	EVENT_HEAD,  /* the head is complete */
+	EVENT_PIECE, /* a piece of the body is there */
+	EVENT_NEXT,  /* the body is complete, or the connection was resumed */
+	EVENTS
+};
+
+/*
+ * A state either runs a function, which returns the next state, or waits for an
+ * event, which leads to the next state.  An event that is not listed cannot
+ * happen: request_advance() asserts it.
+ */
+static const struct step {
+	enum request_state (*run)(struct request *r);
+	enum request_state after[EVENTS];
+} steps[REQUEST_STATES] = {
+	/* The request line is there. */
+	[REQUEST_HEAD] = { .after = { [EVENT_HEAD] = REQUEST_CHECK } },
+	[REQUEST_CHECK] = { check_head },
+	[REQUEST_ROUTE] = { find_route },
+	[REQUEST_AUTHORISE] = { authorise },
+	[REQUEST_ADMIT] = { admit },
+	[REQUEST_REFUSED] = { refuse_head },
+	/* The route takes the body. */
+	[REQUEST_BODY] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
+				      [EVENT_NEXT] = REQUEST_TURN } },
+	[REQUEST_PIECE] = { take_piece },
+	/* There is a problem: the rest of the body is read and ignored. */
+	[REQUEST_DISCARD] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
+					 [EVENT_NEXT] = REQUEST_TURN } },
+	[REQUEST_TURN] = { wait_for_turn },
+	/* Suspended by clients.c.  If the head was refused, the body comes
+	 * after that. */
+	[REQUEST_HELD] = { .after = { [EVENT_PIECE] = REQUEST_HELD,
+				      [EVENT_NEXT] = REQUEST_START } },
+	[REQUEST_START] = { start_work },
+	/* Suspended: the pipeline, the store or reports.c works for it. */
+	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_REPLY } },
+	[REQUEST_REPLY] = { send_reply },
+	/* The last states, in which the library may still read a body: the
+	 * reply is queued, or it has no end. */
+	[REQUEST_REPLIED] = { .after = { [EVENT_PIECE] = REQUEST_REPLIED,
+					 [EVENT_NEXT] = REQUEST_REPLIED } },
+	[REQUEST_STREAM] = { .after = { [EVENT_PIECE] = REQUEST_STREAM,
+					[EVENT_NEXT] = REQUEST_STREAM } },
+	/* A problem is written to the socket; the connection is closed. */
+	[REQUEST_CUT_OFF] = { cut_off },
+	[REQUEST_SHUT] = { .after = { [EVENT_PIECE] = REQUEST_SHUT,
+				      [EVENT_NEXT] = REQUEST_SHUT } },
+	/* The connection is closed without a reply. */
+	[REQUEST_CLOSED] = { .after = { [EVENT_PIECE] = REQUEST_CLOSED,
+					[EVENT_NEXT] = REQUEST_CLOSED } },
+};
+
+static enum MHD_Result request_advance(struct request *r,
+				       enum request_event event)
+{
+	enum request_state next = steps[r->state].after[event];
+
+	assert(next != REQUEST_NONE);
+	r->state = next;
+	while (steps[r->state].run != NULL)
+		r->state = steps[r->state].run(r);
+	return r->state == REQUEST_SHUT || r->state == REQUEST_CLOSED ? MHD_NO :
+									MHD_YES;
+}
+
+void *request_on_target(void *cls, const char *target,
+			struct MHD_Connection *connection)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	client_enter(client_of(connection), CLIENT_HEAD);
+	if (r == NULL)
+		return NULL;
+	r->state = REQUEST_HEAD;
+	r->port = cls;
+	r->http = r->port->http;
+	r->config = &r->http->config;
+	r->connection = connection;
+	r->client = client_of(connection);
+	r->begin_ns = clock_now_ns();
+	head_keep_target(r, target);
+	return r;
+}
+
+/* Count a piece of the body, whatever the state. */
+static void keep_piece(struct request *r, const char *data, size_t bytes)
+{
+	r->piece = data;
+	r->piece_bytes = bytes;
+	r->received_bytes += bytes;
+	r->refusal = client_receive(r->client, bytes);
+	atomic_fetch_add(&r->http->counts.received_bytes[request_role(r)],
+			 bytes);
+}
+
+/* The log has no words of the client: the method is one of these. */
+static const char *method_name(const char *method)
+{
+	static const char *const names[] = {
+		MHD_HTTP_METHOD_GET,     MHD_HTTP_METHOD_HEAD,
+		MHD_HTTP_METHOD_POST,    MHD_HTTP_METHOD_PUT,
+		MHD_HTTP_METHOD_DELETE,  MHD_HTTP_METHOD_PATCH,
+		MHD_HTTP_METHOD_OPTIONS,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], method) == 0)
+			return names[i];
+	return "other";
+}
+
+enum MHD_Result request_on_call(void *cls, struct MHD_Connection *connection,
+				const char *path, const char *method,
+				const char *version, const char *data,
+				size_t *bytes, void **slot)
+{
+	struct request *r = *slot;
+
+	(void)cls;
+	(void)connection;
+	if (r == NULL)
+		return MHD_NO;
+	if (r->state == REQUEST_HEAD) {
+		r->path = path;
+		r->method = method;
+		r->version = version;
+		r->method_name = method_name(method);
+		return request_advance(r, EVENT_HEAD);
+	}
+	if (*bytes > 0) {
+		keep_piece(r, data, *bytes);
+		*bytes = 0;
+		return request_advance(r, EVENT_PIECE);
+	}
+	return request_advance(r, EVENT_NEXT);
+}
+
+void request_release(struct request *r)
+{
+	struct port *port = r->port;
+	bool is_stream;
+
+	if (atomic_fetch_sub(&r->holder_count, 1) > 1)
+		return;
+	is_stream = r->state == REQUEST_STREAM;
+	if (r->route != NULL && r->route->handler->release != NULL)
+		r->route->handler->release(r);
+	report_drop(r->report.result);
+	free(r);
+	/* Last: http_stop() does not free the server before. */
+	if (!is_stream)
+		atomic_fetch_sub(&port->request_count, 1);
+}
+
+/*
+ * Was the request refused before all of it was there?  Requests that
+ * libmicrohttpd has refused by itself end with an error.
+ */
+static bool is_cut(const struct request *r, enum MHD_RequestTerminationCode how)
+{
+	if (r->status == 0)
+		return how == MHD_REQUEST_TERMINATED_WITH_ERROR;
+	return r->must_close || r->received_bytes < r->length_bytes;
+}
+
+/* If clients.c has sent the client a refusal, that was the reply. */
+static void count_refusal(struct request *r)
+{
+	enum client_refusal sent = client_told(r->client);
+
+	if (r->status != 0 || sent == CLIENT_WELCOME)
+		return;
+	if (r->state == REQUEST_HEAD)
+		set_request_id(r);
+	else if (r->problem == PROBLEM_NONE)
+		upload_refuse(r, problem_of_client(sent));
+	r->problem = problem_of_client(sent);
+	reply_count_sent(r);
+}
+
+/* Has the drain limit ended the upload?  A client that left did so itself. */
+static bool is_abandoned(const struct request *r,
+			 enum MHD_RequestTerminationCode how)
+{
+	return r->is_admitted && request_role(r) == ROLE_UPLOAD &&
+	       atomic_load(&r->http->abandoning) && !storing_is_accepted(r) &&
+	       (r->problem == PROBLEM_STOPPING ||
+		how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN);
+}
+
+void request_count_abandoned(const struct request *r)
+{
+	pipeline_count_abandoned(r->config->pipeline);
+	log_message(r->config->log, LOG_LEVEL_WARN,
+		    "request %s is abandoned: --drain-timeout is over", r->id);
+}
+
+static const char *end_name(const struct request *r,
+			    enum MHD_RequestTerminationCode how)
+{
+	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		return "sent";
+	if (how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+		return "stopped";
+	return r->state == REQUEST_SHUT || client_is_shut(r->client) ? "shut" :
+								       "gone";
+}
+
+/* Successful probes and reports would be most of the log. */
+static bool is_worth_logging(const struct request *r)
+{
+	return r->route == NULL || r->route->role == ROLE_UPLOAD ||
+	       r->route->role == ROLE_IMAGE || r->status != MHD_HTTP_OK;
+}
+
+static void log_add_time(struct log_request *line, const char *name,
+			 uint64_t ns)
+{
+	line->times[line->time_count++] = (struct log_time){ name, ns };
+}
+
+static void log_add_step(struct log_request *line, const struct request *r,
+			 const char *name, uint64_t begun_ns, uint64_t ns)
+{
+	line->steps[line->step_count++] =
+		(struct log_step){ name, begun_ns - r->begin_ns, ns };
+}
+
+/* Until the body was complete, or its rest was not needed. */
+static void log_add_body(struct log_request *line, const struct request *r)
+{
+	uint64_t end_ns = r->begin_ns + line->total_ns;
+
+	if (r->received_bytes == 0)
+		return;
+	if (r->upload.submitted_ns > 0)
+		end_ns = r->upload.submitted_ns;
+	else if (r->status != 0)
+		end_ns = r->replied_ns;
+	log_add_step(line, r, "body", r->begin_ns, end_ns - r->begin_ns);
+}
+
+/*
+ * Steps begin in this order: a step has a beginning only if all earlier steps
+ * have one.
+ */
+static void log_add_upload(struct log_request *line, const struct request *r)
+{
+	const struct upload *u = &r->upload;
+
+	line->pixels_in = img_pixels(u->stored);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		if (v->jpeg == NULL)
+			continue;
+		line->pixels_out += img_pixels(v->size);
+		line->bytes_out += v->jpeg_bytes;
+		line->variant_count++;
+	}
+	log_add_time(line, "queue", u->waited_ns);
+	for (uint32_t i = 0; i < upload_stage_count(u); i++) {
+		const char *name = pipeline_step_names[i];
+
+		log_add_time(line, name, u->service_ns[i]);
+		if (u->begun_ns[i] > 0)
+			log_add_step(line, r, name, u->begun_ns[i],
+				     u->service_ns[i]);
+	}
+}
+
+static void log_add_reply(struct log_request *line, const struct request *r)
+{
+	if (r->status != 0)
+		log_add_step(line, r, "reply", r->replied_ns,
+			     r->begin_ns + line->total_ns - r->replied_ns);
+}
+
+static void log_add_trace(struct log_request *line,
+			  const struct trace_context *c)
+{
+	if (c->trace_id[0] == '\0')
+		return;
+	line->trace_id = c->trace_id;
+	line->span_id = c->span_id;
+	line->parent_span_id = c->parent_id;
+}
+
+static void log_request_end(const struct request *r,
+			    enum MHD_RequestTerminationCode how)
+{
+	struct log_request line = {
+		.id = r->id,
+		.method = r->method_name,
+		.path = r->route != NULL ? r->route->path : NULL,
+		.end = end_name(r, how),
+		.status = r->status,
+		.bytes_in = r->received_bytes,
+		.bytes_out = r->reply_bytes,
+		.total_ns = clock_now_ns() - r->begin_ns,
+	};
+
+	if (!is_worth_logging(r))
+		return;
+	log_add_trace(&line, &r->trace);
+	if (r->status != 0 && r->problem != PROBLEM_NONE)
+		line.code = problem_code(r->problem);
+	log_add_body(&line, r);
+	/* After a 202 the pipeline may still have the upload. */
+	if (!storing_is_accepted(r))
+		log_add_upload(&line, r);
+	log_add_reply(&line, r);
+	log_request(r->config->log, &line);
+}
+
+/* The next request of this connection may begin; see interpose.h. */
+static void begin_next_input(const struct request *r,
+			     struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *head = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	bool is_plain =
+		MHD_get_connection_info(
+			connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) == NULL;
+	int fd = MHD_get_connection_info(connection,
+					 MHD_CONNECTION_INFO_CONNECTION_FD)
+			 ->connect_fd;
+
+	if (r == NULL || head == NULL)
+		input_end(fd);
+	else
+		input_begin_next(fd, is_plain,
+				 head->header_size + r->received_bytes);
+}
+
+void request_on_end(void *cls, struct MHD_Connection *connection, void **slot,
+		    enum MHD_RequestTerminationCode how)
+{
+	struct request *r = *slot;
+
+	(void)cls;
+	if (r != NULL) {
+		count_refusal(r);
+		if (is_cut(r, how))
+			client_cut(r->client);
+	}
+	client_enter(client_of(connection), CLIENT_IDLE);
+	begin_next_input(r, connection);
+	if (r == NULL)
+		return;
+	if (is_abandoned(r, how))
+		request_count_abandoned(r);
+	if (r->state != REQUEST_HEAD || r->status != 0)
+		log_request_end(r, how);
+	if (r->state != REQUEST_HEAD)
+		request_release(r);
+	else
+		free(r);
+	*slot = NULL;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Request: one HTTP request, the states that it goes through, and the functions
+ * that take it from one state to the next.  Used inside http/ only.
+ *
+ * request.c has the table of the states.  The other files have the steps:
+ *
+ *	head.c             is the head valid, and how long is the body?
+ *	route.c            which file answers this path and method?
+ *	auth.c             may this client send it?
+ *	upload_request.c   POST / and /v1/process; with body.c
+ *	store_request.c    POST /v1/images
+ *	images.c           GET and DELETE of /v1/images/...
+ *	control.c          page, probes, reports
+ *	watch/live.c       GET /v1/live
+ *	reply.c, result.c  the reply
+ *
+ * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
+ * memory for it, and libmicrohttpd closes the connection.
+ *
+ * Threads    A request belongs to its connection's thread.  In REQUEST_WORK it
+ *            belongs to the thread that works for it, until that resumes the
+ *            connection.  After a reply of 202 its upload and `storing` belong
+ *            to the pipeline.
+ */
+#ifndef SERVICE_REQUEST_H
+#define SERVICE_REQUEST_H
+
+#include "service/http/body.h"
+#include "service/http/image_meta.h"
+#include "service/http/port.h"
+#include "service/http/query.h"
+#include "service/pipeline/pipeline.h"
+
+#include "base/util.h"
+
+#define HTTP_HEADER_TRACEPARENT "traceparent"
+
+/* For browsers: the content of a reply loads nothing and runs nothing. */
+#define HTTP_NO_CONTENT "default-src 'none'; sandbox"
+
+enum {
+	REQUEST_ID_BYTES = 40,
+	SEGMENTS_MAX = 2,
+	SEGMENT_BYTES = 65,
+	TRACE_ID_CHARS = 32,
+	SPAN_ID_CHARS = 16,
+	TRACEPARENT_BYTES = 3 + TRACE_ID_CHARS + 1 + SPAN_ID_CHARS + 3 + 1,
+};
+
+/*
+ * The trace of the caller that the request belongs to, and its own span in that
+ * trace (W3C Trace Context, level 1).  Ids are lower-case hexadecimal digits,
+ * not all 0.
+ */
+struct trace_context {
+	char trace_id[TRACE_ID_CHARS + 1]; /* "": there is none */
+	char parent_id[SPAN_ID_CHARS + 1]; /* of the caller */
+	char span_id[SPAN_ID_CHARS + 1];   /* ours */
+	bool is_sampled; /* the caller may have recorded its part */
+};
+
+struct request;
+
+enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
+
+/*
+ * How requests of one kind are answered; each file has its own at its end.  A
+ * hook may be NULL: nothing is done then.
+ */
+struct handler {
+	/* REQUEST_ADMIT: check the head further, and prepare for the body. */
+	enum problem (*admit)(struct request *r);
+	/* REQUEST_PIECE: take a piece of the body.  NULL: it is ignored. */
+	enum problem (*receive)(struct request *r, const char *data,
+				size_t bytes);
+	/*
+	 * REQUEST_START: the whole request is there; begin to work for it.
+	 * True: the connection is suspended, and resumed when that is done;
+	 * false: it is done, or `problem` is set.
+	 */
+	bool (*start)(struct request *r);
+	/* REQUEST_REPLY: the work is done.  Not called if `problem` is set. */
+	enum MHD_Result (*reply)(struct request *r);
+	/* The request ends: free what the hooks have left in it. */
+	void (*release)(struct request *r);
+};
+
+extern const struct handler upload_handler;        /* upload_request.c */
+extern const struct handler stored_upload_handler; /* store_request.c */
+extern const struct handler image_handler;         /* images.c */
+extern const struct handler image_removal_handler;
+extern const struct handler picture_handler;
+extern const struct handler page_handler; /* control.c */
+extern const struct handler health_handler;
+extern const struct handler ready_handler;
+extern const struct handler report_handler;
+extern const struct handler trace_handler;
+extern const struct handler live_handler; /* watch/live.c */
+
+/* An entry of the table in route.c. */
+struct route {
+	const char *path; /* {} stands for one segment */
+	enum method method;
+	enum role role;
+	const struct handler *handler;
+	enum report_kind report; /* of a report_handler */
+};
+
+/* See the table in request.c. */
+enum request_state {
+	REQUEST_NONE, /* no state: in a table, "this cannot happen" */
+	REQUEST_HEAD,
+	REQUEST_CHECK,
+	REQUEST_ROUTE,
+	REQUEST_AUTHORISE,
+	REQUEST_ADMIT,
+	REQUEST_REFUSED,
+	REQUEST_BODY,
+	REQUEST_PIECE,
+	REQUEST_DISCARD,
+	REQUEST_TURN,
+	REQUEST_HELD,
+	REQUEST_START,
+	REQUEST_WORK,
+	REQUEST_REPLY,
+	REQUEST_REPLIED,
+	REQUEST_STREAM,
+	REQUEST_CUT_OFF,
+	REQUEST_SHUT,
+	REQUEST_CLOSED,
+	REQUEST_STATES
+};
+
+/* See the table in store_request.c. */
+enum early_state {
+	EARLY_IMPOSSIBLE, /* no state: in the table, "this cannot happen" */
+	EARLY_NO,         /* the reply waits until the image is stored */
+	EARLY_QUEUED,     /* a task waits that writes the upload to the spool */
+	EARLY_WRITING,    /* the task is writing, from the request's body */
+	EARLY_TOO_LATE, /* it is still writing, but the image is being stored */
+	EARLY_ACCEPTED, /* the reply is 202, and the upload goes on alone */
+	EARLY_DONE,     /* the upload is done, without a 202 */
+	EARLY_STATES
+};
+
+/* The members of an upload that POST /v1/images adds. */
+struct storing {
+	bool answers_early;             /* respond=decoded */
+	_Atomic enum early_state early; /* of the reply to respond=decoded */
+	struct task spool_task;         /* writes the upload to the spool */
+	struct spooled *spooled;        /* its entry there; NULL: none */
+	char owner[OWNER_BYTES];  /* of the key; "": the server has no keys */
+	struct accepted accepted; /* its id is set when it is decoded */
+	char *meta;               /* set when it is stored; owned */
+};
+
+/* A stored picture, opened. */
+struct picture {
+	bool is_open;
+	int fd;
+	uint64_t bytes;
+	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
+};
+
+struct request {
+	enum request_state state;
+	struct port *port;
+	struct http *http;                /* of `port` */
+	const struct http_config *config; /* of `http` */
+	struct MHD_Connection *connection;
+	struct client *client; /* of `connection` */
+	/* The connection, and the pipeline after a 202. */
+	_Atomic uint32_t holder_count;
+	char id[REQUEST_ID_BYTES];
+
+	/* From the head.  Its texts are libmicrohttpd's, and valid in
+	 * REQUEST_CHECK to REQUEST_ADMIT. */
+	const char *target;  /* as sent; overwritten when it is decoded */
+	size_t target_bytes; /* 0: the target is not valid */
+	bool is_target_long; /* the target, or the number of its parameters */
+	const char *path, *method, *version;
+	const char *method_name; /* a constant; for the log */
+	bool is_head;            /* the method is HEAD */
+	struct trace_context trace;
+	bool has_length; /* there is a Content-Length: length_bytes, else 0 */
+	uint64_t length_bytes, received_bytes; /* of the body */
+	bool must_close; /* it is not known where the next request begins */
+	const struct route *route;
+	char allow[32]; /* PROBLEM_METHOD_NOT_ALLOWED: its path's methods */
+	char segments[SEGMENTS_MAX][SEGMENT_BYTES]; /* of its path, for {} */
+	bool is_signed;   /* allowed by the signature of its query */
+	bool is_admitted; /* its head was accepted */
+
+	/* The piece of the body in REQUEST_PIECE. */
+	const char *piece;
+	size_t piece_bytes;
+	enum client_refusal refusal; /* of the client, at this piece */
+
+	enum problem problem; /* the first that was found */
+	char detail[PARAMS_DETAIL_BYTES];
+
+	/* An upload. */
+	int fd; /* of the connection */
+	struct query query;
+	struct body body;
+	size_t fields_at;      /* body's fields before this are in `query` */
+	size_t peek_bytes_min; /* look for a header at this size; 0: never */
+	struct upload upload;
+	struct variant variant; /* used if there is only one */
+	struct storing storing;
+
+	/* Other requests. */
+	struct picture picture; /* of a GET */
+	struct task task; /* of the store stage: check the picture, or delete */
+	struct report_wait report;
+	struct viewer *viewer; /* NULL: none */
+
+	/* The reply. */
+	uint64_t begin_ns;      /* when the head was complete */
+	uint64_t replied_ns;    /* when the reply was made */
+	unsigned int status;    /* 0: no reply yet */
+	uint64_t reply_bytes;   /* of its body; without an upload's results */
+	bool lacks_header;      /* there was no memory for a header */
+	bool has_timing;        /* it has Server-Timing */
+	char content_range[72]; /* "": none */
+	const char *policy;     /* of its content; NULL: HTTP_NO_CONTENT */
+};
+
+static inline struct request *request_of_upload(const struct upload *u)
+{
+	return container_of(u, struct request, upload);
+}
+
+static inline enum role request_role(const struct request *r)
+{
+	return r->route != NULL ? r->route->role : ROLE_NONE;
+}
+
+/* The value of a header of the request; NULL: there is none. */
+static inline const char *request_header(const struct request *r,
+					 const char *name)
+{
+	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
+					   name);
+}
+
+static inline int request_fd(const struct request *r)
+{
+	return MHD_get_connection_info(r->connection,
+				       MHD_CONNECTION_INFO_CONNECTION_FD)
+		->connect_fd;
+}
+
+/*
+ * The connection to suspend while another thread works for it.  NULL: it has
+ * a thread of its own, which waits or does the work.
+ */
+static inline struct MHD_Connection *
+request_suspendable(const struct request *r)
+{
+	return r->port->has_threads ? NULL : r->connection;
+}
+
+/* Suspend it, if it can be.  Call it before another thread may resume it. */
+bool request_suspend(struct request *r);
+void request_resume(struct request *r);
+
+/* One of its holders does not use it any more; the last one frees it. */
+void request_release(struct request *r);
+
+/* The drain limit has ended an admitted upload without a result. */
+void request_count_abandoned(const struct request *r);
+
+/* request.c: callbacks of libmicrohttpd; `port` is a struct port. */
+
+/* The request line is there; `target` as it was sent.  Returns the request. */
+void *request_on_target(void *port, const char *target,
+			struct MHD_Connection *connection);
+enum MHD_Result request_on_call(void *port, struct MHD_Connection *connection,
+				const char *path, const char *method,
+				const char *version, const char *data,
+				size_t *bytes, void **slot);
+void request_on_end(void *port, struct MHD_Connection *connection, void **slot,
+		    enum MHD_RequestTerminationCode how);
+
+/* head.c */
+
+/*
+ * Keep the target of the request line.  If it is too long or has too many
+ * parameters, its query is cut off, as libmicrohttpd would not answer at all if
+ * it had no memory for all parameters.
+ */
+void head_keep_target(struct request *r, const char *target);
+
+/*
+ * Is the head unambiguous and small enough, and the body not too long?  Sets
+ * `has_length`, `length_bytes` and `trace`; `must_close` and `detail` if there
+ * is a problem.
+ */
+enum problem head_check(struct request *r);
+
+/* The traceparent header of a reply: the same trace, and our span of it. */
+void trace_context_print(char out[TRACEPARENT_BYTES],
+			 const struct trace_context *c);
+
+/* route.c */
+
+/*
+ * Sets `route` and `segments`; or `allow`; or `detail`, if the path is that of
+ * a report which this port does not serve.
+ */
+enum problem route_find(struct request *r);
+
+/* auth.c */
+
+/* May the client send this?  Sets the owner of what is stored. */
+enum problem auth_check_request(struct request *r);
+
+/* upload_request.c */
+
+/* Hooks that uploads to be stored share. */
+enum problem upload_admit(struct request *r);
+enum problem upload_receive(struct request *r, const char *data, size_t bytes);
+bool upload_start(struct request *r);
+enum MHD_Result upload_reply(struct request *r);
+void upload_release(struct request *r);
+
+/* The pipeline does not get the upload.  Called once, for any request. */
+void upload_refuse(struct request *r, enum problem problem);
+
+/* How many stages an upload's times are known of. */
+static inline uint32_t upload_stage_count(const struct upload *u)
+{
+	return u->store != NULL ? PIPELINE_TIMES : PIPELINE_STEPS;
+}
+
+/* store_request.c */
+
+/* `value` NULL: without "=".  False: `detail` says which values there are. */
+bool storing_set_respond(struct request *r, const char *value);
+
+/*
+ * The upload is done.  True: it had not been accepted before, so reply to it
+ * now.
+ */
+bool storing_end_upload(struct request *r);
+
+/* Has it been accepted with 202?  Then the pipeline goes on with it. */
+bool storing_is_accepted(const struct request *r);
+
+/*
+ * 202: the image is not stored yet, but will be; if `is_durable`, even after a
+ * crash.
+ */
+enum MHD_Result storing_reply_accepted(struct request *r, bool is_durable);
+
+/* 201: the image is stored. */
+enum MHD_Result storing_reply_stored(struct request *r);
+
+/* control.c */
+
+/* A start hook: ask for the report of the route. */
+bool control_start_report(struct request *r);
+
+/* A reports_make_fn of a struct http. */
+char *control_make_report(void *http, const struct report_query *q);
+
+/* reply.c */
+
+/* Add a header.  Without memory for it the reply is not sent. */
+void reply_add_header(struct request *r, struct MHD_Response *response,
+		      const char *name, const char *value);
+
+/* Queue `response` and drop it.  NULL: no memory. */
+enum MHD_Result reply_send(struct request *r, unsigned int status,
+			   const char *type, struct MHD_Response *response);
+
+/* Reply with `problem` and `detail`. */
+enum MHD_Result reply_problem(struct request *r);
+
+/* Set the problem first. */
+static inline enum MHD_Result reply_with_problem(struct request *r,
+						 enum problem problem)
+{
+	r->problem = problem;
+	return reply_problem(r);
+}
+
+/*
+ * Write `problem` to the socket at once, where libmicrohttpd takes no reply (in
+ * the middle of a body) or may have no room for one.  The connection must be
+ * closed.  False: no memory.
+ */
+bool reply_cut_off(struct request *r);
+
+/* clients.c has sent `problem` to the client: count that as the reply. */
+void reply_count_sent(struct request *r);
+
+/* Why a client is refused whose request is not complete. */
+static inline enum problem problem_of_client(enum client_refusal refusal)
+{
+	return refusal == CLIENT_STOPPING ? PROBLEM_STOPPING :
+					    PROBLEM_REQUEST_TIMEOUT;
+}
+
+/*
+ * A whole reply that ends its connection, for the caller to free().  `detail`
+ * as for problem_json(); `id` NULL, `retry_after_s` "": none.  NULL: no memory.
+ */
+char *reply_whole_problem(enum problem problem, const char *detail,
+			  const char *id, const char *retry_after_s);
+
+/*
+ * result.c: reply with what the pipeline made, as a picture, as multipart or as
+ * JSON.  It must stay in memory until the request ends.
+ */
+enum MHD_Result result_reply(struct request *r);
+
+#endif

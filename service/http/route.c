@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Which paths and methods there are, and which file answers them. */
+#include "service/http/request.h"
+
+#include "base/util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const role_names[ROLES] = {
+	[ROLE_NONE] = "none",     [ROLE_UPLOAD] = "upload",
+	[ROLE_IMAGE] = "image",   [ROLE_REMOVAL] = "removal",
+	[ROLE_PROBE] = "probe",   [ROLE_PAGE] = "page",
+	[ROLE_REPORT] = "report",
+};
+
+/* To add an endpoint, add an entry.  `role`: which port serves it, to whom. */
+static const struct route routes[] = {
+	{ "/", METHOD_GET, ROLE_PAGE, &page_handler, 0 },
+	{ "/web/{file}", METHOD_GET, ROLE_PAGE, &page_handler, 0 },
+	{ "/", METHOD_POST, ROLE_UPLOAD, &upload_handler, 0 },
+	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, &upload_handler, 0 },
+	{ "/v1/images", METHOD_POST, ROLE_UPLOAD, &stored_upload_handler, 0 },
+	{ "/v1/images/{id}", METHOD_GET, ROLE_IMAGE, &image_handler, 0 },
+	{ "/v1/images/{id}", METHOD_DELETE, ROLE_REMOVAL,
+	  &image_removal_handler, 0 },
+	{ "/v1/images/{id}/{variant}", METHOD_GET, ROLE_IMAGE, &picture_handler,
+	  0 },
+	{ "/healthz", METHOD_GET, ROLE_PROBE, &health_handler, 0 },
+	{ "/readyz", METHOD_GET, ROLE_PROBE, &ready_handler, 0 },
+	{ "/metrics", METHOD_GET, ROLE_REPORT, &report_handler,
+	  REPORT_METRICS },
+	{ "/stats", METHOD_GET, ROLE_REPORT, &report_handler, REPORT_STATS },
+	{ "/trace", METHOD_GET, ROLE_REPORT, &trace_handler, REPORT_TRACE },
+	{ "/v1/live", METHOD_GET, ROLE_REPORT, &live_handler, REPORT_HELLO },
+};
+
+static const struct {
+	enum method method;
+	const char *names[2]; /* or one and NULL */
+} methods[] = {
+	{ METHOD_GET, { MHD_HTTP_METHOD_GET, MHD_HTTP_METHOD_HEAD } },
+	{ METHOD_POST, { MHD_HTTP_METHOD_POST, NULL } },
+	{ METHOD_DELETE, { MHD_HTTP_METHOD_DELETE, NULL } },
+};
+
+enum { METHODS = ARRAY_SIZE(methods) };
+
+/* 0: none that any path takes. */
+static unsigned int find_method(const char *name)
+{
+	for (size_t i = 0; i < METHODS; i++)
+		for (size_t k = 0; k < 2 && methods[i].names[k] != NULL; k++)
+			if (strcmp(methods[i].names[k], name) == 0)
+				return methods[i].method;
+	return 0;
+}
+
+static bool serves(const struct port *port, enum role role)
+{
+	const struct http *h = port->http;
+
+	switch (role) {
+	case ROLE_NONE:
+	case ROLES:
+		break;
+	case ROLE_UPLOAD:
+	case ROLE_IMAGE:
+	case ROLE_REMOVAL:
+		return port == &h->main;
+	case ROLE_PROBE:
+	case ROLE_PAGE:
+		return true;
+	case ROLE_REPORT:
+		return port == &h->admin ||
+		       (h->config.admin_fd < 0 && !h->config.hides_reports);
+	}
+	abort();
+}
+
+static bool matches(const char *pattern, const char *path,
+		    char segments[SEGMENTS_MAX][SEGMENT_BYTES])
+{
+	for (; *pattern != '\0'; pattern++) {
+		if (*pattern != '{') {
+			if (*pattern != *path++)
+				return false;
+			continue;
+		}
+
+		size_t bytes = strcspn(path, "/");
+
+		if (bytes == 0 || bytes >= SEGMENT_BYTES)
+			return false;
+		memcpy(*segments, path, bytes);
+		(*segments++)[bytes] = '\0';
+		path += bytes;
+		pattern = strchr(pattern, '}');
+	}
+	return *path == '\0';
+}
+
+/* There is nothing at this path.  If it is a report's, say how to get it. */
+static void explain_missing(struct request *r)
+{
+	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
+		if (routes[i].role == ROLE_REPORT &&
+		    matches(routes[i].path, r->path, segments))
+			(void)snprintf(
+				r->detail, sizeof(r->detail), "%s",
+				r->config->admin_fd >= 0 ?
+					"Reports of this server are at its "
+					"admin port: see --admin-listen." :
+					"Others can reach this port without "
+					"a key, so there are no reports at "
+					"it: see --admin-listen and "
+					"--api-key-file.");
+}
+
+/* The value of the Allow header. */
+static void print_methods(char *text, unsigned int allowed)
+{
+	for (size_t i = 0; i < METHODS; i++) {
+		if (!(allowed & methods[i].method))
+			continue;
+		for (size_t k = 0; k < 2 && methods[i].names[k]; k++) {
+			(void)strcat(text, text[0] != '\0' ? ", " : "");
+			(void)strcat(text, methods[i].names[k]);
+		}
+	}
+}
+
+enum problem route_find(struct request *r)
+{
+	unsigned int wanted = find_method(r->method), allowed = 0;
+
+	r->is_head = strcmp(r->method, MHD_HTTP_METHOD_HEAD) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		const struct route *route = &routes[i];
+
+		if (!serves(r->port, route->role) ||
+		    !matches(route->path, r->path, r->segments))
+			continue;
+		r->route = route;
+		allowed |= route->method;
+		if (route->method == wanted)
+			return PROBLEM_NONE;
+	}
+	/* A problem of the head is more important. */
+	if (allowed == 0 && r->problem == PROBLEM_NONE)
+		explain_missing(r);
+	if (allowed == 0)
+		return PROBLEM_NOT_FOUND;
+	print_methods(r->allow, allowed);
+	return PROBLEM_METHOD_NOT_ALLOWED;
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * POST /v1/images: an upload whose results are stored.
+ *
+ *	decoded   the image's id is known.  With respond=decoded and a spool, a
+ *	          task of the store stage writes the upload to the spool, while
+ *	          its pictures are made.
+ *	written   the reply is 202, unless the image is being stored by then
+ *	store     the image is put into the store, by the store stage; after a
+ *	          202 it replaces the entry in the spool
+ *	done      the reply is 201 or a problem; after a 202, an upload that
+ *	          failed goes to the spooler, and the last holder of the
+ *	          request frees it
+ *
+ * What happens first decides on the reply: see `next_states`.  The task reads
+ * the request's body, which the connection frees; so the connection goes on
+ * when both the task and the upload are done.
+ *
+ * Without a spool (http_config.spools is false), the reply is 202 as soon as
+ * the upload is decoded, and a list in memory knows what becomes of it.
+ */
+#include "service/http/request.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPOOL_TIMES = 16 }; /* their mean covers about this many times */
+
+void accepted_init(struct accepted_list *l)
+{
+	(void)pthread_mutex_init(&l->lock, NULL);
+	l->first = NULL;
+	l->failed_count = 0;
+}
+
+void accepted_release(struct accepted_list *l)
+{
+	(void)pthread_mutex_destroy(&l->lock);
+}
+
+static void accepted_add(struct accepted_list *l, struct accepted *a)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	a->previous = NULL;
+	a->next = l->first;
+	if (l->first != NULL)
+		l->first->previous = a;
+	l->first = a;
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+/* Caller holds the lock. */
+static void accepted_unlink(struct accepted_list *l, struct accepted *a)
+{
+	if (a->previous != NULL)
+		a->previous->next = a->next;
+	else
+		l->first = a->next;
+	if (a->next != NULL)
+		a->next->previous = a->previous;
+}
+
+static void accepted_settle(struct accepted_list *l, struct accepted *a,
+			    enum problem problem)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	accepted_unlink(l, a);
+	if (problem != PROBLEM_NONE) {
+		size_t i = l->failed_count++ % ACCEPTED_FAILURES_MAX;
+
+		(void)memcpy(l->failed[i].id, a->id, sizeof(a->id));
+		l->failed[i].problem = problem;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+/* Caller holds the lock. */
+static enum accepted_state find_accepted(const struct accepted_list *l,
+					 const char *id, enum problem *problem)
+{
+	uint64_t count = l->failed_count;
+
+	for (const struct accepted *a = l->first; a != NULL; a = a->next)
+		if (strcmp(a->id, id) == 0)
+			return ACCEPTED_PENDING;
+	for (uint64_t n = 0; n < ACCEPTED_FAILURES_MAX && n < count; n++) {
+		size_t i = (count - 1 - n) % ACCEPTED_FAILURES_MAX;
+
+		if (strcmp(l->failed[i].id, id) == 0) {
+			*problem = l->failed[i].problem;
+			return ACCEPTED_FAILED;
+		}
+	}
+	return ACCEPTED_NONE;
+}
+
+enum accepted_state accepted_find(struct accepted_list *l, const char *id,
+				  enum problem *problem)
+{
+	(void)pthread_mutex_lock(&l->lock);
+
+	enum accepted_state state = find_accepted(l, id, problem);
+
+	(void)pthread_mutex_unlock(&l->lock);
+	return state;
+}
+
+/* Events of an upload with respond=decoded; they happen in several threads. */
+enum early_event {
+	EVENT_WRITE_BEGINS, /* the task to write it to the spool runs */
+	EVENT_WRITTEN,
+	EVENT_NOT_WRITTEN, /* it failed, or came too late */
+	EVENT_STORE_BEGINS,
+	EVENT_DONE, /* the pipeline is done with the upload */
+	EARLY_EVENTS
+};
+
+/* A transition that is not listed cannot happen: early_advance() asserts it. */
+static const enum early_state next_states[EARLY_EVENTS][EARLY_STATES] = {
+	[EVENT_WRITE_BEGINS] = {
+		[EARLY_NO] = EARLY_NO,
+		[EARLY_QUEUED] = EARLY_WRITING,
+		[EARLY_DONE] = EARLY_DONE,
+	},
+	[EVENT_WRITTEN] = {
+		[EARLY_WRITING] = EARLY_ACCEPTED,
+		[EARLY_TOO_LATE] = EARLY_TOO_LATE,
+		[EARLY_DONE] = EARLY_DONE,
+	},
+	[EVENT_NOT_WRITTEN] = {
+		[EARLY_WRITING] = EARLY_NO,
+		[EARLY_TOO_LATE] = EARLY_NO,
+		[EARLY_DONE] = EARLY_DONE,
+	},
+	[EVENT_STORE_BEGINS] = {
+		[EARLY_NO] = EARLY_NO,
+		[EARLY_QUEUED] = EARLY_NO,
+		[EARLY_WRITING] = EARLY_TOO_LATE,
+		[EARLY_ACCEPTED] = EARLY_ACCEPTED,
+	},
+	[EVENT_DONE] = {
+		[EARLY_NO] = EARLY_DONE,
+		[EARLY_QUEUED] = EARLY_DONE,
+		[EARLY_WRITING] = EARLY_DONE,
+		[EARLY_TOO_LATE] = EARLY_DONE,
+		[EARLY_ACCEPTED] = EARLY_ACCEPTED,
+	},
+};
+
+/* Returns the state before. */
+static enum early_state early_advance(struct storing *s, enum early_event event)
+{
+	enum early_state state = atomic_load(&s->early);
+	enum early_state next;
+
+	do {
+		next = next_states[event][state];
+		assert(next != EARLY_IMPOSSIBLE);
+	} while (!atomic_compare_exchange_weak(&s->early, &state, next));
+	return state;
+}
+
+bool storing_is_accepted(const struct request *r)
+{
+	return atomic_load(&r->storing.early) == EARLY_ACCEPTED;
+}
+
+static struct spool *spool_of(const struct request *r)
+{
+	return store_spool(r->config->store);
+}
+
+/* The upload goes on alone, and the connection sends a 202. */
+static void accept_upload(struct request *r)
+{
+	atomic_store(&r->upload.is_accepted, true);
+	request_resume(r);
+}
+
+/*
+ * Is the upload likely to be in the spool before the image is stored?  If not,
+ * writing it would be useless.  The time of a write is a mean of recent ones.
+ * Each upload that is not written lowers it, so that it is measured again.
+ */
+static bool is_worth_spooling(struct request *r)
+{
+	_Atomic uint64_t *spool_ns = &r->http->spool_ns;
+	uint64_t ns = atomic_load(spool_ns);
+
+	if (upload_left_ns(&r->upload) > ns)
+		return true;
+	atomic_store(spool_ns, ns - ns / SPOOL_TIMES);
+	return false;
+}
+
+/* If two threads do this at the same time, one of the times is lost. */
+static void learn_spool_time(struct request *r, uint64_t taken_ns)
+{
+	_Atomic uint64_t *spool_ns = &r->http->spool_ns;
+	uint64_t ns = atomic_load(spool_ns);
+
+	atomic_store(spool_ns, ns - ns / SPOOL_TIMES + taken_ns / SPOOL_TIMES);
+}
+
+/* True: `spooled` is the entry's. */
+static bool write_spool_entry(struct request *r)
+{
+	struct storing *s = &r->storing;
+	const struct upload *u = &r->upload;
+	char request[IMAGE_REQUEST_BYTES];
+
+	s->spooled = calloc(1, sizeof(*s->spooled));
+	if (s->spooled == NULL)
+		return false;
+	(void)memcpy(s->spooled->hold.id, s->accepted.id, STORE_ID_BYTES);
+	image_request_print(request, u, s->owner);
+	if (spool_put(spool_of(r), &s->spooled->hold, request, u->jpeg,
+		      u->jpeg_bytes) == STORE_OK)
+		return true;
+	free(s->spooled);
+	s->spooled = NULL;
+	return false;
+}
+
+/* No client knows its id yet. */
+static void remove_spool_entry(struct request *r)
+{
+	struct storing *s = &r->storing;
+
+	spool_drop(spool_of(r), &s->spooled->hold);
+	free(s->spooled);
+	s->spooled = NULL;
+}
+
+/*
+ * Write the upload to the spool.  Nothing is written if all pictures are made
+ * by now: then they are stored as soon as the upload would be, and 201 is the
+ * better reply.
+ */
+static void spool_upload(struct request *r)
+{
+	struct storing *s = &r->storing;
+	uint64_t begin_ns = clock_now_ns();
+	bool is_written;
+
+	if (upload_is_made(&r->upload) ||
+	    early_advance(s, EVENT_WRITE_BEGINS) != EARLY_QUEUED)
+		return;
+	is_written = write_spool_entry(r);
+	learn_spool_time(r, clock_now_ns() - begin_ns);
+	if (is_written && early_advance(s, EVENT_WRITTEN) == EARLY_WRITING) {
+		accept_upload(r);
+		return;
+	}
+	/* The connection may have waited until the body was not needed. */
+	if (early_advance(s, EVENT_NOT_WRITTEN) == EARLY_DONE)
+		request_resume(r);
+	if (is_written)
+		remove_spool_entry(r);
+}
+
+/* The run() of a spool task. */
+static void run_spool_task(struct task *task)
+{
+	struct request *r =
+		container_of(task, struct request, storing.spool_task);
+
+	spool_upload(r);
+	atomic_fetch_sub(&r->http->spooling_count, 1);
+	request_release(r);
+}
+
+/*
+ * There are at most as many spool tasks as uploads in the pipeline, which is
+ * what the store stage has room for.  An upload that ends early leaves its task
+ * there while others come in, so on a slow disk tasks would fill the stage.
+ */
+static bool reserve_spool_task(struct http *h)
+{
+	uint32_t most = pipeline_load(h->config.pipeline).uploads_max;
+
+	if (atomic_fetch_add(&h->spooling_count, 1) < most)
+		return true;
+	atomic_fetch_sub(&h->spooling_count, 1);
+	return false;
+}
+
+/*
+ * If there is no room for the task, the reply waits until the image is stored.
+ */
+static void send_spool_task(struct request *r)
+{
+	struct storing *s = &r->storing;
+
+	if (!reserve_spool_task(r->http))
+		return;
+	s->spool_task.run = run_spool_task;
+	s->spool_task.event.number = r->upload.number;
+	atomic_store(&s->early, EARLY_QUEUED);
+	atomic_fetch_add(&r->holder_count, 1);
+	if (pipeline_send_task(r->config->pipeline, &s->spool_task))
+		return;
+	atomic_store(&s->early, EARLY_NO);
+	atomic_fetch_sub(&r->holder_count, 1);
+	atomic_fetch_sub(&r->http->spooling_count, 1);
+}
+
+/* Called by a worker. */
+static void on_decoded(struct upload *u)
+{
+	struct request *r = request_of_upload(u);
+	struct storing *s = &r->storing;
+	char request[IMAGE_REQUEST_BYTES];
+
+	image_request_print(request, u, s->owner);
+	image_id(s->accepted.id, request, u->jpeg, u->jpeg_bytes);
+	/* A connection with a thread of its own runs the upload to its end. */
+	if (!s->answers_early || r->port->has_threads)
+		return;
+	if (!r->config->spools) {
+		accepted_add(&r->http->accepted, &s->accepted);
+		atomic_store(&s->early, EARLY_ACCEPTED);
+		accept_upload(r);
+		return;
+	}
+	if (is_worth_spooling(r))
+		send_spool_task(r);
+}
+
+/* After a 202, in place of the entry in the spool. */
+static enum store_answer put_image(struct request *r)
+{
+	struct storing *s = &r->storing;
+	struct image_files f;
+	enum store_answer answer;
+
+	image_files_init(&f, &r->upload, s->meta);
+	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
+	    s->spooled == NULL)
+		return store_put(r->config->store, s->accepted.id, f.files,
+				 f.count);
+	answer = spool_finish(spool_of(r), &s->spooled->hold, f.files, f.count);
+	if (answer == STORE_FULL || answer == STORE_FAILED)
+		return answer;
+	/* STORE_NOT_FOUND: deleted, or another upload has stored the same. */
+	free(s->spooled);
+	s->spooled = NULL;
+	return STORE_OK;
+}
+
+/* Called by a thread of the store stage. */
+static enum upload_end store_image(struct upload *u)
+{
+	struct request *r = request_of_upload(u);
+	struct storing *s = &r->storing;
+
+	s->meta = image_meta(s->accepted.id, u);
+	switch (s->meta != NULL ? put_image(r) : STORE_FAILED) {
+	case STORE_OK:
+		return UPLOAD_ENDED;
+	case STORE_FULL:
+		return UPLOAD_STORE_FULL;
+	default:
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The image could not be written: %s.",
+			       strerror(errno));
+		return UPLOAD_NOT_STORED;
+	}
+}
+
+/* An upload that was accepted is done.  Called by a worker. */
+static void settle_accepted(struct request *r)
+{
+	struct storing *s = &r->storing;
+
+	if (!r->config->spools) {
+		if (r->upload.end == UPLOAD_ABANDONED)
+			request_count_abandoned(r);
+		accepted_settle(&r->http->accepted, &s->accepted,
+				problem_of_upload(&r->upload));
+	} else if (s->spooled != NULL) {
+		spooler_take(r->http->spooler, s->spooled, &r->upload);
+		s->spooled = NULL;
+	}
+}
+
+bool storing_end_upload(struct request *r)
+{
+	switch (early_advance(&r->storing, EVENT_DONE)) {
+	case EARLY_ACCEPTED:
+		settle_accepted(r);
+		return false;
+	case EARLY_WRITING:
+	case EARLY_TOO_LATE:
+		return false; /* the task still reads the body */
+	default:
+		return true;
+	}
+}
+
+static enum MHD_Result reply_json(struct request *r, unsigned int status,
+				  char *text, enum MHD_ResponseMemoryMode mode)
+{
+	char url[sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(strlen(text), text, mode);
+
+	if (response == NULL)
+		return MHD_NO;
+	r->reply_bytes = strlen(text);
+	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s",
+		       r->storing.accepted.id);
+	reply_add_header(r, response, MHD_HTTP_HEADER_LOCATION, url);
+	return reply_send(r, status, "application/json", response);
+}
+
+enum MHD_Result storing_reply_accepted(struct request *r, bool is_durable)
+{
+	char text[2 * STORE_ID_BYTES + 128];
+	const char *id = r->storing.accepted.id;
+
+	(void)snprintf(text, sizeof(text),
+		       "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH
+		       "/%s\",\"status\":\"processing\","
+		       "\"durable\":%s}\n",
+		       id, id, is_durable ? "true" : "false");
+	return reply_json(r, MHD_HTTP_ACCEPTED, text, MHD_RESPMEM_MUST_COPY);
+}
+
+enum MHD_Result storing_reply_stored(struct request *r)
+{
+	return reply_json(r, MHD_HTTP_CREATED, r->storing.meta,
+			  MHD_RESPMEM_PERSISTENT);
+}
+
+bool storing_set_respond(struct request *r, const char *value)
+{
+	bool is_decoded = value != NULL && strcmp(value, "decoded") == 0;
+
+	r->storing.answers_early = is_decoded;
+	if (is_decoded || (value != NULL && strcmp(value, "stored") == 0))
+		return true;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "respond must be stored or decoded.");
+	return false;
+}
+
+static enum problem storing_admit(struct request *r)
+{
+	if (r->config->store == NULL)
+		return PROBLEM_NO_STORE;
+	atomic_store(&r->storing.early, EARLY_NO);
+	r->upload.on_decoded = on_decoded;
+	r->upload.store = store_image;
+	return upload_admit(r);
+}
+
+const struct handler stored_upload_handler = {
+	.admit = storing_admit,
+	.receive = upload_receive,
+	.start = upload_start,
+	.reply = upload_reply,
+	.release = upload_release,
+};

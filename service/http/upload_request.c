@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Uploads: the steps of POST / and /v1/process, which POST /v1/images shares.
+ *
+ *	admit    parameters, a free slot in the pipeline, memory for the body
+ *	receive  a piece of the body: the picture, or fields of a form, which
+ *	         are parameters, too.  A header that will be refused ends it.
+ *	start    submit the upload to the pipeline
+ *	reply    the results, or what went wrong
+ *
+ * Memory that an upload is charged: while the body comes, what body.c says;
+ * nothing after its header was refused; what the header says once it is in the
+ * pipeline; its results when it is done; nothing at the end.
+ */
+#include "service/http/request.h"
+#include "service/http/auth.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PEEK_BYTES_MIN = 64 }; /* name what is not a JPEG */
+
+/*
+ * Has the client disconnected?  Called by a worker.  It asks the socket, as
+ * libmicrohttpd does not notice anything of a suspended connection.  A client
+ * that has only shut down its sending side looks the same as one that has
+ * closed the connection.
+ */
+static bool is_client_gone(const struct upload *u)
+{
+	const struct request *r = request_of_upload(u);
+	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
+
+	/*
+	 * The connection may be closed because it got its 202 meanwhile; but
+	 * then the upload was accepted before.
+	 */
+	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
+}
+
+/* Will it be stored? */
+static bool is_stored(const struct request *r)
+{
+	return r->upload.store != NULL;
+}
+
+/*
+ * Called by a worker.  The connection goes on with the request, unless it got a
+ * 202 before, or the task that writes to the spool still reads the body: that
+ * task then resumes it.
+ */
+static void on_upload_done(struct upload *u)
+{
+	struct request *r = request_of_upload(u);
+	bool answers_early = r->storing.answers_early;
+
+	if (!is_stored(r) || storing_end_upload(r))
+		request_resume(r);
+	if (answers_early)
+		request_release(r);
+}
+
+/* The body is not needed any more; the results, if there are any, are. */
+static void drop_body(struct request *r)
+{
+	struct upload *u = &r->upload;
+
+	body_release(&r->body);
+	budget_lower(&u->charge, upload_result_bytes(u));
+}
+
+void upload_refuse(struct request *r, enum problem problem)
+{
+	r->problem = problem;
+	drop_body(r);
+	if (!problem_is_refusal(problem))
+		return;
+	pipeline_count_refused(r->config->pipeline);
+	atomic_fetch_add(&r->http->counts.refusals[problem], 1);
+}
+
+/* The problem of the upload; `detail` has the numbers of a limit. */
+static enum problem explained_problem(struct request *r)
+{
+	const struct upload *u = &r->upload;
+	enum problem problem = problem_of_upload(u);
+
+	pipeline_explain(r->config->pipeline, u, r->detail, sizeof(r->detail));
+	if (problem == PROBLEM_NOT_A_JPEG)
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The file is %s; only JPEG files are read.",
+			       body_kind(u->jpeg, u->jpeg_bytes));
+	return problem;
+}
+
+/* False: `detail` says what is wrong with it. */
+static bool set_parameter(struct request *r, const char *key, const char *value)
+{
+	return is_stored(r) && strcmp(key, "respond") == 0 ?
+		       storing_set_respond(r, value) :
+		       query_set(&r->query, key, value, r->detail);
+}
+
+/* An MHD_KeyValueIterator of the query; it stops at a bad parameter. */
+static enum MHD_Result take_parameter(void *cls, enum MHD_ValueKind kind,
+				      const char *key, const char *value)
+{
+	struct request *r = cls;
+
+	(void)kind;
+	if (auth_takes_parameter(r->config->auth, key) ||
+	    set_parameter(r, key, value))
+		return MHD_YES;
+	r->problem = PROBLEM_BAD_PARAMETER;
+	return MHD_NO;
+}
+
+/* A field of a form, and the values of the same name in the query. */
+struct field {
+	const char *name, *value;
+	const char *other; /* NULL: no other value */
+	bool is_given;     /* with this value */
+};
+
+static enum MHD_Result compare_parameter(void *cls, enum MHD_ValueKind kind,
+					 const char *key, const char *value)
+{
+	struct field *f = cls;
+
+	(void)kind;
+	if (strcmp(key, f->name) != 0)
+		return MHD_YES;
+	if (value != NULL && strcmp(value, f->value) == 0)
+		f->is_given = true;
+	else
+		f->other = value != NULL ? value : "";
+	return MHD_YES;
+}
+
+/*
+ * A field is a parameter, unless the query has it already.  A field must not
+ * change what a signed query says.
+ */
+static enum problem take_field(struct request *r, struct field *f)
+{
+	char name[PARAMS_SHOWN_BYTES], here[PARAMS_SHOWN_BYTES],
+		there[PARAMS_SHOWN_BYTES];
+
+	/* Browsers send an empty field for an input that was not filled in. */
+	if (f->value[0] == '\0')
+		return PROBLEM_NONE;
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					compare_parameter, f);
+	if (f->is_given)
+		return PROBLEM_NONE;
+	if (r->is_signed) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The field '%s' is not in the signed query with "
+			       "this value; the query must have all "
+			       "parameters.",
+			       params_shown(name, f->name));
+		return PROBLEM_BAD_SIGNATURE;
+	}
+	if (f->other != NULL && strcmp(f->name, "variant") != 0) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "%s is '%s' in the query and '%s' in the form.",
+			       params_shown(name, f->name),
+			       params_shown(there, f->other),
+			       params_shown(here, f->value));
+		return PROBLEM_BAD_PARAMETER;
+	}
+	return set_parameter(r, f->name, f->value) ? PROBLEM_NONE :
+						     PROBLEM_BAD_PARAMETER;
+}
+
+/* Take the fields that are complete by now. */
+static enum problem take_fields(struct request *r)
+{
+	struct field f = { .is_given = false };
+	enum problem problem = PROBLEM_NONE;
+
+	while (problem == PROBLEM_NONE &&
+	       body_next_field(&r->body, &r->fields_at, &f.name, &f.value)) {
+		f.other = NULL;
+		f.is_given = false;
+		problem = take_field(r, &f);
+	}
+	return problem;
+}
+
+static void drop_variants(struct request *r)
+{
+	struct upload *u = &r->upload;
+
+	if (u->variants != &r->variant)
+		free(u->variants);
+	r->variant = (struct variant){ .name = "" };
+	u->variants = NULL;
+	u->variant_count = 0;
+}
+
+/*
+ * The pictures that the query and the fields until now ask for.  One picture
+ * needs no memory.
+ */
+static enum problem make_variants(struct request *r)
+{
+	struct upload *u = &r->upload;
+	struct query q = r->query;
+	uint32_t count;
+
+	drop_variants(r);
+	if (is_stored(r))
+		query_add_presets(&q, r->config->presets);
+	count = query_picture_count(&q);
+	u->variants =
+		count == 1 ? &r->variant : calloc(count, sizeof(*u->variants));
+	if (u->variants == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	u->variant_count = count;
+	return query_make(&q, r->config->presets, u, r->detail) ?
+		       PROBLEM_NONE :
+		       PROBLEM_BAD_PARAMETER;
+}
+
+/* If a part of the form is refused, say which. */
+static void explain_body(struct request *r)
+{
+	if (r->body.detail[0] != '\0')
+		(void)snprintf(r->detail, sizeof(r->detail), "%s",
+			       r->body.detail);
+}
+
+/* The body is complete, and with it the last field. */
+static enum problem finish_body(struct request *r)
+{
+	bool is_form = r->body.form != NULL;
+	enum problem problem = body_finish(&r->body);
+
+	if (problem == PROBLEM_NONE && is_form)
+		problem = take_fields(r);
+	if (problem == PROBLEM_NONE && r->fields_at > 0)
+		problem = make_variants(r);
+	explain_body(r);
+	return problem;
+}
+
+enum problem upload_admit(struct request *r)
+{
+	const struct http_config *c = r->config;
+	enum problem problem;
+
+	if (!r->has_length)
+		return PROBLEM_LENGTH_REQUIRED;
+	if (atomic_load(&r->http->refusing)) {
+		r->must_close = true;
+		return PROBLEM_STOPPING;
+	}
+	query_init(&r->query);
+	r->peek_bytes_min = PEEK_BYTES_MIN;
+	if (c->deadline_ms > 0)
+		r->upload.deadline_ns =
+			r->begin_ns + c->deadline_ms * NS_PER_MS;
+	r->fd = request_fd(r);
+	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
+					take_parameter, r);
+	problem = r->problem;
+	if (problem == PROBLEM_NONE)
+		problem = make_variants(r);
+	if (problem == PROBLEM_NONE && !pipeline_has_slot(c->pipeline))
+		problem = PROBLEM_OVERLOADED;
+	/* Last: it charges memory. */
+	if (problem == PROBLEM_NONE)
+		problem = body_admit(&r->body, r->connection, r->length_bytes,
+				     c->pipeline, &r->upload.charge);
+	r->upload.jpeg_charge_bytes = r->body.whole_bytes;
+	return problem;
+}
+
+/*
+ * As pipeline_peek(), for a form.  Fields may follow the file: so it is checked
+ * for the smallest result, and only a problem of the picture itself counts.
+ */
+static bool peek_in_form(struct request *r)
+{
+	struct upload *u = &r->upload;
+	struct variant least = { .transform = r->query.params.transform };
+	struct variant *variants = u->variants;
+	uint32_t count = u->variant_count;
+	bool is_seen;
+
+	least.transform.box = (struct img_size){ 1, 1 };
+	least.transform.lenient = true;
+	u->variants = &least;
+	u->variant_count = 1;
+	is_seen = pipeline_peek(r->config->pipeline, u);
+	u->variants = variants;
+	u->variant_count = count;
+	u->smallest = NULL;
+	u->decoded_for = NULL;
+	u->end = UPLOAD_ENDED;
+	return is_seen;
+}
+
+/*
+ * Is the header there by now, and will the file be refused for it?  Then the
+ * rest of the body is not needed.  Called each time that the bytes have
+ * doubled; not for a complete body, which is submitted at once.
+ */
+static enum problem peek_at_header(struct request *r)
+{
+	struct upload *u = &r->upload;
+	size_t bytes = r->body.count;
+
+	if (r->peek_bytes_min == 0 || bytes < r->peek_bytes_min ||
+	    bytes == r->length_bytes)
+		return PROBLEM_NONE;
+	r->peek_bytes_min = 2 * bytes;
+	u->jpeg = r->body.bytes;
+	u->jpeg_bytes = bytes;
+	if (r->body.form != NULL ? !peek_in_form(r) :
+				   !pipeline_peek(r->config->pipeline, u))
+		return PROBLEM_NONE;
+	r->peek_bytes_min = 0;
+	return explained_problem(r);
+}
+
+/* After the deadline, a slow body does not keep its memory any longer. */
+static bool is_late(const struct request *r)
+{
+	return r->upload.deadline_ns > 0 &&
+	       clock_now_ns() >= r->upload.deadline_ns;
+}
+
+enum problem upload_receive(struct request *r, const char *data, size_t bytes)
+{
+	enum problem problem;
+
+	if (is_late(r))
+		return PROBLEM_DEADLINE_EXCEEDED;
+	problem = body_receive(&r->body, data, bytes);
+	explain_body(r);
+	if (problem == PROBLEM_NONE)
+		problem = take_fields(r);
+	return problem == PROBLEM_NONE ? peek_at_header(r) : problem;
+}
+
+/*
+ * Send the upload into the pipeline.  False: it was refused, by `end` of the
+ * upload or because the server stops.
+ */
+static bool submit_upload(struct request *r)
+{
+	struct upload *u = &r->upload;
+
+	u->jpeg = r->body.bytes;
+	u->jpeg_bytes = r->body.count;
+	u->is_gone = is_client_gone;
+	u->done = on_upload_done;
+	return !atomic_load(&r->http->abandoning) &&
+	       pipeline_submit(r->config->pipeline, u);
+}
+
+bool upload_start(struct request *r)
+{
+	enum problem problem = finish_body(r);
+	bool answers_early = r->storing.answers_early;
+	bool is_suspended;
+
+	if (problem != PROBLEM_NONE) {
+		upload_refuse(r, problem);
+		return false;
+	}
+	if (answers_early)
+		atomic_fetch_add(&r->holder_count, 1);
+	/* A worker may be done, and resume it, before pipeline_submit() is. */
+	is_suspended = request_suspend(r);
+	if (submit_upload(r))
+		return is_suspended;
+	upload_refuse(r, atomic_load(&r->http->abandoning) ?
+				 PROBLEM_STOPPING :
+				 problem_of_upload(&r->upload));
+	if (answers_early)
+		atomic_fetch_sub(&r->holder_count, 1);
+	request_resume(r);
+	return is_suspended;
+}
+
+enum MHD_Result upload_reply(struct request *r)
+{
+	if (storing_is_accepted(r))
+		return storing_reply_accepted(r, r->config->spools);
+	if (r->upload.end != UPLOAD_GONE)
+		r->problem = explained_problem(r);
+	drop_body(r); /* while the client reads the reply */
+	if (r->upload.end == UPLOAD_GONE)
+		return MHD_NO;
+	r->has_timing = true;
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	return is_stored(r) ? storing_reply_stored(r) : result_reply(r);
+}
+
+void upload_release(struct request *r)
+{
+	upload_free_results(&r->upload);
+	drop_body(r);
+	free(r->storing.meta);
+	drop_variants(r);
+}
+
+const struct handler upload_handler = {
+	.admit = upload_admit,
+	.receive = upload_receive,
+	.start = upload_start,
+	.reply = upload_reply,
+	.release = upload_release,
+};

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/live: a reply without an end.
+ *
+ *	start    ask for the greeting, as for any report
+ *	reply    the request becomes a viewer, which reads the greeting first
+ *	read     by libmicrohttpd, whenever it can write more
+ *	release  the client is gone, or the server stops
+ *
+ * One lock for all, which is not held while a frame is made.  A connection is
+ * suspended and resumed with the lock held, so that it is resumed exactly once
+ * each time, and not before it was suspended.  A suspended connection does not
+ * notice that its client is gone; the next frame does.
+ */
+#include "service/http/request.h"
+#include "service/http/watch/live.h"
+
+#include "base/clock.h"
+#include "service/wait.h"
+
+#include <assert.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <microhttpd.h>
+
+static const uint64_t interval_ns = VIEWERS_INTERVAL_MS * UINT64_C(1000000);
+
+enum viewers_entry {
+	VIEWERS_ENTERED,
+	VIEWERS_FULL,
+	VIEWERS_ENDED, /* the server stops */
+	VIEWERS_NO_MEMORY,
+};
+
+/* A text, and how many viewers (and `newest`) hold it. */
+struct message {
+	uint32_t holder_count;
+	size_t bytes;
+	char *text;
+};
+
+struct viewer {
+	struct viewers *all; /* NULL: the slot is free */
+	struct MHD_Connection *connection;
+	bool is_suspended;
+	/* being read; NULL: the last one was read completely */
+	struct message *message;
+	size_t read_bytes;   /* of `message` */
+	uint64_t seen_count; /* made_count at its last frame */
+};
+
+struct viewers {
+	viewers_frame_fn *frame;
+	void *arg;
+	pthread_t maker;
+	pthread_mutex_t lock;  /* of the members below */
+	pthread_cond_t wanted; /* a viewer has come, or it stops */
+	pthread_cond_t made;   /* there is a frame, or the end */
+	bool is_ended, is_stopping;
+	uint32_t viewer_count;
+	uint64_t made_count;
+	uint64_t next_ns;       /* when the next frame is due */
+	struct message *newest; /* NULL: none, or there are no viewers */
+	struct viewer slots[VIEWERS_MAX];
+};
+
+/* NULL: no memory, and `text` is still the caller's. */
+static struct message *message_new(char *text)
+{
+	struct message *m = malloc(sizeof(*m));
+
+	if (m != NULL)
+		*m = (struct message){ 1, strlen(text), text };
+	return m;
+}
+
+/* Caller holds the lock.  NULL is fine. */
+static void message_drop(struct message *m)
+{
+	if (m == NULL || --m->holder_count > 0)
+		return;
+	free(m->text);
+	free(m);
+}
+
+/* Caller holds the lock.  There is a frame to read, or the end. */
+static void wake_all(struct viewers *all)
+{
+	for (uint32_t i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &all->slots[i];
+
+		if (!v->is_suspended)
+			continue;
+		v->is_suspended = false;
+		MHD_resume_connection(v->connection);
+	}
+	(void)pthread_cond_broadcast(&all->made);
+}
+
+/* Caller holds the lock, which is released meanwhile.  False: no memory. */
+static bool make_frame(struct viewers *all, bool is_first)
+{
+	char *text;
+	struct message *m = NULL;
+
+	(void)pthread_mutex_unlock(&all->lock);
+	text = all->frame(all->arg, is_first);
+	if (text != NULL)
+		m = message_new(text);
+	if (m == NULL)
+		free(text);
+	(void)pthread_mutex_lock(&all->lock);
+	if (m == NULL)
+		return false;
+	message_drop(all->newest);
+	all->newest = m;
+	all->made_count++;
+	wake_all(all);
+	return true;
+}
+
+/*
+ * Make frames while there are viewers.  Caller holds the lock; it is released
+ * meanwhile.
+ */
+static void make_frames(struct viewers *all)
+{
+	bool is_first = true;
+
+	while (!all->is_stopping && all->viewer_count > 0) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (now_ns < all->next_ns) {
+			(void)wait_until(&all->wanted, &all->lock,
+					 all->next_ns);
+			continue;
+		}
+		if (make_frame(all, is_first))
+			is_first = false;
+		all->next_ns += interval_ns;
+		/* There were no viewers, or the process had no CPU. */
+		if (all->next_ns <= now_ns)
+			all->next_ns = now_ns + interval_ns;
+	}
+	message_drop(all->newest);
+	all->newest = NULL;
+}
+
+static void *run_viewers(void *arg)
+{
+	struct viewers *all = arg;
+
+	(void)pthread_setname_np(pthread_self(), "viewers");
+	(void)pthread_mutex_lock(&all->lock);
+	while (!all->is_stopping) {
+		if (all->viewer_count > 0)
+			make_frames(all);
+		else
+			(void)pthread_cond_wait(&all->wanted, &all->lock);
+	}
+	(void)pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+struct viewers *viewers_start(viewers_frame_fn *frame, void *arg)
+{
+	struct viewers *all = calloc(1, sizeof(*all));
+
+	if (all == NULL)
+		return NULL;
+	all->frame = frame;
+	all->arg = arg;
+	(void)pthread_mutex_init(&all->lock, NULL);
+	wait_init(&all->wanted);
+	wait_init(&all->made);
+	if (pthread_create(&all->maker, NULL, run_viewers, all) == 0)
+		return all;
+	(void)pthread_cond_destroy(&all->made);
+	(void)pthread_cond_destroy(&all->wanted);
+	(void)pthread_mutex_destroy(&all->lock);
+	free(all);
+	return NULL;
+}
+
+/* Caller holds the lock. */
+static enum viewers_entry enter_viewer(struct viewers *all,
+				       struct message *hello,
+				       struct MHD_Connection *connection,
+				       struct viewer **viewer)
+{
+	struct viewer *v = all->slots;
+
+	if (all->is_ended)
+		return VIEWERS_ENDED;
+	if (all->viewer_count == VIEWERS_MAX)
+		return VIEWERS_FULL;
+	while (v->all != NULL)
+		v++;
+	*v = (struct viewer){
+		.all = all,
+		.connection = connection,
+		.message = hello,
+		.seen_count = all->made_count,
+	};
+	all->viewer_count++;
+	(void)pthread_cond_signal(&all->wanted);
+	*viewer = v;
+	return VIEWERS_ENTERED;
+}
+
+/*
+ * `hello` is freed with the viewer; if it cannot enter, it is the caller's.
+ * `connection` is suspended while there is nothing to read; NULL: it has a
+ * thread of its own, which waits.
+ */
+static enum viewers_entry viewer_add(struct viewers *all, char *hello,
+				     struct MHD_Connection *connection,
+				     struct viewer **viewer)
+{
+	struct message *m = message_new(hello);
+	enum viewers_entry entry;
+
+	if (m == NULL)
+		return VIEWERS_NO_MEMORY;
+	(void)pthread_mutex_lock(&all->lock);
+	entry = enter_viewer(all, m, connection, viewer);
+	(void)pthread_mutex_unlock(&all->lock);
+	if (entry != VIEWERS_ENTERED)
+		free(m);
+	return entry;
+}
+
+/* Caller holds the lock.  Take the newest frame, if it is a new one. */
+static void take_newest(struct viewer *v)
+{
+	struct viewers *all = v->all;
+
+	if (all->newest == NULL || v->seen_count == all->made_count)
+		return;
+	v->message = all->newest;
+	v->message->holder_count++;
+	v->read_bytes = 0;
+	v->seen_count = all->made_count;
+}
+
+/*
+ * Caller holds the lock, which is released while it waits.  True: there is a
+ * message, or the end; false: the connection is suspended.
+ */
+static bool wait_for_message(struct viewer *v)
+{
+	struct viewers *all = v->all;
+
+	for (;;) {
+		if (v->message == NULL)
+			take_newest(v);
+		if (v->message != NULL || all->is_ended)
+			return true;
+		if (v->connection != NULL) {
+			v->is_suspended = true;
+			MHD_suspend_connection(v->connection);
+			return false;
+		}
+		(void)pthread_cond_wait(&all->made, &all->lock);
+	}
+}
+
+/* Caller holds the lock. */
+static ssize_t copy_message(struct viewer *v, char *to, size_t bytes_max)
+{
+	struct message *m = v->message;
+	size_t bytes = m->bytes - v->read_bytes;
+
+	if (bytes > bytes_max)
+		bytes = bytes_max;
+	memcpy(to, m->text + v->read_bytes, bytes);
+	v->read_bytes += bytes;
+	if (v->read_bytes == m->bytes) {
+		v->message = NULL;
+		message_drop(m);
+	}
+	return (ssize_t)bytes;
+}
+
+/*
+ * From the connection's callback: copy what comes next, at most `bytes_max`.
+ * 0: nothing, and the connection is suspended until there is; -1: the end.
+ */
+static ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
+{
+	struct viewers *all = v->all;
+	ssize_t bytes = 0;
+
+	(void)pthread_mutex_lock(&all->lock);
+	if (wait_for_message(v))
+		bytes = v->message != NULL ? copy_message(v, to, bytes_max) :
+					     -1;
+	(void)pthread_mutex_unlock(&all->lock);
+	return bytes;
+}
+
+static void viewer_remove(struct viewer *v)
+{
+	struct viewers *all = v->all;
+
+	(void)pthread_mutex_lock(&all->lock);
+	assert(!v->is_suspended);
+	message_drop(v->message);
+	*v = (struct viewer){ .all = NULL };
+	all->viewer_count--;
+	(void)pthread_mutex_unlock(&all->lock);
+}
+
+uint32_t viewers_count(struct viewers *all)
+{
+	uint32_t count;
+
+	(void)pthread_mutex_lock(&all->lock);
+	count = all->viewer_count;
+	(void)pthread_mutex_unlock(&all->lock);
+	return count;
+}
+
+void viewers_end(struct viewers *all)
+{
+	if (all == NULL)
+		return;
+	(void)pthread_mutex_lock(&all->lock);
+	all->is_ended = true;
+	wake_all(all);
+	(void)pthread_mutex_unlock(&all->lock);
+}
+
+void viewers_stop(struct viewers *all)
+{
+	if (all == NULL)
+		return;
+	(void)pthread_mutex_lock(&all->lock);
+	assert(all->viewer_count == 0);
+	all->is_stopping = true;
+	(void)pthread_cond_signal(&all->wanted);
+	(void)pthread_mutex_unlock(&all->lock);
+	(void)pthread_join(all->maker, NULL);
+	(void)pthread_cond_destroy(&all->made);
+	(void)pthread_cond_destroy(&all->wanted);
+	(void)pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+enum {
+	PIECE_BYTES = 32 * 1024, /* of HTTP/1.0; chunks have their own */
+	UNSENT_BYTES_MAX = 16 * 1024,
+};
+
+/* A MHD_ContentReaderCallback. */
+static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
+			      size_t bytes_max)
+{
+	struct request *r = cls;
+	ssize_t bytes = viewer_read(r->viewer, to, bytes_max);
+
+	(void)position;
+	if (bytes < 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	atomic_fetch_add(&r->http->counts.sent_bytes[request_role(r)],
+			 (uint64_t)bytes);
+	return bytes;
+}
+
+/*
+ * A slow client should miss frames, not get them late: so the kernel keeps only
+ * few bytes that it cannot send at once.
+ */
+static void limit_unsent(const struct request *r)
+{
+	int fd = request_fd(r);
+	int bytes = UNSENT_BYTES_MAX;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes,
+			 sizeof(bytes));
+}
+
+/* Begin to watch, with the report as the first thing to read. */
+static enum problem become_viewer(struct request *r)
+{
+	char *hello = strdup(r->report.result->text);
+
+	report_drop(r->report.result);
+	r->report.result = NULL;
+	if (hello == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	switch (viewer_add(r->http->viewers, hello, request_suspendable(r),
+			   &r->viewer)) {
+	case VIEWERS_ENTERED:
+		return PROBLEM_NONE;
+	case VIEWERS_FULL:
+		free(hello);
+		return PROBLEM_TOO_MANY_VIEWERS;
+	case VIEWERS_ENDED:
+		free(hello);
+		return PROBLEM_STOPPING;
+	case VIEWERS_NO_MEMORY:
+		free(hello);
+		return PROBLEM_OUT_OF_MEMORY;
+	}
+	abort();
+}
+
+/* No greeting is made if there are too many viewers already. */
+static bool start_live(struct request *r)
+{
+	if (r->is_head)
+		return false;
+	if (viewers_count(r->http->viewers) == VIEWERS_MAX)
+		r->problem = PROBLEM_TOO_MANY_VIEWERS;
+	return r->problem == PROBLEM_NONE && control_start_report(r);
+}
+
+static enum MHD_Result reply_live(struct request *r)
+{
+	struct MHD_Response *response;
+	enum MHD_Result result;
+
+	if (!r->is_head)
+		r->problem = report_problem(&r->report);
+	if (!r->is_head && r->problem == PROBLEM_NONE)
+		r->problem = become_viewer(r);
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, PIECE_BYTES, on_stream_read, r, NULL);
+	if (response == NULL)
+		return MHD_NO;
+	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
+			 "no-store");
+	reply_add_header(r, response, "X-Accel-Buffering", "no");
+	result = reply_send(r, MHD_HTTP_OK, "text/event-stream", response);
+	if (result == MHD_YES && r->viewer != NULL) {
+		client_enter(r->client, CLIENT_STREAM);
+		limit_unsent(r);
+	}
+	return result;
+}
+
+static void leave_live(struct request *r)
+{
+	if (r->viewer != NULL)
+		viewer_remove(r->viewer);
+}
+
+const struct handler live_handler = {
+	.start = start_live,
+	.reply = reply_live,
+	.release = leave_live,
+};

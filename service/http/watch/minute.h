@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Minute: for each second of the last minute, how uploads were answered, how
+ * long that took, and how full the server was.
+ *
+ *	each reply to an upload -> [second] [second] ... -> /v1/live
+ *
+ * Replies write it, so nothing is done while nothing happens, and a new viewer
+ * sees the minute before.  A second without a reply to an upload and without a
+ * reader has no entry.
+ *
+ * Threads    minute_init() and _release(): one, before and after the rest.
+ *            The rest: any, at once.
+ * Memory     about 190 KB.
+ * Units      A second is a number: whole seconds of CLOCK_MONOTONIC.
+ */
+#ifndef SERVICE_MINUTE_H
+#define SERVICE_MINUTE_H
+
+#include "base/histogram.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	MINUTE_SECONDS = 60,
+	MINUTE_RECENT_SECONDS = 5,
+	MINUTE_KEPT = 64, /* one more for seconds that begin, end or are read */
+};
+
+/* Replies to uploads, by status. */
+struct minute_replies {
+	uint64_t ok_count;           /* 2xx */
+	uint64_t client_error_count; /* 4xx */
+	uint64_t server_error_count; /* 5xx */
+};
+
+/* How full the server was, at one time. */
+struct minute_gauges {
+	uint64_t at_ns; /* 0: not read */
+	uint64_t cpu_ns;
+	uint64_t memory_used_bytes;
+	uint32_t in_flight_count;
+};
+
+typedef void minute_gauges_fn(void *arg, struct minute_gauges *out);
+
+/* `times` are those of 2xx replies, from the head to the reply. */
+struct minute_second {
+	uint64_t second;
+	struct minute_replies replies;
+	struct histogram_copy times;
+	uint64_t time_ns_max;
+	struct minute_gauges gauges; /* early in the second */
+	/* CPU seconds per second, until the next second; < 0: not known. */
+	double cores;
+};
+
+/*
+ * The last MINUTE_RECENT_SECONDS, and the part of the current second that is
+ * over.
+ */
+struct minute_recent {
+	double duration_s; /* 0: it has just begun */
+	struct minute_replies replies;
+	struct histogram_copy times;
+	uint64_t time_ns_max;
+};
+
+struct minute {
+	minute_gauges_fn *read_gauges; /* see minute_init() */
+	void *arg;
+	uint64_t start_ns;
+	pthread_mutex_t lock; /* of the members below */
+	struct minute_slot {
+		uint64_t second; /* 0: never used */
+		struct minute_replies replies;
+		struct histogram times;
+		uint64_t time_ns_max;
+		struct minute_gauges gauges;
+	} slots[MINUTE_KEPT]; /* [second % MINUTE_KEPT] */
+};
+
+/* `read_gauges` is called at most once a second, by any thread. */
+void minute_init(struct minute *m, minute_gauges_fn *read_gauges, void *arg,
+		 uint64_t now_ns);
+void minute_release(struct minute *m);
+
+/* An upload was answered with `status`, `took_ns` after its head. */
+void minute_count(struct minute *m, uint64_t now_ns, unsigned int status,
+		  uint64_t took_ns);
+
+/* Read the gauges of this second, if that was not done. */
+void minute_look(struct minute *m, uint64_t now_ns);
+
+/* The first of the last `count` complete seconds, but not before the start. */
+uint64_t minute_first(const struct minute *m, uint64_t now_ns, uint32_t count);
+
+/* False: the second has no entry, or no longer has one. */
+bool minute_read(struct minute *m, uint64_t second, struct minute_second *out);
+
+void minute_read_recent(struct minute *m, uint64_t now_ns,
+			struct minute_recent *out);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three steps, each with its own part of this file:
+ *
+ *	workers' rings -> struct tracks (spans, sorted) -> JSON -> file or reply
+ *
+ * Viewers want spans sorted by time, and a visit before its events: the first
+ * event starts when the visit does, and the last one ends when it does.  Sleeps
+ * are left out; they are the gaps between visits.  A viewer fills each slice
+ * with colour, so an idle worker would look like a busy one.
+ */
+#include "service/report/trace.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The spans of one worker. */
+struct track {
+	const struct group *group;
+	uint32_t worker;     /* of the group */
+	uint32_t step_first; /* as in struct worker_group */
+	uint64_t next;       /* number of the next span to read */
+};
+
+struct track_span {
+	struct span span;
+	uint32_t track;
+	bool is_first; /* the first event of its request */
+};
+
+struct tracks {
+	struct track *tracks;
+	uint32_t track_count;
+	bool is_followed;
+	struct track_span *spans; /* taken by the last tracks_take() */
+	size_t span_count, span_room;
+	uint64_t missed_count; /* overwritten, or no memory for them */
+};
+
+enum {
+	CHUNK_SPANS = 256,
+	ROOM_FIRST = 1024,
+	/*
+	 * If more events wait for the end of their visit, they are taken
+	 * without it: the ring would overwrite them.
+	 */
+	OPEN_MAX = TRACE_SPANS / 2,
+};
+
+/*
+ * Tracks of a pipeline that lives longer.
+ *
+ * is_followed: tracks_take() is called again and again.  The events of a visit
+ * that has not ended stay in the ring until the visit ends, if there is room.
+ * A request's first event is one of a first stage.
+ * Not followed: tracks_take() is called once.  A request's first event is the
+ * earliest one that was found.
+ *
+ * False: no memory; there is nothing to release.
+ */
+static bool tracks_init(struct tracks *t, const struct pipeline *p,
+			bool is_followed)
+{
+	struct worker_group groups[WORKER_GROUPS_MAX];
+	uint32_t group_count = pipeline_worker_groups(p, groups), count = 0;
+
+	for (uint32_t i = 0; i < group_count; i++)
+		count += group_worker_count(groups[i].group);
+	*t = (struct tracks){
+		.is_followed = is_followed,
+		.tracks = calloc(count, sizeof(*t->tracks)),
+	};
+	if (t->tracks == NULL)
+		return false;
+	for (uint32_t i = 0; i < group_count; i++)
+		for (uint32_t k = 0; k < group_worker_count(groups[i].group);
+		     k++)
+			t->tracks[t->track_count++] = (struct track){
+				.group = groups[i].group,
+				.worker = k,
+				.step_first = groups[i].step_first,
+			};
+	return true;
+}
+
+static uint32_t step_of(const struct tracks *t, const struct track_span *s)
+{
+	return t->tracks[s->track].step_first + s->span.stage;
+}
+
+static const char *tracks_stage_name(const struct tracks *t,
+				     const struct track_span *s)
+{
+	return pipeline_step_names[step_of(t, s)];
+}
+
+/* False: no memory. */
+static bool keep_span(struct tracks *t, uint32_t track, const struct span *span)
+{
+	if (t->span_count == t->span_room) {
+		size_t room = t->span_room > 0 ? 2 * t->span_room : ROOM_FIRST;
+		struct track_span *spans =
+			realloc(t->spans, room * sizeof(*spans));
+
+		if (spans == NULL)
+			return false;
+		t->spans = spans;
+		t->span_room = room;
+	}
+	t->spans[t->span_count++] =
+		(struct track_span){ .span = *span, .track = track };
+	return true;
+}
+
+/* How many events still wait for the end of their visit, after `span`. */
+static uint64_t count_open(uint64_t open, const struct span *span)
+{
+	switch (span->kind) {
+	case SPAN_EVENT:
+		return open + 1;
+	case SPAN_VISIT:
+		return open > span->number ? open - span->number : 0;
+	case SPAN_SLEEP:
+		break;
+	}
+	return 0;
+}
+
+static bool is_wanted(const struct span *span, uint64_t since_ns,
+		      uint64_t until_ns)
+{
+	return span->kind != SPAN_SLEEP && span->end_ns > since_ns &&
+	       span->start_ns < until_ns;
+}
+
+/* If followed: only up to the end of the last visit.  False: no memory. */
+static bool take_track(struct tracks *t, uint32_t track, uint64_t since_ns,
+		       uint64_t until_ns)
+{
+	struct track *from = &t->tracks[track];
+	struct span chunk[CHUNK_SPANS];
+	uint64_t next = from->next, open = 0, before;
+	size_t taken_count = t->span_count;
+
+	do {
+		before = next;
+
+		uint32_t count =
+			group_read_trace(from->group, from->worker, &next,
+					 chunk, CHUNK_SPANS, &t->missed_count);
+
+		if (next - count != before) {
+			/* Spans were overwritten, the visit among them. */
+			open = 0;
+			from->next = next - count;
+			taken_count = t->span_count;
+		}
+		for (uint32_t i = 0; i < count; i++) {
+			if (is_wanted(&chunk[i], since_ns, until_ns) &&
+			    !keep_span(t, track, &chunk[i])) {
+				t->missed_count += count - i;
+				from->next = next;
+				return false;
+			}
+			open = count_open(open, &chunk[i]);
+			if (t->is_followed && open > 0 && open < OPEN_MAX)
+				continue;
+			from->next = next - count + i + 1;
+			taken_count = t->span_count;
+		}
+	} while (next != before);
+	t->span_count = taken_count;
+	return true;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Visits first; then the events of each request, in order of time. */
+static int by_request(const void *a, const void *b)
+{
+	const struct span *x = &((const struct track_span *)a)->span;
+	const struct span *y = &((const struct track_span *)b)->span;
+
+	if (x->kind != y->kind)
+		return x->kind == SPAN_VISIT ? -1 : 1;
+	if (x->number != y->number)
+		return compare_numbers(x->number, y->number);
+	return compare_numbers(x->start_ns, y->start_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct span *x = &((const struct track_span *)a)->span;
+	const struct span *y = &((const struct track_span *)b)->span;
+
+	if (x->start_ns != y->start_ns)
+		return compare_numbers(x->start_ns, y->start_ns);
+	if (x->end_ns != y->end_ns)
+		return compare_numbers(y->end_ns, x->end_ns);
+	return compare_numbers(x->kind, y->kind);
+}
+
+static void find_first(struct tracks *t)
+{
+	const struct span *before = NULL;
+
+	qsort(t->spans, t->span_count, sizeof(*t->spans), by_request);
+	for (size_t i = 0; i < t->span_count; i++) {
+		struct track_span *s = &t->spans[i];
+
+		if (s->span.kind != SPAN_EVENT)
+			continue;
+		s->is_first =
+			before == NULL || before->number != s->span.number;
+		before = &s->span;
+	}
+}
+
+static void expect_first(struct tracks *t)
+{
+	for (size_t i = 0; i < t->span_count; i++) {
+		uint32_t step = step_of(t, &t->spans[i]);
+
+		t->spans[i].is_first =
+			step == PIPELINE_DECODE || step == PIPELINE_EXPRESS;
+	}
+}
+
+/*
+ * Take the spans that ended since the last call, if they ended after `since_ns`
+ * and started before `until_ns`.  False: no memory for all of them.
+ */
+static bool tracks_take(struct tracks *t, uint64_t since_ns, uint64_t until_ns)
+{
+	bool is_all = true;
+
+	t->span_count = 0;
+	for (uint32_t i = 0; i < t->track_count; i++)
+		is_all = take_track(t, i, since_ns, until_ns) && is_all;
+	if (t->span_count == 0)
+		return is_all;
+	if (t->is_followed)
+		expect_first(t);
+	else
+		find_first(t);
+	qsort(t->spans, t->span_count, sizeof(*t->spans), by_time);
+	return is_all;
+}
+
+static void tracks_release(struct tracks *t)
+{
+	free(t->tracks);
+	free(t->spans);
+}
+
+/* Viewers show a thread with the number of its process as the main one. */
+enum { PROCESS = 1, THREAD_FIRST = 1 };
+
+/* Workers' names contain no characters that JSON escapes. */
+static void print_track(FILE *to, const struct tracks *t, uint32_t track)
+{
+	struct worker_stats worker;
+	uint32_t thread = THREAD_FIRST + track;
+
+	group_read_worker(t->tracks[track].group, t->tracks[track].worker,
+			  &worker);
+	(void)fprintf(to,
+		      ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,"
+		      "\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
+		      PROCESS, thread, worker.name);
+	(void)fprintf(to,
+		      ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\","
+		      "\"pid\":%d,\"tid\":%" PRIu32
+		      ",\"args\":{\"sort_index\":%" PRIu32 "}}",
+		      PROCESS, thread, thread);
+}
+
+static void print_begin(FILE *to, const struct tracks *t)
+{
+	(void)fprintf(to,
+		      "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,"
+		      "\"args\":{\"name\":\"darkroom\"}}",
+		      PROCESS);
+	for (uint32_t i = 0; i < t->track_count; i++)
+		print_track(to, t, i);
+}
+
+static void print_slice(FILE *to, const struct track_span *s)
+{
+	uint64_t start_ns = s->span.start_ns;
+	uint64_t ns = s->span.end_ns - start_ns;
+
+	(void)fprintf(to,
+		      ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03" PRIu64
+		      ",\"dur\":%" PRIu64 ".%03" PRIu64
+		      ",\"pid\":%d,\"tid\":%" PRIu32,
+		      start_ns / 1000, start_ns % 1000, ns / 1000, ns % 1000,
+		      PROCESS, THREAD_FIRST + s->track);
+}
+
+static void print_visit(FILE *to, const char *stage, const struct track_span *s)
+{
+	(void)fprintf(to, ",\n{\"name\":\"%s\",\"cat\":\"visit\"", stage);
+	print_slice(to, s);
+	(void)fprintf(to, ",\"args\":{\"events\":%" PRIu64 "}}",
+		      s->span.number);
+}
+
+/* The last event of a request is not known, so every event has flow_out. */
+static void print_event(FILE *to, const char *stage, const struct track_span *s)
+{
+	(void)fprintf(to, ",\n{\"name\":\"%s %" PRIx64 "\",\"cat\":\"event\"",
+		      stage, s->span.number);
+	print_slice(to, s);
+	(void)fprintf(to,
+		      ",\"bind_id\":\"0x%" PRIx64 "\",\"flow_out\":true%s"
+		      ",\"args\":{\"request\":\"" UPLOAD_NUMBER "\"}}",
+		      s->span.number, s->is_first ? "" : ",\"flow_in\":true",
+		      s->span.number);
+}
+
+static void print_spans(FILE *to, const struct tracks *t)
+{
+	for (size_t i = 0; i < t->span_count; i++) {
+		const struct track_span *s = &t->spans[i];
+		const char *stage = tracks_stage_name(t, s);
+
+		if (s->span.kind == SPAN_VISIT)
+			print_visit(to, stage, s);
+		else
+			print_event(to, stage, s);
+	}
+}
+
+static void print_end(FILE *to)
+{
+	(void)fputs("]\n", to);
+}
+
+static void print_window(FILE *to, const struct tracks *t)
+{
+	print_begin(to, t);
+	print_spans(to, t);
+	print_end(to);
+}
+
+char *trace_window(const struct pipeline *p, uint64_t since_ns,
+		   uint64_t until_ns)
+{
+	struct tracks t;
+	struct text text;
+	FILE *to;
+	char *json = NULL;
+
+	if (!tracks_init(&t, p, false))
+		return NULL;
+	to = tracks_take(&t, since_ns, until_ns) ? text_open(&text) : NULL;
+	if (to != NULL) {
+		print_window(to, &t);
+		json = text_close(&text, to);
+	}
+	tracks_release(&t);
+	return json;
+}
+
+enum { INTERVAL_US = 100000 }; /* between two readings of the rings */
+
+struct trace_file {
+	FILE *to;
+	struct tracks tracks; /* used by the writer until it is joined */
+	pthread_t writer;
+	_Atomic bool stopping;
+	int failed_errno; /* errno of the first failed write; 0: none */
+};
+
+static void trace_flush(struct trace_file *f)
+{
+	errno = 0;
+	bool has_failed = fflush(f->to) != 0 || ferror(f->to);
+
+	if (has_failed && f->failed_errno == 0)
+		f->failed_errno = errno != 0 ? errno : EIO;
+}
+
+/* Spans without memory for them are counted as missed. */
+static void trace_append(struct trace_file *f)
+{
+	(void)tracks_take(&f->tracks, 0, UINT64_MAX);
+	print_spans(f->to, &f->tracks);
+}
+
+static void *write_spans(void *arg)
+{
+	struct trace_file *f = arg;
+
+	(void)pthread_setname_np(pthread_self(), "trace");
+	while (!atomic_load(&f->stopping)) {
+		(void)usleep(INTERVAL_US);
+		trace_append(f);
+		trace_flush(f);
+	}
+	return NULL;
+}
+
+struct trace_file *trace_file_start(FILE *to, const struct pipeline *p)
+{
+	struct trace_file *f = calloc(1, sizeof(*f));
+
+	if (f != NULL && tracks_init(&f->tracks, p, true)) {
+		f->to = to;
+		print_begin(to, &f->tracks);
+		if (pthread_create(&f->writer, NULL, write_spans, f) == 0)
+			return f;
+		tracks_release(&f->tracks);
+	}
+	(void)fclose(to);
+	free(f);
+	return NULL;
+}
+
+bool trace_file_stop(struct trace_file *f, uint64_t *missed_count)
+{
+	atomic_store(&f->stopping, true);
+	(void)pthread_join(f->writer, NULL);
+	trace_append(f);
+	*missed_count = f->tracks.missed_count;
+	print_end(f->to);
+	tracks_release(&f->tracks);
+
+	trace_flush(f);
+	if (fclose(f->to) != 0 && f->failed_errno == 0)
+		f->failed_errno = errno;
+	int failed_errno = f->failed_errno;
+
+	free(f);
+	errno = failed_errno;
+	return failed_errno == 0;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/resources.h"
+
+#include "service/http/connection/listen.h"
+#include "service/pipeline/pipeline_graph.h"
+#include "service/user.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int resources_refuse(const struct options *o, int status, const char *flag,
+		     const char *value, const char *why)
+{
+	char refusal[OPTIONS_REFUSAL_BYTES];
+
+	options_refuse(o, flag, value, why, refusal);
+	(void)fprintf(stderr, "darkroom: %s\n", refusal);
+	return status;
+}
+
+enum { ANSWER_MS = 10000 }; /* the reader must answer within this time */
+
+/* What the reader has read; in memory shared with the server. */
+struct answer {
+	char refusal[OPTIONS_REFUSAL_BYTES]; /* "": no error */
+	char certificate[TLS_FILE_BYTES_MAX + 1];
+	char key[TLS_FILE_BYTES_MAX + 1];
+	unsigned char keys[]; /* see auth_pack() */
+};
+
+struct reader {
+	int ask[2], told[2]; /* pipes: one byte for each request and answer */
+	struct answer *answer;
+	size_t answer_bytes;
+	bool has_ended;
+};
+
+static void warn_of_mode(const char *path)
+{
+	struct stat file;
+
+	if (path == NULL || stat(path, &file) != 0)
+		return;
+	if ((file.st_mode & S_IROTH) != 0)
+		(void)fprintf(stderr,
+			      "darkroom: '%s' can be read by every user\n",
+			      path);
+	if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		(void)fprintf(stderr,
+			      "darkroom: '%s' can be written by others than "
+			      "its owner\n",
+			      path);
+}
+
+typedef bool read_keys_fn(struct auth *a, const char *path,
+			  char why[AUTH_WHY_BYTES]);
+
+static bool read_keys(struct auth *a, read_keys_fn *read,
+		      const struct options *o, const char *flag,
+		      const char *path, char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	char why[AUTH_WHY_BYTES];
+
+	if (path == NULL || read(a, path, why))
+		return true;
+	options_refuse(o, flag, path, why, refusal);
+	return false;
+}
+
+static bool read_tls(struct tls *tls, const struct options *o,
+		     char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	const char *wrong = NULL, *why = NULL;
+	bool is_certificate = true, ok = false;
+
+	if (o->tls_cert == NULL && o->tls_key == NULL)
+		return true;
+	if (o->tls_key == NULL) {
+		wrong = o->tls_cert;
+		why = "it needs --tls-key too";
+	} else if (o->tls_cert == NULL) {
+		wrong = o->tls_key;
+		why = "it needs --tls-cert too";
+		is_certificate = false;
+	} else {
+		ok = tls_load(tls, o->tls_cert, o->tls_key, &wrong, &why);
+		is_certificate = wrong == o->tls_cert;
+	}
+	if (!ok)
+		options_refuse(o, is_certificate ? "tls-cert" : "tls-key",
+			       wrong, why, refusal);
+	return ok;
+}
+
+/* Read all files that flags name.  False: `refusal` says what is wrong. */
+static bool read_files(struct auth *auth, struct tls *tls,
+		       const struct options *o,
+		       char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	return read_keys(auth, auth_read_api_keys, o, "api-key-file",
+			 o->api_key_file, refusal) &&
+	       read_keys(auth, auth_read_sign_keys, o, "sign-key-file",
+			 o->sign_key_file, refusal) &&
+	       read_tls(tls, o, refusal);
+}
+
+static bool has_files(const struct options *o)
+{
+	return o->api_key_file != NULL || o->sign_key_file != NULL ||
+	       o->tls_key != NULL;
+}
+
+static int check_exposure(const struct secrets *s, const struct options *o,
+			  const char *flag, const char *address)
+{
+	if (address == NULL || o->insecure || auth_is_on(s->auth) ||
+	    listen_is_local(address))
+		return EXIT_SUCCESS;
+	return resources_refuse(
+		o, EXIT_USAGE, flag, address,
+		"other machines can reach it: give --api-key-file or "
+		"--sign-key-file, or --insecure if everybody who can reach it "
+		"may use it");
+}
+
+/*
+ * Read the files that `o` names.  Returns an exit status; also after an error,
+ * `s` must be released.
+ */
+static int secrets_load(struct secrets *s, const struct options *o)
+{
+	char refusal[OPTIONS_REFUSAL_BYTES];
+	int status;
+
+	/* Other processes of the same user must not trace this one. */
+	if (has_files(o))
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	*s = (struct secrets){ .auth = auth_new() };
+	if (s->auth == NULL) {
+		(void)fprintf(stderr, "darkroom: no memory\n");
+		return EXIT_FAILURE;
+	}
+	if (!read_files(s->auth, &s->tls, o, refusal)) {
+		(void)fprintf(stderr, "darkroom: %s\n", refusal);
+		return EXIT_USAGE;
+	}
+	s->has_tls = s->tls.certificate != NULL;
+	warn_of_mode(o->api_key_file);
+	warn_of_mode(o->sign_key_file);
+	warn_of_mode(o->tls_key);
+	status = check_exposure(s, o, "listen", o->listen);
+	if (status == EXIT_SUCCESS)
+		status = check_exposure(s, o, "admin-listen", o->admin_listen);
+	s->is_exposed = !auth_is_on(s->auth) && !listen_is_local(o->listen);
+	return status;
+}
+
+/* In the reader: read all files again. */
+static void reader_answer(struct answer *to, const struct options *o)
+{
+	struct auth *auth = auth_new();
+	struct tls tls = { .certificate = NULL };
+
+	to->refusal[0] = '\0';
+	if (auth == NULL) {
+		(void)strcpy(to->refusal, "no memory");
+		return;
+	}
+	if (read_files(auth, &tls, o, to->refusal)) {
+		auth_pack(auth, to->keys);
+		if (tls.certificate != NULL) {
+			(void)strcpy(to->certificate, tls.certificate);
+			(void)strcpy(to->key, tls.key);
+		}
+	}
+	tls_release(&tls);
+	auth_free(auth);
+}
+
+/*
+ * The reader process.  Signals are blocked as in the server, so it ends only
+ * when the server does: then read() finds the other end of `ask` closed.
+ */
+static _Noreturn void read_when_asked(struct reader *r, const struct options *o)
+{
+	int null = open("/dev/null", O_RDWR);
+	char byte;
+
+	(void)prctl(PR_SET_NAME, "reader", 0, 0, 0);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	(void)close(r->ask[1]);
+	(void)close(r->told[0]);
+	while (read(r->ask[0], &byte, 1) == 1) {
+		reader_answer(r->answer, o);
+		if (write(r->told[1], &byte, 1) != 1)
+			break;
+	}
+	_exit(EXIT_SUCCESS);
+}
+
+static void close_pipe(int ends[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (ends[i] >= 0)
+			(void)close(ends[i]);
+}
+
+static void reader_free(struct reader *r)
+{
+	if (r == NULL)
+		return;
+	close_pipe(r->ask);
+	close_pipe(r->told);
+	if (r->answer != MAP_FAILED)
+		(void)munmap(r->answer, r->answer_bytes);
+	free(r);
+}
+
+/* NULL: errno says why. */
+static struct reader *reader_start(const struct options *o)
+{
+	struct reader *r = malloc(sizeof(*r));
+	pid_t pid = -1;
+
+	if (r == NULL)
+		return NULL;
+	*r = (struct reader){
+		.ask = { -1, -1 },
+		.told = { -1, -1 },
+		.answer_bytes = sizeof(*r->answer) + auth_packed_bytes(),
+	};
+	r->answer = mmap(NULL, r->answer_bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r->answer != MAP_FAILED && pipe2(r->ask, O_CLOEXEC) == 0 &&
+	    pipe2(r->told, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0)
+		read_when_asked(r, o);
+	if (pid > 0) {
+		(void)close(r->ask[0]);
+		(void)close(r->told[1]);
+		r->ask[0] = r->told[1] = -1;
+		return r;
+	}
+	reader_free(r);
+	return NULL;
+}
+
+/*
+ * Give the certificate to TLS and start the reader, before there are threads, a
+ * sandbox or listening sockets.  Returns an exit status.
+ */
+static int secrets_use(struct secrets *s, const struct options *o)
+{
+	const char *why;
+
+	if (!has_files(o))
+		return EXIT_SUCCESS;
+	if (s->has_tls && !tls_serve(s->tls.certificate, s->tls.key, &why))
+		return resources_refuse(o, EXIT_FAILURE, "tls-cert",
+					o->tls_cert, why);
+	tls_release(&s->tls);
+	s->reader = reader_start(o);
+	if (s->reader != NULL)
+		return EXIT_SUCCESS;
+	(void)fprintf(stderr,
+		      "darkroom: the process that reads keys could not be "
+		      "started: %s\n",
+		      strerror(errno));
+	return EXIT_FAILURE;
+}
+
+/* Send a request and wait for the answer.  False: there is none. */
+static bool reader_ask(struct reader *r)
+{
+	struct pollfd told = { .fd = r->told[0], .events = POLLIN };
+	char byte = 0;
+
+	r->has_ended = r->has_ended || write(r->ask[1], &byte, 1) != 1 ||
+		       poll(&told, 1, ANSWER_MS) != 1 ||
+		       read(r->told[0], &byte, 1) != 1;
+	return !r->has_ended;
+}
+
+static bool apply_answer(struct secrets *s, const struct answer *a,
+			 char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	const char *why;
+
+	(void)memcpy(refusal, a->refusal, OPTIONS_REFUSAL_BYTES);
+	refusal[OPTIONS_REFUSAL_BYTES - 1] = '\0';
+	if (refusal[0] != '\0')
+		return false;
+	if (s->has_tls && !tls_serve(a->certificate, a->key, &why)) {
+		(void)snprintf(refusal, OPTIONS_REFUSAL_BYTES, "TLS: %s", why);
+		return false;
+	}
+	auth_unpack(s->auth, a->keys);
+	return true;
+}
+
+bool resources_reload_secrets(struct secrets *s,
+			      char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	struct reader *r = s->reader;
+	bool ok;
+
+	if (!reader_ask(r)) {
+		(void)snprintf(refusal, OPTIONS_REFUSAL_BYTES,
+			       "the process that reads files has ended, or "
+			       "took longer than %d s; restart the server",
+			       ANSWER_MS / 1000);
+		return false;
+	}
+	ok = apply_answer(s, r->answer, refusal);
+	explicit_bzero(r->answer, r->answer_bytes);
+	return ok;
+}
+
+static void secrets_release(struct secrets *s)
+{
+	reader_free(s->reader);
+	s->reader = NULL;
+	auth_free(s->auth);
+	s->auth = NULL;
+	tls_release(&s->tls);
+	tls_stop();
+}
+
+int resources_check_secrets(const struct options *o)
+{
+	struct secrets secrets;
+	int status = secrets_load(&secrets, o);
+
+	secrets_release(&secrets);
+	return status;
+}
+
+static int load_graph(struct resources *r, const struct options *o)
+{
+	const char *why;
+
+	if (o->schedule.balance != BALANCE_PARTITION ||
+	    pipeline_graph_load(&r->graph, o->graph, &why))
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_USAGE, "graph", o->graph, why);
+}
+
+/* Is the file's folder the root folder?  `path` may be any path to it. */
+static bool is_in_root(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat folder, root;
+	bool is =
+		copy == NULL ||
+		(stat(dirname(copy), &folder) == 0 && stat("/", &root) == 0 &&
+		 folder.st_dev == root.st_dev && folder.st_ino == root.st_ino);
+
+	free(copy);
+	return is;
+}
+
+bool resources_can_save_graph(const struct options *o, const char **why)
+{
+	if (o->sandbox != SANDBOX_OFF && is_in_root(o->save_graph)) {
+		*why = "the sandbox leaves its folder open: give it one of "
+		       "its own";
+		return false;
+	}
+	*why = NULL;
+	if (!graph_can_be_saved(o->save_graph))
+		*why = strerror(errno);
+	return *why == NULL;
+}
+
+/* At the start: at the end, the measured graph would be lost. */
+static int check_save_graph(const struct options *o)
+{
+	const char *why;
+
+	if (o->save_graph == NULL || resources_can_save_graph(o, &why))
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_USAGE, "save-graph", o->save_graph,
+				why);
+}
+
+/*
+ * LISTEN_FAILED is no usage error: the address may not exist yet (at boot) or
+ * may still be in use, so another start may succeed.
+ */
+static int open_listener(const struct options *o, const char *flag,
+			 const char *address, int *fd, uint16_t *port)
+{
+	const char *why;
+
+	if (address == NULL)
+		return EXIT_SUCCESS;
+	switch (listen_on(address, fd, port, &why)) {
+	case LISTEN_OK:
+		return EXIT_SUCCESS;
+	case LISTEN_BAD_ADDRESS:
+		return resources_refuse(o, EXIT_USAGE, flag, address, why);
+	case LISTEN_FAILED:
+		return resources_refuse(o, EXIT_FAILURE, flag, address, why);
+	}
+	abort();
+}
+
+static int open_store(struct resources *r, const struct options *o)
+{
+	const char *why;
+	char as_user[256];
+
+	if (o->store == NULL)
+		return EXIT_SUCCESS;
+	r->store = store_open(o->store, o->store_quota_bytes, &why);
+	if (r->store != NULL)
+		return EXIT_SUCCESS;
+	if (o->user != NULL) {
+		(void)snprintf(as_user, sizeof(as_user),
+			       "as user %.64s: %.128s", o->user, why);
+		why = as_user;
+	}
+	/* No usage error: it may not be mounted yet, or still be in use. */
+	return resources_refuse(o, EXIT_FAILURE, "store", o->store, why);
+}
+
+static int open_trace(struct resources *r, const struct options *o)
+{
+	if (o->trace == NULL)
+		return EXIT_SUCCESS;
+	r->trace = fopen(o->trace, "we");
+	if (r->trace != NULL)
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_USAGE, "trace", o->trace,
+				strerror(errno));
+}
+
+/* Before the rest is opened: the new user owns the files made there. */
+static int change_user(const struct options *o)
+{
+	char why[USER_WHY_BYTES];
+
+	if (o->user == NULL || user_become(o->user, why))
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_USAGE, "user", o->user, why);
+}
+
+int resources_init(struct resources *r, const struct options *o)
+{
+	*r = (struct resources){ .listen_fd = -1, .admin_fd = -1 };
+
+	int status = secrets_load(&r->secrets, o);
+
+	if (status == EXIT_SUCCESS)
+		status = secrets_use(&r->secrets, o);
+	if (status == EXIT_SUCCESS)
+		status = load_graph(r, o);
+	if (status == EXIT_SUCCESS)
+		status = open_listener(o, "listen", o->listen, &r->listen_fd,
+				       &r->port);
+	if (status == EXIT_SUCCESS)
+		status = open_listener(o, "admin-listen", o->admin_listen,
+				       &r->admin_fd, &r->admin_port);
+	if (status == EXIT_SUCCESS)
+		status = change_user(o);
+	if (status == EXIT_SUCCESS)
+		status = check_save_graph(o);
+	if (status == EXIT_SUCCESS)
+		status = open_store(r, o);
+	if (status == EXIT_SUCCESS)
+		status = open_trace(r, o);
+	return status;
+}
+
+void resources_release(struct resources *r)
+{
+	if (r->listen_fd >= 0)
+		(void)close(r->listen_fd);
+	if (r->admin_fd >= 0)
+		(void)close(r->admin_fd);
+	store_close(r->store);
+	if (r->trace != NULL)
+		(void)fclose(r->trace);
+	secrets_release(&r->secrets);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resources: everything that flags name by a path or an address, opened before
+ * the server has threads and a sandbox.  Errors are printed to stderr.
+ *
+ * Keys and certificates can be read again while the server runs (SIGHUP).  The
+ * server itself cannot open files then: the sandbox forbids it, and its user
+ * may not be allowed to.  So a second process, the reader, does it:
+ *
+ *	server  --ask-->  reader: opens and checks the files
+ *	   keys, TLS  <--told--
+ *
+ * The reader keeps the rights that the server had at its start.  It receives no
+ * byte from a client and returns only what the server already has.  It ends
+ * with the server.
+ *
+ * Threads    One.
+ */
+#ifndef SERVICE_RESOURCES_H
+#define SERVICE_RESOURCES_H
+
+#include "service/config/options.h"
+#include "service/http/auth.h"
+#include "service/http/connection/tls.h"
+#include "service/store/store.h"
+
+#include "stages/graph.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The exit status if a flag is wrong, or a file or address that it names. */
+enum { EXIT_USAGE = 2 };
+
+struct secrets {
+	struct auth *auth;
+	struct tls tls; /* empty: plain HTTP, or given to tls_serve() */
+	bool has_tls;
+	bool is_exposed;       /* others can reach --listen, without a key */
+	struct reader *reader; /* NULL: there are no files to read again */
+};
+
+struct resources {
+	int listen_fd; /* -1: none, or taken over */
+	int admin_fd;  /* the same for --admin-listen */
+	uint16_t port, admin_port;
+	struct secrets secrets;
+	struct stage_graph graph; /* of --balance partition */
+	struct store *store;      /* NULL: not asked for */
+	FILE *trace;              /* NULL: not asked for, or taken over */
+};
+
+/*
+ * Open everything, start the reader and become --user.  Returns an exit status;
+ * also after an error, `r` must be released.
+ */
+int resources_init(struct resources *r, const struct options *o);
+void resources_release(struct resources *r);
+
+/*
+ * Read the files of keys and certificates again.  False: `refusal` says which
+ * one is wrong, and nothing has changed.
+ */
+MUST_CHECK bool resources_reload_secrets(struct secrets *s,
+					 char refusal[OPTIONS_REFUSAL_BYTES]);
+
+/*
+ * For --check-config: read and check these files, and refuse an address that
+ * others can reach without a key.  Returns an exit status.
+ */
+int resources_check_secrets(const struct options *o);
+
+/*
+ * Can --save-graph be written at the end?  The sandbox leaves its folder open,
+ * so / is refused with a sandbox.  False: *why is the reason.
+ */
+bool resources_can_save_graph(const struct options *o, const char **why);
+
+/* Print why a flag's value is wrong.  Returns `status`. */
+int resources_refuse(const struct options *o, int status, const char *flag,
+		     const char *value, const char *why);
+
+#endif

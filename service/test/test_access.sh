@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Without keys, the server does nothing for a page of another site, under no name
+# that is not its own, and shows its reports to no stranger; every reply tells
+# browsers what they may do with it.
+#
+# usage: DARKROOM=PROGRAM test_access.sh SAMPLES_DIR DEPLOY_DIR
+. "$(dirname "$0")/nobody.sh"
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+deploy=$2
+mkdir "$work/store"
+echo access-key-0123456789 >"$work/keys"
+chmod 600 "$work/keys"
+
+# gets STATUS CURL-ARGUMENTS...
+gets() {
+	local status=$1 got
+	shift
+	got=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] ||
+		fail "$got, not $status: $* $(shown "$work/body")"
+}
+
+# Names that a foreign page may have had point here.
+test_host() {
+	local host path
+	for host in evil.example evil.example:8080 127.0.0.1.evil.example; do
+		for path in / /stats /trace /web/app.js /v1/images/x; do
+			expect_problem 421 wrong_host -H "Host: $host" "$url$path"
+		done
+		jq -r .detail "$work/body" | grep -qF -- '--host' ||
+			fail "does not name --host: $(shown "$work/body")"
+		expect_problem 421 wrong_host -H "Host: $host" \
+			--data-binary "@$photo" "$url/?w=64"
+		# Probes, which say nothing, come with any.
+		gets 200 -H "Host: $host" "$url/healthz"
+		gets 200 -H "Host: $host" "$url/readyz"
+	done
+	for host in localhost "localhost:$port" '[::1]' 192.0.2.7:8080; do
+		gets 200 -H "Host: $host" --data-binary "@$photo" "$url/?w=64"
+		gets 200 -H "Host: $host" "$url/stats"
+	done
+	gets 200 --http1.0 -H 'Host:' "$url/stats"
+}
+
+test_names_can_be_given() {
+	start --host photos.example,darkroom
+	gets 200 -H 'Host: Photos.example:80' "$url/stats"
+	gets 200 -H 'Host: darkroom' "$url/stats"
+	expect_problem 421 wrong_host -H 'Host: example' "$url/stats"
+	stop
+	DARKROOM_HOST='*' start
+	gets 200 -H 'Host: any.example' "$url/stats"
+	stop
+	refuses "--host: 'a b'" --check-config --host 'a b'
+}
+
+# page SITE ORIGIN: as a page of there would ask
+page() {
+	from=()
+	[ -z "$1" ] || from+=(-H "Sec-Fetch-Site: $1")
+	[ -z "$2" ] || from+=(-H "Origin: $2")
+}
+
+# from_elsewhere SITE ORIGIN: nothing is done for it
+from_elsewhere() {
+	local path
+	page "$@"
+	for path in '/?w=64' '/v1/process?w=64' '/v1/images?w=64'; do
+		expect_problem 403 cross_site "${from[@]}" \
+			--data-binary "@$photo" "$url$path"
+		expect_problem 403 cross_site "${from[@]}" -F "file=@$photo" \
+			"$url$path"
+	done
+	expect_problem 403 cross_site "${from[@]}" -X DELETE "$url$image"
+	for path in /stats /metrics /trace /v1/live; do
+		expect_problem 403 cross_site "${from[@]}" "$url$path"
+	done
+	# A link to the page, and pictures in other sites.
+	gets 200 "${from[@]}" -H 'Sec-Fetch-Mode: navigate' "$url/"
+	gets 200 "${from[@]}" "$url$image/image"
+	gets 200 "${from[@]}" "$url$image"
+}
+
+# from_here SITE ORIGIN: all is done
+from_here() {
+	page "$@"
+	gets 200 "${from[@]}" --data-binary "@$photo" "$url/?w=64"
+	gets 200 "${from[@]}" "$url/stats"
+}
+
+test_pages() {
+	image=$(curl -fsS --data-binary "@$photo" "$url/v1/images?w=64" |
+		jq -r .url)
+	from_elsewhere cross-site ''
+	from_elsewhere same-site http://localhost:1
+	from_elsewhere '' http://evil.example
+	from_elsewhere '' null
+	from_elsewhere '' "http://127.0.0.1:1"
+	from_here same-origin "$url"
+	from_here none ''
+	from_here '' "$url"
+	from_here '' ''
+	gets 200 "$url$image" # was not removed
+}
+
+# protects: the last reply tells browsers to make nothing of it
+protects() {
+	local head
+	head=$(tr -d '\r' <"$work/head")
+	grep -qixF 'X-Content-Type-Options: nosniff' <<<"$head" &&
+		grep -qiE "^Content-Security-Policy: default-src 'none';" \
+			<<<"$head" || fail "$*: $head"
+}
+
+test_every_reply_protects() {
+	local image
+	gets 200 --data-binary "@$photo" "$url/?w=64"
+	protects picture
+	grep -qi '^content-security-policy: .*sandbox' "$work/head" ||
+		fail "a picture may run scripts"
+	gets 200 --data-binary "@$photo" "$url/?variant=a:w=9&variant=b:w=8"
+	protects parts
+	gets 200 -H 'Accept: application/json' --data-binary "@$photo" "$url/"
+	protects json
+	for path in / /web/app.js /healthz /readyz /metrics /stats /trace; do
+		gets 200 "$url$path"
+		protects $path
+	done
+	gets 404 "$url/none"
+	protects none
+	gets 405 -X PUT "$url/"
+	protects 405
+	gets 415 --data-binary "@$0" "$url/"
+	protects 415
+	gets 201 --data-binary "@$photo" "$url/v1/images?w=64"
+	protects stored
+	image=$(jq -r .url "$work/body")
+	gets 200 "$url$image/image"
+	protects image
+	grep -qi '^cross-origin-resource-policy: cross-origin' "$work/head" ||
+		fail "other sites may not show a picture: $(cat "$work/head")"
+	gets 200 "$url/stats"
+	grep -qi '^cross-origin-resource-policy: same-origin' "$work/head" ||
+		fail "other sites may load reports: $(cat "$work/head")"
+	gets 204 -X DELETE "$url$image"
+	protects 204
+}
+
+test_a_timeout_protects() {
+	local open
+	start --header-timeout 200ms
+	exec {open}<>"/dev/tcp/127.0.0.1/$port"
+	printf 'GET / HTTP/1.1\r\nHost: localhost\r\n' >&"$open"
+	timeout 60 cat <&"$open" >"$work/head" || fail "is not closed"
+	exec {open}>&-
+	grep -aq '^HTTP/1.1 408 ' "$work/head" || fail "no 408"
+	protects 408
+	stop
+}
+
+# told WHERE FLAGS...: reports are at that port alone
+told() {
+	local where=$1 path
+	shift
+	start "$@"
+	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live; do
+		expect_problem 404 not_found "$url$path"
+		jq -r .detail "$work/body" | grep -qF -- --admin-listen ||
+			fail "does not say where: $(shown "$work/body")"
+	done
+	[ "$where" = nowhere ] || for path in /stats /metrics /trace; do
+		gets 200 "$admin$path"
+	done
+	gets 200 "$url/healthz"
+	gets 200 --data-binary "@$photo" "$url/?w=64"
+	stop
+}
+
+test_reports_are_not_for_strangers() {
+	told main
+	told main --insecure
+	told nowhere --listen 0.0.0.0:0 --insecure
+	told admin --listen 0.0.0.0:0 --insecure --admin-listen 127.0.0.1:0
+	told admin --admin-listen 127.0.0.1:0
+	start --listen 0.0.0.0:0 --api-key-file "$work/keys"
+	gets 200 -H "Authorization: Bearer $(cat "$work/keys")" "$url/stats"
+	gets 404 "$url/none"
+	[ "$(jq -r .detail "$work/body")" = "There is nothing at this path." ] ||
+		fail "$(shown "$work/body")"
+	stop
+}
+
+# A key says who asks, whatever the name and the page.
+test_keys_need_none_of_it() {
+	start --api-key-file "$work/keys"
+	gets 200 -H 'Host: evil.example' -H 'Sec-Fetch-Site: cross-site' \
+		-H "Authorization: Bearer $(cat "$work/keys")" \
+		--data-binary "@$photo" "$url/?w=64"
+	expect_problem 401 unauthorized -H 'Sec-Fetch-Site: cross-site' \
+		--data-binary "@$photo" "$url/?w=64"
+	stop
+}
+
+# The container's flags, as its image has them.
+test_the_container() {
+	mapfile -t variables < <(sed -n '/^ENV/,/[^\\]$/p' "$deploy/../Dockerfile" |
+		grep -oE 'DARKROOM_[A-Z_]+=[^ ]+' | sed 's/:[0-9]*$/:0/')
+	[ ${#variables[@]} -ge 3 ] || fail "${variables[@]}"
+	(
+		export "${variables[@]}"
+		apart
+		launch
+		url=http://127.0.0.1:$port
+		admin=http://127.0.0.1:$(port_after 'admin on')
+		gets 200 "$url/healthz"
+		gets 404 "$url/stats"
+		gets 200 "$admin/stats"
+		gets 200 --data-binary "@$photo" "http://localhost:$port/?w=64"
+		stop
+	)
+}
+
+start --store "$work/store"
+test_host
+test_pages
+test_every_reply_protects
+stop
+test_names_can_be_given
+test_a_timeout_protects
+test_reports_are_not_for_strangers
+test_keys_need_none_of_it
+test_the_container

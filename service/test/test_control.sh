@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Clients that ask for probes, pages and reports as fast as they can get no more
+# than their rate, whatever they ask for; uploads and a probe are answered all
+# the same; and a server whose requests wait stops as ever.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_control.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+dir=$(realpath "$1")
+per_s=200 probes_per_s=200
+at_once=100
+
+# loop PATH: three clients that ask, each for itself, again and again; their
+# pids are in $loops
+loop() {
+	local _
+	loops=()
+	for _ in 1 2 3; do
+		curl -s -o /dev/null --max-time 60 "$url$1#[1-1000000]" &
+		loops+=($!)
+	done
+}
+
+# Clients that go while they wait, too.
+end_loops() {
+	kill -KILL "${loops[@]}"
+	wait "${loops[@]}" 2>/dev/null || true
+}
+
+# replies: so many were sent, of all that are not uploads
+replies() {
+	curl -fsS "$admin/metrics" | awk '
+		/^darkroom_http_replies_total{role="(none|probe|page|report)"/ {
+			n += $2 }
+		END { print n + 0 }'
+}
+
+# The time is taken around what is counted, so it is never too short.
+test_loops_have_a_rate() {
+	local begin before after most
+	begin=$EPOCHREALTIME
+	before=$(replies)
+	loop "$1"
+	"$LOADGEN" --dataset "$dir" --connections 2 --duration 1 \
+		--json "$work/json" "$url/?w=64" >"$work/report" ||
+		fail "$1: $(cat "$work/report")"
+	curl -fsS --max-time 60 "$url/healthz" -o "$work/out" ||
+		fail "$1: no probe"
+	after=$(replies)
+	most=$(awk "BEGIN { print int(($EPOCHREALTIME - $begin) * $2) + \
+		2 * $at_once }")
+	end_loops
+	[ $((after - before)) -le "$most" ] ||
+		fail "$1: $((after - before)) replies, not $most at most"
+	[ $((after - before)) -gt 2 ] || fail "$1: no loop"
+}
+
+# Some seconds' worth of requests wait: the end comes, with status 0.
+test_the_end_waits_for_nobody() {
+	local i all=() fd
+	for i in $(seq 40); do
+		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n%.0s' \
+			$(seq 20) >&"$fd"
+		printf 'GET /trace?ms=%s HTTP/1.1\r\nHost: localhost\r\n\r\n' \
+			60000 >&"$fd"
+		all+=("$fd")
+	done
+	[ "$(curl -fsS "$admin/metrics" | awk \
+		'$1 == "darkroom_http_held_total" { print $2 }')" -gt 0 ] ||
+		fail "nobody was held"
+	stop
+	for fd in "${all[@]}"; do
+		exec {fd}>&-
+	done
+}
+
+test_all() {
+	start "$@"
+	test_loops_have_a_rate /healthz "$probes_per_s"
+	for path in '/trace?ms=60000' /stats /nothing; do
+		test_loops_have_a_rate "$path" "$per_s"
+	done
+	check_drained
+	test_the_end_waits_for_nobody
+}
+
+test_all
+test_all --admin-listen 127.0.0.1:0
+test_all --policy thread-per-connection

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Connections that send nothing, many a second, close no upload that makes
+# progress; and an address has so many connections and no more, but a proxy's.
+#
+# usage: DARKROOM=PROGRAM test_crowd.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$(realpath "$1")/clownfish.jpg
+here=$(realpath "$0")
+
+# metric NAME: its value
+metric() {
+	curl -fsS "$admin/metrics" | awk -v name="$1" '$1 == name { print $2 }'
+}
+
+# arrive BYTES: so many bytes of uploads
+arrive() {
+	local name='darkroom_http_received_bytes_total{role="upload"}' _
+	for _ in $(seq 600); do
+		[ "$(metric "$name")" -lt "$1" ] || return 0
+		sleep 0.02
+	done
+	fail "uploads do not begin"
+}
+
+# flood PID...: connections that send nothing, until these are gone; the last
+# hundred stay open
+flood() {
+	local at=127.0.0.1/${url##*:} open=() fd
+	trap '' PIPE
+	while kill -0 "$@" 2>/dev/null; do
+		exec {fd}<>"/dev/tcp/$at" || continue
+		open+=("$fd")
+		[ ${#open[@]} -gt 100 ] || continue
+		fd=${open[0]}
+		exec {fd}>&-
+		open=("${open[@]:1}")
+	done 2>/dev/null
+}
+
+# upload_slowly NUMBER: 20 KB a second, until $work/enough exists
+upload_slowly() {
+	local fd bytes sent
+	bytes=$(stat -c %s "$photo")
+	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\n%s: %d\r\n\r\n' \
+		Content-Length "$bytes" >&"$fd"
+	for ((sent = 0; sent + 4096 < bytes; sent += 4096)); do
+		[ ! -e "$work/enough" ] || break
+		dd if="$photo" bs=4096 skip=$((sent / 4096)) count=1 \
+			status=none >&"$fd"
+		sleep 0.2
+	done
+	tail -c +$((sent + 1)) "$photo" >&"$fd"
+	head -n 1 <&"$fd" | tr -d '\r' >"$work/status$1"
+}
+
+# As many slow uploads as there is room for; none ends before the flood.
+test_uploads_outlast_a_flood() {
+	local i pid clients=()
+	start "$@" --max-connections 20 --admin-listen 127.0.0.1:0
+	rm -f "$work/enough"
+	for i in $(seq 16); do
+		upload_slowly "$i" 2>"$work/err$i" &
+		clients+=($!)
+	done
+	arrive 160000
+	flood "${clients[0]}" &
+	pid=$!
+	for _ in $(seq 60); do
+		[ "$(metric darkroom_http_connections_evicted_total)" -le 20 ] ||
+			break
+		sleep 0.3
+	done
+	touch "$work/enough"
+	for i in "${clients[@]}"; do
+		wait "$i" || true
+	done
+	wait $pid || true
+	[ "$(cat "$work"/status* | grep -c ' 200 ')" = 16 ] ||
+		fail "uploads: $(cat "$work"/status* "$work"/err* | xargs)"
+	[ "$(metric darkroom_http_connections_evicted_total)" -gt 20 ] ||
+		fail "no flood: $(metric darkroom_http_connections_evicted_total)"
+	stop
+}
+
+# connect NAME: a connection of 127.0.0.1, whose descriptor is ${NAME}
+connect() {
+	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf -v "$1" %s "$new"
+}
+
+# ask FD: a request, whose answer's first line is printed, if there is one
+ask() {
+	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$1" || true
+	head -n 1 <&"$1" 2>/dev/null | tr -d '\r'
+}
+
+# closes_more COUNT: a connection of 127.0.0.1, beyond so many, is closed
+closes_more() {
+	local i all=()
+	for i in $(seq "$1"); do
+		connect new
+		[ "$(ask "$new")" = "HTTP/1.1 200 OK" ] || fail "number $i"
+		all+=("$new")
+	done
+	connect new
+	[ -z "$(ask "$new" 2>/dev/null)" ] || fail "one more is answered"
+	exec {new}>&-
+	curl -fsS --interface 127.0.0.2 "$url/healthz" -o "$work/out" ||
+		fail "another address is refused"
+	for new in "${all[@]}"; do
+		exec {new}>&-
+	done
+}
+
+test_an_address_has_its_share() {
+	start --trusted-proxies none --max-connections 160 \
+		--admin-listen 127.0.0.1:0
+	closes_more 20 # an eighth
+	[ "$(metric darkroom_http_connections_refused_total)" = 1 ] ||
+		fail "not counted"
+	[ "$(grep -c -- --trusted-proxies "$work/log")" = 1 ] ||
+		fail "nothing in the log"
+	stop
+	start --trusted-proxies 127.0.0.2,::1 --max-connections-per-address 3
+	closes_more 3
+	stop
+}
+
+# All of loopback is a proxy's, as long as nothing else is said.
+test_a_proxy_may_have_all() {
+	local i
+	for flags in "" "--trusted-proxies 127.0.0.1"; do
+		start $flags --max-connections 32 --max-connections-per-address 1
+		exec {first}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		for i in 1 2 3; do
+			curl -fsS "$url/healthz" -o "$work/out" || fail "refused"
+		done
+		exec {first}>&-
+		stop
+	done
+}
+
+test_flags_are_checked() {
+	refuses "'10.0.0.1/8' has bits after" --trusted-proxies 10.0.0.1/8
+	refuses "'proxy' is not an IPv4 or IPv6 address" \
+		--trusted-proxies ::1,proxy
+	[ "$("$DARKROOM" --max-connections 800 --print-config |
+		jq -c '[."max-connections-per-address", ."trusted-proxies"]')" \
+		= '[100,"127.0.0.0/8,::1"]' ] || fail "other defaults"
+}
+
+# Alone in a network of its own, where it may have any address.
+if [ "${2-}" = ipv6 ]; then
+	ip link set lo up
+	for host in 1::1 1::2 1:f::2 2::2; do
+		ip -6 address add "2001:db8:0:$host/128" dev lo nodad
+	done
+	launch --listen '[2001:db8:0:1::1]:0' --insecure \
+		--max-connections-per-address 1
+	url="http://[2001:db8:0:1::1]:$port"
+	exec {first}<>"/dev/tcp/2001:db8:0:1::1/$port"
+	curl -fsS --interface 2001:db8:0:2::2 "$url/healthz" -o "$work/out" ||
+		fail "another /64 is refused"
+	for host in 2001:db8:0:1::2 2001:db8:0:1:f::2; do
+		! curl -sS --interface $host "$url/healthz" \
+			-o "$work/out" 2>"$work/err" ||
+			fail "another address of the /64 is answered"
+	done
+	exec {first}>&-
+	stop
+	exit 0
+fi
+
+test_flags_are_checked
+test_an_address_has_its_share
+test_a_proxy_may_have_all
+test_uploads_outlast_a_flood
+test_uploads_outlast_a_flood --policy thread-per-connection
+if command -v ip >/dev/null && unshare -n true 2>/dev/null; then
+	unshare -n bash "$here" "$1" ipv6 || fail "IPv6"
+else
+	echo "not tried: IPv6, for want of a network of its own"
+fi

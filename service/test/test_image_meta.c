@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: the id of an image depends on all that was asked for.  Every value
+ * of every parameter has its own id, every byte of the structs that parameters
+ * are read into changes the id, and the printed request is read back as the
+ * same request.  Parameters come from params_table, so that a new one is tested
+ * without a change here.  The meta of an image shows when it is damaged.
+ */
+#include "service/http/image_meta.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDS_MAX = 256 };
+
+static const uint8_t jpeg[] = "not quite a JPEG";
+static char ids[IDS_MAX][STORE_ID_BYTES];
+static uint32_t id_count;
+
+static void id_of_upload(char id[STORE_ID_BYTES], const struct upload *u,
+			 const char *owner)
+{
+	char request[IMAGE_REQUEST_BYTES];
+
+	image_request_print(request, u, owner);
+	image_id(id, request, u->jpeg, u->jpeg_bytes);
+}
+
+static void id_of(char id[STORE_ID_BYTES], struct variant *variants,
+		  uint32_t count, struct upload_wants wants)
+{
+	struct upload u = { .jpeg = jpeg,
+			    .jpeg_bytes = sizeof(jpeg),
+			    .variants = variants,
+			    .variant_count = count,
+			    .wants = wants };
+
+	id_of_upload(id, &u, "");
+	assert(store_is_id(id));
+}
+
+static void id_of_params(char id[STORE_ID_BYTES], const struct params *p)
+{
+	struct variant v = { .transform = p->transform };
+
+	id_of(id, &v, 1, p->wants);
+}
+
+/* Is it one that no other request had? */
+static bool add_id(const char *id)
+{
+	for (uint32_t i = 0; i < id_count; i++)
+		if (strcmp(ids[i], id) == 0)
+			return false;
+	assert(id_count < IDS_MAX);
+	(void)memcpy(ids[id_count++], id, STORE_ID_BYTES);
+	return true;
+}
+
+static bool is_same(const struct params *a, const struct params *b)
+{
+	char ta[PARAMS_TEXT_BYTES], tb[PARAMS_TEXT_BYTES];
+	bool same = true;
+
+	for (int is_of_upload = 0; is_of_upload < 2; is_of_upload++) {
+		params_print(ta, a, is_of_upload, '\n');
+		params_print(tb, b, is_of_upload, '\n');
+		same = same && strcmp(ta, tb) == 0;
+	}
+	return same;
+}
+
+/* Print what is asked, read it back, and compare. */
+static void check_print(const struct upload *u)
+{
+	char text[QUERY_TEXT_BYTES], again[QUERY_TEXT_BYTES];
+	char copy[QUERY_TEXT_BYTES], detail[PARAMS_DETAIL_BYTES];
+	struct variant variants[VARIANTS_MAX] = { 0 };
+	struct upload read = { .variants = variants };
+	struct query q;
+
+	query_print(text, u);
+	(void)strcpy(copy, text);
+	assert(query_read(&q, copy, detail));
+	read.variant_count = query_picture_count(&q);
+	assert(query_make(&q, NULL, &read, detail));
+	assert(read.variant_count == u->variant_count);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		struct params asked = { .transform = u->variants[i].transform,
+					.wants = u->wants };
+		struct params got = { .transform = variants[i].transform,
+				      .wants = read.wants };
+
+		assert(strcmp(query_variant_name(&u->variants[i]),
+			      variants[i].name) == 0);
+		assert(is_same(&asked, &got));
+	}
+	query_print(again, &read);
+	assert(strcmp(text, again) == 0);
+}
+
+/* A value other than the default gives an id that no request has had. */
+static void try_value(const struct param *param, const char *value)
+{
+	char id[STORE_ID_BYTES], detail[PARAMS_DETAIL_BYTES];
+	struct variant v = { .name = "" };
+	struct params p;
+
+	params_init(&p);
+	assert(params_set(&p, param->name, value, detail));
+	v.transform = p.transform;
+	id_of_params(id, &p);
+	check_print(&(struct upload){
+		.variants = &v, .variant_count = 1, .wants = p.wants });
+	assert(add_id(id) == (param->default_text == NULL ||
+			      strcmp(param->default_text, value) != 0));
+}
+
+static void test_each_value_has_its_own_id(void)
+{
+	char id[STORE_ID_BYTES], value[32];
+	struct params p;
+
+	params_init(&p);
+	id_of_params(id, &p);
+	assert(add_id(id)); /* of the defaults */
+	assert(params_count >= 15);
+	for (uint32_t i = 0; i < params_count; i++) {
+		const struct param *param = &params_table[i];
+		const double numbers[] = { param->min, param->min + 1,
+					   param->max - 1, param->max };
+
+		for (uint32_t k = 0; k < param->word_count; k++)
+			try_value(param, param->words[k].name);
+		for (uint32_t k = 0; param->word_count == 0 && k < 4; k++) {
+			(void)snprintf(value, sizeof(value), "%g", numbers[k]);
+			try_value(param, value);
+		}
+	}
+}
+
+/*
+ * Change each byte of params.`member` that belongs to a field, as the compiler
+ * says.
+ */
+static void check_each_byte(size_t offset, const void *mask, size_t bytes,
+			    const char *name)
+{
+	char id[STORE_ID_BYTES], other_id[STORE_ID_BYTES];
+
+	for (size_t i = 0; i < bytes; i++) {
+		struct params plain, other;
+
+		if (((const unsigned char *)mask)[i] == 0)
+			continue;
+		(void)memset(&plain, 0, sizeof(plain));
+		(void)memset(&other, 0, sizeof(other));
+		((unsigned char *)&other)[offset + i] = 1;
+		id_of_params(id, &plain);
+		id_of_params(other_id, &other);
+		if (strcmp(id, other_id) == 0)
+			(void)printf("byte %zu of %s belongs to no parameter\n",
+				     i, name);
+		assert(strcmp(id, other_id) != 0);
+	}
+}
+
+static void test_each_byte_changes_the_id(void)
+{
+#if !defined(__clang__)
+	struct img_transform transform;
+	struct upload_wants wants;
+
+	(void)memset(&transform, 0xff, sizeof(transform));
+	(void)memset(&wants, 0xff, sizeof(wants));
+	__builtin_clear_padding(&transform);
+	__builtin_clear_padding(&wants);
+	check_each_byte(offsetof(struct params, transform), &transform,
+			sizeof(transform), "struct img_transform");
+	check_each_byte(offsetof(struct params, wants), &wants, sizeof(wants),
+			"struct upload_wants");
+#endif
+}
+
+static void test_number_and_names_of_variants_count(void)
+{
+	const struct upload_wants none = { .placeholder = false };
+	struct variant v[VARIANTS_MAX] = { { .name = "a" } };
+	char id[STORE_ID_BYTES], other[STORE_ID_BYTES];
+	struct params p;
+
+	params_init(&p);
+	for (uint32_t i = 0; i < VARIANTS_MAX; i++) {
+		/* The longest names. */
+		(void)snprintf(v[i].name, sizeof(v[i].name), "%032u", i);
+		v[i].transform = p.transform;
+		v[i].transform.box = (struct img_size){ 16384, 16384 };
+		v[i].transform.blur_sigma_px = 1 / 3.0;
+		id_of(id, v, i + 1, none);
+		assert(add_id(id));
+		check_print(&(struct upload){ .variants = v,
+					      .variant_count = i + 1 });
+	}
+	id_of(id, v, 2, none);
+	(void)strcpy(v[1].name, "b");
+	id_of(other, v, 2, none);
+	assert(strcmp(id, other) != 0);
+	/* A plain request's is stored as "image". */
+	v[0].name[0] = '\0';
+	id_of(id, v, 1, none);
+	(void)strcpy(v[0].name, "image");
+	id_of(other, v, 1, none);
+	assert(strcmp(id, other) == 0);
+}
+
+static void test_owner_and_bytes_count(void)
+{
+	struct variant v = { .name = "" };
+	struct upload u = { .jpeg = jpeg,
+			    .jpeg_bytes = sizeof(jpeg),
+			    .variants = &v,
+			    .variant_count = 1 };
+	char id[STORE_ID_BYTES], other[STORE_ID_BYTES];
+
+	id_of_upload(id, &u, "");
+	id_of_upload(other, &u, "somebody");
+	assert(strcmp(id, other) != 0);
+	u.jpeg_bytes--;
+	id_of_upload(other, &u, "");
+	assert(strcmp(id, other) != 0);
+}
+
+/* A text with any byte changed, missing or added is refused. */
+static void test_meta_tells_damage_of_itself(void)
+{
+	static uint8_t picture[] = "a picture";
+	struct variant v = { .name = "",
+			     .jpeg = picture,
+			     .jpeg_bytes = sizeof(picture) };
+	struct upload u = { .jpeg = jpeg,
+			    .jpeg_bytes = sizeof(jpeg),
+			    .variants = &v,
+			    .variant_count = 1 };
+	char id[STORE_ID_BYTES], sha256[SHA256_TEXT_BYTES];
+	char *meta, *copy, *seal;
+	size_t count;
+
+	id_of_upload(id, &u, "");
+	meta = image_meta(id, &u);
+	assert(meta != NULL && image_meta_is_whole(meta));
+	assert(image_meta_find(meta, "image", sha256) && store_is_id(sha256));
+	assert(!image_meta_find(meta, "other", sha256));
+	count = strlen(meta);
+	copy = calloc(1, count + 2);
+	assert(copy != NULL);
+	/* Of the seal's name alone nothing depends. */
+	seal = strstr(meta, ",\"meta_sha256\"");
+	for (size_t i = 0; i < count; i++) {
+		(void)strcpy(copy, meta);
+		copy[i] ^= 1;
+		assert(!image_meta_is_whole(copy) || meta + i >= seal);
+		copy[i] = '\0';
+		assert(!image_meta_is_whole(copy));
+	}
+	(void)strcpy(copy, meta);
+	(void)strcat(copy, " ");
+	assert(!image_meta_is_whole(copy));
+	/* As it was written before. */
+	(void)strcpy(copy, meta);
+	(void)strcpy(copy + (seal - meta), "}\n");
+	assert(image_meta_is_whole(copy));
+	free(copy);
+	free(meta);
+}
+
+static void test_broken_texts_are_refused(void)
+{
+	static const char *const texts[] = {
+		"strict=1",
+		"strict=1\nstrict=1\n",
+		"strict=2\n",
+		"\n",
+		"wide=1\n",
+		"variant=a\n",
+		"variant=a:strict=0\n",
+		"variant=a:w=1\nvariant=a:w=1\n",
+		"variant=a:w=0\n",
+		"strict=1\nvariant=a:gravity=?9\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct variant variants[VARIANTS_MAX] = { 0 };
+		char copy[QUERY_TEXT_BYTES], detail[PARAMS_DETAIL_BYTES] = "";
+		struct upload u = { .variants = variants };
+		struct query q;
+		bool ok;
+
+		(void)strcpy(copy, texts[i]);
+		ok = query_read(&q, copy, detail);
+		u.variant_count = query_picture_count(&q);
+		assert(!ok || !query_make(&q, NULL, &u, detail));
+		assert(detail[0] != '\0');
+	}
+}
+
+static void test_a_request_is_read_back_with_its_owner(void)
+{
+	struct variant v = { .name = "a" };
+	struct upload u = { .variants = &v, .variant_count = 1 };
+	char text[IMAGE_REQUEST_BYTES], owner[OWNER_BYTES];
+	char detail[PARAMS_DETAIL_BYTES] = "", *end;
+	struct query q;
+
+	v.transform.quality = 7;
+	image_request_print(text, &u, "some_body");
+	assert(image_request_read(text, &q, owner, detail));
+	assert(strcmp(owner, "some_body") == 0);
+	assert(q.variant_count == 1);
+	/* Cut anywhere, it is none. */
+	for (size_t i = 0;; i++) {
+		image_request_print(text, &u, "some_body");
+		end = text + strlen(text);
+		if (text + i == end)
+			break;
+		text[i] = '\0';
+		assert(!image_request_read(text, &q, owner, detail));
+	}
+}
+
+int main(void)
+{
+	test_each_value_has_its_own_id();
+	test_each_byte_changes_the_id();
+	test_number_and_names_of_variants_count();
+	test_owner_and_bytes_count();
+	test_meta_tells_damage_of_itself();
+	test_broken_texts_are_refused();
+	test_a_request_is_read_back_with_its_owner();
+	return 0;
+}

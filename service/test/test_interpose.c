@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: white space after the value of Content-Length is removed, wherever
+ * the bytes are split, and nothing else is; an invalid head stays invalid.
+ */
+#include "service/http/connection/interpose.c"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BYTES_MAX = 512 };
+
+/* In two pieces; returns what remains, as text. */
+static const char *trim(const char *text, size_t cut)
+{
+	static char out[BYTES_MAX];
+	input_state state = FIRST_LINE;
+	size_t bytes = strlen(text), first;
+
+	assert(bytes < sizeof(out));
+	(void)strcpy(out, text);
+	first = input_trim(&state, out, cut);
+	memmove(out + first, out + cut, bytes - cut);
+	bytes = first + input_trim(&state, out + first, bytes - cut);
+	out[bytes] = '\0';
+	return out;
+}
+
+static void check(const char *text, const char *expected)
+{
+	for (size_t cut = 0; cut <= strlen(text); cut++) {
+		const char *got = trim(text, cut);
+
+		if (strcmp(got, expected) != 0)
+			(void)fprintf(stderr, "at %zu: '%s'\n", cut, got);
+		assert(strcmp(got, expected) == 0);
+	}
+}
+
+#define LINE "POST / HTTP/1.1\r\n"
+#define END "\r\n\r\n"
+
+static void test_white_space_is_removed(void)
+{
+	check(LINE "Content-Length: 5 " END, LINE "Content-Length: 5" END);
+	check(LINE "X: y \r\ncontent-LENGTH:\t15 \t " END "a: b \r\n",
+	      LINE "X: y \r\ncontent-LENGTH:\t15" END "a: b \r\n");
+	check("\r\n\r\n" LINE "Content-Length:7 \r\nA: b" END,
+	      "\r\n\r\n" LINE "Content-Length:7\r\nA: b" END);
+}
+
+static void test_all_else_stays(void)
+{
+	static const char *const texts[] = {
+		LINE "Content-Length: 5" END "Content-Length: 5 \r\n",
+		LINE "\r\nContent-Length: 5 \r\n",
+		LINE "X-Content-Length: 5 " END,
+		LINE "Content-Length : 5 " END,
+		LINE "Content-Lengt: 5 " END,
+		LINE "Content-Length:  " END,
+		LINE "Content-Length: +5 " END,
+		LINE "Content-Length: 5x " END,
+		LINE "Content-Length: 5\r " END,
+		LINE " Content-Length: 5 " END,
+		LINE "\rContent-Length: 5 " END,
+		"Content-Length: 5 \r\n" LINE,
+		LINE "\nContent-Length: 5 \r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		check(texts[i], texts[i]);
+}
+
+/* A space after the digits, with any bytes after it lost. */
+static void test_what_is_wrong_stays_wrong(void)
+{
+	const char *text = LINE "Content-Length: 1 2" END;
+
+	for (size_t cut = 0; cut <= strlen(text); cut++)
+		assert(strstr(trim(text, cut), "Length: 1 ") != NULL);
+	check(LINE "Content-Length: 5 \r \r\n",
+	      LINE "Content-Length: 5\r \r\n");
+}
+
+int main(void)
+{
+	test_white_space_is_removed();
+	test_all_else_stays();
+	test_what_is_wrong_stays_wrong();
+	return 0;
+}

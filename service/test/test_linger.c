@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a client that still sends when its connection is over reads its
+ * reply and the end of the connection, and no reset; one that sends too much,
+ * nothing for too long, or for too long at all is closed; for one too many, the
+ * oldest is.
+ */
+#include "service/http/connection/linger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HOUR_MS = 3600000, SHORT_MS = 50, WAIT_MS = 60000 };
+
+static const struct linger_config patient = {
+	.count_max = 2,
+	.silent_ms = HOUR_MS,
+	.total_ms = HOUR_MS,
+	.bytes_max = UINT64_C(1) << 40,
+};
+
+/* Returns the client's end; the server's lingers. */
+static int add_client(struct linger_list *l)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t bytes = sizeof(at);
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+	int client = socket(AF_INET, SOCK_STREAM, 0), ours;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert(bind(listening, (struct sockaddr *)&at, bytes) == 0);
+	assert(listen(listening, 1) == 0);
+	assert(getsockname(listening, (struct sockaddr *)&at, &bytes) == 0);
+	assert(connect(client, (struct sockaddr *)&at, bytes) == 0);
+	ours = accept(listening, NULL, NULL);
+	assert(ours >= 0 && write(ours, "reply", 5) == 5);
+	assert(linger_add(l, ours));
+	assert(close(ours) == 0 && close(listening) == 0);
+	return client;
+}
+
+/* It can send more, and be sure that it is taken. */
+static void send_much(int client)
+{
+	static const char zeros[1 << 20];
+
+	for (int i = 0; i < 16; i++)
+		assert(send(client, zeros, sizeof(zeros), MSG_NOSIGNAL) > 0);
+}
+
+/* Is the server's end closed?  Then sending fails. */
+static void check_is_closed(int client)
+{
+	static const char zeros[4096];
+
+	for (int ms = 0; ms < WAIT_MS; ms++) {
+		if (send(client, zeros, sizeof(zeros), MSG_NOSIGNAL) < 0) {
+			assert(errno == EPIPE || errno == ECONNRESET);
+			(void)close(client);
+			return;
+		}
+		(void)usleep(1000);
+	}
+	assert(false);
+}
+
+static void check_count(struct linger_list *l, uint32_t count)
+{
+	for (int ms = 0; ms < WAIT_MS && linger_count(l) != count; ms++)
+		(void)usleep(1000);
+	assert(linger_count(l) == count);
+}
+
+static void test_who_still_sends_reads_the_reply(void)
+{
+	struct linger_list *l = linger_start(&patient);
+	int client = add_client(l);
+	char reply[8];
+
+	send_much(client);
+	assert(recv(client, reply, sizeof(reply), MSG_WAITALL) == 5);
+	assert(memcmp(reply, "reply", 5) == 0);
+	assert(linger_count(l) == 1);
+	assert(close(client) == 0);
+	check_count(l, 0);
+	linger_stop(l);
+	linger_stop(NULL);
+}
+
+static void test_the_oldest_goes_for_one_too_many(void)
+{
+	struct linger_list *l = linger_start(&patient);
+	int first = add_client(l), second, third;
+
+	(void)usleep(1000);
+	second = add_client(l);
+	(void)usleep(1000);
+	third = add_client(l);
+	check_is_closed(first);
+	assert(linger_count(l) == 2);
+	send_much(second);
+	send_much(third);
+	linger_stop(l);
+	check_is_closed(second);
+	check_is_closed(third);
+}
+
+static void test_each_limit_ends_it(void)
+{
+	struct linger_config config = patient;
+	struct linger_list *l;
+	int client;
+
+	config.silent_ms = SHORT_MS;
+	l = linger_start(&config);
+	client = add_client(l);
+	check_count(l, 0);
+	check_is_closed(client);
+	linger_stop(l);
+
+	config = patient;
+	config.total_ms = SHORT_MS;
+	l = linger_start(&config);
+	check_is_closed(add_client(l)); /* although it sends all the time */
+	linger_stop(l);
+
+	config = patient;
+	config.bytes_max = 1 << 20;
+	l = linger_start(&config);
+	check_is_closed(add_client(l));
+	linger_stop(l);
+}
+
+int main(void)
+{
+	test_who_still_sends_reads_the_reply();
+	test_the_oldest_goes_for_one_too_many();
+	test_each_limit_ends_it();
+	return 0;
+}

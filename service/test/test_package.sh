@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The Debian packages: the same bytes when built again, elsewhere and later; no
+# complaint of lintian; and in a bare Debian, the installed server answers the
+# installed load generator, and a photo that is POSTed, as an ordinary user.
+#
+# Needs root, mmdebstrap, debhelper and lintian, a Git tree and a Debian mirror;
+# else it is skipped.  Takes a minute and more.
+#
+# usage: test_package.sh SAMPLES_DIR SOURCE_DIR
+set -euo pipefail
+samples=$(realpath "$1")
+source=$(realpath "$2")
+
+skip() {
+	echo "SKIPPED: $*"
+	exit 77
+}
+fail() {
+	echo "FAIL: $*" >&2
+	[ ! -s "$work/log" ] || tail -n 30 "$work/log" >&2
+	exit 1
+}
+[ "$(id -u)" = 0 ] || skip "needs root"
+for program in git mmdebstrap dh lintian dpkg-buildpackage; do
+	command -v $program >/dev/null || skip "no $program"
+done
+unshare --mount true 2>/dev/null || skip "may not mount"
+git -C "$source" rev-parse --verify -q HEAD >/dev/null 2>&1 ||
+	skip "no Git tree"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null |
+	grep -v security | head -n 1 || true)
+[ -n "$mirror" ] || skip "no Debian mirror is configured"
+curl -fsS -m 20 -o /dev/null "${mirror%/}/dists/bookworm/InRelease" ||
+	skip "no answer from $mirror"
+
+work=$(mktemp -d)
+server=
+end() {
+	[ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
+	rm -rf --one-file-system "$work"
+}
+trap end EXIT
+
+"$source/script/package" --output "$work/first" >"$work/log" 2>&1 ||
+	fail "script/package"
+mkdir "$work/elsewhere"
+(
+	umask 077
+	export TMPDIR=$work/elsewhere TZ=Pacific/Auckland LC_ALL=C.UTF-8
+	"$source/script/package" --output "$work/second"
+) >"$work/log" 2>&1 || fail "script/package, again"
+count=0
+for package in "$work"/first/*.deb; do
+	cmp "$package" "$work/second/${package##*/}" || fail "not reproducible"
+	count=$((count + 1))
+done
+[ $count = 2 ] || fail "$count packages"
+
+# The warning about being root goes to standard error.
+lintian --fail-on error,warning "$work"/first/*.changes >"$work/log" 2>/dev/null ||
+	fail lintian
+[ ! -s "$work/log" ] || fail "lintian complains"
+
+# The machine's own way to its mirror, without its sources.
+mapfile -t options < <(apt-config dump |
+	grep -E '^Acquire::(https?|Check-Date|Check-Valid-Until|Retries)[: ]' |
+	sed 's/^/--aptopt=/')
+mmdebstrap --quiet --variant=minbase "${options[@]}" \
+	--dpkgopt=force-unsafe-io --format=directory \
+	--customize-hook="cp $work/first/*.deb \"\$1\"/tmp/" \
+	--customize-hook='chroot "$1" sh -ec "apt-get install -qq -y \
+		--no-install-recommends /tmp/*.deb; rm /tmp/*.deb"' \
+	bookworm "$work/root" "deb $mirror bookworm main" >"$work/log" 2>&1 ||
+	fail "the packages cannot be installed"
+
+root=$work/root
+for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
+	usr/share/bash-completion/completions/darkroom \
+	usr/share/bash-completion/completions/loadgen \
+	usr/lib/systemd/system/darkroom.service etc/darkroom/environment; do
+	[ -s "$root/$file" ] || fail "no $file"
+done
+grep -q '^ExecStart=/usr/bin/darkroom ' \
+	"$root/usr/lib/systemd/system/darkroom.service" || fail "ExecStart"
+commit=$(git -C "$source" rev-parse --short=12 HEAD)
+for program in darkroom loadgen; do
+	chroot "$root" $program --version | grep "$commit" >/dev/null ||
+		fail "$program --version: $(chroot "$root" $program --version)"
+done
+
+# as_darkroom PROGRAM ARGS...: become it, in the bare system, as the packages' user
+as_darkroom() {
+	exec unshare --mount sh -c '
+		mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" &&
+			exec chroot --userspec darkroom:darkroom "$0" "$@"' \
+		"$root" "$@"
+}
+(as_darkroom darkroom --listen 127.0.0.1:0 2>"$work/log") &
+server=$!
+for ((i = 0; i < 100; i++)); do
+	port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log")
+	[ -z "$port" ] || break
+	kill -0 $server 2>/dev/null || fail "the server does not start"
+	sleep 0.1
+done
+[ -n "$port" ] || fail "the server does not start"
+curl -fsS --data-binary "@$samples/clownfish.jpg" -o "$work/out.jpg" \
+	"http://127.0.0.1:$port/?w=320" || fail "no reply"
+[ "$(head -c 2 "$work/out.jpg" | xxd -p)" = ffd8 ] || fail "no JPEG"
+(as_darkroom loadgen --dataset /usr/share/darkroom/samples --passes 1 --verify \
+	size "http://127.0.0.1:$port/?w=320" >"$work/loadgen" 2>&1) ||
+	fail "$(cat "$work/loadgen")"
+kill -TERM $server
+wait $server || fail "status $?"
+server=

@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# SIGHUP reads keys and certificates again, in a sandbox, too: whoever has a key
+# that was valid all the time gets no wrong answer meanwhile, files that are no
+# good change nothing, and connections go on.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=1] test_reload.sh SAMPLES_DIR
+. "$(dirname "$0")/nobody.sh"
+. "$(dirname "$0")/server.sh"
+samples=$1
+photo=$1/clownfish.jpg
+sandbox=(--sandbox require)
+[ -z "${SANITIZED:-}" ] || sandbox=()
+
+first=first-key-0123456789
+second=second-key-0123456789
+wrong=wrong-key-0123456789
+
+# put FILE LINE...: as a program does that replaces a file
+put() {
+	(umask 077 && printf '%s\n' "${@:2}" >"$1.new")
+	mv "$1.new" "$1"
+}
+
+# reload TEXT: SIGHUP, and the log says that, once more than before
+reload() {
+	local before _
+	before=$(grep -cF -- "$1" "$work/log" || true)
+	kill -HUP "$server"
+	for _ in $(seq 600); do
+		[ "$(grep -cF -- "$1" "$work/log")" -le "$before" ] || return 0
+		sleep 0.05
+	done
+	fail "does not say: $1"
+}
+
+again='keys and certificates were read again'
+stay='keys and certificates stay as they were'
+
+# gets STATUS KEY
+gets() {
+	local got
+	got=$(curl -sS -o "$work/body" -w '%{http_code}' \
+		-H "Authorization: Bearer $2" "$url/stats")
+	[ "$got" = "$1" ] || fail "$got, not $1, with $2"
+}
+
+test_keys() {
+	put "$work/keys" $first
+	start --api-key-file "$work/keys" "${sandbox[@]}"
+	gets 200 $first
+	gets 401 $second
+	put "$work/keys" $first $second
+	gets 401 $second
+	reload "$again"
+	gets 200 $second
+	gets 200 $first
+	put "$work/keys" $second
+	reload "$again"
+	gets 401 $first
+	gets 200 $second
+
+	# What is no good changes nothing, and the log says why.
+	put "$work/keys" short
+	reload "$stay"
+	grep -qF "'$work/keys': line 1" "$work/log" || fail "does not say why"
+	gets 200 $second
+	rm "$work/keys"
+	reload "$stay"
+	gets 200 $second
+	! grep -q 'key-0123456789' "$work/log" || fail "a key is in the log"
+	put "$work/keys" $first
+	reload "$again"
+	gets 200 $first
+	gets 401 $second
+	stop
+}
+
+# As Kubernetes mounts a secret: links to a folder that is replaced.
+test_links() {
+	mkdir "$work/one" "$work/two"
+	put "$work/one/keys" $first
+	put "$work/two/keys" $second
+	ln -s one "$work/data"
+	ln -s data/keys "$work/linked"
+	start --api-key-file "$work/linked" "${sandbox[@]}"
+	gets 200 $first
+	ln -s two "$work/data.new"
+	mv -T "$work/data.new" "$work/data"
+	reload "$again"
+	gets 200 $second
+	gets 401 $first
+	stop
+}
+
+# Keys change ten times under load; one of them is there all the time.
+test_no_wrong_answer_under_load() {
+	local client i
+	put "$work/keys" $first
+	start --api-key-file "$work/keys" "${sandbox[@]}" "$@"
+	put "$work/own" $first
+	"$LOADGEN" --dataset "$samples" --connections 8 --duration 60 \
+		--api-key-file "$work/own" --json "$work/json" \
+		"$url/?w=64" >"$work/report" 2>&1 &
+	client=$!
+	for i in $(seq 10); do
+		put "$work/keys" "$first" "another-key-number-$i"
+		reload "$again"
+		gets 200 "another-key-number-$i"
+		put "$work/keys" nonsense
+		reload "$stay"
+	done
+	kill -INT $client
+	wait $client || true
+	[ "$(jq '.transport_errors == 0 and .responses["200"] > 0 and
+		(.responses | keys == ["200"])' "$work/json")" = true ] ||
+		fail "$* $(jq -c '.responses' "$work/json")"
+	gets 401 $wrong
+	stop
+}
+
+# make NAME: a certificate NAME.pem and its key NAME.key
+make() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+		-nodes -days 2 -subj "/CN=$1" -addext \
+		'subjectAltName=DNS:localhost,IP:127.0.0.1' \
+		-keyout "$work/$1.key" -out "$work/$1.pem" 2>"$work/log" ||
+		fail "openssl"
+}
+
+# shows NAME: to a new connection
+shows() {
+	openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null |
+		grep -qE "subject=.*CN ?= ?$1\$" || fail "does not show $1"
+}
+
+# live NAME: as certbot has it, links are replaced, one after the other
+live() {
+	ln -sf "../$1.pem" "$work/live/chain.pem"
+	ln -sf "../$1.key" "$work/live/key.pem"
+}
+
+test_certificates() {
+	local open client
+	make one
+	make two
+	mkdir "$work/live"
+	live one
+	start --tls-cert "$work/live/chain.pem" --tls-key "$work/live/key.pem" \
+		"${sandbox[@]}" "$@"
+	shows one
+	# A connection from before, which goes on.
+	mkfifo "$work/requests"
+	openssl s_client -quiet -connect "127.0.0.1:$port" <"$work/requests" \
+		>"$work/replies" 2>/dev/null &
+	client=$!
+	exec {open}>"$work/requests"
+	answered 1
+	live two
+	shows one
+	reload "$again"
+	shows two
+	answered 2
+	# A pair that does not go together.
+	ln -sf ../one.pem "$work/live/chain.pem"
+	reload "$stay"
+	grep -qF -- '--tls-key' "$work/log" || fail "does not say why"
+	shows two
+	live one
+	reload "$again"
+	shows one
+	answered 3
+	exec {open}>&-
+	kill $client
+	wait $client || true
+	rm -r "$work/live" "$work/requests"
+	curl -fsS --cacert "$work/one.pem" --data-binary "@$photo" \
+		-o "$work/out" "https://127.0.0.1:$port/?w=64"
+	stop
+}
+
+# answered COUNT: one more request by $open, and then there are so many replies
+answered() {
+	local _
+	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
+	for _ in $(seq 600); do
+		[ "$(grep -ac '^HTTP/1.1 200' "$work/replies")" -lt "$1" ] ||
+			return 0
+		sleep 0.05
+	done
+	fail "reply $1 did not come"
+}
+
+# readers: processes that read keys for $server
+readers() {
+	local children=()
+	read -r -a children <"/proc/$server/task/$server/children" || true
+	echo ${#children[@]}
+}
+
+# There is one only where there is something to read, and it does not outlive
+# the server, however that ends.
+test_the_reader_ends() {
+	local reader _
+	start
+	[ "$(readers)" = 0 ] || fail "a process to read nothing"
+	reload 'no keys or certificates'
+	stop
+	start --api-key-file "$work/keys"
+	[ "$(readers)" = 1 ] || fail "no process that reads keys"
+	read -r reader <"/proc/$server/task/$server/children" || true
+	kill -TERM "$reader" # as a service manager does
+	reload "$again"
+	kill -KILL "$server"
+	wait "$server" || true
+	server=
+	for _ in $(seq 200); do
+		[ -d "/proc/$reader" ] && ! grep -q '^State:.*Z' \
+			"/proc/$reader/status" || return 0
+		sleep 0.05
+	done
+	fail "the reader lives on"
+}
+
+test_a_dead_reader_is_told() {
+	local reader
+	start --api-key-file "$work/keys"
+	read -r reader <"/proc/$server/task/$server/children" || true
+	kill -KILL "$reader"
+	reload "$stay"
+	gets 200 $first
+	stop
+}
+
+test_keys
+test_links
+for policy in color thread-per-connection; do
+	test_no_wrong_answer_under_load --policy $policy
+	test_certificates --policy $policy
+done
+put "$work/keys" $first
+test_the_reader_ends
+test_a_dead_reader_is_told

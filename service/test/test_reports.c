@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: requests that wait for the same kind of report share one, which is
+ * not older than any of them; a report is followed by a pause of many times its
+ * CPU time; a trace is made when the one before is dropped, few wait for it,
+ * and not for ever; the end lets all go.
+ *
+ * Connections are numbers here, and the test counts how often each is suspended
+ * and resumed.
+ */
+#include "service/http/watch/reports.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONNECTIONS = 16, BURN_MS = 4 };
+
+static _Atomic int suspended[CONNECTIONS], resumed[CONNECTIONS];
+
+static struct MHD_Connection *connection(uintptr_t number)
+{
+	return (struct MHD_Connection *)(number + 1);
+}
+
+void __wrap_MHD_suspend_connection(struct MHD_Connection *c);
+void __wrap_MHD_resume_connection(struct MHD_Connection *c);
+
+void __wrap_MHD_suspend_connection(struct MHD_Connection *c)
+{
+	atomic_fetch_add(&suspended[(uintptr_t)c - 1], 1);
+}
+
+void __wrap_MHD_resume_connection(struct MHD_Connection *c)
+{
+	uintptr_t number = (uintptr_t)c - 1;
+
+	assert(atomic_load(&suspended[number]) ==
+	       atomic_load(&resumed[number]) + 1);
+	atomic_fetch_add(&resumed[number], 1);
+}
+
+/* Makes reports when it is allowed to. */
+struct maker {
+	_Atomic int begun_count;
+	_Atomic bool waits; /* for this to be false */
+	_Atomic bool fails, burns;
+};
+
+static char *make(void *arg, const struct report_query *query)
+{
+	struct maker *m = arg;
+	char text[64];
+	int number = atomic_fetch_add(&m->begun_count, 1) + 1;
+
+	while (atomic_load(&m->waits))
+		(void)usleep(1000);
+	if (atomic_load(&m->burns)) {
+		clock_t end = clock() + BURN_MS * CLOCKS_PER_SEC / 1000;
+
+		while (clock() < end)
+			;
+	}
+	if (atomic_load(&m->fails))
+		return NULL;
+	(void)snprintf(text, sizeof(text), "%d %d %d", number, query->kind,
+		       (int)query->since_ns);
+	return strdup(text);
+}
+
+static struct report_wait waiting[CONNECTIONS];
+
+static void begin(struct maker *m)
+{
+	atomic_store(&m->begun_count, 0);
+	memset(waiting, 0, sizeof(waiting));
+	for (int i = 0; i < CONNECTIONS; i++) {
+		atomic_store(&suspended[i], 0);
+		atomic_store(&resumed[i], 0);
+	}
+}
+
+static bool ask(struct reports *all, int number, enum report_kind kind)
+{
+	waiting[number] = (struct report_wait){
+		.query = { .kind = kind, .since_ns = (uint64_t)number },
+	};
+	return reports_ask(all, &waiting[number],
+			   connection((uintptr_t)number));
+}
+
+static void await_begun(struct maker *m, int count)
+{
+	while (atomic_load(&m->begun_count) < count)
+		(void)usleep(1000);
+}
+
+static void await_state(int number, enum report_state state)
+{
+	while (atomic_load(&resumed[number]) == 0)
+		(void)usleep(1000);
+	assert(waiting[number].state == state);
+}
+
+static void test_those_who_wait_share(void)
+{
+	static struct maker m = { .waits = true };
+	struct reports *all = reports_start(make, &m);
+
+	begin(&m);
+	assert(!ask(all, 0, REPORT_STATS));
+	await_begun(&m, 1);
+	for (int i = 1; i < 5; i++)
+		assert(!ask(all, i, i < 4 ? REPORT_STATS : REPORT_HELLO));
+	atomic_store(&m.waits, false);
+	for (int i = 0; i < 5; i++)
+		await_state(i, REPORT_MADE);
+	assert(atomic_load(&m.begun_count) == 3);
+	assert(strcmp(waiting[0].result->text, "1 0 0") == 0);
+	assert(waiting[0].result->bytes == 5);
+	assert(waiting[1].result != waiting[0].result);
+	assert(waiting[2].result == waiting[1].result);
+	assert(waiting[3].result == waiting[1].result);
+	assert(waiting[4].result != waiting[1].result);
+	for (int i = 0; i < 5; i++)
+		report_drop(waiting[i].result);
+	report_drop(NULL);
+	reports_end(all);
+	reports_stop(all);
+}
+
+static void test_no_memory_is_told(void)
+{
+	static struct maker m = { .fails = true };
+	struct reports *all = reports_start(make, &m);
+
+	begin(&m);
+	assert(!ask(all, 0, REPORT_TRACE));
+	await_state(0, REPORT_NO_MEMORY);
+	assert(waiting[0].result == NULL);
+	/* A failure does not count as a trace that is being sent. */
+	atomic_store(&m.fails, false);
+	assert(!ask(all, 1, REPORT_TRACE));
+	await_state(1, REPORT_MADE);
+	report_drop(waiting[1].result);
+	reports_end(all);
+	reports_stop(all);
+}
+
+static void test_pauses_are_long(void)
+{
+	static struct maker m = { .burns = true };
+	struct reports *all = reports_start(make, &m);
+	uint64_t begin_ns = clock_now_ns();
+
+	begin(&m);
+	for (int i = 0; i < 2; i++) {
+		assert(!ask(all, i, REPORT_METRICS));
+		await_state(i, REPORT_MADE);
+		report_drop(waiting[i].result);
+	}
+	assert(clock_now_ns() - begin_ns > UINT64_C(90000000) * BURN_MS);
+	reports_end(all);
+	reports_stop(all);
+}
+
+static void test_traces_follow_each_other(void)
+{
+	static struct maker m;
+	struct reports *all = reports_start(make, &m);
+	int last = REPORTS_TRACES_MAX + 1;
+
+	begin(&m);
+	assert(!ask(all, 0, REPORT_TRACE));
+	await_state(0, REPORT_MADE);
+	for (int i = 1; i < last; i++)
+		assert(!ask(all, i, REPORT_TRACE));
+	assert(ask(all, last, REPORT_TRACE));
+	assert(waiting[last].state == REPORT_BUSY);
+	/* Others do not wait for it. */
+	assert(!ask(all, last, REPORT_STATS));
+	await_state(last, REPORT_MADE);
+	report_drop(waiting[last].result);
+	assert(atomic_load(&resumed[1]) == 0);
+	report_drop(waiting[0].result);
+	await_state(1, REPORT_MADE);
+	assert(strcmp(waiting[1].result->text, "3 3 1") == 0);
+	/*
+	 * While it is not dropped, nobody else gets one, even after
+	 * reports_hurry().
+	 */
+	await_state(2, REPORT_BUSY);
+	reports_hurry(all);
+	for (int i = 3; i < last; i++)
+		await_state(i, REPORT_BUSY);
+	report_drop(waiting[1].result);
+	reports_end(all);
+	reports_stop(all);
+}
+
+static void test_the_end_lets_all_go(void)
+{
+	static struct maker m = { .waits = true };
+	struct reports *all = reports_start(make, &m);
+
+	begin(&m);
+	assert(!ask(all, 0, REPORT_TRACE));
+	await_begun(&m, 1);
+	assert(!ask(all, 1, REPORT_TRACE));
+	assert(!ask(all, 2, REPORT_STATS));
+	atomic_store(&m.waits, false);
+	reports_end(all);
+	for (int i = 0; i < 3; i++)
+		assert(atomic_load(&resumed[i]) == 1);
+	assert(ask(all, 3, REPORT_STATS));
+	assert(waiting[3].state == REPORT_ENDED);
+	for (int i = 0; i < 3; i++)
+		report_drop(waiting[i].result);
+	reports_stop(all);
+	reports_end(NULL);
+	reports_stop(NULL);
+}
+
+int main(void)
+{
+	test_those_who_wait_share();
+	test_no_memory_is_told();
+	test_pauses_are_long();
+	test_traces_follow_each_other();
+	test_the_end_lets_all_go();
+	return 0;
+}

@@ -1,0 +1,311 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Promises: a durable 202 is kept, whatever comes: a stop that takes too long, a
+# crash (test_crash.sh), a lack of memory.  It is kept once, and a DELETE ends
+# it.  Without room there is no 202.  An entry that was damaged, or that no image
+# can be made of, harms nobody, and GET tells.
+#
+# usage: DARKROOM=PROGRAM [SANITIZED=1] test_spool.sh SAMPLES_DIR
+. "$(dirname "$0")/nobody.sh"
+. "$(dirname "$0")/server.sh"
+[ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
+photo=$(realpath "$1/clownfish.jpg")
+cd "$work"
+# Long to encode, so that the spool is written before.
+side=2200
+[ -z "${SANITIZED:-}" ] || side=1200
+slow="progressive=1&chroma=444&q=97&enlarge=1&w=$side"
+
+# begin FLAGS...: with an empty store
+begin() {
+	rm -rf store
+	mkdir store
+	start --store store "$@"
+}
+
+# kill_it: no stop of any kind
+kill_it() {
+	kill -KILL "$server"
+	wait "$server" 2>/dev/null || true
+	server=
+}
+
+# post_all COUNT [QUERY]: so many uploads at once, each of its own id.  Their
+# replies are in reply*, the ids of the 202s in ids.
+post_all() {
+	local count=$1 query=${2-$slow} pids=() i
+	rm -f reply* code*
+	for i in $(seq "$count"); do
+		curl -sS -o "reply$i" -w '%{http_code}\n' --data-binary "@$photo" \
+			"$url/v1/images?respond=decoded&blur=$i&$query" \
+			>"code$i" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	: >ids
+	for i in $(seq "$count"); do
+		[ "$(cat "code$i")" = 202 ] || continue
+		holds "reply$i" '.durable and .status == "processing"'
+		jq -r .id "reply$i" >>ids
+	done
+}
+
+# get_status ID: the status of its GET; the body is in body
+get_status() {
+	curl -sS -o body -w '%{http_code}' "$url/v1/images/$1"
+}
+
+# settled ID: sets $got to what becomes of it
+settled() {
+	local _
+	for _ in $(seq 3000); do
+		got=$(get_status "$1")
+		[ "$got" = 202 ] || return 0
+		holds body '.status == "processing" and .durable'
+		sleep 0.02
+	done
+	fail "processing for ever: $1"
+}
+
+# all_stored: those of ids, whole, and nothing is left in the spool
+all_stored() {
+	local id
+	while read -r id; do
+		settled "$id"
+		[ "$got" = 200 ] || fail "$id: $got $(shown body)"
+		[ "$(jq -r '.variants[0].sha256' body)" = \
+			"$(sha256sum <"store/${id:0:2}/$id/image.jpg" |
+				cut -d' ' -f1)" ] || fail "$id is not whole"
+	done <ids
+	check_drained
+	[ -z "$(ls store/spool store/tmp | grep -v :)" ] ||
+		fail "left: $(ls store/spool store/tmp)"
+	[ "$(stat_of .spool.waiting)" = 0 ] || fail "$(stat_of .spool)"
+}
+
+spooled() {
+	find store/spool -mindepth 1 -maxdepth 1 | wc -l
+}
+
+# prepare COUNT: so many entries in the spool, their ids in ids, and no server.
+# Their requests have not all parameters, as those of an older version.
+prepare() {
+	local count=$1 i request id
+	begin
+	stop
+	: >ids
+	for i in $(seq "$count"); do
+		printf 'darkroom 2\nowner=\nstrict=1\nvariant=image:w=%d\n\n' \
+			$((400 + i)) >request
+		id=$(cat request "$photo" | sha256sum | cut -d' ' -f1)
+		mkdir "store/spool/$id"
+		cp request "store/spool/$id/request.txt"
+		cp "$photo" "store/spool/$id/upload.jpg"
+		echo "$id" >>ids
+	done
+}
+
+# remove_image ID
+remove_image() {
+	[ "$(curl -sS -o body -w '%{http_code}' -X DELETE \
+		"$url/v1/images/$1")" = 204 ] || fail "$(shown body)"
+	[ "$(get_status "$1")" = 404 ] || fail "deleted, but $(shown body)"
+}
+
+# The recipe of a server that lost 111 of them: its drain limit is shorter than
+# what is inside needs.
+test_left_by_a_stop() {
+	local left=0 id more
+	for more in 0 8 16 24; do
+		begin --policy cohort --drain-timeout 10ms
+		post_all $((8 + more)) "${slow%w=*}w=$((side + 50 * more))"
+		stop
+		left=$(spooled)
+		# Else it was faster than its clients: try more, and larger.
+		[ "$left" = 0 ] || break
+	done
+	[ "$left" -gt 0 ] || fail "all was always done in time"
+	grep -q "$left uploads are left in the spool" log ||
+		fail "it does not tell of $left that are left"
+	for id in $(ls store/spool); do
+		grep -q "$id is not stored yet: stopping; left in the spool" log ||
+			fail "$id is not told of"
+	done
+	start --store store
+	all_stored
+	[ "$(stat_of '.spool | .recovered, .finished, .written' | xargs)" = \
+		"$left $left 0" ] || fail "$left: $(stat_of .spool)"
+	stop
+}
+
+# Room for the upload, but not for its image: it is tried again until there is.
+test_full_store() {
+	local id _ h
+	begin --store-quota 1M
+	for h in $(seq 1400 1420); do
+		post_all 1 "q=100&chroma=444&progressive=1&h=$h"
+		[ ! -s ids ] || break
+		# It was encoded before it was written.
+		[ "$(cat code1)" = 507 ] || fail "$(shown reply1)"
+	done
+	id=$(cat ids)
+	for _ in $(seq 500); do
+		[ "$(stat_of .store.full)" -lt 2 ] || break
+		sleep 0.02
+	done
+	[ "$(stat_of .store.full)" -ge 2 ] || fail "not tried again"
+	[ "$(get_status "$id")" = 202 ] || fail "$(shown body)"
+	grep -q "image $id is not stored yet: store_full" log || fail "not told"
+	kill_it
+	start --store store
+	all_stored
+	stop
+}
+
+test_deleted_is_not_made() {
+	local id
+	# Of those being made,
+	begin
+	post_all 3
+	[ -s ids ] || post_all 6
+	id=$(tail -n 1 ids)
+	remove_image "$id"
+	check_drained
+	[ "$(get_status "$id")" = 404 ] || fail "deleted, and made after that"
+	sed -i '$d' ids
+	all_stored
+	stop
+	# and of those that wait.
+	prepare 3
+	start --store store --store-quota 1K
+	id=$(head -n 1 ids)
+	[ "$(get_status "$id")" = 202 ] || fail "$(shown body)"
+	remove_image "$id"
+	sed -i 1d ids
+	stop
+	start --store store
+	all_stored
+	[ "$(get_status "$id")" = 404 ] || fail "made after its DELETE"
+	stop
+}
+
+# As much as the memory allows, and no more.
+test_recovery_within_memory() {
+	prepare 6
+	start --store store --memory 12M
+	all_stored
+	holds <(curl -fsS "$admin/stats") \
+		'.memory.peak_bytes <= .memory.limit_bytes and
+		.memory.peak_bytes > 0 and .spool.failed == 0'
+	stop
+}
+
+# damage ID: in one of six ways
+damage() {
+	local entry=store/spool/$1
+	case $2 in
+	0) truncate -s 1000 "$entry/upload.jpg" ;;
+	1) printf X | dd of="$entry/upload.jpg" bs=1 seek=5000 conv=notrunc \
+		status=none ;;
+	2) rm "$entry/request.txt" ;;
+	3) echo garbage >"$entry/request.txt" ;;
+	4) rm -r "$entry" && mkdir "$entry" ;;
+	5) rm -r "$entry" && echo a file >"$entry" ;;
+	esac
+}
+
+test_damaged_entries() {
+	local id i=0
+	prepare 8
+	head -n 6 ids >damaged
+	sed -i 1,6d ids
+	while read -r id; do
+		damage "$id" $((i++))
+	done <damaged
+	mkdir store/spool/other && touch store/spool/other/precious
+	start --store store
+	while read -r id; do
+		settled "$id"
+	done <damaged
+	rm -r store/spool/other
+	all_stored
+	while read -r id; do
+		[ "$(get_status "$id")" = 500 ] || [ "$id" = "$(tail -n 1 \
+			damaged)" ] || fail "$id: $(shown body)"
+		grep -q "image $id cannot be made: store_failed" log ||
+			fail "the log does not tell of $id"
+	done <damaged
+	[ "$(stat_of '.spool | .failed, .damaged' | xargs)" = "5 6" ] ||
+		fail "$(stat_of .spool)"
+	[ "$(ls store/failed | wc -l)" = 5 ] || fail "$(ls store/failed)"
+	remove_image "$(head -n 1 damaged)"
+	stop
+}
+
+# Not before the limits allow it, but it is not lost.
+test_limits_were_lowered() {
+	local id
+	prepare 2
+	start --store store --max-megapixels 1
+	while read -r id; do
+		settled "$id"
+		[ "$got" = 413 ] || fail "$got: $(shown body)"
+		holds body '.code == "picture_too_large"'
+	done <ids
+	stop
+	start --store store
+	[ "$(get_status "$(head -n 1 ids)")" = 413 ] || fail "$(shown body)"
+	stop
+	mv store/failed/* store/spool/
+	start --store store
+	all_stored
+	stop
+}
+
+# What has no room in the spool is answered when it is stored, or not at all.
+test_no_room_no_202() {
+	begin --store-quota 300K
+	post_all 3 'progressive=1&w=400'
+	[ ! -s ids ] || fail "a 202 without the spool"
+	[ "$(cat code1)" = 201 ] || fail "$(cat code1) $(shown reply1)"
+	post_all 3 'q=100&w=1900'
+	[ "$(cat code1 code2 code3 | xargs)" = '507 507 507' ] ||
+		fail "$(cat code1 code2 code3 | xargs) $(shown reply1)"
+	check_drained
+	[ "$(spooled)" = 0 ] || fail "left: $(ls store/spool)"
+	stop
+	# The file's size, as a full disk.
+	rm -rf store && mkdir store
+	(
+		ulimit -f 300
+		apart
+		start --store store
+		post_all 3 'progressive=1&w=400'
+		[ ! -s ids ] || fail "a 202 over the limit of a file's size"
+		stop
+	)
+}
+
+# A server that spools nothing still keeps what another has promised.
+test_none() {
+	prepare 2
+	start --store store --spool none
+	all_stored
+	[ "$(curl -sS -o body -w '%{http_code}' --data-binary "@$photo" \
+		"$url/v1/images?respond=decoded&$slow&blur=99")" = 202 ] ||
+		fail "$(shown body)"
+	holds body '.durable == false'
+	[ "$(spooled)" = 0 ] || fail "spooled all the same"
+	[ "$(get_status "$(jq -r .id body)")" != 404 ] || fail "$(shown body)"
+	check_drained
+	stop
+}
+
+test_left_by_a_stop
+test_full_store
+test_deleted_is_not_made
+test_recovery_within_memory
+test_damaged_entries
+test_limits_were_lowered
+test_no_room_no_202
+test_none

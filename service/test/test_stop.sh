@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# How a server stops: an upload whose head has come is processed if its body keeps
+# its pace, and the others are refused at once; no slow sender holds up the stop;
+# what the drain limit gives up is counted, logged and told by the exit status.
+#
+# usage: DARKROOM=PROGRAM test_stop.sh SAMPLES_DIR
+. "$(dirname "$0")/server.sh"
+photo=$1/clownfish.jpg
+trap '' PIPE # of connections that the server ends
+
+# connect NAME: a connection, whose descriptor is ${NAME}
+connect() {
+	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf -v "$1" %s "$new"
+}
+
+# begin_upload FD BYTES
+begin_upload() {
+	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
+		"$2" >&"$1"
+}
+
+# answer FD: the whole reply, with its body, until the server closes
+answer() {
+	timeout 60 cat <&"$1" >"$work/answer" || [ $? != 124 ] ||
+		fail "not answered, or not closed"
+}
+
+# answered FD STATUS [TEXT]: with that in its reply
+answered() {
+	answer "$1"
+	grep -aq "^HTTP/1.1 $2 " "$work/answer" ||
+		fail "not $2: $(shown "$work/answer")"
+	grep -aqi "${3:-}" "$work/answer" || fail "no $3: $(shown "$work/answer")"
+}
+
+# received BYTES: the server has read so many of bodies
+received() {
+	local _
+	for _ in $(seq 600); do
+		[ "$(curl -fsS "$admin/metrics" | sed -n \
+			's/^darkroom_http_received_bytes_total{role="upload"} //p')" \
+			-lt "$1" ] || return 0
+		sleep 0.05
+	done
+	fail "no $1 bytes were read"
+}
+
+# drip FD: bytes that will never be enough
+drip() {
+	while printf xxxx >&"$1"; do sleep 0.1; done 2>/dev/null
+}
+
+# ends_with STATUS: long before the drain's end
+ends_with() {
+	local status=0
+	timeout 100 tail --pid="$server" -f /dev/null || fail "still not stopped"
+	wait "$server" || status=$?
+	server=
+	[ "$status" = "$1" ] || fail "exit status $status, not $1"
+}
+
+test_slow_senders() {
+	local good silent dripping late bytes drips
+	start --admin-listen 127.0.0.1:0 --drain-timeout 300s --min-rate 0 \
+		--deadline 0 "$@"
+	bytes=$(stat -c %s "$photo")
+	connect good
+	connect silent
+	connect dripping
+	connect late
+	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$late"
+	read -r -t 60 -u "$late"
+	begin_upload "$good" "$bytes"
+	head -c $((bytes / 2)) "$photo" >&"$good"
+	begin_upload "$silent" 30000000
+	printf '\xff\xd8\xff' >&"$silent"
+	begin_upload "$dripping" 30000000
+	printf '\xff\xd8\xff' >&"$dripping"
+	drip "$dripping" &
+	drips=$!
+	received $((bytes / 2 + 6))
+	sleep 1.1 # until it is known how slow they are
+	kill -TERM "$server"
+	answered "$silent" 503 '"code":"stopping"'
+	answered "$dripping" 503 '^x-request-id: '
+	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
+	kill $drips
+	# Its head comes now: nobody waits for its body.
+	begin_upload "$late" 30000000
+	answered "$late" 503 '^connection: close'
+	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
+	[ "$(stat_of '.uploads | .refused == 3 and .abandoned == 0')" = true ] ||
+		fail "not 3 are counted as refused"
+	tail -c +$((bytes / 2 + 1)) "$photo" >&"$good"
+	answered "$good" 200 '^content-type: image/jpeg'
+	exec {good}>&- {silent}>&- {dripping}>&- {late}>&-
+	ends_with 0
+	[ "$(grep -c ' 503 POST .* stopping' "$work/log")" = 3 ] ||
+		fail "not 3 are logged as refused"
+}
+
+# Some have no result when the time is over.
+test_abandoned_uploads() {
+	local count=12 i
+	start --drain-timeout 200ms --cores 0 --admin-listen 127.0.0.1:0 "$@"
+	send $count 'w=4000&h=4000&enlarge=1&progressive=1&chroma=444'
+	taken $count
+	kill -TERM "$server"
+	wait "${clients[@]}" || true
+	ends_with 3
+	[ "$(got 503)" -gt 0 ] || fail "none is abandoned"
+	[ $(($(got 200) + $(got 503))) = $count ] || fail "$(cat "$work"/code*)"
+	[ "$(grep -c 'request .* is abandoned' "$work/log")" = "$(got 503)" ] ||
+		fail "not each is logged"
+	grep -q "$(got 503) uploads are abandoned" "$work/log" || fail "no sum"
+	for i in $(seq $count); do
+		[ "$(cat "$work/code$i")" = 503 ] || continue
+		holds "$work/reply$i" '.code == "stopping"'
+		grep -q "request $(jq -r .request_id "$work/reply$i") is abandoned" \
+			"$work/log" || fail "its id is not logged"
+	done
+}
+
+test_slow_senders
+test_abandoned_uploads
+test_slow_senders --policy thread-per-connection
+test_abandoned_uploads --policy thread-per-connection

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside the simulator: what a simulated group is made of.  The words are those
+ * of stages/: a part is a replica or a partition, a station is a queue that
+ * workers visit.
+ *
+ * engine.c has the clock, the requests and the processors; worker.c the parts,
+ * their queues and their workers, which follow stages/visit.h.
+ */
+#ifndef STAGES_SIM_SIM_H
+#define STAGES_SIM_SIM_H
+
+#include "stages/heap.h"
+#include "stages/sim/engine.h"
+#include "stages/stage.h"
+#include "stages/visit.h"
+
+struct sim;
+
+struct sim_request {
+	struct event event; /* what the discipline ranks */
+	struct sim_request *next;
+	uint32_t part; /* to which it was sent */
+	double size;
+	double error;        /* predicted work / true work */
+	uint64_t started_ns; /* when its current step began */
+	uint64_t left_ns;    /* true work; event.left_ns is predicted */
+	uint32_t step, step_count;
+	struct model_step steps[];
+};
+
+struct sim_station {
+	struct visit_station visited;
+	struct sim *sim;
+	struct heap queue;
+	uint64_t number; /* of the next event */
+	/* Passed over by a cutoff, in the order of their arrival there. */
+	struct sim_request *passed, **passed_end;
+	uint32_t passed_count;
+	uint64_t free_ns;        /* when the queue can be used next */
+	struct sim_worker *idle; /* of a pool */
+};
+
+enum sim_doing {
+	DOING_STEP,  /* the next step of visitor_step() */
+	DOING_SERVE, /* its handler has ended */
+	DOING_PUSH,  /* it has got the next stage's queue */
+	DOING_SLEEP,
+};
+
+struct sim_worker {
+	struct visitor visitor;
+	struct sim *sim;
+	bool stays; /* of a pool */
+	struct sim_worker *next_idle;
+	enum sim_doing doing;        /* next, when its time has come */
+	bool is_on_core;             /* until then */
+	struct sim_request *request; /* being handled */
+	struct sim_station *sends_to;
+};
+
+/*
+ * Cores that are shared evenly among any number of threads, as a kernel would
+ * with a very short quantum (processor sharing).  With n threads on c cores
+ * each gets min(1, c / n) of a core.  All progress at the same speed, so it is
+ * enough to know how much work a thread that was always there would have got,
+ * and at which such value each thread is done.
+ */
+struct sim_processor {
+	struct heap threads;
+	uint32_t core_count;
+	double got_ns;  /* the work of such a thread until ... */
+	uint64_t at_ns; /* ... this point in time */
+};
+
+struct sim_part {
+	uint32_t station_count;
+	struct sim_station *stations; /* in pipeline order */
+	struct sim_station *by_stage[STAGES_MAX];
+	uint32_t worker_count, core_count;
+	struct sim_worker *idle; /* of those that roam */
+	uint64_t waiting_count;  /* in all its queues */
+	struct sim_processor processor;
+	uint64_t timer_ns; /* of the processor's next timer */
+};
+
+/* The counts of a stage since the beginning. */
+struct sim_tally {
+	struct engine_stage counts;
+	uint64_t switch_ns;
+	uint64_t waiting_count; /* now */
+	uint64_t changed_ns;
+	double waiting_ns; /* the integral of waiting_count over time */
+};
+
+struct sim_totals {
+	struct sim_tally stages[STAGES_MAX];
+	uint64_t at_ns;
+	uint64_t finished_count;
+	double switch_ns, queue_ns;
+	uint64_t stolen_count;
+};
+
+enum sim_timer { TIMER_ARRIVAL, TIMER_PUSH, TIMER_WORKER, TIMER_PROCESSOR };
+
+struct sim {
+	const struct engine_config *config;
+	const struct schedule *schedule;
+	uint64_t now_ns;
+	struct heap timers;
+	uint64_t timer_number;
+	struct random arrivals, paths, errors;
+
+	struct visit_group visits;
+	struct sim_part *parts;
+	uint32_t worker_count;
+	struct sim_worker *workers;
+	uint32_t idle_count;   /* of workers that roam */
+	uint32_t next_sleeper; /* part to look for them */
+
+	uint64_t born_count;
+	struct sim_totals totals, begin, end;
+	struct engine_request *requests;
+};
+
+/* engine.c */
+
+/* Zeroed; aborts if there is no memory. */
+void *sim_alloc(size_t count, size_t size);
+
+void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
+		   void *item);
+
+/*
+ * Run `item` for this time on the part's cores; it is a worker or, if there are
+ * none, a request.
+ */
+void sim_share(struct sim *s, struct sim_part *p, uint64_t work_ns, void *item);
+
+/* Begin the next step of `r`.  False: there is none, and `r` is freed. */
+bool sim_next(struct sim *s, struct sim_request *r);
+
+/* Report `span` to the owner of the run (engine_config.watch). */
+void sim_watch(const struct sim *s, const struct span *span);
+
+void tally_sent(struct sim *s, const struct sim_request *r);
+void tally_waiting(struct sim *s, uint32_t stage, int change);
+
+/* Count a step of `r` that is over; it had waited for `wait_ns`. */
+void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns);
+
+/* worker.c */
+
+/*
+ * Make parts, stations and workers.  Workers begin as soon as the clock does.
+ */
+void sim_plan(struct sim *s);
+void sim_plan_release(struct sim *s);
+
+/* Do what `w` does now, until it takes time or sleeps. */
+void worker_advance(struct sim_worker *w);
+
+void station_push(struct sim *s, struct sim_station *to, struct sim_request *r);
+
+/* Add a user of the queue: returns the time until that user is done with it. */
+uint64_t station_use(struct sim_station *at);
+
+/* The station for stage `stage` as seen from part `part`. */
+struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hardware counters are opened as a group, so all of them cover the same time.
+ * They are pinned: they count either always or, if other programs hold the
+ * machine's counters, not at all.  So no total is an extrapolation.
+ *
+ * Whole spans: while span n is written, `next` is n, and its slot is that of
+ * span n - TRACE_SPANS.  So a reader copies the spans, reads `next` again, and
+ * drops the spans whose slot may have been overwritten.  Two pairs of memory
+ * orders make this safe: the copied spans are at least as new as the first
+ * value of `next` (pair A); and if any field of a copy belongs to a newer span
+ * n, the second value of `next` is at least n (pair B).
+ */
+#include "stages/tally.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+
+static const struct perf_event hardware_events[PERF_COUNTERS] = {
+	[PERF_CYCLES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	[PERF_INSTRUCTIONS] = { PERF_TYPE_HARDWARE,
+				PERF_COUNT_HW_INSTRUCTIONS },
+	[PERF_CACHE_MISSES] = { PERF_TYPE_HARDWARE,
+				PERF_COUNT_HW_CACHE_MISSES },
+};
+
+/* `leader` -1: the event becomes a leader.  Returns -1 on failure. */
+static int open_event(const struct perf_event *event, int leader)
+{
+	struct perf_event_attr attributes = {
+		.size = sizeof(attributes),
+		.type = event->type,
+		.config = event->config,
+		.read_format = PERF_FORMAT_GROUP,
+		.pinned = leader == -1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const pid_t this_thread = 0;
+	const int any_cpu = -1;
+
+	if (!COUNTING_IS_ON)
+		return -1;
+	return (int)syscall(SYS_perf_event_open, &attributes, this_thread,
+			    any_cpu, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
+void perf_init(struct perf *p)
+{
+	for (uint32_t i = 0; i < PERF_COUNTERS; i++)
+		p->fds[i] = -1;
+}
+
+bool perf_open_events(struct perf *p,
+		      const struct perf_event events[PERF_COUNTERS])
+{
+	perf_init(p);
+	for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
+		p->fds[i] = open_event(&events[i], i > 0 ? p->fds[0] : -1);
+		if (p->fds[i] == -1) {
+			perf_close(p);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool perf_open(struct perf *p)
+{
+	return perf_open_events(p, hardware_events);
+}
+
+bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS])
+{
+	struct {
+		uint64_t count;
+		uint64_t values[PERF_COUNTERS];
+	} group;
+
+	/* Nothing to read: the group could not be counted all the time. */
+	if (p->fds[0] == -1 ||
+	    read(p->fds[0], &group, sizeof(group)) != sizeof(group))
+		return false;
+	for (uint32_t i = 0; i < PERF_COUNTERS; i++)
+		totals[i] = group.values[i];
+	return true;
+}
+
+void perf_close(struct perf *p)
+{
+	for (uint32_t i = PERF_COUNTERS; i-- > 0;) {
+		if (p->fds[i] != -1)
+			(void)close(p->fds[i]);
+		p->fds[i] = -1;
+	}
+}
+
+/* The writer alone moves `next`, so it may read it relaxed. */
+void trace_add(struct trace *t, const struct span *span)
+{
+	uint64_t next = atomic_load_explicit(&t->next, memory_order_relaxed);
+	uint32_t slot = next % TRACE_SPANS;
+	uint64_t what = (uint64_t)span->stage << 32 | span->kind;
+
+	if (!COUNTING_IS_ON)
+		return;
+	/* Pair B with the loads in read_span(): after last add's `next`. */
+	atomic_store_explicit(&t->spans[slot].start_ns, span->start_ns,
+			      memory_order_release);
+	atomic_store_explicit(&t->spans[slot].end_ns, span->end_ns,
+			      memory_order_release);
+	atomic_store_explicit(&t->spans[slot].number, span->number,
+			      memory_order_release);
+	atomic_store_explicit(&t->spans[slot].what, what, memory_order_release);
+	/* Pair A with the first load in trace_read(): after the fields. */
+	atomic_store_explicit(&t->next, next + 1, memory_order_release);
+}
+
+static struct span read_span(const struct trace *t, uint64_t at)
+{
+	uint32_t slot = at % TRACE_SPANS;
+	/* Pair B with the stores in trace_add(): before `next` is reread. */
+	uint64_t start_ns = atomic_load_explicit(&t->spans[slot].start_ns,
+						 memory_order_acquire);
+	uint64_t end_ns = atomic_load_explicit(&t->spans[slot].end_ns,
+					       memory_order_acquire);
+	uint64_t number = atomic_load_explicit(&t->spans[slot].number,
+					       memory_order_acquire);
+	uint64_t what = atomic_load_explicit(&t->spans[slot].what,
+					     memory_order_acquire);
+
+	return (struct span){
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.number = number,
+		.stage = (uint32_t)(what >> 32),
+		.kind = (enum span_kind)(uint32_t)what,
+	};
+}
+
+/* The first span that is whole while the writer may be at number `next`. */
+static uint64_t oldest_whole(uint64_t next)
+{
+	return next < TRACE_SPANS ? 0 : next - TRACE_SPANS + 1;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
+		    uint32_t count, uint64_t *missed)
+{
+	/* Pair A with the last store in trace_add(): before the fields. */
+	uint64_t end = atomic_load_explicit(&t->next, memory_order_acquire);
+
+	assert(*next <= end);
+	uint64_t first = later(*next, oldest_whole(end));
+
+	end = earlier(end, first + count);
+	for (uint64_t at = first; at < end; at++)
+		out[at - first] = read_span(t, at);
+
+	uint64_t now = atomic_load_explicit(&t->next, memory_order_relaxed);
+	uint64_t whole = earlier(later(first, oldest_whole(now)), end);
+
+	(void)memmove(out, out + (whole - first), (end - whole) * sizeof(*out));
+	*missed += whole - *next;
+	*next = end;
+	return (uint32_t)(end - whole);
+}
