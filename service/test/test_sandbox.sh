@@ -9,13 +9,18 @@
 dir=$1
 photo=$dir/clownfish.jpg
 
+# each_thread FILE: that file of each thread; those that end meanwhile, as
+# connections with a thread of their own do, have none
+each_thread() {
+	cat "/proc/$server"/task/*/"$1" 2>/dev/null || true
+}
+
 # every_thread FIELD VALUE: of /proc/*/status
 every_thread() {
-	local task
-	for task in "/proc/$server"/task/*; do
-		grep -qx "$1:[[:space:]]*$2" "$task/status" ||
-			fail "$(cat "$task/comm"): $(grep "^$1:" "$task/status")"
-	done
+	each_thread status >"$work/status"
+	grep -q "^$1:" "$work/status" || fail "no thread tells $1"
+	! grep "^$1:" "$work/status" | grep -qvx "$1:[[:space:]]*$2" ||
+		fail "$1 is not $2: $(grep -E "^(Name|$1):" "$work/status")"
 }
 
 # in_force NO_NEW_PRIVILEGES LANDLOCK SECCOMP, as the server tells
@@ -68,7 +73,7 @@ test_all_works() {
 	grep -Eq 'by what was measured|nothing to divide' "$work/log" ||
 		fail "no answer to SIGHUP"
 	grep -q '^uploads' "$work/log" || fail "no answer to SIGUSR1"
-	cat "/proc/$server"/task/*/comm >"$work/names"
+	each_thread comm >"$work/names"
 	grep -qx trim "$work/names" || fail "no name: $(cat "$work/names")"
 	stop
 	jq -e '.stages | length > 0' "$work/graph" >"$work/length" ||
@@ -93,7 +98,7 @@ test_counters_are_asked_for() {
 test_trace_is_written() {
 	start --sandbox require --trace "$work/trace"
 	answers 200 --data-binary "@$photo" "$url/?w=200"
-	cat "/proc/$server"/task/*/comm >"$work/names"
+	each_thread comm >"$work/names"
 	grep -qx trace "$work/names" || fail "no name: $(cat "$work/names")"
 	stop
 	[ "$(jq 'map(select(.ph == "X")) | length' "$work/trace")" -ge 4 ] ||
