@@ -242,7 +242,7 @@ test_other_files_are_named() {
 	named text
 	named text -F file=@other -F w=20
 	# As real programs write them.
-	if command -v convert >/dev/null; then
+	if convert -version >/dev/null 2>&1; then
 		for kind in PNG:'a PNG' GIF:'a GIF' WEBP:'a WebP' BMP:'a BMP' \
 			TIFF:"a TIFF picture or a camera's raw file"; do
 			convert -size 90x90 gradient: "${kind%%:*}:other"

@@ -47,7 +47,7 @@ by_pillow() {
 }
 
 tools=()
-command -v convert >/dev/null && tools+=(imagemagick)
+convert -version >/dev/null 2>&1 && tools+=(imagemagick)
 command -v vips >/dev/null && tools+=(vips)
 /usr/bin/python3 -c 'import PIL' 2>/dev/null && tools+=(pillow)
 
