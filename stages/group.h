@@ -6,9 +6,10 @@
  *	group -- stages ---own----> stations: queues, by part
  *	group -- workers --visit--> stations of their part
  *
- * group.c lays out which worker visits what, and starts and stops it.  visit.c
- * has the rules by which a worker decides, worker.c the thread around them,
- * stage.c sends and handles events, stats.c adds up what tally.h counted.
+ * group.c plans which worker visits which stations, and starts and stops the
+ * workers.  visit.c has the rules by which a worker decides what it does next.
+ * worker.c sends and handles events and runs the threads.  tally.h counts what
+ * a thread does, and stats.c adds that up.
  */
 #ifndef STAGES_GROUP_H
 #define STAGES_GROUP_H
@@ -146,23 +147,13 @@ bool group_is_drained(struct group *g);
 /* Stations, and workers with all but their threads.  False: no memory. */
 bool group_plan(struct group *g);
 
-/* stage.c */
-
-/* The calling thread handles events of part `part` from now on. */
-void stage_handle_here(struct group *g, struct worker *w, uint32_t part);
-
-/*
- * Run the handler of `ev`, which came from `from`; returns the time at its end.
- * `ns` is the clock as read before the event was taken, perhaps even before it
- * was sent.
- */
-uint64_t stage_handle(const struct station *from, struct event *ev,
-		      uint64_t ns);
-
 /* worker.c */
 
-/* What a worker's visitor may do with stations. */
+/* How visit.c reaches the stations of a group. */
 extern const struct visit_access worker_access;
+
+/* The calling thread is `w` from now on, in stage_send(); NULL: no worker. */
+void worker_set_current(struct worker *w);
 
 /* The life of a worker's thread; `arg` is the worker. */
 void *worker_main(void *arg);
@@ -172,26 +163,5 @@ bool worker_visit(struct worker *w);
 
 /* CPU time of its thread since start: see struct worker_stats. */
 uint64_t worker_cpu_ns(struct worker *w);
-
-/* Events in the queue; others wait on the stacks of workers. */
-uint32_t station_waiting_count(const struct station *s);
-
-/* False: another worker is in the stage.  True: station_leave() ends it. */
-bool station_enter(struct station *s);
-void station_leave(struct station *s);
-
-/* Wake a worker for a new event. */
-void station_wake(struct station *s);
-
-/*
- * A sender saw `queued_count` events wait: perhaps a pool of changing size
- * needs one more thread.
- */
-void pool_grow(struct pool *p, uint32_t queued_count, uint64_t now_ns);
-
-/* stats.c */
-
-/* The sum of the counts of all threads at stage `s`. */
-struct measure_totals stage_totals(const struct stage *s);
 
 #endif

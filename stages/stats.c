@@ -3,10 +3,8 @@
 
 #include "base/clock.h"
 #include "stages/group.h"
-#include "stages/policy.h"
 
 #include <assert.h>
-#include <math.h>
 
 static uint64_t larger_of(uint64_t a, uint64_t b)
 {
@@ -72,26 +70,6 @@ void stage_read_part(const struct stage *s, uint32_t part,
 		(int64_t)tally_read(&g->parts[part].queued_counts[s->index]);
 	if (queued_count > 0)
 		out->queued_count = (uint64_t)queued_count;
-}
-
-static void add_totals(struct measure_totals *to, const struct tally *t)
-{
-	to->arrived_count += tally_read(&t->arrived_count);
-	to->handled_count += tally_read(&t->handled_count);
-	to->service_ns += tally_read(&t->service_ns);
-	to->switch_count += tally_read(&t->switch_count);
-	to->switch_ns += tally_read(&t->switch_ns);
-}
-
-struct measure_totals stage_totals(const struct stage *s)
-{
-	const struct group *g = s->group;
-	struct measure_totals totals = { 0 };
-
-	for (uint32_t i = 0; i < g->worker_count; i++)
-		add_totals(&totals, &g->workers[i].tallies[s->index]);
-	add_totals(&totals, &g->tallies_outside[s->index]);
-	return totals;
 }
 
 /*
@@ -163,46 +141,4 @@ bool group_counts_hardware(const struct group *g)
 		if (!atomic_load(&g->workers[i].counts_hardware))
 			return false;
 	return g->worker_count > 0;
-}
-
-#define TIME_CONSTANT_NS 1e9
-
-/*
- * Move `mean` towards `value`.  The first value is the mean; beginning at 0
- * would make a stage look fast and idle for the first second.
- */
-static void move_mean(double *mean, double value, double weight)
-{
-	*mean = *mean > 0 ? *mean + weight * (value - *mean) : value;
-}
-
-void measure_update(struct measure *m, const struct measure_totals *now,
-		    uint64_t now_ns, uint32_t worker_count,
-		    struct stage_view *view)
-{
-	struct measure before = *m;
-
-	assert(worker_count >= 1);
-	if (before.last_ns != 0 && now_ns <= before.last_ns)
-		return;
-	*m = (struct measure){ .last = *now, .last_ns = now_ns };
-	if (before.last_ns == 0)
-		return;
-
-	double elapsed_ns = (double)(now_ns - before.last_ns);
-	double weight = 1 - exp(-elapsed_ns / TIME_CONSTANT_NS);
-	uint64_t arrived = now->arrived_count - before.last.arrived_count;
-	uint64_t handled = now->handled_count - before.last.handled_count;
-	uint64_t service_ns = now->service_ns - before.last.service_ns;
-	uint64_t switches = now->switch_count - before.last.switch_count;
-	uint64_t switch_ns = now->switch_ns - before.last.switch_ns;
-
-	move_mean(&view->arrivals_per_s,
-		  (double)arrived * 1e9 / elapsed_ns / worker_count, weight);
-	if (handled > 0)
-		move_mean(&view->service_ns,
-			  (double)service_ns / (double)handled, weight);
-	if (switches > 0)
-		move_mean(&view->switch_ns,
-			  (double)switch_ns / (double)switches, weight);
 }

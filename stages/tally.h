@@ -162,4 +162,33 @@ void trace_add(struct trace *t, const struct span *span);
 uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed);
 
+/*
+ * Measured rates of a stage, for policies and reports: counts in, moving means
+ * out.  Each mean forgets with a time constant of one second of the clock that
+ * it is given, which in a simulation is virtual.
+ */
+#define MEASURE_INTERVAL_NS UINT64_C(50000000) /* between two updates */
+
+/* Totals since start, of one stage. */
+struct measure_totals {
+	uint64_t arrived_count;
+	uint64_t handled_count;
+	uint64_t service_ns;
+	uint64_t switch_count; /* visits right after another */
+	uint64_t switch_ns;
+};
+
+struct measure {
+	struct measure_totals last;
+	uint64_t last_ns; /* 0: no update yet */
+};
+
+/*
+ * Update the means in `view` by what happened since the last update.  The first
+ * call only notes the totals.  `worker_count` workers share the arrivals.
+ */
+void measure_update(struct measure *m, const struct measure_totals *now,
+		    uint64_t now_ns, uint32_t worker_count,
+		    struct stage_view *view);
+
 #endif

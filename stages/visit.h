@@ -27,7 +27,7 @@
 #define STAGES_VISIT_H
 
 #include "stages/schedule.h"
-#include "stages/stats.h"
+#include "stages/tally.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promela model of who is woken: worker.c station_enter, station_leave,
- * is_open and sleep_for_work, visit.c pick, stage.c push, with the stop of
- * group.c.  Spin tries every interleaving.
+ * Promela model of which worker is woken: station_enter, station_leave,
+ * is_open, push and sleep_for_work of worker.c, pick of visit.c, and
+ * group_stop() of group.c.  Spin tries every interleaving.
  *
  * SENDERS send one event each, to any station; two workers look at the stations
  * they may visit, visit one until it is empty, or sleep.  One KIND of graph:

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers: the thread that makes the visits visit.c decides on, and sleeps when
- * there are none.
+ * Workers: how an event is sent and handled, and the threads that visit
+ * stations and sleep when there is nothing to do.
  *
- * A worker that finds nothing sleeps at once, while those of the papers look
- * again for exponentially longer times: a send wakes it within some 7 us
- * (stages_bench --wake), and looking takes the core from the senders.
+ * visit.c decides what a worker does next; this file does it.  A sender takes
+ * part: it counts the event as pending, queues it, and wakes a worker.  Without
+ * workers (thread per connection) the sender runs the handlers itself.
  *
- * Exclusive stages.  A worker that finds one taken passes by, and may go to
- * sleep while events wait there.  It leaves a note: it sets `is_missed` first
- * and looks at `is_taken` again second; the worker that leaves the stage clears
- * `is_taken` first and looks at `is_missed` second, and wakes a worker if it is
- * set.  All four are sequentially consistent, so one of the two sees the other.
+ * Sleeping.  A worker that finds nothing sleeps at once.  Workers of the papers
+ * look again first, after exponentially longer times; here a send wakes a
+ * worker within about 7 us (stages_bench --wake), and looking again would take
+ * the core from the senders.
  *
- * Pools of changing size: SEDA's thread pool controller, without a thread of
- * its own.  A sender that finds a long queue adds a thread; a thread that was
- * idle for long leaves, the newest first.  All threads exist from the start;
- * those not in use are parked and cost nothing.  After Welsh, Culler and
- * Brewer, SOSP 2001, section 3.4, as in Gordon, UCAM-CL-TR-781, section 2.4.1:
- * the controllers of the stages do not know each other, and may well oscillate.
- * Their queue of 100 events is shorter here, as events take milliseconds.
+ * Exclusive stages.  A worker that finds such a stage taken goes on to others,
+ * and may go to sleep while events wait there.  So it leaves a note: it sets
+ * `is_missed` first and looks at `is_taken` again second.  The worker that
+ * leaves the stage clears `is_taken` first and looks at `is_missed` second, and
+ * wakes a worker if it is set.  All four are sequentially consistent, so one of
+ * the two workers sees what the other did.  visit.pml is a model of this.
+ *
+ * Pools of changing size work as SEDA's thread pool controller, but without a
+ * thread of their own.  A sender that finds a long queue adds a thread; a
+ * thread that was idle for long leaves, the newest first.  All threads exist
+ * from the start; those not in use are parked and cost nothing.  After Welsh,
+ * Culler and Brewer, SOSP 2001, section 3.4, as in Gordon, UCAM-CL-TR-781,
+ * section 2.4.1: the pools of the stages do not know each other, so their sizes
+ * may oscillate.  There a queue of 100 events adds a thread; here fewer do, as
+ * an event takes milliseconds.
  */
 #include "stages/group.h"
 
@@ -27,10 +34,14 @@
 #include "stages/cores.h"
 #include "stages/queue.h"
 
+#include <assert.h>
+
 enum {
 	POOL_LENGTH = 4,                  /* of a queue that asks for more */
 	POOL_GROW_INTERVAL_NS = 20000000, /* at most one thread in that time */
 };
+
+/* --- Stations: their queues, entering, waking. --- */
 
 static uint32_t passed_count(const struct visit_station *s)
 {
@@ -44,7 +55,8 @@ static uint32_t queued_count(const struct visit_station *s)
 	return queue_count(station_of(s)->queue);
 }
 
-uint32_t station_waiting_count(const struct station *s)
+/* Events in the queue; others wait on the stacks of workers. */
+static uint32_t station_waiting_count(const struct station *s)
 {
 	return queued_count(&s->visited) + passed_count(&s->visited);
 }
@@ -75,7 +87,8 @@ static bool is_open(const struct visit_station *s)
 	return !atomic_load(&e->is_taken);
 }
 
-bool station_enter(struct station *s)
+/* False: another worker is in the stage.  True: station_leave() ends it. */
+static bool station_enter(struct station *s)
 {
 	return s->entry == NULL || !atomic_exchange(&s->entry->is_taken, true);
 }
@@ -85,7 +98,8 @@ static bool enter(struct visit_station *s)
 	return station_enter(station_of(s));
 }
 
-void station_wake(struct station *s)
+/* Wake a worker for a new event. */
+static void station_wake(struct station *s)
 {
 	if (s->wakes == NULL)
 		return;
@@ -95,7 +109,7 @@ void station_wake(struct station *s)
 		eventcount_wake_one(s->wakes, s->wakes_who);
 }
 
-void station_leave(struct station *s)
+static void station_leave(struct station *s)
 {
 	if (s->entry == NULL)
 		return;
@@ -119,7 +133,11 @@ static void leave(struct visit_station *s)
 	station_leave(station_of(s));
 }
 
-void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
+/*
+ * A sender saw `queued` events wait: perhaps a pool of changing size needs one
+ * more thread.
+ */
+static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 {
 	uint64_t grown_ns = atomic_load(&p->grown_ns);
 	uint32_t active = atomic_load(&p->active_count);
@@ -133,6 +151,275 @@ void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 					   active + 1))
 		eventcount_wake_all(&p->parked, EVENTCOUNT_ANY);
 }
+
+/* --- Handling and sending an event. --- */
+
+/* What the calling thread handles now; asked by stage_send(). */
+struct handling {
+	struct group *group;       /* NULL: nothing */
+	struct worker *worker;     /* NULL: a caller */
+	const struct stage *stage; /* whose handler runs */
+	uint32_t part;
+	struct event *first, **end; /* sent while a caller runs handlers */
+};
+
+static _Thread_local struct handling handling;
+
+void worker_set_current(struct worker *w)
+{
+	handling = (struct handling){
+		.group = w != NULL ? w->group : NULL,
+		.worker = w,
+		.part = w != NULL ? w->visitor.part : 0,
+	};
+}
+
+static struct tally *tally_of(const struct stage *s)
+{
+	return handling.group == s->group && handling.worker != NULL ?
+		       &handling.worker->tallies[s->index] :
+		       &s->group->tallies_outside[s->index];
+}
+
+/* Signed: a start may be counted before its arrival.  See stage_read_part(). */
+static void count_queued(const struct stage *s, uint32_t part, int64_t n)
+{
+	struct group *g = s->group;
+
+	if (g->part_count > 1)
+		tally_add(&g->parts[part].queued_counts[s->index], (uint64_t)n);
+}
+
+static void count_under_way(struct group *g, uint32_t part, int64_t n)
+{
+	(void)atomic_fetch_add(&g->visits.parts[part].under_way_count,
+			       (uint64_t)n);
+}
+
+/*
+ * Run the handler of `ev`, which came from `from`; returns the time at its end.
+ * `ns` is the clock as read before the event was taken, perhaps even before it
+ * was sent.
+ */
+static uint64_t handle_event(const struct station *from, struct event *ev,
+			     uint64_t ns)
+{
+	const struct stage *s = ev->stage;
+	struct group *g = s->group;
+	struct tally *t = tally_of(s);
+	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
+	uint64_t wait_ns = start_ns - ev->sent_ns;
+	struct span span = { .number = ev->number, .kind = SPAN_EVENT };
+
+	ev->stage = NULL;
+	ev->waited_ns += wait_ns;
+	count_queued(s, from->visited.part, -1);
+	tally_add(&t->started_count, 1);
+	tally_add(&t->wait_ns, wait_ns);
+	tally_max(&t->wait_ns_max, wait_ns);
+	histogram_add(&t->waits, wait_ns);
+	handling.stage = s;
+	s->config.handler(ev, s->config.arg);
+	handling.stage = NULL;
+
+	uint64_t end_ns = clock_now_ns();
+	uint64_t service_ns = end_ns - start_ns;
+
+	tally_add(&t->handled_count, 1);
+	tally_add(&t->service_ns, service_ns);
+	tally_max(&t->service_ns_max, service_ns);
+	histogram_add(&t->services, service_ns);
+	histogram_add(&t->totals, wait_ns + service_ns);
+	if (handling.worker != NULL) {
+		span.start_ns = start_ns;
+		span.end_ns = end_ns;
+		span.stage = s->index;
+		trace_add(&handling.worker->trace, &span);
+	}
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		count_under_way(g, from->visited.part, -1);
+	group_leave(g);
+	return end_ns;
+}
+
+/* Orders around `pending` and `is_stopping`: all sequentially consistent. */
+static bool group_enter(struct group *g, bool from_inside)
+{
+	if (!from_inside && atomic_load(&g->is_stopping))
+		return false;
+	atomic_fetch_add(&g->pending, 1);
+	if (from_inside || !atomic_load(&g->is_stopping))
+		return true;
+	group_leave(g);
+	return false;
+}
+
+/* The station among those of a stage partitioned by key. */
+static uint32_t lane_of(const struct stage *s, const struct event *ev)
+{
+	return s->lane_count > 1 ? ev->key % s->lane_count : 0;
+}
+
+/* With nobody else to do it, the caller waits for its turn. */
+static void enter_and_wait(struct station *s)
+{
+	while (!station_enter(s)) {
+		uint32_t ticket = eventcount_prepare(&s->entry->left);
+
+		if (atomic_load(&s->entry->is_taken))
+			(void)eventcount_wait(&s->entry->left, ticket,
+					      EVENTCOUNT_ANY, 0);
+		else
+			eventcount_cancel(&s->entry->left);
+	}
+}
+
+/* Run `ev`, then what its handlers send, until nothing is left. */
+static void run_in_caller(struct group *g, struct event *ev)
+{
+	struct handling outer = handling;
+	uint64_t ns = ev->sent_ns;
+
+	handling = (struct handling){ .group = g };
+	handling.end = &handling.first;
+	while (ev != NULL) {
+		struct station *s = ev->stage->stations[lane_of(ev->stage, ev)];
+
+		tally_add(&tally_of(ev->stage)->visit_count, 1);
+		histogram_add(&tally_of(ev->stage)->cohorts, 1);
+		/* It waited for its own thread, not in a queue. */
+		ev->sent_ns = ns;
+		enter_and_wait(s);
+		ns = handle_event(s, ev, ns);
+		station_leave(s);
+		ev = handling.first;
+		if (ev != NULL)
+			handling.first = ev->next;
+		if (handling.first == NULL)
+			handling.end = &handling.first;
+	}
+	handling = outer;
+}
+
+static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
+{
+	if (!is_inside) {
+		run_in_caller(g, ev);
+		return;
+	}
+	ev->next = NULL;
+	*handling.end = ev;
+	handling.end = &ev->next;
+}
+
+/* The part that an event for `s` goes to. */
+static uint32_t choose_part(struct stage *s, bool is_inside)
+{
+	struct group *g = s->group;
+
+	if (g->part_count == 1)
+		return 0;
+	if (g->schedule.balance == BALANCE_PARTITION)
+		return stage_part(s);
+	if (is_inside)
+		return handling.part;
+	return visit_choose_part(&g->visits);
+}
+
+/* The `queued_count`th of those that wait where it was sent. */
+static void count_arrived(const struct stage *s, uint32_t part,
+			  uint32_t queued_count)
+{
+	struct tally *t = tally_of(s);
+
+	if (handling.group == s->group && handling.stage != NULL)
+		tally_add(&tally_of(handling.stage)->sent_counts[s->index], 1);
+	tally_add(&t->arrived_count, 1);
+	tally_add(&t->queued_count_total, queued_count);
+	tally_max(&t->queued_count_max, queued_count);
+	count_queued(s, part, 1);
+}
+
+/*
+ * Per-core stacks: a worker keeps what it sends to a stage that it visits
+ * itself, if any worker may handle the events of that stage.  It is awake, so
+ * no other is woken.  False: the event goes to the queue.
+ */
+static bool push_on_stack(const struct station *to, struct event *ev,
+			  bool is_inside)
+{
+	struct worker *w = handling.worker;
+	const struct stage *s = ev->stage;
+
+	if (!is_inside || w == NULL || s->config.type != STAGE_SHARED)
+		return false;
+	uint32_t count =
+		visitor_keep(&w->visitor, &to->visited, ev, s->config.slots);
+
+	if (count > 0)
+		count_arrived(s, to->visited.part, count);
+	return count > 0;
+}
+
+/* False: the queue is full. */
+static bool push(struct station *to, struct event *ev, bool is_inside)
+{
+	const struct stage *s = ev->stage;
+	uint64_t sent_ns = ev->sent_ns;
+
+	if (push_on_stack(to, ev, is_inside))
+		return true;
+	if (!queue_push(to->queue, ev))
+		return false;
+	/*
+	 * From here on it may be gone.  Counted first, as whoever wakes may
+	 * take this core, and would leave before it had arrived.
+	 */
+	uint32_t queued_count = station_waiting_count(to);
+
+	count_arrived(s, to->visited.part, queued_count);
+	station_wake(to);
+	if (to->pool.is_auto)
+		pool_grow(&to->pool, queued_count, sent_ns);
+	return true;
+}
+
+bool stage_send(struct stage *s, struct event *ev)
+{
+	struct group *g = s->group;
+	bool is_inside = handling.group == g;
+
+	assert(g->is_started);
+	assert(ev->stage == NULL); /* sent twice */
+	if (!group_enter(g, is_inside)) {
+		tally_add(&tally_of(s)->refused_count, 1);
+		return false;
+	}
+	ev->stage = s;
+	ev->sent_ns = clock_now_ns();
+	if (!is_inside)
+		ev->born_ns = ev->sent_ns;
+	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
+		count_arrived(s, 0, 0);
+		hand_to_caller(g, ev, is_inside);
+		return true;
+	}
+	uint32_t part = choose_part(s, is_inside);
+	struct station *to = s->stations[part * s->lane_count + lane_of(s, ev)];
+
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		count_under_way(g, part, 1);
+	if (push(to, ev, is_inside))
+		return true;
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		count_under_way(g, part, -1);
+	ev->stage = NULL;
+	group_leave(g);
+	tally_add(&tally_of(s)->refused_count, 1);
+	return false;
+}
+
+/* --- Visits: what visit.c reaches, and what it decides on. --- */
 
 static uint32_t stage_of(const struct event *ev)
 {
@@ -174,6 +461,27 @@ static void turn(struct visitor *v, uint32_t from, uint32_t to, uint64_t gap_ns)
 		return;
 	tally_add(&w->tallies[to].switch_count, 1);
 	tally_add(&w->tallies[to].switch_ns, gap_ns);
+}
+
+static void add_totals(struct measure_totals *to, const struct tally *t)
+{
+	to->arrived_count += tally_read(&t->arrived_count);
+	to->handled_count += tally_read(&t->handled_count);
+	to->service_ns += tally_read(&t->service_ns);
+	to->switch_count += tally_read(&t->switch_count);
+	to->switch_ns += tally_read(&t->switch_ns);
+}
+
+/* The sum of the counts of all threads at stage `s`. */
+static struct measure_totals stage_totals(const struct stage *s)
+{
+	const struct group *g = s->group;
+	struct measure_totals totals = { 0 };
+
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		add_totals(&totals, &g->workers[i].tallies[s->index]);
+	add_totals(&totals, &g->tallies_outside[s->index]);
+	return totals;
 }
 
 static uint32_t read_totals(const struct visitor *v,
@@ -244,7 +552,7 @@ bool worker_visit(struct worker *w)
 		case VISIT_POP:
 			break;
 		case VISIT_HANDLE:
-			now_ns = stage_handle(station_of(v->visit.station),
+			now_ns = handle_event(station_of(v->visit.station),
 					      v->event, now_ns);
 			break;
 		case VISIT_OVER:
@@ -256,6 +564,8 @@ bool worker_visit(struct worker *w)
 			return false;
 		}
 }
+
+/* --- The thread of a worker. --- */
 
 static struct pool *pool_of(const struct worker *w)
 {
@@ -376,7 +686,7 @@ void *worker_main(void *arg)
 	(void)pthread_setname_np(pthread_self(), w->name);
 	/* Refused (a container may): it runs all the same, unpinned. */
 	(void)cores_bind(g->cores, w->core_first, w->core_count);
-	stage_handle_here(g, w, w->visitor.part);
+	worker_set_current(w);
 	perf_init(&w->perf);
 	if (g->counts_hardware)
 		atomic_store(&w->counts_hardware, perf_open(&w->perf));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock, and the requests: how they begin, go on and end. */
-#include "stages/sim/sim.h"
+#include "stages/sim/engine.h"
 
 #include "base/clock.h"
 
@@ -45,7 +45,7 @@ void tally_sent(struct sim *s, const struct sim_request *r)
 void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns)
 {
 	const struct model_step *step = &r->steps[r->step];
-	struct engine_stage *c = &s->totals.stages[step->stage].counts;
+	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	c->handled_count++;
 	c->wait_ns += wait_ns;
@@ -225,7 +225,7 @@ static void end_request(struct sim *s, struct sim_request *r)
 	s->totals.finished_count++;
 	if (r->event.number >= s->config->warmup_count)
 		s->requests[r->event.number - s->config->warmup_count] =
-			(struct engine_request){
+			(struct sim_response){
 				.size = r->size,
 				.response_ns = s->now_ns - r->event.born_ns,
 			};
@@ -249,7 +249,7 @@ bool sim_next(struct sim *s, struct sim_request *r)
 /* Until the next arrival. */
 static uint64_t draw_gap_ns(struct sim *s)
 {
-	const struct engine_config *c = s->config;
+	const struct sim_config *c = s->config;
 	double mean_ns = (double)NS_PER_S / c->rate_per_s;
 
 	if (c->gap_count > 0)
@@ -320,11 +320,11 @@ static void fire(struct sim *s, const struct heap_entry *timer)
 	}
 }
 
-static void take_result(const struct sim *s, struct engine_result *out)
+static void take_result(const struct sim *s, struct sim_result *out)
 {
 	uint64_t span_ns = s->end.at_ns - s->begin.at_ns;
 
-	*out = (struct engine_result){
+	*out = (struct sim_result){
 		.span_ns = span_ns,
 		.finished_count =
 			s->end.finished_count - s->begin.finished_count,
@@ -338,10 +338,10 @@ static void take_result(const struct sim *s, struct engine_result *out)
 	for (uint32_t i = 0; i < s->config->model->stage_count; i++) {
 		const struct sim_tally *b = &s->begin.stages[i];
 		const struct sim_tally *e = &s->end.stages[i];
-		const struct engine_stage *from = &b->counts;
-		const struct engine_stage *to = &e->counts;
+		const struct sim_stage_stats *from = &b->counts;
+		const struct sim_stage_stats *to = &e->counts;
 
-		out->stages[i] = (struct engine_stage){
+		out->stages[i] = (struct sim_stage_stats){
 			.arrived_count =
 				to->arrived_count - from->arrived_count,
 			.handled_count =
@@ -359,7 +359,7 @@ static void take_result(const struct sim *s, struct engine_result *out)
 	}
 }
 
-void engine_run(const struct engine_config *config, struct engine_result *out)
+void sim_run(const struct sim_config *config, struct sim_result *out)
 {
 	struct sim *s = sim_alloc(1, sizeof(*s));
 
@@ -389,8 +389,8 @@ void engine_run(const struct engine_config *config, struct engine_result *out)
 	free(s);
 }
 
-void engine_release(struct engine_result *result)
+void sim_result_release(struct sim_result *result)
 {
 	free(result->requests);
-	*result = (struct engine_result){ 0 };
+	*result = (struct sim_result){ 0 };
 }

@@ -9,7 +9,7 @@ enum { EXIT_USAGE = 2 };
 
 static int run(const struct sim_options *o)
 {
-	struct engine_result result;
+	struct sim_result result;
 	struct report report = {
 		.config = &o->config,
 		.result = &result,
@@ -17,12 +17,12 @@ static int run(const struct sim_options *o)
 	};
 	bool is_written = true;
 
-	engine_run(&o->config, &result);
+	sim_run(&o->config, &result);
 	if (o->is_json)
 		is_written = report_print_json(stdout, &report);
 	else
 		report_print(stdout, &report);
-	engine_release(&result);
+	sim_result_release(&result);
 	return is_written ? 0 : 1;
 }
 

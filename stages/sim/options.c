@@ -9,7 +9,7 @@ enum { CORES_MAX = 1024 };
 
 /* The command line as it was found. */
 struct given {
-	struct engine_config config;
+	struct sim_config config;
 	double load;
 	const char *graph, *gaps, *parts, *classes;
 	bool is_json;
@@ -215,7 +215,7 @@ static bool cut_graph(struct sim_options *o)
 static bool read_arrivals(struct sim_options *o, const struct given *g,
 			  struct error *error)
 {
-	struct engine_config *c = &o->config;
+	struct sim_config *c = &o->config;
 	double by_stage[STAGES_MAX];
 	const char *path = g->gaps, *why = NULL;
 

@@ -4,13 +4,13 @@
 #define STAGES_SIM_OPTIONS_H
 
 #include "base/options.h"
-#include "stages/sim/engine.h"
+#include "stages/sim/sim.h"
 #include "stages/sim/report.h"
 
 struct sim_options {
 	struct model model;       /* owned */
 	struct schedule schedule; /* complete */
-	struct engine_config config;
+	struct sim_config config;
 	double *gaps_s;              /* owned */
 	struct size_classes classes; /* none: by the percentiles of sizes */
 	bool is_json;

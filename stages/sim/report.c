@@ -31,7 +31,7 @@ static double *numbers_new(uint64_t count)
 }
 
 /* The classes between the 50th, 90th and 99th percentile of the sizes. */
-static void summary_classify(const struct engine_result *result,
+static void summary_classify(const struct sim_result *result,
 			     struct size_classes *out)
 {
 	static const double shares[] = { 0.5, 0.9, 0.99 };
@@ -48,15 +48,15 @@ static void summary_classify(const struct engine_result *result,
 }
 
 /* `low` <= size < `high` */
-static void summarise(const struct engine_result *result, double low,
-		      double high, struct summary *out)
+static void summarise(const struct sim_result *result, double low, double high,
+		      struct summary *out)
 {
 	double *times = numbers_new(result->request_count);
 	uint64_t count = 0;
 	double sum = 0;
 
 	for (uint64_t i = 0; i < result->request_count; i++) {
-		const struct engine_request *r = &result->requests[i];
+		const struct sim_response *r = &result->requests[i];
 
 		if (r->size < low || r->size >= high)
 			continue;
@@ -75,13 +75,13 @@ static void summarise(const struct engine_result *result, double low,
 	free(times);
 }
 
-static void summary_all(const struct engine_result *result, struct summary *out)
+static void summary_all(const struct sim_result *result, struct summary *out)
 {
 	summarise(result, 0, INFINITY, out);
 }
 
 /* Of the requests in class `number`, 0 .. bound_count. */
-static void summary_class(const struct engine_result *result,
+static void summary_class(const struct sim_result *result,
 			  const struct size_classes *classes, uint32_t number,
 			  struct summary *out)
 {
@@ -96,7 +96,7 @@ static void summary_class(const struct engine_result *result,
  * Half the width of a 95 % confidence interval for the mean, by the means of 20
  * batches of requests in the order they began.
  */
-static double summary_confidence_ns(const struct engine_result *result)
+static double summary_confidence_ns(const struct sim_result *result)
 {
 	const double student = 2.093; /* 97.5 %, 19 degrees of freedom */
 	uint64_t length = result->request_count / SUMMARY_BATCHES;
@@ -151,7 +151,7 @@ static double per_s(const struct report *r)
 }
 
 static void print_stage(FILE *out, const char *name,
-			const struct engine_stage *s)
+			const struct sim_stage_stats *s)
 {
 	double handled = (double)s->handled_count;
 	double visits = (double)(s->visit_count - s->visit_empty_count);
@@ -227,7 +227,7 @@ static void add_number(cJSON *object, const char *name, double number)
 }
 
 static void add_stage(cJSON *list, const char *name,
-		      const struct engine_stage *s)
+		      const struct sim_stage_stats *s)
 {
 	cJSON *object = cJSON_CreateObject();
 	double handled = (double)s->handled_count;

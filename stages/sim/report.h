@@ -10,7 +10,7 @@
 #define STAGES_SIM_REPORT_H
 
 #include "base/util.h"
-#include "stages/sim/engine.h"
+#include "stages/sim/sim.h"
 
 #include <stdio.h>
 
@@ -23,8 +23,8 @@ struct size_classes {
 };
 
 struct report {
-	const struct engine_config *config;
-	const struct engine_result *result;
+	const struct sim_config *config;
+	const struct sim_result *result;
 	struct size_classes classes;
 };
 

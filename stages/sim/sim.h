@@ -1,171 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the simulator: what a simulated group is made of.  The words are those
- * of stages/: a part is a replica or a partition, a station is a queue that
- * workers visit.
+ * Simulation: run a model under a schedule in virtual time.
  *
- * engine.c has the clock, the requests and the processors; worker.c the parts,
- * their queues and their workers, which follow stages/visit.h.
+ * Workers follow the same rules as the threads of a stage group
+ * (stages/visit.h); cores, queues, sleeping and the clock are simulated.
+ * Differences from the threads:
+ *  - a handler takes the time that the model says, whatever else runs;
+ *  - threads that share cores (pools, thread per connection) have equal shares
+ *    of them at every moment;
+ *  - queues never refuse, and any number of workers may enter a stage;
+ *  - a woken worker starts at once, as soon as the one that woke it waits.
+ *
+ * Requests are numbered as they begin.  The first `warmup_count` are not
+ * counted; the run ends when `request_count` requests have ended.  The counts
+ * of stages cover the time in which the counted requests began.
  */
 #ifndef STAGES_SIM_SIM_H
 #define STAGES_SIM_SIM_H
 
-#include "stages/heap.h"
-#include "stages/sim/engine.h"
-#include "stages/stage.h"
-#include "stages/visit.h"
+#include "stages/sim/model.h"
+#include "stages/tally.h"
 
-struct sim;
+/* Streams of the seed. */
+enum sim_stream { STREAM_ARRIVALS, STREAM_PATHS, STREAM_ERRORS };
 
-struct sim_request {
-	struct event event; /* what the discipline ranks */
-	struct sim_request *next;
-	uint32_t part; /* to which it was sent */
-	double size;
-	double error;        /* predicted work / true work */
-	uint64_t started_ns; /* when its current step began */
-	uint64_t left_ns;    /* true work; event.left_ns is predicted */
-	uint32_t step, step_count;
-	struct model_step steps[];
-};
-
-struct sim_station {
-	struct visit_station visited;
-	struct sim *sim;
-	struct heap queue;
-	uint64_t number; /* of the next event */
-	/* Passed over by a cutoff, in the order of their arrival there. */
-	struct sim_request *passed, **passed_end;
-	uint32_t passed_count;
-	uint64_t free_ns;        /* when the queue can be used next */
-	struct sim_worker *idle; /* of a pool */
-};
-
-enum sim_doing {
-	DOING_STEP,  /* the next step of visitor_step() */
-	DOING_SERVE, /* its handler has ended */
-	DOING_PUSH,  /* it has got the next stage's queue */
-	DOING_SLEEP,
-};
-
-struct sim_worker {
-	struct visitor visitor;
-	struct sim *sim;
-	bool stays; /* of a pool */
-	struct sim_worker *next_idle;
-	enum sim_doing doing;        /* next, when its time has come */
-	bool is_on_core;             /* until then */
-	struct sim_request *request; /* being handled */
-	struct sim_station *sends_to;
-};
-
-/*
- * Cores that are shared evenly among any number of threads, as a kernel would
- * with a very short quantum (processor sharing).  With n threads on c cores
- * each gets min(1, c / n) of a core.  All progress at the same speed, so it is
- * enough to know how much work a thread that was always there would have got,
- * and at which such value each thread is done.
- */
-struct sim_processor {
-	struct heap threads;
+struct sim_config {
+	const struct model *model;
+	const struct schedule *schedule; /* complete */
 	uint32_t core_count;
-	double got_ns;  /* the work of such a thread until ... */
-	uint64_t at_ns; /* ... this point in time */
+	uint32_t parts[STAGES_MAX]; /* of --balance partition, by stage */
+
+	/* Arrivals: one of these three. */
+	double rate_per_s;
+	uint32_t client_count; /* each sends its next request after a reply */
+	const double *gaps_s;  /* gap_count of them, repeated */
+	uint32_t gap_count;
+	bool is_constant; /* arrivals with equal gaps; otherwise Poisson */
+
+	uint64_t request_count, warmup_count;
+	uint64_t seed;
+
+	uint64_t switch_ns; /* cost of a visit, before its first event */
+	uint64_t queue_ns;  /* how long a push or a pop keeps its queue */
+	double error_sigma; /* predicted work is true work, times a lognormal
+			     * factor of each request; 0: exact */
+
+	/* For tests, which compare with threads. */
+	uint32_t present_count; /* only the first workers begin; 0: all */
+	/* Called for each event handled and each visit, when it ends. */
+	void (*watch)(void *arg, const struct span *span);
+	void *watch_arg;
 };
 
-struct sim_part {
-	uint32_t station_count;
-	struct sim_station *stations; /* in pipeline order */
-	struct sim_station *by_stage[STAGES_MAX];
-	uint32_t worker_count, core_count;
-	struct sim_worker *idle; /* of those that roam */
-	uint64_t waiting_count;  /* in all its queues */
-	struct sim_processor processor;
-	uint64_t timer_ns; /* of the processor's next timer */
+struct sim_stage_stats {
+	uint64_t arrived_count;
+	uint64_t handled_count;
+	uint64_t visit_count;
+	uint64_t visit_empty_count;
+	uint64_t switch_count; /* visits right after one to another stage */
+	double wait_ns;        /* of handled events, in all */
+	double service_ns;     /* the same */
+	double queued_mean;    /* over time, of all queues */
+	uint64_t queued_count_max;
 };
 
-/* The counts of a stage since the beginning. */
-struct sim_tally {
-	struct engine_stage counts;
-	uint64_t switch_ns;
-	uint64_t waiting_count; /* now */
-	uint64_t changed_ns;
-	double waiting_ns; /* the integral of waiting_count over time */
+struct sim_response {
+	double size;
+	uint64_t response_ns;
 };
 
-struct sim_totals {
-	struct sim_tally stages[STAGES_MAX];
-	uint64_t at_ns;
+struct sim_result {
+	uint64_t span_ns; /* in which the counted requests began */
 	uint64_t finished_count;
-	double switch_ns, queue_ns;
+	struct sim_stage_stats stages[STAGES_MAX];
+	/* Of all cores together, in the span. */
+	double switch_ns;
+	double queue_ns; /* waiting for queues and using them */
 	uint64_t stolen_count;
+	/* The counted requests, in the order they began; owned. */
+	uint64_t request_count;
+	struct sim_response *requests;
 };
 
-enum sim_timer { TIMER_ARRIVAL, TIMER_PUSH, TIMER_WORKER, TIMER_PROCESSOR };
-
-struct sim {
-	const struct engine_config *config;
-	const struct schedule *schedule;
-	uint64_t now_ns;
-	struct heap timers;
-	uint64_t timer_number;
-	struct random arrivals, paths, errors;
-
-	struct visit_group visits;
-	struct sim_part *parts;
-	uint32_t worker_count;
-	struct sim_worker *workers;
-	uint32_t idle_count;   /* of workers that roam */
-	uint32_t next_sleeper; /* part to look for them */
-
-	uint64_t born_count;
-	struct sim_totals totals, begin, end;
-	struct engine_request *requests;
-};
-
-/* engine.c */
-
-/* Zeroed; aborts if there is no memory. */
-void *sim_alloc(size_t count, size_t size);
-
-void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
-		   void *item);
-
-/*
- * Run `item` for this time on the part's cores; it is a worker or, if there are
- * none, a request.
- */
-void sim_share(struct sim *s, struct sim_part *p, uint64_t work_ns, void *item);
-
-/* Begin the next step of `r`.  False: there is none, and `r` is freed. */
-bool sim_next(struct sim *s, struct sim_request *r);
-
-/* Report `span` to the owner of the run (engine_config.watch). */
-void sim_watch(const struct sim *s, const struct span *span);
-
-void tally_sent(struct sim *s, const struct sim_request *r);
-void tally_waiting(struct sim *s, uint32_t stage, int change);
-
-/* Count a step of `r` that is over; it had waited for `wait_ns`. */
-void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns);
-
-/* worker.c */
-
-/*
- * Make parts, stations and workers.  Workers begin as soon as the clock does.
- */
-void sim_plan(struct sim *s);
-void sim_plan_release(struct sim *s);
-
-/* Do what `w` does now, until it takes time or sleeps. */
-void worker_advance(struct sim_worker *w);
-
-void station_push(struct sim *s, struct sim_station *to, struct sim_request *r);
-
-/* Add a user of the queue: returns the time until that user is done with it. */
-uint64_t station_use(struct sim_station *at);
-
-/* The station for stage `stage` as seen from part `part`. */
-struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage);
+/* Aborts if there is no memory. */
+void sim_run(const struct sim_config *config, struct sim_result *out);
+void sim_result_release(struct sim_result *result);
 
 #endif

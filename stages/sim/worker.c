@@ -3,7 +3,7 @@
  * Stations and workers of a simulated group.  A worker does what visitor_step()
  * says, as a thread would (stages/worker.c), and lets time pass meanwhile.
  */
-#include "stages/sim/sim.h"
+#include "stages/sim/engine.h"
 
 #include "base/util.h"
 #include "stages/queue.h"
@@ -288,7 +288,7 @@ static uint64_t count_visit(struct sim_worker *w)
 
 	if (v->stage == STAGE_NONE)
 		return 0;
-	struct engine_stage *c = &w->sim->totals.stages[v->stage].counts;
+	struct sim_stage_stats *c = &w->sim->totals.stages[v->stage].counts;
 
 	c->visit_count++;
 	c->visit_empty_count += v->handled_count == 0;

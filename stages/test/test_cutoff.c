@@ -91,7 +91,7 @@ static void begin(const struct cores *cores, const char *flag,
 	group->is_started = true;
 	assert(group_plan(group));
 	worker = &group->workers[0];
-	stage_handle_here(group, worker, 0);
+	worker_set_current(worker);
 }
 
 /*
@@ -99,7 +99,7 @@ static void begin(const struct cores *cores, const char *flag,
  */
 static void end(void)
 {
-	stage_handle_here(NULL, NULL, 0);
+	worker_set_current(NULL);
 	group_stop(group);
 	group_free(group);
 }

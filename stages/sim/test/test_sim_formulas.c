@@ -23,7 +23,7 @@ static void test_mm1(void)
 	formula_expect("M/M/1 response", trial_response_s(&t),
 		       formula_erlang_c_wait_s(1, LOAD) + SERVICE_S, 0.04);
 	/* Little 1961. */
-	const struct engine_stage *a = &t.result.stages[0];
+	const struct sim_stage_stats *a = &t.result.stages[0];
 
 	formula_expect("M/M/1 queue, by Little's law", a->queued_mean,
 		       (double)a->arrived_count / (double)t.result.span_ns *

@@ -33,7 +33,7 @@ static void init(struct trial *t, const char *policy)
 
 static double cohort(const struct trial *t, uint32_t stage)
 {
-	const struct engine_stage *s = &t->result.stages[stage];
+	const struct sim_stage_stats *s = &t->result.stages[stage];
 
 	return (double)s->handled_count /
 	       (double)(s->visit_count - s->visit_empty_count);
@@ -42,13 +42,13 @@ static double cohort(const struct trial *t, uint32_t stage)
 /* Response times are at least the work, and stages see the same events. */
 static void check_whole(const struct trial *t)
 {
-	const struct engine_stage *s = t->result.stages;
+	const struct sim_stage_stats *s = t->result.stages;
 
 	uint64_t counted = t->config.request_count - WARMUP;
 
 	assert(t->result.request_count == counted);
 	for (uint64_t i = 0; i < t->result.request_count; i++) {
-		const struct engine_request *r = &t->result.requests[i];
+		const struct sim_response *r = &t->result.requests[i];
 
 		assert((double)r->response_ns >= r->size * 1000 - 3);
 	}

@@ -8,12 +8,12 @@
 enum { REQUESTS = 1000 };
 
 /* Sizes 1 .. 1000; a request of size n took n * 10 ns; not in order. */
-static void fill(struct engine_request requests[REQUESTS])
+static void fill(struct sim_response requests[REQUESTS])
 {
 	for (uint64_t i = 0; i < REQUESTS; i++) {
 		uint64_t n = i * 377 % REQUESTS + 1;
 
-		requests[i] = (struct engine_request){
+		requests[i] = (struct sim_response){
 			.size = (double)n,
 			.response_ns = n * 10,
 		};
@@ -22,9 +22,9 @@ static void fill(struct engine_request requests[REQUESTS])
 
 int main(void)
 {
-	static struct engine_request requests[REQUESTS];
-	struct engine_result result = { .request_count = REQUESTS,
-					.requests = requests };
+	static struct sim_response requests[REQUESTS];
+	struct sim_result result = { .request_count = REQUESTS,
+				     .requests = requests };
 	struct size_classes classes;
 	struct summary s;
 

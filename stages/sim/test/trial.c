@@ -26,12 +26,12 @@ void trial_init(struct trial *t, const char *graph, uint32_t cores,
 
 void trial_run(struct trial *t)
 {
-	engine_run(&t->config, &t->result);
+	sim_run(&t->config, &t->result);
 }
 
 void trial_release(struct trial *t)
 {
-	engine_release(&t->result);
+	sim_result_release(&t->result);
 	model_release(&t->model);
 }
 

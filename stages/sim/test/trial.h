@@ -3,15 +3,15 @@
 #ifndef STAGES_SIM_TEST_TRIAL_H
 #define STAGES_SIM_TEST_TRIAL_H
 
-#include "stages/sim/engine.h"
+#include "stages/sim/sim.h"
 
 enum { TRIAL_REQUESTS = 400000, TRIAL_WARMUP = 20000 };
 
 struct trial {
 	struct model model;
 	struct schedule schedule; /* the test's to change, as is `config` */
-	struct engine_config config;
-	struct engine_result result;
+	struct sim_config config;
+	struct sim_result result;
 };
 
 /*
