@@ -22,7 +22,7 @@
 
 #include "service/http/problem.h"
 #include "service/pipeline/pipeline.h"
-#include "service/store/spool.h"
+#include "service/store/store.h"
 
 struct log;
 struct spooler;

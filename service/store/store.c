@@ -1,44 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/store/spool.h"
+/*
+ * What the folders of a store contain, in this order: the folders and the
+ * marker, images, checks of what is read, the spool, opening and closing.  How
+ * an entry is written and removed: entries.c.
+ */
+#include "service/store/store.h"
 
-#include "base/util.h"
-#include "service/store/store_files.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
+
 enum {
-	SHARDS = 256, /* folders of entries, by the first two digits */
+	SHARDS = 256, /* folders of images, by the first two digits */
 	SHARD_BYTES = 3,
-	TEMPORARY_DIGITS = 16, /* of each of two numbers */
-	TEMPORARY_BYTES = 2 * TEMPORARY_DIGITS + 2,
-	/* Other threads may interfere, but hardly this often. */
-	MOVES_MAX = 8,
-	BLOCK_BYTES_MIN = 512,
-	/* Network file systems report the size of a transfer instead. */
-	BLOCK_BYTES_MAX = 64 << 10,
+	COUNTED_FOLDERS = SHARDS + 2, /* all but tmp/ */
+	FOLDERS = COUNTED_FOLDERS + 1,
+};
+
+/*
+ * Reading a file to its end only to check it costs as much as sending it.  So
+ * the files that were whole are remembered, together with what a change of them
+ * would change.  Only for a while, because a disk can lose what it had.
+ */
+enum {
+	SETS = 4096,
+	WAYS = 4, /* files of a set */
+	READ_BYTES = 64 << 10,
+	KNOWN_BYTES = 8, /* of a SHA-256 are remembered */
+};
+
+#define REMEMBERED_NS (3600 * NS_PER_S)
+
+struct known_file {
+	uint64_t inode, bytes;
+	struct timespec changed; /* by the system: no program can set it */
+	uint8_t sha256[KNOWN_BYTES];
+	uint64_t until_ns; /* 0: none */
+};
+
+struct checks {
+	pthread_mutex_t lock;
+	struct known_file files[SETS][WAYS];
+};
+
+enum { BUCKETS = 256 };
+
+/*
+ * The holds on some ids, and a lock.  A thread that changes an entry keeps the
+ * lock while it writes to the disk, so that an upload and a DELETE of the same
+ * id do not mix.  Ids are spread evenly over the buckets, so threads with other
+ * ids hardly ever wait.
+ */
+struct bucket {
+	pthread_mutex_t lock;
+	struct spool_hold *first;
+};
+
+struct spool {
+	struct store *store;
+	int folder, failed; /* descriptors of spool/ and failed/ */
+	struct bucket buckets[BUCKETS];
+	_Atomic uint64_t waiting_count;
+	_Atomic uint64_t written_count;
+	_Atomic uint64_t finished_count;
+	_Atomic uint64_t recovered_count;
+	_Atomic uint64_t failed_count;
+	_Atomic uint64_t damaged_count;
 };
 
 struct store {
-	int root, tmp, marker;
-	struct checks *checks;
-	struct spool *spool;
-	uint64_t quota_bytes;
-	uint64_t block_bytes; /* of the file system */
-	uint64_t opened_ns;   /* names in tmp/ begin with it */
-	_Atomic uint64_t used_bytes;
-	_Atomic uint64_t temporary_next;
+	int root, marker; /* descriptors; the marker's is locked */
+	struct entries entries;
+	struct checks checks;
+	struct spool spool;
 	_Atomic uint64_t put_count;
 	_Atomic uint64_t same_count;
 	_Atomic uint64_t deleted_count;
@@ -46,35 +93,15 @@ struct store {
 	_Atomic uint64_t failed_count;
 };
 
-static enum store_answer answer_of_write(void)
+/* The folder's name; one of a shard is written to `shard`. */
+static const char *folder_name(uint32_t i, char shard[SHARD_BYTES])
 {
-	switch (errno) {
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG: /* over `ulimit -f` */
-		return STORE_FULL;
-	default:
-		return STORE_FAILED;
-	}
-}
+	static const char *const names[] = { "spool", "failed", "tmp" };
 
-static enum store_answer answer_of_read(void)
-{
-	switch (errno) {
-	case ENOENT:
-	case ENOTDIR: /* not made by a store, and the same for ELOOP */
-	case ELOOP:
-		return STORE_NOT_FOUND;
-	default:
-		return STORE_FAILED;
-	}
-}
-
-/* The folder that holds the entry `id`. */
-static int open_shard(const struct store *s, const char *id)
-{
-	assert(store_is_id(id));
-	return folder_open(s->root, (const char[]){ id[0], id[1], '\0' });
+	if (i >= SHARDS)
+		return names[i - SHARDS];
+	(void)snprintf(shard, SHARD_BYTES, "%02x", i);
+	return shard;
 }
 
 /* False: failed, see errno. */
@@ -82,89 +109,20 @@ static bool make_folders(int root)
 {
 	char shard[SHARD_BYTES];
 
-	static const char *const names[] = { "tmp", SPOOL_FOLDER,
-					     SPOOL_FAILED_FOLDER };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (mkdirat(root, names[i], 0777) != 0 && errno != EEXIST)
+	for (uint32_t i = 0; i < FOLDERS; i++)
+		if (mkdirat(root, folder_name(i, shard), 0777) != 0 &&
+		    errno != EEXIST)
 			return false;
-	for (unsigned int i = 0; i < SHARDS; i++) {
-		(void)snprintf(shard, sizeof(shard), "%02x", i);
-		if (mkdirat(root, shard, 0777) != 0 && errno != EEXIST)
-			return false;
-	}
 	return fsync(root) == 0;
-}
-
-/* Is it a name made by name_temporary()? */
-static bool is_temporary(const char *name)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	return strspn(name, digits) == TEMPORARY_DIGITS &&
-	       name[TEMPORARY_DIGITS] == '-' &&
-	       strspn(name + TEMPORARY_DIGITS + 1, digits) ==
-		       TEMPORARY_DIGITS &&
-	       name[TEMPORARY_BYTES - 1] == '\0';
-}
-
-/* Remove entries that a crash left half made or half removed. */
-static bool clear_temporary(const struct store *s)
-{
-	DIR *list = folder_list(s->tmp, ".");
-	const char *name;
-
-	if (list == NULL)
-		return false;
-	while ((name = folder_next(list)) != NULL)
-		if (is_temporary(name))
-			(void)folder_remove(s->tmp, name);
-	(void)closedir(list);
-	return true;
-}
-
-/* Add up the bytes of all entries of a folder.  False: it is not readable. */
-static bool count_folder(struct store *s, const char *name)
-{
-	DIR *list = folder_list(s->root, name);
-	const char *id;
-
-	if (list == NULL)
-		return false;
-	while ((id = folder_next(list)) != NULL)
-		if (store_is_id(id))
-			atomic_fetch_add(&s->used_bytes,
-					 folder_disk_bytes(dirfd(list), id));
-	(void)closedir(list);
-	return true;
 }
 
 static bool count_used(struct store *s)
 {
 	char shard[SHARD_BYTES];
 
-	if (s->quota_bytes == 0)
-		return true;
-	for (unsigned int i = 0; i < SHARDS; i++) {
-		(void)snprintf(shard, sizeof(shard), "%02x", i);
-		if (!count_folder(s, shard))
+	for (uint32_t i = 0; i < COUNTED_FOLDERS; i++)
+		if (!entries_count(&s->entries, s->root, folder_name(i, shard)))
 			return false;
-	}
-	return count_folder(s, SPOOL_FOLDER) &&
-	       count_folder(s, SPOOL_FAILED_FOLDER);
-}
-
-static bool read_block_bytes(struct store *s)
-{
-	struct statvfs system;
-
-	if (fstatvfs(s->root, &system) != 0)
-		return false;
-	s->block_bytes = system.f_frsize;
-	if (s->block_bytes < BLOCK_BYTES_MIN)
-		s->block_bytes = BLOCK_BYTES_MIN;
-	if (s->block_bytes > BLOCK_BYTES_MAX)
-		s->block_bytes = BLOCK_BYTES_MAX;
 	return true;
 }
 
@@ -251,201 +209,25 @@ static int store_claim(int root, const char **why)
 	return -1;
 }
 
-static bool store_begin(struct store *s, const char *path, const char **why)
+/* Open the folder that holds the image `id`. */
+static enum store_answer open_shard(const struct store *s, const char *id,
+				    int *shard)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	s->opened_ns =
-		(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	*why = NULL;
-	s->root = folder_open(AT_FDCWD, path);
-	if (s->root >= 0)
-		s->marker = store_claim(s->root, why);
-	if (s->marker >= 0 && make_folders(s->root)) {
-		s->tmp = folder_open(s->root, "tmp");
-		if (s->tmp >= 0 && read_block_bytes(s) && clear_temporary(s) &&
-		    count_used(s))
-			s->spool = spool_open(s);
-		if (s->spool != NULL)
-			return true;
-	}
-	if (*why == NULL)
-		*why = strerror(errno);
-	return false;
+	assert(store_is_id(id));
+	return folder_find(s->root, (const char[]){ id[0], id[1], '\0' },
+			   shard);
 }
 
-struct store *store_open(const char *path, uint64_t quota_bytes,
-			 const char **why)
-{
-	struct store *s = calloc(1, sizeof(*s));
-
-	if (s == NULL) {
-		*why = strerror(ENOMEM);
-		return NULL;
-	}
-	s->quota_bytes = quota_bytes;
-	s->root = s->tmp = s->marker = -1;
-	s->checks = checks_new();
-	if (s->checks == NULL)
-		*why = strerror(ENOMEM);
-	else if (store_begin(s, path, why))
-		return s;
-	store_close(s);
-	return NULL;
-}
-
-void store_close(struct store *s)
-{
-	if (s == NULL)
-		return;
-
-	const int fds[] = { s->tmp, s->root, s->marker };
-
-	spool_close(s->spool);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
-	checks_free(s->checks);
-	free(s);
-}
-
-static void name_temporary(struct store *s, char name[TEMPORARY_BYTES])
-{
-	(void)snprintf(name, TEMPORARY_BYTES, "%016" PRIx64 "-%016" PRIx64,
-		       s->opened_ns, atomic_fetch_add(&s->temporary_next, 1));
-}
-
-/* False: the quota would be exceeded. */
-static bool reserve_bytes(struct store *s, uint64_t bytes)
-{
-	uint64_t used = atomic_load(&s->used_bytes);
-
-	if (s->quota_bytes == 0)
-		return true;
-	do {
-		if (used > s->quota_bytes || bytes > s->quota_bytes - used)
-			return false;
-	} while (!atomic_compare_exchange_weak(&s->used_bytes, &used,
-					       used + bytes));
-	return true;
-}
-
-static void release_bytes(struct store *s, uint64_t bytes)
-{
-	if (s->quota_bytes > 0)
-		(void)atomic_fetch_sub(&s->used_bytes, bytes);
-}
-
-/* Bytes of an entry on the disk: whole blocks, and one for its folder. */
-static uint64_t estimate_bytes(const struct store *s,
-			       const struct store_file *files,
-			       uint32_t file_count)
-{
-	uint64_t block_count = 1;
-
-	for (uint32_t i = 0; i < file_count; i++)
-		block_count += (files[i].count - 1) / s->block_bytes + 1;
-	return block_count * s->block_bytes;
-}
-
-/*
- * Write the entry as `name` into tmp/.  *reserved: the estimated size before,
- * the real size after.
- */
-static bool write_temporary(struct store *s, const char *name,
-			    const struct store_file *files, uint32_t file_count,
-			    uint64_t *reserved)
-{
-	uint64_t bytes;
-
-	if (!folder_write(s->tmp, name, files, file_count, &bytes))
-		return false;
-	/* Unsigned arithmetic: also correct if `bytes` is larger. */
-	release_bytes(s, *reserved - bytes);
-	*reserved = bytes;
-	return true;
-}
-
-/*
- * Move the entry `name` from tmp/ to its place.  *moved: done, and tmp/ has
- * what was there before, if anything.  Else it stays in tmp/, because another
- * thread has made the same entry.  False: failed, see errno.
- */
-static bool move_in(const struct store *s, const char *name, int shard,
-		    const char *id, const struct store_file *files,
-		    uint32_t file_count, bool *moved)
-{
-	for (int i = 0; i < MOVES_MAX; i++) {
-		*moved = true;
-		if (renameat(s->tmp, name, shard, id) == 0)
-			return true;
-		*moved = false;
-		if (errno != ENOTEMPTY && errno != EEXIST)
-			return false;
-		if (folder_has(shard, id, files, file_count))
-			return true;
-		*moved = true;
-		if (renameat2(s->tmp, name, shard, id, RENAME_EXCHANGE) == 0)
-			return true;
-		*moved = false;
-		if (errno != ENOENT) /* deleted meanwhile */
-			return false;
-	}
-	return false;
-}
-
-/* STORE_OK: the entry exists; *moved: this call made it. */
-static enum store_answer make_entry(struct store *s, int shard, const char *id,
-				    const struct store_file *files,
-				    uint32_t file_count, bool *moved)
-{
-	char name[TEMPORARY_BYTES];
-	uint64_t bytes = estimate_bytes(s, files, file_count);
-
-	if (!reserve_bytes(s, bytes))
-		return STORE_FULL;
-	name_temporary(s, name);
-
-	bool ok = write_temporary(s, name, files, file_count, &bytes) &&
-		  move_in(s, name, shard, id, files, file_count, moved);
-	enum store_answer answer = ok ? STORE_OK : answer_of_write();
-	int saved = errno;
-	uint64_t discarded = folder_remove(s->tmp, name);
-
-	release_bytes(s, *moved ? discarded : bytes);
-	errno = saved;
-	return answer;
-}
-
-enum store_answer store_place(struct store *s, int folder, const char *id,
-			      const struct store_file *files,
-			      uint32_t file_count, bool *moved)
-{
-	enum store_answer answer = STORE_OK;
-
-	for (uint32_t i = 0; i < file_count; i++)
-		assert(folder_is_file_name(files[i].name) &&
-		       files[i].count > 0);
-	*moved = false;
-	if (!folder_has(folder, id, files, file_count))
-		answer = make_entry(s, folder, id, files, file_count, moved);
-	/* Also if another thread moved it: it may not have synced it yet. */
-	if (answer == STORE_OK && fsync(folder) != 0)
-		answer = answer_of_write();
-	return answer;
-}
-
-static enum store_answer put_entry(struct store *s, const char *id,
+static enum store_answer put_image(struct store *s, const char *id,
 				   const struct store_file *files,
 				   uint32_t file_count, bool *moved)
 {
-	int shard = open_shard(s, id);
+	int shard;
 	enum store_answer answer;
 
-	if (shard < 0)
-		return answer_of_write();
-	answer = store_place(s, shard, id, files, file_count, moved);
+	if (open_shard(s, id, &shard) != STORE_OK)
+		return store_write_error();
+	answer = entry_put(&s->entries, shard, id, files, file_count, moved);
 	folder_close(shard);
 	return answer;
 }
@@ -454,8 +236,7 @@ enum store_answer store_put(struct store *s, const char *id,
 			    const struct store_file *files, uint32_t file_count)
 {
 	bool moved = false;
-
-	enum store_answer answer = put_entry(s, id, files, file_count, &moved);
+	enum store_answer answer = put_image(s, id, files, file_count, &moved);
 
 	switch (answer) {
 	case STORE_OK:
@@ -470,127 +251,25 @@ enum store_answer store_put(struct store *s, const char *id,
 	return answer;
 }
 
-enum store_answer store_find(const struct store *s, const char *id, int *folder)
+enum store_answer store_find(const struct store *s, const char *id, int *entry)
 {
-	int shard = open_shard(s, id);
-	int fd = shard >= 0 ? folder_open(shard, id) : -1;
-	enum store_answer answer = fd >= 0 ? STORE_OK : answer_of_read();
+	int shard;
+	enum store_answer answer = open_shard(s, id, &shard);
 
-	if (shard >= 0)
-		folder_close(shard);
-	if (fd >= 0)
-		*folder = fd;
+	if (answer != STORE_OK)
+		return answer;
+	answer = folder_find(shard, id, entry);
+	folder_close(shard);
 	return answer;
-}
-
-enum store_answer store_read(int folder, const char *name, int *fd,
-			     uint64_t *bytes)
-{
-	struct stat file;
-	/* O_NONBLOCK: opening a pipe must not wait for a writer. */
-	int opened =
-		folder_is_file_name(name) ?
-			openat(folder, name,
-			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) :
-			-1;
-
-	if (opened < 0)
-		return folder_is_file_name(name) ? answer_of_read() :
-						   STORE_NOT_FOUND;
-	if (fstat(opened, &file) != 0 || !S_ISREG(file.st_mode)) {
-		(void)close(opened);
-		return STORE_NOT_FOUND;
-	}
-	*fd = opened;
-	*bytes = (uint64_t)file.st_size;
-	return STORE_OK;
-}
-
-bool store_is_checked(const struct store *s, int fd, const char *sha256)
-{
-	return checks_has(s->checks, fd, sha256);
-}
-
-enum store_answer store_check(const struct store *s, int fd, const char *sha256)
-{
-	return checks_make(s->checks, fd, sha256);
-}
-
-enum store_answer store_take_out(struct store *s, int folder, const char *id)
-{
-	char name[TEMPORARY_BYTES];
-	bool moved, ok;
-	int saved;
-
-	name_temporary(s, name);
-	moved = renameat(folder, id, s->tmp, name) == 0;
-	ok = moved && fsync(folder) == 0;
-	saved = errno;
-	if (moved)
-		release_bytes(s, folder_remove(s->tmp, name));
-	errno = saved;
-	if (ok || errno == ENOENT)
-		return ok ? STORE_OK : STORE_NOT_FOUND;
-	return STORE_FAILED;
-}
-
-enum store_answer store_extend(struct store *s, int folder, const char *id,
-			       const struct store_file *file)
-{
-	uint64_t bytes = (file->count - 1) / s->block_bytes * s->block_bytes +
-			 s->block_bytes;
-	uint64_t added = 0;
-	int entry = folder_open(folder, id), saved;
-	enum store_answer answer = STORE_OK;
-
-	if (entry < 0)
-		return answer_of_read();
-	release_bytes(s, folder_remove_file(entry, file->name));
-	if (!reserve_bytes(s, bytes)) {
-		folder_close(entry);
-		return STORE_FULL;
-	}
-	if (!folder_add_file(entry, file, &added) || fsync(entry) != 0) {
-		answer = answer_of_write();
-		saved = errno;
-		(void)folder_remove_file(entry, file->name);
-		errno = saved;
-		added = 0;
-	}
-	release_bytes(s, bytes - added);
-	folder_close(entry);
-	return answer;
-}
-
-enum store_answer store_move(struct store *s, int from, int to, const char *id)
-{
-	if (renameat(from, id, to, id) != 0) {
-		if (errno != ENOTEMPTY && errno != EEXIST)
-			return answer_of_read();
-		if (store_take_out(s, to, id) == STORE_FAILED ||
-		    renameat(from, id, to, id) != 0)
-			return STORE_FAILED;
-	}
-	return fsync(to) == 0 && fsync(from) == 0 ? STORE_OK : STORE_FAILED;
-}
-
-int store_root(const struct store *s)
-{
-	return s->root;
-}
-
-struct spool *store_spool(const struct store *s)
-{
-	return s->spool;
 }
 
 enum store_answer store_delete(struct store *s, const char *id)
 {
-	int shard = open_shard(s, id);
+	int shard;
 	enum store_answer answer = STORE_FAILED;
 
-	if (shard >= 0) {
-		answer = store_take_out(s, shard, id);
+	if (open_shard(s, id, &shard) == STORE_OK) {
+		answer = entry_remove(&s->entries, shard, id);
 		folder_close(shard);
 	}
 	if (answer == STORE_OK)
@@ -600,16 +279,493 @@ enum store_answer store_delete(struct store *s, const char *id)
 	return answer;
 }
 
+/* Fill *f for an open file.  False: failed, see errno. */
+static bool describe_file(struct known_file *f, int fd,
+			  const uint8_t sha256[SHA256_DIGEST_SIZE])
+{
+	struct stat file;
+
+	if (fstat(fd, &file) != 0)
+		return false;
+	*f = (struct known_file){ .inode = file.st_ino,
+				  .bytes = (uint64_t)file.st_size,
+				  .changed = file.st_ctim };
+	(void)memcpy(f->sha256, sha256, KNOWN_BYTES);
+	return true;
+}
+
+static bool is_same(const struct known_file *a, const struct known_file *b)
+{
+	return a->inode == b->inode && a->bytes == b->bytes &&
+	       a->changed.tv_sec == b->changed.tv_sec &&
+	       a->changed.tv_nsec == b->changed.tv_nsec &&
+	       memcmp(a->sha256, b->sha256, KNOWN_BYTES) == 0;
+}
+
+static struct known_file *set_of(struct checks *c, uint64_t inode)
+{
+	return c->files[inode * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
+_Static_assert(SETS == 1 << (64 - 52), "set_of() returns one of 2^12 sets");
+
+static bool checks_knows(struct checks *c, const struct known_file *f)
+{
+	const struct known_file *set = set_of(c, f->inode);
+	uint64_t now_ns = clock_now_ns();
+	bool found = false;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (uint32_t i = 0; i < WAYS; i++)
+		found |= set[i].until_ns > now_ns && is_same(&set[i], f);
+	(void)pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+/* Replace the file of its set that would be forgotten first. */
+static void checks_remember(struct checks *c, const struct known_file *f)
+{
+	struct known_file *set = set_of(c, f->inode), *oldest = &set[0];
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (uint32_t i = 1; i < WAYS; i++)
+		if (set[i].until_ns < oldest->until_ns)
+			oldest = &set[i];
+	*oldest = *f;
+	oldest->until_ns = clock_now_ns() + REMEMBERED_NS;
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* False: it cannot be read, see errno. */
+static bool hash_file(int fd, uint8_t sha256[SHA256_DIGEST_SIZE])
+{
+	uint8_t piece[READ_BYTES];
+	struct sha256_ctx ctx;
+	off_t at = 0;
+
+	sha256_init(&ctx);
+	for (;;) {
+		ssize_t n = pread(fd, piece, sizeof(piece), at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (n == 0)
+			break;
+		sha256_update(&ctx, (size_t)n, piece);
+		at += n;
+	}
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, sha256);
+	return true;
+}
+
+/* False: the text is not a SHA-256 in hexadecimal digits. */
+static bool read_sha256(uint8_t out[SHA256_DIGEST_SIZE], const char *text)
+{
+	struct base16_decode_ctx ctx;
+	size_t bytes = SHA256_DIGEST_SIZE;
+
+	base16_decode_init(&ctx);
+	return store_is_id(text) &&
+	       base16_decode_update(&ctx, &bytes, out, STORE_ID_BYTES - 1,
+				    text) &&
+	       base16_decode_final(&ctx);
+}
+
+bool store_is_checked(struct store *s, int fd, const char *sha256)
+{
+	uint8_t expected[SHA256_DIGEST_SIZE];
+	struct known_file file;
+
+	return read_sha256(expected, sha256) &&
+	       describe_file(&file, fd, expected) &&
+	       checks_knows(&s->checks, &file);
+}
+
+enum store_answer store_check(struct store *s, int fd, const char *sha256)
+{
+	uint8_t expected[SHA256_DIGEST_SIZE], found[SHA256_DIGEST_SIZE];
+	struct known_file file;
+
+	if (!read_sha256(expected, sha256))
+		return STORE_DAMAGED;
+	/* Before reading: so a change meanwhile is noticed later. */
+	if (!describe_file(&file, fd, expected))
+		return STORE_FAILED;
+	if (!hash_file(fd, found))
+		/* EIO: the disk has lost a block. */
+		return errno == EIO ? STORE_DAMAGED : STORE_FAILED;
+	if (memcmp(found, expected, sizeof(found)) != 0)
+		return STORE_DAMAGED;
+	checks_remember(&s->checks, &file);
+	return STORE_OK;
+}
+
+static const char upload_name[] = "upload.jpg";
+static const char request_name[] = "request.txt";
+static const char problem_name[] = "problem.json";
+
+static struct bucket *bucket_lock(struct spool *s, const char *id)
+{
+	char digits[] = { id[0], id[1], '\0' };
+	struct bucket *b;
+
+	assert(store_is_id(id));
+	b = &s->buckets[strtoul(digits, NULL, 16)];
+	(void)pthread_mutex_lock(&b->lock);
+	return b;
+}
+
+/* Keeps errno. */
+static void bucket_unlock(struct bucket *b)
+{
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Caller holds the lock, also for the next two. */
+static void add_hold(struct bucket *b, struct spool_hold *h)
+{
+	h->next = b->first;
+	b->first = h;
+}
+
+static void end_hold(struct bucket *b, struct spool_hold *h)
+{
+	struct spool_hold **at = &b->first;
+
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+}
+
+static bool is_held(const struct bucket *b, const char *id)
+{
+	const struct spool_hold *h = b->first;
+
+	while (h != NULL && strcmp(h->id, id) != 0)
+		h = h->next;
+	return h != NULL;
+}
+
+/* Does the folder contain an entry of that id, or anything with that name? */
+static bool folder_contains(int folder, const char *id)
+{
+	struct stat entry;
+
+	return fstatat(folder, id, &entry, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum store_answer spool_take_out(struct spool *s, const char *id)
+{
+	enum store_answer answer =
+		entry_remove(&s->store->entries, s->folder, id);
+
+	/* STORE_FAILED: it may have been removed, but not synced. */
+	if (answer == STORE_OK ||
+	    (answer == STORE_FAILED && !folder_contains(s->folder, id)))
+		atomic_fetch_sub(&s->waiting_count, 1);
+	return answer;
+}
+
+bool spool_list(const struct spool *s, bool (*take)(void *arg, const char *id),
+		void *arg)
+{
+	DIR *list = folder_list(s->folder, ".");
+	const char *id = "";
+	bool ok = list != NULL;
+
+	while (ok && (id = folder_next(list)) != NULL)
+		ok = !store_is_id(id) || take(arg, id);
+	if (list != NULL)
+		(void)closedir(list);
+	return ok;
+}
+
+bool spool_has(const struct spool *s, const char *id)
+{
+	return folder_contains(s->folder, id);
+}
+
+/* Read a small file and append a NUL. */
+static enum store_answer read_text(int entry, const char *name,
+				   char text[SPOOL_TEXT_BYTES])
+{
+	uint64_t bytes;
+	int fd;
+	enum store_answer answer = store_read(entry, name, &fd, &bytes);
+
+	if (answer != STORE_OK)
+		return answer;
+	if (bytes >= SPOOL_TEXT_BYTES)
+		answer = STORE_NOT_FOUND;
+	else if (read(fd, text, (size_t)bytes) != (ssize_t)bytes)
+		answer = STORE_FAILED;
+	if (answer == STORE_OK)
+		text[bytes] = '\0';
+	folder_close(fd);
+	return answer;
+}
+
+enum store_answer spool_find_failed(const struct spool *s, const char *id,
+				    char text[SPOOL_TEXT_BYTES])
+{
+	int entry = folder_open(s->failed, id);
+	enum store_answer answer;
+
+	if (entry < 0)
+		return STORE_NOT_FOUND;
+	answer = read_text(entry, problem_name, text);
+	(void)close(entry);
+	return answer;
+}
+
+enum store_answer spool_put(struct spool *s, struct spool_hold *h,
+			    const char *request, const void *jpeg,
+			    size_t jpeg_bytes)
+{
+	const struct store_file files[] = {
+		{ upload_name, jpeg, jpeg_bytes },
+		{ request_name, request, strlen(request) },
+	};
+	struct bucket *b = bucket_lock(s, h->id);
+	bool was_there = folder_contains(s->folder, h->id), moved;
+	/* This replaces a damaged entry of an earlier run. */
+	enum store_answer answer =
+		entry_put(&s->store->entries, s->folder, h->id, files,
+			  ARRAY_SIZE(files), &moved);
+
+	atomic_fetch_add(&s->waiting_count, moved && !was_there);
+	if (answer == STORE_OK) {
+		atomic_fetch_add(&s->written_count, moved);
+		add_hold(b, h);
+	} else if (moved && !is_held(b, h->id)) {
+		/* It could not be synced. */
+		(void)spool_take_out(s, h->id);
+	}
+	bucket_unlock(b);
+	return answer;
+}
+
+void spool_hold(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	add_hold(b, h);
+	bucket_unlock(b);
+}
+
+void spool_release(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	end_hold(b, h);
+	bucket_unlock(b);
+}
+
+void spool_drop(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	end_hold(b, h);
+	if (!is_held(b, h->id))
+		(void)spool_take_out(s, h->id);
+	bucket_unlock(b);
+}
+
+enum store_answer spool_read(const struct spool *s, const char *id,
+			     struct spool_entry *out)
+{
+	int entry;
+	enum store_answer answer = folder_find(s->folder, id, &entry);
+
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_text(entry, request_name, out->request);
+	if (answer == STORE_OK)
+		answer = store_read(entry, upload_name, &out->fd, &out->bytes);
+	folder_close(entry);
+	return answer;
+}
+
+enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
+			       const struct store_file *files,
+			       uint32_t file_count)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+	enum store_answer answer =
+		folder_contains(s->folder, h->id) ?
+			store_put(s->store, h->id, files, file_count) :
+			STORE_NOT_FOUND;
+
+	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
+		end_hold(b, h);
+	if (answer == STORE_OK) {
+		/* If that fails, a later run stores the same image again. */
+		(void)spool_take_out(s, h->id);
+		if (folder_contains(s->failed, h->id))
+			(void)entry_remove(&s->store->entries, s->failed,
+					   h->id);
+		atomic_fetch_add(&s->finished_count, 1);
+	}
+	bucket_unlock(b);
+	return answer;
+}
+
+enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
+			     const char *problem, bool is_damaged)
+{
+	const struct store_file file = { problem_name, problem,
+					 strlen(problem) };
+	struct bucket *b = bucket_lock(s, h->id);
+	enum store_answer answer =
+		entry_extend(&s->store->entries, s->folder, h->id, &file);
+
+	if (answer == STORE_OK)
+		answer = entry_move(&s->store->entries, s->folder, s->failed,
+				    h->id);
+	/* Moved but not synced: after a power loss it may be tried again. */
+	if (answer == STORE_FAILED && !folder_contains(s->folder, h->id))
+		answer = STORE_OK;
+	if (answer == STORE_OK) {
+		atomic_fetch_sub(&s->waiting_count, 1);
+		atomic_fetch_add(&s->failed_count, 1);
+		atomic_fetch_add(&s->damaged_count, is_damaged);
+	} else if (answer == STORE_NOT_FOUND && is_damaged) {
+		/* It is not a folder, so problem.json cannot be added. */
+		atomic_fetch_add(&s->damaged_count,
+				 spool_take_out(s, h->id) == STORE_OK);
+	}
+	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
+		end_hold(b, h);
+	bucket_unlock(b);
+	return answer;
+}
+
+/* STORE_FAILED if either is; else the first that is not STORE_NOT_FOUND. */
+static enum store_answer worst_answer(enum store_answer a, enum store_answer b)
+{
+	if (a == STORE_FAILED || b == STORE_NOT_FOUND)
+		return a;
+	return b;
+}
+
+enum store_answer spool_delete(struct spool *s, const char *id)
+{
+	struct bucket *b = bucket_lock(s, id);
+	enum store_answer answer = spool_take_out(s, id);
+
+	if (answer != STORE_FAILED)
+		answer = worst_answer(answer, entry_remove(&s->store->entries,
+							   s->failed, id));
+	if (answer != STORE_FAILED)
+		answer = worst_answer(answer, store_delete(s->store, id));
+	bucket_unlock(b);
+	return answer;
+}
+
+void spool_count_recovered(struct spool *s)
+{
+	atomic_fetch_add(&s->recovered_count, 1);
+}
+
+void spool_stats(const struct spool *s, struct spool_stats *out)
+{
+	*out = (struct spool_stats){
+		.waiting_count = atomic_load(&s->waiting_count),
+		.written_count = atomic_load(&s->written_count),
+		.finished_count = atomic_load(&s->finished_count),
+		.recovered_count = atomic_load(&s->recovered_count),
+		.failed_count = atomic_load(&s->failed_count),
+		.damaged_count = atomic_load(&s->damaged_count),
+	};
+}
+static bool count_one(void *arg, const char *id)
+{
+	struct spool *s = arg;
+
+	(void)id;
+	atomic_fetch_add(&s->waiting_count, 1);
+	return true;
+}
+
+/* False: failed, see errno. */
+static bool spool_begin(struct spool *s, int root)
+{
+	s->folder = folder_open(root, "spool");
+	s->failed = folder_open(root, "failed");
+	return s->folder >= 0 && s->failed >= 0 && spool_list(s, count_one, s);
+}
+
+static bool store_begin(struct store *s, const char *path, uint64_t quota_bytes,
+			const char **why)
+{
+	*why = NULL;
+	s->root = folder_open(AT_FDCWD, path);
+	if (s->root >= 0)
+		s->marker = store_claim(s->root, why);
+	if (s->marker >= 0 && make_folders(s->root) &&
+	    entries_open(&s->entries, s->root, quota_bytes) && count_used(s) &&
+	    spool_begin(&s->spool, s->root))
+		return true;
+	if (*why == NULL)
+		*why = strerror(errno);
+	return false;
+}
+
+struct store *store_open(const char *path, uint64_t quota_bytes,
+			 const char **why)
+{
+	struct store *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		*why = strerror(ENOMEM);
+		return NULL;
+	}
+	s->root = s->marker = s->entries.tmp = -1;
+	s->spool.folder = s->spool.failed = -1;
+	s->spool.store = s;
+	(void)pthread_mutex_init(&s->checks.lock, NULL);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		(void)pthread_mutex_init(&s->spool.buckets[i].lock, NULL);
+	if (store_begin(s, path, quota_bytes, why))
+		return s;
+	store_close(s);
+	return NULL;
+}
+
+void store_close(struct store *s)
+{
+	if (s == NULL)
+		return;
+
+	const int fds[] = { s->spool.folder, s->spool.failed, s->entries.tmp,
+			    s->root, s->marker };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		(void)pthread_mutex_destroy(&s->spool.buckets[i].lock);
+	(void)pthread_mutex_destroy(&s->checks.lock);
+	free(s);
+}
+
+struct spool *store_spool(struct store *s)
+{
+	return &s->spool;
+}
+
 void store_stats(const struct store *s, struct store_stats *out)
 {
 	*out = (struct store_stats){
-		.quota_bytes = s->quota_bytes,
-		.used_bytes = atomic_load(&s->used_bytes),
+		.quota_bytes = s->entries.quota_bytes,
+		.used_bytes = atomic_load(&s->entries.used_bytes),
 		.put_count = atomic_load(&s->put_count),
 		.same_count = atomic_load(&s->same_count),
 		.deleted_count = atomic_load(&s->deleted_count),
 		.full_count = atomic_load(&s->full_count),
 		.failed_count = atomic_load(&s->failed_count),
 	};
-	spool_stats(s->spool, &out->spool);
+	spool_stats(&s->spool, &out->spool);
 }

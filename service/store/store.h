@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store: a folder of entries.  An entry is a small set of files; it exists
- * completely or not at all.
+ * Store: images on the disk, and the spool, uploads that were accepted (202)
+ * and are not stored yet.
  *
- *	DIR/darkroom-store   marks the folder as a store; locked while open
- *	DIR/ab/ab12...f/     an entry, by its id
- *	DIR/spool/           uploads accepted and not yet stored: spool.h
- *	DIR/failed/          uploads that cannot become an image: spool.h
- *	DIR/tmp/             entries being made or removed; emptied at opening
+ *	DIR/darkroom-store         marks the folder as a store; locked while
+ *	                           it is open
+ *	DIR/ab/ab12...f/           an image, by its id
+ *	DIR/spool/ID/upload.jpg    the upload's bytes
+ *	DIR/spool/ID/request.txt   the parameters of its image
+ *	DIR/failed/ID/             both, and problem.json: why it cannot become
+ *	                           an image
+ *	DIR/tmp/                   entries being made or removed; emptied when
+ *	                           the store is opened
  *
- * An entry is written to tmp/ and synced to the disk, files and folder; then
- * one rename moves it to its place, and that folder is synced too.  So after
- * STORE_OK an entry is complete on the disk, also after a crash or power loss,
- * and no reader ever sees a part of it.  An entry is removed by a rename, too.
+ * Each of these small folders is an entry: see entries.h.  After STORE_OK an
+ * entry is complete on the disk, also after a crash or power loss, and no
+ * reader ever sees a part of it.
  *
- * Threads    store_open(), store_close(): one.  The rest: any number at the
- *            same time.
- * Limits     The quota covers the disk blocks of entries, of their folders and
- *            of entries being made, but not the folders above entries.
+ * Threads    store_open(), store_close(), spool_list(): one.  The rest: any
+ *            number at the same time.  All may wait for the disk and for each
+ *            other, except spool_has() and spool_find_failed().
+ * Limits     The quota covers images and spool, but not the folders above
+ *            entries.
  * Safety     Ids and file names cannot contain a path, and links are not
  *            followed, so nothing outside the folder is read or written.  Only
  *            an empty folder becomes a store.  Only names of the form that the
@@ -26,32 +30,7 @@
 #ifndef SERVICE_STORE_H
 #define SERVICE_STORE_H
 
-#include "base/util.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
-enum {
-	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
-	STORE_NAME_BYTES = 32 + 1, /* of [a-z0-9_-], without ".jpg" */
-	STORE_CALL_FILES = 3       /* descriptors that one call uses at most */
-};
-
-enum store_answer {
-	STORE_OK,
-	STORE_NOT_FOUND,
-	STORE_FULL,    /* over the quota, or the disk is full */
-	STORE_FAILED,  /* see errno */
-	STORE_DAMAGED, /* the bytes are not those that were stored */
-};
-
-/* Named NAME.jpg, NAME.json or NAME.txt; not empty. */
-struct store_file {
-	const char *name;
-	const void *bytes;
-	size_t count;
-};
+#include "service/store/entries.h"
 
 /* Counted since the start, except waiting_count. */
 struct spool_stats {
@@ -86,32 +65,25 @@ struct store *store_open(const char *path, uint64_t quota_bytes,
 			 const char **why);
 void store_close(struct store *s); /* NULL is fine */
 
-/* The spool of an open store. */
-struct spool *store_spool(const struct store *s);
-
-bool store_is_id(const char *text);
-bool store_is_name(const char *text);
+/* The spool of an open store, which owns it. */
+struct spool *store_spool(struct store *s);
 
 /*
- * Make the entry `id` with these files.  An existing entry with the same names
+ * Make the image `id` with these files.  An existing one with the same names
  * and bytes stays; any other, such as a damaged one, is replaced.  If the
  * result is not STORE_OK, nothing has changed; only if the last sync failed,
- * the entry may exist.
+ * the image may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,
 				       uint32_t file_count);
 
 /*
- * Open an entry: *folder is for store_read(); the caller closes it.  If the
- * entry is replaced meanwhile, store_read() still finds the old files.
+ * Open an image: *entry is for store_read(); the caller closes it.  If the
+ * image is replaced meanwhile, store_read() still finds the old files.
  */
 MUST_CHECK enum store_answer store_find(const struct store *s, const char *id,
-					int *folder);
-
-/* Open a file of an entry for reading; the caller closes *fd. */
-MUST_CHECK enum store_answer store_read(int folder, const char *name, int *fd,
-					uint64_t *bytes);
+					int *entry);
 
 /*
  * store_check() reads an open file and compares its SHA-256 (in hexadecimal
@@ -119,13 +91,109 @@ MUST_CHECK enum store_answer store_read(int folder, const char *name, int *fd,
  * whether that succeeded during the last hour and the file has not changed
  * since: it costs one fstat().
  */
-bool store_is_checked(const struct store *s, int fd, const char *sha256);
-MUST_CHECK enum store_answer store_check(const struct store *s, int fd,
+bool store_is_checked(struct store *s, int fd, const char *sha256);
+MUST_CHECK enum store_answer store_check(struct store *s, int fd,
 					 const char *sha256);
 
-/* Files of the entry that are open can still be read. */
+/* Files of the image that are open can still be read. */
 MUST_CHECK enum store_answer store_delete(struct store *s, const char *id);
 
 void store_stats(const struct store *s, struct store_stats *out);
+
+/*
+ * The spool.
+ *
+ *	spool_put() -> on the disk -> spool_finish() -> stored, entry removed
+ *	                        \--> spool_fail()   -> in failed/
+ *	                        \--> spool_delete() -> nothing
+ *
+ * Uploads with the same id share an entry.  Each upload that needs the entry
+ * has a hold on it.  An entry without a hold comes from an earlier run and was
+ * not handled yet.
+ *
+ * Ownership  The caller owns a hold, and must not move it between the call that
+ *            begins it and the call that ends it.
+ */
+enum { SPOOL_TEXT_BYTES = 16 << 10 }; /* of a request or a problem, with NUL */
+
+struct spool_hold {
+	char id[STORE_ID_BYTES]; /* set by the caller */
+	struct spool_hold *next;
+};
+
+/* An entry that was opened. */
+struct spool_entry {
+	char request[SPOOL_TEXT_BYTES];
+	int fd; /* of the upload; the caller closes it */
+	uint64_t bytes;
+};
+
+/*
+ * Call `take` for each entry.  False: the folder could not be read, or `take`
+ * returned false.
+ */
+MUST_CHECK bool spool_list(const struct spool *s,
+			   bool (*take)(void *arg, const char *id), void *arg);
+
+/* Is there such an entry? */
+bool spool_has(const struct spool *s, const char *id);
+
+/*
+ * Read the problem that spool_fail() has written, and append a NUL.  STORE_OK:
+ * also, no entry of that id can become an image any more.
+ */
+MUST_CHECK enum store_answer spool_find_failed(const struct spool *s,
+					       const char *id,
+					       char text[SPOOL_TEXT_BYTES]);
+
+/*
+ * Make an entry `h->id`, unless it exists, and begin the hold `h`.  If the
+ * result is not STORE_OK, there is no hold.
+ */
+MUST_CHECK enum store_answer spool_put(struct spool *s, struct spool_hold *h,
+				       const char *request, const void *jpeg,
+				       size_t jpeg_bytes);
+
+/* Begin a hold on an entry that spool_list() has found. */
+void spool_hold(struct spool *s, struct spool_hold *h);
+
+/* End `h`; the entry stays. */
+void spool_release(struct spool *s, struct spool_hold *h);
+
+/* End `h`; the entry is removed unless there are other holds. */
+void spool_drop(struct spool *s, struct spool_hold *h);
+
+/* STORE_NOT_FOUND: it was removed, or was not made by spool_put(). */
+MUST_CHECK enum store_answer spool_read(const struct spool *s, const char *id,
+					struct spool_entry *out);
+
+/*
+ * Store an image with these files, then remove the entry and end `h`.
+ * STORE_NOT_FOUND: the entry is gone, because the image was deleted or another
+ * upload with this id was stored; `h` has ended.  STORE_FULL and STORE_FAILED:
+ * nothing has changed, and `h` continues.
+ */
+MUST_CHECK enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
+					  const struct store_file *files,
+					  uint32_t file_count);
+
+/*
+ * The upload cannot become an image: add `problem` (JSON), move the entry to
+ * failed/, and end `h`.  If the result is neither STORE_OK nor STORE_NOT_FOUND,
+ * nothing has changed.
+ */
+MUST_CHECK enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
+					const char *problem, bool is_damaged);
+
+/*
+ * Remove the image `id`, and entries of that id in spool/ and failed/.
+ * STORE_NOT_FOUND: none of them existed.
+ */
+MUST_CHECK enum store_answer spool_delete(struct spool *s, const char *id);
+
+/* Count an image that was not stored at the first attempt. */
+void spool_count_recovered(struct spool *s);
+
+void spool_stats(const struct spool *s, struct spool_stats *out);
 
 #endif

@@ -6,7 +6,7 @@
  * folder is reached; threads never see a part of an entry.  What is in the
  * spool stays until it is stored, has failed or is deleted, past a restart too.
  */
-#include "service/store/spool.h"
+#include "service/store/store.h"
 
 #include "base/util.h"
 #include "service/test/store_fixture.h"
@@ -97,7 +97,7 @@ static int open_small(const struct store *s)
 	return fd;
 }
 
-static enum store_answer check_small(const struct store *s)
+static enum store_answer check_small(struct store *s)
 {
 	int fd = open_small(s);
 	enum store_answer answer = store_check(s, fd, small_sha256);

@@ -7,7 +7,7 @@
  *
  * Linked with --wrap for the calls that make and move files.
  */
-#include "service/store/spool.h"
+#include "service/store/store.h"
 
 #include "base/util.h"
 #include "service/test/store_fixture.h"

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/entries.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	STAT_BLOCK_BYTES = 512, /* unit of st_blocks on Linux, not in POSIX */
+	PIECE_BYTES = 64 << 10, /* read at a time */
+	TEMPORARY_DIGITS = 16,  /* of each of two numbers */
+	TEMPORARY_BYTES = 2 * TEMPORARY_DIGITS + 2,
+	/* Other threads may interfere, but hardly this often. */
+	MOVES_MAX = 8,
+	BLOCK_BYTES_MIN = 512,
+	/* Network file systems report the size of a transfer instead. */
+	BLOCK_BYTES_MAX = 64 << 10,
+};
+
+bool store_is_id(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == STORE_ID_BYTES - 1 &&
+	       text[STORE_ID_BYTES - 1] == '\0';
+}
+
+/* The length of the name that `text` begins with; 0: none. */
+static size_t name_length(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	return n < STORE_NAME_BYTES ? n : 0;
+}
+
+bool store_is_name(const char *text)
+{
+	size_t n = name_length(text);
+
+	return n > 0 && text[n] == '\0';
+}
+
+static bool is_file_name(const char *text)
+{
+	size_t n = name_length(text);
+
+	return n > 0 && (strcmp(text + n, ".jpg") == 0 ||
+			 strcmp(text + n, ".json") == 0 ||
+			 strcmp(text + n, ".txt") == 0);
+}
+
+enum store_answer store_write_error(void)
+{
+	switch (errno) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG: /* over `ulimit -f` */
+		return STORE_FULL;
+	default:
+		return STORE_FAILED;
+	}
+}
+
+static enum store_answer read_error(void)
+{
+	switch (errno) {
+	case ENOENT:
+	case ENOTDIR: /* not made by a store, and the same for ELOOP */
+	case ELOOP:
+		return STORE_NOT_FOUND;
+	default:
+		return STORE_FAILED;
+	}
+}
+
+enum store_answer store_read(int entry, const char *name, int *fd,
+			     uint64_t *bytes)
+{
+	struct stat file;
+	/* O_NONBLOCK: opening a pipe must not wait for a writer. */
+	int opened =
+		is_file_name(name) ?
+			openat(entry, name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) :
+			-1;
+
+	if (opened < 0)
+		return is_file_name(name) ? read_error() : STORE_NOT_FOUND;
+	if (fstat(opened, &file) != 0 || !S_ISREG(file.st_mode)) {
+		(void)close(opened);
+		return STORE_NOT_FOUND;
+	}
+	*fd = opened;
+	*bytes = (uint64_t)file.st_size;
+	return STORE_OK;
+}
+
+void folder_close(int fd)
+{
+	int saved = errno;
+
+	(void)close(fd);
+	errno = saved;
+}
+
+int folder_open(int parent, const char *name)
+{
+	return openat(parent, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+DIR *folder_list(int parent, const char *name)
+{
+	int fd = folder_open(parent, name);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (fd >= 0 && list == NULL)
+		folder_close(fd);
+	return list;
+}
+
+const char *folder_next(DIR *list)
+{
+	const struct dirent *next;
+
+	do
+		next = readdir(list);
+	while (next != NULL && (strcmp(next->d_name, ".") == 0 ||
+				strcmp(next->d_name, "..") == 0));
+	return next != NULL ? next->d_name : NULL;
+}
+
+enum store_answer folder_find(int parent, const char *name, int *fd)
+{
+	int opened = folder_open(parent, name);
+
+	if (opened < 0)
+		return read_error();
+	*fd = opened;
+	return STORE_OK;
+}
+
+static uint64_t disk_bytes(const struct stat *file)
+{
+	return (uint64_t)file->st_blocks * STAT_BLOCK_BYTES;
+}
+
+/* The bytes that an open file or folder takes on the disk. */
+static uint64_t disk_bytes_of(int fd)
+{
+	struct stat file;
+
+	return fstat(fd, &file) == 0 ? disk_bytes(&file) : 0;
+}
+
+/* False: it is not a regular file. */
+static bool stat_file(int folder, const char *name, struct stat *file)
+{
+	return fstatat(folder, name, file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(file->st_mode);
+}
+
+/*
+ * The bytes that the folder and its files take on the disk, in whole blocks.
+ * 0: there is no such folder.
+ */
+static uint64_t folder_disk_bytes(int parent, const char *name)
+{
+	DIR *list = folder_list(parent, name);
+	struct stat file;
+	const char *next;
+	uint64_t bytes;
+
+	if (list == NULL)
+		return 0;
+	bytes = disk_bytes_of(dirfd(list));
+	while ((next = folder_next(list)) != NULL)
+		if (stat_file(dirfd(list), next, &file))
+			bytes += disk_bytes(&file);
+	(void)closedir(list);
+	return bytes;
+}
+
+/* Returns the bytes that it took on the disk; 0: it was not removed. */
+static uint64_t folder_remove_file(int folder, const char *name)
+{
+	struct stat file;
+	bool is_file = stat_file(folder, name, &file);
+
+	return is_file_name(name) && unlinkat(folder, name, 0) == 0 && is_file ?
+		       disk_bytes(&file) :
+		       0;
+}
+
+/*
+ * Remove the folder and its files as far as possible.  If it contains anything
+ * else, that and the folder stay.  If `name` is no folder, it is removed as a
+ * file.  Returns the bytes freed on the disk.
+ */
+static uint64_t folder_remove(int parent, const char *name)
+{
+	DIR *list = folder_list(parent, name);
+	const char *next;
+	uint64_t bytes = 0, folder_bytes;
+
+	if (list == NULL) {
+		(void)unlinkat(parent, name, 0);
+		return 0;
+	}
+	folder_bytes = disk_bytes_of(dirfd(list));
+	while ((next = folder_next(list)) != NULL)
+		bytes += folder_remove_file(dirfd(list), next);
+	(void)closedir(list);
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		bytes += folder_bytes;
+	return bytes;
+}
+
+static bool write_all(int fd, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = write(fd, at, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
+/*
+ * Add a file to an open folder and sync it.  The bytes that it takes on the
+ * disk are added to *bytes.  False: a part of it may exist.
+ */
+static bool folder_add_file(int folder, const struct store_file *f,
+			    uint64_t *bytes)
+{
+	int fd = openat(folder, f->name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0666);
+
+	if (fd < 0)
+		return false;
+	/* After fsync(): some file systems choose blocks only then. */
+	if (write_all(fd, f->bytes, f->count) && fsync(fd) == 0) {
+		*bytes += disk_bytes_of(fd);
+		return close(fd) == 0;
+	}
+	folder_close(fd);
+	return false;
+}
+
+/*
+ * Make a folder with these files and sync it.  *bytes: its size on the disk.
+ * False: a part of it may exist.
+ */
+static bool folder_write(int parent, const char *name,
+			 const struct store_file *files, uint32_t file_count,
+			 uint64_t *bytes)
+{
+	*bytes = 0;
+	if (mkdirat(parent, name, 0777) != 0)
+		return false;
+
+	int folder = folder_open(parent, name);
+
+	if (folder < 0)
+		return false;
+
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < file_count; i++)
+		ok = folder_add_file(folder, &files[i], bytes);
+	ok = ok && fsync(folder) == 0;
+	*bytes += disk_bytes_of(folder);
+	folder_close(folder);
+	return ok;
+}
+
+/* Does an open file have exactly these bytes? */
+static bool has_bytes(int fd, const uint8_t *bytes, size_t count)
+{
+	uint8_t piece[PIECE_BYTES];
+	size_t at = 0;
+
+	for (;;) {
+		ssize_t n = read(fd, piece, sizeof(piece));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0 && at == count;
+		if ((size_t)n > count - at ||
+		    memcmp(piece, bytes + at, (size_t)n) != 0)
+			return false;
+		at += (size_t)n;
+	}
+}
+
+static bool has_file(int folder, const struct store_file *f)
+{
+	uint64_t bytes;
+	int fd;
+	bool same;
+
+	if (store_read(folder, f->name, &fd, &bytes) != STORE_OK)
+		return false;
+	same = bytes == f->count && has_bytes(fd, f->bytes, f->count);
+	(void)close(fd);
+	return same;
+}
+
+/* Does the folder have all these files, with these bytes? */
+static bool folder_has(int parent, const char *name,
+		       const struct store_file *files, uint32_t file_count)
+{
+	int folder = folder_open(parent, name);
+	bool same = folder >= 0;
+
+	for (uint32_t i = 0; same && i < file_count; i++)
+		same = has_file(folder, &files[i]);
+	if (folder >= 0)
+		(void)close(folder);
+	return same;
+}
+
+static bool read_block_bytes(struct entries *e)
+{
+	struct statvfs system;
+
+	if (fstatvfs(e->tmp, &system) != 0)
+		return false;
+	e->block_bytes = system.f_frsize;
+	if (e->block_bytes < BLOCK_BYTES_MIN)
+		e->block_bytes = BLOCK_BYTES_MIN;
+	if (e->block_bytes > BLOCK_BYTES_MAX)
+		e->block_bytes = BLOCK_BYTES_MAX;
+	return true;
+}
+
+/* Is it a name made by name_temporary()? */
+static bool is_temporary(const char *name)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	return strspn(name, digits) == TEMPORARY_DIGITS &&
+	       name[TEMPORARY_DIGITS] == '-' &&
+	       strspn(name + TEMPORARY_DIGITS + 1, digits) ==
+		       TEMPORARY_DIGITS &&
+	       name[TEMPORARY_BYTES - 1] == '\0';
+}
+
+/* Remove entries that a crash left half made or half removed. */
+static bool clear_temporary(const struct entries *e)
+{
+	DIR *list = folder_list(e->tmp, ".");
+	const char *name;
+
+	if (list == NULL)
+		return false;
+	while ((name = folder_next(list)) != NULL)
+		if (is_temporary(name))
+			(void)folder_remove(e->tmp, name);
+	(void)closedir(list);
+	return true;
+}
+
+bool entries_open(struct entries *e, int root, uint64_t quota_bytes)
+{
+	e->quota_bytes = quota_bytes;
+	e->opened_ns = clock_read_ns(CLOCK_REALTIME);
+	e->tmp = folder_open(root, "tmp");
+	return e->tmp >= 0 && read_block_bytes(e) && clear_temporary(e);
+}
+
+bool entries_count(struct entries *e, int root, const char *folder)
+{
+	DIR *list;
+	const char *id;
+
+	if (e->quota_bytes == 0)
+		return true;
+	list = folder_list(root, folder);
+	if (list == NULL)
+		return false;
+	while ((id = folder_next(list)) != NULL)
+		if (store_is_id(id))
+			atomic_fetch_add(&e->used_bytes,
+					 folder_disk_bytes(dirfd(list), id));
+	(void)closedir(list);
+	return true;
+}
+
+static void name_temporary(struct entries *e, char name[TEMPORARY_BYTES])
+{
+	(void)snprintf(name, TEMPORARY_BYTES, "%016" PRIx64 "-%016" PRIx64,
+		       e->opened_ns, atomic_fetch_add(&e->temporary_next, 1));
+}
+
+/* False: the quota would be exceeded. */
+static bool reserve_bytes(struct entries *e, uint64_t bytes)
+{
+	uint64_t used = atomic_load(&e->used_bytes);
+
+	if (e->quota_bytes == 0)
+		return true;
+	do {
+		if (used > e->quota_bytes || bytes > e->quota_bytes - used)
+			return false;
+	} while (!atomic_compare_exchange_weak(&e->used_bytes, &used,
+					       used + bytes));
+	return true;
+}
+
+static void release_bytes(struct entries *e, uint64_t bytes)
+{
+	if (e->quota_bytes > 0)
+		(void)atomic_fetch_sub(&e->used_bytes, bytes);
+}
+
+/* Bytes of a file on the disk: whole blocks. */
+static uint64_t estimate_file_bytes(const struct entries *e,
+				    const struct store_file *f)
+{
+	return ((f->count - 1) / e->block_bytes + 1) * e->block_bytes;
+}
+
+/* The same of an entry: its files, and a block for its folder. */
+static uint64_t estimate_bytes(const struct entries *e,
+			       const struct store_file *files,
+			       uint32_t file_count)
+{
+	uint64_t bytes = e->block_bytes;
+
+	for (uint32_t i = 0; i < file_count; i++)
+		bytes += estimate_file_bytes(e, &files[i]);
+	return bytes;
+}
+
+/*
+ * Write the entry as `name` into tmp/.  *reserved: the estimated size before,
+ * the real size after.
+ */
+static bool write_temporary(struct entries *e, const char *name,
+			    const struct store_file *files, uint32_t file_count,
+			    uint64_t *reserved)
+{
+	uint64_t bytes;
+
+	if (!folder_write(e->tmp, name, files, file_count, &bytes))
+		return false;
+	/* Unsigned arithmetic: also correct if `bytes` is larger. */
+	release_bytes(e, *reserved - bytes);
+	*reserved = bytes;
+	return true;
+}
+
+/*
+ * Move the entry `name` from tmp/ to its place.  *moved: done, and tmp/ has
+ * what was there before, if anything.  Else it stays in tmp/, because another
+ * thread has made the same entry.  False: failed, see errno.
+ */
+static bool move_in(const struct entries *e, const char *name, int shard,
+		    const char *id, const struct store_file *files,
+		    uint32_t file_count, bool *moved)
+{
+	for (int i = 0; i < MOVES_MAX; i++) {
+		*moved = true;
+		if (renameat(e->tmp, name, shard, id) == 0)
+			return true;
+		*moved = false;
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return false;
+		if (folder_has(shard, id, files, file_count))
+			return true;
+		*moved = true;
+		if (renameat2(e->tmp, name, shard, id, RENAME_EXCHANGE) == 0)
+			return true;
+		*moved = false;
+		if (errno != ENOENT) /* deleted meanwhile */
+			return false;
+	}
+	return false;
+}
+
+/* STORE_OK: the entry exists; *moved: this call made it. */
+static enum store_answer make_entry(struct entries *e, int shard,
+				    const char *id,
+				    const struct store_file *files,
+				    uint32_t file_count, bool *moved)
+{
+	char name[TEMPORARY_BYTES];
+	uint64_t bytes = estimate_bytes(e, files, file_count);
+
+	if (!reserve_bytes(e, bytes))
+		return STORE_FULL;
+	name_temporary(e, name);
+
+	bool ok = write_temporary(e, name, files, file_count, &bytes) &&
+		  move_in(e, name, shard, id, files, file_count, moved);
+	enum store_answer answer = ok ? STORE_OK : store_write_error();
+	int saved = errno;
+	uint64_t discarded = folder_remove(e->tmp, name);
+
+	release_bytes(e, *moved ? discarded : bytes);
+	errno = saved;
+	return answer;
+}
+
+enum store_answer entry_put(struct entries *e, int folder, const char *id,
+			    const struct store_file *files, uint32_t file_count,
+			    bool *moved)
+{
+	enum store_answer answer = STORE_OK;
+
+	for (uint32_t i = 0; i < file_count; i++)
+		assert(is_file_name(files[i].name) && files[i].count > 0);
+	*moved = false;
+	if (!folder_has(folder, id, files, file_count))
+		answer = make_entry(e, folder, id, files, file_count, moved);
+	/* Also if another thread moved it: it may not have synced it yet. */
+	if (answer == STORE_OK && fsync(folder) != 0)
+		answer = store_write_error();
+	return answer;
+}
+
+enum store_answer entry_remove(struct entries *e, int folder, const char *id)
+{
+	char name[TEMPORARY_BYTES];
+	bool moved, ok;
+	int saved;
+
+	name_temporary(e, name);
+	moved = renameat(folder, id, e->tmp, name) == 0;
+	ok = moved && fsync(folder) == 0;
+	saved = errno;
+	if (moved)
+		release_bytes(e, folder_remove(e->tmp, name));
+	errno = saved;
+	if (ok || errno == ENOENT)
+		return ok ? STORE_OK : STORE_NOT_FOUND;
+	return STORE_FAILED;
+}
+
+enum store_answer entry_extend(struct entries *e, int folder, const char *id,
+			       const struct store_file *file)
+{
+	uint64_t bytes = estimate_file_bytes(e, file), added = 0;
+	int entry = folder_open(folder, id), saved;
+	enum store_answer answer = STORE_OK;
+
+	if (entry < 0)
+		return read_error();
+	release_bytes(e, folder_remove_file(entry, file->name));
+	if (!reserve_bytes(e, bytes)) {
+		folder_close(entry);
+		return STORE_FULL;
+	}
+	if (!folder_add_file(entry, file, &added) || fsync(entry) != 0) {
+		answer = store_write_error();
+		saved = errno;
+		(void)folder_remove_file(entry, file->name);
+		errno = saved;
+		added = 0;
+	}
+	release_bytes(e, bytes - added);
+	folder_close(entry);
+	return answer;
+}
+
+enum store_answer entry_move(struct entries *e, int from, int to,
+			     const char *id)
+{
+	if (renameat(from, id, to, id) != 0) {
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return read_error();
+		if (entry_remove(e, to, id) == STORE_FAILED ||
+		    renameat(from, id, to, id) != 0)
+			return STORE_FAILED;
+	}
+	return fsync(to) == 0 && fsync(from) == 0 ? STORE_OK : STORE_FAILED;
+}

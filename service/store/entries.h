@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entry: a folder with a small set of files, which is on the disk completely or
+ * not at all.
+ *
+ * An entry is written to tmp/ and synced to the disk, files and folder; then
+ * one rename moves it to its place, and that folder is synced too.  It is
+ * removed by a rename back to tmp/.
+ *
+ * A folder of entries, and an open entry, are named by a descriptor.  Links are
+ * not followed.  A failed call sets errno.
+ *
+ * Used by store.c, which knows the folders and what their entries mean.  The
+ * rest of the program needs only the part up to store_read().
+ *
+ * Threads    entries_open(), entries_count(): one.  The rest: any number at the
+ *            same time.
+ * Limits     The quota counts the disk blocks of entries and of their folders,
+ *            also while they are being made.
+ */
+#ifndef SERVICE_ENTRIES_H
+#define SERVICE_ENTRIES_H
+
+#include "base/util.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
+	STORE_NAME_BYTES = 32 + 1, /* of [a-z0-9_-], without ".jpg" */
+	STORE_CALL_FILES = 3       /* descriptors that one call uses at most */
+};
+
+enum store_answer {
+	STORE_OK,
+	STORE_NOT_FOUND,
+	STORE_FULL,    /* over the quota, or the disk is full */
+	STORE_FAILED,  /* see errno */
+	STORE_DAMAGED, /* the bytes are not those that were stored */
+};
+
+/* Named NAME.jpg, NAME.json or NAME.txt; not empty. */
+struct store_file {
+	const char *name;
+	const void *bytes;
+	size_t count;
+};
+
+bool store_is_id(const char *text);
+bool store_is_name(const char *text);
+
+/* Open a file of an open entry for reading; the caller closes *fd. */
+MUST_CHECK enum store_answer store_read(int entry, const char *name, int *fd,
+					uint64_t *bytes);
+
+/* -1: failed. */
+int folder_open(int parent, const char *name);
+
+/* The same; it tells a folder that does not exist from other errors. */
+MUST_CHECK enum store_answer folder_find(int parent, const char *name, int *fd);
+
+/* The answer after a call that writes has failed: STORE_FULL, STORE_FAILED. */
+enum store_answer store_write_error(void);
+
+/* Close `fd` without changing errno. */
+void folder_close(int fd);
+
+/* Open a folder for folder_next(); closedir() closes it.  NULL: failed. */
+DIR *folder_list(int parent, const char *name);
+
+/* The name of the next file or folder in it; NULL: there is none. */
+const char *folder_next(DIR *list);
+
+/* How entries are made and removed, and the disk space that they take. */
+struct entries {
+	int tmp; /* descriptor of tmp/, which store.c closes */
+	uint64_t quota_bytes;
+	uint64_t block_bytes; /* of the file system */
+	uint64_t opened_ns;   /* names in tmp/ begin with it */
+	_Atomic uint64_t used_bytes;
+	_Atomic uint64_t temporary_next;
+};
+
+/*
+ * Open tmp/, a folder of `root`, and remove what a crash left in it.  With a
+ * quota (not 0), the space of entries is counted.  False: failed.
+ */
+MUST_CHECK bool entries_open(struct entries *e, int root, uint64_t quota_bytes);
+
+/* Count the space of all entries of a folder.  False: it is not readable. */
+MUST_CHECK bool entries_count(struct entries *e, int root, const char *folder);
+
+/*
+ * Make the entry `id` of `folder`.  An existing entry with the same names and
+ * bytes stays; any other is replaced.  STORE_OK: *moved tells whether this call
+ * made it.  Otherwise nothing has changed, except that the entry may exist if
+ * the last sync failed: then *moved is true.
+ */
+MUST_CHECK enum store_answer entry_put(struct entries *e, int folder,
+				       const char *id,
+				       const struct store_file *files,
+				       uint32_t file_count, bool *moved);
+
+/* Remove an entry, or anything else with its name. */
+enum store_answer entry_remove(struct entries *e, int folder, const char *id);
+
+/* Add a file to an entry, or replace the file with the same name. */
+MUST_CHECK enum store_answer entry_extend(struct entries *e, int folder,
+					  const char *id,
+					  const struct store_file *file);
+
+/* Move an entry to another folder; it replaces what has its name there. */
+MUST_CHECK enum store_answer entry_move(struct entries *e, int from, int to,
+					const char *id);
+
+#endif
