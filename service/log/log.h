@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log: lines to a descriptor that may be slow, or stuck.
+ * Log: lines about requests, and messages, to a descriptor that may be slow or
+ * stuck; as JSON or for people.
  *
  *	any thread --> buffer --> the log's own thread --> write()
+ *
+ *	{"time":"2026-01-31T12:00:00.250Z","level":"info","event":"request",...}
+ *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 1123 B 0.08 MP in 9.5 ms...
+ *
+ * docs/operations.md describes the members.  A line ends with a line feed and
+ * contains no other control character, whatever strings it is made of.
  *
  * A thread that logs a line never waits for the descriptor.  Lines that do not
  * fit into the buffer, or cannot be written, are dropped; a later line reports
@@ -14,13 +21,20 @@
 #ifndef SERVICE_LOG_H
 #define SERVICE_LOG_H
 
-#include "service/log/log_line.h"
-
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct log;
 
-enum { LOG_BUFFER_BYTES = 256 * 1024 };
+enum {
+	LOG_BUFFER_BYTES = 256 * 1024,
+	LOG_LINE_BYTES = 2048, /* of a request, at most */
+	LOG_TIMES_MAX = 8,
+	LOG_STEPS_MAX = 8,
+};
+
+enum log_level { LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
 
 /* The values of --log, in this order. */
 enum log_mode { LOG_AUTO, LOG_JSON, LOG_TEXT, LOG_OFF };
@@ -33,6 +47,36 @@ struct log_config {
 	enum log_mode mode;
 	uint32_t slow_ms; /* a request that takes as long is slow; 0: none is */
 	const char *policy; /* lent */
+};
+
+/* Strings are lent and short. */
+struct log_request {
+	const char *id;
+	const char *trace_id; /* NULL: none, and no span ids */
+	const char *span_id, *parent_span_id;
+	const char *method;
+	const char *path;    /* of the route; NULL: no such route */
+	const char *end;     /* how it ended, such as "sent" or "gone" */
+	unsigned int status; /* 0: no reply */
+	const char *code;    /* of the problem; NULL: none */
+	uint64_t bytes_in, bytes_out;
+	uint64_t pixels_in, pixels_out;
+	uint32_t variant_count;
+	struct log_time {
+		const char *name;
+		uint64_t ns;
+	} times[LOG_TIMES_MAX];
+	uint32_t time_count;
+	/* Its timeline, in order of starting; printed if it is slow. */
+	struct log_step {
+		const char *name;
+		uint64_t start_ns; /* since its head was complete */
+		uint64_t ns;
+	} steps[LOG_STEPS_MAX];
+	uint32_t step_count;
+	uint64_t total_ns;
+	bool is_slow;
+	const char *policy;
 };
 
 /* NULL: no memory, or no thread. */

@@ -3,7 +3,7 @@
  * Promises: the line of a slow request tells where its time went, and that of
  * another does not; and the longest line that can be is whole.
  */
-#include "service/log/log_line.h"
+#include "service/log/log.c"
 
 #include <assert.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include <cjson/cJSON.h>
 
 /* The line, as a string. */
-static const char *line_of(enum log_form form, const struct log_request *r)
+static const char *line_for(enum log_form form, const struct log_request *r)
 {
 	static char line[LOG_LINE_BYTES + 1];
-	size_t bytes = log_line_of_request(line, form, r);
+	size_t bytes = line_of_request(line, form, r);
 
 	assert(bytes <= LOG_LINE_BYTES && line[bytes - 1] == '\n');
 	line[bytes] = '\0';
@@ -33,20 +33,20 @@ static void test_slow_ones_have_their_timeline(void)
 		.policy = "p",
 	};
 
-	assert(strstr(line_of(LOG_FORM_JSON, &r), "body") == NULL);
-	assert(strstr(line_of(LOG_FORM_TEXT, &r), "body") == NULL);
+	assert(strstr(line_for(LOG_FORM_JSON, &r), "body") == NULL);
+	assert(strstr(line_for(LOG_FORM_TEXT, &r), "body") == NULL);
 	r.is_slow = true;
-	assert(strstr(line_of(LOG_FORM_JSON, &r),
+	assert(strstr(line_for(LOG_FORM_JSON, &r),
 		      "\"slow\":true,\"timeline\":["
 		      "{\"step\":\"body\",\"start_s\":0.000000,"
 		      "\"dur_s\":1.200000},"
 		      "{\"step\":\"decode\",\"start_s\":1.200100,"
 		      "\"dur_s\":0.008400}],\"policy\""));
-	assert(strstr(line_of(LOG_FORM_TEXT, &r),
+	assert(strstr(line_for(LOG_FORM_TEXT, &r),
 		      " SLOW: body 1200.0 at 0.0, decode 8.4 at 1200.1\n"));
 	r.step_count = 0;
-	assert(strstr(line_of(LOG_FORM_JSON, &r), "\"timeline\":[]"));
-	assert(strstr(line_of(LOG_FORM_TEXT, &r), " SLOW\n"));
+	assert(strstr(line_for(LOG_FORM_JSON, &r), "\"timeline\":[]"));
+	assert(strstr(line_for(LOG_FORM_TEXT, &r), " SLOW\n"));
 }
 
 static void test_traces_are_told(void)
@@ -60,13 +60,13 @@ static void test_traces_are_told(void)
 		.end = "sent",
 	};
 
-	assert(strstr(line_of(LOG_FORM_JSON, &r),
+	assert(strstr(line_for(LOG_FORM_JSON, &r),
 		      "\"trace\":\"t\",\"span\":\"s\",\"parent_span\":\"p\""));
-	assert(strstr(line_of(LOG_FORM_TEXT, &r), "; i of trace t\n"));
+	assert(strstr(line_for(LOG_FORM_TEXT, &r), "; i of trace t\n"));
 	r.trace_id = r.span_id = r.parent_span_id = NULL;
-	assert(strstr(line_of(LOG_FORM_JSON, &r),
+	assert(strstr(line_for(LOG_FORM_JSON, &r),
 		      "\"trace\":null,\"span\":null,\"parent_span\":null"));
-	assert(strstr(line_of(LOG_FORM_TEXT, &r), "; i\n"));
+	assert(strstr(line_for(LOG_FORM_TEXT, &r), "; i\n"));
 }
 
 /* All there may be of it, and nothing can be longer. */
@@ -100,12 +100,12 @@ static void test_the_longest_line_is_whole(void)
 	while (r.step_count < LOG_STEPS_MAX)
 		r.steps[r.step_count++] =
 			(struct log_step){ "express", UINT64_MAX, UINT64_MAX };
-	o = cJSON_Parse(line_of(LOG_FORM_JSON, &r));
+	o = cJSON_Parse(line_for(LOG_FORM_JSON, &r));
 	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "timeline")) ==
 	       LOG_STEPS_MAX);
 	assert(cJSON_IsString(cJSON_GetObjectItem(o, "policy")));
 	cJSON_Delete(o);
-	assert(strlen(line_of(LOG_FORM_TEXT, &r)) < LOG_LINE_BYTES);
+	assert(strlen(line_for(LOG_FORM_TEXT, &r)) < LOG_LINE_BYTES);
 }
 
 int main(void)
