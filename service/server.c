@@ -400,8 +400,10 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 static int save_graph(const struct server *s)
 {
 	const char *path = s->options->save_graph;
+	struct stage_graph graph;
 
-	if (path == NULL || pipeline_graph_save(s->pipeline, path))
+	group_read_graph(pipeline_group(s->pipeline), &graph);
+	if (path == NULL || graph_save(&graph, path))
 		return EXIT_SUCCESS;
 	return log_refusal(s, EXIT_FAILURE, "save-graph", path,
 			   strerror(errno));

@@ -13,9 +13,8 @@
  * 1999), small uploads have a server of their own; unlike there, only while all
  * workers are in large uploads, and only as many as the thread can serve soon.
  */
-#include "service/pipeline/pipeline_inside.h"
+#include "service/pipeline/pipeline.h"
 
-#include "base/util.h"
 #include "base/clock.h"
 #include "service/pipeline/buffers.h"
 #include "service/pipeline/steps.h"
@@ -24,6 +23,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -41,7 +41,77 @@ const char *const pipeline_step_names[PIPELINE_STAGES] = {
 	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
 };
 
-bool express_is_better(const struct express_view *view, uint64_t upload_ns)
+/* A stage's argument: which step of which pipeline it runs. */
+struct pipeline_stage {
+	struct pipeline *pipeline;
+	enum pipeline_step step;
+	struct stage *stage;
+};
+
+/* Since start. */
+struct pipeline_counts {
+	_Atomic uint64_t sent;
+	_Atomic uint64_t refused;
+	_Atomic uint64_t abandoned;
+	_Atomic uint64_t finished;
+	_Atomic uint64_t failed;
+	_Atomic uint64_t late, gone; /* of those that failed */
+	_Atomic uint64_t finished_at[PIPELINE_STAGES];
+	_Atomic uint64_t sent_to_store[PIPELINE_STAGES];
+	_Atomic uint64_t tasks; /* by pipeline_send_task() */
+	/* Of those that finished. */
+	_Atomic uint64_t pixels_in, pixels_out;
+	_Atomic uint64_t inside_ns;
+	struct histogram inside;
+};
+
+/*
+ * A stage with threads of its own beside the workers of the schedule.  It runs
+ * tasks: those that wait for disks (the store), and whole uploads that must not
+ * wait for workers (express).
+ */
+struct auxiliary {
+	struct group *group; /* NULL: there is none */
+	struct stage *stage;
+};
+
+/* The express thread, and what the choice of uploads for it depends on. */
+struct express {
+	struct auxiliary thread;
+	uint64_t limit_ns; /* an upload is small if it takes less; 0: none is */
+	uint32_t core_count;
+	_Atomic uint32_t large_count; /* events of large uploads with workers */
+	_Atomic uint64_t queued_ns;   /* of uploads with the express thread */
+};
+
+struct pipeline {
+	struct pipeline_config config;
+	struct buffers *buffers;
+	const struct memory *memory; /* of `buffers` */
+	struct budget budget;
+	struct memory_estimate memory_estimate;
+	struct group *group;
+	struct pipeline_stage stages[PIPELINE_STEPS];
+	struct auxiliary store;
+	struct express express;
+
+	struct pipeline_counts counts;
+	_Atomic uint32_t in_flight_count;
+	struct departures departures; /* of uploads that were queued */
+	_Atomic bool abandoning;
+};
+
+/* What the choice is made from. */
+struct express_view {
+	uint64_t limit_ns;
+	uint32_t core_count;
+	uint32_t large_count;
+	uint64_t queued_ns;
+};
+
+/* Does an upload of `upload_ns` of CPU time end sooner on that thread? */
+static bool express_is_better(const struct express_view *view,
+			      uint64_t upload_ns)
 {
 	return upload_ns < view->limit_ns &&
 	       view->large_count >= view->core_count &&
@@ -52,7 +122,7 @@ bool express_is_better(const struct express_view *view, uint64_t upload_ns)
 /* The workers got `change` events of an upload of `upload_ns`; < 0: lost. */
 static void express_count(struct express *x, uint64_t upload_ns, int32_t change)
 {
-	if (x->thread != NULL && upload_ns >= x->limit_ns)
+	if (x->limit_ns > 0 && upload_ns >= x->limit_ns)
 		atomic_fetch_add(&x->large_count, (uint32_t)change);
 }
 
@@ -138,9 +208,10 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 		atomic_fetch_add(&c->gone, u->end == UPLOAD_GONE);
 	} else {
 		atomic_fetch_add(&c->finished, 1);
-		atomic_fetch_add(&c->results[u->store != NULL ? PIPELINE_STORE :
-								last_stage(u)],
-				 1);
+		atomic_fetch_add(
+			&c->finished_at[u->store != NULL ? PIPELINE_STORE :
+							   last_stage(u)],
+			1);
 		count_result(c, u);
 	}
 }
@@ -230,8 +301,8 @@ static void send_to_store(struct pipeline *p, struct upload *u)
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	u->task.run = store_results;
 	/* Before sending: the upload may have ended when that returns. */
-	atomic_fetch_add(&p->counts.stored[last_stage(u)], 1);
-	sent = auxiliary_send(p->store, &u->task);
+	atomic_fetch_add(&p->counts.sent_to_store[last_stage(u)], 1);
+	sent = stage_send(p->store.stage, &u->task.event);
 	assert(sent);
 	(void)sent;
 }
@@ -472,7 +543,7 @@ static bool send_to_first_stage(struct pipeline *p, struct upload *u)
 	u->is_express = express_choose(&p->express, upload_ns);
 	if (u->is_express) {
 		u->task.run = run_all_steps;
-		if (auxiliary_send(p->express.thread, &u->task))
+		if (stage_send(p->express.thread.stage, &u->task.event))
 			return true;
 		express_leave(&p->express, upload_ns);
 		return false;
@@ -520,7 +591,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 
 bool pipeline_send_task(struct pipeline *p, struct task *t)
 {
-	if (!auxiliary_send(p->store, t))
+	if (!stage_send(p->store.stage, &t->event))
 		return false;
 	atomic_fetch_add(&p->counts.tasks, 1);
 	return true;
@@ -539,14 +610,22 @@ static void read_counts(const struct pipeline_counts *c,
 	out->pixels_in = atomic_load(&c->pixels_in);
 	out->pixels_out = atomic_load(&c->pixels_out);
 	out->inside_ns = atomic_load(&c->inside_ns);
+	for (uint32_t i = 0; i < PIPELINE_STAGES; i++) {
+		out->finished_at[i] = atomic_load(&c->finished_at[i]);
+		out->sent_to_store[i] = atomic_load(&c->sent_to_store[i]);
+	}
+	out->task_count = atomic_load(&c->tasks);
 	histogram_read(&c->inside, &out->inside);
 }
 
-static struct stage_stats *add_stage_stats(struct pipeline_stats *to,
-					   uint32_t stage)
+/* NULL: the pipeline has no such stage. */
+static void read_stage(struct pipeline_stats *to, uint32_t number,
+		       const struct stage *s)
 {
-	to->stage_names[to->stage_count] = pipeline_step_names[stage];
-	return &to->stages[to->stage_count++];
+	if (s == NULL)
+		return;
+	to->stage_names[to->stage_count] = pipeline_step_names[number];
+	stage_read(s, &to->stages[to->stage_count++]);
 }
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
@@ -558,12 +637,9 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		stage_read(p->stages[i].stage, add_stage_stats(out, i));
-	if (p->store != NULL)
-		auxiliary_read(p->store, add_stage_stats(out, PIPELINE_STORE));
-	if (p->express.thread != NULL)
-		auxiliary_read(p->express.thread,
-			       add_stage_stats(out, PIPELINE_EXPRESS));
+		read_stage(out, i, p->stages[i].stage);
+	read_stage(out, PIPELINE_STORE, p->store.stage);
+	read_stage(out, PIPELINE_EXPRESS, p->express.thread.stage);
 }
 
 struct pipeline_load pipeline_load(const struct pipeline *p)
@@ -608,6 +684,31 @@ struct group *pipeline_group(const struct pipeline *p)
 	return p->group;
 }
 
+const struct stage *pipeline_stage(const struct pipeline *p,
+				   enum pipeline_step step)
+{
+	return p->stages[step].stage;
+}
+
+/* Returns the number of groups then. */
+static uint32_t add_group(struct worker_group *out, uint32_t count,
+			  const struct group *group, uint32_t step_first)
+{
+	if (group == NULL)
+		return count;
+	out[count] = (struct worker_group){ group, step_first };
+	return count + 1;
+}
+
+uint32_t pipeline_worker_groups(const struct pipeline *p,
+				struct worker_group out[WORKER_GROUPS_MAX])
+{
+	uint32_t count = add_group(out, 0, p->group, PIPELINE_DECODE);
+
+	count = add_group(out, count, p->store.group, PIPELINE_STORE);
+	return add_group(out, count, p->express.thread.group, PIPELINE_EXPRESS);
+}
+
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 {
 	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
@@ -639,42 +740,72 @@ static bool add_stages(struct pipeline *p)
 	return true;
 }
 
-/* True also without a store.  False: no memory, or no threads. */
+/* The handler of an auxiliary's stage. */
+static void run_task(struct event *ev, void *arg)
+{
+	struct task *t = container_of(ev, struct task, event);
+
+	(void)arg;
+	t->run(t);
+}
+
+/*
+ * Start the stage `number` with room for `slots` tasks.  Without threads, the
+ * sender runs its task.  False: no memory, or no threads.
+ */
+static bool auxiliary_start(struct auxiliary *a, const struct pipeline *p,
+			    uint32_t number, uint32_t thread_count,
+			    uint32_t slots)
+{
+	char error[SCHEDULE_ERROR_BYTES];
+	struct schedule schedule;
+	bool ok;
+
+	schedule_init(&schedule);
+	schedule.policy = policy_find(
+		thread_count > 0 ? "pool-per-stage" : "thread-per-connection");
+	schedule.pool_threads[0] = thread_count;
+	ok = schedule_complete(&schedule, 1, cores_count(p->config.cores),
+			       error);
+	assert(ok);
+	a->group = group_new(&(struct group_config){
+		.schedule = &schedule,
+		.cores = p->config.cores,
+		.counts_hardware = p->config.counts_hardware,
+	});
+	if (a->group == NULL)
+		return false;
+	a->stage =
+		group_add(a->group, &(struct stage_config){
+					    .name = pipeline_step_names[number],
+					    .handler = run_task,
+					    .slots = slots,
+				    });
+	return a->stage != NULL && group_start(a->group);
+}
+
+/* True also if there is none.  False: no memory, or no threads. */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 	bool has_workers = c->schedule.policy->workers != POLICY_WORKERS_CALLER;
 
-	if (c->store_threads == 0)
-		return true;
-	p->store = auxiliary_start(&(struct auxiliary_config){
-		.name = pipeline_step_names[PIPELINE_STORE],
-		.threads = has_workers ? c->store_threads : 0,
-		/* An upload may send a task in addition to its own. */
-		.slots = 2 * c->uploads_max + c->tasks_max,
-		.cores = c->cores,
-		.counts_hardware = c->counts_hardware,
-	});
-	return p->store != NULL;
+	return c->store_threads == 0 ||
+	       /* An upload may send a task in addition to its own. */
+	       auxiliary_start(&p->store, p, PIPELINE_STORE,
+			       has_workers ? c->store_threads : 0,
+			       2 * c->uploads_max + c->tasks_max);
 }
 
-/* True also if --express is not given.  False: no memory, or no thread. */
 static bool start_express(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 
-	if (c->express_ns == 0)
-		return true;
 	p->express.limit_ns = c->express_ns;
 	p->express.core_count = cores_count(c->cores);
-	p->express.thread = auxiliary_start(&(struct auxiliary_config){
-		.name = pipeline_step_names[PIPELINE_EXPRESS],
-		.threads = 1,
-		.slots = c->uploads_max,
-		.cores = c->cores,
-		.counts_hardware = c->counts_hardware,
-	});
-	return p->express.thread != NULL;
+	return c->express_ns == 0 ||
+	       auxiliary_start(&p->express.thread, p, PIPELINE_EXPRESS, 1,
+			       c->uploads_max);
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -713,18 +844,18 @@ void pipeline_abandon(struct pipeline *p)
 void pipeline_stop(struct pipeline *p)
 {
 	group_stop(p->group);
-	if (p->express.thread != NULL)
-		auxiliary_stop(p->express.thread);
-	if (p->store != NULL)
-		auxiliary_stop(p->store);
+	if (p->express.thread.group != NULL)
+		group_stop(p->express.thread.group);
+	if (p->store.group != NULL)
+		group_stop(p->store.group);
 }
 
 void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
-	auxiliary_free(p->express.thread);
-	auxiliary_free(p->store);
+	group_free(p->express.thread.group);
+	group_free(p->store.group);
 	group_free(p->group);
 	buffers_free(p->buffers);
 	free(p);

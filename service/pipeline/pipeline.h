@@ -70,6 +70,9 @@ struct pipeline_stats {
 	uint64_t pixels_in, pixels_out;
 	uint64_t inside_ns; /* from their first queue to their result */
 	struct histogram_copy inside;
+	/* By the stage of their last step: finished; then sent to the store. */
+	uint64_t finished_at[PIPELINE_STAGES], sent_to_store[PIPELINE_STAGES];
+	uint64_t task_count; /* by pipeline_send_task() */
 	struct memory_pool_stats buffers;
 	struct budget_stats memory;
 	uint32_t stage_count;
@@ -89,8 +92,25 @@ struct pipeline *pipeline_start(const struct pipeline_config *config);
 /* The schedule and --express as flags, defaults included; no newline. */
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
-/* The workers of the schedule, for the statistics of stages/. */
+/* For the statistics of stages/: the schedule's workers, and their stages. */
 struct group *pipeline_group(const struct pipeline *p);
+const struct stage *pipeline_stage(const struct pipeline *p,
+				   enum pipeline_step step);
+
+/* A group of stages with workers of its own. */
+struct worker_group {
+	const struct group *group; /* lives as long as the pipeline */
+	uint32_t step_first;       /* its stage i is step step_first + i */
+};
+
+enum { WORKER_GROUPS_MAX = 3 };
+
+/*
+ * The workers of the schedule, then those of the store and the express thread
+ * if there are any.  Returns the number of groups.
+ */
+uint32_t pipeline_worker_groups(const struct pipeline *p,
+				struct worker_group out[WORKER_GROUPS_MAX]);
 
 /* Threads that run stages; 0: pipeline_submit() runs them itself. */
 uint32_t pipeline_worker_count(const struct pipeline *p);

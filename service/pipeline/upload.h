@@ -14,7 +14,6 @@
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
 
-#include "service/pipeline/auxiliary.h"
 #include "service/pipeline/budget.h"
 
 #include "imgops/imgops.h"
@@ -31,7 +30,7 @@ enum pipeline_step {
 	PIPELINE_BLUR,
 	PIPELINE_ENCODE,
 	PIPELINE_STEPS, /* those above run on the workers of the schedule */
-	PIPELINE_STORE = PIPELINE_STEPS, /* runs on threads of auxiliary.h */
+	PIPELINE_STORE = PIPELINE_STEPS, /* runs on threads of its own */
 };
 
 /* The stages: one per step, one to store, and one that runs all steps. */
@@ -39,6 +38,16 @@ enum {
 	PIPELINE_TIMES = PIPELINE_STORE + 1,
 	PIPELINE_EXPRESS = PIPELINE_TIMES,
 	PIPELINE_STAGES
+};
+
+/*
+ * Work for a stage beside the workers: see pipeline_send_task().  Embed one in
+ * a struct.  Set `run` and, for traces, event.number; zero the rest.
+ */
+struct task {
+	struct event event;
+	/* Runs on a thread of the stage; it owns the task again. */
+	void (*run)(struct task *t);
 };
 
 /* How an upload ended, or why the pipeline did not take it. */

@@ -445,20 +445,19 @@ static void print_stages(struct live *l, FILE *to,
 
 static void print_part(struct live *l, FILE *to, uint32_t part, uint64_t now_ns)
 {
-	struct stage_stats stages[PIPELINE_STEPS];
+	struct stage_stats s;
 	struct spread recent, total;
 
-	pipeline_read_part(l->source->pipeline, part, stages);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
-		const struct stage_stats *s = &stages[i];
-
+		stage_read_part(pipeline_stage(l->source->pipeline, i), part,
+				&s);
 		(void)fprintf(
 			to, "%s{\"queued\":%" PRIu64 ",\"handled\":%" PRIu64,
-			i > 0 ? "," : "", s->queued_count, s->handled_count);
-		spread_read(s, now_ns, &total);
+			i > 0 ? "," : "", s.queued_count, s.handled_count);
+		spread_read(&s, now_ns, &total);
 		recent_add(&l->parts[part * PIPELINE_STEPS + i], &total,
 			   &recent);
-		print_spread(to, s, &recent, &total);
+		print_spread(to, &s, &recent, &total);
 		(void)fputc('}', to);
 	}
 }
@@ -470,8 +469,9 @@ static void print_stage_parts(const struct live *l, FILE *to)
 		return;
 	(void)fputs(",\"stage_parts\":[", to);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		(void)fprintf(to, "%s%" PRIu32, i > 0 ? "," : "",
-			      pipeline_step_part(l->source->pipeline, i));
+		(void)fprintf(
+			to, "%s%" PRIu32, i > 0 ? "," : "",
+			stage_part(pipeline_stage(l->source->pipeline, i)));
 	(void)fputc(']', to);
 }
 

@@ -22,7 +22,7 @@
 #ifndef SERVICE_RECENT_H
 #define SERVICE_RECENT_H
 
-#include "service/pipeline/pipeline_graph.h"
+#include "service/pipeline/pipeline.h"
 
 #include "stages/stats.h"
 

@@ -16,7 +16,7 @@
 #ifndef SERVICE_TRACE_H
 #define SERVICE_TRACE_H
 
-#include "service/pipeline/pipeline_graph.h"
+#include "service/pipeline/pipeline.h"
 
 struct trace_file;
 

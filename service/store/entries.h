@@ -95,7 +95,7 @@ MUST_CHECK bool entries_count(struct entries *e, int root, const char *folder);
 
 /*
  * Make the entry `id` of `folder`.  An existing entry with the same names and
- * bytes stays; any other is replaced.  STORE_OK: *moved tells whether this call
+ * bytes stays; any other is replaced.  STORE_OK: *moved is true if this call
  * made it.  Otherwise nothing has changed, except that the entry may exist if
  * the last sync failed: then *moved is true.
  */

@@ -5,7 +5,7 @@
  * upload that uses it gets the same bytes and errors, and ends once.  Without a
  * lane no upload uses it.
  */
-#include "service/pipeline/pipeline_inside.h"
+#include "service/pipeline/pipeline.c"
 #include "service/test/jobs.h"
 
 #include <assert.h>
