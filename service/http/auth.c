@@ -58,11 +58,11 @@ struct signature_parameter {
 	const char *value; /* NULL: no "=", the same as "" */
 };
 
-/* A signed query as it came, with `expires` and `signature`. */
-struct auth_request {
+/* What a signature is of; head.c has refused queries with more parameters. */
+struct signed_query {
 	const char *method;
-	const char *path;                       /* decoded */
-	struct signature_parameter *parameters; /* will be sorted */
+	const char *path; /* decoded */
+	struct signature_parameter parameters[AUTH_PARAMETERS_MAX];
 	uint32_t count;
 };
 
@@ -113,29 +113,27 @@ static void hash_text(struct hmac_sha256_ctx *hmac, const char *text)
 	hmac_sha256_update(hmac, strlen(text), (const uint8_t *)text);
 }
 
+/* Sorts the parameters.  False: their lines could be read in two ways. */
 static MUST_CHECK bool signature_make(char hex[SIGNATURE_HEX_CHARS + 1],
 				      const struct signature_key *key,
-				      const char *method, const char *path,
-				      struct signature_parameter *parameters,
-				      uint32_t count)
+				      struct signed_query *q)
 {
 	struct hmac_sha256_ctx hmac = key->start;
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
-	for (uint32_t i = 0; i < count; i++)
-		if (!parameter_is_clear(&parameters[i]))
+	for (uint32_t i = 0; i < q->count; i++)
+		if (!parameter_is_clear(&q->parameters[i]))
 			return false;
-	if (count > 0)
-		qsort(parameters, count, sizeof(parameters[0]),
-		      compare_parameters);
-	hash_text(&hmac, method);
+	qsort(q->parameters, q->count, sizeof(q->parameters[0]),
+	      compare_parameters);
+	hash_text(&hmac, q->method);
 	hash_text(&hmac, "\n");
-	hash_text(&hmac, path);
+	hash_text(&hmac, q->path);
 	hash_text(&hmac, "\n");
-	for (uint32_t i = 0; i < count; i++) {
-		hash_text(&hmac, parameters[i].key);
+	for (uint32_t i = 0; i < q->count; i++) {
+		hash_text(&hmac, q->parameters[i].key);
 		hash_text(&hmac, "=");
-		hash_text(&hmac, parameter_value(&parameters[i]));
+		hash_text(&hmac, parameter_value(&q->parameters[i]));
 		hash_text(&hmac, "\n");
 	}
 	hmac_sha256_digest(&hmac, sizeof(digest), digest);
@@ -366,24 +364,29 @@ bool auth_read_sign_keys(struct auth *a, const char *path,
 	return read_key_file(&a->keys, keep_sign_key, path, why);
 }
 
+static bool has_keys(const struct keys *k)
+{
+	return k->api_count > 0 || k->sign_count > 0;
+}
+
 bool auth_is_on(struct auth *a)
 {
+	bool is_on;
+
 	(void)pthread_rwlock_rdlock(&a->lock);
-
-	bool is_on = a->keys.api_count > 0 || a->keys.sign_count > 0;
-
+	is_on = has_keys(&a->keys);
 	(void)pthread_rwlock_unlock(&a->lock);
 	return is_on;
 }
 
 bool auth_takes_parameter(struct auth *a, const char *key)
 {
+	bool has_sign_keys;
+
 	if (strcmp(key, expires_name) != 0 && strcmp(key, signature_name) != 0)
 		return false;
 	(void)pthread_rwlock_rdlock(&a->lock);
-
-	bool has_sign_keys = a->keys.sign_count > 0;
-
+	has_sign_keys = a->keys.sign_count > 0;
 	(void)pthread_rwlock_unlock(&a->lock);
 	return has_sign_keys;
 }
@@ -411,19 +414,8 @@ static enum problem match_key(const struct keys *k, const char *authorization,
 	return PROBLEM_NONE;
 }
 
-static enum problem auth_check_key(struct auth *a, const char *authorization,
-				   char owner[AUTH_OWNER_BYTES])
-{
-	(void)pthread_rwlock_rdlock(&a->lock);
-
-	enum problem problem = match_key(&a->keys, authorization, owner);
-
-	(void)pthread_rwlock_unlock(&a->lock);
-	return problem;
-}
-
 /* The value of the only parameter of this name; NULL: none, or several. */
-static const char *find_parameter(const struct auth_request *r, const char *key,
+static const char *find_parameter(const struct signed_query *r, const char *key,
 				  uint32_t *count)
 {
 	const char *value = NULL;
@@ -437,7 +429,7 @@ static const char *find_parameter(const struct auth_request *r, const char *key,
 	return *count == 1 ? value : NULL;
 }
 
-static void drop_parameter(struct auth_request *r, const char *key)
+static void drop_parameter(struct signed_query *r, const char *key)
 {
 	uint32_t kept = 0;
 
@@ -448,7 +440,7 @@ static void drop_parameter(struct auth_request *r, const char *key)
 }
 
 /* False: there is not exactly one, or it is no number. */
-static bool read_expires(int64_t *expires_s, const struct auth_request *r)
+static bool read_expires(int64_t *expires_s, const struct signed_query *r)
 {
 	uint32_t count;
 	const char *text = find_parameter(r, expires_name, &count);
@@ -461,26 +453,25 @@ static bool read_expires(int64_t *expires_s, const struct auth_request *r)
 	return true;
 }
 
+/* `q` is then sorted, and without its signature. */
 static enum problem match_signature(const struct keys *k,
-				    const struct auth_request *request,
-				    int64_t now_s, char owner[AUTH_OWNER_BYTES])
+				    struct signed_query *q, int64_t now_s,
+				    char owner[AUTH_OWNER_BYTES])
 {
-	struct auth_request r = *request;
 	uint32_t count;
-	const char *given = find_parameter(&r, signature_name, &count);
+	const char *given = find_parameter(q, signature_name, &count);
 	const char *found = NULL;
 	int64_t expires_s;
 
 	if (count == 0 || k->sign_count == 0)
 		return PROBLEM_UNAUTHORIZED;
-	if (given == NULL || !read_expires(&expires_s, &r))
+	if (given == NULL || !read_expires(&expires_s, q))
 		return PROBLEM_BAD_SIGNATURE;
-	drop_parameter(&r, signature_name);
+	drop_parameter(q, signature_name);
 	for (uint32_t i = 0; i < k->sign_count; i++) {
 		char made[SIGNATURE_HEX_CHARS + 1];
 
-		if (!signature_make(made, &k->sign_keys[i], r.method, r.path,
-				    r.parameters, r.count))
+		if (!signature_make(made, &k->sign_keys[i], q))
 			return PROBLEM_BAD_SIGNATURE;
 		if (signature_is(made, given))
 			found = k->sign_owners[i];
@@ -491,19 +482,6 @@ static enum problem match_signature(const struct keys *k,
 		return PROBLEM_SIGNATURE_EXPIRED;
 	(void)memcpy(owner, found, AUTH_OWNER_BYTES);
 	return PROBLEM_NONE;
-}
-
-static enum problem auth_check_signature(struct auth *a,
-					 const struct auth_request *request,
-					 int64_t now_s,
-					 char owner[AUTH_OWNER_BYTES])
-{
-	(void)pthread_rwlock_rdlock(&a->lock);
-
-	enum problem problem = match_signature(&a->keys, request, now_s, owner);
-
-	(void)pthread_rwlock_unlock(&a->lock);
-	return problem;
 }
 
 enum { NAME_BYTES_MAX = 253 };
@@ -650,16 +628,10 @@ static bool origin_is_foreign(const char *fetch_site, const char *origin,
 
 _Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");
 
-/* A query; head.c has refused those with more parameters. */
-struct arguments {
-	struct signature_parameter parameters[AUTH_PARAMETERS_MAX];
-	uint32_t count;
-};
-
 static enum MHD_Result collect_parameter(void *cls, enum MHD_ValueKind kind,
 					 const char *key, const char *value)
 {
-	struct arguments *q = cls;
+	struct signed_query *q = cls;
 
 	(void)kind;
 	assert(q->count < AUTH_PARAMETERS_MAX);
@@ -668,20 +640,13 @@ static enum MHD_Result collect_parameter(void *cls, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-static enum problem check_signed_query(struct request *r)
+static enum problem check_signed_query(const struct keys *k, struct request *r)
 {
-	struct arguments query = { .count = 0 };
+	struct signed_query q = { .method = r->method, .path = r->path };
 
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					collect_parameter, &query);
-	return auth_check_signature(r->config->auth,
-				    &(struct auth_request){
-					    .method = r->method,
-					    .path = r->path,
-					    .parameters = query.parameters,
-					    .count = query.count,
-				    },
-				    time(NULL), r->storing.owner);
+					collect_parameter, &q);
+	return match_signature(k, &q, time(NULL), r->storing.owner);
 }
 
 /*
@@ -721,25 +686,30 @@ static enum problem check_page(const struct request *r)
 	return PROBLEM_NONE;
 }
 
-enum problem auth_check_request(struct request *r)
+/* With keys: one of them must allow the request. */
+static enum problem check_keys(const struct keys *k, struct request *r)
 {
-	struct auth *auth = r->config->auth;
+	enum problem problem, signature;
 
-	if (!auth_is_on(auth))
-		return check_page(r);
 	if (is_public(r->route->role))
 		return PROBLEM_NONE;
-
-	enum problem problem = auth_check_key(
-		auth, request_header(r, MHD_HTTP_HEADER_AUTHORIZATION),
-		r->storing.owner);
-
+	problem = match_key(k, request_header(r, MHD_HTTP_HEADER_AUTHORIZATION),
+			    r->storing.owner);
 	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;
-
-	enum problem signature = check_signed_query(r);
-
+	signature = check_signed_query(k, r);
 	r->is_signed = signature == PROBLEM_NONE;
 	/* Without a signature, the problem is that of the key. */
 	return signature == PROBLEM_UNAUTHORIZED ? problem : signature;
+}
+
+enum problem auth_check_request(struct request *r)
+{
+	struct auth *a = r->config->auth;
+	enum problem problem;
+
+	(void)pthread_rwlock_rdlock(&a->lock);
+	problem = has_keys(&a->keys) ? check_keys(&a->keys, r) : check_page(r);
+	(void)pthread_rwlock_unlock(&a->lock);
+	return problem;
 }

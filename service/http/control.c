@@ -4,12 +4,12 @@
  * /healthz and /readyz, and reports: /metrics, /stats, /trace.
  */
 #include "service/http/request.h"
-#include "service/http/watch/live.h"
+#include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
+#include "base/take.h"
 #include "service/web/web.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,9 @@ static enum MHD_Result reply_page(struct request *r)
 
 	if (!web_find(name, &file))
 		return reply_with_problem(r, PROBLEM_NOT_FOUND);
-	response = MHD_create_response_from_buffer(
-		file.count, (void *)file.bytes, MHD_RESPMEM_PERSISTENT);
+	response = response_of_bytes(r, file.bytes, file.count);
 	if (response == NULL)
 		return MHD_NO;
-	r->reply_bytes = file.count;
 	r->policy = page_policy;
 	reply_add_header(r, response, "Referrer-Policy", "no-referrer");
 	/* Another version of the server has other files. */
@@ -83,7 +81,7 @@ static enum readiness readiness_decide(bool *was_full,
 {
 	const struct pipeline_load *l = &v->load;
 	uint64_t forgotten_ns =
-		v->refused_ns + READINESS_REFUSED_MS * UINT64_C(1000000);
+		v->refused_ns + READINESS_REFUSED_MS * NS_PER_MS;
 	bool no_places =
 		is_mostly_used(l->in_flight_count, l->uploads_max, *was_full);
 	bool no_memory =
@@ -122,11 +120,8 @@ enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
 
 static enum MHD_Result reply_ok(struct request *r, const char *text)
 {
-	r->reply_bytes = strlen(text);
-	return reply_send(
-		r, MHD_HTTP_OK, "text/plain",
-		MHD_create_response_from_buffer(strlen(text), (void *)text,
-						MHD_RESPMEM_PERSISTENT));
+	return reply_send(r, MHD_HTTP_OK, "text/plain",
+			  response_of_bytes(r, text, strlen(text)));
 }
 
 static enum MHD_Result reply_health(struct request *r)
@@ -238,17 +233,6 @@ static enum MHD_Result reply_report(struct request *r)
 	return reply_send(r, MHD_HTTP_OK, types[r->route->report], response);
 }
 
-/* False: it is no number, or more than `most`. */
-static bool read_number(const char *text, uint64_t most, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
-	       *n <= most;
-}
-
 /* False: r->detail says what is wrong. */
 static bool read_window(struct request *r, uint64_t *since_ns,
 			uint64_t *until_ns)
@@ -260,19 +244,19 @@ static bool read_window(struct request *r, uint64_t *since_ns,
 	uint64_t ms = TRACE_MS_DEFAULT, until_us = clock_now_ns() / 1000;
 
 	if (ms_text != NULL &&
-	    (!read_number(ms_text, TRACE_MS_MAX, &ms) || ms == 0)) {
+	    !number_read_whole(ms_text, 1, TRACE_MS_MAX, &ms)) {
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "ms must be 1 to %d.", TRACE_MS_MAX);
 		return false;
 	}
 	if (until_text != NULL &&
-	    !read_number(until_text, UINT64_MAX / 1000, &until_us)) {
+	    !number_read_whole(until_text, 0, UINT64_MAX / 1000, &until_us)) {
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "until_us must be a time in us.");
 		return false;
 	}
 	*until_ns = until_us * 1000;
-	*since_ns = *until_ns > ms * 1000000 ? *until_ns - ms * 1000000 : 0;
+	*since_ns = *until_ns > ms * NS_PER_MS ? *until_ns - ms * NS_PER_MS : 0;
 	return true;
 }
 

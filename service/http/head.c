@@ -25,50 +25,6 @@
 #include <strings.h>
 #include <sys/random.h>
 
-enum {
-	VERSION_CHARS = 2,
-	FLAGS_CHARS = 2,
-	TRACE_AT = VERSION_CHARS + 1,
-	PARENT_AT = TRACE_AT + TRACE_ID_CHARS + 1,
-	FLAGS_AT = PARENT_AT + SPAN_ID_CHARS + 1,
-	END_AT = FLAGS_AT + FLAGS_CHARS,
-};
-
-static bool is_hex(const char *at, size_t chars)
-{
-	return strspn(at, "0123456789abcdef") >= chars;
-}
-
-static bool is_hex_id(const char *at, size_t chars)
-{
-	return is_hex(at, chars) && strspn(at, "0") < chars;
-}
-
-static bool is_trace_version(const char *at)
-{
-	return is_hex(at, VERSION_CHARS) && strncmp(at, "ff", 2) != 0;
-}
-
-static bool is_trace_end(const char *at)
-{
-	return at[strspn(at, " \t")] == '\0';
-}
-
-/* Later versions may have more after it. */
-static bool is_traceparent(const char *text)
-{
-	bool is_first = strncmp(text, "00-", TRACE_AT) == 0;
-
-	return is_trace_version(text) && text[TRACE_AT - 1] == '-' &&
-	       is_hex_id(text + TRACE_AT, TRACE_ID_CHARS) &&
-	       text[PARENT_AT - 1] == '-' &&
-	       is_hex_id(text + PARENT_AT, SPAN_ID_CHARS) &&
-	       text[FLAGS_AT - 1] == '-' &&
-	       is_hex(text + FLAGS_AT, FLAGS_CHARS) &&
-	       (is_trace_end(text + END_AT) ||
-		(!is_first && text[END_AT] == '-'));
-}
-
 /* If the kernel has no randomness yet, the time is the span. */
 static uint64_t new_span(void)
 {
@@ -78,18 +34,31 @@ static uint64_t new_span(void)
 	return span != 0 ? span : clock_now_ns();
 }
 
+static bool is_zero(const char *id)
+{
+	return id[strspn(id, "0")] == '\0';
+}
+
+/* Later versions may have more after the flags. */
 static bool trace_context_read(struct trace_context *out, const char *value)
 {
+	struct trace_context c = { .trace_id = "" };
+	char version[3], flags[3];
+	int count = 0;
+
 	value += strspn(value, " \t");
-	if (!is_traceparent(value))
+	(void)sscanf(value, "%2[0-9a-f]-%32[0-9a-f]-%16[0-9a-f]-%2[0-9a-f]%n",
+		     version, c.trace_id, c.parent_id, flags, &count);
+	if (count != TRACEPARENT_BYTES - 1 || strcmp(version, "ff") == 0 ||
+	    is_zero(c.trace_id) || is_zero(c.parent_id))
 		return false;
-	*out = (struct trace_context){
-		.is_sampled = strchr("13579bdf", value[END_AT - 1]) != NULL,
-	};
-	memcpy(out->trace_id, value + TRACE_AT, TRACE_ID_CHARS);
-	memcpy(out->parent_id, value + PARENT_AT, SPAN_ID_CHARS);
-	(void)snprintf(out->span_id, sizeof(out->span_id), "%016" PRIx64,
-		       new_span());
+	value += count;
+	if (value[strspn(value, " \t")] != '\0' &&
+	    (value[0] != '-' || strcmp(version, "00") == 0))
+		return false;
+	c.is_sampled = strchr("13579bdf", flags[1]) != NULL;
+	(void)snprintf(c.span_id, sizeof(c.span_id), "%016" PRIx64, new_span());
+	*out = c;
 	return true;
 }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/request.h"
+#include "service/http/http.h"
+
 #include "service/http/connection/interpose.h"
+#include "service/http/connection/linger.h"
 #include "service/http/connection/tls.h"
+#include "service/http/request.h"
 #include "service/http/spooler.h"
-#include "service/http/watch/live.h"
+#include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
 #include "service/log/log.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -63,11 +65,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 			  void **slot, enum MHD_ConnectionNotificationCode what)
 {
 	struct port *port = cls;
-	const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
-		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	int fd = MHD_get_connection_info(connection,
-					 MHD_CONNECTION_INFO_CONNECTION_FD)
-			 ->connect_fd;
+	bool is_plain = connection_tls(connection) == NULL;
+	int fd = connection_fd(connection);
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		input_end(fd);
@@ -77,13 +76,13 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 		return;
 	}
 	atomic_fetch_add(&port->connection_count, 1);
-	input_begin(fd, tls == NULL);
+	input_begin(fd, is_plain);
 	*slot = client_add(
 		port->clients, fd,
 		MHD_get_connection_info(connection,
 					MHD_CONNECTION_INFO_CLIENT_ADDRESS)
 			->client_addr,
-		tls == NULL);
+		is_plain);
 	end_lingering_for_new(port->http);
 	if (port->has_threads)
 		wait_for_places(port);
@@ -99,7 +98,7 @@ static void warn_site_is_full(struct port *port)
 
 	if (now_ns < port->complain_ns)
 		return;
-	port->complain_ns = now_ns + COMPLAIN_MS * UINT64_C(1000000);
+	port->complain_ns = now_ns + COMPLAIN_MS * NS_PER_MS;
 	log_message(port->http->config.log, LOG_LEVEL_WARN,
 		    "an address has all of --max-connections-per-address "
 		    "(%" PRIu32 "): more connections from it are closed; if "
@@ -238,14 +237,10 @@ static void stop_port(struct port *port)
 static bool write_refusals(struct http *h)
 {
 	for (int i = CLIENT_WELCOME + 1; i < CLIENT_REFUSALS; i++) {
-		char *text = reply_whole_problem(problem_of_client(i), NULL,
-						 NULL, "");
-
-		if (text == NULL)
+		h->refusals[i] = reply_whole_problem(problem_of_client(i), NULL,
+						     NULL, "");
+		if (h->refusals[i] == NULL)
 			return false;
-		assert(strlen(text) < REFUSAL_BYTES);
-		(void)strcpy(h->refusals[i], text);
-		free(text);
 	}
 	return true;
 }
@@ -432,5 +427,7 @@ void http_stop(struct http *h)
 		(void)close(h->refused_fd);
 	accepted_release(&h->accepted);
 	minute_release(&h->minute);
+	for (int i = 0; i < CLIENT_REFUSALS; i++)
+		free(h->refusals[i]);
 	free(h);
 }

@@ -2,6 +2,7 @@
 #include "service/http/image_meta.h"
 
 #include "service/http/result.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -102,14 +103,6 @@ static void sha256_of(char text[SHA256_TEXT_BYTES], const void *bytes,
 	sha256_finish(&sha256, text);
 }
 
-static void print_variant_sha256(FILE *out, const struct variant *v)
-{
-	char text[SHA256_TEXT_BYTES];
-
-	sha256_of(text, v->jpeg, v->jpeg_bytes);
-	(void)fprintf(out, ",\"sha256\":\"%s\"", text);
-}
-
 /* The last member of a meta: the SHA-256 of all text before it. */
 static const char seal_begin[] = ",\"meta_sha256\":\"";
 static const char seal_end[] = "\"}\n";
@@ -138,27 +131,40 @@ static char *add_checksum(char *text)
 	return sealed;
 }
 
+static void add_variant(struct json *j, const char *id, const struct variant *v)
+{
+	const char *name = query_variant_name(v);
+	char url[sizeof(IMAGES_PATH) + STORE_ID_BYTES + VARIANT_NAME_BYTES];
+	char sha256[SHA256_TEXT_BYTES];
+
+	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s/%s", id, name);
+	sha256_of(sha256, v->jpeg, v->jpeg_bytes);
+	json_open_object(j, NULL);
+	result_add_variant(j, v, name);
+	json_add_text(j, "url", url);
+	json_add_text(j, "sha256", sha256);
+	json_close(j);
+}
+
 char *image_meta(const char *id, const struct upload *u)
 {
+	char url[sizeof(IMAGES_PATH) + STORE_ID_BYTES];
 	struct text text;
+	struct json j;
 	FILE *out = text_open(&text);
 
 	if (out == NULL)
 		return NULL;
-	(void)fprintf(out, "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH "/%s\",", id,
-		      id);
-	result_print_upload(out, u);
-	for (uint32_t i = 0; i < u->variant_count; i++) {
-		const struct variant *v = &u->variants[i];
-		const char *name = query_variant_name(v);
-
-		(void)fputs(i > 0 ? "},{" : ",\"variants\":[{", out);
-		result_print_variant(out, v, name);
-		(void)fprintf(out, ",\"url\":\"" IMAGES_PATH "/%s/%s\"", id,
-			      name);
-		print_variant_sha256(out, v);
-	}
-	(void)fputs("}]", out);
+	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s", id);
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL); /* add_checksum() closes it */
+	json_add_text(&j, "id", id);
+	json_add_text(&j, "url", url);
+	result_add_upload(&j, u);
+	json_open_array(&j, "variants");
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		add_variant(&j, id, &u->variants[i]);
+	json_close(&j);
 	return add_checksum(text_close(&text, out));
 }
 

@@ -293,15 +293,10 @@ static enum MHD_Result reply_not_stored(struct request *r,
 /* `meta` is freed with the reply. */
 static enum MHD_Result reply_meta(struct request *r, char *meta)
 {
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback(strlen(meta),
-								   meta, free);
+	struct MHD_Response *response = response_of_text(r, meta);
 
-	if (response == NULL) {
-		free(meta);
+	if (response == NULL)
 		return MHD_NO;
-	}
-	r->reply_bytes = strlen(meta);
 	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
 			 "no-cache");
 	return reply_send(r, MHD_HTTP_OK, "application/json", response);
@@ -507,8 +502,7 @@ static bool start_removal(struct request *r)
 static enum MHD_Result reply_removed(struct request *r)
 {
 	return reply_send(r, MHD_HTTP_NO_CONTENT, NULL,
-			  MHD_create_response_from_buffer(
-				  0, NULL, MHD_RESPMEM_PERSISTENT));
+			  response_of_bytes(r, NULL, 0));
 }
 
 const struct handler image_handler = { .reply = reply_image };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/problem.h"
 
+#include "base/json.h"
+#include "base/text.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cjson/cJSON.h>
 
 /* After this time another viewer may have left, or the trace be sent. */
 enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5 };
@@ -143,7 +144,8 @@ static const struct {
 				    "picture again to replace it." },
 };
 
-enum problem problem_of_image(enum img_err err)
+/* PROBLEM_NONE for IMG_OK. */
+static enum problem problem_of_image(enum img_err err)
 {
 	switch (err) {
 	case IMG_OK:
@@ -238,21 +240,23 @@ enum problem problem_find(const char *code)
 char *problem_json(enum problem problem, const char *detail,
 		   const char *request_id)
 {
-	cJSON *o = cJSON_CreateObject();
-	char *text = NULL;
+	struct text text;
+	struct json j;
+	FILE *out = text_open(&text);
 
 	assert(table[problem].status != 0);
-	if (detail == NULL)
-		detail = table[problem].detail;
-	if (cJSON_AddStringToObject(o, "type", "about:blank") != NULL &&
-	    cJSON_AddStringToObject(o, "title", table[problem].title) != NULL &&
-	    cJSON_AddNumberToObject(o, "status", table[problem].status) !=
-		    NULL &&
-	    cJSON_AddStringToObject(o, "detail", detail) != NULL &&
-	    cJSON_AddStringToObject(o, "code", table[problem].code) != NULL &&
-	    (request_id == NULL ||
-	     cJSON_AddStringToObject(o, "request_id", request_id) != NULL))
-		text = cJSON_PrintUnformatted(o);
-	cJSON_Delete(o);
-	return text;
+	if (out == NULL)
+		return NULL;
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	json_add_text(&j, "type", "about:blank");
+	json_add_text(&j, "title", table[problem].title);
+	json_add_whole(&j, "status", table[problem].status);
+	json_add_text(&j, "detail",
+		      detail != NULL ? detail : table[problem].detail);
+	json_add_text(&j, "code", table[problem].code);
+	if (request_id != NULL)
+		json_add_text(&j, "request_id", request_id);
+	json_close(&j);
+	return text_close(&text, out);
 }

@@ -56,10 +56,10 @@ enum problem {
 	PROBLEMS
 };
 
-/* PROBLEM_NONE for IMG_OK. */
-enum problem problem_of_image(enum img_err err);
-
-/* Of an upload that ended or was not taken; not for UPLOAD_GONE. */
+/*
+ * Of an upload that ended or was not taken; not for UPLOAD_GONE.  PROBLEM_NONE:
+ * it has its results.
+ */
 enum problem problem_of_upload(const struct upload *u);
 
 /* The problem with this code; PROBLEM_NONE: there is none. */

@@ -181,21 +181,26 @@ enum MHD_Result reply_send(struct request *r, unsigned int status,
 	return ok;
 }
 
-/* Takes over `text`. */
-static struct MHD_Response *response_of_text(struct request *r, char *text)
+struct MHD_Response *response_of_text(struct request *r, char *text)
 {
+	struct MHD_Response *response;
+
 	if (text == NULL)
 		return NULL;
-
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback(strlen(text),
-								   text, free);
-
+	r->reply_bytes = strlen(text);
+	response = MHD_create_response_from_buffer_with_free_callback(
+		r->reply_bytes, text, free);
 	if (response == NULL)
 		free(text);
-	else
-		r->reply_bytes = strlen(text);
 	return response;
+}
+
+struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
+				       size_t count)
+{
+	r->reply_bytes = count;
+	return MHD_create_response_from_buffer(count, (void *)bytes,
+					       MHD_RESPMEM_PERSISTENT);
 }
 
 /* Returns "" if there is none. */
@@ -242,15 +247,12 @@ char *reply_whole_problem(enum problem problem, const char *detail,
 
 static void write_raw(const struct request *r, const char *text)
 {
-	const union MHD_ConnectionInfo *tls = MHD_get_connection_info(
-		r->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(
-		r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	void *tls = connection_tls(r->connection);
 
 	if (tls != NULL)
-		tls_send(tls->tls_session, text);
+		tls_send(tls, text);
 	else
-		(void)send(fd->connect_fd, text, strlen(text),
+		(void)send(connection_fd(r->connection), text, strlen(text),
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -530,17 +530,12 @@ static void begin_next_input(const struct request *r,
 {
 	const union MHD_ConnectionInfo *head = MHD_get_connection_info(
 		connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	bool is_plain =
-		MHD_get_connection_info(
-			connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) == NULL;
-	int fd = MHD_get_connection_info(connection,
-					 MHD_CONNECTION_INFO_CONNECTION_FD)
-			 ->connect_fd;
+	int fd = connection_fd(connection);
 
 	if (r == NULL || head == NULL)
 		input_end(fd);
 	else
-		input_begin_next(fd, is_plain,
+		input_begin_next(fd, connection_tls(connection) == NULL,
 				 head->header_size + r->received_bytes);
 }
 

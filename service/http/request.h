@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Request: one HTTP request, the states that it goes through, and the functions
- * that take it from one state to the next.  Used inside http/ only.
+ * Request: one HTTP request, the server that it came to, the states that it
+ * goes through, and the functions that take it from one state to the next.
+ * Used inside http/ only.
  *
- * request.c has the table of the states.  The other files have the steps:
+ * http.c has the server; request.c has the table of the states.  The other
+ * files have the steps:
  *
  *	head.c             is the head valid, and how long is the body?
  *	route.c            which file answers this path and method?
@@ -12,8 +14,8 @@
  *	store_request.c    POST /v1/images
  *	images.c           GET and DELETE of /v1/images/...
  *	control.c          page, probes, reports
- *	watch/live.c       GET /v1/live
- *	reply.c, result.c  the reply
+ *	watch/viewers.c    GET /v1/live
+ *	reply.c            the reply
  *
  * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
  * memory for it, and libmicrohttpd closes the connection.
@@ -27,12 +29,19 @@
 #define SERVICE_REQUEST_H
 
 #include "service/http/body.h"
+#include "service/http/connection/clients.h"
+#include "service/http/http_config.h"
 #include "service/http/image_meta.h"
-#include "service/http/port.h"
 #include "service/http/query.h"
+#include "service/http/watch/minute.h"
+#include "service/http/watch/reports.h"
 #include "service/pipeline/pipeline.h"
 
 #include "base/util.h"
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
 
 #define HTTP_HEADER_TRACEPARENT "traceparent"
 
@@ -96,7 +105,7 @@ extern const struct handler health_handler;
 extern const struct handler ready_handler;
 extern const struct handler report_handler;
 extern const struct handler trace_handler;
-extern const struct handler live_handler; /* watch/live.c */
+extern const struct handler live_handler; /* watch/viewers.c */
 
 /* An entry of the table in route.c. */
 struct route {
@@ -132,6 +141,45 @@ enum request_state {
 	REQUEST_STATES
 };
 
+/*
+ * Images that were accepted with 202 and are not stored yet, if there is no
+ * spool; and the last ACCEPTED_FAILURES_MAX that could not be stored.  See
+ * store_request.c.
+ *
+ * Ownership  The caller owns a struct accepted.  Its address must not change
+ *            until the image is stored or has failed.
+ * Threads    Any, also at the same time.
+ */
+enum { ACCEPTED_FAILURES_MAX = 1024 };
+
+struct accepted {
+	char id[STORE_ID_BYTES]; /* set it first */
+	LIST_ENTRY(accepted) link;
+};
+
+struct accepted_list {
+	pthread_mutex_t lock;
+	LIST_HEAD(, accepted) pending;
+	uint64_t failed_count; /* so far; modulo: the next index */
+	struct {
+		char id[STORE_ID_BYTES];
+		enum problem problem;
+	} failed[ACCEPTED_FAILURES_MAX];
+};
+
+enum accepted_state {
+	ACCEPTED_NONE,    /* never accepted, stored, or forgotten */
+	ACCEPTED_PENDING, /* at least one upload of this image */
+	ACCEPTED_FAILED,  /* the last one has failed */
+};
+
+void accepted_init(struct accepted_list *l);
+void accepted_release(struct accepted_list *l);
+
+/* *problem is set if the image has failed. */
+enum accepted_state accepted_find(struct accepted_list *l, const char *id,
+				  enum problem *problem);
+
 /* See the table in store_request.c. */
 enum early_state {
 	EARLY_IMPOSSIBLE, /* no state: in the table, "this cannot happen" */
@@ -161,6 +209,50 @@ struct picture {
 	int fd;
 	uint64_t bytes;
 	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
+};
+
+/* A listening socket, and the connections that it accepts. */
+struct port {
+	struct http *http;
+	const char *address;       /* as --listen or --admin-listen has it */
+	struct clients *clients;   /* NULL: there is no such port */
+	struct MHD_Daemon *daemon; /* as well; used by the main thread alone */
+	bool has_threads;          /* one for each connection */
+	uint64_t complain_ns; /* the next complaint; of the accepting thread */
+	_Atomic uint32_t connection_count;
+	_Atomic uint32_t request_count; /* begun and not yet ended */
+};
+
+/*
+ * The server: the state that all requests share.  Members that are not atomic
+ * are set before there are connections.
+ */
+struct http {
+	struct http_config config;
+	struct networks trusted; /* proxies */
+	struct accepted_list accepted;
+	struct port main, admin;
+	struct viewers *viewers;
+	struct reports *reports;
+	struct linger_list *linger;
+	struct spooler *spooler; /* NULL: no store */
+	/* Recent mean of the time to write an upload into the spool. */
+	_Atomic uint64_t spool_ns;
+	/* Tasks of the store stage to write an upload, not yet run. */
+	_Atomic uint32_t spooling_count;
+	bool suspends; /* else uploads run in the connection's thread */
+	uint32_t id_prefix;
+	_Atomic uint64_t requests_begun;
+	_Atomic bool leaving;    /* these four follow each other: */
+	_Atomic bool refusing;   /* see http.h */
+	_Atomic bool abandoning; /* not always */
+	_Atomic bool stopping;
+	int refused_fd;                  /* no longer listened on, or none */
+	_Atomic bool was_full;           /* as /readyz last saw it */
+	_Atomic uint64_t refused_ns;     /* time of the last refusal; 0: none */
+	char *refusals[CLIENT_REFUSALS]; /* see clients_config; owned */
+	struct http_counts counts;
+	struct minute minute;
 };
 
 struct request {
@@ -245,11 +337,20 @@ static inline const char *request_header(const struct request *r,
 					   name);
 }
 
-static inline int request_fd(const struct request *r)
+static inline int connection_fd(struct MHD_Connection *connection)
 {
-	return MHD_get_connection_info(r->connection,
+	return MHD_get_connection_info(connection,
 				       MHD_CONNECTION_INFO_CONNECTION_FD)
 		->connect_fd;
+}
+
+/* A gnutls_session_t; NULL: it has no TLS. */
+static inline void *connection_tls(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return info != NULL ? info->tls_session : NULL;
 }
 
 /*
@@ -372,6 +473,14 @@ char *control_make_report(void *http, const struct report_query *q);
 void reply_add_header(struct request *r, struct MHD_Response *response,
 		      const char *name, const char *value);
 
+/*
+ * A response whose body is `text`, which it frees, or `bytes`, which must stay
+ * in memory until the request ends.  NULL: no memory, or `text` is NULL.
+ */
+struct MHD_Response *response_of_text(struct request *r, char *text);
+struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
+				       size_t count);
+
 /* Queue `response` and drop it.  NULL: no memory. */
 enum MHD_Result reply_send(struct request *r, unsigned int status,
 			   const char *type, struct MHD_Response *response);
@@ -410,11 +519,5 @@ static inline enum problem problem_of_client(enum client_refusal refusal)
  */
 char *reply_whole_problem(enum problem problem, const char *detail,
 			  const char *id, const char *retry_after_s);
-
-/*
- * result.c: reply with what the pipeline made, as a picture, as multipart or as
- * JSON.  It must stay in memory until the request ends.
- */
-enum MHD_Result result_reply(struct request *r);
 
 #endif

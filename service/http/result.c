@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replies with the results of an upload: one picture as it is, several as
- * multipart/mixed (RFC 2046, 5.1.1), or all as JSON, if Accept asks for it.
- * The pictures are sent from where they are; JSON is written while it is sent,
- * with the pictures in base64.
+ * Multipart is RFC 2046, 5.1.1.  The pictures are sent from where they are;
+ * JSON is written while it is sent, with the pictures in base64.
  */
-#include "service/http/request.h"
 #include "service/http/result.h"
 
+#include "base/json.h"
 #include "base/text.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
 
+#include <microhttpd.h>
+#include <nettle/base16.h>
 #include <nettle/base64.h>
 
 enum {
-	RESULT_WARNINGS = 2, /* the most that a picture can have */
-	RESULT_WARNING_CHARS = 128,
-	RESULT_COLOUR_CHARS = 8, /* "#rrggbb" */
-	RESULT_PARTS_TYPE_CHARS = 80,
+	WARNINGS_MAX = 2, /* the most that a picture can have */
+	WARNING_CHARS = 128,
+	COLOUR_CHARS = 8, /* "#rrggbb" */
 };
 
 /* A sentence without its full stop; NULL: there is no `i`th warning. */
@@ -34,7 +32,7 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 	static const struct {
 		uint32_t note;
 		const char *text;
-	} table[RESULT_WARNINGS] = {
+	} table[WARNINGS_MAX] = {
 		{ IMG_NOTE_DAMAGED,
 		  "the file is damaged; some of the picture is missing" },
 		{ IMG_NOTE_BAD_PROFILE,
@@ -45,89 +43,55 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 }
 
 /* Of a Warning header (RFC 7234, 5.5).  False: there is no `i`th warning. */
-static bool result_warning(char out[RESULT_WARNING_CHARS],
-			   const struct variant *v, uint32_t i)
+static bool print_warning(char out[WARNING_CHARS], const struct variant *v,
+			  uint32_t i)
 {
 	const char *text = warning_text(v, i);
 
 	if (text == NULL)
 		return false;
-	(void)snprintf(out, RESULT_WARNING_CHARS, "199 darkroom \"%s\"", text);
+	(void)snprintf(out, WARNING_CHARS, "199 darkroom \"%s\"", text);
 	return true;
 }
 
-static void result_print_colour(char out[RESULT_COLOUR_CHARS],
-				const struct img_placeholder *p)
+static void print_colour(char out[COLOUR_CHARS],
+			 const struct img_placeholder *p)
 {
-	(void)snprintf(out, RESULT_COLOUR_CHARS, "#%02x%02x%02x",
-		       p->dominant[0], p->dominant[1], p->dominant[2]);
+	(void)snprintf(out, COLOUR_CHARS, "#%02x%02x%02x", p->dominant[0],
+		       p->dominant[1], p->dominant[2]);
 }
 
-void result_print_upload(FILE *out, const struct upload *u)
+void result_add_upload(struct json *j, const struct upload *u)
 {
-	struct img_size size = u->header.upright;
-	char colour[RESULT_COLOUR_CHARS];
+	char colour[COLOUR_CHARS];
 
-	(void)fprintf(out,
-		      "\"source\":{\"width\":%" PRIu32 ",\"height\":%" PRIu32
-		      ",\"bytes\":%zu}",
-		      size.width_px, size.height_px, u->jpeg_bytes);
+	json_open_object(j, "source");
+	json_add_whole(j, "width", u->header.upright.width_px);
+	json_add_whole(j, "height", u->header.upright.height_px);
+	json_add_whole(j, "bytes", u->jpeg_bytes);
+	json_close(j);
 	if (!u->wants.placeholder)
 		return;
-	result_print_colour(colour, &u->placeholder);
-	(void)fprintf(out,
-		      ",\"placeholder\":{\"blurhash\":\"%s\","
-		      "\"dominant_color\":\"%s\"}",
-		      u->placeholder.blurhash, colour);
+	print_colour(colour, &u->placeholder);
+	json_open_object(j, "placeholder");
+	json_add_text(j, "blurhash", u->placeholder.blurhash);
+	json_add_text(j, "dominant_color", colour);
+	json_close(j);
 }
 
-void result_print_variant(FILE *out, const struct variant *v, const char *name)
+void result_add_variant(struct json *j, const struct variant *v,
+			const char *name)
 {
-	const char *comma = "", *warning;
-
-	(void)fprintf(out,
-		      "\"name\":\"%s\",\"type\":\"" RESULT_TYPE
-		      "\",\"width\":%" PRIu32 ",\"height\":%" PRIu32
-		      ",\"bytes\":%zu,\"warnings\":[",
-		      name, v->size.width_px, v->size.height_px, v->jpeg_bytes);
-	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		warning = warning_text(v, i);
-		if (warning == NULL)
-			continue;
-		(void)fprintf(out, "%s\"%s\"", comma, warning);
-		comma = ",";
-	}
-	(void)fputc(']', out);
-}
-
-/* One picture, with Warning headers. */
-static struct MHD_Response *picture(struct request *r, const struct variant *v)
-{
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		v->jpeg_bytes, v->jpeg, MHD_RESPMEM_PERSISTENT);
-
-	if (response == NULL)
-		return NULL;
-	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		char text[RESULT_WARNING_CHARS];
-
-		if (result_warning(text, v, i))
-			reply_add_header(r, response, MHD_HTTP_HEADER_WARNING,
-					 text);
-	}
-	return response;
-}
-
-static void add_placeholder(struct request *r, struct MHD_Response *response)
-{
-	const struct upload *u = &r->upload;
-	char colour[RESULT_COLOUR_CHARS];
-
-	if (!u->wants.placeholder)
-		return;
-	result_print_colour(colour, &u->placeholder);
-	reply_add_header(r, response, "X-Blurhash", u->placeholder.blurhash);
-	reply_add_header(r, response, "X-Dominant-Color", colour);
+	json_add_text(j, "name", name);
+	json_add_text(j, "type", RESULT_TYPE);
+	json_add_whole(j, "width", v->size.width_px);
+	json_add_whole(j, "height", v->size.height_px);
+	json_add_whole(j, "bytes", v->jpeg_bytes);
+	json_open_array(j, "warnings");
+	for (uint32_t i = 0; i < WARNINGS_MAX; i++)
+		if (warning_text(v, i) != NULL)
+			json_add_text(j, NULL, warning_text(v, i));
+	json_close(j);
 }
 
 /*
@@ -247,26 +211,28 @@ static char *json_print(const struct upload *u, size_t cuts[VARIANTS_MAX],
 			size_t *count)
 {
 	struct text text;
+	struct json j;
 	FILE *out = text_open(&text);
+	char *bytes;
 
 	if (out == NULL)
 		return NULL;
-	(void)fputc('{', out);
-	result_print_upload(out, u);
-	(void)fputs(",\"variants\":[", out);
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	result_add_upload(&j, u);
+	json_open_array(&j, "variants");
 	for (uint32_t i = 0; i < u->variant_count; i++) {
-		const struct variant *v = &u->variants[i];
-
-		(void)fputs(i > 0 ? "\"},{" : "{", out);
-		result_print_variant(out, v, v->name);
-		(void)fputs(",\"data\":\"", out);
-		(void)fflush(out); /* an error is found at the end */
-		cuts[i] = text.count;
+		json_open_object(&j, NULL);
+		result_add_variant(&j, &u->variants[i], u->variants[i].name);
+		json_add_text(&j, "data", "");
+		(void)fflush(out);        /* an error is found at the end */
+		cuts[i] = text.count - 1; /* before the last quote */
+		json_close(&j);
 	}
-	(void)fputs("\"}]}\n", out);
-
-	char *bytes = text_close(&text, out);
-
+	json_close(&j);
+	json_close(&j);
+	(void)fputc('\n', out);
+	bytes = text_close(&text, out);
 	*count = text.count;
 	return bytes;
 }
@@ -314,8 +280,8 @@ static void multipart_make_boundary(char out[BOUNDARY_CHARS + 1])
 	uint8_t bytes[BOUNDARY_BYTES] = { 0 };
 
 	(void)getrandom(bytes, sizeof(bytes), GRND_NONBLOCK);
-	for (uint32_t i = 0; i < BOUNDARY_BYTES; i++)
-		(void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	base16_encode_update(out, sizeof(bytes), bytes);
+	out[BOUNDARY_CHARS] = '\0';
 }
 
 /* The text between two pictures.  Returns its length. */
@@ -331,10 +297,10 @@ static size_t multipart_print_head(char *out, const struct variant *v,
 			  is_first ? "" : "\r\n", boundary, RESULT_TYPE,
 			  v->jpeg_bytes, v->name, v->name);
 
-	for (uint32_t i = 0; i < RESULT_WARNINGS; i++) {
-		char warning[RESULT_WARNING_CHARS];
+	for (uint32_t i = 0; i < WARNINGS_MAX; i++) {
+		char warning[WARNING_CHARS];
 
-		if (result_warning(warning, v, i))
+		if (print_warning(warning, v, i))
 			at += snprintf(out + at, HEAD_CHARS - (size_t)at,
 				       "Warning: %s\r\n", warning);
 	}
@@ -367,7 +333,7 @@ multipart_response(const struct upload *u, char *heads, const char *boundary)
 }
 
 static struct MHD_Response *result_parts(const struct upload *u,
-					 char type[RESULT_PARTS_TYPE_CHARS])
+					 char type[RESULT_TYPE_CHARS])
 {
 	char *heads = malloc((u->variant_count + 1) * (size_t)HEAD_CHARS);
 	char boundary[BOUNDARY_CHARS + 1];
@@ -376,8 +342,8 @@ static struct MHD_Response *result_parts(const struct upload *u,
 	if (heads == NULL)
 		return NULL;
 	multipart_make_boundary(boundary);
-	(void)snprintf(type, RESULT_PARTS_TYPE_CHARS,
-		       "multipart/mixed; boundary=%s", boundary);
+	(void)snprintf(type, RESULT_TYPE_CHARS, "multipart/mixed; boundary=%s",
+		       boundary);
 	response = multipart_response(u, heads, boundary);
 	if (response == NULL)
 		free(heads);
@@ -425,34 +391,64 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
 	return *accepts_json ? MHD_NO : MHD_YES;
 }
 
-static bool accepts_json(const struct request *r)
+static bool accepts_json(struct MHD_Connection *connection)
 {
 	bool accepts = false;
 
-	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
-					on_header, &accepts);
+	(void)MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header,
+					&accepts);
 	return accepts;
 }
 
-enum MHD_Result result_reply(struct request *r)
+/* Of a reply that is one picture.  False: no memory. */
+static bool add_warnings(struct MHD_Response *response, const struct variant *v)
 {
-	const struct upload *u = &r->upload;
-	char parts_type[RESULT_PARTS_TYPE_CHARS];
-	const char *type;
-	struct MHD_Response *response;
+	char text[WARNING_CHARS];
 
-	if (accepts_json(r)) {
-		type = "application/json";
+	for (uint32_t i = 0; i < WARNINGS_MAX; i++)
+		if (print_warning(text, v, i) &&
+		    MHD_add_response_header(response, MHD_HTTP_HEADER_WARNING,
+					    text) != MHD_YES)
+			return false;
+	return true;
+}
+
+/* False: no memory. */
+static bool add_placeholder(struct MHD_Response *response,
+			    const struct upload *u)
+{
+	char colour[COLOUR_CHARS];
+
+	if (!u->wants.placeholder)
+		return true;
+	print_colour(colour, &u->placeholder);
+	return MHD_add_response_header(response, "X-Blurhash",
+				       u->placeholder.blurhash) == MHD_YES &&
+	       MHD_add_response_header(response, "X-Dominant-Color", colour) ==
+		       MHD_YES;
+}
+
+struct MHD_Response *result_response(struct MHD_Connection *connection,
+				     const struct upload *u,
+				     char type[RESULT_TYPE_CHARS])
+{
+	const struct variant *first = &u->variants[0];
+	struct MHD_Response *response;
+	bool ok = true;
+
+	if (accepts_json(connection)) {
+		(void)strcpy(type, "application/json");
 		response = result_json(u);
 	} else if (u->variant_count > 1) {
-		type = parts_type;
-		response = result_parts(u, parts_type);
+		response = result_parts(u, type);
 	} else {
-		type = RESULT_TYPE;
-		response = picture(r, &u->variants[0]);
+		(void)strcpy(type, RESULT_TYPE);
+		response = MHD_create_response_from_buffer(
+			first->jpeg_bytes, first->jpeg, MHD_RESPMEM_PERSISTENT);
+		ok = response != NULL && add_warnings(response, first);
 	}
-	if (response == NULL)
-		return MHD_NO;
-	add_placeholder(r, response);
-	return reply_send(r, MHD_HTTP_OK, type, response);
+	if (response == NULL || (ok && add_placeholder(response, u)))
+		return response;
+	MHD_destroy_response(response);
+	return NULL;
 }

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results: what the pipeline made of an upload, in a reply or in the store.
+ * Results: what the pipeline made of an upload, as the body of a reply and as
+ * members of its JSON.
  */
 #ifndef SERVICE_RESULT_H
 #define SERVICE_RESULT_H
 
 #include "service/pipeline/upload.h"
 
-#include <stdio.h>
+struct MHD_Connection;
+struct MHD_Response;
+struct json;
 
 #define RESULT_TYPE "image/jpeg"
 
+enum { RESULT_TYPE_CHARS = 80 };
+
 /*
- * Print members of a JSON object, with commas between them.  Their strings have
- * no character that JSON escapes.
+ * One picture as it is, several as multipart/mixed, or all as JSON if the
+ * client of `connection` accepts that; with the headers that tell about the
+ * results.  `type` is the Content-Type.  The upload must stay as it is until
+ * the request ends.  NULL: no memory.
  */
-void result_print_upload(FILE *out, const struct upload *u);
-void result_print_variant(FILE *out, const struct variant *v, const char *name);
+struct MHD_Response *result_response(struct MHD_Connection *connection,
+				     const struct upload *u,
+				     char type[RESULT_TYPE_CHARS]);
+
+/* Add members to an open object: of the whole upload, or of a variant. */
+void result_add_upload(struct json *j, const struct upload *u);
+void result_add_variant(struct json *j, const struct variant *v,
+			const char *name);
 
 #endif

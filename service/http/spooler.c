@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "service/http/image_meta.h"
 #include "service/log/log.h"
+#include "service/wait.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,9 +21,7 @@ enum {
 	BACK_OFFS = 6,      /* the most doublings */
 };
 
-struct spooled_list {
-	struct spooled *first, **end;
-};
+TAILQ_HEAD(spooled_list, spooled);
 
 struct spooler {
 	struct spooler_config config;
@@ -48,24 +47,6 @@ struct job {
 	char detail[PARAMS_DETAIL_BYTES];
 };
 
-static void list_append(struct spooled_list *l, struct spooled *e)
-{
-	e->next = NULL;
-	*l->end = e;
-	l->end = &e->next;
-}
-
-/* Remove the entry that *at points to. */
-static struct spooled *unlink_at(struct spooled_list *l, struct spooled **at)
-{
-	struct spooled *e = *at;
-
-	*at = e->next;
-	if (*at == NULL)
-		l->end = at;
-	return e;
-}
-
 /* Can another try succeed? */
 static bool is_temporary(enum problem problem)
 {
@@ -82,7 +63,7 @@ static enum problem problem_of(const struct upload *u)
 static void retry_after(struct spooler *s, struct spooled *e, uint32_t ms)
 {
 	e->due_ns = clock_after_ms(ms);
-	list_append(&s->waiting, e);
+	TAILQ_INSERT_TAIL(&s->waiting, e, link);
 }
 
 /* Move the entry to the failed ones. */
@@ -156,7 +137,7 @@ static void on_try_done(struct upload *u)
 		free(e);
 	(void)pthread_mutex_lock(&s->lock);
 	if (!is_over)
-		list_append(&s->failed, e);
+		TAILQ_INSERT_TAIL(&s->failed, e, link);
 	s->running_count--;
 	(void)pthread_cond_signal(&s->changed);
 	(void)pthread_mutex_unlock(&s->lock);
@@ -378,31 +359,29 @@ static struct spooled *find_due(struct spooler *s, uint64_t *wake_ns)
 	*wake_ns = 0;
 	if (s->leaving)
 		return NULL;
-	for (struct spooled **at = &s->waiting.first; *at != NULL;
-	     at = &(*at)->next) {
-		uint64_t due_ns = (*at)->due_ns;
-
-		if (due_ns <= now_ns && has_room(s))
-			return unlink_at(&s->waiting, at);
-		if (due_ns <= now_ns) {
-			*wake_ns = now_ns + NO_ROOM_MS * UINT64_C(1000000);
+	for (struct spooled *e = TAILQ_FIRST(&s->waiting); e != NULL;
+	     e = TAILQ_NEXT(e, link)) {
+		if (e->due_ns <= now_ns && has_room(s)) {
+			TAILQ_REMOVE(&s->waiting, e, link);
+			return e;
+		}
+		if (e->due_ns <= now_ns) {
+			*wake_ns = now_ns + NO_ROOM_MS * NS_PER_MS;
 			return NULL;
 		}
-		if (*wake_ns == 0 || due_ns < *wake_ns)
-			*wake_ns = due_ns;
+		if (*wake_ns == 0 || e->due_ns < *wake_ns)
+			*wake_ns = e->due_ns;
 	}
 	return NULL;
 }
 
-static void wait_until(struct spooler *s, uint64_t wake_ns)
+/* Caller holds the lock, which is released meanwhile.  0: without a limit. */
+static void sleep_until(struct spooler *s, uint64_t wake_ns)
 {
-	struct timespec wake = { .tv_sec = (time_t)(wake_ns / 1000000000),
-				 .tv_nsec = (long)(wake_ns % 1000000000) };
-
 	if (wake_ns == 0)
 		(void)pthread_cond_wait(&s->changed, &s->lock);
 	else
-		(void)pthread_cond_timedwait(&s->changed, &s->lock, &wake);
+		(void)wait_until(&s->changed, &s->lock, wake_ns);
 }
 
 static void *run_spooler(void *arg)
@@ -412,17 +391,17 @@ static void *run_spooler(void *arg)
 	(void)pthread_setname_np(pthread_self(), "spooler");
 	(void)pthread_mutex_lock(&s->lock);
 	for (;;) {
-		struct spooled *failed = s->failed.first, *due = NULL;
-		uint64_t wake_ns;
+		struct spooled *failed = TAILQ_FIRST(&s->failed), *due = NULL;
+		uint64_t wake_ns = 0;
 
 		if (failed != NULL)
-			(void)unlink_at(&s->failed, &s->failed.first);
+			TAILQ_REMOVE(&s->failed, failed, link);
 		else if (s->stopping && s->running_count == 0)
 			break;
 		else
 			due = find_due(s, &wake_ns);
 		if (failed == NULL && due == NULL) {
-			wait_until(s, wake_ns);
+			sleep_until(s, wake_ns);
 			continue;
 		}
 		s->running_count += due != NULL;
@@ -447,16 +426,16 @@ static bool take_old_entry(void *arg, const char *id)
 		return false;
 	(void)memcpy(e->hold.id, id, STORE_ID_BYTES);
 	spool_hold(s->config.spool, &e->hold);
-	list_append(&s->waiting, e);
+	TAILQ_INSERT_TAIL(&s->waiting, e, link);
 	return true;
 }
 
 static void spooler_free(struct spooler *s)
 {
-	struct spooled *next;
+	struct spooled *e;
 
-	for (struct spooled *e = s->waiting.first; e != NULL; e = next) {
-		next = e->next;
+	while ((e = TAILQ_FIRST(&s->waiting)) != NULL) {
+		TAILQ_REMOVE(&s->waiting, e, link);
 		spool_release(s->config.spool, &e->hold);
 		free(e);
 	}
@@ -469,18 +448,14 @@ struct spooler *spooler_start(const struct spooler_config *config)
 {
 	struct spooler *s = calloc(1, sizeof(*s));
 	struct spool_stats stats;
-	pthread_condattr_t attributes;
 
 	if (s == NULL)
 		return NULL;
 	s->config = *config;
-	s->waiting.end = &s->waiting.first;
-	s->failed.end = &s->failed.first;
+	TAILQ_INIT(&s->waiting);
+	TAILQ_INIT(&s->failed);
 	(void)pthread_mutex_init(&s->lock, NULL);
-	(void)pthread_condattr_init(&attributes);
-	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&s->changed, &attributes);
-	(void)pthread_condattr_destroy(&attributes);
+	wait_init(&s->changed);
 	spool_stats(config->spool, &stats);
 	if (stats.waiting_count > 0)
 		log_message(config->log, LOG_LEVEL_INFO,
@@ -498,7 +473,7 @@ void spooler_take(struct spooler *s, struct spooled *e, const struct upload *u)
 {
 	e->problem = problem_of(u);
 	(void)pthread_mutex_lock(&s->lock);
-	list_append(&s->failed, e);
+	TAILQ_INSERT_TAIL(&s->failed, e, link);
 	(void)pthread_cond_signal(&s->changed);
 	(void)pthread_mutex_unlock(&s->lock);
 }

@@ -24,6 +24,8 @@
 #include "service/pipeline/pipeline.h"
 #include "service/store/store.h"
 
+#include <sys/queue.h>
+
 struct log;
 struct spooler;
 
@@ -33,7 +35,7 @@ struct spooled {
 	enum problem problem; /* why the last try failed */
 	uint32_t try_count;
 	uint64_t due_ns; /* of the next try */
-	struct spooled *next;
+	TAILQ_ENTRY(spooled) link;
 };
 
 struct spooler_config {

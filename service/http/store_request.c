@@ -20,6 +20,7 @@
  * the upload is decoded, and a list in memory knows what becomes of it.
  */
 #include "service/http/request.h"
+#include "service/http/spooler.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -36,7 +37,7 @@ enum { SPOOL_TIMES = 16 }; /* their mean covers about this many times */
 void accepted_init(struct accepted_list *l)
 {
 	(void)pthread_mutex_init(&l->lock, NULL);
-	l->first = NULL;
+	LIST_INIT(&l->pending);
 	l->failed_count = 0;
 }
 
@@ -48,30 +49,15 @@ void accepted_release(struct accepted_list *l)
 static void accepted_add(struct accepted_list *l, struct accepted *a)
 {
 	(void)pthread_mutex_lock(&l->lock);
-	a->previous = NULL;
-	a->next = l->first;
-	if (l->first != NULL)
-		l->first->previous = a;
-	l->first = a;
+	LIST_INSERT_HEAD(&l->pending, a, link);
 	(void)pthread_mutex_unlock(&l->lock);
-}
-
-/* Caller holds the lock. */
-static void accepted_unlink(struct accepted_list *l, struct accepted *a)
-{
-	if (a->previous != NULL)
-		a->previous->next = a->next;
-	else
-		l->first = a->next;
-	if (a->next != NULL)
-		a->next->previous = a->previous;
 }
 
 static void accepted_settle(struct accepted_list *l, struct accepted *a,
 			    enum problem problem)
 {
 	(void)pthread_mutex_lock(&l->lock);
-	accepted_unlink(l, a);
+	LIST_REMOVE(a, link);
 	if (problem != PROBLEM_NONE) {
 		size_t i = l->failed_count++ % ACCEPTED_FAILURES_MAX;
 
@@ -87,7 +73,8 @@ static enum accepted_state find_accepted(const struct accepted_list *l,
 {
 	uint64_t count = l->failed_count;
 
-	for (const struct accepted *a = l->first; a != NULL; a = a->next)
+	for (const struct accepted *a = LIST_FIRST(&l->pending); a != NULL;
+	     a = LIST_NEXT(a, link))
 		if (strcmp(a->id, id) == 0)
 			return ACCEPTED_PENDING;
 	for (uint64_t n = 0; n < ACCEPTED_FAILURES_MAX && n < count; n++) {
@@ -406,15 +393,12 @@ bool storing_end_upload(struct request *r)
 }
 
 static enum MHD_Result reply_json(struct request *r, unsigned int status,
-				  char *text, enum MHD_ResponseMemoryMode mode)
+				  struct MHD_Response *response)
 {
 	char url[sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(strlen(text), text, mode);
 
 	if (response == NULL)
 		return MHD_NO;
-	r->reply_bytes = strlen(text);
 	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s",
 		       r->storing.accepted.id);
 	reply_add_header(r, response, MHD_HTTP_HEADER_LOCATION, url);
@@ -423,21 +407,23 @@ static enum MHD_Result reply_json(struct request *r, unsigned int status,
 
 enum MHD_Result storing_reply_accepted(struct request *r, bool is_durable)
 {
-	char text[2 * STORE_ID_BYTES + 128];
 	const char *id = r->storing.accepted.id;
+	char *text;
 
-	(void)snprintf(text, sizeof(text),
-		       "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH
-		       "/%s\",\"status\":\"processing\","
-		       "\"durable\":%s}\n",
-		       id, id, is_durable ? "true" : "false");
-	return reply_json(r, MHD_HTTP_ACCEPTED, text, MHD_RESPMEM_MUST_COPY);
+	if (asprintf(&text,
+		     "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH
+		     "/%s\",\"status\":\"processing\",\"durable\":%s}\n",
+		     id, id, is_durable ? "true" : "false") < 0)
+		return MHD_NO;
+	return reply_json(r, MHD_HTTP_ACCEPTED, response_of_text(r, text));
 }
 
 enum MHD_Result storing_reply_stored(struct request *r)
 {
-	return reply_json(r, MHD_HTTP_CREATED, r->storing.meta,
-			  MHD_RESPMEM_PERSISTENT);
+	const char *meta = r->storing.meta;
+
+	return reply_json(r, MHD_HTTP_CREATED,
+			  response_of_bytes(r, meta, strlen(meta)));
 }
 
 bool storing_set_respond(struct request *r, const char *value)

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uploads: the steps of POST / and /v1/process, which POST /v1/images shares.
+ * Uploads: the hooks for POST / and /v1/process.  POST /v1/images uses them,
+ * too.
  *
- *	admit    parameters, a free slot in the pipeline, memory for the body
- *	receive  a piece of the body: the picture, or fields of a form, which
- *	         are parameters, too.  A header that will be refused ends it.
+ *	admit    read the query's parameters; is there a free slot in the
+ *	         pipeline, and memory for the body?
+ *	receive  a piece of the body: bytes of the picture, or fields of a form,
+ *	         which are parameters, too.  If the picture's header is complete
+ *	         and shows that the picture will be refused, refuse it now.
  *	start    submit the upload to the pipeline
- *	reply    the results, or what went wrong
+ *	reply    send the results, or what went wrong
  *
- * Memory that an upload is charged: while the body comes, what body.c says;
- * nothing after its header was refused; what the header says once it is in the
- * pipeline; its results when it is done; nothing at the end.
+ * The memory that an upload is charged for changes on the way:
+ *
+ *	while the body arrives    its buffer and a part of the estimate: body.h
+ *	refused by its header     nothing, while the rest of the body is read
+ *	in the pipeline           the body and the estimate from the header
+ *	until the reply is sent   the results
+ *	at the end                nothing
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
+#include "service/http/result.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -266,7 +274,7 @@ enum problem upload_admit(struct request *r)
 	if (c->deadline_ms > 0)
 		r->upload.deadline_ns =
 			r->begin_ns + c->deadline_ms * NS_PER_MS;
-	r->fd = request_fd(r);
+	r->fd = connection_fd(r->connection);
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					take_parameter, r);
 	problem = r->problem;
@@ -283,31 +291,6 @@ enum problem upload_admit(struct request *r)
 }
 
 /*
- * As pipeline_peek(), for a form.  Fields may follow the file: so it is checked
- * for the smallest result, and only a problem of the picture itself counts.
- */
-static bool peek_in_form(struct request *r)
-{
-	struct upload *u = &r->upload;
-	struct variant least = { .transform = r->query.params.transform };
-	struct variant *variants = u->variants;
-	uint32_t count = u->variant_count;
-	bool is_seen;
-
-	least.transform.box = (struct img_size){ 1, 1 };
-	least.transform.lenient = true;
-	u->variants = &least;
-	u->variant_count = 1;
-	is_seen = pipeline_peek(r->config->pipeline, u);
-	u->variants = variants;
-	u->variant_count = count;
-	u->smallest = NULL;
-	u->decoded_for = NULL;
-	u->end = UPLOAD_ENDED;
-	return is_seen;
-}
-
-/*
  * Is the header there by now, and will the file be refused for it?  Then the
  * rest of the body is not needed.  Called each time that the bytes have
  * doubled; not for a complete body, which is submitted at once.
@@ -315,7 +298,9 @@ static bool peek_in_form(struct request *r)
 static enum problem peek_at_header(struct request *r)
 {
 	struct upload *u = &r->upload;
+	uint32_t variant_count = u->variant_count;
 	size_t bytes = r->body.count;
+	bool is_known;
 
 	if (r->peek_bytes_min == 0 || bytes < r->peek_bytes_min ||
 	    bytes == r->length_bytes)
@@ -323,8 +308,12 @@ static enum problem peek_at_header(struct request *r)
 	r->peek_bytes_min = 2 * bytes;
 	u->jpeg = r->body.bytes;
 	u->jpeg_bytes = bytes;
-	if (r->body.form != NULL ? !peek_in_form(r) :
-				   !pipeline_peek(r->config->pipeline, u))
+	/* In a form, fields after the file may ask for other results. */
+	if (r->body.form != NULL)
+		u->variant_count = 0;
+	is_known = pipeline_peek(r->config->pipeline, u);
+	u->variant_count = variant_count;
+	if (!is_known)
 		return PROBLEM_NONE;
 	r->peek_bytes_min = 0;
 	return explained_problem(r);
@@ -391,6 +380,15 @@ bool upload_start(struct request *r)
 	return is_suspended;
 }
 
+static enum MHD_Result reply_results(struct request *r)
+{
+	char type[RESULT_TYPE_CHARS];
+	struct MHD_Response *response =
+		result_response(r->connection, &r->upload, type);
+
+	return reply_send(r, MHD_HTTP_OK, type, response);
+}
+
 enum MHD_Result upload_reply(struct request *r)
 {
 	if (storing_is_accepted(r))
@@ -403,7 +401,7 @@ enum MHD_Result upload_reply(struct request *r)
 	r->has_timing = true;
 	if (r->problem != PROBLEM_NONE)
 		return reply_problem(r);
-	return is_stored(r) ? storing_reply_stored(r) : result_reply(r);
+	return is_stored(r) ? storing_reply_stored(r) : reply_results(r);
 }
 
 void upload_release(struct request *r)

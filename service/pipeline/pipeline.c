@@ -492,7 +492,7 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	u->err = steps_estimate(u, &p->config.limits);
 	if (u->err == IMG_ERR_TRUNCATED)
 		return false;
-	if (u->err != IMG_OK)
+	if (u->err != IMG_OK || u->variant_count == 0)
 		return true;
 	/* The decode of a progressive file depends on scans still to come. */
 	cpu_ns = u->estimated_ns;

@@ -135,7 +135,8 @@ void pipeline_count_abandoned(struct pipeline *p);
  * What is found is kept in u->header; later calls, and pipeline_submit(), with
  * more bytes of the same file continue from there.  False: the header is not
  * yet complete.  True: u->end and u->err say why the upload will be refused or
- * fail whatever follows; UPLOAD_ENDED and IMG_OK: it may pass.
+ * fail whatever follows; UPLOAD_ENDED and IMG_OK: it may pass.  With a
+ * variant_count of 0, only the file is judged, and not the results to make.
  */
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 

@@ -73,8 +73,9 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 	uint32_t dct_scale;
 	enum img_err err = analyse(u, limits);
 
-	if (err == IMG_OK)
-		err = fit_variants(u, limits, &dct_scale);
+	if (err != IMG_OK || u->variant_count == 0)
+		return err;
+	err = fit_variants(u, limits, &dct_scale);
 	if (err != IMG_OK)
 		return err;
 	for (uint32_t i = 0; i < u->variant_count; i++)

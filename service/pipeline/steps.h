@@ -19,8 +19,8 @@
  * From the header: the size of each result, and what the steps will take.  May
  * be called again when more bytes of the same file have come: the analysis of
  * the file continues where it stopped, and the estimate is made again.
- * Errors: as img_probe_more(); TOO_LARGE also if a result would exceed
- * `limits`.
+ * Without variants, only the file is analysed.  Errors: as img_probe_more();
+ * TOO_LARGE also if a result would exceed `limits`.
  */
 MUST_CHECK enum img_err steps_estimate(struct upload *u,
 				       const struct img_limits *limits);

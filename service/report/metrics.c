@@ -9,7 +9,7 @@
  */
 #include "service/report/metrics.h"
 
-#include "service/http/http.h"
+#include "service/http/http_config.h"
 #include "service/store/store.h"
 #include "base/text.h"
 

@@ -9,7 +9,7 @@
 #ifndef SERVICE_METRICS_H
 #define SERVICE_METRICS_H
 
-#include "service/http/http.h"
+#include "service/http/http_config.h"
 #include "service/report/stats.h"
 
 /* The caller frees the text.  NULL: no memory. */

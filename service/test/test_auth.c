@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: files of keys are read as documented; an error in one is reported
- * by its line number, never by its text; any one of the keys is enough, and
- * nothing else is; keys of one name have one owner; a signature is valid until
- * the second that it names.
+ * Keys: files of keys are read as documented; an error in one is reported by
+ * its line number, never by its text; a request with one of the keys is
+ * allowed, any other is not; keys of one name have one owner; a signature is
+ * valid until the second that it names.
+ *
+ * Signatures are HMAC-SHA256 as in RFC 4231, of the text that auth.c describes,
+ * whatever the order of the parameters; two different requests have different
+ * signatures; a single wrong digit is noticed.
+ *
+ * Origins: a request from our own page is told apart from one of another page;
+ * a host name that somebody else could let point to us is not accepted.
  */
 #include "service/http/auth.c"
 
 #include "base/util.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char path[] = "/tmp/test_auth.XXXXXX";
+static char keys_path[] = "/tmp/test_auth.XXXXXX";
 
 static void write_file(const char *text)
 {
-	FILE *f = fopen(path, "w");
+	FILE *f = fopen(keys_path, "w");
 
 	assert(f != NULL && fputs(text, f) >= 0);
 	assert(fclose(f) == 0);
@@ -33,11 +41,11 @@ static struct auth *auth_of(const char *api_keys, const char *sign_keys)
 	assert(a != NULL && !auth_is_on(a));
 	if (api_keys != NULL) {
 		write_file(api_keys);
-		assert(auth_read_api_keys(a, path, why));
+		assert(auth_read_api_keys(a, keys_path, why));
 	}
 	if (sign_keys != NULL) {
 		write_file(sign_keys);
-		assert(auth_read_sign_keys(a, path, why));
+		assert(auth_read_sign_keys(a, keys_path, why));
 	}
 	return a;
 }
@@ -50,9 +58,9 @@ static void test_files_are_read_as_documented(void)
 				 NULL);
 
 	assert(auth_is_on(a));
-	assert(auth_check_key(a, "Bearer 0123456789abcdef", owner) ==
+	assert(match_key(&a->keys, "Bearer 0123456789abcdef", owner) ==
 	       PROBLEM_NONE);
-	assert(auth_check_key(a, "bearer  fedcba9876543210", owner) ==
+	assert(match_key(&a->keys, "bearer  fedcba9876543210", owner) ==
 	       PROBLEM_NONE);
 	auth_free(a);
 }
@@ -88,7 +96,7 @@ static void test_wrong_files_are_told_by_line(void)
 		char why[AUTH_WHY_BYTES];
 		const char *expected = "No such file or directory";
 
-		(void)unlink(path);
+		(void)unlink(keys_path);
 		if (i < ARRAY_SIZE(cases)) {
 			write_file(cases[i].text);
 			expected = cases[i].why;
@@ -99,7 +107,7 @@ static void test_wrong_files_are_told_by_line(void)
 			write_file(large);
 			expected = "line 1 has a key longer";
 		}
-		assert(!auth_read_api_keys(a, path, why));
+		assert(!auth_read_api_keys(a, keys_path, why));
 		assert(strncmp(why, expected, strlen(expected)) == 0);
 		assert(strstr(why, "secret") == NULL);
 		auth_free(a);
@@ -131,13 +139,13 @@ static void test_only_the_keys_are_enough(void)
 				 "sign-key-of-more-than-16\n");
 
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
-		assert(auth_check_key(a, missing[i], owner) ==
+		assert(match_key(&a->keys, missing[i], owner) ==
 		       PROBLEM_UNAUTHORIZED);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert(auth_check_key(a, wrong[i], owner) ==
+		assert(match_key(&a->keys, wrong[i], owner) ==
 		       PROBLEM_INVALID_KEY);
 	/* A sign key is never sent. */
-	assert(auth_check_key(a, "Bearer sign-key-of-more-than-16", owner) ==
+	assert(match_key(&a->keys, "Bearer sign-key-of-more-than-16", owner) ==
 	       PROBLEM_INVALID_KEY);
 	assert(strcmp(owner, "as before") == 0);
 	auth_free(a);
@@ -147,47 +155,47 @@ static const char *owner_of(struct auth *a, const char *authorization)
 {
 	static char owner[AUTH_OWNER_BYTES];
 
-	assert(auth_check_key(a, authorization, owner) == PROBLEM_NONE);
+	assert(match_key(&a->keys, authorization, owner) == PROBLEM_NONE);
 	return owner;
 }
 
-static char signer[AUTH_OWNER_BYTES]; /* of the last good signature */
+static char signer[AUTH_OWNER_BYTES]; /* of the last good_signature signature */
 
 static enum problem check(struct auth *a, const char *expires,
 			  const char *signature, int64_t now_s)
 {
-	struct signature_parameter parameters[] = {
-		{ "signature", signature },
-		{ "w", "640" },
-		{ "expires", expires },
+	struct signed_query q = {
+		.method = "POST",
+		.path = "/",
+		.parameters = { { "signature", signature },
+				{ "w", "640" },
+				{ "expires", expires } },
+		.count = expires != NULL ? 3 : 2,
 	};
 
-	return auth_check_signature(
-		a,
-		&(struct auth_request){ "POST", "/", parameters,
-					expires != NULL ? 3 : 2 },
-		now_s, signer);
+	return match_signature(&a->keys, &q, now_s, signer);
 }
 
 /* printf 'POST\n/\nexpires=1000\nw=640\n' | openssl dgst ... */
-static const char good[] =
+static const char good_signature[] =
 	"496727aa75c798e66f028f7c995885bba554a5ab5167040f688faff53050617d";
 
 static void test_a_signature_is_good_until_it_expires(void)
 {
 	struct auth *a = auth_of(NULL, "another-sign-key\n0123456789abcdef\n");
 
-	assert(check(a, "1000", good, 0) == PROBLEM_NONE);
-	assert(check(a, "1000", good, 999) == PROBLEM_NONE);
-	assert(check(a, "1000", good, 1000) == PROBLEM_SIGNATURE_EXPIRED);
-	assert(check(a, "1001", good, 999) == PROBLEM_BAD_SIGNATURE);
-	assert(check(a, "01000", good, 999) == PROBLEM_BAD_SIGNATURE);
+	assert(check(a, "1000", good_signature, 0) == PROBLEM_NONE);
+	assert(check(a, "1000", good_signature, 999) == PROBLEM_NONE);
+	assert(check(a, "1000", good_signature, 1000) ==
+	       PROBLEM_SIGNATURE_EXPIRED);
+	assert(check(a, "1001", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
+	assert(check(a, "01000", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
 	/* Only who can sign learns that it expired. */
 	assert(check(a, "1000", "00", 5000) == PROBLEM_BAD_SIGNATURE);
-	assert(check(a, NULL, good, 999) == PROBLEM_BAD_SIGNATURE);
-	assert(check(a, "", good, 999) == PROBLEM_BAD_SIGNATURE);
-	assert(check(a, "-1", good, 999) == PROBLEM_BAD_SIGNATURE);
-	assert(check(a, "9999999999999999999", good, 0) ==
+	assert(check(a, NULL, good_signature, 999) == PROBLEM_BAD_SIGNATURE);
+	assert(check(a, "", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
+	assert(check(a, "-1", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
+	assert(check(a, "9999999999999999999", good_signature, 0) ==
 	       PROBLEM_BAD_SIGNATURE);
 	assert(check(a, "1000", NULL, 0) == PROBLEM_BAD_SIGNATURE);
 	auth_free(a);
@@ -198,8 +206,9 @@ static void test_signatures_need_a_sign_key(void)
 	struct auth *none = auth_of("0123456789abcdef\n", NULL);
 	struct auth *other = auth_of(NULL, "another-sign-key\n");
 
-	assert(check(none, "1000", good, 0) == PROBLEM_UNAUTHORIZED);
-	assert(check(other, "1000", good, 0) == PROBLEM_BAD_SIGNATURE);
+	assert(check(none, "1000", good_signature, 0) == PROBLEM_UNAUTHORIZED);
+	assert(check(other, "1000", good_signature, 0) ==
+	       PROBLEM_BAD_SIGNATURE);
 	assert(!auth_takes_parameter(none, "signature"));
 	assert(auth_takes_parameter(other, "signature"));
 	assert(auth_takes_parameter(other, "expires"));
@@ -211,23 +220,26 @@ static void test_signatures_need_a_sign_key(void)
 static void test_two_of_a_kind_are_refused(void)
 {
 	struct auth *a = auth_of(NULL, "0123456789abcdef\n");
-	struct signature_parameter twice[][4] = {
-		{ { "signature", good },
-		  { "signature", good },
-		  { "w", "640" },
-		  { "expires", "1000" } },
-		{ { "signature", good },
-		  { "expires", "1000" },
-		  { "w", "640" },
-		  { "expires", "1000" } },
+	struct signed_query twice[] = {
+		{ "POST",
+		  "/",
+		  { { "signature", good_signature },
+		    { "signature", good_signature },
+		    { "w", "640" },
+		    { "expires", "1000" } },
+		  4 },
+		{ "POST",
+		  "/",
+		  { { "signature", good_signature },
+		    { "expires", "1000" },
+		    { "w", "640" },
+		    { "expires", "1000" } },
+		  4 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(twice); i++)
-		assert(auth_check_signature(a,
-					    &(struct auth_request){
-						    "POST", "/", twice[i], 4 },
-					    0,
-					    signer) == PROBLEM_BAD_SIGNATURE);
+		assert(match_signature(&a->keys, &twice[i], 0, signer) ==
+		       PROBLEM_BAD_SIGNATURE);
 	auth_free(a);
 }
 
@@ -246,14 +258,282 @@ static void test_a_key_has_an_owner(void)
 	assert(strcmp(owner_of(a, "Bearer aabbccddeeff0011"), "shop") == 0);
 	assert(strcmp(owner_of(a, "Bearer 2211334455667788"), "Shop.2_b-c") ==
 	       0);
-	assert(check(a, "1000", good, 0) == PROBLEM_NONE);
+	assert(check(a, "1000", good_signature, 0) == PROBLEM_NONE);
 	assert(strcmp(signer, "shop") == 0);
 	auth_free(a);
 }
 
+static void test_keys_are_those_of_rfc_4231(void)
+{
+	static const uint8_t jefe[SHA256_DIGEST_SIZE] = {
+		0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e,
+		0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
+		0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83,
+		0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43,
+	};
+	/* Case 6: a key of 131 bytes, more than a block of the hash. */
+	static const uint8_t large[SHA256_DIGEST_SIZE] = {
+		0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0, 0xb6, 0x7f,
+		0x0d, 0x8a, 0x26, 0xaa, 0xcb, 0xf5, 0xb7, 0x7f,
+		0x8e, 0x0b, 0xc6, 0x21, 0x37, 0x28, 0xc5, 0x14,
+		0x05, 0x46, 0x04, 0x0f, 0x0e, 0xe3, 0x7f, 0x54,
+	};
+	char aa[131];
+	const struct {
+		const char *key;
+		size_t key_bytes;
+		const char *data;
+		const uint8_t *digest;
+	} cases[] = {
+		{ "Jefe", 4, "what do ya want for nothing?", jefe },
+		{ aa, sizeof(aa),
+		  "Test Using Larger Than Block-Size Key - Hash Key First",
+		  large },
+	};
+
+	memset(aa, 0xaa, sizeof(aa));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct signature_key key;
+		uint8_t digest[SHA256_DIGEST_SIZE];
+
+		signature_key_set(&key, cases[i].key, cases[i].key_bytes);
+		hmac_sha256_update(&key.start, strlen(cases[i].data),
+				   (const uint8_t *)cases[i].data);
+		hmac_sha256_digest(&key.start, sizeof(digest), digest);
+		assert(memcmp(digest, cases[i].digest, sizeof(digest)) == 0);
+	}
+}
+
+static bool sign(char hex[SIGNATURE_HEX_CHARS + 1], const char *method,
+		 const char *path, const struct signature_parameter *parameters,
+		 uint32_t count)
+{
+	static const char secret[] = "0123456789abcdef";
+	struct signature_key key;
+	struct signed_query q = { .method = method,
+				  .path = path,
+				  .count = count };
+
+	if (count > 0)
+		memcpy(q.parameters, parameters, count * sizeof(*parameters));
+	signature_key_set(&key, secret, strlen(secret));
+	return signature_make(hex, &key, &q);
+}
+
+/* printf 'POST\n/\n...' | openssl dgst -sha256 -hmac 0123456789abcdef */
+static const char nothing_else[] =
+	"700aec70867c0a375bdfbaaad4e57fa1c78804a3e024b24fc8f7f1d84796bd28";
+static const char variants[] =
+	"442984e8f90d78cfc0798d44711e9680a64ab19a97e9c71621349afe32bf29de";
+static const char ordered[] =
+	"d914edb3e50ae94e575ae7aa37e63fa087690e951468d49f73b75581c1d20a5e";
+
+static void test_the_form_is_as_documented(void)
+{
+	char hex[SIGNATURE_HEX_CHARS + 1];
+	struct signature_parameter some[] = {
+		{ "w", "640" },
+		{ "variant", "b:q=\xc3\xa9" },
+		{ "h", "480" },
+		{ "variant", "a:w=1,h=2" },
+		{ "expires", "2000000000" },
+	};
+
+	assert(sign(hex, "POST", "/", NULL, 0));
+	assert(strcmp(hex, nothing_else) == 0);
+	assert(sign(hex, "POST", "/v1/process", some, ARRAY_SIZE(some)));
+	assert(strcmp(hex, variants) == 0);
+}
+
+/* "-" is less than "=", so lines are not in the order of keys. */
+static void test_lines_are_in_the_order_of_bytes(void)
+{
+	static const struct signature_parameter some[] = {
+		{ "a", "1" },
+		{ "a", NULL },
+		{ "a-b", "1" },
+	};
+
+	for (uint32_t first = 0; first < 3; first++) {
+		for (uint32_t step = 1; step < 3; step++) {
+			char hex[SIGNATURE_HEX_CHARS + 1];
+			struct signature_parameter turned[] = {
+				some[first],
+				some[(first + step) % 3],
+				some[(first + 2 * step) % 3],
+			};
+
+			assert(sign(hex, "POST", "/", turned, 3));
+			assert(strcmp(hex, ordered) == 0);
+		}
+	}
+}
+
+static void test_what_could_be_read_twice_is_not_signed(void)
+{
+	char hex[SIGNATURE_HEX_CHARS + 1];
+
+	assert(!sign(hex, "POST", "/",
+		     &(struct signature_parameter){ "a=b", "c" }, 1));
+	assert(!sign(hex, "POST", "/",
+		     &(struct signature_parameter){ "a\nb", "c" }, 1));
+	assert(!sign(hex, "POST", "/",
+		     &(struct signature_parameter){ "a", "1\nw=2" }, 1));
+	assert(sign(hex, "POST", "/",
+		    &(struct signature_parameter){ "a", "b=c" }, 1));
+}
+
+static void test_each_request_has_its_own(void)
+{
+	char hex[5][SIGNATURE_HEX_CHARS + 1];
+	struct signature_parameter w1 = { "w", "1" }, w2 = { "w", "2" },
+				   h1 = { "h", "1" };
+
+	assert(sign(hex[0], "POST", "/", &w1, 1));
+	assert(sign(hex[1], "DELETE", "/", &w1, 1));
+	assert(sign(hex[2], "POST", "/v1/process", &w1, 1));
+	assert(sign(hex[3], "POST", "/", &w2, 1));
+	assert(sign(hex[4], "POST", "/", &h1, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(hex); i++)
+		for (size_t j = 0; j < i; j++)
+			assert(strcmp(hex[i], hex[j]) != 0);
+}
+
+static void test_every_digit_counts(void)
+{
+	char given[SIGNATURE_HEX_CHARS + 2];
+
+	for (size_t i = 0; i < SIGNATURE_HEX_CHARS; i++) {
+		strcpy(given, variants);
+		given[i] = given[i] == '0' ? '1' : '0';
+		assert(!signature_is(variants, given));
+		given[i] = '\0';
+		assert(!signature_is(variants, given));
+	}
+	strcpy(given, variants);
+	assert(signature_is(variants, given));
+	strcat(given, "0");
+	assert(!signature_is(variants, given));
+	for (size_t i = 0; i < SIGNATURE_HEX_CHARS; i++)
+		given[i] = (char)toupper((unsigned char)variants[i]);
+	given[SIGNATURE_HEX_CHARS] = '\0';
+	assert(signature_is(variants, given));
+}
+
+static void test_lists_of_names(void)
+{
+	static const char *const good[] = { "a", "*", "Photos.example",
+					    "a,b-c.example,under_score", "a." };
+	static const char *const bad[] = {
+		"",     ",",   "a,",  ",a",       "a,,b",  "a b",     "a, b",
+		"a:80", "*,a", "*.a", "http://a", "[::1]", "\xc3\xa4"
+	};
+	const char *why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert(origin_check_names(good[i], &why));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert(!origin_check_names(bad[i], &why));
+}
+
+static void test_hosts(void)
+{
+	static const char names[] = "photos.example,Darkroom";
+	static const struct {
+		const char *host, *names;
+		bool is_good;
+	} cases[] = {
+		{ "127.0.0.1", NULL, true },
+		{ "127.0.0.1:8080", NULL, true },
+		{ "192.0.2.7:80", NULL, true },
+		{ "[::1]", NULL, true },
+		{ "[2001:db8::1]:8080", NULL, true },
+		{ "localhost", NULL, true },
+		{ "LocalHost:8080", NULL, true },
+		{ "localhost.", NULL, true },
+		{ "a.localhost:1", NULL, true },
+		{ "photos.example", names, true },
+		{ "PHOTOS.example.:8080", names, true },
+		{ "darkroom:8080", names, true },
+		{ "evil.example", "*", true },
+		{ "", "*", true },
+		/* Of --listen, whose port does not count. */
+		{ "photos.lan:9999", "photos.lan:8080", true },
+
+		{ "", NULL, false },
+		{ "", names, false },
+		{ ":8080", names, false },
+		{ "evil.example", NULL, false },
+		{ "evil.example:8080", names, false },
+		{ "photos.example", NULL, false },
+		{ "photos.example.evil.example", names, false },
+		{ "evilphotos.example", names, false },
+		{ "photos.example,evil", names, false },
+		{ "photos", names, false },
+		{ "127.0.0.1.evil.example", NULL, false },
+		{ "localhost.evil.example", NULL, false },
+		{ "evillocalhost", NULL, false },
+		{ "127.1", NULL, false },
+		{ "127.0.0.1:80x", NULL, false },
+		{ "127.0.0.1@evil.example", NULL, false },
+		{ "[::1", NULL, false },
+		{ "::1", NULL, false },
+		{ "[127.0.0.1]", NULL, false },
+		{ "[::1].evil.example", NULL, false },
+		{ "[]", NULL, false },
+		{ ".", names, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (origin_host_is_good(cases[i].host, cases[i].names) ==
+		    cases[i].is_good)
+			continue;
+		(void)fprintf(stderr, "Host: %s\n", cases[i].host);
+		assert(false);
+	}
+}
+
+static void test_pages(void)
+{
+	static const char host[] = "127.0.0.1:8080";
+	static const struct {
+		const char *site, *origin, *host;
+		bool is_foreign;
+	} cases[] = {
+		{ NULL, NULL, host, false }, /* no browser */
+		{ NULL, NULL, NULL, false },
+		{ "same-origin", "http://127.0.0.1:8080", host, false },
+		{ "none", NULL, host, false }, /* typed by a person */
+		{ NULL, "http://127.0.0.1:8080", host, false },
+		{ NULL, "HTTP://LOCALHOST:8080", "localhost:8080", false },
+		/* By a proxy with another name. */
+		{ "same-origin", "https://photos.example", host, false },
+
+		{ "cross-site", NULL, host, true },
+		{ "same-site", NULL, host, true },
+		{ "cross-site", "http://127.0.0.1:8080", host, true },
+		{ "", NULL, host, true },
+		{ "what-may-come", NULL, host, true },
+		{ NULL, "http://evil.example", host, true },
+		{ NULL, "http://127.0.0.1:8081", host, true },
+		{ NULL, "http://127.0.0.1", host, true },
+		{ NULL, "null", host, true },
+		{ NULL, "", host, true },
+		{ NULL, "http://127.0.0.1:8080", NULL, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (origin_is_foreign(cases[i].site, cases[i].origin,
+				      cases[i].host) == cases[i].is_foreign)
+			continue;
+		(void)fprintf(stderr, "case %zu\n", i);
+		assert(false);
+	}
+}
+
 int main(void)
 {
-	int fd = mkstemp(path);
+	int fd = mkstemp(keys_path);
 
 	assert(fd >= 0 && close(fd) == 0);
 	test_files_are_read_as_documented();
@@ -263,6 +543,15 @@ int main(void)
 	test_a_signature_is_good_until_it_expires();
 	test_signatures_need_a_sign_key();
 	test_two_of_a_kind_are_refused();
-	assert(unlink(path) == 0 || access(path, F_OK) != 0);
+	test_keys_are_those_of_rfc_4231();
+	test_the_form_is_as_documented();
+	test_lines_are_in_the_order_of_bytes();
+	test_what_could_be_read_twice_is_not_signed();
+	test_each_request_has_its_own();
+	test_every_digit_counts();
+	test_lists_of_names();
+	test_hosts();
+	test_pages();
+	assert(unlink(keys_path) == 0 || access(keys_path, F_OK) != 0);
 	return 0;
 }

@@ -27,6 +27,15 @@ forbid service/log '(stages|imgops)/|service/(http|pipeline|store|report|config)
 forbid service/http 'service/(report|config)/'
 forbid service/report 'service/config/'
 forbid datasets '(imgops|stages|service|loadgen)/'
+# Inside http/: what knows connections alone; what knows no request; then what
+# handles requests; and http.c, which starts all.
+forbid service/http/connection 'service/(http/[a-z_]+\.h|http/watch|pipeline|store|log)'
+for name in body image_meta params problem query result spooler watch/minute \
+	watch/reports; do
+	! grep -E '"service/http/(request|http)\.h"' \
+		"service/http/$name".[ch] || bad=1
+done
+! grep -rl '"service/http/http.h"' service/http | grep -v '/http\.c$' || bad=1
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http/|/test/' || bad=1
 

@@ -155,6 +155,36 @@ static void test_good_headers_pass(void)
 	free(jpeg.data);
 }
 
+/* As of a form, in which parameters may follow the file. */
+static void test_without_variants_the_file_is_judged(void)
+{
+	struct jpeg_spec spec = { .width = 320, .height = 200 };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct pipeline_config config = usual;
+	struct upload u = { .jpeg = jpeg.data };
+	struct pipeline *p;
+
+	config.cpu_ns_max = 1;
+	config.output_pixels_max = 1;
+	p = start(config);
+	u.jpeg_bytes = header_bytes(jpeg) - 1;
+	assert(!pipeline_peek(p, &u));
+	u.jpeg_bytes++;
+	assert(pipeline_peek(p, &u));
+	assert(u.end == UPLOAD_ENDED && u.err == IMG_OK);
+	pipeline_stop(p);
+	pipeline_free(p);
+
+	config.limits.side_px_max = 319;
+	p = start(config);
+	u = (struct upload){ .jpeg = jpeg.data, .jpeg_bytes = jpeg.count };
+	assert(pipeline_peek(p, &u));
+	assert(u.end == UPLOAD_ENDED && u.err == IMG_ERR_TOO_LARGE);
+	pipeline_stop(p);
+	pipeline_free(p);
+	free(jpeg.data);
+}
+
 /* The limits are of all results together, and are what may just be asked. */
 static void test_limits_are_of_all_results(void)
 {
@@ -203,6 +233,7 @@ int main(void)
 	test_refused_by_the_header(false);
 	test_refused_by_the_header(true);
 	test_good_headers_pass();
+	test_without_variants_the_file_is_judged();
 	test_limits_are_of_all_results();
 	cores_free(cores);
 	return 0;

@@ -49,10 +49,13 @@ static void test_better_detail_is_used(void)
 
 static void test_each_image_error_is_a_problem(void)
 {
-	assert(problem_of_image(IMG_OK) == PROBLEM_NONE);
-	for (int i = IMG_OK + 1; i <= IMG_ERR_NO_MEMORY; i++)
-		assert(problem_status(problem_of_image((enum img_err)i)) >=
-		       400);
+	struct upload u = { .end = UPLOAD_ENDED, .err = IMG_OK };
+
+	assert(problem_of_upload(&u) == PROBLEM_NONE);
+	for (int i = IMG_OK + 1; i <= IMG_ERR_NO_MEMORY; i++) {
+		u.err = (enum img_err)i;
+		assert(problem_status(problem_of_upload(&u)) >= 400);
+	}
 }
 
 int main(void)

@@ -29,6 +29,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 enum {
@@ -46,14 +47,12 @@ static const uint64_t never_ns = UINT64_MAX;
 static const uint64_t unknown_bytes = UINT64_MAX;
 
 /* First come, first out. */
-struct list {
-	struct client *first, *last;
-};
+TAILQ_HEAD(list, client);
 
 struct client {
 	struct clients *clients; /* NULL: the slot is free */
 	struct list *list;       /* that it is in; NULL: none */
-	struct client *previous, *next;
+	TAILQ_ENTRY(client) link;
 	int site; /* see addresses.h */
 	int fd;
 	bool is_plain;
@@ -110,34 +109,20 @@ struct clients {
 static void list_add(struct list *list, struct client *c)
 {
 	c->list = list;
-	c->previous = list->last;
-	c->next = NULL;
-	if (list->last != NULL)
-		list->last->next = c;
-	else
-		list->first = c;
-	list->last = c;
+	TAILQ_INSERT_TAIL(list, c, link);
 }
 
 /* Remove it from the list that it is in, if any. */
 static void list_remove(struct client *c)
 {
-	if (c->list == NULL)
-		return;
-	if (c->previous != NULL)
-		c->previous->next = c->next;
-	else
-		c->list->first = c->next;
-	if (c->next != NULL)
-		c->next->previous = c->previous;
-	else
-		c->list->last = c->previous;
+	if (c->list != NULL)
+		TAILQ_REMOVE(c->list, c, link);
 	c->list = NULL;
 }
 
 static uint64_t time_after(uint64_t now_ns, uint32_t ms)
 {
-	return ms > 0 ? now_ns + ms * UINT64_C(1000000) : never_ns;
+	return ms > 0 ? now_ns + ms * NS_PER_MS : never_ns;
 }
 
 static bool is_transfer(const struct client *c)
@@ -467,11 +452,11 @@ static bool has_sent(const struct client *c)
 static struct client *find_silent(struct clients *t, const struct client *but,
 				  uint64_t before_ns)
 {
-	struct client *c = t->silent.first;
+	struct client *c = TAILQ_FIRST(&t->silent);
 
 	while (c != NULL && c != but && has_sent(c)) {
 		list_remove(c);
-		c = t->silent.first;
+		c = TAILQ_FIRST(&t->silent);
 	}
 	return c != but && c != NULL && c->since_ns < before_ns ? c : NULL;
 }
@@ -512,7 +497,7 @@ static struct client *find_slow(struct clients *t, const struct client *but,
 /* Caller holds the lock.  `but`, which is new, is not closed; may be NULL. */
 static void evict_if_full(struct clients *t, const struct client *but)
 {
-	uint64_t fresh_ns = t->config.fresh_ms * UINT64_C(1000000);
+	uint64_t fresh_ns = t->config.fresh_ms * NS_PER_MS;
 	uint64_t now_ns;
 	struct client *c;
 
@@ -590,7 +575,7 @@ struct client *client_add(struct clients *t, int fd,
 	struct client *c;
 
 	(void)pthread_mutex_lock(&t->lock);
-	c = t->unused.first;
+	c = TAILQ_FIRST(&t->unused);
 	assert(c != NULL);
 	list_remove(c);
 	*c = (struct client){ .clients = t, .fd = fd, .is_plain = is_plain };
@@ -717,7 +702,7 @@ void clients_drain(struct clients *t, uint32_t limit_ms)
 	uint64_t now_ns = clock_now_ns();
 
 	(void)pthread_mutex_lock(&t->lock);
-	t->drain_end_ns = now_ns + limit_ms * UINT64_C(1000000);
+	t->drain_end_ns = now_ns + limit_ms * NS_PER_MS;
 	t->rate_look_ms = limit_ms / RATE_LOOKS;
 	if (t->rate_look_ms < LOOK_AGAIN_MS)
 		t->rate_look_ms = LOOK_AGAIN_MS;
@@ -738,7 +723,7 @@ void clients_drain(struct clients *t, uint32_t limit_ms)
 /* Caller holds the lock.  True: a request of this kind may go on now. */
 static bool take_turn(struct clients *t, enum client_turn kind, uint64_t now_ns)
 {
-	uint64_t step_ns = t->config.turn_ms[kind] * UINT64_C(1000000);
+	uint64_t step_ns = t->config.turn_ms[kind] * NS_PER_MS;
 	uint64_t unused_ns = t->config.turns_at_once * step_ns;
 	struct gate *gate = &t->gates[kind];
 
@@ -762,7 +747,7 @@ static void hold_request(struct client *c, enum client_turn kind,
 	c->connection = connection;
 	c->turn = &turn;
 	begin_phase(c, CLIENT_HELD);
-	if (gate->held.first == NULL)
+	if (TAILQ_FIRST(&gate->held) == NULL)
 		(void)pthread_cond_signal(&t->sooner);
 	list_add(&gate->held, c);
 	if (connection != NULL)
@@ -782,7 +767,7 @@ bool client_hold(struct client *c, enum client_turn kind,
 	(void)pthread_mutex_lock(&t->lock);
 	assert(c->phase == CLIENT_WORK && c->list == NULL);
 	goes_on = t->config.turn_ms[kind] == 0 ||
-		  (t->gates[kind].held.first == NULL &&
+		  (TAILQ_FIRST(&t->gates[kind].held) == NULL &&
 		   take_turn(t, kind, clock_now_ns()));
 	if (!goes_on)
 		hold_request(c, kind, connection);
@@ -798,10 +783,10 @@ static void give_turns(struct clients *t)
 	for (int kind = 0; kind < CLIENT_TURNS; kind++) {
 		const struct list *held = &t->gates[kind].held;
 
-		while (held->first != NULL &&
+		while (TAILQ_FIRST(held) != NULL &&
 		       (t->config.turn_ms[kind] == 0 ||
 			take_turn(t, (enum client_turn)kind, now_ns))) {
-			struct client *c = held->first;
+			struct client *c = TAILQ_FIRST(held);
 
 			begin_phase(c, CLIENT_WORK);
 			resume_held(c);
@@ -862,7 +847,7 @@ static void sleep_until_woken(struct clients *t)
 	uint64_t wake_ns = t->wake_ns;
 
 	for (int kind = 0; kind < CLIENT_TURNS; kind++)
-		if (t->gates[kind].held.first != NULL)
+		if (TAILQ_FIRST(&t->gates[kind].held) != NULL)
 			wake_ns = earlier(wake_ns, t->gates[kind].turn_ns);
 	if (wake_ns == never_ns)
 		(void)pthread_cond_wait(&t->sooner, &t->lock);
@@ -902,6 +887,10 @@ struct clients *clients_start(const struct clients_config *config)
 		return NULL;
 	t->config = *config;
 	t->wake_ns = never_ns;
+	TAILQ_INIT(&t->unused);
+	TAILQ_INIT(&t->silent);
+	for (int kind = 0; kind < CLIENT_TURNS; kind++)
+		TAILQ_INIT(&t->gates[kind].held);
 	for (uint32_t i = 0; i < config->slots; i++)
 		list_add(&t->unused, &t->slots[i]);
 	(void)pthread_mutex_init(&t->lock, NULL);

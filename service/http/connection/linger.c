@@ -160,8 +160,8 @@ static void discard_input(struct linger_list *l, struct slot *s)
 static void close_late(struct linger_list *l)
 {
 	uint64_t now_ns = clock_now_ns();
-	uint64_t silent_ns = l->config.silent_ms * UINT64_C(1000000);
-	uint64_t total_ns = l->config.total_ms * UINT64_C(1000000);
+	uint64_t silent_ns = l->config.silent_ms * NS_PER_MS;
+	uint64_t total_ns = l->config.total_ms * NS_PER_MS;
 
 	for (uint32_t i = 0; l->count > 0 && i < l->config.count_max; i++) {
 		struct slot *s = &l->slots[i];

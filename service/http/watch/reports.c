@@ -20,7 +20,7 @@ static const uint64_t never_ns = UINT64_MAX;
 
 /* The requests that wait for a kind, first come, first served. */
 struct kind {
-	struct report_wait *first, **last;
+	STAILQ_HEAD(, report_wait) waits;
 	uint32_t count;
 	uint64_t ready_ns; /* when the next one may begin */
 };
@@ -40,22 +40,27 @@ struct reports {
 
 static void kind_add(struct kind *k, struct report_wait *w)
 {
-	w->next = NULL;
-	*k->last = w;
-	k->last = &w->next;
+	STAILQ_INSERT_TAIL(&k->waits, w, link);
 	k->count++;
 }
 
-/* Remove the first; there is one. */
+/* Remove the first.  NULL: there is none. */
 static struct report_wait *kind_take(struct kind *k)
 {
-	struct report_wait *w = k->first;
+	struct report_wait *w = STAILQ_FIRST(&k->waits);
 
-	k->first = w->next;
-	if (k->first == NULL)
-		k->last = &k->first;
-	k->count--;
+	if (w != NULL) {
+		STAILQ_REMOVE_HEAD(&k->waits, link);
+		k->count--;
+	}
 	return w;
+}
+
+/* Caller holds the lock.  NULL: no request waits. */
+static const struct report_wait *first_wait(const struct reports *all,
+					    enum report_kind kind)
+{
+	return STAILQ_FIRST(&all->kinds[kind].waits);
 }
 
 /* Caller holds the lock.  `w` may be freed from here on. */
@@ -107,7 +112,7 @@ static uint64_t ready_ns(const struct reports *all, enum report_kind kind)
 {
 	const struct kind *k = &all->kinds[kind];
 
-	if (k->first == NULL || (kind == REPORT_TRACE && all->has_trace))
+	if (STAILQ_EMPTY(&k->waits) || (kind == REPORT_TRACE && all->has_trace))
 		return never_ns;
 	return all->is_hurried ? 0 : k->ready_ns;
 }
@@ -120,8 +125,8 @@ static enum report_kind find_kind(const struct reports *all, uint64_t now_ns)
 	for (enum report_kind kind = 0; kind < REPORT_KINDS; kind++)
 		if (now_ns >= ready_ns(all, kind) &&
 		    (found == REPORT_KINDS ||
-		     all->kinds[kind].first->asked_ns <
-			     all->kinds[found].first->asked_ns))
+		     first_wait(all, kind)->asked_ns <
+			     first_wait(all, found)->asked_ns))
 			found = kind;
 	return found;
 }
@@ -129,20 +134,18 @@ static enum report_kind find_kind(const struct reports *all, uint64_t now_ns)
 /* Caller holds the lock.  When the first request for a trace gives up. */
 static uint64_t give_up_ns(const struct reports *all)
 {
-	const struct report_wait *w = all->kinds[REPORT_TRACE].first;
+	const struct report_wait *w = first_wait(all, REPORT_TRACE);
 
 	if (w == NULL)
 		return never_ns;
-	return all->is_hurried ?
-		       0 :
-		       w->asked_ns + REPORTS_WAIT_MS * UINT64_C(1000000);
+	return all->is_hurried ? 0 : w->asked_ns + REPORTS_WAIT_MS * NS_PER_MS;
 }
 
 /* Caller holds the lock. */
 static void pause_kind(struct kind *k, uint64_t cpu_ns)
 {
 	uint64_t pause_ns = PAUSES * cpu_ns;
-	uint64_t most_ns = REPORTS_PAUSE_MS * UINT64_C(1000000);
+	uint64_t most_ns = REPORTS_PAUSE_MS * NS_PER_MS;
 
 	k->ready_ns =
 		clock_now_ns() + (pause_ns < most_ns ? pause_ns : most_ns);
@@ -152,9 +155,10 @@ static void pause_kind(struct kind *k, uint64_t cpu_ns)
 static void make_report(struct reports *all, enum report_kind kind)
 {
 	struct kind *k = &all->kinds[kind];
-	struct kind served = { .last = &served.first };
-	struct report_query query = k->first->query;
+	struct kind served = { .waits = STAILQ_HEAD_INITIALIZER(served.waits) };
+	struct report_query query = first_wait(all, kind)->query;
 	struct report_result *result = NULL;
+	struct report_wait *w;
 	uint64_t begin_ns;
 	char *text;
 
@@ -162,7 +166,7 @@ static void make_report(struct reports *all, enum report_kind kind)
 	all->has_trace = all->has_trace || kind == REPORT_TRACE;
 	do
 		kind_add(&served, kind_take(k));
-	while (kind != REPORT_TRACE && k->first != NULL);
+	while (kind != REPORT_TRACE && !STAILQ_EMPTY(&k->waits));
 	(void)pthread_mutex_unlock(&all->lock);
 	begin_ns = clock_thread_cpu_ns();
 	text = all->make(all->arg, &query);
@@ -176,9 +180,7 @@ static void make_report(struct reports *all, enum report_kind kind)
 		all->has_trace = false;
 	else if (result != NULL)
 		atomic_store(&result->holder_count, served.count);
-	while (served.first != NULL) {
-		struct report_wait *w = kind_take(&served);
-
+	while ((w = kind_take(&served)) != NULL) {
 		w->result = result;
 		end_wait(w, result != NULL ? REPORT_MADE : REPORT_NO_MEMORY);
 	}
@@ -231,7 +233,7 @@ struct reports *reports_start(reports_make_fn *make_fn, void *arg)
 	all->make = make_fn;
 	all->arg = arg;
 	for (uint32_t i = 0; i < REPORT_KINDS; i++)
-		all->kinds[i].last = &all->kinds[i].first;
+		STAILQ_INIT(&all->kinds[i].waits);
 	(void)pthread_mutex_init(&all->lock, NULL);
 	wait_init(&all->changed);
 	wait_init(&all->made);
@@ -309,13 +311,15 @@ void reports_hurry(struct reports *all)
 
 void reports_end(struct reports *all)
 {
+	struct report_wait *w;
+
 	if (all == NULL)
 		return;
 	(void)pthread_mutex_lock(&all->lock);
 	all->is_ended = true;
 	for (uint32_t i = 0; i < REPORT_KINDS; i++)
-		while (all->kinds[i].first != NULL)
-			end_wait(kind_take(&all->kinds[i]), REPORT_ENDED);
+		while ((w = kind_take(&all->kinds[i])) != NULL)
+			end_wait(w, REPORT_ENDED);
 	while (all->is_making)
 		(void)pthread_cond_wait(&all->made, &all->lock);
 	(void)pthread_mutex_unlock(&all->lock);

@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum {
 	REPORTS_PAUSE_MS = 3000,
@@ -75,7 +76,7 @@ struct report_wait {
 	enum report_state state;      /* REPORT_NEW at first */
 	struct report_result *result; /* of REPORT_MADE; else NULL */
 	/* While it waits. */
-	struct report_wait *next;
+	STAILQ_ENTRY(report_wait) link;
 	struct MHD_Connection *connection;
 	pthread_cond_t *changed;
 	uint64_t asked_ns;

@@ -13,7 +13,7 @@
  * notice that its client is gone; the next frame does.
  */
 #include "service/http/request.h"
-#include "service/http/watch/live.h"
+#include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
 #include "service/wait.h"
@@ -28,7 +28,7 @@
 
 #include <microhttpd.h>
 
-static const uint64_t interval_ns = VIEWERS_INTERVAL_MS * UINT64_C(1000000);
+static const uint64_t interval_ns = VIEWERS_INTERVAL_MS * NS_PER_MS;
 
 enum viewers_entry {
 	VIEWERS_ENTERED,
@@ -378,11 +378,10 @@ static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
  */
 static void limit_unsent(const struct request *r)
 {
-	int fd = request_fd(r);
 	int bytes = UNSENT_BYTES_MAX;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes,
-			 sizeof(bytes));
+	(void)setsockopt(connection_fd(r->connection), IPPROTO_TCP,
+			 TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
 }
 
 /* Begin to watch, with the report as the first thing to read. */

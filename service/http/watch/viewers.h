@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Viewers: the clients of GET /v1/live, and the thread that makes the frames
- * that they get.  live.c has the handler of that path, too.
+ * that they get.  viewers.c also has the handler of that path.
  *
  *	frame() -> text -> connection, for each viewer
  *
@@ -13,8 +13,8 @@
  * Threads    viewers_count(): any, at once.  The rest: one.
  * Limits     VIEWERS_MAX viewers.
  */
-#ifndef SERVICE_WATCH_LIVE_H
-#define SERVICE_WATCH_LIVE_H
+#ifndef SERVICE_VIEWERS_H
+#define SERVICE_VIEWERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP's configuration and counts: what http_start() is given, and what
+ * /metrics tells of HTTP.
+ */
+#ifndef SERVICE_HTTP_CONFIG_H
+#define SERVICE_HTTP_CONFIG_H
+
+#include "service/http/problem.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a path is for: which port serves it and, if there are keys, to whom. */
+enum role {
+	ROLE_NONE,    /* no such path */
+	ROLE_UPLOAD,  /* the main port; with a key or a signature */
+	ROLE_IMAGE,   /* the main port; everybody: the id is the secret */
+	ROLE_REMOVAL, /* of an image: the main port; with a key */
+	ROLE_PROBE,   /* both ports; everybody */
+	ROLE_PAGE,    /* both ports; everybody: it is the same everywhere */
+	ROLE_REPORT,  /* the admin port, or else the main port; with a key */
+	ROLES
+};
+
+extern const char *const role_names[ROLES];
+
+enum { STATUSES = 600 };
+
+/* Requests and replies since the start.  Any thread may read and add. */
+struct http_counts {
+	_Atomic uint64_t replies[ROLES][STATUSES];
+	_Atomic uint64_t problems[PROBLEMS];
+	_Atomic uint64_t refusals[PROBLEMS]; /* of uploads; see problem.h */
+	/* Of bodies; a client may not read a reply to its end. */
+	_Atomic uint64_t received_bytes[ROLES];
+	_Atomic uint64_t sent_bytes[ROLES];
+};
+
+struct auth;
+struct log;
+struct minute;
+struct pipeline;
+struct store;
+
+/* The state of HTTP, for /metrics. */
+struct http_report {
+	const struct http_counts *counts;
+	bool is_ready;
+	uint32_t connections_max;
+	uint32_t connection_count, admin_connection_count; /* now */
+	uint32_t viewer_count;                             /* now, too */
+	/* Of both ports; since start: see clients.h. */
+	uint64_t refused_count, evicted_count, held_count;
+};
+
+struct http_config {
+	int listen_fd; /* owned by http after the start */
+	int admin_fd;  /* the same; -1: no admin port */
+	/* Their addresses, as in the flags. */
+	const char *listen_address, *admin_address;
+	const char *host_names; /* see auth.h; NULL: none */
+	/* Anybody can connect to the main port: no reports there. */
+	bool hides_reports;
+	struct pipeline *pipeline;
+	struct log *log;
+	struct store *store; /* NULL: none */
+	bool spools;         /* the upload is on the disk before a 202 */
+	struct auth *auth;
+	bool has_tls; /* see tls_serve() */
+	uint32_t connections_max;
+	uint32_t per_address_max; /* connections; 0: any */
+	/* A list for networks_read(), which it must understand. */
+	const char *trusted_proxies;
+	uint64_t requests_max; /* of a connection; 0: any */
+	uint32_t head_ms, idle_ms;
+	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: any */
+	uint64_t body_bytes_max;
+	const char *presets;  /* see query.h; NULL: none */
+	uint32_t deadline_ms; /* of an upload, after its head; 0: none */
+	/* The bodies of /stats and /trace, for free(); NULL: no memory. */
+	char *(*stats_json)(void *arg);
+	/*
+	 * All that ended after `since` and began before `until`.  NULL: no
+	 * trace.
+	 */
+	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
+	/* Of /metrics. */
+	char *(*metrics_text)(void *arg, const struct http_report *http);
+	/* Whole events of /v1/live; frames are made by viewers.h's thread. */
+	char *(*live_hello)(void *arg, struct minute *minute);
+	char *(*live_frame)(void *arg, struct minute *minute, bool is_first);
+	void *report_arg;
+};
+
+#endif
