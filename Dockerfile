@@ -25,8 +25,8 @@ USER 65534:65534
 EXPOSE 8080 9090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s \
     CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/healthz"]
-# Who can reach the container is for whoever runs it.  Reports have a port of their
-# own, which is not published with that of uploads.  Docker may give all
+# Docker's -p decides who can reach the server.  Reports have a port of their own,
+# which is not published together with that of uploads.  Docker may give all
 # connections to a published port one address of its own networks.
 ENV DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=1 \
     DARKROOM_ADMIN_LISTEN=0.0.0.0:9090 \

@@ -17,10 +17,11 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the *.jpg and *.jpeg files below DIR, hidden ones left out; or "
-	  "the files of a list, one PATH per line, from its folder on, and "
-	  "after a TAB, if needed, what to add to the URL's query; all files "
-	  "are read before the run; required",
+	  "send the *.jpg and *.jpeg files below DIR, except hidden ones; or "
+	  "the files in LIST, one PATH per line, relative to LIST's folder, "
+	  "and "
+	  "after it, if needed, a TAB and what to add to the URL's query; all "
+	  "files are read before the run; required",
 	  FIELD(dataset) },
 	{ "all-files", NULL, NULL, "send the files of other names too",
 	  FIELD(all_files) },
@@ -29,7 +30,8 @@ static const struct flag dataset_flags[] = {
 	  "body of the request",
 	  FIELD(multipart) },
 	{ "params", "FILE", NULL,
-	  "add to the query of each request a line of FILE, drawn by --seed; a "
+	  "add to the query of each request a line of FILE, chosen at random; "
+	  "a "
 	  "line is a query such as w=320&h=240, or its weight, a TAB and the "
 	  "query",
 	  FIELD(params) },
@@ -43,22 +45,24 @@ static const struct flag dataset_flags[] = {
 static const struct flag rate_flags[] = {
 	{ "connections", "N", NULL,
 	  "keep-alive connections; each sends its next request when its last "
-	  "reply is complete (default: 4); with --rate, as many as are needed, "
-	  "but N at most (default: 256)",
+	  "reply is complete (default: 4); with --rate, opened when needed, at "
+	  "most N (default: 256)",
 	  FIELD(connections), .least = 1, .most = 100000 },
 	{ "rate", "R", NULL,
 	  "open loop: send R requests per second, at times that do not depend "
 	  "on the replies; default: closed loop",
 	  FIELD(rate_per_s), .least = 0.001, .most = 1000000 },
 	{ "arrivals", "KIND", NULL,
-	  "the times of --rate: poisson, as of independent users, or constant, "
-	  "with equal gaps (default: poisson); or trace=FILE, with one time in "
-	  "seconds per line, replayed once, as it is or stretched to --rate",
+	  "when requests are due: poisson: at random, as with independent "
+	  "users "
+	  "(default); constant: with equal gaps; trace=FILE: at the times in "
+	  "FILE, one per line, in seconds, once, as they are or, with --rate, "
+	  "stretched to that rate",
 	  .type = FLAG_OTHER },
 	{ "passes", "N", NULL, "send every file N times (default: 1)",
 	  FIELD(passes), .least = 1, .most = 1000000 },
 	{ "duration", "S", NULL,
-	  "instead, send for S seconds, then let requests in flight finish; "
+	  "instead of --passes, send for S seconds, then finish what was sent; "
 	  "with --rate, send all requests that are due within S seconds, "
 	  "however late",
 	  FIELD(duration_s), .least = 0.001, .most = 1000000 },
@@ -93,7 +97,8 @@ static const struct flag check_flags[] = {
 	  FIELD(server_pid), .least = 1, .most = INT32_MAX },
 	{ "verify", "KIND", NULL,
 	  "decode: 2xx replies must decode as JPEGs; size: they must also have "
-	  "the size that w, h, fit, enlarge and orient of the query say. It "
+	  "the size that w, h, fit, enlarge and orient of the query require. "
+	  "It "
 	  "costs the client CPU time, so use a run of its own",
 	  .type = FLAG_OTHER },
 	{ "golden", "DIR", NULL,

@@ -62,11 +62,11 @@ struct choice {
 	  "done.")                                                             \
 	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, 1000,         \
 	  "as gated; an event with more than US microseconds of work left\n"   \
-	  "    is passed over once",                                           \
+	  "    is skipped once",                                               \
 	  "A visit handles as many events as waited at the stage when it "     \
 	  "began. An event whose predicted work left is more than this "       \
-	  "number of microseconds is passed over once, and handled at the "    \
-	  "end of the next visit.")
+	  "number of microseconds is skipped once, and handled at the end "    \
+	  "of the next visit.")
 
 #define DISCIPLINES(X)                                                         \
 	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \
@@ -159,7 +159,8 @@ const struct flag schedule_flags[] = {
 			      "to:" DISTRIBUTES(HELP),
 			      .type = FLAG_OTHER },
 	[STEAL_FLAG] = { "steal", NULL, NULL,
-			 "a replica without work takes a share of another's",
+			 "a replica without work takes events that wait in "
+			 "another",
 			 .type = FLAG_OTHER },
 	[POOL_FLAG] = { "pool", "STAGE=THREADS,...|auto", NULL,
 			"threads of each stage with --policy pool-per-stage;\n"

@@ -18,7 +18,7 @@ static const struct flag flags[] = {
 	{ "filter", "lanczos3|box|triangle|bspline|catmull-rom|mitchell",
 	  "lanczos3", "resampling filter",
 	  FLAG_CHOICE_FIELD(struct bench_options, transform.filter) },
-	{ "enlarge", NULL, NULL, "enlarge pictures smaller than the box, too",
+	{ "enlarge", NULL, NULL, "also enlarge pictures smaller than the box",
 	  FIELD(transform.enlarge) },
 	{ "blur", "S", "2", "sigma in pixels of the result; 0: none",
 	  FIELD(transform.blur_sigma_px), .most = 100 },
@@ -39,8 +39,8 @@ static const struct flag flags[] = {
 	  "number of passes that are measured, after one to warm up",
 	  FIELD(passes), .least = 1, .most = 1e6 },
 	{ "floor", NULL, NULL,
-	  "in turn with libjpeg-turbo alone: planar decode at the same DCT "
-	  "scale, planar encode of the same result",
+	  "also measure, in turn, libjpeg-turbo alone: decoding to planes at "
+	  "the same DCT scale, and encoding the same result",
 	  FIELD(floor) },
 	{ "verify", NULL, NULL,
 	  "instead, compare every step with a slow reference", FIELD(verify) },

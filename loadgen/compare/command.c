@@ -57,10 +57,10 @@ static const struct flag_group groups[] = { { .flags = flags }, { 0 } };
 
 static const struct program program = {
 	.name = "loadgen compare",
-	.summary = "measure servers in turns and report",
+	.summary = "measure servers in turn and report",
 	.usage = "PLAN.json --output DIR [OPTION]... | "
 		 "--report DIR",
-	.about = "Measure the servers of a plan in turns, and report how they "
+	.about = "Measure the servers of a plan in turn, and report how they "
 		 "differ.",
 	.groups = groups,
 	.exit_status = "0 done, 1 an arm failed or a file could not be "

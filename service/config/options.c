@@ -52,12 +52,13 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct options, listen) },
 	{ "admin-listen", "ADDRESS:PORT", NULL,
 	  "a second port for reports (/metrics, /stats, /trace, /v1/live)\n"
-	  "and probes; default: they are at --listen, unless others can reach\n"
-	  "that without keys",
+	  "and probes; default: they are at --listen, but there are no "
+	  "reports\n"
+	  "if others can reach it without keys",
 	  FLAG_FIELD(struct options, admin_listen) },
 	{ "host", "NAME,...|*", NULL,
-	  "names for this server in requests, beside its addresses and\n"
-	  "localhost; needed if there are neither keys nor TLS; *: any name",
+	  "names by which clients may call this server, beside its addresses\n"
+	  "and localhost; checked only without keys and TLS; *: any name",
 	  FLAG_FIELD(struct options, host_names) },
 	{ "insecure", NULL, NULL,
 	  "let other machines use the server without keys",
@@ -95,7 +96,8 @@ static const struct flag own_flags[] = {
 	  "limit; default: an eighth of --max-connections, at least 16",
 	  FLAG_FIELD(struct options, per_address_max), .most = 1000000 },
 	{ "trusted-proxies", "LIST", "127.0.0.0/8,::1",
-	  "addresses and networks without that limit; or none",
+	  "addresses and networks to which --max-connections-per-address does\n"
+	  "not apply; or none",
 	  FLAG_FIELD(struct options, trusted_proxies) },
 	{ "max-requests", "N", "0",
 	  "requests on one connection, before it is closed; 0: no limit",
@@ -115,7 +117,9 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct options, rate_min), .unit = FLAG_SIZE,
 	  .most = 1 << 30 },
 	{ "max-body", "SIZE", "32M",
-	  "size of a request's body; 1.5G, 64M or 100K; a plain number is M",
+	  "size of a request's body, such as 1.5G, 64M or 100K; a plain "
+	  "number\n"
+	  "is in M",
 	  FLAG_FIELD(struct options, body_bytes_max), .unit = FLAG_SIZE,
 	  .least = 1 << 10, .most = UINT64_C(4095) << 20 },
 	{ "memory", "SIZE", NULL,
@@ -161,8 +165,8 @@ static const struct flag own_flags[] = {
 	  .most = 600000 },
 	{ "drain-timeout", "TIME", "8s",
 	  "on SIGTERM, time to finish the uploads that have begun; those\n"
-	  "left are abandoned, and the exit status is 3; 500ms or 8s; a\n"
-	  "plain number is in seconds",
+	  "left are abandoned, and the exit status is 3; such as 500ms or 8s;\n"
+	  "a plain number is in seconds",
 	  FLAG_FIELD(struct options, drain_ms), .unit = FLAG_TIME,
 	  .most = 3600000 },
 	{ "sandbox", "auto|require|off", "auto",

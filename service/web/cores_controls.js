@@ -7,12 +7,12 @@ import { formatCount, formatMilliseconds } from "./figures.js";
 import { key } from "./key.js";
 import { stageColour } from "./stages.js";
 
-const HEIGHTS = "The height of a visit shows how many events it handled. It " +
-	"is pale where it filled only a part of the time.";
-const HINT = "Space pauses, + and - zoom, left and right arrows move, up and " +
-	"down arrows choose a worker; with Shift, left and right go from " +
-	"visit to visit. While it is paused, dragging moves it. With Ctrl, " +
-	"the wheel zooms.";
+const HEIGHTS = "The height of a visit shows how many events it handled. A pale " +
+	"column: visits filled only a part of its time.";
+const HINT = "Space pauses, + and - zoom, left and right arrows move the view, " +
+	"up and down arrows choose a worker; with Shift, left and right go " +
+	"from visit to visit. While the view is paused, dragging moves it. " +
+	"With Ctrl, the wheel zooms.";
 const ZOOM_PX = 40; // of a wheel: less than a notch, more than a tremor
 const LINE_PX = 33;
 

@@ -126,9 +126,9 @@ function sayMeaning(told, { waiting_share }, history) {
 		? `lines: the last ${history.length} s; more is not known`
 		: "lines: the last minute, with minimum and maximum";
 	const waits = waiting_share >= 0.1
-		? " Workers wait for cores: for another " +
-			`${formatPart(waiting_share)} of the cores' time they ` +
-			"had work, but other programs used the core."
+		? " Other programs use the cores: for another " +
+			`${formatPart(waiting_share)} of the cores' time, ` +
+			"workers had work but no core."
 		: "";
 
 	setText(told, `Figures of the last 5 s; ${lines}. p50, p90 and p99: ` +

@@ -55,7 +55,7 @@ function queueItems(hello, item) {
 		return [item("told", "There are no queues: each connection's " +
 			"own thread runs the stages.")];
 	const items = [item("", eventSample(), "an event that waits; a bar " +
-		"with a number stands for more than fit")];
+		"with a number: more events than can be drawn")];
 
 	if (central.includes(hello.policy))
 		items.push(item("told", `Policy ${hello.policy} has one ` +

@@ -43,7 +43,8 @@ async function lost(photo) {
 		? { title: "No reply",
 			detail: "The server cannot be reached, or it closed"
 				+ " the connection before it had the whole"
-				+ " photo, as it does if that is too large." }
+				+ " photo, for example because the photo is"
+				+ " too large." }
 		: { title: "Not sent",
 			detail: "The file cannot be read. Choose it again." };
 }

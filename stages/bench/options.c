@@ -41,8 +41,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct given, config.client_count), .least = 1,
 	  .most = 65536 },
 	{ "rate", "R", NULL,
-	  "requests due per second, Poisson; default: one begins when one "
-	  "ends",
+	  "open loop: requests due per second, at random times (Poisson); "
+	  "default: closed loop, a request begins when another one ends",
 	  FLAG_FIELD(struct given, config.rate_per_s), .least = 1e-3,
 	  .most = 1e9 },
 	{ "requests", "N", NULL,
@@ -60,8 +60,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct given, config.scale), .most = 1e6 },
 	{ "memory", "BYTES", NULL,
 	  "size of a request's buffer, all of which is touched at each stage; "
-	  "if the graph has sizes, the size for a mean request, in proportion "
-	  "for others; default: 0",
+	  "if requests have sizes, that of a request of mean size, in "
+	  "proportion for others; default: 0",
 	  FLAG_FIELD(struct given, config.memory_bytes), .most = 1e9 },
 	{ "seed", "N", NULL,
 	  "seed of all random numbers; each round takes the next; default: 1",

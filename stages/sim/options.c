@@ -55,7 +55,8 @@ static const struct flag own_flags[] = {
 	  "predicted work is wrong by a lognormal factor of this sigma",
 	  FLAG_FIELD(struct given, config.error_sigma), .most = 10 },
 	{ "parts", "STAGE=PART,...", NULL,
-	  "parts of --balance partition; default: METIS cuts the graph",
+	  "the part of each stage, with --balance partition; default: METIS "
+	  "divides the graph",
 	  FLAG_FIELD(struct given, parts) },
 	{ "classes", "SIZE,...", NULL,
 	  "bounds of size classes to report; default: p50, p90 and p99 of "
