@@ -80,10 +80,14 @@ bool file_draft_open(struct file_draft *d, const char *path,
 		d->out = fopen(d->draft_path, "we");
 	if (d->out != NULL)
 		return true;
-	error_set(error, "%s: %s", path, strerror(errno));
+
+	int why = errno;
+
+	error_set(error, "%s: %s", path, strerror(why));
 	free(d->draft_path);
 	free(d->path);
 	*d = (struct file_draft){ 0 };
+	errno = why;
 	return false;
 }
 
@@ -91,13 +95,21 @@ bool file_draft_commit(struct file_draft *d, struct error *error)
 {
 	bool is_written = fflush(d->out) == 0 && !ferror(d->out) &&
 			  fsync(fileno(d->out)) == 0;
+	int why = errno;
 
-	is_written = fclose(d->out) == 0 && is_written;
+	if (fclose(d->out) != 0 && is_written) {
+		is_written = false;
+		why = errno;
+	}
 	d->out = NULL;
-	is_written = is_written && rename(d->draft_path, d->path) == 0;
+	if (is_written && rename(d->draft_path, d->path) != 0) {
+		is_written = false;
+		why = errno;
+	}
 	if (!is_written)
-		error_set(error, "%s: %s", d->path, strerror(errno));
+		error_set(error, "%s: %s", d->path, strerror(why));
 	file_draft_drop(d);
+	errno = why;
 	return is_written;
 }
 

@@ -34,13 +34,14 @@ struct file_draft {
 	char *draft_path;
 };
 
-/* False: `error` names the file, and nothing is open. */
+/* False: `error` names the file, errno says why, and nothing is open. */
 MUST_CHECK bool file_draft_open(struct file_draft *d, const char *path,
 				struct error *error);
 
 /*
  * Write the draft to disk, and put it in place of the file.  False: `error`
- * names the file, which is as it was.  Either way the draft is closed.
+ * names the file, which is as it was, and errno says why.  Either way the draft
+ * is closed.
  */
 MUST_CHECK bool file_draft_commit(struct file_draft *d, struct error *error);
 

@@ -11,10 +11,11 @@
 typedef void cgroup_visit_fn(void *arg, const char *dir);
 
 /*
- * Visit the group of this process and those above it, up to the root, in every
- * hierarchy that has `controller` ("cpu", "memory").  A container may see a
- * path that exists only on its host, so a directory may be missing.  /proc and
- * /sys are below `root`, which is "" except in tests.
+ * Call `visit` for the group of this process and all groups above it, up to the
+ * root, in every hierarchy that has `controller` ("cpu", "memory").  A
+ * container may be given a path that exists only on its host, so a directory
+ * may be missing.  /proc and /sys are looked for below `root`, which is ""
+ * except in tests.
  */
 void cgroup_visit(const char *root, const char *controller,
 		  cgroup_visit_fn *visit, void *arg);

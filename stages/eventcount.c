@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Orders: all default, sequentially consistent.  See the header's argument. */
+/* All operations are sequentially consistent; the header says why. */
 
 uint32_t eventcount_prepare(struct eventcount *ec)
 {
@@ -34,7 +34,7 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		end.tv_nsec -= 1000000000;
 		end.tv_sec++;
 	}
-	/* Interrupted, woken, or the epoch has moved: all the same here. */
+	/* Woken, interrupted, or the epoch has changed: all mean "look". */
 	bool is_late = syscall(SYS_futex, &ec->epoch, FUTEX_WAIT_BITSET_PRIVATE,
 			       ticket, patience_ns > 0 ? &end : NULL, NULL,
 			       who) == -1 &&

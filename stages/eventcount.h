@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eventcount: sleep until there may be work, without a lock around the work.
+ * Eventcount: a thread sleeps until there may be work, and needs no lock around
+ * the queues for that.
  *
  *	sender                      sleeper
  *	  push                        ticket = eventcount_prepare()
@@ -8,14 +9,20 @@
  *	                              work: eventcount_cancel()
  *	                              none: eventcount_wait(ticket)
  *
- * No wake-up is lost.  prepare() counts the sleeper, then reads the epoch;
- * wake() moves the epoch, then reads the count; all four are sequentially
- * consistent, so they have one order.  If the epoch moved before prepare()
- * read it, the push came earlier still and the second look finds its event.
- * If it moved after, the sender sees the sleeper counted and wakes it, and the
- * kernel lets nobody sleep on an epoch that has moved.
+ * The epoch counts wake-ups; a ticket is the epoch when it was read.
  *
- * Threads    All calls: any, at once.
+ * No wake-up is lost.  prepare() adds the sleeper to a count and then reads the
+ * epoch; wake() increases the epoch and then reads the count.  All four
+ * operations are sequentially consistent, so all threads see them in one order.
+ * There are two cases:
+ *  - The epoch was increased before prepare() read it.  The push came before
+ *    that, so the sleeper's second look at the queues finds the event.
+ *  - It was increased after.  Then the sender sees that there is a sleeper and
+ *    wakes it; and if the sleeper is not yet asleep, the kernel does not let it
+ *    sleep, because the epoch is no longer its ticket.
+ * eventcount.pml is a model of this.
+ *
+ * Threads    All functions may be called by any number of threads at once.
  */
 #ifndef STAGES_EVENTCOUNT_H
 #define STAGES_EVENTCOUNT_H
@@ -26,24 +33,30 @@
 
 /* All zero is ready for use. */
 struct eventcount {
-	_Atomic uint32_t epoch; /* a futex */
-	_Atomic uint32_t sleepers;
+	_Atomic uint32_t epoch;    /* a futex */
+	_Atomic uint32_t sleepers; /* threads between prepare and wake-up */
 };
 
+/*
+ * Announce a sleep; returns a ticket.  eventcount_wait() or eventcount_cancel()
+ * must follow.
+ */
 uint32_t eventcount_prepare(struct eventcount *ec);
+
+/* There is work: do not sleep. */
 void eventcount_cancel(struct eventcount *ec);
 
 #define EVENTCOUNT_ANY UINT32_MAX
 
 /*
- * Sleep.  A wake-up reaches this sleeper if it is for one of the bits of `who`.
- * May also return without a reason, so look for work again in a loop.  False:
- * `patience_ns` have passed without a wake-up; 0: no limit.
+ * Sleep until a wake-up whose `who` has a bit in common with this `who`.  It
+ * may also return without a reason, so look for work again in a loop.  False:
+ * `patience_ns` have passed without a wake-up; 0 is no limit.
  */
 bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		     uint64_t patience_ns);
 
-/* Cheap when nobody sleeps: no system call. */
+/* Wake one or all of these sleepers.  Without sleepers, no system call. */
 void eventcount_wake_one(struct eventcount *ec, uint32_t who);
 void eventcount_wake_all(struct eventcount *ec, uint32_t who);
 

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promela model of how workers sleep and stop: eventcount.c, and of group.c
- * pick, group_enter, group_leave, group_stop.  Spin tries every interleaving.
+ * Promela model of how workers sleep and how a group stops: eventcount.c, pick
+ * of visit.c, group_enter and sleep_for_work of worker.c, group_leave and
+ * group_stop of group.c.  Spin tries every interleaving.
  *
- * SENDERS send one event each to stage 0, whose handler sends it on to the last
- * stage.  WORKERS roam.  With STOPS=1 the group is stopped at some moment,
- * with STOPS=0 never, so that no wake-up of the stop hides a lost one.
+ * Each of the SENDERS sends one event to stage 0, whose handler sends it on to
+ * the last stage.  All WORKERS visit all stages.  With STOPS=1 the group is
+ * stopped at some moment.  With STOPS=0 it is never stopped, because the
+ * wake-ups of a stop could hide that another wake-up was lost.
  *
- * Checked when nothing moves any more: every event accepted has been handled at
- * each stage; and if the group was stopped, workers and group_stop() ended.
+ * Checked in every final state: every accepted event was handled at each stage;
+ * and if the group was stopped, the workers and group_stop() ended.
  *
- * A step is one atomic operation of the code, and scratch variables are cleared
- * in passing, to have fewer states.  Memory is sequentially consistent, as all
- * operations of the code on these variables are.
+ * A step is one atomic operation of the code.  Scratch variables are cleared
+ * after use, so that there are fewer states.  Memory is sequentially
+ * consistent, as are all operations of the code on these variables.
  *
- * Mistakes that Spin must find, for test/test_models.sh:
- *	NO_SECOND_LOOK	workers sleep without looking at the queues once more
+ * Mistakes that Spin must find, used by test/test_models.sh:
+ *	NO_SECOND_LOOK	workers sleep without a second look at the queues
  *	LATE_TICKET	the epoch is read after the second look
  *	LATE_ENTRY	senders look at `stopping` first, add to `pending` second
- *	NO_LAST_WAKE	whoever leaves last wakes nobody
+ *	NO_LAST_WAKE	group_leave() for the last event wakes no thread
  */
 #ifndef WORKERS /* 1 or 2 */
 #define WORKERS 2

@@ -2,6 +2,7 @@
 #include "stages/graph.h"
 
 #include "base/file.h"
+#include "base/json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,62 +17,10 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-static bool add_stage(const struct stage_graph *g, uint32_t from, cJSON *stages)
-{
-	cJSON *stage = cJSON_AddObjectToObject(stages, g->names[from]);
-	bool ok = cJSON_AddNumberToObject(stage, "service_ns",
-					  (double)g->service_ns[from]) != NULL;
-	cJSON *sent = cJSON_AddObjectToObject(stage, "sent");
-
-	for (uint32_t to = 0; to < g->stage_count; to++)
-		if (g->sent_counts[from][to] > 0)
-			ok = ok && cJSON_AddNumberToObject(
-					   sent, g->names[to],
-					   (double)g->sent_counts[from][to]);
-	return ok && sent != NULL;
-}
-
-/* NULL: no memory.  The caller frees it. */
-static char *print_graph(const struct stage_graph *g)
-{
-	cJSON *root = cJSON_CreateObject();
-	cJSON *stages = cJSON_AddObjectToObject(root, "stages");
-	bool ok = stages != NULL;
-
-	for (uint32_t i = 0; i < g->stage_count; i++)
-		ok = ok && add_stage(g, i, stages);
-	char *text = ok ? cJSON_Print(root) : NULL;
-
-	cJSON_Delete(root);
-	return text;
-}
-
-/* False: errno says why. */
-static bool write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-
-	if (f == NULL)
-		return false;
-	bool ok = fputs(text, f) >= 0 && fputc('\n', f) != EOF &&
-		  fflush(f) == 0 && fsync(fileno(f)) == 0;
-	int error = errno;
-
-	(void)fclose(f); /* it has nothing left to write */
-	errno = error;
-	return ok;
-}
-
-/* NULL: no memory.  The caller frees it. */
-static char *draft_of(const char *path)
-{
-	char *draft;
-
-	return asprintf(&draft, "%s.tmp", path) != -1 ? draft : NULL;
-}
-
 bool graph_can_be_saved(const char *path)
 {
+	struct file_draft draft;
+	struct error error;
 	struct stat found;
 
 	/* A file that rename() would not replace. */
@@ -83,30 +32,49 @@ bool graph_can_be_saved(const char *path)
 		errno = EISDIR;
 		return false;
 	}
-	char *draft = draft_of(path);
-	bool ok = draft != NULL && write_file(draft, "");
-	int error = errno;
+	if (!file_draft_open(&draft, path, &error))
+		return false;
 
-	if (draft != NULL)
-		(void)unlink(draft);
-	free(draft);
-	errno = error;
+	bool ok = fputc('\n', draft.out) != EOF && fflush(draft.out) == 0 &&
+		  fsync(fileno(draft.out)) == 0;
+	int why = errno;
+
+	file_draft_drop(&draft);
+	errno = why;
 	return ok;
+}
+
+static void write_stage(struct json *j, const struct stage_graph *g,
+			uint32_t from)
+{
+	json_open_object(j, g->names[from]);
+	json_add_number(j, "service_ns", (double)g->service_ns[from]);
+	json_open_object(j, "sent");
+	for (uint32_t to = 0; to < g->stage_count; to++)
+		if (g->sent_counts[from][to] > 0)
+			json_add_number(j, g->names[to],
+					(double)g->sent_counts[from][to]);
+	json_close(j);
+	json_close(j);
 }
 
 bool graph_save(const struct stage_graph *g, const char *path)
 {
-	char *text = print_graph(g), *draft = draft_of(path);
-	bool ok = text != NULL && draft != NULL && write_file(draft, text) &&
-		  rename(draft, path) == 0;
-	int error = errno;
+	struct file_draft draft;
+	struct error error;
+	struct json j;
 
-	if (!ok && draft != NULL)
-		(void)unlink(draft);
-	free(draft);
-	cJSON_free(text);
-	errno = error;
-	return ok;
+	if (!file_draft_open(&draft, path, &error))
+		return false;
+	json_begin(&j, draft.out, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	json_open_object(&j, "stages");
+	for (uint32_t i = 0; i < g->stage_count; i++)
+		write_stage(&j, g, i);
+	json_close(&j);
+	json_close(&j);
+	(void)fputc('\n', draft.out);
+	return file_draft_commit(&draft, &error);
 }
 
 /* A missing one is 0.  False: it is no whole number that fits. */

@@ -19,7 +19,7 @@
 
 struct stage_view {
 	uint32_t queued_count; /* events waiting that this worker may take */
-	/* Moving means (stats.h); 0: not known yet. */
+	/* Moving means (tally.h); 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
 	double service_ns;     /* one event in the handler */
 	double switch_ns;      /* from the end of a visit to one here */
@@ -29,8 +29,8 @@ struct stage_view {
 struct group_view {
 	const struct stage_view *stages; /* in pipeline order */
 	uint32_t stage_count;            /* 1 .. STAGES_MAX, never changes */
-	uint32_t measured_count; /* measurements of all stages until now */
-	/* events that arrive during a visit wait for the next one */
+	uint32_t measured_count;         /* how often the means were updated */
+	/* Events that arrive during a visit wait for the next one. */
 	bool is_gated;
 };
 

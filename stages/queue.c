@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ck's atomics are assembly that ThreadSanitizer cannot see.  So this file is
- * built without ThreadSanitizer, and announces to it the promise of a queue:
- * everything before a push happened before the pop of the same event.
+ * ThreadSanitizer cannot see the atomic operations of Concurrency Kit, which
+ * are assembly.  So this file is built without ThreadSanitizer, and tells it
+ * what a queue guarantees: what a thread did before it pushed an event happened
+ * before the pop of that event.
  */
 #include "stages/queue.h"
 
@@ -43,7 +44,7 @@ struct queue {
 	struct ck_ring_buffer slots[];
 };
 
-#define RANKS 0x1p64 /* doubles from this value on are not ranks */
+#define RANKS 0x1p64 /* a rank is less than this */
 
 /* born + ageing * left; the last rank if that is later than all ranks. */
 static uint64_t srpt_rank(double ageing, const struct event *ev)

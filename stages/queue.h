@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event queues: bounded, in the order of a discipline, any number of threads.
+ * Event queues: bounded, and in the order of a queue discipline.
  *
- * First come first served (fcfs and stack): a Concurrency Kit ring (ck_ring,
- * many producers and consumers) that no other file sees.  What ck_ring.h does
- * not say: a ring of 2^k slots, k >= 2, holds 2^k - 1 events; and a push waits
- * until earlier pushes have stored their events, which takes a few instructions
- * unless such a sender loses its core just there; then the later ones yield
- * theirs.  Pops never wait.
- * Other disciplines: a heap under a lock, which is held for a push or a pop.
+ * For the disciplines fcfs and stack a queue is a ring of Concurrency Kit
+ * (ck_ring, many producers and consumers).  What ck_ring.h does not say: a ring
+ * of 2^k slots, k >= 2, holds 2^k - 1 events.  A push waits until earlier
+ * pushes have stored their events.  That takes a few instructions, unless a
+ * sender loses its core just then; meanwhile the later senders yield their
+ * cores.  A pop never waits.
+ *
+ * For other disciplines it is a heap with a lock, which is held for one push or
+ * pop.
  *
  * Ownership  The queue owns an event from push to pop.
- * Threads    push, pop and count: any, at once.  The rest: one.
- * Limits     Never grows.  A full queue refuses.
+ * Threads    push, pop and count: any number of threads.  The rest: one.
+ * Limits     A queue never grows; a full one refuses.
  */
 #ifndef STAGES_QUEUE_H
 #define STAGES_QUEUE_H
@@ -44,16 +46,16 @@ MUST_CHECK bool queue_push(struct queue *q, struct event *ev);
 struct event *queue_pop(struct queue *q);
 
 /*
- * The rank of the `number`th event of a queue; the lowest rank is first, and of
- * equal ranks the lower number.  For `stack`: in the queue that comes after the
- * stacks.
+ * The rank of the `number`th event that was queued.  The event with the lowest
+ * rank is first; of equal ranks, the one with the lower number.  With `stack`,
+ * only events that are on no worker's stack are in a queue.
  */
 uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 			 uint64_t number);
 
 /*
- * Events waiting.  Exact when no thread pushes or pops; else a moment old, and
- * wrong by the number of events that came and went meanwhile.
+ * Events waiting.  Exact while no thread pushes or pops; otherwise some events
+ * may have come or gone since.
  */
 uint32_t queue_count(const struct queue *q);
 

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promela model of how a queue hands events over: queue.c queue_push with
- * ck_ring_enqueue_reserve_mpmc and _commit_mpmc, and ck_ring_dequeue_mpmc.
+ * Promela model of a ring queue with several producers and consumers:
+ * queue_push() in queue.c, which uses ck_ring_enqueue_reserve_mpmc and
+ * ck_ring_enqueue_commit_mpmc, and ck_ring_dequeue_mpmc.
  *
- * PRODUCERS push EVENTS each, one after the other, and go on when refused;
- * CONSUMERS pop for ever.  A producer that loses its core between reserving and
- * committing is an interleaving like others: those behind it wait for their
- * turn, and consumers find the ring empty meanwhile.
+ * Each of the PRODUCERS pushes EVENTS events, one after the other; if the ring
+ * refuses an event, it continues with the next.  The CONSUMERS pop for ever.  A
+ * producer may lose its core between reserve and commit: then the producers
+ * after it wait for their turn, and consumers find the ring empty.
  *
- * Checked: each event accepted is popped once, none else; one consumer gets a
- * producer's events in their order; nobody waits for ever; when nothing moves
- * any more, the ring is empty.
+ * Checked: each accepted event is popped once, and no other is; each consumer
+ * gets the events of one producer in their order; no producer waits for ever;
+ * and in every final state the ring is empty.
  *
  * A step is one load, store or exchange of the code.  Memory is sequentially
  * consistent; ck_ring.h has the fences for machines where it is not.
  *
- * Mistakes that Spin must find, for test/test_models.sh:
+ * Mistakes that Spin must find, used by test/test_models.sh:
  *	LATE_STORE	the turn is committed before the event is stored
- *	NO_TURN		a commit does not wait for those before it
+ *	NO_TURN		a commit does not wait for the commits before it
  *	LATE_READ	a consumer reads the slot after it moved the head
  */
 #ifndef PRODUCERS

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One list for each flag that is a choice among words: REGIMES, DISCIPLINES,
- * BALANCES, DISTRIBUTES.  A line has a value's place in its enumeration, the
- * word, the form of its number, the number's limits, what --help says, and the
- * explanation.  The macros below make of it the `values` and `help` of
- * schedule_flags and a table of struct choice; nothing else has these words.
+ * There is one list for each flag that is a choice among words: REGIMES,
+ * DISCIPLINES, BALANCES, DISTRIBUTES.  A line has the constant of a value, its
+ * word, the form of the number after the word, the limit and the factor of that
+ * number, the text of --help, and the explanation.  The macros below make the
+ * `values` and `help` of schedule_flags and a table of struct choice from it;
+ * these words are nowhere else.
  */
 #include "stages/schedule.h"
 
@@ -42,31 +43,32 @@ struct choice {
 
 #define REGIMES(X)                                                             \
 	X(REGIME_EXHAUSTIVE, "exhaustive", "", NUMBER_NONE, 0, 0,              \
-	  "until nothing waits",                                               \
-	  "A visit lasts until nothing waits at the stage. Events that "       \
+	  "until no event waits at the stage",                                 \
+	  "A visit lasts until no event waits at the stage. Events that "      \
 	  "arrive during the visit are handled, too, so a busy stage can "     \
 	  "keep a worker for long.")                                           \
 	X(REGIME_GATED, "gated", "", NUMBER_NONE, 0, 0,                        \
-	  "the events that waited when it began",                              \
+	  "for as many events as waited when it began",                        \
 	  "A visit handles as many events as waited at the stage when it "     \
 	  "began; later ones wait for the next visit.")                        \
 	X(REGIME_N_GATED, "n-gated", "=N", NUMBER_NEEDED, COUNT_MAX, 1,        \
-	  "the same, at most N of them",                                       \
+	  "as gated, but for N events at most",                                \
 	  "A visit handles as many events as waited at the stage when it "     \
 	  "began, but at most this number. The smaller the number, the "       \
 	  "more often a worker looks at the other stages.")                    \
 	X(REGIME_TIME_GATED, "time-gated", "=US", NUMBER_NEEDED, US_MAX, 1000, \
-	  "until nothing waits, at most US microseconds",                      \
-	  "A visit lasts until nothing waits at the stage, or until this "     \
+	  "until no event waits at the stage, or until US microseconds have "  \
+	  "passed and the current event is done",                              \
+	  "A visit lasts until no event waits at the stage, or until this "    \
 	  "number of microseconds has passed and the current event is "        \
 	  "done.")                                                             \
 	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, 1000,         \
-	  "as gated; an event with more than US microseconds of work left\n"   \
-	  "    is skipped once",                                               \
+	  "as gated, but a visit skips events with more than US microseconds " \
+	  "of predicted work left; the next visit handles them last",          \
 	  "A visit handles as many events as waited at the stage when it "     \
-	  "began. An event whose predicted work left is more than this "       \
-	  "number of microseconds is skipped once, and handled at the end "    \
-	  "of the next visit.")
+	  "began. It skips an event whose predicted work left is more than "   \
+	  "this number of microseconds; the next visit handles that event, "   \
+	  "after all others.")
 
 #define DISCIPLINES(X)                                                         \
 	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \
@@ -78,28 +80,33 @@ struct choice {
 	  "Last come, first served: of the waiting events, the newest is "     \
 	  "handled first. Old events wait for as long as new ones arrive.")    \
 	X(DISCIPLINE_STACK, "stack", "", NUMBER_NONE, 0, 0,                    \
-	  "the last that the worker itself sent to the stage, then fcfs",      \
+	  "the newest of those that the worker itself sent to the stage; if "  \
+	  "there are none, as fcfs",                                           \
 	  "A worker first handles the events that it sent to the stage "       \
 	  "itself, newest first, because they are probably still in its "      \
 	  "core's cache; then all others, first come, first served.")          \
 	X(DISCIPLINE_SRPT, "srpt", "[=AGEING]", NUMBER_DECIMAL, AGEING_MAX, 1, \
-	  "the one with the least work left; 1 ns of work is worth\n"          \
-	  "    AGEING (5) ns of waiting",                                      \
+	  "the one with the smallest time of arrival + AGEING x predicted "    \
+	  "work left; AGEING is 5 if it is not given",                         \
 	  "The event with the least predicted work left is handled first; "    \
 	  "1 ns of work counts as this number of ns of waiting. Small "        \
 	  "events overtake large ones, but not for ever.")
 
 #define BALANCES(X)                                                            \
 	X(BALANCE_SHARED, "shared", "", NUMBER_NONE, 0, 0,                     \
-	  "one stage graph for all cores",                                     \
+	  "all cores serve one stage graph",                                   \
 	  "There is one stage graph, and all cores serve it.")                 \
 	X(BALANCE_REPLICATE, "replicate", "[=N]", NUMBER_OPTIONAL, PARTS_MAX,  \
-	  1, "N stage graphs; without N, one for each core",                   \
+	  1,                                                                   \
+	  "N replicas of the stage graph, each with its own queues and "       \
+	  "cores; without N, one for each core",                               \
 	  "There are several replicas of the stage graph, each with its "      \
 	  "own queues and cores. They share little, but one can be idle "      \
 	  "while events wait in another.")                                     \
 	X(BALANCE_PARTITION, "partition", "[=P]", NUMBER_OPTIONAL, PARTS_MAX,  \
-	  1, "the stages divided among P groups of cores",                     \
+	  1,                                                                   \
+	  "the stages are divided among P groups of cores; without P, as "     \
+	  "many groups as there can be",                                       \
 	  "The stages are divided among groups of cores. The code and "        \
 	  "tables of a stage stay with its cores; events move from group "     \
 	  "to group.")
@@ -109,9 +116,9 @@ struct choice {
 	  "each in turn",                                                      \
 	  "New events go to each replica in turn, however busy it is.")        \
 	X(DISTRIBUTE_LEAST_LOADED, "least-loaded", "", NUMBER_NONE, 0, 0,      \
-	  "the one with the fewest events under way",                          \
-	  "A new event goes to the replica that has the fewest events "        \
-	  "under way.")
+	  "the one with the fewest unfinished events",                         \
+	  "A new event goes to the replica that has the fewest unfinished "    \
+	  "events.")
 
 /* "|a|b=N": the first character is skipped. */
 #define VALUE(place, word, form, number, most, factor, help, meaning)          \
@@ -141,37 +148,41 @@ enum {
 
 const struct flag schedule_flags[] = {
 	[POLICY_FLAG] = { "policy", "NAME", "cohort",
-			  "which stage a free worker visits; see "
+			  "which stage a free worker visits next; see "
 			  "--list-policies",
 			  .type = FLAG_OTHER },
 	[REGIME_FLAG] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
-			  "how long a visit lasts:" REGIMES(HELP),
+			  "how long a worker's visit at a stage lasts:" REGIMES(
+				  HELP),
 			  .type = FLAG_OTHER },
 	[DISCIPLINE_FLAG] = { "discipline", &DISCIPLINES(VALUE)[1], "fcfs",
-			      "which event is first:" DISCIPLINES(HELP),
+			      "which of the waiting events is handled "
+			      "first:" DISCIPLINES(HELP),
 			      .type = FLAG_OTHER },
 	[BALANCE_FLAG] = { "balance", &BALANCES(VALUE)[1], "shared",
-			   "how cores share the stages:" BALANCES(HELP),
+			   "how the cores share the stages:" BALANCES(HELP),
 			   .type = FLAG_OTHER },
 	[DISTRIBUTE_FLAG] = { "distribute", &DISTRIBUTES(VALUE)[1],
 			      "round-robin",
-			      "which replica a new event goes "
-			      "to:" DISTRIBUTES(HELP),
+			      "with --balance replicate, the replica that "
+			      "a new event goes to:" DISTRIBUTES(HELP),
 			      .type = FLAG_OTHER },
 	[STEAL_FLAG] = { "steal", NULL, NULL,
-			 "a replica without work takes events that wait in "
+			 "with --balance replicate, a replica that has no "
+			 "work takes a share of the events that wait in "
 			 "another",
 			 .type = FLAG_OTHER },
 	[POOL_FLAG] = { "pool", "STAGE=THREADS,...|auto", NULL,
-			"threads of each stage with --policy pool-per-stage;\n"
-			"auto: more while its queue is long, fewer while they "
-			"are idle",
+			"with --policy pool-per-stage, the number of threads "
+			"of each stage; auto: a stage gets one more while its "
+			"queue is long, and loses one that was idle for a "
+			"second",
 			.type = FLAG_OTHER },
 	[THRESHOLD_FLAG] = { "threshold", "STAGE=LENGTH[:US],...", NULL,
-			     "interrupt a visit elsewhere when more than "
-			     "LENGTH events wait at STAGE\n"
+			     "a worker interrupts its visit at another "
+			     "stage when more than LENGTH events wait at STAGE "
 			     "(0: no such limit), or when events wait there "
-			     "and no worker came for US\nmicroseconds",
+			     "and no worker has come for US microseconds",
 			     .type = FLAG_OTHER },
 	{ 0 },
 };

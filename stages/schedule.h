@@ -26,11 +26,11 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  * began.  If the queue is first come first served and has one worker, those
  * are exactly the events that waited.
  *
- * Cutoff (C-gated) as published takes an event off the core when it has run
- * for longer than the cutoff.  Here, handlers are not interrupted.  Instead, an
- * event whose predicted work left (event.left_ns: this stage and all later
- * ones) is longer than the cutoff is passed over once at each stage.  The next
- * visit handles the events that were passed over last, first come first served.
+ * Cutoff (C-gated) as published interrupts an event that has run for longer
+ * than the cutoff.  Here, handlers are not interrupted.  Instead, a visit skips
+ * an event whose predicted work left (event.left_ns: this stage and all later
+ * ones) is longer than the cutoff, once at each stage.  The next visit handles
+ * the skipped events after all others, first come first served.
  */
 enum regime_kind {
 	REGIME_EXHAUSTIVE, /* until the queue is empty */
@@ -78,12 +78,13 @@ struct discipline {
 };
 
 /*
- * When a stage interrupts the visit at another stage (Larus and Parkes, USENIX
- * 2002, section 4.1.3): the worker finishes its event, empties the stage, and
- * resumes the visit.  Nothing interrupts an interruption.
+ * When a stage interrupts a visit at another stage (Larus and Parkes, USENIX
+ * 2002, section 4.1.3): the worker finishes its current event, handles events
+ * of this stage until none waits, and resumes the visit.  A visit that
+ * interrupts another one is not interrupted itself.
  */
 struct threshold {
-	uint32_t queued_count; /* longer than that; 0: no such threshold */
+	uint32_t queued_count; /* more events wait; 0: no such threshold */
 	uint64_t unvisited_ns; /* no visit for longer; 0: no such threshold */
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of a running group: counts, histograms, traces, the graph.
+ * Statistics: read what a group has done so far: counts, times, histograms,
+ * traces, and the graph of stages.
  *
- * Always on.  Each thread counts for itself, so none waits; a reader adds up.
- * Each number is exact, but the numbers may be of slightly different moments.
+ * Each thread counts its own work (tally.h), so counting makes no thread wait.
+ * The functions below add up the counts of all threads.  Each number is exact,
+ * but two numbers may be from slightly different moments.
  *
- * Threads    Any, at once, from group_start() on.
+ * Threads    Any number of threads, from group_start() on.
  * Units      *_ns: nanoseconds.
  */
 #ifndef STAGES_STATS_H
@@ -25,20 +27,24 @@ struct stage_stats {
 	uint64_t started_count; /* taken out of it */
 	uint64_t handled_count;
 	uint64_t visit_count;
-	uint64_t visit_empty_count; /* no event left, or all passed over */
-	/* Visits right after one to another stage, or back from one to it. */
+	uint64_t visit_empty_count; /* visits that handled no event */
+	/*
+	 * How often a worker came to this stage directly from another one,
+	 * without a sleep between, to begin a visit or to resume one.
+	 */
 	uint64_t switch_count;
-	uint64_t switch_ns; /* between the two */
-	uint64_t wait_ns;   /* in the queue, over started events */
+	uint64_t switch_ns; /* from the end there to the start here */
+	uint64_t wait_ns;   /* of all started events, in the queue */
 	uint64_t wait_ns_max;
-	uint64_t service_ns; /* in the handler, over handled events */
+	uint64_t service_ns; /* of all handled events, in the handler */
 	uint64_t service_ns_max;
-	uint64_t queued_count;       /* now */
-	uint64_t queued_count_max;   /* in one queue, when events were sent */
-	uint64_t queued_count_total; /* the same, over arrived events */
+	uint64_t queued_count; /* now */
+	/* The length of the queue that an event was sent to, after that: */
+	uint64_t queued_count_max;   /* the longest */
+	uint64_t queued_count_total; /* the sum over all arrived events */
 	struct histogram_copy waits, services;
 	struct histogram_copy totals;     /* wait and service of one event */
-	struct histogram_copy cohorts;    /* events of a visit that had some */
+	struct histogram_copy cohorts;    /* events of a visit, if not empty */
 	uint64_t hardware[PERF_COUNTERS]; /* see group_counts_hardware() */
 };
 
@@ -47,22 +53,27 @@ struct worker_stats {
 	uint32_t part;
 	uint64_t sleep_count;
 	uint64_t stolen_count; /* events taken from other replicas */
-	/* 0: awake.  Read the trace first to see no sleep twice. */
+	/*
+	 * When the current sleep began; 0: it is awake.  The sleep is also in
+	 * the trace once it has ended, so read the trace first: then no sleep
+	 * is seen in both.
+	 */
 	uint64_t asleep_since_ns;
-	uint64_t asleep_ns; /* since start, up to now; never goes back */
-	/* CPU time of the thread since start; 0 if the system cannot say. */
-	uint64_t cpu_ns; /* never goes back, also after its end */
-	/* Of all stages together, as far as this worker counted them. */
+	uint64_t asleep_ns; /* since start, up to now; never decreases */
+	/* CPU time of the thread since start; 0 if the system cannot tell. */
+	uint64_t cpu_ns; /* never decreases, also after the thread's end */
+	/* What this worker counted, of all stages together. */
 	struct stage_stats work;
 };
 
 void stage_read(const struct stage *s, struct stage_stats *out);
 
 /*
- * The same of one replica or partition, `part` < part_count of the schedule:
- * what its workers did, also with stolen events, and the events that wait in
- * its queues now.  arrived_count, refused_count and the queue lengths at sends
- * are of the events that its workers sent, not of all that came to it.
+ * The same for one replica or partition, `part` < part_count of the schedule:
+ * what its workers did, with stolen events included, and the events that wait
+ * in its queues now.  arrived_count, refused_count, queued_count_max and
+ * queued_count_total only count events that its workers sent, not all events
+ * that came to it.
  */
 void stage_read_part(const struct stage *s, uint32_t part,
 		     struct stage_stats *out);
@@ -76,10 +87,10 @@ uint32_t group_read_trace(const struct group *g, uint32_t worker,
 			  uint64_t *next, struct span *out, uint32_t count,
 			  uint64_t *missed);
 
-/* The work and the routes of events since start. */
+/* The work of each stage, and the events between stages, since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);
 
-/* False: a worker could not count; then hardware counts mean nothing. */
+/* False: at least one worker could not count; ignore the hardware counts. */
 bool group_counts_hardware(const struct group *g);
 
 #endif

@@ -4,12 +4,13 @@
  * They are pinned: they count either always or, if other programs hold the
  * machine's counters, not at all.  So no total is an extrapolation.
  *
- * Whole spans: while span n is written, `next` is n, and its slot is that of
- * span n - TRACE_SPANS.  So a reader copies the spans, reads `next` again, and
- * drops the spans whose slot may have been overwritten.  Two pairs of memory
- * orders make this safe: the copied spans are at least as new as the first
- * value of `next` (pair A); and if any field of a copy belongs to a newer span
- * n, the second value of `next` is at least n (pair B).
+ * How a reader gets whole spans: while span n is written, `next` is n, and span
+ * n takes the slot of span n - TRACE_SPANS.  So a reader copies the spans,
+ * reads `next` again, and drops the spans whose slots may have been overwritten
+ * meanwhile.  Two pairs of memory orders make this safe.  Pair A: the copied
+ * spans are at least as new as the first value of `next`.  Pair B: if a field
+ * of a copy belongs to a newer span n, the second value of `next` is at least
+ * n.
  */
 #include "stages/tally.h"
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tallies: what a thread counts of its own work: events and times by stage,
- * hardware counters, and a trace of the last spans.  stats.h adds them up.
+ * Tallies: what a thread counts of its own work: events and times at each
+ * stage, hardware counters, and a trace of its last visits.  stats.h adds up
+ * the tallies of all threads.  Rates for policies are computed from them here.
  *
- * Threads    Tallies: any thread may add and read, at once.  Each count is a
- *            number of its own, and no order is needed among them; those of a
- *            worker are contended by none, so adding takes a few nanoseconds.
- *            Hardware counters: perf_open() in the thread that is to be
- *            counted; perf_read() and perf_close() too.
- *            Traces: trace_add() the worker alone; trace_read() any, at once.
- * Limits     A trace takes 512 KiB for each worker: some 8,000 visits of one
- *            event each, or 16,000 events in long ones.
+ * Threads    Tallies: any thread may add or read at any time.  The counts are
+ *            independent of each other, so no order among them is needed.  Only
+ *            one worker adds to its own tallies, which takes it a few
+ *            nanoseconds.
+ *            Hardware counters: the thread that is counted makes all calls.
+ *            Traces: only the worker calls trace_add(); any thread may call
+ *            trace_read() at any time.
+ *            Rates: one thread for each struct measure.
+ * Limits     A trace takes 512 KiB for each worker: about 8,000 visits of one
+ *            event each, or 16,000 events of long visits.
  */
 #ifndef STAGES_TALLY_H
 #define STAGES_TALLY_H
@@ -34,8 +37,8 @@ enum { COUNTING_IS_ON = 1 };
 
 /*
  * Hardware counters of the calling thread, by perf_event_open(2): cycles,
- * instructions and cache misses, of user space.  Many machines, and most
- * containers, do not allow it; then there are none, and reports say so.
+ * instructions and cache misses in user space.  Many machines and most
+ * containers do not allow this; then there are no counts, and reports say so.
  */
 enum { PERF_CYCLES, PERF_INSTRUCTIONS, PERF_CACHE_MISSES, PERF_COUNTERS };
 
@@ -55,7 +58,7 @@ bool perf_open(struct perf *p);
  */
 bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS]);
 
-/* One that is not open is fine. */
+/* Does nothing if it is not open. */
 void perf_close(struct perf *p);
 
 /* `type` and `config` as in perf_event_open(2). */
@@ -122,12 +125,13 @@ static inline void tally_max(_Atomic uint64_t *count, uint64_t n)
  * Traces: the last spans of a worker, TRACE_SPANS less one, in a ring that it
  * alone writes: its visits, the events it handled in them, and its sleeps.
  *
- * A span is added when it ends, so the events of a visit come before it: a
- * visit of n events is that of the last n events before it which belong to no
- * other visit.  Visits that interrupt another come between its events, whole.
+ * A span is added when it ends, so the events of a visit come before the visit:
+ * the events of a visit of n events are the last n events before it that belong
+ * to no other visit.  A visit that interrupts another one, and the events of
+ * it, come between two events of the other.
  *
- * No thread waits: the writer overwrites the oldest span, and a reader that was
- * too slow learns how many it missed.
+ * No thread waits: the writer overwrites the oldest span, and a reader that is
+ * too slow learns how many spans it missed.
  */
 enum { TRACE_SPANS = 16384 };
 
@@ -163,9 +167,10 @@ uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed);
 
 /*
- * Measured rates of a stage, for policies and reports: counts in, moving means
- * out.  Each mean forgets with a time constant of one second of the clock that
- * it is given, which in a simulation is virtual.
+ * Measured rates of a stage, for policies and reports: moving means of
+ * arrivals, service times and switch times, computed from totals.  The time
+ * constant of the means is one second of the clock that is given; a simulation
+ * gives its virtual clock.
  */
 #define MEASURE_INTERVAL_NS UINT64_C(50000000) /* between two updates */
 
@@ -174,7 +179,7 @@ struct measure_totals {
 	uint64_t arrived_count;
 	uint64_t handled_count;
 	uint64_t service_ns;
-	uint64_t switch_count; /* visits right after another */
+	uint64_t switch_count; /* as in struct stage_stats */
 	uint64_t switch_ns;
 };
 

@@ -141,7 +141,8 @@ static struct visit_station *find_victim(const struct visitor *v)
 		const struct visit_part *part = &g->parts[p];
 
 		if (p == v->part ||
-		    !v->access->may_hold(v, p, most > 0 ? most : 1))
+		    (v->access->may_hold != NULL &&
+		     !v->access->may_hold(v, p, most > 0 ? most : 1)))
 			continue;
 		for (uint32_t i = 0; i < part->open_count; i++) {
 			struct visit_station *s = part->open_stations[i];

@@ -8,12 +8,12 @@
  *	  | +-> [rest]                  +--------------------+   |
  *	  +---- next visit                                    [switch]
  *
- * A visitor is the part of a worker that knows these rules.  Threads (worker.c)
- * and the workers of the simulator (sim/worker.c) are both driven by
- * visitor_step(), so they cannot follow different rules.  visitor_step() does
- * everything that takes no time and returns the step that does (in brackets
- * above); the worker carries it out and calls again.  A thread switches and
- * pops at no cost and calls a handler; a simulated worker lets time pass.
+ * A visitor is the part of a worker that follows these rules.  Threads
+ * (worker.c) and workers of the simulator (sim/worker.c) both call
+ * visitor_step(), so they follow the same rules.  visitor_step() does what
+ * takes no time and returns the next step that takes time (in brackets above).
+ * The worker carries out that step and calls again: a thread calls the handler;
+ * a simulated worker lets virtual time pass.
  *
  * The rules reach queues only through struct visit_access, and time only
  * through `now_ns`.
@@ -108,7 +108,7 @@ struct visitor {
 	uint64_t measured_ns;
 };
 
-/* How the rules reach what a visitor visits.  All are needed. */
+/* How the rules reach what a visitor visits. */
 struct visit_access {
 	/* Events in the queue; and, with a cutoff, those passed over. */
 	uint32_t (*queued_count)(const struct visit_station *s);
@@ -118,13 +118,19 @@ struct visit_access {
 	struct event *(*pop_passed)(struct visit_station *s);
 	/* Queue `ev` with those passed over.  False: no room. */
 	bool (*pass_over)(struct visit_station *s, struct event *ev);
-	/* Of exclusive stages.  False: another worker is in it. */
+	/*
+	 * Only called for exclusive stages; may be NULL if there are none.
+	 * False: another worker is in the stage.
+	 */
 	bool (*is_open)(const struct visit_station *s);
 	bool (*enter)(struct visit_station *s);
 	void (*leave)(struct visit_station *s);
 	/* Its stage; asked of events of the central queue. */
 	uint32_t (*stage_of)(const struct event *ev);
-	/* False: certainly no queue of the part has `count` events. */
+	/*
+	 * False: certainly no queue of the part has `count` events.  NULL: that
+	 * is not known of any part.
+	 */
 	bool (*may_hold)(const struct visitor *v, uint32_t part,
 			 uint32_t count);
 	/*

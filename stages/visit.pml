@@ -4,8 +4,9 @@
  * is_open, push and sleep_for_work of worker.c, pick of visit.c, and
  * group_stop() of group.c.  Spin tries every interleaving.
  *
- * SENDERS send one event each, to any station; two workers look at the stations
- * they may visit, visit one until it is empty, or sleep.  One KIND of graph:
+ * Each of the SENDERS sends one event, to any station.  Two workers look at the
+ * stations that they may visit, visit one until it is empty, or sleep.  KIND is
+ * one of these graphs:
  *
  *	EXCLUSIVE	one exclusive stage, which both visit
  *	PARTED		the same in two parts, one worker and one place to
@@ -14,20 +15,21 @@
  *			both may visit, an exclusive one of worker 0
  *	KEYS		a stage partitioned by key, a station for each worker
  *
- * Checked: nobody is in an exclusive stage with another; and when nothing moves
- * any more, every event has been handled, and if the group was stopped, workers
- * and group_stop() ended.  Steps and memory as in eventcount.pml.  That who
- * leaves also wakes if events wait, without a note, is left out: it wakes more.
+ * Checked: never two workers are in an exclusive stage; and in every final
+ * state, every event was handled, and if the group was stopped, the workers and
+ * group_stop() ended.  Steps and memory are as in eventcount.pml.  In the code,
+ * a worker that leaves a stage also wakes others if events wait there without a
+ * note; the model leaves this out, as it only adds wake-ups.
  *
- * Mistakes that Spin must find, for test/test_models.sh:
- *	NO_NOTE		who passes by an exclusive stage does not say so
- *	NO_LOOK_AGAIN	who passes by does not look again after the note
- *	EARLY_LOOK	who leaves looks for the note first, clears second
- *	OWN_PART	who leaves wakes its own part only
- *	NO_ENTRY	nobody looks whether the stage is taken
- *	WAKE_ONE	one is woken where it may be the wrong one
+ * Mistakes that Spin must find, used by test/test_models.sh:
+ *	NO_NOTE		a worker that finds a stage taken leaves no note
+ *	NO_LOOK_AGAIN	it does not look again after it left the note
+ *	EARLY_LOOK	leaving a stage: the note is read before the clearing
+ *	OWN_PART	leaving a stage wakes workers of the same part only
+ *	NO_ENTRY	workers enter a stage that is taken
+ *	WAKE_ONE	one worker is woken where it may be the wrong one
  *	OWN_WORK	thieves share a place to sleep, but no work
- *	QUIET_STOP	the stop wakes one place to sleep only
+ *	QUIET_STOP	the stop wakes the sleepers of one place only
  */
 #define EXCLUSIVE 1
 #define PARTED 2

@@ -426,14 +426,6 @@ static uint32_t stage_of(const struct event *ev)
 	return ev->stage->index;
 }
 
-static bool may_hold(const struct visitor *v, uint32_t part, uint32_t count)
-{
-	(void)v;
-	(void)part;
-	(void)count;
-	return true; /* no total is kept of a part's queues */
-}
-
 /* The hardware's counts since the last call belong to stage `from`. */
 static void count_hardware(struct worker *w, uint32_t from)
 {
@@ -508,7 +500,6 @@ const struct visit_access worker_access = {
 	.enter = enter,
 	.leave = leave,
 	.stage_of = stage_of,
-	.may_hold = may_hold,
 	.turn = turn,
 	.read_totals = read_totals,
 };

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cohort: workers sweep the stages as a wave, first to last and back.
+ * Cohort: a worker goes through the stages like a wave, from the first to the
+ * last and back.
  *
- * Running many events of one stage in a row keeps that stage's code and tables
- * in the cache; the price is that an event waits for the wave.
+ * It handles many events of one stage in a row, so the code and tables of that
+ * stage stay in the cache.  In return, an event waits until the wave comes.
  *
  * After Larus and Parkes, "Using Cohort Scheduling to Enhance Server
  * Performance", USENIX 2002, section 4.1.2, and Gordon, UCAM-CL-TR-781, section
  * 2.4.2.  The per-core stacks (--discipline stack) and the thresholds described
- * there are choices of their own.  Deviation: a stage whose queue is empty is
- * passed by looking, not by a visit.
+ * there are choices of their own.  Deviation: a worker
+ * looks at the length of a queue and skips an empty one without a visit.
  */
 #include "stages/policy.h"
 
 struct cohort {
-	uint32_t step; /* place in the sweep: 0 .. sweep_length() - 1 */
+	uint32_t step; /* position in the sweep: 0 .. sweep_length() - 1 */
 };
 
-/* 0 1 2 3 2 1 | 0 1 2 ...: the two ends are visited once a sweep. */
+/* Of four stages: 0 1 2 3 2 1, then again 0 1 2 3 2 1. */
 static uint32_t sweep_length(uint32_t stage_count)
 {
 	return stage_count > 1 ? 2 * stage_count - 2 : 1;

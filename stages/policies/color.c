@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Color: one central queue for all stages.  A worker that takes an event from
- * it visits the stage that the event was sent to, so no visit finds an empty
- * queue.
+ * Color: there is one central queue for all stages.  A worker takes an event
+ * from it and runs the stage that the event was sent to, so no visit finds an
+ * empty queue.
  *
- * After Gordon, UCAM-CL-TR-781, section 3.1.4.  Deviation: a stage that only
- * one worker at a time may visit, or only a certain one, keeps a queue of its
- * own, because its events would block the central queue.  Such stages that have
- * events take turns with the central queue.
+ * After Gordon, UCAM-CL-TR-781, section 3.1.4.  Deviation: exclusive stages
+ * and stages partitioned by key have queues of their own, because their events
+ * would block the central queue.  A worker takes turns between the central
+ * queue and those of these queues that have events.
  */
 #include "stages/policy.h"
 
 struct color {
-	uint32_t next; /* whose turn it is */
+	uint32_t next; /* index of the queue whose turn it is */
 };
 
 static uint32_t color_pick(void *state, const struct group_view *view)

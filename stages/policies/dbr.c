@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DBR, drum buffer rope: visit the slowest stage that has work; after each
- * visit, look from the slowest again.
+ * DBR (drum, buffer, rope): a worker visits the slowest stage that has events;
+ * after each visit it begins with the slowest stage again.
  *
  * After Gordon, UCAM-CL-TR-781, section 3.1.3, which takes it from Goldratt's
- * Theory of Constraints.  As there, stages are sorted again when none has work.
- * Under lasting load that never happens, and the order would stay the one of
- * the beginning, when no rate is known; deviation: they are sorted, too, when
- * the rate of a stage becomes known.
+ * Theory of Constraints.  As there, the stages are sorted when no stage has
+ * events.  Under permanent load that never happens, so the order would stay
+ * that of the start, when no rate is known.  Deviation: the stages are also
+ * sorted when the rate of another stage becomes known.
  *
- * The rope is not here: while the slowest stages are never without work, those
- * after them wait.  That ends when as many events are under way as the caller
- * admits.
+ * This policy has no rope, which would limit how much work enters the system:
+ * while the slow stages always have events, the events after them wait.  The
+ * caller limits this by the number of events that it has under way.
  */
 #include "stages/policy.h"
 
@@ -42,7 +42,7 @@ static uint32_t count_known(const struct group_view *view)
 	return known;
 }
 
-/* Equals stay in pipeline order. */
+/* Slowest first; equally slow stages stay in pipeline order. */
 static void sort(struct dbr *d, const struct group_view *view)
 {
 	assert(view->stage_count <= STAGES_MAX);

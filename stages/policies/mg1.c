@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MG1: stages are visited as often as their load asks for, by a polling table.
+ * MG1: a polling table visits each stage as often as its load requires.
  *
  * After Gordon, UCAM-CL-TR-781, section 3.1.1: the visit frequencies of Boxma,
  * Levy and Weststrate, "Efficient visit orders for polling systems", 1993, and
- * the even spacing by the golden ratio of Itai and Rosberg, 1984.  With the
- * load rho of a stage, and s, the cost of switching to it, its share is
+ * the even spacing by the golden ratio of Itai and Rosberg, 1984.  If rho is
+ * the load of a stage and s the cost of switching to it, its share of the
+ * visits is in proportion to
  *
- *	sqrt(rho (1 - rho) / s)    exhaustive service
- *	sqrt(rho (1 + rho) / s)    gated service
+ *	sqrt(rho (1 - rho) / s)    with exhaustive service
+ *	sqrt(rho (1 + rho) / s)    with gated service
  *
- * over the sum of those of all stages.  Loads are measured for each worker, as
- * the formulas are of one server.
+ * The formulas are for one server, so loads are measured for each worker.
  *
- * Deviations.  Visits lost by rounding down go to the stages that lost most,
- * not to the first; every stage has one at least.  A stage whose queue is empty
- * is passed by looking, not by a visit.  The loads are those measured lately,
- * so the table follows them.
+ * Deviations.  Visits that are lost by rounding down go to the stages that lost
+ * most, not to the first ones, and every stage has at least one.  A worker
+ * looks at the length of a queue and skips an empty one without a visit.  Loads
+ * are measured while the group runs, and the table follows them.
  */
 #include "stages/policy.h"
 
@@ -25,15 +25,15 @@
 #include <assert.h>
 #include <math.h>
 
-/* Fibonacci numbers, one after the other. */
+/* Two consecutive Fibonacci numbers. */
 enum { TABLE_STEP = 89, TABLE_LENGTH = 144 };
 
 #define LOAD_MAX 0.99 /* of a stage that is overloaded, or seems so */
 
 struct mg1 {
 	bool is_built;
-	uint32_t measured_count;   /* at the last look at the loads */
-	double shares[STAGES_MAX]; /* those the table is made for */
+	uint32_t measured_count;   /* when the loads were last looked at */
+	double shares[STAGES_MAX]; /* for which the table was made */
 	uint32_t table[TABLE_LENGTH];
 	uint32_t place;
 };
@@ -42,7 +42,7 @@ static double load(const struct stage_view *s)
 {
 	double rho = s->arrivals_per_s * s->service_ns / 1e9;
 
-	if (!(rho > 0)) /* and it is not a number */
+	if (!(rho > 0)) /* also if it is NaN */
 		return 0;
 	return rho < LOAD_MAX ? rho : LOAD_MAX;
 }
@@ -52,7 +52,7 @@ static bool switch_is_known(const struct stage_view *s)
 	return s->switch_ns >= 1 && isfinite(s->switch_ns);
 }
 
-/* Where it is not known: the mean of where it is. */
+/* For stages whose cost is not known: the mean of the known costs. */
 static double usual_switch_ns(const struct group_view *view)
 {
 	double sum_ns = 0;
@@ -83,7 +83,7 @@ static void find_shares(const struct group_view *view, double *shares)
 		shares[i] = sum > 0 ? shares[i] / sum : 1.0 / view->stage_count;
 }
 
-/* The one with fewer visits than its share, by most. */
+/* The stage that has the fewest visits, compared with its share. */
 static uint32_t most_short(const struct mg1 *m, const uint32_t *visits,
 			   uint32_t stage_count)
 {
@@ -102,10 +102,10 @@ static uint32_t most_short(const struct mg1 *m, const uint32_t *visits,
 }
 
 /*
- * The golden ratio's rule: number the visits stage by stage, and sort them by
- * the fractional parts of number / golden ratio.  In a table of a Fibonacci
- * number of visits, that puts each the preceding Fibonacci number of places
- * after the one before.
+ * The golden ratio rule: number the visits, one stage after the other, and sort
+ * them by the fractional part of number / golden ratio.  If the length of the
+ * table is a Fibonacci number, each visit is then as many positions after the
+ * one before as the preceding Fibonacci number says (modulo the length).
  */
 static void build(struct mg1 *m, uint32_t stage_count)
 {
@@ -124,8 +124,9 @@ static void build(struct mg1 *m, uint32_t stage_count)
 }
 
 /*
- * A share that moved by less than one visit of the table does not matter; and
- * noise of the means should not shift the visits of all stages again and again.
+ * The table stays if no share has moved by as much as one visit: such a change
+ * does not matter, and noise in the means would move all visits again and
+ * again.
  */
 static void follow_loads(struct mg1 *m, const struct group_view *view)
 {

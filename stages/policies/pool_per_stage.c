@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pool per stage: each stage has threads of its own, which take events from its
- * queue alone.  The kernel shares the cores among them.
+ * Pool per stage: each stage has its own threads, which take events only from
+ * its queue.  The kernel shares the cores among the threads.
  *
- * After Welsh, Culler and Brewer's SEDA as in Gordon, UCAM-CL-TR-781, section
- * 2.4.1, with pools of fixed size as in its table 4.2, or of changing
- * size (worker.c).
+ * This is SEDA by Welsh, Culler and Brewer, as described in Gordon,
+ * UCAM-CL-TR-781, section 2.4.1.  Pools have a fixed size (its table 4.2) or a
+ * changing one (worker.c).
  */
 #include "stages/policy.h"
 
 static uint32_t pool_per_stage_pick(void *state, const struct group_view *view)
 {
 	(void)state;
-	/* A worker that stays sees one stage. */
+	/* The view of such a worker has one stage, its own. */
 	return view->stages[0].queued_count > 0 ? 0 : POLICY_IDLE;
 }
 

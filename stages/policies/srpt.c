@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SRPT: always visit the stage nearest the end of the pipeline that has work;
- * after each visit, look from the end again.
+ * SRPT: a worker visits the last stage of the pipeline that has events; after
+ * each visit it looks from the end again.
  *
- * In a pipeline this roughly approximates shortest remaining processing time:
- * what is nearly done is finished first.
+ * In a pipeline this is a rough approximation of "shortest remaining processing
+ * time first": events that are nearly done are finished first.
  *
  * After Gordon, UCAM-CL-TR-781, section 3.1.2.
  */

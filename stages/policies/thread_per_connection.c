@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thread per connection: no workers and no queues.  The thread that sends an
- * event runs the handlers of all stages one after the other, as plain calls.
+ * Thread per connection: there are no workers and no queues.  The thread that
+ * sends an event calls the handlers of all its stages, one after the other.
  *
- * The baseline of Gordon, UCAM-CL-TR-781, section 4.2.3.
+ * This is the baseline in Gordon, UCAM-CL-TR-781, section 4.2.3.
  */
 #include "stages/policy.h"
 

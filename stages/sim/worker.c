@@ -75,23 +75,6 @@ static bool pass_over(struct visit_station *s, struct event *ev)
 	return true;
 }
 
-static bool is_open(const struct visit_station *s)
-{
-	(void)s;
-	return true;
-}
-
-static bool enter(struct visit_station *s)
-{
-	(void)s;
-	return true;
-}
-
-static void leave(struct visit_station *s)
-{
-	(void)s;
-}
-
 static uint32_t stage_of(const struct event *ev)
 {
 	const struct sim_request *r =
@@ -141,9 +124,6 @@ static const struct visit_access sim_access = {
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.pass_over = pass_over,
-	.is_open = is_open,
-	.enter = enter,
-	.leave = leave,
 	.stage_of = stage_of,
 	.may_hold = may_hold,
 	.turn = turn,

@@ -39,23 +39,6 @@ static struct event *toy_pop(struct visit_station *s)
 	return &toy.event;
 }
 
-static bool toy_is_open(const struct visit_station *s)
-{
-	(void)s;
-	return true;
-}
-
-static bool toy_enter(struct visit_station *s)
-{
-	(void)s;
-	return true;
-}
-
-static void toy_leave(struct visit_station *s)
-{
-	(void)s;
-}
-
 static void toy_turn(struct visitor *v, uint32_t from, uint32_t to,
 		     uint64_t gap_ns)
 {
@@ -69,9 +52,6 @@ static const struct visit_access toy_access = {
 	.queued_count = toy_queued,
 	.passed_count = toy_passed,
 	.pop = toy_pop,
-	.is_open = toy_is_open,
-	.enter = toy_enter,
-	.leave = toy_leave,
 	.turn = toy_turn,
 };
 

@@ -118,7 +118,7 @@ static void test_disciplines_are_read(void)
 	assert(set(&s, "discipline", "srpt"));
 	assert(s.discipline.kind == DISCIPLINE_SRPT);
 	/* The help says what it is. */
-	(void)snprintf(ageing, sizeof(ageing), "AGEING (%g)",
+	(void)snprintf(ageing, sizeof(ageing), "AGEING is %g",
 		       s.discipline.ageing);
 	assert(strstr(schedule_flags[2].help, ageing) != NULL);
 	assert(set(&s, "discipline", "lcfs"));
