@@ -10,7 +10,6 @@
  */
 #include "imgops/bench/measure.h"
 #include "imgops/estimate.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,15 +65,14 @@ static void add_equations(const struct row *row,
 			  const struct img_transform *transform)
 {
 	const struct img_header *h = &row->first.header;
-	struct img_view view = img_fit(h, transform);
-	struct workload w =
-		workload_make(h, img_dct_scale(h, &view, transform));
+	const struct img_view *view = &row->first.view;
+	struct workload w = workload_make(h, img_dct_scale(h, view, transform));
 	double ns[STEPS] = { row->cpu_s[STEP_PROBE] + row->cpu_s[STEP_DECODE],
 			     row->cpu_s[STEP_SCALE], row->cpu_s[STEP_BLUR],
 			     row->cpu_s[STEP_ENCODE] };
 	double all = (ns[0] + ns[1] + ns[2] + ns[3]) * 1e9 / PASSES;
 
-	workload_set_result(&w, &view, transform);
+	workload_set_result(&w, view, transform);
 	for (int i = 0; i < STEPS; i++) {
 		struct equation *e = &systems[i].equations[systems[i].count++];
 
@@ -151,13 +149,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: estimate_fit DIR\n");
 		return 2;
 	}
-	for (int i = 0; i < STEPS; i++) {
+	for (int i = 0; i < STEPS; i++)
 		systems[i].equations =
-			calloc(folder.count * ARRAY_SIZE(transforms),
-			       sizeof(*systems[i].equations));
-		if (systems[i].equations == NULL)
-			return 1;
-	}
+			must_alloc(folder.count * ARRAY_SIZE(transforms),
+				   sizeof(*systems[i].equations));
 	if (!collect(&folder, memory_pool_memory(pool), &error))
 		return 1;
 	for (int i = 0; i < STEPS; i++) {

@@ -1,20 +1,239 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/measure.h"
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/folder.h"
 #include "imgops/bench/floor.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
-const char *const kind_names[KIND_COUNT] = {
-	[KIND_ALL] = "all",
-	[KIND_BASELINE] = "baseline",
-	[KIND_PROGRESSIVE] = "progressive",
+void *must_alloc(size_t count, size_t bytes)
+{
+	void *block = calloc(count, bytes);
+
+	assert(block != NULL);
+	return block;
+}
+
+bool file_read(struct file *file, const char *dir, const char *name,
+	       struct error *error)
+{
+	const char *why = strerror(ENOMEM);
+	char *path;
+
+	*file = (struct file){ .path = strdup(name) };
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		path = NULL;
+	if (path != NULL && file->path != NULL)
+		file->bytes = (uint8_t *)file_read_bytes(
+			path, SIZE_MAX - 2, &file->size_bytes, &why);
+	free(path);
+	if (file->bytes != NULL) {
+		/* It was read into room that grows by doubling. */
+		void *exact = realloc(file->bytes, file->size_bytes + 1);
+
+		if (exact != NULL)
+			file->bytes = exact;
+		return true;
+	}
+	error_set(error, "%s/%s: %s", dir, name, why);
+	file_release(file);
+	return false;
+}
+
+/* Make the folders of `path`, as `mkdir -p` does.  Errors show at fopen(). */
+static void make_folders(char *path)
+{
+	for (size_t i = 1; path[i] != '\0'; i++) {
+		if (path[i] != '/')
+			continue;
+		path[i] = '\0';
+		(void)mkdir(path, 0777);
+		path[i] = '/';
+	}
+}
+
+bool file_write(const char *dir, const char *name, const uint8_t *bytes,
+		size_t size_bytes, struct error *error)
+{
+	FILE *out = NULL;
+	bool is_written;
+	char *path;
+
+	if (asprintf(&path, "%s/%s", dir, name) >= 0) {
+		make_folders(path);
+		out = fopen(path, "we");
+		free(path);
+	}
+	is_written =
+		out != NULL && fwrite(bytes, 1, size_bytes, out) == size_bytes;
+	if (out != NULL && fclose(out) != 0)
+		is_written = false;
+	if (!is_written)
+		error_set(error, "%s/%s: %s", dir, name, strerror(errno));
+	return is_written;
+}
+
+void file_release(struct file *file)
+{
+	free(file->path);
+	free(file->bytes);
+	*file = (struct file){ 0 };
+}
+
+bool folder_load(struct folder *f, const char *dir, uint64_t max_bytes,
+		 struct error *error)
+{
+	struct folder_list list;
+	bool ok = true;
+
+	assert(f->files == NULL && f->count == 0);
+	if (!folder_list_read(&list, dir, FOLDER_JPEGS, NULL, error))
+		return false;
+	f->files = must_alloc(list.count + 1, sizeof(*f->files));
+	for (size_t i = 0; ok && i < list.count; i++) {
+		if (list.files[i].bytes >= max_bytes)
+			continue;
+		ok = file_read(&f->files[f->count], dir, list.files[i].name,
+			       error);
+		f->count += ok;
+	}
+	if (ok && f->count == 0) {
+		error_set(error, "%s: no such JPEG in this folder", dir);
+		ok = false;
+	}
+	folder_list_release(&list);
+	if (!ok)
+		folder_release(f);
+	return ok;
+}
+
+void folder_release(struct folder *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		file_release(&f->files[i]);
+	free(f->files);
+	*f = (struct folder){ 0 };
+}
+
+const char *const step_names[STEP_COUNT] = {
+	[STEP_PROBE] = "probe",   [STEP_DECODE] = "decode",
+	[STEP_SCALE] = "scale",   [STEP_BLUR] = "blur",
+	[STEP_ENCODE] = "encode",
 };
+
+const struct img_limits run_limits = {
+	.side_px_max = 65500,
+	.pixels_max = 250000000,
+	.scans_max = 100,
+	.decode_bytes_max = UINT64_C(1) << 30,
+};
+
+double run_cpu_s(void)
+{
+	return (double)clock_thread_cpu_ns() / NS_PER_S;
+}
+
+static uint32_t side_times(uint32_t side_px, double margin)
+{
+	/* Just under the next whole number: a margin of 1 changes nothing. */
+	double px = side_px * margin + 1 - 1e-6;
+
+	return (uint32_t)fmin(fmax(px, 1), run_limits.side_px_max);
+}
+
+/* What a server does before it queues an upload. */
+static enum img_err probe(struct run *r, const struct file *file,
+			  const struct img_transform *transform)
+{
+	enum img_err err = img_probe(&r->header, file->bytes, file->size_bytes,
+				     &run_limits);
+
+	if (err != IMG_OK)
+		return err;
+	r->view = img_fit(&r->header, transform);
+	r->cost = img_cost(&r->header, &r->view, transform);
+	return IMG_OK;
+}
+
+/* For at least `margin` times the size of the result. */
+static enum img_err decode(struct run *r, struct image *dst,
+			   const struct file *file, const struct run_job *job)
+{
+	struct img_view larger = r->view;
+	enum img_err err;
+
+	larger.size.width_px = side_times(larger.size.width_px, job->margin);
+	larger.size.height_px = side_times(larger.size.height_px, job->margin);
+	err = img_decode(dst, file->bytes, file->size_bytes, &r->header,
+			 &larger, job->transform, &run_limits, job->memory);
+	if (err == IMG_OK)
+		r->dct_scale = (uint32_t)lround(8 * dst->planes[0].span_x /
+						r->header.stored.width_px);
+	return err;
+}
+
+/* Carry out r->step: from `src` to `dst`, to `r` or to r->jpeg. */
+static enum img_err run_step(struct run *r, struct image *dst,
+			     struct image *src, const struct file *file,
+			     const struct run_job *job)
+{
+	const struct img_transform *transform = job->transform;
+
+	switch (r->step) {
+	case STEP_PROBE:
+		return probe(r, file, transform);
+	case STEP_DECODE:
+		return decode(r, dst, file, job);
+	case STEP_SCALE:
+		return img_scale(dst, src, &r->view, transform, job->memory);
+	case STEP_BLUR:
+		return img_blur(dst, src, transform->blur_sigma_px,
+				job->memory);
+	default:
+		return img_encode(&r->jpeg, &r->jpeg_bytes, src, transform,
+				  job->memory);
+	}
+}
+
+struct run run_file(const struct file *file, const struct run_job *job)
+{
+	double since = run_cpu_s();
+	struct image src = { 0 };
+	struct run r = { 0 };
+
+	for (;; r.step++) {
+		struct image dst = { 0 };
+		double now;
+
+		if (r.step == STEP_BLUR && job->transform->blur_sigma_px <= 0)
+			continue;
+		r.err = run_step(&r, &dst, &src, file, job);
+		now = run_cpu_s();
+		r.cpu_s[r.step] = now - since;
+		since = now;
+		if (r.err == IMG_OK && job->watch != NULL)
+			job->watch(job->arg, &r, &dst, &src);
+		img_release(&src); /* as early as a server would */
+		src = dst;
+		if (r.err != IMG_OK || r.step == STEP_ENCODE)
+			return r;
+	}
+}
+
+void run_release(struct run *r, const struct run_job *job)
+{
+	memory_free(job->memory, r->jpeg);
+	r->jpeg = NULL;
+}
 
 /*
  * Memory around another that counts what is live, in bytes as asked for.  Live
@@ -27,7 +246,7 @@ struct counter {
 	struct counter_block {
 		void *start;
 		size_t bytes;
-	} * blocks; /* live, in order of allocation */
+	} * blocks; /* live */
 	size_t block_count;
 	size_t block_room;
 	uint64_t alloc_count;
@@ -42,11 +261,9 @@ static void *counter_alloc(void *arg, size_t bytes)
 
 	if (c->block_count == c->block_room) {
 		size_t room = c->block_room * 2 + 16;
-		void *more = reallocarray(c->blocks, room, sizeof(*c->blocks));
 
-		if (more == NULL)
-			return NULL;
-		c->blocks = more;
+		c->blocks = reallocarray(c->blocks, room, sizeof(*c->blocks));
+		assert(c->blocks != NULL);
 		c->block_room = room;
 	}
 	start = c->inner->alloc(c->inner->arg, bytes);
@@ -69,9 +286,7 @@ static void counter_free(void *arg, void *start)
 		i--;
 	assert(i > 0); /* not ours, or freed twice */
 	c->live_bytes -= c->blocks[i - 1].bytes;
-	memmove(&c->blocks[i - 1], &c->blocks[i],
-		(c->block_count - i) * sizeof(*c->blocks));
-	c->block_count--;
+	c->blocks[i - 1] = c->blocks[--c->block_count];
 	c->inner->free(c->inner->arg, start);
 }
 
@@ -112,68 +327,46 @@ static struct rusage resource_usage(int who)
 	return u;
 }
 
-/* Bytes that libjpeg alone reads as the result, one for each row. */
-struct results {
-	struct file *files; /* without path */
-	struct floor_planes decoded, result;
-	uint8_t *jpeg;
-	size_t jpeg_room;
-};
-
-static bool results_keep(struct results *r, size_t i, const struct run *b)
+/* Keep the result for libjpeg alone, and write it to o->save. */
+static bool keep_result(struct row *row, const struct bench_options *o,
+			struct error *error)
 {
-	struct file *copy = &r->files[i];
+	const struct run *r = &row->first;
 
-	copy->bytes = malloc(b->jpeg_bytes);
-	if (copy->bytes == NULL)
-		return false;
-	memcpy(copy->bytes, b->jpeg, b->jpeg_bytes);
-	copy->size_bytes = b->jpeg_bytes;
-	return true;
+	if (o->floor) {
+		row->result = must_alloc(r->jpeg_bytes, 1);
+		memcpy(row->result, r->jpeg, r->jpeg_bytes);
+	}
+	return o->save == NULL || file_write(o->save, row->file->path, r->jpeg,
+					     r->jpeg_bytes, error);
 }
 
-static void results_release(struct results *r, size_t count)
+static bool warm_up(struct measure *m, const struct folder *folder,
+		    const struct bench_options *o, const struct memory *memory,
+		    struct error *error)
 {
-	for (size_t i = 0; r->files != NULL && i < count; i++)
-		file_release(&r->files[i]);
-	free(r->files);
-	floor_release(&r->decoded);
-	floor_release(&r->result);
-	free(r->jpeg);
-}
+	struct counter counter;
+	struct run_job job = { .transform = &o->transform,
+			       .memory = &counter.memory,
+			       .margin = o->margin };
+	bool ok = true;
 
-static bool warm_up(struct measure *m, struct results *results,
-		    const struct folder *folder, const struct bench_options *o,
-		    struct counter *counter, struct error *error)
-{
-	struct run_job job = { &o->transform, &counter->memory, o->margin };
-
-	for (size_t i = 0; i < m->row_count; i++) {
+	counter_init(&counter, memory);
+	for (size_t i = 0; ok && i < m->row_count; i++) {
 		struct row *row = &m->rows[i];
-		uint64_t allocs_before = counter->alloc_count;
-		bool ok = true;
+		uint64_t allocs_before = counter.alloc_count;
 
 		row->file = &folder->files[i];
-		counter->peak_bytes = 0;
+		counter.peak_bytes = 0;
 		row->first = run_file(row->file, &job);
-		row->peak_bytes = counter->peak_bytes;
-		row->alloc_count = counter->alloc_count - allocs_before;
+		row->peak_bytes = counter.peak_bytes;
+		row->alloc_count = counter.alloc_count - allocs_before;
 		if (row->first.err == IMG_OK)
-			row->cost = row->first.cost;
-		if (row->first.err == IMG_OK && o->save != NULL)
-			ok = file_write(o->save, row->file->path,
-					row->first.jpeg, row->first.jpeg_bytes,
-					error);
-		if (ok && row->first.err == IMG_OK && o->floor &&
-		    !results_keep(results, i, &row->first)) {
-			error_set(error, "%s", strerror(errno));
-			ok = false;
-		}
+			ok = keep_result(row, o, error);
 		run_release(&row->first, &job);
-		if (!ok)
-			return false;
 	}
-	return true;
+	counter_release(&counter);
+	return ok;
 }
 
 static void run_pass(struct measure *m, const struct run_job *job,
@@ -183,101 +376,87 @@ static void run_pass(struct measure *m, const struct run_job *job,
 
 	for (size_t i = 0; i < m->row_count; i++) {
 		struct row *row = &m->rows[i];
-		struct run b;
+		struct run r;
 
 		if (row->first.err != IMG_OK)
 			continue;
-		b = run_file(row->file, job);
-		run_release(&b, job);
+		r = run_file(row->file, job);
+		run_release(&r, job);
 		for (int s = 0; s < STEP_COUNT; s++) {
-			row->cpu_s[s] += b.cpu_s[s];
-			m->pass_cpu_s[number] += b.cpu_s[s];
+			row->cpu_s[s] += r.cpu_s[s];
+			m->pass_cpu_s[number] += r.cpu_s[s];
 		}
 	}
 	m->minor_faults +=
 		(uint64_t)resource_usage(RUSAGE_THREAD).ru_minflt - faults;
 }
 
-static void floor_pass(struct measure *m, struct results *r, int quality)
+static void floor_pass(struct measure *m, struct floor *f, int quality)
 {
 	for (size_t i = 0; i < m->row_count; i++) {
 		struct row *row = &m->rows[i];
-		double began, decoded;
+		double began;
 
 		if (row->first.err != IMG_OK)
 			continue;
 		began = run_cpu_s();
-		floor_decode(&r->decoded, row->file->bytes,
-			     row->file->size_bytes, row->first.dct_scale);
-		decoded = run_cpu_s();
-		row->floor_s[STEP_DECODE] += decoded - began;
-		floor_decode(&r->result, r->files[i].bytes,
-			     r->files[i].size_bytes, 8);
+		floor_decode(f, row->file->bytes, row->file->size_bytes,
+			     row->first.dct_scale);
+		row->floor_s[STEP_DECODE] += run_cpu_s() - began;
+		floor_decode(f, row->result, row->first.jpeg_bytes, 8);
 		began = run_cpu_s();
-		(void)floor_encode(&r->jpeg, &r->jpeg_room, &r->result,
-				   quality);
+		(void)floor_encode(f, quality);
 		row->floor_s[STEP_ENCODE] += run_cpu_s() - began;
 	}
-}
-
-static bool measure_passes(struct measure *m, struct results *results,
-			   const struct folder *folder,
-			   const struct bench_options *o,
-			   const struct memory *memory, struct error *error)
-{
-	struct run_job job = { &o->transform, memory, o->margin };
-	struct counter counter;
-	bool warm;
-
-	counter_init(&counter, job.memory);
-	warm = warm_up(m, results, folder, o, &counter, error);
-	counter_release(&counter);
-	for (size_t i = 0; warm && i < o->passes; i++) {
-		run_pass(m, &job, i);
-		if (o->floor)
-			floor_pass(m, results, o->transform.quality);
-	}
-	/*
-	 * In kibibytes on Linux; on other systems getrusage(2) has other units.
-	 */
-	m->rss_max_bytes = (uint64_t)resource_usage(RUSAGE_SELF).ru_maxrss
-			   << 10;
-	return warm;
 }
 
 bool measure_run(struct measure *m, const struct folder *folder,
 		 const struct bench_options *o, const struct memory *memory,
 		 struct error *error)
 {
-	struct results results = {
-		.files = calloc(folder->count, sizeof(*results.files)),
-	};
-	bool ok;
+	struct run_job job = { .transform = &o->transform,
+			       .memory = memory,
+			       .margin = o->margin };
+	struct floor alone = { 0 };
 
 	*m = (struct measure){
-		.rows = calloc(folder->count, sizeof(*m->rows)),
+		.rows = must_alloc(folder->count, sizeof(*m->rows)),
 		.row_count = folder->count,
 		.passes = o->passes,
 		.has_floor = o->floor,
 		.cpu = pin_thread(),
-		.pass_cpu_s = calloc(o->passes, sizeof(*m->pass_cpu_s)),
+		.pass_cpu_s = must_alloc(o->passes, sizeof(*m->pass_cpu_s)),
 	};
-	ok = results.files != NULL && m->rows != NULL && m->pass_cpu_s != NULL;
-	if (!ok)
-		error_set(error, "%s", strerror(errno));
-	ok = ok && measure_passes(m, &results, folder, o, memory, error);
-	results_release(&results, folder->count);
-	if (!ok)
+	if (!warm_up(m, folder, o, memory, error)) {
 		measure_release(m);
-	return ok;
+		return false;
+	}
+	for (size_t i = 0; i < o->passes; i++) {
+		run_pass(m, &job, i);
+		if (o->floor)
+			floor_pass(m, &alone, o->transform.quality);
+	}
+	floor_release(&alone);
+	/* Linux counts it in kibibytes. */
+	m->rss_max_bytes = (uint64_t)resource_usage(RUSAGE_SELF).ru_maxrss
+			   << 10;
+	return true;
 }
 
 void measure_release(struct measure *m)
 {
+	for (size_t i = 0; i < m->row_count; i++)
+		free(m->rows[i].result);
 	free(m->rows);
 	free(m->pass_cpu_s);
 	*m = (struct measure){ 0 };
 }
+
+const char *const kind_names[KIND_COUNT] = {
+	[KIND_ALL] = "all",
+	[KIND_BASELINE] = "baseline",
+	[KIND_PROGRESSIVE] = "progressive",
+};
 
 static bool is_of_kind(const struct row *row, enum kind kind)
 {

@@ -1,22 +1,131 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measure: all files through the pipeline, in several passes, on this thread.
+ * Measure: files in memory, run through the steps of imgops on this thread,
+ * with the CPU time of each step.
  *
- * The first pass warms up; it also finds the files that are refused, counts
- * memory and saves results.  The measured passes take the accepted files; with
- * a floor, each is followed by a pass of libjpeg alone.
+ *	folder_load -> run_file, one file once
+ *	            -> measure_run, all files in several passes -> measure_total
+ *
+ * Only measure_run() pins the thread to a CPU.
  */
 #ifndef IMGOPS_BENCH_MEASURE_H
 #define IMGOPS_BENCH_MEASURE_H
 
-#include "imgops/bench/run.h"
-#include "imgops/bench/options.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "imgops/imgops.h"
+
+/* What the command line asks for; main.c has the flags. */
+struct bench_options {
+	const char *dataset;
+	uint64_t max_bytes; /* only files of fewer bytes */
+	struct img_transform transform;
+	uint64_t passes;
+	double margin; /* decode at least this many times the result's size */
+	bool floor;
+	bool verify;
+	const char *score; /* folder of another program's results, or NULL */
+	const char *save;  /* NULL: nowhere */
+	const char *json;  /* NULL: none */
+	bool per_file;
+	struct flags_asked asked; /* if any, the rest is not complete */
+};
+
+/* Zeroed memory for free().  Never NULL: without memory the program aborts. */
+void *must_alloc(size_t count, size_t bytes);
+
+/* --- Files --- */
+
+struct file {
+	char *path; /* relative to the folder */
+	uint8_t *bytes;
+	size_t size_bytes;
+};
+
+struct folder {
+	struct file *files;
+	size_t count; /* >= 1 once loaded */
+};
+
+/*
+ * Load the JPEGs of a folder (base/folder.h) that have fewer than `max_bytes`.
+ * False: `error` says why, and `f`, which must be empty, still is.  A folder
+ * without such a file is an error too.
+ */
+MUST_CHECK bool folder_load(struct folder *f, const char *dir,
+			    uint64_t max_bytes, struct error *error);
+
+void folder_release(struct folder *f);
+
+/* One file, `name` of `dir`.  Its path is `name`, copied. */
+MUST_CHECK bool file_read(struct file *file, const char *dir, const char *name,
+			  struct error *error);
+
+/* Write a file, with the folders that `name` needs. */
+MUST_CHECK bool file_write(const char *dir, const char *name,
+			   const uint8_t *bytes, size_t size_bytes,
+			   struct error *error);
+
+void file_release(struct file *file);
+
+/* --- One file, once --- */
+
+enum step {
+	STEP_PROBE,
+	STEP_DECODE,
+	STEP_SCALE,
+	STEP_BLUR,
+	STEP_ENCODE,
+	STEP_COUNT,
+};
+
+extern const char *const step_names[STEP_COUNT];
+
+/* As a server would have them. */
+extern const struct img_limits run_limits;
+
+struct run {
+	enum img_err err; /* IMG_OK, or why `step` refused it */
+	enum step step;
+	struct img_header header;
+	struct img_view view;
+	struct img_cost cost; /* the estimate, in the time of STEP_PROBE */
+	uint32_t dct_scale;   /* that was chosen */
+	double cpu_s[STEP_COUNT];
+	uint8_t *jpeg; /* a block of the job's memory; NULL if refused */
+	size_t jpeg_bytes;
+};
+
+/*
+ * Called after step r->step, before its input is released: `dst` was made from
+ * `src`.  A step that takes or makes bytes has no `src` or no `dst`: it is
+ * empty.
+ */
+typedef void run_watch_fn(void *arg, const struct run *r,
+			  const struct image *dst, const struct image *src);
+
+struct run_job {
+	const struct img_transform *transform;
+	const struct memory *memory;
+	double margin; /* decode at least this many times the result's size */
+	run_watch_fn *watch; /* NULL: none */
+	void *arg;           /* of `watch` */
+};
+
+struct run run_file(const struct file *file, const struct run_job *job);
+
+void run_release(struct run *r, const struct run_job *job);
+
+/* CPU time of this thread. */
+double run_cpu_s(void);
+
+/* --- All files, in several passes --- */
 
 /* One file; times are sums over the measured passes. */
 struct row {
 	const struct file *file;
-	struct run first;     /* of the pass that warms up; no JPEG any more */
-	struct img_cost cost; /* the estimate, for no margin */
+	struct run first; /* of the pass that warms up; no JPEG any more */
+	uint8_t *result;  /* its JPEG; NULL: refused, or no floor */
 	uint64_t peak_bytes;
 	uint64_t alloc_count;
 	double cpu_s[STEP_COUNT];
@@ -34,20 +143,17 @@ struct measure {
 	uint64_t rss_max_bytes;
 };
 
-/* False: `error` says why, and `m` is empty. */
+/*
+ * The first pass warms up; it also finds the files that are refused, counts
+ * memory and saves results.  The measured passes take the accepted files; with
+ * a floor, each is followed by a pass of libjpeg alone.  False: `error` says
+ * why, and `m` is empty.
+ */
 MUST_CHECK bool measure_run(struct measure *m, const struct folder *folder,
 			    const struct bench_options *o,
 			    const struct memory *memory, struct error *error);
 
 void measure_release(struct measure *m);
-
-/* The costs of a group of files together, in all measured passes. */
-struct total {
-	uint64_t images; /* in one pass */
-	uint64_t bytes_in, bytes_out;
-	double cpu_s[STEP_COUNT], cpu_s_all;
-	double floor_s[STEP_COUNT], floor_s_all;
-};
 
 enum kind {
 	KIND_ALL,
@@ -58,7 +164,14 @@ enum kind {
 
 extern const char *const kind_names[KIND_COUNT];
 
-/* Of the accepted files of one kind. */
+/* The costs of the accepted files of one kind, in all measured passes. */
+struct total {
+	uint64_t images; /* in one pass */
+	uint64_t bytes_in, bytes_out;
+	double cpu_s[STEP_COUNT], cpu_s_all;
+	double floor_s[STEP_COUNT], floor_s_all;
+};
+
 struct total measure_total(const struct measure *m, enum kind kind);
 
 #endif

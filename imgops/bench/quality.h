@@ -7,8 +7,6 @@
 #ifndef IMGOPS_BENCH_QUALITY_H
 #define IMGOPS_BENCH_QUALITY_H
 
-#include "imgops/bench/run.h"
-#include "imgops/bench/options.h"
 #include "imgops/bench/report.h"
 
 /* What is compared; luma alone, or the worst of the planes. */
@@ -23,7 +21,7 @@ enum metric {
 
 struct unlike {
 	const char *path; /* lent */
-	char why[64];
+	const char *why;  /* constant */
 };
 
 struct quality {
@@ -45,7 +43,7 @@ void quality_release(struct quality *q);
 /* True: every figure is within its bound. */
 bool quality_print(FILE *out, const struct quality *q);
 
-/* False: it could not be written. */
-MUST_CHECK bool quality_write_json(FILE *out, const struct quality *q);
+/* Errors remain in `out`, for ferror(). */
+void quality_write_json(FILE *out, const struct quality *q);
 
 #endif

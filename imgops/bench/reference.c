@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/reference.h"
 
+#include "imgops/bench/measure.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,76 +10,29 @@
 enum {
 	LOBES = 3,
 	BLUR_SIGMAS = 7,
+	GAUSSIAN = -1, /* beside enum img_filter */
 };
 
-/* One filter for each output sample, over `count` samples from `first`. */
-struct filters {
-	uint32_t out;
-	long count;
-	long *first;
-	double *weights;
+/* A plane as displayed, of which the picture covers a part (image.h). */
+struct upright {
+	double *values; /* rows without gaps */
+	uint32_t width, height;
+	double left, top; /* where the picture begins */
+	double span_x, span_y;
 };
 
-static void *must_alloc(size_t count, size_t bytes)
+static struct upright turn_upright(const struct img_plane *p,
+				   uint32_t orientation)
 {
-	void *block = calloc(count, bytes);
-
-	assert(block != NULL);
-	return block;
-}
-
-/* EXIF 2.32, 4.6.4: where the displayed sample (x, y) is in the file. */
-static uint8_t displayed(const struct img_plane *p, uint32_t orientation,
-			 uint32_t x, uint32_t y)
-{
-	uint32_t right = p->width - 1, bottom = p->height - 1;
-	uint32_t column = x, row = y;
-
-	switch (orientation) {
-	case 2:
-		column = right - x;
-		break;
-	case 3:
-		column = right - x;
-		row = bottom - y;
-		break;
-	case 4:
-		row = bottom - y;
-		break;
-	case 5:
-		column = y;
-		row = x;
-		break;
-	case 6:
-		column = y;
-		row = bottom - x;
-		break;
-	case 7:
-		column = right - y;
-		row = bottom - x;
-		break;
-	case 8:
-		column = right - y;
-		row = x;
-		break;
-	default:
-		break;
-	}
-	return p->samples[row * p->stride_bytes + column];
-}
-
-struct upright reference_turn(const struct img_plane *p, uint32_t orientation)
-{
+	/* EXIF 2.32, 4.6.4: how the stored columns and rows are displayed. */
 	bool aside = orientation >= 5;
-	/* What is past the span comes first where an axis is mirrored. */
-	double left = orientation == 2 || orientation == 3 ||
-				      orientation == 7 || orientation == 8 ?
-			      p->width - p->span_x :
-			      0;
-	double top = orientation == 3 || orientation == 4 || orientation == 6 ||
-				     orientation == 7 ?
-			     p->height - p->span_y :
-			     0;
+	bool x_mirrored = orientation == 2 || orientation == 3 ||
+			  orientation == 7 || orientation == 8;
+	bool y_mirrored = orientation == 3 || orientation == 4 ||
+			  orientation == 6 || orientation == 7;
+	/* Where an axis is mirrored, what is past the span comes first. */
+	double left = x_mirrored ? p->width - p->span_x : 0;
+	double top = y_mirrored ? p->height - p->span_y : 0;
 	struct upright u = {
 		.width = aside ? p->height : p->width,
 		.height = aside ? p->width : p->height,
@@ -86,20 +41,45 @@ struct upright reference_turn(const struct img_plane *p, uint32_t orientation)
 		.span_x = aside ? p->span_y : p->span_x,
 		.span_y = aside ? p->span_x : p->span_y,
 	};
+	double *next = must_alloc((size_t)u.height * u.width, sizeof(*next));
 
 	assert(orientation >= 1 && orientation <= 8);
-	u.samples = must_alloc(u.height, u.width);
+	u.values = next;
 	for (uint32_t y = 0; y < u.height; y++)
-		for (uint32_t x = 0; x < u.width; x++)
-			u.samples[(size_t)y * u.width + x] =
-				displayed(p, orientation, x, y);
+		for (uint32_t x = 0; x < u.width; x++) {
+			uint32_t column = aside ? y : x, row = aside ? x : y;
+
+			if (x_mirrored)
+				column = p->width - 1 - column;
+			if (y_mirrored)
+				row = p->height - 1 - row;
+			*next++ = p->samples[row * p->stride_bytes + column];
+		}
 	return u;
 }
 
-void reference_release(struct upright *u)
+double *plane_values(const struct img_plane *p)
 {
-	free(u->samples);
-	*u = (struct upright){ 0 };
+	return turn_upright(p, 1).values;
+}
+
+struct likeness plane_likeness(const struct img_plane *p, const double *values)
+{
+	double *own = plane_values(p), count = (double)p->width * p->height;
+	struct likeness l = { .psnr_db = 99 };
+	double squares = 0;
+
+	for (size_t i = 0; i < (size_t)p->width * p->height; i++) {
+		double error = own[i] - values[i];
+
+		squares += error * error;
+		l.worst_levels = fmax(l.worst_levels, fabs(error));
+	}
+	if (squares > 0)
+		l.psnr_db = fmin(l.psnr_db,
+				 10 * log10(255 * 255 * count / squares));
+	free(own);
+	return l;
 }
 
 static double sinc(double x)
@@ -136,10 +116,11 @@ static double box_kernel(double x, double sample_width)
 }
 
 /* `x` in outputs; to enlarge, in inputs.  An input is `sample_width` wide. */
-static double kernel_value(enum img_filter filter, double x,
-			   double sample_width)
+static double kernel_value(int kernel, double x, double sample_width)
 {
-	switch (filter) {
+	switch (kernel) {
+	case GAUSSIAN:
+		return exp(-x * x / 2);
 	case IMG_BOX:
 		return box_kernel(x, sample_width);
 	case IMG_TRIANGLE:
@@ -155,24 +136,55 @@ static double kernel_value(enum img_filter filter, double x,
 	}
 }
 
-static void normalise(double *weights, long count)
-{
-	double sum = 0;
+/* One filter for each output along an axis, over `count` inputs. */
+struct filters {
+	uint32_t out;
+	long count;
+	long *first; /* input of each output */
+	double *weights;
+};
 
-	for (long k = 0; k < count; k++)
-		sum += weights[k];
-	for (long k = 0; k < count; k++)
-		weights[k] /= sum;
-}
-
-static struct filters filters_make(uint32_t out, long count)
+/*
+ * Outputs are `step` inputs apart; the first input of them all is at `start`.
+ * The kernel is stretched to `wide`, and covers `reach` inputs to each side.
+ */
+static struct filters filters_make(int kernel, double wide, double reach,
+				   double start, double step, uint32_t out)
 {
-	return (struct filters){
+	long count = (long)ceil(2 * reach) + 1;
+	struct filters f = {
 		.out = out,
 		.count = count,
 		.first = must_alloc(out, sizeof(long)),
 		.weights = must_alloc(out, (size_t)count * sizeof(double)),
 	};
+
+	for (uint32_t i = 0; i < out; i++) {
+		double centre = start + (i + 0.5) * step - 0.5, sum = 0;
+		double *weights = f.weights + (long)i * count;
+
+		f.first[i] = (long)ceil(centre - reach);
+		for (long k = 0; k < count; k++) {
+			weights[k] = kernel_value(
+				kernel,
+				((double)(f.first[i] + k) - centre) / wide,
+				step < 1 ? step : 1 / step);
+			sum += weights[k];
+		}
+		for (long k = 0; k < count; k++)
+			weights[k] /= sum;
+	}
+	return f;
+}
+
+/* From `in_span` inputs that begin at `start` to `out_span` outputs. */
+static struct filters scale_filters(enum img_filter filter, double start,
+				    double in_span, uint32_t out,
+				    double out_span)
+{
+	double step = in_span / out_span, wide = fmax(1, step);
+
+	return filters_make((int)filter, wide, LOBES * wide, start, step, out);
 }
 
 static void filters_release(struct filters *f)
@@ -181,52 +193,9 @@ static void filters_release(struct filters *f)
 	free(f->weights);
 }
 
-/* From `in_span` samples that begin at `start` to `out_span` samples. */
-static struct filters scale_filters(double start, double in_span, uint32_t out,
-				    double out_span, enum img_filter filter)
-{
-	double step = in_span / out_span;
-	double wide = fmax(1, step);
-	long count = (long)ceil(2 * LOBES * wide) + 1;
-	struct filters f = filters_make(out, count);
-
-	for (uint32_t i = 0; i < out; i++) {
-		double centre = start + (i + 0.5) * step - 0.5;
-		double *weights = f.weights + (long)i * count;
-
-		f.first[i] = (long)ceil(centre - LOBES * wide);
-		for (long k = 0; k < count; k++)
-			weights[k] = kernel_value(
-				filter,
-				((double)(f.first[i] + k) - centre) / wide,
-				step < 1 ? step : 1 / step);
-		normalise(weights, count);
-	}
-	return f;
-}
-
-static struct filters blur_filters(uint32_t out, double sigma)
-{
-	long reach = (long)ceil(BLUR_SIGMAS * sigma);
-	struct filters f = filters_make(out, 2 * reach + 1);
-
-	for (uint32_t i = 0; i < out; i++) {
-		double *weights = f.weights + (long)i * f.count;
-
-		f.first[i] = (long)i - reach;
-		for (long k = 0; k < f.count; k++) {
-			double x = (double)(k - reach) / sigma;
-
-			weights[k] = exp(-x * x / 2);
-		}
-		normalise(weights, f.count);
-	}
-	return f;
-}
-
 /*
- * Output `i` from a line of `count` samples, `step` apart; past the ends, the
- * end samples again.
+ * Output `i` of a line of `count` values, `step` apart; past the ends, the end
+ * values again.
  */
 static double sum_line(const double *line, uint32_t count, size_t step,
 		       const struct filters *f, uint32_t i)
@@ -244,45 +213,53 @@ static double sum_line(const double *line, uint32_t count, size_t step,
 }
 
 /* Apply `x` along rows, then `y` along columns. */
-static double *apply_filters(const uint8_t *samples, size_t stride,
-			     uint32_t width, uint32_t height,
+static double *filters_apply(const double *in, uint32_t width, uint32_t height,
 			     const struct filters *x, const struct filters *y)
 {
-	double *line = must_alloc(width, sizeof(double));
 	double *rows = must_alloc(height, x->out * sizeof(double));
 	double *out = must_alloc(y->out, x->out * sizeof(double));
 
-	for (uint32_t j = 0; j < height; j++) {
-		for (uint32_t i = 0; i < width; i++)
-			line[i] = samples[j * stride + i];
+	for (uint32_t j = 0; j < height; j++)
 		for (uint32_t i = 0; i < x->out; i++)
-			rows[(size_t)j * x->out + i] =
-				sum_line(line, width, 1, x, i);
-	}
+			rows[(size_t)j * x->out + i] = sum_line(
+				in + (size_t)j * width, width, 1, x, i);
 	for (uint32_t j = 0; j < y->out; j++)
 		for (uint32_t i = 0; i < x->out; i++)
 			out[(size_t)j * x->out + i] =
 				sum_line(rows + i, height, x->out, y, j);
-	free(line);
 	free(rows);
 	return out;
 }
 
-double *reference_scale(const struct upright *u, const struct img_view *view,
+double *reference_scale(const struct img_plane *plane,
+			const struct img_view *view,
 			const struct img_plane *shape, enum img_filter filter)
 {
-	double in_x = view->width * u->span_x, in_y = view->height * u->span_y;
+	struct upright u = turn_upright(plane, view->orientation);
+	double in_x = view->width * u.span_x, in_y = view->height * u.span_y;
 	bool is_moved = in_x == shape->span_x && in_y == shape->span_y;
 	enum img_filter used = is_moved ? IMG_LANCZOS3 : filter;
-	struct filters x = scale_filters(u->left + view->left * u->span_x, in_x,
-					 shape->width, shape->span_x, used);
-	struct filters y = scale_filters(u->top + view->top * u->span_y, in_y,
-					 shape->height, shape->span_y, used);
-	double *out = apply_filters(u->samples, u->width, u->width, u->height,
-				    &x, &y);
+	struct filters x = scale_filters(used, u.left + view->left * u.span_x,
+					 in_x, shape->width, shape->span_x);
+	struct filters y = scale_filters(used, u.top + view->top * u.span_y,
+					 in_y, shape->height, shape->span_y);
+	double *out = filters_apply(u.values, u.width, u.height, &x, &y);
 
 	for (size_t i = 0; i < (size_t)shape->width * shape->height; i++)
 		out[i] = fmin(255, fmax(0, out[i]));
+	free(u.values);
+	filters_release(&x);
+	filters_release(&y);
+	return out;
+}
+
+static double *blur(const double *values, uint32_t width, uint32_t height,
+		    double sigma, double reach)
+{
+	struct filters x = filters_make(GAUSSIAN, sigma, reach, 0, 1, width);
+	struct filters y = filters_make(GAUSSIAN, sigma, reach, 0, 1, height);
+	double *out = filters_apply(values, width, height, &x, &y);
+
 	filters_release(&x);
 	filters_release(&y);
 	return out;
@@ -290,13 +267,11 @@ double *reference_scale(const struct upright *u, const struct img_view *view,
 
 double *reference_blur(const struct img_plane *p, double sigma)
 {
-	struct filters x = blur_filters(p->width, sigma);
-	struct filters y = blur_filters(p->height, sigma);
-	double *out = apply_filters(p->samples, p->stride_bytes, p->width,
-				    p->height, &x, &y);
+	double *values = plane_values(p);
+	double *out =
+		blur(values, p->width, p->height, sigma, BLUR_SIGMAS * sigma);
 
-	filters_release(&x);
-	filters_release(&y);
+	free(values);
 	return out;
 }
 
@@ -304,91 +279,48 @@ double *reference_blur(const struct img_plane *p, double sigma)
 #define SSIM_C1 (0.01 * 255 * 0.01 * 255)
 #define SSIM_C2 (0.03 * 255 * 0.03 * 255)
 
-/* Weighted means under the window, of a column or of all of it. */
-struct moments {
-	double a, b, aa, bb, ab;
-};
-
-static void window_make(double window[SSIM_WINDOW])
+/* For each place, the mean under the window of the products of two pictures. */
+static double *mean_products(const double *a, const double *b, uint32_t width,
+			     uint32_t height)
 {
-	double sum = 0;
+	double *products =
+		must_alloc((size_t)width * height, sizeof(*products));
+	double *means;
 
-	for (int i = 0; i < SSIM_WINDOW; i++) {
-		double x = (i - SSIM_WINDOW / 2) / SSIM_SIGMA;
-
-		window[i] = exp(-x * x / 2);
-		sum += window[i];
-	}
-	for (int i = 0; i < SSIM_WINDOW; i++)
-		window[i] /= sum;
-}
-
-static double similarity(const struct moments *m)
-{
-	double var_a = m->aa - m->a * m->a;
-	double var_b = m->bb - m->b * m->b;
-	double covar = m->ab - m->a * m->b;
-
-	return (2 * m->a * m->b + SSIM_C1) * (2 * covar + SSIM_C2) /
-	       ((m->a * m->a + m->b * m->b + SSIM_C1) *
-		(var_a + var_b + SSIM_C2));
-}
-
-/* `a` and `b` point at the first of SSIM_WINDOW samples, `width` apart. */
-static struct moments sum_column(const double *a, const double *b,
-				 uint32_t width, const double *window)
-{
-	struct moments m = { 0 };
-
-	for (uint32_t i = 0; i < SSIM_WINDOW; i++) {
-		double x = a[(size_t)i * width], y = b[(size_t)i * width];
-
-		m.a += window[i] * x;
-		m.b += window[i] * y;
-		m.aa += window[i] * x * x;
-		m.bb += window[i] * y * y;
-		m.ab += window[i] * x * y;
-	}
-	return m;
-}
-
-static struct moments sum_columns(const struct moments *columns,
-				  const double *window)
-{
-	struct moments m = { 0 };
-
-	for (int i = 0; i < SSIM_WINDOW; i++) {
-		m.a += window[i] * columns[i].a;
-		m.b += window[i] * columns[i].b;
-		m.aa += window[i] * columns[i].aa;
-		m.bb += window[i] * columns[i].bb;
-		m.ab += window[i] * columns[i].ab;
-	}
-	return m;
+	for (size_t i = 0; i < (size_t)width * height; i++)
+		products[i] = a[i] * b[i];
+	means = blur(products, width, height, SSIM_SIGMA, SSIM_WINDOW / 2);
+	free(products);
+	return means;
 }
 
 double ssim(const double *a, const double *b, uint32_t width, uint32_t height)
 {
-	struct moments *columns = calloc(width, sizeof(*columns));
-	double window[SSIM_WINDOW], sum = 0;
-	uint32_t across = width - SSIM_WINDOW + 1;
-	uint32_t down = height - SSIM_WINDOW + 1;
+	double *mean_a = blur(a, width, height, SSIM_SIGMA, SSIM_WINDOW / 2);
+	double *mean_b = blur(b, width, height, SSIM_SIGMA, SSIM_WINDOW / 2);
+	double *aa = mean_products(a, a, width, height);
+	double *bb = mean_products(b, b, width, height);
+	double *ab = mean_products(a, b, width, height);
+	uint32_t edge = SSIM_WINDOW / 2;
+	double sum = 0;
 
 	assert(width >= SSIM_WINDOW && height >= SSIM_WINDOW);
-	assert(columns != NULL);
-	window_make(window);
-	for (uint32_t y = 0; y < down; y++) {
-		size_t row = (size_t)y * width;
+	for (uint32_t y = edge; y < height - edge; y++)
+		for (uint32_t x = edge; x < width - edge; x++) {
+			size_t i = (size_t)y * width + x;
+			double product = mean_a[i] * mean_b[i];
+			double squares =
+				mean_a[i] * mean_a[i] + mean_b[i] * mean_b[i];
 
-		for (uint32_t x = 0; x < width; x++)
-			columns[x] = sum_column(a + row + x, b + row + x, width,
-						window);
-		for (uint32_t x = 0; x < across; x++) {
-			struct moments m = sum_columns(columns + x, window);
-
-			sum += similarity(&m);
+			sum += (2 * product + SSIM_C1) *
+			       (2 * (ab[i] - product) + SSIM_C2) /
+			       ((squares + SSIM_C1) *
+				(aa[i] + bb[i] - squares + SSIM_C2));
 		}
-	}
-	free(columns);
-	return sum / ((double)across * down);
+	free(mean_a);
+	free(mean_b);
+	free(aa);
+	free(bb);
+	free(ab);
+	return sum / ((double)(width - 2 * edge) * (height - 2 * edge));
 }

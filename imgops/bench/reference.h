@@ -3,9 +3,9 @@
  * Reference: slow scaling and blurring in double precision, to measure against;
  * and how similar two pictures are.
  *
- * Written apart from imgops, in the plainest way: turn the samples upright,
- * then sum rows, then columns, with nothing rounded on the way.  Samples past
- * an edge are the edge sample again.
+ * It shares no code with imgops and is written in the plainest way: turn the
+ * samples upright, then sum rows, then columns, and round nothing in between.
+ * Outside the plane, samples are those of its edge.
  *
  * Ownership  What is returned is malloc()'s, the caller's, and never NULL.
  */
@@ -14,27 +14,26 @@
 
 #include "imgops/imgops.h"
 
-/* Samples as displayed, of which the picture covers a part (image.h). */
-struct upright {
-	uint8_t *samples; /* rows without gaps */
-	uint32_t width, height;
-	double left, top; /* where the picture begins */
-	double span_x, span_y;
+/* The samples of a plane, row by row without gaps. */
+double *plane_values(const struct img_plane *plane);
+
+/* How near a plane is to values of its sides. */
+struct likeness {
+	double psnr_db; /* at most 99, of equal ones */
+	double worst_levels;
 };
 
-/* Turn `plane`, of a file of that EXIF orientation. */
-struct upright reference_turn(const struct img_plane *plane,
-			      uint32_t orientation);
-
-/* Free what reference_turn() gave. */
-void reference_release(struct upright *u);
+struct likeness plane_likeness(const struct img_plane *plane,
+			       const double *values);
 
 /*
- * The part of `u` that `view` shows, as a plane of the sides and spans of
- * `shape` (whose samples are not used): by `filter`, widened to shrink, cut to
- * 0..255 and not rounded.  A plane that keeps its size is only cut.
+ * The part of `plane` that `view` shows, turned as it says, as a plane of the
+ * sides and spans of `shape` (whose samples are not used): by `filter`, widened
+ * to shrink, cut to 0..255 and not rounded.  A plane that keeps its size is
+ * only cut.
  */
-double *reference_scale(const struct upright *u, const struct img_view *view,
+double *reference_scale(const struct img_plane *plane,
+			const struct img_view *view,
 			const struct img_plane *shape, enum img_filter filter);
 
 /* Gaussian, its tails to 7 sigma, of a plane; `sigma` in its own samples. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/bench/report.h"
 
+#include "base/json.h"
 #include "base/quantiles.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-bool spread_init(struct spread *s, size_t count_max)
+void spread_init(struct spread *s, size_t count_max)
 {
 	*s = (struct spread){
-		.values = calloc(count_max + 1, sizeof(*s->values)),
+		.values = must_alloc(count_max + 1, sizeof(*s->values)),
 	};
-	return s->values != NULL;
 }
 
 void spread_release(struct spread *s)
@@ -39,51 +39,42 @@ void spread_finish(struct spread *s)
 	quantiles_sort(s->values, s->count);
 }
 
-static double cpu_error(const struct row *row, double passes)
+double spread_quantile(const struct spread *s, double share)
 {
-	double cpu_s = 0;
-
-	for (int s = 0; s < STEP_COUNT; s++)
-		cpu_s += row->cpu_s[s];
-	return fabs(log((double)row->cost.cpu_ns / 1e9 * passes / cpu_s));
+	return quantile_between(s->values, s->count, share);
 }
 
-bool estimate_errors_init(struct estimate_errors *e, const struct measure *m)
+void estimate_errors_init(struct estimate_errors *e, const struct measure *m)
 {
 	*e = (struct estimate_errors){ 0 };
-	if (!spread_init(&e->cpu, m->row_count) ||
-	    !spread_init(&e->memory, m->row_count)) {
-		estimate_errors_release(e);
-		return false;
-	}
+	spread_init(&e->cpu, m->row_count);
+	spread_init(&e->memory, m->row_count);
 	for (size_t i = 0; i < m->row_count; i++) {
 		const struct row *row = &m->rows[i];
+		const struct img_cost *cost = &row->first.cost;
+		double cpu_s = 0;
 
 		if (row->first.err != IMG_OK)
 			continue;
-
-		const char *path = row->file->path;
-
-		spread_add(&e->cpu, cpu_error(row, (double)m->passes), path);
+		for (int s = 0; s < STEP_COUNT; s++)
+			cpu_s += row->cpu_s[s];
+		spread_add(&e->cpu,
+			   fabs(log((double)cost->cpu_ns / 1e9 *
+				    (double)m->passes / cpu_s)),
+			   row->file->path);
 		spread_add(&e->memory,
-			   (double)row->cost.bytes / (double)row->peak_bytes,
-			   path);
-		e->memory_low_count += row->cost.bytes < row->peak_bytes;
+			   (double)cost->bytes / (double)row->peak_bytes,
+			   row->file->path);
+		e->memory_low_count += cost->bytes < row->peak_bytes;
 	}
 	spread_finish(&e->cpu);
 	spread_finish(&e->memory);
-	return true;
 }
 
 void estimate_errors_release(struct estimate_errors *e)
 {
 	spread_release(&e->cpu);
 	spread_release(&e->memory);
-}
-
-static double quantile(const struct spread *s, double share)
-{
-	return quantile_between(s->values, s->count, share);
 }
 
 static double ratio(double a, double b)
@@ -102,14 +93,20 @@ static double run_count(const struct measure *m, const struct total *t)
 	return (double)(t->images * m->passes);
 }
 
+/* Megabytes of files read per second of CPU time. */
+static double mb_in_rate(const struct measure *m, const struct total *t,
+			 double cpu_s)
+{
+	return ratio((double)(t->bytes_in * m->passes), cpu_s) / 1e6;
+}
+
 static void print_costs(FILE *out, const struct measure *m, const char *title,
 			const struct total *t, const double *cpu_s, double all)
 {
 	double n = run_count(m, t);
 
 	fprintf(out, "%-12s %6" PRIu64 " %9.1f %8.1f", title, t->images,
-		ratio(n, all),
-		ratio((double)(t->bytes_in * m->passes), all) / 1e6);
+		ratio(n, all), mb_in_rate(m, t, all));
 	for (int s = 0; s < STEP_COUNT; s++)
 		fprintf(out, " %8.3f", ratio(cpu_s[s], n) * 1e3);
 	fprintf(out, " %8.3f\n", ratio(all, n) * 1e3);
@@ -157,9 +154,14 @@ static const struct row *peak_row(const struct measure *m)
 	return peak;
 }
 
-static void print_memory(FILE *out, const struct measure *m)
+static double faults_per_image(const struct measure *m, const struct total *all)
 {
-	struct total t = measure_total(m, KIND_ALL);
+	return ratio((double)m->minor_faults, run_count(m, all));
+}
+
+static void print_memory(FILE *out, const struct measure *m,
+			 const struct total *all)
+{
 	const struct row *peak = peak_row(m);
 	uint64_t allocs = 0;
 
@@ -167,83 +169,81 @@ static void print_memory(FILE *out, const struct measure *m)
 		if (m->rows[i].first.err == IMG_OK)
 			allocs += m->rows[i].alloc_count;
 	fprintf(out, "minor page faults     %.2f per image\n",
-		ratio((double)m->minor_faults, run_count(m, &t)));
+		faults_per_image(m, all));
 	fprintf(out, "blocks of memory      %.1f per image\n",
-		ratio((double)allocs, (double)t.images));
+		ratio((double)allocs, (double)all->images));
 	fprintf(out, "peak working memory   %.1f MiB (%s)\n",
 		mib(peak->peak_bytes), peak->file->path);
 	fprintf(out, "max RSS               %.1f MiB, with all files\n",
 		mib(m->rss_max_bytes));
 	fprintf(out, "bytes out             %" PRIu64 " in one pass\n",
-		t.bytes_out);
-}
-
-static void print_passes(FILE *out, const struct measure *m)
-{
-	struct total t = measure_total(m, KIND_ALL);
-
-	fprintf(out, "each pass             ");
-	for (uint64_t i = 0; i < m->passes; i++)
-		fprintf(out, "%s%.1f", i == 0 ? "" : ", ",
-			ratio((double)t.images, m->pass_cpu_s[i]));
-	fprintf(out, " images per CPU-second\n");
+		all->bytes_out);
 }
 
 static void print_estimates(FILE *out, const struct measure *m)
 {
 	struct estimate_errors e;
 
-	if (!estimate_errors_init(&e, m))
-		return;
+	estimate_errors_init(&e, m);
 	if (e.cpu.count > 0) {
 		fprintf(out,
 			"estimated CPU time    off by %.1f %% in median, p90 "
 			"%.1f %%, at most %.1f %% (%s)\n",
-			100 * quantile(&e.cpu, 0.5),
-			100 * quantile(&e.cpu, 0.9), 100 * e.cpu.most,
+			100 * spread_quantile(&e.cpu, 0.5),
+			100 * spread_quantile(&e.cpu, 0.9), 100 * e.cpu.most,
 			e.cpu.most_path);
 		fprintf(out,
 			"estimated memory      %.3f of the peak in median, "
 			"least %.3f (%s), most %.3f (%s); too low for %zu "
 			"files\n",
-			quantile(&e.memory, 0.5), e.memory.least,
+			spread_quantile(&e.memory, 0.5), e.memory.least,
 			e.memory.least_path, e.memory.most, e.memory.most_path,
 			e.memory_low_count);
 	}
 	estimate_errors_release(&e);
 }
 
-static void print_refused(FILE *out, const struct measure *m)
+static void print_passes(FILE *out, const struct measure *m,
+			 const struct total *all)
 {
-	struct total t = measure_total(m, KIND_ALL);
+	fprintf(out, "each pass             ");
+	for (uint64_t i = 0; i < m->passes; i++)
+		fprintf(out, "%s%.1f", i == 0 ? "" : ", ",
+			ratio((double)all->images, m->pass_cpu_s[i]));
+	fprintf(out, " images per CPU-second\n");
+}
 
+static void print_refused(FILE *out, const struct measure *m,
+			  const struct total *all)
+{
 	fprintf(out, "refused               %" PRIu64 " of %zu\n",
-		(uint64_t)m->row_count - t.images, m->row_count);
+		(uint64_t)m->row_count - all->images, m->row_count);
 	for (size_t i = 0; i < m->row_count; i++) {
-		const struct run *b = &m->rows[i].first;
+		const struct run *r = &m->rows[i].first;
 
-		if (b->err != IMG_OK)
+		if (r->err != IMG_OK)
 			fprintf(out, "  %s: %s: %s\n", m->rows[i].file->path,
-				step_names[b->step], img_strerror(b->err));
+				step_names[r->step], img_strerror(r->err));
 	}
 }
 
 void report_print(FILE *out, const struct measure *m,
 		  const struct bench_options *o)
 {
-	const struct img_transform *r = &o->transform;
+	const struct img_transform *t = &o->transform;
+	struct total all = measure_total(m, KIND_ALL);
 
 	fprintf(out,
 		"%s: %zu files, box %" PRIu32 " x %" PRIu32
 		", blur %g, quality %d; %" PRIu64 " passes on CPU %d\n\n",
-		o->dataset, m->row_count, r->box.width_px, r->box.height_px,
-		r->blur_sigma_px, r->quality, m->passes, m->cpu);
+		o->dataset, m->row_count, t->box.width_px, t->box.height_px,
+		t->blur_sigma_px, t->quality, m->passes, m->cpu);
 	print_table(out, m);
-	print_memory(out, m);
+	print_memory(out, m, &all);
 	if (o->margin == 1)
 		print_estimates(out, m);
-	print_passes(out, m);
-	print_refused(out, m);
+	print_passes(out, m, &all);
+	print_refused(out, m, &all);
 }
 
 static void add_steps(struct json *j, const char *name, const double *cpu_s,
@@ -266,13 +266,11 @@ static void add_total(struct json *j, const struct measure *m, enum kind kind)
 	double n = run_count(m, &t);
 
 	json_open_object(j, kind_names[kind]);
-	json_add_number(j, "images", (double)t.images);
+	json_add_whole(j, "images", t.images);
 	json_add_number(j, "images_per_cpu_s", ratio(n, t.cpu_s_all));
-	json_add_number(j, "mb_in_per_cpu_s",
-			ratio((double)(t.bytes_in * m->passes), t.cpu_s_all) /
-				1e6);
-	json_add_number(j, "bytes_in", (double)t.bytes_in);
-	json_add_number(j, "bytes_out", (double)t.bytes_out);
+	json_add_number(j, "mb_in_per_cpu_s", mb_in_rate(m, &t, t.cpu_s_all));
+	json_add_whole(j, "bytes_in", t.bytes_in);
+	json_add_whole(j, "bytes_out", t.bytes_out);
 	add_steps(j, "ms_per_image", t.cpu_s, n);
 	if (m->has_floor) {
 		add_steps(j, "floor_ms_per_image", t.floor_s, n);
@@ -286,20 +284,21 @@ static void add_estimates(struct json *j, const struct measure *m)
 {
 	struct estimate_errors e;
 
-	if (!estimate_errors_init(&e, m))
-		return;
+	estimate_errors_init(&e, m);
 	if (e.cpu.count > 0) {
 		json_open_object(j, "forecast");
-		json_add_number(j, "cpu_error_median", quantile(&e.cpu, 0.5));
-		json_add_number(j, "cpu_error_p90", quantile(&e.cpu, 0.9));
+		json_add_number(j, "cpu_error_median",
+				spread_quantile(&e.cpu, 0.5));
+		json_add_number(j, "cpu_error_p90",
+				spread_quantile(&e.cpu, 0.9));
 		json_add_number(j, "cpu_error_worst", e.cpu.most);
 		json_add_text(j, "cpu_error_worst_path", e.cpu.most_path);
 		json_add_number(j, "memory_least", e.memory.least);
-		json_add_number(j, "memory_median", quantile(&e.memory, 0.5));
+		json_add_number(j, "memory_median",
+				spread_quantile(&e.memory, 0.5));
 		json_add_number(j, "memory_most", e.memory.most);
 		json_add_text(j, "memory_most_path", e.memory.most_path);
-		json_add_number(j, "memory_low_count",
-				(double)e.memory_low_count);
+		json_add_whole(j, "memory_low_count", e.memory_low_count);
 		json_close(j);
 	}
 	estimate_errors_release(&e);
@@ -308,67 +307,60 @@ static void add_estimates(struct json *j, const struct measure *m)
 static void add_file(struct json *j, const struct measure *m,
 		     const struct row *row)
 {
-	const struct run *b = &row->first;
+	const struct run *r = &row->first;
 
 	json_open_object(j, NULL);
 	json_add_text(j, "path", row->file->path);
-	json_add_number(j, "bytes_in", (double)row->file->size_bytes);
-	if (b->err != IMG_OK) {
-		json_add_text(j, "refused_by", step_names[b->step]);
-		json_add_text(j, "error", img_strerror(b->err));
+	json_add_whole(j, "bytes_in", row->file->size_bytes);
+	if (r->err != IMG_OK) {
+		json_add_text(j, "refused_by", step_names[r->step]);
+		json_add_text(j, "error", img_strerror(r->err));
 		json_close(j);
 		return;
 	}
-	json_add_number(j, "width_px", b->header.stored.width_px);
-	json_add_number(j, "height_px", b->header.stored.height_px);
-	json_add_bool(j, "progressive", b->header.is_progressive);
-	json_add_number(j, "eighths", b->dct_scale);
-	json_add_number(j, "result_width_px", b->size.width_px);
-	json_add_number(j, "result_height_px", b->size.height_px);
-	json_add_number(j, "bytes_out", (double)b->jpeg_bytes);
-	json_add_number(j, "peak_bytes", (double)row->peak_bytes);
-	json_add_number(j, "foretold_cpu_ms", (double)row->cost.cpu_ns / 1e6);
-	json_add_number(j, "foretold_bytes", (double)row->cost.bytes);
-	json_add_number(j, "blocks", (double)row->alloc_count);
+	json_add_whole(j, "width_px", r->header.stored.width_px);
+	json_add_whole(j, "height_px", r->header.stored.height_px);
+	json_add_bool(j, "progressive", r->header.is_progressive);
+	json_add_whole(j, "eighths", r->dct_scale);
+	json_add_whole(j, "result_width_px", r->view.size.width_px);
+	json_add_whole(j, "result_height_px", r->view.size.height_px);
+	json_add_whole(j, "bytes_out", r->jpeg_bytes);
+	json_add_whole(j, "peak_bytes", row->peak_bytes);
+	json_add_number(j, "foretold_cpu_ms", (double)r->cost.cpu_ns / 1e6);
+	json_add_whole(j, "foretold_bytes", r->cost.bytes);
+	json_add_whole(j, "blocks", row->alloc_count);
 	add_steps(j, "ms", row->cpu_s, (double)m->passes);
 	if (m->has_floor)
 		add_steps(j, "floor_ms", row->floor_s, (double)m->passes);
 	json_close(j);
 }
 
-static void add_settings(struct json *j, const struct bench_options *o,
-			 const struct measure *m)
-{
-	const struct img_transform *r = &o->transform;
-
-	json_add_text(j, "dataset", o->dataset);
-	json_add_number(j, "width_px", r->box.width_px);
-	json_add_number(j, "height_px", r->box.height_px);
-	json_add_number(j, "blur_sigma_px", r->blur_sigma_px);
-	json_add_number(j, "quality", r->quality);
-	json_add_number(j, "margin", o->margin);
-	json_add_number(j, "passes", (double)m->passes);
-	json_add_number(j, "files", (double)m->row_count);
-}
-
-bool report_write_json(FILE *out, const struct measure *m,
+void report_write_json(FILE *out, const struct measure *m,
 		       const struct bench_options *o)
 {
-	struct total t = measure_total(m, KIND_ALL);
+	const struct img_transform *t = &o->transform;
+	struct total all = measure_total(m, KIND_ALL);
 	struct json j;
 
 	json_begin(&j, out, JSON_INDENTED);
 	json_open_object(&j, NULL);
-	add_settings(&j, o, m);
+	json_add_text(&j, "dataset", o->dataset);
+	json_add_whole(&j, "width_px", t->box.width_px);
+	json_add_whole(&j, "height_px", t->box.height_px);
+	json_add_number(&j, "blur_sigma_px", t->blur_sigma_px);
+	json_add_number(&j, "quality", t->quality);
+	json_add_number(&j, "margin", o->margin);
+	json_add_whole(&j, "passes", m->passes);
+	json_add_whole(&j, "files", m->row_count);
 	for (enum kind k = 0; k < KIND_COUNT; k++)
 		add_total(&j, m, k);
 	json_add_number(&j, "minor_faults_per_image",
-			ratio((double)m->minor_faults, run_count(m, &t)));
-	json_add_number(&j, "peak_bytes", (double)peak_row(m)->peak_bytes);
+			faults_per_image(m, &all));
+	json_add_whole(&j, "peak_bytes", peak_row(m)->peak_bytes);
 	if (o->margin == 1)
 		add_estimates(&j, m);
-	json_add_number(&j, "rss_max_bytes", (double)m->rss_max_bytes);
-	json_add_number(&j, "refused", (double)(m->row_count - t.images));
+	json_add_whole(&j, "rss_max_bytes", m->rss_max_bytes);
+	json_add_whole(&j, "refused", m->row_count - all.images);
 	if (o->per_file) {
 		json_open_array(&j, "per_file");
 		for (size_t i = 0; i < m->row_count; i++)
@@ -376,6 +368,5 @@ bool report_write_json(FILE *out, const struct measure *m,
 		json_close(&j);
 	}
 	json_close(&j);
-	fprintf(out, "\n");
-	return fflush(out) == 0 && !ferror(out);
+	fputc('\n', out);
 }

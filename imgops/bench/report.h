@@ -3,8 +3,9 @@
 #ifndef IMGOPS_BENCH_REPORT_H
 #define IMGOPS_BENCH_REPORT_H
 
-#include "base/json.h"
 #include "imgops/bench/measure.h"
+
+#include <stdio.h>
 
 /* The spread of a figure over files.  All zero is empty. */
 struct spread {
@@ -14,8 +15,7 @@ struct spread {
 	const char *least_path, *most_path; /* lent */
 };
 
-/* False: no memory. */
-MUST_CHECK bool spread_init(struct spread *s, size_t count_max);
+void spread_init(struct spread *s, size_t count_max);
 void spread_release(struct spread *s);
 
 /* Add the value of the file `path`, which is lent. */
@@ -24,6 +24,9 @@ void spread_add(struct spread *s, double value, const char *path);
 /* After the last value. */
 void spread_finish(struct spread *s);
 
+/* After spread_finish() of at least one value. */
+double spread_quantile(const struct spread *s, double share);
+
 /* Estimates by img_cost() against what was measured, over accepted files. */
 struct estimate_errors {
 	struct spread cpu;       /* |ln (estimate / measured)|; 0.1: 10 % */
@@ -31,16 +34,14 @@ struct estimate_errors {
 	size_t memory_low_count; /* files that took more than the estimate */
 };
 
-/* False: no memory, and `e` is empty. */
-MUST_CHECK bool estimate_errors_init(struct estimate_errors *e,
-				     const struct measure *m);
+void estimate_errors_init(struct estimate_errors *e, const struct measure *m);
 void estimate_errors_release(struct estimate_errors *e);
 
 void report_print(FILE *out, const struct measure *m,
 		  const struct bench_options *o);
 
-/* False: it could not be written. */
-MUST_CHECK bool report_write_json(FILE *out, const struct measure *m,
-				  const struct bench_options *o);
+/* Errors remain in `out`, for ferror(). */
+void report_write_json(FILE *out, const struct measure *m,
+		       const struct bench_options *o);
 
 #endif

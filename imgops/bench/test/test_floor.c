@@ -5,7 +5,6 @@
  */
 #include "imgops/bench/floor.h"
 
-#include "imgops/bench/run.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -17,20 +16,20 @@
  * Reduced, libjpeg alone decodes subsampled planes at up to twice the scale,
  * and between 1/8 and 8/8 it has a filter of its own.
  */
-static void check_same(const struct floor_planes *f, const struct image *img,
+static void check_same(const struct floor *f, const struct image *img,
 		       uint32_t dct_scale)
 {
-	int count = dct_scale == 8 ? f->count : 1;
+	uint32_t count = dct_scale == 8 ? f->plane_count : 1;
 
-	assert((uint32_t)f->count == img->plane_count);
-	for (int i = 0; i < count; i++) {
-		const struct floor_plane *a = &f->planes[i];
+	assert(f->plane_count == img->plane_count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct img_plane *a = &f->planes[i];
 		const struct img_plane *b = &img->planes[i];
 
 		assert(a->width == b->width && a->height == b->height);
 		for (uint32_t y = 0;
 		     (dct_scale == 1 || dct_scale == 8) && y < a->height; y++)
-			assert(memcmp(a->samples + (size_t)y * a->stride,
+			assert(memcmp(a->samples + y * a->stride_bytes,
 				      b->samples + y * b->stride_bytes,
 				      a->width) == 0);
 	}
@@ -60,7 +59,7 @@ static void test_decodes_as_the_pipeline_does(void)
 		  .space = JCS_GRAYSCALE },
 	};
 	static const uint32_t scales[] = { 1, 2, 3, 4, 8 };
-	struct floor_planes f = { 0 };
+	struct floor f = { 0 };
 	struct heap h;
 
 	heap_init(&h);
@@ -91,9 +90,9 @@ static void test_decodes_as_the_pipeline_does(void)
 static void check_encoded(struct img_size size, enum img_space space)
 {
 	struct img_transform transform = { .quality = 80 };
-	struct floor_planes f = { 0 };
-	uint8_t *jpeg, *again = NULL;
-	size_t bytes, bytes_again, room = 0;
+	struct floor f = { 0 };
+	size_t bytes, bytes_again;
+	uint8_t *jpeg, *again;
 	struct image img;
 	struct heap h;
 	enum img_err err;
@@ -103,14 +102,15 @@ static void check_encoded(struct img_size size, enum img_space space)
 	err = img_encode(&jpeg, &bytes, &img, &transform, &h.memory);
 	assert(err == IMG_OK);
 	floor_decode(&f, jpeg, bytes, 8);
-	bytes_again = floor_encode(&again, &room, &f, transform.quality);
+	bytes_again = floor_encode(&f, transform.quality);
+	again = f.jpeg;
 	/* The second generation may round otherwise, here and there. */
 	assert(bytes_again > bytes * 9 / 10 && bytes_again < bytes * 11 / 10);
 	floor_decode(&f, again, bytes_again, 8);
-	assert(f.width == size.width_px && f.height == size.height_px);
+	assert(f.size.width_px == size.width_px &&
+	       f.size.height_px == size.height_px);
 	h.memory.free(h.memory.arg, jpeg);
 	img_release(&img);
-	free(again);
 	floor_release(&f);
 }
 

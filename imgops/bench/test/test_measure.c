@@ -57,7 +57,7 @@ static void test_counts_all(const struct folder *f)
 	assert(m.rows[1].first.step == STEP_DECODE);
 	assert(m.rows[3].first.err == IMG_ERR_NOT_JPEG);
 	assert(m.rows[3].first.step == STEP_PROBE);
-	assert(m.rows[0].first.size.width_px == 60);
+	assert(m.rows[0].first.view.size.width_px == 60);
 	assert(m.rows[0].first.dct_scale == 8);
 	assert(m.rows[0].peak_bytes > 60 * 45 && m.rows[0].alloc_count > 2);
 

@@ -5,7 +5,6 @@
  */
 #include "imgops/bench/quality.h"
 
-#include "imgops/bench/run.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
