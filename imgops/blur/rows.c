@@ -1,7 +1,75 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The simple loops are written once, in C, and compiled twice: for any CPU, and
+ * inside the functions for AVX2.  `fold` is written twice, as compilers do not
+ * find the instruction that AVX2 has for it.
+ */
 #include "imgops/blur/rows.h"
 
-#include "imgops/blur/rows_loops.h"
+#include <stddef.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/*
+ * Inlined, so compiled for the CPU of the function that calls it.  Indices are
+ * size_t: compilers vectorise only indices that do not wrap.
+ */
+#define LOOP static inline __attribute__((always_inline))
+
+LOOP void widen(int16_t *restrict out, const uint8_t *restrict in,
+		uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		out[x] = (int16_t)(in[x] << BLUR_EXTRA_BITS);
+}
+
+/* Rounded, values end at (255 << 6) + 32 at most: they fit into 16 bits. */
+LOOP void narrow(uint8_t *restrict out, const int16_t *restrict in,
+		 uint32_t width)
+{
+	enum { HALF = 1 << (BLUR_EXTRA_BITS - 1) };
+
+	for (size_t x = 0; x < width; x++)
+		out[x] = (uint8_t)((uint16_t)(in[x] + HALF) >> BLUR_EXTRA_BITS);
+}
+
+LOOP void smooth(int16_t *restrict out, const int16_t *restrict a,
+		 const int16_t *restrict b, const int16_t *restrict c,
+		 uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		out[x] = (int16_t)((uint16_t)(a[x] + 2 * b[x] + c[x] + 2) >> 2);
+}
+
+LOOP void reduce(int16_t *restrict out, const int16_t *restrict in,
+		 uint32_t width)
+{
+	const int16_t *before = in - 1;
+
+	for (size_t i = 0; i < width; i++)
+		out[i] = (int16_t)((uint16_t)(before[2 * i] + 2 * in[2 * i] +
+					      in[2 * i + 1] + 2) >>
+				   2);
+}
+
+LOOP void expand(int16_t *restrict out, const int16_t *restrict in,
+		 uint32_t in_width)
+{
+	for (size_t i = 0; i < in_width; i++) {
+		out[2 * i] = in[i];
+		out[2 * i + 1] =
+			(int16_t)((uint16_t)(in[i] + in[i + 1] + 1) >> 1);
+	}
+}
+
+LOOP void average(int16_t *restrict out, const int16_t *restrict a,
+		  const int16_t *restrict b, uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		out[x] = (int16_t)((uint16_t)(a[x] + b[x] + 1) >> 1);
+}
 
 enum { ROUND = 1 << (BLUR_WEIGHT_BITS - 1) };
 
@@ -41,6 +109,104 @@ const struct blur_rows blur_rows_portable = {
 	.expand = expand,
 	.average = average,
 };
+
+#ifdef __x86_64__
+
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline __m256i load(const int16_t *from)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+AVX2 static inline void store(int16_t *to, __m256i values)
+{
+	_mm256_storeu_si256((__m256i *)(void *)to, values);
+}
+
+/* `vectors` of 16 values from `x`; vpmulhrsw is what multiply() does. */
+AVX2 static inline void fold_at(int16_t *out, const int16_t *const *in,
+				const int16_t *weights, uint32_t radius,
+				uint32_t x, uint32_t vectors)
+{
+	__m256i sums[4], w = _mm256_set1_epi16(weights[0]);
+
+	for (uint32_t v = 0; v < vectors; v++)
+		sums[v] = _mm256_mulhrs_epi16(
+			load(in[radius] + x + v * BLUR_ALIGN), w);
+	for (uint32_t i = 1; i <= radius; i++) {
+		const int16_t *a = in[radius - i] + x, *b = in[radius + i] + x;
+
+		w = _mm256_set1_epi16(weights[i]);
+		for (uint32_t v = 0; v < vectors; v++) {
+			__m256i both =
+				_mm256_add_epi16(load(a + v * BLUR_ALIGN),
+						 load(b + v * BLUR_ALIGN));
+
+			sums[v] = _mm256_add_epi16(
+				sums[v], _mm256_mulhrs_epi16(both, w));
+		}
+	}
+	for (uint32_t v = 0; v < vectors; v++)
+		store(out + x + v * BLUR_ALIGN, sums[v]);
+}
+
+AVX2 static void avx2_fold(int16_t *out, const int16_t *const *in,
+			   const int16_t *weights, uint32_t radius,
+			   uint32_t width)
+{
+	uint32_t x = 0;
+
+	for (; x + 4 * BLUR_ALIGN <= width; x += 4 * BLUR_ALIGN)
+		fold_at(out, in, weights, radius, x, 4);
+	for (; x < width; x += BLUR_ALIGN)
+		fold_at(out, in, weights, radius, x, 1);
+}
+
+AVX2 static void avx2_widen(int16_t *out, const uint8_t *in, uint32_t width)
+{
+	widen(out, in, width);
+}
+
+AVX2 static void avx2_narrow(uint8_t *out, const int16_t *in, uint32_t width)
+{
+	narrow(out, in, width);
+}
+
+AVX2 static void avx2_smooth(int16_t *out, const int16_t *a, const int16_t *b,
+			     const int16_t *c, uint32_t width)
+{
+	smooth(out, a, b, c, width);
+}
+
+AVX2 static void avx2_reduce(int16_t *out, const int16_t *in, uint32_t width)
+{
+	reduce(out, in, width);
+}
+
+AVX2 static void avx2_expand(int16_t *out, const int16_t *in, uint32_t in_width)
+{
+	expand(out, in, in_width);
+}
+
+AVX2 static void avx2_average(int16_t *out, const int16_t *a, const int16_t *b,
+			      uint32_t width)
+{
+	average(out, a, b, width);
+}
+
+const struct blur_rows blur_rows_avx2 = {
+	.name = "avx2",
+	.widen = avx2_widen,
+	.narrow = avx2_narrow,
+	.fold = avx2_fold,
+	.smooth = avx2_smooth,
+	.reduce = avx2_reduce,
+	.expand = avx2_expand,
+	.average = avx2_average,
+};
+
+#endif
 
 const struct blur_rows *blur_rows_best(void)
 {

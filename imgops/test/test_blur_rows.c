@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the loops of blur for each kind of CPU give what blur_rows.h says,
+ * Promises: the loops of blur for each kind of CPU give what blur/rows.h says,
  * bit for bit, at any width and place.
  */
 #include "imgops/blur/rows.h"
