@@ -12,6 +12,7 @@
 #include "base/util.h" /* MUST_CHECK */
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct error {
@@ -27,5 +28,8 @@ error_set(struct error *error, const char *format, ...)
 	(void)vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 }
+
+/* The same as an expression that is false, for `return error_fail(...)`. */
+#define error_fail(error, ...) (error_set(error, __VA_ARGS__), false)
 
 #endif

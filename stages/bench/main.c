@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stages_bench: a stage graph in threads, under several schedules in turn. */
+#include "base/json.h"
 #include "base/quantiles.h"
 #include "stages/bench/options.h"
 #include "version.h"
@@ -8,8 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cjson/cJSON.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -39,28 +38,13 @@ static void print_head(FILE *out, const struct stages_bench_options *o)
 		o->graph_path, c->scale, c->memory_bytes, c->client_count,
 		o->round_count, mode_units[o->mode]);
 	for (int i = 0; i < FIGURES; i++)
-		if (figure_abouts[i].mode == o->mode)
-			fprintf(out, "| %s ", figure_abouts[i].title);
+		if (figures[i].mode == o->mode)
+			fprintf(out, "| %s ", figures[i].title);
 	fputs("|\n|---|---", out);
 	for (int i = 0; i < FIGURES; i++)
-		if (figure_abouts[i].mode == o->mode)
+		if (figures[i].mode == o->mode)
 			fputs("|---", out);
 	fputs("|\n", out);
-}
-
-struct spread {
-	double median, least, most;
-};
-
-/* Sorts `values`; count >= 1. */
-static struct spread spread_of(double *values, uint32_t count)
-{
-	quantiles_sort(values, count);
-	return (struct spread){
-		.median = quantile_between(values, count, 0.5),
-		.least = values[0],
-		.most = values[count - 1],
-	};
 }
 
 static void print_cell(FILE *out, const struct stages_bench_options *o,
@@ -68,16 +52,16 @@ static void print_cell(FILE *out, const struct stages_bench_options *o,
 		       int figure)
 {
 	double values[ROUNDS_MAX];
-	int decimals = figure_abouts[figure].decimals;
+	uint32_t count = o->round_count;
+	int decimals = figures[figure].decimals;
 
-	for (uint32_t i = 0; i < o->round_count; i++)
-		values[i] = results[i * o->arm_count + arm].figures[figure];
-	struct spread s = spread_of(values, o->round_count);
-
-	fprintf(out, "| %.*f ", decimals, s.median);
-	if (o->round_count > 1)
-		fprintf(out, "(%.*f - %.*f) ", decimals, s.least, decimals,
-			s.most);
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = results[i * o->arm_count + arm].values[figure];
+	quantiles_sort(values, count);
+	fprintf(out, "| %.*f ", decimals, quantile_between(values, count, 0.5));
+	if (count > 1)
+		fprintf(out, "(%.*f - %.*f) ", decimals, values[0], decimals,
+			values[count - 1]);
 }
 
 static void report_print(FILE *out, const struct stages_bench_options *o,
@@ -88,72 +72,73 @@ static void report_print(FILE *out, const struct stages_bench_options *o,
 		fprintf(out, "| `%s` | %" PRIu32 " ", o->arms[arm].name,
 			cores_count(o->arms[arm].cores));
 		for (int i = 0; i < FIGURES; i++)
-			if (figure_abouts[i].mode == o->mode)
+			if (figures[i].mode == o->mode)
 				print_cell(out, o, results, arm, i);
 		fputs("|\n", out);
 	}
 }
 
-static void add_number(cJSON *object, const char *name, double number)
+static void write_run(struct json *j, const struct stages_bench_options *o,
+		      const struct run_result *r)
 {
-	cJSON_AddNumberToObject(object, name, number);
+	json_open_object(j, "figures");
+	for (int i = 0; i < FIGURES; i++)
+		json_add_number(j, figures[i].name, r->values[i]);
+	json_close(j);
+	json_open_array(j, "stages");
+	for (uint32_t i = 0; i < o->model.stage_count; i++) {
+		json_open_object(j, NULL);
+		json_add_text(j, "name", o->model.stages[i].name);
+		json_add_whole(j, "arrived", r->arrived_counts[i]);
+		json_add_whole(j, "handled", r->handled_counts[i]);
+		json_close(j);
+	}
+	json_close(j);
+	json_add_whole(j, "finished", r->finished_count);
+	json_add_whole(j, "steps", r->step_count);
 }
 
-static cJSON *run_json(const struct stages_bench_options *o,
-		       const struct run_result *r)
+static void write_report(struct json *j, const struct stages_bench_options *o,
+			 const struct run_result *results)
 {
-	cJSON *object = cJSON_CreateObject();
-	cJSON *figures = cJSON_AddObjectToObject(object, "figures");
-	cJSON *stages = cJSON_AddArrayToObject(object, "stages");
+	json_open_object(j, NULL);
+	json_add_text(j, "graph", o->graph_path);
+	json_add_text(j, "mode", mode_names[o->mode]);
+	json_add_whole(j, "seed", o->config.seed);
+	json_add_number(j, "scale", o->config.scale);
+	json_add_whole(j, "memory_bytes", o->config.memory_bytes);
+	json_add_whole(j, "clients", o->config.client_count);
+	json_add_number(j, "rate_per_s", o->config.rate_per_s);
+	json_open_array(j, "runs");
+	for (uint32_t i = 0; i < o->round_count * o->arm_count; i++) {
+		const struct arm *arm = &o->arms[i % o->arm_count];
 
-	add_number(object, "finished", (double)r->finished_count);
-	add_number(object, "steps", (double)r->step_count);
-	for (int i = 0; i < FIGURES; i++)
-		add_number(figures, figure_abouts[i].name, r->figures[i]);
-	for (uint32_t i = 0; i < o->model.stage_count; i++) {
-		cJSON *stage = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(stages, stage);
-		cJSON_AddStringToObject(stage, "name", o->model.stages[i].name);
-		add_number(stage, "arrived", (double)r->arrived_counts[i]);
-		add_number(stage, "handled", (double)r->handled_counts[i]);
+		json_open_object(j, NULL);
+		write_run(j, o, &results[i]);
+		json_add_whole(j, "round", i / o->arm_count + 1);
+		json_add_text(j, "arm", arm->name);
+		json_add_whole(j, "cores", cores_count(arm->cores));
+		json_close(j);
 	}
-	return object;
+	json_close(j);
+	json_close(j);
 }
 
 /* All figures of all runs as JSON.  False: not written; errno says why. */
 static bool report_save(const struct stages_bench_options *o,
 			const struct run_result *results)
 {
-	cJSON *root = cJSON_CreateObject();
-	cJSON *runs;
+	FILE *file = fopen(o->json_path, "we");
+	struct json j;
 
-	cJSON_AddStringToObject(root, "graph", o->graph_path);
-	cJSON_AddStringToObject(root, "mode", mode_names[o->mode]);
-	add_number(root, "seed", (double)o->config.seed);
-	add_number(root, "scale", o->config.scale);
-	add_number(root, "memory_bytes", (double)o->config.memory_bytes);
-	add_number(root, "clients", o->config.client_count);
-	add_number(root, "rate_per_s", o->config.rate_per_s);
-	runs = cJSON_AddArrayToObject(root, "runs");
-	for (uint32_t i = 0; i < o->round_count * o->arm_count; i++) {
-		const struct arm *arm = &o->arms[i % o->arm_count];
-		cJSON *object = run_json(o, &results[i]);
+	if (file == NULL)
+		return false;
+	json_begin(&j, file, JSON_INDENTED);
+	write_report(&j, o, results);
 
-		cJSON_AddItemToArray(runs, object);
-		add_number(object, "round", i / o->arm_count + 1);
-		cJSON_AddStringToObject(object, "arm", arm->name);
-		add_number(object, "cores", cores_count(arm->cores));
-	}
-	char *text = cJSON_Print(root);
-	FILE *file = text != NULL ? fopen(o->json_path, "w") : NULL;
-	bool ok = file != NULL && fprintf(file, "%s\n", text) > 0;
+	bool ok = fputc('\n', file) != EOF && !ferror(file);
 
-	if (file != NULL && fclose(file) != 0)
-		ok = false;
-	free(text);
-	cJSON_Delete(root);
-	return ok;
+	return fclose(file) == 0 && ok;
 }
 
 static void show_progress(const struct stages_bench_options *o, uint32_t at,
@@ -161,11 +146,11 @@ static void show_progress(const struct stages_bench_options *o, uint32_t at,
 {
 	int i = 0;
 
-	while (figure_abouts[i].mode != o->mode)
+	while (figures[i].mode != o->mode)
 		i++;
 	fprintf(stderr, "round %u, %s: %s %.1f\n", at / o->arm_count + 1,
-		o->arms[at % o->arm_count].name, figure_abouts[i].title,
-		result->figures[i]);
+		o->arms[at % o->arm_count].name, figures[i].title,
+		result->values[i]);
 }
 
 static int run_all(struct stages_bench_options *o)

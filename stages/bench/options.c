@@ -5,7 +5,6 @@
  */
 #include "stages/bench/options.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,18 +133,6 @@ static const struct given initials[] = {
 			.round_count = 1 },
 };
 
-/* Returns false. */
-__attribute__((format(printf, 2, 3))) static bool
-options_fail(struct error *error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return false;
-}
-
 /* A flag of an arm waits for take_for_arm(). */
 static bool take_own(void *given, const struct flag *f, const char *value,
 		     struct error *why)
@@ -194,8 +181,7 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 			error_set(why, "'%s' %s", value, fault);
 		return a->cores != NULL;
 	}
-	for (uint32_t i = 0; i < m->stage_count; i++)
-		names[i] = m->stages[i].name;
+	model_names(m, names);
 	return schedule_set(&a->schedule, f->name, value, names,
 			    m->stage_count) ||
 	       schedule_refuse(f->name, value, why);
@@ -240,11 +226,11 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	    !read_own_flags(&reading, error))
 		return false;
 	if (a->cores == NULL && (a->cores = cores_new(NULL, &no_cores)) == NULL)
-		return options_fail(error, "the cores %s", no_cores);
+		return error_fail(error, "the cores %s", no_cores);
 	return schedule_complete(&a->schedule, o->model.stage_count,
 				 cores_count(a->cores), why) ||
-	       options_fail(error, "%s%s%s", text, *text != '\0' ? ": " : "",
-			    why);
+	       error_fail(error, "%s%s%s", text, *text != '\0' ? ": " : "",
+			  why);
 }
 
 static bool read_graph(struct stages_bench_options *o, const struct given *g,
@@ -254,9 +240,9 @@ static bool read_graph(struct stages_bench_options *o, const struct given *g,
 
 	o->graph_path = g->graph;
 	if (o->graph_path == NULL)
-		return options_fail(error, "--graph FILE is missing");
+		return error_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, o->graph_path, &why) ||
-	       options_fail(error, "--graph '%s': %s", o->graph_path, why);
+	       error_fail(error, "--graph '%s': %s", o->graph_path, why);
 }
 
 static void read_config(struct stages_bench_options *o, const struct given *g)
@@ -285,7 +271,7 @@ bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
 	if (flags_is_asked(&o->asked))
 		return true;
 	if (g.is_empty && g.is_wake)
-		return options_fail(error, "--empty and --wake are two runs");
+		return error_fail(error, "--empty and --wake are two runs");
 	if (g.is_empty || g.is_wake)
 		o->mode = g.is_empty ? MODE_EMPTY : MODE_WAKE;
 	o->json_path = g.json;

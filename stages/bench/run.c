@@ -11,36 +11,68 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+/* What a group and its threads did until some moment. */
+enum count {
+	NS,
+	REQUESTS, /* finished; the caller's to fill */
+	EVENTS,   /* handled */
+	VISITS,
+	VISITS_EMPTY,
+	SWITCHES,
+	SLEEPS,
+	STOLEN,
+	CPU_NS,
+	VOLUNTARY, /* context switches */
+	INVOLUNTARY,
+	COUNTS
+};
+
+struct counts {
+	uint64_t of[COUNTS];
+};
+
 /* Counts are per request, in MODE_EMPTY per event and stage. */
-const struct figure_about figure_abouts[FIGURES] = {
-	[FIGURE_REQUESTS_PER_S] = { "requests_per_s", "requests/s", 1,
-				    MODE_LOAD },
-	[FIGURE_RESPONSE_MEAN_MS] = { "response_ms_mean", "response ms, mean",
-				      1, MODE_LOAD },
-	[FIGURE_RESPONSE_P50_MS] = { "response_ms_p50", "p50", 1, MODE_LOAD },
-	[FIGURE_RESPONSE_P90_MS] = { "response_ms_p90", "p90", 1, MODE_LOAD },
-	[FIGURE_RESPONSE_P99_MS] = { "response_ms_p99", "p99", 1, MODE_LOAD },
-	[FIGURE_CORES] = { "cores_used", "cores used", 2, MODE_LOAD },
-	[FIGURE_CPU_MS] = { "cpu_ms", "CPU ms", 3, MODE_LOAD },
-	[FIGURE_VISITS] = { "visits", "visits", 2, MODE_LOAD },
-	[FIGURE_VISITS_EMPTY] = { "visits_empty", "empty", 3, MODE_LOAD },
-	[FIGURE_SWITCHES] = { "switches", "switches", 2, MODE_LOAD },
-	[FIGURE_SLEEPS] = { "sleeps", "sleeps", 2, MODE_LOAD },
-	[FIGURE_VOLUNTARY] = { "context_switches_voluntary",
-			       "context switches, voluntary", 2, MODE_LOAD },
-	[FIGURE_INVOLUNTARY] = { "context_switches_involuntary", "involuntary",
-				 2, MODE_LOAD },
-	[FIGURE_STOLEN] = { "stolen", "stolen", 3, MODE_LOAD },
-	[FIGURE_EVENT_WALL_NS] = { "event_wall_ns", "ns per event", 0,
-				   MODE_EMPTY },
-	[FIGURE_EVENT_CPU_NS] = { "event_cpu_ns", "CPU ns per event", 0,
-				  MODE_EMPTY },
-	[FIGURE_EVENT_VISITS] = { "event_visits", "visits", 3, MODE_EMPTY },
-	[FIGURE_EVENT_SLEEPS] = { "event_sleeps", "sleeps", 3, MODE_EMPTY },
-	[FIGURE_START_P50_US] = { "start_us_p50", "send to start us, p50", 1,
-				  MODE_WAKE },
-	[FIGURE_START_P90_US] = { "start_us_p90", "p90", 1, MODE_WAKE },
-	[FIGURE_START_P99_US] = { "start_us_p99", "p99", 1, MODE_WAKE },
+const struct figure figures[FIGURES] = {
+	{ "requests_per_s", "requests/s", 1, MODE_LOAD, FIGURE_GROWTH, REQUESTS,
+	  NS, 1e9 },
+	{ "response_ms_mean", "response ms, mean", 1, MODE_LOAD,
+	  FIGURE_RESPONSE, 0, 0, 1e-6 },
+	{ "response_ms_p50", "p50", 1, MODE_LOAD, FIGURE_RESPONSE, 50, 0,
+	  1e-6 },
+	{ "response_ms_p90", "p90", 1, MODE_LOAD, FIGURE_RESPONSE, 90, 0,
+	  1e-6 },
+	{ "response_ms_p99", "p99", 1, MODE_LOAD, FIGURE_RESPONSE, 99, 0,
+	  1e-6 },
+	{ "cores_used", "cores used", 2, MODE_LOAD, FIGURE_GROWTH, CPU_NS, NS,
+	  1 },
+	{ "cpu_ms", "CPU ms", 3, MODE_LOAD, FIGURE_GROWTH, CPU_NS, REQUESTS,
+	  1e-6 },
+	{ "visits", "visits", 2, MODE_LOAD, FIGURE_GROWTH, VISITS, REQUESTS,
+	  1 },
+	{ "visits_empty", "empty", 3, MODE_LOAD, FIGURE_GROWTH, VISITS_EMPTY,
+	  REQUESTS, 1 },
+	{ "switches", "switches", 2, MODE_LOAD, FIGURE_GROWTH, SWITCHES,
+	  REQUESTS, 1 },
+	{ "sleeps", "sleeps", 2, MODE_LOAD, FIGURE_GROWTH, SLEEPS, REQUESTS,
+	  1 },
+	{ "context_switches_voluntary", "context switches, voluntary", 2,
+	  MODE_LOAD, FIGURE_GROWTH, VOLUNTARY, REQUESTS, 1 },
+	{ "context_switches_involuntary", "involuntary", 2, MODE_LOAD,
+	  FIGURE_GROWTH, INVOLUNTARY, REQUESTS, 1 },
+	{ "stolen", "stolen", 3, MODE_LOAD, FIGURE_GROWTH, STOLEN, REQUESTS,
+	  1 },
+	{ "event_wall_ns", "ns per event", 0, MODE_EMPTY, FIGURE_GROWTH, NS,
+	  EVENTS, 1 },
+	{ "event_cpu_ns", "CPU ns per event", 0, MODE_EMPTY, FIGURE_GROWTH,
+	  CPU_NS, EVENTS, 1 },
+	{ "event_visits", "visits", 3, MODE_EMPTY, FIGURE_GROWTH, VISITS,
+	  EVENTS, 1 },
+	{ "event_sleeps", "sleeps", 3, MODE_EMPTY, FIGURE_GROWTH, SLEEPS,
+	  EVENTS, 1 },
+	{ "start_us_p50", "send to start us, p50", 1, MODE_WAKE, FIGURE_START,
+	  50, 0, 1e-3 },
+	{ "start_us_p90", "p90", 1, MODE_WAKE, FIGURE_START, 90, 0, 1e-3 },
+	{ "start_us_p99", "p99", 1, MODE_WAKE, FIGURE_START, 99, 0, 1e-3 },
 };
 
 enum { TRIALS = 30, TRIAL_STEPS = 200000, LINE_BYTES = 64 };
@@ -79,17 +111,6 @@ double run_measure_speed(void)
 	return (double)TRIAL_STEPS / (double)least_ns;
 }
 
-/* What a group and its threads did until some moment. */
-struct counts {
-	uint64_t at_ns;
-	uint64_t finished_count; /* requests; the caller's to fill */
-	uint64_t handled_count;  /* events */
-	uint64_t visit_count, visit_empty_count, switch_count;
-	uint64_t sleep_count, stolen_count;
-	uint64_t cpu_ns;
-	uint64_t voluntary_count, involuntary_count; /* context switches */
-};
-
 static uint64_t cpu_ns(const struct rusage *u)
 {
 	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) *
@@ -104,72 +125,9 @@ static void read_usage(struct counts *c, bool with_own)
 	(void)getrusage(RUSAGE_SELF, &all);
 	if (!with_own)
 		(void)getrusage(RUSAGE_THREAD, &own);
-	c->cpu_ns = cpu_ns(&all) - cpu_ns(&own);
-	c->voluntary_count = (uint64_t)(all.ru_nvcsw - own.ru_nvcsw);
-	c->involuntary_count = (uint64_t)(all.ru_nivcsw - own.ru_nivcsw);
-}
-
-/* CPU time and context switches of the calling thread count if `with_own`. */
-static void counts_read(struct counts *c, const struct group *g,
-			struct stage *const *stages, uint32_t stage_count,
-			bool with_own)
-{
-	c->at_ns = clock_now_ns();
-	read_usage(c, with_own);
-	for (uint32_t i = 0; i < stage_count; i++) {
-		struct stage_stats s;
-
-		stage_read(stages[i], &s);
-		c->handled_count += s.handled_count;
-		c->visit_count += s.visit_count;
-		c->visit_empty_count += s.visit_empty_count;
-		c->switch_count += s.switch_count;
-	}
-	for (uint32_t i = 0; i < group_worker_count(g); i++) {
-		struct worker_stats w;
-
-		group_read_worker(g, i, &w);
-		c->sleep_count += w.sleep_count;
-		c->stolen_count += w.stolen_count;
-	}
-}
-
-/* The growth of one count, divided by `count`. */
-static double grown(uint64_t from, uint64_t to, double count)
-{
-	return count > 0 ? (double)(to - from) / count : 0;
-}
-
-/* The figures that follow from what happened between the two. */
-static void counts_compare(const struct counts *from, const struct counts *to,
-			   double f[FIGURES])
-{
-	double requests = (double)(to->finished_count - from->finished_count);
-	double events = (double)(to->handled_count - from->handled_count);
-	double s = (double)(to->at_ns - from->at_ns) / 1e9;
-
-	f[FIGURE_REQUESTS_PER_S] =
-		grown(from->finished_count, to->finished_count, s);
-	f[FIGURE_CORES] = grown(from->cpu_ns, to->cpu_ns, s) / 1e9;
-	f[FIGURE_CPU_MS] = grown(from->cpu_ns, to->cpu_ns, requests) / 1e6;
-	f[FIGURE_VISITS] = grown(from->visit_count, to->visit_count, requests);
-	f[FIGURE_VISITS_EMPTY] =
-		grown(from->visit_empty_count, to->visit_empty_count, requests);
-	f[FIGURE_SWITCHES] =
-		grown(from->switch_count, to->switch_count, requests);
-	f[FIGURE_SLEEPS] = grown(from->sleep_count, to->sleep_count, requests);
-	f[FIGURE_VOLUNTARY] =
-		grown(from->voluntary_count, to->voluntary_count, requests);
-	f[FIGURE_INVOLUNTARY] =
-		grown(from->involuntary_count, to->involuntary_count, requests);
-	f[FIGURE_STOLEN] =
-		grown(from->stolen_count, to->stolen_count, requests);
-	f[FIGURE_EVENT_WALL_NS] = grown(from->at_ns, to->at_ns, events);
-	f[FIGURE_EVENT_CPU_NS] = grown(from->cpu_ns, to->cpu_ns, events);
-	f[FIGURE_EVENT_VISITS] =
-		grown(from->visit_count, to->visit_count, events);
-	f[FIGURE_EVENT_SLEEPS] =
-		grown(from->sleep_count, to->sleep_count, events);
+	c->of[CPU_NS] = cpu_ns(&all) - cpu_ns(&own);
+	c->of[VOLUNTARY] = (uint64_t)(all.ru_nvcsw - own.ru_nvcsw);
+	c->of[INVOLUNTARY] = (uint64_t)(all.ru_nivcsw - own.ru_nivcsw);
 }
 
 enum { STACK_BYTES = 256 * 1024 };
@@ -209,13 +167,33 @@ struct run {
 	struct times responses, starts; /* of counted requests */
 };
 
-/* Called by the thread that is the client, or by one of several. */
+/*
+ * Called by the thread that is the client, or by one of several.  The CPU time
+ * and context switches of the calling thread count if clients run handlers.
+ */
 static struct counts count_all(const struct run *r)
 {
-	struct counts c = { .finished_count = r->finished_count };
+	struct counts c = {
+		.of = { [NS] = clock_now_ns(), [REQUESTS] = r->finished_count }
+	};
 
-	counts_read(&c, r->group, r->stages, r->config->model->stage_count,
-		    r->clients_handle);
+	read_usage(&c, r->clients_handle);
+	for (uint32_t i = 0; i < r->config->model->stage_count; i++) {
+		struct stage_stats s;
+
+		stage_read(r->stages[i], &s);
+		c.of[EVENTS] += s.handled_count;
+		c.of[VISITS] += s.visit_count;
+		c.of[VISITS_EMPTY] += s.visit_empty_count;
+		c.of[SWITCHES] += s.switch_count;
+	}
+	for (uint32_t i = 0; i < group_worker_count(r->group); i++) {
+		struct worker_stats w;
+
+		group_read_worker(r->group, i, &w);
+		c.of[SLEEPS] += w.sleep_count;
+		c.of[STOLEN] += w.stolen_count;
+	}
 	return c;
 }
 
@@ -329,9 +307,9 @@ static bool is_over(struct run *r)
 		return r->is_over;
 	if (r->begun_count == c->warmup_count)
 		r->first = count_all(r);
-	r->is_over = c->duration_ns > 0 ?
-			     clock_now_ns() - r->first.at_ns >= c->duration_ns :
-			     counted == c->request_count;
+	r->is_over = c->duration_ns > 0 ? clock_now_ns() - r->first.of[NS] >=
+						  c->duration_ns :
+					  counted == c->request_count;
 	return r->is_over;
 }
 
@@ -441,37 +419,43 @@ static double times_mean(const struct times *t)
 	return t->count > 0 ? sum / (double)t->count : 0;
 }
 
-/* Of sorted times; 0: there are none. */
-static double times_quantile(const struct times *t, double share)
+/* The growth of a count since the first counted request began. */
+static double grown(const struct run *r, const struct counts *now,
+		    uint32_t count)
 {
-	return t->count > 0 ? quantile_nearest(t->ns, t->count, share) : 0;
+	return (double)(now->of[count] - r->first.of[count]);
 }
 
-static void fill_times(struct run *r, double f[FIGURES])
+/* Times are sorted. */
+static double find_value(const struct figure *f, const struct run *r,
+			 const struct counts *now)
 {
-	const struct times *t = &r->responses;
+	const struct times *t =
+		f->kind == FIGURE_START ? &r->starts : &r->responses;
+	double value, per = 1;
 
-	quantiles_sort(r->responses.ns, r->responses.count);
-	quantiles_sort(r->starts.ns, r->starts.count);
-	f[FIGURE_RESPONSE_MEAN_MS] = times_mean(t) / 1e6;
-	f[FIGURE_RESPONSE_P50_MS] = times_quantile(t, 0.5) / 1e6;
-	f[FIGURE_RESPONSE_P90_MS] = times_quantile(t, 0.9) / 1e6;
-	f[FIGURE_RESPONSE_P99_MS] = times_quantile(t, 0.99) / 1e6;
-	t = &r->starts;
-	f[FIGURE_START_P50_US] = times_quantile(t, 0.5) / 1e3;
-	f[FIGURE_START_P90_US] = times_quantile(t, 0.9) / 1e3;
-	f[FIGURE_START_P99_US] = times_quantile(t, 0.99) / 1e3;
+	if (f->kind == FIGURE_GROWTH) {
+		value = grown(r, now, f->of);
+		per = grown(r, now, f->per);
+	} else if (f->of == 0 || t->count == 0) {
+		value = times_mean(t);
+	} else {
+		value = quantile_nearest(t->ns, t->count, f->of / 100.0);
+	}
+	return per > 0 ? value / per * f->factor : 0;
 }
 
 static void fill_result(struct run *r, struct run_result *out)
 {
 	struct counts all = count_all(r);
 
-	all.at_ns = r->end_ns;
+	all.of[NS] = r->end_ns;
 	*out = (struct run_result){ .finished_count = r->finished_count,
 				    .step_count = r->step_count };
-	fill_times(r, out->figures);
-	counts_compare(&r->first, &all, out->figures);
+	quantiles_sort(r->responses.ns, r->responses.count);
+	quantiles_sort(r->starts.ns, r->starts.count);
+	for (uint32_t i = 0; i < FIGURES; i++)
+		out->values[i] = find_value(&figures[i], r, &all);
 	for (uint32_t i = 0; i < r->config->model->stage_count; i++) {
 		struct stage_stats s;
 

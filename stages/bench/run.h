@@ -4,19 +4,20 @@
  *
  *	clients -> stage_send() -> [stages: work] -> ended -> clients
  *
- * Each request draws its path when it begins, owns a buffer, and at each stage
- * touches all of it and computes for the time that was drawn.  Closed loop:
- * client_count are under way, and a new one begins when one ends.  Open loop:
- * requests are due at random times, and response times count from these.
+ * The path of a request is drawn when it begins.  Each request owns a buffer;
+ * at each stage the handler touches all of it and computes for the time that
+ * was drawn.  Closed loop: client_count requests are under way, and a new one
+ * begins when one ends.  Open loop: requests are due at random times, and a
+ * response time runs from the time at which the request was due.
  *
- * What is counted: all from when the first counted request begins to when all
- * have ended, so that every schedule does the same work; the response times are
- * those of the counted requests.  The CPU time and context switches of the
- * clients are left out, unless clients run the handlers.
+ * Counting begins with the first counted request and ends when all requests
+ * have ended, so that every schedule does the same work.  Response times are
+ * those of the counted requests.  The CPU time and context switches of clients
+ * are not counted, unless clients run the handlers.
  *
  * The work of a handler is a number of steps, not a time: a handler that loses
- * its core for a while has as much left to do as before.  The cost of a cold
- * cache comes on top.
+ * its core for a while has as much work left as before.  A cold cache costs
+ * extra time.
  */
 #ifndef STAGES_BENCH_RUN_H
 #define STAGES_BENCH_RUN_H
@@ -26,46 +27,34 @@
 
 #include <stdint.h>
 
-/* What the benchmark asks, and so which figures it prints. */
+/* What is measured, and so which figures are printed. */
 enum mode {
-	MODE_LOAD,  /* how do requests fare? */
-	MODE_EMPTY, /* what does an event cost without its handler? */
-	MODE_WAKE,  /* when does a handler start whose worker slept? */
+	MODE_LOAD,  /* throughput and response times */
+	MODE_EMPTY, /* the cost of an event, without its handler */
+	MODE_WAKE, /* the time from a send to sleeping workers to the handler */
 };
 
-enum figure {
-	FIGURE_REQUESTS_PER_S,
-	FIGURE_RESPONSE_MEAN_MS,
-	FIGURE_RESPONSE_P50_MS,
-	FIGURE_RESPONSE_P90_MS,
-	FIGURE_RESPONSE_P99_MS,
-	FIGURE_CORES,
-	FIGURE_CPU_MS,
-	FIGURE_VISITS,
-	FIGURE_VISITS_EMPTY,
-	FIGURE_SWITCHES,
-	FIGURE_SLEEPS,
-	FIGURE_VOLUNTARY,
-	FIGURE_INVOLUNTARY,
-	FIGURE_STOLEN,
-	FIGURE_EVENT_WALL_NS,
-	FIGURE_EVENT_CPU_NS,
-	FIGURE_EVENT_VISITS,
-	FIGURE_EVENT_SLEEPS,
-	FIGURE_START_P50_US,
-	FIGURE_START_P90_US,
-	FIGURE_START_P99_US,
-	FIGURES
+/* How a figure is found. */
+enum figure_kind {
+	FIGURE_GROWTH,   /* of a count, for each unit of another */
+	FIGURE_RESPONSE, /* of the response times */
+	FIGURE_START,    /* of the times from the first send to the handler */
 };
 
-struct figure_about {
+struct figure {
 	const char *name;  /* in JSON */
 	const char *title; /* in a table */
 	int decimals;
 	enum mode mode; /* where it is printed */
+	enum figure_kind kind;
+	uint32_t of;   /* the count; of times, the percentile, 0: their mean */
+	uint32_t per;  /* the other count */
+	double factor; /* by which the result is multiplied */
 };
 
-extern const struct figure_about figure_abouts[FIGURES];
+enum { FIGURES = 21 };
+
+extern const struct figure figures[FIGURES];
 
 struct cores;
 
@@ -78,7 +67,7 @@ struct run_config {
 	uint32_t client_count; /* requests under way, at most */
 	double rate_per_s;     /* Poisson; 0: closed loop */
 	uint64_t pause_ns;     /* before each request */
-	uint32_t lap_count;    /* each goes its path so often */
+	uint32_t lap_count;    /* how often each goes its path */
 	uint64_t warmup_count; /* requests begun before those that count */
 	uint64_t request_count;
 	uint64_t duration_ns; /* 0: until all have begun */
@@ -86,7 +75,7 @@ struct run_config {
 };
 
 struct run_result {
-	double figures[FIGURES];
+	double values[FIGURES]; /* of `figures` */
 	/* Of the whole run. */
 	uint64_t finished_count; /* requests */
 	uint64_t step_count;     /* stages on their paths */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock, and the requests: how they begin, go on and end. */
+/* The clock, the requests, and the cores that threads share. */
 #include "stages/sim/engine.h"
 
 #include "base/clock.h"
@@ -50,6 +50,13 @@ void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns)
 	c->handled_count++;
 	c->wait_ns += wait_ns;
 	c->service_ns += (double)step->service_ns;
+	sim_watch(s, &(struct span){
+			     .start_ns = r->started_ns,
+			     .end_ns = s->now_ns,
+			     .number = r->event.number,
+			     .stage = step->stage,
+			     .kind = SPAN_EVENT,
+		     });
 }
 
 void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer, void *item)
@@ -283,13 +290,6 @@ static void run_processor(struct sim *s, struct sim_part *p)
 		struct sim_request *r = item;
 
 		tally_handled(s, r, 0);
-		sim_watch(s, &(struct span){
-				     .start_ns = r->started_ns,
-				     .end_ns = s->now_ns,
-				     .number = r->event.number,
-				     .stage = r->steps[r->step].stage,
-				     .kind = SPAN_EVENT,
-			     });
 		if (sim_next(s, r))
 			call_handler(s, r);
 	}
@@ -338,24 +338,18 @@ static void take_result(const struct sim *s, struct sim_result *out)
 	for (uint32_t i = 0; i < s->config->model->stage_count; i++) {
 		const struct sim_tally *b = &s->begin.stages[i];
 		const struct sim_tally *e = &s->end.stages[i];
-		const struct sim_stage_stats *from = &b->counts;
-		const struct sim_stage_stats *to = &e->counts;
+		struct sim_stage_stats *grown = &out->stages[i];
 
-		out->stages[i] = (struct sim_stage_stats){
-			.arrived_count =
-				to->arrived_count - from->arrived_count,
-			.handled_count =
-				to->handled_count - from->handled_count,
-			.visit_count = to->visit_count - from->visit_count,
-			.visit_empty_count =
-				to->visit_empty_count - from->visit_empty_count,
-			.switch_count = to->switch_count - from->switch_count,
-			.wait_ns = to->wait_ns - from->wait_ns,
-			.service_ns = to->service_ns - from->service_ns,
-			.queued_mean = (e->waiting_ns - b->waiting_ns) /
-				       (double)span_ns,
-			.queued_count_max = to->queued_count_max,
-		};
+		*grown = e->counts;
+		grown->arrived_count -= b->counts.arrived_count;
+		grown->handled_count -= b->counts.handled_count;
+		grown->visit_count -= b->counts.visit_count;
+		grown->visit_empty_count -= b->counts.visit_empty_count;
+		grown->switch_count -= b->counts.switch_count;
+		grown->wait_ns -= b->counts.wait_ns;
+		grown->service_ns -= b->counts.service_ns;
+		grown->queued_mean =
+			(e->waiting_ns - b->waiting_ns) / (double)span_ns;
 	}
 }
 

@@ -146,7 +146,7 @@ void sim_watch(const struct sim *s, const struct span *span);
 void tally_sent(struct sim *s, const struct sim_request *r);
 void tally_waiting(struct sim *s, uint32_t stage, int change);
 
-/* Count a step of `r` that is over; it had waited for `wait_ns`. */
+/* Count and report a step of `r` that is over; it had waited for `wait_ns`. */
 void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns);
 
 /* worker.c */

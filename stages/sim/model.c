@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/model.h"
 
+#include "base/file.h"
+
 #include <libgen.h>
 #include <math.h>
 #include <stdio.h>
@@ -378,20 +380,24 @@ bool model_read(struct model *m, const char *json, const char *folder,
 
 bool model_load(struct model *m, const char *path, const char **why)
 {
-	FILE *in = fopen(path, "r");
-	char *text = calloc(1, FILE_BYTES_MAX);
+	char *text = file_read_text(path, FILE_BYTES_MAX, why);
 	char *folder = strdup(path);
-	bool ok = in != NULL && text != NULL && folder != NULL &&
-		  fread(text, 1, FILE_BYTES_MAX - 1, in) > 0;
 
+	if (folder == NULL)
+		*why = "out of memory";
 	*m = (struct model){ .stage_count = 0 };
-	ok = ok ? model_read(m, text, dirname(folder), why) :
-		  fail(why, "it cannot be read");
-	if (in != NULL)
-		(void)fclose(in);
+	bool ok = text != NULL && folder != NULL &&
+		  model_read(m, text, dirname(folder), why);
+
 	free(folder);
 	free(text);
 	return ok;
+}
+
+void model_names(const struct model *m, const char *names[STAGES_MAX])
+{
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		names[i] = m->stages[i].name;
 }
 
 void model_release(struct model *m)

@@ -110,6 +110,9 @@ MUST_CHECK bool model_read(struct model *m, const char *json,
 
 void model_release(struct model *m);
 
+/* The names of its stages; the model must outlive their use. */
+void model_names(const struct model *m, const char *names[STAGES_MAX]);
+
 void model_draw(const struct model *m, struct random *r,
 		struct model_path *out);
 

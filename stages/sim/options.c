@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/options.h"
 
-#include <stdarg.h>
+#include "base/take.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum { CORES_MAX = 1024 };
 
@@ -86,26 +86,6 @@ const struct program sim_program = {
 	.see_also = "stages_bench(1), darkroom(1)",
 };
 
-/* Returns false. */
-__attribute__((format(printf, 2, 3))) static bool
-options_fail(struct error *error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return false;
-}
-
-static bool read_number(const char *text, double min, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= min && *out <= max;
-}
-
 /* A flag of the schedule waits for take_for_schedule(). */
 static bool take_own(void *given, const struct flag *f, const char *value,
 		     struct error *why)
@@ -122,8 +102,7 @@ static bool take_for_schedule(void *options, const struct flag *f,
 
 	if (f->type != FLAG_OTHER)
 		return true;
-	for (uint32_t i = 0; i < o->model.stage_count; i++)
-		names[i] = o->model.stages[i].name;
+	model_names(&o->model, names);
 	return schedule_set(&o->schedule, f->name, value, names,
 			    o->model.stage_count) ||
 	       schedule_refuse(f->name, value, why);
@@ -135,9 +114,9 @@ static bool read_graph(struct sim_options *o, const struct given *g,
 	const char *path = g->graph, *why = NULL;
 
 	if (path == NULL)
-		return options_fail(error, "--graph FILE is missing");
+		return error_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, path, &why) ||
-	       options_fail(error, "--graph '%s': %s", path, why);
+	       error_fail(error, "--graph '%s': %s", path, why);
 }
 
 static bool read_schedule(struct sim_options *o, int argc, char **argv,
@@ -151,56 +130,41 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 		return false;
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, why))
-		return options_fail(error, "%s", why);
+		return error_fail(error, "%s", why);
 	return !o->schedule.pool_is_auto ||
-	       options_fail(error,
-			    "--pool auto: pools that grow are not simulated");
+	       error_fail(error,
+			  "--pool auto: pools that grow are not simulated");
 }
 
-/* Put "scale=1" into `parts`. */
-static bool read_part(struct sim_options *o, char *text)
+/* "decode=0,encode=1" */
+static bool read_parts(struct sim_options *o, const char *at)
 {
-	char *number = strchr(text, '=');
-	double part;
+	const char *names[STAGES_MAX];
+	uint32_t stage;
+	uint64_t part;
 
-	if (number == NULL)
-		return false;
-	*number++ = '\0';
-	for (uint32_t i = 0; i < o->model.stage_count; i++) {
-		if (strcmp(o->model.stages[i].name, text) != 0)
-			continue;
-		if (!read_number(number, 0, o->schedule.part_count - 1, &part))
+	model_names(&o->model, names);
+	do {
+		if (!take_name(&at, names, o->model.stage_count, &stage) ||
+		    !take_number(&at, 0, o->schedule.part_count - 1, &part))
 			return false;
-		o->config.parts[i] = (uint32_t)part;
-		return true;
-	}
-	return false;
+		o->config.parts[stage] = (uint32_t)part;
+	} while (take_word(&at, ","));
+	return take_end(at);
 }
 
-static bool read_class(struct sim_options *o, char *text)
+/* "10,20.5" */
+static bool read_classes(struct size_classes *c, const char *at)
 {
-	struct size_classes *c = &o->classes;
-	double bound;
+	double bound, least = -1;
 
-	if (c->bound_count == SUMMARY_CLASSES_MAX - 1 ||
-	    !read_number(text, 0, 1e15, &bound) ||
-	    (c->bound_count > 0 && bound <= c->bounds[c->bound_count - 1]))
-		return false;
-	c->bounds[c->bound_count++] = bound;
-	return true;
-}
-
-/* Items between commas. */
-static bool read_list(struct sim_options *o, const char *list,
-		      bool (*read_item)(struct sim_options *, char *))
-{
-	char *copy = strdup(list != NULL ? list : ""), *rest = copy, *item;
-	bool ok = copy != NULL;
-
-	while (ok && (item = strsep(&rest, ",")) != NULL)
-		ok = *item == '\0' ? list == NULL : read_item(o, item);
-	free(copy);
-	return ok;
+	do {
+		if (c->bound_count == SUMMARY_CLASSES_MAX - 1 ||
+		    !take_real(&at, &bound) || bound <= least || bound > 1e15)
+			return false;
+		c->bounds[c->bound_count++] = least = bound;
+	} while (take_word(&at, ","));
+	return take_end(at);
 }
 
 /* Parts as a server would make them after a trial run.  False: no memory. */
@@ -223,9 +187,8 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 	if ((g->load > 0) + (c->rate_per_s > 0) + (c->client_count > 0) +
 		    (path != NULL) !=
 	    1)
-		return options_fail(error,
-				    "one of --load, --rate, --clients and "
-				    "--gaps is needed");
+		return error_fail(error, "one of --load, --rate, --clients and "
+					 "--gaps is needed");
 	if (g->load > 0)
 		c->rate_per_s = g->load * c->core_count * 1e9 /
 				model_work_ns(&o->model, by_stage);
@@ -234,7 +197,7 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 	o->gaps_s = distribution_load_numbers(path, &c->gap_count, &why);
 	c->gaps_s = o->gaps_s;
 	return o->gaps_s != NULL ||
-	       options_fail(error, "--gaps '%s': %s", path, why);
+	       error_fail(error, "--gaps '%s': %s", path, why);
 }
 
 bool sim_options_parse(struct sim_options *o, int argc, char **argv,
@@ -259,16 +222,16 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 	    !read_arrivals(o, &g, error))
 		return false;
 	if (g.parts != NULL && o->schedule.balance != BALANCE_PARTITION)
-		return options_fail(error,
-				    "--parts: for --balance partition only");
+		return error_fail(error,
+				  "--parts: for --balance partition only");
 	if (g.parts == NULL && !cut_graph(o))
-		return options_fail(error, "out of memory");
-	if (!read_list(o, g.parts, read_part))
-		return options_fail(error, "--parts '%s': not STAGE=PART,...",
-				    g.parts);
-	return read_list(o, g.classes, read_class) ||
-	       options_fail(error, "--classes '%s': not sizes that ascend",
-			    g.classes);
+		return error_fail(error, "out of memory");
+	if (g.parts != NULL && !read_parts(o, g.parts))
+		return error_fail(error, "--parts '%s': not STAGE=PART,...",
+				  g.parts);
+	return g.classes == NULL || read_classes(&o->classes, g.classes) ||
+	       error_fail(error, "--classes '%s': not sizes that ascend",
+			  g.classes);
 }
 
 void sim_options_release(struct sim_options *o)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/report.h"
 
+#include "base/json.h"
 #include "base/quantiles.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include <cjson/cJSON.h>
 
 enum { SUMMARY_BATCHES = 20 };
 
@@ -80,16 +79,21 @@ static void summary_all(const struct sim_result *result, struct summary *out)
 	summarise(result, 0, INFINITY, out);
 }
 
-/* Of the requests in class `number`, 0 .. bound_count. */
+/* Sizes of class `number`, 0 .. bound_count, are less than this. */
+static double class_end(const struct size_classes *classes, uint32_t number)
+{
+	assert(number <= classes->bound_count);
+	return number < classes->bound_count ? classes->bounds[number] :
+					       INFINITY;
+}
+
+/* Of the requests in class `number`. */
 static void summary_class(const struct sim_result *result,
 			  const struct size_classes *classes, uint32_t number,
 			  struct summary *out)
 {
-	assert(number <= classes->bound_count);
-	summarise(result, number > 0 ? classes->bounds[number - 1] : 0,
-		  number < classes->bound_count ? classes->bounds[number] :
-						  INFINITY,
-		  out);
+	summarise(result, number > 0 ? class_end(classes, number - 1) : 0,
+		  class_end(classes, number), out);
 }
 
 /*
@@ -221,91 +225,84 @@ void report_print(FILE *out, struct report *r)
 			r->result->stolen_count);
 }
 
-static void add_number(cJSON *object, const char *name, double number)
-{
-	cJSON_AddNumberToObject(object, name, number);
-}
-
-static void add_stage(cJSON *list, const char *name,
+static void add_stage(struct json *j, const char *name,
 		      const struct sim_stage_stats *s)
 {
-	cJSON *object = cJSON_CreateObject();
 	double handled = (double)s->handled_count;
+	double visits = (double)(s->visit_count - s->visit_empty_count);
 
-	cJSON_AddItemToArray(list, object);
-	cJSON_AddStringToObject(object, "name", name);
-	add_number(object, "arrived", (double)s->arrived_count);
-	add_number(object, "handled", handled);
-	add_number(object, "wait_ms_mean", in_ms(ratio(s->wait_ns, handled)));
-	add_number(object, "service_ms_mean",
-		   in_ms(ratio(s->service_ns, handled)));
-	add_number(object, "queued_mean", s->queued_mean);
-	add_number(object, "queued_max", (double)s->queued_count_max);
-	add_number(object, "visits", (double)s->visit_count);
-	add_number(object, "visits_empty", (double)s->visit_empty_count);
-	add_number(object, "switches", (double)s->switch_count);
-	add_number(object, "cohort_mean",
-		   ratio(handled,
-			 (double)(s->visit_count - s->visit_empty_count)));
+	json_open_object(j, NULL);
+	json_add_text(j, "name", name);
+	json_add_whole(j, "arrived", s->arrived_count);
+	json_add_whole(j, "handled", s->handled_count);
+	json_add_number(j, "wait_ms_mean", in_ms(ratio(s->wait_ns, handled)));
+	json_add_number(j, "service_ms_mean",
+			in_ms(ratio(s->service_ns, handled)));
+	json_add_number(j, "queued_mean", s->queued_mean);
+	json_add_whole(j, "queued_max", s->queued_count_max);
+	json_add_whole(j, "visits", s->visit_count);
+	json_add_whole(j, "visits_empty", s->visit_empty_count);
+	json_add_whole(j, "switches", s->switch_count);
+	json_add_number(j, "cohort_mean", ratio(handled, visits));
+	json_close(j);
 }
 
-static void add_summary(cJSON *object, const struct summary *s)
+static void add_summary(struct json *j, const struct summary *s)
 {
-	add_number(object, "count", (double)s->count);
-	add_number(object, "mean", in_ms(s->mean_ns));
-	add_number(object, "p50", in_ms((double)s->p50_ns));
-	add_number(object, "p90", in_ms((double)s->p90_ns));
-	add_number(object, "p99", in_ms((double)s->p99_ns));
-	add_number(object, "max", in_ms((double)s->max_ns));
+	json_add_whole(j, "count", s->count);
+	json_add_number(j, "mean", in_ms(s->mean_ns));
+	json_add_number(j, "p50", in_ms((double)s->p50_ns));
+	json_add_number(j, "p90", in_ms((double)s->p90_ns));
+	json_add_number(j, "p99", in_ms((double)s->p99_ns));
+	json_add_number(j, "max", in_ms((double)s->max_ns));
 }
 
-static void add_responses(cJSON *object, const struct report *r)
+static void add_responses(struct json *j, const struct report *r)
 {
-	cJSON *all = cJSON_AddObjectToObject(object, "response_ms");
-	cJSON *classes = cJSON_AddArrayToObject(object, "response_ms_by_size");
 	struct summary s;
 
 	summary_all(r->result, &s);
-	add_summary(all, &s);
-	add_number(all, "mean_within", in_ms(summary_confidence_ns(r->result)));
+	json_open_object(j, "response_ms");
+	add_summary(j, &s);
+	json_add_number(j, "mean_within",
+			in_ms(summary_confidence_ns(r->result)));
+	json_close(j);
+	json_open_array(j, "response_ms_by_size");
 	for (uint32_t i = 0; i <= r->classes.bound_count; i++) {
-		cJSON *class = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(classes, class);
-		if (i < r->classes.bound_count)
-			add_number(class, "size_below", r->classes.bounds[i]);
-		else
-			cJSON_AddNullToObject(class, "size_below");
+		json_open_object(j, NULL);
+		/* Not finite, and so null, for the last class. */
+		json_add_number(j, "size_below", class_end(&r->classes, i));
 		summary_class(r->result, &r->classes, i, &s);
-		add_summary(class, &s);
+		add_summary(j, &s);
+		json_close(j);
 	}
+	json_close(j);
 }
 
 bool report_print_json(FILE *out, struct report *r)
 {
 	const struct model *m = r->config->model;
-	cJSON *object = cJSON_CreateObject();
-	cJSON *stages = cJSON_AddArrayToObject(object, "stages");
+	struct json j;
 
 	if (r->classes.bound_count == 0)
 		summary_classify(r->result, &r->classes);
+	json_begin(&j, out, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "stages");
 	for (uint32_t i = 0; i < m->stage_count; i++)
-		add_stage(stages, m->stages[i].name, &r->result->stages[i]);
-	add_responses(object, r);
-	add_number(object, "throughput_per_s", per_s(r));
-	add_number(object, "cores", r->config->core_count);
-	add_number(object, "utilisation", ratio(service_ns(r), core_ns(r)));
-	add_number(object, "switching",
-		   ratio(r->result->switch_ns, core_ns(r)));
-	add_number(object, "at_queues", ratio(r->result->queue_ns, core_ns(r)));
-	add_number(object, "stolen", (double)r->result->stolen_count);
-	add_number(object, "seed", (double)r->config->seed);
-	char *text = cJSON_Print(object);
-
-	cJSON_Delete(object);
-	if (text == NULL)
-		return false;
-	fprintf(out, "%s\n", text);
-	cJSON_free(text);
+		add_stage(&j, m->stages[i].name, &r->result->stages[i]);
+	json_close(&j);
+	add_responses(&j, r);
+	json_add_number(&j, "throughput_per_s", per_s(r));
+	json_add_whole(&j, "cores", r->config->core_count);
+	json_add_number(&j, "utilisation", ratio(service_ns(r), core_ns(r)));
+	json_add_number(&j, "switching",
+			ratio(r->result->switch_ns, core_ns(r)));
+	json_add_number(&j, "at_queues",
+			ratio(r->result->queue_ns, core_ns(r)));
+	json_add_whole(&j, "stolen", r->result->stolen_count);
+	json_add_whole(&j, "seed", r->config->seed);
+	json_close(&j);
+	(void)fputc('\n', out);
 	return fflush(out) == 0 && !ferror(out);
 }

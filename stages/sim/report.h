@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Report: what a simulated run came to, for people and for scripts.
+ * Report: the results of a simulated run, as text or JSON.
  *
- * Utilisation is the share of core time spent in handlers.  The wait of a stage
- * is that of its events in the queue; the service is time on a core, which for
- * threads that share cores is less than the time in the handler.
+ * Utilisation is the share of core time that is spent in handlers.  The wait of
+ * a stage is the time of its events in the queue.  Its service time is time on
+ * a core; for threads that share cores, that is less than the time in the
+ * handler.
  */
 #ifndef STAGES_SIM_REPORT_H
 #define STAGES_SIM_REPORT_H
@@ -28,7 +29,7 @@ struct report {
 	struct size_classes classes;
 };
 
-/* Either fills `classes` if there are none. */
+/* Both functions fill `classes` if there are none. */
 void report_print(FILE *out, struct report *report);
 
 /* One JSON object.  False: not written. */

@@ -242,13 +242,6 @@ static uint64_t end_service(struct sim_worker *w)
 
 	w->doing = DOING_STEP;
 	tally_handled(s, r, (double)(r->started_ns - r->event.sent_ns));
-	sim_watch(s, &(struct span){
-			     .start_ns = r->started_ns,
-			     .end_ns = s->now_ns,
-			     .number = r->event.number,
-			     .stage = r->steps[r->step].stage,
-			     .kind = SPAN_EVENT,
-		     });
 	if (!sim_next(s, r))
 		return 0;
 	w->sends_to = station_find(s, w->visitor.part, r->steps[r->step].stage);

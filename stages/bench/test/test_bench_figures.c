@@ -9,11 +9,9 @@
 int main(void)
 {
 	for (int i = 0; i < FIGURES; i++) {
-		assert(figure_abouts[i].name != NULL &&
-		       figure_abouts[i].title != NULL);
+		assert(figures[i].name != NULL && figures[i].title != NULL);
 		for (int j = 0; j < i; j++)
-			assert(strcmp(figure_abouts[i].name,
-				      figure_abouts[j].name) != 0);
+			assert(strcmp(figures[i].name, figures[j].name) != 0);
 	}
 	return 0;
 }
