@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,4 +123,21 @@ void file_draft_drop(struct file_draft *d)
 	free(d->draft_path);
 	free(d->path);
 	*d = (struct file_draft){ 0 };
+}
+
+bool file_write_text(const char *dir, const char *name, const char *text,
+		     struct error *error)
+{
+	struct file_draft draft;
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (text == NULL) {
+		error_set(error, "%s: %s", path, strerror(ENOMEM));
+		return false;
+	}
+	if (!file_draft_open(&draft, path, error))
+		return false;
+	(void)fputs(text, draft.out);
+	return file_draft_commit(&draft, error);
 }

@@ -48,4 +48,11 @@ MUST_CHECK bool file_draft_commit(struct file_draft *d, struct error *error);
 /* Close the draft and remove it.  One that is not open is fine. */
 void file_draft_drop(struct file_draft *d);
 
+/*
+ * Replace the file `name` of the folder `dir` by `text`, by a draft.  If `text`
+ * is NULL, the error is that memory did not suffice for it.
+ */
+MUST_CHECK bool file_write_text(const char *dir, const char *name,
+				const char *text, struct error *error);
+
 #endif

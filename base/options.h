@@ -179,6 +179,15 @@ MUST_CHECK bool flags_read_file(const struct program *p, const char *path,
 				struct cJSON **file, flag_take_fn *take,
 				void *arg, struct error *error);
 
+/*
+ * Read the members of a JSON object, which `table` names, into the struct at
+ * `to`, as flags_read_file() does.  Those without a field (FLAG_OTHER) are left
+ * to the caller.  False: `error` names the key and its value.
+ */
+MUST_CHECK bool flags_read_object(const struct flag *table,
+				  const struct cJSON *object, void *to,
+				  struct error *error);
+
 /* NULL: there is none of that name. */
 const struct flag *flags_find(const struct flag_group *groups,
 			      const char *name);

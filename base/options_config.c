@@ -2,7 +2,6 @@
 /* Flags read from the environment and a JSON file, and written to one. */
 #include "base/options.h"
 
-#include "base/file.h"
 #include "base/take.h"
 
 #include <ctype.h>
@@ -153,38 +152,21 @@ static bool take_item(const struct flag *f, const cJSON *item,
 	return take(arg, f, number, why);
 }
 
-static bool read_item(const struct program *p, const cJSON *object,
+/* `f` is NULL if no flag has that name; `take`, if the caller reads it. */
+static bool read_item(const struct flag *f, const cJSON *object,
 		      const cJSON *item, flag_take_fn *take, void *arg,
-		      struct error *why)
+		      struct error *error)
 {
-	const struct flag *f = find_in(p, FLAGS_IN_FILE, item->string);
+	struct error why;
 
 	if (f == NULL)
-		error_set(why, "there is no such key");
+		error_set(&why, "there is no such key");
 	else if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
-		error_set(why, "it is there twice");
-	else
-		return take_item(f, item, take, arg, why);
+		error_set(&why, "it is there twice");
+	else if (take == NULL || take_item(f, item, take, arg, &why))
+		return true;
+	error_set(error, "%.64s: %s", item->string, why.text);
 	return false;
-}
-
-/* NULL: `why` says what is wrong. */
-static cJSON *read_object(const char *path, struct error *why)
-{
-	const char *unreadable;
-	char *text = file_read_text(path, FILE_BYTES_MAX, &unreadable);
-	cJSON *root = NULL;
-
-	if (text == NULL)
-		error_set(why, "%s", unreadable);
-	else
-		root = json_read_text(text, why);
-	free(text);
-	if (root == NULL || cJSON_IsObject(root))
-		return root;
-	error_set(why, "not a JSON object");
-	cJSON_Delete(root);
-	return NULL;
 }
 
 bool flags_read_file(const struct program *p, const char *path,
@@ -194,18 +176,48 @@ bool flags_read_file(const struct program *p, const char *path,
 	const cJSON *item;
 	struct error why;
 
-	*file = read_object(path, &why);
+	*file = json_read_file(path, FILE_BYTES_MAX, error);
 	if (*file == NULL)
-		error_set(error, "%.100s: %s", path, why.text);
-	cJSON_ArrayForEach(item, *file)
-	{
-		if (read_item(p, *file, item, take, arg, &why))
-			continue;
-		error_set(error, "%.100s: %.64s: %s", path, item->string,
-			  why.text);
+		return false;
+	if (!cJSON_IsObject(*file)) {
+		error_set(error, "%.100s: not a JSON object", path);
 		return false;
 	}
-	return *file != NULL;
+	cJSON_ArrayForEach(item, *file)
+	{
+		if (read_item(find_in(p, FLAGS_IN_FILE, item->string), *file,
+			      item, take, arg, &why))
+			continue;
+		error_set(error, "%.100s: %s", path, why.text);
+		return false;
+	}
+	return true;
+}
+
+/* A flag_take_fn. */
+static bool set_field(void *to, const struct flag *f, const char *value,
+		      struct error *why)
+{
+	return flag_set(f, value, to, why);
+}
+
+bool flags_read_object(const struct flag *table, const struct cJSON *object,
+		       void *to, struct error *error)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, object)
+	{
+		const struct flag *f = table;
+
+		while (f->name != NULL && strcmp(f->name, item->string) != 0)
+			f++;
+		if (!read_item(f->name != NULL ? f : NULL, object, item,
+			       f->type != FLAG_OTHER ? set_field : NULL, to,
+			       error))
+			return false;
+	}
+	return true;
 }
 
 static void add_value(const struct flag *f, const void *from, struct json *to)

@@ -3,11 +3,11 @@
  * loadgen: options -> setup -> run -> report; or the command `compare`.
  *
  * Only this file ends the program.  It prints the results and errors of a
- * measurement; run.c shows its progress, and compare/command.c prints for
+ * measurement; run.c shows its progress, and compare/comparison.c prints for
  * itself.
  */
 #include "loadgen/run.h"
-#include "loadgen/compare/command.h"
+#include "loadgen/compare/comparison.h"
 #include "loadgen/options.h"
 #include "loadgen/report/report.h"
 #include "loadgen/sweep.h"

@@ -314,6 +314,18 @@ static void result_add_file(const struct setup *setup, struct result *result)
 		result->unloaded_ns = setup->unloaded_ns[result->file];
 }
 
+/* Keep the first request that was not answered 2xx. */
+static void note_failure(struct error *first, const char *path,
+			 const struct result *result)
+{
+	if (result_is_ok(result) || *first->text != '\0')
+		return;
+	if (result->error != NULL)
+		error_set(first, "%s: %s", path, result->error);
+	else
+		error_set(first, "%s: status %d", path, result->status);
+}
+
 /* A client_done_fn. */
 static bool run_take_result(const struct result *from_client, void *arg)
 {
@@ -322,6 +334,8 @@ static bool run_take_result(const struct result *from_client, void *arg)
 	struct result result = *from_client;
 
 	result_add_file(setup, &result);
+	note_failure(&run->outcome->first_failed,
+		     setup->dataset.files[result.file].path, &result);
 	if (!record_add(&run->outcome->record, &result)) {
 		error_set(run->error, "out of memory for response times");
 		run->is_broken = true;

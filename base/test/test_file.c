@@ -88,6 +88,24 @@ static void test_no_draft_without_a_folder(void)
 	assert(d.out == NULL);
 }
 
+static void test_a_text_replaces_a_file(void)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const char *why;
+	struct error error;
+
+	assert(fault("old", 3, 9) == NULL);
+	assert(!file_write_text("/tmp", name, NULL, &error));
+	assert(strstr(error.text, strerror(ENOMEM)) != NULL);
+	assert(file_write_text("/tmp", name, "new", &error));
+
+	char *text = file_read_text(path, 9, &why);
+
+	assert(text != NULL && strcmp(text, "new") == 0);
+	free(text);
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	const char *why;
@@ -108,5 +126,6 @@ int main(void)
 	test_bytes_of_any_size();
 	test_draft_replaces_a_file_when_complete();
 	test_no_draft_without_a_folder();
+	test_a_text_replaces_a_file();
 	return 0;
 }

@@ -4,25 +4,82 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/options.h"
 #include "loadgen/compare/process.h"
+#include "loadgen/compare/report.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/compare/statistics.h"
 
-#include <assert.h>
+#include "version.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-	/* A server is overloaded if it needs this many times as long as
-	 * the requests took to arrive.  Higher rates would only measure for how
-	 * long they were sent. */
+	COMPARE_DONE = 0,
+	COMPARE_FAILED = 1,
+	COMPARE_USAGE = 2,
+	COMPARE_INTERRUPTED = 130,
+	/*
+	 * A server is overloaded if it needs this many times as long as the
+	 * requests took to arrive.  Higher rates would only measure for how
+	 * long they were sent.
+	 */
 	OVERLOAD = 3,
-	ARGUMENTS_MAX = 24,
-	NUMBER_BYTES = 32,
-	CELL_BYTES = 256,
+};
+
+struct compare_options {
+	const char *plan;
+	const char *output;
+	const char *report;
+	const char *dataset;
+	const char *arms;
+	uint64_t repetitions; /* 0: the plan's */
+	struct flags_asked asked;
+};
+
+static const struct flag flags[] = {
+	{ "output", "DIR", NULL,
+	  "write results.json, report.md, report.html and plots there; made "
+	  "if missing",
+	  FLAG_FIELD(struct compare_options, output) },
+	{ "dataset", "DIR", NULL, "send these files; default: the plan's",
+	  FLAG_FIELD(struct compare_options, dataset) },
+	{ "repetitions", "N", NULL,
+	  "measure every arm N times; default: the plan's",
+	  FLAG_FIELD(struct compare_options, repetitions), .least = 1,
+	  .most = PLAN_REPETITIONS_MAX },
+	{ "arms", "NAME,...", NULL, "only these arms; default: all",
+	  FLAG_FIELD(struct compare_options, arms) },
+	{ "report", "DIR", NULL,
+	  "measure nothing: report what is in DIR/results.json",
+	  FLAG_FIELD(struct compare_options, report) },
+	FLAGS_ASKED(struct compare_options, asked),
+	{ 0 },
+};
+
+static const struct flag_group groups[] = { { .flags = flags }, { 0 } };
+
+static const struct program program = {
+	.name = "loadgen compare",
+	.summary = "measure servers in turn and report",
+	.usage = "PLAN.json --output DIR [OPTION]... | "
+		 "--report DIR",
+	.about = "Measure the servers of a plan in turn, and report how they "
+		 "differ.",
+	.groups = groups,
+	.exit_status = "0 done, 1 an arm failed or a file could not be "
+		       "written, 2 wrong usage or plan, 130 interrupted.",
+	.see_also = "loadgen(1)",
+	.operand = "PLAN.json",
+	.follows_getopt = true,
 };
 
 /* Turns of one kind: their number, and the time of those until now. */
@@ -33,36 +90,30 @@ struct pace {
 };
 
 struct comparison {
-	const struct comparison_config *config;
+	struct plan plan;
+	const char *folder; /* of --output */
 	cJSON *results;
+	bool live; /* progress goes to a terminal */
 	struct pace paces[LOAD_OPEN + 1];
 	struct sample capacities_per_s; /* of the first arm, closed loops */
-	char json_path[PATH_MAX];       /* of one run of loadgen */
-	char log_path[PATH_MAX];
-	char csv_path[PATH_MAX];
+	struct error error;             /* why an arm failed */
 };
 
 /* The life of one server, in which one arm is measured. */
 struct turn {
-	struct results_run run; /* of what is measured after the warm-up */
 	const struct arm *arm;
+	enum load load; /* after the warm-up */
+	uint64_t repetition;
 	struct server_process server;
+	double makespan_s; /* of the last run */
 };
 
-/* One run of loadgen. */
-struct measurement {
-	uint64_t connections;
-	uint64_t seed;
-	double rate_per_s;  /* 0: a closed loop */
-	uint64_t passes;    /* 0: as many as fit in duration_s */
-	double duration_s;  /* 0: as long as the passes take */
-	bool checked;       /* replies are verified, and failures located */
-	double *makespan_s; /* where it goes; may be NULL */
-};
+static volatile sig_atomic_t interrupted;
 
-static bool stopped(const struct comparison *c)
+static void interrupt(int signal_number)
 {
-	return *c->config->stop != 0;
+	(void)signal_number;
+	interrupted = 1;
 }
 
 /*
@@ -71,7 +122,7 @@ static bool stopped(const struct comparison *c)
  */
 static double seconds_left(const struct comparison *c)
 {
-	const struct open_loop *open = &c->config->plan->open;
+	const struct open_loop *open = &c->plan.open;
 	const struct pace *closed_pace = &c->paces[LOAD_CLOSED];
 	const struct pace *open_pace = &c->paces[LOAD_OPEN];
 	double closed_s = closed_pace->spent_s / (double)closed_pace->done;
@@ -87,405 +138,396 @@ static double seconds_left(const struct comparison *c)
 static void show_activity(const struct comparison *c, const struct turn *turn,
 			  const char *what)
 {
-	FILE *out = c->config->progress;
-
-	if (!c->config->live)
+	if (!c->live)
 		return;
-	fprintf(out, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
-		turn->run.repetition, c->config->plan->repetitions,
-		turn->arm->name, what);
+	fprintf(stderr, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
+		turn->repetition, c->plan.repetitions, turn->arm->name, what);
 	if (c->paces[LOAD_CLOSED].done > 0)
-		fprintf(out, "; about %.0f min left",
+		fprintf(stderr, "; about %.0f min left",
 			seconds_left(c) / 60 + 0.5);
-	fflush(out);
 }
 
 /* A line that stays, for each measured run. */
 static void show_result(const struct comparison *c,
-			const struct results_run *run, const cJSON *result)
+			const struct results_run *run)
 {
-	FILE *out = c->config->progress;
 	char load[40] = "closed loop";
 
-	if (run->load == LOAD_WARM_UP)
-		return;
 	if (run->load == LOAD_OPEN)
 		snprintf(load, sizeof(load), "open loop at %g %%",
 			 run->percent_of_capacity);
-	fprintf(out,
+	fprintf(stderr,
 		"%srepetition %" PRIu64
 		", %s, %s: %.1f responses/s, p90 %.1f ms\n",
-		c->config->live ? "\r\033[K" : "", run->repetition, run->arm,
-		load, json_number(result, "responses_per_s", 0),
-		json_number(cJSON_GetObjectItem(result, "response_ms"), "p90",
-			    0));
+		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
+		json_number(run->result, "responses_per_s", 0),
+		json_number(cJSON_GetObjectItem(run->result, "response_ms"),
+			    "p90", 0));
 }
 
 static bool write_results(const struct comparison *c, struct error *error)
 {
-	char path[PATH_MAX];
-	struct file_draft draft;
-	char *text = cJSON_Print(c->results);
-	bool written = false;
+	char *json = cJSON_Print(c->results);
+	char *text = NULL;
+	bool written;
 
-	snprintf(path, sizeof(path), "%s/results.json", c->config->folder);
-	if (text == NULL) {
-		error_set(error, "%s: out of memory", path);
-	} else if (file_draft_open(&draft, path, error)) {
-		fprintf(draft.out, "%s\n", text);
-		written = file_draft_commit(&draft, error);
-	}
-	cJSON_free(text);
+	if (json == NULL || asprintf(&text, "%s\n", json) < 0)
+		text = NULL;
+	written = file_write_text(c->folder, "results.json", text, error);
+	free(text);
+	cJSON_free(json);
 	return written;
 }
 
-/* The command line of one run of loadgen. */
-struct arguments {
-	const char *words[ARGUMENTS_MAX + 1];
-	char numbers[ARGUMENTS_MAX][NUMBER_BYTES];
-	size_t count;
-};
-
-static void add_option(struct arguments *a, const char *option,
-		       const char *value)
+__attribute__((format(printf, 2, 3))) static void
+add_word(cJSON *command, const char *format, ...)
 {
-	assert(a->count + 2 <= ARGUMENTS_MAX);
-	a->words[a->count++] = option;
-	a->words[a->count++] = value;
+	char word[PATH_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(word, sizeof(word), format, args);
+	va_end(args);
+	cJSON_AddItemToArray(command, cJSON_CreateString(word));
 }
 
-static void add_number(struct arguments *a, const char *option, int decimals,
-		       double value)
+/* The command line of a run of loadgen. */
+static cJSON *make_command(const struct comparison *c, const struct turn *turn,
+			   const struct results_run *run)
 {
-	char *text = a->numbers[a->count];
+	static const char *const verify[] = { "size", "decode" };
+	const struct plan *plan = &c->plan;
+	const struct closed_loop *closed = &plan->closed;
+	bool is_open = run->load == LOAD_OPEN;
+	bool is_warm_up = run->load == LOAD_WARM_UP;
+	cJSON *command = cJSON_CreateArray();
 
-	snprintf(text, NUMBER_BYTES, "%.*f", decimals, value);
-	add_option(a, option, text);
-}
-
-static void make_arguments(struct arguments *a, const struct comparison *c,
-			   const struct turn *turn, const struct measurement *m)
-{
-	const struct plan *plan = c->config->plan;
-
-	a->words[a->count++] = "/proc/self/exe";
-	add_option(a, "--dataset", plan->dataset);
-	add_option(a, "--json", c->json_path);
-	add_number(a, "--connections", 0, (double)m->connections);
-	add_number(a, "--seed", 0, (double)m->seed);
-	if (m->rate_per_s > 0)
-		add_number(a, "--rate", 6, m->rate_per_s);
-	if (m->passes > 0)
-		add_number(a, "--passes", 0, (double)m->passes);
+	add_word(command, "/proc/self/exe");
+	add_word(command, "--dataset=%s", plan->dataset);
+	add_word(command, "--json=%s/logs/run.json", c->folder);
+	add_word(command, "--connections=%" PRIu64,
+		 plan_connections(turn->arm, is_open ? plan->open.connections :
+						       closed->connections));
+	add_word(command, "--seed=%" PRIu64, is_warm_up ? 0 : run->repetition);
+	if (is_open)
+		add_word(command, "--rate=%.6f",
+			 sample_median(&c->capacities_per_s) *
+				 run->percent_of_capacity / 100);
+	if (is_warm_up || (!is_open && closed->passes > 0))
+		add_word(command, "--passes=%" PRIu64,
+			 is_warm_up ? 1 : closed->passes);
 	else
-		add_number(a, "--duration", 6, m->duration_s);
-	if (m->checked && plan->verify != NULL)
-		add_option(a, "--verify", plan->verify);
-	if (m->checked)
-		add_option(a, "--csv", c->csv_path);
-	a->words[a->count++] = turn->server.url;
+		add_word(command, "--duration=%.6f",
+			 is_open ? plan->open.duration_s : closed->duration_s);
+	if (is_warm_up)
+		add_word(command, "--csv=%s/logs/warm-up.csv", c->folder);
+	if (is_warm_up && plan->verify != PLAN_VERIFY_NONE)
+		add_word(command, "--verify=%s", verify[plan->verify]);
+	add_word(command, "%s", turn->server.url);
+	return command;
 }
 
 /* NULL: it failed or was interrupted. */
-static cJSON *run_loadgen(const struct comparison *c, const struct turn *turn,
-			  const struct measurement *m, struct error *error)
+static cJSON *run_loadgen(struct comparison *c, const cJSON *command)
 {
-	struct arguments arguments = { 0 };
-	struct process process = { 0 };
-	const struct process_config config = {
-		.command = arguments.words,
-		.log = c->log_path,
-	};
+	char json_path[PATH_MAX], log_path[PATH_MAX];
+	const struct process_config config = { .command = command,
+					       .log = log_path };
 	cJSON *result = NULL;
 	int status;
 
-	make_arguments(&arguments, c, turn, m);
-	unlink(c->json_path);
-	if (!process_start(&process, &config, error))
+	snprintf(json_path, PATH_MAX, "%s/logs/run.json", c->folder);
+	snprintf(log_path, PATH_MAX, "%s/logs/loadgen.log", c->folder);
+	unlink(json_path);
+	if (!process_run(&config, &interrupted, &status, &c->error))
 		return NULL;
-	process_wait(&process, c->config->stop, &status);
 	/* Exit status 1 is a result too: not all requests were answered. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) <= 1)
-		result = json_read_file(c->json_path, RESULTS_BYTES_MAX, error);
+		result =
+			json_read_file(json_path, RESULTS_BYTES_MAX, &c->error);
 	else
-		process_explain(error, "loadgen", &status, c->log_path);
-	unlink(c->json_path);
+		process_explain(&c->error, "loadgen", &status, log_path);
+	unlink(json_path);
 	return result;
 }
 
-/* Columns as in the first row of loadgen's CSV; the others are not needed. */
-enum column { COLUMN_FILE = 4, COLUMN_STATUS, COLUMN_ERROR, COLUMN_COUNT };
-
-/*
- * Read one cell, without its quotes (RFC 4180); a long one is cut.  Returns
- * what ended it: ',', '\n' or EOF.
- */
-static int read_cell(FILE *in, char cell[CELL_BYTES])
-{
-	bool quoted = false;
-	size_t length = 0;
-	int c = getc(in);
-
-	if (c == '"') {
-		quoted = true;
-		c = getc(in);
-	}
-	while (c != EOF && (quoted || (c != ',' && c != '\n'))) {
-		if (quoted && c == '"') {
-			c = getc(in);
-			quoted = c == '"';
-			if (!quoted)
-				continue;
-		}
-		if (c != '\r' && length < CELL_BYTES - 1)
-			cell[length++] = (char)c;
-		c = getc(in);
-	}
-	cell[length] = '\0';
-	return c;
-}
-
-/* False: there is no further row. */
-static bool read_row(FILE *in, char cells[COLUMN_COUNT][CELL_BYTES])
-{
-	char ignored[CELL_BYTES];
-	int end = ',';
-
-	for (int i = 0; end == ','; i++)
-		end = read_cell(in, i < COLUMN_COUNT ? cells[i] : ignored);
-	return end == '\n';
-}
-
-/*
- * The first request of a CSV file that was not answered 2xx, as "; the first:
- * a.jpg: status 500".  Empty: there is none.
- */
-static struct error find_first_failure(const char *csv_path)
-{
-	struct error failure = { "" };
-	FILE *in = fopen(csv_path, "re");
-	char cells[COLUMN_COUNT][CELL_BYTES] = { "" };
-	const char *reason = cells[COLUMN_ERROR];
-	bool found = false;
-
-	if (in == NULL)
-		return failure;
-	if (read_row(in, cells)) /* names */
-		while (!found && read_row(in, cells))
-			found = cells[COLUMN_STATUS][0] != '2';
-	fclose(in);
-	if (found)
-		error_set(&failure, "; the first: %s: %s%s", cells[COLUMN_FILE],
-			  *reason != '\0' ? reason : "status ",
-			  *reason != '\0' ? "" : cells[COLUMN_STATUS]);
-	return failure;
-}
-
 /* Was every request of a warm-up or a closed loop answered, and rightly? */
-static bool check_result(const struct comparison *c, const cJSON *result,
-			 bool has_csv, struct error *error)
+static bool check_result(struct comparison *c, const cJSON *result)
 {
 	const cJSON *verify = cJSON_GetObjectItem(result, "verify");
-	const cJSON *wrong_text = cJSON_GetObjectItem(verify, "first_wrong");
-	double wrong = json_number(verify, "wrong", 0);
 	double requests = json_number(result, "requests", 0);
 	double failed = requests - results_count_ok(result);
-	struct error first = { "" };
+	double wrong = json_number(verify, "wrong", 0);
 
-	if (requests <= 0) {
-		error_set(error, "nothing was sent");
-	} else if (failed > 0) {
-		if (has_csv)
-			first = find_first_failure(c->csv_path);
-		error_set(error,
-			  "%.0f of %.0f requests were not answered 2xx%s",
-			  failed, requests, first.text);
-	} else if (wrong > 0) {
-		error_set(error, "%.0f of %.0f replies are wrong: %s", wrong,
-			  json_number(verify, "checked", 0),
-			  cJSON_IsString(wrong_text) ? wrong_text->valuestring :
-						       "?");
-	} else {
+	if (requests <= 0)
+		error_set(&c->error, "nothing was sent");
+	else if (failed > 0)
+		error_set(&c->error,
+			  "%.0f of %.0f requests were not answered 2xx; the "
+			  "first: %s",
+			  failed, requests, json_text(result, "first_failed"));
+	else if (wrong > 0)
+		error_set(&c->error, "%.0f of %.0f replies are wrong: %s",
+			  wrong, json_number(verify, "checked", 0),
+			  json_text(verify, "first_wrong"));
+	else
 		return true;
-	}
 	return false;
 }
 
 /* Measure, keep the result, right or wrong, and say whether it is right. */
-static bool measure(struct comparison *c, struct turn *turn,
-		    const struct results_run *run, const struct measurement *m,
-		    struct error *error)
+static bool measure(struct comparison *c, struct turn *turn, enum load load,
+		    double percent_of_capacity)
 {
-	cJSON *result = run_loadgen(c, turn, m, error);
+	static const char *const activities[] = { "warm-up", "closed loop",
+						  "open loop" };
+	struct results_run run = {
+		turn->arm->name,     load, turn->repetition,
+		percent_of_capacity, NULL,
+	};
+	cJSON *command = make_command(c, turn, &run);
+	cJSON *result;
 
+	show_activity(c, turn, activities[load]);
+	run.result = result = run_loadgen(c, command);
+	cJSON_Delete(command);
 	if (result == NULL)
 		return false;
-	if (m->makespan_s != NULL)
-		*m->makespan_s = json_number(result, "makespan_s", 0);
-	if (run->load == LOAD_CLOSED && turn->arm == c->config->plan->arms)
+	turn->makespan_s = json_number(result, "makespan_s", 0);
+	if (load == LOAD_CLOSED && turn->arm == c->plan.arms)
 		sample_add(&c->capacities_per_s,
 			   json_number(result, "responses_per_s", 0));
-	show_result(c, run, result);
-	results_add(c->results, run, result);
-	if (!write_results(c, error))
-		return false;
+	if (load != LOAD_WARM_UP)
+		show_result(c, &run);
+	results_add(c->results, &run, result);
 	/* An overloaded server may refuse requests. */
-	return run->load == LOAD_OPEN ||
-	       check_result(c, result, m->checked, error);
+	return write_results(c, &c->error) &&
+	       (load == LOAD_OPEN || check_result(c, result));
 }
 
-static bool warm_up(struct comparison *c, struct turn *turn,
-		    struct error *error)
+static bool measure_open(struct comparison *c, struct turn *turn)
 {
-	struct results_run run = turn->run;
-	const struct measurement m = {
-		.connections = plan_connections(
-			turn->arm, c->config->plan->closed.connections),
-		.passes = 1,
-		.checked = true,
-	};
+	const struct open_loop *open = &c->plan.open;
 
-	show_activity(c, turn, "warm-up");
-	run.load = LOAD_WARM_UP;
-	return measure(c, turn, &run, &m, error);
-}
-
-static bool measure_closed(struct comparison *c, struct turn *turn,
-			   struct error *error)
-{
-	const struct closed_loop *closed = &c->config->plan->closed;
-	const struct measurement m = {
-		.connections = plan_connections(turn->arm, closed->connections),
-		.seed = turn->run.repetition,
-		.passes = closed->passes,
-		.duration_s = closed->duration_s,
-	};
-
-	show_activity(c, turn, "closed loop");
-	return measure(c, turn, &turn->run, &m, error);
-}
-
-static bool measure_open(struct comparison *c, struct turn *turn,
-			 struct error *error)
-{
-	const struct open_loop *open = &c->config->plan->open;
-	double capacity_per_s = sample_median(&c->capacities_per_s);
-	double makespan_s = 0;
-
-	for (size_t i = 0; i < open->rate_count && !stopped(c) &&
-			   makespan_s < OVERLOAD * open->duration_s;
-	     i++) {
-		struct results_run run = turn->run;
-		const struct measurement m = {
-			.connections =
-				plan_connections(turn->arm, open->connections),
-			.seed = turn->run.repetition,
-			.rate_per_s = capacity_per_s * open->percents[i] / 100,
-			.duration_s = open->duration_s,
-			.makespan_s = &makespan_s,
-		};
-
-		run.percent_of_capacity = open->percents[i];
-		show_activity(c, turn, "open loop");
-		if (!measure(c, turn, &run, &m, error))
+	turn->makespan_s = 0; /* not that of the warm-up */
+	for (size_t i = 0; i < open->rate_count && !interrupted &&
+			   turn->makespan_s < OVERLOAD * open->duration_s;
+	     i++)
+		if (!measure(c, turn, LOAD_OPEN, open->percents[i]))
 			return false;
-	}
 	return true;
 }
 
-static bool start_server(struct comparison *c, struct turn *turn,
-			 struct error *error)
+static bool start_server(struct comparison *c, struct turn *turn)
 {
-	const struct plan *plan = c->config->plan;
 	char log[PATH_MAX];
 
 	show_activity(c, turn, "start");
-	snprintf(log, sizeof(log), "%s/logs/arm-%td.log", c->config->folder,
-		 turn->arm - plan->arms + 1);
-	return server_process_start(&turn->server, turn->arm, plan->query, log,
-				    c->config->stop, error);
+	snprintf(log, sizeof(log), "%s/logs/arm-%td.log", c->folder,
+		 turn->arm - c->plan.arms + 1);
+	return server_process_start(&turn->server, turn->arm, c->plan.query,
+				    log, &interrupted, &c->error);
 }
 
 /* The server is stopped in every case. */
-static bool take_turn(struct comparison *c, struct turn *turn,
-		      struct error *error)
+static bool take_turn(struct comparison *c, struct turn *turn)
 {
-	struct pace *pace = &c->paces[turn->run.load];
+	struct pace *pace = &c->paces[turn->load];
 	uint64_t began_ns = clock_now_ns();
-	struct error why;
 	bool done =
-		start_server(c, turn, &why) && warm_up(c, turn, &why) &&
-		(turn->run.load == LOAD_CLOSED ? measure_closed(c, turn, &why) :
-						 measure_open(c, turn, &why));
+		start_server(c, turn) && measure(c, turn, LOAD_WARM_UP, 0) &&
+		(turn->load == LOAD_CLOSED ? measure(c, turn, LOAD_CLOSED, 0) :
+					     measure_open(c, turn));
+	struct error why = c->error;
 
 	server_process_stop(&turn->server);
 	pace->done++;
 	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
-	if (!done && !stopped(c))
-		error_set(error, "arm '%s', repetition %" PRIu64 ": %s",
-			  turn->arm->name, turn->run.repetition, why.text);
-	return done || stopped(c);
+	if (done || interrupted)
+		return true;
+	error_set(&c->error, "arm '%s', repetition %" PRIu64 ": %s",
+		  turn->arm->name, turn->repetition, why.text);
+	return false;
 }
 
-static bool take_turns(struct comparison *c, enum load load,
-		       struct error *error)
+static bool take_turns(struct comparison *c, enum load load)
 {
-	const struct plan *plan = c->config->plan;
+	const struct plan *plan = &c->plan;
 
+	c->paces[load].count = plan->repetitions * plan->arm_count;
 	for (uint64_t repetition = 1; repetition <= plan->repetitions;
 	     repetition++)
-		for (size_t i = 0; i < plan->arm_count && !stopped(c); i++) {
-			const struct arm *arm =
-				&plan->arms[(i + repetition - 1) %
-					    plan->arm_count];
+		for (size_t i = 0; i < plan->arm_count && !interrupted; i++) {
 			struct turn turn = {
-				.run = { arm->name, load, repetition, 0 },
-				.arm = arm,
+				.arm = &plan->arms[(i + repetition - 1) %
+						   plan->arm_count],
+				.load = load,
+				.repetition = repetition,
 			};
 
-			if (!take_turn(c, &turn, error))
+			if (!take_turn(c, &turn))
 				return false;
 		}
 	return true;
 }
 
-static bool has_capacity(const struct comparison *c, struct error *error)
+/*
+ * True: done, or interrupted.  False: c->error says which arm failed, and why.
+ * Either way c->results has what was measured.
+ */
+static bool measure_all(struct comparison *c)
 {
-	if (c->capacities_per_s.count > 0 &&
-	    sample_median(&c->capacities_per_s) > 0)
+	if (c->plan.open.rate_count > 0) /* for the estimate of the time */
+		c->paces[LOAD_OPEN].count =
+			c->plan.repetitions * c->plan.arm_count;
+	if (!take_turns(c, LOAD_CLOSED))
+		return false;
+	if (interrupted || c->plan.open.rate_count == 0)
 		return true;
-	error_set(error, "arm '%s' has no capacity to take shares of",
-		  c->config->plan->arms[0].name);
+	if (sample_median(&c->capacities_per_s) > 0)
+		return take_turns(c, LOAD_OPEN);
+	error_set(&c->error, "arm '%s' has no capacity to take shares of",
+		  c->plan.arms[0].name);
 	return false;
 }
 
-bool comparison_run(const struct comparison_config *config, cJSON **results,
+static int complain(int code, const struct error *error)
+{
+	fprintf(stderr, "loadgen compare: %s\n", error->text);
+	return code;
+}
+
+static int write_report(const char *folder, const cJSON *results)
+{
+	struct error error, note;
+
+	if (!report_write(folder, results, &note, &error))
+		return complain(COMPARE_FAILED, &error);
+	if (*note.text != '\0')
+		printf("no plots, only tables: %s\n", note.text);
+	printf("%s/report.html, report.md, results.json\n", folder);
+	return COMPARE_DONE;
+}
+
+static int report_again(const char *folder)
+{
+	struct error error;
+	char path[PATH_MAX];
+	cJSON *results;
+	int code;
+
+	snprintf(path, sizeof(path), "%s/results.json", folder);
+	results = json_read_file(path, RESULTS_BYTES_MAX, &error);
+	if (results == NULL)
+		return complain(COMPARE_USAGE, &error);
+	code = write_report(folder, results);
+	cJSON_Delete(results);
+	return code;
+}
+
+/* Results are never written over those of another comparison. */
+static bool make_folder(const char *folder, struct error *error)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/results.json", folder);
+	if (access(path, F_OK) == 0) {
+		error_set(error, "%s is there already", path);
+		return false;
+	}
+	snprintf(path, sizeof(path), "%s/logs", folder);
+	if ((mkdir(folder, 0777) == 0 || errno == EEXIST) &&
+	    (mkdir(path, 0777) == 0 || errno == EEXIST))
+		return true;
+	error_set(error, "--output %s: %s", folder, strerror(errno));
+	return false;
+}
+
+/* Read the plan, with what the options override, and make the folder. */
+static bool prepare(struct comparison *c, const struct compare_options *o,
 		    struct error *error)
 {
-	const struct plan *plan = config->plan;
-	uint64_t turns = plan->repetitions * plan->arm_count;
-	struct comparison c = {
-		.config = config,
-		.results = results_new(plan),
-		.paces[LOAD_CLOSED].count = turns,
-		.paces[LOAD_OPEN].count = plan->open.rate_count > 0 ? turns : 0,
-	};
-	struct error not_written;
-	bool done;
+	struct plan *plan = &c->plan;
+	struct error why;
+	cJSON *json = json_read_file(o->plan, RESULTS_BYTES_MAX, error);
 
-	snprintf(c.json_path, PATH_MAX, "%s/logs/run.json", config->folder);
-	snprintf(c.log_path, PATH_MAX, "%s/logs/loadgen.log", config->folder);
-	snprintf(c.csv_path, PATH_MAX, "%s/logs/warm-up.csv", config->folder);
-	done = take_turns(&c, LOAD_CLOSED, error);
-	if (done && !stopped(&c) && plan->open.rate_count > 0)
-		done = has_capacity(&c, error) &&
-		       take_turns(&c, LOAD_OPEN, error);
-	if (config->live)
-		fprintf(config->progress, "\r\033[K");
-	if (!write_results(&c, &not_written) && done) {
-		*error = not_written;
-		done = false;
+	if (json == NULL)
+		return false;
+	if (!plan_read(plan, json, &why)) {
+		error_set(error, "%s: %s", o->plan, why.text);
+		return false;
 	}
-	*results = c.results;
-	return done;
+	if (o->dataset != NULL)
+		plan->dataset = o->dataset;
+	if (o->repetitions > 0)
+		plan->repetitions = o->repetitions;
+	if (plan->dataset == NULL) {
+		error_set(error,
+			  "--dataset DIR is missing, and the plan has none");
+		return false;
+	}
+	c->folder = o->output;
+	return (o->arms == NULL || plan_choose_arms(plan, o->arms, error)) &&
+	       make_folder(o->output, error);
+}
+
+static int run_comparison(const struct compare_options *o)
+{
+	struct comparison c = { .live = isatty(STDERR_FILENO) != 0 };
+	int code = COMPARE_USAGE;
+	struct error ignored;
+	bool done = false;
+
+	if (prepare(&c, o, &c.error)) {
+		c.results = results_new(&c.plan);
+		done = measure_all(&c);
+		done = write_results(&c, done ? &c.error : &ignored) && done;
+		code = COMPARE_FAILED;
+		if (c.live)
+			fprintf(stderr, "\r\033[K");
+	}
+	code = done ? write_report(c.folder, c.results) :
+		      complain(code, &c.error);
+	cJSON_Delete(c.results);
+	plan_release(&c.plan);
+	return interrupted ? COMPARE_INTERRUPTED : code;
+}
+
+/* A flag_take_fn. */
+static bool take_option(void *options, const struct flag *f, const char *value,
+			struct error *why)
+{
+	struct compare_options *o = options;
+
+	if (f != NULL)
+		return flag_set(f, value, o, why);
+	if (o->plan != NULL) {
+		error_set(why, "there is a second plan, '%s'", value);
+		return false;
+	}
+	o->plan = value;
+	return true;
+}
+
+int compare_command(int argc, char **argv)
+{
+	/* Servers must be stopped first, however many signals come. */
+	const struct sigaction action = { .sa_handler = interrupt };
+	struct compare_options options = { 0 };
+	struct error error;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	if (!flags_read(&program, argv + 1, (uint32_t)argc - 1, take_option,
+			&options, &error))
+		return complain(COMPARE_USAGE, &error);
+	if (program_answer(&program, &options.asked, DARKROOM_COMMIT, stdout))
+		return COMPARE_DONE;
+	if (options.report != NULL && options.plan == NULL)
+		return report_again(options.report);
+	if (options.plan != NULL && options.output != NULL)
+		return run_comparison(&options);
+	error_set(&error, "PLAN.json and --output DIR, or --report DIR");
+	return complain(COMPARE_USAGE, &error);
 }

@@ -4,11 +4,11 @@
 #include "loadgen/compare/results.h"
 #include "loadgen/report/record.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MIB (1024. * 1024)
 
 const struct metric_view metric_views[METRIC_COUNT] = {
 	[METRIC_MEGABYTES_PER_S] = { "MB/s", 3, false, "throughput.svg",
@@ -45,15 +45,30 @@ const struct metric_view metric_views[METRIC_COUNT] = {
 				    NULL, NULL, NULL },
 };
 
-/* NAN: it is missing. */
-static double number_at(const cJSON *object, const char *key)
+/*
+ * The item at a path of keys and indexes, as "size_classes.0.response_ms".
+ * NULL: it is missing.
+ */
+static const cJSON *item_at(const cJSON *item, const char *path)
 {
-	return json_number(object, key, (double)NAN);
+	char key[32];
+
+	for (; item != NULL && *path != '\0'; path += *path == '.') {
+		size_t length = strcspn(path, ".");
+
+		snprintf(key, sizeof(key), "%.*s", (int)length, path);
+		item = cJSON_IsArray(item) ?
+			       cJSON_GetArrayItem(item, atoi(key)) :
+			       cJSON_GetObjectItemCaseSensitive(item, key);
+		path += length;
+	}
+	return item;
 }
 
-static const cJSON *item_at(const cJSON *object, const char *key)
+/* NAN: it is missing. */
+static double number_at(const cJSON *item, const char *path)
 {
-	return cJSON_GetObjectItemCaseSensitive(object, key);
+	return cJSON_GetNumberValue(item_at(item, path));
 }
 
 /*
@@ -79,31 +94,28 @@ static double best_interval(const cJSON *result)
 
 static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 {
-	struct sample *metrics = arm->metrics;
-	const cJSON *server = item_at(result, "server");
-	double cpu_s = number_at(server, "cpu_s");
-	double switches = number_at(server, "voluntary_switches") +
-			  number_at(server, "involuntary_switches");
 	double ok = results_count_ok(result);
+	double cpu_s = number_at(result, "server.cpu_s");
+	double switches = number_at(result, "server.voluntary_switches") +
+			  number_at(result, "server.involuntary_switches");
+	double memory = number_at(result, "server.peak_memory_bytes");
+	const double values[METRIC_COUNT] = {
+		[METRIC_MEGABYTES_PER_S] =
+			number_at(result, "bytes_per_s") / 1e6,
+		[METRIC_MAKESPAN_S] = number_at(result, "makespan_s"),
+		[METRIC_RESPONSES_PER_S] = number_at(result, "responses_per_s"),
+		[METRIC_P90_MS] = number_at(result, "response_ms.p90"),
+		[METRIC_CPU_PERCENT] = number_at(result, "server.cpu_percent"),
+		[METRIC_UPLOADS_MBIT_S] = best_interval(result) * 8 / 1e6,
+		[METRIC_CPU_MS_PER_IMAGE] = cpu_s * 1000 / ok,
+		[METRIC_PEAK_MEMORY_MIB] = memory / (1 << 20),
+		[METRIC_SWITCHES_PER_IMAGE] = switches / ok,
+		[METRIC_CLIENT_PERCENT] =
+			number_at(result, "client_cpu_s") * 100 / cpu_s,
+	};
 
-	sample_add(&metrics[METRIC_MEGABYTES_PER_S],
-		   number_at(result, "bytes_per_s") / 1e6);
-	sample_add(&metrics[METRIC_MAKESPAN_S],
-		   number_at(result, "makespan_s"));
-	sample_add(&metrics[METRIC_RESPONSES_PER_S],
-		   number_at(result, "responses_per_s"));
-	sample_add(&metrics[METRIC_P90_MS],
-		   number_at(item_at(result, "response_ms"), "p90"));
-	sample_add(&metrics[METRIC_CPU_PERCENT],
-		   number_at(server, "cpu_percent"));
-	sample_add(&metrics[METRIC_UPLOADS_MBIT_S],
-		   best_interval(result) * 8 / 1e6);
-	sample_add(&metrics[METRIC_CPU_MS_PER_IMAGE], cpu_s * 1000 / ok);
-	sample_add(&metrics[METRIC_PEAK_MEMORY_MIB],
-		   number_at(server, "peak_memory_bytes") / MIB);
-	sample_add(&metrics[METRIC_SWITCHES_PER_IMAGE], switches / ok);
-	sample_add(&metrics[METRIC_CLIENT_PERCENT],
-		   number_at(result, "client_cpu_s") * 100 / cpu_s);
+	for (int i = 0; i < METRIC_COUNT; i++)
+		sample_add(&arm->metrics[i], values[i]);
 }
 
 /* All runs have the same ladder; a longer run has more rungs. */
@@ -131,38 +143,31 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 
 	cJSON_ArrayForEach(pair, item_at(result, "percentiles"))
 	{
-		const cJSON *percent = cJSON_GetArrayItem(pair, 0);
-		const cJSON *ms = cJSON_GetArrayItem(pair, 1);
+		double percent = number_at(pair, "0");
+		double ms = number_at(pair, "1");
 
-		if (cJSON_IsNumber(percent) && cJSON_IsNumber(ms))
-			add_rung(arm, percent->valuedouble, ms->valuedouble);
+		if (!isnan(percent) && !isnan(ms))
+			add_rung(arm, percent, ms);
 	}
-}
-
-/* Response times of a size class. */
-static const cJSON *class_times(const cJSON *result, int class)
-{
-	return item_at(
-		cJSON_GetArrayItem(item_at(result, "size_classes"), class),
-		"response_ms");
 }
 
 static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
 			 const cJSON *result)
 {
-	const cJSON *times = item_at(result, "response_ms");
+	static const char *const paths[OPEN_FAILED_PERCENT] = {
+		[OPEN_RATE_PER_S] = "rate_per_s",
+		[OPEN_RESPONSES_PER_S] = "responses_per_s",
+		[OPEN_P50_MS] = "response_ms.p50",
+		[OPEN_P90_MS] = "response_ms.p90",
+		[OPEN_P99_MS] = "response_ms.p99",
+		[OPEN_SMALLEST_P90_MS] = "size_classes.0.response_ms.p90",
+		[OPEN_LARGEST_P99_MS] = "size_classes.3.response_ms.p99",
+	};
 	double requests = number_at(result, "requests");
 
-	sample_add(&open[OPEN_RATE_PER_S], number_at(result, "rate_per_s"));
-	sample_add(&open[OPEN_RESPONSES_PER_S],
-		   number_at(result, "responses_per_s"));
-	sample_add(&open[OPEN_P50_MS], number_at(times, "p50"));
-	sample_add(&open[OPEN_P90_MS], number_at(times, "p90"));
-	sample_add(&open[OPEN_P99_MS], number_at(times, "p99"));
-	sample_add(&open[OPEN_SMALLEST_P90_MS],
-		   number_at(class_times(result, 0), "p90"));
-	sample_add(&open[OPEN_LARGEST_P99_MS],
-		   number_at(class_times(result, SIZE_CLASS_COUNT - 1), "p99"));
+	static_assert(SIZE_CLASS_COUNT == 4, "the last one is 3");
+	for (int i = 0; i < OPEN_FAILED_PERCENT; i++)
+		sample_add(&open[i], number_at(result, paths[i]));
 	sample_add(&open[OPEN_FAILED_PERCENT],
 		   100 * (requests - results_count_ok(result)) / requests);
 }
@@ -211,18 +216,9 @@ static void add_warnings(struct figures *f, const char *arm,
 	}
 }
 
-struct sorting {
-	struct figures *figures;
-	const struct plan *plan;
-};
-
-/* A results_run_fn. */
-static void sort_run(const struct results_run *run, const cJSON *result,
-		     void *arg)
+static void add_run(struct figures *f, const struct results_run *run)
 {
-	struct sorting *sorting = arg;
-	const struct plan *plan = sorting->plan;
-	struct figures *f = sorting->figures;
+	const struct open_loop *open = &f->plan->open;
 	struct arm_figures *arm = f->arms;
 
 	if (run->load == LOAD_WARM_UP)
@@ -231,26 +227,19 @@ static void sort_run(const struct results_run *run, const cJSON *result,
 		arm++;
 	if (arm == f->arms + f->arm_count)
 		return;
-	add_warnings(f, arm->name, result);
+	add_warnings(f, arm->name, run->result);
 	if (run->load == LOAD_CLOSED) {
-		add_closed_run(arm, result);
-		add_percentiles(arm, result);
+		add_closed_run(arm, run->result);
+		add_percentiles(arm, run->result);
 		return;
 	}
-	for (size_t i = 0; i < plan->open.rate_count; i++)
-		if (plan->open.percents[i] == run->percent_of_capacity)
-			add_open_run(arm->open[i], result);
-}
-
-/* Remove the arms that were not measured. */
-static void drop_empty(struct figures *f)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->arm_count; i++)
-		if (f->arms[i].metrics[METRIC_MEGABYTES_PER_S].count > 0)
-			f->arms[kept++] = f->arms[i];
-	f->arm_count = kept;
+	for (size_t i = 0; i < open->rate_count; i++) {
+		if (open->percents[i] != run->percent_of_capacity)
+			continue;
+		add_open_run(arm->open[i], run->result);
+		f->has_losses |= results_count_ok(run->result) <
+				 number_at(run->result, "requests");
+	}
 }
 
 static double mean_throughput(const struct arm_figures *arm)
@@ -258,27 +247,38 @@ static double mean_throughput(const struct arm_figures *arm)
 	return sample_mean(&arm->metrics[METRIC_MEGABYTES_PER_S]);
 }
 
+/* Remove the arms that were not measured, and rank the others. */
 static void rank_arms(struct figures *f)
 {
-	for (size_t i = 0; i < f->arm_count; i++) {
-		double mean = mean_throughput(&f->arms[i]);
-		size_t rank = i;
+	size_t count = 0;
 
-		while (rank > 0 &&
-		       mean_throughput(&f->arms[f->ranking[rank - 1]]) < mean) {
-			f->ranking[rank] = f->ranking[rank - 1];
-			rank--;
-		}
-		f->ranking[rank] = i;
+	for (size_t i = 0; i < f->arm_count; i++) {
+		struct arm_figures *arm = &f->arms[count];
+		size_t rank = count;
+
+		*arm = f->arms[i];
+		arm->closed_runs = arm->metrics[METRIC_MEGABYTES_PER_S].count;
+		arm->open_runs = arm->open[0][OPEN_RATE_PER_S].count;
+		if (arm->closed_runs == 0)
+			continue;
+		for (; rank > 0 && mean_throughput(f->ranked[rank - 1]) <
+					   mean_throughput(arm);
+		     rank--)
+			f->ranked[rank] = f->ranked[rank - 1];
+		f->ranked[rank] = arm;
+		count++;
 	}
+	f->arm_count = count;
 }
 
 bool figures_init(struct figures *f, const struct plan *plan,
 		  const cJSON *results)
 {
-	struct sorting sorting = { f, plan };
+	struct results_run run;
+	const cJSON *entry;
 
 	*f = (struct figures){
+		.plan = plan,
 		.arms = calloc(plan->arm_count, sizeof(*f->arms)),
 		.arm_count = plan->arm_count,
 	};
@@ -288,21 +288,13 @@ bool figures_init(struct figures *f, const struct plan *plan,
 		f->arms[i].name = plan->arms[i].name;
 		f->arms[i].number = i;
 	}
-	results_for_each(results, sort_run, &sorting);
-	drop_empty(f);
+	cJSON_ArrayForEach(entry, item_at(results, "runs"))
+	{
+		if (results_read_run(entry, &run))
+			add_run(f, &run);
+	}
 	rank_arms(f);
 	return true;
-}
-
-size_t figures_closed_runs(const struct arm_figures *arm)
-{
-	return arm->metrics[METRIC_MEGABYTES_PER_S].count;
-}
-
-/* Every open loop begins with the lowest rate. */
-size_t figures_open_runs(const struct arm_figures *arm)
-{
-	return arm->open[0][OPEN_RATE_PER_S].count;
 }
 
 void figures_release(struct figures *f)

@@ -3,7 +3,8 @@
  * Figures: the results of a comparison, sorted by arm and metric.
  *
  * A value that a run's JSON lacks is left out: a sample may hold fewer values
- * than there were repetitions, or none.  Pure.
+ * than there were repetitions, or none; a rung or a rate too, if a run was too
+ * short, or too overloaded, for it.  Pure.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -71,7 +72,9 @@ struct rung {
 
 struct arm_figures {
 	const char *name;
-	size_t number; /* in the plan: its colour */
+	size_t number;      /* in the plan: its colour */
+	size_t closed_runs; /* how often it was measured */
+	size_t open_runs;   /* at the lowest rate, with which all begin */
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
 	struct rung rungs[FIGURES_RUNGS_MAX]; /* of closed loops */
@@ -86,23 +89,18 @@ struct figures_warning {
 };
 
 struct figures {
+	const struct plan *plan;
 	struct arm_figures *arms; /* those measured, in the plan's order */
+	const struct arm_figures *ranked[PLAN_ARMS_MAX]; /* best mean first */
 	size_t arm_count;
-	size_t ranking[PLAN_ARMS_MAX]; /* indexes of arms, best mean first */
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
 	size_t warning_count;
+	bool has_losses; /* of requests, in an open loop */
 };
 
-/* Fill `f`.  False: out of memory. */
+/* Fill `f`; the plan and the results are lent to it.  False: out of memory. */
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
-
-/*
- * How often an arm was measured in closed and in open loops.  A rung or a rate
- * may have fewer runs: the others were too short, or too overloaded, for it.
- */
-size_t figures_closed_runs(const struct arm_figures *arm);
-size_t figures_open_runs(const struct arm_figures *arm);
 
 /* Make `f` empty.  An empty one is fine. */
 void figures_release(struct figures *f);

@@ -39,26 +39,21 @@
 enum {
 	PLAN_ARMS_MAX = 16,
 	PLAN_ARGUMENTS_MAX = 64,
-	PLAN_VARIABLES_MAX = 32,
 	PLAN_RATES_MAX = 16,
 	PLAN_REPETITIONS_MAX = 100, /* as a sample holds */
 	PLAN_NAME_BYTES_MAX = 48,   /* of an arm: a row of a table */
 };
 
-struct variable {
-	const char *name;
-	const char *value;
-};
-
 struct arm {
 	const char *name; /* unique */
 	const char *url;
-	const char *directory;                           /* NULL: the current */
-	const char *command[PLAN_ARGUMENTS_MAX + 1];     /* [0] NULL: none */
-	struct variable environment[PLAN_VARIABLES_MAX]; /* added */
-	size_t variable_count;
-	uint64_t connections; /* 0: as the plan says */
+	const char *directory;    /* NULL: the current */
+	const cJSON *command;     /* list of texts; NULL: none */
+	const cJSON *environment; /* object of texts, to be added; or NULL */
+	uint64_t connections;     /* 0: as the plan says */
 };
+
+enum plan_verify { PLAN_VERIFY_SIZE, PLAN_VERIFY_DECODE, PLAN_VERIFY_NONE };
 
 struct closed_loop {
 	uint64_t connections;
@@ -77,7 +72,7 @@ struct plan {
 	const char *title;
 	const char *dataset; /* NULL: not given */
 	const char *query;   /* may be empty */
-	const char *verify;  /* NULL: replies are not checked */
+	enum plan_verify verify;
 	uint64_t repetitions;
 	struct closed_loop closed;
 	struct open_loop open;

@@ -85,7 +85,25 @@ static size_t longest_name(const struct figures *f)
 	return longest;
 }
 
-/* The parts that all plots share; after it only their data are missing. */
+/* Curves of times. */
+struct line_plot {
+	enum plot_place place;
+	const char *file;
+	const char *title;
+	bool nines; /* shares of replies by their times; or times by rates */
+	enum open_metric metric; /* of times by rates */
+};
+
+/* Only a plot that has data is added. */
+static const struct plot *add_plot(struct plots *p, enum plot_place place,
+				   const char *file, const char *title)
+{
+	assert(p->count < PLOTS_MAX);
+	p->list[p->count] = (struct plot){ place, file, title, NULL };
+	return &p->list[p->count++];
+}
+
+/* Begin a plot of FIELD_WIDTH x `height` pixels; its data are still missing. */
 static void begin_plot(FILE *script, const struct plot *plot, size_t left,
 		       size_t right, size_t field_height, const char *x_title)
 {
@@ -96,24 +114,22 @@ static void begin_plot(FILE *script, const struct plot *plot, size_t left,
 		"\nreset\n"
 		"set terminal svg size %.0f,%.0f dynamic noenhanced "
 		"background rgb '" PAPER "' font 'system-ui,sans-serif,12'\n"
-		"set output ",
-		width, height);
-	write_string(script, plot->file);
-	fprintf(script,
-		"\nset lmargin at screen %f\nset rmargin at screen %f\n"
+		"set lmargin at screen %f\nset rmargin at screen %f\n"
 		"set tmargin at screen %f\nset bmargin at screen %f\n"
-		"set label at screen %f, screen %f left "
-		"font ',14' ",
-		(double)left / width, (double)(left + FIELD_WIDTH) / width,
-		1 - TOP / height, BOTTOM / height, 12 / width, 1 - 18 / height);
+		"set border lc rgb '#%06x'\nset tics nomirror scale 0 "
+		"tc rgb '#%06x'\nset grid lt 1 lw 1 lc rgb '#%06x'\n"
+		"set format '%%.10g'\n"
+		"set label at screen %f, screen %f left font ',14' ",
+		width, height, (double)left / width,
+		(double)(left + FIELD_WIDTH) / width, 1 - TOP / height,
+		BOTTOM / height, soft.light, soft.light, grid.light, 12 / width,
+		1 - 18 / height);
 	write_string(script, plot->title);
+	fprintf(script, "\nset output ");
+	write_string(script, plot->file);
 	fprintf(script, "\nset xlabel ");
 	write_string(script, x_title);
-	fprintf(script,
-		"\nset border lc rgb '#%06x'\nset tics nomirror scale 0 "
-		"tc rgb '#%06x'\nset grid lt 1 lw 1 lc rgb '#%06x'\n"
-		"set format '%%.10g'\n",
-		soft.light, soft.light, grid.light);
+	fprintf(script, "\n");
 }
 
 static int marker_of(const struct arm_figures *arm)
@@ -123,7 +139,7 @@ static int marker_of(const struct arm_figures *arm)
 	return types[arm->number % ARRAY_SIZE(types)];
 }
 
-/* A row of each arm: its name, and the data of its box. */
+/* A row of each arm: its name, the data of its box, and all values. */
 static void write_rows(FILE *script, const struct figures *f,
 		       enum metric metric)
 {
@@ -132,24 +148,24 @@ static void write_rows(FILE *script, const struct figures *f,
 			"set label at graph 0, first %zu right "
 			"offset character -1,0 ",
 			i);
-		write_string(script, f->arms[f->ranking[i]].name);
+		write_string(script, f->ranked[i]->name);
 		fputc('\n', script);
 	}
 	fprintf(script, "$boxes << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct arm_figures *arm = &f->arms[f->ranking[i]];
-		struct five_numbers five;
+		const struct sample *s = &f->ranked[i]->metrics[metric];
+		double five[5];
 
-		if (arm->metrics[metric].count == 0)
-			continue;
-		five = sample_five_numbers(&arm->metrics[metric]);
-		fprintf(script, "%zu %.17g %.17g %.17g %.17g %.17g %u\n", i,
-			five.min, five.lower_quartile, five.median,
-			five.upper_quartile, five.max, arm_colour(arm));
+		sample_five_numbers(s, five);
+		if (s->count > 0)
+			fprintf(script,
+				"%zu %.17g %.17g %.17g %.17g %.17g %u\n", i,
+				five[0], five[1], five[2], five[3], five[4],
+				arm_colour(f->ranked[i]));
 	}
 	fprintf(script, "EOD\n$values << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct arm_figures *arm = &f->arms[f->ranking[i]];
+		const struct arm_figures *arm = f->ranked[i];
 
 		for (size_t k = 0; k < arm->metrics[metric].count; k++)
 			fprintf(script, "%zu %.17g %d %u\n", i,
@@ -161,20 +177,23 @@ static void write_rows(FILE *script, const struct figures *f,
 
 /*
  * Quartiles and median of each arm as a box, lines to both ends, and all
- * values.  False: no arm has a value, and nothing was written.
+ * values.
  */
-static bool write_boxes(FILE *script, const struct plot *plot,
-			const struct figures *f, enum metric metric)
+static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
+			enum metric metric)
 {
+	const struct metric_view *view = &metric_views[metric];
 	size_t left = longest_name(f) * LETTER + 20;
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++)
 		count += f->arms[i].metrics[metric].count;
-	if (count == 0)
-		return false;
-	begin_plot(script, plot, left < 90 ? 90 : left, RIGHT,
-		   ROW_HEIGHT * f->arm_count, metric_views[metric].plot_axis);
+	if (count == 0 || view->plot_file == NULL)
+		return;
+	begin_plot(script,
+		   add_plot(p, PLOT_BOXES, view->plot_file, view->plot_title),
+		   left < 90 ? 90 : left, RIGHT, ROW_HEIGHT * f->arm_count,
+		   view->plot_axis);
 	fprintf(script,
 		"set border 1\nunset key\nunset ytics\n"
 		"set yrange [%zu.5:-0.5]\n",
@@ -191,37 +210,28 @@ static bool write_boxes(FILE *script, const struct plot *plot,
 	      "\t$values using 2:1:3:4 with points pt variable ps .6 "
 	      "lc rgb variable\n",
 	      script);
-	return true;
 }
 
+/* Times by rates, or shares of the replies by their times. */
 struct curve {
 	const struct arm_figures *arm;
-	double x[POINTS_MAX]; /* rises */
-	double y[POINTS_MAX];
+	struct {
+		double x, y; /* x rises */
+	} points[POINTS_MAX];
 	size_t count;
 };
-
-static void add_point(struct curve *curve, double x, double y)
-{
-	assert(curve->count < POINTS_MAX);
-	curve->x[curve->count] = x;
-	curve->y[curve->count++] = y;
-}
 
 /* The key has the order in which curves end: top to bottom, left to right. */
 static int compare_ends(const void *left, const void *right)
 {
-	const struct curve *a = left;
-	const struct curve *b = right;
-	double ax, bx, ay, by;
+	const struct curve *a = left, *b = right;
+	double dx, dy;
 
 	if (a->count == 0 || b->count == 0)
 		return (a->count == 0) - (b->count == 0);
-	ax = a->x[a->count - 1];
-	bx = b->x[b->count - 1];
-	ay = a->y[a->count - 1];
-	by = b->y[b->count - 1];
-	return ay != by ? (ay < by) - (ay > by) : (ax > bx) - (ax < bx);
+	dx = a->points[a->count - 1].x - b->points[b->count - 1].x;
+	dy = a->points[a->count - 1].y - b->points[b->count - 1].y;
+	return dy != 0 ? (dy < 0) - (dy > 0) : (dx > 0) - (dx < 0);
 }
 
 /* An axis of times: a part of a decade is enough room at its ends. */
@@ -256,14 +266,15 @@ static void write_curves(FILE *script, const struct curve *curves, size_t count,
 {
 	static const char *const dashes[] = { "solid", "(12,5)", "(3,5)",
 					      "(14,5,3,5)" };
-	const char *separator = "plot ";
 
 	for (size_t i = 0; i < count; i++) {
 		fprintf(script, "$curve%zu << EOD\n", i);
-		for (size_t k = 0; k < curves[i].count; k++)
-			fprintf(script, "%.17g %.17g\n", curves[i].x[k],
-				nines ? -log10(1 - curves[i].y[k] / 100) :
-					curves[i].y[k]);
+		for (size_t k = 0; k < curves[i].count; k++) {
+			double y = curves[i].points[k].y;
+
+			fprintf(script, "%.17g %.17g\n", curves[i].points[k].x,
+				nines ? -log10(1 - y / 100) : y);
+		}
 		fprintf(script, "EOD\n");
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -271,166 +282,119 @@ static void write_curves(FILE *script, const struct curve *curves, size_t count,
 
 		fprintf(script,
 			"%s$curve%zu with %s lw 2 dt %s lc rgb '#%06x' ",
-			separator, i, nines ? "lines" : "linespoints",
+			i == 0 ? "plot " : ", \\\n\t", i,
+			nines ? "lines" : "linespoints",
 			dashes[arm->number % ARRAY_SIZE(dashes)],
 			arm_colour(arm));
 		if (!nines)
 			fprintf(script, "pt %d ps 0.6 ", marker_of(arm));
 		fprintf(script, "title ");
 		write_string(script, arm->name);
-		separator = ", \\\n\t";
 	}
 	fputc('\n', script);
 }
 
 /*
- * `nines`: shares of the replies by their times; or else times by rates.
- * False: no curve has a point, and nothing was written.
+ * Add the medians of the runs, if every one of `runs` has a time: the median of
+ * only some would be that of the luckier ones.  Times have a logarithmic axis,
+ * which has no 0.
  */
-static bool write_lines(FILE *script, const struct plot *plot,
-			struct curve *curves, const struct figures *f,
-			bool nines)
+static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
+		      double other, bool nines)
+{
+	double time = sample_median(ms);
+
+	if (ms->count != runs || !(time > 0))
+		return;
+	assert(curve->count < POINTS_MAX);
+	curve->points[curve->count].x = nines ? time : other;
+	curve->points[curve->count++].y = nines ? other : time;
+}
+
+static void find_curve(struct curve *curve, const struct arm_figures *arm,
+		       const struct line_plot *line)
+{
+	curve->arm = arm;
+	for (size_t k = 0; k < PLAN_RATES_MAX && !line->nines; k++)
+		add_point(curve, &arm->open[k][line->metric], arm->open_runs,
+			  sample_median(&arm->open[k][OPEN_RATE_PER_S]), false);
+	/* 100 % has infinitely many nines. */
+	for (size_t k = 0; k < arm->rung_count && line->nines; k++)
+		if (arm->rungs[k].percent < 99.9999)
+			add_point(curve, &arm->rungs[k].ms, arm->closed_runs,
+				  arm->rungs[k].percent, true);
+}
+
+static void write_lines(FILE *script, struct plots *p, const struct figures *f,
+			const struct line_plot *line)
 {
 	size_t key = longest_name(f) * LETTER + KEY_WIDTH;
 	double width = (double)(LEFT + FIELD_WIDTH + key);
 	double height = TOP + FIELD_HEIGHT + BOTTOM;
-	double low_ms = INFINITY;
-	double high_ms = 0;
-	double high_percent = 0;
+	double low_ms = INFINITY, high_ms = 0, high_percent = 0;
+	struct curve curves[PLAN_ARMS_MAX] = { 0 };
 	size_t count = 0;
 
+	for (size_t i = 0; i < f->arm_count; i++)
+		find_curve(&curves[i], &f->arms[i], line);
 	qsort(curves, f->arm_count, sizeof(*curves), compare_ends);
 	for (; count < f->arm_count && curves[count].count > 0; count++)
 		for (size_t k = 0; k < curves[count].count; k++) {
-			double x = curves[count].x[k];
-			double y = curves[count].y[k];
+			double x = curves[count].points[k].x;
+			double y = curves[count].points[k].y;
 
-			low_ms = fmin(low_ms, nines ? x : y);
-			high_ms = fmax(high_ms, nines ? x : y);
-			high_percent = fmax(high_percent, nines ? y : 0);
+			low_ms = fmin(low_ms, line->nines ? x : y);
+			high_ms = fmax(high_ms, line->nines ? x : y);
+			high_percent = fmax(high_percent, y);
 		}
 	if (count == 0)
-		return false;
-	begin_plot(script, plot, LEFT, key, FIELD_HEIGHT,
-		   nines ? "response time, ms" : "requests offered per second");
+		return;
+	begin_plot(script, add_plot(p, line->place, line->file, line->title),
+		   LEFT, key, FIELD_HEIGHT,
+		   line->nines ? "response time, ms" :
+				 "requests offered per second");
 	fprintf(script,
 		"set border 3\nset label '%s' at screen %f, screen %f left\n"
 		"set key at screen %f, screen %f left top Left reverse "
 		"samplen 3 spacing 1.3\n",
-		nines ? "replies that came sooner, %" : "ms", 12 / width,
+		line->nines ? "replies that came sooner, %" : "ms", 12 / width,
 		1 - (TOP - 12) / height, (LEFT + FIELD_WIDTH + 16) / width,
 		1 - TOP / height);
-	write_log_axis(script, nines ? 'x' : 'y', low_ms, high_ms);
-	if (nines)
+	write_log_axis(script, line->nines ? 'x' : 'y', low_ms, high_ms);
+	if (line->nines)
 		write_nines_axis(script, high_percent);
-	write_curves(script, curves, count, nines);
-	return true;
+	write_curves(script, curves, count, line->nines);
 }
 
-/*
- * Has every one of `runs` a time?  The median of only some would be that of the
- * luckier ones.  Times have a logarithmic axis, which has no 0.
- */
-static bool can_be_drawn(const struct sample *ms, size_t runs)
+/* All plots of a report, which are added to `p`.  NULL: out of memory. */
+static char *make_script(struct plots *p, const struct figures *f)
 {
-	return ms->count > 0 && ms->count == runs && sample_median(ms) > 0;
-}
-
-static void find_times_curve(struct curve *curve, const struct arm_figures *arm)
-{
-	*curve = (struct curve){ .arm = arm };
-	for (size_t k = 0; k < arm->rung_count; k++) {
-		const struct rung *rung = &arm->rungs[k];
-
-		if (can_be_drawn(&rung->ms, figures_closed_runs(arm)) &&
-		    rung->percent < 99.9999) /* 100 % has infinitely many 9s */
-			add_point(curve, sample_median(&rung->ms),
-				  rung->percent);
-	}
-}
-
-static void find_load_curve(struct curve *curve, const struct arm_figures *arm,
-			    const struct plan *plan, enum open_metric metric)
-{
-	*curve = (struct curve){ .arm = arm };
-	for (size_t k = 0; k < plan->open.rate_count; k++) {
-		const struct sample *open = arm->open[k];
-
-		if (can_be_drawn(&open[metric], figures_open_runs(arm)))
-			add_point(curve, sample_median(&open[OPEN_RATE_PER_S]),
-				  sample_median(&open[metric]));
-	}
-}
-
-/* Keep a plot that was written. */
-static void keep_plot(struct plots *p, const struct plot *plot, bool written)
-{
-	assert(p->count < PLOTS_MAX);
-	if (written)
-		p->list[p->count++] = *plot;
-}
-
-static bool write_script(FILE *script, struct plots *p, const struct figures *f,
-			 const struct plan *plan)
-{
-	static const struct plot times = {
-		PLOT_TIMES, "response_times.svg",
-		"Response times, closed loop (medians of the runs)", NULL
-	};
-	static const struct plot loads[] = {
+	static const struct line_plot lines[] = {
+		{ PLOT_TIMES, "response_times.svg",
+		  "Response times, closed loop (medians of the runs)", true,
+		  0 },
 		{ PLOT_OPEN_LOOP, "load_p50.svg",
-		  "Response time under load, median", NULL },
+		  "Response time under load, median", false, OPEN_P50_MS },
 		{ PLOT_OPEN_LOOP, "load_p90.svg",
-		  "Response time under load, 90th percentile", NULL },
+		  "Response time under load, 90th percentile", false,
+		  OPEN_P90_MS },
 		{ PLOT_OPEN_LOOP, "load_p99.svg",
-		  "Response time under load, 99th percentile", NULL },
+		  "Response time under load, 99th percentile", false,
+		  OPEN_P99_MS },
 	};
-	struct curve *curves = calloc(f->arm_count, sizeof(*curves));
+	struct text text;
+	FILE *script = text_open(&text);
 
-	if (curves == NULL)
-		return false;
+	if (script == NULL)
+		return NULL;
 	fprintf(script,
 		"# All plots of a report; to draw them: gnuplot " PLOT_SCRIPT
 		"\nset encoding utf8\n");
-	for (int i = 0; i < METRIC_COUNT; i++) {
-		const struct plot plot = { PLOT_BOXES,
-					   metric_views[i].plot_file,
-					   metric_views[i].plot_title, NULL };
-
-		if (plot.file != NULL)
-			keep_plot(
-				p, &plot,
-				write_boxes(script, &plot, f, (enum metric)i));
-	}
-	for (size_t i = 0; i < f->arm_count; i++)
-		find_times_curve(&curves[i], &f->arms[i]);
-	keep_plot(p, &times, write_lines(script, &times, curves, f, true));
-	for (size_t k = 0; k < ARRAY_SIZE(loads); k++) {
-		for (size_t i = 0; i < f->arm_count; i++)
-			find_load_curve(&curves[i], &f->arms[i], plan,
-					OPEN_P50_MS + (enum open_metric)k);
-		keep_plot(p, &loads[k],
-			  write_lines(script, &loads[k], curves, f, false));
-	}
-	free(curves);
-	return true;
-}
-
-static bool write_script_file(struct plots *p, const struct figures *f,
-			      const struct plan *plan, const char *folder,
-			      struct error *error)
-{
-	char path[PATH_MAX];
-	struct file_draft draft;
-
-	snprintf(path, sizeof(path), "%s/" PLOT_SCRIPT, folder);
-	if (!file_draft_open(&draft, path, error))
-		return false;
-	if (write_script(draft.out, p, f, plan))
-		return file_draft_commit(&draft, error);
-	file_draft_drop(&draft);
-	error_set(error, "%s: out of memory", path);
-	return false;
+	for (int i = 0; i < METRIC_COUNT; i++)
+		write_boxes(script, p, f, (enum metric)i);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		write_lines(script, p, f, &lines[i]);
+	return text_close(&text, script);
 }
 
 /* In the dark, a colour becomes another.  gnuplot writes it in two ways. */
@@ -490,81 +454,71 @@ static bool finish_plot(struct plot *plot, const char *drafts,
 			const char *folder, struct error *error)
 {
 	char path[PATH_MAX + 32];
-	struct file_draft draft;
 	struct text styled;
-	const char *why = "out of memory";
+	const char *why;
 	char *svg;
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/%s", drafts, plot->file);
 	svg = file_read_text(path, SVG_BYTES_MAX, &why);
-	out = svg != NULL ? text_open(&styled) : NULL;
+	if (svg == NULL) {
+		error_set(error, "%s: %s", path, why);
+		return false;
+	}
+	out = text_open(&styled);
 	if (out != NULL) {
 		write_styled(out, svg, plot->title);
 		plot->svg = text_close(&styled, out);
 	}
 	free(svg);
-	if (plot->svg == NULL) {
-		error_set(error, "%s: %s", path, why);
-		return false;
-	}
-	snprintf(path, sizeof(path), "%s/%s", folder, plot->file);
-	if (!file_draft_open(&draft, path, error))
-		return false;
-	fputs(plot->svg, draft.out);
-	return file_draft_commit(&draft, error);
+	return file_write_text(folder, plot->file, plot->svg, error);
 }
 
 /* Run gnuplot in the new folder `drafts`, inside the report's folder. */
 static bool run_gnuplot(struct plots *p, const char *drafts, const char *log,
 			struct error *error)
 {
-	static const char *const command[] = { "gnuplot", "-d",
-					       "../" PLOT_SCRIPT, NULL };
+	static const char *const words[] = { "gnuplot", "-d",
+					     "../" PLOT_SCRIPT };
 	static const volatile sig_atomic_t never_stop;
+	cJSON *command = cJSON_CreateStringArray(words, ARRAY_SIZE(words));
 	const struct process_config config = {
 		.command = command,
 		.directory = drafts,
 		.log = log,
 	};
-	struct process process = { 0 };
-	int status;
+	int status = 0;
 
-	if (!process_start(&process, &config, &p->missing)) {
-		p->count = 0;
-		return true;
-	}
-	process_wait(&process, &never_stop, &status);
-	if (status == 0)
-		return true;
-	process_explain(error, "gnuplot", &status, log);
-	return false;
+	(void)!process_run(&config, &never_stop, &status, &p->missing);
+	cJSON_Delete(command);
+	if (status != 0)
+		process_explain(error, "gnuplot", &status, log);
+	return status == 0;
 }
 
-bool plots_draw(struct plots *p, const struct figures *f,
-		const struct plan *plan, const char *folder,
+bool plots_draw(struct plots *p, const struct figures *f, const char *folder,
 		struct error *error)
 {
-	char drafts[PATH_MAX];
-	char path[PATH_MAX + 32];
-	size_t count;
-	bool drawn;
+	char *script = make_script(p, f);
+	char drafts[PATH_MAX], path[PATH_MAX + 32];
+	bool drawn = file_write_text(folder, PLOT_SCRIPT, script, error);
 
-	*p = (struct plots){ 0 };
-	if (!write_script_file(p, f, plan, folder, error))
+	free(script);
+	if (!drawn)
 		return false;
 	snprintf(drafts, sizeof(drafts), "%s/plots.XXXXXX", folder);
 	if (mkdtemp(drafts) == NULL) {
 		error_set(error, "%s: %s", drafts, strerror(errno));
 		return false;
 	}
-	count = p->count;
 	snprintf(path, sizeof(path), "%s/log", drafts);
 	drawn = run_gnuplot(p, drafts, path, error);
 	unlink(path);
-	for (size_t i = 0; i < p->count && drawn; i++)
-		drawn = finish_plot(&p->list[i], drafts, folder, error);
-	for (size_t i = 0; i < count; i++) {
+	if (*p->missing.text != '\0')
+		p->count = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		drawn = drawn &&
+			finish_plot(&p->list[i], drafts, folder, error);
 		snprintf(path, sizeof(path), "%s/%s", drafts, p->list[i].file);
 		unlink(path);
 	}

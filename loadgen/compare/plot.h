@@ -41,13 +41,12 @@ struct plots {
 };
 
 /*
- * Draw all plots into `folder`.  True: they are there, or gnuplot is not
- * installed: then there are none, and `missing` says so.  False: gnuplot failed
- * or a file could not be written.
+ * Draw all plots of an empty `p` into `folder`.  True: they are there, or
+ * gnuplot is not installed: then there are none, and `missing` says so.  False:
+ * gnuplot failed or a file could not be written.
  */
 MUST_CHECK bool plots_draw(struct plots *p, const struct figures *f,
-			   const struct plan *plan, const char *folder,
-			   struct error *error);
+			   const char *folder, struct error *error);
 
 void plots_release(struct plots *p);
 

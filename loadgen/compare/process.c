@@ -21,9 +21,9 @@
 
 enum {
 	PAUSE_MS = 10,
-	STOP_S = 10,
+	STOP_MS = 10000,
 	PROBE_S = 1,
-	ANSWER_S = 30,
+	ANSWER_MS = 30000,
 	PORT_BYTES = 8,
 	TAIL_BYTES = 320,
 };
@@ -48,126 +48,107 @@ static char *put_port(const char *text, const char *port)
 	return text_close(&result, out);
 }
 
-/* Runs in the child, so allocated memory need not be freed. */
-static bool set_environment(const struct process_config *config)
+/* Open `path` as the descriptor `fd`. */
+static bool open_as(int fd, const char *path, int flags)
 {
-	for (size_t i = 0; i < config->variable_count; i++) {
-		char *value =
-			put_port(config->environment[i].value, config->port);
+	int opened = open(path, flags, 0666);
+	bool done = opened >= 0 && dup2(opened, fd) >= 0;
 
-		if (value == NULL ||
-		    setenv(config->environment[i].name, value, 1) != 0)
-			return false;
-	}
-	return true;
+	if (opened > STDERR_FILENO)
+		close(opened);
+	return done;
 }
 
-/* In the child.  Returns only if it fails. */
-static void execute_command(const struct process_config *config)
-{
-	char *words[PLAN_ARGUMENTS_MAX + 1] = { NULL };
-
-	for (size_t i = 0; config->command[i] != NULL; i++) {
-		assert(i < PLAN_ARGUMENTS_MAX);
-		words[i] = put_port(config->command[i], config->port);
-		if (words[i] == NULL)
-			return;
-	}
-	execvp(words[0], words);
-}
-
-/* In the child.  Returns only if it fails; errno says why. */
+/*
+ * In the child, so that allocated memory need not be freed.  Returns only if it
+ * fails; errno says why.
+ */
 static void become_program(const struct process_config *config, pid_t parent)
 {
-	int log = open(config->log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	int null;
+	const int append = O_WRONLY | O_CREAT | O_APPEND;
+	char *words[PLAN_ARGUMENTS_MAX + 1] = { NULL };
+	const cJSON *item;
+	size_t count = 0;
 
-	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 ||
-	    dup2(log, STDERR_FILENO) < 0)
+	if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY) ||
+	    !open_as(STDOUT_FILENO, config->log, append) ||
+	    !open_as(STDERR_FILENO, config->log, append))
 		return;
-	if (log > STDERR_FILENO)
-		close(log);
-	null = open("/dev/null", O_RDONLY);
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
-		return;
-	if (null > STDERR_FILENO)
-		close(null);
-	signal(SIGPIPE, SIG_DFL);
-	if (!set_environment(config))
-		return;
+	cJSON_ArrayForEach(item, config->environment)
+	{
+		char *value = put_port(item->valuestring, config->port);
+
+		if (value == NULL || setenv(item->string, value, 1) != 0)
+			return;
+	}
+	cJSON_ArrayForEach(item, config->command)
+	{
+		assert(count < PLAN_ARGUMENTS_MAX);
+		words[count] = put_port(item->valuestring, config->port);
+		if (words[count++] == NULL)
+			return;
+	}
 	if (config->directory != NULL && chdir(config->directory) != 0)
 		return;
+	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent) /* it had died before prctl() */
 		_exit(1);
-	execute_command(config);
+	execvp(words[0], words);
 }
 
-/* The child writes errno; if it could start, the pipe is closed by exec. */
-static int read_failure(int pipe_end)
-{
-	int failure = 0;
-
-	while (read(pipe_end, &failure, sizeof(failure)) < 0 && errno == EINTR)
-		;
-	return failure;
-}
-
-bool process_start(struct process *p, const struct process_config *config,
-		   struct error *error)
+/* The pid of a new process.  0: it could not be started. */
+static pid_t process_start(const struct process_config *config,
+			   struct error *error)
 {
 	pid_t parent = getpid();
 	int failure = 0;
 	int ends[2];
 	pid_t pid = -1;
 
-	assert(p->pid == 0);
 	/* orphans of its group become our children */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* The child writes errno, or exec closes its end. */
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		pid = fork();
 		if (pid == 0) {
 			setpgid(0, 0);
 			become_program(config, parent);
-			failure = errno;
-			_exit(write(ends[1], &failure, sizeof(failure)) < 0);
+			_exit(write(ends[1], &errno, sizeof(errno)) < 0);
 		}
-		failure = pid < 0 ? errno : 0;
 		close(ends[1]);
-		if (pid > 0) {
-			setpgid(pid, pid); /* the child does it, too */
-			failure = read_failure(ends[0]);
-		}
+		while (pid > 0 &&
+		       read(ends[0], &failure, sizeof(failure)) < 0 &&
+		       errno == EINTR)
+			;
 		close(ends[0]);
-	} else {
-		failure = errno;
 	}
-	if (failure == 0) {
-		p->pid = pid;
-		return true;
-	}
+	if (pid > 0 && failure == 0)
+		return pid;
+	error_set(error, "cannot start '%s': %s",
+		  config->command->child->valuestring,
+		  strerror(pid > 0 ? failure : errno));
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	error_set(error, "cannot start '%s': %s", config->command[0],
-		  strerror(failure));
-	return false;
+	return 0;
 }
 
-bool process_has_ended(struct process *p, int *status)
+/*
+ * True: it has ended, and the rest of its group was killed and waited for:
+ * nothing of it runs any more.
+ */
+static bool process_has_ended(pid_t pid, int *status)
 {
 	siginfo_t info = { 0 };
 
-	assert(p->pid > 0);
-	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) !=
-		    0 ||
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid == 0)
 		return false;
-	kill(-p->pid, SIGKILL); /* before the number can be reused */
-	waitpid(p->pid, status, 0);
+	kill(-pid, SIGKILL); /* before the number can be reused */
+	waitpid(pid, status, 0);
 	/* Children of an ended process become ours, so none is missed. */
-	while (waitpid(-p->pid, NULL, 0) > 0 || errno == EINTR)
+	while (waitpid(-pid, NULL, 0) > 0 || errno == EINTR)
 		;
-	p->pid = 0;
 	return true;
 }
 
@@ -178,39 +159,38 @@ static void sleep_briefly(void)
 	nanosleep(&pause, NULL);
 }
 
-/* False: it had not ended at `until_ns`. */
-static bool wait_until(struct process *p, uint64_t until_ns, int *status)
+/* Send signals, each 10 s after the last, until it has ended. */
+static void process_end(pid_t pid, const int *signals, int *status)
 {
-	while (!process_has_ended(p, status)) {
-		if (clock_now_ns() >= until_ns)
-			return false;
-		sleep_briefly();
+	for (bool ended = false; !ended; signals++) {
+		uint64_t until_ns = *signals != SIGKILL ?
+					    clock_after_ms(STOP_MS) :
+					    UINT64_MAX;
+
+		kill(-pid, *signals);
+		while (!(ended = process_has_ended(pid, status)) &&
+		       clock_now_ns() < until_ns)
+			sleep_briefly();
 	}
-	return true;
 }
 
-void process_stop(struct process *p, int *status)
+bool process_run(const struct process_config *config,
+		 const volatile sig_atomic_t *stop, int *status,
+		 struct error *error)
 {
-	kill(-p->pid, SIGTERM);
-	if (wait_until(p, clock_now_ns() + STOP_S * NS_PER_S, status))
-		return;
-	kill(-p->pid, SIGKILL);
-	wait_until(p, UINT64_MAX, status);
-}
+	static const int signals[] = { SIGINT, SIGTERM, SIGKILL };
+	pid_t pid = process_start(config, error);
 
-void process_wait(struct process *p, const volatile sig_atomic_t *stop,
-		  int *status)
-{
-	while (!process_has_ended(p, status)) {
+	if (pid == 0)
+		return false;
+	while (!process_has_ended(pid, status)) {
 		if (*stop) {
-			kill(-p->pid, SIGINT);
-			if (!wait_until(p, clock_now_ns() + STOP_S * NS_PER_S,
-					status))
-				process_stop(p, status);
-			return;
+			process_end(pid, signals, status);
+			break;
 		}
 		sleep_briefly();
 	}
+	return true;
 }
 
 /*
@@ -357,26 +337,24 @@ static bool wait_for_answer(struct server_process *s, const char *log,
 			    const volatile sig_atomic_t *stop,
 			    struct error *error)
 {
-	uint64_t until_ns = clock_now_ns() + ANSWER_S * NS_PER_S;
+	uint64_t until_ns = clock_after_ms(ANSWER_MS);
 	int status;
 
 	while (!answers_http(s->url)) {
-		if (s->process.pid != 0 &&
-		    process_has_ended(&s->process, &status)) {
+		if (s->pid != 0 && process_has_ended(s->pid, &status)) {
+			s->pid = 0;
 			process_explain(error, "the server ended at once",
 					&status, log);
-			return false;
-		}
-		if (*stop) {
+		} else if (*stop) {
 			error_set(error, "interrupted");
-			return false;
-		}
-		if (clock_now_ns() >= until_ns) {
+		} else if (clock_now_ns() >= until_ns) {
 			process_explain(error, "no answer to HTTP in 30 s",
 					NULL, log);
-			return false;
+		} else {
+			sleep_briefly();
+			continue;
 		}
-		sleep_briefly();
+		return false;
 	}
 	return true;
 }
@@ -390,21 +368,21 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 	const struct process_config config = {
 		.command = arm->command,
 		.environment = arm->environment,
-		.variable_count = arm->variable_count,
 		.port = port,
 		.directory = arm->directory,
 		.log = log,
 	};
-	bool has_command = arm->command[0] != NULL;
 
-	if (has_command && !find_port(port, error))
+	if (arm->command != NULL && !find_port(port, error))
 		return false;
 	s->url = make_url(arm, query, port);
 	if (s->url == NULL) {
 		error_set(error, "out of memory");
 		return false;
 	}
-	if ((!has_command || process_start(&s->process, &config, error)) &&
+	if (arm->command != NULL)
+		s->pid = process_start(&config, error);
+	if ((arm->command == NULL || s->pid != 0) &&
 	    wait_for_answer(s, log, stop, error))
 		return true;
 	server_process_stop(s);
@@ -413,10 +391,11 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 
 void server_process_stop(struct server_process *s)
 {
+	static const int signals[] = { SIGTERM, SIGKILL };
 	int ignored;
 
-	if (s->process.pid != 0)
-		process_stop(&s->process, &ignored);
+	if (s->pid != 0)
+		process_end(s->pid, signals, &ignored);
 	free(s->url);
 	*s = (struct server_process){ 0 };
 }

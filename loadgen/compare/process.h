@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Process: a program that this program starts, watches and stops, together with
- * all processes that it starts; and, built on it, an arm's server.
+ * Process: a program that this program runs, together with all processes that
+ * it starts; and, built on it, an arm's server.
  *
  * A process leads a process group of its own, so that Ctrl-C at the terminal
  * does not reach it, and a signal reaches its children too.  If this program
  * dies, the process gets SIGTERM.  If a process of the group loses its parent,
- * it becomes a child of this program.
+ * it becomes a child of this program.  When a process has ended, what is left
+ * of its group is killed.
  *
  * Threads    one, the same for all calls.
  */
@@ -21,36 +22,21 @@
 #include <sys/types.h>
 
 struct process_config {
-	const char *const *command;         /* ended by NULL; found in PATH */
-	const struct variable *environment; /* added to ours */
-	size_t variable_count;
-	const char *port;      /* replaces {port} in these; NULL: none */
-	const char *directory; /* NULL: ours */
-	const char *log;       /* standard output and error are appended */
+	const cJSON *command; /* list of texts; the first is found in PATH */
+	const cJSON *environment; /* object of texts, added to ours; or NULL */
+	const char *port;         /* replaces {port} in these; NULL: none */
+	const char *directory;    /* NULL: ours */
+	const char *log;          /* standard output and error are appended */
 };
-
-/* All zero: nothing runs. */
-struct process {
-	pid_t pid;
-};
-
-/* False: it could not be started, and `p` is as before. */
-MUST_CHECK bool process_start(struct process *p,
-			      const struct process_config *config,
-			      struct error *error);
 
 /*
- * True: it has ended, with `status` as of waitpid(), and the rest of its group
- * was killed and waited for: nothing of it runs any more.
+ * Run a program until it has ended, with `status` as of waitpid().  When
+ * `*stop` is not 0, end it: SIGINT, after 10 s SIGTERM, and after 10 s SIGKILL.
+ * False: it could not be started.
  */
-bool process_has_ended(struct process *p, int *status);
-
-/* Wait until it has ended; when `*stop` is not 0, send it SIGINT. */
-void process_wait(struct process *p, const volatile sig_atomic_t *stop,
-		  int *status);
-
-/* SIGTERM, and SIGKILL after 10 s.  Nothing runs afterwards. */
-void process_stop(struct process *p, int *status);
+MUST_CHECK bool process_run(const struct process_config *config,
+			    const volatile sig_atomic_t *stop, int *status,
+			    struct error *error);
 
 /*
  * Set `error` to a description of the end and the last lines of the log: "WHAT:
@@ -62,7 +48,7 @@ void process_explain(struct error *error, const char *what, const int *status,
 
 /* An arm's server.  All zero: nothing runs. */
 struct server_process {
-	struct process process;
+	pid_t pid;
 	char *url; /* with port and query; owned */
 };
 
@@ -78,7 +64,10 @@ MUST_CHECK bool server_process_start(struct server_process *s,
 				     const volatile sig_atomic_t *stop,
 				     struct error *error);
 
-/* Stop the server.  A server without running processes is fine. */
+/*
+ * Stop the server: SIGTERM, and SIGKILL after 10 s.  One that does not run is
+ * fine.
+ */
 void server_process_stop(struct server_process *s);
 
 #endif

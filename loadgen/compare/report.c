@@ -10,17 +10,16 @@
 #include "loadgen/compare/report.h"
 
 #include "base/file.h"
-#include "base/util.h"
-#include "loadgen/compare/figures.h"
-#include "loadgen/compare/plan.h"
+#include "base/text.h"
 #include "loadgen/compare/plot.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/report/record.h"
 
 #include <inttypes.h>
-#include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double LEVEL = 0.95; /* of confidence */
@@ -28,26 +27,27 @@ static const double SIGNIFICANT_P = 0.05;
 
 enum { TEXT_BYTES = 1024 };
 
-struct document {
+/* Both documents, and what they report. */
+struct report {
 	FILE *markdown;
 	FILE *html;
+	struct figures figures;
+	struct plan plan;
+	struct plots plots;
+	const cJSON *results;
 };
 
-/* What stands around a text, in both documents. */
-enum element { HEADING, PARAGRAPH, ITEM, CELL, TITLE_CELL, ELEMENT_COUNT };
-
-static const struct {
-	const char *markdown_begin;
-	const char *markdown_end;
-	const char *html_begin;
-	const char *html_end;
-} elements[ELEMENT_COUNT] = {
-	[HEADING] = { "\n## ", "\n", "<h2>", "</h2>\n" },
-	[PARAGRAPH] = { "\n", "\n", "<p>", "</p>\n" },
-	[ITEM] = { "- ", "\n", "<li>", "</li>\n" },
-	[CELL] = { " ", " |", "<td>", "</td>" },
-	[TITLE_CELL] = { " ", " |", "<th>", "</th>" },
+/* What stands around a text: in Markdown, and in HTML. */
+struct element {
+	const char *markdown_begin, *markdown_end;
+	const char *html_begin, *html_end;
 };
+
+static const struct element heading = { "\n## ", "\n", "<h2>", "</h2>\n" };
+static const struct element paragraph = { "\n", "\n", "<p>", "</p>\n" };
+static const struct element item = { "- ", "\n", "<li>", "</li>\n" };
+static const struct element cell = { " ", " |", "<td>", "</td>" };
+static const struct element title_cell = { " ", " |", "<th>", "</th>" };
 
 static const char style[] =
 	":root{color-scheme:light dark;--ink:#1b1b1b;--grid:#ddd;--paper:#fff}"
@@ -92,15 +92,16 @@ static void write_html(FILE *out, const char *text)
 }
 
 /* The same in both documents, as it is. */
-static void write_markup(const struct document *d, const char *markdown,
+static void write_markup(const struct report *r, const char *markdown,
 			 const char *html)
 {
-	fputs(markdown, d->markdown);
-	fputs(html, d->html);
+	fputs(markdown, r->markdown);
+	fputs(html, r->html);
 }
 
 __attribute__((format(printf, 3, 4))) static void
-write_element(const struct document *d, enum element e, const char *format, ...)
+write_element(const struct report *r, const struct element *e,
+	      const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	va_list args;
@@ -108,123 +109,99 @@ write_element(const struct document *d, enum element e, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	write_markup(d, elements[e].markdown_begin, elements[e].html_begin);
-	write_markdown(d->markdown, text);
-	write_html(d->html, text);
-	write_markup(d, elements[e].markdown_end, elements[e].html_end);
+	write_markup(r, e->markdown_begin, e->html_begin);
+	write_markdown(r->markdown, text);
+	write_html(r->html, text);
+	write_markup(r, e->markdown_end, e->html_end);
 }
 
-static void begin_document(const struct document *d, const char *title)
+static void begin_document(const struct report *r)
 {
-	write_markup(
-		d, "# ",
+	static const struct element page_title = {
+		"# ", "\n",
 		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 		"<meta charset=\"utf-8\">\n"
 		"<meta name=\"viewport\" "
-		"content=\"width=device-width,initial-scale=1\">\n<title>");
-	write_markdown(d->markdown, title);
-	write_html(d->html, title);
-	fprintf(d->html, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>",
-		style);
-	write_html(d->html, title);
-	write_markup(d, "\n", "</h1>\n");
-}
+		"content=\"width=device-width,initial-scale=1\">\n<title>",
+		"</title>\n"
+	};
 
-static void begin_table(const struct document *d, const char *const *titles,
-			size_t count)
-{
-	write_markup(d, "\n|", "<div class=\"wide\"><table>\n<thead><tr>");
-	for (size_t i = 0; i < count; i++)
-		write_element(d, TITLE_CELL, "%s", titles[i]);
-	write_markup(d, "\n|---|", "</tr></thead>\n<tbody>\n");
-	for (size_t i = 1; i < count; i++)
-		fputs("--:|", d->markdown);
-	fputs("\n", d->markdown);
-}
-
-static void begin_row(const struct document *d, const char *name)
-{
-	write_markup(d, "|", "<tr>");
-	write_element(d, CELL, "%s", name);
-}
-
-static void end_row(const struct document *d)
-{
-	write_markup(d, "\n", "</tr>\n");
-}
-
-static void end_table(const struct document *d)
-{
-	write_markup(d, "", "</tbody></table></div>\n");
+	write_element(r, &page_title, "%s", r->plan.title);
+	fprintf(r->html, "<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
+	write_html(r->html, r->plan.title);
+	fputs("</h1>\n", r->html);
 }
 
 /*
  * In Markdown a link to the file; in HTML an image with the file in it, so that
  * the page needs nothing else.
  */
-static void write_plot(const struct document *d, const struct plot *plot)
+static void write_plots(const struct report *r, enum plot_place place)
 {
-	fputs("\n![", d->markdown);
-	write_markdown(d->markdown, plot->title);
-	fprintf(d->markdown, "](%s)\n", plot->file);
-	fputs("<div class=\"wide\"><img alt=\"", d->html);
-	write_html(d->html, plot->title);
-	fputs("\" src=\"data:image/svg+xml,", d->html);
-	for (const char *c = plot->svg; *c != '\0'; c++)
-		if ((unsigned char)*c <= ' ' || *c == 0x7f ||
-		    (unsigned char)*c > 0x7f || strchr("\"#%&<>", *c) != NULL)
-			fprintf(d->html, "%%%02X", (unsigned char)*c);
-		else
-			fputc(*c, d->html);
-	fputs("\"></div>\n", d->html);
+	for (size_t i = 0; i < r->plots.count; i++) {
+		const struct plot *plot = &r->plots.list[i];
+		const struct element image = {
+			"\n![", "](", "<div class=\"wide\"><img alt=\"",
+			"\" src=\"data:image/svg+xml,"
+		};
+
+		if (plot->place != place)
+			continue;
+		write_element(r, &image, "%s", plot->title);
+		fprintf(r->markdown, "%s)\n", plot->file);
+		for (const char *c = plot->svg; *c != '\0'; c++)
+			if (*c <= ' ' || *c >= 0x7f ||
+			    strchr("\"#%&<>", *c) != NULL)
+				fprintf(r->html, "%%%02X", (unsigned char)*c);
+			else
+				fputc(*c, r->html);
+		fputs("\"></div>\n", r->html);
+	}
 }
 
-static void write_plots(const struct document *d, const struct plots *plots,
-			enum plot_place place)
+/* NAN: not known. */
+static void write_number(const struct report *r, double value, int decimals)
 {
-	for (size_t i = 0; i < plots->count; i++)
-		if (plots->list[i].place == place)
-			write_plot(d, &plots->list[i]);
-}
-
-static const struct arm_figures *ranked(const struct figures *f, size_t rank)
-{
-	return &f->arms[f->ranking[rank]];
-}
-
-static void write_number(const struct document *d, bool known, double value,
-			 int decimals)
-{
-	if (known)
-		write_element(d, CELL, "%.*f", decimals, value);
+	if (isnan(value))
+		write_element(r, &cell, "-");
 	else
-		write_element(d, CELL, "-");
+		write_element(r, &cell, "%.*f", decimals, value);
 }
 
-static void write_mean(const struct document *d, const struct sample *s,
-		       int decimals)
-{
-	write_number(d, s->count > 0, s->count > 0 ? sample_mean(s) : 0,
-		     decimals);
-}
-
-static void write_median(const struct document *d, const struct sample *s,
-			 int decimals)
-{
-	write_number(d, s->count > 0, s->count > 0 ? sample_median(s) : 0,
-		     decimals);
-}
-
-/* A metric in which arms are compared. */
-struct compared {
-	enum metric metric;
-	const char *mean_title;
-	const char *median_title;
+/* A column of a table.  The first one, with the arms, is not listed. */
+struct column {
+	const char *title;
+	enum {
+		MEAN,
+		DIFFERENCE, /* of the mean, from the best mean */
+		DEVIATION,
+		MEDIAN,
+		INTERVAL,
+		P, /* against the arm that was measured first */
+		RUNS,
+		OPEN_LOAD,
+		OPEN_MEDIAN,
+		OPEN_RUNS,
+	} figure;
+	int metric; /* an enum metric or, of OPEN_MEDIAN, an enum open_metric */
 	int decimals;
 };
 
+/* Seven columns that compare the arms in one metric. */
+#define COMPARED(metric, mean_title, median_title, decimals)                   \
+	{ mean_title, MEAN, metric, decimals },                                \
+		{ "Difference in mean", DIFFERENCE, metric, 0 },               \
+		{ "Standard deviation", DEVIATION, metric, decimals },         \
+		{ median_title, MEDIAN, metric, decimals },                    \
+		{ "Confidence interval of the median (its level)", INTERVAL,   \
+		  metric, decimals },                                          \
+		{ "p, against the first measured", P, metric, 0 },             \
+	{                                                                      \
+		"Runs", RUNS, metric, 0                                        \
+	}
+
 /* NULL: no arm has a value. */
-static const struct sample *best_of(const struct figures *f, enum metric metric)
+static const struct sample *best_of(const struct figures *f, int metric)
 {
 	double sign = metric_views[metric].less_is_better ? -1 : 1;
 	const struct sample *best = NULL;
@@ -240,120 +217,121 @@ static const struct sample *best_of(const struct figures *f, enum metric metric)
 	return best;
 }
 
-static void write_compared_row(const struct document *d, const struct sample *s,
-			       const struct sample *best,
-			       const struct sample *first, int decimals)
+static void write_closed_cell(const struct report *r, const struct column *c,
+			      const struct arm_figures *arm)
 {
+	const struct sample *s = &arm->metrics[c->metric];
+	const struct sample *first = &r->figures.arms[0].metrics[c->metric];
+	const struct sample *best = best_of(&r->figures, c->metric);
 	struct confidence_interval interval;
 
-	write_mean(d, s, decimals);
-	if (s->count == 0)
-		write_element(d, CELL, "-");
-	else if (s == best)
-		write_element(d, CELL, "%s", "");
-	else
-		write_element(d, CELL, "%+.2f %%",
+	if (c->figure == RUNS) {
+		write_element(r, &cell, "%zu", s->count);
+	} else if (c->figure == MEAN) {
+		write_number(r, sample_mean(s), c->decimals);
+	} else if (c->figure == DEVIATION) {
+		write_number(r, sample_deviation(s), c->decimals);
+	} else if (c->figure == MEDIAN) {
+		write_number(r, sample_median(s), c->decimals);
+	} else if (c->figure == DIFFERENCE && s == best) {
+		write_element(r, &cell, "%s", "");
+	} else if (c->figure == DIFFERENCE && s->count > 0) {
+		write_element(r, &cell, "%+.2f %%",
 			      100 * (sample_mean(s) / sample_mean(best) - 1));
-	write_number(d, s->count > 1, s->count > 1 ? sample_deviation(s) : 0,
-		     decimals);
-	write_median(d, s, decimals);
-	if (s->count > 1) {
+	} else if (c->figure == INTERVAL && s->count > 1) {
 		interval = sample_median_interval(s, LEVEL);
-		write_element(d, CELL, "%.*f to %.*f (%.4g %%)", decimals,
-			      interval.low, decimals, interval.high,
+		write_element(r, &cell, "%.*f to %.*f (%.4g %%)", c->decimals,
+			      interval.low, c->decimals, interval.high,
 			      100 * interval.level);
+	} else if (c->figure == P && s != first && s->count > 1 &&
+		   first->count > 1) {
+		write_element(r, &cell, "%.3g",
+			      sample_mann_whitney_p(s, first));
 	} else {
-		write_element(d, CELL, "-");
+		write_element(r, &cell, "-");
 	}
-	if (s == first || s->count < 2 || first->count < 2)
-		write_element(d, CELL, "-");
+}
+
+static void write_open_cell(const struct report *r, const struct column *c,
+			    const struct arm_figures *arm, size_t rate)
+{
+	const struct sample *open = arm->open[rate];
+
+	if (c->figure == OPEN_LOAD)
+		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
+	else if (c->figure == OPEN_RUNS)
+		write_element(r, &cell, "%zu of %zu",
+			      open[OPEN_RATE_PER_S].count, arm->open_runs);
 	else
-		write_element(d, CELL, "%.3g", sample_mann_whitney_p(s, first));
-	write_element(d, CELL, "%zu", s->count);
+		write_number(r, sample_median(&open[c->metric]), c->decimals);
 }
 
-static void write_comparison(const struct document *d, const struct figures *f,
-			     const struct compared *c)
+/* A row for each arm or, if there are `rates`, for each rate and arm. */
+static void write_table(const struct report *r, const struct column *columns,
+			size_t count, size_t rates)
 {
-	const char *const titles[] = {
-		"Configuration",
-		c->mean_title,
-		"Difference in mean",
-		"Standard deviation",
-		c->median_title,
-		"Confidence interval of the median (its level)",
-		"p, against the first measured",
-		"Runs",
-	};
-	const struct sample *best = best_of(f, c->metric);
+	size_t rows = r->figures.arm_count * (rates > 0 ? rates : 1);
 
-	begin_table(d, titles, ARRAY_SIZE(titles));
-	for (size_t i = 0; i < f->arm_count; i++) {
-		begin_row(d, ranked(f, i)->name);
-		write_compared_row(d, &ranked(f, i)->metrics[c->metric], best,
-				   &f->arms[0].metrics[c->metric], c->decimals);
-		end_row(d);
-	}
-	end_table(d);
-}
-
-/* A table of the means of `count` metrics, up to METRIC_COUNT. */
-static void write_means(const struct document *d, const struct figures *f,
-			const enum metric *metrics, size_t count)
-{
-	const char *titles[METRIC_COUNT + 1] = { "Configuration" };
-
+	write_markup(r, "\n|", "<div class=\"wide\"><table>\n<thead><tr>");
+	write_element(r, &title_cell, "Configuration");
 	for (size_t i = 0; i < count; i++)
-		titles[i + 1] = metric_views[metrics[i]].column;
-	begin_table(d, titles, count + 1);
-	for (size_t i = 0; i < f->arm_count; i++) {
-		begin_row(d, ranked(f, i)->name);
-		for (size_t k = 0; k < count; k++)
-			write_mean(d, &ranked(f, i)->metrics[metrics[k]],
-				   metric_views[metrics[k]].decimals);
-		end_row(d);
+		write_element(r, &title_cell, "%s", columns[i].title);
+	write_markup(r, "\n|---|", "</tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < count; i++)
+		fputs("--:|", r->markdown);
+	fputs("\n", r->markdown);
+	for (size_t row = 0; row < rows; row++) {
+		const struct arm_figures *arm =
+			r->figures.ranked[row % r->figures.arm_count];
+		size_t rate = row / r->figures.arm_count;
+
+		if (rates > 0 && arm->open[rate][OPEN_RATE_PER_S].count == 0)
+			continue;
+		write_markup(r, "|", "<tr>");
+		write_element(r, &cell, "%s", arm->name);
+		for (size_t i = 0; i < count; i++)
+			if (rates > 0)
+				write_open_cell(r, &columns[i], arm, rate);
+			else
+				write_closed_cell(r, &columns[i], arm);
+		write_markup(r, "\n", "</tr>\n");
 	}
-	end_table(d);
+	write_markup(r, "", "</tbody></table></div>\n");
 }
 
-static void write_open_table(const struct document *d, const struct figures *f,
-			     const struct plan *plan)
+/* A table of the means of the metrics from `first` to `last`. */
+static void write_means(const struct report *r, int first, int last)
 {
-	static const int decimals[OPEN_METRIC_COUNT] = {
-		1, 1, 1, 1, 1, 1, 1, [OPEN_FAILED_PERCENT] = 2
-	};
+	struct column columns[METRIC_COUNT];
+
+	for (int i = first; i <= last; i++)
+		columns[i - first] =
+			(struct column){ metric_views[i].column, MEAN, i,
+					 metric_views[i].decimals };
+	write_table(r, columns, (size_t)(last - first + 1), 0);
+}
+
+static void write_open_table(const struct report *r)
+{
 	char smallest[32], largest[32];
-	const char *titles[] = {
-		"Configuration", "Load",
-		"Offered/s",     "Responses/s",
-		"p50, ms",       "p90, ms",
-		"p99, ms",       smallest,
-		largest,         "Not answered 2xx, %",
-		"Runs",
+	const struct column columns[] = {
+		{ "Load", OPEN_LOAD, 0, 0 },
+		{ "Offered/s", OPEN_MEDIAN, OPEN_RATE_PER_S, 1 },
+		{ "Responses/s", OPEN_MEDIAN, OPEN_RESPONSES_PER_S, 1 },
+		{ "p50, ms", OPEN_MEDIAN, OPEN_P50_MS, 1 },
+		{ "p90, ms", OPEN_MEDIAN, OPEN_P90_MS, 1 },
+		{ "p99, ms", OPEN_MEDIAN, OPEN_P99_MS, 1 },
+		{ smallest, OPEN_MEDIAN, OPEN_SMALLEST_P90_MS, 1 },
+		{ largest, OPEN_MEDIAN, OPEN_LARGEST_P99_MS, 1 },
+		{ "Not answered 2xx, %", OPEN_MEDIAN, OPEN_FAILED_PERCENT, 2 },
+		{ "Runs", OPEN_RUNS, 0, 0 },
 	};
 
 	snprintf(smallest, sizeof(smallest), "%s: p90, ms",
 		 size_classes[0].name);
 	snprintf(largest, sizeof(largest), "%s: p99, ms",
 		 size_classes[SIZE_CLASS_COUNT - 1].name);
-	begin_table(d, titles, ARRAY_SIZE(titles));
-	for (size_t k = 0; k < plan->open.rate_count; k++)
-		for (size_t i = 0; i < f->arm_count; i++) {
-			const struct arm_figures *arm = ranked(f, i);
-			const struct sample *open = arm->open[k];
-
-			if (open[OPEN_RATE_PER_S].count == 0)
-				continue;
-			begin_row(d, arm->name);
-			write_element(d, CELL, "%g %%", plan->open.percents[k]);
-			for (int m = 0; m < OPEN_METRIC_COUNT; m++)
-				write_median(d, &open[m], decimals[m]);
-			write_element(d, CELL, "%zu of %zu",
-				      open[OPEN_RATE_PER_S].count,
-				      figures_open_runs(arm));
-			end_row(d);
-		}
-	end_table(d);
+	write_table(r, columns, ARRAY_SIZE(columns), r->plan.open.rate_count);
 }
 
 static const struct sample *throughput(const struct arm_figures *arm)
@@ -365,14 +343,13 @@ static const struct sample *throughput(const struct arm_figures *arm)
 static bool has_enough_runs(const struct figures *f)
 {
 	for (size_t i = 1; i < f->arm_count; i++)
-		if (sample_least_p(throughput(&f->arms[i])->count,
-				   throughput(&f->arms[0])->count) >
-		    SIGNIFICANT_P)
+		if (sample_least_p(f->arms[i].closed_runs,
+				   f->arms[0].closed_runs) > SIGNIFICANT_P)
 			return false;
 	return true;
 }
 
-static void write_difference(const struct document *d,
+static void write_difference(const struct report *r,
 			     const struct arm_figures *arm,
 			     const struct arm_figures *first)
 {
@@ -382,116 +359,95 @@ static void write_difference(const struct document *d,
 		       1;
 
 	if (p > SIGNIFICANT_P)
-		write_element(d, ITEM,
+		write_element(r, &item,
 			      "%s and %s do not differ as far as can be told "
 			      "(median %+.1f %%, p = %.3g).",
 			      arm->name, first->name, 100 * share, p);
 	else
-		write_element(d, ITEM,
+		write_element(r, &item,
 			      "%s is %s than %s (median %+.1f %%, p = %.3g).",
 			      arm->name, share > 0 ? "faster" : "slower",
 			      first->name, 100 * share, p);
 }
 
 /* Which arms differ from the first in throughput, and which do not. */
-static void write_differences(const struct document *d, const struct figures *f)
+static void write_differences(const struct report *r)
 {
+	const struct figures *f = &r->figures;
 	const struct arm_figures *first = &f->arms[0];
 
 	if (f->arm_count < 2)
 		return;
 	if (!has_enough_runs(f)) {
 		write_element(
-			d, PARAGRAPH,
+			r, &paragraph,
 			"With so few runs (%zu of %s) no difference can be "
 			"told from chance at p <= %g: take the figures as "
 			"samples.",
-			throughput(first)->count, first->name, SIGNIFICANT_P);
+			first->closed_runs, first->name, SIGNIFICANT_P);
 		return;
 	}
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"Throughput against %s, the first measured, by Mann and "
 		"Whitney's test, two-sided, not corrected for the number of "
 		"comparisons (%zu):",
 		first->name, f->arm_count - 1);
-	write_markup(d, "\n", "<ul>\n");
+	write_markup(r, "\n", "<ul>\n");
 	for (size_t i = 0; i < f->arm_count; i++)
-		if (f->ranking[i] != 0)
-			write_difference(d, ranked(f, i), first);
-	write_markup(d, "", "</ul>\n");
+		if (f->ranked[i] != first)
+			write_difference(r, f->ranked[i], first);
+	write_markup(r, "", "</ul>\n");
 }
 
-/* In how many runs at this rate not all requests were answered. */
-static size_t count_losses(const struct arm_figures *arm, size_t rate)
+static void write_losses(const struct report *r, const struct arm_figures *arm)
 {
-	const struct sample *s = &arm->open[rate][OPEN_FAILED_PERCENT];
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->count; i++)
-		count += s->values[i] > 0;
-	return count;
-}
-
-static bool has_warnings(const struct figures *f, const struct plan *plan)
-{
-	for (size_t i = 0; i < f->arm_count; i++)
-		for (size_t k = 0; k < plan->open.rate_count; k++)
-			if (count_losses(&f->arms[i], k) > 0)
-				return true;
-	return f->warning_count > 0;
-}
-
-static void write_losses(const struct document *d,
-			 const struct arm_figures *arm, const struct plan *plan)
-{
-	for (size_t k = 0; k < plan->open.rate_count; k++) {
+	for (size_t k = 0; k < r->plan.open.rate_count; k++) {
 		const struct sample *s = &arm->open[k][OPEN_FAILED_PERCENT];
-		size_t losses = count_losses(arm, k);
+		size_t losses = 0;
+		double worst = 0;
 
+		for (size_t i = 0; i < s->count; i++) {
+			losses += s->values[i] > 0;
+			worst = fmax(worst, s->values[i]);
+		}
 		if (losses > 0)
 			write_element(
-				d, ITEM,
+				r, &item,
 				"%s, open loop at %g %%: not all requests were "
 				"answered 2xx in %zu of %zu runs, and %.2f %% "
 				"were not in the worst; the response times are "
 				"those of the others.",
-				arm->name, plan->open.percents[k], losses,
-				s->count, sample_max(s));
+				arm->name, r->plan.open.percents[k], losses,
+				s->count, worst);
 	}
 }
 
 /* What makes the figures doubtful. */
-static void write_warnings(const struct document *d, const struct figures *f,
-			   const struct plan *plan)
+static void write_warnings(const struct report *r)
 {
-	if (!has_warnings(f, plan))
+	const struct figures *f = &r->figures;
+
+	if (f->warning_count == 0 && !f->has_losses)
 		return;
-	write_element(d, HEADING, "Warnings");
-	write_markup(d, "\n", "<ul>\n");
+	write_element(r, &heading, "Warnings");
+	write_markup(r, "\n", "<ul>\n");
 	for (size_t i = 0; i < f->arm_count; i++)
-		write_losses(d, &f->arms[i], plan);
+		write_losses(r, &f->arms[i]);
 	for (size_t i = 0; i < f->warning_count; i++)
 		write_element(
-			d, ITEM, "%s: %s (runs: %zu%s).", f->warnings[i].arm,
+			r, &item, "%s: %s (runs: %zu%s).", f->warnings[i].arm,
 			f->warnings[i].text, f->warnings[i].count,
 			f->warnings[i].count > 1 ? "; figures of the first" :
 						   "");
-	write_markup(d, "", "</ul>\n");
-}
-
-static const char *text_at(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItem(object, key);
-
-	return cJSON_IsString(item) ? item->valuestring : "-";
+	write_markup(r, "", "</ul>\n");
 }
 
 /* How, where and with what it was measured. */
-static void write_setup(const struct document *d, const struct plan *plan,
-			const cJSON *results)
+static void write_setup(const struct report *r)
 {
-	const cJSON *machine = cJSON_GetObjectItem(results, "machine");
+	const cJSON *machine = cJSON_GetObjectItem(r->results, "machine");
+	const struct plan *plan = &r->plan;
 	const struct closed_loop *closed = &plan->closed;
 	char length[48];
 
@@ -501,44 +457,51 @@ static void write_setup(const struct document *d, const struct plan *plan,
 	else
 		snprintf(length, sizeof(length), "%g s", closed->duration_s);
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"Closed loop: %" PRIu64 " connections where an arm has no "
 		"number of its own, %s over the files of %s, after a pass to "
 		"warm up%s; query %s. Arms in turns, a new server for "
 		"each; repetitions: %.0f.",
 		closed->connections, length, plan->dataset,
-		plan->verify != NULL ? " in which every reply was checked" : "",
+		plan->verify != PLAN_VERIFY_NONE ?
+			" in which every reply was checked" :
+			"",
 		*plan->query != '\0' ? plan->query : "none",
-		json_number(results, "repetitions", 0));
+		json_number(r->results, "repetitions", 0));
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"%s, %.0f cores, %.1f GiB of memory, %s; server and client "
 		"share it where an arm's URL is local. Begun %s, commit %s.",
-		text_at(machine, "cpu"), json_number(machine, "cores", 0),
+		json_text(machine, "cpu"), json_number(machine, "cores", 0),
 		json_number(machine, "memory_bytes", 0) / (1 << 30),
-		text_at(machine, "kernel"), text_at(results, "began"),
-		text_at(results, "commit"));
+		json_text(machine, "kernel"), json_text(r->results, "began"),
+		json_text(r->results, "commit"));
 }
 
 /* The command in one line, as it is in the plan. */
 static void join_command(const struct arm *arm, char *line, size_t line_bytes)
 {
 	size_t length = 0;
+	const cJSON *word;
 
 	snprintf(line, line_bytes, "%s, not started here", arm->url);
-	for (size_t i = 0; arm->command[i] != NULL && length < line_bytes; i++)
-		length += (size_t)snprintf(line + length, line_bytes - length,
-					   "%s%s", i > 0 ? " " : "",
-					   arm->command[i]);
+	cJSON_ArrayForEach(word, arm->command)
+	{
+		if (length < line_bytes)
+			length += (size_t)snprintf(
+				line + length, line_bytes - length, "%s%s",
+				length > 0 ? " " : "", word->valuestring);
+	}
 }
 
-static void write_arms(const struct document *d, const struct plan *plan,
-		       const struct figures *f)
+static void write_arms(const struct report *r)
 {
-	write_element(d, HEADING, "Configurations");
-	write_markup(d, "\n", "<ul>\n");
-	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct arm *arm = &plan->arms[f->arms[i].number];
+	const struct plan *plan = &r->plan;
+
+	write_element(r, &heading, "Configurations");
+	write_markup(r, "\n", "<ul>\n");
+	for (size_t i = 0; i < r->figures.arm_count; i++) {
+		const struct arm *arm = &plan->arms[r->figures.arms[i].number];
 		char line[512];
 		char open[48] = "";
 
@@ -547,176 +510,160 @@ static void write_arms(const struct document *d, const struct plan *plan,
 			snprintf(open, sizeof(open),
 				 ", %" PRIu64 " in the open loop",
 				 plan_connections(arm, plan->open.connections));
-		write_element(d, ITEM, "%s, %" PRIu64 " connections%s: %s",
+		write_element(r, &item, "%s, %" PRIu64 " connections%s: %s",
 			      arm->name,
 			      plan_connections(arm, plan->closed.connections),
 			      open, line);
 	}
-	write_markup(d, "", "</ul>\n");
+	write_markup(r, "", "</ul>\n");
 }
 
-static void write_closed_loops(const struct document *d,
-			       const struct figures *f,
-			       const struct plots *plots)
+static void write_closed_loops(const struct report *r)
 {
-	static const struct compared compared[] = {
-		{ METRIC_MEGABYTES_PER_S, "Mean, MB/s", "Median, MB/s", 3 },
-		{ METRIC_P90_MS, "Mean of p90, ms", "Median of p90, ms", 1 },
-		{ METRIC_CPU_MS_PER_IMAGE, "Mean CPU, ms per image",
-		  "Median CPU, ms per image", 3 },
+	static const struct column throughputs[] = {
+		COMPARED(METRIC_MEGABYTES_PER_S, "Mean, MB/s", "Median, MB/s",
+			 3),
 	};
-	static const enum metric client[] = { METRIC_MAKESPAN_S,
-					      METRIC_RESPONSES_PER_S,
-					      METRIC_P90_MS };
-	static const enum metric server[] = {
-		METRIC_CPU_PERCENT,        METRIC_UPLOADS_MBIT_S,
-		METRIC_CPU_MS_PER_IMAGE,   METRIC_PEAK_MEMORY_MIB,
-		METRIC_SWITCHES_PER_IMAGE, METRIC_CLIENT_PERCENT,
+	static const struct column times[] = {
+		COMPARED(METRIC_P90_MS, "Mean of p90, ms", "Median of p90, ms",
+			 1),
+	};
+	static const struct column costs[] = {
+		COMPARED(METRIC_CPU_MS_PER_IMAGE, "Mean CPU, ms per image",
+			 "Median CPU, ms per image", 3),
 	};
 
-	write_element(d, HEADING, "Throughput (the thesis's table 4.4)");
-	write_comparison(d, f, &compared[0]);
-	write_differences(d, f);
-	write_element(d, HEADING, "What clients see (table 4.5)");
-	write_means(d, f, client, ARRAY_SIZE(client));
-	write_element(d, PARAGRAPH,
+	write_element(r, &heading, "Throughput (the thesis's table 4.4)");
+	write_table(r, throughputs, ARRAY_SIZE(throughputs), 0);
+	write_differences(r);
+	write_element(r, &heading, "What clients see (table 4.5)");
+	write_means(r, METRIC_MAKESPAN_S, METRIC_P90_MS);
+	write_element(r, &paragraph,
 		      "Response times, compared as throughput is:");
-	write_comparison(d, f, &compared[1]);
-	write_element(d, HEADING, "What it costs the server (table 4.6)");
-	write_means(d, f, server, ARRAY_SIZE(server));
-	write_element(d, PARAGRAPH, "CPU time, compared as throughput is:");
-	write_comparison(d, f, &compared[2]);
+	write_table(r, times, ARRAY_SIZE(times), 0);
+	write_element(r, &heading, "What it costs the server (table 4.6)");
+	write_means(r, METRIC_CPU_PERCENT, METRIC_CLIENT_PERCENT);
+	write_element(r, &paragraph, "CPU time, compared as throughput is:");
+	write_table(r, costs, ARRAY_SIZE(costs), 0);
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"Figures are means of all runs unless they say median. "
 		"Difference in mean: of the best, in per cent of it; the "
 		"thesis divides by the mean of the two, which makes large "
 		"differences larger. Rows in the order of the first table. "
 		"Uploads: bytes of the files, credited when they are answered; "
 		"the thesis measured its network interface.");
-	write_element(d, HEADING, "Plots");
-	if (*plots->missing.text != '\0')
-		write_element(d, PARAGRAPH,
+}
+
+static void write_closed_plots(const struct report *r)
+{
+	write_element(r, &heading, "Plots");
+	if (*r->plots.missing.text != '\0')
+		write_element(r, &paragraph,
 			      "There are none: %s. Where gnuplot is installed, "
 			      "`gnuplot " PLOT_SCRIPT "` draws them.",
-			      plots->missing.text);
-	write_plots(d, plots, PLOT_BOXES);
-	if (plots->count > 0)
-		write_element(d, PARAGRAPH,
+			      r->plots.missing.text);
+	write_plots(r, PLOT_BOXES);
+	if (r->plots.count > 0)
+		write_element(r, &paragraph,
 			      "The curve of an arm has only points that all "
 			      "its runs have.");
-	write_plots(d, plots, PLOT_TIMES);
+	write_plots(r, PLOT_TIMES);
 }
 
-/* Has an arm that was measured a number of connections of its own? */
-static bool has_bound_arm(const struct figures *f, const struct plan *plan)
+static void write_open_loops(const struct report *r)
 {
-	for (size_t i = 0; i < f->arm_count; i++)
-		if (plan->arms[f->arms[i].number].connections != 0)
-			return true;
-	return false;
-}
+	const struct figures *f = &r->figures;
+	const struct open_loop *open = &r->plan.open;
+	bool has_bound_arm = false;
+	bool is_measured = false;
 
-static void write_open_loops(const struct document *d, const struct figures *f,
-			     const struct plan *plan, const struct plots *plots)
-{
-	write_element(d, HEADING, "Open loop");
+	for (size_t i = 0; i < f->arm_count; i++) {
+		has_bound_arm |=
+			r->plan.arms[f->arms[i].number].connections > 0;
+		is_measured |= f->arms[i].open_runs > 0;
+	}
+	if (!is_measured)
+		return;
+	write_element(r, &heading, "Open loop");
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"Requests at random times (Poisson), %g s for each load, at "
 		"the same rates for all: shares of the median of %s above; "
 		"%" PRIu64 " connections where an arm has no number of its "
 		"own. Response times count from when a request was to be sent.",
-		plan->open.duration_s, f->arms[0].name, plan->open.connections);
+		open->duration_s, f->arms[0].name, open->connections);
 	write_element(
-		d, PARAGRAPH,
+		r, &paragraph,
 		"Medians of the runs. Where a rate took a server three times "
 		"as long, higher ones were left out of that run: where Runs "
 		"tells fewer than all, the figures are those of an arm's best "
 		"runs. Its curves have only points that all its runs have.");
-	if (has_bound_arm(f, plan))
+	if (has_bound_arm)
 		write_element(
-			d, PARAGRAPH,
+			r, &paragraph,
 			"An arm with a number of connections of its own never "
 			"has more requests at its server: further ones wait in "
 			"the client, which counts as response time.");
-	write_open_table(d, f, plan);
-	write_plots(d, plots, PLOT_OPEN_LOOP);
+	write_open_table(r);
+	write_plots(r, PLOT_OPEN_LOOP);
 }
 
-static bool has_open_loops(const struct figures *f, const struct plan *plan)
+static void write_document(const struct report *r)
 {
-	for (size_t i = 0; i < f->arm_count; i++)
-		for (size_t k = 0; k < plan->open.rate_count; k++)
-			if (f->arms[i].open[k][OPEN_RATE_PER_S].count > 0)
-				return true;
-	return false;
-}
-
-static void write_document(const struct document *d, const struct figures *f,
-			   const struct plan *plan, const cJSON *results,
-			   const struct plots *plots)
-{
-	begin_document(d, plan->title);
-	write_setup(d, plan, results);
-	if (f->arm_count == 0) {
-		write_element(d, PARAGRAPH, "Nothing was measured.");
+	begin_document(r);
+	write_setup(r);
+	if (r->figures.arm_count == 0) {
+		write_element(r, &paragraph, "Nothing was measured.");
 	} else {
-		write_warnings(d, f, plan);
-		write_closed_loops(d, f, plots);
-		if (has_open_loops(f, plan))
-			write_open_loops(d, f, plan, plots);
-		write_arms(d, plan, f);
+		write_warnings(r);
+		write_closed_loops(r);
+		write_closed_plots(r);
+		write_open_loops(r);
+		write_arms(r);
 	}
-	write_markup(d, "", "</body>\n</html>\n");
+	write_markup(r, "", "</body>\n</html>\n");
 }
 
-static bool write_files(const struct figures *f, const struct plan *plan,
-			const cJSON *results, const struct plots *plots,
-			const char *folder, struct error *error)
+static bool write_files(struct report *r, const char *folder,
+			struct error *error)
 {
-	struct file_draft markdown = { 0 };
-	struct file_draft html = { 0 };
-	char path[PATH_MAX];
-	bool written = false;
+	struct text texts[2];
+	char *markdown = NULL, *html = NULL;
+	bool written;
 
-	snprintf(path, sizeof(path), "%s/report.md", folder);
-	if (file_draft_open(&markdown, path, error)) {
-		snprintf(path, sizeof(path), "%s/report.html", folder);
-		written = file_draft_open(&html, path, error);
-	}
-	if (written) {
-		struct document document = { markdown.out, html.out };
-
-		write_document(&document, f, plan, results, plots);
-		written = file_draft_commit(&html, error) &&
-			  file_draft_commit(&markdown, error);
-	}
-	file_draft_drop(&html);
-	file_draft_drop(&markdown);
+	r->markdown = text_open(&texts[0]);
+	r->html = text_open(&texts[1]);
+	if (r->markdown != NULL && r->html != NULL)
+		write_document(r);
+	if (r->markdown != NULL)
+		markdown = text_close(&texts[0], r->markdown);
+	if (r->html != NULL)
+		html = text_close(&texts[1], r->html);
+	written = file_write_text(folder, "report.html", html, error) &&
+		  file_write_text(folder, "report.md", markdown, error);
+	free(html);
+	free(markdown);
 	return written;
 }
 
 bool report_write(const char *folder, const cJSON *results, struct error *note,
 		  struct error *error)
 {
-	struct figures figures = { 0 };
-	struct plan plan = { 0 };
-	struct plots plots = { 0 };
+	struct report r = { .results = results };
 	bool written = false;
 
-	if (results_read_plan(results, &plan, error)) {
-		if (!figures_init(&figures, &plan, results))
+	if (results_read_plan(results, &r.plan, error)) {
+		if (!figures_init(&r.figures, &r.plan, results))
 			error_set(error, "out of memory");
 		else
-			written = plots_draw(&plots, &figures, &plan, folder,
+			written = plots_draw(&r.plots, &r.figures, folder,
 					     error) &&
-				  write_files(&figures, &plan, results, &plots,
-					      folder, error);
+				  write_files(&r, folder, error);
 	}
-	*note = plots.missing;
-	plots_release(&plots);
-	figures_release(&figures);
-	plan_release(&plan);
+	*note = r.plots.missing;
+	plots_release(&r.plots);
+	figures_release(&r.figures);
+	plan_release(&r.plan);
 	return written;
 }

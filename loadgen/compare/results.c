@@ -3,8 +3,8 @@
 
 #include "base/util.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -18,63 +18,45 @@ static const char *const load_names[] = {
 	[LOAD_OPEN] = "open",
 };
 
-/* The value of the first line "model name : VALUE" of /proc/cpuinfo. */
-static cJSON *read_cpu_name(void)
+/*
+ * What follows `key` in the first line of `in` that begins with it.  null:
+ * there is none.  `in` is closed; NULL is fine.
+ */
+static cJSON *read_line(FILE *in, int (*close_stream)(FILE *), const char *key)
 {
-	FILE *in = fopen("/proc/cpuinfo", "re");
 	char line[256];
-	cJSON *name = NULL;
+	cJSON *found = NULL;
 
-	while (in != NULL && name == NULL &&
+	while (in != NULL && found == NULL &&
 	       fgets(line, sizeof(line), in) != NULL) {
-		const char *colon = strchr(line, ':');
-
 		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, "model name", 10) == 0 && colon != NULL)
-			name = cJSON_CreateString(colon + 2);
+		if (strncmp(line, key, strlen(key)) == 0)
+			found = cJSON_CreateString(line + strlen(key));
 	}
 	if (in != NULL)
-		fclose(in);
-	return name != NULL ? name : cJSON_CreateNull();
+		close_stream(in);
+	return found != NULL ? found : cJSON_CreateNull();
 }
 
 static cJSON *describe_machine(void)
 {
 	cJSON *machine = cJSON_CreateObject();
-	struct utsname names;
+	struct utsname names = { .sysname = "?" };
 	char kernel[256];
 
-	cJSON_AddItemToObject(machine, "cpu", read_cpu_name());
+	uname(&names);
+	snprintf(kernel, sizeof(kernel), "%s %s %s", names.sysname,
+		 names.release, names.machine);
+	cJSON_AddItemToObject(machine, "cpu",
+			      read_line(fopen("/proc/cpuinfo", "re"), fclose,
+					"model name\t: "));
 	cJSON_AddNumberToObject(machine, "cores",
 				(double)sysconf(_SC_NPROCESSORS_ONLN));
-	if (uname(&names) == 0) {
-		snprintf(kernel, sizeof(kernel), "%s %s %s", names.sysname,
-			 names.release, names.machine);
-		cJSON_AddStringToObject(machine, "kernel", kernel);
-	} else {
-		cJSON_AddNullToObject(machine, "kernel");
-	}
+	cJSON_AddStringToObject(machine, "kernel", kernel);
 	cJSON_AddNumberToObject(machine, "memory_bytes",
 				(double)sysconf(_SC_PHYS_PAGES) *
 					(double)sysconf(_SC_PAGESIZE));
 	return machine;
-}
-
-/* The commit of the current folder; null: no Git tree. */
-static cJSON *describe_commit(void)
-{
-	FILE *in = popen("git describe --always --dirty --abbrev=12 "
-			 "--exclude '*' 2>/dev/null",
-			 "re");
-	char text[64] = "";
-
-	if (in != NULL) {
-		if (fgets(text, sizeof(text), in) == NULL)
-			text[0] = '\0';
-		pclose(in);
-	}
-	text[strcspn(text, "\n")] = '\0';
-	return text[0] != '\0' ? cJSON_CreateString(text) : cJSON_CreateNull();
 }
 
 cJSON *results_new(const struct plan *plan)
@@ -93,7 +75,13 @@ cJSON *results_new(const struct plan *plan)
 	cJSON_AddNumberToObject(results, "repetitions",
 				(double)plan->repetitions);
 	cJSON_AddItemToObject(results, "machine", describe_machine());
-	cJSON_AddItemToObject(results, "commit", describe_commit());
+	/* Of the current folder. */
+	cJSON_AddItemToObject(
+		results, "commit",
+		read_line(popen("git describe --always --dirty --abbrev=12 "
+				"--exclude '*' 2>/dev/null",
+				"re"),
+			  pclose, ""));
 	cJSON_AddArrayToObject(results, "runs");
 	return results;
 }
@@ -112,40 +100,22 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "runs"), entry);
 }
 
-/* False: results_add() cannot have made it. */
-static bool read_run(const cJSON *entry, struct results_run *run)
+bool results_read_run(const cJSON *entry, struct results_run *run)
 {
 	const cJSON *arm = cJSON_GetObjectItem(entry, "arm");
-	const cJSON *load = cJSON_GetObjectItem(entry, "load");
 
-	if (!cJSON_IsString(arm) || !cJSON_IsString(load) ||
-	    !cJSON_HasObjectItem(entry, "repetition"))
-		return false;
 	*run = (struct results_run){
-		.arm = arm->valuestring,
+		.arm = json_text(entry, "arm"),
 		.repetition = (uint64_t)json_number(entry, "repetition", 0),
 		.percent_of_capacity =
 			json_number(entry, "percent_of_capacity", 0),
+		.result = cJSON_GetObjectItem(entry, "result"),
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(load_names); i++) {
-		run->load = (enum load)i;
-		if (strcmp(load->valuestring, load_names[i]) == 0)
-			return true;
-	}
+	for (; run->load < ARRAY_SIZE(load_names); run->load++)
+		if (strcmp(json_text(entry, "load"), load_names[run->load]) ==
+		    0)
+			return cJSON_IsString(arm) && run->repetition > 0;
 	return false;
-}
-
-void results_for_each(const cJSON *results, results_run_fn *each, void *arg)
-{
-	const cJSON *entry;
-
-	cJSON_ArrayForEach(entry, cJSON_GetObjectItem(results, "runs"))
-	{
-		struct results_run run;
-
-		if (read_run(entry, &run))
-			each(&run, cJSON_GetObjectItem(entry, "result"), arg);
-	}
 }
 
 double results_count_ok(const cJSON *result)
@@ -164,12 +134,11 @@ double results_count_ok(const cJSON *result)
 bool results_read_plan(const cJSON *results, struct plan *plan,
 		       struct error *error)
 {
-	const cJSON *schema = cJSON_GetObjectItem(results, "schema");
 	const cJSON *dataset = cJSON_GetObjectItem(results, "dataset");
 	cJSON *json = cJSON_GetObjectItem(results, "plan");
 
-	if (!cJSON_IsString(schema) ||
-	    strcmp(schema->valuestring, RESULTS_SCHEMA) != 0 || json == NULL) {
+	if (strcmp(json_text(results, "schema"), RESULTS_SCHEMA) != 0 ||
+	    json == NULL) {
 		error_set(error, "not of schema " RESULTS_SCHEMA);
 		return false;
 	}
@@ -182,7 +151,16 @@ bool results_read_plan(const cJSON *results, struct plan *plan,
 
 double json_number(const cJSON *object, const char *key, double missing)
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+	double number = cJSON_GetNumberValue(
+		cJSON_GetObjectItemCaseSensitive(object, key));
 
-	return cJSON_IsNumber(item) ? item->valuedouble : missing;
+	return isnan(number) ? missing : number;
+}
+
+const char *json_text(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text != NULL ? text : "-";
 }

@@ -32,18 +32,17 @@ struct results_run {
 	enum load load;
 	uint64_t repetition;
 	double percent_of_capacity; /* of an open loop */
+	const cJSON *result;        /* loadgen's JSON; lent */
 };
 
 /* Results without a run.  The caller frees them with cJSON_Delete(). */
 cJSON *results_new(const struct plan *plan);
 
-/* Takes `result`. */
+/* Add a run; `result`, which is taken, is its JSON. */
 void results_add(cJSON *results, const struct results_run *run, cJSON *result);
 
-/* Call `each` with every run, in the order of measuring. */
-typedef void results_run_fn(const struct results_run *run, const cJSON *result,
-			    void *arg);
-void results_for_each(const cJSON *results, results_run_fn *each, void *arg);
+/* Read an entry of "runs".  False: results_add() cannot have made it. */
+bool results_read_run(const cJSON *entry, struct results_run *run);
 
 /* The number of requests of a run that were answered 2xx. */
 double results_count_ok(const cJSON *result);
@@ -52,7 +51,11 @@ double results_count_ok(const cJSON *result);
 MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
 				  struct error *error);
 
-/* The number at `key` of `object`, which may be NULL; or else `missing`. */
+/*
+ * The number or the text at `key` of `object`, which may be NULL.  If it is
+ * missing: `missing`, or "-".
+ */
 double json_number(const cJSON *object, const char *key, double missing);
+const char *json_text(const cJSON *object, const char *key);
 
 #endif

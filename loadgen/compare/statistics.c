@@ -22,7 +22,6 @@ static struct sample sorted(const struct sample *s)
 {
 	struct sample copy = *s;
 
-	assert(s->count >= 1);
 	quantiles_sort(copy.values, copy.count);
 	return copy;
 }
@@ -31,10 +30,9 @@ double sample_mean(const struct sample *s)
 {
 	double sum = 0;
 
-	assert(s->count >= 1);
 	for (size_t i = 0; i < s->count; i++)
 		sum += s->values[i];
-	return sum / (double)s->count;
+	return s->count > 0 ? sum / (double)s->count : (double)NAN;
 }
 
 double sample_deviation(const struct sample *s)
@@ -42,36 +40,29 @@ double sample_deviation(const struct sample *s)
 	double mean = sample_mean(s);
 	double squares = 0;
 
-	if (s->count == 1)
-		return 0;
+	if (s->count < 2)
+		return NAN;
 	for (size_t i = 0; i < s->count; i++)
 		squares += (s->values[i] - mean) * (s->values[i] - mean);
 	return sqrt(squares / (double)(s->count - 1));
 }
 
-struct five_numbers sample_five_numbers(const struct sample *s)
+void sample_five_numbers(const struct sample *s, double five[5])
 {
 	struct sample ordered = sorted(s);
 
-	return (struct five_numbers){
-		.min = ordered.values[0],
-		.lower_quartile =
-			quantile_between(ordered.values, s->count, 0.25),
-		.median = quantile_between(ordered.values, s->count, 0.5),
-		.upper_quartile =
-			quantile_between(ordered.values, s->count, 0.75),
-		.max = ordered.values[ordered.count - 1],
-	};
+	for (int i = 0; i < 5; i++)
+		five[i] = s->count > 0 ? quantile_between(ordered.values,
+							  s->count, i / 4.) :
+					 (double)NAN;
 }
 
 double sample_median(const struct sample *s)
 {
-	return sample_five_numbers(s).median;
-}
+	double five[5];
 
-double sample_max(const struct sample *s)
-{
-	return sample_five_numbers(s).max;
+	sample_five_numbers(s, five);
+	return five[2];
 }
 
 /*

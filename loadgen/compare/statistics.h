@@ -6,7 +6,7 @@
  * Only the standard deviation assumes a normal distribution.  All functions are
  * pure.
  *
- * Limits     all functions but sample_add() need at least one value.
+ * Limits     without a value, the first four are NAN; the others need one.
  */
 #ifndef LOADGEN_COMPARE_STATISTICS_H
 #define LOADGEN_COMPARE_STATISTICS_H
@@ -21,15 +21,6 @@ struct sample {
 	size_t count;
 };
 
-/* The five numbers of a box plot; quartiles interpolate (R's type 7). */
-struct five_numbers {
-	double min;
-	double lower_quartile;
-	double median;
-	double upper_quartile;
-	double max;
-};
-
 struct confidence_interval {
 	double low;
 	double high;
@@ -41,12 +32,16 @@ void sample_add(struct sample *s, double value);
 
 double sample_mean(const struct sample *s);
 
-/* Estimated for the population: divided by count - 1.  Of one value: 0. */
+/* Estimated for the population: divided by count - 1.  Of one value: NAN. */
 double sample_deviation(const struct sample *s);
 
 double sample_median(const struct sample *s);
-double sample_max(const struct sample *s);
-struct five_numbers sample_five_numbers(const struct sample *s);
+
+/*
+ * The five numbers of a box plot: minimum, lower quartile, median, upper
+ * quartile, maximum; quartiles interpolate (R's type 7).
+ */
+void sample_five_numbers(const struct sample *s, double five[5]);
 
 /*
  * The narrowest pair of order statistics that contains the median of the

@@ -123,6 +123,7 @@ struct outcome {
 	struct server_usage server;
 	struct reply_checks verified; /* with --verify */
 	struct reply_checks golden;   /* with --golden */
+	struct error first_failed;    /* "file: reason"; empty: all were 2xx */
 	/* Requests that ended within --duration; 0 without it. */
 	uint64_t in_time_count;
 };

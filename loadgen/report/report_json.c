@@ -244,6 +244,10 @@ bool report_write_json(FILE *out, const struct report *report)
 	json_add_rates(&j, report);
 	json_add_distributions(&j, report);
 	json_add_outcomes(&j, &outcome->record);
+	json_add_text(&j, "first_failed",
+		      *outcome->first_failed.text != '\0' ?
+			      outcome->first_failed.text :
+			      NULL);
 	json_add_checks(&j, "verify", o->verify != VERIFY_NONE,
 			&outcome->verified);
 	json_add_checks(&j, "golden", o->golden != NULL, &outcome->golden);

@@ -43,6 +43,7 @@ void sample_init_closed(struct sample *s)
 	}
 	add(s, &(struct result){ .status = 503 }, 8);
 	add(s, &(struct result){ .error = "reset" }, 2);
+	error_set(&s->outcome.first_failed, "b.jpg: status 503");
 	s->outcome.makespan_ns = 2000000000;
 	s->outcome.client_cpu_s = 0.25;
 	s->outcome.client_peak_memory_bytes = 7000000;

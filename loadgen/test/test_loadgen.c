@@ -273,15 +273,19 @@ static void test_some_not_answered(void)
 	scratch_expect(&scratch, "stderr",
 		       "3 of 3 requests were not answered 2xx");
 	scratch_expect(&scratch, "busy.json", "\"p90\":\tnull");
+	scratch_expect(&scratch, "busy.json", ".jpg: status 503\"");
 	server_release(&server);
 }
 
 static void test_nothing_listens(void)
 {
+	char json[SCRATCH_PATH_BYTES];
 	char url[SERVER_URL_BYTES];
 	int port = dead_port_open(false, url);
 
-	assert(RUN("--dataset", photos, "--duration", "1000", url) == 1);
+	assert(RUN("--dataset", photos, "--duration", "1000", "--json",
+		   scratch_path(&scratch, "dead.json", json), url) == 1);
+	scratch_expect(&scratch, "dead.json", ".jpg: Connection refused\"");
 	scratch_expect(&scratch, "stderr",
 		       "gave up connecting: Connection refused");
 	scratch_expect(&scratch, "stdout", "8 x Connection refused");

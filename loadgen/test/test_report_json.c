@@ -116,6 +116,7 @@ static void test_closed_loop(void)
 	expect_number(get(o, "responses"), "503", 8);
 	expect_number(o, "transport_errors", 2);
 	expect_number(get(o, "transport_error_texts"), "reset", 2);
+	expect_text(o, "first_failed", "b.jpg: status 503");
 	expect_number(o, "client_cpu_s", 0.25);
 	expect_number(o, "client_peak_memory_bytes", 7e6);
 	expect_number(o, "requests", 100);
@@ -228,6 +229,7 @@ static void test_nothing(void)
 	expect_null(o, "bytes_per_s"); /* the run took no time */
 	expect_null(o, "megapixels_per_s");
 	expect_null(get(o, "response_ms"), "p90");
+	expect_null(o, "first_failed");
 	assert(cJSON_GetArraySize(get(o, "responses")) == 0);
 	assert(cJSON_GetArraySize(get(o, "percentiles")) == 0);
 	assert(cJSON_GetArraySize(get(o, "intervals")) == 0);

@@ -53,7 +53,7 @@ static cJSON *results;
 static void add(const char *arm, enum load load, double percent,
 		const char *text)
 {
-	struct results_run run = { arm, load, 1, percent };
+	struct results_run run = { arm, load, 1, percent, NULL };
 	cJSON *result = cJSON_Parse(text);
 
 	assert(result != NULL);
@@ -117,7 +117,7 @@ static void test_order(const struct figures *f)
 	/* the arm that was not measured is left out */
 	assert(f->arm_count == 2);
 	assert(strcmp(f->arms[0].name, "slow") == 0);
-	assert(f->ranking[0] == 1 && f->ranking[1] == 0);
+	assert(f->ranked[0] == &f->arms[1] && f->ranked[1] == &f->arms[0]);
 	assert(f->arms[1].number == 1);
 }
 
@@ -139,7 +139,7 @@ static void test_all_rungs(void)
 	struct figures f;
 	cJSON *result = cJSON_Parse(fast_text);
 	cJSON *long_results = results_new(&plan);
-	struct results_run run = { "fast", LOAD_CLOSED, 1, 0 };
+	struct results_run run = { "fast", LOAD_CLOSED, 1, 0, NULL };
 	cJSON *pairs = cJSON_CreateArray();
 	size_t count = 0;
 

@@ -58,18 +58,19 @@ static void test_whole_plan(void)
 	assert(read_text(&plan, text, &error));
 	assert(strcmp(plan.title, "T") == 0 && strcmp(plan.dataset, "D") == 0);
 	assert(strcmp(plan.query, "w=1") == 0);
-	assert(strcmp(plan.verify, "decode") == 0);
+	assert(plan.verify == PLAN_VERIFY_DECODE);
 	assert(plan.repetitions == 7 && plan.closed.connections == 16);
 	assert(plan.closed.passes == 0 && plan.closed.duration_s == 1.5);
 	assert(plan.open.rate_count == 2 && plan.open.percents[1] == 120.5);
 	assert(plan.open.connections == 2048 && plan.open.duration_s == 10);
 	assert(plan.arm_count == 2 && plan.arms[0].connections == 3);
-	assert(strcmp(plan.arms[0].command[2], "{port}") == 0);
-	assert(plan.arms[0].command[3] == NULL);
-	assert(plan.arms[0].variable_count == 1);
-	assert(strcmp(plan.arms[0].environment[0].name, "PORT") == 0);
+	assert(cJSON_GetArraySize(plan.arms[0].command) == 3);
+	assert(strcmp(cJSON_GetArrayItem(plan.arms[0].command, 2)->valuestring,
+		      "{port}") == 0);
+	assert(cJSON_GetArraySize(plan.arms[0].environment) == 1);
+	assert(strcmp(plan.arms[0].environment->child->string, "PORT") == 0);
 	assert(strcmp(plan.arms[0].directory, "d") == 0);
-	assert(plan.arms[1].command[0] == NULL);
+	assert(plan.arms[1].command == NULL);
 	plan_release(&plan);
 }
 
@@ -81,98 +82,105 @@ static void test_defaults(void)
 	assert(read_text(&plan, "{ \"title\": \"T\"," CLOSED "," ARMS "}",
 			 &error));
 	assert(plan.dataset == NULL && *plan.query == '\0');
-	assert(plan.repetitions == 5 && strcmp(plan.verify, "size") == 0);
+	assert(plan.repetitions == 5 && plan.verify == PLAN_VERIFY_SIZE);
 	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
 	plan_release(&plan);
 }
 
 static void test_refusals_of_the_plan(void)
 {
-	expect_refusal("[]", "plan must be an object");
-	expect_refusal("{ \"titel\": \"T\" }", "plan: unknown key \"titel\"");
+	expect_refusal("[]", "plan: it must be an object");
+	expect_refusal("{ \"titel\": \"T\" }",
+		       "plan: titel: there is no such key");
 	expect_refusal("{ \"title\": \"T\", \"title\": \"U\" }",
-		       "plan: \"title\" is there twice");
-	expect_refusal("{}", "plan: \"title\" must be there, and not empty");
-	expect_refusal("{ \"title\": 1 }", "plan: \"title\" must be text");
+		       "plan: title: it is there twice");
+	expect_refusal("{}", "plan: title is missing");
+	expect_refusal("{ \"title\": \"\" }",
+		       "plan: title: '' is not a valid TEXT");
+	expect_refusal("{ \"title\": 1 }",
+		       "plan: title: '1' is not a string: TEXT");
+	expect_refusal("{ \"title\": \"T\", \"query\": 1 }",
+		       "plan: query must be a text");
 	expect_refusal("{ \"title\": \"T\", \"verify\": \"no\" }",
-		       "plan: \"verify\" must be size, decode or none");
+		       "plan: verify: 'no' is not a valid size|decode|none");
 	expect_refusal("{ \"title\": \"T\", \"repetitions\": 0 }",
-		       "plan: \"repetitions\" must be a whole number from 1 "
+		       "plan: repetitions: '0' is not a whole number from 1 "
 		       "to 100");
 	expect_refusal("{ \"title\": \"T\", \"repetitions\": 2.5 }",
-		       "plan: \"repetitions\" must be a whole number from 1 "
+		       "plan: repetitions: '2.5' is not a whole number from 1 "
 		       "to 100");
-	expect_refusal("{ \"title\": \"T\" }", "\"closed\" is missing");
+	expect_refusal("{ \"title\": \"T\" }", "closed: it must be an object");
 	expect_refusal("{ \"title\": \"T\", " CLOSED "}",
-		       "\"arms\" must be a list of 1 to 16");
+		       "plan: arms must be a list of 1 to 16");
 }
 
 static void test_refusals_of_loops(void)
 {
 #define LOOP(text) "{ \"title\": \"T\", " text ", " ARMS "}"
 	expect_refusal(LOOP("\"closed\": { \"passes\": 1 }"),
-		       "\"closed\": \"connections\" must be there");
+		       "closed: connections is missing");
 	expect_refusal(LOOP("\"closed\": { \"connections\": 1 }"),
-		       "\"closed\": \"passes\" or \"duration_s\", not both");
+		       "closed: passes or duration_s, not both");
 	expect_refusal(LOOP("\"closed\": { \"connections\": 1, \"passes\": 1,"
 			    "\"duration_s\": 1 }"),
-		       "\"closed\": \"passes\" or \"duration_s\", not both");
+		       "closed: passes or duration_s, not both");
 	expect_refusal(LOOP("\"closed\": { \"connections\": 1,"
 			    "\"duration_s\": -1 }"),
-		       "\"closed\": \"duration_s\" must be seconds, from "
-		       "0.001 to 86400");
+		       "closed: duration_s: '-1' is not a number from 0.001 to "
+		       "86400");
 	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1 }"),
-		       "\"open\": \"percent_of_capacity\" must be a list of 1 "
-		       "to 16 numbers");
+		       "open: percent_of_capacity must be a list of 1 to 16 "
+		       "numbers");
 	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1,"
 				   "\"percent_of_capacity\": [0] }"),
-		       "\"open\": \"percent_of_capacity\" must be numbers "
-		       "from 1 to 1000");
+		       "open: percent_of_capacity must be numbers from 1 to "
+		       "1000 that rise");
 	expect_refusal(LOOP(CLOSED ", \"open\": { \"duration_s\": 1,"
 				   "\"percent_of_capacity\": [80, 50] }"),
-		       "\"open\": \"percent_of_capacity\" must be numbers "
-		       "that rise");
+		       "open: percent_of_capacity must be numbers from 1 to "
+		       "1000 that rise");
 	expect_refusal(LOOP(CLOSED ", \"open\": {"
 				   "\"percent_of_capacity\": [50] }"),
-		       "\"open\": \"duration_s\" must be there");
+		       "open: duration_s is missing");
 	expect_refusal(LOOP(CLOSED ", \"open\": { \"rate\": 1 }"),
-		       "\"open\": unknown key \"rate\"");
+		       "open: rate: there is no such key");
+	expect_refusal(LOOP(CLOSED ", \"open\": 1"),
+		       "open: it must be an object");
 }
 
 static void test_refusals_of_arms(void)
 {
 #define ARM(text) "{ \"title\": \"T\", " CLOSED ", \"arms\": [" text "] }"
 #define GOOD "{ \"name\": \"a\", \"url\": \"http://h/\" }"
-	expect_refusal(ARM("1"), "arm 1 must be an object");
+	expect_refusal(ARM("1"), "arm 1: it must be an object");
 	expect_refusal(ARM("{ \"url\": \"http://h/\" }"),
-		       "arm 1: \"name\" must be there, and not empty");
+		       "arm 1: its name must have 1 to 48 bytes and no comma");
 	expect_refusal(ARM(GOOD "," GOOD),
-		       "arm 2: \"name\" must be unlike all others");
+		       "arm 'a': another arm has the same name");
 	expect_refusal(ARM("{ \"name\": \"a,b\", \"url\": \"http://h/\" }"),
-		       "arm 1: \"name\" must be at most 48 bytes, without a "
-		       "comma");
+		       "arm 1: its name must have 1 to 48 bytes and no comma");
 	expect_refusal(ARM("{ \"name\": \"a\" }"),
-		       "arm 'a': \"url\" must be there, and not empty");
+		       "arm 'a': its url must begin with http://");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"ftp://h/\" }"),
-		       "arm 'a': \"url\" must be one of http://");
+		       "arm 'a': its url must begin with http://");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h:{port}\" }"),
-		       "arm 'a': \"url\" must be without {port} where there "
-		       "is no command");
+		       "arm 'a': its url has {port}, but there is no command");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
 			   "\"command\": [] }"),
-		       "arm 'a': \"command\" must be a list of 1 to 64 texts");
+		       "arm 'a': command must be a list of 1 to 64 texts");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
 			   "\"command\": [\"x\", 1] }"),
-		       "arm 'a': \"command\" must be a list of texts");
+		       "arm 'a': command must be a list of 1 to 64 texts");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
 			   "\"environment\": { \"A\": 1 } }"),
-		       "arm 'a': \"environment\" must be an object of texts");
+		       "arm 'a': environment must be an object of at most 64 "
+		       "texts");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"http://h/\","
 			   "\"connections\": 0 }"),
-		       "arm 'a': \"connections\" must be a whole number from "
-		       "1 to 100000");
+		       "arm 1: connections: '0' is not a whole number from 1 "
+		       "to 100000");
 	expect_refusal(ARM("{ \"name\": \"a\", \"port\": 1 }"),
-		       "arm 1: unknown key \"port\"");
+		       "arm 1: port: there is no such key");
 }
 
 static void test_chosen_arms(void)

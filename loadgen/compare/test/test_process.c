@@ -41,6 +41,12 @@ static bool is_alive(long pid)
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
+/* A list of the words, which nobody frees before the test ends. */
+#define WORDS(...)                                                             \
+	cJSON_CreateStringArray((const char *const[]){ __VA_ARGS__ },          \
+				sizeof((const char *const[]){ __VA_ARGS__ }) / \
+					sizeof(char *))
+
 static bool start(struct server_process *s, const struct arm *arm,
 		  struct error *error)
 {
@@ -52,7 +58,7 @@ static void test_start_and_stop(void)
 {
 	struct arm arm = {
 		.url = "http://127.0.0.1:{port}/",
-		.command = { program, "{port}", "0", "200", NULL },
+		.command = WORDS(program, "{port}", "0", "200"),
 	};
 	struct server_process s = { 0 };
 	struct error error;
@@ -65,7 +71,8 @@ static void test_start_and_stop(void)
 	assert(answers_http(s.url));
 	pid = logged("pid ");
 	assert(is_alive(pid));
-	process_stop(&s.process, &status);
+	process_end(s.pid, (const int[]){ SIGTERM, SIGKILL }, &status);
+	s.pid = 0;
 	assert(!is_alive(pid));
 	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	server_process_stop(&s); /* allowed, though nothing runs */
@@ -77,24 +84,25 @@ static void test_the_whole_group_ends(void)
 {
 	struct arm arm = {
 		.url = "http://127.0.0.1:{port}/?q=1",
-		.command = { "sh", "-c",
-			     "trap '' TERM; sleep 1000 & echo sleeper $!; "
-			     "cd / && \"$PROGRAM\" $PORT 0 200 & wait; wait",
-			     NULL },
-		.environment = { { "PORT", "{port}" }, { "PROGRAM", program } },
-		.variable_count = 2,
+		.command =
+			WORDS("sh", "-c",
+			      "trap '' TERM; sleep 1000 & echo sleeper $!; "
+			      "cd / && \"$PROGRAM\" $PORT 0 200 & wait; wait"),
+		.environment = cJSON_CreateObject(),
 	};
 	struct server_process s = { 0 };
 	struct error error;
 	long server;
 	long sleeper;
 
+	cJSON_AddStringToObject((cJSON *)arm.environment, "PORT", "{port}");
+	cJSON_AddStringToObject((cJSON *)arm.environment, "PROGRAM", program);
 	assert(start(&s, &arm, &error));
 	assert(strstr(s.url, "/?q=1&w=1") != NULL);
 	server = logged("pid ");
 	sleeper = logged("sleeper ");
 	assert(is_alive(server) && is_alive(sleeper));
-	kill(s.process.pid, SIGKILL); /* the leader alone */
+	kill(s.pid, SIGKILL); /* the leader alone */
 	server_process_stop(&s);
 	assert(!is_alive(server) && !is_alive(sleeper));
 	errno = 0;
@@ -104,12 +112,12 @@ static void test_the_whole_group_ends(void)
 /* The process has an empty standard input, and the log as both outputs. */
 static void test_no_descriptor_is_left_open(void)
 {
-	const char *command[] = { "sh", "-c",
-				  "for f in /proc/$$/fd/*; do readlink $f; "
-				  "done; read line || echo empty",
-				  NULL };
-	struct process_config config = { .command = command, .log = log_path };
-	struct process p = { 0 };
+	struct process_config config = {
+		.command = WORDS("sh", "-c",
+				 "for f in /proc/$$/fd/*; do readlink $f; "
+				 "done; read line || echo empty"),
+		.log = log_path,
+	};
 	struct error error;
 	char *text;
 	char *null;
@@ -117,8 +125,7 @@ static void test_no_descriptor_is_left_open(void)
 
 	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC); /* what we inherited */
 	unlink(log_path);
-	assert(process_start(&p, &config, &error));
-	process_wait(&p, &go_on, &status);
+	assert(process_run(&config, &go_on, &status, &error));
 	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	text = scratch_read(&scratch, "log");
 	null = strstr(text, "/dev/null\n");
@@ -134,22 +141,22 @@ static void expect_failure(const struct arm *arm, const char *part)
 
 	assert(!start(&s, arm, &error));
 	assert(strstr(error.text, part) != NULL);
-	assert(s.process.pid == 0 && s.url == NULL);
+	assert(s.pid == 0 && s.url == NULL);
 }
 
 static void test_failures(void)
 {
 	struct arm missing = {
 		.url = "http://127.0.0.1:{port}/",
-		.command = { "/no/such/program", NULL },
+		.command = WORDS("/no/such/program"),
 	};
 	struct arm ends = {
 		.url = "http://127.0.0.1:{port}/",
-		.command = { program, "", "0", "200", NULL },
+		.command = WORDS(program, "", "0", "200"),
 	};
 	struct arm elsewhere = {
 		.url = "http://127.0.0.1:{port}/",
-		.command = { program, "{port}", "0", "200", NULL },
+		.command = WORDS(program, "{port}", "0", "200"),
 		.directory = "/no/such/folder",
 	};
 
@@ -165,14 +172,14 @@ static void test_interrupted(void)
 	static const volatile sig_atomic_t stop = 1;
 	struct arm arm = {
 		.url = "http://127.0.0.1:{port}/",
-		.command = { "sleep", "1000", NULL },
+		.command = WORDS("sleep", "1000"),
 	};
 	struct server_process s = { 0 };
 	struct error error;
 
 	assert(!server_process_start(&s, &arm, "", log_path, &stop, &error));
 	assert(strcmp(error.text, "interrupted") == 0);
-	assert(s.process.pid == 0);
+	assert(s.pid == 0);
 }
 
 static void test_probe(void)

@@ -28,7 +28,7 @@ static struct plan plan;
 static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
 		       double speed)
 {
-	struct results_run run = { arm, LOAD_CLOSED, repetition, 0 };
+	struct results_run run = { arm, LOAD_CLOSED, repetition, 0, NULL };
 	char text[512];
 
 	snprintf(text, sizeof(text),
@@ -46,7 +46,7 @@ static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
 static void add_open(cJSON *results, const char *arm, uint64_t repetition,
 		     double percent, int failed)
 {
-	struct results_run run = { arm, LOAD_OPEN, repetition, percent };
+	struct results_run run = { arm, LOAD_OPEN, repetition, percent, NULL };
 	char text[256];
 
 	snprintf(text, sizeof(text),
@@ -192,7 +192,7 @@ static void test_one_run(void)
 /* A server elsewhere: its CPU time is not known. */
 static void test_no_server_figures(void)
 {
-	struct results_run run = { "free", LOAD_CLOSED, 1, 0 };
+	struct results_run run = { "free", LOAD_CLOSED, 1, 0, NULL };
 	cJSON *results = results_new(&plan);
 	char *markdown;
 
