@@ -100,7 +100,7 @@ struct flag_group {
 };
 
 struct program {
-	const char *name;
+	const char *name;    /* "loadgen compare" has a page loadgen-compare */
 	const char *summary; /* for the head of the man page */
 	const char *usage;   /* operands, as shown after the program's name */
 	const char *about;   /* sentences; empty lines part paragraphs */

@@ -221,16 +221,21 @@ static void print_roff_environment(const struct program *p, FILE *out)
 	print_roff_section(out, "ENVIRONMENT", text);
 }
 
-/* Without a date, so that the same sources give the same page. */
+/*
+ * Without a date, so that the same sources give the same page.  The page of
+ * "loadgen compare" is loadgen-compare.
+ */
 static void print_man(const struct program *p, FILE *out)
 {
 	(void)fputs(".TH ", out);
 	for (const char *c = p->name; *c != '\0'; c++)
-		(void)fputc(toupper((unsigned char)*c), out);
-	(void)fprintf(out,
-		      " 1 \"\" \"darkroom " DARKROOM_VERSION
-		      "\" \"User Commands\"\n.SH NAME\n%s \\- ",
-		      p->name);
+		(void)fputc(*c == ' ' ? '-' : toupper((unsigned char)*c), out);
+	(void)fputs(" 1 \"\" \"darkroom " DARKROOM_VERSION
+		    "\" \"User Commands\"\n.SH NAME\n",
+		    out);
+	for (const char *c = p->name; *c != '\0'; c++)
+		print_roff_char(out, *c == ' ' ? '-' : *c, false);
+	(void)fputs(" \\- ", out);
 	print_roff(out, p->summary);
 	(void)fprintf(out, ".SH SYNOPSIS\n.B %s\n", p->name);
 	print_roff(out, p->usage);

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 #include "base/random.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 
 #include <assert.h>
 #include <stdio.h> /* for jpeglib.h */
@@ -357,7 +357,7 @@ static void icc_set_bytes(struct icc_profiles *p, enum icc icc,
 	uint8_t *bytes;
 
 	cmsSaveProfileToMem(profile, NULL, &size);
-	bytes = memory_new(1, ICC_PREFIX_BYTES + size);
+	bytes = xcalloc(1, ICC_PREFIX_BYTES + size);
 	if (size == 0 ||
 	    !cmsSaveProfileToMem(profile, bytes + ICC_PREFIX_BYTES, &size)) {
 		fputs("mkset: lcms2 made no profile\n", stderr);

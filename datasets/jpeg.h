@@ -3,8 +3,9 @@
  * JPEG: the files that mkset writes and reads, with their metadata.
  *
  * A picture is encoded together with EXIF, as a camera writes it, and with a
- * colour profile.  Both are made here, so that no file of somebody else is
- * needed.  jpeg_inspect() reads the headers of any JPEG without decoding it.
+ * colour profile.  Both are made here, because those in real photos have owners
+ * and licences.
+ * jpeg_inspect() reads the headers of any JPEG without decoding it.
  *
  * Ownership  `out` belongs to the caller, for jpeg_release().
  * Limits     An EXIF block with its thumbnail must fit into one segment.
@@ -63,13 +64,16 @@ struct exif {
 	struct segment thumbnail; /* a JPEG; no bytes: none */
 };
 
-/* Write an APP1 segment to `out`, SEGMENT_BYTES_MAX large; its size. */
+/*
+ * Write the content of an APP1 segment to `out`, which has room for
+ * SEGMENT_BYTES_MAX.  Returns its size.
+ */
 size_t exif_write(uint8_t *out, const struct exif *exif);
 
 /* A profile and the transform of sRGB pixels into it; read-only once made. */
 struct icc_profiles {
 	struct {
-		uint8_t *bytes; /* an APP2 segment, "ICC_PROFILE" and all */
+		uint8_t *bytes; /* an APP2 segment, from "ICC_PROFILE" on */
 		size_t size_bytes;
 		void *transform; /* NULL: pixels stay as they are */
 	} of[ICC_COUNT];

@@ -6,7 +6,7 @@
  */
 #include "datasets/make.h"
 
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 
 #include <assert.h>
 #include <math.h>
@@ -373,7 +373,7 @@ static void fill_up_with_comment(struct jpeg *j, size_t size_bytes)
 		return;
 	while ((j->bytes[at + 1] & 0xf0) == 0xe0)
 		at += 2 + ((size_t)j->bytes[at + 2] << 8 | j->bytes[at + 3]);
-	j->bytes = memory_resize(j->bytes, size_bytes, 1);
+	j->bytes = xreallocarray(j->bytes, size_bytes, 1);
 	memmove(j->bytes + at + fill, j->bytes + at, j->size_bytes - at);
 	memset(j->bytes + at, ' ', fill);
 	j->bytes[at] = 0xff;
@@ -389,7 +389,7 @@ void make_upload(struct upload *upload, struct jpeg *out,
 {
 	const struct plan *plan = &upload->plan;
 	struct job job = { plan, source, pyramid, icc_profiles,
-			   .exif = memory_new(SEGMENT_BYTES_MAX, 1) };
+			   .exif = xcalloc(SEGMENT_BYTES_MAX, 1) };
 	struct trial best = { 0 };
 	bool sideways = plan->orientation == 6 || plan->orientation == 8;
 	uint32_t encodings;

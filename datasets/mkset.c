@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/quantiles.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 #include "datasets/plan.h"
 #include "datasets/set.h"
 
@@ -122,7 +122,7 @@ static void parse_options(struct mkset_options *o, int argc, char **argv)
 
 static void report(const struct set *set)
 {
-	double *sizes = memory_new(set->count, sizeof(*sizes));
+	double *sizes = xcalloc(set->count, sizeof(*sizes));
 	double total = 0;
 	uint64_t encodings = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "datasets/picture.h"
 
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 #include "base/random.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ void picture_init(struct picture *p, uint32_t width, uint32_t height)
 {
 	assert(width > 0 && height > 0);
 	*p = (struct picture){ width, height,
-			       memory_new((size_t)width * height, 3) };
+			       xcalloc((size_t)width * height, 3) };
 }
 
 void picture_release(struct picture *p)
@@ -95,11 +95,11 @@ static void filter_init(struct filter *f, double start, double length,
 	uint32_t wanted = step < 1 ? 4 : (uint32_t)ceil(step) + 1;
 
 	f->per_pixel = wanted < limit ? wanted : limit;
-	f->first = memory_new(pixels, sizeof(*f->first));
+	f->first = xcalloc(pixels, sizeof(*f->first));
 	f->weights =
-		memory_new((size_t)pixels * f->per_pixel, sizeof(*f->weights));
+		xcalloc((size_t)pixels * f->per_pixel, sizeof(*f->weights));
 
-	double *exact = memory_new(f->per_pixel, sizeof(*exact));
+	double *exact = xcalloc(f->per_pixel, sizeof(*exact));
 
 	for (uint32_t i = 0; i < pixels; i++) {
 		double at = start + i * step;
@@ -175,8 +175,8 @@ void picture_scale(struct picture *out, const struct picture *in,
 	/* Only the columns that the output needs. */
 	size_t begin = (size_t)across.first[0] * 3;
 	size_t end = ((size_t)across.first[width - 1] + across.per_pixel) * 3;
-	uint8_t *row = memory_new(stride, 1);
-	int32_t *sums = memory_new(stride, sizeof(*sums));
+	uint8_t *row = xcalloc(stride, 1);
+	int32_t *sums = xcalloc(stride, sizeof(*sums));
 
 	for (uint32_t y = 0; y < height; y++) {
 		mix_rows(row + begin, sums,

@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "base/util.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 
 #include <assert.h>
 #include <math.h>
@@ -372,7 +372,7 @@ static void plan_draw(struct plan *plan, const struct profile *profile,
 /* Ranks in a random order, so that names say nothing about sizes. */
 static uint32_t *shuffle_ranks(uint32_t count, uint64_t seed)
 {
-	uint32_t *ranks = memory_new(count, sizeof(*ranks));
+	uint32_t *ranks = xcalloc(count, sizeof(*ranks));
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t other = random_below(&seed, i + 1);

@@ -3,8 +3,9 @@
  * Plan: everything that is decided about an upload before a pixel is touched.
  *
  * A profile is one kind of upload set that mkset can make: its file sizes, and
- * the shares of everything that is drawn.  Shares are of all files that they
- * can apply to, from 0 to 1.  The source of each number is given in plan.c.
+ * for each property that is drawn at random, such as EXIF, the share of the
+ * files that have it.  A share is from 0 to 1, of the files that can have the
+ * property.  plan.c gives the source of each number.
  *
  * File sizes are given by a few points of their distribution.  Between two such
  * knots sizes grow log-linearly with the rank: equal steps of rank multiply the
@@ -61,8 +62,9 @@ struct profile {
 	double mean_bytes; /* 0: that of the quantiles */
 
 	/*
-	 * With frames, a file has the size of one of them, and noise gives it
-	 * its bytes.  Without, its number of pixels does, between these sides.
+	 * With frames, a picture has the size of one of them, and noise is
+	 * added until the file has its bytes.  Without frames, the picture is
+	 * made as large as the bytes need; its sides stay within these limits.
 	 */
 	struct frame frames[PROFILE_FRAMES_MAX];
 	uint32_t frame_count;
@@ -80,7 +82,7 @@ struct profile {
 	double progressive;
 	double optimised; /* Huffman tables, of the others */
 	double grey;
-	uint64_t grey_below_bytes; /* and all that are smaller */
+	uint64_t grey_below_bytes; /* smaller files are all grey */
 
 	uint64_t metadata_from_bytes; /* no EXIF or ICC below */
 	double exif;
@@ -133,7 +135,7 @@ struct upload {
 	struct made made;
 };
 
-/* The profile called `name`, or NULL. */
+/* The profile called `name`.  NULL: there is none. */
 const struct profile *profile_find(const char *name);
 
 /*
@@ -145,7 +147,7 @@ void plan_uploads(struct upload *uploads, uint32_t count,
 		  const struct source *sources, uint32_t source_count);
 
 /*
- * About how many bytes the planned encoding has, as a share of the bytes of the
+ * Estimates the bytes of the planned encoding, as a share of the bytes of the
  * same pixels at CAPACITY_QUALITY without subsampling.
  */
 double plan_density(const struct plan *plan);

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -55,7 +55,7 @@ static void parallel_run(uint32_t jobs, uint32_t count, parallel_fn *fn,
 			 void *arg)
 {
 	struct parallel_work w = { .count = count, .fn = fn, .arg = arg };
-	pthread_t *threads = memory_new(jobs, sizeof(*threads));
+	pthread_t *threads = xcalloc(jobs, sizeof(*threads));
 	uint32_t started = 0;
 
 	/* The caller is one of the threads, so it works if none can start. */
@@ -250,7 +250,7 @@ static bool set_survey(struct set *set, struct error *error)
 			      error))
 		return false;
 	count = (uint32_t)photos->count;
-	set->sources = memory_new(count + 1u, sizeof(*set->sources));
+	set->sources = xcalloc(count + 1u, sizeof(*set->sources));
 	for (uint32_t i = 0; i < count; i++)
 		set->sources[i].path = photos->files[i].path;
 	parallel_run(set->jobs, count, survey_photo, set);
@@ -293,7 +293,7 @@ static void group_uploads(struct set *set)
 	struct group *g = NULL;
 
 	qsort(set->uploads, set->count, sizeof(*set->uploads), compare_sources);
-	set->groups = memory_new(set->count, sizeof(*set->groups));
+	set->groups = xcalloc(set->count, sizeof(*set->groups));
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct plan *plan = &set->uploads[i].plan;
 
@@ -349,7 +349,7 @@ static void make_group(void *arg, uint32_t index)
 /* False: errno says why not all uploads are made and written. */
 static bool make_all(struct set *set)
 {
-	set->uploads = memory_new(set->count, sizeof(*set->uploads));
+	set->uploads = xcalloc(set->count, sizeof(*set->uploads));
 	icc_profiles_init(&set->icc_profiles);
 	plan_uploads(set->uploads, set->count, set->profile, set->seed,
 		     set->sources, set->source_count);

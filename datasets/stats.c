@@ -7,7 +7,7 @@
 #include "base/folder.h"
 #include "base/quantiles.h"
 #include "datasets/jpeg.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -51,12 +51,12 @@ static void table_add(struct table *t, uint64_t size_bytes,
 		      const struct jpeg_facts *facts)
 {
 	t->sizes =
-		memory_resize(t->sizes, t->file_count + 1, sizeof(*t->sizes));
+		xreallocarray(t->sizes, t->file_count + 1, sizeof(*t->sizes));
 	t->sizes[t->file_count++] = (double)size_bytes;
 	if (facts == NULL)
 		return;
 	t->pixels =
-		memory_resize(t->pixels, t->jpeg_count + 1, sizeof(*t->pixels));
+		xreallocarray(t->pixels, t->jpeg_count + 1, sizeof(*t->pixels));
 	t->pixels[t->jpeg_count++] = (double)facts->width * facts->height;
 	t->progressive += facts->progressive;
 	for (int i = 0; i < TABLE_SAMPLINGS; i++)

@@ -143,7 +143,7 @@ const struct program load_program = {
 	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
 		       "wrongly, 2 wrong usage, 130 interrupted (the report "
 		       "covers what was done).",
-	.see_also = "darkroom(1)",
+	.see_also = "darkroom(1), loadgen-compare(1)",
 	.operand = "URL",
 	.follows_getopt = true,
 };

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rates: which rates a sweep tries, and whether a server keeps up with one.
+ * Rates: the two kinds of sweep.  --step tries the rates of a list; --find-max
+ * searches for the highest rate at which a server meets an objective.
  *
- * Steps are the rates of --step, FROM:TO:BY:SECONDS, such as 10:100:10:30 for
- * 30 s each at 10, 20 .. 100 requests per second.
+ * Steps are written FROM:TO:BY:SECONDS.  10:100:10:30 means 10, 20 .. 100
+ * requests per second, for 30 s each.
  *
- * An objective is the goal of --find-max, such as "p90 < 200 ms":
+ * An objective is a limit on the response times of one run, such as
+ * "p90 < 200 ms":
  *
  *	FIGURE < NUMBER ms|s [, errors < NUMBER %]
  *
- * FIGURE is one of figure_names (samples.h), of the response time.  Without the
- * second part no error is allowed.  Spaces are allowed between all parts.
- * A server that replies in time but falls behind could not keep the rate for
- * long.  So when the time is over, all requests must have ended, except for 2 %
- * and for those that may be in flight (Little: the rate times the limit of the
- * figure).
+ * FIGURE is a name in figure_names (samples.h).  Without the second part, a
+ * single failed request misses the objective.  Spaces may stand between all
+ * parts.
  *
- * A search finds the highest rate that keeps an objective.  It doubles a first
- * rate until one fails (or halves it until one holds), and then bisects between
- * the highest that held and the lowest that failed until they are within 2 %.
+ * A server also misses the objective if it falls behind, because it could not
+ * keep the rate for long.  It has fallen behind if more requests than these are
+ * unanswered when the duration is over: 2 % of all requests, and the number
+ * that is in flight when each takes as long as the limit (Little's law: the
+ * rate times the limit).
+ *
+ * The search doubles the first rate until a run misses the objective.  If the
+ * first run misses it, the search halves the rate until a run meets it.  Then
+ * it bisects between the highest rate that met the objective and the lowest
+ * that missed it, until they are within 2 %.
  *
  * Pure.
  *
+ * Units      Rates are requests per second, of an open loop.
  * Limits     Rates up to 1,000,000.
  */
 #ifndef LOADGEN_RATES_H
@@ -58,7 +65,7 @@ struct objective {
 	double errors_below; /* share of all requests; 0: none may fail */
 };
 
-/* A run at one rate. */
+/* What a run at one rate came to. */
 struct rate_trial {
 	double rate_per_s;
 	uint64_t request_count;
@@ -67,9 +74,9 @@ struct rate_trial {
 	const struct summary *response_ns; /* of 2xx; NULL: there is none */
 };
 
-/* The first part of the objective that a trial missed. */
+/* Why a run missed the objective; of several reasons, the first of these. */
 enum shortfall {
-	SHORTFALL_NONE,
+	SHORTFALL_NONE, /* it met the objective */
 	SHORTFALL_ERRORS,
 	SHORTFALL_BEHIND,
 	SHORTFALL_SLOW,
@@ -85,21 +92,21 @@ void objective_print(FILE *out, const struct objective *o);
 enum shortfall objective_judge(const struct objective *o,
 			       const struct rate_trial *t);
 
-/* For tables: "kept", "errors" and so on. */
+/* A word for the table of a search: "kept", "errors", "behind" or "slow". */
 const char *shortfall_name(enum shortfall s);
 
-/* Begin with what is not known yet as 0. */
+/* The caller sets the first two; the others begin at 0. */
 struct search {
-	double first_per_s;
-	double lowest_per_s; /* to halve down to; more than 0 */
-	double held_per_s;   /* the highest; 0: none yet */
-	double failed_per_s; /* the lowest; 0: none yet */
+	double first_per_s;  /* the rate to begin with */
+	double lowest_per_s; /* no lower rate is tried; more than 0 */
+	double held_per_s;   /* highest rate that met it; 0: none yet */
+	double failed_per_s; /* lowest rate that missed it; 0: none yet */
 };
 
 /* The rate to try next.  0: the search is over. */
 double search_next(const struct search *s);
 
-/* Note whether the rate that search_next() gave held. */
+/* Note whether the run at the rate of search_next() met the objective. */
 void search_note(struct search *s, bool held);
 
 #endif

@@ -280,17 +280,22 @@ static void test_values_are_printed_as_they_can_be_given(void)
 	}
 }
 
-/* Returns the text that is printed for `asked`. */
-static char *answer(struct flags_asked asked)
+/* Returns the text that `p` prints for `asked`. */
+static char *answer_of(const struct program *p, struct flags_asked asked)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
 	assert(f != NULL);
-	assert(program_answer(&program, &asked, "abc123", f));
+	assert(program_answer(p, &asked, "abc123", f));
 	(void)fclose(f);
 	return text;
+}
+
+static char *answer(struct flags_asked asked)
+{
+	return answer_of(&program, asked);
 }
 
 static void test_help_has_every_flag(void)
@@ -355,6 +360,20 @@ static void test_man_page_is_roff(void)
 	assert(strstr(text, "\n.SH ENVIRONMENT\n") != NULL);
 	assert(strstr(text, "TRY_PATH for \\-\\-path") != NULL);
 	assert(strstr(text, "completion") == NULL);
+	free(text);
+}
+
+/* As git-commit(1) is the page of "git commit". */
+static void test_man_page_of_a_command(void)
+{
+	struct program command = program;
+	char *text;
+
+	command.name = "try again";
+	text = answer_of(&command, (struct flags_asked){ .man = true });
+	assert(strncmp(text, ".TH TRY-AGAIN 1 ", 16) == 0);
+	assert(strstr(text, "\n.SH NAME\ntry\\-again \\- try it\n") != NULL);
+	assert(strstr(text, "\n.SH SYNOPSIS\n.B try again\n") != NULL);
 	free(text);
 }
 
@@ -444,6 +463,7 @@ int main(void)
 	test_help_is_wrapped();
 	test_version_names_the_commit();
 	test_man_page_is_roff();
+	test_man_page_of_a_command();
 	test_completion_offers_flags_and_words();
 	test_nothing_asked();
 	test_getopt_rules();

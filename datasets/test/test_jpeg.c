@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata and headers are read back as written; broken files do no harm. */
 #include "datasets/jpeg.h"
-#include "datasets/memory.h"
+#include "datasets/xalloc.h"
 #include "datasets/test/support.h"
 
 #include <assert.h>
@@ -55,10 +55,10 @@ static void test_cut_files_are_refused(void)
 
 	encode(&jpeg, &e);
 	for (size_t size = 0; size < jpeg.size_bytes; size++) {
-		uint8_t *cut = memory_new(size + 1, 1);
+		uint8_t *cut = xcalloc(size + 1, 1);
 
 		memcpy(cut, jpeg.bytes, size);
-		cut = memory_resize(cut, size > 0 ? size : 1, 1);
+		cut = xreallocarray(cut, size > 0 ? size : 1, 1);
 		whole += jpeg_inspect(&f, cut, size);
 		assert(size > 150 || whole == 0);
 		free(cut);

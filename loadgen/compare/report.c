@@ -179,11 +179,10 @@ struct column {
 		INTERVAL,
 		P, /* against the arm that was measured first */
 		RUNS,
-		OPEN_LOAD,
-		OPEN_MEDIAN,
-		OPEN_RUNS,
+		LOAD,      /* of an open loop */
+		LOAD_RUNS, /* at this load, of all */
 	} figure;
-	int metric; /* an enum metric or, of OPEN_MEDIAN, an enum open_metric */
+	int metric; /* an enum metric or, of open loops, an enum open_metric */
 	int decimals;
 };
 
@@ -217,27 +216,35 @@ static const struct sample *best_of(const struct figures *f, int metric)
 	return best;
 }
 
-static void write_closed_cell(const struct report *r, const struct column *c,
-			      const struct arm_figures *arm)
+/* `s` is the arm's sample of the metric; `rate`, the row's open loop. */
+static void write_cell(const struct report *r, const struct column *c,
+		       const struct arm_figures *arm, const struct sample *s,
+		       size_t rate)
 {
-	const struct sample *s = &arm->metrics[c->metric];
 	const struct sample *first = &r->figures.arms[0].metrics[c->metric];
-	const struct sample *best = best_of(&r->figures, c->metric);
+	const struct sample *best;
 	struct confidence_interval interval;
 
 	if (c->figure == RUNS) {
 		write_element(r, &cell, "%zu", s->count);
+	} else if (c->figure == LOAD) {
+		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
+	} else if (c->figure == LOAD_RUNS) {
+		write_element(r, &cell, "%zu of %zu", s->count, arm->open_runs);
 	} else if (c->figure == MEAN) {
 		write_number(r, sample_mean(s), c->decimals);
 	} else if (c->figure == DEVIATION) {
 		write_number(r, sample_deviation(s), c->decimals);
 	} else if (c->figure == MEDIAN) {
 		write_number(r, sample_median(s), c->decimals);
-	} else if (c->figure == DIFFERENCE && s == best) {
-		write_element(r, &cell, "%s", "");
 	} else if (c->figure == DIFFERENCE && s->count > 0) {
-		write_element(r, &cell, "%+.2f %%",
-			      100 * (sample_mean(s) / sample_mean(best) - 1));
+		best = best_of(&r->figures, c->metric);
+		if (s == best)
+			write_element(r, &cell, "%s", "");
+		else
+			write_element(
+				r, &cell, "%+.2f %%",
+				100 * (sample_mean(s) / sample_mean(best) - 1));
 	} else if (c->figure == INTERVAL && s->count > 1) {
 		interval = sample_median_interval(s, LEVEL);
 		write_element(r, &cell, "%.*f to %.*f (%.4g %%)", c->decimals,
@@ -250,20 +257,6 @@ static void write_closed_cell(const struct report *r, const struct column *c,
 	} else {
 		write_element(r, &cell, "-");
 	}
-}
-
-static void write_open_cell(const struct report *r, const struct column *c,
-			    const struct arm_figures *arm, size_t rate)
-{
-	const struct sample *open = arm->open[rate];
-
-	if (c->figure == OPEN_LOAD)
-		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
-	else if (c->figure == OPEN_RUNS)
-		write_element(r, &cell, "%zu of %zu",
-			      open[OPEN_RATE_PER_S].count, arm->open_runs);
-	else
-		write_number(r, sample_median(&open[c->metric]), c->decimals);
 }
 
 /* A row for each arm or, if there are `rates`, for each rate and arm. */
@@ -284,16 +277,16 @@ static void write_table(const struct report *r, const struct column *columns,
 		const struct arm_figures *arm =
 			r->figures.ranked[row % r->figures.arm_count];
 		size_t rate = row / r->figures.arm_count;
+		const struct sample *samples =
+			rates > 0 ? arm->open[rate] : arm->metrics;
 
-		if (rates > 0 && arm->open[rate][OPEN_RATE_PER_S].count == 0)
+		if (samples[0].count == 0) /* not measured at this rate */
 			continue;
 		write_markup(r, "|", "<tr>");
 		write_element(r, &cell, "%s", arm->name);
 		for (size_t i = 0; i < count; i++)
-			if (rates > 0)
-				write_open_cell(r, &columns[i], arm, rate);
-			else
-				write_closed_cell(r, &columns[i], arm);
+			write_cell(r, &columns[i], arm,
+				   &samples[columns[i].metric], rate);
 		write_markup(r, "\n", "</tr>\n");
 	}
 	write_markup(r, "", "</tbody></table></div>\n");
@@ -315,16 +308,16 @@ static void write_open_table(const struct report *r)
 {
 	char smallest[32], largest[32];
 	const struct column columns[] = {
-		{ "Load", OPEN_LOAD, 0, 0 },
-		{ "Offered/s", OPEN_MEDIAN, OPEN_RATE_PER_S, 1 },
-		{ "Responses/s", OPEN_MEDIAN, OPEN_RESPONSES_PER_S, 1 },
-		{ "p50, ms", OPEN_MEDIAN, OPEN_P50_MS, 1 },
-		{ "p90, ms", OPEN_MEDIAN, OPEN_P90_MS, 1 },
-		{ "p99, ms", OPEN_MEDIAN, OPEN_P99_MS, 1 },
-		{ smallest, OPEN_MEDIAN, OPEN_SMALLEST_P90_MS, 1 },
-		{ largest, OPEN_MEDIAN, OPEN_LARGEST_P99_MS, 1 },
-		{ "Not answered 2xx, %", OPEN_MEDIAN, OPEN_FAILED_PERCENT, 2 },
-		{ "Runs", OPEN_RUNS, 0, 0 },
+		{ "Load", LOAD, 0, 0 },
+		{ "Offered/s", MEDIAN, OPEN_RATE_PER_S, 1 },
+		{ "Responses/s", MEDIAN, OPEN_RESPONSES_PER_S, 1 },
+		{ "p50, ms", MEDIAN, OPEN_P50_MS, 1 },
+		{ "p90, ms", MEDIAN, OPEN_P90_MS, 1 },
+		{ "p99, ms", MEDIAN, OPEN_P99_MS, 1 },
+		{ smallest, MEDIAN, OPEN_SMALLEST_P90_MS, 1 },
+		{ largest, MEDIAN, OPEN_LARGEST_P99_MS, 1 },
+		{ "Not answered 2xx, %", MEDIAN, OPEN_FAILED_PERCENT, 2 },
+		{ "Runs", LOAD_RUNS, 0, 0 },
 	};
 
 	snprintf(smallest, sizeof(smallest), "%s: p90, ms",

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Server usage: the processes of a server on this machine, and what they used
- * during a run.
+ * Server usage: how much CPU time and memory the processes of a server used
+ * during a run, if the server is on this machine.
  *
- *	processes_add_listeners() or processes_add_pid()
- *	server_watch_begin() -> the run -> server_watch_end() -> usage
+ *	processes_add_listeners() or processes_add_pid()    find the processes
+ *	server_watch_begin()                                read /proc
+ *	... the run ...
+ *	server_watch_end()                                  read it again
  *
- * The processes of a server are those that hold the socket that listens at its
+ * Which processes: those that hold the socket that listens at the server's
  * address, and all their descendants, such as the workers of nginx and node.
- * This process is never one of them.  Process 1 holds sockets for services
- * that have not started yet; it is added only by its number, which is right
- * within a container.
+ * Processes that the server starts during the run count too.  This program is
+ * never counted.  Process 1 is counted only if it was added by its number: it
+ * holds the sockets of services that systemd has not started yet, but within a
+ * container it may be the server.
  *
- * All figures are sums over the processes.  Processes that the server starts
- * during the run count too.
- *  - CPU time: user and system, by the kernel's clock tick (10 ms).  CPU time
- *    of a process that ended counts if a parent in the server waited for it.
- *  - Peak memory: resident pages (VmHWM); a page that two processes share
- *    counts twice.  The kernel resets the peak at the beginning of the run if
- *    the processes belong to the same user.  If it does not, or if a process
- *    starts during the run, the peak is since the start of that process.
- *  - Context switches of the threads that live at the end.  The switches of a
- *    thread that ended are lost.  If the server has a thread for each
- *    connection, end the watch before the connections are closed.
+ * What is read, summed over the processes:
+ *  - CPU time, user and system, in the kernel's clock ticks of 10 ms.  That of
+ *    a process that ended counts if its parent belongs to the server and waited
+ *    for it.
+ *  - Peak memory: the most resident pages of each process (VmHWM).  A page that
+ *    two processes share counts twice.  At the beginning of a run the peaks are
+ *    reset, which the kernel allows only for processes of the same user.  A
+ *    peak that was not reset, and that of a process that started during the
+ *    run, is the peak since the start of that process.
+ *  - Context switches of the threads that live when the watch ends; those of
+ *    threads that have ended are lost.  A server with a thread for each
+ *    connection ends its threads when the connections are closed: end the watch
+ *    before that.
  *
- * Limits     A process that /proc does not show to this user is not found.  A
- *            proxy that listens for the server, such as Docker's, is taken for
- *            the server.
+ * Limits     A process that /proc hides from this user is not found.  If a
+ *            proxy listens for the server, as Docker's does, the proxy is
+ *            measured instead.
  */
 #ifndef LOADGEN_REPORT_SERVER_USAGE_H
 #define LOADGEN_REPORT_SERVER_USAGE_H
@@ -47,7 +52,7 @@ struct processes {
 };
 
 struct server_usage {
-	struct processes processes; /* none: the rest means nothing */
+	struct processes processes; /* if there are none, ignore the rest */
 	double cpu_s;
 	uint64_t peak_memory_bytes;
 	bool peak_was_reset; /* of all processes at the beginning */

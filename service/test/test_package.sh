@@ -76,6 +76,7 @@ mmdebstrap --quiet --variant=minbase "${options[@]}" \
 
 root=$work/root
 for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
+	usr/share/man/man1/loadgen-compare.1.gz \
 	usr/share/bash-completion/completions/darkroom \
 	usr/share/bash-completion/completions/loadgen \
 	usr/lib/systemd/system/darkroom.service etc/darkroom/environment; do
