@@ -17,9 +17,11 @@ static inline void wait_init(pthread_cond_t *cond)
 	(void)pthread_condattr_destroy(&steady);
 }
 
+#define WAIT_NEVER_NS UINT64_MAX
+
 /*
  * Caller holds the lock; it is released while this waits.  False: the time
- * `end_ns` has come.
+ * `end_ns` has come, which WAIT_NEVER_NS never does.
  */
 static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 			      uint64_t end_ns)
@@ -29,6 +31,8 @@ static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 		.tv_nsec = (long)(end_ns % 1000000000),
 	};
 
+	if (end_ns == WAIT_NEVER_NS)
+		return pthread_cond_wait(cond, lock) == 0;
 	return pthread_cond_timedwait(cond, lock, &end) == 0;
 }
 

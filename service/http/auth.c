@@ -219,22 +219,26 @@ void auth_unpack(struct auth *a, const void *from)
 	(void)pthread_rwlock_unlock(&a->lock);
 }
 
-static void digest_of(uint8_t digest[SHA256_DIGEST_SIZE], const char *key,
-		      size_t bytes)
+/* A part of a text. */
+struct text_part {
+	const char *text;
+	size_t bytes;
+};
+
+static void digest_of(uint8_t digest[SHA256_DIGEST_SIZE], struct text_part key)
 {
 	struct sha256_ctx sha;
 
 	sha256_init(&sha);
-	sha256_update(&sha, bytes, (const uint8_t *)key);
+	sha256_update(&sha, key.bytes, (const uint8_t *)key.text);
 	sha256_digest(&sha, SHA256_DIGEST_SIZE, digest);
 	explicit_bzero(&sha, sizeof(sha));
 }
 
 /* A line of a file: "NAME KEY" or "KEY". */
 struct line {
-	const char *name, *key;
-	size_t name_bytes; /* 0: it has no name */
-	size_t key_bytes;
+	struct text_part name; /* empty: it has none */
+	struct text_part key;
 };
 
 /* A name has no "#", so no name is the owner of a key without a name. */
@@ -242,12 +246,12 @@ static void set_owner(char owner[AUTH_OWNER_BYTES], const struct line *l)
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 
-	if (l->name_bytes > 0) {
+	if (l->name.bytes > 0) {
 		(void)snprintf(owner, AUTH_OWNER_BYTES, "%.*s",
-			       (int)l->name_bytes, l->name);
+			       (int)l->name.bytes, l->name.text);
 		return;
 	}
-	digest_of(digest, l->key, l->key_bytes);
+	digest_of(digest, l->key);
 	owner[0] = '#';
 	base16_encode_update(owner + 1, OWNER_DIGEST_BYTES, digest);
 	owner[1 + 2 * OWNER_DIGEST_BYTES] = '\0';
@@ -255,50 +259,50 @@ static void set_owner(char owner[AUTH_OWNER_BYTES], const struct line *l)
 
 static void keep_api_key(struct keys *a, const struct line *l)
 {
-	digest_of(a->api_digests[a->api_count], l->key, l->key_bytes);
+	digest_of(a->api_digests[a->api_count], l->key);
 	set_owner(a->api_owners[a->api_count++], l);
 }
 
 static void keep_sign_key(struct keys *a, const struct line *l)
 {
-	signature_key_set(&a->sign_keys[a->sign_count], l->key, l->key_bytes);
+	signature_key_set(&a->sign_keys[a->sign_count], l->key.text,
+			  l->key.bytes);
 	set_owner(a->sign_owners[a->sign_count++], l);
 }
 
 static struct line split_key_line(const char *text, size_t bytes)
 {
 	const char *space = memchr(text, ' ', bytes);
-	struct line l = { .key = text, .key_bytes = bytes };
+	struct line l = { .key = { text, bytes } };
 
 	if (space == NULL || space == text)
 		return l;
-	l.name = text;
-	l.name_bytes = (size_t)(space - text);
-	l.key = space + strspn(space, " ");
-	l.key_bytes = bytes - (size_t)(l.key - text);
+	l.name = (struct text_part){ text, (size_t)(space - text) };
+	l.key.text = space + strspn(space, " ");
+	l.key.bytes = bytes - (size_t)(l.key.text - text);
 	return l;
 }
 
 static const char *wrong_with_name(const struct line *l)
 {
-	size_t good = l->name_bytes > 0 ? strspn(l->name, NAME_CHARS) : 0;
+	size_t good = l->name.bytes > 0 ? strspn(l->name.text, NAME_CHARS) : 0;
 
-	if (good < l->name_bytes)
+	if (good < l->name.bytes)
 		return "has a name with others than A-Z, a-z, 0-9, '.', '_' "
 		       "and '-'";
-	if (l->name_bytes > NAME_CHARS_MAX)
+	if (l->name.bytes > NAME_CHARS_MAX)
 		return "has a name longer than 64 characters";
 	return NULL;
 }
 
 static const char *wrong_with(const struct line *l)
 {
-	for (size_t i = 0; i < l->key_bytes; i++)
-		if (l->key[i] <= ' ' || l->key[i] > '~')
+	for (size_t i = 0; i < l->key.bytes; i++)
+		if (l->key.text[i] <= ' ' || l->key.text[i] > '~')
 			return "has a space in its key, or what is not ASCII";
-	if (l->key_bytes < KEY_CHARS_MIN)
+	if (l->key.bytes < KEY_CHARS_MIN)
 		return "has a key shorter than 16 characters";
-	if (l->key_bytes > KEY_CHARS_MAX)
+	if (l->key.bytes > KEY_CHARS_MAX)
 		return "has a key longer than 512 characters";
 	return wrong_with_name(l);
 }
@@ -404,7 +408,8 @@ static enum problem match_key(const struct keys *k, const char *authorization,
 	const char *key = authorization + strlen(scheme);
 
 	key += strspn(key, " ");
-	digest_of(digest, key, strnlen(key, KEY_CHARS_MAX + 1));
+	digest_of(digest,
+		  (struct text_part){ key, strnlen(key, KEY_CHARS_MAX + 1) });
 	for (uint32_t i = 0; i < k->api_count; i++)
 		if (memeql_sec(digest, k->api_digests[i], sizeof(digest)))
 			found = k->api_owners[i];
@@ -487,12 +492,6 @@ static enum problem match_signature(const struct keys *k,
 enum { NAME_BYTES_MAX = 253 };
 
 static const char localhost[] = "localhost";
-
-/* A part of a text. */
-struct text_part {
-	const char *text;
-	size_t bytes;
-};
 
 static bool is_host_name(struct text_part p)
 {

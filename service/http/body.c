@@ -17,7 +17,6 @@ enum {
 	ROOM_BYTES_MIN = 64 << 10, /* of the first buffer */
 	ROOM_GROWTH = 4,
 	FORM_BUFFER_BYTES = 64 * 1024,
-	TEXT_BYTES = 512 /* examined to tell kinds of text apart */
 };
 
 static bool is_file_part(const char *name, const char *filename)
@@ -292,7 +291,10 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	abort();
 }
 
-/* There must be room for all of it now; then it is charged what it needs. */
+/*
+ * The whole body and its picture must fit into the budget now.  From then on it
+ * is charged only for what has arrived.
+ */
 enum problem body_admit(struct body *b, struct MHD_Connection *connection,
 			uint64_t length_bytes, struct pipeline *p,
 			struct charge *charge)
@@ -369,96 +371,6 @@ bool body_next_field(const struct body *b, size_t *at, const char **name,
 	*value = *name + strlen(*name) + 1;
 	*at = (size_t)(*value + strlen(*value) + 1 - b->fields);
 	return true;
-}
-
-/* Bytes that a kind of file has at an offset; "?" is any byte. */
-static const struct magic {
-	const char *kind;
-	uint32_t offset;
-	uint32_t count;
-	const char *bytes;
-} magics[] = {
-#define MAGIC(kind, offset, text)                                              \
-	{                                                                      \
-		kind, offset, sizeof(text) - 1, text                           \
-	}
-	MAGIC("a PNG picture", 0, "\x89PNG\r\n\x1a\n"),
-	MAGIC("a GIF picture", 0, "GIF87a"),
-	MAGIC("a GIF picture", 0, "GIF89a"),
-	MAGIC("a WebP picture", 0, "RIFF????WEBP"),
-	MAGIC("an AVIF picture", 4, "ftypavi"),
-	/* Its compatible brands: the first, or the second or third. */
-	MAGIC("an AVIF picture", 4, "ftyp????????avif"),
-	MAGIC("an AVIF picture", 4, "ftyp????????????avif"),
-	MAGIC("a HEIC picture", 4, "ftyphe"),
-	MAGIC("a HEIC picture", 4, "ftypmif1"),
-	MAGIC("a HEIC picture", 4, "ftypmsf1"),
-	MAGIC("a camera's raw file (CR3)", 4, "ftypcrx "),
-	MAGIC("a video (MP4 or QuickTime)", 4, "ftyp"),
-	MAGIC("a TIFF picture or a camera's raw file", 0, "II*\0"),
-	MAGIC("a TIFF picture or a camera's raw file", 0, "MM\0*"),
-	MAGIC("a TIFF picture", 0, "II+\0"),
-	MAGIC("a TIFF picture", 0, "MM\0+"),
-	MAGIC("a BMP picture", 0, "BM????\0\0\0\0"),
-	MAGIC("a JPEG XL picture", 0, "\xff\x0a"),
-	MAGIC("a JPEG XL picture", 0, "\0\0\0\x0cJXL "),
-	MAGIC("a JPEG 2000 picture", 0, "\0\0\0\x0cjP  "),
-	MAGIC("a JPEG 2000 picture", 0, "\xff\x4f\xff\x51"),
-	MAGIC("a Photoshop file", 0, "8BPS"),
-	MAGIC("an icon (ICO)", 0, "\0\0\1\0"),
-	MAGIC("a PDF document", 0, "%PDF-"),
-	MAGIC("gzip data", 0, "\x1f\x8b"),
-	MAGIC("a ZIP archive", 0, "PK\3\4"),
-	MAGIC("a video (Matroska or WebM)", 0, "\x1a\x45\xdf\xa3"),
-	MAGIC("a JPEG in base64", 1, "9j/"),
-	MAGIC("a data: URL", 0, "data:"),
-	MAGIC("zero bytes", 0, "\0\0\0\0\0\0\0\0"),
-#undef MAGIC
-};
-
-static bool has_magic(const struct magic *m, const uint8_t *bytes, size_t count)
-{
-	if (count < m->offset + m->count)
-		return false;
-	for (uint32_t i = 0; i < m->count; i++)
-		if (m->bytes[i] != '?' &&
-		    (uint8_t)m->bytes[i] != bytes[m->offset + i])
-			return false;
-	return true;
-}
-
-static const char *kind_of_text(const char *text)
-{
-	text += strspn(text, "\xef\xbb\xbf \t\r\n");
-	if (strncmp(text, "--", 2) == 0 &&
-	    strcasestr(text, "content-disposition") != NULL)
-		return "a form without its Content-Type";
-	if (strcasestr(text, "<svg") != NULL)
-		return "an SVG picture";
-	if (strncasecmp(text, "<!doctype html", 14) == 0 ||
-	    strncasecmp(text, "<html", 5) == 0)
-		return "an HTML page";
-	if (text[0] == '<')
-		return "XML text";
-	return text[0] == '{' || text[0] == '[' ? "JSON text" : "text";
-}
-
-const char *body_kind(const uint8_t *bytes, size_t count)
-{
-	char text[TEXT_BYTES + 1];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
-		if (has_magic(&magics[i], bytes, count))
-			return magics[i].kind;
-	for (; n < TEXT_BYTES && n < count; n++) {
-		if (bytes[n] == '\0' ||
-		    (bytes[n] < ' ' && strchr("\t\r\n\f", bytes[n]) == NULL))
-			return "of an unknown kind";
-		text[n] = (char)bytes[n];
-	}
-	text[n] = '\0';
-	return kind_of_text(text);
 }
 
 void body_release(struct body *b)

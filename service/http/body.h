@@ -81,9 +81,6 @@ MUST_CHECK enum problem body_finish(struct body *b);
 bool body_next_field(const struct body *b, size_t *at, const char **name,
 		     const char **value);
 
-/* The name of these bytes if they are no JPEG: "a PNG picture", "text". */
-const char *body_kind(const uint8_t *bytes, size_t count);
-
 /* Free everything.  An empty ({0}) or released body is fine. */
 void body_release(struct body *b);
 

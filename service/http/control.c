@@ -54,7 +54,7 @@ static enum MHD_Result reply_page(struct request *r)
 enum readiness {
 	READINESS_OK,
 	READINESS_STOPPING,
-	READINESS_PLACES_TAKEN,
+	READINESS_SLOTS_TAKEN,
 	READINESS_MEMORY_TAKEN,
 	READINESS_REFUSED, /* an upload, in the last seconds */
 };
@@ -82,16 +82,16 @@ static enum readiness readiness_decide(bool *was_full,
 	const struct pipeline_load *l = &v->load;
 	uint64_t forgotten_ns =
 		v->refused_ns + READINESS_REFUSED_MS * NS_PER_MS;
-	bool no_places =
+	bool no_slots =
 		is_mostly_used(l->in_flight_count, l->uploads_max, *was_full);
 	bool no_memory =
 		is_mostly_used(l->used_bytes, l->limit_bytes, *was_full);
 
-	*was_full = no_places || no_memory;
+	*was_full = no_slots || no_memory;
 	if (v->is_stopping)
 		return READINESS_STOPPING;
-	if (no_places)
-		return READINESS_PLACES_TAKEN;
+	if (no_slots)
+		return READINESS_SLOTS_TAKEN;
 	if (no_memory)
 		return READINESS_MEMORY_TAKEN;
 	if (v->refused_ns > 0 && v->now_ns < forgotten_ns)
@@ -106,7 +106,7 @@ static const char *readiness_reason(enum readiness readiness)
 		break;
 	case READINESS_STOPPING:
 		return "The server is shutting down.";
-	case READINESS_PLACES_TAKEN:
+	case READINESS_SLOTS_TAKEN:
 		return "Uploads inside take most of --max-uploads.";
 	case READINESS_MEMORY_TAKEN:
 		return "Uploads inside take most of --memory.";

@@ -13,9 +13,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,7 +38,7 @@ enum {
  * longer the next connection waits to be accepted: up to two seconds for the
  * last slot, because connections that are being closed need the CPU.
  */
-static void wait_for_places(const struct port *port)
+static void wait_for_slots(const struct port *port)
 {
 	uint32_t open_max = port->http->config.connections_max;
 	uint32_t excess = clients_excess(port->clients);
@@ -85,7 +83,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 		is_plain);
 	end_lingering_for_new(port->http);
 	if (port->has_threads)
-		wait_for_places(port);
+		wait_for_slots(port);
 }
 
 /*
@@ -129,33 +127,25 @@ struct port_config {
 	size_t connection_bytes;
 };
 
-enum { TLS_OPTIONS = 3 };
-
-/* Returns a flag for MHD_start_daemon(). */
-static unsigned int tls_options(struct MHD_OptionItem options[TLS_OPTIONS],
-				const struct http_config *c)
-{
-	/* TLS 1.2 and 1.3 with forward secrecy. */
-	static const char priorities[] =
-		"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
-	const struct MHD_OptionItem all[TLS_OPTIONS] = {
-		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities },
-		{ MHD_OPTION_END, 0, NULL },
-	};
-
-	memcpy(options, c->has_tls ? all : &all[TLS_OPTIONS - 1],
-	       c->has_tls ? sizeof(all) : sizeof(all[0]));
-	return c->has_tls ? MHD_USE_TLS : 0;
-}
+/* TLS 1.2 and 1.3 with forward secrecy. */
+static const char tls_priorities[] =
+	"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
 
 /* False: it could not be started. */
 static bool start_port(struct port *port, struct http *h,
 		       const struct port_config *c)
 {
 	uint32_t slots = clients_slots(c->connections_max);
-	struct MHD_OptionItem tls[TLS_OPTIONS];
-	unsigned int flags = MHD_USE_ITC | tls_options(tls, &h->config);
+	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities },
+		none,
+	};
+	unsigned int flags = MHD_USE_ITC;
+
+	if (h->config.has_tls)
+		flags |= MHD_USE_TLS;
 
 	port->http = h;
 	port->address = c->address;
@@ -187,18 +177,19 @@ static bool start_port(struct port *port, struct http *h,
 		request_on_target, port, MHD_OPTION_NOTIFY_COMPLETED,
 		request_on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)slots, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		c->connection_bytes, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		c->connection_bytes, MHD_OPTION_ARRAY,
+		h->config.has_tls ? tls : &none, MHD_OPTION_END);
 	return port->daemon != NULL;
 }
 
 static bool start_main(struct http *h)
 {
-	unsigned int flags = h->suspends ?
-				     MHD_USE_EPOLL_INTERNAL_THREAD |
-					     MHD_ALLOW_SUSPEND_RESUME :
-				     MHD_USE_INTERNAL_POLLING_THREAD |
-					     MHD_USE_THREAD_PER_CONNECTION |
-					     MHD_USE_POLL;
+	bool suspends = pipeline_worker_count(h->config.pipeline) > 0;
+	unsigned int flags = suspends ? MHD_USE_EPOLL_INTERNAL_THREAD |
+						MHD_ALLOW_SUSPEND_RESUME :
+					MHD_USE_INTERNAL_POLLING_THREAD |
+						MHD_USE_THREAD_PER_CONNECTION |
+						MHD_USE_POLL;
 
 	return start_port(&h->main, h,
 			  &(struct port_config){
@@ -331,7 +322,6 @@ struct http *http_start(const struct http_config *config)
 	h->refused_fd = MHD_INVALID_SOCKET;
 	accepted_init(&h->accepted);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
-	h->suspends = pipeline_worker_count(config->pipeline) > 0;
 	if (!networks_read(&h->trusted, config->trusted_proxies, why)) {
 		http_stop(h);
 		return NULL;

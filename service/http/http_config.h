@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP's configuration and counts: what http_start() is given, and what
- * /metrics tells of HTTP.
+ * The configuration of the HTTP server, for http_start(), and its counts, for
+ * /metrics.
  */
 #ifndef SERVICE_HTTP_CONFIG_H
 #define SERVICE_HTTP_CONFIG_H
@@ -49,9 +49,9 @@ struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
 	uint32_t connections_max;
-	uint32_t connection_count, admin_connection_count; /* now */
-	uint32_t viewer_count;                             /* now, too */
-	/* Of both ports; since start: see clients.h. */
+	/* Now. */
+	uint32_t connection_count, admin_connection_count, viewer_count;
+	/* Since the start, of both ports: see struct clients_counts. */
 	uint64_t refused_count, evicted_count, held_count;
 };
 
@@ -61,7 +61,7 @@ struct http_config {
 	/* Their addresses, as in the flags. */
 	const char *listen_address, *admin_address;
 	const char *host_names; /* see auth.h; NULL: none */
-	/* Anybody can connect to the main port: no reports there. */
+	/* The main port serves no reports, because anybody can connect. */
 	bool hides_reports;
 	struct pipeline *pipeline;
 	struct log *log;

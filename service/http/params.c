@@ -391,23 +391,28 @@ static uint32_t distance(const char *a, const char *b)
 	return row[count];
 }
 
-/* Keep `name` if it is nearer to `key` than what was found before. */
-static void suggest_nearer(const char *key, const char *name,
-			   const char *suggestion, uint32_t *distance_min,
-			   const char **found)
-{
-	uint32_t d = distance(key, name);
+/* The name that is nearest to `key` so far. */
+struct suggestion {
+	const char *key;
+	uint32_t distance;
+	const char *found; /* NULL: no name is near */
+};
 
-	if (d >= *distance_min)
+/* If `name` is nearer than what was found before, `meant` is the suggestion. */
+static void suggest_name(struct suggestion *s, const char *name,
+			 const char *meant)
+{
+	uint32_t d = distance(s->key, name);
+
+	if (d >= s->distance)
 		return;
-	*distance_min = d;
-	*found = suggestion;
+	s->distance = d;
+	s->found = meant;
 }
 
-/* The same of `names`, separated by spaces; NULL: there are none. */
-static void suggest_from(const char *key, const char *names,
-			 const char *suggestion, uint32_t *distance_min,
-			 const char **found)
+/* The same for each of `names`, separated by spaces; NULL: there are none. */
+static void suggest_names(struct suggestion *s, const char *names,
+			  const char *meant)
 {
 	char name[NAME_BYTES_MAX + 1];
 
@@ -416,7 +421,7 @@ static void suggest_from(const char *key, const char *names,
 
 		assert(bytes <= NAME_BYTES_MAX);
 		(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
-		suggest_nearer(key, name, suggestion, distance_min, found);
+		suggest_name(s, name, meant);
 		names += bytes + (names[bytes] == ' ');
 	}
 }
@@ -425,19 +430,22 @@ static void suggest_from(const char *key, const char *names,
 static const char *suggest(const char *key, bool is_in_variant)
 {
 	size_t bytes = strlen(key);
-	/* A short name is near too many others. */
-	uint32_t best = bytes < 3 ? 1 : bytes < 6 ? 2 : 3;
-	const char *found = NULL;
+	struct suggestion s = {
+		.key = key,
+		/* A short name is near too many others. */
+		.distance = bytes < 3 ? 1 :
+			    bytes < 6 ? 2 :
+					3,
+	};
 
 	for (uint32_t i = 0; i < params_count; i++)
-		suggest_nearer(key, params_table[i].name, params_table[i].name,
-			       &best, &found);
+		suggest_name(&s, params_table[i].name, params_table[i].name);
 	for (uint32_t i = 0; i < params_count; i++)
-		suggest_from(key, params_table[i].other_names,
-			     params_table[i].name, &best, &found);
+		suggest_names(&s, params_table[i].other_names,
+			      params_table[i].name);
 	if (!is_in_variant)
-		suggest_from(key, variant_names, "variant", &best, &found);
-	return found;
+		suggest_names(&s, variant_names, "variant");
+	return s.found;
 }
 
 static bool refuse_unknown(const struct params *p, const char *key,

@@ -238,8 +238,8 @@ static const struct step {
 	[REQUEST_DISCARD] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
 					 [EVENT_NEXT] = REQUEST_TURN } },
 	[REQUEST_TURN] = { wait_for_turn },
-	/* Suspended by clients.c.  If the head was refused, the body comes
-	 * after that. */
+	/* Suspended by clients.c.  Pieces may come: the body of a request whose
+	 * head was refused has not been read yet. */
 	[REQUEST_HELD] = { .after = { [EVENT_PIECE] = REQUEST_HELD,
 				      [EVENT_NEXT] = REQUEST_START } },
 	[REQUEST_START] = { start_work },

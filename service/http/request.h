@@ -218,7 +218,8 @@ struct port {
 	struct clients *clients;   /* NULL: there is no such port */
 	struct MHD_Daemon *daemon; /* as well; used by the main thread alone */
 	bool has_threads;          /* one for each connection */
-	uint64_t complain_ns; /* the next complaint; of the accepting thread */
+	/* When the next warning may be logged; of the accepting thread. */
+	uint64_t complain_ns;
 	_Atomic uint32_t connection_count;
 	_Atomic uint32_t request_count; /* begun and not yet ended */
 };
@@ -240,13 +241,13 @@ struct http {
 	_Atomic uint64_t spool_ns;
 	/* Tasks of the store stage to write an upload, not yet run. */
 	_Atomic uint32_t spooling_count;
-	bool suspends; /* else uploads run in the connection's thread */
 	uint32_t id_prefix;
 	_Atomic uint64_t requests_begun;
-	_Atomic bool leaving;    /* these four follow each other: */
-	_Atomic bool refusing;   /* see http.h */
-	_Atomic bool abandoning; /* not always */
-	_Atomic bool stopping;
+	/*
+	 * The steps of a stop, in this order: http_leave(), http_refuse(),
+	 * http_abandon() if the limit was over, http_stop().
+	 */
+	_Atomic bool leaving, refusing, abandoning, stopping;
 	int refused_fd;                  /* no longer listened on, or none */
 	_Atomic bool was_full;           /* as /readyz last saw it */
 	_Atomic uint64_t refused_ns;     /* time of the last refusal; 0: none */

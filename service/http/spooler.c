@@ -351,12 +351,12 @@ static bool has_room(const struct spooler *s)
 	       pipeline_load(p).in_flight_count <= s->running_count;
 }
 
-/* An entry that is due; or NULL, and *wake_ns is the next look; 0: never. */
+/* An entry that is due; or NULL, and *wake_ns is when to look again. */
 static struct spooled *find_due(struct spooler *s, uint64_t *wake_ns)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	*wake_ns = 0;
+	*wake_ns = WAIT_NEVER_NS;
 	if (s->leaving)
 		return NULL;
 	for (struct spooled *e = TAILQ_FIRST(&s->waiting); e != NULL;
@@ -369,19 +369,10 @@ static struct spooled *find_due(struct spooler *s, uint64_t *wake_ns)
 			*wake_ns = now_ns + NO_ROOM_MS * NS_PER_MS;
 			return NULL;
 		}
-		if (*wake_ns == 0 || e->due_ns < *wake_ns)
+		if (e->due_ns < *wake_ns)
 			*wake_ns = e->due_ns;
 	}
 	return NULL;
-}
-
-/* Caller holds the lock, which is released meanwhile.  0: without a limit. */
-static void sleep_until(struct spooler *s, uint64_t wake_ns)
-{
-	if (wake_ns == 0)
-		(void)pthread_cond_wait(&s->changed, &s->lock);
-	else
-		(void)wait_until(&s->changed, &s->lock, wake_ns);
 }
 
 static void *run_spooler(void *arg)
@@ -392,7 +383,7 @@ static void *run_spooler(void *arg)
 	(void)pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct spooled *failed = TAILQ_FIRST(&s->failed), *due = NULL;
-		uint64_t wake_ns = 0;
+		uint64_t wake_ns = WAIT_NEVER_NS;
 
 		if (failed != NULL)
 			TAILQ_REMOVE(&s->failed, failed, link);
@@ -401,7 +392,7 @@ static void *run_spooler(void *arg)
 		else
 			due = find_due(s, &wake_ns);
 		if (failed == NULL && due == NULL) {
-			sleep_until(s, wake_ns);
+			(void)wait_until(&s->changed, &s->lock, wake_ns);
 			continue;
 		}
 		s->running_count += due != NULL;

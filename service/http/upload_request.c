@@ -31,7 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEEK_BYTES_MIN = 64 }; /* name what is not a JPEG */
+enum {
+	PEEK_BYTES_MIN = 64, /* enough to name what is not a JPEG */
+	TEXT_BYTES = 512     /* examined to tell kinds of text apart */
+};
 
 /*
  * Has the client disconnected?  Called by a worker.  It asks the socket, as
@@ -45,8 +48,8 @@ static bool is_client_gone(const struct upload *u)
 	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
 
 	/*
-	 * The connection may be closed because it got its 202 meanwhile; but
-	 * then the upload was accepted before.
+	 * In this order: a connection that has got its 202 may be closed, and
+	 * is_accepted was set before the 202 was sent.
 	 */
 	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
 }
@@ -58,9 +61,9 @@ static bool is_stored(const struct request *r)
 }
 
 /*
- * Called by a worker.  The connection goes on with the request, unless it got a
- * 202 before, or the task that writes to the spool still reads the body: that
- * task then resumes it.
+ * Called by a worker.  The connection is resumed, and sends the reply, except
+ * in two cases: it has already sent a 202, or the task that writes the upload
+ * to the spool still reads the body, and resumes the connection at its end.
  */
 static void on_upload_done(struct upload *u)
 {
@@ -92,6 +95,97 @@ void upload_refuse(struct request *r, enum problem problem)
 	atomic_fetch_add(&r->http->counts.refusals[problem], 1);
 }
 
+/* Bytes that a kind of file has at an offset; "?" is any byte. */
+static const struct magic {
+	const char *kind;
+	uint32_t offset;
+	uint32_t count;
+	const char *bytes;
+} magics[] = {
+#define MAGIC(kind, offset, text)                                              \
+	{                                                                      \
+		kind, offset, sizeof(text) - 1, text                           \
+	}
+	MAGIC("a PNG picture", 0, "\x89PNG\r\n\x1a\n"),
+	MAGIC("a GIF picture", 0, "GIF87a"),
+	MAGIC("a GIF picture", 0, "GIF89a"),
+	MAGIC("a WebP picture", 0, "RIFF????WEBP"),
+	MAGIC("an AVIF picture", 4, "ftypavi"),
+	/* Its compatible brands: the first, or the second or third. */
+	MAGIC("an AVIF picture", 4, "ftyp????????avif"),
+	MAGIC("an AVIF picture", 4, "ftyp????????????avif"),
+	MAGIC("a HEIC picture", 4, "ftyphe"),
+	MAGIC("a HEIC picture", 4, "ftypmif1"),
+	MAGIC("a HEIC picture", 4, "ftypmsf1"),
+	MAGIC("a camera's raw file (CR3)", 4, "ftypcrx "),
+	MAGIC("a video (MP4 or QuickTime)", 4, "ftyp"),
+	MAGIC("a TIFF picture or a camera's raw file", 0, "II*\0"),
+	MAGIC("a TIFF picture or a camera's raw file", 0, "MM\0*"),
+	MAGIC("a TIFF picture", 0, "II+\0"),
+	MAGIC("a TIFF picture", 0, "MM\0+"),
+	MAGIC("a BMP picture", 0, "BM????\0\0\0\0"),
+	MAGIC("a JPEG XL picture", 0, "\xff\x0a"),
+	MAGIC("a JPEG XL picture", 0, "\0\0\0\x0cJXL "),
+	MAGIC("a JPEG 2000 picture", 0, "\0\0\0\x0cjP  "),
+	MAGIC("a JPEG 2000 picture", 0, "\xff\x4f\xff\x51"),
+	MAGIC("a Photoshop file", 0, "8BPS"),
+	MAGIC("an icon (ICO)", 0, "\0\0\1\0"),
+	MAGIC("a PDF document", 0, "%PDF-"),
+	MAGIC("gzip data", 0, "\x1f\x8b"),
+	MAGIC("a ZIP archive", 0, "PK\3\4"),
+	MAGIC("a video (Matroska or WebM)", 0, "\x1a\x45\xdf\xa3"),
+	MAGIC("a JPEG in base64", 1, "9j/"),
+	MAGIC("a data: URL", 0, "data:"),
+	MAGIC("zero bytes", 0, "\0\0\0\0\0\0\0\0"),
+#undef MAGIC
+};
+
+static bool has_magic(const struct magic *m, const uint8_t *bytes, size_t count)
+{
+	if (count < m->offset + m->count)
+		return false;
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->bytes[i] != '?' &&
+		    (uint8_t)m->bytes[i] != bytes[m->offset + i])
+			return false;
+	return true;
+}
+
+static const char *kind_of_text(const char *text)
+{
+	text += strspn(text, "\xef\xbb\xbf \t\r\n");
+	if (strncmp(text, "--", 2) == 0 &&
+	    strcasestr(text, "content-disposition") != NULL)
+		return "a form without its Content-Type";
+	if (strcasestr(text, "<svg") != NULL)
+		return "an SVG picture";
+	if (strncasecmp(text, "<!doctype html", 14) == 0 ||
+	    strncasecmp(text, "<html", 5) == 0)
+		return "an HTML page";
+	if (text[0] == '<')
+		return "XML text";
+	return text[0] == '{' || text[0] == '[' ? "JSON text" : "text";
+}
+
+/* What these bytes are if they are no JPEG: "a PNG picture", "text". */
+static const char *kind_of_file(const uint8_t *bytes, size_t count)
+{
+	char text[TEXT_BYTES + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
+		if (has_magic(&magics[i], bytes, count))
+			return magics[i].kind;
+	for (; n < TEXT_BYTES && n < count; n++) {
+		if (bytes[n] == '\0' ||
+		    (bytes[n] < ' ' && strchr("\t\r\n\f", bytes[n]) == NULL))
+			return "of an unknown kind";
+		text[n] = (char)bytes[n];
+	}
+	text[n] = '\0';
+	return kind_of_text(text);
+}
+
 /* The problem of the upload; `detail` has the numbers of a limit. */
 static enum problem explained_problem(struct request *r)
 {
@@ -102,7 +196,7 @@ static enum problem explained_problem(struct request *r)
 	if (problem == PROBLEM_NOT_A_JPEG)
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "The file is %s; only JPEG files are read.",
-			       body_kind(u->jpeg, u->jpeg_bytes));
+			       kind_of_file(u->jpeg, u->jpeg_bytes));
 	return problem;
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recent: what happened during the last RECENT_COPIES frames of /v1/live, as
- * the difference between counts since the start and an older copy of them.
+ * Recent: what happened in the last few frames of /v1/live.
  *
  *	struct recent    what a stage did
  *	struct cpu_use   how many cores the process and each stage used
  *
- * A stage's service time is wall-clock time: it includes the time in which the
- * stage's thread waits for a disk, or for a core that other programs use.  So
- * service times may add up to more than there was CPU time.  struct cpu_use
- * therefore divides the CPU time of each worker group (see pipeline.h) among
- * the group's stages in proportion to their service times.  Stages never add up
- * to more than the process:
+ * The program counts since its start.  Both structs keep copies of the counts
+ * at the last RECENT_COPIES frames; the difference between the counts now and
+ * the oldest copy is what is recent.
+ *
+ * The service time of a stage is wall-clock time: it includes the time in which
+ * its thread waits for a disk, or for a core that other programs use.  So the
+ * service times of all stages can add up to more than the CPU time.  Therefore
+ * struct cpu_use takes the CPU time of each worker group (see pipeline.h), and
+ * divides it among the stages of the group in proportion to their service
+ * times.  The cores of all stages never add up to more than those of the
+ * process:
  *
  *	process 1.30 cores = stages 0.40 + 0.10 + 0.05 + 0.60, others 0.15
  *

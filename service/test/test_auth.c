@@ -159,7 +159,7 @@ static const char *owner_of(struct auth *a, const char *authorization)
 	return owner;
 }
 
-static char signer[AUTH_OWNER_BYTES]; /* of the last good_signature signature */
+static char signer[AUTH_OWNER_BYTES]; /* of the last valid signature */
 
 static enum problem check(struct auth *a, const char *expires,
 			  const char *signature, int64_t now_s)
@@ -190,7 +190,7 @@ static void test_a_signature_is_good_until_it_expires(void)
 	       PROBLEM_SIGNATURE_EXPIRED);
 	assert(check(a, "1001", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, "01000", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
-	/* Only who can sign learns that it expired. */
+	/* Only a client that can sign learns that it has expired. */
 	assert(check(a, "1000", "00", 5000) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, NULL, good_signature, 999) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, "", good_signature, 999) == PROBLEM_BAD_SIGNATURE);

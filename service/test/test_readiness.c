@@ -41,11 +41,11 @@ static void test_stays_between_a_half_and_three_quarters(void)
 	}
 	for (n = 100; n >= 75; n--) {
 		v.load.in_flight_count = n;
-		assert(decide(false, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(false, &v) == READINESS_SLOTS_TAKEN);
 	}
 	for (n = 100; n >= 50; n--) {
 		v.load.in_flight_count = n;
-		assert(decide(true, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(true, &v) == READINESS_SLOTS_TAKEN);
 	}
 	v.load.in_flight_count = 49;
 	assert(decide(true, &v) == READINESS_OK);
@@ -68,15 +68,15 @@ static void test_memory_is_as_places(void)
 	assert(decide(true, &v) == READINESS_OK);
 }
 
-/* Of few places the last may be the one that is left. */
-static void test_few_places_are_never_all_taken_while_ready(void)
+/* Of few slots the last one may be free. */
+static void test_few_slots_are_never_all_taken_while_ready(void)
 {
 	struct readiness_view v = idle();
 
 	for (v.load.uploads_max = 1; v.load.uploads_max < 9;
 	     v.load.uploads_max++) {
 		v.load.in_flight_count = v.load.uploads_max;
-		assert(decide(false, &v) == READINESS_PLACES_TAKEN);
+		assert(decide(false, &v) == READINESS_SLOTS_TAKEN);
 		v.load.in_flight_count = 0;
 		assert(decide(true, &v) == READINESS_OK);
 	}
@@ -94,7 +94,7 @@ static void test_a_refusal_is_remembered_for_a_while(void)
 	assert(decide(true, &v) == READINESS_OK);
 }
 
-/* It says nothing of places: then 3/4 of them are the limit, as ever. */
+/* The reading says nothing about slots: 3/4 of them are the limit. */
 static void test_a_refusal_is_not_full(void)
 {
 	struct readiness_view v = idle();
@@ -106,9 +106,9 @@ static void test_a_refusal_is_not_full(void)
 	v.now_ns += READINESS_REFUSED_MS * UINT64_C(1000000);
 	assert(readiness_decide(&was_full, &v) == READINESS_OK);
 	v.load.in_flight_count = 75;
-	assert(readiness_decide(&was_full, &v) == READINESS_PLACES_TAKEN);
+	assert(readiness_decide(&was_full, &v) == READINESS_SLOTS_TAKEN);
 	v.load.in_flight_count = 50;
-	assert(readiness_decide(&was_full, &v) == READINESS_PLACES_TAKEN);
+	assert(readiness_decide(&was_full, &v) == READINESS_SLOTS_TAKEN);
 	v.load.in_flight_count = 49;
 	assert(readiness_decide(&was_full, &v) == READINESS_OK);
 	v.load.in_flight_count = 74;
@@ -136,7 +136,7 @@ int main(void)
 	test_idle_is_ready();
 	test_stays_between_a_half_and_three_quarters();
 	test_memory_is_as_places();
-	test_few_places_are_never_all_taken_while_ready();
+	test_few_slots_are_never_all_taken_while_ready();
 	test_a_refusal_is_remembered_for_a_while();
 	test_a_refusal_is_not_full();
 	test_stopping_is_for_good();

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: an accepted image is found until it is stored or has failed; then
- * the reason of a failure is found, of the last ACCEPTED_FAILURES_MAX.  There
- * are never more spool tasks than uploads may be in the pipeline, and a task
- * that ran or could not be sent makes room for another.  Whatever happens first
- * to an upload with respond=decoded, there is one reply; and what cannot happen
- * ends the program.
+ * What is tested of POST /v1/images:
+ *
+ * The list of accepted images: an image is found in it until it is stored or
+ * has failed.  For the last ACCEPTED_FAILURES_MAX that failed, the list knows
+ * why.
+ *
+ * Spool tasks: there are never more of them than uploads may be in the
+ * pipeline.  A task that has run, or could not be sent, makes room for another.
+ *
+ * Replies to respond=decoded: the events of an upload may happen in any order,
+ * and exactly one of them sends the reply.  An impossible event ends the
+ * program.
  */
 #include "service/http/store_request.c"
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lock for everything.  It is held for a few instructions, five times a
- * request.  It makes sure that no client is shut down in a phase that it has
- * just left, and no socket after it was closed; and that a held connection is
- * resumed exactly once, and not before it was suspended.
+ * One lock protects everything.  It is taken about five times in a request, and
+ * held for a few instructions.  It guarantees that no client is shut down for a
+ * phase that it has just left, that no socket is shut down after it was closed,
+ * and that a held connection is resumed exactly once, and not before it was
+ * suspended.
  *
  * The kernel counts the bytes of a transfer (TCP_INFO), so nothing has to be
- * done when bytes move: the watch reads the count every window_ms.
+ * done when bytes move: the thread below reads the count every window_ms.
  *
- * To close a connection for a new one takes one or two system calls if there
- * are connections that sent nothing: they are in a list, oldest first.
- * Otherwise it takes a pass over all slots.  Only clients that seem slow by the
- * known facts cost system calls; a client that is not closed after all is not
- * looked at again for a while.
+ * To close a connection for a new one is cheap if some connections have sent
+ * nothing yet: they are in a list, oldest first, and one or two system calls
+ * find one.  Otherwise all slots are looked at.  A system call is made only for
+ * a client whose phase and times say that it may be slow.  If it turns out not
+ * to be slow, it is skipped for a while (spared_until_ns).
  */
 #include "service/http/connection/clients.h"
 
@@ -43,7 +44,6 @@ enum {
 	KNOWN_RATE_MS = 1000, /* the rate of a body is known after this time */
 };
 
-static const uint64_t never_ns = UINT64_MAX;
 static const uint64_t unknown_bytes = UINT64_MAX;
 
 /* First come, first out. */
@@ -122,7 +122,7 @@ static void list_remove(struct client *c)
 
 static uint64_t time_after(uint64_t now_ns, uint32_t ms)
 {
-	return ms > 0 ? now_ns + ms * NS_PER_MS : never_ns;
+	return ms > 0 ? now_ns + ms * NS_PER_MS : WAIT_NEVER_NS;
 }
 
 static bool is_transfer(const struct client *c)
@@ -141,7 +141,7 @@ static uint64_t transfer_end_ns(const struct client *c)
 {
 	return c->phase == CLIENT_BODY ?
 		       time_after(c->since_ns, c->clients->config.body_ms) :
-		       never_ns;
+		       WAIT_NEVER_NS;
 }
 
 /* When to look again at a transfer that goes on. */
@@ -177,7 +177,7 @@ static uint64_t first_look_ns(const struct client *c)
 	case CLIENT_PHASES:
 		break;
 	}
-	return never_ns;
+	return WAIT_NEVER_NS;
 }
 
 /*
@@ -253,7 +253,7 @@ static void shut_client(struct client *c)
 
 	assert(!c->is_shut && c->phase != CLIENT_WORK);
 	c->is_shut = true;
-	c->end_ns = never_ns;
+	c->end_ns = WAIT_NEVER_NS;
 	c->clients->open_count--;
 	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
 		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset,
@@ -314,7 +314,7 @@ static bool is_hopeless(const struct client *c, uint64_t now_ns)
 static void set_next_rate_look(struct client *c, uint64_t look_ns)
 {
 	c->rate_look_ns =
-		look_ns < c->clients->drain_end_ns ? look_ns : never_ns;
+		look_ns < c->clients->drain_end_ns ? look_ns : WAIT_NEVER_NS;
 }
 
 /* Caller holds the lock. */
@@ -508,7 +508,7 @@ static void evict_if_full(struct clients *t, const struct client *but)
 	if (c == NULL)
 		c = find_slow(t, but, now_ns);
 	if (c == NULL)
-		c = find_silent(t, but, never_ns);
+		c = find_silent(t, but, WAIT_NEVER_NS);
 	if (c == NULL)
 		return;
 	t->counts.evicted_count++;
@@ -532,7 +532,7 @@ static void begin_body(struct client *c)
 	c->body_bytes = 0;
 	c->rated_bytes = 0;
 	c->rated_ns = c->since_ns;
-	c->rate_look_ns = never_ns;
+	c->rate_look_ns = WAIT_NEVER_NS;
 	if (c->clients->drain_end_ns > 0)
 		set_rate_look(c, c->since_ns);
 	c->end_ns = earlier(c->end_ns, c->rate_look_ns);
@@ -827,7 +827,7 @@ static void check_all(struct clients *t)
 	uint64_t now_ns = clock_now_ns();
 	bool in_time = now_ns < time_after(t->wake_ns, LOOK_AGAIN_MS);
 
-	t->wake_ns = never_ns;
+	t->wake_ns = WAIT_NEVER_NS;
 	for (uint32_t i = 0; i < t->config.slots; i++) {
 		struct client *c = &t->slots[i];
 
@@ -849,10 +849,7 @@ static void sleep_until_woken(struct clients *t)
 	for (int kind = 0; kind < CLIENT_TURNS; kind++)
 		if (TAILQ_FIRST(&t->gates[kind].held) != NULL)
 			wake_ns = earlier(wake_ns, t->gates[kind].turn_ns);
-	if (wake_ns == never_ns)
-		(void)pthread_cond_wait(&t->sooner, &t->lock);
-	else
-		(void)wait_until(&t->sooner, &t->lock, wake_ns);
+	(void)wait_until(&t->sooner, &t->lock, wake_ns);
 }
 
 static void *run_watch(void *arg)
@@ -886,7 +883,7 @@ struct clients *clients_start(const struct clients_config *config)
 	if (t == NULL)
 		return NULL;
 	t->config = *config;
-	t->wake_ns = never_ns;
+	t->wake_ns = WAIT_NEVER_NS;
 	TAILQ_INIT(&t->unused);
 	TAILQ_INIT(&t->silent);
 	for (int kind = 0; kind < CLIENT_TURNS; kind++)

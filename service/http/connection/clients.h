@@ -38,9 +38,8 @@
  *
  * Ownership  A socket is its connection's.  It must be open from client_add()
  *            to client_remove().
- * Threads    Any, but for functions that say otherwise.  One thread sleeps
- * until
- *            the next time limit, and without any limit for ever.
+ * Threads    Any, but for functions that say otherwise.  One thread of its own
+ *            sleeps until the next time limit.
  * Limits     `slots` clients, of which some may be closing.
  */
 #ifndef SERVICE_CLIENTS_H

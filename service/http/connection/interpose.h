@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interposed functions: recv(), gnutls_record_recv() and accept4() of this
- * program, which libmicrohttpd then calls in place of those of the libraries,
- * because the functions of a program come before those of shared libraries.
- * libmicrohttpd 0.9.75 has no hook for what it reads or accepts.
+ * Interpose: this program's own recv(), gnutls_record_recv() and accept4().
  *
- * recv() and gnutls_record_recv() remove the white space that may follow the
- * value of Content-Length (RFC 9110, 5.5: it is not a part of the value).
- * libmicrohttpd takes it for a part of the value and answers 400 by itself,
- * before it calls us; some clients and proxies send it.  If our functions are
- * not called, such a request is answered 400, and all others work.
+ * The dynamic linker prefers the functions of a program to those of shared
+ * libraries, so libmicrohttpd calls these instead.  Version 0.9.75 has no hook
+ * for what it reads or accepts.
  *
- * All other bytes are passed on as they are, so head.c still finds all that is
- * wrong in a head.  A head is changed only if it begins with the first byte of
- * a recv(): after a client has sent a part of its next request together with
- * the one before, nothing on its connection is changed any more.
+ * recv(), gnutls_record_recv()
+ *	White space may follow the value of a Content-Length; it is not a part
+ *	of the value (RFC 9110, 5.5).  Some clients and proxies send it.
+ *	libmicrohttpd refuses such a request with 400 before it calls us, so
+ *	these functions remove the white space.  All other bytes stay as they
+ *	are, and head.c still finds all errors of a head.
+ *	Only a head that begins with the first byte of a recv() is changed.  If
+ *	a client has sent the beginning of a request together with the request
+ *	before, nothing is changed on its connection from then on.
  *
- * accept4() sleeps for 20 ms if there is no descriptor or memory for a
- * connection.  libmicrohttpd would otherwise try again at once, and use a whole
- * core for as long as a client waits.
+ * accept4()
+ *	If there is no descriptor or memory for a connection, it sleeps for
+ *	20 ms.  Otherwise libmicrohttpd would try again at once, and use a whole
+ *	core as long as a client waits.
+ *
+ * The functions below tell recv() where a head begins.
  *
  * Threads    One for each descriptor at a time.
  */
@@ -28,11 +31,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new connection.  `is_plain`: without TLS. */
+/* A connection was accepted.  `is_plain`: without TLS. */
 void input_begin(int fd, bool is_plain);
 
-/* A request is over; it had `bytes`, with its head. */
+/* A request of `bytes`, with its head, is over; the next one may begin. */
 void input_begin_next(int fd, bool is_plain, uint64_t bytes);
+
+/* The connection ends, or it is not known where its next head begins. */
 void input_end(int fd);
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lingering close: closing sockets whose last reply is sent while the client
- * may still be sending its request.
+ * Linger: sockets that are closed late, so that the client can read its reply.
  *
- * To close such a socket would reset the connection, and after a reset many
- * clients (Node's fetch, Python's urllib) report a broken pipe instead of the
- * reply.  So the socket is shut down for writing, and what still arrives is
- * read and discarded until the client closes its side, sends nothing for
- * silent_ms, or has used up total_ms or bytes_max.
+ * A request may be answered before all of it has arrived, for example because
+ * its body is too large.  If the socket was closed then, the kernel would reset
+ * the connection at the next bytes from the client, and many clients (Node's
+ * fetch, Python's urllib) would report a broken pipe instead of the reply.  So
+ * such a socket is only shut down for writing.  What still arrives is read and
+ * discarded.  The socket is closed when one of these happens:
+ *
+ *	the client closes its side
+ *	nothing arrives for silent_ms
+ *	total_ms have passed since linger_add()
+ *	bytes_max have arrived since linger_add()
  *
  * Ownership  linger_add() duplicates the descriptor; the caller closes its own.
  * Threads    linger_start() and linger_stop(): one; the rest: any, in between.
@@ -33,12 +38,16 @@ struct linger_list;
 /* NULL: no memory, no descriptors, or no thread. */
 struct linger_list *linger_start(const struct linger_config *config);
 
-/* False: there was no descriptor; the caller's close() may reset it. */
+/*
+ * Let the socket of `fd` linger; the caller then closes `fd`.  False: there was
+ * no descriptor for the duplicate, and the client may not get its reply.
+ */
 bool linger_add(struct linger_list *l, int fd);
 
+/* How many sockets linger now. */
 uint32_t linger_count(struct linger_list *l);
 
-/* Close the oldest one, if there is any. */
+/* Close the one that was added first, if there is any. */
 void linger_end_oldest(struct linger_list *l);
 
 /* Close all.  NULL is fine. */

@@ -16,8 +16,6 @@
 
 enum { PAUSES = 99 }; /* times the CPU time of the report */
 
-static const uint64_t never_ns = UINT64_MAX;
-
 /* The requests that wait for a kind, first come, first served. */
 struct kind {
 	STAILQ_HEAD(, report_wait) waits;
@@ -113,7 +111,7 @@ static uint64_t ready_ns(const struct reports *all, enum report_kind kind)
 	const struct kind *k = &all->kinds[kind];
 
 	if (STAILQ_EMPTY(&k->waits) || (kind == REPORT_TRACE && all->has_trace))
-		return never_ns;
+		return WAIT_NEVER_NS;
 	return all->is_hurried ? 0 : k->ready_ns;
 }
 
@@ -137,7 +135,7 @@ static uint64_t give_up_ns(const struct reports *all)
 	const struct report_wait *w = first_wait(all, REPORT_TRACE);
 
 	if (w == NULL)
-		return never_ns;
+		return WAIT_NEVER_NS;
 	return all->is_hurried ? 0 : w->asked_ns + REPORTS_WAIT_MS * NS_PER_MS;
 }
 
@@ -196,10 +194,7 @@ static void sleep_until_ready(struct reports *all)
 	for (enum report_kind kind = 0; kind < REPORT_KINDS; kind++)
 		if (ready_ns(all, kind) < end_ns)
 			end_ns = ready_ns(all, kind);
-	if (end_ns == never_ns)
-		(void)pthread_cond_wait(&all->changed, &all->lock);
-	else
-		(void)wait_until(&all->changed, &all->lock, end_ns);
+	(void)wait_until(&all->changed, &all->lock, end_ns);
 }
 
 static void *run_reports(void *arg)
