@@ -29,9 +29,9 @@ enum options_source {
 struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
-	const char *host_names;   /* see origin.h; NULL: none */
+	const char *host_names;   /* see auth.h; NULL: none */
 	bool insecure;            /* listen beyond loopback without keys */
-	/* the user to become; NULL: no change */
+	/* The user to become; NULL: no change. */
 	const char *user;
 	const char *api_key_file; /* NULL: none; so in the next three */
 	const char *sign_key_file;

@@ -36,7 +36,7 @@ extern const char *const pipeline_step_names[PIPELINE_STAGES];
 struct pipeline_config {
 	struct schedule schedule;  /* complete */
 	const struct cores *cores; /* must outlive the pipeline */
-	bool counts_hardware;      /* of workers, if the system can: perf.h */
+	bool counts_hardware;      /* of workers, if the system can: tally.h */
 	uint32_t uploads_max;
 	struct img_limits limits;
 	uint64_t output_pixels_max; /* all results of one upload; 0: any */

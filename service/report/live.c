@@ -74,6 +74,16 @@ static char *end_event(struct text *text, FILE *to)
 	return text_close(text, to);
 }
 
+/* ,"name":value, with this number of digits; null: it is not known yet. */
+static void print_known(FILE *to, const char *name, bool is_known, int digits,
+			double value)
+{
+	if (is_known)
+		(void)fprintf(to, ",\"%s\":%.*g", name, digits, value);
+	else
+		(void)fprintf(to, ",\"%s\":null", name);
+}
+
 /*
  * History: how uploads were answered in the last seconds, and in each second of
  * the last minute.  A frame repeats the newest seconds, so that a viewer who
@@ -107,10 +117,7 @@ static void print_gauges(FILE *to, const struct minute_second *s, double cores)
 	(void)fprintf(
 		to, ",\"in_flight\":%" PRIu32 ",\"memory_used_bytes\":%" PRIu64,
 		s->gauges.in_flight_count, s->gauges.memory_used_bytes);
-	if (s->cores < 0)
-		(void)fputs(",\"cpu\":null", to);
-	else
-		(void)fprintf(to, ",\"cpu\":%.4g", s->cores / cores);
+	print_known(to, "cpu", s->cores >= 0, 4, s->cores / cores);
 }
 
 static void print_second(FILE *to, const struct minute_second *s, double cores)
@@ -390,27 +397,11 @@ static void print_spread(FILE *to, const struct stage_stats *s,
 	(void)fputc('}', to);
 }
 
-/* The stage's recent service time as a share of all cores' time. */
-static void print_load(const struct live *l, FILE *to,
-		       const struct spread *recent)
-{
-	if (recent->time_ns == 0)
-		(void)fputs(",\"load\":null", to);
-	else
-		(void)fprintf(to, ",\"load\":%.4g",
-			      (double)recent->service_ns /
-				      (double)recent->time_ns /
-				      cores_count(l->source->config->cores));
-}
-
 /* Recent CPU use as a share of all cores. */
 static void print_cpu(const struct live *l, FILE *to, double cores)
 {
-	if (l->cpu.is_known)
-		(void)fprintf(to, ",\"cpu\":%.6g",
-			      cores / cores_count(l->source->config->cores));
-	else
-		(void)fputs(",\"cpu\":null", to);
+	print_known(to, "cpu", l->cpu.is_known, 6,
+		    cores / cores_count(l->source->config->cores));
 }
 
 static void print_stage(struct live *l, FILE *to, uint32_t stage,
@@ -426,7 +417,10 @@ static void print_stage(struct live *l, FILE *to, uint32_t stage,
 		      ",\"visits\":%" PRIu64 ",\"visits_empty\":%" PRIu64,
 		      s->queued_count, s->arrived_count, s->handled_count,
 		      s->refused_count, s->visit_count, s->visit_empty_count);
-	print_load(l, to, &recent);
+	/* The recent service time as a share of all cores' time. */
+	print_known(to, "load", recent.time_ns > 0, 4,
+		    (double)recent.service_ns / (double)recent.time_ns /
+			    cores_count(l->source->config->cores));
 	print_cpu(l, to, l->cpu.stages[stage]);
 	print_spread(to, s, &recent, &total);
 	(void)fputc('}', to);

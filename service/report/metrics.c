@@ -3,19 +3,22 @@
  * Prometheus' text format 0.0.4: for each metric a head (HELP and TYPE), then
  * one sample for each set of labels.  All samples of a name must be together.
  *
- * Most metrics are counters that the program keeps anyway: one line of a table
- * each.  Labels are written as in the format, such as  stage="decode"; "" is
- * no label.
+ * Most metrics are counters that the program keeps anyway: one row of a table
+ * each.  The name says the rest, by Prometheus's conventions: "..._total" is a
+ * counter, any other a gauge or histogram; "..._seconds..." is a time, kept in
+ * nanoseconds.  Labels are written as in the format, such as  stage="decode";
+ * "" is no label.
  */
 #include "service/report/metrics.h"
 
 #include "service/http/http_config.h"
 #include "service/store/store.h"
-#include "base/text.h"
 
-#include "base/histogram.h"
 #include "stages/schedule.h"
 
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "base/text.h"
 #include "base/util.h"
 
 #include <inttypes.h>
@@ -26,17 +29,8 @@
 
 enum { LABELS_BYTES = 128 };
 
-enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
-
-enum metric_unit {
-	METRIC_ONE,
-	METRIC_SECONDS, /* the program's values are nanoseconds */
-};
-
 struct metric {
 	const char *name;
-	enum metric_type type;
-	enum metric_unit unit;
 	const char *help; /* a sentence without backslash or line feed */
 };
 
@@ -50,49 +44,59 @@ struct metric_field {
 	offsetof(type, member), sizeof(((type *)0)->member)
 
 /* The first and the last bucket of a histogram end at 2^bits - 1. */
-static const struct {
+struct buckets {
 	uint32_t first_bits, last_bits;
-} buckets[] = {
-	[METRIC_ONE] = { 1, 10 },
-	[METRIC_SECONDS] = { 17, 36 },
 };
+static const struct buckets time_buckets = { 17, 36 };
+static const struct buckets count_buckets = { 1, 10 };
+
+static bool is_time(const struct metric *m)
+{
+	return strstr(m->name, "_seconds") != NULL;
+}
+
+static bool is_counter(const struct metric *m)
+{
+	size_t length = strlen(m->name), end = strlen("_total");
+
+	return length > end && strcmp(m->name + length - end, "_total") == 0;
+}
+
+static void print_head(FILE *to, const struct metric *m, const char *type)
+{
+	(void)fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help,
+		      m->name, type);
+}
 
 static void metric_head(FILE *to, const struct metric *m)
 {
-	static const char *const types[] = {
-		[METRIC_COUNTER] = "counter",
-		[METRIC_GAUGE] = "gauge",
-		[METRIC_HISTOGRAM] = "histogram",
-	};
-
-	(void)fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help,
-		      m->name, types[m->type]);
+	print_head(to, m, is_counter(m) ? "counter" : "gauge");
 }
 
-static void print_value(FILE *to, enum metric_unit unit, uint64_t value)
+/* In seconds: the value is in nanoseconds. */
+static void print_value(FILE *to, bool in_seconds, uint64_t value)
 {
-	if (unit == METRIC_SECONDS)
-		(void)fprintf(to, "%" PRIu64 ".%09" PRIu64, value / 1000000000,
-			      value % 1000000000);
+	if (in_seconds)
+		(void)fprintf(to, "%" PRIu64 ".%09" PRIu64, value / NS_PER_S,
+			      value % NS_PER_S);
 	else
 		(void)fprintf(to, "%" PRIu64, value);
 }
 
 /* One line of a sample; `suffix` is appended to the metric's name. */
 static void print_line(FILE *to, const struct metric *m, const char *suffix,
-		       const char *labels, enum metric_unit unit,
-		       uint64_t value)
+		       const char *labels, bool in_seconds, uint64_t value)
 {
 	(void)fprintf(to, labels[0] != '\0' ? "%s%s{%s} " : "%s%s%s ", m->name,
 		      suffix, labels);
-	print_value(to, unit, value);
+	print_value(to, in_seconds, value);
 	(void)fputc('\n', to);
 }
 
 static void metric_sample(FILE *to, const struct metric *m, const char *labels,
 			  uint64_t value)
 {
-	print_line(to, m, "", labels, m->unit, value);
+	print_line(to, m, "", labels, is_time(m), value);
 }
 
 static uint64_t metric_value(const struct metric_field *f, const void *from)
@@ -110,48 +114,56 @@ static uint64_t metric_value(const struct metric_field *f, const void *from)
 }
 
 /* Head and sample of a metric without labels. */
-static void metric_single(FILE *to, const struct metric *m, uint64_t value)
+static void metric_single(FILE *to, const char *name, const char *help,
+			  uint64_t value)
 {
-	metric_head(to, m);
-	metric_sample(to, m, "", value);
+	const struct metric m = { name, help };
+
+	metric_head(to, &m);
+	metric_sample(to, &m, "", value);
 }
 
 static void metric_singles(FILE *to, const struct metric_field *fields,
 			   size_t count, const void *from)
 {
 	for (size_t i = 0; i < count; i++)
-		metric_single(to, &fields[i].metric,
+		metric_single(to, fields[i].metric.name, fields[i].metric.help,
 			      metric_value(&fields[i], from));
 }
 
+static void histogram_head(FILE *to, const struct metric *m)
+{
+	print_head(to, m, "histogram");
+}
+
 /*
- * A sample of a METRIC_HISTOGRAM.  Its buckets end at 2^k - 1 (1, 3 ... 1023;
- * or 131 us ... 69 s), where buckets of `h` end too, so all counts are exact.
+ * A sample of a histogram.  Its buckets end at 2^k - 1 (1, 3 ... 1023; or 131
+ * us ... 69 s), where buckets of `h` end too, so all counts are exact.
  */
-static void metric_histogram(FILE *to, const struct metric *m,
+static void histogram_sample(FILE *to, const struct metric *m,
 			     const char *labels, const struct histogram_copy *h,
 			     uint64_t sum)
 {
 	const char *comma = labels[0] != '\0' ? "," : "";
+	const struct buckets *b = is_time(m) ? &time_buckets : &count_buckets;
 
-	for (uint32_t bits = buckets[m->unit].first_bits;
-	     bits <= buckets[m->unit].last_bits; bits++) {
+	for (uint32_t bits = b->first_bits; bits <= b->last_bits; bits++) {
 		(void)fprintf(to, "%s_bucket{%s%sle=\"", m->name, labels,
 			      comma);
-		print_value(to, m->unit, (UINT64_C(1) << bits) - 1);
+		print_value(to, is_time(m), (UINT64_C(1) << bits) - 1);
 		(void)fprintf(to, "\"} %" PRIu64 "\n",
 			      histogram_count_to(h, bits));
 	}
 	(void)fprintf(to, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", m->name,
 		      labels, comma, h->count);
-	print_line(to, m, "_sum", labels, m->unit, sum);
-	print_line(to, m, "_count", labels, METRIC_ONE, h->count);
+	print_line(to, m, "_sum", labels, is_time(m), sum);
+	print_line(to, m, "_count", labels, false, h->count);
 }
 
 static void print_replies(FILE *to, const struct http_counts *c)
 {
 	static const struct metric metric = {
-		"darkroom_http_replies_total", METRIC_COUNTER, METRIC_ONE,
+		"darkroom_http_replies_total",
 		"Replies, by kind of path and by status."
 	};
 	char labels[LABELS_BYTES];
@@ -174,7 +186,7 @@ static void print_replies(FILE *to, const struct http_counts *c)
 static void print_problems(FILE *to, const struct http_counts *c)
 {
 	static const struct metric metric = {
-		"darkroom_http_problems_total", METRIC_COUNTER, METRIC_ONE,
+		"darkroom_http_problems_total",
 		"Replies with a problem, by its code."
 	};
 	char labels[LABELS_BYTES];
@@ -192,7 +204,7 @@ static void print_problems(FILE *to, const struct http_counts *c)
 static void print_refusals(FILE *to, const struct http_counts *c)
 {
 	static const struct metric metric = {
-		"darkroom_uploads_refused_total", METRIC_COUNTER, METRIC_ONE,
+		"darkroom_uploads_refused_total",
 		"Uploads refused because the server was full or stopping."
 	};
 	char label[LABELS_BYTES];
@@ -223,58 +235,42 @@ static void print_bytes(FILE *to, const struct metric *m,
 static void print_connections(FILE *to, const struct http_report *http)
 {
 	static const struct metric metric = { "darkroom_http_connections",
-					      METRIC_GAUGE, METRIC_ONE,
 					      "Open connections, by port." };
-	static const struct metric limit = {
-		"darkroom_http_connections_limit", METRIC_GAUGE, METRIC_ONE,
-		"Highest number of open connections of the main port."
-	};
-	static const struct metric viewers = { "darkroom_http_viewers",
-					       METRIC_GAUGE, METRIC_ONE,
-					       "Clients that read /v1/live." };
-
-	static const struct metric refused = {
-		"darkroom_http_connections_refused_total", METRIC_COUNTER,
-		METRIC_ONE,
-		"Connections closed at once, because their address had the "
-		"most that it may have."
-	};
-	static const struct metric evicted = {
-		"darkroom_http_connections_evicted_total", METRIC_COUNTER,
-		METRIC_ONE, "Connections closed to make room for new ones."
-	};
-	static const struct metric held = {
-		"darkroom_http_held_total", METRIC_COUNTER, METRIC_ONE,
-		"Requests other than uploads and images that had to wait, "
-		"because there were too many of them."
-	};
 
 	metric_head(to, &metric);
 	metric_sample(to, &metric, "port=\"main\"", http->connection_count);
 	metric_sample(to, &metric, "port=\"admin\"",
 		      http->admin_connection_count);
-	metric_single(to, &limit, http->connections_max);
-	metric_single(to, &viewers, http->viewer_count);
-	metric_single(to, &refused, http->refused_count);
-	metric_single(to, &evicted, http->evicted_count);
-	metric_single(to, &held, http->held_count);
+	metric_single(to, "darkroom_http_connections_limit",
+		      "Highest number of open connections of the main port.",
+		      http->connections_max);
+	metric_single(to, "darkroom_http_viewers",
+		      "Clients that read /v1/live.", http->viewer_count);
+	metric_single(to, "darkroom_http_connections_refused_total",
+		      "Connections closed at once, because their address had "
+		      "the most that it may have.",
+		      http->refused_count);
+	metric_single(to, "darkroom_http_connections_evicted_total",
+		      "Connections closed to make room for new ones.",
+		      http->evicted_count);
+	metric_single(to, "darkroom_http_held_total",
+		      "Requests other than uploads and images that had to "
+		      "wait, because there were too many of them.",
+		      http->held_count);
 }
 
 static void print_http(FILE *to, const struct http_report *http)
 {
-	static const struct metric ready = {
-		"darkroom_ready", METRIC_GAUGE, METRIC_ONE,
-		"1: ready; 0: more uploads should go to other servers."
-	};
 	static const struct metric received = {
-		"darkroom_http_received_bytes_total", METRIC_COUNTER,
-		METRIC_ONE, "Bytes of the bodies of requests."
+		"darkroom_http_received_bytes_total",
+		"Bytes of the bodies of requests."
 	};
 	static const struct metric sent = { "darkroom_http_sent_bytes_total",
-					    METRIC_COUNTER, METRIC_ONE,
 					    "Bytes of the bodies of replies." };
 
-	metric_single(to, &ready, http->is_ready);
+	metric_single(to, "darkroom_ready",
+		      "1: ready; 0: more uploads should go to other servers.",
+		      http->is_ready);
 	print_connections(to, http);
 	print_replies(to, http->counts);
 	print_problems(to, http->counts);
@@ -284,78 +280,93 @@ static void print_http(FILE *to, const struct http_report *http)
 }
 
 static const struct metric_field stage_fields[] = {
-	{ { "darkroom_stage_queued", METRIC_GAUGE, METRIC_ONE,
-	    "Events waiting now." },
+	{ { "darkroom_stage_queued", "Events waiting now." },
 	  METRIC_FIELD(struct stage_stats, queued_count) },
-	{ { "darkroom_stage_arrived_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_stage_arrived_total",
 	    "Events put into the stage's queues." },
 	  METRIC_FIELD(struct stage_stats, arrived_count) },
-	{ { "darkroom_stage_started_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_stage_started_total",
 	    "Events taken out of the stage's queues." },
 	  METRIC_FIELD(struct stage_stats, started_count) },
-	{ { "darkroom_stage_handled_total", METRIC_COUNTER, METRIC_ONE,
-	    "Events whose handler has ended." },
+	{ { "darkroom_stage_handled_total", "Events whose handler has ended." },
 	  METRIC_FIELD(struct stage_stats, handled_count) },
-	{ { "darkroom_stage_refused_total", METRIC_COUNTER, METRIC_ONE,
-	    "Events refused by a full queue." },
+	{ { "darkroom_stage_refused_total", "Events refused by a full queue." },
 	  METRIC_FIELD(struct stage_stats, refused_count) },
-	{ { "darkroom_stage_visits_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_stage_visits_total",
 	    "Visits: turns of a worker at the stage." },
 	  METRIC_FIELD(struct stage_stats, visit_count) },
-	{ { "darkroom_stage_visits_empty_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_stage_visits_empty_total",
 	    "Visits that handled no event." },
 	  METRIC_FIELD(struct stage_stats, visit_empty_count) },
-	{ { "darkroom_stage_switches_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_stage_switches_total",
 	    "Visits directly after one to another stage." },
 	  METRIC_FIELD(struct stage_stats, switch_count) },
-	{ { "darkroom_stage_switch_seconds_total", METRIC_COUNTER,
-	    METRIC_SECONDS, "Time between two visits to different stages." },
+	{ { "darkroom_stage_switch_seconds_total",
+	    "Time between two visits to different stages." },
 	  METRIC_FIELD(struct stage_stats, switch_ns) },
 };
 
-/* Histograms of a stage's times; the sum adds waits, services or both. */
+static uint64_t wait_sum(const struct stage_stats *s)
+{
+	return s->wait_ns;
+}
+
+static uint64_t service_sum(const struct stage_stats *s)
+{
+	return s->service_ns;
+}
+
+static uint64_t total_sum(const struct stage_stats *s)
+{
+	return s->wait_ns + s->service_ns;
+}
+
+/* Without workers, no event is handled in a visit. */
+static uint64_t cohort_sum(const struct stage_stats *s)
+{
+	return s->visit_count > 0 ? s->handled_count : 0;
+}
+
 static const struct {
 	struct metric metric;
 	size_t offset;
-	bool has_wait, has_service; /* parts of the sum */
-} time_fields[] = {
-	{ { "darkroom_stage_wait_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
-	    "Time of events in the queue." },
+	uint64_t (*sum)(const struct stage_stats *s);
+} stage_histograms[] = {
+	{ { "darkroom_stage_wait_seconds", "Time of events in the queue." },
 	  offsetof(struct stage_stats, waits),
-	  true,
-	  false },
-	{ { "darkroom_stage_service_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+	  wait_sum },
+	{ { "darkroom_stage_service_seconds",
 	    "Time of events in the handler." },
 	  offsetof(struct stage_stats, services),
-	  false,
-	  true },
-	{ { "darkroom_stage_total_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+	  service_sum },
+	{ { "darkroom_stage_total_seconds",
 	    "Time of events in queue and handler together." },
 	  offsetof(struct stage_stats, totals),
-	  true,
-	  true },
+	  total_sum },
+	{ { "darkroom_stage_cohort_events",
+	    "Events in a visit, of visits that handled some." },
+	  offsetof(struct stage_stats, cohorts),
+	  cohort_sum },
 };
 
 static const struct metric_field worker_fields[] = {
-	{ { "darkroom_worker_busy_seconds_total", METRIC_COUNTER,
-	    METRIC_SECONDS, "Time in handlers." },
+	{ { "darkroom_worker_busy_seconds_total", "Time in handlers." },
 	  METRIC_FIELD(struct worker_stats, work.service_ns) },
-	{ { "darkroom_worker_idle_seconds_total", METRIC_COUNTER,
-	    METRIC_SECONDS, "Time asleep, because there were no events." },
+	{ { "darkroom_worker_idle_seconds_total",
+	    "Time asleep, because there were no events." },
 	  METRIC_FIELD(struct worker_stats, asleep_ns) },
-	{ { "darkroom_worker_handled_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_worker_handled_total",
 	    "Events handled, for all stages." },
 	  METRIC_FIELD(struct worker_stats, work.handled_count) },
-	{ { "darkroom_worker_visits_total", METRIC_COUNTER, METRIC_ONE,
-	    "Visits: turns at a stage." },
+	{ { "darkroom_worker_visits_total", "Visits: turns at a stage." },
 	  METRIC_FIELD(struct worker_stats, work.visit_count) },
-	{ { "darkroom_worker_visits_empty_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_worker_visits_empty_total",
 	    "Visits that handled no event." },
 	  METRIC_FIELD(struct worker_stats, work.visit_empty_count) },
-	{ { "darkroom_worker_sleeps_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_worker_sleeps_total",
 	    "Times that the worker found no work and slept." },
 	  METRIC_FIELD(struct worker_stats, sleep_count) },
-	{ { "darkroom_worker_stolen_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_worker_stolen_total",
 	    "Events taken from other replicas." },
 	  METRIC_FIELD(struct worker_stats, stolen_count) },
 };
@@ -381,53 +392,24 @@ static void print_counts(FILE *to, const struct pipeline_stats *p)
 	}
 }
 
-static void print_times(FILE *to, const struct pipeline_stats *p)
+static void print_histograms(FILE *to, const struct pipeline_stats *p)
 {
 	char label[LABELS_BYTES];
 
-	for (size_t i = 0; i < ARRAY_SIZE(time_fields); i++) {
-		metric_head(to, &time_fields[i].metric);
+	for (size_t i = 0; i < ARRAY_SIZE(stage_histograms); i++) {
+		const struct metric *m = &stage_histograms[i].metric;
+
+		histogram_head(to, m);
 		for (uint32_t s = 0; s < p->stage_count; s++) {
 			const struct stage_stats *t = &p->stages[s];
-			uint64_t sum_ns =
-				time_fields[i].has_wait ? t->wait_ns : 0;
+			const void *h =
+				(const char *)t + stage_histograms[i].offset;
 
-			if (time_fields[i].has_service)
-				sum_ns += t->service_ns;
 			print_stage_label(label, p->stage_names[s]);
-			metric_histogram(to, &time_fields[i].metric, label,
-					 (const struct histogram_copy
-						  *)((const char *)t +
-						     time_fields[i].offset),
-					 sum_ns);
+			histogram_sample(to, m, label, h,
+					 stage_histograms[i].sum(t));
 		}
 	}
-}
-
-static void print_cohorts(FILE *to, const struct pipeline_stats *p)
-{
-	static const struct metric metric = {
-		"darkroom_stage_cohort_events", METRIC_HISTOGRAM, METRIC_ONE,
-		"Events in a visit, of visits that handled some."
-	};
-	char label[LABELS_BYTES];
-
-	metric_head(to, &metric);
-	for (uint32_t s = 0; s < p->stage_count; s++) {
-		const struct stage_stats *t = &p->stages[s];
-
-		print_stage_label(label, p->stage_names[s]);
-		/* Without workers, no event is handled in a visit. */
-		metric_histogram(to, &metric, label, &t->cohorts,
-				 t->visit_count > 0 ? t->handled_count : 0);
-	}
-}
-
-static void print_stages(FILE *to, const struct pipeline_stats *p)
-{
-	print_counts(to, p);
-	print_times(to, p);
-	print_cohorts(to, p);
 }
 
 static bool print_workers(FILE *to, const struct group *g)
@@ -456,87 +438,79 @@ static bool print_workers(FILE *to, const struct group *g)
 }
 
 static const struct metric_field pipeline_fields[] = {
-	{ { "darkroom_uploads_sent_total", METRIC_COUNTER, METRIC_ONE,
-	    "Uploads accepted by the stages." },
+	{ { "darkroom_uploads_sent_total", "Uploads accepted by the stages." },
 	  METRIC_FIELD(struct pipeline_stats, sent_count) },
-	{ { "darkroom_uploads_finished_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_uploads_finished_total",
 	    "Uploads that ended with a result." },
 	  METRIC_FIELD(struct pipeline_stats, finished_count) },
-	{ { "darkroom_uploads_failed_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_uploads_failed_total",
 	    "Uploads that ended without a result." },
 	  METRIC_FIELD(struct pipeline_stats, failed_count) },
-	{ { "darkroom_uploads_late_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_uploads_late_total",
 	    "Uploads that failed because their deadline had passed." },
 	  METRIC_FIELD(struct pipeline_stats, late_count) },
-	{ { "darkroom_uploads_gone_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_uploads_gone_total",
 	    "Uploads that failed because their client had disconnected." },
 	  METRIC_FIELD(struct pipeline_stats, gone_count) },
-	{ { "darkroom_uploads_abandoned_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_uploads_abandoned_total",
 	    "Uploads not answered before --drain-timeout ended." },
 	  METRIC_FIELD(struct pipeline_stats, abandoned_count) },
-	{ { "darkroom_uploads_in_flight", METRIC_GAUGE, METRIC_ONE,
-	    "Uploads inside now." },
+	{ { "darkroom_uploads_in_flight", "Uploads inside now." },
 	  METRIC_FIELD(struct pipeline_stats, in_flight_count) },
-	{ { "darkroom_memory_limit_bytes", METRIC_GAUGE, METRIC_ONE,
+	{ { "darkroom_memory_limit_bytes",
 	    "Memory that all uploads together may be charged." },
 	  METRIC_FIELD(struct pipeline_stats, memory.limit_bytes) },
-	{ { "darkroom_memory_used_bytes", METRIC_GAUGE, METRIC_ONE,
+	{ { "darkroom_memory_used_bytes",
 	    "Memory that uploads are charged now." },
 	  METRIC_FIELD(struct pipeline_stats, memory.used_bytes) },
-	{ { "darkroom_memory_refused_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_memory_refused_total",
 	    "Uploads refused because of the memory limit." },
 	  METRIC_FIELD(struct pipeline_stats, memory.refused_count) },
-	{ { "darkroom_buffers_live_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Memory of pictures in use." },
+	{ { "darkroom_buffers_live_bytes", "Memory of pictures in use." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.live_bytes) },
-	{ { "darkroom_buffers_kept_bytes", METRIC_GAUGE, METRIC_ONE,
+	{ { "darkroom_buffers_kept_bytes",
 	    "Memory kept for the next pictures." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.kept_bytes) },
-	{ { "darkroom_buffers_mapped_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_buffers_mapped_total",
 	    "Blocks for pictures taken from the system." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.mapped_count) },
 };
 
 /* Only with a store. */
 static const struct metric_field spool_fields[] = {
-	{ { "darkroom_spool_uploads", METRIC_GAUGE, METRIC_ONE,
+	{ { "darkroom_spool_uploads",
 	    "Uploads in the spool, answered 202 and not stored yet." },
 	  METRIC_FIELD(struct spool_stats, waiting_count) },
-	{ { "darkroom_spool_written_total", METRIC_COUNTER, METRIC_ONE,
-	    "Uploads written to the spool." },
+	{ { "darkroom_spool_written_total", "Uploads written to the spool." },
 	  METRIC_FIELD(struct spool_stats, written_count) },
-	{ { "darkroom_spool_finished_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_spool_finished_total",
 	    "Uploads in the spool whose image was stored." },
 	  METRIC_FIELD(struct spool_stats, finished_count) },
-	{ { "darkroom_spool_recovered_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_spool_recovered_total",
 	    "Uploads in the spool stored after a restart or a failure." },
 	  METRIC_FIELD(struct spool_stats, recovered_count) },
-	{ { "darkroom_spool_failed_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_spool_failed_total",
 	    "Uploads in the spool that cannot become an image." },
 	  METRIC_FIELD(struct spool_stats, failed_count) },
-	{ { "darkroom_spool_damaged_total", METRIC_COUNTER, METRIC_ONE,
+	{ { "darkroom_spool_damaged_total",
 	    "Uploads in the spool that were damaged on the disk." },
 	  METRIC_FIELD(struct spool_stats, damaged_count) },
 };
 
 /* Prometheus' own client libraries use these names. */
 static const struct metric_field process_fields[] = {
-	{ { "process_start_time_seconds", METRIC_GAUGE, METRIC_SECONDS,
+	{ { "process_start_time_seconds",
 	    "Start time, in seconds since 1970." },
 	  METRIC_FIELD(struct process_stats, started_unix_ns) },
-	{ { "process_cpu_seconds_total", METRIC_COUNTER, METRIC_SECONDS,
-	    "CPU time, user and system." },
+	{ { "process_cpu_seconds_total", "CPU time, user and system." },
 	  METRIC_FIELD(struct process_stats, cpu_ns) },
-	{ { "process_resident_memory_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Resident memory." },
+	{ { "process_resident_memory_bytes", "Resident memory." },
 	  METRIC_FIELD(struct process_stats, resident_bytes) },
-	{ { "process_virtual_memory_bytes", METRIC_GAUGE, METRIC_ONE,
-	    "Virtual memory." },
+	{ { "process_virtual_memory_bytes", "Virtual memory." },
 	  METRIC_FIELD(struct process_stats, virtual_bytes) },
-	{ { "process_open_fds", METRIC_GAUGE, METRIC_ONE, "Open files." },
+	{ { "process_open_fds", "Open files." },
 	  METRIC_FIELD(struct process_stats, file_count) },
-	{ { "process_max_fds", METRIC_GAUGE, METRIC_ONE,
-	    "Highest number of open files." },
+	{ { "process_max_fds", "Highest number of open files." },
 	  METRIC_FIELD(struct process_stats, file_count_max) },
 };
 
@@ -547,11 +521,8 @@ static void print_build(FILE *to, const struct schedule *s)
 	uint32_t count =
 		schedule_words(s, pipeline_step_names, PIPELINE_STEPS, words);
 
-	metric_head(to, &(struct metric){
-				.name = "darkroom_build_info",
-				.type = METRIC_GAUGE,
-				.help = "Version and schedule; always 1.",
-			});
+	metric_head(to, &(struct metric){ "darkroom_build_info",
+					  "Version and schedule; always 1." });
 	(void)fprintf(to,
 		      "darkroom_build_info{version=\"" DARKROOM_VERSION "\"");
 	for (uint32_t i = 0; i < count; i++)
@@ -564,7 +535,7 @@ static void print_build(FILE *to, const struct schedule *s)
 static void print_pixels(FILE *to, const struct pipeline_stats *p)
 {
 	static const struct metric metric = {
-		"darkroom_pixels_total", METRIC_COUNTER, METRIC_ONE,
+		"darkroom_pixels_total",
 		"Pixels of uploaded pictures and of their results, of uploads "
 		"that finished."
 	};
@@ -578,12 +549,8 @@ static void print_pixels(FILE *to, const struct pipeline_stats *p)
 static bool print_all(FILE *to, struct stats_source *source,
 		      const struct http_report *http)
 {
-	static const struct metric limit = {
-		"darkroom_uploads_limit", METRIC_GAUGE, METRIC_ONE,
-		"Highest number of uploads inside."
-	};
 	static const struct metric inside = {
-		"darkroom_upload_seconds", METRIC_HISTOGRAM, METRIC_SECONDS,
+		"darkroom_upload_seconds",
 		"Time from the first queue to the result, of uploads that "
 		"finished."
 	};
@@ -596,7 +563,9 @@ static bool print_all(FILE *to, struct stats_source *source,
 
 	print_build(to, &source->config->schedule);
 	print_http(to, http);
-	metric_single(to, &limit, source->config->uploads_max);
+	metric_single(to, "darkroom_uploads_limit",
+		      "Highest number of uploads inside.",
+		      source->config->uploads_max);
 	metric_singles(to, pipeline_fields, ARRAY_SIZE(pipeline_fields),
 		       &pipeline);
 	print_pixels(to, &pipeline);
@@ -605,9 +574,10 @@ static bool print_all(FILE *to, struct stats_source *source,
 		metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields),
 			       &store.spool);
 	}
-	metric_head(to, &inside);
-	metric_histogram(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
-	print_stages(to, &pipeline);
+	histogram_head(to, &inside);
+	histogram_sample(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
+	print_counts(to, &pipeline);
+	print_histograms(to, &pipeline);
 	metric_singles(to, process_fields, ARRAY_SIZE(process_fields),
 		       &process);
 	return print_workers(to, pipeline_group(source->pipeline));
