@@ -39,8 +39,7 @@ static int compare_paths(const void *a, const void *b)
 
 static bool walk_fail(struct folder_walk *w, const char *path, const char *why)
 {
-	error_set(w->error, "%s: %s", path, why);
-	return false;
+	return error_fail(w->error, "%s: %s", path, why);
 }
 
 static bool walk_add_file(struct folder_walk *w, const FTSENT *entry)

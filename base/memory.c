@@ -36,8 +36,8 @@
 
 enum {
 	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
-	CLASSES_MORE = 7, /* how much larger a block may serve: to 4 times */
-	/* of the limit: by how much they may be larger together */
+	CLASSES_MORE = 7, /* a block serves requests down to 1/4 of it */
+	/* Blocks in use may be larger than needed by 1/16 of the limit. */
 	OVERSIZE_PART = 16,
 };
 
@@ -319,7 +319,7 @@ void memory_pool_block_free(void *data)
 		pool_free(((struct block *)data - 1)->pool, data);
 }
 
-struct memory_pool *memory_pool_new(size_t kept_bytes_max)
+struct memory_pool *memory_pool_new(size_t kept_bytes_max, size_t bytes_max)
 {
 	struct memory_pool *pool = calloc(1, sizeof(*pool));
 
@@ -328,16 +328,10 @@ struct memory_pool *memory_pool_new(size_t kept_bytes_max)
 	assert(class_of(BLOCK_BYTES_MAX / PAGE_BYTES) == CLASSES - 1);
 	pool->memory = (struct memory){ pool_alloc, pool_free, pool };
 	pool->kept_bytes_max = kept_bytes_max;
-	pool->bytes_max = SIZE_MAX;
+	pool->bytes_max = bytes_max;
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	TAILQ_INIT(&pool->by_age);
 	return pool;
-}
-
-void memory_pool_limit(struct memory_pool *pool, size_t bytes_max)
-{
-	assert(pool->stats.mapped_count == 0);
-	pool->bytes_max = bytes_max;
 }
 
 size_t memory_pool_guaranteed(size_t bytes_max)

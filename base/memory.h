@@ -16,7 +16,7 @@
  *            memory_pool_free().
  * Threads    Any number may use one pool at once.  A block may be freed by
  *            another thread than the one that asked for it.
- * Limits     What is kept; and all mapped memory, by memory_pool_limit().
+ * Limits     What is kept; and all mapped memory: memory_pool_new().
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -58,17 +58,18 @@ struct memory_pool_stats {
 	uint64_t mapped_count; /* number of blocks that were ever mapped */
 };
 
-/* NULL: no memory. */
-struct memory_pool *memory_pool_new(size_t kept_bytes_max);
+/*
+ * A pool that keeps at most `kept_bytes_max` of freed blocks, and maps at most
+ * `bytes_max` in all, in use or kept (SIZE_MAX: no limit); a request for more
+ * gets NULL.  NULL: no memory.
+ */
+struct memory_pool *memory_pool_new(size_t kept_bytes_max, size_t bytes_max);
 
 /*
- * Map at most `bytes_max`, in use or kept; a request for more gets NULL.  As
- * long as the charges (below) of all blocks in use add up to at most
- * memory_pool_guaranteed(bytes_max), no request gets NULL for that reason.  The
- * rest of the limit is for kept blocks that are larger than the requests they
- * serve.  To be called before the first request.
+ * As long as the charges (below) of all blocks in use add up to at most this
+ * part of `bytes_max`, no request is refused because of `bytes_max`.  The rest
+ * is for kept blocks that are larger than the requests they serve.
  */
-void memory_pool_limit(struct memory_pool *pool, size_t bytes_max);
 size_t memory_pool_guaranteed(size_t bytes_max);
 
 /*

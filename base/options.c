@@ -294,8 +294,7 @@ static bool read_flag(struct line *l)
 	struct error why;
 
 	if (f == NULL) {
-		error_set(l->error, "there is no option '%s'", word);
-		return false;
+		return error_fail(l->error, "there is no option '%s'", word);
 	}
 	assert(found.place < FLAGS_MAX);
 	if (value != NULL)

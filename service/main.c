@@ -19,6 +19,8 @@
 #include "stages/tally.h"
 #include "stages/schedule.h"
 
+#include "base/clock.h"
+
 #include "version.h"
 
 #include <errno.h>
@@ -197,7 +199,7 @@ static void check_start(const struct options *o)
 {
 	struct stage_graph graph;
 	const char *why;
-	char why_not[USER_WHY_BYTES];
+	struct error why_not;
 	int status = resources_check_secrets(o);
 
 	if (status != EXIT_SUCCESS)
@@ -207,8 +209,8 @@ static void check_start(const struct options *o)
 		refuse(o, "listen", o->listen, why);
 	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))
 		refuse(o, "admin-listen", o->admin_listen, why);
-	if (o->user != NULL && !user_check(o->user, why_not))
-		refuse(o, "user", o->user, why_not);
+	if (o->user != NULL && !user_check(o->user, &why_not))
+		refuse(o, "user", o->user, why_not.text);
 	if (o->graph != NULL && !pipeline_graph_load(&graph, o->graph, &why))
 		refuse(o, "graph", o->graph, why);
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why))
@@ -233,11 +235,11 @@ static int run(const struct options *o)
 		.counts_hardware = o->counts_hardware,
 		.limits = o->limits,
 		.output_pixels_max = o->output_pixels_max,
-		.cpu_ns_max = (uint64_t)o->cpu_ms_max * 1000000,
+		.cpu_ns_max = (uint64_t)o->cpu_ms_max * NS_PER_MS,
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
-		.express_ns = (uint64_t)o->express_ms * 1000000,
+		.express_ns = (uint64_t)o->express_ms * NS_PER_MS,
 	};
 	int status = EXIT_SUCCESS;
 

@@ -449,11 +449,11 @@ static int open_trace(struct resources *r, const struct options *o)
 /* Before the rest is opened: the new user owns the files made there. */
 static int change_user(const struct options *o)
 {
-	char why[USER_WHY_BYTES];
+	struct error why;
 
-	if (o->user == NULL || user_become(o->user, why))
+	if (o->user == NULL || user_become(o->user, &why))
 		return EXIT_SUCCESS;
-	return resources_refuse(o, EXIT_USAGE, "user", o->user, why);
+	return resources_refuse(o, EXIT_USAGE, "user", o->user, why.text);
 }
 
 int resources_init(struct resources *r, const struct options *o)

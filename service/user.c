@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +19,6 @@ struct account {
 	gid_t group;
 };
 
-__attribute__((format(printf, 2, 3))) static bool
-refuse(char why[USER_WHY_BYTES], const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	(void)vsnprintf(why, USER_WHY_BYTES, format, list);
-	va_end(list);
-	return false;
-}
-
 /* False: it is not the number of an id. */
 static bool read_id(const char *text, uint32_t *id)
 {
@@ -44,30 +32,30 @@ static bool read_id(const char *text, uint32_t *id)
 	       n < UINT32_MAX;
 }
 
-static bool find_group(const char *text, gid_t *group, char why[USER_WHY_BYTES])
+static bool find_group(const char *text, gid_t *group, struct error *why)
 {
 	const struct group *found = getgrnam(text);
 
 	if (found != NULL)
 		*group = found->gr_gid;
 	else if (!read_id(text, group))
-		return refuse(why, "there is no group '%.32s'", text);
+		return error_fail(why, "there is no group '%.32s'", text);
 	return true;
 }
 
 /* `has_group`: a group is given, so the user's own is not needed. */
 static bool find_user(const char *text, bool has_group, struct account *a,
-		      char why[USER_WHY_BYTES])
+		      struct error *why)
 {
 	const struct passwd *found = getpwnam(text);
 
 	if (found == NULL && !read_id(text, &a->user))
-		return refuse(why, "there is no user '%.32s'", text);
+		return error_fail(why, "there is no user '%.32s'", text);
 	if (found == NULL)
 		found = getpwuid(a->user);
 	if (found == NULL && !has_group)
-		return refuse(why, "user %.32s has no group: give a group too",
-			      text);
+		return error_fail(
+			why, "user %.32s has no group: give a group too", text);
 	if (found != NULL) {
 		a->user = found->pw_uid;
 		a->group = found->pw_gid;
@@ -75,10 +63,10 @@ static bool find_user(const char *text, bool has_group, struct account *a,
 			(void)snprintf(a->name, sizeof(a->name), "%s",
 				       found->pw_name);
 	}
-	return a->user != 0 || refuse(why, "it is root");
+	return a->user != 0 || error_fail(why, "it is root");
 }
 
-static bool find(const char *text, struct account *a, char why[USER_WHY_BYTES])
+static bool find(const char *text, struct account *a, struct error *why)
 {
 	size_t bytes = strcspn(text, ":");
 	bool has_group = text[bytes] == ':';
@@ -86,7 +74,7 @@ static bool find(const char *text, struct account *a, char why[USER_WHY_BYTES])
 
 	*a = (struct account){ .user = 0 };
 	if (bytes == 0 || bytes >= sizeof(name))
-		return refuse(why, "not NAME or NAME:GROUP");
+		return error_fail(why, "not NAME or NAME:GROUP");
 	(void)memcpy(name, text, bytes);
 	name[bytes] = '\0';
 	return find_user(name, has_group, a, why) &&
@@ -99,14 +87,14 @@ static bool is_already(const struct account *a)
 	       getgid() == a->group && getegid() == a->group;
 }
 
-bool user_check(const char *user, char why[USER_WHY_BYTES])
+bool user_check(const char *user, struct error *why)
 {
 	struct account a;
 
 	if (!find(user, &a, why))
 		return false;
 	return user_is_root() || is_already(&a) ||
-	       refuse(why, "only root can become another user");
+	       error_fail(why, "only root can become another user");
 }
 
 static bool set_groups(const struct account *a)
@@ -115,7 +103,7 @@ static bool set_groups(const struct account *a)
 				    setgroups(1, &a->group) == 0;
 }
 
-bool user_become(const char *user, char why[USER_WHY_BYTES])
+bool user_become(const char *user, struct error *why)
 {
 	struct account a;
 
@@ -125,10 +113,10 @@ bool user_become(const char *user, char why[USER_WHY_BYTES])
 		return true;
 	if (!set_groups(&a) || setresgid(a.group, a.group, a.group) != 0 ||
 	    setresuid(a.user, a.user, a.user) != 0)
-		return refuse(why, "%s", strerror(errno));
+		return error_fail(why, "%s", strerror(errno));
 	/* The process must not be able to become root again. */
 	if (!is_already(&a) || setuid(0) == 0)
-		return refuse(why, "the process could become root again");
+		return error_fail(why, "the process could become root again");
 	return true;
 }
 

@@ -8,23 +8,21 @@
 #ifndef SERVICE_USER_H
 #define SERVICE_USER_H
 
-#include "base/util.h"
+#include "base/error.h"
 
 #include <stdbool.h>
-
-enum { USER_WHY_BYTES = 128 };
 
 /*
  * Can this process become the user "NAME" or "NAME:GROUP" (names or numbers)?
  * False: `why` is the reason.
  */
-bool user_check(const char *user, char why[USER_WHY_BYTES]);
+MUST_CHECK bool user_check(const char *user, struct error *why);
 
 /*
  * Become this user permanently, with all its groups, or with GROUP alone.
  * False: `why` is the reason, and the program must end.
  */
-MUST_CHECK bool user_become(const char *user, char why[USER_WHY_BYTES]);
+MUST_CHECK bool user_become(const char *user, struct error *why);
 
 /* If so, an attacker with control of this process controls the machine. */
 bool user_is_root(void);

@@ -3,6 +3,8 @@
 #ifndef SERVICE_WAIT_H
 #define SERVICE_WAIT_H
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,8 +29,8 @@ static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 			      uint64_t end_ns)
 {
 	const struct timespec end = {
-		.tv_sec = (time_t)(end_ns / 1000000000),
-		.tv_nsec = (long)(end_ns % 1000000000),
+		.tv_sec = (time_t)(end_ns / NS_PER_S),
+		.tv_nsec = (long)(end_ns % NS_PER_S),
 	};
 
 	if (end_ns == WAIT_NEVER_NS)

@@ -51,7 +51,7 @@ static struct memory_pool_stats stats_of(struct memory_pool *pool)
 
 static void test_blocks_lie_apart_and_waste_little(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	uint8_t *blocks[200];
 	size_t sizes[ARRAY_SIZE(blocks)];
 	size_t count = 0;
@@ -85,7 +85,7 @@ static void test_blocks_lie_apart_and_waste_little(void)
 
 static void test_a_freed_block_is_used_again(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	void *first = take(pool, 1000000);
 
 	give(pool, first);
@@ -109,7 +109,7 @@ static void test_a_freed_block_is_used_again(void)
 
 static void test_keeps_no_more_than_the_limit(void)
 {
-	struct memory_pool *pool = memory_pool_new(10 << 20);
+	struct memory_pool *pool = memory_pool_new(10 << 20, SIZE_MAX);
 	void *blocks[20];
 	struct memory_pool_stats s;
 
@@ -140,7 +140,7 @@ static void test_keeps_no_more_than_the_limit(void)
 
 static void test_maps_little_more_than_is_ever_in_use(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	struct memory_pool_stats s;
 
 	/* None fits where the one before was. */
@@ -177,11 +177,10 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 static void test_limit_holds_and_so_does_what_it_promises(void)
 {
 	const size_t limit = 8 << 20;
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, limit);
 	void *blocks[16] = { NULL };
 	size_t counted = 0, refused_count = 0;
 
-	memory_pool_limit(pool, limit);
 	for (uint32_t i = 0; i < 20000; i++) {
 		void **place = &blocks[scramble(i) % ARRAY_SIZE(blocks)];
 		size_t bytes = scramble(~i) % (1 << (10 + i % 13));
@@ -213,7 +212,7 @@ static void test_limit_holds_and_so_does_what_it_promises(void)
 
 static void test_no_fault_in_the_steady_state(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	struct rusage before, after;
 
 	for (int round = 0; round < 100; round++) {
@@ -240,7 +239,7 @@ static void test_no_fault_in_the_steady_state(void)
 
 static void test_no_memory_is_null(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 
 	assert(take(pool, SIZE_MAX) == NULL);
 	assert(take(pool, SIZE_MAX - 64) == NULL);
@@ -278,7 +277,7 @@ static void must_abort(void (*misuse)(void))
 
 static void free_twice(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	void *block = take(pool, 100);
 
 	give(pool, block);
@@ -287,15 +286,15 @@ static void free_twice(void)
 
 static void free_to_another(void)
 {
-	struct memory_pool *a = memory_pool_new(SIZE_MAX);
-	struct memory_pool *b = memory_pool_new(SIZE_MAX);
+	struct memory_pool *a = memory_pool_new(SIZE_MAX, SIZE_MAX);
+	struct memory_pool *b = memory_pool_new(SIZE_MAX, SIZE_MAX);
 
 	give(b, take(a, 100));
 }
 
 static void forget_a_block(void)
 {
-	struct memory_pool *pool = memory_pool_new(SIZE_MAX);
+	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 
 	(void)take(pool, 100);
 	memory_pool_free(pool);
@@ -360,7 +359,7 @@ static void *swap_blocks(void *arg)
 
 static void test_threads_share_a_pool(void)
 {
-	struct shelf s = { .pool = memory_pool_new(256 << 10) };
+	struct shelf s = { .pool = memory_pool_new(256 << 10, SIZE_MAX) };
 	pthread_t threads[THREADS];
 	struct memory_pool_stats stats;
 

@@ -140,7 +140,7 @@ static bool collect(const struct folder *folder, const struct memory *memory,
 
 int main(int argc, char **argv)
 {
-	struct memory_pool *pool = memory_pool_new((size_t)512 << 20);
+	struct memory_pool *pool = memory_pool_new((size_t)512 << 20, SIZE_MAX);
 	struct folder folder = { 0 };
 	struct error error;
 

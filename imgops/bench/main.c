@@ -176,7 +176,8 @@ static enum exit_code run_comparison(const struct folder *folder,
 /* All that comes after the options. */
 static enum exit_code run_command(const struct bench_options *o)
 {
-	struct memory_pool *pool = memory_pool_new(POOL_BYTES_KEPT_MAX);
+	struct memory_pool *pool =
+		memory_pool_new(POOL_BYTES_KEPT_MAX, SIZE_MAX);
 	const struct memory *memory;
 	FILE *json = o->json != NULL ? fopen(o->json, "we") : NULL;
 	struct folder folder = { 0 };

@@ -136,7 +136,7 @@ static bool load(struct image *luma, const char *path, uint32_t width,
 
 int main(int argc, char **argv)
 {
-	struct memory_pool *pool = memory_pool_new(256 << 20);
+	struct memory_pool *pool = memory_pool_new(256 << 20, SIZE_MAX);
 	struct image luma = { 0 };
 	struct job j = { .src = &luma };
 

@@ -135,8 +135,8 @@ static void add_whole(struct line *line, const char *name, uint64_t number)
 
 static void add_seconds(struct line *line, const char *name, uint64_t ns)
 {
-	line_add(line, ",\"%s_s\":%" PRIu64 ".%06" PRIu64, name,
-		 ns / 1000000000, ns / 1000 % 1000000);
+	line_add(line, ",\"%s_s\":%" PRIu64 ".%06" PRIu64, name, ns / NS_PER_S,
+		 ns / 1000 % 1000000);
 }
 
 static void begin_json(struct line *line, enum log_level level,
@@ -588,7 +588,7 @@ struct log *log_start(const struct log_config *config)
 
 void log_request(struct log *l, struct log_request *r)
 {
-	uint64_t slow_ns = l->config.slow_ms * UINT64_C(1000000);
+	uint64_t slow_ns = l->config.slow_ms * NS_PER_MS;
 	char line[LOG_LINE_BYTES];
 
 	if (l->config.mode == LOG_OFF)

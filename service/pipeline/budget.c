@@ -5,6 +5,8 @@
  */
 #include "service/pipeline/budget.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <stdbool.h>
 
@@ -22,7 +24,6 @@ enum {
 };
 
 #define WINDOW_NS ((uint64_t)(DEPARTURE_SLOTS - 1) << SLOT_NS_LOG2)
-#define SECOND_NS UINT64_C(1000000000)
 
 void budget_init(struct budget *b, uint64_t limit_bytes)
 {
@@ -190,7 +191,7 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 		begin_ns = now_ns - WINDOW_NS;
 	ended = departures_since(d, begin_ns);
 	wait_s = inside_count * (now_ns - begin_ns) / (ended > 0 ? ended : 1) /
-		 SECOND_NS;
+		 NS_PER_S;
 	s = wait_s < WAIT_S_MAX ? (uint32_t)wait_s + 1 : WAIT_S_MAX;
 	return s + turn % (s + 1);
 }

@@ -65,9 +65,7 @@ struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max)
 		return NULL;
 	(void)pthread_mutex_init(&b->lock, NULL);
 	wait_init(&b->changed);
-	b->pool = memory_pool_new(kept_bytes_max);
-	if (b->pool != NULL)
-		memory_pool_limit(b->pool, bytes_max);
+	b->pool = memory_pool_new(kept_bytes_max, bytes_max);
 	if (b->pool != NULL &&
 	    pthread_create(&b->trimmer, NULL, trim_when_idle, b) == 0)
 		return b;

@@ -15,10 +15,7 @@
 
 struct buffers;
 
-/*
- * Keeps at most `kept_bytes_max` free, and maps at most `bytes_max` in all; see
- * memory_pool_limit().  NULL: no memory, or no thread.
- */
+/* The limits of memory_pool_new().  NULL: no memory, or no thread. */
 struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max);
 
 const struct memory *buffers_memory(const struct buffers *b);

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way of an upload: in by pipeline_submit(), through the stages from the
- * event of its first variant, which decodes, to the end of its last variant and
- * the store, out by its done().
+ * An upload enters by pipeline_submit().  The event of its first variant goes
+ * through decode; then each variant has an event for the other steps.
+ * After the last variant's last step the upload is stored, if that is asked
+ * for, and leaves by its done().
  *
- * Express: no step is interrupted, so whatever the order of the queue, a small
- * upload waits until a step of a large one ends.  With --express, small uploads
- * that would wait so go to one thread beside the workers, which runs all their
- * steps and may use any core: the kernel shares the cores in slices much
- * shorter than a large step.  As in size interval task assignment
- * (Harchol-Balter, Crovella and Murta, J. of Par. and Distr. Computing 59:2,
- * 1999), small uploads have a server of their own; unlike there, only while all
- * workers are in large uploads, and only as many as the thread can serve soon.
+ * Express: no step is interrupted, so a small upload may wait until a step of a
+ * large one ends, whatever the order of the queue.  With --express, one more
+ * thread takes small uploads that would have to wait.  It runs all their steps
+ * and may use any core, because the kernel shares the cores in slices much
+ * shorter than a large step.  Size interval task assignment (Harchol-Balter,
+ * Crovella and Murta, J. of Par. and Distr. Computing 59:2, 1999) also gives
+ * small tasks a server of their own.  Here they use it only while all workers
+ * are in large uploads, and only as many as the thread can serve soon.
+ *
+ * In the order of this file: what a pipeline consists of, the choice of the
+ * express thread, results and counts, steps and stages, submitting, reading,
+ * starting and stopping.
  */
 #include "service/pipeline/pipeline.h"
 
@@ -714,7 +719,7 @@ void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
 		       to);
 	(void)fprintf(to, " --express %" PRIu64 "ms",
-		      config->express_ns / 1000000);
+		      config->express_ns / NS_PER_MS);
 }
 
 static bool add_stages(struct pipeline *p)

@@ -133,7 +133,7 @@ static void print_history(const struct live *l, FILE *to, struct minute *m,
 			  uint64_t now_ns, uint32_t count)
 {
 	uint64_t first = minute_first(m, now_ns, count);
-	uint64_t now = now_ns / 1000000000;
+	uint64_t now = now_ns / NS_PER_S;
 	double cores = cores_count(l->source->config->cores);
 	const char *comma = "";
 
@@ -334,7 +334,7 @@ static uint64_t print_spans(struct live *l, FILE *to)
 static void print_new_spans(struct live *l, FILE *to, uint64_t now_ns)
 {
 	bool is_new = l->last_ns == 0;
-	uint64_t first_ns = FIRST_MS * UINT64_C(1000000);
+	uint64_t first_ns = FIRST_MS * NS_PER_MS;
 	uint64_t since_ns = is_new && now_ns > first_ns ? now_ns - first_ns : 0;
 	uint64_t missed_count = 0;
 
@@ -638,7 +638,7 @@ static void hello_add_express(struct json *j, uint64_t express_ns)
 	char value[24];
 
 	(void)snprintf(value, sizeof(value), "%" PRIu64 "ms",
-		       express_ns / 1000000);
+		       express_ns / NS_PER_MS);
 	hello_add_word(
 		j, "express", value,
 		"While large uploads keep the workers, one that will likely "

@@ -84,7 +84,7 @@ static uint64_t count_files(DIR *files)
 
 static uint64_t nanoseconds(struct timeval t)
 {
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
 }
 
 /* Caller holds source->lock. */
