@@ -28,7 +28,7 @@ struct decoder {
 	const struct img_view *view;
 	struct image *dst;
 	uint32_t dct_scale; /* n */
-	bool has_dc_alone;  /* pieces: from scans_keep() */
+	bool has_dc_alone;  /* pieces: from scans_pieces() */
 };
 
 /* False: the file is in a colour space without a name. */

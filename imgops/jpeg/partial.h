@@ -35,7 +35,7 @@ struct table_set {
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4, or 1 if the file is progressive.  `later` lists the
  * pieces of a progressive file that follow the bytes that `jpeg` reads now, as
- * from scans_keep(); a sequential file has none.  False: the file was not read
+ * from scans_pieces(); a sequential file has none.  False: the file was not read
  * this way, or there was no memory.
  */
 MUST_CHECK bool partial_read(struct image *img, uint32_t n,

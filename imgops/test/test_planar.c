@@ -236,7 +236,7 @@ static void put_bits(struct bytes *to, uint64_t *held, uint32_t bits, int count)
 
 /*
  * A code of 16 bits with a value of 11, then three with 12 bits in all: more
- * than one refill of huffman.h holds.  Eight such blocks.
+ * than one refill of partial.c holds.  Eight such blocks.
  */
 static void test_long_codes_in_a_row(void)
 {
