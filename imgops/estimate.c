@@ -6,8 +6,9 @@
  * bench/estimate_fit.c from 159 photos with eight settings.  In boxes of 200 to
  * 640 and without one, plain or blurred, imgops_bench finds a median error of 4
  * to 5 % and a p90 of 16 to 21 %; with optimised tables, of 10 and 24 %.  None
- * of the photos is arithmetic-coded: that figure is a guess.  A term that is 0
- * goes along with another one, as kept blocks with bytes.
+ * of the photos is arithmetic-coded, so the figure for arithmetic coding is a
+ * guess.  A term of 0 ns always grows together with another term, so that the
+ * fit gave all the time to that one: kept blocks grow with bytes.
  */
 #include "imgops/estimate.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: what a step will take, computed from the header.
+ * Inside imgops: the CPU time and memory that a step will take, computed from
+ * the header.
  *
  * Each step (decode.c, scale.c, blur.c, encode.c) exports one struct
  * step_estimate beside its code; estimate.c adds them up.  CPU time is a sum of

@@ -8,8 +8,9 @@
 #include "imgops/imgops.h"
 
 /*
- * How far libjpeg writes past a plane: up to the end of a block to the right,
- * and below to the end of an MCU, which has at most 4 x 4 blocks.
+ * libjpeg writes whole blocks and whole rows of MCUs.  So it may write past the
+ * right edge of a plane to the end of a block, and past the lower edge to the
+ * end of an MCU, which has at most 4 x 4 blocks.
  */
 enum {
 	IMAGE_BLOCK_PX = 16,

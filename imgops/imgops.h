@@ -181,7 +181,7 @@ enum img_profile {
 
 enum { IMG_PIECES_MAX = 64 };
 
-/* Parts of the file, in order: offsets, the first inclusive. */
+/* Parts of the file, in order; to[i] is the offset after the last byte. */
 struct img_pieces {
 	uint32_t count; /* 0: all of the file must be read */
 	bool is_full;   /* there are more than these: they are not used */
@@ -195,8 +195,9 @@ struct img_scans {
 	uint32_t component_count;
 	uint8_t ids[IMG_PLANES_MAX], tables[IMG_PLANES_MAX];
 	uint32_t quant_sums[4];
-	int8_t low_bit[IMG_PLANES_MAX][64]; /* of each coefficient, sent */
-	struct img_pieces pieces[2];        /* at 1/8, at 2/8 */
+	/* The lowest bit that was sent of each coefficient; -1: none. */
+	int8_t low_bit[IMG_PLANES_MAX][64];
+	struct img_pieces pieces[2]; /* at 1/8, at 2/8 */
 };
 
 /* Everything that imgops needs to know of a file before decoding it. */
@@ -293,17 +294,17 @@ struct img_cost {
 	uint64_t encode_ns;
 	uint64_t cpu_ns;
 	/*
-	 * The most that is asked of struct memory at one time, from
-	 * img_decode() to img_encode(), if each step's input is released when
-	 * its result is there, and the decoded picture when the last result has
-	 * been scaled.  For a photo the peak is hardly below it; it is far
-	 * below only if a profile is in several pieces or the result may be
-	 * large.  Several results may be in any of their steps, or finished and
-	 * kept.
+	 * The largest sum of blocks of struct memory in use at one time, from
+	 * img_decode() to img_encode().  The caller must release the input of a
+	 * step as soon as its result is there, and the decoded picture when the
+	 * last result has been scaled.  Several results may be in any of their
+	 * steps at the same time, or finished and kept.
 	 *
-	 * Too low for a result that does not compress at all (binary noise),
-	 * for a damaged file that is read in another way than an intact one,
-	 * and for a file that is cut before the second of its scans.
+	 * For a photo the real peak is hardly smaller.  It is much smaller only
+	 * if a profile is in several pieces or the result may be large.  It is
+	 * larger for a result that does not compress at all (binary noise), for
+	 * a damaged file that is read in another way than an intact one, and
+	 * for a file that is cut before the second of its scans.
 	 */
 	uint64_t bytes;
 };

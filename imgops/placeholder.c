@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The algorithm is that of https://blurha.sh and its encoder in C; the sums
- * over x are computed once for all components of a row.  That encoder's cosines
- * begin at the left edge of a cell, not in its middle, so a flat picture gets
- * some of the odd waves; the more cells there are, the smaller these are.
- * Therefore a picture smaller than the grid is enlarged to it.
+ * BlurHash and dominant colour.
+ *
+ * The algorithm is that of https://blurha.sh and its encoder in C, but the sums
+ * over x are computed once for all components of a row.  That encoder takes a
+ * cosine at the left edge of a cell, not in its middle.  So even a flat picture
+ * has components other than the mean; they are smaller the more cells there
+ * are.  Therefore a picture smaller than the grid is enlarged to it.
  */
 #include "imgops/imgops.h"
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gaussian blur: by its true kernel up to a sigma of DIRECT_SIGMA_MAX, along
- * rows, then columns; above, by the same at the level of a pyramid where sigma
- * is again below that.  Cost per sample: proportional to sigma up to there;
- * above about constant.
+ * Gaussian blur.  Up to a sigma of DIRECT_SIGMA_MAX the true kernel is applied
+ * along rows, then along columns; the cost per sample grows with sigma.  For a
+ * larger sigma the plane is first halved until sigma, in samples of the smaller
+ * plane, is below that limit; the kernel is applied there, and the result is
+ * enlarged again.  Then the cost per sample hardly grows.
  *
- * The pyramid is a plane at half the size, again and again, and back: the
- * REDUCE and EXPAND of Burt and Adelson (The Laplacian pyramid as a compact
- * image code, 1983) with linear interpolation both ways.  Reducing n times is a
- * triangle of half-width 2^n, and so is expanding n times.  So a level of step
- * s has been smoothed by two triangles when it is back at full size, of a
- * variance of (s * s - 1) / 6 each: the kernel does the rest.  What is not
- * exactly Gaussian in that is too fine to pass the kernel.
+ * Halving and doubling are the REDUCE and EXPAND of Burt and Adelson (The
+ * Laplacian pyramid as a compact image code, 1983), with linear interpolation
+ * in both directions.  To halve n times is to filter by a triangle of
+ * half-width s = 2^n, and so is to double n times.  Each of these two triangles
+ * has a variance of (s * s - 1) / 6, and the kernel supplies the rest of sigma
+ * squared.  The triangles differ from a Gaussian only in details so fine that
+ * the kernel removes them.
  *
- * Levels above the lowest begin one sample left of and above the picture and
- * end at least one after it.  These are past the reach of any sample inside, so
- * a plane with its edges extended is the same as each of its levels with theirs
- * extended.
+ * The lowest level is the plane itself.  All other levels begin one sample left
+ * of the picture and one above it, and end at least one sample after it.  So
+ * extending the edges of a level has the same effect as extending the edges of
+ * the plane.
  *
- * Chroma planes are blurred by the same length in the picture, so by fewer of
- * their samples.
+ * All planes are blurred by the same distance in the picture, so subsampled
+ * chroma planes by fewer of their samples.
  */
 #include "imgops/estimate.h"
 
@@ -36,8 +37,8 @@ enum {
 };
 
 struct level {
-	uint8_t *samples; /* of the lowest level; NULL of all others: */
-	int16_t *values;  /* see rows.h */
+	uint8_t *samples; /* of the lowest level; NULL in all others */
+	int16_t *values;  /* of all others, as in rows.h */
 	uint32_t width;
 	uint32_t height;
 	size_t stride;   /* samples or values from row to row */
@@ -205,7 +206,10 @@ static uint32_t kernel_radius(double sigma)
 	return (uint32_t)ceil(sigma * REACH_SIGMAS);
 }
 
-/* Weights sum to one, rounded so that their sums from the ends are near. */
+/*
+ * Weights sum to one.  They are rounded so that each partial sum, from the end
+ * of the kernel inwards, is as near as possible to the exact one.
+ */
 static void kernel_make(struct kernel *k, double sigma)
 {
 	double values[RADIUS_MAX + 1] = { 0 }, total = 0, so_far = 0;

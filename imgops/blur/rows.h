@@ -2,10 +2,11 @@
 /*
  * Inside imgops: the inner loops of blur, over rows of 16-bit values.
  *
- * A value is a sample with BLUR_EXTRA_BITS more precision, 0 .. 255 << 6.  All
- * steps round.  All but `fold` keep a flat row flat; `fold` moves it by at most
- * half a unit for each of its weights, so that two folds of less than
- * BLUR_WEIGHTS_MAX weights do not show in a sample.
+ * A value is a sample with BLUR_EXTRA_BITS more bits, 0 .. 255 << 6.  All
+ * functions round.  All but `fold` give a flat row for a flat row.  `fold` may
+ * change the values of a flat row by half a unit for each of its weights; after
+ * two folds of less than BLUR_WEIGHTS_MAX weights each, that is still too
+ * little to change a sample.
  */
 #ifndef IMGOPS_BLUR_ROWS_H
 #define IMGOPS_BLUR_ROWS_H

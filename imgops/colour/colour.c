@@ -132,7 +132,10 @@ static bool is_inks(enum img_space space)
 	return space == IMG_CMYK || space == IMG_YCCK;
 }
 
-/* The number of pixels to convert, which decides whether tables pay. */
+/*
+ * The number of pixels to convert.  It decides whether it is worth while to
+ * make a table first.
+ */
 static uint64_t pixels_left(const struct image *src, struct img_size size,
 			    bool may_keep)
 {

@@ -11,25 +11,31 @@
 #include "imgops/colour/icc.h"
 #include "imgops/imgops.h"
 
-/* True: a profile of that size may stay, instead of a conversion to sRGB. */
+/*
+ * True: the result may keep a profile of that size, instead of being converted
+ * to sRGB.
+ */
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform);
 
 struct colour {
-	struct icc icc; /* to sRGB; none: the numbers stay */
+	struct icc icc; /* to sRGB; without channels: no conversion */
 	bool keeps_profile;
 	uint32_t notes; /* bits of image.notes */
 };
 
 /*
- * Decide how `src`, of which `size` will be left, is converted.  To be ended
- * with colour_close().  False: no memory.
+ * Decide how `src` is converted; the converted picture will have `size`.  Call
+ * colour_close() at the end.  False: no memory.
  */
 MUST_CHECK bool colour_open(struct colour *c, const struct image *src,
 			    struct img_size size,
 			    const struct img_transform *transform);
 
-/* True: pixels must be whole, so all planes as large as luma. */
+/*
+ * True: the conversion needs all channels of a pixel at once, so `src` must
+ * first be scaled to planes of one size.
+ */
 bool colour_needs_pixels(const struct colour *c, const struct image *src);
 
 /*
@@ -43,7 +49,10 @@ MUST_CHECK bool colour_convert(struct image *dst, const struct image *src,
 /* Memory that colour_convert() needs in addition to its result. */
 size_t colour_convert_bytes(uint32_t width_px);
 
-/* Convert, in place, a picture that does not need whole pixels. */
+/*
+ * Convert in place a picture for which colour_needs_pixels() is false.  Only
+ * grey ones change.
+ */
 void colour_convert_grey(struct image *img, const struct colour *c);
 
 /*
@@ -56,10 +65,7 @@ MUST_CHECK bool colour_label(struct image *dst, const struct image *src,
 
 void colour_close(struct colour *c);
 
-/*
- * Rows of planar samples from one space to another.  `width` is in samples, of
- * a row of luma.  Of each pair of arrays, planes may not overlap.
- */
+/* Convert `width` samples of each plane.  Planes must not overlap. */
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width);
 

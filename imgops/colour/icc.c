@@ -48,7 +48,7 @@ static void forget_block(struct icc_block *b)
 		LIST_REMOVE(b, entry);
 }
 
-/* A profile that asks for too much is bad; it is no lack of memory. */
+/* A profile that needs more is bad; this is not a lack of memory. */
 static bool is_sane(cmsUInt32Number bytes)
 {
 	return bytes > 0 && bytes <= BYTES_MAX;
@@ -382,8 +382,8 @@ static cmsUInt32Number device_type(cmsHPROFILE profile, enum img_space space)
 }
 
 /*
- * The floating-point versions of the tables may be chains of any length, which
- * each pixel would have to pass.  The profile is used without them.
+ * The floating-point versions of the tables may be chains of any number of
+ * steps, all of them for each pixel.  The profile is used without them.
  */
 static void drop_chains(cmsHPROFILE profile)
 {
@@ -400,11 +400,11 @@ static void drop_chains(cmsHPROFILE profile)
 }
 
 /*
- * lcms2 can put the whole conversion into a table before the first pixel, so
- * that each pixel costs little.  Measured, that pays from about as many pixels
- * as the table has entries.  Its own 17 steps for each of four inks take 24 ms;
- * 11 take 5 ms, at a mean delta-E to the exact conversion of 0.4 instead of
- * 0.3.
+ * lcms2 can make a table of the whole conversion before the first pixel, so
+ * that each pixel costs little.  By measurement, that is faster if there are
+ * more pixels than entries.  For four inks lcms2 would take 17 steps each, and
+ * 24 ms; 11 steps take 5 ms, and the mean delta-E to the exact conversion is
+ * 0.4 instead of 0.3.
  */
 static cmsUInt32Number table_flags(uint32_t channels, uint64_t pixels)
 {

@@ -33,8 +33,8 @@ enum icc_verdict {
 /*
  * A context of lcms2 that can be abandoned when memory is short.  If an
  * allocation fails, lcms2 2.14 treats a good profile as a bad one, or crashes.
- * So a failed allocation does not return: it jumps to the caller of lcms2, and
- * everything that lcms2 had allocated is freed with the context.
+ * So a failed allocation does not return: it jumps (longjmp) to the caller of
+ * lcms2, who frees the context and with it everything that lcms2 has allocated.
  */
 struct icc_context {
 	cmsContext lcms;
@@ -66,13 +66,14 @@ struct icc {
 	struct matrix_profile matrix;
 };
 
-/* None. */
+/* Make `icc` one that converts nothing. */
 void icc_init(struct icc *icc);
 
 /*
  * Open a profile for a picture of `space`, to convert about `pixels` of it.
- * A grey picture may have an RGB profile.  Only ICC_OTHER makes `icc` one that
- * converts; icc_close() is fine after all.  Until then `icc` must not move.
+ * A grey picture may have an RGB profile.  After ICC_OTHER `icc` converts;
+ * after the other verdicts it converts nothing.  icc_close() may follow in any
+ * case; until then `icc` must not move in memory.
  */
 MUST_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 				     size_t profile_bytes, enum img_space space,

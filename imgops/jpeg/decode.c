@@ -2,7 +2,7 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c; at whatever is odd, as n = 8
+ *	n <= 4, one scan          partial.c; if anything is unusual, as n = 8
  *	n = 1, progressive        partial.c, from the DC scans alone
  *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
  *	n = 8                     libjpeg's raw planes
@@ -342,7 +342,7 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 
 enum decode_term {
 	TERM_PICTURES,        /* one */
-	TERM_PROFILES,        /* looked at */
+	TERM_PROFILES,        /* read */
 	TERM_TABLES,          /* of AC codes, for partial decode */
 	TERM_FULL_BYTES,      /* of a sequential file, by libjpeg */
 	TERM_PARTIAL_1_BYTES, /* of one at n/8, by partial decode */
@@ -394,9 +394,8 @@ enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
  * rules.
  */
 struct path {
-	bool is_partial; /* by partial decode */
-	/* of the whole file, until all of it is read */
-	bool keeps_coefficients;
+	bool is_partial;         /* by partial decode */
+	bool keeps_coefficients; /* all, until the whole file is read */
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encode planes, as they are, with libjpeg-turbo.  As in reader.c, libjpeg's
- * longjmp ends here, and all state is in one struct.
+ * Encode planes, as they are, with libjpeg-turbo.  As in reader.c, all state is
+ * in one struct, because libjpeg reports errors by longjmp.
  *
  * Memory besides the result: some rows of blocks; for progressive or optimised
- * results 2 bytes for each sample, as all coefficients are kept first.  The
- * result is written into a block that is large enough for nearly any result,
- * and then copied into a block of its own size when libjpeg's memory has been
- * freed.  So the memory that is needed is known beforehand, and a photo is
- * copied once.
+ * results all coefficients, 2 bytes for each sample.  The result is written
+ * into a block that is large enough for nearly any result.  When libjpeg's
+ * memory has been freed, it is copied into a block of its own size.  So the
+ * needed memory is known before, and the bytes of a photo are copied once.
  */
 #include "imgops/estimate.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header, read from the markers without libjpeg, which copies and lists
- * markers in time quadratic in their number.  The order of the checks is
- * libjpeg's, so that both report the same error.
+ * The header is read from the markers without libjpeg: that copies and lists
+ * markers, in a time that grows with the square of their number.  The order of
+ * the checks is libjpeg's, so that both report the same error.
  *
  * EXIF is a TIFF file in a JPEG marker: a header that gives the byte order,
  * then directories of 12-byte entries.  Orientation is an entry of the first

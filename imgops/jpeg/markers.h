@@ -3,9 +3,9 @@
  * Markers: a walk over the marker segments of a JPEG in memory.
  *
  * ITU-T T.81, annex B.  It takes linear time for any bytes, and allocates
- * nothing.  Bytes between two segments that are no marker are skipped, and a
- * segment whose length is below 2 is taken as empty: both as libjpeg does.  But
- * outside of a scan the walk ends after 64 KiB without a marker.
+ * nothing.  As in libjpeg, bytes between two segments are skipped, and a
+ * segment whose length is below 2 is empty.  Unlike in libjpeg, the walk ends
+ * after 64 KiB without a marker, unless they are in a scan.
  *
  *	struct markers w;
  *	struct marker m;

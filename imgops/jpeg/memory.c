@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that libjpeg needs of a memory manager, as jmemmgr.c of
- * libjpeg-turbo 2.1 does it: every object and every row begins at a multiple of
- * 32 bytes, and rows of samples end at a multiple of 64, because its vector
- * code reads and writes past their ends.  A virtual array lies in memory as a
- * whole, so its rows follow each other and an access is only a check.
+ * Everything that libjpeg needs of a memory manager.  As in jmemmgr.c of
+ * libjpeg-turbo 2.1, every object and every row begins at a multiple of 32
+ * bytes, and rows of samples end at a multiple of 64, because its vector code
+ * reads and writes past their ends.  A virtual array is wholly in memory, its
+ * rows one after the other, so an access only checks its arguments.
  */
 #include "imgops/jpeg/memory.h"
 

@@ -8,9 +8,10 @@
  *	jpeg_memory_release(&m, (j_common_ptr)&jpeg);
  *	jpeg_destroy_decompress(&jpeg);
  *
- * Takes the place of jpeg->mem, libjpeg's own, which keeps what it has given
- * before.  Small requests are cut from chunks; large ones, and each component's
- * coefficients, are one block.  Nothing goes to a file.
+ * It replaces jpeg->mem until it is released; what libjpeg's own manager has
+ * given before stays valid.  Small requests share chunks.  A large request is a
+ * block of its own, and so are the coefficients of each component.  Nothing is
+ * written to temporary files.
  *
  * Limits  Over `bytes_max`, or out of memory: JERR_OUT_OF_MEMORY through
  *         error_exit.
@@ -25,8 +26,8 @@
 #include <jpeglib.h>
 
 /*
- * What is asked of struct memory: a chunk for small requests together, and the
- * extra bytes of a block for a large request.
+ * What is asked of struct memory: chunks, which small requests share, and
+ * blocks, which have some bytes more than the large request.
  */
 enum {
 	JPEG_MEMORY_CHUNK_BYTES = 32 << 10,

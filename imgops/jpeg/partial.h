@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: partial decode.  It makes a reduced picture from only those
- * coefficients that the picture needs, and is faster than libjpeg.
+ * Inside imgops: partial decode.  A block at n/8 (idct.h) needs few of its 64
+ * coefficients; only these are decoded, which is faster than libjpeg.
  *
- * A block at n/8 (idct.h) needs few of its 64 coefficients.
- *
- * Baseline: the needed coefficients are decoded, and the codes after them are
- * skipped.
+ * Baseline: the needed coefficients of a block are decoded, and the codes after
+ * them are skipped.
  *
  * Progressive at 1/8: only the DC scans are read.  libjpeg would allocate,
  * clear and walk arrays for all coefficients.
  *
  * Only common and intact files are read in this way: 8-bit, Huffman-coded, with
- * all components in each scan that is read.  At the first irregularity
- * partial_read() gives up without having consumed anything, and libjpeg decides
- * what the irregularity means.
+ * all components in each scan that is read.  When partial_read() finds anything
+ * else, it returns false and has not changed the state of libjpeg, which can
+ * then read the file and say what is wrong with it.
  */
 #ifndef IMGOPS_JPEG_PARTIAL_H
 #define IMGOPS_JPEG_PARTIAL_H
@@ -34,8 +32,8 @@ struct table_set {
 /*
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4, or 1 if the file is progressive.  `later` lists the
- * pieces of a progressive file that follow the bytes that `jpeg` reads now, as
- * from scans_pieces(); a sequential file has none.  False: the file was not read
+ * pieces of a progressive file, from scans_pieces(), that follow the bytes that
+ * `jpeg` reads now; a sequential file has none.  False: the file was not read
  * this way, or there was no memory.
  */
 MUST_CHECK bool partial_read(struct image *img, uint32_t n,

@@ -53,15 +53,19 @@ static void reader_on_error(j_common_ptr jpeg)
 	reader_fail(r, error_of_message(r, jpeg->err->msg_code));
 }
 
-/* `level` is -1 for a warning, 0 or more for traces. */
+/*
+ * `level` is -1 for a warning, 0 or more for traces.  Odd headers, and bytes
+ * left over before a marker (MJPEG cameras write these), are ignored: every
+ * pixel is still there.
+ */
 static void reader_on_message(j_common_ptr jpeg, int level)
 {
 	if (level >= 0)
 		return;
 	switch (jpeg->err->msg_code) {
-	case JWRN_ADOBE_XFORM: /* odd headers, and bytes left over before a */
-	case JWRN_JFIF_MAJOR:  /* marker (MJPEG cameras do that): every */
-	case JWRN_NOT_SEQUENTIAL: /* pixel is still there */
+	case JWRN_ADOBE_XFORM:
+	case JWRN_JFIF_MAJOR:
+	case JWRN_NOT_SEQUENTIAL:
 	case JWRN_EXTRANEOUS_DATA:
 	case JWRN_BOGUS_ICC:
 		return;

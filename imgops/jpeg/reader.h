@@ -3,9 +3,9 @@
  * Inside imgops: libjpeg's decompressor, without its longjmp and warnings.
  *
  * libjpeg reports errors by longjmp and damage by warnings.  reader_run() calls
- * a function that may use r->jpeg freely, and returns what went wrong.  All
- * state of that function must be reachable from `arg`, so that no local
- * variable lives across the longjmp.
+ * a function, `step`, that may use r->jpeg freely, and returns the error.  When
+ * libjpeg fails, `step` is left in the middle by longjmp; so everything that is
+ * needed afterwards must be in `arg`, not in local variables.
  *
  * A warning that means lost pixels is an error, or, if `lenient`, noted in
  * `is_damaged`.  The end of the input reads as an EOI marker, so a file that
@@ -33,7 +33,7 @@ struct reader {
 
 	struct jpeg_decompress_struct jpeg;
 	bool is_damaged;
-	const uint8_t *at; /* where reading stopped; in the last piece opened */
+	const uint8_t *at; /* where reading stopped, in the last piece read */
 
 	/* Private. */
 	struct jpeg_error_mgr errors;

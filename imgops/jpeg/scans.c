@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each segment, with the entropy-coded data after it, is kept or not as soon as
- * the next marker shows where it ends.  Progression is checked as ITU-T T.81,
- * annex G, defines it, where libjpeg only warns.  At any doubt the whole file
- * is read.
+ * A segment, with the entropy-coded data after it, ends at the next marker.
+ * When that is known, the segment is kept or left out.  The order of scans must
+ * be one that ITU-T T.81, annex G, allows (libjpeg only warns).  In any doubt
+ * the whole file is read.
  */
 #include "imgops/jpeg/scans.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Scaling by Lanczos-3: every output sample is a weighted sum of the input
- * samples around its position.  Planes are done in bands of eight output rows:
- * first sums of columns into a band that stays in the cache, then sums along
- * its rows.  Other filters are done by stb.c.
+ * samples around its position.  Eight output rows are made at a time: first,
+ * sums down the columns fill a band, which stays in the cache; then the output
+ * is summed along the rows of the band.  Other filters are applied by stb.c.
  *
  * Positions come from the spans of the two planes, so chroma stays where JPEG
  * puts it (centred between luma samples) for any pair of subsamplings.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stb_image_resize has no tiles: its memory grows with the product of the
- * result's width and the filter's height, its tables take quadratic time, it
- * counts in int, and it places samples in float.  So a plane is made in tiles,
- * each from the part of the source that its filter reaches.  That bounds all
- * four, and no sample depends on where a tile ends.
+ * A plane is made in tiles, each from the part of the source that its filter
+ * reaches.  No sample depends on where a tile ends.  stb_image_resize knows no
+ * tiles; used for a whole plane, it has four problems that tiles keep small:
+ * its memory grows with the product of the result's width and the filter's
+ * height, making its tables takes quadratic time, it counts in int, and it
+ * computes positions in float.
  */
 #include "imgops/resample/stb.h"
 

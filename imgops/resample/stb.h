@@ -3,10 +3,10 @@
  * Inside imgops: scaling a plane by a filter that is asked for by name, with
  * stb_image_resize.  Several times as slow as the Lanczos-3 of scale.c.
  *
- * A filter is widened to shrink, and samples past an edge are the edge sample
- * again: both as in weights.h.  Its shape is stb_image_resize's: "box" is a
- * trapezoid whose ramps are one input sample wide, so that it is a box only
- * where the size shrinks by a whole number.
+ * As in weights.h, a filter is widened where the size shrinks, and past an edge
+ * the edge sample is repeated.  The filters have the shapes of
+ * stb_image_resize.  Its "box" is a trapezoid whose ramps are one input sample
+ * wide: a true box only if the size shrinks by a whole number.
  *
  * Memory     One block, of resample_bytes(): less than 400 KB for photos, at
  *            most 25 MB (65,500 samples to one, both ways).
@@ -36,8 +36,8 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
 		      enum img_filter filter);
 
 /*
- * The samples that resample_plane() reads; a sample that several tiles need
- * counts several times.
+ * The samples that resample_plane() reads.  A sample that several tiles need
+ * counts once for each of them.
  */
 struct resample_work {
 	double columns; /* for one row of tiles */

@@ -39,7 +39,10 @@ static double input_position(const struct axis *a, uint32_t i)
 	return a->start + (a->mirrored ? a->in_span - at : at) - 0.5;
 }
 
-/* Add the values that fall outside the plane to those of its edge samples. */
+/*
+ * Copy the values of the samples from `from` on.  Values of samples outside the
+ * plane are added to those of its edge samples.
+ */
 static void fold_values(double *folded, uint32_t used, const double *values,
 			uint32_t count, int64_t from, uint32_t first,
 			uint32_t in)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filter weights: for each output sample along one axis, the input samples that
- * are summed, and their weights.  Lanczos-3, widened to shrink.
+ * are summed, and their weights.  The filter is Lanczos-3, widened where the
+ * size shrinks.
  *
  * Limits  Memory grows with inputs + outputs, not with their product: 20 KB
  *         for 1000 -> 640, at most 5 MB (65,500 -> 1).
@@ -11,10 +12,11 @@
 
 #include "imgops/imgops.h"
 
+/* One axis of a plane, from input to output samples. */
 struct axis {
-	uint32_t in, out;         /* samples */
-	double in_span, out_span; /* of what is shown */
-	double start;             /* where that begins, in input samples */
+	uint32_t in, out;         /* samples of the planes */
+	double in_span, out_span; /* samples of the part that is shown */
+	double start;             /* where that part begins in the input */
 	bool mirrored;
 };
 
