@@ -42,15 +42,6 @@ void workload_set_result(struct workload *w, const struct img_view *view,
 	image_shape(&w->pixels, view->size, h->space, true);
 }
 
-struct workload workload_make(const struct img_header *header,
-			      uint32_t dct_scale)
-{
-	struct workload w = { .header = header };
-
-	decode_workload(&w, dct_scale);
-	return w;
-}
-
 static uint64_t step_ns(const struct step_estimate *step,
 			const struct workload *w)
 {
@@ -100,11 +91,13 @@ struct img_cost img_cost_parts(const struct img_header *header,
 			       uint32_t dct_scale, struct img_cost_part *parts,
 			       uint32_t count)
 {
-	struct workload w = workload_make(header, dct_scale);
+	struct workload w = { .header = header };
 	struct peak peak = { .gap_least = UINT64_MAX };
-	struct img_cost all = { .decode_ns = step_ns(&decode_estimate, &w) };
+	struct img_cost all = { 0 };
 
 	assert(count >= 1);
+	workload_set_decoded(&w, dct_scale);
+	all.decode_ns = step_ns(&decode_estimate, &w);
 	for (uint32_t i = 0; i < count; i++) {
 		struct img_cost_part *part = &parts[i];
 

@@ -55,12 +55,11 @@ extern const struct step_estimate scale_estimate; /* input not included */
 extern const struct step_estimate blur_estimate;
 extern const struct step_estimate encode_estimate;
 
-/* Set w->dct_scale, which may be larger than asked for, and w->decoded. */
-void decode_workload(struct workload *w, uint32_t dct_scale);
-
-/* A file decoded at `dct_scale`, and one result made from it. */
-struct workload workload_make(const struct img_header *header,
-			      uint32_t dct_scale);
+/*
+ * Fill a workload of which the header is set, for a file decoded at
+ * `dct_scale`; w->dct_scale may be larger.  Then, for one result at a time:
+ */
+void workload_set_decoded(struct workload *w, uint32_t dct_scale);
 void workload_set_result(struct workload *w, const struct img_view *view,
 			 const struct img_transform *transform);
 

@@ -66,12 +66,13 @@ static void add_equations(const struct row *row,
 {
 	const struct img_header *h = &row->first.header;
 	const struct img_view *view = &row->first.view;
-	struct workload w = workload_make(h, img_dct_scale(h, view, transform));
+	struct workload w = { .header = h };
 	double ns[STEPS] = { row->cpu_s[STEP_PROBE] + row->cpu_s[STEP_DECODE],
 			     row->cpu_s[STEP_SCALE], row->cpu_s[STEP_BLUR],
 			     row->cpu_s[STEP_ENCODE] };
 	double all = (ns[0] + ns[1] + ns[2] + ns[3]) * 1e9 / PASSES;
 
+	workload_set_decoded(&w, img_dct_scale(h, view, transform));
 	workload_set_result(&w, view, transform);
 	for (int i = 0; i < STEPS; i++) {
 		struct equation *e = &systems[i].equations[systems[i].count++];

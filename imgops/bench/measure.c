@@ -137,7 +137,8 @@ const struct img_limits run_limits = {
 	.decode_bytes_max = UINT64_C(1) << 30,
 };
 
-double run_cpu_s(void)
+/* CPU time of this thread. */
+static double thread_cpu_s(void)
 {
 	return (double)clock_thread_cpu_ns() / NS_PER_S;
 }
@@ -206,7 +207,7 @@ static enum img_err run_step(struct run *r, struct image *dst,
 
 struct run run_file(const struct file *file, const struct run_job *job)
 {
-	double since = run_cpu_s();
+	double since = thread_cpu_s();
 	struct image src = { 0 };
 	struct run r = { 0 };
 
@@ -217,7 +218,7 @@ struct run run_file(const struct file *file, const struct run_job *job)
 		if (r.step == STEP_BLUR && job->transform->blur_sigma_px <= 0)
 			continue;
 		r.err = run_step(&r, &dst, &src, file, job);
-		now = run_cpu_s();
+		now = thread_cpu_s();
 		r.cpu_s[r.step] = now - since;
 		since = now;
 		if (r.err == IMG_OK && job->watch != NULL)
@@ -399,14 +400,14 @@ static void floor_pass(struct measure *m, struct floor *f, int quality)
 
 		if (row->first.err != IMG_OK)
 			continue;
-		began = run_cpu_s();
+		began = thread_cpu_s();
 		floor_decode(f, row->file->bytes, row->file->size_bytes,
 			     row->first.dct_scale);
-		row->floor_s[STEP_DECODE] += run_cpu_s() - began;
+		row->floor_s[STEP_DECODE] += thread_cpu_s() - began;
 		floor_decode(f, row->result, row->first.jpeg_bytes, 8);
-		began = run_cpu_s();
+		began = thread_cpu_s();
 		(void)floor_encode(f, quality);
-		row->floor_s[STEP_ENCODE] += run_cpu_s() - began;
+		row->floor_s[STEP_ENCODE] += thread_cpu_s() - began;
 	}
 }
 

@@ -116,9 +116,6 @@ struct run run_file(const struct file *file, const struct run_job *job);
 
 void run_release(struct run *r, const struct run_job *job);
 
-/* CPU time of this thread. */
-double run_cpu_s(void);
-
 /* --- All files, in several passes --- */
 
 /* One file; times are sums over the measured passes. */

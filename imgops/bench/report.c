@@ -44,7 +44,15 @@ double spread_quantile(const struct spread *s, double share)
 	return quantile_between(s->values, s->count, share);
 }
 
-void estimate_errors_init(struct estimate_errors *e, const struct measure *m)
+/* Estimates by img_cost() against what was measured, over accepted files. */
+struct estimate_errors {
+	struct spread cpu;       /* |ln (estimate / measured)|; 0.1: 10 % */
+	struct spread memory;    /* estimate / measured peak */
+	size_t memory_low_count; /* files that took more than the estimate */
+};
+
+static void estimate_errors_init(struct estimate_errors *e,
+				 const struct measure *m)
 {
 	*e = (struct estimate_errors){ 0 };
 	spread_init(&e->cpu, m->row_count);
@@ -71,7 +79,7 @@ void estimate_errors_init(struct estimate_errors *e, const struct measure *m)
 	spread_finish(&e->memory);
 }
 
-void estimate_errors_release(struct estimate_errors *e)
+static void estimate_errors_release(struct estimate_errors *e)
 {
 	spread_release(&e->cpu);
 	spread_release(&e->memory);

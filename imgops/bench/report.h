@@ -27,16 +27,6 @@ void spread_finish(struct spread *s);
 /* After spread_finish() of at least one value. */
 double spread_quantile(const struct spread *s, double share);
 
-/* Estimates by img_cost() against what was measured, over accepted files. */
-struct estimate_errors {
-	struct spread cpu;       /* |ln (estimate / measured)|; 0.1: 10 % */
-	struct spread memory;    /* estimate / measured peak */
-	size_t memory_low_count; /* files that took more than the estimate */
-};
-
-void estimate_errors_init(struct estimate_errors *e, const struct measure *m);
-void estimate_errors_release(struct estimate_errors *e);
-
 void report_print(FILE *out, const struct measure *m,
 		  const struct bench_options *o);
 

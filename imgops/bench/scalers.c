@@ -6,12 +6,12 @@
  *
  * Built where libswscale-dev and libyuv-dev are installed.
  */
+#include "base/clock.h"
 #include "imgops/bench/measure.h"
 #include "imgops/bench/reference.h"
 #include "imgops/image.h"
 #include "imgops/resample/scale.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include <libswscale/swscale.h>
@@ -91,16 +91,17 @@ static const struct {
 /* The least CPU time of some runs; less than 0: it failed. */
 static double time_ms(struct job *j, scaler_fn *run)
 {
-	double least = INFINITY;
+	uint64_t least_ns = UINT64_MAX;
 
 	for (int i = 0; i < RUNS; i++) {
-		double start = run_cpu_s();
+		uint64_t start_ns = clock_thread_cpu_ns(), ns;
 
 		if (!run(j))
 			return -1;
-		least = fmin(least, run_cpu_s() - start);
+		ns = clock_thread_cpu_ns() - start_ns;
+		least_ns = ns < least_ns ? ns : least_ns;
 	}
-	return least * 1000;
+	return (double)least_ns / NS_PER_MS;
 }
 
 /* The photo's luma, alone and `width` wide. */

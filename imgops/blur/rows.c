@@ -16,18 +16,18 @@
  * Inlined, so compiled for the CPU of the function that calls it.  Indices are
  * size_t: compilers vectorise only indices that do not wrap.
  */
-#define LOOP static inline __attribute__((always_inline))
+#define INLINED __attribute__((always_inline))
 
-LOOP void widen(int16_t *restrict out, const uint8_t *restrict in,
-		uint32_t width)
+INLINED static inline void widen(int16_t *restrict out,
+				 const uint8_t *restrict in, uint32_t width)
 {
 	for (size_t x = 0; x < width; x++)
 		out[x] = (int16_t)(in[x] << BLUR_EXTRA_BITS);
 }
 
 /* Rounded, values end at (255 << 6) + 32 at most: they fit into 16 bits. */
-LOOP void narrow(uint8_t *restrict out, const int16_t *restrict in,
-		 uint32_t width)
+INLINED static inline void narrow(uint8_t *restrict out,
+				  const int16_t *restrict in, uint32_t width)
 {
 	enum { HALF = 1 << (BLUR_EXTRA_BITS - 1) };
 
@@ -35,16 +35,17 @@ LOOP void narrow(uint8_t *restrict out, const int16_t *restrict in,
 		out[x] = (uint8_t)((uint16_t)(in[x] + HALF) >> BLUR_EXTRA_BITS);
 }
 
-LOOP void smooth(int16_t *restrict out, const int16_t *restrict a,
-		 const int16_t *restrict b, const int16_t *restrict c,
-		 uint32_t width)
+INLINED static inline void smooth(int16_t *restrict out,
+				  const int16_t *restrict a,
+				  const int16_t *restrict b,
+				  const int16_t *restrict c, uint32_t width)
 {
 	for (size_t x = 0; x < width; x++)
 		out[x] = (int16_t)((uint16_t)(a[x] + 2 * b[x] + c[x] + 2) >> 2);
 }
 
-LOOP void reduce(int16_t *restrict out, const int16_t *restrict in,
-		 uint32_t width)
+INLINED static inline void reduce(int16_t *restrict out,
+				  const int16_t *restrict in, uint32_t width)
 {
 	const int16_t *before = in - 1;
 
@@ -54,8 +55,8 @@ LOOP void reduce(int16_t *restrict out, const int16_t *restrict in,
 				   2);
 }
 
-LOOP void expand(int16_t *restrict out, const int16_t *restrict in,
-		 uint32_t in_width)
+INLINED static inline void expand(int16_t *restrict out,
+				  const int16_t *restrict in, uint32_t in_width)
 {
 	for (size_t i = 0; i < in_width; i++) {
 		out[2 * i] = in[i];
@@ -64,8 +65,9 @@ LOOP void expand(int16_t *restrict out, const int16_t *restrict in,
 	}
 }
 
-LOOP void average(int16_t *restrict out, const int16_t *restrict a,
-		  const int16_t *restrict b, uint32_t width)
+INLINED static inline void average(int16_t *restrict out,
+				   const int16_t *restrict a,
+				   const int16_t *restrict b, uint32_t width)
 {
 	for (size_t x = 0; x < width; x++)
 		out[x] = (int16_t)((uint16_t)(a[x] + b[x] + 1) >> 1);

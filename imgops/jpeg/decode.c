@@ -443,7 +443,7 @@ static struct img_size largest_factors(const struct img_header *h)
 	return most;
 }
 
-void decode_workload(struct workload *w, uint32_t dct_scale)
+void workload_set_decoded(struct workload *w, uint32_t dct_scale)
 {
 	const struct img_header *h = w->header;
 	struct img_size most = largest_factors(h);

@@ -95,8 +95,3 @@ bool markers_next(struct markers *w, struct marker *m)
 	w->at = w->end;
 	return false;
 }
-
-bool marker_begins(const struct marker *m, const char *text, size_t count)
-{
-	return m->bytes >= count && memcmp(m->data, text, count) == 0;
-}

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	MARKER_TEM = 0x01,
@@ -75,6 +76,10 @@ bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes);
 bool markers_next(struct markers *w, struct marker *m);
 
 /* True: the data of `m` begin with the `count` bytes of `text`. */
-bool marker_begins(const struct marker *m, const char *text, size_t count);
+static inline bool marker_begins(const struct marker *m, const char *text,
+				 size_t count)
+{
+	return m->bytes >= count && memcmp(m->data, text, count) == 0;
+}
 
 #endif

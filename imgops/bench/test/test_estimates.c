@@ -3,7 +3,7 @@
  * Promises: errors are those of the accepted files; too much and too little CPU
  * time count alike; a peak above the estimate is counted.
  */
-#include "imgops/bench/report.h"
+#include "imgops/bench/report.c"
 
 #include "base/quantiles.h"
 
