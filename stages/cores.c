@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/cores.h"
 
+#include "base/util.h"
 #include "stages/cgroup.h"
 
 #include <assert.h>
@@ -87,12 +88,7 @@ static void list_all(struct cores *c)
 	}
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Siblings the process may not use leave the list, in place. */
+/* Remove the CPUs that the process may not use from the list. */
 static void keep_allowed(struct cores *c)
 {
 	uint32_t kept = 0;
@@ -191,7 +187,7 @@ struct cores *cores_new(const char *list, const char **why)
 		keep_allowed(c);
 		if (c->count == 0) /* a system that shows no cores */
 			list_set(c, c->allowed);
-		c->count = least(c->count, quota_cpus_under(""));
+		c->count = min_u32(c->count, quota_cpus_under(""));
 	} else if ((*why = parse(c, list)) != NULL) {
 		cores_free(c);
 		return NULL;

@@ -76,7 +76,7 @@ struct group *group_new(const struct group_config *config)
 
 		g->parts[p].core_first = first;
 		g->parts[p].core_count = end - first;
-		/* Thieves may do anybody's work, so all sleep in one place. */
+		/* A thief may take any event, so all sleep in one place. */
 		g->parts[p].sleeps =
 			g->schedule.steal ? &g->parts[0].own : &g->parts[p].own;
 	}
@@ -100,12 +100,12 @@ struct stage *group_add(struct group *g, const struct stage_config *config)
 }
 
 enum {
-	NAME_NUMBERS = 10000, /* a thread has 15 characters of name */
+	NAME_NUMBERS = 10000, /* a thread's name has 15 characters */
 	NAME_PARTS = 1000,
 	WHO_BITS = 32,
 };
 
-/* Wake-ups for the workers of this number in their part, hardly more. */
+/* The bit for wake-ups of worker `number`; few others have the same bit. */
 static uint32_t who_is(uint32_t number)
 {
 	return UINT32_C(1) << number % WHO_BITS;
@@ -123,14 +123,14 @@ static uint32_t pool_threads(const struct group *g, const struct stage *s)
 
 	if (!c->pool_is_auto)
 		return c->pool_threads[s->index];
-	/* Keys keep their workers, so such a pool does not change. */
+	/* A key stays with its worker, so the size of such a pool is fixed. */
 	uint32_t cores = g->parts[0].core_count;
 
 	return s->config.type == STAGE_PARTITIONED ? cores :
 						     cores * POOL_AUTO_PER_CORE;
 }
 
-/* Workers for each of which a stage partitioned by key has a station. */
+/* Stations of a stage in one part: one per worker if keys divide it. */
 static uint32_t lane_count(const struct group *g, const struct stage *s)
 {
 	if (s->config.type != STAGE_PARTITIONED)
@@ -277,7 +277,7 @@ static bool plan_stations(struct group *g)
 	return ok;
 }
 
-/* The number of events that workers of other parts may steal. */
+/* List the stations from which workers of other parts may steal. */
 static void plan_victims(struct group *g, uint32_t part)
 {
 	struct visit_part *p = &g->visits.parts[part];
@@ -510,7 +510,7 @@ void group_stop(struct group *g)
 
 		assert(!failed); /* EDEADLK: called by a handler */
 	}
-	/* Callers that run handlers themselves are not ours to join. */
+	/* Threads that run handlers as callers end later; wait for them. */
 	while (!group_is_drained(g)) {
 		uint32_t ticket = eventcount_prepare(&g->drained);
 

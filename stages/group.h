@@ -28,13 +28,14 @@ enum { THREAD_NAME_BYTES = 16 };
 /* Only one worker at a time may be in an exclusive stage. */
 struct entry {
 	_Atomic bool is_taken;
-	_Atomic bool is_missed; /* a worker passed by while it was taken */
-	struct eventcount left; /* callers, which have no queue, wait here */
+	_Atomic bool is_missed; /* a worker came while it was taken, and left */
+	struct eventcount left; /* without queues, callers wait here */
 };
 
 /* Threads that stay at one station; all exist, some may be parked. */
 struct pool {
-	_Atomic uint32_t active_count; /* numbers below this are not parked */
+	_Atomic uint32_t
+		active_count; /* the first threads; others are parked */
 	uint32_t thread_count;
 	bool is_auto;
 	struct eventcount parked;
@@ -42,7 +43,8 @@ struct pool {
 };
 
 enum { POOL_AUTO_PER_CORE = 2 }; /* threads at most, for each stage */
-#define POOL_PATIENCE_NS UINT64_C(1000000000) /* idle for so long: one less */
+/* A thread that is idle for this time leaves its pool. */
+#define POOL_PATIENCE_NS UINT64_C(1000000000)
 
 /*
  * A queue that workers visit: of one stage in one part; of all shared stages in
@@ -53,16 +55,16 @@ struct station {
 	struct visit_station visited;
 	struct stage *stage; /* NULL: the central queue */
 	struct queue *queue;
-	struct queue *passed; /* passed over by a cutoff; NULL: no cutoff */
+	struct queue *passed; /* events skipped by a cutoff; NULL: no cutoff */
 	struct entry *entry;  /* NULL: any number of workers may visit */
 	struct entry own_entry;
-	struct pool pool; /* no threads: its workers roam */
+	struct pool pool; /* without threads if workers roam */
 
 	/* Which workers a new event wakes. */
 	struct eventcount own; /* where workers that stay sleep */
 	struct eventcount *wakes;
 	uint32_t wakes_who;
-	bool wakes_all; /* a single one may be the wrong one */
+	bool wakes_all; /* one worker may be one that cannot take the event */
 };
 
 struct stage {
@@ -98,11 +100,11 @@ struct worker {
 	_Atomic uint64_t sleep_count;
 	_Atomic uint64_t stolen_count;
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
-	_Atomic uint64_t asleep_ns;       /* asleep: less the time it began */
-	_Atomic uint64_t asleep_told_ns;  /* the most that a reader was given */
+	_Atomic uint64_t asleep_ns;       /* during a sleep, minus its start */
+	_Atomic uint64_t asleep_told_ns;  /* the most that a reader has got */
 	_Atomic clockid_t cpu_clock;      /* of its thread; see has_cpu_clock */
 	_Atomic bool has_cpu_clock;       /* the thread runs */
-	_Atomic uint64_t cpu_told_ns;     /* the most that a reader was given */
+	_Atomic uint64_t cpu_told_ns;     /* the most that a reader has got */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];
@@ -144,7 +146,7 @@ void group_leave(struct group *g);
 
 bool group_is_drained(struct group *g);
 
-/* Stations, and workers with all but their threads.  False: no memory. */
+/* Make the stations, and the workers without threads.  False: no memory. */
 bool group_plan(struct group *g);
 
 /* worker.c */
@@ -158,7 +160,7 @@ void worker_set_current(struct worker *w);
 /* The life of a worker's thread; `arg` is the worker. */
 void *worker_main(void *arg);
 
-/* Make one visit, with those that interrupt it.  False: there is none. */
+/* Make a visit, with visits that interrupt it.  False: there is no work. */
 bool worker_visit(struct worker *w);
 
 /* CPU time of its thread since start: see struct worker_stats. */

@@ -303,8 +303,7 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 }
 
 #define READ(choices, text, value)                                             \
-	read_choice(choices, sizeof(choices) / sizeof((choices)[0]), text,     \
-		    value)
+	read_choice(choices, ARRAY_SIZE(choices), text, value)
 
 /* False: `text` is not a value of the flag. */
 static bool read_value(struct schedule *s, uint32_t flag, const char *text,

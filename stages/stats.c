@@ -2,14 +2,10 @@
 #include "stages/stats.h"
 
 #include "base/clock.h"
+#include "base/util.h"
 #include "stages/group.h"
 
 #include <assert.h>
-
-static uint64_t larger_of(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static void add_tally(struct stage_stats *out, const struct tally *t)
 {
@@ -23,12 +19,12 @@ static void add_tally(struct stage_stats *out, const struct tally *t)
 	out->switch_ns += tally_read(&t->switch_ns);
 	out->wait_ns += tally_read(&t->wait_ns);
 	out->wait_ns_max =
-		larger_of(out->wait_ns_max, tally_read(&t->wait_ns_max));
+		max_u64(out->wait_ns_max, tally_read(&t->wait_ns_max));
 	out->service_ns += tally_read(&t->service_ns);
 	out->service_ns_max =
-		larger_of(out->service_ns_max, tally_read(&t->service_ns_max));
-	out->queued_count_max = larger_of(out->queued_count_max,
-					  tally_read(&t->queued_count_max));
+		max_u64(out->service_ns_max, tally_read(&t->service_ns_max));
+	out->queued_count_max = max_u64(out->queued_count_max,
+					tally_read(&t->queued_count_max));
 	out->queued_count_total += tally_read(&t->queued_count_total);
 	histogram_read(&t->waits, &out->waits);
 	histogram_read(&t->services, &out->services);

@@ -14,6 +14,8 @@
  */
 #include "stages/tally.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -150,16 +152,6 @@ static uint64_t oldest_whole(uint64_t next)
 	return next < TRACE_SPANS ? 0 : next - TRACE_SPANS + 1;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed)
 {
@@ -167,14 +159,14 @@ uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 	uint64_t end = atomic_load_explicit(&t->next, memory_order_acquire);
 
 	assert(*next <= end);
-	uint64_t first = later(*next, oldest_whole(end));
+	uint64_t first = max_u64(*next, oldest_whole(end));
 
-	end = earlier(end, first + count);
+	end = min_u64(end, first + count);
 	for (uint64_t at = first; at < end; at++)
 		out[at - first] = read_span(t, at);
 
 	uint64_t now = atomic_load_explicit(&t->next, memory_order_relaxed);
-	uint64_t whole = earlier(later(first, oldest_whole(now)), end);
+	uint64_t whole = min_u64(max_u64(first, oldest_whole(now)), end);
 
 	(void)memmove(out, out + (whole - first), (end - whole) * sizeof(*out));
 	*missed += whole - *next;

@@ -11,7 +11,7 @@
 
 #include <assert.h>
 
-/* Not on the way from one event to the next, which is kept short. */
+/* For functions that do not run for every event: they are not inlined. */
 #define RARE __attribute__((noinline))
 
 static uint32_t least_loaded_part(const struct visit_group *g, uint32_t from)
@@ -48,14 +48,14 @@ static uint32_t stacked_count(const struct visitor *v,
 		       0;
 }
 
-/* Those that no cutoff has passed over yet. */
+/* Events that no cutoff has skipped yet. */
 static uint32_t fresh_count(const struct visitor *v,
 			    const struct visit_station *s)
 {
 	return v->access->queued_count(s) + stacked_count(v, s);
 }
 
-/* Those that a cutoff has passed over. */
+/* Events that a cutoff has skipped. */
 static uint32_t passed_count(const struct visitor *v,
 			     const struct visit_station *s)
 {
@@ -167,7 +167,7 @@ bool visitor_has_work(const struct visitor *v)
 	return find_victim(v) != NULL;
 }
 
-/* From now on the worker's time is for `stage`. */
+/* From now on the worker spends its time on `stage`. */
 static void turn_to(struct visitor *v, uint32_t stage, uint64_t now_ns)
 {
 	uint32_t from = v->visited;
@@ -356,7 +356,7 @@ RARE static struct visit_station *find_interruption(const struct visitor *v,
 	return NULL;
 }
 
-/* Every now and then, what the policy may know of each stage. */
+/* Measure the rates of each stage, at most once in MEASURE_INTERVAL_NS. */
 static void measure_rates(struct visitor *v, uint64_t now_ns)
 {
 	if (!v->group->schedule->policy->reads_rates ||
@@ -392,7 +392,7 @@ RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 	return VISIT_OVER;
 }
 
-/* NULL: the visit is over, or *is_passed: an event was passed over. */
+/* NULL: the visit is over; or *is_passed: an event was skipped. */
 static struct event *take(struct visitor *v, bool *is_passed)
 {
 	struct visit *visit = &v->visit;

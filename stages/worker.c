@@ -326,7 +326,7 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 	return visit_choose_part(&g->visits);
 }
 
-/* The `queued_count`th of those that wait where it was sent. */
+/* An event was queued as the `queued_count`th in its queue. */
 static void count_arrived(const struct stage *s, uint32_t part,
 			  uint32_t queued_count)
 {
@@ -426,7 +426,7 @@ static uint32_t stage_of(const struct event *ev)
 	return ev->stage->index;
 }
 
-/* The hardware's counts since the last call belong to stage `from`. */
+/* Hardware counts since the last call are added to stage `from`. */
 static void count_hardware(struct worker *w, uint32_t from)
 {
 	uint64_t totals[PERF_COUNTERS];
@@ -563,7 +563,7 @@ static struct pool *pool_of(const struct worker *w)
 	return &station_of(w->visitor.stations[0])->pool;
 }
 
-/* As eventcount_wait(), and traced. */
+/* As eventcount_wait(); the sleep is added to the trace. */
 static bool sleep_traced(struct worker *w, struct eventcount *ec,
 			 uint32_t ticket, uint32_t who, uint64_t patience_ns)
 {
@@ -643,7 +643,7 @@ uint64_t worker_cpu_ns(struct worker *w)
 {
 	struct timespec t;
 
-	/* A thread that has just ended has no clock any more. */
+	/* The clock fails if the thread has just ended. */
 	if (atomic_load(&w->has_cpu_clock) &&
 	    clock_gettime(atomic_load(&w->cpu_clock), &t) == 0)
 		tally_max(&w->cpu_told_ns,
@@ -662,7 +662,7 @@ static void open_cpu_clock(struct worker *w)
 	atomic_store(&w->has_cpu_clock, true);
 }
 
-/* The number of this clock may soon be that of another thread's. */
+/* After the thread's end, its clock's number may be used for another thread. */
 static void close_cpu_clock(struct worker *w)
 {
 	(void)worker_cpu_ns(w);

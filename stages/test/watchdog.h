@@ -3,8 +3,10 @@
 #define STAGES_TEST_WATCHDOG_H
 
 /*
- * A test that hangs has lost a wake-up: say so and abort, well before CTest
- * would kill it without a word.  Call first, from main.
+ * A test that uses no CPU time for two minutes hangs, because a wake-up was
+ * lost: the watchdog says so and aborts, before CTest would end the test
+ * without a word.  A test that is only slow, on a busy machine, goes on.  Call
+ * this first, from main.
  */
 void watchdog_start(void);
 
