@@ -172,21 +172,17 @@ static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
 		   100 * (requests - results_count_ok(result)) / requests);
 }
 
-static const char *skip_number(const char *text)
-{
-	return text + strspn(text, "0123456789.");
-}
-
 /* Are two warnings equal except for their numbers? */
 static bool is_like(const char *a, const char *b)
 {
-	for (; *a != '\0'; a++, b++) {
-		a = skip_number(a);
-		b = skip_number(b);
+	static const char digits[] = "0123456789.";
+
+	for (;; a++, b++) {
+		a += strspn(a, digits);
+		b += strspn(b, digits);
 		if (*a != *b || *a == '\0')
-			break;
+			return *a == *b;
 	}
-	return *a == *b;
 }
 
 static void add_warning(struct figures *f, const char *arm, const char *text)

@@ -487,13 +487,15 @@ static bool run_gnuplot(struct plots *p, const char *drafts, const char *log,
 		.directory = drafts,
 		.log = log,
 	};
-	int status = 0;
+	int status;
+	bool is_installed =
+		process_run(&config, &never_stop, &status, &p->missing);
 
-	(void)!process_run(&config, &never_stop, &status, &p->missing);
 	cJSON_Delete(command);
-	if (status != 0)
-		process_explain(error, "gnuplot", &status, log);
-	return status == 0;
+	if (!is_installed || status == 0)
+		return true;
+	process_explain(error, "gnuplot", &status, log);
+	return false;
 }
 
 bool plots_draw(struct plots *p, const struct figures *f, const char *folder,

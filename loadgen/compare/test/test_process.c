@@ -41,11 +41,20 @@ static bool is_alive(long pid)
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-/* A list of the words, which nobody frees before the test ends. */
+static cJSON *kept; /* what the tests' arms lend, until the end */
+
+static cJSON *keep(cJSON *json)
+{
+	cJSON_AddItemToArray(kept, json);
+	return json;
+}
+
+/* A list of the words. */
 #define WORDS(...)                                                             \
-	cJSON_CreateStringArray((const char *const[]){ __VA_ARGS__ },          \
-				sizeof((const char *const[]){ __VA_ARGS__ }) / \
-					sizeof(char *))
+	keep(cJSON_CreateStringArray(                                          \
+		(const char *const[]){ __VA_ARGS__ },                          \
+		sizeof((const char *const[]){ __VA_ARGS__ }) /                 \
+			sizeof(char *)))
 
 static bool start(struct server_process *s, const struct arm *arm,
 		  struct error *error)
@@ -82,21 +91,22 @@ static void test_start_and_stop(void)
 /* A shell, its server, and a child that ignores SIGTERM: all of them end. */
 static void test_the_whole_group_ends(void)
 {
+	cJSON *environment = keep(cJSON_CreateObject());
 	struct arm arm = {
 		.url = "http://127.0.0.1:{port}/?q=1",
 		.command =
 			WORDS("sh", "-c",
 			      "trap '' TERM; sleep 1000 & echo sleeper $!; "
 			      "cd / && \"$PROGRAM\" $PORT 0 200 & wait; wait"),
-		.environment = cJSON_CreateObject(),
+		.environment = environment,
 	};
 	struct server_process s = { 0 };
 	struct error error;
 	long server;
 	long sleeper;
 
-	cJSON_AddStringToObject((cJSON *)arm.environment, "PORT", "{port}");
-	cJSON_AddStringToObject((cJSON *)arm.environment, "PROGRAM", program);
+	cJSON_AddStringToObject(environment, "PORT", "{port}");
+	cJSON_AddStringToObject(environment, "PROGRAM", program);
 	assert(start(&s, &arm, &error));
 	assert(strstr(s.url, "/?q=1&w=1") != NULL);
 	server = logged("pid ");
@@ -214,6 +224,7 @@ static void test_log_tail(void)
 int main(void)
 {
 	program_find("compare_reply_server", program);
+	kept = cJSON_CreateArray();
 	scratch_init(&scratch);
 	scratch_path(&scratch, "log", log_path);
 	test_start_and_stop();
@@ -224,5 +235,6 @@ int main(void)
 	test_probe();
 	test_log_tail();
 	scratch_release(&scratch);
+	cJSON_Delete(kept);
 	return 0;
 }
