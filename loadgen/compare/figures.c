@@ -165,7 +165,7 @@ static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
 	};
 	double requests = number_at(result, "requests");
 
-	static_assert(SIZE_CLASS_COUNT == 4, "the last one is 3");
+	static_assert(CLASS_COUNT == 4, "the last one is 3");
 	for (int i = 0; i < OPEN_FAILED_PERCENT; i++)
 		sample_add(&open[i], number_at(result, paths[i]));
 	sample_add(&open[OPEN_FAILED_PERCENT],

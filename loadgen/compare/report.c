@@ -321,9 +321,9 @@ static void write_open_table(const struct report *r)
 	};
 
 	snprintf(smallest, sizeof(smallest), "%s: p90, ms",
-		 size_classes[0].name);
+		 class_bounds[CLASSES_BY_BYTES][0].name);
 	snprintf(largest, sizeof(largest), "%s: p99, ms",
-		 size_classes[SIZE_CLASS_COUNT - 1].name);
+		 class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].name);
 	write_table(r, columns, ARRAY_SIZE(columns), r->plan.open.rate_count);
 }
 

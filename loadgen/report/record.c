@@ -10,37 +10,22 @@
 
 static const uint64_t interval_ns = INTERVAL_S * NS_PER_S;
 
-const struct size_class size_classes[SIZE_CLASS_COUNT] = {
-	{ "< 50 KB", 50000 },
-	{ "50-200 KB", 200000 },
-	{ "200-800 KB", 800000 },
-	{ ">= 800 KB", UINT64_MAX },
+const struct class_bound class_bounds[CLASS_KINDS][CLASS_COUNT] = {
+	[CLASSES_BY_BYTES] = { { "< 50 KB", 50000 },
+			       { "50-200 KB", 200000 },
+			       { "200-800 KB", 800000 },
+			       { ">= 800 KB", INFINITY } },
+	[CLASSES_BY_MEGAPIXELS] = { { "< 0.1 MP", 0.1 },
+				    { "0.1-0.5 MP", 0.5 },
+				    { "0.5-2 MP", 2 },
+				    { ">= 2 MP", INFINITY } },
 };
 
-const struct megapixel_class megapixel_classes[MEGAPIXEL_CLASS_COUNT] = {
-	{ "< 0.1 MP", 0.1 },
-	{ "0.1-0.5 MP", 0.5 },
-	{ "0.5-2 MP", 2 },
-	{ ">= 2 MP", INFINITY },
-};
-
-unsigned size_class_of(uint64_t size_bytes)
+unsigned class_of(enum class_kind kind, double amount)
 {
 	unsigned i = 0;
 
-	while (i < SIZE_CLASS_COUNT - 1 &&
-	       size_bytes >= size_classes[i].bytes_below)
-		i++;
-	return i;
-}
-
-/* An index into megapixel_classes. */
-static unsigned megapixel_class_of(double megapixels)
-{
-	unsigned i = 0;
-
-	while (i < MEGAPIXEL_CLASS_COUNT - 1 &&
-	       megapixels >= megapixel_classes[i].megapixels_below)
+	while (i < CLASS_COUNT - 1 && amount >= class_bounds[kind][i].below)
 		i++;
 	return i;
 }
@@ -115,6 +100,12 @@ static bool record_add_error(struct record *r, const char *text)
 	return true;
 }
 
+static struct record_class *find_class(struct record *r, enum class_kind kind,
+				       double amount)
+{
+	return &r->classes[kind][class_of(kind, amount)];
+}
+
 static bool record_class_reserve(struct record_class *class)
 {
 	return samples_reserve(&class->response) &&
@@ -133,16 +124,16 @@ static void record_class_add(struct record_class *class,
 /* Of a 2xx reply. */
 static bool record_add_ok(struct record *r, const struct result *result)
 {
-	struct record_class *by_size =
-		&r->by_size[size_class_of(result->uploaded_bytes)];
+	struct record_class *by_bytes =
+		find_class(r, CLASSES_BY_BYTES, (double)result->uploaded_bytes);
 	struct record_class *by_megapixels =
-		&r->by_megapixels[megapixel_class_of(result->megapixels)];
+		find_class(r, CLASSES_BY_MEGAPIXELS, result->megapixels);
 	bool is_jpeg = result->megapixels > 0;
 
 	if (!samples_reserve(&r->response) ||
 	    !samples_reserve(&r->from_last_byte) ||
 	    !samples_reserve(&r->from_first_byte) ||
-	    !samples_reserve(&r->slowdown) || !record_class_reserve(by_size) ||
+	    !samples_reserve(&r->slowdown) || !record_class_reserve(by_bytes) ||
 	    !record_class_reserve(by_megapixels) ||
 	    !intervals_add(&r->intervals, result->ended_ns,
 			   result->uploaded_bytes))
@@ -152,7 +143,7 @@ static bool record_add_ok(struct record *r, const struct result *result)
 	samples_add(&r->from_first_byte, (double)result->from_first_byte_ns);
 	if (result->unloaded_ns != 0)
 		samples_add(&r->slowdown, result_slowdown(result));
-	record_class_add(by_size, result);
+	record_class_add(by_bytes, result);
 	if (is_jpeg)
 		record_class_add(by_megapixels, result);
 	r->ok_count++;
@@ -193,10 +184,9 @@ static void record_class_release(struct record_class *class)
 void record_release(struct record *r)
 {
 	samples_release(&r->response);
-	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
-		record_class_release(&r->by_size[i]);
-	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
-		record_class_release(&r->by_megapixels[i]);
+	for (int i = 0; i < CLASS_KINDS * CLASS_COUNT; i++)
+		record_class_release(
+			&r->classes[i / CLASS_COUNT][i % CLASS_COUNT]);
 	samples_release(&r->slowdown);
 	free(r->intervals.bytes);
 	samples_release(&r->from_last_byte);

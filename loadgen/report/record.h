@@ -25,33 +25,26 @@
 
 enum {
 	RECORD_STATUS_COUNT = 1000, /* three digits */
-	SIZE_CLASS_COUNT = 4,
-	MEGAPIXEL_CLASS_COUNT = 4,
+	CLASS_COUNT = 4,            /* of each kind */
 	INTERVAL_S = 5, /* as in the figures of UCAM-CL-TR-781, 4.3 */
 };
 
 /*
- * Uploads are put into classes by the size of their file and by the size of
- * their image, to show how large uploads delay small ones.
+ * Uploads are put into classes by the size of their file and by the megapixels
+ * of their image, to show how large uploads delay small ones.
  */
-struct size_class {
-	const char *name; /* with its unit; a KB is 1000 bytes */
-	/* upper bound, excluded; UINT64_MAX: the last class */
-	uint64_t bytes_below;
-};
+enum class_kind { CLASSES_BY_BYTES, CLASSES_BY_MEGAPIXELS, CLASS_KINDS };
 
-/* A megapixel is 1,000,000 pixels. */
-struct megapixel_class {
-	const char *name;
-	double megapixels_below; /* INFINITY: the last class */
+struct class_bound {
+	const char *name; /* with its unit; K and M are 10^3 and 10^6 */
+	double below;     /* INFINITY: the last class */
 };
 
 /* The smallest first. */
-extern const struct size_class size_classes[SIZE_CLASS_COUNT];
-extern const struct megapixel_class megapixel_classes[MEGAPIXEL_CLASS_COUNT];
+extern const struct class_bound class_bounds[CLASS_KINDS][CLASS_COUNT];
 
-/* An index into size_classes. */
-unsigned size_class_of(uint64_t size_bytes);
+/* The class of an upload of `amount` bytes or megapixels: an index. */
+unsigned class_of(enum class_kind kind, double amount);
 
 /* Of the 2xx replies of one class. */
 struct record_class {
@@ -77,8 +70,8 @@ struct record {
 	struct samples from_last_byte;
 	struct samples from_first_byte;
 	struct samples slowdown; /* no unit; of files that are calibrated */
-	struct record_class by_size[SIZE_CLASS_COUNT];
-	struct record_class by_megapixels[MEGAPIXEL_CLASS_COUNT]; /* of JPEGs */
+	/* By megapixels: only uploads that are JPEGs. */
+	struct record_class classes[CLASS_KINDS][CLASS_COUNT];
 	struct intervals intervals;
 	double megapixels;
 

@@ -317,25 +317,20 @@ static void print_head(FILE *out, const char *title)
 	fprintf(out, "\n");
 }
 
-static void print_class(FILE *out, const char *name, struct record_class *class,
-			bool slowdown)
-{
-	if (class->response.count == 0)
-		return;
-	if (slowdown)
-		print_row(out, "  ", name, &class->slowdown, 1);
-	else
-		print_row(out, "  ", name, &class->response, (double)NS_PER_MS);
-}
-
+/* Classes without a reply are left out. */
 static void print_classes(FILE *out, struct record *r, bool slowdown)
 {
-	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
-		print_class(out, size_classes[i].name, &r->by_size[i],
-			    slowdown);
-	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
-		print_class(out, megapixel_classes[i].name,
-			    &r->by_megapixels[i], slowdown);
+	for (int i = 0; i < CLASS_KINDS * CLASS_COUNT; i++) {
+		int kind = i / CLASS_COUNT;
+		struct record_class *class = &r->classes[kind][i % CLASS_COUNT];
+		const char *name = class_bounds[kind][i % CLASS_COUNT].name;
+
+		if (class->response.count > 0 && slowdown)
+			print_row(out, "  ", name, &class->slowdown, 1);
+		else if (class->response.count > 0)
+			print_row(out, "  ", name, &class->response,
+				  (double)NS_PER_MS);
+	}
 }
 
 static void print_table(FILE *out, const struct report *report)

@@ -43,6 +43,8 @@ static void csv_write_time(FILE *out, bool is_known, uint64_t ns)
 
 void csv_write_row(FILE *out, const struct result *r, const char *path)
 {
+	unsigned class = class_of(CLASSES_BY_BYTES, (double)r->uploaded_bytes);
+
 	csv_write_time(out, r->scheduled, r->intended_ns);
 	csv_write_time(out, r->started_ns != 0, r->started_ns);
 	csv_write_time(out, r->sent_ns != 0, r->sent_ns);
@@ -59,8 +61,7 @@ void csv_write_row(FILE *out, const struct result *r, const char *path)
 		fprintf(out, "%.6f",
 			(double)r->response_ns / (double)NS_PER_MS);
 	putc(',', out);
-	csv_write_text(out,
-		       size_classes[size_class_of(r->uploaded_bytes)].name);
+	csv_write_text(out, class_bounds[CLASSES_BY_BYTES][class].name);
 	putc(',', out);
 	csv_write_text(out, r->target);
 	fputs(ROW_END, out);

@@ -5,15 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-/* Null if there is no time. */
-static void json_add_rate(struct json *j, const char *name, double amount,
-			  double s)
-{
-	if (s > 0)
-		json_add_number(j, name, amount / s);
-	else
-		json_add_null(j, name);
-}
+#include <math.h>
 
 /* Samples are divided by `unit`. */
 static void json_add_figures(struct json *j, const char *name,
@@ -24,11 +16,8 @@ static void json_add_figures(struct json *j, const char *name,
 
 	json_open_object(j, name);
 	for (int i = 0; i < FIGURE_COUNT; i++)
-		if (any)
-			json_add_number(j, figure_names[i],
-					s.figures[i] / unit);
-		else
-			json_add_null(j, figure_names[i]);
+		json_add_number(j, figure_names[i],
+				any ? s.figures[i] / unit : (double)NAN);
 	json_close(j);
 }
 
@@ -46,40 +35,25 @@ static void json_add_slowdown(struct json *j, const struct report *report,
 		json_add_null(j, "slowdown");
 }
 
-/* `below` is null in the last class. */
-static void json_add_class(struct json *j, const struct report *report,
-			   struct record_class *class, const char *name,
-			   const char *below_name, double below, bool is_last)
+/* `below_name` is null in the last class. */
+static void json_add_classes(struct json *j, const struct report *report,
+			     enum class_kind kind, const char *name,
+			     const char *below_name)
 {
-	json_open_object(j, NULL);
-	json_add_text(j, "name", name);
-	if (is_last)
-		json_add_null(j, below_name);
-	else
-		json_add_number(j, below_name, below);
-	json_add_whole(j, "count", class->response.count);
-	json_add_times(j, "response_ms", &class->response);
-	json_add_slowdown(j, report, &class->slowdown);
-	json_close(j);
-}
+	json_open_array(j, name);
+	for (int i = 0; i < CLASS_COUNT; i++) {
+		const struct class_bound *bound = &class_bounds[kind][i];
+		struct record_class *class =
+			&report->outcome->record.classes[kind][i];
 
-static void json_add_classes(struct json *j, const struct report *report)
-{
-	struct record *r = &report->outcome->record;
-
-	json_open_array(j, "size_classes");
-	for (int i = 0; i < SIZE_CLASS_COUNT; i++)
-		json_add_class(j, report, &r->by_size[i], size_classes[i].name,
-			       "bytes_below",
-			       (double)size_classes[i].bytes_below,
-			       i == SIZE_CLASS_COUNT - 1);
-	json_close(j);
-	json_open_array(j, "megapixel_classes");
-	for (int i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
-		json_add_class(j, report, &r->by_megapixels[i],
-			       megapixel_classes[i].name, "megapixels_below",
-			       megapixel_classes[i].megapixels_below,
-			       i == MEGAPIXEL_CLASS_COUNT - 1);
+		json_open_object(j, NULL);
+		json_add_text(j, "name", bound->name);
+		json_add_number(j, below_name, bound->below);
+		json_add_whole(j, "count", class->response.count);
+		json_add_times(j, "response_ms", &class->response);
+		json_add_slowdown(j, report, &class->slowdown);
+		json_close(j);
+	}
 	json_close(j);
 }
 
@@ -163,8 +137,8 @@ static void json_add_server(struct json *j, const struct report *report)
 		json_add_whole(j, NULL, (uint64_t)u->processes.pids[i]);
 	json_close(j);
 	json_add_number(j, "cpu_s", u->cpu_s);
-	json_add_rate(j, "cpu_percent", 100 * u->cpu_s,
-		      report_makespan_s(report));
+	json_add_number(j, "cpu_percent",
+			100 * u->cpu_s / report_makespan_s(report));
 	json_add_whole(j, "peak_memory_bytes", u->peak_memory_bytes);
 	json_add_bool(j, "peak_memory_is_of_run", u->peak_was_reset);
 	json_add_whole(j, "voluntary_switches", u->voluntary_switches);
@@ -213,9 +187,10 @@ static void json_add_rates(struct json *j, const struct report *report)
 	const struct record *r = &report->outcome->record;
 	double s = report_makespan_s(report);
 
-	json_add_rate(j, "bytes_per_s", (double)r->uploaded_bytes, s);
-	json_add_rate(j, "responses_per_s", (double)r->ok_count, s);
-	json_add_rate(j, "megapixels_per_s", r->megapixels, s);
+	/* Without time they are not finite, and so null. */
+	json_add_number(j, "bytes_per_s", (double)r->uploaded_bytes / s);
+	json_add_number(j, "responses_per_s", (double)r->ok_count / s);
+	json_add_number(j, "megapixels_per_s", r->megapixels / s);
 	json_add_number(j, "makespan_s", s);
 	json_add_intervals(j, report->outcome);
 }
@@ -228,7 +203,10 @@ static void json_add_distributions(struct json *j, const struct report *report)
 	json_add_times(j, "response_from_last_byte_ms", &r->from_last_byte);
 	json_add_times(j, "response_from_first_byte_ms", &r->from_first_byte);
 	json_add_slowdown(j, report, &r->slowdown);
-	json_add_classes(j, report);
+	json_add_classes(j, report, CLASSES_BY_BYTES, "size_classes",
+			 "bytes_below");
+	json_add_classes(j, report, CLASSES_BY_MEGAPIXELS, "megapixel_classes",
+			 "megapixels_below");
 	json_add_percentiles(j, &r->response);
 }
 

@@ -53,20 +53,24 @@ static void test_classes_are_separate(void)
 	struct record r = { 0 };
 	struct result result = { .status = 200, .response_ns = 5 };
 
-	result.uploaded_bytes = size_classes[0].bytes_below - 1;
+	result.uploaded_bytes =
+		(uint64_t)class_bounds[CLASSES_BY_BYTES][0].below - 1;
 	assert(record_add(&r, &result));
-	result.uploaded_bytes = size_classes[0].bytes_below;
+	result.uploaded_bytes =
+		(uint64_t)class_bounds[CLASSES_BY_BYTES][0].below;
 	result.response_ns = 7;
 	assert(record_add(&r, &result));
 	assert(record_add(&r, &result));
 	result.status = 503;
 	assert(record_add(&r, &result));
 	assert(r.response.count == 3);
-	assert(r.by_size[0].response.count == 1);
-	assert(r.by_size[1].response.count == 2);
-	assert(r.by_size[2].response.count == 0);
-	assert(figure_of(&r.by_size[0].response, FIGURE_MAX) == 5);
-	assert(figure_of(&r.by_size[1].response, FIGURE_MEAN) == 7);
+	assert(r.classes[CLASSES_BY_BYTES][0].response.count == 1);
+	assert(r.classes[CLASSES_BY_BYTES][1].response.count == 2);
+	assert(r.classes[CLASSES_BY_BYTES][2].response.count == 0);
+	assert(figure_of(&r.classes[CLASSES_BY_BYTES][0].response,
+			 FIGURE_MAX) == 5);
+	assert(figure_of(&r.classes[CLASSES_BY_BYTES][1].response,
+			 FIGURE_MEAN) == 7);
 	record_release(&r);
 }
 
@@ -77,16 +81,17 @@ static void test_megapixels(void)
 	struct result result = { .status = 200, .response_ns = 5 };
 
 	assert(record_add(&r, &result));
-	result.megapixels = megapixel_classes[1].megapixels_below;
+	result.megapixels = class_bounds[CLASSES_BY_MEGAPIXELS][1].below;
 	result.response_ns = 9;
 	assert(record_add(&r, &result));
 	result.status = 503;
 	assert(record_add(&r, &result));
 	assert(r.megapixels == result.megapixels);
-	assert(r.by_megapixels[0].response.count == 0);
-	assert(r.by_megapixels[1].response.count == 0);
-	assert(r.by_megapixels[2].response.count == 1);
-	assert(figure_of(&r.by_megapixels[2].response, FIGURE_MAX) == 9);
+	assert(r.classes[CLASSES_BY_MEGAPIXELS][0].response.count == 0);
+	assert(r.classes[CLASSES_BY_MEGAPIXELS][1].response.count == 0);
+	assert(r.classes[CLASSES_BY_MEGAPIXELS][2].response.count == 1);
+	assert(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][2].response,
+			 FIGURE_MAX) == 9);
 	record_release(&r);
 }
 
@@ -109,8 +114,10 @@ static void test_slowdown(void)
 	result.response_ns = 50;
 	assert(record_add(&r, &result));
 	assert(figure_of(&r.slowdown, FIGURE_MAX) == 2.5);
-	assert(figure_of(&r.by_size[0].slowdown, FIGURE_MEAN) == 2);
-	assert(figure_of(&r.by_megapixels[0].slowdown, FIGURE_MEAN) == 2);
+	assert(figure_of(&r.classes[CLASSES_BY_BYTES][0].slowdown,
+			 FIGURE_MEAN) == 2);
+	assert(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][0].slowdown,
+			 FIGURE_MEAN) == 2);
 	record_release(&r);
 }
 
@@ -171,21 +178,22 @@ static void expect_megapixel_class(double megapixels, unsigned expected)
 	struct result result = { .status = 200, .megapixels = megapixels };
 
 	assert(record_add(&r, &result));
-	for (unsigned i = 0; i < MEGAPIXEL_CLASS_COUNT; i++)
-		assert(r.by_megapixels[i].response.count == (i == expected));
+	for (unsigned i = 0; i < CLASS_COUNT; i++)
+		assert(r.classes[CLASSES_BY_MEGAPIXELS][i].response.count ==
+		       (i == expected));
 	record_release(&r);
 }
 
 /* Every size has one class; a class begins where the one before it ends. */
 static void test_megapixel_classes(void)
 {
-	for (unsigned i = 0; i < MEGAPIXEL_CLASS_COUNT - 1; i++) {
-		double border = megapixel_classes[i].megapixels_below;
+	for (unsigned i = 0; i < CLASS_COUNT - 1; i++) {
+		double border = class_bounds[CLASSES_BY_MEGAPIXELS][i].below;
 
 		expect_megapixel_class(nextafter(border, 0), i);
 		expect_megapixel_class(border, i + 1);
 	}
-	expect_megapixel_class(1e9, MEGAPIXEL_CLASS_COUNT - 1);
+	expect_megapixel_class(1e9, CLASS_COUNT - 1);
 	expect_megapixel_class(0.32 * 0.24, 0);
 	expect_megapixel_class(0.64 * 0.48, 1);
 	expect_megapixel_class(1.28 * 0.96, 2);
@@ -194,23 +202,23 @@ static void test_megapixel_classes(void)
 
 static void test_size_class_borders(void)
 {
-	assert(size_class_of(0) == 0);
-	for (unsigned i = 0; i < SIZE_CLASS_COUNT - 1; i++) {
-		uint64_t border = size_classes[i].bytes_below;
+	assert(class_of(CLASSES_BY_BYTES, 0) == 0);
+	for (unsigned i = 0; i < CLASS_COUNT - 1; i++) {
+		double border = class_bounds[CLASSES_BY_BYTES][i].below;
 
-		assert(size_class_of(border - 1) == i);
-		assert(size_class_of(border) == i + 1);
+		assert(class_of(CLASSES_BY_BYTES, border - 1) == i);
+		assert(class_of(CLASSES_BY_BYTES, border) == i + 1);
 	}
-	assert(size_classes[SIZE_CLASS_COUNT - 1].bytes_below == UINT64_MAX);
-	assert(size_class_of(UINT64_MAX) == SIZE_CLASS_COUNT - 1);
+	assert(isinf(class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].below));
+	assert(class_of(CLASSES_BY_BYTES, 0x1p64) == CLASS_COUNT - 1);
 }
 
 static void test_known_sizes(void)
 {
-	assert(size_class_of(1800) == 0);
-	assert(size_class_of(50000) == 1);
-	assert(size_class_of(600000) == 2);
-	assert(size_class_of(4000000) == 3);
+	assert(class_of(CLASSES_BY_BYTES, 1800) == 0);
+	assert(class_of(CLASSES_BY_BYTES, 50000) == 1);
+	assert(class_of(CLASSES_BY_BYTES, 600000) == 2);
+	assert(class_of(CLASSES_BY_BYTES, 4000000) == 3);
 }
 
 static void test_only_2xx_is_measured(void)

@@ -75,7 +75,7 @@ static void expect_classes(const cJSON *o)
 	const cJSON *classes = get(o, "size_classes");
 	const cJSON *class = cJSON_GetArrayItem(classes, 0);
 
-	assert(cJSON_GetArraySize(classes) == SIZE_CLASS_COUNT);
+	assert(cJSON_GetArraySize(classes) == CLASS_COUNT);
 	expect_text(class, "name", "< 50 KB");
 	expect_number(class, "bytes_below", 50000);
 	expect_number(class, "count", 1);
@@ -83,16 +83,16 @@ static void expect_classes(const cJSON *o)
 	class = cJSON_GetArrayItem(classes, 1);
 	expect_number(class, "count", 0);
 	expect_null(get(class, "response_ms"), "mean");
-	class = cJSON_GetArrayItem(classes, SIZE_CLASS_COUNT - 1);
+	class = cJSON_GetArrayItem(classes, CLASS_COUNT - 1);
 	expect_null(class, "bytes_below");
 	expect_number(class, "count", 89);
 	expect_number(get(class, "response_ms"), "mean", 46);
 	classes = get(o, "megapixel_classes");
-	assert(cJSON_GetArraySize(classes) == MEGAPIXEL_CLASS_COUNT);
+	assert(cJSON_GetArraySize(classes) == CLASS_COUNT);
 	class = cJSON_GetArrayItem(classes, 1);
 	expect_number(class, "megapixels_below", 0.5);
 	expect_number(class, "count", 89);
-	class = cJSON_GetArrayItem(classes, MEGAPIXEL_CLASS_COUNT - 1);
+	class = cJSON_GetArrayItem(classes, CLASS_COUNT - 1);
 	expect_null(class, "megapixels_below");
 	expect_number(class, "count", 0);
 }
