@@ -21,7 +21,7 @@
  */
 struct size_search {
 	double wanted;
-	double power;  /* a first guess, then by the last two tries */
+	double power;  /* guessed at first; then from the last two tries */
 	double low;    /* x of a y that was too small; 0: none yet */
 	double high;   /* x of a y that was too large; 0: none yet */
 	double last_x; /* 0: none yet */
@@ -56,7 +56,7 @@ static void size_search_restart(struct size_search *s)
 
 enum {
 	TRIES_MAX = 12,
-	/* More pixels than this are guessed by a smaller trial first. */
+	/* Before an encoding of more pixels, a smaller trial is encoded. */
 	TRIAL_PIXELS = 200000,
 	TRIAL_PART = 6,
 	THUMBNAIL_PX = 160,
@@ -115,7 +115,7 @@ static void render_part(const struct job *job, struct picture *out,
 	picture_scale(out, from, box, width, height);
 }
 
-/* As it is stored: converted to its profile, and turned. */
+/* The picture as it is stored: converted to its profile, and turned. */
 static void render_stored(const struct job *job, struct picture *out,
 			  const struct trial *t)
 {

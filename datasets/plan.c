@@ -401,8 +401,9 @@ void plan_uploads(struct upload *uploads, uint32_t count,
 		plan_draw(plan, profile, seed, i, target, sources,
 			  source_count);
 		/*
-		 * The smallest and the largest, and sizes so near that they
-		 * could pass them.
+		 * The smallest and the largest file have exactly their size.
+		 * So have files of nearly these sizes: a deviation of 2.5 %
+		 * could make one of them the smallest or the largest.
 		 */
 		plan->exact = (double)target < 1.05 * least ||
 			      (double)target > most / 1.05;

@@ -67,7 +67,7 @@ static bool decode_photo(struct picture *out, const uint8_t *bytes,
 	return true;
 }
 
-/* As a viewer does; the inverse of picture_turn(). */
+/* Turn a stored picture as a viewer does: the inverse of picture_turn(). */
 static void make_upright(struct picture *p, int orientation)
 {
 	struct picture upright;

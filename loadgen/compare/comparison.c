@@ -87,7 +87,7 @@ static const struct program program = {
 	.follows_getopt = true,
 };
 
-/* Turns of one kind: their number, and the time of those until now. */
+/* The turns of one kind of loop, and how long those that are done took. */
 struct pace {
 	uint64_t count;
 	uint64_t done;
@@ -122,8 +122,8 @@ static void interrupt(int signal_number)
 }
 
 /*
- * Estimated from the turns until now; for open loops, before the first one,
- * from the plan.
+ * Estimated from the time of the turns until now.  Before the first turn of an
+ * open loop, its time is taken from the plan.
  */
 static double seconds_left(const struct comparison *c)
 {
@@ -280,7 +280,10 @@ static bool check_result(struct comparison *c, const cJSON *result)
 	return false;
 }
 
-/* Measure, keep the result, right or wrong, and say whether it is right. */
+/*
+ * Measure, and keep the result, even a wrong one.  False: loadgen failed, or a
+ * reply is missing or wrong.
+ */
 static bool measure(struct comparison *c, struct turn *turn, enum load load,
 		    double percent_of_capacity)
 {

@@ -118,7 +118,10 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 		sample_add(&arm->metrics[i], values[i]);
 }
 
-/* All runs have the same ladder; a longer run has more rungs. */
+/*
+ * HdrHistogram's percentages are the same for all runs; a run with more replies
+ * has more of them.
+ */
 static void add_rung(struct arm_figures *arm, double percent, double ms)
 {
 	size_t i = 0;

@@ -2,9 +2,9 @@
 /*
  * Figures: the results of a comparison, sorted by arm and metric.
  *
- * A value that a run's JSON lacks is left out: a sample may hold fewer values
- * than there were repetitions, or none; a rung or a rate too, if a run was too
- * short, or too overloaded, for it.  Pure.
+ * A sample has one value from each run.  It has fewer if the JSON of a run
+ * lacks the value, if a run had too few replies for a rung, or if a run was not
+ * made because the server was overloaded at a lower rate.  Pure.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */

@@ -221,7 +221,10 @@ struct curve {
 	size_t count;
 };
 
-/* The key has the order in which curves end: top to bottom, left to right. */
+/*
+ * The key lists curves in the order of their last points: from top to bottom,
+ * and from left to right.
+ */
 static int compare_ends(const void *left, const void *right)
 {
 	const struct curve *a = left, *b = right;
@@ -234,7 +237,7 @@ static int compare_ends(const void *left, const void *right)
 	return dy != 0 ? (dy < 0) - (dy > 0) : (dx > 0) - (dx < 0);
 }
 
-/* An axis of times: a part of a decade is enough room at its ends. */
+/* A logarithmic axis of times, with a tenth of room at both ends. */
 static void write_log_axis(FILE *script, char axis, double low, double high)
 {
 	double decades = log10(high / low);
@@ -250,7 +253,7 @@ static void write_log_axis(FILE *script, char axis, double low, double high)
 	fprintf(script, "1e8)\n");
 }
 
-/* Shares in per cent: equal steps from 0 to 90, 99, 99.9 ... */
+/* An axis of shares, on which 0, 90, 99, 99.9 ... % have equal distances. */
 static void write_nines_axis(FILE *script, double high)
 {
 	double nines = fmax(1, ceil(-log10(1 - high / 100) - 1e-9));
@@ -295,9 +298,9 @@ static void write_curves(FILE *script, const struct curve *curves, size_t count,
 }
 
 /*
- * Add the medians of the runs, if every one of `runs` has a time: the median of
- * only some would be that of the luckier ones.  Times have a logarithmic axis,
- * which has no 0.
+ * Add a point at the median time, if all of `runs` have a time: a median of
+ * some runs would be that of the faster ones.  A time of 0 has no place on a
+ * logarithmic axis.
  */
 static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
 		      double other, bool nines)
@@ -397,7 +400,7 @@ static char *make_script(struct plots *p, const struct figures *f)
 	return text_close(&text, script);
 }
 
-/* In the dark, a colour becomes another.  gnuplot writes it in two ways. */
+/* What replaces a colour in dark mode.  gnuplot writes rgb() in two ways. */
 static void write_dark_rule(FILE *out, const struct colour *colour)
 {
 	static const char *const attributes[] = { "fill", "stroke", "color" };
@@ -429,8 +432,9 @@ static void write_style(FILE *out)
 }
 
 /*
- * gnuplot's SVG with our style sheet, and with the plot's title in place of
- * gnuplot's own, which name it and each curve "gnuplot_plot_1".
+ * Write gnuplot's SVG with our style sheet.  gnuplot gives the picture and each
+ * curve a <title>, such as "gnuplot_plot_1"; the first becomes the plot's
+ * title, and the others are left out.
  */
 static void write_styled(FILE *out, const char *svg, const char *title)
 {

@@ -37,7 +37,7 @@ struct report {
 	const cJSON *results;
 };
 
-/* What stands around a text: in Markdown, and in HTML. */
+/* The marks around a text: in Markdown, and in HTML. */
 struct element {
 	const char *markdown_begin, *markdown_end;
 	const char *html_begin, *html_end;
@@ -168,7 +168,7 @@ static void write_number(const struct report *r, double value, int decimals)
 		write_element(r, &cell, "%.*f", decimals, value);
 }
 
-/* A column of a table.  The first one, with the arms, is not listed. */
+/* A column of a table.  Before all columns stands the name of the arm. */
 struct column {
 	const char *title;
 	enum {
