@@ -286,20 +286,45 @@ static void print_completion_of(FILE *out, const struct flag *f)
 	(void)fputs("\t\treturn ;;\n", out);
 }
 
+/*
+ * The end of a completion, which says what is completed by it.  That of
+ * "loadgen compare" is to follow that of loadgen, and to be read with it.
+ */
+static void print_completion_end(FILE *out, const char *name)
+{
+	int bytes = (int)strcspn(name, " ");
+	const char *command = name + bytes;
+
+	if (*command == '\0') {
+		(void)fprintf(out, "complete -F _%s %s\n", name, name);
+		return;
+	}
+	(void)fprintf(out,
+		      "_%.*s_or_%s()\n{\n"
+		      "\tif [ \"${COMP_WORDS[1]}\" = %s ]; then\n"
+		      "\t\t_%.*s_%s\n\telse\n\t\t_%.*s\n\tfi\n}\n"
+		      "complete -F _%.*s_or_%s %.*s\n",
+		      bytes, name, command + 1, command + 1, bytes, name,
+		      command + 1, bytes, name, bytes, name, command + 1, bytes,
+		      name);
+}
+
 /* bash parts words at '=', so "--flag=value" is three of them. */
 static void print_completion(const struct program *p, FILE *out)
 {
-	(void)fprintf(out,
-		      "# bash completion for %s\n_%s()\n{\n"
-		      "\tlocal word=${COMP_WORDS[COMP_CWORD]}\n"
-		      "\tlocal flag=${COMP_WORDS[COMP_CWORD - 1]}\n"
-		      "\tif [ \"$word\" = = ]; then\n"
-		      "\t\tword=\n"
-		      "\telif [ \"$flag\" = = ]; then\n"
-		      "\t\tflag=${COMP_WORDS[COMP_CWORD - 2]}\n"
-		      "\tfi\n"
-		      "\tcase $flag in\n",
-		      p->name, p->name);
+	(void)fprintf(out, "# bash completion for %s\n_", p->name);
+	for (const char *c = p->name; *c != '\0'; c++)
+		(void)fputc(*c == ' ' ? '_' : *c, out);
+	(void)fputs("()\n{\n"
+		    "\tlocal word=${COMP_WORDS[COMP_CWORD]}\n"
+		    "\tlocal flag=${COMP_WORDS[COMP_CWORD - 1]}\n"
+		    "\tif [ \"$word\" = = ]; then\n"
+		    "\t\tword=\n"
+		    "\telif [ \"$flag\" = = ]; then\n"
+		    "\t\tflag=${COMP_WORDS[COMP_CWORD - 2]}\n"
+		    "\tfi\n"
+		    "\tcase $flag in\n",
+		    out);
 	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
 			print_completion_of(out, f);
@@ -315,7 +340,8 @@ static void print_completion(const struct program *p, FILE *out)
 		(void)fputs("\t*)\n\t\tcompopt -o filenames\n"
 			    "\t\tCOMPREPLY=($(compgen -f -- \"$word\")) ;;\n",
 			    out);
-	(void)fprintf(out, "\tesac\n}\ncomplete -F _%s %s\n", p->name, p->name);
+	(void)fputs("\tesac\n}\n", out);
+	print_completion_end(out, p->name);
 }
 
 bool program_answer(const struct program *p, const struct flags_asked *asked,

@@ -389,6 +389,22 @@ static void test_completion_offers_flags_and_words(void)
 	free(text);
 }
 
+/* The completion of a command is chosen by the first word. */
+static void test_completion_of_a_command(void)
+{
+	struct program command = program;
+	char *text;
+
+	command.name = "try again";
+	text = answer_of(&command, (struct flags_asked){ .completion = true });
+	assert(strstr(text, "\n_try_again()\n{\n") != NULL);
+	assert(strstr(text, "\n_try_or_again()\n{\n\tif [ "
+			    "\"${COMP_WORDS[1]}\" = again ]; then\n"
+			    "\t\t_try_again\n\telse\n\t\t_try\n") != NULL);
+	assert(strstr(text, "\ncomplete -F _try_or_again try\n") != NULL);
+	free(text);
+}
+
 static void test_nothing_asked(void)
 {
 	struct flags_asked asked = { 0 };
@@ -465,6 +481,7 @@ int main(void)
 	test_man_page_is_roff();
 	test_man_page_of_a_command();
 	test_completion_offers_flags_and_words();
+	test_completion_of_a_command();
 	test_nothing_asked();
 	test_getopt_rules();
 	test_large_numbers_are_exact();
