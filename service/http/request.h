@@ -10,8 +10,8 @@
  *	head.c             is the head valid, and how long is the body?
  *	route.c            which file answers this path and method?
  *	auth.c             may this client send it?
- *	upload_request.c   POST / and /v1/process; with body.c
- *	store_request.c    POST /v1/images
+ *	upload_request.c   POST / and /v1/process, and /v1/images; with body.c
+ *	store_request.c    what POST /v1/images does besides
  *	images.c           GET and DELETE of /v1/images/...
  *	control.c          page, probes, reports
  *	watch/viewers.c    GET /v1/live
@@ -95,9 +95,9 @@ struct handler {
 	void (*release)(struct request *r);
 };
 
-extern const struct handler upload_handler;        /* upload_request.c */
-extern const struct handler stored_upload_handler; /* store_request.c */
-extern const struct handler image_handler;         /* images.c */
+extern const struct handler upload_handler; /* upload_request.c */
+extern const struct handler stored_upload_handler;
+extern const struct handler image_handler; /* images.c */
 extern const struct handler image_removal_handler;
 extern const struct handler picture_handler;
 extern const struct handler page_handler; /* control.c */
@@ -421,13 +421,6 @@ enum problem auth_check_request(struct request *r);
 
 /* upload_request.c */
 
-/* Hooks that uploads to be stored share. */
-enum problem upload_admit(struct request *r);
-enum problem upload_receive(struct request *r, const char *data, size_t bytes);
-bool upload_start(struct request *r);
-enum MHD_Result upload_reply(struct request *r);
-void upload_release(struct request *r);
-
 /* The pipeline does not get the upload.  Called once, for any request. */
 void upload_refuse(struct request *r, enum problem problem);
 
@@ -438,6 +431,9 @@ static inline uint32_t upload_stage_count(const struct upload *u)
 }
 
 /* store_request.c */
+
+/* The upload will be stored.  PROBLEM_NO_STORE: there is no store. */
+enum problem storing_begin(struct request *r);
 
 /* `value` NULL: without "=".  False: `detail` says which values there are. */
 bool storing_set_respond(struct request *r, const char *value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /v1/images: an upload whose results are stored.
+ * POST /v1/images: what happens to an upload whose results are stored, besides
+ * what happens to every upload (upload_request.c).
  *
  *	decoded   the image's id is known.  With respond=decoded and a spool, a
  *	          task of the store stage writes the upload to the spool, while
@@ -438,20 +439,12 @@ bool storing_set_respond(struct request *r, const char *value)
 	return false;
 }
 
-static enum problem storing_admit(struct request *r)
+enum problem storing_begin(struct request *r)
 {
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
 	atomic_store(&r->storing.early, EARLY_NO);
 	r->upload.on_decoded = on_decoded;
 	r->upload.store = store_image;
-	return upload_admit(r);
+	return PROBLEM_NONE;
 }
-
-const struct handler stored_upload_handler = {
-	.admit = storing_admit,
-	.receive = upload_receive,
-	.start = upload_start,
-	.reply = upload_reply,
-	.release = upload_release,
-};

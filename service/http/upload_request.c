@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uploads: the hooks for POST / and /v1/process.  POST /v1/images uses them,
- * too.
+ * Uploads: the hooks for POST /, /v1/process and /v1/images.  store_request.c
+ * has what the last one does besides.
  *
  *	admit    read the query's parameters; is there a free slot in the
  *	         pipeline, and memory for the body?
@@ -352,7 +352,7 @@ static enum problem finish_body(struct request *r)
 	return problem;
 }
 
-enum problem upload_admit(struct request *r)
+static enum problem admit_upload(struct request *r)
 {
 	const struct http_config *c = r->config;
 	enum problem problem;
@@ -420,7 +420,8 @@ static bool is_late(const struct request *r)
 	       clock_now_ns() >= r->upload.deadline_ns;
 }
 
-enum problem upload_receive(struct request *r, const char *data, size_t bytes)
+static enum problem receive_piece(struct request *r, const char *data,
+				  size_t bytes)
 {
 	enum problem problem;
 
@@ -449,7 +450,7 @@ static bool submit_upload(struct request *r)
 	       pipeline_submit(r->config->pipeline, u);
 }
 
-bool upload_start(struct request *r)
+static bool start_upload(struct request *r)
 {
 	enum problem problem = finish_body(r);
 	bool answers_early = r->storing.answers_early;
@@ -483,7 +484,7 @@ static enum MHD_Result reply_results(struct request *r)
 	return reply_send(r, MHD_HTTP_OK, type, response);
 }
 
-enum MHD_Result upload_reply(struct request *r)
+static enum MHD_Result reply_to_upload(struct request *r)
 {
 	if (storing_is_accepted(r))
 		return storing_reply_accepted(r, r->config->spools);
@@ -498,7 +499,7 @@ enum MHD_Result upload_reply(struct request *r)
 	return is_stored(r) ? storing_reply_stored(r) : reply_results(r);
 }
 
-void upload_release(struct request *r)
+static void release_upload(struct request *r)
 {
 	upload_free_results(&r->upload);
 	drop_body(r);
@@ -506,10 +507,25 @@ void upload_release(struct request *r)
 	drop_variants(r);
 }
 
+static enum problem admit_stored_upload(struct request *r)
+{
+	enum problem problem = storing_begin(r);
+
+	return problem == PROBLEM_NONE ? admit_upload(r) : problem;
+}
+
 const struct handler upload_handler = {
-	.admit = upload_admit,
-	.receive = upload_receive,
-	.start = upload_start,
-	.reply = upload_reply,
-	.release = upload_release,
+	.admit = admit_upload,
+	.receive = receive_piece,
+	.start = start_upload,
+	.reply = reply_to_upload,
+	.release = release_upload,
+};
+
+const struct handler stored_upload_handler = {
+	.admit = admit_stored_upload,
+	.receive = receive_piece,
+	.start = start_upload,
+	.reply = reply_to_upload,
+	.release = release_upload,
 };
