@@ -326,7 +326,9 @@ struct memory_pool *memory_pool_new(size_t kept_bytes_max, size_t bytes_max)
 	if (pool == NULL)
 		return NULL;
 	assert(class_of(BLOCK_BYTES_MAX / PAGE_BYTES) == CLASSES - 1);
-	pool->memory = (struct memory){ pool_alloc, pool_free, pool };
+	pool->memory = (struct memory){ .alloc = pool_alloc,
+					.free = pool_free,
+					.arg = pool };
 	pool->kept_bytes_max = kept_bytes_max;
 	pool->bytes_max = bytes_max;
 	(void)pthread_mutex_init(&pool->lock, NULL);

@@ -26,11 +26,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where memory comes from.  `alloc` is like malloc(), `free` like free(). */
+/*
+ * What long work borrows from its caller: memory, and time.  `alloc` is like
+ * malloc(), `free` like free().  `pause`, unless NULL, is called again and
+ * again between two pieces of the work.  It may take long, and may return on
+ * another thread, so no lock is held then, and nothing of the thread is kept.
+ */
 struct memory {
 	void *(*alloc)(void *arg, size_t bytes);
 	void (*free)(void *arg, void *block);
 	void *arg;
+	void (*pause)(void *arg);
 };
 
 /* NULL: no memory. */
@@ -44,6 +50,12 @@ static inline void memory_free(const struct memory *m, void *block)
 {
 	if (block != NULL)
 		m->free(m->arg, block);
+}
+
+static inline void memory_pause(const struct memory *m)
+{
+	if (m->pause != NULL)
+		m->pause(m->arg);
 }
 
 struct memory_pool;

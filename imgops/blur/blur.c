@@ -110,7 +110,7 @@ static uint32_t clamp(int64_t at, uint32_t count)
 
 /* From a level to the next smaller; lines have room for the larger one. */
 static void pyramid_reduce(const struct level *small, const struct level *large,
-			   int16_t *const *lines)
+			   int16_t *const *lines, const struct memory *memory)
 {
 	const struct blur_rows *rows = blur_rows_best();
 	int16_t *sum = lines[3] + PYRAMID_MARGIN;
@@ -130,6 +130,7 @@ static void pyramid_reduce(const struct level *small, const struct level *large,
 		row_extend(sum, large->width, PYRAMID_MARGIN);
 		rows->reduce(small->values + y * small->stride, sum + first,
 			     small->width);
+		memory_pause(memory);
 	}
 }
 
@@ -148,7 +149,7 @@ static const int16_t *expand_row(const struct level *large,
 }
 
 static void pyramid_expand(const struct level *large, const struct level *small,
-			   int16_t *const *lines)
+			   int16_t *const *lines, const struct memory *memory)
 {
 	const int16_t *row = NULL, *next = NULL;
 
@@ -169,6 +170,7 @@ static void pyramid_expand(const struct level *large, const struct level *small,
 						  large->width);
 			level_write(large, y, lines[2]);
 		}
+		memory_pause(memory);
 	}
 }
 
@@ -254,7 +256,7 @@ static void blur_along(const struct work *w, const struct level *level,
 
 /* `dst` may be `src`: rows are read ahead of those written. */
 static void blur_level(const struct work *w, const struct level *dst,
-		       const struct level *src)
+		       const struct level *src, const struct memory *memory)
 {
 	uint32_t radius = w->kernel.radius, window = 2 * radius + 1, slot = 0;
 	size_t stride = pyramid_stride(src->width);
@@ -270,6 +272,7 @@ static void blur_level(const struct work *w, const struct level *dst,
 			row = w->ring + slot * stride;
 			blur_along(w, src, y, row);
 		}
+		memory_pause(memory);
 		memmove(in, in + 1, (window - 1) * sizeof(*in));
 		in[window - 1] = row;
 		if (y < radius)
@@ -362,11 +365,12 @@ static bool blur_plane(struct img_plane *dst, const struct img_plane *src,
 	result.samples = dst->samples;
 	result.stride = dst->stride_bytes;
 	for (uint32_t i = 0; i < w.top; i++)
-		pyramid_reduce(&levels[i + 1], &levels[i], w.lines);
-	blur_level(&w, w.top == 0 ? &result : &levels[w.top], &levels[w.top]);
+		pyramid_reduce(&levels[i + 1], &levels[i], w.lines, memory);
+	blur_level(&w, w.top == 0 ? &result : &levels[w.top], &levels[w.top],
+		   memory);
 	for (uint32_t i = w.top; i > 0; i--)
 		pyramid_expand(i == 1 ? &result : &levels[i - 1], &levels[i],
-			       w.lines);
+			       w.lines, memory);
 	memory_free(memory, w.ring);
 	return true;
 }

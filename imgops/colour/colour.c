@@ -311,6 +311,7 @@ static void convert_rows(struct image *dst, const struct image *src,
 		colour_ycc_from_rgb(ycc, rgb, width);
 		if (!full_chroma)
 			halve_chroma(dst, rows, y, y == height - 1);
+		memory_pause(dst->memory);
 	}
 }
 
@@ -373,6 +374,7 @@ void colour_convert_grey(struct image *img, const struct colour *c)
 
 		for (uint32_t x = 0; x < p->width; x++)
 			row[x] = levels[row[x]];
+		memory_pause(img->memory);
 	}
 }
 

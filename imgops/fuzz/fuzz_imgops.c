@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct heap h = { 0 };
-	struct memory memory = { heap_alloc, heap_free, &h };
+	struct memory memory = { heap_alloc, heap_free, &h, NULL };
 
 	if (bytes < OPTION_BYTES)
 		return -1;

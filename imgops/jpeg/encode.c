@@ -31,6 +31,7 @@ struct encoder {
 	struct jpeg_compress_struct jpeg;
 	struct jpeg_error_mgr errors;
 	struct jpeg_destination_mgr destination;
+	struct jpeg_progress_mgr progress;
 	struct jpeg_memory working;
 	jmp_buf failed;
 	bool done;
@@ -56,6 +57,14 @@ static void encoder_on_message(j_common_ptr jpeg, int level)
 {
 	(void)jpeg;
 	(void)level;
+}
+
+/* libjpeg calls this between rows of blocks. */
+static void encoder_on_progress(j_common_ptr jpeg)
+{
+	const struct encoder *e = jpeg->client_data;
+
+	memory_pause(e->memory);
 }
 
 /* Make room for `bytes` in all, keep the first `used`. */
@@ -198,6 +207,7 @@ static bool encoder_run(struct encoder *e)
 	e->jpeg.err = jpeg_std_error(&e->errors);
 	e->errors.error_exit = encoder_on_error;
 	e->errors.emit_message = encoder_on_message;
+	e->progress.progress_monitor = encoder_on_progress;
 	e->jpeg.client_data = e;
 	e->destination.init_destination = destination_init;
 	e->destination.empty_output_buffer = destination_full;
@@ -207,6 +217,7 @@ static bool encoder_run(struct encoder *e)
 		jpeg_memory_install(&e->working, (j_common_ptr)&e->jpeg,
 				    e->memory, UINT64_MAX);
 		e->jpeg.dest = &e->destination;
+		e->jpeg.progress = &e->progress;
 		encode_planes(e);
 		e->done = true;
 	}

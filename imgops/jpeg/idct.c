@@ -158,6 +158,7 @@ void idct_arrays(struct image *img, uint32_t n,
 			for (JDIMENSION x = 0; x < c->width_in_blocks; x++)
 				idct_coefficients(out + x * n, stride,
 						  row[0][x], quant, n);
+			memory_pause(img->memory);
 		}
 	}
 }

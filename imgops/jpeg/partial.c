@@ -416,6 +416,7 @@ struct component {
 
 struct partial {
 	struct bits bits;
+	const struct memory *memory;
 	uint32_t n; /* samples of a block, each way */
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
@@ -565,6 +566,7 @@ decode_scan(struct partial *s, read_block_fn *read)
 		}
 		if (!bits_are_real(&s->bits))
 			return false;
+		memory_pause(s->memory);
 	}
 	return true;
 }
@@ -745,6 +747,7 @@ bool partial_read(struct image *img, uint32_t n,
 		return false;
 	dc_values = (int16_t *)((uint8_t *)(s + 1) + scan_tables_bytes(used));
 	s->n = n;
+	s->memory = memory;
 	scan_shape(s, jpeg);
 	ok = scan_tables_make(&s->tables, s + 1, used, jpeg) &&
 	     components_make(s, img, dc_values, jpeg) &&

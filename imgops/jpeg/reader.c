@@ -140,6 +140,7 @@ static void reader_on_progress(j_common_ptr jpeg)
 {
 	struct reader *r = jpeg->client_data;
 
+	memory_pause(r->memory);
 	if ((uint32_t)r->jpeg.input_scan_number > r->limits->scans_max)
 		reader_fail(r, IMG_ERR_TOO_MANY_SCANS);
 	if (r->jpeg.input_scan_number == r->scan_number)

@@ -141,14 +141,16 @@ static bool plan_make(struct plan *p, const struct img_plane *dst,
 }
 
 static void copy_plane(struct img_plane *dst, const struct img_plane *src,
-		       const struct plan *p)
+		       const struct plan *p, const struct memory *memory)
 {
 	const uint8_t *from = src->samples + (size_t)p->x.start +
 			      (size_t)p->y.start * src->stride_bytes;
 
-	for (uint32_t y = 0; y < dst->height; y++)
+	for (uint32_t y = 0; y < dst->height; y++) {
 		memcpy(dst->samples + y * dst->stride_bytes,
 		       from + y * src->stride_bytes, dst->width);
+		memory_pause(memory);
+	}
 }
 
 /*
@@ -156,7 +158,7 @@ static void copy_plane(struct img_plane *dst, const struct img_plane *src,
  * for them.
  */
 static void scale_plane(struct img_plane *dst, const struct img_plane *src,
-			const struct plan *p)
+			const struct plan *p, const struct memory *memory)
 {
 	const struct bands *bands = bands_best();
 	const struct filter_weights *along = &p->along, *down = &p->down;
@@ -172,6 +174,7 @@ static void scale_plane(struct img_plane *dst, const struct img_plane *src,
 			      dst->stride_bytes, p->aside, p->band,
 			      along->first, along->weights, along->count,
 			      round_up_columns(p->x.out, BAND_ROWS));
+		memory_pause(memory);
 	}
 }
 
@@ -183,9 +186,9 @@ static bool fill_plane(struct img_plane *dst, const struct img_plane *src,
 		return resample_plane(dst, src, &p->x, &p->y, p->aside,
 				      p->filter, memory);
 	if (p->is_copy)
-		copy_plane(dst, src, p);
+		copy_plane(dst, src, p, memory);
 	else
-		scale_plane(dst, src, p);
+		scale_plane(dst, src, p, memory);
 	return true;
 }
 

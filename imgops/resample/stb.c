@@ -227,6 +227,7 @@ bool resample_plane(struct img_plane *dst, const struct img_plane *src,
 				       &scratch);
 			if (ok && !is_direct)
 				place_tile(dst, tile, x, &sx, y, &sy, aside);
+			memory_pause(memory);
 		}
 	}
 	memory->free(memory->arg, tile);

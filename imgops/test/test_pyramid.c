@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+static const struct memory plain = { 0 }; /* no pauses */
+
 enum {
 	SIDE_MAX = 70,
 	STRIDE = 96,
@@ -57,7 +59,7 @@ static struct level must_reduce(const struct level *from, int16_t *to)
 
 	assert(next.width * next.stride <= ARRAY_SIZE(values[0]));
 	next.values = to;
-	pyramid_reduce(&next, from, lines);
+	pyramid_reduce(&next, from, lines, &plain);
 	return next;
 }
 
@@ -120,9 +122,9 @@ static void test_levels_at_any_size(void)
 		struct level back = half;
 
 		back.values = backs;
-		pyramid_expand(&back, &quarter, lines);
+		pyramid_expand(&back, &quarter, lines, &plain);
 		check_expanded(&back, &quarter, 1.01);
-		pyramid_expand(&plane, &half, lines);
+		pyramid_expand(&plane, &half, lines, &plain);
 		/* Rounded to samples. */
 		check_expanded(&plane, &half, 33.01);
 	}
@@ -139,9 +141,9 @@ static void test_flat_stays_flat(void)
 		half = must_reduce(&plane, values[0]);
 		quarter = must_reduce(&half, values[1]);
 		memset(values[0], 0, sizeof(values[0]));
-		pyramid_expand(&half, &quarter, lines);
+		pyramid_expand(&half, &quarter, lines, &plain);
 		memset(samples, (int)~value, sizeof(samples));
-		pyramid_expand(&plane, &half, lines);
+		pyramid_expand(&plane, &half, lines, &plain);
 		for (uint32_t y = 0; y < plane.height; y++)
 			for (uint32_t x = 0; x < plane.width; x++)
 				assert(samples[y * STRIDE + x] == value);

@@ -67,7 +67,7 @@ static void test_no_memory_is_not_counted(const struct memory *inner)
 int main(void)
 {
 	int inner_count = 0;
-	struct memory inner = { inner_alloc, inner_free, &inner_count };
+	struct memory inner = { inner_alloc, inner_free, &inner_count, NULL };
 
 	test_counts_live_and_peak(&inner);
 	test_many_blocks(&inner);

@@ -49,7 +49,7 @@ static void count_free(void *arg, void *block)
 	free(block);
 }
 
-static const struct memory memory = { count_alloc, count_free, NULL };
+static const struct memory memory = { count_alloc, count_free, NULL, NULL };
 
 static enum MHD_Result answer(struct MHD_Connection *connection)
 {
