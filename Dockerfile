@@ -2,7 +2,7 @@ FROM debian:bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libstb-dev \
-        libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev \
+        libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev libboost-context-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
         nettle-dev libgnutls28-dev \
     && rm -rf /var/lib/apt/lists/*

@@ -99,6 +99,8 @@ struct stage *group_add(struct group *g, const struct stage_config *config)
 	return s;
 }
 
+enum { PAUSED_PER_CORE = 8 };
+
 enum {
 	NAME_NUMBERS = 10000, /* a thread's name has 15 characters */
 	NAME_PARTS = 1000,
@@ -161,17 +163,26 @@ static void set_entry(struct station *s)
 	s->visited.is_exclusive = s->entry != NULL;
 }
 
+/* The events that may be paused at once; 0: none ever is. */
+static uint32_t paused_max(const struct group *g)
+{
+	return g->schedule.slice_ns > 0 &&
+			       discipline_has_ranks(&g->schedule.discipline) ?
+		       cores_count(g->cores) * PAUSED_PER_CORE :
+		       0;
+}
+
 /* False: no memory. */
 static bool add_queues(struct group *g, struct station *s, uint32_t slots)
 {
 	const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
 
-	s->queue = queue_new(slots, &g->schedule.discipline);
+	s->queue = queue_new(slots, paused_max(g), &g->schedule.discipline);
 	if (s->queue == NULL)
 		return false;
 	if (g->schedule.regime.kind != REGIME_CUTOFF)
 		return true;
-	s->passed = queue_new(slots, &fcfs);
+	s->passed = queue_new(slots, 0, &fcfs);
 	return s->passed != NULL;
 }
 
@@ -419,6 +430,19 @@ static struct tally *new_tallies(const struct group *g)
 	return t != NULL ? memset(t, 0, bytes) : NULL;
 }
 
+/* One for each worker, and for each paused event.  False: no memory. */
+static bool plan_fibres(struct group *g)
+{
+	uint32_t paused = paused_max(g);
+
+	if (paused == 0)
+		return true;
+	g->fibres = fibres_new(g->worker_count + paused);
+	for (uint32_t i = 0; g->fibres != NULL && i < g->worker_count; i++)
+		g->workers[i].fibre = fibres_take(g->fibres);
+	return g->fibres != NULL;
+}
+
 bool group_plan(struct group *g)
 {
 	const struct policy *p = g->schedule.policy;
@@ -454,7 +478,7 @@ bool group_plan(struct group *g)
 		if (w->visitor.policy_state == NULL || w->tallies == NULL)
 			return false;
 	}
-	return true;
+	return plan_fibres(g);
 }
 
 bool group_start(struct group *g)
@@ -522,6 +546,12 @@ void group_stop(struct group *g)
 	}
 }
 
+static void free_fibre(struct group *g, struct fibre *f)
+{
+	if (f != NULL)
+		fibres_give(g->fibres, f);
+}
+
 void group_free(struct group *g)
 {
 	if (g == NULL)
@@ -530,7 +560,10 @@ void group_free(struct group *g)
 	for (uint32_t i = 0; i < g->worker_count; i++) {
 		free(g->workers[i].visitor.policy_state);
 		free(g->workers[i].tallies);
+		free_fibre(g, g->workers[i].fibre);
+		free_fibre(g, g->workers[i].next_fibre);
 	}
+	fibres_free(g->fibres);
 	for (uint32_t i = 0; i < g->station_count; i++) {
 		queue_free(g->stations[i].queue);
 		queue_free(g->stations[i].passed);

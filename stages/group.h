@@ -16,6 +16,7 @@
 
 #include "base/util.h"
 #include "stages/eventcount.h"
+#include "stages/fibre.h"
 #include "stages/tally.h"
 #include "stages/stage.h"
 #include "stages/visit.h"
@@ -95,6 +96,9 @@ struct worker {
 	uint32_t number; /* among those of its part, or its pool */
 	uint32_t who;    /* which wake-ups reach it; see eventcount_wait() */
 	struct eventcount *sleeps;
+	/* The stack on which it begins to handle; NULL: no event is paused. */
+	struct fibre *fibre;
+	struct fibre *next_fibre; /* the one after that, or NULL */
 
 	struct tally *tallies; /* by stage */
 	_Atomic uint64_t sleep_count;
@@ -127,6 +131,7 @@ struct group {
 	uint32_t worker_count;
 	uint32_t thread_count; /* of workers to join */
 	struct worker *workers;
+	struct fibres *fibres; /* of workers and paused events; or NULL */
 	struct tally *tallies_outside; /* by stage; of all other threads */
 	struct eventcount drained;     /* where group_stop() sleeps */
 

@@ -34,7 +34,9 @@ struct ranked {
 	pthread_mutex_t lock;
 	uint32_t slots;
 	uint64_t pushed_count;
-	_Atomic uint32_t count; /* of the heap; written under the lock */
+	/* Of the heap; written under the lock. */
+	_Atomic uint32_t count;
+	_Atomic uint64_t first_rank;
 	struct heap heap;
 };
 
@@ -56,6 +58,11 @@ static uint64_t srpt_rank(double ageing, const struct event *ev)
 	return ev->born_ns + (uint64_t)aged_ns;
 }
 
+bool discipline_has_ranks(const struct discipline *d)
+{
+	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT;
+}
+
 uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 			 uint64_t number)
 {
@@ -72,18 +79,19 @@ uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 	return number;
 }
 
-static struct ranked *ranked_new(uint32_t slots,
+static struct ranked *ranked_new(uint32_t slots, uint32_t returns,
 				 const struct discipline *discipline)
 {
 	pthread_mutexattr_t attr;
 	struct ranked *r = calloc(1, sizeof(*r));
 
-	if (r == NULL || !heap_reserve(&r->heap, slots)) {
+	if (r == NULL || !heap_reserve(&r->heap, slots + returns)) {
 		free(r);
 		return NULL;
 	}
 	r->discipline = *discipline;
 	r->slots = slots;
+	r->first_rank = RANK_NONE;
 	/* It spins a little first: the lock is held for less than a sleep. */
 	(void)pthread_mutexattr_init(&attr);
 	(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -106,6 +114,28 @@ static uint32_t ranked_count(const struct ranked *r)
 	return atomic_load_explicit(&r->count, memory_order_relaxed);
 }
 
+/* For readers without the lock. */
+static void ranked_show(struct ranked *r)
+{
+	atomic_store_explicit(&r->count, r->heap.count, memory_order_relaxed);
+	atomic_store_explicit(&r->first_rank,
+			      r->heap.count > 0 ? r->heap.entries[0].key :
+						  RANK_NONE,
+			      memory_order_relaxed);
+}
+
+/* At ev->place; under the lock. */
+static void ranked_insert(struct ranked *r, struct event *ev)
+{
+	heap_push(&r->heap,
+		  (struct heap_entry){
+			  .key = discipline_rank(&r->discipline, ev, ev->place),
+			  .order = ev->place,
+			  .item = ev,
+		  });
+	ranked_show(r);
+}
+
 __attribute__((noinline)) static bool ranked_push(struct ranked *r,
 						  struct event *ev)
 {
@@ -113,19 +143,21 @@ __attribute__((noinline)) static bool ranked_push(struct ranked *r,
 	bool has_room = r->heap.count < r->slots;
 
 	if (has_room) {
-		uint64_t number = r->pushed_count++;
-
-		heap_push(&r->heap, (struct heap_entry){
-					    .key = discipline_rank(
-						    &r->discipline, ev, number),
-					    .order = number,
-					    .item = ev,
-				    });
-		atomic_store_explicit(&r->count, r->heap.count,
-				      memory_order_relaxed);
+		ev->place = r->pushed_count++;
+		ranked_insert(r, ev);
 	}
 	(void)pthread_mutex_unlock(&r->lock);
 	return has_room;
+}
+
+void queue_return(struct queue *q, struct event *ev)
+{
+	struct ranked *r = q->ranked;
+
+	assert(r != NULL);
+	(void)pthread_mutex_lock(&r->lock);
+	ranked_insert(r, ev);
+	(void)pthread_mutex_unlock(&r->lock);
 }
 
 __attribute__((noinline)) static struct event *ranked_pop(struct ranked *r)
@@ -137,18 +169,17 @@ __attribute__((noinline)) static struct event *ranked_pop(struct ranked *r)
 	(void)pthread_mutex_lock(&r->lock);
 	if (r->heap.count > 0) {
 		ev = heap_pop(&r->heap).item;
-		atomic_store_explicit(&r->count, r->heap.count,
-				      memory_order_relaxed);
+		ranked_show(r);
 	}
 	(void)pthread_mutex_unlock(&r->lock);
 	return ev;
 }
 
-struct queue *queue_new(uint32_t slots, const struct discipline *discipline)
+struct queue *queue_new(uint32_t slots, uint32_t returns,
+			const struct discipline *discipline)
 {
 	uint32_t size = RING_MIN;
-	bool is_ring = discipline->kind == DISCIPLINE_FCFS ||
-		       discipline->kind == DISCIPLINE_STACK;
+	bool is_ring = !discipline_has_ranks(discipline);
 
 	assert(slots >= 1 && slots <= QUEUE_SLOTS_MAX);
 	while (is_ring && size - 1 < slots)
@@ -161,7 +192,7 @@ struct queue *queue_new(uint32_t slots, const struct discipline *discipline)
 
 	if (q == NULL)
 		return NULL;
-	q->ranked = is_ring ? NULL : ranked_new(slots, discipline);
+	q->ranked = is_ring ? NULL : ranked_new(slots, returns, discipline);
 	ck_ring_init(&q->ring, size);
 	if (is_ring || q->ranked != NULL)
 		return q;
@@ -214,6 +245,13 @@ struct event *queue_pop(struct queue *q)
 		return NULL;
 	__tsan_acquire(ev);
 	return ev;
+}
+
+uint64_t queue_first_rank(const struct queue *q)
+{
+	return q->ranked != NULL ? atomic_load_explicit(&q->ranked->first_rank,
+							memory_order_relaxed) :
+				   RANK_NONE;
 }
 
 uint32_t queue_count(const struct queue *q)

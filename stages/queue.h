@@ -30,11 +30,14 @@ struct queue;
 
 enum { QUEUE_SLOTS_MAX = (1 << 30) - 1 };
 
+#define RANK_NONE UINT64_MAX /* of no event, or the last of all ranks */
+
 /*
- * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX.  NULL:
- * no memory.
+ * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX, and for
+ * `returns` (0 or more) events of queue_return().  NULL: no memory.
  */
-struct queue *queue_new(uint32_t slots, const struct discipline *discipline);
+struct queue *queue_new(uint32_t slots, uint32_t returns,
+			const struct discipline *discipline);
 
 /* Free an empty queue.  NULL is fine. */
 void queue_free(struct queue *q);
@@ -44,6 +47,19 @@ MUST_CHECK bool queue_push(struct queue *q, struct event *ev);
 
 /* The first event, now the caller's.  NULL: empty. */
 struct event *queue_pop(struct queue *q);
+
+/*
+ * Queue an event again that came from this queue, at the place that it had
+ * among equal ranks; its rank is made anew.  Only with a discipline that has
+ * ranks (not fcfs or stack), and for at most `returns` events at once.
+ */
+void queue_return(struct queue *q, struct event *ev);
+
+/* The rank of the first event, a moment ago.  RANK_NONE: empty, or no ranks. */
+uint64_t queue_first_rank(const struct queue *q);
+
+/* Has it ranks?  Else the order of arrival is all that counts. */
+bool discipline_has_ranks(const struct discipline *d);
 
 /*
  * The rank of the `number`th event that was queued.  The event with the lowest

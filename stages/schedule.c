@@ -11,6 +11,7 @@
 
 #include "base/util.h"
 #include "base/take.h"
+#include "stages/queue.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -23,7 +24,7 @@
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
 #define AGEING_INITIAL 5 /* by measurement: docs/scheduling.md */
-enum { THREADS_MAX = 1024, PARTS_MAX = 1024 };
+enum { THREADS_MAX = 1024, PARTS_MAX = 1024, SCHEDULE_CAUSE_BYTES = 48 };
 
 /* The number after a word. */
 enum number_form {
@@ -138,6 +139,7 @@ enum {
 	POLICY_FLAG,
 	REGIME_FLAG,
 	DISCIPLINE_FLAG,
+	SLICE_FLAG,
 	BALANCE_FLAG,
 	DISTRIBUTE_FLAG,
 	STEAL_FLAG,
@@ -159,6 +161,12 @@ const struct flag schedule_flags[] = {
 			      "which of the waiting events is handled "
 			      "first:" DISCIPLINES(HELP),
 			      .type = FLAG_OTHER },
+	[SLICE_FLAG] = { "slice", "US", "0",
+			 "with lcfs or srpt, pause an event that has run for "
+			 "US "
+			 "microseconds when the\nqueue has one that comes "
+			 "before it; 0: pause none",
+			 .type = FLAG_OTHER },
 	[BALANCE_FLAG] = { "balance", &BALANCES(VALUE)[1], "shared",
 			   "how the cores share the stages:" BALANCES(HELP),
 			   .type = FLAG_OTHER },
@@ -302,6 +310,16 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 	return length > 0 || us > 0;
 }
 
+static bool read_slice(struct schedule *s, const char *at)
+{
+	uint64_t us;
+
+	if (!take_number(&at, 0, (uint64_t)US_MAX, &us) || !take_end(at))
+		return false;
+	s->slice_ns = us * 1000;
+	return true;
+}
+
 #define READ(choices, text, value)                                             \
 	read_choice(choices, ARRAY_SIZE(choices), text, value)
 
@@ -334,6 +352,8 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 							 AGEING_INITIAL,
 			};
 		return ok;
+	case SLICE_FLAG:
+		return read_slice(s, text);
 	case BALANCE_FLAG:
 		ok = READ(balances, text, &v);
 		if (ok) {
@@ -411,6 +431,8 @@ enum {
 	IS_PARTITIONED = CALLS << 5,
 	HAS_STACKS = CALLS << 6,
 	HAS_ONE_REPLICA = CALLS << 7,
+	HAS_NO_RANKS = CALLS << 8,
+	HAS_SLICES = CALLS << 9,
 	BY_POLICY = CALLS | STAYS | ROAMS | IS_CENTRAL,
 };
 
@@ -433,6 +455,10 @@ static uint32_t find_facts(const struct schedule *s)
 		facts |= HAS_STACKS;
 	if (s->balance != BALANCE_REPLICATE || s->part_count == 1)
 		facts |= HAS_ONE_REPLICA;
+	if (!discipline_has_ranks(&s->discipline))
+		facts |= HAS_NO_RANKS;
+	if (s->slice_ns > 0)
+		facts |= HAS_SLICES;
 	return facts;
 }
 
@@ -445,6 +471,7 @@ static const struct {
 } senseless[] = {
 	{ CALLS | GIVEN(REGIME), "--regime", "it visits no stages" },
 	{ CALLS | GIVEN(DISCIPLINE), "--discipline", "it has no queues" },
+	{ CALLS | HAS_SLICES, "--slice", "it has no queues" },
 	{ CALLS | IS_DIVIDED, "--balance", "it has no workers" },
 	{ CALLS | GIVEN(DISTRIBUTE), "--distribute", "it has no queues" },
 	{ CALLS | GIVEN(STEAL), "--steal", "it has no queues" },
@@ -470,7 +497,23 @@ static const struct {
 	  "there is no other to choose" },
 	{ HAS_ONE_REPLICA | GIVEN(STEAL), "--steal",
 	  "there is no other to take from" },
+	{ HAS_NO_RANKS | HAS_SLICES, "--slice",
+	  "no event comes before one that has begun" },
 };
+
+/* What a line of `senseless` is about: "--policy color". */
+static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint32_t facts,
+		       const struct schedule *s)
+{
+	if ((facts & BY_POLICY) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--policy %s",
+			       s->policy->name);
+	else if ((facts & HAS_NO_RANKS) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--discipline %s",
+			       disciplines[s->discipline.kind].word);
+	else
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "one replica");
+}
 
 bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		       uint32_t core_count, char error[SCHEDULE_ERROR_BYTES])
@@ -491,13 +534,12 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	for (size_t i = 0; i < ARRAY_SIZE(senseless); i++) {
 		if ((senseless[i].facts & ~facts) != 0)
 			continue;
-		bool by_policy = (senseless[i].facts & BY_POLICY) != 0;
+		char cause[SCHEDULE_CAUSE_BYTES];
 
-		(void)snprintf(
-			error, SCHEDULE_ERROR_BYTES,
-			"%s makes no sense with %s%s: %s", senseless[i].what,
-			by_policy ? "--policy " : "one replica",
-			by_policy ? s->policy->name : "", senseless[i].why);
+		name_cause(cause, senseless[i].facts, s);
+		(void)snprintf(error, SCHEDULE_ERROR_BYTES,
+			       "%s makes no sense with %s: %s",
+			       senseless[i].what, cause, senseless[i].why);
 		return false;
 	}
 	if (s->part_count <= most)
@@ -618,6 +660,12 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 				(double)s->regime.limit);
 	word_add_choice(&l, DISCIPLINE_FLAG, &disciplines[s->discipline.kind],
 			s->discipline.ageing);
+	if (s->slice_ns > 0)
+		word_print(word_add(&l, SLICE_FLAG,
+				    "An event that has run for this number of "
+				    "microseconds is paused when another that "
+				    "waits comes before it."),
+			   "%" PRIu64, s->slice_ns / 1000);
 	word_add_choice(&l, BALANCE_FLAG, &balances[s->balance], s->part_count);
 	if (has_replicas)
 		word_add_choice(&l, DISTRIBUTE_FLAG,

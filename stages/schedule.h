@@ -27,10 +27,10 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  * are exactly the events that waited.
  *
  * Cutoff (C-gated) as published interrupts an event that has run for longer
- * than the cutoff.  Here, handlers are not interrupted.  Instead, a visit skips
- * an event whose predicted work left (event.left_ns: this stage and all later
- * ones) is longer than the cutoff, once at each stage.  The next visit handles
- * the skipped events after all others, first come first served.
+ * than the cutoff.  Here, a prediction decides: a visit skips an event whose
+ * predicted work left (event.left_ns: this stage and all later ones) is longer
+ * than the cutoff, once at each stage.  The next visit handles the skipped
+ * events after all others, first come first served.
  */
 enum regime_kind {
 	REGIME_EXHAUSTIVE, /* until the queue is empty */
@@ -103,6 +103,11 @@ struct schedule {
 	const struct policy *policy;
 	struct regime regime;
 	struct discipline discipline;
+	/*
+	 * stage_pause_point(): an event may be paused when it has run for so
+	 * long; 0: none ever is.
+	 */
+	uint64_t slice_ns;
 	enum balance balance;
 	uint32_t part_count; /* replicas or partitions; 0: as many as can be */
 	enum distribute distribute; /* to replicas */
@@ -155,7 +160,7 @@ MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
  * A value longer than its buffer is a bug: with STAGES_MAX stages, their names
  * may have 10 characters.
  */
-enum { SCHEDULE_WORDS_MAX = 8, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
+enum { SCHEDULE_WORDS_MAX = 9, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
 
 /* One choice of a schedule, explained. */
 struct schedule_word {

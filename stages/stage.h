@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 struct cores;
+struct fibre;
 struct group;
 struct stage;
 
@@ -50,13 +51,24 @@ struct event {
 	struct event *next;  /* in a list */
 	struct stage *stage; /* whose queue owns it; NULL: not queued */
 	uint64_t born_ns;    /* sent from outside the group */
-	uint64_t sent_ns;
-	uint64_t waited_ns; /* in all queues up to now */
+	uint64_t sent_ns;    /* or paused, if that was later */
+	uint64_t waited_ns;  /* in all queues up to now, also while paused */
+	uint64_t stage_waited_ns; /* of that, at the current stage */
+	uint64_t stage_ran_ns;    /* in its handler, up to the last pause */
+	uint64_t place;           /* its number in its queue */
+	struct fibre *fibre;      /* where it goes on; NULL: it is not paused */
 };
+
+/* Of the work predicted, `ns` is done. */
+static inline void event_has_run(struct event *ev, uint64_t ns)
+{
+	ev->left_ns -= ns < ev->left_ns ? ns : ev->left_ns;
+}
 
 /*
  * Handle one event.  A handler does not sleep or wait for other events.  It
- * owns `ev` and must send it on (stage_send) or finish it.
+ * owns `ev` and must send it on (stage_send) or finish it.  One that works for
+ * long calls stage_pause_point() again and again.
  */
 typedef void stage_fn(struct event *ev, void *arg);
 
@@ -112,6 +124,19 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
  * that they send run before this returns, one after the other, not nested.
  */
 MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
+
+/*
+ * To be called by a handler between two pieces of its work.  If its event has
+ * had the CPU for the schedule's slice, and an event that waits in the same
+ * queue has a lower rank, its worker puts it back into the queue and takes the
+ * other; this returns when any worker goes on with it.  So the caller holds no
+ * lock, and keeps nothing that belongs to the thread.  Only while the handler
+ * has its event: not after it was sent on or finished.
+ *
+ * Does nothing outside handlers, in stages that are not shared, and with a
+ * discipline that has no ranks (fcfs, stack).
+ */
+void stage_pause_point(void);
 
 /*
  * In a partitioned graph: stage i belongs to parts[i] from now on.  Events that

@@ -12,6 +12,8 @@ static void add_tally(struct stage_stats *out, const struct tally *t)
 	out->arrived_count += tally_read(&t->arrived_count);
 	out->refused_count += tally_read(&t->refused_count);
 	out->started_count += tally_read(&t->started_count);
+	out->paused_count += tally_read(&t->paused_count);
+	out->resumed_count += tally_read(&t->resumed_count);
 	out->handled_count += tally_read(&t->handled_count);
 	out->visit_count += tally_read(&t->visit_count);
 	out->visit_empty_count += tally_read(&t->visit_empty_count);
@@ -42,9 +44,12 @@ void stage_read(const struct stage *s, struct stage_stats *out)
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		add_tally(out, &g->workers[i].tallies[s->index]);
 	add_tally(out, &g->tallies_outside[s->index]);
+	uint64_t in = out->arrived_count + out->paused_count;
+	uint64_t taken = out->started_count + out->resumed_count;
+
 	/* A start may be seen whose arrival was not yet counted. */
-	if (out->arrived_count > out->started_count)
-		out->queued_count = out->arrived_count - out->started_count;
+	if (in > taken)
+		out->queued_count = in - taken;
 }
 
 void stage_read_part(const struct stage *s, uint32_t part,

@@ -24,7 +24,9 @@
 struct stage_stats {
 	uint64_t arrived_count; /* accepted into a queue */
 	uint64_t refused_count;
-	uint64_t started_count; /* taken out of it */
+	uint64_t started_count; /* taken out of it, for the first time */
+	uint64_t paused_count;  /* put back by stage_pause_point() */
+	uint64_t resumed_count; /* and taken out again */
 	uint64_t handled_count;
 	uint64_t visit_count;
 	uint64_t visit_empty_count; /* visits that handled no event */

@@ -82,6 +82,8 @@ struct tally {
 	_Atomic uint64_t queued_count_max;
 
 	_Atomic uint64_t started_count;
+	_Atomic uint64_t paused_count;  /* by stage_pause_point() */
+	_Atomic uint64_t resumed_count; /* and taken out of the queue again */
 	_Atomic uint64_t handled_count;
 	_Atomic uint64_t wait_ns;
 	_Atomic uint64_t wait_ns_max;

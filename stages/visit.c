@@ -7,6 +7,7 @@
  */
 #include "stages/visit.h"
 
+#include "stages/queue.h"
 #include "stages/stage.h"
 
 #include <assert.h>
@@ -284,6 +285,25 @@ static bool goes_on(const struct visitor *v, uint64_t now_ns)
 	       (visit->passed_count > 0 && passed_count(v, visit->station) > 0);
 }
 
+bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
+			  uint64_t now_ns)
+{
+	const struct visit *visit = &v->visit;
+	uint64_t first = v->access->first_rank(visit->station);
+	bool takes_one =
+		visit->station->stage == STAGE_NONE && !visit->is_theft;
+	struct event now;
+
+	if (first == RANK_NONE)
+		return false;
+	if (!takes_one && (visit->fresh_count == 0 || !goes_on(v, now_ns)))
+		return false;
+	now = *v->event;
+	event_has_run(&now, now_ns - start_ns);
+	return first < discipline_rank(&v->group->schedule->discipline, &now,
+				       now.place);
+}
+
 /* Does the next event come from the queue, not from the visitor's stack? */
 static bool needs_queue(const struct visitor *v)
 {
@@ -399,6 +419,7 @@ static struct event *take(struct visitor *v, bool *is_passed)
 	struct event *ev = take_fresh(v);
 
 	*is_passed = ev != NULL && ev->left_ns > visit->cutoff_ns &&
+		     ev->fibre == NULL && /* it has begun */
 		     v->access->pass_over(visit->station, ev);
 	if (*is_passed)
 		return NULL;

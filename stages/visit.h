@@ -118,6 +118,8 @@ struct visit_access {
 	struct event *(*pop_passed)(struct visit_station *s);
 	/* Queue `ev` with those passed over.  False: no room. */
 	bool (*pass_over)(struct visit_station *s, struct event *ev);
+	/* The rank of the first queued event; RANK_NONE: none, or no ranks. */
+	uint64_t (*first_rank)(const struct visit_station *s);
 	/*
 	 * Only called for exclusive stages; may be NULL if there are none.
 	 * False: another worker is in the stage.
@@ -165,6 +167,16 @@ bool visitor_has_work(const struct visitor *v);
 
 /* It rests now: its next visit is no switch from the last one. */
 void visitor_rest(struct visitor *v);
+
+/*
+ * Should the event be paused that it has handled since `start_ns`?  Only if one
+ * with a lower rank waits in the queue that it came from, and this visit would
+ * take that one, or the queue is the central one.  The paused event goes back
+ * into its queue, and its visit goes on as if it had been handled: visits and
+ * gates count turns, not events.
+ */
+bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
+			  uint64_t now_ns);
 
 /* Events at its station `at` that it may take now. */
 uint32_t visitor_open_count(const struct visitor *v, uint32_t at);

@@ -61,6 +61,11 @@ static uint32_t station_waiting_count(const struct station *s)
 	return queued_count(&s->visited) + passed_count(&s->visited);
 }
 
+static uint64_t first_rank(const struct visit_station *s)
+{
+	return queue_first_rank(station_of(s)->queue);
+}
+
 static struct event *pop_queued(struct visit_station *s)
 {
 	return queue_pop(station_of(s)->queue);
@@ -160,6 +165,8 @@ struct handling {
 	struct worker *worker;     /* NULL: a caller */
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
+	struct fibre *fibre;        /* its stack; NULL: it cannot be paused */
+	uint64_t start_ns;          /* of its turn */
 	struct event *first, **end; /* sent while a caller runs handlers */
 };
 
@@ -196,46 +203,155 @@ static void count_under_way(struct group *g, uint32_t part, int64_t n)
 			       (uint64_t)n);
 }
 
+struct call {
+	const struct stage *stage;
+	struct event *event;
+};
+
+/* On a fibre: nothing of the worker is known after the handler has begun. */
+static void call_handler(void *arg)
+{
+	struct call call = *(struct call *)arg;
+
+	call.stage->config.handler(call.event, call.stage->config.arg);
+}
+
+/* Begin `ev`, or go on with it.  False: it has paused. */
+static bool run_handler(const struct stage *s, struct event *ev)
+{
+	struct worker *w = handling.worker;
+	struct call call = { s, ev };
+	struct fibre *f = ev->fibre;
+	bool is_over;
+
+	if (f == NULL &&
+	    (w == NULL || w->fibre == NULL || s->config.type != STAGE_SHARED)) {
+		call_handler(&call);
+		return true;
+	}
+	/* The handler may send the event on, and then it is another's. */
+	ev->fibre = NULL;
+	handling.fibre = f != NULL ? f : w->fibre;
+	is_over = f != NULL ? fibre_resume(f) :
+			      fibre_run(w->fibre, call_handler, &call);
+	if (!is_over) {
+		ev->fibre = handling.fibre;
+		if (f == NULL) {
+			w->fibre = w->next_fibre;
+			w->next_fibre = NULL;
+		}
+	} else if (f != NULL) {
+		fibres_give(s->group->fibres, f);
+	}
+	handling.fibre = NULL;
+	return is_over;
+}
+
+/* Is there a stack for what comes next, if the current event is paused? */
+static bool has_next_fibre(struct worker *w)
+{
+	if (handling.fibre != w->fibre)
+		return true;
+	if (w->next_fibre == NULL)
+		w->next_fibre = fibres_take(w->group->fibres);
+	return w->next_fibre != NULL;
+}
+
+void stage_pause_point(void)
+{
+	const struct worker *w = handling.worker;
+	uint64_t now_ns;
+
+	if (handling.fibre == NULL ||
+	    !visitor_should_pause(&w->visitor, handling.start_ns,
+				  handling.start_ns))
+		return;
+	now_ns = clock_now_ns();
+	if (now_ns - handling.start_ns >= w->group->schedule.slice_ns &&
+	    visitor_should_pause(&w->visitor, handling.start_ns, now_ns) &&
+	    has_next_fibre(handling.worker))
+		fibre_pause(handling.fibre);
+	/* Here it may be another thread, with another `handling`. */
+}
+
+/* The handler begins, or goes on where it paused. */
+static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
+		       uint64_t ns)
+{
+	struct tally *t = tally_of(s);
+	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
+	uint64_t wait_ns = start_ns - ev->sent_ns;
+
+	handling.stage = s;
+	handling.start_ns = start_ns;
+	ev->stage = NULL;
+	if (ev->fibre == NULL) {
+		ev->stage_waited_ns = 0;
+		ev->stage_ran_ns = 0;
+		tally_add(&t->started_count, 1);
+	} else {
+		tally_add(&t->resumed_count, 1);
+	}
+	ev->waited_ns += wait_ns;
+	ev->stage_waited_ns += wait_ns;
+	count_queued(s, part, -1);
+	tally_add(&t->wait_ns, wait_ns);
+	tally_max(&t->wait_ns_max, wait_ns);
+	histogram_add(&t->waits, wait_ns);
+}
+
+/* Back into the queue that it came from. */
+static void pause_event(struct station *from, const struct stage *s,
+			struct event *ev, uint64_t now_ns)
+{
+	uint64_t ran_ns = now_ns - handling.start_ns;
+
+	ev->stage = s->group->stages[s->index];
+	ev->stage_ran_ns += ran_ns;
+	event_has_run(ev, ran_ns);
+	ev->sent_ns = now_ns;
+	tally_add(&tally_of(s)->paused_count, 1);
+	count_queued(s, from->visited.part, 1);
+	queue_return(from->queue, ev);
+	station_wake(from);
+}
+
 /*
  * Run the handler of `ev`, which came from `from`; returns the time at its end.
  * `ns` is the clock as read before the event was taken, perhaps even before it
  * was sent.
  */
-static uint64_t handle_event(const struct station *from, struct event *ev,
+static uint64_t handle_event(struct station *from, struct event *ev,
 			     uint64_t ns)
 {
 	const struct stage *s = ev->stage;
 	struct group *g = s->group;
 	struct tally *t = tally_of(s);
-	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
-	uint64_t wait_ns = start_ns - ev->sent_ns;
 	struct span span = { .number = ev->number, .kind = SPAN_EVENT };
 
-	ev->stage = NULL;
-	ev->waited_ns += wait_ns;
-	count_queued(s, from->visited.part, -1);
-	tally_add(&t->started_count, 1);
-	tally_add(&t->wait_ns, wait_ns);
-	tally_max(&t->wait_ns_max, wait_ns);
-	histogram_add(&t->waits, wait_ns);
-	handling.stage = s;
-	s->config.handler(ev, s->config.arg);
-	handling.stage = NULL;
+	begin_turn(s, from->visited.part, ev, ns);
 
+	uint64_t wait_ns = ev->stage_waited_ns, ran_ns = ev->stage_ran_ns;
+	bool is_over = run_handler(s, ev); /* if so, `ev` is another's */
 	uint64_t end_ns = clock_now_ns();
-	uint64_t service_ns = end_ns - start_ns;
 
-	tally_add(&t->handled_count, 1);
-	tally_add(&t->service_ns, service_ns);
-	tally_max(&t->service_ns_max, service_ns);
-	histogram_add(&t->services, service_ns);
-	histogram_add(&t->totals, wait_ns + service_ns);
+	handling.stage = NULL;
 	if (handling.worker != NULL) {
-		span.start_ns = start_ns;
+		span.start_ns = handling.start_ns;
 		span.end_ns = end_ns;
 		span.stage = s->index;
 		trace_add(&handling.worker->trace, &span);
 	}
+	if (!is_over) {
+		pause_event(from, s, ev, end_ns);
+		return end_ns;
+	}
+	ran_ns += end_ns - handling.start_ns;
+	tally_add(&t->handled_count, 1);
+	tally_add(&t->service_ns, ran_ns);
+	tally_max(&t->service_ns_max, ran_ns);
+	histogram_add(&t->services, ran_ns);
+	histogram_add(&t->totals, wait_ns + ran_ns);
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, from->visited.part, -1);
 	group_leave(g);
@@ -389,6 +505,10 @@ bool stage_send(struct stage *s, struct event *ev)
 	struct group *g = s->group;
 	bool is_inside = handling.group == g;
 
+	/* The rest of the handler has no event that could be paused. */
+	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
+		handling.fibre = NULL;
+
 	assert(g->is_started);
 	assert(ev->stage == NULL); /* sent twice */
 	if (!group_enter(g, is_inside)) {
@@ -496,6 +616,7 @@ const struct visit_access worker_access = {
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.pass_over = pass_over,
+	.first_rank = first_rank,
 	.is_open = is_open,
 	.enter = enter,
 	.leave = leave,

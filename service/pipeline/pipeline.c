@@ -5,14 +5,15 @@
  * After the last variant's last step the upload is stored, if that is asked
  * for, and leaves by its done().
  *
- * Express: no step is interrupted, so a small upload may wait until a step of a
- * large one ends, whatever the order of the queue.  With --express, one more
- * thread takes small uploads that would have to wait.  It runs all their steps
- * and may use any core, because the kernel shares the cores in slices much
- * shorter than a large step.  Size interval task assignment (Harchol-Balter,
- * Crovella and Murta, J. of Par. and Distr. Computing 59:2, 1999) also gives
- * small tasks a server of their own.  Here they use it only while all workers
- * are in large uploads, and only as many as the thread can serve soon.
+ * Express: unless steps are paused (--slice), a small upload may wait until one
+ * of a large upload ends, whatever the order of the queue.  With --express, one
+ * more thread takes small uploads that would have to wait.  It runs all their
+ * steps and may use any core, because the kernel shares the cores in slices
+ * much shorter than a large step.  Size interval task assignment
+ * (Harchol-Balter, Crovella and Murta, J. of Par. and Distr. Computing 59:2,
+ * 1999) also gives small tasks a server of their own.  Here they use it only
+ * while all workers are in large uploads, and only as many as the thread can
+ * serve soon.
  *
  * In the order of this file: what a pipeline consists of, the choice of the
  * express thread, results and counts, steps and stages, submitting, reading,
@@ -92,7 +93,7 @@ struct express {
 struct pipeline {
 	struct pipeline_config config;
 	struct buffers *buffers;
-	const struct memory *memory; /* of `buffers` */
+	struct memory memory; /* of `buffers`; pauses events */
 	struct budget budget;
 	struct memory_estimate memory_estimate;
 	struct group *group;
@@ -330,6 +331,13 @@ static void end_variant(struct pipeline *p, struct variant *v)
 		send_to_store(p, u);
 }
 
+/* memory.pause(), called by the image operations. */
+static void pause_step(void *arg)
+{
+	(void)arg;
+	stage_pause_point();
+}
+
 /* Run one step and measure it.  False: the upload has failed. */
 static bool run_step(struct pipeline *p, enum pipeline_step step,
 		     struct variant *v)
@@ -337,6 +345,7 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	struct upload *u = v->upload;
 	uint64_t start_ns = clock_now_ns();
 	uint64_t estimated_ns = v->estimated_ns[step];
+	uint64_t waited_ns = v->event.waited_ns;
 	enum upload_end end;
 	enum img_err err = IMG_OK;
 
@@ -344,12 +353,13 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		return false;
 	end = reason_to_stop(p, u, start_ns);
 	if (end == UPLOAD_ENDED) {
-		err = steps_run(step, v, &p->config.limits, p->memory);
+		err = steps_run(step, v, &p->config.limits, &p->memory);
 		if (step == PIPELINE_DECODE && err == IMG_OK &&
 		    u->on_decoded != NULL)
 			u->on_decoded(u);
 		v->begun_ns[step] = start_ns;
-		v->service_ns[step] = clock_now_ns() - start_ns;
+		v->service_ns[step] = clock_now_ns() - start_ns -
+				      (v->event.waited_ns - waited_ns);
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
 		fail_upload(u, end, err);
@@ -676,7 +686,7 @@ struct budget *pipeline_budget(struct pipeline *p)
 
 const struct memory *pipeline_memory(const struct pipeline *p)
 {
-	return p->memory;
+	return &p->memory;
 }
 
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes)
@@ -828,7 +838,9 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		free(p);
 		return NULL;
 	}
-	p->memory = buffers_memory(p->buffers);
+	p->memory = *buffers_memory(p->buffers);
+	if (config->schedule.slice_ns > 0)
+		p->memory.pause = pause_step;
 	p->group = group_new(&(struct group_config){
 		.schedule = &config->schedule,
 		.cores = config->cores,

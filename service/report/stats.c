@@ -280,6 +280,7 @@ static struct figures queue_figures(const struct stage_stats *t)
 
 	figures_add(&f, "arrived", (double)t->arrived_count);
 	figures_add(&f, "started", (double)t->started_count);
+	figures_add(&f, "paused", (double)t->paused_count);
 	figures_add(&f, "handled", (double)t->handled_count);
 	figures_add(&f, "refused", (double)t->refused_count);
 	figures_add(&f, "queued", (double)t->queued_count);

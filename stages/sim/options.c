@@ -131,6 +131,8 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, why))
 		return error_fail(error, "%s", why);
+	if (o->schedule.slice_ns > 0)
+		return error_fail(error, "--slice: pauses are not simulated");
 	return !o->schedule.pool_is_auto ||
 	       error_fail(error,
 			  "--pool auto: pools that grow are not simulated");

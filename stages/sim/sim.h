@@ -8,6 +8,7 @@
  *  - a handler takes the time that the model says, whatever else runs;
  *  - threads that share cores (pools, thread per connection) have equal shares
  *    of them at every moment;
+ *  - an event is never paused (--slice);
  *  - queues never refuse, and any number of workers may enter a stage;
  *  - a woken worker starts at once, as soon as the one that woke it waits.
  *

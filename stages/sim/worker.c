@@ -38,6 +38,13 @@ static struct sim_part *part_of(const struct sim_station *at)
 	return &at->sim->parts[at->visited.part];
 }
 
+static uint64_t first_rank(const struct visit_station *s)
+{
+	const struct heap *queue = &station_of(s)->queue;
+
+	return queue->count > 0 ? queue->entries[0].key : RANK_NONE;
+}
+
 static struct event *pop_queued(struct visit_station *s)
 {
 	struct sim_station *from = station_of(s);
@@ -124,6 +131,7 @@ static const struct visit_access sim_access = {
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.pass_over = pass_over,
+	.first_rank = first_rank,
 	.stage_of = stage_of,
 	.may_hold = may_hold,
 	.turn = turn,

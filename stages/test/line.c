@@ -13,12 +13,13 @@ const char *const line_names[LINE_STAGES] = { "a", "b", "c", "d" };
 
 static const uint64_t hour_ns = 3600ull * 1000000000ull;
 
+/* In a handler, where its event may be paused, too. */
 static void spin(uint64_t ns)
 {
 	uint64_t end_ns = clock_now_ns() + ns;
 
 	while (clock_now_ns() < end_ns)
-		;
+		stage_pause_point();
 }
 
 void pause_ns(uint64_t ns)

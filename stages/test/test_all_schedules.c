@@ -42,7 +42,12 @@ enum { SAMPLE = 1 };
 /* Values of flags; NULL: not given. */
 static const char *const regimes[] = { NULL, "gated", "n-gated=2",
 				       "time-gated=20", "cutoff=1" };
-static const char *const disciplines[] = { NULL, "lcfs", "stack", "srpt" };
+static const struct order_flags {
+	const char *discipline, *slice;
+} orders[] = {
+	{ NULL, NULL },    { "lcfs", NULL }, { "lcfs", "1" },
+	{ "stack", NULL }, { "srpt", NULL }, { "srpt=2", "1" },
+};
 static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
 static const char *const thresholds[] = { NULL, "b=2,d=0:50" };
 
@@ -152,6 +157,7 @@ static void look_ends(struct item *item, const struct place *place)
 }
 
 static struct item items[ITEMS + LAST_ITEMS];
+static uint64_t paused_count; /* by all schedules of a policy */
 
 /* Partition differently each time, while events are under way. */
 static void partition_anew(const struct line *l, uint32_t turn)
@@ -198,6 +204,8 @@ static void check_items(const struct line *l)
 		assert(stats.queued_count == 0);
 		assert(stats.arrived_count == stats.started_count);
 		assert(stats.arrived_count == stats.handled_count);
+		assert(stats.paused_count == stats.resumed_count);
+		paused_count += stats.paused_count;
 	}
 	for (uint32_t p = 0; p < l->group->part_count; p++)
 		assert(l->group->visits.parts[p].under_way_count == 0);
@@ -269,7 +277,7 @@ static void test_lone_event_wakes_who_may_take_it(const struct line_setup *s)
 /* False: a combination that is refused. */
 static bool set_flags(struct schedule *s, const struct policy *policy,
 		      const struct balance_flags *balance, const char *regime,
-		      const char *discipline, const char *pool,
+		      const struct order_flags *order, const char *pool,
 		      const char *threshold)
 {
 	const struct {
@@ -279,7 +287,8 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 		{ "balance", balance->balance },
 		{ "distribute", balance->distribute },
 		{ "regime", regime },
-		{ "discipline", discipline },
+		{ "discipline", order->discipline },
+		{ "slice", order->slice },
 		{ "pool", pool },
 		{ "threshold", threshold },
 	};
@@ -302,21 +311,21 @@ static uint32_t walk(const struct policy *policy, struct line_setup *setup)
 
 	for (uint32_t i = 0;
 	     i < COUNT(types) * COUNT(balances) * COUNT(regimes) *
-			 COUNT(disciplines) * COUNT(pools) * COUNT(thresholds);
+			 COUNT(orders) * COUNT(pools) * COUNT(thresholds);
 	     i++) {
 		uint32_t rest = i / COUNT(types);
 		const struct balance_flags *balance =
 			&balances[rest % COUNT(balances)];
 		const char *regime =
 			regimes[(rest /= COUNT(balances)) % COUNT(regimes)];
-		const char *discipline = disciplines[(rest /= COUNT(regimes)) %
-						     COUNT(disciplines)];
+		const struct order_flags *order =
+			&orders[(rest /= COUNT(regimes)) % COUNT(orders)];
 		const char *pool =
-			pools[(rest /= COUNT(disciplines)) % COUNT(pools)];
+			pools[(rest /= COUNT(orders)) % COUNT(pools)];
 		const char *threshold = thresholds[rest / COUNT(pools)];
 
-		if (!set_flags(&setup->schedule, policy, balance, regime,
-			       discipline, pool, threshold) ||
+		if (!set_flags(&setup->schedule, policy, balance, regime, order,
+			       pool, threshold) ||
 		    count++ % SAMPLE != 0)
 			continue;
 		/*
@@ -337,7 +346,7 @@ static void walk_asleep(const struct policy *policy, struct line_setup *setup)
 		for (uint32_t p = 0; p < COUNT(pools); p++)
 			for (uint32_t t = 0; t < COUNT(types); t++) {
 				if (!set_flags(&setup->schedule, policy,
-					       &balances[b], NULL, NULL,
+					       &balances[b], NULL, &orders[0],
 					       pools[p], NULL))
 					continue;
 				(void)memcpy(setup->types, types[t],
@@ -366,8 +375,10 @@ int main(void)
 		uint32_t count = walk(*p, &setup);
 
 		setup.delay_ns_max = 0;
-		(void)printf("%s: %u schedules\n", (*p)->name, count);
+		(void)printf("%s: %u schedules, %llu pauses\n", (*p)->name,
+			     count, (unsigned long long)paused_count);
 		assert(count > 0);
+		paused_count = 0;
 		fake_core_count = WORKERS_MANY;
 		walk_asleep(*p, &setup);
 	}

@@ -55,7 +55,7 @@ static struct item *item_of(struct event *ev)
 static void test_gives_back_oldest_first(void)
 {
 	struct item items[5] = { 0 };
-	struct queue *q = queue_new(5, &fcfs);
+	struct queue *q = queue_new(5, 0, &fcfs);
 
 	assert(queue_pop(q) == NULL);
 	for (uint32_t round = 0; round < 100; round++) {
@@ -75,7 +75,7 @@ static void test_full_queue_refuses_and_loses_nothing(void)
 	static struct item items[300];
 
 	for (uint32_t slots = 1; slots <= 100; slots++) {
-		struct queue *q = queue_new(slots, &fcfs);
+		struct queue *q = queue_new(slots, 0, &fcfs);
 		uint32_t held = 0;
 
 		while (queue_push(q, &items[held].event))
@@ -107,7 +107,7 @@ static void test_order_is_that_of_the_discipline(void)
 
 	for (uint32_t d = 0; d < 4; d++) {
 		struct item items[4] = { 0 };
-		struct queue *q = queue_new(4, &disciplines[d]);
+		struct queue *q = queue_new(4, 0, &disciplines[d]);
 
 		for (uint32_t i = 0; i < 4; i++) {
 			items[i].event.left_ns = left_ns[i];
@@ -178,7 +178,7 @@ static void test_many_threads_get_each_event_once(const struct discipline *d,
 	pthread_t threads[2 * THREADS];
 
 	shared = (struct shared){
-		.queue = queue_new(slots, d),
+		.queue = queue_new(slots, 0, d),
 		.is_fcfs = d->kind == DISCIPLINE_FCFS ||
 			   d->kind == DISCIPLINE_STACK,
 	};

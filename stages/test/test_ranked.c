@@ -22,7 +22,7 @@ static struct event events[EVENTS];
 
 static void test_newest_is_taken_first(void)
 {
-	struct queue *q = queue_new(EVENTS, &lcfs);
+	struct queue *q = queue_new(EVENTS, 0, &lcfs);
 
 	assert(queue_pop(q) == NULL);
 	for (uint32_t i = 0; i < EVENTS; i++) {
@@ -38,7 +38,7 @@ static void test_newest_is_taken_first(void)
 /* Mixed pushes and pops, compared with a search through all waiting events. */
 static void test_lowest_rank_is_first(void)
 {
-	struct queue *q = queue_new(EVENTS, &srpt);
+	struct queue *q = queue_new(EVENTS, 0, &srpt);
 	bool waits[EVENTS] = { false };
 	uint32_t count = 0;
 
@@ -77,7 +77,7 @@ static void test_lowest_rank_is_first(void)
 static void test_full_ranked_queue_refuses(void)
 {
 	for (uint32_t slots = 1; slots < 10; slots++) {
-		struct queue *q = queue_new(slots, &lcfs);
+		struct queue *q = queue_new(slots, 0, &lcfs);
 
 		for (uint32_t i = 0; i < slots; i++)
 			assert(queue_push(q, &events[i]));
@@ -94,7 +94,7 @@ static void test_full_ranked_queue_refuses(void)
 
 static void test_equal_ranks_are_in_order(void)
 {
-	struct queue *q = queue_new(EVENTS, &srpt);
+	struct queue *q = queue_new(EVENTS, 0, &srpt);
 
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		events[i] = (struct event){ .born_ns = 7 + i % 2 };

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sanitizers follow stacks, so they are told of each switch: before it, and
+ * after it on the other side.  ThreadSanitizer also notes each function that is
+ * entered, and some of these are never left: so this file is built without it.
+ */
+#include "stages/fibre.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef DARKROOM_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(DARKROOM_TSAN)
+enum { STACK_BYTES = 512 << 10 }; /* their frames are larger */
+#else
+enum { STACK_BYTES = 64 << 10 };
+#endif
+/* More than any frame, so that none reaches past it. */
+enum { GUARD_BYTES = 64 << 10 };
+
+/* --- Contexts: how a stack is left and entered --- */
+
+#ifdef DARKROOM_UCONTEXT
+#include <ucontext.h>
+
+struct contexts {
+	ucontext_t inside, outside;
+};
+#else
+/* From boost/context/detail/fcontext.hpp, which is C++. */
+struct transfer {
+	void *from; /* the context that was left */
+	void *data;
+};
+extern struct transfer jump_fcontext(void *to, void *data);
+extern void *make_fcontext(void *top, size_t bytes,
+			   void (*begin)(struct transfer));
+
+struct contexts {
+	void *inside, *outside;
+};
+#endif
+
+struct fibre {
+	struct contexts contexts;
+	uint8_t *stack; /* its lowest byte */
+	fibre_fn *fn;
+	void *arg;
+	bool has_returned;
+	struct fibre *next; /* of those not taken */
+
+	/* What sanitizers know of the thread that entered, and of the fibre. */
+	void *outside_fake, *inside_fake;
+	const void *outside_stack;
+	size_t outside_bytes;
+	void *outside_tsan, *inside_tsan;
+};
+
+static void fibre_main(struct fibre *f) __attribute__((noreturn));
+
+#ifdef DARKROOM_UCONTEXT
+/* makecontext() passes ints alone. */
+static void begin(unsigned high, unsigned low)
+{
+	fibre_main((struct fibre *)((uintptr_t)high << 32 | low));
+}
+
+static void make_inside(struct fibre *f)
+{
+	ucontext_t *c = &f->contexts.inside;
+
+	(void)getcontext(c);
+	c->uc_stack.ss_sp = f->stack;
+	c->uc_stack.ss_size = STACK_BYTES;
+	makecontext(c, (void (*)(void))begin, 2, (unsigned)((uintptr_t)f >> 32),
+		    (unsigned)(uintptr_t)f);
+}
+
+static void switch_inside(struct fibre *f)
+{
+	(void)swapcontext(&f->contexts.outside, &f->contexts.inside);
+}
+
+static void switch_outside(struct fibre *f)
+{
+	(void)swapcontext(&f->contexts.inside, &f->contexts.outside);
+}
+#else
+static void begin(struct transfer t)
+{
+	struct fibre *f = t.data;
+
+	f->contexts.outside = t.from;
+	fibre_main(f);
+}
+
+static void make_inside(struct fibre *f)
+{
+	f->contexts.inside =
+		make_fcontext(f->stack + STACK_BYTES, STACK_BYTES, begin);
+}
+
+static void switch_inside(struct fibre *f)
+{
+	f->contexts.inside = jump_fcontext(f->contexts.inside, f).from;
+}
+
+static void switch_outside(struct fibre *f)
+{
+	f->contexts.outside = jump_fcontext(f->contexts.outside, NULL).from;
+}
+#endif
+
+/* --- Sanitizers --- */
+
+static void tell_before_inside(struct fibre *f)
+{
+	(void)f;
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_start_switch_fiber(&f->outside_fake, f->stack, STACK_BYTES);
+#endif
+#ifdef DARKROOM_TSAN
+	f->outside_tsan = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(f->inside_tsan, 0);
+#endif
+}
+
+static void tell_is_inside(struct fibre *f)
+{
+	(void)f;
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_finish_switch_fiber(f->inside_fake, &f->outside_stack,
+					&f->outside_bytes);
+#endif
+}
+
+static void tell_before_outside(struct fibre *f)
+{
+	(void)f;
+#ifdef __SANITIZE_ADDRESS__
+	/* NULL: the fibre's stack is not entered again. */
+	__sanitizer_start_switch_fiber(f->has_returned ? NULL : &f->inside_fake,
+				       f->outside_stack, f->outside_bytes);
+#endif
+#ifdef DARKROOM_TSAN
+	__tsan_switch_to_fiber(f->outside_tsan, 0);
+#endif
+}
+
+static void tell_is_outside(struct fibre *f)
+{
+	(void)f;
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_finish_switch_fiber(f->outside_fake, NULL, NULL);
+#endif
+}
+
+/* --- Fibres --- */
+
+static void fibre_main(struct fibre *f)
+{
+	tell_is_inside(f);
+	f->fn(f->arg);
+	f->has_returned = true;
+	tell_before_outside(f);
+	switch_outside(f);
+	abort(); /* nobody enters it again */
+}
+
+void fibre_pause(struct fibre *f)
+{
+	tell_before_outside(f);
+	switch_outside(f);
+	tell_is_inside(f);
+}
+
+bool fibre_resume(struct fibre *f)
+{
+	assert(!f->has_returned);
+	tell_before_inside(f);
+	switch_inside(f);
+	tell_is_outside(f);
+	return f->has_returned;
+}
+
+bool fibre_run(struct fibre *f, fibre_fn *fn, void *arg)
+{
+	f->fn = fn;
+	f->arg = arg;
+	f->has_returned = false;
+	f->inside_fake = NULL;
+	make_inside(f);
+	return fibre_resume(f);
+}
+
+#define STEP_BYTES ((size_t)STACK_BYTES + GUARD_BYTES)
+
+struct fibres {
+	uint8_t *stacks; /* GUARD_BYTES below each cannot be accessed */
+	uint32_t count;
+	pthread_mutex_t lock;
+	struct fibre *free; /* those not taken; under the lock */
+	struct fibre all[];
+};
+
+static void prepare(struct fibres *set, struct fibre *f, uint8_t *from)
+{
+	f->stack = from + GUARD_BYTES;
+	f->has_returned = true;
+	f->next = set->free;
+	set->free = f;
+	/* Refused: it only lacks protection, as all mappings are in use. */
+	(void)mprotect(from, GUARD_BYTES, PROT_NONE);
+#ifdef DARKROOM_TSAN
+	f->inside_tsan = __tsan_create_fiber(0);
+#endif
+}
+
+struct fibres *fibres_new(uint32_t count)
+{
+	struct fibres *set =
+		calloc(1, sizeof(*set) + count * sizeof(struct fibre));
+	void *stacks;
+
+	assert(count > 0);
+	if (set == NULL)
+		return NULL;
+	stacks = mmap(NULL, count * STEP_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+		      -1, 0);
+	if (stacks == MAP_FAILED) {
+		free(set);
+		return NULL;
+	}
+	(void)madvise(stacks, count * STEP_BYTES, MADV_NOHUGEPAGE);
+	(void)pthread_mutex_init(&set->lock, NULL);
+	set->stacks = stacks;
+	set->count = count;
+	for (uint32_t i = count; i-- > 0;)
+		prepare(set, &set->all[i], set->stacks + i * STEP_BYTES);
+	return set;
+}
+
+void fibres_free(struct fibres *set)
+{
+	uint32_t given_count = 0;
+
+	if (set == NULL)
+		return;
+	for (const struct fibre *f = set->free; f != NULL; f = f->next)
+		given_count++;
+	assert(given_count == set->count);
+#ifdef DARKROOM_TSAN
+	for (uint32_t i = 0; i < set->count; i++)
+		__tsan_destroy_fiber(set->all[i].inside_tsan);
+#endif
+	(void)munmap(set->stacks, set->count * STEP_BYTES);
+	(void)pthread_mutex_destroy(&set->lock);
+	free(set);
+}
+
+struct fibre *fibres_take(struct fibres *set)
+{
+	struct fibre *f;
+
+	(void)pthread_mutex_lock(&set->lock);
+	f = set->free;
+	if (f != NULL)
+		set->free = f->next;
+	(void)pthread_mutex_unlock(&set->lock);
+	return f;
+}
+
+void fibres_give(struct fibres *set, struct fibre *f)
+{
+	assert(f->has_returned);
+	(void)pthread_mutex_lock(&set->lock);
+	f->next = set->free;
+	set->free = f;
+	(void)pthread_mutex_unlock(&set->lock);
+}
+
+size_t fibres_stack_bytes(void)
+{
+	return STACK_BYTES;
+}
+
+/* Bytes never written are 0, as they were mapped. */
+static size_t bytes_used(const uint8_t *stack)
+{
+	size_t unused = 0;
+
+	while (unused < STACK_BYTES && stack[unused] == 0)
+		unused++;
+	return STACK_BYTES - unused;
+}
+
+size_t fibres_stack_bytes_used(const struct fibres *set)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < set->count; i++)
+		most = max_u64(most, bytes_used(set->all[i].stack));
+	return most;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: an event whose handler calls stage_pause_point() is paused when its
+ * slice is over and an event with a lower rank waits in its queue, and goes on
+ * after that, on whichever worker; else, and in stages that are not shared, it
+ * runs to its end.  However many are paused, none is lost.
+ */
+#include "stages/cores.h"
+#include "stages/stage.h"
+#include "stages/stats.h"
+#include "stages/test/watchdog.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NESTED = 100, /* more than can be paused on one core */
+	CROWD = 4000,
+};
+
+#define SLICE_NS UINT64_C(20000)
+#define LARGE_NS UINT64_C(1000000000) /* predicted */
+
+struct job {
+	struct event event; /* first */
+	struct job *small;  /* sent by the handler at its beginning, or NULL */
+	uint32_t number;
+	_Atomic uint32_t ended_count;
+};
+
+static struct {
+	struct group *group;
+	struct stage *stage;
+	uint32_t order[CROWD]; /* of their ends, with one worker */
+	_Atomic uint32_t ended_count;
+} run;
+
+/* For two slices and more, then until the end. */
+static void work(void)
+{
+	uint64_t end_ns = clock_now_ns() + 3 * SLICE_NS;
+
+	while (clock_now_ns() < end_ns)
+		stage_pause_point();
+}
+
+static void handle(struct event *ev, void *arg)
+{
+	struct job *job = (struct job *)ev;
+	char stack[500]; /* is kept */
+
+	(void)arg;
+	memset(stack, (int)job->number, sizeof(stack));
+	if (job->small != NULL) {
+		job->small->event.born_ns = ev->born_ns;
+		assert(stage_send(run.stage, &job->small->event));
+	}
+	work();
+	for (size_t i = 0; i < sizeof(stack); i++)
+		assert(stack[i] == (char)job->number);
+	assert(atomic_fetch_add(&job->ended_count, 1) == 0);
+	run.order[atomic_fetch_add(&run.ended_count, 1)] = job->number;
+}
+
+struct choice {
+	const char *policy, *discipline, *slice, *cores;
+	enum stage_type type;
+};
+
+/* False: there are not so many cores. */
+static bool start(const struct choice *c, struct cores **cores)
+{
+	char error[SCHEDULE_ERROR_BYTES];
+	struct schedule s;
+	const char *why;
+
+	*cores = cores_new(c->cores, &why);
+	if (*cores == NULL)
+		return false;
+	memset(&run, 0, sizeof(run));
+	schedule_init(&s);
+	assert(schedule_set(&s, "policy", c->policy, NULL, 0));
+	assert(schedule_set(&s, "discipline", c->discipline, NULL, 0));
+	if (c->slice != NULL)
+		assert(schedule_set(&s, "slice", c->slice, NULL, 0));
+	assert(schedule_complete(&s, 1, cores_count(*cores), error));
+	run.group = group_new(
+		&(struct group_config){ .schedule = &s, .cores = *cores });
+	run.stage = group_add(run.group, &(struct stage_config){
+						 .name = "a",
+						 .handler = handle,
+						 .slots = CROWD,
+						 .type = c->type,
+					 });
+	assert(group_start(run.group));
+	return true;
+}
+
+static struct stage_stats stop(struct cores *cores)
+{
+	struct stage_stats stats;
+
+	group_stop(run.group);
+	stage_read(run.stage, &stats);
+	assert(stats.queued_count == 0);
+	assert(stats.started_count == stats.handled_count);
+	assert(stats.paused_count == stats.resumed_count);
+	group_free(run.group);
+	cores_free(cores);
+	return stats;
+}
+
+/* A large event meets a small one.  Is the small one over first? */
+static bool small_is_first(const struct choice *c)
+{
+	struct job small = { .event.left_ns = 1000, .number = 1 };
+	struct job large = { .event.left_ns = LARGE_NS, .small = &small };
+	struct stage_stats stats;
+	struct cores *cores;
+
+	assert(start(c, &cores));
+	assert(stage_send(run.stage, &large.event));
+	stats = stop(cores);
+	assert(run.ended_count == 2);
+	assert(stats.paused_count == (run.order[0] == 1));
+	return run.order[0] == 1;
+}
+
+static void test_who_is_paused(void)
+{
+	static const struct choice are_paused[] = {
+		{ "color", "srpt=5", "20", "0", STAGE_SHARED },
+		{ "cohort", "srpt=5", "20", "0", STAGE_SHARED },
+		{ "pool-per-stage", "srpt=5", "20", "0", STAGE_SHARED },
+		{ "cohort", "lcfs", "20", "0", STAGE_SHARED },
+	};
+	static const struct choice are_not[] = {
+		{ "color", "srpt=5", NULL, "0", STAGE_SHARED },
+		{ "color", "srpt=5", "0", "0", STAGE_SHARED },
+		{ "color", "srpt=5", "1000000", "0", STAGE_SHARED },
+		{ "color", "srpt=0", "20", "0", STAGE_SHARED },
+		{ "color", "fcfs", NULL, "0", STAGE_SHARED },
+		{ "cohort", "stack", NULL, "0", STAGE_SHARED },
+		{ "cohort", "srpt=5", "20", "0", STAGE_EXCLUSIVE },
+		{ "cohort", "srpt=5", "20", "0", STAGE_PARTITIONED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(are_paused); i++)
+		assert(small_is_first(&are_paused[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(are_not); i++)
+		assert(!small_is_first(&are_not[i]));
+}
+
+/* Each sends a smaller one: the stacks are soon used up. */
+static void test_nested_pauses_are_bounded(void)
+{
+	static struct job jobs[NESTED];
+	static const struct choice c = { "color", "srpt=5", "20", "0",
+					 STAGE_SHARED };
+	struct stage_stats stats;
+	struct cores *cores;
+
+	memset(jobs, 0, sizeof(jobs));
+	for (uint32_t i = 0; i < NESTED; i++) {
+		jobs[i].number = i;
+		jobs[i].event.left_ns = (NESTED - i) * (LARGE_NS / NESTED);
+		jobs[i].small = i + 1 < NESTED ? &jobs[i + 1] : NULL;
+	}
+	assert(start(&c, &cores));
+	assert(stage_send(run.stage, &jobs[0].event));
+	stats = stop(cores);
+	assert(run.ended_count == NESTED);
+	assert(stats.paused_count > 0 && stats.paused_count < NESTED - 1);
+	assert(run.order[NESTED - 1] == 0); /* the largest is last */
+}
+
+/* Many, which pause for small ones: each ends once, on its own stack. */
+static void test_crowd(const char *policy, const char *discipline)
+{
+	static struct job jobs[CROWD];
+	const struct choice c = { policy, discipline, "20", NULL,
+				  STAGE_SHARED };
+	struct stage_stats stats;
+	struct cores *cores;
+
+	memset(jobs, 0, sizeof(jobs));
+	assert(start(&c, &cores));
+	for (uint32_t i = 0; i < CROWD; i += 2) {
+		jobs[i].number = i;
+		jobs[i].event.left_ns = LARGE_NS;
+		jobs[i].small = &jobs[i + 1];
+		jobs[i + 1].number = i + 1;
+		jobs[i + 1].event.left_ns = 1000;
+		assert(stage_send(run.stage, &jobs[i].event));
+	}
+	stats = stop(cores);
+	assert(run.ended_count == CROWD);
+	(void)fprintf(stderr, "%s, %s: %llu pauses\n", policy, discipline,
+		      (unsigned long long)stats.paused_count);
+	assert(stats.paused_count > 0);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_who_is_paused();
+	test_nested_pauses_are_bounded();
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		if ((*p)->workers == POLICY_WORKERS_CALLER)
+			continue;
+		test_crowd((*p)->name, "srpt=5");
+		test_crowd((*p)->name, "lcfs");
+	}
+	return 0;
+}
