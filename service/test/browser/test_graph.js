@@ -83,6 +83,10 @@ const steps = ["decode", "scale", "blur", "encode"];
 
 test("replicas apart have a chain and rows each", async (t) => {
 	const page = await startApart(t, "--balance", "replicate=2");
+
+	await page.until(() => document.querySelector("#figures tr")
+		?.cells[1].textContent === "part");
+
 	const [heads, ...rows] = await table(page);
 
 	assert.deepEqual(heads.slice(0, 3), ["stage", "part", "per second"]);
