@@ -16,8 +16,9 @@
  *	--max-body=32M
  *	--steal           DARKROOM_STEAL=true      { "steal": true }
  *
- * A reader calls a function of the program for each value it finds; flag_set()
- * does the rest, but for flags without a field (FLAG_OTHER).
+ * A reader calls a function of the program for each value that it finds.  That
+ * function handles flags without a field (FLAG_OTHER) itself, and calls
+ * flag_set() for all others.
  *
  * Ownership  Texts lie where they were read: in argv, in the environment or in
  *            the JSON file.

@@ -13,7 +13,8 @@ static const double number_min = 0.001;
 static const double number_max = 1e6;
 static const double rounding = 1e-6; /* part of a step lost in binary */
 
-static const double behind_share = 0.02; /* of an objective's requests */
+/* An objective is missed if more than this share of its requests is late. */
+static const double behind_share = 0.02;
 static const double search_max_per_s = 1e6;
 static const double search_precision = 0.02;
 

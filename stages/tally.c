@@ -120,7 +120,7 @@ void trace_add(struct trace *t, const struct span *span)
 	atomic_store_explicit(&t->spans[slot].number, span->number,
 			      memory_order_release);
 	atomic_store_explicit(&t->spans[slot].what, what, memory_order_release);
-	/* Pair A with the first load in trace_read(): after the fields. */
+	/* Pair A with the first load in trace_read(): after all fields. */
 	atomic_store_explicit(&t->next, next + 1, memory_order_release);
 }
 

@@ -150,7 +150,7 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 	if (queued <= POOL_LENGTH || active == p->thread_count ||
 	    now_ns < grown_ns + POOL_GROW_INTERVAL_NS)
 		return;
-	/* One sender does it, unless a thread just left. */
+	/* One of several senders adds a thread; none, if one just left. */
 	if (atomic_compare_exchange_strong(&p->grown_ns, &grown_ns, now_ns) &&
 	    atomic_compare_exchange_strong(&p->active_count, &active,
 					   active + 1))

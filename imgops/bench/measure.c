@@ -252,7 +252,8 @@ struct counter {
 	size_t block_room;
 	uint64_t alloc_count;
 	uint64_t live_bytes;
-	uint64_t peak_bytes; /* the caller may set it back to live_bytes */
+	/* A caller sets it to live_bytes to begin another measurement. */
+	uint64_t peak_bytes;
 };
 
 static void *counter_alloc(void *arg, size_t bytes)

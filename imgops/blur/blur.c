@@ -72,7 +72,7 @@ static struct level pyramid_next(const struct level *level)
 	};
 }
 
-/* Row `y`, in `line` or where it lies. */
+/* Row `y` as values: where it lies or, if that is samples, in `line`. */
 static const int16_t *level_read(const struct level *level, uint32_t y,
 				 int16_t *line)
 {

@@ -94,7 +94,7 @@ static void to_weights(int16_t *weights, const double *values, uint32_t count)
 struct kernel {
 	double wide;     /* the factor by which the kernel is stretched */
 	double reach;    /* how many inputs it covers to each side */
-	uint32_t window; /* the most inputs under it */
+	uint32_t window; /* the most inputs that one output uses */
 	uint32_t used;   /* as many as the plane has of them */
 	uint32_t period; /* outputs after which weights are the same again */
 	int64_t step;    /* inputs in a period; negative if mirrored */

@@ -65,7 +65,7 @@ MUST_CHECK bool report_write_json(FILE *out, const struct report *report);
  * CSV.  Times are in seconds from the beginning of the run.  A time is empty
  * if there is none: an intended time in a closed loop, a last byte sent if the
  * server replied before it.  Without a whole reply, `status` is empty and
- * `error` says why.  ferror() tells errors.
+ * `error` says why.  The caller asks ferror() whether all was written.
  */
 void csv_write_names(FILE *out);
 

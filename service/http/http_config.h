@@ -82,8 +82,8 @@ struct http_config {
 	/* The bodies of /stats and /trace, for free(); NULL: no memory. */
 	char *(*stats_json)(void *arg);
 	/*
-	 * All that ended after `since` and began before `until`.  NULL: no
-	 * trace.
+	 * The visits, events and sleeps that ended after `since` and began
+	 * before `until`.  NULL: no trace.
 	 */
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
 	/* Of /metrics. */

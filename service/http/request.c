@@ -358,7 +358,7 @@ void request_release(struct request *r)
 		r->route->handler->release(r);
 	report_drop(r->report.result);
 	free(r);
-	/* Last: http_stop() does not free the server before. */
+	/* Last: when the count is 0, http_stop() may free the server. */
 	if (!is_stream)
 		atomic_fetch_sub(&port->request_count, 1);
 }

@@ -356,7 +356,10 @@ static char *line_of_value(const char *event, const char *json)
 struct output {
 	int fd;
 	bool is_cut; /* the last thing written is not a whole line */
-	/* write() is not called again; a signal ends the one that blocks. */
+	/*
+	 * The log is being closed: write() is not called again, and a signal
+	 * ends a call that blocks.
+	 */
 	_Atomic bool hurrying;
 };
 

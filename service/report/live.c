@@ -498,7 +498,8 @@ static void print_edges(const struct live *l, FILE *to,
 
 /*
  * An event is counted when it ends, so `busy` may be above 1 after a long one.
- * CPU time is read a little later than the time of the frame, so `cpu` is cut.
+ * CPU time is read a little later than the time of the frame, so `cpu` could
+ * be above 1, and is limited to 1.
  */
 static void print_busy(const struct live *l, FILE *to, struct live_worker *w,
 		       const struct worker_stats *s, uint64_t now_ns)

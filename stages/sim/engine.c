@@ -276,7 +276,7 @@ static void arrive(struct sim *s)
 			      NULL);
 }
 
-/* Continue the threads that share the part's cores and are done. */
+/* Some that share the part's cores have got all their time: they go on. */
 static void run_processor(struct sim *s, struct sim_part *p)
 {
 	p->timer_ns = UINT64_MAX;

@@ -119,7 +119,10 @@ void model_draw(const struct model *m, struct random *r,
 /* Mean work of a request at each stage; returns the sum. */
 double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);
 
-/* What a million requests do, as graph_cut() wants it. */
+/*
+ * The events and the work that a million requests are expected to make, as a
+ * graph that graph_cut() can divide.
+ */
 void model_weigh(const struct model *m, struct stage_graph *out);
 
 /* The numbers of a file, one per line.  NULL: *why says what is wrong. */

@@ -47,7 +47,7 @@ struct sim_config {
 			     * factor of each request; 0: exact */
 
 	/* For tests, which compare with threads. */
-	uint32_t present_count; /* only the first workers begin; 0: all */
+	uint32_t present_count; /* only this many workers begin; 0: all */
 	/* Called for each event handled and each visit, when it ends. */
 	void (*watch)(void *arg, const struct span *span);
 	void *watch_arg;

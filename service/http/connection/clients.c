@@ -657,7 +657,7 @@ void client_enter(struct client *c, enum client_phase phase)
 
 	(void)pthread_mutex_lock(&t->lock);
 	c->request_count += phase == CLIENT_HEAD;
-	list_remove(c); /* from `silent`: it has sent something */
+	list_remove(c); /* from those that have sent nothing */
 	if (c->is_shut && phase != CLIENT_IDLE) { /* one more request */
 		c->is_shut = false;
 		t->open_count++;
