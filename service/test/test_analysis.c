@@ -18,7 +18,7 @@
 
 enum {
 	FILE_BYTES_MAX = 64 << 20,
-	MORE_POSITIONS = 64, /* of all later bytes */
+	MORE_POSITIONS = 64,      /* of all later bytes */
 	MADE_POSITIONS = 1 << 20, /* of files made here: all */
 };
 
