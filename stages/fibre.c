@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sanitizers follow stacks, so they are told of each switch: before it, and
- * after it on the other side.  ThreadSanitizer also notes each function that is
- * entered, and some of these are never left: so this file is built without it.
+ * The sanitizers follow stacks, so each switch is announced to them: before it,
+ * and after it on the other side.  ThreadSanitizer also notes each function
+ * that is entered, and some of these are never left: so this file is built
+ * without it.
  */
 #include "stages/fibre.h"
 

@@ -58,11 +58,6 @@ static uint64_t srpt_rank(double ageing, const struct event *ev)
 	return ev->born_ns + (uint64_t)aged_ns;
 }
 
-bool discipline_has_ranks(const struct discipline *d)
-{
-	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT;
-}
-
 uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 			 uint64_t number)
 {

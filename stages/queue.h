@@ -50,16 +50,13 @@ struct event *queue_pop(struct queue *q);
 
 /*
  * Queue an event again that came from this queue, at the place that it had
- * among equal ranks; its rank is made anew.  Only with a discipline that has
- * ranks (not fcfs or stack), and for at most `returns` events at once.
+ * among equal ranks; its rank is computed again.  Only with a discipline that
+ * has ranks (not fcfs or stack), and for at most `returns` events at once.
  */
 void queue_return(struct queue *q, struct event *ev);
 
 /* The rank of the first event, a moment ago.  RANK_NONE: empty, or no ranks. */
 uint64_t queue_first_rank(const struct queue *q);
-
-/* Has it ranks?  Else the order of arrival is all that counts. */
-bool discipline_has_ranks(const struct discipline *d);
 
 /*
  * The rank of the `number`th event that was queued.  The event with the lowest

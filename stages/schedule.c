@@ -11,7 +11,6 @@
 
 #include "base/util.h"
 #include "base/take.h"
-#include "stages/queue.h"
 
 #include <assert.h>
 #include <inttypes.h>

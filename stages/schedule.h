@@ -77,6 +77,12 @@ struct discipline {
 	double ageing; /* of srpt: ns of waiting that 1 ns of work is worth */
 };
 
+/* Has it ranks?  Else the order of arrival is all that counts. */
+static inline bool discipline_has_ranks(const struct discipline *d)
+{
+	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT;
+}
+
 /*
  * When a stage interrupts a visit at another stage (Larus and Parkes, USENIX
  * 2002, section 4.1.3): the worker finishes its current event, handles events
