@@ -26,7 +26,7 @@ enum {
 #ifdef __SANITIZE_ADDRESS__
 enum { POSITIONS = 160 }; /* the copies take ten times as long */
 #else
-enum { POSITIONS = 2048 };
+enum { POSITIONS = 640 };
 #endif
 
 static struct cores *cores;

@@ -34,7 +34,7 @@ enum {
  * flag, so that every value is run.
  */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum { SAMPLE = 7 };
+enum { SAMPLE = 11 };
 #else
 enum { SAMPLE = 1 };
 #endif
