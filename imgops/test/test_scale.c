@@ -366,7 +366,7 @@ static void test_extreme_ratios_are_the_filter_too(void)
 	assert(h.live_count == 0);
 }
 
-/* Larger than the tiles of resample.c, whose ends must not show. */
+/* Larger than the tiles of stb.c, whose ends must not show. */
 static void test_large_planes_have_no_seams(void)
 {
 	static const struct img_size cases[][2] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: an event whose handler calls stage_pause_point() is paused when its
- * slice is over and an event with a lower rank waits in its queue, and goes on
- * after that, on whichever worker; else, and in stages that are not shared, it
- * runs to its end.  However many are paused, none is lost.
+ * slice is over and an event with a lower rank waits in its queue.  Any worker
+ * continues it after that.  Otherwise, and always in stages that are not
+ * shared, it runs to its end.  However many are paused, none is lost.
  */
 #include "stages/cores.h"
 #include "stages/stage.h"
