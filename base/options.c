@@ -242,7 +242,8 @@ static struct found find_abbreviated(const struct flag_group *groups,
 	for (; groups->flags != NULL; groups++)
 		for (const struct flag *f = groups->flags; f->name != NULL;
 		     f++, place++) {
-			if (f->is_hidden || strncmp(f->name, name, bytes) != 0)
+			if (f->is_hidden || f->removed != NULL ||
+			    strncmp(f->name, name, bytes) != 0)
 				continue;
 			if (only.flag != NULL)
 				return (struct found){ NULL, 0 };
@@ -301,7 +302,9 @@ static bool read_flag(struct line *l)
 		value++;
 	else if (f->values != NULL && l->at + 1 < l->count)
 		value = l->words[++l->at];
-	if (value == NULL && f->values != NULL)
+	if (f->removed != NULL)
+		error_set(l->error, "--%s: %s", f->name, f->removed);
+	else if (value == NULL && f->values != NULL)
 		error_set(l->error, "--%s needs a value: %s", f->name,
 			  f->values);
 	else if (value != NULL && f->values == NULL)

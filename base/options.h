@@ -87,6 +87,12 @@ struct flag {
 	double least, most; /* of a number, as it is kept */
 	bool repeats;       /* may be given more than once on a command line */
 	bool is_hidden;     /* not in the help */
+	/*
+	 * The flag is one of an earlier version: a sentence that says what
+	 * replaced it, with which the flag is refused wherever it is given.  It
+	 * needs no other member but the name, and is nowhere listed.
+	 */
+	const char *removed;
 };
 
 /* Where else than on the command line a group's flags may be given. */

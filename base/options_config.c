@@ -91,6 +91,8 @@ static bool read_variable(const struct program *p, const char *entry,
 		return true;
 	if (f == NULL)
 		error_set(&why, "'%.64s': there is no such variable", value);
+	else if (f->removed != NULL)
+		error_set(&why, "%s", f->removed);
 	else if (f->values == NULL && !read_switch(&value))
 		error_set(&why, "'%.64s' is not 1, true, 0 or false", value);
 	else if (take(arg, f, value, &why))
@@ -163,6 +165,8 @@ static bool read_item(const struct flag *f, const cJSON *object,
 		error_set(&why, "there is no such key");
 	else if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
 		error_set(&why, "it is there twice");
+	else if (f->removed != NULL && !cJSON_IsNull(item))
+		error_set(&why, "%s", f->removed);
 	else if (take == NULL || take_item(f, item, take, arg, &why))
 		return true;
 	error_set(error, "%.64s: %s", item->string, why.text);
@@ -243,5 +247,6 @@ void flags_add_values(const struct flag *table, const void *from,
 		      struct json *to)
 {
 	for (const struct flag *f = table; f->name != NULL; f++)
-		add_value(f, from, to);
+		if (f->removed == NULL)
+			add_value(f, from, to);
 }

@@ -66,6 +66,11 @@ static void print_wrapped(FILE *out, const char *text, int indent)
 	(void)fputc('\n', out);
 }
 
+static bool is_listed(const struct flag *f)
+{
+	return !f->is_hidden && f->removed == NULL;
+}
+
 static void print_flag_help(FILE *out, const struct flag *f)
 {
 	(void)fprintf(out, "  --%s%s%s", f->name, f->values != NULL ? " " : "",
@@ -89,7 +94,7 @@ static void print_help(const struct program *p, FILE *out)
 		if (g->title != NULL)
 			(void)fputc('\n', out);
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			if (!f->is_hidden)
+			if (is_listed(f))
 				print_flag_help(out, f);
 	}
 	if (p->notes != NULL) {
@@ -182,7 +187,7 @@ static void print_roff_groups(FILE *out, const struct flag_group *g)
 		if (g->about != NULL)
 			print_roff(out, g->about);
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			if (!f->is_hidden)
+			if (is_listed(f))
 				print_roff_flag(out, f);
 	}
 }
@@ -333,7 +338,7 @@ static void print_completion(const struct program *p, FILE *out)
 		    out);
 	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			if (!f->is_hidden)
+			if (is_listed(f))
 				(void)fprintf(out, "--%s ", f->name);
 	(void)fputs("' -- \"$word\")) ;;\n", out);
 	if (p->operand != NULL)

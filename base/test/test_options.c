@@ -51,6 +51,7 @@ static const struct flag own[] = {
 	  .most = 0x1p64 },
 	{ "ratio", "X", NULL, "of two", FLAG_FIELD(struct settings, ratio),
 	  .most = 1 },
+	{ "paces", .removed = "it was removed; see --pace" },
 	{ 0 },
 };
 
@@ -305,6 +306,8 @@ static void test_help_has_every_flag(void)
 	for (const struct flag *flag = own; flag->name != NULL; flag++) {
 		char line[64];
 
+		if (flag->removed != NULL)
+			continue;
 		(void)snprintf(line, sizeof(line), "  --%s%s%s", flag->name,
 			       flag->values != NULL ? " " : "\n",
 			       flag->values != NULL ? flag->values : "");
@@ -464,6 +467,31 @@ static void test_large_numbers_are_exact(void)
 	assert(!read_line(&s, "--count 1e2"));
 }
 
+static void test_a_removed_flag_is_refused(void)
+{
+	static char variable[] = "TRY_PACES=fast";
+	const char *const shorter[] = { "--pac", "fast" };
+	const struct flags_asked lists[] = { { .help = true },
+					     { .man = true },
+					     { .completion = true } };
+	struct settings s;
+
+	assert(!read_line(&s, "--paces"));
+	assert(strcmp(error.text, "--paces: it was removed; see --pace") == 0);
+	assert(!read_line(&s, "--paces fast") && !read_line(&s, "--paces=1"));
+	assert(!flags_read_environment(&program, (char *[]){ variable, NULL },
+				       take, &s, &error));
+	assert(strcmp(error.text, "TRY_PACES: it was removed; see --pace") ==
+	       0);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		char *text = answer(lists[i]);
+
+		assert(strstr(text, "paces") == NULL);
+		free(text);
+	}
+	assert(read_as_getopt(&s, shorter, 2) && s.pace == FAST);
+}
+
 int main(void)
 {
 	test_initial_values_are_set();
@@ -485,5 +513,6 @@ int main(void)
 	test_nothing_asked();
 	test_getopt_rules();
 	test_large_numbers_are_exact();
+	test_a_removed_flag_is_refused();
 	return 0;
 }
