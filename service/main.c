@@ -160,13 +160,6 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
-	if (o->express_ms > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
-		char value[16];
-
-		(void)snprintf(value, sizeof(value), "%ums", o->express_ms);
-		refuse(o, "express", value,
-		       "has no effect: this policy has no workers");
-	}
 	/* A file that would not be used is refused. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
 		refuse(o, "graph", o->graph,
@@ -239,7 +232,6 @@ static int run(const struct options *o)
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
-		.express_ns = (uint64_t)o->express_ms * NS_PER_MS,
 	};
 	int status = EXIT_SUCCESS;
 

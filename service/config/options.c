@@ -204,11 +204,9 @@ static const struct flag own_flags[] = {
 	  FLAG_CHOICE_FIELD(struct options, spool) },
 	{ "store-threads", "N", "4", "threads that write to the store",
 	  FLAG_FIELD(struct options, store_threads), .least = 1, .most = 1000 },
-	{ "express", "TIME", "0",
-	  "while all workers run larger uploads, an extra thread takes\n"
-	  "uploads with less predicted CPU time than this; 0: no such thread",
-	  FLAG_FIELD(struct options, express_ms), .unit = FLAG_TIME,
-	  .most = 10000 },
+	{ "express",
+	  .removed = "it was removed; --slice pauses large uploads, so that "
+		     "small ones need no thread of their own" },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },

@@ -58,7 +58,6 @@ struct options {
 	uint64_t store_quota_bytes; /* 0: none */
 	uint32_t store_threads;
 	enum spool_mode spool;
-	uint32_t express_ms; /* 0: none */
 	enum sandbox_mode sandbox;
 	bool counts_hardware;
 	enum log_mode log_mode;

@@ -427,7 +427,7 @@ void upload_refuse(struct request *r, enum problem problem);
 /* How many stages an upload's times are known of. */
 static inline uint32_t upload_stage_count(const struct upload *u)
 {
-	return u->store != NULL ? PIPELINE_TIMES : PIPELINE_STEPS;
+	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
 }
 
 /* store_request.c */

@@ -5,19 +5,8 @@
  * After the last variant's last step the upload is stored, if that is asked
  * for, and leaves by its done().
  *
- * Express: unless steps are paused (--slice), a small upload may wait until one
- * of a large upload ends, whatever the order of the queue.  With --express, one
- * more thread takes small uploads that would have to wait.  It runs all their
- * steps and may use any core, because the kernel shares the cores in slices
- * much shorter than a large step.  Size interval task assignment
- * (Harchol-Balter, Crovella and Murta, J. of Par. and Distr. Computing 59:2,
- * 1999) also gives small tasks a server of their own.  Here they use it only
- * while all workers are in large uploads, and only as many as the thread can
- * serve soon.
- *
- * In the order of this file: what a pipeline consists of, the choice of the
- * express thread, results and counts, steps and stages, submitting, reading,
- * starting and stopping.
+ * In the order of this file: what a pipeline consists of, results and counts,
+ * steps and stages, submitting, reading, starting and stopping.
  */
 #include "service/pipeline/pipeline.h"
 
@@ -28,23 +17,15 @@
 #include "stages/schedule.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum {
-	KEPT_BYTES_MAX = 256 << 20,
-	/*
-	 * The express thread takes uploads up to 4 times the limit: an upload
-	 * after more than that would wait longer than for a worker.
-	 */
-	LIMITS_QUEUED_MAX = 4,
-};
+enum { KEPT_BYTES_MAX = 256 << 20 };
 
 const char *const pipeline_step_names[PIPELINE_STAGES] = {
 	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
 	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
-	[PIPELINE_STORE] = "store",   [PIPELINE_EXPRESS] = "express",
+	[PIPELINE_STORE] = "store",
 };
 
 /* A stage's argument: which step of which pipeline it runs. */
@@ -61,9 +42,9 @@ struct pipeline_counts {
 	_Atomic uint64_t abandoned;
 	_Atomic uint64_t finished;
 	_Atomic uint64_t failed;
-	_Atomic uint64_t late, gone; /* of those that failed */
-	_Atomic uint64_t finished_at[PIPELINE_STAGES];
-	_Atomic uint64_t sent_to_store[PIPELINE_STAGES];
+	_Atomic uint64_t late, gone;       /* of those that failed */
+	_Atomic uint64_t unstored, stored; /* of those that finished */
+	_Atomic uint64_t sent_to_store;
 	_Atomic uint64_t tasks; /* by pipeline_send_task() */
 	/* Of those that finished. */
 	_Atomic uint64_t pixels_in, pixels_out;
@@ -72,22 +53,12 @@ struct pipeline_counts {
 };
 
 /*
- * A stage with threads of its own beside the workers of the schedule.  It runs
- * tasks: those that wait for disks (the store), and whole uploads that must not
- * wait for workers (express).
+ * A stage with threads of its own beside the workers of the schedule, because
+ * they wait for disks.  It runs tasks.
  */
-struct auxiliary {
+struct store_stage {
 	struct group *group; /* NULL: there is none */
 	struct stage *stage;
-};
-
-/* The express thread, and what the choice of uploads for it depends on. */
-struct express {
-	struct auxiliary thread;
-	uint64_t limit_ns; /* an upload is small if it takes less; 0: none is */
-	uint32_t core_count;
-	_Atomic uint32_t large_count; /* events of large uploads with workers */
-	_Atomic uint64_t queued_ns;   /* of uploads with the express thread */
 };
 
 struct pipeline {
@@ -98,63 +69,13 @@ struct pipeline {
 	struct memory_estimate memory_estimate;
 	struct group *group;
 	struct pipeline_stage stages[PIPELINE_STEPS];
-	struct auxiliary store;
-	struct express express;
+	struct store_stage store;
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
 	struct departures departures; /* of uploads that were queued */
 	_Atomic bool abandoning;
 };
-
-/* What the choice is made from. */
-struct express_view {
-	uint64_t limit_ns;
-	uint32_t core_count;
-	uint32_t large_count;
-	uint64_t queued_ns;
-};
-
-/* Does an upload of `upload_ns` of CPU time end sooner on that thread? */
-static bool express_is_better(const struct express_view *view,
-			      uint64_t upload_ns)
-{
-	return upload_ns < view->limit_ns &&
-	       view->large_count >= view->core_count &&
-	       view->queued_ns + upload_ns <=
-		       LIMITS_QUEUED_MAX * view->limit_ns;
-}
-
-/* The workers got `change` events of an upload of `upload_ns`; < 0: lost. */
-static void express_count(struct express *x, uint64_t upload_ns, int32_t change)
-{
-	if (x->limit_ns > 0 && upload_ns >= x->limit_ns)
-		atomic_fetch_add(&x->large_count, (uint32_t)change);
-}
-
-/*
- * Choose, and reserve the time.  True: call express_leave() when the steps are
- * over, or if the upload is not taken.
- */
-static bool express_choose(struct express *x, uint64_t upload_ns)
-{
-	const struct express_view view = {
-		.limit_ns = x->limit_ns,
-		.core_count = x->core_count,
-		.large_count = atomic_load(&x->large_count),
-		.queued_ns = atomic_load(&x->queued_ns),
-	};
-
-	if (!express_is_better(&view, upload_ns))
-		return false;
-	atomic_fetch_add(&x->queued_ns, upload_ns);
-	return true;
-}
-
-static void express_leave(struct express *x, uint64_t upload_ns)
-{
-	atomic_fetch_sub(&x->queued_ns, upload_ns);
-}
 
 uint64_t upload_result_bytes(const struct upload *u)
 {
@@ -187,12 +108,6 @@ uint64_t upload_left_ns(const struct upload *u)
 	return left_ns > decode_ns ? left_ns - decode_ns : 0;
 }
 
-/* The stage that ran its last step before the store. */
-static uint32_t last_stage(const struct upload *u)
-{
-	return u->is_express ? PIPELINE_EXPRESS : PIPELINE_ENCODE;
-}
-
 static void count_result(struct pipeline_counts *c, const struct upload *u)
 {
 	uint64_t inside_ns = clock_now_ns() - u->variants[0].event.born_ns;
@@ -214,10 +129,8 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 		atomic_fetch_add(&c->gone, u->end == UPLOAD_GONE);
 	} else {
 		atomic_fetch_add(&c->finished, 1);
-		atomic_fetch_add(
-			&c->finished_at[u->store != NULL ? PIPELINE_STORE :
-							   last_stage(u)],
-			1);
+		atomic_fetch_add(u->store != NULL ? &c->stored : &c->unstored,
+				 1);
 		count_result(c, u);
 	}
 }
@@ -307,7 +220,7 @@ static void send_to_store(struct pipeline *p, struct upload *u)
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	u->task.run = store_results;
 	/* Before sending: the upload may have ended when that returns. */
-	atomic_fetch_add(&p->counts.sent_to_store[last_stage(u)], 1);
+	atomic_fetch_add(&p->counts.sent_to_store, 1);
 	sent = stage_send(p->store.stage, &u->task.event);
 	assert(sent);
 	(void)sent;
@@ -321,8 +234,6 @@ static void end_variant(struct pipeline *p, struct variant *v)
 	v->size = v->view.size;
 	v->notes = v->image.notes;
 	img_release(&v->image);
-	if (!u->is_express)
-		express_count(&p->express, u->estimated_ns, -1);
 	if (atomic_fetch_sub(&u->running_count, 1) != 1)
 		return;
 	if (u->store == NULL || atomic_load(&u->is_failed))
@@ -392,8 +303,6 @@ static void fan_out(const struct pipeline_stage *to, struct upload *u)
 	struct variant *first = &u->variants[0];
 
 	start_variants(u);
-	express_count(&to->pipeline->express, u->estimated_ns,
-		      (int32_t)u->variant_count - 1);
 	for (uint32_t i = 1; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
@@ -417,35 +326,6 @@ static void handle_step(struct event *ev, void *arg)
 		fan_out(at + 1, v->upload);
 	else
 		send_variant(at + 1, v);
-}
-
-static void run_steps_after_decode(struct pipeline *p, struct variant *v)
-{
-	for (uint32_t step = PIPELINE_SCALE; step < PIPELINE_STEPS; step++)
-		if (!run_step(p, step, v))
-			break;
-	end_variant(p, v);
-}
-
-/*
- * upload.task.run(), on the express thread.  The upload may end with its last
- * variant: `u` must not be used after that.
- */
-static void run_all_steps(struct task *t)
-{
-	struct upload *u = container_of(t, struct upload, task);
-	struct pipeline *p = u->pipeline;
-	uint64_t upload_ns = u->estimated_ns;
-	uint32_t variant_count = u->variant_count;
-
-	u->variants[0].event.born_ns = t->event.born_ns;
-	if (run_step(p, PIPELINE_DECODE, &u->variants[0])) {
-		start_variants(u);
-		for (uint32_t i = 0; i < variant_count; i++)
-			run_steps_after_decode(p, &u->variants[i]);
-	} else
-		end_variant(p, &u->variants[0]);
-	express_leave(&p->express, upload_ns);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)
@@ -550,26 +430,6 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 	return false;
 }
 
-/* False: stopping. */
-static bool send_to_first_stage(struct pipeline *p, struct upload *u)
-{
-	uint64_t upload_ns = u->estimated_ns;
-
-	u->is_express = express_choose(&p->express, upload_ns);
-	if (u->is_express) {
-		u->task.run = run_all_steps;
-		if (stage_send(p->express.thread.stage, &u->task.event))
-			return true;
-		express_leave(&p->express, upload_ns);
-		return false;
-	}
-	express_count(&p->express, upload_ns, 1);
-	if (stage_send(p->stages[0].stage, &u->variants[0].event))
-		return true;
-	express_count(&p->express, upload_ns, -1);
-	return false;
-}
-
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
@@ -598,7 +458,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
-	if (send_to_first_stage(p, u))
+	if (stage_send(p->stages[0].stage, &u->variants[0].event))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
 	return refuse_upload(p, u, UPLOAD_NO_SLOT);
@@ -625,10 +485,9 @@ static void read_counts(const struct pipeline_counts *c,
 	out->pixels_in = atomic_load(&c->pixels_in);
 	out->pixels_out = atomic_load(&c->pixels_out);
 	out->inside_ns = atomic_load(&c->inside_ns);
-	for (uint32_t i = 0; i < PIPELINE_STAGES; i++) {
-		out->finished_at[i] = atomic_load(&c->finished_at[i]);
-		out->sent_to_store[i] = atomic_load(&c->sent_to_store[i]);
-	}
+	out->unstored_count = atomic_load(&c->unstored);
+	out->stored_count = atomic_load(&c->stored);
+	out->sent_to_store_count = atomic_load(&c->sent_to_store);
 	out->task_count = atomic_load(&c->tasks);
 	histogram_read(&c->inside, &out->inside);
 }
@@ -654,7 +513,6 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		read_stage(out, i, p->stages[i].stage);
 	read_stage(out, PIPELINE_STORE, p->store.stage);
-	read_stage(out, PIPELINE_EXPRESS, p->express.thread.stage);
 }
 
 struct pipeline_load pipeline_load(const struct pipeline *p)
@@ -720,16 +578,13 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 {
 	uint32_t count = add_group(out, 0, p->group, PIPELINE_DECODE);
 
-	count = add_group(out, count, p->store.group, PIPELINE_STORE);
-	return add_group(out, count, p->express.thread.group, PIPELINE_EXPRESS);
+	return add_group(out, count, p->store.group, PIPELINE_STORE);
 }
 
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 {
 	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
 		       to);
-	(void)fprintf(to, " --express %" PRIu64 "ms",
-		      config->express_ns / NS_PER_MS);
 }
 
 static bool add_stages(struct pipeline *p)
@@ -755,7 +610,7 @@ static bool add_stages(struct pipeline *p)
 	return true;
 }
 
-/* The handler of an auxiliary's stage. */
+/* The handler of the store stage. */
 static void run_task(struct event *ev, void *arg)
 {
 	struct task *t = container_of(ev, struct task, event);
@@ -764,63 +619,39 @@ static void run_task(struct event *ev, void *arg)
 	t->run(t);
 }
 
-/*
- * Start the stage `number` with room for `slots` tasks.  Without threads, the
- * sender runs its task.  False: no memory, or no threads.
- */
-static bool auxiliary_start(struct auxiliary *a, const struct pipeline *p,
-			    uint32_t number, uint32_t thread_count,
-			    uint32_t slots)
-{
-	char error[SCHEDULE_ERROR_BYTES];
-	struct schedule schedule;
-	bool ok;
-
-	schedule_init(&schedule);
-	schedule.policy = policy_find(
-		thread_count > 0 ? "pool-per-stage" : "thread-per-connection");
-	schedule.pool_threads[0] = thread_count;
-	ok = schedule_complete(&schedule, 1, cores_count(p->config.cores),
-			       error);
-	assert(ok);
-	a->group = group_new(&(struct group_config){
-		.schedule = &schedule,
-		.cores = p->config.cores,
-		.counts_hardware = p->config.counts_hardware,
-	});
-	if (a->group == NULL)
-		return false;
-	a->stage =
-		group_add(a->group, &(struct stage_config){
-					    .name = pipeline_step_names[number],
-					    .handler = run_task,
-					    .slots = slots,
-				    });
-	return a->stage != NULL && group_start(a->group);
-}
-
 /* True also if there is none.  False: no memory, or no threads. */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 	bool has_workers = c->schedule.policy->workers != POLICY_WORKERS_CALLER;
+	char error[SCHEDULE_ERROR_BYTES];
+	struct schedule schedule;
+	bool ok;
 
-	return c->store_threads == 0 ||
-	       /* An upload may send a task in addition to its own. */
-	       auxiliary_start(&p->store, p, PIPELINE_STORE,
-			       has_workers ? c->store_threads : 0,
-			       2 * c->uploads_max + c->tasks_max);
-}
-
-static bool start_express(struct pipeline *p)
-{
-	const struct pipeline_config *c = &p->config;
-
-	p->express.limit_ns = c->express_ns;
-	p->express.core_count = cores_count(c->cores);
-	return c->express_ns == 0 ||
-	       auxiliary_start(&p->express.thread, p, PIPELINE_EXPRESS, 1,
-			       c->uploads_max);
+	if (c->store_threads == 0)
+		return true;
+	schedule_init(&schedule);
+	schedule.policy = policy_find(has_workers ? "pool-per-stage" :
+						    "thread-per-connection");
+	schedule.pool_threads[0] = has_workers ? c->store_threads : 0;
+	ok = schedule_complete(&schedule, 1, cores_count(c->cores), error);
+	assert(ok);
+	p->store.group = group_new(&(struct group_config){
+		.schedule = &schedule,
+		.cores = c->cores,
+		.counts_hardware = c->counts_hardware,
+	});
+	if (p->store.group == NULL)
+		return false;
+	p->store.stage = group_add(
+		p->store.group,
+		&(struct stage_config){
+			.name = pipeline_step_names[PIPELINE_STORE],
+			.handler = run_task,
+			/* An upload may send a task in addition to its own. */
+			.slots = 2 * c->uploads_max + c->tasks_max,
+		});
+	return p->store.stage != NULL && group_start(p->store.group);
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -847,7 +678,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.counts_hardware = config->counts_hardware,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
-	    start_express(p) && group_start(p->group))
+	    group_start(p->group))
 		return p;
 	pipeline_free(p);
 	return NULL;
@@ -861,8 +692,6 @@ void pipeline_abandon(struct pipeline *p)
 void pipeline_stop(struct pipeline *p)
 {
 	group_stop(p->group);
-	if (p->express.thread.group != NULL)
-		group_stop(p->express.thread.group);
 	if (p->store.group != NULL)
 		group_stop(p->store.group);
 }
@@ -871,7 +700,6 @@ void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
-	group_free(p->express.thread.group);
 	group_free(p->store.group);
 	group_free(p->group);
 	buffers_free(p->buffers);

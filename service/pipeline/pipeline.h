@@ -49,11 +49,6 @@ struct pipeline_config {
 	uint32_t store_threads;
 	/* Tasks under way at any time, in addition to one for each upload. */
 	uint32_t tasks_max;
-	/*
-	 * Uploads estimated to take less may go to the express thread, see
-	 * pipeline.c; 0: there is none.  Needs a schedule with workers.
-	 */
-	uint64_t express_ns;
 };
 
 /* The result of pipeline_read(); counters since the start. */
@@ -70,9 +65,9 @@ struct pipeline_stats {
 	uint64_t pixels_in, pixels_out;
 	uint64_t inside_ns; /* from their first queue to their result */
 	struct histogram_copy inside;
-	/* By the stage of their last step: finished; then sent to the store. */
-	uint64_t finished_at[PIPELINE_STAGES], sent_to_store[PIPELINE_STAGES];
-	uint64_t task_count; /* by pipeline_send_task() */
+	uint64_t unstored_count, stored_count; /* of those that finished */
+	uint64_t sent_to_store_count;          /* uploads, after encode */
+	uint64_t task_count;                   /* by pipeline_send_task() */
 	struct memory_pool_stats buffers;
 	struct budget_stats memory;
 	uint32_t stage_count;
@@ -89,7 +84,7 @@ struct pipeline_load {
 /* NULL: no memory, or no threads. */
 struct pipeline *pipeline_start(const struct pipeline_config *config);
 
-/* The schedule and --express as flags, defaults included; no newline. */
+/* The schedule as flags, defaults included; no newline. */
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
 /* For the statistics of stages/: the schedule's workers, and their stages. */
@@ -103,11 +98,11 @@ struct worker_group {
 	uint32_t step_first;       /* its stage i is step step_first + i */
 };
 
-enum { WORKER_GROUPS_MAX = 3 };
+enum { WORKER_GROUPS_MAX = 2 };
 
 /*
- * The workers of the schedule, then those of the store and the express thread
- * if there are any.  Returns the number of groups.
+ * The workers of the schedule, then those of the store if there is one.
+ * Returns the number of groups.
  */
 uint32_t pipeline_worker_groups(const struct pipeline *p,
 				struct worker_group out[WORKER_GROUPS_MAX]);

@@ -25,48 +25,22 @@ static void add_step_edges(struct edge_list *to, const struct pipeline *p)
 		add_edge(to, i, i + 1, graph.sent_counts[i][i + 1]);
 }
 
-/* The index of a stage in `stats`; -1: the pipeline has no such stage. */
-static int32_t index_of(const struct pipeline_stats *stats, uint32_t stage)
-{
-	for (uint32_t i = 0; i < stats->stage_count; i++)
-		if (stats->stage_names[i] == pipeline_step_names[stage])
-			return (int32_t)i;
-	return -1;
-}
-
-/* The edges from `stage`, which runs last steps. */
-static void add_last_edges(struct edge_list *to,
-			   const struct pipeline_stats *stats, uint32_t stage)
-{
-	int32_t from = index_of(stats, stage);
-	int32_t store = index_of(stats, PIPELINE_STORE);
-
-	add_edge(to, from, EDGE_OUTSIDE, stats->finished_at[stage]);
-	if (store >= 0)
-		add_edge(to, from, store, stats->sent_to_store[stage]);
-}
-
 uint32_t pipeline_read_edges(const struct pipeline *p,
 			     const struct pipeline_stats *stats,
 			     struct edge out[EDGES_MAX])
 {
 	struct edge_list all = { .edges = out };
-	int32_t store = index_of(stats, PIPELINE_STORE);
-	int32_t express = index_of(stats, PIPELINE_EXPRESS);
 
 	add_edge(&all, EDGE_OUTSIDE, PIPELINE_DECODE,
 		 stats->stages[PIPELINE_DECODE].arrived_count);
 	add_step_edges(&all, p);
-	add_last_edges(&all, stats, PIPELINE_ENCODE);
-	if (express >= 0) {
-		add_edge(&all, EDGE_OUTSIDE, express,
-			 stats->stages[express].arrived_count);
-		add_last_edges(&all, stats, PIPELINE_EXPRESS);
-	}
-	if (store >= 0) {
-		add_edge(&all, EDGE_OUTSIDE, store, stats->task_count);
-		add_edge(&all, store, EDGE_OUTSIDE,
-			 stats->finished_at[PIPELINE_STORE]);
+	add_edge(&all, PIPELINE_ENCODE, EDGE_OUTSIDE, stats->unstored_count);
+	if (stats->stage_count > PIPELINE_STORE) {
+		add_edge(&all, PIPELINE_ENCODE, PIPELINE_STORE,
+			 stats->sent_to_store_count);
+		add_edge(&all, EDGE_OUTSIDE, PIPELINE_STORE, stats->task_count);
+		add_edge(&all, PIPELINE_STORE, EDGE_OUTSIDE,
+			 stats->stored_count);
 	}
 	return all.count;
 }

@@ -33,12 +33,8 @@ enum pipeline_step {
 	PIPELINE_STORE = PIPELINE_STEPS, /* runs on threads of its own */
 };
 
-/* The stages: one per step, one to store, and one that runs all steps. */
-enum {
-	PIPELINE_TIMES = PIPELINE_STORE + 1,
-	PIPELINE_EXPRESS = PIPELINE_TIMES,
-	PIPELINE_STAGES
-};
+/* Each step has a stage, and a time in struct upload. */
+enum { PIPELINE_STAGES = PIPELINE_STORE + 1 };
 
 /*
  * Work for a stage beside the workers: see pipeline_send_task().  Embed one in
@@ -137,23 +133,22 @@ struct upload {
 	struct img_size stored; /* of the file; 0 x 0 until it is known */
 	struct img_placeholder placeholder; /* if wanted */
 	uint64_t submitted_ns; /* of CLOCK_MONOTONIC; also if not taken */
-	uint64_t begun_ns[PIPELINE_TIMES]; /* by the first variant; 0: never */
-	uint64_t service_ns[PIPELINE_TIMES]; /* sum over variants; 0: none */
-	uint64_t waited_ns;                  /* in queues, sum over variants */
+	uint64_t begun_ns[PIPELINE_STAGES]; /* by the first variant; 0: never */
+	uint64_t service_ns[PIPELINE_STAGES]; /* sum over variants; 0: none */
+	uint64_t waited_ns;                   /* in queues, sum over variants */
 
 	/* Of `jpeg`; zero at first, then continued as more of it comes. */
 	struct img_header header;
 
 	/* Private to the pipeline. */
 	struct pipeline *pipeline;
-	struct task task;     /* runs all steps (express), then stores */
+	struct task task;     /* stores the results */
 	struct image decoded; /* shared by all variants, read-only */
 	const struct variant *decoded_for; /* needs the largest DCT scale */
 	const struct variant *smallest;    /* the placeholder is made of it */
 	uint64_t output_pixels;            /* sum over variants */
 	uint64_t estimated_ns;             /* CPU time, sum over variants */
 	uint64_t estimated_bytes;
-	bool is_express;                /* the express thread runs its steps */
 	_Atomic uint64_t left_ns;       /* of estimated_ns */
 	_Atomic uint32_t running_count; /* variants with steps left to run */
 	_Atomic uint32_t

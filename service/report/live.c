@@ -34,8 +34,7 @@ enum {
 
 struct live_worker {
 	struct worker_group of;
-	uint32_t index;       /* in the group */
-	uint32_t stage_first; /* the group's first stage, in pipeline_stats */
+	uint32_t index; /* in the group */
 	uint64_t next_span;
 	uint64_t service_ns, cpu_ns; /* at the last frame */
 	/* Of the frame that is being made. */
@@ -279,7 +278,7 @@ static char *put_span(char *at, uint32_t worker, const struct live_worker *w,
 		*at++ = '-';
 		*at++ = '1';
 	} else {
-		at = put_number(at, w->stage_first + s->stage);
+		at = put_number(at, w->of.step_first + s->stage);
 	}
 	*at++ = ',';
 	at = put_number(at, start_us);
@@ -634,19 +633,6 @@ static void hello_add_word(struct json *j, const char *flag, const char *value,
 	json_close(j);
 }
 
-static void hello_add_express(struct json *j, uint64_t express_ns)
-{
-	char value[24];
-
-	(void)snprintf(value, sizeof(value), "%" PRIu64 "ms",
-		       express_ns / NS_PER_MS);
-	hello_add_word(
-		j, "express", value,
-		"While large uploads keep the workers, one that will likely "
-		"take less CPU time than this goes past them, to a thread of "
-		"its own, which takes all its steps.");
-}
-
 static void hello_add_words(struct json *j, const struct pipeline_config *c)
 {
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
@@ -657,8 +643,6 @@ static void hello_add_words(struct json *j, const struct pipeline_config *c)
 	for (uint32_t i = 0; i < count; i++)
 		hello_add_word(j, words[i].flag, words[i].value,
 			       words[i].meaning);
-	if (c->express_ns > 0)
-		hello_add_express(j, c->express_ns);
 	json_close(j);
 	hello_add_balance(j, words, count);
 }
@@ -736,18 +720,7 @@ char *live_hello(const struct live *l, struct minute *m)
 	return to != NULL ? end_event(&text, to) : NULL;
 }
 
-/* The index of a step's stage in pipeline_stats. */
-static uint32_t stage_place(const struct pipeline_stats *s, uint32_t step)
-{
-	uint32_t place = 0;
-
-	while (s->stage_names[place] != pipeline_step_names[step])
-		place++;
-	return place;
-}
-
-static void live_add_group(struct live *l, const struct pipeline_stats *s,
-			   const struct worker_group *workers)
+static void live_add_group(struct live *l, const struct worker_group *workers)
 {
 	for (uint32_t i = 0; i < group_worker_count(workers->group); i++) {
 		uint32_t place = l->worker_count++;
@@ -755,7 +728,6 @@ static void live_add_group(struct live *l, const struct pipeline_stats *s,
 		l->workers[place] = (struct live_worker){
 			.of = *workers,
 			.index = i,
-			.stage_first = stage_place(s, workers->step_first),
 			.spans = l->spans + (size_t)place * LIVE_SPANS_KEPT,
 		};
 	}
@@ -766,7 +738,6 @@ static bool live_add_workers(struct live *l, const struct pipeline *p)
 {
 	struct worker_group groups[WORKER_GROUPS_MAX];
 	uint32_t group_count = pipeline_worker_groups(p, groups);
-	struct pipeline_stats s;
 	size_t count = 1; /* so that calloc() never gets 0 */
 
 	for (uint32_t i = 0; i < group_count; i++)
@@ -775,9 +746,8 @@ static bool live_add_workers(struct live *l, const struct pipeline *p)
 	l->spans = calloc(count * LIVE_SPANS_KEPT, sizeof(*l->spans));
 	if (l->workers == NULL || l->spans == NULL)
 		return false;
-	pipeline_read(p, &s);
 	for (uint32_t i = 0; i < group_count; i++)
-		live_add_group(l, &s, &groups[i]);
+		live_add_group(l, &groups[i]);
 	return true;
 }
 

@@ -58,7 +58,7 @@ enum {
  *
  * is_followed: tracks_take() is called again and again.  The events of a visit
  * that has not ended stay in the ring until the visit ends, if there is room.
- * A request's first event is one of a first stage.
+ * A request's first event is one of decode.
  * Not followed: tracks_take() is called once.  A request's first event is the
  * earliest one that was found.
  *
@@ -227,12 +227,9 @@ static void find_first(struct tracks *t)
 
 static void expect_first(struct tracks *t)
 {
-	for (size_t i = 0; i < t->span_count; i++) {
-		uint32_t step = step_of(t, &t->spans[i]);
-
+	for (size_t i = 0; i < t->span_count; i++)
 		t->spans[i].is_first =
-			step == PIPELINE_DECODE || step == PIPELINE_EXPRESS;
-	}
+			step_of(t, &t->spans[i]) == PIPELINE_DECODE;
 }
 
 /*

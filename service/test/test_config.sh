@@ -45,7 +45,7 @@ test_what_is_printed_is_read_back() {
 	round --policy pool-per-stage --discipline lcfs --pool decode=2,blur=4
 	round --policy pool-per-stage --pool auto
 	round --policy thread-per-connection
-	round --policy color --discipline lcfs --express 3ms
+	round --policy color --discipline lcfs --slice 300
 	round --cores 0,1 --balance partition
 }
 
@@ -68,11 +68,8 @@ test_defaults_are_printed() {
 	is '.listen == "127.0.0.1:8080" and .["max-uploads"] == 256 and
 		.["max-body"] == "32M" and .["max-megapixels"] == 100 and
 		.["drain-timeout"] == "8s" and .trace == null and
-		.policy == "color" and .discipline == "srpt=5" and
-		.express == "0ms"'
-	is '.discipline == "srpt=5" and .express == "5ms"' --express 5ms
-	is '.policy == "cohort" and .discipline == "fcfs" and
-		.express == "0ms"' --regime exhaustive
+		.policy == "color" and .discipline == "srpt=5"'
+	is '.policy == "cohort" and .discipline == "fcfs"' --regime exhaustive
 	is '.steal == true and .balance == "replicate=2"' --cores 0,1 \
 		--balance replicate --steal
 }
@@ -106,8 +103,6 @@ test_refusals_have_a_source() {
 		--save-graph /nowhere/x
 	refuses 'makes no sense' --check-config --steal
 	refuses 'makes no sense' --print-config --steal
-	refuses "--express: '2ms'" --check-config --express 2ms \
-		--policy thread-per-connection
 	refuses 1000000 --check-config --max-connections 1000000
 	# As many files as it says do, and what else it opens needs more.
 	(
@@ -128,6 +123,16 @@ test_refusals_have_a_source() {
 			--hardware-counters
 	)
 	! grep -q listening "$work/log" || fail "$(cat "$work/log")"
+}
+
+# A flag of an earlier version is refused, and what replaced it is named.
+test_removed_flags_say_what_replaced_them() {
+	refuses '--express: it was removed; --slice' --check-config --express 5ms
+	DARKROOM_EXPRESS=5ms refuses \
+		'DARKROOM_EXPRESS: it was removed; --slice' --check-config
+	echo '{ "express": "5ms" }' >"$work/file"
+	refuses "$work/file: express: it was removed; --slice" --check-config \
+		--config "$work/file"
 }
 
 # Help is given whatever the environment holds.
@@ -155,6 +160,7 @@ test_every_flag_is_printed_and_in_the_help
 test_defaults_are_printed
 test_all_sources_count
 test_refusals_have_a_source
+test_removed_flags_say_what_replaced_them
 test_help_needs_no_environment
 test_a_file_starts_a_server
 test_the_documented_example_is_valid

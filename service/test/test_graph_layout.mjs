@@ -18,11 +18,10 @@ function hello(more = {}) {
 
 const graphs = {
 	plain: plan(hello(), false),
-	express: plan(hello({ stages: [...steps, "express"] }), false),
-	all: plan(hello({ stages: [...steps, "store", "express"] }), false),
-	apart: plan(hello({ stages: [...steps, "store", "express"], parts: 2,
+	all: plan(hello({ stages: [...steps, "store"] }), false),
+	apart: plan(hello({ stages: [...steps, "store"], parts: 2,
 		balance: "replicate" }), true),
-	partitions: plan(hello({ stages: [...steps, "store", "express"],
+	partitions: plan(hello({ stages: [...steps, "store"],
 		parts: 2, balance: "partition" }), true, [0, 1, 1, 0]),
 	threads: plan(hello({ workers: [] }), false),
 };
@@ -79,7 +78,7 @@ test("what an edge carries lies on nothing", () => {
 });
 
 test("a picture of one part fits, made smaller by a fifth at most", () => {
-	for (const name of ["plain", "express", "all", "threads"])
+	for (const name of ["plain", "all", "threads"])
 		for (const width of widths.filter((w) => w >= 343)) {
 			const laid = layout(graphs[name], width);
 			const room = laid.isWide ? width / 0.8 : width;
@@ -109,14 +108,14 @@ test("a plan has the ways that uploads take", () => {
 
 	assert.deepEqual(named(graphs.plain), ["- decode", "blur encode",
 		"decode scale", "encode -", "scale blur"]);
-	assert.deepEqual(named(graphs.all), ["- decode", "- express",
-		"blur encode", "decode scale", "encode -", "encode store",
-		"express -", "express store", "scale blur", "store -"]);
-	assert.equal(graphs.apart.nodes.length, 2 * steps.length + 2);
-	assert.deepEqual(graphs.apart.lanes, ["replica 0", "replica 1", ""]);
+	assert.deepEqual(named(graphs.all), ["- decode", "blur encode",
+		"decode scale", "encode -", "encode store", "scale blur",
+		"store -"]);
+	assert.equal(graphs.apart.nodes.length, 2 * steps.length + 1);
+	assert.deepEqual(graphs.apart.lanes, ["replica 0", "replica 1"]);
 	assert.deepEqual(named(graphs.partitions), named(graphs.all));
 	assert.deepEqual(graphs.partitions.lanes,
-		["partition 0", "partition 1", ""]);
+		["partition 0", "partition 1"]);
 	assert.deepEqual(graphs.partitions.nodes
 		.filter(({ part }) => part !== null)
 		.map(({ name, part, lane }) => [name, part, lane]),

@@ -31,7 +31,6 @@ arms() {
 	done
 	echo "--policy pool-per-stage --pool auto"
 	echo "--policy cohort --balance replicate --steal"
-	echo "--policy color --discipline srpt --express 5ms"
 }
 
 # With a connection left open.

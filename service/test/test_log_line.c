@@ -96,10 +96,10 @@ static void test_the_longest_line_is_whole(void)
 
 	while (r.time_count < LOG_TIMES_MAX)
 		r.times[r.time_count++] =
-			(struct log_time){ "express", UINT64_MAX };
+			(struct log_time){ "decode", UINT64_MAX };
 	while (r.step_count < LOG_STEPS_MAX)
 		r.steps[r.step_count++] =
-			(struct log_step){ "express", UINT64_MAX, UINT64_MAX };
+			(struct log_step){ "decode", UINT64_MAX, UINT64_MAX };
 	o = cJSON_Parse(line_for(LOG_FORM_JSON, &r));
 	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "timeline")) ==
 	       LOG_STEPS_MAX);

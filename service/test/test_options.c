@@ -43,7 +43,6 @@ static void test_defaults_run(void)
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
 	assert(o.memory_bytes_max > 0 && o.deadline_ms == 60000);
 	assert(o.limits.pixels_max == 100000000);
-	assert(o.express_ms == 0);
 	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
 }
 
@@ -78,12 +77,6 @@ static void test_one_flag_asks_for_the_papers(void)
 	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
 	assert(parse(&o, "--max-uploads 3"));
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
-	/* The express lane is no flag of the papers. */
-	assert(parse(&o, "--policy cohort --express 7ms"));
-	assert(o.express_ms == 7);
-	assert(parse(&o, "--express 7ms"));
-	assert(strcmp(o.schedule.policy->name, "color") == 0);
-	assert(o.express_ms == 7);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -138,7 +131,7 @@ static void test_bad_flags_are_named(void)
 		{ "--max-body 99999999999999999999", "--max-body" },
 		{ "--max-side 65501", "65501" },
 		{ "--drain-timeout 1x", "1x" },
-		{ "--express 1x", "1x" },
+		{ "--express 5ms", "--express: it was removed; --slice" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -38,7 +38,6 @@ arms() {
 		--policy dbr --regime cutoff=2000 --discipline lcfs --balance replicate --distribute least-loaded
 		--policy color --discipline srpt --balance replicate --steal
 		--policy color --discipline lcfs --balance replicate=2 --distribute least-loaded
-		--policy color --discipline srpt --express 5ms
 		--policy color --discipline srpt --slice 50
 		--policy cohort --discipline lcfs --slice 1 --balance replicate --steal
 		--policy pool-per-stage --pool auto --discipline srpt=2 --slice 1000

@@ -7,7 +7,7 @@ import { partName, stageColour } from "../web/stages.js";
 
 const style = readFileSync(new URL("../web/style.css", import.meta.url),
 	"utf8");
-const stages = ["decode", "scale", "blur", "encode", "store", "express"];
+const stages = ["decode", "scale", "blur", "encode", "store"];
 
 test("each stage has its own colour", () => {
 	const colours = stages.map((name) =>

@@ -29,8 +29,7 @@ def ns: . * 1000 | round;
 flows='
 [.[] | select(.cat == "event")] | length > 0 and (group_by(.bind_id) | all(
 	sort_by(.ts) | .[0].args.request as $number |
-	(map(.name | split(" ")[0]) | . == ["express"] or
-		. == ["decode", "scale", "blur", "encode"]) and
+	map(.name | split(" ")[0]) == ["decode", "scale", "blur", "encode"] and
 	.[0].flow_in == null and all(.[1:][]; .flow_in) and
 	all(.[]; .flow_out and .args.request == $number and
 		(.bind_id[2:] as $hex | ($number | sub("^0+"; "")) == $hex and

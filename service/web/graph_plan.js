@@ -2,24 +2,20 @@
 // What is drawn, without positions: the nodes, each with its rank and lane, and
 // the edges.  Pure.
 //
-//	in > decode > scale > blur > encode > store > out     lane 0
-//	in >        express                         > out     lane 1
+//	in > decode > scale > blur > encode > store > out
 //
-// If parts are shown separately, each replica has a chain in its own lane; with
-// partitions, one chain goes through the lanes of all of them.  Express is in the
-// last lane.
+// All of it is in lane 0, except if parts are shown separately: then each replica
+// has a chain in its own lane, before the same store; with partitions, one chain
+// goes through the lanes of all of them.
 
 import { partName } from "./stages.js";
 
 export const OUTSIDE = -1; // as in frames: where uploads are from, and go to
 
-// After and beside the other stages, with threads of their own.
-const auxiliary = ["store", "express"];
-
 // placeOf: properties of a node there, by stage.
 function addChain(plan, hello, placeOf) {
 	const first = plan.nodes.length;
-	const { length } = hello.stages.filter((n) => !auxiliary.includes(n));
+	const { length } = hello.stages.filter((name) => name !== "store");
 	const hasQueue = hello.workers.some((w) => w.lane === "workers");
 
 	for (let stage = 0; stage < length; stage++) {
@@ -53,18 +49,18 @@ function addChains(plan, hello, isApart, stageParts) {
 		({ lane: part, part, isWhole: false })));
 }
 
-function addAuxiliary(plan, hello, name, rank, lane, senders) {
-	const stage = hello.stages.indexOf(name);
+// After the other stages, with threads of its own.
+function addStore(plan, hello, senders) {
+	const stage = hello.stages.indexOf("store");
+	const at = plan.nodes.length;
 
 	if (stage < 0)
-		return OUTSIDE;
-	const at = plan.nodes.length;
-	plan.nodes.push({ name, stage, rank, hasQueue: true,
-		lane, part: null, isWhole: true });
+		return;
+	plan.nodes.push({ name: "store", stage, rank: plan.ranks++,
+		hasQueue: true, lane: 0, part: null, isWhole: true });
 	for (const from of senders)
 		plan.edges.push({ from, to: at });
 	plan.edges.push({ from: at, to: OUTSIDE });
-	return at;
 }
 
 // hello, as the server says it; isApart: parts in lanes of their own;
@@ -81,16 +77,8 @@ export function plan(hello, isApart, stageParts) {
 		: [""];
 	const made = { nodes: [], edges: [], ranks: 0, lanes };
 	const ends = addChains(made, hello, isApart, stageParts);
-	const length = made.nodes[ends[0]].rank + 1;
-	const hasStore = hello.stages.includes("store");
-	const express = addAuxiliary(made, hello, "express",
-		(length - 1) / 2, lanes.length, [OUTSIDE]);
 
-	if (express !== OUTSIDE) {
-		lanes.push("");
-		ends.push(express);
-	}
-	addAuxiliary(made, hello, "store", length, 0, ends);
-	made.ranks = length + (hasStore ? 1 : 0);
+	made.ranks = made.nodes[ends[0]].rank + 1;
+	addStore(made, hello, ends);
 	return made;
 }

@@ -22,7 +22,7 @@ const NAME_FONT = 11;
 const PALE = 0.35; // opaque so much, at least
 const TICK_DISTANCE = 90;
 
-const groups = { workers: "Workers", store: "Store", express: "Express lane" };
+const groups = { workers: "Workers", store: "Store" };
 
 // Sizes of lanes in CSS pixels, if there is enough room, and the headings above
 // them if there are several kinds of workers.
