@@ -67,6 +67,8 @@ uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 	case DISCIPLINE_SRPT:
 		assert(d->ageing >= 0); /* and a number */
 		return srpt_rank(d->ageing, ev);
+	case DISCIPLINE_EDF:
+		return ev->deadline_ns > 0 ? ev->deadline_ns : RANK_NONE;
 	case DISCIPLINE_FCFS:
 	case DISCIPLINE_STACK:
 		break;

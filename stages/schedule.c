@@ -90,7 +90,12 @@ struct choice {
 	  "work left; AGEING is 5 if it is not given",                         \
 	  "The event with the least predicted work left is handled first; "    \
 	  "1 ns of work counts as this number of ns of waiting. Small "        \
-	  "events overtake large ones, but not for ever.")
+	  "events overtake large ones, but not for ever.")                     \
+	X(DISCIPLINE_EDF, "edf", "", NUMBER_NONE, 0, 0,                        \
+	  "the one with the earliest deadline; those without one are last",    \
+	  "Earliest deadline first: of the waiting events, the one whose "     \
+	  "deadline is nearest is handled first, and those without a "         \
+	  "deadline last.")
 
 #define BALANCES(X)                                                            \
 	X(BALANCE_SHARED, "shared", "", NUMBER_NONE, 0, 0,                     \
@@ -161,8 +166,8 @@ const struct flag schedule_flags[] = {
 			      "first:" DISCIPLINES(HELP),
 			      .type = FLAG_OTHER },
 	[SLICE_FLAG] = { "slice", "US", "0",
-			 "with lcfs or srpt, pause an event that has run for "
-			 "US "
+			 "with lcfs, srpt or edf, pause an event that has run "
+			 "for US "
 			 "microseconds when the\nqueue has one that comes "
 			 "before it; 0: pause none",
 			 .type = FLAG_OTHER },

@@ -55,6 +55,8 @@ struct regime {
  *	       stage itself, newest first (Gordon, UCAM-CL-TR-781, appendix
  *	       A.1, interpretation 1)
  *	srpt   the order of  born + ageing * left
+ *	edf    the order of deadlines (event.deadline_ns); events without one
+ *	       are last
  *
  * SRPT: least predicted work left first, with ageing.  An event that was born
  * (first sent) at time b with work L left is overtaken in its queue only by
@@ -64,12 +66,19 @@ struct regime {
  *
  * The rank of a waiting event never changes, so a heap is enough.  Ageing 0 is
  * first come first served by birth; a larger value is nearer to pure SRPT.
+ *
+ * EDF: earliest deadline first (Liu and Layland, J. of the ACM 20:1, 1973).  On
+ * one core, and if handlers can be paused, it meets all deadlines that any
+ * order can meet.  Overloaded, it is poor: it works on the events that are
+ * nearly late, and makes the others late.  So a sender should drop an event
+ * that cannot be done in time any more before it costs CPU time.
  */
 enum discipline_kind {
 	DISCIPLINE_FCFS,
 	DISCIPLINE_LCFS,
 	DISCIPLINE_STACK,
 	DISCIPLINE_SRPT,
+	DISCIPLINE_EDF,
 };
 
 struct discipline {
@@ -80,7 +89,8 @@ struct discipline {
 /* Has it ranks?  Else the order of arrival is all that counts. */
 static inline bool discipline_has_ranks(const struct discipline *d)
 {
-	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT;
+	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT ||
+	       d->kind == DISCIPLINE_EDF;
 }
 
 /*

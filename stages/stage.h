@@ -41,8 +41,9 @@ struct stage;
 struct event {
 	/* The sender's, optional. */
 	uint64_t left_ns; /* predicted work left, the next stage's included */
-	uint64_t number;  /* appears in traces, see tally.h */
-	uint32_t key;     /* at a partitioned stage: equal keys, same worker */
+	uint64_t deadline_ns; /* for edf: when to be done; 0: none */
+	uint64_t number;      /* appears in traces, see tally.h */
+	uint32_t key; /* at a partitioned stage: equal keys, same worker */
 
 	/*
 	 * The rest belongs to stages/.  Handlers may read the times, and may

@@ -36,6 +36,7 @@ static enum img_err fit_variants(struct upload *u,
 
 		v->upload = u;
 		v->event.number = u->number;
+		v->event.deadline_ns = u->deadline_ns;
 		v->view = img_fit(&u->header, &v->transform);
 		if (pixels(v) > limits->pixels_max)
 			return IMG_ERR_TOO_LARGE;

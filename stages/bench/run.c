@@ -276,6 +276,8 @@ static void draw_request(struct run *r, struct request *q)
 	q->step = q->lap = 0;
 	q->start_ns = 0;
 	q->event = (struct event){ .key = (uint32_t)r->begun_count };
+	if (q->path.deadline_ns > 0)
+		q->event.deadline_ns = clock_now_ns() + q->path.deadline_ns;
 	for (uint32_t i = 0; i < q->path.step_count; i++) {
 		struct model_step *s = &q->path.steps[i];
 

@@ -168,6 +168,8 @@ static struct sim_request *request_new(struct sim *s)
 	r->event.number = s->born_count++;
 	r->size = path.size;
 	r->event.born_ns = s->now_ns;
+	if (path.deadline_ns > 0)
+		r->event.deadline_ns = s->now_ns + path.deadline_ns;
 	r->step_count = path.step_count;
 	for (uint32_t i = 0; i < path.step_count; i++) {
 		r->steps[i] = path.steps[i];
@@ -235,6 +237,8 @@ static void end_request(struct sim *s, struct sim_request *r)
 			(struct sim_response){
 				.size = r->size,
 				.response_ns = s->now_ns - r->event.born_ns,
+				.is_late = r->event.deadline_ns > 0 &&
+					   s->now_ns > r->event.deadline_ns,
 			};
 	free(r);
 	if (s->config->client_count > 0 &&

@@ -340,6 +340,8 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 		       const char **why)
 {
 	const cJSON *size = cJSON_GetObjectItemCaseSensitive(json, "size");
+	const cJSON *deadline =
+		cJSON_GetObjectItemCaseSensitive(json, "deadline_us");
 	const cJSON *stages = cJSON_GetObjectItemCaseSensitive(json, "stages");
 	const cJSON *stage;
 	double sum;
@@ -347,6 +349,10 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 
 	m->has_size = size != NULL;
 	if (m->has_size && !distribution_read(&m->size, size, folder, why))
+		return false;
+	m->has_deadline = deadline != NULL;
+	if (m->has_deadline &&
+	    !distribution_read(&m->deadline_us, deadline, folder, why))
 		return false;
 	if (!read_names(m, stages, why) ||
 	    !read_entries(m, cJSON_GetObjectItemCaseSensitive(json, "entries"),
@@ -403,6 +409,7 @@ void model_names(const struct model *m, const char *names[STAGES_MAX])
 void model_release(struct model *m)
 {
 	distribution_release(&m->size);
+	distribution_release(&m->deadline_us);
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		distribution_release(&m->stages[i].service_us);
 		free(m->stages[i].name);
@@ -442,6 +449,11 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 		at = draw_stage(m, s->routes, r);
 	}
 	out->size = m->has_size ? size : work_ns / 1000;
+	out->deadline_ns =
+		m->has_deadline ?
+			(uint64_t)llround(
+				1000 * distribution_draw(&m->deadline_us, r)) :
+			0;
 }
 
 /*

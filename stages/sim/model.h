@@ -5,6 +5,7 @@
  *	{
  *	  "about": "what it is",
  *	  "size": DISTRIBUTION,            of a request; optional
+ *	  "deadline_us": DISTRIBUTION,     after its begin; optional
  *	  "entries": {"decode": 1},        probability of each first stage;
  *	                                   without it: the first of `stages`
  *	  "stages": [                      in pipeline order
@@ -79,8 +80,9 @@ struct model_stage {
 };
 
 struct model {
-	bool has_size;
+	bool has_size, has_deadline;
 	struct distribution size;
+	struct distribution deadline_us;
 	double entries[STAGES_MAX]; /* by stage; they come to 1 */
 	uint32_t stage_count;       /* >= 1 */
 	struct model_stage stages[STAGES_MAX];
@@ -93,7 +95,8 @@ struct model_step {
 
 /* The steps of one request, drawn in advance. */
 struct model_path {
-	double size; /* without sizes: its work, in us */
+	double size;          /* without sizes: its work, in us */
+	uint64_t deadline_ns; /* since its begin; 0: none */
 	uint32_t step_count;
 	struct model_step steps[MODEL_STEPS_MAX];
 };

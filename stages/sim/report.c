@@ -154,6 +154,16 @@ static double per_s(const struct report *r)
 		     (double)r->result->span_ns / 1e9);
 }
 
+/* Of the counted requests. */
+static double late_share(const struct report *r)
+{
+	double count = 0;
+
+	for (uint64_t i = 0; i < r->result->request_count; i++)
+		count += r->result->requests[i].is_late;
+	return ratio(count, (double)r->result->request_count);
+}
+
 static void print_stage(FILE *out, const char *name,
 			const struct sim_stage_stats *s)
 {
@@ -220,6 +230,9 @@ void report_print(FILE *out, struct report *r)
 		r->config->core_count, ratio(service_ns(r), core_ns(r)),
 		ratio(r->result->switch_ns, core_ns(r)),
 		ratio(r->result->queue_ns, core_ns(r)));
+	if (m->has_deadline)
+		fprintf(out, "late         %.4f of the requests\n",
+			late_share(r));
 	if (r->config->schedule->steal)
 		fprintf(out, "stolen       %" PRIu64 " events\n",
 			r->result->stolen_count);
@@ -293,6 +306,8 @@ bool report_print_json(FILE *out, struct report *r)
 		add_stage(&j, m->stages[i].name, &r->result->stages[i]);
 	json_close(&j);
 	add_responses(&j, r);
+	if (m->has_deadline)
+		json_add_number(&j, "late_share", late_share(r));
 	json_add_number(&j, "throughput_per_s", per_s(r));
 	json_add_whole(&j, "cores", r->config->core_count);
 	json_add_number(&j, "utilisation", ratio(service_ns(r), core_ns(r)));

@@ -68,6 +68,7 @@ struct sim_stage_stats {
 struct sim_response {
 	double size;
 	uint64_t response_ns;
+	bool is_late; /* ended after its deadline */
 };
 
 struct sim_result {

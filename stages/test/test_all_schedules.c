@@ -45,8 +45,8 @@ static const char *const regimes[] = { NULL, "gated", "n-gated=2",
 static const struct order_flags {
 	const char *discipline, *slice;
 } orders[] = {
-	{ NULL, NULL },    { "lcfs", NULL }, { "lcfs", "1" },
-	{ "stack", NULL }, { "srpt", NULL }, { "srpt=2", "1" },
+	{ NULL, NULL },   { "lcfs", NULL },  { "lcfs", "1" }, { "stack", NULL },
+	{ "srpt", NULL }, { "srpt=2", "1" }, { "edf", NULL }, { "edf", "1" },
 };
 static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
 static const char *const thresholds[] = { NULL, "b=2,d=0:50" };
@@ -175,6 +175,7 @@ static void send_items(struct line *l, uint32_t first, uint32_t end)
 		items[i].number = i;
 		items[i].event.key = i * 3 % KEYS;
 		items[i].event.left_ns = i * 700 % 3000;
+		items[i].event.deadline_ns = i * 500 % 2500; /* some: none */
 		while (!line_send(l, &items[i]))
 			(void)sched_yield();
 		items[i].is_accepted = true;

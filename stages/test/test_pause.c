@@ -117,7 +117,9 @@ static struct stage_stats stop(struct cores *cores)
 /* A large event meets a small one.  Is the small one over first? */
 static bool small_is_first(const struct choice *c)
 {
-	struct job small = { .event.left_ns = 1000, .number = 1 };
+	struct job small = { .event.left_ns = 1000,
+			     .event.deadline_ns = 1,
+			     .number = 1 };
 	struct job large = { .event.left_ns = LARGE_NS, .small = &small };
 	struct stage_stats stats;
 	struct cores *cores;
@@ -137,6 +139,7 @@ static void test_who_is_paused(void)
 		{ "cohort", "srpt=5", "20", "0", STAGE_SHARED },
 		{ "pool-per-stage", "srpt=5", "20", "0", STAGE_SHARED },
 		{ "cohort", "lcfs", "20", "0", STAGE_SHARED },
+		{ "color", "edf", "20", "0", STAGE_SHARED },
 	};
 	static const struct choice are_not[] = {
 		{ "color", "srpt=5", NULL, "0", STAGE_SHARED },
@@ -195,6 +198,7 @@ static void test_crowd(const char *policy, const char *discipline)
 		jobs[i].small = &jobs[i + 1];
 		jobs[i + 1].number = i + 1;
 		jobs[i + 1].event.left_ns = 1000;
+		jobs[i + 1].event.deadline_ns = 1;
 		assert(stage_send(run.stage, &jobs[i].event));
 	}
 	stats = stop(cores);
@@ -214,6 +218,7 @@ int main(void)
 			continue;
 		test_crowd((*p)->name, "srpt=5");
 		test_crowd((*p)->name, "lcfs");
+		test_crowd((*p)->name, "edf");
 	}
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
+#include "base/util.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,10 +17,9 @@
 
 static const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
 static const struct discipline disciplines[] = {
-	{ .kind = DISCIPLINE_FCFS },
-	{ .kind = DISCIPLINE_LCFS },
-	{ .kind = DISCIPLINE_STACK },
-	{ .kind = DISCIPLINE_SRPT, .ageing = 1 },
+	{ .kind = DISCIPLINE_FCFS },  { .kind = DISCIPLINE_LCFS },
+	{ .kind = DISCIPLINE_STACK }, { .kind = DISCIPLINE_SRPT, .ageing = 1 },
+	{ .kind = DISCIPLINE_EDF },
 };
 
 enum {
@@ -100,17 +101,16 @@ static void test_order_is_that_of_the_discipline(void)
 	static const uint32_t left_ns[4] = { 30, 10, 40, 20 };
 	static const uint32_t wanted[][4] = {
 		{ 0, 1, 2, 3 }, /* as in `disciplines` */
-		{ 3, 2, 1, 0 },
-		{ 0, 1, 2, 3 },
-		{ 1, 3, 0, 2 },
+		{ 3, 2, 1, 0 }, { 0, 1, 2, 3 }, { 1, 3, 0, 2 }, { 2, 0, 3, 1 },
 	};
 
-	for (uint32_t d = 0; d < 4; d++) {
+	for (uint32_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
 		struct item items[4] = { 0 };
 		struct queue *q = queue_new(4, 0, &disciplines[d]);
 
 		for (uint32_t i = 0; i < 4; i++) {
 			items[i].event.left_ns = left_ns[i];
+			items[i].event.deadline_ns = 100 - left_ns[i];
 			assert(queue_push(q, &items[i].event));
 		}
 		for (uint32_t i = 0; i < 4; i++)
@@ -209,7 +209,7 @@ int main(void)
 	test_free_accepts_null();
 	test_order_is_that_of_the_discipline();
 	for (uint32_t consumers = 1; consumers <= THREADS; consumers++)
-		for (uint32_t d = 0; d < 4; d++) {
+		for (uint32_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
 			test_many_threads_get_each_event_once(
 				&disciplines[d], SLOTS_FEW, consumers);
 			test_many_threads_get_each_event_once(

@@ -150,6 +150,44 @@ static void test_srpt_without_ageing_is_by_birth(void)
 	assert(rank_of(0, 1000, UINT64_MAX) == 1000);
 }
 
+static void test_edf_is_by_deadline(void)
+{
+	const struct discipline d = { .kind = DISCIPLINE_EDF };
+	struct event soon = { .deadline_ns = 50, .born_ns = 9, .left_ns = 40 };
+	struct event later = { .deadline_ns = 51, .born_ns = 1, .left_ns = 1 };
+	struct event none = { .born_ns = 1, .left_ns = 1 };
+
+	assert(discipline_has_ranks(&d));
+	assert(discipline_rank(&d, &soon, 7) < discipline_rank(&d, &later, 6));
+	assert(discipline_rank(&d, &later, 7) < discipline_rank(&d, &none, 6));
+	/* Work that was done does not change it. */
+	event_has_run(&soon, 30);
+	assert(discipline_rank(&d, &soon, 7) == 50);
+}
+
+/* Equal deadlines, and events without one, in the order of arrival. */
+static void test_edf_order_of_a_queue(void)
+{
+	static const uint64_t deadlines_ns[] = { 0, 30, 10, 30, 0, 20, 10 };
+	static const uint32_t order[] = { 2, 6, 5, 1, 3, 0, 4 };
+	const struct discipline d = { .kind = DISCIPLINE_EDF };
+	struct queue *q = queue_new(ARRAY_SIZE(order), 1, &d);
+	struct event *ev;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
+		events[i] = (struct event){ .deadline_ns = deadlines_ns[i] };
+		assert(queue_push(q, &events[i]));
+	}
+	assert(queue_first_rank(q) == 10);
+	/* One that was paused is again before those that came after it. */
+	ev = queue_pop(q);
+	assert(ev == &events[order[0]]);
+	queue_return(q, ev);
+	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++)
+		assert(queue_pop(q) == &events[order[i]]);
+	queue_free(q);
+}
+
 /* Never overtaken by an event born after b + ageing * L. */
 static void test_srpt_bounds_overtaking(void)
 {
@@ -191,6 +229,8 @@ int main(void)
 	test_srpt_without_ageing_is_by_birth();
 	test_srpt_bounds_overtaking();
 	test_srpt_saturates();
+	test_edf_is_by_deadline();
+	test_edf_order_of_a_queue();
 	test_newest_is_taken_first();
 	test_lowest_rank_is_first();
 	test_full_ranked_queue_refuses();

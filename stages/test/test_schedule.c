@@ -121,6 +121,8 @@ static void test_disciplines_are_read(void)
 	(void)snprintf(ageing, sizeof(ageing), "AGEING is %g",
 		       s.discipline.ageing);
 	assert(strstr(schedule_flags[2].help, ageing) != NULL);
+	assert(set(&s, "discipline", "edf"));
+	assert(s.discipline.kind == DISCIPLINE_EDF);
 	assert(set(&s, "discipline", "lcfs"));
 	assert(s.discipline.kind == DISCIPLINE_LCFS);
 	assert(set(&s, "discipline", "stack"));
@@ -178,6 +180,7 @@ static const char *const nonsense[][2] = {
 	{ "discipline", "srpt=nan" },
 	{ "discipline", "srpt=1e400" },
 	{ "discipline", "srpt=20x" },
+	{ "discipline", "edf=1" },
 	{ "balance", "shared=1" },
 	{ "balance", "replicate=0" },
 	{ "balance", "replicate2" },

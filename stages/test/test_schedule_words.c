@@ -61,6 +61,7 @@ static void test_each_flag_is_written_as_it_is_read(void)
 	static const char *const lines[] = {
 		"--policy thread-per-connection",
 		"--policy color --discipline lcfs --balance shared",
+		"--policy color --discipline edf --balance shared",
 		"--policy cohort --regime exhaustive --discipline fcfs "
 		"--balance shared",
 		"--policy mg1 --regime gated --discipline stack "

@@ -42,7 +42,7 @@ static const struct {
 	  { "shared", "replicate=2", "replicate", "partition=2",
 	    "partition" } },
 	{ "regime", { "", "gated", "n-gated=3", "time-gated=10", "cutoff=1" } },
-	{ "discipline", { "", "lcfs", "stack", "srpt=3" } },
+	{ "discipline", { "", "lcfs", "stack", "srpt=3", "edf" } },
 	{ "distribute", { "", "least-loaded" } },
 	{ "pool", { "", "auto", "a=3,c=2" } },
 	{ "threshold", { "", "b=1", "c=0:10,d=3" } },

@@ -89,6 +89,7 @@ static void run(const struct schedule *schedule, uint32_t count)
 		 * matter.
 		 */
 		items[i].event.left_ns = i * 5 % ITEMS * (uint64_t)SECOND_NS;
+		items[i].event.deadline_ns = i * 7 % ITEMS / 3;
 		assert(line_send(&l, &items[i]));
 		while (stats.started_count == 0)
 			stage_read(l.stages[0], &stats);
@@ -115,6 +116,11 @@ static int compare(const void *a, const void *b)
 		is_less = x > y;
 	if (comparing->discipline.kind == DISCIPLINE_SRPT)
 		is_less = items[x].event.left_ns < items[y].event.left_ns;
+	if (comparing->discipline.kind == DISCIPLINE_EDF &&
+	    items[x].event.deadline_ns != items[y].event.deadline_ns)
+		/* 0 is none, and last. */
+		is_less = items[x].event.deadline_ns - 1 <
+			  items[y].event.deadline_ns - 1;
 	return is_less ? -1 : 1;
 }
 
@@ -171,13 +177,13 @@ static void check_stack(void)
 static void test_order_is_that_of_the_discipline(void)
 {
 	static const char *const disciplines[] = { NULL, "lcfs", "stack",
-						   "srpt" };
+						   "srpt", "edf" };
 	static const char *const regimes[] = { NULL, "gated", "n-gated=2",
 					       "time-gated=20", CUTOFF };
 	uint32_t stack_count = 0, count = 0;
 
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		for (uint32_t i = 0; i < 4 * 5; i++) {
+		for (uint32_t i = 0; i < 5 * 5; i++) {
 			struct schedule s;
 
 			schedule_init(&s);

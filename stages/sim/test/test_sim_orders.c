@@ -67,15 +67,13 @@ static void test_every_policy_and_regime(void)
 		{ REGIME_CUTOFF, 150 * 1000 },
 	};
 	static const enum discipline_kind disciplines[] = {
-		DISCIPLINE_FCFS,
-		DISCIPLINE_LCFS,
-		DISCIPLINE_STACK,
-		DISCIPLINE_SRPT,
+		DISCIPLINE_FCFS, DISCIPLINE_LCFS, DISCIPLINE_STACK,
+		DISCIPLINE_SRPT, DISCIPLINE_EDF,
 	};
 
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		for (size_t i = 0; i < ARRAY_SIZE(regimes); i++)
-			for (size_t d = 0; d < 4; d++) {
+			for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
 				struct trial t;
 
 				init(&t, (*p)->name);
@@ -114,6 +112,44 @@ static void test_stack_goes_before_the_queue(void)
 			      sizeof(*queue.result.requests)) != 0);
 	trial_release(&queue);
 	trial_release(&stack);
+}
+
+/* Two kinds of requests, by their deadlines: 2 and 20 ms; 95 % load. */
+static void run_deadlines(struct trial *t, enum discipline_kind kind)
+{
+	static const char urgent_or_not[] =
+		"{\"deadline_us\": {\"kind\": \"quantiles\", \"points\":"
+		" [[0, 2000], [0.5, 2001], [0.501, 20000], [1, 20001]]},"
+		"\"stages\": [{\"name\": \"a\", \"service_us\":"
+		" {\"kind\": \"exponential\", \"mean\": 100}}]}";
+
+	trial_init(t, urgent_or_not, 1, 9500);
+	t->schedule.discipline.kind = kind;
+	t->config.request_count = REQUESTS;
+	t->config.warmup_count = WARMUP;
+	trial_run(t);
+}
+
+static uint64_t late_count(const struct trial *t)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < t->result.request_count; i++)
+		count += t->result.requests[i].is_late;
+	return count;
+}
+
+/* The same requests: those with time wait for those without. */
+static void test_edf_makes_fewer_late(void)
+{
+	struct trial fcfs, edf;
+
+	run_deadlines(&fcfs, DISCIPLINE_FCFS);
+	run_deadlines(&edf, DISCIPLINE_EDF);
+	assert(late_count(&fcfs) > 1000);
+	assert(10 * late_count(&edf) < late_count(&fcfs));
+	trial_release(&fcfs);
+	trial_release(&edf);
 }
 
 /* Mean response of those whose work is up to the cutoff. */
@@ -318,6 +354,7 @@ int main(void)
 {
 	test_every_policy_and_regime();
 	test_stack_goes_before_the_queue();
+	test_edf_makes_fewer_late();
 	test_cutoff_lets_short_events_go_first();
 	test_cutoff_starves_nobody();
 	test_thresholds_interrupt();

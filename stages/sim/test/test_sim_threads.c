@@ -42,7 +42,9 @@ enum { SAMPLE = 1 };
 /* Ten to some hundreds of ms for a request; some go through it twice. */
 static const char graph[] =
 	"{\"size\": {\"kind\": \"quantiles\", \"points\":"
-	" [[0, 1e4], [0.9, 1e5], [1, 6e5]]}, \"stages\": ["
+	" [[0, 1e4], [0.9, 1e5], [1, 6e5]]},"
+	"\"deadline_us\": {\"kind\": \"exponential\", \"mean\": 6e5},"
+	"\"stages\": ["
 	"{\"name\": \"a\", \"us_per_size\": 0.5, \"routes\": {\"b\": 1}},"
 	"{\"name\": \"b\", \"us_per_size\": 0.2, \"routes\": {\"c\": 0.8}},"
 	"{\"name\": \"c\", \"us_per_size\": 0.3, \"routes\": {\"a\": 0.3}}]}";
@@ -104,6 +106,8 @@ static void send_next(const struct trial *t)
 	item->event.number = run.sent_count++;
 	for (uint32_t i = 0; i < item->path.step_count; i++)
 		item->event.left_ns += item->path.steps[i].service_ns;
+	item->event.deadline_ns =
+		atomic_load(&run.now_ns) + item->path.deadline_ns;
 	assert(stage_send(run.group->stages[item->path.steps[0].stage],
 			  &item->event));
 }
@@ -342,7 +346,7 @@ static const char *const regimes[] = { NULL,          "exhaustive",
 				       "gated",       "n-gated=1",
 				       "n-gated=3",   "time-gated=30000",
 				       "cutoff=60000" };
-static const char *const disciplines[] = { NULL,       "fcfs",   "lcfs",
+static const char *const disciplines[] = { NULL,       "edf",    "lcfs",
 					   "stack",    "srpt=0", "srpt=3",
 					   "srpt=1000" };
 static const char *const thresholds[] = { NULL, "b=2,c=1",
