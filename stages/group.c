@@ -99,8 +99,6 @@ struct stage *group_add(struct group *g, const struct stage_config *config)
 	return s;
 }
 
-enum { PAUSED_PER_CORE = 8 };
-
 enum {
 	NAME_NUMBERS = 10000, /* a thread's name has 15 characters */
 	NAME_PARTS = 1000,
@@ -163,13 +161,9 @@ static void set_entry(struct station *s)
 	s->visited.is_exclusive = s->entry != NULL;
 }
 
-/* The events that may be paused at once; 0: none ever is. */
 static uint32_t paused_max(const struct group *g)
 {
-	return g->schedule.slice_ns > 0 &&
-			       discipline_has_ranks(&g->schedule.discipline) ?
-		       cores_count(g->cores) * PAUSED_PER_CORE :
-		       0;
+	return visit_paused_max(&g->schedule, cores_count(g->cores));
 }
 
 /* False: no memory. */

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+enum { PAUSED_PER_CORE = 8 };
+
 /* For functions that do not run for every event: they are not inlined. */
 #define RARE __attribute__((noinline))
 
@@ -285,8 +287,16 @@ static bool goes_on(const struct visitor *v, uint64_t now_ns)
 	       (visit->passed_count > 0 && passed_count(v, visit->station) > 0);
 }
 
-bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-			  uint64_t now_ns)
+uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count)
+{
+	return s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
+		       core_count * PAUSED_PER_CORE :
+		       0;
+}
+
+/* Would it take another event before the one that it has handled so far? */
+static bool prefers_another(const struct visitor *v, uint64_t start_ns,
+			    uint64_t now_ns)
 {
 	const struct visit *visit = &v->visit;
 	uint64_t first = v->access->first_rank(visit->station);
@@ -302,6 +312,21 @@ bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
 	event_has_run(&now, now_ns - start_ns);
 	return first < discipline_rank(&v->group->schedule->discipline, &now,
 				       now.place);
+}
+
+bool visitor_may_pause(const struct visitor *v, uint64_t start_ns)
+{
+	return v->group->schedule->slice_ns > 0 &&
+	       prefers_another(v, start_ns, start_ns);
+}
+
+bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
+			  uint64_t now_ns)
+{
+	uint64_t slice_ns = v->group->schedule->slice_ns;
+
+	return slice_ns > 0 && now_ns - start_ns >= slice_ns &&
+	       prefers_another(v, start_ns, now_ns);
 }
 
 /* Does the next event come from the queue, not from the visitor's stack? */

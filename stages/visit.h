@@ -169,14 +169,20 @@ bool visitor_has_work(const struct visitor *v);
 void visitor_rest(struct visitor *v);
 
 /*
- * Should the event be paused that it has handled since `start_ns`?  Only if one
- * with a lower rank waits in the queue that it came from, and this visit would
- * take that one, or the queue is the central one.  The paused event goes back
- * into its queue, and its visit goes on as if it had been handled: visits and
- * gates count turns, not events.
+ * Should the event be paused that it has handled since `start_ns`?  Only if
+ * that is a slice ago, and an event with a lower rank waits in the queue that
+ * it came from, and this visit would take that one, or the queue is the central
+ * one.  The paused event goes back into its queue, and its visit goes on as if
+ * it had been handled: visits and gates count turns, not events.
  */
 bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
 			  uint64_t now_ns);
+
+/* False: it should not, whatever the time is.  Needs no clock. */
+bool visitor_may_pause(const struct visitor *v, uint64_t start_ns);
+
+/* The events of a group that may be paused at once; 0: none ever is. */
+uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count);
 
 /* Events at its station `at` that it may take now. */
 uint32_t visitor_open_count(const struct visitor *v, uint32_t at);

@@ -263,12 +263,10 @@ void stage_pause_point(void)
 	uint64_t now_ns;
 
 	if (handling.fibre == NULL ||
-	    !visitor_should_pause(&w->visitor, handling.start_ns,
-				  handling.start_ns))
+	    !visitor_may_pause(&w->visitor, handling.start_ns))
 		return;
 	now_ns = clock_now_ns();
-	if (now_ns - handling.start_ns >= w->group->schedule.slice_ns &&
-	    visitor_should_pause(&w->visitor, handling.start_ns, now_ns) &&
+	if (visitor_should_pause(&w->visitor, handling.start_ns, now_ns) &&
 	    has_next_fibre(handling.worker))
 		fibre_pause(handling.fibre);
 	/* Here it may be another thread, with another `handling`. */

@@ -42,21 +42,26 @@ void tally_sent(struct sim *s, const struct sim_request *r)
 	tally_waiting(s, stage, 1);
 }
 
-void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns)
+void watch_turn(const struct sim *s, const struct sim_request *r)
+{
+	sim_watch(s, &(struct span){
+			     .start_ns = r->started_ns,
+			     .end_ns = s->now_ns,
+			     .number = r->event.number,
+			     .stage = r->steps[r->step].stage,
+			     .kind = SPAN_EVENT,
+		     });
+}
+
+void tally_handled(struct sim *s, const struct sim_request *r)
 {
 	const struct model_step *step = &r->steps[r->step];
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	c->handled_count++;
-	c->wait_ns += wait_ns;
+	c->wait_ns += (double)r->event.stage_waited_ns;
 	c->service_ns += (double)step->service_ns;
-	sim_watch(s, &(struct span){
-			     .start_ns = r->started_ns,
-			     .end_ns = s->now_ns,
-			     .number = r->event.number,
-			     .stage = step->stage,
-			     .kind = SPAN_EVENT,
-		     });
+	watch_turn(s, r);
 }
 
 void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer, void *item)
@@ -293,7 +298,7 @@ static void run_processor(struct sim *s, struct sim_part *p)
 		}
 		struct sim_request *r = item;
 
-		tally_handled(s, r, 0);
+		tally_handled(s, r);
 		if (sim_next(s, r))
 			call_handler(s, r);
 	}
@@ -346,6 +351,7 @@ static void take_result(const struct sim *s, struct sim_result *out)
 
 		*grown = e->counts;
 		grown->arrived_count -= b->counts.arrived_count;
+		grown->paused_count -= b->counts.paused_count;
 		grown->handled_count -= b->counts.handled_count;
 		grown->visit_count -= b->counts.visit_count;
 		grown->visit_empty_count -= b->counts.visit_empty_count;
@@ -364,6 +370,8 @@ void sim_run(const struct sim_config *config, struct sim_result *out)
 	assert(config->warmup_count + 2 <= config->request_count);
 	s->config = config;
 	s->schedule = config->schedule;
+	s->paused_max = visit_paused_max(config->schedule, config->core_count);
+	assert(s->paused_max == 0 || config->pause_gap_ns > 0);
 	random_init(&s->arrivals, config->seed, STREAM_ARRIVALS);
 	random_init(&s->paths, config->seed, STREAM_PATHS);
 	random_init(&s->errors, config->seed, STREAM_ERRORS);

@@ -22,9 +22,12 @@ struct sim_request {
 	struct sim_request *next;
 	uint32_t part; /* to which it was sent */
 	double size;
-	double error;        /* predicted work / true work */
-	uint64_t started_ns; /* when its current step began */
-	uint64_t left_ns;    /* true work; event.left_ns is predicted */
+	double error;          /* predicted work / true work */
+	uint64_t started_ns;   /* when its current turn began */
+	uint64_t left_ns;      /* true work; event.left_ns is predicted */
+	uint64_t step_left_ns; /* of the current step, while it is handled */
+	uint64_t piece_ns;     /* of that, up to the next pause point */
+	bool has_paused;       /* in the current step */
 	uint32_t step, step_count;
 	struct model_step steps[];
 };
@@ -42,9 +45,10 @@ struct sim_station {
 };
 
 enum sim_doing {
-	DOING_STEP,  /* the next step of visitor_step() */
-	DOING_SERVE, /* its handler has ended */
-	DOING_PUSH,  /* it has got the next stage's queue */
+	DOING_STEP,   /* the next step of visitor_step() */
+	DOING_SERVE,  /* its handler is at a pause point, or has ended */
+	DOING_PUSH,   /* it has got the next stage's queue */
+	DOING_RETURN, /* it has got the queue that a paused event came from */
 	DOING_SLEEP,
 };
 
@@ -117,6 +121,8 @@ struct sim {
 	struct sim_worker *workers;
 	uint32_t idle_count;   /* of workers that roam */
 	uint32_t next_sleeper; /* part to look for them */
+	uint32_t paused_count; /* requests that `has_paused` */
+	uint32_t paused_max;   /* 0: there are no pauses */
 
 	uint64_t born_count;
 	struct sim_totals totals, begin, end;
@@ -146,8 +152,11 @@ void sim_watch(const struct sim *s, const struct span *span);
 void tally_sent(struct sim *s, const struct sim_request *r);
 void tally_waiting(struct sim *s, uint32_t stage, int change);
 
-/* Count and report a step of `r` that is over; it had waited for `wait_ns`. */
-void tally_handled(struct sim *s, const struct sim_request *r, double wait_ns);
+/* Report a turn of `r` that is over. */
+void watch_turn(const struct sim *s, const struct sim_request *r);
+
+/* Count and report a step of `r` that is over. */
+void tally_handled(struct sim *s, const struct sim_request *r);
 
 /* worker.c */
 

@@ -51,6 +51,11 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct given, config.switch_ns), .most = 1e12 },
 	{ "queue-ns", "NS", "0", "time that a push or a pop locks the queue",
 	  FLAG_FIELD(struct given, config.queue_ns), .most = 1e12 },
+	{ "pause-gap", "NS", "100000",
+	  "work of a handler from one point at which it may be paused to the "
+	  "next, with --slice",
+	  FLAG_FIELD(struct given, config.pause_gap_ns), .least = 1,
+	  .most = 1e12 },
 	{ "error", "SIGMA", "0",
 	  "predicted work is wrong by a lognormal factor of this sigma",
 	  FLAG_FIELD(struct given, config.error_sigma), .most = 10 },
@@ -131,8 +136,6 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, why))
 		return error_fail(error, "%s", why);
-	if (o->schedule.slice_ns > 0)
-		return error_fail(error, "--slice: pauses are not simulated");
 	return !o->schedule.pool_is_auto ||
 	       error_fail(error,
 			  "--pool auto: pools that grow are not simulated");

@@ -164,20 +164,27 @@ static double late_share(const struct report *r)
 	return ratio(count, (double)r->result->request_count);
 }
 
+/* Turns in a visit, of visits that had some. */
+static double cohort_mean(const struct sim_stage_stats *s)
+{
+	return ratio((double)(s->handled_count + s->paused_count),
+		     (double)(s->visit_count - s->visit_empty_count));
+}
+
 static void print_stage(FILE *out, const char *name,
 			const struct sim_stage_stats *s)
 {
 	double handled = (double)s->handled_count;
-	double visits = (double)(s->visit_count - s->visit_empty_count);
 
 	fprintf(out,
-		"%-17s %9" PRIu64 " %9" PRIu64 " %10.4f %10.4f %9.2f %8" PRIu64
-		" %9" PRIu64 " %8" PRIu64 " %9" PRIu64 " %8.2f\n",
-		name, s->arrived_count, s->handled_count,
+		"%-17s %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+		" %10.4f %10.4f %9.2f %8" PRIu64 " %9" PRIu64 " %8" PRIu64
+		" %9" PRIu64 " %8.2f\n",
+		name, s->arrived_count, s->paused_count, s->handled_count,
 		in_ms(ratio(s->wait_ns, handled)),
 		in_ms(ratio(s->service_ns, handled)), s->queued_mean,
 		s->queued_count_max, s->visit_count, s->visit_empty_count,
-		s->switch_count, ratio(handled, visits));
+		s->switch_count, cohort_mean(s));
 }
 
 static void print_summary(FILE *out, const char *name, const struct summary *s)
@@ -215,9 +222,10 @@ void report_print(FILE *out, struct report *r)
 	if (r->classes.bound_count == 0)
 		summary_classify(r->result, &r->classes);
 
-	fprintf(out, "%-17s %9s %9s %10s %10s %9s %8s %9s %8s %9s %8s\n",
-		"stage", "arrived", "handled", "wait ms", "service ms",
-		"queued", "most", "visits", "empty", "switches", "cohort");
+	fprintf(out, "%-17s %9s %9s %9s %10s %10s %9s %8s %9s %8s %9s %8s\n",
+		"stage", "arrived", "paused", "handled", "wait ms",
+		"service ms", "queued", "most", "visits", "empty", "switches",
+		"cohort");
 	for (uint32_t i = 0; i < m->stage_count; i++)
 		print_stage(out, m->stages[i].name, &r->result->stages[i]);
 	print_responses(out, r);
@@ -242,11 +250,11 @@ static void add_stage(struct json *j, const char *name,
 		      const struct sim_stage_stats *s)
 {
 	double handled = (double)s->handled_count;
-	double visits = (double)(s->visit_count - s->visit_empty_count);
 
 	json_open_object(j, NULL);
 	json_add_text(j, "name", name);
 	json_add_whole(j, "arrived", s->arrived_count);
+	json_add_whole(j, "paused", s->paused_count);
 	json_add_whole(j, "handled", s->handled_count);
 	json_add_number(j, "wait_ms_mean", in_ms(ratio(s->wait_ns, handled)));
 	json_add_number(j, "service_ms_mean",
@@ -256,7 +264,7 @@ static void add_stage(struct json *j, const char *name,
 	json_add_whole(j, "visits", s->visit_count);
 	json_add_whole(j, "visits_empty", s->visit_empty_count);
 	json_add_whole(j, "switches", s->switch_count);
-	json_add_number(j, "cohort_mean", ratio(handled, visits));
+	json_add_number(j, "cohort_mean", cohort_mean(s));
 	json_close(j);
 }
 

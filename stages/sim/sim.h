@@ -8,7 +8,7 @@
  *  - a handler takes the time that the model says, whatever else runs;
  *  - threads that share cores (pools, thread per connection) have equal shares
  *    of them at every moment;
- *  - an event is never paused (--slice);
+ *  - a handler calls stage_pause_point() after equal pieces of its work;
  *  - queues never refuse, and any number of workers may enter a stage;
  *  - a woken worker starts at once, as soon as the one that woke it waits.
  *
@@ -41,9 +41,10 @@ struct sim_config {
 	uint64_t request_count, warmup_count;
 	uint64_t seed;
 
-	uint64_t switch_ns; /* cost of a visit, before its first event */
-	uint64_t queue_ns;  /* how long a push or a pop keeps its queue */
-	double error_sigma; /* predicted work is true work, times a lognormal
+	uint64_t switch_ns;    /* cost of a visit, before its first event */
+	uint64_t queue_ns;     /* how long a push or a pop keeps its queue */
+	uint64_t pause_gap_ns; /* work of a handler between two pause points */
+	double error_sigma;    /* predicted work is true work, times a lognormal
 			     * factor of each request; 0: exact */
 
 	/* For tests, which compare with threads. */
@@ -55,6 +56,7 @@ struct sim_config {
 
 struct sim_stage_stats {
 	uint64_t arrived_count;
+	uint64_t paused_count;
 	uint64_t handled_count;
 	uint64_t visit_count;
 	uint64_t visit_empty_count;

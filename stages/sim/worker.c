@@ -73,6 +73,8 @@ static bool pass_over(struct visit_station *s, struct event *ev)
 	struct sim_station *to = station_of(s);
 	struct sim_request *r = container_of(ev, struct sim_request, event);
 
+	if (r->has_paused)
+		return false;
 	if (to->passed_count++ == 0)
 		to->passed_end = &to->passed;
 	r->next = NULL;
@@ -177,21 +179,28 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 	sim_set_timer(s, s->now_ns, TIMER_WORKER, w);
 }
 
-void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
+/* At event.place. */
+static void station_insert(struct sim_station *to, struct sim_request *r)
 {
-	uint64_t number = to->number++;
+	struct event *ev = &r->event;
 
-	move_request(s, r, to->visited.part);
 	heap_push(&to->queue,
 		  (struct heap_entry){
-			  .key = discipline_rank(&s->schedule->discipline,
-						 &r->event, number),
-			  .order = number,
-			  .item = &r->event,
+			  .key = discipline_rank(&to->sim->schedule->discipline,
+						 ev, ev->place),
+			  .order = ev->place,
+			  .item = ev,
 		  });
 	part_of(to)->waiting_count++;
+	wake_worker(to->sim, to);
+}
+
+void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
+{
+	r->event.place = to->number++;
+	move_request(s, r, to->visited.part);
 	tally_sent(s, r);
-	wake_worker(s, to);
+	station_insert(to, r);
 }
 
 uint64_t station_use(struct sim_station *at)
@@ -228,28 +237,71 @@ static uint64_t begin_switch(struct sim_worker *w)
 	return w->sim->config->switch_ns;
 }
 
-static uint64_t begin_service(struct sim_worker *w)
+/* The handler of its request works until its end, or a pause point. */
+static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 {
+	const struct sim *s = w->sim;
+	struct sim_request *r = w->request;
+	uint64_t piece_ns = pause_points * s->config->pause_gap_ns;
+
+	r->piece_ns = s->paused_max > 0 && piece_ns < r->step_left_ns ?
+			      piece_ns :
+			      r->step_left_ns;
+	w->doing = DOING_SERVE;
+	w->is_on_core = true;
+	return r->piece_ns;
+}
+
+static uint64_t begin_turn(struct sim_worker *w)
+{
+	struct sim *s = w->sim;
 	struct sim_request *r =
 		container_of(w->visitor.event, struct sim_request, event);
 	const struct model_step *step = &r->steps[r->step];
+	uint64_t skipped = 0; /* pause points before the end of its slice */
 
-	tally_waiting(w->sim, step->stage, -1);
-	w->sim->totals.stolen_count += w->visitor.visit.is_theft;
+	tally_waiting(s, step->stage, -1);
+	s->totals.stolen_count += w->visitor.visit.is_theft;
 	w->request = r;
-	r->started_ns = w->sim->now_ns;
-	w->doing = DOING_SERVE;
-	w->is_on_core = true;
-	return step->service_ns;
+	r->started_ns = s->now_ns;
+	if (!r->has_paused) {
+		r->step_left_ns = step->service_ns;
+		r->event.stage_waited_ns = 0;
+	}
+	r->event.stage_waited_ns += s->now_ns - r->event.sent_ns;
+	/* The slice of a thread that shares its core ends after less work. */
+	if (s->paused_max > 0 && !w->stays)
+		skipped = (s->schedule->slice_ns - 1) / s->config->pause_gap_ns;
+	return serve_piece(w, skipped + 1);
 }
 
-static uint64_t end_service(struct sim_worker *w)
+/* Put its request back; first, get the queue. */
+static uint64_t pause_turn(struct sim_worker *w)
+{
+	struct sim *s = w->sim;
+	struct sim_request *r = w->request;
+	uint32_t stage = r->steps[r->step].stage;
+
+	watch_turn(s, r);
+	event_has_run(&r->event, s->now_ns - r->started_ns);
+	s->paused_count += !r->has_paused;
+	r->has_paused = true;
+	s->totals.stages[stage].counts.paused_count++;
+	r->event.sent_ns = s->now_ns;
+	tally_waiting(s, stage, 1);
+	w->doing = DOING_RETURN;
+	return use_queue(w, station_of(w->visitor.visit.station));
+}
+
+static uint64_t end_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
 	struct sim_request *r = w->request;
 
 	w->doing = DOING_STEP;
-	tally_handled(s, r, (double)(r->started_ns - r->event.sent_ns));
+	s->paused_count -= r->has_paused;
+	r->has_paused = false;
+	tally_handled(s, r);
 	if (!sim_next(s, r))
 		return 0;
 	w->sends_to = station_find(s, w->visitor.part, r->steps[r->step].stage);
@@ -261,6 +313,21 @@ static uint64_t end_service(struct sim_worker *w)
 	}
 	w->doing = DOING_PUSH;
 	return use_queue(w, w->sends_to);
+}
+
+/* Its handler is at a pause point, or has ended. */
+static uint64_t end_piece(struct sim_worker *w)
+{
+	const struct sim *s = w->sim;
+	struct sim_request *r = w->request;
+
+	r->step_left_ns -= r->piece_ns;
+	if (r->step_left_ns == 0)
+		return end_turn(w);
+	if ((r->has_paused || s->paused_count < s->paused_max) &&
+	    visitor_should_pause(&w->visitor, r->started_ns, s->now_ns))
+		return pause_turn(w);
+	return serve_piece(w, 1);
 }
 
 static uint64_t count_visit(struct sim_worker *w)
@@ -300,7 +367,13 @@ static uint64_t act(struct sim_worker *w)
 {
 	w->is_on_core = false;
 	if (w->doing == DOING_SERVE)
-		return end_service(w);
+		return end_piece(w);
+	if (w->doing == DOING_RETURN) {
+		w->doing = DOING_STEP;
+		station_insert(station_of(w->visitor.visit.station),
+			       w->request);
+		return 0;
+	}
 	if (w->doing == DOING_PUSH) {
 		w->doing = DOING_STEP;
 		station_push(w->sim, w->sends_to, w->request);
@@ -312,7 +385,7 @@ static uint64_t act(struct sim_worker *w)
 	case VISIT_POP:
 		return use_queue(w, station_of(w->visitor.visit.station));
 	case VISIT_HANDLE:
-		return begin_service(w);
+		return begin_turn(w);
 	case VISIT_OVER:
 		return count_visit(w);
 	case VISIT_REST:

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SPLIT_REQUESTS = 60000 };
-
 static void test_mm1(void)
 {
 	struct trial t;
@@ -133,28 +131,13 @@ static void test_shortest_job_first(void)
 /*
  * Shortest remaining processing time (Schrage and Miller, "The queue M/G/1 with
  * the shortest remaining processing time discipline", Operations Research 14,
- * 1966).  Each job is split over 32 stages, between which it may lose the core.
+ * 1966).  Rarely are more jobs paused than may be.
  */
 static void test_srpt(void)
 {
-	static char graph[4096];
 	struct trial t;
 	double response = 0, served = 0;
-	size_t at = (size_t)sprintf(graph, "{\"size\": " EXPONENTIAL
-					   ", \"stages\": [");
 
-	for (int i = 0; i < STAGES_MAX; i++) {
-		at += (size_t)sprintf(
-			graph + at,
-			"%s{\"name\": \"%d\", \"us_per_size\": 0.03125",
-			i > 0 ? ", " : "", i);
-		at += (size_t)(i + 1 < STAGES_MAX ?
-				       sprintf(graph + at,
-					       ", \"routes\": {\"%d\": 1}}",
-					       i + 1) :
-				       sprintf(graph + at, "}"));
-	}
-	strcpy(graph + at, "]}");
 	for (double x = 0; x < 40; x += 0.001) {
 		double middle = x + 0.0005;
 		double waits = LOAD *
@@ -166,13 +149,12 @@ static void test_srpt(void)
 		response += (share_up_to(x + 0.001) - share_up_to(x)) *
 			    (waits + served);
 	}
-	trial_init(&t, graph, 1, RATE);
-	t.schedule.policy = policy_find("color");
+	trial_init(&t, ONE_STAGE(EXPONENTIAL), 1, RATE);
 	t.schedule.discipline = (struct discipline){
 		.kind = DISCIPLINE_SRPT,
 		.ageing = 1e9,
 	};
-	t.config.request_count = SPLIT_REQUESTS;
+	t.schedule.slice_ns = t.config.pause_gap_ns = 1000;
 	trial_run(&t);
 	formula_expect("M/M/1 SRPT, response", trial_response_s(&t),
 		       response * SERVICE_S, 0.04);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ARGUMENTS_MAX = 20 };
+enum { ARGUMENTS_MAX = 32 };
 
 #define GRAPH "--graph", SIM_GRAPHS "/image.json"
 
@@ -25,13 +25,33 @@ static bool parse(struct sim_options *o, struct error *error,
 
 static void test_load_is_a_rate(void)
 {
-	const char *const arguments[] = { GRAPH,       "--cores",    "4",
-					  "--load",    "0.5",        "--seed",
-					  "7",         "--requests", "100",
-					  "--warmup",  "10",         "--switch",
-					  "3",         "--queue-ns", "5",
-					  "--policy",  "srpt",       "--json",
-					  "--classes", "10,20",      NULL };
+	const char *const arguments[] = { GRAPH,
+					  "--cores",
+					  "4",
+					  "--load",
+					  "0.5",
+					  "--seed",
+					  "7",
+					  "--requests",
+					  "100",
+					  "--warmup",
+					  "10",
+					  "--switch",
+					  "3",
+					  "--queue-ns",
+					  "5",
+					  "--policy",
+					  "srpt",
+					  "--json",
+					  "--classes",
+					  "10,20",
+					  "--pause-gap",
+					  "6",
+					  "--discipline",
+					  "srpt",
+					  "--slice",
+					  "9",
+					  NULL };
 	struct error error;
 	struct sim_options o;
 
@@ -41,7 +61,9 @@ static void test_load_is_a_rate(void)
 	assert(o.config.core_count == 4 && o.config.seed == 7);
 	assert(o.config.request_count == 110 && o.config.warmup_count == 10);
 	assert(o.config.switch_ns == 3 && o.config.queue_ns == 5);
+	assert(o.config.pause_gap_ns == 6);
 	assert(o.schedule.policy == policy_find("srpt") && o.is_json);
+	assert(o.schedule.slice_ns == 9000);
 	assert(o.classes.bound_count == 2 && o.classes.bounds[1] == 20);
 	sim_options_release(&o);
 }

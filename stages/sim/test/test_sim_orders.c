@@ -80,6 +80,8 @@ static void test_every_policy_and_regime(void)
 				t.schedule.regime = regimes[i];
 				t.schedule.discipline.kind = disciplines[d];
 				t.schedule.discipline.ageing = 10;
+				t.schedule.slice_ns = 20000;
+				t.config.pause_gap_ns = 7000;
 				t.config.switch_ns = 1000;
 				t.config.queue_ns = 100;
 				t.config.request_count = 5000;

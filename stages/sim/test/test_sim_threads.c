@@ -7,8 +7,9 @@
  * One worker acts, so the schedule alone decides the order.  With replicas,
  * only the first worker starts; it steals what is dealt to the others.  The
  * threads' clock is replaced by one that moves only in handlers, by the work
- * that the model says.  A new request is sent, from another thread, when one
- * ends.
+ * that the model says; after each GAP_NS of it a handler may be paused.  A new
+ * request is sent, from another thread, when one ends; or at given times, in
+ * the middle of a handler, which then waits for it.
  *
  * Where several threads must act (pools, partitions) or none does (thread per
  * connection), one request is under way at a time; then their order is
@@ -16,6 +17,7 @@
  * next request comes.
  */
 #include "stages/cores.h"
+#include "base/util.h"
 #include "stages/group.h"
 #include "stages/sim/test/trial.h"
 #include "stages/stats.h"
@@ -23,11 +25,14 @@
 #include "stages/test/watchdog.h"
 
 #include <assert.h>
+#include <math.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
+
+#define GAP_NS UINT64_C(1000000) /* work between two pause points */
 
 /*
  * One in SAMPLE combinations is run.  SAMPLE divides the number of values of no
@@ -64,10 +69,22 @@ static void spans_add(void *to, const struct span *span)
 	s->spans[s->count++] = *span;
 }
 
+/*
+ * Seconds from each arrival to the next, again and again: first so few that
+ * more events meet a later one than may be paused at once; never so many that a
+ * core is idle before the last request has come.
+ */
+static const double gaps_s[] = {
+	0.0060001, 0.0060002, 0.0060003, 0.0060004, 0.0060005, 0.0060006,
+	0.0060007, 0.0060008, 0.0060009, 0.0060011, 0.0060012, 0.0060013,
+	0.0200004, 0.0200005, 0.0600006, 0.0600007,
+};
+
 struct item {
 	struct event event; /* first */
 	struct model_path path;
 	uint32_t step;
+	uint64_t left_ns; /* of all its steps */
 };
 
 /* What the threads do. */
@@ -76,9 +93,10 @@ static struct {
 	struct item items[REQUESTS];
 	uint32_t sent_count;
 	struct random paths;
+	uint64_t arrival_ns; /* of the next request; UINT64_MAX: at an end */
 	_Atomic uint64_t now_ns;
 	_Atomic uint32_t finished_count;
-	sem_t one_ended, next_is_sent;
+	sem_t one_comes, next_is_sent;
 	struct spans handled; /* as the handlers saw it */
 } run;
 
@@ -105,11 +123,47 @@ static void send_next(const struct trial *t)
 	model_draw(&t->model, &run.paths, &item->path);
 	item->event.number = run.sent_count++;
 	for (uint32_t i = 0; i < item->path.step_count; i++)
-		item->event.left_ns += item->path.steps[i].service_ns;
+		item->left_ns += item->path.steps[i].service_ns;
+	item->event.left_ns = item->left_ns;
 	item->event.deadline_ns =
 		atomic_load(&run.now_ns) + item->path.deadline_ns;
+	if (t->config.gap_count > 0)
+		run.arrival_ns += (uint64_t)llround(
+			1e9 * gaps_s[run.sent_count % t->config.gap_count]);
 	assert(stage_send(run.group->stages[item->path.steps[0].stage],
 			  &item->event));
+}
+
+/* Let the other thread send one. */
+static void await_next(void)
+{
+	(void)sem_post(&run.one_comes);
+	while (sem_wait(&run.next_is_sent) != 0)
+		continue;
+}
+
+static void work(uint64_t ns)
+{
+	uint64_t piece_ns = GAP_NS;
+
+	while (ns > 0) {
+		uint64_t now_ns = atomic_load(&run.now_ns);
+		uint64_t passes_ns = ns < piece_ns ? ns : piece_ns;
+		bool one_arrives = run.arrival_ns <= now_ns + passes_ns &&
+				   run.sent_count < REQUESTS;
+
+		if (one_arrives)
+			passes_ns = run.arrival_ns - now_ns;
+		atomic_store(&run.now_ns, now_ns + passes_ns);
+		ns -= passes_ns;
+		piece_ns -= passes_ns;
+		if (one_arrives)
+			await_next();
+		if (piece_ns == 0 && ns > 0) {
+			stage_pause_point();
+			piece_ns = GAP_NS;
+		}
+	}
 }
 
 static void handle(struct event *ev, void *arg)
@@ -118,8 +172,9 @@ static void handle(struct event *ev, void *arg)
 	struct item *item = (struct item *)ev;
 	const struct model_step *step = &item->path.steps[item->step++];
 
-	(void)atomic_fetch_add(&run.now_ns, step->service_ns);
-	ev->left_ns -= step->service_ns;
+	work(step->service_ns);
+	item->left_ns -= step->service_ns;
+	ev->left_ns = item->left_ns;
 	spans_add(&run.handled, &(struct span){
 					.number = ev->number,
 					.end_ns = atomic_load(&run.now_ns),
@@ -134,12 +189,13 @@ static void handle(struct event *ev, void *arg)
 	uint32_t finished = atomic_fetch_add(&run.finished_count, 1) + 1;
 
 	if (t->schedule.policy->workers == POLICY_WORKERS_CALLER ||
+	    t->config.gap_count > 0 ||
 	    finished + t->config.client_count > REQUESTS)
 		return;
-	(void)sem_post(&run.one_ended);
 	if (t->config.client_count > 1) /* else no visit is compared */
-		while (sem_wait(&run.next_is_sent) != 0)
-			continue;
+		await_next();
+	else
+		(void)sem_post(&run.one_comes);
 }
 
 static void start_worker(struct worker *w)
@@ -156,6 +212,8 @@ static void start_threads(const struct trial *t)
 	for (uint32_t i = 0; i < t->config.client_count; i++)
 		if (t->config.client_count > 1)
 			send_next(t);
+	if (t->config.gap_count > 0)
+		send_next(t);
 	for (uint32_t i = 0; i < run.group->worker_count; i++)
 		if (present == 0 || i < present)
 			start_worker(&run.group->workers[i]);
@@ -169,9 +227,11 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	struct group *g;
 
 	(void)memset(&run, 0, sizeof(run));
-	(void)sem_init(&run.one_ended, 0, 0);
+	(void)sem_init(&run.one_comes, 0, 0);
 	(void)sem_init(&run.next_is_sent, 0, 0);
 	random_init(&run.paths, t->config.seed, STREAM_PATHS);
+	if (t->config.gap_count == 0)
+		run.arrival_ns = UINT64_MAX;
 	fake_core_count = t->config.core_count;
 	g = group_new(&(struct group_config){ .schedule = &t->schedule,
 					      .cores = cores });
@@ -190,7 +250,7 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	atomic_store(&clock_is_virtual, true);
 	start_threads(t);
 	while (run.sent_count < REQUESTS) {
-		while (!is_called && sem_wait(&run.one_ended) != 0)
+		while (!is_called && sem_wait(&run.one_comes) != 0)
 			continue;
 		send_next(t);
 		(void)sem_post(&run.next_is_sent);
@@ -213,26 +273,41 @@ static void read_trace(struct spans *out)
 			spans_add(out, &spans[i]);
 }
 
+/* The end of an event, after any number of turns. */
 static const struct span *find_event(const struct spans *s, uint32_t *at)
 {
-	while (*at < s->count && s->spans[*at].kind != SPAN_EVENT)
-		++*at;
-	return *at < s->count ? &s->spans[(*at)++] : NULL;
+	while (*at < s->count) {
+		const struct span *span = &s->spans[(*at)++];
+		struct item *item;
+
+		if (span->kind != SPAN_EVENT)
+			continue;
+		item = &run.items[span->number];
+		item->left_ns += span->end_ns - span->start_ns;
+		if (item->left_ns < item->path.steps[item->step].service_ns)
+			continue;
+		item->left_ns = 0;
+		item->step++;
+		return span;
+	}
+	return NULL;
 }
 
 struct choice {
-	const char *policy, *regime, *discipline, *threshold;
+	const char *policy, *regime, *discipline, *slice, *threshold;
 	const char *balance, *distribute; /* NULL: as it is */
 	bool steals;
-	uint32_t core_count, present_count, client_count;
+	uint32_t core_count, present_count;
+	uint32_t client_count; /* 0: they arrive as `gaps_s` says */
 };
 
 static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 		 const struct span *simulated)
 {
-	(void)fprintf(stderr, "%s %s %s %s %s %s, span %u:\n", c->policy,
-		      c->regime, c->discipline, c->threshold, c->balance,
-		      c->distribute, at);
+	(void)fprintf(stderr, "%s %s %s %s %s %s %s, %u clients, span %u:\n",
+		      c->policy, c->regime, c->discipline, c->slice,
+		      c->threshold, c->balance, c->distribute, c->client_count,
+		      at);
 	for (int i = 0; i < 2; i++) {
 		const struct span *s = i == 0 ? thread : simulated;
 
@@ -275,7 +350,9 @@ static void compare_events(const struct choice *c,
 {
 	uint32_t i = 0, at = 0;
 
-	for (; i < run.handled.count; i++) {
+	for (i = 0; i < REQUESTS; i++)
+		run.items[i].left_ns = run.items[i].step = 0;
+	for (i = 0; i < run.handled.count; i++) {
 		const struct span *t = &run.handled.spans[i];
 		const struct span *s = find_event(simulated, &at);
 
@@ -293,6 +370,18 @@ static void set(struct schedule *s, const char *flag, const char *value)
 		assert(schedule_set(s, flag, value, names, STAGES));
 }
 
+static uint64_t paused_count; /* by threads */
+
+static void count_pauses(void)
+{
+	for (uint32_t i = 0; i < STAGES; i++) {
+		struct stage_stats stats;
+
+		stage_read(run.group->stages[i], &stats);
+		paused_count += stats.paused_count;
+	}
+}
+
 /* Run one in SAMPLE.  False: the choices make no sense together. */
 static bool try(const struct choice *c, const struct cores *cores)
 {
@@ -306,6 +395,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 	set(&t.schedule, "policy", c->policy);
 	set(&t.schedule, "regime", c->regime);
 	set(&t.schedule, "discipline", c->discipline);
+	set(&t.schedule, "slice", c->slice);
 	set(&t.schedule, "threshold", c->threshold);
 	set(&t.schedule, "balance", c->balance);
 	set(&t.schedule, "distribute", c->distribute);
@@ -322,6 +412,9 @@ static bool try(const struct choice *c, const struct cores *cores)
 	simulated.count = 0;
 	t.config.present_count = c->present_count;
 	t.config.client_count = c->client_count;
+	t.config.gaps_s = gaps_s;
+	t.config.gap_count = c->client_count == 0 ? ARRAY_SIZE(gaps_s) : 0;
+	t.config.pause_gap_ns = GAP_NS;
 	t.config.request_count = REQUESTS;
 	t.config.warmup_count = 0;
 	t.config.watch = spans_add;
@@ -330,16 +423,15 @@ static bool try(const struct choice *c, const struct cores *cores)
 		t.config.parts[i] = i * t.schedule.part_count / STAGES;
 	trial_run(&t);
 	run_threads(&t, cores);
-	compare_events(c, &simulated);
-	if (c->client_count > 1)
+	if (c->client_count != 1)
 		compare_all(c, &simulated);
+	compare_events(c, &simulated);
 	assert(simulated.count > REQUESTS);
+	count_pauses();
 	group_free(run.group);
 	trial_release(&t);
 	return true;
 }
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The first value of each leaves the flag as it is. */
 static const char *const regimes[] = { NULL,          "exhaustive",
@@ -357,9 +449,9 @@ static uint32_t try_orders(const struct choice *c, const struct cores *cores)
 	struct choice tried = *c;
 	uint32_t count = 0;
 
-	for (size_t r = 0; r < COUNT(regimes); r++)
-		for (size_t d = 0; d < COUNT(disciplines); d++)
-			for (size_t t = 0; t < COUNT(thresholds); t++) {
+	for (size_t r = 0; r < ARRAY_SIZE(regimes); r++)
+		for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++)
+			for (size_t t = 0; t < ARRAY_SIZE(thresholds); t++) {
 				tried.regime = regimes[r];
 				tried.discipline = disciplines[d];
 				tried.threshold = thresholds[t];
@@ -394,10 +486,21 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .core_count = 3,
 		  .present_count = 1,
 		  .client_count = REQUESTS },
+		{ .core_count = 1 },
+		{ .slice = "5000", .core_count = 1 },
+		{ .slice = "5000", .balance = "partition=1", .core_count = 1 },
+		{ .slice = "5000",
+		  .balance = "replicate=3",
+		  .steals = true,
+		  .core_count = 3,
+		  .present_count = 1 },
 	};
+	static const uint32_t ranked_count = 5; /* of `disciplines` */
 
-	for (size_t b = 0; b < COUNT(balances); b++) {
+	for (size_t b = 0; b < ARRAY_SIZE(balances); b++) {
 		struct choice c = balances[b];
+		bool is_partition = c.balance != NULL &&
+				    strcmp(c.balance, "partition=1") == 0;
 		uint32_t count;
 
 		c.policy = p->name;
@@ -407,11 +510,18 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		 * schedule.c.
 		 */
 		if (p->has_central_queue)
-			assert(count == (b == 2 ? 0 : 6));
+			assert(count == (is_partition    ? 0 :
+					 c.slice != NULL ? ranked_count :
+							   6));
 		else
-			assert(count == COUNT(regimes) * COUNT(disciplines) *
-						COUNT(thresholds));
+			assert(count ==
+			       ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
+				       (c.slice != NULL ?
+						ranked_count :
+						ARRAY_SIZE(disciplines)));
 	}
+	assert(paused_count > 0);
+	paused_count = 0;
 }
 
 /* One request at a time: with several workers, or none. */
@@ -429,7 +539,7 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	};
 	uint32_t count = 0;
 
-	for (size_t b = 0; b < COUNT(balances); b++) {
+	for (size_t b = 0; b < ARRAY_SIZE(balances); b++) {
 		struct choice c = balances[b];
 
 		c.policy = p->name;
