@@ -2,7 +2,7 @@
 /*
  * Clock: times in nanoseconds.
  *
- * All waiting and measuring is by the monotonic clock, which never jumps.
+ * All waiting and measuring uses the monotonic clock, which never jumps.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -13,7 +13,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
-/* The time of any POSIX clock. */
+/* The present time of any POSIX clock. */
 static inline uint64_t clock_read_ns(clockid_t clock)
 {
 	struct timespec t = { 0 };
@@ -22,13 +22,13 @@ static inline uint64_t clock_read_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The monotonic clock. */
+/* The present time of the monotonic clock. */
 static inline uint64_t clock_now_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The monotonic clock `ms` from now. */
+/* The time of the monotonic clock in `ms` milliseconds from now. */
 static inline uint64_t clock_after_ms(uint32_t ms)
 {
 	return clock_now_ns() + ms * NS_PER_MS;

@@ -9,7 +9,10 @@
 
 enum { ROOM_FIRST = 1 << 20 };
 
-/* Room for one byte more than `bytes_max` shows that there are more. */
+/*
+ * The buffer has room for one byte more than `bytes_max`: if that is filled,
+ * the file is too large.
+ */
 static char *read_stream(FILE *in, size_t bytes_max, size_t *bytes)
 {
 	size_t room = 0, count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File: whole files, read at once, and written so that no reader ever sees one
- * half written.
+ * File: read a whole file at once; replace a file so that no other program ever
+ * sees it half written.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -14,22 +14,22 @@
 
 /*
  * The bytes of a file, followed by a NUL, for the caller to free(); *bytes is
- * their number.  NULL: it cannot be read or has more than `bytes_max`; *why
- * says which, without the path.
+ * their number.  NULL: the file cannot be read or has more than `bytes_max`
+ * bytes; *why says which, without the path.
  */
 MUST_CHECK char *file_read_bytes(const char *path, size_t bytes_max,
 				 size_t *bytes, const char **why);
 
-/* The same of a text; a file with a zero byte is not text. */
+/* The same for a text.  A file with a zero byte is refused: it is not text. */
 MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 				const char **why);
 
 /*
  * A new version of a file.  It is written as PATH.tmp and replaces PATH when it
- * is complete.  All zero: none is open.
+ * is complete.  A struct of zeros is a draft that is not open.
  */
 struct file_draft {
-	FILE *out; /* to write to; file_draft_commit() finds its errors */
+	FILE *out; /* write to it; file_draft_commit() reports errors */
 	char *path;
 	char *draft_path;
 };
@@ -40,17 +40,17 @@ MUST_CHECK bool file_draft_open(struct file_draft *d, const char *path,
 
 /*
  * Write the draft to disk, and put it in place of the file.  False: `error`
- * names the file, which is as it was, and errno says why.  Either way the draft
- * is closed.
+ * names the file, which is as it was, and errno says why.  The draft is closed
+ * in both cases.
  */
 MUST_CHECK bool file_draft_commit(struct file_draft *d, struct error *error);
 
-/* Close the draft and remove it.  One that is not open is fine. */
+/* Close the draft and delete PATH.tmp.  Nothing happens if it is not open. */
 void file_draft_drop(struct file_draft *d);
 
 /*
- * Replace the file `name` of the folder `dir` by `text`, by a draft.  If `text`
- * is NULL, the error is that memory did not suffice for it.
+ * Replace the file `name` in the folder `dir` by `text`, through a draft.  If
+ * `text` is NULL, this fails with the error that there was too little memory.
  */
 MUST_CHECK bool file_write_text(const char *dir, const char *name,
 				const char *text, struct error *error);

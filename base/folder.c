@@ -136,7 +136,8 @@ bool folder_list_read(struct folder_list *list, const char *dir,
 		      enum folder_kind kind, const char *mark,
 		      struct error *error)
 {
-	char *roots[] = { (char *)dir, NULL }; /* fts only reads them */
+	/* fts_open() does not change it */
+	char *roots[] = { (char *)dir, NULL };
 	struct folder_walk w = {
 		.list = list,
 		.tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL),

@@ -3,9 +3,9 @@
  * Folder: the files below a folder, at any depth, in the order of their paths.
  *
  * Hidden files and folders (a name that begins with a dot) are left out.
- * Symbolic links are followed.  Nothing is skipped silently: a wanted file or a
- * folder that cannot be read, a link to nothing and a link to a folder above it
- * are errors.
+ * Symbolic links are followed.  Nothing else is skipped silently: a folder or a
+ * wanted file that cannot be read is an error, and so is a link to nothing or
+ * to a folder that contains the link.
  *
  * Ownership  Paths belong to the list.
  */
@@ -24,7 +24,7 @@ enum folder_kind {
 };
 
 struct folder_file {
-	char *path;       /* to open it */
+	char *path;       /* for open() */
 	const char *name; /* the part of `path` below the folder */
 	uint64_t bytes;
 };
@@ -36,9 +36,10 @@ struct folder_list {
 };
 
 /*
- * List the regular files of `dir`.  A folder that holds a file called `mark`
- * is left out with all that is below it (NULL: none is).  False: `error` names
- * the file or folder at fault, and `list` is empty.
+ * List the regular files of `dir`.  A folder that contains a file called `mark`
+ * is left out, with everything below it; if `mark` is NULL, no folder is.
+ * False: `error` names the file or folder that cannot be listed, and `list` is
+ * empty.
  */
 MUST_CHECK bool folder_list_read(struct folder_list *list, const char *dir,
 				 enum folder_kind kind, const char *mark,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Histogram: a distribution of values that are counted, not kept; each is known
- * to within 1/8 of itself.
+ * Histogram: counts how many values fell into each of a fixed set of buckets,
+ * without keeping the values.  A value is known with an error of up to 1/8.
  *
  * There are eight buckets for each power of two, from 0 to 2^48 (78 hours in
  * ns).  The last bucket also counts larger values.  For exact quantiles of
  * values that are kept, see quantiles.h.
  *
- * Threads    Any thread may add or read at any time.  While others add, each
- *            count that is read is exact, but the counts may be of slightly
- *            different moments.
+ * Threads    Any thread may add or read at any time.  While other threads add,
+ *            each count is right at the moment when it is read, but not all
+ *            counts are read at the same moment.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -37,8 +37,8 @@ void histogram_add(struct histogram *h, uint64_t value);
 void histogram_read(const struct histogram *h, struct histogram_copy *to);
 
 /*
- * How many values are at most 2^bits - 1, for `bits` up to 48.  Exact, as
- * buckets end there.
+ * How many values are at most 2^bits - 1, for `bits` up to 48.  Exact, because
+ * a bucket ends at each power of two.
  */
 uint64_t histogram_count_to(const struct histogram_copy *h, uint32_t bits);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: written to a stream as it is made, without building a tree; and read
+ * JSON: written to a stream value by value, without building a tree; and read
  * from a file.
  *
  *	json_begin(&j, out, JSON_INDENTED);
@@ -15,9 +15,9 @@
  * name; items of an array and the outermost value have none (NULL).  With
  * JSON_INDENTED the layout is that of cJSON_Print().
  *
- * Errors of the stream remain in it, for ferror().
+ * To find out whether all was written, ask ferror() for the stream.
  *
- * Limits     JSON_DEPTH_MAX values open at a time.
+ * Limits     JSON_DEPTH_MAX objects and arrays can be open at a time.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -37,8 +37,8 @@ enum json_style { JSON_COMPACT, JSON_INDENTED };
 struct json {
 	FILE *out;
 	enum json_style style;
-	uint32_t depth;                /* values that are open */
-	uint32_t objects, with_values; /* a bit for each depth */
+	uint32_t depth;                /* objects and arrays that are open */
+	uint32_t objects, with_values; /* a bit for each open value */
 };
 
 void json_begin(struct json *j, FILE *out, enum json_style style);
@@ -49,24 +49,24 @@ void json_open_array(struct json *j, const char *name);
 /* End the object or array that was opened last. */
 void json_close(struct json *j);
 
-/* NULL is written as null, as are numbers that are not finite. */
+/* A text of NULL is written as null, and so is a number that is not finite. */
 void json_add_text(struct json *j, const char *name, const char *text);
 void json_add_number(struct json *j, const char *name, double number);
 void json_add_whole(struct json *j, const char *name, uint64_t number);
 void json_add_bool(struct json *j, const char *name, bool value);
 void json_add_null(struct json *j, const char *name);
 
-/* `json` is the text of a value. */
+/* `json` is a value that is already JSON text. */
 void json_add_raw(struct json *j, const char *name, const char *json);
 
 /*
- * Read a file of up to `bytes_max` bytes, for cJSON_Delete().  NULL: `error`
- * names the file, and the line where it is not JSON.
+ * Read a file of up to `bytes_max` bytes; free the result by cJSON_Delete().
+ * NULL: `error` names the file, and the line where it is not JSON.
  */
 MUST_CHECK struct cJSON *json_read_file(const char *path, size_t bytes_max,
 					struct error *error);
 
-/* The same of a text; `error` names no file. */
+/* Read a text; `error` names no file. */
 MUST_CHECK struct cJSON *json_read_text(const char *text, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every block is a mapping of its own, so memory that is given back to the
- * system is really released.  Its first 64 bytes are the block's header.  The
- * lock is not held while memory is mapped or unmapped.
+ * Every block is a mapping of its own, so its memory can be given back to the
+ * system.  The first 64 bytes of a block are its header.  The lock is not held
+ * while memory is mapped or unmapped.
  */
 #include "base/memory.h"
 
@@ -29,8 +29,9 @@
 
 /*
  * Without a limit, kept blocks that fit no request would accumulate in each
- * class.  So the total of mapped memory, in use or not, may exceed the largest
- * amount that was ever in use at one time by this much only.
+ * class.  So the mapped memory, in use and kept together, may exceed the
+ * largest amount that was in use at one time since the last trim by only this
+ * much.
  */
 #define SLACK_BYTES ((size_t)16 << 20)
 
@@ -52,7 +53,7 @@ struct block {
 	uint32_t class;
 	enum block_state state;
 	size_t count_bytes; /* the smallest class that would have been enough */
-	/* While kept. */
+	/* Set while the block is kept. */
 	LIST_ENTRY(block) of_class;
 	TAILQ_ENTRY(block) by_age;
 };
@@ -63,12 +64,13 @@ TAILQ_HEAD(block_queue, block);
 struct memory_pool {
 	struct memory memory;
 	size_t kept_bytes_max;
-	size_t bytes_max;     /* live and kept */
-	pthread_mutex_t lock; /* of all below */
+	size_t bytes_max;     /* limit of live and kept bytes together */
+	pthread_mutex_t lock; /* protects all members below */
 	struct block_list kept[CLASSES];
 	struct block_queue by_age; /* the same blocks, last freed first */
 	uint64_t live_bytes_peak;  /* since the last trim */
-	uint64_t oversize_bytes;   /* of live blocks: not counted */
+	/* bytes of live blocks that were not needed */
+	uint64_t oversize_bytes;
 	struct memory_pool_stats stats;
 };
 
@@ -97,8 +99,8 @@ static size_t class_bytes(uint32_t class)
 }
 
 /*
- * Large blocks begin where a huge page does: then the first touch of 2 MB is
- * one page fault instead of 512.
+ * Large blocks begin at the border of a huge page: then the first use of 2 MiB
+ * costs one page fault instead of 512.
  */
 static void *map(size_t bytes)
 {
@@ -142,7 +144,10 @@ static void remove_kept(struct memory_pool *pool, struct block *b)
 	pool->stats.kept_count--;
 }
 
-/* Move the oldest to `blocks`, down to `bytes` kept.  Caller holds the lock. */
+/*
+ * Move the oldest kept blocks to `blocks` until at most `bytes` are kept.
+ * Caller holds the lock.
+ */
 static void evict(struct memory_pool *pool, size_t bytes,
 		  struct block_list *blocks)
 {
@@ -167,10 +172,7 @@ static void count_live(struct memory_pool *pool, size_t bytes)
 		pool->live_bytes_peak = s->live_bytes;
 }
 
-/*
- * Is `b` so much larger than needed that the limit forbids it?  Caller holds
- * the lock.
- */
+/* Would `b` waste more than the limit allows?  Caller holds the lock. */
 static bool is_too_large(const struct memory_pool *pool, const struct block *b,
 			 uint32_t class)
 {

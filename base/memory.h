@@ -7,16 +7,17 @@
  *
  * The pool takes blocks from the system in whole pages.  Block sizes grow by at
  * most a quarter, so at most 25 % of a block (and one page) is more than was
- * asked for.  A freed block is kept and serves a later request of about its
- * size.  The blocks freed longest ago go back to the system when more than the
- * limit is kept, or when blocks in use and kept blocks together are 16 MiB more
- * than the most that was in use since the last trim.
+ * asked for.  A freed block is kept for a later request of about the same size.
+ * When too much is kept, the blocks that were freed longest ago go back to the
+ * system.  Too much is: more than the limit; or so much that kept blocks and
+ * blocks in use together exceed the largest amount in use since the last trim
+ * by more than 16 MiB.
  *
  * Ownership  A pool owns its blocks.  All must be freed before
  *            memory_pool_free().
  * Threads    Any number may use one pool at once.  A block may be freed by
  *            another thread than the one that asked for it.
- * Limits     What is kept; and all mapped memory: memory_pool_new().
+ * Limits     Of kept memory and of all mapped memory: see memory_pool_new().
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -27,10 +28,11 @@
 #include <stdint.h>
 
 /*
- * What long work borrows from its caller: memory, and time.  `alloc` is like
- * malloc(), `free` like free().  `pause`, unless NULL, is called again and
- * again between two pieces of the work.  It may take long, and may return on
- * another thread, so no lock is held then, and nothing of the thread is kept.
+ * What long work gets from its caller: memory, and the chance to pause.
+ * `alloc` is like malloc(), `free` like free().  The work calls `pause`, unless
+ * it is NULL, again and again.  That call may take long and may return on
+ * another thread, so the work holds no lock during it, and afterwards uses
+ * nothing that belongs to the old thread.
  */
 struct memory {
 	void *(*alloc)(void *arg, size_t bytes);
@@ -60,7 +62,7 @@ static inline void memory_pause(const struct memory *m)
 
 struct memory_pool;
 
-/* Bytes are those of whole blocks, so more than was asked for. */
+/* Bytes count whole blocks, which are larger than what was asked for. */
 struct memory_pool_stats {
 	uint64_t live_bytes; /* in use */
 	uint64_t live_bytes_peak;
@@ -71,16 +73,17 @@ struct memory_pool_stats {
 };
 
 /*
- * A pool that keeps at most `kept_bytes_max` of freed blocks, and maps at most
- * `bytes_max` in all, in use or kept (SIZE_MAX: no limit); a request for more
- * gets NULL.  NULL: no memory.
+ * A pool that keeps freed blocks of at most `kept_bytes_max` in all, and maps
+ * at most `bytes_max`, in use or kept (SIZE_MAX: no limit).  A request that
+ * would exceed `bytes_max` gets NULL.  Returns NULL if there is no memory.
  */
 struct memory_pool *memory_pool_new(size_t kept_bytes_max, size_t bytes_max);
 
 /*
- * As long as the charges (below) of all blocks in use add up to at most this
- * part of `bytes_max`, no request is refused because of `bytes_max`.  The rest
- * is for kept blocks that are larger than the requests they serve.
+ * The part of `bytes_max` that requests can rely on: as long as the charges
+ * (below) of all blocks in use add up to at most this, no request is refused
+ * because of `bytes_max`.  The rest is needed because a request may get a kept
+ * block that is larger than necessary.
  */
 size_t memory_pool_guaranteed(size_t bytes_max);
 
@@ -89,7 +92,7 @@ size_t memory_pool_guaranteed(size_t bytes_max);
  */
 size_t memory_pool_charge(size_t bytes);
 
-/* The charge of the request that `block`, of any pool, served; of NULL: 0. */
+/* The charge of the request that got `block`, of any pool; 0 for NULL. */
 size_t memory_pool_block_charge(const void *block);
 
 /*
@@ -98,7 +101,7 @@ size_t memory_pool_block_charge(const void *block);
  */
 const struct memory *memory_pool_memory(const struct memory_pool *pool);
 
-/* Return all kept blocks to the system.  To be called when there is no work. */
+/* Return all kept blocks to the system.  Call it when the program is idle. */
 void memory_pool_trim(struct memory_pool *pool);
 
 /* Free `block`, whichever pool it belongs to.  NULL is fine. */

@@ -13,7 +13,10 @@ enum { SUFFIXES_MAX = 5, FLAGS_MAX = 128 /* in all tables together */ };
 
 static const struct {
 	const char *what;
-	/* The first that fits is printed; a factor of 1 always does. */
+	/*
+	 * In the order in which they are tried for printing; a factor of 1
+	 * always fits.
+	 */
 	struct {
 		const char *text;
 		double factor;
@@ -111,7 +114,7 @@ static bool read_number(const struct flag *f, const char *text, double *number)
 	return false;
 }
 
-/* May it be too large for a double, as a seed? */
+/* May its value be too large to be exact in a double, such as a seed? */
 static bool is_large(const struct flag *f)
 {
 	return f->type == FLAG_WHOLE64 && f->unit == FLAG_PLAIN &&
@@ -144,7 +147,7 @@ bool flag_refuse(const struct flag *f, const char *text, struct error *why)
 	return false;
 }
 
-/* The type's of a number. */
+/* Store `number` in a field of the type of `f`. */
 static void set_number(const struct flag *f, double number, void *field)
 {
 	if (f->type == FLAG_WHOLE32)
@@ -214,10 +217,10 @@ void flag_print(const struct flag *f, const void *from,
 /* Where a flag was found among the groups. */
 struct found {
 	const struct flag *flag; /* NULL: there is none */
-	uint32_t place;          /* among the flags of all groups */
+	uint32_t place;          /* number among the flags of all groups */
 };
 
-/* `name` has `bytes` and need not end there. */
+/* `name` is `bytes` long, without a NUL. */
 static struct found find(const struct flag_group *groups, const char *name,
 			 size_t bytes)
 {
@@ -232,7 +235,7 @@ static struct found find(const struct flag_group *groups, const char *name,
 	return (struct found){ NULL, 0 };
 }
 
-/* The only flag that begins so. */
+/* The flag that begins with `name`, if there is only one. */
 static struct found find_abbreviated(const struct flag_group *groups,
 				     const char *name, size_t bytes)
 {
@@ -262,7 +265,7 @@ struct line {
 	const struct program *program;
 	char *const *words;
 	uint32_t count, at;
-	bool is_seen[FLAGS_MAX]; /* by place in the groups */
+	bool is_seen[FLAGS_MAX]; /* indexed by `place` of struct found */
 	bool has_ended;          /* only operands follow */
 	flag_take_fn *take;
 	void *arg;

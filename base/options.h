@@ -37,16 +37,16 @@
 enum { FLAG_NUMBER_BYTES = 32, FLAG_WHY_BYTES = 192, FLAG_VARIABLE_BYTES = 64 };
 
 enum flag_type {
-	FLAG_OTHER, /* no field: the program reads the value */
+	FLAG_OTHER, /* no field: the program's own function reads the value */
 	FLAG_TEXT,
 	FLAG_SWITCH,
 	FLAG_WHOLE32,
 	FLAG_WHOLE64,
 	FLAG_REAL,
-	FLAG_CHOICE, /* an enum: the index in `values`, which are "a|b|c" */
+	FLAG_CHOICE, /* an enum: the index of a word in `values`, "a|b|c" */
 };
 
-/* The unit of a number, and so which suffixes it may have. */
+/* The unit of a number; it decides which suffixes the number may have. */
 enum flag_unit {
 	FLAG_PLAIN,
 	FLAG_MILLIONS, /* given in millions */
@@ -54,7 +54,7 @@ enum flag_unit {
 	FLAG_TIME,     /* 500ms or 1.5s; without a suffix: s; kept in ms */
 };
 
-/* The type and place of a field, for a table. */
+/* The type and the offset of a field, for a row of a table. */
 /* clang-format off */
 #define FLAG_FIELD(parent, field)                          \
 	.type = _Generic(((parent *)NULL)->field,          \
@@ -78,13 +78,13 @@ enum flag_unit {
  */
 struct flag {
 	const char *name;
-	const char *values;  /* NULL: it is a switch and takes none */
+	const char *values;  /* NULL: a switch, which takes no value */
 	const char *initial; /* NULL: unset */
 	const char *help;
 	enum flag_type type;
-	size_t offset; /* of the field */
+	size_t offset; /* of the field in the struct that it sets */
 	enum flag_unit unit;
-	double least, most; /* of a number, as it is kept */
+	double least, most; /* limits of a number, in the field's unit */
 	bool repeats;       /* may be given more than once on a command line */
 	bool is_hidden;     /* not in the help */
 	/*
@@ -95,39 +95,43 @@ struct flag {
 	const char *removed;
 };
 
-/* Where else than on the command line a group's flags may be given. */
+/* Where flags of a group may be given besides the command line. */
 enum { FLAGS_IN_ENVIRONMENT = 1, FLAGS_IN_FILE = 2 };
 
-/* An array of groups ends with one without flags. */
+/* One of an array, whose last element has `flags` NULL. */
 struct flag_group {
 	const struct flag *flags;
 	unsigned places;   /* FLAGS_IN_ENVIRONMENT, FLAGS_IN_FILE */
-	const char *title; /* of its section; NULL: none */
-	const char *about; /* below the title; NULL: nothing */
+	const char *title; /* of its section in the help; NULL: none */
+	const char *about; /* text below the title; NULL: none */
 };
 
 struct program {
 	const char *name;    /* "loadgen compare" has a page loadgen-compare */
 	const char *summary; /* for the head of the man page */
 	const char *usage;   /* operands, as shown after the program's name */
-	const char *about;   /* sentences; empty lines part paragraphs */
+	const char *about;   /* sentences; empty lines separate paragraphs */
 	const struct flag_group *groups;
 	const char *notes;       /* after the flags, as `about`; or NULL */
 	const char *exit_status; /* or NULL */
 	const char *see_also;    /* other man pages; or NULL */
-	const char *prefix;      /* of variables, "DARKROOM_"; or NULL */
-	const char *operand;     /* of words that are no flags; NULL: none */
+	/* Of environment variables, such as "DARKROOM_"; or NULL. */
+	const char *prefix;
+	/* The name of words that are no flags; NULL: there may be none. */
+	const char *operand;
 	/*
-	 * As getopt_long(): a flag that is given again replaces its value,
-	 * flags may be abbreviated, and operands may follow "--".
+	 * Read flags as getopt_long() does: if a flag is given twice, the
+	 * second value counts; flags may be abbreviated; operands may follow
+	 * "--".
 	 */
 	bool follows_getopt;
-	/* More for the end of the help, in lines of its own; or NULL. */
+	/* Prints more lines at the end of the help; or NULL. */
 	void (*print_more)(FILE *out);
 };
 
 /*
- * Printed instead of doing the program's work; every program has these flags.
+ * Flags that every program has.  It prints what they ask for instead of doing
+ * its work.
  */
 struct flags_asked {
 	bool help, version, man, completion;
@@ -151,9 +155,9 @@ static inline bool flags_is_asked(const struct flags_asked *a)
 /* clang-format on */
 
 /*
- * Take a flag and its value.  A switch has the value NULL for on, or "false".
- * An operand has the flag NULL.  False: `why` says what is wrong with the
- * value; of an operand, it is the whole sentence.
+ * Called for a flag and its value.  The value of a switch is NULL for on, or
+ * "false".  For an operand, `f` is NULL.  False: `why` says what is wrong with
+ * the value; for an operand, `why` is a whole sentence.
  */
 typedef bool flag_take_fn(void *arg, const struct flag *f, const char *value,
 			  struct error *why);
@@ -178,44 +182,45 @@ MUST_CHECK bool flags_read_environment(const struct program *p,
 				       struct error *error);
 
 /*
- * Read a file with one JSON object, whose keys are names of flags; null is as
- * if the key were not there.  False: `error` names the file, the key and its
- * value.  Either way *file is for the caller's cJSON_Delete(); texts lie in it.
+ * Read a file with one JSON object, whose keys are names of flags; a key with
+ * the value null is ignored.  False: `error` names the file, the key and its
+ * value.  In both cases the caller frees *file by cJSON_Delete(), but not while
+ * it uses texts from the file.
  */
 MUST_CHECK bool flags_read_file(const struct program *p, const char *path,
 				struct cJSON **file, flag_take_fn *take,
 				void *arg, struct error *error);
 
 /*
- * Read the members of a JSON object, which `table` names, into the struct at
- * `to`, as flags_read_file() does.  Those without a field (FLAG_OTHER) are left
- * to the caller.  False: `error` names the key and its value.
+ * Read a JSON object into the struct at `to`, as flags_read_file() does.  Every
+ * key must be in `table`; one without a field (FLAG_OTHER) is left to the
+ * caller.  False: `error` names the key and its value.
  */
 MUST_CHECK bool flags_read_object(const struct flag *table,
 				  const struct cJSON *object, void *to,
 				  struct error *error);
 
-/* NULL: there is none of that name. */
+/* NULL: no flag has that name. */
 const struct flag *flags_find(const struct flag_group *groups,
 			      const char *name);
 
-/* Set every field that has an initial value to this. */
+/* Set every field to its initial value, if it has one. */
 void flags_init(const struct flag *table, void *to);
 
 /*
- * Set the field of `f`, in the struct at `to`.  False: `why` says what `text`
- * is not, and nothing has changed.
+ * Set the field of `f`, in the struct at `to`.  False: `text` is no valid
+ * value, as `why` says, and nothing has changed.
  */
 MUST_CHECK bool flag_set(const struct flag *f, const char *text, void *to,
 			 struct error *why);
 
-/* The value of a number's or choice's field, as it can be given. */
+/* Write the field of a number or choice as the text that would set it. */
 void flag_print(const struct flag *f, const void *from,
 		char text[FLAG_NUMBER_BYTES]);
 
 /*
- * Set `why` to a message that `text` is not a valid value; it names the range
- * of a number, or f->values.  Returns false.
+ * Set `why` to a message that `text` is not a valid value.  The message names
+ * the range of a number, or f->values.  Returns false.
  */
 bool flag_refuse(const struct flag *f, const char *text, struct error *why);
 
@@ -223,7 +228,9 @@ bool flag_refuse(const struct flag *f, const char *text, struct error *why);
 void flag_print_variable(const struct program *p, const char *name,
 			 char out[FLAG_VARIABLE_BYTES]);
 
-/* Add the fields of `table` to an object, as flags_read_file() reads them. */
+/*
+ * Add the fields of `table` to a JSON object that flags_read_file() can read.
+ */
 void flags_add_values(const struct flag *table, const void *from,
 		      struct json *to);
 

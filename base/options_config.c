@@ -41,7 +41,10 @@ static const struct flag *find_variable(const struct program *p,
 		return NULL;
 	for (size_t i = 0; i < bytes; i++)
 		flag[i] = name[i] == '_' ? '-' : (char)tolower(name[i]);
-	/* Back again: "max_body" and "MAX-BODY" are no names. */
+	/*
+	 * The variable's name must be exactly that of the flag: "max_body" and
+	 * "MAX-BODY" are refused.
+	 */
 	flag_print_variable(p, flag, variable);
 	if (strncmp(variable + strlen(p->prefix), name, bytes) != 0)
 		return NULL;
@@ -67,7 +70,10 @@ static bool is_of_kubernetes(const char *name, size_t bytes, const char *value)
 		strstr(value, "://") != NULL);
 }
 
-/* Of a switch: NULL for on, "false" for off.  False: neither. */
+/*
+ * Set the value of a switch to NULL for on, "false" for off.  Returns false if
+ * it is neither "true" nor "false".
+ */
 static bool read_switch(const char **value)
 {
 	if (strcmp(*value, "1") == 0 || strcmp(*value, "true") == 0)
@@ -154,7 +160,10 @@ static bool take_item(const struct flag *f, const cJSON *item,
 	return take(arg, f, number, why);
 }
 
-/* `f` is NULL if no flag has that name; `take`, if the caller reads it. */
+/*
+ * `f` is NULL if no flag has that name.  `take` is NULL if the caller reads the
+ * value.
+ */
 static bool read_item(const struct flag *f, const cJSON *object,
 		      const cJSON *item, flag_take_fn *take, void *arg,
 		      struct error *error)

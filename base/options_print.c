@@ -38,7 +38,7 @@ static bool begins_item(const char *line_feed)
 	return strncmp(line_feed, "\n  ", 3) == 0 && line_feed[3] != ' ';
 }
 
-/* Empty lines part paragraphs; see struct flag for items. */
+/* Empty lines separate paragraphs; struct flag says what starts an item. */
 static void print_wrapped(FILE *out, const char *text, int indent)
 {
 	struct wrap w = { out, indent, indent };
@@ -111,7 +111,10 @@ static void print_help(const struct program *p, FILE *out)
 	}
 }
 
-/* roff: a backslash, a minus, and a dot or a quote that begins a line. */
+/*
+ * Escape what is special in roff: a backslash, a minus, and a dot or a quote at
+ * the beginning of a line.
+ */
 static void print_roff_char(FILE *out, char c, bool begins_line)
 {
 	if (begins_line && (c == '.' || c == '\''))
@@ -192,7 +195,7 @@ static void print_roff_groups(FILE *out, const struct flag_group *g)
 	}
 }
 
-/* The text of `print`, line by line as it is. */
+/* What `print` prints, with the same ends of lines. */
 static void print_roff_lines(FILE *out, void (*print)(FILE *to))
 {
 	char *text = NULL;
@@ -227,8 +230,8 @@ static void print_roff_environment(const struct program *p, FILE *out)
 }
 
 /*
- * Without a date, so that the same sources give the same page.  The page of
- * "loadgen compare" is loadgen-compare.
+ * The page has no date, so that the same sources always give the same page.
+ * The page of "loadgen compare" is called loadgen-compare.
  */
 static void print_man(const struct program *p, FILE *out)
 {
@@ -292,8 +295,9 @@ static void print_completion_of(FILE *out, const struct flag *f)
 }
 
 /*
- * The end of a completion, which says what is completed by it.  That of
- * "loadgen compare" is to follow that of loadgen, and to be read with it.
+ * The last lines of a completion script: they name the program that it
+ * completes.  The script of "loadgen compare" extends that of loadgen: the
+ * shell must read that of loadgen before it.
  */
 static void print_completion_end(FILE *out, const char *name)
 {
@@ -314,7 +318,7 @@ static void print_completion_end(FILE *out, const char *name)
 		      name);
 }
 
-/* bash parts words at '=', so "--flag=value" is three of them. */
+/* bash splits words at '=', so "--flag=value" is three words. */
 static void print_completion(const struct program *p, FILE *out)
 {
 	(void)fprintf(out, "# bash completion for %s\n_", p->name);

@@ -20,7 +20,9 @@ void quantiles_sort(double *values, size_t count)
 
 double quantile_nearest(const double *sorted, size_t count, double share)
 {
-	/* 0.07 * 100 is a little more than 7 in binary; its rank is 7. */
+	/*
+	 * 0.07 * 100 is a little more than 7 in binary, but its rank must be 7.
+	 */
 	const double rounding = 1 - 1e-14;
 	size_t rank;
 

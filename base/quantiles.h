@@ -23,8 +23,9 @@ void quantiles_sort(double *values, size_t count);
 double quantile_nearest(const double *sorted, size_t count, double share);
 
 /*
- * Interpolated linearly between the two nearest values; at 0.5, the median that
- * is the mean of the two middle values.  `count` is at least 1.
+ * Interpolated linearly between the two nearest values.  For a share of 0.5 and
+ * an even `count`, this is the mean of the two middle values.  `count` is at
+ * least 1.
  */
 double quantile_between(const double *sorted, size_t count, double share);
 

@@ -42,7 +42,10 @@ double random_exponential(struct random *r, double mean)
 	return -mean * log(random_uniform(r));
 }
 
-/* Box and Muller 1958; the second number of the pair is dropped. */
+/*
+ * The method of Box and Muller (1958), which makes pairs; the second number is
+ * not used.
+ */
 double random_normal(struct random *r)
 {
 	double radius = sqrt(-2 * log(random_uniform(r)));

@@ -2,12 +2,12 @@
 /*
  * Random numbers: the same seed gives the same numbers on every machine.
  *
- * Two generators.  SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) has one word of
- * state, and the seed is the first state: for shuffles, picks and arrivals.
- * xoshiro256** (Blackman and Vigna, ACM TOMS 47, 2021) has independent streams
- * for one seed: for simulations, where a change of one stream must not change
- * the others.  Published data sets and simulation results depend on both
- * sequences.
+ * Two generators.  SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) is for
+ * shuffles, picks and arrivals.  Its state is one word, which begins as the
+ * seed. xoshiro256** (Blackman and Vigna, ACM TOMS 47, 2021) is for
+ * simulations: it has independent streams for one seed, so a change of one
+ * stream does not change the others.  Published data sets and simulation
+ * results depend on both sequences.
  *
  * Threads    A state belongs to one thread.
  */

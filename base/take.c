@@ -42,7 +42,9 @@ bool take_decimal(const char **at, double most, double *out)
 	const char *c = *at;
 	char *end;
 
-	/* strtod() knows more: signs, exponents, infinity. */
+	/*
+	 * Check by hand: strtod() also accepts signs, exponents and infinity.
+	 */
 	while (is_digit(*c))
 		c++;
 	if (c == *at)
@@ -55,7 +57,10 @@ bool take_decimal(const char **at, double most, double *out)
 	return end == c && *out <= most;
 }
 
-/* strtod() takes spaces, signs, words and hexadecimal numbers as well. */
+/*
+ * Checks by hand, because strtod() also accepts spaces, signs, words and
+ * hexadecimal numbers.
+ */
 bool take_real(const char **at, double *out)
 {
 	size_t length = strspn(*at, "0123456789.eE+-");

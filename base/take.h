@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking: words and numbers read from text, as people write them in options
- * and files.
+ * Take: reads words and numbers from text, as people write them in options and
+ * files.
  *
  * A take_ function reads what stands at *at and moves *at past it.  A number_
- * function reads a whole text.  No number has a sign, and spaces, "inf", "nan"
- * and "0x10" are no numbers.
+ * function reads a whole text.  A number has no sign and no spaces; "inf",
+ * "nan" and "0x10" are refused.
  *
  * Pure.
  */
@@ -17,7 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `word`, if it is next.  False: *at has not moved. */
+/*
+ * Take `word`.  False: the text goes on with something else, and *at has not
+ * moved.
+ */
 bool take_word(const char **at, const char *word);
 
 /*
@@ -27,25 +30,31 @@ bool take_word(const char **at, const char *word);
 MUST_CHECK bool take_number(const char **at, uint64_t least, uint64_t most,
 			    uint64_t *out);
 
-/* The same with a fraction, as 20 or 0.5, at least 0. */
+/*
+ * The same for a number that may have a fraction, 20 or 0.5, and is at least 0.
+ */
 MUST_CHECK bool take_decimal(const char **at, double most, double *out);
 
 /*
- * Digits with a point or not, then an exponent or not: 12, 0.5, .5, 1e-3.
- * False: there are none, or a double cannot hold the number; *at has not moved.
+ * Digits, optionally with a point and an exponent: 12, 0.5, .5, 1e-3.  False:
+ * there are none, or a double cannot hold the number; *at has not moved.
  */
 MUST_CHECK bool take_real(const char **at, double *out);
 
-/* "NAME=", one of `names`.  False: none is next; *at is undefined. */
+/*
+ * "NAME=", where NAME is one of `names`.  False: none of them is next; *at is
+ * undefined.
+ */
 MUST_CHECK bool take_name(const char **at, const char *const *names,
 			  uint32_t count, uint32_t *index);
 
-/* Is nothing left? */
+/* Is this the end of the text? */
 bool take_end(const char *at);
 
 /*
- * A `text` that is a number from `min` to `max`, as take_real() reads it, or
- * digits alone.  False: it is not, and *out has not changed.
+ * Read a whole `text` that is a number from `min` to `max`: as take_real()
+ * reads it, or, for a whole number, digits only.  False: it is not such a
+ * number, and *out has not changed.
  */
 MUST_CHECK bool number_read(const char *text, double min, double max,
 			    double *out);

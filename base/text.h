@@ -2,8 +2,8 @@
 /*
  * Text: a stream into memory that grows as it is written to.
  *
- * Unlike open_memstream(), it reports when memory did not suffice, instead of
- * silently dropping what was written.
+ * If memory runs out, it reports this; open_memstream() would silently drop
+ * what was written.
  *
  * Ownership  text_close() gives the text to the caller, for free().
  */
@@ -25,8 +25,9 @@ struct text {
 MUST_CHECK FILE *text_open(struct text *t);
 
 /*
- * Close the stream `to` of text_open().  Returns all that was written, followed
- * by a NUL; NULL: memory did not suffice for all of it, and nothing is kept.
+ * Close `to`, the stream that text_open() returned.  Returns all that was
+ * written, followed by a NUL.  NULL: there was too little memory for all of it,
+ * and the text is freed.
  */
 MUST_CHECK char *text_close(struct text *t, FILE *to);
 

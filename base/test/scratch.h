@@ -25,7 +25,7 @@ void scratch_release(struct scratch *s);
 const char *scratch_path(const struct scratch *s, const char *name,
 			 char path[SCRATCH_PATH_BYTES]);
 
-/* With the folders above it. */
+/* Make a folder, with the folders above it. */
 void scratch_mkdir(const struct scratch *s, const char *name);
 void scratch_write(const struct scratch *s, const char *name, const void *bytes,
 		   size_t size_bytes);

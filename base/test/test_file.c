@@ -12,7 +12,10 @@
 
 static char path[] = "/tmp/test_base_file-XXXXXX";
 
-/* `bytes` of `data` in a file.  NULL: its text is `data`; else why not. */
+/*
+ * Write `bytes` of `data` to a file and read it as text.  NULL: that gave
+ * `data`; else the error.
+ */
 static const char *fault(const char *data, size_t bytes, size_t bytes_max)
 {
 	const char *why = NULL;

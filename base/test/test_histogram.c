@@ -15,7 +15,7 @@ enum { VALUES = 20001, THREADS = 4, ADDS = 50000 };
 
 static const uint64_t limit = UINT64_C(1) << 48;
 
-/* What a histogram of this value alone takes it for. */
+/* The value that a histogram reports after it was given only `value`. */
 static uint64_t read_back(uint64_t value)
 {
 	struct histogram h = { 0 };

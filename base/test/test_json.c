@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written is what cJSON prints of the same values. */
+/* What is written is the same text that cJSON prints for the same values. */
 #include "base/json.h"
 
 #include "base/text.h"
@@ -57,7 +57,7 @@ static char *written(enum json_style style)
 	return text_close(&text, out);
 }
 
-/* Its text again, by cJSON. */
+/* Parsed and printed again by cJSON, the text is the same. */
 static void test_layout_is_that_of_cjson(void)
 {
 	for (int style = JSON_COMPACT; style <= JSON_INDENTED; style++) {

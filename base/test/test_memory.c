@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a pool's blocks lie apart and are used again; no more is kept than
- * the limit, nothing after a trim; no more is mapped than its own limit; any
- * threads may share a pool; without memory there is no block.
+ * Promises: a pool's blocks do not overlap and are used again; it never keeps
+ * more than its limit, and nothing after a trim; it never maps more than its
+ * other limit; any threads may share a pool; if there is no memory, a request
+ * gets NULL.
  */
 #include "base/memory.h"
 
@@ -89,7 +90,7 @@ static void test_a_freed_block_is_used_again(void)
 	void *first = take(pool, 1000000);
 
 	give(pool, first);
-	/* Smaller ones, but not one of a fifth. */
+	/* It serves smaller requests, but not one for a fifth of its size. */
 	for (size_t bytes = 1000000; bytes > 300000; bytes -= 50000) {
 		void *again = take(pool, bytes);
 
@@ -143,7 +144,7 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	struct memory_pool_stats s;
 
-	/* None fits where the one before was. */
+	/* None fits into a block that was freed before. */
 	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 4)
 		give(pool, take(pool, bytes));
 	for (size_t bytes = 256 << 20; bytes >= 1 << 10; bytes /= 8) {
@@ -156,7 +157,7 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 		give(pool, first);
 		give(pool, second);
 	}
-	/* A trim forgets how much that was. */
+	/* A trim resets the largest amount that was in use. */
 	memory_pool_trim(pool);
 	give(pool, take(pool, 60 << 20));
 
@@ -171,8 +172,8 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 }
 
 /*
- * Requests of all sizes in any order succeed up to the promised amount, and not
- * beyond it.
+ * Requests of all sizes in any order succeed up to the guaranteed amount, and
+ * never exceed the limit.
  */
 static void test_limit_holds_and_so_does_what_it_promises(void)
 {
@@ -231,7 +232,8 @@ static void test_no_fault_in_the_steady_state(void)
 	}
 	(void)getrusage(RUSAGE_THREAD, &after);
 	assert(stats_of(pool).mapped_count == 8);
-#ifndef __SANITIZE_THREAD__ /* which maps its shadow memory again each time */
+/* ThreadSanitizer maps its shadow memory again each time: more page faults. */
+#ifndef __SANITIZE_THREAD__
 	assert(after.ru_minflt - before.ru_minflt < 100);
 #endif
 	memory_pool_free(pool);
@@ -244,7 +246,7 @@ static void test_no_memory_is_null(void)
 	assert(take(pool, SIZE_MAX) == NULL);
 	assert(take(pool, SIZE_MAX - 64) == NULL);
 	assert(take(pool, (size_t)1 << 40) == NULL);
-	/* In all more than there are addresses. */
+	/* Together more than the address space. */
 	void *blocks[200];
 	size_t count = 0;
 
@@ -258,7 +260,7 @@ static void test_no_memory_is_null(void)
 	memory_pool_free(pool);
 }
 
-/* A child that must die of an assertion. */
+/* Run `misuse` in a child process, which must be ended by an assertion. */
 static void must_abort(void (*misuse)(void))
 {
 	int status;
@@ -309,7 +311,7 @@ static void test_misuse_is_caught(void)
 
 enum { THREADS = 4, ROUNDS = 5000, SHELF = 16 };
 
-/* Blocks lie here between the threads; each takes any and frees it. */
+/* Threads put blocks here, and any thread takes any of them and frees it. */
 struct shelf {
 	struct memory_pool *pool;
 	pthread_mutex_t lock;

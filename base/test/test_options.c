@@ -415,7 +415,7 @@ static void test_nothing_asked(void)
 	assert(!program_answer(&program, &asked, "abc123", stdout));
 }
 
-/* Its flags and operands, as getopt_long() takes them. */
+/* Read the words by a program that has operands and follows getopt_long(). */
 static bool read_as_getopt(struct settings *s, const char *const *words,
 			   uint32_t count)
 {
@@ -450,7 +450,7 @@ static void test_getopt_rules(void)
 	assert(!read_as_getopt(&s, unknown, 1));
 }
 
-/* A double does not hold all of them. */
+/* Numbers of 64 bits, which a double cannot hold, are read exactly. */
 static void test_large_numbers_are_exact(void)
 {
 	struct settings s;

@@ -17,7 +17,10 @@ static void test_sorts(void)
 	quantiles_sort(hundred, 0);
 }
 
-/* Every per cent is exact, also those that binary cannot hold. */
+/*
+ * The rank is exact for every per cent, also where the share is not exact in
+ * binary.
+ */
 static void test_nearest_rank(void)
 {
 	for (int percent = 1; percent <= 100; percent++)

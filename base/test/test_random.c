@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sequences that published sets and results were made with, and the
- * distributions' means.
+ * The sequences are those with which published sets and results were made, and
+ * the distributions have the right means.
  */
 #include "base/random.h"
 
