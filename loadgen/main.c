@@ -24,7 +24,7 @@ enum exit_code {
 	EXIT_ALL_OK = 0,
 	EXIT_NOT_ALL_OK = 1,
 	EXIT_USAGE = 2,
-	EXIT_INTERRUPTED = 130, /* as a shell reports SIGINT */
+	EXIT_INTERRUPTED = 130, /* the code with which a shell reports SIGINT */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -95,7 +95,8 @@ static enum exit_code measure(const struct load_options *o,
 	}
 	if (setup->percentiles != NULL &&
 	    !percentiles_write(setup->percentiles, &outcome.record.response))
-		code = EXIT_NOT_ALL_OK; /* setup_finish() says why */
+		/* `error` of setup_finish() gives the reason. */
+		code = EXIT_NOT_ALL_OK;
 	if (check_answers(&outcome.record) != EXIT_ALL_OK ||
 	    report_wrong_replies("verify", &outcome.verified) != EXIT_ALL_OK ||
 	    report_wrong_replies("golden", &outcome.golden) != EXIT_ALL_OK)

@@ -15,9 +15,9 @@ struct load_options {
 	const char *url;
 	const char *dataset;
 	bool all_files;
-	double rate_per_s; /* 0: a closed loop, or as the trace has it */
+	double rate_per_s; /* 0: a closed loop, or the trace's own rate */
 	enum arrivals_kind arrivals;
-	const char *trace; /* file of ARRIVALS_TRACE */
+	const char *trace; /* file with the times of ARRIVALS_TRACE */
 	uint64_t connections;
 	uint64_t passes;   /* 0: until the duration or the trace is over */
 	double duration_s; /* 0: as long as the passes or the trace take */
@@ -27,18 +27,20 @@ struct load_options {
 	struct steps steps;   /* `step`, parsed */
 	const char *find_max; /* NULL: no search */
 	struct objective objective;
-	const char *multipart;    /* field of a form; NULL: the file alone */
+	/* Field of the form to send; NULL: send the bare file. */
+	const char *multipart;
 	const char *params;       /* file of queries; NULL: none */
 	const char *api_key_file; /* NULL: none */
 	bool calibrate;
 	uint64_t server_pid; /* 0: search for it */
 	enum verify_kind verify;
 	const char *golden; /* NULL: do not compare */
-	const char *json;   /* NULL: none, and the next two */
+	const char *json;   /* file names; NULL: do not write */
 	const char *csv;
 	const char *percentiles;
-	const char *save;         /* NULL: nowhere */
-	struct flags_asked asked; /* if any, the rest is not complete */
+	const char *save; /* folder for replies; NULL: do not save */
+	/* If anything is asked, other members may be unset. */
+	struct flags_asked asked;
 };
 
 /*
@@ -48,7 +50,7 @@ struct load_options {
 MUST_CHECK bool load_options_parse(struct load_options *o, int argc,
 				   char **argv, struct error *error);
 
-/* Its flags, for --help. */
+/* The flags of loadgen, from which --help is printed. */
 extern const struct program load_program;
 
 #endif

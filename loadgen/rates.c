@@ -8,10 +8,11 @@
 
 enum { NUMBER_COUNT = 4 };
 
-/* Of the numbers in steps. */
+/* Limits of the numbers in steps. */
 static const double number_min = 0.001;
 static const double number_max = 1e6;
-static const double rounding = 1e-6; /* part of a step lost in binary */
+/* The part of a step that binary rounding may lose. */
+static const double rounding = 1e-6;
 
 /* An objective is missed if more than this share of its requests is late. */
 static const double behind_share = 0.02;

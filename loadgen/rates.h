@@ -15,11 +15,11 @@
  * single failed request misses the objective.  Spaces may stand between all
  * parts.
  *
- * A server also misses the objective if it falls behind, because it could not
- * keep the rate for long.  It has fallen behind if more requests than these are
- * unanswered when the duration is over: 2 % of all requests, and the number
- * that is in flight when each takes as long as the limit (Little's law: the
- * rate times the limit).
+ * A server also misses the objective if it falls behind: its queue grows, so it
+ * could not keep the rate for long.  It has fallen behind if too many requests
+ * are unanswered when the duration is over.  Too many are more than the sum of
+ * two numbers: 2 % of all requests; and the requests that are in flight when
+ * each takes as long as the limit (by Little's law, the rate times the limit).
  *
  * The search doubles the first rate until a run misses the objective.  If the
  * first run misses it, the search halves the rate until a run meets it.  Then
@@ -47,7 +47,7 @@ struct steps {
 	double from_per_s;
 	double to_per_s; /* the last rate if a step ends on it */
 	double by_per_s;
-	double duration_s; /* of each */
+	double duration_s; /* of each step */
 };
 
 /* False: `error` quotes what is wrong, and `s` is untouched. */
@@ -62,10 +62,11 @@ double steps_rate_per_s(const struct steps *s, int i);
 struct objective {
 	enum figure figure;
 	double below_ms;
-	double errors_below; /* share of all requests; 0: none may fail */
+	/* Allowed share of failed requests; 0: none may fail. */
+	double errors_below;
 };
 
-/* What a run at one rate came to. */
+/* The results of a run at one rate. */
 struct rate_trial {
 	double rate_per_s;
 	uint64_t request_count;
@@ -74,7 +75,10 @@ struct rate_trial {
 	const struct summary *response_ns; /* of 2xx; NULL: there is none */
 };
 
-/* Why a run missed the objective; of several reasons, the first of these. */
+/*
+ * Why a run missed the objective.  If it has several reasons, the first in this
+ * list counts.
+ */
 enum shortfall {
 	SHORTFALL_NONE, /* it met the objective */
 	SHORTFALL_ERRORS,
@@ -92,10 +96,10 @@ void objective_print(FILE *out, const struct objective *o);
 enum shortfall objective_judge(const struct objective *o,
 			       const struct rate_trial *t);
 
-/* A word for the table of a search: "kept", "errors", "behind" or "slow". */
+/* The word in the table of a search: "kept", "errors", "behind" or "slow". */
 const char *shortfall_name(enum shortfall s);
 
-/* The caller sets the first two; the others begin at 0. */
+/* The caller sets the first two members, and the others to 0. */
 struct search {
 	double first_per_s;  /* the rate to begin with */
 	double lowest_per_s; /* no lower rate is tried; more than 0 */

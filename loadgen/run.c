@@ -19,7 +19,8 @@ enum {
 	FILES_SPARE = 32, /* open files that are not connections */
 	CALIBRATE_PASSES = 3,
 	PROGRESS_RECENT = 1000,
-	RECENT_S = 5, /* older replies do not count for the p90 */
+	/* The p90 in the progress line counts only replies of this time. */
+	RECENT_S = 5,
 };
 
 #define LINE_CLEAR "\r\033[K"
@@ -59,7 +60,7 @@ static bool setup_read_trace(struct setup *s, struct load_options *o,
 	return true;
 }
 
-/* `path` may be NULL: no file. */
+/* If `path` is NULL, no file is opened. */
 static bool setup_open_file(const char *path, const char *option, FILE **out,
 			    struct error *error)
 {
@@ -169,14 +170,15 @@ bool setup_finish(struct setup *s, struct error *error)
 	return whole;
 }
 
-/* A line on a terminal that is rewritten once a second. */
+/* The progress line: a line on a terminal that is rewritten once a second. */
 struct progress {
 	FILE *out;             /* a terminal; NULL: show nothing */
 	uint64_t request_goal; /* 0: the run ends by time */
 	uint64_t began_ns;
-	uint64_t shown_ns; /* begin with began_ns */
+	/* When the line was last shown; begins as began_ns. */
+	uint64_t shown_ns;
 
-	/* Written only by progress_*(); zero them to begin. */
+	/* Written only by progress_*(); they begin as 0. */
 	uint64_t shown_ok_count;
 	uint64_t reply_count;
 	struct {
@@ -197,7 +199,7 @@ static void progress_note(struct progress *p, const struct result *result)
 	p->reply_count++;
 }
 
-/* False: no 2xx reply in the last RECENT_S. */
+/* False: there was no 2xx reply in the last RECENT_S. */
 static bool find_recent_p90(const struct progress *p, uint64_t now_ns,
 			    double *ns)
 {
@@ -260,7 +262,7 @@ struct run {
 	const struct setup *setup;
 	const struct load_options *options;
 	struct requests requests;
-	struct arrivals arrivals; /* of an open loop */
+	struct arrivals arrivals; /* only in an open loop */
 	struct client *client;
 	struct progress progress;
 	struct verify *verify; /* NULL: do not verify */
@@ -306,7 +308,7 @@ static void run_check_reply(struct run *run, const struct result *result)
 				 &why);
 }
 
-/* Add to a result what the client does not know: facts of the file. */
+/* Add facts about the file to a result; the client does not know them. */
 static void result_add_file(const struct setup *setup, struct result *result)
 {
 	result->megapixels = megapixels(&setup->dataset.files[result->file]);

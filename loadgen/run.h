@@ -6,8 +6,8 @@
  *	options --> setup_init() --> [calibrate()] --> run_once() --> outcome
  *
  * The setup holds the files to send, where results go, and the server's
- * processes.  It is made before anything is sent, and finds all faults of the
- * options.
+ * processes.  It is made before anything is sent, and reports every fault in
+ * the options.
  *
  *	setup, options --> client --result--+--> record, checks     } outcome
  *	                                    +--> saved replies, CSV
@@ -42,17 +42,18 @@ struct setup {
 	struct request_source source;
 	struct trace trace; /* empty without --arrivals trace=FILE */
 	struct save *save;  /* NULL: do not save */
-	FILE *json;         /* NULL: do not write; so the next two */
+	FILE *json;         /* the output files; NULL: do not write */
 	FILE *csv;
 	FILE *percentiles;
 	struct processes server; /* empty: on another machine, or not found */
-	uint64_t *unloaded_ns;   /* by file; NULL before calibrate() */
+	/* Time without load of each file; NULL before calibrate(). */
+	uint64_t *unloaded_ns;
 };
 
 /*
- * Fill the empty `s`; with a trace and no rate, set the rate to the trace's.
- * False: `error` names the option at fault, and setup_finish() must still be
- * called.
+ * Fill the empty `s`.  If there is a trace but no rate, set the rate to the
+ * trace's.  False: `error` names the option at fault, and setup_finish() must
+ * still be called.
  */
 MUST_CHECK bool setup_init(struct setup *s, struct load_options *o,
 			   struct error *error);
@@ -66,10 +67,10 @@ bool setup_finish(struct setup *s, struct error *error);
 /*
  * Measure how long the server takes for each file when it has nothing else to
  * do: send every file three times over one connection, each request after the
- * last reply.  setup->unloaded_ns becomes the median of the three times of each
+ * last reply. setup->unloaded_ns becomes the median of the three times of each
  * file, from the first byte sent to the last byte received, or 0 if the file
- * was not answered 2xx three times.  False: `error` says what ended it early,
- * possibly `*stop`.
+ * was not answered 2xx three times.  False: `error` says what ended the
+ * calibration early; this may be `*stop`.
  */
 MUST_CHECK bool calibrate(struct setup *setup, const struct load_options *o,
 			  const volatile sig_atomic_t *stop,
@@ -77,8 +78,8 @@ MUST_CHECK bool calibrate(struct setup *setup, const struct load_options *o,
 
 /*
  * Run once, until all is sent and answered or `*stop` is not 0, and fill the
- * empty `out`.  False: `error` says what broke off the run; `out` covers what
- * was done.
+ * empty `out`.  False: `error` says what broke off the run; `out` has the
+ * results until then.
  */
 MUST_CHECK bool run_once(const struct setup *setup,
 			 const struct load_options *o,

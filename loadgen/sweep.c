@@ -13,10 +13,11 @@
 
 struct sweep {
 	const struct sweep_config *config;
-	struct load_options options; /* of the next run: the rate changes */
+	/* Of the next run; only rate and duration change. */
+	struct load_options options;
 	uint64_t run_count;
 	uint64_t failed_count; /* requests not answered 2xx, of all runs */
-	double max_per_s;      /* of a search; 0: none */
+	double max_per_s;      /* result of a search; 0: none */
 	struct error *error;
 };
 
@@ -24,7 +25,7 @@ struct sweep {
 struct row {
 	struct report report;
 	struct summary response_ns;
-	bool has_response; /* any 2xx */
+	bool has_response; /* there was a 2xx reply */
 	enum shortfall shortfall;
 };
 

@@ -6,8 +6,9 @@
  * A run begins when all replies of the one before have come, so it starts
  * without a backlog.
  *
- * JSON: {"schema", "steps": [the object of each run]}; a search also has
- * "objective" and "max_rate_per_s", which is null if no rate kept it.
+ * JSON: {"schema", "steps": [the object of each run]}.  A search also has
+ * "objective", and "max_rate_per_s", which is null if no rate met the
+ * objective.
  */
 #ifndef LOADGEN_SWEEP_H
 #define LOADGEN_SWEEP_H
@@ -24,14 +25,14 @@ struct sweep_config {
 	const struct setup *setup;
 	const struct load_options *options;
 	const volatile sig_atomic_t *stop;
-	FILE *table; /* a row for each run, as soon as it has ended */
+	FILE *table; /* gets a row as soon as a run has ended */
 	FILE *json;  /* NULL: none; the caller checks it for errors */
 };
 
 /*
- * Run until done or `*stop` is not 0; a run that was stopped is left out.
- * False: `error` says why: a run was broken off, a request of --step was not
- * answered 2xx, or no rate kept the objective.
+ * Make all runs, unless `*stop` becomes not 0; the run that this stops is left
+ * out.  False: `error` gives the reason: a run was broken off, a request of
+ * --step was not answered 2xx, or no rate met the objective.
  */
 MUST_CHECK bool sweep_run(const struct sweep_config *config,
 			  struct error *error);

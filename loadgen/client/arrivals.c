@@ -28,7 +28,7 @@ static bool trace_add_time(struct trace *t, size_t *capacity, double time_s)
 	return true;
 }
 
-/* A time, with spaces around it or not. */
+/* A time; there may be spaces around it. */
 static bool trace_parse_time(const char *text, double *time_s)
 {
 	text += strspn(text, " \t");
@@ -37,7 +37,7 @@ static bool trace_parse_time(const char *text, double *time_s)
 	return text[strspn(text, " \t")] == '\0';
 }
 
-/* False: lines_fail() has set the error. */
+/* False: the line is wrong, and lines_fail() has set the error. */
 static bool trace_add_line(struct trace *t, size_t *capacity,
 			   struct lines *lines, const char *text)
 {

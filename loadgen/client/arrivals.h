@@ -19,10 +19,11 @@
 #define ARRIVALS_OVER UINT64_MAX
 
 enum arrivals_kind {
-	ARRIVALS_NONE,     /* a closed loop: requests follow replies */
+	/* A closed loop: a request is sent when a reply has come. */
+	ARRIVALS_NONE,
 	ARRIVALS_POISSON,  /* independent users: exponential gaps */
 	ARRIVALS_CONSTANT, /* equal gaps, the first request at once */
-	ARRIVALS_TRACE,    /* recorded times, once */
+	ARRIVALS_TRACE,    /* recorded times, replayed once */
 };
 
 /* Recorded times, in ascending order; the last is more than 0. */
@@ -38,13 +39,14 @@ struct arrivals {
 	uint64_t random;
 
 	const struct trace *trace; /* lent */
-	size_t next;               /* of the trace */
+	size_t next;               /* index into the trace */
 };
 
 /*
- * Fill the empty `t` from a file with one time in seconds per line, from the
- * beginning on and never before the line above.  lines.h says what else the
- * file may contain.  False: `error` names file and line; `t` is empty.
+ * Fill the empty `t` from a file with one time per line, in seconds since the
+ * beginning.  A time is never smaller than that of the line above.  lines.h
+ * says what else the file may contain.  False: `error` names file and line; `t`
+ * is empty.
  */
 MUST_CHECK bool trace_read(struct trace *t, const char *path,
 			   struct error *error);
@@ -52,24 +54,24 @@ MUST_CHECK bool trace_read(struct trace *t, const char *path,
 /* Make `t` empty.  An empty one is fine. */
 void trace_release(struct trace *t);
 
-/* Its number of requests over its last time. */
+/* The mean rate: the number of requests divided by the last time. */
 double trace_rate_per_s(const struct trace *trace);
 
 /* `kind` is poisson or constant, and the rate is more than 0. */
 void arrivals_init(struct arrivals *a, enum arrivals_kind kind,
 		   double rate_per_s, uint64_t seed);
 
-/* Replay `trace`, stretched so that its mean rate is this one. */
+/* Replay `trace`, stretched so that its mean rate becomes the given rate. */
 void arrivals_init_trace(struct arrivals *a, const struct trace *trace,
 			 double rate_per_s);
 
 /*
- * The next time, from the beginning of the run; times never decrease.
- * ARRIVALS_OVER: the trace has ended.  Poisson and constant have no end.
+ * The next time, counted from the beginning of the run; times never decrease.
+ * ARRIVALS_OVER: the trace has ended.  Poisson and constant arrivals never end.
  */
 uint64_t arrivals_next_ns(struct arrivals *a);
 
-/* As on the command line.  NULL for ARRIVALS_NONE. */
+/* The name on the command line.  NULL for ARRIVALS_NONE. */
 const char *arrivals_name(enum arrivals_kind kind);
 
 /* False: no such name, and `kind` is untouched. */

@@ -16,7 +16,8 @@
 #define NEVER UINT64_MAX
 
 enum {
-	CONNECT_FAILURES_MIN = 8, /* in a row, before giving up */
+	/* Consecutive failures before giving up; see client_run(). */
+	CONNECT_FAILURES_MIN = 8,
 	EVENTS_MAX = 64,
 };
 
@@ -30,24 +31,26 @@ struct client {
 	struct connection *connections;
 
 	/*
-	 * In the order in which they began.  All have the same time-out, so
-	 * the late ones are at the beginning.
+	 * In the order in which they began.  All have the same timeout, so
+	 * those that exceed it are at the beginning.
 	 */
 	struct connection_list in_flight;
-	struct connection_list connecting; /* of those in flight */
+	/* Requests in flight that are not connected yet. */
+	struct connection_list connecting;
 
-	/* Of an open loop. */
+	/* Only in an open loop. */
 	struct connection *idle; /* the last used one first */
 	uint64_t idle_since_ns;  /* when `idle` got its first connection */
-	uint64_t due_ns;         /* of the next request, or NEVER */
+	/* Intended time of the next request, or NEVER. */
+	uint64_t due_ns;
 	struct request due;
 
 	uint32_t in_flight_count;
-	uint32_t connect_failures; /* in a row */
+	uint32_t connect_failures; /* consecutive */
 	uint64_t began_ns;
-	uint64_t ended_ns; /* of the last request so far */
+	uint64_t ended_ns; /* end of the last request so far */
 	enum client_end end;
-	const char *error; /* of CLIENT_GAVE_UP */
+	const char *error; /* why the client gave up */
 };
 
 static bool client_is_over(const struct client *c)
@@ -82,7 +85,7 @@ static void count_connect_failures(struct client *client,
 	}
 }
 
-/* Count the request, which has ended. */
+/* Report the request of `c`, which has ended. */
 static void client_end_request(struct client *client, struct connection *c)
 {
 	struct result r = connection_describe(c, client->began_ns);
@@ -93,7 +96,7 @@ static void client_end_request(struct client *client, struct connection *c)
 	TAILQ_REMOVE(&client->in_flight, c, in_flight);
 	client->in_flight_count--;
 	if (client->end != CLIENT_FINISHED)
-		return; /* another request of this step has ended the run */
+		return; /* an earlier call of `done` has ended the run */
 	client->ended_ns = c->ended_ns;
 	count_connect_failures(client, c);
 	if (!client->config.done(&r, client->config.arg))
@@ -158,7 +161,8 @@ static void put_idle(struct client *client, struct connection *c,
 
 /*
  * Open loop: send requests that are due, in the order of their times, while
- * connections are idle.  Waiting requests need no queue: they are drawn later.
+ * connections are idle.  Requests that have to wait need no queue: each is
+ * drawn only when the one before it has been sent.
  */
 static void send_due(struct client *client)
 {
@@ -178,7 +182,7 @@ static void send_due(struct client *client)
 	}
 }
 
-/* Count the request, which has ended, and send the next one. */
+/* The request of `c` has ended: report it, and send the next one. */
 static void finish_request(struct client *client, struct connection *c)
 {
 	client_end_request(client, c);
@@ -212,8 +216,9 @@ static struct timespec wait_until(uint64_t wake_ns)
 }
 
 /*
- * Wait for sockets until `wake_ns` (by clock_now_ns(); or NEVER), but at most
- * WAIT_NS_MAX, and continue those that are ready.  False: the kernel failed.
+ * Wait for sockets until `wake_ns` (a time of clock_now_ns(), or NEVER), but at
+ * most WAIT_NS_MAX, and continue the connections that are ready.  False: a
+ * system call failed.
  */
 static bool client_wait(struct client *client, uint64_t wake_ns)
 {

@@ -15,22 +15,22 @@
  * One clock measures for each request:
  *  - in an open loop, the time at which it should have been sent: any wait
  *    counts as response time (no coordinated omission);
- *  - its start, just before its first byte is sent on a connection that stands
- *    already: connecting does not count;
+ *  - its start, just before its first byte is sent.  Connecting was before that
+ *    and does not count;
  *  - its last byte sent, just after the kernel took it into the socket's
- *    buffer, when a blocking send() would have returned.  If the server
- *    refuses the upload before that, the response time is 0;
+ *    buffer: the moment at which a blocking send() would have returned.  If the
+ *    server refuses the upload before that, the response time is 0;
  *  - the last byte of its reply.
- * No request is sent twice.  If the server closes a kept connection after the
- * request was begun and without a reply, the request is a transport error.  If
- * it closed the connection before, the client opens a new one.
+ * No request is sent twice.  If the server closes a kept connection before a
+ * request begins, the client opens a new one.  If the server closes it later
+ * and without a reply, the request is a transport error.
  *
  * Ownership  The client borrows everything in its configuration.
  * Threads    One.
  * Limits     A reply's body has at most REPLY_BYTES_MAX (connection.h);
- *            connecting takes at most 10 s and a request `timeout_ns`.  Beyond
- *            a limit the request is a transport error, which is noticed at
- *            most 0.1 s late.
+ *            connecting takes at most 10 s and a request `timeout_ns`.  A
+ *            request that exceeds a limit is a transport error; the client
+ *            notices a limit of time up to 0.1 s late.
  */
 #ifndef LOADGEN_CLIENT_CLIENT_H
 #define LOADGEN_CLIENT_CLIENT_H
@@ -54,13 +54,16 @@ typedef void client_tick_fn(uint32_t in_flight_count, void *arg);
 
 struct client_config {
 	const char *url;
-	struct requests *requests; /* begun */
+	struct requests *requests; /* requests_begin() was called */
 	uint32_t connections;
 	struct arrivals *arrivals; /* NULL: a closed loop */
-	/* Begin or, in an open loop, intend no request later; 0: no limit. */
+	/*
+	 * No request begins later than this; in an open loop, no request's
+	 * intended time is later. 0: no limit.
+	 */
 	uint64_t duration_ns;
 	uint64_t timeout_ns; /* for one request, connecting included */
-	bool keep_replies;   /* results have the reply's body */
+	bool keep_replies;   /* give the body of each reply in its result */
 	const volatile sig_atomic_t *stop; /* end the run when not 0 */
 	client_done_fn *done;
 	client_tick_fn *tick; /* NULL: none */
@@ -69,7 +72,7 @@ struct client_config {
 
 enum client_end {
 	CLIENT_FINISHED, /* the requests or the time are over */
-	CLIENT_STOPPED,  /* by `stop` or `done` */
+	CLIENT_STOPPED,  /* `stop` was set, or `done` returned false */
 	CLIENT_GAVE_UP,  /* see client_run() */
 	CLIENT_BROKEN,   /* epoll failed */
 };
@@ -90,9 +93,10 @@ struct client *client_new(const struct client_config *config,
 void client_free(struct client *c);
 
 /*
- * Send, once.  CLIENT_FINISHED waits for all requests in flight; the other ends
- * break them off, and they are not counted.  The client gives up when as many
- * requests in a row as there are connections (at least 8) could not connect.
+ * Send all requests.  Call it once.  Before CLIENT_FINISHED it waits for all
+ * requests in flight; before any other end it breaks them off and does not
+ * count them.  The client gives up when many requests in a row could not
+ * connect: as many as there are connections, and at least 8.
  */
 struct client_outcome client_run(struct client *c);
 

@@ -43,7 +43,7 @@ static bool reply_reserve_body(struct reply *r, size_t bytes)
 	return true;
 }
 
-/* A callback of the parser; 0: go on. */
+/* A callback of the parser.  Returning 0 means: go on. */
 static int reply_add_body(http_parser *parser, const char *bytes, size_t count)
 {
 	struct reply *r = parser->data;
@@ -160,8 +160,8 @@ static bool is_all_sent(const struct connection *c)
 
 /*
  * The reply is whole.  If it refuses the upload, the rest of the upload is not
- * sent.  If it is 2xx, the rest is sent first, as all bytes of the upload will
- * count as processed.
+ * sent.  If it is 2xx, the rest is sent first, because all bytes of the upload
+ * will count as processed.
  */
 static bool end_unless_sending(struct connection *c)
 {
@@ -183,7 +183,8 @@ static bool receive_reply(struct connection *c, bool to_end)
 
 	do {
 		if (c->reply.is_whole)
-			return true; /* only sending is left */
+			/* The reply is whole; only sending is left. */
+			return true;
 		count = recv(c->fd, bytes, sizeof(bytes), 0);
 		if (count < 0 && errno == EAGAIN)
 			return true;
@@ -261,9 +262,9 @@ static bool open_socket(struct connection *c)
 }
 
 /*
- * Begin to connect, or find out whether the connection stands: a second
- * connect() gives EALREADY while it does not, and 0 once it does.  Addresses
- * are tried in turn; the one that works is kept for the next time.
+ * Begin to connect, or find out whether the socket is connected: until it is, a
+ * second connect() fails with EALREADY; then it returns 0.  Addresses are tried
+ * in turn; the one that works is used first the next time.
  */
 static bool connect_or_wait(struct connection *c)
 {
@@ -314,7 +315,10 @@ static bool write_head(struct connection *c)
 	}
 }
 
-/* A kept socket has something to read only if the server has closed it. */
+/*
+ * If a kept socket has something to read, the server has closed it or has sent
+ * what nobody asked for: it is replaced.
+ */
 static bool start_on_kept_socket(struct connection *c)
 {
 	char byte;

@@ -7,7 +7,8 @@
  *	                           ^ connection_continue(), on epoll's events
  *
  * The socket is kept for the next request if the reply allows it.  If the
- * server has closed it meanwhile, it is replaced before anything is sent.
+ * server has closed it meanwhile, a new socket is opened before anything is
+ * sent.
  *
  * A reply is whole at its last byte, which HTTP marks by a length, by chunks or
  * by the end of the connection.  Interim replies (100 Continue, 103 Early
@@ -63,8 +64,9 @@ struct connection {
 	bool is_in_flight;
 	bool is_connecting;
 	uint64_t begun_ns;
-	uint64_t intended_ns; /* of an open loop; 0: of a closed one */
-	uint64_t lag_ns;      /* as in struct result, and the next too */
+	uint64_t intended_ns; /* in an open loop; 0 in a closed loop */
+	/* `lag_ns` and `waited` are explained in struct result. */
+	uint64_t lag_ns;
 	bool waited;
 
 	int fd; /* -1: none */
@@ -75,7 +77,7 @@ struct connection {
 	char *head; /* owned */
 	size_t head_bytes;
 	size_t head_capacity;
-	size_t sent_bytes;   /* of head and body */
+	size_t sent_bytes;   /* of head and body together */
 	uint64_t started_ns; /* 0: not connected yet */
 	uint64_t sent_ns;    /* 0: not all sent yet */
 	uint64_t ended_ns;
@@ -88,18 +90,18 @@ void connection_init(struct connection *c, const struct url *url,
 		     const struct addrinfo *addresses, int epoll_fd,
 		     bool keep_reply);
 
-/* Breaks off a request in flight. */
+/* Also breaks off a request in flight. */
 void connection_release(struct connection *c);
 
 /*
- * Begin to send, after connecting if need be.  False, here and below: the
- * request has ended already.
+ * Begin to send, after connecting if there is no connection yet.  False, here
+ * and in the next function: the request has ended.
  */
 MUST_CHECK bool connection_begin(struct connection *c,
 				 const struct request *request);
 
 /*
- * Do what `events` (EPOLL* bits) of the socket allow.  They may be old events,
+ * Go on as `events` (EPOLL* bits) of the socket allow.  The events may be old:
  * of a socket that the connection has closed meanwhile.
  */
 MUST_CHECK bool connection_continue(struct connection *c, uint32_t events);

@@ -117,7 +117,7 @@ static bool is_clean_key(const char *text)
 	return *text == '\0';
 }
 
-/* NULL: lines_fail() has set the error. */
+/* NULL: the key is wrong, and lines_fail() has set the error. */
 static char *api_key_make_field(struct lines *lines, const char *key)
 {
 	char *field;
@@ -153,8 +153,8 @@ static char *api_key_read(const char *path, struct error *error)
 }
 
 /*
- * A random stream of its own makes the draws independent of the order and the
- * arrivals.
+ * Added to the seed, so that the drawn queries are independent of the order of
+ * files and of the arrival times.
  */
 static const uint64_t params_stream =
 	UINT64_C(0x706172616d730000); /* "params" */
@@ -228,7 +228,7 @@ static bool params_read(struct params *p, const char *path, struct error *error)
 	return is_good;
 }
 
-/* An index into the queries, of which there is at least one. */
+/* The index of a query; there is at least one query. */
 static uint32_t params_draw(const struct params *p, uint64_t seed,
 			    uint64_t request)
 {
@@ -251,7 +251,7 @@ static uint32_t params_draw(const struct params *p, uint64_t seed,
 	return first;
 }
 
-/* `target` with `query` added, which may be NULL.  NULL: out of memory. */
+/* `target` followed by `query`, which may be NULL.  NULL: out of memory. */
 static char *add_query(const char *target, const char *query)
 {
 	const char *mark = strchr(target, '?');
@@ -345,7 +345,7 @@ static bool targets_init(struct targets *t, const char *base,
 	return false;
 }
 
-/* `param` is 0 if nothing is drawn. */
+/* `param` is the index of the drawn query, or 0 if nothing is drawn. */
 static const char *targets_find(const struct targets *t, uint32_t file,
 				uint32_t param)
 {

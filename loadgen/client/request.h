@@ -14,10 +14,11 @@
  *
  * Pure, except for url_resolve() and request_source_init().
  *
- * Ownership  A URL and a source own their texts.  Requests borrow the source,
- *            and so does each `struct request`, until it has ended.
- * Limits     TARGETS_MAX: the number of queries to draw from, times the number
- *            of files if files have queries of their own.
+ * Ownership  A URL and a source own their texts.  `struct requests` borrows the
+ *            source, and each `struct request` borrows it too, until the
+ *            request has ended.
+ * Limits     TARGETS_MAX targets: one for each query to draw; if files have
+ *            queries of their own, one for each file and query.
  */
 #ifndef LOADGEN_CLIENT_REQUEST_H
 #define LOADGEN_CLIENT_REQUEST_H
@@ -55,10 +56,13 @@ struct addrinfo *url_resolve(const struct url *url, struct error *error);
 
 struct param {
 	char *query;
-	double weight_up_to; /* its own weight and those before it */
+	double weight_up_to; /* sum of its own weight and those before it */
 };
 
-/* Queries of which each request draws one by weight; empty: none. */
+/*
+ * Each request draws one of these queries, with a probability by weight.  If
+ * empty, nothing is drawn.
+ */
 struct params {
 	struct param *all;
 	uint32_t count;
@@ -69,8 +73,8 @@ struct params {
  * file, then a drawn one.
  */
 struct targets {
-	char **texts;         /* of one file after the other; owned */
-	uint32_t file_count;  /* 1: all files have the same */
+	char **texts;         /* all of file 0, then all of file 1 ..; owned */
+	uint32_t file_count;  /* 1: all files have the same targets */
 	uint32_t param_count; /* 1 if nothing is drawn */
 };
 
@@ -79,17 +83,17 @@ struct request_source {
 	const struct dataset *dataset;
 	struct params params;
 	struct targets targets;
-	char *api_key; /* a line of each head, with its end; NULL: none */
+	char *api_key; /* a whole header line of each request; NULL: none */
 };
 
 /*
- * Fill the empty `s`.  A file of params has a query per line, such as
- * "w=320&h=320&q=75", or its weight, a TAB and the query; without a weight, it
- * is 1.  The first line of a file of API keys is sent with each request, as
- * "Authorization: Bearer KEY" (RFC 6750).  lines.h says what else these files
- * may contain; NULL: there is no such file.  False: `error` names the URL, or
- * the option (--params, --api-key-file) and the file; request_source_release()
- * must still be called.
+ * Fill the empty `s`.  A file of params has one query per line, such as
+ * "w=320&h=320&q=75".  A weight and a TAB may precede the query; without them
+ * the weight is 1.  The first line of a file of API keys is sent with each
+ * request, as "Authorization: Bearer KEY" (RFC 6750).  lines.h says what else
+ * these files may contain; A path of NULL means: no such file.  False: `error`
+ * names the URL, or the option (--params, --api-key-file) and the file;
+ * request_source_release() must still be called.
  */
 MUST_CHECK bool request_source_init(struct request_source *s,
 				    const struct dataset *dataset,
@@ -102,18 +106,20 @@ void request_source_release(struct request_source *s);
 
 /* One upload, as it is sent. */
 struct request {
-	uint32_t file;      /* index into the dataset */
-	size_t file_bytes;  /* of the file itself, also within a form */
+	uint32_t file; /* index into the dataset */
+	/* Of the file itself, even if it is sent within a form. */
+	size_t file_bytes;
 	const char *target; /* path and query, not empty */
 	const char *content_type;
-	const char *fields; /* more lines of the head, with ends; NULL: none */
+	const char *fields; /* more whole header lines; NULL: none */
 	const char *body;   /* NULL only if empty */
 	size_t body_bytes;
 };
 
 /* The order in which files are sent. */
 struct order {
-	uint32_t *files; /* of this pass, shuffled; owned */
+	/* Indexes of all files, shuffled for this pass; owned. */
+	uint32_t *files;
 	uint32_t file_count;
 	uint32_t next;   /* index into files */
 	uint64_t pass;   /* passes begun */
@@ -131,7 +137,9 @@ struct requests {
 	uint64_t count; /* requests so far */
 };
 
-/* Begin; all above `order` is set.  False: out of memory. */
+/*
+ * Begin.  The caller has set all members above `order`.  False: out of memory.
+ */
 MUST_CHECK bool requests_begin(struct requests *r);
 
 /* The next request.  False: all passes are over. */

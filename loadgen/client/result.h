@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Result: everything that is known of one request at its end.
+ * Result: everything that is known about one request at its end.
  *
- * Results are the border between making load and counting it: client/ makes
- * them, report/ takes them, and neither side knows the other.
+ * Results separate making load from counting it: client/ makes them, report/
+ * counts them, and neither includes the other.
  *
  *	intended time  request start  last byte sent  last byte received
  *	      |--------------|--------------|--------------|
@@ -11,7 +11,8 @@
  *	      |              |<--------------------------->| from_first_byte_ns
  *	      |<------------------------------------------>| response_ns
  *
- * A closed loop has no intended time; there response_ns is from_last_byte_ns.
+ * A closed loop has no intended time; in it, response_ns equals
+ * from_last_byte_ns.
  */
 #ifndef LOADGEN_CLIENT_RESULT_H
 #define LOADGEN_CLIENT_RESULT_H
@@ -26,23 +27,26 @@ struct result {
 	const char *error;       /* static text; NULL if there is a status */
 	const char *target;      /* path and query; lent for the run */
 	uint64_t uploaded_bytes; /* size of the file, also within a form */
-	double megapixels;       /* of its image, set by run.c; 0: not a JPEG */
+	/* Of the file's image, set by run.c; 0: not a JPEG. */
+	double megapixels;
 	uint64_t response_ns;
 	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;
 	uint64_t unloaded_ns; /* of its file, set by run.c; 0: not known */
 
 	/* Since the beginning of the run; 0: it did not happen. */
-	uint64_t intended_ns; /* in an open loop, where it may be 0 */
+	/* Only in an open loop, where 0 is a valid time. */
+	uint64_t intended_ns;
 	uint64_t started_ns;
 	uint64_t sent_ns;
 	uint64_t ended_ns;
 
-	bool scheduled;  /* by an open loop, which sets the next two */
+	/* Sent by an open loop, which sets the next two members. */
+	bool scheduled;
 	bool waited;     /* no connection was free at the intended time */
-	uint64_t lag_ns; /* from the intended time until it was begun */
+	uint64_t lag_ns; /* from the intended time until the request began */
 
-	const char *reply; /* lent for the call; NULL unless kept or if empty */
+	const char *reply; /* lent for the call; NULL if empty or not kept */
 	size_t reply_bytes;
 };
 
@@ -53,8 +57,9 @@ static inline bool status_is_ok(int status)
 }
 
 /*
- * How many times longer it took than without load, which must be known.  Times
- * are from the first byte sent or, in an open loop, from the intended time.
+ * The request's time divided by the file's time without load (unloaded_ns),
+ * which must be known.  The request's time counts from its first byte sent or,
+ * in an open loop, from the intended time.
  */
 static inline double result_slowdown(const struct result *r)
 {

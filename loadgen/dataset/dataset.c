@@ -51,7 +51,7 @@ static struct dataset_file *dataset_append(struct dataset *d)
 		return NULL;
 	d->files = files;
 	files[d->count] = (struct dataset_file){ 0 };
-	return &files[d->count++]; /* from here dataset_release() frees it */
+	return &files[d->count++]; /* from now on dataset_release() frees it */
 }
 
 /*
@@ -202,7 +202,7 @@ bool dataset_load(struct dataset *d, const char *path, bool all_files,
 	return loaded;
 }
 
-/* One of many boundaries; `number` says which. */
+/* Boundary number `number` of many possible ones. */
 static struct boundary boundary_make(uint64_t number)
 {
 	uint64_t state = number;
@@ -225,7 +225,8 @@ static struct boundary find_free_boundary(const struct dataset *d)
 {
 	struct boundary b = boundary_make(0);
 	uint64_t number = 0;
-	uint32_t clean = 0; /* files without it, one after another */
+	/* Consecutive files that do not contain the boundary. */
+	uint32_t clean = 0;
 
 	for (uint32_t i = 0; clean < d->count; i = (i + 1) % d->count) {
 		const struct dataset_file *file = &d->files[i];
@@ -239,7 +240,9 @@ static struct boundary find_free_boundary(const struct dataset *d)
 	return b;
 }
 
-/* As browsers do it: HTML standard, 4.10.21.8, multipart/form-data. */
+/*
+ * Quote `text` as browsers do: HTML standard, 4.10.21.8, multipart/form-data.
+ */
 static void form_print_quoted(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++)

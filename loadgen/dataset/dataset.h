@@ -2,17 +2,16 @@
 /*
  * Dataset: all files to upload, in memory before the run begins.
  *
- * A folder gives the *.jpg and *.jpeg files below it, or all files if that is
- * asked for, sorted by path.  Symbolic links are followed; hidden files and
- * folders are left out.
- * A list (a file) gives the files that it names, in its order.  A line is PATH,
- * or PATH, a TAB and a QUERY; paths are relative to the folder of the list.
- * lines.h says what else the list may contain.
+ * A folder gives the *.jpg and *.jpeg files below it, or all files on request,
+ * sorted by path.  Symbolic links are followed; hidden files and folders are
+ * left out.  A list (a file) gives the files that it names, in its order.  A
+ * line is PATH, or PATH, a TAB and a QUERY; paths are relative to the folder of
+ * the list.  lines.h says what else the list may contain.
  *
  * Ownership  The dataset owns its texts and bytes and lends them.
  * Threads    Read-only once loaded.
- * Limits     More than `bytes_max` in all is an error, so that a wrong folder
- *            does not fill the memory of the machine.
+ * Limits     More than `bytes_max` in all is an error: it protects the
+ *            machine's memory if somebody names a wrong folder.
  */
 #ifndef LOADGEN_DATASET_DATASET_H
 #define LOADGEN_DATASET_DATASET_H
@@ -30,19 +29,20 @@ enum { DATASET_TYPE_BYTES = 100 };
 
 struct dataset_file {
 	char *path;  /* relative to the folder, or as in the list */
-	char *query; /* to add to the URL's; NULL: none */
-	char *bytes; /* within the body */
+	char *query; /* added to the URL's query; NULL: none */
+	char *bytes; /* the file: a part of `body` */
 	size_t size_bytes;
-	char *body; /* what is sent: the file, wrapped or not */
+	char *body; /* what is sent: the file, or a form that contains it */
 	size_t body_bytes;
 	struct jpeg_header image; /* all 0: not a JPEG */
 };
 
 struct dataset {
 	struct dataset_file *files;
-	uint32_t count;                        /* >= 1 once loaded */
-	uint64_t bytes_total;                  /* of the files themselves */
-	uint64_t bytes_max;                    /* while it is loaded */
+	uint32_t count;       /* >= 1 once loaded */
+	uint64_t bytes_total; /* of the files themselves */
+	/* Limit of bytes_total while loading. */
+	uint64_t bytes_max;
 	char content_type[DATASET_TYPE_BYTES]; /* of the bodies */
 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-	MARKER_SOF0 = 0xc0, /* up to SOF15, except for three others */
+	MARKER_SOF0 = 0xc0, /* SOF0 to SOF15, except three markers among them */
 	MARKER_DHT = 0xc4,
 	MARKER_JPG = 0xc8,
 	MARKER_DAC = 0xcc,
@@ -21,11 +21,14 @@ enum {
 	TIFF_ENTRY_BYTES = 12,
 };
 
-/* A part of the file.  A byte outside reads as 0 and sets `is_short`. */
+/*
+ * A part of the file.  Reading a byte outside of it gives 0 and sets
+ * `is_short`.
+ */
 struct span {
 	const uint8_t *bytes;
 	size_t count;
-	bool is_little_endian; /* TIFF may be; JPEG is not */
+	bool is_little_endian; /* possible in TIFF, not in JPEG */
 	bool is_short;
 };
 
@@ -137,7 +140,8 @@ bool jpeg_header_read(struct jpeg_header *out, const void *bytes, size_t size)
 		return false;
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {
-		size_t length = get_u16(&file, at); /* with its own two bytes */
+		/* Includes its own two bytes. */
+		size_t length = get_u16(&file, at);
 
 		if (file.is_short || length < 2 || length > size - at)
 			break;

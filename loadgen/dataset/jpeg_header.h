@@ -3,8 +3,8 @@
  * JPEG header: the size of the image of an upload, and its orientation.
  *
  * Reads the marker segments before the first scan, and EXIF in APP1 (ITU T.81
- * annex B, EXIF 2.32 section 4.6.4).  It is not the server's code, because the
- * server's replies are checked by it.
+ * annex B, EXIF 2.32 section 4.6.4).  It shares no code with the server,
+ * because it checks the server's replies.
  *
  * Pure.  Any byte may be wrong; nothing outside the given bytes is read.
  */
@@ -18,7 +18,7 @@
 struct jpeg_header {
 	uint32_t width_px; /* as stored, before orientation is applied */
 	uint32_t height_px;
-	uint32_t orientation; /* of EXIF, 1 .. 8; 1 if it gives none */
+	uint32_t orientation; /* from EXIF, 1 .. 8; 1 if EXIF has none */
 };
 
 /* False: not a JPEG with a size, and `out` is untouched. */

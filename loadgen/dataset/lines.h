@@ -2,8 +2,8 @@
 /*
  * Lines: a text file that people write, read line by line.
  *
- * Empty lines are skipped, and so are lines whose first character after spaces
- * is '#'.  Line ends may be those of Windows.
+ * Skipped are empty lines, and comments: lines whose first character after
+ * spaces is '#'.  Line ends may be those of Windows.
  */
 #ifndef LOADGEN_DATASET_LINES_H
 #define LOADGEN_DATASET_LINES_H
@@ -20,9 +20,9 @@ struct lines {
 	FILE *in;
 	char *text;
 	size_t capacity;
-	uint64_t number; /* of the last line, from 1 */
+	uint64_t number; /* of the last line that was returned, from 1 */
 	struct error *error;
-	bool failed; /* `error` is written */
+	bool failed; /* `error` has been set */
 };
 
 /* Open `path`; `l` borrows it and `error`.  False: `error` says why. */
@@ -30,12 +30,13 @@ MUST_CHECK bool lines_open(struct lines *l, const char *path,
 			   struct error *error);
 
 /*
- * The next line without its end, lent and writable until the next call.  NULL:
- * there is none, or it cannot be read; then lines_close() is false.
+ * The next line without its line end.  It is lent, and may be written to, until
+ * the next call.  NULL: there are no more lines, or the next one cannot be
+ * read; lines_close() tells which.
  */
 char *lines_next(struct lines *l);
 
-/* Set `error` to path, line number and what is wrong with the last line. */
+/* Set `error` to the path, the number of the last line, and this message. */
 __attribute__((format(printf, 2, 3))) void lines_fail(struct lines *l,
 						      const char *format, ...);
 

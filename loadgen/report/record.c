@@ -30,7 +30,9 @@ unsigned class_of(enum class_kind kind, double amount)
 	return i;
 }
 
-/* A reply that ends with an interval counts within it. */
+/*
+ * A reply that ends exactly at the end of an interval counts in that interval.
+ */
 static size_t interval_at(uint64_t end_ns)
 {
 	return end_ns == 0 ? 0 : (size_t)((end_ns - 1) / interval_ns);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Record: the results of a run, counted; and the outcome of the run, which is
- * its record and what the client and the server used.
+ * Record: counts of the results of a run.  Outcome: the record, and the CPU
+ * time and memory that client and server used.
  *
  * Pure: no clock, no network.  Every response time of a 2xx reply is kept as it
  * was measured, in nanoseconds (samples.h).
  *
  * Limits     40 bytes for each 2xx reply, 24 more with a calibration, and 8 for
- *            each request of an open loop; arrays double when they grow, so up
- *            to twice that.
+ *            each request of an open loop.  Arrays double when they grow, so it
+ *            can be twice as much.
  */
 #ifndef LOADGEN_REPORT_RECORD_H
 #define LOADGEN_REPORT_RECORD_H
@@ -25,8 +25,8 @@
 
 enum {
 	RECORD_STATUS_COUNT = 1000, /* three digits */
-	CLASS_COUNT = 4,            /* of each kind */
-	INTERVAL_S = 5, /* as in the figures of UCAM-CL-TR-781, 4.3 */
+	CLASS_COUNT = 4,            /* classes of each kind */
+	INTERVAL_S = 5, /* as in the plots of UCAM-CL-TR-781, section 4.3 */
 };
 
 /*
@@ -46,7 +46,7 @@ extern const struct class_bound class_bounds[CLASS_KINDS][CLASS_COUNT];
 /* The class of an upload of `amount` bytes or megapixels: an index. */
 unsigned class_of(enum class_kind kind, double amount);
 
-/* Of the 2xx replies of one class. */
+/* Figures of the 2xx replies to one class of uploads. */
 struct record_class {
 	struct samples response;
 	struct samples slowdown;
@@ -57,10 +57,13 @@ struct record_error {
 	uint64_t count;
 };
 
-/* Bytes answered 2xx in each INTERVAL_S of the run, by the end of the reply. */
+/*
+ * Bytes answered 2xx in each INTERVAL_S of the run.  A reply counts in the
+ * interval in which it ends.
+ */
 struct intervals {
 	uint64_t *bytes; /* owned */
-	size_t count;    /* up to the last that has bytes */
+	size_t count;    /* intervals up to the last one that has bytes */
 };
 
 /* Zero one to begin. */
@@ -69,7 +72,8 @@ struct record {
 	struct samples response;
 	struct samples from_last_byte;
 	struct samples from_first_byte;
-	struct samples slowdown; /* no unit; of files that are calibrated */
+	/* No unit; only of files with a time without load. */
+	struct samples slowdown;
 	/* By megapixels: only uploads that are JPEGs. */
 	struct record_class classes[CLASS_KINDS][CLASS_COUNT];
 	struct intervals intervals;
@@ -77,14 +81,15 @@ struct record {
 
 	/* Of an open loop. */
 	struct samples lag;    /* of requests that found a connection free */
-	uint64_t waited_count; /* of requests that did not */
+	uint64_t waited_count; /* requests that found no connection free */
 
-	uint64_t responses[RECORD_STATUS_COUNT]; /* by status, whole replies */
-	uint64_t request_count;                  /* the sum of those below */
-	uint64_t ok_count;                       /* answered 2xx */
-	uint64_t uploaded_bytes;                 /* of requests answered 2xx */
-	uint64_t transport_error_count;          /* without a whole reply */
-	struct record_error *errors;             /* the same, by text */
+	uint64_t responses[RECORD_STATUS_COUNT]; /* whole replies, by status */
+	/* all that have ended */
+	uint64_t request_count;
+	uint64_t ok_count;              /* answered 2xx */
+	uint64_t uploaded_bytes;        /* of requests answered 2xx */
+	uint64_t transport_error_count; /* without a whole reply */
+	struct record_error *errors;    /* transport errors, by text */
 	size_t error_kinds;
 };
 
@@ -96,8 +101,9 @@ void record_release(struct record *r);
 
 struct interval {
 	double end_s;
-	double bytes_per_s; /* over the part that lies within the run */
-	double cumulative_bytes_per_s; /* from the beginning to end_s */
+	double bytes_per_s; /* over the part of the interval within the run */
+	/* From the beginning of the run to end_s. */
+	double cumulative_bytes_per_s;
 };
 
 /* The number of intervals in a run of `makespan_ns`. */

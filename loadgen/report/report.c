@@ -14,7 +14,8 @@
 
 enum {
 	COLUMNS = 80,
-	INTERVALS_MAX = 8, /* in a row; of more, 8 at equal distances */
+	/* Lines to print; of more intervals, 8 at equal distances. */
+	INTERVALS_MAX = 8,
 };
 
 double report_makespan_s(const struct report *report)
@@ -32,7 +33,7 @@ static double client_share(const struct report *report)
 		       0;
 }
 
-/* True: there is reason to warn; `text` says which. */
+/* True: there is a reason for a warning, and `text` gives it. */
 typedef bool warn_fn(const struct report *report, struct error *text);
 
 static bool client_uses_its_core(const struct report *report,
@@ -50,8 +51,8 @@ static bool client_uses_its_core(const struct report *report,
 }
 
 /*
- * Compare the lag and the response time at each percentile, because a late tail
- * does not change the median.
+ * Compare lag and response time at each percentile: if only a few requests are
+ * late, the median does not show it.
  */
 static bool client_sends_late(const struct report *report, struct error *text)
 {
@@ -153,7 +154,10 @@ static struct interval interval_of(const struct outcome *outcome, size_t i)
 			     i);
 }
 
-/* The spread of whole intervals, without the last one, which may be short. */
+/*
+ * The spread of the rates of whole intervals.  The last one is left out,
+ * because it may be short.
+ */
 static void print_spread(FILE *out, const struct outcome *outcome)
 {
 	size_t count = outcome->makespan_ns / (INTERVAL_S * NS_PER_S);

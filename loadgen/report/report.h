@@ -16,8 +16,8 @@
  *  - the lag of an open loop is over a tenth of the response time, at p50, p90
  *    or p99;
  *  - client and server are on one machine, and the client used over 5 % of the
- *    CPU time that the server used; if that is less than 0.5 s, it is too
- *    inexact for a warning.
+ *    CPU time that the server used; if the server used less than 0.5 s, that
+ *    figure is too inexact for a warning.
  *
  * Ownership  A report borrows the options and the outcome.
  */
@@ -34,49 +34,51 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define REPORT_SCHEMA "darkroom-loadgen/1" /* of the JSON, and of a sweep's */
+/* Of the JSON of a run and of a sweep. */
+#define REPORT_SCHEMA "darkroom-loadgen/1"
 
 enum { WARNINGS_MAX = 3 };
 
 struct report {
 	const struct load_options *options;
 	uint32_t file_count;
-	struct outcome *outcome; /* its samples are reordered */
+	struct outcome *outcome; /* writing a report reorders its samples */
 	struct error warnings[WARNINGS_MAX];
 	size_t warning_count;
 };
 
-/* Of a run over `file_count` files. */
+/* The report of a run over `file_count` files. */
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome);
 
 double report_makespan_s(const struct report *report);
 
-/* With units, in 80 columns; "-" for a figure that is not known. */
+/* Figures with units, in 80 columns.  A figure that is not known is "-". */
 void report_print(FILE *out, const struct report *report);
 
 /*
- * One JSON object; null for a figure that is not known.  False: the object is
- * not written.
+ * One JSON object.  A figure that is not known is null.  False: the object
+ * could not be written.
  */
 MUST_CHECK bool report_write_json(FILE *out, const struct report *report);
 
 /*
- * CSV.  Times are in seconds from the beginning of the run.  A time is empty
- * if there is none: an intended time in a closed loop, a last byte sent if the
- * server replied before it.  Without a whole reply, `status` is empty and
- * `error` says why.  The caller asks ferror() whether all was written.
+ * CSV.  Times are in seconds from the beginning of the run.  A time that does
+ * not exist is empty: the intended time in a closed loop, and the time of the
+ * last byte sent if the server replied earlier.  Without a whole reply,
+ * `status` is empty and `error` says why.  The caller checks for errors by
+ * ferror().
  */
 void csv_write_names(FILE *out);
 
-/* `path` is that of the upload. */
+/* `path` is the upload's. */
 void csv_write_row(FILE *out, const struct result *r, const char *path);
 
 /*
- * Write the distribution of samples in nanoseconds, which are reordered.
- * Values are milliseconds, and exact.  HdrHistogram's last line, which
- * describes its buckets, is left out: there are no buckets.  False: not
- * written.
+ * Write the distribution of samples that are in nanoseconds; this reorders
+ * them.  The file has milliseconds, which are exact.  HdrHistogram's last line
+ * describes its buckets; it is left out, because there are no buckets here.
+ * False: the file could not be written.
  */
 MUST_CHECK bool percentiles_write(FILE *out, struct samples *ns);
 

@@ -187,7 +187,7 @@ static void json_add_rates(struct json *j, const struct report *report)
 	const struct record *r = &report->outcome->record;
 	double s = report_makespan_s(report);
 
-	/* Without time they are not finite, and so null. */
+	/* If the run took no time, these are not finite, and JSON has null. */
 	json_add_number(j, "bytes_per_s", (double)r->uploaded_bytes / s);
 	json_add_number(j, "responses_per_s", (double)r->ok_count / s);
 	json_add_number(j, "megapixels_per_s", r->megapixels / s);

@@ -76,7 +76,10 @@ static size_t count_up_to(const struct samples *s, size_t rank)
 	return rank;
 }
 
-/* Samples above rung `i`: 10, 9 .. 6 tenths of a half, then of the next. */
+/*
+ * The number of samples above rung `i`: 10, 9 .. 6 tenths of all; then 10, 9 ..
+ * 6 tenths of half as many; and so on.
+ */
 static size_t count_above(size_t count, unsigned i)
 {
 	size_t tenths = 2 * RUNGS_PER_HALF - i % RUNGS_PER_HALF;

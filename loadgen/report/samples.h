@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples: measured values, all kept, and their exact figures.
+ * Samples: all measured values are kept, so their figures are exact.
  *
  * Percentiles are by nearest rank: the smallest sample that at least p per cent
  * of all samples do not exceed.  Nothing is rounded into buckets.
  *
  * Pure.  The unit is that of the samples.
  *
- * Limits     8 bytes for each sample, and up to twice that, as the array
- *            doubles when it grows.
+ * Limits     8 to 16 bytes for each sample, because the array doubles when it
+ *            grows.
  */
 #ifndef LOADGEN_REPORT_SAMPLES_H
 #define LOADGEN_REPORT_SAMPLES_H
@@ -47,7 +47,7 @@ struct summary {
 /* Make room for one more.  False: out of memory, and `s` is as it was. */
 MUST_CHECK bool samples_reserve(struct samples *s);
 
-/* There is room. */
+/* samples_reserve() has made room. */
 void samples_add(struct samples *s, double value);
 
 /* False: there are no samples, and `out` is untouched.  Reorders `s`. */
@@ -59,7 +59,7 @@ bool samples_summarize(struct samples *s, struct summary *out);
  */
 struct samples_rung {
 	double value;      /* the sample at this percentile */
-	double percentile; /* 0 .. 1; 1 only on the last */
+	double percentile; /* 0 .. 1; 1 only on the last rung */
 	size_t count;      /* samples that are not greater than `value` */
 };
 

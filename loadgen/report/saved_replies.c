@@ -17,7 +17,7 @@ struct save {
 	const struct dataset *dataset;
 	int dir_fd;
 	FILE *status;
-	char **names; /* of the replies, by file of the dataset */
+	char **names; /* name of the reply to each file of the dataset */
 };
 
 /* 'a/b.jpg' -> 'a__b.jpg', for free().  NULL: out of memory. */
@@ -55,7 +55,10 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* 'a/b.jpg' and 'a__b.jpg' would silently overwrite each other. */
+/*
+ * False: two uploads have the same name, such as 'a/b.jpg' and 'a__b.jpg', and
+ * would overwrite each other's replies.
+ */
 static bool names_differ(const struct save *s, struct error *error)
 {
 	uint32_t count = s->dataset->count;

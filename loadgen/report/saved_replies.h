@@ -3,11 +3,11 @@
  * Saved replies: the replies of a run in a folder, and the comparison of a
  * later run's replies with them.
  *
- * The body of each 2xx reply goes to a file that is named after the upload:
- * its path with '/' written as '__'.  If a file is sent several times, the last
+ * The body of each 2xx reply goes to a file that is named after the upload: its
+ * path with '/' written as '__'.  If a file is sent several times, the last
  * reply stays.  status.tsv gets one line for each request, in the order in
- * which they end: path, status or error, reply bytes.  (Control characters in
- * a path are written as '?' there.)
+ * which requests end: path; status or error; bytes of the reply.  (Control
+ * characters in a path are written as '?'  there.)
  */
 #ifndef LOADGEN_REPORT_SAVED_REPLIES_H
 #define LOADGEN_REPORT_SAVED_REPLIES_H
@@ -23,7 +23,8 @@ struct save;
 
 /*
  * Make `dir` if it does not exist, and begin status.tsv.  The dataset is lent.
- * NULL: `error` says why; one reason is that two uploads would share a file.
+ * NULL: `error` says why.  It is an error if two uploads would have the same
+ * file name.
  */
 struct save *save_new(const char *dir, const struct dataset *dataset,
 		      struct error *error);
@@ -32,7 +33,10 @@ struct save *save_new(const char *dir, const struct dataset *dataset,
 MUST_CHECK bool save_add(struct save *s, const struct result *result,
 			 struct error *error);
 
-/* Finish status.tsv and free `s`.  False: it is not whole.  NULL is fine. */
+/*
+ * Finish status.tsv and free `s`.  False: status.tsv is not complete.  `s` may
+ * be NULL.
+ */
 bool save_free(struct save *s, struct error *error);
 
 /*

@@ -21,9 +21,9 @@ enum {
 
 /* From /proc/PID/stat, as proc(5) describes it. */
 struct process_stat {
-	pid_t parent; /* 0: none, or not in this process's container */
+	pid_t parent; /* 0: none, or outside of this process's container */
 
-	/* User and system time, with that of children that ended. */
+	/* User and system time, including that of children that ended. */
 	uint64_t cpu_ticks;
 };
 
@@ -145,7 +145,7 @@ bool processes_add_pid(struct processes *p, pid_t pid)
 	return true;
 }
 
-/* An IPv4 address mapped to IPv6, so that one type holds both. */
+/* The IPv4 address as an IPv6 address, so that one type is enough for both. */
 static struct in6_addr to_ipv6(struct in_addr address)
 {
 	struct in6_addr all = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
@@ -168,7 +168,7 @@ static bool is_own(const struct addrinfo *a)
 /* One line of /proc/net/tcp or tcp6. */
 struct listener {
 	struct in6_addr address;
-	bool is_any; /* any address of its family */
+	bool is_any; /* bound to all addresses of its family */
 	unsigned port;
 	uint64_t inode;
 };
@@ -177,7 +177,7 @@ struct listener {
 static bool read_listener(const char *line, int family, struct listener *out)
 {
 	static const uint32_t nowhere[4];
-	uint32_t words[4] = { 0 }; /* in network order, as they are printed */
+	uint32_t words[4] = { 0 }; /* the kernel prints them in network order */
 	size_t count = family == AF_INET ? 1 : 4;
 	char address[33];
 	unsigned state;
@@ -301,7 +301,9 @@ void processes_add_listeners(struct processes *p, const char *host,
 	processes_add_descendants(p);
 }
 
-/* Of the process and of its children that ended.  0: no such process. */
+/*
+ * CPU time of the process and of its children that ended. 0: no such process.
+ */
 static double process_cpu_s(pid_t pid)
 {
 	struct process_stat stat;
@@ -311,7 +313,7 @@ static double process_cpu_s(pid_t pid)
 	return (double)stat.cpu_ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* From a status file; a number that the file lacks is 0. */
+/* Numbers from a status file in /proc; 0 if the file lacks one. */
 struct status {
 	uint64_t peak_kb;
 	uint64_t voluntary;
@@ -361,7 +363,7 @@ static void add_switches(struct server_usage *u, pid_t pid)
 	closedir(threads);
 }
 
-/* Fill in what was used since the processes started. */
+/* Fill in the usage since the processes started. */
 static void read_usage(struct server_usage *u)
 {
 	for (size_t i = 0; i < u->processes.count; i++) {
@@ -399,7 +401,7 @@ void server_watch_begin(struct server_watch *w,
 	read_usage(&w->before);
 }
 
-/* Counters of ended threads are lost, so that a sum may even decrease. */
+/* A thread that ends takes its counter with it, so a sum may even decrease. */
 static uint64_t counter_growth(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;

@@ -11,23 +11,22 @@
  * Which processes: those that hold the socket that listens at the server's
  * address, and all their descendants, such as the workers of nginx and node.
  * Processes that the server starts during the run count too.  This program is
- * never counted.  Process 1 is counted only if it was added by its number: it
- * holds the sockets of services that systemd has not started yet, but within a
- * container it may be the server.
+ * never counted.  Process 1 is counted only if it was added by its number.  It
+ * may be systemd, which holds the sockets of services that it has not started
+ * yet; within a container it may be the server.
  *
  * What is read, summed over the processes:
- *  - CPU time, user and system, in the kernel's clock ticks of 10 ms.  That of
- *    a process that ended counts if its parent belongs to the server and waited
- *    for it.
+ *  - CPU time, user and system, in the kernel's clock ticks of 10 ms.  The CPU
+ *    time of a process that ended counts if its parent belongs to the server
+ *    and waited for it.
  *  - Peak memory: the most resident pages of each process (VmHWM).  A page that
  *    two processes share counts twice.  At the beginning of a run the peaks are
- *    reset, which the kernel allows only for processes of the same user.  A
- *    peak that was not reset, and that of a process that started during the
- *    run, is the peak since the start of that process.
- *  - Context switches of the threads that live when the watch ends; those of
- *    threads that have ended are lost.  A server with a thread for each
- *    connection ends its threads when the connections are closed: end the watch
- *    before that.
+ *    reset, which the kernel allows only for processes of the same user.  If a
+ *    peak was not reset, it is the peak since the process started.
+ *  - Context switches of the threads that still exist when the watch ends;
+ *    those of threads that have ended are lost.  A server with a thread for
+ *    each connection ends its threads when the connections are closed: end the
+ *    watch before that.
  *
  * Limits     A process that /proc hides from this user is not found.  If a
  *            proxy listens for the server, as Docker's does, the proxy is
@@ -43,7 +42,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PROCESSES_MAX = 512 }; /* more are left out */
+enum { PROCESSES_MAX = 512 }; /* further processes are not counted */
 
 /* Zero one to begin. */
 struct processes {
@@ -52,21 +51,24 @@ struct processes {
 };
 
 struct server_usage {
-	struct processes processes; /* if there are none, ignore the rest */
+	/* If empty, the other members mean nothing. */
+	struct processes processes;
 	double cpu_s;
 	uint64_t peak_memory_bytes;
-	bool peak_was_reset; /* of all processes at the beginning */
+	/* The peaks of all processes were reset at the beginning. */
+	bool peak_was_reset;
 	uint64_t voluntary_switches;
 	uint64_t involuntary_switches;
 };
 
 struct server_watch {
-	struct server_usage before; /* since the processes started */
+	/* Usage before the watch, since the processes started. */
+	struct server_usage before;
 };
 
 /*
- * Add the processes that listen at `port` of `host`, if `host` is this machine,
- * and their descendants.  There may be none.
+ * If `host` is this machine, add the processes that listen at its `port`, and
+ * their descendants.  There may be no such processes.
  */
 void processes_add_listeners(struct processes *p, const char *host,
 			     uint16_t port);
@@ -74,7 +76,7 @@ void processes_add_listeners(struct processes *p, const char *host,
 /* Add `pid` and its descendants.  False: there is no such process. */
 MUST_CHECK bool processes_add_pid(struct processes *p, pid_t pid);
 
-/* Begin to watch `processes`, of which there may be none. */
+/* Begin to watch `processes`, which may be empty. */
 void server_watch_begin(struct server_watch *w,
 			const struct processes *processes);
 

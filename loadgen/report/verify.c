@@ -152,7 +152,8 @@ static bool find_expected_size(struct expected_size *out, const char *target,
 
 	if (!read_query(target, &wanted))
 		return false;
-	if (upload->orientation >= 5 && !wanted.as_stored) { /* on its side */
+	/* The orientation turns it by 90 degrees. */
+	if (upload->orientation >= 5 && !wanted.as_stored) {
 		width_px = upload->height_px;
 		height_px = upload->width_px;
 	}
@@ -167,7 +168,7 @@ static bool is_near(double expected_px, int px)
 	return fabs(px - nearest_px) <= 1;
 }
 
-/* Give or take one pixel on each side. */
+/* Width and height may each differ by one pixel. */
 static bool is_as_expected(const struct expected_size *p, int width_px,
 			   int height_px)
 {

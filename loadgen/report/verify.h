@@ -3,16 +3,16 @@
  * Verify: checks that a reply is the picture that was requested.
  *
  * A reply must be a JPEG that libjpeg-turbo decodes to its end without a
- * warning.  It is decoded at an eighth of the size, which reads all data.  With
- * VERIFY_SIZE the reply must also have the size that w, h, fit, enlarge and
- * orient of the query ask for by the rules of Darkroom's HTTP API, give or take
- * one pixel on each side.  The size is checked first: a reply of the wrong size
- * is not decoded.
+ * warning.  It is decoded at an eighth of its size; this also reads all of its
+ * data.  With VERIFY_SIZE the reply must also have the size that Darkroom's
+ * HTTP API defines for the query's w, h, fit, enlarge and orient.  Width and
+ * height may differ by one pixel.  The size is checked first: a reply of the
+ * wrong size is not decoded.
  *
- * This is an independent check: it uses none of the server's code.
+ * The check is independent: it uses none of the server's code.
  *
  * Threads    One for each `struct verify`.
- * Limits     A picture of more than 100 megapixels is wrong.
+ * Limits     A reply of more than 100 megapixels is judged wrong.
  */
 #ifndef LOADGEN_REPORT_VERIFY_H
 #define LOADGEN_REPORT_VERIFY_H
@@ -27,10 +27,10 @@
 enum verify_kind {
 	VERIFY_NONE,
 	VERIFY_DECODE,
-	VERIFY_SIZE, /* and decode */
+	VERIFY_SIZE, /* check the size, and decode */
 };
 
-/* By its name on the command line.  False: no such name. */
+/* Find the kind with this name on the command line.  False: no such name. */
 MUST_CHECK bool verify_find(const char *name, enum verify_kind *kind);
 
 struct verify;
@@ -40,10 +40,10 @@ struct verify *verify_new(enum verify_kind kind);
 void verify_free(struct verify *v);
 
 /*
- * Check the reply `bytes` to `upload`, which was sent to `target`, a path with
- * a query or none.  Any size is right if the size of `upload` is not known
- * (width_px 0) or if a variant in the query has a size of its own.  False:
- * `why` says what is wrong with the reply.
+ * Check the reply `bytes` to `upload`.  `target` is the path and query of the
+ * request.  Any size is right if the size of `upload` is not known (width_px 0)
+ * or if a variant in the query has a size of its own.  False: `why` says what
+ * is wrong with the reply.
  */
 MUST_CHECK bool verify_reply(struct verify *v, const void *bytes, size_t size,
 			     const char *target,

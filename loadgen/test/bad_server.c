@@ -29,7 +29,7 @@ static void pause_us(long us)
 }
 
 /*
- * Read the head one byte at a time, so that nothing of the body is read.
+ * Read the head one byte at a time, so that no byte of the body is read.
  * False: the client has closed.
  */
 static bool read_head(int fd, char head[HEAD_BYTES_MAX])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server that misbehaves at every second request, beginning with the first:
- * it does things that HTTP servers should never or rarely do.  The other
- * requests get 200 and "ok".
+ * it does things that an HTTP server should never do, or rarely does.  The
+ * other requests get 200 and "ok".
  *
  * It uses plain sockets, because an HTTP library would not misbehave.
  *
@@ -18,19 +18,19 @@
 #include <stdbool.h>
 
 enum bad_end {
-	BAD_END_KEEPS,  /* the connection, for the next request */
-	BAD_END_CLOSES, /* in the same packet as its reply */
+	BAD_END_KEEPS,  /* keep the connection for the next request */
+	BAD_END_CLOSES, /* close, in the same packet as the reply */
 	BAD_END_RESETS,
-	BAD_END_WAITS, /* until the client has closed */
+	BAD_END_WAITS, /* wait until the client has closed */
 };
 
-/* Done in this order, if set. */
+/* What to do wrong.  Members that are set are done in this order. */
 struct misdeed {
 	const char *early;  /* sent when the head has come */
-	bool leaves_body;   /* never reads it */
-	bool reads_slowly;  /* a little at a time, with pauses */
+	bool leaves_body;   /* do not read the body */
+	bool reads_slowly;  /* read the body a little at a time, with pauses */
 	const char *reply;  /* sent when the body has come */
-	bool writes_slowly; /* the reply, a byte at a time */
+	bool writes_slowly; /* write the reply one byte at a time */
 	enum bad_end end;
 };
 
@@ -41,7 +41,7 @@ struct bad_server {
 	int port;
 	char url[SERVER_URL_BYTES];
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the counts */
+	pthread_mutex_t lock; /* protects the counts */
 
 	unsigned connection_count;
 	unsigned request_count;

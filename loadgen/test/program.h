@@ -11,8 +11,8 @@
 void program_find(const char *name, char path[SCRATCH_PATH_BYTES]);
 
 /*
- * Start loadgen with `args`, which NULL ends; its output goes to the files
- * stdout and stderr of `scratch`.
+ * Start loadgen with `args`, a list that ends with NULL.  Its output goes to
+ * the files stdout and stderr in `scratch`.
  */
 pid_t program_start(const struct scratch *scratch, const char *const *args);
 

@@ -21,7 +21,7 @@ static void init(struct sample *s)
 			.dataset = "photos \"new\"",
 			.connections = 4,
 			.passes = 2,
-			.seed = UINT64_MAX, /* more than a double holds */
+			.seed = UINT64_MAX, /* not exact in a double */
 		},
 	};
 }

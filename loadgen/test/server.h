@@ -15,7 +15,7 @@
 enum server_mode {
 	SERVER_ECHO,        /* 200 and the upload itself */
 	SERVER_BUSY,        /* 503 */
-	SERVER_CUT,         /* 200, and close within the body */
+	SERVER_CUT,         /* 200, and close before the end of the body */
 	SERVER_DROP_SECOND, /* close every second request without a reply */
 	SERVER_LONG,        /* 200 and a body of reply_bytes */
 	SERVER_STALL,       /* as ECHO, but pauses at the first request */
@@ -30,20 +30,20 @@ enum {
 struct server_body {
 	char *bytes;
 	size_t size_bytes;
-	char width[16]; /* the query's w; empty: none */
+	char width[16]; /* parameter w of the query; empty: none */
 };
 
 struct server {
 	enum server_mode mode;
 	size_t reply_bytes;        /* of SERVER_LONG */
-	bool takes_forms;          /* accepts only multipart */
+	bool takes_forms;          /* accept only multipart forms */
 	const char *authorization; /* expected of each request; NULL: none */
 	void *daemon;
 	char url[SERVER_URL_BYTES];
 
 	unsigned connection_count;
-	unsigned open_count;      /* of them, now */
-	unsigned open_count_peak; /* at once */
+	unsigned open_count;      /* connections that are open now */
+	unsigned open_count_peak; /* most connections at the same time */
 	unsigned request_count;
 	unsigned strange_count; /* requests that are not as they should be */
 	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */

@@ -28,7 +28,7 @@ static void test_constant_is_exact(void)
 	draw(ARRIVALS_CONSTANT, 0.5, 1);
 	assert(times_ns[0] == 0);
 	assert(times_ns[3] == UINT64_C(6000000000));
-	draw(ARRIVALS_CONSTANT, 3, 1); /* gaps are not a whole number of ns */
+	draw(ARRIVALS_CONSTANT, 3, 1); /* 1/3 s is not a whole number of ns */
 	assert(times_ns[99999] == UINT64_C(33333000000000));
 }
 
@@ -86,7 +86,10 @@ static void test_poisson_gaps_are_exponential(void)
 	}
 }
 
-/* Gaps are independent: a share of exp(-2) are two long gaps in a row. */
+/*
+ * Gaps are independent: a gap and the next one are both longer than the mean
+ * with probability exp(-2).
+ */
 static void test_poisson_gaps_are_independent(void)
 {
 	int both = 0;

@@ -23,7 +23,7 @@ enum { HARMED = TRIAL_FILES / 2, HEADER_BYTES = 60000 };
 struct row {
 	struct misdeed misdeed;
 	int status;        /* 0: a transport error */
-	const char *error; /* its text */
+	const char *error; /* of the result */
 };
 
 static const struct row rows[] = {
@@ -153,14 +153,17 @@ static void run_row(const struct row *row, uint32_t connections)
 static void test_each_misdeed(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		/* In sequence, each would take its whole time-out. */
+		/*
+		 * With one connection, every timeout would be waited for in
+		 * sequence.
+		 */
 		if (rows[i].status != 0 || rows[i].misdeed.end != BAD_END_WAITS)
 			run_row(&rows[i], 1);
 		run_row(&rows[i], HARMED);
 	}
 }
 
-/* A reply with `count` bytes in its header. */
+/* A reply whose head has `count` bytes. */
 static char *make_long_reply(size_t count)
 {
 	char *reply;

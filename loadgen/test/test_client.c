@@ -32,7 +32,7 @@ static void expect_bodies(const struct trial *t, const struct server *server)
 		}
 	}
 	for (uint32_t f = 0; f < TRIAL_FILES; f++) {
-		/* The four empty files are all equal. */
+		/* Four files are empty, so they cannot be told apart. */
 		unsigned alike = trial_size(f) == 0 ? 4 : 1;
 
 		assert(got[f] == alike * t->passes);
@@ -74,7 +74,10 @@ static void test_no_more_connections_than_requests(void)
 	trial_release(&t);
 }
 
-/* The name may have several addresses; the server listens at one. */
+/*
+ * The name may have several addresses, and the server listens only at one of
+ * them.
+ */
 static void test_host_by_name(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -151,7 +154,7 @@ static void test_too_long_reply_is_a_transport_error(void)
 	t.config.connections = 1;
 	t.stop_after = 1;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == 1); /* the longest that is accepted */
+	assert(t.record.ok_count == 1); /* the longest reply that is accepted */
 	server_release(&server);
 	trial_release(&t);
 
@@ -178,7 +181,8 @@ static void test_gives_up_where_nothing_listens(void)
 	trial_run(&t);
 	close(port);
 	assert(t.end == CLIENT_GAVE_UP);
-	assert(t.record.request_count == 8); /* the least number, by client.h */
+	/* The smallest number of failures in client.h. */
+	assert(t.record.request_count == 8);
 	assert(t.record.transport_error_count == 8);
 	assert(strcmp(t.error, "Connection refused") == 0);
 	trial_release(&t);
@@ -219,13 +223,17 @@ static void test_ends_when_told(void)
 	t.passes = 1000;
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_STOPPED);
-	assert(t.record.request_count >= 5); /* with those of the same step */
+	/* Others may have ended in the same step. */
+	assert(t.record.request_count >= 5);
 	assert(t.record.request_count < 5 + TRIAL_CONNECTIONS);
 	server_release(&server);
 	trial_release(&t);
 }
 
-/* The order has no end, but requests in flight end. */
+/*
+ * The order of files has no end; the run ends by its duration, after the
+ * requests in flight.
+ */
 static void test_ends_with_its_time(void)
 {
 	struct server server = { .mode = SERVER_BUSY };

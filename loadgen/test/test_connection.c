@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests one connection without a client, for cases that would depend on the
- * kernel's timing if a client were used.
+ * One connection without a client.  With a client, these cases would depend on
+ * the kernel's timing.
  */
 #include "loadgen/client/connection.h"
 

@@ -15,7 +15,7 @@
 
 enum { FILES = 3 };
 
-static struct scratch scratch; /* has photos/ and all outputs */
+static struct scratch scratch; /* contains photos/ and all output files */
 static char photos[SCRATCH_PATH_BYTES];
 
 #define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
@@ -123,7 +123,7 @@ static void test_queries(void)
 		   server.url) == 0);
 	server_stop(&server);
 	assert(server.request_count == 2 + 20 * FILES);
-	by_file = server.bodies[0].bytes[0] == 'o'; /* as in "one" */
+	by_file = server.bodies[0].bytes[0] == 'o'; /* the file named "one" */
 	assert(strcmp(server.bodies[by_file ? 0 : 1].width, "7") == 0);
 	assert(strcmp(server.bodies[by_file ? 1 : 0].width, "") == 0);
 	for (unsigned i = 2; i < server.request_count; i++)
@@ -299,7 +299,8 @@ static void test_interrupted(void)
 	pid_t pid = program_start(
 		&scratch,
 		(const char *const[]){ "--dataset", photos, url, NULL });
-	int client = accept(port, NULL, NULL); /* so the program is running */
+	/* It connects, so the program is running. */
+	int client = accept(port, NULL, NULL);
 
 	assert(client >= 0);
 	assert(kill(pid, SIGINT) == 0);

@@ -16,7 +16,7 @@
 
 enum { FILES = 4 }; /* in SAMPLES */
 
-static struct scratch scratch;         /* has all outputs */
+static struct scratch scratch;         /* contains all output files */
 static char texts[SCRATCH_PATH_BYTES]; /* a folder without JPEGs */
 
 #define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
@@ -29,7 +29,10 @@ static double number(const cJSON *object, const char *name)
 	return item->valuedouble;
 }
 
-/* Names in these objects are data: statuses and error texts. */
+/*
+ * Does the object have statuses or error texts as names?  They are data, not
+ * keys to document.
+ */
 static bool has_data_for_names(const cJSON *item)
 {
 	return item->string != NULL &&
@@ -96,7 +99,7 @@ static void test_every_key_is_documented(void)
 	free(document);
 }
 
-/* Use more before the run than is used during it. */
+/* Use CPU time before the run: more than is used during the run. */
 static void burn_a_second(void)
 {
 	struct timespec cpu;
@@ -106,7 +109,10 @@ static void burn_a_second(void)
 	while (cpu.tv_sec < 1);
 }
 
-/* The test itself is the server, and a parent of the client. */
+/*
+ * The measured server is this process, although it is also the parent of the
+ * client.
+ */
 static void expect_server_is_this(void)
 {
 	cJSON *object = scratch_read_json(&scratch, "server.json");

@@ -9,7 +9,10 @@
 
 enum { CONNECTIONS = 2000, FILES_SPARE = 100, SKIPPED = 77 };
 
-/* This process is the server; the client has its own limit. */
+/*
+ * Raise the limit of this process, which is the server; the client raises its
+ * own.
+ */
 static bool raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -20,7 +23,7 @@ static bool raise_file_limit(void)
 	return limit.rlim_max >= CONNECTIONS + FILES_SPARE;
 }
 
-/* One request for each connection, and the first reply after a second. */
+/* One request on each connection; the first reply comes after a second. */
 static void test_closed_loop(const struct scratch *scratch)
 {
 	static struct server server = { .mode = SERVER_STALL };

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The whole schedule of a pass is shorter than the server's stall. */
+/* All requests of a pass are due before the server's pause ends. */
 enum { GAP_MS = 10, STALL_MS = SERVER_STALL_MS };
 _Static_assert(TRIAL_FILES *GAP_MS < STALL_MS, "all are due in the stall");
 
@@ -68,7 +68,10 @@ static void test_waiting_for_a_connection_counts(void)
 	trial_release(&t);
 }
 
-/* The client sleeps while all are due; their times do not change. */
+/*
+ * The client sleeps until all requests are due; their intended times do not
+ * change.
+ */
 static void test_slow_client_does_not_move_the_schedule(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -126,7 +129,7 @@ static void test_poisson_sends_each_file(void)
 	trial_release(&t);
 }
 
-/* The server is late for all of them, but they are sent. */
+/* The server answers none of them in time, but all are sent. */
 static void test_duration_bounds_the_schedule(void)
 {
 	struct server server = { .mode = SERVER_STALL };

@@ -9,7 +9,10 @@
 
 enum { ARGS_MAX = 30 };
 
-/* Parse a line of words parted by single spaces.  Its copy is lent to `o`. */
+/*
+ * Parse a line of words separated by single spaces.  A copy of it is lent to
+ * `o`.
+ */
 static bool parse(const char *line, struct load_options *o, struct error *error)
 {
 	static char copy[256];

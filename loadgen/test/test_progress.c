@@ -25,7 +25,10 @@ static void close_screen(struct screen *s)
 	free(s->text);
 }
 
-/* Compares what this call shows, `at_s` after the beginning. */
+/*
+ * Show the progress `at_s` after the beginning, and compare what this call
+ * wrote.
+ */
 static void expect_shown(struct screen *s, const struct record *r,
 			 uint64_t at_s, const char *expected)
 {

@@ -187,7 +187,10 @@ static void test_errors(void)
 	assert(objective_judge(&o, &t) == SHORTFALL_ERRORS);
 }
 
-/* 20 may be late as 2 %, and 20 more may be in flight for 200 ms each. */
+/*
+ * 40 requests may be unanswered: 2 % are 20, and 20 more are in flight if each
+ * takes 200 ms.
+ */
 static void test_falling_behind(void)
 {
 	struct summary ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A record's counts and rates are those worked out by hand. */
+/* Counts and rates of a record are as computed by hand. */
 #include "loadgen/report/record.h"
 
 #include "base/clock.h"
@@ -95,7 +95,10 @@ static void test_megapixels(void)
 	record_release(&r);
 }
 
-/* From the first byte or the intended time; none without a calibration. */
+/*
+ * The slowdown counts from the first byte or the intended time; without a
+ * calibration there is none.
+ */
 static void test_slowdown(void)
 {
 	struct record r = { 0 };
@@ -129,7 +132,7 @@ static void add_bytes(struct record *r, uint64_t ended_ns, uint64_t bytes)
 
 	assert(record_add(r, &result));
 	result.status = 503;
-	assert(record_add(r, &result)); /* which does not count */
+	assert(record_add(r, &result)); /* not 2xx: it does not count */
 }
 
 static void expect_interval(const struct record *r, uint64_t makespan_ns,
@@ -143,7 +146,7 @@ static void expect_interval(const struct record *r, uint64_t makespan_ns,
 	assert(fabs(got.cumulative_bytes_per_s - cumulative) < 1e-9);
 }
 
-/* Five seconds each; the last is shorter. */
+/* Intervals of five seconds; the last one is shorter. */
 static void test_interval_rates(void)
 {
 	struct record r = { 0 };
@@ -151,7 +154,8 @@ static void test_interval_rates(void)
 
 	add_bytes(&r, 1, 40);
 	add_bytes(&r, 16 * NS_PER_S, 100); /* replies end in any order */
-	add_bytes(&r, 5 * NS_PER_S, 60);   /* ends with the interval */
+	/* Ends exactly at the end of an interval. */
+	add_bytes(&r, 5 * NS_PER_S, 60);
 	add_bytes(&r, 5 * NS_PER_S + 1, 30);
 	assert(intervals_count(makespan_ns) == 4);
 	expect_interval(&r, makespan_ns, 0, 5, 20, 20);

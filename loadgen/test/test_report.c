@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There is one warning; it contains `part`, and text and JSON show it. */
+/*
+ * There is exactly one warning.  It contains `part`, and is in both text and
+ * JSON.
+ */
 static void expect_warning(struct sample *s, const char *part)
 {
 	struct report report = sample_report(s);
@@ -45,7 +48,7 @@ static void test_client_without_cpu(void)
 	sample_release(&s);
 }
 
-/* Two more late requests change the p99. */
+/* Two more late requests are enough to change the p99. */
 static void test_late_sending(void)
 {
 	struct sample s;
@@ -132,7 +135,7 @@ static void test_closed_loop(void)
 	expect_in(text, ">= 800 KB 89 46.000 46.000 82.000 90.000");
 	expect_in(text, "0.1-0.5 MP 89 46.000 46.000 82.000 90.000");
 	expect_in(text, "from first byte 90 91.000 90.000 162.000 180.000");
-	assert(strstr(text, "50-200 KB") == NULL); /* there are none */
+	assert(strstr(text, "50-200 KB") == NULL); /* no upload has this size */
 	assert(strstr(text, "cumulative") == NULL &&
 	       strstr(text, "slowdown") == NULL);
 	assert(strstr(text, "verified") == NULL &&

@@ -139,7 +139,7 @@ static void read_order(uint64_t seed, uint32_t out[TOTAL])
 	for (int i = 0; i < TOTAL; i++)
 		assert(order_next(&o, &out[i]));
 	assert(!order_next(&o, &after));
-	assert(!order_next(&o, &after)); /* it stays over */
+	assert(!order_next(&o, &after)); /* there is nothing after the end */
 	order_release(&o);
 }
 
@@ -407,7 +407,7 @@ static void test_seed_and_number_decide(void)
 		same_by_seed += params_draw(&p, 4, i) == drawn;
 		same_as_last += params_draw(&p, 3, i - 1) == drawn;
 	}
-	/* By chance one in ten, +- 5 standard deviations of 95. */
+	/* By chance one in ten is the same; 475 are 5 standard deviations. */
 	assert(abs(same_by_seed - DRAWS / 10) < 475);
 	assert(abs(same_as_last - DRAWS / 10) < 475);
 	params_release(&p);

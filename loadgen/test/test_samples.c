@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures of samples are those worked out by hand. */
+/* Figures of samples are as computed by hand. */
 #include "loadgen/report/samples.h"
 
 #include <assert.h>
@@ -40,7 +40,8 @@ static void test_nearest_rank(void)
 	expect_ranks(10, 5, 9, 10, 10);
 	expect_ranks(200, 100, 180, 198, 200);
 	expect_ranks(1000, 500, 900, 990, 999);
-	expect_ranks(5000, 2500, 4500, 4950, 4995); /* arrays have grown */
+	/* Enough samples that the array has grown. */
+	expect_ranks(5000, 2500, 4500, 4950, 4995);
 }
 
 static void test_mean(void)
@@ -105,7 +106,7 @@ static void test_ladder(void)
 	while (samples_rung(&s, last + 1, &rung))
 		last++;
 	expect_rung(&s, last, 1, 1000);
-	/* 0.6 * 1000 / 512 samples are one, 1000 / 1024 are none */
+	/* 0.6 * 1000 / 512 is one sample, 1000 / 1024 is none */
 	assert(last == 50);
 	expect_rung(&s, last - 1, 1 - 0.6 / 512, 999);
 	samples_release(&s);

@@ -117,7 +117,8 @@ static void test_errors_name_the_place(void)
 	assert(strstr(error.text, "Not a directory") != NULL);
 	save = save_new(s.dir, &d, &error);
 	assert(save != NULL);
-	scratch_mkdir(&s, "a.jpg"); /* so that the reply cannot be written */
+	/* A folder, so that the reply cannot be written. */
+	scratch_mkdir(&s, "a.jpg");
 	assert(!save_add(save, &result, &error));
 	assert(strstr(error.text, "a.jpg") != NULL);
 	assert(save_free(save, &error));
@@ -133,7 +134,7 @@ static void expect_wrong(const char *dir, const char *path, const void *bytes,
 	assert(strstr(why.text, part) != NULL);
 }
 
-/* Every byte is compared, and the length. */
+/* A reply equals the saved one only if its length and every byte are equal. */
 static void test_comparison(void)
 {
 	struct scratch scratch;

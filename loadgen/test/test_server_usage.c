@@ -20,7 +20,8 @@
 
 enum { MEMORY_BYTES = 128 << 20, SLEEPS = 50 };
 
-static int life_fd; /* of a child: closed when the child must end */
+/* In a child: the parent closes the other end when the child must end. */
+static int life_fd;
 
 /* A child that works on command, reports it, and waits for its end. */
 struct child {
@@ -29,7 +30,7 @@ struct child {
 	int hear;
 };
 
-/* Wait for the command to work, or end. */
+/* Wait until the parent tells this child to work or to end. */
 static void await_parent(void)
 {
 	char byte;
@@ -102,7 +103,7 @@ static long cpu_ns(void)
 	return cpu.tv_sec * 1000000000L + cpu.tv_nsec;
 }
 
-/* 0.3 s: one half in this program, the other in the kernel. */
+/* Use 0.3 s of CPU time, half in user mode and half in the kernel. */
 static void burn(void)
 {
 	while (cpu_ns() < 150000000)
@@ -163,7 +164,7 @@ static void *sleep_often(void *slept)
 	return NULL;
 }
 
-/* In a thread that lives on. */
+/* Sleep in a thread that then stays alive. */
 static void sleep_in_a_thread(void)
 {
 	static sem_t slept;
@@ -344,12 +345,15 @@ static void test_children_of_a_pid(void)
 	assert(processes_add_pid(&processes, c.pid));
 	assert(processes.count == 1);
 	let_work(&c);
-	assert(processes_add_pid(&processes, c.pid)); /* once more */
+	/* Adding it again is no error. */
+	assert(processes_add_pid(&processes, c.pid));
 	assert(processes.count == 3);
 	stop(&c);
 }
 
-/* By its number, process 1 is a server, as within a container. */
+/*
+ * If it is added by its number, process 1 can be a server, as in a container.
+ */
 static void test_process_1(void)
 {
 	struct processes processes = { 0 };

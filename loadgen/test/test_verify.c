@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reply is right if it decodes completely and has the size that the document
- * of the HTTP API says; the sizes here were worked out by hand.
+ * A reply is right if it decodes completely and has the size that
+ * docs/http-api.md defines; the sizes here were computed by hand.
  */
 #include "loadgen/report/verify.c" /* for find_expected_size() */
 
@@ -148,7 +148,7 @@ static void test_inside(void)
 	expect_size(&photo, "/?h=640&w=16384", 853, 640);
 	expect_size(&photo, "/v1/process?fit=cover&h=300", 400, 300);
 	expect_size(&photo, "/?w=640&h=640&fit=inside#w=3", 640, 480);
-	/* its exact height is a fifth of a pixel */
+	/* its exact height would be a fifth of a pixel */
 	expect_size(&strip, "/?w=300", 300, 1);
 }
 

@@ -60,7 +60,8 @@ void trial_release(struct trial *t)
 
 static void check_times(const struct trial *t, const struct result *r)
 {
-	assert(r->from_last_byte_ns > 0); /* the last byte was noticed */
+	/* The sending of the last byte was noticed. */
+	assert(r->from_last_byte_ns > 0);
 	assert(r->from_first_byte_ns >= r->from_last_byte_ns);
 	assert(r->scheduled == (t->arrivals != ARRIVALS_NONE));
 	if (!r->scheduled) {

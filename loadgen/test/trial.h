@@ -20,13 +20,14 @@ struct trial {
 	enum arrivals_kind arrivals; /* ARRIVALS_NONE: a closed loop */
 	double rate_per_s;
 	struct record record;
-	unsigned sent[TRIAL_FILES];        /* results, by file */
-	uint64_t response_ns[TRIAL_FILES]; /* of the last, by file */
+	unsigned sent[TRIAL_FILES];        /* number of results of each file */
+	uint64_t response_ns[TRIAL_FILES]; /* of the last result of each file */
 	uint64_t stop_after;      /* results until `done` says stop; 0: never */
 	uint64_t interrupt_after; /* results until `stop` is set; 0: never */
 	volatile sig_atomic_t stop;
-	const char *reply; /* of each 2xx, if kept; NULL: the upload itself */
-	uint64_t nap_at;   /* the result at which the client sleeps; 0: none */
+	/* Expected body of each 2xx; NULL: the upload itself. */
+	const char *reply;
+	uint64_t nap_at; /* the result at which the client sleeps; 0: none */
 	uint64_t nap_ns;
 	uint32_t nap_file;
 	uint64_t nap_began_ns;
@@ -45,7 +46,7 @@ void trial_run(struct trial *t);
 /* Start the server, run `t` with it, and stop it. */
 void trial_run_with(struct trial *t, struct server *server);
 
-/* From 0 to more than a socket accepts at once. */
+/* The size of a file: from 0 to more than a socket accepts at once. */
 size_t trial_size(uint32_t file);
 
 /* The order in which a pass sends the files. */
