@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Part of a file.  Reading beyond its end gives zeros. */
+/* A part of a file.  Reading beyond its end gives zeros. */
 struct span {
 	const uint8_t *bytes;
 	size_t size;
@@ -101,7 +101,7 @@ bool jpeg_inspect(struct jpeg_facts *f, const uint8_t *bytes, size_t size_bytes)
 		int marker = (int)span_get(&file, at + 1, 1);
 		size_t length = span_get(&file, at + 2, 2);
 
-		if (marker == 0xff) { /* fill */
+		if (marker == 0xff) { /* a fill byte */
 			at++;
 			continue;
 		}
@@ -128,9 +128,9 @@ bool jpeg_inspect(struct jpeg_facts *f, const uint8_t *bytes, size_t size_bytes)
 }
 
 /*
- * An EXIF block is a TIFF header and three directories: of the image, of the
- * exposure, of the thumbnail.  Values that do not fit into an entry follow the
- * directory.
+ * An EXIF block is a TIFF header and three directories: for the image, for the
+ * exposure and for the thumbnail.  A value that does not fit into its entry is
+ * stored after the directory.
  */
 
 enum exif_type {
@@ -159,7 +159,10 @@ static void exif_put(struct exif_writer *w, size_t at, uint32_t value,
 	}
 }
 
-/* Begin a directory of `count` entries at the end of what is written. */
+/*
+ * Begin a directory of `count` entries after everything that was written so
+ * far.
+ */
 static size_t exif_begin_directory(struct exif_writer *w, uint32_t count)
 {
 	size_t at = w->values;
@@ -181,7 +184,7 @@ static void exif_put_entry(struct exif_writer *w, int tag, enum exif_type type,
 	w->entry += TIFF_ENTRY_BYTES;
 }
 
-/* Returns the place of the value, so that it can be set later. */
+/* Returns the offset of the value, so that the caller can change it later. */
 static size_t exif_put_number(struct exif_writer *w, int tag,
 			      enum exif_type type, uint32_t value)
 {
@@ -214,7 +217,10 @@ static void exif_put_ratio(struct exif_writer *w, int tag, uint32_t over,
 static void exif_put_image(struct exif_writer *w, const struct exif *exif,
 			   uint64_t *random, const char *time, size_t *shot)
 {
-	/* Invented models, so that nobody takes these for their own photos. */
+	/*
+	 * Models that do not exist, so that nobody takes these files for real
+	 * photos.
+	 */
 	static const char *const models[] = { "Pocket 5", "Mirrorless II",
 					      "Phone 12 wide", "Reflex 350" };
 
@@ -284,7 +290,8 @@ size_t exif_write(uint8_t *out, const struct exif *exif)
 	exif_put(&w, 4, TIFF_HEADER_BYTES, 4);
 	exif_put_image(&w, exif, &random, time, &shot);
 
-	size_t next = w.entry; /* the link to the thumbnail's directory */
+	/* Offset of the link to the thumbnail's directory. */
+	size_t next = w.entry;
 
 	exif_put(&w, shot, (uint32_t)w.values, 4);
 	exif_put_shot(&w, exif, &random, time);
@@ -364,7 +371,10 @@ static void icc_set_bytes(struct icc_profiles *p, enum icc icc,
 		exit(1);
 	}
 	memcpy(bytes, "ICC_PROFILE\0\1\1", ICC_PREFIX_BYTES);
-	/* The date of creation: always 2024-01-01, so that runs are equal. */
+	/*
+	 * The date of creation: always 2024-01-01, so that every run gives the
+	 * same bytes.
+	 */
 	memcpy(bytes + ICC_PREFIX_BYTES + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
 	       12);
 	p->of[icc].bytes = bytes;

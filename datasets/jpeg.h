@@ -2,13 +2,13 @@
 /*
  * JPEG: the files that mkset writes and reads, with their metadata.
  *
- * A picture is encoded together with EXIF, as a camera writes it, and with a
- * colour profile.  Both are made here, because those in real photos have owners
- * and licences.
- * jpeg_inspect() reads the headers of any JPEG without decoding it.
+ * A picture is encoded together with EXIF as a camera writes it, and with a
+ * colour profile.  Both are generated, because those in real photos have owners
+ * and licences.  jpeg_inspect() reads the headers of any JPEG without decoding
+ * it.
  *
- * Ownership  `out` belongs to the caller, for jpeg_release().
- * Limits     An EXIF block with its thumbnail must fit into one segment.
+ * Ownership  The caller frees `out` by jpeg_release().
+ * Limits     An EXIF block must fit into one segment, with its thumbnail.
  */
 #ifndef DATASETS_JPEG_H
 #define DATASETS_JPEG_H
@@ -60,8 +60,9 @@ struct exif {
 	int orientation;
 	uint32_t width_px; /* as stored */
 	uint32_t height_px;
-	uint64_t seed;            /* of camera, time, exposure, byte order */
-	struct segment thumbnail; /* a JPEG; no bytes: none */
+	/* Decides camera, time, exposure and byte order. */
+	uint64_t seed;
+	struct segment thumbnail; /* a JPEG; if empty, there is none */
 };
 
 /*
@@ -70,7 +71,10 @@ struct exif {
  */
 size_t exif_write(uint8_t *out, const struct exif *exif);
 
-/* A profile and the transform of sRGB pixels into it; read-only once made. */
+/*
+ * The profiles, and for each the conversion of sRGB pixels into it.  Not
+ * changed once made.
+ */
 struct icc_profiles {
 	struct {
 		uint8_t *bytes; /* an APP2 segment, from "ICC_PROFILE" on */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To meet the target size, the number of pixels is varied.  If a camera's frame
- * fixes that number, noise is varied instead: an enlarged photo has too little
- * detail for the bytes of a camera.
+ * To meet the target size, the number of pixels is varied.  If the plan
+ * prescribes a camera's number of pixels, noise is varied instead: an enlarged
+ * photo has less detail, and so fewer bytes, than a photo from a camera.
  */
 #include "datasets/make.h"
 
@@ -21,7 +21,8 @@
  */
 struct size_search {
 	double wanted;
-	double power;  /* guessed at first; then from the last two tries */
+	/* Exponent: a guess at first, then computed from the last two tries. */
+	double power;
 	double low;    /* x of a y that was too small; 0: none yet */
 	double high;   /* x of a y that was too large; 0: none yet */
 	double last_x; /* 0: none yet */
@@ -48,7 +49,7 @@ static double size_search_next(struct size_search *s, double x, double y)
 	return s->high == 0 ? s->low * 1.5 : sqrt(fmax(s->low, 1) * s->high);
 }
 
-/* Forget the tries, because something else has changed. */
+/* Forget all tries, because something other than x has changed. */
 static void size_search_restart(struct size_search *s)
 {
 	s->low = s->high = s->last_x = s->last_y = 0;
@@ -56,18 +57,25 @@ static void size_search_restart(struct size_search *s)
 
 enum {
 	TRIES_MAX = 12,
-	/* Before an encoding of more pixels, a smaller trial is encoded. */
+	/*
+	 * A picture of more pixels than this is first tried at a smaller size.
+	 */
 	TRIAL_PIXELS = 200000,
 	TRIAL_PART = 6,
 	THUMBNAIL_PX = 160,
-	/* Smaller files could be equal by chance, so a comment numbers them. */
+	/*
+	 * Two files smaller than this could be equal by chance, so each gets a
+	 * comment with its number.
+	 */
 	NUMBERED_BELOW_BYTES = 6000,
 	COMMENT_BYTES = 4,   /* least size of a comment */
 	AMPLITUDE_MAX = 192, /* of picture_add_noise() */
 	QUALITY_MIN = 40,
 };
 
-/* Bytes grow with pixels to this power: small versions are denser. */
+/*
+ * Bytes grow as pixels to this power: a small version has more bytes per pixel.
+ */
 static const double DENSITY_POWER = 0.87;
 static const double TOLERANCE = 0.025;
 
@@ -91,9 +99,10 @@ struct trial {
 };
 
 /*
- * Scale the planned part of the photo, upright, from a level of at least twice
- * the size.  A smaller level would make it less sharp, by an amount that
- * depends on the size, so bytes would not grow steadily with pixels.
+ * Scale the planned part of the photo, upright, from a pyramid level of at
+ * least twice the size.  A smaller level would make the result less sharp; how
+ * much less would depend on the size, so bytes would not grow steadily with
+ * pixels.
  */
 static void render_part(const struct job *job, struct picture *out,
 			uint32_t width, uint32_t height)
@@ -196,7 +205,10 @@ static void make_thumbnail(struct job *job)
 	picture_release(&upright);
 }
 
-/* The distance from the target; huge if an exact file is too large. */
+/*
+ * The distance from the target size; huge if the file must be exact and is too
+ * large.
+ */
 static double target_miss(const struct plan *plan, size_t bytes)
 {
 	double off = (double)bytes / (double)plan->target_bytes - 1;
@@ -238,7 +250,9 @@ static void set_sides(const struct plan *plan, struct trial *t, double pixels)
 		t->height = (uint32_t)fmax(1, round(width / plan->aspect));
 }
 
-/* About the bytes of tables and metadata, which do not depend on pixels. */
+/*
+ * The approximate bytes of tables and metadata, which do not depend on pixels.
+ */
 static double fixed_bytes(const struct job *job)
 {
 	const struct plan *plan = job->plan;
@@ -266,11 +280,14 @@ static double guess_pixels(const struct job *job, double body)
 
 static double aim_bytes(const struct plan *plan)
 {
-	/* An exact file is padded to its size, so it must be smaller before. */
+	/*
+	 * A file that must be exact is padded to its size, so it must be a
+	 * little smaller before.
+	 */
 	return (double)plan->target_bytes * (plan->exact ? 0.993 : 1);
 }
 
-/* The last means: change the quality.  False: it is at its limit. */
+/* The last resort: change the quality.  False: the quality is at its limit. */
 static bool change_quality(int *quality, bool larger)
 {
 	int other = *quality + (larger ? 4 : -6);
@@ -322,7 +339,9 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 
 static uint32_t search_noise(const struct job *job, struct trial *best)
 {
-	/* So that the first steps of noise are not larger than later ones. */
+	/*
+	 * With this, the first steps of noise are not larger than later ones.
+	 */
 	static const double offset = 16;
 	const struct plan *plan = job->plan;
 	bool sideways = plan->orientation == 6 || plan->orientation == 8;

@@ -87,7 +87,10 @@ static void set_weights(int32_t *out, const double *exact, uint32_t count)
 	out[largest] += rest;
 }
 
-/* `pixels` outputs from `length` of `limit` input pixels, from `start` on. */
+/*
+ * Weights for `pixels` output pixels.  Their input begins at `start` and is
+ * `length` long; the row has `limit` pixels.
+ */
 static void filter_init(struct filter *f, double start, double length,
 			uint32_t pixels, uint32_t limit)
 {
@@ -172,7 +175,7 @@ void picture_scale(struct picture *out, const struct picture *in,
 	filter_init(&across, box.left, box.width, width, in->width);
 	filter_init(&down, box.top, box.height, height, in->height);
 
-	/* Only the columns that the output needs. */
+	/* Compute only the columns that the output needs. */
 	size_t begin = (size_t)across.first[0] * 3;
 	size_t end = ((size_t)across.first[width - 1] + across.per_pixel) * 3;
 	uint8_t *row = xcalloc(stride, 1);
@@ -230,8 +233,8 @@ void picture_add_noise(struct picture *p, uint32_t amplitude, uint64_t seed)
 		int32_t sum = 0;
 
 		/*
-		 * Eight bytes: nearly normal, of standard deviation 209, and
-		 * 209 * 16 * 5 is nearly 2^14.
+		 * The sum of eight random bytes is nearly normal, with a
+		 * standard deviation of 209; 209 * 16 * 5 is nearly 2^14.
 		 */
 		for (int k = 0; k < 8; k++, bits >>= 8)
 			sum += (int32_t)(bits & 255);

@@ -7,7 +7,7 @@
  *
  * Ownership  A picture owns its pixels.  `out` gets new pixels, which the
  *            caller releases.
- * Limits     Without memory the program ends.
+ * Limits     If there is no memory, the program ends.
  */
 #ifndef DATASETS_PICTURE_H
 #define DATASETS_PICTURE_H
@@ -36,8 +36,8 @@ void picture_release(struct picture *p);
 void picture_halve(struct picture *out, const struct picture *in);
 
 /*
- * Scale the part `box` of `in` to `width` x `height`: by the mean of the area
- * of each pixel where it shrinks, by Catmull-Rom where it grows.
+ * Scale the part `box` of `in` to `width` x `height`.  A pixel is the mean of
+ * its area if the size shrinks; if it grows, Catmull-Rom interpolates.
  */
 void picture_scale(struct picture *out, const struct picture *in,
 		   struct box box, uint32_t width, uint32_t height);

@@ -17,9 +17,10 @@ static const struct profile profiles[] = {
 		.name = "thesis",
 		.files = 4697, /* thesis, 4.2.1 */
 		/*
-		 * Table 4.1, except for the knot at 0.99, which is moved to
-		 * give the mean.  The mean of table 4.1 is 204.4 KB, but
-		 * 947 MB in 4,697 files are 201.6 KB; this is the middle.
+		 * Table 4.1 of the thesis, except for the knot at 0.99, which
+		 * is moved so that the mean is right.  The thesis gives two
+		 * different means: 204.4 KB in table 4.1, and 201.6 KB from 947
+		 * MB in 4,697 files.  This is the middle of both.
 		 */
 		.bytes = { .knots = { { 0, 398 },
 				      { 0.5, 37200 },
@@ -31,31 +32,34 @@ static const struct profile profiles[] = {
 		.side_min_px = 1,
 		.side_max_px = 8000,
 		/*
-		 * Chosen: some uploads are whole photos, others are cropped by
-		 * people.
+		 * Our choice: some uploads are whole photos, others are cropped
+		 * by people.
 		 */
 		.crop = 0.4,
 		.square = 0.10,
 		.portrait = 0.13,
-		/* Chosen: editors save at 60-95, cameras at 85-98. */
+		/* Our choice: editors save at 60-95, cameras at 85-98. */
 		.bands = { { 0, 60, 95 },
 			   { 600000, 85, 97 },
 			   { 1500000, 92, 98 } },
 		.band_count = 3,
-		/* Chosen: 4:2:0 is the default of most encoders. */
+		/* Our choice: 4:2:0 is the default of most encoders. */
 		.sampling_420 = 0.60,
 		.sampling_422 = 0.15,
 		/*
-		 * Chosen.  7 % of the web's JPEGs were progressive in 2013
-		 * (P. Meenan, HTTP Archive crawl); since then it has become the
-		 * default of some tools.
+		 * Our choice. 7 % of the web's JPEGs were progressive in 2013
+		 * (P.  Meenan, HTTP Archive crawl); since then it has become
+		 * the default of some tools.
 		 */
 		.progressive = 0.22,
 		.optimised = 0.35, /* chosen */
 		.grey = 0.015,     /* chosen */
 		/* Colour needs some 600 bytes of tables. */
 		.grey_below_bytes = 800,
-		/* The rest is chosen: web tools strip metadata. */
+		/*
+		 * The following numbers are our choice: web tools strip
+		 * metadata.
+		 */
 		.metadata_from_bytes = 4000,
 		.exif = 0.40,
 		.turned_90 = 0.08,
@@ -70,7 +74,9 @@ static const struct profile profiles[] = {
 	{
 		.name = "phone",
 		.files = 100,
-		/* Chosen: a quarter to three quarters of a byte per pixel. */
+		/*
+		 * Our choice: a quarter to three quarters of a byte per pixel.
+		 */
 		.bytes = { .knots = { { 0, 3.0e6 },
 				      { 0.5, 4.6e6 },
 				      { 0.9, 8.5e6 },
@@ -135,7 +141,7 @@ const struct profile *profile_find(const char *name)
 	return NULL;
 }
 
-/* The size that a share (0 to 1) of files stays below. */
+/* The size such that a share (0 to 1) of all files is smaller. */
 static double quantiles_at(const struct quantiles *q, double share)
 {
 	uint32_t k = 1;
@@ -179,8 +185,8 @@ static double mean_of_targets(const struct quantiles *q, uint32_t count)
 }
 
 /*
- * Move the size of the last knot but one so that `count` files have the mean
- * `mean_bytes`, or come as near to it as its neighbours allow.
+ * Move the size of the second-last knot so that `count` files have the mean
+ * `mean_bytes`, or as near to that as the neighbouring knots allow.
  */
 static void quantiles_fit_mean(struct quantiles *q, uint32_t count,
 			       double mean_bytes)
@@ -245,8 +251,9 @@ static void draw_encoding(struct plan *p, const struct profile *profile,
 	p->grey = random_fraction(random) < profile->grey;
 	if (p->target_bytes < profile->grey_below_bytes) {
 		p->grey = true;
-		p->progressive = false; /* ten scans have ten headers */
-		p->optimised = true;    /* standard tables are 210 bytes */
+		/* Its ten scans would need ten headers. */
+		p->progressive = false;
+		p->optimised = true; /* standard tables are 210 bytes */
 	}
 }
 
@@ -285,14 +292,17 @@ static void draw_metadata(struct plan *p, const struct profile *profile,
 		p->icc = ICC_DISPLAY_P3;
 }
 
-/* A camera's frame; its upright aspect decides the crop. */
+/*
+ * Choose a camera's picture size.  Its aspect when shown upright decides how
+ * the photo is cropped.
+ */
 static void draw_frame(struct plan *p, const struct profile *profile,
 		       uint64_t *random)
 {
 	bool sideways = p->orientation == 6 || p->orientation == 8;
 	double draw = random_fraction(random);
 
-	p->aspect = 0; /* the crop's */
+	p->aspect = 0; /* taken from the cropped part */
 	if (sideways)
 		p->aspect = 0.75;
 	for (uint32_t i = 0; i < profile->frame_count; i++) {
@@ -364,12 +374,17 @@ static void plan_draw(struct plan *plan, const struct profile *profile,
 			best_bytes = bytes;
 		}
 	}
-	/* No source has enough: take the best one, at the best quality. */
+	/*
+	 * No source has enough detail: take the best one, at the best quality.
+	 */
 	*plan = best;
 	plan->quality = CAPACITY_QUALITY;
 }
 
-/* Ranks in a random order, so that names say nothing about sizes. */
+/*
+ * Put ranks into a random order, so that the name of a file says nothing about
+ * its size.
+ */
 static uint32_t *shuffle_ranks(uint32_t count, uint64_t seed)
 {
 	uint32_t *ranks = xcalloc(count, sizeof(*ranks));
@@ -401,9 +416,10 @@ void plan_uploads(struct upload *uploads, uint32_t count,
 		plan_draw(plan, profile, seed, i, target, sources,
 			  source_count);
 		/*
-		 * The smallest and the largest file have exactly their size.
-		 * So have files of nearly these sizes: a deviation of 2.5 %
-		 * could make one of them the smallest or the largest.
+		 * The smallest and the largest file must have exactly their
+		 * size.  The same holds for files of nearly these sizes,
+		 * because a deviation of 2.5 % could make one of them the
+		 * smallest or the largest.
 		 */
 		plan->exact = (double)target < 1.05 * least ||
 			      (double)target > most / 1.05;

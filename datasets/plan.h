@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plan: everything that is decided about an upload before a pixel is touched.
+ * Plan: everything that is decided about an upload before its pixels are made.
  *
- * A profile is one kind of upload set that mkset can make: its file sizes, and
- * for each property that is drawn at random, such as EXIF, the share of the
- * files that have it.  A share is from 0 to 1, of the files that can have the
- * property.  plan.c gives the source of each number.
+ * A profile describes one kind of upload set that mkset can make: the file
+ * sizes, and the share of files that get each random property, such as EXIF.  A
+ * share is from 0 to 1, of the files that can have the property.  plan.c gives
+ * the source of each number.
  *
- * File sizes are given by a few points of their distribution.  Between two such
- * knots sizes grow log-linearly with the rank: equal steps of rank multiply the
- * size by equal factors.
+ * File sizes are given by a few points (knots) of their distribution.  Between
+ * two knots, sizes grow log-linearly with the rank: equal steps of rank
+ * multiply the size by equal factors.
  *
  * A plan depends only on the seed, the number and target size of the upload,
  * the profile and the sources.  So it does not matter which thread makes it, or
@@ -29,7 +29,7 @@
 enum { QUANTILE_KNOTS_MAX = 6 };
 
 struct quantile_knot {
-	double share; /* of the files that are smaller */
+	double share; /* share of files that are smaller */
 	double bytes;
 };
 
@@ -40,7 +40,7 @@ struct quantiles {
 
 enum { PROFILE_BANDS_MAX = 3, PROFILE_FRAMES_MAX = 3 };
 
-/* Qualities of files from a size on, until the next band. */
+/* The qualities of files from one size up to that of the next band. */
 struct quality_band {
 	uint64_t from_bytes;
 	int min;
@@ -51,15 +51,15 @@ struct quality_band {
 struct frame {
 	uint32_t width_px;
 	uint32_t height_px;
-	uint64_t from_bytes; /* of files at least this large */
+	uint64_t from_bytes; /* used for files at least this large */
 	double share;
 };
 
 struct profile {
 	const char *name;
-	uint32_t files; /* at scale 1 */
+	uint32_t files; /* number of files at --scale 1 */
 	struct quantiles bytes;
-	double mean_bytes; /* 0: that of the quantiles */
+	double mean_bytes; /* 0: the mean that follows from the quantiles */
 
 	/*
 	 * With frames, a picture has the size of one of them, and noise is
@@ -80,17 +80,18 @@ struct profile {
 	double sampling_420;
 	double sampling_422; /* the rest is 4:4:4 */
 	double progressive;
-	double optimised; /* Huffman tables, of the others */
+	/* Share of the other files with optimised Huffman tables. */
+	double optimised;
 	double grey;
 	uint64_t grey_below_bytes; /* smaller files are all grey */
 
-	uint64_t metadata_from_bytes; /* no EXIF or ICC below */
+	uint64_t metadata_from_bytes; /* smaller files have no EXIF or ICC */
 	double exif;
 	double turned_90;  /* EXIF orientation 6, */
 	double turned_270; /* 8 */
 	double turned_180; /* and 3: shares of all files */
 	uint64_t thumbnail_from_bytes;
-	double thumbnail; /* of those with EXIF */
+	double thumbnail; /* share of the files with EXIF */
 	double icc_srgb;
 	double icc_adobe_rgb;
 	double icc_display_p3;
@@ -98,11 +99,11 @@ struct profile {
 
 struct plan {
 	uint32_t number;
-	uint64_t seed; /* of what is drawn while it is made */
+	uint64_t seed; /* for random choices while the file is made */
 	uint64_t target_bytes;
-	bool exact;      /* the target must be met to the byte */
-	uint32_t source; /* index */
-	struct box part; /* of the source, each from 0 to 1 */
+	bool exact;      /* the file must have exactly the target size */
+	uint32_t source; /* index of the photo */
+	struct box part; /* part of the source, in shares from 0 to 1 */
 	double aspect;   /* width / height, upright */
 
 	const struct frame *frame; /* NULL: any size within the sides */
@@ -115,18 +116,18 @@ struct plan {
 	bool optimised;
 	bool grey;
 	bool exif;
-	int orientation; /* 1, 3, 6 or 8; not 1 only with `exif` */
+	int orientation; /* 1, 3, 6 or 8; without `exif` always 1 */
 	bool thumbnail;
 	enum icc icc;
 };
 
-/* The result of a plan (make.h). */
+/* What was made from a plan (make.h). */
 struct made {
 	uint64_t size_bytes;
 	uint32_t width; /* as stored */
 	uint32_t height;
 	int quality;
-	double enlarged; /* upright width / that of the part of the photo */
+	double enlarged; /* upright width / width of the photo's part */
 	uint32_t encodings;
 };
 
@@ -139,8 +140,8 @@ struct upload {
 const struct profile *profile_find(const char *name);
 
 /*
- * Draw the plans of all `count` uploads of a set.  The source of an upload is
- * one that has enough detail for its bytes, if there is one.
+ * Draw the plans of all `count` uploads of a set.  An upload gets a source with
+ * enough detail for its bytes, if there is one.
  */
 void plan_uploads(struct upload *uploads, uint32_t count,
 		  const struct profile *profile, uint64_t seed,

@@ -50,7 +50,7 @@ static void *parallel_thread(void *arg)
 	return NULL;
 }
 
-/* Call `fn` for 0 .. count-1, begun in that order, from `jobs` threads. */
+/* Call `fn` for 0 .. count-1 from `jobs` threads; calls begin in this order. */
 static void parallel_run(uint32_t jobs, uint32_t count, parallel_fn *fn,
 			 void *arg)
 {
@@ -287,7 +287,10 @@ static int compare_groups(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Groups with most work first, so that threads end together. */
+/*
+ * Sort the groups so that those with most work come first: then all threads end
+ * at about the same time.
+ */
 static void group_uploads(struct set *set)
 {
 	struct group *g = NULL;

@@ -8,10 +8,10 @@
  * from it.  So a photo is decoded twice: for the survey, and for its uploads.
  *
  * The output folder has the uploads, manifest.tsv and LICENSES.  A hidden file
- * marks it as made by mkset.  No folder without the mark is ever written to or
- * emptied, and none with the mark is searched for photos.
+ * marks it as made by mkset. mkset never writes to a non-empty folder without
+ * this mark, and never searches a folder with it for photos.
  *
- * Threads  Starts `jobs` of its own; each function here is for one thread.
+ * Threads  set_make() starts `jobs` threads; one thread may call it.
  */
 #ifndef DATASETS_SET_H
 #define DATASETS_SET_H
@@ -39,9 +39,10 @@ struct set {
 	uint32_t count; /* uploads, >= 1 */
 
 	struct folder_list folder;
-	struct source *sources; /* those that can be used */
+	struct source *sources; /* the photos that can be used */
 	uint32_t source_count;
-	struct upload *uploads; /* by number; while they are made, by photo */
+	/* Sorted by number; while being made, by photo. */
+	struct upload *uploads;
 	struct group *groups;
 	uint32_t group_count;
 	struct icc_profiles icc_profiles;
@@ -53,8 +54,8 @@ struct set {
 /*
  * Find out what can be made from each photo, and make all uploads and the
  * manifest in the folder `out`.  Photos that cannot be used are left out, with
- * a line on standard error.  False: `error` says why there is no whole set;
- * `out` is untouched if it is not empty and mkset did not make it.
+ * a line on standard error.  False: `error` says why the set is not complete.
+ * A folder `out` that is not empty and not made by mkset is untouched.
  */
 MUST_CHECK bool set_make(struct set *set, struct error *error);
 

@@ -13,7 +13,8 @@
 enum { PIXELS_MAX = 100000000, SIDE_MIN = 32 };
 
 struct errors {
-	struct jpeg_error_mgr manager; /* first, so that libjpeg finds it */
+	/* Must be the first member: libjpeg gets a pointer to it. */
+	struct jpeg_error_mgr manager;
 	jmp_buf give_up;
 	char *reason;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats: the sizes and kinds of the files of any folder, as table 4.1 of
- * Gordon's thesis (UCAM-CL-TR-781).
+ * stats: prints the sizes and kinds of the files in any folder, in the form of
+ * table 4.1 of Gordon's thesis (UCAM-CL-TR-781).
  */
 #include "base/file.h"
 #include "base/folder.h"
@@ -41,7 +41,7 @@ struct size_summary {
 	uint64_t p99;
 };
 
-/* By the names of jpeg_inspect(). */
+/* The names that jpeg_inspect() gives. */
 static const char *const samplings[TABLE_SAMPLINGS] = { "grey",  "4:2:0",
 							"4:2:2", "4:4:4",
 							"4:4:0", "4:1:1" };
@@ -142,7 +142,10 @@ static void print_jpegs(const struct table *t, FILE *out)
 	print_share(out, t, "ICC profile", t->icc);
 }
 
-/* Print the files that were counted, at least one, beside the thesis. */
+/*
+ * Print figures of the counted files, of which there is at least one, beside
+ * those of the thesis.
+ */
 static void table_print(struct table *t, FILE *out)
 {
 	struct size_summary s;

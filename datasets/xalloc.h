@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation for mkset and stats: where memory does not suffice, the program
- * prints a line and ends with status 1.
+ * Allocation for mkset and stats: if there is no memory, the program prints a
+ * line and ends with status 1.
  *
  * Ownership  the caller frees what it gets with free().
  * Threads    any.

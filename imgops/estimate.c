@@ -2,13 +2,13 @@
 /*
  * The estimates of all steps, added up.
  *
- * The nanoseconds of all terms are those of one AMD EPYC core with AVX2, by
- * bench/estimate_fit.c from 159 photos with eight settings.  In boxes of 200 to
- * 640 and without one, plain or blurred, imgops_bench finds a median error of 4
- * to 5 % and a p90 of 16 to 21 %; with optimised tables, of 10 and 24 %.  None
- * of the photos is arithmetic-coded, so the figure for arithmetic coding is a
- * guess.  A term of 0 ns always grows together with another term, so that the
- * fit gave all the time to that one: kept blocks grow with bytes.
+ * bench/estimate_fit.c fitted the nanoseconds of all terms on one AMD EPYC core
+ * with AVX2, from 159 photos with eight settings.  In boxes of 200 to 640 and
+ * without a box, plain or blurred, imgops_bench finds a median error of 4 to 5
+ * % and a p90 of 16 to 21 %; with optimised tables, 10 and 24 %.  None of the
+ * photos is arithmetic-coded, so the figure for arithmetic coding is a guess.
+ * If a term is 0 ns, it always grows together with another term (kept blocks
+ * grow with bytes), and the fit gave all the time to the other one.
  */
 #include "imgops/estimate.h"
 
@@ -17,7 +17,10 @@
 
 #include <assert.h>
 
-/* True: the colours of the file's pixels will be converted, unless kept. */
+/*
+ * True: the file's profile may not be sRGB, so its pixels will be converted,
+ * unless the profile is kept.
+ */
 static bool has_other_profile(const struct img_header *h)
 {
 	return h->space == IMG_YCBCR && h->icc_bytes > 0 &&
@@ -55,14 +58,17 @@ static uint64_t step_ns(const struct step_estimate *step,
 }
 
 /*
- * Memory of all results at one time.  The decoded picture stays until every
- * result has been scaled; meanwhile each other result may be in the step that
- * needs the most memory.
+ * The largest memory of all results together.  The decoded picture stays until
+ * every result has been scaled; while the last one is being scaled, each other
+ * result may be in the step that needs the most memory.
  */
 struct peak {
-	uint64_t sum;       /* over the results: the most that each needs */
-	uint64_t finish;    /* over the results: to blur or to encode */
-	uint64_t gap_least; /* between a result's most and its scaling's need */
+	/* Sum over the results of the most that each needs. */
+	uint64_t sum;
+	/* Sum over the results of the need to blur or to encode. */
+	uint64_t finish;
+	/* Least difference between a result's most and its need for scaling. */
+	uint64_t gap_least;
 };
 
 static void add_to_peak(struct peak *peak, const struct workload *w)

@@ -5,7 +5,8 @@
  *
  * Each step (decode.c, scale.c, blur.c, encode.c) exports one struct
  * step_estimate beside its code; estimate.c adds them up.  CPU time is a sum of
- * terms: a count (bytes, blocks, samples, ...) times what one of them takes.
+ * terms: each is a count (of bytes, blocks, samples, ...) times the time for
+ * one of them.
  */
 #ifndef IMGOPS_ESTIMATE_H
 #define IMGOPS_ESTIMATE_H
@@ -15,22 +16,24 @@
 /* The sizes that the steps will work on. */
 struct workload {
 	const struct img_header *header;
-	uint32_t dct_scale;   /* at which the file will be decoded */
-	struct image decoded; /* its shape, without samples */
+	uint32_t dct_scale; /* the scale at which the file will be decoded */
+	/* The shape of the decoded picture, without samples. */
+	struct image decoded;
 
-	/* Of one result. */
+	/* The members below describe one result. */
 	const struct img_view *view;
 	const struct img_transform *transform;
-	bool needs_pixels;    /* scaled to whole pixels first, then converted */
-	struct image pixels;  /* these, without samples */
-	struct image scaled;  /* the shape, without samples */
-	size_t profile_bytes; /* in the result, at most */
+	/* Must be scaled to planes of one size, then converted. */
+	bool needs_pixels;
+	struct image pixels;  /* the shape of these planes, without samples */
+	struct image scaled;  /* the shape of the result, without samples */
+	size_t profile_bytes; /* at most, in the result */
 };
 
 /* One term of a step's CPU time. */
 struct estimate_term {
 	const char *name;
-	double ns; /* of one; see estimate.c for how these were measured */
+	double ns; /* time for one; estimate.c says how it was measured */
 };
 
 enum { ESTIMATE_TERMS_MAX = 20 };
@@ -40,7 +43,7 @@ struct step_estimate {
 	const struct estimate_term *terms;
 	uint32_t term_count;
 	/*
-	 * Sets how many there are of each term; `counts` is all zeros before.
+	 * Sets the count of each term; `counts` is all zeros before the call.
 	 */
 	void (*count)(double *counts, const struct workload *w);
 	/*
@@ -56,8 +59,9 @@ extern const struct step_estimate blur_estimate;
 extern const struct step_estimate encode_estimate;
 
 /*
- * Fill a workload of which the header is set, for a file decoded at
- * `dct_scale`; w->dct_scale may be larger.  Then, for one result at a time:
+ * Fill a workload whose header is set, for a file decoded at `dct_scale`.  The
+ * w->dct_scale that this sets may be larger.  Afterwards, for one result at a
+ * time:
  */
 void workload_set_decoded(struct workload *w, uint32_t dct_scale);
 void workload_set_result(struct workload *w, const struct img_view *view,

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-enum { ROW_ALIGN_BYTES = 32 }; /* a vector register */
+enum { ROW_ALIGN_BYTES = 32 }; /* the size of a vector register */
 
 static uint64_t plane_stride(const struct img_plane *p)
 {
@@ -14,7 +14,7 @@ static uint64_t plane_stride(const struct img_plane *p)
 	return (bytes + ROW_ALIGN_BYTES - 1) & ~(uint64_t)(ROW_ALIGN_BYTES - 1);
 }
 
-/* Sides below 2^16: no sum or product of them comes near 64 bits. */
+/* Sides are below 2^16, so sums and products of them fit into 64 bits. */
 static uint64_t plane_bytes(const struct img_plane *p)
 {
 	assert(p->width > 0 && p->width <= IMAGE_SIDE_PX_MAX);

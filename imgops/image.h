@@ -15,13 +15,14 @@
 enum {
 	IMAGE_BLOCK_PX = 16,
 	IMAGE_ROW_GROUP_MAX = 32,
-	IMAGE_SIDE_PX_MAX = 65500, /* libjpeg's */
+	IMAGE_SIDE_PX_MAX = 65500, /* libjpeg's limit */
 };
 
 enum { DCT_SCALE_FULL = 8 }; /* img_dct_scale() of a picture at full size */
 
 enum {
-	PROFILE_BYTES_MAX = 4 << 20, /* the largest printer profiles */
+	/* The size of the largest printer profiles. */
+	PROFILE_BYTES_MAX = 4 << 20,
 	/*
 	 * The limit of a profile that is returned with a result; it comes from
 	 * a client.  Profiles of cameras and screens have some KB, those with
@@ -32,8 +33,8 @@ enum {
 
 /*
  * Allocate the samples of `img`, whose plane_count and planes' width, height
- * and spans are set.  Samples are not initialised.  False: no memory, and
- * `img` is empty.  The only place where sizes are multiplied.
+ * and spans are set.  Samples are not initialised.  False: no memory, and `img`
+ * is empty.  No other function multiplies sizes.
  */
 MUST_CHECK bool image_alloc(struct image *img, const struct memory *memory);
 

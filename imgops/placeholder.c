@@ -3,10 +3,10 @@
  * BlurHash and dominant colour.
  *
  * The algorithm is that of https://blurha.sh and its encoder in C, but the sums
- * over x are computed once for all components of a row.  That encoder takes a
- * cosine at the left edge of a cell, not in its middle.  So even a flat picture
- * has components other than the mean; they are smaller the more cells there
- * are.  Therefore a picture smaller than the grid is enlarged to it.
+ * over x are computed once for all components of a row.  The encoder of
+ * blurha.sh takes a cosine at the left edge of a cell, not in its middle.  So
+ * even a flat picture has components other than the mean; with more cells they
+ * are smaller.  Therefore a picture smaller than the grid is enlarged to it.
  */
 #include "imgops/imgops.h"
 
@@ -19,19 +19,19 @@
 #include <string.h>
 
 enum {
-	SIDE = 32, /* of the grid, in cells */
+	SIDE = 32, /* side of the grid, in cells */
 	CELLS = SIDE * SIDE,
-	SPREAD_MAX = 4, /* samples of a cell, along each side */
+	SPREAD_MAX = 4, /* most samples of a cell, along each side */
 	AXIS_MAX = 4,   /* components along a side */
 	BOX_BITS = 3,
 	BOX_COUNT = 1 << (3 * BOX_BITS),
 };
 
 struct grid {
-	uint8_t rgb[3][CELLS]; /* rows from the top */
+	uint8_t rgb[3][CELLS]; /* cells row by row, from the top */
 };
 
-/* The samples along one side of a plane that a cell is the mean of. */
+/* Which samples of a plane a cell averages, along one side. */
 struct spread {
 	uint32_t first, count, step;
 };
@@ -45,7 +45,7 @@ static struct spread spread_of(uint32_t cell, uint32_t samples)
 	uint32_t step = (length + SPREAD_MAX - 1) / SPREAD_MAX;
 	uint32_t count = (length + step - 1) / step;
 
-	/* In the middle of the cell. */
+	/* Centre the samples in the cell. */
 	first += (length - 1 - (count - 1) * step) / 2;
 	return (struct spread){ first, count, step };
 }
@@ -83,7 +83,7 @@ static void grid_make(struct grid *g, const struct image *img)
 {
 	uint8_t ycc[3][CELLS];
 
-	memset(ycc, 128, sizeof(ycc)); /* the chroma of grey */
+	memset(ycc, 128, sizeof(ycc)); /* a grey picture has neutral chroma */
 	for (uint32_t c = 0; c < img->plane_count; c++)
 		plane_shrink(ycc[c], &img->planes[c]);
 	colour_rgb_from_ycc(
@@ -108,7 +108,7 @@ static uint32_t srgb_from_linear(double linear)
 
 /* Mean light times a cosine along each side: [along y][along x][R, G, B]. */
 struct factors {
-	uint32_t across, down; /* how many there are along x and along y */
+	uint32_t across, down; /* number of components along x and along y */
 	double at[AXIS_MAX][AXIS_MAX][3];
 };
 
@@ -124,7 +124,7 @@ static void waves_make(struct waves *waves)
 			waves->at[i][n] = cos(M_PI * n * i / SIDE);
 }
 
-/* One row of cells, in one colour, times each wave. */
+/* Multiply one row of cells, in one colour, by each wave, and sum. */
 static void sum_row(double sums[AXIS_MAX], const uint8_t *cells,
 		    const double light[256], const struct waves *waves)
 {
@@ -179,8 +179,8 @@ static uint32_t quantise(double value, uint32_t most)
 }
 
 /*
- * A factor relative to the largest, -1..1, as its signed square root, in 19
- * steps.
+ * The code of a factor that is relative to the largest, -1..1: its signed
+ * square root, in 19 steps.
  */
 static uint32_t share_code(double share)
 {
@@ -202,7 +202,7 @@ static void hash_make(char hash[IMG_BLURHASH_CHARS + 1],
 	uint32_t count = f->across * f->down;
 	double most = 0;
 
-	/* The hash has twice the mean of all factors but the first. */
+	/* In the hash, all factors except the first are twice the mean. */
 	for (uint32_t n = 1; n < count; n++)
 		for (uint32_t c = 0; c < 3; c++)
 			most = fmax(most, 2 * fabs(f->at[n / f->across]

@@ -53,7 +53,10 @@ void draw(struct picture *out, uint32_t width, uint32_t height)
 		}
 }
 
-/* By TIFF's definition: the side at which row 0 of the stored picture is. */
+/*
+ * TIFF defines an orientation by where row 0 and column 0 of the stored picture
+ * are shown.
+ */
 void view(struct picture *out, const struct picture *in, int orientation)
 {
 	uint32_t w = in->width, h = in->height;
@@ -64,13 +67,16 @@ void view(struct picture *out, const struct picture *in, int orientation)
 		for (uint32_t x = 0; x < w; x++) {
 			uint32_t to_x = x, to_y = y;
 
-			if (orientation == 3) { /* bottom, column 0 right */
+			/* Row 0 at the bottom, column 0 at the right. */
+			if (orientation == 3) {
 				to_x = w - 1 - x;
 				to_y = h - 1 - y;
-			} else if (orientation == 6) { /* right, top */
+				/* Row 0 at the right, column 0 at the top. */
+			} else if (orientation == 6) {
 				to_x = h - 1 - y;
 				to_y = x;
-			} else if (orientation == 8) { /* left, bottom */
+				/* Row 0 at the left, column 0 at the bottom. */
+			} else if (orientation == 8) {
 				to_x = y;
 				to_y = w - 1 - x;
 			}

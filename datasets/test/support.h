@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decode, as RGB; a warning of libjpeg fails the test. */
+/* Decode to RGB.  A warning of libjpeg fails the test. */
 void decode_strictly(struct picture *out, const uint8_t *bytes,
 		     size_t size_bytes);
 

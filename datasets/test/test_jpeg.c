@@ -45,7 +45,10 @@ static void test_kinds_are_recognised(void)
 	}
 }
 
-/* Every cut, in memory of exactly that size, so that ASan can see. */
+/*
+ * A file cut at any byte is refused.  It lies in memory of exactly its size, so
+ * that AddressSanitizer sees a read past the end.
+ */
 static void test_cut_files_are_refused(void)
 {
 	const struct encoding e = { .quality = 80 };
@@ -63,7 +66,7 @@ static void test_cut_files_are_refused(void)
 		assert(size > 150 || whole == 0);
 		free(cut);
 	}
-	assert(whole > 0); /* those cut after the frame header */
+	assert(whole > 0); /* files cut after the frame header are accepted */
 	jpeg_release(&jpeg);
 }
 
@@ -157,7 +160,7 @@ static void test_profiles_are_profiles(void)
 		assert(s.marker == JPEG_APP0 + 2);
 		assert(s.size_bytes == other.size_bytes);
 		assert(memcmp(s.bytes, other.bytes, s.size_bytes) == 0);
-		/* The date, the one field that would depend on the day. */
+		/* The date is the only field that could depend on the day. */
 		assert(memcmp(s.bytes + 14 + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
 			      12) == 0);
 		profile = cmsOpenProfileFromMem(
@@ -171,7 +174,7 @@ static void test_profiles_are_profiles(void)
 	icc_profiles_release(&again);
 }
 
-/* Colours get their numbers in the wider space; greys stay. */
+/* Colours are converted to the wider space; greys stay the same. */
 static void test_pixels_are_converted(void)
 {
 	struct icc_profiles profiles;

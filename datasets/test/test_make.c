@@ -157,12 +157,15 @@ static void test_sides_are_kept(void)
 	jpeg_release(&jpeg);
 }
 
-/* By noise alone, or also by quality if that needs too much noise. */
+/*
+ * The size is met by noise alone, or also by quality if too much noise would be
+ * needed.
+ */
 static void test_frames_are_filled_by_noise(void)
 {
 	static const struct frame frame = { 1200, 900, 0, 1 };
 	static const uint64_t targets[] = { 150000, 300000, 600000 };
-	static const int changes[] = { -1, 0, 1 }; /* of the quality */
+	static const int changes[] = { -1, 0, 1 }; /* of the quality, by plan */
 
 	for (int i = 0; i < 3; i++) {
 		struct upload u = { .plan = plan_of(targets[i]) };

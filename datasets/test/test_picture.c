@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Scaling keeps means and sizes; viewers undo what turning does. */
+/*
+ * Scaling keeps means and gives the wanted sizes; a viewer undoes
+ * picture_turn().
+ */
 #include "datasets/picture.h"
 #include "datasets/test/support.h"
 

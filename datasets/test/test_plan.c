@@ -52,7 +52,7 @@ static void test_mean_is_fitted(void)
 	assert(fabs(mean(&q, 1000) / (before * 1.2) - 1) < 1e-3);
 	assert(q.knots[2].bytes > known.knots[2].bytes);
 	assert(q.knots[1].bytes == known.knots[1].bytes);
-	/* A mean that cannot be reached: as near as possible. */
+	/* A mean that cannot be reached: the result is as near as possible. */
 	quantiles_fit_mean(&q, 1000, 1e9);
 	assert(q.knots[2].bytes > 15999 && q.knots[2].bytes <= 16000);
 }

@@ -147,7 +147,10 @@ static void test_manifest_names_all(const char *set, const char *photos)
 	free(licenses.bytes);
 }
 
-/* Emptying removes the files of a longer set, and touches no other folder. */
+/*
+ * Emptying a folder also removes the files of a longer set.  Folders not made
+ * by mkset are not touched.
+ */
 static void test_only_our_folders_are_emptied(void)
 {
 	FILE *stranger;

@@ -11,13 +11,13 @@ static double power(double x)
 	return 3 * pow(x, 0.8);
 }
 
-/* Most of it does not depend on x. */
+/* A curve whose larger part does not depend on x. */
 static double offset(double x)
 {
 	return 500 + x;
 }
 
-/* Steps, as with whole pixels. */
+/* A curve with steps, as whole pixels cause them. */
 static double steps(double x)
 {
 	return 10 * floor(x / 7) + 1;
@@ -44,7 +44,10 @@ int main(void)
 {
 	assert(tries_of(power, 1000, 1429.3, 0.01) <= 2);
 	for (double first = 1; first < 1e6; first *= 10) {
-		/* A power is known after two tries. */
+		/*
+		 * After two tries the search knows the exponent of a pure
+		 * power.
+		 */
 		assert(tries_of(power, 1000, first, 0.01) <= 3);
 		assert(tries_of(offset, 2000, first, 0.01) <= 9);
 		assert(tries_of(steps, 1001, first, 0.02) <= 9);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Summaries and the table have the figures of the files that were counted. */
+/* Summaries and the table show the right figures for the counted files. */
 int stats_main(int argc, char **argv);
 #define main stats_main
 #include "datasets/stats.c"

@@ -5,8 +5,9 @@
  *
  * Each photo with each of several settings gives one equation for each step:
  * the sum of the step's terms is its CPU time.  An error counts relative to the
- * photo's whole time, and by its size, not its square, so that a few odd photos
- * do not decide: least squares, weighted again by what is left.
+ * photo's whole time.  It counts by its size, not by its square, so that a few
+ * unusual photos do not dominate: least squares, repeated with weights from the
+ * remaining errors.
  */
 #include "imgops/bench/measure.h"
 #include "imgops/estimate.h"
@@ -49,10 +50,10 @@ static const struct img_transform transforms[] = {
 
 struct equation {
 	double counts[ESTIMATE_TERMS_MAX];
-	double ns, all_ns; /* of the step, of the picture */
+	double ns, all_ns; /* time of the step, and of the whole picture */
 };
 
-/* Of one step. */
+/* The equations of one step. */
 struct system {
 	struct equation *equations;
 	size_t count;

@@ -23,7 +23,10 @@ static uint32_t floor_round_up(uint32_t n, int step)
 	return (n + (uint32_t)step - 1) / (uint32_t)step * (uint32_t)step;
 }
 
-/* Shape plane `i` as libjpeg is about to give it.  Returns its rows. */
+/*
+ * Set the shape of plane `i` to what libjpeg is about to return.  Returns its
+ * number of rows.
+ */
 static uint32_t floor_shape_plane(struct floor *f, const jpeg_component_info *c,
 				  uint32_t i)
 {
@@ -43,7 +46,7 @@ static uint32_t floor_shape_plane(struct floor *f, const jpeg_component_info *c,
 	return px * floor_round_up(c->height_in_blocks, c->v_samp_factor);
 }
 
-/* Lay out the planes that libjpeg is about to give. */
+/* Lay out the planes that libjpeg is about to fill. */
 static void floor_shape(struct floor *f,
 			const struct jpeg_decompress_struct *jpeg)
 {
@@ -80,7 +83,9 @@ static void floor_shape(struct floor *f,
 	}
 }
 
-/* Point at the rows of each plane in row of MCUs `group`. */
+/*
+ * Point `planes` at the rows of each plane that belong to row of MCUs `group`.
+ */
 static void floor_point(JSAMPARRAY planes[IMG_PLANES_MAX],
 			const struct floor *f, uint32_t group)
 {
@@ -159,7 +164,10 @@ size_t floor_encode(struct floor *f, int quality)
 	}
 	jpeg_finish_compress(&jpeg);
 	jpeg_destroy_compress(&jpeg);
-	/* libjpeg grows by a new block and leaves the caller's alone. */
+	/*
+	 * If the caller's block was too small, libjpeg has allocated a new one
+	 * and not freed the old one.
+	 */
 	if (f->jpeg != before) {
 		free(before);
 		f->jpeg_room = bytes;

@@ -15,9 +15,12 @@
 
 #include "imgops/imgops.h"
 
-/* All zero is empty.  Its memory is used again, and never shrinks. */
+/*
+ * A struct of zeros is empty.  Its memory is used again for the next file, and
+ * never shrinks.
+ */
 struct floor {
-	/* What floor_decode() has read. */
+	/* The result of floor_decode(). */
 	struct img_plane planes[IMG_PLANES_MAX];
 	uint32_t plane_count;
 	struct img_size size;
@@ -25,9 +28,11 @@ struct floor {
 
 	/* Private. */
 	int h_factors[IMG_PLANES_MAX], v_factors[IMG_PLANES_MAX];
-	uint32_t group_rows[IMG_PLANES_MAX]; /* in a row of MCUs */
-	uint8_t **rows[IMG_PLANES_MAX];      /* of each plane, and padding */
-	uint8_t *samples;                    /* of all planes */
+	/* Rows of samples in a row of MCUs. */
+	uint32_t group_rows[IMG_PLANES_MAX];
+	/* Pointers to the rows of each plane, and to padding. */
+	uint8_t **rows[IMG_PLANES_MAX];
+	uint8_t *samples; /* of all planes */
 	size_t samples_room;
 	uint8_t *jpeg;
 	size_t jpeg_room;

@@ -15,7 +15,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* More than any one photo needs: what a pool gives back is not measured. */
+/*
+ * More than any photo needs, so that the pool never returns memory to the
+ * system during a measurement.
+ */
 enum { POOL_BYTES_KEPT_MAX = 512 << 20 };
 
 enum exit_code {
@@ -173,7 +176,7 @@ static enum exit_code run_comparison(const struct folder *folder,
 	return is_fine ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* All that comes after the options. */
+/* Everything after reading the options. */
 static enum exit_code run_command(const struct bench_options *o)
 {
 	struct memory_pool *pool =

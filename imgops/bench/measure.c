@@ -37,7 +37,7 @@ bool file_read(struct file *file, const char *dir, const char *name,
 			path, SIZE_MAX - 2, &file->size_bytes, &why);
 	free(path);
 	if (file->bytes != NULL) {
-		/* It was read into room that grows by doubling. */
+		/* The file was read into a buffer that grew by doubling. */
 		void *exact = realloc(file->bytes, file->size_bytes + 1);
 
 		if (exact != NULL)
@@ -49,7 +49,10 @@ bool file_read(struct file *file, const char *dir, const char *name,
 	return false;
 }
 
-/* Make the folders of `path`, as `mkdir -p` does.  Errors show at fopen(). */
+/*
+ * Make the folders of `path`, as `mkdir -p` does.  If this fails, fopen() will
+ * fail later.
+ */
 static void make_folders(char *path)
 {
 	for (size_t i = 1; path[i] != '\0'; i++) {
@@ -145,7 +148,7 @@ static double thread_cpu_s(void)
 
 static uint32_t side_times(uint32_t side_px, double margin)
 {
-	/* Just under the next whole number: a margin of 1 changes nothing. */
+	/* Round up, but so that a margin of 1 changes nothing. */
 	double px = side_px * margin + 1 - 1e-6;
 
 	return (uint32_t)fmin(fmax(px, 1), run_limits.side_px_max);
@@ -165,7 +168,7 @@ static enum img_err probe(struct run *r, const struct file *file,
 	return IMG_OK;
 }
 
-/* For at least `margin` times the size of the result. */
+/* Decode for a result that is `margin` times as large. */
 static enum img_err decode(struct run *r, struct image *dst,
 			   const struct file *file, const struct run_job *job)
 {
@@ -182,7 +185,7 @@ static enum img_err decode(struct run *r, struct image *dst,
 	return err;
 }
 
-/* Carry out r->step: from `src` to `dst`, to `r` or to r->jpeg. */
+/* Carry out r->step with `src`.  Its result goes to `dst`, `r` or r->jpeg. */
 static enum img_err run_step(struct run *r, struct image *dst,
 			     struct image *src, const struct file *file,
 			     const struct run_job *job)
@@ -223,7 +226,7 @@ struct run run_file(const struct file *file, const struct run_job *job)
 		since = now;
 		if (r.err == IMG_OK && job->watch != NULL)
 			job->watch(job->arg, &r, &dst, &src);
-		img_release(&src); /* as early as a server would */
+		img_release(&src); /* release it as early as a server would */
 		src = dst;
 		if (r.err != IMG_OK || r.step == STEP_ENCODE)
 			return r;
@@ -237,9 +240,10 @@ void run_release(struct run *r, const struct run_job *job)
 }
 
 /*
- * Memory around another that counts what is live, in bytes as asked for.  Live
- * blocks are kept in a list beside them, not in front of them, so that the
- * other one gets the sizes and gives the alignment it would without.
+ * An allocator that passes requests on to another one and counts the bytes of
+ * live blocks, as requested.  Live blocks are listed separately, not marked by
+ * a header in front of each, so that the other allocator gets the same sizes
+ * and gives the same alignment as without counting.
  */
 struct counter {
 	struct memory memory; /* give this to imgops */
@@ -286,7 +290,7 @@ static void counter_free(void *arg, void *start)
 
 	while (i > 0 && c->blocks[i - 1].start != start)
 		i--;
-	assert(i > 0); /* not ours, or freed twice */
+	assert(i > 0); /* fails for a block that is not ours, or freed twice */
 	c->live_bytes -= c->blocks[i - 1].bytes;
 	c->blocks[i - 1] = c->blocks[--c->block_count];
 	c->inner->free(c->inner->arg, start);
@@ -308,7 +312,7 @@ static void counter_release(struct counter *c)
 	*c = (struct counter){ 0 };
 }
 
-/* Stay on the CPU that this thread is on.  Returns it, or -1. */
+/* Pin this thread to the CPU on which it runs.  Returns the CPU, or -1. */
 static int pin_thread(void)
 {
 	int cpu = sched_getcpu();
@@ -329,7 +333,7 @@ static struct rusage resource_usage(int who)
 	return u;
 }
 
-/* Keep the result for libjpeg alone, and write it to o->save. */
+/* Keep the result, for the passes of libjpeg alone, and write it to o->save. */
 static bool keep_result(struct row *row, const struct bench_options *o,
 			struct error *error)
 {

@@ -15,7 +15,7 @@
 #include "base/options.h"
 #include "imgops/imgops.h"
 
-/* What the command line asks for; main.c has the flags. */
+/* The values of the command line's flags, which are in main.c. */
 struct bench_options {
 	const char *dataset;
 	uint64_t max_bytes; /* only files of fewer bytes */
@@ -28,10 +28,14 @@ struct bench_options {
 	const char *save;  /* NULL: nowhere */
 	const char *json;  /* NULL: none */
 	bool per_file;
-	struct flags_asked asked; /* if any, the rest is not complete */
+	/* If anything is asked, other members may be unset. */
+	struct flags_asked asked;
 };
 
-/* Zeroed memory for free().  Never NULL: without memory the program aborts. */
+/*
+ * Zeroed memory, to be freed by free().  Never NULL: if there is no memory, the
+ * program aborts.
+ */
 void *must_alloc(size_t count, size_t bytes);
 
 /* --- Files --- */
@@ -49,15 +53,15 @@ struct folder {
 
 /*
  * Load the JPEGs of a folder (base/folder.h) that have fewer than `max_bytes`.
- * False: `error` says why, and `f`, which must be empty, still is.  A folder
- * without such a file is an error too.
+ * `f` must be empty, and stays so on an error.  False: `error` says why.  A
+ * folder without such a file is an error too.
  */
 MUST_CHECK bool folder_load(struct folder *f, const char *dir,
 			    uint64_t max_bytes, struct error *error);
 
 void folder_release(struct folder *f);
 
-/* One file, `name` of `dir`.  Its path is `name`, copied. */
+/* Read the file `name` in `dir`. file->path is a copy of `name`. */
 MUST_CHECK bool file_read(struct file *file, const char *dir, const char *name,
 			  struct error *error);
 
@@ -81,7 +85,7 @@ enum step {
 
 extern const char *const step_names[STEP_COUNT];
 
-/* As a server would have them. */
+/* Such limits as a server would set. */
 extern const struct img_limits run_limits;
 
 struct run {
@@ -89,17 +93,16 @@ struct run {
 	enum step step;
 	struct img_header header;
 	struct img_view view;
-	struct img_cost cost; /* the estimate, in the time of STEP_PROBE */
-	uint32_t dct_scale;   /* that was chosen */
+	struct img_cost cost; /* the estimate; its time is part of STEP_PROBE */
+	uint32_t dct_scale;   /* the DCT scale that was chosen */
 	double cpu_s[STEP_COUNT];
 	uint8_t *jpeg; /* a block of the job's memory; NULL if refused */
 	size_t jpeg_bytes;
 };
 
 /*
- * Called after step r->step, before its input is released: `dst` was made from
- * `src`.  A step that takes or makes bytes has no `src` or no `dst`: it is
- * empty.
+ * Called after step r->step, which made `dst` from `src`, before `src` is
+ * released.  If the step's input or result is bytes, `src` or `dst` is empty.
  */
 typedef void run_watch_fn(void *arg, const struct run *r,
 			  const struct image *dst, const struct image *src);
@@ -109,7 +112,7 @@ struct run_job {
 	const struct memory *memory;
 	double margin; /* decode at least this many times the result's size */
 	run_watch_fn *watch; /* NULL: none */
-	void *arg;           /* of `watch` */
+	void *arg;           /* passed to `watch` */
 };
 
 struct run run_file(const struct file *file, const struct run_job *job);
@@ -121,7 +124,7 @@ void run_release(struct run *r, const struct run_job *job);
 /* One file; times are sums over the measured passes. */
 struct row {
 	const struct file *file;
-	struct run first; /* of the pass that warms up; no JPEG any more */
+	struct run first; /* from the pass that warms up; its JPEG is freed */
 	uint8_t *result;  /* its JPEG; NULL: refused, or no floor */
 	uint64_t peak_bytes;
 	uint64_t alloc_count;
@@ -134,17 +137,18 @@ struct measure {
 	size_t row_count;
 	uint64_t passes;
 	bool has_floor;
-	int cpu; /* where the thread is pinned */
+	int cpu; /* the CPU to which the thread is pinned */
 	double *pass_cpu_s;
-	uint64_t minor_faults; /* in all measured passes of the pipeline */
+	/* Sum over all measured passes of the pipeline. */
+	uint64_t minor_faults;
 	uint64_t rss_max_bytes;
 };
 
 /*
- * The first pass warms up; it also finds the files that are refused, counts
- * memory and saves results.  The measured passes take the accepted files; with
- * a floor, each is followed by a pass of libjpeg alone.  False: `error` says
- * why, and `m` is empty.
+ * The first pass is not timed.  It warms up, finds the files that are refused,
+ * counts memory and saves results.  The measured passes run over the accepted
+ * files; if a floor is wanted, a pass of libjpeg alone follows each of them.
+ * False: `error` says why, and `m` is empty.
  */
 MUST_CHECK bool measure_run(struct measure *m, const struct folder *folder,
 			    const struct bench_options *o,

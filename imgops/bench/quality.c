@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One file on its way. */
+/* One file that is being compared. */
 struct trial {
 	struct quality *quality;
 	const struct bench_options *options;
-	/* Does not convert colours, as the reference does not. */
+	/* Without colour conversion, because the reference has none. */
 	struct img_transform transform;
 	const struct file *file;
 	struct floor full; /* the file, at full size */
-	struct floor back; /* a result, read back */
+	struct floor back; /* a result, decoded again */
 };
 
 static void skip_file(struct trial *t, const char *why)
@@ -66,7 +66,10 @@ static void compare_scale(struct trial *t, const struct run *r,
 {
 	double worst = 0;
 
-	/* Samples of other colours are converted on the way. */
+	/*
+	 * If the colour space differs, samples were converted, and cannot be
+	 * compared.
+	 */
 	if (src->space != dst->space)
 		return;
 	for (uint32_t i = 0; i < src->plane_count; i++) {
@@ -228,8 +231,7 @@ static const struct {
 };
 
 /*
- * The median, the value that the worst tenth of the files does not reach, and
- * the worst file.
+ * The median, the 10th percentile counted from the worst, and the worst file.
  */
 struct summary {
 	double median, p10;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quality: every step, or another program's results, compared with the
- * reference.  Files that cannot be compared are counted and named with the
+ * Quality: compares every step, or the results of another program, with the
+ * reference.  Files that cannot be compared are counted, and listed with the
  * reason.
  */
 #ifndef IMGOPS_BENCH_QUALITY_H
@@ -9,19 +9,20 @@
 
 #include "imgops/bench/report.h"
 
-/* What is compared; luma alone, or the worst of the planes. */
+/* What is compared: luma only, or the plane with the largest difference. */
 enum metric {
 	METRIC_SSIM,   /* luma, against a full decode and Lanczos-3 */
-	METRIC_PSNR,   /* the same; dB */
-	METRIC_LEVELS, /* img_scale() on the planes it was given: worst error */
-	METRIC_BLUR,   /* img_blur() on the planes it was given; dB */
-	METRIC_ENCODED, /* planes given to img_encode(), and read back; dB */
+	METRIC_PSNR,   /* as METRIC_SSIM; dB */
+	METRIC_LEVELS, /* worst error of img_scale() on its input */
+	METRIC_BLUR,   /* img_blur() on its input; dB */
+	/* Input of img_encode() against its decoded result; dB. */
+	METRIC_ENCODED,
 	METRIC_COUNT,
 };
 
 struct unlike {
 	const char *path; /* lent */
-	const char *why;  /* constant */
+	const char *why;  /* static text */
 };
 
 struct quality {
@@ -31,8 +32,8 @@ struct quality {
 };
 
 /*
- * Compare every step of the pipeline; or, where options name a folder to
- * score, its files, each with the original of its name.
+ * Compare every step of the pipeline.  If the options name a folder to score,
+ * compare the files in it instead, each with the original of the same name.
  */
 struct quality quality_run(const struct folder *folder,
 			   const struct bench_options *o,
@@ -43,7 +44,7 @@ void quality_release(struct quality *q);
 /* True: every figure is within its bound. */
 bool quality_print(FILE *out, const struct quality *q);
 
-/* Errors remain in `out`, for ferror(). */
+/* The caller checks for errors by ferror(). */
 void quality_write_json(FILE *out, const struct quality *q);
 
 #endif

@@ -10,10 +10,10 @@
 enum {
 	LOBES = 3,
 	BLUR_SIGMAS = 7,
-	GAUSSIAN = -1, /* beside enum img_filter */
+	GAUSSIAN = -1, /* a value in addition to enum img_filter */
 };
 
-/* A plane as displayed, of which the picture covers a part (image.h). */
+/* A plane as displayed.  The picture covers a part of it (image.h). */
 struct upright {
 	double *values; /* rows without gaps */
 	uint32_t width, height;
@@ -30,7 +30,9 @@ static struct upright turn_upright(const struct img_plane *p,
 			  orientation == 7 || orientation == 8;
 	bool y_mirrored = orientation == 3 || orientation == 4 ||
 			  orientation == 6 || orientation == 7;
-	/* Where an axis is mirrored, what is past the span comes first. */
+	/*
+	 * If an axis is mirrored, the samples outside of the span come first.
+	 */
 	double left = x_mirrored ? p->width - p->span_x : 0;
 	double top = y_mirrored ? p->height - p->span_y : 0;
 	struct upright u = {
@@ -115,7 +117,10 @@ static double box_kernel(double x, double sample_width)
 	return fmin(fmax(ends / sample_width, 0), 1);
 }
 
-/* `x` in outputs; to enlarge, in inputs.  An input is `sample_width` wide. */
+/*
+ * The unit of `x` is outputs to shrink, inputs to enlarge.  An input is
+ * `sample_width` wide in this unit.
+ */
 static double kernel_value(int kernel, double x, double sample_width)
 {
 	switch (kernel) {
@@ -145,8 +150,9 @@ struct filters {
 };
 
 /*
- * Outputs are `step` inputs apart; the first input of them all is at `start`.
- * The kernel is stretched to `wide`, and covers `reach` inputs to each side.
+ * Outputs are `step` inputs apart; the part that is scaled begins at input
+ * `start`.  The kernel is stretched to `wide`, and covers `reach` inputs to
+ * each side.
  */
 static struct filters filters_make(int kernel, double wide, double reach,
 				   double start, double step, uint32_t out)
@@ -177,7 +183,9 @@ static struct filters filters_make(int kernel, double wide, double reach,
 	return f;
 }
 
-/* From `in_span` inputs that begin at `start` to `out_span` outputs. */
+/*
+ * Filters that scale `in_span` inputs, from `start` on, to `out_span` outputs.
+ */
 static struct filters scale_filters(enum img_filter filter, double start,
 				    double in_span, uint32_t out,
 				    double out_span)
@@ -194,8 +202,8 @@ static void filters_release(struct filters *f)
 }
 
 /*
- * Output `i` of a line of `count` values, `step` apart; past the ends, the end
- * values again.
+ * Output `i` of a line of `count` values, which are `step` apart.  Past the
+ * ends, the end values are repeated.
  */
 static double sum_line(const double *line, uint32_t count, size_t step,
 		       const struct filters *f, uint32_t i)
@@ -279,7 +287,10 @@ double *reference_blur(const struct img_plane *p, double sigma)
 #define SSIM_C1 (0.01 * 255 * 0.01 * 255)
 #define SSIM_C2 (0.03 * 255 * 0.03 * 255)
 
-/* For each place, the mean under the window of the products of two pictures. */
+/*
+ * For each position of the window, the mean product of the two pictures under
+ * it.
+ */
 static double *mean_products(const double *a, const double *b, uint32_t width,
 			     uint32_t height)
 {

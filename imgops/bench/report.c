@@ -44,9 +44,13 @@ double spread_quantile(const struct spread *s, double share)
 	return quantile_between(s->values, s->count, share);
 }
 
-/* Estimates by img_cost() against what was measured, over accepted files. */
+/*
+ * How the estimates of img_cost() differ from the measurements, over accepted
+ * files.
+ */
 struct estimate_errors {
-	struct spread cpu;       /* |ln (estimate / measured)|; 0.1: 10 % */
+	/* |ln (estimate / measured)|; 0.1 means about 10 %. */
+	struct spread cpu;
 	struct spread memory;    /* estimate / measured peak */
 	size_t memory_low_count; /* files that took more than the estimate */
 };
@@ -95,7 +99,7 @@ static double mib(uint64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
-/* Images that went through in all measured passes. */
+/* The number of images in all measured passes. */
 static double run_count(const struct measure *m, const struct total *t)
 {
 	return (double)(t->images * m->passes);

@@ -7,9 +7,10 @@
 
 #include <stdio.h>
 
-/* The spread of a figure over files.  All zero is empty. */
+/* The spread of a figure over files.  A struct of zeros is empty. */
 struct spread {
-	double *values; /* room for all; sorted by spread_finish() */
+	/* The caller gives room for all; sorted by spread_finish(). */
+	double *values;
 	size_t count;
 	double least, most;
 	const char *least_path, *most_path; /* lent */
@@ -21,7 +22,7 @@ void spread_release(struct spread *s);
 /* Add the value of the file `path`, which is lent. */
 void spread_add(struct spread *s, double value, const char *path);
 
-/* After the last value. */
+/* Call it after the last value. */
 void spread_finish(struct spread *s);
 
 /* After spread_finish() of at least one value. */
@@ -30,7 +31,7 @@ double spread_quantile(const struct spread *s, double share);
 void report_print(FILE *out, const struct measure *m,
 		  const struct bench_options *o);
 
-/* Errors remain in `out`, for ferror(). */
+/* The caller checks for errors by ferror(). */
 void report_write_json(FILE *out, const struct measure *m,
 		       const struct bench_options *o);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scalers PHOTO WIDTH RESULT_WIDTH: the luma of a photo, first made WIDTH wide,
- * scaled to RESULT_WIDTH by scale_planes() and by other libraries: CPU time,
- * tables included, and the distance from Lanczos-3 in double precision.
+ * scalers PHOTO WIDTH RESULT_WIDTH: make the luma of a photo WIDTH wide, then
+ * scale it to RESULT_WIDTH by scale_planes() and by other libraries.  Prints
+ * for each the CPU time, including that for its tables, and the difference from
+ * Lanczos-3 in double precision.
  *
  * Built where libswscale-dev and libyuv-dev are installed.
  */
@@ -88,7 +89,7 @@ static const struct {
 	{ "stb Catmull-Rom", by_darkroom, IMG_CATMULL_ROM },
 };
 
-/* The least CPU time of some runs; less than 0: it failed. */
+/* The shortest CPU time of several runs; less than 0: `run` failed. */
 static double time_ms(struct job *j, scaler_fn *run)
 {
 	uint64_t least_ns = UINT64_MAX;
@@ -104,7 +105,7 @@ static double time_ms(struct job *j, scaler_fn *run)
 	return (double)least_ns / NS_PER_MS;
 }
 
-/* The photo's luma, alone and `width` wide. */
+/* Load the photo and make its luma `width` wide. */
 static bool load(struct image *luma, const char *path, uint32_t width,
 		 const struct memory *memory)
 {

@@ -8,19 +8,20 @@
  *
  * Halving and doubling are the REDUCE and EXPAND of Burt and Adelson (The
  * Laplacian pyramid as a compact image code, 1983), with linear interpolation
- * in both directions.  To halve n times is to filter by a triangle of
- * half-width s = 2^n, and so is to double n times.  Each of these two triangles
- * has a variance of (s * s - 1) / 6, and the kernel supplies the rest of sigma
- * squared.  The triangles differ from a Gaussian only in details so fine that
- * the kernel removes them.
+ * in both directions.  Halving n times has the effect of a filter with a
+ * triangle of half-width s = 2^n; doubling n times has the same effect.  Each
+ * of these two triangles has a variance of (s * s - 1) / 6, and the kernel has
+ * the remaining variance: sigma squared less that of the triangles.  The
+ * triangles differ from a Gaussian only in details so fine that the kernel
+ * removes them.
  *
  * The lowest level is the plane itself.  All other levels begin one sample left
  * of the picture and one above it, and end at least one sample after it.  So
  * extending the edges of a level has the same effect as extending the edges of
  * the plane.
  *
- * All planes are blurred by the same distance in the picture, so subsampled
- * chroma planes by fewer of their samples.
+ * All planes are blurred by the same distance in the picture; in a subsampled
+ * chroma plane this is a smaller number of samples.
  */
 #include "imgops/estimate.h"
 
@@ -33,33 +34,35 @@
 
 enum {
 	PYRAMID_LINES = 4,  /* scratch lines, of line_values() each */
-	PYRAMID_MARGIN = 3, /* of a line, both sides */
+	PYRAMID_MARGIN = 3, /* values of a line past each end */
 };
 
 struct level {
-	uint8_t *samples; /* of the lowest level; NULL in all others */
-	int16_t *values;  /* of all others, as in rows.h */
+	/* The samples of the lowest level; NULL in all others. */
+	uint8_t *samples;
+	int16_t *values; /* the values (rows.h) of all other levels */
 	uint32_t width;
 	uint32_t height;
-	size_t stride;   /* samples or values from row to row */
-	uint32_t origin; /* columns and rows before the picture's first */
+	size_t stride;   /* distance of rows, in samples or values */
+	uint32_t origin; /* columns and rows before the picture begins */
 };
 
-/* Values of `width`, rounded up as the inner loops need it. */
+/* `width` rounded up to the number of values that the inner loops process. */
 static size_t pyramid_stride(uint32_t width)
 {
 	return ((size_t)width + BLUR_ALIGN - 1) / BLUR_ALIGN * BLUR_ALIGN;
 }
 
 /*
- * The samples of the next level that cover `count`, with one more at the end.
+ * How many samples of the next level cover `count` samples, with one more at
+ * the end.
  */
 static uint32_t next_side(uint32_t count, uint32_t origin)
 {
 	return (count - origin + 1) / 2 + 2;
 }
 
-/* The shape of the next smaller level; its `values` are to be set. */
+/* The shape of the next smaller level; the caller sets its `values`. */
 static struct level pyramid_next(const struct level *level)
 {
 	uint32_t width = next_side(level->width, level->origin);
@@ -72,7 +75,9 @@ static struct level pyramid_next(const struct level *level)
 	};
 }
 
-/* Row `y` as values: where it lies or, if that is samples, in `line`. */
+/*
+ * Row `y` as values.  In the level of samples, they are computed into `line`.
+ */
 static const int16_t *level_read(const struct level *level, uint32_t y,
 				 int16_t *line)
 {
@@ -108,7 +113,7 @@ static uint32_t clamp(int64_t at, uint32_t count)
 	return at < 0 ? 0 : at >= count ? count - 1 : (uint32_t)at;
 }
 
-/* From a level to the next smaller; lines have room for the larger one. */
+/* Make the next smaller level.  Lines have room for a row of the larger one. */
 static void pyramid_reduce(const struct level *small, const struct level *large,
 			   int16_t *const *lines, const struct memory *memory)
 {
@@ -142,7 +147,7 @@ static const int16_t *expand_row(const struct level *large,
 	const int16_t *from = small->values + y * small->stride;
 	uint32_t origin = large->origin;
 
-	/* Pairs begin at even places of the picture. */
+	/* Pairs begin at even columns of the picture. */
 	blur_rows_best()->expand(line, from + 1 - origin,
 				 (large->width + origin + 1) / 2);
 	return line + origin;
@@ -188,18 +193,18 @@ _Static_assert(RADIUS_MAX + 1 < BLUR_WEIGHTS_MAX, "flat stays flat");
 
 struct kernel {
 	uint32_t radius;
-	int16_t weights[RADIUS_MAX + 1]; /* of the middle, outwards */
+	int16_t weights[RADIUS_MAX + 1]; /* from the middle outwards */
 };
 
 /*
  * The memory that blurring one plane needs.  Levels and lines share one block.
  */
 struct work {
-	struct level levels[LEVELS_MAX]; /* 0: the source */
+	struct level levels[LEVELS_MAX]; /* level 0 is the source */
 	uint32_t top;
-	double sigma; /* at the top level */
+	double sigma; /* sigma at the smallest level */
 	struct kernel kernel;
-	int16_t *ring; /* of the kernel's rows, blurred along */
+	int16_t *ring; /* rows under the kernel, already blurred along x */
 	int16_t *lines[PYRAMID_LINES];
 };
 
@@ -210,7 +215,7 @@ static uint32_t kernel_radius(double sigma)
 
 /*
  * Weights sum to one.  They are rounded so that each partial sum, from the end
- * of the kernel inwards, is as near as possible to the exact one.
+ * of the kernel inwards, is as near as possible to the exact sum.
  */
 static void kernel_make(struct kernel *k, double sigma)
 {
@@ -254,7 +259,7 @@ static void blur_along(const struct work *w, const struct level *level,
 			       level->width);
 }
 
-/* `dst` may be `src`: rows are read ahead of those written. */
+/* `dst` may be `src`: a row is read before it is overwritten. */
 static void blur_level(const struct work *w, const struct level *dst,
 		       const struct level *src, const struct memory *memory)
 {
@@ -283,7 +288,7 @@ static void blur_level(const struct work *w, const struct level *dst,
 	}
 }
 
-/* Levels for a blur of `plane`, without memory. */
+/* Plan the levels for a blur of `plane`; memory is not allocated yet. */
 static void work_plan(struct work *w, const struct img_plane *plane,
 		      double sigma)
 {
@@ -375,7 +380,7 @@ static bool blur_plane(struct img_plane *dst, const struct img_plane *src,
 	return true;
 }
 
-/* Copy everything of `src` but its samples. */
+/* Copy everything from `src` except its samples. */
 static bool copy_shape(struct image *dst, const struct image *src,
 		       const struct memory *memory)
 {
@@ -392,7 +397,7 @@ static bool copy_shape(struct image *dst, const struct image *src,
 	return dst->profile != NULL;
 }
 
-/* `sigma_px` in samples of plane `i`. */
+/* Convert `sigma_px` to samples of plane `i`. */
 static double plane_sigma(const struct image *img, uint32_t i, double sigma_px)
 {
 	return sigma_px * img->planes[i].span_x / img->planes[0].span_x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The simple loops are written once, in C, and compiled twice: for any CPU, and
- * inside the functions for AVX2.  `fold` is written twice, as compilers do not
- * find the instruction that AVX2 has for it.
+ * inside the functions for AVX2.  `fold` is written twice, because compilers do
+ * not find the AVX2 instruction for it.
  */
 #include "imgops/blur/rows.h"
 
@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Inlined, so compiled for the CPU of the function that calls it.  Indices are
- * size_t: compilers vectorise only indices that do not wrap.
+ * A function with this is compiled for the CPU of the function that calls it.
+ * Indices are size_t: compilers vectorise only indices that do not wrap.
  */
 #define INLINED __attribute__((always_inline))
 
@@ -25,7 +25,10 @@ INLINED static inline void widen(int16_t *restrict out,
 		out[x] = (int16_t)(in[x] << BLUR_EXTRA_BITS);
 }
 
-/* Rounded, values end at (255 << 6) + 32 at most: they fit into 16 bits. */
+/*
+ * With 32 added for rounding, a value is at most (255 << 6) + 32, which fits
+ * into 16 bits.
+ */
 INLINED static inline void narrow(uint8_t *restrict out,
 				  const int16_t *restrict in, uint32_t width)
 {
@@ -126,7 +129,10 @@ AVX2 static inline void store(int16_t *to, __m256i values)
 	_mm256_storeu_si256((__m256i *)(void *)to, values);
 }
 
-/* `vectors` of 16 values from `x`; vpmulhrsw is what multiply() does. */
+/*
+ * Compute `vectors` vectors of 16 values from `x` on.  The instruction
+ * vpmulhrsw does the same as multiply().
+ */
 AVX2 static inline void fold_at(int16_t *out, const int16_t *const *in,
 				const int16_t *weights, uint32_t radius,
 				uint32_t x, uint32_t vectors)

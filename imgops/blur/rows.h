@@ -3,10 +3,10 @@
  * Inside imgops: the inner loops of blur, over rows of 16-bit values.
  *
  * A value is a sample with BLUR_EXTRA_BITS more bits, 0 .. 255 << 6.  All
- * functions round.  All but `fold` give a flat row for a flat row.  `fold` may
- * change the values of a flat row by half a unit for each of its weights; after
- * two folds of less than BLUR_WEIGHTS_MAX weights each, that is still too
- * little to change a sample.
+ * functions round.  If all values of a row are equal, all functions except
+ * `fold` keep them equal.  `fold` may change them by half a unit for each of
+ * its weights; after two folds of less than BLUR_WEIGHTS_MAX weights each, this
+ * is still too little to change a sample.
  */
 #ifndef IMGOPS_BLUR_ROWS_H
 #define IMGOPS_BLUR_ROWS_H
@@ -17,7 +17,7 @@ enum {
 	BLUR_EXTRA_BITS = 6,
 	BLUR_WEIGHT_BITS = 15,
 	BLUR_WEIGHTS_MAX = 1 << (BLUR_EXTRA_BITS - 1),
-	BLUR_ALIGN = 16, /* `fold` computes a multiple of this */
+	BLUR_ALIGN = 16, /* `fold` computes a multiple of this many values */
 };
 
 struct blur_rows {
@@ -28,10 +28,10 @@ struct blur_rows {
 	void (*narrow)(uint8_t *out, const int16_t *in, uint32_t width);
 
 	/*
-	 * A symmetric filter over 2 * radius + 1 rows, the middle one first in
-	 * `weights`: out = sum over i of weights[i] * (in[radius - i] +
+	 * A symmetric filter over 2 * radius + 1 rows; weights[0] is that of
+	 * the middle row: out = sum over i of weights[i] * (in[radius - i] +
 	 * in[radius + i]).  Rows are read, and `out` written, up to the next
-	 * multiple of BLUR_ALIGN.  Also along a row: in[i] = row + i.
+	 * multiple of BLUR_ALIGN.  With in[i] = row + i it filters along a row.
 	 */
 	void (*fold)(int16_t *out, const int16_t *const *in,
 		     const int16_t *weights, uint32_t radius, uint32_t width);
@@ -51,7 +51,7 @@ struct blur_rows {
 			uint32_t width);
 };
 
-/* All give the same results, bit for bit. */
+/* Both tables give the same results, bit for bit. */
 extern const struct blur_rows blur_rows_portable;
 #ifdef __x86_64__
 extern const struct blur_rows blur_rows_avx2; /* only for CPUs with AVX2 */

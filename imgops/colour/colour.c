@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row goes
+ * A row is converted in these steps,
  *
  *	planes -> RGB or CMYK -> [profile] -> sRGB -> Y'CbCr -> chroma halved
  *
- * by loops over plain arrays that the compiler can vectorise: no tables, fixed
- * point of 16 bits.
+ * by loops over plain arrays that the compiler can vectorise: without tables,
+ * in fixed point of 16 bits.
  */
 #include "imgops/colour/colour.h"
 
@@ -23,10 +23,7 @@ enum {
 
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 
-/*
- * One channel at a time, because compilers do not vectorise a loop over more
- * arrays.
- */
+/* Only one channel: compilers do not vectorise a loop over more arrays. */
 static void mix_light(uint8_t *restrict out, const uint8_t *const ycc[3],
 		      int32_t of_cb, int32_t of_cr, size_t width)
 {
@@ -78,7 +75,7 @@ static void colour_ycc_from_rgb(uint8_t *const ycc[3],
 	mix_channels(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
 }
 
-/* The product of two shares of 255, rounded; intermediate sums fit 16 bits. */
+/* a * b / 255, rounded; intermediate sums fit into 16 bits. */
 static inline uint8_t multiply_shares(uint8_t a, uint8_t b)
 {
 	uint16_t product = (uint16_t)(a * b + 128);
@@ -88,8 +85,8 @@ static inline uint8_t multiply_shares(uint8_t a, uint8_t b)
 
 /*
  * RGB from CMYK inks without a profile: each ink absorbs its share of the
- * light.  `flip`, for each plane, is 255 where the sample 255 means no ink, and
- * 0 where it means full ink.
+ * light.  `flip` of a plane is 255 if a sample of 255 means no ink, and 0 if it
+ * means full ink.
  */
 static void rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
 			  const uint8_t flip[4], size_t width)
@@ -133,8 +130,8 @@ static bool is_inks(enum img_space space)
 }
 
 /*
- * The number of pixels to convert.  It decides whether it is worth while to
- * make a table first.
+ * The number of pixels to convert: a table is made first only if there are
+ * enough of them.
  */
 static uint64_t pixels_left(const struct image *src, struct img_size size,
 			    bool may_keep)
@@ -195,7 +192,7 @@ bool colour_needs_pixels(const struct colour *c, const struct image *src)
 	}
 }
 
-/* Rows between the conversions, all in one block. */
+/* Rows between the steps of the conversion, all in one block. */
 struct rows {
 	uint8_t *from_ycc[3];
 	uint8_t *srgb[3];
@@ -235,9 +232,9 @@ static void rows_init(struct rows *rows, uint8_t *block, size_t width)
 
 /*
  * After XOR with `flip`, 255 means full ink.  CMYK is stored inverted, so its
- * planes are flipped.  In YCCK only K is: converting its Y'CbCr gives 255 minus
- * the stored C, M and Y (libjpeg's ycck_cmyk_convert), which is already the
- * amount of ink.
+ * planes are flipped.  Of YCCK only the K plane is flipped: converting its
+ * Y'CbCr gives 255 minus the stored C, M and Y (libjpeg's ycck_cmyk_convert),
+ * and that is already the amount of ink.
  */
 static void set_flip(struct rows *rows, const struct image *src)
 {
@@ -248,7 +245,7 @@ static void set_flip(struct rows *rows, const struct image *src)
 		rows->flip[3] = 255;
 }
 
-/* Point `rgb` to row `y` as RGB. */
+/* Convert row `y` to RGB and point `rgb` to it. */
 static void make_rgb(const uint8_t *rgb[IMG_PLANES_MAX], struct rows *rows,
 		     const struct image *src, const struct icc *icc, uint32_t y)
 {
@@ -378,10 +375,7 @@ void colour_convert_grey(struct image *img, const struct colour *c)
 	}
 }
 
-/*
- * The bytes that the profile's header announces; bytes after them were not
- * checked.
- */
+/* The size in the profile's header; bytes after that were not checked. */
 static size_t used_bytes(const struct image *src)
 {
 	const uint8_t *p = src->profile;

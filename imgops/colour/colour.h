@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside imgops: conversion of a picture's samples to grey or Y'CbCr, in sRGB
- * or in the picture's own profile where that is kept.
+ * or in the picture's own profile if that is kept.
  *
  * Y'CbCr is JFIF's: ITU-R BT.601 in full range, rounded as libjpeg does.
  */
@@ -12,14 +12,14 @@
 #include "imgops/imgops.h"
 
 /*
- * True: the result may keep a profile of that size, instead of being converted
- * to sRGB.
+ * True: a result may keep a profile of this size instead of being converted to
+ * sRGB.
  */
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform);
 
 struct colour {
-	struct icc icc; /* to sRGB; without channels: no conversion */
+	struct icc icc; /* the conversion to sRGB; without channels: none */
 	bool keeps_profile;
 	uint32_t notes; /* bits of image.notes */
 };
@@ -51,7 +51,7 @@ size_t colour_convert_bytes(uint32_t width_px);
 
 /*
  * Convert in place a picture for which colour_needs_pixels() is false.  Only
- * grey ones change.
+ * grey pictures change.
  */
 void colour_convert_grey(struct image *img, const struct colour *c);
 

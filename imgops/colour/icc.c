@@ -48,7 +48,7 @@ static void forget_block(struct icc_block *b)
 		LIST_REMOVE(b, entry);
 }
 
-/* A profile that needs more is bad; this is not a lack of memory. */
+/* False: a profile that needs so much is bad; this is not a lack of memory. */
 static bool is_sane(cmsUInt32Number bytes)
 {
 	return bytes > 0 && bytes <= BYTES_MAX;
@@ -93,7 +93,7 @@ static void *lcms_lock_make(cmsContext lcms)
 	static char none;
 
 	(void)lcms;
-	return &none; /* not NULL, which is a failure */
+	return &none; /* not NULL, because that would mean failure */
 }
 
 static void lcms_lock_ignore(cmsContext lcms, void *lock)
@@ -118,8 +118,8 @@ static cmsBool lcms_lock_take(cmsContext lcms, void *lock)
  *		icc_context_release(&c);
  *	}
  *
- * One thread for each context, so there are no locks that a jump could leave
- * taken.  False: no memory.
+ * A context has one thread, so there are no locks that a jump could leave
+ * locked.  False: no memory.
  */
 static bool icc_context_init(struct icc_context *c)
 {
@@ -152,7 +152,7 @@ static void icc_context_release(struct icc_context *c)
 
 	cmsDeleteContext(c->lcms);
 	c->lcms = NULL;
-	/* Blocks that lcms2 did not free, as it was left by a jump. */
+	/* If a jump left lcms2, some of its blocks were not freed. */
 	while ((b = LIST_FIRST(&c->blocks)) != NULL) {
 		LIST_REMOVE(b, entry);
 		free(b);
@@ -164,8 +164,9 @@ enum {
 	TRIAL_STEP = 51,
 	TRIALS = 255 / TRIAL_STEP + 1,
 	/*
-	 * Profiles called sRGB differ from it by up to 1.4 levels, by their
-	 * rounding; the nearest that mean something else, by 8.
+	 * Profiles called sRGB differ from sRGB by up to 1.4 levels, because
+	 * they are rounded.  Of profiles that mean something else, the nearest
+	 * differs by 8 levels.
 	 */
 	SRGB_LEVELS_MAX = 2,
 };
@@ -274,7 +275,7 @@ static bool matrix_is_srgb(cmsHPROFILE profile)
 			double error = 255 * srgb_encode((double)sum) -
 				       rgb[c] * TRIAL_STEP;
 
-			/* In this form a NaN is not sRGB. */
+			/* Written in this way, a NaN is not sRGB. */
 			if (!(fabs(error) <= SRGB_LEVELS_MAX))
 				return false;
 		}
@@ -282,7 +283,7 @@ static bool matrix_is_srgb(cmsHPROFILE profile)
 	return true;
 }
 
-/* Levels change halfway between the light of one and the next. */
+/* A level changes to the next halfway between the light of both. */
 static void fill_levels(uint8_t levels[LEVEL_ENTRIES])
 {
 	int next = 0;
@@ -316,7 +317,9 @@ static void matrix_init(struct matrix_profile *s, cmsHPROFILE profile)
 	fill_levels(s->levels);
 }
 
-/* Indices within matrix_profile.levels, in a form that makes a NaN black. */
+/*
+ * Indices within matrix_profile.levels, computed so that a NaN becomes black.
+ */
 static inline index_vector indices_of(light_vector sum)
 {
 	const light_vector none = { 0 };
@@ -328,7 +331,7 @@ static inline index_vector indices_of(light_vector sum)
 	return __builtin_convertvector((light_vector)bits, index_vector);
 }
 
-/* A row of RGB planes to sRGB. */
+/* Convert a row of RGB planes to sRGB. */
 static void matrix_convert(const struct matrix_profile *s,
 			   uint8_t *const srgb[3], const uint8_t *const rgb[3],
 			   size_t width)
@@ -355,7 +358,10 @@ void icc_init(struct icc *icc)
 	icc->channels = 0;
 }
 
-/* lcms2's type of the pixels that `profile` is for; 0: of no such picture. */
+/*
+ * lcms2's type of the pixels that `profile` is for; 0: it is not for such a
+ * picture.
+ */
 static cmsUInt32Number device_type(cmsHPROFILE profile, enum img_space space)
 {
 	bool is_cmyk = space == IMG_CMYK || space == IMG_YCCK;
@@ -382,8 +388,9 @@ static cmsUInt32Number device_type(cmsHPROFILE profile, enum img_space space)
 }
 
 /*
- * The floating-point versions of the tables may be chains of any number of
- * steps, all of them for each pixel.  The profile is used without them.
+ * The floating-point versions of a profile's tables may be chains of any number
+ * of steps, all computed for each pixel.  They are removed, and the profile is
+ * used without them.
  */
 static void drop_chains(cmsHPROFILE profile)
 {
@@ -401,10 +408,10 @@ static void drop_chains(cmsHPROFILE profile)
 
 /*
  * lcms2 can make a table of the whole conversion before the first pixel, so
- * that each pixel costs little.  By measurement, that is faster if there are
- * more pixels than entries.  For four inks lcms2 would take 17 steps each, and
- * 24 ms; 11 steps take 5 ms, and the mean delta-E to the exact conversion is
- * 0.4 instead of 0.3.
+ * that each pixel costs little.  Measurements show that this is faster if there
+ * are more pixels than entries.  For four inks lcms2 would make a table of 17
+ * steps for each ink, which takes 24 ms.  A table of 11 steps takes 5 ms, and
+ * the mean delta-E to the exact conversion is 0.4 instead of 0.3.
  */
 static cmsUInt32Number table_flags(uint32_t channels, uint64_t pixels)
 {
@@ -487,7 +494,7 @@ enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 	return verdict;
 }
 
-/* Planes to pixels of 1, 3 or 4 bytes, each flipped by XOR. */
+/* Interleave planes to pixels of 1, 3 or 4 bytes, each flipped by XOR. */
 static void interleave(uint8_t *pixels, const uint8_t *const *planes,
 		       const uint8_t *flip, uint32_t channels, size_t width)
 {
@@ -496,7 +503,7 @@ static void interleave(uint8_t *pixels, const uint8_t *const *planes,
 			pixels[x * channels + c] = planes[c][x] ^ flip[c];
 }
 
-/* Pixels of 3 bytes to planes. */
+/* Split pixels of 3 bytes into planes. */
 static void deinterleave(uint8_t *const rgb[3], const uint8_t *pixels,
 			 size_t width)
 {

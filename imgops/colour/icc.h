@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ICC profiles, by lcms2: what the numbers of a picture mean, converted to
- * sRGB.
+ * ICC profiles, read by lcms2: they say which colours the numbers of a picture
+ * mean.  Pictures are converted to sRGB.
  *
  * A profile comes from a client.  A profile is bad if lcms2 refuses it, if it
- * is for pixels of another kind, or if it would take long; bad profiles are
- * ignored.  A lack of memory is an error.
+ * is for pixels of another kind, or if converting would take long.  Bad
+ * profiles are ignored.  A lack of memory is an error.
  *
  * Most profiles (cameras, phones, screens) are three curves and three colours:
- * a "matrix profile".  lcms2 reads and checks it, but the conversion is done
- * here, as lcms2 computes 50,000 powers before its first pixel.
+ * a "matrix profile". lcms2 reads and checks it, but the conversion is done
+ * here, because lcms2 computes 50,000 powers before it converts the first
+ * pixel.
  *
- * Memory     lcms2's own, by malloc(): about ten times the profile at most.
+ * Memory     lcms2 uses malloc(): at most about ten times the size of the
+ *            profile.
  */
 #ifndef IMGOPS_COLOUR_ICC_H
 #define IMGOPS_COLOUR_ICC_H
@@ -26,7 +28,7 @@
 enum icc_verdict {
 	ICC_NO_MEMORY,
 	ICC_BAD,
-	ICC_SRGB, /* or so near that nobody can see the difference */
+	ICC_SRGB, /* or so similar that nobody can see the difference */
 	ICC_OTHER,
 };
 
@@ -38,14 +40,17 @@ enum icc_verdict {
  */
 struct icc_context {
 	cmsContext lcms;
-	bool jumps; /* else allocations fail as usual */
+	bool jumps; /* false: a failed allocation returns NULL as usual */
 	jmp_buf no_memory;
 	LIST_HEAD(, icc_block) blocks;
 };
 
 enum { LEVEL_ENTRIES = 8192 };
 
-/* One value for each channel of the result, and one to fill the vector. */
+/*
+ * One value for each of the three channels of the result; the fourth is not
+ * used.
+ */
 typedef float light_vector __attribute__((vector_size(16)));
 
 struct matrix_profile {
@@ -60,20 +65,22 @@ struct matrix_profile {
 
 /* A conversion to sRGB; without channels, it converts nothing. */
 struct icc {
-	uint32_t channels;          /* of the picture: grey 1, RGB 3, CMYK 4 */
-	struct icc_context context; /* of `to_srgb`; without lcms: none */
-	cmsHTRANSFORM to_srgb;      /* NULL: `matrix` */
+	/* Of the picture: 1 for grey, 3 for RGB, 4 for CMYK. */
+	uint32_t channels;
+	/* The context of `to_srgb`; unused if its lcms is NULL. */
+	struct icc_context context;
+	cmsHTRANSFORM to_srgb; /* NULL: `matrix` converts */
 	struct matrix_profile matrix;
 };
 
-/* Make `icc` one that converts nothing. */
+/* Initialise `icc` so that it converts nothing. */
 void icc_init(struct icc *icc);
 
 /*
- * Open a profile for a picture of `space`, to convert about `pixels` of it.
- * A grey picture may have an RGB profile.  After ICC_OTHER `icc` converts;
- * after the other verdicts it converts nothing.  icc_close() may follow in any
- * case; until then `icc` must not move in memory.
+ * Open a profile for a picture of `space`, of which about `pixels` pixels will
+ * be converted.  A grey picture may have an RGB profile.  After ICC_OTHER `icc`
+ * converts; after the other verdicts it converts nothing.  icc_close() may
+ * follow in any case; until then `icc` must not move in memory.
  */
 MUST_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 				     size_t profile_bytes, enum img_space space,

@@ -2,9 +2,10 @@
 /*
  * A libFuzzer target: reduced pictures with and without partial_read().
  *
- * Whatever the bytes are: if partial_read() reads them, libjpeg accepts them
- * with the same samples; and img_decode() says of the file what libjpeg says.
- * The input is as that of fuzz_imgops, whose option bytes are not looked at.
+ * For any bytes: if partial_read() reads them, libjpeg accepts them and gives
+ * the same samples; and img_decode() gives the same verdict on the file as
+ * libjpeg.  The input has the form of that of fuzz_imgops; its option bytes are
+ * ignored.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -28,7 +29,10 @@ static void check(const uint8_t *jpeg, size_t bytes,
 	bool ok = false;
 
 	for (uint32_t n = 4; n >= 1; n--) {
-		/* At one size as at the others, but for progressive files. */
+		/*
+		 * Except for progressive files, what is read at one size is
+		 * read at every size.
+		 */
 		bool larger = ok;
 
 		ok = reduced_by_partial(&partial, n, jpeg, bytes, &limits,
@@ -46,7 +50,10 @@ static void check(const uint8_t *jpeg, size_t bytes,
 	}
 	img_release(&partial);
 	img_release(&alone);
-	/* Of less than a block, 1 pixel is not 1/8. */
+	/*
+	 * A side of less than a block cannot be decoded at 1/8: it would be
+	 * less than a pixel.
+	 */
 	if (header->stored.width_px < 8 || header->stored.height_px < 8)
 		return;
 	assert(img_decode(&decoded, jpeg, bytes, header, &view,

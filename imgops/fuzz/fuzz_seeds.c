@@ -20,7 +20,7 @@ static void put(FILE *f, const void *data, size_t count)
 	(void)fwrite(data, 1, count, f);
 }
 
-/* In chunks, the last one first. */
+/* Write the profile in chunks, the last one first. */
 static void put_profile(FILE *f, struct bytes profile)
 {
 	size_t chunks = (profile.count + CHUNK_BYTES - 1) / CHUNK_BYTES;
@@ -135,7 +135,8 @@ static void write_profiles(struct seeds *s)
 	struct bytes g = profile_grey(2.2), k = profile_cmyk();
 
 	write_seed(s, jpeg_make(&grey), g);
-	write_seed(s, jpeg_make(&colour), g); /* does not fit */
+	/* A profile that does not fit the picture. */
+	write_seed(s, jpeg_make(&colour), g);
 	write_seed(s, jpeg_make(&ink), k);
 	free(g.data);
 	free(k.data);

@@ -2,13 +2,12 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c; if anything is unusual, as n = 8
- *	n = 1, progressive        partial.c, from the DC scans alone
- *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
- *	n = 8                     libjpeg's raw planes
+ *	n <= 4, one scan partial.c; an unusual file is decoded as with n = 8 n =
+ *	1, progressive partial.c, from the DC scans alone n <= 4, several scans
+ *	libjpeg's coefficients, reduced by idct.c n = 8 libjpeg's raw planes
  *
- * Between 4 and 8 libjpeg's inverse DCT has no vector code and costs more than
- * 8 does.
+ * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
+ * than for 8.
  */
 #include "imgops/estimate.h"
 
@@ -28,10 +27,10 @@ struct decoder {
 	const struct img_view *view;
 	struct image *dst;
 	uint32_t dct_scale; /* n */
-	bool has_dc_alone;  /* pieces: from scans_pieces() */
+	bool has_dc_alone;  /* the pieces are those of scans_pieces() */
 };
 
-/* False: the file is in a colour space without a name. */
+/* False: the file is in a colour space that has no name here. */
 static bool find_space(enum img_space *space, J_COLOR_SPACE from)
 {
 	switch (from) {
@@ -56,8 +55,9 @@ static bool find_space(enum img_space *space, J_COLOR_SPACE from)
 }
 
 /*
- * The plane of one component of a picture of `size`, decoded at n/8, without
- * samples; `h` and `v` are its sampling factors, of `h_max` and `v_max`.
+ * The shape of one component's plane, without samples, in a picture of `size`
+ * decoded at n/8.  `h` and `v` are the component's sampling factors, `h_max`
+ * and `v_max` the largest factors of the picture.
  */
 static struct img_plane plane_shape(struct img_size size, uint32_t n,
 				    uint32_t h, uint32_t h_max, uint32_t v,
@@ -144,7 +144,9 @@ static uint64_t round_up_blocks(uint64_t n, int step)
 	return (n + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
 }
 
-/* libjpeg keeps all coefficients of a file of several scans, in whole MCUs. */
+/*
+ * libjpeg keeps all coefficients of a file with several scans, in whole MCUs.
+ */
 static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
 {
 	uint64_t blocks = 0;
@@ -184,7 +186,7 @@ static void read_scans(struct decoder *d, uint32_t dct_scale)
 	idct_arrays(d->dst, dct_scale, jpeg, arrays);
 }
 
-/* False: only libjpeg can say what this file is. */
+/* False: partial decode is not possible; libjpeg must read the file. */
 static bool read_reduced(struct decoder *d, uint32_t dct_scale)
 {
 	struct reader *r = &d->reader;
@@ -260,7 +262,7 @@ static struct piece file_before(const struct piece *whole,
 	return cut;
 }
 
-/* What is to be read of a progressive file.  0: all of it. */
+/* The pieces of a progressive file that must be read. 0: the whole file. */
 static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
 			    const uint8_t *jpeg, const struct img_header *h,
 			    uint32_t dct_scale)
@@ -341,20 +343,25 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 /* --- Estimate --- */
 
 enum decode_term {
-	TERM_PICTURES,        /* one */
-	TERM_PROFILES,        /* read */
-	TERM_TABLES,          /* of AC codes, for partial decode */
-	TERM_FULL_BYTES,      /* of a sequential file, by libjpeg */
-	TERM_PARTIAL_1_BYTES, /* of one at n/8, by partial decode */
+	TERM_PICTURES, /* one */
+	TERM_PROFILES, /* read */
+	TERM_TABLES,   /* tables of AC codes for partial decode */
+	/* Bytes of a sequential file, decoded by libjpeg. */
+	TERM_FULL_BYTES,
+	/* Bytes of a sequential file, partially decoded at n/8. */
+	TERM_PARTIAL_1_BYTES,
 	TERM_PARTIAL_2_BYTES,
 	TERM_PARTIAL_3_BYTES,
 	TERM_PARTIAL_4_BYTES,
-	TERM_SCANNED_BYTES,     /* progressive: walked over */
-	TERM_DC_BYTES,          /* and decoded partially */
-	TERM_PROGRESSIVE_BYTES, /* or all that is kept, by libjpeg */
+	/* Bytes of a progressive file that are walked over. */
+	TERM_SCANNED_BYTES,
+	TERM_DC_BYTES, /* bytes of DC scans, decoded partially */
+	/* Bytes of a progressive file, decoded by libjpeg. */
+	TERM_PROGRESSIVE_BYTES,
 	TERM_ARITHMETIC_BYTES,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
-	TERM_BLOCKS_1,    /* by the inverse DCT to n x n samples */
+	/* Blocks that the inverse DCT turns into n x n samples. */
+	TERM_BLOCKS_1,
 	TERM_BLOCKS_2,
 	TERM_BLOCKS_3,
 	TERM_BLOCKS_4,
@@ -394,10 +401,11 @@ enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
  * rules.
  */
 struct path {
-	bool is_partial;         /* by partial decode */
-	bool keeps_coefficients; /* all, until the whole file is read */
+	bool is_partial; /* by partial decode */
+	/* All coefficients are kept until the whole file is read. */
+	bool keeps_coefficients;
 	uint32_t dct_scale;
-	uint64_t scan_bytes; /* from the first scan on */
+	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
 };
 
@@ -490,7 +498,7 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 	}
 	bytes = jpeg_memory_bytes(blocks, h->component_count, BEFORE_BYTES,
 				  AFTER_BYTES);
-	/* Other small allocations, in another order. */
+	/* The small allocations are then others, in another order. */
 	return dct_scale < DCT_SCALE_FULL ? bytes + JPEG_MEMORY_CHUNK_BYTES :
 					    bytes;
 }
@@ -514,7 +522,7 @@ static uint64_t decode_bytes(const struct workload *w)
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 
-/* Blocks, of all scans and components, that libjpeg visits. */
+/* How many blocks libjpeg visits in all scans and components. */
 static double visited_blocks(const struct img_header *h)
 {
 	double blocks = 0;

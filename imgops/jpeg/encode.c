@@ -6,8 +6,9 @@
  * Memory besides the result: some rows of blocks; for progressive or optimised
  * results all coefficients, 2 bytes for each sample.  The result is written
  * into a block that is large enough for nearly any result.  When libjpeg's
- * memory has been freed, it is copied into a block of its own size.  So the
- * needed memory is known before, and the bytes of a photo are copied once.
+ * memory has been freed, the result is copied into a block of its own size.  So
+ * the needed memory is known before encoding, and the bytes of a photo are
+ * copied once.
  */
 #include "imgops/estimate.h"
 
@@ -38,8 +39,8 @@ struct encoder {
 
 	const struct memory *memory;
 	uint8_t *out;
-	size_t room_bytes; /* of `out` */
-	size_t out_bytes;  /* at the end: written */
+	size_t room_bytes; /* size of `out` */
+	size_t out_bytes;  /* bytes written; set at the end */
 
 	struct image *src;
 	const struct img_transform *transform;
@@ -67,7 +68,7 @@ static void encoder_on_progress(j_common_ptr jpeg)
 	memory_pause(e->memory);
 }
 
-/* Make room for `bytes` in all, keep the first `used`. */
+/* Enlarge the output to `bytes` in all, and keep the first `used` bytes. */
 static void grow_output(struct encoder *e, size_t bytes, size_t used)
 {
 	uint8_t *out = e->memory->alloc(e->memory->arg, bytes);
@@ -85,8 +86,9 @@ static void grow_output(struct encoder *e, size_t bytes, size_t used)
 }
 
 /*
- * The room that a result begins with: enough for noise at this quality, several
- * times what a photo takes.  Only what is written is ever touched.
+ * The size of the first block for a result: enough for noise at this quality,
+ * which is several times what a photo needs.  Memory that is not written to
+ * costs nothing.
  */
 static size_t room_bytes(const struct image *img, size_t profile_bytes,
 			 int quality)
@@ -136,7 +138,8 @@ static void set_parameters(struct encoder *e)
 	jpeg->input_components = (int)e->src->plane_count;
 	jpeg->in_color_space =
 		e->src->plane_count == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
-	jpeg_set_defaults(jpeg); /* samples Y' 2x2, which makes 4:2:0 */
+	/* Gives Y' the factors 2x2, so the result is 4:2:0. */
+	jpeg_set_defaults(jpeg);
 	if (image_has_full_chroma(e->src)) {
 		jpeg->comp_info[0].h_samp_factor = 1;
 		jpeg->comp_info[0].v_samp_factor = 1;
@@ -146,7 +149,8 @@ static void set_parameters(struct encoder *e)
 	jpeg->raw_data_in = TRUE;
 	jpeg->optimize_coding = e->transform->optimize;
 	if (e->transform->progressive)
-		jpeg_simple_progression(jpeg); /* optimises as well */
+		/* Also optimises the Huffman tables. */
+		jpeg_simple_progression(jpeg);
 }
 
 /* Repeat the last sample of each row to the end of its last block. */
@@ -162,7 +166,10 @@ static void pad_rows(struct img_plane *p)
 	}
 }
 
-/* Point `rows` at `count` rows from `y`; below the picture, at its last row. */
+/*
+ * Point `rows` at `count` rows from `y` on.  Rows below the picture are its
+ * last row.
+ */
 static void point_input_rows(JSAMPROW *rows, const struct img_plane *p,
 			     uint32_t y, uint32_t count)
 {
@@ -179,7 +186,7 @@ static void encode_planes(struct encoder *e)
 	struct image *src = e->src;
 	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
 	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
-	uint32_t group_px; /* rows of luma that go with a row of blocks */
+	uint32_t group_px; /* rows of luma that belong to a row of blocks */
 
 	set_parameters(e);
 	group_px = (uint32_t)jpeg->comp_info[0].v_samp_factor * DCTSIZE;
@@ -310,7 +317,7 @@ static uint32_t blocks_of(uint32_t samples, uint32_t step)
 	return (blocks + step - 1) / step * step;
 }
 
-/* libjpeg's memory if all coefficients come first. */
+/* libjpeg's memory if it must collect all coefficients before it writes. */
 static uint64_t coefficient_bytes(const struct image *img, bool progressive)
 {
 	struct img_size blocks[IMG_PLANES_MAX];
@@ -337,7 +344,7 @@ static uint64_t encode_bytes(const struct workload *w)
 
 	if (t->progressive || t->optimize)
 		working = coefficient_bytes(img, t->progressive);
-	/* A result that is copied takes at most half of its room. */
+	/* A result is copied only if it takes at most half of its room. */
 	return image_bytes(img) + w->profile_bytes + room +
 	       max_u64(working, room / 2);
 }

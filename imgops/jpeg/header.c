@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header is read from the markers without libjpeg: that copies and lists
- * markers, in a time that grows with the square of their number.  The order of
- * the checks is libjpeg's, so that both report the same error.
+ * The header is read from the markers without libjpeg: libjpeg copies markers
+ * into a list, in a time that grows with the square of their number.  The order
+ * of the checks is libjpeg's, so that both report the same error.
  *
  * EXIF is a TIFF file in a JPEG marker: a header that gives the byte order,
  * then directories of 12-byte entries.  Orientation is an entry of the first
@@ -29,7 +29,10 @@ struct tiff {
 	int little_endian;
 };
 
-/* Both return 0 past the end, which is no valid value of what is looked for. */
+/*
+ * Both functions return 0 past the end; 0 is not valid for any value that is
+ * read.
+ */
 static uint32_t tiff_read16(const struct tiff *t, size_t at)
 {
 	if (at > t->bytes || t->bytes - at < 2)
@@ -74,7 +77,10 @@ static uint32_t exif_orientation(const uint8_t *app1, size_t bytes)
 	for (uint32_t i = 0; i < entry_count; i++) {
 		size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
 
-		/* Without this, 16 bytes could ask for 65,535 rounds. */
+		/*
+		 * Without this check, a file of 16 bytes could cause 65,535
+		 * rounds.
+		 */
 		if (entry + ENTRY_BYTES > t.bytes)
 			return 0;
 		if (tiff_read16(&t, entry) != TAG_ORIENTATION)
@@ -103,13 +109,15 @@ static bool is_icc_chunk(const struct marker *m)
 
 struct icc_chunks {
 	struct marker
-		list[ICC_CHUNKS_MAX]; /* by number; without data: not seen */
-	uint32_t count;               /* as the first one has it; 0: none */
+		/* The chunks by number; without data: not seen yet. */
+		list[ICC_CHUNKS_MAX];
+	/* The count in the first chunk; 0: no chunk yet. */
+	uint32_t count;
 	uint32_t seen_count;
-	size_t bytes; /* of all, without heads */
+	size_t bytes; /* of all chunks, without their heads */
 };
 
-/* False: it contradicts the chunks before it. */
+/* False: the chunk contradicts those before it. */
 static bool add_icc_chunk(struct icc_chunks *c, const struct marker *m)
 {
 	uint32_t number = m->data[ICC_NAME_BYTES],
@@ -174,12 +182,13 @@ enum {
 	SCAN_COMPONENTS_MAX = 4,
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
-	SCANS_AT_PIXELS_MAX = 16, /* 64 would be seconds for a kilobyte */
-	/* Photos have some tens; eight millions would take 0.1 s. */
+	/* With 64, a file of a kilobyte could take seconds. */
+	SCANS_AT_PIXELS_MAX = 16,
+	/* A photo has some tens of markers; eight million would take 0.1 s. */
 	MARKERS_MAX = 32768,
 };
 
-/* Transforms of an Adobe marker; all others are a Y'CbCr of some kind. */
+/* Transforms of an Adobe marker; all other values mean a form of Y'CbCr. */
 enum { ADOBE_ABSENT = -1, ADOBE_PLAIN = 0 };
 
 static uint32_t read16(const uint8_t *p)
@@ -256,8 +265,8 @@ static void read_app(struct img_header *h, const struct marker *m,
 }
 
 /*
- * The next marker.  False: it has not arrived yet, and the position stays
- * unchanged; or the file has ended.
+ * The next marker.  False: the file has ended; or the marker has not arrived
+ * yet, and the position stays unchanged.
  */
 static bool next_marker(struct img_header *h, struct marker *m,
 			const uint8_t *jpeg)
@@ -277,7 +286,7 @@ static bool next_marker(struct img_header *h, struct marker *m,
 	return true;
 }
 
-/* To the first SOS, which is then in `m`. */
+/* Read up to the first SOS, which is then in `m`. */
 static enum img_err read_segments(struct img_header *h, struct marker *m,
 				  const uint8_t *jpeg)
 {
@@ -301,7 +310,7 @@ static enum img_err read_segments(struct img_header *h, struct marker *m,
 	return IMG_ERR_TRUNCATED;
 }
 
-/* As libjpeg guesses. */
+/* Guesses the colour space as libjpeg does. */
 static enum img_space guess_space(const struct img_header *h)
 {
 	const uint8_t *ids = h->walk.ids;
@@ -367,7 +376,10 @@ static bool is_scan(const struct marker *sos)
 	       sos->bytes == 4 + 2 * (size_t)sos->data[0];
 }
 
-/* The Huffman tables that the first scan uses; if progressive, of DC alone. */
+/*
+ * Note which Huffman tables the first scan uses; in a progressive file it uses
+ * only those for DC.
+ */
 static void read_tables(struct img_header *h, const struct marker *sos)
 {
 	for (size_t i = 2; i + 3 < sos->bytes; i += 2) {
@@ -454,8 +466,8 @@ enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
 			return err;
 	}
 	/*
-	 * For most files the walk ends here, without a look at megabytes of
-	 * entropy-coded data: one scan holds all.
+	 * In most files one scan contains everything, so the walk ends here,
+	 * without reading megabytes of entropy-coded data.
 	 */
 	while (!h->has_one_scan && h->walk.marker_count <= MARKERS_MAX &&
 	       next_marker(h, &m, jpeg))

@@ -5,13 +5,16 @@
 
 enum {
 	FIX_BITS = 14,
-	EXTRA_BITS = 2, /* of precision between the two passes */
+	EXTRA_BITS = 2, /* additional precision between the two passes */
 	FIRST_SHIFT = FIX_BITS - EXTRA_BITS,
 	LAST_SHIFT = FIX_BITS + EXTRA_BITS,
 	MIDDLE = 128,
 };
 
-/* Of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the rest. */
+/*
+ * Constants of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the
+ * rest.
+ */
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 #define MEAN FIX(0.353553390593)
 
@@ -20,7 +23,10 @@ static uint8_t limit(int32_t v)
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* As libjpeg's jpeg_idct_1x1() with its table of limits: ten bits count. */
+/*
+ * Gives the same as libjpeg's jpeg_idct_1x1() with its table of limits, which
+ * uses ten bits.
+ */
 static uint8_t block1(int32_t dc)
 {
 	int32_t v = (dc + 4) >> 3;

@@ -7,7 +7,7 @@ enum {
 	MARK = 0xff,
 	STUFFED = 0x00,
 	NEAR_BYTES = 4,
-	GAP_BYTES_MAX = 64 << 10, /* between two segments */
+	GAP_BYTES_MAX = 64 << 10, /* the most bytes between two segments */
 };
 
 static bool is_restart(uint8_t code)
@@ -30,8 +30,8 @@ bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes)
 }
 
 /*
- * The next 0xff, or NULL.  memchr() is fast over a distance but slow to start,
- * and a hostile file may have one in every other byte.
+ * The next 0xff, or NULL.  memchr() is fast over long distances but slow to
+ * start, and in a hostile file every second byte may be 0xff.
  */
 static const uint8_t *find_mark(const uint8_t *p, const uint8_t *end)
 {
@@ -41,7 +41,10 @@ static const uint8_t *find_mark(const uint8_t *p, const uint8_t *end)
 	return memchr(p, MARK, (size_t)(end - p));
 }
 
-/* Move to the next marker's 0xff, the last of several.  False: none left. */
+/*
+ * Move to the 0xff of the next marker; if there are several in a row, to the
+ * last.  False: no marker is left.
+ */
 static bool find_marker(struct markers *w)
 {
 	const uint8_t *p = w->at, *end = w->end;

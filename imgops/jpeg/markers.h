@@ -5,7 +5,7 @@
  * ITU-T T.81, annex B.  It takes linear time for any bytes, and allocates
  * nothing.  As in libjpeg, bytes between two segments are skipped, and a
  * segment whose length is below 2 is empty.  Unlike in libjpeg, the walk ends
- * after 64 KiB without a marker, unless they are in a scan.
+ * after 64 KiB without a marker outside of a scan.
  *
  *	struct markers w;
  *	struct marker m;
@@ -26,7 +26,8 @@
 
 enum {
 	MARKER_TEM = 0x01,
-	MARKER_SOF0 = 0xc0, /* baseline; to SOF15, less the next three */
+	/* Baseline; SOF0 to SOF15 go up to 0xcf, except DHT, JPG and DAC. */
+	MARKER_SOF0 = 0xc0,
 	MARKER_SOF1 = 0xc1, /* extended sequential */
 	MARKER_SOF2 = 0xc2, /* progressive */
 	MARKER_DHT = 0xc4,
@@ -54,13 +55,14 @@ enum {
 
 struct marker {
 	uint8_t code;
-	const uint8_t *start; /* the 0xff before the code */
-	const uint8_t *data;  /* after the length */
-	size_t bytes;         /* of data; 0 for markers that stand alone */
+	const uint8_t *start; /* points to the 0xff before the code */
+	const uint8_t *data;  /* points after the length */
+	/* Size of `data`; 0 for a marker without a length. */
+	size_t bytes;
 };
 
 struct markers {
-	const uint8_t *at; /* not read yet */
+	const uint8_t *at; /* the first byte that was not read yet */
 	const uint8_t *end;
 	bool in_scan; /* `at` is in entropy-coded data */
 };
@@ -69,9 +71,9 @@ struct markers {
 bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes);
 
 /*
- * The next marker.  After SOS it is the first one that is not a stuffed zero or
- * RSTn, which are data.  False: EOI was the last marker; or, without EOI, the
- * bytes end before another segment does; or the next marker is too far away.
+ * The next marker.  After SOS, stuffed zeros and RSTn are data and are skipped.
+ * False: the last marker was EOI; or the bytes end before the next segment
+ * does; or the next marker is too far away.
  */
 bool markers_next(struct markers *w, struct marker *m);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that libjpeg needs of a memory manager.  As in jmemmgr.c of
+ * All functions that libjpeg needs from a memory manager.  As in jmemmgr.c of
  * libjpeg-turbo 2.1, every object and every row begins at a multiple of 32
  * bytes, and rows of samples end at a multiple of 64, because its vector code
- * reads and writes past their ends.  A virtual array is wholly in memory, its
- * rows one after the other, so an access only checks its arguments.
+ * reads and writes past their ends.  A virtual array is completely in memory,
+ * row after row, so an access only has to check its arguments.
  */
 #include "imgops/jpeg/memory.h"
 
@@ -24,7 +24,7 @@ enum {
 
 struct jpeg_memory_block {
 	struct jpeg_memory_block *next;
-	size_t bytes; /* in all */
+	size_t bytes; /* size of the whole block */
 };
 
 _Static_assert(sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1 <=
@@ -33,15 +33,16 @@ _Static_assert(sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1 <=
 
 /* Rows that exist only once they are accessed. */
 struct rows {
-	uint8_t *first; /* NULL: not realized */
+	uint8_t *first; /* NULL: not allocated yet */
 	size_t row_bytes;
 	JDIMENSION count;
-	JDIMENSION access_max;  /* rows in one access */
-	JDIMENSION defined_end; /* rows from this one on were not written */
+	JDIMENSION access_max; /* most rows in one access */
+	/* Rows from this one on were not accessed yet. */
+	JDIMENSION defined_end;
 	bool pre_zero;
 };
 
-/* jpeglib.h leaves these to the memory manager. */
+/* jpeglib.h lets the memory manager define these types. */
 struct jvirt_sarray_control {
 	struct rows rows;
 	JSAMPARRAY at;
@@ -73,7 +74,7 @@ static void check_pool(j_common_ptr jpeg, int pool_id)
 		ERREXIT1(jpeg, JERR_BAD_POOL_ID, pool_id);
 }
 
-/* A block with room for `bytes`, aligned; *data is where. */
+/* Add a block with room for `bytes`; *data is its aligned beginning. */
 static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
 		      uint8_t **data)
 {
@@ -125,7 +126,7 @@ static void *alloc(j_common_ptr jpeg, int pool_id, size_t bytes)
 	return data;
 }
 
-/* All rows are one request. */
+/* All rows are allocated by one request. */
 static void *alloc_rows(j_common_ptr jpeg, int pool_id, size_t row_bytes,
 			JDIMENSION row_count)
 {
@@ -245,8 +246,8 @@ static void realize(j_common_ptr jpeg)
 
 /*
  * Rows are zeroed when they are first accessed, not all at once: then they are
- * in the cache when libjpeg fills them.  A reader may look past the rows
- * written, if these are to be zero; a writer may not skip rows.
+ * in the cache when libjpeg fills them.  A reader may access rows that were
+ * never written if the array promises zeros; a writer may not skip rows.
  */
 static void access_rows(j_common_ptr jpeg, struct rows *rows, JDIMENSION start,
 			JDIMENSION count, boolean writable)
@@ -311,7 +312,7 @@ static void free_pool(j_common_ptr jpeg, int pool_id)
 	free_arena(memory_of(jpeg), pool_id);
 }
 
-/* jpeg_destroy() without jpeg_memory_release(). */
+/* Called if jpeg_destroy() comes without jpeg_memory_release(). */
 static void self_destruct(j_common_ptr jpeg)
 {
 	jpeg_memory_release(memory_of(jpeg), jpeg);
@@ -358,7 +359,7 @@ void jpeg_memory_release(struct jpeg_memory *m, j_common_ptr jpeg)
 /* The memory that alloc() would take for a series of requests. */
 struct requests {
 	uint64_t bytes;      /* of all chunks and blocks */
-	uint64_t left_bytes; /* in the last chunk */
+	uint64_t left_bytes; /* still free in the last chunk */
 };
 
 static void add_request(struct requests *r, uint64_t bytes)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Huffman codes (ITU-T T.81, annexes C and F), then the tables of a scan, its
- * blocks and MCUs, and last the two kinds of files.
+ * In this order: Huffman codes (ITU-T T.81, annexes C and F), the tables of a
+ * scan, its blocks and MCUs, and the two kinds of files.
  *
  * The AC coefficients of a block are decoded as far as they are needed, and
  * those after them are skipped.  Both use tables that are indexed by the next
- * LOOK_BITS bits.  All that runs for each coefficient is inline.
+ * LOOK_BITS bits.  Everything that runs for each coefficient is inline.
  */
 #include "imgops/jpeg/partial.h"
 
@@ -19,34 +19,35 @@
 /* --- Bits and Huffman codes --- */
 
 enum {
-	LOOK_BITS = 12, /* of a table; longer codes are rare */
+	LOOK_BITS = 12, /* bits that index a table; longer codes are rare */
 	LOOKS = 1 << LOOK_BITS,
 	CODE_BITS_MAX = 16,
 	VALUE_BITS_MAX = 15,
 	SYMBOL_BITS_MAX = CODE_BITS_MAX + VALUE_BITS_MAX,
-	REFILL_BITS = 56, /* at least this many after a refill */
+	REFILL_BITS = 56, /* at least this many bits are there after a refill */
 	SYMBOLS_MAX = 256,
 };
 
 /*
- * The next bits of the scan, the first of them on top.  Past the end of the
- * data, bits are zeros; bits_are_real() tells afterwards whether any of these
- * were used.
+ * The next bits of the scan; the first one is the highest bit.  Past the end of
+ * the data, bits are zeros; bits_are_real() tells afterwards whether any of
+ * these were used.
  */
 struct bits {
 	const uint8_t *at, *end;
 	uint64_t next;
 	int32_t count;
-	int32_t made_up; /* zeros after the last real bit */
+	int32_t made_up; /* number of zeros added after the last real bit */
 };
 
 /* A table of codes. */
 struct huffman {
-	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: longer than that */
+	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
 	/* Left-aligned in 16 bits: codes of length n are below limits[n]. */
 	uint32_t limits[CODE_BITS_MAX + 1];
-	int32_t offsets[CODE_BITS_MAX + 1]; /* code to index of its symbol */
-	const uint8_t *symbols;             /* in the order of their codes */
+	/* Code plus this is the index of its symbol. */
+	int32_t offsets[CODE_BITS_MAX + 1];
+	const uint8_t *symbols; /* in the order of their codes */
 };
 
 static inline uint64_t bits_load(const uint8_t *from)
@@ -64,7 +65,10 @@ static inline bool bits_hold_ff(uint64_t n)
 	return ((~n - ones) & n & (ones << 7)) != 0;
 }
 
-/* One byte at a time; FF 00 is one byte.  From the first marker on, zeros. */
+/*
+ * Refill byte by byte.  FF 00 is one byte.  After the next marker there are
+ * only zeros.
+ */
 __attribute__((noinline)) static struct bits bits_refill_slowly(struct bits b)
 {
 	while (b.count < REFILL_BITS) {
@@ -143,9 +147,9 @@ static inline bool bits_are_real(const struct bits *b)
 }
 
 /*
- * Make a table from a DHT segment's counts of codes, by length, and `symbols`,
- * SYMBOLS_MAX of them, which must outlive it.  False: codes overflow or are all
- * ones, or a symbol is over `symbol_max`.
+ * Make a table from a DHT segment: the number of codes of each length, and
+ * `symbols`, an array of SYMBOLS_MAX that must outlive the table.  False: codes
+ * overflow or are all ones, or a symbol is over `symbol_max`.
  */
 static bool huffman_make(struct huffman *t,
 			 const uint8_t counts[CODE_BITS_MAX + 1],
@@ -176,22 +180,23 @@ static bool huffman_make(struct huffman *t,
 /* --- AC coefficients --- */
 
 /*
- * An entry of ac_table.symbols is one symbol with its value: its bits (0: more
- * than LOOK_BITS), the number of coefficients to advance, and the value of the
- * last of these.
+ * An entry of ac_table.symbols is one symbol with its value: its number of bits
+ * (0: more than LOOK_BITS), the number of coefficients to advance, and the
+ * value of the last of these.
  */
 enum {
 	SYMBOL_BITS_MASK = 63,
 	SYMBOL_ADVANCE_SHIFT = 8,
 	SYMBOL_ADVANCE_MASK = 255,
 	SYMBOL_VALUE_SHIFT = 16,
-	ADVANCE_END = 128, /* of the block */
+	ADVANCE_END = 128, /* the block ends */
 };
 
 /*
- * An entry of ac_table.skips is as many whole symbols as fit: their bits (0:
- * not even one symbol fits), their coefficients, and whether the block ends
- * there, which counts as one more coefficient.
+ * An entry of ac_table.skips stands for as many whole symbols as fit into
+ * LOOK_BITS: the number of their bits (0: not even one symbol fits), the number
+ * of their coefficients, and whether the block ends there, which counts as one
+ * more coefficient.
  */
 enum {
 	SKIP_BITS_MASK = 63,
@@ -250,7 +255,7 @@ static uint32_t symbol_make(const struct huffman *h, uint32_t look)
 		       << SYMBOL_VALUE_SHIFT;
 }
 
-/* As huffman_make(). */
+/* Returns as huffman_make() does. */
 static bool ac_table_make(struct ac_table *t,
 			  const uint8_t counts[CODE_BITS_MAX + 1],
 			  const uint8_t *symbols)
@@ -277,8 +282,8 @@ static inline bool read_long(struct bits *b, const struct huffman *h,
 }
 
 /*
- * Skip the last `left` coefficients of a block.  False: the codes make no
- * sense.
+ * Skip the last `left` coefficients of a block.  False: the codes are not
+ * valid.
  */
 static inline bool skip_ac(struct bits *bits, const struct ac_table *ac,
 			   int32_t left)
@@ -322,8 +327,9 @@ struct scan_tables {
 };
 
 /*
- * The tables of the scan that `jpeg` has just read the header of; if
- * progressive, of DC alone.  False: there can be no such tables.
+ * Find the tables of the scan whose header `jpeg` has just read; in a
+ * progressive file only those for DC.  False: the header names tables that
+ * cannot exist.
  */
 static bool find_tables(struct table_set *used,
 			const struct jpeg_decompress_struct *jpeg)
@@ -352,8 +358,8 @@ static size_t scan_tables_bytes(struct table_set used)
 }
 
 /*
- * Make them in `room`, aligned for any type, of scan_tables_bytes().  False: a
- * table is missing or makes no sense.
+ * Make the tables in `room`, which has scan_tables_bytes() and is aligned for
+ * any type.  False: a table is missing or not valid.
  */
 static bool scan_tables_make(struct scan_tables *t, void *room,
 			     struct table_set used,
@@ -405,22 +411,23 @@ static const int32_t last_needed[IDCT_MAX + 1] = { 0, 0, 4, 12, 24 };
 
 struct component {
 	struct img_plane *plane;
-	int16_t *dc_values; /* progressive: of each block, as rows of `plane` */
+	/* Progressive: DC values of all blocks, in rows as in `plane`. */
+	int16_t *dc_values;
 	const struct huffman *dc;
 	const struct ac_table *ac;
 	uint32_t across, down;     /* blocks in an MCU */
 	uint16_t quant[POSITIONS]; /* in zigzag order */
 	int32_t last_dc;
-	int id; /* in scan headers */
+	int id; /* the component's id in scan headers */
 };
 
 struct partial {
 	struct bits bits;
 	const struct memory *memory;
-	uint32_t n; /* samples of a block, each way */
+	uint32_t n; /* a block becomes n x n samples */
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
-	uint32_t columns, rows; /* of MCUs */
+	uint32_t columns, rows; /* columns and rows of MCUs */
 	uint32_t restart_interval;
 	int low_bit; /* progressive: the lowest bit of DC that was read */
 	struct scan_tables tables;
@@ -445,7 +452,8 @@ static inline bool read_dc(struct bits *b, struct component *c)
 
 /*
  * Read AC coefficients up to the last needed one, and skip the rest.  A
- * coefficient after it that is decoded on the way goes to UNUSED.
+ * coefficient after the last needed one that is decoded on the way is stored in
+ * UNUSED.
  */
 static inline bool read_ac(struct bits *bits, const struct component *c,
 			   int32_t last, int32_t *block)
@@ -482,7 +490,8 @@ static inline bool read_ac(struct bits *bits, const struct component *c,
 static bool read_block(struct partial *s, struct component *c, uint32_t x,
 		       uint32_t y)
 {
-	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 }; /* and UNUSED */
+	/* The last one is UNUSED. */
+	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 };
 	size_t stride = c->plane->stride_bytes;
 
 	if (!read_dc(&s->bits, c))
@@ -533,7 +542,7 @@ read_mcu(struct partial *s, uint32_t column, uint32_t row, read_block_fn *read)
 	return true;
 }
 
-/* Read restart marker `number`, which must follow directly. */
+/* Read restart marker `number`, which must be next. */
 static bool read_restart(struct partial *s, uint32_t number)
 {
 	struct bits *b = &s->bits;
@@ -591,7 +600,7 @@ static bool quant_copy(struct component *c,
 	return from != NULL;
 }
 
-/* The components of the scan that `jpeg` has just read the header of. */
+/* Set up the components of the scan whose header `jpeg` has just read. */
 static bool components_make(struct partial *s, struct image *img,
 			    int16_t *dc_values,
 			    const struct jpeg_decompress_struct *jpeg)
@@ -642,7 +651,7 @@ static void scan_shape(struct partial *s,
 	};
 }
 
-/* True: `m` heads a scan of all components for the next bit of DC. */
+/* True: `m` begins a scan of all components with the next bit of DC. */
 static bool is_next_bit(const struct partial *s, const struct marker *m)
 {
 	uint32_t count = s->component_count;
@@ -652,7 +661,7 @@ static bool is_next_bit(const struct partial *s, const struct marker *m)
 	for (uint32_t i = 0; i < count; i++)
 		if (m->data[1 + 2 * i] != s->components[i].id)
 			return false;
-	/* scans_add() has checked that the rest is in order. */
+	/* scans_add() has checked everything else in the header. */
 	return (m->data[m->bytes - 1] & 15) == s->low_bit - 1;
 }
 

@@ -11,8 +11,8 @@
  *
  * Only common and intact files are read in this way: 8-bit, Huffman-coded, with
  * all components in each scan that is read.  When partial_read() finds anything
- * else, it returns false and has not changed the state of libjpeg, which can
- * then read the file and say what is wrong with it.
+ * else, it returns false without having changed the state of libjpeg.  Then
+ * libjpeg can read the file, or report what is wrong with it.
  */
 #ifndef IMGOPS_JPEG_PARTIAL_H
 #define IMGOPS_JPEG_PARTIAL_H
@@ -24,7 +24,7 @@
 
 #include <jpeglib.h>
 
-/* The Huffman tables that a scan uses: a bit for each, by number. */
+/* The Huffman tables that a scan uses: bit i for table i. */
 struct table_set {
 	uint32_t dc, ac;
 };
@@ -33,8 +33,8 @@ struct table_set {
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4, or 1 if the file is progressive.  `later` lists the
  * pieces of a progressive file, from scans_pieces(), that follow the bytes that
- * `jpeg` reads now; a sequential file has none.  False: the file was not read
- * this way, or there was no memory.
+ * `jpeg` reads now; a sequential file has none.  False: the file cannot be read
+ * in this way, or there was no memory.
  */
 MUST_CHECK bool partial_read(struct image *img, uint32_t n,
 			     const struct jpeg_decompress_struct *jpeg,

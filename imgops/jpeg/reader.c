@@ -10,8 +10,8 @@ _Noreturn void reader_fail(struct reader *r, enum img_err err)
 }
 
 /*
- * Some pixels are lost: an error, or a note if the reader is lenient.  Without
- * a single row of MCUs there is no picture at all.
+ * Some pixels are lost: this is an error, or only noted if the reader is
+ * lenient.  But without a single row of MCUs there is no picture at all.
  */
 static void lose_pixels(struct reader *r)
 {
@@ -54,9 +54,9 @@ static void reader_on_error(j_common_ptr jpeg)
 }
 
 /*
- * `level` is -1 for a warning, 0 or more for traces.  Odd headers, and bytes
- * left over before a marker (MJPEG cameras write these), are ignored: every
- * pixel is still there.
+ * `level` is -1 for a warning, 0 or more for traces.  Warnings about unusual
+ * headers, and about extra bytes before a marker (which MJPEG cameras write),
+ * are ignored: no pixel is lost.
  */
 static void reader_on_message(j_common_ptr jpeg, int level)
 {
@@ -135,7 +135,9 @@ static void on_scan(struct reader *r)
 	r->components_seen |= components;
 }
 
-/* libjpeg calls this often while it reads a file, so in every scan. */
+/*
+ * libjpeg calls this often while it reads a file, at least once in every scan.
+ */
 static void reader_on_progress(j_common_ptr jpeg)
 {
 	struct reader *r = jpeg->client_data;
@@ -199,7 +201,8 @@ void reader_check_scans(struct reader *r)
 void reader_check_end(struct reader *r)
 {
 	/*
-	 * Arithmetic data that are cut short by another marker read as zeros.
+	 * If arithmetic-coded data end early at another marker, libjpeg reads
+	 * zeros.
 	 */
 	if (r->jpeg.arith_code && r->jpeg.unread_marker != 0 &&
 	    r->jpeg.unread_marker != JPEG_EOI) {

@@ -4,12 +4,12 @@
  *
  * libjpeg reports errors by longjmp and damage by warnings.  reader_run() calls
  * a function, `step`, that may use r->jpeg freely, and returns the error.  When
- * libjpeg fails, `step` is left in the middle by longjmp; so everything that is
+ * libjpeg fails, longjmp leaves `step` in the middle.  So everything that is
  * needed afterwards must be in `arg`, not in local variables.
  *
- * A warning that means lost pixels is an error, or, if `lenient`, noted in
- * `is_damaged`.  The end of the input reads as an EOI marker, so a file that
- * lacks only its EOI is intact.
+ * A warning that means lost pixels is an error; if `lenient` is set, it only
+ * sets `is_damaged`.  At the end of the input, libjpeg is given an EOI marker,
+ * so a file that lacks only its EOI counts as intact.
  */
 #ifndef IMGOPS_JPEG_READER_H
 #define IMGOPS_JPEG_READER_H
@@ -33,7 +33,8 @@ struct reader {
 
 	struct jpeg_decompress_struct jpeg;
 	bool is_damaged;
-	const uint8_t *at; /* where reading stopped, in the last piece read */
+	/* Where reading stopped, in the last piece that was read. */
+	const uint8_t *at;
 
 	/* Private. */
 	struct jpeg_error_mgr errors;
@@ -44,8 +45,8 @@ struct reader {
 	enum img_err err;
 	uint32_t next_piece;
 	bool hit_end;    /* libjpeg asked for more than there is */
-	int scan_number; /* of the last one seen by reader_on_progress() */
-	uint32_t components_seen; /* bit i: a scan held component i */
+	int scan_number; /* the last scan that reader_on_progress() saw */
+	uint32_t components_seen; /* bit i: a scan with component i was seen */
 };
 
 /* Open the file, call `step`, and always close the file again. */
@@ -57,12 +58,12 @@ enum img_err reader_run(struct reader *r, void (*step)(void *arg), void *arg);
 _Noreturn void reader_fail(struct reader *r, enum img_err err);
 
 /*
- * To be called when all scans of a file of several are read: some components
- * or coefficients may never have come, or not with all their bits.
+ * Call it when all scans of a file with several scans have been read.  It
+ * checks that every coefficient of every component came with all its bits.
  */
 void reader_check_scans(struct reader *r);
 
-/* To be called after the last row. */
+/* Call it after the last row. */
 void reader_check_end(struct reader *r);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A segment, with the entropy-coded data after it, ends at the next marker.
- * When that is known, the segment is kept or left out.  The order of scans must
- * be one that ITU-T T.81, annex G, allows (libjpeg only warns).  In any doubt
- * the whole file is read.
+ * When the next marker is known, the segment is kept or left out.  The order of
+ * scans must be one that ITU-T T.81, annex G, allows (libjpeg only warns).  If
+ * anything is doubtful, the whole file is read.
  */
 #include "imgops/jpeg/scans.h"
 
 #include <string.h>
 
 enum {
-	TABLES_MAX = 4, /* of quantisation */
+	TABLES_MAX = 4, /* quantisation tables */
 	COEFFICIENTS = 64,
-	LOW_BIT_MAX = 13, /* libjpeg's */
+	LOW_BIT_MAX = 13, /* libjpeg's limit */
 	/* in zigzag order; at 2/8 only coefficients 1, 2 and 4 matter */
 	QUARTER_LAST = 4,
 	NOT_SENT = -1,
@@ -27,7 +27,10 @@ static bool parse_frame(struct img_scans *f, const struct marker *sof)
 		return false;
 	f->component_count = d[5];
 	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
-	/* Of two components with one id, the second never becomes complete. */
+	/*
+	 * If two components have the same id, the second never becomes
+	 * complete.
+	 */
 	for (uint32_t i = 0; i < f->component_count; i++) {
 		f->ids[i] = d[6 + 3 * i];
 		f->tables[i] = d[8 + 3 * i];
@@ -62,8 +65,8 @@ static bool read_quant_sums(struct img_scans *f, const struct marker *dqt)
 
 struct scan {
 	uint32_t components;  /* bit i: component i of the frame */
-	uint32_t first, last; /* coefficients, in zigzag order */
-	int high, low;        /* Ah, Al */
+	uint32_t first, last; /* first and last coefficient, in zigzag order */
+	int high, low;        /* Ah and Al of the scan header */
 };
 
 static bool parse_scan(struct scan *s, const struct img_scans *f,
@@ -93,7 +96,10 @@ static bool parse_scan(struct scan *s, const struct img_scans *f,
 	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;
 }
 
-/* True: tables of codes (T.81, B.2.4.2) that libjpeg accepts. */
+/*
+ * True: the tables of Huffman codes (T.81, B.2.4.2) are such that libjpeg
+ * accepts them.
+ */
 static bool are_codes(const struct marker *dht)
 {
 	enum { HEAD_BYTES = 17, SYMBOLS_MAX = 256 };
@@ -160,9 +166,9 @@ static void append_piece(struct img_pieces *p, size_t from, size_t to)
 }
 
 /*
- * True: the component is good enough without `bits` bits.  Without them a
- * coefficient is off by at most 2^bits - 1 steps, and a sample at 2/8 by an
- * eighth of the sum over the coefficients that count.
+ * True: the component is good enough without the lowest `bits` bits.  Without
+ * them the error of a coefficient is at most 2^bits - 1 steps, and the error of
+ * a sample at 2/8 is an eighth of the sum over the coefficients that matter.
  */
 static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
 {
@@ -171,7 +177,7 @@ static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
 	return ((1u << bits) - 1) * steps <= SCANS_ERROR_MAX * 8;
 }
 
-/* An AC scan is of one component. */
+/* An AC scan contains only one component. */
 static bool is_needed(const struct img_scans *f, const struct scan *s,
 		      uint32_t dct_scale)
 {
@@ -183,7 +189,9 @@ static bool is_needed(const struct img_scans *f, const struct scan *s,
 		return false;
 	if (s->high > 0)
 		return !is_enough(f, component, s->high);
-	/* A later scan that is kept builds on all of those before it. */
+	/*
+	 * A scan that is kept needs all earlier scans of the same coefficients.
+	 */
 	return s->first <= QUARTER_LAST || !is_enough(f, component, s->low);
 }
 
@@ -205,7 +213,7 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 			f->keep[i] = is_needed(f, &s, 1 + i);
 		return true;
 	case MARKER_DQT:
-		/* libjpeg takes those that come before the first scan. */
+		/* libjpeg uses the tables that come before the first scan. */
 		return !f->has_scans && read_quant_sums(f, m);
 	case MARKER_DHT:
 		return are_codes(m);
@@ -219,7 +227,10 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 	}
 }
 
-/* Add what lies between the last marker and offset `to`, where it is kept. */
+/*
+ * Add the bytes between the last marker and offset `to` to the pieces that keep
+ * them.
+ */
 static void append_pending(struct img_scans *s, size_t to)
 {
 	for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++)

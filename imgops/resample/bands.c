@@ -6,7 +6,8 @@
 #include <string.h>
 #endif
 
-enum { STRIP = 256 }; /* of a row: sums stay in the first-level cache */
+/* Columns of a row done at a time: sums stay in the first-level cache. */
+enum { STRIP = 256 };
 
 static inline uint8_t to_sample(int32_t sum)
 {
@@ -87,11 +88,12 @@ const struct bands bands_portable = {
 
 /*
  * AVX2: vpmaddwd multiplies pairs of 16-bit values by pairs of weights and adds
- * the two products.  Bands are pairs already; sums down make them on the way.
+ * the two products.  Values in a band already stand in pairs; when summing
+ * down, rows are combined to pairs first.
  */
 #define AVX2 __attribute__((target("avx2")))
 
-/* Two weights in each 32 bits. */
+/* Repeat a pair of weights in each 32 bits. */
 AVX2 static inline __m256i load_pair(const int16_t *weights)
 {
 	int32_t both;
@@ -116,7 +118,10 @@ AVX2 static inline void store(int16_t *to, __m256i v)
 	_mm256_storeu_si256((__m256i *)(void *)to, v);
 }
 
-/* Sums of 16 columns: 0-3 and 8-11, 4-7 and 12-15, as unpacking leaves them. */
+/*
+ * Sums of 16 columns, in the order that unpacking gives: 0-3 and 8-11, then 4-7
+ * and 12-15.
+ */
 struct sums {
 	__m256i low, high;
 };
@@ -134,14 +139,16 @@ AVX2 static inline void add_rows(struct sums *s, const uint8_t *in,
 	s->high = _mm256_add_epi32(s->high, _mm256_madd_epi16(high, w));
 }
 
-/* Sixteen values in order. */
+/* The sixteen values in the order of columns. */
 AVX2 static inline __m256i finish(struct sums s)
 {
 	return _mm256_packs_epi32(_mm256_srai_epi32(s.low, BAND_DOWN_SHIFT),
 				  _mm256_srai_epi32(s.high, BAND_DOWN_SHIFT));
 }
 
-/* Sixteen columns of two rows at a time, which share the cost of the loop. */
+/*
+ * Sum sixteen columns of two rows in one loop, which costs less than two loops.
+ */
 AVX2 static inline void sum_two_rows(__m256i *row, const uint8_t *in_a,
 				     const uint8_t *in_b, size_t stride_bytes,
 				     const int16_t *weights, uint32_t count)
@@ -160,7 +167,7 @@ AVX2 static inline void sum_two_rows(__m256i *row, const uint8_t *in_a,
 	row[1] = finish(b);
 }
 
-/* Eight rows of eight pairs become eight columns of pairs. */
+/* Transpose: eight rows of eight pairs become eight columns of pairs. */
 AVX2 static inline void store_turned(int16_t *band, const __m256i *row)
 {
 	__m256i quads[BAND_ROWS], pairs[BAND_ROWS];
@@ -210,7 +217,7 @@ AVX2 static inline __m256i add_columns(__m256i sum, const int16_t *band,
 		sum, _mm256_madd_epi16(load(band), load_pair(weights)));
 }
 
-/* Eight rows of four output columns, 32 bits each. */
+/* Sum eight rows of four output columns, in 32 bits each. */
 AVX2 static inline void sum_four_columns(__m256i *column, const int16_t *band,
 					 const uint32_t *first,
 					 const int16_t *weights, size_t count)
@@ -236,7 +243,9 @@ AVX2 static inline void sum_four_columns(__m256i *column, const int16_t *band,
 	column[3] = _mm256_srai_epi32(d, BAND_ACROSS_SHIFT);
 }
 
-/* Bytes of four columns: rows 0-3 of each in turn, then rows 4-7. */
+/*
+ * Narrow four columns to bytes: rows 0-3 of each column in turn, then rows 4-7.
+ */
 AVX2 static inline __m256i narrow(const __m256i *column)
 {
 	return _mm256_packus_epi16(_mm256_packs_epi32(column[0], column[1]),

@@ -3,14 +3,14 @@
  * Inside imgops: weighted sums for scaling, the inner loops of scale.c.
  *
  * A band is BAND_ROWS rows of 16-bit values, with BAND_EXTRA_BITS more
- * precision than samples.  Its layout lets both sums read and write whole
- * vectors, with two columns in each 32 bits, as CPUs multiply them: first the
- * values of columns 0 and 1 of row 0, then those of row 1, ... of row 7, then
- * columns 2 and 3.
+ * precision than samples.  CPUs multiply two 16-bit values in each 32 bits, so
+ * two columns stand side by side: first the values of columns 0 and 1 of row 0,
+ * then those of row 1, ... of row 7, then columns 2 and 3.  With this layout
+ * both sums read and write whole vectors.
  *
- * Weights are fixed point, BAND_WEIGHT_ONE = 1.0, `count` for each sum, and
- * `count` is even.  If they sum to exactly one, a flat picture stays flat, bit
- * for bit.
+ * Weights are in fixed point; BAND_WEIGHT_ONE is 1.0.  Each sum has `count`
+ * weights, and `count` is even.  If they sum to exactly one, a flat picture
+ * stays flat, bit for bit.
  */
 #ifndef IMGOPS_BANDS_H
 #define IMGOPS_BANDS_H
@@ -21,7 +21,7 @@
 
 enum {
 	BAND_ROWS = 8,
-	BAND_COLUMNS = 16, /* summed at a time */
+	BAND_COLUMNS = 16, /* columns summed at a time */
 	BAND_WEIGHT_BITS = 14,
 	BAND_WEIGHT_ONE = 1 << BAND_WEIGHT_BITS,
 	BAND_EXTRA_BITS = 6, /* Lanczos overshoots 255 by up to a third */
@@ -40,15 +40,19 @@ typedef void band_down_fn(int16_t *band, const uint8_t *in, size_t stride_bytes,
 
 /*
  * Across: out[r * stride_bytes + x] is the sum over k of weights[x * count + k]
- * times column first[x] + k of row r.  first[x] is even, and `width` a multiple
- * of BAND_ROWS.  `aside`: it goes to out[x * stride_bytes + r] instead.
+ * times column first[x] + k of row r. first[x] is even, and `width` a multiple
+ * of BAND_ROWS.  If `aside` is true, the sum goes to out[x * stride_bytes + r]
+ * instead.
  */
 typedef void band_across_fn(uint8_t *out, size_t stride_bytes, bool aside,
 			    const int16_t *band, const uint32_t *first,
 			    const int16_t *weights, uint32_t count,
 			    uint32_t width);
 
-/* Both for one kind of CPU; results are the same, bit for bit. */
+/*
+ * Both functions for one kind of CPU.  All kinds give the same results, bit for
+ * bit.
+ */
 struct bands {
 	const char *name;
 	band_down_fn *down;

@@ -10,8 +10,9 @@
  * Mirroring only changes positions; turning by 90 degrees only changes where
  * results are stored.
  *
- * libswscale's Lanczos takes five times as long on the same plane, at no better
- * quality; libyuv is as fast, but averages boxes, ten levels off and more.
+ * On the same plane, libswscale's Lanczos takes five times as long and is not
+ * better. libyuv is as fast, but it averages boxes, with errors of ten levels
+ * and more.
  */
 #include "imgops/resample/scale.h"
 
@@ -26,15 +27,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Inputs are summed in pairs along rows, as bands hold them; see weights.h. */
+/*
+ * Alignment for weights_make(): along rows, inputs are summed in pairs, because
+ * bands store pairs.
+ */
 enum { X_ALIGN = 2, Y_ALIGN = 1 };
 
 /* How one plane becomes another. */
 struct plan {
-	struct axis x, y; /* of the source */
+	struct axis x, y; /* axes of the source */
 	bool aside;       /* the axes are exchanged in the result */
-	bool is_copy;     /* samples are only copied; the rest is not needed */
-	enum img_filter filter; /* the rest is needed for Lanczos-3 alone */
+	/* Samples are only copied; the members below are not set. */
+	bool is_copy;
+	/* The members below are set only for Lanczos-3. */
+	enum img_filter filter;
 	struct filter_weights along, down;
 	int16_t *band;
 };
@@ -44,7 +50,7 @@ static uint32_t round_up_columns(uint32_t n, uint32_t step)
 	return (n + step - 1) / step * step;
 }
 
-/* Round a product that is whole except for the rounding of its factors. */
+/* Round a product that would be whole if its factors had not been rounded. */
 static double mend_rounding(double samples)
 {
 	double whole = nearbyint(samples);
@@ -53,8 +59,8 @@ static double mend_rounding(double samples)
 }
 
 /*
- * The part of a source axis of `span` samples that is shown, of which `from`
- * and `share` are given as displayed.
+ * Set the part of a source axis of `span` samples that is shown.  `from` and
+ * `share` are given as displayed, so an axis may have to be reversed.
  */
 static void show_part(struct axis *a, double span, double from, double share)
 {
@@ -63,7 +69,7 @@ static void show_part(struct axis *a, double span, double from, double share)
 		mend_rounding(span * (a->mirrored ? 1 - from - share : from));
 }
 
-/* EXIF 2.32, 4.6.4: how the file's rows and columns lie in the display. */
+/* Set the axes as EXIF 2.32, 4.6.4 displays the file's rows and columns. */
 static void set_axes(struct plan *p, const struct img_plane *dst,
 		     const struct img_plane *src, const struct img_view *view)
 {
@@ -116,7 +122,7 @@ static void plan_init(struct plan *p, const struct img_plane *dst,
 	*p = (struct plan){ 0 };
 	set_axes(p, dst, src, view);
 	p->is_copy = !p->aside && axis_is_copy(&p->x) && axis_is_copy(&p->y);
-	/* Samples that are only moved must not pass a filter that blurs. */
+	/* If samples are only moved, a filter that blurs must not be used. */
 	p->filter = axis_keeps_samples(&p->x) && axis_keeps_samples(&p->y) ?
 			    IMG_LANCZOS3 :
 			    filter;
@@ -236,7 +242,10 @@ static bool scale_shaped(struct image *dst, const struct image *src,
 	return true;
 }
 
-/* Scale to whole pixels, and convert then, when they are few. */
+/*
+ * Scale to planes of one size first and convert then, because then there are
+ * fewer pixels.
+ */
 static bool scale_pixels(struct image *dst, const struct image *src,
 			 const struct img_view *view, const struct colour *c,
 			 const struct img_transform *transform,
@@ -280,16 +289,16 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 /* --- Estimate --- */
 
 enum scale_term {
-	TERM_COPIED_SAMPLES, /* of planes that keep their size */
+	TERM_COPIED_SAMPLES, /* samples of planes that keep their size */
 	TERM_WEIGHTS,
 	TERM_SUMS_DOWN, /* products */
 	TERM_SUMS_ALONG,
-	TERM_STB_READ,  /* samples, by stb.c */
-	TERM_STB_ALONG, /* its products along rows, at most */
+	TERM_STB_READ,  /* samples that stb.c reads */
+	TERM_STB_ALONG, /* at most, the products of stb.c along rows */
 	TERM_STB_DOWN,
 	TERM_STB_MADE,         /* samples */
 	TERM_CONVERSIONS,      /* one */
-	TERM_CONVERTED_PIXELS, /* by profile, or from ink */
+	TERM_CONVERTED_PIXELS, /* pixels converted by a profile, or from CMYK */
 	TERM_COUNT,
 };
 
@@ -342,12 +351,15 @@ static uint64_t planes_bytes(const struct image *to, const struct workload *w)
 	return most;
 }
 
-/* Besides what is decoded. */
+/* Without the decoded picture. */
 static uint64_t scale_bytes(const struct workload *w)
 {
 	uint64_t scaled = image_bytes(&w->scaled), direct = 0, convert;
 
-	/* An unknown profile may turn out to be one that is ignored. */
+	/*
+	 * If the profile turns out to be bad, it is ignored, and the picture is
+	 * scaled without a conversion.
+	 */
 	if (!w->needs_pixels || w->header->space == IMG_YCBCR)
 		direct = scaled +
 			 max_u64(planes_bytes(&w->scaled, w), w->profile_bytes);
@@ -359,7 +371,7 @@ static uint64_t scale_bytes(const struct workload *w)
 		       image_bytes(&w->pixels) + convert + w->profile_bytes);
 }
 
-/* For each input, stb multiplies to shrink an axis. */
+/* When an axis shrinks, stb multiplies once for each input. */
 static void count_stb(double *counts, const struct plan *p)
 {
 	const struct axis *x = &p->x, *y = &p->y;

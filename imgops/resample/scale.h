@@ -6,9 +6,9 @@
 #include "imgops/imgops.h"
 
 /*
- * Fill the planes of `dst`, which image_alloc() made, with the part of those of
- * `src` that `view` shows.  Both images must have the same number of planes;
- * spans may be any.  False: no memory; `dst` still holds its planes.
+ * Fill the planes of `dst`, which image_alloc() made, with the part of the
+ * planes of `src` that `view` shows.  Both images must have the same number of
+ * planes; any spans are allowed.  False: no memory; `dst` still has its planes.
  */
 MUST_CHECK bool scale_planes(struct image *dst, const struct image *src,
 			     const struct img_view *view,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plane is made in tiles, each from the part of the source that its filter
- * reaches.  No sample depends on where a tile ends.  stb_image_resize knows no
- * tiles; used for a whole plane, it has four problems that tiles keep small:
- * its memory grows with the product of the result's width and the filter's
- * height, making its tables takes quadratic time, it counts in int, and it
- * computes positions in float.
+ * reaches.  No sample depends on where a tile ends.  For a whole plane,
+ * stb_image_resize has four problems, which tiles keep small: its memory grows
+ * with the product of the result's width and the filter's height, making its
+ * tables takes quadratic time, it counts in int, and it computes positions in
+ * float.
  */
 #include "imgops/resample/stb.h"
 
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The block that resample_plane() has for all tiles. */
+/* The memory of resample_plane(), used for one tile after another. */
 struct scratch {
 	void *data;
 	size_t bytes;
@@ -36,16 +36,18 @@ static void *take_scratch(size_t bytes, const struct scratch *s)
 #include <stb_image_resize.h>
 
 enum {
-	TILE = 256, /* outputs along each axis */
-	REACH = 2,  /* of the widest filters, in outputs or inputs */
+	TILE = 256, /* outputs of a tile along each axis */
+	/* Of the widest filter: in outputs to shrink, in inputs to enlarge. */
+	REACH = 2,
 	RING_VALUES_MAX = 1 << 22,
 };
 
 /* One axis of a tile. */
 struct side {
-	uint32_t out_from, out_count; /* as they lie in the file */
-	uint32_t in_from, in_count;   /* all inputs that these need */
-	float scale, shift;           /* of out_from in the inputs */
+	uint32_t out_from, out_count; /* in the order of the file */
+	uint32_t in_from, in_count;   /* all inputs that these outputs need */
+	/* Inputs per output, and the position of out_from. */
+	float scale, shift;
 };
 
 /* Inputs for each output. */
@@ -54,7 +56,7 @@ static double step_of(const struct axis *a)
 	return a->in_span / a->out_span;
 }
 
-/* The inputs that may be needed to each side of an output, and one more. */
+/* How many inputs may be needed on each side of an output, and one more. */
 static double reach_of(const struct axis *a)
 {
 	return REACH * fmax(1, step_of(a)) + 1;
@@ -81,7 +83,7 @@ static struct side side_of(const struct axis *a, uint32_t from, uint32_t tile)
 	return s;
 }
 
-/* A side that takes at least as much memory as any of the axis. */
+/* A tile side that takes at least as much memory as any other on the axis. */
 static struct side widest_side(const struct axis *a, uint32_t tile)
 {
 	uint32_t count = min_u32(tile, a->out);
@@ -94,7 +96,7 @@ static struct side widest_side(const struct axis *a, uint32_t tile)
 	};
 }
 
-/* stb keeps as many rows of a tile as the filter is high. */
+/* stb keeps as many rows of a tile as its filter covers. */
 static uint32_t tile_columns(const struct axis *y)
 {
 	double rows = 2 * reach_of(y);
@@ -142,7 +144,7 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
 	return tile_bytes(&widest_x, &widest_y, filter) + TILE * TILE;
 }
 
-/* Edge samples count as often as the filter reaches past the edge. */
+/* Where the filter reaches past the edge, edge samples are counted again. */
 struct resample_work resample_work(const struct axis *x, const struct axis *y)
 {
 	double tiles_x = ceil((double)x->out / tile_columns(y));
@@ -158,7 +160,10 @@ struct resample_work resample_work(const struct axis *x, const struct axis *y)
 	};
 }
 
-/* Write a tile, as it lies in the file, to `out`, with rows `stride` apart. */
+/*
+ * Write a tile in the orientation of the file to `out`, with rows `stride`
+ * apart.
+ */
 static bool make_tile(uint8_t *out, size_t stride, const struct img_plane *src,
 		      const struct side *x, const struct side *y,
 		      enum img_filter filter, struct scratch *scratch)
@@ -176,7 +181,9 @@ static bool make_tile(uint8_t *out, size_t stride, const struct img_plane *src,
 		       scratch, x->scale, y->scale, x->shift, y->shift) == 1;
 }
 
-/* The place in the picture of output `i` of the file. */
+/*
+ * The position in the picture of output `i`, which is counted as in the file.
+ */
 static uint32_t shown_at(const struct axis *a, uint32_t i)
 {
 	return a->mirrored ? a->out - 1 - i : i;

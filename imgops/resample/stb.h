@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: scaling a plane by a filter that is asked for by name, with
- * stb_image_resize.  Several times as slow as the Lanczos-3 of scale.c.
+ * Inside imgops: scales a plane by stb_image_resize, with a filter that the
+ * request named.  This takes several times as long as the Lanczos-3 of scale.c.
  *
  * As in weights.h, a filter is widened where the size shrinks, and past an edge
  * the edge sample is repeated.  The filters have the shapes of
  * stb_image_resize.  Its "box" is a trapezoid whose ramps are one input sample
  * wide: a true box only if the size shrinks by a whole number.
  *
- * Memory     One block, of resample_bytes(): less than 400 KB for photos, at
- *            most 25 MB (65,500 samples to one, both ways).
+ * Memory     One block of resample_bytes(): less than 400 KB for photos, at
+ *            most 25 MB (when both sides shrink from 65,500 samples to one).
  */
 #ifndef IMGOPS_STB_H
 #define IMGOPS_STB_H
@@ -18,9 +18,9 @@
 #include "imgops/resample/weights.h"
 
 /*
- * Fill `dst` from `src`, whose axes are `x` (along its rows) and `y`.  `aside`:
- * the axes are exchanged in `dst`.  `filter` is not IMG_LANCZOS3.  False: no
- * memory; `dst` is not complete.
+ * Fill `dst` from `src`, whose axes are `x` (along its rows) and `y`.  If
+ * `aside` is true, the axes are exchanged in `dst`.  `filter` is not
+ * IMG_LANCZOS3.  False: no memory; `dst` is not complete.
  */
 MUST_CHECK bool resample_plane(struct img_plane *dst,
 			       const struct img_plane *src,
@@ -29,8 +29,8 @@ MUST_CHECK bool resample_plane(struct img_plane *dst,
 			       const struct memory *memory);
 
 /*
- * The memory that resample_plane() asks for; `start` and `mirrored` of the axes
- * do not matter.
+ * The memory that resample_plane() asks for.  It does not depend on `start` and
+ * `mirrored` of the axes.
  */
 size_t resample_bytes(const struct axis *x, const struct axis *y,
 		      enum img_filter filter);

@@ -9,10 +9,10 @@
 enum { LOBES = 3 };
 
 /*
- * sin(pi x) sin(pi x / 3) / (pi x)^2 * 3, within 1e-6, without sines, branches
- * and divisions, so that compilers vectorise it: the product of its zeros, at
- * 1, 2 and (twice) 3, and of the smooth rest, as a polynomial through eight
- * Chebyshev nodes.
+ * sin(pi x) sin(pi x / 3) / (pi x)^2 * 3, within 1e-6.  It has no sines,
+ * branches or divisions, so that compilers can vectorise it: factors for the
+ * zeros at 1, 2 and (twice) 3, times a polynomial through eight Chebyshev nodes
+ * for the smooth rest.
  */
 static inline double lanczos(double x)
 {
@@ -40,8 +40,8 @@ static double input_position(const struct axis *a, uint32_t i)
 }
 
 /*
- * Copy the values of the samples from `from` on.  Values of samples outside the
- * plane are added to those of its edge samples.
+ * Copy the values of the samples from `from` on.  The value of a sample outside
+ * the plane is added to that of the nearest edge sample.
  */
 static void fold_values(double *folded, uint32_t used, const double *values,
 			uint32_t count, int64_t from, uint32_t first,
@@ -59,8 +59,8 @@ static void fold_values(double *folded, uint32_t used, const double *values,
 }
 
 /*
- * Round; halves go up.  `value` is above -BAND_WEIGHT_ONE.  lround() takes many
- * times as long.
+ * Round to the nearest; halves go up.  `value` is above -BAND_WEIGHT_ONE.
+ * lround() would take many times as long.
  */
 static inline int32_t round_weight(double value)
 {
@@ -95,8 +95,8 @@ struct kernel {
 	double wide;     /* the factor by which the kernel is stretched */
 	double reach;    /* how many inputs it covers to each side */
 	uint32_t window; /* the most inputs that one output uses */
-	uint32_t used;   /* as many as the plane has of them */
-	uint32_t period; /* outputs after which weights are the same again */
+	uint32_t used;   /* `window`, or fewer if the plane has fewer */
+	uint32_t period; /* after this many outputs, weights repeat */
 	int64_t step;    /* inputs in a period; negative if mirrored */
 	double *values;  /* room for `window` */
 	double *folded;  /* room for `used` */
@@ -114,8 +114,8 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
 }
 
 /*
- * Spans are whole or, where chroma is subsampled, halves; or any number, where
- * the picture is cut.
+ * A span is a whole number; or a multiple of a half if chroma is subsampled; or
+ * any number if the picture is cut.
  */
 static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
 {
@@ -127,7 +127,7 @@ static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
 
 	uint32_t divisor = common_divisor((uint32_t)in, (uint32_t)out);
 
-	/* Times `align`, so that the step keeps alignment. */
+	/* Times `align`, so that all first[i] stay aligned. */
 	k->period = (uint32_t)out / divisor * align;
 	k->step = (int64_t)(in / divisor) * align * (a->mirrored ? -1 : 1);
 }
@@ -151,7 +151,7 @@ static struct kernel kernel_of(const struct axis *a, uint32_t align)
 	return k;
 }
 
-/* Set output `i` of `t`; first[i] still counts from 0. */
+/* Set output `i` of `t`.  At this point first[i] counts from input 0. */
 static void fill_output(struct filter_weights *t, uint32_t i,
 			const struct axis *a, uint32_t align,
 			const struct kernel *k)
@@ -188,14 +188,14 @@ static void repeat_output(struct filter_weights *t, uint32_t i, uint32_t before,
 	       t->count * sizeof(*t->weights));
 }
 
-/* True: nothing was folded there. */
+/* True: all inputs are inside the plane, so no value was moved to an edge. */
 static bool is_inside(const struct filter_weights *t, int64_t first,
 		      uint32_t in)
 {
 	return first > 0 && first + t->count < in;
 }
 
-/* True: output `i` has the weights of the one a period before it. */
+/* True: output `i` has the same weights as the output one period before. */
 static bool is_repeated(const struct filter_weights *t, uint32_t i, uint32_t in,
 			const struct kernel *k)
 {
@@ -207,7 +207,10 @@ static bool is_repeated(const struct filter_weights *t, uint32_t i, uint32_t in,
 	return is_inside(t, first, in) && is_inside(t, first + k->step, in);
 }
 
-/* first[] rises, or falls where the axis is mirrored. */
+/*
+ * Count first[] from the lowest input. first[] rises, or falls if the axis is
+ * mirrored.
+ */
 static void count_from_lowest(struct filter_weights *t, uint32_t outputs)
 {
 	uint32_t one = t->first[0], other = t->first[outputs - 1];

@@ -28,29 +28,33 @@ bool axis_is_copy(const struct axis *a);
 
 /*
  * The inputs of output i are `count` in a row, from `from` + first[i] on.  Some
- * may lie one or two past the end, with weight 0.  There are WEIGHTS_GROUP - 1
- * more outputs than asked for, equal to the last, so that loops may run over
+ * may lie one or two past the end, with weight 0.  After the last output, its
+ * weights are repeated WEIGHTS_GROUP - 1 times, so that loops may run over
  * whole groups.
  */
 struct filter_weights {
 	uint32_t from;
-	uint32_t reach; /* all inputs lie within from .. from + reach - 1 */
+	/* The inputs of all outputs are from .. from + reach - 1. */
+	uint32_t reach;
 	uint32_t count; /* even */
 	uint32_t *first;
-	int16_t *weights; /* `count` for each output, which sum to one */
-	void *block;      /* holds both, and room to work */
+	int16_t *weights; /* `count` for each output; these sum to one */
+	void *block;      /* holds both arrays, and room to compute them */
 };
 
 enum { WEIGHTS_GROUP = 8 };
 
-/* first[i] are multiples of `align` (1, 2).  False: no memory; `t` is empty. */
+/*
+ * Every first[i] will be a multiple of `align` (1 or 2).  False: no memory; `t`
+ * is empty.
+ */
 MUST_CHECK bool weights_make(struct filter_weights *t, const struct axis *a,
 			     uint32_t align, const struct memory *memory);
 
 /* The memory that weights_make() asks for. */
 size_t weights_bytes(const struct axis *a, uint32_t align);
 
-/* The inputs that the filter covers for one output. */
+/* How many inputs the filter covers for one output. */
 uint32_t weights_window(const struct axis *a);
 
 /* Free the weights.  Empty ones are fine. */

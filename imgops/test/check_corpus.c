@@ -32,8 +32,9 @@ enum {
 };
 
 /*
- * The limits of the service, except for two: decoding, scaling to the same size
- * and encoding one picture without a box must fit LIVE_BYTES_MAX.
+ * The limits of the service, except for two, which are lower: decoding, scaling
+ * to the same size and encoding one picture without a box must fit into
+ * LIVE_BYTES_MAX.
  */
 static const struct img_limits limits = {
 	.side_px_max = 65500,
@@ -52,7 +53,7 @@ struct heap {
 struct result {
 	enum img_err err;
 	bool is_progressive;
-	uint8_t *jpeg; /* of the heap */
+	uint8_t *jpeg; /* allocated on the heap */
 	size_t bytes;
 };
 

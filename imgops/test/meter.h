@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Meter: memory that knows how much of it is in use.  For one thread.
- */
+/* Meter: an allocator that counts how much is in use.  For one thread. */
 #ifndef IMGOPS_TEST_METER_H
 #define IMGOPS_TEST_METER_H
 
@@ -13,7 +11,7 @@ struct meter {
 	size_t peak_bytes;
 };
 
-/* `m` must stay where it is. */
+/* `m` must not move in memory afterwards. */
 void meter_init(struct meter *m);
 
 #endif

@@ -99,7 +99,7 @@ struct bytes profile_grey(double gamma)
 	return bytes;
 }
 
-/* Inks that take too much light, on yellowish paper. */
+/* A press whose inks absorb too much light, on yellowish paper. */
 static cmsInt32Number print(const cmsUInt16Number in[], cmsUInt16Number out[],
 			    void *arg)
 {
@@ -152,7 +152,10 @@ static void to_lab(cmsCIELab *lab, cmsHPROFILE from, cmsUInt32Number type,
 	cmsCloseProfile(from);
 }
 
-/* By way of 16-bit sRGB, which clips as a result in sRGB must. */
+/*
+ * Convert through 16-bit sRGB, because it clips colours as any result in sRGB
+ * must.
+ */
 void profile_to_lab(cmsCIELab *lab, struct bytes profile,
 		    cmsUInt32Number pixel_type, const void *pixels,
 		    uint32_t count)

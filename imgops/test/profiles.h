@@ -34,7 +34,10 @@ cmsToneCurve *curve_make(double gamma, int steps);
 struct bytes profile_rgb(const struct gamut *gamut, double gamma, int steps);
 struct bytes profile_grey(double gamma);
 
-/* Inks by a table, as of a simple press whose black is not quite black. */
+/*
+ * A table for inks, like those of a simple press whose black is not quite
+ * black.
+ */
 struct bytes profile_cmyk(void);
 
 struct bytes profile_bytes(cmsHPROFILE profile);

@@ -45,7 +45,7 @@ static void make_planes(struct reduced *e)
 		reader_fail(&e->reader, IMG_ERR_NO_MEMORY);
 }
 
-/* libjpeg would make some chroma twice as large: not so. */
+/* Stop libjpeg from making some chroma twice as large. */
 static void realize(j_common_ptr common)
 {
 	struct reduced *e = (struct reduced *)common->client_data;

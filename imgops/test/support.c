@@ -99,7 +99,10 @@ bool is_same(const struct image *a, const struct image *b)
 	return true;
 }
 
-/* One component, in whole MCUs; the picture's edges are extended. */
+/*
+ * The samples of one component, in whole MCUs; the picture's edges are
+ * repeated.
+ */
 struct raw {
 	uint8_t *samples;
 	size_t stride_bytes;
@@ -185,7 +188,7 @@ static int component_count(J_COLOR_SPACE space)
 							3;
 }
 
-/* The usual lengths, for symbols in an order of their own. */
+/* Keep the number of codes of each length, but shuffle the symbols. */
 static void shuffle_codes(JHUFF_TBL *table, uint32_t seed)
 {
 	uint32_t count = 0;

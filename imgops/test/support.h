@@ -3,8 +3,8 @@
  * For the tests of imgops: a heap that counts and fails, JPEGs of any kind,
  * and libjpeg's own view of them.
  *
- * Pictures are functions of the place, so that each sample of any subsampling
- * has a known value.  Everything asserts; nothing returns an error.
+ * Pictures are functions of the position, so that each sample has a known
+ * value, whatever the subsampling.  Errors fail an assertion.
  */
 #ifndef IMGOPS_TEST_SUPPORT_H
 #define IMGOPS_TEST_SUPPORT_H
@@ -21,7 +21,7 @@ struct heap {
 	struct memory memory;
 	uint32_t alloc_count;
 	uint32_t live_count;  /* blocks not freed yet */
-	size_t largest_bytes; /* ever asked for at once */
+	size_t largest_bytes; /* the largest single request */
 	uint32_t fail_at;     /* this allocation gets NULL; 0: none does */
 };
 
@@ -37,7 +37,7 @@ extern const struct img_size full_size;
  */
 struct img_size target_at(struct img_size size, uint32_t dct_scale);
 
-/* All of a picture, as it lies in the file. */
+/* The whole picture, as it is stored in the file. */
 struct img_view whole_view(struct img_size size);
 
 /* The value, 0..255, of a component at (x, y), in luma pixels. */
@@ -46,17 +46,18 @@ typedef double picture_fn(uint32_t component, double x, double y);
 /* A gentle colour pattern, different along x and y. */
 picture_fn waves;
 
-/* Fields that are 0 ask for what is most usual. */
+/* The JPEG to make.  A member that is 0 means the most usual value. */
 struct jpeg_spec {
 	uint32_t width, height;
-	picture_fn *picture; /* of components as they are in the file */
+	/* Gives the values of components as stored in the file. */
+	picture_fn *picture;
 	J_COLOR_SPACE space; /* 0: Y'CbCr */
 	int h[4], v[4];      /* sampling factors */
 	int quality;         /* 0: 95 */
 	int restart_interval;
 	bool progressive;
-	bool optimize;       /* Huffman tables of its own */
-	uint32_t shuffle;    /* 1, 2, ..: common symbols with long AC codes */
+	bool optimize;       /* Huffman tables made for this picture */
+	uint32_t shuffle;    /* 1, 2, ..: give common symbols long AC codes */
 	bool separate_scans; /* sequential: one scan for each component */
 	bool arithmetic;
 	bool two_components; /* of no known colour space */
@@ -72,7 +73,7 @@ struct bytes {
 
 struct bytes jpeg_make(const struct jpeg_spec *spec);
 
-/* One component, coefficients untouched, as a grey JPEG of its own size. */
+/* One component as a grey JPEG of its own size, with the same coefficients. */
 struct bytes jpeg_component(struct bytes jpeg, int index);
 
 /* How libjpeg sees a file, decoded at `dct_scale`. */
@@ -107,11 +108,11 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 			      const struct img_transform *transform,
 			      const struct img_limits *limits, struct heap *h);
 
-/* The same at full size. */
+/* As decode_transform(), at full size. */
 enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 			  const struct img_limits *limits, struct heap *h);
 
-/* The same for the error alone. */
+/* As decode_bytes(), but returns only the error. */
 enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
 			   struct heap *h);
 
@@ -131,11 +132,11 @@ bool is_same(const struct image *a, const struct image *b);
 /* The sample of `p` at (x, y), which must be inside. */
 uint8_t sample(const struct img_plane *p, uint32_t x, uint32_t y);
 
-/* What `picture` is there, rounded. */
+/* The value of `picture` at this position, rounded. */
 uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
 		       double y);
 
-/* `n` of a fixed pseudo-random sequence, 0..2^32-1. */
+/* Number `n` of a fixed pseudo-random sequence, 0..2^32-1. */
 uint32_t scramble(uint32_t n);
 
 /* The pieces of all of a file for a decode at DCT scale 1 or 2; see scans.h. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * JPEGs as libjpeg alone sees them: what the tests compare with.
- */
+/* Reads JPEGs by libjpeg alone; tests compare results with this. */
 #include "imgops/test/support.h"
 
 #include <assert.h>

@@ -25,7 +25,7 @@ static int16_t *band_at(int16_t *band, uint32_t row, uint32_t column)
 	return &band[(column / 2 * BAND_ROWS + row) * 2 + column % 2];
 }
 
-/* Both signs, one large; their sum is one. */
+/* Weights of both signs, one of them large; their sum is one. */
 static void make_weights(int16_t *weights, uint32_t count, uint32_t seed)
 {
 	int total = 0;

@@ -39,7 +39,7 @@ static void make_weights(double sigma)
 		weights[i] = exp(-(i / sigma) * (i / sigma) / 2);
 }
 
-/* The true Gaussian over one line, edges extended. */
+/* The exact Gaussian over one line, with repeated edge samples. */
 static double line(const double *in, uint32_t count, uint32_t stride,
 		   uint32_t place, double sigma)
 {
@@ -76,7 +76,7 @@ static void check_plane(const struct img_plane *dst,
 			double error = sample(dst, x, y) -
 				       line(columns + y * w, w, 1, x, sigma);
 
-			/* Half of a sample is lost by rounding alone. */
+			/* Rounding alone gives an error of half a level. */
 			assert(fabs(error) <= 1.75);
 			squares += error * error;
 		}
@@ -137,7 +137,10 @@ static double noise(uint32_t component, double x, double y)
 	return scramble(n) % 2 * 255;
 }
 
-/* Stripes as fine as a level's samples, which would alias to coarse ones. */
+/*
+ * Stripes as fine as the samples of a level; without a filter they would alias
+ * to coarse stripes.
+ */
 static double stripe_px;
 
 static double stripes(uint32_t component, double x, double y)

@@ -20,7 +20,7 @@ enum {
 
 static int16_t in[WINDOW_MAX][ROOM], out[ROOM];
 
-/* Random values, the largest and smallest often. */
+/* Random values, among them often the largest and the smallest. */
 static void fill(uint32_t seed)
 {
 	for (uint32_t i = 0; i < WINDOW_MAX; i++) {

@@ -19,7 +19,7 @@ static const struct img_transform plain = { .full_chroma = true };
 static const struct img_transform keep = { .full_chroma = true,
 					   .keep_profile = true };
 
-/* All colours there are, more or less. */
+/* A picture of nearly all colours. */
 static double colours(uint32_t component, double x, double y)
 {
 	static const double turns[][2] = {
@@ -84,7 +84,7 @@ static double clamp(double value)
 	return fmin(255, fmax(0, value));
 }
 
-/* The other way round than the code under test, in double precision. */
+/* The inverse of the conversion under test, in double precision. */
 static void rgb_of_ycc(double rgb[3], double y, double cb, double cr)
 {
 	rgb[0] = clamp(y + 1.402 * (cr - 128));
@@ -92,7 +92,7 @@ static void rgb_of_ycc(double rgb[3], double y, double cb, double cr)
 	rgb[2] = clamp(y + 1.772 * (cb - 128));
 }
 
-/* Pixels as a viewer has them before it looks at profiles: RGB or inks. */
+/* A pixel as a viewer reads it before it uses the profile: RGB or inks. */
 static void viewed(double device[4], const struct image *img, uint32_t x,
 		   uint32_t y)
 {
@@ -230,7 +230,10 @@ static void test_without_a_profile_ink_takes_light(void)
 	check_plain(IMG_YCCK);
 }
 
-/* As lcms2 may answer: "none", by any way, must be the very same picture. */
+/*
+ * Whatever way the code finds that no conversion is needed, the result must be
+ * exactly the same picture.
+ */
 static void test_srgb_and_bad_profiles_change_nothing(void)
 {
 	static uint8_t junk[3000];
@@ -338,7 +341,7 @@ static struct bytes padded(struct bytes profile, size_t count)
 	return b;
 }
 
-/* The bytes of a stranger are passed on only as far as they are a profile. */
+/* Of a client's bytes, only those that belong to the profile are passed on. */
 static void test_what_is_kept_is_bounded(void)
 {
 	struct bytes p3 = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);

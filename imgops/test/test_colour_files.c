@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: the result for a file of any colour space, with a profile, looks as
- * libjpeg and lcms2 show the original file.
+ * Promise: for a file of any colour space, with a profile, the result looks as
+ * libjpeg and lcms2 show the original.
  */
 #include "imgops/test/profiles.h"
 
@@ -179,8 +179,8 @@ static double inks_difference(J_COLOR_SPACE space, bool no_adobe)
 }
 
 /*
- * Adobe's programs store 255 for no ink, and all readers follow them, also
- * where the marker is missing; the marker only tells CMYK from YCCK.
+ * Adobe's programs store 255 for no ink, and all readers expect this, even if
+ * the Adobe marker is missing; the marker only distinguishes CMYK from YCCK.
  */
 static void test_inks_are_stored_inverted(void)
 {

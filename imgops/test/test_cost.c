@@ -263,7 +263,7 @@ static void test_time_is_told_by_step(void)
 	assert(b.cpu_ns == b.decode_ns + b.scale_ns + b.blur_ns + b.encode_ns);
 }
 
-/* Each scan visits every block, even if the scan has few bytes. */
+/* libjpeg visits every block in each scan, even if the scan has few bytes. */
 static void test_time_grows_with_empty_scans(void)
 {
 	struct jpeg_spec spec = { .width = 640,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: several pictures of one decode never ask for more memory at one
- * time than estimated, even if each is in its largest step, and in that case
- * the estimate is not much too high; the estimated time of each is that of a
- * single request without the decode.
+ * Promises: several results of one decode never need more memory at one time
+ * than estimated, even if each is in its largest step; in that case the
+ * estimate is not much too high.  The estimated time of each result is that of
+ * a single request without the decode.
  */
 #include "imgops/imgops.h"
 #include "imgops/test/meter.h"
@@ -24,7 +24,9 @@ static const struct img_transform site[] = {
 
 enum { PARTS = ARRAY_SIZE(site) };
 
-/* The peaks of memory of each step, without the memory in use before it. */
+/*
+ * The memory peak of each step, without the memory that was in use before it.
+ */
 struct measured {
 	size_t decode;
 	size_t decoded; /* kept until all have been scaled */
@@ -92,7 +94,10 @@ static void measure(struct measured *out, struct bytes jpeg,
 	assert(m.live_bytes == 0);
 }
 
-/* The memory if all run at once, each in the step that takes the most. */
+/*
+ * The memory if all results are made at once, each in the step that takes the
+ * most.
+ */
 static size_t worst(const struct measured *m)
 {
 	size_t bytes = m->decode, finishing = 0;

@@ -163,7 +163,10 @@ static void test_random_bytes_after_the_header_never_crash(void)
 	}
 }
 
-/* The arithmetic decoder alone would read zeros from the marker on. */
+/*
+ * The arithmetic decoder itself would not notice: it reads zeros from the
+ * marker on.
+ */
 static void test_a_marker_inside_arithmetic_data_is_corrupt(void)
 {
 	struct bytes jpeg = jpeg_make(&kinds[5]);
@@ -240,7 +243,10 @@ static void test_a_lenient_whole_file_is_not_damaged(void)
 	}
 }
 
-/* A sequential file gives its upper rows, a progressive one its first scans. */
+/*
+ * Of a cut sequential file the upper rows are used, of a progressive one the
+ * first scans.
+ */
 static void test_a_lenient_cut_file_gives_what_it_has(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {

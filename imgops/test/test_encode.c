@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: img_encode() writes a JPEG of 4:2:0, 4:4:4 or grey, near the
- * picture, of any size, as the transform says, without metadata but the
- * profile; quality matters; the output grows as it must.
+ * Promises: img_encode() writes a JPEG of any size in 4:2:0, 4:4:4 or grey, as
+ * the transform says.  It is similar to the picture, and has no metadata except
+ * the profile.  Higher quality gives more bytes; the output buffer grows if it
+ * is too small.
  */
 #include "imgops/jpeg/markers.h"
 #include "imgops/image.h"
@@ -212,7 +213,7 @@ static void test_optimised_files_are_smaller_and_decode_the_same(void)
 
 static void test_the_profile_is_written(void)
 {
-	/* Of one chunk, and around that. */
+	/* One chunk, sizes near its limit, and several chunks. */
 	static const size_t counts[] = { 1, 65519, 65520, 400000 };
 	struct img_size size = { 20, 10 };
 	struct heap h;
@@ -323,13 +324,13 @@ static void test_better_quality_is_larger_and_nearer(void)
 	assert(h.live_count == 0);
 }
 
-/* Black and white, as nothing that a camera sees. */
+/* Black and white dots, which no photo contains. */
 static double dots(uint32_t component, double x, double y)
 {
 	return noise(component, x, y) < 128 ? 0 : 255;
 }
 
-/* Blocks that encoding asks for; also decodes what came out. */
+/* The number of blocks that encoding asks for.  Also decodes the result. */
 static uint32_t blocks_of(picture_fn *picture, size_t *bytes)
 {
 	struct img_size size = { 400, 300 };
@@ -390,7 +391,7 @@ static void fail_each_allocation(const struct img_transform *transform)
 		assert(failing.live_count == 0);
 	}
 	assert(err == IMG_OK);
-	assert(at > 3); /* growing, copying and libjpeg's own failed too */
+	assert(at > 3); /* growing, copying and libjpeg's requests failed too */
 	img_release(&img);
 	assert(h.live_count == 0);
 }

@@ -94,7 +94,7 @@ static void test_a_cut_marker_is_never_read_past_its_end(void)
 	for (size_t bytes = 0; bytes < sizeof(big) - 1; bytes++) {
 		uint32_t value = look(big, bytes);
 
-		/* An entry of 12 bytes is whole, or it is not there. */
+		/* An entry counts only if all of its 12 bytes are there. */
 		assert(value == (bytes >= 28 ? 6 : 0));
 	}
 }
@@ -111,7 +111,7 @@ static void test_damaged_markers_are_never_read_past_their_end(void)
 	}
 }
 
-/* 10^6 of these would be a matter of minutes at 65,535 rounds each. */
+/* 10^6 of these would take minutes if each caused 65,535 rounds. */
 static void test_a_false_entry_count_costs_nothing(void)
 {
 	char data[] = BIG;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the error says what is wrong with a header; all its fields are as
+ * Promises: the error says what is wrong with a header; all fields are as
  * libjpeg reads them; any bytes are walked in linear time; a walk that
- * continues while a file arrives finds what one walk over all of it finds.
+ * continues while a file arrives finds the same as one walk over the whole
+ * file.
  */
 #include "imgops/test/support.h"
 
@@ -78,7 +79,7 @@ static void test_a_cut_app1_is_an_error(void)
 	memcpy(length, "\xff\xff", 2);
 	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_TRUNCATED);
 	assert(h.alloc_count == 0);
-	/* An impossible length is none, as for libjpeg. */
+	/* An impossible length counts as no data, as in libjpeg. */
 	memcpy(length, "\0\1", 2);
 	assert(decode_limits(jpeg, &no_limits, &h) == IMG_OK);
 	free(jpeg.data);
@@ -335,7 +336,8 @@ static void test_the_profile_is_measured(void)
 }
 
 /*
- * One scan holds all components, so the rest is not looked at and has no limit.
+ * One scan contains all components, so the bytes after its header are not read
+ * and have no limit.
  */
 static void test_baseline_data_are_not_walked(void)
 {

@@ -2,8 +2,8 @@
 /*
  * Promises: sRGB is recognised in every form; other profiles are converted as
  * lcms2 does slowly; a profile that does not fit the pixels is bad; damage
- * makes a profile bad and has no other effect, and long chains in a profile
- * cost no time.
+ * makes a profile bad and has no other effect; long chains in a profile take no
+ * time.
  */
 #include "imgops/colour/icc.h"
 #include "imgops/test/profiles.h"
@@ -52,7 +52,7 @@ static enum icc_verdict judge(struct bytes profile, size_t count,
 	free(copy);
 	assert((verdict == ICC_OTHER) == (icc.channels != 0));
 	if (verdict == ICC_OTHER) {
-		/* It must not need the profile's bytes any more. */
+		/* The conversion must not need the profile's bytes any more. */
 		convert(&icc, (uint8_t[3]){ 0 },
 			(uint8_t[4]){ 10, 100, 200, 30 }, 1);
 	}

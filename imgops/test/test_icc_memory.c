@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whichever allocation of lcms2 fails, a profile is not called bad,
- * and nothing is lost.
+ * Promise: whichever allocation of lcms2 fails, the profile is not called bad,
+ * and no memory leaks.
  *
- * malloc() and realloc() of imgops come here, by the linker's --wrap.
+ * The linker's option --wrap redirects malloc() and realloc() of imgops to this
+ * file.
  */
 #include "imgops/colour/icc.h"
 #include "imgops/test/profiles.h"
@@ -77,7 +78,8 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		check(profiles[i], spaces[i], 1);
-		check(profiles[i], spaces[i], 1000000); /* tables pay */
+		/* So many pixels that a table is made. */
+		check(profiles[i], spaces[i], 1000000);
 		free(profiles[i].data);
 	}
 	return 0;

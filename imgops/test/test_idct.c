@@ -11,7 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Sample (x, y) of a block whose 8 x 8 mean is kept. */
+/*
+ * Sample (x, y) of the reduced block, which keeps the mean of the 8 x 8 block.
+ */
 static double reference(const int32_t *c, uint32_t n, uint32_t x, uint32_t y)
 {
 	double sum = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: with jpeg_memory libjpeg decodes and encodes to the same bytes as
- * with its own manager; when memory runs out at any request, or a limit is hit,
- * it says so through error_exit; all is given back in every case.
+ * with its own manager; when memory runs out at any request, or a limit is
+ * reached, error_exit is called; all memory is freed in every case.
  */
 #include "imgops/jpeg/memory.h"
 #include "imgops/test/support.h"
@@ -90,7 +90,7 @@ static void decode_step(struct run *r)
 	(void)jpeg_finish_decompress(jpeg);
 }
 
-/* jpeg_mem_dest() is not fit for errors that jump. */
+/* jpeg_mem_dest() cannot be used if errors jump. */
 static void destination_init(j_compress_ptr jpeg)
 {
 	struct run *r = jpeg->client_data;
@@ -160,7 +160,10 @@ static void run(struct run *r, void (*step)(struct run *r))
 	jpeg_destroy(&r->jpeg.common);
 }
 
-/* `plain` by libjpeg's own manager, then by this one in every trouble. */
+/*
+ * Run `plain` with libjpeg's own manager, then with this one under every
+ * failure.
+ */
 static void check(const struct run *plain, void (*step)(struct run *r))
 {
 	struct run own = *plain, same = *plain;
@@ -289,7 +292,7 @@ static void test_stays_within_the_limit(void)
 	free(r.in.data);
 }
 
-/* A compressor whose memory is ours, for the methods themselves. */
+/* A compressor with this memory manager, to call its methods directly. */
 static void methods_init(struct run *r, struct heap *h)
 {
 	*r = (struct run){ 0 };
@@ -347,7 +350,7 @@ static void test_rows_are_aligned_and_apart(void)
 		for (uint32_t y = 0; y < 5; y++)
 			assert(rows[y][0] == y && rows[y][stride - 1] == y);
 	}
-	/* What is permanent stays when the picture goes. */
+	/* Permanent memory stays when that of the picture is freed. */
 	JSAMPARRAY kept = r.jpeg.common.mem->alloc_sarray(
 		&r.jpeg.common, JPOOL_PERMANENT, 10000, 2);
 

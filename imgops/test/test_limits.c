@@ -20,7 +20,9 @@ static enum img_err probe_limits(struct bytes jpeg,
 	struct img_header header = { 0 };
 	enum img_err err = img_probe(&header, jpeg.data, jpeg.count, limits);
 
-	/* For whoever explains the refusal. */
+	/*
+	 * The size is known, so that a message about the refusal can name it.
+	 */
 	assert((img_pixels(header.stored) > 0) ==
 	       (err == IMG_OK || err == IMG_ERR_TOO_LARGE));
 	return err;
@@ -42,7 +44,8 @@ static void test_limits_hold_before_anything_is_allocated(void)
 	memcpy(jpeg_marker(jpeg, 0xc2) + 1, "\0\x13\0\x23", 4);
 	pixels.pixels_max = 35 * 19 - 1;
 	assert(probe_limits(jpeg, &pixels) == IMG_ERR_TOO_LARGE);
-	bytes.decode_bytes_max = 35 * 19 * 2; /* Y' and half of it twice */
+	/* Y', and Cb and Cr of half the size. */
+	bytes.decode_bytes_max = 35 * 19 * 2;
 	assert(decode_limits(jpeg, &bytes, &h) == IMG_ERR_TOO_LARGE);
 	assert(h.alloc_count == 0);
 	scans.scans_max = 9; /* libjpeg's script has 10 */
@@ -56,7 +59,10 @@ static void test_limits_hold_before_anything_is_allocated(void)
 	free(jpeg.data);
 }
 
-/* Some hundred bytes can have libjpeg visit every block in every scan. */
+/*
+ * A file of some hundred bytes can make libjpeg visit every block in every
+ * scan.
+ */
 static void test_a_large_picture_may_have_fewer_scans(void)
 {
 	struct jpeg_spec spec = { .width = 64,
@@ -86,7 +92,7 @@ static void test_a_false_size_costs_no_memory(void)
 	heap_init(&h);
 	memcpy(jpeg_marker(jpeg, 0xc0) + 1, "\xff\xdc\xff\xdc", 4);
 	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
-	assert(h.largest_bytes < 100000); /* libjpeg's own */
+	assert(h.largest_bytes < 100000); /* memory of libjpeg itself */
 	free(jpeg.data);
 }
 
@@ -140,8 +146,8 @@ static enum img_err probe_with(struct bytes jpeg, size_t at,
 }
 
 /*
- * A header that no photo has is refused before its end: libjpeg took 8 s for
- * 400,000 bytes of the first one.
+ * A header with far more markers or garbage than any photo is refused before
+ * its end: libjpeg took 8 s for 400,000 bytes of the first case.
  */
 static void test_markers_and_gaps_are_bounded(void)
 {

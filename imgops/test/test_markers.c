@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: every segment of a JPEG is seen once, where it lies; entropy-coded
- * data and garbage are not; any bytes at all are walked in linear time and
- * without a step outside them.
+ * Promises: every segment of a JPEG is found once, at its place; entropy-coded
+ * data and garbage are skipped; any bytes are walked in linear time, without
+ * reading outside of them.
  */
 #include "imgops/jpeg/markers.h"
 #include "imgops/test/support.h"
@@ -119,7 +119,7 @@ static void test_a_marker_knows_its_place(void)
 	assert(m.bytes == 0 && w.at == data + sizeof(data) - 1);
 }
 
-/* Far more bytes than a walk in quadratic time would end with. */
+/* So many bytes that a walk in quadratic time would not end. */
 static void test_any_bytes_take_linear_time(void)
 {
 	static const uint8_t units[][4] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: curves and matrix are applied within rounding of the formulas, to
- * rows of any length; other kinds of profile do not fit; only what looks like
- * sRGB is sRGB.
+ * rows of any length; other kinds of profile are not matrix profiles; only
+ * profiles that look like sRGB count as sRGB.
  */
 #include "imgops/colour/icc.c"
 #include "imgops/test/profiles.h"
@@ -76,7 +76,7 @@ static void convert(const struct matrix_profile *s, struct row *out,
 		       width);
 }
 
-/* By lcms2, in 16 bits, as levels. */
+/* The levels that lcms2 computes in 16 bits. */
 static void meant(double *levels, struct bytes profile, const uint8_t *rgb)
 {
 	cmsHPROFILE from = open_profile(profile);
@@ -178,7 +178,8 @@ static void test_srgb_is_known_in_any_form(void)
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		assert(is_srgb(
 			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i])));
-	near.primaries[0][0] += 0.0005; /* as rounding does */
+	/* A difference such as rounding causes. */
+	near.primaries[0][0] += 0.0005;
 	assert(is_srgb(profile_rgb(&near, CURVE_SRGB, 0)));
 }
 

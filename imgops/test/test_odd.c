@@ -3,7 +3,7 @@
  * Promises about files that are rare but legal, or common but illegal: grey
  * with sampling factors, pictures of one pixel and of one row, no Huffman
  * tables, a second picture after the first, profiles in chunks of any order,
- * fill bytes and markers without end.  Each goes through the whole pipeline.
+ * and very many fill bytes and markers.  Each goes through the whole pipeline.
  */
 #include "imgops/test/support.h"
 
@@ -240,7 +240,7 @@ static void test_no_huffman_tables_are_the_usual_ones(void)
 	free(bare.data);
 	spec.progressive = false;
 	whole = jpeg_make(&spec);
-	/* no quantisation tables: there are no default ones */
+	/* without quantisation tables it is an error: they have no default */
 	bare = without(whole, 0xdb);
 	assert(run(bare, &full, &size) == IMG_ERR_CORRUPT);
 	assert(run(bare, &thumb, &size) == IMG_ERR_CORRUPT);
@@ -338,7 +338,7 @@ static struct bytes many(struct bytes jpeg, const char *text, size_t bytes,
 }
 
 /*
- * As many as are allowed (test_limits.c); if the time were quadratic, this
+ * As many markers as are allowed (test_limits.c).  In quadratic time, this
  * would take seconds.
  */
 static void test_long_headers_take_linear_time(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: intact files, sequential or progressive, are read by partial_read()
- * alone, and their samples are libjpeg's, bit for bit.  Any file that
- * partial_read() reads is one that libjpeg accepts by strict decoding, with the
- * same samples: so the verdict on a file does not depend on partial_read().
+ * Promises: partial_read() reads intact files, sequential or progressive, and
+ * gives the same samples as libjpeg, bit for bit.  If partial_read() reads a
+ * file, strict decoding by libjpeg accepts it too, with the same samples; so
+ * the verdict on a file does not depend on partial_read().
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -14,7 +14,7 @@
 
 static const struct img_limits small = { 2000, 200000, 20, 2000000 };
 
-/* Sharp and loud. */
+/* Noise with the largest differences between neighbours. */
 static double noise(uint32_t component, double x, double y)
 {
 	uint32_t n = (uint32_t)x / 8 * 7919 + (uint32_t)y / 8 * 104729;
@@ -65,7 +65,9 @@ static enum img_err libjpeg_says(struct bytes jpeg)
 	return err;
 }
 
-/* The promise about any bytes.  True: read by partial_read(). */
+/*
+ * Check the promise about any bytes.  Returns true if partial_read() read them.
+ */
 static bool check_agrees(struct bytes jpeg)
 {
 	struct image img, same;
@@ -78,7 +80,10 @@ static bool check_agrees(struct bytes jpeg)
 	img_release(&img);
 	bool ok = decode_partial(&img, jpeg, &h);
 
-	/* What is larger may be refused for a run past the block's end. */
+	/*
+	 * A larger size decodes more coefficients, so it may be refused for a
+	 * run past the end of a block.
+	 */
 	assert(ok || !at_4);
 
 	if (ok) {
@@ -94,7 +99,7 @@ static bool check_agrees(struct bytes jpeg)
 	return ok;
 }
 
-/* Each component alone: nothing that this test has made. */
+/* Compare with libjpeg's decode of each component alone. */
 static void check_components(struct bytes jpeg)
 {
 	struct image img;
@@ -225,7 +230,9 @@ static struct bytes with_steps(struct bytes jpeg, uint32_t dc)
 	return b;
 }
 
-/* Beyond the range of samples libjpeg wraps around. */
+/*
+ * Outside of the range of samples, libjpeg's values wrap around; so must ours.
+ */
 static void test_extreme_values_are_as_libjpeg_has_them(void)
 {
 	static const uint32_t steps[] = { 1,     2,     7,    16,   100,
@@ -383,7 +390,7 @@ static void test_an_mcu_of_more_than_ten_blocks_is_refused(void)
 	struct bytes jpeg = jpeg_make(&kinds[0]);
 	uint8_t *sof = jpeg_marker(jpeg, 0xc0);
 
-	/* One MCU of 16 + 1 + 1 blocks has all the blocks it needs. */
+	/* A picture of one MCU with 16 + 1 + 1 blocks: no block is missing. */
 	memcpy(sof + 1, "\0\1\0\1", 4);
 	sof[7] = 0x44;
 	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);

@@ -55,7 +55,7 @@ static struct img_placeholder placeholder_of(struct img_size size,
 	return placeholder;
 }
 
-/* The same in each of 32 x 32 cells. */
+/* A picture with one colour in each of 32 x 32 cells. */
 static double cells_of_colour(uint32_t component, double x, double y)
 {
 	double column = floor(x * 32), row = floor(y * 32);

@@ -2,9 +2,9 @@
 /*
  * Promises, at every sampling, space, size and scale: at 1/8 and 8/8 each plane
  * is, bit for bit, libjpeg's decode of that component alone; at scales between
- * them it is the inverse DCT of the lowest coefficients; spans tell how the
- * samples of one plane lie on those of another.  The scale is the smallest that
- * covers the target.
+ * them it is the inverse DCT of the lowest coefficients; spans say how the
+ * samples of one plane are placed on those of another.  The scale is the
+ * smallest that covers the target.
  */
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/scans.h"
@@ -28,11 +28,12 @@ static const struct sampling {
 	{ { 2, 1, 1 }, { 4, 1, 1 } },
 	{ { 3, 1, 1 }, { 1, 1, 1 } },
 	{ { 3, 1, 1 }, { 2, 1, 1 } },
-	{ { 4, 1, 1 }, { 4, 1, 1 } }, /* too large to interleave */
+	/* Too many blocks for an interleaved scan. */
+	{ { 4, 1, 1 }, { 4, 1, 1 } },
 	{ { 4, 1, 4 }, { 4, 4, 1 } },
 	{ { 2, 2, 2 }, { 2, 2, 2 } },
 	{ { 2, 2, 1 }, { 2, 1, 2 } },
-	{ { 1, 2, 2 }, { 1, 2, 2 } }, /* luma is the small one */
+	{ { 1, 2, 2 }, { 1, 2, 2 } }, /* luma has fewer samples than chroma */
 	{ { 2, 1, 4 }, { 1, 1, 1 } },
 	{ { 3, 2, 2 }, { 1, 1, 1 } },
 	{ { 3, 2, 1 }, { 2, 3, 1 } },
@@ -220,7 +221,10 @@ static void test_planes_equal_libjpeg_in_every_coding(void)
 /* Add the `count` last bits of `bits`, FF as FF 00. */
 static void put_bits(struct bytes *to, uint64_t *held, uint32_t bits, int count)
 {
-	/* The lowest byte of `held`: how many of the bits above wait. */
+	/*
+	 * The lowest byte of `held` counts the bits above it that wait to be
+	 * written.
+	 */
 	int waiting = (int)(*held & 63);
 	uint64_t all = *held >> 8 << count | (bits & ((1u << count) - 1));
 

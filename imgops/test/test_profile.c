@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a profile comes out as it was cut up, whatever the order of its
- * chunks; one that is not all there, or contradicts itself, is broken, and
- * costs no memory.
+ * Promises: a profile is put together correctly from its chunks in any order.
+ * If chunks are missing or contradict each other, the profile is broken, and no
+ * memory is allocated for it.
  */
 #include "imgops/jpeg/header.h"
 

@@ -63,7 +63,7 @@ static struct level must_reduce(const struct level *from, int16_t *to)
 	return next;
 }
 
-/* At (x, y) and wherever samples around are. */
+/* The sample at (x, y), from the samples around it. */
 static double reduced(const struct level *from, int64_t x, int64_t y)
 {
 	static const double weights[] = { 0.25, 0.5, 0.25 };
@@ -77,7 +77,7 @@ static double reduced(const struct level *from, int64_t x, int64_t y)
 
 static void check_reduced(const struct level *small, const struct level *large)
 {
-	/* Past its own edges too. */
+	/* Also outside of the level's own edges. */
 	for (int64_t y = -4; y < (int64_t)small->height + 4; y++)
 		for (int64_t x = -4; x < (int64_t)small->width + 4; x++)
 			assert(fabs(value_at(small, x, y) -

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: img_scale() is Lanczos-3, or another filter by its name, within one
- * level, for any ratio, subsampling and part of the picture, in each of EXIF's
- * orientations.
+ * Promises: img_scale() computes Lanczos-3, or the filter that is named, within
+ * one level, for any ratio, subsampling and part of the picture, in each EXIF
+ * orientation.
  */
 #include "imgops/image.h"
 #include "imgops/resample/scale.h"
@@ -63,8 +63,8 @@ static double cubic(double x, double b, double c)
 }
 
 /*
- * Of the input `x` samples from the centre of an output; `step` from one output
- * to the next.
+ * The weight of an input that is `x` samples from the centre of an output.
+ * Outputs are `step` inputs apart.
  */
 static double weight(double x, double step)
 {
@@ -156,7 +156,7 @@ static void check_plane(const struct img_plane *dst,
 			squares += error * error;
 		}
 	}
-	/* Rounding alone gives 59 dB, but a line may have bad luck. */
+	/* Rounding alone gives 59 dB, but in a short line less by chance. */
 	if (dst->width >= 6 && dst->height >= 6)
 		assert(psnr(squares, dst->width * dst->height) > 57);
 	filter = asked;
@@ -166,7 +166,7 @@ static double noise(uint32_t component, double x, double y)
 {
 	uint32_t n = scramble((uint32_t)(x * 2) * 7919 + (uint32_t)(y * 2));
 
-	/* Full swings, so that Lanczos overshoots. */
+	/* Values that jump between 0 and 255, so that Lanczos overshoots. */
 	return (n + component) % 3 == 0 ? 0 : n % 3 == 1 ? 255 : n % 256;
 }
 
@@ -231,7 +231,10 @@ static void test_every_orientation_is_turned_upright(void)
 static void test_any_part_is_shown_in_every_orientation(void)
 {
 	static const struct img_view views[] = {
-		/* The ends, the middle, slivers; stretched and enlarged. */
+		/*
+		 * Parts at the ends, in the middle, and very narrow ones;
+		 * stretched and enlarged.
+		 */
 		{ .width = 0.5, .height = 1, .size = { 9, 14 } },
 		{ .left = 0.5, .width = 0.5, .height = 1, .size = { 9, 14 } },
 		{ .top = 0.25, .width = 1, .height = 0.5, .size = { 31, 11 } },
@@ -431,8 +434,8 @@ static double luma_psnr(const struct image *a, const struct image *b)
 }
 
 /*
- * A file is decoded at a reduced size only as far as the filter would give
- * nearly the same of all of it.
+ * A file is decoded at a reduced size only if the filter then gives nearly the
+ * same result as from the full size.
  */
 static void test_filters_see_the_whole_file(void)
 {
@@ -457,7 +460,9 @@ static void test_filters_see_the_whole_file(void)
 		struct image reduced =
 			scale_file(jpeg, &view, IMG_LANCZOS3, &h);
 
-		/* Better than decoded as for Lanczos-3: 25 to 42 dB. */
+		/*
+		 * Decoded at the size for Lanczos-3, it would be 25 to 42 dB.
+		 */
 		assert(luma_psnr(&named, &whole) > 38);
 		assert(luma_psnr(&named, &whole) > luma_psnr(&reduced, &whole));
 		img_release(&reduced);

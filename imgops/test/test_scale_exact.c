@@ -97,7 +97,7 @@ static void test_same_size_changes_nothing(void)
 	assert(h.live_count == 0);
 }
 
-/* For luma; chroma of such a part may lie between two samples. */
+/* This is for luma; chroma of such a part may begin between two samples. */
 static void test_a_part_of_the_same_size_is_a_copy(void)
 {
 	const struct img_size full = { 64, 32 };

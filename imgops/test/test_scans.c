@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the part that is kept of a progressive file decodes to the same
- * samples as the whole file, at sizes that need no more; the other scans are
- * dropped; a file with anything unusual is read whole.
+ * Promises: at a size that needs only some scans of a progressive file, these
+ * give the same samples as the whole file, and the other scans are dropped.  A
+ * file with anything unusual is read as a whole.
  */
 #include "imgops/jpeg/scans.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `jpeg`, which is freed, coded again with the scans of `script`. */
+/* Encode `jpeg` again with the scans of `script`; frees `jpeg`. */
 static struct bytes with_scans(struct bytes jpeg, const jpeg_scan_info *script,
 			       int scan_count)
 {
@@ -207,7 +207,10 @@ static void test_fewer_bits_where_steps_are_fine(void)
 	}
 }
 
-/* Spectral selection alone, and bit after bit in an odd order. */
+/*
+ * Scans by spectral selection only, and scans of single bits in an unusual
+ * order.
+ */
 static const jpeg_scan_info spectral[] = {
 	{ 3, { 0, 1, 2 }, 0, 0, 0, 0 }, { 1, { 2 }, 1, 63, 0, 0 },
 	{ 1, { 0 }, 1, 5, 0, 0 },       { 1, { 1 }, 1, 63, 0, 0 },
@@ -351,7 +354,8 @@ static void test_odd_frames_are_read_whole(void)
 static void test_illegal_scans_are_read_whole(void)
 {
 	assert(TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2_LOW EOI));
-	assert(!TAKEN(SOI SOF AC_1 DC AC_2 EOI)); /* before its DC */
+	/* AC before DC of the component. */
+	assert(!TAKEN(SOI SOF AC_1 DC AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC DC AC_1 AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH EOI));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: filter weights are Lanczos-3 to the last bits of their weights, sum
- * to one, stay within the plane, and need memory as weights.h says, at any
- * ratio.
+ * Promises: at any ratio, filter weights are those of Lanczos-3 up to rounding,
+ * sum to one, use only inputs within the plane, and need the memory that
+ * weights.h says.
  */
 #include "imgops/resample/bands.h"
 #include "imgops/resample/weights.h"
@@ -123,7 +123,9 @@ static void test_extreme_ratios(void)
 
 		check_axis(&a, 1);
 		check_axis(&a, 2);
-		/* A sliver of the plane, and half a sample of chroma. */
+		/*
+		 * A very narrow part of the plane, and half a sample of chroma.
+		 */
 		a.start = a.in_span * 0.9;
 		a.in_span *= 1e-6;
 		check_axis(&a, 2);

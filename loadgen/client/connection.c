@@ -316,8 +316,8 @@ static bool write_head(struct connection *c)
 }
 
 /*
- * If a kept socket has something to read, the server has closed it or has sent
- * what nobody asked for: it is replaced.
+ * A kept socket should have nothing to read.  If the server has closed it, a
+ * new one is opened; if the server has sent more bytes, the request fails.
  */
 static bool start_on_kept_socket(struct connection *c)
 {

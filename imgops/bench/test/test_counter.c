@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is live is what was given and not freed, in any order. */
+/*
+ * A counter counts the blocks that were allocated and not yet freed, in any
+ * order.
+ */
 #include "imgops/bench/measure.c"
 
 #include <assert.h>
@@ -71,7 +74,8 @@ int main(void)
 
 	test_counts_live_and_peak(&inner);
 	test_many_blocks(&inner);
-	assert(inner_count == 0); /* all blocks came from it and went back */
+	/* All blocks came from the inner allocator and went back to it. */
+	assert(inner_count == 0);
 	test_no_memory_is_not_counted(&inner);
 	return 0;
 }

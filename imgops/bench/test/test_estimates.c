@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: errors are those of the accepted files; too much and too little CPU
- * time count alike; a peak above the estimate is counted.
+ * Promises: errors cover the accepted files; estimates of too much and of too
+ * little CPU time count alike; a peak above the estimate is counted.
  */
 #include "imgops/bench/report.c"
 

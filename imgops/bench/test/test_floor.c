@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libjpeg alone does the same work as the pipeline: planes of the same size,
- * and the same bytes of a result that it read.
+ * libjpeg alone does the same work as the pipeline: it makes planes of the same
+ * size, and encodes a result that it has read to the same bytes.
  */
 #include "imgops/bench/floor.h"
 
@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Reduced, libjpeg alone decodes subsampled planes at up to twice the scale,
- * and between 1/8 and 8/8 it has a filter of its own.
+ * At a reduced size, libjpeg alone decodes subsampled planes at up to twice the
+ * scale.  Between 1/8 and 8/8 it uses another filter than imgops.
  */
 static void check_same(const struct floor *f, const struct image *img,
 		       uint32_t dct_scale)
@@ -104,7 +104,7 @@ static void check_encoded(struct img_size size, enum img_space space)
 	floor_decode(&f, jpeg, bytes, 8);
 	bytes_again = floor_encode(&f, transform.quality);
 	again = f.jpeg;
-	/* The second generation may round otherwise, here and there. */
+	/* Decoded and encoded again, some values may be rounded differently. */
 	assert(bytes_again > bytes * 9 / 10 && bytes_again < bytes * 11 / 10);
 	floor_decode(&f, again, bytes_again, 8);
 	assert(f.size.width_px == size.width_px &&

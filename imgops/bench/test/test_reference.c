@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reference is right where the answer is known without it: orientations
- * written out, ramps, flat and equal planes, impulses, and sums by hand.
+ * The reference is right in cases with a known answer: orientations written
+ * out, ramps, flat and equal planes, impulses, and sums by hand.
  */
 #include "imgops/bench/reference.c"
 
@@ -45,7 +45,10 @@ static void test_turns_as_exif_says(void)
 		assert(u.height == (aside ? 3 : 2));
 		assert(u.span_x == (aside ? 1.25 : 2.5));
 		assert(u.span_y == (aside ? 2.5 : 1.25));
-		/* What is past the span comes first where it is mirrored. */
+		/*
+		 * If an axis is mirrored, the samples outside of the span come
+		 * first.
+		 */
 		assert(u.left == lefts[o - 1] && u.top == tops[o - 1]);
 		free(u.values);
 	}
@@ -65,9 +68,9 @@ static void test_same_size_is_the_same(void)
 enum { LINE = 60 };
 
 /*
- * Along a ramp, far from its ends, an output sample is the ramp at its place,
- * however it is reduced, shown in part or cut by its span: a filter that is
- * symmetric about its centre keeps straight lines.
+ * Along a ramp, far from its ends, an output sample is the value of the ramp at
+ * that position, whatever the scale, part and span: a filter that is symmetric
+ * about its centre keeps straight lines.
  */
 static void check_ramp(double span, uint32_t out_count, double out_span,
 		       double left, double share)
@@ -121,7 +124,10 @@ static void test_reduces_by_widened_lanczos(void)
 	}
 	assert(fabs(out[5] - sum / total) < 1e-9);
 	assert(out[5] < 60 && out[5] != 50);
-	/* Far away it is flat, and the ends do not fade. */
+	/*
+	 * Far from the edge the result is flat, and it does not fade at the
+	 * ends.
+	 */
 	assert(fabs(out[0] - 50) < 1 && fabs(out[11] - 150) < 1);
 	free(out);
 }

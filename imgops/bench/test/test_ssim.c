@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SSIM is what the paper defines: against its formula written out for single
- * windows, and where it can be worked out by hand.
+ * SSIM agrees with the paper: with its formula written out for single windows,
+ * and with cases computed by hand.
  */
 #include "imgops/bench/reference.h"
 
