@@ -35,8 +35,8 @@
 enum { OWN_FILES = 64 }; /* descriptors that every server may need */
 
 /*
- * Otherwise a socket could get the number of a closed stderr, and receive the
- * log.
+ * If stdin, stdout or stderr is closed, open /dev/null in its place.  Otherwise
+ * a socket could get the number of stderr, and receive the log.
  */
 static void fill_standard_files(void)
 {
@@ -58,9 +58,9 @@ static _Noreturn void refuse(const struct options *o, const char *flag,
 }
 
 /*
- * Pictures have a pool of their own (buffers.h), so malloc() serves little
- * else.  An arena for each thread would keep memory for each, but only as many
- * threads as there are cores run at the same time.
+ * Pictures have a pool of their own (buffers.h), so malloc() serves only small
+ * things.  With an arena for each thread, each would keep memory; but only as
+ * many threads as there are cores run at the same time.
  */
 static void tune_malloc(uint32_t core_count)
 {
@@ -68,8 +68,8 @@ static void tune_malloc(uint32_t core_count)
 }
 
 /*
- * The most files that can be open at the same time.  With a store: one for each
- * reply, and those of the calls.
+ * The most files that can be open at the same time.  A store needs one for each
+ * reply, and some for its calls.
  */
 static uint64_t count_files(const struct options *o,
 			    const struct pipeline_config *c)
@@ -160,7 +160,7 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
-	/* A file that would not be used is refused. */
+	/* Naming a file that would not be used is an error. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
 		refuse(o, "graph", o->graph,
 		       "it has an effect only with --balance partition; see "

@@ -28,7 +28,7 @@ int resources_refuse(const struct options *o, int status, const char *flag,
 
 enum { ANSWER_MS = 10000 }; /* the reader must answer within this time */
 
-/* What the reader has read; in memory shared with the server. */
+/* What the reader has read.  It is in memory that is shared with the server. */
 struct answer {
 	char refusal[OPTIONS_REFUSAL_BYTES]; /* "": no error */
 	char certificate[TLS_FILE_BYTES_MAX + 1];
@@ -383,7 +383,7 @@ bool resources_can_save_graph(const struct options *o, const char **why)
 	return *why == NULL;
 }
 
-/* At the start: at the end, the measured graph would be lost. */
+/* Checked at the start, because at the end the measured graph would be lost. */
 static int check_save_graph(const struct options *o)
 {
 	const char *why;
@@ -395,8 +395,8 @@ static int check_save_graph(const struct options *o)
 }
 
 /*
- * LISTEN_FAILED is no usage error: the address may not exist yet (at boot) or
- * may still be in use, so another start may succeed.
+ * LISTEN_FAILED is not a usage error: the address may not exist yet (at boot)
+ * or may still be in use, so a later start may succeed.
  */
 static int open_listener(const struct options *o, const char *flag,
 			 const char *address, int *fd, uint16_t *port)
@@ -431,7 +431,10 @@ static int open_store(struct resources *r, const struct options *o)
 			       "as user %.64s: %.128s", o->user, why);
 		why = as_user;
 	}
-	/* No usage error: it may not be mounted yet, or still be in use. */
+	/*
+	 * This is not a usage error: the folder may not be mounted yet, or may
+	 * still be in use.
+	 */
 	return resources_refuse(o, EXIT_FAILURE, "store", o->store, why);
 }
 
@@ -446,7 +449,10 @@ static int open_trace(struct resources *r, const struct options *o)
 				strerror(errno));
 }
 
-/* Before the rest is opened: the new user owns the files made there. */
+/*
+ * Called before other files are opened, so that the new user owns the files
+ * that are made.
+ */
 static int change_user(const struct options *o)
 {
 	struct error why;

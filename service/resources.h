@@ -5,14 +5,14 @@
  *
  * Keys and certificates can be read again while the server runs (SIGHUP).  The
  * server itself cannot open files then: the sandbox forbids it, and its user
- * may not be allowed to.  So a second process, the reader, does it:
+ * may not be allowed to.  So a second process, the reader, reads them:
  *
  *	server  --ask-->  reader: opens and checks the files
  *	   keys, TLS  <--told--
  *
  * The reader keeps the rights that the server had at its start.  It receives no
- * byte from a client and returns only what the server already has.  It ends
- * with the server.
+ * byte from a client, and returns only the same kind of secrets that the server
+ * already has.  It ends when the server ends.
  *
  * Threads    One.
  */
@@ -36,8 +36,10 @@ struct secrets {
 	struct auth *auth;
 	struct tls tls; /* empty: plain HTTP, or given to tls_serve() */
 	bool has_tls;
-	bool is_exposed;       /* others can reach --listen, without a key */
-	struct reader *reader; /* NULL: there are no files to read again */
+	/* Other machines can reach --listen without a key. */
+	bool is_exposed;
+	/* NULL: there are no files that could be read again. */
+	struct reader *reader;
 };
 
 struct resources {

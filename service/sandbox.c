@@ -2,7 +2,7 @@
 /*
  * A call that is not listed fails with EPERM; it does not kill the process.  If
  * a library makes such a call in a rare case, one operation fails, not all
- * uploads.  An attacker gains nothing by it.
+ * uploads.  An attacker gains nothing by that.
  */
 #include "service/sandbox.h"
 
@@ -201,14 +201,20 @@ static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
 static bool allow_with_arguments(scmp_filter_ctx f)
 {
 	const struct rule rules[] = {
-		/* For replies; MSG_FASTOPEN would connect. */
+		/*
+		 * For replies.  With MSG_FASTOPEN it could connect, so that is
+		 * forbidden.
+		 */
 		{ SCMP_SYS(sendto), 1, { LACKS(3, MSG_FASTOPEN) } },
 		{ SCMP_SYS(sendmsg), 1, { LACKS(2, MSG_FASTOPEN) } },
 		SETS(IPPROTO_TCP, TCP_NODELAY),
 		SETS(IPPROTO_TCP, TCP_CORK),
 		SETS(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
 		SETS(SOL_SOCKET, SO_LINGER),
-		/* F_SETOWN and F_SETSIG would send signals to others. */
+		/*
+		 * F_SETOWN and F_SETSIG could send signals to other processes,
+		 * so they are not in this list.
+		 */
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_SETFD) } },
 		{ SCMP_SYS(ioctl), 1, { IS(1, FIONBIO) } },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sandbox: takes rights away from the process that a server does not need after
- * its files are open, so that an attacker who gains control of it has few.
+ * Sandbox: takes away rights that a server does not need once its files are
+ * open.  An attacker who gains control of the process then has few rights.
  *
  *	no new privileges  no program that is executed gets more rights
  *	Landlock           only files below a few folders (Linux 5.19)
@@ -30,19 +30,19 @@ enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
 /* What is in force. */
 struct sandbox {
 	bool no_new_privileges;
-	uint32_t landlock_abi; /* the kernel's; 0: not in force */
+	uint32_t landlock_abi; /* the kernel's version; 0: not in force */
 	bool seccomp;
 };
 
 /*
- * Enter it as far as the kernel supports it.  Files below `folders` (a list
- * ended by NULL) may be read, written, made and removed.  Threads may use their
- * own hardware counters only if `counts_hardware`.
+ * Enter the sandbox, as far as the kernel supports it.  Files below `folders`
+ * (a list ended by NULL) may be read, written, made and removed.  Threads may
+ * use their own hardware counters only if `counts_hardware`.
  */
 void sandbox_enter(struct sandbox *s, const char *const *folders,
 		   bool counts_hardware);
 
-/* Is all of it in force? */
+/* Are all parts in force? */
 bool sandbox_is_whole(const struct sandbox *s);
 
 /* "no new privileges, Landlock (ABI 7), seccomp", or "none" */

@@ -98,7 +98,7 @@ static void log_stats(struct server *s)
 	log_end_table(s->log);
 }
 
-/* The reports that http.h asks for; `arg` is the server. */
+/* The functions that make reports for http/; `arg` is the server. */
 static char *report_stats(void *arg)
 {
 	struct server *s = arg;
@@ -202,7 +202,7 @@ static bool divide_stages(struct server *s, const struct stage_graph *graph,
 	return ok;
 }
 
-/* Before there is work.  Returns an exit status. */
+/* Divide the stages before there is work.  Returns an exit status. */
 static int divide_at_start(struct server *s)
 {
 	const char *path = s->options->graph;
@@ -237,7 +237,10 @@ static void reload_secrets(struct server *s)
 			    refusal);
 }
 
-/* SIGHUP: do again what can be done again while the server runs. */
+/*
+ * SIGHUP: read again what can be read while the server runs, and divide the
+ * stages again.
+ */
 static void on_hangup(struct server *s)
 {
 	bool has_parts = s->config->schedule.balance == BALANCE_PARTITION;
@@ -409,7 +412,7 @@ static int save_graph(const struct server *s)
 			   strerror(errno));
 }
 
-/* The first that is not EXIT_SUCCESS. */
+/* The first of two exit statuses that is not EXIT_SUCCESS. */
 static int first_failure(int status, int other)
 {
 	return status != EXIT_SUCCESS ? status : other;
@@ -478,7 +481,7 @@ static int check_sandbox(const struct server *s)
 			   "this system does not provide all of it");
 }
 
-/* The log has the first thread. */
+/* The log's thread is the first thread. */
 static bool start_log(struct server *s)
 {
 	s->log = log_start(&(struct log_config){

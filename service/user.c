@@ -14,7 +14,7 @@
 enum { NAME_BYTES = 64 };
 
 struct account {
-	char name[NAME_BYTES]; /* to find its groups; "": only `group` */
+	char name[NAME_BYTES]; /* to find the user's groups; "": only `group` */
 	uid_t user;
 	gid_t group;
 };

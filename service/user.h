@@ -19,12 +19,14 @@
 MUST_CHECK bool user_check(const char *user, struct error *why);
 
 /*
- * Become this user permanently, with all its groups, or with GROUP alone.
- * False: `why` is the reason, and the program must end.
+ * Become this user permanently, with all groups of the user, or only with GROUP
+ * if one is given.  False: `why` is the reason, and the program must end.
  */
 MUST_CHECK bool user_become(const char *user, struct error *why);
 
-/* If so, an attacker with control of this process controls the machine. */
+/*
+ * Is this process root?  Then an attacker who controls it controls the machine.
+ */
 bool user_is_root(void);
 
 #endif

@@ -29,12 +29,16 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
  * estimated at 51 ms per megapixel, and at 75 with the slowest filter.
  */
 enum {
-	OUTPUT_PICTURES = 2, /* of --max-megapixels each */
+	/* As many results of --max-megapixels as one upload may have. */
+	OUTPUT_PICTURES = 2,
 	PIXELS_PER_CPU_MS = 10000,
 	CPU_PIXELS_MIN = 10000000,
 };
 
-/* The share of all connections that one address may have by default. */
+/*
+ * By default one address may have this part of all connections, but at least
+ * ADDRESS_LEAST.
+ */
 enum { ADDRESS_PART = 8, ADDRESS_LEAST = 16 };
 
 static void print_query_help(FILE *out)
@@ -227,7 +231,7 @@ static const struct flag file_flags[] = {
 	{ 0 },
 };
 
-/* Actions that replace serving; only on the command line. */
+/* Flags for actions that replace serving; only on the command line. */
 static const struct flag action_flags[] = {
 	{ "check-config", NULL, NULL,
 	  "check everything that can be checked without starting, and exit",
@@ -286,7 +290,8 @@ static uint32_t place_of(const char *flag)
 /* A source being read. */
 struct reading {
 	struct options *options;
-	struct options overruled; /* by a source read before */
+	/* Values that were set by an earlier source. */
+	struct options overruled;
 	enum options_source source;
 };
 
@@ -311,9 +316,9 @@ static bool take_flag(void *reading, const struct flag *f, const char *value,
 }
 
 /*
- * The fastest in measurements: docs/scheduling.md.  Used only if no flag of
- * scheduling is given.  If one is given, the others have the defaults of the
- * papers.
+ * The schedule that was fastest in measurements: docs/scheduling.md.  It is
+ * used only if no scheduling flag is given.  If one is given, the others have
+ * the defaults of the papers.
  */
 static void set_best(struct options *o)
 {
@@ -321,7 +326,7 @@ static void set_best(struct options *o)
 	o->schedule.discipline.kind = DISCIPLINE_SRPT;
 }
 
-/* Memory that is kept for the program itself, not for uploads. */
+/* Memory that is reserved for the program itself, not for uploads. */
 enum {
 	MEMORY_OWN_BYTES = 32 << 20, /* code, heap, touched parts of stacks */
 	/* libmicrohttpd's buffers, the request and the head of its reply. */
@@ -366,8 +371,9 @@ static uint64_t memory_limit_bytes(void)
 }
 
 /*
- * The part for uploads: seven eighths of the limit, less what the program and
- * its connections may take; but at least a quarter of the limit.
+ * The part of the memory for uploads: seven eighths of the limit, minus what
+ * the program and its connections may take; but at least a quarter of the
+ * limit.
  */
 static uint64_t memory_budget_bytes(uint64_t limit_bytes,
 				    uint32_t connections_max)
@@ -387,7 +393,7 @@ static uint32_t default_per_address(uint32_t connections_max)
 	return part > ADDRESS_LEAST ? part : ADDRESS_LEAST;
 }
 
-/* Those whose default follows other flags. */
+/* Set the flags whose default depends on other flags. */
 static void set_derived(struct options *o)
 {
 	uint64_t pixels = o->limits.pixels_max;
@@ -468,7 +474,7 @@ void options_refuse(const struct options *o, const char *flag,
 		       value, why);
 }
 
-/* The flags of a schedule; null for those that it does not use. */
+/* The flags of a schedule; a flag that it does not use is null. */
 static void add_schedule(struct json *j, const struct schedule *s)
 {
 	struct schedule_word words[SCHEDULE_WORDS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options: flags by command line, environment and file, in this order; one
- * table for all and for --help.
+ * Options: the flags, read from the command line, the environment and a file.
+ * --help is printed from the same table.
  */
 #ifndef SERVICE_OPTIONS_H
 #define SERVICE_OPTIONS_H
@@ -29,11 +29,12 @@ enum options_source {
 struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
-	const char *host_names;   /* see auth.h; NULL: none */
-	bool insecure;            /* listen beyond loopback without keys */
+	/* Names of this server, see auth.h; NULL: none. */
+	const char *host_names;
+	bool insecure; /* listen beyond loopback without keys */
 	/* The user to become; NULL: no change. */
 	const char *user;
-	const char *api_key_file; /* NULL: none; so in the next three */
+	const char *api_key_file; /* files; NULL: none */
 	const char *sign_key_file;
 	const char *tls_cert;
 	const char *tls_key;
@@ -41,17 +42,18 @@ struct options {
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
 	uint32_t connections_max;
-	uint32_t per_address_max; /* connections; 0: any */
+	uint32_t per_address_max; /* connections of one address; 0: no limit */
 	const char *trusted_proxies;
-	uint64_t requests_max;     /* of a connection; 0: any */
+	uint64_t requests_max;     /* requests on one connection; 0: no limit */
 	uint32_t head_ms, idle_ms; /* 0: no limit */
-	uint64_t rate_min;         /* bytes per s; 0: any */
+	uint64_t rate_min;         /* bytes per s; 0: no limit */
 	uint64_t body_bytes_max;
 	uint64_t memory_bytes_max; /* default: by memory_budget_bytes() */
 	struct img_limits limits;
-	uint64_t output_pixels_max; /* of one upload; 0: any number */
-	uint32_t cpu_ms_max;        /* of one upload; 0: any */
-	uint32_t deadline_ms;       /* 0: none */
+	/* Of all results of one upload; 0: no limit. */
+	uint64_t output_pixels_max;
+	uint32_t cpu_ms_max;  /* of one upload; 0: no limit */
+	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
 	uint32_t shutdown_delay_ms;
 	const char *store;          /* a folder; NULL: none */
@@ -63,37 +65,39 @@ struct options {
 	enum log_mode log_mode;
 	uint32_t log_slow_ms;   /* 0: none is slow */
 	const char *trace;      /* files; NULL: none */
-	const char *graph;      /* to read */
-	const char *save_graph; /* to write */
+	const char *graph;      /* file to read */
+	const char *save_graph; /* file to write */
 	const char *presets;    /* see query.h; NULL: none */
 	struct flags_asked asked;
 	bool wants_policies, wants_config, wants_check;
-	const char *config;                       /* NULL: none */
-	struct cJSON *file;                       /* read from it; owned */
-	enum options_source sources[OPTIONS_MAX]; /* by place in the tables */
+	const char *config; /* NULL: none */
+	/* The contents of `config`; owned. */
+	struct cJSON *file;
+	/* Of each flag, by its number in the tables. */
+	enum options_source sources[OPTIONS_MAX];
 };
 
 /*
- * Read all sources; for help and the like, the command line only.  False:
- * `error` is a sentence that names the flag, variable or key, and its value.
- * Strings in `o` are those of `argv`, of `environment` and of `o` itself.
- * Either way `o` is good for options_release().
+ * Read all sources; if help or the version is asked for, only the command line.
+ * False: `error` is a sentence that names the flag, variable or key, and its
+ * value.  Strings in `o` point into `argv`, `environment` and o->file.  In both
+ * cases the caller releases `o` by options_release().
  */
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment, struct error *error);
 void options_release(struct options *o);
 
 /*
- * Why a flag's value is no good: "--cores: '99': WHY", or with DARKROOM_CORES
- * or "FILE: cores", by where it is from.
+ * Set `error` to why a flag's value is refused, beginning with its source:
+ * "--cores: '99': WHY", or with DARKROOM_CORES or "FILE: cores".
  */
 void options_refuse(const struct options *o, const char *flag,
 		    const char *value, const char *why,
 		    char refusal[OPTIONS_REFUSAL_BYTES]);
 
 /*
- * Options with a complete schedule as a file for --config.  False: no memory,
- * or it cannot be written.
+ * Write the options, with a complete schedule, as a file for --config.  False:
+ * no memory, or the file cannot be written.
  */
 MUST_CHECK bool options_print(const struct options *o, const struct schedule *s,
 			      FILE *to);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which client may send which request.  Below, in this order:
+ * Decides which client may send which request.  In this order:
  *
- * Signatures: HMAC-SHA256 (RFC 2104) over what a request asks for, in a form
- * that does not depend on how its query was encoded and ordered on the way:
+ * Signatures: HMAC-SHA256 (RFC 2104) over a text that is made of the request.
+ * The text does not depend on how a proxy encodes or sorts the query:
  *
  *	METHOD \n
  *	path \n
@@ -15,15 +15,17 @@
  * comes from.  A server without keys must not do what a page of another site
  * asks for, because the browser may be inside a network that the server trusts.
  *
- *	Host            the name that the browser looked up.  If a foreign page
- *	                lets its name point to our address (DNS rebinding), the
- *	                browser takes us for the page's own server, but still
- *	                sends that name.  An address is not looked up, so any
- *	                address is allowed.
- *	Sec-Fetch-Site  how the page's site relates to ours; no page can set it
- *	Origin          the page's own address, for browsers without the former
+ *	Host            the name that the browser looked up.  A foreign page may
+ *	                let its own name point to our address (DNS rebinding).
+ *	                Then the browser takes us for the page's server, but the
+ *	                name that it sends is not ours.  An address is not
+ *	                looked up, so any address is allowed.
+ *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
+ *	Origin          the page's own address; used for browsers that do not
+ *	                send Sec-Fetch-Site
  *
- * Other clients can send any headers, and need no page to do so.
+ * Clients other than browsers can send any headers anyway, so these checks are
+ * only about browsers.
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
@@ -47,7 +49,10 @@
 
 enum { SIGNATURE_HEX_CHARS = 2 * SHA256_DIGEST_SIZE };
 
-/* HMAC-SHA256 (RFC 2104) after a key; signing does not change it. */
+/*
+ * The state of HMAC-SHA256 (RFC 2104) after the key was added; signing does not
+ * change it.
+ */
 struct signature_key {
 	struct hmac_sha256_ctx start;
 };
@@ -58,7 +63,7 @@ struct signature_parameter {
 	const char *value; /* NULL: no "=", the same as "" */
 };
 
-/* What a signature is of; head.c has refused queries with more parameters. */
+/* What is signed.  head.c has refused queries with more parameters. */
 struct signed_query {
 	const char *method;
 	const char *path; /* decoded */
@@ -113,7 +118,7 @@ static void hash_text(struct hmac_sha256_ctx *hmac, const char *text)
 	hmac_sha256_update(hmac, strlen(text), (const uint8_t *)text);
 }
 
-/* Sorts the parameters.  False: their lines could be read in two ways. */
+/* Sorts the parameters.  False: the signed text could be read in two ways. */
 static MUST_CHECK bool signature_make(char hex[SIGNATURE_HEX_CHARS + 1],
 				      const struct signature_key *key,
 				      struct signed_query *q)
@@ -180,7 +185,7 @@ struct keys {
 };
 
 struct auth {
-	pthread_rwlock_t lock; /* of `keys`, once there are threads */
+	pthread_rwlock_t lock; /* protects `keys` */
 	struct keys keys;
 };
 
@@ -241,7 +246,10 @@ struct line {
 	struct text_part key;
 };
 
-/* A name has no "#", so no name is the owner of a key without a name. */
+/*
+ * A key without a name gets "#" and a hash as its owner.  Names contain no "#",
+ * so no named key has the same owner.
+ */
 static void set_owner(char owner[AUTH_OWNER_BYTES], const struct line *l)
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
@@ -419,7 +427,10 @@ static enum problem match_key(const struct keys *k, const char *authorization,
 	return PROBLEM_NONE;
 }
 
-/* The value of the only parameter of this name; NULL: none, or several. */
+/*
+ * The value of the parameter with this name; NULL: there is none, or more than
+ * one.
+ */
 static const char *find_parameter(const struct signed_query *r, const char *key,
 				  uint32_t *count)
 {
@@ -444,7 +455,9 @@ static void drop_parameter(struct signed_query *r, const char *key)
 	r->count = kept;
 }
 
-/* False: there is not exactly one, or it is no number. */
+/*
+ * False: the query does not have exactly one `expires`, or it is not a number.
+ */
 static bool read_expires(int64_t *expires_s, const struct signed_query *r)
 {
 	uint32_t count;
@@ -458,7 +471,7 @@ static bool read_expires(int64_t *expires_s, const struct signed_query *r)
 	return true;
 }
 
-/* `q` is then sorted, and without its signature. */
+/* Sorts the parameters of `q` and removes the signature. */
 static enum problem match_signature(const struct keys *k,
 				    struct signed_query *q, int64_t now_s,
 				    char owner[AUTH_OWNER_BYTES])
@@ -524,7 +537,7 @@ bool origin_check_names(const char *names, const char **why)
 	return names[-1] != ',';
 }
 
-/* Without a dot at its end. */
+/* Remove the dot at the end, if there is one. */
 static struct text_part without_dot(struct text_part p)
 {
 	p.bytes -= p.bytes > 0 && p.text[p.bytes - 1] == '.';
@@ -552,7 +565,7 @@ static bool is_localhost(struct text_part name)
 	       (before == 0 || p.text[before - 1] == '.');
 }
 
-/* Cut the port off.  False: it is not valid. */
+/* Remove the port.  False: the port is not valid. */
 static bool cut_port(struct text_part *host)
 {
 	const char *colon = memrchr(host->text, ':', host->bytes);
@@ -614,7 +627,7 @@ static bool origin_is_foreign(const char *fetch_site, const char *origin,
 {
 	const char *authority;
 
-	/* The browser knows it even if a proxy ends TLS or changes Host. */
+	/* This is right even if a proxy ends TLS or changes Host. */
 	if (fetch_site != NULL)
 		return strcmp(fetch_site, "same-origin") != 0 &&
 		       strcmp(fetch_site, "none") != 0;
@@ -658,9 +671,10 @@ static bool is_public(enum role role)
 }
 
 /*
- * A name that is not ours may belong to a foreign page.  Not checked: probes,
- * which tell nothing; HTTPS, as the certificate has our names; requests without
- * Host, as every browser sends one.
+ * If the name in Host is not ours, the request may come from a foreign page.
+ * Not checked are probes, which reveal nothing; HTTPS, because the certificate
+ * contains our names; and requests without Host, because every browser sends
+ * Host.
  */
 static bool has_good_host(const struct request *r)
 {
@@ -698,7 +712,9 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 		return problem;
 	signature = check_signed_query(k, r);
 	r->is_signed = signature == PROBLEM_NONE;
-	/* Without a signature, the problem is that of the key. */
+	/*
+	 * If there is no signature, the problem is what was wrong with the key.
+	 */
 	return signature == PROBLEM_UNAUTHORIZED ? problem : signature;
 }
 

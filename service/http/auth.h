@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Auth: which client may send which request.  There may be keys, from files:
+ * Auth: decides which client may send which request.  Keys are read from files:
  *
  *	an API key   is sent as "Authorization: Bearer KEY" and allows all
  *	a sign key   is never sent; it signs the query of an upload, which is
  *	             then allowed until its `expires`
  *
- * Without keys, everything is allowed that does not come from a page of another
- * site (see auth.c).
+ * If there are no keys, a request is allowed unless it comes from a page of
+ * another site (see auth.c).
  *
- * The keys themselves are not kept, only what checks them: SHA-256 of the API
- * keys, the state of HMAC-SHA256 after the sign keys.
+ * The keys themselves are not kept, only what is needed to check requests:
+ * SHA-256 of each API key, and the state of HMAC-SHA256 after each sign key.
  *
  * A file has one key on each line: 16 to 512 printable characters without
  * spaces.  A name and a space may stand before the key.  Empty lines and lines
@@ -20,8 +20,8 @@
  * Each key has an owner: its name, or, without a name, "#" and a short hash of
  * the key.  Keys of the same name, in either file, have the same owner.
  *
- * Threads    Any thread may check at any time, also while another thread takes
- *            over new keys: each check uses either the old or the new keys.
+ * Threads    Any thread may check at any time, even while another thread
+ *            replaces the keys: each check uses either the old or the new keys.
  * Limits     AUTH_KEYS_MAX keys of a kind; AUTH_PARAMETERS_MAX parameters of a
  *            signed query.
  */
@@ -42,7 +42,7 @@ enum {
 
 struct auth;
 
-/* Without any keys.  NULL: no memory. */
+/* A new struct auth has no keys.  NULL: no memory. */
 struct auth *auth_new(void);
 void auth_free(struct auth *a);
 
@@ -53,8 +53,8 @@ MUST_CHECK bool auth_read_sign_keys(struct auth *a, const char *path,
 				    char why[AUTH_WHY_BYTES]);
 
 /*
- * The keys as auth_packed_bytes() of plain memory.  Another process of this
- * program can take them over in place of its own keys.
+ * Copy the keys to plain memory of auth_packed_bytes(), from which another
+ * process of this program can replace its own keys.
  */
 size_t auth_packed_bytes(void);
 void auth_pack(const struct auth *a, void *to);
@@ -63,7 +63,10 @@ void auth_unpack(struct auth *a, const void *from);
 /* Are there keys, of either kind? */
 bool auth_is_on(struct auth *a);
 
-/* Is this query parameter a part of a signature (and not signed by it)? */
+/*
+ * Are there sign keys, and is this one of the parameters `expires` and
+ * `signature`?  These are no parameters of the upload.
+ */
 bool auth_takes_parameter(struct auth *a, const char *key);
 
 /*

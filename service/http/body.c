@@ -14,7 +14,7 @@
 #include <microhttpd.h>
 
 enum {
-	ROOM_BYTES_MIN = 64 << 10, /* of the first buffer */
+	ROOM_BYTES_MIN = 64 << 10, /* size of the first buffer, at least */
 	ROOM_GROWTH = 4,
 	FORM_BUFFER_BYTES = 64 * 1024,
 };
@@ -57,7 +57,7 @@ refuse_part(struct body *b, enum problem problem, const char *format, ...)
 static bool append_to_fields(struct body *b, size_t at, const char *data,
 			     size_t bytes)
 {
-	/* One more for the NUL. */
+	/* The NUL needs one byte more. */
 	if (at >= BODY_FIELD_BYTES || bytes >= BODY_FIELD_BYTES - at)
 		return refuse_part(
 			b, PROBLEM_BAD_FORM,
@@ -69,7 +69,7 @@ static bool append_to_fields(struct body *b, size_t at, const char *data,
 	return true;
 }
 
-/* Where the value of the current field begins. */
+/* Offset at which the value of the current field begins. */
 static size_t field_value_at(const struct body *b)
 {
 	return b->fields_end + strlen(b->fields + b->fields_end) + 1;
@@ -121,8 +121,9 @@ static bool end_part(struct body *b)
 }
 
 /*
- * libmicrohttpd may report the begin of a part twice, first without bytes.  An
- * empty field and a field of the same name after it look the same.
+ * libmicrohttpd may report the beginning of a part twice, the first time
+ * without bytes.  This cannot be distinguished from an empty field followed by
+ * a field with the same name.
  */
 static bool is_same_part(const struct body *b, const char *name, bool file)
 {
@@ -202,7 +203,10 @@ static enum problem body_init(struct body *b, struct MHD_Connection *connection,
 	if (is_form(connection)) {
 		b->form = MHD_create_post_processor(
 			connection, FORM_BUFFER_BYTES, on_part, b);
-		/* No memory, or (more likely) no boundary. */
+		/*
+		 * There is no memory or, more likely, the header has no
+		 * boundary.
+		 */
 		if (b->form == NULL)
 			return PROBLEM_BAD_FORM;
 	}
@@ -241,7 +245,10 @@ static uint64_t charge_without_picture(const struct body *b,
 	return memory_pool_charge(room_bytes) + b->extra_bytes;
 }
 
-/* With a part of the estimate for the picture, as large as the buffer's. */
+/*
+ * The charge with a share of the estimate for the picture that is as large as
+ * the buffer's share of the body.
+ */
 static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 {
 	double part = (double)room_bytes / (double)(b->length_bytes + 1);
@@ -250,7 +257,9 @@ static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 	       (uint64_t)(part * (double)b->picture_bytes);
 }
 
-/* An estimate must not refuse an upload that may well fit. */
+/*
+ * The estimate is limited, so that it does not refuse an upload that would fit.
+ */
 static uint64_t estimate_picture(const struct body *b, struct pipeline *p)
 {
 	uint64_t bytes = pipeline_likely_bytes(p, b->length_bytes);
@@ -292,8 +301,8 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 }
 
 /*
- * The whole body and its picture must fit into the budget now.  From then on it
- * is charged only for what has arrived.
+ * To be admitted, the whole body and its picture must fit into the budget now.
+ * Afterwards the upload is charged only for what has arrived.
  */
 enum problem body_admit(struct body *b, struct MHD_Connection *connection,
 			uint64_t length_bytes, struct pipeline *p,
@@ -319,7 +328,10 @@ static enum problem make_room(struct body *b)
 {
 	uint64_t room_bytes = room_for(b, b->received_bytes);
 	uint64_t after = charge_with_picture(b, room_bytes);
-	/* The estimate for the picture serves to copy the buffer, too. */
+	/*
+	 * While the buffer is copied to a larger one, the memory for the
+	 * picture is not needed yet and pays for the copy.
+	 */
 	uint64_t both = charge_without_picture(b, room_bytes) +
 			memory_pool_charge(b->count_max);
 	enum problem problem = charge_body(b, both > after ? both : after);

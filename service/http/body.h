@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Body: the bytes of one upload as they arrive, raw or in a form, and what they
- * are charged.
+ * Body: receives the bytes of one upload, raw or in a form, and charges the
+ * upload for their memory.
  *
  * A raw body is the picture.  In multipart/form-data, the picture is the one
  * part that is a file (it has a file name, or the name file, image or media)
- * and is not empty.  All other parts, before it or after it, are fields.
+ * and is not empty.  All other parts are fields.
  *
  * While the body arrives, the upload is charged for its buffer, which grows
- * with what has arrived, and for a part of the estimate for its picture.
+ * with the bytes received, and for a part of the estimate for its picture.
  * Without the estimate, bodies could take all memory and leave none for their
- * pictures.  A client that announces much and sends little takes little.
- * Before the last byte arrives all is charged, so a complete upload is hardly
- * ever refused for lack of memory.
+ * pictures.  A client that announces a large body but sends little is charged
+ * little.  Before the last byte arrives, everything is charged, so a complete
+ * upload is hardly ever refused for lack of memory.
  *
  * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
  */
@@ -38,29 +38,32 @@ struct body {
 	uint8_t *bytes; /* the picture; NULL: not admitted, or released */
 	size_t count;
 	size_t count_max;               /* the buffer's size */
-	const struct memory *memory;    /* of `bytes` */
+	const struct memory *memory;    /* the allocator of `bytes` */
 	struct MHD_PostProcessor *form; /* NULL: raw */
 
 	/* Of a form: the part that is being read, and those before it. */
 	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
 	size_t part_bytes;
-	bool has_file;     /* a file, not empty, was before this part */
+	bool has_file;     /* a file that is not empty came before this part */
 	char *fields;      /* names and values, each ended by a NUL */
-	size_t fields_end; /* of fields that are complete */
+	size_t fields_end; /* end of the complete fields */
 	uint32_t field_count;
-	enum problem problem; /* of a part; `detail` says of which */
+	/* Of a part of the form; `detail` says which part. */
+	enum problem problem;
 	char detail[BODY_DETAIL_BYTES];
 
 	uint64_t length_bytes, received_bytes; /* of the whole body */
-	struct charge *charge;                 /* the upload's */
-	uint64_t extra_bytes;                  /* a form's memory */
+	struct charge *charge;                 /* the charge of the upload */
+	/* Additional memory for a form. */
+	uint64_t extra_bytes;
 	uint64_t whole_bytes;   /* the body's charge when it is complete */
 	uint64_t picture_bytes; /* the estimate for its picture */
 };
 
 /*
- * Charge a body of `length_bytes` on `connection`, and prepare for it.  `b`
- * must stay where it is until body_release(); `charge`, which is empty, too.
+ * Charge a body of `length_bytes` on `connection`, and prepare for it.
+ * `charge` is empty.  Neither `b` nor `charge` may move in memory until
+ * body_release().
  */
 MUST_CHECK enum problem body_admit(struct body *b,
 				   struct MHD_Connection *connection,

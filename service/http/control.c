@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the server tells about itself: the page and its files, the probes
- * /healthz and /readyz, and reports: /metrics, /stats, /trace.
+ * Requests about the server itself: the page and its files, the probes /healthz
+ * and /readyz, and the reports /metrics, /stats and /trace.
  */
 #include "service/http/request.h"
 #include "service/http/watch/viewers.h"
@@ -15,8 +15,9 @@
 #include <string.h>
 
 /*
- * Nothing from other servers, nothing inline: so no file name or error message
- * can run as a script.  Pictures may also be those that the user gave the page.
+ * The page loads nothing from other servers and nothing inline, so no file name
+ * or error message can run as a script.  It may also show pictures that the
+ * user has chosen.
  */
 static const char page_policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -37,7 +38,7 @@ static enum MHD_Result reply_page(struct request *r)
 		return MHD_NO;
 	r->policy = page_policy;
 	reply_add_header(r, response, "Referrer-Policy", "no-referrer");
-	/* Another version of the server has other files. */
+	/* Another version of the server may have other files. */
 	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
 			 "no-cache");
 	return reply_send(r, MHD_HTTP_OK, file.type, response);
@@ -46,17 +47,17 @@ static enum MHD_Result reply_page(struct request *r)
 /*
  * Readiness: should a balancer send more uploads here?
  *
- * It turns false while a quarter of the slots and of the memory is free, so
- * before an upload that takes less than that is refused, and true again when
- * half is free.  In between it stays as it was, so it does not change with
- * every upload.
+ * It becomes false when less than a quarter of the slots or of the memory is
+ * free: before uploads that need less than this are refused.  It becomes true
+ * again when half is free.  In between it stays as it was, so that it does not
+ * change with every upload.
  */
 enum readiness {
 	READINESS_OK,
 	READINESS_STOPPING,
 	READINESS_SLOTS_TAKEN,
 	READINESS_MEMORY_TAKEN,
-	READINESS_REFUSED, /* an upload, in the last seconds */
+	READINESS_REFUSED, /* an upload was refused in the last seconds */
 };
 
 enum { READINESS_REFUSED_MS = 5000 }; /* how long a refusal is remembered */
@@ -64,7 +65,7 @@ enum { READINESS_REFUSED_MS = 5000 }; /* how long a refusal is remembered */
 struct readiness_view {
 	struct pipeline_load load;
 	bool is_stopping;
-	uint64_t refused_ns; /* of the last upload; 0: none */
+	uint64_t refused_ns; /* when the last upload was refused; 0: none */
 	uint64_t now_ns;
 };
 
@@ -142,7 +143,7 @@ static enum readiness read_readiness(const struct http *h, bool *was_full)
 	return readiness_decide(was_full, &view);
 }
 
-/* Of two requests at once, both may see the state before. */
+/* If two requests come at once, both may see the old state. */
 static enum MHD_Result reply_ready(struct request *r)
 {
 	bool was_full;
@@ -161,7 +162,7 @@ static enum MHD_Result reply_ready(struct request *r)
 /* NULL: no memory. */
 static char *make_metrics(struct http *h)
 {
-	bool was_full; /* for /readyz to remember */
+	bool was_full; /* kept for /readyz */
 	struct clients_counts main = { 0 }, admin = { 0 };
 
 	clients_read_counts(h->main.clients, &main);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a request.  A head that a client and a proxy in front of us could
- * read in two ways is refused, and the connection closed, as it is not known
- * where the next request begins.
+ * The head of a request.  If a proxy in front of us could read a head in
+ * another way than we do, the request is refused and the connection is closed,
+ * because it is not known where the next request begins.
  *
  * libmicrohttpd 0.9.75 is lenient.  It takes spaces before a colon and between
  * the parts of the request line, ends a line at a bare LF and a value at a NUL,
  * and appends a folded line to the name of its header.  The strings that it
  * passes to us do not show this.  But it splits the head in place: each colon,
- * CR and LF becomes a NUL.  So the parts must follow each other without a gap,
- * from the method to the end of the head.  With a version of libmicrohttpd that
- * keeps them elsewhere, every request is refused, and no test passes.
+ * CR and LF becomes a NUL.  So in a correct head, the strings follow each other
+ * in memory without a gap, from the method to the end of the head, and this is
+ * checked.  If a version of libmicrohttpd kept them elsewhere, every request
+ * would be refused, and all tests would fail.
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
@@ -25,7 +26,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
-/* If the kernel has no randomness yet, the time is the span. */
+/* If the kernel has no random numbers yet, the time is used as the span id. */
 static uint64_t new_span(void)
 {
 	uint64_t span = 0;
@@ -39,7 +40,7 @@ static bool is_zero(const char *id)
 	return id[strspn(id, "0")] == '\0';
 }
 
-/* Later versions may have more after the flags. */
+/* Later versions of the standard may have more after the flags. */
 static bool trace_context_read(struct trace_context *out, const char *value)
 {
 	struct trace_context c = { .trace_id = "" };
@@ -62,7 +63,7 @@ static bool trace_context_read(struct trace_context *out, const char *value)
 	return true;
 }
 
-/* Flags of later versions must be 0. */
+/* Flags that only later versions define must be 0. */
 void trace_context_print(char out[TRACEPARENT_BYTES],
 			 const struct trace_context *c)
 {
@@ -70,7 +71,10 @@ void trace_context_print(char out[TRACEPARENT_BYTES],
 		       c->span_id, c->is_sampled ? "01" : "00");
 }
 
-/* libmicrohttpd has room for more, so the refusals are ours. */
+/*
+ * libmicrohttpd has room for more than these limits, so it is this program that
+ * refuses.
+ */
 enum {
 	TARGET_BYTES_MAX = 16 * 1024,
 	PARAMETERS_MAX = AUTH_PARAMETERS_MAX,
@@ -82,10 +86,10 @@ enum {
 struct head {
 	const char *at; /* where the next header must begin */
 	bool is_exact;
-	bool expects_more; /* than "100-continue" */
+	bool expects_more; /* it expects something other than "100-continue" */
 	uint32_t length_count, host_count, parent_count;
-	size_t bytes, count; /* of all lines; header lines */
-	const char *parent;  /* the last of its kind */
+	size_t bytes, count; /* bytes of all lines; number of header lines */
+	const char *parent;  /* the last traceparent header */
 };
 
 static bool is_token(const char *text)
@@ -106,7 +110,10 @@ static bool is_text(const char *text)
 	return true;
 }
 
-/* After the CR and LF that end the line at `at`; NULL: it does not end so. */
+/*
+ * The position after the CR and LF that end the line at `at`; NULL: the line
+ * does not end like this.
+ */
 static const char *after_line(const char *at)
 {
 	return at[0] == '\0' && at[1] == '\0' ? at + 2 : NULL;
@@ -144,7 +151,7 @@ static bool is_target_valid(const char *target)
 	for (const char *c = target; *c != '\0'; c++)
 		if (*c == ' ' || iscntrl((unsigned char)*c))
 			return false;
-	/* Decoded, a value would end there. */
+	/* A decoded NUL would end a value early. */
 	return target[0] == '/' && strstr(target, "%00") == NULL;
 }
 
@@ -233,7 +240,7 @@ static enum problem read_length(struct request *r, const struct head *head)
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
-/* An invalid one, or one of several, is ignored. */
+/* A traceparent is ignored if it is invalid or not the only one. */
 static void read_trace(struct request *r, const struct head *head)
 {
 	if (head->parent_count == 1)

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 enum {
-	CONNECTION_BYTES = 128 * 1024, /* mostly the read buffer: fewer calls */
+	/* Mostly the read buffer: a large one needs fewer calls. */
+	CONNECTION_BYTES = 128 * 1024,
 	ADMIN_IDLE_MS = 10000,
 	ADMIN_CONNECTION_BYTES = 32 * 1024,
 	RATE_WINDOW_MS = 5000,
@@ -49,7 +50,9 @@ static void wait_for_slots(const struct port *port)
 		(void)usleep((useconds_t)EXCESS_US << doublings);
 }
 
-/* Lingering connections count as open ones, and are closed first. */
+/*
+ * Lingering sockets count as open connections, and are the first to be closed.
+ */
 static void end_lingering_for_new(struct http *h)
 {
 	uint32_t open_count = atomic_load(&h->main.connection_count);
@@ -87,8 +90,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 }
 
 /*
- * Tell the operator, as all clients may come through one proxy, and the refused
- * clients get no answer.  The address would be personal data.
+ * Warn the operator: perhaps all clients come through one proxy, and refused
+ * clients get no answer.  The address is not logged, because it is personal
+ * data.
  */
 static void warn_site_is_full(struct port *port)
 {
@@ -122,7 +126,7 @@ struct port_config {
 	const char *address;
 	unsigned int flags;
 	uint32_t connections_max;
-	uint32_t per_address_max; /* 0: any */
+	uint32_t per_address_max; /* 0: no limit */
 	uint32_t idle_ms;
 	size_t connection_bytes;
 };
@@ -251,13 +255,16 @@ static void stop_ports(struct http *h)
 enum {
 	POLL_MS = 5,
 	QUIET_POLLS = 10,
-	/* For clients that still send what was refused: see linger.h. */
+	/*
+	 * Limits for clients that still send a refused request: see linger.h.
+	 */
 	LINGER_MAX = 1024,
 	LINGER_SILENT_MS = 5000,
 	LINGER_TOTAL_MS = 30000,
-	LINGER_BODIES = 4, /* times the largest that is taken */
+	LINGER_BODIES = 4, /* times the largest body that is accepted */
 	LINGER_BYTES_MIN = 64 << 20,
-	LINGER_LAST_MS = 1000, /* at the stop, for all of them */
+	/* When the server stops, for all sockets together. */
+	LINGER_LAST_MS = 1000,
 };
 
 static struct linger_list *start_linger(const struct http_config *config)
@@ -374,7 +381,8 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 	int quiet_count = 0;
 
 	/*
-	 * Unread bytes in a socket are no request yet: so look several times.
+	 * Bytes in a socket may be a request that was not read yet, so check
+	 * several times.
 	 */
 	while (quiet_count < QUIET_POLLS) {
 		bool quiet =

@@ -8,13 +8,13 @@
  * thread, which runs the pipeline itself.
  *
  * An admin port, if there is one, has its own thread and connections, so that
- * it answers whatever uploads do.  Then only it serves reports; both ports
- * serve probes and the page.
+ * it answers even if uploads keep the main port busy.  Then only it serves
+ * reports; both ports serve probes and the page.
  *
  * Threads    One thread calls all functions, in the order of this file.
- * Limits     connections_max connections, and those of the admin port;
- *            body_bytes_max per request; clients.h says how long a connection
- *            may take.
+ * Limits     connections_max connections, in addition to those of the admin
+ *            port; body_bytes_max per request; clients.h has the time limits of
+ *            connections.
  */
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
@@ -39,9 +39,9 @@ void http_leave(struct http *h);
 
 /*
  * Accept no more connections, except at the admin port, and refuse uploads
- * whose heads arrive on open connections.  If the head has arrived, the upload
- * is taken if its body arrives fast enough to be complete within `limit_ms`:
- * see clients_drain().
+ * whose heads arrive on open connections.  An upload whose head arrived earlier
+ * is still accepted if its body arrives fast enough to be complete within
+ * `limit_ms`: see clients_drain().
  */
 void http_refuse(struct http *h, uint32_t limit_ms);
 

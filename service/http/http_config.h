@@ -12,14 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a path is for: which port serves it and, if there are keys, to whom. */
+/*
+ * The purpose of a path.  It decides which port serves the path and, if there
+ * are keys, who may use it.
+ */
 enum role {
 	ROLE_NONE,    /* no such path */
 	ROLE_UPLOAD,  /* the main port; with a key or a signature */
-	ROLE_IMAGE,   /* the main port; everybody: the id is the secret */
-	ROLE_REMOVAL, /* of an image: the main port; with a key */
+	ROLE_IMAGE,   /* the main port; everybody who knows the id */
+	ROLE_REMOVAL, /* removal of an image: the main port; with a key */
 	ROLE_PROBE,   /* both ports; everybody */
-	ROLE_PAGE,    /* both ports; everybody: it is the same everywhere */
+	ROLE_PAGE,    /* both ports; everybody: the page has no secrets */
 	ROLE_REPORT,  /* the admin port, or else the main port; with a key */
 	ROLES
 };
@@ -33,7 +36,10 @@ struct http_counts {
 	_Atomic uint64_t replies[ROLES][STATUSES];
 	_Atomic uint64_t problems[PROBLEMS];
 	_Atomic uint64_t refusals[PROBLEMS]; /* of uploads; see problem.h */
-	/* Of bodies; a client may not read a reply to its end. */
+	/*
+	 * Bytes of bodies.  Bytes sent may be fewer than the reply has, if a
+	 * client does not read all of it.
+	 */
 	_Atomic uint64_t received_bytes[ROLES];
 	_Atomic uint64_t sent_bytes[ROLES];
 };
@@ -49,19 +55,21 @@ struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
 	uint32_t connections_max;
-	/* Now. */
+	/* The present numbers. */
 	uint32_t connection_count, admin_connection_count, viewer_count;
-	/* Since the start, of both ports: see struct clients_counts. */
+	/* Since the start, for both ports: see struct clients_counts. */
 	uint64_t refused_count, evicted_count, held_count;
 };
 
 struct http_config {
-	int listen_fd; /* owned by http after the start */
-	int admin_fd;  /* the same; -1: no admin port */
+	int listen_fd; /* owned by struct http after the start */
+	int admin_fd;  /* also owned by it; -1: no admin port */
 	/* Their addresses, as in the flags. */
 	const char *listen_address, *admin_address;
 	const char *host_names; /* see auth.h; NULL: none */
-	/* The main port serves no reports, because anybody can connect. */
+	/*
+	 * Serve no reports at the main port, because anybody can connect to it.
+	 */
 	bool hides_reports;
 	struct pipeline *pipeline;
 	struct log *log;
@@ -70,15 +78,15 @@ struct http_config {
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
 	uint32_t connections_max;
-	uint32_t per_address_max; /* connections; 0: any */
-	/* A list for networks_read(), which it must understand. */
+	uint32_t per_address_max; /* connections of one address; 0: no limit */
+	/* A list that networks_read() accepts. */
 	const char *trusted_proxies;
-	uint64_t requests_max; /* of a connection; 0: any */
+	uint64_t requests_max; /* requests on one connection; 0: no limit */
 	uint32_t head_ms, idle_ms;
-	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: any */
+	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: no limit */
 	uint64_t body_bytes_max;
 	const char *presets;  /* see query.h; NULL: none */
-	uint32_t deadline_ms; /* of an upload, after its head; 0: none */
+	uint32_t deadline_ms; /* of an upload, counted from its head; 0: none */
 	/* The bodies of /stats and /trace, for free(); NULL: no memory. */
 	char *(*stats_json)(void *arg);
 	/*
@@ -86,7 +94,7 @@ struct http_config {
 	 * before `until`.  NULL: no trace.
 	 */
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
-	/* Of /metrics. */
+	/* The body of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
 	/* Whole events of /v1/live; frames are made by viewers.h's thread. */
 	char *(*live_hello)(void *arg, struct minute *minute);

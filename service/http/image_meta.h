@@ -3,8 +3,8 @@
  * Image meta: the id of a stored image, and its meta.json.
  *
  * An image is all results of one upload.  Its id is a hash of the bytes of the
- * upload and of all parameters in the table of params.c, so that one URL always
- * stands for the same bytes.
+ * upload and of all parameters in the table of params.c, so that a URL always
+ * gives the same bytes.
  */
 #ifndef SERVICE_IMAGE_META_H
 #define SERVICE_IMAGE_META_H
@@ -21,8 +21,8 @@ enum {
 };
 
 /*
- * Print a request: the owner and the parameters.  It is the part of an id
- * besides the upload's bytes, and is kept in the spool:
+ * Print a request as text: the owner and the parameters.  An id is the hash of
+ * this text and of the upload's bytes.  The text is also kept in the spool:
  *
  *	darkroom 2
  *	owner=
@@ -33,8 +33,8 @@ void image_request_print(char out[IMAGE_REQUEST_BYTES], const struct upload *u,
 			 const char *owner);
 
 /*
- * The inverse; `text` is modified, and the query borrows it.  False: it is no
- * such text; `detail` says why.
+ * The inverse of image_request_print().  `text` is modified, and the query
+ * borrows it.  False: `text` is not such a text; `detail` says why.
  */
 MUST_CHECK bool image_request_read(char *text, struct query *q,
 				   char owner[OWNER_BYTES],
@@ -55,8 +55,8 @@ struct image_files {
 };
 
 /*
- * The files of an upload with results, `meta` being its image_meta().  `f`
- * borrows from both, and files borrow names from `f`.
+ * The files of an upload that has results; `meta` is from image_meta().  `f`
+ * borrows from both, and the files borrow their names from `f`.
  */
 void image_files_init(struct image_files *f, const struct upload *u,
 		      const char *meta);
@@ -65,12 +65,14 @@ void image_files_init(struct image_files *f, const struct upload *u,
 char *image_meta(const char *id, const struct upload *u);
 
 /*
- * Is it undamaged?  It contains a checksum of itself.  A meta that an earlier
- * version wrote has none; then it must be valid JSON.
+ * Is the meta undamaged?  It contains a checksum of itself.  A meta from an
+ * earlier version has none; then it only has to be valid JSON.
  */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
 
-/* The SHA-256 of a variant, from a meta.  False: it has no such variant. */
+/*
+ * The SHA-256 of a variant, from a meta.  False: the meta has no such variant.
+ */
 MUST_CHECK bool image_meta_find(const char *meta, const char *name,
 				char sha256[SHA256_TEXT_BYTES]);
 

@@ -24,16 +24,19 @@
 #include <cjson/cJSON.h>
 
 enum range_kind {
-	RANGE_ALL,  /* no range, or one that we may ignore */
+	RANGE_ALL,  /* the whole file: no range, or one that may be ignored */
 	RANGE_PART, /* one part */
-	RANGE_NONE, /* it begins after the end */
+	RANGE_NONE, /* the range begins after the end of the file */
 };
 
 struct range {
-	uint64_t offset, count; /* of RANGE_PART */
+	uint64_t offset, count; /* the part, if RANGE_PART */
 };
 
-/* Digits at *at; a number over 2^64 - 1 is read as that.  False: none. */
+/*
+ * Read the digits at *at; a number above 2^64 - 1 is read as 2^64 - 1.  False:
+ * there are no digits.
+ */
 static bool read_range_number(const char **at, uint64_t *out)
 {
 	const char *begin = *at;
@@ -104,7 +107,10 @@ static bool etag_is_listed(const char *list, const char *etag)
 		list += strspn(list, " \t,");
 		if (*list == '*')
 			return true;
-		/* Weak or strong is the same here (8.8.3.2). */
+		/*
+		 * Weak and strong tags are compared in the same way here (RFC
+		 * 9110, 8.8.3.2).
+		 */
 		if (strncmp(list, "W/", 2) == 0)
 			list += 2;
 		if (*list != '"')
@@ -123,7 +129,7 @@ enum {
 	FILE_NAME_BYTES = STORE_NAME_BYTES + sizeof(".jpg") - 1,
 };
 
-/* The store could not do what was asked. */
+/* The problem for an answer of the store other than STORE_OK. */
 static enum problem problem_of_store(struct request *r,
 				     enum store_answer answer, const char *what)
 {
@@ -232,7 +238,7 @@ static struct MHD_Response *response_of_file(struct request *r, int fd,
 	return response;
 }
 
-/* Was it accepted, and could not be made?  The spool knows. */
+/* The image was perhaps accepted but could not be made: the spool knows. */
 static enum MHD_Result reply_failed(struct request *r)
 {
 	char text[SPOOL_TEXT_BYTES];
@@ -256,7 +262,7 @@ static enum MHD_Result reply_failed(struct request *r)
 	return reply_with_problem(r, problem);
 }
 
-/* What is known of an image that may not be stored yet. */
+/* What is known about an image that may not be stored yet. */
 struct image_state {
 	enum accepted_state accepted;
 	enum problem failed_by;
@@ -311,7 +317,10 @@ static enum MHD_Result reply_image(struct request *r)
 
 	if (problem != PROBLEM_NONE)
 		return reply_with_problem(r, problem);
-	/* Before the store is asked: the image may be stored meanwhile. */
+	/*
+	 * Done before the store is asked, because the image may be stored in
+	 * between.
+	 */
 	state = find_image_state(r);
 	problem = open_entry(r, &entry);
 	if (problem == PROBLEM_NOT_FOUND)
@@ -359,7 +368,10 @@ static void close_picture(struct request *r)
 	r->picture.is_open = false;
 }
 
-/* The part to send.  If-Range: a part only of this picture; HEAD: all. */
+/*
+ * The part to send.  With If-Range, a part is sent only if the picture is still
+ * the same.  HEAD always means the whole picture.
+ */
 static enum range_kind read_range(struct request *r, const struct picture *p,
 				  struct range *part)
 {
@@ -435,7 +447,7 @@ static void read_etag(char sha256[SHA256_TEXT_BYTES], const struct picture *p)
 	(void)snprintf(sha256, SHA256_TEXT_BYTES, "%s", p->etag + 1);
 }
 
-/* A picture that the client has is not sent, and so not checked. */
+/* A picture that the client already has is not sent, so it is not checked. */
 static bool needs_check(const struct request *r)
 {
 	char sha256[SHA256_TEXT_BYTES];
@@ -472,7 +484,7 @@ static void delete_image(struct task *task)
 	request_resume(r);
 }
 
-/* Let the store stage run a task.  As a route's start(). */
+/* Let the store stage run a task.  Returns as a start() hook does. */
 static bool send_task(struct request *r, void (*run)(struct task *task))
 {
 	bool is_suspended = request_suspend(r);

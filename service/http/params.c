@@ -13,7 +13,7 @@
 
 enum {
 	SIDE_PX_MAX = 16384,
-	VALUE_BYTES = 32, /* of a value as text */
+	VALUE_BYTES = 32, /* size of a value as text */
 	RANGE_BYTES = 128,
 	HELP_INDENT = 14,
 	HELP_COLUMNS = 79,
@@ -127,7 +127,7 @@ const uint32_t params_count = ARRAY_SIZE(params_table);
 
 _Static_assert(ARRAY_SIZE(params_table) <= 32, "a bit of params.seen for each");
 
-/* Other names that stand for no parameter of the table. */
+/* Names of parameters that are not in the table. */
 static const char variant_names[] = "variant variants preset";
 
 /* The words in a sentence: "inside, cover or fill". */
@@ -146,7 +146,7 @@ static void print_words(char out[RANGE_BYTES], const struct param *param)
 	}
 }
 
-/* What a value must be: follows "must be". */
+/* The words after "must be" in a message about a value. */
 static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 {
 	switch (param->kind) {
@@ -240,7 +240,10 @@ static bool read_value(struct params *p, const struct param *param,
 	abort();
 }
 
-/* The word of a value; the value itself if it has none, which is a bug. */
+/*
+ * The word for a value.  A value without a word is a bug; then it is printed as
+ * a number.
+ */
 static void print_word(char out[VALUE_BYTES], const struct param *param,
 		       uint32_t value)
 {
@@ -259,7 +262,7 @@ static void print_switch(char out[VALUE_BYTES], const struct param *param,
 	print_word(out, param, value);
 }
 
-/* As read_value() reads it; "" if it is not given. */
+/* Print a value in the form that read_value() reads; "" if it is not given. */
 static void print_value(char out[VALUE_BYTES], const struct params *p,
 			const struct param *param)
 {
@@ -277,7 +280,7 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 		(void)snprintf(out, VALUE_BYTES, "%d", *(const int *)field);
 		return;
 	case PARAM_SIGMA:
-		/* Every double has its own text. */
+		/* 17 digits: different doubles have different texts. */
 		(void)snprintf(out, VALUE_BYTES, "%.17g",
 			       *(const double *)field);
 		return;
@@ -362,7 +365,10 @@ refuse(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
 
 enum { NAME_BYTES_MAX = 16, NOT_NEAR = 99 };
 
-/* How many letters must be put in, left out or changed; NOT_NEAR: too long. */
+/*
+ * How many letters must be inserted, deleted or changed to get `b` from `a`;
+ * NOT_NEAR: too long.
+ */
 static uint32_t distance(const char *a, const char *b)
 {
 	uint32_t row[NAME_BYTES_MAX + 1], count = (uint32_t)strlen(b);
@@ -391,14 +397,14 @@ static uint32_t distance(const char *a, const char *b)
 	return row[count];
 }
 
-/* The name that is nearest to `key` so far. */
+/* The most similar name to `key` so far. */
 struct suggestion {
 	const char *key;
 	uint32_t distance;
 	const char *found; /* NULL: no name is near */
 };
 
-/* If `name` is nearer than what was found before, `meant` is the suggestion. */
+/* If `name` is more similar than the names before, suggest `meant`. */
 static void suggest_name(struct suggestion *s, const char *name,
 			 const char *meant)
 {
@@ -410,7 +416,10 @@ static void suggest_name(struct suggestion *s, const char *name,
 	s->found = meant;
 }
 
-/* The same for each of `names`, separated by spaces; NULL: there are none. */
+/*
+ * Call suggest_name() for each of `names`, which are separated by spaces; NULL:
+ * there are none.
+ */
 static void suggest_names(struct suggestion *s, const char *names,
 			  const char *meant)
 {
@@ -432,7 +441,7 @@ static const char *suggest(const char *key, bool is_in_variant)
 	size_t bytes = strlen(key);
 	struct suggestion s = {
 		.key = key,
-		/* A short name is near too many others. */
+		/* A short name is similar to too many others. */
 		.distance = bytes < 3 ? 1 :
 			    bytes < 6 ? 2 :
 					3,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters: what a request may ask of an upload, or of one of its variants.
+ * Parameters: what a request may ask for, for the whole upload or for one of
+ * its variants.
  *
  * One table lists them.  Parsing, the ids of stored images, presets, requests
  * in the spool, --help, the page's form, the check of docs/http-api.md and the
@@ -8,8 +9,8 @@
  *
  * To add a parameter: a member of struct img_transform or struct upload_wants,
  * one entry of params_table, and its use, in imgops/ or where an upload is
- * answered; then a row in docs/http-api.md.  A member without an entry fails
- * test_image_meta, as equal ids would stand for different pictures.
+ * answered; then a row in docs/http-api.md.  If a member has no entry,
+ * test_image_meta fails, because different pictures would have equal ids.
  */
 #ifndef SERVICE_PARAMS_H
 #define SERVICE_PARAMS_H
@@ -30,7 +31,7 @@ enum param_kind {
 
 struct param_word {
 	const char *name;
-	const char *meaning; /* for people; NULL: its name says it */
+	const char *meaning; /* for people; NULL: the name is enough */
 };
 
 struct param {
@@ -40,15 +41,19 @@ struct param {
 	double min, max;
 	const struct param_word *words;
 	uint32_t word_count;
-	size_t offset;            /* of its member in struct params */
-	const char *default_text; /* the default, as in a query; NULL: absent */
-	const char *if_absent;    /* the value if it is absent */
+	size_t offset; /* of its member in struct params */
+	/* The default as it would be in a query; NULL: none. */
+	const char *default_text;
+	const char *if_absent; /* the value if the parameter is absent */
 	const char *help;
-	const char *only_with; /* "NAME=VALUE" without which it does nothing */
-	const char *other_names; /* that people may try; separated by spaces */
-	bool is_inverted;        /* a switch whose word "1" means false */
-	bool is_of_upload;       /* no variant has its own */
-	bool is_advanced;        /* folded away in the page's form */
+	/* "NAME=VALUE": without this, it has no effect. */
+	const char *only_with;
+	/* Wrong names that people may try, separated by spaces. */
+	const char *other_names;
+	bool is_inverted; /* a switch whose word "1" means false */
+	/* For the whole upload; a variant cannot set it. */
+	bool is_of_upload;
+	bool is_advanced; /* hidden at first in the page's form */
 };
 
 extern const struct param params_table[];
@@ -57,20 +62,23 @@ extern const uint32_t params_count;
 enum {
 	PARAMS_DETAIL_BYTES = 256,
 	PARAMS_SHOWN_BYTES = 41,
-	PARAMS_TEXT_BYTES = 512 /* of params_print(), which always fits */
+	PARAMS_TEXT_BYTES = 512 /* enough for every result of params_print() */
 };
 
 /* Parameters being read.  Start with one of the two functions below. */
 struct params {
 	struct img_transform transform;
 	struct upload_wants wants;
-	const char *variant; /* its name; NULL: the whole upload's */
+	const char *variant; /* the variant's name; NULL: the whole upload */
 	uint32_t seen;       /* bit i: params_table[i] was given */
 };
 
 void params_init(struct params *p);
 
-/* Those of a variant: they begin as `all`, those of the whole upload. */
+/*
+ * Begin the parameters of a variant as a copy of `all`, those of the whole
+ * upload.
+ */
 void params_init_variant(struct params *p, const struct params *all,
 			 const char *name);
 
@@ -82,15 +90,18 @@ MUST_CHECK bool params_set(struct params *p, const char *key, const char *value,
 			   char detail[PARAMS_DETAIL_BYTES]);
 
 /*
- * Print the values that belong to the whole upload, or those of a variant: each
- * as "key=value" and the character `end`.  Different values give different
- * texts, and params_set() reads them back.  A parameter that is absent
- * is left out.
+ * Print the values of the whole upload, or those of a variant: each as
+ * "key=value" followed by the character `end`.  Different values give different
+ * texts, and params_set() reads them back.  A parameter that is absent is left
+ * out.
  */
 void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
 		  bool is_of_upload, char end);
 
-/* As much of `in` as fits, safe to show: printable ASCII only. */
+/*
+ * Copy as much of `in` as fits, with only printable ASCII, so that it is safe
+ * to show.
+ */
 const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in);
 
 /* For --help: a line for each parameter. */

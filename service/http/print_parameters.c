@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the table of parameters, for other pieces that are made from it:
+ * Prints the table of parameters in forms that other parts of the program are
+ * made from:
  *
  *	module      parameters.js, from which the page makes its form
  *	dictionary  tokens for the fuzzer of queries

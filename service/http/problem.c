@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After this time another viewer may have left, or the trace be sent. */
+/*
+ * After this time another viewer may have left, or the trace may have been
+ * sent.
+ */
 enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5 };
 
 static const struct {

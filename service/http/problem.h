@@ -57,12 +57,12 @@ enum problem {
 };
 
 /*
- * Of an upload that ended or was not taken; not for UPLOAD_GONE.  PROBLEM_NONE:
- * it has its results.
+ * The problem of an upload that ended or was not accepted; not for UPLOAD_GONE.
+ * PROBLEM_NONE: the upload has its results.
  */
 enum problem problem_of_upload(const struct upload *u);
 
-/* The problem with this code; PROBLEM_NONE: there is none. */
+/* The problem with this code; PROBLEM_NONE: no problem has it. */
 enum problem problem_find(const char *code);
 
 /*
@@ -72,8 +72,8 @@ enum problem problem_find(const char *code);
 bool problem_is_refusal(enum problem problem);
 
 /*
- * Of a 503: the value of Retry-After in seconds.  0: it depends on the uploads
- * in the pipeline.
+ * For a 503: the value of Retry-After in seconds. 0: the value depends on the
+ * uploads in the pipeline.
  */
 uint32_t problem_retry_s(enum problem problem);
 

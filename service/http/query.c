@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 511 }; /* of one variant */
+enum { TEXT_BYTES_MAX = 511 }; /* the text of one variant */
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
@@ -124,7 +124,7 @@ static bool name_is_unused(const struct variant *variants, uint32_t i,
 	return true;
 }
 
-/* False, with `detail`: there are VARIANTS_MAX already. */
+/* False: there are VARIANTS_MAX already, as `detail` says. */
 static bool variant_fits(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
 {
 	if (count < VARIANTS_MAX)
@@ -222,7 +222,7 @@ void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u)
 
 		p.transform = v->transform;
 		params_print(text, &p, false, ',');
-		text[strlen(text) - 1] = '\0'; /* its last comma */
+		text[strlen(text) - 1] = '\0'; /* remove the last comma */
 		at += snprintf(out + at, QUERY_TEXT_BYTES - (size_t)at,
 			       "variant=%s:%s\n", query_variant_name(v), text);
 		assert(at < QUERY_TEXT_BYTES);

@@ -20,7 +20,8 @@ struct query {
 	struct params params; /* outside of variants */
 	const char *variants[VARIANTS_MAX];
 	uint32_t variant_count;
-	const char *variant_ends; /* characters that end one, besides NUL */
+	/* Characters that end a variant, besides NUL. */
+	const char *variant_ends;
 };
 
 void query_init(struct query *q);
@@ -29,10 +30,13 @@ void query_init(struct query *q);
 MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);
 
-/* A query without variants then asks for all presets; NULL: there are none. */
+/*
+ * If the query has no variants, it asks for all presets; NULL: there are no
+ * presets.
+ */
 void query_add_presets(struct query *q, const char *presets);
 
-/* The number of pictures that it asks for: 1 if it names no variant. */
+/* The number of pictures that the query asks for: 1 if it names no variant. */
 uint32_t query_picture_count(const struct query *q);
 
 /*
@@ -50,8 +54,8 @@ enum {
 
 /*
  * Print the parameters of an upload in one fixed form: a line "key=value" for
- * each parameter of the whole upload, with its default if it was not given, and
- * a line for each variant, with all its parameters.  Presets are expanded.
+ * each parameter of the whole upload (with the default if it was not given),
+ * and a line for each variant with all its parameters.  Presets are expanded.
  *
  *	strict=1
  *	placeholder=0
@@ -63,16 +67,20 @@ enum {
 void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u);
 
 /*
- * Read such a text.  `text` is modified, and the query borrows it; query_make()
- * then makes the variants.  False: it is no such text; `detail` says why.
+ * Read the text of query_print().  `text` is modified, and the query borrows
+ * it; query_make() then makes the variants.  False: it is not such a text;
+ * `detail` says why.
  */
 MUST_CHECK bool query_read(struct query *q, char *text,
 			   char detail[PARAMS_DETAIL_BYTES]);
 
-/* Its name in the store and in URLs: "image" if the request names none. */
+/*
+ * The variant's name in the store and in URLs: "image" if the request names no
+ * variant.
+ */
 const char *query_variant_name(const struct variant *v);
 
-/* Are these valid presets?  False: `detail` as from query_make(). */
+/* Are these valid presets?  False: `detail` says why, as in query_make(). */
 MUST_CHECK bool presets_check(const char *presets,
 			      char detail[PARAMS_DETAIL_BYTES]);
 

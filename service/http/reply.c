@@ -33,7 +33,7 @@ static bool is_last(const struct request *r)
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 
-/* 0 of an upload to be stored, which may still be in the pipeline. */
+/* 0 for an upload to be stored, because it may still be in the pipeline. */
 static uint64_t result_bytes(const struct upload *u)
 {
 	uint64_t bytes = 0;
@@ -46,7 +46,10 @@ static uint64_t result_bytes(const struct upload *u)
 	return bytes;
 }
 
-/* Before it is queued, so that a client that has the reply sees it counted. */
+/*
+ * Called before the reply is queued, so that a client that has the reply finds
+ * it counted.
+ */
 static void count_reply(const struct request *r, unsigned int status)
 {
 	struct http_counts *c = &r->http->counts;
@@ -101,7 +104,7 @@ static void add_timing_header(struct request *r, struct MHD_Response *response)
 	reply_add_header(r, response, "Server-Timing", text);
 }
 
-/* For a caller that sent its trace. */
+/* Added if the caller has sent its trace. */
 static void add_trace_header(struct request *r, struct MHD_Response *response)
 {
 	char text[TRACEPARENT_BYTES];
@@ -113,8 +116,8 @@ static void add_trace_header(struct request *r, struct MHD_Response *response)
 }
 
 /*
- * Restrictions for browsers.  Pages of other sites may show stored pictures;
- * reports and the page are only for our own page.
+ * Restrictions for browsers: pages of other sites may show stored pictures, but
+ * only our own page may use reports and files of the page.
  */
 static void add_browser_headers(struct request *r,
 				struct MHD_Response *response)
@@ -161,7 +164,7 @@ enum MHD_Result reply_send(struct request *r, unsigned int status,
 			   const char *type, struct MHD_Response *response)
 {
 	if (response == NULL)
-		return MHD_NO; /* closes the connection */
+		return MHD_NO; /* libmicrohttpd then closes the connection */
 	r->replied_ns = clock_now_ns();
 	add_headers(r, type, response);
 	if (r->lacks_header) {
@@ -278,7 +281,7 @@ void reply_count_sent(struct request *r)
 	count_reply(r, r->status);
 }
 
-/* RFC 6750, 3: why, unless no key was sent at all. */
+/* RFC 6750, 3: gives the reason, unless no key was sent at all. */
 static void add_challenge_header(struct request *r,
 				 struct MHD_Response *response)
 {

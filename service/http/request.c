@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machine of a request: the table `steps` below.  libmicrohttpd calls
- * back when the request line, the head, a piece of the body or all of it is
- * there, when a suspended connection was resumed, and at the end.  Each call is
- * an event, which takes the request from a state that waits to the next state;
- * states with a function run at once, until one waits again.
+ * The state machine of a request: the table `steps` below. libmicrohttpd calls
+ * back when the request line, the head, a piece of the body or the whole body
+ * has arrived, when a suspended connection was resumed, and at the end.  Each
+ * call is an event.  It takes the request from a waiting state to the next
+ * state.  A state with a function runs the function at once, and so on until a
+ * state waits again.
  *
  *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY <> PIECE
  *	          \      |       /          /       |        /
@@ -14,9 +15,9 @@
  *	                           |
  *	                         START (> WORK) > REPLY > REPLIED, STREAM
  *
- * A request that is refused by its head still has its body read and discarded,
- * so that its connection can be used again.  It is answered at once if the
- * connection must be closed, or if the client waits for "100 Continue".
+ * If a request is refused because of its head, its body is still read and
+ * discarded, so that the connection can be used again.  It is answered at once
+ * if the connection must be closed, or if the client waits for "100 Continue".
  *
  * The reply of 202 to an upload that goes on in the pipeline, and the task that
  * writes such an upload to the spool, are a machine of their own, because they
@@ -67,8 +68,8 @@ static void set_request_id(struct request *r)
 }
 
 /*
- * Requests that neither upload nor fetch pictures are limited in rate: each may
- * have to wait for its turn, see client_hold().
+ * The rate of requests that neither upload nor fetch pictures is limited: each
+ * may have to wait for its turn, see client_hold().
  */
 static bool waits_for_turn(const struct request *r)
 {
@@ -87,7 +88,7 @@ static bool waits_for_turn(const struct request *r)
 	return false;
 }
 
-/* The head is complete.  Is it valid? */
+/* The head has arrived.  Is it valid? */
 static enum request_state check_head(struct request *r)
 {
 	atomic_fetch_add(&r->port->request_count, 1);
@@ -100,7 +101,10 @@ static enum request_state check_head(struct request *r)
 	return REQUEST_ROUTE;
 }
 
-/* Even if the head is not valid: the reply is counted for its route's role. */
+/*
+ * Done even if the head is not valid, because the reply is counted for the role
+ * of its route.
+ */
 static enum request_state find_route(struct request *r)
 {
 	enum problem problem = route_find(r);
@@ -128,7 +132,7 @@ static enum request_state admit(struct request *r)
 	return r->is_admitted ? REQUEST_BODY : REQUEST_REFUSED;
 }
 
-/* libmicrohttpd may then have no memory for a reply. */
+/* True: libmicrohttpd may have no memory for a reply. */
 static bool is_head_too_large(const struct request *r)
 {
 	return r->problem == PROBLEM_TARGET_TOO_LONG ||
@@ -230,7 +234,7 @@ static const struct step {
 	[REQUEST_AUTHORISE] = { authorise },
 	[REQUEST_ADMIT] = { admit },
 	[REQUEST_REFUSED] = { refuse_head },
-	/* The route takes the body. */
+	/* The route receives the body. */
 	[REQUEST_BODY] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
 				      [EVENT_NEXT] = REQUEST_TURN } },
 	[REQUEST_PIECE] = { take_piece },
@@ -243,7 +247,10 @@ static const struct step {
 	[REQUEST_HELD] = { .after = { [EVENT_PIECE] = REQUEST_HELD,
 				      [EVENT_NEXT] = REQUEST_START } },
 	[REQUEST_START] = { start_work },
-	/* Suspended: the pipeline, the store or reports.c works for it. */
+	/*
+	 * Suspended: the pipeline, the store or reports.c works for the
+	 * request.
+	 */
 	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_REPLY } },
 	[REQUEST_REPLY] = { send_reply },
 	/* The last states, in which the library may still read a body: the
@@ -304,7 +311,7 @@ static void keep_piece(struct request *r, const char *data, size_t bytes)
 			 bytes);
 }
 
-/* The log has no words of the client: the method is one of these. */
+/* The log contains no text from the client, so the method is one of these. */
 static const char *method_name(const char *method)
 {
 	static const char *const names[] = {
@@ -389,7 +396,10 @@ static void count_refusal(struct request *r)
 	reply_count_sent(r);
 }
 
-/* Has the drain limit ended the upload?  A client that left did so itself. */
+/*
+ * Has the drain limit ended the upload?  False if the client has ended it by
+ * disconnecting.
+ */
 static bool is_abandoned(const struct request *r,
 			 enum MHD_RequestTerminationCode how)
 {
@@ -417,7 +427,10 @@ static const char *end_name(const struct request *r,
 								       "gone";
 }
 
-/* Successful probes and reports would be most of the log. */
+/*
+ * Successful probes and reports are not logged, because they would fill the
+ * log.
+ */
 static bool is_worth_logging(const struct request *r)
 {
 	return r->route == NULL || r->route->role == ROLE_UPLOAD ||
@@ -437,7 +450,7 @@ static void log_add_step(struct log_request *line, const struct request *r,
 		(struct log_step){ name, begun_ns - r->begin_ns, ns };
 }
 
-/* Until the body was complete, or its rest was not needed. */
+/* The time until the body was complete, or its rest was not needed. */
 static void log_add_body(struct log_request *line, const struct request *r)
 {
 	uint64_t end_ns = r->begin_ns + line->total_ns;

@@ -7,23 +7,20 @@
  * http.c has the server; request.c has the table of the states.  The other
  * files have the steps:
  *
- *	head.c             is the head valid, and how long is the body?
- *	route.c            which file answers this path and method?
- *	auth.c             may this client send it?
- *	upload_request.c   POST / and /v1/process, and /v1/images; with body.c
- *	store_request.c    what POST /v1/images does besides
- *	images.c           GET and DELETE of /v1/images/...
- *	control.c          page, probes, reports
- *	watch/viewers.c    GET /v1/live
- *	reply.c            the reply
+ *	head.c is the head valid, and how long is the body?  route.c which file
+ *	answers this path and method?  auth.c may this client send it?
+ *	upload_request.c POST / and /v1/process, and /v1/images; with body.c
+ *	store_request.c what POST /v1/images does in addition images.c GET and
+ *	DELETE of /v1/images/...  control.c page, probes, reports
+ *	watch/viewers.c GET /v1/live reply.c the reply
  *
  * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
  * memory for it, and libmicrohttpd closes the connection.
  *
  * Threads    A request belongs to its connection's thread.  In REQUEST_WORK it
- *            belongs to the thread that works for it, until that resumes the
- *            connection.  After a reply of 202 its upload and `storing` belong
- *            to the pipeline.
+ *            belongs to the thread that works for it, until that thread resumes
+ *            the connection.  After a reply of 202 its upload and `storing`
+ *            belong to the pipeline.
  */
 #ifndef SERVICE_REQUEST_H
 #define SERVICE_REQUEST_H
@@ -45,7 +42,7 @@
 
 #define HTTP_HEADER_TRACEPARENT "traceparent"
 
-/* For browsers: the content of a reply loads nothing and runs nothing. */
+/* For browsers: the content of a reply may load nothing and run nothing. */
 #define HTTP_NO_CONTENT "default-src 'none'; sandbox"
 
 enum {
@@ -65,7 +62,7 @@ enum {
 struct trace_context {
 	char trace_id[TRACE_ID_CHARS + 1]; /* "": there is none */
 	char parent_id[SPAN_ID_CHARS + 1]; /* of the caller */
-	char span_id[SPAN_ID_CHARS + 1];   /* ours */
+	char span_id[SPAN_ID_CHARS + 1];   /* our span */
 	bool is_sampled; /* the caller may have recorded its part */
 };
 
@@ -74,8 +71,8 @@ struct request;
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
 
 /*
- * How requests of one kind are answered; each file has its own at its end.  A
- * hook may be NULL: nothing is done then.
+ * How requests of one kind are answered; each file has its handlers at its end.
+ * If a hook is NULL, nothing is done.
  */
 struct handler {
 	/* REQUEST_ADMIT: check the head further, and prepare for the body. */
@@ -84,9 +81,9 @@ struct handler {
 	enum problem (*receive)(struct request *r, const char *data,
 				size_t bytes);
 	/*
-	 * REQUEST_START: the whole request is there; begin to work for it.
-	 * True: the connection is suspended, and resumed when that is done;
-	 * false: it is done, or `problem` is set.
+	 * REQUEST_START: the whole request has arrived; begin to work for it.
+	 * True: the connection is suspended, and resumed when the work is done.
+	 * False: the work is already done, or `problem` is set.
 	 */
 	bool (*start)(struct request *r);
 	/* REQUEST_REPLY: the work is done.  Not called if `problem` is set. */
@@ -113,7 +110,7 @@ struct route {
 	enum method method;
 	enum role role;
 	const struct handler *handler;
-	enum report_kind report; /* of a report_handler */
+	enum report_kind report; /* which report, for a report_handler */
 };
 
 /* See the table in request.c. */
@@ -153,14 +150,15 @@ enum request_state {
 enum { ACCEPTED_FAILURES_MAX = 1024 };
 
 struct accepted {
-	char id[STORE_ID_BYTES]; /* set it first */
+	char id[STORE_ID_BYTES]; /* the caller sets it first */
 	LIST_ENTRY(accepted) link;
 };
 
 struct accepted_list {
 	pthread_mutex_t lock;
 	LIST_HEAD(, accepted) pending;
-	uint64_t failed_count; /* so far; modulo: the next index */
+	/* Number of failures so far; modulo the maximum, the next index. */
+	uint64_t failed_count;
 	struct {
 		char id[STORE_ID_BYTES];
 		enum problem problem;
@@ -168,9 +166,11 @@ struct accepted_list {
 };
 
 enum accepted_state {
-	ACCEPTED_NONE,    /* never accepted, stored, or forgotten */
-	ACCEPTED_PENDING, /* at least one upload of this image */
-	ACCEPTED_FAILED,  /* the last one has failed */
+	/* The image was never accepted, or is stored, or was forgotten. */
+	ACCEPTED_NONE,
+	/* At least one upload of this image is not stored yet. */
+	ACCEPTED_PENDING,
+	ACCEPTED_FAILED, /* the last one has failed */
 };
 
 void accepted_init(struct accepted_list *l);
@@ -186,21 +186,25 @@ enum early_state {
 	EARLY_NO,         /* the reply waits until the image is stored */
 	EARLY_QUEUED,     /* a task waits that writes the upload to the spool */
 	EARLY_WRITING,    /* the task is writing, from the request's body */
-	EARLY_TOO_LATE, /* it is still writing, but the image is being stored */
+	/* The task is still writing, but the image is being stored. */
+	EARLY_TOO_LATE,
 	EARLY_ACCEPTED, /* the reply is 202, and the upload goes on alone */
 	EARLY_DONE,     /* the upload is done, without a 202 */
 	EARLY_STATES
 };
 
-/* The members of an upload that POST /v1/images adds. */
+/* Additional members for an upload by POST /v1/images. */
 struct storing {
-	bool answers_early;             /* respond=decoded */
-	_Atomic enum early_state early; /* of the reply to respond=decoded */
-	struct task spool_task;         /* writes the upload to the spool */
-	struct spooled *spooled;        /* its entry there; NULL: none */
-	char owner[OWNER_BYTES];  /* of the key; "": the server has no keys */
-	struct accepted accepted; /* its id is set when it is decoded */
-	char *meta;               /* set when it is stored; owned */
+	bool answers_early; /* respond=decoded */
+	/* State of the reply to respond=decoded. */
+	_Atomic enum early_state early;
+	struct task spool_task; /* writes the upload to the spool */
+	/* The upload's entry in the spool; NULL: none. */
+	struct spooled *spooled;
+	/* Owner of the key; "": the server has no keys. */
+	char owner[OWNER_BYTES];
+	struct accepted accepted; /* its id is set when the upload is decoded */
+	char *meta;               /* set when the image is stored; owned */
 };
 
 /* A stored picture, opened. */
@@ -214,14 +218,18 @@ struct picture {
 /* A listening socket, and the connections that it accepts. */
 struct port {
 	struct http *http;
-	const char *address;       /* as --listen or --admin-listen has it */
-	struct clients *clients;   /* NULL: there is no such port */
-	struct MHD_Daemon *daemon; /* as well; used by the main thread alone */
-	bool has_threads;          /* one for each connection */
-	/* When the next warning may be logged; of the accepting thread. */
+	const char *address;     /* the value of --listen or --admin-listen */
+	struct clients *clients; /* NULL: there is no such port */
+	/* NULL: no such port; used only by the main thread. */
+	struct MHD_Daemon *daemon;
+	bool has_threads; /* each connection has a thread */
+	/*
+	 * When the next warning may be logged.  Used by the accepting thread.
+	 */
 	uint64_t complain_ns;
 	_Atomic uint32_t connection_count;
-	_Atomic uint32_t request_count; /* begun and not yet ended */
+	/* Requests that have begun and not ended yet. */
+	_Atomic uint32_t request_count;
 };
 
 /*
@@ -239,17 +247,21 @@ struct http {
 	struct spooler *spooler; /* NULL: no store */
 	/* Recent mean of the time to write an upload into the spool. */
 	_Atomic uint64_t spool_ns;
-	/* Tasks of the store stage to write an upload, not yet run. */
+	/*
+	 * Tasks in the store stage that will write an upload to the spool and
+	 * have not run yet.
+	 */
 	_Atomic uint32_t spooling_count;
 	uint32_t id_prefix;
 	_Atomic uint64_t requests_begun;
 	/*
-	 * The steps of a stop, in this order: http_leave(), http_refuse(),
-	 * http_abandon() if the limit was over, http_stop().
+	 * The steps of a stop that have begun, in this order: http_leave(),
+	 * http_refuse(), http_abandon() if the limit was reached, http_stop().
 	 */
 	_Atomic bool leaving, refusing, abandoning, stopping;
-	int refused_fd;                  /* no longer listened on, or none */
-	_Atomic bool was_full;           /* as /readyz last saw it */
+	/* The listening socket that is no longer used; -1: none. */
+	int refused_fd;
+	_Atomic bool was_full;           /* the last result of /readyz */
 	_Atomic uint64_t refused_ns;     /* time of the last refusal; 0: none */
 	char *refusals[CLIENT_REFUSALS]; /* see clients_config; owned */
 	struct http_counts counts;
@@ -263,61 +275,72 @@ struct request {
 	const struct http_config *config; /* of `http` */
 	struct MHD_Connection *connection;
 	struct client *client; /* of `connection` */
-	/* The connection, and the pipeline after a 202. */
+	/*
+	 * How many hold the request: the connection, and after a 202 the
+	 * pipeline.
+	 */
 	_Atomic uint32_t holder_count;
 	char id[REQUEST_ID_BYTES];
 
 	/* From the head.  Its texts are libmicrohttpd's, and valid in
 	 * REQUEST_CHECK to REQUEST_ADMIT. */
-	const char *target;  /* as sent; overwritten when it is decoded */
+	const char *target;  /* as sent; decoding overwrites it */
 	size_t target_bytes; /* 0: the target is not valid */
-	bool is_target_long; /* the target, or the number of its parameters */
+	/* The target is too long, or has too many parameters. */
+	bool is_target_long;
 	const char *path, *method, *version;
-	const char *method_name; /* a constant; for the log */
+	const char *method_name; /* a constant text, for the log */
 	bool is_head;            /* the method is HEAD */
 	struct trace_context trace;
-	bool has_length; /* there is a Content-Length: length_bytes, else 0 */
+	/* There is a Content-Length; if not, length_bytes is 0. */
+	bool has_length;
 	uint64_t length_bytes, received_bytes; /* of the body */
 	bool must_close; /* it is not known where the next request begins */
 	const struct route *route;
-	char allow[32]; /* PROBLEM_METHOD_NOT_ALLOWED: its path's methods */
-	char segments[SEGMENTS_MAX][SEGMENT_BYTES]; /* of its path, for {} */
-	bool is_signed;   /* allowed by the signature of its query */
-	bool is_admitted; /* its head was accepted */
+	/* For PROBLEM_METHOD_NOT_ALLOWED: methods of the path. */
+	char allow[32];
+	/* The segments of the path that {} stands for. */
+	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
+	bool is_signed;   /* the signature of its query has allowed it */
+	bool is_admitted; /* the head was accepted */
 
 	/* The piece of the body in REQUEST_PIECE. */
 	const char *piece;
 	size_t piece_bytes;
-	enum client_refusal refusal; /* of the client, at this piece */
+	enum client_refusal refusal; /* of the client, when this piece came */
 
-	enum problem problem; /* the first that was found */
+	enum problem problem; /* the first problem that was found */
 	char detail[PARAMS_DETAIL_BYTES];
 
 	/* An upload. */
 	int fd; /* of the connection */
 	struct query query;
 	struct body body;
-	size_t fields_at;      /* body's fields before this are in `query` */
+	/* Fields of the body before this are already in `query`. */
+	size_t fields_at;
 	size_t peek_bytes_min; /* look for a header at this size; 0: never */
 	struct upload upload;
 	struct variant variant; /* used if there is only one */
 	struct storing storing;
 
 	/* Other requests. */
-	struct picture picture; /* of a GET */
-	struct task task; /* of the store stage: check the picture, or delete */
+	struct picture picture; /* the picture that a GET asks for */
+	/* Task of the store stage: check the picture, or delete. */
+	struct task task;
 	struct report_wait report;
 	struct viewer *viewer; /* NULL: none */
 
 	/* The reply. */
-	uint64_t begin_ns;      /* when the head was complete */
-	uint64_t replied_ns;    /* when the reply was made */
-	unsigned int status;    /* 0: no reply yet */
-	uint64_t reply_bytes;   /* of its body; without an upload's results */
+	uint64_t begin_ns;   /* when the head was complete */
+	uint64_t replied_ns; /* when the reply was made */
+	unsigned int status; /* 0: no reply yet */
+	/* Of the reply's body; without an upload's results. */
+	uint64_t reply_bytes;
 	bool lacks_header;      /* there was no memory for a header */
-	bool has_timing;        /* it has Server-Timing */
+	bool has_timing;        /* the reply has Server-Timing */
 	char content_range[72]; /* "": none */
-	const char *policy;     /* of its content; NULL: HTTP_NO_CONTENT */
+	/* Content policy of the reply; NULL: HTTP_NO_CONTENT. */
+	const char *policy;
 };
 
 static inline struct request *request_of_upload(const struct upload *u)
@@ -345,7 +368,7 @@ static inline int connection_fd(struct MHD_Connection *connection)
 		->connect_fd;
 }
 
-/* A gnutls_session_t; NULL: it has no TLS. */
+/* The connection's gnutls_session_t; NULL: it has no TLS. */
 static inline void *connection_tls(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -364,11 +387,16 @@ request_suspendable(const struct request *r)
 	return r->port->has_threads ? NULL : r->connection;
 }
 
-/* Suspend it, if it can be.  Call it before another thread may resume it. */
+/*
+ * Suspend the connection, unless it has a thread of its own.  Call this before
+ * another thread may resume it.
+ */
 bool request_suspend(struct request *r);
 void request_resume(struct request *r);
 
-/* One of its holders does not use it any more; the last one frees it. */
+/*
+ * One of the holders does not use the request any more; the last one frees it.
+ */
 void request_release(struct request *r);
 
 /* The drain limit has ended an admitted upload without a result. */
@@ -390,8 +418,8 @@ void request_on_end(void *port, struct MHD_Connection *connection, void **slot,
 
 /*
  * Keep the target of the request line.  If it is too long or has too many
- * parameters, its query is cut off, as libmicrohttpd would not answer at all if
- * it had no memory for all parameters.
+ * parameters, its query is cut off: libmicrohttpd would not answer at all if it
+ * had no memory for all parameters.
  */
 void head_keep_target(struct request *r, const char *target);
 
@@ -416,15 +444,18 @@ enum problem route_find(struct request *r);
 
 /* auth.c */
 
-/* May the client send this?  Sets the owner of what is stored. */
+/* May the client send this request?  Sets the owner of what is stored. */
 enum problem auth_check_request(struct request *r);
 
 /* upload_request.c */
 
-/* The pipeline does not get the upload.  Called once, for any request. */
+/*
+ * The upload is refused before it gets into the pipeline.  May be called for
+ * any request, once.
+ */
 void upload_refuse(struct request *r, enum problem problem);
 
-/* How many stages an upload's times are known of. */
+/* For how many stages the times of an upload are known. */
 static inline uint32_t upload_stage_count(const struct upload *u)
 {
 	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
@@ -435,16 +466,13 @@ static inline uint32_t upload_stage_count(const struct upload *u)
 /* The upload will be stored.  PROBLEM_NO_STORE: there is no store. */
 enum problem storing_begin(struct request *r);
 
-/* `value` NULL: without "=".  False: `detail` says which values there are. */
+/* If `value` is NULL, there was no "=".  False: `detail` lists the values. */
 bool storing_set_respond(struct request *r, const char *value);
 
-/*
- * The upload is done.  True: it had not been accepted before, so reply to it
- * now.
- */
+/* The upload is done.  True: no 202 was sent, so reply to it now. */
 bool storing_end_upload(struct request *r);
 
-/* Has it been accepted with 202?  Then the pipeline goes on with it. */
+/* Was the upload accepted with 202?  Then the pipeline goes on with it. */
 bool storing_is_accepted(const struct request *r);
 
 /*
@@ -466,7 +494,7 @@ char *control_make_report(void *http, const struct report_query *q);
 
 /* reply.c */
 
-/* Add a header.  Without memory for it the reply is not sent. */
+/* Add a header.  If there is no memory for it, the reply is not sent. */
 void reply_add_header(struct request *r, struct MHD_Response *response,
 		      const char *name, const char *value);
 
@@ -478,14 +506,14 @@ struct MHD_Response *response_of_text(struct request *r, char *text);
 struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
 				       size_t count);
 
-/* Queue `response` and drop it.  NULL: no memory. */
+/* Queue `response` and drop it.  NULL means that there was no memory for it. */
 enum MHD_Result reply_send(struct request *r, unsigned int status,
 			   const char *type, struct MHD_Response *response);
 
 /* Reply with `problem` and `detail`. */
 enum MHD_Result reply_problem(struct request *r);
 
-/* Set the problem first. */
+/* Set the problem, then reply with it. */
 static inline enum MHD_Result reply_with_problem(struct request *r,
 						 enum problem problem)
 {
@@ -494,16 +522,16 @@ static inline enum MHD_Result reply_with_problem(struct request *r,
 }
 
 /*
- * Write `problem` to the socket at once, where libmicrohttpd takes no reply (in
- * the middle of a body) or may have no room for one.  The connection must be
- * closed.  False: no memory.
+ * Write `problem` to the socket at once.  This is for cases in which
+ * libmicrohttpd accepts no reply (in the middle of a body) or may have no
+ * memory for one.  The connection must be closed.  False: no memory.
  */
 bool reply_cut_off(struct request *r);
 
 /* clients.c has sent `problem` to the client: count that as the reply. */
 void reply_count_sent(struct request *r);
 
-/* Why a client is refused whose request is not complete. */
+/* The problem of a client that is refused before its request is complete. */
 static inline enum problem problem_of_client(enum client_refusal refusal)
 {
 	return refusal == CLIENT_STOPPING ? PROBLEM_STOPPING :

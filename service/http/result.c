@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multipart is RFC 2046, 5.1.1.  The pictures are sent from where they are;
+ * Multipart is RFC 2046, 5.1.1.  The pictures are sent without being copied.
  * JSON is written while it is sent, with the pictures in base64.
  */
 #include "service/http/result.h"
@@ -21,7 +21,7 @@
 #include <nettle/base64.h>
 
 enum {
-	WARNINGS_MAX = 2, /* the most that a picture can have */
+	WARNINGS_MAX = 2, /* most warnings that a picture can have */
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 };
@@ -42,7 +42,10 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 	return v->notes & table[i].note ? table[i].text : NULL;
 }
 
-/* Of a Warning header (RFC 7234, 5.5).  False: there is no `i`th warning. */
+/*
+ * The value of a Warning header (RFC 7234, 5.5).  False: there is no `i`th
+ * warning.
+ */
 static bool print_warning(char out[WARNING_CHARS], const struct variant *v,
 			  uint32_t i)
 {
@@ -101,7 +104,8 @@ void result_add_variant(struct json *j, const struct variant *v,
 struct base64_piece {
 	const void *bytes; /* lent */
 	size_t count;
-	bool is_encoded; /* else they are characters as they are */
+	/* Encode in base64; if false, the bytes are sent unchanged. */
+	bool is_encoded;
 };
 
 enum { GROUP_BYTES = 3, GROUP_CHARS = 4 };
@@ -117,7 +121,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* A part of one group of characters: the last one, or all that fit. */
+/* Write one group of characters, or a part of it, as far as it fits. */
 static size_t base64_read_group(const uint8_t *bytes, size_t count,
 				size_t skipped, char *out, size_t max)
 {
@@ -157,12 +161,12 @@ static size_t base64_piece_read(const struct base64_piece *p, uint64_t offset,
 	return taken;
 }
 
-enum { SENT_BYTES = 16 << 10 }; /* of libmicrohttpd's buffer */
+enum { SENT_BYTES = 16 << 10 }; /* size of libmicrohttpd's buffer */
 
 struct json_reply {
 	struct base64_piece pieces[2 * VARIANTS_MAX + 1];
 	uint32_t piece_count;
-	char *text; /* of the pieces that are no pictures */
+	char *text; /* the text of the pieces that are not pictures */
 	uint64_t chars;
 };
 
@@ -270,7 +274,11 @@ static struct MHD_Response *result_json(const struct upload *u)
 }
 
 enum {
-	BOUNDARY_BYTES = 16, /* random: a result may hold a client's profile */
+	/*
+	 * Random, because a result may contain bytes from a client (its
+	 * profile).
+	 */
+	BOUNDARY_BYTES = 16,
 	BOUNDARY_CHARS = 2 * BOUNDARY_BYTES,
 	HEAD_CHARS = 512,
 };
@@ -400,7 +408,7 @@ static bool accepts_json(struct MHD_Connection *connection)
 	return accepts;
 }
 
-/* Of a reply that is one picture.  False: no memory. */
+/* Add Warning headers to a reply that is one picture.  False: no memory. */
 static bool add_warnings(struct MHD_Response *response, const struct variant *v)
 {
 	char text[WARNING_CHARS];

@@ -17,10 +17,10 @@ struct json;
 enum { RESULT_TYPE_CHARS = 80 };
 
 /*
- * One picture as it is, several as multipart/mixed, or all as JSON if the
- * client of `connection` accepts that; with the headers that tell about the
- * results.  `type` is the Content-Type.  The upload must stay as it is until
- * the request ends.  NULL: no memory.
+ * One picture as such, several as multipart/mixed, or all as JSON if the client
+ * of `connection` accepts that; with the headers that describe the results.
+ * `type` is the Content-Type.  The upload must not change until the request
+ * ends.  NULL: no memory.
  */
 struct MHD_Response *result_response(struct MHD_Connection *connection,
 				     const struct upload *u,

@@ -15,7 +15,10 @@ const char *const role_names[ROLES] = {
 	[ROLE_REPORT] = "report",
 };
 
-/* To add an endpoint, add an entry.  `role`: which port serves it, to whom. */
+/*
+ * To add an endpoint, add an entry.  `role` decides which port serves it, and
+ * to whom.
+ */
 static const struct route routes[] = {
 	{ "/", METHOD_GET, ROLE_PAGE, &page_handler, 0 },
 	{ "/web/{file}", METHOD_GET, ROLE_PAGE, &page_handler, 0 },
@@ -38,7 +41,7 @@ static const struct route routes[] = {
 
 static const struct {
 	enum method method;
-	const char *names[2]; /* or one and NULL */
+	const char *names[2]; /* two names, or one and NULL */
 } methods[] = {
 	{ METHOD_GET, { MHD_HTTP_METHOD_GET, MHD_HTTP_METHOD_HEAD } },
 	{ METHOD_POST, { MHD_HTTP_METHOD_POST, NULL } },
@@ -47,7 +50,7 @@ static const struct {
 
 enum { METHODS = ARRAY_SIZE(methods) };
 
-/* 0: none that any path takes. */
+/* 0: no path has this method. */
 static unsigned int find_method(const char *name)
 {
 	for (size_t i = 0; i < METHODS; i++)
@@ -149,7 +152,7 @@ enum problem route_find(struct request *r)
 		if (route->method == wanted)
 			return PROBLEM_NONE;
 	}
-	/* A problem of the head is more important. */
+	/* A problem of the head takes precedence. */
 	if (allowed == 0 && r->problem == PROBLEM_NONE)
 		explain_missing(r);
 	if (allowed == 0)

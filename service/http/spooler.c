@@ -16,9 +16,11 @@ _Static_assert((int)IMAGE_REQUEST_BYTES <= (int)SPOOL_TEXT_BYTES,
 	       "a request fits into an entry");
 
 enum {
-	NO_ROOM_MS = 100,   /* until the next look, if there was no room */
-	BACK_OFF_MS = 1000, /* after the first failure, then doubled */
-	BACK_OFFS = 6,      /* the most doublings */
+	/* Wait before the next attempt, if there was no room. */
+	NO_ROOM_MS = 100,
+	/* Wait after the first failure; doubled after each more. */
+	BACK_OFF_MS = 1000,
+	BACK_OFFS = 6, /* at most so many doublings */
 };
 
 TAILQ_HEAD(spooled_list, spooled);
@@ -28,9 +30,10 @@ struct spooler {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct spooled_list waiting; /* for their next try */
-	struct spooled_list failed;  /* not handled yet by the thread */
-	uint32_t running_count;      /* in the pipeline */
+	struct spooled_list waiting; /* entries that wait for their next try */
+	/* Failed entries that the thread has not handled yet. */
+	struct spooled_list failed;
+	uint32_t running_count; /* entries in the pipeline */
 	bool leaving, stopping;
 };
 
@@ -55,7 +58,7 @@ static bool is_temporary(enum problem problem)
 
 static enum problem problem_of(const struct upload *u)
 {
-	/* The client had disconnected before its 202 was sent. */
+	/* UPLOAD_GONE: the client had disconnected before its 202 was sent. */
 	return u->end == UPLOAD_GONE ? PROBLEM_DEADLINE_EXCEEDED :
 				       problem_of_upload(u);
 }
@@ -66,7 +69,7 @@ static void retry_after(struct spooler *s, struct spooled *e, uint32_t ms)
 	TAILQ_INSERT_TAIL(&s->waiting, e, link);
 }
 
-/* Move the entry to the failed ones. */
+/* Move the entry to the folder of failed entries. */
 static void move_to_failed(struct spooler *s, struct spooled *e,
 			   const char *detail, bool is_damaged)
 {
@@ -91,7 +94,7 @@ static void move_to_failed(struct spooler *s, struct spooled *e,
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-/* A try has failed, or the server stopped before it. */
+/* A try has failed, or the server stopped before the try. */
 static void handle_failure(struct spooler *s, struct spooled *e)
 {
 	uint32_t shift = e->try_count < BACK_OFFS ? e->try_count : BACK_OFFS;
@@ -175,8 +178,9 @@ enum reading {
 	READ_WHOLE,
 	READ_NO_ROOM, /* now */
 	READ_GONE,
-	READ_FAILED,  /* for a temporary reason */
-	READ_DAMAGED, /* or written by another version of the program */
+	READ_FAILED, /* not read, for a temporary reason */
+	/* Damaged, or written by another version of the program. */
+	READ_DAMAGED,
 };
 
 static bool read_all(int fd, uint8_t *to, size_t count)
@@ -194,7 +198,7 @@ static bool read_all(int fd, uint8_t *to, size_t count)
 	return true;
 }
 
-/* Read its bytes, into memory that is charged before. */
+/* Read the upload's bytes into memory; the memory is charged first. */
 static enum reading read_upload(struct job *j)
 {
 	struct pipeline *p = j->spooler->config.pipeline;
@@ -267,7 +271,7 @@ static enum reading read_entry(struct job *j)
 	return reading == READ_WHOLE ? read_request(j) : reading;
 }
 
-/* The upload did not get into the pipeline. */
+/* End a try whose upload did not get into the pipeline. */
 static void end_try(struct spooler *s, struct spooled *e)
 {
 	(void)pthread_mutex_lock(&s->lock);
@@ -277,7 +281,7 @@ static void end_try(struct spooler *s, struct spooled *e)
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
-/* Submit it.  It is counted as running already. */
+/* Submit the upload.  It is already counted as running. */
 static void submit_try(struct spooler *s, struct job *j)
 {
 	struct spooled *e = j->entry;
@@ -337,7 +341,7 @@ static void try_one(struct spooler *s, struct spooled *e)
 	}
 }
 
-/* Caller holds the lock; for the next two functions, too. */
+/* Caller holds the lock, here and in the next two functions. */
 static bool has_room(const struct spooler *s)
 {
 	struct pipeline *p = s->config.pipeline;

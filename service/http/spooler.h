@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spooler: a thread that makes images of the uploads in the spool.
+ * Spooler: a thread that makes images from the uploads in the spool.
  *
  *	start           entries of an earlier run ---+
  *	spooler_take()  uploads that were answered --+--> pipeline --> stored
@@ -9,13 +9,14 @@
  *
  * An upload that fails for a temporary reason (no memory, a full store, a stop)
  * is tried again after 1 s, 2 s, 4 s and so on up to 64 s, and after a restart.
- * An upload that fails because of its contents is moved to the failed ones,
- * with a problem that GET then replies; so is an entry whose files are damaged.
+ * An upload that fails because of its contents is moved to failed/, with the
+ * problem that GET will reply; so is an entry whose files are damaged.
  *
  * Live uploads go first: while there are any, only one entry at a time is in
  * the pipeline, and it takes only a free slot and free memory.
  *
- * Threads    spooler_take(): any, at once; it does not block.  The rest: one.
+ * Threads    Any number of threads may call spooler_take() at the same time; it
+ *            does not block.  One thread calls the others.
  */
 #ifndef SERVICE_SPOOLER_H
 #define SERVICE_SPOOLER_H
@@ -29,12 +30,15 @@
 struct log;
 struct spooler;
 
-/* An entry of the spool in use; its hold keeps others from removing it. */
+/*
+ * An entry of the spool that is in use; its hold prevents others from removing
+ * it.
+ */
 struct spooled {
 	struct spool_hold hold;
 	enum problem problem; /* why the last try failed */
 	uint32_t try_count;
-	uint64_t due_ns; /* of the next try */
+	uint64_t due_ns; /* time of the next try */
 	TAILQ_ENTRY(spooled) link;
 };
 
@@ -42,7 +46,7 @@ struct spooler_config {
 	struct pipeline *pipeline;
 	struct spool *spool;
 	struct log *log;
-	_Atomic uint64_t *number; /* of the last upload */
+	_Atomic uint64_t *number; /* number of the last upload */
 };
 
 /* NULL: no memory, no thread, or the spool could not be read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /v1/images: what happens to an upload whose results are stored, besides
- * what happens to every upload (upload_request.c).
+ * POST /v1/images: what happens to an upload whose results are stored, in
+ * addition to what happens to every upload (upload_request.c).
  *
  *	decoded   the image's id is known.  With respond=decoded and a spool, a
  *	          task of the store stage writes the upload to the spool, while
@@ -13,12 +13,12 @@
  *	          failed goes to the spooler, and the last holder of the
  *	          request frees it
  *
- * What happens first decides on the reply: see `next_states`.  The task reads
- * the request's body, which the connection frees; so the connection goes on
- * when both the task and the upload are done.
+ * Which of these happens first decides the reply: see `next_states`.  The task
+ * reads the request's body, which the connection frees.  So the connection goes
+ * on only when both the task and the upload are done.
  *
  * Without a spool (http_config.spools is false), the reply is 202 as soon as
- * the upload is decoded, and a list in memory knows what becomes of it.
+ * the upload is decoded, and a list in memory keeps the result.
  */
 #include "service/http/request.h"
 #include "service/http/spooler.h"
@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPOOL_TIMES = 16 }; /* their mean covers about this many times */
+enum { SPOOL_TIMES = 16 }; /* about this many recent times are in their mean */
 
 void accepted_init(struct accepted_list *l)
 {
@@ -104,7 +104,7 @@ enum accepted_state accepted_find(struct accepted_list *l, const char *id,
 enum early_event {
 	EVENT_WRITE_BEGINS, /* the task to write it to the spool runs */
 	EVENT_WRITTEN,
-	EVENT_NOT_WRITTEN, /* it failed, or came too late */
+	EVENT_NOT_WRITTEN, /* writing failed, or came too late */
 	EVENT_STORE_BEGINS,
 	EVENT_DONE, /* the pipeline is done with the upload */
 	EARLY_EVENTS
@@ -174,8 +174,9 @@ static void accept_upload(struct request *r)
 
 /*
  * Is the upload likely to be in the spool before the image is stored?  If not,
- * writing it would be useless.  The time of a write is a mean of recent ones.
- * Each upload that is not written lowers it, so that it is measured again.
+ * writing it would be useless.  The time of a write is estimated by the mean of
+ * recent ones.  Each upload that is not written lowers the estimate, so that
+ * sooner or later a write is tried and measured again.
  */
 static bool is_worth_spooling(struct request *r)
 {
@@ -197,7 +198,7 @@ static void learn_spool_time(struct request *r, uint64_t taken_ns)
 	atomic_store(spool_ns, ns - ns / SPOOL_TIMES + taken_ns / SPOOL_TIMES);
 }
 
-/* True: `spooled` is the entry's. */
+/* True: `spooled` is now the upload's entry. */
 static bool write_spool_entry(struct request *r)
 {
 	struct storing *s = &r->storing;
@@ -247,7 +248,9 @@ static void spool_upload(struct request *r)
 		accept_upload(r);
 		return;
 	}
-	/* The connection may have waited until the body was not needed. */
+	/*
+	 * The connection may be waiting until the body is not needed any more.
+	 */
 	if (early_advance(s, EVENT_NOT_WRITTEN) == EARLY_DONE)
 		request_resume(r);
 	if (is_written)
@@ -266,9 +269,10 @@ static void run_spool_task(struct task *task)
 }
 
 /*
- * There are at most as many spool tasks as uploads in the pipeline, which is
- * what the store stage has room for.  An upload that ends early leaves its task
- * there while others come in, so on a slow disk tasks would fill the stage.
+ * The store stage has room for as many spool tasks as there may be uploads in
+ * the pipeline, so their number is limited to that.  Without the limit, tasks
+ * could fill the stage on a slow disk, because an upload that ends early leaves
+ * its task in the stage while others come in.
  */
 static bool reserve_spool_task(struct http *h)
 {
@@ -322,7 +326,7 @@ static void on_decoded(struct upload *u)
 		send_spool_task(r);
 }
 
-/* After a 202, in place of the entry in the spool. */
+/* Store the image; after a 202, it replaces the entry in the spool. */
 static enum store_answer put_image(struct request *r)
 {
 	struct storing *s = &r->storing;
@@ -337,7 +341,10 @@ static enum store_answer put_image(struct request *r)
 	answer = spool_finish(spool_of(r), &s->spooled->hold, f.files, f.count);
 	if (answer == STORE_FULL || answer == STORE_FAILED)
 		return answer;
-	/* STORE_NOT_FOUND: deleted, or another upload has stored the same. */
+	/*
+	 * STORE_NOT_FOUND: the image was deleted, or another upload has stored
+	 * the same image.
+	 */
 	free(s->spooled);
 	s->spooled = NULL;
 	return STORE_OK;

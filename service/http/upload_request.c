@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uploads: the hooks for POST /, /v1/process and /v1/images.  store_request.c
- * has what the last one does besides.
+ * has what /v1/images does in addition.
  *
  *	admit    read the query's parameters; is there a free slot in the
  *	         pipeline, and memory for the body?
@@ -11,13 +11,12 @@
  *	start    submit the upload to the pipeline
  *	reply    send the results, or what went wrong
  *
- * The memory that an upload is charged for changes on the way:
+ * The memory that an upload is charged for changes:
  *
- *	while the body arrives    its buffer and a part of the estimate: body.h
- *	refused by its header     nothing, while the rest of the body is read
- *	in the pipeline           the body and the estimate from the header
- *	until the reply is sent   the results
- *	at the end                nothing
+ *	while the body arrives its buffer and a part of the estimate: body.h
+ *	refused by its header nothing, even while the rest of the body is read
+ *	in the pipeline the body and the estimate from the header until the
+ *	reply is sent the results at the end nothing
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
@@ -37,8 +36,8 @@ enum {
 };
 
 /*
- * Has the client disconnected?  Called by a worker.  It asks the socket, as
- * libmicrohttpd does not notice anything of a suspended connection.  A client
+ * Has the client disconnected?  Called by a worker.  It asks the socket,
+ * because libmicrohttpd notices nothing on a suspended connection.  A client
  * that has only shut down its sending side looks the same as one that has
  * closed the connection.
  */
@@ -48,7 +47,7 @@ static bool is_client_gone(const struct upload *u)
 	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
 
 	/*
-	 * In this order: a connection that has got its 202 may be closed, and
+	 * The order matters: a client may disconnect after its 202, and
 	 * is_accepted was set before the 202 was sent.
 	 */
 	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
@@ -76,7 +75,7 @@ static void on_upload_done(struct upload *u)
 		request_release(r);
 }
 
-/* The body is not needed any more; the results, if there are any, are. */
+/* The body is not needed any more, but the results are. */
 static void drop_body(struct request *r)
 {
 	struct upload *u = &r->upload;
@@ -111,7 +110,7 @@ static const struct magic {
 	MAGIC("a GIF picture", 0, "GIF89a"),
 	MAGIC("a WebP picture", 0, "RIFF????WEBP"),
 	MAGIC("an AVIF picture", 4, "ftypavi"),
-	/* Its compatible brands: the first, or the second or third. */
+	/* "avif" may be the first, second or third of the compatible brands. */
 	MAGIC("an AVIF picture", 4, "ftyp????????avif"),
 	MAGIC("an AVIF picture", 4, "ftyp????????????avif"),
 	MAGIC("a HEIC picture", 4, "ftyphe"),
@@ -167,7 +166,7 @@ static const char *kind_of_text(const char *text)
 	return text[0] == '{' || text[0] == '[' ? "JSON text" : "text";
 }
 
-/* What these bytes are if they are no JPEG: "a PNG picture", "text". */
+/* The kind of a file that is not a JPEG, in words: "a PNG picture", "text". */
 static const char *kind_of_file(const uint8_t *bytes, size_t count)
 {
 	char text[TEXT_BYTES + 1];
@@ -186,7 +185,9 @@ static const char *kind_of_file(const uint8_t *bytes, size_t count)
 	return kind_of_text(text);
 }
 
-/* The problem of the upload; `detail` has the numbers of a limit. */
+/*
+ * The problem of the upload.  If it exceeds a limit, `detail` gets the numbers.
+ */
 static enum problem explained_problem(struct request *r)
 {
 	const struct upload *u = &r->upload;
@@ -226,7 +227,7 @@ static enum MHD_Result take_parameter(void *cls, enum MHD_ValueKind kind,
 struct field {
 	const char *name, *value;
 	const char *other; /* NULL: no other value */
-	bool is_given;     /* with this value */
+	bool is_given;     /* the query has this value */
 };
 
 static enum MHD_Result compare_parameter(void *cls, enum MHD_ValueKind kind,
@@ -307,8 +308,8 @@ static void drop_variants(struct request *r)
 }
 
 /*
- * The pictures that the query and the fields until now ask for.  One picture
- * needs no memory.
+ * Make the variants that the query and the fields until now ask for.  One
+ * picture needs no memory.
  */
 static enum problem make_variants(struct request *r)
 {
@@ -376,7 +377,7 @@ static enum problem admit_upload(struct request *r)
 		problem = make_variants(r);
 	if (problem == PROBLEM_NONE && !pipeline_has_slot(c->pipeline))
 		problem = PROBLEM_OVERLOADED;
-	/* Last: it charges memory. */
+	/* This is last because it charges memory. */
 	if (problem == PROBLEM_NONE)
 		problem = body_admit(&r->body, r->connection, r->length_bytes,
 				     c->pipeline, &r->upload.charge);
@@ -385,9 +386,9 @@ static enum problem admit_upload(struct request *r)
 }
 
 /*
- * Is the header there by now, and will the file be refused for it?  Then the
- * rest of the body is not needed.  Called each time that the bytes have
- * doubled; not for a complete body, which is submitted at once.
+ * If the header has arrived and shows that the file will be refused, refuse it
+ * now: the rest of the body is not needed.  Called each time that the bytes
+ * have doubled; not for a complete body, which is submitted at once.
  */
 static enum problem peek_at_header(struct request *r)
 {
@@ -435,8 +436,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 }
 
 /*
- * Send the upload into the pipeline.  False: it was refused, by `end` of the
- * upload or because the server stops.
+ * Send the upload into the pipeline.  False: it was refused, as u->end says, or
+ * because the server stops.
  */
 static bool submit_upload(struct request *r)
 {
@@ -462,7 +463,10 @@ static bool start_upload(struct request *r)
 	}
 	if (answers_early)
 		atomic_fetch_add(&r->holder_count, 1);
-	/* A worker may be done, and resume it, before pipeline_submit() is. */
+	/*
+	 * Done first, because a worker may finish and resume the connection
+	 * before pipeline_submit() returns.
+	 */
 	is_suspended = request_suspend(r);
 	if (submit_upload(r))
 		return is_suspended;
@@ -490,7 +494,7 @@ static enum MHD_Result reply_to_upload(struct request *r)
 		return storing_reply_accepted(r, r->config->spools);
 	if (r->upload.end != UPLOAD_GONE)
 		r->problem = explained_problem(r);
-	drop_body(r); /* while the client reads the reply */
+	drop_body(r); /* not needed while the client reads the reply */
 	if (r->upload.end == UPLOAD_GONE)
 		return MHD_NO;
 	r->has_timing = true;

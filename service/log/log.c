@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * First the text of a line, then the buffer, the thread that writes it, and the
- * functions of log.h.
+ * In this order: the text of a line, the buffer, the thread that writes it, and
+ * the functions of log.h.
  */
 #include "service/log/log.h"
 
@@ -26,16 +26,16 @@
 
 enum {
 	/*
-	 * Waking the writer costs more than a line does.  So it writes the
-	 * lines of this time together, or earlier if they fill half of the
-	 * buffer.
+	 * Waking the writer costs more than writing a line.  So it collects
+	 * lines for this time before it writes them, or until they fill half of
+	 * the buffer.
 	 */
 	GATHER_MS = 10,
 	GATHER_BYTES = LOG_BUFFER_BYTES / 2,
 	HURRY_MS = 10,
 	/* Parts of a line. */
 	TIME_BYTES = sizeof("2026-01-31T12:00:00.250Z"),
-	CLOCK_AT = sizeof("2026-01-31T") - 1, /* where the hours begin */
+	CLOCK_AT = sizeof("2026-01-31T") - 1, /* offset of the hours */
 	CLOCK_LENGTH = sizeof("12:00:00.250") - 1,
 	HEAD_BYTES = 128,
 	ESCAPED_BYTES = sizeof("\\u0000") - 1,
@@ -215,7 +215,7 @@ static void add_size(struct line *line, const char *before, uint64_t bytes,
 		line_add(line, " %.2f MP", (double)pixels / 1e6);
 }
 
-/* Only times above 0. */
+/* Adds only times above 0. */
 static void add_times(struct line *line, const struct log_request *r)
 {
 	const char *before = ": ";
@@ -300,7 +300,7 @@ static size_t line_of_dropped(char text[LOG_LINE_BYTES], enum log_form form,
 	return line_end(&line);
 }
 
-/* Room for `bytes` and the rest of the line.  False: no memory. */
+/* Make room for `bytes` and the rest of the line.  False: no memory. */
 static bool make_room(struct line *line, size_t bytes)
 {
 	*line = (struct line){ .count_max = bytes + HEAD_BYTES };
@@ -349,13 +349,13 @@ static char *line_of_value(const char *event, const char *json)
 }
 
 /*
- * Output: lines to a descriptor that may be slow, stuck, full or closed.  Each
- * write() is of whole lines, and of at most PIPE_BUF bytes unless one line is
- * longer, so that lines of other writers to the same pipe are not mixed in.
+ * Output: writes lines to a descriptor that may be slow, stuck, full or closed.
+ * Each write() has whole lines, and at most PIPE_BUF bytes unless one line is
+ * longer; then a pipe does not mix them with the lines of other writers.
  */
 struct output {
 	int fd;
-	bool is_cut; /* the last thing written is not a whole line */
+	bool is_cut; /* the last line was written only in part */
 	/*
 	 * The log is being closed: write() is not called again, and a signal
 	 * ends a call that blocks.
@@ -368,16 +368,16 @@ struct log {
 	enum log_form form;
 	pthread_t writer;
 	pthread_mutex_t lock;
-	pthread_cond_t has_work; /* for the writer */
+	pthread_cond_t has_work; /* signals the writer */
 	pthread_cond_t has_ended;
 
-	/* Under `lock`. */
+	/* Protected by `lock`. */
 	char *waiting;
 	size_t waiting_bytes;
-	uint64_t dropped_count; /* lines, not yet reported */
+	uint64_t dropped_count; /* dropped lines that were not reported yet */
 	bool stopping, ended;
 
-	/* From log_begin() to log_end(). */
+	/* The message between log_begin() and log_end(). */
 	FILE *draft;
 	struct text draft_text;
 
@@ -396,7 +396,7 @@ static uint64_t count_lines(const char *text, size_t bytes)
 }
 
 /*
- * The bytes of the next write(): as many whole lines as a pipe takes in one
+ * The size of the next write(): as many whole lines as a pipe takes in one
  * piece, or one longer line.
  */
 static size_t piece_bytes(const char *text, size_t bytes)
@@ -459,7 +459,10 @@ static uint64_t output_write(struct output *o, const char *text, size_t bytes)
 	return lost_count;
 }
 
-/* After the lines that filled the buffer.  Returns the count not reported. */
+/*
+ * Write a line that reports `count` dropped lines; they came after the lines
+ * that filled the buffer.  Returns how many are still not reported.
+ */
 static uint64_t report_dropped(struct log *l, uint64_t count)
 {
 	char line[LOG_LINE_BYTES];
@@ -502,7 +505,10 @@ static void wait_for_work(struct log *l)
 		;
 }
 
-/* Lost lines are reported after the next line, or at the end. */
+/*
+ * The writer's thread.  Dropped lines are reported after the next line, or at
+ * the end.
+ */
 static void *write_lines(void *arg)
 {
 	struct log *l = arg;
@@ -541,7 +547,10 @@ static void log_append(struct log *l, const char *text, size_t bytes)
 		(void)pthread_cond_signal(&l->has_work);
 }
 
-/* Append `line` and free it.  NULL: there was no memory for it. */
+/*
+ * Append `line` and free it.  If it is NULL, there was no memory for it, and it
+ * counts as dropped.
+ */
 static void log_append_made(struct log *l, char *line)
 {
 	if (line == NULL)
@@ -635,7 +644,7 @@ FILE *log_begin(struct log *l)
 	return l->draft;
 }
 
-/* The draft; the caller frees it.  NULL: no memory. */
+/* Take the text of the draft; the caller frees it.  NULL: no memory. */
 static char *take_draft(struct log *l)
 {
 	char *text = text_close(&l->draft_text, l->draft);
@@ -660,7 +669,10 @@ void log_end_table(struct log *l)
 	log_append_made(l, take_draft(l));
 }
 
-/* Caller holds l->lock.  Wait up to `limit_ms`: has the writer ended? */
+/*
+ * Caller holds l->lock.  Wait up to `limit_ms` for the writer to end.  Has it
+ * ended?
+ */
 static bool wait_ended(struct log *l, uint32_t limit_ms)
 {
 	uint64_t end_ns = clock_after_ms(limit_ms);

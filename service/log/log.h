@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log: lines about requests, and messages, to a descriptor that may be slow or
- * stuck; as JSON or for people.
+ * Log: writes lines about requests, and messages, to a descriptor that may be
+ * slow or stuck; as JSON or as text for people.
  *
  *	any thread --> buffer --> the log's own thread --> write()
  *
@@ -9,13 +9,14 @@
  *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 1123 B 0.08 MP in 9.5 ms...
  *
  * docs/operations.md describes the members.  A line ends with a line feed and
- * contains no other control character, whatever strings it is made of.
+ * contains no other control character, even if a string in it has some.
  *
  * A thread that logs a line never waits for the descriptor.  Lines that do not
  * fit into the buffer, or cannot be written, are dropped; a later line reports
  * how many.  The log's thread sleeps while there are no lines.
  *
- * Threads    log_start(), log_stop(): one; the rest: any, in between.
+ * Threads    One thread calls log_start() and log_stop(); any thread may call
+ *            the others in between.
  * Limits     LOG_BUFFER_BYTES of waiting lines, and as many being written.
  */
 #ifndef SERVICE_LOG_H
@@ -29,7 +30,7 @@ struct log;
 
 enum {
 	LOG_BUFFER_BYTES = 256 * 1024,
-	LOG_LINE_BYTES = 2048, /* of a request, at most */
+	LOG_LINE_BYTES = 2048, /* the longest line of a request */
 	LOG_TIMES_MAX = 8,
 	LOG_STEPS_MAX = 8,
 };
@@ -42,23 +43,26 @@ enum log_mode { LOG_AUTO, LOG_JSON, LOG_TEXT, LOG_OFF };
 struct log_config {
 	int fd; /* the caller closes it, after log_stop() */
 	/*
-	 * AUTO: TEXT on a terminal, else JSON.  OFF: only messages, as TEXT.
+	 * AUTO means TEXT on a terminal, otherwise JSON.  OFF: only messages,
+	 * as TEXT.
 	 */
 	enum log_mode mode;
-	uint32_t slow_ms; /* a request that takes as long is slow; 0: none is */
+	/* A request that takes at least this long is slow; 0: none is. */
+	uint32_t slow_ms;
 	const char *policy; /* lent */
 };
 
 /* Strings are lent and short. */
 struct log_request {
 	const char *id;
-	const char *trace_id; /* NULL: none, and no span ids */
+	/* NULL: none; then there are no span ids either. */
+	const char *trace_id;
 	const char *span_id, *parent_span_id;
 	const char *method;
-	const char *path;    /* of the route; NULL: no such route */
+	const char *path;    /* the route's pattern; NULL: no such route */
 	const char *end;     /* how it ended, such as "sent" or "gone" */
 	unsigned int status; /* 0: no reply */
-	const char *code;    /* of the problem; NULL: none */
+	const char *code;    /* code of the problem; NULL: none */
 	uint64_t bytes_in, bytes_out;
 	uint64_t pixels_in, pixels_out;
 	uint32_t variant_count;
@@ -67,10 +71,13 @@ struct log_request {
 		uint64_t ns;
 	} times[LOG_TIMES_MAX];
 	uint32_t time_count;
-	/* Its timeline, in order of starting; printed if it is slow. */
+	/*
+	 * The steps of the request, sorted by start; printed if the request is
+	 * slow.
+	 */
 	struct log_step {
 		const char *name;
-		uint64_t start_ns; /* since its head was complete */
+		uint64_t start_ns; /* since the request's head was complete */
 		uint64_t ns;
 	} steps[LOG_STEPS_MAX];
 	uint32_t step_count;
@@ -85,26 +92,32 @@ struct log *log_start(const struct log_config *config);
 /* Sets `is_slow` and `policy` of `r`. */
 void log_request(struct log *l, struct log_request *r);
 
-/* One line, without line feed.  TEXT: "darkroom: " is put before it. */
+/*
+ * Log one line, given without a line feed.  TEXT puts "darkroom: " before it.
+ */
 __attribute__((format(printf, 3, 4))) void
 log_message(struct log *l, enum log_level level, const char *format, ...);
 
 /*
- * A message of level INFO in pieces: log_begin(), print to the stream that it
- * returns, log_end().  NULL: no memory, and nothing to end.  log_end_table()
- * writes the lines unchanged, only with TEXT.  One thread at a time.
+ * A message of level INFO in pieces: call log_begin(), print to the stream that
+ * it returns, then call log_end().  NULL: no memory; do not call log_end().
+ * log_end_table() writes the lines unchanged, and only with TEXT.  One thread
+ * at a time.
  */
 FILE *log_begin(struct log *l);
 void log_end(struct log *l);
 void log_end_table(struct log *l);
 
-/* Only with JSON: an event `name` with `json` as its member of that name. */
+/*
+ * log_value() writes an event `name` that has `json` as its member `name`.  It
+ * may be called only if log_is_json().
+ */
 bool log_is_json(const struct log *l);
 void log_value(struct log *l, const char *name, const char *json);
 
 /*
- * Write the waiting lines, for `limit_ms` at most: then SIGUSR2 interrupts the
- * writer.  NULL is fine.
+ * Write the waiting lines and stop.  After `limit_ms`, SIGUSR2 interrupts the
+ * writer.  `l` may be NULL.
  */
 void log_stop(struct log *l, uint32_t limit_ms);
 

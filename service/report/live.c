@@ -6,7 +6,7 @@
  *	frame   counts since the start, recent figures, the history of replies
  *	        (newest seconds) and the timeline of visits since the last frame
  *
- * This file has them in the order history, timeline, frame, hello.
+ * This file is in the order: history, timeline, frame, hello.
  */
 #include "service/report/live.h"
 
@@ -27,20 +27,24 @@
 #include <string.h>
 
 enum {
-	LIVE_SPANS_MAX = 4000, /* in a frame */
-	/* Of a worker.  One more: the end of it becomes told_since_us. */
+	LIVE_SPANS_MAX = 4000, /* most spans in one frame */
+	/*
+	 * Most spans kept for one worker.  The additional one gives
+	 * told_since_us: its end.
+	 */
 	LIVE_SPANS_KEPT = LIVE_SPANS_MAX + 1,
 };
 
 struct live_worker {
 	struct worker_group of;
-	uint32_t index; /* in the group */
+	uint32_t index; /* of the worker within its group */
 	uint64_t next_span;
-	uint64_t service_ns, cpu_ns; /* at the last frame */
-	/* Of the frame that is being made. */
+	uint64_t service_ns, cpu_ns; /* counts at the last frame */
+	/* The members below belong to the frame that is being made. */
 	uint64_t span_count;
-	uint64_t told_since_ns; /* earlier spans are missing; 0: none */
-	struct span *spans;     /* the newest: [count % LIVE_SPANS_KEPT] */
+	/* Spans that ended before this are missing; 0: none. */
+	uint64_t told_since_ns;
+	struct span *spans; /* the newest: [count % LIVE_SPANS_KEPT] */
 };
 
 struct live {
@@ -66,14 +70,17 @@ static FILE *begin_event(struct text *text, const char *name)
 	return to;
 }
 
-/* The whole event; the caller frees it.  NULL: no memory. */
+/* Finish the event; the caller frees it.  NULL: no memory. */
 static char *end_event(struct text *text, FILE *to)
 {
 	(void)fputs("\n\n", to);
 	return text_close(text, to);
 }
 
-/* ,"name":value, with this number of digits; null: it is not known yet. */
+/*
+ * Print ,"name":value with this number of digits, or null if it is not known
+ * yet.
+ */
 static void print_known(FILE *to, const char *name, bool is_known, int digits,
 			double value)
 {
@@ -86,7 +93,7 @@ static void print_known(FILE *to, const char *name, bool is_known, int digits,
 /*
  * History: how uploads were answered in the last seconds, and in each second of
  * the last minute.  A frame repeats the newest seconds, so that a viewer who
- * misses a few frames misses no second; the hello has the whole minute.
+ * misses a few frames still gets every second; the hello has the whole minute.
  */
 enum { FRAME_SECONDS = 10 };
 
@@ -170,13 +177,14 @@ static void print_recent_history(const struct live *l, FILE *to,
  * Timeline: visits and sleeps from the workers' traces.  A frame may have
  * thousands, so numbers are written without printf().
  *
- * If there are too many, the newest spans of each worker are sent: without a
- * gap, and told_since_us says where they begin.  A sample of the whole time
- * would look as if the worker was idle between the spans.
+ * If there are too many, only the newest spans of each worker are sent.  They
+ * have no gap, and told_since_us says where they begin.  If some spans of the
+ * whole time were left out, the worker would seem to be idle between the
+ * others.
  */
 enum {
 	FIRST_MS = 2000,  /* how far back a viewer's first frame goes */
-	READ_SPANS = 256, /* in one call */
+	READ_SPANS = 256, /* spans read by one call */
 	SPAN_BYTES = 128,
 	DIGITS_MAX = 20,
 };
@@ -187,8 +195,9 @@ static bool is_shown(const struct span *s, uint64_t since_ns)
 }
 
 /*
- * The ring was overwritten up to `first`: forget the spans read so far, because
- * there would be a gap after them.  All missing spans ended before `first` did.
+ * The ring was overwritten up to `first`.  Forget the spans read so far,
+ * because there would be a gap after them.  All missing spans ended before the
+ * end of `first`.
  */
 static void skip_spans(struct live_worker *w, const struct span *first,
 		       uint64_t since_ns)
@@ -221,7 +230,8 @@ static uint64_t read_spans(struct live_worker *w, uint64_t since_ns)
 			if (is_shown(&read[i], since_ns))
 				w->spans[w->span_count++ % LIVE_SPANS_KEPT] =
 					read[i];
-	} while (w->next_span - before >= READ_SPANS); /* less: none is left */
+		/* Fewer: no span is left. */
+	} while (w->next_span - before >= READ_SPANS);
 	return missed_count;
 }
 
@@ -231,8 +241,8 @@ static uint64_t min_of(uint64_t a, uint64_t b)
 }
 
 /*
- * The largest number of spans for each worker with which all fit into a frame.
- * Workers with fewer spans leave their room to the others.
+ * The largest number of spans that each worker may have so that all fit into a
+ * frame.  If a worker has fewer, the others may have more.
  */
 static uint32_t fair_share(const struct live *l)
 {
@@ -347,7 +357,7 @@ static void print_new_spans(struct live *l, FILE *to, uint64_t now_ns)
 	(void)fprintf(to, "],\"missed\":%" PRIu64, missed_count);
 }
 
-/* null as long as nothing was counted. */
+/* Prints null as long as nothing was counted. */
 static void print_quantiles(FILE *to, const char *name,
 			    const struct histogram_copy *h, uint64_t most_ns)
 {
@@ -516,7 +526,7 @@ static void print_busy(const struct live *l, FILE *to, struct live_worker *w,
 	w->cpu_ns = s->cpu_ns;
 }
 
-/* 0 is printed as null. */
+/* A time of 0 is printed as null. */
 static void print_time(FILE *to, const char *name, uint64_t time_ns)
 {
 	if (time_ns == 0)
@@ -567,7 +577,10 @@ static void print_server(const struct live *l, FILE *to,
 	print_cpu(l, to, l->cpu.process);
 }
 
-/* Recent figures must not include the time in which nobody watched. */
+/*
+ * Forget the counts of recent figures: these must not include time in which
+ * nobody watched.
+ */
 static void forget_recent(struct live *l)
 {
 	l->last_ns = 0;
@@ -600,7 +613,10 @@ char *live_frame(struct live *l, struct minute *m, bool is_first)
 	print_stage_parts(l, to);
 	print_parts(l, to, now_ns);
 	print_edges(l, to, &s);
-	/* Before the workers, or a sleep that ends now would be sent twice. */
+	/*
+	 * This must come before the workers are printed; otherwise a sleep that
+	 * ends now would be sent twice.
+	 */
 	print_new_spans(l, to, now_ns);
 	print_workers(l, to, now_ns);
 	(void)fputc('}', to);
@@ -738,7 +754,7 @@ static bool live_add_workers(struct live *l, const struct pipeline *p)
 {
 	struct worker_group groups[WORKER_GROUPS_MAX];
 	uint32_t group_count = pipeline_worker_groups(p, groups);
-	size_t count = 1; /* so that calloc() never gets 0 */
+	size_t count = 1; /* not 0, because calloc(0) may return NULL */
 
 	for (uint32_t i = 0; i < group_count; i++)
 		count += group_worker_count(groups[i].group);

@@ -6,7 +6,8 @@
  * docs/http-api.md describes each member.
  *
  * Memory     125 KiB for each worker, besides its trace.
- * Threads    live_hello(): any number at the same time.  The rest: one.
+ * Threads    Any number of threads may call live_hello() at the same time; one
+ *            thread calls the others.
  */
 #ifndef SERVICE_LIVE_H
 #define SERVICE_LIVE_H
@@ -18,7 +19,10 @@
 
 struct live;
 
-/* `source` has its pipeline; both outlive the result.  NULL: no memory. */
+/*
+ * source->pipeline is set; `source` and the pipeline must outlive the result.
+ * NULL: no memory.
+ */
 struct live *live_new(const struct stats_source *source);
 
 /* NULL is fine. */
@@ -27,7 +31,9 @@ void live_free(struct live *l);
 /* Each returns one whole event; the caller frees it.  NULL: no memory. */
 char *live_hello(const struct live *l, struct minute *m);
 
-/* `is_first`: nobody watched before, so recent figures start again. */
+/*
+ * If `is_first` is true, nobody watched before, and recent figures start again.
+ */
 char *live_frame(struct live *l, struct minute *m, bool is_first);
 
 #endif

@@ -3,11 +3,12 @@
  * Prometheus' text format 0.0.4: for each metric a head (HELP and TYPE), then
  * one sample for each set of labels.  All samples of a name must be together.
  *
- * Most metrics are counters that the program keeps anyway: one row of a table
- * each.  The name says the rest, by Prometheus's conventions: "..._total" is a
- * counter, any other a gauge or histogram; "..._seconds..." is a time, kept in
- * nanoseconds.  Labels are written as in the format, such as  stage="decode";
- * "" is no label.
+ * Most metrics are counters that the program keeps anyway; each is one row of a
+ * table.  The name of a metric gives its type and unit, by the conventions of
+ * Prometheus: "..._total" is a counter, any other name a gauge or histogram;
+ * "..._seconds..." is a time, which the program keeps in nanoseconds.  Labels
+ * are texts in the format's own form, such as stage="decode"; "" means no
+ * label.
  */
 #include "service/report/metrics.h"
 
@@ -73,7 +74,10 @@ static void metric_head(FILE *to, const struct metric *m)
 	print_head(to, m, is_counter(m) ? "counter" : "gauge");
 }
 
-/* In seconds: the value is in nanoseconds. */
+/*
+ * Print a value; if `in_seconds` is true, it is in nanoseconds and printed in
+ * seconds.
+ */
 static void print_value(FILE *to, bool in_seconds, uint64_t value)
 {
 	if (in_seconds)
@@ -138,7 +142,7 @@ static void histogram_head(FILE *to, const struct metric *m)
 
 /*
  * A sample of a histogram.  Its buckets end at 2^k - 1 (1, 3 ... 1023; or 131
- * us ... 69 s), where buckets of `h` end too, so all counts are exact.
+ * us ... 69 s).  Buckets of `h` end there too, so all counts are exact.
  */
 static void histogram_sample(FILE *to, const struct metric *m,
 			     const char *labels, const struct histogram_copy *h,
@@ -182,7 +186,7 @@ static void print_replies(FILE *to, const struct http_counts *c)
 		}
 }
 
-/* Every code, also those that have not occurred. */
+/* Print every code, also those that have not occurred. */
 static void print_problems(FILE *to, const struct http_counts *c)
 {
 	static const struct metric metric = {
@@ -479,7 +483,7 @@ static const struct metric_field pipeline_fields[] = {
 	  METRIC_FIELD(struct pipeline_stats, buffers.mapped_count) },
 };
 
-/* Only with a store. */
+/* Printed only with a store. */
 static const struct metric_field spool_fields[] = {
 	{ { "darkroom_spool_uploads",
 	    "Uploads in the spool, answered 202 and not stored yet." },

@@ -13,7 +13,10 @@ void spread_read(const struct stage_stats *from, uint64_t now_ns,
 		.service_ns = from->service_ns,
 		.time_ns = now_ns,
 	};
-	/* The two are not counted at the same moment. */
+	/*
+	 * The two counts are read at different moments, so the second may be
+	 * larger.
+	 */
 	if (from->visit_count > from->visit_empty_count)
 		out->filled_count = from->visit_count - from->visit_empty_count;
 }
@@ -86,7 +89,10 @@ static uint64_t group_ns(const struct worker_group *workers)
 	return ns;
 }
 
-/* Group 0 has the steps of the schedule; each later stage its own group. */
+/*
+ * Find the group of each stage.  Group 0 has all stages of the schedule; each
+ * later stage has its own group.
+ */
 static void find_groups(uint32_t groups[PIPELINE_STAGES], uint32_t stage_count)
 {
 	for (uint32_t i = 0; i < stage_count; i++)
@@ -108,7 +114,10 @@ static void cpu_use_read(struct cpu_reading *out, const struct pipeline *p,
 	out->process_ns = rest_ns = clock_cpu_ns();
 	if (group_worker_count(groups[0].group) > 0)
 		return;
-	/* No workers: connection threads run group 0, so it gets the rest. */
+	/*
+	 * Without workers, connection threads run group 0, so it gets the
+	 * remaining CPU time.
+	 */
 	for (uint32_t i = 1; i < group_count; i++)
 		rest_ns -= out->groups_ns[i] < rest_ns ? out->groups_ns[i] :
 							 rest_ns;
@@ -150,7 +159,10 @@ void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
 			shares[groups[i]] / time_ns;
 		sum += u->stages[i];
 	}
-	/* The clocks are not read at the same moment, so correct the sum. */
+	/*
+	 * The clocks are read at different moments, so the sum may be too
+	 * large: correct it.
+	 */
 	for (uint32_t i = 0; i < stage_count && sum > u->process; i++)
 		u->stages[i] *= u->process / sum;
 }

@@ -6,8 +6,8 @@
  *	struct cpu_use   how many cores the process and each stage used
  *
  * The program counts since its start.  Both structs keep copies of the counts
- * at the last RECENT_COPIES frames; the difference between the counts now and
- * the oldest copy is what is recent.
+ * at the last RECENT_COPIES frames; the recent counts are the counts now minus
+ * the oldest copy.
  *
  * The service time of a stage is wall-clock time: it includes the time in which
  * its thread waits for a disk, or for a core that other programs use.  So the
@@ -20,7 +20,8 @@
  *	process 1.30 cores = stages 0.40 + 0.10 + 0.05 + 0.60, others 0.15
  *
  * Threads    One.
- * Limits     Correct if no bucket of a histogram grows by 2^32 in that time.
+ * Limits     Wrong if a bucket of a histogram grows by 2^32 or more in that
+ *            time.
  * Units      Cores: seconds of CPU time per second.
  */
 #ifndef SERVICE_RECENT_H
@@ -32,7 +33,7 @@
 
 enum { RECENT_COPIES = 10 };
 
-/* All zero: nothing was added. */
+/* A struct of zeros is one to which nothing was added. */
 struct recent {
 	uint64_t added_count; /* the next copy goes to [added_count % COPIES] */
 	struct recent_copy {
@@ -49,7 +50,7 @@ struct spread {
 	uint64_t handled_count;
 	uint64_t filled_count; /* visits that handled at least one event */
 	uint64_t service_ns;
-	uint64_t time_ns; /* since start: now; recent: how long that took */
+	uint64_t time_ns; /* the time now, or the length of the recent time */
 };
 
 void spread_read(const struct stage_stats *from, uint64_t now_ns,
@@ -59,8 +60,8 @@ void spread_read(const struct stage_stats *from, uint64_t now_ns,
 void recent_begin(struct recent *r);
 
 /*
- * *out is what was added since the oldest of the last RECENT_COPIES calls; all
- * zero at the first call.
+ * Set *out to the growth of the counts since the oldest of the last
+ * RECENT_COPIES calls; all zero at the first call.
  */
 void recent_add(struct recent *r, const struct spread *now, struct spread *out);
 
@@ -72,7 +73,7 @@ struct cpu_reading {
 };
 
 struct cpu_use {
-	bool is_known; /* after two readings */
+	bool is_known; /* true after two readings */
 	double process;
 	double stages[PIPELINE_STAGES]; /* sum: at most `process` */
 
@@ -87,8 +88,8 @@ void cpu_use_add(struct cpu_use *u, const struct pipeline *p,
 		 const struct pipeline_stats *s, uint64_t now_ns);
 
 /*
- * Compute the use between two readings.  `groups`: for each stage, the group
- * that it belongs to.
+ * Compute the CPU use between two readings.  `groups` has the group of each
+ * stage.
  */
 void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
 		    const struct cpu_reading *to, uint32_t stage_count,

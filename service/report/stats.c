@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One reading of everything, its figures by name, and these as JSON or as
- * tables:
+ * Reads all counts once, turns them into named figures, and writes these as
+ * JSON or as tables:
  *
  *	read_stats() -> struct stats -> xxx_figures() -> stats_json()
  *	                                             \-> stats_print()
@@ -57,7 +57,10 @@ static uint64_t status_bytes(const char *status, const char *name)
 			      0;
 }
 
-/* getrusage() is no use: its peak includes that of the parent process. */
+/*
+ * getrusage() cannot be used here: its peak includes that of the parent
+ * process.
+ */
 static void process_read_memory(int status_fd, struct process_stats *out)
 {
 	char status[STATUS_BYTES];
@@ -260,7 +263,10 @@ static struct figures spool_figures(const struct store *store)
 	return f;
 }
 
-/* A group of figures from the counts of a stage, or of all work of a worker. */
+/*
+ * Makes a group of figures from the counts of a stage, or of all work of a
+ * worker.
+ */
 typedef struct figures stage_figures_fn(const struct stage_stats *counts);
 
 static double mean_of(uint64_t total, uint64_t count)
@@ -410,7 +416,7 @@ static void json_add_figures(struct json *j, struct figures f)
 		json_add_number(j, f.list[i].name, f.list[i].value);
 }
 
-/* An object of its own. */
+/* Write the group as an object. */
 static void json_add_group(struct json *j, const char *name, struct figures f)
 {
 	json_open_object(j, name);
@@ -588,7 +594,10 @@ static void table_print_rates(FILE *to, const struct stats *s)
 				rate_figures(&s->recent[i]));
 }
 
-/* One group of figures; if `of` is NULL, those that only workers have. */
+/*
+ * Print one group of figures; if `of` is NULL, the figures that only workers
+ * have.
+ */
 static void table_print_workers(FILE *to, const struct stats *s,
 				const struct group *g, stage_figures_fn *of)
 {

@@ -5,8 +5,8 @@
  *
  * service/README.md describes each figure.
  *
- * Threads    stats_init(), stats_release(): one.  The rest: any number at the
- *            same time.
+ * Threads    One thread calls stats_init() and stats_release().  Any number of
+ *            threads may call the others at the same time.
  */
 #ifndef SERVICE_STATS_H
 #define SERVICE_STATS_H
@@ -22,7 +22,7 @@
 
 /*
  * Where the figures come from.  Files in /proc are opened by stats_init() and
- * stay open, because the sandbox does not let anybody open them later.
+ * stay open, because the sandbox does not allow opening them later.
  */
 struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
@@ -30,7 +30,7 @@ struct stats_source {
 	const struct sandbox *sandbox;
 	const struct store *store; /* NULL: none */
 	uint64_t start_ns;         /* CLOCK_MONOTONIC */
-	uint64_t started_unix_ns;  /* the time of day then */
+	uint64_t started_unix_ns;  /* the time of day at start_ns */
 
 	pthread_mutex_t lock; /* protects the members below */
 	int status_fd;        /* /proc/self/status; -1: not available */
@@ -46,7 +46,8 @@ struct process_stats {
 	uint64_t cpu_ns;
 	uint64_t resident_bytes, resident_bytes_peak;
 	uint64_t virtual_bytes;
-	uint64_t switch_count; /* context switches, also of ended threads */
+	/* Context switches, including those of ended threads. */
+	uint64_t switch_count;
 	uint64_t file_count, file_count_max; /* open files */
 };
 
@@ -66,7 +67,7 @@ void stats_read_process(struct stats_source *source, struct process_stats *out);
 /* The flags of the schedule; the caller frees it.  NULL: no memory. */
 char *stats_schedule(const struct pipeline_config *config);
 
-/* In ms: the upper end of the quantile's bucket, but at most `max_ns`. */
+/* A quantile in ms: the upper end of its bucket, but at most `max_ns`. */
 double stats_quantile_ms(const struct histogram_copy *h, double q,
 			 uint64_t max_ns);
 

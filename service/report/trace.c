@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three steps, each with its own part of this file:
+ * Three steps; this file has a part for each:
  *
  *	workers' rings -> struct tracks (spans, sorted) -> JSON -> file or reply
  *
  * Viewers want spans sorted by time, and a visit before its events: the first
  * event starts when the visit does, and the last one ends when it does.  Sleeps
  * are left out; they are the gaps between visits.  A viewer fills each slice
- * with colour, so an idle worker would look like a busy one.
+ * with colour, so a sleep would look like work.
  */
 #include "service/report/trace.h"
 
@@ -23,15 +23,15 @@
 /* The spans of one worker. */
 struct track {
 	const struct group *group;
-	uint32_t worker;     /* of the group */
-	uint32_t step_first; /* as in struct worker_group */
+	uint32_t worker;     /* number within the group */
+	uint32_t step_first; /* see struct worker_group */
 	uint64_t next;       /* number of the next span to read */
 };
 
 struct track_span {
 	struct span span;
 	uint32_t track;
-	bool is_first; /* the first event of its request */
+	bool is_first; /* this is the first event of its request */
 };
 
 struct tracks {
@@ -40,21 +40,23 @@ struct tracks {
 	bool is_followed;
 	struct track_span *spans; /* taken by the last tracks_take() */
 	size_t span_count, span_room;
-	uint64_t missed_count; /* overwritten, or no memory for them */
+	/* Spans that were overwritten, or for which there was no memory. */
+	uint64_t missed_count;
 };
 
 enum {
 	CHUNK_SPANS = 256,
 	ROOM_FIRST = 1024,
 	/*
-	 * If more events wait for the end of their visit, they are taken
-	 * without it: the ring would overwrite them.
+	 * If more events than this wait for the end of their visit, they are
+	 * taken before the visit has ended, because the ring would overwrite
+	 * them.
 	 */
 	OPEN_MAX = TRACE_SPANS / 2,
 };
 
 /*
- * Tracks of a pipeline that lives longer.
+ * Begin the tracks of a pipeline, which must outlive them.
  *
  * is_followed: tracks_take() is called again and again.  The events of a visit
  * that has not ended stay in the ring until the visit ends, if there is room.
@@ -118,7 +120,10 @@ static bool keep_span(struct tracks *t, uint32_t track, const struct span *span)
 	return true;
 }
 
-/* How many events still wait for the end of their visit, after `span`. */
+/*
+ * Given how many events wait for the end of their visit before `span`, how many
+ * wait after it.
+ */
 static uint64_t count_open(uint64_t open, const struct span *span)
 {
 	switch (span->kind) {
@@ -139,7 +144,10 @@ static bool is_wanted(const struct span *span, uint64_t since_ns,
 	       span->start_ns < until_ns;
 }
 
-/* If followed: only up to the end of the last visit.  False: no memory. */
+/*
+ * Take the spans of a track; if it is followed, only up to the end of the last
+ * visit.  False: no memory.
+ */
 static bool take_track(struct tracks *t, uint32_t track, uint64_t since_ns,
 		       uint64_t until_ns)
 {
@@ -156,7 +164,10 @@ static bool take_track(struct tracks *t, uint32_t track, uint64_t since_ns,
 					 chunk, CHUNK_SPANS, &t->missed_count);
 
 		if (next - count != before) {
-			/* Spans were overwritten, the visit among them. */
+			/*
+			 * Spans were overwritten, and among them the visit of
+			 * the open events.
+			 */
 			open = 0;
 			from->next = next - count;
 			taken_count = t->span_count;
@@ -184,7 +195,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Visits first; then the events of each request, in order of time. */
+/* Sorts visits first, then the events of each request in order of time. */
 static int by_request(const void *a, const void *b)
 {
 	const struct span *x = &((const struct track_span *)a)->span;
@@ -259,7 +270,10 @@ static void tracks_release(struct tracks *t)
 	free(t->spans);
 }
 
-/* Viewers show a thread with the number of its process as the main one. */
+/*
+ * A viewer shows the thread whose number is that of its process as the main
+ * thread.
+ */
 enum { PROCESS = 1, THREAD_FIRST = 1 };
 
 /* Workers' names contain no characters that JSON escapes. */
@@ -373,7 +387,8 @@ enum { INTERVAL_US = 100000 }; /* between two readings of the rings */
 
 struct trace_file {
 	FILE *to;
-	struct tracks tracks; /* used by the writer until it is joined */
+	/* Used by the writer's thread until it is joined. */
+	struct tracks tracks;
 	pthread_t writer;
 	_Atomic bool stopping;
 	int failed_errno; /* errno of the first failed write; 0: none */
@@ -388,7 +403,7 @@ static void trace_flush(struct trace_file *f)
 		f->failed_errno = errno != 0 ? errno : EIO;
 }
 
-/* Spans without memory for them are counted as missed. */
+/* If there is no memory for spans, they are counted as missed. */
 static void trace_append(struct trace_file *f)
 {
 	(void)tracks_take(&f->tracks, 0, UINT64_MAX);

@@ -5,10 +5,10 @@
  *
  * A worker is shown as a thread.  A visit is a slice named after its stage;
  * inside it lies one slice for each event, named after the stage and the
- * request's number.  The events of a request are connected by arrows in order
- * of time, also those of its variants: their bind_id is the request's number.
- * (Separate flow events of types s, t and f would not say which of two slices
- * that start at the same time they belong to.)
+ * request's number.  Arrows connect the events of a request, including those of
+ * its variants, in order of time: their bind_id is the request's number.
+ * (Separate flow events of types s, t and f are not used: if two slices start
+ * at the same time, such an event does not say to which of them it belongs.)
  *
  * Threads    One.  The pipeline may run meanwhile.
  * Limits     A worker's ring keeps its last TRACE_SPANS spans.
@@ -22,7 +22,7 @@ struct trace_file;
 
 /*
  * Start a thread that writes the trace of a whole run to `to`, and empties the
- * workers' rings ten times a second.  It takes `to` over, also if it fails.
+ * workers' rings ten times a second.  It takes over `to`, even if it fails.
  * NULL: no memory or no thread.
  */
 struct trace_file *trace_file_start(FILE *to, const struct pipeline *p);
@@ -36,9 +36,8 @@ struct trace_file *trace_file_start(FILE *to, const struct pipeline *p);
 MUST_CHECK bool trace_file_stop(struct trace_file *f, uint64_t *missed_count);
 
 /*
- * A trace of the spans that ended after `since_ns` and started before
- * `until_ns` and are not overwritten yet.  The caller frees it.  NULL: no
- * memory.
+ * A trace of the spans that ended after `since_ns`, started before `until_ns`,
+ * and were not overwritten yet.  The caller frees it.  NULL: no memory.
  */
 char *trace_window(const struct pipeline *p, uint64_t since_ns,
 		   uint64_t until_ns);

@@ -17,10 +17,14 @@
 
 enum {
 	STAT_BLOCK_BYTES = 512, /* unit of st_blocks on Linux, not in POSIX */
-	PIECE_BYTES = 64 << 10, /* read at a time */
-	TEMPORARY_DIGITS = 16,  /* of each of two numbers */
+	PIECE_BYTES = 64 << 10, /* bytes read at a time */
+	/* Digits of each of the two numbers in a temporary name. */
+	TEMPORARY_DIGITS = 16,
 	TEMPORARY_BYTES = 2 * TEMPORARY_DIGITS + 2,
-	/* Other threads may interfere, but hardly this often. */
+	/*
+	 * Other threads may interfere, but not often enough to make so many
+	 * attempts necessary.
+	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,
 	/* Network file systems report the size of a transfer instead. */
@@ -73,7 +77,8 @@ static enum store_answer read_error(void)
 {
 	switch (errno) {
 	case ENOENT:
-	case ENOTDIR: /* not made by a store, and the same for ELOOP */
+	/* Something here was not made by a store; ELOOP means the same. */
+	case ENOTDIR:
 	case ELOOP:
 		return STORE_NOT_FOUND;
 	default:
@@ -189,7 +194,7 @@ static uint64_t folder_disk_bytes(int parent, const char *name)
 	return bytes;
 }
 
-/* Returns the bytes that it took on the disk; 0: it was not removed. */
+/* Returns the bytes that the file took on the disk; 0: it was not removed. */
 static uint64_t folder_remove_file(int folder, const char *name)
 {
 	struct stat file;
@@ -202,8 +207,8 @@ static uint64_t folder_remove_file(int folder, const char *name)
 
 /*
  * Remove the folder and its files as far as possible.  If it contains anything
- * else, that and the folder stay.  If `name` is no folder, it is removed as a
- * file.  Returns the bytes freed on the disk.
+ * other than files, that stays, and so does the folder.  If `name` is not a
+ * folder, it is removed as a file.  Returns the bytes freed on the disk.
  */
 static uint64_t folder_remove(int parent, const char *name)
 {
@@ -254,7 +259,10 @@ static bool folder_add_file(int folder, const struct store_file *f,
 
 	if (fd < 0)
 		return false;
-	/* After fsync(): some file systems choose blocks only then. */
+	/*
+	 * Counted after fsync(), because some file systems choose blocks only
+	 * then.
+	 */
 	if (write_all(fd, f->bytes, f->count) && fsync(fd) == 0) {
 		*bytes += disk_bytes_of(fd);
 		return close(fd) == 0;
@@ -438,7 +446,7 @@ static uint64_t estimate_file_bytes(const struct entries *e,
 	return ((f->count - 1) / e->block_bytes + 1) * e->block_bytes;
 }
 
-/* The same of an entry: its files, and a block for its folder. */
+/* Bytes of an entry on the disk: its files, and a block for its folder. */
 static uint64_t estimate_bytes(const struct entries *e,
 			       const struct store_file *files,
 			       uint32_t file_count)
@@ -451,8 +459,8 @@ static uint64_t estimate_bytes(const struct entries *e,
 }
 
 /*
- * Write the entry as `name` into tmp/.  *reserved: the estimated size before,
- * the real size after.
+ * Write the entry as `name` into tmp/.  *reserved is the estimated size before
+ * the call, and the real size after it.
  */
 static bool write_temporary(struct entries *e, const char *name,
 			    const struct store_file *files, uint32_t file_count,
@@ -469,9 +477,10 @@ static bool write_temporary(struct entries *e, const char *name,
 }
 
 /*
- * Move the entry `name` from tmp/ to its place.  *moved: done, and tmp/ has
- * what was there before, if anything.  Else it stays in tmp/, because another
- * thread has made the same entry.  False: failed, see errno.
+ * Move the entry `name` from tmp/ to its place.  If *moved is set, this was
+ * done; what was there before, if anything, is now in tmp/.  If not, another
+ * thread has made the same entry, and this one stays in tmp/.  False: failed,
+ * see errno.
  */
 static bool move_in(const struct entries *e, const char *name, int shard,
 		    const char *id, const struct store_file *files,
@@ -496,7 +505,7 @@ static bool move_in(const struct entries *e, const char *name, int shard,
 	return false;
 }
 
-/* STORE_OK: the entry exists; *moved: this call made it. */
+/* STORE_OK: the entry exists; *moved is true if this call made it. */
 static enum store_answer make_entry(struct entries *e, int shard,
 				    const char *id,
 				    const struct store_file *files,
@@ -531,7 +540,10 @@ enum store_answer entry_put(struct entries *e, int folder, const char *id,
 	*moved = false;
 	if (!folder_has(folder, id, files, file_count))
 		answer = make_entry(e, folder, id, files, file_count, moved);
-	/* Also if another thread moved it: it may not have synced it yet. */
+	/*
+	 * Also done if another thread moved the entry, because that thread may
+	 * not have synced the folder yet.
+	 */
 	if (answer == STORE_OK && fsync(folder) != 0)
 		answer = store_write_error();
 	return answer;

@@ -3,18 +3,18 @@
  * Entry: a folder with a small set of files, which is on the disk completely or
  * not at all.
  *
- * An entry is written to tmp/ and synced to the disk, files and folder; then
- * one rename moves it to its place, and that folder is synced too.  It is
- * removed by a rename back to tmp/.
+ * An entry is written to tmp/, and its files and folder are synced to the disk.
+ * Then one rename moves it to its place, and the folder there is synced too.
+ * To remove an entry, it is renamed back to tmp/ first.
  *
  * A folder of entries, and an open entry, are named by a descriptor.  Links are
  * not followed.  A failed call sets errno.
  *
- * Used by store.c, which knows the folders and what their entries mean.  The
- * rest of the program needs only the part up to store_read().
+ * Used by store.c, which knows the folders and what their entries mean.  Other
+ * files need only the part of this header up to store_read().
  *
- * Threads    entries_open(), entries_count(): one.  The rest: any number at the
- *            same time.
+ * Threads    One thread calls entries_open() and entries_count().  Any number
+ *            of threads may call the others at the same time.
  * Limits     The quota counts the disk blocks of entries and of their folders,
  *            also while they are being made.
  */
@@ -30,8 +30,8 @@
 
 enum {
 	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
-	STORE_NAME_BYTES = 32 + 1, /* of [a-z0-9_-], without ".jpg" */
-	STORE_CALL_FILES = 3       /* descriptors that one call uses at most */
+	STORE_NAME_BYTES = 32 + 1, /* characters [a-z0-9_-], without ".jpg" */
+	STORE_CALL_FILES = 3       /* most descriptors that one call uses */
 };
 
 enum store_answer {
@@ -59,10 +59,16 @@ MUST_CHECK enum store_answer store_read(int entry, const char *name, int *fd,
 /* -1: failed. */
 int folder_open(int parent, const char *name);
 
-/* The same; it tells a folder that does not exist from other errors. */
+/*
+ * The same, but STORE_NOT_FOUND distinguishes a folder that does not exist from
+ * other errors.
+ */
 MUST_CHECK enum store_answer folder_find(int parent, const char *name, int *fd);
 
-/* The answer after a call that writes has failed: STORE_FULL, STORE_FAILED. */
+/*
+ * The answer, from errno, after a call that writes has failed: STORE_FULL or
+ * STORE_FAILED.
+ */
 enum store_answer store_write_error(void);
 
 /* Close `fd` without changing errno. */
@@ -78,7 +84,7 @@ const char *folder_next(DIR *list);
 struct entries {
 	int tmp; /* descriptor of tmp/, which store.c closes */
 	uint64_t quota_bytes;
-	uint64_t block_bytes; /* of the file system */
+	uint64_t block_bytes; /* block size of the file system */
 	uint64_t opened_ns;   /* names in tmp/ begin with it */
 	_Atomic uint64_t used_bytes;
 	_Atomic uint64_t temporary_next;
@@ -95,9 +101,9 @@ MUST_CHECK bool entries_count(struct entries *e, int root, const char *folder);
 
 /*
  * Make the entry `id` of `folder`.  An existing entry with the same names and
- * bytes stays; any other is replaced.  STORE_OK: *moved is true if this call
- * made it.  Otherwise nothing has changed, except that the entry may exist if
- * the last sync failed: then *moved is true.
+ * bytes stays; any other is replaced.  After STORE_OK, *moved is true if this
+ * call made the entry.  After any other answer nothing has changed, with one
+ * exception: if the last sync failed, the entry may exist, and *moved is true.
  */
 MUST_CHECK enum store_answer entry_put(struct entries *e, int folder,
 				       const char *id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the folders of a store contain, in this order: the folders and the
- * marker, images, checks of what is read, the spool, opening and closing.  How
- * an entry is written and removed: entries.c.
+ * In this order: the folders and the marker, images, checks of files that are
+ * read, the spool, opening and closing.  entries.c writes and removes single
+ * entries.
  */
 #include "service/store/store.h"
 
@@ -26,29 +26,31 @@
 enum {
 	SHARDS = 256, /* folders of images, by the first two digits */
 	SHARD_BYTES = 3,
-	COUNTED_FOLDERS = SHARDS + 2, /* all but tmp/ */
+	COUNTED_FOLDERS = SHARDS + 2, /* all folders except tmp/ */
 	FOLDERS = COUNTED_FOLDERS + 1,
 };
 
 /*
  * Reading a file to its end only to check it costs as much as sending it.  So
- * the files that were whole are remembered, together with what a change of them
- * would change.  Only for a while, because a disk can lose what it had.
+ * the store remembers which files were intact, and those properties of them
+ * that change when the file changes.  It does so only for a limited time,
+ * because a disk can lose data.
  */
 enum {
 	SETS = 4096,
 	WAYS = 4, /* files of a set */
 	READ_BYTES = 64 << 10,
-	KNOWN_BYTES = 8, /* of a SHA-256 are remembered */
+	KNOWN_BYTES = 8, /* bytes of a SHA-256 that are remembered */
 };
 
 #define REMEMBERED_NS (3600 * NS_PER_S)
 
 struct known_file {
 	uint64_t inode, bytes;
-	struct timespec changed; /* by the system: no program can set it */
+	/* Ctime: the system sets it, programs cannot. */
+	struct timespec changed;
 	uint8_t sha256[KNOWN_BYTES];
-	uint64_t until_ns; /* 0: none */
+	uint64_t until_ns; /* valid until then; 0: no file */
 };
 
 struct checks {
@@ -61,8 +63,8 @@ enum { BUCKETS = 256 };
 /*
  * The holds on some ids, and a lock.  A thread that changes an entry keeps the
  * lock while it writes to the disk, so that an upload and a DELETE of the same
- * id do not mix.  Ids are spread evenly over the buckets, so threads with other
- * ids hardly ever wait.
+ * id follow each other.  Ids are spread evenly over the buckets, so threads
+ * with other ids hardly ever have to wait.
  */
 struct bucket {
 	pthread_mutex_t lock;
@@ -93,7 +95,7 @@ struct store {
 	_Atomic uint64_t failed_count;
 };
 
-/* The folder's name; one of a shard is written to `shard`. */
+/* The name of folder `i`; if it is a shard, `shard` gets the text. */
 static const char *folder_name(uint32_t i, char shard[SHARD_BYTES])
 {
 	static const char *const names[] = { "spool", "failed", "tmp" };
@@ -132,8 +134,8 @@ static const char marker_text[] = "darkroom store, version 1\n";
 enum { MARKER_BYTES = sizeof(marker_text) - 1 };
 
 /*
- * Is the folder empty, except for what a new file system contains or a crash in
- * store_open() left?
+ * Is the folder empty, except for what a new file system contains, and what a
+ * crash in store_open() has left?
  */
 static bool is_new(int root)
 {
@@ -150,7 +152,7 @@ static bool is_new(int root)
 	return name == NULL;
 }
 
-/* After a crash, the marker is complete or empty. */
+/* If a crash interrupts this, the marker is either complete or empty. */
 static bool write_marker(int root)
 {
 	int marker =
@@ -187,8 +189,8 @@ static bool claim_marker(int root, int marker, bool new, const char **why)
 
 /*
  * Check that the folder is a store, or make a new folder one, and lock it.
- * Returns the descriptor that holds the lock.  -1: *why, or else errno, is the
- * reason; a folder that is no store has not changed.
+ * Returns the descriptor that holds the lock. -1: the reason is *why or, if
+ * that is NULL, errno; a folder that is not a store has not changed.
  */
 static int store_claim(int root, const char **why)
 {
@@ -322,7 +324,7 @@ static bool checks_knows(struct checks *c, const struct known_file *f)
 	return found;
 }
 
-/* Replace the file of its set that would be forgotten first. */
+/* Remember `f` in place of the file of its set that would expire first. */
 static void checks_remember(struct checks *c, const struct known_file *f)
 {
 	struct known_file *set = set_of(c, f->inode), *oldest = &set[0];
@@ -390,7 +392,9 @@ enum store_answer store_check(struct store *s, int fd, const char *sha256)
 
 	if (!read_sha256(expected, sha256))
 		return STORE_DAMAGED;
-	/* Before reading: so a change meanwhile is noticed later. */
+	/*
+	 * Done before reading, so that a change while reading is noticed later.
+	 */
 	if (!describe_file(&file, fd, expected))
 		return STORE_FAILED;
 	if (!hash_file(fd, found))
@@ -417,13 +421,13 @@ static struct bucket *bucket_lock(struct spool *s, const char *id)
 	return b;
 }
 
-/* Keeps errno. */
+/* Does not change errno. */
 static void bucket_unlock(struct bucket *b)
 {
 	(void)pthread_mutex_unlock(&b->lock);
 }
 
-/* Caller holds the lock, also for the next two. */
+/* Caller holds the lock, here and in the next two functions. */
 static void add_hold(struct bucket *b, struct spool_hold *h)
 {
 	h->next = b->first;
@@ -461,7 +465,10 @@ static enum store_answer spool_take_out(struct spool *s, const char *id)
 	enum store_answer answer =
 		entry_remove(&s->store->entries, s->folder, id);
 
-	/* STORE_FAILED: it may have been removed, but not synced. */
+	/*
+	 * After STORE_FAILED, the entry may have been removed without being
+	 * synced.
+	 */
 	if (answer == STORE_OK ||
 	    (answer == STORE_FAILED && !folder_contains(s->folder, id)))
 		atomic_fetch_sub(&s->waiting_count, 1);
@@ -540,7 +547,7 @@ enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 		atomic_fetch_add(&s->written_count, moved);
 		add_hold(b, h);
 	} else if (moved && !is_held(b, h->id)) {
-		/* It could not be synced. */
+		/* The entry could not be synced: remove it. */
 		(void)spool_take_out(s, h->id);
 	}
 	bucket_unlock(b);
@@ -601,7 +608,7 @@ enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
 		end_hold(b, h);
 	if (answer == STORE_OK) {
-		/* If that fails, a later run stores the same image again. */
+		/* If this fails, a later run stores the same image again. */
 		(void)spool_take_out(s, h->id);
 		if (folder_contains(s->failed, h->id))
 			(void)entry_remove(&s->store->entries, s->failed,
@@ -624,7 +631,10 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 	if (answer == STORE_OK)
 		answer = entry_move(&s->store->entries, s->folder, s->failed,
 				    h->id);
-	/* Moved but not synced: after a power loss it may be tried again. */
+	/*
+	 * If the entry was moved but not synced, it may be tried again after a
+	 * power loss.
+	 */
 	if (answer == STORE_FAILED && !folder_contains(s->folder, h->id))
 		answer = STORE_OK;
 	if (answer == STORE_OK) {
@@ -632,7 +642,9 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		atomic_fetch_add(&s->failed_count, 1);
 		atomic_fetch_add(&s->damaged_count, is_damaged);
 	} else if (answer == STORE_NOT_FOUND && is_damaged) {
-		/* It is not a folder, so problem.json cannot be added. */
+		/*
+		 * The entry is not a folder, so problem.json cannot be added.
+		 */
 		atomic_fetch_add(&s->damaged_count,
 				 spool_take_out(s, h->id) == STORE_OK);
 	}
@@ -642,7 +654,10 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 	return answer;
 }
 
-/* STORE_FAILED if either is; else the first that is not STORE_NOT_FOUND. */
+/*
+ * STORE_FAILED if one of them is that; otherwise the first answer that is not
+ * STORE_NOT_FOUND.
+ */
 static enum store_answer worst_answer(enum store_answer a, enum store_answer b)
 {
 	if (a == STORE_FAILED || b == STORE_NOT_FOUND)

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store: images on the disk, and the spool, uploads that were accepted (202)
- * and are not stored yet.
+ * Store: images on the disk.  It also has the spool: uploads that were accepted
+ * (202) but whose image is not stored yet.
  *
  *	DIR/darkroom-store         marks the folder as a store; locked while
  *	                           it is open
  *	DIR/ab/ab12...f/           an image, by its id
  *	DIR/spool/ID/upload.jpg    the upload's bytes
  *	DIR/spool/ID/request.txt   the parameters of its image
- *	DIR/failed/ID/             both, and problem.json: why it cannot become
- *	                           an image
+ *	DIR/failed/ID/             both files, and problem.json: why the upload
+ *	                           cannot become an image
  *	DIR/tmp/                   entries being made or removed; emptied when
  *	                           the store is opened
  *
- * Each of these small folders is an entry: see entries.h.  After STORE_OK an
- * entry is complete on the disk, also after a crash or power loss, and no
- * reader ever sees a part of it.
+ * Each folder DIR/ab/ab12...f/ and DIR/spool/ID/ is an entry: see entries.h.
+ * After STORE_OK an entry is complete on the disk, even after a crash or power
+ * loss.  No reader ever sees an incomplete entry.
  *
- * Threads    store_open(), store_close(), spool_list(): one.  The rest: any
- *            number at the same time.  All may wait for the disk and for each
- *            other, except spool_has() and spool_find_failed().
- * Limits     The quota covers images and spool, but not the folders above
- *            entries.
+ * Threads    One thread calls store_open(), store_close() and spool_list().
+ *            Any number of threads may call the others at the same time.  All
+ *            may wait for the disk and for each other, except spool_has() and
+ *            spool_find_failed().
+ * Limits     The quota covers images and the spool, but not the folders that
+ *            contain entries.
  * Safety     Ids and file names cannot contain a path, and links are not
  *            followed, so nothing outside the folder is read or written.  Only
- *            an empty folder becomes a store.  Only names of the form that the
- *            store makes are removed.
+ *            an empty folder becomes a store.  Files are removed only if their
+ *            names have the form that the store uses.
  */
 #ifndef SERVICE_STORE_H
 #define SERVICE_STORE_H
@@ -34,17 +35,18 @@
 
 /* Counted since the start, except waiting_count. */
 struct spool_stats {
-	uint64_t waiting_count;   /* entries now */
+	uint64_t waiting_count;   /* entries that exist now */
 	uint64_t written_count;   /* entries made */
 	uint64_t finished_count;  /* entries whose image was stored */
-	uint64_t recovered_count; /* of those: not at the first attempt */
-	uint64_t failed_count;    /* moved to failed/: no image can be made */
-	uint64_t damaged_count;   /* of those: damaged on the disk */
+	uint64_t recovered_count; /* finished, but not at the first attempt */
+	/* Entries moved to failed/: no image can be made. */
+	uint64_t failed_count;
+	uint64_t damaged_count; /* failed, because damaged on the disk */
 };
 
 struct store_stats {
-	uint64_t quota_bytes; /* 0: no quota, and used_bytes is unknown */
-	uint64_t used_bytes;  /* on the disk, with entries being made */
+	uint64_t quota_bytes; /* 0: no quota; then used_bytes is not known */
+	uint64_t used_bytes;  /* on the disk, including entries being made */
 	uint64_t put_count;   /* entries made */
 	uint64_t same_count;  /* entries not made, because they existed */
 	uint64_t deleted_count;
@@ -57,9 +59,9 @@ struct store;
 struct spool;
 
 /*
- * Open the folder, which must be a store or empty, and remove what a crash
- * left.  With a quota (not 0), the existing entries are counted.  NULL: *why is
- * the reason, and a folder that is not a store has not changed.
+ * Open the folder, which must be a store or empty, and remove what a crash has
+ * left.  With a quota (not 0), the size of existing entries is counted.  NULL:
+ * *why is the reason; a folder that is not a store has not changed.
  */
 struct store *store_open(const char *path, uint64_t quota_bytes,
 			 const char **why);
@@ -71,8 +73,8 @@ struct spool *store_spool(struct store *s);
 /*
  * Make the image `id` with these files.  An existing one with the same names
  * and bytes stays; any other, such as a damaged one, is replaced.  If the
- * result is not STORE_OK, nothing has changed; only if the last sync failed,
- * the image may exist.
+ * result is not STORE_OK, nothing has changed, with one exception: if the last
+ * sync failed, the image may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,
@@ -87,9 +89,9 @@ MUST_CHECK enum store_answer store_find(const struct store *s, const char *id,
 
 /*
  * store_check() reads an open file and compares its SHA-256 (in hexadecimal
- * digits); the file position does not move.  store_is_checked() only asks
- * whether that succeeded during the last hour and the file has not changed
- * since: it costs one fstat().
+ * digits); the file position does not move.  store_is_checked() costs only one
+ * fstat().  It says whether store_check() was successful for this file during
+ * the last hour and the file has not changed since.
  */
 bool store_is_checked(struct store *s, int fd, const char *sha256);
 MUST_CHECK enum store_answer store_check(struct store *s, int fd,
@@ -114,7 +116,8 @@ void store_stats(const struct store *s, struct store_stats *out);
  * Ownership  The caller owns a hold, and must not move it between the call that
  *            begins it and the call that ends it.
  */
-enum { SPOOL_TEXT_BYTES = 16 << 10 }; /* of a request or a problem, with NUL */
+/* Size of a request or a problem, with its NUL. */
+enum { SPOOL_TEXT_BYTES = 16 << 10 };
 
 struct spool_hold {
 	char id[STORE_ID_BYTES]; /* set by the caller */
@@ -124,7 +127,7 @@ struct spool_hold {
 /* An entry that was opened. */
 struct spool_entry {
 	char request[SPOOL_TEXT_BYTES];
-	int fd; /* of the upload; the caller closes it */
+	int fd; /* of upload.jpg; the caller closes it */
 	uint64_t bytes;
 };
 
@@ -139,8 +142,8 @@ MUST_CHECK bool spool_list(const struct spool *s,
 bool spool_has(const struct spool *s, const char *id);
 
 /*
- * Read the problem that spool_fail() has written, and append a NUL.  STORE_OK:
- * also, no entry of that id can become an image any more.
+ * Read the problem that spool_fail() has written, and append a NUL.  STORE_OK
+ * also means that no entry with this id can become an image any more.
  */
 MUST_CHECK enum store_answer spool_find_failed(const struct spool *s,
 					       const char *id,

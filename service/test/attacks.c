@@ -24,8 +24,9 @@ enum { PATH_BYTES = 64 };
 
 static char work[] = "/tmp/test_sandbox.XXXXXX";
 static char folder[PATH_BYTES];
-static char beyond[PATH_BYTES];                             /* a file */
-static char beyond_new[PATH_BYTES], beyond_out[PATH_BYTES]; /* to be made */
+static char beyond[PATH_BYTES]; /* a file */
+/* Files that an attack tries to make. */
+static char beyond_new[PATH_BYTES], beyond_out[PATH_BYTES];
 static int root_fd, folder_fd, connected_fd = -1, listening_fd = -1;
 static struct sockaddr_in connected_to, aim;
 static pid_t attacked_pid;
@@ -118,7 +119,10 @@ static int connect_a_socket(void)
 				sizeof(connected_to)));
 }
 
-/* Then it can be connected; once, or it is closed for sending as well. */
+/*
+ * A socket that does not listen can be connected.  Done once; a second call
+ * would also close it for sending.
+ */
 static void stop_listening(void)
 {
 	int listens = 0;
@@ -254,7 +258,7 @@ static void make_file(int parent, const char *name)
 	assert(close(fd) == 0);
 }
 
-/* On a port of its own, which *address gets. */
+/* Make a socket on a free port; *address gets its address. */
 static int make_socket(int type, struct sockaddr_in *address)
 {
 	socklen_t bytes = sizeof(*address);
@@ -290,7 +294,7 @@ void attacks_renew(void)
 	make_file(folder_fd, "out");
 	make_file(AT_FDCWD, beyond);
 	(void)close(connected_fd);
-	/* One that can be connected, to itself. */
+	/* A socket that can be connected, to itself. */
 	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
 	(void)close(listening_fd);
 	listening_fd = make_listening_socket(&unused);

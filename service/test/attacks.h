@@ -18,7 +18,7 @@ extern const struct attack attacks[]; /* the last one has no name */
 /* Returns the folder in the work folder that a sandbox is to allow. */
 const char *attacks_prepare(void);
 
-/* What an attack uses up; an open socket would keep what it was set to. */
+/* Make again what an attack uses up: an open socket would keep its settings. */
 void attacks_renew(void);
 
 void attacks_clean_up(void);

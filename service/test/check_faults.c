@@ -34,7 +34,7 @@ enum {
 	POLLS_MAX = 60000,
 	POLL_US = 1000,
 	SITES_MAX = 5000,
-	AFTER_US = 20000, /* by then the work after a reply is done */
+	AFTER_US = 20000, /* after this time, the work after a reply is done */
 };
 
 enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
@@ -43,7 +43,7 @@ enum { ID_BYTES = 64 + 1 };
 
 #define VARIANTS "variant=a:w=90&variant=b:w=40"
 
-/* The id of the images that are stored below; all are the same image. */
+/* The id of the image that is stored below, again and again. */
 static char id[ID_BYTES];
 
 static const struct kind {
@@ -55,9 +55,10 @@ static const struct kind {
 	 * as JSON.
 	 */
 	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
-	const char *header;        /* NULL: no more */
-	const struct kind *before; /* sent before it each time; NULL: none */
-	bool goes_on;              /* work continues after its reply */
+	const char *header; /* one more header to send; NULL: none */
+	/* Request to send before each attempt; NULL: none. */
+	const struct kind *before;
+	bool goes_on; /* work continues after its reply */
 	bool needs_workers;
 } store = { "POST /v1/images?" VARIANTS, BODY_JPEG, 201,
 	    .sameness = SAME_MEMBERS },
@@ -79,7 +80,9 @@ static const struct kind kinds[] = {
 	{ "POST /nowhere", BODY_FORM, 404, .sameness = SAME_MEMBERS },
 	{ "GET /healthz", BODY_NONE, 200, .sameness = SAME_BYTES },
 	{ "GET /readyz", BODY_NONE, 200, .sameness = SAME_STATUS },
-	/* Each new status adds a series, so the text may differ. */
+	/*
+	 * Each new status adds a line to the metrics, so the text may differ.
+	 */
 	{ "GET /metrics", BODY_NONE, 200, .sameness = SAME_STATUS },
 	{ "GET /stats", BODY_NONE, 200, .sameness = SAME_MEMBERS },
 	{ "GET /trace", BODY_NONE, 200, .sameness = SAME_STATUS,
@@ -259,7 +262,8 @@ static void exchange(const struct kind *k, struct reply *r)
 		count = send(fd, request.at + sent, request.count - sent,
 			     MSG_NOSIGNAL);
 		if (count <= 0)
-			break; /* closed early: there may be a reply */
+			/* The server has closed early; there may be a reply. */
+			break;
 		sent += (size_t)count;
 	}
 	while ((count = recv(fd, r->received + received,
@@ -368,8 +372,8 @@ static int check_kind(const struct kind *k, int *refused)
 			fail(k, site, "the next reply is wrong", &after);
 	}
 	/*
-	 * Only once for each kind: reports are made rarely, and a leak stays
-	 * visible.
+	 * Checked only once for each kind, because reports are made rarely; a
+	 * leak stays visible until then.
 	 */
 	check_nothing_is_held(k, site);
 	return site - 1;

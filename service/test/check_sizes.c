@@ -2,9 +2,9 @@
 /*
  * For test scripts: is each reply a whole JPEG of the promised size?
  *
- * usage: check_sizes PHOTOS_DIR REPLIES_DIR W H
- *   REPLIES_DIR as loadgen --save writes it: '/' in names became "__".
- *   Photos in folders of PHOTOS_DIR are not looked at.
+ * usage: check_sizes PHOTOS_DIR REPLIES_DIR W H REPLIES_DIR is written by
+ *   loadgen --save: '/' in names is "__".  Photos in folders of PHOTOS_DIR are
+ *   not looked at.
  */
 #include "imgops/imgops.h"
 
@@ -66,7 +66,10 @@ static enum img_err probe(struct img_header *h, const char *dir,
 	return err;
 }
 
-/* The largest size of the photo's shape in the box, rounded, not enlarged. */
+/*
+ * The right size is the largest one with the photo's aspect that fits into the
+ * box, rounded, and not larger than the photo.
+ */
 static bool is_right(struct img_size photo, struct img_size reply, double w,
 		     double h)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library to be preloaded: see faults.h.  Memory that the pool would keep for
- * the next upload is given back at once, so that each upload allocates its own.
+ * A library to be preloaded: see faults.h.  The pool is not allowed to keep
+ * memory for the next upload, so that each upload allocates its own.
  */
 #include "service/test/faults.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults: what a test wants to go wrong in a server that was started with
- * LD_PRELOAD=libfaults.so FAULTS=FILE.  Both map the file, which holds this.
+ * Faults: what shall go wrong in a server that a test has started with
+ * LD_PRELOAD=libfaults.so FAULTS=FILE.  Test and server both map the file,
+ * which contains this struct.
  */
 #ifndef SERVICE_TEST_FAULTS_H
 #define SERVICE_TEST_FAULTS_H

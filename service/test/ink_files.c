@@ -30,7 +30,7 @@ static void write_file(const char *dir, const char *name, const uint8_t *data,
 	assert(ok);
 }
 
-/* With the profile in one APP2 segment after SOI. */
+/* Write the file with the profile in one APP2 segment after SOI. */
 static void write_with_profile(const char *dir, const char *name,
 			       struct bytes jpeg, struct bytes profile)
 {
@@ -52,7 +52,7 @@ static void write_with_profile(const char *dir, const char *name,
 	free(all);
 }
 
-/* Light on paper: a picture that its negative does not resemble. */
+/* A mostly light picture, which is very different from its negative. */
 static double bright(uint32_t component, double x, double y)
 {
 	return fmin(255, 60 + 0.55 * waves(component, x, y) +

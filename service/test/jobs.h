@@ -24,10 +24,13 @@ extern size_t photo_bytes;
 
 void read_photo(const char *path);
 
-/* So few pixels are left of it that many uploads take little time. */
+/* Make the photo so small that many uploads take little time. */
 void shrink_photo(const struct cores *cores);
 
-/* One part, 100 megapixels, any memory; to be changed at will. */
+/*
+ * A configuration for tests: one part, 100 megapixels, any memory.  A test may
+ * change it.
+ */
 struct pipeline_config job_config(const struct policy *policy,
 				  const struct cores *cores,
 				  uint32_t uploads_max);
@@ -41,11 +44,11 @@ struct pipeline *start(const struct policy *policy, const struct cores *cores,
 
 /*
  * One variant of the first `bytes` of the photo, in a box of 160, with
- * on_done(); to be changed at will.
+ * on_done(); A test may change it.
  */
 void prepare(struct job *job, size_t bytes, double blur);
 
-/* Count one done. */
+/* Count one upload as done. */
 void on_done(struct upload *u);
 
 /* Wait for done(), but not for ever. */

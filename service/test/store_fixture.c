@@ -5,7 +5,9 @@
 
 enum { NOBODY = 65534 };
 
-/* In memory, because each entry is synced, which is slow on a disk. */
+/*
+ * A folder in memory, because each entry is synced, and this is slow on a disk.
+ */
 char folder[] = "/dev/shm/test_store.XXXXXX";
 
 const struct store_file files[FILE_COUNT] = {
@@ -100,10 +102,7 @@ uint64_t bytes_on_disk(void)
 	return bytes;
 }
 
-/*
- * Without root's rights a faulty store cannot remove files that are not its
- * own.
- */
+/* Without the rights of root, a faulty store cannot remove files of others. */
 static void give_up_root(void)
 {
 	if (geteuid() == 0)

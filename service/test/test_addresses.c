@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a list of networks is read as it was meant, or refused with the item
- * that is wrong; an address is found in it in whatever form it comes.
+ * Promise: a list of networks is read correctly, or refused with the item that
+ * is wrong; an address in the list is found in each of its forms.
  */
 #include "service/http/connection/addresses.c"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a file is analysed in pieces as it comes, and the answer is that of
- * the whole file, in whatever pieces: the same refusal, the same header, the
- * same estimate and the same result; also of files that are cut or damaged.
+ * Promise: a file is analysed while its pieces arrive.  Whatever the pieces,
+ * the answer is the same as for the whole file: the same refusal, header,
+ * estimate and result.  This also holds for files that are cut or damaged.
  *
  * usage: test_analysis [FOLDER...]   the files of these too
  */
@@ -33,7 +33,7 @@ static struct cores *cores;
 static struct pipeline *pipeline;
 static uint64_t check_count;
 
-/* What is known of a file, before it is decoded. */
+/* What is known about a file before it is decoded. */
 struct answer {
 	bool is_known;
 	enum upload_end end;
@@ -131,7 +131,7 @@ static void assert_same(const struct answer *a, const struct answer *b)
 	check_count++;
 }
 
-/* The first `count` bytes at once. */
+/* The answer if the first `count` bytes come at once. */
 static struct answer answer_in_one(struct bytes jpeg, size_t count)
 {
 	struct job job;
@@ -162,7 +162,10 @@ static void check_two_pieces(struct bytes jpeg, size_t first,
 	assert_same(&in_two, whole);
 }
 
-/* Byte by byte; each time the answer is that of these bytes at once. */
+/*
+ * The bytes come one by one; each time the answer is the same as if all of them
+ * came at once.
+ */
 static void check_single_bytes(struct bytes jpeg, size_t count)
 {
 	struct job job;
@@ -197,7 +200,7 @@ static void submit(struct job *job, struct bytes jpeg, size_t step)
 	wait_done(job);
 }
 
-/* What the steps make is the same with and without peeks. */
+/* The steps give the same result with and without peeks. */
 static void check_results(struct bytes jpeg)
 {
 	struct job one, other;
@@ -262,7 +265,7 @@ static void test_made_files(void)
 	}
 }
 
-/* Change each byte of a header, to any meaning. */
+/* Change each byte of a header, whatever it means. */
 static void test_damaged_files(void)
 {
 	static const struct jpeg_spec specs[] = {

@@ -9,8 +9,8 @@
  * whatever the order of the parameters; two different requests have different
  * signatures; a single wrong digit is noticed.
  *
- * Origins: a request from our own page is told apart from one of another page;
- * a host name that somebody else could let point to us is not accepted.
+ * Origins: a request from our own page is distinguished from one of another
+ * page; a host name that somebody else could let point to us is not accepted.
  */
 #include "service/http/auth.c"
 
@@ -457,7 +457,7 @@ static void test_hosts(void)
 		{ "darkroom:8080", names, true },
 		{ "evil.example", "*", true },
 		{ "", "*", true },
-		/* Of --listen, whose port does not count. */
+		/* A name in --listen, whose port does not matter. */
 		{ "photos.lan:9999", "photos.lan:8080", true },
 
 		{ "", NULL, false },
@@ -506,7 +506,7 @@ static void test_pages(void)
 		{ "none", NULL, host, false }, /* typed by a person */
 		{ NULL, "http://127.0.0.1:8080", host, false },
 		{ NULL, "HTTP://LOCALHOST:8080", "localhost:8080", false },
-		/* By a proxy with another name. */
+		/* Through a proxy with another name. */
 		{ "same-origin", "https://photos.example", host, false },
 
 		{ "cross-site", NULL, host, true },

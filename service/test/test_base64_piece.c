@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: read in whatever steps, a piece is what it is when read at once. */
+/*
+ * Promise: a piece that is read in any steps gives the same text as when it is
+ * read at once.
+ */
 #include "service/http/result.c"
 
 #include "base/util.h"
@@ -18,7 +21,9 @@ static const char *const vectors[][2] = {
 	{ "foobar", "Zm9vYmFy" },
 };
 
-/* At most `step` characters at once, into a buffer that ends there. */
+/*
+ * Read at most `step` characters at once, into a buffer of exactly this size.
+ */
 static void check(const struct base64_piece *p, const char *whole, size_t step)
 {
 	char out[64] = "";

@@ -168,7 +168,10 @@ static void test_follows_the_last_pictures(void)
 	assert(memory_estimate_bytes(&m, 0) == 0);
 }
 
-/* Nor does a kilobyte that becomes a giant spoil the next ones' places. */
+/*
+ * A small upload with a giant picture changes the estimate for the next ones
+ * only a little.
+ */
 static void test_one_alone_changes_little(void)
 {
 	struct memory_estimate m;
@@ -182,7 +185,7 @@ static void test_one_alone_changes_little(void)
 	assert(memory_estimate_bytes(&m, 1 << 20) > 2 << 20);
 }
 
-/* A few large ones weigh more than as many small ones. */
+/* A few large bodies count more than as many small ones. */
 static void test_small_bodies_do_not_spoil_it(void)
 {
 	struct memory_estimate m;
@@ -214,7 +217,10 @@ enum { ANSWERS = 240 };
 /* A clock that runs for days. */
 static const uint64_t start_ns = 86400 * SECOND * 3 + 123456789;
 
-/* So many ends per second, evenly, for that long.  Returns when it is over. */
+/*
+ * Uploads end evenly, with this rate and for this time.  Returns the time at
+ * the end.
+ */
 static uint64_t run(struct departures *d, uint64_t from_ns, uint32_t per_s,
 		    uint32_t seconds)
 {
@@ -223,7 +229,7 @@ static uint64_t run(struct departures *d, uint64_t from_ns, uint32_t per_s,
 	return from_ns + seconds * SECOND;
 }
 
-/* Every answer within `s` and as much more; both ends are among them. */
+/* All answers are between `s` and twice `s`, and both of these values occur. */
 static bool answers(struct departures *d, uint32_t inside, uint64_t now_ns,
 		    uint32_t s)
 {
@@ -269,7 +275,7 @@ static void test_nothing_is_known_at_start(void)
 	assert(answers(&d, 64, start_ns + 50 * MS, 4));
 }
 
-/* A burst after an hour of nothing finds a server that is not slow. */
+/* After an idle hour, a burst of uploads does not find the server slow. */
 static void test_idle_time_does_not_count(void)
 {
 	struct departures d = { 0 };
@@ -290,14 +296,14 @@ static void test_a_standstill_counts(void)
 	departures_begin(&d, start_ns);
 	now = run(&d, start_ns, 100, 10);
 	assert(answers(&d, 50, now, 1));
-	/* The fewer of the last ones count, the longer. */
+	/* The fewer recent departures count, the longer the time. */
 	assert(departures_retry_after_s(&d, 50, now + 7 * SECOND) >= 2);
 	assert(answers(&d, 50, now + 60 * SECOND, 30));
-	/* However much, however long. */
+	/* Any number of uploads, after any time. */
 	assert(answers(&d, UINT32_MAX, now + 1000000 * SECOND, 30));
 }
 
-/* Between a burst's ends lie seconds of other work. */
+/* The ends of a burst are separated by seconds of other work. */
 static void test_bursts_are_averaged(void)
 {
 	struct departures d = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: without work all memory is given back to the system, each time and
- * soon; during work it is kept; a stop does not wait.
+ * Promises: whenever there is no work, all memory soon goes back to the system;
+ * during work it is kept; a stop does not wait.
  */
 #include "service/pipeline/buffers.h"
 #include "base/clock.h"
@@ -54,7 +54,7 @@ static void test_idle_memory_goes_back(void)
 	buffers_free(b);
 }
 
-/* Unless this machine is so busy that the test itself looks idle. */
+/* Not checked if this machine is so busy that the test itself seems idle. */
 static void test_memory_stays_while_there_is_work(void)
 {
 	struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a flag may come from the command line, the environment or a file,
- * the first of these has the say, all must be valid, and a refusal names where
- * the value is from.
+ * Promise: a flag may come from the command line, the environment or a file.
+ * The first of these that has it decides, all values must be valid, and a
+ * refusal names the source of the value.
  */
 #include "service/config/options.h"
 
@@ -19,7 +19,7 @@ enum { WORDS_MAX = 8 };
 static char path[] = "/tmp/test_config-XXXXXX";
 static struct error error;
 
-/* `file` NULL: no --config.  The other two are split at blanks. */
+/* `file` NULL: no --config.  The other two texts are split at spaces. */
 static bool parse(struct options *o, const char *line, const char *variables,
 		  const char *file)
 {
@@ -131,7 +131,10 @@ static void test_switches_may_be_off(void)
 	}
 }
 
-/* As on the command line, one flag of scheduling brings all the papers'. */
+/*
+ * In every source, one flag of scheduling selects the papers' defaults for all
+ * others.
+ */
 static void test_each_source_asks_for_the_papers(void)
 {
 	struct options o;
@@ -160,13 +163,16 @@ static void test_the_file_may_be_named_by_the_environment(void)
 	assert(parse(&o, "", variable, NULL));
 	assert(o.limits.side_px_max == 99);
 	options_release(&o);
-	/* The command line's is another. */
+	/* The value on the command line is another. */
 	assert(!parse(&o, "--config /none", variable, NULL));
 	assert(strstr(error.text, "/none") != NULL);
 	options_release(&o);
 }
 
-/* In every pod beside a service called darkroom or darkroom-admin. */
+/*
+ * Kubernetes sets these in every pod beside a service called darkroom or
+ * darkroom-admin.
+ */
 static void test_variables_of_kubernetes_are_let_be(void)
 {
 	static const char *const taken[] = {
@@ -215,7 +221,9 @@ static void test_faults_in_variables_are_named(void)
 		assert(!parse(&o, "", cases[i][0], NULL));
 		assert(strncmp(error.text, cases[i][1], strlen(cases[i][1])) ==
 		       0);
-		/* Where another says so, too, and even if it has the say. */
+		/*
+		 * A wrong value is refused even if another source overrules it.
+		 */
 		assert(!parse(&o, "--max-body 1 --policy mg1 --steal",
 			      cases[i][0], NULL));
 		options_release(&o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises for an upload of many variants, under every schedule: done() is
- * called once, and the pictures are those of single requests; a failure of one
- * variant ends all of them, with nothing left behind; memory stays within the
+ * Promises for an upload with many variants, under every schedule: done() is
+ * called once, and the pictures are the same as by single requests; if one
+ * variant fails, all of them end and no memory is left; memory stays within the
  * charge.
  */
 #include "service/test/jobs.h"
@@ -254,8 +254,8 @@ static void *alloc_or_fail(void *arg, size_t bytes)
 }
 
 /*
- * Each allocation in turn: those for the file, some of which are optional, and
- * some of each variant.
+ * Each allocation fails in turn: those for the file, some of which are
+ * optional, and some for each variant.
  */
 static void test_no_memory_for_one_ends_all(const struct cores *cores)
 {
@@ -300,8 +300,9 @@ static bool goes_after_some(const struct upload *u)
 }
 
 /*
- * A client that disconnects before any of the steps.  Where one thread takes
- * all steps, nobody asks again, because no further step is taken.
+ * The client disconnects before one of the steps.  If one thread runs all
+ * steps, it does not ask about the client again after that, because it takes no
+ * further step.
  */
 static void test_gone_once_ends_all(const struct policy *policy,
 				    const struct cores *cores)

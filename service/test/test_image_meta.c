@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the id of an image depends on all that was asked for.  Every value
- * of every parameter has its own id, every byte of the structs that parameters
- * are read into changes the id, and the printed request is read back as the
- * same request.  Parameters come from params_table, so that a new one is tested
- * without a change here.  The meta of an image shows when it is damaged.
+ * Promises: the id of an image depends on everything that was requested.  Every
+ * value of every parameter has its own id, every byte of the structs that
+ * parameters are read into changes the id, and the printed request is read back
+ * as the same request.  Parameters come from params_table, so that a new one is
+ * tested without a change here.  The meta of an image shows when it is damaged.
  */
 #include "service/http/image_meta.h"
 
@@ -50,7 +50,7 @@ static void id_of_params(char id[STORE_ID_BYTES], const struct params *p)
 	id_of(id, &v, 1, p->wants);
 }
 
-/* Is it one that no other request had? */
+/* Is this an id that no other request had? */
 static bool add_id(const char *id)
 {
 	for (uint32_t i = 0; i < id_count; i++)
@@ -74,7 +74,7 @@ static bool is_same(const struct params *a, const struct params *b)
 	return same;
 }
 
-/* Print what is asked, read it back, and compare. */
+/* Print the request, read it back, and compare. */
 static void check_print(const struct upload *u)
 {
 	char text[QUERY_TEXT_BYTES], again[QUERY_TEXT_BYTES];
@@ -209,7 +209,7 @@ static void test_number_and_names_of_variants_count(void)
 	(void)strcpy(v[1].name, "b");
 	id_of(other, v, 2, none);
 	assert(strcmp(id, other) != 0);
-	/* A plain request's is stored as "image". */
+	/* The picture of a plain request is stored as "image". */
 	v[0].name[0] = '\0';
 	id_of(id, v, 1, none);
 	(void)strcpy(v[0].name, "image");
@@ -257,7 +257,7 @@ static void test_meta_tells_damage_of_itself(void)
 	count = strlen(meta);
 	copy = calloc(1, count + 2);
 	assert(copy != NULL);
-	/* Of the seal's name alone nothing depends. */
+	/* Only a change in the name of the checksum has no effect. */
 	seal = strstr(meta, ",\"meta_sha256\"");
 	for (size_t i = 0; i < count; i++) {
 		(void)strcpy(copy, meta);
@@ -269,7 +269,7 @@ static void test_meta_tells_damage_of_itself(void)
 	(void)strcpy(copy, meta);
 	(void)strcat(copy, " ");
 	assert(!image_meta_is_whole(copy));
-	/* As it was written before. */
+	/* A meta as an earlier version wrote it. */
 	(void)strcpy(copy, meta);
 	(void)strcpy(copy + (seal - meta), "}\n");
 	assert(image_meta_is_whole(copy));
@@ -320,7 +320,7 @@ static void test_a_request_is_read_back_with_its_owner(void)
 	assert(image_request_read(text, &q, owner, detail));
 	assert(strcmp(owner, "some_body") == 0);
 	assert(q.variant_count == 1);
-	/* Cut anywhere, it is none. */
+	/* Cut at any byte, it is not a valid request. */
 	for (size_t i = 0;; i++) {
 		image_request_print(text, &u, "some_body");
 		end = text + strlen(text);

@@ -13,7 +13,7 @@
 
 enum { BYTES_MAX = 512 };
 
-/* In two pieces; returns what remains, as text. */
+/* Read a text in two pieces; returns what remains of it. */
 static const char *trim(const char *text, size_t cut)
 {
 	static char out[BYTES_MAX];
@@ -74,7 +74,10 @@ static void test_all_else_stays(void)
 		check(texts[i], texts[i]);
 }
 
-/* A space after the digits, with any bytes after it lost. */
+/*
+ * Whatever bytes follow the white space, an invalid value does not become
+ * valid.
+ */
 static void test_what_is_wrong_stays_wrong(void)
 {
 	const char *text = LINE "Content-Length: 1 2" END;

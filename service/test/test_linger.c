@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a client that still sends when its connection is over reads its
- * reply and the end of the connection, and no reset; one that sends too much,
- * nothing for too long, or for too long at all is closed; for one too many, the
- * oldest is.
+ * Promises: a client that still sends when its connection is over can read its
+ * reply and the end of the connection, without a reset.  A client that sends
+ * too much, or nothing for too long, or for too long in all, is closed.  If
+ * there is one too many, the oldest is closed.
  */
 #include "service/http/connection/linger.h"
 
@@ -44,7 +44,7 @@ static int add_client(struct linger_list *l)
 	return client;
 }
 
-/* It can send more, and be sure that it is taken. */
+/* The client can send more, and all of it is read. */
 static void send_much(int client)
 {
 	static const char zeros[1 << 20];

@@ -56,7 +56,7 @@ static double passed(const cJSON *frame, int from, int to)
 	return -1;
 }
 
-/* Its service time must lie in this frame alone. */
+/* All of its service time must be in this frame. */
 static void assert_load(const cJSON *of, const struct stage_stats *s, double us,
 			const struct cores *cores)
 {
@@ -202,7 +202,10 @@ static void test_parts_are_told_apart(const struct cores *cores)
 	parts = get(f, "parts");
 	assert(cJSON_GetArraySize(parts) == 2);
 	for (int i = 0; i < PIPELINE_STEPS; i++)
-		/* Dealt in turn, so each part has half of them. */
+		/*
+		 * Uploads go to the parts in turn, so each part has half of
+		 * them.
+		 */
 		for (int part = 0; part < 2; part++)
 			assert(number(at(at(parts, part), i), "handled") ==
 			       UPLOADS / 2);
@@ -346,7 +349,7 @@ static void test_what_is_long_ago_is_not_recent(void)
 	add(&s, 3, 5);
 	for (int i = 2; i <= RECENT_COPIES; i++)
 		assert(median_ns(&r, &s) == 3);
-	/* The median of the threes alone, and then of no value. */
+	/* First the median of only the threes, then of no value. */
 	assert(median_ns(&r, &s) == 3);
 	assert(median_ns(&r, &s) == 0);
 	recent_begin(&r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: if visits and sleeps come too fast, a frame has the newest of them,
- * without a gap, and the time since when none is missing; the missing ones are
- * counted.
+ * without a gap, and says from what time on none is missing; the missing ones
+ * are counted.
  *
  * usage: test_live_spans PHOTO
  */
@@ -44,8 +44,8 @@ static void read_ring(struct ring *r, const struct group *g, uint32_t worker)
 }
 
 /*
- * The frame has the newest spans of the worker, without a gap, and the time
- * since when none is missing.
+ * The frame has the newest spans of the worker, without a gap, and says from
+ * what time on none is missing.
  */
 static void assert_newest(const cJSON *f, int worker, const struct ring *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: the line of a slow request tells where its time went, and that of
- * another does not; and the longest line that can be is whole.
+ * Promises: the line of a slow request shows where its time went, and the line
+ * of another request does not; the longest possible line is complete.
  */
 #include "service/log/log.c"
 
@@ -69,7 +69,7 @@ static void test_traces_are_told(void)
 	assert(strstr(line_for(LOG_FORM_TEXT, &r), "; i\n"));
 }
 
-/* All there may be of it, and nothing can be longer. */
+/* A request with every member, each as long as possible. */
 static void test_the_longest_line_is_whole(void)
 {
 	static const char id[] = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: every reply is counted in its second; a second is kept for a minute
- * and then forgotten; what is recent is of the last seconds alone; and gauges
- * are read once a second at most.
+ * and then forgotten; recent counts cover only the last seconds; and gauges are
+ * read at most once a second.
  */
 #include "service/http/watch/minute.h"
 
@@ -57,7 +57,7 @@ static void test_replies_are_counted_in_their_second(void)
 	assert(told.replies.ok_count == 101);
 	assert(told.replies.client_error_count == 1);
 	assert(told.replies.server_error_count == 2);
-	/* Of what was refused at once there is no time to tell. */
+	/* Only 2xx replies have a time in the figures. */
 	assert(told.times.count == 101 && told.time_ns_max == 300 * ms);
 	assert(histogram_quantile(&told.times, 0.9) < 8 * ms);
 	assert(told.gauges.in_flight_count == 7);
@@ -94,7 +94,7 @@ static void test_a_minute_is_kept(void)
 		assert(second < 1060 || count > 50);
 	}
 	assert(!minute_read(&m, 1101, &told));
-	/* A thread that was held up changes nothing. */
+	/* A thread that is delayed by too much changes nothing. */
 	reply(1101 * s, 200, ms);
 	assert(!minute_read(&m, 1101, &told));
 	minute_release(&m);

@@ -217,7 +217,7 @@ static void test_twice_is_refused(void)
 }
 
 static const struct {
-	const char *key, *meant; /* NULL: nothing is near */
+	const char *key, *meant; /* NULL: no name is similar */
 } unknown[] = {
 	{ "width", "w" },
 	{ "Width", "w" },

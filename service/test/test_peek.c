@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what an upload will be refused for is known as soon as its header
- * is there, not a byte earlier or later, and is what submitting it all gives;
- * refusals for size and work give the numbers and the flag.
+ * Promises: whether an upload will be refused, and why, is known as soon as its
+ * header has arrived, not a byte earlier or later; submitting the whole file
+ * gives the same problem; refusals for size and work name the numbers and the
+ * flag.
  */
 #include "service/pipeline/pipeline.h"
 
@@ -52,8 +53,8 @@ static struct upload upload_of(struct bytes jpeg, struct variant *v)
 }
 
 /*
- * A pipeline that must refuse `jpeg`: by its first `known_at` bytes as by all
- * of them.  `why`: words of the explanation; "": there is none.
+ * The pipeline must refuse `jpeg`, from its first `known_at` bytes as well as
+ * from the whole file.  `why`: words of the explanation; "": there is none.
  */
 static void check_refused(struct bytes jpeg, size_t known_at,
 			  const struct pipeline_config *config, const char *why)
@@ -70,7 +71,8 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 	assert((text[0] == '\0') == (why[0] == '\0'));
 	assert(strstr(text, why) != NULL);
 	for (size_t n = 1; n <= known_at; n++) {
-		struct bytes some = { malloc(n), n }; /* sanitized ends */
+		/* A copy, so that sanitizers see its end. */
+		struct bytes some = { malloc(n), n };
 
 		assert(some.data != NULL);
 		memcpy(some.data, jpeg.data, n);
@@ -88,7 +90,7 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 	pipeline_free(p);
 }
 
-/* Of all that is before the pixels. */
+/* The bytes of everything before the pixels. */
 static size_t header_bytes(struct bytes jpeg)
 {
 	const uint8_t *sos = jpeg_marker(jpeg, 0xda);
@@ -155,7 +157,7 @@ static void test_good_headers_pass(void)
 	free(jpeg.data);
 }
 
-/* As of a form, in which parameters may follow the file. */
+/* As in a form, in which parameters may follow the file. */
 static void test_without_variants_the_file_is_judged(void)
 {
 	struct jpeg_spec spec = { .width = 320, .height = 200 };
@@ -185,7 +187,7 @@ static void test_without_variants_the_file_is_judged(void)
 	free(jpeg.data);
 }
 
-/* The limits are of all results together, and are what may just be asked. */
+/* The limits count all results together; exactly the limit is still allowed. */
 static void test_limits_are_of_all_results(void)
 {
 	struct jpeg_spec spec = { .width = 32, .height = 20 };

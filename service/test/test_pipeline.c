@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of the border: done() is called exactly once for each upload taken;
- * every policy gives the same bytes; no more uploads are inside than allowed;
- * memory is charged while it is used; late uploads and those without a client
- * get no more work; errors are values of an enum; notes are kept to the end.
+ * Promises of pipeline.h: done() is called exactly once for each accepted
+ * upload; every policy gives the same bytes; there are never more uploads
+ * inside than allowed; memory is charged while it is used; no work is done for
+ * late uploads and for those without a client; errors are values of an enum;
+ * notes are kept to the end.
  */
 #include "service/test/jobs.h"
 
@@ -18,7 +19,7 @@
 
 enum { UPLOADS = 24 };
 
-/* One step after the other. */
+/* Steps follow each other in time. */
 static void check_times(const struct upload *u)
 {
 	uint64_t free_ns = u->submitted_ns;
@@ -94,7 +95,7 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
 	struct pipeline_stats s;
 
-	/* Slow enough that the second comes while the first is inside. */
+	/* So slow that the second upload comes while the first is inside. */
 	prepare(&one, photo_bytes, 100);
 	one.variants[0].transform.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
@@ -147,7 +148,7 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	budget_lower(&u->charge, 0);
 	assert(charged(p) == 0);
 
-	/* One that fails keeps its body's. */
+	/* If it fails, the charge for its body stays. */
 	prepare(&job, photo_bytes / 2, 2);
 	u->charge.budget = pipeline_budget(p);
 	u->jpeg_charge_bytes = photo_bytes;
@@ -159,7 +160,10 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	pipeline_free(p);
 }
 
-/* Who is not let in takes nothing, so others are not guessed by it. */
+/*
+ * A refused upload takes no memory, so it must not change the estimate for
+ * others.
+ */
 static void test_a_refused_giant_is_forgotten(const struct cores *cores)
 {
 	static struct job job;
@@ -297,7 +301,10 @@ static void on_done_in_turn(struct upload *u)
 	on_done(u);
 }
 
-/* The work of each step is estimated, and none is left at the end. */
+/*
+ * The remaining work of an upload is estimated before each step, and is 0 at
+ * the end.
+ */
 static void test_least_work_comes_first(const struct cores *cores)
 {
 	static struct job blocker, large, small;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a query becomes variants, each with what is asked of all and what
- * is asked of it alone, in any order; or a sentence that names variant, key and
- * value.  Presets are variants in the same words.
+ * Promises: a query becomes variants, each with the parameters of all and its
+ * own, in any order; or a sentence that names variant, key and value.  Presets
+ * are variants in the same words.
  */
 #include "service/http/query.h"
 
@@ -66,7 +66,7 @@ static void test_each_has_what_is_asked_of_all_and_of_it(void)
 	assert(made[1].transform.blur_sigma_px <= 0);
 	assert(made[0].transform.fit == IMG_FIT_FILL);
 	assert(made[1].transform.fit == IMG_FIT_FILL);
-	/* Of all, whichever comes first. */
+	/* For all variants, wherever it stands. */
 	assert(make("variant=a:&strict=0&variant=b:") && made_count == 2);
 	assert(made[0].transform.lenient && made[1].transform.lenient);
 }
@@ -81,7 +81,7 @@ static void test_presets_are_named(void)
 	assert(made[0].transform.quality == 33 &&
 	       made[1].transform.quality == 33);
 	assert(make("variant=raw") && made[0].transform.box.width_px == 0);
-	/* With a colon it is one of the query's own. */
+	/* With a colon it is defined by the query itself. */
 	assert(make("variant=thumb:w=7") &&
 	       made[0].transform.box.height_px == 0);
 }

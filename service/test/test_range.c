@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: a range is as RFC 9110 has it, never beyond the file, whatever the
- * numbers; what is no range that we read is as if there were none.
+ * Promises: a range is read as RFC 9110 defines it, and never goes beyond the
+ * file, whatever the numbers; a header that is not a range we support is
+ * ignored.
  */
 #include "service/http/images.c"
 

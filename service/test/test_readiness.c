@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Not ready comes before the first refusal, and goes when there is room again.
+ * The server is "not ready" before it refuses the first upload, and ready when
+ * there is room again.
  */
 #include "service/http/control.c"
 
@@ -68,7 +69,9 @@ static void test_memory_is_as_places(void)
 	assert(decide(true, &v) == READINESS_OK);
 }
 
-/* Of few slots the last one may be free. */
+/*
+ * If there are few slots, one may still be free when the server is not ready.
+ */
 static void test_few_slots_are_never_all_taken_while_ready(void)
 {
 	struct readiness_view v = idle();
@@ -94,7 +97,10 @@ static void test_a_refusal_is_remembered_for_a_while(void)
 	assert(decide(true, &v) == READINESS_OK);
 }
 
-/* The reading says nothing about slots: 3/4 of them are the limit. */
+/*
+ * A refusal does not make the server count as full: the limit stays at 3/4 of
+ * the slots.
+ */
 static void test_a_refusal_is_not_full(void)
 {
 	struct readiness_view v = idle();

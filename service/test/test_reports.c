@@ -2,8 +2,8 @@
 /*
  * Promises: requests that wait for the same kind of report share one, which is
  * not older than any of them; a report is followed by a pause of many times its
- * CPU time; a trace is made when the one before is dropped, few wait for it,
- * and not for ever; the end lets all go.
+ * CPU time; a trace is made when the one before was dropped; only few requests
+ * wait for it, and not for ever; reports_end() ends all waits.
  *
  * Connections are numbers here, and the test counts how often each is suspended
  * and resumed.

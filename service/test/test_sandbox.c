@@ -150,7 +150,7 @@ static int be_confined(void)
 	return 0;
 }
 
-/* Where nothing is to be opened, nothing can be. */
+/* Without folders, nothing can be opened. */
 static int be_confined_without_folders(void)
 {
 	int outside = count_events();

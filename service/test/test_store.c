@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: what is stored is read back, whole, also by the next who opens the
- * folder; the same twice is there once; a quota holds for what the disk gives;
- * damage is noticed, and mended by the next store_put(); nothing outside the
- * folder is reached; threads never see a part of an entry.  What is in the
- * spool stays until it is stored, has failed or is deleted, past a restart too.
+ * Promises: stored images are read back completely, even after the folder was
+ * closed and opened again; an image that is stored twice exists once; the quota
+ * counts the space on the disk; damage is noticed, and repaired by the next
+ * store_put(); nothing outside the folder is touched; threads never see an
+ * incomplete entry.  An upload in the spool stays there until it is stored, has
+ * failed or is deleted, even after a restart.
  */
 #include "service/store/store.h"
 
@@ -58,7 +59,7 @@ static void test_damaged_is_replaced(void)
 	run("rm aa/" ID_A "/*.jpg");
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	check_whole(s, ID_A);
-	/* As long as before. */
+	/* As many bytes as before. */
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	check_whole(s, ID_A);
@@ -70,7 +71,7 @@ static void test_damaged_is_replaced(void)
 	store_close(s);
 }
 
-/* Of files[0]. */
+/* The SHA-256 of files[0]. */
 static const char small_sha256[] =
 	"81db8ebbbbc69c6c6ad4a6aa92b76e0c08af547da236b9e2c9dbe1d8285a8130";
 static time_t later_s;
@@ -147,7 +148,7 @@ static void test_a_check_holds_until_the_file_changes(void)
 	assert(!store_is_checked(s, fd, small_sha256));
 	run("echo -n small >aa/" ID_A "/small.jpg");
 	assert(store_check(s, fd, small_sha256) == STORE_OK);
-	/* A disk may lose what nobody has changed. */
+	/* A disk may lose data of a file that nobody has changed. */
 	later_s = 3599;
 	assert(store_is_checked(s, fd, small_sha256));
 	later_s = 3601;
@@ -177,7 +178,7 @@ static void test_deleted_is_gone(void)
 	store_close(s);
 }
 
-/* What an entry takes, in an empty store. */
+/* The space that an entry takes in an empty store. */
 static uint64_t entry_bytes(void)
 {
 	struct store *s = open_store(0);
@@ -192,8 +193,8 @@ static uint64_t entry_bytes(void)
 }
 
 /*
- * Small files take blocks, so that their bytes would say next to nothing.  The
- * estimate has a block for the folder, which some file systems do not take.
+ * Small files take whole blocks, so counting their bytes would be useless.  The
+ * estimate has a block for the folder, which some file systems do not use.
  */
 static void test_quota_is_of_what_the_disk_gives(void)
 {
@@ -223,19 +224,22 @@ static void test_quota_of_what_was_there_before(void)
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_FULL);
 	assert(is_absent(s, ID_B));
-	/* What is there needs no room. */
+	/* An existing entry needs no more room. */
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	assert(stats_of(s).used_bytes == bytes);
 	store_close(s);
 
-	/* The count is made again. */
+	/* The space is counted again. */
 	s = open_store(4 * bytes);
 	assert(stats_of(s).used_bytes == bytes);
 	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_OK);
 	assert(stats_of(s).used_bytes == 2 * bytes);
 	store_close(s);
 
-	/* Less than is there: nothing new until some is deleted. */
+	/*
+	 * The quota is less than the existing entries: nothing new is stored
+	 * until some are deleted.
+	 */
 	s = open_store(quota);
 	assert(store_delete(s, ID_A) == STORE_OK);
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_FULL);
@@ -306,7 +310,7 @@ static void refuse(const char *path, const char *reason)
 
 #define LIST "find . -printf '%p %y %s %T@\\n' | sort"
 
-/* Above all: its tmp is not ours to clear. */
+/* Above all, a folder tmp/ in it is not emptied. */
 static void test_another_folder_is_left_alone(void)
 {
 	static const char *const makes[] = {
@@ -475,7 +479,10 @@ static void spool_both(struct spool *spool)
 	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
 }
 
-/* Uploads of one id share an entry, and none loses it by the other. */
+/*
+ * Uploads with one id share an entry; the end of one does not remove it for the
+ * other.
+ */
 static void test_spool_is_shared(void)
 {
 	struct store *s = open_store(1 << 20);
@@ -494,14 +501,14 @@ static void test_spool_is_shared(void)
 	assert(spool_finish(spool, &second, files, FILE_COUNT) ==
 	       STORE_NOT_FOUND);
 	check_whole(s, ID_A);
-	/* As after a DELETE, which is the last word. */
+	/* The same after a DELETE: the image is not stored again. */
 	spool_both(spool);
 	assert(spool_delete(spool, ID_A) == STORE_OK);
 	assert(spool_finish(spool, &first, files, FILE_COUNT) ==
 	       STORE_NOT_FOUND);
 	assert(is_absent(s, ID_A));
 	assert(spool_delete(spool, ID_A) == STORE_NOT_FOUND);
-	/* No client was told of this id. */
+	/* No client knows this id. */
 	spool_drop(spool, &second);
 	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
 	spool_drop(spool, &first);
@@ -528,13 +535,13 @@ static void test_spool_is_there_after_a_restart(void)
 
 	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
 	used = stats_of(s).used_bytes;
-	store_close(s); /* with the hold: nobody is left to end it */
+	store_close(s); /* the hold is never ended */
 	run("touch spool/other && mkdir spool/more");
 	s = open_store(1 << 20);
 	assert(stats_of(s).used_bytes == used && used > 0);
 	assert(stats_of(s).spool.waiting_count == 1);
 	assert(spool_list(store_spool(s), take_listed, &count) && count == 1);
-	/* One that was damaged is no obstacle to the next upload. */
+	/* A damaged entry does not prevent the next upload. */
 	run("printf bytez >spool/" ID_A "/upload.jpg");
 	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
 	run("test $(cat spool/" ID_A "/upload.jpg) = bytes");

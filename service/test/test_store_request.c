@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is tested of POST /v1/images:
+ * Promises about POST /v1/images:
  *
  * The list of accepted images: an image is found in it until it is stored or
  * has failed.  For the last ACCEPTED_FAILURES_MAX that failed, the list knows
@@ -48,7 +48,7 @@ bool __wrap_pipeline_send_task(struct pipeline *p, struct task *task)
 	return can_send;
 }
 
-/* Then a task writes nothing. */
+/* True: a task writes nothing. */
 bool __wrap_upload_is_made(const struct upload *u)
 {
 	(void)u;
@@ -82,7 +82,8 @@ static void test_stored_and_failed(void)
 	accepted_add(list, &b);
 	accepted_add(list, &c);
 	assert(find(1, &problem) == ACCEPTED_PENDING);
-	accepted_settle(list, &b, PROBLEM_STORE_FULL); /* of the middle */
+	/* End the one in the middle. */
+	accepted_settle(list, &b, PROBLEM_STORE_FULL);
 	assert(find(2, &problem) == ACCEPTED_FAILED &&
 	       problem == PROBLEM_STORE_FULL);
 	accepted_settle(list, &c, PROBLEM_NONE);

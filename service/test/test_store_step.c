@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of the last step: under every policy each upload that was made is
- * stored once, with all its results, before done(); one that failed, or that
- * nobody waits for by then, is not; why it was not stored comes out; stopping
- * waits for it.
+ * Promises of the last step: under every policy, each upload whose results were
+ * made is stored once, with all results, before done().  An upload that has
+ * failed, or whose client has disconnected by then, is not stored.  The reason
+ * why it was not stored is reported.  Stopping waits for the step.
  */
 #include "service/test/jobs.h"
 
@@ -14,7 +14,7 @@
 enum { UPLOADS = 12, VARIANTS = 3, STEPS = 4 };
 
 struct stored {
-	struct job job; /* first */
+	struct job job; /* first member */
 	_Atomic int decoded_count, stored_count, looked_count;
 	int gone_at; /* the step before which its client goes */
 	enum upload_end answer;
@@ -78,7 +78,7 @@ static struct upload *prepare_to_store(struct stored *s, size_t bytes,
 	return u;
 }
 
-/* Of twelve: three cannot be stored, three are cut short. */
+/* Of twelve uploads, three cannot be stored and three are truncated. */
 static void check_all(const struct policy *policy, const struct cores *cores)
 {
 	struct pipeline *p = start_with_store(policy, cores);

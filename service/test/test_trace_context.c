@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: a traceparent is read, or ignored, as W3C Trace Context (level 1)
- * says, by the cases of the standard's own tests and more; what is printed can
- * be read again; and no two spans are the same.
+ * says; this is tested with the cases of the standard's own tests and more.
+ * What is printed can be read again, and no two spans are the same.
  */
 #include "service/http/head.c"
 
@@ -27,7 +27,7 @@ static const char *const good[] = {
 	"00-" IDS "-03",
 	"00-" IDS "-09",
 	"00-" IDS "-ff",
-	/* Versions to come. */
+	/* Future versions of the standard. */
 	"cc-" IDS "-01",
 	"cc-" IDS "-01-what-the-future-will-be-like",
 	"cc-" IDS "-01-",
@@ -108,7 +108,9 @@ static void test_others_are_ignored(void)
 	assert(memcmp(&c, &before, sizeof(c)) == 0);
 }
 
-/* Of the flags, only whether the caller samples is passed on. */
+/*
+ * Of the flags, only the one that says whether the caller samples is passed on.
+ */
 static void test_what_is_printed_is_of_version_0(void)
 {
 	for (unsigned int flags = 0; flags <= 0xff; flags++) {

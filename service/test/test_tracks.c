@@ -6,7 +6,7 @@
  *
  * The pipeline has one lane with one worker, whose ring belongs to the test.
  */
-/* Its tracks are static. */
+/* For its static functions. */
 #include "service/report/trace.c"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ enum { SPANS_MAX = 3 * TRACE_SPANS };
 static struct {
 	struct span spans[SPANS_MAX];
 	uint64_t end;   /* how many were added */
-	uint64_t first; /* those before are overwritten */
+	uint64_t first; /* spans before this one are overwritten */
 } ring;
 
 uint32_t
@@ -189,7 +189,7 @@ static void test_first_is_what_there_is(void)
 	add(SPAN_EVENT, 0, 6, 40, 50);
 	add(SPAN_VISIT, 0, 1, 40, 50);
 	add(SPAN_EVENT, 3, 5, 50, 60);
-	add(SPAN_EVENT, 3, 6, 60, 70); /* in a visit under way */
+	add(SPAN_EVENT, 3, 6, 60, 70); /* in a visit that has not ended */
 	check_taken(&t, "v2 e25* v0 e06* e35 e36");
 	tracks_release(&t);
 }

@@ -46,7 +46,7 @@ void told_end(struct told *t)
 	stats_release(&t->stats);
 }
 
-/* None of them ends before all are sent: so some visits have many. */
+/* No upload ends before all are sent, so that some visits handle many. */
 static bool is_gone(const struct upload *u)
 {
 	(void)u;

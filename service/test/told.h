@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Told: a server, for tests of what is told of it live, and that as JSON.  What
- * is missing there ends the test.
+ * Told: a server for tests of the live reports, and these reports as JSON.  If
+ * a member is missing, the test fails.
  */
 #ifndef SERVICE_TEST_TOLD_H
 #define SERVICE_TEST_TOLD_H
@@ -10,7 +10,7 @@
 
 #include <cjson/cJSON.h>
 
-enum { UPLOADS = 16 /* at once */, TOLD_IN_FLIGHT = 3 };
+enum { UPLOADS = 16 /* uploads at the same time */, TOLD_IN_FLIGHT = 3 };
 
 /* The parts of a server that reports are made from. */
 struct told {

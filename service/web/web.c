@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The assembler includes each file, as C11 cannot.  CMakeLists.txt tells it the
- * folders to search: this one, and the one of files that the build makes.
+ * The assembler includes each file, because C11 cannot.  CMakeLists.txt gives
+ * it the folders to search: this one, and that of files that the build makes.
  */
 #define WEB_FILE(symbol, file, media_type)                                     \
 	extern const char web_##symbol[], web_##symbol##_end[];                \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Web: the files of the page that shows a running server, compiled in as they
- * lie in this folder.  To add one: a line in files.def.
+ * Web: the files of the page that shows a running server, compiled into the
+ * program unchanged.  To add a file, add a line to files.def.
  *
  * Threads    Any.
  */
@@ -12,13 +12,13 @@
 #include <stddef.h>
 
 struct web_file {
-	const char *name; /* as in this folder */
-	const char *type; /* its media type */
+	const char *name; /* name of the file in this folder */
+	const char *type; /* media type */
 	const char *bytes;
 	size_t count;
 };
 
-/* False: there is none of that name. */
+/* False: no file has that name. */
 bool web_find(const char *name, struct web_file *out);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum {
 	ADDRESS_BITS = 128,
-	IPV4_FIRST_BIT = 96, /* of ::ffff:a.b.c.d */
+	IPV4_FIRST_BIT = 96, /* where a.b.c.d begins in ::ffff:a.b.c.d */
 	SITE_BITS = 64,
 	ITEM_BYTES = 64,
 };
@@ -46,7 +46,10 @@ static bool is_same(const struct address *a, const struct address *b)
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
-/* *bits is how many bits it has.  False: `text` is no address. */
+/*
+ * *bits is the number of bits of the address: 32 or 128.  False: `text` is not
+ * an address.
+ */
 static bool read_address(struct address *to, const char *text, uint32_t *bits)
 {
 	struct in_addr four;
@@ -60,7 +63,7 @@ static bool read_address(struct address *to, const char *text, uint32_t *bits)
 	return inet_pton(AF_INET6, text, to->bytes) == 1;
 }
 
-/* False: it is no number of bits up to `most`. */
+/* False: `text` is not a number of bits up to `most`. */
 static bool read_bits(const char *text, uint32_t most, uint32_t *bits)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -71,7 +74,7 @@ static bool read_bits(const char *text, uint32_t most, uint32_t *bits)
 	return *bits <= most;
 }
 
-/* In the form that it was written in, such as 192.0.2.0/24. */
+/* Print the network as the user would write it, such as 192.0.2.0/24. */
 static void print_network(const struct address *a, uint32_t bits, bool is_four,
 			  char *text, size_t bytes)
 {
@@ -83,7 +86,7 @@ static void print_network(const struct address *a, uint32_t bits, bool is_four,
 	(void)snprintf(text, bytes, "%s/%u", address, bits);
 }
 
-/* `item` is cut at its slash. */
+/* Modifies `item`: a NUL replaces its slash. */
 static bool read_network(struct network *to, char *item,
 			 char why[NETWORKS_WHY_BYTES])
 {
@@ -160,7 +163,7 @@ static bool networks_contain(const struct networks *n, const struct address *a)
 		struct address network = *a;
 
 		clear_after(&network, in->bits);
-		/* ::/0 is all of IPv6, and nothing of IPv4. */
+		/* ::/0 contains all IPv6 addresses, but no IPv4 address. */
 		if (is_same(&network, &in->first) &&
 		    is_ipv4(a) == is_ipv4(&in->first))
 			return true;
@@ -171,7 +174,7 @@ static bool networks_contain(const struct networks *n, const struct address *a)
 /* An entry of the list. */
 struct site {
 	struct address address;
-	uint32_t count; /* of connections; 0: the entry is free */
+	uint32_t count; /* its connections; 0: the entry is free */
 };
 
 bool sites_init(struct sites *s, uint32_t connections_max,
@@ -188,7 +191,7 @@ void sites_release(struct sites *s)
 	free(s->list);
 }
 
-/* False: neither IPv4 nor IPv6. */
+/* False: the address is neither IPv4 nor IPv6. */
 static bool address_read(struct address *to, const struct sockaddr *from)
 {
 	if (from->sa_family == AF_INET) {
@@ -211,7 +214,7 @@ static struct address address_site(const struct address *a)
 	return site;
 }
 
-/* False: it has no site. */
+/* False: the address has no site. */
 static bool find_site_address(const struct sites *s,
 			      const struct sockaddr *from, struct address *site)
 {
@@ -224,7 +227,7 @@ static bool find_site_address(const struct sites *s,
 	return true;
 }
 
-/* The entry of the site, or one that is free. */
+/* The index of the site's entry, or of a free one. */
 static uint32_t find_site(const struct sites *s, const struct address *site)
 {
 	uint32_t unused = s->used_count;

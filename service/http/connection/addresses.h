@@ -3,9 +3,9 @@
  * Addresses of clients: lists of networks, such as
  * "127.0.0.0/8,::1,10.0.0.0/8", and how many connections come from each site.
  *
- * A site is what counts as one client: an IPv4 address, or a /64 of IPv6, as a
- * client usually has all addresses of one.  An IPv4 address is the same in both
- * forms: 192.0.2.1 and ::ffff:192.0.2.1.
+ * A site counts as one client: it is an IPv4 address, or a /64 network of IPv6,
+ * because a client usually has all addresses of a /64.  The two forms of an
+ * IPv4 address, 192.0.2.1 and ::ffff:192.0.2.1, are the same.
  */
 #ifndef SERVICE_ADDRESSES_H
 #define SERVICE_ADDRESSES_H
@@ -18,7 +18,10 @@
 
 enum { NETWORKS_MAX = 64, NETWORKS_WHY_BYTES = 192 };
 
-/* Of IPv6, in network order; of IPv4 as ::ffff:a.b.c.d. */
+/*
+ * An IPv6 address in network order; an IPv4 address is stored as
+ * ::ffff:a.b.c.d.
+ */
 struct address {
 	uint8_t bytes[16];
 };
@@ -27,14 +30,15 @@ struct networks {
 	uint32_t count;
 	struct network {
 		struct address first;
-		uint32_t bits; /* of the address, that the network has fixed */
+		/* Leading bits of the address that define the network. */
+		uint32_t bits;
 	} list[NETWORKS_MAX];
 };
 
 /*
  * Read a list of addresses and networks with commas between them; "none" is the
- * empty list.  False: `why` says what is wrong with which item, without a full
- * stop.
+ * empty list.  False: `why` names the item and what is wrong with it, without a
+ * full stop.
  */
 MUST_CHECK bool networks_read(struct networks *to, const char *text,
 			      char why[NETWORKS_WHY_BYTES]);
@@ -45,13 +49,18 @@ MUST_CHECK bool networks_read(struct networks *to, const char *text,
  * Threads    One at a time.
  */
 struct sites {
-	const struct networks *uncounted; /* whose connections have no site */
+	/* Connections from these have no site. */
+	const struct networks *uncounted;
 	uint32_t connections_max;
-	struct site *list;   /* connections_max of them */
-	uint32_t used_count; /* the rest of the list is free */
+	struct site *list; /* an array of connections_max */
+	/* The first free entry; all after it are free too. */
+	uint32_t used_count;
 };
 
-/* No site: an uncounted network, or neither IPv4 nor IPv6. */
+/*
+ * The address has no site: its network is not counted, or it is neither IPv4
+ * nor IPv6.
+ */
 enum { SITE_NONE = -1 };
 
 /* False: no memory.  `uncounted` must outlive it. */
@@ -62,11 +71,11 @@ void sites_release(struct sites *s);
 /* How many connections the site of this address has; 0 without a site. */
 uint32_t sites_count_from(const struct sites *s, const struct sockaddr *from);
 
-/* One more connection comes from there.  Returns its site. */
+/* Count a new connection from this address.  Returns its site. */
 int sites_enter(struct sites *s, const struct sockaddr *from);
 void sites_leave(struct sites *s, int site);
 
-/* The connections of a site; a connection without a site is alone. */
+/* The number of connections of a site; without a site it is 1. */
 uint32_t sites_count(const struct sites *s, int site);
 
 #endif

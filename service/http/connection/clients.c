@@ -9,11 +9,12 @@
  * The kernel counts the bytes of a transfer (TCP_INFO), so nothing has to be
  * done when bytes move: the thread below reads the count every window_ms.
  *
- * To close a connection for a new one is cheap if some connections have sent
- * nothing yet: they are in a list, oldest first, and one or two system calls
- * find one.  Otherwise all slots are looked at.  A system call is made only for
- * a client whose phase and times say that it may be slow.  If it turns out not
- * to be slow, it is skipped for a while (spared_until_ns).
+ * When a new connection needs the place of an old one, the search is cheap if
+ * some connections have sent nothing yet: these are in a list, oldest first,
+ * and one or two system calls find one.  Otherwise all slots are searched.  A
+ * system call is made only for a client that may be slow, judging from its
+ * phase and times.  If it turns out not to be slow, it is skipped for a while
+ * (spared_until_ns).
  */
 #include "service/http/connection/clients.h"
 
@@ -35,23 +36,25 @@
 
 enum {
 	LOOK_AGAIN_MS = 250,
-	/* A client is not evicted again for this time: after it was first
-	 * asked whether it reads; and while it is our turn. */
+	/*
+	 * A client is not considered for eviction for this time: after the
+	 * first check of whether it reads; and while it waits for us.
+	 */
 	SPARED_MS = 1000,
 	OUR_TURN_MS = 50,
-	PROGRESS_RATE = 1024, /* bytes per s, where there is no rate_min */
-	RATE_LOOKS = 4,       /* looks at the rate of a body, in a drain */
+	PROGRESS_RATE = 1024, /* bytes per s; used if there is no rate_min */
+	RATE_LOOKS = 4,       /* how often a drain checks the rate of a body */
 	KNOWN_RATE_MS = 1000, /* the rate of a body is known after this time */
 };
 
 static const uint64_t unknown_bytes = UINT64_MAX;
 
-/* First come, first out. */
+/* A queue: the first that comes is the first to leave. */
 TAILQ_HEAD(list, client);
 
 struct client {
 	struct clients *clients; /* NULL: the slot is free */
-	struct list *list;       /* that it is in; NULL: none */
+	struct list *list;       /* the list that contains it; NULL: none */
 	TAILQ_ENTRY(client) link;
 	int site; /* see addresses.h */
 	int fd;
@@ -62,26 +65,30 @@ struct client {
 	_Atomic enum client_refusal refusal; /* see client_receive() */
 	enum client_phase phase;
 	uint64_t since_ns;
-	uint64_t end_ns;                 /* when the watch looks at it */
-	bool was_late;                   /* at the last look */
-	uint64_t moved_bytes;            /* of a transfer, at the last look */
-	uint64_t body_bytes;             /* of the whole body; 0: not known */
-	uint64_t rated_bytes;            /* received_bytes at rated_ns */
-	uint64_t rated_ns, rate_look_ns; /* the last look at it, and the next */
+	/* When the watching thread checks the client. */
+	uint64_t end_ns;
+	bool was_late; /* at the last look */
+	/* Bytes of a transfer, at the last check. */
+	uint64_t moved_bytes;
+	uint64_t body_bytes;  /* of the whole body; 0: not known */
+	uint64_t rated_bytes; /* received_bytes at rated_ns */
+	/* The last and the next check of the rate. */
+	uint64_t rated_ns, rate_look_ns;
 	uint64_t request_count;
-	/* It is not evicted in its phase before this. */
+	/* In its present phase, the client is not evicted before this. */
 	uint64_t spared_until_ns;
-	_Atomic uint64_t received_bytes; /* of CLIENT_BODY */
-	uint64_t shown_bytes, shown_ns;  /* of a reply, at the first look */
+	_Atomic uint64_t received_bytes; /* bytes of the body, in CLIENT_BODY */
+	/* Of a reply: bytes and time of the first check. */
+	uint64_t shown_bytes, shown_ns;
 	/*
-	 * While it is held: the connection to resume, or the condition to
-	 * signal.
+	 * While the client is held: the connection to resume, or the condition
+	 * to signal.
 	 */
 	struct MHD_Connection *connection;
 	pthread_cond_t *turn;
 };
 
-/* Requests of a kind that wait for their turns. */
+/* The requests of one kind that wait for their turn. */
 struct gate {
 	struct list held;
 	uint64_t turn_ns; /* when the next one may go on */
@@ -90,16 +97,19 @@ struct gate {
 struct clients {
 	struct clients_config config;
 	pthread_t watch;
-	pthread_mutex_t lock;  /* of the members below */
-	pthread_cond_t sooner; /* wake_ns is earlier now, or it stops */
+	pthread_mutex_t lock; /* protects the members below */
+	/* wake_ns is earlier now, or the thread must stop. */
+	pthread_cond_t sooner;
 	bool stopping;
-	uint64_t wake_ns;      /* when the watch looks at all clients */
+	uint64_t wake_ns;      /* when the thread checks all clients */
 	uint64_t drain_end_ns; /* 0: no drain */
-	uint32_t rate_look_ms; /* between two looks at a body, in a drain */
-	uint32_t open_count;   /* clients that are not shut */
-	uint32_t taken_count;  /* slots in use */
-	struct list unused;    /* free slots */
-	struct list silent;    /* have not sent a byte, as far as known */
+	/* Between two checks of a body's rate, in a drain. */
+	uint32_t rate_look_ms;
+	uint32_t open_count;  /* clients that are not shut */
+	uint32_t taken_count; /* slots in use */
+	struct list unused;   /* free slots */
+	/* Clients that, as far as is known, have not sent a byte. */
+	struct list silent;
 	struct gate gates[CLIENT_TURNS];
 	struct clients_counts counts;
 	struct sites sites;
@@ -112,7 +122,7 @@ static void list_add(struct list *list, struct client *c)
 	TAILQ_INSERT_TAIL(list, c, link);
 }
 
-/* Remove it from the list that it is in, if any. */
+/* Remove the client from the list that contains it, if any. */
 static void list_remove(struct client *c)
 {
 	if (c->list != NULL)
@@ -136,7 +146,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* The end of a transfer's time, however many bytes move. */
+/* When a transfer's time ends, even if bytes still move. */
 static uint64_t transfer_end_ns(const struct client *c)
 {
 	return c->phase == CLIENT_BODY ?
@@ -144,7 +154,7 @@ static uint64_t transfer_end_ns(const struct client *c)
 		       WAIT_NEVER_NS;
 }
 
-/* When to look again at a transfer that goes on. */
+/* When to check a transfer again that goes on. */
 static uint64_t next_look_ns(const struct client *c, uint64_t now_ns)
 {
 	const struct clients_config *config = &c->clients->config;
@@ -181,9 +191,10 @@ static uint64_t first_look_ns(const struct client *c)
 }
 
 /*
- * Does the client wait for the connection's thread to read or to write?  If the
- * client has only ended its side, it does not: libmicrohttpd, which gets edge-
- * triggered events, does not notice an end that came with the last bytes.
+ * Does the client wait for the connection's thread to read or to write?  A
+ * client that has only ended its side does not count as waiting: libmicrohttpd,
+ * which uses edge-triggered events, does not notice an end that came together
+ * with the last bytes.
  */
 static bool is_our_turn(const struct client *c)
 {
@@ -241,8 +252,8 @@ static void send_refusal(struct client *c)
 }
 
 /*
- * Caller holds the lock.  Shut the socket down.  An idle client may have sent a
- * request in this moment: it is still read and answered.  If the client does
+ * Caller holds the lock.  Shut the socket down.  If an idle client has sent a
+ * request in this moment, it is still read and answered.  If the client does
  * not read its reply, the unread bytes are dropped from the kernel by a reset.
  */
 static void shut_client(struct client *c)
@@ -283,8 +294,8 @@ static void refuse_client(struct client *c, enum client_refusal refusal,
 }
 
 /*
- * In a drain: will the body be complete in time, at `slack` times its rate
- * since the last look?
+ * In a drain: will the body be complete in time if it goes on at `slack` times
+ * its rate since the last check?
  */
 static bool will_be_complete(const struct client *c, uint64_t now_ns,
 			     double slack)
@@ -300,8 +311,8 @@ static bool will_be_complete(const struct client *c, uint64_t now_ns,
 }
 
 /*
- * At the beginning of a drain: will the body be late at its mean rate until
- * now?
+ * At the beginning of a drain: will the body be late if it goes on at its mean
+ * rate?
  */
 static bool is_hopeless(const struct client *c, uint64_t now_ns)
 {
@@ -326,9 +337,9 @@ static void set_rate_look(struct client *c, uint64_t now_ns)
 }
 
 /*
- * Caller holds the lock, during a drain.  If this look is late, or received
- * bytes were not read yet, the rate is unknown, and the client gets another
- * look.
+ * Caller holds the lock, during a drain.  If this check is late, or received
+ * bytes were not read yet, the rate is unknown, and the client is checked
+ * again.
  */
 static void check_rate(struct client *c, uint64_t now_ns, bool in_time)
 {
@@ -344,10 +355,11 @@ static void check_rate(struct client *c, uint64_t now_ns, bool in_time)
 }
 
 /*
- * Caller holds the lock.  The client's time is over: does it get more time?  It
- * is refused only if it was late at two looks, and the second look was in time:
- * its last bytes may have been read and not yet processed, most likely when the
- * whole process has just been continued.
+ * Caller holds the lock.  The client's time is over: refuse it or give it more
+ * time.  It is refused only if it was late at two checks and the second check
+ * was in time.  The reason: its last bytes may have been read but not yet
+ * processed, above all when the whole process was stopped and has just been
+ * continued.
  */
 static void check_time(struct client *c, uint64_t now_ns, bool in_time)
 {
@@ -359,7 +371,8 @@ static void check_time(struct client *c, uint64_t now_ns, bool in_time)
 	c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
 	if (is_our_turn(c)) {
 		c->moved_bytes = unknown_bytes;
-		if (c->phase == CLIENT_STREAM) /* it waits for the next frame */
+		/* The client waits for the next frame. */
+		if (c->phase == CLIENT_STREAM)
 			c->end_ns = next_look_ns(c, now_ns);
 	} else if (is_transfer(c) && (c->moved_bytes == unknown_bytes ||
 				      moved - c->moved_bytes >= need)) {
@@ -392,7 +405,8 @@ static void check_client(struct client *c, uint64_t now_ns, bool in_time)
 /* The time that `bytes` may take. */
 static uint64_t transfer_ns(const struct clients *t, uint64_t bytes)
 {
-	const uint64_t most = UINT64_C(1) << 33; /* times 1e9: no overflow */
+	/* Times 1e9 does not overflow. */
+	const uint64_t most = UINT64_C(1) << 33;
 	uint64_t rate =
 		t->config.rate_min > 0 ? t->config.rate_min : PROGRESS_RATE;
 
@@ -423,7 +437,7 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 	return now_ns < end_ns;
 }
 
-/* May it be closed for a new connection? */
+/* May this client be closed for a new connection? */
 static bool may_evict(struct client *c, uint64_t now_ns)
 {
 	if (c->phase == CLIENT_HELD)
@@ -435,7 +449,7 @@ static bool may_evict(struct client *c, uint64_t now_ns)
 	return !is_transfer(c) || !makes_progress(c, now_ns);
 }
 
-/* Caller holds the lock.  Counts bytes that were read already, too. */
+/* Caller holds the lock.  Bytes that were already read count too. */
 static bool has_sent(const struct client *c)
 {
 	struct tcp_info info = { 0 };
@@ -446,8 +460,8 @@ static bool has_sent(const struct client *c)
 }
 
 /*
- * Caller holds the lock.  The oldest client before `before_ns` that sent
- * nothing; not `but`.  NULL: there is none.
+ * Caller holds the lock.  The oldest client from before `before_ns` that has
+ * sent nothing, except `but`.  NULL: there is none.
  */
 static struct client *find_silent(struct clients *t, const struct client *but,
 				  uint64_t before_ns)
@@ -466,7 +480,7 @@ static uint32_t connections_of(const struct client *c)
 	return sites_count(&c->clients->sites, c->site);
 }
 
-/* Is `a` closed before `b`, if both may be closed? */
+/* Should `a` be closed rather than `b`, if both may be closed? */
 static bool is_evicted_first(const struct client *a, const struct client *b)
 {
 	uint32_t of_a = connections_of(a), of_b = connections_of(b);
@@ -474,7 +488,10 @@ static bool is_evicted_first(const struct client *a, const struct client *b)
 	return of_a != of_b ? of_a > of_b : a->since_ns < b->since_ns;
 }
 
-/* Caller holds the lock.  NULL: all others make progress; never `but`. */
+/*
+ * Caller holds the lock.  The client to close, except `but`.  NULL: all others
+ * make progress.
+ */
 static struct client *find_slow(struct clients *t, const struct client *but,
 				uint64_t now_ns)
 {
@@ -494,7 +511,10 @@ static struct client *find_slow(struct clients *t, const struct client *but,
 	return found;
 }
 
-/* Caller holds the lock.  `but`, which is new, is not closed; may be NULL. */
+/*
+ * Caller holds the lock.  `but` is the new client, which is not closed; it may
+ * be NULL.
+ */
 static void evict_if_full(struct clients *t, const struct client *but)
 {
 	uint64_t fresh_ns = t->config.fresh_ms * NS_PER_MS;
@@ -600,8 +620,8 @@ void client_cut(struct client *c)
 
 /*
  * Caller holds the lock.  The last reply is sent: may the client still be
- * sending a request?  In CLIENT_HEAD, libmicrohttpd has refused the head by
- * itself.
+ * sending a request?  In CLIENT_HEAD, libmicrohttpd itself has refused the
+ * head.
  */
 static bool may_still_send(const struct client *c)
 {
@@ -657,8 +677,9 @@ void client_enter(struct client *c, enum client_phase phase)
 
 	(void)pthread_mutex_lock(&t->lock);
 	c->request_count += phase == CLIENT_HEAD;
-	list_remove(c); /* from those that have sent nothing */
-	if (c->is_shut && phase != CLIENT_IDLE) { /* one more request */
+	list_remove(c); /* from the list of clients that have sent nothing */
+	/* Another request has come after all. */
+	if (c->is_shut && phase != CLIENT_IDLE) {
 		c->is_shut = false;
 		t->open_count++;
 	}

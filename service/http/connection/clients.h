@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients: the open connections of a port, and how long each may take.
+ * Clients: the open connections of a port, and the time limits for each.
  *
  *	HEAD > BODY > WORK > REPLY (or STREAM) > IDLE > HEAD ...
  *	                \ HELD /
@@ -10,35 +10,35 @@
  *
  *	HEAD, IDLE   head_ms, idle_ms
  *	BODY         as long as rate_min bytes per s arrive; after body_ms, as
- *	             long as any bytes arrive (the upload's memory is given back
- *	             by then, or with the next bytes)
+ *	             long as any bytes arrive (the upload's memory is freed by
+ *	             then, or with the next bytes)
  *	REPLY        as long as rate_min bytes per s are acknowledged
  *	STREAM       a reply without an end: as long as the client reads some of
  *	             it in idle_ms
  *
  * A connection over its limit has its socket shut down; the connection's thread
- * then sees the end of the socket.  A client is not late while bytes of it wait
- * to be read, or while it waits for us to write: so no client is shut because
- * the process was stopped or had no CPU.
+ * then sees the end of the socket.  A client is not late while bytes that it
+ * has sent wait to be read, or while it waits for us to write.  So no client is
+ * shut down because the process was stopped or had no CPU.
  *
  * If there are more than `open_max` connections, one is closed for the new one.
- * It is the first that exists of:
+ * It is taken from the first of these groups that is not empty:
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
  *	2. connections without progress: first those of the site (addresses.h)
  *	   with the most connections, the longest in its phase first;
  *	3. connections that never sent a byte, oldest first.
  *
- * A connection makes progress in WORK, and in BODY and REPLY if the bytes that
- * it moved in this phase need, at rate_min, at least the time that has passed.
- * Such a connection is never closed for another.  HELD is no progress.
+ * A connection makes progress in WORK.  In BODY and REPLY it makes progress if
+ * its mean rate in this phase is at least rate_min.  In HELD it does not.  A
+ * connection that makes progress is never closed for another.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
  *
- * Ownership  A socket is its connection's.  It must be open from client_add()
- *            to client_remove().
- * Threads    Any, but for functions that say otherwise.  One thread of its own
+ * Ownership  A socket belongs to its connection.  It must be open from
+ *            client_add() to client_remove().
+ * Threads    Any, unless a function says otherwise.  One thread of this module
  *            sleeps until the next time limit.
  * Limits     `slots` clients, of which some may be closing.
  */
@@ -56,22 +56,22 @@ enum client_phase {
 	CLIENT_HEAD,   /* a new connection, or a request line was read */
 	CLIENT_BODY,   /* the head was read */
 	CLIENT_WORK,   /* the body was read */
-	CLIENT_HELD,   /* as WORK, but it waits for its turn: client_hold() */
+	CLIENT_HELD,   /* as WORK, but waits for its turn: client_hold() */
 	CLIENT_REPLY,  /* a reply is being sent */
 	CLIENT_STREAM, /* a reply without an end is being sent */
 	CLIENT_IDLE,   /* between two requests */
 	CLIENT_PHASES,
 };
 
-/* Why a client is refused whose request is not complete. */
+/* Why a client is refused before its request is complete. */
 enum client_refusal {
-	CLIENT_WELCOME, /* it is not refused */
+	CLIENT_WELCOME, /* the client is not refused */
 	CLIENT_TOO_SLOW,
 	CLIENT_STOPPING, /* its body would not be complete when a drain ends */
 	CLIENT_REFUSALS
 };
 
-/* Kinds of requests that must not come too often; each has its own turns. */
+/* Kinds of requests whose rate is limited; each kind has its own turns. */
 enum client_turn {
 	CLIENT_TURN_PROBE,
 	CLIENT_TURN_OTHER, /* reports, the page, paths that do not exist */
@@ -80,28 +80,31 @@ enum client_turn {
 
 struct clients_config {
 	uint32_t open_max;
-	uint32_t slots;           /* clients_slots(open_max) */
-	uint32_t fresh_ms;        /* for a new connection to send a byte */
-	uint32_t per_address_max; /* 0: any number */
-	struct networks trusted;  /* proxies */
+	uint32_t slots; /* clients_slots(open_max) */
+	/* Time in which a new connection should send a byte. */
+	uint32_t fresh_ms;
+	uint32_t per_address_max;           /* 0: any number */
+	struct networks trusted;            /* proxies */
 	uint32_t head_ms, body_ms, idle_ms; /* 0: no limit */
-	uint64_t rate_min;  /* of BODY and REPLY, bytes per s; 0: none */
+	uint64_t rate_min;  /* limit of BODY and REPLY, bytes per s; 0: none */
 	uint32_t window_ms; /* the rate is checked once in this time */
 	/*
-	 * One request of a kind may go on each turn_ms; after a time without
-	 * such requests, turns_at_once of them.  0: no request waits.
+	 * One request of a kind may go on each turn_ms; after a while without
+	 * such requests, turns_at_once may go on at once. 0: no request waits.
 	 */
 	uint32_t turn_ms[CLIENT_TURNS], turns_at_once;
 	/*
-	 * Whole replies to clients whose request is not complete; sent if its
-	 * request line was read.  They must outlive the clients.
+	 * Whole replies that refuse clients before their request is complete.
+	 * A reply is sent only if the request line was read.  The texts must
+	 * outlive the clients.
 	 */
 	const char *refusals[CLIENT_REFUSALS];
 };
 
 /* Since the start. */
 struct clients_counts {
-	uint64_t refused_count; /* their site had per_address_max */
+	/* Refused because their site had per_address_max connections. */
+	uint64_t refused_count;
 	uint64_t evicted_count; /* closed for a new connection */
 	uint64_t held_count;    /* requests that waited for their turn */
 };
@@ -109,7 +112,10 @@ struct clients_counts {
 struct client;
 struct clients;
 
-/* A connection that is being closed keeps its slot for a moment. */
+/*
+ * More than open_max, because a connection that is being closed keeps its slot
+ * for a moment.
+ */
 static inline uint32_t clients_slots(uint32_t open_max)
 {
 	return open_max + open_max / 16 + 16;
@@ -121,10 +127,16 @@ struct clients *clients_start(const struct clients_config *config);
 /* All clients have been removed.  NULL is fine. */
 void clients_stop(struct clients *t);
 
-/* May one more connection come from there?  False: it is counted as refused. */
+/*
+ * May one more connection come from this address?  False: the connection was
+ * counted as refused.
+ */
 bool clients_admit(struct clients *t, const struct sockaddr *from);
 
-/* In CLIENT_HEAD.  `is_plain`: without TLS, so we may write to the socket. */
+/*
+ * A new client, in CLIENT_HEAD.  `is_plain`: it has no TLS, so we may write to
+ * the socket.
+ */
 struct client *client_add(struct clients *t, int fd,
 			  const struct sockaddr *from, bool is_plain);
 
@@ -138,33 +150,36 @@ bool client_remove(struct client *c);
 void client_enter(struct client *c, enum client_phase phase);
 
 /*
- * In CLIENT_BODY: the body has `body_bytes`.  0: not known; then the drain has
- * no estimate of its end.
+ * In CLIENT_BODY: the body has `body_bytes`. 0: not known; then the drain
+ * cannot estimate when it ends.
  */
 void client_expect(struct client *c, uint64_t body_bytes);
 
 /*
- * More of the body was read.  If the result is not CLIENT_WELCOME, refuse the
- * request now.  By the connection's thread.
+ * More of the body was read.  If the result is not CLIENT_WELCOME, the caller
+ * must refuse the request now.  Called by the connection's thread.
  */
 enum client_refusal client_receive(struct client *c, uint64_t bytes);
 
 /*
  * In CLIENT_WORK: wait for a turn.  True: the request may go on, or
- * client_is_shut().  False: `connection` was suspended, in CLIENT_HELD, and is
- * resumed then.  `connection` NULL: it has a thread of its own, which waits
- * here.
+ * client_is_shut() is true.  False: `connection` was suspended; it is in
+ * CLIENT_HELD and is resumed when its turn comes.  If `connection` is NULL, the
+ * connection has a thread of its own, which waits here.
  */
 bool client_hold(struct client *c, enum client_turn kind,
 		 struct MHD_Connection *connection);
 
-/* Was it shut down, because of a time limit or for a new connection? */
+/* Was the client shut down, because of a time limit or for a new connection? */
 bool client_is_shut(const struct client *c);
 
-/* The refusal that it was sent then; CLIENT_WELCOME: none. */
+/*
+ * Which refusal the client was sent when it was shut down; CLIENT_WELCOME:
+ * none.
+ */
 enum client_refusal client_told(const struct client *c);
 
-/* Its last request is answered before all of it was read. */
+/* The client's last request is answered before all of it was read. */
 void client_cut(struct client *c);
 
 /*
@@ -178,15 +193,15 @@ uint32_t clients_excess(struct clients *t);
 
 void clients_read_counts(struct clients *t, struct clients_counts *out);
 
-/* No request waits for its turn from now on.  NULL is fine. */
+/* From now on no request waits for its turn.  `t` may be NULL. */
 void clients_end_holding(struct clients *t);
 
 /*
  * The server drains: bodies must be complete within `limit_ms`.  A body that
- * has been arriving for a second, and would need more than twice the limit at
- * its rate, is refused at once.  Then, four times within the limit, each body
- * is refused that would not be complete in time at its rate since the last
- * look. 0: refuse all bodies that are not complete.
+ * has been arriving for at least a second and would need more than twice the
+ * limit at its rate is refused at once.  After that, bodies are checked four
+ * times within the limit: a body is refused if it would not be complete in time
+ * at its rate since the last check. 0: refuse all bodies that are not complete.
  */
 void clients_drain(struct clients *t, uint32_t limit_ms);
 

@@ -11,18 +11,18 @@
 
 #include <gnutls/gnutls.h>
 
-/* How far a head has been read; 0: there is none, and nothing is changed. */
+/* How far a head has been read; 0: not in a head, so nothing is changed. */
 typedef uint8_t input_state;
 
 /* States of a head.  IN_NAME + n: n characters of the name are as in `name`. */
 enum {
 	NO_HEAD,
-	FIRST_LINE,   /* or empty lines before it */
+	FIRST_LINE,   /* in the request line, or in empty lines before it */
 	OTHER_LINE,   /* another header */
 	EMPTY_LINE,   /* its CR was read */
 	BEFORE_VALUE, /* after the colon */
 	IN_VALUE,
-	AFTER_VALUE, /* in white space, which is removed */
+	AFTER_VALUE, /* in white space after the value; it is removed */
 	IN_NAME,
 };
 
@@ -38,12 +38,13 @@ struct level {
 	_Atomic uint64_t count; /* bytes passed on since the head began */
 };
 
-/* Two for each descriptor, as GnuTLS calls recv(), too. */
+/* Two levels for each descriptor, because GnuTLS calls recv() too. */
 static struct {
 	struct level plain, secure;
 } levels[FDS];
 
-static const uint64_t lost = UINT64_MAX / 2; /* equals no request's size */
+/* A value that no request's size has. */
+static const uint64_t lost = UINT64_MAX / 2;
 
 static bool is_blank(char c)
 {
@@ -55,7 +56,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* In the name of a header; `c` is no line feed. */
+/* The next state in the name of a header; `c` is not a line feed. */
 static input_state next_state_in_name(input_state state, char c)
 {
 	size_t at = state - IN_NAME;
@@ -86,9 +87,10 @@ static input_state next_state(input_state state, char c)
 }
 
 /*
- * Returns how many of the `count` bytes are left.  If something else than the
- * end of the line follows the white space, the head must stay invalid: a space
- * is put back, in place of the next character if there is no room.
+ * Returns how many of the `count` bytes are left.  If the white space is
+ * followed by something other than the end of the line, the head must stay
+ * invalid: a space is put back; if there is no room for it, it replaces the
+ * next character.
  */
 static size_t input_trim(input_state *state, char *bytes, size_t count)
 {
@@ -149,7 +151,7 @@ void input_end(int fd)
 	set_level(&levels[fd].secure, NO_HEAD, lost);
 }
 
-/* Returns how many bytes are left; 0: read once more. */
+/* Returns how many bytes are left; 0: the caller must read again. */
 static ssize_t trim_level(struct level *level, void *bytes, ssize_t count)
 {
 	input_state state =

@@ -4,7 +4,7 @@
  *
  * The dynamic linker prefers the functions of a program to those of shared
  * libraries, so libmicrohttpd calls these instead.  Version 0.9.75 has no hook
- * for what it reads or accepts.
+ * for reading or accepting.
  *
  * recv(), gnutls_record_recv()
  *	White space may follow the value of a Content-Length; it is not a part
@@ -16,10 +16,9 @@
  *	a client has sent the beginning of a request together with the request
  *	before, nothing is changed on its connection from then on.
  *
- * accept4()
- *	If there is no descriptor or memory for a connection, it sleeps for
- *	20 ms.  Otherwise libmicrohttpd would try again at once, and use a whole
- *	core as long as a client waits.
+ * accept4() If there is no descriptor or memory for a connection, it sleeps for
+ *	20 ms.  Without this, libmicrohttpd would try again at once, and use a
+ *	whole core as long as a client waits.
  *
  * The functions below tell recv() where a head begins.
  *
@@ -34,7 +33,10 @@
 /* A connection was accepted.  `is_plain`: without TLS. */
 void input_begin(int fd, bool is_plain);
 
-/* A request of `bytes`, with its head, is over; the next one may begin. */
+/*
+ * A request is over; it had `bytes`, head and body together.  The next one may
+ * begin.
+ */
 void input_begin_next(int fd, bool is_plain, uint64_t bytes);
 
 /* The connection ends, or it is not known where its next head begins. */

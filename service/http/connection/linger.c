@@ -28,20 +28,20 @@ struct slot {
 	int fd;              /* -1: free */
 	uint64_t begin_ns;   /* when it was added */
 	uint64_t last_ns;    /* when bytes arrived */
-	uint64_t bytes_left; /* that it may still send */
+	uint64_t bytes_left; /* how many bytes the client may still send */
 };
 
 struct linger_list {
 	struct linger_config config;
 	int epoll_fd, wake_fd;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the members below */
+	pthread_mutex_t lock; /* protects the members below */
 	bool stopping;
 	uint32_t count; /* slots in use */
 	struct slot slots[];
 };
 
-/* Caller holds the lock.  Closing removes it from the epoll set. */
+/* Caller holds the lock.  Closing the socket removes it from the epoll set. */
 static void close_slot(struct linger_list *l, struct slot *s)
 {
 	(void)close(s->fd);
@@ -100,7 +100,8 @@ bool linger_add(struct linger_list *l, int fd)
 
 	if (own_fd < 0)
 		return false;
-	(void)shutdown(own_fd, SHUT_WR); /* with TLS, libmicrohttpd does not */
+	/* With TLS, libmicrohttpd does not do this. */
+	(void)shutdown(own_fd, SHUT_WR);
 	(void)pthread_mutex_lock(&l->lock);
 
 	struct slot *s = take_slot(l);
@@ -116,7 +117,7 @@ bool linger_add(struct linger_list *l, int fd)
 				    .last_ns = now_ns,
 				    .bytes_left = l->config.bytes_max };
 		l->count++;
-		/* The thread sleeps without a limit while there are none. */
+		/* Without sockets the thread sleeps for ever, so wake it. */
 		if (l->count == 1)
 			wake_thread(l);
 	} else {
@@ -142,7 +143,7 @@ static void discard_input(struct linger_list *l, struct slot *s)
 	static char piece[PIECE_BYTES]; /* never written to */
 	ssize_t bytes;
 
-	/* The event may be of a socket that had this slot before. */
+	/* The event may belong to a socket that had this slot before. */
 	if (s->fd < 0)
 		return;
 	bytes = recv(s->fd, piece, sizeof(piece), MSG_DONTWAIT | MSG_TRUNC);
@@ -183,7 +184,10 @@ static void handle_events(struct linger_list *l,
 			(void)!read(l->wake_fd, &wakes, sizeof(wakes));
 			continue;
 		}
-		/* Not held for all events, so that others can add sockets. */
+		/*
+		 * The lock is taken for each event, so that other threads can
+		 * add sockets in between.
+		 */
 		(void)pthread_mutex_lock(&l->lock);
 		discard_input(l, &l->slots[index]);
 		(void)pthread_mutex_unlock(&l->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linger: sockets that are closed late, so that the client can read its reply.
+ * Linger: closes sockets late, so that the client can read its reply.
  *
  * A request may be answered before all of it has arrived, for example because
  * its body is too large.  If the socket was closed then, the kernel would reset
@@ -15,10 +15,10 @@
  *	bytes_max have arrived since linger_add()
  *
  * Ownership  linger_add() duplicates the descriptor; the caller closes its own.
- * Threads    linger_start() and linger_stop(): one; the rest: any, in between.
- *            One thread of its own serves all sockets, and sleeps while there
- *            are none.
- * Limits     count_max sockets; for one more, the oldest is closed.
+ * Threads    One thread calls linger_start() and linger_stop(); any thread may
+ *            call the others in between.  One thread of this module serves all
+ *            sockets, and sleeps while there are none.
+ * Limits     count_max sockets; if one more comes, the oldest is closed.
  */
 #ifndef SERVICE_LINGER_H
 #define SERVICE_LINGER_H

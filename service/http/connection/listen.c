@@ -11,14 +11,17 @@
 
 enum { HOST_BYTES = 256, BACKLOG = 1024 };
 
-/* getaddrinfo() would take names, too, and cut numbers to 16 bits. */
+/* getaddrinfo() would also accept names, and cut numbers to 16 bits. */
 static bool is_port(const char *text)
 {
 	return text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 5 &&
 	       atoi(text) <= 65535;
 }
 
-/* "host:port", "[host]:port" or ":port".  False: it is none of these. */
+/*
+ * Split "host:port", "[host]:port" or ":port".  False: the address has none of
+ * these forms.
+ */
 static bool split_address(const char *address, char host[HOST_BYTES],
 			  const char **service, const char **why)
 {
@@ -60,7 +63,7 @@ static uint16_t port_of(int fd)
 	return ntohs(((struct sockaddr_in *)&at)->sin_port);
 }
 
-/* A socket on all addresses of IPv6 is for IPv4, too. */
+/* A socket on all addresses of IPv6 also serves IPv4. */
 static bool set_socket_options(int fd, const struct sockaddr *address)
 {
 	int on = 1, off = 0;
@@ -94,7 +97,10 @@ static int try_listen(const struct addrinfo *info)
 	return -1;
 }
 
-/* LISTEN_OK: *found is for freeaddrinfo().  Otherwise *why says why not. */
+/*
+ * LISTEN_OK: the caller frees *found by freeaddrinfo().  Otherwise *why is the
+ * reason.
+ */
 static enum listen_result
 resolve_address(const char *address, struct addrinfo **found, const char **why)
 {
@@ -164,7 +170,7 @@ enum listen_result listen_on(const char *address, int *fd, uint16_t *port,
 
 	if (result != LISTEN_OK)
 		return result;
-	/* On all addresses, the socket of IPv6 is for both families. */
+	/* If the host is empty, the socket of IPv6 serves both families. */
 	first = address[0] == ':' ? AF_INET6 : found->ai_family;
 	errno = EAFNOSUPPORT;
 	*fd = listen_first(found, first);

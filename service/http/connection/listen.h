@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is it written as above?  False: *why says why not. */
+/* Does the address have one of these forms?  False: *why is the reason. */
 bool listen_check(const char *address, const char **why);
 
 /*
@@ -21,9 +21,11 @@ bool listen_is_local(const char *address);
 
 enum listen_result {
 	LISTEN_OK,
-	LISTEN_BAD_ADDRESS, /* another try will fail, too */
-	/* Another try may succeed: the address is in use or not up yet, or
-	 * there was no memory. */
+	LISTEN_BAD_ADDRESS, /* another attempt will fail too */
+	/*
+	 * Another attempt may succeed: the address is in use or not up yet, or
+	 * there was no memory.
+	 */
 	LISTEN_FAILED,
 };
 

@@ -15,9 +15,9 @@
 #include <gnutls/x509.h>
 
 /*
- * GnuTLS uses a pair until its handshake is over, and does not say when that
- * is. A handshake takes less than --header-timeout, which is an hour at most;
- * in fact it takes some milliseconds.
+ * GnuTLS uses a pair until the handshake is over, and does not report that end.
+ * A handshake takes some milliseconds, and never longer than --header-timeout,
+ * which is an hour at most.
  */
 #define KEPT_NS (UINT64_C(3600) * 1000000000)
 
@@ -55,7 +55,7 @@ static int check_certificate(char *text)
 	return err < 0 ? err : 0;
 }
 
-/* Do they belong together? */
+/* Do certificate and key belong together? */
 static int check_pair(const struct tls *tls)
 {
 	gnutls_datum_t certificate = datum_of(tls->certificate);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS: a certificate and its private key, as PEM, which are checked before they
- * are used, and can be replaced for new connections; and writing to a
+ * TLS: a certificate and its private key, as PEM.  They are checked before they
+ * are used, and can be replaced for new connections.  Also writes to a TLS
  * connection, which only GnuTLS can do.
  *
- * Threads    tls_serve() and tls_stop(): one; the callback: any, at once.
+ * Threads    One thread calls tls_serve() and tls_stop(); any number may call
+ *            the callback at the same time.
  */
 #ifndef SERVICE_TLS_H
 #define SERVICE_TLS_H
@@ -22,8 +23,8 @@ struct tls {
 };
 
 /*
- * Read both files.  False: *wrong is the path of the one that cannot be used,
- * *why says why, and `tls` is empty.
+ * Read both files.  False: *wrong is the path of the file that cannot be used,
+ * *why the reason, and `tls` is empty.
  */
 MUST_CHECK bool tls_load(struct tls *tls, const char *certificate,
 			 const char *key, const char **wrong, const char **why);
@@ -33,8 +34,8 @@ void tls_release(struct tls *tls);
 
 /*
  * From now on new connections get this certificate; open ones keep theirs.  The
- * texts are copied.  False: they cannot be used, as *why says, or there is no
- * memory; then nothing changes.
+ * texts are copied.  False: they cannot be used, or there is no memory; *why is
+ * the reason, and nothing has changed.
  */
 MUST_CHECK bool tls_serve(const char *certificate, const char *key,
 			  const char **why);
@@ -43,12 +44,12 @@ MUST_CHECK bool tls_serve(const char *certificate, const char *key,
 void *tls_callback(void);
 
 /*
- * Write to a gnutls_session_t as much of the text as it takes at once.  By the
- * thread that reads it.
+ * Write as much of the text to a gnutls_session_t as it takes at once.  Called
+ * by the thread that reads from it.
  */
 void tls_send(void *session, const char *text);
 
-/* There are no connections any more. */
+/* Call it when there are no connections any more. */
 void tls_stop(void);
 
 #endif

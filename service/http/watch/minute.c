@@ -89,7 +89,7 @@ static const struct minute_slot *find_slot(const struct minute *m,
 	return slot->second == second ? slot : NULL;
 }
 
-/* The cores used between the two; < 0: not known. */
+/* The cores used between two readings; < 0: not known. */
 static double cores_used(const struct minute_gauges *from,
 			 const struct minute_gauges *to)
 {

@@ -5,12 +5,12 @@
  *
  *	each reply to an upload -> [second] [second] ... -> /v1/live
  *
- * Replies write it, so nothing is done while nothing happens, and a new viewer
- * sees the minute before.  A second without a reply to an upload and without a
- * reader has no entry.
+ * Entries are written when replies are sent, so an idle server does nothing,
+ * and a new viewer sees the last minute.  A second without a reply to an upload
+ * and without a reader has no entry.
  *
- * Threads    minute_init() and _release(): one, before and after the rest.
- *            The rest: any, at once.
+ * Threads    One thread calls minute_init() before, and minute_release() after
+ *            all others.  Any number may call the others at the same time.
  * Memory     about 190 KB.
  * Units      A second is a number: whole seconds of CLOCK_MONOTONIC.
  */
@@ -26,7 +26,11 @@
 enum {
 	MINUTE_SECONDS = 60,
 	MINUTE_RECENT_SECONDS = 5,
-	MINUTE_KEPT = 64, /* one more for seconds that begin, end or are read */
+	/*
+	 * A few more than a minute, for seconds that begin, end or are being
+	 * read.
+	 */
+	MINUTE_KEPT = 64,
 };
 
 /* Replies to uploads, by status. */
@@ -52,14 +56,13 @@ struct minute_second {
 	struct minute_replies replies;
 	struct histogram_copy times;
 	uint64_t time_ns_max;
-	struct minute_gauges gauges; /* early in the second */
+	struct minute_gauges gauges; /* read early in the second */
 	/* CPU seconds per second, until the next second; < 0: not known. */
 	double cores;
 };
 
 /*
- * The last MINUTE_RECENT_SECONDS, and the part of the current second that is
- * over.
+ * Counts of the last MINUTE_RECENT_SECONDS and of the current second until now.
  */
 struct minute_recent {
 	double duration_s; /* 0: it has just begun */
@@ -87,14 +90,17 @@ void minute_init(struct minute *m, minute_gauges_fn *read_gauges, void *arg,
 		 uint64_t now_ns);
 void minute_release(struct minute *m);
 
-/* An upload was answered with `status`, `took_ns` after its head. */
+/* Count an upload that was answered with `status`, `took_ns` after its head. */
 void minute_count(struct minute *m, uint64_t now_ns, unsigned int status,
 		  uint64_t took_ns);
 
-/* Read the gauges of this second, if that was not done. */
+/* Read the gauges of this second, if they were not read yet. */
 void minute_look(struct minute *m, uint64_t now_ns);
 
-/* The first of the last `count` complete seconds, but not before the start. */
+/*
+ * The first of the last `count` complete seconds; not before the server's
+ * start.
+ */
 uint64_t minute_first(const struct minute *m, uint64_t now_ns, uint32_t count);
 
 /* False: the second has no entry, or no longer has one. */

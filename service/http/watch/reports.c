@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lock for all, which is not held while a report is made.  A connection is
- * suspended and resumed with the lock held, so that it is resumed exactly once,
- * and not before it was suspended.
+ * One lock protects everything; it is not held while a report is made.  A
+ * connection is suspended and resumed with the lock held, so that it is resumed
+ * exactly once, and not before it was suspended.
  */
 #include "service/http/watch/reports.h"
 
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAUSES = 99 }; /* times the CPU time of the report */
+enum { PAUSES = 99 }; /* the pause after a report, in units of its CPU time */
 
-/* The requests that wait for a kind, first come, first served. */
+/* The requests that wait for one kind of report, first come, first served. */
 struct kind {
 	STAILQ_HEAD(, report_wait) waits;
 	uint32_t count;
@@ -27,12 +27,13 @@ struct reports {
 	reports_make_fn *make;
 	void *arg;
 	pthread_t maker;
-	pthread_mutex_t lock;   /* of the members below */
-	pthread_cond_t changed; /* a new request, a trace is sent, the end */
-	pthread_cond_t made;    /* is_making is false */
+	pthread_mutex_t lock; /* of the members below */
+	/* A new request, a trace that was sent, or the end. */
+	pthread_cond_t changed;
+	pthread_cond_t made; /* is_making is false */
 	bool is_hurried, is_ended, is_stopping;
 	bool is_making;
-	bool has_trace; /* that is not dropped yet */
+	bool has_trace; /* a trace was made and not dropped yet */
 	struct kind kinds[REPORT_KINDS];
 };
 
@@ -42,7 +43,7 @@ static void kind_add(struct kind *k, struct report_wait *w)
 	k->count++;
 }
 
-/* Remove the first.  NULL: there is none. */
+/* Remove the first request.  NULL: there is none. */
 static struct report_wait *kind_take(struct kind *k)
 {
 	struct report_wait *w = STAILQ_FIRST(&k->waits);
@@ -71,7 +72,7 @@ static void end_wait(struct report_wait *w, enum report_state state)
 		(void)pthread_cond_signal(w->changed);
 }
 
-/* NULL: no memory; `text` stays the caller's. */
+/* NULL: no memory, and `text` still belongs to the caller. */
 static struct report_result *result_new(struct reports *all,
 					enum report_kind kind, char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports: texts about the server, made by a thread of their own, so that the
+ * Reports: texts about the server.  A separate thread makes them, so that the
  * thread that serves connections does not wait for them.
  *
  *	reports_ask() -> connection suspended -> make() -> connection resumed
@@ -8,17 +8,19 @@
  * After a report that took t of CPU time, the next one of its kind begins 99 t
  * later, or after REPORTS_PAUSE_MS if that is sooner.  So each kind takes 1 %
  * of a core, however often it is asked for.  Requests of one kind that wait at
- * the same time share one report, which is never older than any of them.  A
- * trace is for one request, because each asks for its own time span, and it is
- * large: the next trace is made when the last one has been sent.
+ * the same time share one report, which is made after the last of them came.  A
+ * trace is not shared, because each request asks for its own time span.  Traces
+ * are large, so the next trace is made only when the last one has been sent.
  *
- * Ownership  A struct report_wait is the caller's, and must stay where it is
- *            while its state is REPORT_WAITS.  A result is freed by the last
- *            report_drop() of it.
- * Threads    reports_ask(), report_drop(): any, at once.  The rest: one.  The
+ * Ownership  The caller owns a struct report_wait, which must not move in
+ *            memory while its state is REPORT_WAITS.  The last report_drop() of
+ *            a result frees it.
+ * Threads    Any number of threads may call reports_ask() and report_drop() at
+ *            the same time; one thread calls the others.  The reports' own
  *            thread sleeps while no request waits.
- * Limits     REPORTS_TRACES_MAX requests for traces wait, each for up to
- *            REPORTS_WAIT_MS; of other kinds, any number (see client_hold()).
+ * Limits     At most REPORTS_TRACES_MAX requests for traces wait, each for up
+ *            to REPORTS_WAIT_MS.  Any number may wait for other kinds (see
+ *            client_hold()).
  */
 #ifndef SERVICE_REPORTS_H
 #define SERVICE_REPORTS_H
@@ -51,7 +53,7 @@ enum report_kind {
 
 struct report_query {
 	enum report_kind kind;
-	uint64_t since_ns, until_ns; /* of a trace */
+	uint64_t since_ns, until_ns; /* time span of a trace */
 };
 
 enum report_state {
@@ -59,7 +61,8 @@ enum report_state {
 	REPORT_WAITS,
 	REPORT_MADE,
 	REPORT_NO_MEMORY,
-	REPORT_BUSY,  /* too many wait for a trace, or this one too long */
+	/* Too many wait for a trace, or this one has waited too long. */
+	REPORT_BUSY,
 	REPORT_ENDED, /* the server stops */
 };
 
@@ -74,24 +77,28 @@ struct report_result {
 struct report_wait {
 	struct report_query query;    /* set by the caller */
 	enum report_state state;      /* REPORT_NEW at first */
-	struct report_result *result; /* of REPORT_MADE; else NULL */
-	/* While it waits. */
+	struct report_result *result; /* if REPORT_MADE; otherwise NULL */
+	/* Used while it waits. */
 	STAILQ_ENTRY(report_wait) link;
 	struct MHD_Connection *connection;
 	pthread_cond_t *changed;
 	uint64_t asked_ns;
 };
 
-/* A text to be free()d; NULL: no memory.  Called by the thread alone. */
+/*
+ * Makes a text, to be freed by free(); NULL: no memory.  Called only by the
+ * reports' thread.
+ */
 typedef char *reports_make_fn(void *arg, const struct report_query *query);
 
 /* NULL: no memory, or no thread. */
 struct reports *reports_start(reports_make_fn *make, void *arg);
 
 /*
- * True: w->state says how it ended.  False: `connection` was suspended, and is
- * resumed when it has ended.  `connection` NULL: it has a thread of its own,
- * which waits here.
+ * Ask for a report.  True: the wait has ended, and w->state says how.  False:
+ * `connection` was suspended, and is resumed when the wait has ended.  If
+ * `connection` is NULL, the connection has a thread of its own, which waits
+ * here.
  */
 bool reports_ask(struct reports *all, struct report_wait *w,
 		 struct MHD_Connection *connection);
@@ -99,7 +106,7 @@ bool reports_ask(struct reports *all, struct report_wait *w,
 /* The reason why there is no report; PROBLEM_NONE: there is one. */
 enum problem report_problem(const struct report_wait *w);
 
-/* NULL is fine.  Also as a MHD_ContentReaderFreeCallback. */
+/* `result` may be NULL.  Can be used as a MHD_ContentReaderFreeCallback. */
 void report_drop(void *result);
 
 /* The server drains: make reports at once, and let no trace wait. */
@@ -110,7 +117,7 @@ void reports_hurry(struct reports *all);
  */
 void reports_end(struct reports *all);
 
-/* All results have been dropped.  NULL is fine. */
+/* Call it when all results have been dropped.  `all` may be NULL. */
 void reports_stop(struct reports *all);
 
 #endif

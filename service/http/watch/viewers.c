@@ -7,10 +7,11 @@
  *	read     by libmicrohttpd, whenever it can write more
  *	release  the client is gone, or the server stops
  *
- * One lock for all, which is not held while a frame is made.  A connection is
- * suspended and resumed with the lock held, so that it is resumed exactly once
- * each time, and not before it was suspended.  A suspended connection does not
- * notice that its client is gone; the next frame does.
+ * One lock protects everything; it is not held while a frame is made.  A
+ * connection is suspended and resumed with the lock held, so that it is resumed
+ * exactly once each time, and not before it was suspended.  A suspended
+ * connection does not notice that its client has disconnected; this is noticed
+ * when the next frame is written.
  */
 #include "service/http/request.h"
 #include "service/http/watch/viewers.h"
@@ -37,7 +38,9 @@ enum viewers_entry {
 	VIEWERS_NO_MEMORY,
 };
 
-/* A text, and how many viewers (and `newest`) hold it. */
+/*
+ * A text, and the number of references to it: from viewers, and from `newest`.
+ */
 struct message {
 	uint32_t holder_count;
 	size_t bytes;
@@ -48,10 +51,13 @@ struct viewer {
 	struct viewers *all; /* NULL: the slot is free */
 	struct MHD_Connection *connection;
 	bool is_suspended;
-	/* being read; NULL: the last one was read completely */
+	/*
+	 * the message that is being read; NULL: the last one was read
+	 * completely
+	 */
 	struct message *message;
-	size_t read_bytes;   /* of `message` */
-	uint64_t seen_count; /* made_count at its last frame */
+	size_t read_bytes;   /* bytes of `message` that were read */
+	uint64_t seen_count; /* made_count when it got its last frame */
 };
 
 struct viewers {
@@ -59,13 +65,14 @@ struct viewers {
 	void *arg;
 	pthread_t maker;
 	pthread_mutex_t lock;  /* of the members below */
-	pthread_cond_t wanted; /* a viewer has come, or it stops */
-	pthread_cond_t made;   /* there is a frame, or the end */
+	pthread_cond_t wanted; /* a viewer has come, or the server stops */
+	pthread_cond_t made;   /* there is a new frame, or the end */
 	bool is_ended, is_stopping;
 	uint32_t viewer_count;
 	uint64_t made_count;
-	uint64_t next_ns;       /* when the next frame is due */
-	struct message *newest; /* NULL: none, or there are no viewers */
+	uint64_t next_ns; /* when the next frame is due */
+	/* The newest frame; NULL: none, or no viewers. */
+	struct message *newest;
 	struct viewer slots[VIEWERS_MAX];
 };
 
@@ -88,7 +95,10 @@ static void message_drop(struct message *m)
 	free(m);
 }
 
-/* Caller holds the lock.  There is a frame to read, or the end. */
+/*
+ * Caller holds the lock.  Wake all viewers: there is a frame to read, or the
+ * end.
+ */
 static void wake_all(struct viewers *all)
 {
 	for (uint32_t i = 0; i < VIEWERS_MAX; i++) {
@@ -143,7 +153,10 @@ static void make_frames(struct viewers *all)
 		if (make_frame(all, is_first))
 			is_first = false;
 		all->next_ns += interval_ns;
-		/* There were no viewers, or the process had no CPU. */
+		/*
+		 * True if there were no viewers for a while, or the process had
+		 * no CPU.
+		 */
 		if (all->next_ns <= now_ns)
 			all->next_ns = now_ns + interval_ns;
 	}
@@ -214,9 +227,10 @@ static enum viewers_entry enter_viewer(struct viewers *all,
 }
 
 /*
- * `hello` is freed with the viewer; if it cannot enter, it is the caller's.
- * `connection` is suspended while there is nothing to read; NULL: it has a
- * thread of its own, which waits.
+ * `hello` is freed with the viewer; if the viewer is not admitted, `hello`
+ * still belongs to the caller.  `connection` is suspended while there is
+ * nothing to read; if it is NULL, the connection has a thread of its own, which
+ * waits.
  */
 static enum viewers_entry viewer_add(struct viewers *all, char *hello,
 				     struct MHD_Connection *connection,
@@ -288,8 +302,9 @@ static ssize_t copy_message(struct viewer *v, char *to, size_t bytes_max)
 }
 
 /*
- * From the connection's callback: copy what comes next, at most `bytes_max`.
- * 0: nothing, and the connection is suspended until there is; -1: the end.
+ * Called by the connection's callback: copy the next bytes, at most
+ * `bytes_max`. 0: there are none, and the connection is suspended until there
+ * are; -1: the end.
  */
 static ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
 {
@@ -353,7 +368,7 @@ void viewers_stop(struct viewers *all)
 }
 
 enum {
-	PIECE_BYTES = 32 * 1024, /* of HTTP/1.0; chunks have their own */
+	PIECE_BYTES = 32 * 1024, /* for HTTP/1.0; chunks have their own size */
 	UNSENT_BYTES_MAX = 16 * 1024,
 };
 
@@ -373,8 +388,8 @@ static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
 }
 
 /*
- * A slow client should miss frames, not get them late: so the kernel keeps only
- * few bytes that it cannot send at once.
+ * A slow client should miss frames instead of getting them late.  So let the
+ * kernel keep only a few bytes that it cannot send at once.
  */
 static void limit_unsent(const struct request *r)
 {

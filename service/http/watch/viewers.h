@@ -5,12 +5,13 @@
  *
  *	frame() -> text -> connection, for each viewer
  *
- * While there is a viewer, a frame is made every VIEWERS_INTERVAL_MS, once for
- * all; otherwise the thread sleeps.  A viewer gets a greeting, and then,
- * whenever it has read a frame to its end, the newest one.  A slow viewer
- * misses frames and delays nobody.
+ * While there are viewers, one frame for all of them is made every
+ * VIEWERS_INTERVAL_MS; otherwise the thread sleeps.  A viewer gets a greeting,
+ * and then, whenever it has read a frame to its end, the newest one.  A slow
+ * viewer misses frames and delays nobody.
  *
- * Threads    viewers_count(): any, at once.  The rest: one.
+ * Threads    Any number of threads may call viewers_count() at the same time;
+ *            one thread calls the others.
  * Limits     VIEWERS_MAX viewers.
  */
 #ifndef SERVICE_VIEWERS_H
@@ -26,8 +27,8 @@ enum { VIEWERS_MAX = 8, VIEWERS_INTERVAL_MS = 500 };
 struct viewers;
 
 /*
- * Makes the text of a frame, to be free()d; NULL: no memory, and there is no
- * frame this time.  `is_first`: it is the first since there were no viewers.
+ * Makes the text of a frame, to be freed by free().  NULL: no memory, so there
+ * is no frame this time.  `is_first`: there were no viewers before this frame.
  */
 typedef char *viewers_frame_fn(void *arg, bool is_first);
 
@@ -39,7 +40,7 @@ uint32_t viewers_count(struct viewers *all);
 /* End all viewers, and admit no new ones.  NULL is fine. */
 void viewers_end(struct viewers *all);
 
-/* There are no connections any more.  NULL is fine. */
+/* Call it when there are no connections any more.  `all` may be NULL. */
 void viewers_stop(struct viewers *all);
 
 #endif
