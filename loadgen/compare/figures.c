@@ -296,6 +296,22 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	return true;
 }
 
+const struct sample *figures_best(const struct figures *f, enum metric metric)
+{
+	double sign = metric_views[metric].less_is_better ? -1 : 1;
+	const struct sample *best = NULL;
+
+	for (size_t i = 0; i < f->arm_count; i++) {
+		const struct sample *s = &f->arms[i].metrics[metric];
+
+		if (s->count > 0 &&
+		    (best == NULL ||
+		     sign * sample_mean(s) > sign * sample_mean(best)))
+			best = s;
+	}
+	return best;
+}
+
 void figures_release(struct figures *f)
 {
 	free(f->arms);

@@ -102,6 +102,9 @@ struct figures {
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
 
+/* The sample of the arm with the best mean.  NULL: no arm has a value. */
+const struct sample *figures_best(const struct figures *f, enum metric metric);
+
 /* Make `f` empty.  An empty one is fine. */
 void figures_release(struct figures *f);
 

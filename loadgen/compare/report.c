@@ -9,6 +9,7 @@
  */
 #include "loadgen/compare/report.h"
 
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "loadgen/compare/plot.h"
@@ -49,22 +50,7 @@ static const struct element item = { "- ", "\n", "<li>", "</li>\n" };
 static const struct element cell = { " ", " |", "<td>", "</td>" };
 static const struct element title_cell = { " ", " |", "<th>", "</th>" };
 
-static const char style[] =
-	":root{color-scheme:light dark;--ink:#1b1b1b;--grid:#ddd;--paper:#fff}"
-	"\n@media (prefers-color-scheme: dark){"
-	":root{--ink:#e8e8e8;--grid:#3a3a3a;--paper:#161616}}\n"
-	"body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);"
-	"background:var(--paper);max-width:60rem;margin:0 auto;padding:1rem}\n"
-	"h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\n"
-	".wide{overflow-x:auto;margin:1rem 0}\n"
-	"table{border-collapse:collapse;font-size:.9rem;"
-	"font-variant-numeric:tabular-nums}\n"
-	"th,td{padding:.3rem .7rem;text-align:right;white-space:nowrap;"
-	"border-bottom:1px solid var(--grid)}\n"
-	"th{white-space:normal;vertical-align:bottom;font-weight:600}\n"
-	"th:first-child,td:first-child{text-align:left;padding-left:0}\n"
-	"th:first-child,td:first-child{position:sticky;left:0;"
-	"background:var(--paper)}\n";
+EMBED_TEXT(report_style, "report.css")
 
 static void write_markdown(FILE *out, const char *text)
 {
@@ -127,7 +113,8 @@ static void begin_document(const struct report *r)
 	};
 
 	write_element(r, &page_title, "%s", r->plan.title);
-	fprintf(r->html, "<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
+	fprintf(r->html, "<style>\n%s</style>\n</head>\n<body>\n<h1>",
+		report_style);
 	write_html(r->html, r->plan.title);
 	fputs("</h1>\n", r->html);
 }
@@ -199,23 +186,6 @@ struct column {
 		"Runs", RUNS, metric, 0                                        \
 	}
 
-/* NULL: no arm has a value. */
-static const struct sample *best_of(const struct figures *f, int metric)
-{
-	double sign = metric_views[metric].less_is_better ? -1 : 1;
-	const struct sample *best = NULL;
-
-	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = &f->arms[i].metrics[metric];
-
-		if (s->count > 0 &&
-		    (best == NULL ||
-		     sign * sample_mean(s) > sign * sample_mean(best)))
-			best = s;
-	}
-	return best;
-}
-
 /* `s` is the arm's sample of the metric; `rate`, the row's open loop. */
 static void write_cell(const struct report *r, const struct column *c,
 		       const struct arm_figures *arm, const struct sample *s,
@@ -238,7 +208,7 @@ static void write_cell(const struct report *r, const struct column *c,
 	} else if (c->figure == MEDIAN) {
 		write_number(r, sample_median(s), c->decimals);
 	} else if (c->figure == DIFFERENCE && s->count > 0) {
-		best = best_of(&r->figures, c->metric);
+		best = figures_best(&r->figures, (enum metric)c->metric);
 		if (s == best)
 			write_element(r, &cell, "%s", "");
 		else

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/web/web.h"
 
+#include "base/embed.h"
 #include "base/util.h"
 
 #include <string.h>
 
-/*
- * The assembler includes each file, because C11 cannot.  CMakeLists.txt gives
- * it the folders to search: this one, and that of files that the build makes.
- */
-#define WEB_FILE(symbol, file, media_type)                                     \
-	extern const char web_##symbol[], web_##symbol##_end[];                \
-	__asm__(".pushsection .rodata\n"                                       \
-		"web_" #symbol ": .incbin \"" file "\"\n"                      \
-		"web_" #symbol "_end: .byte 0\n"                               \
-		".popsection\n");
+#define WEB_FILE(symbol, file, media_type) EMBED_TEXT(web_##symbol, file)
 #include "service/web/files.def"
 #undef WEB_FILE
 
