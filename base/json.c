@@ -197,3 +197,33 @@ struct cJSON *json_read_file(const char *path, size_t bytes_max,
 	free(text);
 	return json;
 }
+
+const struct cJSON *json_at(const struct cJSON *json, const char *path)
+{
+	char key[32];
+
+	for (; json != NULL && *path != '\0'; path += *path == '.') {
+		size_t length = strcspn(path, ".");
+
+		snprintf(key, sizeof(key), "%.*s", (int)length, path);
+		json = cJSON_IsArray(json) ?
+			       cJSON_GetArrayItem(json, atoi(key)) :
+			       cJSON_GetObjectItemCaseSensitive(json, key);
+		path += length;
+	}
+	return json;
+}
+
+double json_number(const struct cJSON *json, const char *path, double missing)
+{
+	double number = cJSON_GetNumberValue(json_at(json, path));
+
+	return isnan(number) ? missing : number;
+}
+
+const char *json_text(const struct cJSON *json, const char *path)
+{
+	const char *text = cJSON_GetStringValue(json_at(json, path));
+
+	return text != NULL ? text : "-";
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: written to a stream value by value, without building a tree; and read
- * from a file.
+ * JSON: written to a stream value by value, without building a tree; read from
+ * a file; and looked up.
  *
  *	json_begin(&j, out, JSON_INDENTED);
  *	json_open_object(&j, NULL);
@@ -68,5 +68,14 @@ MUST_CHECK struct cJSON *json_read_file(const char *path, size_t bytes_max,
 
 /* Read a text; `error` names no file. */
 MUST_CHECK struct cJSON *json_read_text(const char *text, struct error *error);
+
+/*
+ * What is at a path of keys and indexes in `json`, which may be NULL, such as
+ * "size_classes.0.response_ms"; a key has up to 31 bytes.  If it is missing or
+ * of another type: NULL, `missing` or "-".
+ */
+const struct cJSON *json_at(const struct cJSON *json, const char *path);
+double json_number(const struct cJSON *json, const char *path, double missing);
+const char *json_text(const struct cJSON *json, const char *path);
 
 #endif

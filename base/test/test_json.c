@@ -114,8 +114,28 @@ static void test_files_that_are_not_json(void)
 	assert(strstr(error.text, ": No such file") != NULL);
 }
 
+static void test_paths(void)
+{
+	struct error error;
+	cJSON *json = json_read_text(
+		"{\"a\": [1, {\"b\": {\"c\": 2, \"t\": \"x\"}}]}", &error);
+
+	assert(json_number(json, "a.0", 0) == 1);
+	assert(json_number(json, "a.1.b.c", 0) == 2);
+	assert(strcmp(json_text(json, "a.1.b.t"), "x") == 0);
+	assert(json_at(json, "") == json);
+	assert(cJSON_GetArraySize(json_at(json, "a")) == 2);
+	assert(json_at(json, "a.2") == NULL && json_at(json, "a.1.B") == NULL);
+	assert(json_at(json, "a.0.b") == NULL && json_at(NULL, "a") == NULL);
+	assert(json_number(json, "a.1.b.t", 7) == 7);
+	assert(isnan(json_number(json, "d", NAN)));
+	assert(strcmp(json_text(json, "a.0"), "-") == 0);
+	cJSON_Delete(json);
+}
+
 int main(void)
 {
+	test_paths();
 	test_layout_is_that_of_cjson();
 	test_large_whole_numbers_are_exact();
 	test_files_that_are_not_json();

@@ -8,7 +8,7 @@
 #include "loadgen/compare/process.h"
 #include "loadgen/compare/report.h"
 #include "loadgen/compare/results.h"
-#include "loadgen/compare/statistics.h"
+#include "base/statistics.h"
 
 #include "version.h"
 
@@ -128,15 +128,17 @@ static void interrupt(int signal_number)
 static double seconds_left(const struct comparison *c)
 {
 	const struct open_loop *open = &c->plan.open;
-	const struct pace *closed_pace = &c->paces[LOAD_CLOSED];
-	const struct pace *open_pace = &c->paces[LOAD_OPEN];
-	double closed_s = closed_pace->spent_s / (double)closed_pace->done;
-	double open_s = open->duration_s * (double)open->rate_count;
+	double left_s = 0;
 
-	if (open_pace->done > 0)
-		open_s = open_pace->spent_s / (double)open_pace->done;
-	return (double)(closed_pace->count - closed_pace->done) * closed_s +
-	       (double)(open_pace->count - open_pace->done) * open_s;
+	for (int load = LOAD_CLOSED; load <= LOAD_OPEN; load++) {
+		const struct pace *p = &c->paces[load];
+		double turn_s = open->duration_s * (double)open->rate_count;
+
+		if (p->done > 0)
+			turn_s = p->spent_s / (double)p->done;
+		left_s += (double)(p->count - p->done) * turn_s;
+	}
+	return left_s;
 }
 
 /* On a terminal: the line that is overwritten. */
@@ -166,8 +168,7 @@ static void show_result(const struct comparison *c,
 		", %s, %s: %.1f responses/s, p90 %.1f ms\n",
 		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
 		json_number(run->result, "responses_per_s", 0),
-		json_number(cJSON_GetObjectItem(run->result, "response_ms"),
-			    "p90", 0));
+		json_number(run->result, "response_ms.p90", 0));
 }
 
 static bool write_results(const struct comparison *c, struct error *error)
@@ -257,27 +258,24 @@ static cJSON *run_loadgen(struct comparison *c, const cJSON *command)
 }
 
 /* Was every request of a warm-up or a closed loop answered, and rightly? */
-static bool check_result(struct comparison *c, const cJSON *result)
+static bool check_result(const cJSON *result, struct error *error)
 {
-	const cJSON *verify = cJSON_GetObjectItem(result, "verify");
 	double requests = json_number(result, "requests", 0);
 	double failed = requests - results_count_ok(result);
-	double wrong = json_number(verify, "wrong", 0);
+	double wrong = json_number(result, "verify.wrong", 0);
 
 	if (requests <= 0)
-		error_set(&c->error, "nothing was sent");
-	else if (failed > 0)
-		error_set(&c->error,
-			  "%.0f of %.0f requests were not answered 2xx; the "
-			  "first: %s",
-			  failed, requests, json_text(result, "first_failed"));
-	else if (wrong > 0)
-		error_set(&c->error, "%.0f of %.0f replies are wrong: %s",
-			  wrong, json_number(verify, "checked", 0),
-			  json_text(verify, "first_wrong"));
-	else
-		return true;
-	return false;
+		return error_fail(error, "nothing was sent");
+	if (failed > 0)
+		return error_fail(error,
+				  "%.0f of %.0f requests were not answered "
+				  "2xx; the first: %s",
+				  failed, requests,
+				  json_text(result, "first_failed"));
+	return wrong <= 0 ||
+	       error_fail(error, "%.0f of %.0f replies are wrong: %s", wrong,
+			  json_number(result, "verify.checked", 0),
+			  json_text(result, "verify.first_wrong"));
 }
 
 /*
@@ -289,10 +287,8 @@ static bool measure(struct comparison *c, struct turn *turn, enum load load,
 {
 	static const char *const activities[] = { "warm-up", "closed loop",
 						  "open loop" };
-	struct results_run run = {
-		turn->arm->name,     load, turn->repetition,
-		percent_of_capacity, NULL,
-	};
+	struct results_run run = { turn->arm->name, load, turn->repetition,
+				   percent_of_capacity, NULL };
 	cJSON *command = make_command(c, turn, &run);
 	cJSON *result;
 
@@ -310,7 +306,7 @@ static bool measure(struct comparison *c, struct turn *turn, enum load load,
 	results_add(c->results, &run, result);
 	/* An overloaded server may refuse requests. */
 	return write_results(c, &c->error) &&
-	       (load == LOAD_OPEN || check_result(c, result));
+	       (load == LOAD_OPEN || check_result(result, &c->error));
 }
 
 static bool measure_open(struct comparison *c, struct turn *turn)
@@ -353,29 +349,27 @@ static bool take_turn(struct comparison *c, struct turn *turn)
 	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
 	if (done || interrupted)
 		return true;
-	error_set(&c->error, "arm '%s', repetition %" PRIu64 ": %s",
-		  turn->arm->name, turn->repetition, why.text);
-	return false;
+	return error_fail(&c->error, "arm '%s', repetition %" PRIu64 ": %s",
+			  turn->arm->name, turn->repetition, why.text);
 }
 
 static bool take_turns(struct comparison *c, enum load load)
 {
 	const struct plan *plan = &c->plan;
+	uint64_t count = plan->repetitions * plan->arm_count;
 
-	c->paces[load].count = plan->repetitions * plan->arm_count;
-	for (uint64_t repetition = 1; repetition <= plan->repetitions;
-	     repetition++)
-		for (size_t i = 0; i < plan->arm_count && !interrupted; i++) {
-			struct turn turn = {
-				.arm = &plan->arms[(i + repetition - 1) %
-						   plan->arm_count],
-				.load = load,
-				.repetition = repetition,
-			};
+	c->paces[load].count = count;
+	for (uint64_t i = 0; i < count && !interrupted; i++) {
+		uint64_t rotation = i / plan->arm_count;
+		struct turn turn = {
+			.arm = &plan->arms[(i + rotation) % plan->arm_count],
+			.load = load,
+			.repetition = rotation + 1,
+		};
 
-			if (!take_turn(c, &turn))
-				return false;
-		}
+		if (!take_turn(c, &turn))
+			return false;
+	}
 	return true;
 }
 
@@ -394,9 +388,9 @@ static bool measure_all(struct comparison *c)
 		return true;
 	if (sample_median(&c->capacities_per_s) > 0)
 		return take_turns(c, LOAD_OPEN);
-	error_set(&c->error, "arm '%s' has no capacity to take shares of",
-		  c->plan.arms[0].name);
-	return false;
+	return error_fail(&c->error,
+			  "arm '%s' has no capacity to take shares of",
+			  c->plan.arms[0].name);
 }
 
 static int complain(int code, const struct error *error)
@@ -439,16 +433,13 @@ static bool make_folder(const char *folder, struct error *error)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/results.json", folder);
-	if (access(path, F_OK) == 0) {
-		error_set(error, "%s is there already", path);
-		return false;
-	}
+	if (access(path, F_OK) == 0)
+		return error_fail(error, "%s is there already", path);
 	snprintf(path, sizeof(path), "%s/logs", folder);
 	if ((mkdir(folder, 0777) == 0 || errno == EEXIST) &&
 	    (mkdir(path, 0777) == 0 || errno == EEXIST))
 		return true;
-	error_set(error, "--output %s: %s", folder, strerror(errno));
-	return false;
+	return error_fail(error, "--output %s: %s", folder, strerror(errno));
 }
 
 /* Read the plan, with what the options override, and make the folder. */
@@ -461,19 +452,15 @@ static bool prepare(struct comparison *c, const struct compare_options *o,
 
 	if (json == NULL)
 		return false;
-	if (!plan_read(plan, json, &why)) {
-		error_set(error, "%s: %s", o->plan, why.text);
-		return false;
-	}
+	if (!plan_read(plan, json, &why))
+		return error_fail(error, "%s: %s", o->plan, why.text);
 	if (o->dataset != NULL)
 		plan->dataset = o->dataset;
 	if (o->repetitions > 0)
 		plan->repetitions = o->repetitions;
-	if (plan->dataset == NULL) {
-		error_set(error,
-			  "--dataset DIR is missing, and the plan has none");
-		return false;
-	}
+	if (plan->dataset == NULL)
+		return error_fail(error, "--dataset DIR is missing, and the "
+					 "plan has none");
 	c->folder = o->output;
 	return (o->arms == NULL || plan_choose_arms(plan, o->arms, error)) &&
 	       make_folder(o->output, error);
@@ -509,10 +496,8 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 
 	if (f != NULL)
 		return flag_set(f, value, o, why);
-	if (o->plan != NULL) {
-		error_set(why, "there is a second plan, '%s'", value);
-		return false;
-	}
+	if (o->plan != NULL)
+		return error_fail(why, "there is a second plan, '%s'", value);
 	o->plan = value;
 	return true;
 }

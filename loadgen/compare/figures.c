@@ -45,30 +45,9 @@ const struct metric_view metric_views[METRIC_COUNT] = {
 				    NULL, NULL, NULL },
 };
 
-/*
- * The item at a path of keys and indexes, as "size_classes.0.response_ms".
- * NULL: it is missing.
- */
-static const cJSON *item_at(const cJSON *item, const char *path)
+static double number_at(const cJSON *json, const char *path)
 {
-	char key[32];
-
-	for (; item != NULL && *path != '\0'; path += *path == '.') {
-		size_t length = strcspn(path, ".");
-
-		snprintf(key, sizeof(key), "%.*s", (int)length, path);
-		item = cJSON_IsArray(item) ?
-			       cJSON_GetArrayItem(item, atoi(key)) :
-			       cJSON_GetObjectItemCaseSensitive(item, key);
-		path += length;
-	}
-	return item;
-}
-
-/* NAN: it is missing. */
-static double number_at(const cJSON *item, const char *path)
-{
-	return cJSON_GetNumberValue(item_at(item, path));
+	return json_number(json, path, NAN);
 }
 
 /*
@@ -81,7 +60,7 @@ static double best_interval(const cJSON *result)
 	double best = NAN;
 	double begin_s = 0;
 
-	cJSON_ArrayForEach(interval, item_at(result, "intervals"))
+	cJSON_ArrayForEach(interval, json_at(result, "intervals"))
 	{
 		double end_s = number_at(interval, "end_s");
 
@@ -144,7 +123,7 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 {
 	const cJSON *pair;
 
-	cJSON_ArrayForEach(pair, item_at(result, "percentiles"))
+	cJSON_ArrayForEach(pair, json_at(result, "percentiles"))
 	{
 		double percent = number_at(pair, "0");
 		double ms = number_at(pair, "1");
@@ -188,30 +167,26 @@ static bool is_like(const char *a, const char *b)
 	}
 }
 
-static void add_warning(struct figures *f, const char *arm, const char *text)
-{
-	size_t i = 0;
-
-	while (i < f->warning_count && (strcmp(f->warnings[i].arm, arm) != 0 ||
-					!is_like(f->warnings[i].text, text)))
-		i++;
-	if (i == FIGURES_WARNINGS_MAX)
-		return;
-	if (i == f->warning_count)
-		f->warnings[f->warning_count++] =
-			(struct figures_warning){ arm, text, 0 };
-	f->warnings[i].count++;
-}
-
 static void add_warnings(struct figures *f, const char *arm,
 			 const cJSON *result)
 {
-	const cJSON *warning;
+	const cJSON *item;
 
-	cJSON_ArrayForEach(warning, item_at(result, "warnings"))
+	cJSON_ArrayForEach(item, json_at(result, "warnings"))
 	{
-		if (cJSON_IsString(warning))
-			add_warning(f, arm, warning->valuestring);
+		const char *text = cJSON_GetStringValue(item);
+		struct figures_warning *w = f->warnings;
+		struct figures_warning *end = w + f->warning_count;
+
+		while (w < end && text != NULL &&
+		       (strcmp(w->arm, arm) != 0 || !is_like(w->text, text)))
+			w++;
+		if (text == NULL || w == f->warnings + FIGURES_WARNINGS_MAX)
+			continue;
+		if (w == end)
+			f->warnings[f->warning_count++] =
+				(struct figures_warning){ arm, text, 0 };
+		w->count++;
 	}
 }
 
@@ -241,11 +216,6 @@ static void add_run(struct figures *f, const struct results_run *run)
 	}
 }
 
-static double mean_throughput(const struct arm_figures *arm)
-{
-	return sample_mean(&arm->metrics[METRIC_MEGABYTES_PER_S]);
-}
-
 /* Remove the arms that were not measured, and rank the others. */
 static void rank_arms(struct figures *f)
 {
@@ -253,15 +223,16 @@ static void rank_arms(struct figures *f)
 
 	for (size_t i = 0; i < f->arm_count; i++) {
 		struct arm_figures *arm = &f->arms[count];
+		const struct sample *speed = arm->metrics; /* the first */
 		size_t rank = count;
 
 		*arm = f->arms[i];
-		arm->closed_runs = arm->metrics[METRIC_MEGABYTES_PER_S].count;
+		arm->closed_runs = speed->count;
 		arm->open_runs = arm->open[0][OPEN_RATE_PER_S].count;
 		if (arm->closed_runs == 0)
 			continue;
-		for (; rank > 0 && mean_throughput(f->ranked[rank - 1]) <
-					   mean_throughput(arm);
+		for (; rank > 0 && sample_mean(f->ranked[rank - 1]->metrics) <
+					   sample_mean(speed);
 		     rank--)
 			f->ranked[rank] = f->ranked[rank - 1];
 		f->ranked[rank] = arm;
@@ -287,7 +258,7 @@ bool figures_init(struct figures *f, const struct plan *plan,
 		f->arms[i].name = plan->arms[i].name;
 		f->arms[i].number = i;
 	}
-	cJSON_ArrayForEach(entry, item_at(results, "runs"))
+	cJSON_ArrayForEach(entry, json_at(results, "runs"))
 	{
 		if (results_read_run(entry, &run))
 			add_run(f, &run);
@@ -296,7 +267,7 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	return true;
 }
 
-const struct sample *figures_best(const struct figures *f, enum metric metric)
+const struct sample *figures_best(const struct figures *f, int metric)
 {
 	double sign = metric_views[metric].less_is_better ? -1 : 1;
 	const struct sample *best = NULL;

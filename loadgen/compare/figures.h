@@ -12,7 +12,7 @@
 #define LOADGEN_COMPARE_FIGURES_H
 
 #include "loadgen/compare/plan.h"
-#include "loadgen/compare/statistics.h"
+#include "base/statistics.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -103,7 +103,7 @@ MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
 
 /* The sample of the arm with the best mean.  NULL: no arm has a value. */
-const struct sample *figures_best(const struct figures *f, enum metric metric);
+const struct sample *figures_best(const struct figures *f, int metric);
 
 /* Make `f` empty.  An empty one is fine. */
 void figures_release(struct figures *f);

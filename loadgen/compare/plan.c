@@ -64,8 +64,7 @@ struct section {
 
 static bool refuse(const struct section *s, const char *what)
 {
-	error_set(s->error, "%s: %s", s->name, what);
-	return false;
+	return error_fail(s->error, "%s: %s", s->name, what);
 }
 
 static cJSON *item_at(const struct section *s, const char *key)
@@ -88,14 +87,18 @@ static bool read_keys(const struct section *s, const struct flag *keys,
 /* Has a list or an object up to `max` items, all of them texts? */
 static bool are_texts(const cJSON *items, int max)
 {
-	const cJSON *item;
+	const cJSON *item = items->child;
 
-	cJSON_ArrayForEach(item, items)
-	{
-		if (!cJSON_IsString(item))
-			return false;
-	}
-	return cJSON_GetArraySize(items) <= max;
+	while (cJSON_IsString(item))
+		item = item->next;
+	return item == NULL && cJSON_GetArraySize(items) <= max;
+}
+
+/* Is it a list of 1 to `max` items? */
+static bool is_list(const cJSON *json, int max)
+{
+	return cJSON_IsArray(json) && cJSON_GetArraySize(json) >= 1 &&
+	       cJSON_GetArraySize(json) <= max;
 }
 
 static bool read_closed(struct closed_loop *closed, const struct section *s)
@@ -121,8 +124,7 @@ static bool read_open(struct open_loop *open, const struct section *s)
 		return false;
 	if (open->duration_s == 0)
 		return refuse(s, "duration_s is missing");
-	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) < 1 ||
-	    cJSON_GetArraySize(list) > PLAN_RATES_MAX)
+	if (!is_list(list, PLAN_RATES_MAX))
 		return refuse(s, "percent_of_capacity must be a list of 1 to "
 				 "16 numbers");
 	cJSON_ArrayForEach(item, list)
@@ -142,9 +144,8 @@ static bool read_command(struct arm *arm, const struct section *s)
 	arm->command = item_at(s, "command");
 	arm->environment = item_at(s, "environment");
 	if (arm->command != NULL &&
-	    (!cJSON_IsArray(arm->command) ||
-	     cJSON_GetArraySize(arm->command) < 1 ||
-	     !are_texts(arm->command, PLAN_ARGUMENTS_MAX)))
+	    !(is_list(arm->command, PLAN_ARGUMENTS_MAX) &&
+	      are_texts(arm->command, PLAN_ARGUMENTS_MAX)))
 		return refuse(s, "command must be a list of 1 to 64 texts");
 	if (arm->environment != NULL &&
 	    (!cJSON_IsObject(arm->environment) ||
@@ -184,8 +185,7 @@ static bool read_arms(struct plan *plan, const struct section *s)
 	const cJSON *list = item_at(s, "arms");
 	const cJSON *item;
 
-	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) < 1 ||
-	    cJSON_GetArraySize(list) > PLAN_ARMS_MAX)
+	if (!is_list(list, PLAN_ARMS_MAX))
 		return refuse(s, "arms must be a list of 1 to 16");
 	cJSON_ArrayForEach(item, list)
 	{
@@ -219,27 +219,24 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 bool plan_choose_arms(struct plan *plan, const char *names, struct error *error)
 {
 	bool chosen[PLAN_ARMS_MAX] = { false };
+	const char *end = names - 1;
 	size_t kept = 0;
-	int length;
 
-	for (const char *name = names;; name += length + 1) {
-		char wanted[PLAN_NAME_BYTES_MAX + 2];
+	do {
+		const char *name = end + 1;
+		size_t length = strcspn(name, ",");
 		size_t i = 0;
 
-		length = (int)strcspn(name, ",");
-		snprintf(wanted, sizeof(wanted), "%.*s", length, name);
 		while (i < plan->arm_count &&
-		       strcmp(plan->arms[i].name, wanted) != 0)
+		       (strlen(plan->arms[i].name) != length ||
+			strncmp(plan->arms[i].name, name, length) != 0))
 			i++;
-		if (i == plan->arm_count) {
-			error_set(error, "the plan has no arm '%.*s'", length,
-				  name);
-			return false;
-		}
+		if (i == plan->arm_count)
+			return error_fail(error, "the plan has no arm '%.*s'",
+					  (int)length, name);
 		chosen[i] = true;
-		if (name[length] == '\0')
-			break;
-	}
+		end = name + length;
+	} while (*end != '\0');
 	for (size_t i = 0; i < plan->arm_count; i++)
 		if (chosen[i])
 			plan->arms[kept++] = plan->arms[i];

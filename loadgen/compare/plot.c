@@ -4,7 +4,6 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/util.h"
 #include "loadgen/compare/process.h"
 
 #include <assert.h>
@@ -54,14 +53,14 @@ static void set_string(FILE *script, const char *variable, size_t i,
 }
 
 /* Only a plot that has data is added. */
-static void add_plot(FILE *script, struct plots *p, const struct plot *plot,
-		     const char *x_title)
+static void add_plot(FILE *script, struct plots *p, enum plot_place place,
+		     const char *file, const char *title, const char *x_title)
 {
 	assert(p->count < PLOTS_MAX);
-	p->list[p->count++] = *plot;
+	p->list[p->count++] = (struct plot){ place, file, title, NULL };
 	fputc('\n', script);
-	set_string(script, "file", 0, plot->file);
-	set_string(script, "plot_title", 0, plot->title);
+	set_string(script, "file", 0, file);
+	set_string(script, "plot_title", 0, title);
 	set_string(script, "x_title", 0, x_title);
 }
 
@@ -69,6 +68,7 @@ static void write_arms(FILE *script, const struct figures *f)
 {
 	size_t longest = 0;
 
+	static_assert(PLAN_ARMS_MAX == 16, "the arrays in plot.gnuplot");
 	for (size_t i = 0; i < f->arm_count; i++) {
 		const char *name = f->arms[i].name;
 
@@ -84,12 +84,11 @@ static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 			enum metric metric)
 {
 	const struct metric_view *view = &metric_views[metric];
-	const struct plot plot = { PLOT_BOXES, view->plot_file,
-				   view->plot_title, NULL };
 
 	if (view->plot_file == NULL || figures_best(f, metric) == NULL)
 		return;
-	add_plot(script, p, &plot, view->plot_axis);
+	add_plot(script, p, PLOT_BOXES, view->plot_file, view->plot_title,
+		 view->plot_axis);
 	fprintf(script, "$boxes << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
 		const struct sample *s = &f->ranked[i]->metrics[metric];
@@ -113,10 +112,11 @@ static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 	fprintf(script, "EOD\neval boxes\n");
 }
 
-/* Curves of times. */
+/* Curves of times by rates; in PLOT_TIMES, of shares of replies by times. */
 struct line_plot {
-	struct plot plot;
-	bool has_nines; /* shares of replies by their times; or times by rates */
+	enum plot_place place;
+	const char *file;
+	const char *title;
 	enum open_metric metric; /* of times by rates */
 };
 
@@ -165,12 +165,14 @@ static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
 static void find_curve(struct curve *curve, const struct arm_figures *arm,
 		       const struct line_plot *line)
 {
+	bool has_nines = line->place == PLOT_TIMES;
+
 	curve->arm = arm;
-	for (size_t k = 0; k < PLAN_RATES_MAX && !line->has_nines; k++)
+	for (size_t k = 0; k < PLAN_RATES_MAX && !has_nines; k++)
 		add_point(curve, &arm->open[k][line->metric], arm->open_runs,
 			  sample_median(&arm->open[k][OPEN_RATE_PER_S]), false);
 	/* 100 % has infinitely many nines. */
-	for (size_t k = 0; k < arm->rung_count && line->has_nines; k++)
+	for (size_t k = 0; k < arm->rung_count && has_nines; k++)
 		if (arm->rungs[k].percent < 99.9999)
 			add_point(curve, &arm->rungs[k].ms, arm->closed_runs,
 				  arm->rungs[k].percent, true);
@@ -180,6 +182,7 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 			 const struct line_plot *line)
 {
 	struct curve curves[PLAN_ARMS_MAX] = { 0 };
+	bool has_nines = line->place == PLOT_TIMES;
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++)
@@ -189,11 +192,10 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 		count++;
 	if (count == 0)
 		return;
-	add_plot(script, p, &line->plot,
-		 line->has_nines ? "response time, ms" :
-				   "requests offered per second");
-	fprintf(script, "has_nines = %d\ncount = %zu\n", line->has_nines,
-		count);
+	add_plot(script, p, line->place, line->file, line->title,
+		 has_nines ? "response time, ms" :
+			     "requests offered per second");
+	fprintf(script, "has_nines = %d\ncount = %zu\n", has_nines, count);
 	for (size_t i = 0; i < count; i++)
 		fprintf(script, "curve_arm[%zu] = %td\n", i + 1,
 			curves[i].arm - f->arms + 1);
@@ -211,22 +213,14 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 static char *make_script(struct plots *p, const struct figures *f)
 {
 	static const struct line_plot lines[] = {
-		{ { PLOT_TIMES, "response_times.svg",
-		    "Response times, closed loop (medians of the runs)", NULL },
-		  true,
-		  0 },
-		{ { PLOT_OPEN_LOOP, "load_p50.svg",
-		    "Response time under load, median", NULL },
-		  false,
-		  OPEN_P50_MS },
-		{ { PLOT_OPEN_LOOP, "load_p90.svg",
-		    "Response time under load, 90th percentile", NULL },
-		  false,
-		  OPEN_P90_MS },
-		{ { PLOT_OPEN_LOOP, "load_p99.svg",
-		    "Response time under load, 99th percentile", NULL },
-		  false,
-		  OPEN_P99_MS },
+		{ PLOT_TIMES, "response_times.svg",
+		  "Response times, closed loop (medians of the runs)", 0 },
+		{ PLOT_OPEN_LOOP, "load_p50.svg",
+		  "Response time under load, median", OPEN_P50_MS },
+		{ PLOT_OPEN_LOOP, "load_p90.svg",
+		  "Response time under load, 90th percentile", OPEN_P90_MS },
+		{ PLOT_OPEN_LOOP, "load_p99.svg",
+		  "Response time under load, 99th percentile", OPEN_P99_MS },
 	};
 	struct text text;
 	FILE *script = text_open(&text);
@@ -267,7 +261,7 @@ static void write_styled(FILE *out, const char *svg, const char *title,
 	fputs(svg, out);
 }
 
-/* Read `name` in the folder `drafts` and remove it.  NULL: it cannot be read. */
+/* Read `name` of the folder `drafts` and remove it.  NULL: it is unreadable. */
 static char *take_draft(const char *drafts, const char *name,
 			struct error *error)
 {

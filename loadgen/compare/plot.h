@@ -2,10 +2,10 @@
 /*
  * Plots: the figures of a comparison as SVG files, drawn by gnuplot.
  *
- * A script with all data, PLOT_SCRIPT, is written into the report's folder
- * and gnuplot, a program found in PATH, runs it.  Each SVG gets a style sheet
- * that follows the reader's choice of light or dark.  The script stays there,
- * for changed plots.
+ * A script, plot.gnuplot and after it all data, is written into the report's
+ * folder as PLOT_SCRIPT, and gnuplot, a program found in PATH, runs it.  Each
+ * SVG gets a style sheet that follows the reader's choice of light or dark.
+ * The script stays there, for changed plots.
  *
  * Names of arms are untrusted: they are quoted so that gnuplot takes every
  * character as text.

@@ -10,13 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -30,10 +30,12 @@ enum {
 
 /*
  * Returns `text` with `port` in place of each {port}; `port` may be NULL:
- * unchanged.  The caller frees the result.  NULL: out of memory.
+ * unchanged.  A query that is not empty is added, as to a URL.  The caller
+ * frees the result.  NULL: out of memory.
  */
-static char *put_port(const char *text, const char *port)
+static char *expand(const char *text, const char *port, const char *query)
 {
+	char joint = strchr(text, '?') != NULL ? '&' : '?';
 	struct text result;
 	FILE *out = text_open(&result);
 	const char *mark;
@@ -45,6 +47,8 @@ static char *put_port(const char *text, const char *port)
 		text = mark + strlen(PLAN_PORT);
 	}
 	fputs(text, out);
+	if (*query != '\0')
+		fprintf(out, "%c%s", joint, query);
 	return text_close(&result, out);
 }
 
@@ -76,7 +80,7 @@ static void become_program(const struct process_config *config, pid_t parent)
 		return;
 	cJSON_ArrayForEach(item, config->environment)
 	{
-		char *value = put_port(item->valuestring, config->port);
+		char *value = expand(item->valuestring, config->port, "");
 
 		if (value == NULL || setenv(item->string, value, 1) != 0)
 			return;
@@ -84,7 +88,7 @@ static void become_program(const struct process_config *config, pid_t parent)
 	cJSON_ArrayForEach(item, config->command)
 	{
 		assert(count < PLAN_ARGUMENTS_MAX);
-		words[count] = put_port(item->valuestring, config->port);
+		words[count] = expand(item->valuestring, config->port, "");
 		if (words[count++] == NULL)
 			return;
 	}
@@ -152,13 +156,6 @@ static bool process_has_ended(pid_t pid, int *status)
 	return true;
 }
 
-static void sleep_briefly(void)
-{
-	struct timespec pause = { .tv_nsec = PAUSE_MS * (long)NS_PER_MS };
-
-	nanosleep(&pause, NULL);
-}
-
 /* Send signals, each 10 s after the last, until it has ended. */
 static void process_end(pid_t pid, const int *signals, int *status)
 {
@@ -170,7 +167,7 @@ static void process_end(pid_t pid, const int *signals, int *status)
 		kill(-pid, *signals);
 		while (!(ended = process_has_ended(pid, status)) &&
 		       clock_now_ns() < until_ns)
-			sleep_briefly();
+			poll(NULL, 0, PAUSE_MS);
 	}
 }
 
@@ -180,16 +177,14 @@ bool process_run(const struct process_config *config,
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGKILL };
 	pid_t pid = process_start(config, error);
+	bool ended;
 
 	if (pid == 0)
 		return false;
-	while (!process_has_ended(pid, status)) {
-		if (*stop) {
-			process_end(pid, signals, status);
-			break;
-		}
-		sleep_briefly();
-	}
+	while (!(ended = process_has_ended(pid, status)) && !*stop)
+		poll(NULL, 0, PAUSE_MS);
+	if (!ended)
+		process_end(pid, signals, status);
 	return true;
 }
 
@@ -260,75 +255,50 @@ static bool find_port(char port[PORT_BYTES], struct error *error)
 	return found;
 }
 
-/* The arm's URL with port and query.  NULL: out of memory. */
-static char *make_url(const struct arm *arm, const char *query,
-		      const char *port)
+/* Send GET to one address.  True: an HTTP reply began within a second. */
+static bool answers_at(const struct addrinfo *a, const struct url *url)
 {
-	char *base = put_port(arm->url, port);
-	char *url = NULL;
-	const char *joint = "";
+	static const char beginning[] = { 'H', 'T', 'T', 'P', '/' };
+	const struct timeval limit = { .tv_sec = PROBE_S };
+	char reply[sizeof(beginning)];
+	int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, 0);
+	bool answered;
 
-	if (base == NULL)
-		return NULL;
-	if (*query != '\0')
-		joint = strchr(base, '?') != NULL ? "&" : "?";
-	if (asprintf(&url, "%s%s%s", base, joint, query) < 0)
-		url = NULL;
-	free(base);
-	return url;
-}
-
-/* -1: nobody listens. */
-static int connect_to(const struct url *url)
-{
-	struct timeval limit = { .tv_sec = PROBE_S };
-	struct error ignored;
-	struct addrinfo *addresses = url_resolve(url, &ignored);
-	int fd = -1;
-
-	for (struct addrinfo *a = addresses; a != NULL && fd < 0;
-	     a = a->ai_next) {
-		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, 0);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-		if (connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	if (addresses != NULL)
-		freeaddrinfo(addresses);
-	return fd;
+	if (fd < 0)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	answered = connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&
+		   dprintf(fd,
+			   "GET %s HTTP/1.1\r\nHost: %s\r\n"
+			   "Connection: close\r\n\r\n",
+			   url->target, url->authority) > 0 &&
+		   recv(fd, reply, sizeof(reply), MSG_WAITALL) ==
+			   (ssize_t)sizeof(reply) &&
+		   memcmp(reply, beginning, sizeof(reply)) == 0;
+	close(fd);
+	return answered;
 }
 
 /*
- * GET `text`, a URL.  True: the first bytes of any HTTP reply came within a
- * second.  Only uploads can show whether replies are right.
+ * Does the server of `text`, a URL, answer HTTP?  Any reply counts: only
+ * uploads can show whether replies are right.
  */
 static bool answers_http(const char *text)
 {
-	static const char beginning[] = "HTTP/";
-	char reply[sizeof(beginning) - 1];
+	struct addrinfo *addresses;
 	struct error ignored;
-	struct url url;
 	bool answered = false;
-	int fd;
+	struct url url;
 
 	if (!url_parse(&url, text, &ignored))
 		return false;
-	fd = connect_to(&url);
-	if (fd >= 0) {
-		dprintf(fd,
-			"GET %s HTTP/1.1\r\nHost: %s\r\n"
-			"Connection: close\r\n\r\n",
-			url.target, url.authority);
-		answered = recv(fd, reply, sizeof(reply), MSG_WAITALL) ==
-				   (ssize_t)sizeof(reply) &&
-			   memcmp(reply, beginning, sizeof(reply)) == 0;
-		close(fd);
-	}
+	addresses = url_resolve(&url, &ignored);
+	for (const struct addrinfo *a = addresses; a != NULL && !answered;
+	     a = a->ai_next)
+		answered = answers_at(a, &url);
+	if (addresses != NULL)
+		freeaddrinfo(addresses);
 	url_release(&url);
 	return answered;
 }
@@ -351,7 +321,7 @@ static bool wait_for_answer(struct server_process *s, const char *log,
 			process_explain(error, "no answer to HTTP in 30 s",
 					NULL, log);
 		} else {
-			sleep_briefly();
+			poll(NULL, 0, PAUSE_MS);
 			continue;
 		}
 		return false;
@@ -375,11 +345,9 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 
 	if (arm->command != NULL && !find_port(port, error))
 		return false;
-	s->url = make_url(arm, query, port);
-	if (s->url == NULL) {
-		error_set(error, "out of memory");
-		return false;
-	}
+	s->url = expand(arm->url, port, query);
+	if (s->url == NULL)
+		return error_fail(error, "out of memory");
 	if (arm->command != NULL)
 		s->pid = process_start(&config, error);
 	if ((arm->command == NULL || s->pid != 0) &&

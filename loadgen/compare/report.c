@@ -146,15 +146,6 @@ static void write_plots(const struct report *r, enum plot_place place)
 	}
 }
 
-/* NAN: not known. */
-static void write_number(const struct report *r, double value, int decimals)
-{
-	if (isnan(value))
-		write_element(r, &cell, "-");
-	else
-		write_element(r, &cell, "%.*f", decimals, value);
-}
-
 /* A column of a table.  Before all columns stands the name of the arm. */
 struct column {
 	const char *title;
@@ -173,48 +164,35 @@ struct column {
 	int decimals;
 };
 
-/* Seven columns that compare the arms in one metric. */
-#define COMPARED(metric, mean_title, median_title, decimals)                   \
-	{ mean_title, MEAN, metric, decimals },                                \
-		{ "Difference in mean", DIFFERENCE, metric, 0 },               \
-		{ "Standard deviation", DEVIATION, metric, decimals },         \
-		{ median_title, MEDIAN, metric, decimals },                    \
-		{ "Confidence interval of the median (its level)", INTERVAL,   \
-		  metric, decimals },                                          \
-		{ "p, against the first measured", P, metric, 0 },             \
-	{                                                                      \
-		"Runs", RUNS, metric, 0                                        \
-	}
-
 /* `s` is the arm's sample of the metric; `rate`, the row's open loop. */
 static void write_cell(const struct report *r, const struct column *c,
 		       const struct arm_figures *arm, const struct sample *s,
 		       size_t rate)
 {
 	const struct sample *first = &r->figures.arms[0].metrics[c->metric];
-	const struct sample *best;
+	const struct sample *best = figures_best(&r->figures, c->metric);
 	struct confidence_interval interval;
+	double number = NAN;
 
-	if (c->figure == RUNS) {
+	if (c->figure == MEAN)
+		number = sample_mean(s);
+	else if (c->figure == DEVIATION)
+		number = sample_deviation(s);
+	else if (c->figure == MEDIAN)
+		number = sample_median(s);
+	if (!isnan(number)) {
+		write_element(r, &cell, "%.*f", c->decimals, number);
+	} else if (c->figure == RUNS) {
 		write_element(r, &cell, "%zu", s->count);
 	} else if (c->figure == LOAD) {
 		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
 	} else if (c->figure == LOAD_RUNS) {
 		write_element(r, &cell, "%zu of %zu", s->count, arm->open_runs);
-	} else if (c->figure == MEAN) {
-		write_number(r, sample_mean(s), c->decimals);
-	} else if (c->figure == DEVIATION) {
-		write_number(r, sample_deviation(s), c->decimals);
-	} else if (c->figure == MEDIAN) {
-		write_number(r, sample_median(s), c->decimals);
+	} else if (c->figure == DIFFERENCE && s == best) {
+		write_element(r, &cell, "%s", "");
 	} else if (c->figure == DIFFERENCE && s->count > 0) {
-		best = figures_best(&r->figures, (enum metric)c->metric);
-		if (s == best)
-			write_element(r, &cell, "%s", "");
-		else
-			write_element(
-				r, &cell, "%+.2f %%",
-				100 * (sample_mean(s) / sample_mean(best) - 1));
+		number = sample_mean(s) / sample_mean(best) - 1;
+		write_element(r, &cell, "%+.2f %%", 100 * number);
 	} else if (c->figure == INTERVAL && s->count > 1) {
 		interval = sample_median_interval(s, LEVEL);
 		write_element(r, &cell, "%.*f to %.*f (%.4g %%)", c->decimals,
@@ -274,6 +252,27 @@ static void write_means(const struct report *r, int first, int last)
 	write_table(r, columns, (size_t)(last - first + 1), 0);
 }
 
+/* A table that compares the arms in one metric; `what` ends titles. */
+static void write_compared(const struct report *r, enum metric metric,
+			   const char *what, int decimals)
+{
+	char mean[64], median[64];
+	const struct column columns[] = {
+		{ mean, MEAN, metric, decimals },
+		{ "Difference in mean", DIFFERENCE, metric, 0 },
+		{ "Standard deviation", DEVIATION, metric, decimals },
+		{ median, MEDIAN, metric, decimals },
+		{ "Confidence interval of the median (its level)", INTERVAL,
+		  metric, decimals },
+		{ "p, against the first measured", P, metric, 0 },
+		{ "Runs", RUNS, metric, 0 },
+	};
+
+	snprintf(mean, sizeof(mean), "Mean%s", what);
+	snprintf(median, sizeof(median), "Median%s", what);
+	write_table(r, columns, ARRAY_SIZE(columns), 0);
+}
+
 static void write_open_table(const struct report *r)
 {
 	char smallest[32], largest[32];
@@ -297,11 +296,6 @@ static void write_open_table(const struct report *r)
 	write_table(r, columns, ARRAY_SIZE(columns), r->plan.open.rate_count);
 }
 
-static const struct sample *throughput(const struct arm_figures *arm)
-{
-	return &arm->metrics[METRIC_MEGABYTES_PER_S];
-}
-
 /* With fewer runs the difference cannot be significant, however large. */
 static bool has_enough_runs(const struct figures *f)
 {
@@ -316,10 +310,11 @@ static void write_difference(const struct report *r,
 			     const struct arm_figures *arm,
 			     const struct arm_figures *first)
 {
-	double p = sample_mann_whitney_p(throughput(arm), throughput(first));
-	double share = sample_median(throughput(arm)) /
-			       sample_median(throughput(first)) -
-		       1;
+	enum metric metric = METRIC_MEGABYTES_PER_S;
+	const struct sample *speeds = &arm->metrics[metric];
+	const struct sample *first_speeds = &first->metrics[metric];
+	double p = sample_mann_whitney_p(speeds, first_speeds);
+	double share = sample_median(speeds) / sample_median(first_speeds) - 1;
 
 	if (p > SIGNIFICANT_P)
 		write_element(r, &item,
@@ -409,7 +404,6 @@ static void write_warnings(const struct report *r)
 /* How, where and with what it was measured. */
 static void write_setup(const struct report *r)
 {
-	const cJSON *machine = cJSON_GetObjectItem(r->results, "machine");
 	const struct plan *plan = &r->plan;
 	const struct closed_loop *closed = &plan->closed;
 	char length[48];
@@ -435,9 +429,11 @@ static void write_setup(const struct report *r)
 		r, &paragraph,
 		"%s, %.0f cores, %.1f GiB of memory, %s; server and client "
 		"share it where an arm's URL is local. Begun %s, commit %s.",
-		json_text(machine, "cpu"), json_number(machine, "cores", 0),
-		json_number(machine, "memory_bytes", 0) / (1 << 30),
-		json_text(machine, "kernel"), json_text(r->results, "began"),
+		json_text(r->results, "machine.cpu"),
+		json_number(r->results, "machine.cores", 0),
+		json_number(r->results, "machine.memory_bytes", 0) / (1 << 30),
+		json_text(r->results, "machine.kernel"),
+		json_text(r->results, "began"),
 		json_text(r->results, "commit"));
 }
 
@@ -483,31 +479,18 @@ static void write_arms(const struct report *r)
 
 static void write_closed_loops(const struct report *r)
 {
-	static const struct column throughputs[] = {
-		COMPARED(METRIC_MEGABYTES_PER_S, "Mean, MB/s", "Median, MB/s",
-			 3),
-	};
-	static const struct column times[] = {
-		COMPARED(METRIC_P90_MS, "Mean of p90, ms", "Median of p90, ms",
-			 1),
-	};
-	static const struct column costs[] = {
-		COMPARED(METRIC_CPU_MS_PER_IMAGE, "Mean CPU, ms per image",
-			 "Median CPU, ms per image", 3),
-	};
-
 	write_element(r, &heading, "Throughput (the thesis's table 4.4)");
-	write_table(r, throughputs, ARRAY_SIZE(throughputs), 0);
+	write_compared(r, METRIC_MEGABYTES_PER_S, ", MB/s", 3);
 	write_differences(r);
 	write_element(r, &heading, "What clients see (table 4.5)");
 	write_means(r, METRIC_MAKESPAN_S, METRIC_P90_MS);
 	write_element(r, &paragraph,
 		      "Response times, compared as throughput is:");
-	write_table(r, times, ARRAY_SIZE(times), 0);
+	write_compared(r, METRIC_P90_MS, " of p90, ms", 1);
 	write_element(r, &heading, "What it costs the server (table 4.6)");
 	write_means(r, METRIC_CPU_PERCENT, METRIC_CLIENT_PERCENT);
 	write_element(r, &paragraph, "CPU time, compared as throughput is:");
-	write_table(r, costs, ARRAY_SIZE(costs), 0);
+	write_compared(r, METRIC_CPU_MS_PER_IMAGE, " CPU, ms per image", 3);
 	write_element(
 		r, &paragraph,
 		"Figures are means of all runs unless they say median. "
@@ -614,16 +597,12 @@ bool report_write(const char *folder, const cJSON *results, struct error *note,
 		  struct error *error)
 {
 	struct report r = { .results = results };
-	bool written = false;
+	bool written = results_read_plan(results, &r.plan, error) &&
+		       (figures_init(&r.figures, &r.plan, results) ||
+			error_fail(error, "out of memory")) &&
+		       plots_draw(&r.plots, &r.figures, folder, error) &&
+		       write_files(&r, folder, error);
 
-	if (results_read_plan(results, &r.plan, error)) {
-		if (!figures_init(&r.figures, &r.plan, results))
-			error_set(error, "out of memory");
-		else
-			written = plots_draw(&r.plots, &r.figures, folder,
-					     error) &&
-				  write_files(&r, folder, error);
-	}
 	*note = r.plots.missing;
 	plots_release(&r.plots);
 	figures_release(&r.figures);

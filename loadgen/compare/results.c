@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/results.h"
 
-#include "base/util.h"
-
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,18 +37,14 @@ static cJSON *read_line(FILE *in, int (*close_stream)(FILE *), const char *key)
 static cJSON *describe_machine(void)
 {
 	cJSON *machine = cJSON_CreateObject();
-	struct utsname names = { .sysname = "?" };
-	char kernel[256];
 
-	uname(&names);
-	snprintf(kernel, sizeof(kernel), "%s %s %s", names.sysname,
-		 names.release, names.machine);
 	cJSON_AddItemToObject(machine, "cpu",
 			      read_line(fopen("/proc/cpuinfo", "re"), fclose,
 					"model name\t: "));
 	cJSON_AddNumberToObject(machine, "cores",
 				(double)sysconf(_SC_NPROCESSORS_ONLN));
-	cJSON_AddStringToObject(machine, "kernel", kernel);
+	cJSON_AddItemToObject(machine, "kernel",
+			      read_line(popen("uname -srm", "re"), pclose, ""));
 	cJSON_AddNumberToObject(machine, "memory_bytes",
 				(double)sysconf(_SC_PHYS_PAGES) *
 					(double)sysconf(_SC_PAGESIZE));
@@ -111,11 +103,11 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 			json_number(entry, "percent_of_capacity", 0),
 		.result = cJSON_GetObjectItem(entry, "result"),
 	};
-	for (; run->load < ARRAY_SIZE(load_names); run->load++)
-		if (strcmp(json_text(entry, "load"), load_names[run->load]) ==
-		    0)
-			return cJSON_IsString(arm) && run->repetition > 0;
-	return false;
+	while (run->load < ARRAY_SIZE(load_names) &&
+	       strcmp(json_text(entry, "load"), load_names[run->load]) != 0)
+		run->load++;
+	return run->load < ARRAY_SIZE(load_names) && cJSON_IsString(arm) &&
+	       run->repetition > 0;
 }
 
 double results_count_ok(const cJSON *result)
@@ -138,29 +130,11 @@ bool results_read_plan(const cJSON *results, struct plan *plan,
 	cJSON *json = cJSON_GetObjectItem(results, "plan");
 
 	if (strcmp(json_text(results, "schema"), RESULTS_SCHEMA) != 0 ||
-	    json == NULL) {
-		error_set(error, "not of schema " RESULTS_SCHEMA);
-		return false;
-	}
+	    json == NULL)
+		return error_fail(error, "not of schema " RESULTS_SCHEMA);
 	if (!plan_read(plan, cJSON_Duplicate(json, 1), error))
 		return false;
 	if (cJSON_IsString(dataset))
 		plan->dataset = dataset->valuestring;
 	return true;
-}
-
-double json_number(const cJSON *object, const char *key, double missing)
-{
-	double number = cJSON_GetNumberValue(
-		cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return isnan(number) ? missing : number;
-}
-
-const char *json_text(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(
-		cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text != NULL ? text : "-";
 }

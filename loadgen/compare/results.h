@@ -19,6 +19,7 @@
 #define LOADGEN_COMPARE_RESULTS_H
 
 #include "base/error.h"
+#include "base/json.h"
 #include "loadgen/compare/plan.h"
 
 #include <cjson/cJSON.h>
@@ -50,12 +51,5 @@ double results_count_ok(const cJSON *result);
 /* False: these are no results of our schema, or their plan is wrong. */
 MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
 				  struct error *error);
-
-/*
- * The number or the text at `key` of `object`, which may be NULL.  If it is
- * missing: `missing`, or "-".
- */
-double json_number(const cJSON *object, const char *key, double missing);
-const char *json_text(const cJSON *object, const char *key);
 
 #endif

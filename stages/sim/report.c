@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/quantiles.h"
+#include "base/statistics.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -104,7 +105,7 @@ static double summary_confidence_ns(const struct sim_result *result)
 {
 	const double student = 2.093; /* 97.5 %, 19 degrees of freedom */
 	uint64_t length = result->request_count / SUMMARY_BATCHES;
-	double sum = 0, squares = 0;
+	struct sample means = { 0 };
 
 	if (length == 0)
 		return INFINITY;
@@ -114,13 +115,9 @@ static double summary_confidence_ns(const struct sim_result *result)
 		for (uint64_t i = b * length; i < (b + 1) * length; i++)
 			mean += (double)result->requests[i].response_ns /
 				(double)length;
-		sum += mean;
-		squares += mean * mean;
+		sample_add(&means, mean);
 	}
-	double variance =
-		(squares - sum * sum / SUMMARY_BATCHES) / (SUMMARY_BATCHES - 1);
-
-	return student * sqrt(fmax(variance, 0) / SUMMARY_BATCHES);
+	return student * sample_deviation(&means) / sqrt(SUMMARY_BATCHES);
 }
 
 static double ratio(double a, double b)

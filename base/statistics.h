@@ -8,8 +8,8 @@
  *
  * Limits     without a value, the first four are NAN; the others need one.
  */
-#ifndef LOADGEN_COMPARE_STATISTICS_H
-#define LOADGEN_COMPARE_STATISTICS_H
+#ifndef BASE_STATISTICS_H
+#define BASE_STATISTICS_H
 
 #include <stddef.h>
 

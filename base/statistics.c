@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "loadgen/compare/statistics.h"
+#include "base/statistics.h"
 
 #include "base/quantiles.h"
 

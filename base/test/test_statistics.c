@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics against published values; each says whose. */
-#include "loadgen/compare/statistics.h"
+#include "base/statistics.h"
 
 #include "base/util.h"
 
