@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # Promise: no wake-up is lost, no event left behind or handed over twice, nobody
-# in an exclusive stage with another, in any interleaving of the models in the
-# folder given; and Spin would notice: it finds each mistake named there.
+# in an exclusive stage or on a fibre with another, no fibre lost, in any
+# interleaving of the models in the folder given; and Spin would notice: it finds
+# each mistake named there.
 #
 # Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
-# senders and two workers, a stop with two stages, a stop with two senders.
+# senders and two workers, a stop with two stages, a stop with two senders; and
+# pause.pml with two stages, three events, two paused ones.
 
 set -eu
 models=$1
@@ -83,3 +85,12 @@ expect 0 queue -DSIZE=4 -DPRODUCERS=3 -DCONSUMERS=1 -DEVENTS=1
 expect 1 queue -DLATE_STORE
 expect 1 queue -DNO_TURN -DSIZE=4
 expect 1 queue -DLATE_READ
+
+expect 0 pause -DSTAGES=2 -DEVENTS=2
+expect 0 pause -DSTAGES=1 -DEVENTS=3
+expect 0 pause -DSTAGES=1 -DEVENTS=3 -DPAUSED=2
+
+for mistake in EARLY_RETURN SENT_PAUSES LATE_CLEAR OLD_THREAD NO_NEXT NO_GIVE \
+	DRAINED_EARLY; do
+	expect 1 pause -D$mistake
+done
