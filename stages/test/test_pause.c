@@ -3,7 +3,9 @@
  * Promises: an event whose handler calls stage_pause_point() is paused when its
  * slice is over and an event with a lower rank waits in its queue.  Any worker
  * continues it after that.  Otherwise, and always in stages that are not
- * shared, it runs to its end.  However many are paused, none is lost.
+ * shared, it runs to its end.  However many are paused, each is handled once,
+ * goes on as often as it was paused, and finds its stack as it left it; also
+ * while a stop waits for them.
  */
 #include "stages/cores.h"
 #include "stages/stage.h"
@@ -18,17 +20,21 @@
 #include <string.h>
 
 enum {
-	NESTED = 100, /* more than can be paused on one core */
-	CROWD = 4000,
+	NESTED = 100,  /* more than can be paused on one core */
+	CROWD = 4000,  /* events of one group */
+	MANY = 10000,  /* events to be paused under each schedule */
+	CROWDS = 1000, /* at most, until so many are */
 };
 
 #define SLICE_NS UINT64_C(20000)
+#define SHORT_SLICE_NS UINT64_C(1000)
 #define LARGE_NS UINT64_C(1000000000) /* predicted */
 
 struct job {
 	struct event event; /* first */
 	struct job *small;  /* sent by the handler at its beginning, or NULL */
 	uint32_t number;
+	uint32_t paused_count; /* as its handler saw it */
 	_Atomic uint32_t ended_count;
 };
 
@@ -48,22 +54,52 @@ static void work(void)
 		stage_pause_point();
 }
 
+static void send_small(struct job *job)
+{
+	if (job->small == NULL)
+		return;
+	job->small->event.born_ns = job->event.born_ns;
+	assert(stage_send(run.stage, &job->small->event));
+}
+
+static void end(struct job *job)
+{
+	assert(atomic_fetch_add(&job->ended_count, 1) == 0);
+	run.order[atomic_fetch_add(&run.ended_count, 1)] = job->number;
+}
+
 static void handle(struct event *ev, void *arg)
+{
+	struct job *job = (struct job *)ev;
+
+	(void)arg;
+	send_small(job);
+	work();
+	end(job);
+}
+
+/* Two pause points, each when a short slice is over. */
+static void handle_counting(struct event *ev, void *arg)
 {
 	struct job *job = (struct job *)ev;
 	char stack[500]; /* is kept */
 
 	(void)arg;
 	memset(stack, (int)job->number, sizeof(stack));
-	if (job->small != NULL) {
-		job->small->event.born_ns = ev->born_ns;
-		assert(stage_send(run.stage, &job->small->event));
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t end_ns = clock_now_ns() + SHORT_SLICE_NS;
+		uint64_t sent_ns = ev->sent_ns;
+
+		if (i == 0)
+			send_small(job);
+		while (clock_now_ns() < end_ns)
+			;
+		stage_pause_point();
+		job->paused_count += ev->sent_ns != sent_ns;
 	}
-	work();
 	for (size_t i = 0; i < sizeof(stack); i++)
 		assert(stack[i] == (char)job->number);
-	assert(atomic_fetch_add(&job->ended_count, 1) == 0);
-	run.order[atomic_fetch_add(&run.ended_count, 1)] = job->number;
+	end(job);
 }
 
 struct choice {
@@ -72,7 +108,8 @@ struct choice {
 };
 
 /* False: there are not so many cores. */
-static bool start(const struct choice *c, struct cores **cores)
+static bool start(const struct choice *c, stage_fn *handler,
+		  struct cores **cores)
 {
 	char error[SCHEDULE_ERROR_BYTES];
 	struct schedule s;
@@ -92,7 +129,7 @@ static bool start(const struct choice *c, struct cores **cores)
 		&(struct group_config){ .schedule = &s, .cores = *cores });
 	run.stage = group_add(run.group, &(struct stage_config){
 						 .name = "a",
-						 .handler = handle,
+						 .handler = handler,
 						 .slots = CROWD,
 						 .type = c->type,
 					 });
@@ -124,7 +161,7 @@ static bool small_is_first(const struct choice *c)
 	struct stage_stats stats;
 	struct cores *cores;
 
-	assert(start(c, &cores));
+	assert(start(c, handle, &cores));
 	assert(stage_send(run.stage, &large.event));
 	stats = stop(cores);
 	assert(run.ended_count == 2);
@@ -173,7 +210,7 @@ static void test_nested_pauses_are_bounded(void)
 		jobs[i].event.left_ns = (NESTED - i) * (LARGE_NS / NESTED);
 		jobs[i].small = i + 1 < NESTED ? &jobs[i + 1] : NULL;
 	}
-	assert(start(&c, &cores));
+	assert(start(&c, handle, &cores));
 	assert(stage_send(run.stage, &jobs[0].event));
 	stats = stop(cores);
 	assert(run.ended_count == NESTED);
@@ -181,44 +218,65 @@ static void test_nested_pauses_are_bounded(void)
 	assert(run.order[NESTED - 1] == 0); /* the largest is last */
 }
 
-/* Many, which pause for small ones: each ends once, on its own stack. */
-static void test_crowd(const char *policy, const char *discipline)
+static struct job crowd[CROWD];
+
+/*
+ * Large events, each of which sends a small one, and a stop at once.  Returns
+ * how many were paused.
+ */
+static uint32_t run_crowd(const struct choice *c)
 {
-	static struct job jobs[CROWD];
-	const struct choice c = { policy, discipline, "20", NULL,
-				  STAGE_SHARED };
 	struct stage_stats stats;
 	struct cores *cores;
+	uint64_t pauses = 0;
+	uint32_t paused = 0;
 
-	memset(jobs, 0, sizeof(jobs));
-	assert(start(&c, &cores));
+	memset(crowd, 0, sizeof(crowd));
+	assert(start(c, handle_counting, &cores));
 	for (uint32_t i = 0; i < CROWD; i += 2) {
-		jobs[i].number = i;
-		jobs[i].event.left_ns = LARGE_NS;
-		jobs[i].small = &jobs[i + 1];
-		jobs[i + 1].number = i + 1;
-		jobs[i + 1].event.left_ns = 1000;
-		jobs[i + 1].event.deadline_ns = 1;
-		assert(stage_send(run.stage, &jobs[i].event));
+		crowd[i].number = i;
+		crowd[i].event.left_ns = LARGE_NS;
+		crowd[i].small = &crowd[i + 1];
+		crowd[i + 1].number = i + 1;
+		crowd[i + 1].event.left_ns = 1000;
+		crowd[i + 1].event.deadline_ns = 1;
+		assert(stage_send(run.stage, &crowd[i].event));
 	}
 	stats = stop(cores);
-	assert(run.ended_count == CROWD);
-	(void)fprintf(stderr, "%s, %s: %llu pauses\n", policy, discipline,
-		      (unsigned long long)stats.paused_count);
-	assert(stats.paused_count > 0);
+	for (uint32_t i = 0; i < CROWD; i++) {
+		assert(crowd[i].ended_count == 1);
+		pauses += crowd[i].paused_count;
+		paused += crowd[i].paused_count > 0;
+	}
+	assert(stats.arrived_count == CROWD && stats.handled_count == CROWD);
+	assert(stats.paused_count == pauses && stats.resumed_count == pauses);
+	return paused;
+}
+
+static void test_many_pauses(const char *policy, const char *discipline)
+{
+	const struct choice c = { policy, discipline, "1", NULL, STAGE_SHARED };
+	uint32_t paused = 0, crowds = 0;
+
+	for (; paused < MANY; crowds++) {
+		assert(crowds < CROWDS);
+		paused += run_crowd(&c);
+	}
+	(void)fprintf(stderr, "%s, %s: %u of %u events were paused\n", policy,
+		      discipline, paused, crowds * CROWD);
 }
 
 int main(void)
 {
+	/* Those that have ranks. */
+	static const char *const disciplines[] = { "srpt=5", "lcfs", "edf" };
+
 	watchdog_start();
 	test_who_is_paused();
 	test_nested_pauses_are_bounded();
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
-		if ((*p)->workers == POLICY_WORKERS_CALLER)
-			continue;
-		test_crowd((*p)->name, "srpt=5");
-		test_crowd((*p)->name, "lcfs");
-		test_crowd((*p)->name, "edf");
-	}
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		for (size_t i = 0; i < ARRAY_SIZE(disciplines); i++)
+			if ((*p)->workers != POLICY_WORKERS_CALLER)
+				test_many_pauses((*p)->name, disciplines[i]);
 	return 0;
 }
