@@ -33,10 +33,11 @@ add() {
 
 # $work/large and $work/small: uploads, each with a query of its own.
 make_uploads() {
-	local number=0 i kind
+	local number=0 i kind photos=("$dir"/*.jpg)
+	[ -z "$SANITIZED" ] || photos=("${photos[@]:0:2}") # it takes long
 	mkdir "$work/uploads"
 	"$PRINT_PROFILE" >"$work/profile"
-	for photo in "$dir"/*.jpg; do
+	for photo in "${photos[@]}"; do
 		cp "$photo" "$work/plain"
 		made "$work/progressive" 'progressive=1&q=90'
 		with_profile "$work/profile" >"$work/profiled"
@@ -74,7 +75,7 @@ upload() {
 # $work/out has the replies, $paused how many pauses there were
 run() {
 	local large reply
-	start "$@"
+	start --deadline 0 "$@"
 	mkdir -p "$work/out"
 	upload large 3 &
 	large=$!
@@ -116,11 +117,11 @@ run --policy color --discipline srpt=15 --slice 0
 statuses=$(cat "$work"/out/*/status.tsv)
 [ "$(cut -f2 <<<"$statuses" | sort -u)" = 200 ] || fail "not all 200: $statuses"
 mv "$work/out" "$work/first"
-pauses --policy color --discipline srpt=15 --slice 50
-same --policy color --discipline srpt=15 --slice 1000
+pauses --policy color --discipline lcfs --slice 50
 [ -n "$SANITIZED" ] || {
+	pauses --policy color --discipline srpt=15 --slice 50
+	same --policy color --discipline srpt=15 --slice 1000
 	same --policy thread-per-connection
-	pauses --policy color --discipline lcfs --slice 50
 	pauses --policy cohort --discipline srpt=15 --slice 50 \
 		--balance replicate --steal --cores 0,1
 	pauses --policy pool-per-stage --pool auto --discipline srpt=15 --slice 50

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# With --slice, handlers run on stacks of 64 KiB each (stages/fibre.h): whatever
+# is uploaded and asked for, none of them uses more than 48 KiB.  The kernel says
+# which of their pages were ever written.
+#
+# Samples, plain and progressive; CMYK, YCCK and RGB with and without a profile;
+# all filters, codings and kinds of replies; and the files of CORPUS.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM INK_FILES=PROGRAM
+#        test_stacks.sh SAMPLES_DIR [CORPUS]
+. "$(dirname "$0")/server.sh"
+dir=$1
+corpus=${2:-}
+stack_kib=64
+most_kib=48
+
+queries=(
+	'w=640&h=640&blur=2'
+	'blur=30&q=100&chroma=444'
+	'w=500&progressive=1&placeholder=1'
+	'w=333&h=99&fit=cover&optimize=1'
+	'w=90&h=300&fit=fill&icc=keep&orient=0'
+	'w=150&blur=0.4&chroma=444&progressive=1'
+	'variant=a:w=200&variant=b:w=400,q=50,blur=1&w=300'
+)
+for filter in box triangle bspline catmull-rom mitchell; do
+	queries+=("w=450&filter=$filter" "w=250&chroma=444&filter=$filter")
+done
+
+make_uploads() {
+	mkdir "$work/uploads"
+	"$INK_FILES" write "$work/uploads"
+	"$PRINT_PROFILE" >"$work/profile"
+	for photo in "$dir"/*.jpg; do
+		cp "$photo" "$work/uploads"
+		curl -fsS --data-binary "@$photo" "$url/?progressive=1&w=1500" \
+			-o "$work/uploads/progressive-${photo##*/}"
+	done
+	with_profile "$work/profile" >"$work/uploads/profile.jpg"
+	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
+}
+
+# The most KiB that any of the stacks has written, and how many there are: they
+# are the mappings of that size for which huge pages are switched off ("nh").
+stacks_used() {
+	awk -v size="$stack_kib" '
+	$1 == "Size:" { kib = $2; written = 0 }
+	$1 == "Rss:" || $1 == "Swap:" { written += $2 }
+	$1 == "VmFlags:" && / nh/ && / wr / && kib == size {
+		count++
+		if (written > most)
+			most = written
+	}
+	END { print most + 0, count + 0 }' "/proc/$server/smaps"
+}
+
+# check WHAT: how much the stacks have used by now
+check() {
+	local used count
+	read -r used count < <(stacks_used)
+	echo "$1: $used KiB"
+	# One for each worker, 8 for each core.
+	[ "$count" = $((9 * 2)) ] || fail "$count stacks of $stack_kib KiB"
+	[ "$used" -gt 0 ] || fail "no stack was used"
+	[ "$used" -le $most_kib ] || fail "more than $most_kib KiB: $1"
+}
+
+# upload DIR QUERY: every file; some are refused
+upload() {
+	"$LOADGEN" --dataset "$1" --all-files --connections 8 --timeout 300 \
+		"$url/?$2" >"$work/report" 2>&1 || true
+	check_drained
+}
+
+start --policy color --discipline srpt=15 --slice 50 --cores 0,1 --deadline 0 \
+	--log json --log-slow 1ms
+make_uploads
+for query in "${queries[@]}"; do
+	upload "$work/uploads" "$query&strict=0"
+	check "$query"
+done
+for photo in "$work"/uploads/*.jpg; do
+	curl -sS -H 'Accept: application/json' --data-binary "@$photo" -o \
+		"$work/out" "$url/?variant=a:w=200&variant=b:w=300&placeholder=1"
+done
+check JSON
+if [ -n "$corpus" ]; then
+	for query in 'w=640&h=640&blur=2' 'strict=0&w=100&filter=mitchell' \
+		'strict=0&progressive=1&chroma=444'; do
+		upload "$corpus" "$query"
+		check "corpus, $query"
+	done
+fi
+stop
