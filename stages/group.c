@@ -63,6 +63,7 @@ struct group *group_new(const struct group_config *config)
 	g->parts = calloc(parts, sizeof(*g->parts));
 	g->visits = (struct visit_group){
 		.schedule = &g->schedule,
+		.core_count = cores,
 		.part_count = parts,
 		.parts = calloc(parts, sizeof(*g->visits.parts)),
 	};

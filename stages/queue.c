@@ -48,11 +48,13 @@ struct queue {
 
 #define RANKS 0x1p64 /* a rank is less than this */
 
-/* born + ageing * left; the last rank if that is later than all ranks. */
-static uint64_t srpt_rank(double ageing, const struct event *ev)
+/* The last rank if it would be later than all ranks. */
+static uint64_t srpt_rank(const struct discipline *d, const struct event *ev)
 {
-	double aged_ns = ageing * (double)ev->left_ns;
+	double aged_ns = d->ageing * (double)ev->left_ns;
 
+	if (d->follows_load && aged_ns > (double)ev->patience_ns)
+		aged_ns = (double)ev->patience_ns;
 	if (!(aged_ns < RANKS) || (uint64_t)aged_ns > UINT64_MAX - ev->born_ns)
 		return UINT64_MAX;
 	return ev->born_ns + (uint64_t)aged_ns;
@@ -66,7 +68,7 @@ uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 		return ~number;
 	case DISCIPLINE_SRPT:
 		assert(d->ageing >= 0); /* and a number */
-		return srpt_rank(d->ageing, ev);
+		return srpt_rank(d, ev);
 	case DISCIPLINE_EDF:
 		return ev->deadline_ns > 0 ? ev->deadline_ns : RANK_NONE;
 	case DISCIPLINE_FCFS:

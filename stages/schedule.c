@@ -22,7 +22,8 @@
 #define COUNT_MAX 1e6       /* events of a visit or in a queue */
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
-#define AGEING_INITIAL 5 /* by measurement: docs/scheduling.md */
+#define NO_NUMBER (-1.0)
+#define AGEING_INITIAL 15 /* by measurement: docs/scheduling.md */
 enum { THREADS_MAX = 1024, PARTS_MAX = 1024, SCHEDULE_CAUSE_BYTES = 48 };
 
 /* The number after a word. */
@@ -87,10 +88,11 @@ struct choice {
 	  "core's cache; then all others, first come, first served.")          \
 	X(DISCIPLINE_SRPT, "srpt", "[=AGEING]", NUMBER_DECIMAL, AGEING_MAX, 1, \
 	  "the one with the smallest time of arrival + AGEING x predicted "    \
-	  "work left; AGEING is 5 if it is not given",                         \
+	  "work left; without AGEING, 15, and less while the server cannot "   \
+	  "keep up",                                                           \
 	  "The event with the least predicted work left is handled first; "    \
-	  "1 ns of work counts as this number of ns of waiting. Small "        \
-	  "events overtake large ones, but not for ever.")                     \
+	  "1 ns of work counts as a number of ns of waiting. Small events "    \
+	  "overtake large ones, but not for ever.")                            \
 	X(DISCIPLINE_EDF, "edf", "", NUMBER_NONE, 0, 0,                        \
 	  "the one with the earliest deadline; those without one are last",    \
 	  "Earliest deadline first: of the waiting events, the one whose "     \
@@ -218,7 +220,8 @@ void schedule_init(struct schedule *s)
 {
 	*s = (struct schedule){
 		.policy = &policy_cohort,
-		.discipline.ageing = AGEING_INITIAL,
+		.discipline = { .ageing = AGEING_INITIAL,
+				.follows_load = true },
 	};
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		s->pool_threads[i] = 1;
@@ -354,6 +357,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 				.kind = (enum discipline_kind)v.place,
 				.ageing = v.has_number ? v.number :
 							 AGEING_INITIAL,
+				.follows_load = !v.has_number,
 			};
 		return ok;
 	case SLICE_FLAG:
@@ -588,13 +592,14 @@ word_print(char value[SCHEDULE_VALUE_BYTES], const char *format, ...)
 /*
  * `number` is in the unit of the struct; ignored if the choice has no number.
  */
+/* `number`: NO_NUMBER if the choice has none. */
 static void word_add_choice(struct word_list *l, uint32_t flag,
 			    const struct choice *c, double number)
 {
 	char *value = word_add(l, flag, c->meaning);
 
 	word_print(value, "%s", c->word);
-	if (c->form == NUMBER_NONE)
+	if (c->form == NUMBER_NONE || number == NO_NUMBER)
 		return;
 	number /= (double)c->factor;
 	word_print(value, "=%.*f", number == floor(number) ? 0 : 6, number);
@@ -663,7 +668,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 		word_add_choice(&l, REGIME_FLAG, &regimes[s->regime.kind],
 				(double)s->regime.limit);
 	word_add_choice(&l, DISCIPLINE_FLAG, &disciplines[s->discipline.kind],
-			s->discipline.ageing);
+			s->discipline.follows_load ? NO_NUMBER :
+						     s->discipline.ageing);
 	if (s->slice_ns > 0)
 		word_print(word_add(&l, SLICE_FLAG,
 				    "An event that has run for this number of "

@@ -54,7 +54,7 @@ struct regime {
  *	stack  fcfs, but a worker first takes the events that it sent to the
  *	       stage itself, newest first (Gordon, UCAM-CL-TR-781, appendix
  *	       A.1, interpretation 1)
- *	srpt   the order of  born + ageing * left
+ *	srpt   the order of  born + min(ageing * left, patience)
  *	edf    the order of deadlines (event.deadline_ns); events without one
  *	       are last
  *
@@ -62,10 +62,19 @@ struct regime {
  * (first sent) at time b with work L left is overtaken in its queue only by
  * events born before b + ageing * L, so none starves there.  With the central
  * queue of `color` this holds for all stages together; with other policies, a
- * policy or a regime that stays at early stages lets later queues wait.
+ * policy or a regime that stays at early stages lets later queues wait.  The
+ * work left of a paused event is what it has not done yet: it comes earlier,
+ * never later.
  *
- * The rank of a waiting event never changes, so a heap is enough.  Ageing 0 is
- * first come first served by birth; a larger value is nearer to pure SRPT.
+ * Ageing 0 is first come first served by birth; a larger value is nearer to
+ * pure SRPT.  With a fixed ageing, patience has no limit.  If the discipline
+ * follows the load, patience is a multiple of the response time R that the
+ * event would have first come first served (event.expected_ns, the sender's
+ * estimate): an event is overtaken only by events born before b + 1.5 * R while
+ * the group keeps up, and before b + 0.4 * R while it does not, because then
+ * every other event pays for each one that overtakes (visit_begin_event()).
+ *
+ * The rank of a waiting event never changes, so a heap is enough.
  *
  * EDF: earliest deadline first (Liu and Layland, J. of the ACM 20:1, 1973).  On
  * one core, and if handlers can be paused, it meets all deadlines that any
@@ -83,7 +92,9 @@ enum discipline_kind {
 
 struct discipline {
 	enum discipline_kind kind;
-	double ageing; /* of srpt: ns of waiting that 1 ns of work is worth */
+	/* Of srpt. */
+	double ageing;     /* ns of waiting that 1 ns of work is worth */
+	bool follows_load; /* patience has a limit */
 };
 
 /* Has it ranks?  Else the order of arrival is all that counts. */

@@ -41,19 +41,26 @@ struct stage;
 struct event {
 	/* The sender's, optional. */
 	uint64_t left_ns; /* predicted work left, the next stage's included */
+	/*
+	 * Predicted response time if all were first come, first served: work
+	 * under way for each core, and its own.  0: not known.
+	 */
+	uint64_t expected_ns;
 	uint64_t deadline_ns; /* for edf: when to be done; 0: none */
 	uint64_t number;      /* appears in traces, see tally.h */
 	uint32_t key; /* at a partitioned stage: equal keys, same worker */
 
 	/*
 	 * The rest belongs to stages/.  Handlers may read the times, and may
-	 * copy `born_ns` into an event that continues the work of another.
+	 * copy `born_ns` and `patience_ns` into an event that continues the
+	 * work of another.
 	 */
-	struct event *next;  /* in a list */
-	struct stage *stage; /* whose queue owns it; NULL: not queued */
-	uint64_t born_ns;    /* sent from outside the group */
-	uint64_t sent_ns;    /* or paused, if that was later */
-	uint64_t waited_ns;  /* in all queues up to now, also while paused */
+	struct event *next;   /* in a list */
+	struct stage *stage;  /* whose queue owns it; NULL: not queued */
+	uint64_t born_ns;     /* sent from outside the group */
+	uint64_t patience_ns; /* see discipline srpt, schedule.h */
+	uint64_t sent_ns;     /* or paused, if that was later */
+	uint64_t waited_ns;   /* in all queues up to now, also while paused */
 	uint64_t stage_waited_ns; /* of that, at the current stage */
 	uint64_t stage_ran_ns;    /* in its handler, up to the last pause */
 	uint64_t place;           /* its number in its queue */

@@ -42,6 +42,51 @@ uint32_t visit_choose_part(struct visit_group *g)
 		       turn;
 }
 
+enum {
+	LIGHT_PER_CORE = 4,            /* events; fewer: the load is light */
+	LIGHT_ONE = 1 << 30,           /* all events found a light load */
+	LIGHT_MEMORY = 2048,           /* events that the share remembers */
+	LIGHT_ENOUGH = LIGHT_ONE / 10, /* the group keeps up */
+};
+
+/* Of the expected response time; by measurement: docs/scheduling.md. */
+#define PATIENCE_MIN 0.4
+#define PATIENCE_MAX 1.5
+
+/* The moving mean; an update at the same time as another may be lost. */
+static uint32_t update_light_share(struct visit_group *g, bool is_light)
+{
+	uint32_t share =
+		atomic_load_explicit(&g->light_share, memory_order_relaxed);
+
+	share -= share / LIGHT_MEMORY;
+	if (is_light)
+		share += LIGHT_ONE / LIGHT_MEMORY;
+	atomic_store_explicit(&g->light_share, share, memory_order_relaxed);
+	return share;
+}
+
+void visit_begin_event(struct visit_group *g, struct event *ev,
+		       uint64_t under_way_count)
+{
+	const struct discipline *d = &g->schedule->discipline;
+	uint32_t share;
+	double patience;
+
+	if (d->kind != DISCIPLINE_SRPT || !d->follows_load)
+		return;
+	share = update_light_share(
+		g, under_way_count < (uint64_t)LIGHT_PER_CORE * g->core_count);
+	if (share > LIGHT_ENOUGH)
+		share = LIGHT_ENOUGH;
+	patience = PATIENCE_MIN +
+		   (PATIENCE_MAX - PATIENCE_MIN) * (double)share / LIGHT_ENOUGH;
+	ev->patience_ns =
+		ev->expected_ns == 0 ?
+			UINT64_MAX :
+			(uint64_t)(patience * (double)ev->expected_ns);
+}
+
 /* On the visitor's own stack; the stacks are for stations of its part. */
 static uint32_t stacked_count(const struct visitor *v,
 			      const struct visit_station *s)

@@ -51,6 +51,8 @@ struct visit_part {
 
 struct visit_group {
 	const struct schedule *schedule; /* complete */
+	uint32_t core_count;
+	_Atomic uint32_t light_share; /* visit_begin_event()'s */
 	uint32_t part_count;
 	struct visit_part *parts;
 	_Atomic uint32_t next_part; /* for round-robin */
@@ -209,5 +211,14 @@ static inline uint32_t visitor_keep(struct visitor *v,
 
 /* The replica for a new event. */
 uint32_t visit_choose_part(struct visit_group *g);
+
+/*
+ * A new event finds `under_way_count` others in the group: set its patience
+ * (discipline srpt).  The group keeps up if one in ten of the last 2,000 or so
+ * events found fewer than four others for each core; below that, patience
+ * becomes shorter in proportion.
+ */
+void visit_begin_event(struct visit_group *g, struct event *ev,
+		       uint64_t under_way_count);
 
 #endif

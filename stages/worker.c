@@ -515,8 +515,10 @@ bool stage_send(struct stage *s, struct event *ev)
 	}
 	ev->stage = s;
 	ev->sent_ns = clock_now_ns();
-	if (!is_inside)
+	if (!is_inside) {
 		ev->born_ns = ev->sent_ns;
+		visit_begin_event(&g->visits, ev, atomic_load(&g->pending) - 1);
+	}
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
 		count_arrived(s, 0, 0);
 		hand_to_caller(g, ev, is_inside);

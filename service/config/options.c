@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/config/options.h"
 
+#include "base/clock.h"
 #include "service/http/connection/clients.h"
 #include "service/http/query.h"
 
@@ -255,7 +256,8 @@ static const struct flag_group groups[] = {
 	  .places = ANYWHERE,
 	  .title = "How stages get the CPU (docs/scheduling.md)",
 	  .about = "Without any of these flags: --policy color --discipline "
-		   "srpt=5. If one of them is given, the others have the "
+		   "srpt --slice 1000. If one of them is given, the others "
+		   "have the "
 		   "defaults below." },
 	{ 0 },
 };
@@ -324,6 +326,7 @@ static void set_best(struct options *o)
 {
 	o->schedule.policy = policy_find("color");
 	o->schedule.discipline.kind = DISCIPLINE_SRPT;
+	o->schedule.slice_ns = NS_PER_MS;
 }
 
 /* Memory that is reserved for the program itself, not for uploads. */

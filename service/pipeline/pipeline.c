@@ -73,6 +73,7 @@ struct pipeline {
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
+	_Atomic uint64_t left_ns;     /* predicted work of all queued uploads */
 	struct departures departures; /* of uploads that were queued */
 	_Atomic bool abandoning;
 };
@@ -192,6 +193,7 @@ static enum upload_end reason_to_stop(const struct pipeline *p,
 static void finish_queued_upload(struct pipeline *p, struct upload *u)
 {
 	departures_count(&p->departures, clock_now_ns());
+	atomic_fetch_sub(&p->left_ns, atomic_load(&u->left_ns));
 	finish_upload(p, u);
 }
 
@@ -278,6 +280,7 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	}
 	v->event.left_ns =
 		atomic_fetch_sub(&u->left_ns, estimated_ns) - estimated_ns;
+	atomic_fetch_sub(&p->left_ns, estimated_ns);
 	return true;
 }
 
@@ -308,6 +311,7 @@ static void fan_out(const struct pipeline_stage *to, struct upload *u)
 
 		v->event.left_ns = first->event.left_ns;
 		v->event.born_ns = first->event.born_ns;
+		v->event.patience_ns = first->event.patience_ns;
 		send_variant(to, v);
 	}
 	send_variant(to, first);
@@ -430,6 +434,20 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 	return false;
 }
 
+/* False: stopping. */
+static bool send_to_first_stage(struct pipeline *p, struct upload *u)
+{
+	uint64_t upload_ns = u->estimated_ns;
+	uint64_t before_ns = atomic_fetch_add(&p->left_ns, upload_ns);
+	struct event *ev = &u->variants[0].event;
+
+	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
+	if (stage_send(p->stages[0].stage, ev))
+		return true;
+	atomic_fetch_sub(&p->left_ns, upload_ns);
+	return false;
+}
+
 bool pipeline_submit(struct pipeline *p, struct upload *u)
 {
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
@@ -458,7 +476,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
-	if (stage_send(p->stages[0].stage, &u->variants[0].event))
+	if (send_to_first_stage(p, u))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
 	return refuse_upload(p, u, UPLOAD_NO_SLOT);

@@ -63,13 +63,15 @@ test_every_flag_is_printed_and_in_the_help() {
 
 test_defaults_are_printed() {
 	"$DARKROOM" --help >"$work/help"
-	grep -qF -- '--policy color --discipline srpt=5.' "$work/help" ||
+	grep -qF -- '--policy color --discipline srpt --slice 1000.' "$work/help" ||
 		fail "the help names another default"
 	is '.listen == "127.0.0.1:8080" and .["max-uploads"] == 256 and
 		.["max-body"] == "32M" and .["max-megapixels"] == 100 and
 		.["drain-timeout"] == "8s" and .trace == null and
-		.policy == "color" and .discipline == "srpt=5"'
-	is '.policy == "cohort" and .discipline == "fcfs"' --regime exhaustive
+		.policy == "color" and .discipline == "srpt" and
+		.slice == "1000"'
+	is '.policy == "cohort" and .discipline == "fcfs" and
+		.slice == "0"' --regime exhaustive
 	is '.steal == true and .balance == "replicate=2"' --cores 0,1 \
 		--balance replicate --steal
 }

@@ -37,7 +37,8 @@ static void test_defaults_run(void)
 	assert(!flags_is_asked(&o.asked) && !o.wants_policies);
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
 	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
-	assert(o.schedule.discipline.ageing == 5);
+	assert(o.schedule.discipline.follows_load);
+	assert(o.schedule.slice_ns == 1000000);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);

@@ -59,6 +59,7 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	c->handled_count++;
+	s->left_ns -= r->error * (double)step->service_ns;
 	c->wait_ns += (double)r->event.stage_waited_ns;
 	c->service_ns += (double)step->service_ns;
 	watch_turn(s, r);
@@ -182,6 +183,11 @@ static struct sim_request *request_new(struct sim *s)
 	}
 	r->error = exp(s->config->error_sigma * random_normal(&s->errors));
 	predict(s, r);
+	s->left_ns += (double)r->event.left_ns;
+	r->event.expected_ns =
+		r->event.left_ns +
+		(uint64_t)(fmax(s->left_ns - (double)r->event.left_ns, 0) /
+			   s->config->core_count);
 	return r;
 }
 
@@ -219,6 +225,8 @@ static void begin_request(struct sim *s)
 
 	struct sim_request *r = request_new(s);
 
+	visit_begin_event(&s->visits, &r->event,
+			  s->born_count - 1 - s->totals.finished_count);
 	r->part = choose_part(s);
 	s->visits.parts[r->part].under_way_count++;
 	if (!has_workers(s)) {

@@ -125,6 +125,7 @@ struct sim {
 	uint32_t paused_max;   /* 0: there are no pauses */
 
 	uint64_t born_count;
+	double left_ns; /* predicted work of all requests under way */
 	struct sim_totals totals, begin, end;
 	struct sim_response *requests;
 };

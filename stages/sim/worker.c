@@ -505,6 +505,7 @@ void sim_plan(struct sim *s)
 
 	assert(parts >= 1 && parts <= cores);
 	s->visits = (struct visit_group){
+		.core_count = s->config->core_count,
 		.schedule = s->schedule,
 		.part_count = parts,
 		.parts = sim_alloc(parts, sizeof(*s->visits.parts)),

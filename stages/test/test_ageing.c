@@ -2,12 +2,14 @@
 /*
  * Promise: with --discipline srpt an event with much work left waits for those
  * with little, but not for ever: only for those that came before its age made
- * up for its size.
+ * up for its size, or, if the discipline follows the load, before its patience
+ * was over.  Patience is short while the group does not keep up.
  *
  * One worker, held at the gate (line.h) while small events keep coming.
  */
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+#include "stages/visit.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 enum { ITEMS = 60, AGEING = 15, LARGE = 1 };
 
 #define LARGE_NS UINT64_C(1000000)
+#define EXPECTED_NS (10 * LARGE_NS)
 #define GAP_NS UINT64_C(500000) /* at least, between two */
 
 static struct item items[ITEMS];
@@ -26,13 +29,15 @@ static void look_begins(struct item *item, const struct place *place)
 		order[order_count++] = item->number;
 }
 
-static void send_all(struct line *l)
+/* The large one has `large_ns` of work. */
+static void send_all(struct line *l, uint64_t large_ns)
 {
 	struct stage_stats stats = { 0 };
 
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ .number = i };
-		items[i].event.left_ns = i == LARGE ? LARGE_NS : 0;
+		items[i].event.left_ns = i == LARGE ? large_ns : 0;
+		items[i].event.expected_ns = EXPECTED_NS;
 		assert(line_send(l, &items[i]));
 		while (stats.started_count == 0) /* the first, at the gate */
 			stage_read(l->stages[0], &stats);
@@ -40,10 +45,11 @@ static void send_all(struct line *l)
 	}
 }
 
-static void test_large_one_waits_for_its_age(const char *policy,
-					     const char *regime,
-					     const struct cores *core)
+static void test_large_one_waits(const char *policy, const char *regime,
+				 bool follows_load, const struct cores *core)
 {
+	/* More work: then ageing alone would let all others go first. */
+	uint64_t large_ns = follows_load ? 1000 * LARGE_NS : LARGE_NS;
 	struct line_setup setup = {
 		.cores = core,
 		.slots = ITEMS,
@@ -55,20 +61,25 @@ static void test_large_one_waits_for_its_age(const char *policy,
 	schedule_init(&setup.schedule);
 	setup.schedule.policy = policy_find(policy);
 	setup.schedule.part_count = 1;
-	setup.schedule.discipline =
-		(struct discipline){ DISCIPLINE_SRPT, AGEING };
+	setup.schedule.discipline = (struct discipline){
+		.kind = DISCIPLINE_SRPT,
+		.ageing = AGEING,
+		.follows_load = follows_load,
+	};
 	if (regime != NULL)
 		assert(schedule_set(&setup.schedule, "regime", regime, NULL,
 				    0));
 	order_count = 0;
 	line_start(&l, &setup);
 	atomic_store(&l.gate_is_closed, true);
-	send_all(&l);
+	send_all(&l, large_ns);
 	atomic_store(&l.gate_is_closed, false);
 	line_await(&l, ITEMS);
 	group_stop(l.group);
 
-	uint64_t turn_ns = items[LARGE].event.born_ns + AGEING * LARGE_NS;
+	const struct event *large = &items[LARGE].event;
+	uint64_t turn_ns = large->born_ns + (follows_load ? large->patience_ns :
+							    AGEING * LARGE_NS);
 
 	for (uint32_t i = 0; order[i] != LARGE; i++, before++)
 		assert(items[order[i]].event.born_ns <= turn_ns);
@@ -79,6 +90,38 @@ static void test_large_one_waits_for_its_age(const char *policy,
 	line_release(&l);
 }
 
+/* The last of `count` events that find `others` under way for each core. */
+static uint64_t last_patience(struct visit_group *g, uint32_t count,
+			      uint32_t others)
+{
+	struct event ev = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		ev = (struct event){ .expected_ns = 1000 };
+		visit_begin_event(g, &ev, (uint64_t)others * g->core_count);
+	}
+	return ev.patience_ns;
+}
+
+static void test_patience_follows_the_load(void)
+{
+	struct schedule s;
+	struct visit_group g = { .schedule = &s, .core_count = 3 };
+	struct event unknown = { 0 };
+
+	schedule_init(&s);
+	s.discipline.kind = DISCIPLINE_SRPT;
+	assert(last_patience(&g, 1, 4) == 400);
+	assert(last_patience(&g, 1000, 3) == 1500);
+	assert(last_patience(&g, 1000, 4) == 1500); /* it was light lately */
+	uint64_t later = last_patience(&g, 4000, 4);
+
+	assert(later > 400 && later < 1500);
+	assert(last_patience(&g, 40000, 100) == 400);
+	visit_begin_event(&g, &unknown, 0);
+	assert(unknown.patience_ns == UINT64_MAX);
+}
+
 int main(void)
 {
 	const char *why;
@@ -86,12 +129,14 @@ int main(void)
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();
+	test_patience_follows_the_load();
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
 	cores_free(cores);
 	cores = cores_new(first, &why);
-	test_large_one_waits_for_its_age("color", NULL, cores);
-	test_large_one_waits_for_its_age("srpt", "n-gated=1", cores);
-	test_large_one_waits_for_its_age("cohort", NULL, cores);
+	test_large_one_waits("color", NULL, false, cores);
+	test_large_one_waits("srpt", "n-gated=1", false, cores);
+	test_large_one_waits("cohort", NULL, false, cores);
+	test_large_one_waits("color", NULL, true, cores);
 	cores_free(cores);
 	return 0;
 }

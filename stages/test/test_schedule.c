@@ -109,16 +109,17 @@ static void test_regimes_are_read(void)
 static void test_disciplines_are_read(void)
 {
 	struct schedule s;
-	char ageing[32];
+	char ageing[48];
 
 	schedule_init(&s);
 	assert(set(&s, "discipline", "srpt=0.5"));
 	assert(s.discipline.kind == DISCIPLINE_SRPT);
-	assert(s.discipline.ageing == 0.5);
+	assert(s.discipline.ageing == 0.5 && !s.discipline.follows_load);
 	assert(set(&s, "discipline", "srpt"));
 	assert(s.discipline.kind == DISCIPLINE_SRPT);
 	/* The help says what it is. */
-	(void)snprintf(ageing, sizeof(ageing), "AGEING is %g",
+	assert(s.discipline.follows_load);
+	(void)snprintf(ageing, sizeof(ageing), "without AGEING, %g,",
 		       s.discipline.ageing);
 	assert(strstr(schedule_flags[2].help, ageing) != NULL);
 	assert(set(&s, "discipline", "edf"));
