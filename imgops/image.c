@@ -53,6 +53,7 @@ bool image_alloc(struct image *img, const struct memory *memory)
 		p->stride_bytes = (size_t)plane_stride(p);
 		next += plane_bytes(p);
 	}
+	memory_pause(memory);
 	return true;
 }
 

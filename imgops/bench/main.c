@@ -2,9 +2,11 @@
 /*
  * imgops_bench: options -> folder -> measure -> report
  *                                -> quality
+ *                                -> gaps
  *
  * The only file that prints to the user or ends the program.
  */
+#include "imgops/bench/gaps.h"
 #include "imgops/bench/measure.h"
 #include "imgops/bench/quality.h"
 #include "imgops/bench/report.h"
@@ -74,6 +76,10 @@ static const struct flag flags[] = {
 	  "instead, compare the results in DIR, which have the names of their "
 	  "originals, with the reference resize",
 	  FIELD(score) },
+	{ "gaps", NULL, NULL,
+	  "instead, measure the CPU time between two calls of memory.pause(), "
+	  "at which a schedule can take the CPU from a picture",
+	  FIELD(gaps) },
 	{ "save", "DIR", NULL, "write the results to DIR", FIELD(save) },
 	{ "json", "FILE", NULL, "write the figures to FILE, too", FIELD(json) },
 	{ "per-file", NULL, NULL, "add a row for each file to --json",
@@ -133,8 +139,8 @@ static bool parse_options(struct bench_options *o, int argc, char **argv,
 		error_set(error, "--dataset DIR is missing");
 	else if (blur > 0 && blur < 0.3)
 		error_set(error, "--blur %g: not 0, nor from 0.3 to 100", blur);
-	else if (o->verify && o->score != NULL)
-		error_set(error, "--verify --score: only one");
+	else if (o->verify + o->gaps + (o->score != NULL) > 1)
+		error_set(error, "--verify --score --gaps: only one");
 	else
 		return true;
 	return false;
@@ -176,6 +182,19 @@ static enum exit_code run_comparison(const struct folder *folder,
 	return is_fine ? EXIT_DONE : EXIT_FAILED;
 }
 
+static enum exit_code run_gaps(const struct folder *folder,
+			       const struct bench_options *o, FILE *json)
+{
+	struct gaps g;
+
+	gaps_measure(&g, folder, o);
+	gaps_print(stdout, &g, o);
+	if (json != NULL)
+		gaps_write_json(json, &g);
+	gaps_release(&g);
+	return EXIT_DONE;
+}
+
 /* Everything after reading the options. */
 static enum exit_code run_command(const struct bench_options *o)
 {
@@ -197,6 +216,8 @@ static enum exit_code run_command(const struct bench_options *o)
 		return print_error(&error, EXIT_USAGE);
 	if (o->verify || o->score != NULL)
 		code = run_comparison(&folder, o, memory, json);
+	else if (o->gaps)
+		code = run_gaps(&folder, o, json);
 	else
 		code = run_measure(&folder, o, memory, json);
 	if (json != NULL && (fflush(json) != 0 || ferror(json))) {

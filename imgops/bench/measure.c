@@ -228,6 +228,8 @@ struct run run_file(const struct file *file, const struct run_job *job)
 			job->watch(job->arg, &r, &dst, &src);
 		img_release(&src); /* release it as early as a server would */
 		src = dst;
+		if (job->end != NULL)
+			job->end(job->arg, &r);
 		if (r.err != IMG_OK || r.step == STEP_ENCODE)
 			return r;
 	}

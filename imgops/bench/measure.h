@@ -24,6 +24,7 @@ struct bench_options {
 	double margin; /* decode at least this many times the result's size */
 	bool floor;
 	bool verify;
+	bool gaps;
 	const char *score; /* folder of another program's results, or NULL */
 	const char *save;  /* NULL: nowhere */
 	const char *json;  /* NULL: none */
@@ -107,12 +108,16 @@ struct run {
 typedef void run_watch_fn(void *arg, const struct run *r,
 			  const struct image *dst, const struct image *src);
 
+/* Called after step r->step, its input being released. */
+typedef void run_end_fn(void *arg, const struct run *r);
+
 struct run_job {
 	const struct img_transform *transform;
 	const struct memory *memory;
 	double margin; /* decode at least this many times the result's size */
 	run_watch_fn *watch; /* NULL: none */
-	void *arg;           /* passed to `watch` */
+	run_end_fn *end;     /* NULL: none */
+	void *arg;           /* passed to both */
 };
 
 struct run run_file(const struct file *file, const struct run_job *job);

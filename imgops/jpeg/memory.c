@@ -98,6 +98,7 @@ static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
 	m->bytes += block->bytes;
 	*data = (uint8_t *)(block + 1);
 	*data += -(uintptr_t)*data & (ALIGN_BYTES - 1);
+	memory_pause(m->memory); /* the system may have found a huge page */
 }
 
 /* libjpeg's "small" and "large" are the same here: only the size counts. */
@@ -266,9 +267,12 @@ static void access_rows(j_common_ptr jpeg, struct rows *rows, JDIMENSION start,
 		rows->defined_end = end;
 	if (fresh < start)
 		fresh = start;
-	if (rows->pre_zero)
-		memset(rows->first + fresh * rows->row_bytes, 0,
-		       (end - fresh) * rows->row_bytes);
+	if (!rows->pre_zero)
+		return;
+	memset(rows->first + fresh * rows->row_bytes, 0,
+	       (end - fresh) * rows->row_bytes);
+	/* As in add_block(). */
+	memory_pause(memory_of(jpeg)->memory);
 }
 
 static JSAMPARRAY access_samples(j_common_ptr jpeg,
@@ -298,6 +302,7 @@ static void free_arena(struct jpeg_memory *m, int pool_id)
 		next = b->next;
 		m->bytes -= b->bytes;
 		m->memory->free(m->memory->arg, b);
+		memory_pause(m->memory);
 	}
 	m->arenas[pool_id] = (struct jpeg_arena){ 0 };
 	if (pool_id == JPOOL_IMAGE) {

@@ -685,18 +685,20 @@ static bool read_dc_bits(struct partial *s, struct markers w)
 	return true;
 }
 
-static void store_dc(const struct component *c)
+static void store_dc(const struct component *c, const struct memory *memory)
 {
 	const struct img_plane *p = c->plane;
 	int32_t block[IDCT_COEFFICIENTS] = { 0 };
 
-	for (uint32_t y = 0; y < p->height; y++)
+	for (uint32_t y = 0; y < p->height; y++) {
 		for (uint32_t x = 0; x < p->width; x++) {
 			size_t at = y * p->stride_bytes + x;
 
 			block[0] = idct_dc(c->dc_values[at], c->quant[0], 1);
 			idct_block(p->samples + at, p->stride_bytes, block, 1);
 		}
+		memory_pause(memory);
+	}
 }
 
 static bool read_progressive(struct partial *s, const struct piece *later,
@@ -713,7 +715,7 @@ static bool read_progressive(struct partial *s, const struct piece *later,
 			return false;
 	}
 	for (uint32_t i = 0; i < s->component_count; i++)
-		store_dc(&s->components[i]);
+		store_dc(&s->components[i], s->memory);
 	return s->low_bit == 0;
 }
 

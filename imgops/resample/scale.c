@@ -271,6 +271,7 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 
 	if (!colour_open(&c, src, view->size, transform))
 		return IMG_ERR_NO_MEMORY;
+	memory_pause(memory); /* reading a profile may take long */
 	if (colour_needs_pixels(&c, src)) {
 		ok = scale_pixels(dst, src, view, &c, transform, memory);
 	} else {

@@ -29,11 +29,38 @@ static void *take_scratch(size_t bytes, const struct scratch *s)
  * within a tenth before it normalises them.  Tests run it under sanitizers.
  */
 #define STBIR_ASSERT(condition) ((void)0)
+
+/*
+ * stb reports its progress after each row that it has made, where its state is
+ * `stbir_info`.  The two reports at the start and the end of a tile are in a
+ * function without this name, and see the NULL here.
+ */
+static void pause_in_tile(const void *info);
+static const void *const stbir_info;
+#define STBIR_PROGRESS_REPORT(share) pause_in_tile(stbir_info)
+
 #define STBIR_MALLOC(bytes, context) take_scratch(bytes, context)
 #define STBIR_FREE(data, context) ((void)(data), (void)(context))
 #define STB_IMAGE_RESIZE_STATIC
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
 #include <stb_image_resize.h>
+
+/* What lies before the memory that stb has for a tile. */
+struct scratch_head {
+	_Alignas(64) const struct memory *memory;
+};
+
+static void pause_in_tile(const void *info)
+{
+	const stbir__info *tile = info;
+
+	/* The contributors are the first that stb puts into its memory. */
+	if (tile != NULL)
+		memory_pause(((const struct scratch_head *)(const void *)
+				      tile->horizontal_contributors -
+			      1)
+				     ->memory);
+}
 
 enum {
 	TILE = 256, /* outputs of a tile along each axis */
@@ -141,7 +168,8 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
 	struct side widest_x = widest_side(x, tile_columns(y));
 	struct side widest_y = widest_side(y, TILE);
 
-	return tile_bytes(&widest_x, &widest_y, filter) + TILE * TILE;
+	return TILE * TILE + sizeof(struct scratch_head) +
+	       tile_bytes(&widest_x, &widest_y, filter);
 }
 
 /* Where the filter reaches past the edge, edge samples are counted again. */
@@ -214,10 +242,15 @@ bool resample_plane(struct img_plane *dst, const struct img_plane *src,
 	uint32_t columns = tile_columns(y);
 	size_t bytes = resample_bytes(x, y, filter);
 	uint8_t *tile = memory->alloc(memory->arg, bytes);
-	struct scratch scratch = { tile + TILE * TILE, bytes - TILE * TILE };
+	struct scratch_head *head;
+	struct scratch scratch;
 
 	if (tile == NULL)
 		return false;
+	head = (struct scratch_head *)(tile + TILE * TILE);
+	head->memory = memory;
+	scratch = (struct scratch){ head + 1,
+				    bytes - TILE * TILE - sizeof(*head) };
 	for (uint32_t j = 0; ok && j < y->out; j += TILE) {
 		struct side sy = side_of(y, j, TILE);
 
