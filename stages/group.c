@@ -177,7 +177,7 @@ static bool add_queues(struct group *g, struct station *s, uint32_t slots)
 		return false;
 	if (g->schedule.regime.kind != REGIME_CUTOFF)
 		return true;
-	s->passed = queue_new(slots, 0, &fcfs);
+	s->passed = queue_new(paused_max(g), 0, &fcfs);
 	return s->passed != NULL;
 }
 

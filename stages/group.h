@@ -56,7 +56,7 @@ struct station {
 	struct visit_station visited;
 	struct stage *stage; /* NULL: the central queue */
 	struct queue *queue;
-	struct queue *passed; /* events skipped by a cutoff; NULL: no cutoff */
+	struct queue *passed; /* events paused by a cutoff; NULL: no cutoff */
 	struct entry *entry;  /* NULL: any number of workers may visit */
 	struct entry own_entry;
 	struct pool pool; /* without threads if workers roam */

@@ -64,12 +64,12 @@ struct choice {
 	  "number of microseconds has passed and the current event is "        \
 	  "done.")                                                             \
 	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, 1000,         \
-	  "as gated, but a visit skips events with more than US microseconds " \
-	  "of predicted work left; the next visit handles them last",          \
+	  "as gated, but an event that has run for US microseconds is "        \
+	  "paused; the next visit goes on with it after all others",           \
 	  "A visit handles as many events as waited at the stage when it "     \
-	  "began. It skips an event whose predicted work left is more than "   \
-	  "this number of microseconds; the next visit handles that event, "   \
-	  "after all others.")
+	  "began. It pauses an event that has run for this number of "         \
+	  "microseconds; the next visit goes on with that event, after all "   \
+	  "others.")
 
 #define DISCIPLINES(X)                                                         \
 	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \

@@ -26,18 +26,20 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  * began.  If the queue is first come first served and has one worker, those
  * are exactly the events that waited.
  *
- * Cutoff (C-gated) as published interrupts an event that has run for longer
- * than the cutoff.  Here, a prediction decides: a visit skips an event whose
- * predicted work left (event.left_ns: this stage and all later ones) is longer
- * than the cutoff, once at each stage.  The next visit handles the skipped
- * events after all others, first come first served.
+ * Cutoff (C-gated): an event whose handler has run for `limit` since the visit
+ * took it is paused (stage_pause_point()).  The next visit first handles the
+ * other events that wait when it begins, then those paused by the cutoff, in
+ * the order of their pauses, each again for `limit` at most.  So many short
+ * events pass a long one once, and long ones share the core.  An event that
+ * cannot be paused, as its stage is not shared or too many are paused already,
+ * runs to its end, as with `gated`.
  */
 enum regime_kind {
 	REGIME_EXHAUSTIVE, /* until the queue is empty */
 	REGIME_GATED,      /* D-gated: those that wait at the beginning */
 	REGIME_N_GATED,    /* T-gated: the same, at most `limit` */
 	REGIME_TIME_GATED, /* until empty or `limit` ns have passed */
-	REGIME_CUTOFF,     /* gated; long events, over `limit` ns, last */
+	REGIME_CUTOFF,     /* gated; each event for at most `limit` ns */
 };
 
 struct regime {
@@ -131,8 +133,8 @@ struct schedule {
 	struct regime regime;
 	struct discipline discipline;
 	/*
-	 * stage_pause_point(): an event may be paused when it has run for so
-	 * long; 0: none ever is.
+	 * stage_pause_point(): an event may be paused for another when it has
+	 * run for so long; 0: none ever is.
 	 */
 	uint64_t slice_ns;
 	enum balance balance;
@@ -145,6 +147,13 @@ struct schedule {
 	bool has_thresholds;
 	uint32_t given; /* bit i: schedule_flags[i] was set */
 };
+
+/* Are there events that may be paused? */
+static inline bool schedule_has_pauses(const struct schedule *s)
+{
+	return s->regime.kind == REGIME_CUTOFF ||
+	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+}
 
 /* `values` and `help` of each flag are made from the tables of its choices. */
 extern const struct flag schedule_flags[];

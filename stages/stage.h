@@ -134,15 +134,17 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
 
 /*
- * To be called by a handler between two pieces of its work.  If its event has
- * had the CPU for the schedule's slice, and an event that waits in the same
- * queue has a lower rank, its worker puts it back into the queue and takes the
- * other; this returns when any worker goes on with it.  So the caller holds no
- * lock, and keeps nothing that belongs to the thread.  Only while the handler
- * has its event: not after it was sent on or finished.
+ * To be called by a handler between two pieces of its work.  Its worker puts
+ * the event back, and takes another,
+ *  - if the event has had the CPU for the schedule's slice, and another that
+ *    waits in the same queue has a lower rank (never with fcfs and stack), or
+ *  - if it has had the CPU for the cutoff of the regime.
+ * This returns when any worker goes on with it.  So the caller holds no lock,
+ * and keeps nothing that belongs to the thread.  Only while the handler has its
+ * event: not after it was sent on or finished.
  *
- * Does nothing outside handlers, in stages that are not shared, and with a
- * discipline that has no ranks (fcfs, stack).
+ * Does nothing outside handlers, in stages that are not shared, and while as
+ * many events are paused as may be.
  */
 void stage_pause_point(void);
 

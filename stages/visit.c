@@ -96,14 +96,14 @@ static uint32_t stacked_count(const struct visitor *v,
 		       0;
 }
 
-/* Events that no cutoff has skipped yet. */
+/* All but those of passed_count(). */
 static uint32_t fresh_count(const struct visitor *v,
 			    const struct visit_station *s)
 {
 	return v->access->queued_count(s) + stacked_count(v, s);
 }
 
-/* Events that a cutoff has skipped. */
+/* Events that a cutoff has paused. */
 static uint32_t passed_count(const struct visitor *v,
 			     const struct visit_station *s)
 {
@@ -334,9 +334,7 @@ static bool goes_on(const struct visitor *v, uint64_t now_ns)
 
 uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count)
 {
-	return s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
-		       core_count * PAUSED_PER_CORE :
-		       0;
+	return schedule_has_pauses(s) ? core_count * PAUSED_PER_CORE : 0;
 }
 
 /* Would it take another event before the one that it has handled so far? */
@@ -361,17 +359,23 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 
 bool visitor_may_pause(const struct visitor *v, uint64_t start_ns)
 {
-	return v->group->schedule->slice_ns > 0 &&
-	       prefers_another(v, start_ns, start_ns);
+	return v->visit.cutoff_ns != UINT64_MAX ||
+	       (v->group->schedule->slice_ns > 0 &&
+		prefers_another(v, start_ns, start_ns));
 }
 
-bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-			  uint64_t now_ns)
+enum visit_pause visitor_should_pause(const struct visitor *v,
+				      uint64_t start_ns, uint64_t now_ns)
 {
 	uint64_t slice_ns = v->group->schedule->slice_ns;
+	uint64_t ran_ns = now_ns - start_ns;
 
-	return slice_ns > 0 && now_ns - start_ns >= slice_ns &&
-	       prefers_another(v, start_ns, now_ns);
+	if (ran_ns >= v->visit.cutoff_ns)
+		return PAUSE_AT_CUTOFF;
+	return slice_ns > 0 && ran_ns >= slice_ns &&
+			       prefers_another(v, start_ns, now_ns) ?
+		       PAUSE_FOR_ANOTHER :
+		       PAUSE_NONE;
 }
 
 /* Does the next event come from the queue, not from the visitor's stack? */
@@ -482,17 +486,12 @@ RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 	return VISIT_OVER;
 }
 
-/* NULL: the visit is over; or *is_passed: an event was skipped. */
-static struct event *take(struct visitor *v, bool *is_passed)
+/* NULL: the visit is over. */
+static struct event *take(struct visitor *v)
 {
 	struct visit *visit = &v->visit;
 	struct event *ev = take_fresh(v);
 
-	*is_passed = ev != NULL && ev->left_ns > visit->cutoff_ns &&
-		     ev->fibre == NULL && /* it has begun */
-		     v->access->pass_over(visit->station, ev);
-	if (*is_passed)
-		return NULL;
 	if (ev == NULL && visit->passed_count > 0)
 		ev = take_passed(v);
 	if (ev == NULL)
@@ -522,20 +521,16 @@ RARE static void resume(struct visitor *v, uint64_t now_ns)
 /* Called between two events of a visit. */
 static enum visit_step next_event(struct visitor *v, uint64_t now_ns)
 {
-	bool is_passed;
-
-	do {
-		if (v->state == VISITOR_TAKES) {
-			if (!goes_on(v, now_ns))
-				return end(v, now_ns);
-			if (v->access->pops_take_time && needs_queue(v)) {
-				v->state = VISITOR_POPS;
-				return VISIT_POP;
-			}
+	if (v->state == VISITOR_TAKES) {
+		if (!goes_on(v, now_ns))
+			return end(v, now_ns);
+		if (v->access->pops_take_time && needs_queue(v)) {
+			v->state = VISITOR_POPS;
+			return VISIT_POP;
 		}
-		v->state = VISITOR_TAKES;
-		v->event = take(v, &is_passed);
-	} while (is_passed);
+	}
+	v->state = VISITOR_TAKES;
+	v->event = take(v);
 	if (v->event == NULL)
 		return end(v, now_ns);
 	v->state = VISITOR_HAS_HANDLED;

@@ -72,10 +72,10 @@ struct visit {
 	uint32_t handled_count;
 	uint32_t events_max; /* at most this number is handled */
 	uint64_t end_ns;     /* no event is begun from this time on */
-	uint64_t cutoff_ns;  /* more predicted work: the event is passed over */
+	uint64_t cutoff_ns;  /* an event that has run for so long is paused */
 	/* With a cutoff: the events that waited at the beginning. */
 	uint32_t fresh_count;
-	uint32_t passed_count; /* passed over by earlier visits; taken last */
+	uint32_t passed_count; /* paused by cutoffs of other visits: last */
 	bool is_theft, is_interruption;
 };
 
@@ -112,14 +112,12 @@ struct visitor {
 
 /* How the rules reach what a visitor visits. */
 struct visit_access {
-	/* Events in the queue; and, with a cutoff, those passed over. */
+	/* Events in the queue; and, with a cutoff, those that it paused. */
 	uint32_t (*queued_count)(const struct visit_station *s);
 	uint32_t (*passed_count)(const struct visit_station *s);
 	/* NULL: there is none. */
 	struct event *(*pop)(struct visit_station *s);
 	struct event *(*pop_passed)(struct visit_station *s);
-	/* Queue `ev` with those passed over.  False: no room. */
-	bool (*pass_over)(struct visit_station *s, struct event *ev);
 	/* The rank of the first queued event; RANK_NONE: none, or no ranks. */
 	uint64_t (*first_rank)(const struct visit_station *s);
 	/*
@@ -170,15 +168,23 @@ bool visitor_has_work(const struct visitor *v);
 /* It rests now: its next visit is no switch from the last one. */
 void visitor_rest(struct visitor *v);
 
+/* Why an event is paused, and where it waits after that. */
+enum visit_pause {
+	PAUSE_NONE,
+	/* A slice is over and another is first: in its queue, by its rank. */
+	PAUSE_FOR_ANOTHER,
+	/* By the cutoff: with those paused by it, in the order of pauses. */
+	PAUSE_AT_CUTOFF,
+};
+
 /*
- * Should the event be paused that it has handled since `start_ns`?  Only if
- * that is a slice ago, and an event with a lower rank waits in the queue that
- * it came from, and this visit would take that one, or the queue is the central
- * one.  The paused event goes back into its queue, and its visit goes on as if
- * it had been handled: visits and gates count turns, not events.
+ * Should the event be paused that it has handled since `start_ns`?  For another
+ * only if that one waits in the queue that it came from, and this visit would
+ * take it, or the queue is the central one.  The visit goes on as if the paused
+ * event had been handled: visits and gates count turns, not events.
  */
-bool visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-			  uint64_t now_ns);
+enum visit_pause visitor_should_pause(const struct visitor *v,
+				      uint64_t start_ns, uint64_t now_ns);
 
 /* False: it should not, whatever the time is.  Needs no clock. */
 bool visitor_may_pause(const struct visitor *v, uint64_t start_ns);

@@ -76,11 +76,6 @@ static struct event *pop_passed(struct visit_station *s)
 	return queue_pop(station_of(s)->passed);
 }
 
-static bool pass_over(struct visit_station *s, struct event *ev)
-{
-	return queue_push(station_of(s)->passed, ev);
-}
-
 /* See 'Exclusive stages'. */
 static bool is_open(const struct visit_station *s)
 {
@@ -166,6 +161,7 @@ struct handling {
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
 	struct fibre *fibre;        /* its stack; NULL: it cannot be paused */
+	enum visit_pause pause;     /* why it has been paused */
 	uint64_t start_ns;          /* of its turn */
 	struct event *first, **end; /* sent while a caller runs handlers */
 };
@@ -260,14 +256,13 @@ static bool has_next_fibre(struct worker *w)
 void stage_pause_point(void)
 {
 	const struct worker *w = handling.worker;
-	uint64_t now_ns;
 
 	if (handling.fibre == NULL ||
 	    !visitor_may_pause(&w->visitor, handling.start_ns))
 		return;
-	now_ns = clock_now_ns();
-	if (visitor_should_pause(&w->visitor, handling.start_ns, now_ns) &&
-	    has_next_fibre(handling.worker))
+	handling.pause = visitor_should_pause(&w->visitor, handling.start_ns,
+					      clock_now_ns());
+	if (handling.pause != PAUSE_NONE && has_next_fibre(handling.worker))
 		fibre_pause(handling.fibre);
 	/* Here it may be another thread, with another `handling`. */
 }
@@ -298,7 +293,7 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 	histogram_add(&t->waits, wait_ns);
 }
 
-/* Back into the queue that it came from. */
+/* Back to the station that it came from; visit.h says where there. */
 static void pause_event(struct station *from, const struct stage *s,
 			struct event *ev, uint64_t now_ns)
 {
@@ -310,7 +305,13 @@ static void pause_event(struct station *from, const struct stage *s,
 	ev->sent_ns = now_ns;
 	tally_add(&tally_of(s)->paused_count, 1);
 	count_queued(s, from->visited.part, 1);
-	queue_return(from->queue, ev);
+	if (handling.pause == PAUSE_FOR_ANOTHER) {
+		queue_return(from->queue, ev);
+	} else {
+		bool has_room = queue_push(from->passed, ev);
+
+		assert(has_room); /* for all that may be paused */
+	}
 	station_wake(from);
 }
 
@@ -615,7 +616,6 @@ const struct visit_access worker_access = {
 	.passed_count = passed_count,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
-	.pass_over = pass_over,
 	.first_rank = first_rank,
 	.is_open = is_open,
 	.enter = enter,

@@ -688,7 +688,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		return NULL;
 	}
 	p->memory = *buffers_memory(p->buffers);
-	if (config->schedule.slice_ns > 0)
+	if (schedule_has_pauses(&config->schedule))
 		p->memory.pause = pause_step;
 	p->group = group_new(&(struct group_config){
 		.schedule = &config->schedule,

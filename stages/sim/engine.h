@@ -37,7 +37,7 @@ struct sim_station {
 	struct sim *sim;
 	struct heap queue;
 	uint64_t number; /* of the next event */
-	/* Passed over by a cutoff, in the order of their arrival there. */
+	/* Paused by a cutoff, in this order. */
 	struct sim_request *passed, **passed_end;
 	uint32_t passed_count;
 	uint64_t free_ns;        /* when the queue can be used next */
@@ -48,7 +48,7 @@ enum sim_doing {
 	DOING_STEP,   /* the next step of visitor_step() */
 	DOING_SERVE,  /* its handler is at a pause point, or has ended */
 	DOING_PUSH,   /* it has got the next stage's queue */
-	DOING_RETURN, /* it has got the queue that a paused event came from */
+	DOING_RETURN, /* it has got the queue for a paused event */
 	DOING_SLEEP,
 };
 
@@ -59,6 +59,7 @@ struct sim_worker {
 	struct sim_worker *next_idle;
 	enum sim_doing doing;        /* next, when its time has come */
 	bool is_on_core;             /* until then */
+	enum visit_pause pause;      /* with DOING_RETURN: the reason */
 	struct sim_request *request; /* being handled */
 	struct sim_station *sends_to;
 };

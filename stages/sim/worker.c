@@ -68,22 +68,6 @@ static struct event *pop_passed(struct visit_station *s)
 	return &r->event;
 }
 
-static bool pass_over(struct visit_station *s, struct event *ev)
-{
-	struct sim_station *to = station_of(s);
-	struct sim_request *r = container_of(ev, struct sim_request, event);
-
-	if (r->has_paused)
-		return false;
-	if (to->passed_count++ == 0)
-		to->passed_end = &to->passed;
-	r->next = NULL;
-	*to->passed_end = r;
-	to->passed_end = &r->next;
-	part_of(to)->waiting_count++;
-	return true;
-}
-
 static uint32_t stage_of(const struct event *ev)
 {
 	const struct sim_request *r =
@@ -132,7 +116,6 @@ static const struct visit_access sim_access = {
 	.passed_count = passed_count,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
-	.pass_over = pass_over,
 	.first_rank = first_rank,
 	.stage_of = stage_of,
 	.may_hold = may_hold,
@@ -195,6 +178,17 @@ static void station_insert(struct sim_station *to, struct sim_request *r)
 	wake_worker(to->sim, to);
 }
 
+static void station_pass(struct sim_station *to, struct sim_request *r)
+{
+	if (to->passed_count++ == 0)
+		to->passed_end = &to->passed;
+	r->next = NULL;
+	*to->passed_end = r;
+	to->passed_end = &r->next;
+	part_of(to)->waiting_count++;
+	wake_worker(to->sim, to);
+}
+
 void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
 {
 	r->event.place = to->number++;
@@ -252,13 +246,25 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	return r->piece_ns;
 }
 
+/* No turn is shorter that ends by a pause. */
+static uint64_t least_turn_ns(const struct schedule *s)
+{
+	uint64_t ns = s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
+			      s->slice_ns :
+			      UINT64_MAX;
+
+	return s->regime.kind == REGIME_CUTOFF && s->regime.limit < ns ?
+		       s->regime.limit :
+		       ns;
+}
+
 static uint64_t begin_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
 	struct sim_request *r =
 		container_of(w->visitor.event, struct sim_request, event);
 	const struct model_step *step = &r->steps[r->step];
-	uint64_t skipped = 0; /* pause points before the end of its slice */
+	uint64_t skipped = 0; /* pause points that are too early */
 
 	tally_waiting(s, step->stage, -1);
 	s->totals.stolen_count += w->visitor.visit.is_theft;
@@ -269,13 +275,14 @@ static uint64_t begin_turn(struct sim_worker *w)
 		r->event.stage_waited_ns = 0;
 	}
 	r->event.stage_waited_ns += s->now_ns - r->event.sent_ns;
-	/* The slice of a thread that shares its core ends after less work. */
+	/* The turn of a thread that shares its core ends after less work. */
 	if (s->paused_max > 0 && !w->stays)
-		skipped = (s->schedule->slice_ns - 1) / s->config->pause_gap_ns;
+		skipped = (least_turn_ns(s->schedule) - 1) /
+			  s->config->pause_gap_ns;
 	return serve_piece(w, skipped + 1);
 }
 
-/* Put its request back; first, get the queue. */
+/* Its request will wait again; first, get the queue for that. */
 static uint64_t pause_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
@@ -291,6 +298,18 @@ static uint64_t pause_turn(struct sim_worker *w)
 	tally_waiting(s, stage, 1);
 	w->doing = DOING_RETURN;
 	return use_queue(w, station_of(w->visitor.visit.station));
+}
+
+static uint64_t return_request(struct sim_worker *w)
+{
+	struct sim_station *to = station_of(w->visitor.visit.station);
+
+	w->doing = DOING_STEP;
+	if (w->pause == PAUSE_FOR_ANOTHER)
+		station_insert(to, w->request);
+	else
+		station_pass(to, w->request);
+	return 0;
 }
 
 static uint64_t end_turn(struct sim_worker *w)
@@ -324,10 +343,10 @@ static uint64_t end_piece(struct sim_worker *w)
 	r->step_left_ns -= r->piece_ns;
 	if (r->step_left_ns == 0)
 		return end_turn(w);
-	if ((r->has_paused || s->paused_count < s->paused_max) &&
-	    visitor_should_pause(&w->visitor, r->started_ns, s->now_ns))
-		return pause_turn(w);
-	return serve_piece(w, 1);
+	if (!r->has_paused && s->paused_count >= s->paused_max)
+		return serve_piece(w, 1);
+	w->pause = visitor_should_pause(&w->visitor, r->started_ns, s->now_ns);
+	return w->pause != PAUSE_NONE ? pause_turn(w) : serve_piece(w, 1);
 }
 
 static uint64_t count_visit(struct sim_worker *w)
@@ -368,12 +387,8 @@ static uint64_t act(struct sim_worker *w)
 	w->is_on_core = false;
 	if (w->doing == DOING_SERVE)
 		return end_piece(w);
-	if (w->doing == DOING_RETURN) {
-		w->doing = DOING_STEP;
-		station_insert(station_of(w->visitor.visit.station),
-			       w->request);
-		return 0;
-	}
+	if (w->doing == DOING_RETURN)
+		return return_request(w);
 	if (w->doing == DOING_PUSH) {
 		w->doing = DOING_STEP;
 		station_push(w->sim, w->sends_to, w->request);

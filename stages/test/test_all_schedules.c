@@ -133,13 +133,10 @@ static void look_begins(struct item *item, const struct place *place)
 		       none == w ||
 		       schedule->policy->workers == POLICY_WORKERS_CALLER);
 	}
-	/*
-	 * A cutoff changes the order, and a new partition uses another queue.
-	 */
+	/* A new partition uses another queue. */
 	if (type != STAGE_SHARED && place->index == 0 &&
 	    (schedule->discipline.kind == DISCIPLINE_FCFS ||
 	     schedule->discipline.kind == DISCIPLINE_STACK) &&
-	    schedule->regime.kind != REGIME_CUTOFF &&
 	    schedule->balance != BALANCE_PARTITION)
 		check_order(here, item);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: an event that a cutoff passes over is handled in the next visit,
- * whether that is a normal visit or an interruption, and whether the event
- * waited in the queue or on the worker's own stack.
+ * Promises: an event that has run for the cutoff is paused; the next visit goes
+ * on with it, after all events that waited, whether that is a normal visit or
+ * an interruption, and whether the event came from the queue or from the
+ * worker's own stack.  An event that cannot be paused runs to its end.
  *
  * The test acts as the worker: the group is planned, but its threads are not
  * started.
  */
 #include "stages/cores.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "stages/group.h"
 #include "stages/test/watchdog.h"
@@ -25,15 +27,16 @@ static const char *const names[STAGES] = { "a", "b" };
 struct item {
 	struct event event; /* first */
 	char letter;
+	uint32_t turns; /* of a long one, if it can be paused */
 	uint32_t handled_count;
 };
 
 /* Events with a capital letter are long. */
 static struct item items[] = {
-	{ .letter = 'P', .event.left_ns = LONG_NS },
-	{ .letter = 'Q', .event.left_ns = LONG_NS },
-	{ .letter = 'R', .event.left_ns = LONG_NS },
-	{ .letter = 'S', .event.left_ns = LONG_NS },
+	{ .letter = 'P', .turns = 2 },
+	{ .letter = 'Q', .turns = 2 },
+	{ .letter = 'R', .turns = 2 },
+	{ .letter = 'S', .turns = 3 },
 	{ .letter = 'x' },
 	{ .letter = 'y' },
 };
@@ -55,19 +58,40 @@ static const struct policy chooser = {
 	.workers = POLICY_WORKERS_ROAM,
 	.pick = pick_chosen,
 };
-static char handled[ITEMS + 1]; /* letters, in turn */
+
+/* Letters as events begin, and again as they go on. */
+static char handled[3 * ITEMS + 1];
+
+/* Until it has been paused, or has run for longer than the cutoff. */
+static void run_until_paused(const struct event *ev)
+{
+	uint64_t ran_ns = ev->stage_ran_ns, end_ns = clock_now_ns() + LONG_NS;
+	bool is_over;
+
+	do {
+		is_over = clock_now_ns() >= end_ns;
+		stage_pause_point();
+	} while (!is_over && ev->stage_ran_ns == ran_ns);
+}
 
 static void handle(struct event *ev, void *arg)
 {
 	struct item *item = (struct item *)ev;
 
 	(void)arg;
-	assert(item->handled_count++ == 0);
 	handled[strlen(handled)] = item->letter;
+	for (uint32_t turn = 1; turn < item->turns; turn++) {
+		uint64_t ran_ns = ev->stage_ran_ns;
+
+		run_until_paused(ev);
+		if (ev->stage_ran_ns > ran_ns)
+			handled[strlen(handled)] = item->letter;
+	}
+	assert(item->handled_count++ == 0);
 }
 
 static void begin(const struct cores *cores, const char *flag,
-		  const char *value)
+		  const char *value, enum stage_type type)
 {
 	struct schedule s;
 	char error[SCHEDULE_ERROR_BYTES];
@@ -87,6 +111,7 @@ static void begin(const struct cores *cores, const char *flag,
 						.name = names[i],
 						.handler = handle,
 						.slots = ITEMS,
+						.type = type,
 					}) != NULL);
 	group->is_started = true;
 	assert(group_plan(group));
@@ -123,31 +148,58 @@ static const char *visit(uint32_t stage)
 	return handled + before;
 }
 
+static void test_long_events_share(const struct cores *cores,
+				   const char *discipline)
+{
+	bool is_reversed = strcmp(discipline, "lcfs") == 0;
+
+	begin(cores, "discipline", discipline, STAGE_SHARED);
+	send(B, "PSx");
+	assert(strcmp(visit(B), is_reversed ? "xSP" : "PSx") == 0);
+	assert(visitor_open_count(&worker->visitor, B) == 2);
+	send(B, "yQ");
+	assert(strcmp(visit(B), is_reversed ? "QySP" : "yQPS") == 0);
+	assert(strcmp(visit(B), "QS") == 0);
+	assert(visitor_open_count(&worker->visitor, B) == 0);
+	end();
+}
+
+/* An interruption has no cutoff, and goes on with those paused by one. */
 static void test_interruption_leaves_nothing(const struct cores *cores)
 {
-	begin(cores, "threshold", "b=2");
+	begin(cores, "threshold", "b=2", STAGE_SHARED);
 	send(B, "PQ");
-	assert(strcmp(visit(B), "") == 0);
+	assert(strcmp(visit(B), "PQ") == 0);
 	assert(visitor_open_count(&worker->visitor, B) == 2);
 	/* One more event, so that the next visit elsewhere is interrupted. */
 	send(B, "R");
 	send(A, "Sxy");
-	assert(strcmp(visit(A), "xRPQy") == 0);
+	assert(strcmp(visit(A), "SRPQxy") == 0);
 	assert(visitor_open_count(&worker->visitor, B) == 0);
+	assert(strcmp(visit(A), "S") == 0);
 	assert(strcmp(visit(A), "S") == 0);
 	end();
 }
 
-static void test_stack_is_passed_over_once(const struct cores *cores)
+static void test_stack_is_fresh(const struct cores *cores)
 {
-	begin(cores, "discipline", "stack");
+	begin(cores, "discipline", "stack", STAGE_SHARED);
 	send(B, "PxQy");
 	assert(worker->visitor.stacks[B].count == 4);
-	assert(strcmp(visit(B), "yx") == 0);
+	assert(strcmp(visit(B), "yQxP") == 0);
 	assert(visitor_open_count(&worker->visitor, B) == 2);
 	send(B, "R");
-	assert(strcmp(visit(B), "QP") == 0);
+	assert(strcmp(visit(B), "RQP") == 0);
 	assert(strcmp(visit(B), "R") == 0);
+	assert(visitor_open_count(&worker->visitor, B) == 0);
+	end();
+}
+
+static void test_others_run_to_their_end(const struct cores *cores)
+{
+	begin(cores, "discipline", "fcfs", STAGE_EXCLUSIVE);
+	send(B, "PxQ");
+	assert(strcmp(visit(B), "PxQ") == 0);
 	assert(visitor_open_count(&worker->visitor, B) == 0);
 	end();
 }
@@ -158,8 +210,11 @@ int main(void)
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();
+	test_long_events_share(cores, "fcfs");
+	test_long_events_share(cores, "lcfs");
 	test_interruption_leaves_nothing(cores);
-	test_stack_is_passed_over_once(cores);
+	test_stack_is_fresh(cores);
+	test_others_run_to_their_end(cores);
 	cores_free(cores);
 	return 0;
 }

@@ -139,7 +139,7 @@ static void test_time_gated_ends_by_the_clock_or_empty(void)
 	assert(handled_by(&r, 9, 5) == 14);
 }
 
-static void test_cutoff_is_gated_and_tells_long_events(void)
+static void test_cutoff_is_gated_and_bounds_turns(void)
 {
 	struct regime r = { .kind = REGIME_CUTOFF, .limit = 70 };
 	struct visit v;
@@ -150,7 +150,7 @@ static void test_cutoff_is_gated_and_tells_long_events(void)
 	assert(regime_is_gated(&r));
 }
 
-static void test_no_event_is_long_without_a_cutoff(void)
+static void test_turns_have_no_bound_without_a_cutoff(void)
 {
 	for (enum regime_kind k = REGIME_EXHAUSTIVE; k < REGIME_CUTOFF; k++) {
 		struct regime r = { .kind = k, .limit = 70 };
@@ -200,8 +200,8 @@ int main(void)
 	test_gated_takes_those_that_waited();
 	test_n_gated_takes_at_most_n_of_them();
 	test_time_gated_ends_by_the_clock_or_empty();
-	test_cutoff_is_gated_and_tells_long_events();
-	test_no_event_is_long_without_a_cutoff();
+	test_cutoff_is_gated_and_bounds_turns();
+	test_turns_have_no_bound_without_a_cutoff();
 	test_threshold_of_length();
 	test_threshold_of_time_needs_events();
 	test_either_threshold_interrupts();

@@ -190,6 +190,27 @@ static void test_processor_sharing(void)
 	trial_release(&t);
 }
 
+/*
+ * With a short cutoff, requests share the core (Harizopoulos and Ailamaki, in
+ * Gordon, UCAM-CL-TR-781, section 2.4.2).  At this load, rarely are more under
+ * way than may be paused.
+ */
+static void test_cutoff_is_processor_sharing(void)
+{
+	struct trial t;
+
+	trial_init(&t,
+		   ONE_STAGE("{\"kind\": \"lognormal\", "
+			     "\"median\": 60.653066, \"sigma\": 1}"),
+		   1, 0.5 / SERVICE_S);
+	t.schedule.regime = (struct regime){ REGIME_CUTOFF, 5000 };
+	t.config.pause_gap_ns = 5000;
+	trial_run(&t);
+	formula_expect("M/G/1 cutoff, response", trial_response_s(&t),
+		       SERVICE_S / (1 - 0.5), 0.04);
+	trial_release(&t);
+}
+
 int main(void)
 {
 	test_mm1();
@@ -199,5 +220,6 @@ int main(void)
 	test_shortest_job_first();
 	test_srpt();
 	test_processor_sharing();
+	test_cutoff_is_processor_sharing();
 	return 0;
 }

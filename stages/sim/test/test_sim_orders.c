@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises for cases without a formula: every policy and regime handles each
- * event once, a worker's own queue comes first, long events are passed over,
+ * event once, a worker's own queue comes first, long events are interrupted,
  * thresholds interrupt, parts divide the stages, the least loaded replica gets
  * the next request, and the same seed gives the same run.
  */
@@ -174,7 +174,8 @@ static void test_cutoff_lets_short_events_go_first(void)
 	init(&gated, "cohort");
 	init(&cutoff, "cohort");
 	gated.schedule.regime = (struct regime){ REGIME_GATED, 0 };
-	cutoff.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
+	cutoff.schedule.regime = (struct regime){ REGIME_CUTOFF, 50 * 1000 };
+	cutoff.config.pause_gap_ns = 10000;
 	trial_run(&gated);
 	trial_run(&cutoff);
 	assert(short_response_ns(&cutoff) < 0.95 * short_response_ns(&gated));
@@ -184,8 +185,8 @@ static void test_cutoff_lets_short_events_go_first(void)
 
 /*
  * Of 50 clients at most 50 requests are in one visit, which is 5 ms of work; so
- * a long request waits for one visit and a half, however many short ones
- * arrive.
+ * a request of 1 ms, which needs five turns, waits for about six visits,
+ * however many short ones arrive.
  */
 static void test_cutoff_starves_nobody(void)
 {
@@ -197,6 +198,7 @@ static void test_cutoff_starves_nobody(void)
 		   "{\"kind\": \"exponential\", \"mean\": 100}}]}",
 		   1, 0);
 	t.schedule.regime = (struct regime){ REGIME_CUTOFF, 200 * 1000 };
+	t.config.pause_gap_ns = 10000;
 	t.config.client_count = 50;
 	t.config.request_count = REQUESTS;
 	t.config.warmup_count = WARMUP;
@@ -204,7 +206,7 @@ static void test_cutoff_starves_nobody(void)
 	for (uint64_t i = 0; i < t.result.request_count; i++)
 		if (t.result.requests[i].response_ns > most_ns)
 			most_ns = t.result.requests[i].response_ns;
-	assert(most_ns < 25 * 1000 * 1000);
+	assert(most_ns < 50 * 1000 * 1000);
 	trial_release(&t);
 }
 
