@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define D65                                                                    \
 	{                                                                      \
@@ -135,6 +136,24 @@ struct bytes profile_cmyk(void)
 	assert(ok);
 	cmsPipelineFree(pipeline);
 	return profile_bytes(profile);
+}
+
+struct bytes jpeg_with_profile(struct bytes jpeg, struct bytes profile)
+{
+	static const char name[] = "ICC_PROFILE\0\1\1";
+	size_t length = 2 + sizeof(name) - 1 + profile.count;
+	uint8_t head[] = {
+		0xff, 0xd8, 0xff, 0xe2, (uint8_t)(length >> 8), (uint8_t)length
+	};
+	struct bytes all = { .count = jpeg.count + 2 + length };
+	uint8_t *next = all.data = malloc(all.count);
+
+	assert(next != NULL && length < 65536);
+	next = mempcpy(next, head, sizeof(head));
+	next = mempcpy(next, name, sizeof(name) - 1);
+	next = mempcpy(next, profile.data, profile.count);
+	memcpy(next, jpeg.data + 2, jpeg.count - 2);
+	return all;
 }
 
 static void to_lab(cmsCIELab *lab, cmsHPROFILE from, cmsUInt32Number type,

@@ -42,6 +42,9 @@ struct bytes profile_cmyk(void);
 
 struct bytes profile_bytes(cmsHPROFILE profile);
 
+/* `jpeg` with `profile`, which has less than 64 KB, inserted after the SOI. */
+struct bytes jpeg_with_profile(struct bytes jpeg, struct bytes profile);
+
 /* Convert `count` pixels by lcms2, in 16 bits and without its short cuts. */
 void profile_to_lab(cmsCIELab *lab, struct bytes profile,
 		    cmsUInt32Number pixel_type, const void *pixels,

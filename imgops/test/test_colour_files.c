@@ -12,25 +12,6 @@
 
 static const struct img_size size = { 61, 43 };
 
-/* `jpeg` with `profile`, which has less than 64 KB, inserted after the SOI. */
-static struct bytes embed(struct bytes jpeg, struct bytes profile)
-{
-	static const char name[] = "ICC_PROFILE\0\1\1";
-	size_t length = 2 + sizeof(name) - 1 + profile.count;
-	uint8_t head[] = {
-		0xff, 0xd8, 0xff, 0xe2, (uint8_t)(length >> 8), (uint8_t)length
-	};
-	struct bytes all = { .count = jpeg.count + 2 + length };
-	uint8_t *next = all.data = malloc(all.count);
-
-	assert(next != NULL && length < 65536);
-	next = mempcpy(next, head, sizeof(head));
-	next = mempcpy(next, name, sizeof(name) - 1);
-	next = mempcpy(next, profile.data, profile.count);
-	memcpy(next, jpeg.data + 2, jpeg.count - 2);
-	return all;
-}
-
 /* Decode, scale and encode, as the service would. */
 static struct bytes pass(struct bytes jpeg, struct heap *h)
 {
@@ -68,7 +49,7 @@ static void check_file(J_COLOR_SPACE file, bool no_adobe, struct bytes profile,
 				  .space = file,
 				  .no_adobe = no_adobe };
 	struct bytes plain_jpeg = jpeg_make(&spec);
-	struct bytes jpeg = embed(plain_jpeg, profile);
+	struct bytes jpeg = jpeg_with_profile(plain_jpeg, profile);
 	struct jpeg_view before = jpeg_read(jpeg, seen, 8);
 	struct heap h;
 

@@ -30,28 +30,6 @@ static void write_file(const char *dir, const char *name, const uint8_t *data,
 	assert(ok);
 }
 
-/* Write the file with the profile in one APP2 segment after SOI. */
-static void write_with_profile(const char *dir, const char *name,
-			       struct bytes jpeg, struct bytes profile)
-{
-	static const char head[] = "ICC_PROFILE\0\1\1";
-	size_t length = 2 + sizeof(head) - 1 + profile.count;
-	size_t bytes = jpeg.count + 2 + length;
-	uint8_t *all = malloc(bytes), *next = all;
-
-	assert(all != NULL && length < 65536);
-	next = mempcpy(next, jpeg.data, 2);
-	*next++ = 0xff;
-	*next++ = 0xe2;
-	*next++ = (uint8_t)(length >> 8);
-	*next++ = (uint8_t)length;
-	next = mempcpy(next, head, sizeof(head) - 1);
-	next = mempcpy(next, profile.data, profile.count);
-	memcpy(next, jpeg.data + 2, jpeg.count - 2);
-	write_file(dir, name, all, bytes);
-	free(all);
-}
-
 /* A mostly light picture, which is very different from its negative. */
 static double bright(uint32_t component, double x, double y)
 {
@@ -67,20 +45,23 @@ static void write_files(const char *dir)
 	for (int i = 0; i < 4; i++) {
 		const char *space = i < 2 ? "cmyk" : "ycck";
 		const char *marker = i % 2 == 0 ? "adobe" : "none";
-		struct bytes jpeg = jpeg_make(&(struct jpeg_spec){
-			.width = WIDTH,
-			.height = HEIGHT,
-			.picture = bright,
-			.space = i < 2 ? JCS_CMYK : JCS_YCCK,
-			.no_adobe = i % 2 != 0,
-		});
+		struct bytes profiled,
+			jpeg = jpeg_make(&(struct jpeg_spec){
+				.width = WIDTH,
+				.height = HEIGHT,
+				.picture = bright,
+				.space = i < 2 ? JCS_CMYK : JCS_YCCK,
+				.no_adobe = i % 2 != 0,
+			});
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "%s-%s.jpg", space, marker);
 		write_file(dir, name, jpeg.data, jpeg.count);
 		(void)snprintf(name, sizeof(name), "%s-%s-icc.jpg", space,
 			       marker);
-		write_with_profile(dir, name, jpeg, cmyk);
+		profiled = jpeg_with_profile(jpeg, cmyk);
+		write_file(dir, name, profiled.data, profiled.count);
+		free(profiled.data);
 		free(jpeg.data);
 	}
 	write_file(dir, "srgb.icc", srgb.data, srgb.count);
