@@ -139,8 +139,9 @@ bool flag_refuse(const struct flag *f, const char *text, struct error *why)
 			what = "a whole number";
 		print_number(f, f->least, least);
 		print_number(f, f->most, most);
-		error_set(why, "'%.64s' is not %s from %s to %s", text, what,
-			  least, most);
+		error_set(why, "'%.64s' is not %s from %s to %s%s%s", text,
+			  what, least, most, f->zero != NULL ? ", or " : "",
+			  f->zero != NULL ? f->zero : "");
 	} else {
 		error_set(why, "'%.64s' is not a valid %s", text, f->values);
 	}
@@ -173,6 +174,10 @@ bool flag_set(const struct flag *f, const char *text, void *to,
 		       flag_refuse(f, text, why);
 	if (f->type == FLAG_TEXT && text[0] != '\0') {
 		*(const char **)field = text;
+		return true;
+	}
+	if (f->zero != NULL && strcmp(text, f->zero) == 0) {
+		set_number(f, 0, field);
 		return true;
 	}
 	if (is_large(f))
@@ -211,7 +216,10 @@ void flag_print(const struct flag *f, const void *from,
 	else
 		number = *(const double *)field;
 	assert(is_whole(f) || f->type == FLAG_REAL);
-	print_number(f, number, text);
+	if (f->zero != NULL && number == 0)
+		(void)snprintf(text, FLAG_NUMBER_BYTES, "%s", f->zero);
+	else
+		print_number(f, number, text);
 }
 
 /* Where a flag was found among the groups. */

@@ -85,6 +85,7 @@ struct flag {
 	size_t offset; /* of the field in the struct that it sets */
 	enum flag_unit unit;
 	double least, most; /* limits of a number, in the field's unit */
+	const char *zero;   /* a WHOLE32's word for 0, as "auto"; or NULL */
 	bool repeats;       /* may be given more than once on a command line */
 	bool is_hidden;     /* not in the help */
 	/*

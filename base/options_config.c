@@ -245,7 +245,8 @@ static void add_value(const struct flag *f, const void *from, struct json *to)
 	} else {
 		flag_print(f, from, text);
 		if (!is_number(f) || f->unit == FLAG_SIZE ||
-		    f->unit == FLAG_TIME)
+		    f->unit == FLAG_TIME ||
+		    (f->zero != NULL && strcmp(text, f->zero) == 0))
 			json_add_text(to, f->name, text);
 		else
 			json_add_raw(to, f->name, text);

@@ -23,6 +23,7 @@ struct settings {
 	double share, ratio;
 	uint64_t seed;
 	const char *operand;
+	uint32_t threads;
 	enum { FAST, SLOW, NOT_AT_ALL } pace;
 };
 
@@ -49,6 +50,9 @@ static const struct flag own[] = {
 	  FLAG_CHOICE_FIELD(struct settings, pace) },
 	{ "seed", "N", NULL, "of numbers", FLAG_FIELD(struct settings, seed),
 	  .most = 0x1p64 },
+	{ "threads", "N|auto", "auto", "to use",
+	  FLAG_FIELD(struct settings, threads), .least = 1, .most = 64,
+	  .zero = "auto" },
 	{ "ratio", "X", NULL, "of two", FLAG_FIELD(struct settings, ratio),
 	  .most = 1 },
 	{ "paces", .removed = "it was removed; see --pace" },
@@ -124,6 +128,7 @@ static void test_initial_values_are_set(void)
 	assert(s.path == NULL && !s.is_loud && s.count == 3);
 	assert(s.pixels == 1500000 && s.bytes == 32 << 20);
 	assert(s.pause_ms == 0 && s.share == 0 && s.pace == SLOW);
+	assert(s.threads == 0);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -202,6 +207,10 @@ static void test_faults_are_named(void)
 		{ "--pause 1M", "'1M'" },
 		{ "--share 0.6",
 		  "--share: '0.6' is not a number from 0 to 0.5" },
+		{ "--threads 0",
+		  "--threads: '0' is not a whole number from 1 to 64, or "
+		  "auto" },
+		{ "--threads aut", "'aut'" },
 		{ "--pace faster",
 		  "--pace: 'faster' is not a valid fast|slow|not-at-all" },
 		{ "--pace fas", "'fas'" },
@@ -269,6 +278,8 @@ static void test_values_are_printed_as_they_can_be_given(void)
 		{ "--share 0.1", "share", "0.1" },
 		{ "--pace slow", "pace", "slow" },
 		{ "--pace not-at-all", "pace", "not-at-all" },
+		{ "--threads auto", "threads", "auto" },
+		{ "--threads 64", "threads", "64" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
