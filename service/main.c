@@ -32,7 +32,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { OWN_FILES = 64 }; /* descriptors that every server may need */
+enum {
+	OWN_FILES = 64,      /* descriptors that every server may need */
+	IO_THREAD_FILES = 2, /* of each I/O thread: to wait, and to be woken */
+};
 
 /*
  * If stdin, stdout or stderr is closed, open /dev/null in its place.  Otherwise
@@ -78,7 +81,9 @@ static uint64_t count_files(const struct options *o,
 	uint64_t workers = group_workers_max(&c->schedule, PIPELINE_STEPS,
 					     cores_count(c->cores));
 	uint64_t counters = o->counts_hardware ? PERF_COUNTERS : 0;
-	uint64_t count = OWN_FILES + slots + workers * counters;
+	uint64_t io_threads = options_io_threads(o, (uint32_t)workers);
+	uint64_t count = OWN_FILES + slots + workers * counters +
+			 io_threads * IO_THREAD_FILES;
 
 	if (o->admin_listen != NULL)
 		count += clients_slots(HTTP_ADMIN_CONNECTIONS_MAX);
@@ -159,6 +164,14 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error)) {
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
+	}
+	if (o->io_threads > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
+		char value[16];
+
+		(void)snprintf(value, sizeof(value), "%" PRIu32, o->io_threads);
+		refuse(o, "io-threads", value,
+		       "has no effect: with this policy each connection has a "
+		       "thread");
 	}
 	/* Naming a file that would not be used is an error. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)

@@ -357,6 +357,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.spools = s->options->spool == SPOOL_STORE,
 		.auth = s->resources.secrets.auth,
 		.has_tls = s->resources.secrets.has_tls,
+		.io_threads = s->stats.io_threads,
 		.connections_max = s->options->connections_max,
 		.per_address_max = s->options->per_address_max,
 		.trusted_proxies = s->options->trusted_proxies,
@@ -390,6 +391,8 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 	int status = EXIT_FAILURE;
 
 	s->stats.pipeline = s->pipeline;
+	s->stats.io_threads = options_io_threads(
+		s->options, pipeline_worker_count(s->pipeline));
 	s->stats.store = s->resources.store;
 	s->live = live_new(&s->stats);
 	if (s->live != NULL)

@@ -2,6 +2,7 @@
 #include "service/config/options.h"
 
 #include "base/clock.h"
+#include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/query.h"
 
@@ -41,6 +42,9 @@ enum {
  * ADDRESS_LEAST.
  */
 enum { ADDRESS_PART = 8, ADDRESS_LEAST = 16 };
+
+/* One I/O thread can serve many more of small uploads: docs/operations.md. */
+enum { WORKERS_PER_IO_THREAD = 8 };
 
 static void print_query_help(FILE *out)
 {
@@ -104,6 +108,11 @@ static const struct flag own_flags[] = {
 	  "addresses and networks to which --max-connections-per-address does\n"
 	  "not apply; or none",
 	  FLAG_FIELD(struct options, trusted_proxies) },
+	{ "io-threads", "N|auto", "auto",
+	  "threads that read requests and send replies; auto: one for each\n"
+	  "eight workers, at least 1; --policy thread-per-connection has none",
+	  FLAG_FIELD(struct options, io_threads), .least = 1,
+	  .most = ACCEPTOR_THREADS_MAX, .zero = "auto" },
 	{ "max-requests", "N", "0",
 	  "requests on one connection, before it is closed; 0: no limit",
 	  FLAG_FIELD(struct options, requests_max), .most = 1e9 },
@@ -448,6 +457,19 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 void options_release(struct options *o)
 {
 	cJSON_Delete(o->file);
+}
+
+uint32_t options_io_threads(const struct options *o, uint32_t worker_count)
+{
+	uint32_t count = o->io_threads;
+
+	if (worker_count == 0)
+		return 0;
+	if (count == 0)
+		count = worker_count / WORKERS_PER_IO_THREAD;
+	if (count == 0)
+		return 1;
+	return count < ACCEPTOR_THREADS_MAX ? count : ACCEPTOR_THREADS_MAX;
 }
 
 static void print_source(const struct options *o, const char *flag,

@@ -44,6 +44,7 @@ struct options {
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections of one address; 0: no limit */
 	const char *trusted_proxies;
+	uint32_t io_threads;       /* 0: see options_io_threads() */
 	uint64_t requests_max;     /* requests on one connection; 0: no limit */
 	uint32_t head_ms, idle_ms; /* 0: no limit */
 	uint64_t rate_min;         /* bytes per s; 0: no limit */
@@ -86,6 +87,9 @@ struct options {
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment, struct error *error);
 void options_release(struct options *o);
+
+/* The number of I/O threads if there are so many workers; 0: no workers. */
+uint32_t options_io_threads(const struct options *o, uint32_t worker_count);
 
 /*
  * Set `error` to why a flag's value is refused, beginning with its source:

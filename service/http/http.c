@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/http.h"
 
+#include "service/http/connection/acceptor.h"
 #include "service/http/connection/interpose.h"
 #include "service/http/connection/linger.h"
 #include "service/http/connection/tls.h"
@@ -61,21 +62,12 @@ static void end_lingering_for_new(struct http *h)
 		linger_end_oldest(h->linger);
 }
 
-/* A MHD_NotifyConnectionCallback. */
-static void on_connection(void *cls, struct MHD_Connection *connection,
-			  void **slot, enum MHD_ConnectionNotificationCode what)
+static void begin_connection(struct port *port,
+			     struct MHD_Connection *connection, void **slot)
 {
-	struct port *port = cls;
 	bool is_plain = connection_tls(connection) == NULL;
 	int fd = connection_fd(connection);
 
-	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		input_end(fd);
-		if (client_remove(*slot) && !atomic_load(&port->http->stopping))
-			(void)linger_add(port->http->linger, fd);
-		atomic_fetch_sub(&port->connection_count, 1);
-		return;
-	}
 	atomic_fetch_add(&port->connection_count, 1);
 	input_begin(fd, is_plain);
 	*slot = client_add(
@@ -87,6 +79,34 @@ static void on_connection(void *cls, struct MHD_Connection *connection,
 	end_lingering_for_new(port->http);
 	if (port->has_threads)
 		wait_for_slots(port);
+}
+
+static void end_connection(struct port *port, int fd, struct client *client)
+{
+	input_end(fd);
+	if (client_remove(client) && !atomic_load(&port->http->stopping))
+		(void)linger_add(port->http->linger, fd);
+	atomic_fetch_sub(&port->connection_count, 1);
+}
+
+/* A MHD_NotifyConnectionCallback. */
+static void on_connection(void *cls, struct MHD_Connection *connection,
+			  void **slot, enum MHD_ConnectionNotificationCode what)
+{
+	struct io_thread *thread = cls;
+	struct port *port = thread->port;
+	uint32_t index = (uint32_t)(thread - port->io_threads);
+	int fd = connection_fd(connection);
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		if (port->acceptor != NULL)
+			acceptor_begin(port->acceptor, index, fd);
+		begin_connection(port, connection, slot);
+		return;
+	}
+	end_connection(port, fd, *slot);
+	if (port->acceptor != NULL)
+		acceptor_end(port->acceptor, index);
 }
 
 /*
@@ -108,7 +128,10 @@ static void warn_site_is_full(struct port *port)
 		    port->http->config.per_address_max);
 }
 
-/* A MHD_AcceptPolicyCallback, called before memory is used. */
+/*
+ * A MHD_AcceptPolicyCallback, called before memory is used: by the acceptor's
+ * thread, or without an acceptor by the only I/O thread.
+ */
 static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
 				 socklen_t bytes)
 {
@@ -121,8 +144,19 @@ static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
 	return MHD_NO;
 }
 
+/* An acceptor_give_fn. */
+static bool give_connection(void *arg, uint32_t thread, int fd,
+			    const struct sockaddr *from, socklen_t bytes)
+{
+	struct port *port = arg;
+
+	return MHD_add_connection(port->io_threads[thread].daemon, fd, from,
+				  bytes) == MHD_YES;
+}
+
 struct port_config {
 	int fd;
+	uint32_t io_threads; /* more than 1: `flags` allow suspending */
 	const char *address;
 	unsigned int flags;
 	uint32_t connections_max;
@@ -136,27 +170,47 @@ static const char tls_priorities[] =
 	"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
 
 /* False: it could not be started. */
-static bool start_port(struct port *port, struct http *h,
-		       const struct port_config *c)
+static bool start_io_thread(struct io_thread *thread, struct port *port,
+			    const struct port_config *c)
 {
-	uint32_t slots = clients_slots(c->connections_max);
+	struct http *h = port->http;
 	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
+	const struct MHD_OptionItem listen[] = {
+		{ MHD_OPTION_LISTEN_SOCKET, c->fd, NULL },
+		none,
+	};
 	const struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities },
 		none,
 	};
-	unsigned int flags = MHD_USE_ITC;
+	unsigned int flags = c->flags | MHD_USE_ITC;
 
 	if (h->config.has_tls)
 		flags |= MHD_USE_TLS;
+	if (c->io_threads > 1)
+		flags |= MHD_USE_NO_LISTEN_SOCKET;
+	thread->port = port;
+	thread->daemon = MHD_start_daemon(
+		flags, 0, on_accept, port, request_on_call, port,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, thread,
+		MHD_OPTION_URI_LOG_CALLBACK, request_on_target, port,
+		MHD_OPTION_NOTIFY_COMPLETED, request_on_end, NULL,
+		MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)clients_slots(c->connections_max),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
+		MHD_OPTION_ARRAY, h->config.has_tls ? tls : &none,
+		MHD_OPTION_ARRAY, c->io_threads > 1 ? &none : listen,
+		MHD_OPTION_END);
+	return thread->daemon != NULL;
+}
 
-	port->http = h;
-	port->address = c->address;
-	port->has_threads = c->flags & MHD_USE_THREAD_PER_CONNECTION;
-	port->clients = clients_start(&(struct clients_config){
+static struct clients *start_clients(const struct http *h,
+				     const struct port_config *c)
+{
+	return clients_start(&(struct clients_config){
 		.open_max = c->connections_max,
-		.slots = slots,
+		.slots = clients_slots(c->connections_max),
 		.fresh_ms = FRESH_MS,
 		.per_address_max = c->per_address_max,
 		.trusted = h->trusted,
@@ -172,18 +226,41 @@ static bool start_port(struct port *port, struct http *h,
 			      [CLIENT_STOPPING] =
 				      h->refusals[CLIENT_STOPPING] },
 	});
-	if (port->clients == NULL)
+}
+
+/* For several I/O threads.  NULL: no memory, or no descriptor. */
+static struct acceptor *new_acceptor(struct port *port,
+				     const struct port_config *c)
+{
+	return acceptor_new(&(struct acceptor_config){
+		.fd = c->fd,
+		.thread_count = c->io_threads,
+		.connections_max = clients_slots(c->connections_max),
+		.give = give_connection,
+		.arg = port,
+	});
+}
+
+/* False: it could not be started. */
+static bool start_port(struct port *port, struct http *h,
+		       const struct port_config *c)
+{
+	bool has_acceptor = c->io_threads > 1;
+
+	port->http = h;
+	port->address = c->address;
+	port->has_threads = c->flags & MHD_USE_THREAD_PER_CONNECTION;
+	port->clients = start_clients(h, c);
+	if (has_acceptor)
+		port->acceptor = new_acceptor(port, c);
+	if (port->clients == NULL || (has_acceptor && port->acceptor == NULL))
 		return false;
-	port->daemon = MHD_start_daemon(
-		c->flags | flags, 0, on_accept, port, request_on_call, port,
-		MHD_OPTION_LISTEN_SOCKET, c->fd, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, port, MHD_OPTION_URI_LOG_CALLBACK,
-		request_on_target, port, MHD_OPTION_NOTIFY_COMPLETED,
-		request_on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)slots, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		c->connection_bytes, MHD_OPTION_ARRAY,
-		h->config.has_tls ? tls : &none, MHD_OPTION_END);
-	return port->daemon != NULL;
+	for (uint32_t i = 0; i < c->io_threads; i++) {
+		if (!start_io_thread(&port->io_threads[i], port, c))
+			return false;
+		port->io_thread_count++;
+	}
+	return !has_acceptor || acceptor_start(port->acceptor);
 }
 
 static bool start_main(struct http *h)
@@ -195,16 +272,18 @@ static bool start_main(struct http *h)
 						MHD_USE_THREAD_PER_CONNECTION |
 						MHD_USE_POLL;
 
-	return start_port(&h->main, h,
-			  &(struct port_config){
-				  .fd = h->config.listen_fd,
-				  .address = h->config.listen_address,
-				  .flags = flags,
-				  .connections_max = h->config.connections_max,
-				  .per_address_max = h->config.per_address_max,
-				  .idle_ms = h->config.idle_ms,
-				  .connection_bytes = CONNECTION_BYTES,
-			  });
+	return start_port(
+		&h->main, h,
+		&(struct port_config){
+			.fd = h->config.listen_fd,
+			.io_threads = suspends ? h->config.io_threads : 1,
+			.address = h->config.listen_address,
+			.flags = flags,
+			.connections_max = h->config.connections_max,
+			.per_address_max = h->config.per_address_max,
+			.idle_ms = h->config.idle_ms,
+			.connection_bytes = CONNECTION_BYTES,
+		});
 }
 
 static bool start_admin(struct http *h)
@@ -212,6 +291,7 @@ static bool start_admin(struct http *h)
 	return start_port(&h->admin, h,
 			  &(struct port_config){
 				  .fd = h->config.admin_fd,
+				  .io_threads = 1,
 				  .address = h->config.admin_address,
 				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD |
 					   MHD_ALLOW_SUSPEND_RESUME,
@@ -221,10 +301,25 @@ static bool start_admin(struct http *h)
 			  });
 }
 
+/* Accept no more connections.  Returns a socket to close at the end, if any. */
+static int stop_accepting(struct port *port)
+{
+	int fd = MHD_INVALID_SOCKET;
+
+	acceptor_stop(port->acceptor);
+	if (port->acceptor == NULL)
+		fd = MHD_quiesce_daemon(port->io_threads[0].daemon);
+	if (fd != MHD_INVALID_SOCKET)
+		(void)shutdown(fd, SHUT_RDWR);
+	return fd;
+}
+
 static void stop_port(struct port *port)
 {
-	if (port->daemon != NULL)
-		MHD_stop_daemon(port->daemon);
+	acceptor_stop(port->acceptor);
+	for (uint32_t i = 0; i < port->io_thread_count; i++)
+		MHD_stop_daemon(port->io_threads[i].daemon);
+	acceptor_free(port->acceptor);
 	clients_stop(port->clients);
 }
 
@@ -359,9 +454,7 @@ void http_refuse(struct http *h, uint32_t limit_ms)
 	if (h->spooler != NULL)
 		spooler_leave(h->spooler);
 	clients_drain(h->main.clients, limit_ms);
-	h->refused_fd = MHD_quiesce_daemon(h->main.daemon);
-	if (h->refused_fd != MHD_INVALID_SOCKET)
-		(void)shutdown(h->refused_fd, SHUT_RDWR);
+	h->refused_fd = stop_accepting(&h->main);
 	clients_end_holding(h->main.clients);
 	if (h->config.admin_fd >= 0)
 		return;

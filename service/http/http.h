@@ -3,12 +3,19 @@
  * HTTP: the server that takes requests, gives uploads to the pipeline, and
  * sends replies, on libmicrohttpd.
  *
- * One I/O thread serves all connections; a connection whose upload is in the
- * pipeline is suspended.  If the pipeline has no workers, each connection has a
- * thread, which runs the pipeline itself.
+ * I/O threads serve the connections; a connection whose upload is in the
+ * pipeline is suspended.  A connection stays with its thread.  If there are
+ * several I/O threads, acceptor.h gives each connection to the one that has the
+ * fewest.  If the pipeline has no workers, each connection has a thread, which
+ * runs the pipeline itself.
  *
- * An admin port, if there is one, has its own thread and connections, so that
- * it answers even if uploads keep the main port busy.  Then only it serves
+ *	1 I/O thread     listening socket -> I/O thread
+ *	several          listening socket -> acceptor -> I/O thread
+ *	no workers       listening socket -> I/O thread -> a thread for each
+ *	                 connection
+ *
+ * An admin port, if there is one, has its own I/O thread and connections, so
+ * that it answers even if uploads keep the main port busy.  Then only it serves
  * reports; both ports serve probes and the page.
  *
  * Threads    One thread calls all functions, in the order of this file.

@@ -77,6 +77,8 @@ struct http_config {
 	bool spools;         /* the upload is on the disk before a 202 */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
+	/* Of the main port, 1 to ACCEPTOR_THREADS_MAX; 0: no workers. */
+	uint32_t io_threads;
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections of one address; 0: no limit */
 	/* A list that networks_read() accepts. */

@@ -17,7 +17,10 @@
  * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
  * memory for it, and libmicrohttpd closes the connection.
  *
- * Threads    A request belongs to its connection's thread.  In REQUEST_WORK it
+ * Threads    A request belongs to its connection's thread: the I/O thread that
+ *            serves the connection, one of several, or a thread of its own.
+ *            What requests share is therefore atomic, has a lock, or is set
+ *            before there are connections.  In REQUEST_WORK the request
  *            belongs to the thread that works for it, until that thread resumes
  *            the connection.  After a reply of 202 its upload and `storing`
  *            belong to the pipeline.
@@ -26,6 +29,7 @@
 #define SERVICE_REQUEST_H
 
 #include "service/http/body.h"
+#include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
 #include "service/http/image_meta.h"
@@ -215,13 +219,21 @@ struct picture {
 	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
 };
 
+/* A thread that serves connections of a port, or starts a thread for each. */
+struct io_thread {
+	struct port *port;
+	struct MHD_Daemon *daemon; /* used by the main thread alone */
+};
+
 /* A listening socket, and the connections that it accepts. */
 struct port {
 	struct http *http;
 	const char *address;     /* the value of --listen or --admin-listen */
 	struct clients *clients; /* NULL: there is no such port */
-	/* NULL: no such port; used only by the main thread. */
-	struct MHD_Daemon *daemon;
+	struct io_thread io_threads[ACCEPTOR_THREADS_MAX];
+	uint32_t io_thread_count;
+	/* NULL: the only I/O thread accepts its connections by itself. */
+	struct acceptor *acceptor;
 	bool has_threads; /* each connection has a thread */
 	/*
 	 * When the next warning may be logged.  Used by the accepting thread.

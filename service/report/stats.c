@@ -512,6 +512,7 @@ static void print_json(struct stats_source *source, const char *schedule,
 	json_add_text(&j, "schedule", schedule);
 	json_add_whole(&j, "parts", c->schedule.part_count);
 	json_add_cores(&j, c->cores);
+	json_add_whole(&j, "io_threads", source->io_threads);
 	json_add_sandbox(&j, source->sandbox);
 	json_add_figures(&j, process_figures(&s));
 	json_add_group(&j, "uploads", upload_figures(&s));

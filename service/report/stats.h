@@ -29,6 +29,7 @@ struct stats_source {
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
 	const struct store *store; /* NULL: none */
+	uint32_t io_threads;       /* set before the first reading, too */
 	uint64_t start_ns;         /* CLOCK_MONOTONIC */
 	uint64_t started_unix_ns;  /* the time of day at start_ns */
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # For test scripts: start and stop a darkroom, and fail with a reason.
 #
-# Needs $DARKROOM, the program.  Sets $url, $server and $work (a folder that
+# Needs $DARKROOM, the program; $TEST_IO_THREADS may be the number of I/O threads
+# of all servers whose connections do not have their own.  Sets $url, $server and $work (a folder that
 # goes away at the end), and $admin: the admin port's URL, or $url without one.
 set -euo pipefail
 
@@ -63,6 +64,9 @@ port_after() {
 # launch FLAGS...: with its --listen
 launch() {
 	local _
+	[ -z "${TEST_IO_THREADS:-}" ] ||
+		[[ " $* " = *" thread-per-connection "* ]] ||
+		set -- --io-threads "$TEST_IO_THREADS" "$@"
 	port=
 	: >"$work/log" # not the last server's port
 	DARKROOM_LOG=${DARKROOM_LOG:-text} "$DARKROOM" "$@" 2>"$work/log" &

@@ -533,7 +533,7 @@ static void test_an_address_has_so_many(void)
 {
 	struct clients_config config = patient;
 	struct clients_counts counts;
-	struct pair four[2], six[2], proxy[3];
+	struct pair four[2], late, six[2], proxy[3];
 	char why[NETWORKS_WHY_BYTES];
 
 	config.per_address_max = 2;
@@ -557,6 +557,13 @@ static void test_an_address_has_so_many(void)
 	}
 	clients_read_counts(t, &counts);
 	assert(counts.refused_count == 3);
+	/* Both were admitted at once, and there was room for one. */
+	assert(!client_is_shut(four[1].client));
+	connect_from(&late, t, "192.0.2.1");
+	assert(client_is_shut(late.client));
+	clients_read_counts(t, &counts);
+	assert(counts.refused_count == 4);
+	close_pair(&late);
 	close_pair(&four[0]);
 	assert(admits(t, "192.0.2.1") && !admits(t, "2001:db8:0:1::3"));
 	close_pair(&four[1]);

@@ -589,6 +589,17 @@ bool clients_admit(struct clients *t, const struct sockaddr *from)
 	return !is_full;
 }
 
+/*
+ * Caller holds the lock.  Other connections of its site may have come since
+ * clients_admit().
+ */
+static bool is_one_too_many(const struct client *c)
+{
+	uint32_t max = c->clients->config.per_address_max;
+
+	return max > 0 && connections_of(c) > max;
+}
+
 struct client *client_add(struct clients *t, int fd,
 			  const struct sockaddr *from, bool is_plain)
 {
@@ -604,6 +615,10 @@ struct client *client_add(struct clients *t, int fd,
 	t->taken_count++;
 	t->open_count++;
 	begin_phase(c, CLIENT_HEAD);
+	if (is_one_too_many(c)) {
+		t->counts.refused_count++;
+		shut_client(c);
+	}
 	evict_if_full(t, c);
 	(void)pthread_mutex_unlock(&t->lock);
 	return c;

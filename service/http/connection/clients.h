@@ -130,12 +130,14 @@ void clients_stop(struct clients *t);
 /*
  * May one more connection come from this address?  False: the connection was
  * counted as refused.
+ * If several connections come at once, client_add() decides.
  */
 bool clients_admit(struct clients *t, const struct sockaddr *from);
 
 /*
  * A new client, in CLIENT_HEAD.  `is_plain`: it has no TLS, so we may write to
- * the socket.
+ * the socket.  If its site has more than per_address_max connections with it,
+ * it is counted as refused, and client_is_shut().
  */
 struct client *client_add(struct clients *t, int fd,
 			  const struct sockaddr *from, bool is_plain);
