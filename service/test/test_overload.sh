@@ -80,7 +80,7 @@ check_received() {
 
 # Whatever was taken before SIGTERM is answered, to the last byte.
 test_stop_answers_what_was_taken() {
-	start "$@" --drain-timeout 120
+	start "$@" --drain-timeout 600s --deadline 0
 	send 6 blur=4
 	taken 6
 	stop
