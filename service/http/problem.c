@@ -25,6 +25,9 @@ static const struct {
 				  "a proxy might read it differently." },
 	[PROBLEM_BAD_PARAMETER] = { 400, "bad_parameter", "Bad parameter",
 				    "A parameter is wrong." },
+	[PROBLEM_BAD_TIMEOUT] = { 400, "bad_timeout", "Bad timeout",
+				  "Request-Timeout is not a number of "
+				  "seconds." },
 	[PROBLEM_BAD_FORM] = { 400, "bad_form", "Bad form",
 			       "The form is broken or cut short." },
 	[PROBLEM_NO_FILE] = { 400, "no_file", "No file",
@@ -124,6 +127,11 @@ static const struct {
 					"Deadline exceeded",
 					"The upload could not be finished in "
 					"time; see Retry-After." },
+	[PROBLEM_DEADLINE_UNREACHABLE] = { 503, "deadline_unreachable",
+					   "Deadline unreachable",
+					   "The time left until the deadline "
+					   "is too short for the upload; see "
+					   "Retry-After." },
 	[PROBLEM_STOPPING] = { 503, "stopping", "Stopping",
 			       "The server is shutting down." },
 	[PROBLEM_NOT_READY] = { 503, "not_ready", "Not ready",
@@ -190,6 +198,8 @@ enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_STOPPING;
 	case UPLOAD_LATE:
 		return PROBLEM_DEADLINE_EXCEEDED;
+	case UPLOAD_UNREACHABLE:
+		return PROBLEM_DEADLINE_UNREACHABLE;
 	case UPLOAD_STORE_FULL:
 		return PROBLEM_STORE_FULL;
 	case UPLOAD_NOT_STORED:

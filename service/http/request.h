@@ -45,6 +45,7 @@
 #include <sys/queue.h>
 
 #define HTTP_HEADER_TRACEPARENT "traceparent"
+#define HTTP_HEADER_REQUEST_TIMEOUT "Request-Timeout"
 
 /* For browsers: the content of a reply may load nothing and run nothing. */
 #define HTTP_NO_CONTENT "default-src 'none'; sandbox"

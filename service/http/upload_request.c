@@ -23,6 +23,7 @@
 #include "service/http/result.h"
 
 #include "base/clock.h"
+#include "base/take.h"
 #include "base/util.h"
 
 #include <poll.h>
@@ -32,7 +33,14 @@
 
 enum {
 	PEEK_BYTES_MIN = 64, /* enough to name what is not a JPEG */
-	TEXT_BYTES = 512     /* examined to tell kinds of text apart */
+	TEXT_BYTES = 512,    /* examined to tell kinds of text apart */
+	TIMEOUT_S_MAX = 86400,
+	/*
+	 * The last 16th of an upload's time is for its reply.  Under overload
+	 * the first upload of the queue is always one that is nearly late;
+	 * without this time, its client gets it some ms too late.
+	 */
+	REPLY_PART = 16,
 };
 
 /*
@@ -353,6 +361,68 @@ static enum problem finish_body(struct request *r)
 	return problem;
 }
 
+/* "2.5", with white space around it.  False: it is no time. */
+static bool timeout_read(const char *text, uint64_t *ns)
+{
+	double s;
+
+	text += strspn(text, " \t");
+	if (!take_decimal(&text, TIMEOUT_S_MAX, &s) || s == 0)
+		return false;
+	text += strspn(text, " \t");
+	*ns = (uint64_t)(s * (double)NS_PER_S);
+	return take_end(text);
+}
+
+/* The header Request-Timeout. */
+struct timeout {
+	const char *text;
+	uint32_t count;
+};
+
+/* An MHD_KeyValueIterator. */
+static enum MHD_Result find_timeout(void *cls, enum MHD_ValueKind kind,
+				    const char *name, const char *value)
+{
+	struct timeout *t = cls;
+
+	(void)kind;
+	if (strcasecmp(name, HTTP_HEADER_REQUEST_TIMEOUT) != 0)
+		return MHD_YES;
+	t->text = value;
+	t->count++;
+	return MHD_YES;
+}
+
+/*
+ * The deadline is that of the server, or an earlier one that the client asks
+ * for.
+ */
+static enum problem set_deadline(struct request *r)
+{
+	uint64_t time_ns = r->config->deadline_ms * NS_PER_MS;
+	struct timeout t = { .count = 0 };
+	char shown[PARAMS_SHOWN_BYTES];
+	uint64_t asked_ns;
+
+	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
+					find_timeout, &t);
+	if (t.count > 1 || (t.count == 1 && !timeout_read(t.text, &asked_ns))) {
+		(void)snprintf(
+			r->detail, sizeof(r->detail),
+			"Request-Timeout must be given once, as a number "
+			"of seconds above 0 and up to %d, such as 2.5, "
+			"not '%s'.",
+			TIMEOUT_S_MAX, params_shown(shown, t.text));
+		return PROBLEM_BAD_TIMEOUT;
+	}
+	if (t.count == 1 && (time_ns == 0 || asked_ns < time_ns))
+		time_ns = asked_ns;
+	r->upload.deadline_ns = time_ns > 0 ? r->begin_ns + time_ns : 0;
+	r->upload.reply_ns = time_ns / REPLY_PART;
+	return PROBLEM_NONE;
+}
+
 static enum problem admit_upload(struct request *r)
 {
 	const struct http_config *c = r->config;
@@ -366,9 +436,9 @@ static enum problem admit_upload(struct request *r)
 	}
 	query_init(&r->query);
 	r->peek_bytes_min = PEEK_BYTES_MIN;
-	if (c->deadline_ms > 0)
-		r->upload.deadline_ns =
-			r->begin_ns + c->deadline_ms * NS_PER_MS;
+	problem = set_deadline(r);
+	if (problem != PROBLEM_NONE)
+		return problem;
 	r->fd = connection_fd(r->connection);
 	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
 					take_parameter, r);

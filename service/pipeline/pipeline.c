@@ -42,8 +42,8 @@ struct pipeline_counts {
 	_Atomic uint64_t abandoned;
 	_Atomic uint64_t finished;
 	_Atomic uint64_t failed;
-	_Atomic uint64_t late, gone;       /* of those that failed */
-	_Atomic uint64_t unstored, stored; /* of those that finished */
+	_Atomic uint64_t late, unreachable, gone; /* of those that failed */
+	_Atomic uint64_t unstored, stored;        /* of those that finished */
 	_Atomic uint64_t sent_to_store;
 	_Atomic uint64_t tasks; /* by pipeline_send_task() */
 	/* Of those that finished. */
@@ -127,6 +127,7 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 	if (atomic_load(&u->is_failed)) {
 		atomic_fetch_add(&c->failed, 1);
 		atomic_fetch_add(&c->late, u->end == UPLOAD_LATE);
+		atomic_fetch_add(&c->unreachable, u->end == UPLOAD_UNREACHABLE);
 		atomic_fetch_add(&c->gone, u->end == UPLOAD_GONE);
 	} else {
 		atomic_fetch_add(&c->finished, 1);
@@ -167,17 +168,66 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 }
 
 /* The first reason stands; running variants stop before their next step. */
-static void fail_upload(struct upload *u, enum upload_end end, enum img_err err)
+static void fail_upload(struct upload *u, enum upload_end end, enum img_err err,
+			uint64_t needed_ns)
 {
+	uint64_t now_ns = clock_now_ns();
+
 	if (atomic_exchange(&u->is_failed, true))
 		return;
 	u->end = end;
 	u->err = err;
+	u->needed_ns = needed_ns;
+	u->remaining_ns = u->deadline_ns > now_ns ? u->deadline_ns - now_ns : 0;
 }
 
-/* Why the next step should not run; UPLOAD_ENDED: it should. */
+/* Estimated time of the variant's steps from `step` on, if nothing waits. */
+static uint64_t variant_needs_ns(const struct variant *v, uint32_t step)
+{
+	uint64_t ns = 0;
+
+	for (; step < PIPELINE_STEPS; step++)
+		ns += v->estimated_ns[step];
+	return ns;
+}
+
+/*
+ * Time that the upload needs before its decode, with its reply.  Variants run
+ * at the same time.  Once it is decoded, the time of the reply does not count
+ * any more: an upload that is late by a little is better than CPU time lost.
+ */
+static uint64_t upload_needs_ns(const struct upload *u)
+{
+	uint64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		uint64_t ns = variant_needs_ns(&u->variants[i], PIPELINE_SCALE);
+
+		longest_ns = ns > longest_ns ? ns : longest_ns;
+	}
+	return u->variants[0].estimated_ns[PIPELINE_DECODE] + longest_ns +
+	       u->reply_ns;
+}
+
+/* Can steps of `needed_ns` no longer end before the deadline? */
+static enum upload_end check_deadline(const struct upload *u, uint64_t now_ns,
+				      uint64_t needed_ns)
+{
+	if (u->deadline_ns == 0 || atomic_load(&u->is_accepted))
+		return UPLOAD_ENDED;
+	if (now_ns >= u->deadline_ns)
+		return UPLOAD_LATE;
+	return needed_ns > u->deadline_ns - now_ns ? UPLOAD_UNREACHABLE :
+						     UPLOAD_ENDED;
+}
+
+/*
+ * Why the next step should not run, if those left need so long; UPLOAD_ENDED:
+ * it should.
+ */
 static enum upload_end reason_to_stop(const struct pipeline *p,
-				      const struct upload *u, uint64_t now_ns)
+				      const struct upload *u, uint64_t now_ns,
+				      uint64_t needed_ns)
 {
 	if (atomic_load(&p->abandoning))
 		return UPLOAD_ABANDONED;
@@ -185,9 +235,7 @@ static enum upload_end reason_to_stop(const struct pipeline *p,
 		return UPLOAD_ENDED;
 	if (u->is_gone != NULL && u->is_gone(u))
 		return UPLOAD_GONE;
-	if (u->deadline_ns > 0 && now_ns >= u->deadline_ns)
-		return UPLOAD_LATE;
-	return UPLOAD_ENDED;
+	return check_deadline(u, now_ns, needed_ns);
 }
 
 static void finish_queued_upload(struct pipeline *p, struct upload *u)
@@ -202,7 +250,7 @@ static void store_results(struct task *t)
 {
 	struct upload *u = container_of(t, struct upload, task);
 	uint64_t start_ns = clock_now_ns();
-	enum upload_end end = reason_to_stop(u->pipeline, u, start_ns);
+	enum upload_end end = reason_to_stop(u->pipeline, u, start_ns, 0);
 
 	if (end == UPLOAD_ENDED) {
 		end = u->store(u);
@@ -210,7 +258,7 @@ static void store_results(struct task *t)
 		u->service_ns[PIPELINE_STORE] = clock_now_ns() - start_ns;
 	}
 	if (end != UPLOAD_ENDED)
-		fail_upload(u, end, IMG_OK);
+		fail_upload(u, end, IMG_OK, 0);
 	finish_queued_upload(u->pipeline, u);
 }
 
@@ -259,12 +307,15 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	uint64_t start_ns = clock_now_ns();
 	uint64_t estimated_ns = v->estimated_ns[step];
 	uint64_t waited_ns = v->event.waited_ns;
+	uint64_t needed_ns = step == PIPELINE_DECODE ?
+				     upload_needs_ns(u) :
+				     variant_needs_ns(v, step);
 	enum upload_end end;
 	enum img_err err = IMG_OK;
 
 	if (atomic_load(&u->is_failed))
 		return false;
-	end = reason_to_stop(p, u, start_ns);
+	end = reason_to_stop(p, u, start_ns, needed_ns);
 	if (end == UPLOAD_ENDED) {
 		err = steps_run(step, v, &p->config.limits, &p->memory);
 		if (step == PIPELINE_DECODE && err == IMG_OK &&
@@ -275,7 +326,7 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 				      (v->event.waited_ns - waited_ns);
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
-		fail_upload(u, end, err);
+		fail_upload(u, end, err, needed_ns);
 		return false;
 	}
 	v->event.left_ns =
@@ -379,6 +430,13 @@ void pipeline_explain(const struct pipeline *p, const struct upload *u,
 			       "CPU time; --max-cpu allows %.10g s.",
 			       (double)u->estimated_ns / 1e9,
 			       (double)p->config.cpu_ns_max / 1e9);
+	else if (u->end == UPLOAD_UNREACHABLE)
+		(void)snprintf(text, bytes,
+			       "The steps left and the reply would take an "
+			       "estimated %.3g s; %.3g s are left until the "
+			       "deadline.",
+			       (double)u->needed_ns / 1e9,
+			       (double)u->remaining_ns / 1e9);
 	else if (u->end == UPLOAD_ENDED && u->err == IMG_ERR_TOO_LARGE)
 		steps_explain_too_large(u, &p->config.limits, text, bytes);
 }
@@ -463,6 +521,8 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (u->err == IMG_OK)
 		over = check_work(p, u, u->estimated_ns);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
+		over = check_deadline(u, u->submitted_ns, upload_needs_ns(u));
+	if (u->err == IMG_OK && over == UPLOAD_ENDED)
 		u->end = charge_estimate(p, u);
 	if (u->end != UPLOAD_ENDED)
 		return refuse_upload(p, u, u->end);
@@ -471,7 +531,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	/* Before sending: `u` may be done when that returns. */
 	atomic_fetch_add(&p->counts.sent, 1);
 	if (u->err != IMG_OK || over != UPLOAD_ENDED) {
-		fail_upload(u, over, u->err);
+		fail_upload(u, over, u->err, upload_needs_ns(u));
 		finish_upload(p, u);
 		return true;
 	}
@@ -499,6 +559,7 @@ static void read_counts(const struct pipeline_counts *c,
 	out->finished_count = atomic_load(&c->finished);
 	out->failed_count = atomic_load(&c->failed);
 	out->late_count = atomic_load(&c->late);
+	out->unreachable_count = atomic_load(&c->unreachable);
 	out->gone_count = atomic_load(&c->gone);
 	out->pixels_in = atomic_load(&c->pixels_in);
 	out->pixels_out = atomic_load(&c->pixels_out);

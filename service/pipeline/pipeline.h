@@ -53,13 +53,14 @@ struct pipeline_config {
 
 /* The result of pipeline_read(); counters since the start. */
 struct pipeline_stats {
-	uint64_t sent_count;      /* taken by pipeline_submit() */
-	uint64_t refused_count;   /* by pipeline_count_refused() */
-	uint64_t finished_count;  /* ended with all their pictures */
-	uint64_t failed_count;    /* ended without any */
-	uint64_t late_count;      /* of those: UPLOAD_LATE */
-	uint64_t gone_count;      /* of those: UPLOAD_GONE */
-	uint64_t abandoned_count; /* by pipeline_count_abandoned() */
+	uint64_t sent_count;        /* taken by pipeline_submit() */
+	uint64_t refused_count;     /* by pipeline_count_refused() */
+	uint64_t finished_count;    /* ended with all their pictures */
+	uint64_t failed_count;      /* ended without any */
+	uint64_t late_count;        /* of those: UPLOAD_LATE */
+	uint64_t unreachable_count; /* of those: UPLOAD_UNREACHABLE */
+	uint64_t gone_count;        /* of those: UPLOAD_GONE */
+	uint64_t abandoned_count;   /* by pipeline_count_abandoned() */
 	uint32_t in_flight_count;
 	/* Of those that finished: in their files, and in all their results. */
 	uint64_t pixels_in, pixels_out;
@@ -143,8 +144,9 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
 /*
- * If `u` exceeded a limit of pixels, CPU time or decoding memory: a sentence
- * with its size, the limit and the flag.  Otherwise `text` is unchanged.
+ * If `u` exceeded a limit of pixels, CPU time or decoding memory, or could not
+ * meet its deadline: a sentence with the two numbers, and the flag if there is
+ * one.  Otherwise `text` is unchanged.
  */
 void pipeline_explain(const struct pipeline *p, const struct upload *u,
 		      char *text, size_t bytes);

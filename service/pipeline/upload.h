@@ -56,9 +56,10 @@ enum upload_end {
 	UPLOAD_TOO_MUCH_CPU,    /* its estimate exceeds cpu_ns_max */
 	UPLOAD_ABANDONED,       /* by pipeline_abandon() */
 	UPLOAD_LATE,            /* its deadline passed before its next step */
-	UPLOAD_GONE,            /* its client disconnected */
-	UPLOAD_STORE_FULL,      /* the store had no room for its results */
-	UPLOAD_NOT_STORED,      /* its results could not be written */
+	UPLOAD_UNREACHABLE, /* by estimate it cannot end before its deadline */
+	UPLOAD_GONE,        /* its client disconnected */
+	UPLOAD_STORE_FULL,  /* the store had no room for its results */
+	UPLOAD_NOT_STORED,  /* its results could not be written */
 };
 
 enum { VARIANTS_MAX = 16, VARIANT_NAME_BYTES = 33 };
@@ -109,7 +110,17 @@ struct upload {
 	struct variant *variants;   /* all have the same transform.lenient */
 	uint32_t variant_count;     /* 1 .. VARIANTS_MAX */
 	struct upload_wants wants;
-	uint64_t deadline_ns; /* of CLOCK_MONOTONIC; 0: none */
+	/*
+	 * Of CLOCK_MONOTONIC; 0: none.  Before each step: if it has passed, the
+	 * upload ends with UPLOAD_LATE; if the steps left would end after it,
+	 * with UPLOAD_UNREACHABLE.
+	 */
+	uint64_t deadline_ns;
+	/*
+	 * Time for the reply to reach the client: before decode, the steps
+	 * must end by so much before the deadline.
+	 */
+	uint64_t reply_ns;
 	/* Answered 202: it goes on if late or if the client disconnects. */
 	_Atomic bool is_accepted;
 	/* Called before each step: has the client disconnected?  Or NULL. */
@@ -149,6 +160,8 @@ struct upload {
 	uint64_t output_pixels;            /* sum over variants */
 	uint64_t estimated_ns;             /* CPU time, sum over variants */
 	uint64_t estimated_bytes;
+	/* Of UPLOAD_UNREACHABLE: the steps left, and the time for them. */
+	uint64_t needed_ns, remaining_ns;
 	_Atomic uint64_t left_ns;       /* of estimated_ns */
 	_Atomic uint32_t running_count; /* variants with steps left to run */
 	_Atomic uint32_t

@@ -566,14 +566,15 @@ static void print_server(const struct live *l, FILE *to,
 		      "{\"number\":%" PRIu64 ",\"at_us\":%" PRIu64
 		      ",\"uploads\":{\"sent\":%" PRIu64 ",\"finished\":%" PRIu64
 		      ",\"failed\":%" PRIu64 ",\"refused\":%" PRIu64
-		      ",\"late\":%" PRIu64 ",\"gone\":%" PRIu64
-		      ",\"abandoned\":%" PRIu64 ",\"in_flight\":%" PRIu32
+		      ",\"late\":%" PRIu64 ",\"unreachable\":%" PRIu64
+		      ",\"gone\":%" PRIu64 ",\"abandoned\":%" PRIu64
+		      ",\"in_flight\":%" PRIu32
 		      "},\"memory_used_bytes\":%" PRIu64 ",\"cpu_s\":%.6f",
 		      l->frame_count, now_ns / 1000, s->sent_count,
 		      s->finished_count, s->failed_count, s->refused_count,
-		      s->late_count, s->gone_count, s->abandoned_count,
-		      s->in_flight_count, s->memory.used_bytes,
-		      (double)clock_cpu_ns() / 1e9);
+		      s->late_count, s->unreachable_count, s->gone_count,
+		      s->abandoned_count, s->in_flight_count,
+		      s->memory.used_bytes, (double)clock_cpu_ns() / 1e9);
 	print_cpu(l, to, l->cpu.process);
 }
 

@@ -456,6 +456,10 @@ static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_uploads_late_total",
 	    "Uploads that failed because their deadline had passed." },
 	  METRIC_FIELD(struct pipeline_stats, late_count) },
+	{ { "darkroom_uploads_unreachable_total",
+	    "Uploads that failed because, by estimate, they could not meet "
+	    "their deadline." },
+	  METRIC_FIELD(struct pipeline_stats, unreachable_count) },
 	{ { "darkroom_uploads_gone_total",
 	    "Uploads that failed because their client had disconnected." },
 	  METRIC_FIELD(struct pipeline_stats, gone_count) },

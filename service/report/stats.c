@@ -201,6 +201,7 @@ static struct figures upload_figures(const struct stats *s)
 	figures_add(&f, "finished", (double)p->finished_count);
 	figures_add(&f, "failed", (double)p->failed_count);
 	figures_add(&f, "late", (double)p->late_count);
+	figures_add(&f, "unreachable", (double)p->unreachable_count);
 	figures_add(&f, "gone", (double)p->gone_count);
 	figures_add(&f, "in_flight", p->in_flight_count);
 	figures_add(&f, "refused", (double)p->refused_count);

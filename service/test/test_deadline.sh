@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Work that is of no use any more is not done: late uploads are told so, those
-# of clients that are gone are dropped, and the server goes on.
+# Work that is of no use any more is not done: late uploads, and those that
+# cannot be in time, are told so, those of clients that are gone are dropped,
+# and the server goes on.  A client may ask for an earlier deadline.
 #
 # usage: DARKROOM=PROGRAM test_deadline.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
@@ -20,12 +21,14 @@ test_late_uploads_are_told_so() {
 	[ "$late" -ge 1 ] || fail "$*: none was late"
 	[ $((late + $(got 200))) = 16 ] || fail "$*: $(cat "$work"/code*)"
 	for reply in $(grep -lx 503 "$work"/code*); do
-		[ "$(jq -r .code "$work/reply${reply#"$work/code"}")" = \
-			deadline_exceeded ] || fail "$*: code"
+		case $(jq -r .code "$work/reply${reply#"$work/code"}") in
+		deadline_exceeded | deadline_unreachable) ;;
+		*) fail "$*: code" ;;
+		esac
 	done
 	check_drained
 	# Those whose body came too late were not even taken.
-	[ "$(stat_of '.uploads | .late == .failed and
+	[ "$(stat_of '.uploads | .late + .unreachable == .failed and
 		.finished == '"$(got 200)")" = true ] ||
 		fail "$*: $(curl -fsS "$url/stats" | jq -c .uploads)"
 	curl -fsS --retry 20 --data-binary "@$photo" "$url/?w=64" \
@@ -41,6 +44,76 @@ test_slow_body_is_late() {
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
 	[ "$(stat_of .uploads.sent)" = 0 ] || fail "was decoded all the same"
 	check_drained
+	stop
+}
+
+test_bad_timeouts_are_refused() {
+	local time
+	start
+	for time in 0 -1 1s 1e3 inf 86401 '1, 2' 'x"<'; do
+		expect_problem 400 bad_timeout -H "Request-Timeout: $time" \
+			--data-binary "@$photo" "$url/"
+		jq -e '.detail | test("above 0 and up to 86400")' \
+			"$work/body" >"$work/out" || fail "$time: no numbers"
+	done
+	expect_problem 400 bad_timeout -H 'Request-Timeout: 1' \
+		-H 'Request-Timeout: 1' --data-binary "@$photo" "$url/"
+	# Where nothing is processed it is ignored.
+	curl -fsS -H 'Request-Timeout: x' "$url/healthz" -o "$work/out" ||
+		fail "read by a probe"
+	stop
+}
+
+# One that is too short for the work costs none; a long one changes nothing.
+test_timeout_of_a_request() {
+	local all
+	start --cores 0 "$@"
+	# Much more than a second, by any estimate.
+	all='w=9000&h=9000&enlarge=1&progressive=1&chroma=444&q=100'
+	expect_problem 503 deadline_unreachable -H 'Request-Timeout: 1.0' \
+		--data-binary "@$photo" "$url/?$all"
+	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
+	jq -e '.detail | test("estimated .* s are left")' "$work/body" \
+		>"$work/out" || fail "$(jq -r .detail "$work/body")"
+	[ "$(stat_of '.uploads.unreachable == 1 and
+		all(.stages[]; .handled == 0)')" = true ] ||
+		fail "$*: it cost CPU time"
+	curl -fsS -H 'Request-Timeout: 86400' --data-binary "@$photo" \
+		"$url/?w=64" -o "$work/out" || fail "$*: was not served"
+
+	stop
+}
+
+# It is first come, first served here, and the others last longer than it can
+# wait.
+test_timeout_ends_in_a_queue() {
+	local status
+	start --cores 0 --policy cohort
+	send 6 "$slow"
+	taken 6
+	status=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' \
+		-H 'Request-Timeout: 0.04' --data-binary "@$photo" "$url/?w=64")
+	[ "$status" = 503 ] || fail "status $status after others"
+	case $(jq -r .code "$work/body") in
+	deadline_exceeded | deadline_unreachable) ;;
+	*) fail "$(cat "$work/body")" ;;
+	esac
+	grep -qiE '^server-timing: .*decode;dur=0\.000(,|;start)' "$work/head" ||
+		fail "it cost CPU time: $(cat "$work/head")"
+	wait "${clients[@]}" || fail "a client got no reply"
+	[ "$(got 200)" = 6 ] || fail "$(cat "$work"/code*)"
+	stop
+}
+
+# It cannot have more time than the server gives.
+test_timeout_does_not_lengthen() {
+	start --deadline 100ms
+	expect_problem 503 deadline_exceeded --limit-rate 1M -H 'Expect:' \
+		-H 'Request-Timeout: 60' --data-binary "@$photo" "$url/"
+	stop
+	start --deadline 0
+	expect_problem 503 deadline_exceeded --limit-rate 1M -H 'Expect:' \
+		-H 'Request-Timeout: 0.1' --data-binary "@$photo" "$url/"
 	stop
 }
 
@@ -64,6 +137,12 @@ test_nobody_waits_so_nothing_is_done() {
 
 test_late_uploads_are_told_so --cores 0
 test_late_uploads_are_told_so --policy thread-per-connection
+test_late_uploads_are_told_so --cores 0 --policy color --discipline edf
 test_slow_body_is_late
+test_bad_timeouts_are_refused
+test_timeout_of_a_request --policy color --discipline edf
+test_timeout_of_a_request --policy thread-per-connection
+test_timeout_ends_in_a_queue
+test_timeout_does_not_lengthen
 test_nobody_waits_so_nothing_is_done --cores 0
 test_nobody_waits_so_nothing_is_done --policy thread-per-connection

@@ -234,7 +234,8 @@ pages() {
 
 test_uploads_refused_alone_page() {
 	local code
-	for code in overloaded memory_full out_of_memory deadline_exceeded; do
+	for code in overloaded memory_full out_of_memory deadline_exceeded \
+		deadline_unreachable; do
 		pages $code || fail "nobody is called for $code"
 		grep -q 'alertname="DarkroomRefuses"' "$work/report" ||
 			fail "promtool: $(cat "$work/report")"

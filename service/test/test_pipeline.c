@@ -237,6 +237,87 @@ static void test_useless_work_is_not_done(const struct cores *cores)
 	pipeline_free(p);
 }
 
+/* Whose result takes seconds to make. */
+static void prepare_large(struct job *job)
+{
+	struct img_transform *t = &job->variants[0].transform;
+
+	prepare(job, photo_bytes, 20);
+	t->box = (struct img_size){ 9000, 9000 };
+	t->enlarge = true;
+	t->progressive = true;
+	t->full_chroma = true;
+}
+
+/* While it waited, time has passed: half of what it needs is left. */
+static bool waits_too_long(const struct upload *u)
+{
+	((struct upload *)u)->deadline_ns =
+		clock_now_ns() + u->estimated_ns / 2;
+	return false;
+}
+
+static void test_unreachable_deadline_costs_nothing(const struct cores *cores)
+{
+	static struct job jobs[2];
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 2);
+	struct pipeline_stats s;
+
+	for (int i = 0; i < 2; i++)
+		prepare_large(&jobs[i]);
+	/* One is known when it comes, the other when its turn comes. */
+	assert(pipeline_peek(p, &jobs[0].upload));
+	assert(jobs[0].upload.estimated_ns > NS_PER_S);
+	jobs[0].upload.deadline_ns =
+		clock_now_ns() + jobs[0].upload.estimated_ns / 2;
+	jobs[1].upload.deadline_ns = UINT64_MAX;
+	jobs[1].upload.is_gone = waits_too_long;
+	for (int i = 0; i < 2; i++) {
+		struct upload *u = &jobs[i].upload;
+		char why[200] = "";
+
+		assert(pipeline_submit(p, u));
+		wait_done(&jobs[i]);
+		assert(u->end == UPLOAD_UNREACHABLE);
+		assert(u->service_ns[PIPELINE_DECODE] == 0);
+		assert(jobs[i].variants[0].jpeg == NULL);
+		pipeline_explain(p, u, why, sizeof(why));
+		assert(strstr(why, "until the deadline") != NULL);
+	}
+	pipeline_read(p, &s);
+	assert(s.unreachable_count == 2 && s.late_count == 0);
+	assert(s.failed_count == 2 && s.sent_count == 2);
+	assert(s.stages[PIPELINE_DECODE].arrived_count == 1);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
+/* Variants run at the same time: only the longest counts. */
+static void test_deadline_needs_the_longest_variant(const struct cores *cores)
+{
+	static struct job job;
+	struct upload *u = &job.upload;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	uint64_t alone_ns;
+
+	prepare_large(&job);
+	assert(pipeline_peek(p, u));
+	alone_ns = u->estimated_ns;
+	prepare_large(&job);
+	for (u->variant_count = 1; u->variant_count < VARIANTS_MAX;
+	     u->variant_count++)
+		job.variants[u->variant_count].transform =
+			job.variants[0].transform;
+	u->deadline_ns = clock_now_ns() + 2 * alone_ns;
+	u->is_gone = nobody_waits;
+	assert(pipeline_submit(p, u));
+	wait_done(&job);
+	assert(u->estimated_ns > 8 * alone_ns);
+	assert(u->end == UPLOAD_GONE);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
 static void test_limits_hold_for_file_and_result(const struct cores *cores)
 {
 	static struct job job;
@@ -393,6 +474,8 @@ int main(int argc, char **argv)
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_a_refused_giant_is_forgotten(cores);
 	test_useless_work_is_not_done(cores);
+	test_unreachable_deadline_costs_nothing(cores);
+	test_deadline_needs_the_longest_variant(cores);
 	test_limits_hold_for_file_and_result(cores);
 	test_notes_outlive_the_picture(cores);
 	test_least_work_comes_first(cores);
