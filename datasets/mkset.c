@@ -43,8 +43,8 @@ static const struct flag flags[] = {
 	{ "seed", "N", "1", "seed of all random numbers", FIELD(seed),
 	  .most = 0x1p53 - 1 },
 	{ "jobs", "N", NULL,
-	  "number of threads, on which the set does not depend; default: the "
-	  "number of cores",
+	  "number of threads; it does not change the set; default: the number "
+	  "of cores",
 	  FIELD(jobs), .least = 1, .most = 1024 },
 	FLAGS_ASKED(struct mkset_options, asked),
 	{ 0 },

@@ -23,7 +23,10 @@ struct source {
 	uint64_t capacity_bytes; /* of the whole photo at CAPACITY_QUALITY */
 };
 
-/* Without chroma subsampling. */
+/*
+ * Quality of the encoding, without chroma subsampling, that measures a photo's
+ * capacity.
+ */
 enum { CAPACITY_QUALITY = 97 };
 
 struct pyramid {

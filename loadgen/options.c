@@ -54,10 +54,9 @@ static const struct flag rate_flags[] = {
 	  FIELD(rate_per_s), .least = 0.001, .most = 1000000 },
 	{ "arrivals", "KIND", NULL,
 	  "when requests are due: poisson: at random, as with independent "
-	  "users "
-	  "(default); constant: with equal gaps; trace=FILE: at the times in "
-	  "FILE, one per line, in seconds, once, as they are or, with --rate, "
-	  "stretched to that rate",
+	  "users (default); constant: with equal gaps; trace=FILE: at the "
+	  "times in FILE, one per line, in seconds; --rate stretches them to "
+	  "that rate",
 	  .type = FLAG_OTHER },
 	{ "passes", "N", NULL, "send every file N times (default: 1)",
 	  FIELD(passes), .least = 1, .most = 1000000 },
@@ -71,11 +70,12 @@ static const struct flag rate_flags[] = {
 	  "table of them; default: one run",
 	  .type = FLAG_OTHER },
 	{ "find-max", "GOAL", NULL,
-	  "find the highest rate, to 2 %, that keeps \"p90 < 200 ms\" or "
-	  "\"p99 < 1 s, errors < 1 %\": doubles the rate, then bisects, with "
-	  "a run of --duration (default: 10) for each rate, beginning with "
-	  "--rate (default: 10). A server also fails if it falls behind, or by "
-	  "any error if the goal does not name errors",
+	  "find, within 2 %, the highest rate that meets a goal such as "
+	  "\"p90 < 200 ms\" or \"p99 < 1 s, errors < 1 %\". Doubles the "
+	  "rate, then bisects; each rate has a run of --duration (default: "
+	  "10). It begins with --rate (default: 10). A rate also fails if the "
+	  "server falls behind or, unless the goal names errors, if a request "
+	  "fails",
 	  .type = FLAG_OTHER },
 	{ "seed", "N", "1",
 	  "seed of the shuffle, which differs for each pass, of the times of "
@@ -84,8 +84,8 @@ static const struct flag rate_flags[] = {
 	{ "timeout", "S", "60", "limit of one request, connecting included",
 	  FIELD(timeout_s), .least = 0.001, .most = 1000000 },
 	{ "calibrate", NULL, NULL,
-	  "first send every file 3 times, alone, and then report how many "
-	  "times longer it took under load",
+	  "first send every file 3 times without other load, and then report "
+	  "how many times longer it took under load",
 	  FIELD(calibrate) },
 	{ 0 },
 };
@@ -141,8 +141,8 @@ const struct program load_program = {
 		 "--rate, from the time when the request should have been "
 		 "sent, so that waiting for a connection counts.",
 	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
-		       "wrongly, 2 wrong usage, 130 interrupted (the report "
-		       "covers what was done).",
+		       "a reply was wrong, 2 wrong usage, 130 interrupted "
+		       "(the report covers the time until then).",
 	.see_also = "darkroom(1), loadgen-compare(1)",
 	.operand = "URL",
 	.follows_getopt = true,

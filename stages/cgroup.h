@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups: where the limits of this process are read, version 2 and 1.
+ * Control groups, version 1 and 2: where the limits of this process are read.
  */
 #ifndef STAGES_CGROUP_H
 #define STAGES_CGROUP_H
@@ -13,9 +13,9 @@ typedef void cgroup_visit_fn(void *arg, const char *dir);
 /*
  * Call `visit` for the group of this process and all groups above it, up to the
  * root, in every hierarchy that has `controller` ("cpu", "memory").  A
- * container may be given a path that exists only on its host, so a directory
- * may be missing.  /proc and /sys are looked for below `root`, which is ""
- * except in tests.
+ * container may have a path that exists only on its host, so a directory may be
+ * missing.  `root` is the folder that contains /proc and /sys: "" except in
+ * tests.
  */
 void cgroup_visit(const char *root, const char *controller,
 		  cgroup_visit_fn *visit, void *arg);

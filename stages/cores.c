@@ -35,9 +35,10 @@ static void find_least_quota(void *arg, const char *dir)
 }
 
 /*
- * How many CPUs the cgroup of this process pays for, rounded up: the least
- * quota / period on the way to the root, cgroup v2 and v1.  UINT32_MAX: no
- * limit, or none that can be read.  /proc and /sys are below `root`.
+ * How many CPUs the cgroup of this process allows, rounded up: the least quota
+ * / period of all groups on the way to the root, in cgroup v2 and v1.
+ * UINT32_MAX: no limit, or none that can be read.  /proc and /sys are below
+ * `root`.
  */
 static uint32_t quota_cpus_under(const char *root)
 {
@@ -49,7 +50,8 @@ static uint32_t quota_cpus_under(const char *root)
 
 struct cores {
 	hwloc_topology_t topology;
-	hwloc_bitmap_t allowed; /* what the process could use when it began */
+	/* The CPUs that the process was allowed to use at its start. */
+	hwloc_bitmap_t allowed;
 	uint32_t count;
 	uint32_t *cpus;
 };
@@ -185,7 +187,7 @@ struct cores *cores_new(const char *list, const char **why)
 	if (list == NULL) {
 		list_all(c);
 		keep_allowed(c);
-		if (c->count == 0) /* a system that shows no cores */
+		if (c->count == 0) /* the system shows no cores */
 			list_set(c, c->allowed);
 		c->count = min_u32(c->count, quota_cpus_under(""));
 	} else if ((*why = parse(c, list)) != NULL) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cores: the CPUs that workers run on, in the order they are used, by hwloc.
+ * Cores: the CPUs that workers run on, in the order of their use, found by
+ * hwloc.
  *
- * Threads    All calls but new and free: any, at once.
+ * Threads    One thread calls cores_new() and cores_free(); any number may call
+ *            the others at the same time.
  */
 #ifndef STAGES_CORES_H
 #define STAGES_CORES_H

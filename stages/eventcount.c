@@ -34,7 +34,10 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		end.tv_nsec -= 1000000000;
 		end.tv_sec++;
 	}
-	/* Woken, interrupted, or the epoch has changed: all mean "look". */
+	/*
+	 * Woken, interrupted, or the epoch has changed: in all cases the caller
+	 * looks for work again.
+	 */
 	bool is_late = syscall(SYS_futex, &ec->epoch, FUTEX_WAIT_BITSET_PRIVATE,
 			       ticket, patience_ns > 0 ? &end : NULL, NULL,
 			       who) == -1 &&

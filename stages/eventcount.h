@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eventcount: a thread sleeps until there may be work, and needs no lock around
- * the queues for that.
+ * Eventcount: lets a thread sleep until there may be work, without a lock
+ * around the queues.
  *
  *	sender                      sleeper
  *	  push                        ticket = eventcount_prepare()
@@ -38,8 +38,8 @@ struct eventcount {
 };
 
 /*
- * Announce a sleep; returns a ticket.  eventcount_wait() or eventcount_cancel()
- * must follow.
+ * Announce a sleep.  Returns a ticket.  The caller must then call
+ * eventcount_wait() or eventcount_cancel().
  */
 uint32_t eventcount_prepare(struct eventcount *ec);
 
@@ -49,9 +49,9 @@ void eventcount_cancel(struct eventcount *ec);
 #define EVENTCOUNT_ANY UINT32_MAX
 
 /*
- * Sleep until a wake-up whose `who` has a bit in common with this `who`.  It
- * may also return without a reason, so look for work again in a loop.  False:
- * `patience_ns` have passed without a wake-up; 0 is no limit.
+ * Sleep until a wake-up whose `who` has a bit in common with this `who`.  This
+ * may also return without a reason, so call it in a loop that looks for work.
+ * False: `patience_ns` have passed without a wake-up; 0 is no limit.
  */
 bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		     uint64_t patience_ns);

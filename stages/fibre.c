@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sanitizers follow stacks, so each switch is announced to them: before it,
- * and after it on the other side.  ThreadSanitizer also notes each function
- * that is entered, and some of these are never left: so this file is built
- * without it.
+ * The sanitizers follow stacks, so each switch is announced to them: before the
+ * switch, and after it on the other stack.  ThreadSanitizer also records each
+ * function that is entered.  Some functions here are entered and never left, so
+ * this file is built without it.
  */
 #include "stages/fibre.h"
 
@@ -24,7 +24,7 @@ enum { STACK_BYTES = 512 << 10 }; /* their frames are larger */
 #else
 enum { STACK_BYTES = 64 << 10 };
 #endif
-/* More than any frame, so that none reaches past it. */
+/* Larger than any stack frame, so that no frame reaches past it. */
 enum { GUARD_BYTES = 64 << 10 };
 
 /* --- Contexts: how a stack is left and entered --- */
@@ -56,9 +56,12 @@ struct fibre {
 	fibre_fn *fn;
 	void *arg;
 	bool has_returned;
-	struct fibre *next; /* of those not taken */
+	struct fibre *next; /* the next free fibre */
 
-	/* What sanitizers know of the thread that entered, and of the fibre. */
+	/*
+	 * Handles of the sanitizers for the thread that entered, and for the
+	 * fibre.
+	 */
 	void *outside_fake, *inside_fake;
 	const void *outside_stack;
 	size_t outside_bytes;
@@ -68,7 +71,7 @@ struct fibre {
 static void fibre_main(struct fibre *f) __attribute__((noreturn));
 
 #ifdef DARKROOM_UCONTEXT
-/* makecontext() passes ints alone. */
+/* makecontext() passes only ints, so the pointer comes in two halves. */
 static void begin(unsigned high, unsigned low)
 {
 	fibre_main((struct fibre *)((uintptr_t)high << 32 | low));
@@ -208,7 +211,7 @@ struct fibres {
 	uint8_t *stacks; /* GUARD_BYTES below each cannot be accessed */
 	uint32_t count;
 	pthread_mutex_t lock;
-	struct fibre *free; /* those not taken; under the lock */
+	struct fibre *free; /* the free fibres; protected by the lock */
 	struct fibre all[];
 };
 
@@ -218,7 +221,10 @@ static void prepare(struct fibres *set, struct fibre *f, uint8_t *from)
 	f->has_returned = true;
 	f->next = set->free;
 	set->free = f;
-	/* Refused: it only lacks protection, as all mappings are in use. */
+	/*
+	 * If this is refused, because all mappings are in use, the stack only
+	 * lacks its protection.
+	 */
 	(void)mprotect(from, GUARD_BYTES, PROT_NONE);
 #ifdef DARKROOM_TSAN
 	f->inside_tsan = __tsan_create_fiber(0);
@@ -294,7 +300,7 @@ size_t fibres_stack_bytes(void)
 	return STACK_BYTES;
 }
 
-/* Bytes never written are 0, as they were mapped. */
+/* Bytes that were never written are still 0. */
 static size_t bytes_used(const uint8_t *stack)
 {
 	size_t unused = 0;

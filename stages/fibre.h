@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fibres: stacks of their own on which a function runs, so that it can be left
- * in its middle and continued later, by any thread.
+ * Fibres: a fibre is a stack on which a function runs.  The function can be
+ * paused in its middle and continued later, by any thread.
  *
  *	fibre_run(f, fn, arg) -> fn ... fibre_pause(f) -> returns false
  *	fibre_resume(f)       -> ... fn goes on, ends  -> returns true
  *
- * A stack is all that a fibre keeps.  Between two pauses the function may run
- * on different threads, so across a pause it holds no lock, relies on no
- * thread-local variable (errno is one) and on no thread's number.  setjmp() and
- * longjmp() within one fibre work.
+ * A fibre keeps nothing but its stack.  After a pause the function may run on
+ * another thread, so across a pause it must not hold a lock or rely on a
+ * thread-local variable (such as errno) or on the thread's number.  setjmp()
+ * and longjmp() within one fibre work.
  *
- * The stacks are mapped at once, with 64 KiB below each that end the program
- * when a function needs more.  A page takes memory when it is first used.
+ * All stacks are mapped at once.  Below each are 64 KiB that cannot be
+ * accessed: if a function needs more stack, the program ends.  A page takes
+ * memory when it is first used.
  *
- * Switching is done by Boost.Context's two functions with a C ABI, or by
- * ucontext(3), which makes two system calls, where Boost is not there.
+ * Switching is done by the two functions of Boost.Context that have a C ABI or,
+ * without Boost, by ucontext(3), which makes two system calls.
  *
  * Ownership  A set owns its fibres.  All must be given back before
  *            fibres_free().
- * Threads    A set: any number at once.  A fibre: one at a time.
- * Limits     The number of fibres, and the bytes of a stack, never grow.
+ * Threads    Any number of threads may use a set at the same time; one thread
+ *            at a time may use a fibre.
+ * Limits     The number of fibres and the size of a stack never grow.
  */
 #ifndef STAGES_FIBRE_H
 #define STAGES_FIBRE_H
@@ -42,7 +44,7 @@ struct fibres *fibres_new(uint32_t count);
 /* NULL is fine. */
 void fibres_free(struct fibres *set);
 
-/* A fibre that runs nothing.  NULL: all are taken. */
+/* Take a fibre that runs nothing.  NULL: all are in use. */
 struct fibre *fibres_take(struct fibres *set);
 
 /* Give back a fibre whose function has returned, or that never ran. */
@@ -55,10 +57,16 @@ void fibres_give(struct fibres *set, struct fibre *f);
 MUST_CHECK bool fibre_run(struct fibre *f, fibre_fn *fn, void *arg);
 MUST_CHECK bool fibre_resume(struct fibre *f);
 
-/* Called on the fibre's stack: go back to who ran or resumed it. */
+/*
+ * Called on the fibre's stack: return to the caller of fibre_run() or
+ * fibre_resume().
+ */
 void fibre_pause(struct fibre *f);
 
-/* Bytes of a stack; and the most that one of the set has ever used. */
+/*
+ * The size of a stack; and the most bytes that one stack of the set has ever
+ * used.
+ */
 size_t fibres_stack_bytes(void);
 size_t fibres_stack_bytes_used(const struct fibres *set);
 

@@ -23,7 +23,7 @@ bool graph_can_be_saved(const char *path)
 	struct error error;
 	struct stat found;
 
-	/* A file that rename() would not replace. */
+	/* rename() could not replace this file. */
 	if (path[0] == '\0') {
 		errno = ENOENT;
 		return false;
@@ -77,7 +77,7 @@ bool graph_save(const struct stage_graph *g, const char *path)
 	return file_draft_commit(&draft, &error);
 }
 
-/* A missing one is 0.  False: it is no whole number that fits. */
+/* A missing weight is 0.  False: it is not a whole number in range. */
 static bool read_weight(const cJSON *object, const char *name, uint64_t *weight)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -148,10 +148,10 @@ bool graph_load(struct stage_graph *g, const char *path, const char **why)
 
 enum {
 	SCALE = 1 << 20,
-	GAIN_MIN = 20, /* 1/20 less work is worth the events of a move */
+	GAIN_MIN = 20, /* a move must reduce the work by at least 1/20 */
 };
 
-/* As METIS takes it: the neighbours of stage i begin at firsts[i]. */
+/* A graph in METIS's form: the neighbours of stage i begin at firsts[i]. */
 struct metis_graph {
 	idx_t stage_count;
 	idx_t works[STAGES_MAX];
@@ -160,7 +160,7 @@ struct metis_graph {
 	idx_t event_counts[STAGES_MAX * STAGES_MAX];
 };
 
-/* Events between two stages, either way. */
+/* Events between two stages, in both directions. */
 static double passed(const struct stage_graph *g, uint32_t a, uint32_t b)
 {
 	return a == b ? 0 :
@@ -202,8 +202,8 @@ static bool build(const struct stage_graph *g, struct metis_graph *m)
 }
 
 /*
- * By recursive bisection: METIS's other method, k-way, balances so few stages
- * worse.  False: no memory.
+ * By recursive bisection.  METIS's other method, k-way, balances small graphs
+ * less well.  False: no memory.
  */
 static bool cut(struct metis_graph *m, idx_t part_count, idx_t *parts)
 {
@@ -221,9 +221,9 @@ static bool cut(struct metis_graph *m, idx_t part_count, idx_t *parts)
 }
 
 /*
- * Move a stage out of the heaviest part, if that takes enough off the heavier
- * of the two.  METIS is made for large graphs: in one of a few uneven stages it
- * may leave a part with far more than its share.
+ * Move a stage out of the heaviest part, if this makes the heavier of the two
+ * parts enough lighter.  METIS is made for large graphs: in one of a few uneven
+ * stages it may leave a part with far more than its share.
  */
 static bool lighten(const struct metis_graph *m, idx_t part_count, idx_t *parts)
 {
@@ -255,8 +255,9 @@ static bool lighten(const struct metis_graph *m, idx_t part_count, idx_t *parts)
 }
 
 /*
- * Give an empty part a stage of the heaviest part that can spare one: its cores
- * would do nothing.  False: no part is empty.
+ * Give an empty part a stage of the heaviest part that has more than one,
+ * because the cores of an empty part would do nothing.  False: no part is
+ * empty.
  */
 static bool fill(const struct metis_graph *m, idx_t part_count, idx_t *parts)
 {

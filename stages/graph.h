@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measured stage graphs: how much work each stage did, and how many events went
- * from each to each; a trial run writes one, a partitioned server reads it.
+ * from each stage to each other one.  A trial run writes a graph; a partitioned
+ * server reads it.
  *
- * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2: of a stage,
- * the time spent in its handler; of an edge, the events that passed it.
+ * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2.  The weight
+ * of a stage is the time spent in its handler; that of an edge is the number of
+ * events that passed it.
  *
- * Threads    Any, on different graphs; graph_cut() one at a time: METIS seeds
- *            rand(), and meanwhile takes SIGTERM and SIGABRT unless they are
- *            blocked.
+ * Threads    Any number, on different graphs.  But only one at a time may call
+ *            graph_cut(): METIS seeds rand(), and while it runs it handles
+ *            SIGTERM and SIGABRT unless they are blocked.
  * Limits     STAGES_MAX stages; a file of a megabyte.  Weights above 10^15 are
  *            rounded in a file.
  */

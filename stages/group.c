@@ -34,7 +34,7 @@ static void wake_everyone(struct group *g)
 	eventcount_wake_all(&g->drained, EVENTCOUNT_ANY);
 }
 
-/* Orders around `pending` and `is_stopping`: all sequentially consistent. */
+/* All operations on `pending` and `is_stopping` are sequentially consistent. */
 void group_leave(struct group *g)
 {
 	if (atomic_fetch_sub(&g->pending, 1) == 1 &&
@@ -77,7 +77,10 @@ struct group *group_new(const struct group_config *config)
 
 		g->parts[p].core_first = first;
 		g->parts[p].core_count = end - first;
-		/* A thief may take any event, so all sleep in one place. */
+		/*
+		 * A thief may take any event, so all workers sleep at one
+		 * eventcount.
+		 */
 		g->parts[p].sleeps =
 			g->schedule.steal ? &g->parts[0].own : &g->parts[p].own;
 	}
@@ -106,7 +109,10 @@ enum {
 	WHO_BITS = 32,
 };
 
-/* The bit for wake-ups of worker `number`; few others have the same bit. */
+/*
+ * The bit by which worker `number` is woken; few other workers have the same
+ * bit.
+ */
 static uint32_t who_is(uint32_t number)
 {
 	return UINT32_C(1) << number % WHO_BITS;
@@ -155,7 +161,7 @@ static void set_entry(struct station *s)
 
 	if (s->stage->config.type == STAGE_EXCLUSIVE)
 		s->entry = is_partition ? &s->stage->entry : &s->own_entry;
-	/* Callers have no queues to keep the keys apart. */
+	/* Callers have no queues that could separate the keys. */
 	if (s->stage->config.type == STAGE_PARTITIONED &&
 	    g->schedule.policy->workers == POLICY_WORKERS_CALLER)
 		s->entry = &s->own_entry;
@@ -257,7 +263,8 @@ static bool plan_stage(struct group *g, struct stage *s, uint32_t part)
 /* False: no memory. */
 static bool plan_stations(struct group *g)
 {
-	uint32_t count = g->part_count; /* of central queues, used or not */
+	/* One for each central queue, used or not. */
+	uint32_t count = g->part_count;
 	bool ok = true;
 
 	for (uint32_t i = 0; i < g->stage_count; i++) {
@@ -338,7 +345,7 @@ static void plan_roaming(struct group *g, uint32_t part)
 	}
 }
 
-/* "blur-3"; where there are replicas, "blur-1-3". */
+/* A name such as "blur-3"; with replicas, "blur-1-3". */
 static void name_staying(struct worker *w, const struct group *g,
 			 const char *stage)
 {
@@ -425,7 +432,9 @@ static struct tally *new_tallies(const struct group *g)
 	return t != NULL ? memset(t, 0, bytes) : NULL;
 }
 
-/* One for each worker, and for each paused event.  False: no memory. */
+/*
+ * One fibre for each worker, and one for each paused event.  False: no memory.
+ */
 static bool plan_fibres(struct group *g)
 {
 	uint32_t paused = paused_max(g);
@@ -529,7 +538,7 @@ void group_stop(struct group *g)
 
 		assert(!failed); /* EDEADLK: called by a handler */
 	}
-	/* Threads that run handlers as callers end later; wait for them. */
+	/* Threads that run handlers as callers may end later; wait for them. */
 	while (!group_is_drained(g)) {
 		uint32_t ticket = eventcount_prepare(&g->drained);
 

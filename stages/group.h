@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside stages: what a group is made of.
+ * Inside stages: the structs that make up a group.
  *
  *	group -- parts ----own----> cores, an eventcount to sleep on
  *	group -- stages ---own----> stations: queues, by part
@@ -8,8 +8,8 @@
  *
  * group.c plans which worker visits which stations, and starts and stops the
  * workers.  visit.c has the rules by which a worker decides what it does next.
- * worker.c sends and handles events and runs the threads.  tally.h counts what
- * a thread does, and stats.c adds that up.
+ * worker.c sends and handles events and runs the threads.  tally.h counts the
+ * work of each thread, and stats.c adds up these counts.
  */
 #ifndef STAGES_GROUP_H
 #define STAGES_GROUP_H
@@ -29,7 +29,8 @@ enum { THREAD_NAME_BYTES = 16 };
 /* Only one worker at a time may be in an exclusive stage. */
 struct entry {
 	_Atomic bool is_taken;
-	_Atomic bool is_missed; /* a worker came while it was taken, and left */
+	/* A worker found the stage taken, and went on. */
+	_Atomic bool is_missed;
 	struct eventcount left; /* without queues, callers wait here */
 };
 
@@ -43,7 +44,7 @@ struct pool {
 	_Atomic uint64_t grown_ns; /* when it last grew */
 };
 
-enum { POOL_AUTO_PER_CORE = 2 }; /* threads at most, for each stage */
+enum { POOL_AUTO_PER_CORE = 2 }; /* the most threads for each stage */
 /* A thread that is idle for this time leaves its pool. */
 #define POOL_PATIENCE_NS UINT64_C(1000000000)
 
@@ -65,7 +66,8 @@ struct station {
 	struct eventcount own; /* where workers that stay sleep */
 	struct eventcount *wakes;
 	uint32_t wakes_who;
-	bool wakes_all; /* one worker may be one that cannot take the event */
+	/* Wake all, because one worker may be unable to take the event. */
+	bool wakes_all;
 };
 
 struct stage {
@@ -92,11 +94,15 @@ struct worker {
 	struct group *group;
 	pthread_t thread;
 	char name[THREAD_NAME_BYTES];
-	uint32_t core_first, core_count; /* of config.cores: may run there */
-	uint32_t number; /* among those of its part, or its pool */
-	uint32_t who;    /* which wake-ups reach it; see eventcount_wait() */
+	/* The worker may run on these of config.cores. */
+	uint32_t core_first, core_count;
+	uint32_t number; /* its number within its part, or its pool */
+	uint32_t who;    /* the wake-ups that reach it; see eventcount_wait() */
 	struct eventcount *sleeps;
-	/* The stack on which it begins to handle; NULL: no event is paused. */
+	/*
+	 * The stack on which it begins to handle an event; NULL: events are
+	 * never paused.
+	 */
 	struct fibre *fibre;
 	struct fibre *next_fibre; /* the one after that, or NULL */
 
@@ -127,9 +133,10 @@ struct group {
 	uint32_t station_count;
 	struct station *stations; /* all of them */
 
-	bool is_started; /* stays set: a group that stopped cannot start */
+	/* Stays set, because a stopped group cannot start again. */
+	bool is_started;
 	uint32_t worker_count;
-	uint32_t thread_count; /* of workers to join */
+	uint32_t thread_count; /* number of threads to join */
 	struct worker *workers;
 	struct fibres *fibres; /* of workers and paused events; or NULL */
 	struct tally *tallies_outside; /* by stage; of all other threads */
@@ -159,7 +166,10 @@ bool group_plan(struct group *g);
 /* How visit.c reaches the stations of a group. */
 extern const struct visit_access worker_access;
 
-/* The calling thread is `w` from now on, in stage_send(); NULL: no worker. */
+/*
+ * From now on stage_send() treats the calling thread as worker `w`; NULL: not a
+ * worker.
+ */
 void worker_set_current(struct worker *w);
 
 /* The life of a worker's thread; `arg` is the worker. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heap: a priority queue.  The entry of the lowest key is first; of equal keys,
- * the one of the lowest order.
+ * Heap: a priority queue.  The entry with the lowest key is first; of equal
+ * keys, the one with the lowest order.
  *
  * Limits     heap_push() grows the heap beyond what was reserved.  If there is
- *            no memory for that, it aborts: only the simulator, which is over
- *            then, pushes more than it reserved.
+ *            no memory for that, it aborts the program.  Only the simulator
+ *            pushes more than it has reserved.
  */
 #ifndef STAGES_HEAP_H
 #define STAGES_HEAP_H
@@ -18,7 +18,7 @@
 struct heap_entry {
 	uint64_t key, order;
 	void *item;
-	uint32_t tag; /* the user's */
+	uint32_t tag; /* for the user */
 };
 
 /* All zero is empty. */

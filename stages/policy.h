@@ -22,7 +22,8 @@ struct stage_view {
 	/* Moving means (tally.h); 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
 	double service_ns;     /* one event in the handler */
-	double switch_ns;      /* from the end of a visit to one here */
+	/* From the end of a visit elsewhere to the start of one here. */
+	double switch_ns;
 };
 
 /* The stages that one worker may visit, as they were a moment ago. */
@@ -38,8 +39,8 @@ struct group_view {
 
 /*
  * Called by one worker with its own `state`, so it needs no lock.  Returns the
- * index of a stage that has events, or POLICY_IDLE: the worker sleeps.  May
- * return that only when no stage has events.
+ * index of a stage that has events.  Only if no stage has events, it returns
+ * POLICY_IDLE, and the worker sleeps.
  */
 typedef uint32_t policy_pick_fn(void *state, const struct group_view *view);
 
@@ -56,11 +57,11 @@ struct policy {
 	const char *meaning; /* sentences: the effect, and its reason */
 	enum policy_workers workers;
 	/*
-	 * The shared stages have one queue together, and a visit is one event
-	 * of it.  The view shows that queue as one stage, the first.
+	 * All shared stages have one queue, and a visit handles one event of
+	 * it.  The view shows this queue as one stage, the first.
 	 */
 	bool has_central_queue;
-	bool reads_rates;     /* the means in struct stage_view */
+	bool reads_rates;     /* it uses the means in struct stage_view */
 	size_t state_bytes;   /* per worker; zeroed before use */
 	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
 };

@@ -30,7 +30,8 @@ struct queue;
 
 enum { QUEUE_SLOTS_MAX = (1 << 30) - 1 };
 
-#define RANK_NONE UINT64_MAX /* of no event, or the last of all ranks */
+/* The rank of no event; also the last of all ranks. */
+#define RANK_NONE UINT64_MAX
 
 /*
  * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX, and for
@@ -45,13 +46,13 @@ void queue_free(struct queue *q);
 /* False: full; the caller still owns `ev`. */
 MUST_CHECK bool queue_push(struct queue *q, struct event *ev);
 
-/* The first event, now the caller's.  NULL: empty. */
+/* Take the first event; the caller now owns it.  NULL: empty. */
 struct event *queue_pop(struct queue *q);
 
 /*
- * Queue an event again that came from this queue, at the place that it had
- * among equal ranks; its rank is computed again.  Only with a discipline that
- * has ranks (not fcfs or stack), and for at most `returns` events at once.
+ * Queue an event again that came from this queue.  Its rank is computed again;
+ * among equal ranks it keeps its old place.  Only with a discipline that has
+ * ranks (not fcfs or stack), and for at most `returns` events at once.
  */
 void queue_return(struct queue *q, struct event *ev);
 
@@ -61,15 +62,12 @@ uint64_t queue_first_rank(const struct queue *q);
 /*
  * The rank of the `number`th event that was queued.  The event with the lowest
  * rank is first; of equal ranks, the one with the lower number.  With `stack`,
- * only events that are on no worker's stack are in a queue.
+ * events on a worker's stack are in no queue.
  */
 uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 			 uint64_t number);
 
-/*
- * Events waiting.  Exact while no thread pushes or pops; otherwise some events
- * may have come or gone since.
- */
+/* The number of events that wait.  Exact while no thread pushes or pops. */
 uint32_t queue_count(const struct queue *q);
 
 #endif

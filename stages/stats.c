@@ -47,7 +47,7 @@ void stage_read(const struct stage *s, struct stage_stats *out)
 	uint64_t in = out->arrived_count + out->paused_count;
 	uint64_t taken = out->started_count + out->resumed_count;
 
-	/* A start may be seen whose arrival was not yet counted. */
+	/* The start of an event may be counted before its arrival. */
 	if (in > taken)
 		out->queued_count = in - taken;
 }
@@ -83,7 +83,10 @@ static uint64_t asleep_ns(struct worker *w)
 {
 	int64_t ns = (int64_t)tally_read(&w->asleep_ns);
 
-	/* Negative while it sleeps: the beginning was subtracted. */
+	/*
+	 * While the worker sleeps this is negative, because the time at the
+	 * beginning of the sleep was subtracted.
+	 */
 	if (ns < 0)
 		ns += (int64_t)clock_now_ns();
 	tally_max(&w->asleep_told_ns, ns > 0 ? (uint64_t)ns : 0);

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-/* Since start, all parts together. */
+/* Counts of a stage since start, all parts together. */
 struct stage_stats {
 	uint64_t arrived_count; /* accepted into a queue */
 	uint64_t refused_count;
@@ -35,13 +35,14 @@ struct stage_stats {
 	 * without a sleep between, to begin a visit or to resume one.
 	 */
 	uint64_t switch_count;
-	uint64_t switch_ns; /* from the end there to the start here */
-	uint64_t wait_ns;   /* of all started events, in the queue */
+	/* Sum of the times from the end there to the start here. */
+	uint64_t switch_ns;
+	uint64_t wait_ns; /* of all started events, in the queue */
 	uint64_t wait_ns_max;
 	uint64_t service_ns; /* of all handled events, in the handler */
 	uint64_t service_ns_max;
 	uint64_t queued_count; /* now */
-	/* The length of the queue that an event was sent to, after that: */
+	/* The length of the queue just after an event was sent to it: */
 	uint64_t queued_count_max;   /* the longest */
 	uint64_t queued_count_total; /* the sum over all arrived events */
 	struct histogram_copy waits, services;
@@ -63,7 +64,7 @@ struct worker_stats {
 	uint64_t asleep_since_ns;
 	uint64_t asleep_ns; /* since start, up to now; never decreases */
 	/* CPU time of the thread since start; 0 if the system cannot tell. */
-	uint64_t cpu_ns; /* never decreases, also after the thread's end */
+	uint64_t cpu_ns; /* never decreases, even after the thread has ended */
 	/* What this worker counted, of all stages together. */
 	struct stage_stats work;
 };
@@ -71,11 +72,11 @@ struct worker_stats {
 void stage_read(const struct stage *s, struct stage_stats *out);
 
 /*
- * The same for one replica or partition, `part` < part_count of the schedule:
- * what its workers did, with stolen events included, and the events that wait
- * in its queues now.  arrived_count, refused_count, queued_count_max and
- * queued_count_total only count events that its workers sent, not all events
- * that came to it.
+ * The counts for one replica or partition, `part` < part_count of the schedule:
+ * the work of its workers, including stolen events, and the events that wait in
+ * its queues now.  arrived_count, refused_count, queued_count_max and
+ * queued_count_total count only events that its own workers sent, not all
+ * events that came to it.
  */
 void stage_read_part(const struct stage *s, uint32_t part,
 		     struct stage_stats *out);
@@ -84,7 +85,7 @@ void stage_read_part(const struct stage *s, uint32_t part,
 void group_read_worker(const struct group *g, uint32_t worker,
 		       struct worker_stats *out);
 
-/* As trace_read(). */
+/* Like trace_read(), for one worker. */
 uint32_t group_read_trace(const struct group *g, uint32_t worker,
 			  uint64_t *next, struct span *out, uint32_t count,
 			  uint64_t *missed);

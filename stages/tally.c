@@ -85,7 +85,9 @@ bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS])
 		uint64_t values[PERF_COUNTERS];
 	} group;
 
-	/* Nothing to read: the group could not be counted all the time. */
+	/*
+	 * There is no result: the group of counters did not count all the time.
+	 */
 	if (p->fds[0] == -1 ||
 	    read(p->fds[0], &group, sizeof(group)) != sizeof(group))
 		return false;
@@ -103,7 +105,7 @@ void perf_close(struct perf *p)
 	}
 }
 
-/* The writer alone moves `next`, so it may read it relaxed. */
+/* Only the writer changes `next`, so it may read it relaxed. */
 void trace_add(struct trace *t, const struct span *span)
 {
 	uint64_t next = atomic_load_explicit(&t->next, memory_order_relaxed);
@@ -112,7 +114,10 @@ void trace_add(struct trace *t, const struct span *span)
 
 	if (!COUNTING_IS_ON)
 		return;
-	/* Pair B with the loads in read_span(): after last add's `next`. */
+	/*
+	 * Pair B with the loads in read_span(): these stores come after the
+	 * last `next`.
+	 */
 	atomic_store_explicit(&t->spans[slot].start_ns, span->start_ns,
 			      memory_order_release);
 	atomic_store_explicit(&t->spans[slot].end_ns, span->end_ns,
@@ -120,14 +125,20 @@ void trace_add(struct trace *t, const struct span *span)
 	atomic_store_explicit(&t->spans[slot].number, span->number,
 			      memory_order_release);
 	atomic_store_explicit(&t->spans[slot].what, what, memory_order_release);
-	/* Pair A with the first load in trace_read(): after all fields. */
+	/*
+	 * Pair A with the first load in trace_read(): this store comes after
+	 * those of all fields.
+	 */
 	atomic_store_explicit(&t->next, next + 1, memory_order_release);
 }
 
 static struct span read_span(const struct trace *t, uint64_t at)
 {
 	uint32_t slot = at % TRACE_SPANS;
-	/* Pair B with the stores in trace_add(): before `next` is reread. */
+	/*
+	 * Pair B with the stores in trace_add(): these loads come before `next`
+	 * is read again.
+	 */
 	uint64_t start_ns = atomic_load_explicit(&t->spans[slot].start_ns,
 						 memory_order_acquire);
 	uint64_t end_ns = atomic_load_explicit(&t->spans[slot].end_ns,
@@ -146,7 +157,10 @@ static struct span read_span(const struct trace *t, uint64_t at)
 	};
 }
 
-/* The first span that is whole while the writer may be at number `next`. */
+/*
+ * The number of the first span that is certainly whole if the writer is at
+ * number `next`.
+ */
 static uint64_t oldest_whole(uint64_t next)
 {
 	return next < TRACE_SPANS ? 0 : next - TRACE_SPANS + 1;
@@ -155,7 +169,10 @@ static uint64_t oldest_whole(uint64_t next)
 uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed)
 {
-	/* Pair A with the last store in trace_add(): before the fields. */
+	/*
+	 * Pair A with the last store in trace_add(): this load comes before
+	 * those of the fields.
+	 */
 	uint64_t end = atomic_load_explicit(&t->next, memory_order_acquire);
 
 	assert(*next <= end);

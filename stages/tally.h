@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tallies: what a thread counts of its own work: events and times at each
- * stage, hardware counters, and a trace of its last visits.  stats.h adds up
- * the tallies of all threads.  Rates for policies are computed from them here.
+ * Tallies: each thread counts its own work: events and times at each stage,
+ * hardware counters, and a trace of its last visits.  stats.h adds up the
+ * tallies of all threads.  The rates that policies use are computed from
+ * tallies here.
  *
  * Threads    Tallies: any thread may add or read at any time.  The counts are
  *            independent of each other, so no order among them is needed.  Only
- *            one worker adds to its own tallies, which takes it a few
- *            nanoseconds.
- *            Hardware counters: the thread that is counted makes all calls.
- *            Traces: only the worker calls trace_add(); any thread may call
- *            trace_read() at any time.
- *            Rates: one thread for each struct measure.
+ *            the worker itself adds to its tallies; adding takes a few
+ *            nanoseconds.  Hardware counters: the thread that is counted makes
+ *            all calls.  Traces: only the worker calls trace_add(); any thread
+ *            may call trace_read() at any time.  Rates: one thread for each
+ *            struct measure.
  * Limits     A trace takes 512 KiB for each worker: about 8,000 visits of one
  *            event each, or 16,000 events of long visits.
  */
@@ -49,7 +49,9 @@ struct perf {
 /* Not open. */
 void perf_init(struct perf *p);
 
-/* False: not allowed, or there are no such counters here; *p is closed. */
+/*
+ * False: it is not allowed, or this machine has no such counters; *p is closed.
+ */
 bool perf_open(struct perf *p);
 
 /*
@@ -82,8 +84,10 @@ struct tally {
 	_Atomic uint64_t queued_count_max;
 
 	_Atomic uint64_t started_count;
-	_Atomic uint64_t paused_count;  /* by stage_pause_point() */
-	_Atomic uint64_t resumed_count; /* and taken out of the queue again */
+	/* Events paused by stage_pause_point(). */
+	_Atomic uint64_t paused_count;
+	/* Paused events taken out of the queue again. */
+	_Atomic uint64_t resumed_count;
 	_Atomic uint64_t handled_count;
 	_Atomic uint64_t wait_ns;
 	_Atomic uint64_t wait_ns_max;
@@ -124,13 +128,14 @@ static inline void tally_max(_Atomic uint64_t *count, uint64_t n)
 }
 
 /*
- * Traces: the last spans of a worker, TRACE_SPANS less one, in a ring that it
- * alone writes: its visits, the events it handled in them, and its sleeps.
+ * Traces: the last TRACE_SPANS - 1 spans of a worker: its visits, the events
+ * that it handled in them, and its sleeps.  Only the worker writes to this
+ * ring.
  *
  * A span is added when it ends, so the events of a visit come before the visit:
  * the events of a visit of n events are the last n events before it that belong
- * to no other visit.  A visit that interrupts another one, and the events of
- * it, come between two events of the other.
+ * to no other visit.  If a visit interrupts another one, it and its events come
+ * between two events of the other.
  *
  * No thread waits: the writer overwrites the oldest span, and a reader that is
  * too slow learns how many spans it missed.
@@ -141,8 +146,10 @@ enum span_kind { SPAN_VISIT, SPAN_EVENT, SPAN_SLEEP };
 
 struct span {
 	uint64_t start_ns, end_ns;
-	uint64_t number; /* of a visit: events handled; of one: event.number */
-	uint32_t stage;  /* its index in the group; not of a sleep */
+	/* Of a visit: events handled; of an event: event.number. */
+	uint64_t number;
+	/* Index of the stage in the group; unused for a sleep. */
+	uint32_t stage;
 	enum span_kind kind;
 };
 
@@ -161,9 +168,9 @@ void trace_add(struct trace *t, const struct span *span);
 /*
  * Copy up to `count` spans, oldest first, starting with span number *next, and
  * set *next to the number after the last one.  Spans that were overwritten are
- * skipped and added to *missed.  Returns how many were copied.  That may be 0
- * although there are more, if the writer overtook the reader; *next has moved
- * then.
+ * skipped and added to *missed.  Returns how many were copied.  This may be 0
+ * although there are more, if the writer has overtaken the reader; *next has
+ * then moved.
  */
 uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed);

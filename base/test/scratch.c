@@ -42,7 +42,7 @@ const char *scratch_path(const struct scratch *s, const char *name,
 	return path;
 }
 
-/* The folders that `path`, which is below the folder, needs. */
+/* Make all folders that contain `path`. */
 static void make_parents(const struct scratch *s, char *path)
 {
 	for (char *c = path + strlen(s->dir) + 1; *c != '\0'; c++)

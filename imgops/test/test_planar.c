@@ -114,7 +114,7 @@ static void check_reduced(const struct img_plane *p, struct bytes alone,
 static void check_equal(const struct image *img, struct bytes jpeg,
 			uint32_t dct_scale, bool is_progressive)
 {
-	/* See scans.h, and rounding. */
+	/* The error that scans.h allows, and one level for rounding. */
 	int error_max =
 		is_progressive && dct_scale == 2 ? SCANS_ERROR_MAX + 1 : 0;
 

@@ -66,8 +66,9 @@ static const struct flag own_flags[] = {
 	  "if others can reach it without keys",
 	  FLAG_FIELD(struct options, admin_listen) },
 	{ "host", "NAME,...|*", NULL,
-	  "names by which clients may call this server, beside its addresses\n"
-	  "and localhost; checked only without keys and TLS; *: any name",
+	  "names by which clients may call this server, in addition to its\n"
+	  "addresses and localhost; checked only without keys and TLS;\n"
+	  "*: any name",
 	  FLAG_FIELD(struct options, host_names) },
 	{ "insecure", NULL, NULL,
 	  "let other machines use the server without keys",
@@ -185,8 +186,8 @@ static const struct flag own_flags[] = {
 	  .most = 3600000 },
 	{ "sandbox", "auto|require|off", "auto",
 	  "take away rights that the server does not need; auto: as far as\n"
-	  "the kernel supports it; require: do not start without all of it;\n"
-	  "off: none",
+	  "the kernel supports it; require: do not start if a part is\n"
+	  "missing; off: none",
 	  FLAG_CHOICE_FIELD(struct options, sandbox) },
 	{ "hardware-counters", NULL, NULL,
 	  "count cycles, instructions and cache misses of each stage for\n"

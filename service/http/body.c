@@ -246,8 +246,8 @@ static uint64_t charge_without_picture(const struct body *b,
 }
 
 /*
- * The charge with a share of the estimate for the picture that is as large as
- * the buffer's share of the body.
+ * The charge with a part of the estimate for the picture: the same part of it
+ * as the buffer is of the whole body.
  */
 static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 {

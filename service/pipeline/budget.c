@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All atomics are relaxed: no counter guards other memory, and each of them
- * alone is exact.
+ * All atomics are relaxed: no counter protects other memory, and each single
+ * counter is exact.
  */
 #include "service/pipeline/budget.h"
 
@@ -12,9 +12,16 @@
 
 enum {
 	/* struct memory_estimate */
-	WEIGHT = 8,     /* the latest upload counts as an eighth */
-	SAMPLE_MAX = 4, /* times the mean: one giant does not outweigh all */
-	/* Before the first upload: a photo that becomes a web picture. */
+	WEIGHT = 8, /* the latest upload counts as an eighth */
+	/*
+	 * Limit of one sample, in means: one giant must not outweigh all
+	 * others.
+	 */
+	SAMPLE_MAX = 4,
+	/*
+	 * The estimate before the first upload: a photo that becomes a web
+	 * picture.
+	 */
 	FIRST_BODY_BYTES = 1 << 20,
 	FIRST_PICTURE_BYTES = 3 << 20,
 	/* struct departures */
@@ -45,7 +52,7 @@ static void budget_raise_peak(struct budget *b, uint64_t used)
 		;
 }
 
-/* False: `bytes` more are over the limit now. */
+/* False: with `bytes` more, the limit would be exceeded now. */
 static bool budget_take(struct budget *b, uint64_t bytes)
 {
 	uint64_t used =
@@ -146,8 +153,9 @@ void departures_begin(struct departures *d, uint64_t now_ns)
 }
 
 /*
- * A slot is one word: its number (slots since the clock's zero) above, and the
- * count of departures below.  A slot with an older number starts again at 1.
+ * A slot is one word: its number (slots since the clock's zero) in the upper
+ * bits, and the count of departures in the lower bits.  A slot with an older
+ * number starts again with a count of 1.
  */
 void departures_count(struct departures *d, uint64_t now_ns)
 {
@@ -162,7 +170,7 @@ void departures_count(struct departures *d, uint64_t now_ns)
 		slot, &now, next, memory_order_relaxed, memory_order_relaxed));
 }
 
-/* Departures since `begin_ns`, to a slot. */
+/* Departures since the beginning of the slot that contains `begin_ns`. */
 static uint64_t departures_since(const struct departures *d, uint64_t begin_ns)
 {
 	uint64_t count = 0;

@@ -10,9 +10,10 @@
  *                         length of its body and from recent uploads.
  * struct departures       how fast uploads leave, which gives Retry-After.
  *
- * Threads    Any, at once, without a lock.  A charge belongs to the owner of
- *            its upload.  Two updates of an estimate at the same time may count
- *            as one; a departure or two may be lost at a slot's begin.
+ * Threads    Any number at the same time, without a lock.  A charge belongs to
+ *            the owner of its upload.  Two updates of an estimate at the same
+ *            time may count as one; one or two departures may be lost when a
+ *            slot begins.
  * Units      now_ns: CLOCK_MONOTONIC.
  */
 #ifndef SERVICE_BUDGET_H
@@ -38,11 +39,11 @@ struct charge {
 
 enum budget_answer {
 	BUDGET_OK,
-	BUDGET_FULL,  /* not now */
+	BUDGET_FULL,  /* it does not fit now */
 	BUDGET_NEVER, /* more than the limit */
 };
 
-/* `peak_bytes` may lag a moment after `used_bytes`. */
+/* `peak_bytes` may be updated a moment after `used_bytes`. */
 struct budget_stats {
 	uint64_t limit_bytes;
 	uint64_t used_bytes;
@@ -52,10 +53,13 @@ struct budget_stats {
 
 void budget_init(struct budget *b, uint64_t limit_bytes);
 
-/* Make `c` a charge of `bytes`.  Unless BUDGET_OK, `c` is unchanged. */
+/*
+ * Change `c` to a charge of `bytes`.  If the result is not BUDGET_OK, `c` is
+ * unchanged.
+ */
 MUST_CHECK enum budget_answer budget_charge(struct charge *c, uint64_t bytes);
 
-/* Make `c` a charge of at most `bytes`. */
+/* Lower `c` to a charge of at most `bytes`. */
 void budget_lower(struct charge *c, uint64_t bytes);
 
 void budget_read(const struct budget *b, struct budget_stats *out);
@@ -92,7 +96,7 @@ struct departures {
 	_Atomic uint32_t answer_count; /* of departures_retry_after_s() */
 };
 
-/* The first upload comes in after an idle time. */
+/* The first upload after an idle time comes in. */
 void departures_begin(struct departures *d, uint64_t now_ns);
 
 /* An upload leaves. */
@@ -100,9 +104,9 @@ void departures_count(struct departures *d, uint64_t now_ns);
 
 /*
  * For Retry-After: the time that `inside_count` uploads need to leave at the
- * recent rate, in whole seconds, 1 .. 30; it grows as long as none leaves.  To
- * this each call adds, in turn, from nothing to as much again, so that clients
- * that are refused together do not come again together.
+ * recent rate, in whole seconds, 1 .. 30; it grows as long as none leaves.
+ * Each call adds a different part, from nothing up to the same time again, so
+ * that clients that are refused together do not return together.
  */
 uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 				  uint64_t now_ns);

@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { IDLE_MS = 1000 }; /* without buffers_touch() */
+/* Memory is trimmed after this time without buffers_touch(). */
+enum { IDLE_MS = 1000 };
 
 struct buffers {
 	struct memory_pool *pool;

@@ -2,11 +2,13 @@
 /*
  * Buffers: the memory of all pictures, returned to the system when idle.
  *
- * A pool (base/memory.h), and a thread that trims it one to two seconds after
- * the last buffers_touch().  Then the thread sleeps and no timer runs.
+ * A pool (base/memory.h), and a thread that trims the pool one to two seconds
+ * after the last buffers_touch().  Afterwards the thread sleeps, without a
+ * timer.
  *
  * Ownership  All blocks must be freed before buffers_free().
- * Threads    Any, at once; buffers_new() and _free() one.
+ * Threads    One thread calls buffers_new() and buffers_free(); any number may
+ *            call the others at the same time.
  */
 #ifndef SERVICE_BUFFERS_H
 #define SERVICE_BUFFERS_H
@@ -15,7 +17,7 @@
 
 struct buffers;
 
-/* The limits of memory_pool_new().  NULL: no memory, or no thread. */
+/* The limits are those of memory_pool_new().  NULL: no memory, or no thread. */
 struct buffers *buffers_new(size_t kept_bytes_max, size_t bytes_max);
 
 const struct memory *buffers_memory(const struct buffers *b);

@@ -5,18 +5,20 @@
  *	http/ --- pipeline_submit() -> decode > scale > blur > encode [> store]
  *	http/ <------ u->done(u) ------ after the last step of the last variant
  *
- * Above it no file knows a stage; below it no file knows a connection.
+ * Files above it know nothing of stages; files below it know nothing of
+ * connections.
  *
  * Ownership  See upload.h.
- * Threads    pipeline_start(), _stop() and _free(): one.  The rest: any, at
- *            once, between the first and the last of these.
+ * Threads    One thread calls pipeline_start(), pipeline_stop() and
+ *            pipeline_free().  Between the first and the last of these, any
+ *            number may call the others at the same time.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
  *            refused.  Every queue has room for all variants of all uploads.
- * Memory     Bodies, pictures and results are charged to pipeline_budget():
- *            an estimate before the upload is queued, the exact size of what
- *            remains after its steps.  Where the estimate is too low
- *            (see struct img_cost), memory_bytes_max still holds, and some
- *            upload ends with IMG_ERR_NO_MEMORY.
+ * Memory     Bodies, pictures and results are charged to pipeline_budget(): an
+ *            estimate before the upload is queued, the exact size of what
+ *            remains after its steps.  If the estimate is too low (see struct
+ *            img_cost), memory_bytes_max still holds, and some upload ends with
+ *            IMG_ERR_NO_MEMORY.
  */
 #ifndef SERVICE_PIPELINE_H
 #define SERVICE_PIPELINE_H
@@ -30,24 +32,29 @@
 
 #include <stdio.h>
 
-/* As on the command line: "decode", "scale", ... */
+/* The names on the command line: "decode", "scale", ... */
 extern const char *const pipeline_step_names[PIPELINE_STAGES];
 
 struct pipeline_config {
 	struct schedule schedule;  /* complete */
 	const struct cores *cores; /* must outlive the pipeline */
-	bool counts_hardware;      /* of workers, if the system can: tally.h */
+	/* Count hardware events of workers, if possible: tally.h. */
+	bool counts_hardware;
 	uint32_t uploads_max;
 	struct img_limits limits;
-	uint64_t output_pixels_max; /* all results of one upload; 0: any */
-	uint64_t cpu_ns_max;        /* estimate of one upload; 0: any */
-	uint64_t memory_bytes_max;  /* all uploads; UINT64_MAX: no limit */
+	/* Limit for all results of one upload; 0: none. */
+	uint64_t output_pixels_max;
+	/* Limit for the estimate of one upload; 0: none. */
+	uint64_t cpu_ns_max;
+	/* Limit for all uploads; UINT64_MAX: none. */
+	uint64_t memory_bytes_max;
 	/*
 	 * Threads of the store stage; 0: there is none, and upload.store must
-	 * be NULL.  With a schedule without workers the sender stores.
+	 * be NULL.  If the schedule has no workers, the thread that submits
+	 * also stores.
 	 */
 	uint32_t store_threads;
-	/* Tasks under way at any time, in addition to one for each upload. */
+	/* The most tasks at any time, in addition to one for each upload. */
 	uint32_t tasks_max;
 };
 
@@ -62,13 +69,17 @@ struct pipeline_stats {
 	uint64_t gone_count;        /* of those: UPLOAD_GONE */
 	uint64_t abandoned_count;   /* by pipeline_count_abandoned() */
 	uint32_t in_flight_count;
-	/* Of those that finished: in their files, and in all their results. */
+	/*
+	 * Pixels of finished uploads: in their files, and in all their results.
+	 */
 	uint64_t pixels_in, pixels_out;
-	uint64_t inside_ns; /* from their first queue to their result */
+	/* Sum of the times from their first queue to their result. */
+	uint64_t inside_ns;
 	struct histogram_copy inside;
-	uint64_t unstored_count, stored_count; /* of those that finished */
-	uint64_t sent_to_store_count;          /* uploads, after encode */
-	uint64_t task_count;                   /* by pipeline_send_task() */
+	/* Finished, and then not stored, or stored. */
+	uint64_t unstored_count, stored_count;
+	uint64_t sent_to_store_count; /* uploads, after encode */
+	uint64_t task_count;          /* by pipeline_send_task() */
 	struct memory_pool_stats buffers;
 	struct budget_stats memory;
 	uint32_t stage_count;
@@ -76,7 +87,7 @@ struct pipeline_stats {
 	struct stage_stats stages[PIPELINE_STAGES];
 };
 
-/* How full it is. */
+/* How full the pipeline is. */
 struct pipeline_load {
 	uint32_t in_flight_count, uploads_max;
 	uint64_t used_bytes, limit_bytes; /* of pipeline_budget() */
@@ -112,34 +123,38 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
- * Is there a slot for an upload whose body begins to arrive?  It is not
- * reserved: pipeline_submit() asks again.
+ * Is there a free slot for an upload whose body begins to arrive?  The slot is
+ * not reserved: pipeline_submit() checks again.
  */
 MUST_CHECK bool pipeline_has_slot(const struct pipeline *p);
 
-/* Statistics: an upload was refused, here or earlier, for lack of room. */
+/*
+ * Statistics: count an upload that was refused, by the pipeline or before,
+ * because there was no slot or memory for it.
+ */
 void pipeline_count_refused(struct pipeline *p);
 
 /*
- * Statistics: an upload that was taken gets no result, because the server stops
- * without waiting for it.
+ * Statistics: count an accepted upload that gets no result, because the server
+ * stops without waiting for it.
  */
 void pipeline_count_abandoned(struct pipeline *p);
 
 /*
  * Look at the first u->jpeg_bytes (2 or more) of an upload that still arrives.
- * What is found is kept in u->header; later calls, and pipeline_submit(), with
- * more bytes of the same file continue from there.  False: the header is not
- * yet complete.  True: u->end and u->err say why the upload will be refused or
- * fail whatever follows; UPLOAD_ENDED and IMG_OK: it may pass.  With a
- * variant_count of 0, only the file is judged, and not the results to make.
+ * The findings are kept in u->header; later calls with more bytes of the same
+ * file, and pipeline_submit(), continue from there.  False: the header is not
+ * yet complete.  True: the header is complete.  If u->end is UPLOAD_ENDED and
+ * u->err IMG_OK, the upload may be accepted; otherwise they say why it will be
+ * refused or fail, whatever follows.  With a variant_count of 0, only the file
+ * is checked, not the results to make.
  */
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 
 /*
- * True: the pipeline owns `u` until it calls u->done(u), which may be before
- * this returns, and is if the header shows that the file cannot be read.
- * False: u->end says why; the caller still owns `u`.
+ * True: the pipeline owns `u` until it calls u->done(u).  This may happen
+ * before pipeline_submit() returns; it always does if the header shows that the
+ * file cannot be read.  False: u->end says why; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
@@ -151,10 +166,12 @@ MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 void pipeline_explain(const struct pipeline *p, const struct upload *u,
 		      char *text, size_t bytes);
 
-/* Has every variant run its last step?  After decode; any thread. */
+/* Has every variant run its last step?  Any thread may ask, after decode. */
 bool upload_is_made(const struct upload *u);
 
-/* In on_decoded(): an estimate of the CPU time of the steps to come. */
+/*
+ * To be called in on_decoded(): the estimated CPU time of the remaining steps.
+ */
 uint64_t upload_left_ns(const struct upload *u);
 
 /* Memory of the results, as memory_pool_block_charge() counts it. */
@@ -165,7 +182,7 @@ void upload_free_results(struct upload *u);
 
 /*
  * Run `t` in the store stage, which must exist.  False: the pipeline has
- * stopped, or too many tasks wait; the task is still the caller's.
+ * stopped, or too many tasks wait; the caller still owns the task.
  */
 MUST_CHECK bool pipeline_send_task(struct pipeline *p, struct task *t);
 
@@ -193,7 +210,10 @@ struct pipeline_load pipeline_load(const struct pipeline *p);
  */
 void pipeline_abandon(struct pipeline *p);
 
-/* Refuse uploads, finish those inside, end the workers.  Twice is fine. */
+/*
+ * Refuse uploads, finish those inside, end the workers.  A second call does
+ * nothing.
+ */
 void pipeline_stop(struct pipeline *p);
 void pipeline_free(struct pipeline *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stage graph of a pipeline: the events that went along each edge, and its
- * division into parts.
+ * The stage graph of a pipeline: how many events passed each edge, and the
+ * division of the graph into parts.
  *
  * Threads    Any, once pipeline_start() has returned.
  */
@@ -18,15 +18,16 @@ enum { EDGES_MAX = 8, EDGE_OUTSIDE = -1 };
 struct edge {
 	int32_t from, to;
 	/*
-	 * Since start.  To a stage: events; over all edges to it, they are the
-	 * stage's arrivals.  To outside: uploads that finished.
+	 * Since start.  On an edge to a stage: events; the sum over all edges
+	 * to the stage is the number of its arrivals.  On an edge to the
+	 * outside: uploads that finished.
 	 */
 	uint64_t count;
 };
 
 /*
- * All edges that events can take, even if none has yet; `stats` comes from a
- * pipeline_read() just before.  Returns the number of edges.
+ * All edges that events can pass, even if no event has passed yet; `stats` is
+ * from a pipeline_read() just before.  Returns the number of edges.
  */
 uint32_t pipeline_read_edges(const struct pipeline *p,
 			     const struct pipeline_stats *stats,

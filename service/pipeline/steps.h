@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Steps: what each step of the pipeline does with pictures, and an estimate of
- * what all steps of an upload will take.  No stages here.
+ * the CPU time and memory of all steps of an upload.  This file knows no
+ * stages.
  *
  * To add a step: a function in steps.c, called by steps_run(); its time in
  * steps_estimate(); a constant in enum pipeline_step (upload.h), and its name
  * in pipeline_step_names (pipeline.c).
  *
- * Threads    steps_run(): PIPELINE_DECODE runs once for an upload, alone; then
- *            its variants may run their steps at once.
+ * Threads    steps_run(): PIPELINE_DECODE runs once for an upload, before all
+ *            other steps; then the variants may run their steps at the same
+ *            time.
  */
 #ifndef SERVICE_STEPS_H
 #define SERVICE_STEPS_H
@@ -16,9 +18,9 @@
 #include "service/pipeline/upload.h"
 
 /*
- * From the header: the size of each result, and what the steps will take.  May
- * be called again when more bytes of the same file have come: the analysis of
- * the file continues where it stopped, and the estimate is made again.
+ * Set, from the header, the size of each result and the estimate for all steps.
+ * May be called again when more bytes of the same file have come: the analysis
+ * of the file continues where it stopped, and the estimate is made again.
  * Without variants, only the file is analysed.  Errors: as img_probe_more();
  * TOO_LARGE also if a result would exceed `limits`.
  */
@@ -33,7 +35,7 @@ void steps_explain_too_large(const struct upload *u,
 			     const struct img_limits *limits, char *text,
 			     size_t bytes);
 
-/* Errors: as the function of imgops.h with the step's name. */
+/* The errors are those of the function in imgops.h with the step's name. */
 MUST_CHECK enum img_err steps_run(enum pipeline_step step, struct variant *v,
 				  const struct img_limits *limits,
 				  const struct memory *memory);

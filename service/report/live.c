@@ -230,7 +230,7 @@ static uint64_t read_spans(struct live_worker *w, uint64_t since_ns)
 			if (is_shown(&read[i], since_ns))
 				w->spans[w->span_count++ % LIVE_SPANS_KEPT] =
 					read[i];
-		/* Fewer: no span is left. */
+		/* Fewer spans than READ_SPANS mean that none is left. */
 	} while (w->next_span - before >= READ_SPANS);
 	return missed_count;
 }

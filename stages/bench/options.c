@@ -10,7 +10,7 @@
 
 enum {
 	EMPTY_LAPS = 10000,
-	WAKE_PAUSE_NS = 1000000, /* until all workers sleep */
+	WAKE_PAUSE_NS = 1000000, /* time in which all workers fall asleep */
 	WORDS_MAX = 64
 };
 
@@ -75,7 +75,7 @@ static const struct flag own_flags[] = {
 	{ 0 },
 };
 
-/* An arm has these beside the schedule's. */
+/* Flags of an arm, in addition to those of the schedule. */
 static const struct flag arm_flags[] = {
 	{ "cores", "LIST", NULL,
 	  "CPUs that workers run on; default: all that are allowed",

@@ -19,13 +19,14 @@ struct arm {
 struct stages_bench_options {
 	enum mode mode;
 	struct model model;       /* owned */
-	struct run_config config; /* all but its speed */
+	struct run_config config; /* everything but the speed is set */
 	uint32_t arm_count;       /* >= 1 */
 	struct arm arms[ARMS_MAX];
 	uint32_t round_count;
 	const char *graph_path;
-	const char *json_path;    /* NULL: none */
-	struct flags_asked asked; /* if any, the rest is not complete */
+	const char *json_path; /* NULL: none */
+	/* If anything is asked, other members may be unset. */
+	struct flags_asked asked;
 };
 
 /*

@@ -11,10 +11,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-/* What a group and its threads did until some moment. */
+/* Counts of a group and its threads, up to some moment. */
 enum count {
 	NS,
-	REQUESTS, /* finished; the caller's to fill */
+	REQUESTS, /* finished requests; the caller sets it */
 	EVENTS,   /* handled */
 	VISITS,
 	VISITS_EMPTY,
@@ -81,7 +81,10 @@ static void work_compute(uint64_t step_count)
 {
 	uint64_t x = step_count;
 
-	/* Each step needs the last one, and the compiler may leave none out. */
+	/*
+	 * Each step needs the result of the one before, and the compiler may
+	 * not remove any.
+	 */
 	while (step_count-- > 0) {
 		x = x * UINT64_C(6364136223846793005) + 1;
 		__asm__ volatile("" : "+r"(x));
@@ -154,15 +157,15 @@ struct run {
 	struct stage *stages[STAGES_MAX];
 	bool clients_handle; /* the handlers run in their threads */
 
-	pthread_mutex_t lock; /* of all members below */
+	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t ended;
 	struct request *requests; /* client_count of them */
 	struct request *idle;
 	struct random random;
-	uint64_t due_ns; /* of the last request begun */
+	uint64_t due_ns; /* when the last request was due */
 	uint64_t begun_count, finished_count, step_count;
 	bool is_over;
-	uint64_t end_ns; /* of the last request ended */
+	uint64_t end_ns; /* when the last request ended */
 	struct counts first;
 	struct times responses, starts; /* of counted requests */
 };
@@ -226,7 +229,7 @@ static void end_request(struct run *r, struct request *q)
 
 static void send_on(struct run *r, struct request *q)
 {
-	/* No queue is shorter than the requests under way. */
+	/* Every queue has room for all requests under way. */
 	bool is_accepted =
 		stage_send(r->stages[q->path.steps[q->step].stage], &q->event);
 
@@ -348,7 +351,7 @@ static void *client_main(void *arg)
 	struct run *r = arg;
 	struct request *q;
 
-	/* By default the kernel may be 50 us late. */
+	/* By default the kernel may wake this thread 50 us late. */
 	(void)prctl(PR_SET_TIMERSLACK, 1);
 	while ((q = begin_request(r)) != NULL) {
 		wait_until(q->due_ns);

@@ -36,7 +36,7 @@ enum mode {
 
 /* How a figure is found. */
 enum figure_kind {
-	FIGURE_GROWTH,   /* of a count, for each unit of another */
+	FIGURE_GROWTH,   /* the growth of a count, divided by that of another */
 	FIGURE_RESPONSE, /* of the response times */
 	FIGURE_START,    /* of the times from the first send to the handler */
 };
@@ -47,7 +47,8 @@ struct figure {
 	int decimals;
 	enum mode mode; /* where it is printed */
 	enum figure_kind kind;
-	uint32_t of;   /* the count; of times, the percentile, 0: their mean */
+	/* The count; for times, the percentile, or 0 for the mean. */
+	uint32_t of;
 	uint32_t per;  /* the other count */
 	double factor; /* by which the result is multiplied */
 };
@@ -60,17 +61,17 @@ struct cores;
 
 struct run_config {
 	const struct model *model;
-	double steps_per_ns;   /* as run_measure_speed() found */
+	double steps_per_ns;   /* from run_measure_speed() */
 	double scale;          /* of the model's times */
 	uint64_t memory_bytes; /* of a buffer; if the model has sizes, of a
 				* mean request's, others in proportion */
 	uint32_t client_count; /* requests under way, at most */
 	double rate_per_s;     /* Poisson; 0: closed loop */
 	uint64_t pause_ns;     /* before each request */
-	uint32_t lap_count;    /* how often each goes its path */
+	uint32_t lap_count;    /* how often a request repeats its path */
 	uint64_t warmup_count; /* requests begun before those that count */
 	uint64_t request_count;
-	uint64_t duration_ns; /* 0: until all have begun */
+	uint64_t duration_ns; /* 0: until all requests have begun */
 	uint64_t seed;
 };
 

@@ -21,7 +21,8 @@
 
 struct dbr {
 	bool is_sorted;
-	uint32_t known_count;       /* stages whose rate was known then */
+	/* Stages whose rate was known at the last sort. */
+	uint32_t known_count;
 	uint32_t order[STAGES_MAX]; /* slowest first, unknown last */
 };
 

@@ -28,7 +28,8 @@
 /* Two consecutive Fibonacci numbers. */
 enum { TABLE_STEP = 89, TABLE_LENGTH = 144 };
 
-#define LOAD_MAX 0.99 /* of a stage that is overloaded, or seems so */
+/* The load that is used for a stage that is, or seems, overloaded. */
+#define LOAD_MAX 0.99
 
 struct mg1 {
 	bool is_built;
@@ -42,7 +43,7 @@ static double load(const struct stage_view *s)
 {
 	double rho = s->arrivals_per_s * s->service_ns / 1e9;
 
-	if (!(rho > 0)) /* also if it is NaN */
+	if (!(rho > 0)) /* also true if rho is NaN */
 		return 0;
 	return rho < LOAD_MAX ? rho : LOAD_MAX;
 }
@@ -83,7 +84,7 @@ static void find_shares(const struct group_view *view, double *shares)
 		shares[i] = sum > 0 ? shares[i] / sum : 1.0 / view->stage_count;
 }
 
-/* The stage that has the fewest visits, compared with its share. */
+/* The stage whose visits are furthest below its share. */
 static uint32_t most_short(const struct mg1 *m, const uint32_t *visits,
 			   uint32_t stage_count)
 {
@@ -124,9 +125,9 @@ static void build(struct mg1 *m, uint32_t stage_count)
 }
 
 /*
- * The table stays if no share has moved by as much as one visit: such a change
- * does not matter, and noise in the means would move all visits again and
- * again.
+ * The table stays if no share has changed by as much as one visit.  So small a
+ * change does not matter, and because of noise in the means all visits would be
+ * moved again and again.
  */
 static void follow_loads(struct mg1 *m, const struct group_view *view)
 {

@@ -12,7 +12,7 @@
 static uint32_t pool_per_stage_pick(void *state, const struct group_view *view)
 {
 	(void)state;
-	/* The view of such a worker has one stage, its own. */
+	/* The view of a worker that stays has only one stage, its own. */
 	return view->stages[0].queued_count > 0 ? 0 : POLICY_IDLE;
 }
 

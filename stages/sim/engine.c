@@ -90,7 +90,7 @@ static void processor_advance(struct sim_processor *p, uint64_t now_ns)
 	if (p->threads.count > 0)
 		p->got_ns += (double)(now_ns - p->at_ns) * processor_speed(p);
 	else
-		p->got_ns = 0; /* so that it stays exact */
+		p->got_ns = 0; /* begin again at 0, so that sums stay exact */
 	p->at_ns = now_ns;
 }
 
@@ -120,7 +120,7 @@ static uint64_t processor_next_ns(const struct sim_processor *p)
 		       p->at_ns + (uint64_t)ceil(left_ns / processor_speed(p));
 }
 
-/* Take it out, at that time. */
+/* Take out the thread that is done, at that time. */
 static void *processor_pop(struct sim_processor *p, uint64_t now_ns)
 {
 	processor_advance(p, now_ns);
@@ -293,7 +293,9 @@ static void arrive(struct sim *s)
 			      NULL);
 }
 
-/* Some that share the part's cores have got all their time: they go on. */
+/*
+ * Threads that share the part's cores have got all of their time: they go on.
+ */
 static void run_processor(struct sim *s, struct sim_part *p)
 {
 	p->timer_ns = UINT64_MAX;

@@ -237,7 +237,7 @@ static double distribution_draw(const struct distribution *d, struct random *r)
 	abort();
 }
 
-/* One of all zeros is fine. */
+/* A distribution of zeros is allowed. */
 static void distribution_release(struct distribution *d)
 {
 	free(d->shares);
@@ -417,7 +417,7 @@ void model_release(struct model *m)
 	*m = (struct model){ .stage_count = 0 };
 }
 
-/* One of the stages; stage_count: none. */
+/* Draw one of the stages; stage_count means none. */
 static uint32_t draw_stage(const struct model *m,
 			   const double shares[STAGES_MAX], struct random *r)
 {

@@ -17,9 +17,10 @@
  *	}
  *
  * A stage may send to any stage, also to itself and to earlier ones.  The whole
- * path of a request is drawn when it begins, so that its work is known.
+ * path of a request is drawn when the request begins, so that its work is
+ * known.
  *
- * Threads    A loaded model is only read: any.
+ * Threads    Any number may use a loaded model, because it is never changed.
  * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX steps.
  */
 #ifndef STAGES_SIM_MODEL_H
@@ -44,8 +45,9 @@
  *	{"kind": "empirical", "file": "sizes.txt"}     one number per line
  *
  * `quantiles` are points of the inverse distribution function, from 0 to 1;
- * between them the logarithm of the value is even.  `empirical` draws the
- * numbers of the file, each as likely; the path is relative to the graph file.
+ * between two points the logarithm of the value grows linearly.  `empirical`
+ * draws the numbers of the file, all with equal probability; the path is
+ * relative to the graph file.
  *
  * Limits     Values are above 0 (a constant may be 0); DISTRIBUTION_POINTS_MAX.
  */
@@ -76,14 +78,15 @@ struct model_stage {
 	char *name; /* owned */
 	double ns_per_size;
 	struct distribution service_us;
-	double routes[STAGES_MAX]; /* by stage; the rest of 1 is the end */
+	/* By stage; the remaining probability is that of the end. */
+	double routes[STAGES_MAX];
 };
 
 struct model {
 	bool has_size, has_deadline;
 	struct distribution size;
 	struct distribution deadline_us;
-	double entries[STAGES_MAX]; /* by stage; they come to 1 */
+	double entries[STAGES_MAX]; /* by stage; their sum is 1 */
 	uint32_t stage_count;       /* >= 1 */
 	struct model_stage stages[STAGES_MAX];
 };

@@ -98,7 +98,7 @@ static bool take_own(void *given, const struct flag *f, const char *value,
 	return f->type == FLAG_OTHER || flag_set(f, value, given, why);
 }
 
-/* The values that it needs from the graph are known. */
+/* Called when the graph, whose values these flags need, has been read. */
 static bool take_for_schedule(void *options, const struct flag *f,
 			      const char *value, struct error *why)
 {

@@ -13,7 +13,7 @@
 enum { SUMMARY_BATCHES = 20 };
 
 /*
- * Response times, of all requests or of a class.  Quantiles are nearest-rank:
+ * Response times of all requests, or of one class.  Quantiles are nearest-rank:
  * the least response time that a share of all do not exceed.
  */
 struct summary {
@@ -288,7 +288,7 @@ static void add_responses(struct json *j, const struct report *r)
 	json_open_array(j, "response_ms_by_size");
 	for (uint32_t i = 0; i <= r->classes.bound_count; i++) {
 		json_open_object(j, NULL);
-		/* Not finite, and so null, for the last class. */
+		/* For the last class this is infinite, and JSON has null. */
 		json_add_number(j, "size_below", class_end(&r->classes, i));
 		summary_class(r->result, &r->classes, i, &s);
 		add_summary(j, &s);

@@ -10,7 +10,7 @@
  *    of them at every moment;
  *  - a handler calls stage_pause_point() after equal pieces of its work;
  *  - queues never refuse, and any number of workers may enter a stage;
- *  - a woken worker starts at once, as soon as the one that woke it waits.
+ *  - a woken worker starts as soon as the worker that woke it waits.
  *
  * Requests are numbered as they begin.  The first `warmup_count` are not
  * counted; the run ends when `request_count` requests have ended.  The counts
@@ -33,8 +33,9 @@ struct sim_config {
 
 	/* Arrivals: one of these three. */
 	double rate_per_s;
-	uint32_t client_count; /* each sends its next request after a reply */
-	const double *gaps_s;  /* gap_count of them, repeated */
+	/* Clients that send the next request after a reply. */
+	uint32_t client_count;
+	const double *gaps_s; /* gap_count gaps, used again and again */
 	uint32_t gap_count;
 	bool is_constant; /* arrivals with equal gaps; otherwise Poisson */
 
@@ -60,10 +61,11 @@ struct sim_stage_stats {
 	uint64_t handled_count;
 	uint64_t visit_count;
 	uint64_t visit_empty_count;
-	uint64_t switch_count; /* visits right after one to another stage */
-	double wait_ns;        /* of handled events, in all */
-	double service_ns;     /* the same */
-	double queued_mean;    /* over time, of all queues */
+	/* Visits that directly follow a visit to another stage. */
+	uint64_t switch_count;
+	double wait_ns;     /* of handled events, in all */
+	double service_ns;  /* the same */
+	double queued_mean; /* over time, of all queues */
 	uint64_t queued_count_max;
 };
 

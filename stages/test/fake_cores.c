@@ -20,5 +20,5 @@ bool __wrap_cores_bind(const struct cores *c, uint32_t first, uint32_t count)
 	(void)c;
 	(void)first;
 	(void)count;
-	return false; /* as where the system refuses */
+	return false; /* as if the system refused */
 }

@@ -87,7 +87,10 @@ static void handle(struct event *ev, void *arg)
 	assert(atomic_fetch_sub(&item->handlers_now, 1) == 1);
 
 	if (item->at < LINE_STAGES) {
-		/* Sent, it is no longer ours: note its time before. */
+		/*
+		 * Read before sending, because afterwards the event belongs to
+		 * somebody else.
+		 */
 		uint64_t waited_ns = ev->waited_ns;
 
 		if (!stage_send(l->stages[item->at], ev)) {

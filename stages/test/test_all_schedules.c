@@ -154,7 +154,8 @@ static void look_ends(struct item *item, const struct place *place)
 }
 
 static struct item items[ITEMS + LAST_ITEMS];
-static uint64_t paused_count; /* by all schedules of a policy */
+/* Paused events, under all schedules of a policy. */
+static uint64_t paused_count;
 
 /* Partition differently each time, while events are under way. */
 static void partition_anew(const struct line *l, uint32_t turn)
@@ -172,7 +173,8 @@ static void send_items(struct line *l, uint32_t first, uint32_t end)
 		items[i].number = i;
 		items[i].event.key = i * 3 % KEYS;
 		items[i].event.left_ns = i * 700 % 3000;
-		items[i].event.deadline_ns = i * 500 % 2500; /* some: none */
+		/* For some items 0: no deadline. */
+		items[i].event.deadline_ns = i * 500 % 2500;
 		while (!line_send(l, &items[i]))
 			(void)sched_yield();
 		items[i].is_accepted = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: cores are CPUs this process may use, as listed, and a thread bound
- * to some runs on those only.
+ * Promise: cores are CPUs that this process may use, in the order of the list.
+ * A thread that is bound to some cores runs only on these.
  */
 #include "stages/cores.h"
 
@@ -162,7 +162,8 @@ static void test_bound_thread_runs_there_only(const uint32_t cpus[2])
 	}
 	assert(cores_bind(c, 0, 2));
 	now = affinity();
-	assert(CPU_COUNT(&now) >= 2); /* may name CPUs that are not there */
+	/* The mask may name CPUs that do not exist. */
+	assert(CPU_COUNT(&now) >= 2);
 	assert(CPU_ISSET(cpus[0], &now) && CPU_ISSET(cpus[1], &now));
 	cores_free(c);
 	set_affinity(&before);

@@ -15,7 +15,7 @@
 
 enum { TURNS = 20000, SLEEPERS = 3 };
 
-/* A number to be reached, and where to wait for it. */
+/* A number to be reached, and an eventcount to wait for it. */
 struct goal {
 	struct eventcount changed;
 	_Atomic uint32_t reached;
@@ -203,7 +203,10 @@ static void test_wake_up_reaches_whom_it_is_for(void)
 		struct bit_sleeper *s = &sleepers[turn % SLEEPERS];
 		uint32_t served = atomic_load(&s->served_count);
 
-		/* Half of the turns all sleep, and half they race with it. */
+		/*
+		 * In half of the turns all sleepers sleep before the wake-up;
+		 * in the other half they race with it.
+		 */
 		while (turn % 2 == 0 && atomic_load(&ec.sleepers) < SLEEPERS)
 			(void)sched_yield();
 		atomic_store(&s->is_due, true);
@@ -225,7 +228,7 @@ static void *wake_after_a_while(void *arg)
 
 	while (atomic_load(&ec->sleepers) == 0)
 		(void)sched_yield();
-	eventcount_wake_one(ec, 2); /* for somebody else */
+	eventcount_wake_one(ec, 2); /* a wake-up for another sleeper */
 	eventcount_wake_one(ec, 1);
 	return NULL;
 }

@@ -19,7 +19,7 @@ struct counter {
 static void count_down(void *arg)
 {
 	struct counter *c = arg;
-	uint32_t own = 0; /* on the fibre's stack */
+	uint32_t own = 0; /* this variable is on the fibre's stack */
 
 	for (; c->pauses_left > 0; c->pauses_left--) {
 		own++;
@@ -122,7 +122,7 @@ struct jump {
 	bool has_failed;
 };
 
-/* As libjpeg's errors do. */
+/* Leave by longjmp(), as libjpeg's errors do. */
 static void fail_after_pause(void *arg)
 {
 	struct jump *j = arg;

@@ -78,7 +78,10 @@ static void test_loads_what_was_saved(void)
 
 	assert(graph_save(&g, path));
 	check_loads(&g);
-	/* Over the older one; the largest that are not rounded. */
+	/*
+	 * Replace the older file; these are the largest weights that are not
+	 * rounded.
+	 */
 	g.service_ns[1] = UINT64_C(1000000000000000);
 	g.sent_counts[0][1] = 0;
 	g.sent_counts[0][0] = UINT64_C(999999999999999);
@@ -218,7 +221,10 @@ static void test_failed_save_leaves_the_older_file(void)
 	check_loads(&older);
 }
 
-/* By a save and by a trial; neither leaves anything. */
+/*
+ * Neither a save nor graph_can_be_saved() is possible, and neither leaves a
+ * file.
+ */
 static void check_cannot_be_saved(const char *at, int why)
 {
 	struct stage_graph g = two_stages();

@@ -24,7 +24,7 @@
 enum {
 	STAGES = 2,
 	ITEMS = 3000,
-	ATTEMPTS = 3, /* of those that say something */
+	ATTEMPTS = 3, /* attempts that give a result */
 	RUNS = 6,
 	LATE_NS = 2000000,
 	SKIPPED = 77,
@@ -95,7 +95,10 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
-/* Look until all is done; between two looks, half of each. */
+/*
+ * Sample until all is done; between two samples, half of the time counts for
+ * each.
+ */
 static struct sums look_on(void)
 {
 	struct sums sums = { 0 }, last = { 0 };
@@ -186,7 +189,7 @@ static enum verdict attempt(const struct schedule *schedule,
 	return sums.late_share > LATE_SHARE_MAX ? TOO_LATE : DIFFER;
 }
 
-/* False: too much else runs here. */
+/* False: other programs used too much of the machine. */
 static bool test_law_holds(const char *policy, const char *discipline)
 {
 	const char *why;
@@ -197,9 +200,9 @@ static bool test_law_holds(const char *policy, const char *discipline)
 	enum verdict verdict = TOO_LATE;
 
 	/*
-	 * One worker roams: there is a core for those who send and look, and
-	 * nobody who takes the worker's between clock and count, as threads of
-	 * several pools do.
+	 * Only one worker roams.  So a core is left for the threads that send
+	 * and sample, and no other thread takes the worker's core between clock
+	 * and count, as threads of several pools would.
 	 */
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(cores, 0));
 	cores_free(cores);

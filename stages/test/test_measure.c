@@ -32,7 +32,10 @@ static void trial_update(struct trial *t)
 		       &t->view);
 }
 
-/* So many updates, with `events` of `service_ns` each between two. */
+/*
+ * Make this number of updates, with `events` events of `service_ns` each
+ * between two updates.
+ */
 static void trial_run(struct trial *t, uint32_t updates, uint64_t events,
 		      uint64_t service_ns)
 {
@@ -118,7 +121,7 @@ static void test_forgets_with_a_time_constant_of_a_second(void)
 	assert(is_near(t.view.arrivals_per_s, 400 - 200 * left));
 	assert(is_near(t.view.service_ns, 5000 - 3000 * left));
 	assert(is_near(t.view.switch_ns, 500 - 300 * left));
-	/* However often it is updated. */
+	/* The result is the same, however often the means are updated. */
 	struct trial once = trial_begin();
 
 	trial_update(&once);

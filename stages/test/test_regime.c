@@ -167,7 +167,10 @@ static void test_threshold_of_length(void)
 
 	assert(!threshold_is_exceeded(&t, 8, BEGIN_NS, BEGIN_NS));
 	assert(threshold_is_exceeded(&t, 9, BEGIN_NS, BEGIN_NS));
-	/* However long ago the last visit was. */
+	/*
+	 * However long ago the last visit was, a stage without events is not
+	 * visited.
+	 */
 	assert(!threshold_is_exceeded(&t, 8, 0, UINT64_MAX));
 }
 

@@ -321,7 +321,7 @@ static void test_what_makes_no_sense_is_refused(void)
 
 		assert(!complete(&s, cases[i][1], error));
 		assert(strncmp(error, cases[i][0], strlen(cases[i][0])) == 0);
-		assert(strstr(error, ": ") != NULL); /* why */
+		assert(strstr(error, ": ") != NULL); /* the reason follows */
 	}
 }
 

@@ -92,7 +92,7 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 	atomic_store(&l.gate_is_closed, false);
 	line_await(&l, accepted);
 
-	/* Usable again, even those it refused. */
+	/* All items can be sent again, even those that were refused. */
 	for (uint32_t i = 0; i < 50; i++)
 		if (!items[i].is_accepted) {
 			while (!line_send(&l, &items[i]))
@@ -286,7 +286,7 @@ static void send_twice(const struct line_setup *setup)
 
 	line_start(&l, setup);
 	atomic_store(&l.gate_is_closed, true);
-	items[0].event.stage = l.stages[1]; /* as if sent there */
+	items[0].event.stage = l.stages[1]; /* as if it had been sent there */
 	(void)!line_send(&l, &items[0]);
 }
 
@@ -304,7 +304,10 @@ static void free_running(const struct line_setup *setup)
 	struct line l;
 
 	if (setup->schedule.policy->workers == POLICY_WORKERS_CALLER)
-		abort(); /* no thread of its own: nothing to notice */
+		/*
+		 * This schedule has no threads, so there is nothing to notice.
+		 */
+		abort();
 	line_start(&l, setup);
 	line_release(&l);
 }

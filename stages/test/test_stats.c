@@ -13,7 +13,8 @@
 enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS, WORKERS_MAX = 32 };
 
 static struct item items[ITEMS];
-static uint32_t handled_at[ITEMS]; /* stages, as traces tell; a bit for each */
+/* Stages that the trace shows; a bit for each. */
+static uint32_t handled_at[ITEMS];
 
 static void send_all(struct line *l)
 {

@@ -19,7 +19,10 @@ enum {
 	INTERRUPTS = 300,
 };
 
-/* Every field follows from the number, so a mixture gives itself away. */
+/*
+ * Every field is computed from the number, so a mixture of two spans is
+ * noticed.
+ */
 static struct span span_of(uint64_t number)
 {
 	return (struct span){

@@ -108,7 +108,10 @@ static int compare(const void *a, const void *b)
 		is_less = items[x].event.left_ns < items[y].event.left_ns;
 	if (comparing->discipline.kind == DISCIPLINE_EDF &&
 	    items[x].event.deadline_ns != items[y].event.deadline_ns)
-		/* 0 is none, and last. */
+		/*
+		 * 0 means no deadline, so it comes last: as unsigned, 0 - 1 is
+		 * the largest number.
+		 */
 		is_less = items[x].event.deadline_ns - 1 <
 			  items[y].event.deadline_ns - 1;
 	return is_less ? -1 : 1;

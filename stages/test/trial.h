@@ -12,7 +12,7 @@ enum { TRIAL_STAGES = 5 };
 struct trial {
 	const struct policy *policy;
 	void *state;
-	struct stage_view stages[TRIAL_STAGES]; /* the test's to change */
+	struct stage_view stages[TRIAL_STAGES]; /* a test may change it */
 	struct group_view view;
 };
 

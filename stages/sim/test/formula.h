@@ -13,7 +13,7 @@
 #define ONE_STAGE(service)                                                     \
 	"{\"stages\": [{\"name\": \"a\", \"service_us\": " service "}]}"
 
-/* Of 100 us; each is used with 70 % load. */
+/* A mean of 100 us; the tests use 70 % load. */
 #define EXPONENTIAL "{\"kind\": \"exponential\", \"mean\": 100}"
 #define SERVICE_S 100e-6
 #define LOAD 0.7

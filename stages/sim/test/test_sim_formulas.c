@@ -131,7 +131,7 @@ static void test_shortest_job_first(void)
 /*
  * Shortest remaining processing time (Schrage and Miller, "The queue M/G/1 with
  * the shortest remaining processing time discipline", Operations Research 14,
- * 1966).  Rarely are more jobs paused than may be.
+ * 1966).  The limit of paused jobs is hardly ever reached.
  */
 static void test_srpt(void)
 {
