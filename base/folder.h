@@ -29,7 +29,7 @@ struct folder_file {
 	uint64_t bytes;
 };
 
-/* All zero is empty. */
+/* A struct of zeros is empty. */
 struct folder_list {
 	struct folder_file *files;
 	size_t count; /* may be 0 */

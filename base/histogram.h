@@ -19,7 +19,7 @@
 
 enum { HISTOGRAM_BUCKETS = 8 + (48 - 3) * 8 };
 
-/* All zero is empty. */
+/* A struct of zeros is empty. */
 struct histogram {
 	_Atomic uint64_t counts[HISTOGRAM_BUCKETS];
 };

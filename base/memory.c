@@ -49,7 +49,7 @@ enum block_state {
 
 struct block {
 	_Alignas(64) struct memory_pool *pool;
-	size_t bytes; /* of the mapping, this header included */
+	size_t bytes; /* size of the mapping, including this header */
 	uint32_t class;
 	enum block_state state;
 	size_t count_bytes; /* the smallest class that would have been enough */

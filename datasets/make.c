@@ -69,7 +69,7 @@ enum {
 	 */
 	NUMBERED_BELOW_BYTES = 6000,
 	COMMENT_BYTES = 4,   /* least size of a comment */
-	AMPLITUDE_MAX = 192, /* of picture_add_noise() */
+	AMPLITUDE_MAX = 192, /* the largest amplitude of picture_add_noise() */
 	QUALITY_MIN = 40,
 };
 

@@ -89,7 +89,7 @@ struct profile {
 	double exif;
 	double turned_90;  /* EXIF orientation 6, */
 	double turned_270; /* 8 */
-	double turned_180; /* and 3: shares of all files */
+	double turned_180; /* and 3: each a share of all files */
 	uint64_t thumbnail_from_bytes;
 	double thumbnail; /* share of the files with EXIF */
 	double icc_srgb;

@@ -225,10 +225,10 @@ struct img_header {
 	bool is_arithmetic;
 	/* In all bytes given; 1 if the first has all components. */
 	uint32_t scan_count;
-	size_t icc_bytes; /* of the ICC profile; 0: none */
+	size_t icc_bytes; /* size of the ICC profile; 0: none */
 	enum img_profile profile;
 
-	size_t bytes;       /* of the file, as far as it has arrived */
+	size_t bytes;       /* bytes of the file that have arrived */
 	size_t scan_offset; /* offset of the first scan */
 	bool has_one_scan;  /* the first scan contains all components */
 	/* Before the first scan; MJPEG files have none. */

@@ -72,7 +72,8 @@ struct rate_trial {
 	uint64_t request_count;
 	uint64_t ok_count;      /* answered 2xx */
 	uint64_t in_time_count; /* ended before the intended duration */
-	const struct summary *response_ns; /* of 2xx; NULL: there is none */
+	/* Response times of 2xx; NULL: there are none. */
+	const struct summary *response_ns;
 };
 
 /*

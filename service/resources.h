@@ -47,7 +47,7 @@ struct resources {
 	int admin_fd;  /* the same for --admin-listen */
 	uint16_t port, admin_port;
 	struct secrets secrets;
-	struct stage_graph graph; /* of --balance partition */
+	struct stage_graph graph; /* the graph for --balance partition */
 	struct store *store;      /* NULL: not asked for */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };

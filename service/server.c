@@ -342,7 +342,7 @@ static int start_trace(struct server *s)
 	return EXIT_FAILURE;
 }
 
-/* From the first connection to the last reply. */
+/* Run everything from the first connection to the last reply. */
 static int serve_http(struct server *s, const sigset_t *signals)
 {
 	struct http_config config = {
@@ -421,7 +421,7 @@ static int first_failure(int status, int other)
 	return status != EXIT_SUCCESS ? status : other;
 }
 
-/* From the first thread to the last. */
+/* Run everything from the start of the first thread to the end of the last. */
 static int run_stages(struct server *s, const sigset_t *signals)
 {
 	int status;
@@ -507,7 +507,7 @@ static void warn_of_root(const struct server *s)
 		"do everything; start it as another user, or give --user NAME");
 }
 
-/* From the first line of the log to the last. */
+/* Run everything from the first line of the log to the last. */
 static int run_logged(struct server *s, const sigset_t *signals)
 {
 	int status = EXIT_FAILURE;

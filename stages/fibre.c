@@ -20,7 +20,8 @@
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(DARKROOM_TSAN)
-enum { STACK_BYTES = 512 << 10 }; /* their frames are larger */
+/* Larger, because sanitizers need larger frames. */
+enum { STACK_BYTES = 512 << 10 };
 #else
 enum { STACK_BYTES = 64 << 10 };
 #endif

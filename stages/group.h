@@ -112,9 +112,10 @@ struct worker {
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
 	_Atomic uint64_t asleep_ns;       /* during a sleep, minus its start */
 	_Atomic uint64_t asleep_told_ns;  /* the most that a reader has got */
-	_Atomic clockid_t cpu_clock;      /* of its thread; see has_cpu_clock */
-	_Atomic bool has_cpu_clock;       /* the thread runs */
-	_Atomic uint64_t cpu_told_ns;     /* the most that a reader has got */
+	/* CPU clock of its thread; see has_cpu_clock. */
+	_Atomic clockid_t cpu_clock;
+	_Atomic bool has_cpu_clock;   /* the thread runs */
+	_Atomic uint64_t cpu_told_ns; /* the most that a reader has got */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];
@@ -138,9 +139,11 @@ struct group {
 	uint32_t worker_count;
 	uint32_t thread_count; /* number of threads to join */
 	struct worker *workers;
-	struct fibres *fibres; /* of workers and paused events; or NULL */
-	struct tally *tallies_outside; /* by stage; of all other threads */
-	struct eventcount drained;     /* where group_stop() sleeps */
+	/* Fibres of workers and paused events; or NULL. */
+	struct fibres *fibres;
+	/* Counts of all other threads, by stage. */
+	struct tally *tallies_outside;
+	struct eventcount drained; /* where group_stop() sleeps */
 
 	_Atomic uint64_t pending;
 	_Atomic bool is_stopping;

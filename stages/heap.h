@@ -21,7 +21,7 @@ struct heap_entry {
 	uint32_t tag; /* for the user */
 };
 
-/* All zero is empty. */
+/* A struct of zeros is empty. */
 struct heap {
 	struct heap_entry *entries; /* the first is the least */
 	uint32_t count, capacity;

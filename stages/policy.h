@@ -21,7 +21,7 @@ struct stage_view {
 	uint32_t queued_count; /* events waiting that this worker may take */
 	/* Moving means (tally.h); 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
-	double service_ns;     /* one event in the handler */
+	double service_ns;     /* time of one event in the handler */
 	/* From the end of a visit elsewhere to the start of one here. */
 	double switch_ns;
 };
@@ -35,7 +35,8 @@ struct group_view {
 	bool is_gated;
 };
 
-#define POLICY_IDLE UINT32_MAX /* no int: not an enum in C11 */
+/* Not an enum, because it does not fit into an int. */
+#define POLICY_IDLE UINT32_MAX
 
 /*
  * Called by one worker with its own `state`, so it needs no lock.  Returns the
@@ -52,7 +53,7 @@ enum policy_workers {
 };
 
 struct policy {
-	const char *name;    /* as on the command line */
+	const char *name;    /* its name on the command line */
 	const char *summary; /* one line for --list-policies */
 	const char *meaning; /* sentences: the effect, and its reason */
 	enum policy_workers workers;

@@ -123,7 +123,7 @@ static void ranked_show(struct ranked *r)
 			      memory_order_relaxed);
 }
 
-/* At ev->place; under the lock. */
+/* Insert at ev->place.  Caller holds the lock. */
 static void ranked_insert(struct ranked *r, struct event *ev)
 {
 	heap_push(&r->heap,

@@ -142,7 +142,7 @@ struct schedule {
 	enum distribute distribute; /* to replicas */
 	bool steal;
 	bool pool_is_auto;
-	uint32_t pool_threads[STAGES_MAX]; /* by stage; of each part */
+	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
 	struct threshold thresholds[STAGES_MAX];
 	bool has_thresholds;
 	uint32_t given; /* bit i: schedule_flags[i] was set */

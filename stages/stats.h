@@ -26,7 +26,7 @@ struct stage_stats {
 	uint64_t refused_count;
 	uint64_t started_count; /* taken out of it, for the first time */
 	uint64_t paused_count;  /* put back by stage_pause_point() */
-	uint64_t resumed_count; /* and taken out again */
+	uint64_t resumed_count; /* paused events that were taken out again */
 	uint64_t handled_count;
 	uint64_t visit_count;
 	uint64_t visit_empty_count; /* visits that handled no event */
@@ -37,9 +37,10 @@ struct stage_stats {
 	uint64_t switch_count;
 	/* Sum of the times from the end there to the start here. */
 	uint64_t switch_ns;
-	uint64_t wait_ns; /* of all started events, in the queue */
+	uint64_t wait_ns; /* sum over started events of the time in the queue */
 	uint64_t wait_ns_max;
-	uint64_t service_ns; /* of all handled events, in the handler */
+	/* Sum over handled events of the time in the handler. */
+	uint64_t service_ns;
 	uint64_t service_ns_max;
 	uint64_t queued_count; /* now */
 	/* The length of the queue just after an event was sent to it: */

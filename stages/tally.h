@@ -46,7 +46,7 @@ struct perf {
 	int fds[PERF_COUNTERS]; /* the first leads the group; -1: not open */
 };
 
-/* Not open. */
+/* Set `p` to be not open. */
 void perf_init(struct perf *p);
 
 /*
@@ -100,7 +100,8 @@ struct tally {
 	_Atomic uint64_t switch_ns;
 	_Atomic uint64_t hardware[PERF_COUNTERS];
 
-	_Atomic uint64_t sent_counts[STAGES_MAX]; /* from here to each stage */
+	/* Events sent from here to each stage. */
+	_Atomic uint64_t sent_counts[STAGES_MAX];
 	struct histogram waits, services, totals, cohorts;
 };
 
@@ -153,7 +154,7 @@ struct span {
 	enum span_kind kind;
 };
 
-/* All zero is empty. */
+/* A struct of zeros is empty. */
 struct trace {
 	_Atomic uint64_t next; /* how many were added */
 	struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Both kinds of quantiles, where they are known. */
+/* Both kinds of quantiles, for values whose quantiles are known. */
 #include "base/quantiles.h"
 
 #include <assert.h>

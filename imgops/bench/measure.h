@@ -138,7 +138,7 @@ struct row {
 };
 
 struct measure {
-	struct row *rows; /* as many as files, in their order */
+	struct row *rows; /* one for each file, in their order */
 	size_t row_count;
 	uint64_t passes;
 	bool has_floor;

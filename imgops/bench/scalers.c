@@ -25,7 +25,7 @@ struct job {
 	struct image dst;
 	const struct memory *memory;
 	enum img_filter filter; /* for by_darkroom() */
-	struct SwsContext *sws; /* of the last run */
+	struct SwsContext *sws; /* from the last run */
 };
 
 typedef bool scaler_fn(struct job *j);

@@ -95,8 +95,9 @@ static uint32_t exif_orientation(const uint8_t *app1, size_t bytes)
 }
 
 enum {
-	ICC_NAME_BYTES = 12,                 /* "ICC_PROFILE" and its zero */
-	ICC_HEAD_BYTES = ICC_NAME_BYTES + 2, /* and number, from 1, and count */
+	ICC_NAME_BYTES = 12, /* "ICC_PROFILE" and its zero */
+	/* The name, a number from 1, and a count. */
+	ICC_HEAD_BYTES = ICC_NAME_BYTES + 2,
 	ICC_CHUNKS_MAX = 255,
 };
 
@@ -114,7 +115,7 @@ struct icc_chunks {
 	/* The count in the first chunk; 0: no chunk yet. */
 	uint32_t count;
 	uint32_t seen_count;
-	size_t bytes; /* of all chunks, without their heads */
+	size_t bytes; /* sum over all chunks, without their heads */
 };
 
 /* False: the chunk contradicts those before it. */

@@ -363,7 +363,7 @@ void jpeg_memory_release(struct jpeg_memory *m, j_common_ptr jpeg)
 
 /* The memory that alloc() would take for a series of requests. */
 struct requests {
-	uint64_t bytes;      /* of all chunks and blocks */
+	uint64_t bytes;      /* size of all chunks and blocks */
 	uint64_t left_bytes; /* still free in the last chunk */
 };
 

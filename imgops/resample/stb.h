@@ -40,8 +40,8 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
  * counts once for each of them.
  */
 struct resample_work {
-	double columns; /* for one row of tiles */
-	double rows;    /* for one column of tiles */
+	double columns; /* columns read for one row of tiles */
+	double rows;    /* rows read for one column of tiles */
 };
 
 struct resample_work resample_work(const struct axis *x, const struct axis *y);

@@ -388,7 +388,8 @@ static void test_virtual_rows_are_zero_and_bounded(void)
 	jvirt_barray_ptr plain = jpeg->mem->request_virt_barray(
 		jpeg, JPOOL_IMAGE, FALSE, 7, 10, 4);
 
-	assert(fails_with(&r, bad, zeroed, 0, 1, TRUE)); /* not realized */
+	/* The array was not allocated. */
+	assert(fails_with(&r, bad, zeroed, 0, 1, TRUE));
 	jpeg->mem->realize_virt_arrays(jpeg);
 	assert(fails_with(&r, bad, zeroed, 0, 5, TRUE)); /* too many */
 	assert(fails_with(&r, bad, zeroed, 8, 3, TRUE)); /* past the end */
@@ -408,7 +409,8 @@ static void test_virtual_rows_are_zero_and_bounded(void)
 	rows = jpeg->mem->access_virt_barray(jpeg, zeroed, 1, 4, TRUE);
 	for (uint32_t i = 0; i < 7; i++)
 		for (uint32_t k = 0; k < DCTSIZE2; k++) {
-			assert(rows[0][i][k] == -1); /* as written */
+			/* What was written is still there. */
+			assert(rows[0][i][k] == -1);
 			assert(rows[1][i][k] == 0 && rows[3][i][k] == 0);
 		}
 	jpeg_memory_release(&r.memory, jpeg);

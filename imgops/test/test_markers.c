@@ -77,7 +77,10 @@ static void test_a_cut_segment_is_not_seen(void)
 	assert(finds("", BYTES("\xff\xd8\xff\xe0\0\3")));
 	assert(finds("e0 ", BYTES("\xff\xd8\xff\xe0\0\3a")));
 	assert(finds("e0 ", BYTES("\xff\xd8\xff\xe0\0\3a\xff")));
-	/* Not even if an EOI is in it. */
+	/*
+	 * The bytes end within a segment: nothing is found, although it
+	 * contains an EOI.
+	 */
 	assert(finds("", BYTES("\xff\xd8\xff\xe0\0\7\xff\xd9")));
 }
 

@@ -130,7 +130,7 @@ static void test_contradictions_are_broken(void)
 	}
 	struct bytes f = file_begin();
 
-	put_chunk(&f, 1, 1, 0, 0); /* of no bytes */
+	put_chunk(&f, 1, 1, 0, 0); /* a chunk of no bytes */
 	assert(end_state(f) == PROFILE_BROKEN);
 }
 

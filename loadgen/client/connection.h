@@ -54,7 +54,7 @@ struct reply {
 
 struct connection {
 	const struct url *url;
-	const struct addrinfo *addresses; /* of the URL */
+	const struct addrinfo *addresses; /* addresses of the URL's host */
 	int epoll_fd; /* watches its sockets, with the connection as data */
 
 	/* Written by client.c. */

@@ -40,10 +40,10 @@ struct dataset_file {
 struct dataset {
 	struct dataset_file *files;
 	uint32_t count;       /* >= 1 once loaded */
-	uint64_t bytes_total; /* of the files themselves */
+	uint64_t bytes_total; /* size of all files, without forms */
 	/* Limit of bytes_total while loading. */
 	uint64_t bytes_max;
-	char content_type[DATASET_TYPE_BYTES]; /* of the bodies */
+	char content_type[DATASET_TYPE_BYTES]; /* Content-Type of the bodies */
 };
 
 /*

@@ -123,7 +123,7 @@ static void record_class_add(struct record_class *class,
 		samples_add(&class->slowdown, result_slowdown(result));
 }
 
-/* Of a 2xx reply. */
+/* Count a 2xx reply. */
 static bool record_add_ok(struct record *r, const struct result *result)
 {
 	struct record_class *by_bytes =

@@ -66,7 +66,7 @@ struct intervals {
 	size_t count;    /* intervals up to the last one that has bytes */
 };
 
-/* Zero one to begin. */
+/* Begins as zeros. */
 struct record {
 	/* Of 2xx replies. */
 	struct samples response;

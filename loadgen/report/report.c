@@ -7,10 +7,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define CLIENT_CORE_MAX 0.9   /* of the client's one thread */
-#define CLIENT_SHARE_MAX 0.05 /* of the server's CPU time */
-#define SERVER_CPU_S_MIN 0.5  /* its resolution is 10 ms */
-#define LAG_MAX 0.1           /* of the response time */
+/* Warn if the client's one thread uses more of a core. */
+#define CLIENT_CORE_MAX 0.9
+/* Warn if the client uses more, as a share of the server's CPU time. */
+#define CLIENT_SHARE_MAX 0.05
+#define SERVER_CPU_S_MIN 0.5 /* less is too inexact: the resolution is 10 ms */
+/* Warn if the lag is a larger share of the response time. */
+#define LAG_MAX 0.1
 
 enum {
 	COLUMNS = 80,

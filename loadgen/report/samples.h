@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zero one to begin. */
+/* Begins as zeros. */
 struct samples {
 	double *values;
 	size_t count;

@@ -44,7 +44,7 @@
 
 enum { PROCESSES_MAX = 512 }; /* further processes are not counted */
 
-/* Zero one to begin. */
+/* Begins as zeros. */
 struct processes {
 	pid_t pids[PROCESSES_MAX];
 	size_t count;

@@ -63,7 +63,9 @@ static void bench_release(struct bench *b)
 	close(b->epoll_fd);
 }
 
-/* Run until the request has ended, or has started if that is enough. */
+/*
+ * Run until the request has ended or, if `until_started` is true, has started.
+ */
 static bool run(struct bench *b, bool in_flight, bool until_started)
 {
 	struct epoll_event event;

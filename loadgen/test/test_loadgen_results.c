@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILES = 4 }; /* in SAMPLES */
+enum { FILES = 4 }; /* number of files in SAMPLES */
 
 static struct scratch scratch;         /* contains all output files */
 static char texts[SCRATCH_PATH_BYTES]; /* a folder without JPEGs */

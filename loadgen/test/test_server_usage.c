@@ -269,7 +269,7 @@ static int listen_at(int family, uint32_t address, uint16_t *port)
 {
 	struct sockaddr_in v4 = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(address) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 }; /* of any */
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 }; /* any address */
 	bool is_v4 = family == AF_INET;
 	struct sockaddr *own = is_v4 ? (void *)&v4 : (void *)&v6;
 	socklen_t size = is_v4 ? sizeof(v4) : sizeof(v6);

@@ -52,8 +52,9 @@ struct body {
 	enum problem problem;
 	char detail[BODY_DETAIL_BYTES];
 
-	uint64_t length_bytes, received_bytes; /* of the whole body */
-	struct charge *charge;                 /* the charge of the upload */
+	/* Bytes of the whole body, and those received. */
+	uint64_t length_bytes, received_bytes;
+	struct charge *charge; /* the charge of the upload */
 	/* Additional memory for a form. */
 	uint64_t extra_bytes;
 	uint64_t whole_bytes;   /* the body's charge when it is complete */

@@ -35,7 +35,8 @@ enum { STATUSES = 600 };
 struct http_counts {
 	_Atomic uint64_t replies[ROLES][STATUSES];
 	_Atomic uint64_t problems[PROBLEMS];
-	_Atomic uint64_t refusals[PROBLEMS]; /* of uploads; see problem.h */
+	/* Refused uploads, by problem; see problem.h. */
+	_Atomic uint64_t refusals[PROBLEMS];
 	/*
 	 * Bytes of bodies.  Bytes sent may be fewer than the reply has, if a
 	 * client does not read all of it.

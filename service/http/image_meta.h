@@ -16,7 +16,7 @@
 
 enum {
 	SHA256_TEXT_BYTES = 64 + 1,
-	OWNER_BYTES = 64 + 1, /* of [A-Za-z0-9._-] */
+	OWNER_BYTES = 64 + 1, /* characters [A-Za-z0-9._-] */
 	IMAGE_REQUEST_BYTES = QUERY_TEXT_BYTES + OWNER_BYTES + 32,
 };
 

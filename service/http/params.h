@@ -41,7 +41,7 @@ struct param {
 	double min, max;
 	const struct param_word *words;
 	uint32_t word_count;
-	size_t offset; /* of its member in struct params */
+	size_t offset; /* offset of its member in struct params */
 	/* The default as it would be in a query; NULL: none. */
 	const char *default_text;
 	const char *if_absent; /* the value if the parameter is absent */

@@ -26,7 +26,7 @@ struct query {
 
 void query_init(struct query *q);
 
-/* As params_set(). */
+/* Set a parameter, as params_set() does. */
 MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);
 

@@ -284,10 +284,11 @@ struct http {
 struct request {
 	enum request_state state;
 	struct port *port;
-	struct http *http;                /* of `port` */
-	const struct http_config *config; /* of `http` */
+	/* The server that `port` belongs to. */
+	struct http *http;
+	const struct http_config *config; /* the configuration of `http` */
 	struct MHD_Connection *connection;
-	struct client *client; /* of `connection` */
+	struct client *client; /* the client of `connection` */
 	/*
 	 * How many hold the request: the connection, and after a 202 the
 	 * pipeline.
@@ -326,7 +327,7 @@ struct request {
 	char detail[PARAMS_DETAIL_BYTES];
 
 	/* An upload. */
-	int fd; /* of the connection */
+	int fd; /* socket of the connection */
 	struct query query;
 	struct body body;
 	/* Fields of the body before this are already in `query`. */

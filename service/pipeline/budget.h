@@ -93,7 +93,7 @@ enum { DEPARTURE_SLOTS = 64 };
 struct departures {
 	_Atomic uint64_t busy_since_ns;
 	_Atomic uint64_t slots[DEPARTURE_SLOTS]; /* slot number and count */
-	_Atomic uint32_t answer_count; /* of departures_retry_after_s() */
+	_Atomic uint32_t answer_count; /* calls of departures_retry_after_s() */
 };
 
 /* The first upload after an idle time comes in. */

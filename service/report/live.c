@@ -29,8 +29,8 @@
 enum {
 	LIVE_SPANS_MAX = 4000, /* most spans in one frame */
 	/*
-	 * Most spans kept for one worker.  The additional one gives
-	 * told_since_us: its end.
+	 * Most spans kept for one worker.  One more than a frame has: the end
+	 * of that span is told_since_us.
 	 */
 	LIVE_SPANS_KEPT = LIVE_SPANS_MAX + 1,
 };

@@ -109,7 +109,7 @@ struct bytes {
 
 struct reply {
 	int status;        /* 0: closed before the end of a reply */
-	int line_count;    /* of its head */
+	int line_count;    /* number of lines of its head */
 	struct bytes body; /* points into `received` */
 	char received[REPLY_BYTES_MAX + 1];
 };

@@ -174,7 +174,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 		       next.pthread_create(thread, attributes, run, arg);
 }
 
-static _Thread_local bool is_trimmer; /* of service/pipeline/buffers.c */
+/* This thread is the trimmer of service/pipeline/buffers.c. */
+static _Thread_local bool is_trimmer;
 
 int pthread_setname_np(pthread_t thread, const char *name)
 {

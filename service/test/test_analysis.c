@@ -18,8 +18,9 @@
 
 enum {
 	FILE_BYTES_MAX = 64 << 20,
-	MORE_POSITIONS = 64,      /* of all later bytes */
-	MADE_POSITIONS = 1 << 20, /* of files made here: all */
+	MORE_POSITIONS = 64, /* positions tried among all later bytes */
+	/* For files made by this test: all positions. */
+	MADE_POSITIONS = 1 << 20,
 };
 
 /* All positions of the first bytes are tried. */

@@ -159,7 +159,8 @@ static const char *owner_of(struct auth *a, const char *authorization)
 	return owner;
 }
 
-static char signer[AUTH_OWNER_BYTES]; /* of the last valid signature */
+/* The owner of the key of the last valid signature. */
+static char signer[AUTH_OWNER_BYTES];
 
 static enum problem check(struct auth *a, const char *expires,
 			  const char *signature, int64_t now_s)
@@ -500,7 +501,7 @@ static void test_pages(void)
 		const char *site, *origin, *host;
 		bool is_foreign;
 	} cases[] = {
-		{ NULL, NULL, host, false }, /* no browser */
+		{ NULL, NULL, host, false }, /* not a browser */
 		{ NULL, NULL, NULL, false },
 		{ "same-origin", "http://127.0.0.1:8080", host, false },
 		{ "none", NULL, host, false }, /* typed by a person */

@@ -127,7 +127,7 @@ static void test_each_value_has_its_own_id(void)
 
 	params_init(&p);
 	id_of_params(id, &p);
-	assert(add_id(id)); /* of the defaults */
+	assert(add_id(id)); /* the id of the defaults */
 	assert(params_count >= 15);
 	for (uint32_t i = 0; i < params_count; i++) {
 		const struct param *param = &params_table[i];
@@ -257,7 +257,10 @@ static void test_meta_tells_damage_of_itself(void)
 	count = strlen(meta);
 	copy = calloc(1, count + 2);
 	assert(copy != NULL);
-	/* Only a change in the name of the checksum has no effect. */
+	/*
+	 * Only a change after the beginning of the checksum's member may be
+	 * unnoticed.
+	 */
 	seal = strstr(meta, ",\"meta_sha256\"");
 	for (size_t i = 0; i < count; i++) {
 		(void)strcpy(copy, meta);

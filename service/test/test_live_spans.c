@@ -22,9 +22,9 @@ enum {
 
 /* The spans of one worker, copied from its trace. */
 struct ring {
-	uint32_t count; /* of visits and sleeps */
+	uint32_t count; /* number of visits and sleeps */
 	uint64_t missed_count;
-	uint64_t first_end_us; /* of the oldest span of any kind */
+	uint64_t first_end_us; /* end of the oldest span of any kind */
 	struct span spans[TRACE_SPANS];
 };
 

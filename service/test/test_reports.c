@@ -48,7 +48,7 @@ void __wrap_MHD_resume_connection(struct MHD_Connection *c)
 /* Makes reports when it is allowed to. */
 struct maker {
 	_Atomic int begun_count;
-	_Atomic bool waits; /* for this to be false */
+	_Atomic bool waits; /* the maker waits until this is false */
 	_Atomic bool fails, burns;
 };
 

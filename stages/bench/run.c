@@ -136,7 +136,7 @@ static void read_usage(struct counts *c, bool with_own)
 enum { STACK_BYTES = 256 * 1024 };
 
 struct request {
-	struct event event;   /* first */
+	struct event event;   /* must be the first member */
 	struct request *next; /* among the idle */
 	struct model_path path;
 	uint64_t number;
@@ -167,7 +167,7 @@ struct run {
 	bool is_over;
 	uint64_t end_ns; /* when the last request ended */
 	struct counts first;
-	struct times responses, starts; /* of counted requests */
+	struct times responses, starts; /* times of counted requests */
 };
 
 /*

@@ -37,13 +37,14 @@ enum mode {
 /* How a figure is found. */
 enum figure_kind {
 	FIGURE_GROWTH,   /* the growth of a count, divided by that of another */
-	FIGURE_RESPONSE, /* of the response times */
-	FIGURE_START,    /* of the times from the first send to the handler */
+	FIGURE_RESPONSE, /* a figure of the response times */
+	/* A figure of the times from the first send to the handler. */
+	FIGURE_START,
 };
 
 struct figure {
-	const char *name;  /* in JSON */
-	const char *title; /* in a table */
+	const char *name;  /* its name in JSON */
+	const char *title; /* its title in a table */
 	int decimals;
 	enum mode mode; /* where it is printed */
 	enum figure_kind kind;
@@ -62,7 +63,7 @@ struct cores;
 struct run_config {
 	const struct model *model;
 	double steps_per_ns;   /* from run_measure_speed() */
-	double scale;          /* of the model's times */
+	double scale;          /* factor for the model's times */
 	uint64_t memory_bytes; /* of a buffer; if the model has sizes, of a
 				* mean request's, others in proportion */
 	uint32_t client_count; /* requests under way, at most */
@@ -76,8 +77,8 @@ struct run_config {
 };
 
 struct run_result {
-	double values[FIGURES]; /* of `figures` */
-	/* Of the whole run. */
+	double values[FIGURES]; /* values of `figures` */
+	/* Counts of the whole run. */
 	uint64_t finished_count; /* requests */
 	uint64_t step_count;     /* stages on their paths */
 	uint64_t arrived_counts[STAGES_MAX], handled_counts[STAGES_MAX];

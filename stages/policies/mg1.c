@@ -34,7 +34,7 @@ enum { TABLE_STEP = 89, TABLE_LENGTH = 144 };
 struct mg1 {
 	bool is_built;
 	uint32_t measured_count;   /* when the loads were last looked at */
-	double shares[STAGES_MAX]; /* for which the table was made */
+	double shares[STAGES_MAX]; /* the shares for which the table was made */
 	uint32_t table[TABLE_LENGTH];
 	uint32_t place;
 };

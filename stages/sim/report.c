@@ -88,7 +88,7 @@ static double class_end(const struct size_classes *classes, uint32_t number)
 					       INFINITY;
 }
 
-/* Of the requests in class `number`. */
+/* Summary of the requests in class `number`. */
 static void summary_class(const struct sim_result *result,
 			  const struct size_classes *classes, uint32_t number,
 			  struct summary *out)
@@ -151,7 +151,7 @@ static double per_s(const struct report *r)
 		     (double)r->result->span_ns / 1e9);
 }
 
-/* Of the counted requests. */
+/* The share of the counted requests that were late. */
 static double late_share(const struct report *r)
 {
 	double count = 0;

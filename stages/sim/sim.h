@@ -29,7 +29,8 @@ struct sim_config {
 	const struct model *model;
 	const struct schedule *schedule; /* complete */
 	uint32_t core_count;
-	uint32_t parts[STAGES_MAX]; /* of --balance partition, by stage */
+	/* For --balance partition: the part of each stage. */
+	uint32_t parts[STAGES_MAX];
 
 	/* Arrivals: one of these three. */
 	double rate_per_s;
@@ -63,7 +64,7 @@ struct sim_stage_stats {
 	uint64_t visit_empty_count;
 	/* Visits that directly follow a visit to another stage. */
 	uint64_t switch_count;
-	double wait_ns;     /* of handled events, in all */
+	double wait_ns;     /* sum over handled events */
 	double service_ns;  /* the same */
 	double queued_mean; /* over time, of all queues */
 	uint64_t queued_count_max;
@@ -79,7 +80,7 @@ struct sim_result {
 	uint64_t span_ns; /* in which the counted requests began */
 	uint64_t finished_count;
 	struct sim_stage_stats stages[STAGES_MAX];
-	/* Of all cores together, in the span. */
+	/* Times of all cores together, in the span. */
 	double switch_ns;
 	double queue_ns; /* waiting for queues and using them */
 	uint64_t stolen_count;

@@ -20,7 +20,7 @@ enum { LINE_STAGES = 4 };
 extern const char *const line_names[LINE_STAGES];
 
 struct item {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	pthread_t sender;
 	uint32_t number; /* for use by the test */
 	uint32_t at;     /* stage whose turn it is */
@@ -62,7 +62,8 @@ struct line {
 	_Atomic bool gate_is_closed; /* handlers wait at their beginning */
 	_Atomic uint64_t finished_count;
 	_Atomic uint64_t dropped_count;
-	_Atomic uint64_t waited_ns_total; /* of finished and dropped */
+	/* Sum over finished and dropped items. */
+	_Atomic uint64_t waited_ns_total;
 };
 
 /* Call `test` with every policy, shared and, on two cores, replicated. */
@@ -73,7 +74,7 @@ void line_each_setup(line_test_fn *test);
 void line_init(struct line *l, const struct line_setup *setup);
 void line_start(struct line *l, const struct line_setup *setup);
 
-/* As stage_send(). */
+/* Returns as stage_send() does. */
 MUST_CHECK bool line_send(struct line *l, struct item *item);
 
 /*
@@ -93,7 +94,7 @@ enum { CROWD_THREADS = 3 };
 struct crowd {
 	struct line *line;
 	struct item *items;
-	uint32_t item_count; /* of each thread */
+	uint32_t item_count; /* items of each thread */
 	bool persist;
 	_Atomic uint32_t next_share;
 	pthread_t threads[CROWD_THREADS];

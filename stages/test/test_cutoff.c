@@ -25,7 +25,7 @@ static const char *const names[STAGES] = { "a", "b" };
 #define LONG_NS UINT64_C(2000000) /* the cutoff is 1000 us */
 
 struct item {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	char letter;
 	uint32_t turns; /* of a long one, if it can be paused */
 	uint32_t handled_count;

@@ -50,7 +50,7 @@ static void test_set_is_bounded(struct fibres *set)
 		fibres_give(set, taken[i]);
 }
 
-/* Two at once, each where it was left. */
+/* Two fibres at once: each continues where it was left. */
 static void test_two_take_turns(struct fibres *set)
 {
 	struct counter a = { fibres_take(set), 3, 0 };

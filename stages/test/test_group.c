@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 enum {
-	ITEMS = 300, /* of each sender */
+	ITEMS = 300, /* items of each sender */
 	LONE_EVENTS = 1000,
 };
 
@@ -256,7 +256,8 @@ static void test_group_that_never_started_is_freed(const struct line_setup *s)
 
 /* The number of the call of pthread_create() that fails, from 1; 0: none. */
 static uint32_t create_fails_at;
-static uint32_t created_count, joined_count; /* by this thread's calls */
+/* Threads created and joined by this thread's calls. */
+static uint32_t created_count, joined_count;
 
 /* The linker puts these in place of pthread's: see CMakeLists.txt. */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *,

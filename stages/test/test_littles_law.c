@@ -35,10 +35,10 @@ enum {
 static const double service_ns[STAGES] = { 350e3, 200e3 }; /* means */
 
 #define TOLERANCE 0.05
-#define LATE_SHARE_MAX 0.02 /* of the time, before late looks */
+#define LATE_SHARE_MAX 0.02 /* share of the time, before late samples */
 
 struct job {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	uint64_t spin_ns[STAGES];
 };
 

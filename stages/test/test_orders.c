@@ -63,7 +63,7 @@ static void test_srpt_restarts_at_the_end(void)
 	trial_release(&t);
 }
 
-/* Let the loads of the first stages be these. */
+/* Set the loads of the first stages. */
 static void trial_measure(struct trial *t, const double *loads, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -73,7 +73,7 @@ static void trial_measure(struct trial *t, const double *loads, uint32_t count)
 	t->view.measured_count++;
 }
 
-/* The polling table, as a worker goes through it that finds work everywhere. */
+/* The polling table, as a worker goes through it if all stages have work. */
 static void trial_table(struct trial *t, uint32_t table[TABLE],
 			uint32_t visits[TRIAL_STAGES])
 {
@@ -87,7 +87,10 @@ static void trial_table(struct trial *t, uint32_t table[TABLE],
 	}
 }
 
-/* A stage's longest way to its next visit, the table being a circle. */
+/*
+ * The longest distance from a visit of a stage to its next one, in the table as
+ * a circle.
+ */
 static uint32_t longest_gap(const uint32_t table[TABLE], uint32_t stage)
 {
 	uint32_t gap = 0, longest = 0;
@@ -127,7 +130,10 @@ static void test_mg1_visits_by_load_and_switching(void)
 		{ true, { 0, 0 }, { 102, 42 } },
 		{ false, { 4000, 1000 }, { 48, 96 } },
 		{ true, { 3000, 2000 }, { 96, 48 } },
-		{ false, { 4000, 0 }, { 72, 72 } }, /* equal: the other's */
+		/*
+		 * A cost that is not known counts as that of the other stage.
+		 */
+		{ false, { 4000, 0 }, { 72, 72 } },
 	};
 
 	for (uint32_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -215,7 +221,7 @@ static void test_mg1_follows_loads_that_move(void)
 	trial_table(&t, table, visits);
 	assert(visits[0] == before[0] && visits[1] == before[1]);
 	trial_measure(&t, later, 2);
-	t.view.measured_count--; /* nobody has measured */
+	t.view.measured_count--; /* as if there was no new measurement */
 	trial_table(&t, table, visits);
 	assert(visits[0] == before[0]);
 	trial_measure(&t, later, 2);

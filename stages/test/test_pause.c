@@ -31,7 +31,7 @@ enum {
 #define LARGE_NS UINT64_C(1000000000) /* predicted */
 
 struct job {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	struct job *small;  /* sent by the handler at its beginning, or NULL */
 	uint32_t number;
 	uint32_t paused_count; /* as its handler saw it */
@@ -41,11 +41,11 @@ struct job {
 static struct {
 	struct group *group;
 	struct stage *stage;
-	uint32_t order[CROWD]; /* of their ends, with one worker */
+	uint32_t order[CROWD]; /* order in which they end, with one worker */
 	_Atomic uint32_t ended_count;
 } run;
 
-/* For two slices and more, then until the end. */
+/* Work for more than two slices. */
 static void work(void)
 {
 	uint64_t end_ns = clock_now_ns() + 3 * SLICE_NS;
@@ -82,7 +82,7 @@ static void handle(struct event *ev, void *arg)
 static void handle_counting(struct event *ev, void *arg)
 {
 	struct job *job = (struct job *)ev;
-	char stack[500]; /* is kept */
+	char stack[500]; /* keeps its bytes across pauses */
 
 	(void)arg;
 	memset(stack, (int)job->number, sizeof(stack));
@@ -107,7 +107,7 @@ struct choice {
 	enum stage_type type;
 };
 
-/* False: there are not so many cores. */
+/* False: the machine has too few cores. */
 static bool start(const struct choice *c, stage_fn *handler,
 		  struct cores **cores)
 {
@@ -151,7 +151,7 @@ static struct stage_stats stop(struct cores *cores)
 	return stats;
 }
 
-/* A large event meets a small one.  Is the small one over first? */
+/* A small event comes while a large one runs.  Does the small one end first? */
 static bool small_is_first(const struct choice *c)
 {
 	struct job small = { .event.left_ns = 1000,
@@ -195,7 +195,7 @@ static void test_who_is_paused(void)
 		assert(!small_is_first(&are_not[i]));
 }
 
-/* Each sends a smaller one: the stacks are soon used up. */
+/* Each event sends a smaller one, so the stacks are soon used up. */
 static void test_nested_pauses_are_bounded(void)
 {
 	static struct job jobs[NESTED];

@@ -69,7 +69,7 @@ static void test_hardware_is_counted_or_refused(void)
 		check_closed(&p);
 		return;
 	}
-	/* Somebody else may hold the counters, but not make them go back. */
+	/* Another program may hold the counters, but they never decrease. */
 	if (perf_read(&p, before) && fault(NULL) == NULL &&
 	    perf_read(&p, after)) {
 		assert(after[PERF_CYCLES] > before[PERF_CYCLES]);
@@ -108,7 +108,10 @@ static void test_other_threads_do_not_count(void)
 	assert(!pthread_create(&other, NULL, fault, NULL));
 	(void)pthread_join(other, NULL);
 	assert(perf_read(&p, after));
-	/* To start a thread costs some itself, hundreds with sanitizers. */
+	/*
+	 * Starting a thread causes some page faults itself; with sanitizers,
+	 * hundreds.
+	 */
 	assert(after[FAULTS] < before[FAULTS] + PAGES);
 	perf_close(&p);
 }

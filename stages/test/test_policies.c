@@ -35,7 +35,7 @@ static void test_never_sleeps_on_work(const struct policy *p, uint32_t count)
 	struct trial t;
 
 	trial_init(&t, p, count);
-	/* The same state throughout, as a worker keeps it. */
+	/* The state is kept throughout, as in a worker. */
 	for (uint32_t waiting = 1; waiting < 1u << count; waiting++) {
 		for (uint32_t i = 0; i < count; i++)
 			t.stages[i].queued_count = (waiting >> i & 1) * 3;
@@ -75,7 +75,7 @@ static void test_serves_every_stage_of_a_steady_flow(const struct policy *p,
 
 	trial_init(&t, p, count);
 	/*
-	 * One event arrives a turn, unless as many are under way as may be;
+	 * One event arrives in each turn, unless the most events are under way;
 	 * each visit moves its events on.
 	 */
 	for (uint32_t turn = 0; turn < ROUNDS_MAX; turn++) {
@@ -153,7 +153,7 @@ static void test_every_policy_is_described_and_found(void)
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		assert((*p)->name[0] != '\0' && (*p)->summary[0] != '\0');
 		assert(strchr((*p)->summary, '\n') == NULL);
-		/* Fails too when two have one name. */
+		/* This also fails if two policies have the same name. */
 		assert(policy_find((*p)->name) == *p);
 		assert(((*p)->pick == NULL) ==
 		       ((*p)->workers == POLICY_WORKERS_CALLER));

@@ -12,8 +12,9 @@
 
 enum { THREADS = 3, ITEMS = 200 };
 
-#define LONG UINT32_C(1000)      /* queue, surely long */
-#define LATER UINT64_C(50000000) /* surely time for another thread */
+#define LONG UINT32_C(1000) /* a queue that is certainly long */
+/* A time after which another thread may be added. */
+#define LATER UINT64_C(50000000)
 
 static struct item items[ITEMS];
 
@@ -43,8 +44,8 @@ static void test_grows_while_queue_is_long(void)
 	pool_grow(&s.pool, LONG, now_ns);
 	assert(active_count(&s) == 2);
 	/*
-	 * It does not grow again at once, nor for a sender that read the clock
-	 * earlier.
+	 * The pool does not grow again at once; nor does it if the sender has
+	 * read the clock earlier.
 	 */
 	pool_grow(&s.pool, LONG, now_ns + 1);
 	pool_grow(&s.pool, LONG, now_ns - 1);
@@ -119,7 +120,10 @@ static void test_grows_and_shrinks_again_and_again(void)
 	assert(first_station(&l)->pool.thread_count > 1);
 	for (uint32_t round = 0; round < 2; round++) {
 		grow(&l, &sent);
-		/* Events now and then as it shrinks, the last to one thread. */
+		/*
+		 * Send events from time to time while the pool shrinks to one
+		 * thread.
+		 */
 		while (active_count(first_station(&l)) > 1) {
 			pause_ns(POOL_PATIENCE_NS * 11 / 10);
 			send_one(&l, &sent);

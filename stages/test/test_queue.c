@@ -23,21 +23,22 @@ static const struct discipline disciplines[] = {
 };
 
 enum {
-	THREADS = 3, /* of each kind */
+	THREADS = 3, /* threads of each kind */
 	EVENTS = 30000,
-	SLOTS_FEW = 16,                /* senders often find it full */
-	SLOTS_MANY = THREADS * EVENTS, /* never: they push at full speed */
+	SLOTS_FEW = 16, /* senders often find it full */
+	/* Senders never find it full: they push at full speed. */
+	SLOTS_MANY = THREADS * EVENTS,
 };
 
 struct item {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	uint32_t sender, number;
 	_Atomic uint32_t popped_count;
 };
 
 struct shared {
 	struct queue *queue;
-	bool is_fcfs; /* of one sender's events, at least */
+	bool is_fcfs; /* at least the events of one sender come in order */
 	pthread_barrier_t start;
 	_Atomic uint32_t popped_count;
 	struct item items[THREADS][EVENTS];
@@ -85,7 +86,10 @@ static void test_full_queue_refuses_and_loses_nothing(void)
 		assert(queue_count(q) == held);
 		assert(!queue_push(q, &items[held].event));
 
-		/* Usable again, a place for each event that left. */
+		/*
+		 * The queue can be used again: it has a slot for each event
+		 * that left.
+		 */
 		assert(queue_pop(q) == &items[0].event);
 		assert(queue_push(q, &items[held].event));
 		assert(!queue_push(q, &items[held + 1].event));
@@ -100,7 +104,7 @@ static void test_order_is_that_of_the_discipline(void)
 {
 	static const uint32_t left_ns[4] = { 30, 10, 40, 20 };
 	static const uint32_t wanted[][4] = {
-		{ 0, 1, 2, 3 }, /* as in `disciplines` */
+		{ 0, 1, 2, 3 }, /* in the order of `disciplines` */
 		{ 3, 2, 1, 0 }, { 0, 1, 2, 3 }, { 1, 3, 0, 2 }, { 2, 0, 3, 1 },
 	};
 
@@ -160,7 +164,7 @@ static void *pop_some(void *arg)
 		}
 		struct item *item = item_of(ev);
 
-		/* One consumer gets a sender's events in their order. */
+		/* One consumer gets the events of one sender in their order. */
 		assert(!shared->is_fcfs || item->number >= next[item->sender]);
 		next[item->sender] = item->number + 1;
 		assert(atomic_fetch_add(&item->popped_count, 1) == 0);

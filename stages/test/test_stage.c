@@ -111,7 +111,7 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 
 /* An event that splits: the first stage sends it and its twin on. */
 struct twin {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	struct twin *other; /* NULL: the second of the two */
 	uint32_t joined;
 };
@@ -119,7 +119,7 @@ struct twin {
 struct fan_out {
 	struct stage *join;
 	_Atomic uint32_t joined_count;
-	uint32_t order[2 * FAN_OUT_ROUNDS]; /* of the caller's handlers */
+	uint32_t order[2 * FAN_OUT_ROUNDS]; /* order of the caller's handlers */
 	uint32_t order_count;
 	bool keeps_order;
 	_Atomic uint32_t depth; /* handlers running, of the caller */
@@ -208,7 +208,7 @@ static void test_handler_may_send_two(const struct line_setup *setup)
 
 /* A handler that sends into another group is outside of that group. */
 struct outside {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	struct line *inner;
 	struct item item;
 };

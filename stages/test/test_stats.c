@@ -104,7 +104,7 @@ static void check_workers(const struct line *l)
 struct told {
 	struct span open[OPEN_MAX]; /* events in no visit yet */
 	uint32_t open_count;
-	uint64_t end_ns; /* of the last visit or sleep */
+	uint64_t end_ns; /* end of the last visit or sleep */
 	uint64_t events[LINE_STAGES], visits[LINE_STAGES];
 	uint64_t sleeps, asleep_ns;
 };

@@ -21,7 +21,7 @@ static void send(struct line *l, uint32_t count)
 	}
 }
 
-/* Of a group that has stopped. */
+/* Check the sums for a group that has stopped. */
 static void check_sums(const struct line *l)
 {
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {

@@ -48,7 +48,7 @@ static const struct {
 	{ "threshold", { "", "b=1", "c=0:10,d=3" } },
 };
 
-/* Any that is not refused. */
+/* Draw a schedule that is not refused. */
 static void draw_schedule(struct schedule *s, uint32_t *random)
 {
 	uint32_t policy_count = 0;
@@ -154,7 +154,7 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 		for (uint32_t k = 0; k < ITEMS; k++)
 			check_item(&items[i][k]);
 	}
-	/* All was through when the stop returned. */
+	/* All items had ended when the stop returned. */
 	assert(l.finished_count + l.dropped_count == ended);
 	line_release(&l);
 	return ended;

@@ -105,7 +105,7 @@ static void test_overwritten_spans_are_counted(void)
 {
 	static struct trace t;
 	static struct span out[BATCH_MAX];
-	uint64_t next = 0, missed = 100; /* of earlier reads */
+	uint64_t next = 0, missed = 100; /* missed in earlier reads */
 
 	add(&t, 0, TRACE_SPANS);
 	assert(trace_read(&t, &next, out, 1, &missed) == 1);

@@ -114,7 +114,7 @@ static void test_thief_visits_as_the_regime_says(const struct cores *cores)
 }
 
 struct looper {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	uint32_t rounds;
 };
 

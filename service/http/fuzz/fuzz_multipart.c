@@ -28,11 +28,12 @@ struct form {
 	bool is_begun, is_ended;
 	uint8_t *picture;
 	size_t picture_bytes;
-	char fields[BODY_FIELD_BYTES]; /* as body.c has them */
+	/* In the form in which body.c keeps them. */
+	char fields[BODY_FIELD_BYTES];
 	size_t fields_bytes;
 };
 
-static struct form *form; /* that the daemon reads now */
+static struct form *form; /* the form that the daemon reads now */
 static size_t live_count; /* blocks */
 
 static void *count_alloc(void *arg, size_t bytes)
@@ -217,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	if (end == NULL || end - data >= LINE_BYTES || end + 1 == data + bytes)
 		return -1;
-	/* Not a header of its own. */
+	/* The input must not add a header line. */
 	for (const uint8_t *p = data; p < end; p++)
 		type[p - data] = *p < ' ' ? ' ' : (char)*p;
 	type[end - data] = '\0';

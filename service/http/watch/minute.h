@@ -75,7 +75,7 @@ struct minute {
 	minute_gauges_fn *read_gauges; /* see minute_init() */
 	void *arg;
 	uint64_t start_ns;
-	pthread_mutex_t lock; /* of the members below */
+	pthread_mutex_t lock; /* protects the members below */
 	struct minute_slot {
 		uint64_t second; /* 0: never used */
 		struct minute_replies replies;

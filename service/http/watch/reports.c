@@ -27,7 +27,7 @@ struct reports {
 	reports_make_fn *make;
 	void *arg;
 	pthread_t maker;
-	pthread_mutex_t lock; /* of the members below */
+	pthread_mutex_t lock; /* protects the members below */
 	/* A new request, a trace that was sent, or the end. */
 	pthread_cond_t changed;
 	pthread_cond_t made; /* is_making is false */

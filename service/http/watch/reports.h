@@ -46,7 +46,7 @@ struct reports;
 enum report_kind {
 	REPORT_STATS,
 	REPORT_METRICS,
-	REPORT_HELLO, /* of /v1/live */
+	REPORT_HELLO, /* the greeting of /v1/live */
 	REPORT_TRACE,
 	REPORT_KINDS
 };

@@ -64,7 +64,7 @@ struct viewers {
 	viewers_frame_fn *frame;
 	void *arg;
 	pthread_t maker;
-	pthread_mutex_t lock;  /* of the members below */
+	pthread_mutex_t lock;  /* protects the members below */
 	pthread_cond_t wanted; /* a viewer has come, or the server stops */
 	pthread_cond_t made;   /* there is a new frame, or the end */
 	bool is_ended, is_stopping;

@@ -68,9 +68,9 @@ static void test_lcfs(void)
 {
 	struct trial t;
 	double mean_s = RATE * SERVICE_S * SERVICE_S / (2 * (1 - LOAD));
-	double second_s2 =
-		2 * mean_s * mean_s +
-		RATE * pow(SERVICE_S, 3) / (3 * (1 - LOAD)); /* of FCFS */
+	double second_s2 = 2 * mean_s * mean_s +
+			   /* Second moment of the wait with FCFS. */
+			   RATE * pow(SERVICE_S, 3) / (3 * (1 - LOAD));
 	double sum_s2 = 0;
 
 	trial_init(&t, ONE_STAGE("100"), 1, RATE);
@@ -87,8 +87,10 @@ static void test_lcfs(void)
 	trial_release(&t);
 }
 
-/* Of exponential service times in units of their mean: P(S <= x), the load and
- * the second moment of those up to x. */
+/*
+ * For exponential service times, with their mean as the unit: P(S <= x); and
+ * below, load and second moment of the times up to x.
+ */
 static double share_up_to(double x)
 {
 	return 1 - exp(-x);

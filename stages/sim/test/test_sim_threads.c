@@ -81,10 +81,10 @@ static const double gaps_s[] = {
 };
 
 struct item {
-	struct event event; /* first */
+	struct event event; /* must be the first member */
 	struct model_path path;
 	uint32_t step;
-	uint64_t left_ns; /* of all its steps */
+	uint64_t left_ns; /* work left in all its steps */
 };
 
 /* What the threads do. */
@@ -93,7 +93,8 @@ static struct {
 	struct item items[REQUESTS];
 	uint32_t sent_count;
 	struct random paths;
-	uint64_t arrival_ns; /* of the next request; UINT64_MAX: at an end */
+	/* Time of the next request; UINT64_MAX: it comes when another ends. */
+	uint64_t arrival_ns;
 	_Atomic uint64_t now_ns;
 	_Atomic uint32_t finished_count;
 	sem_t one_comes, next_is_sent;
@@ -192,7 +193,7 @@ static void handle(struct event *ev, void *arg)
 	    t->config.gap_count > 0 ||
 	    finished + t->config.client_count > REQUESTS)
 		return;
-	if (t->config.client_count > 1) /* else no visit is compared */
+	if (t->config.client_count > 1) /* only then are visits compared */
 		await_next();
 	else
 		(void)sem_post(&run.one_comes);
@@ -370,7 +371,7 @@ static void set(struct schedule *s, const char *flag, const char *value)
 		assert(schedule_set(s, flag, value, names, STAGES));
 }
 
-static uint64_t paused_count; /* by threads */
+static uint64_t paused_count; /* paused events, in threads */
 
 static void count_pauses(void)
 {
@@ -495,7 +496,8 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .core_count = 3,
 		  .present_count = 1 },
 	};
-	static const uint32_t ranked_count = 5; /* of `disciplines` */
+	/* The first of `disciplines` that have ranks. */
+	static const uint32_t ranked_count = 5;
 
 	for (size_t b = 0; b < ARRAY_SIZE(balances); b++) {
 		struct choice c = balances[b];
