@@ -84,8 +84,8 @@ static uint64_t asleep_ns(struct worker *w)
 	int64_t ns = (int64_t)tally_read(&w->asleep_ns);
 
 	/*
-	 * While the worker sleeps this is negative, because the time at the
-	 * beginning of the sleep was subtracted.
+	 * While the worker sleeps, this is negative: the time at which the
+	 * sleep began was subtracted.
 	 */
 	if (ns < 0)
 		ns += (int64_t)clock_now_ns();

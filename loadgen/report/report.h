@@ -34,7 +34,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of the JSON of a run and of a sweep. */
+/* The value of `schema` in the JSON of a run and of a sweep. */
 #define REPORT_SCHEMA "darkroom-loadgen/1"
 
 enum { WARNINGS_MAX = 3 };

@@ -20,8 +20,9 @@ struct trial {
 	enum arrivals_kind arrivals; /* ARRIVALS_NONE: a closed loop */
 	double rate_per_s;
 	struct record record;
-	unsigned sent[TRIAL_FILES];        /* number of results of each file */
-	uint64_t response_ns[TRIAL_FILES]; /* of the last result of each file */
+	unsigned sent[TRIAL_FILES]; /* number of results of each file */
+	/* Response time of the last result of each file. */
+	uint64_t response_ns[TRIAL_FILES];
 	uint64_t stop_after;      /* results until `done` says stop; 0: never */
 	uint64_t interrupt_after; /* results until `stop` is set; 0: never */
 	volatile sig_atomic_t stop;

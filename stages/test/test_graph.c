@@ -222,8 +222,8 @@ static void test_failed_save_leaves_the_older_file(void)
 }
 
 /*
- * Neither a save nor graph_can_be_saved() is possible, and neither leaves a
- * file.
+ * Check that graph_save() and graph_can_be_saved() both fail, and that neither
+ * leaves a file.
  */
 static void check_cannot_be_saved(const char *at, int why)
 {
