@@ -150,7 +150,7 @@ static uint32_t lane_count(const struct group *g, const struct stage *s)
 	case POLICY_WORKERS_ROAM:
 		break;
 	}
-	/* The most of all parts; see plan_stage(). */
+	/* The largest number of cores of any part; see plan_stage(). */
 	return (cores_count(g->cores) + g->part_count - 1) / g->part_count;
 }
 

@@ -357,7 +357,7 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	return end_ns;
 }
 
-/* Orders around `pending` and `is_stopping`: all sequentially consistent. */
+/* All operations on `pending` and `is_stopping` are sequentially consistent. */
 static bool group_enter(struct group *g, bool from_inside)
 {
 	if (!from_inside && atomic_load(&g->is_stopping))

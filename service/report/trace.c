@@ -121,8 +121,8 @@ static bool keep_span(struct tracks *t, uint32_t track, const struct span *span)
 }
 
 /*
- * Given how many events wait for the end of their visit before `span`, how many
- * wait after it.
+ * The number of events that wait for the end of their visit, after `span`;
+ * `open` is the number before it.
  */
 static uint64_t count_open(uint64_t open, const struct span *span)
 {

@@ -4,7 +4,7 @@
  * the answer is the same as for the whole file: the same refusal, header,
  * estimate and result.  This also holds for files that are cut or damaged.
  *
- * usage: test_analysis [FOLDER...]   the files of these too
+ * usage: test_analysis [FOLDER...] also tests the files in these folders
  */
 #include "service/test/jobs.h"
 

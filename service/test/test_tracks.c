@@ -4,7 +4,8 @@
  * unless the ring would overwrite them; overwritten spans are counted once; and
  * the first event of a request is known, wherever a trace begins.
  *
- * The pipeline has one lane with one worker, whose ring belongs to the test.
+ * The pipeline has one group with one worker; the test itself writes the
+ * worker's ring.
  */
 /* For its static functions. */
 #include "service/report/trace.c"

@@ -199,9 +199,10 @@ static const char *steps_of(const char *threshold)
 }
 
 /*
- * The wave is at `a` when more than two events wait at `b`, so `b` interrupts.
- * Its events leave more than one at `c`, which is served after the next event
- * of `a`, not within the interruption; and so on.
+ * The worker visits `a` when more than two events wait at `b`, so `b`
+ * interrupts.  Handling the events of `b` makes more than one event wait at
+ * `c`.  `c` does not interrupt the interruption: its events are handled after
+ * the next event of `a`; and so on.
  */
 static void test_threshold_interrupts_but_no_interruption(void)
 {

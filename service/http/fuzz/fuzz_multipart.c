@@ -34,7 +34,7 @@ struct form {
 };
 
 static struct form *form; /* the form that the daemon reads now */
-static size_t live_count; /* blocks */
+static size_t live_count; /* number of allocated blocks */
 
 static void *count_alloc(void *arg, size_t bytes)
 {
