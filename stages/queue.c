@@ -2,8 +2,8 @@
 /*
  * ThreadSanitizer cannot see the atomic operations of Concurrency Kit, which
  * are assembly.  So this file is built without ThreadSanitizer, and tells it
- * what a queue guarantees: what a thread did before it pushed an event happened
- * before the pop of that event.
+ * what a queue guarantees: everything that a thread did before it pushed an
+ * event happened before the pop of that event.
  */
 #include "stages/queue.h"
 
@@ -34,14 +34,14 @@ struct ranked {
 	pthread_mutex_t lock;
 	uint32_t slots;
 	uint64_t pushed_count;
-	/* Of the heap; written under the lock. */
+	/* Number of events in the heap; written under the lock. */
 	_Atomic uint32_t count;
 	_Atomic uint64_t first_rank;
 	struct heap heap;
 };
 
 struct queue {
-	struct ranked *ranked; /* or NULL, and the ring is used */
+	struct ranked *ranked; /* NULL: the ring is used */
 	struct ck_ring ring;
 	struct ck_ring_buffer slots[];
 };
@@ -67,7 +67,7 @@ uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 	case DISCIPLINE_LCFS:
 		return ~number;
 	case DISCIPLINE_SRPT:
-		assert(d->ageing >= 0); /* and a number */
+		assert(d->ageing >= 0); /* not a NaN */
 		return srpt_rank(d, ev);
 	case DISCIPLINE_EDF:
 		return ev->deadline_ns > 0 ? ev->deadline_ns : RANK_NONE;
@@ -91,7 +91,10 @@ static struct ranked *ranked_new(uint32_t slots, uint32_t returns,
 	r->discipline = *discipline;
 	r->slots = slots;
 	r->first_rank = RANK_NONE;
-	/* It spins a little first: the lock is held for less than a sleep. */
+	/*
+	 * This kind of lock spins a little before it sleeps: it is held only
+	 * for a short time.
+	 */
 	(void)pthread_mutexattr_init(&attr);
 	(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
 	(void)pthread_mutex_init(&r->lock, &attr);
@@ -113,7 +116,7 @@ static uint32_t ranked_count(const struct ranked *r)
 	return atomic_load_explicit(&r->count, memory_order_relaxed);
 }
 
-/* For readers without the lock. */
+/* Publish the count and the first rank for readers without the lock. */
 static void ranked_show(struct ranked *r)
 {
 	atomic_store_explicit(&r->count, r->heap.count, memory_order_relaxed);
@@ -222,8 +225,8 @@ bool queue_push(struct queue *q, struct event *ev)
 		return false;
 	*slot = ev;
 	/*
-	 * The commit would spin for its turn.  If the sender whose turn it is
-	 * has lost its core, let it have this one.
+	 * The commit would spin until it is this sender's turn.  If the sender
+	 * whose turn it is has lost its core, let it have this core.
 	 */
 	while (ck_pr_load_uint(&q->ring.p_tail) != ticket)
 		if (++spins < SPINS_MAX)

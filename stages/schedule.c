@@ -3,9 +3,9 @@
  * There is one list for each flag that is a choice among words: REGIMES,
  * DISCIPLINES, BALANCES, DISTRIBUTES.  A line has the constant of a value, its
  * word, the form of the number after the word, the limit and the factor of that
- * number, the text of --help, and the explanation.  The macros below make the
- * `values` and `help` of schedule_flags and a table of struct choice from it;
- * these words are nowhere else.
+ * number, the text of --help, and the explanation.  From these lists the macros
+ * below make the `values` and `help` of schedule_flags, and a table of struct
+ * choice; the words stand nowhere else.
  */
 #include "stages/schedule.h"
 
@@ -23,7 +23,7 @@
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
 #define NO_NUMBER (-1.0)
-#define AGEING_INITIAL 15 /* by measurement: docs/scheduling.md */
+#define AGEING_INITIAL 15 /* found by measurement: docs/scheduling.md */
 enum { THREADS_MAX = 1024, PARTS_MAX = 1024, SCHEDULE_CAUSE_BYTES = 48 };
 
 /* The number after a word. */
@@ -38,7 +38,7 @@ struct choice {
 	const char *word;
 	enum number_form form;
 	double most;     /* of the number */
-	uint64_t factor; /* the number, times this, is what is kept */
+	uint64_t factor; /* the number is multiplied by this */
 	const char *meaning;
 };
 
@@ -140,7 +140,7 @@ static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
 static const struct choice balances[] = { BALANCES(CHOICE) };
 static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
 
-/* Places in schedule_flags. */
+/* Indices of schedule_flags. */
 enum {
 	POLICY_FLAG,
 	REGIME_FLAG,
@@ -429,7 +429,7 @@ bool schedule_refuse(const char *name, const char *text, struct error *why)
 	return false;
 }
 
-/* What is true of a schedule: bit i, flag i was given; and more. */
+/* Facts about a schedule.  Bit i: flag i was given; further bits are below. */
 enum {
 	CALLS = 1 << FLAG_COUNT,
 	STAYS = CALLS << 1,
@@ -472,7 +472,7 @@ static uint32_t find_facts(const struct schedule *s)
 
 #define GIVEN(flag) (1u << flag##_FLAG)
 
-/* Choices that make no sense together, and why. */
+/* Choices that contradict each other, and why. */
 static const struct {
 	uint32_t facts; /* all of them are true */
 	const char *what, *why;
@@ -509,7 +509,7 @@ static const struct {
 	  "no event comes before one that has begun" },
 };
 
-/* What a line of `senseless` is about: "--policy color". */
+/* The flags that a line of `senseless` is about, such as "--policy color". */
 static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint32_t facts,
 		       const struct schedule *s)
 {
@@ -564,7 +564,7 @@ struct word_list {
 	uint32_t count;
 };
 
-/* Returns the value, still empty, for word_print(). */
+/* Adds a word.  Returns its value, still empty, for word_print(). */
 static char *word_add(struct word_list *l, uint32_t flag, const char *meaning)
 {
 	struct schedule_word *w = &l->words[l->count++];

@@ -18,7 +18,7 @@ enum { ITEMS = 60, AGEING = 15, LARGE = 1 };
 
 #define LARGE_NS UINT64_C(1000000)
 #define EXPECTED_NS (10 * LARGE_NS)
-#define GAP_NS UINT64_C(500000) /* at least, between two */
+#define GAP_NS UINT64_C(500000) /* at least this time between two events */
 
 static struct item items[ITEMS];
 static uint32_t order[ITEMS], order_count;
@@ -85,7 +85,10 @@ static void test_large_one_waits(const char *policy, const char *regime,
 		assert(items[order[i]].event.born_ns <= turn_ns);
 	for (uint32_t i = before + 1; i < ITEMS; i++, after++)
 		assert(items[order[i]].event.born_ns >= turn_ns);
-	/* Some came in its time, and some too late: it is a bound. */
+	/*
+	 * Some events overtook it, and some came too late to overtake it: the
+	 * bound has an effect.
+	 */
 	assert(before > 1 && after > 0);
 	line_release(&l);
 }
