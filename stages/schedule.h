@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schedules: every choice of how stages get the CPU, by the flags of the
- * command line.  One reading of these flags for the server, the simulator and
- * the benchmark; visit.h carries the choices out.
+ * Schedules: all choices of how stages get the CPU, as flags of the command
+ * line.  The server, the simulator and the benchmark read these flags by this
+ * module; visit.h carries the choices out.
  *
  * schedule.c has one table for each flag.  Parsing, --help, printing and the
  * explanations for people (/stats, the live page) all read that table.
  *
- * Threads    Any, on different schedules; a complete schedule is only read.
+ * Threads    Any number, on different schedules.  A complete schedule is never
+ *            changed, so any number may read it.
  */
 #ifndef STAGES_SCHEDULE_H
 #define STAGES_SCHEDULE_H
@@ -36,15 +37,15 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  */
 enum regime_kind {
 	REGIME_EXHAUSTIVE, /* until the queue is empty */
-	REGIME_GATED,      /* D-gated: those that wait at the beginning */
-	REGIME_N_GATED,    /* T-gated: the same, at most `limit` */
+	REGIME_GATED,      /* D-gated: events that wait at the beginning */
+	REGIME_N_GATED,    /* T-gated: as GATED, but at most `limit` events */
 	REGIME_TIME_GATED, /* until empty or `limit` ns have passed */
 	REGIME_CUTOFF,     /* gated; each event for at most `limit` ns */
 };
 
 struct regime {
 	enum regime_kind kind;
-	uint64_t limit; /* events or ns, see above; else unused */
+	uint64_t limit; /* events or ns, see above; unused by other kinds */
 };
 
 /*
@@ -99,7 +100,9 @@ struct discipline {
 	bool follows_load; /* patience has a limit */
 };
 
-/* Has it ranks?  Else the order of arrival is all that counts. */
+/*
+ * Does the discipline rank events?  If not, only the order of arrival counts.
+ */
 static inline bool discipline_has_ranks(const struct discipline *d)
 {
 	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT ||
@@ -113,8 +116,10 @@ static inline bool discipline_has_ranks(const struct discipline *d)
  * interrupts another one is not interrupted itself.
  */
 struct threshold {
-	uint32_t queued_count; /* more events wait; 0: no such threshold */
-	uint64_t unvisited_ns; /* no visit for longer; 0: no such threshold */
+	/* Interrupt if more events wait; 0: no such threshold. */
+	uint32_t queued_count;
+	/* Interrupt if there was no visit for longer; 0: none. */
+	uint64_t unvisited_ns;
 };
 
 enum balance {
@@ -138,8 +143,10 @@ struct schedule {
 	 */
 	uint64_t slice_ns;
 	enum balance balance;
-	uint32_t part_count; /* replicas or partitions; 0: as many as can be */
-	enum distribute distribute; /* to replicas */
+	/* Replicas or partitions; 0: as many as possible. */
+	uint32_t part_count;
+	/* How requests are distributed to replicas. */
+	enum distribute distribute;
 	bool steal;
 	bool pool_is_auto;
 	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
@@ -161,7 +168,7 @@ extern const struct flag schedule_flags[];
 /* All policies, in the order of policies/list.h; ends with NULL. */
 extern const struct policy *const policy_list[];
 
-/* NULL: there is no policy of that name. */
+/* NULL: no policy has that name. */
 const struct policy *policy_find(const char *name);
 
 /* A schedule of all defaults; every pool has one thread. */
@@ -171,7 +178,8 @@ void schedule_init(struct schedule *s);
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
  * that takes none; `stages` are the names that --pool and --threshold may use.
  * If a flag is set again, the last value counts; with --pool and --threshold,
- * the last value for each stage.  False: it is none of `values`.
+ * the last value for each stage.  False: `text` is not one of the flag's
+ * values.
  */
 MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
 			     const char *text, const char *const *stages,
@@ -201,20 +209,23 @@ enum { SCHEDULE_WORDS_MAX = 9, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
 /* One choice of a schedule, explained. */
 struct schedule_word {
 	const char *flag;                 /* its name, such as "policy" */
-	char value[SCHEDULE_VALUE_BYTES]; /* as given; "": it is a switch */
+	char value[SCHEDULE_VALUE_BYTES]; /* its value; "": a switch */
 	const char *meaning;              /* whole sentences; never freed */
 };
 
 /*
- * All choices of a complete schedule, defaults included; returns how many.  A
- * choice without effect, such as a regime where no worker visits stages, is
- * left out.
+ * All choices of a complete schedule, including defaults.  Returns their
+ * number.  A choice without effect is left out, such as a regime if no worker
+ * visits stages.
  */
 uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 			uint32_t stage_count,
 			struct schedule_word out[SCHEDULE_WORDS_MAX]);
 
-/* The same as flags that give this schedule again, without a newline. */
+/*
+ * Print a schedule as flags that give the same schedule again, without a
+ * newline.
+ */
 void schedule_print(const struct schedule *s, const char *const *stages,
 		    uint32_t stage_count, FILE *to);
 

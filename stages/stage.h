@@ -9,15 +9,15 @@
  * (schedule.h).
  *
  * A group has parts, each with its own cores: one part if the graph is shared,
- * else replicas or partitions.  An event that is sent from outside goes to one
- * replica and stays in it; in a partitioned graph it goes to the part of its
- * stage.
+ * otherwise replicas or partitions.  An event that is sent from outside goes to
+ * one replica and stays in it; in a partitioned graph it goes to the part of
+ * its stage.
  *
  * Ownership  An event has one owner at a time: the sender, then the queue,
  *            then the running handler.  stages/ never allocates or frees one.
  * Threads    stage_send(), group_partition() and the functions that only read
  *            may be called from any thread, once group_start() has returned.
- *            The others are called by one thread, not by a handler, in the
+ *            One thread, which is not in a handler, calls the others in the
  *            order of this file.  A group starts only once.
  * Limits     STAGES_MAX stages.  Queues never grow; a full queue refuses.
  *            Only group_stop() waits.
@@ -39,35 +39,42 @@ struct stage;
 
 /* Embed one in each request, zeroed. */
 struct event {
-	/* The sender's, optional. */
-	uint64_t left_ns; /* predicted work left, the next stage's included */
+	/* Optional members, set by the sender. */
+	/* Predicted work left, including that of the next stage. */
+	uint64_t left_ns;
 	/*
 	 * Predicted response time if all were first come, first served: work
 	 * under way for each core, and its own.  0: not known.
 	 */
 	uint64_t expected_ns;
-	uint64_t deadline_ns; /* for edf: when to be done; 0: none */
-	uint64_t number;      /* appears in traces, see tally.h */
-	uint32_t key; /* at a partitioned stage: equal keys, same worker */
+	/* For edf: the time by which it should be done; 0: none. */
+	uint64_t deadline_ns;
+	uint64_t number; /* appears in traces, see tally.h */
+	/* At a partitioned stage: equal keys go to the same worker. */
+	uint32_t key;
 
 	/*
 	 * The rest belongs to stages/.  Handlers may read the times, and may
 	 * copy `born_ns` and `patience_ns` into an event that continues the
 	 * work of another.
 	 */
-	struct event *next;   /* in a list */
+	struct event *next;   /* the next event in a list */
 	struct stage *stage;  /* whose queue owns it; NULL: not queued */
-	uint64_t born_ns;     /* sent from outside the group */
+	uint64_t born_ns;     /* when it was sent from outside the group */
 	uint64_t patience_ns; /* see discipline srpt, schedule.h */
-	uint64_t sent_ns;     /* or paused, if that was later */
-	uint64_t waited_ns;   /* in all queues up to now, also while paused */
-	uint64_t stage_waited_ns; /* of that, at the current stage */
-	uint64_t stage_ran_ns;    /* in its handler, up to the last pause */
-	uint64_t place;           /* its number in its queue */
-	struct fibre *fibre;      /* where it goes on; NULL: it is not paused */
+	uint64_t sent_ns;     /* when it was last sent or paused */
+	/* Time in all queues up to now, also while paused. */
+	uint64_t waited_ns;
+	/* The part of waited_ns at the current stage. */
+	uint64_t stage_waited_ns;
+	/* Time in its handler, up to the last pause. */
+	uint64_t stage_ran_ns;
+	uint64_t place; /* its number in its queue */
+	/* The fibre on which it continues; NULL: it is not paused. */
+	struct fibre *fibre;
 };
 
-/* Of the work predicted, `ns` is done. */
+/* `ns` of the predicted work is done. */
 static inline void event_has_run(struct event *ev, uint64_t ns)
 {
 	ev->left_ns -= ns < ev->left_ns ? ns : ev->left_ns;
@@ -75,22 +82,23 @@ static inline void event_has_run(struct event *ev, uint64_t ns)
 
 /*
  * Handle one event.  A handler does not sleep or wait for other events.  It
- * owns `ev` and must send it on (stage_send) or finish it.  One that works for
- * long calls stage_pause_point() again and again.
+ * owns `ev` and must send it on (stage_send) or finish it.  A handler that
+ * works for long calls stage_pause_point() again and again.
  */
 typedef void stage_fn(struct event *ev, void *arg);
 
 /* How many workers may be in a stage at once (Larus and Parkes, 3.4). */
 enum stage_type {
 	STAGE_SHARED,      /* all workers */
-	STAGE_EXCLUSIVE,   /* one; others go on, none waits for it */
-	STAGE_PARTITIONED, /* all, but events of one key: always the same */
+	STAGE_EXCLUSIVE,   /* one; other workers go on without waiting */
+	STAGE_PARTITIONED, /* all; but events with one key go to one worker */
 };
 
 struct group_config {
 	const struct schedule *schedule; /* complete; copied */
 	const struct cores *cores;       /* must outlive the group */
-	bool counts_hardware;            /* if the system allows: tally.h */
+	/* Count hardware events, if allowed: tally.h. */
+	bool counts_hardware;
 };
 
 struct stage_config {
@@ -114,19 +122,22 @@ struct stage *group_add(struct group *g, const struct stage_config *config);
  */
 MUST_CHECK bool group_start(struct group *g);
 
-/* Worker threads, all parts together, parked ones of pools included. */
+/*
+ * The number of worker threads of all parts together, including parked threads
+ * of pools.
+ */
 uint32_t group_worker_count(const struct group *g);
 
-/* The most workers a complete schedule makes, if no stage has keys. */
+/* The most workers that a complete schedule can have, if no stage has keys. */
 uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 			   uint32_t core_count);
 
 /*
- * Queue `ev` for `s`.  True: it is no longer the caller's; do not touch it.
- * False: the caller still owns it; the queue (in the part that the event would
- * go to) is full, or the group is stopping and the sender is not one of its
- * handlers.  A handler is never refused if no more events are under way than a
- * queue has slots.
+ * Queue `ev` for `s`.  True: the caller no longer owns it and must not touch
+ * it.  False: the caller still owns it; the queue (in the part that the event
+ * would go to) is full, or the group is stopping and the sender is not one of
+ * its handlers.  A handler is never refused if no more events are under way
+ * than a queue has slots.
  *
  * With a policy that has no workers, the handlers of `ev` and of all events
  * that they send run before this returns, one after the other, not nested.

@@ -87,7 +87,10 @@ void visit_begin_event(struct visit_group *g, struct event *ev,
 			(uint64_t)(patience * (double)ev->expected_ns);
 }
 
-/* On the visitor's own stack; the stacks are for stations of its part. */
+/*
+ * Events on the visitor's own stack.  Stacks exist only for stations of its
+ * part.
+ */
 static uint32_t stacked_count(const struct visitor *v,
 			      const struct visit_station *s)
 {
@@ -132,7 +135,10 @@ uint32_t visitor_keep_on_stack(struct visitor *v,
 			       const struct visit_station *to, struct event *ev,
 			       uint32_t slots)
 {
-	/* A worker that stays at a stage does not visit where it sends. */
+	/*
+	 * A worker that stays at one stage does not visit the stages to which
+	 * it sends.
+	 */
 	if (v->group->schedule->policy->workers != POLICY_WORKERS_ROAM ||
 	    to->part != v->part || to->stage == STAGE_NONE)
 		return 0;
@@ -175,9 +181,9 @@ static uint32_t ask_policy(struct visitor *v)
 }
 
 /*
- * The station to steal from: the longest queue of another replica; of equal
- * ones that of the first stage, then of the first replica.  NULL: none has
- * events, or there is no stealing.
+ * The station to steal from: the one with the longest queue in another replica.
+ * If several are equally long, the first stage counts, then the first replica.
+ * NULL: no other replica has events, or there is no stealing.
  */
 static struct visit_station *find_victim(const struct visitor *v)
 {
@@ -251,15 +257,15 @@ RARE static enum visit_step pick(struct visitor *v)
 	if (at != POLICY_IDLE)
 		return switch_to(v, v->stations[at], false, false);
 	/*
-	 * A thief is a worker that finds nothing to do in its own replica;
-	 * Larus and Parkes's had fewer than four events.
+	 * Here a worker steals if it finds nothing to do in its own replica; in
+	 * the paper by Larus and Parkes, if it has fewer than four events.
 	 */
 	struct visit_station *victim = find_victim(v);
 
 	return victim != NULL ? switch_to(v, victim, true, false) : VISIT_REST;
 }
 
-/* How long a visit lasts that finds `waiting` events. */
+/* Set how long a visit lasts that finds `waiting` events. */
 static void set_regime(struct visit *visit, const struct regime *r,
 		       uint32_t waiting, uint64_t now_ns)
 {
@@ -276,9 +282,10 @@ static void set_regime(struct visit *visit, const struct regime *r,
 }
 
 /*
- * A thief handles a share of another replica's queue: one in as many as there
- * are replicas.  What the handlers send goes on in the thief's replica.  The
- * share stays in its queue until it is handled; Larus and Parkes move it.
+ * A thief handles a share of another replica's queue: with n replicas, one nth.
+ * Events that the handlers send go on in the thief's replica.  The share stays
+ * in its queue until it is handled; Larus and Parkes move it to the thief's
+ * queue.
  */
 static uint32_t stolen_share(const struct visitor *v,
 			     const struct visit_station *s)
@@ -337,7 +344,7 @@ uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count)
 	return schedule_has_pauses(s) ? core_count * PAUSED_PER_CORE : 0;
 }
 
-/* Would it take another event before the one that it has handled so far? */
+/* Would the visitor now prefer another event to the one that it is handling? */
 static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 			    uint64_t now_ns)
 {
@@ -386,8 +393,8 @@ static bool needs_queue(const struct visitor *v)
 }
 
 /*
- * NULL: no event is left, or all that waited at the beginning of the visit are
- * handled.
+ * Take an event that no cutoff has skipped.  NULL: no event is left, or all
+ * that waited at the beginning of the visit were handled.
  */
 static struct event *take_fresh(struct visitor *v)
 {

@@ -10,18 +10,18 @@
  *
  * A visitor is the part of a worker that follows these rules.  Threads
  * (worker.c) and workers of the simulator (sim/worker.c) both call
- * visitor_step(), so they follow the same rules.  visitor_step() does what
- * takes no time and returns the next step that takes time (in brackets above).
- * The worker carries out that step and calls again: a thread calls the handler;
- * a simulated worker lets virtual time pass.
+ * visitor_step(), so they follow the same rules.  visitor_step() does
+ * everything that takes no time, and returns the next step that takes time (in
+ * brackets above).  The worker carries out that step and calls again: a thread
+ * calls the handler; a simulated worker lets virtual time pass.
  *
  * The rules reach queues only through struct visit_access, and time only
  * through `now_ns`.
  *
- * Ownership  The owner of a group, its stations and its workers allocates the
- *            structs of this file as members of its own and frees them.
- * Threads    A visitor: its worker alone.  Group, parts and stations: any
- *            worker, at once; `access` must allow it.
+ * Ownership  Threads and simulator embed the structs of this file in their own
+ *            structs for groups, stations and workers.
+ * Threads    Only its worker uses a visitor.  All workers use the group, its
+ *            parts and stations at the same time; `access` must allow that.
  */
 #ifndef STAGES_VISIT_H
 #define STAGES_VISIT_H
@@ -38,7 +38,7 @@ struct visit_station {
 	uint32_t stage; /* its index; STAGE_NONE: the central queue */
 	uint32_t part;
 	bool is_exclusive;              /* one worker at a time */
-	_Atomic uint64_t last_visit_ns; /* kept if there are thresholds */
+	_Atomic uint64_t last_visit_ns; /* only used if there are thresholds */
 };
 
 /* A replica or partition, as seen by the others. */
@@ -46,7 +46,8 @@ struct visit_part {
 	/* Stations that thieves may visit, in pipeline order. */
 	struct visit_station *open_stations[STAGES_MAX];
 	uint32_t open_count;
-	_Atomic uint64_t under_way_count; /* of events; for least-loaded */
+	/* Number of events under way; for least-loaded. */
+	_Atomic uint64_t under_way_count;
 };
 
 struct visit_group {
@@ -68,9 +69,10 @@ struct event_stack {
 struct visit {
 	struct visit_station *station;
 	uint64_t start_ns;
-	uint32_t stage; /* of its last event; STAGE_NONE: had none */
+	/* Stage of its last event; STAGE_NONE: there was none. */
+	uint32_t stage;
 	uint32_t handled_count;
-	uint32_t events_max; /* at most this number is handled */
+	uint32_t events_max; /* at most so many events are handled */
 	uint64_t end_ns;     /* no event is begun from this time on */
 	uint64_t cutoff_ns;  /* an event that has run for so long is paused */
 	/* With a cutoff: the events that waited at the beginning. */
@@ -92,17 +94,18 @@ struct visitor {
 	const struct visit_access *access;
 	struct visit_group *group;
 	uint32_t part;
-	uint32_t station_count; /* those it visits, in pipeline order */
+	/* The stations that it visits, in pipeline order. */
+	uint32_t station_count;
 	struct visit_station *stations[STAGES_MAX];
 	void *policy_state;
 
-	/* Below: visit.c's. */
+	/* The members below belong to visit.c. */
 	enum visitor_state state;
 	struct visit visit;       /* the current or, after VISIT_OVER, last */
-	struct visit interrupted; /* by `visit` */
+	struct visit interrupted; /* the visit that `visit` has interrupted */
 	struct event *event;      /* to be handled */
-	uint32_t visited;         /* the last stage */
-	uint64_t visited_ns;      /* the end of that */
+	uint32_t visited;         /* the last stage that it visited */
+	uint64_t visited_ns;      /* the end of that visit */
 	struct event_stack stacks[STAGES_MAX]; /* by stage */
 	struct stage_view views[STAGES_MAX];   /* by station */
 	struct measure measures[STAGES_MAX];   /* by station */
@@ -110,12 +113,12 @@ struct visitor {
 	uint64_t measured_ns;
 };
 
-/* How the rules reach what a visitor visits. */
+/* The functions by which the rules reach queues and counts. */
 struct visit_access {
 	/* Events in the queue; and, with a cutoff, those that it paused. */
 	uint32_t (*queued_count)(const struct visit_station *s);
 	uint32_t (*passed_count)(const struct visit_station *s);
-	/* NULL: there is none. */
+	/* Take the first event.  NULL: there is none. */
 	struct event *(*pop)(struct visit_station *s);
 	struct event *(*pop_passed)(struct visit_station *s);
 	/* The rank of the first queued event; RANK_NONE: none, or no ranks. */
@@ -127,17 +130,17 @@ struct visit_access {
 	bool (*is_open)(const struct visit_station *s);
 	bool (*enter)(struct visit_station *s);
 	void (*leave)(struct visit_station *s);
-	/* Its stage; asked of events of the central queue. */
+	/* The stage of an event; called for events of the central queue. */
 	uint32_t (*stage_of)(const struct event *ev);
 	/*
-	 * False: certainly no queue of the part has `count` events.  NULL: that
-	 * is not known of any part.
+	 * False: certainly no queue of the part has `count` events.  The
+	 * function is NULL if this is not known for any part.
 	 */
 	bool (*may_hold)(const struct visitor *v, uint32_t part,
 			 uint32_t count);
 	/*
-	 * The worker's time is for stage `to` from now on, and was for `from`
-	 * until `gap_ns` ago; STAGE_NONE: for none.
+	 * From now on the worker's time counts for stage `to`; until `gap_ns`
+	 * ago it counted for `from`.  STAGE_NONE: for no stage.
 	 */
 	void (*turn)(struct visitor *v, uint32_t from, uint32_t to,
 		     uint64_t gap_ns);
@@ -149,7 +152,8 @@ struct visit_access {
 };
 
 enum visit_step {
-	VISIT_SWITCH, /* turn to visit.station; `now_ns` is then its start */
+	/* Turn to visit.station; the visit starts at the next `now_ns`. */
+	VISIT_SWITCH,
 	VISIT_POP,    /* wait for the queue of visit.station */
 	VISIT_HANDLE, /* handle `event` */
 	VISIT_OVER,   /* nothing: `visit` has ended, and may be counted */
@@ -165,7 +169,10 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns);
 /* True: visitor_step() would not say VISIT_REST. */
 bool visitor_has_work(const struct visitor *v);
 
-/* It rests now: its next visit is no switch from the last one. */
+/*
+ * The visitor rests now, so its next visit does not count as a switch from the
+ * last one.
+ */
 void visitor_rest(struct visitor *v);
 
 /* Why an event is paused, and where it waits after that. */
@@ -186,13 +193,18 @@ enum visit_pause {
 enum visit_pause visitor_should_pause(const struct visitor *v,
 				      uint64_t start_ns, uint64_t now_ns);
 
-/* False: it should not, whatever the time is.  Needs no clock. */
+/*
+ * False: the event should not be paused, whatever the time is.  Needs no clock.
+ */
 bool visitor_may_pause(const struct visitor *v, uint64_t start_ns);
 
-/* The events of a group that may be paused at once; 0: none ever is. */
+/*
+ * How many events of a group may be paused at the same time; 0: events are
+ * never paused.
+ */
 uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count);
 
-/* Events at its station `at` that it may take now. */
+/* How many events at its station `at` the visitor may take now. */
 uint32_t visitor_open_count(const struct visitor *v, uint32_t at);
 
 /* See visitor_keep(). */
@@ -201,10 +213,10 @@ uint32_t visitor_keep_on_stack(struct visitor *v,
 			       uint32_t slots);
 
 /*
- * Discipline `stack`: keep an event that the visitor sends to a stage of its
- * own part, whose events any worker may handle.  Returns the events on that
- * stack; 0: it belongs into the queue, as another discipline is in force or
- * `slots` are taken.
+ * With discipline `stack`: keep an event that the visitor sends to a stage of
+ * its own part, if any worker may handle events of that stage.  Returns the
+ * number of events on that stack.  0: the event must go to the queue, because
+ * the discipline is another one or `slots` are in use.
  */
 static inline uint32_t visitor_keep(struct visitor *v,
 				    const struct visit_station *to,

@@ -3,9 +3,9 @@
  * Workers: how an event is sent and handled, and the threads that visit
  * stations and sleep when there is nothing to do.
  *
- * visit.c decides what a worker does next; this file does it.  A sender takes
- * part: it counts the event as pending, queues it, and wakes a worker.  Without
- * workers (thread per connection) the sender runs the handlers itself.
+ * visit.c decides what a worker does next; this file does it.  A sender counts
+ * the event as pending, queues it, and wakes a worker.  Without workers (thread
+ * per connection) the sender runs the handlers itself.
  *
  * Sleeping.  A worker that finds nothing sleeps at once.  Workers of the papers
  * look again first, after exponentially longer times; here a send wakes a
@@ -16,8 +16,9 @@
  * and may go to sleep while events wait there.  So it leaves a note: it sets
  * `is_missed` first and looks at `is_taken` again second.  The worker that
  * leaves the stage clears `is_taken` first and looks at `is_missed` second, and
- * wakes a worker if it is set.  All four are sequentially consistent, so one of
- * the two workers sees what the other did.  visit.pml is a model of this.
+ * wakes a worker if it is set.  All four operations are sequentially
+ * consistent, so at least one of the two workers sees what the other did.
+ * visit.pml is a model of this.
  *
  * Pools of changing size work as SEDA's thread pool controller, but without a
  * thread of their own.  A sender that finds a long queue adds a thread; a
@@ -25,8 +26,8 @@
  * from the start; those not in use are parked and cost nothing.  After Welsh,
  * Culler and Brewer, SOSP 2001, section 3.4, as in Gordon, UCAM-CL-TR-781,
  * section 2.4.1: the pools of the stages do not know each other, so their sizes
- * may oscillate.  There a queue of 100 events adds a thread; here fewer do, as
- * an event takes milliseconds.
+ * may oscillate.  In SEDA a queue of 100 events adds a thread; here a shorter
+ * queue does, because an event takes milliseconds.
  */
 #include "stages/group.h"
 
@@ -37,8 +38,10 @@
 #include <assert.h>
 
 enum {
-	POOL_LENGTH = 4,                  /* of a queue that asks for more */
-	POOL_GROW_INTERVAL_NS = 20000000, /* at most one thread in that time */
+	/* A pool grows if its queue is this long. */
+	POOL_LENGTH = 4,
+	/* A pool grows by at most one thread in this time. */
+	POOL_GROW_INTERVAL_NS = 20000000,
 };
 
 /* --- Stations: their queues, entering, waking. --- */
@@ -145,7 +148,10 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 	if (queued <= POOL_LENGTH || active == p->thread_count ||
 	    now_ns < grown_ns + POOL_GROW_INTERVAL_NS)
 		return;
-	/* One of several senders adds a thread; none, if one just left. */
+	/*
+	 * Only one of several senders adds a thread; none does if a thread has
+	 * just left.
+	 */
 	if (atomic_compare_exchange_strong(&p->grown_ns, &grown_ns, now_ns) &&
 	    atomic_compare_exchange_strong(&p->active_count, &active,
 					   active + 1))
@@ -154,16 +160,17 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 
 /* --- Handling and sending an event. --- */
 
-/* What the calling thread handles now; asked by stage_send(). */
+/* What the calling thread is handling now; stage_send() reads it. */
 struct handling {
 	struct group *group;       /* NULL: nothing */
 	struct worker *worker;     /* NULL: a caller */
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
-	struct fibre *fibre;        /* its stack; NULL: it cannot be paused */
-	enum visit_pause pause;     /* why it has been paused */
-	uint64_t start_ns;          /* of its turn */
-	struct event *first, **end; /* sent while a caller runs handlers */
+	struct fibre *fibre;    /* its stack; NULL: it cannot be paused */
+	enum visit_pause pause; /* why it has been paused */
+	uint64_t start_ns;      /* start of the event's turn */
+	/* Events sent while a caller runs handlers. */
+	struct event *first, **end;
 };
 
 static _Thread_local struct handling handling;
@@ -184,7 +191,10 @@ static struct tally *tally_of(const struct stage *s)
 		       &s->group->tallies_outside[s->index];
 }
 
-/* Signed: a start may be counted before its arrival.  See stage_read_part(). */
+/*
+ * The number is signed, because a start may be counted before its arrival.  See
+ * stage_read_part().
+ */
 static void count_queued(const struct stage *s, uint32_t part, int64_t n)
 {
 	struct group *g = s->group;
@@ -204,7 +214,10 @@ struct call {
 	struct event *event;
 };
 
-/* On a fibre: nothing of the worker is known after the handler has begun. */
+/*
+ * Runs on a fibre.  Once the handler has begun, another worker may run it, so
+ * nothing of the worker may be used.
+ */
 static void call_handler(void *arg)
 {
 	struct call call = *(struct call *)arg;
@@ -225,7 +238,10 @@ static bool run_handler(const struct stage *s, struct event *ev)
 		call_handler(&call);
 		return true;
 	}
-	/* The handler may send the event on, and then it is another's. */
+	/*
+	 * After this the handler may send the event on; then it belongs to
+	 * somebody else.
+	 */
 	ev->fibre = NULL;
 	handling.fibre = f != NULL ? f : w->fibre;
 	is_over = f != NULL ? fibre_resume(f) :
@@ -243,7 +259,7 @@ static bool run_handler(const struct stage *s, struct event *ev)
 	return is_over;
 }
 
-/* Is there a stack for what comes next, if the current event is paused? */
+/* If the current event is paused, is there a stack for the next one? */
 static bool has_next_fibre(struct worker *w)
 {
 	if (handling.fibre != w->fibre)
@@ -264,7 +280,7 @@ void stage_pause_point(void)
 					      clock_now_ns());
 	if (handling.pause != PAUSE_NONE && has_next_fibre(handling.worker))
 		fibre_pause(handling.fibre);
-	/* Here it may be another thread, with another `handling`. */
+	/* From here on this may be another thread, with another `handling`. */
 }
 
 /* The handler begins, or goes on where it paused. */
@@ -331,7 +347,8 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	begin_turn(s, from->visited.part, ev, ns);
 
 	uint64_t wait_ns = ev->stage_waited_ns, ran_ns = ev->stage_ran_ns;
-	bool is_over = run_handler(s, ev); /* if so, `ev` is another's */
+	/* If true, `ev` may belong to somebody else. */
+	bool is_over = run_handler(s, ev);
 	uint64_t end_ns = clock_now_ns();
 
 	handling.stage = NULL;
@@ -369,13 +386,18 @@ static bool group_enter(struct group *g, bool from_inside)
 	return false;
 }
 
-/* The station among those of a stage partitioned by key. */
+/*
+ * The station of an event, among those of a stage that is partitioned by key.
+ */
 static uint32_t lane_of(const struct stage *s, const struct event *ev)
 {
 	return s->lane_count > 1 ? ev->key % s->lane_count : 0;
 }
 
-/* With nobody else to do it, the caller waits for its turn. */
+/*
+ * No other thread could run the handler, so the caller waits until it may
+ * enter.
+ */
 static void enter_and_wait(struct station *s)
 {
 	while (!station_enter(s)) {
@@ -402,7 +424,7 @@ static void run_in_caller(struct group *g, struct event *ev)
 
 		tally_add(&tally_of(ev->stage)->visit_count, 1);
 		histogram_add(&tally_of(ev->stage)->cohorts, 1);
-		/* It waited for its own thread, not in a queue. */
+		/* The event waited for its own thread, not in a queue. */
 		ev->sent_ns = ns;
 		enter_and_wait(s);
 		ns = handle_event(s, ev, ns);
@@ -441,7 +463,7 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 	return visit_choose_part(&g->visits);
 }
 
-/* An event was queued as the `queued_count`th in its queue. */
+/* Count an event that was queued; its queue now has `queued_count` events. */
 static void count_arrived(const struct stage *s, uint32_t part,
 			  uint32_t queued_count)
 {
@@ -457,8 +479,8 @@ static void count_arrived(const struct stage *s, uint32_t part,
 
 /*
  * Per-core stacks: a worker keeps what it sends to a stage that it visits
- * itself, if any worker may handle the events of that stage.  It is awake, so
- * no other is woken.  False: the event goes to the queue.
+ * itself, if any worker may handle the events of that stage.  The worker is
+ * awake, so no other worker is woken.  False: the event goes to the queue.
  */
 static bool push_on_stack(const struct station *to, struct event *ev,
 			  bool is_inside)
@@ -487,8 +509,9 @@ static bool push(struct station *to, struct event *ev, bool is_inside)
 	if (!queue_push(to->queue, ev))
 		return false;
 	/*
-	 * From here on it may be gone.  Counted first, as whoever wakes may
-	 * take this core, and would leave before it had arrived.
+	 * From here on the event may be gone.  Its arrival is counted before a
+	 * worker is woken: the woken worker may take this core, and the event
+	 * would leave before it was counted.
 	 */
 	uint32_t queued_count = station_waiting_count(to);
 
@@ -504,7 +527,9 @@ bool stage_send(struct stage *s, struct event *ev)
 	struct group *g = s->group;
 	bool is_inside = handling.group == g;
 
-	/* The rest of the handler has no event that could be paused. */
+	/*
+	 * The rest of the handler no longer has an event that could be paused.
+	 */
 	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
 		handling.fibre = NULL;
 
@@ -701,7 +726,10 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 
 	end_ns = clock_now_ns();
 	tally_add(&w->asleep_ns, end_ns);
-	/* Pair A of tally.c: a reader of this sleep sees its end. */
+	/*
+	 * Pair A of tally.c: if a reader sees this sleep in the trace, it also
+	 * sees its end.
+	 */
 	atomic_store_explicit(&w->asleep_since_ns, 0, memory_order_relaxed);
 	trace_add(&w->trace, &(struct span){
 				     .start_ns = start_ns,
@@ -721,7 +749,7 @@ static void pool_shrink(struct pool *p, uint32_t number)
 						     number);
 }
 
-/* Until there may be work.  False: the group is drained. */
+/* Sleep until there may be work.  False: the group is drained. */
 static bool sleep_for_work(struct worker *w)
 {
 	struct pool *p = pool_of(w);
@@ -747,7 +775,7 @@ static bool is_parked(const struct worker *w)
 	       w->number >= atomic_load(&p->active_count);
 }
 
-/* Until the pool may need this thread.  False: the group is drained. */
+/* Sleep until the pool may need this thread.  False: the group is drained. */
 static bool sleep_parked(struct worker *w)
 {
 	struct pool *p = pool_of(w);
@@ -772,7 +800,7 @@ uint64_t worker_cpu_ns(struct worker *w)
 	return tally_read(&w->cpu_told_ns);
 }
 
-/* For readers in other threads. */
+/* Open the thread's CPU clock for readers in other threads. */
 static void open_cpu_clock(struct worker *w)
 {
 	clockid_t clock;
@@ -796,7 +824,10 @@ void *worker_main(void *arg)
 	struct group *g = w->group;
 
 	(void)pthread_setname_np(pthread_self(), w->name);
-	/* Refused (a container may): it runs all the same, unpinned. */
+	/*
+	 * If this is refused, as a container may do, the worker runs without
+	 * being bound to cores.
+	 */
 	(void)cores_bind(g->cores, w->core_first, w->core_count);
 	worker_set_current(w);
 	perf_init(&w->perf);

@@ -18,16 +18,17 @@
 struct sim;
 
 struct sim_request {
-	struct event event; /* what the discipline ranks */
+	struct event event; /* the event that the discipline ranks */
 	struct sim_request *next;
-	uint32_t part; /* to which it was sent */
+	uint32_t part; /* the part to which it was sent */
 	double size;
-	double error;          /* predicted work / true work */
-	uint64_t started_ns;   /* when its current turn began */
-	uint64_t left_ns;      /* true work; event.left_ns is predicted */
-	uint64_t step_left_ns; /* of the current step, while it is handled */
-	uint64_t piece_ns;     /* of that, up to the next pause point */
-	bool has_paused;       /* in the current step */
+	double error;        /* predicted work / true work */
+	uint64_t started_ns; /* when its current turn began */
+	uint64_t left_ns;    /* true work; event.left_ns is predicted */
+	/* Work left of the current step, while it is handled. */
+	uint64_t step_left_ns;
+	uint64_t piece_ns; /* of step_left_ns, up to the next pause point */
+	bool has_paused;   /* it was paused in the current step */
 	uint32_t step, step_count;
 	struct model_step steps[];
 };
@@ -36,7 +37,7 @@ struct sim_station {
 	struct visit_station visited;
 	struct sim *sim;
 	struct heap queue;
-	uint64_t number; /* of the next event */
+	uint64_t number; /* number of the next event */
 	/* Paused by a cutoff, in this order. */
 	struct sim_request *passed, **passed_end;
 	uint32_t passed_count;
@@ -57,8 +58,8 @@ struct sim_worker {
 	struct sim *sim;
 	bool stays; /* of a pool */
 	struct sim_worker *next_idle;
-	enum sim_doing doing;        /* next, when its time has come */
-	bool is_on_core;             /* until then */
+	enum sim_doing doing;        /* what it does next, at its time */
+	bool is_on_core;             /* it keeps its core until then */
 	enum visit_pause pause;      /* with DOING_RETURN: the reason */
 	struct sim_request *request; /* being handled */
 	struct sim_station *sends_to;
@@ -67,14 +68,14 @@ struct sim_worker {
 /*
  * Cores that are shared evenly among any number of threads, as a kernel would
  * with a very short quantum (processor sharing).  With n threads on c cores
- * each gets min(1, c / n) of a core.  All progress at the same speed, so it is
- * enough to know how much work a thread that was always there would have got,
- * and at which such value each thread is done.
+ * each gets min(1, c / n) of a core.  All threads progress at the same speed.
+ * So it is enough to know how much work a thread would have got that was there
+ * from the beginning, and for each thread at which value of this it is done.
  */
 struct sim_processor {
 	struct heap threads;
 	uint32_t core_count;
-	double got_ns;  /* the work of such a thread until ... */
+	double got_ns;  /* how much such a thread would have got until ... */
 	uint64_t at_ns; /* ... this point in time */
 };
 
@@ -83,10 +84,10 @@ struct sim_part {
 	struct sim_station *stations; /* in pipeline order */
 	struct sim_station *by_stage[STAGES_MAX];
 	uint32_t worker_count, core_count;
-	struct sim_worker *idle; /* of those that roam */
-	uint64_t waiting_count;  /* in all its queues */
+	struct sim_worker *idle; /* idle workers that roam */
+	uint64_t waiting_count;  /* requests that wait in all its queues */
 	struct sim_processor processor;
-	uint64_t timer_ns; /* of the processor's next timer */
+	uint64_t timer_ns; /* time of the processor's next timer */
 };
 
 /* The counts of a stage since the beginning. */
@@ -120,7 +121,7 @@ struct sim {
 	struct sim_part *parts;
 	uint32_t worker_count;
 	struct sim_worker *workers;
-	uint32_t idle_count;   /* of workers that roam */
+	uint32_t idle_count;   /* idle workers that roam */
 	uint32_t next_sleeper; /* part to look for them */
 	uint32_t paused_count; /* requests that `has_paused` */
 	uint32_t paused_max;   /* 0: there are no pauses */
@@ -173,7 +174,10 @@ void worker_advance(struct sim_worker *w);
 
 void station_push(struct sim *s, struct sim_station *to, struct sim_request *r);
 
-/* Add a user of the queue: returns the time until that user is done with it. */
+/*
+ * Add a user of the queue.  Returns the time until this user is done with the
+ * queue.
+ */
 uint64_t station_use(struct sim_station *at);
 
 /* The station for stage `stage` as seen from part `part`. */

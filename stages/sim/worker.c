@@ -126,7 +126,7 @@ static const struct visit_access sim_access = {
 
 /* --- Sending and waking. --- */
 
-/* It is under way in part `to` from now on. */
+/* From now on the request is under way in part `to`. */
 static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
 {
 	s->visits.parts[r->part].under_way_count--;
@@ -134,7 +134,10 @@ static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
 	s->visits.parts[to].under_way_count++;
 }
 
-/* With stealing, any that sleeps will do: it has nothing to do at home. */
+/*
+ * With stealing, any sleeping worker can be woken, because it has nothing to do
+ * in its own part.
+ */
 static struct sim_worker **find_sleepers(struct sim *s, struct sim_station *at)
 {
 	if (at->idle != NULL)
@@ -334,7 +337,7 @@ static uint64_t end_turn(struct sim_worker *w)
 	return use_queue(w, w->sends_to);
 }
 
-/* Its handler is at a pause point, or has ended. */
+/* The worker's handler is at a pause point, or has ended. */
 static uint64_t end_piece(struct sim_worker *w)
 {
 	const struct sim *s = w->sim;
@@ -489,7 +492,8 @@ static void plan_workers(struct sim *s, uint32_t part)
 	enum policy_workers kind = s->schedule->policy->workers;
 	struct sim_part *p = &s->parts[part];
 
-	if (p->station_count == 0) /* its cores are idle */
+	/* The part has no stage, so its cores are idle. */
+	if (p->station_count == 0)
 		return;
 	for (uint32_t i = 0; kind == POLICY_WORKERS_ROAM && i < p->core_count;
 	     i++)
