@@ -2,9 +2,10 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan partial.c; an unusual file is decoded as with n = 8 n =
- *	1, progressive partial.c, from the DC scans alone n <= 4, several scans
- *	libjpeg's coefficients, reduced by idct.c n = 8 libjpeg's raw planes
+ *	n <= 4, one scan          partial.c; if anything is unusual, as n = 8
+ *	n <= 4, progressive       progressive.c, from the scans that are needed
+ *	n <= 4, otherwise         libjpeg's coefficients, reduced by idct.c
+ *	n = 8                     libjpeg's raw planes
  *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.
@@ -16,6 +17,7 @@
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
 #include "imgops/jpeg/partial.h"
+#include "imgops/jpeg/progressive.h"
 #include "imgops/jpeg/reader.h"
 #include "imgops/jpeg/scans.h"
 
@@ -26,8 +28,8 @@ struct decoder {
 	struct reader reader;
 	const struct img_view *view;
 	struct image *dst;
-	uint32_t dct_scale; /* n */
-	bool has_dc_alone;  /* the pieces are those of scans_pieces() */
+	uint32_t dct_scale;  /* n */
+	uint32_t scan_count; /* of a progressive file in order; 0: no such */
 };
 
 /* False: the file is in a colour space that has no name here. */
@@ -190,12 +192,13 @@ static void read_scans(struct decoder *d, uint32_t dct_scale)
 static bool read_reduced(struct decoder *d, uint32_t dct_scale)
 {
 	struct reader *r = &d->reader;
-	bool can_be_partial = !r->jpeg.progressive_mode || d->has_dc_alone;
 
 	make_planes(d, dct_scale);
-	if (can_be_partial &&
-	    partial_read(d->dst, dct_scale, &r->jpeg, r->pieces + 1,
-			 r->piece_count - 1, r->memory))
+	if (partial_read(d->dst, dct_scale, &r->jpeg, r->memory))
+		return true;
+	if (d->scan_count > 0 &&
+	    progressive_read(d->dst, dct_scale, &r->jpeg, r->pieces,
+			     r->piece_count, d->scan_count, r->memory))
 		return true;
 	if (!jpeg_has_multiple_scans(&r->jpeg)) {
 		img_release(d->dst);
@@ -280,7 +283,8 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	uint32_t count = find_pieces(pieces, whole->data, header, d->dct_scale);
 	enum img_err err;
 
-	d->has_dc_alone = count > 0 && d->dct_scale == 1;
+	if (header->is_progressive && header->scans.is_complete)
+		d->scan_count = header->scan_count;
 	if (count > 0)
 		err = decode_pieces(d, pieces, count);
 	else
@@ -353,11 +357,11 @@ enum decode_term {
 	TERM_PARTIAL_2_BYTES,
 	TERM_PARTIAL_3_BYTES,
 	TERM_PARTIAL_4_BYTES,
-	/* Bytes of a progressive file that are walked over. */
-	TERM_SCANNED_BYTES,
-	TERM_DC_BYTES, /* bytes of DC scans, decoded partially */
-	/* Bytes of a progressive file, decoded by libjpeg. */
-	TERM_PROGRESSIVE_BYTES,
+	TERM_SCANNED_BYTES,     /* progressive: walked over */
+	TERM_DC_BYTES,          /* and decoded partially: at 1/8 */
+	TERM_ROWS_BYTES,        /* at 2/8 to 4/8 */
+	TERM_ROWS_BLOCKS,       /* visited for that, in all scans */
+	TERM_PROGRESSIVE_BYTES, /* or all that is kept, by libjpeg */
 	TERM_ARITHMETIC_BYTES,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
 	/* Blocks that the inverse DCT turns into n x n samples. */
@@ -380,6 +384,8 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_PARTIAL_4_BYTES] = { "byte, decoded partially at 4/8", 4.97 },
 	[TERM_SCANNED_BYTES] = { "byte of scans, walked over", 0.52 },
 	[TERM_DC_BYTES] = { "byte of DC scans", 0 },
+	[TERM_ROWS_BYTES] = { "byte, progressive, decoded partially", 14 },
+	[TERM_ROWS_BLOCKS] = { "block of a scan, decoded partially", 2 },
 	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
 	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
 	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 0 },
@@ -401,9 +407,8 @@ enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
  * rules.
  */
 struct path {
-	bool is_partial; /* by partial decode */
-	/* All coefficients are kept until the whole file is read. */
-	bool keeps_coefficients;
+	bool is_partial;         /* by partial.c or progressive.c */
+	bool keeps_coefficients; /* all, until the whole file is read */
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
@@ -431,7 +436,9 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 		p.is_partial = !h->is_arithmetic && h->has_huffman_tables;
 		if (!p.is_partial)
 			p.dct_scale = DCT_SCALE_FULL;
-	} else if (!h->is_arithmetic && dct_scale == 1 && kept > 0) {
+	} else if (h->is_progressive && h->scans.is_complete &&
+		   !h->is_arithmetic &&
+		   h->scan_count <= PROGRESSIVE_SCANS_MAX) {
 		p.is_partial = true;
 		p.keeps_coefficients = false;
 	}
@@ -503,6 +510,22 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 					    bytes;
 }
 
+/* The memory of partial decode besides libjpeg's. */
+static uint64_t partial_decode_bytes(const struct img_header *h)
+{
+	struct img_size most = largest_factors(h);
+	uint64_t columns = divide_up(h->stored.width_px,
+				     (uint64_t)DCTSIZE * most.width_px);
+	uint64_t blocks = 0;
+
+	if (!h->is_progressive)
+		return partial_bytes(
+			(struct table_set){ h->dc_tables, h->ac_tables });
+	for (uint32_t i = 0; i < h->component_count; i++)
+		blocks += columns * h->h_factors[i] * h->v_factors[i];
+	return progressive_bytes(blocks, h->component_count, h->scan_count);
+}
+
 static uint64_t decode_bytes(const struct workload *w)
 {
 	const struct img_header *h = w->header;
@@ -511,14 +534,9 @@ static uint64_t decode_bytes(const struct workload *w)
 
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
-	if (p.is_partial) {
-		struct table_set tables = { h->dc_tables, h->ac_tables };
-		uint64_t partial =
-			JPEG_MEMORY_BYTES_MIN +
-			partial_bytes(&w->decoded, h->is_progressive, tables);
-
-		working = max_u64(working, partial);
-	}
+	if (p.is_partial)
+		working = max_u64(working, JPEG_MEMORY_BYTES_MIN +
+						   partial_decode_bytes(h));
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 
@@ -530,6 +548,19 @@ static double visited_blocks(const struct img_header *h)
 	for (uint32_t i = 0; i < h->component_count; i++)
 		blocks += (double)img_pixels(component_blocks(h, i));
 	return blocks / h->component_count * h->scan_count;
+}
+
+static void count_progressive(double *counts, const struct img_header *h,
+			      const struct path *p, double bytes)
+{
+	if (!p->is_partial) {
+		counts[TERM_PROGRESSIVE_BYTES] = bytes;
+	} else if (p->dct_scale == 1) {
+		counts[TERM_DC_BYTES] = bytes;
+	} else {
+		counts[TERM_ROWS_BYTES] = bytes;
+		counts[TERM_ROWS_BLOCKS] = visited_blocks(h);
+	}
 }
 
 static void count_bytes(double *counts, const struct img_header *h,
@@ -544,8 +575,7 @@ static void count_bytes(double *counts, const struct img_header *h,
 		counts[TERM_ARITHMETIC_BYTES] = bytes;
 	} else if (h->is_progressive) {
 		counts[TERM_SCANNED_BYTES] = bytes;
-		counts[p->is_partial ? TERM_DC_BYTES : TERM_PROGRESSIVE_BYTES] =
-			kept;
+		count_progressive(counts, h, p, kept);
 	} else if (p->is_partial) {
 		counts[TERM_PARTIAL_1_BYTES + p->dct_scale - 1] = bytes;
 		counts[TERM_TABLES] = __builtin_popcount(h->ac_tables);

@@ -11,10 +11,37 @@ enum {
 	MIDDLE = 128,
 };
 
-/*
- * Constants of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the
- * rest.
- */
+const uint8_t idct_positions[IDCT_POSITIONS] = {
+	0,           1,           4,           8,           5,
+	2,           3,           6,           9,           12,
+	IDCT_UNUSED, 13,          10,          7,           IDCT_UNUSED,
+	IDCT_UNUSED, IDCT_UNUSED, 11,          14,          IDCT_UNUSED,
+	IDCT_UNUSED, IDCT_UNUSED, IDCT_UNUSED, IDCT_UNUSED, 15,
+};
+
+const uint8_t idct_last[IDCT_MAX + 1] = { 0, 0, 4, 12, 24 };
+
+bool idct_quant(uint16_t quant[IDCT_POSITIONS],
+		const struct jpeg_decompress_struct *jpeg, int number)
+{
+	const JQUANT_TBL *from = NULL;
+
+	if (number >= 0 && number < NUM_QUANT_TBLS)
+		from = jpeg->quant_tbl_ptrs[number];
+	for (uint32_t k = 0; from != NULL && k < IDCT_POSITIONS; k++) {
+		uint32_t at = idct_positions[k];
+
+		quant[k] = at == IDCT_UNUSED ?
+				   0 :
+				   from->quantval[at / IDCT_MAX * DCTSIZE +
+						  at % IDCT_MAX];
+		if (quant[k] > INT16_MAX)
+			return false;
+	}
+	return from != NULL;
+}
+
+/* Of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the rest. */
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 #define MEAN FIX(0.353553390593)
 

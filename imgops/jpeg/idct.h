@@ -22,9 +22,27 @@
 enum {
 	IDCT_MAX = 4, /* the largest n */
 	IDCT_COEFFICIENTS = IDCT_MAX * IDCT_MAX,
-	/* Limit of a dequantised coefficient; up to 8192 is legal. */
-	IDCT_LIMIT = 16383,
+	IDCT_LIMIT = 16383, /* of a dequantised coefficient; legal: 8192 */
+	IDCT_UNUSED = IDCT_COEFFICIENTS,
+	IDCT_POSITIONS = 25, /* all that are needed are among the first */
 };
+
+/*
+ * The position, in a block of idct_block(), of each of the first coefficients
+ * in zigzag order (T.81, figure 5), or IDCT_UNUSED; and the last coefficient
+ * that a block of n x n needs.
+ */
+extern const uint8_t idct_positions[IDCT_POSITIONS];
+extern const uint8_t idct_last[IDCT_MAX + 1];
+
+/*
+ * The steps of table `number` of `jpeg` for coefficients in zigzag order; those
+ * of IDCT_UNUSED are 0.  False: there is no such table, or libjpeg's vector
+ * code, which treats steps as signed, would go wrong.
+ */
+MUST_CHECK bool idct_quant(uint16_t quant[IDCT_POSITIONS],
+			   const struct jpeg_decompress_struct *jpeg,
+			   int number);
 
 static inline int32_t idct_limited(int32_t v)
 {

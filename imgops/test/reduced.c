@@ -2,16 +2,18 @@
 #include "imgops/test/reduced.h"
 
 #include "imgops/image.h"
+#include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/reader.h"
 #include "imgops/test/support.h"
 #include "imgops/jpeg/partial.h"
+#include "imgops/jpeg/progressive.h"
 
 struct reduced {
 	struct reader reader;
 	struct image *img;
 	uint32_t n;
-	bool by_partial;
-	bool has_dc_alone;
+	enum by { BY_PARTIAL, BY_LIBJPEG, BY_ARRAYS } by;
+	bool is_in_order; /* progressive, and all scans are there */
 	bool ok;
 	void (*realize)(j_common_ptr jpeg);
 };
@@ -97,6 +99,17 @@ static void by_libjpeg(struct reduced *e)
 	e->ok = true;
 }
 
+static void by_arrays(struct reduced *e)
+{
+	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
+
+	reader_check_scans(&e->reader);
+	idct_arrays(e->img, e->n, jpeg, arrays);
+	reader_check_end(&e->reader);
+	e->ok = true;
+}
+
 static void step(void *arg)
 {
 	struct reduced *e = arg;
@@ -107,16 +120,21 @@ static void step(void *arg)
 	    r->jpeg.jpeg_color_space == JCS_UNKNOWN)
 		reader_fail(r, IMG_ERR_UNSUPPORTED);
 	make_planes(e);
-	if (!e->by_partial)
+	if (e->by == BY_LIBJPEG)
 		by_libjpeg(e);
-	else if (!r->jpeg.progressive_mode || (e->has_dc_alone && e->n == 1))
-		e->ok = partial_read(e->img, e->n, &r->jpeg, r->pieces + 1,
-				     r->piece_count - 1, r->memory);
+	else if (e->by == BY_ARRAYS)
+		by_arrays(e);
+	else if (!r->jpeg.progressive_mode)
+		e->ok = partial_read(e->img, e->n, &r->jpeg, r->memory);
+	else if (e->is_in_order)
+		e->ok = progressive_read(e->img, e->n, &r->jpeg, r->pieces,
+					 r->piece_count, PROGRESSIVE_SCANS_MAX,
+					 r->memory);
 }
 
 static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
-			const struct memory *memory, bool by_partial)
+			const struct memory *memory, enum by by)
 {
 	struct piece pieces[IMG_PIECES_MAX];
 	struct reduced e = {
@@ -125,14 +143,15 @@ static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 			    .memory = memory },
 		.img = img,
 		.n = n,
-		.by_partial = by_partial,
+		.by = by,
 	};
 	enum img_err err;
 
 	*img = (struct image){ 0 };
-	e.reader.piece_count = scans_keep(pieces, data, count, 1);
-	e.has_dc_alone = e.reader.piece_count > 0;
-	if (!e.has_dc_alone) {
+	e.is_in_order = scans_keep(pieces, data, count, 1) > 0;
+	if (n <= SCANS_DCT_SCALE_MAX)
+		e.reader.piece_count = scans_keep(pieces, data, count, n);
+	if (e.reader.piece_count == 0) {
 		pieces[0] = (struct piece){ data, count };
 		e.reader.piece_count = 1;
 	}
@@ -146,13 +165,21 @@ enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
 				size_t count, const struct img_limits *limits,
 				const struct memory *memory)
 {
-	return run(img, 1, data, count, limits, memory, false);
+	return run(img, 1, data, count, limits, memory, BY_LIBJPEG);
+}
+
+enum img_err reduced_by_arrays(struct image *img, uint32_t n,
+			       const uint8_t *data, size_t count,
+			       const struct img_limits *limits,
+			       const struct memory *memory)
+{
+	return run(img, n, data, count, limits, memory, BY_ARRAYS);
 }
 
 bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
 			const struct memory *memory)
 {
-	return run(img, n, data, count, limits, memory, true) == IMG_OK &&
+	return run(img, n, data, count, limits, memory, BY_PARTIAL) == IMG_OK &&
 	       img->plane_count > 0;
 }

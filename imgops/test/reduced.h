@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of partial.c: decode a file at 1/8 strictly by libjpeg alone, or at
- * n/8 by partial_read() alone, which is called as decode.c does.  Every
- * component gets n x n samples for each of its blocks.
+ * For tests of partial.c and progressive.c: a file at 1/8, strictly, by libjpeg
+ * alone; at n/8 from libjpeg's coefficients; or at n/8 by one of the two alone,
+ * called as decode.c does.  Every component is n x n samples for each of its
+ * blocks.
  */
 #ifndef IMGOPS_TEST_REDUCED_H
 #define IMGOPS_TEST_REDUCED_H
@@ -14,10 +15,12 @@ enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
 				size_t count, const struct img_limits *limits,
 				const struct memory *memory);
 
-/*
- * False: libjpeg could not open the file, or partial_read() returned false;
- * `img` is empty.
- */
+enum img_err reduced_by_arrays(struct image *img, uint32_t n,
+			       const uint8_t *data, size_t count,
+			       const struct img_limits *limits,
+			       const struct memory *memory);
+
+/* False: not even libjpeg was asked, or neither would read it; empty. */
 bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
 			const struct memory *memory);

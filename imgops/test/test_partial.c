@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: partial_read() reads intact files, sequential or progressive, and
- * gives the same samples as libjpeg, bit for bit.  If partial_read() reads a
- * file, strict decoding by libjpeg accepts it too, with the same samples; so
- * the verdict on a file does not depend on partial_read().
+ * Promises: intact files, sequential or progressive, are read by partial_read()
+ * or progressive_read() alone, and their samples are libjpeg's, bit for bit; at
+ * 2/8 to 4/8 those of libjpeg's coefficients.  Any file that one of them reads
+ * is one that libjpeg accepts by strict decoding, with the same samples: so the
+ * verdict on a file does not depend on them.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -65,24 +66,53 @@ static enum img_err libjpeg_says(struct bytes jpeg)
 	return err;
 }
 
+static bool is_progressive(struct bytes jpeg)
+{
+	struct img_header h;
+
+	return img_probe(&h, jpeg.data, jpeg.count, &small) == IMG_OK &&
+	       h.is_progressive;
+}
+
 /*
- * Check the promise about any bytes.  Returns true if partial_read() read them.
+ * At n/8, n > 1.  True: read by partial_read() or progressive_read().  To get
+ * the coefficients of a sequential file libjpeg reads on after the last row, so
+ * its verdict may be another.
  */
+static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
+{
+	struct image img, same;
+	bool ok = reduced_by_partial(&img, n, jpeg.data, jpeg.count, &small,
+				     &h->memory);
+
+	if (ok && is_progressive(jpeg)) {
+		enum img_err err = reduced_by_arrays(
+			&same, n, jpeg.data, jpeg.count, &small, &h->memory);
+
+		assert(err == IMG_OK);
+		assert(is_same(&img, &same));
+		img_release(&same);
+	}
+	img_release(&img);
+	return ok;
+}
+
+/* The promise about any bytes.  True: read without libjpeg at 1/8. */
 static bool check_agrees(struct bytes jpeg)
 {
 	struct image img, same;
 	struct heap h;
 
 	heap_init(&h);
-	bool at_4 = reduced_by_partial(&img, 4, jpeg.data, jpeg.count, &small,
-				       &h.memory);
+	bool at_4 = check_agrees_at(4, jpeg, &h);
 
-	img_release(&img);
+	(void)check_agrees_at(2, jpeg, &h);
+	(void)check_agrees_at(3, jpeg, &h);
 	bool ok = decode_partial(&img, jpeg, &h);
 
 	/*
-	 * A larger size decodes more coefficients, so it may be refused for a
-	 * run past the end of a block.
+	 * What is larger may be refused for a run past the block's end, or for
+	 * damage in a scan that is not read at 1/8.
 	 */
 	assert(ok || !at_4);
 
@@ -135,8 +165,15 @@ static void check_intact(struct jpeg_spec spec)
 
 		struct bytes jpeg = jpeg_make(&spec);
 		bool agrees = check_agrees(jpeg);
+		struct heap h;
 
 		assert(agrees);
+		heap_init(&h);
+		for (uint32_t n = 2; n <= 4; n++) {
+			agrees = check_agrees_at(n, jpeg, &h);
+			assert(agrees);
+		}
+		assert(h.live_count == 0);
 		check_components(jpeg);
 		free(jpeg.data);
 	}

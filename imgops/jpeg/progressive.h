@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: partial decode of progressive files.  Each scan of such a file
+ * adds bits to some coefficients of all blocks (ITU-T T.81, annex G), so
+ * libjpeg keeps all coefficients of the picture: 3 bytes for each pixel of a
+ * 4:2:0 file.
+ *
+ * Here all scans are read at the same time: a row of MCUs of the first scan,
+ * the same row of the second and so on; then the row's blocks are complete, and
+ * become n x n samples each (idct.h).  So the coefficients of one row are
+ * enough, and they stay in the cache.
+ *
+ * Only Huffman-coded files whose scans are in order are read in this way.  When
+ * progressive_read() finds anything else, it returns false and has not changed
+ * the state of libjpeg, which can then read the file and say what is wrong with
+ * it.
+ */
+#ifndef IMGOPS_JPEG_PROGRESSIVE_H
+#define IMGOPS_JPEG_PROGRESSIVE_H
+
+#include "imgops/imgops.h"
+#include "imgops/jpeg/scans.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+enum { PROGRESSIVE_SCANS_MAX = 20 };
+
+/*
+ * Call it after jpeg_read_header().  `img` has n x n samples for each block,
+ * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file,
+ * of which img_scans.is_complete; they have at most `scan_count` scans.  False:
+ * the file was not read this way, or there was no memory.
+ */
+MUST_CHECK bool progressive_read(struct image *img, uint32_t n,
+				 const struct jpeg_decompress_struct *jpeg,
+				 const struct piece *pieces,
+				 uint32_t piece_count, uint32_t scan_count,
+				 const struct memory *memory);
+
+/*
+ * The memory that progressive_read() needs; `block_count`: blocks in a row of
+ * MCUs, of all components.
+ */
+size_t progressive_bytes(uint64_t block_count, uint32_t component_count,
+			 uint32_t scan_count);
+
+#endif
