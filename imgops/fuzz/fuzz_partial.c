@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target: reduced pictures with and without partial_read().
+ * A libFuzzer target: reduced pictures with and without partial_read() and
+ * progressive_read().
  *
- * For any bytes: if partial_read() reads them, libjpeg accepts them and gives
- * the same samples; and img_decode() gives the same verdict on the file as
- * libjpeg.  The input has the form of that of fuzz_imgops; its option bytes are
- * ignored.
+ * Whatever the bytes are: if one of them reads them, libjpeg accepts them with
+ * the same samples; and img_decode() says of the file what libjpeg says.
+ * The input is as that of fuzz_imgops, whose option bytes are not looked at.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
