@@ -2,7 +2,7 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c; if anything is unusual, as n = 8
+ *	n <= 4, one scan          partial.c; an unusual file as with n = 8
  *	n <= 4, progressive       progressive.c, from the scans that are needed
  *	n <= 4, otherwise         libjpeg's coefficients, reduced by idct.c
  *	n = 8                     libjpeg's raw planes
@@ -357,11 +357,14 @@ enum decode_term {
 	TERM_PARTIAL_2_BYTES,
 	TERM_PARTIAL_3_BYTES,
 	TERM_PARTIAL_4_BYTES,
-	TERM_SCANNED_BYTES,     /* progressive: walked over */
-	TERM_DC_BYTES,          /* and decoded partially: at 1/8 */
-	TERM_ROWS_BYTES,        /* at 2/8 to 4/8 */
-	TERM_ROWS_BLOCKS,       /* visited for that, in all scans */
-	TERM_PROGRESSIVE_BYTES, /* or all that is kept, by libjpeg */
+	/* Bytes of a progressive file that are walked over. */
+	TERM_SCANNED_BYTES,
+	TERM_DC_BYTES, /* bytes of DC scans, decoded partially at 1/8 */
+	/* Bytes of a progressive file, partially decoded at 2/8 to 4/8. */
+	TERM_ROWS_BYTES,
+	TERM_ROWS_BLOCKS, /* blocks visited for that in all scans */
+	/* Bytes of a progressive file, decoded by libjpeg. */
+	TERM_PROGRESSIVE_BYTES,
 	TERM_ARITHMETIC_BYTES,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
 	/* Blocks that the inverse DCT turns into n x n samples. */
@@ -407,8 +410,9 @@ enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
  * rules.
  */
 struct path {
-	bool is_partial;         /* by partial.c or progressive.c */
-	bool keeps_coefficients; /* all, until the whole file is read */
+	bool is_partial; /* by partial.c or progressive.c */
+	/* All coefficients are kept until the whole file is read. */
+	bool keeps_coefficients;
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/jpeg/huffman.h"
 
-/* One byte at a time; FF 00 is one byte.  From the first marker on, zeros. */
+/*
+ * Refill byte by byte.  FF 00 is one byte.  After the next marker there are
+ * only zeros.
+ */
 struct bits bits_refill_slowly(struct bits b)
 {
 	while (b.count < REFILL_BITS) {

@@ -4,7 +4,7 @@
  * annexes C and F).
  *
  * The next bits of a scan are kept in one word.  A table is indexed by the next
- * LOOK_BITS bits.  All that runs for each coefficient is inline.
+ * LOOK_BITS bits.  Everything that runs for each coefficient is inline.
  */
 #ifndef IMGOPS_JPEG_HUFFMAN_H
 #define IMGOPS_JPEG_HUFFMAN_H
@@ -17,34 +17,35 @@
 #include <string.h>
 
 enum {
-	LOOK_BITS = 12, /* of a table; longer codes are rare */
+	LOOK_BITS = 12, /* bits that index a table; longer codes are rare */
 	LOOKS = 1 << LOOK_BITS,
 	CODE_BITS_MAX = 16,
 	VALUE_BITS_MAX = 15,
 	SYMBOL_BITS_MAX = CODE_BITS_MAX + VALUE_BITS_MAX,
-	REFILL_BITS = 56, /* at least this many after a refill */
+	REFILL_BITS = 56, /* at least this many bits are there after a refill */
 	SYMBOLS_MAX = 256,
 };
 
 /*
- * The next bits of the scan, the first of them on top.  Past the end of the
- * data, bits are zeros; bits_are_real() tells afterwards whether any of these
- * were used.
+ * The next bits of the scan; the first one is the highest bit.  Past the end of
+ * the data, bits are zeros; bits_are_real() tells afterwards whether any of
+ * these were used.
  */
 struct bits {
 	const uint8_t *at, *end;
 	uint64_t next;
 	int32_t count;
-	int32_t made_up; /* zeros after the last real bit */
+	int32_t made_up; /* number of zeros added after the last real bit */
 };
 
 /* A table of codes. */
 struct huffman {
-	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: longer than that */
+	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
 	/* Left-aligned in 16 bits: codes of length n are below limits[n]. */
 	uint32_t limits[CODE_BITS_MAX + 1];
-	int32_t offsets[CODE_BITS_MAX + 1]; /* code to index of its symbol */
-	const uint8_t *symbols;             /* in the order of their codes */
+	/* Code plus this is the index of its symbol. */
+	int32_t offsets[CODE_BITS_MAX + 1];
+	const uint8_t *symbols; /* in the order of their codes */
 };
 
 static inline uint64_t bits_load(const uint8_t *from)
@@ -134,9 +135,9 @@ static inline uint32_t bits_take(struct bits *b, int32_t count)
 }
 
 /*
- * Make a table from a DHT segment's counts of codes, by length, and `symbols`,
- * which must outlive it.  False: codes overflow or are all ones, there are more
- * than SYMBOLS_MAX, or a symbol is over `symbol_max`.
+ * Make a table from a DHT segment: the number of codes of each length, and
+ * `symbols`, which must outlive the table.  False: codes overflow or are all
+ * ones, there are more than SYMBOLS_MAX, or a symbol is over `symbol_max`.
  */
 MUST_CHECK bool huffman_make(struct huffman *t,
 			     const uint8_t counts[CODE_BITS_MAX + 1],

@@ -41,7 +41,10 @@ bool idct_quant(uint16_t quant[IDCT_POSITIONS],
 	return from != NULL;
 }
 
-/* Of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the rest. */
+/*
+ * Constants of an orthonormal DCT: sqrt(1/8) for the mean, 1/2 cos(..) for the
+ * rest.
+ */
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 #define MEAN FIX(0.353553390593)
 

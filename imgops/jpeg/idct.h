@@ -22,7 +22,8 @@
 enum {
 	IDCT_MAX = 4, /* the largest n */
 	IDCT_COEFFICIENTS = IDCT_MAX * IDCT_MAX,
-	IDCT_LIMIT = 16383, /* of a dequantised coefficient; legal: 8192 */
+	/* Limit of a dequantised coefficient; up to 8192 is legal. */
+	IDCT_LIMIT = 16383,
 	IDCT_UNUSED = IDCT_COEFFICIENTS,
 	IDCT_POSITIONS = 25, /* all that are needed are among the first */
 };

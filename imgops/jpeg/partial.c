@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of a scan, its blocks, its MCUs.
+ * In this order: the tables of a scan, its blocks and its MCUs.
  *
  * The AC coefficients of a block are decoded as far as they are needed, and
  * those after them are skipped.  Both use tables that are indexed by the next
@@ -166,8 +166,8 @@ struct scan_tables {
 };
 
 /*
- * The tables of the scan that `jpeg` has just read the header of.  False: there
- * can be no such tables.
+ * Find the tables of the scan whose header `jpeg` has just read.  False: the
+ * header names tables that cannot exist.
  */
 static bool find_tables(struct table_set *used,
 			const struct jpeg_decompress_struct *jpeg)
@@ -263,7 +263,8 @@ static inline bool read_dc(struct bits *b, struct component *c)
 
 /*
  * Read AC coefficients up to the last needed one, and skip the rest.  A
- * coefficient after it that is decoded on the way goes to IDCT_UNUSED.
+ * coefficient after the last needed one that is decoded on the way is stored in
+ * IDCT_UNUSED.
  */
 static inline bool read_ac(struct bits *bits, const struct component *c,
 			   int32_t last, int32_t *block)
@@ -301,7 +302,8 @@ static inline bool read_ac(struct bits *bits, const struct component *c,
 static bool read_block(struct partial *s, struct component *c, uint32_t x,
 		       uint32_t y)
 {
-	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 }; /* and IDCT_UNUSED */
+	/* The last one is IDCT_UNUSED. */
+	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 };
 	size_t stride = c->plane->stride_bytes;
 
 	if (!read_dc(&s->bits, c))
@@ -364,7 +366,7 @@ static bool decode_scan(struct partial *s)
 	return true;
 }
 
-/* The components of the scan that `jpeg` has just read the header of. */
+/* Set up the components of the scan whose header `jpeg` has just read. */
 static bool components_make(struct partial *s, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {

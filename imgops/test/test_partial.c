@@ -111,8 +111,9 @@ static bool check_agrees(struct bytes jpeg)
 	bool ok = decode_partial(&img, jpeg, &h);
 
 	/*
-	 * What is larger may be refused for a run past the block's end, or for
-	 * damage in a scan that is not read at 1/8.
+	 * A larger size decodes more coefficients, so it may be refused for a
+	 * run past the end of a block, or for damage in a scan that is not read
+	 * at 1/8.
 	 */
 	assert(ok || !at_4);
 
