@@ -385,12 +385,18 @@ bool body_next_field(const struct body *b, size_t *at, const char **name,
 	return true;
 }
 
+void body_free_picture(struct body *b)
+{
+	if (b->bytes != NULL)
+		b->memory->free(b->memory->arg, b->bytes);
+	b->bytes = NULL;
+}
+
 void body_release(struct body *b)
 {
 	if (b->form != NULL)
 		(void)MHD_destroy_post_processor(b->form);
-	if (b->bytes != NULL)
-		b->memory->free(b->memory->arg, b->bytes);
+	body_free_picture(b);
 	free(b->fields);
 	*b = (struct body){ 0 };
 }

@@ -35,7 +35,7 @@ enum {
 };
 
 struct body {
-	uint8_t *bytes; /* the picture; NULL: not admitted, or released */
+	uint8_t *bytes; /* the picture; NULL: not admitted, or freed */
 	size_t count;
 	size_t count_max;               /* the buffer's size */
 	const struct memory *memory;    /* the allocator of `bytes` */
@@ -84,6 +84,9 @@ MUST_CHECK enum problem body_finish(struct body *b);
  */
 bool body_next_field(const struct body *b, size_t *at, const char **name,
 		     const char **value);
+
+/* The picture is not needed any more: free it, and keep the rest. */
+void body_free_picture(struct body *b);
 
 /* Free everything.  An empty ({0}) or released body is fine. */
 void body_release(struct body *b);

@@ -13,10 +13,12 @@
  *
  * The memory that an upload is charged for changes:
  *
- *	while the body arrives its buffer and a part of the estimate: body.h
- *	refused by its header nothing, even while the rest of the body is read
- *	in the pipeline the body and the estimate from the header until the
- *	reply is sent the results at the end nothing
+ *	while the body arrives    its buffer and a part of the estimate: body.h
+ *	refused by its header     nothing, even while the rest of the body is read
+ *	in the pipeline           the body and the estimate from the header
+ *	after decode              the estimate alone, unless it is to be stored
+ *	until the reply is sent   the results
+ *	at the end                nothing
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
@@ -59,6 +61,20 @@ static bool is_client_gone(const struct upload *u)
 	 * is_accepted was set before the 202 was sent.
 	 */
 	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
+}
+
+/*
+ * Called by a worker.  The body of an upload that is not stored is freed before
+ * its result is sent: that may wait for other uploads, or for a slow client.
+ */
+static void free_decoded_body(struct upload *u)
+{
+	struct request *r = request_of_upload(u);
+
+	body_free_picture(&r->body);
+	u->jpeg = NULL;
+	budget_lower(&u->charge, u->charge.bytes - u->jpeg_charge_bytes);
+	u->jpeg_charge_bytes = 0;
 }
 
 /* Will it be stored? */
@@ -517,6 +533,8 @@ static bool submit_upload(struct request *r)
 	u->jpeg_bytes = r->body.count;
 	u->is_gone = is_client_gone;
 	u->done = on_upload_done;
+	if (!is_stored(r))
+		u->on_decoded = free_decoded_body;
 	return !atomic_load(&r->http->abandoning) &&
 	       pipeline_submit(r->config->pipeline, u);
 }

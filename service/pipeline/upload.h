@@ -125,7 +125,10 @@ struct upload {
 	_Atomic bool is_accepted;
 	/* Called before each step: has the client disconnected?  Or NULL. */
 	bool (*is_gone)(const struct upload *u);
-	/* Called once, after a successful decode.  Or NULL. */
+	/*
+	 * Called once, after a successful decode: `jpeg` is not read any more,
+	 * so it may be freed, and the charge lowered.  Or NULL.
+	 */
 	void (*on_decoded)(struct upload *u);
 	/*
 	 * The last step, which may block: store the results.  Returns
