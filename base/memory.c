@@ -33,11 +33,11 @@
  * largest amount that was in use at one time since the last trim by only this
  * much.
  */
-#define SLACK_BYTES ((size_t)16 << 20)
+#define SLACK_BYTES ((size_t)4 << 20)
 
 enum {
 	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
-	CLASSES_MORE = 7, /* a block serves requests down to 1/4 of it */
+	CLASSES_MORE = 3, /* a block serves requests down to 1/2 of it */
 	/* Blocks in use may be larger than needed by 1/16 of the limit. */
 	OVERSIZE_PART = 16,
 };

@@ -11,7 +11,7 @@
  * When too much is kept, the blocks that were freed longest ago go back to the
  * system.  Too much is: more than the limit; or so much that kept blocks and
  * blocks in use together exceed the largest amount in use since the last trim
- * by more than 16 MiB.
+ * by more than 4 MiB.
  *
  * Ownership  A pool owns its blocks.  All must be freed before
  *            memory_pool_free().
