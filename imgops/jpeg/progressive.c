@@ -357,9 +357,11 @@ static bool read_rows(struct progressive *p)
 {
 	for (uint32_t y = 0; y < p->rows; y++) {
 		memset(p->blocks, 0, p->block_count * sizeof(*p->blocks));
-		for (uint32_t i = 0; i < p->scan_count; i++)
+		for (uint32_t i = 0; i < p->scan_count; i++) {
 			if (!read_row(&p->scans[i], p->columns, y))
 				return false;
+			memory_pause(p->memory);
+		}
 		make_row(p, y);
 		memory_pause(p->memory);
 	}
