@@ -14,7 +14,7 @@
  * The memory that an upload is charged for changes:
  *
  *	while the body arrives    its buffer and a part of the estimate: body.h
- *	refused by its header     nothing, even while the rest of the body is read
+ *	refused by its header     nothing, also while the rest is read
  *	in the pipeline           the body and the estimate from the header
  *	after decode              the estimate alone, unless it is to be stored
  *	until the reply is sent   the results
