@@ -30,7 +30,7 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  * Cutoff (C-gated): an event whose handler has run for `limit` since the visit
  * took it is paused (stage_pause_point()).  The next visit first handles the
  * other events that wait when it begins, then those paused by the cutoff, in
- * the order of their pauses, each again for `limit` at most.  So many short
+ * the order of their pauses, each again for `limit` at most.  Many short
  * events pass a long one once, and long ones share the core.  An event that
  * cannot be paused, as its stage is not shared or too many are paused already,
  * runs to its end, as with `gated`.

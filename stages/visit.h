@@ -72,7 +72,7 @@ struct visit {
 	/* Stage of its last event; STAGE_NONE: there was none. */
 	uint32_t stage;
 	uint32_t handled_count;
-	uint32_t events_max; /* at most so many events are handled */
+	uint32_t events_max; /* the most events that it handles */
 	uint64_t end_ns;     /* no event is begun from this time on */
 	uint64_t cutoff_ns;  /* an event that has run for so long is paused */
 	/* With a cutoff: the events that waited at the beginning. */

@@ -149,8 +149,8 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 	    now_ns < grown_ns + POOL_GROW_INTERVAL_NS)
 		return;
 	/*
-	 * Only one of several senders adds a thread; none does if a thread has
-	 * just left.
+	 * At most one of several senders adds a thread, and none if a thread
+	 * has just left.
 	 */
 	if (atomic_compare_exchange_strong(&p->grown_ns, &grown_ns, now_ns) &&
 	    atomic_compare_exchange_strong(&p->active_count, &active,

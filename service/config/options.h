@@ -88,7 +88,7 @@ MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment, struct error *error);
 void options_release(struct options *o);
 
-/* The number of I/O threads if there are so many workers; 0: no workers. */
+/* The number of I/O threads for this number of workers, which may be 0. */
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count);
 
 /*

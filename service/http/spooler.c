@@ -20,7 +20,7 @@ enum {
 	NO_ROOM_MS = 100,
 	/* Wait after the first failure; doubled after each more. */
 	BACK_OFF_MS = 1000,
-	BACK_OFFS = 6, /* at most so many doublings */
+	BACK_OFFS = 6, /* the most doublings */
 };
 
 TAILQ_HEAD(spooled_list, spooled);

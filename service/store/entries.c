@@ -22,8 +22,7 @@ enum {
 	TEMPORARY_DIGITS = 16,
 	TEMPORARY_BYTES = 2 * TEMPORARY_DIGITS + 2,
 	/*
-	 * Other threads may interfere, but not often enough to make so many
-	 * attempts necessary.
+	 * Other threads may interfere, but hardly ever more often than this.
 	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,
