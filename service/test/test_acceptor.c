@@ -2,7 +2,8 @@
 /*
  * Promises: each connection goes to the I/O thread that has the fewest; there
  * are never more than connections_max, and the next one is accepted when one
- * has ended; connections that were refused or lost do not count; nothing is
+ * has ended; connections that were refused or lost do not count; without a
+ * free descriptor a client waits, and the acceptor sleeps meanwhile; nothing is
  * accepted after the stop.
  *
  * The I/O threads are this one: it begins and ends connections when it likes.
@@ -13,6 +14,8 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { THREADS = 4, CLIENTS_MAX = 64, QUIET_MS = 100 };
@@ -249,6 +252,32 @@ static void test_nothing_is_accepted_after_the_stop(void)
 	end(&f);
 }
 
+static void test_client_waits_for_a_descriptor(void)
+{
+	struct fixture f;
+	struct rlimit before, none;
+	clock_t used;
+
+	begin(&f, CLIENTS_MAX);
+	assert(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = before;
+	none.rlim_cur = 3; /* the client's socket exists already */
+	f.clients[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	f.client_count = 1;
+	assert(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	assert(connect(f.clients[0], (struct sockaddr *)&f.at, sizeof(f.at)) ==
+	       0);
+	used = clock();
+	(void)poll(NULL, 0, QUIET_MS);
+	used = clock() - used;
+	assert(used < CLOCKS_PER_SEC * QUIET_MS / 10000);
+	assert(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	expect_given(&f, 1);
+	begin_gift(&f, 0);
+	end_gift(&f, 0);
+	end(&f);
+}
+
 int main(void)
 {
 	test_all_threads_get_as_many();
@@ -257,5 +286,6 @@ int main(void)
 	test_refused_ones_take_no_room();
 	test_lost_ones_take_no_room_for_long();
 	test_nothing_is_accepted_after_the_stop();
+	test_client_waits_for_a_descriptor();
 	return 0;
 }

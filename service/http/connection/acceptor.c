@@ -101,16 +101,21 @@ static void give_connection(struct acceptor *a, uint32_t thread, int fd,
 		l->given_count--;
 }
 
-/* False: no client waits, or there is no descriptor for it. */
-static bool accept_one(struct acceptor *a, uint32_t thread)
+/*
+ * True: try again at once; there may be more clients.  has_room becomes false
+ * if the system has no descriptor or no memory for the client that waits.
+ */
+static bool accept_one(struct acceptor *a, uint32_t thread, bool *has_room)
 {
 	struct sockaddr_storage from = { 0 };
 	socklen_t bytes = sizeof(from);
 	int fd = accept4(a->config.fd, (struct sockaddr *)&from, &bytes,
 			 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0) {
+		*has_room = errno == EAGAIN;
 		return errno == EINTR || errno == ECONNABORTED;
+	}
 	give_connection(a, thread, fd, (struct sockaddr *)&from, bytes);
 	return true;
 }
@@ -128,7 +133,7 @@ static void *run_acceptor(void *arg)
 			{ .fd = a->config.fd, .events = POLLIN },
 		};
 
-		if (has_room && accept_one(a, thread))
+		if (has_room && accept_one(a, thread, &has_room))
 			continue;
 		(void)poll(fds, has_room ? 2 : 1, has_room ? -1 : FULL_LOOK_MS);
 	}
