@@ -192,6 +192,7 @@ enum { IMG_PIECES_MAX = 64 };
 /* Parts of the file, in order: part i ends before offset to[i]. */
 struct img_pieces {
 	uint32_t count; /* 0: all of the file must be read */
+	uint32_t scan_count;
 	/* There are more pieces than fit here: do not use these. */
 	bool is_full;
 	uint32_t from[IMG_PIECES_MAX], to[IMG_PIECES_MAX];

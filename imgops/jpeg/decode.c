@@ -275,6 +275,16 @@ static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
 	return scans_pieces(pieces, &h->scans, jpeg, dct_scale);
 }
 
+/* Scans that a decode reads. */
+static uint32_t scans_read(const struct img_header *h, uint32_t dct_scale)
+{
+	uint32_t count = 0;
+
+	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+		count = scans_pieces_scans(&h->scans, dct_scale);
+	return count > 0 ? count : h->scan_count;
+}
+
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 				const struct img_header *header)
 {
@@ -284,7 +294,7 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	enum img_err err;
 
 	if (header->is_progressive && header->scans.is_complete)
-		d->scan_count = header->scan_count;
+		d->scan_count = scans_read(header, d->dct_scale);
 	if (count > 0)
 		err = decode_pieces(d, pieces, count);
 	else
@@ -416,6 +426,7 @@ struct path {
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
+	uint32_t scan_count; /* that are decoded */
 };
 
 static struct path path_of(const struct img_header *h, uint32_t dct_scale)
@@ -424,6 +435,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 		.keeps_coefficients = h->is_progressive || h->scan_count > 1,
 		.dct_scale = dct_scale,
 		.scan_bytes = h->bytes - h->scan_offset,
+		.scan_count = scans_read(h, dct_scale),
 	};
 	uint64_t kept = 0;
 
@@ -441,8 +453,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 		if (!p.is_partial)
 			p.dct_scale = DCT_SCALE_FULL;
 	} else if (h->is_progressive && h->scans.is_complete &&
-		   !h->is_arithmetic &&
-		   h->scan_count <= PROGRESSIVE_SCANS_MAX) {
+		   !h->is_arithmetic && p.scan_count <= PROGRESSIVE_SCANS_MAX) {
 		p.is_partial = true;
 		p.keeps_coefficients = false;
 	}
@@ -515,7 +526,8 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 }
 
 /* The memory of partial decode besides libjpeg's. */
-static uint64_t partial_decode_bytes(const struct img_header *h)
+static uint64_t partial_decode_bytes(const struct img_header *h,
+				     uint32_t scan_count)
 {
 	struct img_size most = largest_factors(h);
 	uint64_t columns = divide_up(h->stored.width_px,
@@ -527,7 +539,7 @@ static uint64_t partial_decode_bytes(const struct img_header *h)
 			(struct table_set){ h->dc_tables, h->ac_tables });
 	for (uint32_t i = 0; i < h->component_count; i++)
 		blocks += columns * h->h_factors[i] * h->v_factors[i];
-	return progressive_bytes(blocks, h->component_count, h->scan_count);
+	return progressive_bytes(blocks, h->component_count, scan_count);
 }
 
 static uint64_t decode_bytes(const struct workload *w)
@@ -539,19 +551,20 @@ static uint64_t decode_bytes(const struct workload *w)
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
 	if (p.is_partial)
-		working = max_u64(working, JPEG_MEMORY_BYTES_MIN +
-						   partial_decode_bytes(h));
+		working = max_u64(
+			working, JPEG_MEMORY_BYTES_MIN +
+					 partial_decode_bytes(h, p.scan_count));
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 
-/* How many blocks libjpeg visits in all scans and components. */
-static double visited_blocks(const struct img_header *h)
+/* How many blocks are visited in this number of scans of all components. */
+static double visited_blocks(const struct img_header *h, uint32_t scan_count)
 {
 	double blocks = 0;
 
 	for (uint32_t i = 0; i < h->component_count; i++)
 		blocks += (double)img_pixels(component_blocks(h, i));
-	return blocks / h->component_count * h->scan_count;
+	return blocks / h->component_count * scan_count;
 }
 
 static void count_progressive(double *counts, const struct img_header *h,
@@ -563,7 +576,7 @@ static void count_progressive(double *counts, const struct img_header *h,
 		counts[TERM_DC_BYTES] = bytes;
 	} else {
 		counts[TERM_ROWS_BYTES] = bytes;
-		counts[TERM_ROWS_BLOCKS] = visited_blocks(h);
+		counts[TERM_ROWS_BLOCKS] = visited_blocks(h, p->scan_count);
 	}
 }
 
@@ -574,7 +587,8 @@ static void count_bytes(double *counts, const struct img_header *h,
 
 	/* A scan with hardly any bytes still visits every block. */
 	if (!p->is_partial)
-		kept = fmax(kept, visited_blocks(h) * BYTES_PER_VISIT);
+		kept = fmax(kept,
+			    visited_blocks(h, p->scan_count) * BYTES_PER_VISIT);
 	if (h->is_arithmetic) {
 		counts[TERM_ARITHMETIC_BYTES] = bytes;
 	} else if (h->is_progressive) {

@@ -40,7 +40,16 @@ static bool parse_frame(struct img_scans *f, const struct marker *sof)
 	return true;
 }
 
-/* Sums of the quantisation steps of coefficients 1, 2 and 4 (T.81, B.2.4.1). */
+static uint32_t quant_step(const uint8_t *steps, uint32_t k, uint32_t bytes)
+{
+	return bytes == 1 ? steps[k] :
+			    (uint32_t)steps[2 * k] << 8 | steps[2 * k + 1];
+}
+
+/*
+ * Sums of the quantisation steps of coefficients 1, 2 and 4 (T.81, B.2.4.1).
+ * False also if a step is more than idct_quant() can use.
+ */
 static bool read_quant_sums(struct img_scans *f, const struct marker *dqt)
 {
 	const uint8_t *d = dqt->data, *end = d + dqt->bytes;
@@ -52,11 +61,12 @@ static bool read_quant_sums(struct img_scans *f, const struct marker *dqt)
 		if (table >= TABLES_MAX ||
 		    (size_t)(end - ++d) < COEFFICIENTS * bytes)
 			return false;
+		for (uint32_t k = 0; k < COEFFICIENTS; k++)
+			if (quant_step(d, k, bytes) > INT16_MAX)
+				return false;
 		for (uint32_t k = 1; k <= QUARTER_LAST; k++)
 			if (k != 3)
-				sum += bytes == 1 ? d[k] :
-						    (uint32_t)d[2 * k] << 8 |
-							    d[2 * k + 1];
+				sum += quant_step(d, k, bytes);
 		f->quant_sums[table] = sum;
 		d += COEFFICIENTS * bytes;
 	}
@@ -85,7 +95,8 @@ static bool parse_scan(struct scan *s, const struct img_scans *f,
 		const uint8_t *id =
 			memchr(f->ids, d[1 + 2 * i], f->component_count);
 
-		if (id == NULL || (s->components & 1u << (id - f->ids)) != 0)
+		/* In the order of the frame (T.81, B.2.3). */
+		if (id == NULL || s->components >> (id - f->ids) != 0)
 			return false;
 		s->components |= 1u << (id - f->ids);
 	}
@@ -209,8 +220,10 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 		if (!parse_scan(&s, f, m) || !follows_legally(f, &s))
 			return false;
 		f->has_scans = true;
-		for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++)
+		for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++) {
 			f->keep[i] = is_needed(f, &s, 1 + i);
+			f->pieces[i].scan_count += f->keep[i];
+		}
 		return true;
 	case MARKER_DQT:
 		/* libjpeg uses the tables that come before the first scan. */
@@ -281,4 +294,12 @@ uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale)
 	for (uint32_t i = 0; i < p->count; i++)
 		bytes += p->to[i] - p->from[i];
 	return bytes;
+}
+
+uint32_t scans_pieces_scans(const struct img_scans *s, uint32_t dct_scale)
+{
+	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+
+	return s->is_complete && !p->is_full && p->count > 0 ? p->scan_count :
+							       0;
 }

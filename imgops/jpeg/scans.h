@@ -53,4 +53,7 @@ uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 /* Bytes of these pieces; 0: read the whole file. */
 uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale);
 
+/* Scans in these pieces; 0: read the whole file. */
+uint32_t scans_pieces_scans(const struct img_scans *s, uint32_t dct_scale);
+
 #endif

@@ -388,7 +388,23 @@ static void test_illegal_scans_are_read_whole(void)
 	assert(!TAKEN(SOI SOF "\xff\xda\0\x08\1\1\0\0\0\0"
 			      "\xff\xda\0\x0a\2\2\0\2\0\0\0\0" AC_1 AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x09\1\2\0\1\x3f\0." EOI));
+	/* Components in another order than in the frame. */
+	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\2\0\1\0\0\0\0" AC_1 AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\2"));
+}
+
+#define STEPS_8 "\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1"
+#define STEPS_63                                                               \
+	STEPS_8 STEPS_8 STEPS_8 STEPS_8 STEPS_8 STEPS_8 STEPS_8                \
+		"\0\1\0\1\0\1\0\1\0\1\0\1\0\1"
+/* A table of 64 steps of 16 bits; the first one is given. */
+#define DQT(step) "\xff\xdb\0\x83\x10" step STEPS_63
+
+/* Those that our inverse transform cannot use. */
+static void test_files_with_huge_steps_are_read_whole(void)
+{
+	assert(TAKEN(SOI DQT("\x7f\xff") SOF DC AC_1 AC_2 EOI));
+	assert(!TAKEN(SOI DQT("\x80\0") SOF DC AC_1 AC_2 EOI));
 }
 
 /* A file that lacks one of its scans is incomplete or out of order. */
@@ -399,6 +415,23 @@ static void test_each_scan_is_needed(void)
 	assert(!TAKEN(SOI SOF DC AC_1 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3e\0" EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\x3f\0" EOI));
+}
+
+/* Of a grey file with a scan for each coefficient. */
+static void check_scan_counts(struct bytes jpeg)
+{
+	struct img_header header = { 0 };
+	const struct img_limits limits = {
+		.side_px_max = 1000,
+		.pixels_max = 1000000,
+		.scans_max = 64,
+		.decode_bytes_max = 1 << 20,
+	};
+
+	assert(img_probe(&header, jpeg.data, jpeg.count, &limits) == IMG_OK);
+	assert(header.scan_count == 64);
+	assert(scans_pieces_scans(&header.scans, 1) == 1);
+	assert(scans_pieces_scans(&header.scans, 2) == 5); /* 0 to 4 */
 }
 
 static void test_there_is_a_largest_number_of_pieces(void)
@@ -415,6 +448,7 @@ static void test_there_is_a_largest_number_of_pieces(void)
 	struct bytes jpeg = with_scans(jpeg_make(&spec), script, 64);
 
 	assert(count_pieces(jpeg, 1) == IMG_PIECES_MAX);
+	check_scan_counts(jpeg);
 	free(jpeg.data);
 	for (int k = 1; k < 64; k++)
 		script[k].Al = 1;
@@ -463,6 +497,7 @@ int main(void)
 	test_odd_markers_are_read_whole();
 	test_odd_frames_are_read_whole();
 	test_illegal_scans_are_read_whole();
+	test_files_with_huge_steps_are_read_whole();
 	test_each_scan_is_needed();
 	test_there_is_a_largest_number_of_pieces();
 	test_any_byte_may_be_wrong();
