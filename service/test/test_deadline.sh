@@ -12,7 +12,7 @@ slow='w=4000&enlarge=1&blur=30' # some tenths of a second each
 
 test_late_uploads_are_told_so() {
 	local late client reply time=200ms
-	[ -z "${SANITIZED:-}" ] || time=1s
+	[ -z "${SANITIZED:-}" ] || time=400ms
 	start "$@" --deadline $time
 	send 16 "$slow"
 	for client in "${clients[@]}"; do
@@ -99,7 +99,8 @@ test_timeout_ends_in_a_queue() {
 	deadline_exceeded | deadline_unreachable) ;;
 	*) fail "$(cat "$work/body")" ;;
 	esac
-	grep -qiE '^server-timing: .*decode;dur=0\.000(,|;start)' "$work/head" ||
+	# It has no timing if the time was over before its body had come.
+	! grep -qiE 'decode;dur=[0-9.]*[1-9]' "$work/head" ||
 		fail "it cost CPU time: $(cat "$work/head")"
 	wait "${clients[@]}" || fail "a client got no reply"
 	[ "$(got 200)" = 6 ] || fail "$(cat "$work"/code*)"

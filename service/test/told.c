@@ -55,6 +55,19 @@ static bool is_gone(const struct upload *u)
 	return true;
 }
 
+/* A visit is told when it has ended, which is after its last event. */
+static bool all_workers_sleep(const struct group *g)
+{
+	struct worker_stats w;
+
+	for (uint32_t i = 0; i < group_worker_count(g); i++) {
+		group_read_worker(g, i, &w);
+		if (w.asleep_since_ns == 0)
+			return false;
+	}
+	return true;
+}
+
 static void send(struct told *t, uint32_t count)
 {
 	struct pipeline_stats s;
@@ -72,7 +85,8 @@ static void send(struct told *t, uint32_t count)
 	while (s.stages[PIPELINE_DECODE].handled_count !=
 		       s.stages[PIPELINE_DECODE].arrived_count ||
 	       s.stages[PIPELINE_ENCODE].handled_count !=
-		       s.stages[PIPELINE_ENCODE].arrived_count);
+		       s.stages[PIPELINE_ENCODE].arrived_count ||
+	       !all_workers_sleep(pipeline_group(pipeline_of(t))));
 }
 
 void told_upload(struct told *t, uint32_t count, size_t bytes)
