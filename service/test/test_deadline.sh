@@ -12,7 +12,7 @@ slow='w=4000&enlarge=1&blur=30' # some tenths of a second each
 
 test_late_uploads_are_told_so() {
 	local late client reply time=200ms
-	[ -z "${SANITIZED:-}" ] || time=400ms
+	[ -z "${SANITIZED:-}" ] || time=250ms
 	start "$@" --deadline $time
 	send 16 "$slow"
 	for client in "${clients[@]}"; do
