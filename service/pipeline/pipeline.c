@@ -773,6 +773,8 @@ void pipeline_stop(struct pipeline *p)
 	group_stop(p->group);
 	if (p->store.group != NULL)
 		group_stop(p->store.group);
+	/* All uploads have ended, so no work is left. */
+	assert(atomic_load(&p->left_ns) == 0);
 }
 
 void pipeline_free(struct pipeline *p)
