@@ -2,9 +2,10 @@
 /*
  * Auth: decides which client may send which request.  Keys are read from files:
  *
- *	an API key   is sent as "Authorization: Bearer KEY" and allows all
+ *	an API key   is sent as "Authorization: Bearer KEY" and allows every
+ *	             request
  *	a sign key   is never sent; it signs the query of an upload, which is
- *	             then allowed until its `expires`
+ *	             then allowed until the time in its parameter `expires`
  *
  * If there are no keys, a request is allowed unless it comes from a page of
  * another site (see auth.c).
@@ -14,8 +15,8 @@
  *
  * A file has one key on each line: 16 to 512 printable characters without
  * spaces.  A name and a space may stand before the key.  Empty lines and lines
- * that begin with # are skipped.  Any key of the file is accepted, so a key can
- * be replaced without a gap.
+ * that begin with # are skipped.  All keys of the file are accepted, so clients
+ * can change to a new key while the old one still works.
  *
  * Each key has an owner: its name, or, without a name, "#" and a short hash of
  * the key.  Keys of the same name, in either file, have the same owner.
@@ -65,7 +66,7 @@ bool auth_is_on(struct auth *a);
 
 /*
  * Are there sign keys, and is this one of the parameters `expires` and
- * `signature`?  These are no parameters of the upload.
+ * `signature`?  Such a parameter is not one of the upload.
  */
 bool auth_takes_parameter(struct auth *a, const char *key);
 

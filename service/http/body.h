@@ -8,11 +8,12 @@
  * and is not empty.  All other parts are fields.
  *
  * While the body arrives, the upload is charged for its buffer, which grows
- * with the bytes received, and for a part of the estimate for its picture.
- * Without the estimate, bodies could take all memory and leave none for their
- * pictures.  A client that announces a large body but sends little is charged
- * little.  Before the last byte arrives, everything is charged, so a complete
- * upload is hardly ever refused for lack of memory.
+ * with the bytes received, and for a part of the memory that its picture will
+ * need by estimate.  Without the estimate, bodies could take all memory and
+ * leave none for their pictures.  A client that announces a large body but
+ * sends little is charged little.  Before the last byte arrives, the whole body
+ * and the whole estimate are charged, so a complete upload is hardly ever
+ * refused for lack of memory.
  *
  * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
  */
@@ -48,7 +49,7 @@ struct body {
 	char *fields;      /* names and values, each ended by a NUL */
 	size_t fields_end; /* end of the complete fields */
 	uint32_t field_count;
-	/* Of a part of the form; `detail` says which part. */
+	/* What is wrong with a part of the form; `detail` says which part. */
 	enum problem problem;
 	char detail[BODY_DETAIL_BYTES];
 

@@ -3,25 +3,26 @@
  * HTTP: the server that takes requests, gives uploads to the pipeline, and
  * sends replies, on libmicrohttpd.
  *
- * I/O threads serve the connections; a connection whose upload is in the
- * pipeline is suspended.  A connection stays with its thread.  If there are
- * several I/O threads, acceptor.h gives each connection to the one that has the
- * fewest.  If the pipeline has no workers, each connection has a thread, which
- * runs the pipeline itself.
+ * I/O threads serve the connections.  A connection stays with its thread; while
+ * its upload is in the pipeline, it is suspended.  If there are several I/O
+ * threads, acceptor.h gives each new connection to the thread with the fewest
+ * connections.  If the pipeline has no workers, each connection has a thread of
+ * its own, which runs the pipeline itself.
  *
  *	1 I/O thread     listening socket -> I/O thread
  *	several          listening socket -> acceptor -> I/O thread
  *	no workers       listening socket -> I/O thread -> a thread for each
  *	                 connection
  *
- * An admin port, if there is one, has its own I/O thread and connections, so
- * that it answers even if uploads keep the main port busy.  Then only it serves
- * reports; both ports serve probes and the page.
+ * If there is an admin port, it has its own I/O thread and connections, so it
+ * answers even while uploads keep the main port busy.  Reports are then served
+ * at the admin port only.  Both ports serve probes and the page.
  *
- * Threads    One thread calls all functions, in the order of this file.
- * Limits     connections_max connections, in addition to those of the admin
- *            port; body_bytes_max per request; clients.h has the time limits of
- *            connections.
+ * Threads    One thread calls all functions, in the order of this file.  It may
+ *            call http_wait_answered() again after http_abandon().
+ * Limits     connections_max connections at the main port,
+ *            HTTP_ADMIN_CONNECTIONS_MAX at the admin port; body_bytes_max per
+ *            request; clients.h has the time limits of connections.
  */
 #ifndef SERVICE_HTTP_H
 #define SERVICE_HTTP_H
@@ -35,12 +36,12 @@ enum { HTTP_ADMIN_CONNECTIONS_MAX = 16 };
 
 struct http;
 
-/* NULL: it could not be started, and the program has to end. */
+/* NULL: the server could not be started, and the program has to end. */
 struct http *http_start(const struct http_config *config);
 
 /*
- * The server will stop soon: /readyz is false, and every reply is the last one
- * on its connection.  Uploads are still taken.
+ * The server will stop soon: /readyz answers 503, and every reply is the last
+ * one on its connection.  Uploads are still taken.
  */
 void http_leave(struct http *h);
 
@@ -54,18 +55,22 @@ void http_refuse(struct http *h, uint32_t limit_ms);
 
 /*
  * Wait until every request of the main port whose head is complete is answered,
- * to the last byte, and every upload that was answered 202 is stored.  False:
- * that took longer than `limit_ms`.
+ * to the last byte, and no upload that was answered 202 is in the pipeline any
+ * more.  False: this took longer than `limit_ms`.
  */
 bool http_wait_answered(struct http *h, uint32_t limit_ms);
 
 /*
- * The limit is over: uploads without an answer are abandoned from now on.  Each
- * is logged, and counted by pipeline_count_abandoned().
+ * The time limit of the drain is over: uploads without an answer are abandoned
+ * from now on.  Each of them is logged, and counted by
+ * pipeline_count_abandoned().
  */
 void http_abandon(struct http *h);
 
-/* Close all connections, the admin port's last.  The pipeline has stopped. */
+/*
+ * Close all connections, the admin port's last, and free the server.  Call it
+ * after the pipeline has stopped.
+ */
 void http_stop(struct http *h);
 
 #endif

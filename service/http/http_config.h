@@ -35,11 +35,12 @@ enum { STATUSES = 600 };
 struct http_counts {
 	_Atomic uint64_t replies[ROLES][STATUSES];
 	_Atomic uint64_t problems[PROBLEMS];
-	/* Refused uploads, by problem; see problem.h. */
+	/* Refused uploads, by problem: see problem_is_refusal(). */
 	_Atomic uint64_t refusals[PROBLEMS];
 	/*
-	 * Bytes of bodies.  Bytes sent may be fewer than the reply has, if a
-	 * client does not read all of it.
+	 * Bytes of bodies.  The body of a reply is counted as sent when the
+	 * reply is queued, even if the client then reads only a part of it.
+	 * /v1/live is counted piece by piece.
 	 */
 	_Atomic uint64_t received_bytes[ROLES];
 	_Atomic uint64_t sent_bytes[ROLES];
@@ -56,7 +57,7 @@ struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
 	uint32_t connections_max;
-	/* The present numbers. */
+	/* Current numbers. */
 	uint32_t connection_count, admin_connection_count, viewer_count;
 	/* Since the start, for both ports: see struct clients_counts. */
 	uint64_t refused_count, evicted_count, held_count;
@@ -64,8 +65,8 @@ struct http_report {
 
 struct http_config {
 	int listen_fd; /* owned by struct http after the start */
-	int admin_fd;  /* also owned by it; -1: no admin port */
-	/* Their addresses, as in the flags. */
+	int admin_fd;  /* owned in the same way; -1: no admin port */
+	/* The addresses of the two sockets, as in the flags. */
 	const char *listen_address, *admin_address;
 	const char *host_names; /* see auth.h; NULL: none */
 	/*
@@ -78,7 +79,10 @@ struct http_config {
 	bool spools;         /* the upload is on the disk before a 202 */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
-	/* Of the main port, 1 to ACCEPTOR_THREADS_MAX; 0: no workers. */
+	/*
+	 * I/O threads of the main port: 1 to ACCEPTOR_THREADS_MAX; not used if
+	 * the pipeline has no workers.
+	 */
 	uint32_t io_threads;
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections of one address; 0: no limit */
@@ -90,16 +94,23 @@ struct http_config {
 	uint64_t body_bytes_max;
 	const char *presets;  /* see query.h; NULL: none */
 	uint32_t deadline_ms; /* of an upload, counted from its head; 0: none */
-	/* The bodies of /stats and /trace, for free(); NULL: no memory. */
+	/*
+	 * Each of these functions makes a text, to be freed by free(), or
+	 * returns NULL: no memory.  First, the body of /stats.
+	 */
 	char *(*stats_json)(void *arg);
 	/*
-	 * The visits, events and sleeps that ended after `since` and began
-	 * before `until`.  NULL: no trace.
+	 * The body of /trace: the visits, events and sleeps that ended after
+	 * `since_ns` and began before `until_ns`.  If this member is NULL,
+	 * there is no trace.
 	 */
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
 	/* The body of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
-	/* Whole events of /v1/live; frames are made by viewers.h's thread. */
+	/*
+	 * One complete event of /v1/live each: the greeting, made by the thread
+	 * of reports.h, and a frame, made by the thread of viewers.h.
+	 */
 	char *(*live_hello)(void *arg, struct minute *minute);
 	char *(*live_frame)(void *arg, struct minute *minute, bool is_first);
 	void *report_arg;

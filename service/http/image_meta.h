@@ -61,12 +61,15 @@ struct image_files {
 void image_files_init(struct image_files *f, const struct upload *u,
 		      const char *meta);
 
-/* JSON of an upload with results, for free().  NULL: no memory. */
+/*
+ * The text of meta.json, for an upload with results; the caller frees it.
+ * NULL: no memory.
+ */
 char *image_meta(const char *id, const struct upload *u);
 
 /*
- * Is the meta undamaged?  It contains a checksum of itself.  A meta from an
- * earlier version has none; then it only has to be valid JSON.
+ * Is the meta undamaged?  It contains a checksum of itself.  A meta of an
+ * earlier version has no checksum; then it only has to be valid JSON.
  */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
 

@@ -7,10 +7,11 @@
  * in the spool, --help, the page's form, the check of docs/http-api.md and the
  * fuzzer's dictionary are derived from it.
  *
- * To add a parameter: a member of struct img_transform or struct upload_wants,
- * one entry of params_table, and its use, in imgops/ or where an upload is
- * answered; then a row in docs/http-api.md.  If a member has no entry,
- * test_image_meta fails, because different pictures would have equal ids.
+ * To add a parameter, add a member to struct img_transform or struct
+ * upload_wants, the code that uses it, in imgops/ or where uploads are
+ * answered, an entry to params_table, and a row to docs/http-api.md.  If a
+ * member has no entry, test_image_meta fails, because different pictures would
+ * have equal ids.
  */
 #ifndef SERVICE_PARAMS_H
 #define SERVICE_PARAMS_H

@@ -68,8 +68,8 @@ enum problem problem_of_upload(const struct upload *u);
 enum problem problem_find(const char *code);
 
 /*
- * Was an upload refused because of the server's state (no free slot, no memory,
- * it stops), and not because of the upload?
+ * Was an upload refused for lack of a slot or of memory, or because the server
+ * stops?  These refusals are counted.
  */
 bool problem_is_refusal(enum problem problem);
 
@@ -84,7 +84,7 @@ unsigned int problem_status(enum problem problem);
 const char *problem_code(enum problem problem);
 
 /*
- * The body, for the caller to free().  `detail` NULL: the problem's own
+ * The body of a reply; the caller frees it.  `detail` NULL: the problem's own
  * sentence; `request_id` NULL: none.  NULL: no memory.
  */
 char *problem_json(enum problem problem, const char *detail,

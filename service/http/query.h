@@ -5,8 +5,9 @@
  *	q=90&variant=thumb:w=320,h=320,fit=cover&variant=large:&variant=page
  *
  * Parameters outside of variants apply to every variant that does not set them
- * itself.  A variant without a colon names a preset: a variant that --presets
- * defines in the same words, separated by ';', as "thumb:w=320;page:w=1280".
+ * itself.  A variant without a colon, such as "page", is the name of a preset.
+ * Presets are the variants in the value of --presets, which has ';' between
+ * them: "thumb:w=320;page:w=1280".
  *
  * Ownership  A query borrows the texts that it was given.
  * Limits     VARIANTS_MAX variants, and as many presets.
@@ -31,8 +32,8 @@ MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);
 
 /*
- * If the query has no variants, it asks for all presets; NULL: there are no
- * presets.
+ * If the query has no variants, add all presets to it.  `presets` NULL: there
+ * are none.
  */
 void query_add_presets(struct query *q, const char *presets);
 

@@ -7,23 +7,26 @@
  * http.c has the server; request.c has the table of the states.  The other
  * files have the steps:
  *
- *	head.c is the head valid, and how long is the body?  route.c which file
- *	answers this path and method?  auth.c may this client send it?
- *	upload_request.c POST / and /v1/process, and /v1/images; with body.c
- *	store_request.c what POST /v1/images does in addition images.c GET and
- *	DELETE of /v1/images/...  control.c page, probes, reports
- *	watch/viewers.c GET /v1/live reply.c the reply
+ *	head.c            is the head valid, and how long is the body?
+ *	route.c           which file answers this path and method?
+ *	auth.c            may this client send the request?
+ *	upload_request.c  POST / and /v1/process, and /v1/images; with body.c
+ *	store_request.c   what POST /v1/images does in addition
+ *	images.c          GET and DELETE of /v1/images/...
+ *	control.c         page, probes, reports
+ *	watch/viewers.c   GET /v1/live
+ *	reply.c           the reply
  *
  * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
  * memory for it, and libmicrohttpd closes the connection.
  *
- * Threads    A request belongs to its connection's thread: the I/O thread that
- *            serves the connection, one of several, or a thread of its own.
- *            What requests share is therefore atomic, has a lock, or is set
- *            before there are connections.  In REQUEST_WORK the request
- *            belongs to the thread that works for it, until that thread resumes
- *            the connection.  After a reply of 202 its upload and `storing`
- *            belong to the pipeline.
+ * Threads    A request belongs to its connection's thread: one of the I/O
+ *            threads, or a thread of the connection's own.  Several of these
+ *            threads run at the same time, so what requests share is atomic,
+ *            has a lock, or is set before there are connections.  In
+ *            REQUEST_WORK the request belongs to the thread that works for it,
+ *            until that thread resumes the connection.  After a reply of 202
+ *            its upload and `storing` belong to the pipeline.
  */
 #ifndef SERVICE_REQUEST_H
 #define SERVICE_REQUEST_H
@@ -60,14 +63,14 @@ enum {
 };
 
 /*
- * The trace of the caller that the request belongs to, and its own span in that
- * trace (W3C Trace Context, level 1).  Ids are lower-case hexadecimal digits,
+ * The caller's trace, which the request belongs to, and the request's own span
+ * in it (W3C Trace Context, level 1).  Ids are lower-case hexadecimal digits,
  * not all 0.
  */
 struct trace_context {
 	char trace_id[TRACE_ID_CHARS + 1]; /* "": there is none */
-	char parent_id[SPAN_ID_CHARS + 1]; /* of the caller */
-	char span_id[SPAN_ID_CHARS + 1];   /* our span */
+	char parent_id[SPAN_ID_CHARS + 1]; /* the caller's span */
+	char span_id[SPAN_ID_CHARS + 1];   /* the request's span */
 	bool is_sampled; /* the caller may have recorded its part */
 };
 
@@ -82,7 +85,9 @@ enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
 struct handler {
 	/* REQUEST_ADMIT: check the head further, and prepare for the body. */
 	enum problem (*admit)(struct request *r);
-	/* REQUEST_PIECE: take a piece of the body.  NULL: it is ignored. */
+	/*
+	 * REQUEST_PIECE: take a piece of the body.  NULL: the body is ignored.
+	 */
 	enum problem (*receive)(struct request *r, const char *data,
 				size_t bytes);
 	/*
@@ -144,13 +149,13 @@ enum request_state {
 };
 
 /*
- * Images that were accepted with 202 and are not stored yet, if there is no
- * spool; and the last ACCEPTED_FAILURES_MAX that could not be stored.  See
+ * Used if there is no spool: the images that were accepted with 202 and are not
+ * stored yet, and the last ACCEPTED_FAILURES_MAX that could not be stored.  See
  * store_request.c.
  *
  * Ownership  The caller owns a struct accepted.  Its address must not change
  *            until the image is stored or has failed.
- * Threads    Any, also at the same time.
+ * Threads    Any number, at the same time.
  */
 enum { ACCEPTED_FAILURES_MAX = 1024 };
 
@@ -162,7 +167,10 @@ struct accepted {
 struct accepted_list {
 	pthread_mutex_t lock;
 	LIST_HEAD(, accepted) pending;
-	/* Number of failures so far; modulo the maximum, the next index. */
+	/*
+	 * Number of failures so far.  The next failure gets this index, modulo
+	 * ACCEPTED_FAILURES_MAX.
+	 */
 	uint64_t failed_count;
 	struct {
 		char id[STORE_ID_BYTES];
@@ -175,7 +183,7 @@ enum accepted_state {
 	ACCEPTED_NONE,
 	/* At least one upload of this image is not stored yet. */
 	ACCEPTED_PENDING,
-	ACCEPTED_FAILED, /* the last one has failed */
+	ACCEPTED_FAILED, /* its last upload could not be stored */
 };
 
 void accepted_init(struct accepted_list *l);
@@ -189,9 +197,9 @@ enum accepted_state accepted_find(struct accepted_list *l, const char *id,
 enum early_state {
 	EARLY_IMPOSSIBLE, /* no state: in the table, "this cannot happen" */
 	EARLY_NO,         /* the reply waits until the image is stored */
-	EARLY_QUEUED,     /* a task waits that writes the upload to the spool */
+	EARLY_QUEUED,     /* the task that writes it to the spool waits */
 	EARLY_WRITING,    /* the task is writing, from the request's body */
-	/* The task is still writing, but the image is being stored. */
+	/* The task is still writing, but the image is already being stored. */
 	EARLY_TOO_LATE,
 	EARLY_ACCEPTED, /* the reply is 202, and the upload goes on alone */
 	EARLY_DONE,     /* the upload is done, without a 202 */
@@ -223,7 +231,7 @@ struct picture {
 /* A thread that serves connections of a port, or starts a thread for each. */
 struct io_thread {
 	struct port *port;
-	struct MHD_Daemon *daemon; /* used by the main thread alone */
+	struct MHD_Daemon *daemon; /* set before there are connections */
 };
 
 /* A listening socket, and the connections that it accepts. */
@@ -237,7 +245,8 @@ struct port {
 	struct acceptor *acceptor;
 	bool has_threads; /* each connection has a thread */
 	/*
-	 * When the next warning may be logged.  Used by the accepting thread.
+	 * When the next warning may be logged.  Used only by the thread that
+	 * accepts connections.
 	 */
 	uint64_t complain_ns;
 	_Atomic uint32_t connection_count;
@@ -246,8 +255,10 @@ struct port {
 };
 
 /*
- * The server: the state that all requests share.  Members that are not atomic
- * are set before there are connections.
+ * The server: the state that all requests share.  A member that is neither
+ * atomic nor protected by its own lock is set before there are connections.
+ * Only `refused_fd` is set later, and used only by the thread that calls
+ * http.h.
  */
 struct http {
 	struct http_config config;
@@ -274,8 +285,8 @@ struct http {
 	_Atomic bool leaving, refusing, abandoning, stopping;
 	/* The listening socket that is no longer used; -1: none. */
 	int refused_fd;
-	_Atomic bool was_full;           /* the last result of /readyz */
-	_Atomic uint64_t refused_ns;     /* time of the last refusal; 0: none */
+	_Atomic bool was_full;       /* at the last /readyz: see control.c */
+	_Atomic uint64_t refused_ns; /* time of the last refusal; 0: none */
 	char *refusals[CLIENT_REFUSALS]; /* see clients_config; owned */
 	struct http_counts counts;
 	struct minute minute;
@@ -290,15 +301,17 @@ struct request {
 	struct MHD_Connection *connection;
 	struct client *client; /* the client of `connection` */
 	/*
-	 * How many hold the request: the connection, and after a 202 the
-	 * pipeline.
+	 * Number of holders: the connection and, with respond=decoded, also the
+	 * pipeline and the task that writes the upload to the spool.
 	 */
 	_Atomic uint32_t holder_count;
 	char id[REQUEST_ID_BYTES];
 
-	/* From the head.  Its texts are libmicrohttpd's, and valid in
-	 * REQUEST_CHECK to REQUEST_ADMIT. */
-	const char *target;  /* as sent; decoding overwrites it */
+	/*
+	 * From the head.  libmicrohttpd owns its texts; they are valid from
+	 * REQUEST_CHECK to REQUEST_ADMIT.
+	 */
+	const char *target;  /* as sent; later decoded in place */
 	size_t target_bytes; /* 0: the target is not valid */
 	/* The target is too long, or has too many parameters. */
 	bool is_target_long;
@@ -309,13 +322,13 @@ struct request {
 	/* There is a Content-Length; if not, length_bytes is 0. */
 	bool has_length;
 	uint64_t length_bytes, received_bytes; /* of the body */
-	bool must_close; /* it is not known where the next request begins */
+	bool must_close; /* after the reply, close the connection */
 	const struct route *route;
 	/* For PROBLEM_METHOD_NOT_ALLOWED: methods of the path. */
 	char allow[32];
 	/* The segments of the path that {} stands for. */
 	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
-	bool is_signed;   /* the signature of its query has allowed it */
+	bool is_signed;   /* allowed by the signature of its query */
 	bool is_admitted; /* the head was accepted */
 
 	/* The piece of the body in REQUEST_PIECE. */
@@ -348,7 +361,7 @@ struct request {
 	uint64_t begin_ns;   /* when the head was complete */
 	uint64_t replied_ns; /* when the reply was made */
 	unsigned int status; /* 0: no reply yet */
-	/* Of the reply's body; without an upload's results. */
+	/* Of the reply's body; 0 if the body is the results of an upload. */
 	uint64_t reply_bytes;
 	bool lacks_header;      /* there was no memory for a header */
 	bool has_timing;        /* the reply has Server-Timing */
@@ -402,23 +415,30 @@ request_suspendable(const struct request *r)
 }
 
 /*
- * Suspend the connection, unless it has a thread of its own.  Call this before
- * another thread may resume it.
+ * Suspend the connection, unless it has a thread of its own.  True: it was
+ * suspended.  Call this before another thread may resume it.
  */
 bool request_suspend(struct request *r);
 void request_resume(struct request *r);
 
 /*
- * One of the holders does not use the request any more; the last one frees it.
+ * A holder does not use the request any more.  When the last holder calls this,
+ * the request is freed.
  */
 void request_release(struct request *r);
 
-/* The drain limit has ended an admitted upload without a result. */
+/*
+ * Log and count an admitted upload that the drain limit has ended without a
+ * result.
+ */
 void request_count_abandoned(const struct request *r);
 
 /* request.c: callbacks of libmicrohttpd; `port` is a struct port. */
 
-/* The request line is there; `target` as it was sent.  Returns the request. */
+/*
+ * The request line has arrived; `target` is as it was sent.  Returns the
+ * request.
+ */
 void *request_on_target(void *port, const char *target,
 			struct MHD_Connection *connection);
 enum MHD_Result request_on_call(void *port, struct MHD_Connection *connection,
@@ -451,8 +471,9 @@ void trace_context_print(char out[TRACEPARENT_BYTES],
 /* route.c */
 
 /*
- * Sets `route` and `segments`; or `allow`; or `detail`, if the path is that of
- * a report which this port does not serve.
+ * Find the route of the path and method.  Sets `route` and `segments`.  If the
+ * path does not have this method, sets `allow` too.  If the path is that of a
+ * report which this port does not serve, sets `detail`.
  */
 enum problem route_find(struct request *r);
 
@@ -464,12 +485,12 @@ enum problem auth_check_request(struct request *r);
 /* upload_request.c */
 
 /*
- * The upload is refused before it gets into the pipeline.  May be called for
- * any request, once.
+ * Refuse the upload before it gets into the pipeline.  May be called once for
+ * any request.
  */
 void upload_refuse(struct request *r, enum problem problem);
 
-/* For how many stages the times of an upload are known. */
+/* The number of stages for which an upload has times. */
 static inline uint32_t upload_stage_count(const struct upload *u)
 {
 	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
@@ -503,7 +524,7 @@ enum MHD_Result storing_reply_stored(struct request *r);
 /* A start hook: ask for the report of the route. */
 bool control_start_report(struct request *r);
 
-/* A reports_make_fn of a struct http. */
+/* A reports_make_fn whose argument is a struct http. */
 char *control_make_report(void *http, const struct report_query *q);
 
 /* reply.c */
@@ -513,14 +534,18 @@ void reply_add_header(struct request *r, struct MHD_Response *response,
 		      const char *name, const char *value);
 
 /*
- * A response whose body is `text`, which it frees, or `bytes`, which must stay
- * in memory until the request ends.  NULL: no memory, or `text` is NULL.
+ * A response whose body is `text`, which the response frees, or `bytes`, which
+ * must stay in memory until the request ends.  NULL: no memory, or `text` is
+ * NULL.
  */
 struct MHD_Response *response_of_text(struct request *r, char *text);
 struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
 				       size_t count);
 
-/* Queue `response` and drop it.  NULL means that there was no memory for it. */
+/*
+ * Queue `response`, and drop our reference to it.  If `response` is NULL, there
+ * was no memory for it.
+ */
 enum MHD_Result reply_send(struct request *r, unsigned int status,
 			   const char *type, struct MHD_Response *response);
 
@@ -553,8 +578,9 @@ static inline enum problem problem_of_client(enum client_refusal refusal)
 }
 
 /*
- * A whole reply that ends its connection, for the caller to free().  `detail`
- * as for problem_json(); `id` NULL, `retry_after_s` "": none.  NULL: no memory.
+ * A complete reply, with the header "Connection: close"; the caller frees it.
+ * `detail` is as for problem_json().  If `id` is NULL or `retry_after_s` is "",
+ * the reply does not have that header.  NULL: no memory.
  */
 char *reply_whole_problem(enum problem problem, const char *detail,
 			  const char *id, const char *retry_after_s);

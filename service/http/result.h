@@ -17,16 +17,20 @@ struct json;
 enum { RESULT_TYPE_CHARS = 80 };
 
 /*
- * One picture as such, several as multipart/mixed, or all as JSON if the client
- * of `connection` accepts that; with the headers that describe the results.
- * `type` is the Content-Type.  The upload must not change until the request
- * ends.  NULL: no memory.
+ * The response: a single picture as it is, several as multipart/mixed, or all
+ * of them as JSON if the client of `connection` accepts JSON.  It has the
+ * headers that describe the results; the caller adds the Content-Type, which is
+ * put into `type`.  The upload must not change until the request ends.  NULL:
+ * no memory.
  */
 struct MHD_Response *result_response(struct MHD_Connection *connection,
 				     const struct upload *u,
 				     char type[RESULT_TYPE_CHARS]);
 
-/* Add members to an open object: of the whole upload, or of a variant. */
+/*
+ * Add the members that describe the whole upload, or a variant, to the object
+ * that is open in `j`.
+ */
 void result_add_upload(struct json *j, const struct upload *u);
 void result_add_variant(struct json *j, const struct variant *v,
 			const char *name);
