@@ -13,9 +13,9 @@
  *   listen at the same port without an error.
  *
  * The connections of an I/O thread are those that were given to it and are
- * neither over nor lost.  Lost connections cannot be seen, but those that
- * remain begin in order: so when one begins, those given before it have begun
- * or were lost.
+ * neither over nor lost (see acceptor_give_fn).  A loss is not reported.  But
+ * connections begin in the order in which they were given, so when one begins,
+ * all those given before it have begun or were lost.
  */
 #include "service/http/connection/acceptor.h"
 
@@ -28,11 +28,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { FULL_LOOK_MS = 5 }; /* between two looks for room */
+enum { FULL_LOOK_MS = 5 }; /* time between two checks for room */
 
 /* All counts since the start, modulo 2^32. */
 struct io_load {
-	uint32_t given_count;           /* of the acceptor's thread alone */
+	uint32_t given_count;           /* used by the acceptor's thread */
 	_Atomic uint32_t settled_count; /* of these: have begun or were lost */
 	_Atomic uint32_t begun_count;
 	_Atomic uint32_t ended_count;
@@ -46,14 +46,17 @@ struct acceptor {
 	_Atomic bool stopping;
 	uint32_t last; /* the I/O thread that got the last connection */
 	struct io_load loads[ACCEPTOR_THREADS_MAX];
-	/* given_count of its I/O thread, with this connection. */
+	/*
+	 * By descriptor: given_count of the I/O thread, this connection
+	 * included.
+	 */
 	_Atomic uint32_t orders[ACCEPTOR_FDS];
 };
 
 /*
- * In this order: acceptor_begin() counts a connection as begun before it counts
- * it as settled, so that the result may be too high for a moment, but never too
- * low.
+ * The reads are in this order because acceptor_begin() counts a connection as
+ * begun before it counts it as settled.  So the result may be too high for a
+ * moment, but never too low.
  */
 static uint32_t connections_of(struct io_load *l)
 {
@@ -64,8 +67,8 @@ static uint32_t connections_of(struct io_load *l)
 }
 
 /*
- * The I/O thread with the fewest connections; of several, the one whose turn it
- * is.  False: there are connections_max.
+ * The I/O thread with the fewest connections; if several have the fewest, the
+ * next of them in turn.  False: there are connections_max already.
  */
 static bool find_thread(struct acceptor *a, uint32_t *thread)
 {
@@ -102,7 +105,7 @@ static void give_connection(struct acceptor *a, uint32_t thread, int fd,
 }
 
 /*
- * True: try again at once; there may be more clients.  has_room becomes false
+ * True: try again at once; there may be more clients.  *has_room becomes false
  * if the system has no descriptor or no memory for the client that waits.
  */
 static bool accept_one(struct acceptor *a, uint32_t thread, bool *has_room)

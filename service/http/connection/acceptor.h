@@ -6,14 +6,14 @@
  *	accept4() -> give(i, fd) -> I/O thread i: acceptor_begin(i, fd)
  *	                                          acceptor_end(i)
  *
- * If there are connections_max, further clients wait in the queue of the
- * socket until one has ended.
+ * While there are connections_max connections, further clients wait in the
+ * queue of the socket.
  *
  * Ownership  The listening socket is the acceptor's from acceptor_new() on,
- *            also if that fails.  An accepted socket is given away.
- * Threads    acceptor_begin() and acceptor_end(): each I/O thread for itself,
- *            all at once; the rest: one.  `give` is called by the acceptor's
- *            thread.
+ *            also if that fails.  `give` takes over the accepted socket.
+ * Threads    Each I/O thread calls acceptor_begin() and acceptor_end() for its
+ *            own connections, at any time.  One thread calls the other
+ *            functions.  `give` is called by the acceptor's thread.
  * Limits     1 to ACCEPTOR_THREADS_MAX I/O threads; descriptors below
  *            ACCEPTOR_FDS.
  */
@@ -29,9 +29,10 @@
 enum { ACCEPTOR_THREADS_MAX = 64, ACCEPTOR_FDS = 1 << 21 };
 
 /*
- * Give a connection to an I/O thread, which begins the connections that it is
- * given in this order.  It may lose some, if there is no memory: it has closed
- * them then.  False: it has closed this one, and does not begin it.
+ * Give a connection to an I/O thread.  The I/O thread begins its connections in
+ * the order in which they were given.  If it has no memory for one, it closes
+ * that connection without beginning it: the connection is lost.  False: this
+ * connection was closed, and does not begin.
  */
 typedef bool acceptor_give_fn(void *arg, uint32_t thread, int fd,
 			      const struct sockaddr *from, socklen_t bytes);
@@ -55,7 +56,7 @@ MUST_CHECK bool acceptor_start(struct acceptor *a);
 /* I/O thread `thread` has begun with a connection that it was given. */
 void acceptor_begin(struct acceptor *a, uint32_t thread, int fd);
 
-/* A connection that has begun is over, and what it used is free. */
+/* A connection that has begun is over, and its resources are free. */
 void acceptor_end(struct acceptor *a, uint32_t thread);
 
 /*

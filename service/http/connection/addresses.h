@@ -3,7 +3,7 @@
  * Addresses of clients: lists of networks, such as
  * "127.0.0.0/8,::1,10.0.0.0/8", and how many connections come from each site.
  *
- * A site counts as one client: it is an IPv4 address, or a /64 network of IPv6,
+ * A site is an IPv4 address or a /64 network of IPv6.  It counts as one client,
  * because a client usually has all addresses of a /64.  The two forms of an
  * IPv4 address, 192.0.2.1 and ::ffff:192.0.2.1, are the same.
  */
@@ -49,7 +49,7 @@ MUST_CHECK bool networks_read(struct networks *to, const char *text,
  * Threads    One at a time.
  */
 struct sites {
-	/* Connections from these have no site. */
+	/* Connections from these networks have no site. */
 	const struct networks *uncounted;
 	uint32_t connections_max;
 	struct site *list; /* an array of connections_max */

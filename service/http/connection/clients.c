@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One lock protects everything.  It is taken about five times in a request, and
- * held for a few instructions.  It guarantees that no client is shut down for a
- * phase that it has just left, that no socket is shut down after it was closed,
- * and that a held connection is resumed exactly once, and not before it was
- * suspended.
+ * usually held for a few instructions.  It guarantees that no client is shut
+ * down for a phase that it has just left, that no socket is shut down after it
+ * was closed, and that a held connection is resumed exactly once, and not
+ * before it was suspended.
  *
- * The kernel counts the bytes of a transfer (TCP_INFO), so nothing has to be
- * done when bytes move: the thread below reads the count every window_ms.
+ * The kernel counts the bytes of a transfer (TCP_INFO), and the thread below
+ * reads this count every window_ms.
  *
- * When a new connection needs the place of an old one, the search is cheap if
- * some connections have sent nothing yet: these are in a list, oldest first,
- * and one or two system calls find one.  Otherwise all slots are searched.  A
- * system call is made only for a client that may be slow, judging from its
- * phase and times.  If it turns out not to be slow, it is skipped for a while
+ * When a connection must be closed for a new one, the search is cheap if some
+ * connections have sent nothing yet: these are in a list, oldest first, and one
+ * or two system calls find one.  Otherwise all slots are searched.  A system
+ * call is made only for a client that may be slow, judging from its phase and
+ * times.  If the client turns out not to be slow, it is skipped for a while
  * (spared_until_ns).
  */
 #include "service/http/connection/clients.h"
@@ -37,8 +37,9 @@
 enum {
 	LOOK_AGAIN_MS = 250,
 	/*
-	 * A client is not considered for eviction for this time: after the
-	 * first check of whether it reads; and while it waits for us.
+	 * For this time a client is not evicted: SPARED_MS after the first
+	 * check of whether it reads its reply, OUR_TURN_MS while it waits for
+	 * us.
 	 */
 	SPARED_MS = 1000,
 	OUR_TURN_MS = 50,
@@ -65,9 +66,9 @@ struct client {
 	_Atomic enum client_refusal refusal; /* see client_receive() */
 	enum client_phase phase;
 	uint64_t since_ns;
-	/* When the watching thread checks the client. */
+	/* When the watching thread next checks the client. */
 	uint64_t end_ns;
-	bool was_late; /* at the last look */
+	bool was_late; /* at the last check */
 	/* Bytes of a transfer, at the last check. */
 	uint64_t moved_bytes;
 	uint64_t body_bytes;  /* of the whole body; 0: not known */
@@ -103,7 +104,7 @@ struct clients {
 	bool stopping;
 	uint64_t wake_ns;      /* when the thread checks all clients */
 	uint64_t drain_end_ns; /* 0: no drain */
-	/* Between two checks of a body's rate, in a drain. */
+	/* Time between two checks of a body's rate, in a drain. */
 	uint32_t rate_look_ms;
 	uint32_t open_count;  /* clients that are not shut */
 	uint32_t taken_count; /* slots in use */
@@ -146,7 +147,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* When a transfer's time ends, even if bytes still move. */
+/* Until then a transfer needs rate_min; after it, any bytes are enough. */
 static uint64_t transfer_end_ns(const struct client *c)
 {
 	return c->phase == CLIENT_BODY ?
@@ -154,7 +155,7 @@ static uint64_t transfer_end_ns(const struct client *c)
 		       WAIT_NEVER_NS;
 }
 
-/* When to check a transfer again that goes on. */
+/* When to check a transfer again, if it is not late now. */
 static uint64_t next_look_ns(const struct client *c, uint64_t now_ns)
 {
 	const struct clients_config *config = &c->clients->config;
@@ -191,10 +192,10 @@ static uint64_t first_look_ns(const struct client *c)
 }
 
 /*
- * Does the client wait for the connection's thread to read or to write?  A
- * client that has only ended its side does not count as waiting: libmicrohttpd,
- * which uses edge-triggered events, does not notice an end that came together
- * with the last bytes.
+ * Does the client wait for the connection's thread to read or to write?  If the
+ * client has only shut down its sending side, it does not count as waiting:
+ * libmicrohttpd, which uses edge-triggered events, does not notice an end that
+ * came together with the last bytes.
  */
 static bool is_our_turn(const struct client *c)
 {
@@ -218,7 +219,7 @@ static uint64_t moved_bytes(const struct client *c)
 					 info.tcpi_bytes_acked;
 }
 
-/* The bytes that a client must have moved since the last look. */
+/* The bytes that a client must have moved since the last check. */
 static uint64_t bytes_needed(const struct client *c, uint64_t now_ns)
 {
 	const struct clients_config *config = &c->clients->config;
@@ -253,8 +254,9 @@ static void send_refusal(struct client *c)
 
 /*
  * Caller holds the lock.  Shut the socket down.  If an idle client has sent a
- * request in this moment, it is still read and answered.  If the client does
- * not read its reply, the unread bytes are dropped from the kernel by a reset.
+ * request at this moment, the request is still read and answered.  If the
+ * client was getting a reply, a reset makes the kernel drop the bytes that the
+ * client has not read.
  */
 static void shut_client(struct client *c)
 {
@@ -279,8 +281,9 @@ static void shut_client(struct client *c)
 }
 
 /*
- * Caller holds the lock.  The connection's thread refuses a body at its next
- * piece; if none arrives soon, the client is shut.
+ * Caller holds the lock.  A body is refused by the connection's thread, at its
+ * next piece; if none arrives soon, the client is shut down.  In other phases
+ * it is shut down now.
  */
 static void refuse_client(struct client *c, enum client_refusal refusal,
 			  uint64_t now_ns)
@@ -321,7 +324,10 @@ static bool is_hopeless(const struct client *c, uint64_t now_ns)
 	       !will_be_complete(c, now_ns, 2);
 }
 
-/* When the drain ends, another call refuses all bodies. */
+/*
+ * No check is needed at the end of the drain: then clients_drain() is called
+ * again, and refuses all bodies.
+ */
 static void set_next_rate_look(struct client *c, uint64_t look_ns)
 {
 	c->rate_look_ns =
@@ -338,8 +344,8 @@ static void set_rate_look(struct client *c, uint64_t now_ns)
 
 /*
  * Caller holds the lock, during a drain.  If this check is late, or received
- * bytes were not read yet, the rate is unknown, and the client is checked
- * again.
+ * bytes were not read yet, the rate is unknown, and the client is checked again
+ * soon.
  */
 static void check_rate(struct client *c, uint64_t now_ns, bool in_time)
 {
@@ -358,7 +364,7 @@ static void check_rate(struct client *c, uint64_t now_ns, bool in_time)
  * Caller holds the lock.  The client's time is over: refuse it or give it more
  * time.  It is refused only if it was late at two checks and the second check
  * was in time.  The reason: its last bytes may have been read but not yet
- * processed, above all when the whole process was stopped and has just been
+ * processed, especially if the whole process was stopped and has just been
  * continued.
  */
 static void check_time(struct client *c, uint64_t now_ns, bool in_time)
@@ -449,7 +455,7 @@ static bool may_evict(struct client *c, uint64_t now_ns)
 	return !is_transfer(c) || !makes_progress(c, now_ns);
 }
 
-/* Caller holds the lock.  Bytes that were already read count too. */
+/* Caller holds the lock.  Has the client ever sent a byte? */
 static bool has_sent(const struct client *c)
 {
 	struct tcp_info info = { 0 };
@@ -460,8 +466,8 @@ static bool has_sent(const struct client *c)
 }
 
 /*
- * Caller holds the lock.  The oldest client from before `before_ns` that has
- * sent nothing, except `but`.  NULL: there is none.
+ * Caller holds the lock.  The oldest client that has sent nothing.  NULL: there
+ * is none, it came after `before_ns`, or it is `but`.
  */
 static struct client *find_silent(struct clients *t, const struct client *but,
 				  uint64_t before_ns)
@@ -489,8 +495,8 @@ static bool is_evicted_first(const struct client *a, const struct client *b)
 }
 
 /*
- * Caller holds the lock.  The client to close, except `but`.  NULL: all others
- * make progress.
+ * Caller holds the lock.  The client to close among those that make no
+ * progress, but not `but`.  NULL: there is none.
  */
 static struct client *find_slow(struct clients *t, const struct client *but,
 				uint64_t now_ns)
@@ -634,7 +640,7 @@ void client_cut(struct client *c)
 }
 
 /*
- * Caller holds the lock.  The last reply is sent: may the client still be
+ * Caller holds the lock.  The last reply was sent: may the client still be
  * sending a request?  In CLIENT_HEAD, libmicrohttpd itself has refused the
  * head.
  */
@@ -693,7 +699,7 @@ void client_enter(struct client *c, enum client_phase phase)
 	(void)pthread_mutex_lock(&t->lock);
 	c->request_count += phase == CLIENT_HEAD;
 	list_remove(c); /* from the list of clients that have sent nothing */
-	/* Another request has come after all. */
+	/* Its request had already arrived when it was shut down. */
 	if (c->is_shut && phase != CLIENT_IDLE) {
 		c->is_shut = false;
 		t->open_count++;

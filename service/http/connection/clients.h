@@ -5,10 +5,10 @@
  *	HEAD > BODY > WORK > REPLY (or STREAM) > IDLE > HEAD ...
  *	                \ HELD /
  *
- * Every connection is in a phase.  Each phase has a time limit, except WORK and
- * HELD, in which the client waits for us:
+ * Every connection is in a phase.  In WORK and HELD the client waits for us, so
+ * these phases have no limit.  A connection may stay in the other phases:
  *
- *	HEAD, IDLE   head_ms, idle_ms
+ *	HEAD, IDLE   for head_ms, idle_ms
  *	BODY         as long as rate_min bytes per s arrive; after body_ms, as
  *	             long as any bytes arrive (the upload's memory is freed by
  *	             then, or with the next bytes)
@@ -25,21 +25,23 @@
  * It is taken from the first of these groups that is not empty:
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
- *	2. connections without progress: first those of the site (addresses.h)
- *	   with the most connections, the longest in its phase first;
- *	3. connections that never sent a byte, oldest first.
+ *	2. connections without progress, those of the site (addresses.h) with
+ *	   the most connections first; within a site, the longest in its phase
+ *	   first;
+ *	3. other connections that have not sent a byte yet, oldest first.
  *
- * A connection makes progress in WORK.  In BODY and REPLY it makes progress if
- * its mean rate in this phase is at least rate_min.  In HELD it does not.  A
- * connection that makes progress is never closed for another.
+ * A connection in WORK always makes progress.  In BODY, REPLY and STREAM, it
+ * makes progress if its mean rate is at least rate_min, or 1 KiB per s if there
+ * is no rate_min.  In HEAD, HELD and IDLE it makes none.  A connection that
+ * makes progress is never closed for another.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
  *
  * Ownership  A socket belongs to its connection.  It must be open from
  *            client_add() to client_remove().
- * Threads    Any, unless a function says otherwise.  One thread of this module
- *            sleeps until the next time limit.
+ * Threads    Any number at the same time, unless a function says otherwise.
+ *            One thread of this module sleeps until the next time limit.
  * Limits     `slots` clients, of which some may be closing.
  */
 #ifndef SERVICE_CLIENTS_H
@@ -89,14 +91,15 @@ struct clients_config {
 	uint64_t rate_min;  /* limit of BODY and REPLY, bytes per s; 0: none */
 	uint32_t window_ms; /* the rate is checked once in this time */
 	/*
-	 * One request of a kind may go on each turn_ms; after a while without
-	 * such requests, turns_at_once may go on at once. 0: no request waits.
+	 * One request of a kind gets a turn every turn_ms.  Unused turns are
+	 * kept, up to turns_at_once of them; then so many requests may go on at
+	 * once.  turn_ms 0: no request waits.
 	 */
 	uint32_t turn_ms[CLIENT_TURNS], turns_at_once;
 	/*
-	 * Whole replies that refuse clients before their request is complete.
-	 * A reply is sent only if the request line was read.  The texts must
-	 * outlive the clients.
+	 * Complete replies, for clients that are refused before their request
+	 * is complete.  A reply is sent only if the request line was read.  The
+	 * texts must outlive the clients.
 	 */
 	const char *refusals[CLIENT_REFUSALS];
 };
@@ -113,8 +116,8 @@ struct client;
 struct clients;
 
 /*
- * More than open_max, because a connection that is being closed keeps its slot
- * for a moment.
+ * The slots for open_max connections: a few more, because a connection that is
+ * being closed keeps its slot for a moment.
  */
 static inline uint32_t clients_slots(uint32_t open_max)
 {
@@ -124,36 +127,36 @@ static inline uint32_t clients_slots(uint32_t open_max)
 /* NULL: no memory, or no thread. */
 struct clients *clients_start(const struct clients_config *config);
 
-/* All clients have been removed.  NULL is fine. */
+/* Call it when all clients have been removed.  NULL is fine. */
 void clients_stop(struct clients *t);
 
 /*
  * May one more connection come from this address?  False: the connection was
- * counted as refused.
- * If several connections come at once, client_add() decides.
+ * counted as refused.  If several connections come at once, client_add() checks
+ * again.
  */
 bool clients_admit(struct clients *t, const struct sockaddr *from);
 
 /*
  * A new client, in CLIENT_HEAD.  `is_plain`: it has no TLS, so we may write to
- * the socket.  If its site has more than per_address_max connections with it,
- * it is counted as refused, and client_is_shut().
+ * the socket.  If its site now has more than per_address_max connections, the
+ * client is counted as refused and shut down: see client_is_shut().
  */
 struct client *client_add(struct clients *t, int fd,
 			  const struct sockaddr *from, bool is_plain);
 
 /*
- * Call it before the socket is closed.  True: the client may still be sending,
- * and a reset would destroy its reply; see linger.h.
+ * Remove the client before its socket is closed.  True: the client may still be
+ * sending, and a reset would destroy its reply; see linger.h.
  */
 bool client_remove(struct client *c);
 
-/* A phase begins.  CLIENT_HEAD counts a request. */
+/* A phase begins.  With CLIENT_HEAD, a request is counted. */
 void client_enter(struct client *c, enum client_phase phase);
 
 /*
- * In CLIENT_BODY: the body has `body_bytes`. 0: not known; then the drain
- * cannot estimate when it ends.
+ * In CLIENT_BODY: the body has `body_bytes`.  If this is 0, the length is not
+ * known, and the drain cannot estimate when the body ends.
  */
 void client_expect(struct client *c, uint64_t body_bytes);
 
@@ -176,12 +179,12 @@ bool client_hold(struct client *c, enum client_turn kind,
 bool client_is_shut(const struct client *c);
 
 /*
- * Which refusal the client was sent when it was shut down; CLIENT_WELCOME:
- * none.
+ * The refusal that was sent to the client when it was shut down;
+ * CLIENT_WELCOME: none.
  */
 enum client_refusal client_told(const struct client *c);
 
-/* The client's last request is answered before all of it was read. */
+/* The client's last request was answered before all of it was read. */
 void client_cut(struct client *c);
 
 /*
@@ -200,10 +203,11 @@ void clients_end_holding(struct clients *t);
 
 /*
  * The server drains: bodies must be complete within `limit_ms`.  A body that
- * has been arriving for at least a second and would need more than twice the
- * limit at its rate is refused at once.  After that, bodies are checked four
- * times within the limit: a body is refused if it would not be complete in time
- * at its rate since the last check. 0: refuse all bodies that are not complete.
+ * has been arriving for at least a second is refused at once if it would need
+ * more than twice the limit at its mean rate.  After that, bodies are checked
+ * four times within the limit: a body is refused if it would not be complete in
+ * time at its rate since the last check.  If `limit_ms` is 0, all bodies that
+ * are not complete are refused.
  */
 void clients_drain(struct clients *t, uint32_t limit_ms);
 

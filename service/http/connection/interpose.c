@@ -26,10 +26,8 @@ enum {
 	IN_NAME,
 };
 
-enum {
-	ACCEPT_PAUSE_US = 20000,
-	FDS = 1 << 20
-}; /* calls for other descriptors are passed on unchanged */
+/* Descriptors from FDS on have no state, and nothing is changed for them. */
+enum { ACCEPT_PAUSE_US = 20000, FDS = 1 << 20 };
 
 static const char name[] = "content-length";
 
@@ -38,7 +36,10 @@ struct level {
 	_Atomic uint64_t count; /* bytes passed on since the head began */
 };
 
-/* Two levels for each descriptor, because GnuTLS calls recv() too. */
+/*
+ * Each descriptor has two levels, because with TLS its bytes pass two of our
+ * functions: GnuTLS calls recv(), and libmicrohttpd gnutls_record_recv().
+ */
 static struct {
 	struct level plain, secure;
 } levels[FDS];
@@ -87,10 +88,10 @@ static input_state next_state(input_state state, char c)
 }
 
 /*
- * Returns how many of the `count` bytes are left.  If the white space is
- * followed by something other than the end of the line, the head must stay
- * invalid: a space is put back; if there is no room for it, it replaces the
- * next character.
+ * Remove white space after the value.  Returns how many of the `count` bytes
+ * are left.  If the white space is followed by something other than the end of
+ * the line, the head must stay invalid: a space is put back; if there is no
+ * room for it, it replaces the next character.
  */
 static size_t input_trim(input_state *state, char *bytes, size_t count)
 {

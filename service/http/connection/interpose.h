@@ -12,11 +12,12 @@
  *	libmicrohttpd refuses such a request with 400 before it calls us, so
  *	these functions remove the white space.  All other bytes stay as they
  *	are, and head.c still finds all errors of a head.
- *	Only a head that begins with the first byte of a recv() is changed.  If
- *	a client has sent the beginning of a request together with the request
- *	before, nothing is changed on its connection from then on.
+ *	A head is changed only if its first byte is the first byte of a recv().
+ *	If a client has sent the beginning of a request together with the
+ *	request before, nothing is changed on its connection from then on.
  *
- * accept4() If there is no descriptor or memory for a connection, it sleeps for
+ * accept4()
+ *	If there is no descriptor or memory for a connection, it sleeps for
  *	20 ms.  Without this, libmicrohttpd would try again at once, and use a
  *	whole core as long as a client waits.
  *

@@ -49,7 +49,7 @@ static void close_slot(struct linger_list *l, struct slot *s)
 	l->count--;
 }
 
-/* Caller holds the lock.  There is at least one. */
+/* Caller holds the lock.  At least one slot is in use. */
 static struct slot *find_oldest(struct linger_list *l)
 {
 	struct slot *oldest = NULL;

@@ -47,7 +47,7 @@ bool linger_add(struct linger_list *l, int fd);
 /* How many sockets linger now. */
 uint32_t linger_count(struct linger_list *l);
 
-/* Close the one that was added first, if there is any. */
+/* Close the socket that was added first, if there is any. */
 void linger_end_oldest(struct linger_list *l);
 
 /* Close all.  NULL is fine. */

@@ -15,9 +15,10 @@
 #include <gnutls/x509.h>
 
 /*
- * GnuTLS uses a pair until the handshake is over, and does not report that end.
- * A handshake takes some milliseconds, and never longer than --header-timeout,
- * which is an hour at most.
+ * A pair that was replaced is kept for this time, because GnuTLS uses it until
+ * the handshake is over, and does not report when that is.  A handshake takes
+ * some milliseconds.  --header-timeout limits it to an hour at most, unless it
+ * is 0 (no limit).
  */
 #define KEPT_NS (UINT64_C(3600) * 1000000000)
 
@@ -55,7 +56,10 @@ static int check_certificate(char *text)
 	return err < 0 ? err : 0;
 }
 
-/* Do certificate and key belong together? */
+/*
+ * Do certificate and key belong together?  Returns an error of GnuTLS; 0: they
+ * do.
+ */
 static int check_pair(const struct tls *tls)
 {
 	gnutls_datum_t certificate = datum_of(tls->certificate);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TLS: a certificate and its private key, as PEM.  They are checked before they
- * are used, and can be replaced for new connections.  Also writes to a TLS
- * connection, which only GnuTLS can do.
+ * are used, and can be replaced for new connections.  tls_send() is here
+ * because only GnuTLS can write to a TLS connection.
  *
  * Threads    One thread calls tls_serve() and tls_stop(); any number may call
  *            the callback at the same time.
