@@ -9,8 +9,9 @@
  * and a new viewer sees the last minute.  A second without a reply to an upload
  * and without a reader has no entry.
  *
- * Threads    One thread calls minute_init() before, and minute_release() after
- *            all others.  Any number may call the others at the same time.
+ * Threads    One thread calls minute_init() before all other calls, and
+ *            minute_release() after them.  Any number may call the others at
+ *            the same time.
  * Memory     about 190 KB.
  * Units      A second is a number: whole seconds of CLOCK_MONOTONIC.
  */
@@ -65,7 +66,7 @@ struct minute_second {
  * Counts of the last MINUTE_RECENT_SECONDS and of the current second until now.
  */
 struct minute_recent {
-	double duration_s; /* 0: it has just begun */
+	double duration_s; /* 0: the server has just started */
 	struct minute_replies replies;
 	struct histogram_copy times;
 	uint64_t time_ns_max;

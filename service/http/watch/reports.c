@@ -28,9 +28,12 @@ struct reports {
 	void *arg;
 	pthread_t maker;
 	pthread_mutex_t lock; /* protects the members below */
-	/* A new request, a trace that was sent, or the end. */
+	/*
+	 * A request was added, a trace was sent, or is_hurried or is_stopping
+	 * was set.
+	 */
 	pthread_cond_t changed;
-	pthread_cond_t made; /* is_making is false */
+	pthread_cond_t made; /* is_making became false */
 	bool is_hurried, is_ended, is_stopping;
 	bool is_making;
 	bool has_trace; /* a trace was made and not dropped yet */

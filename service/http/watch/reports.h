@@ -5,12 +5,13 @@
  *
  *	reports_ask() -> connection suspended -> make() -> connection resumed
  *
- * After a report that took t of CPU time, the next one of its kind begins 99 t
- * later, or after REPORTS_PAUSE_MS if that is sooner.  So each kind takes 1 %
- * of a core, however often it is asked for.  Requests of one kind that wait at
- * the same time share one report, which is made after the last of them came.  A
- * trace is not shared, because each request asks for its own time span.  Traces
- * are large, so the next trace is made only when the last one has been sent.
+ * After a report that took t of CPU time, the next one of its kind begins no
+ * earlier than 99 t later, or REPORTS_PAUSE_MS later if that is shorter.  So a
+ * kind whose reports take up to 30 ms uses at most 1 % of a core, however often
+ * it is asked for.  Requests of one kind that wait at the same time share one
+ * report, which is made after the last of them came.  A trace is not shared,
+ * because each request asks for its own time span.  Traces are large, so the
+ * next trace is made only when the last one has been sent.
  *
  * Ownership  The caller owns a struct report_wait, which must not move in
  *            memory while its state is REPORT_WAITS.  The last report_drop() of
@@ -19,8 +20,8 @@
  *            the same time; one thread calls the others.  The reports' own
  *            thread sleeps while no request waits.
  * Limits     At most REPORTS_TRACES_MAX requests for traces wait, each for up
- *            to REPORTS_WAIT_MS.  Any number may wait for other kinds (see
- *            client_hold()).
+ *            to REPORTS_WAIT_MS.  Any number may wait for other kinds;
+ *            client_hold() limits their rate.
  */
 #ifndef SERVICE_REPORTS_H
 #define SERVICE_REPORTS_H

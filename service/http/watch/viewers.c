@@ -5,13 +5,13 @@
  *	start    ask for the greeting, as for any report
  *	reply    the request becomes a viewer, which reads the greeting first
  *	read     by libmicrohttpd, whenever it can write more
- *	release  the client is gone, or the server stops
+ *	release  the client has disconnected, or the server stops
  *
  * One lock protects everything; it is not held while a frame is made.  A
  * connection is suspended and resumed with the lock held, so that it is resumed
- * exactly once each time, and not before it was suspended.  A suspended
- * connection does not notice that its client has disconnected; this is noticed
- * when the next frame is written.
+ * exactly once each time, and not before it was suspended.  If the client of a
+ * suspended connection disconnects, this is noticed only when the next frame is
+ * written.
  */
 #include "service/http/request.h"
 #include "service/http/watch/viewers.h"
@@ -52,8 +52,8 @@ struct viewer {
 	struct MHD_Connection *connection;
 	bool is_suspended;
 	/*
-	 * the message that is being read; NULL: the last one was read
-	 * completely
+	 * The message that is being read; NULL: the last one was read
+	 * completely.
 	 */
 	struct message *message;
 	size_t read_bytes;   /* bytes of `message` that were read */
@@ -65,8 +65,8 @@ struct viewers {
 	void *arg;
 	pthread_t maker;
 	pthread_mutex_t lock;  /* protects the members below */
-	pthread_cond_t wanted; /* a viewer has come, or the server stops */
-	pthread_cond_t made;   /* there is a new frame, or the end */
+	pthread_cond_t wanted; /* a viewer was added, or the server stops */
+	pthread_cond_t made;   /* there is a new frame, or the streams end */
 	bool is_ended, is_stopping;
 	uint32_t viewer_count;
 	uint64_t made_count;
@@ -97,7 +97,7 @@ static void message_drop(struct message *m)
 
 /*
  * Caller holds the lock.  Wake all viewers: there is a frame to read, or the
- * end.
+ * stream ends.
  */
 static void wake_all(struct viewers *all)
 {
@@ -263,8 +263,8 @@ static void take_newest(struct viewer *v)
 }
 
 /*
- * Caller holds the lock, which is released while it waits.  True: there is a
- * message, or the end; false: the connection is suspended.
+ * Caller holds the lock, which is released while this waits.  True: there is a
+ * message, or the stream ends.  False: the connection is suspended.
  */
 static bool wait_for_message(struct viewer *v)
 {
@@ -303,8 +303,8 @@ static ssize_t copy_message(struct viewer *v, char *to, size_t bytes_max)
 
 /*
  * Called by the connection's callback: copy the next bytes, at most
- * `bytes_max`. 0: there are none, and the connection is suspended until there
- * are; -1: the end.
+ * `bytes_max`.  Returns how many; 0: there are none yet, and the connection is
+ * suspended until there are some; -1: the stream ends.
  */
 static ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
 {
