@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which client may send which request.  In this order:
+ * Decides which client may send which request.  This file has three parts:
  *
  * Signatures: HMAC-SHA256 (RFC 2104) over a text that is made of the request.
  * The text does not depend on how a proxy encodes or sorts the query:
@@ -17,9 +17,9 @@
  *
  *	Host            the name that the browser looked up.  A foreign page may
  *	                let its own name point to our address (DNS rebinding).
- *	                Then the browser takes us for the page's server, but the
- *	                name that it sends is not ours.  An address is not
- *	                looked up, so any address is allowed.
+ *	                Then the browser believes that we are the page's server,
+ *	                but the name that it sends is not ours.  An address is
+ *	                not looked up, so any address is allowed.
  *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
  *	Origin          the page's own address; used for browsers that do not
  *	                send Sec-Fetch-Site
@@ -296,8 +296,8 @@ static const char *wrong_with_name(const struct line *l)
 	size_t good = l->name.bytes > 0 ? strspn(l->name.text, NAME_CHARS) : 0;
 
 	if (good < l->name.bytes)
-		return "has a name with others than A-Z, a-z, 0-9, '.', '_' "
-		       "and '-'";
+		return "has a name with characters other than A-Z, a-z, 0-9, "
+		       "'.', '_' and '-'";
 	if (l->name.bytes > NAME_CHARS_MAX)
 		return "has a name longer than 64 characters";
 	return NULL;
@@ -307,7 +307,8 @@ static const char *wrong_with(const struct line *l)
 {
 	for (size_t i = 0; i < l->key.bytes; i++)
 		if (l->key.text[i] <= ' ' || l->key.text[i] > '~')
-			return "has a space in its key, or what is not ASCII";
+			return "has a space in its key, or a character that is "
+			       "not printable ASCII";
 	if (l->key.bytes < KEY_CHARS_MIN)
 		return "has a key shorter than 16 characters";
 	if (l->key.bytes > KEY_CHARS_MAX)
@@ -627,7 +628,7 @@ static bool origin_is_foreign(const char *fetch_site, const char *origin,
 {
 	const char *authority;
 
-	/* This is right even if a proxy ends TLS or changes Host. */
+	/* Sec-Fetch-Site is right even if a proxy ends TLS or changes Host. */
 	if (fetch_site != NULL)
 		return strcmp(fetch_site, "same-origin") != 0 &&
 		       strcmp(fetch_site, "none") != 0;
@@ -662,8 +663,8 @@ static enum problem check_signed_query(const struct keys *k, struct request *r)
 }
 
 /*
- * Probes, stored pictures and the page: they need no key, and if there are no
- * keys, pages of other sites may ask for them.
+ * Probes, stored images and the page need no key.  If there are no keys, pages
+ * of other sites may ask for them.
  */
 static bool is_public(enum role role)
 {
@@ -672,9 +673,9 @@ static bool is_public(enum role role)
 
 /*
  * If the name in Host is not ours, the request may come from a foreign page.
- * Not checked are probes, which reveal nothing; HTTPS, because the certificate
- * contains our names; and requests without Host, because every browser sends
- * Host.
+ * These are not checked: probes, because they reveal nothing; HTTPS, because
+ * the certificate contains our names; and requests without Host, because every
+ * browser sends Host.
  */
 static bool has_good_host(const struct request *r)
 {

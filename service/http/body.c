@@ -112,7 +112,7 @@ static bool end_part(struct body *b)
 {
 	bool ok = b->part != BODY_FIELD || end_field(b);
 
-	/* Browsers send a file part of no bytes for an unused field. */
+	/* Browsers send an empty file part for an unused field. */
 	if (b->part == BODY_FILE && b->count > 0)
 		b->has_file = true;
 	b->part = BODY_NO_PART;
@@ -246,8 +246,9 @@ static uint64_t charge_without_picture(const struct body *b,
 }
 
 /*
- * The charge with a part of the estimate for the picture: the same part of it
- * as the buffer is of the whole body.
+ * The charge with a part of the estimate for the picture.  The part grows with
+ * the buffer: it is the whole estimate when the buffer has room for the whole
+ * body.
  */
 static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 {
@@ -258,7 +259,8 @@ static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 }
 
 /*
- * The estimate is limited, so that it does not refuse an upload that would fit.
+ * The memory that the picture will need, by estimate.  It is limited, so that
+ * the estimate alone does not refuse an upload that would fit.
  */
 static uint64_t estimate_picture(const struct body *b, struct pipeline *p)
 {
@@ -270,9 +272,9 @@ static uint64_t estimate_picture(const struct body *b, struct pipeline *p)
 }
 
 /*
- * The size of the buffer for `bytes`.  While the body is moved to a larger
- * buffer, both exist.  If they do not both fit, the first buffer has room for
- * the whole body.
+ * The size of the buffer for `bytes`.  While the body is copied to a larger
+ * buffer, both buffers exist.  If they do not both fit into the budget, the
+ * first buffer has room for the whole body.
  */
 static uint64_t room_for(const struct body *b, uint64_t bytes)
 {
@@ -329,8 +331,8 @@ static enum problem make_room(struct body *b)
 	uint64_t room_bytes = room_for(b, b->received_bytes);
 	uint64_t after = charge_with_picture(b, room_bytes);
 	/*
-	 * While the buffer is copied to a larger one, the memory for the
-	 * picture is not needed yet and pays for the copy.
+	 * The picture is not decoded yet, so while both buffers exist, they may
+	 * use the memory that is charged for the picture.
 	 */
 	uint64_t both = charge_without_picture(b, room_bytes) +
 			memory_pool_charge(b->count_max);

@@ -45,12 +45,12 @@ static enum MHD_Result reply_page(struct request *r)
 }
 
 /*
- * Readiness: should a balancer send more uploads here?
+ * Readiness: should a load balancer send more uploads here?
  *
- * It becomes false when less than a quarter of the slots or of the memory is
- * free: before uploads that need less than this are refused.  It becomes true
- * again when half is free.  In between it stays as it was, so that it does not
- * change with every upload.
+ * It becomes false when at most a quarter of the slots or of the memory is
+ * free: usually before uploads are refused.  It becomes true again when more
+ * than half is free.  In between it stays as it was, so that it does not change
+ * with every upload.
  */
 enum readiness {
 	READINESS_OK,
@@ -69,7 +69,7 @@ struct readiness_view {
 	uint64_t now_ns;
 };
 
-/* At least 3/4 of `most`; if it was full before, at least 1/2. */
+/* Is at least 3/4 of `most` used?  If it was full before, 1/2 is enough. */
 static bool is_mostly_used(uint64_t used, uint64_t most, bool was_full)
 {
 	uint64_t free_part = was_full ? most / 2 : most / 4;
@@ -162,7 +162,7 @@ static enum MHD_Result reply_ready(struct request *r)
 /* NULL: no memory. */
 static char *make_metrics(struct http *h)
 {
-	bool was_full; /* kept for /readyz */
+	bool was_full; /* ignored: only /readyz keeps it */
 	struct clients_counts main = { 0 }, admin = { 0 };
 
 	clients_read_counts(h->main.clients, &main);

@@ -155,7 +155,7 @@ static bool is_target_valid(const char *target)
 	return target[0] == '/' && strstr(target, "%00") == NULL;
 }
 
-/* Method, target, version: one space between two of them. */
+/* Are method, target and version there, with one space between them? */
 static bool is_exact_line(const struct request *r)
 {
 	return r->target_bytes > 0 && is_token(r->method) &&

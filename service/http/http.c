@@ -129,8 +129,9 @@ static void warn_site_is_full(struct port *port)
 }
 
 /*
- * A MHD_AcceptPolicyCallback, called before memory is used: by the acceptor's
- * thread, or without an acceptor by the only I/O thread.
+ * A MHD_AcceptPolicyCallback, called before memory is allocated for the
+ * connection.  It is called by the acceptor's thread, or without an acceptor by
+ * the only I/O thread.
  */
 static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
 				 socklen_t bytes)
@@ -445,8 +446,8 @@ void http_leave(struct http *h)
 }
 
 /*
- * The listening socket is closed by http_stop(), because the thread of
- * libmicrohttpd may still use it.
+ * Without an acceptor, the listening socket is closed later, by http_stop(),
+ * because the thread of libmicrohttpd may still use it.
  */
 void http_refuse(struct http *h, uint32_t limit_ms)
 {
@@ -490,7 +491,7 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 	return true;
 }
 
-/* Clients that read their replies close their side soon. */
+/* Clients that have read their replies close their side soon: wait for them. */
 static void end_linger(struct http *h)
 {
 	uint64_t end_ns = clock_after_ms(LINGER_LAST_MS);

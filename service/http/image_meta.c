@@ -182,7 +182,7 @@ bool image_meta_is_whole(const char *meta)
 	const char *end = count > SEAL_CHARS ? meta + count - SEAL_CHARS : meta;
 	char sha256[SHA256_TEXT_BYTES];
 
-	/* Earlier versions of the program wrote none. */
+	/* Earlier versions of the program wrote no checksum. */
 	if (strstr(meta, seal_begin) == NULL)
 		return is_json(meta);
 	sha256_of(sha256, meta, (size_t)(end - meta));

@@ -149,7 +149,7 @@ static enum problem problem_of_store(struct request *r,
 	return PROBLEM_STORE_FAILED;
 }
 
-/* Is there a store, and can this be an id? */
+/* Is there a store, and does the path have a valid id? */
 static enum problem check_id(const struct request *r)
 {
 	if (r->config->store == NULL)
@@ -238,7 +238,10 @@ static struct MHD_Response *response_of_file(struct request *r, int fd,
 	return response;
 }
 
-/* The image was perhaps accepted but could not be made: the spool knows. */
+/*
+ * The image is not stored.  If an upload of it was accepted but failed, the
+ * spool has the problem.
+ */
 static enum MHD_Result reply_failed(struct request *r)
 {
 	char text[SPOOL_TEXT_BYTES];

@@ -367,7 +367,7 @@ enum { NAME_BYTES_MAX = 16, NOT_NEAR = 99 };
 
 /*
  * How many letters must be inserted, deleted or changed to get `b` from `a`;
- * NOT_NEAR: too long.
+ * NOT_NEAR: one of them is too long.
  */
 static uint32_t distance(const char *a, const char *b)
 {

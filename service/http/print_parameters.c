@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the table of parameters in forms that other parts of the program are
- * made from:
+ * Prints the table of parameters for other parts of the program, in one of
+ * these forms:
  *
  *	module      parameters.js, from which the page makes its form
  *	dictionary  tokens for the fuzzer of queries

@@ -33,7 +33,10 @@ static struct slice variant_name(struct slice variant)
 	return name;
 }
 
-/* The preset after `previous`; {0}: the first.  False: there is none. */
+/*
+ * Replace *previous by the preset after it, or {0} by the first one.  False:
+ * there is none.
+ */
 static bool next_preset(const char *presets, struct slice *previous)
 {
 	const char *next = presets;

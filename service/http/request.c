@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machine of a request: the table `steps` below. libmicrohttpd calls
- * back when the request line, the head, a piece of the body or the whole body
- * has arrived, when a suspended connection was resumed, and at the end.  Each
- * call is an event.  It takes the request from a waiting state to the next
- * state.  A state with a function runs the function at once, and so on until a
- * state waits again.
+ * The state machine of a request: the table `steps` below.
  *
- *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY <> PIECE
- *	          \      |       /          /       |        /
- *	             REFUSED <> DISCARD ----------- | ------
- *	                         \                  |
- *	                          TURN (<> HELD) <--
- *	                           |
- *	                         START (> WORK) > REPLY > REPLIED, STREAM
+ * libmicrohttpd calls back when the request line, the head, a piece of the body
+ * or the whole body has arrived, when a suspended connection was resumed, and
+ * at the end.  The first call begins the request in REQUEST_HEAD, and the last
+ * one ends it in any state.  Each call in between is an event, which takes the
+ * request from a waiting state to the next state.  A state with a function runs
+ * the function at once, and so on until a state waits again.
+ *
+ *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY (<> PIECE) > TURN
+ *	TURN (> HELD) > START (> WORK) > REPLY > REPLIED or STREAM
+ *
+ * If there is a problem:
+ *
+ *	ROUTE, AUTHORISE or ADMIT > REFUSED > DISCARD, TURN or CUT_OFF
+ *	PIECE > DISCARD or CUT_OFF
+ *	DISCARD (<> PIECE) > TURN
+ *	CUT_OFF > SHUT
+ *	START, REPLY or CUT_OFF > CLOSED
  *
  * If a request is refused because of its head, its body is still read and
- * discarded, so that the connection can be used again.  It is answered at once
- * if the connection must be closed, or if the client waits for "100 Continue".
+ * discarded, so that the connection can be used again.  The reply does not wait
+ * for the body if the connection must be closed, or if the client waits for
+ * "100 Continue".
  *
- * The reply of 202 to an upload that goes on in the pipeline, and the task that
- * writes such an upload to the spool, are a machine of their own, because they
- * run at the same time in other threads: see store_request.c.
+ * A second state machine is in store_request.c: for the reply of 202 to an
+ * upload that goes on in the pipeline, and for the task that writes such an
+ * upload to the spool.  These run at the same time as the request, in other
+ * threads.
  */
 #include "service/http/request.h"
 
@@ -68,8 +75,9 @@ static void set_request_id(struct request *r)
 }
 
 /*
- * The rate of requests that neither upload nor fetch pictures is limited: each
- * may have to wait for its turn, see client_hold().
+ * The rate of all requests is limited, except that of uploads and of requests
+ * for stored images: a request may have to wait for its turn, see
+ * client_hold().
  */
 static bool waits_for_turn(const struct request *r)
 {
@@ -210,10 +218,10 @@ static enum request_state cut_off(struct request *r)
 	return reply_cut_off(r) ? REQUEST_SHUT : REQUEST_CLOSED;
 }
 
-/* The callbacks of libmicrohttpd that have been called. */
+/* What a call of request_on_call() means. */
 enum request_event {
 	EVENT_HEAD,  /* the head is complete */
-	EVENT_PIECE, /* a piece of the body is there */
+	EVENT_PIECE, /* a piece of the body has arrived */
 	EVENT_NEXT,  /* the body is complete, or the connection was resumed */
 	EVENTS
 };
@@ -227,14 +235,14 @@ static const struct step {
 	enum request_state (*run)(struct request *r);
 	enum request_state after[EVENTS];
 } steps[REQUEST_STATES] = {
-	/* The request line is there. */
+	/* The request line has arrived. */
 	[REQUEST_HEAD] = { .after = { [EVENT_HEAD] = REQUEST_CHECK } },
 	[REQUEST_CHECK] = { check_head },
 	[REQUEST_ROUTE] = { find_route },
 	[REQUEST_AUTHORISE] = { authorise },
 	[REQUEST_ADMIT] = { admit },
 	[REQUEST_REFUSED] = { refuse_head },
-	/* The route receives the body. */
+	/* The route's handler receives the body. */
 	[REQUEST_BODY] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
 				      [EVENT_NEXT] = REQUEST_TURN } },
 	[REQUEST_PIECE] = { take_piece },
@@ -242,8 +250,10 @@ static const struct step {
 	[REQUEST_DISCARD] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,
 					 [EVENT_NEXT] = REQUEST_TURN } },
 	[REQUEST_TURN] = { wait_for_turn },
-	/* Suspended by clients.c.  Pieces may come: the body of a request whose
-	 * head was refused has not been read yet. */
+	/*
+	 * Suspended by clients.c.  Pieces may arrive, if the head was refused:
+	 * the body has not been read yet.
+	 */
 	[REQUEST_HELD] = { .after = { [EVENT_PIECE] = REQUEST_HELD,
 				      [EVENT_NEXT] = REQUEST_START } },
 	[REQUEST_START] = { start_work },
@@ -253,8 +263,10 @@ static const struct step {
 	 */
 	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_REPLY } },
 	[REQUEST_REPLY] = { send_reply },
-	/* The last states, in which the library may still read a body: the
-	 * reply is queued, or it has no end. */
+	/*
+	 * The reply is queued, or it has no end.  libmicrohttpd may still read
+	 * the body.
+	 */
 	[REQUEST_REPLIED] = { .after = { [EVENT_PIECE] = REQUEST_REPLIED,
 					 [EVENT_NEXT] = REQUEST_REPLIED } },
 	[REQUEST_STREAM] = { .after = { [EVENT_PIECE] = REQUEST_STREAM,
@@ -371,7 +383,7 @@ void request_release(struct request *r)
 }
 
 /*
- * Was the request refused before all of it was there?  Requests that
+ * Was the request refused before all of it had arrived?  Requests that
  * libmicrohttpd has refused by itself end with an error.
  */
 static bool is_cut(const struct request *r, enum MHD_RequestTerminationCode how)
@@ -450,7 +462,7 @@ static void log_add_step(struct log_request *line, const struct request *r,
 		(struct log_step){ name, begun_ns - r->begin_ns, ns };
 }
 
-/* The time until the body was complete, or its rest was not needed. */
+/* The time until the body was complete, or until its rest was not needed. */
 static void log_add_body(struct log_request *line, const struct request *r)
 {
 	uint64_t end_ns = r->begin_ns + line->total_ns;

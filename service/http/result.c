@@ -26,7 +26,10 @@ enum {
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 };
 
-/* A sentence without its full stop; NULL: there is no `i`th warning. */
+/*
+ * A sentence without its full stop; NULL: the variant does not have warning
+ * `i`.
+ */
 static const char *warning_text(const struct variant *v, uint32_t i)
 {
 	static const struct {
@@ -43,8 +46,8 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 }
 
 /*
- * The value of a Warning header (RFC 7234, 5.5).  False: there is no `i`th
- * warning.
+ * The value of a Warning header (RFC 7234, 5.5).  False: the variant does not
+ * have warning `i`.
  */
 static bool print_warning(char out[WARNING_CHARS], const struct variant *v,
 			  uint32_t i)
@@ -98,11 +101,11 @@ void result_add_variant(struct json *j, const struct variant *v,
 }
 
 /*
- * A piece of a text that is written while it is sent: characters, or bytes to
- * be encoded in base64 (RFC 4648), so that the text itself takes no memory.
+ * A piece of a text that is made while it is sent: characters, or bytes to be
+ * encoded in base64 (RFC 4648).  So the encoded text takes no memory.
  */
 struct base64_piece {
-	const void *bytes; /* lent */
+	const void *bytes; /* borrowed */
 	size_t count;
 	/* Encode in base64; if false, the bytes are sent unchanged. */
 	bool is_encoded;
@@ -121,7 +124,9 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Write one group of characters, or a part of it, as far as it fits. */
+/*
+ * Write one group of characters without the first `skipped`, as far as it fits.
+ */
 static size_t base64_read_group(const uint8_t *bytes, size_t count,
 				size_t skipped, char *out, size_t max)
 {
@@ -210,7 +215,7 @@ static ssize_t json_read(void *arg, uint64_t offset, char *out, size_t max)
 	return taken > 0 ? (ssize_t)taken : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* The text; cuts[i] is where the data of picture i belong. */
+/* The JSON text without the pictures; picture i belongs at cuts[i]. */
 static char *json_print(const struct upload *u, size_t cuts[VARIANTS_MAX],
 			size_t *count)
 {
@@ -229,7 +234,7 @@ static char *json_print(const struct upload *u, size_t cuts[VARIANTS_MAX],
 		json_open_object(&j, NULL);
 		result_add_variant(&j, &u->variants[i], u->variants[i].name);
 		json_add_text(&j, "data", "");
-		(void)fflush(out);        /* an error is found at the end */
+		(void)fflush(out);        /* text_close() reports errors */
 		cuts[i] = text.count - 1; /* before the last quote */
 		json_close(&j);
 	}
@@ -275,8 +280,8 @@ static struct MHD_Response *result_json(const struct upload *u)
 
 enum {
 	/*
-	 * Random, because a result may contain bytes from a client (its
-	 * profile).
+	 * Random, so that a client cannot guess the boundary and put it into a
+	 * result (in its ICC profile).
 	 */
 	BOUNDARY_BYTES = 16,
 	BOUNDARY_CHARS = 2 * BOUNDARY_BYTES,
@@ -292,7 +297,7 @@ static void multipart_make_boundary(char out[BOUNDARY_CHARS + 1])
 	out[BOUNDARY_CHARS] = '\0';
 }
 
-/* The text between two pictures.  Returns its length. */
+/* The text before a picture: boundary and headers.  Returns its length. */
 static size_t multipart_print_head(char *out, const struct variant *v,
 				   const char *boundary, bool is_first)
 {

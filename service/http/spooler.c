@@ -18,9 +18,11 @@ _Static_assert((int)IMAGE_REQUEST_BYTES <= (int)SPOOL_TEXT_BYTES,
 enum {
 	/* Wait before the next attempt, if there was no room. */
 	NO_ROOM_MS = 100,
-	/* Wait after the first failure; doubled after each more. */
+	/*
+	 * Wait after the first failure; it doubles with each further failure.
+	 */
 	BACK_OFF_MS = 1000,
-	BACK_OFFS = 6, /* the most doublings */
+	BACK_OFFS = 6, /* at most this many doublings */
 };
 
 TAILQ_HEAD(spooled_list, spooled);
@@ -58,7 +60,10 @@ static bool is_temporary(enum problem problem)
 
 static enum problem problem_of(const struct upload *u)
 {
-	/* UPLOAD_GONE: the client had disconnected before its 202 was sent. */
+	/*
+	 * UPLOAD_GONE: the client had disconnected before its 202 was sent.
+	 * The entry is tried again.
+	 */
 	return u->end == UPLOAD_GONE ? PROBLEM_DEADLINE_EXCEEDED :
 				       problem_of_upload(u);
 }
@@ -107,7 +112,7 @@ static void handle_failure(struct spooler *s, struct spooled *e)
 		    "spool: image %s is not stored yet: %s; %s", e->hold.id,
 		    problem_code(e->problem),
 		    e->problem == PROBLEM_STOPPING ? "left in the spool" :
-						     "it is tried again");
+						     "it will be tried again");
 	e->try_count++;
 	(void)pthread_mutex_lock(&s->lock);
 	retry_after(s, e, BACK_OFF_MS << shift);
@@ -176,7 +181,7 @@ static enum upload_end store_try(struct upload *u)
 /* How the reading of an entry ended. */
 enum reading {
 	READ_WHOLE,
-	READ_NO_ROOM, /* now */
+	READ_NO_ROOM, /* no memory now */
 	READ_GONE,
 	READ_FAILED, /* not read, for a temporary reason */
 	/* Damaged, or written by another version of the program. */
@@ -271,7 +276,10 @@ static enum reading read_entry(struct job *j)
 	return reading == READ_WHOLE ? read_request(j) : reading;
 }
 
-/* End a try whose upload did not get into the pipeline. */
+/*
+ * End a try whose upload did not get into the pipeline.  `e` is tried again
+ * soon; NULL: the caller handles the entry.
+ */
 static void end_try(struct spooler *s, struct spooled *e)
 {
 	(void)pthread_mutex_lock(&s->lock);
@@ -341,7 +349,7 @@ static void try_one(struct spooler *s, struct spooled *e)
 	}
 }
 
-/* Caller holds the lock, here and in the next two functions. */
+/* Caller holds the lock. */
 static bool has_room(const struct spooler *s)
 {
 	struct pipeline *p = s->config.pipeline;
@@ -355,7 +363,10 @@ static bool has_room(const struct spooler *s)
 	       pipeline_load(p).in_flight_count <= s->running_count;
 }
 
-/* An entry that is due; or NULL, and *wake_ns is when to look again. */
+/*
+ * Caller holds the lock.  An entry that is due; or NULL, and *wake_ns is when
+ * to look again.
+ */
 static struct spooled *find_due(struct spooler *s, uint64_t *wake_ns)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -454,8 +465,8 @@ struct spooler *spooler_start(const struct spooler_config *config)
 	spool_stats(config->spool, &stats);
 	if (stats.waiting_count > 0)
 		log_message(config->log, LOG_LEVEL_INFO,
-			    "spool: %" PRIu64 " uploads of an earlier run are "
-			    "finished now",
+			    "spool: %" PRIu64 " uploads of an earlier run will "
+			    "now be finished",
 			    stats.waiting_count);
 	if (spool_list(config->spool, take_old_entry, s) &&
 	    pthread_create(&s->thread, NULL, run_spooler, s) == 0)

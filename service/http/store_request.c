@@ -9,13 +9,13 @@
  *	written   the reply is 202, unless the image is being stored by then
  *	store     the image is put into the store, by the store stage; after a
  *	          202 it replaces the entry in the spool
- *	done      the reply is 201 or a problem; after a 202, an upload that
- *	          failed goes to the spooler, and the last holder of the
- *	          request frees it
+ *	done      the reply is 201 or a problem.  After a 202, there is no
+ *	          further reply: if the upload failed, its entry goes to the
+ *	          spooler, and the last holder of the request frees the request.
  *
- * Which of these happens first decides the reply: see `next_states`.  The task
- * reads the request's body, which the connection frees.  So the connection goes
- * on only when both the task and the upload are done.
+ * The order of these events decides the reply: see `next_states`.  The task
+ * reads the request's body, which the connection frees.  So the connection does
+ * not reply while the task is writing, even if the upload is done.
  *
  * Without a spool (http_config.spools is false), the reply is 202 as soon as
  * the upload is decoded, and a list in memory keeps the result.
@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPOOL_TIMES = 16 }; /* about this many recent times are in their mean */
+enum { SPOOL_TIMES = 16 }; /* the mean is over about this many recent times */
 
 void accepted_init(struct accepted_list *l)
 {
@@ -142,7 +142,7 @@ static const enum early_state next_states[EARLY_EVENTS][EARLY_STATES] = {
 	},
 };
 
-/* Returns the state before. */
+/* Returns the previous state. */
 static enum early_state early_advance(struct storing *s, enum early_event event)
 {
 	enum early_state state = atomic_load(&s->early);
@@ -218,7 +218,7 @@ static bool write_spool_entry(struct request *r)
 	return false;
 }
 
-/* No client knows its id yet. */
+/* Allowed, because no client knows the id of the image yet. */
 static void remove_spool_entry(struct request *r)
 {
 	struct storing *s = &r->storing;
@@ -230,8 +230,8 @@ static void remove_spool_entry(struct request *r)
 
 /*
  * Write the upload to the spool.  Nothing is written if all pictures are made
- * by now: then they are stored as soon as the upload would be, and 201 is the
- * better reply.
+ * by now: then they are stored about as soon as the upload would be written,
+ * and 201 is the better reply.
  */
 static void spool_upload(struct request *r)
 {
@@ -269,10 +269,10 @@ static void run_spool_task(struct task *task)
 }
 
 /*
- * The store stage has room for as many spool tasks as there may be uploads in
- * the pipeline, so their number is limited to that.  Without the limit, tasks
- * could fill the stage on a slow disk, because an upload that ends early leaves
- * its task in the stage while others come in.
+ * The store stage has room for one spool task for each upload that may be in
+ * the pipeline, so this is the limit.  Without the limit, tasks could fill the
+ * stage on a slow disk: an upload that ends early leaves its task in the stage,
+ * and another upload comes into the pipeline.
  */
 static bool reserve_spool_task(struct http *h)
 {

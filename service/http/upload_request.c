@@ -16,7 +16,8 @@
  *	while the body arrives    its buffer and a part of the estimate: body.h
  *	refused by its header     nothing, also while the rest is read
  *	in the pipeline           the body and the estimate from the header
- *	after decode              the estimate alone, unless it is to be stored
+ *	after decode              the estimate alone; if the results are to be
+ *	                          stored, still both
  *	until the reply is sent   the results
  *	at the end                nothing
  */
@@ -34,13 +35,14 @@
 #include <string.h>
 
 enum {
-	PEEK_BYTES_MIN = 64, /* enough to name what is not a JPEG */
+	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
 	TEXT_BYTES = 512,    /* examined to tell kinds of text apart */
 	TIMEOUT_S_MAX = 86400,
 	/*
 	 * The last 16th of an upload's time is for its reply.  Under overload
 	 * the first upload of the queue is always one that is nearly late;
-	 * without this time, its client gets it some ms too late.
+	 * without this reserve, its client would get the reply some ms too
+	 * late.
 	 */
 	REPLY_PART = 16,
 };
@@ -57,15 +59,16 @@ static bool is_client_gone(const struct upload *u)
 	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
 
 	/*
-	 * The order matters: a client may disconnect after its 202, and
-	 * is_accepted was set before the 202 was sent.
+	 * Ask the socket first: is_accepted is set before the 202 is sent, so
+	 * it is true if the client disconnects after its 202.
 	 */
 	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
 }
 
 /*
- * Called by a worker.  The body of an upload that is not stored is freed before
- * its result is sent: that may wait for other uploads, or for a slow client.
+ * Called by a worker, after decode, if the results are not stored.  Free the
+ * body now, because the results may have to wait for other uploads, or for a
+ * slow client.
  */
 static void free_decoded_body(struct upload *u)
 {
@@ -77,16 +80,17 @@ static void free_decoded_body(struct upload *u)
 	u->jpeg_charge_bytes = 0;
 }
 
-/* Will it be stored? */
+/* Will the results be stored? */
 static bool is_stored(const struct request *r)
 {
 	return r->upload.store != NULL;
 }
 
 /*
- * Called by a worker.  The connection is resumed, and sends the reply, except
- * in two cases: it has already sent a 202, or the task that writes the upload
- * to the spool still reads the body, and resumes the connection at its end.
+ * Called by a worker.  Resume the connection, which then sends the reply,
+ * except in two cases: it has already sent a 202, or the task that writes the
+ * upload to the spool still reads the body.  That task then resumes the
+ * connection.
  */
 static void on_upload_done(struct upload *u)
 {
@@ -332,8 +336,8 @@ static void drop_variants(struct request *r)
 }
 
 /*
- * Make the variants that the query and the fields until now ask for.  One
- * picture needs no memory.
+ * Make the variants that the query and the fields until now ask for.  A single
+ * variant needs no allocation.
  */
 static enum problem make_variants(struct request *r)
 {
@@ -377,7 +381,7 @@ static enum problem finish_body(struct request *r)
 	return problem;
 }
 
-/* "2.5", with white space around it.  False: it is no time. */
+/* "2.5", perhaps with white space around it.  False: it is not a time. */
 static bool timeout_read(const char *text, uint64_t *ns)
 {
 	double s;
@@ -500,7 +504,7 @@ static enum problem peek_at_header(struct request *r)
 	return explained_problem(r);
 }
 
-/* After the deadline, a slow body does not keep its memory any longer. */
+/* Has the deadline passed?  Then a slow body must not keep its memory. */
 static bool is_late(const struct request *r)
 {
 	return r->upload.deadline_ns > 0 &&
@@ -522,8 +526,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 }
 
 /*
- * Send the upload into the pipeline.  False: it was refused, as u->end says, or
- * because the server stops.
+ * Send the upload into the pipeline.  False: it was refused; u->end says why,
+ * or the server stops.
  */
 static bool submit_upload(struct request *r)
 {

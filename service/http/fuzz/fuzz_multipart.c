@@ -4,8 +4,8 @@
  *
  * The input is the text after "multipart/form-data;", a new line, and a body.
  * libmicrohttpd gets it over a socket pair, as from a client, and passes it to
- * body.c.  For any division of a form into pieces, its picture and its fields
- * are the same and never more than was sent, and all memory is freed.
+ * body.c.  However a form is divided into pieces, the picture and the fields
+ * are the same, and are no larger than what was sent; and all memory is freed.
  */
 #include "service/http/body.c"
 
@@ -28,7 +28,7 @@ struct form {
 	bool is_begun, is_ended;
 	uint8_t *picture;
 	size_t picture_bytes;
-	/* In the form in which body.c keeps them. */
+	/* As body.c keeps them: names and values, each ended by a NUL. */
 	char fields[BODY_FIELD_BYTES];
 	size_t fields_bytes;
 };
@@ -91,7 +91,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	return answer(connection);
 }
 
-/* Keep what body_next_field() gives: names and values. */
+/* Keep the names and values that body_next_field() gives. */
 static void keep_fields(const struct body *b)
 {
 	const char *name, *value;

@@ -15,7 +15,9 @@
 
 static char detail[PARAMS_DETAIL_BYTES];
 
-/* A sentence, if refused.  Returns `is_taken`. */
+/*
+ * If the input was refused, `detail` must be a sentence.  Returns `is_taken`.
+ */
 static bool check_detail(bool is_taken)
 {
 	assert(memchr(detail, '\0', sizeof(detail)) != NULL);
