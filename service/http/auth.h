@@ -54,8 +54,9 @@ MUST_CHECK bool auth_read_sign_keys(struct auth *a, const char *path,
 				    char why[AUTH_WHY_BYTES]);
 
 /*
- * Copy the keys to plain memory of auth_packed_bytes(), from which another
- * process of this program can replace its own keys.
+ * To pass keys from one process of this program to another: auth_pack() copies
+ * all keys to plain memory, of auth_packed_bytes(); auth_unpack() replaces all
+ * keys by those in such memory.
  */
 size_t auth_packed_bytes(void);
 void auth_pack(const struct auth *a, void *to);

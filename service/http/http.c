@@ -28,7 +28,9 @@ enum {
 	EXCESS_DOUBLINGS = 10,
 	COMPLAIN_MS = 60000,
 	FRESH_MS = 1000,
-	/* Requests other than uploads and images: docs/operations.md. */
+	/*
+	 * Turns of requests other than uploads and images: docs/operations.md.
+	 */
 	PROBE_TURN_MS = 5,
 	OTHER_TURN_MS = 5,
 	TURNS_AT_ONCE = 100,
@@ -157,7 +159,7 @@ static bool give_connection(void *arg, uint32_t thread, int fd,
 
 struct port_config {
 	int fd;
-	uint32_t io_threads; /* more than 1: `flags` allow suspending */
+	uint32_t io_threads; /* more than 1 only if `flags` allow suspending */
 	const char *address;
 	unsigned int flags;
 	uint32_t connections_max;
@@ -357,7 +359,11 @@ enum {
 	LINGER_MAX = 1024,
 	LINGER_SILENT_MS = 5000,
 	LINGER_TOTAL_MS = 30000,
-	LINGER_BODIES = 4, /* times the largest body that is accepted */
+	/*
+	 * Bytes from a client: LINGER_BODIES times the largest body that is
+	 * accepted, plus LINGER_BYTES_MIN.
+	 */
+	LINGER_BODIES = 4,
 	LINGER_BYTES_MIN = 64 << 20,
 	/* When the server stops, for all sockets together. */
 	LINGER_LAST_MS = 1000,

@@ -42,7 +42,8 @@ MUST_CHECK bool image_request_read(char *text, struct query *q,
 
 /*
  * The id: SHA-256, in hexadecimal digits, of a request and of the upload's
- * bytes.  Equal uploads of one owner have equal ids, on every server.
+ * bytes.  Equal uploads of one owner with equal parameters have equal ids, on
+ * every server.
  */
 void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
 	      size_t jpeg_bytes);

@@ -440,8 +440,8 @@ static const char *end_name(const struct request *r,
 }
 
 /*
- * Successful probes and reports are not logged, because they would fill the
- * log.
+ * Successful requests for probes, reports and the page are not logged, because
+ * they would fill the log.
  */
 static bool is_worth_logging(const struct request *r)
 {

@@ -345,7 +345,11 @@ struct request {
 	struct body body;
 	/* Fields of the body before this are already in `query`. */
 	size_t fields_at;
-	size_t peek_bytes_min; /* look for a header at this size; 0: never */
+	/*
+	 * Check the picture's header when this many bytes have arrived; 0:
+	 * never.
+	 */
+	size_t peek_bytes_min;
 	struct upload upload;
 	struct variant variant; /* used if there is only one */
 	struct storing storing;
@@ -459,8 +463,8 @@ void head_keep_target(struct request *r, const char *target);
 
 /*
  * Is the head unambiguous and small enough, and the body not too long?  Sets
- * `has_length`, `length_bytes` and `trace`; `must_close` and `detail` if there
- * is a problem.
+ * `has_length`, `length_bytes` and `trace`.  If there is a problem, may set
+ * `must_close` and `detail`.
  */
 enum problem head_check(struct request *r);
 

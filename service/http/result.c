@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multipart is RFC 2046, 5.1.1.  The pictures are sent without being copied.
- * JSON is written while it is sent, with the pictures in base64.
+ * Multipart follows RFC 2046, 5.1.1.  The pictures are sent without being
+ * copied.  JSON is written while it is sent, with the pictures in base64.
  */
 #include "service/http/result.h"
 

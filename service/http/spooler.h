@@ -12,8 +12,8 @@
  * An upload that fails because of its contents is moved to failed/, with the
  * problem that GET will reply; so is an entry whose files are damaged.
  *
- * Live uploads go first: while there are any, only one entry at a time is in
- * the pipeline, and it takes only a free slot and free memory.
+ * Uploads of clients go first: while there are any, only one entry at a time is
+ * in the pipeline, and it takes only a free slot and free memory.
  *
  * Threads    Any number of threads may call spooler_take() at the same time; it
  *            does not block.  One thread calls the others.
@@ -61,7 +61,7 @@ void spooler_take(struct spooler *s, struct spooled *e, const struct upload *u);
 /* Send nothing to the pipeline any more. */
 void spooler_leave(struct spooler *s);
 
-/* Is no entry in the pipeline? */
+/* True: no entry of the spool is in the pipeline. */
 bool spooler_is_idle(struct spooler *s);
 
 /*

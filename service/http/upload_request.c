@@ -138,7 +138,7 @@ static const struct magic {
 	MAGIC("a GIF picture", 0, "GIF89a"),
 	MAGIC("a WebP picture", 0, "RIFF????WEBP"),
 	MAGIC("an AVIF picture", 4, "ftypavi"),
-	/* "avif" may be the first, second or third of the compatible brands. */
+	/* "avif" may be the first or second of the compatible brands. */
 	MAGIC("an AVIF picture", 4, "ftyp????????avif"),
 	MAGIC("an AVIF picture", 4, "ftyp????????????avif"),
 	MAGIC("a HEIC picture", 4, "ftyphe"),

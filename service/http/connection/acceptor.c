@@ -42,7 +42,7 @@ struct acceptor {
 	struct acceptor_config config;
 	int wake_fd;
 	pthread_t thread;
-	bool is_running; /* of the thread that starts and stops it */
+	bool is_running; /* used by the thread that starts and stops it */
 	_Atomic bool stopping;
 	uint32_t last; /* the I/O thread that got the last connection */
 	struct io_load loads[ACCEPTOR_THREADS_MAX];

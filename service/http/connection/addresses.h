@@ -53,7 +53,10 @@ struct sites {
 	const struct networks *uncounted;
 	uint32_t connections_max;
 	struct site *list; /* an array of connections_max */
-	/* The first free entry; all after it are free too. */
+	/*
+	 * All entries from this index on are free; earlier ones may be free
+	 * too.
+	 */
 	uint32_t used_count;
 };
 

@@ -50,7 +50,7 @@ enum {
 
 static const uint64_t unknown_bytes = UINT64_MAX;
 
-/* A queue: the first that comes is the first to leave. */
+/* A queue: clients are added at its end. */
 TAILQ_HEAD(list, client);
 
 struct client {

@@ -92,8 +92,8 @@ struct clients_config {
 	uint32_t window_ms; /* the rate is checked once in this time */
 	/*
 	 * One request of a kind gets a turn every turn_ms.  Unused turns are
-	 * kept, up to turns_at_once of them; then so many requests may go on at
-	 * once.  turn_ms 0: no request waits.
+	 * kept, up to turns_at_once of them; that many requests may then go on
+	 * at once.  turn_ms 0: no request waits.
 	 */
 	uint32_t turn_ms[CLIENT_TURNS], turns_at_once;
 	/*

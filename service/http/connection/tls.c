@@ -175,7 +175,7 @@ static struct pair *pair_new(const char *certificate, const char *key, int *err)
 	return NULL;
 }
 
-/* Free the pairs that no handshake can still use. */
+/* Free the pairs that were replaced at least KEPT_NS ago. */
 static void free_old(struct pair *newest, uint64_t now_ns)
 {
 	struct pair **at = &newest->older;

@@ -83,7 +83,7 @@ struct minute {
 		struct histogram times;
 		uint64_t time_ns_max;
 		struct minute_gauges gauges;
-	} slots[MINUTE_KEPT]; /* [second % MINUTE_KEPT] */
+	} slots[MINUTE_KEPT]; /* the index is second % MINUTE_KEPT */
 };
 
 /* `read_gauges` is called at most once a second, by any thread. */

@@ -36,7 +36,7 @@ struct reports {
 	pthread_cond_t made; /* is_making became false */
 	bool is_hurried, is_ended, is_stopping;
 	bool is_making;
-	bool has_trace; /* a trace was made and not dropped yet */
+	bool has_trace; /* a trace is made, or was made and is not dropped */
 	struct kind kinds[REPORT_KINDS];
 };
 
@@ -65,7 +65,7 @@ static const struct report_wait *first_wait(const struct reports *all,
 	return STAILQ_FIRST(&all->kinds[kind].waits);
 }
 
-/* Caller holds the lock.  `w` may be freed from here on. */
+/* Caller holds the lock.  The owner of `w` may free it from now on. */
 static void end_wait(struct report_wait *w, enum report_state state)
 {
 	w->state = state;
