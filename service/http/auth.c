@@ -429,8 +429,8 @@ static enum problem match_key(const struct keys *k, const char *authorization,
 }
 
 /*
- * The value of the parameter with this name; NULL: there is none, or more than
- * one.
+ * *count is the number of parameters with this name.  Returns the value if
+ * there is exactly one, otherwise NULL.
  */
 static const char *find_parameter(const struct signed_query *r, const char *key,
 				  uint32_t *count)

@@ -23,7 +23,7 @@ enum role {
 	ROLE_REMOVAL, /* removal of an image: the main port; with a key */
 	ROLE_PROBE,   /* both ports; everybody */
 	ROLE_PAGE,    /* both ports; everybody: the page has no secrets */
-	ROLE_REPORT,  /* the admin port, or else the main port; with a key */
+	ROLE_REPORT,  /* the admin port (if none, the main port); with a key */
 	ROLES
 };
 
@@ -108,8 +108,8 @@ struct http_config {
 	/* The body of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
 	/*
-	 * One complete event of /v1/live each: the greeting, made by the thread
-	 * of reports.h, and a frame, made by the thread of viewers.h.
+	 * A complete event of /v1/live: the greeting, made by the thread of
+	 * reports.h, or a frame, made by the thread of viewers.h.
 	 */
 	char *(*live_hello)(void *arg, struct minute *minute);
 	char *(*live_frame)(void *arg, struct minute *minute, bool is_first);

@@ -57,7 +57,7 @@ struct image_files {
 
 /*
  * The files of an upload that has results; `meta` is from image_meta().  `f`
- * borrows from both, and the files borrow their names from `f`.
+ * borrows from `u` and `meta`, and the files borrow their names from `f`.
  */
 void image_files_init(struct image_files *f, const struct upload *u,
 		      const char *meta);

@@ -7,11 +7,15 @@
  * in the spool, --help, the page's form, the check of docs/http-api.md and the
  * fuzzer's dictionary are derived from it.
  *
- * To add a parameter, add a member to struct img_transform or struct
- * upload_wants, the code that uses it, in imgops/ or where uploads are
- * answered, an entry to params_table, and a row to docs/http-api.md.  If a
- * member has no entry, test_image_meta fails, because different pictures would
- * have equal ids.
+ * To add a parameter, add:
+ *
+ *	1. a member to struct img_transform or struct upload_wants
+ *	2. the code that uses it, in imgops/ or where uploads are answered
+ *	3. an entry to params_table
+ *	4. a row to docs/http-api.md
+ *
+ * If a member has no entry, test_image_meta fails, because different pictures
+ * would have equal ids.
  */
 #ifndef SERVICE_PARAMS_H
 #define SERVICE_PARAMS_H

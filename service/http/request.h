@@ -18,7 +18,8 @@
  *	reply.c           the reply
  *
  * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
- * memory for it, and libmicrohttpd closes the connection.
+ * memory for it or the client has disconnected, and libmicrohttpd closes the
+ * connection.
  *
  * Threads    A request belongs to its connection's thread: one of the I/O
  *            threads, or a thread of the connection's own.  Several of these

@@ -477,8 +477,8 @@ static enum problem admit_upload(struct request *r)
 
 /*
  * If the header has arrived and shows that the file will be refused, refuse it
- * now: the rest of the body is not needed.  Called each time that the bytes
- * have doubled; not for a complete body, which is submitted at once.
+ * now: the rest of the body is not needed.  Done each time that the bytes have
+ * doubled; not for a complete body, which is submitted at once.
  */
 static enum problem peek_at_header(struct request *r)
 {
@@ -526,8 +526,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 }
 
 /*
- * Send the upload into the pipeline.  False: it was refused; u->end says why,
- * or the server stops.
+ * Send the upload into the pipeline.  False: the server stops, or the pipeline
+ * has refused the upload: see u->end.
  */
 static bool submit_upload(struct request *r)
 {

@@ -596,8 +596,8 @@ bool clients_admit(struct clients *t, const struct sockaddr *from)
 }
 
 /*
- * Caller holds the lock.  Other connections of its site may have come since
- * clients_admit().
+ * Caller holds the lock.  Does the site of the client now have too many
+ * connections?  Others may have come since clients_admit().
  */
 static bool is_one_too_many(const struct client *c)
 {

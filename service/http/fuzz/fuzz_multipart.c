@@ -2,10 +2,11 @@
 /*
  * A libFuzzer target: forms as they arrive over a connection.
  *
- * The input is the text after "multipart/form-data;", a new line, and a body.
- * libmicrohttpd gets it over a socket pair, as from a client, and passes it to
- * body.c.  However a form is divided into pieces, the picture and the fields
- * are the same, and are no larger than what was sent; and all memory is freed.
+ * The input is what follows "multipart/form-data;" in the Content-Type, then a
+ * new line, then the body.  libmicrohttpd gets it over a socket pair, as from a
+ * client, and passes it to body.c.  However a form is divided into pieces, the
+ * picture and the fields are the same, and are no larger than what was sent;
+ * and all memory is freed.
  */
 #include "service/http/body.c"
 
