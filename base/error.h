@@ -29,7 +29,7 @@ error_set(struct error *error, const char *format, ...)
 	va_end(args);
 }
 
-/* Set the error and be false: for `return error_fail(...)`. */
+/* Set the error; the result is false, for `return error_fail(...)`. */
 #define error_fail(error, ...) (error_set(error, __VA_ARGS__), false)
 
 #endif

@@ -136,7 +136,7 @@ bool folder_list_read(struct folder_list *list, const char *dir,
 		      enum folder_kind kind, const char *mark,
 		      struct error *error)
 {
-	/* fts_open() does not change it */
+	/* fts_open() does not change `dir` */
 	char *roots[] = { (char *)dir, NULL };
 	struct folder_walk w = {
 		.list = list,

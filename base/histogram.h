@@ -30,7 +30,7 @@ struct histogram_copy {
 	uint64_t count;
 };
 
-/* Without statistics (DARKROOM_NO_STATISTICS) it does nothing. */
+/* In a build with DARKROOM_NO_STATISTICS, it does nothing. */
 void histogram_add(struct histogram *h, uint64_t value);
 
 /* Add the counts of `h` to those of `to`. */

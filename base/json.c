@@ -122,8 +122,8 @@ void json_add_text(struct json *j, const char *name, const char *text)
 }
 
 /*
- * As cJSON prints it: with 15 digits, or 17 where 15 give another number; both
- * to within the precision of a double.
+ * Prints as cJSON does: with 15 digits; or with 17, if the text of 15 digits,
+ * read again, differs from the number by more than rounding.
  */
 void json_add_number(struct json *j, const char *name, double number)
 {

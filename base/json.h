@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: written to a stream value by value, without building a tree; read from
- * a file; and looked up.
+ * JSON: write it to a stream value by value, without building a tree; read it
+ * from a file; look up values in it.
  *
  *	json_begin(&j, out, JSON_INDENTED);
  *	json_open_object(&j, NULL);
@@ -15,7 +15,7 @@
  * name; items of an array and the outermost value have none (NULL).  With
  * JSON_INDENTED the layout is that of cJSON_Print().
  *
- * To find out whether all was written, ask ferror() for the stream.
+ * Errors of the stream are not reported here: call ferror(out) at the end.
  *
  * Limits     JSON_DEPTH_MAX objects and arrays can be open at a time.
  */
@@ -38,7 +38,7 @@ struct json {
 	FILE *out;
 	enum json_style style;
 	uint32_t depth;                /* objects and arrays that are open */
-	uint32_t objects, with_values; /* a bit for each open value */
+	uint32_t objects, with_values; /* a bit for each open object or array */
 };
 
 void json_begin(struct json *j, FILE *out, enum json_style style);
@@ -70,9 +70,10 @@ MUST_CHECK struct cJSON *json_read_file(const char *path, size_t bytes_max,
 MUST_CHECK struct cJSON *json_read_text(const char *text, struct error *error);
 
 /*
- * What is at a path of keys and indexes in `json`, which may be NULL, such as
- * "size_classes.0.response_ms"; a key has up to 31 bytes.  If it is missing or
- * of another type: NULL, `missing` or "-".
+ * Look up the value at a path of keys and indexes, such as
+ * "size_classes.0.response_ms"; a key has up to 31 bytes.  `json` may be NULL.
+ * If the value is missing or of another type, these return NULL, `missing` and
+ * "-".
  */
 const struct cJSON *json_at(const struct cJSON *json, const char *path);
 double json_number(const struct cJSON *json, const char *path, double missing);

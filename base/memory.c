@@ -37,7 +37,7 @@
 
 enum {
 	CLASSES = 108,    /* class_of(BLOCK_BYTES_MAX) + 1 */
-	CLASSES_MORE = 3, /* a block serves requests down to 1/2 of it */
+	CLASSES_MORE = 3, /* a block serves requests from 1/2 of its size */
 	/* Blocks in use may be larger than needed by 1/16 of the limit. */
 	OVERSIZE_PART = 16,
 };
@@ -52,7 +52,7 @@ struct block {
 	size_t bytes; /* size of the mapping, including this header */
 	uint32_t class;
 	enum block_state state;
-	size_t count_bytes; /* the smallest class that would have been enough */
+	size_t count_bytes; /* size of the smallest class that is large enough */
 	/* Set while the block is kept. */
 	LIST_ENTRY(block) of_class;
 	TAILQ_ENTRY(block) by_age;
@@ -69,7 +69,7 @@ struct memory_pool {
 	struct block_list kept[CLASSES];
 	struct block_queue by_age; /* the same blocks, last freed first */
 	uint64_t live_bytes_peak;  /* since the last trim */
-	/* bytes of live blocks that were not needed */
+	/* sum over live blocks of (bytes - count_bytes) */
 	uint64_t oversize_bytes;
 	struct memory_pool_stats stats;
 };
@@ -180,7 +180,10 @@ static bool is_too_large(const struct memory_pool *pool, const struct block *b,
 	       pool->bytes_max / OVERSIZE_PART;
 }
 
-/* The kept block of about `class` that was freed last; NULL: none. */
+/*
+ * Take a kept block of `class` or of one of the next CLASSES_MORE classes.
+ * NULL: there is none, or it would waste too much.
+ */
 static struct block *find_kept(struct memory_pool *pool, uint32_t class)
 {
 	struct block *b = NULL;

@@ -8,16 +8,17 @@
  * The pool takes blocks from the system in whole pages.  Block sizes grow by at
  * most a quarter, so at most 25 % of a block (and one page) is more than was
  * asked for.  A freed block is kept for a later request of about the same size.
- * When too much is kept, the blocks that were freed longest ago go back to the
- * system.  Too much is: more than the limit; or so much that kept blocks and
- * blocks in use together exceed the largest amount in use since the last trim
- * by more than 4 MiB.
+ * When the pool keeps too much, it returns the blocks that were freed longest
+ * ago to the system.  It keeps too much if kept blocks exceed the limit.  It
+ * also keeps too much if kept blocks and blocks in use together exceed the
+ * largest amount in use since the last trim by more than 4 MiB.
  *
  * Ownership  A pool owns its blocks.  All must be freed before
  *            memory_pool_free().
- * Threads    Any number may use one pool at once.  A block may be freed by
- *            another thread than the one that asked for it.
- * Limits     Of kept memory and of all mapped memory: see memory_pool_new().
+ * Threads    Any number of threads may use one pool at once.  A thread may free
+ *            a block that another thread asked for.
+ * Limits     memory_pool_new() sets limits for kept memory and for all mapped
+ *            memory.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -29,10 +30,10 @@
 
 /*
  * What long work gets from its caller: memory, and the chance to pause.
- * `alloc` is like malloc(), `free` like free().  The work calls `pause`, unless
- * it is NULL, again and again.  That call may take long and may return on
- * another thread, so the work holds no lock during it, and afterwards uses
- * nothing that belongs to the old thread.
+ * `alloc` is like malloc(), `free` like free().  The work calls `pause` again
+ * and again, unless `pause` is NULL.  That call may take long and may return on
+ * another thread.  So the work holds no lock during the call, and afterwards
+ * uses nothing that belongs to the old thread.
  */
 struct memory {
 	void *(*alloc)(void *arg, size_t bytes);

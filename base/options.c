@@ -114,7 +114,7 @@ static bool read_number(const struct flag *f, const char *text, double *number)
 	return false;
 }
 
-/* May its value be too large to be exact in a double, such as a seed? */
+/* Can the flag's value, such as a seed, be too large for a double? */
 static bool is_large(const struct flag *f)
 {
 	return f->type == FLAG_WHOLE64 && f->unit == FLAG_PLAIN &&
@@ -243,7 +243,7 @@ static struct found find(const struct flag_group *groups, const char *name,
 	return (struct found){ NULL, 0 };
 }
 
-/* The flag that begins with `name`, if there is only one. */
+/* The flag whose name begins with `name`, if there is only one. */
 static struct found find_abbreviated(const struct flag_group *groups,
 				     const char *name, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options: one table of flags for each program, which reads the command line,
- * the environment and a JSON file, and from which --help, --version, the man
- * page and the completion for bash are printed.
+ * Options: each program has one table of its flags.  With this table the
+ * program reads the command line, the environment and a JSON file, and prints
+ * --help, the man page and the completion for bash.
  *
  *	static const struct flag flags[] = {
  *		{ "max-body", "SIZE", "32M", "bytes of a request's body",
@@ -85,13 +85,14 @@ struct flag {
 	size_t offset; /* of the field in the struct that it sets */
 	enum flag_unit unit;
 	double least, most; /* limits of a number, in the field's unit */
-	const char *zero;   /* a WHOLE32's word for 0, as "auto"; or NULL */
-	bool repeats;       /* may be given more than once on a command line */
-	bool is_hidden;     /* not in the help */
+	const char *zero; /* word for 0 of a WHOLE32, such as "auto"; or NULL */
+	bool repeats;     /* may be given more than once on a command line */
+	bool is_hidden;   /* not in the help */
 	/*
-	 * The flag is one of an earlier version: a sentence that says what
-	 * replaced it, with which the flag is refused wherever it is given.  It
-	 * needs no other member but the name, and is nowhere listed.
+	 * For a flag of an earlier version: a sentence that says what replaced
+	 * it.  Wherever the flag is given, it is refused with this sentence.
+	 * Of the other members, only the name is needed; help and the man page
+	 * do not list the flag.
 	 */
 	const char *removed;
 };
@@ -118,7 +119,10 @@ struct program {
 	const char *see_also;    /* other man pages; or NULL */
 	/* Of environment variables, such as "DARKROOM_"; or NULL. */
 	const char *prefix;
-	/* The name of words that are no flags; NULL: there may be none. */
+	/*
+	 * What the help calls words that are not flags; NULL: such words are
+	 * refused.
+	 */
 	const char *operand;
 	/*
 	 * Read flags as getopt_long() does: if a flag is given twice, the
@@ -131,8 +135,8 @@ struct program {
 };
 
 /*
- * Flags that every program has.  It prints what they ask for instead of doing
- * its work.
+ * Flags that every program has.  If one is given, the program only prints what
+ * it asks for.
  */
 struct flags_asked {
 	bool help, version, man, completion;

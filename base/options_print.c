@@ -195,7 +195,7 @@ static void print_roff_groups(FILE *out, const struct flag_group *g)
 	}
 }
 
-/* What `print` prints, with the same ends of lines. */
+/* Print what `print` prints, with its own line ends instead of wrapping. */
 static void print_roff_lines(FILE *out, void (*print)(FILE *to))
 {
 	char *text = NULL;

@@ -135,9 +135,9 @@ static double tie_sum(const struct sample *a, const struct sample *b)
 }
 
 /*
- * P(U <= u): the share of all choices of a_count ranks that have such a small
- * sum or a smaller one. ways[k][s] is the number of choices of k of the ranks
- * until now that have the sum s.
+ * P(U <= u): of all ways to choose a_count of the ranks, the share whose sum of
+ * ranks gives a U of at most `u`.  In the loop, ways[k][s] is the number of
+ * ways to choose k ranks with the sum s among the ranks up to `rank`.
  */
 static double exact_tail(double u, size_t a_count, size_t b_count)
 {

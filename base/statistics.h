@@ -6,7 +6,8 @@
  * Only the standard deviation assumes a normal distribution.  All functions are
  * pure.
  *
- * Limits     without a value, the first four are NAN; the others need one.
+ * Limits     of an empty sample, mean, deviation, median and the five numbers
+ *            are NAN; the other functions need at least one value.
  */
 #ifndef BASE_STATISTICS_H
 #define BASE_STATISTICS_H

@@ -17,10 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Take `word`.  False: the text goes on with something else, and *at has not
- * moved.
- */
+/* Take `word`.  False: something else stands at *at, and *at has not moved. */
 bool take_word(const char **at, const char *word);
 
 /*

@@ -13,8 +13,8 @@
 static char path[] = "/tmp/test_base_file-XXXXXX";
 
 /*
- * Write `bytes` of `data` to a file and read it as text.  NULL: that gave
- * `data`; else the error.
+ * Write `bytes` of `data` to a file and read it as text.  Returns the error;
+ * NULL: the text read is `data`.
  */
 static const char *fault(const char *data, size_t bytes, size_t bytes_max)
 {
@@ -32,7 +32,7 @@ static const char *fault(const char *data, size_t bytes, size_t bytes_max)
 	return why;
 }
 
-/* Larger than the first block of memory. */
+/* One file is larger than the buffer with which reading begins. */
 static void test_bytes_of_any_size(void)
 {
 	enum { LARGE = 5000000 };

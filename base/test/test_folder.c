@@ -79,7 +79,7 @@ static void test_marked_folders_are_left_out(void)
 		      "B.JPEG a.jpg link.jpg ") == 0);
 }
 
-/* More than the first room for them, below one more folder. */
+/* More files than a list has room for at first, in a folder below. */
 static void test_many(void)
 {
 	struct folder_list list;

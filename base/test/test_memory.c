@@ -123,7 +123,7 @@ static void test_keeps_no_more_than_the_limit(void)
 	s = stats_of(pool);
 	assert(s.live_count == 0 && s.live_bytes == 0);
 	assert(s.kept_bytes > 6 << 20);
-	/* The last that were freed are still there. */
+	/* The blocks that were freed last are still kept. */
 	assert(take(pool, 2 << 20) == blocks[19]);
 	assert(take(pool, 1 << 20) == blocks[18]);
 	assert(stats_of(pool).mapped_count == ARRAY_SIZE(blocks));
@@ -144,7 +144,7 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 	struct memory_pool_stats s;
 
-	/* None fits into a block that was freed before. */
+	/* No request fits into a block that was freed before. */
 	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 4)
 		give(pool, take(pool, bytes));
 	for (size_t bytes = 256 << 20; bytes >= 1 << 10; bytes /= 8) {
@@ -232,7 +232,7 @@ static void test_no_fault_in_the_steady_state(void)
 	}
 	(void)getrusage(RUSAGE_THREAD, &after);
 	assert(stats_of(pool).mapped_count == 8);
-/* ThreadSanitizer maps its shadow memory again each time: more page faults. */
+/* ThreadSanitizer causes more page faults: it maps shadow memory each time. */
 #ifndef __SANITIZE_THREAD__
 	assert(after.ru_minflt - before.ru_minflt < 100);
 #endif
@@ -315,7 +315,7 @@ enum { THREADS = 4, ROUNDS = 5000, SHELF = 16 };
 struct shelf {
 	struct memory_pool *pool;
 	pthread_mutex_t lock;
-	uint32_t *blocks[SHELF]; /* [0]: its words, [1..]: its number */
+	uint32_t *blocks[SHELF]; /* words: length, then its number */
 };
 
 static void fill(uint32_t *block, uint32_t words, uint32_t number)

@@ -377,7 +377,9 @@ static void test_man_page_is_roff(void)
 	free(text);
 }
 
-/* As git-commit(1) is the page of "git commit". */
+/*
+ * The page of "try again" is try-again(1), as git-commit(1) is of "git commit".
+ */
 static void test_man_page_of_a_command(void)
 {
 	struct program command = program;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sequences are those with which published sets and results were made, and
+ * The sequences are those that published sets and results were made with, and
  * the distributions have the right means.
  */
 #include "base/random.h"

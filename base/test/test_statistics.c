@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics against published values; each says whose. */
+/* Statistics against published values; each test names its source. */
 #include "base/statistics.h"
 
 #include "base/util.h"
@@ -7,8 +7,10 @@
 #include <assert.h>
 #include <math.h>
 
-/* A sample of the first `count` values; SAMPLE: of an array.  Used in one
- * expression: there are two, in turn. */
+/*
+ * A sample of the first `count` values; SAMPLE() takes a whole array.  There
+ * are two samples, used in turn, so one expression can use both.
+ */
 static const struct sample *sample_of(const double *values, size_t count)
 {
 	static struct sample samples[2];
@@ -166,8 +168,8 @@ static void test_ties(void)
 }
 
 /*
- * From 21 values on the normal distribution is taken (U = 171 of 420), below
- * the exact one (U = 153 of 400), which it is near to.
+ * Up to 20 values p is exact (U = 153 of 400), and the normal approximation is
+ * near to it; from 21 values on, p is the approximation (U = 171 of 420).
  */
 static void test_exact_and_normal_agree(void)
 {

@@ -11,7 +11,7 @@
 
 enum { LINES = 100000 };
 
-static size_t largest; /* allocation that succeeds; 0: any */
+static size_t largest; /* the largest allocation that succeeds; 0: no limit */
 
 void *__real_realloc(void *memory, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
