@@ -72,8 +72,8 @@ struct exif {
 size_t exif_write(uint8_t *out, const struct exif *exif);
 
 /*
- * The profiles, and for each the conversion of sRGB pixels into it.  Not
- * changed once made.
+ * The profiles, and for each the conversion of sRGB pixels into it.  They do
+ * not change after icc_profiles_init().
  */
 struct icc_profiles {
 	struct {
@@ -91,7 +91,7 @@ void icc_profiles_init(struct icc_profiles *p);
 
 void icc_profiles_release(struct icc_profiles *p);
 
-/* The APP2 segment of `icc`, lent. */
+/* The APP2 segment of `icc`; its bytes belong to `p`. */
 struct segment icc_profiles_segment(const struct icc_profiles *p, enum icc icc);
 
 /* Convert the sRGB pixels of `picture` to the colour space `icc`. */

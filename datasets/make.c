@@ -340,7 +340,9 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 static uint32_t search_noise(const struct job *job, struct trial *best)
 {
 	/*
-	 * With this, the first steps of noise are not larger than later ones.
+	 * The search varies x = amplitude + offset: so x is above 0 without
+	 * noise, and the first steps of the amplitude change x by no larger
+	 * factor than later ones.
 	 */
 	static const double offset = 16;
 	const struct plan *plan = job->plan;
@@ -382,7 +384,10 @@ static uint32_t search_noise(const struct job *job, struct trial *best)
 	return tries;
 }
 
-/* Fill up with a comment of spaces, after the application segments. */
+/*
+ * Insert a comment of spaces after the application segments, so that the file
+ * has `size_bytes`.
+ */
 static void fill_up_with_comment(struct jpeg *j, size_t size_bytes)
 {
 	size_t fill = size_bytes - j->size_bytes;

@@ -61,7 +61,10 @@ static double catmull_rom(double x)
 	return 0;
 }
 
-/* The weight of input pixel `i` in an output pixel `step` wide at `at`. */
+/*
+ * The weight of input pixel `i` in the output pixel that covers the input from
+ * `at` to `at` + `step`.
+ */
 static double weight(double i, double at, double step)
 {
 	if (step < 1)
@@ -88,8 +91,8 @@ static void set_weights(int32_t *out, const double *exact, uint32_t count)
 }
 
 /*
- * Weights for `pixels` output pixels.  Their input begins at `start` and is
- * `length` long; the row has `limit` pixels.
+ * Weights for `pixels` output pixels.  Together they cover the input from
+ * `start` to `start` + `length`; the input row has `limit` pixels.
  */
 static void filter_init(struct filter *f, double start, double length,
 			uint32_t pixels, uint32_t limit)

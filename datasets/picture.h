@@ -32,7 +32,10 @@ void picture_init(struct picture *p, uint32_t width, uint32_t height);
 
 void picture_release(struct picture *p);
 
-/* Halve both sides: a pixel is the mean of four; odd edges are cut. */
+/*
+ * Halve both sides: a pixel is the mean of four; an odd last row or column is
+ * left out.
+ */
 void picture_halve(struct picture *out, const struct picture *in);
 
 /*
@@ -43,8 +46,9 @@ void picture_scale(struct picture *out, const struct picture *in,
 		   struct box box, uint32_t width, uint32_t height);
 
 /*
- * Turn `in` as a camera stores it with EXIF orientation `orientation` (1, 3, 6
- * or 8): a viewer that applies the orientation shows `in` again.
+ * Turn `in` the way that a camera stores a picture with EXIF orientation
+ * `orientation` (1, 3, 6 or 8): a viewer that applies the orientation shows
+ * `in` again.
  */
 void picture_turn(struct picture *out, const struct picture *in,
 		  int orientation);

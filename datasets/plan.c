@@ -18,9 +18,9 @@ static const struct profile profiles[] = {
 		.files = 4697, /* thesis, 4.2.1 */
 		/*
 		 * Table 4.1 of the thesis, except for the knot at 0.99, which
-		 * is moved so that the mean is right.  The thesis gives two
-		 * different means: 204.4 KB in table 4.1, and 201.6 KB from 947
-		 * MB in 4,697 files.  This is the middle of both.
+		 * is moved so that the mean is `mean_bytes`.  The thesis gives
+		 * two different means: 204.4 KB in table 4.1, and 201.6 KB from
+		 * 947 MB in 4,697 files.  `mean_bytes` is the middle of both.
 		 */
 		.bytes = { .knots = { { 0, 398 },
 				      { 0.5, 37200 },
@@ -47,13 +47,13 @@ static const struct profile profiles[] = {
 		.sampling_420 = 0.60,
 		.sampling_422 = 0.15,
 		/*
-		 * Our choice. 7 % of the web's JPEGs were progressive in 2013
-		 * (P.  Meenan, HTTP Archive crawl); since then it has become
-		 * the default of some tools.
+		 * Our choice.  In 2013, 7 % of the web's JPEGs were progressive
+		 * (P. Meenan, HTTP Archive crawl); since then progressive has
+		 * become the default of some tools.
 		 */
 		.progressive = 0.22,
-		.optimised = 0.35, /* chosen */
-		.grey = 0.015,     /* chosen */
+		.optimised = 0.35, /* our choice */
+		.grey = 0.015,     /* our choice */
 		/* Colour needs some 600 bytes of tables. */
 		.grey_below_bytes = 800,
 		/*

@@ -58,7 +58,10 @@ static void parallel_run(uint32_t jobs, uint32_t count, parallel_fn *fn,
 	pthread_t *threads = xcalloc(jobs, sizeof(*threads));
 	uint32_t started = 0;
 
-	/* The caller is one of the threads, so it works if none can start. */
+	/*
+	 * The caller is one of the threads, so the work is done even if no
+	 * other thread can start.
+	 */
 	while (started + 1 < jobs && pthread_create(&threads[started], NULL,
 						    parallel_thread, &w) == 0)
 		started++;
@@ -288,8 +291,8 @@ static int compare_groups(const void *a, const void *b)
 }
 
 /*
- * Sort the groups so that those with most work come first: then all threads end
- * at about the same time.
+ * Sort the groups so that those with the most work come first: then all threads
+ * end at about the same time.
  */
 static void group_uploads(struct set *set)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Set: photos in, a folder of uploads out.
+ * Set: makes a folder of uploads from a folder of photos.
  *
  *	survey photos -> plan all -> group by photo -> make -> write
  *
@@ -11,7 +11,7 @@
  * marks it as made by mkset. mkset never writes to a non-empty folder without
  * this mark, and never searches a folder with it for photos.
  *
- * Threads  set_make() starts `jobs` threads; one thread may call it.
+ * Threads    set_make() starts `jobs` threads; one thread may call it.
  */
 #ifndef DATASETS_SET_H
 #define DATASETS_SET_H
@@ -30,7 +30,7 @@
 struct group;
 
 struct set {
-	/* Set by the caller, and lent. */
+	/* Set by the caller, who owns the profile and the texts. */
 	const struct profile *profile;
 	const char *photos;
 	const char *out;
@@ -55,7 +55,7 @@ struct set {
  * Find out what can be made from each photo, and make all uploads and the
  * manifest in the folder `out`.  Photos that cannot be used are left out, with
  * a line on standard error.  False: `error` says why the set is not complete.
- * A folder `out` that is not empty and not made by mkset is untouched.
+ * A folder `out` that is not empty and was not made by mkset is not changed.
  */
 MUST_CHECK bool set_make(struct set *set, struct error *error);
 

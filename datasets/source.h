@@ -17,7 +17,7 @@
 enum { PYRAMID_LEVELS_MAX = 8, REASON_BYTES = 256 };
 
 struct source {
-	const char *path; /* lent */
+	const char *path; /* owned by the caller */
 	uint32_t width;   /* upright */
 	uint32_t height;
 	uint64_t capacity_bytes; /* of the whole photo at CAPACITY_QUALITY */

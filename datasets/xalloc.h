@@ -3,7 +3,7 @@
  * Allocation for mkset and stats: if there is no memory, the program prints a
  * line and ends with status 1.
  *
- * Ownership  the caller frees what it gets with free().
+ * Ownership  the caller frees the memory with free().
  * Threads    any.
  */
 #ifndef DATASETS_XALLOC_H

@@ -63,7 +63,7 @@ static void test_targets_are_met(void)
 	}
 }
 
-/* More pixels than the photo has: it is enlarged. */
+/* The largest target needs more pixels than the photo has: it is enlarged. */
 static void test_exact_targets_are_met_to_the_byte(void)
 {
 	static const uint64_t targets[] = { 398, 70001, 2500000 };
