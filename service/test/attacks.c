@@ -120,8 +120,8 @@ static int connect_a_socket(void)
 }
 
 /*
- * A socket that does not listen can be connected.  Done once; a second call
- * would also close it for sending.
+ * A socket can be connected only if it does not listen.  A second shutdown()
+ * would also close it for sending, so this is done only once.
  */
 static void stop_listening(void)
 {
@@ -294,7 +294,7 @@ void attacks_renew(void)
 	make_file(folder_fd, "out");
 	make_file(AT_FDCWD, beyond);
 	(void)close(connected_fd);
-	/* A socket that can be connected, to itself. */
+	/* A socket that an attack could connect: to itself. */
 	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
 	(void)close(listening_fd);
 	listening_fd = make_listening_socket(&unused);

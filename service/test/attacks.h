@@ -15,10 +15,13 @@ struct attack {
 
 extern const struct attack attacks[]; /* the last one has no name */
 
-/* Returns the folder in the work folder that a sandbox is to allow. */
+/* Returns the folder, below the work folder, that the sandbox must allow. */
 const char *attacks_prepare(void);
 
-/* Make again what an attack uses up: an open socket would keep its settings. */
+/*
+ * Make the files and sockets again that an attack changes: an open socket would
+ * keep its settings.
+ */
 void attacks_renew(void);
 
 void attacks_clean_up(void);

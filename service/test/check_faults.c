@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes each allocation of each kind of request fail in turn, and checks: the
- * reply is the same as without a failure, with all headers, or an error, or
- * there is none; no memory stays charged; and the next request is answered as
- * usual.
+ * reply is the same as without a failure, with all headers; or it is an error;
+ * or there is no reply.  No memory stays charged, and the next request is
+ * answered as usual.
  *
  * The server must have a store, run with LD_PRELOAD=libfaults.so, and have
  * nothing else to do.

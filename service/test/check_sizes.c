@@ -2,9 +2,9 @@
 /*
  * For test scripts: is each reply a whole JPEG of the promised size?
  *
- * usage: check_sizes PHOTOS_DIR REPLIES_DIR W H REPLIES_DIR is written by
- *   loadgen --save: '/' in names is "__".  Photos in folders of PHOTOS_DIR are
- *   not looked at.
+ * usage: check_sizes PHOTOS_DIR REPLIES_DIR W H
+ *
+ * loadgen --save has written REPLIES_DIR.  Folders in PHOTOS_DIR are ignored.
  */
 #include "imgops/imgops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults: what shall go wrong in a server that a test has started with
- * LD_PRELOAD=libfaults.so FAULTS=FILE.  Test and server both map the file,
+ * Faults: failures to inject into a server that a test has started with
+ * LD_PRELOAD=libfaults.so FAULTS=FILE.  Both the test and the server map FILE,
  * which contains this struct.
  */
 #ifndef SERVICE_TEST_FAULTS_H
@@ -17,7 +17,7 @@ struct faults {
 	 */
 	_Atomic int64_t allocations_left;
 	_Atomic int64_t threads_left; /* the same for pthread_create() */
-	_Atomic int64_t clock_jump_s; /* how far the time of day is off */
+	_Atomic int64_t clock_jump_s; /* added to the time of day */
 };
 
 #endif

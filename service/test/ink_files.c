@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For test_inks.sh: JPEGs of ink, and how far apart two pictures are.
+ * For test_inks.sh: makes JPEGs in the colours of printing inks, and measures
+ * how different two pictures are.
  *
  * usage: ink_files write DIR     CMYK and YCCK, with and without an Adobe
  *                                marker (-none) and a profile (-icc); srgb.icc
@@ -69,7 +70,7 @@ static void write_files(const char *dir)
 	free(srgb.data);
 }
 
-/* The samples of a P6 file of 8 bits, *count of them. */
+/* Read the 8-bit samples of a P6 file; *count is their number. */
 static uint8_t *read_ppm(const char *path, size_t *count)
 {
 	FILE *from = fopen(path, "rb");

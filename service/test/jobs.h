@@ -43,8 +43,8 @@ struct pipeline *start(const struct policy *policy, const struct cores *cores,
 		       uint32_t replicas, uint32_t uploads_max);
 
 /*
- * One variant of the first `bytes` of the photo, in a box of 160, with
- * on_done(); A test may change it.
+ * Prepare an upload of the first `bytes` of the photo, with one variant in a
+ * box of 160, and with on_done().  A test may change it.
  */
 void prepare(struct job *job, size_t bytes, double blur);
 

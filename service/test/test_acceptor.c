@@ -2,11 +2,11 @@
 /*
  * Promises: each connection goes to the I/O thread that has the fewest; there
  * are never more than connections_max, and the next one is accepted when one
- * has ended; connections that were refused or lost do not count; without a
- * free descriptor a client waits, and the acceptor sleeps meanwhile; nothing is
+ * has ended; connections that were refused or lost do not count; without a free
+ * descriptor a client waits, and the acceptor sleeps meanwhile; nothing is
  * accepted after the stop.
  *
- * The I/O threads are this one: it begins and ends connections when it likes.
+ * The test plays the I/O threads: it begins and ends connections itself.
  */
 #include "service/http/connection/acceptor.h"
 
@@ -20,7 +20,7 @@
 
 enum { THREADS = 4, CLIENTS_MAX = 64, QUIET_MS = 100 };
 
-/* What the acceptor gave away. */
+/* The connections that the acceptor has given to I/O threads. */
 struct gifts {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -116,7 +116,7 @@ static void wait_for(struct fixture *f, const uint32_t *counter, uint32_t count)
 	(void)pthread_mutex_unlock(&g->lock);
 }
 
-/* Exactly so many were given away, and no more come. */
+/* Exactly `count` connections were given away, and no more follow. */
 static void expect_given(struct fixture *f, uint32_t count)
 {
 	wait_for(f, &f->gifts.count, count);
@@ -139,7 +139,7 @@ static void end_gift(struct fixture *f, uint32_t i)
 	acceptor_end(f->acceptor, g->thread);
 }
 
-/* Of those from `first` on, how many has each I/O thread? */
+/* Count the connections of each I/O thread, from number `first` on. */
 static void count_each(const struct fixture *f, uint32_t first,
 		       uint32_t counts[THREADS])
 {

@@ -23,7 +23,7 @@ enum {
 	MADE_POSITIONS = 1 << 20,
 };
 
-/* All positions of the first bytes are tried. */
+/* In the first bytes of a file, all positions are tried. */
 #ifdef __SANITIZE_ADDRESS__
 enum { POSITIONS = 160 }; /* the copies take ten times as long */
 #else
@@ -183,7 +183,10 @@ static void check_single_bytes(struct bytes jpeg, size_t count)
 	}
 }
 
-/* Submit after peeks at the doublings of `step`; 0: without a peek. */
+/*
+ * Submit the file after peeks at its first `step` bytes, twice as many and so
+ * on.  `step` 0: without a peek.
+ */
 static void submit(struct job *job, struct bytes jpeg, size_t step)
 {
 	struct upload *u = &job->upload;

@@ -191,7 +191,7 @@ static void test_a_signature_is_good_until_it_expires(void)
 	       PROBLEM_SIGNATURE_EXPIRED);
 	assert(check(a, "1001", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, "01000", good_signature, 999) == PROBLEM_BAD_SIGNATURE);
-	/* Only a client that can sign learns that it has expired. */
+	/* Only a client that can sign learns that a signature has expired. */
 	assert(check(a, "1000", "00", 5000) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, NULL, good_signature, 999) == PROBLEM_BAD_SIGNATURE);
 	assert(check(a, "", good_signature, 999) == PROBLEM_BAD_SIGNATURE);

@@ -87,7 +87,10 @@ struct job {
 	uint64_t refused_count;
 };
 
-/* Two charges each, which may be over the limit without other threads. */
+/*
+ * Each thread has two charges, which can exceed the limit even without other
+ * threads.
+ */
 static void *charge_at_random(void *arg)
 {
 	struct job *job = arg;
@@ -185,7 +188,7 @@ static void test_one_alone_changes_little(void)
 	assert(memory_estimate_bytes(&m, 1 << 20) > 2 << 20);
 }
 
-/* A few large bodies count more than as many small ones. */
+/* A few large bodies count more than the same number of small ones. */
 static void test_small_bodies_do_not_spoil_it(void)
 {
 	struct memory_estimate m;
@@ -214,7 +217,7 @@ static void test_extremes_are_numbers(void)
 
 enum { ANSWERS = 240 };
 
-/* A clock that runs for days. */
+/* The clock of a machine that has run for days. */
 static const uint64_t start_ns = 86400 * SECOND * 3 + 123456789;
 
 /*
@@ -296,7 +299,10 @@ static void test_a_standstill_counts(void)
 	departures_begin(&d, start_ns);
 	now = run(&d, start_ns, 100, 10);
 	assert(answers(&d, 50, now, 1));
-	/* The fewer recent departures count, the longer the time. */
+	/*
+	 * As the recent departures get older, fewer of them count, and the time
+	 * grows.
+	 */
 	assert(departures_retry_after_s(&d, 50, now + 7 * SECOND) >= 2);
 	assert(answers(&d, 50, now + 60 * SECOND, 30));
 	/* Any number of uploads, after any time. */

@@ -199,7 +199,8 @@ static void test_unread_bytes_are_our_fault(void)
 	client_enter(p.client, CLIENT_IDLE);
 	assert(is_shut(&p, WAIT_MS));
 	/*
-	 * A request that crossed the shutdown on its way still gets its answer.
+	 * A request that was on its way at the time of the shutdown still gets
+	 * its answer.
 	 */
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_REPLY);
@@ -242,8 +243,8 @@ static void test_who_reads_nothing_is_reset(void)
 
 /*
  * A stream without an end is shut when its client has read nothing for the idle
- * time.  It is shut for a new client only if its own client is behind with
- * reading.
+ * time.  To make room for a new client, it is shut only if its own client reads
+ * too slowly.
  */
 static void test_a_stream_goes_on_while_it_is_read(void)
 {
@@ -354,8 +355,8 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	close_pair(&idle);
 
 	/*
-	 * While all are in work, one more is admitted; later one that is idle
-	 * is closed.
+	 * While all requests are in work, one more client is admitted.  As soon
+	 * as a client is idle, one is closed.
 	 */
 	client_enter(asked.client, CLIENT_WORK);
 	client_enter(young.client, CLIENT_WORK);
@@ -393,8 +394,8 @@ static uint64_t evicted(struct clients *t)
 }
 
 /*
- * This holds for any number of new clients, even if the other clients have been
- * slow for long.
+ * A client that never sent a byte is closed first, even after any number of new
+ * clients, and even if the other clients have been slow for long.
  */
 static void test_who_never_sent_a_byte_goes_first(void)
 {
@@ -489,7 +490,10 @@ static void test_who_makes_progress_stays(void)
 	clients_stop(t);
 }
 
-/* `old` has one connection and is the longest idle; `crowd` has two. */
+/*
+ * The address `old` has one connection, idle for longest; `crowd` has two.  A
+ * new client comes: is the connection of `old` closed, or one of `crowd`?
+ */
 static void check_goes(const char *old, const char *crowd, bool old_goes)
 {
 	struct clients *t = start_small(3, 0);
@@ -512,7 +516,9 @@ static void check_goes(const char *old, const char *crowd, bool old_goes)
 	clients_stop(t);
 }
 
-/* Except for the address of a trusted proxy, which carries many clients. */
+/*
+ * The address of a trusted proxy is an exception, because it has many clients.
+ */
 static void test_the_address_with_the_most_goes_before_others(void)
 {
 	check_goes("192.0.2.1", "192.0.2.2", false);
@@ -575,7 +581,7 @@ static void test_an_address_has_so_many(void)
 	clients_stop(t);
 }
 
-/* A connection whose own thread asks for its turn. */
+/* A connection with a thread that asks for its turn. */
 struct asker {
 	struct pair pair;
 	pthread_t thread;
@@ -631,7 +637,8 @@ static void test_everybody_gets_a_turn(void)
 }
 
 /*
- * A held client may be closed for a new client; the end of holding resumes all.
+ * A client whose request is held may be closed for a new client.  The end of
+ * holding resumes all requests.
  */
 static void test_who_is_held_may_go(void)
 {
@@ -714,8 +721,8 @@ static void test_a_drain_ends_slow_bodies(void)
 }
 
 /*
- * A body that was received for long enough has a known rate: if that is too
- * slow it is refused at once, the others at the end.
+ * A body that was received for long enough has a known rate.  If this is too
+ * slow, the body is refused at once.  Other bodies are refused only at the end.
  */
 static void test_a_drain_ends_hopeless_bodies_at_once(void)
 {

@@ -163,7 +163,7 @@ static void test_the_file_may_be_named_by_the_environment(void)
 	assert(parse(&o, "", variable, NULL));
 	assert(o.limits.side_px_max == 99);
 	options_release(&o);
-	/* The value on the command line is another. */
+	/* The command line names another file. */
 	assert(!parse(&o, "--config /none", variable, NULL));
 	assert(strstr(error.text, "/none") != NULL);
 	options_release(&o);

@@ -163,7 +163,7 @@ static void check_counts(const struct pipeline *p, uint64_t sent,
 	}
 }
 
-/* A step has begun when its first variant began it. */
+/* A step begins when the first variant begins it. */
 static void check_times(const struct upload *u)
 {
 	for (int step = 0; step < PIPELINE_STEPS; step++) {
@@ -243,7 +243,7 @@ static void test_every_schedule(const struct cores *cores)
 	assert(count >= 3);
 }
 
-/* The pipeline's memory functions, of which one call fails. */
+/* The pipeline's allocator; the call that counts this down to 0 fails. */
 static _Atomic int allocs_left;
 static void *(*real_alloc)(void *arg, size_t bytes);
 

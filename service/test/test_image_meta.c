@@ -144,8 +144,8 @@ static void test_each_value_has_its_own_id(void)
 }
 
 /*
- * Change each byte of params.`member` that belongs to a field, as the compiler
- * says.
+ * Change each byte of a member of struct params.  Bytes that are 0 in `mask`
+ * belong to no field.
  */
 static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 			    const char *name)

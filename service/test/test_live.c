@@ -56,7 +56,7 @@ static double passed(const cJSON *frame, int from, int to)
 	return -1;
 }
 
-/* All of its service time must be in this frame. */
+/* All service time of `s` must be in the recent time of this frame. */
 static void assert_load(const cJSON *of, const struct stage_stats *s, double us,
 			const struct cores *cores)
 {
@@ -96,7 +96,7 @@ static void test_stages_have_no_more_cpu_than_the_process(void)
 		sum += u.stages[i];
 	assert(sum <= u.process + 1e-9 && sum > u.process - 1e-9);
 
-	to = from; /* no time passes between them */
+	to = from; /* no time passes between the readings */
 	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
 	assert(!u.is_known);
 }
@@ -349,7 +349,7 @@ static void test_what_is_long_ago_is_not_recent(void)
 	add(&s, 3, 5);
 	for (int i = 2; i <= RECENT_COPIES; i++)
 		assert(median_ns(&r, &s) == 3);
-	/* First the median of only the threes, then of no value. */
+	/* First only the threes are left, then no value. */
 	assert(median_ns(&r, &s) == 3);
 	assert(median_ns(&r, &s) == 0);
 	recent_begin(&r);

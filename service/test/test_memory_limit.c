@@ -4,7 +4,7 @@
  * the root, in either version of cgroups; the budget leaves the program what it
  * needs.
  *
- * stages/test/test_quota.c checks the way itself.
+ * stages/test/test_quota.c checks how the groups on this way are found.
  */
 #include "service/config/options.c"
 

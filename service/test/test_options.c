@@ -67,7 +67,7 @@ static void test_limits_of_work_follow_megapixels(void)
 	assert(o.output_pixels_max == 0 && o.cpu_ms_max == 0);
 }
 
-/* A flag of scheduling brings the values of the papers for the others. */
+/* If one scheduling flag is given, the others have the papers' defaults. */
 static void test_one_flag_asks_for_the_papers(void)
 {
 	struct options o;

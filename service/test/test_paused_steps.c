@@ -2,9 +2,9 @@
 /*
  * Promises for every step: at no pause point does its thread hold a lock; and
  * an upload that is paused at every pause point, and continued by any of three
- * workers, gets the same bytes as one that is never paused.  So nothing that
- * belongs to a thread is kept across a pause; errno least of all, as it is
- * changed there.
+ * workers, gets the same bytes as one that is never paused.  This shows that
+ * the steps keep nothing across a pause that belongs to a thread.  A pause also
+ * changes errno, so they cannot rely on that either.
  *
  * The linker puts the functions below in place of those of visit.c and libc.
  */
@@ -90,7 +90,7 @@ bool __wrap_visitor_may_pause(const struct visitor *v, uint64_t start_ns)
 	return true;
 }
 
-/* Called after that. */
+/* Called after __wrap_visitor_may_pause(). */
 bool __wrap_visitor_should_pause(const struct visitor *v, uint64_t start_ns,
 				 uint64_t now_ns)
 {

@@ -157,7 +157,10 @@ static void test_good_headers_pass(void)
 	free(jpeg.data);
 }
 
-/* As in a form, in which parameters may follow the file. */
+/*
+ * Without variants only the file is checked, as in a form whose parameters may
+ * follow the file.
+ */
 static void test_without_variants_the_file_is_judged(void)
 {
 	struct jpeg_spec spec = { .width = 320, .height = 200 };

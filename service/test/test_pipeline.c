@@ -45,7 +45,7 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	struct pipeline_stats s;
 
 	for (int i = 0; i < UPLOADS; i++) {
-		/* Every fourth is cut short. */
+		/* Every fourth upload is truncated. */
 		prepare(&jobs[i], i % 4 == 3 ? photo_bytes / 2 : photo_bytes,
 			2);
 		assert(pipeline_submit(p, &jobs[i].upload));
@@ -95,7 +95,7 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
 	struct pipeline_stats s;
 
-	/* So slow that the second upload comes while the first is inside. */
+	/* The first upload is so slow that the second arrives meanwhile. */
 	prepare(&one, photo_bytes, 100);
 	one.variants[0].transform.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
@@ -237,7 +237,7 @@ static void test_useless_work_is_not_done(const struct cores *cores)
 	pipeline_free(p);
 }
 
-/* Whose result takes seconds to make. */
+/* An upload whose result takes seconds to make. */
 static void prepare_large(struct job *job)
 {
 	struct img_transform *t = &job->variants[0].transform;
@@ -249,7 +249,10 @@ static void prepare_large(struct job *job)
 	t->full_chroma = true;
 }
 
-/* While it waited, time has passed: half of what it needs is left. */
+/*
+ * An is_gone() that sets the deadline as if the upload had waited: only half of
+ * the time that it needs is left.
+ */
 static bool waits_too_long(const struct upload *u)
 {
 	((struct upload *)u)->deadline_ns =
@@ -265,7 +268,10 @@ static void test_unreachable_deadline_costs_nothing(const struct cores *cores)
 
 	for (int i = 0; i < 2; i++)
 		prepare_large(&jobs[i]);
-	/* One is known when it comes, the other when its turn comes. */
+	/*
+	 * The first upload is refused when it arrives, the second when its turn
+	 * comes.
+	 */
 	assert(pipeline_peek(p, &jobs[0].upload));
 	assert(jobs[0].upload.estimated_ns > NS_PER_S);
 	jobs[0].upload.deadline_ns =

@@ -66,7 +66,7 @@ static void test_each_has_what_is_asked_of_all_and_of_it(void)
 	assert(made[1].transform.blur_sigma_px <= 0);
 	assert(made[0].transform.fit == IMG_FIT_FILL);
 	assert(made[1].transform.fit == IMG_FIT_FILL);
-	/* For all variants, wherever it stands. */
+	/* strict=0 holds for all variants, wherever it stands. */
 	assert(make("variant=a:&strict=0&variant=b:") && made_count == 2);
 	assert(made[0].transform.lenient && made[1].transform.lenient);
 }
@@ -102,7 +102,7 @@ static void test_limits(void)
 	assert(make(text) && strcmp(made[0].name, name) == 0);
 	(void)snprintf(text, sizeof(text), "variant=n%s:", name);
 	assert(!make(text));
-	/* As many characters as one may have, and one more. */
+	/* As many characters as a variant may have, and one more. */
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
 	assert(make(text) && made[0].transform.box.width_px == 8);
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);

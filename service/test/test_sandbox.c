@@ -63,7 +63,7 @@ static int count_events(void)
 		       0;
 }
 
-/* `outside`: what the system says without a sandbox. */
+/* `outside`: the result of count_events() without a sandbox. */
 static void test_counters_only_if_asked_for(bool asked_for, int outside)
 {
 	assert(count_events() == (asked_for ? outside : EPERM));

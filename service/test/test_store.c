@@ -59,7 +59,7 @@ static void test_damaged_is_replaced(void)
 	run("rm aa/" ID_A "/*.jpg");
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	check_whole(s, ID_A);
-	/* As many bytes as before. */
+	/* The damaged file has as many bytes as before. */
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
 	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
 	check_whole(s, ID_A);
@@ -310,7 +310,10 @@ static void refuse(const char *path, const char *reason)
 
 #define LIST "find . -printf '%p %y %s %T@\\n' | sort"
 
-/* Above all, a folder tmp/ in it is not emptied. */
+/*
+ * A folder that is not a store is not changed; above all, its folder tmp/ is
+ * not emptied.
+ */
 static void test_another_folder_is_left_alone(void)
 {
 	static const char *const makes[] = {
@@ -406,7 +409,7 @@ static void test_links_are_not_followed(void)
 	assert(is_absent(s, ID_B));
 	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_FAILED);
 	run("test \"$(ls outside)\" = meta.json");
-	assert(store_delete(s, ID_B) == STORE_OK); /* the link */
+	assert(store_delete(s, ID_B) == STORE_OK); /* this removes the link */
 	run("test \"$(ls outside)\" = meta.json");
 
 	/* A link instead of the folder of entries. */
@@ -495,7 +498,7 @@ static void test_spool_is_shared(void)
 	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
 	assert(!spool_has(spool, ID_A));
 	check_whole(s, ID_A);
-	/* The second to be done finds that there is nothing left to do. */
+	/* The second finds that the first has already stored the image. */
 	spool_both(spool);
 	assert(spool_finish(spool, &first, files, FILE_COUNT) == STORE_OK);
 	assert(spool_finish(spool, &second, files, FILE_COUNT) ==
@@ -508,7 +511,7 @@ static void test_spool_is_shared(void)
 	       STORE_NOT_FOUND);
 	assert(is_absent(s, ID_A));
 	assert(spool_delete(spool, ID_A) == STORE_NOT_FOUND);
-	/* No client knows this id. */
+	/* Dropped, as if the client had not been told the id. */
 	spool_drop(spool, &second);
 	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
 	spool_drop(spool, &first);

@@ -144,8 +144,8 @@ static bool fail_one(struct store *s, long call_count, int error,
 	else if (answer == STORE_OK)
 		check_whole(s, ID_A);
 	else if (operation == put_it && !is_absent(s, ID_A))
-		check_whole(s, ID_A); /* the last sync */
-	/* The store goes on. */
+		check_whole(s, ID_A); /* the last sync failed */
+	/* The store continues to work. */
 	assert(put_it(s) == STORE_OK);
 	check_whole(s, ID_A);
 	assert(delete_it(s) == STORE_OK);
@@ -254,7 +254,7 @@ static void check_spooled(struct store *s, operation_fn *operation,
 		assert(!spooled && !stored && !has_failed(s));
 }
 
-/* As fail_one(). */
+/* Like fail_one(), for an operation on the spool. */
 static bool fail_spool(struct store *s, long call_count, int error,
 		       operation_fn *operation)
 {
@@ -275,7 +275,7 @@ static bool fail_spool(struct store *s, long call_count, int error,
 	if (operation == delete_spooled ||
 	    (operation == spool_it) == (answer == STORE_OK))
 		spool_release(store_spool(s), &hold);
-	/* It goes on. */
+	/* The spool continues to work. */
 	assert(spool_it(s) == STORE_OK && is_spooled(s));
 	assert(finish_it(s) == STORE_OK && !is_spooled(s));
 	check_whole(s, ID_A);

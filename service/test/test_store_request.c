@@ -39,7 +39,7 @@ struct pipeline_load __wrap_pipeline_load(const struct pipeline *p)
 	return (struct pipeline_load){ .uploads_max = UPLOADS_MAX };
 }
 
-/* The tests run the task. */
+/* Keep the task: the tests run it themselves. */
 bool __wrap_pipeline_send_task(struct pipeline *p, struct task *task)
 {
 	(void)p;
@@ -48,7 +48,7 @@ bool __wrap_pipeline_send_task(struct pipeline *p, struct task *task)
 	return can_send;
 }
 
-/* True: a task writes nothing. */
+/* Returns true, so that a task writes nothing. */
 bool __wrap_upload_is_made(const struct upload *u)
 {
 	(void)u;
@@ -82,7 +82,7 @@ static void test_stored_and_failed(void)
 	accepted_add(list, &b);
 	accepted_add(list, &c);
 	assert(find(1, &problem) == ACCEPTED_PENDING);
-	/* End the one in the middle. */
+	/* End the image in the middle of the list. */
 	accepted_settle(list, &b, PROBLEM_STORE_FULL);
 	assert(find(2, &problem) == ACCEPTED_FAILED &&
 	       problem == PROBLEM_STORE_FULL);
@@ -214,12 +214,14 @@ static void test_one_reply_in_any_order(void)
 		enum early_event events[6];
 		uint32_t count;
 	} cases[] = {
-		/* 202; then the image is stored, or fails. */
+		/* The reply is 202; then the image is stored, or fails. */
 		{ { EVENT_WRITE_BEGINS, EVENT_WRITTEN, EVENT_STORE_BEGINS,
 		    EVENT_DONE },
 		  4 },
 		{ { EVENT_WRITE_BEGINS, EVENT_WRITTEN, EVENT_DONE }, 3 },
-		/* Stored while it is written. */
+		/*
+		 * The image is stored while its upload is written to the spool.
+		 */
 		{ { EVENT_WRITE_BEGINS, EVENT_STORE_BEGINS, EVENT_WRITTEN,
 		    EVENT_NOT_WRITTEN, EVENT_DONE },
 		  5 },
@@ -232,15 +234,15 @@ static void test_one_reply_in_any_order(void)
 		{ { EVENT_WRITE_BEGINS, EVENT_STORE_BEGINS, EVENT_DONE,
 		    EVENT_NOT_WRITTEN },
 		  4 },
-		/* It fails while it is written. */
+		/* The image fails while its upload is written. */
 		{ { EVENT_WRITE_BEGINS, EVENT_DONE, EVENT_WRITTEN,
 		    EVENT_NOT_WRITTEN },
 		  4 },
-		/* Before the task runs. */
+		/* The image is stored, or fails, before the task writes. */
 		{ { EVENT_STORE_BEGINS, EVENT_WRITE_BEGINS, EVENT_DONE }, 3 },
 		{ { EVENT_STORE_BEGINS, EVENT_DONE, EVENT_WRITE_BEGINS }, 3 },
 		{ { EVENT_DONE, EVENT_WRITE_BEGINS }, 2 },
-		/* It cannot be written. */
+		/* The upload cannot be written. */
 		{ { EVENT_WRITE_BEGINS, EVENT_NOT_WRITTEN, EVENT_STORE_BEGINS,
 		    EVENT_DONE },
 		  4 },

@@ -16,7 +16,7 @@ enum { UPLOADS = 12, VARIANTS = 3, STEPS = 4 };
 struct stored {
 	struct job job; /* must be the first member */
 	_Atomic int decoded_count, stored_count, looked_count;
-	int gone_at; /* the step before which its client goes */
+	int gone_at; /* its client disconnects before this step */
 	enum upload_end answer;
 };
 

@@ -81,7 +81,10 @@ static void begin(struct tracks *t, bool is_followed)
 	assert(tracks_init(t, NULL, is_followed));
 }
 
-/* As "v2 e17* e18": visits by stage; events by stage, number, * if first. */
+/*
+ * `wanted` is a list such as "v2 e17* e18": v2 is a visit to stage 2, e17 the
+ * event of stage 1 with number 7; a star marks the first event of a request.
+ */
 static void check_taken(struct tracks *t, const char *wanted)
 {
 	char taken[200] = "";

@@ -55,7 +55,7 @@ static bool is_gone(const struct upload *u)
 	return true;
 }
 
-/* A visit is told when it has ended, which is after its last event. */
+/* A visit is reported only after its end, which is after its last event. */
 static bool all_workers_sleep(const struct group *g)
 {
 	struct worker_stats w;
