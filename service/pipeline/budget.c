@@ -14,8 +14,8 @@ enum {
 	/* struct memory_estimate */
 	WEIGHT = 8, /* the latest upload counts as an eighth */
 	/*
-	 * Limit of one sample, in means: one giant must not outweigh all
-	 * others.
+	 * A sample counts as at most this many times the mean, so that one very
+	 * large upload does not outweigh all others.
 	 */
 	SAMPLE_MAX = 4,
 	/*

@@ -73,7 +73,7 @@ struct pipeline {
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
-	_Atomic uint64_t left_ns;     /* predicted work of all queued uploads */
+	_Atomic uint64_t left_ns;     /* estimated work of all queued uploads */
 	struct departures departures; /* of uploads that were queued */
 	_Atomic bool abandoning;
 };
@@ -167,7 +167,10 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 	u->done(u);
 }
 
-/* The first reason stands; running variants stop before their next step. */
+/*
+ * Only the first call sets the reason.  Variants that run stop before their
+ * next step.
+ */
 static void fail_upload(struct upload *u, enum upload_end end, enum img_err err,
 			uint64_t needed_ns)
 {
@@ -192,9 +195,9 @@ static uint64_t variant_needs_ns(const struct variant *v, uint32_t step)
 }
 
 /*
- * Time that the upload needs before its decode, with its reply.  Variants run
- * at the same time.  Once it is decoded, the time of the reply does not count
- * any more: an upload that is late by a little is better than CPU time lost.
+ * Estimated time from before decode until the reply has arrived, if the
+ * variants run at the same time.  After decode, the time of the reply is
+ * ignored: a reply that is a little late is better than CPU time lost.
  */
 static uint64_t upload_needs_ns(const struct upload *u)
 {
@@ -209,7 +212,7 @@ static uint64_t upload_needs_ns(const struct upload *u)
 	       u->reply_ns;
 }
 
-/* Can steps of `needed_ns` no longer end before the deadline? */
+/* UPLOAD_ENDED: steps that take `needed_ns` can end before the deadline. */
 static enum upload_end check_deadline(const struct upload *u, uint64_t now_ns,
 				      uint64_t needed_ns)
 {
@@ -222,8 +225,8 @@ static enum upload_end check_deadline(const struct upload *u, uint64_t now_ns,
 }
 
 /*
- * Why the next step should not run, if those left need so long; UPLOAD_ENDED:
- * it should.
+ * Why the next step must not run, if the remaining steps take `needed_ns`;
+ * UPLOAD_ENDED: it may run.
  */
 static enum upload_end reason_to_stop(const struct pipeline *p,
 				      const struct upload *u, uint64_t now_ns,
@@ -269,7 +272,9 @@ static void send_to_store(struct pipeline *p, struct upload *u)
 
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	u->task.run = store_results;
-	/* Before sending: the upload may have ended when that returns. */
+	/*
+	 * Before sending: when stage_send() returns, the upload may have ended.
+	 */
 	atomic_fetch_add(&p->counts.sent_to_store, 1);
 	sent = stage_send(p->store.stage, &u->task.event);
 	assert(sent);
@@ -344,14 +349,16 @@ static void send_variant(const struct pipeline_stage *to, struct variant *v)
 	(void)sent;
 }
 
-/* The upload is decoded: from here each variant counts by itself. */
+/* Called after decode: from here on, each variant runs its own steps. */
 static void start_variants(struct upload *u)
 {
 	atomic_store(&u->unscaled_count, u->variant_count);
 	atomic_store(&u->running_count, u->variant_count);
 }
 
-/* The event that decoded goes last: until then the upload cannot end. */
+/*
+ * The event that ran decode is sent last: before that, the upload cannot end.
+ */
 static void fan_out(const struct pipeline_stage *to, struct upload *u)
 {
 	struct variant *first = &u->variants[0];
@@ -471,7 +478,7 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 	switch (budget_charge(&u->charge,
 			      u->jpeg_charge_bytes + u->estimated_bytes)) {
 	case BUDGET_OK:
-		/* Only from uploads that are let in: the others take none. */
+		/* Only accepted uploads take memory. */
 		memory_estimate_learn(&p->memory_estimate, u->jpeg_bytes,
 				      u->estimated_bytes);
 		return UPLOAD_ENDED;
@@ -642,7 +649,7 @@ const struct stage *pipeline_stage(const struct pipeline *p,
 	return p->stages[step].stage;
 }
 
-/* Returns the number of groups then. */
+/* Returns the new number of groups. */
 static uint32_t add_group(struct worker_group *out, uint32_t count,
 			  const struct group *group, uint32_t step_first)
 {
@@ -698,7 +705,9 @@ static void run_task(struct event *ev, void *arg)
 	t->run(t);
 }
 
-/* True also if there is none.  False: no memory, or no threads. */
+/*
+ * True also if no store stage is configured.  False: no memory, or no threads.
+ */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;

@@ -14,11 +14,11 @@
  *            number may call the others at the same time.
  * Limits     At most `uploads_max` uploads are inside at any time; more are
  *            refused.  Every queue has room for all variants of all uploads.
- * Memory     Bodies, pictures and results are charged to pipeline_budget(): an
- *            estimate before the upload is queued, the exact size of what
- *            remains after its steps.  If the estimate is too low (see struct
- *            img_cost), memory_bytes_max still holds, and some upload ends with
- *            IMG_ERR_NO_MEMORY.
+ * Memory     Bodies, pictures and results are charged to pipeline_budget():
+ *            before the upload is queued, their estimated size; after its
+ *            steps, the exact size of what remains.  If the estimate is too low
+ *            (see struct img_cost), memory_bytes_max still holds, and some
+ *            upload ends with IMG_ERR_NO_MEMORY.
  */
 #ifndef SERVICE_PIPELINE_H
 #define SERVICE_PIPELINE_H
@@ -64,19 +64,22 @@ struct pipeline_stats {
 	uint64_t refused_count;     /* by pipeline_count_refused() */
 	uint64_t finished_count;    /* ended with all their pictures */
 	uint64_t failed_count;      /* ended without any */
-	uint64_t late_count;        /* of those: UPLOAD_LATE */
-	uint64_t unreachable_count; /* of those: UPLOAD_UNREACHABLE */
-	uint64_t gone_count;        /* of those: UPLOAD_GONE */
+	uint64_t late_count;        /* of the failed: UPLOAD_LATE */
+	uint64_t unreachable_count; /* of the failed: UPLOAD_UNREACHABLE */
+	uint64_t gone_count;        /* of the failed: UPLOAD_GONE */
 	uint64_t abandoned_count;   /* by pipeline_count_abandoned() */
 	uint32_t in_flight_count;
 	/*
 	 * Pixels of finished uploads: in their files, and in all their results.
 	 */
 	uint64_t pixels_in, pixels_out;
-	/* Sum of the times from their first queue to their result. */
+	/*
+	 * Of finished uploads: sum of the times from the first queue to the
+	 * result.
+	 */
 	uint64_t inside_ns;
 	struct histogram_copy inside;
-	/* Finished, and then not stored, or stored. */
+	/* Finished uploads without, and with, the step store. */
 	uint64_t unstored_count, stored_count;
 	uint64_t sent_to_store_count; /* uploads, after encode */
 	uint64_t task_count;          /* by pipeline_send_task() */
@@ -152,9 +155,9 @@ void pipeline_count_abandoned(struct pipeline *p);
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 
 /*
- * True: the pipeline owns `u` until it calls u->done(u).  This may happen
- * before pipeline_submit() returns; it always does if the header shows that the
- * file cannot be read.  False: u->end says why; the caller still owns `u`.
+ * True: the pipeline owns `u` until it calls u->done(u).  It may call done()
+ * before pipeline_submit() returns; it always does so if the header shows that
+ * the file cannot be read.  False: u->end says why; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
@@ -205,7 +208,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 struct pipeline_load pipeline_load(const struct pipeline *p);
 
 /*
- * End the uploads inside, without results, as soon as their running step is
+ * End the uploads inside without results, each as soon as its running step is
  * over; done() is called as usual.
  */
 void pipeline_abandon(struct pipeline *p);

@@ -34,8 +34,8 @@ uint32_t pipeline_read_edges(const struct pipeline *p,
 			     struct edge out[EDGES_MAX]);
 
 /*
- * Read a graph that graph_save() wrote.  Without a path, all weights
- * are 0, which divides the steps equally.  False: *why says what is wrong.
+ * Read a graph that graph_save() wrote.  If `path` is NULL, all weights are 0,
+ * which divides the steps equally.  False: *why says what is wrong.
  */
 MUST_CHECK bool pipeline_graph_load(struct stage_graph *graph, const char *path,
 				    const char **why);

@@ -37,12 +37,15 @@ enum pipeline_step {
 enum { PIPELINE_STAGES = PIPELINE_STORE + 1 };
 
 /*
- * Work for a stage beside the workers: see pipeline_send_task().  Embed one in
- * a struct.  Set `run` and, for traces, event.number; zero the rest.
+ * Work for the store stage: see pipeline_send_task().  Embed a task in a
+ * struct.  Set `run` and, for traces, event.number; zero the rest.
  */
 struct task {
 	struct event event;
-	/* Runs on a thread of the stage; it owns the task again. */
+	/*
+	 * Called on a thread of the stage.  From then on, the pipeline does not
+	 * use the task.
+	 */
 	void (*run)(struct task *t);
 };
 
@@ -117,11 +120,15 @@ struct upload {
 	 */
 	uint64_t deadline_ns;
 	/*
-	 * Time for the reply to reach the client: before decode, the steps
-	 * must end by so much before the deadline.
+	 * Time for the reply to reach the client.  Until decode has begun, an
+	 * upload is UPLOAD_UNREACHABLE unless its steps can end this long
+	 * before the deadline.
 	 */
 	uint64_t reply_ns;
-	/* Answered 202: it goes on if late or if the client disconnects. */
+	/*
+	 * The reply 202 was sent: the upload goes on even if it is late or its
+	 * client disconnects.
+	 */
 	_Atomic bool is_accepted;
 	/* Called before each step: has the client disconnected?  Or NULL. */
 	bool (*is_gone)(const struct upload *u);
@@ -151,7 +158,10 @@ struct upload {
 	uint64_t service_ns[PIPELINE_STAGES]; /* sum over variants; 0: none */
 	uint64_t waited_ns;                   /* in queues, sum over variants */
 
-	/* Of `jpeg`; zero at first, then continued as more of it comes. */
+	/*
+	 * What is known of the header of `jpeg`; zero at first, then completed
+	 * as more bytes arrive.
+	 */
 	struct img_header header;
 
 	/* Private to the pipeline. */
@@ -163,7 +173,10 @@ struct upload {
 	uint64_t output_pixels;            /* sum over variants */
 	uint64_t estimated_ns;             /* CPU time, sum over variants */
 	uint64_t estimated_bytes;
-	/* Of UPLOAD_UNREACHABLE: the steps left, and the time for them. */
+	/*
+	 * For UPLOAD_UNREACHABLE: the time that the remaining steps need, and
+	 * the time until the deadline.
+	 */
 	uint64_t needed_ns, remaining_ns;
 	_Atomic uint64_t left_ns;       /* of estimated_ns */
 	_Atomic uint32_t running_count; /* variants with steps left to run */
