@@ -26,9 +26,9 @@
 
 enum {
 	/*
-	 * Waking the writer costs more than writing a line.  So it collects
-	 * lines for this time before it writes them, or until they fill half of
-	 * the buffer.
+	 * Waking the writer costs more than writing a line.  So the writer
+	 * collects lines for this time, or until they fill half of the buffer,
+	 * and then writes them together.
 	 */
 	GATHER_MS = 10,
 	GATHER_BYTES = LOG_BUFFER_BYTES / 2,
@@ -282,7 +282,7 @@ static size_t line_of_request(char text[LOG_LINE_BYTES], enum log_form form,
 	return line_end(&line);
 }
 
-/* `count` lines could not be written. */
+/* The line that reports `count` dropped lines. */
 static size_t line_of_dropped(char text[LOG_LINE_BYTES], enum log_form form,
 			      uint64_t count)
 {
@@ -460,8 +460,8 @@ static uint64_t output_write(struct output *o, const char *text, size_t bytes)
 }
 
 /*
- * Write a line that reports `count` dropped lines; they came after the lines
- * that filled the buffer.  Returns how many are still not reported.
+ * Write a line that reports `count` dropped lines.  Returns 0, or `count` if
+ * the line could not be written.
  */
 static uint64_t report_dropped(struct log *l, uint64_t count)
 {
@@ -670,8 +670,8 @@ void log_end_table(struct log *l)
 }
 
 /*
- * Caller holds l->lock.  Wait up to `limit_ms` for the writer to end.  Has it
- * ended?
+ * Caller holds l->lock.  Wait up to `limit_ms` for the writer to end.  True: it
+ * has ended.
  */
 static bool wait_ended(struct log *l, uint32_t limit_ms)
 {

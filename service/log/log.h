@@ -17,7 +17,8 @@
  *
  * Threads    One thread calls log_start() and log_stop(); any thread may call
  *            the others in between.
- * Limits     LOG_BUFFER_BYTES of waiting lines, and as many being written.
+ * Limits     LOG_BUFFER_BYTES of waiting lines, and the same amount being
+ *            written.
  */
 #ifndef SERVICE_LOG_H
 #define SERVICE_LOG_H
@@ -49,10 +50,10 @@ struct log_config {
 	enum log_mode mode;
 	/* A request that takes at least this long is slow; 0: none is. */
 	uint32_t slow_ms;
-	const char *policy; /* lent */
+	const char *policy; /* owned by the caller */
 };
 
-/* Strings are lent and short. */
+/* Strings belong to the caller and are short. */
 struct log_request {
 	const char *id;
 	/* NULL: none; then there are no span ids either. */

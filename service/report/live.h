@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live: the running server as a text/event-stream for GET /v1/live: one event
- * `hello` for each viewer, then events `frame` for all of them.
+ * Live: reports on the running server, as a text/event-stream for GET /v1/live.
+ * Each viewer gets one event `hello`; then all viewers get the same events
+ * `frame`.
  *
  * docs/http-api.md describes each member.
  *
@@ -32,7 +33,7 @@ void live_free(struct live *l);
 char *live_hello(const struct live *l, struct minute *m);
 
 /*
- * If `is_first` is true, nobody watched before, and recent figures start again.
+ * `is_first`: nobody watched before this frame, so recent figures start again.
  */
 char *live_frame(struct live *l, struct minute *m, bool is_first);
 

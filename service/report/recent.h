@@ -20,8 +20,8 @@
  *	process 1.30 cores = stages 0.40 + 0.10 + 0.05 + 0.60, others 0.15
  *
  * Threads    One.
- * Limits     Wrong if a bucket of a histogram grows by 2^32 or more in that
- *            time.
+ * Limits     Recent counts are wrong if a bucket of a histogram grows by 2^32
+ *            or more within RECENT_COPIES frames.
  * Units      Cores: seconds of CPU time per second.
  */
 #ifndef SERVICE_RECENT_H

@@ -26,7 +26,10 @@ enum {
 	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,
-	/* Network file systems report the size of a transfer instead. */
+	/*
+	 * Network file systems report the size of a transfer as that of a
+	 * block.
+	 */
 	BLOCK_BYTES_MAX = 64 << 10,
 };
 
@@ -76,7 +79,7 @@ static enum store_answer read_error(void)
 {
 	switch (errno) {
 	case ENOENT:
-	/* Something here was not made by a store; ELOOP means the same. */
+	/* ENOTDIR and ELOOP: something of this name was not made by a store. */
 	case ENOTDIR:
 	case ELOOP:
 		return STORE_NOT_FOUND;
@@ -476,10 +479,10 @@ static bool write_temporary(struct entries *e, const char *name,
 }
 
 /*
- * Move the entry `name` from tmp/ to its place.  If *moved is set, this was
- * done; what was there before, if anything, is now in tmp/.  If not, another
- * thread has made the same entry, and this one stays in tmp/.  False: failed,
- * see errno.
+ * Move the entry `name` from tmp/ to its place.  *moved is true if this was
+ * done: then tmp/ contains what was in that place before, if anything.  *moved
+ * is false if another thread has made the same entry: then this one stays in
+ * tmp/.  False: failed, see errno.
  */
 static bool move_in(const struct entries *e, const char *name, int shard,
 		    const char *id, const struct store_file *files,
