@@ -62,8 +62,9 @@ static _Noreturn void refuse(const struct options *o, const char *flag,
 
 /*
  * Pictures have a pool of their own (buffers.h), so malloc() serves only small
- * things.  With an arena for each thread, each would keep memory; but only as
- * many threads as there are cores run at the same time.
+ * things.  By default each thread could have an arena, and each arena would
+ * keep memory.  One arena per core is enough, because no more threads than
+ * cores run at the same time.
  */
 static void tune_malloc(uint32_t core_count)
 {

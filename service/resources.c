@@ -383,7 +383,10 @@ bool resources_can_save_graph(const struct options *o, const char **why)
 	return *why == NULL;
 }
 
-/* Checked at the start, because at the end the measured graph would be lost. */
+/*
+ * Checked at the start, because an error at the end would lose the measured
+ * graph.
+ */
 static int check_save_graph(const struct options *o)
 {
 	const char *why;

@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The exit status if a flag is wrong, or a file or address that it names. */
+/* The exit status if a flag, or a file or address that it names, is wrong. */
 enum { EXIT_USAGE = 2 };
 
 struct secrets {

@@ -202,8 +202,8 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 {
 	const struct rule rules[] = {
 		/*
-		 * For replies.  With MSG_FASTOPEN it could connect, so that is
-		 * forbidden.
+		 * For replies.  MSG_FASTOPEN is forbidden, because with it
+		 * these calls could open a connection.
 		 */
 		{ SCMP_SYS(sendto), 1, { LACKS(3, MSG_FASTOPEN) } },
 		{ SCMP_SYS(sendmsg), 1, { LACKS(2, MSG_FASTOPEN) } },
@@ -241,7 +241,7 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 	       allow_rules(f, rules, ARRAY_SIZE(rules));
 }
 
-/* Counters of its own threads. */
+/* Allow a thread to open counters of itself only (pid 0). */
 static bool allow_counters(scmp_filter_ctx filter)
 {
 	const struct rule rule = { SCMP_SYS(perf_event_open), 1, { IS(1, 0) } };

@@ -292,7 +292,7 @@ static int drain_status(const struct server *s)
 }
 
 /*
- * Answer the requests that are here, then stop everything except the trace.
+ * Answer the requests that have arrived, then stop everything except the trace.
  * Returns an exit status.
  */
 static int drain_and_stop(struct server *s)

@@ -23,7 +23,7 @@ static inline void wait_init(pthread_cond_t *cond)
 
 /*
  * Caller holds the lock; it is released while this waits.  False: the time
- * `end_ns` has come, which WAIT_NEVER_NS never does.
+ * `end_ns` has come.  With WAIT_NEVER_NS there is no such time.
  */
 static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 			      uint64_t end_ns)

@@ -26,12 +26,16 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
 };
 
 /*
- * Default limits of one upload.  A picture of --max-megapixels is accepted: a
- * progressive CMYK upload that becomes a progressive JPEG in full chroma is
- * estimated at 51 ms per megapixel, and at 75 with the slowest filter.
+ * Default limits of one upload.  The CPU time of 100 ms per megapixel is enough
+ * for any upload of --max-megapixels: a progressive CMYK upload that becomes a
+ * progressive JPEG in full chroma is estimated at 51 ms per megapixel, and at
+ * 75 ms with the slowest filter.
  */
 enum {
-	/* As many results of --max-megapixels as one upload may have. */
+	/*
+	 * The results of one upload together may have this many times
+	 * --max-megapixels.
+	 */
 	OUTPUT_PICTURES = 2,
 	PIXELS_PER_CPU_MS = 10000,
 	CPU_PIXELS_MIN = 10000000,
@@ -43,7 +47,7 @@ enum {
  */
 enum { ADDRESS_PART = 8, ADDRESS_LEAST = 16 };
 
-/* One I/O thread can serve many more of small uploads: docs/operations.md. */
+/* The default is one I/O thread for this many workers: docs/operations.md. */
 enum { WORKERS_PER_IO_THREAD = 8 };
 
 static void print_query_help(FILE *out)
@@ -302,7 +306,10 @@ static uint32_t place_of(const char *flag)
 /* A source being read. */
 struct reading {
 	struct options *options;
-	/* Values that were set by an earlier source. */
+	/*
+	 * Receives values of flags that a source of higher precedence has set
+	 * already: these values are checked, then ignored.
+	 */
 	struct options overruled;
 	enum options_source source;
 };

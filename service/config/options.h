@@ -74,7 +74,10 @@ struct options {
 	const char *config; /* NULL: none */
 	/* The contents of `config`; owned. */
 	struct cJSON *file;
-	/* Of each flag, by its number in the tables. */
+	/*
+	 * The source of each flag's value, by the number of the flag in the
+	 * tables.
+	 */
 	enum options_source sources[OPTIONS_MAX];
 };
 
