@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weights are in units of 1 / WEIGHT_ONE; those of a pixel add up to 1. */
+/*
+ * Weights are in units of 1 / WEIGHT_ONE; the weights of a pixel add up to 1.
+ */
 enum { WEIGHT_BITS = 14, WEIGHT_ONE = 1 << WEIGHT_BITS };
 
 /* Filter weights: the input pixels of each output pixel, along one axis. */

@@ -71,9 +71,9 @@ struct profile {
 	uint32_t side_min_px;
 	uint32_t side_max_px;
 
-	double crop;     /* a random part, not the whole photo */
-	double square;   /* ... cut to a square, */
-	double portrait; /* ... or to 3:4 */
+	double crop;     /* shows a random part of the photo */
+	double square;   /* is cut to a square */
+	double portrait; /* is cut to 3:4 */
 
 	struct quality_band bands[PROFILE_BANDS_MAX];
 	uint32_t band_count;
@@ -87,9 +87,9 @@ struct profile {
 
 	uint64_t metadata_from_bytes; /* smaller files have no EXIF or ICC */
 	double exif;
-	double turned_90;  /* EXIF orientation 6, */
-	double turned_270; /* 8 */
-	double turned_180; /* and 3: each a share of all files */
+	double turned_90;  /* EXIF orientation 6; share of all files */
+	double turned_270; /* EXIF orientation 8; share of all files */
+	double turned_180; /* EXIF orientation 3; share of all files */
 	uint64_t thumbnail_from_bytes;
 	double thumbnail; /* share of the files with EXIF */
 	double icc_srgb;

@@ -27,7 +27,7 @@
 /* The values of --sandbox, in this order. */
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
 
-/* What is in force. */
+/* Which parts are in force. */
 struct sandbox {
 	bool no_new_privileges;
 	uint32_t landlock_abi; /* the kernel's version; 0: not in force */

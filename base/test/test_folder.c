@@ -17,7 +17,7 @@ static void make_file(const char *name, const char *text)
 	scratch_write_text(&scratch, name, text);
 }
 
-/* The names of what is listed, each followed by a space. */
+/* The names of the listed files, each followed by a space. */
 static const char *names_of(const char *path, enum folder_kind kind,
 			    const char *mark)
 {

@@ -165,7 +165,7 @@ static void test_frames_are_filled_by_noise(void)
 {
 	static const struct frame frame = { 1200, 900, 0, 1 };
 	static const uint64_t targets[] = { 150000, 300000, 600000 };
-	/* Change of the quality that the plan allows. */
+	/* Is the quality lower than planned, as planned, or higher? */
 	static const int changes[] = { -1, 0, 1 };
 
 	for (int i = 0; i < 3; i++) {

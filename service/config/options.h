@@ -72,7 +72,7 @@ struct options {
 	struct flags_asked asked;
 	bool wants_policies, wants_config, wants_check;
 	const char *config; /* NULL: none */
-	/* The contents of `config`; owned. */
+	/* The contents of the file `config`; owned by this struct. */
 	struct cJSON *file;
 	/*
 	 * The source of each flag's value, by the number of the flag in the

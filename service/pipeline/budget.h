@@ -96,10 +96,10 @@ struct departures {
 	_Atomic uint32_t answer_count; /* calls of departures_retry_after_s() */
 };
 
-/* The first upload after an idle time comes in. */
+/* Call it when the first upload after an idle time comes in. */
 void departures_begin(struct departures *d, uint64_t now_ns);
 
-/* An upload leaves. */
+/* Call it when an upload leaves. */
 void departures_count(struct departures *d, uint64_t now_ns);
 
 /*

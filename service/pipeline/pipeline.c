@@ -42,19 +42,19 @@ struct pipeline_counts {
 	_Atomic uint64_t abandoned;
 	_Atomic uint64_t finished;
 	_Atomic uint64_t failed;
-	_Atomic uint64_t late, unreachable, gone; /* of those that failed */
-	_Atomic uint64_t unstored, stored;        /* of those that finished */
+	_Atomic uint64_t late, unreachable, gone; /* of the failed */
+	_Atomic uint64_t unstored, stored;        /* of the finished */
 	_Atomic uint64_t sent_to_store;
 	_Atomic uint64_t tasks; /* by pipeline_send_task() */
-	/* Of those that finished. */
+	/* Of the finished uploads. */
 	_Atomic uint64_t pixels_in, pixels_out;
 	_Atomic uint64_t inside_ns;
 	struct histogram inside;
 };
 
 /*
- * A stage with threads of its own beside the workers of the schedule, because
- * they wait for disks.  It runs tasks.
+ * A stage that runs tasks.  It has threads of its own, besides the workers of
+ * the schedule, because tasks wait for disks.
  */
 struct store_stage {
 	struct group *group; /* NULL: there is none */
@@ -535,7 +535,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		return refuse_upload(p, u, u->end);
 	u->pipeline = p;
 	u->task.event.number = u->number;
-	/* Before sending: `u` may be done when that returns. */
+	/* Before sending: when stage_send() returns, `u` may be done. */
 	atomic_fetch_add(&p->counts.sent, 1);
 	if (u->err != IMG_OK || over != UPLOAD_ENDED) {
 		fail_upload(u, over, u->err, upload_needs_ns(u));

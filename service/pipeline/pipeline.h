@@ -147,10 +147,10 @@ void pipeline_count_abandoned(struct pipeline *p);
  * Look at the first u->jpeg_bytes (2 or more) of an upload that still arrives.
  * The findings are kept in u->header; later calls with more bytes of the same
  * file, and pipeline_submit(), continue from there.  False: the header is not
- * yet complete.  True: the header is complete.  If u->end is UPLOAD_ENDED and
- * u->err IMG_OK, the upload may be accepted; otherwise they say why it will be
- * refused or fail, whatever follows.  With a variant_count of 0, only the file
- * is checked, not the results to make.
+ * yet complete.  True: the answer is known.  If u->end is UPLOAD_ENDED and
+ * u->err IMG_OK, the header is complete and the upload may be accepted.
+ * Otherwise they say why it will be refused or fail, whatever bytes follow.  If
+ * variant_count is 0, only the file is checked, not the results to make.
  */
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 

@@ -33,7 +33,7 @@
 
 enum { RECENT_COPIES = 10 };
 
-/* A struct of zeros is one to which nothing was added. */
+/* A struct of zeros has no copies yet. */
 struct recent {
 	uint64_t added_count; /* the next copy goes to [added_count % COPIES] */
 	struct recent_copy {

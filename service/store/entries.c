@@ -22,7 +22,8 @@ enum {
 	TEMPORARY_DIGITS = 16,
 	TEMPORARY_BYTES = 2 * TEMPORARY_DIGITS + 2,
 	/*
-	 * Other threads may interfere, but hardly ever more often than this.
+	 * Attempts to move an entry.  Other threads may interfere, but rarely
+	 * more often than this.
 	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,

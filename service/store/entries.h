@@ -42,7 +42,7 @@ enum store_answer {
 	STORE_DAMAGED, /* the bytes are not those that were stored */
 };
 
-/* Named NAME.jpg, NAME.json or NAME.txt; not empty. */
+/* A file of an entry, named NAME.jpg, NAME.json or NAME.txt; not empty. */
 struct store_file {
 	const char *name;
 	const void *bytes;

@@ -64,7 +64,7 @@ enum { BUCKETS = 256 };
  * The holds on some ids, and a lock.  A thread that changes an entry keeps the
  * lock while it writes to the disk, so that an upload and a DELETE of the same
  * id follow each other.  Ids are spread evenly over the buckets, so threads
- * with other ids hardly ever have to wait.
+ * with other ids rarely wait.
  */
 struct bucket {
 	pthread_mutex_t lock;
@@ -655,8 +655,8 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 }
 
 /*
- * STORE_FAILED if one of them is that; otherwise the first answer that is not
- * STORE_NOT_FOUND.
+ * STORE_FAILED if one of the two is STORE_FAILED; otherwise the first answer
+ * that is not STORE_NOT_FOUND.
  */
 static enum store_answer worst_answer(enum store_answer a, enum store_answer b)
 {

@@ -182,7 +182,7 @@ static void test_traces_follow_each_other(void)
 		assert(!ask(all, i, REPORT_TRACE));
 	assert(ask(all, last, REPORT_TRACE));
 	assert(waiting[last].state == REPORT_BUSY);
-	/* Others do not wait for it. */
+	/* Reports of other kinds do not wait for a trace. */
 	assert(!ask(all, last, REPORT_STATS));
 	await_state(last, REPORT_MADE);
 	report_drop(waiting[last].result);
@@ -191,7 +191,7 @@ static void test_traces_follow_each_other(void)
 	await_state(1, REPORT_MADE);
 	assert(strcmp(waiting[1].result->text, "3 3 1") == 0);
 	/*
-	 * While it is not dropped, nobody else gets one, even after
+	 * Until this trace is dropped, no other request gets one, even after
 	 * reports_hurry().
 	 */
 	await_state(2, REPORT_BUSY);
