@@ -340,9 +340,8 @@ static uint32_t search_pixels(const struct job *job, struct trial *best)
 static uint32_t search_noise(const struct job *job, struct trial *best)
 {
 	/*
-	 * The search varies x = amplitude + offset: so x is above 0 without
-	 * noise, and the first steps of the amplitude change x by no larger
-	 * factor than later ones.
+	 * The search varies x = amplitude + offset.  The offset keeps x above
+	 * 0, and the first steps no larger than later ones.
 	 */
 	static const double offset = 16;
 	const struct plan *plan = job->plan;

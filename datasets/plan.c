@@ -302,7 +302,7 @@ static void draw_frame(struct plan *p, const struct profile *profile,
 	bool sideways = p->orientation == 6 || p->orientation == 8;
 	double draw = random_fraction(random);
 
-	p->aspect = 0; /* taken from the cropped part */
+	p->aspect = 0; /* draw_part() sets it */
 	if (sideways)
 		p->aspect = 0.75;
 	for (uint32_t i = 0; i < profile->frame_count; i++) {

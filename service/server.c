@@ -134,7 +134,7 @@ static char *report_live_frame(void *arg, struct minute *minute, bool is_first)
 	return live_frame(s->live, minute, is_first);
 }
 
-/* The members of `config` that ask for reports. */
+/* Set the members of `config` that ask for reports. */
 static void serve_reports(struct server *s, struct http_config *config)
 {
 	bool has_workers = pipeline_worker_count(s->pipeline) > 0;

@@ -19,7 +19,7 @@ struct account {
 	gid_t group;
 };
 
-/* False: it is not the number of an id. */
+/* Read the number of a user or group.  False: `text` is not such a number. */
 static bool read_id(const char *text, uint32_t *id)
 {
 	unsigned long long n;

@@ -102,8 +102,8 @@ log_message(struct log *l, enum log_level level, const char *format, ...);
 /*
  * A message of level INFO in pieces: call log_begin(), print to the stream that
  * it returns, then call log_end().  NULL: no memory; do not call log_end().
- * log_end_table() writes the lines unchanged, and only with TEXT.  One thread
- * at a time.
+ * log_end_table(), called instead of log_end(), writes the lines unchanged, and
+ * only with TEXT.  One thread at a time.
  */
 FILE *log_begin(struct log *l);
 void log_end(struct log *l);

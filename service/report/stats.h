@@ -52,7 +52,10 @@ struct process_stats {
 	uint64_t file_count, file_count_max; /* open files */
 };
 
-/* Call it before the sandbox is entered.  Both must outlive the source. */
+/*
+ * Call it before the sandbox is entered.  `config` and `sandbox` must outlive
+ * `source`.
+ */
 void stats_init(struct stats_source *source,
 		const struct pipeline_config *config,
 		const struct sandbox *sandbox);

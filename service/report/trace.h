@@ -22,8 +22,8 @@ struct trace_file;
 
 /*
  * Start a thread that writes the trace of a whole run to `to`, and empties the
- * workers' rings ten times a second.  It takes over `to`, even if it fails.
- * NULL: no memory or no thread.
+ * workers' rings ten times a second.  This takes over `to`; if it fails, it
+ * closes `to`.  NULL: no memory or no thread.
  */
 struct trace_file *trace_file_start(FILE *to, const struct pipeline *p);
 

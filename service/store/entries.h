@@ -96,7 +96,10 @@ struct entries {
  */
 MUST_CHECK bool entries_open(struct entries *e, int root, uint64_t quota_bytes);
 
-/* Count the space of all entries of a folder.  False: it is not readable. */
+/*
+ * Count the space of all entries of a folder.  False: the folder is not
+ * readable.
+ */
 MUST_CHECK bool entries_count(struct entries *e, int root, const char *folder);
 
 /*

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* A server with room, no history, and the clock at a second. */
+/* A server with room and no history; its clock shows one second. */
 static struct readiness_view idle(void)
 {
 	return (struct readiness_view){
