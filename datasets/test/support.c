@@ -67,16 +67,16 @@ void view(struct picture *out, const struct picture *in, int orientation)
 		for (uint32_t x = 0; x < w; x++) {
 			uint32_t to_x = x, to_y = y;
 
-			/* Row 0 at the bottom, column 0 at the right. */
 			if (orientation == 3) {
+				/* Row 0 at the bottom, column 0 at the right. */
 				to_x = w - 1 - x;
 				to_y = h - 1 - y;
-				/* Row 0 at the right, column 0 at the top. */
 			} else if (orientation == 6) {
+				/* Row 0 at the right, column 0 at the top. */
 				to_x = h - 1 - y;
 				to_y = x;
-				/* Row 0 at the left, column 0 at the bottom. */
 			} else if (orientation == 8) {
+				/* Row 0 at the left, column 0 at the bottom. */
 				to_x = y;
 				to_y = w - 1 - x;
 			}
