@@ -29,7 +29,7 @@ struct decoder {
 	const struct img_view *view;
 	struct image *dst;
 	uint32_t dct_scale;  /* n */
-	uint32_t scan_count; /* of a progressive file in order; 0: no such */
+	uint32_t scan_count; /* for progressive.c; 0: it cannot read the file */
 };
 
 /* False: the file is in a colour space that has no name here. */
@@ -357,8 +357,8 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 /* --- Estimate --- */
 
 enum decode_term {
-	TERM_PICTURES, /* one */
-	TERM_PROFILES, /* read */
+	TERM_PICTURES, /* always 1 */
+	TERM_PROFILES, /* 1 if there is a profile */
 	TERM_TABLES,   /* tables of AC codes for partial decode */
 	/* Bytes of a sequential file, decoded by libjpeg. */
 	TERM_FULL_BYTES,
@@ -367,12 +367,12 @@ enum decode_term {
 	TERM_PARTIAL_2_BYTES,
 	TERM_PARTIAL_3_BYTES,
 	TERM_PARTIAL_4_BYTES,
-	/* Bytes of a progressive file that are walked over. */
+	/* Bytes of a progressive file in which markers are searched. */
 	TERM_SCANNED_BYTES,
 	TERM_DC_BYTES, /* bytes of DC scans, decoded partially at 1/8 */
 	/* Bytes of a progressive file, partially decoded at 2/8 to 4/8. */
 	TERM_ROWS_BYTES,
-	TERM_ROWS_BLOCKS, /* blocks visited for that in all scans */
+	TERM_ROWS_BLOCKS, /* blocks that this visits in all scans */
 	/* Bytes of a progressive file, decoded by libjpeg. */
 	TERM_PROGRESSIVE_BYTES,
 	TERM_ARITHMETIC_BYTES,
@@ -426,7 +426,7 @@ struct path {
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
-	uint32_t scan_count; /* that are decoded */
+	uint32_t scan_count; /* scans that are decoded */
 };
 
 static struct path path_of(const struct img_header *h, uint32_t dct_scale)
@@ -520,12 +520,15 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 	}
 	bytes = jpeg_memory_bytes(blocks, h->component_count, BEFORE_BYTES,
 				  AFTER_BYTES);
-	/* The small allocations are then others, in another order. */
+	/*
+	 * At a reduced size libjpeg makes other small allocations, in another
+	 * order: one more chunk is enough.
+	 */
 	return dct_scale < DCT_SCALE_FULL ? bytes + JPEG_MEMORY_CHUNK_BYTES :
 					    bytes;
 }
 
-/* The memory of partial decode besides libjpeg's. */
+/* The memory of a partial decode, without libjpeg's. */
 static uint64_t partial_decode_bytes(const struct img_header *h,
 				     uint32_t scan_count)
 {

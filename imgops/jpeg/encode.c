@@ -277,7 +277,7 @@ enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 /* --- Estimate --- */
 
 enum encode_term {
-	TERM_RESULTS, /* one */
+	TERM_RESULTS, /* always 1 */
 	TERM_OPTIMIZED_RESULTS,
 	TERM_PROGRESSIVE_RESULTS,
 	TERM_SAMPLES,

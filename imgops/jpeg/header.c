@@ -183,7 +183,10 @@ enum {
 	SCAN_COMPONENTS_MAX = 4,
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
-	/* With 64, a file of a kilobyte could take seconds. */
+	/*
+	 * For a picture of `pixels_max`.  With 64, a file of a kilobyte could
+	 * take seconds.
+	 */
 	SCANS_AT_PIXELS_MAX = 16,
 	/* A photo has some tens of markers; eight million would take 0.1 s. */
 	MARKERS_MAX = 32768,
@@ -359,7 +362,7 @@ static enum img_err check_limits(struct img_size size,
 	return IMG_OK;
 }
 
-/* Each scan of a progressive file may visit every block. */
+/* Large pictures may have fewer scans, because each may visit every block. */
 static bool has_too_many_scans(const struct img_header *h,
 			       const struct img_limits *limits)
 {
@@ -390,7 +393,7 @@ static void read_tables(struct img_header *h, const struct marker *sos)
 	}
 }
 
-/* A profile in one piece is judged where it lies. */
+/* Judge a profile that is in one piece; this needs no copy of it. */
 static enum img_profile judge_profile(const struct img_header *h,
 				      const uint8_t *jpeg)
 {

@@ -2,8 +2,8 @@
 #include "imgops/jpeg/huffman.h"
 
 /*
- * Refill byte by byte.  FF 00 is one byte.  After the next marker there are
- * only zeros.
+ * Refill byte by byte.  FF 00 stands for the byte FF.  At any other FF the data
+ * end, and zeros are added.
  */
 struct bits bits_refill_slowly(struct bits b)
 {

@@ -41,7 +41,7 @@ struct bits {
 /* A table of codes. */
 struct huffman {
 	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
-	/* Left-aligned in 16 bits: codes of length n are below limits[n]. */
+	/* Codes of length n, left-aligned in 16 bits, are below limits[n]. */
 	uint32_t limits[CODE_BITS_MAX + 1];
 	/* Code plus this is the index of its symbol. */
 	int32_t offsets[CODE_BITS_MAX + 1];
@@ -63,7 +63,7 @@ static inline bool bits_hold_ff(uint64_t n)
 	return ((~n - ones) & n & (ones << 7)) != 0;
 }
 
-/* bits_refill() near a marker and at the end. */
+/* bits_refill() when an FF byte is near, or the end of the data. */
 struct bits bits_refill_slowly(struct bits b);
 
 /* Make sure that at least REFILL_BITS bits are in `next`. */

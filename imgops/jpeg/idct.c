@@ -54,8 +54,8 @@ static uint8_t limit(int32_t v)
 }
 
 /*
- * Gives the same as libjpeg's jpeg_idct_1x1() with its table of limits, which
- * uses ten bits.
+ * Gives the same as libjpeg's jpeg_idct_1x1(), whose table of limits is indexed
+ * by the lowest ten bits.
  */
 static uint8_t block1(int32_t dc)
 {

@@ -25,21 +25,21 @@ enum {
 	/* Limit of a dequantised coefficient; up to 8192 is legal. */
 	IDCT_LIMIT = 16383,
 	IDCT_UNUSED = IDCT_COEFFICIENTS,
-	IDCT_POSITIONS = 25, /* all that are needed are among the first */
+	IDCT_POSITIONS = 25, /* the needed ones are among the first 25 */
 };
 
 /*
- * The position, in a block of idct_block(), of each of the first coefficients
- * in zigzag order (T.81, figure 5), or IDCT_UNUSED; and the last coefficient
- * that a block of n x n needs.
+ * idct_positions[k] is the index at which idct_block() expects coefficient k in
+ * zigzag order (T.81, figure 5), or IDCT_UNUSED. idct_last[n] is the last
+ * coefficient that a block of n x n samples needs.
  */
 extern const uint8_t idct_positions[IDCT_POSITIONS];
 extern const uint8_t idct_last[IDCT_MAX + 1];
 
 /*
  * The steps of table `number` of `jpeg` for coefficients in zigzag order; those
- * of IDCT_UNUSED are 0.  False: there is no such table, or libjpeg's vector
- * code, which treats steps as signed, would go wrong.
+ * of IDCT_UNUSED are 0.  False: there is no such table, or a step is over
+ * INT16_MAX: libjpeg's vector code would take it for a negative number.
  */
 MUST_CHECK bool idct_quant(uint16_t quant[IDCT_POSITIONS],
 			   const struct jpeg_decompress_struct *jpeg,
@@ -50,10 +50,7 @@ static inline int32_t idct_limited(int32_t v)
 	return v < -IDCT_LIMIT ? -IDCT_LIMIT : v > IDCT_LIMIT ? IDCT_LIMIT : v;
 }
 
-/*
- * The DC value of a block.  It is limited, but not at 1/8, because libjpeg does
- * not limit it there.
- */
+/* The DC value of a block.  As in libjpeg, it is limited, except at 1/8. */
 static inline int32_t idct_dc(int32_t coefficient, int32_t step, uint32_t n)
 {
 	return n == 1 ? coefficient * step : idct_limited(coefficient * step);
@@ -68,9 +65,10 @@ void idct_block(uint8_t *out, size_t stride_bytes,
 		const int32_t coefficients[IDCT_COEFFICIENTS], uint32_t n);
 
 /*
- * Fill `img`, whose samples are n x n for each block, from `arrays` as
- * jpeg_read_coefficients() gives them: for files whose coefficients come in
- * several scans.  Errors leave by libjpeg's own error handler.
+ * Fill `img`, whose samples are n x n for each block, from `arrays`, which
+ * jpeg_read_coefficients() has returned.  This is for files whose coefficients
+ * come in several scans.  Errors go to libjpeg's error handler, which does not
+ * return.
  */
 void idct_arrays(struct image *img, uint32_t n,
 		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays);

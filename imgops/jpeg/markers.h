@@ -26,7 +26,9 @@
 
 enum {
 	MARKER_TEM = 0x01,
-	/* Baseline; SOF0 to SOF15 go up to 0xcf, except DHT, JPG and DAC. */
+	/*
+	 * Baseline.  Codes from SOF0 to SOF15 are frames, except DHT, JPG, DAC.
+	 */
 	MARKER_SOF0 = 0xc0,
 	MARKER_SOF1 = 0xc1, /* extended sequential */
 	MARKER_SOF2 = 0xc2, /* progressive */

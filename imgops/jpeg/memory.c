@@ -31,13 +31,13 @@ _Static_assert(sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1 <=
 		       JPEG_MEMORY_BLOCK_EXTRA,
 	       "a block's head, and room to align what follows");
 
-/* Rows that exist only once they are accessed. */
+/* The rows of a virtual array. */
 struct rows {
 	uint8_t *first; /* NULL: not allocated yet */
 	size_t row_bytes;
 	JDIMENSION count;
 	JDIMENSION access_max; /* most rows in one access */
-	/* Rows from this one on were not accessed yet. */
+	/* Rows from this one on have not been written yet. */
 	JDIMENSION defined_end;
 	bool pre_zero;
 };
@@ -98,7 +98,7 @@ static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
 	m->bytes += block->bytes;
 	*data = (uint8_t *)(block + 1);
 	*data += -(uintptr_t)*data & (ALIGN_BYTES - 1);
-	memory_pause(m->memory); /* the system may have found a huge page */
+	memory_pause(m->memory); /* a new huge page takes long */
 }
 
 /* libjpeg's "small" and "large" are the same here: only the size counts. */
@@ -271,7 +271,7 @@ static void access_rows(j_common_ptr jpeg, struct rows *rows, JDIMENSION start,
 		return;
 	memset(rows->first + fresh * rows->row_bytes, 0,
 	       (end - fresh) * rows->row_bytes);
-	/* As in add_block(). */
+	/* As in add_block(): new pages take long. */
 	memory_pause(memory_of(jpeg)->memory);
 }
 

@@ -26,8 +26,8 @@
 #include <jpeglib.h>
 
 /*
- * Sizes of the requests to struct memory: chunks, which small requests share,
- * and blocks, which have some bytes more than the large request they are for.
+ * Sizes of the requests to struct memory.  Small requests share chunks.  A
+ * large request gets a block, which is some bytes larger than the request.
  */
 enum {
 	JPEG_MEMORY_CHUNK_BYTES = 32 << 10,
@@ -72,8 +72,8 @@ void jpeg_memory_release(struct jpeg_memory *m, j_common_ptr jpeg);
 /*
  * The bytes that libjpeg takes from struct memory for a picture of which it
  * keeps all coefficients.  There are `count` components; component i has
- * blocks[i]. libjpeg's small allocations before and after the coefficients take
- * `before` and `after` bytes in addition.
+ * blocks[i].  In addition, libjpeg's small allocations take `before` bytes
+ * before the coefficients and `after` bytes after them.
  */
 uint64_t jpeg_memory_bytes(const struct img_size *blocks, uint32_t count,
 			   size_t before, size_t after);

@@ -94,7 +94,7 @@ static uint32_t symbol_make(const struct huffman *h, uint32_t look)
 		       << SYMBOL_VALUE_SHIFT;
 }
 
-/* Returns as huffman_make() does. */
+/* False: as for huffman_make(). */
 static bool ac_table_make(struct ac_table *t,
 			  const uint8_t counts[CODE_BITS_MAX + 1],
 			  const uint8_t *symbols)

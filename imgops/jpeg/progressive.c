@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks in each kind of scan, then rows of MCUs, then the file.
+ * In this order: blocks in each kind of scan, rows of MCUs, the file.
  *
- * A later scan of a coefficient reads a bit only if the coefficient is not 0 by
- * then.  So a block has a bit for each of its 64 coefficients, but only the
- * values that idct.h needs.
+ * A refinement scan has one more bit for each coefficient that is not 0 so far.
+ * So a struct block notes for all 64 coefficients whether they are 0, but has
+ * the values of only those that idct.h needs.
  */
 #include "imgops/jpeg/progressive.h"
 
@@ -17,14 +17,14 @@
 #include <string.h>
 
 enum {
-	VALUES = 28, /* IDCT_POSITIONS or more; a block is 64 bytes */
+	VALUES = 28, /* >= IDCT_POSITIONS; makes a block 64 bytes */
 	EOB_BITS_MAX = 14,
 	TABLES = NUM_HUFF_TBLS,
 };
 
 struct block {
-	uint64_t is_set; /* bit k: coefficient k, in zigzag order, is not 0 */
-	int16_t values[VALUES]; /* bit 0 of is_set does not count: DC */
+	uint64_t is_set; /* bit k > 0: coefficient k in zigzag order is not 0 */
+	int16_t values[VALUES]; /* values[0] is DC */
 };
 
 struct component {
@@ -41,7 +41,7 @@ struct scan {
 	uint32_t first, last; /* coefficients */
 	int low_bit;
 	bool is_refinement;
-	uint32_t eob_run; /* blocks to come without more coefficients */
+	uint32_t eob_run; /* how many of the next blocks have no new value */
 	uint32_t restart_interval, mcus_left, restarts;
 	uint32_t component_count;
 	struct component *components[IMG_PLANES_MAX];
@@ -50,14 +50,14 @@ struct scan {
 	int32_t last_dc[IMG_PLANES_MAX];
 };
 
-/* Where a DHT segment has a table. */
+/* One table in a DHT segment. */
 struct codes {
 	const uint8_t *counts, *symbols; /* NULL: there is no such table */
 };
 
 struct progressive {
 	const struct memory *memory;
-	uint32_t n; /* samples of a block, each way */
+	uint32_t n; /* a block becomes n x n samples */
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
@@ -66,7 +66,7 @@ struct progressive {
 	struct scan scans[PROGRESSIVE_SCANS_MAX];
 	uint32_t scan_count, scan_count_max;
 
-	/* While the scans are looked for. */
+	/* Used only by find_scans(). */
 	struct codes dc[TABLES], ac[TABLES];
 	struct huffman *tables; /* of all scans */
 	uint32_t table_count, table_count_max;
@@ -118,7 +118,10 @@ static inline void set_value(struct block *block, uint32_t k, int32_t value)
 		block->values[k] = (int16_t)value;
 }
 
-/* The length of a run of blocks that end; `log2` is its symbol's upper half. */
+/*
+ * The length of an end-of-band run, in blocks.  `log2` is the upper half of the
+ * run's symbol.
+ */
 static inline uint32_t read_eob_run(struct bits *b, int32_t log2)
 {
 	uint32_t run = 1u << log2;
@@ -175,8 +178,8 @@ static inline void refine_value(struct bits *b, struct block *block, uint32_t k,
 }
 
 /*
- * From coefficient k on, refine those that are not 0, and stop at the one after
- * `run` zeros.  Returns its number.
+ * From coefficient k on, refine those that are not 0, and skip `run` that are
+ * 0.  Returns the index of the next one that is 0, or last + 1.
  */
 static inline uint32_t refine_run(struct bits *b, struct block *block,
 				  uint32_t k, uint32_t last, int32_t run,
@@ -191,7 +194,7 @@ static inline uint32_t refine_run(struct bits *b, struct block *block,
 	return k;
 }
 
-/* No coefficient from k on becomes other than 0. */
+/* Refine the coefficients from k on that are not 0; the others stay 0. */
 static inline void refine_rest(struct bits *b, struct block *block, uint32_t k,
 			       uint32_t last, int32_t step)
 {
@@ -260,7 +263,10 @@ static inline bool begin_mcu(struct scan *s)
 	return read_restart(s);
 }
 
-/* A scan of one component has only blocks of the picture, each an MCU. */
+/*
+ * In a scan of one component each block is an MCU, and no block lies past the
+ * picture's edge.
+ */
 static inline __attribute__((always_inline)) bool
 read_blocks(struct scan *s, uint32_t row, read_block_fn *read)
 {
@@ -300,7 +306,7 @@ read_mcus(struct scan *s, uint32_t columns, uint32_t row, read_block_fn *read)
 	return true;
 }
 
-/* A row of MCUs of the picture in one scan. */
+/* Read what one scan has of a row of the picture's MCUs. */
 static bool read_row(struct scan *s, uint32_t columns, uint32_t row)
 {
 	bool ok;
@@ -318,7 +324,7 @@ static bool read_row(struct scan *s, uint32_t columns, uint32_t row)
 static void make_samples(uint8_t *out, size_t stride, const struct block *block,
 			 const uint16_t quant[IDCT_POSITIONS], uint32_t n)
 {
-	int32_t low[IDCT_COEFFICIENTS + 1] = { 0 }; /* and IDCT_UNUSED */
+	int32_t low[IDCT_COEFFICIENTS + 1] = { 0 }; /* last: IDCT_UNUSED */
 	uint64_t needed = (UINT64_C(2) << idct_last[n]) - 2;
 	uint64_t set = block->is_set & needed;
 
@@ -370,7 +376,7 @@ static bool read_rows(struct progressive *p)
 
 /* --- The file --- */
 
-/* The tables of a DHT segment, whose form scans_add() has checked. */
+/* Note the tables of a DHT segment. scans_add() has checked its form. */
 static void keep_codes(struct progressive *p, const struct marker *dht)
 {
 	const uint8_t *d = dht->data, *end = d + dht->bytes;
@@ -387,7 +393,7 @@ static void keep_codes(struct progressive *p, const struct marker *dht)
 	}
 }
 
-/* NULL: there is no such table, or it makes no sense. */
+/* NULL: there is no such table, it is not valid, or there are too many. */
 static const struct huffman *make_table(struct progressive *p,
 					const struct codes codes[TABLES],
 					uint32_t number, uint32_t symbol_max)
@@ -413,7 +419,7 @@ static struct component *find_component(struct progressive *p, int id,
 	return NULL;
 }
 
-/* The components of a scan, and their tables. */
+/* Set the components of a scan, and make their tables. */
 static bool add_components(struct progressive *p, struct scan *s,
 			   const uint8_t *d,
 			   const struct jpeg_decompress_struct *jpeg)
@@ -439,7 +445,9 @@ static bool add_components(struct progressive *p, struct scan *s,
 	return s->component_count == 1 || blocks <= D_MAX_BLOCKS_IN_MCU;
 }
 
-/* A scan, whose form scans_add() has checked; its data begin at `data`. */
+/*
+ * Add a scan, whose data begin at `data`. scans_add() has checked its header.
+ */
 static bool add_scan(struct progressive *p, const struct marker *sos,
 		     const struct markers *data,
 		     const struct jpeg_decompress_struct *jpeg)
@@ -503,7 +511,7 @@ static bool find_scans(struct progressive *p, const struct piece *pieces,
 	return p->scan_count > 0;
 }
 
-/* Blocks in a row of MCUs, with those past the picture's right end. */
+/* MCUs in a row; the last one may reach past the picture's right edge. */
 static uint32_t mcu_columns(const struct jpeg_decompress_struct *jpeg)
 {
 	uint32_t mcu_x = (uint32_t)jpeg->max_h_samp_factor * DCTSIZE;
@@ -554,7 +562,7 @@ static bool make_components(struct progressive *p, struct image *img,
 
 static uint32_t tables_max(uint32_t component_count, uint32_t scan_count)
 {
-	/* DC is first sent once for each component. */
+	/* One for each component's first DC scan, one for each AC scan. */
 	return component_count + scan_count;
 }
 
@@ -567,7 +575,10 @@ size_t progressive_bytes(uint64_t block_count, uint32_t component_count,
 	       sizeof(struct progressive);
 }
 
-/* In one block of memory: blocks first, each in a line of the cache. */
+/*
+ * Everything is in one allocation.  The blocks come first, so that each is one
+ * cache line.
+ */
 static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 				uint32_t scan_count,
 				const struct memory *memory)

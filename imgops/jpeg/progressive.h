@@ -29,9 +29,10 @@ enum { PROGRESSIVE_SCANS_MAX = 20 };
 
 /*
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file,
- * of which img_scans.is_complete; they have at most `scan_count` scans.  False:
- * the file was not read this way, or there was no memory.
+ * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file
+ * as one piece; img_scans.is_complete must be set for the file.  `pieces` have
+ * at most `scan_count` scans.  False: the file was not read this way, or there
+ * was no memory.
  */
 MUST_CHECK bool progressive_read(struct image *img, uint32_t n,
 				 const struct jpeg_decompress_struct *jpeg,
@@ -40,8 +41,8 @@ MUST_CHECK bool progressive_read(struct image *img, uint32_t n,
 				 const struct memory *memory);
 
 /*
- * The memory that progressive_read() needs; `block_count`: blocks in a row of
- * MCUs, of all components.
+ * The memory that progressive_read() needs.  `block_count` is the number of
+ * blocks of all components in one row of MCUs.
  */
 size_t progressive_bytes(uint64_t block_count, uint32_t component_count,
 			 uint32_t scan_count);

@@ -11,7 +11,7 @@ _Noreturn void reader_fail(struct reader *r, enum img_err err)
 
 /*
  * Some pixels are lost: this is an error, or only noted if the reader is
- * lenient.  But without a single row of MCUs there is no picture at all.
+ * lenient.  If not even one row of MCUs was read, it is always an error.
  */
 static void lose_pixels(struct reader *r)
 {

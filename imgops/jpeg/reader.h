@@ -63,7 +63,10 @@ _Noreturn void reader_fail(struct reader *r, enum img_err err);
  */
 void reader_check_scans(struct reader *r);
 
-/* Call it after the last row. */
+/*
+ * Call it after the last row.  It checks for arithmetic-coded data that end
+ * early.
+ */
 void reader_check_end(struct reader *r);
 
 #endif

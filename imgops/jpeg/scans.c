@@ -13,7 +13,7 @@ enum {
 	TABLES_MAX = 4, /* quantisation tables */
 	COEFFICIENTS = 64,
 	LOW_BIT_MAX = 13, /* libjpeg's limit */
-	/* in zigzag order; at 2/8 only coefficients 1, 2 and 4 matter */
+	/* In zigzag order.  At 2/8 only coefficients 1, 2 and 4 matter. */
 	QUARTER_LAST = 4,
 	NOT_SENT = -1,
 };
@@ -29,7 +29,7 @@ static bool parse_frame(struct img_scans *f, const struct marker *sof)
 	memset(f->low_bit, NOT_SENT, sizeof(f->low_bit));
 	/*
 	 * If two components have the same id, the second never becomes
-	 * complete.
+	 * complete, so the whole file is read.
 	 */
 	for (uint32_t i = 0; i < f->component_count; i++) {
 		f->ids[i] = d[6 + 3 * i];
@@ -95,7 +95,7 @@ static bool parse_scan(struct scan *s, const struct img_scans *f,
 		const uint8_t *id =
 			memchr(f->ids, d[1 + 2 * i], f->component_count);
 
-		/* In the order of the frame (T.81, B.2.3). */
+		/* They must be in the order of the frame (T.81, B.2.3). */
 		if (id == NULL || s->components >> (id - f->ids) != 0)
 			return false;
 		s->components |= 1u << (id - f->ids);
@@ -107,10 +107,7 @@ static bool parse_scan(struct scan *s, const struct img_scans *f,
 	return s->first <= s->last && s->last < COEFFICIENTS && count == 1;
 }
 
-/*
- * True: the tables of Huffman codes (T.81, B.2.4.2) are such that libjpeg
- * accepts them.
- */
+/* True: libjpeg accepts the tables of Huffman codes (T.81, B.2.4.2). */
 static bool are_codes(const struct marker *dht)
 {
 	enum { HEAD_BYTES = 17, SYMBOLS_MAX = 256 };

@@ -34,17 +34,17 @@ struct piece {
 };
 
 /*
- * Add the next marker of the file; the first one is that after SOI, with `s`
- * all zeros.  `is_adjacent`: there are no stray bytes between the segment
- * before and this marker.
+ * Add the next marker of the file.  The first call is for the marker after SOI,
+ * with `s` all zeros.  `is_adjacent`: there are no stray bytes between the
+ * previous segment and this marker.
  */
 void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 	       bool is_adjacent);
 
 /*
  * The pieces of a file to decode at DCT scale 1 or 2, in order.  Returns their
- * number. 0: read the whole file, because it is not progressive, or not
- * complete and intact, or would need more pieces.
+ * number.  0: read the whole file, because it is not progressive, is damaged or
+ * incomplete, or needs more than IMG_PIECES_MAX pieces.
  */
 uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 		      const struct img_scans *s, const uint8_t *jpeg,
