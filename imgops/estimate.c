@@ -63,11 +63,14 @@ static uint64_t step_ns(const struct step_estimate *step,
  * result may be in the step that needs the most memory.
  */
 struct peak {
-	/* Sum over the results of the most that each needs. */
+	/* Sum over the results of the most memory that each needs. */
 	uint64_t sum;
-	/* Sum over the results of the need to blur or to encode. */
+	/* Sum over the results of the memory to blur or encode each. */
 	uint64_t finish;
-	/* Least difference between a result's most and its need for scaling. */
+	/*
+	 * The most memory that a result needs, less its memory for scaling: the
+	 * least of these over the results.
+	 */
 	uint64_t gap_least;
 };
 

@@ -27,7 +27,7 @@ struct workload {
 	bool needs_pixels;
 	struct image pixels;  /* the shape of these planes, without samples */
 	struct image scaled;  /* the shape of the result, without samples */
-	size_t profile_bytes; /* at most, in the result */
+	size_t profile_bytes; /* the most that the result has */
 };
 
 /* One term of a step's CPU time. */
@@ -59,9 +59,9 @@ extern const struct step_estimate blur_estimate;
 extern const struct step_estimate encode_estimate;
 
 /*
- * Fill a workload whose header is set, for a file decoded at `dct_scale`.  The
- * w->dct_scale that this sets may be larger.  Afterwards, for one result at a
- * time:
+ * workload_set_decoded() fills a workload, whose header is set, for a file
+ * decoded at `dct_scale`; it may set a larger w->dct_scale.  After that,
+ * workload_set_result() fills it for one result at a time.
  */
 void workload_set_decoded(struct workload *w, uint32_t dct_scale);
 void workload_set_result(struct workload *w, const struct img_view *view,

@@ -34,7 +34,7 @@ enum {
 /*
  * Allocate the samples of `img`, whose plane_count and planes' width, height
  * and spans are set.  Samples are not initialised.  False: no memory, and `img`
- * is empty.  No other function multiplies sizes.
+ * is empty.
  */
 MUST_CHECK bool image_alloc(struct image *img, const struct memory *memory);
 
@@ -42,8 +42,8 @@ MUST_CHECK bool image_alloc(struct image *img, const struct memory *memory);
 uint64_t image_bytes(const struct image *img);
 
 /*
- * Set the shape of a picture of `size`, with chroma of half its sides or full,
- * without samples.
+ * Set the shape of a picture of `size`, without samples.  Chroma has full size
+ * or half of each side.
  */
 void image_shape(struct image *img, struct img_size size, enum img_space space,
 		 bool full_chroma);

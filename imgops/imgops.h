@@ -169,12 +169,15 @@ struct img_transform {
 /* Checked from the header, before any pixel is allocated. */
 struct img_limits {
 	uint32_t side_px_max;
-	uint64_t pixels_max; /* limits for the file; and for the result */
-	/* Of one file; only 16 for a file of `pixels_max` pixels. */
+	uint64_t pixels_max; /* of the file; also of the result */
+	/*
+	 * The most scans of a file.  A file of `pixels_max` pixels may have
+	 * only 16.
+	 */
 	uint32_t scans_max;
 	/*
-	 * Limit of libjpeg's memory, mostly for coefficients, together with the
-	 * planes.
+	 * Limit of the planes and libjpeg's memory together. libjpeg needs most
+	 * of it for coefficients.
 	 */
 	uint64_t decode_bytes_max;
 };
@@ -224,7 +227,7 @@ struct img_header {
 	uint8_t v_factors[IMG_PLANES_MAX];
 	bool is_progressive;
 	bool is_arithmetic;
-	/* In all bytes given; 1 if the first has all components. */
+	/* In the bytes given; 1 if the first scan has all components. */
 	uint32_t scan_count;
 	size_t icc_bytes; /* size of the ICC profile; 0: none */
 	enum img_profile profile;
@@ -234,7 +237,7 @@ struct img_header {
 	bool has_one_scan;  /* the first scan contains all components */
 	/* Before the first scan; MJPEG files have none. */
 	bool has_huffman_tables;
-	/* That the first scan uses: bit i for table i. */
+	/* The Huffman tables that the first scan uses: bit i for table i. */
 	uint8_t dc_tables;
 	uint8_t ac_tables;
 	struct img_scans scans;
@@ -316,8 +319,9 @@ struct img_cost {
 	 * The largest sum of blocks of struct memory in use at one time, from
 	 * img_decode() to img_encode().  This is right if the caller releases
 	 * the input of a step as soon as the step has its result, and the
-	 * decoded picture when the last result has been scaled.  At any time,
-	 * each of several results may be in any step, or finished and kept.
+	 * decoded picture when the last result has been scaled.  If there are
+	 * several results, each may at any time be in any step, or be finished
+	 * and kept.
 	 *
 	 * For a photo the real peak is only a little smaller.  It is much
 	 * smaller if a profile is in several pieces, or if the result could

@@ -76,7 +76,8 @@ static struct level pyramid_next(const struct level *level)
 }
 
 /*
- * Row `y` as values.  In the level of samples, they are computed into `line`.
+ * Row `y` as values.  Level 0 has samples; there the values are computed into
+ * `line`.
  */
 static const int16_t *level_read(const struct level *level, uint32_t y,
 				 int16_t *line)
@@ -227,7 +228,7 @@ static void kernel_make(struct kernel *k, double sigma)
 	for (uint32_t i = 0; i <= 2 * k->radius; i++) {
 		double value = exp(-(i / sigma) * (i / sigma) / 2);
 
-		/* The tails are added to the ends. */
+		/* Weights past the ends are added to the ends. */
 		values[i < k->radius ? i : k->radius] += value;
 		total += i == 0 ? value : 2 * value;
 	}

@@ -48,7 +48,10 @@ static void forget_block(struct icc_block *b)
 		LIST_REMOVE(b, entry);
 }
 
-/* False: a profile that needs so much is bad; this is not a lack of memory. */
+/*
+ * False: the profile is bad if it needs this many bytes, even if there is
+ * memory.
+ */
 static bool is_sane(cmsUInt32Number bytes)
 {
 	return bytes > 0 && bytes <= BYTES_MAX;
@@ -226,7 +229,7 @@ static bool is_matrix_profile(cmsHPROFILE profile)
 	for (int c = 0; c < CHANNELS; c++) {
 		const cmsToneCurve *curve = curve_of(profile, c);
 
-		/* lcms2 may move a black that is not black. */
+		/* If black is not 0, lcms2 may shift the other colours too. */
 		if (colour_of(profile, c) == NULL || curve == NULL ||
 		    !(fabsf(light_of(curve, 0)) < 1e-4f))
 			return false;
@@ -283,7 +286,10 @@ static bool matrix_is_srgb(cmsHPROFILE profile)
 	return true;
 }
 
-/* A level changes to the next halfway between the light of both. */
+/*
+ * Each amount of light gets the nearest level: level n ends at the light of n +
+ * 0.5.
+ */
 static void fill_levels(uint8_t levels[LEVEL_ENTRIES])
 {
 	int next = 0;

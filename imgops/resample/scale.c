@@ -37,9 +37,9 @@ enum { X_ALIGN = 2, Y_ALIGN = 1 };
 struct plan {
 	struct axis x, y; /* axes of the source */
 	bool aside;       /* the axes are exchanged in the result */
-	/* Samples are only copied; the members below are not set. */
+	/* Samples are only copied, without a filter. */
 	bool is_copy;
-	/* The members below are set only for Lanczos-3. */
+	/* Weights and band are set only for Lanczos-3, unless is_copy. */
 	enum img_filter filter;
 	struct filter_weights along, down;
 	int16_t *band;
@@ -298,7 +298,7 @@ enum scale_term {
 	TERM_STB_ALONG, /* at most, the products of stb.c along rows */
 	TERM_STB_DOWN,
 	TERM_STB_MADE,         /* samples */
-	TERM_CONVERSIONS,      /* one */
+	TERM_CONVERSIONS,      /* 1 if colours are converted */
 	TERM_CONVERTED_PIXELS, /* pixels converted by a profile, or from CMYK */
 	TERM_COUNT,
 };

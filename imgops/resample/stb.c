@@ -31,9 +31,10 @@ static void *take_scratch(size_t bytes, const struct scratch *s)
 #define STBIR_ASSERT(condition) ((void)0)
 
 /*
- * stb reports its progress after each row that it has made, where its state is
- * `stbir_info`.  The two reports at the start and the end of a tile are in a
- * function without this name, and see the NULL here.
+ * stb reports its progress after each row that it has made; there, `stbir_info`
+ * is a local variable with stb's state.  It also reports at the start and the
+ * end of a tile, in a function without such a variable: there, the name is the
+ * NULL below.
  */
 static void pause_in_tile(const void *info);
 static const void *const stbir_info;
@@ -54,7 +55,10 @@ static void pause_in_tile(const void *info)
 {
 	const stbir__info *tile = info;
 
-	/* The contributors are the first that stb puts into its memory. */
+	/*
+	 * stb puts its contributors at the start of its memory, right after the
+	 * struct scratch_head.
+	 */
 	if (tile != NULL)
 		memory_pause(((const struct scratch_head *)(const void *)
 				      tile->horizontal_contributors -
@@ -64,7 +68,10 @@ static void pause_in_tile(const void *info)
 
 enum {
 	TILE = 256, /* outputs of a tile along each axis */
-	/* Of the widest filter: in outputs to shrink, in inputs to enlarge. */
+	/*
+	 * How far the widest filter reaches: in outputs when shrinking, in
+	 * inputs when enlarging.
+	 */
 	REACH = 2,
 	RING_VALUES_MAX = 1 << 22,
 };
@@ -123,7 +130,10 @@ static struct side widest_side(const struct axis *a, uint32_t tile)
 	};
 }
 
-/* stb keeps as many rows of a tile as its filter covers. */
+/*
+ * The width of a tile.  stb keeps as many of its rows as the filter covers, so
+ * a tile for a tall filter is narrow.
+ */
 static uint32_t tile_columns(const struct axis *y)
 {
 	double rows = 2 * reach_of(y);

@@ -114,8 +114,9 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
 }
 
 /*
- * A span is a whole number; or a multiple of a half if chroma is subsampled; or
- * any number if the picture is cut.
+ * Weights repeat only if both spans are multiples of a half.  A span is a whole
+ * number; with subsampled chroma it may end in a half; if the picture is cut,
+ * it may be any number.
  */
 static void set_period(struct kernel *k, const struct axis *a, uint32_t align)
 {
