@@ -94,7 +94,7 @@ static double left_over(const struct equation *e, const double *ns,
 	return left;
 }
 
-/* Coordinate descent on the normal equations; nothing costs less than 0. */
+/* Coordinate descent on the normal equations; no term costs less than 0. */
 static void solve(struct system *s, uint32_t n)
 {
 	double a[ESTIMATE_TERMS_MAX][ESTIMATE_TERMS_MAX] = { 0 };

@@ -34,13 +34,13 @@ struct gap_list {
 	size_t count, room;
 };
 
-/* Memory of another that records when pause() is called. */
+/* Passes requests on to another memory, and records each call of pause(). */
 struct gap_watch {
 	struct memory memory; /* give this to imgops */
 	const struct memory *inner;
 	struct gap_list list;
-	size_t step_first; /* the first gap of the step that runs */
-	uint64_t since_ns; /* when the gap that lasts began */
+	size_t step_first; /* the first gap of the current step */
+	uint64_t since_ns; /* when the current gap began */
 };
 
 static void *watch_alloc(void *arg, size_t bytes)
@@ -104,7 +104,10 @@ static struct gap_list run_once(const struct file *file,
 	return w.list;
 }
 
-/* Add the least over the passes of the lists, which are of one file. */
+/*
+ * `lists` has the gaps of one file in each pass.  Add the least time of each
+ * gap.
+ */
 static void add_least(struct spread *steps, const struct gap_list *lists,
 		      uint64_t passes, const char *path)
 {
@@ -119,7 +122,10 @@ static void add_least(struct spread *steps, const struct gap_list *lists,
 	}
 }
 
-/* lists[file * o->passes + pass], after a pass that warms up. */
+/*
+ * Returns the gaps of each file in each pass, at [file * o->passes + pass].  A
+ * pass before these warms up.
+ */
 static struct gap_list *run_all(const struct folder *folder,
 				const struct bench_options *o,
 				const struct memory *memory)

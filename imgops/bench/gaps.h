@@ -4,9 +4,9 @@
  * the CPU from a picture only at such a call, or between two steps, so the
  * largest gap is the longest that another picture waits for it.
  *
- * Every file is run in each measured pass.  The time of a gap is the least over
- * these, so that an interrupt, or a page that the hypervisor has to find, does
- * not count.
+ * Every file is run in each measured pass.  The time of a gap is its least over
+ * these passes, so that an interrupt, or a page for which the hypervisor must
+ * find memory, does not count.
  */
 #ifndef IMGOPS_BENCH_GAPS_H
 #define IMGOPS_BENCH_GAPS_H
@@ -16,12 +16,12 @@
 /* Where the memory of the steps comes from. */
 enum gap_memory {
 	GAP_MEMORY_KEPT,  /* a pool that keeps freed blocks, as under load */
-	GAP_MEMORY_FRESH, /* one that does not: mapped and unmapped each time */
+	GAP_MEMORY_FRESH, /* each block is mapped and unmapped anew */
 	GAP_MEMORY_COUNT,
 };
 
 struct gaps {
-	/* In us, with the files that the largest are of. */
+	/* In us; spread.most_path is the file with the longest gap. */
 	struct spread steps[GAP_MEMORY_COUNT][STEP_COUNT];
 };
 
@@ -32,7 +32,7 @@ void gaps_release(struct gaps *g);
 
 void gaps_print(FILE *out, const struct gaps *g, const struct bench_options *o);
 
-/* Errors remain in `out`, for ferror(). */
+/* The caller checks for errors by ferror(). */
 void gaps_write_json(FILE *out, const struct gaps *g);
 
 #endif

@@ -29,7 +29,7 @@ struct bench_options {
 	const char *save;  /* NULL: nowhere */
 	const char *json;  /* NULL: none */
 	bool per_file;
-	/* If anything is asked, other members may be unset. */
+	/* If --help or the like was given, other members may be unset. */
 	struct flags_asked asked;
 };
 
@@ -108,7 +108,7 @@ struct run {
 typedef void run_watch_fn(void *arg, const struct run *r,
 			  const struct image *dst, const struct image *src);
 
-/* Called after step r->step, its input being released. */
+/* Called after step r->step, when its input has been released. */
 typedef void run_end_fn(void *arg, const struct run *r);
 
 struct run_job {

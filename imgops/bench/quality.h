@@ -13,8 +13,8 @@
 enum metric {
 	METRIC_SSIM,   /* luma, against a full decode and Lanczos-3 */
 	METRIC_PSNR,   /* as METRIC_SSIM; dB */
-	METRIC_LEVELS, /* worst error of img_scale() on its input */
-	METRIC_BLUR,   /* img_blur() on its input; dB */
+	METRIC_LEVELS, /* worst error of img_scale(), on the same input */
+	METRIC_BLUR,   /* img_blur(), on the same input; dB */
 	/* Input of img_encode() against its decoded result; dB. */
 	METRIC_ENCODED,
 	METRIC_COUNT,

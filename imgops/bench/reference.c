@@ -118,7 +118,7 @@ static double box_kernel(double x, double sample_width)
 }
 
 /*
- * The unit of `x` is outputs to shrink, inputs to enlarge.  An input is
+ * `x` is in outputs when shrinking, in inputs when enlarging.  An input is
  * `sample_width` wide in this unit.
  */
 static double kernel_value(int kernel, double x, double sample_width)

@@ -47,7 +47,7 @@ double *reference_blur(const struct img_plane *plane, double sigma);
 /*
  * Structural similarity of two pictures, 1 for equal ones.
  *
- * Z.  Wang, A.  C.  Bovik, H.  R.  Sheikh, E.  P.  Simoncelli, "Image quality
+ * Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, "Image quality
  * assessment: from error visibility to structural similarity", IEEE
  * Transactions on Image Processing 13(4), 2004: a Gaussian window of 11 x 11
  * samples and sigma 1.5, K1 0.01, K2 0.03, L 255; the mean over all positions

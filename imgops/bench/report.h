@@ -9,7 +9,7 @@
 
 /* The spread of a figure over files.  A struct of zeros is empty. */
 struct spread {
-	/* The caller gives room for all; sorted by spread_finish(). */
+	/* spread_init() makes room for all; spread_finish() sorts them. */
 	double *values;
 	size_t count;
 	double least, most;

@@ -67,7 +67,9 @@ static void test_gaps_lie_between_pauses(const struct folder *folder)
 			       strcmp(v->most_path, "b") == 0);
 		}
 	assert(counts.gaps[STEP_PROBE] == folder->count);
-	/* Rows of MCUs, bands, rows of blur and of blocks. */
+	/*
+	 * These steps pause after each row of MCUs, band, row or row of blocks.
+	 */
 	for (int s = STEP_DECODE; s < STEP_COUNT; s++)
 		assert(counts.gaps[s] > 2 * folder->count);
 	gaps_release(&g);
