@@ -3,9 +3,10 @@
  * A libFuzzer target: reduced pictures with and without partial_read() and
  * progressive_read().
  *
- * Whatever the bytes are: if one of them reads them, libjpeg accepts them with
- * the same samples; and img_decode() says of the file what libjpeg says.
- * The input is as that of fuzz_imgops, whose option bytes are not looked at.
+ * For any bytes: if one of the two functions reads them, libjpeg accepts them
+ * and makes the same samples; and img_decode() returns the same error as
+ * libjpeg.  The input has the form of fuzz_imgops; its option bytes are
+ * ignored.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -30,8 +31,8 @@ static void check(const uint8_t *jpeg, size_t bytes,
 
 	for (uint32_t n = 4; n >= 1; n--) {
 		/*
-		 * Except for progressive files, what is read at one size is
-		 * read at every size.
+		 * A file that is read at one size is also read at every smaller
+		 * size.
 		 */
 		bool larger = ok;
 

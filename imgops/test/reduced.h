@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of partial.c and progressive.c: a file at 1/8, strictly, by libjpeg
- * alone; at n/8 from libjpeg's coefficients; or at n/8 by one of the two alone,
- * called as decode.c does.  Every component is n x n samples for each of its
- * blocks.
+ * For tests of partial.c and progressive.c: decode a file at a reduced size, so
+ * that each block of every component becomes n x n samples.
+ * reduced_by_libjpeg() decodes at 1/8 by libjpeg alone; reduced_by_arrays() at
+ * n/8 from libjpeg's coefficients; reduced_by_partial() at n/8 by partial.c or
+ * progressive.c alone, called as decode.c does.  None is lenient.
  */
 #ifndef IMGOPS_TEST_REDUCED_H
 #define IMGOPS_TEST_REDUCED_H
@@ -20,7 +21,10 @@ enum img_err reduced_by_arrays(struct image *img, uint32_t n,
 			       const struct img_limits *limits,
 			       const struct memory *memory);
 
-/* False: not even libjpeg was asked, or neither would read it; empty. */
+/*
+ * False: libjpeg refuses the header, or the file cannot be read in this way;
+ * `img` is empty.
+ */
 bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
 			const struct memory *memory);

@@ -29,7 +29,7 @@ void heap_init(struct heap *h);
 
 extern const struct img_limits no_limits;
 
-/* For must_decode(): all pixels. */
+/* A target for must_decode(): the full size. */
 extern const struct img_size full_size;
 
 /*
@@ -139,7 +139,7 @@ uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
 /* Number `n` of a fixed pseudo-random sequence, 0..2^32-1. */
 uint32_t scramble(uint32_t n);
 
-/* The pieces of all of a file for a decode at DCT scale 1 or 2; see scans.h. */
+/* scans_pieces() of a complete file. */
 uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
 		    size_t jpeg_bytes, uint32_t dct_scale);
 

@@ -110,7 +110,7 @@ static void on_output(j_common_ptr jpeg)
 	(void)jpeg;
 }
 
-/* Every field that libjpeg knows, too. */
+/* Compare every field that libjpeg also has. */
 static void check_as_libjpeg(struct bytes jpeg, uint32_t scan_count)
 {
 	static const J_COLOR_SPACE spaces[] = {
@@ -176,7 +176,9 @@ static void test_all_kinds_are_told(void)
 	}
 }
 
-/* A header alone: these two markers' data, then components by their `ids`. */
+/*
+ * A header with this data of the two markers, and components with these `ids`.
+ */
 static struct bytes header_make(const char *app0, size_t app0_bytes,
 				const char *app14, size_t app14_bytes,
 				const char *ids)
@@ -261,7 +263,7 @@ static void test_broken_headers_are_corrupt(void)
 	assert(PROBE(SOI "\xff\xf0\0\2" SOF SOS) == IMG_ERR_CORRUPT);
 	assert(PROBE(SOI "\xff\xc0\0\2") == IMG_ERR_CORRUPT);
 	assert(PROBE(SOI SOF "\xff\xda\0\2") == IMG_ERR_CORRUPT);
-	/* A scan of none, of five, and of another length. */
+	/* A scan of no component, of five, and of a wrong length. */
 	assert(PROBE(SOI SOF "\xff\xda\0\6\0\0\x3f\0") == IMG_ERR_CORRUPT);
 	assert(PROBE(SOI SOF "\xff\xda\0\x10\5..........\0\x3f\0") ==
 	       IMG_ERR_CORRUPT);
@@ -312,7 +314,7 @@ static void test_broken_frames_are_told_apart(void)
 	       IMG_ERR_TOO_LARGE);
 	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\0\1\xff\xdd\1\1\x11\0" SOS) ==
 	       IMG_ERR_TOO_LARGE);
-	/* None, two, five components. */
+	/* No component, two, and five. */
 	assert(PROBE(SOI "\xff\xc0\0\x08\x08\0\1\0\1\0" SOF SOS) ==
 	       IMG_ERR_CORRUPT);
 	assert(PROBE(SOI "\xff\xc0\0\x0e\x08\0\1\0\1\2\1\x11\0\2\x11\0" SOS) ==

@@ -119,7 +119,7 @@ static uint32_t make_counts(uint8_t counts[CODE_BITS_MAX + 1], uint32_t seed)
 	return total;
 }
 
-/* F.16: -1, if no code fits. */
+/* T.81, figure F.16. -1: no code fits. */
 static int32_t slow_symbol(struct slow *s, const uint8_t *counts,
 			   const uint8_t *symbols)
 {

@@ -78,7 +78,7 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		check(profiles[i], spaces[i], 1);
-		/* So many pixels that a table is made. */
+		/* Enough pixels for a table. */
 		check(profiles[i], spaces[i], 1000000);
 		free(profiles[i].data);
 	}

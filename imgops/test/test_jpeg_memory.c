@@ -28,7 +28,7 @@ struct run {
 	uint64_t bytes_max;
 	int msg_code; /* of the error; 0: none */
 
-	/* The bytes that it reads or writes. */
+	/* What libjpeg reads and writes. */
 	struct bytes in;
 	J_COLOR_SPACE space;
 	bool raw, smooth, palette, progressive, optimize;
@@ -144,7 +144,7 @@ static void encode_step(struct run *r)
 	jpeg_finish_compress(jpeg);
 }
 
-/* The file at the end, or the error in r->msg_code. */
+/* Sets r->out to the result, or r->msg_code to the error. */
 static void run(struct run *r, void (*step)(struct run *r))
 {
 	r->jpeg.common.err = jpeg_std_error(&r->errors);
@@ -161,8 +161,8 @@ static void run(struct run *r, void (*step)(struct run *r))
 }
 
 /*
- * Run `plain` with libjpeg's own manager, then with this one under every
- * failure.
+ * Run `plain` with libjpeg's own manager, then with this one, then once for
+ * each allocation that can fail.
  */
 static void check(const struct run *plain, void (*step)(struct run *r))
 {

@@ -127,7 +127,7 @@ static void test_coefficients_count_as_memory(void)
 	free(b.data);
 }
 
-/* With `count` times the four bytes of `unit` put in before `at`. */
+/* Probe `jpeg` with the four bytes of `unit` inserted `count` times at `at`. */
 static enum img_err probe_with(struct bytes jpeg, size_t at,
 			       const uint8_t *unit, size_t count)
 {

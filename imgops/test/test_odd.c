@@ -375,7 +375,7 @@ static void test_long_headers_take_linear_time(void)
 		}
 }
 
-/* The same after the first scan, or in it. */
+/* The same inside and after the data of the first scan. */
 static void test_long_data_take_linear_time(void)
 {
 	static const struct img_transform lenient = { .quality = 80,

@@ -2,9 +2,9 @@
 /*
  * Promises: intact files, sequential or progressive, are read by partial_read()
  * or progressive_read() alone, and their samples are libjpeg's, bit for bit; at
- * 2/8 to 4/8 those of libjpeg's coefficients.  Any file that one of them reads
- * is one that libjpeg accepts by strict decoding, with the same samples: so the
- * verdict on a file does not depend on them.
+ * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  Any file that
+ * one of them reads is one that libjpeg accepts by strict decoding, with the
+ * same samples: so the verdict on a file does not depend on them.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -75,9 +75,10 @@ static bool is_progressive(struct bytes jpeg)
 }
 
 /*
- * At n/8, n > 1.  True: read by partial_read() or progressive_read().  To get
- * the coefficients of a sequential file libjpeg reads on after the last row, so
- * its verdict may be another.
+ * The promise at n/8, n > 1.  True: read by partial_read() or
+ * progressive_read().  Sequential files are not compared: to get their
+ * coefficients, libjpeg reads on after the last row, and so may refuse more
+ * files.
  */
 static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 {
@@ -238,7 +239,10 @@ static void test_what_is_rare_is_left_to_libjpeg(void)
 	}
 }
 
-/* All tables replaced by 16-bit ones, with `dc` as the first step. */
+/*
+ * A copy whose quantisation tables all have 16-bit steps, the first of them
+ * `dc`.
+ */
 static struct bytes with_steps(struct bytes jpeg, uint32_t dc)
 {
 	enum { SEGMENT_BYTES = 2 + 2 + 1 + 2 * DCTSIZE2, TABLES = 2 };
@@ -387,7 +391,7 @@ static void test_wrong_restart_markers_are_refused(void)
 		m[0] = 0;
 		assert(!is_partial(jpeg));
 		m[0] = 0xff;
-		/* The marker is missing, with its two bytes. */
+		/* A copy of the file without the marker's two bytes. */
 		struct bytes less = { malloc(jpeg.count), jpeg.count - 2 };
 
 		assert(less.data != NULL);
@@ -415,7 +419,7 @@ static void test_tables_that_libjpeg_refuses_are_refused(void)
 	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
 	assert(!is_partial(jpeg));
 	dht[28] = 11;
-	/* The last two have 8 bits: the second is all ones. */
+	/* Give the last two codes 8 bits: the second is then all ones. */
 	dht[9]--;
 	dht[8]++;
 	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
@@ -455,7 +459,7 @@ static void test_broken_tables_of_dropped_scans_are_refused(void)
 	free(jpeg.data);
 }
 
-/* libjpeg takes them for the end of the block. */
+/* libjpeg treats such a run as the end of the block. */
 static void test_a_run_past_the_block_is_refused(void)
 {
 	struct jpeg_spec spec = { .width = 8,

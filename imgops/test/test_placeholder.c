@@ -236,7 +236,7 @@ static void test_the_hash_looks_like_the_picture(void)
 	}
 }
 
-/* Its largest factor, of the first wave along x, is negative. */
+/* A picture whose largest factor, of the first wave along x, is negative. */
 static double left_dark(uint32_t component, double x, double y)
 {
 	(void)y;

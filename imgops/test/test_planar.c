@@ -43,7 +43,7 @@ static const struct img_size sizes[] = { { 1, 1 },   { 2, 1 },   { 7, 5 },
 					 { 16, 16 }, { 17, 33 }, { 65, 31 },
 					 { 97, 50 } };
 
-/* The smallest scale that covers the target and some more. */
+/* The smallest scale that covers 1.1 times the target. */
 static uint32_t dct_scale_for(struct img_size size, struct img_size target)
 {
 	static const uint32_t all[] = { 1, 2, 3, 4 };
@@ -163,7 +163,7 @@ static void check(struct jpeg_spec spec)
 		uint32_t dct_scale = dct_scale_for(size, target);
 		struct image img = must_decode(jpeg, target, &h);
 
-		/* One scan that only libjpeg reads. */
+		/* libjpeg reads these files, at full size. */
 		if (spec.arithmetic && !spec.progressive)
 			dct_scale = 8;
 		check_spans(&img, size, dct_scale);
@@ -239,8 +239,9 @@ static void put_bits(struct bytes *to, uint64_t *held, uint32_t bits, int count)
 }
 
 /*
- * A code of 16 bits with a value of 11, then three with 12 bits in all: more
- * than one refill of partial.c holds.  Eight such blocks.
+ * Each of eight blocks has a code of 16 bits with a value of 11, then three
+ * codes that with their values have 12 bits each: more bits than one refill of
+ * partial.c holds.
  */
 static void test_long_codes_in_a_row(void)
 {

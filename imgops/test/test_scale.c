@@ -88,7 +88,10 @@ static double weight(double x, double step)
 	}
 }
 
-/* The slow way: all weights for each sample.  (u, v): in spans, 0..1. */
+/*
+ * The slow way: all weights are computed for each sample.  (u, v): position, as
+ * shares of the spans.
+ */
 static double reference(const struct img_plane *p, double u, double v,
 			double step_x, double step_y)
 {
@@ -156,7 +159,7 @@ static void check_plane(const struct img_plane *dst,
 			squares += error * error;
 		}
 	}
-	/* Rounding alone gives 59 dB, but in a short line less by chance. */
+	/* Rounding alone gives 59 dB, but by chance less in short lines. */
 	if (dst->width >= 6 && dst->height >= 6)
 		assert(psnr(squares, dst->width * dst->height) > 57);
 	filter = asked;
@@ -461,7 +464,8 @@ static void test_filters_see_the_whole_file(void)
 			scale_file(jpeg, &view, IMG_LANCZOS3, &h);
 
 		/*
-		 * Decoded at the size for Lanczos-3, it would be 25 to 42 dB.
+		 * Decoded at the size for Lanczos-3, the result would have 25
+		 * to 42 dB.
 		 */
 		assert(luma_psnr(&named, &whole) > 38);
 		assert(luma_psnr(&named, &whole) > luma_psnr(&reduced, &whole));

@@ -380,8 +380,8 @@ static void test_illegal_scans_are_read_whole(void)
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\1\0" AC_2 EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x40\0" EOI));
 	/*
-	 * A scan of no component, of a third one, of one twice; of a wrong
-	 * length.
+	 * A scan of no component, of a third one, of the same one twice; and a
+	 * scan of a wrong length.
 	 */
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\6\0\0\0\0" EOI));
 	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\x08\1\3\0\0\0\0" EOI));
@@ -400,7 +400,7 @@ static void test_illegal_scans_are_read_whole(void)
 /* A table of 64 steps of 16 bits; the first one is given. */
 #define DQT(step) "\xff\xdb\0\x83\x10" step STEPS_63
 
-/* Those that our inverse transform cannot use. */
+/* Steps that our inverse transform cannot use. */
 static void test_files_with_huge_steps_are_read_whole(void)
 {
 	assert(TAKEN(SOI DQT("\x7f\xff") SOF DC AC_1 AC_2 EOI));
@@ -417,7 +417,7 @@ static void test_each_scan_is_needed(void)
 	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\x3f\0" EOI));
 }
 
-/* Of a grey file with a scan for each coefficient. */
+/* `jpeg` is a grey file with a scan for each coefficient. */
 static void check_scan_counts(struct bytes jpeg)
 {
 	struct img_header header = { 0 };
@@ -444,7 +444,7 @@ static void test_there_is_a_largest_number_of_pieces(void)
 		script[k] = (jpeg_scan_info){ 1, { 0 }, k, k, 0, 0 };
 		script[63 + k] = (jpeg_scan_info){ 1, { 0 }, k, k, 1, 0 };
 	}
-	/* A table, which is kept, before each dropped scan, and EOI. */
+	/* The pieces: the table before each dropped scan, and EOI. */
 	struct bytes jpeg = with_scans(jpeg_make(&spec), script, 64);
 
 	assert(count_pieces(jpeg, 1) == IMG_PIECES_MAX);

@@ -108,7 +108,7 @@ static bool is_whole(const struct img_view *v)
 	return v->left == 0 && v->top == 0 && v->width == 1 && v->height == 1;
 }
 
-/* Samples of the result for one of the picture, along x and along y. */
+/* How many samples of the result one of the picture becomes, along x and y. */
 static void scales(double *x, double *y, const struct img_view *v,
 		   struct img_size full)
 {
@@ -167,7 +167,7 @@ static void test_cover_gives_the_known_views(void)
 		{ { 480, 640 }, { 100, 100 }, { 100, 100 }, false, 1, 0.75 },
 		{ { 640, 480 }, { 64, 48 }, { 64, 48 }, false, 1, 1 },
 		{ { 640, 480 }, { 640, 240 }, { 640, 240 }, false, 1, 0.5 },
-		/* Smaller than the box: its aspect, nothing enlarged. */
+		/* A picture smaller than the box gets the box's aspect only. */
 		{ { 100, 100 }, { 200, 50 }, { 100, 25 }, false, 1, 0.25 },
 		{ { 100, 100 }, { 800, 400 }, { 100, 50 }, false, 1, 0.5 },
 		{ { 100, 100 }, { 800, 400 }, { 800, 400 }, true, 1, 0.5 },
