@@ -56,7 +56,10 @@ void eventcount_cancel(struct eventcount *ec);
 bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		     uint64_t patience_ns);
 
-/* Wake one or all of these sleepers.  Without sleepers, no system call. */
+/*
+ * Wake one or all of the sleepers whose `who` has a bit in common with this
+ * one.  Without sleepers this makes no system call.
+ */
 void eventcount_wake_one(struct eventcount *ec, uint32_t who);
 void eventcount_wake_all(struct eventcount *ec, uint32_t who);
 

@@ -60,8 +60,8 @@ struct fibre {
 	struct fibre *next; /* the next free fibre */
 
 	/*
-	 * Handles of the sanitizers for the thread that entered, and for the
-	 * fibre.
+	 * The sanitizers' handles: of the thread that entered the fibre, and of
+	 * the fibre.
 	 */
 	void *outside_fake, *inside_fake;
 	const void *outside_stack;
@@ -223,8 +223,8 @@ static void prepare(struct fibres *set, struct fibre *f, uint8_t *from)
 	f->next = set->free;
 	set->free = f;
 	/*
-	 * If this is refused, because all mappings are in use, the stack only
-	 * lacks its protection.
+	 * If this fails, because the process has too many mappings, the stack
+	 * works, but without its guard.
 	 */
 	(void)mprotect(from, GUARD_BYTES, PROT_NONE);
 #ifdef DARKROOM_TSAN

@@ -16,7 +16,7 @@
  * memory when it is first used.
  *
  * Switching is done by the two functions of Boost.Context that have a C ABI or,
- * without Boost, by ucontext(3), which makes two system calls.
+ * without Boost, by ucontext(3), which makes system calls.
  *
  * Ownership  A set owns its fibres.  All must be given back before
  *            fibres_free().

@@ -161,7 +161,9 @@ static void set_entry(struct station *s)
 
 	if (s->stage->config.type == STAGE_EXCLUSIVE)
 		s->entry = is_partition ? &s->stage->entry : &s->own_entry;
-	/* Callers have no queues that could separate the keys. */
+	/*
+	 * Without workers no queues separate the keys, so one at a time enters.
+	 */
 	if (s->stage->config.type == STAGE_PARTITIONED &&
 	    g->schedule.policy->workers == POLICY_WORKERS_CALLER)
 		s->entry = &s->own_entry;
@@ -538,7 +540,9 @@ void group_stop(struct group *g)
 
 		assert(!failed); /* EDEADLK: called by a handler */
 	}
-	/* Threads that run handlers as callers may end later; wait for them. */
+	/*
+	 * Senders that run handlers themselves may still do so: wait for them.
+	 */
 	while (!group_is_drained(g)) {
 		uint32_t ticket = eventcount_prepare(&g->drained);
 

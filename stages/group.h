@@ -111,11 +111,11 @@ struct worker {
 	_Atomic uint64_t stolen_count;
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
 	_Atomic uint64_t asleep_ns;       /* during a sleep, minus its start */
-	_Atomic uint64_t asleep_told_ns;  /* the most that a reader has got */
+	_Atomic uint64_t asleep_told_ns;  /* the most that a reader was told */
 	/* CPU clock of its thread; see has_cpu_clock. */
 	_Atomic clockid_t cpu_clock;
 	_Atomic bool has_cpu_clock;   /* the thread runs */
-	_Atomic uint64_t cpu_told_ns; /* the most that a reader has got */
+	_Atomic uint64_t cpu_told_ns; /* the most that a reader was told */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];

@@ -429,7 +429,9 @@ bool schedule_refuse(const char *name, const char *text, struct error *why)
 	return false;
 }
 
-/* Facts about a schedule.  Bit i: flag i was given; further bits are below. */
+/*
+ * Facts about a schedule.  Bit i: flag i was given.  These are the bits above.
+ */
 enum {
 	CALLS = 1 << FLAG_COUNT,
 	STAYS = CALLS << 1,
@@ -474,7 +476,7 @@ static uint32_t find_facts(const struct schedule *s)
 
 /* Choices that contradict each other, and why. */
 static const struct {
-	uint32_t facts; /* all of them are true */
+	uint32_t facts; /* the line counts if all are true */
 	const char *what, *why;
 } senseless[] = {
 	{ CALLS | GIVEN(REGIME), "--regime", "it visits no stages" },
@@ -590,9 +592,9 @@ word_print(char value[SCHEDULE_VALUE_BYTES], const char *format, ...)
 }
 
 /*
- * `number` is in the unit of the struct; ignored if the choice has no number.
+ * `number` is in the unit of struct schedule; it is ignored if the choice never
+ * has a number.  NO_NUMBER: none is written.
  */
-/* `number`: NO_NUMBER if the choice has none. */
 static void word_add_choice(struct word_list *l, uint32_t flag,
 			    const struct choice *c, double number)
 {

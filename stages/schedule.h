@@ -4,8 +4,9 @@
  * line.  The server, the simulator and the benchmark read these flags by this
  * module; visit.h carries the choices out.
  *
- * schedule.c has one table for each flag.  Parsing, --help, printing and the
- * explanations for people (/stats, the live page) all read that table.
+ * schedule.c has a table for each flag whose value is a word.  Parsing, --help,
+ * printing and the explanations for people (/stats, the live page) all read
+ * that table.
  *
  * Threads    Any number, on different schedules.  A complete schedule is never
  *            changed, so any number may read it.
@@ -30,10 +31,10 @@ enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
  * Cutoff (C-gated): an event whose handler has run for `limit` since the visit
  * took it is paused (stage_pause_point()).  The next visit first handles the
  * other events that wait when it begins, then those paused by the cutoff, in
- * the order of their pauses, each again for `limit` at most.  Many short
- * events pass a long one once, and long ones share the core.  An event that
- * cannot be paused, as its stage is not shared or too many are paused already,
- * runs to its end, as with `gated`.
+ * the order of their pauses, each again for `limit` at most.  So a long event
+ * lets the waiting short ones go first, and long events take turns.  An event
+ * that cannot be paused, as its stage is not shared or too many are paused
+ * already, runs to its end, as with `gated`.
  */
 enum regime_kind {
 	REGIME_EXHAUSTIVE, /* until the queue is empty */
@@ -66,8 +67,8 @@ struct regime {
  * events born before b + ageing * L, so none starves there.  With the central
  * queue of `color` this holds for all stages together; with other policies, a
  * policy or a regime that stays at early stages lets later queues wait.  The
- * work left of a paused event is what it has not done yet: it comes earlier,
- * never later.
+ * work left of a paused event is what it has not done yet, so a pause never
+ * makes its rank worse.
  *
  * Ageing 0 is first come first served by birth; a larger value is nearer to
  * pure SRPT.  With a fixed ageing, patience has no limit.  If the discipline
@@ -75,7 +76,7 @@ struct regime {
  * event would have first come first served (event.expected_ns, the sender's
  * estimate): an event is overtaken only by events born before b + 1.5 * R while
  * the group keeps up, and before b + 0.4 * R while it does not, because then
- * every other event pays for each one that overtakes (visit_begin_event()).
+ * each event that overtakes delays all the others (visit_begin_event()).
  *
  * The rank of a waiting event never changes, so a heap is enough.
  *
@@ -138,8 +139,8 @@ struct schedule {
 	struct regime regime;
 	struct discipline discipline;
 	/*
-	 * stage_pause_point(): an event may be paused for another when it has
-	 * run for so long; 0: none ever is.
+	 * An event that has run for this time may be paused for another
+	 * (stage_pause_point()); 0: no slices.
 	 */
 	uint64_t slice_ns;
 	enum balance balance;
@@ -155,7 +156,7 @@ struct schedule {
 	uint32_t given; /* bit i: schedule_flags[i] was set */
 };
 
-/* Are there events that may be paused? */
+/* May events be paused under this schedule? */
 static inline bool schedule_has_pauses(const struct schedule *s)
 {
 	return s->regime.kind == REGIME_CUTOFF ||
@@ -201,8 +202,8 @@ MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
 				  char error[SCHEDULE_ERROR_BYTES]);
 
 /*
- * A value longer than its buffer is a bug: with STAGES_MAX stages, their names
- * may have 10 characters.
+ * A value must fit into its buffer: with STAGES_MAX stages, their names may
+ * have at most 10 characters.
  */
 enum { SCHEDULE_WORDS_MAX = 9, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
 

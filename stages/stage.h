@@ -43,8 +43,9 @@ struct event {
 	/* Predicted work left, including that of the next stage. */
 	uint64_t left_ns;
 	/*
-	 * Predicted response time if all were first come, first served: work
-	 * under way for each core, and its own.  0: not known.
+	 * Predicted response time if all events were served first come, first
+	 * served: the work under way, divided by the number of cores, plus the
+	 * event's own work.  0: not known.
 	 */
 	uint64_t expected_ns;
 	/* For edf: the time by which it should be done; 0: none. */
@@ -145,17 +146,18 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
 
 /*
- * To be called by a handler between two pieces of its work.  Its worker puts
- * the event back, and takes another,
+ * A handler calls this between two pieces of its work.  Its worker puts the
+ * event back, and takes another,
  *  - if the event has had the CPU for the schedule's slice, and another that
  *    waits in the same queue has a lower rank (never with fcfs and stack), or
  *  - if it has had the CPU for the cutoff of the regime.
- * This returns when any worker goes on with it.  So the caller holds no lock,
- * and keeps nothing that belongs to the thread.  Only while the handler has its
- * event: not after it was sent on or finished.
+ * The call returns when a worker, perhaps another one, continues the event.  So
+ * the caller holds no lock, and keeps nothing that belongs to the thread.  Call
+ * it only while the handler owns its event: not after it has sent the event on
+ * or finished it.
  *
- * Does nothing outside handlers, in stages that are not shared, and while as
- * many events are paused as may be.
+ * Does nothing outside handlers, in stages that are not shared, and while the
+ * number of paused events is at its limit.
  */
 void stage_pause_point(void);
 

@@ -35,7 +35,9 @@ struct stage_stats {
 	 * without a sleep between, to begin a visit or to resume one.
 	 */
 	uint64_t switch_count;
-	/* Sum of the times from the end there to the start here. */
+	/*
+	 * Sum of the times from the end of the visit there to the start here.
+	 */
 	uint64_t switch_ns;
 	uint64_t wait_ns; /* sum over started events of the time in the queue */
 	uint64_t wait_ns_max;

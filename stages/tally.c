@@ -85,9 +85,7 @@ bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS])
 		uint64_t values[PERF_COUNTERS];
 	} group;
 
-	/*
-	 * There is no result: the group of counters did not count all the time.
-	 */
+	/* read() returns no data if the counters did not count all the time. */
 	if (p->fds[0] == -1 ||
 	    read(p->fds[0], &group, sizeof(group)) != sizeof(group))
 		return false;

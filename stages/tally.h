@@ -160,7 +160,7 @@ struct trace {
 	struct {
 		_Atomic uint64_t start_ns, end_ns;
 		_Atomic uint64_t number;
-		_Atomic uint64_t what; /* stage, and kind below it */
+		_Atomic uint64_t what; /* stage << 32 | kind */
 	} spans[TRACE_SPANS];
 };
 

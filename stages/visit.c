@@ -43,17 +43,20 @@ uint32_t visit_choose_part(struct visit_group *g)
 }
 
 enum {
-	LIGHT_PER_CORE = 4,            /* events; fewer: the load is light */
-	LIGHT_ONE = 1 << 30,           /* all events found a light load */
-	LIGHT_MEMORY = 2048,           /* events that the share remembers */
+	LIGHT_PER_CORE = 4,  /* fewer events: the load is light */
+	LIGHT_ONE = 1 << 30, /* all events found a light load */
+	LIGHT_MEMORY = 2048, /* length of the moving mean, in events */
 	LIGHT_ENOUGH = LIGHT_ONE / 10, /* the group keeps up */
 };
 
-/* Of the expected response time; by measurement: docs/scheduling.md. */
+/* Patience, in expected response times; by measurement: docs/scheduling.md. */
 #define PATIENCE_MIN 0.4
 #define PATIENCE_MAX 1.5
 
-/* The moving mean; an update at the same time as another may be lost. */
+/*
+ * Update the moving mean.  If two threads do so at once, one update may be
+ * lost.
+ */
 static uint32_t update_light_share(struct visit_group *g, bool is_light)
 {
 	uint32_t share =
@@ -99,7 +102,7 @@ static uint32_t stacked_count(const struct visitor *v,
 		       0;
 }
 
-/* All but those of passed_count(). */
+/* Waiting events, except those that a cutoff has paused. */
 static uint32_t fresh_count(const struct visitor *v,
 			    const struct visit_station *s)
 {
@@ -265,7 +268,7 @@ RARE static enum visit_step pick(struct visitor *v)
 	return victim != NULL ? switch_to(v, victim, true, false) : VISIT_REST;
 }
 
-/* Set how long a visit lasts that finds `waiting` events. */
+/* Set the limits of a visit that finds `waiting` events. */
 static void set_regime(struct visit *visit, const struct regime *r,
 		       uint32_t waiting, uint64_t now_ns)
 {
@@ -295,7 +298,7 @@ static uint32_t stolen_share(const struct visitor *v,
 	return share > 0 ? share : 1;
 }
 
-/* False: another worker is in an exclusive stage. */
+/* False: the stage is exclusive, and another worker is in it. */
 RARE static bool begin(struct visitor *v, uint64_t now_ns)
 {
 	static const struct regime until_empty = { .kind = REGIME_EXHAUSTIVE };
@@ -393,8 +396,8 @@ static bool needs_queue(const struct visitor *v)
 }
 
 /*
- * Take an event that no cutoff has skipped.  NULL: no event is left, or all
- * that waited at the beginning of the visit were handled.
+ * Take an event that no cutoff has paused.  NULL: none is left, or, with a
+ * cutoff, all that waited at the beginning of the visit were taken.
  */
 static struct event *take_fresh(struct visitor *v)
 {

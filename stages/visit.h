@@ -53,7 +53,8 @@ struct visit_part {
 struct visit_group {
 	const struct schedule *schedule; /* complete */
 	uint32_t core_count;
-	_Atomic uint32_t light_share; /* visit_begin_event()'s */
+	/* Share of events that found a light load: visit_begin_event(). */
+	_Atomic uint32_t light_share;
 	uint32_t part_count;
 	struct visit_part *parts;
 	_Atomic uint32_t next_part; /* for round-robin */
@@ -74,10 +75,10 @@ struct visit {
 	uint32_t handled_count;
 	uint32_t events_max; /* the most events that it handles */
 	uint64_t end_ns;     /* no event is begun from this time on */
-	uint64_t cutoff_ns;  /* an event that has run for so long is paused */
-	/* With a cutoff: the events that waited at the beginning. */
+	uint64_t cutoff_ns;  /* an event that has run this long is paused */
+	/* With a cutoff: events still to take, of those that waited first. */
 	uint32_t fresh_count;
-	uint32_t passed_count; /* paused by cutoffs of other visits: last */
+	uint32_t passed_count; /* the same, paused by earlier cutoffs */
 	bool is_theft, is_interruption;
 };
 
@@ -115,7 +116,7 @@ struct visitor {
 
 /* The functions by which the rules reach queues and counts. */
 struct visit_access {
-	/* Events in the queue; and, with a cutoff, those that it paused. */
+	/* Events in the queue; events that a cutoff has paused. */
 	uint32_t (*queued_count)(const struct visit_station *s);
 	uint32_t (*passed_count)(const struct visit_station *s);
 	/* Take the first event.  NULL: there is none. */
@@ -152,11 +153,11 @@ struct visit_access {
 };
 
 enum visit_step {
-	/* Turn to visit.station; the visit starts at the next `now_ns`. */
+	/* Turn to visit.station; the visit starts at the next call's time. */
 	VISIT_SWITCH,
 	VISIT_POP,    /* wait for the queue of visit.station */
 	VISIT_HANDLE, /* handle `event` */
-	VISIT_OVER,   /* nothing: `visit` has ended, and may be counted */
+	VISIT_OVER,   /* takes no time: `visit` has ended, and may be counted */
 	VISIT_REST,   /* nothing to do: rest until there may be work */
 };
 
@@ -166,7 +167,7 @@ void visitor_init(struct visitor *v);
 /* The next step. */
 enum visit_step visitor_step(struct visitor *v, uint64_t now_ns);
 
-/* True: visitor_step() would not say VISIT_REST. */
+/* True: visitor_step() would not return VISIT_REST. */
 bool visitor_has_work(const struct visitor *v);
 
 /*
@@ -178,23 +179,31 @@ void visitor_rest(struct visitor *v);
 /* Why an event is paused, and where it waits after that. */
 enum visit_pause {
 	PAUSE_NONE,
-	/* A slice is over and another is first: in its queue, by its rank. */
+	/*
+	 * Its slice is over, and another event comes first.  It waits in its
+	 * queue again, by its rank.
+	 */
 	PAUSE_FOR_ANOTHER,
-	/* By the cutoff: with those paused by it, in the order of pauses. */
+	/*
+	 * The cutoff is over.  It waits with the other events that a cutoff has
+	 * paused, in the order of their pauses.
+	 */
 	PAUSE_AT_CUTOFF,
 };
 
 /*
- * Should the event be paused that it has handled since `start_ns`?  For another
- * only if that one waits in the queue that it came from, and this visit would
- * take it, or the queue is the central one.  The visit goes on as if the paused
- * event had been handled: visits and gates count turns, not events.
+ * Should the visitor pause the event that it has handled since `start_ns`?  It
+ * returns PAUSE_FOR_ANOTHER only if another event waits in the queue from which
+ * the current one came; and this visit would take that other event, or the
+ * queue is the central one.  After a pause the visit goes on as if the event
+ * had been handled: visits and gates count turns, not events.
  */
 enum visit_pause visitor_should_pause(const struct visitor *v,
 				      uint64_t start_ns, uint64_t now_ns);
 
 /*
- * False: the event should not be paused, whatever the time is.  Needs no clock.
+ * False: the event should not be paused now, however long it has run.  Needs no
+ * clock.
  */
 bool visitor_may_pause(const struct visitor *v, uint64_t start_ns);
 
@@ -232,9 +241,9 @@ uint32_t visit_choose_part(struct visit_group *g);
 
 /*
  * A new event finds `under_way_count` others in the group: set its patience
- * (discipline srpt).  The group keeps up if one in ten of the last 2,000 or so
- * events found fewer than four others for each core; below that, patience
- * becomes shorter in proportion.
+ * (discipline srpt).  The group keeps up if at least one in ten of the last
+ * 2,000 or so events found fewer than four others for each core; below that,
+ * patience becomes shorter in proportion.
  */
 void visit_begin_event(struct visit_group *g, struct event *ev,
 		       uint64_t under_way_count);

@@ -7,10 +7,10 @@
  * the event as pending, queues it, and wakes a worker.  Without workers (thread
  * per connection) the sender runs the handlers itself.
  *
- * Sleeping.  A worker that finds nothing sleeps at once.  Workers of the papers
- * look again first, after exponentially longer times; here a send wakes a
- * worker within about 7 us (stages_bench --wake), and looking again would take
- * the core from the senders.
+ * Sleeping.  A worker that finds nothing sleeps at once.  In the papers, a
+ * worker first looks again several times, each time after a longer pause.  Here
+ * a send wakes a worker within about 7 us (stages_bench --wake), and looking
+ * again would take the core from the senders.
  *
  * Exclusive stages.  A worker that finds such a stage taken goes on to others,
  * and may go to sleep while events wait there.  So it leaves a note: it sets
@@ -90,7 +90,7 @@ static bool is_open(const struct visit_station *s)
 	return !atomic_load(&e->is_taken);
 }
 
-/* False: another worker is in the stage.  True: station_leave() ends it. */
+/* False: another worker is in the stage.  After true, call station_leave(). */
 static bool station_enter(struct station *s)
 {
 	return s->entry == NULL || !atomic_exchange(&s->entry->is_taken, true);
@@ -120,7 +120,10 @@ static void station_leave(struct station *s)
 	bool is_missed = atomic_exchange(&s->entry->is_missed, false);
 
 	eventcount_wake_one(&s->entry->left, EVENTCOUNT_ANY);
-	/* In a partitioned graph the stage may wait in several parts. */
+	/*
+	 * In a partitioned graph, events of the stage may wait in several
+	 * parts.
+	 */
 	for (uint32_t i = 0; i < s->stage->group->part_count; i++) {
 		struct station *other =
 			s->stage->stations[i * s->stage->lane_count];
@@ -163,13 +166,13 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 /* What the calling thread is handling now; stage_send() reads it. */
 struct handling {
 	struct group *group;       /* NULL: nothing */
-	struct worker *worker;     /* NULL: a caller */
+	struct worker *worker;     /* NULL: not a worker */
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
-	struct fibre *fibre;    /* its stack; NULL: it cannot be paused */
-	enum visit_pause pause; /* why it has been paused */
+	struct fibre *fibre;    /* the handler's; NULL: it cannot pause */
+	enum visit_pause pause; /* why the event is paused */
 	uint64_t start_ns;      /* start of the event's turn */
-	/* Events sent while a caller runs handlers. */
+	/* Events sent by handlers that the sender runs itself. */
 	struct event *first, **end;
 };
 
@@ -192,7 +195,8 @@ static struct tally *tally_of(const struct stage *s)
 }
 
 /*
- * The number is signed, because a start may be counted before its arrival.  See
+ * Add `n` to the number of waiting events, which may be below 0 for a moment:
+ * the start of an event may be counted before its arrival.  See
  * stage_read_part().
  */
 static void count_queued(const struct stage *s, uint32_t part, int64_t n)
@@ -215,8 +219,8 @@ struct call {
 };
 
 /*
- * Runs on a fibre.  Once the handler has begun, another worker may run it, so
- * nothing of the worker may be used.
+ * What a fibre runs.  After a pause another worker may continue it, so first
+ * copy `arg`, which is on the stack of this worker.
  */
 static void call_handler(void *arg)
 {
@@ -239,8 +243,8 @@ static bool run_handler(const struct stage *s, struct event *ev)
 		return true;
 	}
 	/*
-	 * After this the handler may send the event on; then it belongs to
-	 * somebody else.
+	 * Clear this first: the handler may send the event on, which then
+	 * belongs to somebody else.
 	 */
 	ev->fibre = NULL;
 	handling.fibre = f != NULL ? f : w->fibre;
@@ -309,7 +313,10 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 	histogram_add(&t->waits, wait_ns);
 }
 
-/* Back to the station that it came from; visit.h says where there. */
+/*
+ * Put a paused event back into its station; enum visit_pause says where it
+ * waits there.
+ */
 static void pause_event(struct station *from, const struct stage *s,
 			struct event *ev, uint64_t now_ns)
 {
@@ -326,7 +333,7 @@ static void pause_event(struct station *from, const struct stage *s,
 	} else {
 		bool has_room = queue_push(from->passed, ev);
 
-		assert(has_room); /* for all that may be paused */
+		assert(has_room); /* for every event that may be paused */
 	}
 	station_wake(from);
 }
@@ -424,7 +431,9 @@ static void run_in_caller(struct group *g, struct event *ev)
 
 		tally_add(&tally_of(ev->stage)->visit_count, 1);
 		histogram_add(&tally_of(ev->stage)->cohorts, 1);
-		/* The event waited for its own thread, not in a queue. */
+		/*
+		 * Waiting for this thread does not count as waiting in a queue.
+		 */
 		ev->sent_ns = ns;
 		enter_and_wait(s);
 		ns = handle_event(s, ev, ns);
@@ -528,7 +537,8 @@ bool stage_send(struct stage *s, struct event *ev)
 	bool is_inside = handling.group == g;
 
 	/*
-	 * The rest of the handler no longer has an event that could be paused.
+	 * The handler gives its event away, so the rest of the handler cannot
+	 * be paused.
 	 */
 	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
 		handling.fibre = NULL;

@@ -125,9 +125,9 @@ static void build(struct mg1 *m, uint32_t stage_count)
 }
 
 /*
- * The table stays if no share has changed by as much as one visit.  So small a
- * change does not matter, and because of noise in the means all visits would be
- * moved again and again.
+ * The table stays if no share has changed by as much as one visit.  A smaller
+ * change does not matter; and as the means are noisy, following it would move
+ * all visits again and again.
  */
 static void follow_loads(struct mg1 *m, const struct group_view *view)
 {
