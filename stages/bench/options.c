@@ -133,7 +133,7 @@ static const struct given initials[] = {
 			.round_count = 1 },
 };
 
-/* A flag of an arm waits for take_for_arm(). */
+/* Read a flag, except those of an arm, which take_for_arm() reads. */
 static bool take_own(void *given, const struct flag *f, const char *value,
 		     struct error *why)
 {
@@ -187,7 +187,7 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 	       schedule_refuse(f->name, value, why);
 }
 
-/* The words of an arm, in `words`, cut out of `text`. */
+/* Split `text`, an arm, into `words`.  Returns their number. */
 static uint32_t split(char *text, char *words[WORDS_MAX])
 {
 	uint32_t count = 0;

@@ -25,14 +25,14 @@ struct stages_bench_options {
 	uint32_t round_count;
 	const char *graph_path;
 	const char *json_path; /* NULL: none */
-	/* If anything is asked, other members may be unset. */
+	/* If any is set, other members may be unset. */
 	struct flags_asked asked;
 };
 
 /*
  * Read the command line and the files it names.  False: `error` is a sentence
- * that says what is wrong.  Either way `o`, which must not be copied, is for
- * stages_bench_options_release().
+ * that says what is wrong.  In both cases call stages_bench_options_release(o)
+ * later.  `o` must not be copied.
  */
 MUST_CHECK bool stages_bench_options_parse(struct stages_bench_options *o,
 					   int argc, char **argv,
@@ -40,7 +40,7 @@ MUST_CHECK bool stages_bench_options_parse(struct stages_bench_options *o,
 
 void stages_bench_options_release(struct stages_bench_options *o);
 
-/* Its flags, for stages_bench --help. */
+/* The flags of stages_bench, for its --help. */
 extern const struct program stages_bench_program;
 
 #endif

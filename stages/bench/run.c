@@ -171,8 +171,8 @@ struct run {
 };
 
 /*
- * Called by the thread that is the client, or by one of several.  The CPU time
- * and context switches of the calling thread count if clients run handlers.
+ * Called by a client's thread.  The CPU time and context switches of the
+ * calling thread count if clients run handlers.
  */
 static struct counts count_all(const struct run *r)
 {
@@ -360,8 +360,10 @@ static void *client_main(void *arg)
 	return NULL;
 }
 
-/* One client for all; where handlers run in the sender, one for each request
- * under way.  False: a thread could not be made. */
+/*
+ * One client thread sends all requests; if the sender runs the handlers, there
+ * is a thread for each request under way.  False: a thread could not be made.
+ */
 static bool run_clients(struct run *r)
 {
 	uint32_t wanted = r->config->client_count, made = 0;

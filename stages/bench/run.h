@@ -62,10 +62,13 @@ struct cores;
 
 struct run_config {
 	const struct model *model;
-	double steps_per_ns;   /* from run_measure_speed() */
-	double scale;          /* factor for the model's times */
-	uint64_t memory_bytes; /* of a buffer; if the model has sizes, of a
-				* mean request's, others in proportion */
+	double steps_per_ns; /* from run_measure_speed() */
+	double scale;        /* factor for the model's times */
+	/*
+	 * Size of a request's buffer.  If the model has sizes, this is for a
+	 * request of the mean size; other buffers are in proportion.
+	 */
+	uint64_t memory_bytes;
 	uint32_t client_count; /* requests under way, at most */
 	double rate_per_s;     /* Poisson; 0: closed loop */
 	uint64_t pause_ns;     /* before each request */

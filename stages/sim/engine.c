@@ -75,7 +75,7 @@ void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer, void *item)
 			      });
 }
 
-/* Keys are whole numbers: parts of a ns. */
+/* The keys of the heap are whole numbers, so they are in parts of a ns. */
 static const double KEYS_PER_NS = 256;
 
 static double processor_speed(const struct sim_processor *p)
@@ -120,14 +120,14 @@ static uint64_t processor_next_ns(const struct sim_processor *p)
 		       p->at_ns + (uint64_t)ceil(left_ns / processor_speed(p));
 }
 
-/* Take out the thread that is done, at that time. */
+/* Take out the thread that is done at `now_ns`. */
 static void *processor_pop(struct sim_processor *p, uint64_t now_ns)
 {
 	processor_advance(p, now_ns);
 	return heap_pop(&p->threads).item;
 }
 
-/* An earlier timer replaces the one that was set. */
+/* Set a timer, unless one is set that is at least as early. */
 static void time_processor(struct sim *s, struct sim_part *p)
 {
 	uint64_t next_ns = processor_next_ns(&p->processor);
@@ -270,7 +270,7 @@ bool sim_next(struct sim *s, struct sim_request *r)
 	return true;
 }
 
-/* Until the next arrival. */
+/* The time until the next arrival. */
 static uint64_t draw_gap_ns(struct sim *s)
 {
 	const struct sim_config *c = s->config;

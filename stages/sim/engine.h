@@ -58,7 +58,7 @@ struct sim_worker {
 	struct sim *sim;
 	bool stays; /* of a pool */
 	struct sim_worker *next_idle;
-	enum sim_doing doing;        /* what it does next, at its time */
+	enum sim_doing doing;        /* what it does when its timer is due */
 	bool is_on_core;             /* it keeps its core until then */
 	enum visit_pause pause;      /* with DOING_RETURN: the reason */
 	struct sim_request *request; /* being handled */
@@ -69,14 +69,15 @@ struct sim_worker {
  * Cores that are shared evenly among any number of threads, as a kernel would
  * with a very short quantum (processor sharing).  With n threads on c cores
  * each gets min(1, c / n) of a core.  All threads progress at the same speed.
- * So it is enough to know how much work a thread would have got that was there
- * from the beginning, and for each thread at which value of this it is done.
+ * So it is enough to keep `got_ns`, the work that a thread would have got that
+ * was there from the beginning, and for each thread the value of `got_ns` at
+ * which it is done.
  */
 struct sim_processor {
 	struct heap threads;
 	uint32_t core_count;
-	double got_ns;  /* how much such a thread would have got until ... */
-	uint64_t at_ns; /* ... this point in time */
+	double got_ns; /* see above; as it was at `at_ns` */
+	uint64_t at_ns;
 };
 
 struct sim_part {
@@ -122,7 +123,7 @@ struct sim {
 	uint32_t worker_count;
 	struct sim_worker *workers;
 	uint32_t idle_count;   /* idle workers that roam */
-	uint32_t next_sleeper; /* part to look for them */
+	uint32_t next_sleeper; /* the part in which to look for one first */
 	uint32_t paused_count; /* requests that `has_paused` */
 	uint32_t paused_max;   /* 0: there are no pauses */
 

@@ -162,7 +162,7 @@ static bool is_kind(const cJSON *json, const char *name)
 
 /*
  * Fill `d` from its JSON; relative files are looked for in `folder`.  False:
- * *why says what is wrong, and `d` is good only for distribution_release().
+ * *why says what is wrong, and `d` may only be given to distribution_release().
  */
 static bool distribution_read(struct distribution *d, const cJSON *json,
 			      const char *folder, const char **why)

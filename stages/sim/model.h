@@ -105,7 +105,7 @@ struct model_path {
 };
 
 /*
- * False: *why says what is wrong with the file, and `m` is good only for
+ * False: *why says what is wrong with the file, and `m` may only be given to
  * model_release().
  */
 MUST_CHECK bool model_load(struct model *m, const char *path, const char **why);

@@ -91,14 +91,16 @@ const struct program sim_program = {
 	.see_also = "stages_bench(1), darkroom(1)",
 };
 
-/* A flag of the schedule waits for take_for_schedule(). */
+/*
+ * Read a flag, except those of the schedule, which take_for_schedule() reads.
+ */
 static bool take_own(void *given, const struct flag *f, const char *value,
 		     struct error *why)
 {
 	return f->type == FLAG_OTHER || flag_set(f, value, given, why);
 }
 
-/* Called when the graph, whose values these flags need, has been read. */
+/* Called after the graph has been read, because these flags need its stages. */
 static bool take_for_schedule(void *options, const struct flag *f,
 			      const char *value, struct error *why)
 {

@@ -14,20 +14,20 @@ struct sim_options {
 	double *gaps_s;              /* owned */
 	struct size_classes classes; /* none: by the percentiles of sizes */
 	bool is_json;
-	struct flags_asked asked; /* if any, the rest is not complete */
+	struct flags_asked asked; /* if any, other members may be unset */
 };
 
 /*
  * Read the command line and the files it names.  False: `error` is a sentence
- * that says what is wrong.  Either way `o`, which must not be copied, is for
- * sim_options_release().
+ * that says what is wrong.  In both cases call sim_options_release(o) later.
+ * `o` must not be copied.
  */
 MUST_CHECK bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 				  struct error *error);
 
 void sim_options_release(struct sim_options *o);
 
-/* Its flags, for stages_sim --help. */
+/* The flags of stages_sim, for its --help. */
 extern const struct program sim_program;
 
 #endif

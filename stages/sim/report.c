@@ -14,7 +14,7 @@ enum { SUMMARY_BATCHES = 20 };
 
 /*
  * Response times of all requests, or of one class.  Quantiles are nearest-rank:
- * the least response time that a share of all do not exceed.
+ * the least response time that the given share of the requests does not exceed.
  */
 struct summary {
 	uint64_t count; /* 0: the rest is 0 too */
@@ -161,7 +161,7 @@ static double late_share(const struct report *r)
 	return ratio(count, (double)r->result->request_count);
 }
 
-/* Turns in a visit, of visits that had some. */
+/* Mean number of turns in a visit, without empty visits. */
 static double cohort_mean(const struct sim_stage_stats *s)
 {
 	return ratio((double)(s->handled_count + s->paused_count),

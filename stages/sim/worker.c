@@ -165,7 +165,7 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 	sim_set_timer(s, s->now_ns, TIMER_WORKER, w);
 }
 
-/* At event.place. */
+/* Queue a request by its rank; among equal ranks, by event.place. */
 static void station_insert(struct sim_station *to, struct sim_request *r)
 {
 	struct event *ev = &r->event;
@@ -216,7 +216,7 @@ struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage)
 	return s->parts[part].by_stage[stage];
 }
 
-/* --- Workers.  What returns a time does something that takes it. --- */
+/* --- Workers.  A returned time is how long the worker's action takes. --- */
 
 /* Wait for the queue, and use it. */
 static uint64_t use_queue(struct sim_worker *w, struct sim_station *at)
@@ -234,7 +234,7 @@ static uint64_t begin_switch(struct sim_worker *w)
 	return w->sim->config->switch_ns;
 }
 
-/* The handler of its request works until its end, or a pause point. */
+/* The handler works until its end, or up to this number of pause points. */
 static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 {
 	const struct sim *s = w->sim;
@@ -249,7 +249,7 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	return r->piece_ns;
 }
 
-/* No turn is shorter that ends by a pause. */
+/* A turn that ends by a pause is not shorter than this. */
 static uint64_t least_turn_ns(const struct schedule *s)
 {
 	uint64_t ns = s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
@@ -278,14 +278,17 @@ static uint64_t begin_turn(struct sim_worker *w)
 		r->event.stage_waited_ns = 0;
 	}
 	r->event.stage_waited_ns += s->now_ns - r->event.sent_ns;
-	/* The turn of a thread that shares its core ends after less work. */
+	/*
+	 * A thread that shares its core is excluded: its turn ends after less
+	 * work.
+	 */
 	if (s->paused_max > 0 && !w->stays)
 		skipped = (least_turn_ns(s->schedule) - 1) /
 			  s->config->pause_gap_ns;
 	return serve_piece(w, skipped + 1);
 }
 
-/* Its request will wait again; first, get the queue for that. */
+/* The worker's request is paused: wait for the queue that will hold it. */
 static uint64_t pause_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
@@ -423,7 +426,7 @@ void worker_advance(struct sim_worker *w)
 	} while (ns == 0 && w->doing != DOING_SLEEP);
 	if (w->doing == DOING_SLEEP)
 		return;
-	/* Threads of a pool wait for a queue off the core. */
+	/* A thread of a pool leaves its core while it waits for a queue. */
 	if (w->stays && w->is_on_core)
 		sim_share(s, &s->parts[w->visitor.part], ns, w);
 	else
@@ -461,7 +464,7 @@ static void plan_stations(struct sim *s, uint32_t part)
 	}
 }
 
-/* `only`: of a pool. */
+/* `only`: the station of a pool's worker; NULL: the worker roams. */
 static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 {
 	struct sim_part *p = &s->parts[part];

@@ -194,8 +194,8 @@ static void test_processor_sharing(void)
 
 /*
  * With a short cutoff, requests share the core (Harizopoulos and Ailamaki, in
- * Gordon, UCAM-CL-TR-781, section 2.4.2).  At this load, rarely are more under
- * way than may be paused.
+ * Gordon, UCAM-CL-TR-781, section 2.4.2).  At this load it is rare that more
+ * requests are under way than may be paused.
  */
 static void test_cutoff_is_processor_sharing(void)
 {

@@ -133,7 +133,7 @@ static void test_polling(void)
 	}
 }
 
-/* Each request uses the one queue twice, and nobody else may meanwhile. */
+/* Each request uses the only queue twice, and only one can use it at a time. */
 static void test_queue_is_used_in_turn(void)
 {
 	struct trial t;

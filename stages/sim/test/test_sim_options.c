@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: a command line is read whole, or refused with its fault named. */
+/*
+ * Promise: a command line is read completely, or refused by an error that names
+ * the fault.
+ */
 #include "stages/sim/options.h"
 
 #include "base/util.h"
@@ -56,7 +59,7 @@ static void test_load_is_a_rate(void)
 	struct sim_options o;
 
 	assert(parse(&o, &error, arguments));
-	/* 15.33 ms each. */
+	/* A request has 15.33 ms of work. */
 	assert(fabs(o.config.rate_per_s / (0.5 * 4 / 0.01533) - 1) < 0.01);
 	assert(o.config.core_count == 4 && o.config.seed == 7);
 	assert(o.config.request_count == 110 && o.config.warmup_count == 10);

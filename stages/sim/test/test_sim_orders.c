@@ -95,7 +95,10 @@ static void test_stack_goes_before_the_queue(void)
 {
 	struct trial queue, stack;
 
-	/* Nobody but the worker takes from it, so it is never too late ... */
+	/*
+	 * With srpt a worker takes an event from its stack at once, so events
+	 * do not wait there.
+	 */
 	init(&stack, "srpt");
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
 	stack.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
@@ -103,7 +106,10 @@ static void test_stack_goes_before_the_queue(void)
 	assert(stack.result.stages[2].wait_ns == 0);
 	trial_release(&stack);
 
-	/* ... and of several in a cohort, the last comes first. */
+	/*
+	 * In a cohort of several events, the stack gives the last one first, so
+	 * requests end in another order.
+	 */
 	init(&queue, "cohort");
 	init(&stack, "cohort");
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
@@ -141,7 +147,7 @@ static uint64_t late_count(const struct trial *t)
 	return count;
 }
 
-/* The same requests: those with time wait for those without. */
+/* The requests are the same: those with more time wait for urgent ones. */
 static void test_edf_makes_fewer_late(void)
 {
 	struct trial fcfs, edf;
@@ -240,7 +246,7 @@ static void test_gates_bound_the_cohort(void)
 		assert(cohort(&t, i) == 1);
 	trial_release(&t);
 
-	/* A thief's visits, too. */
+	/* The limit also holds for visits of a thief. */
 	init(&t, "cohort");
 	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	t.schedule.balance = BALANCE_REPLICATE;
@@ -330,7 +336,7 @@ static void test_gaps_are_as_given(void)
 	t.config.gaps_s = gaps_s;
 	t.config.gap_count = 2;
 	trial_run(&t);
-	/* All but the last gap of those that are counted. */
+	/* The span is the sum of all counted gaps except the last one. */
 	uint64_t pairs = (REQUESTS - WARMUP) / 2;
 
 	assert(t.result.span_ns == pairs * 4000000 - 1000000 ||

@@ -44,7 +44,7 @@ int main(void)
 	summary_class(&result, &classes, 3, &s);
 	assert(s.count == 11 && s.max_ns == 10000);
 
-	/* Batches of equal means leave no doubt; unequal ones do. */
+	/* If all batches have the same mean, the interval has no width. */
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].response_ns = i % 2 == 0 ? 90 : 110;
 	assert(summary_confidence_ns(&result) < 1e-6);

@@ -12,9 +12,9 @@
  * the middle of a handler, which then waits for it.
  *
  * Where several threads must act (pools, partitions) or none does (thread per
- * connection), one request is under way at a time; then their order is
- * compared, but no visits, as a worker may still be in its last visit when the
- * next request comes.
+ * connection), one request is under way at a time; then only the order of
+ * events is compared, not the visits, because a worker may still be in its last
+ * visit when the next request comes.
  */
 #include "stages/cores.h"
 #include "base/util.h"
@@ -70,9 +70,10 @@ static void spans_add(void *to, const struct span *span)
 }
 
 /*
- * Seconds from each arrival to the next, again and again: first so few that
- * more events meet a later one than may be paused at once; never so many that a
- * core is idle before the last request has come.
+ * Seconds from each arrival to the next; they repeat.  The first ones are
+ * short, so that arrivals give reason to pause more events than may be paused
+ * at once.  None is so long that a core is idle before the last request has
+ * come.
  */
 static const double gaps_s[] = {
 	0.0060001, 0.0060002, 0.0060003, 0.0060004, 0.0060005, 0.0060006,
@@ -205,7 +206,9 @@ static void start_worker(struct worker *w)
 	run.group->thread_count++;
 }
 
-/* Without any clients more, the first requests wait before a worker starts. */
+/*
+ * If there are several clients, the first requests wait before a worker starts.
+ */
 static void start_threads(const struct trial *t)
 {
 	uint32_t present = t->config.present_count;
@@ -296,7 +299,7 @@ static const struct span *find_event(const struct spans *s, uint32_t *at)
 
 struct choice {
 	const char *policy, *regime, *discipline, *slice, *threshold;
-	const char *balance, *distribute; /* NULL: as it is */
+	const char *balance, *distribute; /* NULL: the default */
 	bool steals;
 	uint32_t core_count, present_count;
 	uint32_t client_count; /* 0: they arrive as `gaps_s` says */
@@ -462,9 +465,9 @@ static uint32_t try_orders(const struct choice *c, const struct cores *cores)
 }
 
 /*
- * A thread takes an event off what is under way in its replica only after the
- * handler, which the next request is sent by, so with `least-loaded` all
- * requests begin at once.
+ * When a request ends, its handler has the next one sent; but the ended one
+ * counts as under way in its replica until that handler has returned.  So with
+ * `least-loaded` all requests begin at once.
  */
 static void test_one_worker(const struct policy *p, const struct cores *cores)
 {

@@ -9,7 +9,7 @@ enum { TRIAL_REQUESTS = 400000, TRIAL_WARMUP = 20000 };
 
 struct trial {
 	struct model model;
-	struct schedule schedule; /* the test's to change, as is `config` */
+	struct schedule schedule; /* a test may change it, and `config` */
 	struct sim_config config;
 	struct sim_result result;
 };
