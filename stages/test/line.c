@@ -13,7 +13,7 @@ const char *const line_names[LINE_STAGES] = { "a", "b", "c", "d" };
 
 static const uint64_t hour_ns = 3600ull * 1000000000ull;
 
-/* In a handler, where its event may be paused, too. */
+/* Compute in a handler, whose event may be paused meanwhile. */
 static void spin(uint64_t ns)
 {
 	uint64_t end_ns = clock_now_ns() + ns;
@@ -49,7 +49,9 @@ static void check_place(const struct line *l, struct item *item)
 		assert(pthread_equal(item->sender, pthread_self()));
 		return;
 	}
-	/* With a replica for each core, the core tells the replica. */
+	/*
+	 * If each core has its own replica, the core shows which replica it is.
+	 */
 	if (setup->schedule.balance != BALANCE_REPLICATE ||
 	    setup->schedule.steal || setup->is_unbound ||
 	    setup->schedule.part_count < cores_count(setup->cores))

@@ -48,7 +48,7 @@ static void send_all(struct line *l, uint64_t large_ns)
 static void test_large_one_waits(const char *policy, const char *regime,
 				 bool follows_load, const struct cores *core)
 {
-	/* More work: then ageing alone would let all others go first. */
+	/* So much work that ageing alone would let all others go first. */
 	uint64_t large_ns = follows_load ? 1000 * LARGE_NS : LARGE_NS;
 	struct line_setup setup = {
 		.cores = core,
@@ -116,7 +116,7 @@ static void test_patience_follows_the_load(void)
 	s.discipline.kind = DISCIPLINE_SRPT;
 	assert(last_patience(&g, 1, 4) == 400);
 	assert(last_patience(&g, 1000, 3) == 1500);
-	assert(last_patience(&g, 1000, 4) == 1500); /* it was light lately */
+	assert(last_patience(&g, 1000, 4) == 1500); /* light load until now */
 	uint64_t later = last_patience(&g, 4000, 4);
 
 	assert(later > 400 && later < 1500);

@@ -133,7 +133,7 @@ static void look_begins(struct item *item, const struct place *place)
 		       none == w ||
 		       schedule->policy->workers == POLICY_WORKERS_CALLER);
 	}
-	/* A new partition uses another queue. */
+	/* There is no order across a new partition: it uses another queue. */
 	if (type != STAGE_SHARED && place->index == 0 &&
 	    (schedule->discipline.kind == DISCIPLINE_FCFS ||
 	     schedule->discipline.kind == DISCIPLINE_STACK) &&

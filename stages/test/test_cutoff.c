@@ -27,7 +27,7 @@ static const char *const names[STAGES] = { "a", "b" };
 struct item {
 	struct event event; /* must be the first member */
 	char letter;
-	uint32_t turns; /* of a long one, if it can be paused */
+	uint32_t turns; /* turns that a long event takes, if it can be paused */
 	uint32_t handled_count;
 };
 
@@ -59,10 +59,10 @@ static const struct policy chooser = {
 	.pick = pick_chosen,
 };
 
-/* Letters as events begin, and again as they go on. */
+/* The letter of each event when it begins, and each time it goes on. */
 static char handled[3 * ITEMS + 1];
 
-/* Until it has been paused, or has run for longer than the cutoff. */
+/* Run until the event has been paused, or for longer than the cutoff. */
 static void run_until_paused(const struct event *ev)
 {
 	uint64_t ran_ns = ev->stage_ran_ns, end_ns = clock_now_ns() + LONG_NS;
@@ -164,7 +164,9 @@ static void test_long_events_share(const struct cores *cores,
 	end();
 }
 
-/* An interruption has no cutoff, and goes on with those paused by one. */
+/*
+ * An interruption has no cutoff, and also handles the events that one paused.
+ */
 static void test_interruption_leaves_nothing(const struct cores *cores)
 {
 	begin(cores, "threshold", "b=2", STAGE_SHARED);

@@ -154,7 +154,7 @@ static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
 
 	eventcount_wake_one(&ec, EVENTCOUNT_ANY);
 	(void)eventcount_wait(&ec, ticket, EVENTCOUNT_ANY,
-			      0); /* or the watchdog barks */
+			      0); /* or the watchdog ends the test */
 	assert(ec.sleepers == 0);
 }
 
@@ -186,7 +186,7 @@ static void *sleep_for_bit(void *arg)
 	return NULL;
 }
 
-/* One place to sleep, jobs that only one of the sleepers may do. */
+/* All sleepers share an eventcount, but each job is for one of them only. */
 static void test_wake_up_reaches_whom_it_is_for(void)
 {
 	static struct eventcount ec;

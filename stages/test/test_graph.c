@@ -159,7 +159,9 @@ static void test_hostile_files_are_refused(void)
 		check_refused(path, cases[i].reason);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
-		/* The first stage is fine, and yet untouched. */
+		/*
+		 * The first stage is valid, but it must not be changed either.
+		 */
 		(void)snprintf(text, sizeof(text),
 			       "{\"stages\":{\"decode\":{\"service_ns\":1},"
 			       "\"scale\":{\"service_ns\":%s}}}",

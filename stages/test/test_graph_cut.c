@@ -208,8 +208,8 @@ static struct quality best_of_all(const struct stage_graph *g,
 }
 
 /*
- * Factors to the best: 1.18 for the worst of these graphs, 1.10 for all
- * together.
+ * The result divided by the best possible one is 1.18 for the worst of these
+ * graphs, 1.10 for all together.
  */
 static void test_near_the_best_of_all_assignments(void)
 {

@@ -60,7 +60,7 @@ static void check_queues_are_empty(struct line *l)
 	}
 }
 
-/* Each replica, dealt to in turn, handles its share, on its own core. */
+/* Items go to the replicas in turn; each handles its share on its own core. */
 static void check_shares(const struct line_setup *setup,
 			 const struct item *items, uint32_t count)
 {

@@ -137,7 +137,10 @@ static struct sums look_on(void)
 	return sums;
 }
 
-/* rate x mean x time is a sum over all events, and is what was looked at. */
+/*
+ * `counted_ns` is a sum over all events: rate x mean x time.  `looked_ns` is
+ * the same, sampled.
+ */
 static bool agree(const char *what, uint32_t stage, double looked_ns,
 		  uint64_t counted_ns)
 {

@@ -161,7 +161,7 @@ static void test_mg1_visits_are_evenly_spaced(void)
 	trial_init(&t, policy_find("mg1"), 5);
 	trial_measure(&t, loads, 5);
 	trial_table(&t, table, visits);
-	assert(visits[3] == 1); /* no load: still found */
+	assert(visits[3] == 1); /* without load, still one visit */
 	for (uint32_t i = 0; i < 5; i++)
 		assert(longest_gap(table, i) * visits[i] < 2 * TABLE);
 	trial_release(&t);

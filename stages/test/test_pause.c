@@ -23,7 +23,7 @@ enum {
 	NESTED = 100,  /* more than can be paused on one core */
 	CROWD = 4000,  /* events of one group */
 	MANY = 10000,  /* events to be paused under each schedule */
-	CROWDS = 1000, /* at most, until so many are */
+	CROWDS = 1000, /* the most groups until MANY were paused */
 };
 
 #define SLICE_NS UINT64_C(20000)
@@ -268,7 +268,7 @@ static void test_many_pauses(const char *policy, const char *discipline)
 
 int main(void)
 {
-	/* Those that have ranks. */
+	/* The disciplines that have ranks. */
 	static const char *const disciplines[] = { "srpt=5", "lcfs", "edf" };
 
 	watchdog_start();

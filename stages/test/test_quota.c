@@ -63,7 +63,9 @@ static void test_v2_takes_the_least_on_the_way_up(void)
 	assert(quota_cpus_under(scratch.dir) == 2);
 	put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
 	assert(quota_cpus_under(scratch.dir) == 1);
-	/* A group that is not on the way, and what is above the mount. */
+	/*
+	 * A cgroup beside the path, and a file above the mount, have no effect.
+	 */
 	put("/sys/fs/cgroup/cpu.max", "max 100000\n");
 	put("/sys/fs/cgroup/a/x/cpu.max", "100000 100000\n");
 	put("/sys/fs/cpu.max", "100000 100000\n");

@@ -140,7 +140,7 @@ static void test_last_come_is_first(void)
 static void test_srpt_prefers_less_work(void)
 {
 	assert(rank_of(20, 1000, 10) < rank_of(20, 1000, 11));
-	/* A younger one too, if it is that much shorter. */
+	/* A younger event too, if its work makes up for its age. */
 	assert(rank_of(20, 1199, 0) < rank_of(20, 1000, 10));
 }
 

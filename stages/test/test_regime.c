@@ -62,8 +62,8 @@ static uint32_t pick_first(void *state, const struct group_view *view)
 }
 
 /*
- * Events handled by a visit that finds `queued` and during which one more comes
- * with every event handled, `coming` in all.
+ * How many events a visit handles that finds `queued` events.  One more arrives
+ * while it handles each of the first `coming` events.
  */
 static uint32_t handled_by(const struct regime *r, uint32_t queued,
 			   uint32_t coming)

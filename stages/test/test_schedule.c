@@ -24,7 +24,7 @@ static bool set(struct schedule *s, const char *name, const char *text)
 
 /*
  * Set flags as on a command line, "--policy srpt --steal", and complete them.
- * False: `error`.
+ * False: `error` says why.
  */
 static bool complete(struct schedule *s, const char *line,
 		     char error[SCHEDULE_ERROR_BYTES])
@@ -117,7 +117,7 @@ static void test_disciplines_are_read(void)
 	assert(s.discipline.ageing == 0.5 && !s.discipline.follows_load);
 	assert(set(&s, "discipline", "srpt"));
 	assert(s.discipline.kind == DISCIPLINE_SRPT);
-	/* The help says what it is. */
+	/* The help names the ageing. */
 	assert(s.discipline.follows_load);
 	(void)snprintf(ageing, sizeof(ageing), "without AGEING, %g,",
 		       s.discipline.ageing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: a schedule is written as the flags that give it again, and each of
- * them has words of its own.
+ * Promise: a schedule is written as flags that give it again, and each of their
+ * values has its own explanation.
  */
 #include "stages/schedule.h"
 
@@ -42,7 +42,7 @@ static struct schedule read_flags(const char *line)
 	return s;
 }
 
-/* What is printed of `line`, for the caller to free(). */
+/* What schedule_print() writes for `line`; the caller frees it. */
 static char *printed(const char *line)
 {
 	struct schedule s = read_flags(line);
@@ -129,7 +129,7 @@ static void make_value(const char *form, size_t bytes, char to[64])
 		       word < bytes ? "=2" : "");
 }
 
-/* Each value that the table tells of, with `rest`, where it has a use. */
+/* Check each value that --help names for `flag`, after the flags `rest`. */
 static void check_values(const char *flag, const char *rest)
 {
 	const struct flag_group groups[] = { { .flags = schedule_flags },
@@ -203,7 +203,7 @@ static void test_what_may_be_added_has_words(void)
 	}
 }
 
-/* The longest values there are fit. */
+/* The longest possible values fit. */
 static void test_all_stages_have_room(void)
 {
 	static const char *names[STAGES_MAX];

@@ -30,7 +30,7 @@ static void test_counters_add_up(const struct line_setup *setup)
 
 	clear_items();
 	line_start(&l, setup);
-	/* The handlers are so short that visits meet the sender's pushes. */
+	/* Handlers are short, so visits take events while the sender pushes. */
 	for (uint32_t i = 0; i < ITEMS; i++)
 		assert(line_send(&l, &items[i]));
 	line_await(&l, ITEMS);
@@ -70,7 +70,7 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 	narrow.slots = 3;
 	line_start(&l, &narrow);
 	atomic_store(&l.gate_is_closed, true);
-	/* Until each replica has refused: they are dealt to in turn. */
+	/* Send until each replica has refused; items go to replicas in turn. */
 	for (uint32_t i = 0; i < 50; i++) {
 		if (line_send(&l, &items[i])) {
 			items[i].is_accepted = true;
@@ -85,7 +85,10 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 	stage_read(l.stages[0], &stats);
 	assert(stats.refused_count == refused);
 	assert(stats.arrived_count == accepted);
-	/* The rest is at the gate; a worker may have come only just now. */
+	/*
+	 * The other accepted items are at the gate, at most one for each
+	 * worker.
+	 */
 	assert(stats.queued_count <= room * s->schedule.part_count);
 	assert(accepted - stats.queued_count <= group_worker_count(l.group));
 	assert(stats.queued_count_max == room);

@@ -13,7 +13,7 @@
 enum { ITEMS = 500, SPANS = 100, OPEN_MAX = ITEMS, WORKERS_MAX = 32 };
 
 static struct item items[ITEMS];
-/* Stages that the trace shows; a bit for each. */
+/* The stages at which traces show an item; bit i: stage i. */
 static uint32_t handled_at[ITEMS];
 
 static void send_all(struct line *l)
@@ -59,7 +59,7 @@ static uint64_t process_cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Workers and stages count the same, where callers do nothing. */
+/* The counts of all workers add up to those of the stages. */
 static void check_workers(const struct line *l)
 {
 	struct worker_stats sum = { 0 };
@@ -109,7 +109,9 @@ struct told {
 	uint64_t sleeps, asleep_ns;
 };
 
-/* The last events before it that are in no other visit are its own. */
+/*
+ * The events of `visit` are the last ones before it that are in no other visit.
+ */
 static void check_visit(struct told *t, const struct span *visit)
 {
 	assert(visit->number <= t->open_count);
@@ -124,7 +126,7 @@ static void check_visit(struct told *t, const struct span *visit)
 	t->visits[visit->stage]++;
 }
 
-/* Each item once at each stage. */
+/* Each item is handled once at each stage. */
 static void check_event(struct told *t, const struct span *ev)
 {
 	assert(ev->number >= 1 && ev->number <= ITEMS);
@@ -134,7 +136,7 @@ static void check_event(struct told *t, const struct span *ev)
 	t->open[t->open_count++] = *ev;
 }
 
-/* In the order of their ends; those that interrupt are within another. */
+/* Spans are in the order of their ends; an interruption is within another. */
 static void check_span(struct told *t, const struct span *span)
 {
 	assert(span->end_ns >= span->start_ns && span->end_ns >= t->end_ns);
@@ -169,7 +171,7 @@ static void check_trace(const struct line *l, uint32_t worker, struct told *t)
 	assert(t->asleep_ns == w.asleep_ns);
 }
 
-/* All that was handled was in a visit. */
+/* Every event that was handled was in a visit. */
 static void check_traces(const struct line *l)
 {
 	uint64_t events[LINE_STAGES] = { 0 }, visits[LINE_STAGES] = { 0 };
@@ -267,7 +269,7 @@ static void test_times_never_go_back(const struct line_setup *setup)
 	line_release(&l);
 }
 
-/* Visits lie within each other, too. */
+/* As above, when visits lie within each other. */
 static void
 test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
 {

@@ -49,7 +49,7 @@ static void check_sums(const struct line *l)
 	}
 }
 
-/* The first stage's workers are each in a handler, and the rest waits. */
+/* Each worker of the first stage is in a handler; the other items wait. */
 static void check_queues(const struct line *l, uint32_t workers)
 {
 	for (uint32_t p = 0; p < l->setup.schedule.part_count; p++) {
@@ -119,7 +119,7 @@ static void test_partitions_have_their_stages(struct line_setup setup)
 	line_release(&l);
 }
 
-/* The first item holds its worker up until all others are through. */
+/* The first item holds its worker up until all others have finished. */
 static void hold_first(struct item *item, const struct place *place)
 {
 	while (item == &items[0] && place->index == 0 &&

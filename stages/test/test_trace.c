@@ -178,7 +178,7 @@ static void read_whole_ring(void)
 	assert(copied + missed == next);
 }
 
-/* On any number of cores the writer comes in the midst of a copy. */
+/* A signal handler writes in the middle of a copy, so one core is enough. */
 static void test_writer_interrupts_a_reader(void)
 {
 	struct sigaction action = { .sa_handler = add_some };

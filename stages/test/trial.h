@@ -24,7 +24,10 @@ void trial_release(struct trial *t);
 /* Ask the policy. */
 uint32_t trial_pick(struct trial *t);
 
-/* The stage that is visited, one with events; they are taken. */
+/*
+ * Ask the policy, and take all events of the stage that it names.  Returns the
+ * stage.
+ */
 uint32_t trial_visit(struct trial *t);
 
 #endif

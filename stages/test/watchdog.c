@@ -6,7 +6,7 @@
 #include <sys/times.h>
 #include <unistd.h>
 
-/* Threads that sleep use no tick, and those of a crowded machine some. */
+/* Threads that all sleep use no CPU ticks; on a busy machine they use some. */
 enum { INTERVAL_S = 120, TICKS_LEAST = 10 };
 
 static clock_t last_ticks;
