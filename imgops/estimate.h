@@ -23,11 +23,11 @@ struct workload {
 	/* The members below describe one result. */
 	const struct img_view *view;
 	const struct img_transform *transform;
-	/* Must be scaled to planes of one size, then converted. */
+	/* The picture must be scaled to planes of one size, then converted. */
 	bool needs_pixels;
 	struct image pixels;  /* the shape of these planes, without samples */
 	struct image scaled;  /* the shape of the result, without samples */
-	size_t profile_bytes; /* the most that the result has */
+	size_t profile_bytes; /* of the result, at most */
 };
 
 /* One term of a step's CPU time. */

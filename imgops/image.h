@@ -24,9 +24,9 @@ enum {
 	/* The size of the largest printer profiles. */
 	PROFILE_BYTES_MAX = 4 << 20,
 	/*
-	 * The limit of a profile that is returned with a result; it comes from
-	 * a client.  Profiles of cameras and screens have some KB, those with
-	 * large tables half a MB.
+	 * The largest profile that is returned with a result, because profiles
+	 * come from clients.  Profiles of cameras and screens have some KB,
+	 * those with large tables half a MB.
 	 */
 	PROFILE_KEPT_BYTES_MAX = 1 << 20,
 };

@@ -338,7 +338,8 @@ struct img_cost_part {
 	const struct img_view *view;
 	const struct img_transform *transform;
 
-	uint64_t scale_ns; /* set by img_cost_parts(), and the members below */
+	/* img_cost_parts() sets the members below. */
+	uint64_t scale_ns;
 	uint64_t blur_ns;
 	uint64_t encode_ns;
 };

@@ -4,10 +4,10 @@
  * this machine and print them.
  *
  * Each photo with each of several settings gives one equation for each step:
- * the sum of the step's terms is its CPU time.  An error counts relative to the
- * photo's whole time.  It counts by its size, not by its square, so that a few
- * unusual photos do not dominate: least squares, repeated with weights from the
- * remaining errors.
+ * the sum of the step's terms is its CPU time.  Errors are relative to the
+ * photo's whole time.  The fit minimises the sum of their sizes, not of their
+ * squares, so that a few unusual photos do not dominate.  For that, it repeats
+ * least squares with weights from the remaining errors.
  */
 #include "imgops/bench/measure.h"
 #include "imgops/estimate.h"

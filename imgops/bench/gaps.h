@@ -2,7 +2,7 @@
 /*
  * Gaps: the CPU time between two calls of memory.pause().  A schedule can take
  * the CPU from a picture only at such a call, or between two steps, so the
- * largest gap is the longest that another picture waits for it.
+ * largest gap is the longest time for which another picture waits.
  *
  * Every file is run in each measured pass.  The time of a gap is its least over
  * these passes, so that an interrupt, or a page for which the hypervisor must

@@ -119,7 +119,7 @@ static bool take_flag(void *options, const struct flag *f, const char *value,
 }
 
 /*
- * The strings of `o` are lent by argv.  False: `error` names the option and its
+ * The strings of `o` point into argv.  False: `error` names the option and its
  * value.
  */
 static bool parse_options(struct bench_options *o, int argc, char **argv,

@@ -94,7 +94,7 @@ struct run {
 	enum step step;
 	struct img_header header;
 	struct img_view view;
-	struct img_cost cost; /* the estimate; its time is part of STEP_PROBE */
+	struct img_cost cost; /* the estimate, which is made in STEP_PROBE */
 	uint32_t dct_scale;   /* the DCT scale that was chosen */
 	double cpu_s[STEP_COUNT];
 	uint8_t *jpeg; /* a block of the job's memory; NULL if refused */

@@ -21,7 +21,7 @@ enum metric {
 };
 
 struct unlike {
-	const char *path; /* lent */
+	const char *path; /* not owned */
 	const char *why;  /* static text */
 };
 

@@ -13,13 +13,13 @@ struct spread {
 	double *values;
 	size_t count;
 	double least, most;
-	const char *least_path, *most_path; /* lent */
+	const char *least_path, *most_path; /* not owned */
 };
 
 void spread_init(struct spread *s, size_t count_max);
 void spread_release(struct spread *s);
 
-/* Add the value of the file `path`, which is lent. */
+/* Add the value of the file `path`, which must outlive `s`. */
 void spread_add(struct spread *s, double value, const char *path);
 
 /* Call it after the last value. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row is converted in these steps,
+ * A row is converted in these steps:
  *
  *	planes -> RGB or CMYK -> [profile] -> sRGB -> Y'CbCr -> chroma halved
  *
- * by loops over plain arrays that the compiler can vectorise: without tables,
- * in fixed point of 16 bits.
+ * Each step is a loop over plain arrays that the compiler can vectorise: it has
+ * no tables and computes in fixed point of 16 bits.
  */
 #include "imgops/colour/colour.h"
 
@@ -130,8 +130,8 @@ static bool is_inks(enum img_space space)
 }
 
 /*
- * The number of pixels to convert: a table is made first only if there are
- * enough of them.
+ * The number of pixels to convert.  lcms2 makes a table only if there are
+ * enough of them (icc.c).
  */
 static uint64_t pixels_left(const struct image *src, struct img_size size,
 			    bool may_keep)

@@ -2,7 +2,7 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c; an unusual file as with n = 8
+ *	n <= 4, one scan          partial.c; an unusual file: as n = 8
  *	n <= 4, progressive       progressive.c, from the scans that are needed
  *	n <= 4, otherwise         libjpeg's coefficients, reduced by idct.c
  *	n = 8                     libjpeg's raw planes
@@ -442,7 +442,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
 		kept = scans_pieces_bytes(&h->scans, dct_scale);
 	p.kept_bytes = p.scan_bytes;
-	/* The first piece begins with the header. */
+	/* The first piece begins with the header, which does not count. */
 	if (kept > 0)
 		p.kept_bytes =
 			kept > h->scan_offset ? kept - h->scan_offset : 0;

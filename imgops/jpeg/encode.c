@@ -281,9 +281,9 @@ enum encode_term {
 	TERM_OPTIMIZED_RESULTS,
 	TERM_PROGRESSIVE_RESULTS,
 	TERM_SAMPLES,
-	TERM_OPTIMIZED_SAMPLES,   /* more for two passes */
-	TERM_PROGRESSIVE_SAMPLES, /* more for ten scans */
-	TERM_SHARP_SAMPLES,       /* more if not blurred */
+	TERM_OPTIMIZED_SAMPLES,   /* additional, for two passes */
+	TERM_PROGRESSIVE_SAMPLES, /* additional, for ten scans */
+	TERM_SHARP_SAMPLES,       /* additional, if not blurred */
 	TERM_SHARP_PROGRESSIVE_SAMPLES,
 	TERM_COUNT,
 };
@@ -300,7 +300,7 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 					     3.44 },
 };
 
-/* A result blurred less than this is sharp. */
+/* A result that is blurred with a smaller sigma is sharp. */
 #define SHARP_SIGMA_MAX 0.7
 
 /* libjpeg's small allocations before and after all coefficients, in bytes. */

@@ -4,14 +4,14 @@
  *
  *	jpeg_create_decompress(&jpeg);
  *	jpeg_memory_install(&m, (j_common_ptr)&jpeg, memory, bytes_max);
- *	... also left by longjmp ...
+ *	... libjpeg, which may leave by longjmp ...
  *	jpeg_memory_release(&m, (j_common_ptr)&jpeg);
  *	jpeg_destroy_decompress(&jpeg);
  *
- * It replaces jpeg->mem until it is released.  Memory that libjpeg's own
- * manager has given before stays valid.  Small requests share chunks.  A large
- * request is a block of its own, and so are the coefficients of each component.
- * Nothing is written to temporary files.
+ * The manager replaces jpeg->mem until it is released.  Memory that libjpeg's
+ * own manager has given before stays valid.  Small requests share chunks.  A
+ * large request is a block of its own, and so are the coefficients of each
+ * component.  Nothing is written to temporary files.
  *
  * Limits  If `bytes_max` is exceeded or there is no memory, error_exit is
  *         called with JERR_OUT_OF_MEMORY.

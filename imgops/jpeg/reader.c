@@ -202,7 +202,7 @@ void reader_check_end(struct reader *r)
 {
 	/*
 	 * If arithmetic-coded data end early at another marker, libjpeg reads
-	 * zeros.
+	 * zeros and does not warn.
 	 */
 	if (r->jpeg.arith_code && r->jpeg.unread_marker != 0 &&
 	    r->jpeg.unread_marker != JPEG_EOI) {

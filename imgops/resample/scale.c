@@ -352,7 +352,7 @@ static uint64_t planes_bytes(const struct image *to, const struct workload *w)
 	return most;
 }
 
-/* Without the decoded picture. */
+/* The memory of the step, without the decoded picture. */
 static uint64_t scale_bytes(const struct workload *w)
 {
 	uint64_t scaled = image_bytes(&w->scaled), direct = 0, convert;

@@ -90,7 +90,7 @@ static double step_of(const struct axis *a)
 	return a->in_span / a->out_span;
 }
 
-/* How many inputs may be needed on each side of an output, and one more. */
+/* How many inputs may be needed on each side of an output, plus one. */
 static double reach_of(const struct axis *a)
 {
 	return REACH * fmax(1, step_of(a)) + 1;
@@ -281,6 +281,6 @@ bool resample_plane(struct img_plane *dst, const struct img_plane *src,
 		}
 	}
 	memory->free(memory->arg, tile);
-	assert(ok); /* the block is as large as its largest tile */
+	assert(ok); /* the block has room for the largest tile */
 	return ok;
 }

@@ -131,7 +131,7 @@ static struct result run(const uint8_t *jpeg, size_t jpeg_bytes,
 	return r;
 }
 
-/* The error with which a file of this class may fail; 0: any error. */
+/* True: `err` is a reason for which a file of this class may fail. */
 static bool fits(const char *class, enum img_err err)
 {
 	static const struct {

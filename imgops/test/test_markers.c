@@ -96,7 +96,7 @@ static void test_entropy_coded_data_are_skipped(void)
 		     BYTES("\xff\xd8\xff\xda\0\3\1 data \xff\0\xff\xd0 more"
 			   "\xff\xff\0\xff\xd7\xff\xff\xc4\0\2\xff\xda\0\2"
 			   "\xff\xd9")));
-	/* RSTn is data after SOS alone. */
+	/* RSTn is data only after SOS. */
 	assert(finds("c4 d0 d9 ", BYTES("\xff\xd8\xff\xc4\0\2\xff\xd0"
 					"\xff\xd9")));
 	assert(finds("da c4 d0 d9 ", BYTES("\xff\xd8\xff\xda\0\2\xff\xc4\0\2"
@@ -122,7 +122,7 @@ static void test_a_marker_knows_its_place(void)
 	assert(m.bytes == 0 && w.at == data + sizeof(data) - 1);
 }
 
-/* So many bytes that a walk in quadratic time would not end. */
+/* With this number of bytes, a walk in quadratic time would not end. */
 static void test_any_bytes_take_linear_time(void)
 {
 	static const uint8_t units[][4] = {

@@ -2,9 +2,9 @@
 /*
  * Promises: intact files, sequential or progressive, are read by partial_read()
  * or progressive_read() alone, and their samples are libjpeg's, bit for bit; at
- * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  Any file that
- * one of them reads is one that libjpeg accepts by strict decoding, with the
- * same samples: so the verdict on a file does not depend on them.
+ * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  If one of
+ * them reads a file, libjpeg's strict decoding accepts it too, with the same
+ * samples.  So they never change whether a file is accepted.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -75,7 +75,7 @@ static bool is_progressive(struct bytes jpeg)
 }
 
 /*
- * The promise at n/8, n > 1.  True: read by partial_read() or
+ * Check the promise at n/8, n > 1.  True: read by partial_read() or
  * progressive_read().  Sequential files are not compared: to get their
  * coefficients, libjpeg reads on after the last row, and so may refuse more
  * files.
@@ -98,7 +98,10 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 	return ok;
 }
 
-/* The promise about any bytes.  True: read without libjpeg at 1/8. */
+/*
+ * Check the promise, which holds for any bytes.  True: read without libjpeg at
+ * 1/8.
+ */
 static bool check_agrees(struct bytes jpeg)
 {
 	struct image img, same;
