@@ -31,7 +31,7 @@ struct entry {
 	_Atomic bool is_taken;
 	/* A worker found the stage taken, and went on. */
 	_Atomic bool is_missed;
-	struct eventcount left; /* without queues, callers wait here */
+	struct eventcount left; /* without queues, senders wait here */
 };
 
 /* Threads that stay at one station; all exist, some may be parked. */
@@ -63,7 +63,7 @@ struct station {
 	struct pool pool; /* without threads if workers roam */
 
 	/* Which workers a new event wakes. */
-	struct eventcount own; /* where workers that stay sleep */
+	struct eventcount own; /* where workers sleep that stay here */
 	struct eventcount *wakes;
 	uint32_t wakes_who;
 	/* Wake all, because one worker may be unable to take the event. */
@@ -104,14 +104,15 @@ struct worker {
 	 * never paused.
 	 */
 	struct fibre *fibre;
-	struct fibre *next_fibre; /* the one after that, or NULL */
+	struct fibre *next_fibre; /* for the event after that; NULL: none */
 
 	struct tally *tallies; /* by stage */
 	_Atomic uint64_t sleep_count;
 	_Atomic uint64_t stolen_count;
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
-	_Atomic uint64_t asleep_ns;       /* during a sleep, minus its start */
-	_Atomic uint64_t asleep_told_ns;  /* the most that a reader was told */
+	/* Time asleep.  During a sleep, the time of its start is subtracted. */
+	_Atomic uint64_t asleep_ns;
+	_Atomic uint64_t asleep_told_ns; /* the most that a reader was told */
 	/* CPU clock of its thread; see has_cpu_clock. */
 	_Atomic clockid_t cpu_clock;
 	_Atomic bool has_cpu_clock;   /* the thread runs */
@@ -156,7 +157,10 @@ static inline struct station *station_of(const struct visit_station *s)
 
 /* group.c */
 
-/* One event of `pending` is done.  Wakes all when the last one leaves. */
+/*
+ * One event of `pending` is done.  If it was the last one, and the group is
+ * stopping, this wakes all threads.
+ */
 void group_leave(struct group *g);
 
 bool group_is_drained(struct group *g);
@@ -178,7 +182,7 @@ void worker_set_current(struct worker *w);
 /* The life of a worker's thread; `arg` is the worker. */
 void *worker_main(void *arg);
 
-/* Make a visit, with visits that interrupt it.  False: there is no work. */
+/* Make a visit, and the visits that interrupt it.  False: there is no work. */
 bool worker_visit(struct worker *w);
 
 /* CPU time of its thread since start: see struct worker_stats. */

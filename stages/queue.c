@@ -48,7 +48,7 @@ struct queue {
 
 #define RANKS 0x1p64 /* a rank is less than this */
 
-/* The last rank if it would be later than all ranks. */
+/* A rank that is too large for 64 bits becomes the last rank. */
 static uint64_t srpt_rank(const struct discipline *d, const struct event *ev)
 {
 	double aged_ns = d->ageing * (double)ev->left_ns;
@@ -126,7 +126,9 @@ static void ranked_show(struct ranked *r)
 			      memory_order_relaxed);
 }
 
-/* Insert at ev->place.  Caller holds the lock. */
+/*
+ * Insert by rank; among equal ranks, by ev->place.  The caller holds the lock.
+ */
 static void ranked_insert(struct ranked *r, struct event *ev)
 {
 	heap_push(&r->heap,

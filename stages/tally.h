@@ -5,13 +5,14 @@
  * tallies of all threads.  The rates that policies use are computed from
  * tallies here.
  *
- * Threads    Tallies: any thread may add or read at any time.  The counts are
- *            independent of each other, so no order among them is needed.  Only
- *            the worker itself adds to its tallies; adding takes a few
- *            nanoseconds.  Hardware counters: the thread that is counted makes
- *            all calls.  Traces: only the worker calls trace_add(); any thread
- *            may call trace_read() at any time.  Rates: one thread for each
- *            struct measure.
+ * Threads    Tallies: only the worker itself adds to its tallies; all threads
+ *            that are not workers add to one common set.  Any thread may read
+ *            at any time.  The counts are independent of each other, so no
+ *            order among them is needed.  Adding takes a few nanoseconds.
+ *            Hardware counters: the thread that is counted makes all calls.
+ *            Traces: only the worker calls trace_add(); any thread may call
+ *            trace_read() at any time.  Rates: one thread for each struct
+ *            measure.
  * Limits     A trace takes 512 KiB for each worker: about 8,000 visits of one
  *            event each, or 16,000 events of long visits.
  */

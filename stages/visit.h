@@ -76,7 +76,10 @@ struct visit {
 	uint32_t events_max; /* the most events that it handles */
 	uint64_t end_ns;     /* no event is begun from this time on */
 	uint64_t cutoff_ns;  /* an event that has run this long is paused */
-	/* With a cutoff: events still to take, of those that waited first. */
+	/*
+	 * With a cutoff: events still to take of those that waited when the
+	 * visit began.
+	 */
 	uint32_t fresh_count;
 	uint32_t passed_count; /* the same, paused by earlier cutoffs */
 	bool is_theft, is_interruption;
@@ -153,7 +156,9 @@ struct visit_access {
 };
 
 enum visit_step {
-	/* Turn to visit.station; the visit starts at the next call's time. */
+	/*
+	 * Turn to visit.station; the visit starts at `now_ns` of the next call.
+	 */
 	VISIT_SWITCH,
 	VISIT_POP,    /* wait for the queue of visit.station */
 	VISIT_HANDLE, /* handle `event` */

@@ -38,7 +38,7 @@
 #include <assert.h>
 
 enum {
-	/* A pool grows if its queue is this long. */
+	/* A pool grows if its queue is longer than this. */
 	POOL_LENGTH = 4,
 	/* A pool grows by at most one thread in this time. */
 	POOL_GROW_INTERVAL_NS = 20000000,
@@ -58,7 +58,7 @@ static uint32_t queued_count(const struct visit_station *s)
 	return queue_count(station_of(s)->queue);
 }
 
-/* Events in the queue; others wait on the stacks of workers. */
+/* Events in the station's queues; others wait on the stacks of workers. */
 static uint32_t station_waiting_count(const struct station *s)
 {
 	return queued_count(&s->visited) + passed_count(&s->visited);
@@ -738,7 +738,7 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 	tally_add(&w->asleep_ns, end_ns);
 	/*
 	 * Pair A of tally.c: if a reader sees this sleep in the trace, it also
-	 * sees its end.
+	 * sees that the worker is awake.
 	 */
 	atomic_store_explicit(&w->asleep_since_ns, 0, memory_order_relaxed);
 	trace_add(&w->trace, &(struct span){

@@ -137,7 +137,7 @@ enum { STACK_BYTES = 256 * 1024 };
 
 struct request {
 	struct event event;   /* must be the first member */
-	struct request *next; /* among the idle */
+	struct request *next; /* in the list of idle ones */
 	struct model_path path;
 	uint64_t number;
 	uint64_t due_ns, start_ns;

@@ -42,7 +42,7 @@ struct sim_station {
 	struct sim_request *passed, **passed_end;
 	uint32_t passed_count;
 	uint64_t free_ns;        /* when the queue can be used next */
-	struct sim_worker *idle; /* of a pool */
+	struct sim_worker *idle; /* idle workers of its pool */
 };
 
 enum sim_doing {
@@ -56,7 +56,7 @@ enum sim_doing {
 struct sim_worker {
 	struct visitor visitor;
 	struct sim *sim;
-	bool stays; /* of a pool */
+	bool stays; /* in a pool: at one station */
 	struct sim_worker *next_idle;
 	enum sim_doing doing;        /* what it does when its timer is due */
 	bool is_on_core;             /* it keeps its core until then */
@@ -123,7 +123,7 @@ struct sim {
 	uint32_t worker_count;
 	struct sim_worker *workers;
 	uint32_t idle_count;   /* idle workers that roam */
-	uint32_t next_sleeper; /* the part in which to look for one first */
+	uint32_t next_sleeper; /* the part in which to look first */
 	uint32_t paused_count; /* requests that `has_paused` */
 	uint32_t paused_max;   /* 0: there are no pauses */
 

@@ -65,7 +65,7 @@ struct sim_stage_stats {
 	/* Visits that directly follow a visit to another stage. */
 	uint64_t switch_count;
 	double wait_ns;     /* sum over handled events */
-	double service_ns;  /* the same */
+	double service_ns;  /* sum over handled events */
 	double queued_mean; /* over time, of all queues */
 	uint64_t queued_count_max;
 };

@@ -93,7 +93,10 @@ static void test_large_one_waits(const char *policy, const char *regime,
 	line_release(&l);
 }
 
-/* The last of `count` events that find `others` under way for each core. */
+/*
+ * The patience of the last of `count` events that find `others` under way for
+ * each core.
+ */
 static uint64_t last_patience(struct visit_group *g, uint32_t count,
 			      uint32_t others)
 {

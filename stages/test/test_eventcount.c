@@ -241,7 +241,7 @@ static void test_patience_ends_and_a_wake_up_is_not_late(void)
 
 	assert(!eventcount_wait(&ec, ticket, 1, 1000000));
 	assert(ec.sleepers == 0);
-	/* The epoch has moved: no sleep at all, which is not late either. */
+	/* The epoch has changed: the call returns at once, and is not late. */
 	ticket = eventcount_prepare(&ec);
 	eventcount_wake_one(&ec, 1);
 	assert(eventcount_wait(&ec, ticket, 1, 1));

@@ -35,7 +35,7 @@ enum {
 static const double service_ns[STAGES] = { 350e3, 200e3 }; /* means */
 
 #define TOLERANCE 0.05
-#define LATE_SHARE_MAX 0.02 /* share of the time, before late samples */
+#define LATE_SHARE_MAX 0.02 /* share of the time that ends in late samples */
 
 struct job {
 	struct event event; /* must be the first member */

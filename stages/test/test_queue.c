@@ -38,7 +38,7 @@ struct item {
 
 struct shared {
 	struct queue *queue;
-	bool is_fcfs; /* at least the events of one sender come in order */
+	bool is_fcfs; /* then the events of one sender come in order */
 	pthread_barrier_t start;
 	_Atomic uint32_t popped_count;
 	struct item items[THREADS][EVENTS];

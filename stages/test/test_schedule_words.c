@@ -110,7 +110,7 @@ static struct schedule_word find_word(const char *line, const char *flag)
 	return words[i];
 }
 
-/* A sentence at least. */
+/* Check that the meaning is at least a sentence. */
 static void check_meaning(const struct schedule_word *w)
 {
 	size_t bytes = strlen(w->meaning);

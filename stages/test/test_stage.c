@@ -122,10 +122,11 @@ struct twin {
 struct fan_out {
 	struct stage *join;
 	_Atomic uint32_t joined_count;
-	uint32_t order[2 * FAN_OUT_ROUNDS]; /* order of the caller's handlers */
+	/* The order in which the caller ran handlers. */
+	uint32_t order[2 * FAN_OUT_ROUNDS];
 	uint32_t order_count;
 	bool keeps_order;
-	_Atomic uint32_t depth; /* handlers running, of the caller */
+	_Atomic uint32_t depth; /* handlers that the caller runs now */
 };
 
 static void enter_handler(struct fan_out *f, uint32_t mark)

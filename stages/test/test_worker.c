@@ -43,7 +43,7 @@ static void look_begins(struct item *item, const struct place *place)
 		line_await(place->line, ITEMS - 1);
 }
 
-/* Deal the items to both replicas before any is handled, and handle them. */
+/* Send the items to both replicas before any is handled, and handle them. */
 static void run(struct line *l, const struct schedule *schedule,
 		const struct cores *cores)
 {

@@ -59,10 +59,11 @@ static void test_mg1(void)
 }
 
 /*
- * Last come first served without preemption: mean wait as first come first
- * served, and its second moment more by 1 / (1 - rho) (Takacs, "Delay
- * distributions for one line with Poisson input, general holding times, and
- * various orders of service", Bell System Technical Journal 42, 1963).
+ * Last come first served without preemption: the mean wait is that of first
+ * come first served, and its second moment is 1 / (1 - rho) times as large
+ * (Takacs, "Delay distributions for one line with Poisson input, general
+ * holding times, and various orders of service", Bell System Technical Journal
+ * 42, 1963).
  */
 static void test_lcfs(void)
 {

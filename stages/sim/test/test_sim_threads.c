@@ -5,7 +5,7 @@
  * the same events in the same order, in the same visits, at the same times.
  *
  * One worker acts, so the schedule alone decides the order.  With replicas,
- * only the first worker starts; it steals what is dealt to the others.  The
+ * only the first worker starts; it steals what is sent to the others.  The
  * threads' clock is replaced by one that moves only in handlers, by the work
  * that the model says; after each GAP_NS of it a handler may be paused.  A new
  * request is sent, from another thread, when one ends; or at given times, in
@@ -44,7 +44,9 @@ enum { SAMPLE = 4 };
 enum { SAMPLE = 1 };
 #endif
 
-/* Ten to some hundreds of ms for a request; some go through it twice. */
+/*
+ * A request has ten to some hundreds of ms of work; some take the path twice.
+ */
 static const char graph[] =
 	"{\"size\": {\"kind\": \"quantiles\", \"points\":"
 	" [[0, 1e4], [0.9, 1e5], [1, 6e5]]},"
@@ -511,7 +513,7 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		c.policy = p->name;
 		count = try_orders(&c, cores);
 		/*
-		 * The combinations that schedule_complete() refuses: see
+		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
 		if (p->has_central_queue)
