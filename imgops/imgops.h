@@ -424,8 +424,8 @@ enum { IMG_BLURHASH_CHARS = 28 };
  */
 struct img_placeholder {
 	/*
-	 * BlurHash (blurha.sh) of the grid: 4 x 3 components, or 3 x 4 for an
-	 * upright picture.
+	 * BlurHash (blurha.sh) of the grid: 4 x 3 components, or 3 x 4 if the
+	 * picture is taller than wide.
 	 */
 	char blurhash[IMG_BLURHASH_CHARS + 1];
 	/*

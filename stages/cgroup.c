@@ -26,7 +26,7 @@ bool cgroup_read_numbers(const char *dir, const char *file, long long *numbers,
 	return found == wanted;
 }
 
-/* `hierarchy` is "" in v2, "/cpu", say, in v1. */
+/* `hierarchy` is "" in version 2; in version 1 it is a name such as "/cpu". */
 static void visit_up(const char *root, const char *hierarchy, const char *path,
 		     cgroup_visit_fn *visit, void *arg)
 {
@@ -46,7 +46,7 @@ static void visit_up(const char *root, const char *hierarchy, const char *path,
 	}
 }
 
-/* Does "cpu,cpuacct", say, name the controller "cpu"? */
+/* Is the controller in a list such as "cpu,cpuacct"? */
 static bool names(char *list, const char *controller)
 {
 	char *rest = NULL;

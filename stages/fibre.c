@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sanitizers follow stacks, so each switch is announced to them: before the
- * switch, and after it on the other stack.  ThreadSanitizer also records each
- * function that is entered.  Some functions here are entered and never left, so
- * this file is built without it.
+ * switch, and after it on the other stack.  ThreadSanitizer also records when a
+ * function is entered and left.  Some functions here are entered and never
+ * left, so this file is built without ThreadSanitizer.
  */
 #include "stages/fibre.h"
 

@@ -13,7 +13,7 @@
 #endif
 
 /*
- * A function with this is compiled for the CPU of the function that calls it.
+ * A function with this attribute is compiled for the CPU of its caller.
  * Indices are size_t: compilers vectorise only indices that do not wrap.
  */
 #define INLINED __attribute__((always_inline))

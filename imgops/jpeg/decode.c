@@ -442,7 +442,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
 		kept = scans_pieces_bytes(&h->scans, dct_scale);
 	p.kept_bytes = p.scan_bytes;
-	/* The first piece begins with the header, which does not count. */
+	/* Leave out the header, with which the first piece begins. */
 	if (kept > 0)
 		p.kept_bytes =
 			kept > h->scan_offset ? kept - h->scan_offset : 0;

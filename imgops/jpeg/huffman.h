@@ -43,7 +43,7 @@ struct huffman {
 	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
 	/* Codes of length n, left-aligned in 16 bits, are below limits[n]. */
 	uint32_t limits[CODE_BITS_MAX + 1];
-	/* Code plus this is the index of its symbol. */
+	/* A code of length n plus offsets[n] is the index of its symbol. */
 	int32_t offsets[CODE_BITS_MAX + 1];
 	const uint8_t *symbols; /* in the order of their codes */
 };

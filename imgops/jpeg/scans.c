@@ -254,7 +254,7 @@ void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 {
 	if (s->is_odd)
 		return;
-	if (s->pending == 0) /* SOI */
+	if (s->pending == 0) /* the first call: keep SOI */
 		s->keep[0] = s->keep[1] = true;
 	append_pending(s, (size_t)(m->start - jpeg));
 	if (!is_adjacent || !parse_marker(s, m)) {

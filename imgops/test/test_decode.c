@@ -244,8 +244,8 @@ static void test_a_lenient_whole_file_is_not_damaged(void)
 }
 
 /*
- * Of a cut sequential file the upper rows are used, of a progressive one the
- * first scans.
+ * A cut sequential file gives its upper rows, a cut progressive file its first
+ * scans.
  */
 static void test_a_lenient_cut_file_gives_what_it_has(void)
 {

@@ -475,11 +475,11 @@ static void test_a_run_past_the_block_is_refused(void)
 	uint8_t *ac = dc + 18 + 4; /* the next segment */
 
 	assert(dc[0] == 0x00 && dc[1] == 1 && ac[0] == 0x10 && ac[1] >= 1);
-	dc[17] = 0;    /* 0: no difference */
-	ac[17] = 0x00; /* 0: EOB */
+	dc[17] = 0;    /* code 0 means: no difference */
+	ac[17] = 0x00; /* code 0 means: EOB */
 	jpeg_marker(jpeg, 0xda)[6] = 0;
 	assert(is_partial(jpeg));
-	ac[17] = 0xf0; /* 0: ZRL, of which a block has no room for four */
+	ac[17] = 0xf0; /* code 0 means: ZRL; a block has no room for four */
 	assert(!is_partial(jpeg));
 	assert(libjpeg_says(jpeg) == IMG_OK);
 	free(jpeg.data);

@@ -92,7 +92,7 @@ static void *resume_in_turn(void *arg)
 	}
 }
 
-/* Each pause is ended by the other of two threads. */
+/* Two threads take turns: each continues what the other has left paused. */
 static void test_other_threads_continue(struct fibres *set)
 {
 	struct baton b = { .counter = { fibres_take(set), PAUSES, 0 } };

@@ -120,7 +120,7 @@ struct looper {
 
 static struct looper loopers[ITEMS];
 static struct stage *loop_stage;
-static _Atomic uint32_t round_count; /* handled by all events */
+static _Atomic uint32_t round_count; /* rounds of all events together */
 
 /* Sends to its own stage; the first event blocks its worker till the end. */
 static void loop(struct event *ev, void *arg)
