@@ -59,8 +59,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct given, config.scale), .most = 1e6 },
 	{ "memory", "BYTES", NULL,
 	  "size of a request's buffer, all of which is touched at each stage; "
-	  "if requests have sizes, that of a request of mean size, in "
-	  "proportion for others; default: 0",
+	  "if requests have sizes, this is for the mean size, and other "
+	  "buffers are in proportion; default: 0",
 	  FLAG_FIELD(struct given, config.memory_bytes), .most = 1e9 },
 	{ "seed", "N", NULL,
 	  "seed of all random numbers; each round takes the next; default: 1",
@@ -271,7 +271,7 @@ bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
 	if (flags_is_asked(&o->asked))
 		return true;
 	if (g.is_empty && g.is_wake)
-		return error_fail(error, "--empty and --wake are two runs");
+		return error_fail(error, "--empty and --wake: only one");
 	if (g.is_empty || g.is_wake)
 		o->mode = g.is_empty ? MODE_EMPTY : MODE_WAKE;
 	o->json_path = g.json;
