@@ -27,7 +27,7 @@ struct workload {
 	bool needs_pixels;
 	struct image pixels;  /* the shape of these planes, without samples */
 	struct image scaled;  /* the shape of the result, without samples */
-	size_t profile_bytes; /* of the result, at most */
+	size_t profile_bytes; /* of the result's profile, at most */
 };
 
 /* One term of a step's CPU time. */

@@ -430,7 +430,8 @@ bool schedule_refuse(const char *name, const char *text, struct error *why)
 }
 
 /*
- * Facts about a schedule.  Bit i: flag i was given.  These are the bits above.
+ * Facts about a schedule.  The lowest FLAG_COUNT bits are those of
+ * schedule.given.
  */
 enum {
 	CALLS = 1 << FLAG_COUNT,

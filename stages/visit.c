@@ -49,7 +49,10 @@ enum {
 	LIGHT_ENOUGH = LIGHT_ONE / 10, /* the group keeps up */
 };
 
-/* Patience, in expected response times; by measurement: docs/scheduling.md. */
+/*
+ * Patience is between these multiples of the expected response time.  They were
+ * found by measurement: docs/scheduling.md.
+ */
 #define PATIENCE_MIN 0.4
 #define PATIENCE_MAX 1.5
 

@@ -81,7 +81,7 @@ struct visit {
 	 * visit began.
 	 */
 	uint32_t fresh_count;
-	uint32_t passed_count; /* the same, paused by earlier cutoffs */
+	uint32_t passed_count; /* the same, of events paused by a cutoff */
 	bool is_theft, is_interruption;
 };
 

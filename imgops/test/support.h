@@ -100,7 +100,7 @@ struct jpeg_blocks jpeg_read_blocks(struct bytes jpeg);
 uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
 
 /*
- * Probe and decode a copy on the heap, so that sanitizers see its ends.  An
+ * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.
  */
 enum img_err decode_transform(struct image *img, const uint8_t *data,

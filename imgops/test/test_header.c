@@ -239,7 +239,7 @@ static enum img_err probe(const char *data, size_t count)
 						  .pixels_max = UINT64_MAX,
 						  .scans_max = 1 };
 	struct img_header header;
-	uint8_t *copy = malloc(count); /* sanitizers see its ends */
+	uint8_t *copy = malloc(count); /* sanitizers notice overruns */
 
 	assert(copy != NULL);
 	memcpy(copy, data, count);
@@ -366,7 +366,7 @@ static void check_arriving(struct bytes jpeg, size_t step)
 	for (size_t n = 2; n <= jpeg.count;
 	     n = n < jpeg.count && n + step > jpeg.count ? jpeg.count :
 							   n + step) {
-		uint8_t *part = malloc(n); /* sanitizers see its ends */
+		uint8_t *part = malloc(n); /* sanitizers notice overruns */
 		struct img_header whole;
 
 		assert(part != NULL);

@@ -79,7 +79,10 @@ static void test_bits_come_in_order_and_end_where_data_do(void)
 	}
 }
 
-/* T.81, table F.1 and F.12: the first half of each size is negative. */
+/*
+ * T.81, table F.1 and F.12: the first half of the values of each size is
+ * negative.
+ */
 static void test_values_are_signed_by_their_first_bit(void)
 {
 	for (int32_t size = 0; size <= VALUE_BITS_MAX; size++)

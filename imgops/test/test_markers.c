@@ -17,7 +17,7 @@
 static const char *walk(const uint8_t *data, size_t count)
 {
 	static char codes[1000];
-	uint8_t *copy = malloc(count + 1); /* sanitizers see its ends */
+	uint8_t *copy = malloc(count + 1); /* sanitizers notice overruns */
 	struct markers w;
 	struct marker m;
 	size_t length = 0;

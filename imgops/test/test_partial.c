@@ -462,7 +462,7 @@ static void test_broken_tables_of_dropped_scans_are_refused(void)
 	free(jpeg.data);
 }
 
-/* libjpeg treats such a run as the end of the block. */
+/* libjpeg treats a run past the block's end as the end of the block. */
 static void test_a_run_past_the_block_is_refused(void)
 {
 	struct jpeg_spec spec = { .width = 8,

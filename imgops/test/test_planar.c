@@ -247,10 +247,13 @@ static void test_long_codes_in_a_row(void)
 {
 	static const uint8_t head[] = {
 		0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 8, 0, 64, 1, 1, 0x11, 0,
-		/* DC: one code, 0, for no difference. */
+		/* DC: one code, 0, which means no difference. */
 		0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0,
-		/* AC: 00, 10 bits; 010, EOB; 0110 0000 0000 0000, 11 bits. */
+		/*
+		 * AC: code 00 has a value of 10 bits; 010 is EOB; 0110 0000
+		 * 0000 0000 has a value of 11 bits.
+		 */
 		0xff, 0xc4, 0, 22, 0x10, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 1, 0x0a, 0x00, 0x0b, 0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 63,
 		0

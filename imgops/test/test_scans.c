@@ -62,7 +62,7 @@ static struct bytes join(const struct piece *pieces, uint32_t count)
 static uint32_t count_pieces(struct bytes jpeg, uint32_t dct_scale)
 {
 	struct piece pieces[IMG_PIECES_MAX];
-	/* sanitizers see reads outside of it */
+	/* sanitizers notice overruns */
 	uint8_t *copy = malloc(jpeg.count);
 
 	assert(copy != NULL);

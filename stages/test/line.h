@@ -74,7 +74,7 @@ void line_each_setup(line_test_fn *test);
 void line_init(struct line *l, const struct line_setup *setup);
 void line_start(struct line *l, const struct line_setup *setup);
 
-/* Returns as stage_send() does. */
+/* Returns what stage_send() returned. */
 MUST_CHECK bool line_send(struct line *l, struct item *item);
 
 /*

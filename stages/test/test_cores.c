@@ -132,7 +132,10 @@ static void test_nonsense_is_refused(uint32_t cpu)
 			from++;
 		}
 		list[end] = '\0';
-		/* "0,,0" and such must not get as far as "twice". */
+		/*
+		 * A list such as "0,,0" is malformed, not one that names 0
+		 * twice.
+		 */
 		expect_refusal(list, "not a list");
 	}
 	expect_refusal("99999", "may not use");
