@@ -229,7 +229,7 @@ static bool is_matrix_profile(cmsHPROFILE profile)
 	for (int c = 0; c < CHANNELS; c++) {
 		const cmsToneCurve *curve = curve_of(profile, c);
 
-		/* If black is not 0, lcms2 may shift the other colours too. */
+		/* lcms2 may change a black that is not 0. */
 		if (colour_of(profile, c) == NULL || curve == NULL ||
 		    !(fabsf(light_of(curve, 0)) < 1e-4f))
 			return false;

@@ -50,7 +50,10 @@ static inline int32_t idct_limited(int32_t v)
 	return v < -IDCT_LIMIT ? -IDCT_LIMIT : v > IDCT_LIMIT ? IDCT_LIMIT : v;
 }
 
-/* The DC value of a block.  As in libjpeg, it is limited, except at 1/8. */
+/*
+ * The DC value of a block.  It is limited, except at 1/8, where libjpeg does
+ * not limit it.
+ */
 static inline int32_t idct_dc(int32_t coefficient, int32_t step, uint32_t n)
 {
 	return n == 1 ? coefficient * step : idct_limited(coefficient * step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: the CPU quota is the least on the way from the process's cgroup to
- * the root, in either version of cgroups, and nonsense sets none.
+ * Promise: the CPU quota is the least of those from the process's cgroup up to
+ * the root, in either version of cgroups; an invalid file sets no quota.
  *
  * /proc and /sys are files of a temporary directory here.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: what is counted of stages and workers, in histograms, traces and the
- * graph, adds up to the same.
+ * Promise: the counts of stages, of workers, in histograms, in traces and in
+ * the graph agree.
  */
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
