@@ -29,8 +29,8 @@ enum {
 	COMPARE_INTERRUPTED = 130,
 	/*
 	 * A server is overloaded if it needs this many times as long as the
-	 * requests took to arrive.  Higher rates would only measure for how
-	 * long they were sent.
+	 * requests took to arrive.  At higher rates the queue would grow until
+	 * the end, so response times would depend on the duration alone.
 	 */
 	OVERLOAD = 3,
 };
@@ -87,7 +87,10 @@ static const struct program program = {
 	.follows_getopt = true,
 };
 
-/* The turns of one kind of loop, and how long those that are done took. */
+/*
+ * The turns of one kind of loop: how many there are, how many are done, and how
+ * long those took together.
+ */
 struct pace {
 	uint64_t count;
 	uint64_t done;
@@ -100,14 +103,14 @@ struct comparison {
 	cJSON *results;
 	bool live; /* progress goes to a terminal */
 	struct pace paces[LOAD_OPEN + 1];
-	struct sample capacities_per_s; /* of the first arm, closed loops */
+	struct sample capacities_per_s; /* of the first arm, in closed loops */
 	struct error error;             /* why an arm failed */
 };
 
-/* The life of one server, in which one arm is measured. */
+/* One arm's server, from its start to its stop, and the runs against it. */
 struct turn {
 	const struct arm *arm;
-	enum load load; /* after the warm-up */
+	enum load load; /* of the runs after the warm-up */
 	uint64_t repetition;
 	struct server_process server;
 	double makespan_s; /* of the last run */
@@ -122,8 +125,8 @@ static void interrupt(int signal_number)
 }
 
 /*
- * Estimated from the time of the turns until now.  Before the first turn of an
- * open loop, its time is taken from the plan.
+ * An estimate: remaining turns take as long as those until now.  Before the
+ * first turn of an open loop, its duration is taken from the plan.
  */
 static double seconds_left(const struct comparison *c)
 {
@@ -141,7 +144,7 @@ static double seconds_left(const struct comparison *c)
 	return left_s;
 }
 
-/* On a terminal: the line that is overwritten. */
+/* On a terminal, show what is done now, in a line that is overwritten. */
 static void show_activity(const struct comparison *c, const struct turn *turn,
 			  const char *what)
 {
@@ -154,7 +157,7 @@ static void show_activity(const struct comparison *c, const struct turn *turn,
 			seconds_left(c) / 60 + 0.5);
 }
 
-/* A line that stays, for each measured run. */
+/* Print a line that stays, about a run that has ended. */
 static void show_result(const struct comparison *c,
 			const struct results_run *run)
 {
@@ -233,7 +236,7 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 	return command;
 }
 
-/* NULL: it failed or was interrupted. */
+/* Returns loadgen's JSON.  NULL: loadgen failed or was interrupted. */
 static cJSON *run_loadgen(struct comparison *c, const cJSON *command)
 {
 	char json_path[PATH_MAX], log_path[PATH_MAX];
@@ -257,7 +260,10 @@ static cJSON *run_loadgen(struct comparison *c, const cJSON *command)
 	return result;
 }
 
-/* Was every request of a warm-up or a closed loop answered, and rightly? */
+/*
+ * Was every request of a warm-up or a closed loop answered 2xx, and were all
+ * checked replies right?
+ */
 static bool check_result(const cJSON *result, struct error *error)
 {
 	double requests = json_number(result, "requests", 0);
@@ -279,8 +285,9 @@ static bool check_result(const cJSON *result, struct error *error)
 }
 
 /*
- * Measure, and keep the result, even a wrong one.  False: loadgen failed, or a
- * reply is missing or wrong.
+ * Run loadgen once and add its result to the results, also if replies are
+ * missing or wrong.  False: loadgen failed, or, except in an open loop, a reply
+ * is missing or wrong.
  */
 static bool measure(struct comparison *c, struct turn *turn, enum load load,
 		    double percent_of_capacity)
@@ -304,7 +311,7 @@ static bool measure(struct comparison *c, struct turn *turn, enum load load,
 	if (load != LOAD_WARM_UP)
 		show_result(c, &run);
 	results_add(c->results, &run, result);
-	/* An overloaded server may refuse requests. */
+	/* In an open loop an overloaded server may refuse requests. */
 	return write_results(c, &c->error) &&
 	       (load == LOAD_OPEN || check_result(result, &c->error));
 }
@@ -427,7 +434,7 @@ static int report_again(const char *folder)
 	return code;
 }
 
-/* Results are never written over those of another comparison. */
+/* The results of another comparison are never overwritten. */
 static bool make_folder(const char *folder, struct error *error)
 {
 	char path[PATH_MAX];
@@ -442,7 +449,7 @@ static bool make_folder(const char *folder, struct error *error)
 	return error_fail(error, "--output %s: %s", folder, strerror(errno));
 }
 
-/* Read the plan, with what the options override, and make the folder. */
+/* Read the plan, let the options override it, and make the folder. */
 static bool prepare(struct comparison *c, const struct compare_options *o,
 		    struct error *error)
 {
@@ -504,7 +511,10 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 
 int compare_command(int argc, char **argv)
 {
-	/* Servers must be stopped first, however many signals come. */
+	/*
+	 * A signal only sets a flag: servers must be stopped before the program
+	 * ends.
+	 */
 	const struct sigaction action = { .sa_handler = interrupt };
 	struct compare_options options = { 0 };
 	struct error error;

@@ -5,16 +5,16 @@
  *	for each repetition: for each arm:
  *		start, warm up (one pass, checked), measure, stop
  *
- * First in closed loops; then, if the plan has them, in open loops, at shares
- * of the first arm's throughput.  The order of the arms is rotated by one in
- * each repetition, so that none is always first.  A repetition has the same
- * seed for all arms.
+ * All this is done in closed loops first.  If the plan has open loops, it is
+ * then done in open loops, at percentages of the first arm's throughput.  Each
+ * repetition begins with the next arm, so that none is always first.  Within a
+ * repetition all arms have the same seed.
  *
  * Each run of loadgen is a process of its own, so that runs share nothing and
  * the figures are those of the command line.
  *
- * In an open loop, an arm gets no higher rate after one at which it needed
- * three times as long as the requests took to arrive.
+ * The rates of an open loop rise.  If an arm needs three times as long to
+ * answer the requests as they took to arrive, its higher rates are skipped.
  *
  * results.json is written after every run.
  */

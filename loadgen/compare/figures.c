@@ -51,8 +51,8 @@ static double number_at(const cJSON *json, const char *path)
 }
 
 /*
- * Bytes per second in the best of the 5 s intervals.  The last one is shorter
- * and does not count, unless it is the only one.
+ * Bytes per second in the best of the 5 s intervals.  A shorter one, at the end
+ * of the run, does not count.  If the whole run was shorter, it counts.
  */
 static double best_interval(const cJSON *result)
 {
@@ -98,8 +98,9 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 }
 
 /*
- * HdrHistogram's percentages are the same for all runs; a run with more replies
- * has more of them.
+ * Add a time to the rung of `percent`, which may be new.  HdrHistogram's
+ * percentages are the same for all runs, but a run with more replies has more
+ * of them.
  */
 static void add_rung(struct arm_figures *arm, double percent, double ms)
 {
@@ -108,7 +109,7 @@ static void add_rung(struct arm_figures *arm, double percent, double ms)
 	while (i < arm->rung_count && arm->rungs[i].percent < percent - 1e-9)
 		i++;
 	if (i == arm->rung_count ||
-	    arm->rungs[i].percent > percent + 1e-9) { /* a new one */
+	    arm->rungs[i].percent > percent + 1e-9) { /* a new rung */
 		if (arm->rung_count == FIGURES_RUNGS_MAX)
 			return;
 		memmove(&arm->rungs[i + 1], &arm->rungs[i],
@@ -154,7 +155,7 @@ static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
 		   100 * (requests - results_count_ok(result)) / requests);
 }
 
-/* Are two warnings equal except for their numbers? */
+/* Do two warnings differ only in their numbers? */
 static bool is_like(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789.";
@@ -223,7 +224,7 @@ static void rank_arms(struct figures *f)
 
 	for (size_t i = 0; i < f->arm_count; i++) {
 		struct arm_figures *arm = &f->arms[count];
-		const struct sample *speed = arm->metrics; /* the first */
+		const struct sample *speed = arm->metrics; /* throughput */
 		size_t rank = count;
 
 		*arm = f->arms[i];

@@ -3,8 +3,8 @@
  * Figures: the results of a comparison, sorted by arm and metric.
  *
  * A sample has one value from each run.  It has fewer if the JSON of a run
- * lacks the value, if a run had too few replies for a rung, or if a run was not
- * made because the server was overloaded at a lower rate.  Pure.
+ * lacks the value, if a run had too few replies for a high percentile, or if a
+ * run was not made because the server was overloaded at a lower rate.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -25,11 +25,11 @@ enum metric {
 	METRIC_RESPONSES_PER_S,
 	METRIC_P90_MS,
 	METRIC_CPU_PERCENT,    /* of the server; 100: one core */
-	METRIC_UPLOADS_MBIT_S, /* in the greatest 5 s */
+	METRIC_UPLOADS_MBIT_S, /* in the 5 s with the most bytes */
 	METRIC_CPU_MS_PER_IMAGE,
 	METRIC_PEAK_MEMORY_MIB,
 	METRIC_SWITCHES_PER_IMAGE,
-	METRIC_CLIENT_PERCENT, /* client's CPU time, of the server's */
+	METRIC_CLIENT_PERCENT, /* client's CPU time, % of the server's */
 	METRIC_COUNT,
 };
 
@@ -63,35 +63,40 @@ enum {
 	FIGURES_WARNINGS_MAX = 64,
 };
 
-/* A step of HdrHistogram's ladder: a percentage of the replies, and the time
- * within which they came. */
+/*
+ * A step of HdrHistogram's ladder of percentiles: `percent` of the replies came
+ * within `ms`.
+ */
 struct rung {
 	double percent;
-	struct sample ms; /* one of each run */
+	struct sample ms; /* one time of each run */
 };
 
 struct arm_figures {
 	const char *name;
-	size_t number;      /* in the plan: its colour */
-	size_t closed_runs; /* how often it was measured */
-	size_t open_runs;   /* at the lowest rate, with which all begin */
+	size_t number;      /* index in the plan; chooses its colour */
+	size_t closed_runs; /* in how many runs it was measured */
+	size_t open_runs;   /* at the lowest rate, which is always tried */
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
 	struct rung rungs[FIGURES_RUNGS_MAX]; /* of closed loops */
 	size_t rung_count;
 };
 
-/* A warning of loadgen, and in how many runs; their numbers may differ. */
+/*
+ * A warning of loadgen, and how many runs had it.  Texts that differ only in
+ * their numbers are the same warning.
+ */
 struct figures_warning {
 	const char *arm;
-	const char *text; /* of the first */
+	const char *text; /* that of the first run */
 	size_t count;
 };
 
 struct figures {
 	const struct plan *plan;
-	struct arm_figures *arms; /* those measured, in the plan's order */
-	const struct arm_figures *ranked[PLAN_ARMS_MAX]; /* best mean first */
+	struct arm_figures *arms; /* only measured ones; in the plan's order */
+	const struct arm_figures *ranked[PLAN_ARMS_MAX]; /* fastest first */
 	size_t arm_count;
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
 	size_t warning_count;
@@ -102,7 +107,10 @@ struct figures {
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
 
-/* The sample of the arm with the best mean.  NULL: no arm has a value. */
+/*
+ * The sample of `metric` with the best mean of all arms.  NULL: no arm has a
+ * value.
+ */
 const struct sample *figures_best(const struct figures *f, int metric);
 
 /* Make `f` empty.  An empty one is fine. */

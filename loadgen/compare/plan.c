@@ -8,7 +8,7 @@
 
 enum { CONNECTIONS_MAX = 100000, PASSES_MAX = 1000000, SECONDS_MAX = 86400 };
 
-/* A key that has the name of its field; `kind` is its value in messages. */
+/* A key with the same name as its field.  Messages call its value `kind`. */
 #define KEY(parent, field, kind)                                               \
 	.name = #field, .values = kind, FLAG_FIELD(struct parent, field)
 
@@ -84,7 +84,9 @@ static bool read_keys(const struct section *s, const struct flag *keys,
 	       refuse(s, why.text);
 }
 
-/* Has a list or an object up to `max` items, all of them texts? */
+/*
+ * Are there at most `max` items in a list or object, and are all of them texts?
+ */
 static bool are_texts(const cJSON *items, int max)
 {
 	const cJSON *item = items->child;

@@ -16,13 +16,14 @@
  *	      "environment": { "PORT": "{port}" },           optional
  *	      "directory": "DIR",              optional: where to run it
  *	      "url": "http://127.0.0.1:{port}/",
- *	      "connections": 4 },              optional, of both loops
+ *	      "connections": 4 },              optional, for both loops
  *	    { "name": "There", "url": "http://192.0.2.1/" } ] }
  *
  * Without "command" a server is neither started nor stopped.  {port} is a free
  * port of 127.0.0.1, chosen for each start.
  *
- * Ownership  strings belong to the plan, unless a caller puts its own there.
+ * Ownership  The plan owns its strings.  A string that a caller puts into a
+ *            member stays the caller's.
  */
 #ifndef LOADGEN_COMPARE_PLAN_H
 #define LOADGEN_COMPARE_PLAN_H
@@ -40,16 +41,16 @@ enum {
 	PLAN_ARMS_MAX = 16,
 	PLAN_ARGUMENTS_MAX = 64,
 	PLAN_RATES_MAX = 16,
-	PLAN_REPETITIONS_MAX = 100, /* as a sample holds */
-	PLAN_NAME_BYTES_MAX = 48,   /* of an arm: a row of a table */
+	PLAN_REPETITIONS_MAX = 100, /* what a struct sample can hold */
+	PLAN_NAME_BYTES_MAX = 48,   /* of an arm's name, a table cell */
 };
 
 struct arm {
 	const char *name; /* unique */
 	const char *url;
-	const char *directory;    /* NULL: the current */
-	const cJSON *command;     /* list of texts; NULL: none */
-	const cJSON *environment; /* object of texts, to be added; or NULL */
+	const char *directory; /* NULL: the current one */
+	const cJSON *command;  /* list of texts; NULL: do not start a server */
+	const cJSON *environment; /* object of texts to add; NULL: none */
 	uint64_t connections;     /* 0: as the plan says */
 };
 
@@ -82,8 +83,8 @@ struct plan {
 };
 
 /*
- * Fill `plan` from JSON, which it owns from then on, whatever is returned.
- * False: the error says what is wrong, and where.
+ * Fill `plan` from JSON.  The plan then owns `json`, also if the result is
+ * false.  False: the error says what is wrong, and where.
  */
 MUST_CHECK bool plan_read(struct plan *plan, cJSON *json, struct error *error);
 

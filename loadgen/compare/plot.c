@@ -22,9 +22,9 @@ enum { SVG_BYTES_MAX = 16 << 20, POINTS_MAX = FIGURES_RUNGS_MAX };
 #define STYLE "plots.css" /* written by the script */
 
 /*
- * As a gnuplot string in double quotes.  Every character that gnuplot may
- * interpret (quotes, backquotes, macros, escapes, line ends) is written as an
- * octal escape.  Control characters become spaces.
+ * Write `text` as a gnuplot string in double quotes.  Every character that
+ * gnuplot may interpret (quotes, backquotes, macros, escapes, line ends) is
+ * written as an octal escape.  Control characters become spaces.
  */
 static void write_string(FILE *script, const char *text)
 {
@@ -52,7 +52,7 @@ static void set_string(FILE *script, const char *variable, size_t i,
 	fputc('\n', script);
 }
 
-/* Only a plot that has data is added. */
+/* Begin a plot, for which the caller has data. */
 static void add_plot(FILE *script, struct plots *p, enum plot_place place,
 		     const char *file, const char *title, const char *x_title)
 {
@@ -112,12 +112,15 @@ static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 	fprintf(script, "EOD\neval boxes\n");
 }
 
-/* Curves of times by rates; in PLOT_TIMES, of shares of replies by times. */
+/*
+ * A plot of curves: response times (y) by request rates (x) or, in PLOT_TIMES,
+ * shares of the replies (y) by response times (x).
+ */
 struct line_plot {
 	enum plot_place place;
 	const char *file;
 	const char *title;
-	enum open_metric metric; /* of times by rates */
+	enum open_metric metric; /* not used in PLOT_TIMES */
 };
 
 /* The curve of an arm in such a plot. */
@@ -130,8 +133,8 @@ struct curve {
 };
 
 /*
- * The key lists curves in the order of their last points: from top to bottom,
- * and from left to right.
+ * The key lists the curves in the order of their last points: the highest
+ * first; at the same height, the leftmost first.
  */
 static int compare_ends(const void *left, const void *right)
 {
@@ -146,9 +149,10 @@ static int compare_ends(const void *left, const void *right)
 }
 
 /*
- * Add a point at the median time, if all of `runs` have a time: a median of
- * some runs would be that of the faster ones.  A time of 0 has no place on a
- * logarithmic axis.
+ * Add a point at the median time and `other`, the other coordinate.  There is
+ * no point if some of `runs` lack the time: the median would be that of the
+ * faster runs.  Nor is there one for a time of 0, because the axis of times is
+ * logarithmic.
  */
 static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
 		      double other, bool has_nines)
@@ -171,7 +175,7 @@ static void find_curve(struct curve *curve, const struct arm_figures *arm,
 	for (size_t k = 0; k < PLAN_RATES_MAX && !has_nines; k++)
 		add_point(curve, &arm->open[k][line->metric], arm->open_runs,
 			  sample_median(&arm->open[k][OPEN_RATE_PER_S]), false);
-	/* 100 % has infinitely many nines. */
+	/* 100 % has infinitely many nines, so it is off the axis. */
 	for (size_t k = 0; k < arm->rung_count && has_nines; k++)
 		if (arm->rungs[k].percent < 99.9999)
 			add_point(curve, &arm->rungs[k].ms, arm->closed_runs,
@@ -209,7 +213,10 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 	fprintf(script, "EOD\neval curves\n");
 }
 
-/* All plots of a report, which are added to `p`.  NULL: out of memory. */
+/*
+ * The script of all plots, which are also added to `p`.  The caller frees it.
+ * NULL: out of memory.
+ */
 static char *make_script(struct plots *p, const struct figures *f)
 {
 	static const struct line_plot lines[] = {
@@ -261,7 +268,10 @@ static void write_styled(FILE *out, const char *svg, const char *title,
 	fputs(svg, out);
 }
 
-/* Read `name` of the folder `drafts` and remove it.  NULL: it is unreadable. */
+/*
+ * Read the file `name` in the folder `drafts` and remove it.  NULL: it could
+ * not be read.  The caller frees the text.
+ */
 static char *take_draft(const char *drafts, const char *name,
 			struct error *error)
 {
@@ -277,7 +287,7 @@ static char *take_draft(const char *drafts, const char *name,
 	return text;
 }
 
-/* Write what gnuplot drew, styled, to `folder`. */
+/* Add the style sheet to what gnuplot drew, and write it to `folder`. */
 static bool finish_plot(struct plot *plot, const char *svg, const char *style,
 			const char *folder, struct error *error)
 {
@@ -291,7 +301,10 @@ static bool finish_plot(struct plot *plot, const char *svg, const char *style,
 	return file_write_text(folder, plot->file, plot->svg, error);
 }
 
-/* Run gnuplot in the new folder `drafts`, inside the report's folder. */
+/*
+ * Run gnuplot in the new folder `drafts`, inside the report's folder.  If it is
+ * not installed, set p->missing and return true.
+ */
 static bool run_gnuplot(struct plots *p, const char *drafts, const char *log,
 			struct error *error)
 {

@@ -2,10 +2,10 @@
 /*
  * Plots: the figures of a comparison as SVG files, drawn by gnuplot.
  *
- * A script, plot.gnuplot and after it all data, is written into the report's
- * folder as PLOT_SCRIPT, and gnuplot, a program found in PATH, runs it.  Each
- * SVG gets a style sheet that follows the reader's choice of light or dark.
- * The script stays there, for changed plots.
+ * A script is written into the report's folder as PLOT_SCRIPT: the text of
+ * plot.gnuplot, and after it all data.  gnuplot, a program in PATH, runs it.
+ * Each SVG gets a style sheet that follows the reader's choice of light or
+ * dark.  The script stays in the folder, so that users can change the plots.
  *
  * Names of arms are untrusted: they are quoted so that gnuplot takes every
  * character as text.
@@ -41,9 +41,9 @@ struct plots {
 };
 
 /*
- * Draw all plots of an empty `p` into `folder`.  True: they are there, or
- * gnuplot is not installed: then there are none, and `missing` says so.  False:
- * gnuplot failed or a file could not be written.
+ * Draw all plots into `folder`, and describe them in `p`, which must be empty.
+ * If gnuplot is not installed, there are none: the result is true, and
+ * `missing` says why.  False: gnuplot failed or a file could not be written.
  */
 MUST_CHECK bool plots_draw(struct plots *p, const struct figures *f,
 			   const char *folder, struct error *error);

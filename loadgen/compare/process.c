@@ -29,9 +29,9 @@ enum {
 };
 
 /*
- * Returns `text` with `port` in place of each {port}; `port` may be NULL:
- * unchanged.  A query that is not empty is added, as to a URL.  The caller
- * frees the result.  NULL: out of memory.
+ * Returns `text` with each {port} replaced by `port`, unless that is NULL, and
+ * with `query` appended as to a URL, unless that is empty.  The caller frees
+ * the result.  NULL: out of memory.
  */
 static char *expand(const char *text, const char *port, const char *query)
 {
@@ -64,8 +64,8 @@ static bool open_as(int fd, const char *path, int flags)
 }
 
 /*
- * In the child, so that allocated memory need not be freed.  Returns only if it
- * fails; errno says why.
+ * Replace the child process by the program.  Returns only if that fails; errno
+ * says why.  Nothing is freed, because the child then ends.
  */
 static void become_program(const struct process_config *config, pid_t parent)
 {
@@ -96,12 +96,12 @@ static void become_program(const struct process_config *config, pid_t parent)
 		return;
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent) /* it had died before prctl() */
+	if (getppid() != parent) /* it died before prctl() */
 		_exit(1);
 	execvp(words[0], words);
 }
 
-/* The pid of a new process.  0: it could not be started. */
+/* Returns the pid of the new process.  0: it could not be started. */
 static pid_t process_start(const struct process_config *config,
 			   struct error *error)
 {
@@ -112,7 +112,10 @@ static pid_t process_start(const struct process_config *config,
 
 	/* orphans of its group become our children */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* The child writes errno, or exec closes its end. */
+	/*
+	 * If the start fails, the child writes errno; if not, exec closes the
+	 * pipe.
+	 */
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		pid = fork();
 		if (pid == 0) {
@@ -138,8 +141,8 @@ static pid_t process_start(const struct process_config *config,
 }
 
 /*
- * True: it has ended, and the rest of its group was killed and waited for:
- * nothing of it runs any more.
+ * True: the process has ended.  Then the rest of its group was killed and
+ * waited for, so no process of the group is left.
  */
 static bool process_has_ended(pid_t pid, int *status)
 {
@@ -150,13 +153,13 @@ static bool process_has_ended(pid_t pid, int *status)
 		return false;
 	kill(-pid, SIGKILL); /* before the number can be reused */
 	waitpid(pid, status, 0);
-	/* Children of an ended process become ours, so none is missed. */
+	/* Its children are ours now, so waitpid() finds all of them. */
 	while (waitpid(-pid, NULL, 0) > 0 || errno == EINTR)
 		;
 	return true;
 }
 
-/* Send signals, each 10 s after the last, until it has ended. */
+/* Send the signals, 10 s apart, until the process has ended. */
 static void process_end(pid_t pid, const int *signals, int *status)
 {
 	for (bool ended = false; !ended; signals++) {
@@ -281,8 +284,8 @@ static bool answers_at(const struct addrinfo *a, const struct url *url)
 }
 
 /*
- * Does the server of `text`, a URL, answer HTTP?  Any reply counts: only
- * uploads can show whether replies are right.
+ * Does the server at the URL `text` answer HTTP?  Any status counts, because
+ * this only waits for the start; the warm-up checks the replies.
  */
 static bool answers_http(const char *text)
 {

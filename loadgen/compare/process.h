@@ -3,11 +3,11 @@
  * Process: a program that this program runs, together with all processes that
  * it starts; and, built on it, an arm's server.
  *
- * A process leads a process group of its own, so that Ctrl-C at the terminal
- * does not reach it, and a signal reaches its children too.  If this program
- * dies, the process gets SIGTERM.  If a process of the group loses its parent,
- * it becomes a child of this program.  When a process has ended, what is left
- * of its group is killed.
+ * A process leads a process group of its own.  So Ctrl-C at the terminal does
+ * not reach it, and the signals that stop it reach its children too.  If this
+ * program dies, the process gets SIGTERM.  If a process of the group loses its
+ * parent, it becomes a child of this program.  When the leader has ended, the
+ * rest of its group is killed.
  *
  * Threads    one, the same for all calls.
  */
@@ -23,8 +23,8 @@
 
 struct process_config {
 	const cJSON *command; /* list of texts; the first is found in PATH */
-	const cJSON *environment; /* object of texts, added to ours; or NULL */
-	const char *port;         /* replaces {port} in these; NULL: none */
+	const cJSON *environment; /* object of texts to add; NULL: none */
+	const char *port;         /* replaces {port}; NULL: replace nothing */
 	const char *directory;    /* NULL: ours */
 	const char *log;          /* standard output and error are appended */
 };
@@ -39,9 +39,9 @@ MUST_CHECK bool process_run(const struct process_config *config,
 			    struct error *error);
 
 /*
- * Set `error` to a description of the end and the last lines of the log: "WHAT:
- * exit status 1; its log, LOG, ends: ...".  `status`: how the process ended;
- * NULL: it still runs, or the reason is known.
+ * Set `error` to a text that says how the process ended and quotes the last
+ * lines of its log: "WHAT: exit status 1; its log, LOG, ends: ...".  `status`,
+ * as of waitpid(), may be NULL if the process still runs.
  */
 void process_explain(struct error *error, const char *what, const int *status,
 		     const char *log);
@@ -53,10 +53,10 @@ struct server_process {
 };
 
 /*
- * Start the arm's server, its output appended to `log`, and wait until it
- * answers HTTP, 30 s at most, or `*stop` is not 0.  Without a command, only
- * wait for an answer.  False: nothing runs, and the error quotes the end of
- * the log.
+ * Start the arm's server, append its output to `log`, and wait until it answers
+ * HTTP.  An arm without a command has nothing to start.  False: there was no
+ * answer within 30 s, the server ended, or `*stop` was not 0.  Then nothing
+ * runs, and if the reason may be in the log, the error quotes its end.
  */
 MUST_CHECK bool server_process_start(struct server_process *s,
 				     const struct arm *arm, const char *query,
@@ -64,10 +64,7 @@ MUST_CHECK bool server_process_start(struct server_process *s,
 				     const volatile sig_atomic_t *stop,
 				     struct error *error);
 
-/*
- * Stop the server: SIGTERM, and SIGKILL after 10 s.  One that does not run is
- * fine.
- */
+/* Stop the server, if it runs: SIGTERM, and SIGKILL after 10 s. */
 void server_process_stop(struct server_process *s);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The documents are written at once in Markdown and in HTML.  All text is plain
- * and escaped here.
+ * Markdown and HTML are written side by side, part by part.  Callers pass plain
+ * text, which is escaped here for each of the two.
  *
  * The tables are those of M. E. Gordon's thesis (UCAM-CL-TR-781, tables 4.4 to
- * 4.6) with more columns, and one of the open loops.  Their rows are in the
- * order of mean throughput, the best first.  A dash: not measured.
+ * 4.6) with more columns, and one about the open loops.  Their rows are in the
+ * order of mean throughput, the best first.  A dash stands for a value that is
+ * not known, or that has no meaning there.
  */
 #include "loadgen/compare/report.h"
 
@@ -23,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LEVEL = 0.95; /* of confidence */
+static const double LEVEL = 0.95; /* of confidence intervals */
 static const double SIGNIFICANT_P = 0.05;
 
 enum { TEXT_BYTES = 1024 };
@@ -38,7 +39,7 @@ struct report {
 	const cJSON *results;
 };
 
-/* The marks around a text: in Markdown, and in HTML. */
+/* The markup around a text, in Markdown and in HTML. */
 struct element {
 	const char *markdown_begin, *markdown_end;
 	const char *html_begin, *html_end;
@@ -77,7 +78,7 @@ static void write_html(FILE *out, const char *text)
 	}
 }
 
-/* The same in both documents, as it is. */
+/* Write to both documents, without escaping. */
 static void write_markup(const struct report *r, const char *markdown,
 			 const char *html)
 {
@@ -120,8 +121,8 @@ static void begin_document(const struct report *r)
 }
 
 /*
- * In Markdown a link to the file; in HTML an image with the file in it, so that
- * the page needs nothing else.
+ * Markdown gets links to the files.  HTML gets images that contain them, so
+ * that the page needs no other file.
  */
 static void write_plots(const struct report *r, enum plot_place place)
 {
@@ -146,7 +147,7 @@ static void write_plots(const struct report *r, enum plot_place place)
 	}
 }
 
-/* A column of a table.  Before all columns stands the name of the arm. */
+/* A column of a table, after the first one, which names the arm. */
 struct column {
 	const char *title;
 	enum {
@@ -158,13 +159,15 @@ struct column {
 		P, /* against the arm that was measured first */
 		RUNS,
 		LOAD,      /* of an open loop */
-		LOAD_RUNS, /* at this load, of all */
+		LOAD_RUNS, /* runs at this load, of the arm's runs */
 	} figure;
 	int metric; /* an enum metric or, of open loops, an enum open_metric */
 	int decimals;
 };
 
-/* `s` is the arm's sample of the metric; `rate`, the row's open loop. */
+/*
+ * `s` is the arm's sample of the metric; `rate`, the index of the row's rate.
+ */
 static void write_cell(const struct report *r, const struct column *c,
 		       const struct arm_figures *arm, const struct sample *s,
 		       size_t rate)
@@ -252,7 +255,10 @@ static void write_means(const struct report *r, int first, int last)
 	write_table(r, columns, (size_t)(last - first + 1), 0);
 }
 
-/* A table that compares the arms in one metric; `what` ends titles. */
+/*
+ * A table that compares the arms in one metric.  `what` is appended to "Mean"
+ * and "Median" in the titles.
+ */
 static void write_compared(const struct report *r, enum metric metric,
 			   const char *what, int decimals)
 {
@@ -296,7 +302,10 @@ static void write_open_table(const struct report *r)
 	write_table(r, columns, ARRAY_SIZE(columns), r->plan.open.rate_count);
 }
 
-/* With fewer runs the difference cannot be significant, however large. */
+/*
+ * Can a difference be significant?  With too few runs it cannot, however large
+ * it is.
+ */
 static bool has_enough_runs(const struct figures *f)
 {
 	for (size_t i = 1; i < f->arm_count; i++)
@@ -328,7 +337,7 @@ static void write_difference(const struct report *r,
 			      first->name, 100 * share, p);
 }
 
-/* Which arms differ from the first in throughput, and which do not. */
+/* Say which arms differ from the first in throughput, and which do not. */
 static void write_differences(const struct report *r)
 {
 	const struct figures *f = &r->figures;

@@ -11,7 +11,7 @@
 /*
  * Write both documents, replacing existing ones.  True: `note` is empty, or
  * says why there are no plots.  False: `error` says what is wrong with the
- * results or which file could not be written; the two documents are unchanged.
+ * results or which file could not be written; that file is unchanged.
  */
 MUST_CHECK bool report_write(const char *folder, const cJSON *results,
 			     struct error *note, struct error *error);

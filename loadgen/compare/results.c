@@ -15,8 +15,8 @@ static const char *const load_names[] = {
 };
 
 /*
- * What follows `key` in the first line of `in` that begins with it.  null:
- * there is none.  `in` is closed; NULL is fine.
+ * The rest of the first line of `in` that begins with `key`; JSON's null if
+ * there is none.  Closes `in`, which may be NULL.
  */
 static cJSON *read_line(FILE *in, int (*close_stream)(FILE *), const char *key)
 {
@@ -67,7 +67,7 @@ cJSON *results_new(const struct plan *plan)
 	cJSON_AddNumberToObject(results, "repetitions",
 				(double)plan->repetitions);
 	cJSON_AddItemToObject(results, "machine", describe_machine());
-	/* Of the current folder. */
+	/* The commit of the current folder. */
 	cJSON_AddItemToObject(
 		results, "commit",
 		read_line(popen("git describe --always --dirty --abbrev=12 "

@@ -39,10 +39,16 @@ struct results_run {
 /* Results without a run.  The caller frees them with cJSON_Delete(). */
 cJSON *results_new(const struct plan *plan);
 
-/* Add a run; `result`, which is taken, is its JSON. */
+/*
+ * Add a run.  `result` is its JSON, which `results` owns from then on;
+ * run->result is not read.
+ */
 void results_add(cJSON *results, const struct results_run *run, cJSON *result);
 
-/* Read an entry of "runs".  False: results_add() cannot have made it. */
+/*
+ * Read an entry of "runs".  False: it is not an entry as results_add() makes
+ * it.
+ */
 bool results_read_run(const cJSON *entry, struct results_run *run);
 
 /* The number of requests of a run that were answered 2xx. */

@@ -21,7 +21,10 @@ struct behaviour {
 	unsigned status;
 };
 
-/* libmicrohttpd calls it at the headers, for parts of the body, at the end. */
+/*
+ * libmicrohttpd calls it after the headers, for each part of the body, and at
+ * the end.
+ */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      const char *url, const char *method,
 			      const char *version, const char *upload,

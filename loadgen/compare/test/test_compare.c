@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `loadgen compare` as its user runs it, with servers that are trivial. */
+/* `loadgen compare` as its user runs it, with trivial servers. */
 #include "loadgen/compare/test/xml.h"
 #include "loadgen/test/program.h"
 
@@ -46,7 +46,10 @@ static void write_plan(const char *name, const char *closed,
 	scratch_write(&scratch, name, text, (size_t)length);
 }
 
-/* All servers that logged their pid have ended. */
+/*
+ * Check that all servers that logged their pid have ended.  Returns their
+ * number.
+ */
 static int expect_ended(const char *log)
 {
 	char *text = scratch_read(&scratch, log);
@@ -157,7 +160,7 @@ static void test_wrong_answers(void)
 	assert(expect_ended("wrong/logs/arm-1.log") == 1);
 	assert(expect_ended("wrong/logs/arm-2.log") == 1);
 	scratch_expect(&scratch, "wrong/results.json",
-		       "Quick & small"); /* the configuration of the runs */
+		       "Quick & small"); /* the results name the arms */
 }
 
 /* The replies have status 200, but their body "reply" is no picture. */

@@ -93,7 +93,7 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_RESPONSES_PER_S, 2, 50);
 	expect(slow, METRIC_P90_MS, 2, 20);
 	expect(slow, METRIC_CPU_PERCENT, 2, 90);
-	/* without the last one, which is short */
+	/* the last interval is shorter, so it does not count */
 	expect(slow, METRIC_UPLOADS_MBIT_S, 2, 24);
 	expect(slow, METRIC_CPU_MS_PER_IMAGE, 2, 50);
 	expect(slow, METRIC_PEAK_MEMORY_MIB, 2, 10);
@@ -131,7 +131,7 @@ static void test_rungs(const struct figures *f)
 	assert(slow->rungs[2].percent == 100);
 }
 
-/* A long ladder is kept to its end. */
+/* A run with many replies has many rungs, and all of them are kept. */
 static void test_all_rungs(void)
 {
 	struct samples samples = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan is taken as written, or refused with the place and the reason. */
+/* A plan is read as it is written, or refused with the place and the reason. */
 #include "loadgen/compare/plan.h"
 
 #include "base/json.h"

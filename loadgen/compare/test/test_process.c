@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: after the start the server runs; after the stop none of its
- * processes does.
+ * processes runs.
  */
 #include "loadgen/compare/process.c"
 
@@ -41,7 +41,7 @@ static bool is_alive(long pid)
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-static cJSON *kept; /* what the tests' arms lend, until the end */
+static cJSON *kept; /* JSON of the tests' arms; freed at the end */
 
 static cJSON *keep(cJSON *json)
 {
@@ -88,7 +88,10 @@ static void test_start_and_stop(void)
 	assert(s.url == NULL);
 }
 
-/* A shell, its server, and a child that ignores SIGTERM: all of them end. */
+/*
+ * A shell, the server that it starts, and a child that ignores SIGTERM: all of
+ * them end.
+ */
 static void test_the_whole_group_ends(void)
 {
 	cJSON *environment = keep(cJSON_CreateObject());
@@ -198,7 +201,7 @@ static void test_probe(void)
 	char url[SERVER_URL_BYTES];
 	int port = dead_port_open(true, url);
 
-	assert(!answers_http(url)); /* listens, says nothing */
+	assert(!answers_http(url)); /* it listens, but sends nothing */
 	close(port);
 	assert(!answers_http(url));
 	assert(!answers_http("http://127.0.0.1:port/"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A report says what the results do, and does not pass over bad runs. */
+/* A report agrees with the results, and mentions bad runs. */
 #include "loadgen/compare/report.h"
 
 #include "base/util.h"
@@ -57,7 +57,10 @@ static void add_open(cJSON *results, const char *arm, uint64_t repetition,
 	results_add(results, &run, cJSON_Parse(text));
 }
 
-/* `name` of the report of `results`, which are freed.  The caller's. */
+/*
+ * Write the report of `results`, free them, and return the report's file
+ * `name`, which the caller frees.
+ */
 static char *report(cJSON *results, const char *name)
 {
 	struct error error;
@@ -80,7 +83,7 @@ static void expect(const char *text, const char *part)
 	}
 }
 
-/* Markers of a colour: one for each point, and one in the key. */
+/* A plot has one marker for each point of a curve, and one in the key. */
 static size_t count_points(const char *svg, const char *rgb)
 {
 	char mark[64];
@@ -96,8 +99,8 @@ static size_t count_points(const char *svg, const char *rgb)
 }
 
 /*
- * Three repetitions: "free" is overloaded at 80 % in two of them, so that only
- * the lucky one is there; "bound" loses requests in one of them.
+ * Three repetitions.  In two of them "free" is overloaded before 80 %, so that
+ * it has only one run at 80 %.  In one of them "bound" loses requests.
  */
 static cJSON *make_results(void)
 {
@@ -156,13 +159,16 @@ static void test_differences(void)
 {
 	char *markdown = report(make_results(), "report.md");
 
-	/* Against the first measured, which is not the plan's first. */
+	/*
+	 * The arms are compared with the first measured one, which is not the
+	 * plan's first.
+	 */
 	expect(markdown, "p, against the first measured");
 	expect(markdown, "| bound | 22.000 |  | 1.000 | 22.000 | 21.000 to "
 			 "23.000 (75 %) | 0.1 | 3 |\n");
 	expect(markdown, "| free | 12.000 | -45.45 % | 1.000 | 12.000 | 11.000 "
 			 "to 13.000 (75 %) | - | 3 |\n");
-	/* Of response times the least is the best. */
+	/* The best response time is the least. */
 	expect(markdown, "| bound | 45.5 |  | 2.1 | 45.5 | 43.5 to 47.6 (75 "
 			 "%) | 0.1 | 3 |\n");
 	expect(markdown, "| free | 83.7 | +83.93 % | 7.0 | 83.3 | 76.9 to 90.9 "
@@ -172,7 +178,7 @@ static void test_differences(void)
 	free(markdown);
 }
 
-/* Nothing can be said of how one run's figures vary. */
+/* From one run there is no deviation, interval or p. */
 static void test_one_run(void)
 {
 	cJSON *results = results_new(&plan);
@@ -189,7 +195,7 @@ static void test_one_run(void)
 	free(markdown);
 }
 
-/* A server elsewhere: its CPU time is not known. */
+/* The CPU time of a server on another machine is not known. */
 static void test_no_server_figures(void)
 {
 	struct results_run run = { "free", LOAD_CLOSED, 1, 0, NULL };
@@ -225,7 +231,7 @@ static void test_a_box_for_each_metric(void)
 static const char nasty[] =
 	"'`touch pwned` $(x) @m %s%n {\\Bold} \\n <a href=\"y\">&\t|</svg>";
 
-/* meta has no end in HTML: the one thing that is not XML.  Nor have images. */
+/* In HTML, meta and img have no end tag; all else is XML, too. */
 static void drop_elements(char *html, const char *name)
 {
 	char *element;
@@ -237,7 +243,7 @@ static void drop_elements(char *html, const char *name)
 	}
 }
 
-/* Names are text, whatever is in them: for gnuplot, SVG, HTML and Markdown. */
+/* gnuplot, SVG, HTML and Markdown show every character of a name as text. */
 static void test_nasty_names(void)
 {
 	struct plan nasty_plan;
@@ -279,7 +285,7 @@ static void test_nasty_names(void)
 	plan_release(&nasty_plan);
 }
 
-/* The page needs no other file: pictures are in it. */
+/* The page needs no other file: it contains the pictures. */
 static void test_html_is_complete(void)
 {
 	char *html = report(make_results(), "report.html");
@@ -294,7 +300,10 @@ static void test_html_is_complete(void)
 	free(html);
 }
 
-/* Tables alone, and a sentence; the script can be taken elsewhere. */
+/*
+ * The report has only tables, and says why.  The script is there, to be run on
+ * a machine with gnuplot.
+ */
 static void test_without_gnuplot(void)
 {
 	char *path = strdup(getenv("PATH"));

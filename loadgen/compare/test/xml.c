@@ -49,7 +49,7 @@ static bool take_entity(struct parser *p)
 	return false;
 }
 
-/* Up to one of `ends`, which is not taken. */
+/* Skip text up to one of the characters `ends`. */
 static bool take_text(struct parser *p, const char *ends)
 {
 	while (*p->at != '\0' && strchr(ends, *p->at) == NULL) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Is a text well-formed XML, as far as our writers use it? */
+/*
+ * Is a text well-formed XML?  Only the parts of XML that our writers use are
+ * known.
+ */
 #ifndef LOADGEN_COMPARE_TEST_XML_H
 #define LOADGEN_COMPARE_TEST_XML_H
 
