@@ -66,13 +66,13 @@ struct intervals {
 	size_t count;    /* intervals up to the last one that has bytes */
 };
 
-/* Begins as zeros. */
+/* All zero: empty. */
 struct record {
 	/* Of 2xx replies. */
 	struct samples response;
 	struct samples from_last_byte;
 	struct samples from_first_byte;
-	/* No unit; only of files with a time without load. */
+	/* A ratio; only of files whose time without load was measured. */
 	struct samples slowdown;
 	/* By megapixels: only uploads that are JPEGs. */
 	struct record_class classes[CLASS_KINDS][CLASS_COUNT];
@@ -109,7 +109,9 @@ struct interval {
 /* The number of intervals in a run of `makespan_ns`. */
 size_t intervals_count(uint64_t makespan_ns);
 
-/* Interval `i` of a run of `makespan_ns`, which ends the last interval. */
+/*
+ * Interval `i` of a run of `makespan_ns`.  The last interval ends with the run.
+ */
 struct interval intervals_get(const struct intervals *v, uint64_t makespan_ns,
 			      size_t i);
 

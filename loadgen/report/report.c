@@ -7,17 +7,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Warn if the client's one thread uses more of a core. */
+/*
+ * Warn if the client, which has one thread, uses more than this share of a
+ * core.
+ */
 #define CLIENT_CORE_MAX 0.9
-/* Warn if the client uses more, as a share of the server's CPU time. */
+/* Warn if the client uses more than this share of the server's CPU time. */
 #define CLIENT_SHARE_MAX 0.05
 #define SERVER_CPU_S_MIN 0.5 /* less is too inexact: the resolution is 10 ms */
-/* Warn if the lag is a larger share of the response time. */
+/* Warn if the lag is more than this share of the response time. */
 #define LAG_MAX 0.1
 
 enum {
 	COLUMNS = 80,
-	/* Lines to print; of more intervals, 8 at equal distances. */
+	/* Columns to print; of more intervals, 8 at equal distances. */
 	INTERVALS_MAX = 8,
 };
 

@@ -75,10 +75,10 @@ void csv_write_names(FILE *out);
 void csv_write_row(FILE *out, const struct result *r, const char *path);
 
 /*
- * Write the distribution of samples that are in nanoseconds; this reorders
- * them.  The file has milliseconds, which are exact.  HdrHistogram's last line
- * describes its buckets; it is left out, because there are no buckets here.
- * False: the file could not be written.
+ * Write the distribution of `ns`, and reorder these samples.  The file has
+ * milliseconds with three decimals.  HdrHistogram ends its files with a line
+ * about its buckets; here it is left out, because there are no buckets.  False:
+ * the file could not be written.
  */
 MUST_CHECK bool percentiles_write(FILE *out, struct samples *ns);
 

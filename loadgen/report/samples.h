@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Begins as zeros. */
+/* All zero: empty. */
 struct samples {
 	double *values;
 	size_t count;

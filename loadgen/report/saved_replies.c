@@ -20,7 +20,7 @@ struct save {
 	char **names; /* name of the reply to each file of the dataset */
 };
 
-/* 'a/b.jpg' -> 'a__b.jpg', for free().  NULL: out of memory. */
+/* 'a/b.jpg' -> 'a__b.jpg'.  The caller frees it.  NULL: out of memory. */
 static char *reply_file_name(const char *path)
 {
 	char *name = malloc(2 * strlen(path) + 1);

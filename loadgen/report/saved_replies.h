@@ -6,8 +6,8 @@
  * The body of each 2xx reply goes to a file that is named after the upload: its
  * path with '/' written as '__'.  If a file is sent several times, the last
  * reply stays.  status.tsv gets one line for each request, in the order in
- * which requests end: path; status or error; bytes of the reply.  (Control
- * characters in a path are written as '?'  there.)
+ * which requests end: path; status or error; bytes of the reply.  Control
+ * characters of a path are '?' in status.tsv.
  */
 #ifndef LOADGEN_REPORT_SAVED_REPLIES_H
 #define LOADGEN_REPORT_SAVED_REPLIES_H

@@ -154,7 +154,9 @@ static struct in6_addr to_ipv6(struct in_addr address)
 	return all;
 }
 
-/* A socket can be bound only to an address of this machine. */
+/*
+ * Is it an address of this machine?  A socket can be bound only to such a one.
+ */
 static bool is_own(const struct addrinfo *a)
 {
 	int fd = socket(a->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -401,7 +403,7 @@ void server_watch_begin(struct server_watch *w,
 	read_usage(&w->before);
 }
 
-/* A thread that ends takes its counter with it, so a sum may even decrease. */
+/* The counters of threads that have ended are lost, so a sum may decrease. */
 static uint64_t counter_growth(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;

@@ -44,14 +44,14 @@
 
 enum { PROCESSES_MAX = 512 }; /* further processes are not counted */
 
-/* Begins as zeros. */
+/* All zero: empty. */
 struct processes {
 	pid_t pids[PROCESSES_MAX];
 	size_t count;
 };
 
 struct server_usage {
-	/* If empty, the other members mean nothing. */
+	/* If there are none, the other members have no meaning. */
 	struct processes processes;
 	double cpu_s;
 	uint64_t peak_memory_bytes;

@@ -8,7 +8,7 @@
 
 #define SIDE_PX_MAX 65500.0 /* libjpeg's limit for a JPEG */
 
-/* The smallest scale at which libjpeg-turbo still reads all data. */
+/* The smallest DCT scale; libjpeg-turbo still reads all data. */
 static const tjscalingfactor eighth = { 1, 8 };
 
 static const double megapixels_max = 100;
@@ -21,7 +21,7 @@ static const char *const fit_names[FIT_COUNT] = {
 	[FIT_FILL] = "fill",
 };
 
-/* What the query asks for; a side that it does not give is 0. */
+/* The parameters of the query; a side that is not given is 0. */
 struct wanted {
 	double width_px;
 	double height_px;
@@ -111,7 +111,10 @@ static bool read_query(const char *target, struct wanted *wanted)
 	return true;
 }
 
-/* The whole picture within a box; a side that is not given has no limit. */
+/*
+ * The scale at which the whole picture fits into the wanted box.  A side that
+ * is not given has no limit.
+ */
 static double scale_inside(const struct wanted *wanted, double width_px,
 			   double height_px)
 {
@@ -152,7 +155,7 @@ static bool find_expected_size(struct expected_size *out, const char *target,
 
 	if (!read_query(target, &wanted))
 		return false;
-	/* The orientation turns it by 90 degrees. */
+	/* The orientation turns the picture by 90 degrees. */
 	if (upload->orientation >= 5 && !wanted.as_stored) {
 		width_px = upload->height_px;
 		height_px = upload->width_px;

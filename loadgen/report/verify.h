@@ -3,7 +3,7 @@
  * Verify: checks that a reply is the picture that was requested.
  *
  * A reply must be a JPEG that libjpeg-turbo decodes to its end without a
- * warning.  It is decoded at an eighth of its size; this also reads all of its
+ * warning.  It is decoded at a DCT scale of 1/8, which also reads all of its
  * data.  With VERIFY_SIZE the reply must also have the size that Darkroom's
  * HTTP API defines for the query's w, h, fit, enlarge and orient.  Width and
  * height may differ by one pixel.  The size is checked first: a reply of the
@@ -50,7 +50,7 @@ MUST_CHECK bool verify_reply(struct verify *v, const void *bytes, size_t size,
 			     const struct jpeg_header *upload,
 			     struct error *why);
 
-/* Replies that were checked.  Zero one to begin. */
+/* Counts of checked replies.  All zero: none. */
 struct reply_checks {
 	uint64_t checked_count;
 	uint64_t wrong_count;
