@@ -35,7 +35,8 @@ struct trace {
 struct arrivals {
 	enum arrivals_kind kind;
 	double rate_per_s;
-	double gaps; /* time until now, in mean gaps */
+	/* Time of the latest (Poisson) or next (constant) request. */
+	double gaps; /* in mean gaps */
 	uint64_t random;
 
 	const struct trace *trace; /* lent */
@@ -44,7 +45,7 @@ struct arrivals {
 
 /*
  * Fill the empty `t` from a file with one time per line, in seconds since the
- * beginning.  A time is never smaller than that of the line above.  lines.h
+ * beginning.  A time must not be smaller than that of the line above.  lines.h
  * says what else the file may contain.  False: `error` names file and line; `t`
  * is empty.
  */

@@ -39,8 +39,8 @@ struct client {
 	struct connection_list connecting;
 
 	/* Only in an open loop. */
-	struct connection *idle; /* the last used one first */
-	uint64_t idle_since_ns;  /* when `idle` got its first connection */
+	struct connection *idle; /* list of free ones, the last used first */
+	uint64_t idle_since_ns;  /* since when `idle` is not empty */
 	/* Intended time of the next request, or NEVER. */
 	uint64_t due_ns;
 	struct request due;
@@ -85,7 +85,7 @@ static void count_connect_failures(struct client *client,
 	}
 }
 
-/* Report the request of `c`, which has ended. */
+/* Report that the request of `c` has ended. */
 static void client_end_request(struct client *client, struct connection *c)
 {
 	struct result r = connection_describe(c, client->began_ns);

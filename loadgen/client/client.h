@@ -19,11 +19,11 @@
  *    and does not count;
  *  - its last byte sent, just after the kernel took it into the socket's
  *    buffer: the moment at which a blocking send() would have returned.  If the
- *    server refuses the upload before that, the response time is 0;
+ *    server refuses the upload before that, the time from the last byte is 0;
  *  - the last byte of its reply.
  * No request is sent twice.  If the server closes a kept connection before a
- * request begins, the client opens a new one.  If the server closes it later
- * and without a reply, the request is a transport error.
+ * request begins, the client opens a new one.  If the server closes it after
+ * that and without a reply, the request is a transport error.
  *
  * Ownership  The client borrows everything in its configuration.
  * Threads    One.
@@ -54,12 +54,12 @@ typedef void client_tick_fn(uint32_t in_flight_count, void *arg);
 
 struct client_config {
 	const char *url;
-	struct requests *requests; /* requests_begin() was called */
+	struct requests *requests; /* after requests_begin() */
 	uint32_t connections;
 	struct arrivals *arrivals; /* NULL: a closed loop */
 	/*
-	 * No request begins later than this; in an open loop, no request's
-	 * intended time is later. 0: no limit.
+	 * In a closed loop, no request begins after this time.  In an open
+	 * loop, no request is intended for a later time.  0: no limit.
 	 */
 	uint64_t duration_ns;
 	uint64_t timeout_ns; /* for one request, connecting included */
@@ -93,9 +93,9 @@ struct client *client_new(const struct client_config *config,
 void client_free(struct client *c);
 
 /*
- * Send all requests.  Call it once.  Before CLIENT_FINISHED it waits for all
- * requests in flight; before any other end it breaks them off and does not
- * count them.  The client gives up when many requests in a row could not
+ * Send all requests.  Call it once.  A run that ends as CLIENT_FINISHED has
+ * waited for all requests in flight.  At any other end, these are broken off
+ * and not counted.  The client gives up when many requests in a row could not
  * connect: as many as there are connections, and at least 8.
  */
 struct client_outcome client_run(struct client *c);

@@ -202,7 +202,10 @@ static bool receive_reply(struct connection *c, bool to_end)
 	return true;
 }
 
-/* After a partial send the socket is full; epoll reports when it is not. */
+/*
+ * Send once.  After a partial send the socket's buffer is full; epoll reports
+ * when it has room again.
+ */
 static bool send_rest(struct connection *c)
 {
 	size_t head_sent =
@@ -316,8 +319,8 @@ static bool write_head(struct connection *c)
 }
 
 /*
- * A kept socket should have nothing to read.  If the server has closed it, a
- * new one is opened; if the server has sent more bytes, the request fails.
+ * A kept socket should have nothing to read.  If the server has closed it, open
+ * a new one.  If the server has sent bytes, the request fails.
  */
 static bool start_on_kept_socket(struct connection *c)
 {

@@ -20,7 +20,7 @@
  *
  * Ownership  A connection owns its socket and the reply, and borrows the rest.
  * Threads    One.
- * Limits     A reply has a body of REPLY_BYTES_MAX and headers of 80 KiB.
+ * Limits     A reply has at most REPLY_BYTES_MAX of body and 80 KiB of headers.
  */
 #ifndef LOADGEN_CLIENT_CONNECTION_H
 #define LOADGEN_CLIENT_CONNECTION_H
@@ -43,8 +43,9 @@ struct reply {
 	http_parser parser;
 	bool has_begun;
 	bool is_whole;
-	bool keep_alive;   /* once whole: the connection may be used again */
-	const char *error; /* static text; not NULL: the rest is not valid */
+	bool keep_alive; /* once whole: the connection may be used again */
+	/* Static text; if not NULL, the other members are not valid. */
+	const char *error;
 
 	bool keep_body;
 	char *body; /* not NULL only if kept */
@@ -101,8 +102,9 @@ MUST_CHECK bool connection_begin(struct connection *c,
 				 const struct request *request);
 
 /*
- * Go on as `events` (EPOLL* bits) of the socket allow.  The events may be old:
- * of a socket that the connection has closed meanwhile.
+ * Continue the request as far as `events` (EPOLL* bits) of its socket allow.
+ * The events may be out of date: the connection may have closed that socket
+ * since.
  */
 MUST_CHECK bool connection_continue(struct connection *c, uint32_t events);
 

@@ -24,7 +24,7 @@ static bool url_has(const struct http_parser_url *parts, int field)
 	return (parts->field_set & (1 << field)) != 0;
 }
 
-/* What is wrong with the URL `text`; NULL: nothing. */
+/* Returns a message about what is wrong with the URL `text`; NULL: nothing. */
 static const char *url_find_fault(const char *text,
 				  struct http_parser_url *parts)
 {
@@ -49,7 +49,10 @@ static char *url_copy_part(const char *text,
 		       parts->field_data[field].len);
 }
 
-/* From the end of the authority up to the fragment, which is not sent. */
+/*
+ * Copy the target: all from the end of the authority to the fragment, which is
+ * not sent.
+ */
 static char *url_copy_target(const char *rest)
 {
 	char *target;
@@ -109,7 +112,9 @@ struct addrinfo *url_resolve(const struct url *url, struct error *error)
 	return NULL;
 }
 
-/* Other characters could end the line or the head. */
+/*
+ * A key has only visible ASCII characters.  Others could end the header line.
+ */
 static bool is_clean_key(const char *text)
 {
 	while (*text > ' ' && *text <= '~')
@@ -133,7 +138,7 @@ static char *api_key_make_field(struct lines *lines, const char *key)
 }
 
 /*
- * The first key of a file, as a line of a request's head, for free().  NULL:
+ * The header line with the first key of a file.  The caller frees it.  NULL:
  * `error` names the file.
  */
 static char *api_key_read(const char *path, struct error *error)
@@ -153,8 +158,8 @@ static char *api_key_read(const char *path, struct error *error)
 }
 
 /*
- * Added to the seed, so that the drawn queries are independent of the order of
- * files and of the arrival times.
+ * Combined with the seed, so that the drawn queries are independent of the
+ * order of files and of the arrival times.
  */
 static const uint64_t params_stream =
 	UINT64_C(0x706172616d730000); /* "params" */
@@ -228,7 +233,10 @@ static bool params_read(struct params *p, const char *path, struct error *error)
 	return is_good;
 }
 
-/* The index of a query; there is at least one query. */
+/*
+ * The index of the query that request number `request` draws.  There is at
+ * least one query.
+ */
 static uint32_t params_draw(const struct params *p, uint64_t seed,
 			    uint64_t request)
 {
@@ -321,7 +329,9 @@ static void targets_release(struct targets *t)
 	*t = (struct targets){ 0 };
 }
 
-/* Fill the empty `t`; `base` is the URL's.  False: `error` says why not. */
+/*
+ * Fill the empty `t`; `base` is the URL's target.  False: `error` says why not.
+ */
 static bool targets_init(struct targets *t, const char *base,
 			 const struct dataset *dataset,
 			 const struct params *params, struct error *error)
@@ -356,13 +366,19 @@ static const char *targets_find(const struct targets *t, uint32_t file,
 	return t->texts[(size_t)file * t->param_count + param];
 }
 
-/* From 0 to n - 1.  Probabilities differ by less than n / 2^32. */
+/*
+ * A random number from 0 to n - 1.  The probabilities of the numbers differ by
+ * less than n / 2^32 of their mean.
+ */
 static uint32_t order_below(uint64_t *state, uint32_t n)
 {
 	return (uint32_t)(((random_next(state) >> 32) * n) >> 32);
 }
 
-/* Fisher-Yates, from the sorted order, so that passes are independent. */
+/*
+ * Fisher-Yates shuffle.  It begins with the sorted order, so that a pass does
+ * not depend on the passes before it.
+ */
 static void order_shuffle(struct order *o)
 {
 	uint64_t state = o->seed;
@@ -418,7 +434,7 @@ static void order_release(struct order *o)
 	*o = (struct order){ 0 };
 }
 
-/* Put the option in front of the error. */
+/* Prepend the option's name to the error. */
 static bool source_fail(struct error *error, const char *option)
 {
 	struct error why = *error;

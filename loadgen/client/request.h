@@ -17,8 +17,8 @@
  * Ownership  A URL and a source own their texts.  `struct requests` borrows the
  *            source, and each `struct request` borrows it too, until the
  *            request has ended.
- * Limits     TARGETS_MAX targets: one for each query to draw; if files have
- *            queries of their own, one for each file and query.
+ * Limits     TARGETS_MAX targets: one for each query of --params; if files have
+ *            queries of their own, one for each file and each of these queries.
  */
 #ifndef LOADGEN_CLIENT_REQUEST_H
 #define LOADGEN_CLIENT_REQUEST_H
@@ -60,8 +60,8 @@ struct param {
 };
 
 /*
- * Each request draws one of these queries, with a probability by weight.  If
- * empty, nothing is drawn.
+ * The queries of --params.  Each request draws one of them, with a probability
+ * in proportion to its weight.  If empty, nothing is drawn.
  */
 struct params {
 	struct param *all;
@@ -69,11 +69,11 @@ struct params {
 };
 
 /*
- * The path and query of each kind of request: the URL's query, then that of the
- * file, then a drawn one.
+ * Every path and query that may be sent.  The query is that of the URL, then
+ * that of the file, then a drawn one, joined by '&'.
  */
 struct targets {
-	char **texts;         /* all of file 0, then all of file 1 ..; owned */
+	char **texts;         /* those of file 0, then of file 1 ..; owned */
 	uint32_t file_count;  /* 1: all files have the same targets */
 	uint32_t param_count; /* 1 if nothing is drawn */
 };
@@ -83,7 +83,7 @@ struct request_source {
 	const struct dataset *dataset;
 	struct params params;
 	struct targets targets;
-	char *api_key; /* a whole header line of each request; NULL: none */
+	char *api_key; /* a header line with CRLF; NULL: none */
 };
 
 /*
@@ -91,8 +91,8 @@ struct request_source {
  * "w=320&h=320&q=75".  A weight and a TAB may precede the query; without them
  * the weight is 1.  The first line of a file of API keys is sent with each
  * request, as "Authorization: Bearer KEY" (RFC 6750).  lines.h says what else
- * these files may contain; A path of NULL means: no such file.  False: `error`
- * names the URL, or the option (--params, --api-key-file) and the file;
+ * these files may contain.  The path is NULL if there is no such file.  False:
+ * `error` names the URL, or the option (--params, --api-key-file) and the file;
  * request_source_release() must still be called.
  */
 MUST_CHECK bool request_source_init(struct request_source *s,
@@ -111,7 +111,7 @@ struct request {
 	size_t file_bytes;
 	const char *target; /* path and query, not empty */
 	const char *content_type;
-	const char *fields; /* more whole header lines; NULL: none */
+	const char *fields; /* more header lines, with CRLF; NULL: none */
 	const char *body;   /* NULL only if empty */
 	size_t body_bytes;
 };

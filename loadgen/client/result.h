@@ -32,10 +32,10 @@ struct result {
 	uint64_t response_ns;
 	uint64_t from_last_byte_ns;
 	uint64_t from_first_byte_ns;
-	uint64_t unloaded_ns; /* of its file, set by run.c; 0: not known */
+	uint64_t unloaded_ns; /* the file's, set by run.c; 0: not known */
 
-	/* Since the beginning of the run; 0: it did not happen. */
-	/* Only in an open loop, where 0 is a valid time. */
+	/* Times since the beginning of the run; 0: it did not happen. */
+	/* Only in an open loop; there, 0 is a valid time. */
 	uint64_t intended_ns;
 	uint64_t started_ns;
 	uint64_t sent_ns;

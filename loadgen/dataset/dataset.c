@@ -202,7 +202,7 @@ bool dataset_load(struct dataset *d, const char *path, bool all_files,
 	return loaded;
 }
 
-/* Boundary number `number` of many possible ones. */
+/* A boundary that depends only on `number`. */
 static struct boundary boundary_make(uint64_t number)
 {
 	uint64_t state = number;
@@ -213,7 +213,7 @@ static struct boundary boundary_make(uint64_t number)
 	return b;
 }
 
-/* Whether the bytes contain the boundary, so that a form would end early. */
+/* Do the bytes contain the boundary?  Then a form would end there. */
 static bool boundary_is_in(const struct boundary *b, const void *bytes,
 			   size_t size)
 {
@@ -252,7 +252,10 @@ static void form_print_quoted(FILE *out, const char *text)
 			putc(*text, out);
 }
 
-/* The form up to the file, for free().  NULL: out of memory. */
+/*
+ * The part of the form before the file.  The caller frees it.  NULL: out of
+ * memory.
+ */
 static char *form_head(const struct boundary *boundary, const char *field,
 		       const char *path)
 {

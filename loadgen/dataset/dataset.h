@@ -10,7 +10,7 @@
  *
  * Ownership  The dataset owns its texts and bytes and lends them.
  * Threads    Read-only once loaded.
- * Limits     More than `bytes_max` in all is an error: it protects the
+ * Limits     More than `bytes_max` in all is an error.  This protects the
  *            machine's memory if somebody names a wrong folder.
  */
 #ifndef LOADGEN_DATASET_DATASET_H
@@ -47,8 +47,8 @@ struct dataset {
 };
 
 /*
- * Whether a query, such as "w=320&h=240", can be sent as it is: visible ASCII,
- * not empty, not beginning with '?', without '#'.
+ * Can a query, such as "w=320&h=240", be sent as it is?  It must be visible
+ * ASCII, not empty, not begin with '?', and have no '#'.
  */
 bool query_is_clean(const char *query);
 

@@ -2,8 +2,8 @@
 /*
  * Lines: a text file that people write, read line by line.
  *
- * Skipped are empty lines, and comments: lines whose first character after
- * spaces is '#'.  Line ends may be those of Windows.
+ * Empty lines and comments are skipped.  A comment is a line whose first
+ * character after spaces is '#'.  Lines may end in CRLF.
  */
 #ifndef LOADGEN_DATASET_LINES_H
 #define LOADGEN_DATASET_LINES_H
@@ -20,7 +20,7 @@ struct lines {
 	FILE *in;
 	char *text;
 	size_t capacity;
-	uint64_t number; /* of the last line that was returned, from 1 */
+	uint64_t number; /* of the last line that was read, from 1 */
 	struct error *error;
 	bool failed; /* `error` has been set */
 };
