@@ -84,7 +84,9 @@ static void write_text(int fd, const char *text, bool slowly, int flags)
 	size_t step = slowly ? 1 : size;
 
 	for (size_t sent = 0; sent < size; sent += step) {
-		/* The client may close before it has read all. */
+		/*
+		 * The client may close the connection before it has read all.
+		 */
 		if (send(fd, text + sent, step, MSG_NOSIGNAL | flags) !=
 		    (ssize_t)step)
 			return;

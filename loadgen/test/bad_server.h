@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server that misbehaves at every second request, beginning with the first:
- * it does things that an HTTP server should never do, or rarely does.  The
- * other requests get 200 and "ok".
+ * it does what an HTTP server should never do, or rarely does.  The other
+ * requests get 200 and "ok".
  *
  * It uses plain sockets, because an HTTP library would not misbehave.
  *
@@ -51,7 +51,7 @@ struct bad_server {
 /* Start a server; only the misdeed of `s` must be set. */
 void bad_server_start(struct bad_server *s);
 
-/* Stop it; the client has closed all connections. */
+/* Stop it, after the client has closed all connections. */
 void bad_server_stop(struct bad_server *s);
 
 /* Free the bodies. */

@@ -16,7 +16,7 @@ void program_find(const char *name, char path[SCRATCH_PATH_BYTES]);
  */
 pid_t program_start(const struct scratch *scratch, const char *const *args);
 
-/* Wait for its end, and return the exit status. */
+/* Wait until the program ends, and return its exit status. */
 int program_wait(pid_t pid);
 
 /* Run loadgen with these arguments.  Returns the exit status. */

@@ -11,8 +11,9 @@ struct sample {
 };
 
 /*
- * A closed loop of 2 s: 90 replies after 1 .. 90 ms, 8 times busy and 2 resets.
- * Each file has 1 MB and 0.2 megapixels, except the first, which is empty.
+ * A closed loop of 2 s: 90 replies 200 after 1 .. 90 ms, 8 replies 503 and 2
+ * resets.  Each file has 1 MB and 0.2 megapixels, except the first, which is
+ * empty.
  */
 void sample_init_closed(struct sample *s);
 
@@ -25,17 +26,23 @@ void sample_init_open(struct sample *s);
 /* A server of two processes that used 1.5 s of CPU time. */
 void sample_add_server(struct sample *s);
 
-/* --calibrate; --verify without wrong replies; --golden with 3 of 90. */
+/*
+ * As with --calibrate, --verify (no reply is wrong) and --golden (3 of 90 are
+ * wrong).
+ */
 void sample_ask_for_all(struct sample *s);
 
 void sample_release(struct sample *s);
 
 struct report sample_report(struct sample *s);
 
-/* The caller frees the text. */
+/* The JSON, which the caller frees. */
 char *sample_json(struct sample *s);
 
-/* Several spaces are reduced to one, so that columns may move. */
+/*
+ * The text for people.  Several spaces are reduced to one, so that columns may
+ * move.  The caller frees it.
+ */
 char *sample_text(struct sample *s);
 
 #endif

@@ -141,7 +141,7 @@ static void append(struct server_body *body, const char *bytes, size_t count)
 	body->size_bytes += count;
 }
 
-/* Called for the headers, for parts of the body, and at its end. */
+/* Called after the headers, for each part of the body, and at the end. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      const char *url, const char *method,
 			      const char *version, const char *upload,

@@ -45,14 +45,14 @@ struct server {
 	unsigned open_count;      /* connections that are open now */
 	unsigned open_count_peak; /* most connections at the same time */
 	unsigned request_count;
-	unsigned strange_count; /* requests that are not as they should be */
+	unsigned strange_count; /* requests with unexpected properties */
 	struct server_body bodies[SERVER_BODIES_MAX]; /* one per request */
 };
 
 /* Start a server; only the mode of `s` must be set. */
 void server_start(struct server *s);
 
-/* Wait for the end of requests, and stop; the counts stay. */
+/* Wait until all requests have ended, and stop.  The counts stay. */
 void server_stop(struct server *s);
 
 /* Free the bodies. */

@@ -154,8 +154,8 @@ static void test_each_misdeed(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		/*
-		 * With one connection, every timeout would be waited for in
-		 * sequence.
+		 * Over one connection, the timeouts would follow each other and
+		 * take long.
 		 */
 		if (rows[i].status != 0 || rows[i].misdeed.end != BAD_END_WAITS)
 			run_row(&rows[i], 1);

@@ -32,7 +32,7 @@ static void expect_bodies(const struct trial *t, const struct server *server)
 		}
 	}
 	for (uint32_t f = 0; f < TRIAL_FILES; f++) {
-		/* Four files are empty, so they cannot be told apart. */
+		/* Four files are empty, so each counts four times. */
 		unsigned alike = trial_size(f) == 0 ? 4 : 1;
 
 		assert(got[f] == alike * t->passes);
@@ -198,7 +198,7 @@ static void test_silent_server_times_out(void)
 	t.config.timeout_ns = 50 * NS_PER_MS;
 	trial_run(&t);
 	close(port);
-	assert(t.end == CLIENT_FINISHED); /* connecting did not fail */
+	assert(t.end == CLIENT_FINISHED); /* it could connect */
 	assert(t.record.transport_error_count == TRIAL_FILES);
 	assert(strcmp(t.record.errors[0].text, "No reply in time") == 0);
 	trial_release(&t);
@@ -223,7 +223,7 @@ static void test_ends_when_told(void)
 	t.passes = 1000;
 	trial_run_with(&t, &server);
 	assert(t.end == CLIENT_STOPPED);
-	/* Others may have ended in the same step. */
+	/* Other requests may have ended in the same step. */
 	assert(t.record.request_count >= 5);
 	assert(t.record.request_count < 5 + TRIAL_CONNECTIONS);
 	server_release(&server);

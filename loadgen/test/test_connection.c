@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection without a client.  With a client, these cases would depend on
- * the kernel's timing.
+ * One connection, without a struct client.  With one, these cases would depend
+ * on the kernel's timing.
  */
 #include "loadgen/client/connection.h"
 
@@ -98,7 +98,7 @@ static void test_next_address_is_tried(void)
 	close(dead);
 }
 
-/* The client waits until it sees the close or reset. */
+/* Wait until the client's socket sees the close or reset. */
 static void wait_for(int fd, short events)
 {
 	struct pollfd wanted = { .fd = fd, .events = events };
@@ -135,7 +135,7 @@ static void test_refusal_is_read_when_sending_fails(void)
 	server = accept(listening, NULL, NULL);
 	assert(server >= 0);
 	answer(server, reply);
-	close(server); /* resets, because the body is unread */
+	close(server); /* this resets, because the body was not read */
 	wait_for(b.connection.fd, 0);
 	assert(!connection_continue(&b.connection, EPOLLOUT));
 	assert(connection_describe(&b.connection, 0).status == 413);
@@ -161,7 +161,7 @@ static int run_one(struct bench *b, int listening)
 	return server;
 }
 
-/* Bytes that come before the request are not its reply. */
+/* Bytes that come before a request is sent are not its reply. */
 static void test_stray_bytes_break_the_next_request(void)
 {
 	char url[SERVER_URL_BYTES];

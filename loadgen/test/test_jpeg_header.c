@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The size and orientation of a JPEG are read, and no byte after its end: each
- * file lies right before a page that must not be touched.
+ * The size and orientation of a JPEG are read, and no byte after its end is.
+ * To check that, each file lies right before a page that cannot be read.
  */
 #include "loadgen/dataset/jpeg_header.h"
 
@@ -22,7 +22,7 @@ struct file {
 	size_t size;
 };
 
-static uint8_t *wall; /* the page that must not be touched */
+static uint8_t *wall; /* the page that cannot be read */
 
 static void build_wall(void)
 {
@@ -102,7 +102,7 @@ static void test_wrong_exif_is_none(void)
 		size_t at;
 		char byte;
 	} faults[] = {
-		{ 0, 'e' },   /* another APP1 */
+		{ 0, 'e' },   /* not EXIF */
 		{ 7, 'I' },   /* neither MM nor II */
 		{ 9, '+' },   /* not a TIFF */
 		{ 13, 100 },  /* the directory lies outside */
@@ -136,7 +136,7 @@ static void test_not_a_jpeg(void)
 	assert(h.width_px == 7);
 }
 
-/* As libjpeg writes it: 70 x 30, with fill bytes before a marker. */
+/* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
 static struct file encode(bool is_progressive)
 {
 	struct file f = { .size = 0 };
@@ -183,7 +183,10 @@ static void test_real_files(void)
 	}
 }
 
-/* A cut file gives the right size or none; longer ones give it too. */
+/*
+ * A cut file gives the right size or none.  If a cut file gives it, all longer
+ * ones do.
+ */
 static void expect_every_truncation(struct file f)
 {
 	struct jpeg_header whole;

@@ -294,7 +294,7 @@ static void test_interrupted(void)
 	pid_t pid = program_start(
 		&scratch,
 		(const char *const[]){ "--dataset", photos, url, NULL });
-	/* It connects, so the program is running. */
+	/* Once it connects, the program is running. */
 	int client = accept(port, NULL, NULL);
 
 	assert(client >= 0);
@@ -323,10 +323,7 @@ static void test_usage_errors(void)
 	scratch_expect(&scratch, "stderr", "--save: /no/such/folder");
 }
 
-/*
- * The server works, but the disk is full: the program reports an error and
- * ends.
- */
+/* The disk is full: the program reports the error and ends. */
 static void test_unwritten_outputs(void)
 {
 	struct server server = { .mode = SERVER_ECHO };

@@ -40,7 +40,7 @@ static bool has_data_for_names(const cJSON *item)
 		strcmp(item->string, "transport_error_texts") == 0);
 }
 
-/* Returns the number of names. */
+/* Expect that `document` has each name.  Returns the number of names. */
 static int expect_documented(const cJSON *item, const char *document)
 {
 	const cJSON *child;
@@ -74,7 +74,7 @@ static char *read_document(void)
 	return text;
 }
 
-/* All options together, in a closed and in an open loop. */
+/* With all options, in a closed and in an open loop. */
 static void test_every_key_is_documented(void)
 {
 	struct server server = { .mode = SERVER_ECHO };

@@ -129,7 +129,7 @@ static void test_poisson_sends_each_file(void)
 	trial_release(&t);
 }
 
-/* The server answers none of them in time, but all are sent. */
+/* The server answers none of the requests in time, but all are sent. */
 static void test_duration_bounds_the_schedule(void)
 {
 	struct server server = { .mode = SERVER_STALL };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Options are read as written, or refused with their name and value. */
+/*
+ * Options are read as they are written, or refused with their name and value.
+ */
 #include "loadgen/options.h"
 
 #include <assert.h>
@@ -10,8 +12,8 @@
 enum { ARGS_MAX = 30 };
 
 /*
- * Parse a line of words separated by single spaces.  A copy of it is lent to
- * `o`.
+ * Parse a line of words separated by single spaces.  `o` borrows a copy of it,
+ * until the next call.
  */
 static bool parse(const char *line, struct load_options *o, struct error *error)
 {

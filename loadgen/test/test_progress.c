@@ -65,7 +65,7 @@ static void test_lines(void)
 		     "16 in flight, p90 9.0 ms, 0 errors");
 	note(&s, 200, 6, 50);
 	s.progress.request_goal = 0;
-	expect_shown(&s, &r, 8, /* the first ten are too old */
+	expect_shown(&s, &r, 8, /* the first ten replies are too old */
 		     "\r\033[K8 s, 38 requests, 0.0 responses/s, "
 		     "16 in flight, p90 50.0 ms, 0 errors");
 	close_screen(&s);

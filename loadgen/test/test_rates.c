@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps and objectives are read as written; a search ends within 2 %. */
+/*
+ * Steps and objectives are read as they are written; a search finds the rate to
+ * within 2 %.
+ */
 #include "loadgen/rates.h"
 
 #include "base/util.h"

@@ -47,7 +47,7 @@ static void test_times_are_separate(void)
 	record_release(&r);
 }
 
-/* Two neighbouring classes count apart; the others stay empty. */
+/* Neighbouring classes are counted separately; the others stay empty. */
 static void test_classes_are_separate(void)
 {
 	struct record r = { 0 };
@@ -154,7 +154,7 @@ static void test_interval_rates(void)
 
 	add_bytes(&r, 1, 40);
 	add_bytes(&r, 16 * NS_PER_S, 100); /* replies end in any order */
-	/* Ends exactly at the end of an interval. */
+	/* This reply ends exactly at the end of an interval. */
 	add_bytes(&r, 5 * NS_PER_S, 60);
 	add_bytes(&r, 5 * NS_PER_S + 1, 30);
 	assert(intervals_count(makespan_ns) == 4);
@@ -244,7 +244,9 @@ static void test_only_2xx_is_measured(void)
 	record_release(&r);
 }
 
-/* The lag is the client's, so replies that are not 2xx count too. */
+/*
+ * The client causes the lag, so requests with other replies than 2xx count too.
+ */
 static void test_lag_is_of_requests_that_did_not_wait(void)
 {
 	struct record r = { 0 };

@@ -77,7 +77,7 @@ static void test_client_beside_the_server(void)
 	expect_warning(&s, "7.0 % of the CPU time");
 	s.outcome.server.cpu_s = 0.5;
 	expect_warning(&s, "21.0 % of the CPU time");
-	s.outcome.server.cpu_s = 0.49; /* known only to 10 ms */
+	s.outcome.server.cpu_s = 0.49; /* too short to be exact */
 	expect_none(&s);
 	sample_release(&s);
 }

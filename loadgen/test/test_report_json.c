@@ -69,7 +69,10 @@ static void expect_times(const cJSON *o)
 	assert(cJSON_GetArrayItem(rungs, 1)->valuedouble == 90);
 }
 
-/* Sizes: the first reply, none, none, the others; pixels: the others. */
+/*
+ * The size classes have the first reply, none, none, and the other replies.
+ * The megapixel classes have only those others.
+ */
 static void expect_classes(const cJSON *o)
 {
 	const cJSON *classes = get(o, "size_classes");

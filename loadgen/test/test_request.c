@@ -407,7 +407,10 @@ static void test_seed_and_number_decide(void)
 		same_by_seed += params_draw(&p, 4, i) == drawn;
 		same_as_last += params_draw(&p, 3, i - 1) == drawn;
 	}
-	/* By chance one in ten is the same; 475 are 5 standard deviations. */
+	/*
+	 * By chance one in ten is the same; 475 are 5 standard deviations of
+	 * that number.
+	 */
 	assert(abs(same_by_seed - DRAWS / 10) < 475);
 	assert(abs(same_as_last - DRAWS / 10) < 475);
 	params_release(&p);

@@ -64,7 +64,7 @@ static void test_nothing(void)
 	samples_release(&s);
 }
 
-/* Samples that are added after sorting are sorted too. */
+/* Samples that are added later are sorted with the others. */
 static void test_adding_goes_on(void)
 {
 	struct samples s = make_samples(3);
@@ -106,7 +106,9 @@ static void test_ladder(void)
 	while (samples_rung(&s, last + 1, &rung))
 		last++;
 	expect_rung(&s, last, 1, 1000);
-	/* 0.6 * 1000 / 512 is one sample, 1000 / 1024 is none */
+	/*
+	 * rounded down, 0.6 * 1000 / 512 is one sample and 1000 / 1024 is none
+	 */
 	assert(last == 50);
 	expect_rung(&s, last - 1, 1 - 0.6 / 512, 999);
 	samples_release(&s);

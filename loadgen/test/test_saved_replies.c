@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saved replies are complete, status.tsv has a line for each request, and a
- * later reply equals a saved one only if every byte does.
+ * later reply equals a saved one only if all bytes are equal.
  */
 #include "loadgen/report/saved_replies.h"
 
@@ -117,7 +117,9 @@ static void test_errors_name_the_place(void)
 	assert(strstr(error.text, "Not a directory") != NULL);
 	save = save_new(s.dir, &d, &error);
 	assert(save != NULL);
-	/* A folder, so that the reply cannot be written. */
+	/*
+	 * A folder has the name of the reply, so the reply cannot be written.
+	 */
 	scratch_mkdir(&s, "a.jpg");
 	assert(!save_add(save, &result, &error));
 	assert(strstr(error.text, "a.jpg") != NULL);

@@ -20,10 +20,15 @@
 
 enum { MEMORY_BYTES = 128 << 20, SLEEPS = 50 };
 
-/* In a child: the parent closes the other end when the child must end. */
+/*
+ * In a child: a pipe whose other end the parent closes when the child must end.
+ */
 static int life_fd;
 
-/* A child that works on command, reports it, and waits for its end. */
+/*
+ * A child that works when the parent tells it to, reports the end of the work,
+ * and then waits until the parent ends it.
+ */
 struct child {
 	pid_t pid;
 	int tell; /* a byte starts the work, closing ends the child */
@@ -197,7 +202,7 @@ static void compete(void)
 	assert(waitpid(pid, NULL, 0) == pid);
 }
 
-/* Exact to two ticks of the kernel's clock. */
+/* Expect about 0.3 s of CPU time, which the kernel counts in ticks of 10 ms. */
 static void expect_burnt(void (*work)(void))
 {
 	double s = usage_of(work).cpu_s;
@@ -244,7 +249,7 @@ static void test_context_switches(void)
 	assert(usage_of(compete).involuntary_switches > 0);
 }
 
-/* A server that ends during the run, or before it. */
+/* A server may end during the run, or before it. */
 static void test_ended(void)
 {
 	struct processes processes = { 0 };
@@ -335,7 +340,7 @@ static void test_listeners_at_any_address(int family)
 	close(fd);
 }
 
-/* Children and grandchildren, also those that start later. */
+/* Children and grandchildren count, also those that start later. */
 static void test_children_of_a_pid(void)
 {
 	struct processes processes = { 0 };

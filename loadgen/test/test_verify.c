@@ -75,7 +75,7 @@ static void test_not_whole(struct verify *v)
 	expect_wrong(v, "<html>", 6, &unknown, "not a JPEG");
 	expect_wrong(v, p.bytes, p.size / 2, &unknown, "does not decode");
 	expect_wrong(v, p.bytes, p.size - 2, &unknown,
-		     "does not decode"); /* EOI */
+		     "does not decode"); /* without EOI */
 	memset(p.bytes + p.size - 200, 0xff, 100);
 	expect_wrong(v, p.bytes, p.size, &unknown, "does not decode");
 	tjFree(p.bytes);
@@ -148,7 +148,7 @@ static void test_inside(void)
 	expect_size(&photo, "/?h=640&w=16384", 853, 640);
 	expect_size(&photo, "/v1/process?fit=cover&h=300", 400, 300);
 	expect_size(&photo, "/?w=640&h=640&fit=inside#w=3", 640, 480);
-	/* its exact height would be a fifth of a pixel */
+	/* its exact height is a fifth of a pixel */
 	expect_size(&strip, "/?w=300", 300, 1);
 }
 

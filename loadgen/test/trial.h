@@ -23,7 +23,7 @@ struct trial {
 	unsigned sent[TRIAL_FILES]; /* number of results of each file */
 	/* Response time of the last result of each file. */
 	uint64_t response_ns[TRIAL_FILES];
-	uint64_t stop_after;      /* results until `done` says stop; 0: never */
+	uint64_t stop_after; /* results until `done` returns false; 0: never */
 	uint64_t interrupt_after; /* results until `stop` is set; 0: never */
 	volatile sig_atomic_t stop;
 	/* Expected body of each 2xx; NULL: the upload itself. */
@@ -38,7 +38,9 @@ struct trial {
 	const char *error; /* of the client */
 };
 
-/* One pass in a closed loop; change fields for another run. */
+/*
+ * Prepare one pass in a closed loop.  For another run, change members of `t`.
+ */
 void trial_init(struct trial *t, const char *url);
 void trial_release(struct trial *t);
 
