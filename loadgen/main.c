@@ -95,7 +95,7 @@ static enum exit_code measure(const struct load_options *o,
 	}
 	if (setup->percentiles != NULL &&
 	    !percentiles_write(setup->percentiles, &outcome.record.response))
-		/* `error` of setup_finish() gives the reason. */
+		/* setup_finish() reports the reason. */
 		code = EXIT_NOT_ALL_OK;
 	if (check_answers(&outcome.record) != EXIT_ALL_OK ||
 	    report_wrong_replies("verify", &outcome.verified) != EXIT_ALL_OK ||

@@ -39,7 +39,7 @@ struct load_options {
 	const char *csv;
 	const char *percentiles;
 	const char *save; /* folder for replies; NULL: do not save */
-	/* If anything is asked, other members may be unset. */
+	/* If --help or the like was given, other members may be unset. */
 	struct flags_asked asked;
 };
 

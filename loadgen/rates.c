@@ -11,10 +11,10 @@ enum { NUMBER_COUNT = 4 };
 /* Limits of the numbers in steps. */
 static const double number_min = 0.001;
 static const double number_max = 1e6;
-/* The part of a step that binary rounding may lose. */
+/* Binary rounding may lose up to this part of a step. */
 static const double rounding = 1e-6;
 
-/* An objective is missed if more than this share of its requests is late. */
+/* The share of the requests that may be unanswered at the end; see rates.h. */
 static const double behind_share = 0.02;
 static const double search_max_per_s = 1e6;
 static const double search_precision = 0.02;

@@ -17,9 +17,9 @@
  *
  * A server also misses the objective if it falls behind: its queue grows, so it
  * could not keep the rate for long.  It has fallen behind if too many requests
- * are unanswered when the duration is over.  Too many are more than the sum of
- * two numbers: 2 % of all requests; and the requests that are in flight when
- * each takes as long as the limit (by Little's law, the rate times the limit).
+ * are unanswered when the duration is over.  Allowed is the sum of two numbers:
+ * 2 % of all requests; and the number in flight if each request takes as long
+ * as the objective allows (by Little's law, the rate times this time).
  *
  * The search doubles the first rate until a run misses the objective.  If the
  * first run misses it, the search halves the rate until a run meets it.  Then
@@ -45,7 +45,7 @@ enum { STEPS_MAX = 1000 };
 
 struct steps {
 	double from_per_s;
-	double to_per_s; /* the last rate if a step ends on it */
+	double to_per_s; /* no rate is higher */
 	double by_per_s;
 	double duration_s; /* of each step */
 };
@@ -104,14 +104,17 @@ const char *shortfall_name(enum shortfall s);
 struct search {
 	double first_per_s;  /* the rate to begin with */
 	double lowest_per_s; /* no lower rate is tried; more than 0 */
-	double held_per_s;   /* highest rate that met it; 0: none yet */
-	double failed_per_s; /* lowest rate that missed it; 0: none yet */
+	double held_per_s;   /* highest that met the objective; 0: none yet */
+	double failed_per_s; /* lowest that missed the objective; 0: none yet */
 };
 
 /* The rate to try next.  0: the search is over. */
 double search_next(const struct search *s);
 
-/* Note whether the run at the rate of search_next() met the objective. */
+/*
+ * Tell the search whether the run at the rate of search_next() met the
+ * objective.
+ */
 void search_note(struct search *s, bool held);
 
 #endif

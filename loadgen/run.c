@@ -19,7 +19,9 @@ enum {
 	FILES_SPARE = 32, /* open files that are not connections */
 	CALIBRATE_PASSES = 3,
 	PROGRESS_RECENT = 1000,
-	/* The p90 in the progress line counts only replies of this time. */
+	/*
+	 * The p90 in the progress line is that of the replies of the last 5 s.
+	 */
 	RECENT_S = 5,
 };
 
@@ -41,7 +43,7 @@ static bool raise_file_limit(uint64_t connections, struct error *error)
 	return false;
 }
 
-/* Put the option in front of the error. */
+/* Prepend the option's name to the error. */
 static bool setup_fail(struct error *error, const char *option)
 {
 	struct error why = *error;
@@ -219,7 +221,7 @@ static bool find_recent_p90(const struct progress *p, uint64_t now_ns,
 	return any;
 }
 
-/* Whether the line was shown a second ago or earlier. */
+/* Was the line shown a second ago or earlier? */
 static bool progress_is_due(const struct progress *p, uint64_t now_ns)
 {
 	return p->out != NULL && now_ns - p->shown_ns >= NS_PER_S;

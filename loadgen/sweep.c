@@ -13,7 +13,7 @@
 
 struct sweep {
 	const struct sweep_config *config;
-	/* Of the next run; only rate and duration change. */
+	/* Of the next run; only the rate changes. */
 	struct load_options options;
 	uint64_t run_count;
 	uint64_t failed_count; /* requests not answered 2xx, of all runs */
@@ -182,7 +182,7 @@ static void report_max_rate(const struct sweep *s)
 
 static bool find_max(struct sweep *s)
 {
-	/* At a lower rate a run might not have a single request. */
+	/* At a lower rate than lowest_per_s a run might have no request. */
 	struct search search = {
 		.first_per_s = s->options.rate_per_s,
 		.lowest_per_s = 1 / s->options.duration_s,

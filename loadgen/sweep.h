@@ -7,8 +7,8 @@
  * without a backlog.
  *
  * JSON: {"schema", "steps": [the object of each run]}.  A search also has
- * "objective", and "max_rate_per_s", which is null if no rate met the
- * objective.
+ * "objective", and "max_rate_per_s", which is null if no rate met the objective
+ * or the search was broken off.
  */
 #ifndef LOADGEN_SWEEP_H
 #define LOADGEN_SWEEP_H
@@ -30,9 +30,9 @@ struct sweep_config {
 };
 
 /*
- * Make all runs, unless `*stop` becomes not 0; the run that this stops is left
- * out.  False: `error` gives the reason: a run was broken off, a request of
- * --step was not answered 2xx, or no rate met the objective.
+ * Make all runs, until `*stop` is not 0.  The run that this breaks off is left
+ * out of the results.  False: `error` gives the reason: a run was broken off, a
+ * request of --step was not answered 2xx, or no rate met the objective.
  */
 MUST_CHECK bool sweep_run(const struct sweep_config *config,
 			  struct error *error);
