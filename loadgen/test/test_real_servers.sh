@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# loadgen against servers that others wrote: nginx and node take every upload
-# whole, and all are answered 2xx.
+# loadgen against servers of others: nginx and node receive every upload whole,
+# and every upload is answered 2xx.
 #
 # usage: LOADGEN=PROGRAM test_real_servers.sh
 #   skipped (77) where nginx or node is missing

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# For test scripts, before all else: go on as nobody instead of root, so that a
-# server that removes or overwrites too much cannot.
+# For test scripts, to be sourced first: if root runs the script, run it again
+# as the user nobody, so that a faulty server cannot remove or overwrite files
+# of others.
 if [ "$(id -u)" = 0 ]; then
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	"${nobody[@]}" test -x "$DARKROOM" || {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# For test scripts, instead of server.sh: two servers behind a proxy, as deploy/
-# has it.
+# For test scripts, to be sourced instead of server.sh: two servers behind a
+# proxy, configured by the files in deploy/.
 #
-# Needs $dir, $deploy, and $kind: nginx or haproxy; ends as skipped (77) where it
-# is missing.  Sets $front, the proxy's URL, and $addresses, of the servers.
+# Needs $dir, $deploy, and $kind: nginx or haproxy.  If that program is missing,
+# the test is skipped (status 77).  Sets $front, the proxy's URL, and
+# $addresses, those of the servers.
 . "$(dirname "$0")/server.sh"
 
 PATH=$PATH:/usr/sbin

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # For test scripts: start and stop a darkroom, and fail with a reason.
 #
-# Needs $DARKROOM, the program; $TEST_IO_THREADS may be the number of I/O threads
-# of all servers whose connections do not have their own.  Sets $url, $server and $work (a folder that
-# goes away at the end), and $admin: the admin port's URL, or $url without one.
+# Needs $DARKROOM, the program.  $TEST_IO_THREADS, if set, is the number of I/O
+# threads of each server, except of those with a thread for each connection.
+# Sets $url, $server (the process) and $work (a folder that is removed at the
+# end), and $admin: the URL of the admin port, or $url if there is none.
 set -euo pipefail
 
 # A server here has the flags that its test gives it.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without keys, the server does nothing for a page of another site, under no name
-# that is not its own, and shows its reports to no stranger; every reply tells
-# browsers what they may do with it.
+# A server without keys refuses requests that a page of another site made, and
+# requests under a host name that is not its own.  It shows its reports to no
+# other machine.  Each reply has headers that tell browsers what they may do
+# with it.
 #
 # usage: DARKROOM=PROGRAM test_access.sh SAMPLES_DIR DEPLOY_DIR
 . "$(dirname "$0")/nobody.sh"

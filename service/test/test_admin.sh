@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the server tells of itself has a port of its own, which answers whatever
-# uploads and their clients do; and says that it is not ready before an upload
-# is refused.
+# Reports and probes have a port of their own.  It answers whatever uploads and
+# their clients do, and says that the server is not ready before the server
+# refuses an upload.
 #
 # usage: DARKROOM=PROGRAM test_admin.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

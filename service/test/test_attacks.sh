@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A thousand clients that send or read slowly, of slowhttptest, keep nobody else
-# from being served: every upload that comes in the meantime is answered, on kept
-# connections and on new ones.  And a thousand that do neither all get theirs.
+# slowhttptest attacks with a thousand clients that send or read slowly.
+# Meanwhile every other upload is answered, on kept connections and on new ones.
+# So are a thousand connections at once without an attack.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_attacks.sh SAMPLES_DIR
 #   skipped (77) where slowhttptest is missing

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Who may: nobody beyond this machine without being told so; with keys, those
-# who have one, or a signed query, but for stored images, which all may get; what
-# one key has stored is not removed with the same of another; and no key shows
-# anywhere.
+# Access control.  A server listens for other machines only with keys or
+# --insecure.  With keys, a request needs a key or a signed query; only stored
+# images may be fetched by everybody.  A key cannot remove an image that another
+# key has stored, even if both images are equal.  No key appears in any output.
 #
 # usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
 . "$(dirname "$0")/nobody.sh"

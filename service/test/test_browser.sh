@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The page does what it should in a browser: browser/.  Skipped without one.
+# The page works in a browser: the tests in browser/.  Skipped without a
+# browser.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR
 #   CHROMIUM=PROGRAM   instead of chromium

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --memory 128M in a control group of 160 MB, and 64 clients with photos of 12
-# and 24 megapixels: never killed, never at the group's limit, and all answers
-# are 200 or 503.  Prints the peaks.  Skipped where no group can be made.
+# A server with --memory 128M in a control group of 160 MB, and 64 clients with
+# photos of 12 and 24 megapixels: the kernel never kills it, its memory never
+# reaches the group's limit, and all answers are 200 or 503.  Prints the peaks.
+# Skipped where no group can be made.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_cgroup.sh SAMPLES_DIR
 #        [SECONDS [FLAGS...]]

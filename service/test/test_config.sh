@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --print-config prints what --config reads back; --check-config is silent or
-# refuses; both ask all sources; the documented example is valid.
+# --config reads what --print-config prints.  --check-config prints nothing or
+# an error.  Both use all sources of flags.  The documented example is valid.
 #
 # usage: DARKROOM=PROGRAM test_config.sh OPERATIONS_MD
 . "$(dirname "$0")/server.sh"

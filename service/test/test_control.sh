@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Clients that ask for probes, pages and reports as fast as they can get no more
-# than their rate, whatever they ask for; uploads and a probe are answered all
-# the same; and a server whose requests wait stops as ever.
+# Clients that request probes, pages and reports as fast as they can are limited
+# to a rate, whatever they request.  Meanwhile uploads and a probe are answered.
+# A server with waiting requests stops as usual.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_control.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

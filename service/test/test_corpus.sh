@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every file of a corpus of odd and hostile JPEGs gets its answer, strict and
-# lenient, raw and in a form, and the server survives them all.
+# Every file of a corpus of odd and hostile JPEGs gets the expected answer, with
+# strict=1 and strict=0, as the body and in a form.  The server survives them
+# all.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_corpus.sh DIR
 #   DIR/manifest.tsv: file, class, expected (accept: 200, reject: 4xx, either)
 #
-# A file listed in corpus_exceptions.tsv may be answered as it says there.
-# Lenient, what is to be rejected may also get a 200.
+# A file in corpus_exceptions.tsv may get the answer that is listed there.  With
+# strict=0, a file that is to be rejected may also get a 200.
 . "$(dirname "$0")/server.sh"
 dir=$1
 exceptions=$(dirname "$0")/corpus_exceptions.tsv

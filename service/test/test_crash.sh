@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Promise: a 201 is never lost, nor is a 202.  The server is killed (SIGKILL) at
-# a random moment of many stores and started again on the same folder; then
-# everything that it answered 201 for is there, whole, with the SHA-256 told; all
-# that it answered 202 for is there or being made, and then there; nothing is
-# there in part, and of what was being made nothing is left.
+# Promise: an upload that was answered 201 or 202 is never lost.  While clients
+# store images, the server is killed (SIGKILL) at a random moment and started
+# again on the same folder.  Each image that was answered 201 is there, whole,
+# with the SHA-256 of the answer.  Each that was answered 202 is there or being
+# made, and later there.  No image is there in part, and no temporary file is
+# left.
 #
-# The content of the system's cache survives a kill: that all was synced before,
-# and in which order, is test_store_faults' to show.
+# The kernel's cache survives a kill.  So this does not test whether, and in
+# which order, files are synced; test_store_faults does.
 #
 # usage: DARKROOM=PROGRAM [SANITIZED=1] test_crash.sh SAMPLES_DIR [ROUNDS STORES]
 . "$(dirname "$0")/nobody.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Connections that send nothing, many a second, close no upload that makes
-# progress; and an address has so many connections and no more, but a proxy's.
+# Many new connections per second that send nothing do not cause the server to
+# close an upload that makes progress.  One address may have a limited number of
+# connections, except the address of a proxy.
 #
 # usage: DARKROOM=PROGRAM test_crowd.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Work that is of no use any more is not done: late uploads, and those that
-# cannot be in time, are told so, those of clients that are gone are dropped,
-# and the server goes on.  A client may ask for an earlier deadline.
+# The server does no useless work.  Uploads that are late, or cannot be in time,
+# get an error that says so.  Uploads of clients that have disconnected are
+# dropped.  A client may ask for an earlier deadline.
 #
 # usage: DARKROOM=PROGRAM test_deadline.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The documents tell the truth: every example of http-api.md works, as it is
-# written there, and every endpoint, parameter, error and flag is described.
+# The documents are true: every example of http-api.md works as it is written
+# there, and every endpoint, parameter, error and flag is described.
 #
 # Code blocks with a curl command are run, whole and in order, by one shell in
-# one folder, so that an example may use what one before it made.  A @NAME.jpg
-# that is not there is a sample; @half.jpg is half of one.  The server has no
-# flags, or, from a line `darkroom FLAGS` in such a block to the next heading,
-# those.  Replies have a status of 2xx or 304, or, in this order, those that the
-# block's comments tell (`# 404`, `# 413 body_too_large`), and hold what their
-# Content-Type says.
+# one folder, so that an example may use files of an earlier one.  @NAME.jpg, if
+# there is no such file, is a sample; @half.jpg is half of one.  The server has
+# no flags, except after a line `darkroom FLAGS` in a block, up to the next
+# heading.  Replies must have a status of 2xx or 304, or the statuses in the
+# block's comments, in this order (`# 404`, `# 413 body_too_large`).  Their
+# bodies must be of the type in Content-Type.
 #
 # usage: DARKROOM=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
 . "$(dirname "$0")/nobody.sh"

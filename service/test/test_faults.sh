@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The system fails the server, and it goes on: any allocation of any request,
-# any thread at the start, any number of descriptors, and the time of day.
+# The server survives failures of the system: of any allocation in a request, of
+# any thread at the start, of opening a descriptor when too many are open, and
+# jumps of the time of day.
 #
 # usage: DARKROOM=PROGRAM FAULTS_LIBRARY=FILE CHECK_FAULTS=PROGRAM
 #        PRINT_PROFILE=PROGRAM [SANITIZED=1] test_faults.sh SAMPLES_DIR

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Flags that make no sense together are refused at start, with the reason, and
+# Flags that contradict each other are refused at the start, with the reason and
 # status 2.
 #
 # usage: DARKROOM=PROGRAM test_flags.sh

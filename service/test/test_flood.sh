@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Three times as many uploads as can be done: as many are done as without the
-# flood, in time, the others get a 503, and then all is as before.
+# A flood: clients send three times as many uploads as the server can process.
+# It processes as many as without the flood, in time; the others get a 503.
+# After the flood, no upload and no memory is left in use.
 #
-# Prints what was measured.  With PERCENT, so much of the peak has to be done in
-# time; only then the times count, on a machine that does nothing else.  A
-# queue of 10 s needs more CONNECTIONS and --max-uploads than 3 * peak * 10.
+# Prints what was measured.  With PERCENT, the uploads that were done in time
+# must be at least this share of the peak; times count only then, and need a
+# machine that does nothing else.  For a queue of 10 s, CONNECTIONS and
+# --max-uploads must be more than 3 * peak * 10.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [CONNECTIONS=1500]
 #        test_flood.sh PHOTOS_DIR

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Promises: in a form, fields before and after the file are parameters, checked
-# as those of the query are, and never ignored without a word; what a form makes
-# is what the query makes; a field adds nothing to a signed query; a second file
-# is refused; and what is not a JPEG is named.
+# Promises: in a form, fields before and after the file are parameters.  They
+# are checked like those of the query, and never silently ignored.  A form makes
+# the same pictures as the same query.  A field adds nothing to a signed query.
+# A second file is refused.  For a file that is not a JPEG, the error names its
+# format.
 #
 # usage: DARKROOM=PROGRAM test_forms.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Two full servers behind a proxy, as deploy/ has it: every upload gets a 200 or
-# the refusal of one of them, and nothing of the proxy's own.
+# Two full servers behind a proxy that is configured as in deploy/: every upload
+# gets a 200 or the refusal of a server, never an error of the proxy itself.
 #
 # Prints what was measured.
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The promises of the HTTP API, by curl, on a real server.
+# The promises of the HTTP API, checked by curl on a real server.
 #
 # usage: DARKROOM=PROGRAM test_http.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A server that has nothing to do is not woken at all: under every policy, once
-# it has served some photos, nobody watches it any more and its pools have
-# shrunk, strace sees none of its threads return from a system call or make one,
-# for ten seconds.
+# An idle server is never woken.  Under every policy, after it has served some
+# photos, nobody watches it any more and its pools have shrunk, strace sees no
+# system call of any thread begin or end for ten seconds.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_idle.sh DIR
 #   skipped (77) where strace is missing or may not look

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Promises: what POST /v1/images answers 201 for can be got, whole, as a picture
-# and in part, with its SHA-256 as ETag, until it is deleted; a file that is
-# damaged is not sent, and mended by the same upload; whatever is wrong with the
-# disk, the request gets an error and the server goes on; nothing
-# outside the store can be reached.
+# Promises: an image that POST /v1/images answered 201 can be fetched, as a
+# whole and in part, with its SHA-256 as ETag, until it is deleted.  A damaged
+# file is not sent, and the same upload repairs it.  If the disk fails in any
+# way, the request gets an error and the server continues.  No file outside the
+# store can be reached.
 #
 # usage: DARKROOM=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=1]
 #        test_images.sh SAMPLES_DIR

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# CMYK and YCCK, with and without an Adobe marker and a profile, look as djpeg,
-# ImageMagick, libvips and Pillow show them, as far as these are installed.
-# Needs djpeg to read results; skipped without it.
+# CMYK and YCCK files, with and without an Adobe marker and a profile, look as
+# in djpeg, ImageMagick, libvips and Pillow, if these are installed.  Needs
+# djpeg to read results; skipped without it.
 #
 # usage: DARKROOM=PROGRAM INK_FILES=PROGRAM test_inks.sh [MORE.jpg...]
 . "$(dirname "$0")/server.sh"

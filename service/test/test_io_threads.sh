@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With 1, 2 and 4 I/O threads: results are the same; connections are spread
-# evenly; the limits of connections, of an address and of uploads are exact; the
-# counts add up; a stop answers what was taken, on all threads.
+# With 1, 2 and 4 I/O threads: results are the same, and connections are spread
+# evenly.  The limits of connections, of connections per address and of uploads
+# are exact.  The counts add up.  After a stop, each thread answers the uploads
+# that it has accepted.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_io_threads.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Includes go one way: every folder may use base; service uses stages and imgops,
-# too.  Only service/http/ includes libmicrohttpd.  Every header compiles alone.
-# Few files read the time of day.  Lines have up to 80 columns (clang-format does
-# not check comments).
+# Includes go one way: every folder may use base; service also uses stages and
+# imgops.  Only service/http/ includes libmicrohttpd.  Every header compiles
+# alone.  Few files read the time of day.  Lines have at most 80 columns
+# (clang-format does not check comments).
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
 set -euo pipefail

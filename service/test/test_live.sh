@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Who watches a server sees what it does, to the last event, and holds nobody
-# up, whether it reads or not; there is room for eight, and for others when they
-# are gone; and a server with viewers stops as one without.
+# A viewer of the live page gets every event of the server, and never slows the
+# server down, whether the viewer reads or not.  There can be eight viewers;
+# when one leaves, another can come.  A server with viewers stops like one
+# without.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_live.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

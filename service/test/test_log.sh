@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Each request is one line of the log, which says what became of it, under every
-# policy; and the server serves on whatever becomes of its stderr.
+# Each request is one line of the log, which says how the request ended, under
+# every policy.  The server continues if its stderr is closed, full or not read.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_log.sh SAMPLES_DIR OPERATIONS_MD
 . "$(dirname "$0")/server.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --memory: however much is asked for, uploads get no more and the others are
-# told so, by 503; nothing stays charged; what can never fit is told apart.
+# --memory: uploads never get more memory than this.  Those that find none are
+# refused with 503.  All memory is given back in the end.  An upload that could
+# never fit gets another error.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_memory.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

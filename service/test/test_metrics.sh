@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# /metrics is in Prometheus' format, says what /stats and clients say, is
-# described, and has all that deploy/ reads.
+# /metrics has Prometheus' format, agrees with /stats and with the clients' own
+# counts, is documented, and has every metric that deploy/ reads.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_metrics.sh SAMPLES_DIR DOCUMENT
 #	DEPLOY_DIR

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A full server refuses at once and loses nothing; a stopping one answers what
-# it has taken.
+# A full server refuses uploads at once and loses none that it has accepted.  A
+# stopping server answers the uploads that it has accepted.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_overload.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The Debian packages: the same bytes when built again, elsewhere and later; no
-# complaint of lintian; and in a bare Debian, the installed server answers the
-# installed load generator, and a photo that is POSTed, as an ordinary user.
+# The Debian packages have the same bytes when they are built again, elsewhere
+# and later; lintian reports nothing.  In a bare Debian, the installed server
+# answers the installed load generator and a POSTed photo, as an ordinary user.
 #
 # Needs root, mmdebstrap, debhelper and lintian, a Git tree and a Debian mirror;
-# else it is skipped.  Takes a minute and more.
+# otherwise it is skipped.  Takes more than a minute.
 #
 # usage: test_package.sh SAMPLES_DIR SOURCE_DIR
 set -euo pipefail

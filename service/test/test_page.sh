@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The page is in the program: every file of its folder is served as it lies
-# there, to all, at both ports, with headers that let it load nothing else; and
-# it asks for nothing that is not there.
+# The program contains the page.  Every file of the page's folder is served
+# unchanged, to everybody, at both ports, with headers that forbid the page to
+# load anything else.  The page requests no file that does not exist.
 #
 # usage: DARKROOM=PROGRAM test_page.sh WEB_DIR PARAMETERS_JS
 . "$(dirname "$0")/server.sh"

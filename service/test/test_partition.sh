@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A trial run measures the stage graph, a partitioned server divides its stages
-# by it, and again when it is told to, while uploads go on.
+# A trial run measures the stage graph.  A partitioned server divides its stages
+# by it, and divides them again at a signal, while uploads continue.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_partition.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

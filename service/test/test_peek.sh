@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a picture's header is refused for is found while the body still comes:
-# its memory is free from then on, the answer is that of a whole body, and the
-# connection can be used again.
+# If a picture is refused because of its header, the server notices this while
+# the body still arrives.  From then on its memory is free.  The answer is the
+# same as after a whole body, and the connection can be used again.
 #
 # usage: DARKROOM=PROGRAM test_peek.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Under every policy and balance, and a choice of all else that schedules are
-# made of: every photo of a folder comes back whole, in the right size, with the
-# same bytes; nothing is lost; an idle server sleeps; SIGTERM ends it cleanly.
-# Schedules take turns with the numbers of connections.
+# Under every policy and balance, and with many values of the other scheduling
+# flags: every photo of a folder is answered, in the right size, with the same
+# bytes; no request is lost; an idle server sleeps; SIGTERM ends it cleanly.
+# Each schedule is tested with one of the numbers of connections.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM
 #        test_policies.sh DIR CONNECTIONS...

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What each query parameter does to a real photo, as seen in the reply's bytes.
+# The effect of each query parameter on a real photo, checked in the reply's
+# bytes.
 #
 # usage: DARKROOM=PROGRAM PRINT_PROFILE=PROGRAM test_recipe.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

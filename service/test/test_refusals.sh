@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A request that is refused before all of it has come: every client gets the
-# reply, also one that sends all of its body before it reads, as Python's urllib
-# does, and one that reports a failed write first, as Node's fetch does.
+# A request is refused before all of it has arrived.  Every client gets the
+# reply: also one that sends all of its body before it reads, such as Python's
+# urllib, and one that reports a failed write first, such as Node's fetch.
 #
 # usage: DARKROOM=PROGRAM test_refusals.sh
 . "$(dirname "$0")/server.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# SIGHUP reads keys and certificates again, in a sandbox, too: whoever has a key
-# that was valid all the time gets no wrong answer meanwhile, files that are no
-# good change nothing, and connections go on.
+# SIGHUP reads keys and certificates again, also in a sandbox.  A client whose
+# key stays valid gets no wrong answer meanwhile.  Files with errors change
+# nothing.  Connections stay open.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=1] test_reload.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"

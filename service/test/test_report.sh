@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a server tells of itself: /stats and its table on SIGUSR1 agree and are
-# described.
+# Reports: /stats and the table that SIGUSR1 prints agree, and all their figures
+# are documented.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_report.sh SAMPLES_DIR README
 . "$(dirname "$0")/server.sh"

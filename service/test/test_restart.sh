@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Two servers behind a proxy, as deploy/ has it, are restarted in turn while
-# clients upload: no upload is lost or refused.
+# Two servers behind a proxy that is configured as in deploy/ are restarted in
+# turn while clients upload: no upload is lost or refused.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_restart.sh SAMPLES_DIR DEPLOY_DIR
 #        nginx|haproxy [RESTARTS]

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Under --sandbox require every thread is confined, and all that a server does
-# still works; auto takes what there is, and says so; sanitizers mean none.
+# With --sandbox require every thread is confined, and everything that a server
+# does still works.  With auto it uses what the kernel has, and reports that.
+# With sanitizers there is no sandbox.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM LACKING=PROGRAM [SANITIZED=1]
 #        test_sandbox.sh SAMPLES_DIR

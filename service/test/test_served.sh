@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# nginx, as docs/operations.md has it, serves the pictures of a store itself, as
-# the server would, and leaves it all else.
+# nginx, configured as in docs/operations.md, serves the pictures of a store
+# itself, with the same answers as the server.  All other requests go to the
+# server.
 #
 # usage: DARKROOM=PROGRAM test_served.sh SAMPLES_DIR DEPLOY_DIR OPERATIONS_MD
 . "$(dirname "$0")/nobody.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Results do not depend on pauses: large photos of all kinds (progressive, with
-# a profile, cut off, with variants, filters, blur and every coding), in a flood
-# of small ones, give the same bytes with --slice 0, which pauses none, with
-# 1000, and with 50, which does pause some, under several schedules.
+# Results do not depend on pauses.  Large photos of all kinds (progressive, with
+# a profile, cut off, with variants, filters, blur and every coding) are
+# uploaded among many small ones.  They give the same bytes with --slice 0 (no
+# pauses), 1000 and 50 (which does pause some), under several schedules.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM SANITIZED=WORDS
 #        test_slices.sh SAMPLES_DIR

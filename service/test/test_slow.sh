@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Slow, greedy and stalled clients over HTTP: they are ended, and nobody else.
+# Connections of slow, greedy and stalled clients are closed, and no others.
 #
 # usage: DARKROOM=PROGRAM test_slow.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

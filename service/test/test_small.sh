@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Small uploads while photos of 24 megapixels keep every worker busy: all are
-# answered, and, with TIMES, nine in ten within so many times what nine in ten
-# take without load.  Only then times count, on a machine that does nothing else.
+# Small uploads are sent while photos of 24 megapixels keep every worker busy.
+# All are answered.  With TIMES, the 90th percentile of their response times is
+# at most TIMES as long as without load; times count only then, and need a
+# machine that does nothing else.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_small.sh SAMPLES_DIR
 #        [SECONDS [TIMES [FLAGS...]]]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What two readers of HTTP may read in two ways is refused, and nothing behind it
-# is taken for a request; requests that are whole are answered, wherever their
-# bytes are cut; and a client may end at any byte.
+# Requests that two HTTP parsers may read differently are refused, and no bytes
+# after them are read as a request.  Whole requests are answered, wherever their
+# bytes are cut into packets.  A client may disconnect after any byte.
 #
 # usage: DARKROOM=PROGRAM test_smuggling.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

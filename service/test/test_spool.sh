@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Promises: a durable 202 is kept, whatever comes: a stop that takes too long, a
-# crash (test_crash.sh), a lack of memory.  It is kept once, and a DELETE ends
-# it.  Without room there is no 202.  An entry that was damaged, or that no image
-# can be made of, harms nobody, and GET tells.
+# Promises: an upload that was answered with a durable 202 is stored in spite of
+# a stop that takes too long, a crash (test_crash.sh) or a lack of memory.  It
+# is stored once, unless a DELETE cancels it.  Without room in the spool there
+# is no 202.  An entry that is damaged, or cannot become an image, harms no
+# other, and GET reports it.
 #
 # usage: DARKROOM=PROGRAM [SANITIZED=1] test_spool.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"

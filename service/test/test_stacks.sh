@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With --slice, handlers run on stacks of 64 KiB each (stages/fibre.h): whatever
-# is uploaded and asked for, none of them uses more than 48 KiB.  The kernel says
-# which of their pages were ever written.
+# With --slice, handlers run on stacks of 64 KiB each (stages/fibre.h).
+# Whatever is uploaded and requested, no handler uses more than 48 KiB.  The
+# kernel reports which pages of the stacks were ever written.
 #
-# Samples, plain and progressive; CMYK, YCCK and RGB with and without a profile;
-# all filters, codings and kinds of replies; and the files of CORPUS.
+# Uploaded are samples, plain and progressive; CMYK, YCCK and RGB with and
+# without a profile; and the files of CORPUS; with all filters, codings and
+# kinds of replies.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM INK_FILES=PROGRAM
 #        test_stacks.sh SAMPLES_DIR [CORPUS]

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# How a server stops: an upload whose head has come is processed if its body keeps
-# its pace, and the others are refused at once; no slow sender holds up the stop;
-# what the drain limit gives up is counted, logged and told by the exit status.
+# How a server stops: an upload whose head has arrived is processed if its body
+# arrives fast enough; others are refused at once.  No slow sender delays the
+# stop.  Uploads that are given up at the drain limit are counted, logged and
+# shown by the exit status.
 #
 # usage: DARKROOM=PROGRAM test_stop.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

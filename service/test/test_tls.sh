@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# HTTPS: what is true of HTTP, by TLS 1.2 and 1.3 and nothing older; a wrong
-# certificate or key is told before the start; clients that connect and say
-# nothing do not stop others.
+# HTTPS gives the same pictures as HTTP, by TLS 1.2 and 1.3 and no older
+# version.  A wrong certificate or key is reported before the start.  Clients
+# that connect and send nothing do not stop others.
 #
 # usage: DARKROOM=PROGRAM test_tls.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

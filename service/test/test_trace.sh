@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Traces hold every visit of all workers and every event in its visit, requests
-# are flows from stage to stage, and a time span can be asked for.
+# Traces contain every visit of all workers, and every event within its visit.
+# A request is a flow from stage to stage.  A trace can be limited to a time
+# span.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_trace.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A server that root starts says so, or goes on as another user: for good, in all
-# its threads, with a store of that user's, and with keys that only root may
-# read, also when they change.
+# A server that root starts prints a warning, or continues as another user: for
+# good, in all its threads, with a store of that user, and with keys that only
+# root may read, also when they change.
 #
 # usage: DARKROOM=PROGRAM [SANITIZED=1] test_user.sh SAMPLES_DIR
 [ "$(id -u)" = 0 ] || exit 77

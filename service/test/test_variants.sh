@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# One upload, many pictures: in parts and as JSON, on a real server.
+# One upload becomes several pictures, as multipart and as JSON, on a real
+# server.
 #
 # usage: DARKROOM=PROGRAM test_variants.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What of the page is pure does what it promises: test_*.mjs, in node.
+# The page's functions that need no browser, tested in Node: test_*.mjs.
 #
 # usage: test_web.sh PARAMETERS_JS
 set -euo pipefail
