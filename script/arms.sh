@@ -1,11 +1,11 @@
-# Sourced by script/bench-live, bench-spool, bench-stall and bench-wrk: a server to measure.
-# Sets $work; needs $query.
+# Sourced by script/bench-control, bench-live, bench-spool, bench-stall and
+# bench-wrk: starts and stops a server to measure.  Sets $work; needs $query.
 
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-# Sets $server and $url.
+# Start a server.  Sets $server and $url.
 start() { # FLAG...
 	: >"$work/log"
 	build/release/darkroom --listen 127.0.0.1:0 "$@" 2>"$work/log" &
