@@ -9,10 +9,10 @@
 
 PATH=$PATH:/usr/sbin
 command -v "$kind" >/dev/null || exit 77
-pids=(0 0) # of the servers
+pids=(0 0) # of the two servers
 proxy=
 
-# start_one INDEX FLAGS...: a server, ready
+# start_one INDEX FLAGS...: start one of the two servers
 start_one() {
 	start --listen "${addresses[$1]}" "${@:2}"
 	pids[$1]=$server
@@ -20,7 +20,7 @@ start_one() {
 	cp "$work/log" "$work/log$1"
 }
 
-# stop_one INDEX
+# stop_one INDEX: stop one of the two servers
 stop_one() {
 	local status=0
 	kill -TERM "${pids[$1]}"
@@ -29,7 +29,7 @@ stop_one() {
 	pids[$1]=0
 }
 
-# as_here FILE: the file with the addresses of this test
+# as_here FILE: print the file with the addresses of this test
 as_here() {
 	sed -e "s/127\.0\.0\.1:8081/${addresses[0]}/" \
 		-e "s/127\.0\.0\.1:8082/${addresses[1]}/" \
@@ -66,7 +66,7 @@ proxy_answers() {
 	fail "$kind does not answer: $(tail -n 1 "$work/err" "$work/proxylog")"
 }
 
-# Three free ports.
+# Find three free ports: of both servers and of the proxy.
 free_ports() {
 	local i started=()
 	for i in 0 1 2; do
@@ -78,7 +78,7 @@ free_ports() {
 	front=http://${addresses[2]}
 }
 
-# Who is outside sees nothing of the server itself.
+# Clients of the proxy cannot see the page and the reports of the servers.
 inside_stays_inside() {
 	local path how status
 	for path in / /?w=64 // /web/app.js /stats /metrics /trace /readyz \
@@ -92,7 +92,8 @@ inside_stays_inside() {
 	done
 }
 
-# start_both FLAGS...: of each server; and the proxy, until it answers
+# start_both FLAGS...: start both servers with these flags, and the proxy, and
+# wait until it answers
 start_both() {
 	free_ports
 	start_one 0 "$@"

@@ -7,10 +7,10 @@
 # end), and $admin: the URL of the admin port, or $url if there is none.
 set -euo pipefail
 
-# A server here has the flags that its test gives it.
+# Flags come only from the test, not from the environment.
 unset "${!DARKROOM_@}"
 
-# end_tree PID...: kill these and all that they have started
+# end_tree PID...: kill these processes and all that they have started
 end_tree() {
 	local pid children
 	for pid in "$@"; do
@@ -22,11 +22,11 @@ end_tree() {
 	done
 }
 
-# Whatever a failure leaves behind.
+# At the end, also after a failure: kill all children and remove $work.
 end() {
 	local status=$? children=()
 	read -r -a children <"/proc/$BASHPID/task/$BASHPID/children" || true
-	exec 2>/dev/null # the shell tells of each
+	exec 2>/dev/null # the shell prints a line for each
 	end_tree "${children[@]}"
 	rm -rf "$work"
 	exit $status
@@ -36,7 +36,7 @@ work=$(mktemp -d)
 server=
 trap end EXIT
 
-# For a subshell that has servers of its own.
+# apart: for a subshell with servers of its own, give it its own $work
 apart() {
 	work=$(mktemp -d -p "$work")
 	server=
@@ -49,12 +49,13 @@ fail() {
 	exit 1
 }
 
-# The beginning of a file, safe for a terminal.
+# shown FILE: the beginning of the file, safe for a terminal
 shown() {
 	head -c 300 "$1" | tr -cd '[:print:]'
 }
 
-# port_after WORDS: the port that the start line names after them, if it does
+# port_after WORDS: the port that the start line names after these words; empty
+# if there is none
 port_after() {
 	sed -n "/$1/{
 		s/.*$1 [^ ]* (port \([0-9]*\)).*/\1/p
@@ -62,7 +63,7 @@ port_after() {
 	}" "$work/log"
 }
 
-# launch FLAGS...: with its --listen
+# launch FLAGS...: start a server; the flags contain --listen
 launch() {
 	local _
 	[ -z "${TEST_IO_THREADS:-}" ] ||
@@ -81,7 +82,8 @@ launch() {
 	fail "did not start in time: $*"
 }
 
-# start FLAGS...: on a free port, unless they say where
+# start FLAGS...: start a server, on a free port unless the flags contain
+# --listen
 start() {
 	[[ " $* " = *" --listen "* ]] || set -- --listen 127.0.0.1:0 "$@"
 	launch "$@"
@@ -91,8 +93,8 @@ start() {
 	admin=${admin:-$url}
 }
 
-# stop [STATUS]: SIGTERM must end the server with status 0, or this one: no crash,
-# leak or race
+# stop [STATUS]: SIGTERM must end the server with this status (default 0); a
+# crash, leak or race gives another one
 stop() {
 	local status=0
 	kill -TERM "$server"
@@ -101,14 +103,15 @@ stop() {
 	[ $status = "${1:-0}" ] || fail "the server ended with status $status"
 }
 
-# stat EXPRESSION: one value of /stats, by jq
+# stat_of EXPRESSION: one value of /stats, by jq
 stat_of() {
 	curl -fsS "$admin/stats" | jq -r "$1"
 }
 
-# Nothing is left inside, everything that went in came out, and nothing is
-# charged any more.  A worker may still be about to count what its client has
-# already got, and a connection about to give back what it has sent.
+# Expect that no upload is in progress, that all uploads are counted as ended,
+# and that no memory is charged.  Wait for that: a worker may still have to
+# count an upload that its client has already received, and a connection may
+# still have to give memory back.
 check_drained() {
 	local _
 	for _ in $(seq 600); do
@@ -122,8 +125,8 @@ check_drained() {
 	fail "not drained: $(curl -fsS "$admin/stats")"
 }
 
-# send_folder DIR: every file of it four times, by eight connections.  Needs
-# $LOADGEN, too.
+# send_folder DIR: upload every file of DIR four times, over eight connections.
+# Also needs $LOADGEN.
 send_folder() {
 	"$LOADGEN" --dataset "$1" --connections 8 --passes 4 \
 		"$url/?w=300&blur=2" >"$work/report" ||
@@ -131,13 +134,14 @@ send_folder() {
 	check_drained
 }
 
-# holds FILE EXPRESSION: jq finds it true
+# holds FILE EXPRESSION: expect that the expression is true of the file, by jq
 holds() {
 	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"
 }
 
-# send COUNT QUERY: so many uploads of $photo at once, in the background.  Their
-# pids are in $clients, statuses in $work/code*, replies in $work/reply*.
+# send COUNT QUERY: begin this number of uploads of $photo at once, in the
+# background.  Their pids are in $clients, statuses in $work/code*, replies in
+# $work/reply*.
 send() {
 	local count=$1 query=$2 i
 	clients=()
@@ -149,7 +153,7 @@ send() {
 	done
 }
 
-# taken COUNT: wait until the server has taken so many uploads.
+# taken COUNT: wait until the server has accepted this number of uploads
 taken() {
 	local count=$1 _
 	for _ in $(seq 3000); do
@@ -159,12 +163,13 @@ taken() {
 	fail "$count uploads were sent, but $(stat_of .uploads.sent) taken"
 }
 
-# got STATUS: how many of them got it
+# got STATUS: the number of uploads of send that got this status
 got() {
 	cat "$work"/code* | grep -cx "$1" || true
 }
 
-# ends_with STATUS WORD FLAGS...: does not start, ends so, and names WORD
+# ends_with STATUS WORD FLAGS...: expect that the program does not start, ends
+# with this status, and prints WORD
 ends_with() {
 	local expected=$1 word=$2 status=0
 	shift 2
@@ -173,12 +178,13 @@ ends_with() {
 	grep -qF -- "$word" "$work/log" || fail "does not name $word: $*"
 }
 
-# refuses WORD FLAGS...: as a mistake in its flags, which no other start mends
+# refuses WORD FLAGS...: expect that the flags are refused as wrong (status 2),
+# and that WORD is printed
 refuses() {
 	ends_with 2 "$@"
 }
 
-# expect STATUS CODE CURL-ARGUMENTS...: a problem reply of that kind
+# expect_problem STATUS CODE CURL-ARGUMENTS...: expect this problem as the reply
 expect_problem() {
 	local status=$1 code=$2 got
 	shift 2
@@ -194,7 +200,7 @@ expect_problem() {
 	grep -qi '^x-request-id: ..*' "$work/head" || fail "no request id: $*"
 }
 
-# insert MARKER PAYLOAD-FILE: $photo with a segment behind its SOI
+# insert MARKER PAYLOAD-FILE: print $photo with this segment after its SOI
 insert() {
 	head -c 2 "$photo"
 	printf '%s%04x' "$1" $(($(stat -c %s "$2") + 2)) | xxd -r -p
@@ -202,7 +208,8 @@ insert() {
 	tail -c +3 "$photo"
 }
 
-# with_profile PROFILE-FILE: $photo with that, whole or broken, in one chunk
+# with_profile PROFILE-FILE: print $photo with this profile, whole or broken, in
+# one chunk
 with_profile() {
 	{ printf 'ICC_PROFILE\0\1\1'; cat "$1"; } >"$work/chunk"
 	insert ffe2 "$work/chunk"

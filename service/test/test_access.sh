@@ -14,7 +14,7 @@ mkdir "$work/store"
 echo access-key-0123456789 >"$work/keys"
 chmod 600 "$work/keys"
 
-# gets STATUS CURL-ARGUMENTS...
+# gets STATUS CURL-ARGUMENTS...: expect this status
 gets() {
 	local status=$1 got
 	shift
@@ -23,7 +23,7 @@ gets() {
 		fail "$got, not $status: $* $(shown "$work/body")"
 }
 
-# Names that a foreign page may have had point here.
+# Host names of others, whose DNS entry may point to this server.
 test_host() {
 	local host path
 	for host in evil.example evil.example:8080 127.0.0.1.evil.example; do
@@ -34,7 +34,7 @@ test_host() {
 			fail "does not name --host: $(shown "$work/body")"
 		expect_problem 421 wrong_host -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
-		# Probes, which say nothing, come with any.
+		# Probes reveal nothing, so they are answered under any name.
 		gets 200 -H "Host: $host" "$url/healthz"
 		gets 200 -H "Host: $host" "$url/readyz"
 	done
@@ -57,14 +57,14 @@ test_names_can_be_given() {
 	refuses "--host: 'a b'" --check-config --host 'a b'
 }
 
-# page SITE ORIGIN: as a page of there would ask
+# page SITE ORIGIN: the headers of a request that a page of this origin makes
 page() {
 	from=()
 	[ -z "$1" ] || from+=(-H "Sec-Fetch-Site: $1")
 	[ -z "$2" ] || from+=(-H "Origin: $2")
 }
 
-# from_elsewhere SITE ORIGIN: nothing is done for it
+# from_elsewhere SITE ORIGIN: requests of such a page are refused
 from_elsewhere() {
 	local path
 	page "$@"
@@ -78,13 +78,13 @@ from_elsewhere() {
 	for path in /stats /metrics /trace /v1/live; do
 		expect_problem 403 cross_site "${from[@]}" "$url$path"
 	done
-	# A link to the page, and pictures in other sites.
+	# Allowed are links to the page, and pictures that other sites show.
 	gets 200 "${from[@]}" -H 'Sec-Fetch-Mode: navigate' "$url/"
 	gets 200 "${from[@]}" "$url$image/image"
 	gets 200 "${from[@]}" "$url$image"
 }
 
-# from_here SITE ORIGIN: all is done
+# from_here SITE ORIGIN: requests of such a page are answered
 from_here() {
 	page "$@"
 	gets 200 "${from[@]}" --data-binary "@$photo" "$url/?w=64"
@@ -103,10 +103,11 @@ test_pages() {
 	from_here none ''
 	from_here '' "$url"
 	from_here '' ''
-	gets 200 "$url$image" # was not removed
+	gets 200 "$url$image" # it was not removed
 }
 
-# protects: the last reply tells browsers to make nothing of it
+# protects NAME: the last reply tells browsers not to guess its type or run
+# scripts in it
 protects() {
 	local head
 	head=$(tr -d '\r' <"$work/head")
@@ -161,7 +162,8 @@ test_a_timeout_protects() {
 	stop
 }
 
-# told WHERE FLAGS...: reports are at that port alone
+# told WHERE FLAGS...: a server with these flags has its reports only at that
+# port
 told() {
 	local where=$1 path
 	shift
@@ -193,7 +195,7 @@ test_reports_are_not_for_strangers() {
 	stop
 }
 
-# A key says who asks, whatever the name and the page.
+# With a key, host name and page do not matter.
 test_keys_need_none_of_it() {
 	start --api-key-file "$work/keys"
 	gets 200 -H 'Host: evil.example' -H 'Sec-Fetch-Site: cross-site' \
@@ -204,7 +206,7 @@ test_keys_need_none_of_it() {
 	stop
 }
 
-# The container's flags, as its image has them.
+# The container's flags are those of its image.
 test_the_container() {
 	mapfile -t variables < <(sed -n '/^ENV/,/[^\\]$/p' "$deploy/../Dockerfile" |
 		grep -oE 'DARKROOM_[A-Z_]+=[^ ]+' | sed 's/:[0-9]*$/:0/')

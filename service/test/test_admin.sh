@@ -8,7 +8,8 @@
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 
-# answers URL: within a time that is long for a busy machine, but an end
+# answers URL: expect an answer within a minute, which is long even on a busy
+# machine
 answers() {
 	curl -fsS --max-time 60 -o "$work/body" "$1" || fail "no answer: $1"
 }
@@ -38,10 +39,10 @@ test_without_one_the_main_port_tells_all() {
 	stop
 }
 
-# Some seconds of work for a core, at little memory.
+# Takes some seconds on a core, and little memory.
 heavy='w=8000&enlarge=1&progressive=1'
 
-# arrived COUNT: wait until so many uploads were taken or refused
+# arrived COUNT: wait until this number of uploads was accepted or refused
 arrived() {
 	local _
 	for _ in $(seq 3000); do
@@ -52,7 +53,8 @@ arrived() {
 	fail "upload $1 did not arrive"
 }
 
-# begin COUNT: one more upload, which is taken or refused, and then they are COUNT
+# begin COUNT: begin upload number COUNT, and wait until it is accepted or
+# refused
 begin() {
 	curl -sS -o "$work/reply$1" -w '%{http_code}\n' \
 		--data-binary "@$photo" "$url/?$heavy" >"$work/code$1" &
@@ -60,7 +62,7 @@ begin() {
 	arrived "$1"
 }
 
-# End them.
+# Disconnect all clients.
 hang_up() {
 	local client
 	for client in "${clients[@]}"; do
@@ -69,7 +71,7 @@ hang_up() {
 	done
 }
 
-# Under a policy of one I/O thread, and one of a thread for each connection.
+# Called with a policy with I/O threads, and with a thread for each connection.
 test_answers_when_all_connections_are_taken() {
 	local first second _
 	start "$@" --admin-listen 127.0.0.1:0 --max-connections 2 \
@@ -89,7 +91,7 @@ test_answers_when_all_connections_are_taken() {
 	stop
 }
 
-# The status of /readyz.
+# Prints the status of /readyz.
 readiness() {
 	curl -sS --max-time 60 -o "$work/ready" -w '%{http_code}\n' \
 		"$admin/readyz"
@@ -104,8 +106,9 @@ becomes_ready() {
 	fail "not ready again: $(shown "$work/ready")"
 }
 
-# announce_upload: of which, if it is let in, most follows; its place is kept
-# while it is in $held.  Sets $status, of the first answer.
+# announce_upload: send the head of an upload and, if it is accepted, most of
+# the body.  The upload stays open, with its descriptor in $held.  Sets $status
+# to that of the first answer.
 announce_upload() {
 	local fd _
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
@@ -123,7 +126,7 @@ announce_upload() {
 	fail "a body that has come is not charged"
 }
 
-# Memory is charged as bodies come.
+# Memory is charged while bodies arrive.
 test_not_ready_comes_before_memory_is_full() {
 	local ready=200 ready_count=0 status=100 fd
 	start --admin-listen 127.0.0.1:0 --memory 64M
@@ -146,7 +149,7 @@ test_not_ready_comes_before_memory_is_full() {
 	stop
 }
 
-# Each takes the one core longer than it takes to send, so they pile up.
+# Processing an upload takes longer than sending it, so uploads pile up.
 test_not_ready_comes_before_places_are_taken() {
 	local ready=200 count=0
 	start --admin-listen 127.0.0.1:0 --max-uploads 8 --cores 0 \
@@ -166,7 +169,8 @@ test_not_ready_comes_before_places_are_taken() {
 	stop
 }
 
-# Until the end of what was taken, and of the server.
+# A stopping server says so until all accepted uploads, and then the server,
+# have ended.
 test_stopping_is_told_to_the_end() {
 	local told=0 status=0
 	start --admin-listen 127.0.0.1:0 --cores 0 --drain-timeout 120 \
@@ -177,7 +181,7 @@ test_stopping_is_told_to_the_end() {
 	kill -TERM "$server"
 	while curl -fsS --max-time 60 -o "$work/body" "$admin/healthz" \
 		2>"$work/err"; do
-		# It may end between the two.
+		# The server may end between the two requests.
 		status=$(readiness 2>"$work/err") || break
 		[ "$status" != 503 ] || told=1
 		[ "$told$status" != 1200 ] || fail "ready once more"

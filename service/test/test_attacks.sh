@@ -15,7 +15,7 @@ command -v slowhttptest >/dev/null || {
 	exit 77
 }
 
-# all_answered CONNECTIONS FLAGS...: loadgen's uploads are, with a 200
+# all_answered CONNECTIONS FLAGS...: all uploads of loadgen are answered 200
 all_answered() {
 	timeout 120 "$LOADGEN" --dataset "$dir" --connections "$@" --json "$work/json" \
 		>"$work/report" 2>&1 || fail "$(cat "$work/report")"
@@ -24,7 +24,8 @@ all_answered() {
 		fail "$(jq -c '[.responses, .transport_errors]' "$work/json")"
 }
 
-# attack NAME FLAGS...: of slowhttptest, against a server with $server_flags
+# attack NAME FLAGS...: an attack by slowhttptest, on a server with
+# $server_flags
 attack() (
 	apart
 	name=$1
@@ -33,7 +34,7 @@ attack() (
 	timeout 120 slowhttptest -c 1000 -r 500 -l "$attack_s" -p 10 "$@" \
 		-u "$url/$name" >"$work/attack" 2>&1 &
 	attacker=$!
-	sleep 3 # until they have come
+	sleep 3 # until the attackers are connected
 	all_answered 2 --duration $((attack_s - 5)) "$url/?w=64" &
 	kept=$!
 	while kill -0 "$kept" 2>/dev/null; do
@@ -47,7 +48,8 @@ attack() (
 	echo "$server_flags against $*: all answered"
 )
 
-# At the same time, and so that each has its turn.
+# thousand FLAGS...: a thousand connections upload at the same time, and all are
+# answered
 thousand() (
 	apart
 	start --max-uploads 1000 "$@"
@@ -63,7 +65,7 @@ thousand() (
 	echo "1000 connections: all answered"
 )
 
-# attacks FLAGS...: of the server
+# attacks FLAGS...: three attacks on servers with these flags
 attacks() {
 	local server_flags=$* job
 	attack healthz -H -i 2 -x 24 &
@@ -77,7 +79,7 @@ attacks() {
 thousand
 thousand --policy thread-per-connection
 attacks
-# Where nobody's time is ever over, all places are taken but for what is made
-# free for others.
+# Without timeouts, the attackers occupy all connections that the server does
+# not free for other clients.
 crowded="--max-connections 256 --header-timeout 0 --idle-timeout 0 --min-rate 0"
 attacks $crowded

@@ -21,7 +21,7 @@ printf '# ours\n%s\n\n%s\nshop %s\nshop %s\n' $api_key $other_key \
 printf '%s\n' another-sign-key-0123 "shop $sign_key" >"$work/sign.keys"
 chmod 600 "$work"/*.keys
 
-# accepts FLAGS...: they are good to start with
+# accepts FLAGS...: a server may start with these flags
 accepts() {
 	"$DARKROOM" --check-config "$@" >"$work/log" 2>&1 || fail "refused: $*"
 	[ ! -s "$work/log" ] || fail "not silent: $*"
@@ -70,7 +70,7 @@ test_wrong_files_are_refused_and_not_shown() {
 	chmod 600 "$work/sign.keys"
 }
 
-# upload CURL-ARGUMENTS...: the status
+# upload CURL-ARGUMENTS...: upload the photo and print the status
 upload() {
 	curl -sS -o "$work/body" -w '%{http_code}' --data-binary "@$photo" "$@"
 }
@@ -79,7 +79,7 @@ bearer() {
 	echo "Authorization: Bearer $1"
 }
 
-# challenge TEXT: the last 401 had this WWW-Authenticate
+# challenge TEXT: the last reply 401 had this WWW-Authenticate
 challenge() {
 	grep -qixF "WWW-Authenticate: $1" <(tr -d '\r' <"$work/head") ||
 		fail "not $1: $(cat "$work/head")"
@@ -113,7 +113,8 @@ test_a_key_is_needed() {
 	[ "$(jq .uploads.sent "$work/stats")" = 2 ] || fail "who was let in?"
 }
 
-# Neither "100 Continue", nor memory for what is announced.
+# A request without a key gets no "100 Continue", and no memory for the body
+# that it announces.
 test_no_body_is_asked_for() {
 	expect_problem 401 invalid_key -H 'Expect: 100-continue' \
 		-H "$(bearer nobody)" --data-binary "@$photo" "$url/"
@@ -123,7 +124,8 @@ test_no_body_is_asked_for() {
 	grep -q '^HTTP/1.1 100' "$work/head" || fail "no 100: $(cat "$work/head")"
 }
 
-# Of others the body is read and dropped, and the connection lives on.
+# If the client sends the body anyway, it is read and dropped, and the
+# connection stays open.
 test_the_connection_can_be_used_again() {
 	curl -sS -o "$work/one" --data-binary "@$photo" "$url/" --next \
 		-sS -o "$work/two" -w '%{num_connects} %{http_code}' \
@@ -148,7 +150,7 @@ test_no_key_is_shown() {
 		fail "a key is shown"
 }
 
-# sign METHOD PATH PARAMETER...: the signature
+# sign METHOD PATH PARAMETER...: print the signature of this request
 sign() {
 	local method=$1 path=$2
 	shift 2
@@ -167,7 +169,7 @@ test_a_signed_query_needs_no_key() {
 		[ "$(upload "$url/?$query")" = 200 ] ||
 			fail "$query: $(shown "$work/body")"
 	done
-	# Of no other request: path, method, parameters.
+	# It is not valid for another path, method or parameters.
 	for query in "w=98&fit=inside&expires=$late" "w=99&expires=$late" \
 		"w=99&fit=inside&expires=$((late + 1))" "w=99&fit=inside" \
 		"w=99&fit=inside&q=9&expires=$late"; do
@@ -199,12 +201,12 @@ test_signed_queries_are_checked_like_others() {
 		printf 'a%d=1&' {1..64})signature=$s"
 }
 
-# status CURL-ARGUMENTS...
+# status CURL-ARGUMENTS...: print the status
 status() {
 	curl -sS -o "$work/body" -w '%{http_code}' "$@"
 }
 
-# What is stored is got by its id, and removed by key alone.
+# A stored image is fetched by its id, and removed only with a key.
 test_images_are_public() {
 	local late=$(($(date +%s) + 3600)) path s
 	s=$(sign POST /v1/images w=99 "expires=$late")
@@ -230,14 +232,14 @@ test_images_are_public() {
 	expect_problem 404 not_found "$url$path"
 }
 
-# stored_by AUTHORIZATION [QUERY]: the path of the picture that it stored
+# stored_by AUTHORIZATION [QUERY]: store an image and print its path
 stored_by() {
 	[ "$(upload -H "$1" "$url/v1/images?w=97${2:-}")" = 201 ] ||
 		fail "not stored: $(shown "$work/body")"
 	jq -r .url "$work/body"
 }
 
-# One key cannot remove what another has stored, although it is the same.
+# One key cannot remove the image of another key, even if both images are equal.
 test_each_owner_has_its_own_images() {
 	local late=$(($(date +%s) + 3600)) one two old new signed query
 	one=$(stored_by "$(bearer $api_key)")
@@ -248,7 +250,7 @@ test_each_owner_has_its_own_images() {
 		fail "not removed: $(shown "$work/body")"
 	expect_problem 404 not_found "$url$one"
 	[ "$(status "$url$two/image")" = 200 ] || fail "both are removed"
-	# A key and the one that replaces it have one name.
+	# A key and the key that replaces it have the same name.
 	old=$(stored_by "$(bearer $old_key)")
 	new=$(stored_by "$(bearer $new_key)")
 	[ "$old" = "$new" ] || fail "the new key has another image"
@@ -259,7 +261,7 @@ test_each_owner_has_its_own_images() {
 	[ "$signed" = "$old" ] || fail "the sign key has another image"
 }
 
-# As a server of the site would make them.
+# The documented Python code signs requests as a site's own server would.
 test_the_documented_python_signs() {
 	local path
 	if ! command -v python3 >/dev/null; then
@@ -276,7 +278,7 @@ test_the_documented_python_signs() {
 	[ "$(upload "$url$path&h=9")" = 403 ] || fail "$path with h=9"
 }
 
-# A process that leaves no core dump is root's in /proc.
+# In /proc, a process that leaves no core dump belongs to root.
 test_no_core_dump_has_keys() {
 	[ "$(id -u)" = 0 ] ||
 		[ "$(stat -c %u "/proc/$server/environ")" = 0 ] ||

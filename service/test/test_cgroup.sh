@@ -14,7 +14,7 @@ flags=("${@:3}")
 mib=$((1 << 20))
 limit=$((160 * mib))
 
-# What the system calls it, in version 1 and in 2.
+# The names of the files in version 1 and 2 of control groups.
 if [ -d /sys/fs/cgroup/memory ]; then
 	group=/sys/fs/cgroup/memory/darkroom-test-$$
 	limit_file=memory.limit_in_bytes
@@ -31,12 +31,12 @@ trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" || true
 	for _ in 1 2 3 4 5; do rmdir "$group" && break || sleep 1; done
 	rm -rf "$work"; exit $status' EXIT
 echo $limit >"$group/$limit_file" || exit 77
-# Version 1 counts what sockets take only if that is limited, and apart.
+# Version 1 counts the memory of sockets separately, and only if it has a limit.
 sockets_peak=$group/memory.kmem.tcp.max_usage_in_bytes
 [ ! -f "$sockets_peak" ] ||
 	echo $((1024 * mib)) >"$group/memory.kmem.tcp.limit_in_bytes"
 
-# Photos of a camera's size, made of the samples.
+# Make photos of a camera's size from the samples.
 mkdir "$work/photos"
 start
 for photo in "$dir"/*.jpg; do

@@ -7,12 +7,12 @@
 . "$(dirname "$0")/server.sh"
 operations=$1
 
-# config FLAGS...: prints
+# config FLAGS...: print the configuration
 config() {
 	"$DARKROOM" --print-config "$@" 2>"$work/log" || fail "refused: $*"
 }
 
-# round FLAGS...: the same comes of what is printed as of the flags
+# round FLAGS...: the printed configuration, read back, is the same as the flags
 round() {
 	config "$@" >"$work/first"
 	config --config "$work/first" >"$work/second"
@@ -23,7 +23,8 @@ round() {
 	[ ! -s "$work/log" ] || fail "not silent: $*"
 }
 
-# is EXPRESSION FLAGS...: jq finds it true of what is printed
+# is EXPRESSION FLAGS...: the expression is true of the printed configuration,
+# by jq
 is() {
 	local expression=$1
 	shift
@@ -106,7 +107,8 @@ test_refusals_have_a_source() {
 	refuses 'makes no sense' --check-config --steal
 	refuses 'makes no sense' --print-config --steal
 	refuses 1000000 --check-config --max-connections 1000000
-	# As many files as it says do, and what else it opens needs more.
+	# The number of open files in the message is enough.  An admin port, a
+	# store or counters need more.
 	(
 		ulimit -n 64
 		refuses 'files are needed' --check-config --cores 0 \
@@ -127,7 +129,8 @@ test_refusals_have_a_source() {
 	! grep -q listening "$work/log" || fail "$(cat "$work/log")"
 }
 
-# A flag of an earlier version is refused, and what replaced it is named.
+# A flag of an earlier version is refused, with a message that names its
+# replacement.
 test_removed_flags_say_what_replaced_them() {
 	refuses '--express: it was removed; --slice' --check-config --express 5ms
 	DARKROOM_EXPRESS=5ms refuses \
@@ -137,7 +140,7 @@ test_removed_flags_say_what_replaced_them() {
 		--config "$work/file"
 }
 
-# Help is given whatever the environment holds.
+# --help works with any environment.
 test_help_needs_no_environment() {
 	DARKROOM_LISTN=x "$DARKROOM" --help >"$work/help" || fail "no help"
 }

@@ -10,7 +10,7 @@ dir=$(realpath "$1")
 per_s=200 probes_per_s=200
 at_once=100
 
-# loop PATH: three clients that ask, each for itself, again and again; their
+# loop PATH: start three clients that send this request again and again; their
 # pids are in $loops
 loop() {
 	local _
@@ -21,13 +21,13 @@ loop() {
 	done
 }
 
-# Clients that go while they wait, too.
+# Some of these clients disconnect while their request waits.
 end_loops() {
 	kill -KILL "${loops[@]}"
 	wait "${loops[@]}" 2>/dev/null || true
 }
 
-# replies: so many were sent, of all that are not uploads
+# replies: print the number of replies, except those to uploads
 replies() {
 	curl -fsS "$admin/metrics" | awk '
 		/^darkroom_http_replies_total{role="(none|probe|page|report)"/ {
@@ -35,7 +35,7 @@ replies() {
 		END { print n + 0 }'
 }
 
-# The time is taken around what is counted, so it is never too short.
+# The measured time includes all of the counting, so it is never too short.
 test_loops_have_a_rate() {
 	local begin before after most
 	begin=$EPOCHREALTIME
@@ -55,7 +55,8 @@ test_loops_have_a_rate() {
 	[ $((after - before)) -gt 2 ] || fail "$1: no loop"
 }
 
-# Some seconds' worth of requests wait: the end comes, with status 0.
+# Requests for some seconds are waiting, but the server stops at once, with
+# status 0.
 test_the_end_waits_for_nobody() {
 	local i all=() fd
 	for i in $(seq 40); do

@@ -13,7 +13,8 @@
 dir=$1
 exceptions=$(dirname "$0")/corpus_exceptions.tsv
 
-# post_all NAME STRICT FILTER FLAGS...: its answers are in $work/NAME/status.tsv
+# post_all NAME STRICT FILTER FLAGS...: upload all files; the answers are in
+# $work/NAME/status.tsv
 post_all() {
 	"$LOADGEN" --dataset "$dir" --all-files --connections 4 "${@:4}" \
 		--save "$work/$1" \
@@ -22,7 +23,7 @@ post_all() {
 	check_drained
 }
 
-# check NAME STRICT
+# check NAME STRICT: compare these answers with the expected ones
 check() {
 	awk -F'\t' -v strict="$2" '
 	FILENAME == ARGV[1] { if ($1 !~ /^#/) excepted[$1] = $2; next }

@@ -23,8 +23,8 @@ clients=4
 cd "$work"
 mkdir store
 
-# A client's uploads, each other than all before: replies go to out/.  Every
-# second one is answered early, and takes some time after that.
+# Send a client's uploads, all different; the replies go to out/.  Every second
+# upload is answered early (202), and takes some time after that.
 upload() {
 	local client=$1 i how
 	for ((i = client; i < stores; i += clients)); do
@@ -42,8 +42,8 @@ upload() {
 		2>/dev/null || true
 }
 
-# Files of the entries made since `started` are what their meta says, no more and
-# no less.
+# The entries made since `started` have exactly the files that their meta.json
+# lists.
 check_entries() {
 	find store -mindepth 2 -maxdepth 2 -type d -newer started \
 		-path 'store/[0-9a-f][0-9a-f]/*' >entries
@@ -59,7 +59,8 @@ check_entries() {
 		fail "round $round: other files than told"
 }
 
-# Those that were answered 202: known at once, and there when the spool is empty.
+# Images that were answered 202 are known at once, and stored when the spool is
+# empty.
 check_promised() {
 	local id status _
 	cat codes* | sed -n 's|^202 |out/|p' | xargs -r jq -r .id >ids
@@ -112,7 +113,7 @@ for ((round = 0; round < rounds; round++)); do
 		upload "$k" &
 		pids+=($!)
 	done
-	# Anywhere from the first store to the last.
+	# Kill the server at any time between the first store and the last.
 	goal=$((RANDOM % stores))
 	for _ in $(seq 3000); do
 		[ "$(ls out | wc -l)" -lt "$goal" ] || break

@@ -9,12 +9,12 @@
 photo=$(realpath "$1")/clownfish.jpg
 here=$(realpath "$0")
 
-# metric NAME: its value
+# metric NAME: print its value
 metric() {
 	curl -fsS "$admin/metrics" | awk -v name="$1" '$1 == name { print $2 }'
 }
 
-# arrive BYTES: so many bytes of uploads
+# arrive BYTES: wait until this number of bytes of uploads has arrived
 arrive() {
 	local name='darkroom_http_received_bytes_total{role="upload"}' _
 	for _ in $(seq 600); do
@@ -24,8 +24,8 @@ arrive() {
 	fail "uploads do not begin"
 }
 
-# flood PID...: connections that send nothing, until these are gone; the last
-# hundred stay open
+# flood PID...: open connections that send nothing, until these processes have
+# ended; the last hundred stay open
 flood() {
 	local at=127.0.0.1/${url##*:} open=() fd
 	trap '' PIPE
@@ -39,7 +39,7 @@ flood() {
 	done 2>/dev/null
 }
 
-# upload_slowly NUMBER: 20 KB a second, until $work/enough exists
+# upload_slowly NUMBER: upload 20 KB a second, until $work/enough exists
 upload_slowly() {
 	local fd bytes sent
 	bytes=$(stat -c %s "$photo")
@@ -56,7 +56,8 @@ upload_slowly() {
 	head -n 1 <&"$fd" | tr -d '\r' >"$work/status$1"
 }
 
-# As many slow uploads as there is room for; none ends before the flood.
+# There are as many slow uploads as the server can have; none ends before the
+# flood.
 test_uploads_outlast_a_flood() {
 	local i pid clients=()
 	start "$@" --max-connections 20 --admin-listen 127.0.0.1:0
@@ -85,19 +86,21 @@ test_uploads_outlast_a_flood() {
 	stop
 }
 
-# connect NAME: a connection of 127.0.0.1, whose descriptor is ${NAME}
+# connect NAME: open a connection from 127.0.0.1, whose descriptor is ${NAME}
 connect() {
 	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf -v "$1" %s "$new"
 }
 
-# ask FD: a request, whose answer's first line is printed, if there is one
+# ask FD: send a request, and print the first line of the answer, if there is
+# one
 ask() {
 	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$1" || true
 	head -n 1 <&"$1" 2>/dev/null | tr -d '\r'
 }
 
-# closes_more COUNT: a connection of 127.0.0.1, beyond so many, is closed
+# closes_more COUNT: after this number of connections from 127.0.0.1, the server
+# closes the next one
 closes_more() {
 	local i all=()
 	for i in $(seq "$1"); do
@@ -118,7 +121,7 @@ closes_more() {
 test_an_address_has_its_share() {
 	start --trusted-proxies none --max-connections 160 \
 		--admin-listen 127.0.0.1:0
-	closes_more 20 # an eighth
+	closes_more 20 # an eighth of 160
 	[ "$(metric darkroom_http_connections_refused_total)" = 1 ] ||
 		fail "not counted"
 	[ "$(grep -c -- --trusted-proxies "$work/log")" = 1 ] ||
@@ -129,7 +132,7 @@ test_an_address_has_its_share() {
 	stop
 }
 
-# All of loopback is a proxy's, as long as nothing else is said.
+# By default, all loopback addresses count as proxies.
 test_a_proxy_may_have_all() {
 	local i
 	for flags in "" "--trusted-proxies 127.0.0.1"; do
@@ -152,7 +155,7 @@ test_flags_are_checked() {
 		= '[100,"127.0.0.0/8,::1"]' ] || fail "other defaults"
 }
 
-# Alone in a network of its own, where it may have any address.
+# Run in a network namespace of its own, where the test may use any address.
 if [ "${2-}" = ipv6 ]; then
 	ip link set lo up
 	for host in 1::1 1::2 1:f::2 2::2; do

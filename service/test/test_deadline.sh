@@ -28,7 +28,7 @@ test_late_uploads_are_told_so() {
 		esac
 	done
 	check_drained
-	# Those whose body came too late were not even taken.
+	# Uploads whose body arrived too late were not even accepted.
 	[ "$(stat_of '.uploads | .late + .unreachable == .failed and
 		.finished == '"$(got 200)")" = true ] ||
 		fail "$*: $(curl -fsS "$url/stats" | jq -c .uploads)"
@@ -37,7 +37,7 @@ test_late_uploads_are_told_so() {
 	stop
 }
 
-# Its time runs from the head on.
+# The time of an upload counts from its head.
 test_slow_body_is_late() {
 	start --deadline 100ms
 	expect_problem 503 deadline_exceeded --limit-rate 1M -H 'Expect:' \
@@ -59,17 +59,18 @@ test_bad_timeouts_are_refused() {
 	done
 	expect_problem 400 bad_timeout -H 'Request-Timeout: 1' \
 		-H 'Request-Timeout: 1' --data-binary "@$photo" "$url/"
-	# Where nothing is processed it is ignored.
+	# Requests that process nothing ignore it.
 	curl -fsS -H 'Request-Timeout: x' "$url/healthz" -o "$work/out" ||
 		fail "read by a probe"
 	stop
 }
 
-# One that is too short for the work costs none; a long one changes nothing.
+# An upload is refused at once if its timeout is too short for the work.  A long
+# timeout changes nothing.
 test_timeout_of_a_request() {
 	local all
 	start --cores 0 "$@"
-	# Much more than a second, by any estimate.
+	# This takes much more than a second, by any estimate.
 	all='w=9000&h=9000&enlarge=1&progressive=1&chroma=444&q=100'
 	expect_problem 503 deadline_unreachable -H 'Request-Timeout: 1.0' \
 		--data-binary "@$photo" "$url/?$all"
@@ -85,8 +86,8 @@ test_timeout_of_a_request() {
 	stop
 }
 
-# The others keep the only worker busy, and it can wait for less than 1 ms longer
-# than its own work takes.
+# Other uploads keep the only worker busy.  The upload can wait for less than 1
+# ms longer than its own work takes.
 test_timeout_ends_in_a_queue() {
 	local status
 	start --cores 0 --policy cohort
@@ -99,7 +100,8 @@ test_timeout_ends_in_a_queue() {
 	deadline_exceeded | deadline_unreachable) ;;
 	*) fail "$(cat "$work/body")" ;;
 	esac
-	# It has no timing if the time was over before its body had come.
+	# The reply has no timing if the time was over before the body had
+	# arrived.
 	! grep -qiE 'decode;dur=[0-9.]*[1-9]' "$work/head" ||
 		fail "it cost CPU time: $(cat "$work/head")"
 	wait "${clients[@]}" || fail "a client got no reply"
@@ -107,7 +109,7 @@ test_timeout_ends_in_a_queue() {
 	stop
 }
 
-# It cannot have more time than the server gives.
+# A client's timeout cannot be longer than the server's.
 test_timeout_does_not_lengthen() {
 	start --deadline 100ms
 	expect_problem 503 deadline_exceeded --limit-rate 1M -H 'Expect:' \

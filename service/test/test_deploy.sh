@@ -9,7 +9,8 @@ deploy=$1
 head -c 24 /dev/urandom | base64 >"$work/keys"
 chmod 600 "$work/keys"
 
-# waits_longer SECONDS FLAGS...: than these need to stop
+# waits_longer SECONDS FLAGS...: SECONDS are more than a server with these flags
+# needs to stop
 waits_longer() {
 	local seconds=$1
 	shift
@@ -20,13 +21,13 @@ waits_longer() {
 		"$work/config")" = true ] || fail "is ended too early: $*"
 }
 
-# flags_of UNIT: of its ExecStart, for the instance 8081
+# flags_of UNIT: print the flags in its ExecStart, for the instance 8081
 flags_of() {
 	sed -n 's/^ExecStart=[^ ]* //p' "$1" |
 		sed "s|%S|$work|; s|%i|8081|g" | tr ' ' '\n'
 }
 
-# test_unit FILE
+# test_unit FILE: systemd and the program accept this unit
 test_unit() {
 	local unit=$deploy/$1
 	mapfile -t flags < <(flags_of "$unit")
@@ -44,16 +45,16 @@ test_manifest() {
 		sed "s|/etc/darkroom/keys|$work/keys|")
 	waits_longer "$(sed -n 's/.*GracePeriodSeconds: //p' "$manifest")" \
 		"${flags[@]}"
-	# As the image would have it without a key.
+	# With the image's environment, it must not start without a key.
 	DARKROOM_LISTEN=0.0.0.0:8080 DARKROOM_INSECURE=0 refuses insecure
 }
 
-# ports FILE PATTERN: the port numbers that follow it
+# ports FILE PATTERN: print the port numbers after this pattern
 ports() {
 	grep -oE "$2[0-9]+" "$1" | grep -oE '[0-9]+$' | sort -u | tr '\n' ' '
 }
 
-# Each port is one program's, and the proxies know those of the servers.
+# No two programs have the same port, and the proxies use the servers' ports.
 test_ports_agree() {
 	local proxy instances
 	instances=$(ports "$deploy/darkroom@.service" 'darkroom@')
@@ -79,7 +80,7 @@ test_ports_agree() {
 		fail "a port is taken twice: $(sort "$work/ports" | uniq -d)"
 }
 
-# What the two units do not differ in on purpose is the same.
+# The two units are equal except for intended differences.
 test_units_agree() {
 	local unit
 	for unit in darkroom.service darkroom@.service; do
@@ -91,8 +92,8 @@ test_units_agree() {
 		fail "the units differ"
 }
 
-# With the status of an address that is not there, systemd tries again, and
-# does not give up; with that of a wrong flag it does not try.
+# If an address does not exist yet, the server's status makes systemd start it
+# again, without end.  After a wrong flag, systemd does not start it again.
 test_boot_is_retried() {
 	local unit=$deploy/darkroom.service
 	ends_with 1 192.0.2.1:8080 --insecure --listen 192.0.2.1:8080

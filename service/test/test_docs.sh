@@ -17,12 +17,13 @@
 photo=$(realpath "$1/clownfish.jpg")
 source=$(realpath "$2")
 api=$source/docs/http-api.md
-# The documents' addresses, where nobody else listens: on a loopback address of
-# this process alone, and on port 28080 for 8080.
+# The documents' addresses are replaced, so that no other server listens there:
+# by a loopback address of this process alone, and port 8080 by 28080.
 address=127.1.$(($$ / 250 % 250)).$(($$ % 250 + 1))
 listen=127.0.0.1:28080
 
-# Put sections and blocks of $api into files $work/part-NNN.{heading,block}.
+# Write sections and code blocks of $api to the files
+# $work/part-NNN.{heading,block}.
 split() {
 	awk -v out="$work/part-" '
 		function end_block() {
@@ -43,7 +44,8 @@ split() {
 		END { end_block() }' "$api"
 }
 
-# What blocks call.  Each reply leaves a line in $work/said.
+# These functions replace the commands in the blocks.  Each reply adds a line to
+# $work/said.
 curl() {
 	timeout 120 curl -sS --connect-to "::$address:" "$@" -w \
 		'%{stderr}reply\t%{http_code}\t%{content_type}\t%{filename_effective}\n' \
@@ -54,7 +56,8 @@ darkroom() {
 	"$DARKROOM" "$@"
 }
 
-# Also what a line `darkroom FLAGS` of a block does.
+# serve FLAGS...: restart the server with these flags; a line `darkroom FLAGS`
+# of a block does it, too
 serve() {
 	[ -z "$server" ] || stop
 	[[ " $* " = *" --listen"* ]] || set -- --listen "$listen" "$@"
@@ -72,7 +75,7 @@ make_photos() {
 	done
 }
 
-# is_whole FILE TYPE: the file is of this kind
+# is_whole FILE TYPE: the file is complete and of this type
 is_whole() {
 	local hex
 	case $2 in
@@ -89,13 +92,13 @@ is_whole() {
 	esac
 }
 
-# wrong WHY BLOCK
+# wrong WHY BLOCK: fail, and print the example
 wrong() {
 	fail "$1, in this example of $api:
 $(cat "$2" "$work/said")"
 }
 
-# The replies to the commands of a block.
+# Check the replies to the commands of a block.
 check_replies() {
 	local type file
 	awk -F'\t' '$1 == "reply" && $2 ~ /^[045]/ { print "# " $2 }' \
@@ -154,7 +157,7 @@ test_endpoints_are_described() {
 	done <"$work/paths"
 }
 
-# Rows of a table, with the name in its first column.
+# Every parameter has a row of a table, with its name in the first column.
 test_parameters_are_described() {
 	local name
 	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
@@ -168,7 +171,7 @@ test_parameters_are_described() {
 	done <"$work/names"
 }
 
-# The row of a parameter has its default and all that it may be.
+# The row of a parameter has its default and its possible values.
 test_values_are_described() {
 	local name default values value row
 	"$PRINT_PARAMETERS" list >"$work/list"
@@ -182,7 +185,7 @@ test_values_are_described() {
 	done <"$work/list"
 }
 
-# Status and code, each pair a row; and no others.
+# Every pair of status and code has a row, and no other pair has.
 test_errors_are_described() {
 	tr -s ' \t\n' ' ' <"$source/service/http/problem.c" |
 		grep -oE '\{ [45][0-9]{2}, "[a-z_]+"' |
@@ -205,7 +208,8 @@ test_flags_are_described() {
 	done <"$work/flags"
 }
 
-# Relative links of all documents lead to a file; those with # to a heading.
+# Relative links of all documents lead to a file.  Links with # lead to a
+# heading.
 test_links_lead_somewhere() {
 	local file link target anchor
 	grep -roE --include='*.md' --exclude-dir=build --exclude-dir=node_modules \
@@ -220,7 +224,7 @@ test_links_lead_somewhere() {
 		target=${target:-$file}
 		[ -e "$target" ] || fail "$file: no file $link"
 		[ "$anchor" != "$link" ] && [[ $target = *.md ]] || continue
-		# As the hosting sites make them of headings.
+		# Anchors, as the hosting sites make them of headings.
 		grep -E '^#+ ' "$target" | sed -E 's/^#+ //' |
 			tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g' |
 			grep -qx -- "$anchor" || fail "$file: no heading $link"

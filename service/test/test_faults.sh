@@ -11,7 +11,7 @@
 photo=$1/clownfish.jpg
 faults=$work/faults
 
-# As faults.h has it: three numbers of 64 bits.
+# The layout of faults.h: three numbers of 64 bits.
 head -c 24 /dev/zero >"$faults"
 cat >"$work/darkroom" <<EOF
 #!/bin/sh
@@ -22,7 +22,7 @@ EOF
 chmod +x "$work/darkroom"
 DARKROOM=$work/darkroom
 
-# fault allocations|threads|clock NUMBER
+# fault allocations|threads|clock NUMBER: set this number of faults.h
 fault() {
 	local bytes= at i
 	case $1 in
@@ -37,7 +37,7 @@ fault() {
 	printf "$bytes" | dd of="$faults" bs=1 seek=$at conv=notrunc status=none
 }
 
-# answers STATUS CURL-ARGUMENTS...
+# answers STATUS CURL-ARGUMENTS...: expect this status
 answers() {
 	local status=$1 got
 	shift
@@ -45,7 +45,7 @@ answers() {
 	[ "$got" = "$status" ] || fail "$got, not $status: $*"
 }
 
-# A small picture, with a profile that is lcms2's to read.
+# Make a small photo with a profile that only lcms2 can convert.
 make_photo() {
 	start
 	answers 200 --data-binary "@$photo" "$url/?w=100"
@@ -69,7 +69,8 @@ test_every_allocation_may_fail() { # --policy NAME [--no-workers]
 	cat "$work/report"
 }
 
-# Each in turn: the server says so and ends with status 1.
+# The start of each thread fails in turn: the server reports it and ends with
+# status 1.
 test_every_thread_may_fail_at_start() {
 	local nth status
 	for nth in $(seq 100); do
@@ -98,8 +99,8 @@ cpu_ticks() {
 	awk '{ print $14 + $15 }' "/proc/$server/stat"
 }
 
-# No more descriptors, whether or not there are connections: clients wait, what
-# is open is served, and the server sleeps.
+# Without a free descriptor, with and without open connections, new clients
+# wait, open connections are served, and the server sleeps.
 test_descriptors_run_out() {
 	local limit before used open waiting line
 	start "$@"
@@ -134,7 +135,8 @@ test_descriptors_run_out() {
 	echo "$*: descriptors ran out"
 }
 
-# Ten years on, twenty back: nobody is late or timed out.
+# The clock jumps ten years ahead, then twenty back: no upload is late or timed
+# out.
 test_time_of_day_jumps() {
 	mkdir "$work/store"
 	start --deadline 20s --store "$work/store"
@@ -153,7 +155,7 @@ test_time_of_day_jumps() {
 		[[ $line = *200* ]] || fail "after $jump seconds: $line"
 		[ "$(stat_of '.uptime_s > 0 and .uptime_s < 1000')" = true ] ||
 			fail "up for $(stat_of .uptime_s) s after $jump s"
-		# The rest of the reply, as long as its head says.
+		# Read the rest of the reply: its length is in its head.
 		length=0
 		while read -r -t 60 -u 8 line && [ "$line" != $'\r' ]; do
 			[[ $line != Content-Length:* ]] ||
@@ -169,7 +171,8 @@ test_time_of_day_jumps() {
 
 make_photo
 test_every_allocation_may_fail --policy color
-# AddressSanitizer itself does not bear it where requests have threads.
+# With a thread for each connection, AddressSanitizer itself fails without
+# memory.
 [ -n "${SANITIZED:-}" ] ||
 	test_every_allocation_may_fail --policy thread-per-connection --no-workers
 test_every_thread_may_fail_at_start --policy color --trace "$work/trace" \

@@ -6,7 +6,7 @@
 # usage: DARKROOM=PROGRAM test_flags.sh
 . "$(dirname "$0")/server.sh"
 
-# senseless REASON FLAGS...
+# senseless REASON FLAGS...: these flags are refused, for this reason
 senseless() {
 	local reason=$1
 	shift
@@ -31,7 +31,7 @@ senseless 'there is no other to choose' --distribute least-loaded
 senseless '3 replicas, but there are 2 cores' --balance replicate=3
 senseless 'only with --balance partition' --graph "$work/graph"
 
-# What a typing error comes to.
+# Typing errors: a flag that is given twice, an unknown flag or policy.
 refuses '--max-body is given twice' --max-body 1M --listen 127.0.0.1:0 \
 	--max-body=2M
 refuses 'there is no option' -x
@@ -44,7 +44,8 @@ done <"$work/policies"
 "$DARKROOM" -h >"$work/help" || fail "no help by -h"
 "$DARKROOM" --help | cmp - "$work/help" || fail "-h is not --help"
 
-# All addresses of the machine, of IPv4 and IPv6, so by keys or --insecure.
+# The server listens at all addresses of the machine, of IPv4 and IPv6; that
+# needs keys or --insecure.
 refuses --insecure --listen :0
 start --listen :0 --insecure
 curl -fsS "http://127.0.0.1:$port/healthz" >"$work/body" || fail "no IPv4"
@@ -52,7 +53,7 @@ curl -fsS "http://127.0.0.1:$port/healthz" >"$work/body" || fail "no IPv4"
 	curl -fsS "http://[::1]:$port/healthz" >"$work/body" || fail "no IPv6"
 stop
 
-# What is needed, what there is, and what would do.
+# The message says what is needed, what there is, and what would be enough.
 (
 	ulimit -n 64
 	refuses 'open files are needed, and the limit is 64 (ulimit -Hn)' \

@@ -22,7 +22,7 @@ deadline_s=10
 connections=${CONNECTIONS:-1500}
 ulimit -n "$(ulimit -Hn)"
 
-# load NAME ARGS...: run loadgen; only 200 and 503 are right
+# load NAME ARGS...: run loadgen; allowed are the replies 200 and 503
 load() {
 	"$LOADGEN" --dataset "$dir" --json "$work/$1" --csv "$work/$1.csv" \
 		--duration "$seconds" --timeout 120 "${@:2}" "$url/?$query" >"$work/report" 2>&1 ||
@@ -34,7 +34,7 @@ load() {
 		'.responses, .transport_error_texts' "$work/$1")"
 }
 
-# After the memory of pictures has been given back.
+# Prints the resident memory in KB, after that of pictures was given back.
 resident_kb() {
 	local _
 	for _ in $(seq 100); do
@@ -45,7 +45,8 @@ resident_kb() {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
 }
 
-# The slowest answer of the admin port while a process runs, in ms.
+# slowest_report PID: print the slowest answer of the admin port, in ms, while
+# the process runs
 slowest_report() {
 	while kill -0 "$1" 2>/dev/null; do
 		curl -fsS -o "$work/health" -w '%{time_total}\n' \
@@ -61,7 +62,8 @@ load warm --connections 16
 load peak --connections 16
 peak=$(jq .responses_per_s "$work/peak")
 before=$(resident_kb)
-# Where all is slow, enough to fill the server in these seconds.
+# At least 50 requests/s, to fill the server during the flood even on a slow
+# machine.
 load flood --rate "$(jq -n "[3 * $peak, 50] | max")" \
 	--connections "$connections" &
 flood=$!
@@ -69,9 +71,10 @@ report_ms=$(slowest_report $flood)
 wait $flood
 check_drained
 after=$(resident_kb)
-# Those that are done at the end were begun within these seconds.
+# All uploads that were answered count, because they began during these seconds.
 done=$(jq .responses_per_s "$work/flood")
-# Replies 2xx in time, until the flood ends; and the MB/s of these uploads.
+# Uploads that were answered 200 in time and before the end of the flood, per
+# second; and their MB/s.
 in_time=$(awk -F, -v s="$seconds" -v ms=${deadline_s}000 'NR > 1 &&
 	$6 == 200 && $10 <= ms && $4 <= s { n++; b += $8 }
 	END { printf "%.1f/s (%.1f MB/s)", n / s, b / s / 1e6 }' \

@@ -18,12 +18,12 @@ printf '%s\n' api-key-0123456789-one >api.keys
 printf '%s\n' sign-key-0123456789-one >sign.keys
 chmod 600 ./*.keys
 
-# detail TEXT: the last problem says so
+# detail TEXT: expect TEXT in the detail of the last problem
 detail() {
 	jq -r .detail body | grep -qF -- "$1" || fail "not '$1': $(shown body)"
 }
 
-# form QUERY CURL-ARGUMENTS...: it makes what this query makes
+# form QUERY CURL-ARGUMENTS...: the form makes the same picture as this query
 form() {
 	curl -fsS --data-binary "@$photo" "$url/?$1" -o expected
 	curl -fsS "${@:2}" -o got || fail "refused: ${*:2}"
@@ -36,11 +36,11 @@ test_fields_are_parameters() {
 	form 'w=200&h=50&fit=cover&q=33' -F w=200 -F "file=@$photo" -F h=50 \
 		-F q=33 "$url/?fit=cover"
 	form 'variant=a:w=20' -F "file=@$photo" -F 'variant=a:w=20' "$url/"
-	# The same in both places.
+	# The same parameter may be in form and query.
 	form w=200 -F w=200 -F "file=@$photo" "$url/?w=200"
 	form 'variant=a:w=20' -F variant=a:w=20 -F "file=@$photo" \
 		"$url/?variant=a:w=20"
-	# What browsers send of inputs that were not filled in.
+	# Browsers send these fields for inputs that were not filled in.
 	form w=200 -F h= -F "unused=@empty;filename=" -F "file=@$photo" \
 		-F "more=@empty;filename=" -F w=200 "$url/"
 	form w=200 -F w= -F w=200 -F "file=@$photo" "$url/"
@@ -103,7 +103,8 @@ test_a_second_file_is_refused() {
 	expect_problem 400 empty_body -F w=200 -F "file=@empty" "$url/"
 }
 
-# Only the picture itself can be wrong before the last field has come.
+# Before the last field has arrived, an upload can only be refused for errors of
+# the picture itself.
 test_late_fields_are_waited_for() {
 	start --max-output-megapixels 1 --max-cpu 60ms
 	expect_problem 413 output_too_large -F "file=@$photo" "$url/"
@@ -151,7 +152,7 @@ test_a_signature_covers_all() {
 			-F "file=@$photo" "$url/?$query"
 	done
 	detail "'submit' is not in the signed query"
-	# Who has a key needs no signature.
+	# With a key, no signature is needed.
 	form -F "file=@$photo" -F w=98 "$url/" \
 		-H "Authorization: Bearer $(cat api.keys)"
 }
@@ -191,7 +192,8 @@ test_other_clients() {
 	fi
 }
 
-# named WHAT [CURL-ARGUMENTS...]: the file `other` is refused as that
+# named WHAT [CURL-ARGUMENTS...]: the file `other` is refused, and the error
+# calls it WHAT
 named() {
 	local what=$1
 	shift
@@ -242,7 +244,7 @@ test_other_files_are_named() {
 	printf G >other
 	named text
 	named text -F file=@other -F w=20
-	# As real programs write them.
+	# Files as real programs write them.
 	if convert -version >/dev/null 2>&1; then
 		for kind in PNG:'a PNG' GIF:'a GIF' WEBP:'a WebP' BMP:'a BMP' \
 			TIFF:"a TIFF picture or a camera's raw file"; do

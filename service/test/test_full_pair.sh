@@ -15,7 +15,7 @@ load=("${@:5}")
 [ ${#load[@]} -gt 0 ] || load=(--connections 32)
 . "$(dirname "$0")/proxy.sh"
 
-# total METRIC: of both servers
+# total METRIC: print its sum over both servers
 total() {
 	local address
 	for address in "${addresses[@]:0:2}"; do
@@ -27,7 +27,7 @@ start_both --max-uploads 4
 finished=$(total darkroom_uploads_finished_total)
 timeout 300 "$LOADGEN" --dataset "$dir" --duration "$seconds" --timeout 120 \
 	"${load[@]}" --json "$work/json" "$front/?w=640&blur=1" \
-	>"$work/report" 2>&1 || true # its status tells of refusals, too
+	>"$work/report" 2>&1 || true # its status is 1 because of refusals
 [ -s "$work/json" ] || fail "no report: $(cat "$work/report")"
 finished=$(($(total darkroom_uploads_finished_total) - finished))
 refused=$(total 'darkroom_http_problems_total{code="overloaded"')
@@ -38,7 +38,7 @@ echo "finished $finished, refused $refused"
 	fail "$(jq -c '.transport_error_texts' "$work/json")"
 [ "$(jq '.responses["200"]' "$work/json")" = "$finished" ] ||
 	fail "finished are not those that clients got"
-# nginx asks the other one before a client is refused.
+# If a server refuses an upload, nginx tries the other one.
 [ "$(jq ".responses[\"503\"] <= $refused" "$work/json")" = true ] ||
 	fail "refusals that no server sent"
 stop_both

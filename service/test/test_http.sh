@@ -18,8 +18,8 @@ test_picture_comes_back() {
 		fail "not 640x480"
 }
 
-# Steps are told in their order, and each begins when the one before has ended;
-# all that as far as it is rounded.
+# Server-Timing has the steps in their order.  No step begins before the one
+# before it has ended, up to rounding.
 test_times_fit() {
 	local names
 	grep -i '^server-timing:' "$work/head" | tr -d ' \r' |
@@ -37,7 +37,7 @@ test_times_fit() {
 		fail "steps overlap: $(cat "$work/times")"
 }
 
-# A step that was not reached has no start.
+# A step that the request did not reach has no start.
 test_a_failed_upload_has_times() {
 	head -c 300000 "$photo" >"$work/half"
 	curl -sS -D "$work/head" -o /dev/null --data-binary "@$work/half" "$url/"
@@ -111,8 +111,8 @@ test_connection_outlives_errors() {
 	[ "$got" = 100 ] || fail "new connections: $got"
 }
 
-# spans_of CURL-ARGUMENTS...: the trace, span and flags of the reply's
-# traceparent, or nothing
+# spans_of CURL-ARGUMENTS...: print trace, span and flags of the reply's
+# traceparent, if there is one
 spans_of() {
 	curl -sS -o /dev/null -D - "$@" | tr -d '\r' |
 		sed -nE 's/^traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])$/\1 \2 \3/p'
@@ -151,7 +151,8 @@ test_no_trace_is_no_error() {
 test_limits_are_kept() {
 	head -c 1100000 /dev/zero >"$work/large"
 	expect_problem 413 body_too_large --data-binary "@$work/large" "$url/"
-	# Announced only: what is sent to a connection that closes may fail.
+	# The body is only announced, because sending to a connection that
+	# closes may fail.
 	expect_problem 413 body_too_large -H 'Expect:' \
 		-H 'Content-Length: 1100000' --data-binary x "$url/"
 	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
@@ -159,7 +160,8 @@ test_limits_are_kept() {
 		fail "detail: $(jq -r .detail "$work/body")"
 }
 
-# Clients that go while they send, and while their upload is in the stages.
+# Clients that disconnect while they send, and while their upload is in the
+# stages.
 test_lost_clients_do_no_harm() {
 	local _
 	for _ in 1 2 3 4; do
@@ -177,7 +179,8 @@ test_bad_flags_refuse_to_start() {
 	refuses 127.0.0.1 --listen 127.0.0.1
 	refuses 99999 --listen 127.0.0.1:99999
 	refuses 192.0.2.1:80 --listen 192.0.2.1:80
-	# Taken, or not there: at another time they may do.
+	# These addresses are in use or do not exist.  A later start may
+	# succeed, so the status is 1, not 2.
 	ends_with 1 "${url#http://}" --listen "${url#http://}"
 	ends_with 1 192.0.2.1:8080 --insecure --listen 192.0.2.1:8080
 	ends_with 1 192.0.2.1:8080 --listen 127.0.0.1:0 --insecure \

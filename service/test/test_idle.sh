@@ -32,7 +32,8 @@ arms() {
 	echo "--policy cohort --balance replicate --steal"
 }
 
-# With a connection left open.
+# watch FLAGS...: no thread of an idle server with these flags wakes, although a
+# connection is open
 watch() (
 	. "$here/server.sh"
 	start "$@"
@@ -44,7 +45,8 @@ watch() (
 	printf 'GET /stats HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
 	check_drained
 	sleep "$settle_s"
-	# To attach interrupts what a thread is in, so it may look around once.
+	# Attaching strace interrupts the system calls of all threads, so each
+	# thread may wake once.
 	timeout -s INT 60 strace -f -p "$server" -o "$work/calls" \
 		2>"$work/strace" &
 	tracer=$!
@@ -60,7 +62,7 @@ watch() (
 	echo "$*: all asleep"
 )
 
-# All at once: they do nothing.
+# All servers at once, because they are idle.
 watchers=()
 while read -r -a flags; do
 	watch "${flags[@]}" &

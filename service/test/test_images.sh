@@ -16,8 +16,8 @@ photo2=$(realpath "$1/lionfish.jpg")
 cd "$work" # where expect_problem puts `body` and `head`, too
 mkdir store
 
-# post QUERY [CURL-ARGUMENTS...]: an upload to be stored.  Sets $id and $status;
-# the reply is in body and head.
+# post QUERY [CURL-ARGUMENTS...]: upload an image to store.  Sets $id and
+# $status; the reply is in body and head.
 post() {
 	local query=$1
 	shift
@@ -31,11 +31,11 @@ stored() {
 	[ "$status" = 201 ] || fail "status $status: $1 $(shown body)"
 }
 
-# get STATUS PATH [CURL-ARGUMENTS...]
+# get STATUS PATH [CURL-ARGUMENTS...]: expect this status
 get() {
 	local status=$1 path=$2 got
 	shift 2
-	: >body # curl leaves it where there is none
+	: >body # if there is no body, curl does not write the file
 	got=$(curl -sS --path-as-is -o body -D head -w '%{http_code}' "$@" \
 		"$url$path")
 	[ "$got" = "$status" ] || fail "status $got, not $status: $path $*"
@@ -51,7 +51,8 @@ files_of() {
 	find "store/${1:0:2}/$1" -type f -printf '%f\n' | sort | xargs
 }
 
-# All of a reply's variants are there as it says.
+# check_whole REPLY: all variants in this reply can be fetched, with the SHA-256
+# and size that it gives
 check_whole() {
 	local meta=$1 name sha bytes path
 	jq -r '.variants[] | "\(.name) \(.sha256) \(.bytes) \(.url)"' "$meta" \
@@ -84,7 +85,7 @@ test_stored_can_be_got() {
 	cmp -s body meta || fail "GET tells something else than POST"
 	[ "$(files_of "$id")" = "meta.json page.jpg thumb.jpg" ] ||
 		fail "the store has $(files_of "$id")"
-	# It is what a plain request gets.
+	# The stored picture is the same as in the reply to a plain request.
 	curl -sS --data-binary "@$photo" "$url/?w=640" -o plain
 	get 200 "/v1/images/$id/page"
 	cmp -s body plain || fail "stored is another picture than sent"
@@ -161,7 +162,7 @@ test_deleted_is_gone() {
 	check_whole body
 }
 
-# What is not an id, or not a name, is nothing.
+# Paths that are not an id and a name are not found.
 test_nothing_else_is_reached() {
 	local path before
 	stored w=302
@@ -194,7 +195,8 @@ test_nothing_else_is_reached() {
 		fail "other files have come: $(find . -maxdepth 1)"
 }
 
-# settled: what $url/v1/images/$id becomes after 202
+# settled: after a 202, wait until the image is stored or failed, and set $got
+# to the status
 settled() {
 	local _
 	for _ in $(seq 1500); do
@@ -206,8 +208,8 @@ settled() {
 	fail "processing for ever"
 }
 
-# With --spool none every respond=decoded is answered 202; test_spool.sh has the
-# spool.
+# With --spool none, every upload with respond=decoded is answered 202;
+# test_spool.sh tests the spool.
 test_promises_are_kept() {
 	stop
 	start --store store --spool none
@@ -219,15 +221,15 @@ test_promises_are_kept() {
 	[ "$got" = 200 ] || fail "not stored: $(shown body)"
 	cp body meta
 	check_whole meta
-	# Who cannot be decoded gets no promise.
+	# An upload that cannot be decoded gets no 202.
 	head -c 20000 "$photo" >half.jpg
 	expect_problem 422 truncated_jpeg --data-binary @half.jpg \
 		"$url/v1/images?respond=decoded"
 	check_drained
 }
 
-# damaged WHAT: its picture and its meta are refused, as told by $picture and
-# $meta, and the same upload mends all.
+# damaged WHAT: requests for the picture and its meta.json are answered $picture
+# and $meta, and the same upload repairs both
 damaged() {
 	local what=$1
 	[ "$picture" = 200 ] || expect_problem "$picture" image_damaged \
@@ -252,7 +254,7 @@ test_damage_is_noticed_and_mended() {
 		sed -n 's/^darkroom_http_problems_total{code="image_damaged".* //p')
 	[ "$counted" = 0 ] || fail "there is damage already: $counted"
 	picture=500 meta=200
-	# One byte, and the times as before.
+	# Change one byte, but not the times of the file.
 	touch -r "$file" times
 	printf '\x55' | dd of="$file" bs=1 seek=700 conv=notrunc status=none
 	touch -r times "$file"
@@ -283,14 +285,14 @@ test_damage_is_noticed_and_mended() {
 	counted=$(curl -sS "$admin/metrics" |
 		sed -n 's/^darkroom_http_problems_total{code="image_damaged".* //p')
 	[ "$counted" -ge 20 ] || fail "not counted: $counted"
-	# As earlier versions of the program wrote it.
+	# Earlier versions of the program wrote meta.json like this.
 	old=$(sed 's/,"meta_sha256":"[0-9a-f]*"}$/}/' "$file")
 	echo "$old" >"$file"
 	check_whole whole
 	check_drained
 }
 
-# As the server's user has no right to write there.
+# The server's user may not write to the store.
 test_store_that_cannot_be_written() {
 	chmod a-w store/tmp
 	expect_problem 500 store_failed --data-binary "@$photo" \
@@ -362,19 +364,20 @@ test_no_store() {
 	stop
 }
 
-# One thread runs all of an upload, the store too.
+# One thread runs all steps of an upload, also the store.
 test_without_workers() {
 	start --store store --policy thread-per-connection
 	stored w=330
 	check_whole body
-	# It is stored before there could be a 202.
+	# The image is stored before a 202 could be sent.
 	post 'w=331&respond=decoded'
 	[ "$status" = 201 ] || fail "status $status"
 	get 204 "/v1/images/$id" -X DELETE
 	stop
 }
 
-# In a mount namespace of its own, where that is allowed.
+# A file system without room, in a mount namespace of its own, if that is
+# allowed.
 test_small_disk() {
 	mkdir small
 	if ! unshare -Urm bash -c 'mount -t tmpfs none small' 2>/dev/null; then

@@ -12,8 +12,9 @@ command -v djpeg >/dev/null || {
 	exit 77
 }
 
-# Each writes the picture of JPEG $1 as P6 to $2, or fails where it cannot.
-# Without a profile all but libvips mix inks as light; libvips takes some press.
+# Each function writes the picture of the JPEG $1 as P6 to $2, or fails if its
+# tool cannot.  Without a profile, all tools except libvips mix inks like light;
+# libvips assumes a printing press.
 by_djpeg() {
 	djpeg -ppm -outfile "$2" "$1"
 }

@@ -11,25 +11,26 @@ dir=$1
 photo=$dir/clownfish.jpg
 unset TEST_IO_THREADS
 
-# patient FLAGS...: a server that ends nothing early, however slow the machine is
+# patient FLAGS...: start a server without time limits, for slow machines
 patient() {
 	start --deadline 0 --header-timeout 0 --drain-timeout 600s \
 		--admin-listen 127.0.0.1:0 "$@"
 }
 
-# metric NAME: its value
+# metric NAME: print its value
 metric() {
 	curl -fsS "$admin/metrics" | awk -v name="$1" '$1 == name { print $2 }'
 }
 
-# sum NAME: of all its labels, for uploads
+# sum NAME: print the sum of this metric over all labels, for uploads
 sum() {
 	curl -fsS "$admin/metrics" | awk -v name="$1{" '
 		index($1, name) == 1 && /role="upload"/ { sum += $2 }
 		END { print sum + 0 }'
 }
 
-# open_idle COUNT: connections that send nothing; their descriptors are in $open
+# open_idle COUNT: open connections that send nothing; their descriptors are in
+# $open
 open_idle() {
 	local fd
 	open=()
@@ -46,7 +47,7 @@ close_idle() {
 	done
 }
 
-# until_metric NAME VALUE: until it has that value
+# until_metric NAME VALUE: wait until the metric has this value
 until_metric() {
 	local _
 	for _ in $(seq 600); do
@@ -56,9 +57,10 @@ until_metric() {
 	fail "$1 is $(metric "$1"), not $2"
 }
 
-# connections_of_threads: of each I/O thread, lowest first; each waits with an
-# epoll descriptor for its connections and for one event.  Others, such as that
-# of the admin port, have no connection.
+# connections_of_threads: print the number of connections of each I/O thread,
+# lowest first.  An I/O thread waits with an epoll descriptor for its
+# connections and for one event.  Other threads, such as that of the admin port,
+# have no connection.
 connections_of_threads() {
 	local fd count
 	for fd in /proc/"$server"/fd/*; do
@@ -79,7 +81,8 @@ test_results_are_the_same() {
 	cmp "$work/result1" "$work/result$1" || fail "$1: another result"
 }
 
-# Sixty connections that stay, and with one thread also the listening socket.
+# There are sixty open connections and, with one thread, also the listening
+# socket.
 test_connections_are_spread() {
 	local expected
 	open_idle 60
@@ -110,7 +113,8 @@ test_counts_add_up() {
 	check_drained
 }
 
-# A hundred idle connections, of which twenty may stay; the others are closed.
+# There are a hundred idle connections; twenty may stay, and the others are
+# closed.
 test_connections_have_a_limit() {
 	patient --io-threads "$1" --max-connections 20
 	open_idle 100
@@ -120,7 +124,7 @@ test_connections_have_a_limit() {
 	stop
 }
 
-# A hundred at once from one address, which may have seven.
+# A hundred connections come at once from one address, which may have seven.
 test_an_address_has_a_limit() {
 	local open_count
 	patient --io-threads "$1" --max-connections-per-address 7 \
@@ -132,8 +136,8 @@ test_an_address_has_a_limit() {
 	stop
 }
 
-# More at once than --max-uploads: each is answered 200 or 503, and no more than
-# three are inside.
+# More uploads than --max-uploads at once: each is answered 200 or 503, and
+# there are never more than three in the server.
 test_uploads_have_a_limit() {
 	local ok refused
 	patient --io-threads "$1" --max-uploads 3
@@ -148,7 +152,7 @@ test_uploads_have_a_limit() {
 	stop
 }
 
-# Uploads of 24 connections are inside when the stop comes.
+# When the stop comes, the server has accepted uploads of 24 connections.
 test_a_stop_drains_all_threads() {
 	patient --io-threads "$1"
 	send 24 'w=800&blur=1'
@@ -171,7 +175,8 @@ for count in 1 2 4; do
 	test_a_stop_drains_all_threads $count
 done
 
-# Two workers need one I/O thread, and threads of connections none.
+# With two workers there is one I/O thread; with a thread for each connection
+# there is none.
 start --cores 0
 test_the_number_is_shown 1
 stop

@@ -27,8 +27,9 @@ forbid service/log '(stages|imgops)/|service/(http|pipeline|store|report|config)
 forbid service/http 'service/(report|config)/'
 forbid service/report 'service/config/'
 forbid datasets '(imgops|stages|service|loadgen)/'
-# Inside http/: what knows connections alone; what knows no request; then what
-# handles requests; and http.c, which starts all.
+# Inside http/: first the code that knows only connections, then the code that
+# knows no request, then the code that handles requests, and last http.c, which
+# starts all.
 forbid service/http/connection 'service/(http/[a-z_]+\.h|http/watch|pipeline|store|log)'
 for name in body image_meta params problem query result spooler watch/minute \
 	watch/reports; do
@@ -39,14 +40,14 @@ done
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http/|/test/' || bad=1
 
-# The time of day may jump: it is told, names files, and ends signatures; all
-# waiting and measuring is by the monotonic clock.
+# The time of day may jump.  It is only for output, names of files and the end
+# of signatures.  All waiting and measuring uses the monotonic clock.
 clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
 ! grep -rlE --include='*.[ch]' "$clocks" base imgops stages service |
 	grep -vE '/(test|bench)/' |
 	grep -vxE 'service/(http/auth|log/log|report/stats|store/entries)\.c' ||
 	bad=1
-# Conditions wait by it unless they are told otherwise.
+# By default, conditions wait by the time of day.
 for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \
 	imgops stages service | grep -v /test/); do
 	grep -q 'setclock(.*CLOCK_MONOTONIC' "$file" || bad=1

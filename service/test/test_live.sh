@@ -10,7 +10,8 @@
 dir=$1
 key=api-key-0123456789-one
 
-# watch NAME CURL-ARGUMENTS...: in the background; its pid is in $viewer
+# watch NAME CURL-ARGUMENTS...: start a viewer in the background; its pid is in
+# $viewer
 watch() {
 	local name=$1
 	shift
@@ -19,14 +20,14 @@ watch() {
 	viewer=$!
 }
 
-# events NAME EVENT: the data of each that is whole
+# events NAME EVENT: print the data of each complete event of this kind
 events() {
 	awk -v wanted="$2" '/^event: / { event = $2 }
 		/^data: / { data = substr($0, 7) }
 		/^$/ { if (event == wanted) print data; event = "" }' "$work/$1"
 }
 
-# last NAME: the newest frame
+# last NAME: print the newest complete frame
 last() {
 	tail -c 1000000 "$work/$1" | awk '
 		/^data: / { data = substr($0, 7) }
@@ -34,12 +35,12 @@ last() {
 		END { print frame }'
 }
 
-# count NAME: frames that are whole
+# count NAME: print the number of complete frames
 count() {
 	events "$1" frame | wc -l
 }
 
-# sees NAME COUNT: wait until it has so many frames
+# sees NAME COUNT: wait until the viewer has this number of frames
 sees() {
 	local _
 	for _ in $(seq 600); do
@@ -49,7 +50,8 @@ sees() {
 	fail "$1 sees nothing: $(tail -c 300 "$work/$1")"
 }
 
-# sees_more NAME: wait for a frame that is made after this; the next may be made
+# sees_more NAME: wait for a frame that is made after this call.  The next one
+# may be in the making, so wait for two.
 sees_more() {
 	sees "$1" $(($(count "$1") + 2))
 }
@@ -69,7 +71,7 @@ load() {
 		fail "$(cat "$work/report")"
 }
 
-# flood: many visits in little time, so that frames are large
+# flood: make many visits in little time, so that frames are large
 flood() {
 	mkdir -p "$work/tiny"
 	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=32" \
@@ -78,7 +80,7 @@ flood() {
 		"$url/?w=16" >"$work/report" || fail "$(cat "$work/report")"
 }
 
-# become COUNT: wait until so many watch
+# become COUNT: wait until there is this number of viewers
 become() {
 	local _
 	for _ in $(seq 600); do
@@ -90,7 +92,7 @@ become() {
 	fail "not $1 viewers, but $(grep ^darkroom_http_viewers "$work/metrics")"
 }
 
-# Of a frame and /stats, where nothing happens.
+# A frame equals /stats while the server is idle.
 same='.[0] as $f | .[1] as $s | $f.uploads == $s.uploads and
 	$f.memory_used_bytes == $s.memory.used_bytes and
 	[$f.stages[] | [.arrived, .handled, .refused, .visits, .visits_empty,
@@ -99,28 +101,30 @@ same='.[0] as $f | .[1] as $s | $f.uploads == $s.uploads and
 		.queued, [.wait_ms_p50, .wait_ms_p90],
 		[.service_ms_p50, .service_ms_p90]]]'
 
-# Whatever else runs on the cores, stages used no more of them than the process.
+# The stages never used more CPU time than the process.
 cpu_adds_up='[.[] | select(.cpu != null)] | length > 0 and
 	all(.[]; ([.stages[].cpu] | add) <= .cpu + 0.0001)'
 
-# Who comes late gets the minute before, with one upload that was refused.
+# A late viewer gets the last minute, with one upload that was refused.
 minute='.history | .to - .from <= 60 and
 	([.seconds[].client_errors] | add) == 1 and
 	all(.seconds[]; .ok == 0 or .ms[0] <= .ms[2])'
 
-# What comes into each stage is what arrived there; what leaves, what finished.
+# The flows into a stage add up to its arrivals; those out of the last stages,
+# to the finished uploads.
 flows='. as $f | all(range(.stages | length); . as $i |
 	([$f.edges[] | select(.[1] == $i)[2]] | add) == $f.stages[$i].arrived)
 	and ([$f.edges[] | select(.[1] == -1)[2]] | add) == .uploads.finished'
 
-# all_hold EXPRESSION FILE...: jq finds it true of all, in an array
+# all_hold EXPRESSION FILE...: expect that the expression is true of an array of
+# these files, by jq
 all_hold() {
 	local expression=$1
 	shift
 	[ "$(jq -s "$expression" "$@")" = true ] || fail "not true: $expression"
 }
 
-# Keep two images, and remove one: both ways into the store.
+# Store two images and remove one: both kinds of requests to the store.
 keep() {
 	local id
 	curl -fsS --data-binary "@$dir/clownfish.jpg" -o "$work/image" \
@@ -134,7 +138,7 @@ keep() {
 test_figures_are_those_of_stats() {
 	load 2 'w=300&blur=2'
 	load 2 'w=64&variant=a:h=32&variant=b:q=50'
-	head -c 9999 "$dir/clownfish.jpg" >"$work/half" # which is no result
+	head -c 9999 "$dir/clownfish.jpg" >"$work/half" # not a whole JPEG
 	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
 	[ "$(stat_of 'any(.stages[]; .name == "store")')" = false ] || keep
 	check_drained
@@ -161,7 +165,8 @@ test_figures_are_those_of_stats() {
 		[$s.workers[].name]' "$work/hello" "$work/stats"
 }
 
-# While uploads come, a frame is between what /stats tells before and after.
+# While uploads arrive, the figures of a frame lie between those of /stats
+# before and after.
 test_figures_keep_up() {
 	local loading
 	load 4 'w=300' &
@@ -178,7 +183,8 @@ test_figures_keep_up() {
 	check_drained
 }
 
-# A viewer from the beginning, which missed no frame, sees every visit once.
+# A viewer that was there from the beginning and missed no frame gets every
+# visit once.
 are_all='.[0] | [range(length)] == [.[].number - .[0].number] and
 	([.[].missed] | add) == 0'
 every_visit='.[0] as $frames | .[1] as $s |
@@ -201,7 +207,7 @@ test_every_visit_is_seen_once() {
 		events all frame | jq -s . >"$work/frames"
 		stop
 		wait "$viewer" || fail "a viewer: $(cat "$work/all.err")"
-		# On a busy machine it may have missed a frame.
+		# On a busy machine the viewer may have missed a frame.
 		[ "$(jq -s "$are_all" "$work/frames")" != true ] || break
 	done
 	all_hold "$every_visit" "$work/frames" "$work/stats"
@@ -209,7 +215,7 @@ test_every_visit_is_seen_once() {
 		length > 0' "$work/frames" | grep -qx true || fail "no sleeps"
 }
 
-# Who is gone, in whatever way, leaves its place to another.
+# When a viewer leaves, in any way, another can take its place.
 test_there_is_room_for_eight() {
 	local pids=() i
 	for i in $(seq 8); do
@@ -220,7 +226,7 @@ test_there_is_room_for_eight() {
 	expect_problem 503 too_many_viewers "$admin/v1/live"
 	grep -qi '^retry-after: [1-9]' "$work/head" || fail "no Retry-After"
 	kill -KILL "${pids[0]}"
-	wait "${pids[0]}" 2>/dev/null || true # the shell tells of it
+	wait "${pids[0]}" 2>/dev/null || true # the shell prints a line about it
 	become 7
 	watch view9
 	pids+=("$viewer")
@@ -230,8 +236,8 @@ test_there_is_room_for_eight() {
 	become 0
 }
 
-# It is shut, but nobody else; its frames are made while uploads come, as they
-# are larger then.
+# A viewer that reads nothing is disconnected, and no other.  Uploads arrive
+# meanwhile, because they make frames larger.
 test_who_reads_nothing_goes() {
 	local lazy reading _
 	watch reads
@@ -251,7 +257,7 @@ test_who_reads_nothing_goes() {
 	become 0
 }
 
-# No body for HEAD, no chunks for HTTP/1.0, and nothing is kept of either.
+# HEAD gets no body, and HTTP/1.0 no chunks; both replies forbid caching.
 test_other_ways_to_ask() {
 	curl -fsSI --max-time 60 "$admin/v1/live" >"$work/head"
 	grep -qi '^content-type: text/event-stream' "$work/head" ||
@@ -266,7 +272,8 @@ test_other_ways_to_ask() {
 	become 0
 }
 
-# Readers get to the end of their streams; who does not read has no say.
+# Viewers that read get their stream to its end.  The server does not wait for a
+# viewer that does not read.
 test_viewers_do_not_hold_up_the_end() {
 	local lazy reading
 	watch reads
@@ -310,7 +317,7 @@ test_tls() {
 	wait "$viewer" || fail "cut off: $(cat "$work/secret.err")"
 }
 
-# Each with a server of its own, in the background.
+# Each test has a server of its own, in the background.
 
 figures_of() {
 	(

@@ -10,13 +10,15 @@ operations=$2
 photo=$dir/clownfish.jpg
 passes=8
 
-# lines EXPRESSION: of requests, those for which jq finds it true
+# lines EXPRESSION: print the lines of requests for which the expression is
+# true, by jq
 lines() {
 	jq -c "select(.event == \"request\") | select($1)" "$work/log"
 }
 
-# is EXPRESSION: in the end there is one request of which jq finds it true, with
-# the id of the last reply, unless its status is null, or 408, which has none
+# is EXPRESSION: wait until the expression is true of exactly one request.  It
+# must have the id of the last reply, unless its status is null or 408, which
+# has no id.
 is() {
 	local id= _
 	[ -z "${1##*.status == [n4][u0][l8]*}" ] || id=$(sed -n \
@@ -62,7 +64,8 @@ received() {
 		's/^darkroom_http_received_bytes_total{role="upload"} //p'
 }
 
-# A client that goes when the server has had the first 1000 bytes of its photo.
+# A client that disconnects when the server has received the first 1000 bytes of
+# its photo.
 leave_early() {
 	local open before _
 	before=$(received)
@@ -78,8 +81,8 @@ leave_early() {
 	exec {open}>&-
 }
 
-# The steps taken, each begun when the one before had ended, as far as numbers
-# of jq are exact; and no more time than there was.
+# No step begins before the end of the step before it, within jq's precision;
+# together they take no longer than the request.
 fitting='([.timeline[:-1], .timeline[1:]] | transpose |
 		all(.[0].start_s + .[0].dur_s <= .[1].start_s + 1e-9)) and
 	(.timeline | map(.dur_s) | add) <= .total_s + 1e-9 and
@@ -100,7 +103,7 @@ test_slow_ones_have_a_timeline() {
 		[\"body\", \"decode\", \"reply\"]"
 	get --limit-rate 4M --data-binary "@$photo" "$url/?w=0"
 	is "$fitting and (.timeline | map(.step)) == [\"body\", \"reply\"]"
-	# Of the 202.
+	# This timeline ends with the 202.
 	get --data-binary "@$photo" "$url/v1/images?w=641&respond=decoded"
 	is "$fitting and (.timeline | map(.step)) == [\"body\", \"reply\"]"
 	leave_early
@@ -161,7 +164,7 @@ test_a_lost_client_is_told() {
 		.bytes_in == 1000'
 }
 
-# The only place is taken by one who does not send.
+# The only connection is taken by a client that stops sending.
 test_a_client_that_is_shut_is_told() {
 	local open _
 	exec {open}<>"/dev/tcp/127.0.0.1/$port"
@@ -186,7 +189,7 @@ test_nothing_personal() {
 		"$work/log" || fail "the client's own words"
 }
 
-# A server that takes one upload, and that has taken it.
+# The server can accept one upload at a time.
 test_refusals_are_told() {
 	send 12 blur=50
 	wait "${clients[@]}"
@@ -199,7 +202,7 @@ test_refusals_are_told() {
 		fail "not each upload is told"
 }
 
-# Of requests by ids, among messages which are JSON as well.
+# Every id has one line.  Other messages are JSON, too.
 test_each_request_is_one_line() { # POLICY...
 	local policy count
 	for policy; do
@@ -219,8 +222,8 @@ test_each_request_is_one_line() { # POLICY...
 	done
 }
 
-# A server with a stderr that nobody reads, and more lines for it than pipe and
-# buffers hold.
+# stick: start a server whose stderr is a pipe that nobody reads, and cause more
+# lines than pipe and buffers can hold
 stick() {
 	local line=
 	rm -f "$work/pipe"
@@ -242,7 +245,7 @@ test_a_stuck_pipe_does_not_outlive_the_server() {
 	exec {reader}>&-
 }
 
-# What is missing is told when somebody reads again.
+# When somebody reads again, a line gives the number of dropped lines.
 test_a_stuck_pipe_is_told_of() {
 	local count missing cat _
 	stick
@@ -262,10 +265,10 @@ test_a_stuck_pipe_is_told_of() {
 	[ $((count + missing)) = 3001 ] || fail "$count and $missing lines"
 }
 
-# Closed, full, and a pipe whose reader is gone.
+# stderr is closed, full, or a pipe whose reader has ended.
 test_any_stderr_will_do() {
 	local to
-	start # on a port that is free, and told while stderr is there
+	start # find a free port, while stderr can be read
 	stop
 	for to in '2>&-' '2>/dev/full' '2> >(:)'; do
 		eval "\"\$DARKROOM\" --listen 127.0.0.1:$port $to &"

@@ -11,14 +11,14 @@ mib=$((1 << 20))
 own_bytes=$((32 * mib)) # docs/operations.md, 'Memory'
 connection_bytes=$((144 << 10))
 
-# Photos of 4 MB: what is behind the last pixel is not looked at.
+# Photos of 4 MB: bytes after the last pixel are ignored.
 mkdir "$work/large"
 for photo in "$dir"/*.jpg; do
 	{ cat "$photo"; head -c 3500000 /dev/zero; } \
 		>"$work/large/${photo##*/}"
 done
 
-# A reply may be there before the server has counted its end.
+# The client may have a reply before the server has counted its end.
 check_all_given_back() {
 	local _
 	for _ in $(seq 100); do
@@ -29,7 +29,8 @@ check_all_given_back() {
 	fail "still charged: $(curl -fsS "$url/stats" | jq -c .memory,.buffers)"
 }
 
-# overload CONNECTIONS FLAGS...: results of 12 megapixels and more from each
+# test_overload_stays_within CONNECTIONS FLAGS...: each upload asks for a result
+# of 12 megapixels or more
 test_overload_stays_within() {
 	local connections=$1 peak
 	shift
@@ -45,7 +46,8 @@ test_overload_stays_within() {
 		.memory.limit_bytes <= 128 * 1048576 and
 		.memory.peak_bytes > .memory.limit_bytes / 2')" = true ] ||
 		fail "$*: $(curl -fsS "$url/stats" | jq -c .memory)"
-	# Who was taken was not let down: all were refused by the budget.
+	# No accepted upload was aborted: all refused uploads were refused for
+	# lack of memory.
 	[ "$(stat_of '"\(.memory.refused) \(.uploads.refused)"')" = \
 		"$(jq -r '.responses["503"] | "\(.) \(.)"' "$work/json")" ] ||
 		fail "$*: refused is not what clients saw"
@@ -56,7 +58,7 @@ test_overload_stays_within() {
 		fail "$*: the process had $peak bytes"
 	check_drained
 	check_all_given_back
-	# And it goes on.
+	# The server continues.
 	curl -fsS --data-binary "@$dir/clownfish.jpg" "$url/?w=640" \
 		-o "$work/out" || fail "$*: does not go on"
 	check_all_given_back
@@ -69,7 +71,7 @@ test_what_never_fits_is_told_apart() {
 	expect_problem 413 too_much_memory --data-binary "@$work/upload" "$url/"
 	expect_problem 413 too_much_memory -H 'Expect: 100-continue' \
 		--data-binary "@$work/upload" "$url/"
-	# The body fits, but not with its picture.
+	# The body fits into memory, but not together with its picture.
 	expect_problem 413 too_much_memory \
 		--data-binary "@$dir/clownfish.jpg" "$url/?w=4000&enlarge=1"
 	check_all_given_back
@@ -81,7 +83,8 @@ test_what_never_fits_is_told_apart() {
 	stop
 }
 
-# send_part FD BYTES PART: the head of an upload of so many, and part of its body
+# send_part FD BYTES PART: send the head of an upload of BYTES, and PART bytes
+# of its body
 send_part() {
 	local fd=$1 bytes=$2 part=$3
 	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' \
@@ -89,7 +92,7 @@ send_part() {
 	{ printf '\xff\xd8'; head -c "$part" /dev/zero; } >&"$fd"
 }
 
-# Half of one has come, and so its memory is not free for the other.
+# Half of one upload has arrived, so the other one does not find enough memory.
 test_full_is_said_before_the_body() {
 	local fd _
 	start --memory 16M
@@ -104,13 +107,15 @@ test_full_is_said_before_the_body() {
 		-H "Content-Length: $((9 * mib))" --data-binary x "$url/"
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
 	[ "$(stat_of .uploads.refused)" = 1 ] || fail "is not counted"
-	# Who goes before the body has come gives all back.
+	# If a client disconnects before the body has arrived, all memory is
+	# given back.
 	exec {fd}>&-
 	check_all_given_back
 	stop
 }
 
-# Who announces much and sends little takes little.
+# A client that announces a large body and sends little of it takes little
+# memory.
 test_slow_bodies_leave_room() {
 	local fd all=() count _
 	start --memory 128M "$@"
@@ -137,7 +142,7 @@ test_slow_bodies_leave_room() {
 	stop
 }
 
-# Every way out gives all back.
+# However an upload ends, it gives all its memory back.
 test_errors_give_all_back() {
 	start --memory 64M
 	head -c 300000 "$dir/clownfish.jpg" >"$work/half"

@@ -16,18 +16,18 @@ read_metrics() {
 	curl -fsS -D "$work/head" -o "$work/metrics" "$admin/metrics"
 }
 
-# value SERIES: of the last reading
+# value SERIES: print its value in the last reading
 value() {
 	awk -v series="$1" '$1 == series { print $2; found = 1 }
 		END { exit !found }' "$work/metrics" || fail "no $1"
 }
 
-# is SERIES NUMBER
+# is SERIES NUMBER: expect this value
 is() {
 	[ "$(value "$1")" = "$2" ] || fail "$1 is $(value "$1"), not $2"
 }
 
-# The rules of the format that a reader relies on.
+# Rules of the format that readers rely on.
 check_format() {
 	grep -qi '^content-type: text/plain; version=0.0.4' "$work/head" ||
 		fail "type: $(cat "$work/head")"
@@ -77,7 +77,7 @@ check_format() {
 		fail "promtool: $(cat "$work/report")"
 }
 
-# What /metrics has to say, by /stats: lines of a series and its value.
+# The series of /metrics with their values, as computed from /stats.
 expected() {
 	curl -fsS "$admin/stats" | jq -r '
 	(.uploads | to_entries[] |
@@ -100,7 +100,8 @@ expected() {
 		"darkroom_worker_visits_total\($labels) \(.visits)")'
 }
 
-# Nobody works and sleeps at a time, and a sleep counts while it goes on.
+# Busy and idle time of a worker are together at most the uptime.  A sleep
+# counts while it lasts.
 check_idle() {
 	sed -n 's/^darkroom_worker_\(busy\|idle\)_seconds_total\({.*}\)/\2 \1/p' \
 		"$work/metrics" | sort >"$work/times"
@@ -112,7 +113,7 @@ check_idle() {
 		fail "up $(cat "$work/uptime"): $(cat "$work/times")"
 }
 
-# Of a server that is at rest.
+# For an idle server.
 check_same_as_stats() {
 	read_metrics
 	check_format
@@ -123,7 +124,7 @@ check_same_as_stats() {
 		fail "not in /metrics: $(cat "$work/report")"
 }
 
-# A counter of /stats lies between what /metrics said before and after it.
+# A counter of /stats lies between its values in /metrics before and after it.
 check_between() {
 	local before between after
 	read_metrics
@@ -158,7 +159,7 @@ test_agrees_with_stats_and_clients() {
 	stop
 }
 
-# 2000 x 1500 pixels, of which 640 x 480 are made.
+# The photo has 2000 x 1500 pixels, and the result 640 x 480.
 test_counts_bytes_and_pixels() {
 	local bytes
 	start --admin-listen 127.0.0.1:0
@@ -190,7 +191,7 @@ test_counts_bytes_and_pixels() {
 	stop
 }
 
-# As the system has it.
+# The figures of the process agree with the system.
 test_tells_of_the_process() {
 	local started now
 	start
@@ -203,7 +204,7 @@ test_tells_of_the_process() {
 	stop
 }
 
-# Also those of deploy/ that are not in this server's answer.
+# Also the metrics that deploy/ reads and this server does not have.
 test_every_metric_is_described() {
 	local name
 	start
@@ -215,7 +216,8 @@ test_every_metric_is_described() {
 	stop
 }
 
-# pages CODE: somebody is called, where as many get that as send uploads
+# pages CODE: is an alert sent if as many requests get this code as uploads are
+# answered?
 pages() {
 	cat >"$work/test.yml" <<-END
 		rule_files: [$(realpath "$deploy/alerts.yml")]
@@ -266,7 +268,7 @@ test_deploy_reads_what_there_is() {
 	test_uploads_refused_alone_page
 }
 
-# Of metrics, in what is on standard input.
+# Print the names of metrics in standard input.
 names() {
 	grep -oE '\b(darkroom|process)_[a-z_]+' | sort -u
 }

@@ -8,7 +8,7 @@
 dir=$1
 photo=$dir/clownfish.jpg
 
-# load JSON FLAGS...: run loadgen, whatever becomes of the requests
+# load JSON FLAGS...: run loadgen; requests may fail
 load() {
 	local json=$1
 	shift
@@ -54,7 +54,7 @@ test_refusal_says_when_to_retry() {
 	stop
 }
 
-# A body that cannot be taken need not come.
+# A full server refuses an upload before the client sends the body.
 test_full_is_said_before_the_body() {
 	local slow='w=8000&enlarge=1&q=100&chroma=444&progressive=1&blur=9'
 	[ -z "${SANITIZED:-}" ] || slow='w=2000&enlarge=1&blur=9'
@@ -64,13 +64,13 @@ test_full_is_said_before_the_body() {
 	expect_problem 503 overloaded -H 'Expect: 100-continue' \
 		-H 'Content-Length: 1000000' --data-binary x "$url/"
 	[ "$(stat_of .uploads.refused)" = 1 ] || fail "is not counted"
-	kill "${clients[@]}" 2>/dev/null || true # or it is done by now
+	kill "${clients[@]}" 2>/dev/null || true # it may have ended already
 	wait "${clients[@]}" || true
 	check_drained
 	stop
 }
 
-# Each of them has got its whole reply.
+# Every client has received its whole reply.
 check_received() {
 	local client
 	for client in "${clients[@]}"; do
@@ -78,7 +78,7 @@ check_received() {
 	done
 }
 
-# Whatever was taken before SIGTERM is answered, to the last byte.
+# Uploads that were accepted before SIGTERM are answered, to the last byte.
 test_stop_answers_what_was_taken() {
 	start "$@" --drain-timeout 600s --deadline 0
 	send 6 blur=4
@@ -88,7 +88,7 @@ test_stop_answers_what_was_taken() {
 	[ "$(got 200)" = 6 ] || fail "$*: $(cat "$work"/code*)"
 }
 
-# An upload that is still coming in at SIGTERM is finished.
+# An upload whose body still arrives at SIGTERM is finished.
 test_stop_answers_what_comes_late() {
 	local flags=("$@") late
 	start "${flags[@]}" --drain-timeout 60
@@ -102,7 +102,7 @@ test_stop_answers_what_comes_late() {
 	[ "$(cat "$work/code")" = 200 ] || fail "status $(cat "$work/code")"
 }
 
-# Balancers have time to see that it will stop.
+# Load balancers have time to notice that the server will stop.
 test_stop_is_told_before() {
 	start "$@" --shutdown-delay 600s
 	kill -TERM "$server"
@@ -114,7 +114,7 @@ test_stop_is_told_before() {
 	curl -fsS -D "$work/head" --data-binary "@$photo" "$url/?w=64" \
 		-o "$work/body" || fail "$*: refuses what it could take"
 	grep -qi '^connection: close' "$work/head" || fail "$*: goes on"
-	# A second signal does not wait.
+	# A second signal ends the delay.
 	kill -TERM "$server"
 	wait "$server" && fail "$*: the second signal was not heard"
 	server=
@@ -122,7 +122,8 @@ test_stop_is_told_before() {
 	stop
 }
 
-# Over the limit, what has not run yet is given up, with an answer.
+# After the drain limit, uploads that have not run yet are given up, with an
+# answer.
 test_stop_ends_in_time() {
 	start --cores 0 --drain-timeout 0
 	send 8 blur=30

@@ -57,12 +57,12 @@ for package in "$work"/first/*.deb; do
 done
 [ $count = 2 ] || fail "$count packages"
 
-# The warning about being root goes to standard error.
+# lintian's warning about root goes to standard error, which is ignored.
 lintian --fail-on error,warning "$work"/first/*.changes >"$work/log" 2>/dev/null ||
 	fail lintian
 [ ! -s "$work/log" ] || fail "lintian complains"
 
-# The machine's own way to its mirror, without its sources.
+# Use the machine's own access to its mirror, but not its list of sources.
 mapfile -t options < <(apt-config dump |
 	grep -E '^Acquire::(https?|Check-Date|Check-Valid-Until|Retries)[: ]' |
 	sed 's/^/--aptopt=/')
@@ -90,7 +90,8 @@ for program in darkroom loadgen; do
 		fail "$program --version: $(chroot "$root" $program --version)"
 done
 
-# as_darkroom PROGRAM ARGS...: become it, in the bare system, as the packages' user
+# as_darkroom PROGRAM ARGS...: replace this shell by the program, in the bare
+# system, as the packages' user
 as_darkroom() {
 	exec unshare --mount sh -c '
 		mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" &&

@@ -7,9 +7,9 @@
 # usage: DARKROOM=PROGRAM test_page.sh WEB_DIR PARAMETERS_JS
 . "$(dirname "$0")/server.sh"
 web=$(realpath "$1")
-parameters=$(realpath "$2") # which the build makes
+parameters=$(realpath "$2") # made by the build
 
-# header NAME: of the reply in $work/head
+# header NAME: print this header of the reply in $work/head
 header() {
 	sed -n "s/^$1: \(.*\)\r$/\1/Ip" "$work/head"
 }
@@ -18,7 +18,8 @@ get() {
 	curl -fsS -D "$work/head" -o "$work/body" "$@" || fail "$*"
 }
 
-# check PATH FILE TYPE: FILE is a path, or in the folder of the page
+# check PATH FILE TYPE: PATH serves FILE, which is a path or in the folder of
+# the page
 check() {
 	local file
 	file=$(cd "$web" && realpath "$2")
@@ -46,7 +47,7 @@ test_files() {
 	check /web/parameters.js "$parameters" text/javascript
 }
 
-# What files name, in quotes, with a suffix of theirs.
+# Every file of the page that its files name, in quotes, exists.
 test_names() {
 	local name
 	grep -rhoE '["./][a-z_]+\.(css|js)"' "$web" | tr -d '"./' |

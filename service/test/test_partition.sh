@@ -13,7 +13,7 @@ load() {
 		fail "$(cat "$work/report")"
 }
 
-# logged TEXT [COUNT]: so many lines of it in the log, soon
+# logged TEXT [COUNT]: wait until the log has COUNT lines with TEXT (default 1)
 logged() {
 	local _
 	for _ in $(seq 200); do
@@ -34,7 +34,8 @@ test_trial_run_writes_a_graph() {
 		fail "$(cat "$work/graph")"
 }
 
-# Before a trial run, not after it; and an older file is not lost to a start.
+# A graph that cannot be written is refused before the trial run, not after it.
+# A start that fails does not overwrite an older file.
 test_graph_is_not_written_in_vain() {
 	refuses --save-graph --save-graph "$work/none/graph"
 	refuses --save-graph --save-graph "$work"
@@ -79,12 +80,12 @@ test_signal_divides_again() {
 	stop
 }
 
-# The parts that the log tells last.
+# Print the last division into parts in the log.
 parts() {
 	sed -n 's/.*: \(part 0: .*\)/\1/p' "$work/log" | tail -n 1
 }
 
-# What a signal divides by is what a trial run writes.
+# A signal divides by the same measurements as a trial run writes.
 test_signal_divides_as_a_trial_run() {
 	local by_signal
 	start --cores 0,1 --balance partition --save-graph "$work/graph"

@@ -27,7 +27,8 @@ used_becomes() {
 	fail "memory in use is not $1: $(stat_of .memory.used_bytes)"
 }
 
-# begin BODY TYPE QUERY: the request's head, and the first byte of its body
+# begin BODY TYPE QUERY: send the head of a request, and the first byte of its
+# body
 begin() {
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf 'POST /?%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n' \
@@ -36,7 +37,8 @@ begin() {
 	head -c 1 "$1" >&"$fd"
 }
 
-# finish: one more request, which closes, and both replies to $work/replies
+# finish: send one more request, which closes the connection, and write both
+# replies to $work/replies
 finish() {
 	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' \
 		>&"$fd"
@@ -45,8 +47,9 @@ finish() {
 	tail -c 3 "$work/replies" | grep -q ok || fail "connection lost"
 }
 
-# The header in pieces of a byte, so that it may end in any of them; all of a
-# twice as long beginning, as it is looked for when the bytes have doubled.
+# Send the header byte by byte, so that it may end in any piece.  Then send
+# 16,000 more bytes, because the server searches for the end of the header each
+# time the bytes have doubled.
 refused_early() {
 	local status=$1 code=$2 body=$3
 	begin "$body" "$4" "$5"
@@ -70,7 +73,7 @@ test_refused_while_it_comes() {
 	refused_early 413 picture_too_large "$photo" image/jpeg w=64
 	refused_early 413 picture_too_large "$work/form" \
 		'multipart/form-data; boundary=frontier' w=64
-	# What a field before the file is refused for, too.
+	# A field before the file is also refused early.
 	sed 's/name="q"/name="Q1"/' "$work/form" >"$work/wrong"
 	refused_early 400 bad_parameter "$work/wrong" \
 		'multipart/form-data; boundary=frontier' w=64

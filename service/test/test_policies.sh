@@ -11,8 +11,8 @@
 dir=$1
 shift
 
-# Every registered policy with each balance it takes, then every value of the
-# other flags with policies that take it.
+# Print flags: every policy with each balance that it supports, then every value
+# of the other flags with policies that support it.
 arms() {
 	local policy
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
@@ -46,9 +46,9 @@ arms() {
 	EOF
 }
 
-# The CPU seconds that the server burns in a second without requests stay far
-# below what one spinning thread would; a bound loose enough never to fail
-# on a busy machine.
+# In a second without requests, the server uses far less CPU time than one
+# spinning thread would.  The bound is loose, so that it never fails on a busy
+# machine.
 check_sleeps() {
 	local before after
 	before=$(stat_of .cpu_s)

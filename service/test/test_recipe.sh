@@ -7,7 +7,8 @@
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg # 2000 x 1500
 
-# post QUERY [FILE]: the reply is $work/out, its head $work/head
+# post QUERY [FILE]: upload the file; the reply is in $work/out, its head in
+# $work/head
 post() {
 	local got
 	got=$(curl -sS -o "$work/out" -D "$work/head" -w '%{http_code}' \
@@ -19,7 +20,7 @@ hex() {
 	xxd -p "$1" | tr -d '\n'
 }
 
-# frame FILE: what its frame header says, such as "baseline 640x480 4:2:0"
+# frame FILE: print its frame header, such as "baseline 640x480 4:2:0"
 frame() {
 	local kind=baseline chroma=4:2:0
 	[[ $(hex "$1") =~ ff(c0|c2)001108(....)(....)0301(22|11) ]] ||
@@ -29,7 +30,7 @@ frame() {
 	echo "$kind $((16#${BASH_REMATCH[3]}))x$((16#${BASH_REMATCH[2]})) $chroma"
 }
 
-# gives FRAME QUERY [FILE]
+# gives FRAME QUERY [FILE]: the reply has this frame header
 gives() {
 	local got
 	post "$2" "${3:-$photo}"
@@ -37,7 +38,7 @@ gives() {
 	[ "$got" = "$1" ] || fail "$2: $got, not $1"
 }
 
-# is_size SIZE QUERY [FILE]
+# is_size SIZE QUERY [FILE]: the reply has this size
 is_size() {
 	gives "baseline $1 4:2:0" "$2" "${3:-$photo}"
 }
@@ -66,7 +67,7 @@ test_fits() {
 	is_size 300x300 'w=300&h=300&fit=cover'
 	is_size 1x700 'w=1&h=700&fit=cover'
 	is_size 640x300 'w=640&h=300&fit=fill'
-	# With one side, every fit is inside.
+	# With only w or h, every fit acts like inside.
 	is_size 640x480 'w=640&fit=cover'
 	is_size 400x300 'h=300&fit=fill'
 }
@@ -84,8 +85,8 @@ test_enlarges_only_when_asked() {
 	is_size 2000x1500 enlarge=1
 }
 
-# cuts SIZE GROUP...: within a group, names joined by "=", gravities give the
-# same picture; those of different groups do not.
+# cuts SIZE GROUP...: gravities of one group (names joined by "=") give the same
+# picture, those of different groups do not
 cuts() {
 	local size=$1 group name sum sums=
 	shift
@@ -120,7 +121,7 @@ test_orientation() {
 	cp "$work/out" "$work/stored"
 	post w=640
 	cmp "$work/stored" "$work/out" || fail "not as stored"
-	# The box is of what is displayed.
+	# w and h are those of the displayed picture.
 	is_size 240x320 'w=320&h=320' "$work/turned.jpg"
 	is_size 300x100 'w=300&h=100&fit=cover' "$work/turned.jpg"
 }
@@ -140,7 +141,8 @@ test_filters() {
 	cp "$work/out" "$work/alone"
 	post 'w=640&filter=lanczos3'
 	cmp "$work/alone" "$work/out" || fail "lanczos3 is not the default"
-	# What keeps its size, colours too, is not resampled.
+	# A picture whose size does not change, also that of its colour planes,
+	# is not resampled.
 	post ''
 	cp "$work/out" "$work/small.jpg"
 	post '' "$work/small.jpg"
@@ -175,7 +177,8 @@ test_profile_is_applied_or_kept() {
 	cp "$work/out" "$work/converted"
 	post 'w=320&icc=srgb' "$work/p3.jpg"
 	cmp "$work/converted" "$work/out" || fail "srgb is not the default"
-	# Kept, it stands before samples that are as they would be without.
+	# If the profile is kept, the samples after it are the same as without
+	# it.
 	post 'w=320&icc=keep&blur=0' "$work/p3.jpg"
 	has_profile "$(hex "$work/p3")" || fail "the profile is not kept"
 	[ "$(stat -c %s "$work/out")" = $((18 + profile_bytes + \
@@ -197,7 +200,7 @@ test_strict_and_lenient() {
 	warns "$missing"
 	post 'w=640&strict=0&blur=2&chroma=444' "$work/cut.jpg"
 	warns "$missing"
-	# What is whole is the same either way.
+	# For a whole file, strict makes no difference.
 	post w=640
 	warns
 	cp "$work/out" "$work/strict"
@@ -205,7 +208,7 @@ test_strict_and_lenient() {
 	warns
 	cmp "$work/strict" "$work/out" || fail "lenient changes a whole file"
 	expect_problem 415 not_a_jpeg --data-binary "GIF89a" "$url/?strict=0"
-	# A broken profile is no reason to refuse.
+	# A file with a broken profile is not refused.
 	head -c 200 /dev/zero >"$work/zeros"
 	with_profile "$work/zeros" >"$work/odd.jpg"
 	post w=640 "$work/odd.jpg"
@@ -227,7 +230,7 @@ test_too_large_a_result_is_refused() {
 	is_size 2000x1500 'w=16384&h=16384&fit=fill'
 }
 
-# bad KEY VALUE: refused, and the detail names both
+# bad KEY VALUE: the parameter is refused, and the detail names both
 bad() {
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?$1=$2"
 	jq -r .detail "$work/body" | grep -qE "^$1 must be .*, not '$2'\.$" ||

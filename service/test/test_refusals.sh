@@ -10,7 +10,8 @@ tries=10
 bytes=$((24 << 20)) # more than sockets hold
 head -c "$bytes" /dev/zero >"$work/body"
 
-# refused STATUS HEAD: sends everything, and only then reads
+# refused STATUS HEAD: send the whole request before reading, and expect this
+# status
 refused() {
 	local open line
 	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
@@ -31,7 +32,8 @@ test_who_sends_all_first() {
 	done
 }
 
-# By libmicrohttpd itself: the body is one header, or one request line.
+# libmicrohttpd itself refuses these: the body is one endless header or request
+# line.
 test_endless_heads() {
 	tr '\0' x <"$work/body" >"$work/text"
 	mv "$work/text" "$work/body"
@@ -40,7 +42,7 @@ test_endless_heads() {
 	head -c "$bytes" /dev/zero >"$work/body"
 }
 
-# by_urllib STATUS CHUNKED
+# by_urllib STATUS [CHUNKED]: Python's urllib gets this status
 by_urllib() {
 	TRIES=$tries BYTES=$bytes timeout 300 python3 - "$url/" "$@" <<'EOF'
 import os, sys, urllib.error, urllib.request
@@ -57,7 +59,7 @@ for _ in range(int(os.environ["TRIES"])):
 EOF
 }
 
-# by_fetch STATUS [CHUNKED]
+# by_fetch STATUS [CHUNKED]: Node's fetch gets this status
 by_fetch() {
 	cat >"$work/fetch.mjs" <<'EOF'
 const [, , url, status, chunked] = process.argv;

@@ -16,13 +16,14 @@ first=first-key-0123456789
 second=second-key-0123456789
 wrong=wrong-key-0123456789
 
-# put FILE LINE...: as a program does that replaces a file
+# put FILE LINE...: replace the file by a rename, as programs do
 put() {
 	(umask 077 && printf '%s\n' "${@:2}" >"$1.new")
 	mv "$1.new" "$1"
 }
 
-# reload TEXT: SIGHUP, and the log says that, once more than before
+# reload TEXT: send SIGHUP, and wait until the log has TEXT once more than
+# before
 reload() {
 	local before _
 	before=$(grep -cF -- "$1" "$work/log" || true)
@@ -37,7 +38,7 @@ reload() {
 again='keys and certificates were read again'
 stay='keys and certificates stay as they were'
 
-# gets STATUS KEY
+# gets STATUS KEY: a request with this key gets this status
 gets() {
 	local got
 	got=$(curl -sS -o "$work/body" -w '%{http_code}' \
@@ -60,7 +61,7 @@ test_keys() {
 	gets 401 $first
 	gets 200 $second
 
-	# What is no good changes nothing, and the log says why.
+	# A file with errors changes nothing, and the log gives the reason.
 	put "$work/keys" short
 	reload "$stay"
 	grep -qF "'$work/keys': line 1" "$work/log" || fail "does not say why"
@@ -76,7 +77,8 @@ test_keys() {
 	stop
 }
 
-# As Kubernetes mounts a secret: links to a folder that is replaced.
+# The key file is a link into a folder that is replaced, as Kubernetes mounts a
+# secret.
 test_links() {
 	mkdir "$work/one" "$work/two"
 	put "$work/one/keys" $first
@@ -93,7 +95,7 @@ test_links() {
 	stop
 }
 
-# Keys change ten times under load; one of them is there all the time.
+# Keys change ten times under load; one of them stays valid.
 test_no_wrong_answer_under_load() {
 	local client i
 	put "$work/keys" $first
@@ -128,13 +130,14 @@ make() {
 		fail "openssl"
 }
 
-# shows NAME: to a new connection
+# shows NAME: a new connection gets this certificate
 shows() {
 	openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null |
 		grep -qE "subject=.*CN ?= ?$1\$" || fail "does not show $1"
 }
 
-# live NAME: as certbot has it, links are replaced, one after the other
+# live NAME: replace the links to certificate and key, one after the other, as
+# certbot does
 live() {
 	ln -sf "../$1.pem" "$work/live/chain.pem"
 	ln -sf "../$1.key" "$work/live/key.pem"
@@ -149,7 +152,7 @@ test_certificates() {
 	start --tls-cert "$work/live/chain.pem" --tls-key "$work/live/key.pem" \
 		"${sandbox[@]}" "$@"
 	shows one
-	# A connection from before, which goes on.
+	# A connection that was opened before stays open.
 	mkfifo "$work/requests"
 	openssl s_client -quiet -connect "127.0.0.1:$port" <"$work/requests" \
 		>"$work/replies" 2>/dev/null &
@@ -161,7 +164,7 @@ test_certificates() {
 	reload "$again"
 	shows two
 	answered 2
-	# A pair that does not go together.
+	# Certificate and key do not match.
 	ln -sf ../one.pem "$work/live/chain.pem"
 	reload "$stay"
 	grep -qF -- '--tls-key' "$work/log" || fail "does not say why"
@@ -179,7 +182,8 @@ test_certificates() {
 	stop
 }
 
-# answered COUNT: one more request by $open, and then there are so many replies
+# answered COUNT: send one more request through $open, and wait until there are
+# COUNT replies
 answered() {
 	local _
 	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
@@ -191,15 +195,15 @@ answered() {
 	fail "reply $1 did not come"
 }
 
-# readers: processes that read keys for $server
+# readers: print the number of child processes of $server, which read its keys
 readers() {
 	local children=()
 	read -r -a children <"/proc/$server/task/$server/children" || true
 	echo ${#children[@]}
 }
 
-# There is one only where there is something to read, and it does not outlive
-# the server, however that ends.
+# The process that reads keys exists only if there are keys or certificates.  It
+# ends with the server, however the server ends.
 test_the_reader_ends() {
 	local reader _
 	start

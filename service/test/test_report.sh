@@ -8,7 +8,7 @@
 dir=$1
 readme=$2
 
-# Also those that are not in a server's answer here.
+# Also the figures that this server does not have.
 test_every_figure_is_described() {
 	local name
 	for name in $(jq -r '[paths | .[-1] | strings] | unique[]' "$1") \
@@ -39,7 +39,8 @@ test_figures_fit_together() {
 		all(.workers[]; .sleeps > 0 and .busy > 0 and .stolen == 0)'
 }
 
-# The schedule is told as flags, and those start the same server.
+# /stats gives the schedule as flags.  A server that starts with these flags has
+# the same schedule.
 test_schedule_can_be_given_again() {
 	local told again
 	told=$(stat_of .schedule)
@@ -51,7 +52,7 @@ test_schedule_can_be_given_again() {
 	grep -qF -- "$told" "$work/log" || fail "not at the start: $told"
 }
 
-# figure NAME COLUMN: of the table in the log
+# figure NAME COLUMN: print this figure of the table in the log
 figure() {
 	awk -v name="$1" -v column="$2" '
 		$1 == "stage" || $1 == "worker" {

@@ -11,14 +11,14 @@ kind=$3
 restarts=${4:-4}
 . "$(dirname "$0")/proxy.sh"
 
-# HAProxy looks twice a second who is ready, nginx tries.
+# HAProxy checks twice a second which servers are ready; nginx tries them.
 case $kind in
 nginx) delay=0s pause=0.2 ;;
 haproxy) delay=3s pause=2 ;;
 esac
 flags=(--shutdown-delay "$delay" --drain-timeout 60s --host photos.example)
 
-# asks STATUS HEADER...: an upload by a browser that knows the site by a name
+# asks STATUS HEADER...: a browser's upload with these headers gets this status
 asks() {
 	local status=$1 got headers=() header
 	shift
@@ -28,7 +28,8 @@ asks() {
 	[ "$got" = "$status" ] || fail "$kind: $got, not $status: $*"
 }
 
-# Host comes through the proxy as it was, so that pages of the site are known.
+# The proxy passes Host on unchanged, so that the server recognises pages of its
+# own site.
 start_both "${flags[@]}"
 asks 200 'Host: photos.example:8080' 'Origin: http://photos.example:8080'
 asks 403 'Host: photos.example:8080' 'Origin: http://photos.example:8081'
@@ -41,7 +42,7 @@ for n in $(seq "$restarts"); do
 	i=$((n % 2))
 	stop_one $i
 	start_one $i "${flags[@]}"
-	sleep "$pause" # until the proxy knows
+	sleep "$pause" # until the proxy has noticed it
 done
 kill -INT $client
 wait $client || true

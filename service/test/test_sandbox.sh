@@ -10,13 +10,13 @@
 dir=$1
 photo=$dir/clownfish.jpg
 
-# each_thread FILE: that file of each thread; those that end meanwhile, as
-# connections with a thread of their own do, have none
+# each_thread FILE: print this file of each thread in /proc.  Threads that end
+# meanwhile, such as those of connections, are skipped.
 each_thread() {
 	cat "/proc/$server"/task/*/"$1" 2>/dev/null || true
 }
 
-# every_thread FIELD VALUE: of /proc/*/status
+# every_thread FIELD VALUE: every thread has this value in /proc/*/status
 every_thread() {
 	each_thread status >"$work/status"
 	grep -q "^$1:" "$work/status" || fail "no thread tells $1"
@@ -24,14 +24,15 @@ every_thread() {
 		fail "$1 is not $2: $(grep -E "^(Name|$1):" "$work/status")"
 }
 
-# in_force NO_NEW_PRIVILEGES LANDLOCK SECCOMP, as the server tells
+# in_force NO_NEW_PRIVILEGES LANDLOCK SECCOMP: /stats reports these as on (true)
+# or off
 in_force() {
 	[ "$(stat_of '.sandbox | [.no_new_privileges, .landlock_abi > 0,
 		.seccomp] | join(" ")')" = "$*" ] ||
 		fail "not $*: $(stat_of .sandbox)"
 }
 
-# answers STATUS CURL-ARGUMENTS...
+# answers STATUS CURL-ARGUMENTS...: expect this status
 answers() {
 	local status=$1 got
 	shift
@@ -58,12 +59,12 @@ test_all_works() {
 	every_thread Seccomp 2
 	[ "$(stat_of '.memory_peak_bytes > 1000000')" = true ] ||
 		fail "$* tells no memory"
-	# Idle for long enough that buffers go back to the system.
+	# Wait until the idle server gives buffers back to the system.
 	for _ in $(seq 100); do
 		[ "$(stat_of .buffers.kept_bytes)" != 0 ] || break
 		sleep 0.1
 	done
-	kill -USR2 "$server" # is ignored
+	kill -USR2 "$server" # this signal is ignored
 	kill -USR1 "$server"
 	kill -HUP "$server"
 	for _ in $(seq 100); do
@@ -83,7 +84,8 @@ test_all_works() {
 	echo "$*: all works"
 }
 
-# With counters or without, a server runs; on many machines it has none.
+# The server runs whether the machine has hardware counters or not; many have
+# none.
 test_counters_are_asked_for() {
 	start --sandbox require
 	answers 200 --data-binary "@$photo" "$url/?w=200"
@@ -125,7 +127,8 @@ test_off_is_off() {
 	stop
 }
 
-# lacks WHAT LINE IN-FORCE...
+# lacks WHAT LINE IN-FORCE...: on a kernel without WHAT, the log has LINE, and
+# the other protections are on
 lacks() {
 	local what=$1 line=$2 program=$DARKROOM
 	shift 2

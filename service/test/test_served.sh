@@ -13,7 +13,7 @@ kind=nginx
 . "$(dirname "$0")/proxy.sh"
 mkdir "$work/store" "$work/deploy"
 
-# The document's lines in its place, and one server.
+# Insert the document's lines into nginx.conf, and use one server.
 sed -n '/^```nginx$/,/^```$/{/^```/!p}' "$document" |
 	sed "s|/srv/photos|$work/store|" >"$work/block"
 [ -s "$work/block" ] || fail "nothing for nginx in $document"
@@ -21,7 +21,7 @@ sed -e '/127\.0\.0\.1:8082/d' -e "/client_max_body_size/r $work/block" \
 	"$deploy/nginx.conf" >"$work/deploy/nginx.conf"
 deploy=$work/deploy
 
-# get STATUS PATH [CURL-ARGUMENTS...]
+# get STATUS PATH [CURL-ARGUMENTS...]: expect this status
 get() {
 	local status=$1 path=$2 got
 	shift 2

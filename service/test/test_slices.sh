@@ -20,21 +20,22 @@ large_queries=(
 	'variant=a:w=200,h=200,fit=cover&variant=b:w=900&placeholder=1&w=640'
 )
 
-# made OUT QUERY: $photo, changed by the server
+# made OUT QUERY: write $photo, changed by the server, to OUT
 made() {
 	curl -fsS --data-binary "@$photo" "$url/?$2" -o "$1"
 }
 
-# add LIST NAME FILE QUERY: to the uploads of $work/LIST
+# add LIST NAME FILE QUERY: add an upload to $work/LIST
 add() {
 	cp "$3" "$work/uploads/$2.jpg"
 	printf 'uploads/%s.jpg\t%s\n' "$2" "$4" >>"$work/$1"
 }
 
-# $work/large and $work/small: uploads, each with a query of its own.
+# Make the lists $work/large and $work/small; each upload has a query of its
+# own.
 make_uploads() {
 	local number=0 i kind photos=("$dir"/*.jpg)
-	[ -z "$SANITIZED" ] || photos=("${photos[@]:0:2}") # it takes long
+	[ -z "$SANITIZED" ] || photos=("${photos[@]:0:2}") # sanitizers are slow
 	mkdir "$work/uploads"
 	"$PRINT_PROFILE" >"$work/profile"
 	for photo in "${photos[@]}"; do
@@ -55,14 +56,15 @@ make_uploads() {
 	done
 }
 
-# fix_boundary FILE: of a multipart reply, which differs each time
+# fix_boundary FILE: replace the boundary of a multipart reply, which is random
 fix_boundary() {
 	local first
 	read -r first <"$1"
 	LC_ALL=C sed -i "s/${first%$'\r'}/--/" "$1"
 }
 
-# upload LIST CONNECTIONS: all of $work/LIST; the replies are in $work/out/LIST
+# upload LIST CONNECTIONS: send all uploads of $work/LIST; the replies are in
+# $work/out/LIST
 upload() {
 	rm -rf "$work/out/$1"
 	"$LOADGEN" --dataset "$work/$1" --connections "$2" --timeout 300 \
@@ -71,8 +73,8 @@ upload() {
 	sort -o "$work/out/$1/status.tsv" "$work/out/$1/status.tsv"
 }
 
-# run FLAGS...: the small ones again and again, until all large ones are done;
-# $work/out has the replies, $paused how many pauses there were
+# run FLAGS...: send the small uploads again and again, until all large ones are
+# done.  $work/out has the replies, $paused the number of pauses.
 run() {
 	local large reply
 	start --deadline 0 "$@"
@@ -92,7 +94,7 @@ run() {
 	done
 }
 
-# same FLAGS...: run, and compare with the first
+# same FLAGS...: run, and compare the replies with those of the first run
 same() {
 	run "$@"
 	diff -rq "$work/first" "$work/out" >"$work/diff" ||

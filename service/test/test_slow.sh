@@ -7,20 +7,20 @@
 photo=$1/clownfish.jpg
 head='GET /healthz HTTP/1.1\r\nHost: localhost\r\n'
 
-# connect NAME: a connection, whose descriptor is ${NAME}
+# connect NAME: open a connection, whose descriptor is ${NAME}
 connect() {
 	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf -v "$1" %s "$new"
 }
 
-# ask FD: a whole request that keeps the connection
+# ask FD: send a whole request, and read the reply; the connection stays open
 ask() {
 	printf '%b\r\n' "$head" >&"$1"
 	[ "$(answer_of "$1")" = 200 ] || fail "not answered"
 	read -r -t 60 -u "$1" -n 3 # the body, "ok"
 }
 
-# answer_of FD: the status, and the head is read
+# answer_of FD: print the status of the reply, and read its head
 answer_of() {
 	local line status=
 	while read -r -t 60 -u "$1" line; do
@@ -31,7 +31,7 @@ answer_of() {
 	echo "${status%% *}"
 }
 
-# ended FD: the server closes it, in time
+# ended FD: wait until the server closes it, at most a minute
 ended() {
 	local fd=$1
 	timeout 60 cat <&"$fd" >"$work/rest" || [ $? != 124 ] ||
@@ -39,7 +39,7 @@ ended() {
 	exec {fd}>&-
 }
 
-# is_open FD: it is not closed, as far as that can be seen now
+# is_open FD: is it open, as far as the client knows now?
 is_open() {
 	local status=0
 	read -r -t 0.01 -u "$1" || status=$?
@@ -59,7 +59,7 @@ test_silence_ends() {
 	exec {line}>&-
 }
 
-# logged_408 WHAT: the log and the metrics tell of one
+# logged_408 WHAT: log and metrics report one 408
 logged_408() {
 	local _ metric='^darkroom_http_problems_total{code="request_timeout",status="408"} '
 	for _ in $(seq 200); do
@@ -71,7 +71,7 @@ logged_408() {
 	fail "408 is not logged, or not counted"
 }
 
-# A byte now and then is no silence, and yet too slow.
+# A client that sends a byte now and then is not silent, but too slow.
 test_drops_do_not_help() {
 	local line body bytes _
 	exec {bytes}<"$photo"
@@ -101,7 +101,8 @@ test_idle_connections_end() {
 	[ ! -s "$work/rest" ] || fail "more than was asked for"
 }
 
-# Its client has done all in time: it was the server that did not.
+# The clients were in time, but the server was stopped (SIGSTOP): their
+# connections stay open.
 test_a_stopped_server_blames_nobody() {
 	local idle head_only
 	connect idle
@@ -118,7 +119,8 @@ test_a_stopped_server_blames_nobody() {
 	exec {idle}>&- {head_only}>&-
 }
 
-# Its deadline ends it where no rate does, and its memory is free.
+# Without a minimum rate, the deadline ends a silent upload, and its memory is
+# free.
 test_silent_bodies_end() {
 	local body
 	connect body
@@ -162,7 +164,7 @@ test_addresses_are_limited() {
 	done
 }
 
-# Idle connections have all places, and more keep coming.
+# Idle connections take all that the server may have, and more clients come.
 test_new_clients_find_room() {
 	local i all=()
 	for i in $(seq 24); do
@@ -180,7 +182,7 @@ test_new_clients_find_room() {
 
 test_all() (
 	apart
-	trap '' PIPE # of connections that the server ends
+	trap '' PIPE # SIGPIPE comes when the server closes a connection
 	start --header-timeout 1s --idle-timeout 1s "$@"
 	test_silence_ends
 	test_drops_do_not_help
@@ -201,7 +203,7 @@ test_all() (
 	stop
 )
 
-# Most of it is waiting.
+# Both at once, because they mostly wait.
 test_all &
 events=$!
 test_all --policy thread-per-connection &

@@ -13,7 +13,7 @@ seconds=${2:-2}
 times=${3:-0}
 start "${@:4}"
 
-# resized FOLDER QUERY: the samples, made so
+# resized FOLDER QUERY: write the samples, changed by this query, to the folder
 resized() {
 	mkdir "$work/$1"
 	for photo in "$dir"/*.jpg; do
@@ -24,7 +24,7 @@ resized() {
 resized large 'w=5664&h=4248&fit=fill&enlarge=1&q=90'
 resized small 'w=320&h=320&q=75' # some 20 KB
 
-# load NAME FOLDER ARGS...: run loadgen; only 200 is right
+# load NAME FOLDER ARGS...: run loadgen; all replies must be 200
 load() {
 	"$LOADGEN" --dataset "$work/$2" --timeout 300 --json "$work/$1.json" \
 		"${@:3}" "$url/?w=640&h=640" >"$work/report" 2>&1 ||
@@ -33,7 +33,7 @@ load() {
 
 load warm small --duration 1
 load alone small --rate 20 --duration "$seconds"
-# Twice as many at once as there are cores.
+# Send large photos over twice as many connections as there are cores.
 load large large --connections $((2 * $(nproc))) --duration $((seconds + 2)) &
 large=$!
 sleep 1

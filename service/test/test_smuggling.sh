@@ -10,25 +10,26 @@ photo=$1/clownfish.jpg
 trap '' PIPE # a server that closes early must not end the test
 behind='GET /healthz HTTP/1.1\r\nHost: canary\r\n\r\n'
 
-# raw FORMAT: send what printf makes of it, and keep all that comes back until
-# the server closes
+# raw FORMAT: send the output of printf, and write all that the server sends
+# before it closes to $work/raw
 raw() {
 	local open
 	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	# The server may refuse, and close, before it has got all.
+	# The server may refuse and close before it has received all.
 	printf "$1" >&"$open" 2>/dev/null || true
 	timeout 60 cat <&"$open" >"$work/raw" 2>/dev/null || [ $? != 124 ] ||
 		fail "not closed: $1"
 	exec {open}>&-
 }
 
-# How many answers came; problems do not end in a line.
+# Print the number of answers.  Lines are not enough, because problems do not
+# end in a line end.
 answers() {
 	grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" | wc -l
 }
 
-# refused STATUSES FORMAT: is answered with one of these, and nothing behind it;
-# 000 is no answer at all
+# refused STATUSES FORMAT: the request gets one of these statuses, and the
+# request after it no answer; 000 means no answer at all
 refused() {
 	local got
 	raw "$2$behind"
@@ -39,12 +40,12 @@ refused() {
 		fail "what is behind it was answered: $2"
 }
 
-# coded CODE: it is a problem with that code
+# coded CODE: the answer is a problem with this code
 coded() {
 	grep -aq "\"code\":\"$1\"" "$work/raw" || fail "not $1: $(shown "$work/raw")"
 }
 
-# post HEADERS: with whatever is wrong in them
+# post HEADERS: print a POST with these headers
 post() {
 	echo "POST / HTTP/1.1\\r\\nHost: localhost\\r\\n$1\\r\\n\\r\\n"
 }
@@ -69,7 +70,7 @@ test_lengths() {
 	refused 413 "$(post 'Content-Length: 9223372036854775808')"
 }
 
-# Which is no part of the value (RFC 9110, 5.5).
+# White space after a value is not a part of it (RFC 9110, 5.5).
 test_white_space_behind_a_length() {
 	local last='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 	for value in '5 ' '5\t' '5  \t ' '\t5 ' '05 '; do
@@ -104,7 +105,7 @@ test_codings() {
 			"$(post "Content-Length: 5\\r\\n$value")0\r\n\r\n"
 		refused '411 400' "$(get "$value")0\r\n\r\n"
 	done
-	# Chunks are not read, good ones or bad.
+	# Chunks are not read, whether they are valid or not.
 	for value in '5\r\nhello\r\n0\r\n\r\n' '-5\r\nhello\r\n' 'zz\r\n' \
 		'ffffffffffffffffff\r\n' '5;x="\n"\r\nhello\r\n0\r\n\r\n'; do
 		refused 411 "$(post 'Transfer-Encoding: chunked')$value"
@@ -143,7 +144,7 @@ test_request_lines() {
 		'GET /healthz HTTP/1.1\x01'; do
 		refused '400 505 000' "$line\\r\\nHost: localhost\\r\\n\\r\\n"
 	done
-	# HTTP/2 without a warning, and TLS.
+	# HTTP/2 without an upgrade, and TLS.
 	refused '505 000' 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
 	refused '400 000' '\x16\3\1\0\4\1\0\0\0\r\n'
 }
@@ -181,7 +182,7 @@ test_expectations() {
 	refused 417 "$(post 'Content-Length: 5\r\nExpect: 200-ok')hello"
 	refused 417 "$(post 'Expect: 100-continue\r\nExpect: x
 Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
-	# Only who is let in is told to go on.
+	# Only accepted uploads get "100 Continue".
 	raw "$(post 'Content-Length: 99999999999\r\nExpect: 100-continue')"
 	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a refused body"
 	grep -aq '^HTTP/1.1 413' "$work/raw" || fail "no 413"
@@ -190,21 +191,21 @@ Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
 	grep -aq '^HTTP/1.1 415' "$work/raw" || fail "no 415"
 }
 
-# A request as it should be, and one behind it.
+# Requests that follow each other without waiting for the replies.
 test_pipelined_requests() {
 	local last='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 	raw "$(post 'Content-Length: 5')hello$(post 'Content-Length: 0')$last"
 	[ "$(answers)" = 3 ] ||
 		fail "not 3 answers: $(shown "$work/raw")"
 	grep -aq 'ok$' "$work/raw" || fail "the last was not answered"
-	# Garbage behind the body is no request.
+	# Garbage after the body is not read as a request.
 	raw "$(post 'Content-Length: 5')hello, world\\r\\n\\r\\n$last"
 	[ "$(answers)" -le 2 ] || fail "garbage was answered"
 	! grep -aq 'ok$' "$work/raw" || fail "what is behind garbage was"
 }
 
-# Where a head came together with the request before it, its body comes to the
-# server as it was sent, also if it looks like a head with white space to trim.
+# A head arrives together with the request before it.  Its body is passed on
+# unchanged, even if it looks like a head with white space to trim.
 test_bodies_after_pipelined_heads() {
 	local open body=$'x\r\nContent-Length: 5        \r\n\r\n'
 	local first=$'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -226,8 +227,8 @@ test_bodies_after_pipelined_heads() {
 	done
 }
 
-# test_early_ends STEP: ends at any byte, the last of which is the photo's; and
-# is cut in two there, which changes nothing
+# test_early_ends STEP: a client may disconnect after any byte up to the photo's
+# last.  A request that is sent in two parts, cut at any byte, is answered 200.
 test_early_ends() {
 	local step=$1 bytes open count
 	{ printf 'POST /?w=8 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
@@ -269,7 +270,7 @@ test_bodies_after_pipelined_heads
 test_early_ends 1
 stop
 
-# Heads are read by the same code, but connections are not ended by it.
+# The same code reads heads, but other code ends connections.
 begin --policy thread-per-connection
 test_lengths
 test_white_space_behind_a_length

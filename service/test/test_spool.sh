@@ -12,27 +12,27 @@
 [ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 cd "$work"
-# Long to encode, so that the spool is written before.
+# Encoding takes long, so the upload is spooled before it ends.
 side=2200
 [ -z "${SANITIZED:-}" ] || side=1200
 slow="progressive=1&chroma=444&q=97&enlarge=1&w=$side"
 
-# begin FLAGS...: with an empty store
+# begin FLAGS...: start a server with an empty store
 begin() {
 	rm -rf store
 	mkdir store
 	start --store store "$@"
 }
 
-# kill_it: no stop of any kind
+# kill_it: kill the server
 kill_it() {
 	kill -KILL "$server"
 	wait "$server" 2>/dev/null || true
 	server=
 }
 
-# post_all COUNT [QUERY]: so many uploads at once, each of its own id.  Their
-# replies are in reply*, the ids of the 202s in ids.
+# post_all COUNT [QUERY]: send this number of uploads at once, each with an id
+# of its own.  The replies are in reply*, the ids of the 202s in ids.
 post_all() {
 	local count=$1 query=${2-$slow} pids=() i
 	rm -f reply* code*
@@ -51,12 +51,13 @@ post_all() {
 	done
 }
 
-# get_status ID: the status of its GET; the body is in body
+# get_status ID: GET the image and print the status; the body is in body
 get_status() {
 	curl -sS -o body -w '%{http_code}' "$url/v1/images/$1"
 }
 
-# settled ID: sets $got to what becomes of it
+# settled ID: wait until the image is stored or failed, and set $got to the
+# status
 settled() {
 	local _
 	for _ in $(seq 3000); do
@@ -68,7 +69,8 @@ settled() {
 	fail "processing for ever: $1"
 }
 
-# all_stored: those of ids, whole, and nothing is left in the spool
+# all_stored: expect that all images of ids are stored and whole, and that the
+# spool is empty
 all_stored() {
 	local id
 	while read -r id; do
@@ -88,8 +90,9 @@ spooled() {
 	find store/spool -mindepth 1 -maxdepth 1 | wc -l
 }
 
-# prepare COUNT: so many entries in the spool, their ids in ids, and no server.
-# Their requests have not all parameters, as those of an older version.
+# prepare COUNT: put this number of entries into the spool, and their ids into
+# ids, without a server.  Their requests lack some parameters, like those of an
+# older version.
 prepare() {
 	local count=$1 i request id
 	begin
@@ -106,15 +109,15 @@ prepare() {
 	done
 }
 
-# remove_image ID
+# remove_image ID: delete the image, and expect that it is gone
 remove_image() {
 	[ "$(curl -sS -o body -w '%{http_code}' -X DELETE \
 		"$url/v1/images/$1")" = 204 ] || fail "$(shown body)"
 	[ "$(get_status "$1")" = 404 ] || fail "deleted, but $(shown body)"
 }
 
-# The recipe of a server that lost 111 of them: its drain limit is shorter than
-# what is inside needs.
+# This setup once lost 111 uploads: the drain limit is shorter than the time
+# that the accepted uploads need.
 test_left_by_a_stop() {
 	local left=0 id more
 	for more in 0 8 16 24; do
@@ -122,7 +125,8 @@ test_left_by_a_stop() {
 		post_all $((8 + more)) "${slow%w=*}w=$((side + 50 * more))"
 		stop
 		left=$(spooled)
-		# Else it was faster than its clients: try more, and larger.
+		# Otherwise the server was faster than its clients: try more and
+		# larger uploads.
 		[ "$left" = 0 ] || break
 	done
 	[ "$left" -gt 0 ] || fail "all was always done in time"
@@ -139,14 +143,15 @@ test_left_by_a_stop() {
 	stop
 }
 
-# Room for the upload, but not for its image: it is tried again until there is.
+# The store has room for the upload, but not for its image.  The server tries
+# again until there is room.
 test_full_store() {
 	local id _ h
 	begin --store-quota 1M
 	for h in $(seq 1400 1420); do
 		post_all 1 "q=100&chroma=444&progressive=1&h=$h"
 		[ ! -s ids ] || break
-		# It was encoded before it was written.
+		# The image was encoded before the upload was spooled.
 		[ "$(cat code1)" = 507 ] || fail "$(shown reply1)"
 	done
 	id=$(cat ids)
@@ -165,7 +170,7 @@ test_full_store() {
 
 test_deleted_is_not_made() {
 	local id
-	# Of those being made,
+	# An image that is being made,
 	begin
 	post_all 3
 	[ -s ids ] || post_all 6
@@ -176,7 +181,7 @@ test_deleted_is_not_made() {
 	sed -i '$d' ids
 	all_stored
 	stop
-	# and of those that wait.
+	# and an image that waits.
 	prepare 3
 	start --store store --store-quota 1K
 	id=$(head -n 1 ids)
@@ -190,7 +195,7 @@ test_deleted_is_not_made() {
 	stop
 }
 
-# As much as the memory allows, and no more.
+# Recovery uses as much memory as is allowed, and no more.
 test_recovery_within_memory() {
 	prepare 6
 	start --store store --memory 12M
@@ -201,7 +206,7 @@ test_recovery_within_memory() {
 	stop
 }
 
-# damage ID: in one of six ways
+# damage ID NUMBER: damage the entry in one of six ways
 damage() {
 	local entry=store/spool/$1
 	case $2 in
@@ -243,7 +248,8 @@ test_damaged_entries() {
 	stop
 }
 
-# Not before the limits allow it, but it is not lost.
+# An entry beyond the limits is refused, but not lost: it is stored when the
+# limits allow it.
 test_limits_were_lowered() {
 	local id
 	prepare 2
@@ -263,7 +269,7 @@ test_limits_were_lowered() {
 	stop
 }
 
-# What has no room in the spool is answered when it is stored, or not at all.
+# An upload without room in the spool is answered when it is stored, or refused.
 test_no_room_no_202() {
 	begin --store-quota 300K
 	post_all 3 'progressive=1&w=400'
@@ -275,7 +281,7 @@ test_no_room_no_202() {
 	check_drained
 	[ "$(spooled)" = 0 ] || fail "left: $(ls store/spool)"
 	stop
-	# The file's size, as a full disk.
+	# A limit of the file size acts like a full disk.
 	rm -rf store && mkdir store
 	(
 		ulimit -f 300
@@ -287,7 +293,7 @@ test_no_room_no_202() {
 	)
 }
 
-# A server that spools nothing still keeps what another has promised.
+# A server with --spool none still stores the entries of an earlier server.
 test_none() {
 	prepare 2
 	start --store store --spool none

@@ -42,8 +42,9 @@ make_uploads() {
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
 }
 
-# The most KiB that any of the stacks has written, and how many there are: they
-# are the mappings of that size for which huge pages are switched off ("nh").
+# Print the most KiB that any stack has written, and the number of stacks.
+# Stacks are the mappings of that size for which huge pages are switched off
+# ("nh").
 stacks_used() {
 	awk -v size="$stack_kib" '
 	$1 == "Size:" { kib = $2; written = 0 }
@@ -56,18 +57,18 @@ stacks_used() {
 	END { print most + 0, count + 0 }' "/proc/$server/smaps"
 }
 
-# check WHAT: how much the stacks have used by now
+# check WHAT: print and check how much the stacks have used until now
 check() {
 	local used count
 	read -r used count < <(stacks_used)
 	echo "$1: $used KiB"
-	# One for each worker, 8 for each core.
+	# There is a stack for each worker, and 8 more for each core.
 	[ "$count" = $((9 * 2)) ] || fail "$count stacks of $stack_kib KiB"
 	[ "$used" -gt 0 ] || fail "no stack was used"
 	[ "$used" -le $most_kib ] || fail "more than $most_kib KiB: $1"
 }
 
-# upload DIR QUERY: every file; some are refused
+# upload DIR QUERY: upload every file; some are refused
 upload() {
 	"$LOADGEN" --dataset "$1" --all-files --connections 8 --timeout 300 \
 		"$url/?$2" >"$work/report" 2>&1 || true

@@ -8,27 +8,27 @@
 # usage: DARKROOM=PROGRAM test_stop.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
-trap '' PIPE # of connections that the server ends
+trap '' PIPE # SIGPIPE comes when the server closes a connection
 
-# connect NAME: a connection, whose descriptor is ${NAME}
+# connect NAME: open a connection, whose descriptor is ${NAME}
 connect() {
 	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf -v "$1" %s "$new"
 }
 
-# begin_upload FD BYTES
+# begin_upload FD BYTES: send the head of an upload of this length
 begin_upload() {
 	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
 		"$2" >&"$1"
 }
 
-# answer FD: the whole reply, with its body, until the server closes
+# answer FD: read until the server closes the connection, into $work/answer
 answer() {
 	timeout 60 cat <&"$1" >"$work/answer" || [ $? != 124 ] ||
 		fail "not answered, or not closed"
 }
 
-# answered FD STATUS [TEXT]: with that in its reply
+# answered FD STATUS [TEXT]: expect this status, and TEXT in the reply
 answered() {
 	answer "$1"
 	grep -aq "^HTTP/1.1 $2 " "$work/answer" ||
@@ -36,7 +36,7 @@ answered() {
 	grep -aqi "${3:-}" "$work/answer" || fail "no $3: $(shown "$work/answer")"
 }
 
-# received BYTES: the server has read so many of bodies
+# received BYTES: wait until the server has read this number of bytes of bodies
 received() {
 	local _
 	for _ in $(seq 600); do
@@ -48,12 +48,13 @@ received() {
 	fail "no $1 bytes were read"
 }
 
-# drip FD: bytes that will never be enough
+# drip FD: send a few bytes again and again, too slowly
 drip() {
 	while printf xxxx >&"$1"; do sleep 0.1; done 2>/dev/null
 }
 
-# ends_with STATUS: long before the drain's end
+# ends_with STATUS: expect that the server ends with this status, long before
+# its drain limit
 ends_with() {
 	local status=0
 	timeout 100 tail --pid="$server" -f /dev/null || fail "still not stopped"
@@ -82,13 +83,14 @@ test_slow_senders() {
 	drip "$dripping" &
 	drips=$!
 	received $((bytes / 2 + 6))
-	sleep 1.1 # until it is known how slow they are
+	sleep 1.1 # until the server knows how slow they are
 	kill -TERM "$server"
 	answered "$silent" 503 '"code":"stopping"'
 	answered "$dripping" 503 '^x-request-id: '
 	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
 	kill $drips
-	# Its head comes now: nobody waits for its body.
+	# This head arrives after the signal: the server does not wait for the
+	# body.
 	begin_upload "$late" 30000000
 	answered "$late" 503 '^connection: close'
 	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
@@ -102,7 +104,7 @@ test_slow_senders() {
 		fail "not 3 are logged as refused"
 }
 
-# Some have no result when the time is over.
+# Some uploads have no result yet when the drain limit is over.
 test_abandoned_uploads() {
 	local count=12 i
 	start --drain-timeout 200ms --cores 0 --admin-listen 127.0.0.1:0 "$@"

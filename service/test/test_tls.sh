@@ -36,7 +36,8 @@ test_wrong_files_are_refused() {
 		--tls-key "$work/two.key"
 }
 
-# serves VERSION: curl can speak it, and no newer
+# serves VERSION: does the server answer curl if this is curl's newest version
+# of TLS?
 serves() {
 	[ "$(curl -sS -o "$work/tls" -w '%{http_code}' --tlsv1.0 \
 		--tls-max "$1" --ciphers DEFAULT@SECLEVEL=0 \
@@ -52,7 +53,7 @@ test_new_versions_alone() {
 		fail "plain HTTP is answered"
 }
 
-# several: two variants in one reply, without what is random in it
+# several: print a reply with two variants, without its random boundary
 several() {
 	local boundary
 	curl -fsS --data-binary "@$photo" -D "$work/head" -o "$work/parts" \
@@ -61,7 +62,7 @@ several() {
 	LC_ALL=C sed "s/$boundary/boundary/" "$work/parts"
 }
 
-# Large bodies go both ways, in many records, and more than once.
+# Large bodies are sent both ways, in many TLS records, and more than once.
 test_pictures_are_the_same() {
 	local query i
 	for query in 'w=320' 'q=100&w=4000&enlarge=1'; do
@@ -80,7 +81,8 @@ test_pictures_are_the_same() {
 	check_drained
 }
 
-# Connected, and silent, in the middle of a handshake or before it.
+# Clients connect and then send nothing, in the middle of a handshake or before
+# it.
 test_silent_clients_stop_nobody() {
 	local i fds=() fd
 	for i in $(seq 20); do

@@ -9,9 +9,10 @@
 dir=$1
 photo=$dir/clownfish.jpg
 
-# As a viewer reads it: a slice lies in the last one that is still open on its
-# track; one in the file's order, of those that start together.  Then an event
-# lies in a visit of its stage, and a visit in none or in one it interrupted.
+# Checks the nesting as a viewer computes it: a slice lies in the last slice
+# that is still open on its track; if several start together, the order in the
+# file counts.  By this, an event lies in a visit of its stage, and a visit in
+# none or in one that it interrupted.
 nesting='
 def ns: . * 1000 | round;
 [.[] | select(.ph == "X")] | group_by(.tid) | all(
@@ -26,7 +27,8 @@ def ns: . * 1000 | round;
 				($x.name | split(" ")[0]) == $in.name end) |
 		.open += [{to: $to, cat: $x.cat, name: $x.name}]) | .ok)'
 
-# What was decoded goes on to the other stages, each event a step of the flow.
+# After decode, a request passes the other stages; each event is a step of its
+# flow.
 flows='
 [.[] | select(.cat == "event")] | length > 0 and (group_by(.bind_id) | all(
 	sort_by(.ts) | .[0].args.request as $number |
@@ -36,7 +38,7 @@ flows='
 		(.bind_id[2:] as $hex | ($number | sub("^0+"; "")) == $hex and
 		.name == (.name | split(" ")[0]) + " " + $hex))))'
 
-# All that the server's figures say, and nothing else.
+# The trace has exactly the visits and events of /stats.
 check_trace() { # TRACE STATS
 	local kind
 	holds "$1" 'all(.[]; .pid == 1 and (.ph == "X" or .ph == "M"))'
@@ -84,7 +86,8 @@ test_trace_of_the_last_while() {
 	expect_problem 405 method_not_allowed -d x "$url/trace"
 }
 
-# upload TARGET: sets $number to the end of its X-Request-Id
+# upload TARGET: upload the photo, and set $number to the end of its
+# X-Request-Id
 upload() {
 	curl -fsS -D "$work/head" -o "$work/reply" --data-binary "@$photo" \
 		"$url$1"
@@ -93,7 +96,8 @@ upload() {
 	[ -n "$number" ] || fail "no number: $(cat "$work/head")"
 }
 
-# way TRACE NUMBER: the stages that the request's events were at, in time
+# way TRACE NUMBER: print the stages of the request's events, in the order of
+# time
 way() {
 	jq -r --arg number "$2" '[.[] | select(.args.request == $number)] |
 		sort_by(.ts) | map(.name | split(" ")[0]) | join(" ")' "$1"
@@ -118,7 +122,7 @@ test_time_span() {
 	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
 }
 
-# asks STATUS: wait until that is what a trace gets
+# asks STATUS: wait until a request for a trace gets this status
 asks() {
 	local status _
 	for _ in $(seq 600); do
@@ -130,7 +134,8 @@ asks() {
 	fail "a trace gets $status, not $1"
 }
 
-# Who asks for many, and reads none, has one, and nobody else has any.
+# A client that requests many traces and reads none gets one at a time.
+# Meanwhile no other client gets a trace.
 test_one_at_a_time() {
 	local lazy _
 	exec {lazy}<>"/dev/tcp/127.0.0.1/$port"
@@ -148,7 +153,8 @@ test_one_at_a_time() {
 	asks 200
 }
 
-# A flow begins with what is left of a request whose beginning is not asked for.
+# If the beginning of a request lies before the time span, its flow begins with
+# the first event in the span.
 test_cut_flow() {
 	local since_us
 	upload "/?w=300"
@@ -164,7 +170,8 @@ test_cut_flow() {
 		sort_by(.ts) | map(.flow_in) == [null, true, true]"
 }
 
-# Whoever works for a request: variants, the store, the removal of an image.
+# A trace has all kinds of work for a request: variants, the store, the removal
+# of an image.
 test_all_lanes() {
 	local id way
 	mkdir "$work/store"
@@ -193,7 +200,7 @@ test_trace_in_a_file() {
 	start --trace "$work/file" "$@"
 	send_folder "$dir"
 	sleep 0.5
-	# What is there of a run that goes on is whole but for its end.
+	# While the server runs, the file is complete except for its end.
 	(cat "$work/file" && echo ']') >"$work/part"
 	holds "$work/part" 'map(select(.ph == "X")) | length > 0'
 	send_folder "$dir"

@@ -11,7 +11,8 @@ photo=$1/clownfish.jpg
 key=user-key-0123456789
 chmod 711 "$work"
 
-# ids PID FIELD: real, effective, saved and of files, of every thread
+# ids PID FIELD: print the ids of all threads whose real, effective, saved and
+# file system ids are equal
 ids() {
 	sed -n "s/^$2:[[:space:]]*\([0-9]*\)[[:space:]]\1[[:space:]]\1[[:space:]]\1$/\1/p" \
 		/proc/"$1"/task/*/status | sort -u | tr '\n' ' '
@@ -79,7 +80,8 @@ test_wrong_users() {
 		--check-config --user nobody || fail "is nobody already"
 }
 
-# As a user that may not, the store is refused; else its files are the user's.
+# If the user may not write to the store, the server does not start.  Otherwise
+# all files in it belong to the user.
 test_the_store_is_the_users() {
 	mkdir -m 700 "$work/store"
 	ends_with 1 'as user nobody: Permission denied' --listen 127.0.0.1:0 \
@@ -99,7 +101,7 @@ test_keys_of_root() {
 	(umask 077 && echo "$key" >"$work/keys")
 	start --user nobody --api-key-file "$work/keys"
 	uploads
-	# The process that reads them, and nobody else, is root still.
+	# Only the process that reads the keys still runs as root.
 	read -r reader <"/proc/$server/task/$server/children" || true
 	[ "$(ids "$reader" Uid)" = '0 ' ] || fail "who reads keys?"
 	[ "$(ids "$server" Uid)" = "$(id -u nobody) " ] || fail "is root"

@@ -8,7 +8,8 @@
 photo=$1/clownfish.jpg # 2000 x 1500
 export LC_ALL=C
 
-# post QUERY CURL-ARGUMENTS...: the reply is $work/out, its head $work/head
+# post QUERY CURL-ARGUMENTS...: upload the photo; the reply is in $work/out, its
+# head in $work/head
 post() {
 	local query=$1 got
 	shift
@@ -17,13 +18,13 @@ post() {
 	[ "$got" = 200 ] || fail "status $got: $query $(shown "$work/out")"
 }
 
-# head_of NAME FILE: a header's value
+# head_of NAME FILE: print a header's value
 head_of() {
 	tr -d '\r' <"$2" | sed -n "s/^$1: //Ip"
 }
 
-# split_parts: each part of $work/out to $work/parts/N.head and N.body, by the
-# boundary alone (RFC 2046, 5.1.1).
+# split_parts: write each part of $work/out to $work/parts/N.head and N.body;
+# the boundary separates them (RFC 2046, 5.1.1)
 split_parts() {
 	local boundary i from to at
 	rm -rf "$work/parts"
@@ -36,7 +37,8 @@ split_parts() {
 	[ "$(tail -c +$((at[-1] + 1)) "$work/out")" = "--$boundary--"$'\r' ] ||
 		fail "the last boundary is not the end"
 	for ((i = 0; i + 1 < ${#at[@]}; i++)); do
-		# Behind the boundary's line, to before its line end.
+		# A part is between the boundary's line and the line end before
+		# the next boundary.
 		from=$((at[i] + ${#boundary} + 4))
 		to=$((at[i + 1] - 2))
 		head -c "$to" "$work/out" | tail -c $((to - from)) >"$work/part"
@@ -48,7 +50,8 @@ split_parts() {
 
 test_parts_are_the_pictures_in_order() {
 	local i names=(large thumb small)
-	# All at 8/8, so that each is what it would be alone.
+	# All variants are decoded at full DCT scale, so each equals the picture
+	# of a request of its own.
 	post 'q=70&variant=large:w=1000&variant=thumb:w=1000,h=500,fit=cover,blur=2&variant=small:w=960,q=30,progressive=1'
 	[ "$(head_of content-length "$work/head")" = \
 		"$(stat -c %s "$work/out")" ] || fail "length"
@@ -83,7 +86,7 @@ test_one_variant_is_a_picture() {
 
 json=(-H 'Accept: text/html, application/json;q=0.9')
 
-# data I: the picture of the Ith variant of $work/out
+# data I: print the picture of variant I of $work/out
 data() {
 	jq -r ".variants[$1].data" "$work/out" | base64 -d
 }
@@ -115,7 +118,7 @@ test_json_has_the_same_pictures() {
 		"$work/out" >/dev/null || fail "without a name"
 }
 
-# answered_as TYPE ACCEPT...: a header for each
+# answered_as TYPE ACCEPT...: with these Accept headers, the reply has this type
 answered_as() {
 	local type=$1 lines=() line
 	shift
@@ -155,7 +158,8 @@ test_warnings_are_told_of_each() {
 	post 'strict=0&variant=a:w=64&variant=b:w=128' "${json[@]}"
 	jq -e --arg text "$missing" 'all(.variants[]; .warnings == [$text])' \
 		"$work/out" >/dev/null || fail "$(shown "$work/out")"
-	# Damage of all, found when some might have been made.
+	# The damage affects all variants.  It is found when some of them might
+	# already have been made.
 	expect_problem 422 truncated_jpeg --data-binary "@$photo" \
 		"$url/?variant=a:w=64&variant=b:w=128"
 	photo=$whole
@@ -168,7 +172,8 @@ test_placeholder() {
 	colour=$(head_of x-dominant-color "$work/head")
 	[ "${#hash}" = 28 ] || fail "hash: $hash"
 	[[ $colour =~ ^#[0-9a-f]{6}$ ]] || fail "colour: $colour"
-	# Of the smallest, before it is blurred, wherever it stands.
+	# The placeholder is made of the smallest variant before it is blurred,
+	# at any position in the query.
 	post 'placeholder=1&variant=a:w=320,blur=50&variant=b:w=400'
 	[ "$(head_of x-blurhash "$work/head")" = "$hash" ] || fail "smallest"
 	post 'placeholder=1&variant=b:w=400&variant=a:w=320,blur=50' \
@@ -180,13 +185,13 @@ test_placeholder() {
 	! grep -qi '^x-blurhash\|^x-dominant' "$work/head" || fail "unasked"
 }
 
-# detail_has TEXT: in the problem that was the last reply
+# detail_has TEXT: expect TEXT in the detail of the last problem
 detail_has() {
 	jq -r .detail "$work/body" | grep -qF -- "$1" ||
 		fail "detail: $(jq -r .detail "$work/body")"
 }
 
-# detail TEXT QUERY: refused, and says so
+# detail TEXT QUERY: the query is refused, with TEXT as the detail
 detail() {
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?$2"
 	detail_has "$1"
@@ -202,7 +207,7 @@ test_bad_ones_are_named() {
 	detail_has 'A result asked for has 16384 x 12288 pixels'
 }
 
-# The smallest file must not be an order for any amount of work.
+# A small file must not cause an unlimited amount of work.
 test_all_results_together_are_bounded() {
 	local i query='enlarge=1&fit=fill&w=5477&h=5477&blur=100'
 	for i in $(seq 16); do
@@ -223,7 +228,7 @@ test_bad_presets_refuse_to_start() {
 	refuses 'given twice' --presets 'a:w=320;a:w=10'
 }
 
-# Clients that go away, while more stay.
+# Some clients disconnect; others stay.
 test_lost_clients_do_no_harm() {
 	local i many='blur=1'
 	for i in $(seq 16); do many+="&variant=v$i:w=$((i * 16))"; done
@@ -252,7 +257,7 @@ test_lost_clients_do_no_harm
 check_drained
 stop
 
-# Where connections run the stages themselves.
+# With a thread for each connection, which runs the stages itself.
 start --policy thread-per-connection --deadline 0 \
 	--presets 'thumb:w=320,h=320,fit=cover;page:w=1280'
 test_json_has_the_same_pictures

@@ -11,5 +11,5 @@ if ! command -v node >/dev/null; then
 	echo "node is not installed: skipped"
 	exit 77
 fi
-# The page's modules end in .js, as browsers ask for no more.
+# Tell Node that .js files are modules.
 timeout 120 node --experimental-default-type=module --test test_*.mjs
