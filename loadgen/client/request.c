@@ -29,7 +29,7 @@ static const char *url_find_fault(const char *text,
 				  struct http_parser_url *parts)
 {
 	if (strncasecmp(text, "https://", 8) == 0)
-		return "only plain HTTP is spoken here, no TLS: use http://";
+		return "only plain HTTP is supported, no TLS: use http://";
 	if (strncasecmp(text, "http://", 7) != 0)
 		return "it does not begin with http://";
 	http_parser_url_init(parts);
@@ -128,8 +128,8 @@ static char *api_key_make_field(struct lines *lines, const char *key)
 	char *field;
 
 	if (!is_clean_key(key))
-		lines_fail(lines, "not a key: it has other characters than "
-				  "printable ones without spaces");
+		lines_fail(lines, "not a key: only printable ASCII "
+				  "characters without spaces are allowed");
 	else if (asprintf(&field, "Authorization: Bearer %s\r\n", key) < 0)
 		lines_fail(lines, "out of memory");
 	else
@@ -343,7 +343,7 @@ static bool targets_init(struct targets *t, const char *base,
 	if ((uint64_t)t->file_count * t->param_count > TARGETS_MAX) {
 		error_set(error,
 			  "%u files with queries of their own, times %u: more "
-			  "than %d requests to tell apart",
+			  "than %d different requests",
 			  t->file_count, t->param_count, TARGETS_MAX);
 		*t = (struct targets){ 0 };
 		return false;

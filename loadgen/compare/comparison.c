@@ -396,7 +396,8 @@ static bool measure_all(struct comparison *c)
 	if (sample_median(&c->capacities_per_s) > 0)
 		return take_turns(c, LOAD_OPEN);
 	return error_fail(&c->error,
-			  "arm '%s' has no capacity to take shares of",
+			  "arm '%s' had no responses in closed loops, so "
+			  "percent_of_capacity has no meaning",
 			  c->plan.arms[0].name);
 }
 

@@ -327,7 +327,7 @@ static void write_difference(const struct report *r,
 
 	if (p > SIGNIFICANT_P)
 		write_element(r, &item,
-			      "%s and %s do not differ as far as can be told "
+			      "%s and %s do not differ significantly "
 			      "(median %+.1f %%, p = %.3g).",
 			      arm->name, first->name, 100 * share, p);
 	else
@@ -550,10 +550,11 @@ static void write_open_loops(const struct report *r)
 		open->duration_s, f->arms[0].name, open->connections);
 	write_element(
 		r, &paragraph,
-		"Medians of the runs. Where a rate took a server three times "
-		"as long, higher ones were left out of that run: where Runs "
-		"tells fewer than all, the figures are those of an arm's best "
-		"runs. Its curves have only points that all its runs have.");
+		"Medians of the runs. If a server took three times as long for "
+		"a rate, higher rates were left out of that run. Where the "
+		"column Runs shows fewer than all, the figures are those of an "
+		"arm's best runs. The curves have only points that all runs of "
+		"an arm have.");
 	if (has_bound_arm)
 		write_element(
 			r, &paragraph,

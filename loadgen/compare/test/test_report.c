@@ -126,7 +126,7 @@ static void test_open_loop_without_survivors(void)
 			 "0.00 | 1 of 3 |\n");
 	expect(markdown, "| bound | 80 % | 80.0 | - | 1.0 | 2.0 | 3.0 | - | - "
 			 "| 0.00 | 3 of 3 |\n");
-	expect(markdown, "Its curves have only points that all its runs");
+	expect(markdown, "The curves have only points that all runs of");
 	assert(count_points(svg, "213,  94,   0") == 1); /* free */
 	assert(count_points(svg, "  0, 128,  92") == 2); /* bound */
 	free(svg);
