@@ -4,7 +4,7 @@
  * it starts; and, built on it, an arm's server.
  *
  * A process leads a process group of its own.  So Ctrl-C at the terminal does
- * not reach it, and the signals that stop it reach its children too.  If this
+ * not reach it, and a signal to the group reaches its children too.  If this
  * program dies, the process gets SIGTERM.  If a process of the group loses its
  * parent, it becomes a child of this program.  When the leader has ended, the
  * rest of its group is killed.

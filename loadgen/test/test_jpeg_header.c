@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The size and orientation of a JPEG are read, and no byte after its end is.
- * To check that, each file lies right before a page that cannot be read.
+ * The size and orientation of a JPEG are read, but no byte after its end.  To
+ * check that, each file lies right before a page that cannot be read.
  */
 #include "loadgen/dataset/jpeg_header.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The program accepts the flags in deploy/, and the service manager waits longer
-# for its end than it may take.
+# The program accepts the flags in deploy/, and the service manager gives it
+# more time to stop than it may need.
 #
 # usage: DARKROOM=PROGRAM test_deploy.sh DEPLOY_DIR
 . "$(dirname "$0")/server.sh"

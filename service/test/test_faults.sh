@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The server survives failures of the system: of any allocation in a request, of
-# any thread at the start, of opening a descriptor when too many are open, and
-# jumps of the time of day.
+# The server survives when any allocation of a request fails, when no descriptor
+# is free, and when the time of day jumps.  If any thread cannot be started, the
+# server reports it and ends.
 #
 # usage: DARKROOM=PROGRAM FAULTS_LIBRARY=FILE CHECK_FAULTS=PROGRAM
 #        PRINT_PROFILE=PROGRAM [SANITIZED=1] test_faults.sh SAMPLES_DIR

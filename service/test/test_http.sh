@@ -97,7 +97,7 @@ test_problems_have_stable_codes() {
 	{ head -c 300000 "$photo"; head -c 1000 /dev/zero | tr '\0' '\377'
 		tail -c 300000 "$photo"; } >"$work/broken"
 	expect_problem 422 corrupt_jpeg --data-binary "@$work/broken" "$url/"
-	# All frame headers (FFC0) of a copy say 12 bits per sample.
+	# Make a copy whose frame headers (FFC0) say 12 bits per sample.
 	xxd -p "$photo" | tr -d '\n' | sed 's/ffc0001108/ffc000110c/g' |
 		xxd -r -p >"$work/deep"
 	expect_problem 415 unsupported_jpeg --data-binary "@$work/deep" "$url/"

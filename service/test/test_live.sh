@@ -236,8 +236,8 @@ test_there_is_room_for_eight() {
 	become 0
 }
 
-# A viewer that reads nothing is disconnected, and no other.  Uploads arrive
-# meanwhile, because they make frames larger.
+# A viewer that reads nothing is disconnected; other viewers are not.  Uploads
+# arrive meanwhile, because they make frames larger.
 test_who_reads_nothing_goes() {
 	local lazy reading _
 	watch reads

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --memory: uploads never get more memory than this.  Those that find none are
-# refused with 503.  All memory is given back in the end.  An upload that could
-# never fit gets another error.
+# --memory: uploads never get more memory than this.  An upload for which there
+# is no memory is refused with 503.  All memory is given back in the end.  An
+# upload that could never fit gets another error.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_memory.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"

@@ -12,7 +12,7 @@
 [ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 cd "$work"
-# Encoding takes long, so the upload is spooled before it ends.
+# Encoding takes long, so the upload is spooled before the encoding ends.
 side=2200
 [ -z "${SANITIZED:-}" ] || side=1200
 slow="progressive=1&chroma=444&q=97&enlarge=1&w=$side"
