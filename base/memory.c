@@ -52,7 +52,7 @@ struct block {
 	size_t bytes; /* size of the mapping, including this header */
 	uint32_t class;
 	enum block_state state;
-	size_t count_bytes; /* size of the smallest class that is large enough */
+	size_t count_bytes; /* size of the smallest class large enough */
 	/* Set while the block is kept. */
 	LIST_ENTRY(block) of_class;
 	TAILQ_ENTRY(block) by_age;

@@ -68,7 +68,7 @@ void view(struct picture *out, const struct picture *in, int orientation)
 			uint32_t to_x = x, to_y = y;
 
 			if (orientation == 3) {
-				/* Row 0 at the bottom, column 0 at the right. */
+				/* Row 0 at the bottom, column 0 right. */
 				to_x = w - 1 - x;
 				to_y = h - 1 - y;
 			} else if (orientation == 6) {
