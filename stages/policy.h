@@ -52,6 +52,82 @@ enum policy_workers {
 	POLICY_WORKERS_CALLER, /* none: the sender runs the handlers */
 };
 
+/*
+ * A blocking point: a place in the code where a user-level thread lets others
+ * run.  It is identified by its call site, an object that BLOCKING_SITE() puts
+ * there.  A return address would not do: the compiler merges equal calls and
+ * splits inlined ones.
+ */
+struct blocking_site {
+	const char *file, *function;
+	uint32_t line;
+};
+
+#define BLOCKING_SITE()                                                        \
+	(__extension__({                                                       \
+		static const struct blocking_site site_ = { __FILE__,          \
+							    __func__,          \
+							    __LINE__ };        \
+		&site_;                                                        \
+	}))
+
+/* What a user-level thread takes and gives back, apart from CPU time. */
+enum resource {
+	RESOURCE_MEMORY, /* bytes */
+	RESOURCE_FILES,  /* descriptors */
+	RESOURCE_STACKS, /* fibres; counted by the scheduler */
+	RESOURCES
+};
+
+/* Of one thread, between two blocking points. */
+struct usage {
+	uint64_t cpu_ns;
+	int64_t taken[RESOURCES]; /* < 0: more was given back than taken */
+};
+
+/*
+ * A place is where user-level threads wait for the CPU; each has a queue,
+ * first come, first served.  They are numbered from 0.
+ */
+enum { PLACES_MAX = 64, PLACE_NONE = PLACES_MAX };
+
+struct blocking_graph;
+struct resources;
+
+/*
+ * The decisions about the user-level threads of one scheduler.  One kernel
+ * thread makes all calls with its own `state`, except graph(), so they need no
+ * lock.
+ */
+struct thread_policy {
+	size_t state_bytes; /* per scheduler; zeroed before start() */
+	/*
+	 * `shared`: use and limits of all schedulers together (resources.h);
+	 * outlives `state`.  NULL: resources are ignored; all threads are at
+	 * one place, first come, first served, and nothing is learned.
+	 */
+	void (*start)(void *state, struct resources *shared);
+	/*
+	 * A thread that was at `from` (PLACE_NONE: it comes from outside) has
+	 * reached the blocking point `at`; on its way it used `used`.  A thread
+	 * that another one has started comes from the place of that one, and
+	 * `used` is NULL.  Returns its place now, below PLACES_MAX.
+	 */
+	uint32_t (*arrive)(void *state, uint32_t from,
+			   const struct blocking_site *at,
+			   const struct usage *used);
+	/* A thread that was at `from` has ended. */
+	void (*leave)(void *state, uint32_t from, const struct usage *used);
+	/*
+	 * Bit i of `ready`, never 0: a thread at place i can run.  Returns one
+	 * of these places, in a time that does not depend on the number of
+	 * threads.
+	 */
+	uint32_t (*pick)(void *state, uint64_t ready, uint64_t now_ns);
+	/* What it has learned, for any thread.  NULL: nothing. */
+	const struct blocking_graph *(*graph)(const void *state);
+};
+
 struct policy {
 	const char *name;    /* its name on the command line */
 	const char *summary; /* one line for --list-policies */

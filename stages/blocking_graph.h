@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocking graphs: where user-level threads stop, and what they use from one
+ * stop to the next, learned while they run.
+ *
+ * After von Behren et al., "Capriccio: Scalable threads for Internet services",
+ * SOSP 2003, section 4.  A node is a blocking point: a call site together with
+ * the node where the thread was before.  So nodes form a tree of paths, as the
+ * paper's stack fingerprints do, and one call site that a thread passes twice
+ * is two nodes.  An edge is what threads do between two nodes.  Nodes and edges
+ * have totals, and exponentially weighted means with the weight 1/16.  A node's
+ * figures are those of all its outgoing edges together: what a thread that
+ * waits there will probably use when it runs.
+ *
+ * Threads    One thread calls arrive() and leave(), and sets tickets; any
+ *            thread may add the graph to a copy at the same time.  Counts of a
+ *            copy can then differ by the passage that is under way.
+ * Limits     PLACES_MAX nodes, BLOCKING_DEPTH_MAX nodes of a path,
+ *            BLOCKING_EDGES_MAX edges.  A blocking point beyond these is folded
+ *            into a node that exists: the nearest one of the path with the same
+ *            site, such as the last lap of a loop; or else the oldest one with
+ *            that site; or else the node that the thread was at.
+ * Ownership  A zeroed graph is empty.  It keeps pointers to sites.
+ */
+#ifndef STAGES_BLOCKING_GRAPH_H
+#define STAGES_BLOCKING_GRAPH_H
+
+#include "stages/resources.h"
+
+#include <stdatomic.h>
+
+enum {
+	BLOCKING_DEPTH_MAX = 32,
+	BLOCKING_EDGES_MAX = 256,
+	BLOCKING_SLOTS = 2 * BLOCKING_EDGES_MAX,
+};
+
+/* --- Copies, for readers. --- */
+
+struct blocking_node {
+	const struct blocking_site *site;
+	uint32_t previous;     /* PLACE_NONE: threads begin here */
+	uint64_t visits;       /* how often a thread went on from here */
+	uint64_t cpu_ns_total; /* of these visits */
+	double cpu_ns_recent;  /* weighted mean of one visit */
+	int64_t taken_total[RESOURCES];
+	double taken_recent[RESOURCES];
+	uint32_t ready, waiting; /* threads here now; set by stages/stats.c */
+	double tickets;          /* its share of turns, of all schedulers */
+};
+
+/* One for each pair of nodes. */
+struct blocking_edge {
+	uint32_t from;  /* PLACE_NONE: threads begin */
+	uint32_t to;    /* PLACE_NONE: threads end */
+	uint64_t count; /* of threads that came this way */
+	uint64_t
+		begun_count; /* and of threads sent by one that was at `from` */
+	uint64_t cpu_ns_total;
+	double cpu_ns_recent;
+	int64_t taken_total[RESOURCES];
+	double taken_recent[RESOURCES];
+};
+
+struct blocking_graph_copy {
+	uint32_t node_count, edge_count, resource_count;
+	uint64_t folded_count; /* passages that reached a folded point */
+	struct blocking_node nodes[PLACES_MAX];
+	struct blocking_edge edges[BLOCKING_EDGES_MAX];
+	/* The last one is CPU time, in us per second, of all schedulers. */
+	struct resource_state resources[RESOURCES + 1];
+};
+
+/* --- Graphs that learn. --- */
+
+/* The writer is the only one to change these, so it reads what it wrote. */
+struct blocking_sums {
+	_Atomic uint64_t count;
+	_Atomic uint64_t cpu_ns_total;
+	_Atomic double cpu_ns_recent;
+	_Atomic int64_t taken_total[RESOURCES];
+	_Atomic double taken_recent[RESOURCES];
+};
+
+struct blocking_place {
+	const struct blocking_site *site;
+	uint32_t previous, depth;
+	struct blocking_sums sums;
+	_Atomic double tickets;
+};
+
+struct blocking_way {
+	const struct blocking_site *site; /* NULL: an end */
+	uint32_t from, to;
+	bool is_folded;
+	struct blocking_sums sums;
+	_Atomic uint64_t begun_count;
+};
+
+struct blocking_graph {
+	struct blocking_place places[PLACES_MAX];
+	struct blocking_way ways[BLOCKING_EDGES_MAX];
+	/* By (from, site): number of the way + 1; 0: free. */
+	uint16_t slots[BLOCKING_SLOTS];
+	_Atomic uint32_t place_count, way_count;
+	_Atomic uint64_t folded_count;
+	_Atomic double
+		cpu_share; /* of the scheduler's time; set by its owner */
+};
+
+/* As thread_policy.arrive() and leave(); time O(1). */
+uint32_t blocking_graph_arrive(struct blocking_graph *g, uint32_t from,
+			       const struct blocking_site *at,
+			       const struct usage *used);
+void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
+			  const struct usage *used);
+
+/*
+ * Add what `g` has learned to `sum`, a zeroed copy or one that holds the sum of
+ * other graphs.  Nodes with equal paths are one node of the sum.  Of the
+ * resources, only CPU time is set: the others have no scheduler
+ * (resources_read()).
+ */
+void blocking_graph_add(struct blocking_graph_copy *sum,
+			const struct blocking_graph *g);
+
+/* Relaxed, as are all accesses to members that readers see. */
+#define BLOCKING_READ(member)                                                  \
+	atomic_load_explicit(&(member), memory_order_relaxed)
+#define BLOCKING_WRITE(member, value)                                          \
+	atomic_store_explicit(&(member), value, memory_order_relaxed)
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Resources: how much of each is used, how much there is, and how much of it
+ * should be used, which is learned.
+ *
+ * After von Behren et al., "Capriccio", SOSP 2003, section 4.  The capacity of
+ * a resource is a bound that is known.  Its limit is at most that.  When there
+ * are signs of thrashing, the limit falls below what is used now; when there
+ * have been none for a while, it rises again, slowly.  A policy gives few turns
+ * to threads that would take from a resource whose use is near its limit
+ * (policies/capriccio.c).  A limit refuses nothing.
+ *
+ * Thrashing is "a decrease in productive work and an increase in overhead".
+ *
+ *	productivity   what passages between blocking points usually take,
+ *	               divided by what they took; it does not fall just because
+ *	               there is little to do
+ *	overhead       of memory: major page faults per second; of files: the
+ *	               mean response time, by Little's law: threads under way
+ *	               divided by the rate at which they end
+ *
+ * Stacks have no overhead before they run out, so their limit stays at the
+ * capacity.  CPU time is not here: each scheduler measures its own.
+ *
+ * Threads    Any, at any time.  Uses are sums of relaxed additions.  One thread
+ *            at a time learns; another that would do so at the same time
+ *            returns at once.
+ * Units      Bytes of memory, descriptors, stacks.
+ */
+#ifndef STAGES_RESOURCES_H
+#define STAGES_RESOURCES_H
+
+#include "stages/policy.h"
+
+#include <stdatomic.h>
+
+struct resource_state {
+	const char *name;
+	uint64_t used;
+	uint64_t limit;    /* learned; 0: none */
+	uint64_t capacity; /* 0: not known */
+};
+
+/* What a scheduler has seen since it last told. */
+struct resource_work {
+	uint64_t passage_count;
+	uint64_t passed_ns; /* what these took */
+	uint64_t usual_ns;  /* what such passages usually take */
+	uint64_t ended_count;
+	int64_t begun_count; /* threads; less those that ended */
+};
+
+struct resource_use {
+	_Atomic int64_t used;
+	_Atomic uint64_t limit, capacity;
+	/* Of the thread that learns. */
+	double overhead_usual;
+	uint32_t calm_windows;
+};
+
+struct resources {
+	struct resource_use of[RESOURCES];
+	/* Major page faults of the process so far.  NULL: not known. */
+	uint64_t (*read_faults)(void);
+
+	_Atomic uint64_t passage_count, passed_ns, usual_ns, ended_count;
+	_Atomic int64_t thread_count;
+	_Atomic uint64_t window_ends_ns;
+	atomic_flag is_learning;
+	/* The rest belongs to the thread that learns. */
+	uint64_t window_began_ns, faults;
+	double productivity_usual;
+};
+
+/* `read_faults`: may be NULL.  Nothing is used, no capacity is known. */
+void resources_init(struct resources *r, uint64_t (*read_faults)(void));
+
+/* Those of this process. */
+struct resources *resources_process(void);
+
+/* 0: not known, then the limit is learned all the same. */
+void resources_set_capacity(struct resources *r, enum resource which,
+			    uint64_t capacity);
+
+/* Take, or with an amount below 0 give back. */
+void resources_take(struct resources *r, enum resource which, int64_t amount);
+
+/* Use divided by limit; 0 without a limit. */
+double resources_utilisation(const struct resources *r, enum resource which);
+
+/* For productivity and overhead. */
+void resources_count_work(struct resources *r,
+			  const struct resource_work *since);
+
+/*
+ * Learn, if the last time was RESOURCES_WINDOW_NS ago and enough was done since
+ * then.  To be called often.
+ */
+enum { RESOURCES_WINDOW_NS = 100000000 };
+void resources_learn(struct resources *r, uint64_t now_ns);
+
+void resources_read(const struct resources *r,
+		    struct resource_state out[RESOURCES]);
+
+#endif

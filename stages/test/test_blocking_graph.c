@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a blocking graph comes to contain the paths that threads took, and
+ * no others; totals and means are those of what they used; it stays within its
+ * limits whatever threads do.  No threads, except for one reader.
+ */
+#include "stages/blocking_graph.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct blocking_site submit = { "pipeline.c", "submit", 1 };
+static const struct blocking_site fan_out = { "pipeline.c", "fan_out", 2 };
+static const struct blocking_site next_step = { "pipeline.c", "next", 3 };
+
+static struct usage use(uint64_t cpu_ns, int64_t memory)
+{
+	return (struct usage){
+		.cpu_ns = cpu_ns,
+		.taken = { [RESOURCE_MEMORY] = memory },
+	};
+}
+
+static struct blocking_graph_copy *copy(const struct blocking_graph *g)
+{
+	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
+
+	assert(c != NULL);
+	blocking_graph_add(c, g);
+	return c;
+}
+
+static const struct blocking_edge *
+find_edge(const struct blocking_graph_copy *c, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < c->edge_count; i++)
+		if (c->edges[i].from == from && c->edges[i].to == to)
+			return &c->edges[i];
+	return NULL;
+}
+
+/* The last three of four steps, by one thread. */
+static void run_variant(struct blocking_graph *g, uint32_t at)
+{
+	struct usage scale = use(20, -1000), blur = use(30, 0);
+	struct usage encode = use(40, -90);
+
+	at = blocking_graph_arrive(g, at, &next_step, &scale);
+	at = blocking_graph_arrive(g, at, &next_step, &blur);
+	blocking_graph_leave(g, at, &encode);
+}
+
+/* As service/pipeline does: the upload's own thread goes on last. */
+static void run_upload(struct blocking_graph *g, uint32_t variants)
+{
+	struct usage decode = use(100, 1500);
+	uint32_t at = blocking_graph_arrive(g, PLACE_NONE, &submit, NULL);
+
+	for (uint32_t i = 1; i < variants; i++)
+		run_variant(g, blocking_graph_arrive(g, at, &fan_out, NULL));
+	run_variant(g, blocking_graph_arrive(g, at, &fan_out, &decode));
+}
+
+static void test_contains_exactly_the_pipeline(void)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+
+	assert(g != NULL);
+	for (uint32_t i = 0; i < 1000; i++)
+		run_upload(g, 1);
+	struct blocking_graph_copy *c = copy(g);
+
+	assert(c->node_count == 4 && c->edge_count == 5);
+	assert(c->folded_count == 0);
+	assert(c->nodes[0].site == &submit && c->nodes[1].site == &fan_out);
+	assert(c->nodes[2].site == &next_step);
+	assert(c->nodes[3].site == &next_step);
+	assert(c->nodes[0].previous == PLACE_NONE);
+	for (uint32_t i = 1; i < 4; i++) {
+		assert(c->nodes[i].previous == i - 1);
+		assert(find_edge(c, i - 1, i)->count == 1000);
+	}
+	assert(find_edge(c, PLACE_NONE, 0)->count == 1000);
+	assert(find_edge(c, 3, PLACE_NONE)->count == 1000);
+	assert(c->nodes[0].cpu_ns_total == 100 * 1000);
+	assert(c->nodes[3].cpu_ns_total == 40 * 1000);
+	assert(c->nodes[1].taken_total[RESOURCE_MEMORY] == -1000 * 1000);
+	assert(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] - 1500) < 1e-6);
+	assert(fabs(find_edge(c, 2, 3)->cpu_ns_recent - 30) < 1e-6);
+	free(c);
+	free(g);
+}
+
+static void test_variants_are_threads_of_the_same_path(void)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+
+	assert(g != NULL);
+	for (uint32_t i = 0; i < 100; i++)
+		run_upload(g, 3);
+	struct blocking_graph_copy *c = copy(g);
+	const struct blocking_edge *e = find_edge(c, 0, 1);
+
+	assert(c->node_count == 4 && c->edge_count == 5);
+	/* The decode of an upload counts once, however many variants. */
+	assert(e->count == 100 && e->begun_count == 200);
+	assert(c->nodes[0].visits == 100 && c->nodes[1].visits == 300);
+	assert(c->nodes[0].cpu_ns_total == 100 * 100);
+	assert(fabs(c->nodes[0].cpu_ns_recent - 100) < 1e-6);
+	free(c);
+	free(g);
+}
+
+static void test_means_follow_and_totals_do_not_forget(void)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+	struct usage small = use(10, 100), large = use(1000, -100);
+	uint32_t at;
+
+	assert(g != NULL);
+	for (uint32_t i = 0; i < 200; i++) {
+		at = blocking_graph_arrive(g, PLACE_NONE, &submit, NULL);
+		blocking_graph_leave(g, at, i < 100 ? &small : &large);
+	}
+	struct blocking_graph_copy *c = copy(g);
+
+	assert(c->nodes[0].cpu_ns_total == 100 * 10 + 100 * 1000);
+	/* (15 / 16)^100 is 0.0016. */
+	assert(fabs(c->nodes[0].cpu_ns_recent - 1000) < 2);
+	assert(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] + 100) < 1);
+	assert(c->nodes[0].taken_total[RESOURCE_MEMORY] == 0);
+	free(c);
+	free(g);
+}
+
+static void test_a_loop_is_folded(void)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+	struct usage lap = use(1, 0);
+	uint32_t at;
+
+	assert(g != NULL);
+	at = blocking_graph_arrive(g, PLACE_NONE, &submit, NULL);
+	for (uint32_t i = 0; i < 10000; i++)
+		at = blocking_graph_arrive(g, at, &next_step, &lap);
+	blocking_graph_leave(g, at, &lap);
+	struct blocking_graph_copy *c = copy(g);
+
+	assert(c->node_count == BLOCKING_DEPTH_MAX);
+	assert(c->folded_count == 10000 - (BLOCKING_DEPTH_MAX - 1));
+	/* The last lap leads to itself. */
+	assert(find_edge(c, BLOCKING_DEPTH_MAX - 1, BLOCKING_DEPTH_MAX - 1)
+		       ->count == c->folded_count);
+	assert(c->nodes[0].visits == 1);
+	free(c);
+	free(g);
+}
+
+static void test_limits_hold_for_any_threads(void)
+{
+	enum { SITES = 500, PASSAGES = 100000 };
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+	struct blocking_site *sites = calloc(SITES, sizeof(*sites));
+	struct usage u = use(1, 1);
+	uint32_t at = PLACE_NONE, state = 1;
+	uint64_t ends = 0, visits = 0, passed = 0;
+
+	assert(g != NULL && sites != NULL);
+	for (uint32_t i = 0; i < PASSAGES; i++) {
+		state = state * 1664525 + 1013904223;
+		if (at != PLACE_NONE && state >> 30 == 0) {
+			blocking_graph_leave(g, at, &u);
+			at = PLACE_NONE;
+			ends++;
+			continue;
+		}
+		passed += at != PLACE_NONE;
+		at = blocking_graph_arrive(g, at, &sites[(state >> 8) % SITES],
+					   &u);
+		assert(at < PLACES_MAX);
+	}
+	struct blocking_graph_copy *c = copy(g);
+
+	assert(c->node_count == PLACES_MAX && c->folded_count > 0);
+	assert(c->edge_count <= BLOCKING_EDGES_MAX);
+	for (uint32_t i = 0; i < c->node_count; i++)
+		visits += c->nodes[i].visits;
+	/* No passage is lost, even if its edge does not fit. */
+	assert(visits == ends + passed);
+	free(c);
+	free(sites);
+	free(g);
+}
+
+static void test_equal_paths_of_several_graphs_are_one(void)
+{
+	struct blocking_graph *a = calloc(1, sizeof(*a));
+	struct blocking_graph *b = calloc(1, sizeof(*b));
+	struct usage other = use(7, 0);
+
+	assert(a != NULL && b != NULL);
+	/* In `b` the numbers of the nodes are others. */
+	blocking_graph_leave(
+		b, blocking_graph_arrive(b, PLACE_NONE, &next_step, NULL),
+		&other);
+	for (uint32_t i = 0; i < 10; i++) {
+		run_upload(a, 1);
+		run_upload(b, 2);
+	}
+	struct blocking_graph_copy *c = copy(a);
+
+	blocking_graph_add(c, b);
+	assert(c->node_count == 5 && c->edge_count == 7);
+	assert(c->nodes[0].visits == 20 && c->nodes[1].visits == 30);
+	assert(find_edge(c, 0, 1)->count == 20);
+	assert(find_edge(c, 0, 1)->begun_count == 10);
+	assert(c->nodes[4].site == &next_step && c->nodes[4].visits == 1);
+	assert(c->resource_count == RESOURCES + 1);
+	assert(strcmp(c->resources[RESOURCES].name, "cpu") == 0);
+	assert(c->resources[RESOURCES].capacity == 2 * 1000000);
+	free(c);
+	free(a);
+	free(b);
+}
+
+static void *learn(void *graph)
+{
+	for (uint32_t i = 0; i < 20000; i++)
+		run_upload(graph, 1 + i % 3);
+	return NULL;
+}
+
+static void test_can_be_read_while_it_learns(void)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+	pthread_t thread;
+	uint64_t last = 0;
+
+	assert(g != NULL);
+	assert(pthread_create(&thread, NULL, learn, g) == 0);
+	while (last < 20000) {
+		struct blocking_graph_copy *c = copy(g);
+
+		assert(c->node_count <= 4 && c->edge_count <= 5);
+		for (uint32_t i = 0; i < c->edge_count; i++) {
+			const struct blocking_edge *e = &c->edges[i];
+
+			assert(e->from < c->node_count ||
+			       e->from == PLACE_NONE);
+			assert(e->to < c->node_count || e->to == PLACE_NONE);
+		}
+		for (uint32_t i = 0; i < c->node_count; i++)
+			assert(c->nodes[i].site != NULL);
+		assert(c->nodes[0].visits >= last);
+		last = c->nodes[0].visits;
+		free(c);
+	}
+	assert(pthread_join(thread, NULL) == 0);
+	free(g);
+}
+
+int main(void)
+{
+	test_contains_exactly_the_pipeline();
+	test_variants_are_threads_of_the_same_path();
+	test_means_follow_and_totals_do_not_forget();
+	test_a_loop_is_folded();
+	test_limits_hold_for_any_threads();
+	test_equal_paths_of_several_graphs_are_one();
+	test_can_be_read_while_it_learns();
+	return 0;
+}
