@@ -124,7 +124,8 @@ static void test_too_many(void)
 
 	assert(params_add(&two, "q=1", 1) && params_add(&two, "q=2", 1));
 	assert(!targets_init(&t, "/", &large, &two, &error));
-	assert(strstr(error.text, "more than 10000000 requests") != NULL);
+	assert(strstr(error.text, "more than 10000000 different requests") !=
+	       NULL);
 	params_release(&two);
 }
 
