@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All atomics are relaxed: no counter protects other memory, and each single
- * counter is exact.
+ * Atomics are relaxed unless the missed wake-up needs more: no counter protects
+ * other memory, and each single counter is exact.
+ *
+ * The missed wake-up: somebody finds no memory and begins to wait, while
+ * another thread gives the last memory back and sees nobody who waits.  So who
+ * waits first adds to waiting_count and then tries again, and who gives memory
+ * back first subtracts from used_bytes and then reads waiting_count.  These
+ * four accesses are sequentially consistent: at least one of the two threads
+ * sees what the other has done.
+ *
+ * One lock protects the lines of those that wait.  done() is called under it,
+ * so it may take locks of others, but nobody uses the budget under those.
  */
 #include "service/pipeline/budget.h"
 
 #include "base/clock.h"
+#include "service/wait.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 enum {
+	LOOK_AGAIN_MS = 250, /* is_over() is asked after this time */
 	/* struct memory_estimate */
 	WEIGHT = 8, /* the latest upload counts as an eighth */
 	/*
@@ -38,6 +49,19 @@ void budget_init(struct budget *b, uint64_t limit_bytes)
 	atomic_init(&b->used_bytes, 0);
 	atomic_init(&b->peak_bytes, 0);
 	atomic_init(&b->refused_count, 0);
+	atomic_init(&b->waiting_count, 0);
+	atomic_init(&b->wait_count, 0);
+	atomic_init(&b->broken_wait_count, 0);
+	atomic_init(&b->waited_ns, 0);
+	(void)pthread_mutex_init(&b->lock, NULL);
+	wait_init(&b->sooner);
+	for (int line = 0; line < BUDGET_LINES; line++) {
+		TAILQ_INIT(&b->lines[line]);
+		b->is_ended[line] = false;
+	}
+	b->held_bytes = 0;
+	b->wake_ns = WAIT_NEVER_NS;
+	b->has_watch = b->stopping = false;
 }
 
 static void budget_raise_peak(struct budget *b, uint64_t used)
@@ -52,18 +76,19 @@ static void budget_raise_peak(struct budget *b, uint64_t used)
 		;
 }
 
-/* False: with `bytes` more, the limit would be exceeded now. */
+/*
+ * False: with `bytes` more, the limit would be exceeded now.  The load is that
+ * of the missed wake-up.
+ */
 static bool budget_take(struct budget *b, uint64_t bytes)
 {
-	uint64_t used =
-		atomic_load_explicit(&b->used_bytes, memory_order_relaxed);
+	uint64_t used = atomic_load(&b->used_bytes);
 
 	do {
 		if (bytes > b->limit_bytes - used)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&b->used_bytes, &used, used + bytes, memory_order_relaxed,
-		memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak(&b->used_bytes, &used,
+					       used + bytes));
 	budget_raise_peak(b, used + bytes);
 	return true;
 }
@@ -85,16 +110,246 @@ enum budget_answer budget_charge(struct charge *c, uint64_t bytes)
 	return fits ? BUDGET_FULL : BUDGET_NEVER;
 }
 
+bool budget_try(struct charge *c, uint64_t bytes)
+{
+	struct budget *b = c->budget;
+
+	if (bytes <= c->bytes) {
+		budget_lower(c, bytes);
+		return true;
+	}
+	if (bytes > b->limit_bytes ||
+	    atomic_load_explicit(&b->waiting_count, memory_order_relaxed) > 0 ||
+	    !budget_take(b, bytes - c->bytes))
+		return false;
+	c->bytes = bytes;
+	return true;
+}
+
+/* Lower a charge that is larger than `bytes`. */
+static void budget_give_back(struct charge *c, uint64_t bytes)
+{
+	uint64_t before =
+		atomic_fetch_sub(&c->budget->used_bytes, c->bytes - bytes);
+
+	assert(before >= c->bytes - bytes);
+	c->bytes = bytes;
+}
+
+static struct budget_waiter *first_waiter(const struct budget *b)
+{
+	for (int line = 0; line < BUDGET_LINES; line++)
+		if (!TAILQ_EMPTY(&b->lines[line]))
+			return TAILQ_FIRST(&b->lines[line]);
+	return NULL;
+}
+
+/* Caller holds the lock.  `w` may be freed when this returns. */
+static void end_wait(struct budget *b, struct budget_waiter *w,
+		     enum budget_answer answer)
+{
+	TAILQ_REMOVE(&b->lines[w->line], w, link);
+	b->held_bytes -= w->held_bytes;
+	atomic_fetch_sub(&b->waiting_count, 1);
+	atomic_fetch_add(&b->waited_ns, clock_now_ns() - w->since_ns);
+	w->answer = answer;
+	w->done(w);
+}
+
+/* Caller holds the lock.  False: it does not fit now. */
+static bool serve(struct budget *b, struct budget_waiter *w)
+{
+	if (!budget_take(b, w->bytes - w->held_bytes))
+		return false;
+	w->charge->bytes = w->bytes;
+	end_wait(b, w, BUDGET_OK);
+	return true;
+}
+
+/*
+ * Caller holds the lock.  Does nobody hold memory, except those that wait?  A
+ * charge that another thread takes in this moment can only make this false.
+ */
+static bool is_standstill(const struct budget *b)
+{
+	return !TAILQ_EMPTY(&b->lines[BUDGET_INSIDE]) &&
+	       atomic_load(&b->used_bytes) == b->held_bytes;
+}
+
+/* Caller holds the lock. */
+static struct budget_waiter *largest_holder(const struct budget *b)
+{
+	struct budget_waiter *w, *largest = NULL;
+
+	TAILQ_FOREACH(w, &b->lines[BUDGET_INSIDE], link)
+	if (largest == NULL || w->held_bytes > largest->held_bytes)
+		largest = w;
+	return largest;
+}
+
+/* Caller holds the lock. */
+static void break_standstill(struct budget *b)
+{
+	while (is_standstill(b)) {
+		struct budget_waiter *newest =
+			TAILQ_LAST(&b->lines[BUDGET_INSIDE], budget_waiters);
+
+		if (serve(b, largest_holder(b)) || !is_standstill(b))
+			continue;
+		atomic_fetch_add(&b->broken_wait_count, 1);
+		atomic_fetch_add(&b->refused_count, 1);
+		end_wait(b, newest, BUDGET_FULL);
+	}
+}
+
+/* Caller holds the lock.  There may be more memory, or fewer who wait. */
+static void serve_all(struct budget *b)
+{
+	struct budget_waiter *w = first_waiter(b);
+
+	while (w != NULL && serve(b, w))
+		w = first_waiter(b);
+	break_standstill(b);
+}
+
 void budget_lower(struct charge *c, uint64_t bytes)
 {
-	uint64_t before;
+	struct budget *b = c->budget;
 
 	if (bytes >= c->bytes)
 		return;
-	before = atomic_fetch_sub_explicit(
-		&c->budget->used_bytes, c->bytes - bytes, memory_order_relaxed);
-	assert(before >= c->bytes - bytes);
-	c->bytes = bytes;
+	budget_give_back(c, bytes);
+	/* The missed wake-up. */
+	if (atomic_load(&b->waiting_count) == 0)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	serve_all(b);
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Caller holds the lock.  The thread looks at all that wait at this time. */
+static void wake_watch(struct budget *b, uint64_t until_ns)
+{
+	uint64_t wake_ns = clock_after_ms(LOOK_AGAIN_MS);
+
+	if (until_ns > 0 && until_ns < wake_ns)
+		wake_ns = until_ns;
+	if (wake_ns >= b->wake_ns)
+		return;
+	b->wake_ns = wake_ns;
+	(void)pthread_cond_signal(&b->sooner);
+}
+
+/* Caller holds the lock, and has added it to waiting_count. */
+static void join_line(struct budget *b, struct budget_waiter *w)
+{
+	w->since_ns = clock_now_ns();
+	b->held_bytes += w->held_bytes;
+	TAILQ_INSERT_TAIL(&b->lines[w->line], w, link);
+	atomic_fetch_add(&b->wait_count, 1);
+	wake_watch(b, w->until_ns);
+	if (w->held_bytes < w->charge->bytes)
+		budget_give_back(w->charge, w->held_bytes);
+	serve_all(b);
+}
+
+bool budget_wait(struct budget_waiter *w)
+{
+	struct budget *b = w->charge->budget;
+	bool is_first = true, is_over;
+
+	assert(b->has_watch && w->bytes <= b->limit_bytes &&
+	       w->held_bytes <= w->charge->bytes &&
+	       w->charge->bytes <= w->bytes);
+	(void)pthread_mutex_lock(&b->lock);
+	atomic_fetch_add(&b->waiting_count, 1); /* the missed wake-up */
+	for (int line = 0; line <= (int)w->line; line++)
+		is_first = is_first && TAILQ_EMPTY(&b->lines[line]);
+	is_over = is_first && budget_take(b, w->bytes - w->charge->bytes);
+	if (is_over) {
+		w->charge->bytes = w->bytes;
+		w->answer = BUDGET_OK;
+	} else if (b->is_ended[w->line]) {
+		w->answer = BUDGET_FULL;
+		is_over = true;
+	}
+	if (is_over)
+		atomic_fetch_sub(&b->waiting_count, 1);
+	else
+		join_line(b, w);
+	(void)pthread_mutex_unlock(&b->lock);
+	return is_over;
+}
+
+/* Caller holds the lock. */
+static void end_line(struct budget *b, enum budget_line line)
+{
+	while (!TAILQ_EMPTY(&b->lines[line]))
+		end_wait(b, TAILQ_FIRST(&b->lines[line]), BUDGET_FULL);
+}
+
+void budget_end_waits(struct budget *b, enum budget_line line)
+{
+	(void)pthread_mutex_lock(&b->lock);
+	b->is_ended[line] = true;
+	end_line(b, line);
+	serve_all(b);
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Caller holds the lock.  End the waits that have come to their end. */
+static void look_at_all(struct budget *b)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct budget_waiter *w, *next;
+
+	b->wake_ns = WAIT_NEVER_NS;
+	for (int line = 0; line < BUDGET_LINES; line++) {
+		for (w = TAILQ_FIRST(&b->lines[line]); w != NULL; w = next) {
+			next = TAILQ_NEXT(w, link);
+			if ((w->until_ns > 0 && now_ns >= w->until_ns) ||
+			    w->is_over(w))
+				end_wait(b, w, BUDGET_FULL);
+			else
+				wake_watch(b, w->until_ns);
+		}
+	}
+	serve_all(b);
+}
+
+static void *run_watch(void *arg)
+{
+	struct budget *b = arg;
+
+	(void)pthread_setname_np(pthread_self(), "memory");
+	(void)pthread_mutex_lock(&b->lock);
+	while (!b->stopping) {
+		if (clock_now_ns() >= b->wake_ns)
+			look_at_all(b);
+		(void)wait_until(&b->sooner, &b->lock, b->wake_ns);
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+bool budget_start_waiting(struct budget *b)
+{
+	b->has_watch = pthread_create(&b->watch, NULL, run_watch, b) == 0;
+	return b->has_watch;
+}
+
+void budget_release(struct budget *b)
+{
+	assert(atomic_load(&b->waiting_count) == 0);
+	if (b->has_watch) {
+		(void)pthread_mutex_lock(&b->lock);
+		b->stopping = true;
+		(void)pthread_cond_signal(&b->sooner);
+		(void)pthread_mutex_unlock(&b->lock);
+		(void)pthread_join(b->watch, NULL);
+	}
+	(void)pthread_cond_destroy(&b->sooner);
+	(void)pthread_mutex_destroy(&b->lock);
 }
 
 void budget_read(const struct budget *b, struct budget_stats *out)
@@ -104,6 +359,10 @@ void budget_read(const struct budget *b, struct budget_stats *out)
 		.used_bytes = atomic_load(&b->used_bytes),
 		.peak_bytes = atomic_load(&b->peak_bytes),
 		.refused_count = atomic_load(&b->refused_count),
+		.waiting_count = atomic_load(&b->waiting_count),
+		.wait_count = atomic_load(&b->wait_count),
+		.waited_ns = atomic_load(&b->waited_ns),
+		.broken_wait_count = atomic_load(&b->broken_wait_count),
 	};
 }
 

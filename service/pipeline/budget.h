@@ -10,10 +10,15 @@
  *                         length of its body and from recent uploads.
  * struct departures       how fast uploads leave, which gives Retry-After.
  *
- * Threads    Any number at the same time, without a lock.  A charge belongs to
- *            the owner of its upload.  Two updates of an estimate at the same
- *            time may count as one; one or two departures may be lost when a
- *            slot begins.
+ * Waiting    Instead of being refused, the owner of a charge may wait until it
+ *            fits: budget_wait().  Uploads inside, which hold memory already
+ *            and end only if they get more, are served before those that hold
+ *            none; each of the two lines is first come, first served.
+ *
+ * Threads    Any number at the same time; without a lock as long as nobody
+ *            waits.  A charge belongs to the owner of its upload.  Two updates
+ *            of an estimate at the same time may count as one; one or two
+ *            departures may be lost when a slot begins.
  * Units      now_ns: CLOCK_MONOTONIC.
  */
 #ifndef SERVICE_BUDGET_H
@@ -21,14 +26,38 @@
 
 #include "base/util.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
+
+/* The line in which an upload waits for memory. */
+enum budget_line {
+	BUDGET_INSIDE,  /* it is complete, and was estimated too low */
+	BUDGET_OUTSIDE, /* its body has not been read, and it holds nothing */
+	BUDGET_LINES
+};
+
+TAILQ_HEAD(budget_waiters, budget_waiter);
 
 struct budget {
 	uint64_t limit_bytes;
 	_Atomic uint64_t used_bytes; /* never more than the limit */
 	_Atomic uint64_t peak_bytes; /* the highest used_bytes */
 	_Atomic uint64_t refused_count;
+
+	/* Waiting; private to budget.c. */
+	_Atomic uint32_t waiting_count; /* in all lines */
+	_Atomic uint64_t wait_count, broken_wait_count, waited_ns;
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t sooner;
+	struct budget_waiters lines[BUDGET_LINES];
+	bool is_ended[BUDGET_LINES]; /* by budget_end_waits() */
+	uint64_t held_bytes;         /* charges of all that wait */
+	uint64_t wake_ns;            /* when the thread looks at them */
+	pthread_t watch;
+	bool has_watch, stopping;
 };
 
 /* {0} is a charge of 0 bytes. */
@@ -49,9 +78,21 @@ struct budget_stats {
 	uint64_t used_bytes;
 	uint64_t peak_bytes;
 	uint64_t refused_count;
+	uint32_t waiting_count; /* now */
+	/* Since the start: waits, their time, and those that were broken. */
+	uint64_t wait_count, waited_ns, broken_wait_count;
 };
 
 void budget_init(struct budget *b, uint64_t limit_bytes);
+
+/*
+ * Start the thread that ends waits in time.  Without it, budget_wait() must not
+ * be called.  False: no thread.
+ */
+MUST_CHECK bool budget_start_waiting(struct budget *b);
+
+/* Nobody waits any more. */
+void budget_release(struct budget *b);
 
 /*
  * Change `c` to a charge of `bytes`.  If the result is not BUDGET_OK, `c` is
@@ -59,8 +100,62 @@ void budget_init(struct budget *b, uint64_t limit_bytes);
  */
 MUST_CHECK enum budget_answer budget_charge(struct charge *c, uint64_t bytes);
 
-/* Lower `c` to a charge of at most `bytes`. */
+/*
+ * As budget_charge(), but only if nobody waits for memory; and if it does not
+ * fit, that does not count as refused.
+ */
+bool budget_try(struct charge *c, uint64_t bytes);
+
+/*
+ * Lower `c` to a charge of at most `bytes`.  This may call done() of those that
+ * wait.
+ */
 void budget_lower(struct charge *c, uint64_t bytes);
+
+/* Somebody who waits.  Zero it, then fill the first part. */
+struct budget_waiter {
+	enum budget_line line;
+	struct charge *charge; /* not used by others until done() */
+	uint64_t bytes;        /* the charge to wait for: at most the limit */
+	/* Until then the charge is lowered to this: what is in use already. */
+	uint64_t held_bytes;
+	uint64_t until_ns; /* of CLOCK_MONOTONIC; 0: without a limit */
+	/* Asked several times a second: is the memory not needed any more? */
+	bool (*is_over)(const struct budget_waiter *w);
+	/*
+	 * Called once, by any thread; `w` may be freed or used again from then
+	 * on.  It must not use the budget.
+	 */
+	void (*done)(struct budget_waiter *w);
+
+	/*
+	 * Valid from done() on.  BUDGET_OK: `charge` is a charge of `bytes`.
+	 * BUDGET_FULL: the wait has ended without it, because of its time,
+	 * is_over() or budget_end_waits(), or because it was broken.
+	 */
+	enum budget_answer answer;
+
+	/* Private to budget.c. */
+	uint64_t since_ns;
+	TAILQ_ENTRY(budget_waiter) link;
+};
+
+/*
+ * Wait for memory.  True: it is over already; `answer` is valid, and done() is
+ * not called.  False: done() will be called, perhaps before this returns.
+ *
+ * If nobody holds memory except those that wait, none of them would ever end.
+ * Then the one that holds the most is served first; if even that does not fit,
+ * the wait of the newest is broken: it ends with BUDGET_FULL and counts as
+ * refused.
+ */
+MUST_CHECK bool budget_wait(struct budget_waiter *w);
+
+/*
+ * From now on nobody waits in this line: all that do end with BUDGET_FULL, as
+ * later ones do at once.
+ */
+void budget_end_waits(struct budget *b, enum budget_line line);
 
 void budget_read(const struct budget *b, struct budget_stats *out);
 

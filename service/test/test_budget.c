@@ -7,6 +7,11 @@
  * An estimate grows with the body's size, follows the memory of recent
  * pictures, and is a valid number after any of them.
  *
+ * Of those that wait, uploads inside come first, and in each line the first one
+ * first; nobody overtakes them; nobody waits while there is memory; a wait ends
+ * at its time, when it is over and at the stop.  If only those that wait hold
+ * memory, the largest goes on, and if it cannot, the newest is refused.
+ *
  * Retry-After is the number of uploads inside, divided by the recent rate of
  * departures.  It is sensible before any upload has ended, after idle time and
  * when nothing moves; it is within 1 .. 60, and differs between clients that
@@ -14,8 +19,13 @@
  */
 #include "service/pipeline/budget.h"
 
+#include "base/clock.h"
+#include "base/util.h"
+
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdbool.h>
 
 enum { LIMIT = 1000, THREADS = 4, ROUNDS = 100000 };
@@ -143,6 +153,278 @@ static void test_threads_never_pass_the_limit(void)
 	budget_read(&b, &s);
 	assert(s.used_bytes == 0 && s.refused_count == refused);
 	assert(refused > 0 && s.peak_bytes <= LIMIT && s.peak_bytes > 600);
+}
+
+/* Somebody who waits, with a charge of its own. */
+struct patient {
+	struct budget_waiter waiter;
+	struct charge charge;
+	_Atomic bool is_over;
+	sem_t done;
+};
+
+static bool ask_whether_over(const struct budget_waiter *w)
+{
+	return atomic_load(&container_of(w, struct patient, waiter)->is_over);
+}
+
+static void post_done(struct budget_waiter *w)
+{
+	(void)sem_post(&container_of(w, struct patient, waiter)->done);
+}
+
+/* Begins with a charge of `held`, and wants `bytes`. */
+static void patient_init(struct patient *p, struct budget *b,
+			 enum budget_line line, uint64_t held, uint64_t bytes)
+{
+	p->charge = (struct charge){ b, 0 };
+	assert(budget_charge(&p->charge, held) == BUDGET_OK);
+	p->waiter = (struct budget_waiter){
+		.line = line,
+		.charge = &p->charge,
+		.bytes = bytes,
+		.held_bytes = held,
+		.is_over = ask_whether_over,
+		.done = post_done,
+	};
+	atomic_init(&p->is_over, false);
+	(void)sem_init(&p->done, 0, 0);
+}
+
+static bool is_done(struct patient *p)
+{
+	return sem_trywait(&p->done) == 0;
+}
+
+static void init_waiting(struct budget *b)
+{
+	bool ok;
+
+	budget_init(b, LIMIT);
+	ok = budget_start_waiting(b);
+	assert(ok);
+}
+
+static void test_lines_are_served_in_order(void)
+{
+	struct budget b;
+	struct patient out[2], in[2];
+
+	init_waiting(&b);
+
+	struct charge all = { &b, 0 };
+
+	patient_init(&in[0], &b, BUDGET_INSIDE, 100, 300);
+	patient_init(&in[1], &b, BUDGET_INSIDE, 100, 200);
+	assert(budget_charge(&all, 800) == BUDGET_OK);
+	for (int i = 0; i < 2; i++) {
+		patient_init(&out[i], &b, BUDGET_OUTSIDE, 0, 250);
+		assert(!budget_wait(&out[i].waiter));
+	}
+	for (int i = 0; i < 2; i++)
+		assert(!budget_wait(&in[i].waiter));
+	/* 100 would do for the second, but it is not its turn. */
+	budget_lower(&all, 700);
+	assert(!is_done(&in[0]) && !is_done(&in[1]));
+	/* Nor may others overtake. */
+	struct charge other = { &b, 0 };
+
+	assert(!budget_try(&other, 10));
+	budget_lower(&all, 500);
+	assert(is_done(&in[0]) && is_done(&in[1]) && !is_done(&out[0]));
+	assert(in[0].charge.bytes == 300 && in[0].waiter.answer == BUDGET_OK);
+	budget_lower(&all, 250);
+	assert(is_done(&out[0]) && !is_done(&out[1]));
+	budget_lower(&in[0].charge, 0);
+	assert(is_done(&out[1]) && out[1].charge.bytes == 250);
+	assert(budget_try(&other, 10));
+	budget_lower(&other, 0);
+	budget_lower(&all, 0);
+	for (int i = 0; i < 2; i++) {
+		budget_lower(&in[i].charge, 0);
+		budget_lower(&out[i].charge, 0);
+	}
+	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count == 4);
+	budget_release(&b);
+}
+
+static void test_nobody_waits_if_it_fits(void)
+{
+	struct budget b;
+	struct patient p;
+
+	init_waiting(&b);
+	patient_init(&p, &b, BUDGET_OUTSIDE, 0, LIMIT);
+	assert(budget_wait(&p.waiter) && p.waiter.answer == BUDGET_OK);
+	assert(p.charge.bytes == LIMIT && !is_done(&p) && b.wait_count == 0);
+	budget_lower(&p.charge, 0);
+	budget_release(&b);
+}
+
+/* What is not in use is given back while its owner waits. */
+static void test_reservations_do_not_block_each_other(void)
+{
+	struct budget b;
+	struct patient one, two;
+
+	init_waiting(&b);
+	patient_init(&one, &b, BUDGET_INSIDE, 500, 900);
+	patient_init(&two, &b, BUDGET_INSIDE, 500, 600);
+	one.waiter.held_bytes = two.waiter.held_bytes = 100;
+	assert(!budget_wait(&one.waiter));
+	assert(!is_done(&one));
+	assert(!budget_wait(&two.waiter));
+	assert(is_done(&one) && one.charge.bytes == 900);
+	assert(!is_done(&two) && two.charge.bytes == 100);
+	budget_lower(&one.charge, 0);
+	assert(is_done(&two) && two.charge.bytes == 600);
+	budget_lower(&two.charge, 0);
+	assert(b.broken_wait_count == 0);
+	budget_release(&b);
+}
+
+static void test_a_standstill_is_broken(void)
+{
+	struct budget b;
+	struct patient small, large, newest;
+
+	init_waiting(&b);
+	patient_init(&small, &b, BUDGET_INSIDE, 200, 500);
+	patient_init(&large, &b, BUDGET_INSIDE, 400, 700);
+	patient_init(&newest, &b, BUDGET_INSIDE, 300, 900);
+	assert(!budget_wait(&small.waiter));
+	assert(!budget_wait(&large.waiter));
+	assert(!is_done(&small) && !is_done(&large));
+	/* None fits into the 100 that are left. */
+	assert(!budget_wait(&newest.waiter));
+	assert(is_done(&newest) && newest.waiter.answer == BUDGET_FULL);
+	assert(newest.charge.bytes == 300 && b.broken_wait_count == 1);
+	assert(!is_done(&small) && !is_done(&large));
+	/* Then the first one fits, and after it the second. */
+	budget_lower(&newest.charge, 0);
+	assert(is_done(&small) && small.waiter.answer == BUDGET_OK);
+	assert(!is_done(&large));
+	budget_lower(&small.charge, 0);
+	assert(is_done(&large) && large.charge.bytes == 700);
+	budget_lower(&large.charge, 0);
+	check(&b, 0, 900, 1);
+	budget_release(&b);
+}
+
+/* The first one needs too much, so the largest holder goes on before it. */
+static void test_the_largest_holder_ends_a_standstill(void)
+{
+	struct budget b;
+	struct patient first, large;
+
+	init_waiting(&b);
+	patient_init(&first, &b, BUDGET_INSIDE, 200, 900);
+	patient_init(&large, &b, BUDGET_INSIDE, 600, 700);
+	assert(!budget_wait(&first.waiter));
+	assert(!budget_wait(&large.waiter));
+	assert(is_done(&large) && large.waiter.answer == BUDGET_OK);
+	assert(!is_done(&first) && b.broken_wait_count == 0);
+	budget_lower(&large.charge, 0);
+	assert(is_done(&first) && first.charge.bytes == 900);
+	budget_lower(&first.charge, 0);
+	budget_release(&b);
+}
+
+static void test_waits_end_in_time(void)
+{
+	struct budget b;
+	struct patient late, gone, stopped, behind;
+
+	init_waiting(&b);
+
+	struct charge all = { &b, 0 };
+
+	assert(budget_charge(&all, LIMIT - 10) == BUDGET_OK);
+	patient_init(&late, &b, BUDGET_OUTSIDE, 0, 100);
+	late.waiter.until_ns = clock_after_ms(20);
+	patient_init(&gone, &b, BUDGET_OUTSIDE, 0, 100);
+	patient_init(&behind, &b, BUDGET_OUTSIDE, 0, 10);
+	patient_init(&stopped, &b, BUDGET_OUTSIDE, 0, 100);
+	assert(!budget_wait(&late.waiter));
+	assert(!budget_wait(&gone.waiter));
+	assert(!budget_wait(&behind.waiter));
+	assert(!budget_wait(&stopped.waiter));
+	(void)sem_wait(&late.done);
+	assert(clock_now_ns() >= late.waiter.until_ns);
+	atomic_store(&gone.is_over, true);
+	(void)sem_wait(&gone.done);
+	/* Its turn has come, because those before it have ended. */
+	(void)sem_wait(&behind.done);
+	assert(behind.waiter.answer == BUDGET_OK);
+	budget_end_waits(&b, BUDGET_OUTSIDE);
+	assert(is_done(&stopped));
+	assert(late.waiter.answer == BUDGET_FULL &&
+	       gone.waiter.answer == BUDGET_FULL &&
+	       stopped.waiter.answer == BUDGET_FULL);
+	assert(budget_wait(&late.waiter) && late.waiter.answer == BUDGET_FULL);
+	budget_lower(&behind.charge, 0);
+	budget_lower(&all, 0);
+	check(&b, 0, LIMIT, 0);
+	budget_release(&b);
+}
+
+/* Every wait is served, and the limit holds. */
+static void *wait_at_random(void *arg)
+{
+	struct job *job = arg;
+	struct patient p;
+
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		bool is_inside;
+
+		job->seed = job->seed * 6364136223846793005u + 1;
+		is_inside = job->seed >> 63;
+		patient_init(&p, job->budget,
+			     is_inside ? BUDGET_INSIDE : BUDGET_OUTSIDE, 0,
+			     1 + (job->seed >> 40) % LIMIT);
+		/* THREADS of them fit. */
+		if (is_inside && budget_try(&p.charge, LIMIT / THREADS)) {
+			p.waiter.held_bytes = p.charge.bytes / 2;
+			if (p.waiter.bytes < p.charge.bytes)
+				p.waiter.bytes = p.charge.bytes;
+		}
+		if (!budget_wait(&p.waiter))
+			(void)sem_wait(&p.done);
+		if (p.waiter.answer == BUDGET_OK)
+			assert(p.charge.bytes == p.waiter.bytes);
+		else
+			job->refused_count++;
+		assert(atomic_load(&job->budget->used_bytes) <= LIMIT);
+		(void)sched_yield(); /* so that others have to wait */
+		budget_lower(&p.charge, p.charge.bytes / 3);
+		budget_lower(&p.charge, 0);
+		(void)sem_destroy(&p.done);
+	}
+	return NULL;
+}
+
+static void test_threads_wait_for_each_other(void)
+{
+	struct budget b;
+	struct job jobs[THREADS];
+	pthread_t threads[THREADS];
+	uint64_t refused = 0;
+
+	init_waiting(&b);
+	for (int i = 0; i < THREADS; i++) {
+		jobs[i] = (struct job){ &b, (uint64_t)i, 0 };
+		int failed = pthread_create(&threads[i], NULL, wait_at_random,
+					    &jobs[i]);
+
+		assert(failed == 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		(void)pthread_join(threads[i], NULL);
+		refused += jobs[i].refused_count;
+	}
+	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count > 0);
+	assert(b.broken_wait_count == refused && b.refused_count == refused);
+	budget_release(&b);
 }
 
 static void learn_often(struct memory_estimate *m, uint64_t body,
@@ -332,6 +614,13 @@ int main(void)
 	test_a_charge_of_nothing_has_no_budget();
 	test_all_numbers_are_safe();
 	test_threads_never_pass_the_limit();
+	test_nobody_waits_if_it_fits();
+	test_lines_are_served_in_order();
+	test_reservations_do_not_block_each_other();
+	test_a_standstill_is_broken();
+	test_the_largest_holder_ends_a_standstill();
+	test_waits_end_in_time();
+	test_threads_wait_for_each_other();
 	test_follows_the_last_pictures();
 	test_one_alone_changes_little();
 	test_small_bodies_do_not_spoil_it();
