@@ -138,7 +138,9 @@ struct policy {
 	 * it.  The view shows this queue as one stage, the first.
 	 */
 	bool has_central_queue;
-	bool reads_rates;     /* it uses the means in struct stage_view */
+	bool reads_rates; /* it uses the means in struct stage_view */
+	/* If memory is full, an event should wait, and not be refused. */
+	bool waits_for_memory;
 	size_t state_bytes;   /* per worker; zeroed before use */
 	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
 };

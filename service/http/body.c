@@ -302,27 +302,38 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	abort();
 }
 
-/*
- * To be admitted, the whole body and its picture must fit into the budget now.
- * Afterwards the upload is charged only for what has arrived.
- */
-enum problem body_admit(struct body *b, struct MHD_Connection *connection,
-			uint64_t length_bytes, struct pipeline *p,
-			struct charge *charge)
+void body_begin(struct body *b, struct MHD_Connection *connection,
+		uint64_t length_bytes, struct pipeline *p,
+		struct charge *charge)
 {
-	uint64_t room_bytes;
-	enum problem problem;
-
 	charge->budget = pipeline_budget(p);
 	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
 	b->extra_bytes = body_extra_bytes(connection);
 	b->whole_bytes = charge_without_picture(b, length_bytes);
 	b->picture_bytes = estimate_picture(b, p);
-	problem = charge_body(b, charge_with_picture(b, length_bytes));
+}
+
+uint64_t body_need_bytes(const struct body *b)
+{
+	return charge_with_picture(b, b->length_bytes);
+}
+
+/*
+ * To be admitted, the whole body and its picture must fit into the budget now.
+ * Afterwards the upload is charged only for what has arrived, unless it had
+ * reserved all of it before.
+ */
+enum problem body_admit(struct body *b, struct MHD_Connection *connection,
+			struct pipeline *p)
+{
+	bool is_reserved = b->charge->bytes > 0;
+	enum problem problem = charge_body(b, body_need_bytes(b));
+	uint64_t room_bytes;
+
 	if (problem != PROBLEM_NONE)
 		return problem;
-	room_bytes = room_for(b, 0);
-	budget_lower(charge, charge_with_picture(b, room_bytes));
+	room_bytes = is_reserved ? b->length_bytes : room_for(b, 0);
+	budget_lower(b->charge, charge_with_picture(b, room_bytes));
 	return body_init(b, connection, room_bytes, pipeline_memory(p));
 }
 

@@ -13,7 +13,9 @@
  * leave none for their pictures.  A client that announces a large body but
  * sends little is charged little.  Before the last byte arrives, the whole body
  * and the whole estimate are charged, so a complete upload is hardly ever
- * refused for lack of memory.
+ * refused for lack of memory.  If uploads wait for memory instead of being
+ * refused, all of that is charged before the first byte arrives, because bodies
+ * that have arrived in part could all wait for each other.
  *
  * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
  */
@@ -63,14 +65,23 @@ struct body {
 };
 
 /*
- * Charge a body of `length_bytes` on `connection`, and prepare for it.
- * `charge` is empty.  Neither `b` nor `charge` may move in memory until
- * body_release().
+ * A body of `length_bytes` on `connection` is expected.  `charge` is empty.
+ * Neither `b` nor `charge` may move in memory until body_release().
+ */
+void body_begin(struct body *b, struct MHD_Connection *connection,
+		uint64_t length_bytes, struct pipeline *p,
+		struct charge *charge);
+
+/* The charge for all of the body and the estimate for its picture. */
+uint64_t body_need_bytes(const struct body *b);
+
+/*
+ * Charge the body, and prepare for it.  If the caller has charged all of
+ * body_need_bytes() already, it stays charged.
  */
 MUST_CHECK enum problem body_admit(struct body *b,
 				   struct MHD_Connection *connection,
-				   uint64_t length_bytes, struct pipeline *p,
-				   struct charge *charge);
+				   struct pipeline *p);
 
 /* Take a piece. */
 MUST_CHECK enum problem body_receive(struct body *b, const char *data,

@@ -463,6 +463,7 @@ void http_refuse(struct http *h, uint32_t limit_ms)
 	clients_drain(h->main.clients, limit_ms);
 	h->refused_fd = stop_accepting(&h->main);
 	clients_end_holding(h->main.clients);
+	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
 	if (h->config.admin_fd >= 0)
 		return;
 	reports_hurry(h->reports);
@@ -513,6 +514,7 @@ void http_stop(struct http *h)
 {
 	clients_end_holding(h->main.clients);
 	clients_end_holding(h->admin.clients);
+	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
 	reports_end(h->reports);
 	viewers_end(h->viewers);
 	atomic_store(&h->stopping, true);

@@ -20,6 +20,9 @@
  *	CUT_OFF > SHUT
  *	START, REPLY or CUT_OFF > CLOSED
  *
+ * Between ADMIT and BODY a request may wait for memory: WAIT > WAITED.  Its
+ * body is not read until then, and "100 Continue" is not sent.
+ *
  * If a request is refused because of its head, its body is still read and
  * discarded, so that the connection can be used again.  The reply does not wait
  * for the body if the connection must be closed, or if the client waits for
@@ -128,16 +131,47 @@ static enum request_state authorise(struct request *r)
 	return r->problem == PROBLEM_NONE ? REQUEST_ADMIT : REQUEST_REFUSED;
 }
 
-static enum request_state admit(struct request *r)
+/* The head was checked and, if there was no problem, nothing is waited for. */
+static enum request_state end_admission(struct request *r, enum problem problem)
 {
-	enum problem problem = PROBLEM_NONE;
-
-	if (r->route->handler->admit != NULL)
-		problem = r->route->handler->admit(r);
+	if (problem == PROBLEM_NONE && r->route->handler->prepare != NULL)
+		problem = r->route->handler->prepare(r);
 	if (problem != PROBLEM_NONE)
 		upload_refuse(r, problem);
 	r->is_admitted = problem == PROBLEM_NONE;
 	return r->is_admitted ? REQUEST_BODY : REQUEST_REFUSED;
+}
+
+static enum request_state admit(struct request *r)
+{
+	const struct handler *handler = r->route->handler;
+	enum problem problem = PROBLEM_NONE;
+
+	if (handler->admit != NULL)
+		problem = handler->admit(r);
+	if (problem == PROBLEM_NONE && handler->wait != NULL &&
+	    handler->wait(r))
+		return REQUEST_WAIT;
+	return end_admission(r, problem);
+}
+
+/*
+ * The connection was resumed.  libmicrohttpd calls back with the first piece of
+ * the body, or at the end of an empty one; other versions of it call first
+ * without a piece.
+ */
+static enum request_state end_waiting(struct request *r)
+{
+	enum request_state next;
+
+	if (!client_end_wait(r->client, r->length_bytes))
+		return REQUEST_CLOSED;
+	next = end_admission(r, PROBLEM_NONE);
+	if (r->upload.end == UPLOAD_GONE)
+		return REQUEST_CLOSED;
+	if (r->received_bytes > 0)
+		return r->must_close ? REQUEST_CUT_OFF : REQUEST_PIECE;
+	return r->length_bytes > 0 ? next : REQUEST_TURN;
 }
 
 /* True: libmicrohttpd may have no memory for a reply. */
@@ -241,6 +275,10 @@ static const struct step {
 	[REQUEST_ROUTE] = { find_route },
 	[REQUEST_AUTHORISE] = { authorise },
 	[REQUEST_ADMIT] = { admit },
+	/* Suspended: there is no memory for the request now. */
+	[REQUEST_WAIT] = { .after = { [EVENT_PIECE] = REQUEST_WAITED,
+				      [EVENT_NEXT] = REQUEST_WAITED } },
+	[REQUEST_WAITED] = { end_waiting },
 	[REQUEST_REFUSED] = { refuse_head },
 	/* The route's handler receives the body. */
 	[REQUEST_BODY] = { .after = { [EVENT_PIECE] = REQUEST_PIECE,

@@ -84,8 +84,18 @@ enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
  * If a hook is NULL, nothing is done.
  */
 struct handler {
-	/* REQUEST_ADMIT: check the head further, and prepare for the body. */
+	/* REQUEST_ADMIT: check the head further. */
 	enum problem (*admit)(struct request *r);
+	/*
+	 * REQUEST_ADMIT: does the request have to wait before its body is read?
+	 * True: the connection is suspended, and resumed when the wait is over.
+	 */
+	bool (*wait)(struct request *r);
+	/*
+	 * After the wait, if any: prepare for the body.  upload.end is
+	 * UPLOAD_GONE if the client has disconnected.
+	 */
+	enum problem (*prepare)(struct request *r);
 	/*
 	 * REQUEST_PIECE: take a piece of the body.  NULL: the body is ignored.
 	 */
@@ -132,6 +142,8 @@ enum request_state {
 	REQUEST_ROUTE,
 	REQUEST_AUTHORISE,
 	REQUEST_ADMIT,
+	REQUEST_WAIT,
+	REQUEST_WAITED,
 	REQUEST_REFUSED,
 	REQUEST_BODY,
 	REQUEST_PIECE,
@@ -342,6 +354,8 @@ struct request {
 
 	/* An upload. */
 	int fd; /* socket of the connection */
+	/* A wait for memory; its charge is NULL: it has not waited. */
+	struct budget_waiter memory_wait;
 	struct query query;
 	struct body body;
 	/* Fields of the body before this are already in `query`. */

@@ -4,7 +4,9 @@
  * has what /v1/images does in addition.
  *
  *	admit    read the query's parameters; is there a free slot in the
- *	         pipeline, and memory for the body?
+ *	         pipeline?
+ *	wait     for memory, if the schedule lets uploads wait for it
+ *	prepare  is there memory for the body?
  *	receive  a piece of the body: bytes of the picture, or fields of a form,
  *	         which are parameters, too.  If the picture's header is complete
  *	         and shows that the picture will be refused, refuse it now.
@@ -13,6 +15,7 @@
  *
  * The memory that an upload is charged for changes:
  *
+ *	while it waits for memory nothing
  *	while the body arrives    its buffer and a part of the estimate: body.h
  *	refused by its header     nothing, also while the rest is read
  *	in the pipeline           the body and the estimate from the header
@@ -29,6 +32,7 @@
 #include "base/take.h"
 #include "base/util.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -443,9 +447,15 @@ static enum problem set_deadline(struct request *r)
 	return PROBLEM_NONE;
 }
 
+/* Has the deadline passed?  Then a slow body must not keep its memory. */
+static bool is_late(const struct request *r)
+{
+	return r->upload.deadline_ns > 0 &&
+	       clock_now_ns() >= r->upload.deadline_ns;
+}
+
 static enum problem admit_upload(struct request *r)
 {
-	const struct http_config *c = r->config;
 	enum problem problem;
 
 	if (!r->has_length)
@@ -465,14 +475,72 @@ static enum problem admit_upload(struct request *r)
 	problem = r->problem;
 	if (problem == PROBLEM_NONE)
 		problem = make_variants(r);
-	if (problem == PROBLEM_NONE && !pipeline_has_slot(c->pipeline))
+	if (problem == PROBLEM_NONE && !pipeline_has_slot(r->config->pipeline))
 		problem = PROBLEM_OVERLOADED;
-	/* This is last because it charges memory. */
-	if (problem == PROBLEM_NONE)
-		problem = body_admit(&r->body, r->connection, r->length_bytes,
-				     c->pipeline, &r->upload.charge);
-	r->upload.jpeg_charge_bytes = r->body.whole_bytes;
 	return problem;
+}
+
+/* Has the client of a request that waits for memory disconnected? */
+static bool is_waiter_gone(const struct budget_waiter *w)
+{
+	return is_client_gone(
+		&container_of(w, struct request, memory_wait)->upload);
+}
+
+static void end_memory_wait(struct budget_waiter *w)
+{
+	request_resume(container_of(w, struct request, memory_wait));
+}
+
+/*
+ * The body and its picture are reserved as a whole, so that no upload keeps
+ * memory while it waits for more, except one whose estimate was too low.
+ */
+static bool wait_for_memory(struct request *r)
+{
+	struct pipeline *p = r->config->pipeline;
+	struct upload *u = &r->upload;
+	bool is_suspended;
+	uint64_t bytes;
+
+	body_begin(&r->body, r->connection, r->length_bytes, p, &u->charge);
+	u->jpeg_charge_bytes = r->body.whole_bytes;
+	bytes = body_need_bytes(&r->body);
+	if (!pipeline_waits_for_memory(p) ||
+	    bytes > u->charge.budget->limit_bytes ||
+	    budget_try(&u->charge, bytes))
+		return false;
+	r->memory_wait = (struct budget_waiter){
+		.line = BUDGET_OUTSIDE,
+		.charge = &u->charge,
+		.bytes = bytes,
+		.until_ns = u->deadline_ns,
+		.is_over = is_waiter_gone,
+		.done = end_memory_wait,
+	};
+	client_enter(r->client, CLIENT_WAIT);
+	is_suspended = request_suspend(r);
+	assert(is_suspended); /* a policy whose uploads wait has workers */
+	(void)is_suspended;
+	if (budget_wait(&r->memory_wait))
+		request_resume(r);
+	return true;
+}
+
+static enum problem prepare_for_body(struct request *r)
+{
+	bool has_waited = r->memory_wait.charge != NULL;
+
+	if (!has_waited || r->memory_wait.answer == BUDGET_OK)
+		return body_admit(&r->body, r->connection, r->config->pipeline);
+	if (is_late(r))
+		return PROBLEM_DEADLINE_EXCEEDED;
+	if (!atomic_load(&r->http->refusing)) {
+		r->upload.end = UPLOAD_GONE;
+		return PROBLEM_NONE;
+	}
+	r->must_close = true;
+	return PROBLEM_STOPPING;
 }
 
 /*
@@ -502,13 +570,6 @@ static enum problem peek_at_header(struct request *r)
 		return PROBLEM_NONE;
 	r->peek_bytes_min = 0;
 	return explained_problem(r);
-}
-
-/* Has the deadline passed?  Then a slow body must not keep its memory. */
-static bool is_late(const struct request *r)
-{
-	return r->upload.deadline_ns > 0 &&
-	       clock_now_ns() >= r->upload.deadline_ns;
 }
 
 static enum problem receive_piece(struct request *r, const char *data,
@@ -612,6 +673,8 @@ static enum problem admit_stored_upload(struct request *r)
 
 const struct handler upload_handler = {
 	.admit = admit_upload,
+	.wait = wait_for_memory,
+	.prepare = prepare_for_body,
 	.receive = receive_piece,
 	.start = start_upload,
 	.reply = reply_to_upload,
@@ -620,6 +683,8 @@ const struct handler upload_handler = {
 
 const struct handler stored_upload_handler = {
 	.admit = admit_stored_upload,
+	.wait = wait_for_memory,
+	.prepare = prepare_for_body,
 	.receive = receive_piece,
 	.start = start_upload,
 	.reply = reply_to_upload,

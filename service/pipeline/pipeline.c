@@ -469,6 +469,9 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	if (bytes > p->budget.limit_bytes &&
 	    budget_charge(&u->charge, bytes) == BUDGET_NEVER)
 		u->end = UPLOAD_TOO_MUCH;
+	/* What it has reserved was estimated without its header. */
+	if (u->end == UPLOAD_ENDED && pipeline_waits_for_memory(p))
+		(void)budget_try(&u->charge, bytes);
 	return true;
 }
 
@@ -633,6 +636,11 @@ const struct memory *pipeline_memory(const struct pipeline *p)
 	return &p->memory;
 }
 
+bool pipeline_waits_for_memory(const struct pipeline *p)
+{
+	return p->config.schedule.policy->waits_for_memory;
+}
+
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes)
 {
 	return memory_estimate_bytes(&p->memory_estimate, body_bytes);
@@ -753,8 +761,9 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		    memory_pool_guaranteed(config->memory_bytes_max));
 	memory_estimate_init(&p->memory_estimate);
 	p->buffers = buffers_new(KEPT_BYTES_MAX, config->memory_bytes_max);
-	if (p->buffers == NULL) {
-		free(p);
+	if (p->buffers == NULL || (pipeline_waits_for_memory(p) &&
+				   !budget_start_waiting(&p->budget))) {
+		pipeline_free(p);
 		return NULL;
 	}
 	p->memory = *buffers_memory(p->buffers);
@@ -775,6 +784,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 void pipeline_abandon(struct pipeline *p)
 {
 	atomic_store(&p->abandoning, true);
+	budget_end_waits(&p->budget, BUDGET_INSIDE);
 }
 
 void pipeline_stop(struct pipeline *p)
@@ -793,5 +803,6 @@ void pipeline_free(struct pipeline *p)
 	group_free(p->store.group);
 	group_free(p->group);
 	buffers_free(p->buffers);
+	budget_release(&p->budget);
 	free(p);
 }

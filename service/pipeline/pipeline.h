@@ -196,6 +196,12 @@ struct budget *pipeline_budget(struct pipeline *p);
 const struct memory *pipeline_memory(const struct pipeline *p);
 
 /*
+ * Should an upload wait while the budget is full, instead of being refused?
+ * That is a property of the schedule's policy.
+ */
+bool pipeline_waits_for_memory(const struct pipeline *p);
+
+/*
  * The estimated charge of an upload of `body_bytes`, in addition to its body.
  */
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);

@@ -230,6 +230,10 @@ static struct figures memory_figures(const struct stats *s)
 	figures_add(&f, "used_bytes", (double)m->used_bytes);
 	figures_add(&f, "peak_bytes", (double)m->peak_bytes);
 	figures_add(&f, "refused", (double)m->refused_count);
+	figures_add(&f, "waiting", (double)m->waiting_count);
+	figures_add(&f, "waits", (double)m->wait_count);
+	figures_add(&f, "waited_ms", (double)m->waited_ns / 1e6);
+	figures_add(&f, "broken_waits", (double)m->broken_wait_count);
 	return f;
 }
 

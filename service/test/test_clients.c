@@ -491,6 +491,50 @@ static void test_who_makes_progress_stays(void)
 }
 
 /*
+ * A client that waits for memory has no time limit, although its body is in the
+ * socket.  It goes only when no other one without progress is left, and then
+ * the one that came last.
+ */
+static void test_who_waits_for_memory_goes_late(void)
+{
+	struct clients_config config = patient;
+	struct pair first, second, idle, young, last;
+
+	config.open_max = 3;
+	config.slots = 8;
+	config.window_ms = config.body_ms = SHORT_MS;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&first, t);
+	client_enter(first.client, CLIENT_WAIT);
+	connect_pair(&second, t);
+	client_enter(second.client, CLIENT_WAIT);
+	assert(write(second.theirs, "x", 1) == 1);
+	connect_pair(&idle, t);
+	client_enter(idle.client, CLIENT_IDLE);
+	connect_pair(&young, t);
+	assert(is_shut(&idle, 0));
+	assert(!is_shut(&first, 10 * SHORT_MS) && !is_shut(&second, 0));
+	assert(write(young.theirs, "G", 1) == 1);
+	client_enter(young.client, CLIENT_WORK);
+	connect_pair(&last, t);
+	assert(is_shut(&second, 0) && !is_shut(&first, 0));
+	assert(!is_shut(&last, 0) && evicted(t) == 2);
+	assert(!client_end_wait(second.client, BODY_BYTES));
+	assert(client_is_shut(second.client));
+	/* From now on it is late, as any body. */
+	assert(client_end_wait(first.client, BODY_BYTES));
+	check_reads(&first, "too slow");
+	close_pair(&first);
+	close_pair(&second);
+	close_pair(&idle);
+	close_pair(&young);
+	close_pair(&last);
+	clients_stop(t);
+}
+
+/*
  * The address `old` has one connection, idle for longest; `crowd` has two.  A
  * new client comes: is the connection of `old` closed, or one of `crowd`?
  */
@@ -774,6 +818,7 @@ int main(void)
 	test_who_never_sent_a_byte_goes_first();
 	test_who_has_just_come_has_time();
 	test_who_makes_progress_stays();
+	test_who_waits_for_memory_goes_late();
 	test_the_address_with_the_most_goes_before_others();
 	test_an_address_has_so_many();
 	test_everybody_gets_a_turn();

@@ -62,6 +62,7 @@ static void test_an_impossible_event_ends_the_program(void)
 {
 	assert(!aborts(REQUEST_HELD, EVENT_PIECE));
 	assert(aborts(REQUEST_HEAD, EVENT_PIECE));
+	assert(aborts(REQUEST_WAIT, EVENT_HEAD));
 	assert(aborts(REQUEST_BODY, EVENT_HEAD));
 	assert(aborts(REQUEST_WORK, EVENT_PIECE));
 	for (int event = 0; event < EVENTS; event++) {

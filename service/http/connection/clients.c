@@ -183,6 +183,7 @@ static uint64_t first_look_ns(const struct client *c)
 	case CLIENT_REPLY:
 	case CLIENT_STREAM:
 		return next_look_ns(c, c->since_ns);
+	case CLIENT_WAIT:
 	case CLIENT_WORK:
 	case CLIENT_HELD:
 	case CLIENT_PHASES:
@@ -253,10 +254,11 @@ static void send_refusal(struct client *c)
 }
 
 /*
- * Caller holds the lock.  Shut the socket down.  If an idle client has sent a
- * request at this moment, the request is still read and answered.  If the
- * client was getting a reply, a reset makes the kernel drop the bytes that the
- * client has not read.
+ * Caller holds the lock.  Shut the socket down.  If the client waits for
+ * memory, its wait ends when it is seen that the client is gone.  If an idle
+ * client has sent a request at this moment, it is still read and answered.  If
+ * the client was getting a reply, a reset makes the kernel drop the bytes that
+ * the client has not read.
  */
 static void shut_client(struct client *c)
 {
@@ -446,7 +448,7 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 /* May this client be closed for a new connection? */
 static bool may_evict(struct client *c, uint64_t now_ns)
 {
-	if (c->phase == CLIENT_HELD)
+	if (c->phase == CLIENT_HELD || c->phase == CLIENT_WAIT)
 		return true;
 	if (is_our_turn(c)) {
 		c->spared_until_ns = time_after(now_ns, OUR_TURN_MS);
@@ -490,8 +492,13 @@ static uint32_t connections_of(const struct client *c)
 static bool is_evicted_first(const struct client *a, const struct client *b)
 {
 	uint32_t of_a = connections_of(a), of_b = connections_of(b);
+	bool waits = a->phase == CLIENT_WAIT;
 
-	return of_a != of_b ? of_a > of_b : a->since_ns < b->since_ns;
+	if (waits != (b->phase == CLIENT_WAIT))
+		return !waits;
+	if (of_a != of_b)
+		return of_a > of_b;
+	return waits ? a->since_ns > b->since_ns : a->since_ns < b->since_ns;
 }
 
 /*
@@ -719,6 +726,21 @@ void client_expect(struct client *c, uint64_t body_bytes)
 	(void)pthread_mutex_lock(&t->lock);
 	c->body_bytes = body_bytes;
 	(void)pthread_mutex_unlock(&t->lock);
+}
+
+bool client_end_wait(struct client *c, uint64_t body_bytes)
+{
+	struct clients *t = c->clients;
+	bool goes_on;
+
+	(void)pthread_mutex_lock(&t->lock);
+	goes_on = !c->is_shut;
+	if (goes_on) {
+		begin_phase(c, CLIENT_BODY);
+		c->body_bytes = body_bytes;
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+	return goes_on;
 }
 
 enum client_refusal client_receive(struct client *c, uint64_t bytes)

@@ -3,10 +3,10 @@
  * Clients: the open connections of a port, and the time limits for each.
  *
  *	HEAD > BODY > WORK > REPLY (or STREAM) > IDLE > HEAD ...
- *	                \ HELD /
+ *	    \ WAIT /    \ HELD /
  *
- * Every connection is in a phase.  In WORK and HELD the client waits for us, so
- * these phases have no limit.  A connection may stay in the other phases:
+ * Every connection is in a phase.  In WAIT, WORK and HELD the client waits for
+ * us, so these have no limit.  A connection may stay in the other phases:
  *
  *	HEAD, IDLE   for head_ms, idle_ms
  *	BODY         as long as rate_min bytes per s arrive; after body_ms, as
@@ -25,15 +25,17 @@
  * It is taken from the first of these groups that is not empty:
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
- *	2. connections without progress, those of the site (addresses.h) with
- *	   the most connections first; within a site, the longest in its phase
- *	   first;
- *	3. other connections that have not sent a byte yet, oldest first.
+ *	2. connections without progress, except those in WAIT: those of the
+ *	   site (addresses.h) with the most connections first; within a site,
+ *	   the longest in its phase first;
+ *	3. connections in WAIT: those of the site with the most connections
+ *	   first; within a site, the last that began to wait first;
+ *	4. other connections that have not sent a byte yet, oldest first.
  *
  * A connection in WORK always makes progress.  In BODY, REPLY and STREAM, it
  * makes progress if its mean rate is at least rate_min, or 1 KiB per s if there
- * is no rate_min.  In HEAD, HELD and IDLE it makes none.  A connection that
- * makes progress is never closed for another.
+ * is no rate_min.  In HEAD, WAIT, HELD and IDLE it makes none.  A connection
+ * that makes progress is never closed for another.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
@@ -49,6 +51,8 @@
 
 #include "service/http/connection/addresses.h"
 
+#include "base/util.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,6 +61,7 @@ struct MHD_Connection;
 enum client_phase {
 	CLIENT_HEAD,   /* a new connection, or a request line was read */
 	CLIENT_BODY,   /* the head was read */
+	CLIENT_WAIT,   /* instead of BODY: its body is not read yet */
 	CLIENT_WORK,   /* the body was read */
 	CLIENT_HELD,   /* as WORK, but waits for its turn: client_hold() */
 	CLIENT_REPLY,  /* a reply is being sent */
@@ -159,6 +164,12 @@ void client_enter(struct client *c, enum client_phase phase);
  * known, and the drain cannot estimate when the body ends.
  */
 void client_expect(struct client *c, uint64_t body_bytes);
+
+/*
+ * After CLIENT_WAIT: the body is read now.  As client_enter(CLIENT_BODY) and
+ * client_expect().  False: client_is_shut(), and the phase does not change.
+ */
+MUST_CHECK bool client_end_wait(struct client *c, uint64_t body_bytes);
 
 /*
  * More of the body was read.  If the result is not CLIENT_WELCOME, the caller
