@@ -23,7 +23,7 @@
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
 #define NO_NUMBER (-1.0)
-#define AGEING_INITIAL 15 /* found by measurement: docs/scheduling.md */
+#define AGEING_INITIAL 30 /* found by measurement: docs/scheduling.md */
 enum { THREADS_MAX = 1024, PARTS_MAX = 1024, SCHEDULE_CAUSE_BYTES = 48 };
 
 /* The number after a word. */
@@ -88,8 +88,8 @@ struct choice {
 	  "core's cache; then all others, first come, first served.")          \
 	X(DISCIPLINE_SRPT, "srpt", "[=AGEING]", NUMBER_DECIMAL, AGEING_MAX, 1, \
 	  "the one with the smallest time of arrival + AGEING x predicted "    \
-	  "work left; without AGEING, 15, and less while the server cannot "   \
-	  "keep up",                                                           \
+	  "work left; without AGEING, 30, and less while clients that wait "   \
+	  "for their replies keep the server busy",                            \
 	  "The event with the least predicted work left is handled first; "    \
 	  "1 ns of work counts as a number of ns of waiting. Small events "    \
 	  "overtake large ones, but not for ever.")                            \

@@ -74,9 +74,10 @@ struct regime {
  * pure SRPT.  With a fixed ageing, patience has no limit.  If the discipline
  * follows the load, patience is a multiple of the response time R that the
  * event would have first come first served (event.expected_ns, the sender's
- * estimate): an event is overtaken only by events born before b + 1.5 * R while
- * the group keeps up, and before b + 0.4 * R while it does not, because then
- * each event that overtakes delays all the others (visit_begin_event()).
+ * estimate): an event is overtaken only by events born before b + 3 * R under a
+ * light load, b + 1.5 * R under a heavy one, and b + 0.4 * R while clients that
+ * wait for their replies keep the group busy, because then each event that
+ * overtakes brings the next one of its client (visit_begin_event()).
  *
  * The rank of a waiting event never changes, so a heap is enough.
  *

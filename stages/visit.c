@@ -43,10 +43,8 @@ uint32_t visit_choose_part(struct visit_group *g)
 }
 
 enum {
-	LIGHT_PER_CORE = 4,  /* fewer events: the load is light */
-	LIGHT_ONE = 1 << 30, /* all events found a light load */
-	LIGHT_MEMORY = 2048, /* length of the moving mean, in events */
-	LIGHT_ENOUGH = LIGHT_ONE / 10, /* the group keeps up */
+	LIGHT_PER_CORE = 4,       /* fewer events: the load is light */
+	DISPERSION_EVENTS = 2048, /* length of its moving means */
 };
 
 /*
@@ -55,38 +53,51 @@ enum {
  */
 #define PATIENCE_MIN 0.4
 #define PATIENCE_MAX 1.5
+#define PATIENCE_LIGHT 3.0
+/* Up to this dispersion, patience is shortest; from 1 on it is longest. */
+#define DISPERSION_CLOSED 0.5
 
 /*
- * Update the moving mean.  If two threads do so at once, one update may be
- * lost.
+ * A new event found `count` others.  Returns the index of dispersion, 1 if it
+ * is more.  At first the means are those of the last quarter of the events, so
+ * that the beginning is soon forgotten.  If two threads update them at once,
+ * one update may be lost.
  */
-static uint32_t update_light_share(struct visit_group *g, bool is_light)
+static double update_dispersion(struct dispersion *d, double count)
 {
-	uint32_t share =
-		atomic_load_explicit(&g->light_share, memory_order_relaxed);
+	uint32_t events =
+		atomic_load_explicit(&d->events, memory_order_relaxed);
+	double mean = atomic_load_explicit(&d->mean, memory_order_relaxed);
+	double variance =
+		atomic_load_explicit(&d->variance, memory_order_relaxed);
+	double weight = events < 4 ? 1 : 4.0 / events;
+	double difference = count - mean;
 
-	share -= share / LIGHT_MEMORY;
-	if (is_light)
-		share += LIGHT_ONE / LIGHT_MEMORY;
-	atomic_store_explicit(&g->light_share, share, memory_order_relaxed);
-	return share;
+	if (events < 4 * DISPERSION_EVENTS)
+		atomic_store_explicit(&d->events, events + 1,
+				      memory_order_relaxed);
+	mean += weight * difference;
+	variance = (1 - weight) * (variance + weight * difference * difference);
+	atomic_store_explicit(&d->mean, mean, memory_order_relaxed);
+	atomic_store_explicit(&d->variance, variance, memory_order_relaxed);
+	return variance < mean ? variance / mean : 1;
 }
 
 void visit_begin_event(struct visit_group *g, struct event *ev,
 		       uint64_t under_way_count)
 {
 	const struct discipline *d = &g->schedule->discipline;
-	uint32_t share;
-	double patience;
+	double dispersion, patience = PATIENCE_MIN;
 
 	if (d->kind != DISCIPLINE_SRPT || !d->follows_load)
 		return;
-	share = update_light_share(
-		g, under_way_count < (uint64_t)LIGHT_PER_CORE * g->core_count);
-	if (share > LIGHT_ENOUGH)
-		share = LIGHT_ENOUGH;
-	patience = PATIENCE_MIN +
-		   (PATIENCE_MAX - PATIENCE_MIN) * (double)share / LIGHT_ENOUGH;
+	dispersion = update_dispersion(&g->dispersion, (double)under_way_count);
+	if (under_way_count < (uint64_t)LIGHT_PER_CORE * g->core_count)
+		patience = PATIENCE_LIGHT;
+	else if (dispersion > DISPERSION_CLOSED)
+		patience += (PATIENCE_MAX - PATIENCE_MIN) *
+			    (dispersion - DISPERSION_CLOSED) /
+			    (1 - DISPERSION_CLOSED);
 	ev->patience_ns =
 		ev->expected_ns == 0 ?
 			UINT64_MAX :

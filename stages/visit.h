@@ -50,11 +50,22 @@ struct visit_part {
 	_Atomic uint64_t under_way_count;
 };
 
+/*
+ * Does a fixed number of clients, each of which waits for its reply, keep the
+ * group busy?  Then the number of events that a new one finds hardly varies,
+ * and its index of dispersion (variance / mean: Cox and Lewis, The statistical
+ * analysis of series of events, 1966) is near 0.  With arrivals that do not
+ * wait for replies it is about 1 or more.
+ */
+struct dispersion {
+	_Atomic uint32_t events;
+	_Atomic double mean, variance;
+};
+
 struct visit_group {
 	const struct schedule *schedule; /* complete */
 	uint32_t core_count;
-	/* Share of events that found a light load: visit_begin_event(). */
-	_Atomic uint32_t light_share;
+	struct dispersion dispersion;
 	uint32_t part_count;
 	struct visit_part *parts;
 	_Atomic uint32_t next_part; /* for round-robin */
@@ -246,9 +257,9 @@ uint32_t visit_choose_part(struct visit_group *g);
 
 /*
  * A new event finds `under_way_count` others in the group: set its patience
- * (discipline srpt).  The group keeps up if at least one in ten of the last
- * 2,000 or so events found fewer than four others for each core; below that,
- * patience becomes shorter in proportion.
+ * (discipline srpt).  It is longest if these are fewer than four for each core,
+ * long if their number varies (struct dispersion), and short if a fixed number
+ * of clients keeps the group busy.
  */
 void visit_begin_event(struct visit_group *g, struct event *ev,
 		       uint64_t under_way_count);

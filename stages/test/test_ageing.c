@@ -93,18 +93,15 @@ static void test_large_one_waits(const char *policy, const char *regime,
 	line_release(&l);
 }
 
-/*
- * The patience of the last of `count` events that find `others` under way for
- * each core.
- */
+/* `count` events find `least` to `most` others; the patience of the last. */
 static uint64_t last_patience(struct visit_group *g, uint32_t count,
-			      uint32_t others)
+			      uint32_t least, uint32_t most)
 {
 	struct event ev = { 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
 		ev = (struct event){ .expected_ns = 1000 };
-		visit_begin_event(g, &ev, (uint64_t)others * g->core_count);
+		visit_begin_event(g, &ev, least + i % (most - least + 1));
 	}
 	return ev.patience_ns;
 }
@@ -112,19 +109,24 @@ static uint64_t last_patience(struct visit_group *g, uint32_t count,
 static void test_patience_follows_the_load(void)
 {
 	struct schedule s;
-	struct visit_group g = { .schedule = &s, .core_count = 3 };
+	struct visit_group clients = { .schedule = &s, .core_count = 2 };
+	struct visit_group arrivals = { .schedule = &s, .core_count = 2 };
 	struct event unknown = { 0 };
 
 	schedule_init(&s);
 	s.discipline.kind = DISCIPLINE_SRPT;
-	assert(last_patience(&g, 1, 4) == 400);
-	assert(last_patience(&g, 1000, 3) == 1500);
-	assert(last_patience(&g, 1000, 4) == 1500); /* light load until now */
-	uint64_t later = last_patience(&g, 4000, 4);
+	/* 64 clients begin, then each sends again as soon as it may. */
+	assert(last_patience(&clients, 64, 0, 63) > 1000);
+	assert(last_patience(&clients, 400, 60, 63) == 400);
+	assert(last_patience(&clients, 1, 7, 7) == 3000); /* a light load */
+	assert(last_patience(&clients, 1, 62, 62) == 400);
+	/* A queue becomes long, and short again. */
+	assert(last_patience(&arrivals, 1000, 0, 100) == 1500);
+	assert(last_patience(&arrivals, 300, 100, 140) == 1500);
+	uint64_t between = last_patience(&arrivals, 10000, 100, 126);
 
-	assert(later > 400 && later < 1500);
-	assert(last_patience(&g, 40000, 100) == 400);
-	visit_begin_event(&g, &unknown, 0);
+	assert(between > 400 && between < 1500);
+	visit_begin_event(&arrivals, &unknown, 0);
 	assert(unknown.patience_ns == UINT64_MAX);
 }
 
