@@ -20,6 +20,8 @@ const struct metric_view metric_views[METRIC_COUNT] = {
 	[METRIC_RESPONSES_PER_S] = { "Responses/s", 2, false, "responses.svg",
 				     "Responses per second, closed loop",
 				     "responses/s (more is better)" },
+	[METRIC_REFUSED_PERCENT] = { "Replies 503, %", 1, true, NULL, NULL,
+				     NULL },
 	[METRIC_P90_MS] = { "Response time, 90th percentile, ms", 1, true,
 			    "response_p90.svg",
 			    "Response time, 90th percentile, closed loop",
@@ -83,6 +85,8 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 			number_at(result, "bytes_per_s") / 1e6,
 		[METRIC_MAKESPAN_S] = number_at(result, "makespan_s"),
 		[METRIC_RESPONSES_PER_S] = number_at(result, "responses_per_s"),
+		[METRIC_REFUSED_PERCENT] = 100 * results_count_refused(result) /
+					   number_at(result, "requests"),
 		[METRIC_P90_MS] = number_at(result, "response_ms.p90"),
 		[METRIC_CPU_PERCENT] = number_at(result, "server.cpu_percent"),
 		[METRIC_UPLOADS_MBIT_S] = best_interval(result) * 8 / 1e6,

@@ -23,6 +23,7 @@ enum metric {
 	METRIC_MEGABYTES_PER_S, /* processed: uploaded and answered 2xx */
 	METRIC_MAKESPAN_S,
 	METRIC_RESPONSES_PER_S,
+	METRIC_REFUSED_PERCENT, /* of the requests: answered 503 */
 	METRIC_P90_MS,
 	METRIC_CPU_PERCENT,    /* of the server; 100: one core */
 	METRIC_UPLOADS_MBIT_S, /* in the 5 s with the most bytes */

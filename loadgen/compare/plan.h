@@ -6,6 +6,7 @@
  *	  "dataset": "DIR",                    or --dataset
  *	  "query": "w=640&h=640",              appended to every arm's URL
  *	  "verify": "size",                    or "decode", "none"
+ *	  "refusals": "fail",                  or "count", see below
  *	  "repetitions": 5,
  *	  "closed": { "connections": 16, "passes": 10 },     or "duration_s"
  *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
@@ -21,6 +22,10 @@
  *
  * Without "command" a server is neither started nor stopped.  {port} is a free
  * port of 127.0.0.1, chosen for each start.
+ *
+ * A request that is not answered 2xx ends the comparison, except in an open
+ * loop.  With "refusals": "count", replies 503 are only counted; in a closed
+ * loop, the connection that got one sends its next request at once.
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.
@@ -56,6 +61,8 @@ struct arm {
 
 enum plan_verify { PLAN_VERIFY_SIZE, PLAN_VERIFY_DECODE, PLAN_VERIFY_NONE };
 
+enum plan_refusals { PLAN_REFUSALS_FAIL, PLAN_REFUSALS_COUNT };
+
 struct closed_loop {
 	uint64_t connections;
 	uint64_t passes;   /* 0: as many as fit in duration_s */
@@ -74,6 +81,7 @@ struct plan {
 	const char *dataset; /* NULL: not given */
 	const char *query;   /* may be empty */
 	enum plan_verify verify;
+	enum plan_refusals refusals;
 	uint64_t repetitions;
 	struct closed_loop closed;
 	struct open_loop open;

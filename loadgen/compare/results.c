@@ -123,6 +123,11 @@ double results_count_ok(const cJSON *result)
 	return count;
 }
 
+double results_count_refused(const cJSON *result)
+{
+	return json_number(result, "responses.503", 0);
+}
+
 bool results_read_plan(const cJSON *results, struct plan *plan,
 		       struct error *error)
 {

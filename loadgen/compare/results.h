@@ -54,6 +54,9 @@ bool results_read_run(const cJSON *entry, struct results_run *run);
 /* The number of requests of a run that were answered 2xx. */
 double results_count_ok(const cJSON *result);
 
+/* The number of requests of a run that were answered 503. */
+double results_count_refused(const cJSON *result);
+
 /* False: these are no results of our schema, or their plan is wrong. */
 MUST_CHECK bool results_read_plan(const cJSON *results, struct plan *plan,
 				  struct error *error);

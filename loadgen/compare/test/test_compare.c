@@ -20,27 +20,28 @@ static char server[SCRATCH_PATH_BYTES];
 
 #define RUN(...) PROGRAM_RUN(&scratch, "compare", __VA_ARGS__)
 
-static const char *verify = "none";
+static const char *verify = "none", *refusals = "fail";
 
 /* A plan of two arms: the pause in ms and the status of each. */
 static void write_plan(const char *name, const char *closed,
 		       const char *const first[2], const char *const second[2])
 {
 	char text[2048];
-	int length = snprintf(
-		text, sizeof(text),
-		"{ \"title\": \"Two <servers>\", \"verify\": \"%s\","
-		"\"repetitions\": %d, \"closed\": { \"connections\": 1, %s },"
-		"\"open\": { \"percent_of_capacity\": [20],"
-		"\"duration_s\": 0.05 }, \"arms\": ["
-		"{ \"name\": \"Quick & small\", \"command\":"
-		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
-		"\"url\": \"http://127.0.0.1:{port}/\" },"
-		"{ \"name\": \"Lazy\", \"command\":"
-		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
-		"\"url\": \"http://127.0.0.1:{port}/\" } ] }",
-		verify, REPETITIONS, closed, server, first[0], first[1], server,
-		second[0], second[1]);
+	int length =
+		snprintf(text, sizeof(text),
+			 "{ \"title\": \"Two <servers>\", \"verify\": \"%s\","
+			 "\"refusals\": \"%s\", \"repetitions\": %d, "
+			 "\"closed\": { \"connections\": 1, %s },"
+			 "\"open\": { \"percent_of_capacity\": [20],"
+			 "\"duration_s\": 0.05 }, \"arms\": ["
+			 "{ \"name\": \"Quick & small\", \"command\":"
+			 "[\"%s\", \"{port}\", \"%s\", \"%s\"],"
+			 "\"url\": \"http://127.0.0.1:{port}/\" },"
+			 "{ \"name\": \"Lazy\", \"command\":"
+			 "[\"%s\", \"{port}\", \"%s\", \"%s\"],"
+			 "\"url\": \"http://127.0.0.1:{port}/\" } ] }",
+			 verify, refusals, REPETITIONS, closed, server,
+			 first[0], first[1], server, second[0], second[1]);
 
 	assert(length > 0 && length < (int)sizeof(text));
 	scratch_write(&scratch, name, text, (size_t)length);
@@ -163,6 +164,30 @@ static void test_wrong_answers(void)
 		       "Quick & small"); /* the results name the arms */
 }
 
+/* Replies 503 are counted, if the plan says so; another one is not. */
+static void test_refusals(void)
+{
+	static const char *const good[] = { "0", "200" };
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+
+	refusals = "count";
+	write_plan("full.json", "\"passes\": 1", good,
+		   (const char *const[]){ "0", "503" });
+	assert(RUN(scratch_path(&scratch, "full.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "full", out)) == 0);
+	scratch_expect(&scratch, "full/report.md", "Replies 503, %");
+	scratch_expect(&scratch, "full/report.md", "| 100.0 |");
+	write_plan("broken.json", "\"passes\": 1", good,
+		   (const char *const[]){ "0", "500" });
+	assert(RUN(scratch_path(&scratch, "broken.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "broken", out)) == 1);
+	scratch_expect(&scratch, "stderr", "3 of 3 requests were not");
+	refusals = "fail";
+}
+
 /* The replies have status 200, but their body "reply" is no picture. */
 static void test_answers_that_are_no_pictures(void)
 {
@@ -274,6 +299,7 @@ int main(void)
 	scratch_write(&scratch, "photos/c.jpg", "three", 5);
 	test_two_servers();
 	test_wrong_answers();
+	test_refusals();
 	test_answers_that_are_no_pictures();
 	test_server_that_does_not_start();
 	test_interrupted(SIGINT, "sigint");

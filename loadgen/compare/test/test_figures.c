@@ -91,6 +91,7 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_MEGABYTES_PER_S, 2, 1);
 	expect(slow, METRIC_MAKESPAN_S, 2, 12);
 	expect(slow, METRIC_RESPONSES_PER_S, 2, 50);
+	expect(slow, METRIC_REFUSED_PERCENT, 2, 700.0 / 107);
 	expect(slow, METRIC_P90_MS, 2, 20);
 	expect(slow, METRIC_CPU_PERCENT, 2, 90);
 	/* the last interval is shorter, so it does not count */
@@ -107,6 +108,7 @@ static void test_missing(const struct figures *f)
 
 	expect(fast, METRIC_MEGABYTES_PER_S, 1, 4);
 	expect(fast, METRIC_UPLOADS_MBIT_S, 1, 32); /* the only interval */
+	expect(fast, METRIC_REFUSED_PERCENT, 1, 0);
 	expect(fast, METRIC_CPU_PERCENT, 0, 0);
 	expect(fast, METRIC_CPU_MS_PER_IMAGE, 0, 0);
 	expect(fast, METRIC_P90_MS, 0, 0);

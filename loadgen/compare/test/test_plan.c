@@ -43,7 +43,8 @@ static void test_whole_plan(void)
 {
 	static const char text[] =
 		"{ \"title\": \"T\", \"dataset\": \"D\", \"query\": \"w=1\","
-		"\"verify\": \"decode\", \"repetitions\": 7,"
+		"\"verify\": \"decode\", \"refusals\": \"count\","
+		"\"repetitions\": 7,"
 		"\"closed\": { \"connections\": 16, \"duration_s\": 1.5 },"
 		"\"open\": { \"percent_of_capacity\": [50, 120.5],"
 		"\"duration_s\": 10, \"connections\": 2048 },"
@@ -59,6 +60,7 @@ static void test_whole_plan(void)
 	assert(strcmp(plan.title, "T") == 0 && strcmp(plan.dataset, "D") == 0);
 	assert(strcmp(plan.query, "w=1") == 0);
 	assert(plan.verify == PLAN_VERIFY_DECODE);
+	assert(plan.refusals == PLAN_REFUSALS_COUNT);
 	assert(plan.repetitions == 7 && plan.closed.connections == 16);
 	assert(plan.closed.passes == 0 && plan.closed.duration_s == 1.5);
 	assert(plan.open.rate_count == 2 && plan.open.percents[1] == 120.5);
@@ -83,6 +85,7 @@ static void test_defaults(void)
 			 &error));
 	assert(plan.dataset == NULL && *plan.query == '\0');
 	assert(plan.repetitions == 5 && plan.verify == PLAN_VERIFY_SIZE);
+	assert(plan.refusals == PLAN_REFUSALS_FAIL);
 	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
 	plan_release(&plan);
 }
@@ -103,6 +106,8 @@ static void test_refusals_of_the_plan(void)
 		       "plan: query must be a text");
 	expect_refusal("{ \"title\": \"T\", \"verify\": \"no\" }",
 		       "plan: verify: 'no' is not a valid size|decode|none");
+	expect_refusal("{ \"title\": \"T\", \"refusals\": true }",
+		       "plan: refusals: 'true' is not a string: fail|count");
 	expect_refusal("{ \"title\": \"T\", \"repetitions\": 0 }",
 		       "plan: repetitions: '0' is not a whole number from 1 "
 		       "to 100");
