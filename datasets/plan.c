@@ -104,6 +104,31 @@ static const struct profile profiles[] = {
 		.icc_display_p3 = 0.40,
 	},
 	{
+		.name = "camera",
+		.files = 40,
+		/*
+		 * Our choice: a quarter to a half of a byte per pixel, all in
+		 * one size, so that the uploads differ little in what they
+		 * need.
+		 */
+		.bytes = { .knots = { { 0, 6e6 }, { 0.5, 8e6 }, { 1, 12e6 } },
+			   .count = 3 },
+		.frames = { { 6000, 4000, 0, 1 } },
+		.frame_count = 1,
+		.side_max_px = 8000,
+		.bands = { { 0, 88, 96 } },
+		.band_count = 1,
+		.sampling_420 = 0.5,
+		.sampling_422 = 0.5,
+		.optimised = 0.5,
+		.exif = 1,
+		.turned_90 = 0.15,
+		.turned_270 = 0.10,
+		.thumbnail = 1,
+		.icc_srgb = 0.30,
+		.icc_adobe_rgb = 0.20,
+	},
+	{
 		.name = "avatar",
 		.files = 1000,
 		.bytes = { .knots = { { 0, 5e3 },
