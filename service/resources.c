@@ -309,8 +309,8 @@ static bool apply_answer(struct secrets *s, const struct answer *a,
 	return true;
 }
 
-bool resources_reload_secrets(struct secrets *s,
-			      char refusal[OPTIONS_REFUSAL_BYTES])
+bool server_resources_reload_secrets(struct secrets *s,
+				     char refusal[OPTIONS_REFUSAL_BYTES])
 {
 	struct reader *r = s->reader;
 	bool ok;
@@ -346,7 +346,7 @@ int resources_check_secrets(const struct options *o)
 	return status;
 }
 
-static int load_graph(struct resources *r, const struct options *o)
+static int load_graph(struct server_resources *r, const struct options *o)
 {
 	const char *why;
 
@@ -419,7 +419,7 @@ static int open_listener(const struct options *o, const char *flag,
 	abort();
 }
 
-static int open_store(struct resources *r, const struct options *o)
+static int open_store(struct server_resources *r, const struct options *o)
 {
 	const char *why;
 	char as_user[256];
@@ -441,7 +441,7 @@ static int open_store(struct resources *r, const struct options *o)
 	return resources_refuse(o, EXIT_FAILURE, "store", o->store, why);
 }
 
-static int open_trace(struct resources *r, const struct options *o)
+static int open_trace(struct server_resources *r, const struct options *o)
 {
 	if (o->trace == NULL)
 		return EXIT_SUCCESS;
@@ -465,9 +465,9 @@ static int change_user(const struct options *o)
 	return resources_refuse(o, EXIT_USAGE, "user", o->user, why.text);
 }
 
-int resources_init(struct resources *r, const struct options *o)
+int server_resources_init(struct server_resources *r, const struct options *o)
 {
-	*r = (struct resources){ .listen_fd = -1, .admin_fd = -1 };
+	*r = (struct server_resources){ .listen_fd = -1, .admin_fd = -1 };
 
 	int status = secrets_load(&r->secrets, o);
 
@@ -492,7 +492,7 @@ int resources_init(struct resources *r, const struct options *o)
 	return status;
 }
 
-void resources_release(struct resources *r)
+void server_resources_release(struct server_resources *r)
 {
 	if (r->listen_fd >= 0)
 		(void)close(r->listen_fd);

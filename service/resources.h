@@ -42,7 +42,7 @@ struct secrets {
 	struct reader *reader;
 };
 
-struct resources {
+struct server_resources {
 	int listen_fd; /* -1: none, or taken over */
 	int admin_fd;  /* the same for --admin-listen */
 	uint16_t port, admin_port;
@@ -56,15 +56,16 @@ struct resources {
  * Open everything, start the reader and become --user.  Returns an exit status;
  * also after an error, `r` must be released.
  */
-int resources_init(struct resources *r, const struct options *o);
-void resources_release(struct resources *r);
+int server_resources_init(struct server_resources *r, const struct options *o);
+void server_resources_release(struct server_resources *r);
 
 /*
  * Read the files of keys and certificates again.  False: `refusal` says which
  * one is wrong, and nothing has changed.
  */
-MUST_CHECK bool resources_reload_secrets(struct secrets *s,
-					 char refusal[OPTIONS_REFUSAL_BYTES]);
+MUST_CHECK bool
+server_resources_reload_secrets(struct secrets *s,
+				char refusal[OPTIONS_REFUSAL_BYTES]);
 
 /*
  * For --check-config: read and check these files, and refuse an address that

@@ -31,7 +31,7 @@ enum {
 struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
-	struct resources resources;
+	struct server_resources resources;
 	struct sandbox sandbox;
 	struct log *log;
 	struct pipeline *pipeline;
@@ -227,7 +227,7 @@ static void reload_secrets(struct server *s)
 {
 	char refusal[OPTIONS_REFUSAL_BYTES];
 
-	if (resources_reload_secrets(&s->resources.secrets, refusal))
+	if (server_resources_reload_secrets(&s->resources.secrets, refusal))
 		log_message(s->log, LOG_LEVEL_INFO,
 			    "SIGHUP: keys and certificates were read again");
 	else
@@ -534,10 +534,10 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 		.options = o,
 		.config = config,
 	};
-	int status = resources_init(&s.resources, o);
+	int status = server_resources_init(&s.resources, o);
 
 	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
-	resources_release(&s.resources);
+	server_resources_release(&s.resources);
 	return status;
 }
