@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -27,6 +28,16 @@ enum { STACK_BYTES = 64 << 10 };
 #endif
 /* Larger than any stack frame, so that no frame reaches past it. */
 enum { GUARD_BYTES = 64 << 10 };
+/*
+ * Of all sets.  A guard takes two of the 65,530 mappings that Linux allows by
+ * default, and other parts of the program need some.
+ */
+enum { GUARDS_MAX = 16384 };
+/*
+ * The stacks begin in different sets of the cache.  Otherwise, as stacks are
+ * multiples of a page apart, the ends of all of them would share one set.
+ */
+enum { COLOURS = 32, COLOUR_BYTES = 64 };
 
 /* --- Contexts: how a stack is left and entered --- */
 
@@ -54,6 +65,7 @@ struct contexts {
 struct fibre {
 	struct contexts contexts;
 	uint8_t *stack; /* its lowest byte */
+	uint8_t *top;   /* the first byte after those that are used */
 	fibre_fn *fn;
 	void *arg;
 	bool has_returned;
@@ -84,7 +96,7 @@ static void make_inside(struct fibre *f)
 
 	(void)getcontext(c);
 	c->uc_stack.ss_sp = f->stack;
-	c->uc_stack.ss_size = STACK_BYTES;
+	c->uc_stack.ss_size = (size_t)(f->top - f->stack);
 	makecontext(c, (void (*)(void))begin, 2, (unsigned)((uintptr_t)f >> 32),
 		    (unsigned)(uintptr_t)f);
 }
@@ -110,7 +122,7 @@ static void begin(struct transfer t)
 static void make_inside(struct fibre *f)
 {
 	f->contexts.inside =
-		make_fcontext(f->stack + STACK_BYTES, STACK_BYTES, begin);
+		make_fcontext(f->top, (size_t)(f->top - f->stack), begin);
 }
 
 static void switch_inside(struct fibre *f)
@@ -134,6 +146,8 @@ static void tell_before_inside(struct fibre *f)
 #endif
 #ifdef DARKROOM_TSAN
 	f->outside_tsan = __tsan_get_current_fiber();
+	if (f->inside_tsan == NULL)
+		f->inside_tsan = __tsan_create_fiber(0);
 	__tsan_switch_to_fiber(f->inside_tsan, 0);
 #endif
 }
@@ -209,27 +223,44 @@ bool fibre_run(struct fibre *f, fibre_fn *fn, void *arg)
 #define STEP_BYTES ((size_t)STACK_BYTES + GUARD_BYTES)
 
 struct fibres {
-	uint8_t *stacks; /* GUARD_BYTES below each cannot be accessed */
+	uint8_t *stacks; /* GUARD_BYTES below each are for a guard */
 	uint32_t count;
 	pthread_mutex_t lock;
-	struct fibre *free; /* the free fibres; protected by the lock */
+	/* Protected by the lock: the free ones of those that were ever taken */
+	struct fibre *free;
+	uint32_t taken_count; /* those that were ever taken: the first ones */
+	uint32_t guard_count; /* the first of these have a guard */
 	struct fibre all[];
 };
 
-static void prepare(struct fibres *set, struct fibre *f, uint8_t *from)
+static _Atomic uint32_t guard_count; /* of all sets */
+
+/* Caller holds set->lock. */
+static struct fibre *take_first_time(struct fibres *set)
 {
+	uint32_t i = set->taken_count;
+	struct fibre *f = &set->all[i];
+	uint8_t *from = set->stacks + i * STEP_BYTES;
+
+	if (i == set->count)
+		return NULL;
+	set->taken_count++;
 	f->stack = from + GUARD_BYTES;
+	f->top = f->stack + STACK_BYTES - (size_t)(i % COLOURS) * COLOUR_BYTES;
 	f->has_returned = true;
-	f->next = set->free;
-	set->free = f;
+	if (set->guard_count < i)
+		return f; /* the guards are used up */
+	if (atomic_fetch_add(&guard_count, 1) >= GUARDS_MAX) {
+		(void)atomic_fetch_sub(&guard_count, 1);
+		return f;
+	}
 	/*
 	 * If this fails, because the process has too many mappings, the stack
 	 * works, but without its guard.
 	 */
 	(void)mprotect(from, GUARD_BYTES, PROT_NONE);
-#ifdef DARKROOM_TSAN
-	f->inside_tsan = __tsan_create_fiber(0);
-#endif
+	set->guard_count++;
+	return f;
 }
 
 struct fibres *fibres_new(uint32_t count)
@@ -252,8 +283,6 @@ struct fibres *fibres_new(uint32_t count)
 	(void)pthread_mutex_init(&set->lock, NULL);
 	set->stacks = stacks;
 	set->count = count;
-	for (uint32_t i = count; i-- > 0;)
-		prepare(set, &set->all[i], set->stacks + i * STEP_BYTES);
 	return set;
 }
 
@@ -265,11 +294,13 @@ void fibres_free(struct fibres *set)
 		return;
 	for (const struct fibre *f = set->free; f != NULL; f = f->next)
 		given_count++;
-	assert(given_count == set->count);
+	assert(given_count == set->taken_count);
 #ifdef DARKROOM_TSAN
-	for (uint32_t i = 0; i < set->count; i++)
-		__tsan_destroy_fiber(set->all[i].inside_tsan);
+	for (uint32_t i = 0; i < set->taken_count; i++)
+		if (set->all[i].inside_tsan != NULL)
+			__tsan_destroy_fiber(set->all[i].inside_tsan);
 #endif
+	(void)atomic_fetch_sub(&guard_count, set->guard_count);
 	(void)munmap(set->stacks, set->count * STEP_BYTES);
 	(void)pthread_mutex_destroy(&set->lock);
 	free(set);
@@ -283,6 +314,8 @@ struct fibre *fibres_take(struct fibres *set)
 	f = set->free;
 	if (f != NULL)
 		set->free = f->next;
+	else
+		f = take_first_time(set);
 	(void)pthread_mutex_unlock(&set->lock);
 	return f;
 }
@@ -294,6 +327,17 @@ void fibres_give(struct fibres *set, struct fibre *f)
 	f->next = set->free;
 	set->free = f;
 	(void)pthread_mutex_unlock(&set->lock);
+}
+
+void fibre_fetch(const struct fibre *f, bool stack)
+{
+	__builtin_prefetch(f, 1);
+#ifndef DARKROOM_UCONTEXT
+	if (stack)
+		__builtin_prefetch(f->contexts.inside, 1);
+#else
+	(void)stack;
+#endif
 }
 
 size_t fibres_stack_bytes(void)
@@ -315,7 +359,7 @@ size_t fibres_stack_bytes_used(const struct fibres *set)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < set->count; i++)
+	for (uint32_t i = 0; i < set->taken_count; i++)
 		most = max_u64(most, bytes_used(set->all[i].stack));
 	return most;
 }

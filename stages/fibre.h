@@ -12,8 +12,10 @@
  * and longjmp() within one fibre work.
  *
  * All stacks are mapped at once.  Below each are 64 KiB that cannot be
- * accessed: if a function needs more stack, the program ends.  A page takes
- * memory when it is first used.
+ * accessed: if a function needs more stack, the program ends.  This holds for
+ * the first 16,384 stacks of a program; the rest has no such protection,
+ * because Linux limits the number of mappings.  A page takes memory when it is
+ * first used.
  *
  * Switching is done by the two functions of Boost.Context that have a C ABI or,
  * without Boost, by ucontext(3), which makes system calls.
@@ -62,6 +64,12 @@ MUST_CHECK bool fibre_resume(struct fibre *f);
  * fibre_resume().
  */
 void fibre_pause(struct fibre *f);
+
+/*
+ * The paused fibre will soon be continued: fetch what that needs into the
+ * cache.  `stack`: also of its stack, which is found by reading the fibre.
+ */
+void fibre_fetch(const struct fibre *f, bool stack);
 
 /*
  * The size of a stack; and the most bytes that one stack of the set has ever

@@ -15,6 +15,7 @@
 
 #include "stages/cores.h"
 #include "stages/queue.h"
+#include "stages/resources.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ struct group *group_new(const struct group_config *config)
 	g->schedule = *config->schedule;
 	g->cores = config->cores;
 	g->counts_hardware = config->counts_hardware;
+	g->stacks_max = config->stacks_max;
 	g->part_count = parts;
 	g->parts = calloc(parts, sizeof(*g->parts));
 	g->visits = (struct visit_group){
@@ -147,6 +149,8 @@ static uint32_t lane_count(const struct group *g, const struct stage *s)
 		return pool_threads(g, s);
 	case POLICY_WORKERS_CALLER:
 		return cores_count(g->cores);
+	case POLICY_WORKERS_FIBRES:
+		return 1; /* a part has one worker */
 	case POLICY_WORKERS_ROAM:
 		break;
 	}
@@ -159,6 +163,9 @@ static void set_entry(struct station *s)
 	const struct group *g = s->stage->group;
 	bool is_partition = g->schedule.balance == BALANCE_PARTITION;
 
+	/* The worker of a part is in one handler at a time. */
+	if (g->schedule.policy->workers == POLICY_WORKERS_FIBRES)
+		return;
 	if (s->stage->config.type == STAGE_EXCLUSIVE)
 		s->entry = is_partition ? &s->stage->entry : &s->own_entry;
 	/*
@@ -223,7 +230,8 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 	new->visited.part = part;
 	new->wakes_who = EVENTCOUNT_ANY;
 	set_entry(new);
-	if (workers == POLICY_WORKERS_CALLER)
+	if (workers == POLICY_WORKERS_CALLER ||
+	    workers == POLICY_WORKERS_FIBRES)
 		return true;
 	new->wakes = g->parts[part].sleeps;
 	if (workers == POLICY_WORKERS_STAY)
@@ -387,6 +395,46 @@ static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 	}
 }
 
+enum { STACKS_MAX = 131072 };
+
+/* Enough for all events that can be under way, unless the group has a limit. */
+static uint32_t stacks_max(const struct group *g)
+{
+	uint64_t slots = 0;
+
+	if (g->stacks_max > 0)
+		return g->stacks_max;
+	for (uint32_t s = 0; s < g->stage_count; s++)
+		slots += g->stages[s]->config.slots;
+	return (uint32_t)min_u64(slots + 1, STACKS_MAX);
+}
+
+/* One worker, which runs user-level threads.  False: no memory. */
+static bool plan_scheduler(struct group *g, uint32_t part)
+{
+	struct part *p = &g->parts[part];
+	struct worker *w = &g->workers[g->worker_count++];
+
+	p->scheduler = scheduler_new(&(struct scheduler_config){
+		.policy = g->schedule.policy->threads,
+		.shared = resources_process(),
+		.stacks_max = stacks_max(g),
+		.run = worker_run_thread,
+		.sleeps = p->sleeps,
+	});
+	w->scheduler = p->scheduler;
+	w->visitor.part = part;
+	w->who = EVENTCOUNT_ANY;
+	w->core_first = p->core_first;
+	w->core_count = p->core_count;
+	w->sleeps = p->sleeps;
+	(void)snprintf(w->name, sizeof(w->name), "worker-%u",
+		       w->core_first % NAME_NUMBERS);
+	for (uint32_t s = 0; s < g->stage_count; s++)
+		add_station(w, g->stages[s]->stations[part]);
+	return p->scheduler != NULL;
+}
+
 static uint32_t count_workers(const struct group *g)
 {
 	uint32_t count = 0;
@@ -398,6 +446,8 @@ static uint32_t count_workers(const struct group *g)
 		for (uint32_t s = 0; s < g->stage_count; s++)
 			count += pool_threads(g, g->stages[s]) * g->part_count;
 		break;
+	case POLICY_WORKERS_FIBRES:
+		return g->part_count;
 	case POLICY_WORKERS_CALLER:
 		break;
 	}
@@ -420,6 +470,8 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 						 POOL_AUTO_PER_CORE :
 					 s->pool_threads[i] * s->part_count;
 		break;
+	case POLICY_WORKERS_FIBRES:
+		return s->part_count;
 	case POLICY_WORKERS_CALLER:
 		break;
 	}
@@ -466,6 +518,9 @@ bool group_plan(struct group *g)
 		plan_victims(g, part);
 		if (p->workers == POLICY_WORKERS_ROAM)
 			plan_roaming(g, part);
+		if (p->workers == POLICY_WORKERS_FIBRES &&
+		    !plan_scheduler(g, part))
+			return false;
 		for (uint32_t s = 0;
 		     p->workers == POLICY_WORKERS_STAY && s < g->stage_count;
 		     s++)
@@ -572,6 +627,8 @@ void group_free(struct group *g)
 		free_fibre(g, g->workers[i].next_fibre);
 	}
 	fibres_free(g->fibres);
+	for (uint32_t p = 0; g->parts != NULL && p < g->part_count; p++)
+		scheduler_free(g->parts[p].scheduler);
 	for (uint32_t i = 0; i < g->station_count; i++) {
 		queue_free(g->stations[i].queue);
 		queue_free(g->stations[i].passed);

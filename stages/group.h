@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "stages/eventcount.h"
 #include "stages/fibre.h"
+#include "stages/scheduler.h"
 #include "stages/tally.h"
 #include "stages/stage.h"
 #include "stages/visit.h"
@@ -87,6 +88,9 @@ struct part {
 	struct eventcount own;
 	struct station *central;                    /* NULL: none */
 	_Atomic uint64_t queued_counts[STAGES_MAX]; /* kept if part_count > 1 */
+	/* Of user-level threads; and the events that wait for each stage. */
+	struct scheduler *scheduler;
+	_Atomic uint32_t slots_used[STAGES_MAX];
 };
 
 struct worker {
@@ -105,6 +109,8 @@ struct worker {
 	 */
 	struct fibre *fibre;
 	struct fibre *next_fibre; /* for the event after that; NULL: none */
+	/* NULL: it has no user-level threads. */
+	struct scheduler *scheduler;
 
 	struct tally *tallies; /* by stage */
 	_Atomic uint64_t sleep_count;
@@ -128,6 +134,7 @@ struct group {
 	struct visit_group visits;
 	const struct cores *cores;
 	bool counts_hardware; /* asked for; not every worker may be able to */
+	uint32_t stacks_max;  /* of each scheduler; 0: as many as of use */
 	uint32_t part_count;
 	struct part *parts;
 	uint32_t stage_count;
@@ -182,8 +189,14 @@ void worker_set_current(struct worker *w);
 /* The life of a worker's thread; `arg` is the worker. */
 void *worker_main(void *arg);
 
-/* Make a visit, and the visits that interrupt it.  False: there is no work. */
+/*
+ * Make a visit, and the visits that interrupt it; or run user-level threads
+ * until none can run.  False: there is no work.
+ */
 bool worker_visit(struct worker *w);
+
+/* The life of a user-level thread, on its stack. */
+void worker_run_thread(struct event *ev);
 
 /* CPU time of its thread since start: see struct worker_stats. */
 uint64_t worker_cpu_ns(struct worker *w);

@@ -8,6 +8,10 @@
  * locks, sleeping and the clock belong to others, so a policy runs in a test,
  * or in virtual time (sim/), without any thread.
  *
+ * A policy over user-level threads (struct thread_policy) instead says which of
+ * the threads of one core goes on next.  It, too, is a decision and nothing
+ * else; scheduler.h runs the threads.
+ *
  * To add one: write policies/<name>.c, add POLICY(<name>) to policies/list.h.
  */
 #ifndef STAGES_POLICY_H
@@ -50,6 +54,8 @@ enum policy_workers {
 	POLICY_WORKERS_ROAM,   /* one per core, visiting all stages */
 	POLICY_WORKERS_STAY,   /* a pool per stage, visiting only that one */
 	POLICY_WORKERS_CALLER, /* none: the sender runs the handlers */
+	/* One per part; each event is a user-level thread on it. */
+	POLICY_WORKERS_FIBRES,
 };
 
 /*
@@ -141,8 +147,11 @@ struct policy {
 	bool reads_rates; /* it uses the means in struct stage_view */
 	/* If memory is full, an event should wait, and not be refused. */
 	bool waits_for_memory;
-	size_t state_bytes;   /* per worker; zeroed before use */
-	policy_pick_fn *pick; /* NULL for POLICY_WORKERS_CALLER */
+	size_t state_bytes; /* per worker; zeroed before use */
+	/* NULL: POLICY_WORKERS_CALLER or POLICY_WORKERS_FIBRES. */
+	policy_pick_fn *pick;
+	/* NULL unless POLICY_WORKERS_FIBRES. */
+	const struct thread_policy *threads;
 };
 
 #define POLICY(name) extern const struct policy policy_##name;

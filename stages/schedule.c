@@ -174,7 +174,8 @@ const struct flag schedule_flags[] = {
 			 "before it; 0: pause none",
 			 .type = FLAG_OTHER },
 	[BALANCE_FLAG] = { "balance", &BALANCES(VALUE)[1], "shared",
-			   "how the cores share the stages:" BALANCES(HELP),
+			   "how the cores share the stages (with --policy "
+			   "capriccio: replicate):" BALANCES(HELP),
 			   .type = FLAG_OTHER },
 	[DISTRIBUTE_FLAG] = { "distribute", &DISTRIBUTES(VALUE)[1],
 			      "round-robin",
@@ -444,15 +445,18 @@ enum {
 	HAS_ONE_REPLICA = CALLS << 7,
 	HAS_NO_RANKS = CALLS << 8,
 	HAS_SLICES = CALLS << 9,
-	BY_POLICY = CALLS | STAYS | ROAMS | IS_CENTRAL,
+	IS_THREADED = CALLS << 10,     /* user-level threads */
+	HAS_LARGE_PARTS = CALLS << 11, /* of several cores */
+	BY_POLICY = CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED,
 };
 
-static uint32_t find_facts(const struct schedule *s)
+static uint32_t find_facts(const struct schedule *s, uint32_t core_count)
 {
 	static const uint32_t workers[] = {
 		[POLICY_WORKERS_CALLER] = CALLS,
 		[POLICY_WORKERS_STAY] = STAYS,
 		[POLICY_WORKERS_ROAM] = ROAMS,
+		[POLICY_WORKERS_FIBRES] = IS_THREADED,
 	};
 	uint32_t facts = s->given | workers[s->policy->workers];
 
@@ -470,6 +474,8 @@ static uint32_t find_facts(const struct schedule *s)
 		facts |= HAS_NO_RANKS;
 	if (s->slice_ns > 0)
 		facts |= HAS_SLICES;
+	if (s->part_count < core_count)
+		facts |= HAS_LARGE_PARTS;
 	return facts;
 }
 
@@ -504,6 +510,20 @@ static const struct {
 	  "a stage is visited wherever its event is taken" },
 	{ IS_CENTRAL | GIVEN(THRESHOLD), "--threshold",
 	  "a visit is one event" },
+	{ IS_THREADED | GIVEN(REGIME), "--regime", "it visits no stages" },
+	{ IS_THREADED | GIVEN(DISCIPLINE), "--discipline",
+	  "its threads come first come, first served at each place" },
+	{ IS_THREADED | GIVEN(SLICE), "--slice",
+	  "its threads go on until they block" },
+	{ IS_THREADED | IS_PARTITIONED, "--balance partition",
+	  "a thread runs all stages of its event" },
+	{ IS_THREADED | HAS_LARGE_PARTS,
+	  "--balance with fewer replicas than cores",
+	  "one kernel thread runs all threads of a replica" },
+	{ IS_THREADED | GIVEN(STEAL), "--steal", "a thread stays on its core" },
+	{ IS_THREADED | GIVEN(POOL), "--pool", "it has one thread per core" },
+	{ IS_THREADED | GIVEN(THRESHOLD), "--threshold",
+	  "it visits no stages" },
 	{ HAS_ONE_REPLICA | GIVEN(DISTRIBUTE), "--distribute",
 	  "there is no other to choose" },
 	{ HAS_ONE_REPLICA | GIVEN(STEAL), "--steal",
@@ -533,6 +553,12 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	uint32_t most = core_count;
 
 	assert(stage_count >= 1 && core_count >= 1);
+	/* The default of a policy with a scheduler for each core. */
+	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1 &&
+	    (s->given & GIVEN(BALANCE)) == 0 && s->balance == BALANCE_SHARED) {
+		s->balance = BALANCE_REPLICATE;
+		s->part_count = 0;
+	}
 	if (is_partitioned && stage_count < most)
 		most = stage_count;
 	if (s->balance == BALANCE_SHARED)
@@ -540,7 +566,7 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	else if (s->part_count == 0)
 		s->part_count = most;
 
-	uint32_t facts = find_facts(s);
+	uint32_t facts = find_facts(s, core_count);
 
 	for (size_t i = 0; i < ARRAY_SIZE(senseless); i++) {
 		if ((senseless[i].facts & ~facts) != 0)
@@ -654,19 +680,34 @@ static void word_add_thresholds(struct word_list *l, const struct schedule *s,
 	}
 }
 
+static bool has_replicas(const struct schedule *s)
+{
+	return s->balance == BALANCE_REPLICATE && s->part_count > 1;
+}
+
+static void word_add_balance(struct word_list *l, const struct schedule *s)
+{
+	word_add_choice(l, BALANCE_FLAG, &balances[s->balance], s->part_count);
+	if (has_replicas(s))
+		word_add_choice(l, DISTRIBUTE_FLAG, &distributes[s->distribute],
+				0);
+}
+
 uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 			uint32_t stage_count,
 			struct schedule_word out[SCHEDULE_WORDS_MAX])
 {
 	enum policy_workers workers = s->policy->workers;
-	bool has_replicas =
-		s->balance == BALANCE_REPLICATE && s->part_count > 1;
 	struct word_list l = { .words = out };
 
 	word_print(word_add(&l, POLICY_FLAG, s->policy->meaning), "%s",
 		   s->policy->name);
 	if (workers == POLICY_WORKERS_CALLER)
 		return l.count;
+	if (workers == POLICY_WORKERS_FIBRES) {
+		word_add_balance(&l, s);
+		return l.count;
+	}
 	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue)
 		word_add_choice(&l, REGIME_FLAG, &regimes[s->regime.kind],
 				(double)s->regime.limit);
@@ -679,11 +720,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 				    "microseconds is paused when another that "
 				    "waits comes before it."),
 			   "%" PRIu64, s->slice_ns / 1000);
-	word_add_choice(&l, BALANCE_FLAG, &balances[s->balance], s->part_count);
-	if (has_replicas)
-		word_add_choice(&l, DISTRIBUTE_FLAG,
-				&distributes[s->distribute], 0);
-	if (has_replicas && s->steal)
+	word_add_balance(&l, s);
+	if (has_replicas(s) && s->steal)
 		(void)word_add(&l, STEAL_FLAG,
 			       "A replica with nothing to do takes a share of "
 			       "the events that wait in another.");

@@ -35,6 +35,7 @@
 struct cores;
 struct fibre;
 struct group;
+struct scheduler;
 struct stage;
 
 /* Embed one in each request, zeroed. */
@@ -73,6 +74,12 @@ struct event {
 	uint64_t place; /* its number in its queue */
 	/* The fibre on which it continues; NULL: it is not paused. */
 	struct fibre *fibre;
+
+	/* With user-level threads (scheduler.h). */
+	struct scheduler *scheduler;
+	const struct blocking_site *site; /* where it was sent from */
+	uint32_t node;         /* the policy's place for it, or PLACE_NONE */
+	_Atomic uint32_t wake; /* see stage_wake() */
 };
 
 /* `ns` of the predicted work is done. */
@@ -82,9 +89,9 @@ static inline void event_has_run(struct event *ev, uint64_t ns)
 }
 
 /*
- * Handle one event.  A handler does not sleep or wait for other events.  It
- * owns `ev` and must send it on (stage_send) or finish it.  A handler that
- * works for long calls stage_pause_point() again and again.
+ * Handle one event.  A handler does not sleep, and waits for nothing but by
+ * stage_wait().  It owns `ev` and must send it on (stage_send) or finish it.  A
+ * handler that works for long calls stage_pause_point() again and again.
  */
 typedef void stage_fn(struct event *ev, void *arg);
 
@@ -100,6 +107,12 @@ struct group_config {
 	const struct cores *cores;       /* must outlive the group */
 	/* Count hardware events, if allowed: tally.h. */
 	bool counts_hardware;
+	/*
+	 * With user-level threads: the stacks of each part; further threads
+	 * wait before they begin.  0: one for each event that can be under way,
+	 * but 131,072 at most.
+	 */
+	uint32_t stacks_max;
 };
 
 struct stage_config {
@@ -142,8 +155,49 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
  *
  * With a policy that has no workers, the handlers of `ev` and of all events
  * that they send run before this returns, one after the other, not nested.
+ *
+ * With a policy of user-level threads, an event that is sent from outside, or
+ * by the handler of another event, becomes a thread.  It stays on the core of
+ * its part, and gets a stack when it first runs.  A handler that sends its own
+ * event on only says which handler comes next: when it has returned, its thread
+ * lets others run and then calls that one.
+ *
+ * `at`: the caller, given by the macro stage_send().
  */
-MUST_CHECK bool stage_send(struct stage *s, struct event *ev);
+#define stage_send(s, ev) stage_send_at(BLOCKING_SITE(), (s), (ev))
+MUST_CHECK bool stage_send_at(const struct blocking_site *at, struct stage *s,
+			      struct event *ev);
+
+/*
+ * May the caller call stage_wait()?  Only the handler of a shared stage may, if
+ * its policy is one of user-level threads and it still has its event.
+ */
+bool stage_can_wait(void);
+
+/*
+ * Called by the handler of event `ev`: let others run until somebody has called
+ * stage_wake(ev).  It returns for no other reason.  A call before the wait
+ * counts, if it came after the event was sent from outside and after its last
+ * wait; several such calls count as one.
+ *
+ * The handler goes on on the same kernel thread, but others have run on it
+ * meanwhile: the caller holds no lock.  A stop waits until it is woken.  In the
+ * counts a wait is a pause (stats.h).
+ */
+#define stage_wait() stage_wait_at(BLOCKING_SITE())
+void stage_wait_at(const struct blocking_site *at);
+
+/*
+ * Any thread may call this, once for each wait: a call must not meet an event
+ * that has ended, and when it returns, this one may have.
+ */
+void stage_wake(struct event *ev);
+
+/*
+ * The running event takes `amount` of a resource (< 0: gives back).  Of other
+ * callers only the sum of the process is kept.
+ */
+void stage_take(enum resource r, int64_t amount);
 
 /*
  * A handler calls this between two pieces of its work.  Its worker puts the

@@ -249,6 +249,13 @@ static void turn_to(struct visitor *v, uint32_t stage, uint64_t now_ns)
 	v->access->turn(v, from, stage, now_ns - v->visited_ns);
 }
 
+void visitor_ran(struct visitor *v, uint32_t stage, uint64_t start_ns,
+		 uint64_t end_ns)
+{
+	turn_to(v, stage, start_ns);
+	v->visited_ns = end_ns;
+}
+
 void visitor_rest(struct visitor *v)
 {
 	turn_to(v, STAGE_NONE, v->visited_ns);

@@ -192,6 +192,13 @@ bool visitor_has_work(const struct visitor *v);
  */
 void visitor_rest(struct visitor *v);
 
+/*
+ * Its worker ran a user-level thread at `stage`; for the counts this is a visit
+ * of one event, made without visitor_step().
+ */
+void visitor_ran(struct visitor *v, uint32_t stage, uint64_t start_ns,
+		 uint64_t end_ns);
+
 /* Why an event is paused, and where it waits after that. */
 enum visit_pause {
 	PAUSE_NONE,

@@ -5,7 +5,9 @@
  *
  * visit.c decides what a worker does next; this file does it.  A sender counts
  * the event as pending, queues it, and wakes a worker.  Without workers (thread
- * per connection) the sender runs the handlers itself.
+ * per connection) the sender runs the handlers itself.  A worker with a
+ * scheduler makes no visits: each event of its part is a user-level thread,
+ * which calls the handlers of its stages, one after the other.
  *
  * Sleeping.  A worker that finds nothing sleeps at once.  In the papers, a
  * worker first looks again several times, each time after a longer pause.  Here
@@ -34,6 +36,7 @@
 #include "base/clock.h"
 #include "stages/cores.h"
 #include "stages/queue.h"
+#include "stages/resources.h"
 
 #include <assert.h>
 
@@ -172,6 +175,11 @@ struct handling {
 	struct fibre *fibre;    /* the handler's; NULL: it cannot pause */
 	enum visit_pause pause; /* why the event is paused */
 	uint64_t start_ns;      /* start of the event's turn */
+	/* Of its event at this stage: waiting, and earlier turns. */
+	uint64_t wait_ns, ran_ns;
+	/* With user-level threads: the handler's event, until it is sent on. */
+	struct event *event;
+	const struct blocking_site *sent_at; /* NULL: it was not sent on */
 	/* Events sent by handlers that the sender runs itself. */
 	struct event *first, **end;
 };
@@ -289,7 +297,7 @@ void stage_pause_point(void)
 
 /* The handler begins, or goes on where it paused. */
 static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
-		       uint64_t ns)
+		       uint64_t ns, bool is_resumed)
 {
 	struct tally *t = tally_of(s);
 	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
@@ -298,7 +306,7 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 	handling.stage = s;
 	handling.start_ns = start_ns;
 	ev->stage = NULL;
-	if (ev->fibre == NULL) {
+	if (!is_resumed) {
 		ev->stage_waited_ns = 0;
 		ev->stage_ran_ns = 0;
 		tally_add(&t->started_count, 1);
@@ -307,10 +315,23 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 	}
 	ev->waited_ns += wait_ns;
 	ev->stage_waited_ns += wait_ns;
+	handling.wait_ns = ev->stage_waited_ns;
+	handling.ran_ns = ev->stage_ran_ns;
 	count_queued(s, part, -1);
 	tally_add(&t->wait_ns, wait_ns);
 	tally_max(&t->wait_ns_max, wait_ns);
 	histogram_add(&t->waits, wait_ns);
+}
+
+/* The event waits again, at the stage whose handler it has begun. */
+static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
+			uint64_t now_ns)
+{
+	ev->stage = s->group->stages[s->index];
+	ev->stage_ran_ns += now_ns - handling.start_ns;
+	ev->sent_ns = now_ns;
+	tally_add(&tally_of(s)->paused_count, 1);
+	count_queued(s, part, 1);
 }
 
 /*
@@ -320,14 +341,8 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 static void pause_event(struct station *from, const struct stage *s,
 			struct event *ev, uint64_t now_ns)
 {
-	uint64_t ran_ns = now_ns - handling.start_ns;
-
-	ev->stage = s->group->stages[s->index];
-	ev->stage_ran_ns += ran_ns;
-	event_has_run(ev, ran_ns);
-	ev->sent_ns = now_ns;
-	tally_add(&tally_of(s)->paused_count, 1);
-	count_queued(s, from->visited.part, 1);
+	event_has_run(ev, now_ns - handling.start_ns);
+	count_pause(s, from->visited.part, ev, now_ns);
 	if (handling.pause == PAUSE_FOR_ANOTHER) {
 		queue_return(from->queue, ev);
 	} else {
@@ -336,6 +351,35 @@ static void pause_event(struct station *from, const struct stage *s,
 		assert(has_room); /* for every event that may be paused */
 	}
 	station_wake(from);
+}
+
+/* The turn of event `number` at stage `s` is over. */
+static void trace_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
+{
+	if (handling.worker != NULL)
+		trace_add(&handling.worker->trace,
+			  &(struct span){
+				  .start_ns = handling.start_ns,
+				  .end_ns = end_ns,
+				  .number = number,
+				  .stage = s->index,
+				  .kind = SPAN_EVENT,
+			  });
+}
+
+/* The handler has returned. */
+static void count_handled(const struct stage *s, uint32_t part, uint64_t end_ns)
+{
+	struct tally *t = tally_of(s);
+	uint64_t ran_ns = handling.ran_ns + end_ns - handling.start_ns;
+
+	tally_add(&t->handled_count, 1);
+	tally_add(&t->service_ns, ran_ns);
+	tally_max(&t->service_ns_max, ran_ns);
+	histogram_add(&t->services, ran_ns);
+	histogram_add(&t->totals, handling.wait_ns + ran_ns);
+	if (s->group->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		count_under_way(s->group, part, -1);
 }
 
 /*
@@ -347,37 +391,22 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 			     uint64_t ns)
 {
 	const struct stage *s = ev->stage;
-	struct group *g = s->group;
-	struct tally *t = tally_of(s);
-	struct span span = { .number = ev->number, .kind = SPAN_EVENT };
+	uint64_t number = ev->number;
 
-	begin_turn(s, from->visited.part, ev, ns);
+	begin_turn(s, from->visited.part, ev, ns, ev->fibre != NULL);
 
-	uint64_t wait_ns = ev->stage_waited_ns, ran_ns = ev->stage_ran_ns;
 	/* If true, `ev` may belong to somebody else. */
 	bool is_over = run_handler(s, ev);
 	uint64_t end_ns = clock_now_ns();
 
 	handling.stage = NULL;
-	if (handling.worker != NULL) {
-		span.start_ns = handling.start_ns;
-		span.end_ns = end_ns;
-		span.stage = s->index;
-		trace_add(&handling.worker->trace, &span);
-	}
+	trace_turn(s, number, end_ns);
 	if (!is_over) {
 		pause_event(from, s, ev, end_ns);
 		return end_ns;
 	}
-	ran_ns += end_ns - handling.start_ns;
-	tally_add(&t->handled_count, 1);
-	tally_add(&t->service_ns, ran_ns);
-	tally_max(&t->service_ns_max, ran_ns);
-	histogram_add(&t->services, ran_ns);
-	histogram_add(&t->totals, wait_ns + ran_ns);
-	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		count_under_way(g, from->visited.part, -1);
-	group_leave(g);
+	count_handled(s, from->visited.part, end_ns);
+	group_leave(s->group);
 	return end_ns;
 }
 
@@ -531,10 +560,54 @@ static bool push(struct station *to, struct event *ev, bool is_inside)
 	return true;
 }
 
-bool stage_send(struct stage *s, struct event *ev)
+/* Does the calling handler send its own event, as a user-level thread? */
+static bool is_sent_on(const struct event *ev, bool is_inside)
+{
+	return is_inside && handling.event == ev;
+}
+
+/*
+ * The event waits for stage `s`.  Returns how many do; 0: there are as many as
+ * there may be.
+ */
+static uint32_t take_slot(struct part *p, const struct stage *s)
+{
+	uint32_t count = atomic_fetch_add(&p->slots_used[s->index], 1) + 1;
+
+	if (count <= s->config.slots)
+		return count;
+	(void)atomic_fetch_sub(&p->slots_used[s->index], 1);
+	return 0;
+}
+
+/* As push(), with user-level threads.  False: too many wait for the stage. */
+static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
+			const struct blocking_site *at)
+{
+	const struct stage *s = ev->stage;
+	struct part *p = &s->group->parts[part];
+	uint32_t count = take_slot(p, s);
+
+	if (count == 0)
+		return false;
+	count_arrived(s, part, count);
+	if (is_sent_on(ev, is_inside)) {
+		handling.sent_at = at;
+		handling.event = NULL;
+	} else if (is_inside) {
+		scheduler_start(p->scheduler, ev, at);
+	} else {
+		scheduler_post(p->scheduler, ev, at);
+	}
+	return true;
+}
+
+bool stage_send_at(const struct blocking_site *at, struct stage *s,
+		   struct event *ev)
 {
 	struct group *g = s->group;
 	bool is_inside = handling.group == g;
+	bool is_thread = g->schedule.policy->workers == POLICY_WORKERS_FIBRES;
 
 	/*
 	 * The handler gives its event away, so the rest of the handler cannot
@@ -545,12 +618,16 @@ bool stage_send(struct stage *s, struct event *ev)
 
 	assert(g->is_started);
 	assert(ev->stage == NULL); /* sent twice */
-	if (!group_enter(g, is_inside)) {
+	/* A thread stays pending, and waits only when its handler returns. */
+	bool stays = is_sent_on(ev, is_inside);
+
+	if (!stays && !group_enter(g, is_inside)) {
 		tally_add(&tally_of(s)->refused_count, 1);
 		return false;
 	}
 	ev->stage = s;
-	ev->sent_ns = clock_now_ns();
+	if (!stays)
+		ev->sent_ns = clock_now_ns();
 	if (!is_inside) {
 		ev->born_ns = ev->sent_ns;
 		visit_begin_event(&g->visits, ev, atomic_load(&g->pending) - 1);
@@ -565,12 +642,14 @@ bool stage_send(struct stage *s, struct event *ev)
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, 1);
-	if (push(to, ev, is_inside))
+	if (is_thread ? push_thread(part, ev, is_inside, at) :
+			push(to, ev, is_inside))
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, -1);
 	ev->stage = NULL;
-	group_leave(g);
+	if (!stays)
+		group_leave(g);
 	tally_add(&tally_of(s)->refused_count, 1);
 	return false;
 }
@@ -690,6 +769,10 @@ bool worker_visit(struct worker *w)
 	struct visitor *v = &w->visitor;
 	uint64_t now_ns = 0;
 
+	if (w->scheduler != NULL) {
+		scheduler_run(w->scheduler, clock_now_ns());
+		return false;
+	}
 	for (;;)
 		switch (visitor_step(v, now_ns)) {
 		case VISIT_SWITCH:
@@ -710,6 +793,111 @@ bool worker_visit(struct worker *w)
 		case VISIT_REST:
 			return false;
 		}
+}
+
+/* --- User-level threads. --- */
+
+/* The event's turn is over at `end_ns`: its handler has returned, or waits. */
+static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
+{
+	struct worker *w = handling.worker;
+	struct tally *t = &w->tallies[s->index];
+
+	trace_turn(s, number, end_ns);
+	visitor_ran(&w->visitor, s->index, handling.start_ns, end_ns);
+	tally_add(&t->visit_count, 1);
+	histogram_add(&t->cohorts, 1);
+	trace_add(&w->trace, &(struct span){
+				     .start_ns = handling.start_ns,
+				     .end_ns = end_ns,
+				     .number = 1,
+				     .stage = s->index,
+				     .kind = SPAN_VISIT,
+			     });
+	scheduler_set_now(w->scheduler, end_ns);
+}
+
+/*
+ * Call the handler of the stage that `ev` was sent to.  NULL: the thread ends,
+ * and `ev` may belong to somebody else.  Otherwise the handler has sent it on
+ * from the site returned.
+ */
+static const struct blocking_site *handle_in_thread(struct event *ev)
+{
+	struct scheduler *scheduler = handling.worker->scheduler;
+	const struct stage *s = ev->stage;
+	struct part *p = &s->group->parts[handling.part];
+	uint64_t number = ev->number;
+
+	(void)atomic_fetch_sub(&p->slots_used[s->index], 1);
+	begin_turn(s, handling.part, ev, scheduler_now(scheduler), false);
+	handling.event = ev;
+	handling.sent_at = NULL;
+	s->config.handler(ev, s->config.arg);
+
+	const struct blocking_site *sent_at = handling.sent_at;
+	uint64_t end_ns = clock_now_ns();
+
+	handling.stage = NULL;
+	handling.event = NULL;
+	count_turn(s, number, end_ns);
+	count_handled(s, handling.part, end_ns);
+	if (sent_at != NULL)
+		ev->sent_ns = end_ns;
+	else
+		group_leave(s->group);
+	return sent_at;
+}
+
+void worker_run_thread(struct event *ev)
+{
+	const struct blocking_site *at;
+
+	while ((at = handle_in_thread(ev)) != NULL)
+		scheduler_pass(handling.worker->scheduler, at);
+}
+
+bool stage_can_wait(void)
+{
+	return handling.event != NULL &&
+	       handling.stage->config.type == STAGE_SHARED;
+}
+
+void stage_wait_at(const struct blocking_site *at)
+{
+	/* Other threads use `handling` meanwhile. */
+	struct handling mine = handling;
+	struct event *ev = mine.event;
+	const struct stage *s = mine.stage;
+	uint64_t now_ns = clock_now_ns();
+
+	assert(stage_can_wait());
+	count_turn(s, ev->number, now_ns);
+	count_pause(s, mine.part, ev, now_ns);
+	handling.stage = NULL;
+	handling.event = NULL;
+	scheduler_wait(mine.worker->scheduler, at);
+	handling = mine;
+	begin_turn(s, mine.part, ev, scheduler_now(mine.worker->scheduler),
+		   true);
+}
+
+void stage_wake(struct event *ev)
+{
+	scheduler_wake(ev);
+}
+
+void stage_take(enum resource r, int64_t amount)
+{
+	resources_take(resources_process(), r, amount);
+	if (handling.event != NULL)
+		scheduler_take(handling.worker->scheduler, r, amount);
+}
+
+static bool has_work(const struct worker *w)
+{
+	return w->scheduler != NULL ? scheduler_has_work(w->scheduler) :
+				      visitor_has_work(&w->visitor);
 }
 
 /* --- The thread of a worker. --- */
@@ -765,7 +953,7 @@ static bool sleep_for_work(struct worker *w)
 	struct pool *p = pool_of(w);
 	uint32_t ticket = eventcount_prepare(w->sleeps);
 
-	if (visitor_has_work(&w->visitor) || group_is_drained(w->group)) {
+	if (has_work(w) || group_is_drained(w->group)) {
 		eventcount_cancel(w->sleeps);
 		return !group_is_drained(w->group);
 	}

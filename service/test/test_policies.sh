@@ -16,7 +16,8 @@ shift
 arms() {
 	local policy
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
-		if [ "$policy" = thread-per-connection ]; then
+		if [ "$policy" = thread-per-connection ] ||
+			[ "$policy" = capriccio ]; then
 			echo "--policy $policy"
 			continue
 		fi

@@ -27,6 +27,7 @@ enum {
 	PARTS = 2,
 	WORKERS = 3,
 	WORKERS_MANY = 40, /* more than eventcount.h has bits of `who` */
+	REPLICAS_MAX = WORKERS_MANY,
 };
 
 /*
@@ -55,7 +56,9 @@ static const struct balance_flags {
 	const char *balance, *distribute;
 	bool steal;
 } balances[] = {
-	{ "shared", NULL, false },
+	/* Shared; or, with user-level threads, a replica for each worker. */
+	{ NULL, NULL, false },
+	{ NULL, "least-loaded", false },
 	{ "replicate=2", NULL, false },
 	{ "replicate=2", "least-loaded", false },
 	{ "replicate=2", NULL, true },
@@ -83,7 +86,7 @@ struct seen_stage {
 };
 
 static struct seen {
-	struct seen_stage stages[LINE_STAGES][PARTS];
+	struct seen_stage stages[LINE_STAGES][REPLICAS_MAX];
 } seen;
 
 /* The calling worker; NULL: the caller is not a worker. */

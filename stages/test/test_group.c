@@ -346,6 +346,8 @@ static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 		wanted = cores_count(setup->cores);
 	if (setup->schedule.policy->workers == POLICY_WORKERS_STAY)
 		wanted = (1 + 2 + 1 + 2) * setup->schedule.part_count;
+	if (setup->schedule.policy->workers == POLICY_WORKERS_FIBRES)
+		wanted = setup->schedule.part_count;
 	assert(group_worker_count(l.group) == wanted);
 	group_stop(l.group);
 	line_release(&l);

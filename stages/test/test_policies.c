@@ -19,7 +19,7 @@ static void each_policy_that_picks(void (*test)(const struct policy *,
 						uint32_t stage_count))
 {
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
-		if ((*p)->workers == POLICY_WORKERS_CALLER)
+		if ((*p)->pick == NULL)
 			continue;
 		/* A worker that stays sees one stage. */
 		uint32_t most =
@@ -156,7 +156,10 @@ static void test_every_policy_is_described_and_found(void)
 		/* This also fails if two policies have the same name. */
 		assert(policy_find((*p)->name) == *p);
 		assert(((*p)->pick == NULL) ==
-		       ((*p)->workers == POLICY_WORKERS_CALLER));
+		       ((*p)->workers == POLICY_WORKERS_CALLER ||
+			(*p)->workers == POLICY_WORKERS_FIBRES));
+		assert(((*p)->threads != NULL) ==
+		       ((*p)->workers == POLICY_WORKERS_FIBRES));
 	}
 	assert(policy_list[0] != NULL);
 	assert(policy_find("") == NULL);

@@ -312,6 +312,15 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--distribute",
 		  "--balance partition --distribute round-robin" },
 		{ "--steal", "--balance replicate=1 --steal" },
+		{ "--regime", "--policy capriccio --regime exhaustive" },
+		{ "--discipline", "--policy capriccio --discipline srpt" },
+		{ "--slice", "--policy capriccio --slice 1000" },
+		{ "--balance", "--policy capriccio --balance shared" },
+		{ "--balance", "--policy capriccio --balance replicate=7" },
+		{ "--balance", "--policy capriccio --balance partition=8" },
+		{ "--steal", "--policy capriccio --steal" },
+		{ "--pool", "--policy capriccio --pool auto" },
+		{ "--threshold", "--policy capriccio --threshold blur=1" },
 		{ "--steal", "--policy dbr --steal" },
 	};
 
@@ -337,6 +346,8 @@ static void test_what_makes_sense_is_taken(void)
 		"--balance replicate=2 --distribute least-loaded",
 		"--policy color --discipline lcfs --balance replicate --steal",
 		"--policy thread-per-connection --balance shared",
+		"--policy capriccio --distribute least-loaded",
+		"--policy capriccio --balance replicate=8",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {

@@ -56,9 +56,12 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 
 	while (policy_list[policy_count] != NULL)
 		policy_count++;
+	const struct policy *policy =
+		policy_list[next_random(random) % policy_count];
+
 	do {
 		schedule_init(s);
-		s->policy = policy_list[next_random(random) % policy_count];
+		s->policy = policy;
 		for (uint32_t i = 0; i < ARRAY_SIZE(flags); i++) {
 			uint32_t count = 0;
 

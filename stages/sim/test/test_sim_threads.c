@@ -566,6 +566,8 @@ int main(void)
 
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		if ((*p)->workers == POLICY_WORKERS_FIBRES)
+			continue; /* not simulated */
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
 			test_one_worker(*p, cores);
 		test_one_request(*p, cores);

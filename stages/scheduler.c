@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inbox is a list that any thread adds to at its front by compare and swap,
+ * and that the kernel thread takes as a whole and turns round.  As it is only
+ * ever taken as a whole, no element can be taken and added again in between.
+ *
+ * With many threads each switch meets an event, a fibre and a stack that have
+ * left the cache.  So the next threads of a queue are fetched ahead, each one
+ * step further: event, fibre, stack.
+ */
+#include "stages/scheduler.h"
+
+#include "stages/fibre.h"
+#include "stages/resources.h"
+#include "stages/stage.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Of event.wake. */
+enum { WAKE_RUNS, WAKE_WAITS, WAKE_WOKEN };
+
+/* What a ready thread needs before it can run. */
+enum kind {
+	BEGUN,   /* nothing: it has a stack */
+	STARTED, /* a stack; another thread has started it */
+	POSTED,  /* a stack that is not reserved for those */
+	KINDS
+};
+
+enum { RESERVED_SHARE = 8 };
+
+struct fifo {
+	struct event *first, **end;
+};
+
+struct place {
+	struct fifo fifos[KINDS];
+	_Atomic uint32_t ready_count, waiting_count;
+};
+
+struct scheduler {
+	struct scheduler_config config;
+	void *state;
+	struct fibres *stacks;
+	uint32_t free_count, reserved_count; /* stacks */
+	uint64_t number;                     /* of the next thread that waits */
+	uint64_t ready[KINDS];               /* bit per place */
+
+	/* The running thread; `running` may belong to others once it ended. */
+	struct event *running;
+	struct fibre *fibre;
+	uint32_t node;
+	struct usage used;
+	uint64_t turn_ns; /* when it was continued */
+	uint64_t now_ns;
+
+	_Atomic uint32_t used_count; /* stacks, for reports */
+	struct place places[PLACES_MAX];
+	_Alignas(64) _Atomic(struct event *) inbox;
+};
+
+/* --- Queues of places. --- */
+
+/* One thread writes it, so no atomic addition is needed. */
+static void count(_Atomic uint32_t *n, int32_t change)
+{
+	uint32_t old = atomic_load_explicit(n, memory_order_relaxed);
+
+	atomic_store_explicit(n, old + (uint32_t)change, memory_order_relaxed);
+}
+
+static void push(struct scheduler *s, struct event *ev, enum kind kind)
+{
+	struct place *p = &s->places[ev->node];
+	struct fifo *f = &p->fifos[kind];
+
+	ev->place = s->number++;
+	ev->next = NULL;
+	if (f->first == NULL)
+		f->end = &f->first;
+	*f->end = ev;
+	f->end = &ev->next;
+	s->ready[kind] |= UINT64_C(1) << ev->node;
+	count(&p->ready_count, 1);
+}
+
+static bool can_run(const struct scheduler *s, enum kind kind)
+{
+	switch (kind) {
+	case STARTED:
+		return s->free_count > 0;
+	case POSTED:
+		return s->free_count > s->reserved_count;
+	default:
+		return true;
+	}
+}
+
+/* Bit per place: a thread can run. */
+static uint64_t find_ready(const struct scheduler *s)
+{
+	uint64_t ready = 0;
+
+	for (enum kind k = 0; k < KINDS; k++)
+		if (can_run(s, k))
+			ready |= s->ready[k];
+	return ready;
+}
+
+/* The next threads of the queue will need these soon. */
+static void fetch_ahead(const struct event *ev)
+{
+	for (uint32_t i = 0; i < 3 && ev != NULL; i++, ev = ev->next) {
+		if (i == 2)
+			__builtin_prefetch(ev, 1);
+		else if (ev->fibre != NULL)
+			fibre_fetch(ev->fibre, i == 0);
+	}
+}
+
+/* The first thread of the place that can run; there is one. */
+static struct event *pop(struct scheduler *s, uint32_t place)
+{
+	struct place *p = &s->places[place];
+	enum kind kind = KINDS;
+
+	for (enum kind k = 0; k < KINDS; k++) {
+		const struct event *ev = p->fifos[k].first;
+
+		if (ev != NULL && can_run(s, k) &&
+		    (kind == KINDS || ev->place < p->fifos[kind].first->place))
+			kind = k;
+	}
+	assert(kind < KINDS);
+	struct fifo *f = &p->fifos[kind];
+	struct event *ev = f->first;
+
+	f->first = ev->next;
+	if (f->first == NULL)
+		s->ready[kind] &= ~(UINT64_C(1) << place);
+	count(&p->ready_count, -1);
+	fetch_ahead(f->first);
+	return ev;
+}
+
+/* --- What policies are asked and told. --- */
+
+static uint32_t arrive(struct scheduler *s, uint32_t from,
+		       const struct blocking_site *at, const struct usage *used)
+{
+	uint32_t place = s->config.policy->arrive(s->state, from, at, used);
+
+	assert(place < PLACES_MAX);
+	return place;
+}
+
+static const struct usage *used_now(struct scheduler *s)
+{
+	s->used.cpu_ns = s->now_ns - s->turn_ns;
+	return &s->used;
+}
+
+/* --- The inbox. --- */
+
+static void put_into_inbox(struct scheduler *s, struct event *ev)
+{
+	struct event *first = atomic_load(&s->inbox);
+
+	do
+		ev->next = first;
+	while (!atomic_compare_exchange_weak(&s->inbox, &first, ev));
+	/* From here on the event may have ended. */
+	eventcount_wake_one(s->config.sleeps, EVENTCOUNT_ANY);
+}
+
+void scheduler_post(struct scheduler *s, struct event *ev,
+		    const struct blocking_site *at)
+{
+	ev->scheduler = s;
+	ev->site = at;
+	ev->fibre = NULL;
+	ev->node = PLACE_NONE;
+	atomic_store(&ev->wake, WAKE_RUNS);
+	put_into_inbox(s, ev);
+}
+
+void scheduler_wake(struct event *ev)
+{
+	struct scheduler *s = ev->scheduler;
+
+	assert(s != NULL);
+	if (atomic_exchange(&ev->wake, WAKE_WOKEN) == WAKE_WAITS)
+		put_into_inbox(s, ev);
+}
+
+/* `ev` was in the inbox. */
+static void receive(struct scheduler *s, struct event *ev)
+{
+	static const struct usage none;
+
+	if (ev->fibre == NULL) {
+		ev->node = arrive(s, PLACE_NONE, ev->site, &none);
+		push(s, ev, POSTED);
+		return;
+	}
+	/* An exchange, so that the thread sees what those did who woke it. */
+	(void)atomic_exchange(&ev->wake, WAKE_RUNS);
+	count(&s->places[ev->node].waiting_count, -1);
+	push(s, ev, BEGUN);
+}
+
+static void empty_inbox(struct scheduler *s)
+{
+	struct event *newest, *oldest = NULL;
+
+	if (atomic_load_explicit(&s->inbox, memory_order_relaxed) == NULL)
+		return;
+	newest = atomic_exchange(&s->inbox, NULL);
+	while (newest != NULL) {
+		struct event *next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	while (oldest != NULL) {
+		struct event *next = oldest->next;
+
+		receive(s, oldest);
+		oldest = next;
+	}
+}
+
+/* --- The kernel thread. --- */
+
+struct scheduler *scheduler_new(const struct scheduler_config *config)
+{
+	struct scheduler *s = aligned_alloc(_Alignof(struct scheduler),
+					    sizeof(struct scheduler));
+
+	assert(config->stacks_max >= 1);
+	if (s == NULL)
+		return NULL;
+	*s = (struct scheduler){
+		.config = *config,
+		.state = calloc(1, config->policy->state_bytes + 1),
+		.stacks = fibres_new(config->stacks_max),
+		.free_count = config->stacks_max,
+		.reserved_count = config->stacks_max / RESERVED_SHARE,
+	};
+	if (config->stacks_max > 1 && s->reserved_count == 0)
+		s->reserved_count = 1;
+	if (s->state == NULL || s->stacks == NULL) {
+		scheduler_free(s);
+		return NULL;
+	}
+	if (config->policy->start != NULL)
+		config->policy->start(s->state, config->shared);
+	return s;
+}
+
+void scheduler_free(struct scheduler *s)
+{
+	if (s == NULL)
+		return;
+	assert(atomic_load(&s->inbox) == NULL);
+	fibres_free(s->stacks);
+	free(s->state);
+	free(s);
+}
+
+static void begin_thread(void *arg)
+{
+	struct event *ev = arg;
+
+	ev->scheduler->config.run(ev);
+}
+
+/* The running thread takes a stack, or gives it back. */
+static void take_stack(struct scheduler *s, int32_t n)
+{
+	s->free_count -= (uint32_t)n;
+	s->used.taken[RESOURCE_STACKS] += n;
+	count(&s->used_count, n);
+	if (s->config.shared != NULL)
+		resources_take(s->config.shared, RESOURCE_STACKS, n);
+}
+
+/* The thread has ended, so its event may belong to somebody else. */
+static void end_thread(struct scheduler *s)
+{
+	take_stack(s, -1);
+	s->config.policy->leave(s->state, s->node, used_now(s));
+	fibres_give(s->stacks, s->fibre);
+}
+
+static void go_on(struct scheduler *s, struct event *ev)
+{
+	bool is_new = ev->fibre == NULL;
+	bool has_ended;
+
+	s->running = ev;
+	s->fibre = is_new ? fibres_take(s->stacks) : ev->fibre;
+	s->node = ev->node;
+	s->used = (struct usage){ 0 };
+	s->turn_ns = s->now_ns;
+	if (is_new) {
+		assert(s->fibre != NULL);
+		take_stack(s, 1);
+		has_ended = fibre_run(s->fibre, begin_thread, ev);
+	} else {
+		has_ended = fibre_resume(s->fibre);
+	}
+	if (has_ended)
+		end_thread(s);
+}
+
+void scheduler_run(struct scheduler *s, uint64_t now_ns)
+{
+	s->now_ns = now_ns;
+	for (;;) {
+		empty_inbox(s);
+		uint64_t ready = find_ready(s);
+
+		if (ready == 0)
+			return;
+		uint32_t place =
+			s->config.policy->pick(s->state, ready, s->now_ns);
+
+		assert(place < PLACES_MAX && (ready >> place & 1));
+		go_on(s, pop(s, place));
+	}
+}
+
+bool scheduler_has_work(const struct scheduler *s)
+{
+	return atomic_load(&s->inbox) != NULL;
+}
+
+/* --- The running thread. --- */
+
+void scheduler_set_now(struct scheduler *s, uint64_t now_ns)
+{
+	s->now_ns = now_ns;
+}
+
+uint64_t scheduler_now(const struct scheduler *s)
+{
+	return s->now_ns;
+}
+
+void scheduler_start(struct scheduler *s, struct event *ev,
+		     const struct blocking_site *at)
+{
+	ev->scheduler = s;
+	ev->fibre = NULL;
+	ev->node = arrive(s, s->node, at, NULL);
+	atomic_store_explicit(&ev->wake, WAKE_RUNS, memory_order_relaxed);
+	push(s, ev, STARTED);
+}
+
+/* The running thread has reached the blocking point `at`. */
+static void reach(struct scheduler *s, const struct blocking_site *at)
+{
+	struct event *ev = s->running;
+
+	ev->node = arrive(s, s->node, at, used_now(s));
+	ev->fibre = s->fibre;
+	/*
+	 * Not if it is the same, because one who wakes the thread may read it.
+	 * It differs if the handler ended its event, and sent it as a new one.
+	 */
+	if (ev->scheduler != s)
+		ev->scheduler = s;
+}
+
+void scheduler_pass(struct scheduler *s, const struct blocking_site *at)
+{
+	struct event *ev = s->running;
+
+	reach(s, at);
+	push(s, ev, BEGUN);
+	fibre_pause(s->fibre);
+}
+
+void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
+{
+	struct event *ev = s->running;
+	uint32_t wake = WAKE_RUNS;
+
+	reach(s, at);
+	/*
+	 * Nobody but this kernel thread runs it, so it may be in the inbox
+	 * before its stack is left.
+	 */
+	count(&s->places[ev->node].waiting_count, 1);
+	if (!atomic_compare_exchange_strong(&ev->wake, &wake, WAKE_WAITS)) {
+		assert(wake == WAKE_WOKEN);
+		count(&s->places[ev->node].waiting_count, -1);
+		(void)atomic_exchange(&ev->wake, WAKE_RUNS);
+		push(s, ev, BEGUN);
+	}
+	fibre_pause(s->fibre);
+}
+
+void scheduler_take(struct scheduler *s, enum resource r, int64_t amount)
+{
+	s->used.taken[r] += amount;
+}
+
+/* --- Reports. --- */
+
+void scheduler_read(const struct scheduler *s,
+		    struct scheduler_place places[PLACES_MAX],
+		    uint32_t *stacks_used)
+{
+	for (uint32_t i = 0; i < PLACES_MAX; i++) {
+		const struct place *p = &s->places[i];
+
+		places[i] = (struct scheduler_place){
+			.ready = atomic_load_explicit(&p->ready_count,
+						      memory_order_relaxed),
+			.waiting = atomic_load_explicit(&p->waiting_count,
+							memory_order_relaxed),
+		};
+	}
+	*stacks_used =
+		atomic_load_explicit(&s->used_count, memory_order_relaxed);
+}
+
+const void *scheduler_state(const struct scheduler *s)
+{
+	return s->state;
+}

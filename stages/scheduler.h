@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scheduler: runs user-level threads on one kernel thread.
+ *
+ *	other threads --> [inbox] --+
+ *	                            v
+ *	  +--> [queue of a place] ... [queue of a place]
+ *	  |          |  policy->pick(): which place?
+ *	  |          v
+ *	  |      run until the next blocking point -- scheduler_wait() --> waits
+ *	  |          |                                                      |
+ *	  +----------+ policy->arrive()          [inbox] <-- scheduler_wake()
+ *
+ * A user-level thread is an event: struct event has its stack, its place and
+ * the link of its queue.  Between two blocking points it runs without
+ * interruption; it never leaves its kernel thread.  A place is first come,
+ * first served.
+ *
+ * A thread gets a stack when it first runs and keeps it until it ends.  While
+ * there are no free stacks, threads that have not begun wait in their places.
+ * One in eight stacks is only for threads that others have started: so the
+ * parts of work under way can go on although new work holds all other stacks
+ * and waits.
+ *
+ * No wake-up is lost.  A thread that waits changes ev->wake from RUNS to WAITS;
+ * one who wakes it sets WOKEN, and puts it into the inbox only if it saw WAITS.
+ * If the wake-up comes first, the change to WAITS fails and the thread stays
+ * runnable.  Whatever is put into the inbox is followed by a wake-up of the
+ * eventcount, and the kernel thread looks at the inbox after it has announced
+ * its sleep.  scheduler.pml is a model of this.
+ *
+ * Threads    scheduler_post() and scheduler_wake() may be called by any number
+ *            of threads.  The rest: one kernel thread, after scheduler_new().
+ */
+#ifndef STAGES_SCHEDULER_H
+#define STAGES_SCHEDULER_H
+
+#include "base/util.h"
+#include "stages/eventcount.h"
+#include "stages/policy.h"
+
+struct event;
+struct scheduler;
+
+struct scheduler_config {
+	const struct thread_policy *policy;
+	struct resources *shared; /* given to the policy; or NULL */
+	uint32_t stacks_max;      /* 1 or more */
+	/* The whole life of a thread, on its stack; the thread ends with it. */
+	void (*run)(struct event *ev);
+	struct eventcount *sleeps; /* where the kernel thread sleeps */
+};
+
+/* NULL: no memory. */
+struct scheduler *scheduler_new(const struct scheduler_config *config);
+
+/* All threads have ended.  NULL is fine. */
+void scheduler_free(struct scheduler *s);
+
+/* --- From any thread. --- */
+
+/* `ev` is a new thread, sent from `at`. */
+void scheduler_post(struct scheduler *s, struct event *ev,
+		    const struct blocking_site *at);
+
+/* See stage_wake(). */
+void scheduler_wake(struct event *ev);
+
+/* --- From its kernel thread, not from a user-level thread. --- */
+
+/* Run threads until none can run.  `now_ns`: the clock. */
+void scheduler_run(struct scheduler *s, uint64_t now_ns);
+
+/*
+ * True: scheduler_run() would find something that has come since it last
+ * returned.
+ */
+bool scheduler_has_work(const struct scheduler *s);
+
+/* --- From the user-level thread that runs. --- */
+
+/*
+ * The clock was read: CPU time up to here belongs to the running thread, and
+ * from here to the next.  To be called before a thread passes a blocking point
+ * or ends.
+ */
+void scheduler_set_now(struct scheduler *s, uint64_t now_ns);
+uint64_t scheduler_now(const struct scheduler *s);
+
+/* Start another thread. */
+void scheduler_start(struct scheduler *s, struct event *ev,
+		     const struct blocking_site *at);
+
+/* Pass a blocking point: let others run. */
+void scheduler_pass(struct scheduler *s, const struct blocking_site *at);
+
+/* See stage_wait(). */
+void scheduler_wait(struct scheduler *s, const struct blocking_site *at);
+
+/* The running thread has taken this. */
+void scheduler_take(struct scheduler *s, enum resource r, int64_t amount);
+
+/* --- Reports, from any thread: a moment ago. --- */
+
+struct scheduler_place {
+	uint32_t ready, waiting; /* threads */
+};
+
+void scheduler_read(const struct scheduler *s,
+		    struct scheduler_place places[PLACES_MAX],
+		    uint32_t *stacks_used);
+
+/* The policy's state, for reports that it can make itself. */
+const void *scheduler_state(const struct scheduler *s);
+
+#endif
