@@ -641,24 +641,15 @@ static bool origin_is_foreign(const char *fetch_site, const char *origin,
 
 _Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");
 
-static enum MHD_Result collect_parameter(void *cls, enum MHD_ValueKind kind,
-					 const char *key, const char *value)
-{
-	struct signed_query *q = cls;
-
-	(void)kind;
-	assert(q->count < AUTH_PARAMETERS_MAX);
-	q->parameters[q->count++] =
-		(struct signature_parameter){ .key = key, .value = value };
-	return MHD_YES;
-}
-
 static enum problem check_signed_query(const struct keys *k, struct request *r)
 {
-	struct signed_query q = { .method = r->method, .path = r->path };
+	struct signed_query q = { .method = r->head->method, .path = r->path };
 
-	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					collect_parameter, &q);
+	for (uint32_t i = 0; i < r->argument_count; i++)
+		q.parameters[q.count++] = (struct signature_parameter){
+			.key = r->arguments[i].name,
+			.value = r->arguments[i].value,
+		};
 	return match_signature(k, &q, time(NULL), r->storing.owner);
 }
 
@@ -680,7 +671,7 @@ static bool is_public(enum role role)
 static bool has_good_host(const struct request *r)
 {
 	const struct http_config *c = r->config;
-	const char *host = request_header(r, MHD_HTTP_HEADER_HOST);
+	const char *host = request_header(r, "Host");
 
 	return r->route->role == ROLE_PROBE || host == NULL || c->has_tls ||
 	       origin_host_is_good(host, c->host_names) ||
@@ -694,8 +685,8 @@ static enum problem check_page(const struct request *r)
 		return PROBLEM_WRONG_HOST;
 	if (!is_public(r->route->role) &&
 	    origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
-			      request_header(r, MHD_HTTP_HEADER_ORIGIN),
-			      request_header(r, MHD_HTTP_HEADER_HOST)))
+			      request_header(r, "Origin"),
+			      request_header(r, "Host")))
 		return PROBLEM_CROSS_SITE;
 	return PROBLEM_NONE;
 }
@@ -707,7 +698,7 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 
 	if (is_public(r->route->role))
 		return PROBLEM_NONE;
-	problem = match_key(k, request_header(r, MHD_HTTP_HEADER_AUTHORIZATION),
+	problem = match_key(k, request_header(r, "Authorization"),
 			    r->storing.owner);
 	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;

@@ -11,12 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include <microhttpd.h>
-
 enum {
 	ROOM_BYTES_MIN = 64 << 10, /* size of the first buffer, at least */
 	ROOM_GROWTH = 4,
-	FORM_BUFFER_BYTES = 64 * 1024,
 };
 
 static bool is_file_part(const char *name, const char *filename)
@@ -121,9 +118,9 @@ static bool end_part(struct body *b)
 }
 
 /*
- * libmicrohttpd may report the beginning of a part twice, the first time
- * without bytes.  This cannot be distinguished from an empty field followed by
- * a field with the same name.
+ * The beginning of a part may be reported twice, the first time without bytes.
+ * This cannot be distinguished from an empty field followed by a field with the
+ * same name.
  */
 static bool is_same_part(const struct body *b, const char *name, bool file)
 {
@@ -164,45 +161,37 @@ static bool append_to_part(struct body *b, const char *name, const char *data,
 	return append_to_picture(b, data, bytes);
 }
 
-/* Receives a piece of a part; `offset` 0: a new part begins. */
-static enum MHD_Result on_part(void *cls, enum MHD_ValueKind kind,
-			       const char *name, const char *filename,
-			       const char *type, const char *encoding,
-			       const char *data, uint64_t offset, size_t bytes)
+/* A form_part_fn; `offset` 0: a new part begins. */
+static bool on_part(void *arg, const char *name, const char *filename,
+		    const char *data, uint64_t offset, size_t bytes)
 {
-	struct body *b = cls;
+	struct body *b = arg;
 
-	(void)kind;
-	(void)type;
-	(void)encoding;
-	if (offset == 0 && !begin_part(b, name, filename))
-		return MHD_NO;
-	return append_to_part(b, name, data, bytes) ? MHD_YES : MHD_NO;
+	return (offset > 0 || begin_part(b, name, filename)) &&
+	       append_to_part(b, name, data, bytes);
 }
 
-static bool is_form(struct MHD_Connection *connection)
+static bool is_form(const char *type)
 {
 	static const char form_type[] = "multipart/form-data";
-	const char *type = MHD_lookup_connection_value(
-		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 
 	return type != NULL &&
 	       strncasecmp(type, form_type, sizeof(form_type) - 1) == 0;
 }
 
-static size_t body_extra_bytes(struct MHD_Connection *connection)
+static size_t body_extra_bytes(const struct body *b)
 {
-	return is_form(connection) ? FORM_BUFFER_BYTES + BODY_FIELD_BYTES : 0;
+	return b->is_form ? FORM_BUFFER_BYTES + BODY_FIELD_BYTES : 0;
 }
 
-static enum problem body_init(struct body *b, struct MHD_Connection *connection,
+static enum problem body_init(struct body *b, struct connection *connection,
 			      size_t count_max, const struct memory *memory)
 {
 	b->count_max = count_max;
 	b->memory = memory;
-	if (is_form(connection)) {
-		b->form = MHD_create_post_processor(
-			connection, FORM_BUFFER_BYTES, on_part, b);
+	if (b->is_form) {
+		b->transport = connection->transport;
+		b->form = b->transport->form_open(connection, on_part, b);
 		/*
 		 * There is no memory or, more likely, the header has no
 		 * boundary.
@@ -233,7 +222,7 @@ static enum problem body_append(struct body *b, const char *data, size_t bytes)
 		return append_to_picture(b, data, bytes) ?
 			       PROBLEM_NONE :
 			       PROBLEM_BODY_TOO_LARGE;
-	if (MHD_post_process(b->form, data, bytes) == MHD_YES)
+	if (b->transport->form_read(b->form, data, bytes))
 		return PROBLEM_NONE;
 	return b->problem != PROBLEM_NONE ? b->problem : PROBLEM_BAD_FORM;
 }
@@ -302,13 +291,13 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	abort();
 }
 
-void body_begin(struct body *b, struct MHD_Connection *connection,
-		uint64_t length_bytes, struct pipeline *p,
-		struct charge *charge)
+void body_begin(struct body *b, const char *type, uint64_t length_bytes,
+		struct pipeline *p, struct charge *charge)
 {
 	charge->budget = pipeline_budget(p);
 	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
-	b->extra_bytes = body_extra_bytes(connection);
+	b->is_form = is_form(type);
+	b->extra_bytes = body_extra_bytes(b);
 	b->whole_bytes = charge_without_picture(b, length_bytes);
 	b->picture_bytes = estimate_picture(b, p);
 }
@@ -323,7 +312,7 @@ uint64_t body_need_bytes(const struct body *b)
  * Afterwards the upload is charged only for what has arrived, unless it had
  * reserved all of it before.
  */
-enum problem body_admit(struct body *b, struct MHD_Connection *connection,
+enum problem body_admit(struct body *b, struct connection *connection,
 			struct pipeline *p)
 {
 	bool is_reserved = b->charge->bytes > 0;
@@ -368,11 +357,11 @@ enum problem body_receive(struct body *b, const char *data, size_t bytes)
 
 static enum problem finish_form(struct body *b)
 {
-	enum MHD_Result whole = MHD_destroy_post_processor(b->form);
+	bool is_whole = b->transport->form_close(b->form);
 	bool ends_in_file = b->part == BODY_FILE;
 
 	b->form = NULL;
-	if (whole != MHD_YES || !end_part(b))
+	if (!is_whole || !end_part(b))
 		return b->problem != PROBLEM_NONE ? b->problem :
 						    PROBLEM_BAD_FORM;
 	return b->has_file || ends_in_file ? PROBLEM_NONE : PROBLEM_NO_FILE;
@@ -408,7 +397,7 @@ void body_free_picture(struct body *b)
 void body_release(struct body *b)
 {
 	if (b->form != NULL)
-		(void)MHD_destroy_post_processor(b->form);
+		(void)b->transport->form_close(b->form);
 	body_free_picture(b);
 	free(b->fields);
 	*b = (struct body){ 0 };

@@ -23,11 +23,10 @@
 #define SERVICE_BODY_H
 
 #include "service/http/problem.h"
+#include "service/http/transport.h"
 
 #include "imgops/imgops.h"
 
-struct MHD_Connection;
-struct MHD_PostProcessor;
 struct charge;
 struct pipeline;
 
@@ -40,9 +39,11 @@ enum {
 struct body {
 	uint8_t *bytes; /* the picture; NULL: not admitted, or freed */
 	size_t count;
-	size_t count_max;               /* the buffer's size */
-	const struct memory *memory;    /* the allocator of `bytes` */
-	struct MHD_PostProcessor *form; /* NULL: raw */
+	size_t count_max;            /* the buffer's size */
+	const struct memory *memory; /* the allocator of `bytes` */
+	bool is_form;
+	const struct transport *transport; /* the one that reads `form` */
+	struct form *form;                 /* NULL: raw */
 
 	/* Of a form: the part that is being read, and those before it. */
 	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
@@ -65,23 +66,22 @@ struct body {
 };
 
 /*
- * A body of `length_bytes` on `connection` is expected.  `charge` is empty.
- * Neither `b` nor `charge` may move in memory until body_release().
+ * A body of `length_bytes` with this Content-Type (NULL: none) is expected.
+ * `charge` is empty.  Neither `b` nor `charge` may move in memory until
+ * body_release().
  */
-void body_begin(struct body *b, struct MHD_Connection *connection,
-		uint64_t length_bytes, struct pipeline *p,
-		struct charge *charge);
+void body_begin(struct body *b, const char *type, uint64_t length_bytes,
+		struct pipeline *p, struct charge *charge);
 
 /* The charge for all of the body and the estimate for its picture. */
 uint64_t body_need_bytes(const struct body *b);
 
 /*
- * Charge the body, and prepare for it.  If the caller has charged all of
- * body_need_bytes() already, it stays charged.
+ * Charge the body, and prepare to receive it from `connection`.  If the caller
+ * has charged all of body_need_bytes() already, it stays charged.
  */
-MUST_CHECK enum problem body_admit(struct body *b,
-				   struct MHD_Connection *connection,
-				   struct pipeline *p);
+MUST_CHECK enum problem
+body_admit(struct body *b, struct connection *connection, struct pipeline *p);
 
 /* Take a piece. */
 MUST_CHECK enum problem body_receive(struct body *b, const char *data,

@@ -24,24 +24,21 @@ static const char page_policy[] =
 	"img-src 'self' blob: data:; connect-src 'self'; base-uri 'none'; "
 	"form-action 'none'; frame-ancestors 'none'";
 
-static enum MHD_Result reply_page(struct request *r)
+static bool reply_page(struct request *r)
 {
 	const char *name =
 		r->segments[0][0] != '\0' ? r->segments[0] : "index.html";
 	struct web_file file;
-	struct MHD_Response *response;
+	struct reply p;
 
 	if (!web_find(name, &file))
 		return reply_with_problem(r, PROBLEM_NOT_FOUND);
-	response = response_of_bytes(r, file.bytes, file.count);
-	if (response == NULL)
-		return MHD_NO;
+	reply_begin_bytes(r, &p, file.bytes, file.count);
 	r->policy = page_policy;
-	reply_add_header(r, response, "Referrer-Policy", "no-referrer");
+	reply_add_header(&p, "Referrer-Policy", "no-referrer");
 	/* Another version of the server may have other files. */
-	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
-			 "no-cache");
-	return reply_send(r, MHD_HTTP_OK, file.type, response);
+	reply_add_header(&p, "Cache-Control", "no-cache");
+	return reply_send(r, STATUS_OK, file.type, &p);
 }
 
 /*
@@ -119,13 +116,15 @@ static const char *readiness_reason(enum readiness readiness)
 
 enum { TRACE_MS_DEFAULT = 1000, TRACE_MS_MAX = 60000 };
 
-static enum MHD_Result reply_ok(struct request *r, const char *text)
+static bool reply_ok(struct request *r, const char *text)
 {
-	return reply_send(r, MHD_HTTP_OK, "text/plain",
-			  response_of_bytes(r, text, strlen(text)));
+	struct reply p;
+
+	reply_begin_bytes(r, &p, text, strlen(text));
+	return reply_send(r, STATUS_OK, "text/plain", &p);
 }
 
-static enum MHD_Result reply_health(struct request *r)
+static bool reply_health(struct request *r)
 {
 	return reply_ok(r, "ok\n");
 }
@@ -144,7 +143,7 @@ static enum readiness read_readiness(const struct http *h, bool *was_full)
 }
 
 /* If two requests come at once, both may see the old state. */
-static enum MHD_Result reply_ready(struct request *r)
+static bool reply_ready(struct request *r)
 {
 	bool was_full;
 	enum readiness readiness = read_readiness(r->http, &was_full);
@@ -212,7 +211,7 @@ bool control_start_report(struct request *r)
 			    request_suspendable(r));
 }
 
-static enum MHD_Result reply_report(struct request *r)
+static bool reply_report(struct request *r)
 {
 	static const char *const types[REPORT_KINDS] = {
 		[REPORT_METRICS] = "text/plain; version=0.0.4; charset=utf-8",
@@ -220,28 +219,24 @@ static enum MHD_Result reply_report(struct request *r)
 		[REPORT_TRACE] = "application/json",
 	};
 	struct report_result *result = r->report.result;
-	struct MHD_Response *response;
+	struct reply p;
 
 	r->problem = report_problem(&r->report);
 	if (r->problem != PROBLEM_NONE)
 		return reply_problem(r);
-	response = MHD_create_response_from_buffer_with_free_callback_cls(
-		result->bytes, result->text, report_drop, result);
-	if (response != NULL) {
-		r->report.result = NULL;
-		r->reply_bytes = result->bytes;
-	}
-	return reply_send(r, MHD_HTTP_OK, types[r->route->report], response);
+	reply_begin_bytes(r, &p, result->text, result->bytes);
+	p.release = report_drop;
+	p.arg = result;
+	r->report.result = NULL;
+	return reply_send(r, STATUS_OK, types[r->route->report], &p);
 }
 
 /* False: r->detail says what is wrong. */
 static bool read_window(struct request *r, uint64_t *since_ns,
 			uint64_t *until_ns)
 {
-	const char *ms_text = MHD_lookup_connection_value(
-		r->connection, MHD_GET_ARGUMENT_KIND, "ms");
-	const char *until_text = MHD_lookup_connection_value(
-		r->connection, MHD_GET_ARGUMENT_KIND, "until_us");
+	const char *ms_text = request_argument(r, "ms");
+	const char *until_text = request_argument(r, "until_us");
 	uint64_t ms = TRACE_MS_DEFAULT, until_us = clock_now_ns() / 1000;
 
 	if (ms_text != NULL &&

@@ -3,15 +3,6 @@
  * The head of a request.  If a proxy in front of us could read a head in
  * another way than we do, the request is refused and the connection is closed,
  * because it is not known where the next request begins.
- *
- * libmicrohttpd 0.9.75 is lenient.  It takes spaces before a colon and between
- * the parts of the request line, ends a line at a bare LF and a value at a NUL,
- * and appends a folded line to the name of its header.  The strings that it
- * passes to us do not show this.  But it splits the head in place: each colon,
- * CR and LF becomes a NUL.  So in a correct head, the strings follow each other
- * in memory without a gap, from the method to the end of the head, and this is
- * checked.  If a version of libmicrohttpd kept them elsewhere, every request
- * would be refused, and all tests would fail.
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
@@ -72,25 +63,33 @@ void trace_context_print(char out[TRACEPARENT_BYTES],
 }
 
 /*
- * libmicrohttpd has room for more than these limits, so it is this program that
+ * The transport has room for more than these limits, so it is this program that
  * refuses.
  */
 enum {
 	TARGET_BYTES_MAX = 16 * 1024,
-	PARAMETERS_MAX = AUTH_PARAMETERS_MAX,
 	HEAD_BYTES_MAX = 64 * 1024,
 	HEADERS_MAX = 256,
 };
 
-/* The head, as far as it was checked, and the findings. */
-struct head {
-	const char *at; /* where the next header must begin */
-	bool is_exact;
+/* What the target and the headers say. */
+struct findings {
+	size_t target_bytes; /* 0: the target is not valid */
+	/* The target is too long, or has too many parameters. */
+	bool is_target_long;
 	bool expects_more; /* it expects something other than "100-continue" */
 	uint32_t length_count, host_count, parent_count;
-	size_t bytes, count; /* bytes of all lines; number of header lines */
-	const char *parent;  /* the last traceparent header */
+	const char *parent; /* the last traceparent header */
 };
+
+const char *http_field_find(const struct http_field *fields, size_t count,
+			    const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(fields[i].name, name) == 0)
+			return fields[i].value;
+	return NULL;
+}
 
 static bool is_token(const char *text)
 {
@@ -110,42 +109,6 @@ static bool is_text(const char *text)
 	return true;
 }
 
-/*
- * The position after the CR and LF that end the line at `at`; NULL: the line
- * does not end like this.
- */
-static const char *after_line(const char *at)
-{
-	return at[0] == '\0' && at[1] == '\0' ? at + 2 : NULL;
-}
-
-/* An MHD_KeyValueIterator. */
-static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
-				 const char *name, const char *value)
-{
-	struct head *head = cls;
-
-	(void)kind;
-	head->is_exact = name == head->at && is_token(name) && value != NULL &&
-			 is_text(value);
-	if (!head->is_exact)
-		return MHD_NO;
-	head->count++;
-	head->at = after_line(value + strlen(value));
-	head->is_exact = head->at != NULL;
-	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
-		head->length_count++;
-	else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
-		head->host_count++;
-	else if (strcasecmp(name, HTTP_HEADER_TRACEPARENT) == 0) {
-		head->parent_count++;
-		head->parent = value;
-	} else if (strcasecmp(name, MHD_HTTP_HEADER_EXPECT) == 0 &&
-		   strcasecmp(value, "100-continue") != 0)
-		head->expects_more = true;
-	return head->is_exact ? MHD_YES : MHD_NO;
-}
-
 static bool is_target_valid(const char *target)
 {
 	for (const char *c = target; *c != '\0'; c++)
@@ -155,76 +118,94 @@ static bool is_target_valid(const char *target)
 	return target[0] == '/' && strstr(target, "%00") == NULL;
 }
 
-/* Are method, target and version there, with one space between them? */
-static bool is_exact_line(const struct request *r)
+/*
+ * Make the path and the parameters of the target, in its place.  If it is too
+ * long, the parameters are left out.
+ */
+static void read_target(struct request *r, struct findings *f)
 {
-	return r->target_bytes > 0 && is_token(r->method) &&
-	       r->method + strlen(r->method) + 1 == r->target &&
-	       r->target + r->target_bytes + 1 == r->version;
-}
-
-static bool read_head(const struct request *r, struct head *head)
-{
-	size_t bytes =
-		MHD_get_connection_info(r->connection,
-					MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
-			->header_size;
-
-	*head = (struct head){ .at = after_line(r->version +
-						strlen(r->version)),
-			       .bytes = bytes };
-	head->is_exact = is_exact_line(r) && head->at != NULL;
-	if (head->is_exact)
-		(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
-						on_header, head);
-	return head->is_exact && after_line(head->at) == r->method + bytes;
-}
-
-void head_keep_target(struct request *r, const char *target)
-{
-	const char *query = strchr(target, '?');
+	char *target = r->head->target, *query = strchr(target, '?');
 	size_t count = 1;
 
-	r->target = target;
-	r->target_bytes = is_target_valid(target) ? strlen(target) : 0;
+	f->target_bytes = is_target_valid(target) ? strlen(target) : 0;
 	for (const char *c = query; c != NULL && *c != '\0'; c++)
 		count += *c == '&';
-	r->is_target_long =
-		strlen(target) > TARGET_BYTES_MAX || count > PARAMETERS_MAX;
-	if (r->is_target_long && query != NULL)
-		((char *)query)[1] = '\0';
+	f->is_target_long = strlen(target) > TARGET_BYTES_MAX ||
+			    count > AUTH_PARAMETERS_MAX;
+	if (query != NULL)
+		*query++ = '\0';
+	query_decode(target);
+	r->path = target;
+	if (query != NULL && !f->is_target_long)
+		r->argument_count =
+			query_split(query, r->arguments, AUTH_PARAMETERS_MAX);
+}
+
+static void read_field(const struct http_field *field, struct findings *f)
+{
+	if (strcasecmp(field->name, "Content-Length") == 0)
+		f->length_count++;
+	else if (strcasecmp(field->name, "Host") == 0)
+		f->host_count++;
+	else if (strcasecmp(field->name, HTTP_HEADER_TRACEPARENT) == 0) {
+		f->parent_count++;
+		f->parent = field->value;
+	} else if (strcasecmp(field->name, "Expect") == 0 &&
+		   strcasecmp(field->value, "100-continue") != 0)
+		f->expects_more = true;
+}
+
+/* False: it does not strictly follow HTTP/1. */
+static bool read_head(struct request *r, struct findings *f)
+{
+	const struct request_head *head = r->head;
+
+	*f = (struct findings){ .parent = NULL };
+	read_target(r, f);
+	if (!head->is_exact || f->target_bytes == 0 || !is_token(head->method))
+		return false;
+	for (size_t i = 0; i < head->field_count; i++) {
+		const struct http_field *field = &head->fields[i];
+
+		if (!is_token(field->name) || !is_text(field->value))
+			return false;
+		read_field(field, f);
+	}
+	return true;
 }
 
 /* PROBLEM_NONE: it is small enough. */
-static enum problem check_size(struct request *r, const struct head *head)
+static enum problem check_size(struct request *r, const struct findings *f)
 {
-	if (r->is_target_long) {
+	const struct request_head *head = r->head;
+
+	if (f->is_target_long) {
 		(void)snprintf(
 			r->detail, sizeof(r->detail),
 			"The target has %zu bytes; at most %d bytes and %d "
 			"parameters are taken.",
-			r->target_bytes, TARGET_BYTES_MAX, PARAMETERS_MAX);
+			f->target_bytes, TARGET_BYTES_MAX, AUTH_PARAMETERS_MAX);
 		return PROBLEM_TARGET_TOO_LONG;
 	}
-	if (head->bytes > HEAD_BYTES_MAX || head->count > HEADERS_MAX) {
+	if (head->bytes > HEAD_BYTES_MAX || head->field_count > HEADERS_MAX) {
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "The head has %zu bytes and %zu header lines; "
 			       "at most %d and %d are taken.",
-			       head->bytes, head->count, HEAD_BYTES_MAX,
+			       head->bytes, head->field_count, HEAD_BYTES_MAX,
 			       HEADERS_MAX);
 		return PROBLEM_HEADERS_TOO_LARGE;
 	}
 	return PROBLEM_NONE;
 }
 
-/* The length of the body; libmicrohttpd has checked that it is a number. */
-static enum problem read_length(struct request *r, const struct head *head)
+/* The length of the body; the transport has checked that it is a number. */
+static enum problem read_length(struct request *r, const struct findings *f)
 {
-	const char *length = request_header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	const char *length = request_header(r, "Content-Length");
 	uint64_t max = r->config->body_bytes_max;
 
-	if (head->length_count > 1 ||
-	    request_header(r, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL) {
+	if (f->length_count > 1 ||
+	    request_header(r, "Transfer-Encoding") != NULL) {
 		r->must_close = true;
 		return PROBLEM_LENGTH_REQUIRED;
 	}
@@ -241,32 +222,32 @@ static enum problem read_length(struct request *r, const struct head *head)
 }
 
 /* A traceparent is ignored if it is invalid or not the only one. */
-static void read_trace(struct request *r, const struct head *head)
+static void read_trace(struct request *r, const struct findings *f)
 {
-	if (head->parent_count == 1)
-		(void)trace_context_read(&r->trace, head->parent);
+	if (f->parent_count == 1)
+		(void)trace_context_read(&r->trace, f->parent);
 }
 
 enum problem head_check(struct request *r)
 {
-	bool needs_host = strcmp(r->version, MHD_HTTP_VERSION_1_0) != 0;
-	struct head head;
+	bool needs_host = strcmp(r->head->version, "HTTP/1.0") != 0;
+	struct findings f;
 
-	if (!read_head(r, &head) || head.host_count > 1 ||
-	    (needs_host && head.host_count == 0)) {
+	if (!read_head(r, &f) || f.host_count > 1 ||
+	    (needs_host && f.host_count == 0)) {
 		r->must_close = true;
 		return PROBLEM_BAD_REQUEST;
 	}
 
-	enum problem problem = check_size(r, &head);
+	enum problem problem = check_size(r, &f);
 
 	if (problem != PROBLEM_NONE) {
 		r->must_close = true;
 		return problem;
 	}
-	read_trace(r, &head);
-	problem = read_length(r, &head);
-	if (problem == PROBLEM_NONE && needs_host && head.expects_more)
+	read_trace(r, &f);
+	problem = read_length(r, &f);
+	if (problem == PROBLEM_NONE && needs_host && f.expects_more)
 		problem = PROBLEM_EXPECTATION_FAILED;
 	return problem;
 }

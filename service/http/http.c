@@ -2,9 +2,7 @@
 #include "service/http/http.h"
 
 #include "service/http/connection/acceptor.h"
-#include "service/http/connection/interpose.h"
 #include "service/http/connection/linger.h"
-#include "service/http/connection/tls.h"
 #include "service/http/request.h"
 #include "service/http/spooler.h"
 #include "service/http/watch/viewers.h"
@@ -64,51 +62,28 @@ static void end_lingering_for_new(struct http *h)
 		linger_end_oldest(h->linger);
 }
 
-static void begin_connection(struct port *port,
-			     struct MHD_Connection *connection, void **slot)
+void connection_begin(struct connection *c, const struct sockaddr *from)
 {
-	bool is_plain = connection_tls(connection) == NULL;
-	int fd = connection_fd(connection);
+	struct port *port = c->port;
 
+	if (port->acceptor != NULL)
+		acceptor_begin(port->acceptor, c->io_thread, c->fd);
 	atomic_fetch_add(&port->connection_count, 1);
-	input_begin(fd, is_plain);
-	*slot = client_add(
-		port->clients, fd,
-		MHD_get_connection_info(connection,
-					MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-			->client_addr,
-		is_plain);
+	c->client = client_add(port->clients, c->fd, from, c->tls == NULL);
 	end_lingering_for_new(port->http);
 	if (port->has_threads)
 		wait_for_slots(port);
 }
 
-static void end_connection(struct port *port, int fd, struct client *client)
+void connection_end(struct connection *c)
 {
-	input_end(fd);
-	if (client_remove(client) && !atomic_load(&port->http->stopping))
-		(void)linger_add(port->http->linger, fd);
+	struct port *port = c->port;
+
+	if (client_remove(c->client) && !atomic_load(&port->http->stopping))
+		(void)linger_add(port->http->linger, c->fd);
 	atomic_fetch_sub(&port->connection_count, 1);
-}
-
-/* A MHD_NotifyConnectionCallback. */
-static void on_connection(void *cls, struct MHD_Connection *connection,
-			  void **slot, enum MHD_ConnectionNotificationCode what)
-{
-	struct io_thread *thread = cls;
-	struct port *port = thread->port;
-	uint32_t index = (uint32_t)(thread - port->io_threads);
-	int fd = connection_fd(connection);
-
-	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		if (port->acceptor != NULL)
-			acceptor_begin(port->acceptor, index, fd);
-		begin_connection(port, connection, slot);
-		return;
-	}
-	end_connection(port, fd, *slot);
 	if (port->acceptor != NULL)
-		acceptor_end(port->acceptor, index);
+		acceptor_end(port->acceptor, c->io_thread);
 }
 
 /*
@@ -130,21 +105,12 @@ static void warn_site_is_full(struct port *port)
 		    port->http->config.per_address_max);
 }
 
-/*
- * A MHD_AcceptPolicyCallback, called before memory is allocated for the
- * connection.  It is called by the acceptor's thread, or without an acceptor by
- * the only I/O thread.
- */
-static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
-				 socklen_t bytes)
+bool port_admit(struct port *port, const struct sockaddr *from)
 {
-	struct port *port = cls;
-
-	(void)bytes;
 	if (clients_admit(port->clients, from))
-		return MHD_YES;
+		return true;
 	warn_site_is_full(port);
-	return MHD_NO;
+	return false;
 }
 
 /* An acceptor_give_fn. */
@@ -153,59 +119,38 @@ static bool give_connection(void *arg, uint32_t thread, int fd,
 {
 	struct port *port = arg;
 
-	return MHD_add_connection(port->io_threads[thread].daemon, fd, from,
-				  bytes) == MHD_YES;
+	return port->transport->give(port->io_threads[thread], fd, from, bytes);
 }
 
 struct port_config {
 	int fd;
-	uint32_t io_threads; /* more than 1 only if `flags` allow suspending */
+	uint32_t io_threads;
 	const char *address;
-	unsigned int flags;
+	bool has_threads; /* each connection has a thread; 1 I/O thread */
 	uint32_t connections_max;
 	uint32_t per_address_max; /* 0: no limit */
 	uint32_t idle_ms;
 	size_t connection_bytes;
 };
 
-/* TLS 1.2 and 1.3 with forward secrecy. */
-static const char tls_priorities[] =
-	"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
-
 /* False: it could not be started. */
-static bool start_io_thread(struct io_thread *thread, struct port *port,
-			    const struct port_config *c)
+static bool start_io_thread(struct port *port, const struct port_config *c)
 {
-	struct http *h = port->http;
-	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
-	const struct MHD_OptionItem listen[] = {
-		{ MHD_OPTION_LISTEN_SOCKET, c->fd, NULL },
-		none,
-	};
-	const struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities },
-		none,
-	};
-	unsigned int flags = c->flags | MHD_USE_ITC;
+	struct io_thread *thread =
+		port->transport->start(&(struct io_thread_config){
+			.port = port,
+			.index = port->io_thread_count,
+			.listen_fd = c->io_threads > 1 ? -1 : c->fd,
+			.has_threads = c->has_threads,
+			.has_tls = port->http->config.has_tls,
+			.connections_max = clients_slots(c->connections_max),
+			.connection_bytes = c->connection_bytes,
+		});
 
-	if (h->config.has_tls)
-		flags |= MHD_USE_TLS;
-	if (c->io_threads > 1)
-		flags |= MHD_USE_NO_LISTEN_SOCKET;
-	thread->port = port;
-	thread->daemon = MHD_start_daemon(
-		flags, 0, on_accept, port, request_on_call, port,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, thread,
-		MHD_OPTION_URI_LOG_CALLBACK, request_on_target, port,
-		MHD_OPTION_NOTIFY_COMPLETED, request_on_end, NULL,
-		MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)clients_slots(c->connections_max),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
-		MHD_OPTION_ARRAY, h->config.has_tls ? tls : &none,
-		MHD_OPTION_ARRAY, c->io_threads > 1 ? &none : listen,
-		MHD_OPTION_END);
-	return thread->daemon != NULL;
+	if (thread == NULL)
+		return false;
+	port->io_threads[port->io_thread_count++] = thread;
+	return true;
 }
 
 static struct clients *start_clients(const struct http *h,
@@ -252,16 +197,16 @@ static bool start_port(struct port *port, struct http *h,
 
 	port->http = h;
 	port->address = c->address;
-	port->has_threads = c->flags & MHD_USE_THREAD_PER_CONNECTION;
+	port->transport = &transport_mhd;
+	port->has_threads = c->has_threads;
 	port->clients = start_clients(h, c);
 	if (has_acceptor)
 		port->acceptor = new_acceptor(port, c);
 	if (port->clients == NULL || (has_acceptor && port->acceptor == NULL))
 		return false;
 	for (uint32_t i = 0; i < c->io_threads; i++) {
-		if (!start_io_thread(&port->io_threads[i], port, c))
+		if (!start_io_thread(port, c))
 			return false;
-		port->io_thread_count++;
 	}
 	return !has_acceptor || acceptor_start(port->acceptor);
 }
@@ -269,11 +214,6 @@ static bool start_port(struct port *port, struct http *h,
 static bool start_main(struct http *h)
 {
 	bool suspends = pipeline_worker_count(h->config.pipeline) > 0;
-	unsigned int flags = suspends ? MHD_USE_EPOLL_INTERNAL_THREAD |
-						MHD_ALLOW_SUSPEND_RESUME :
-					MHD_USE_INTERNAL_POLLING_THREAD |
-						MHD_USE_THREAD_PER_CONNECTION |
-						MHD_USE_POLL;
 
 	return start_port(
 		&h->main, h,
@@ -281,7 +221,7 @@ static bool start_main(struct http *h)
 			.fd = h->config.listen_fd,
 			.io_threads = suspends ? h->config.io_threads : 1,
 			.address = h->config.listen_address,
-			.flags = flags,
+			.has_threads = !suspends,
 			.connections_max = h->config.connections_max,
 			.per_address_max = h->config.per_address_max,
 			.idle_ms = h->config.idle_ms,
@@ -296,8 +236,6 @@ static bool start_admin(struct http *h)
 				  .fd = h->config.admin_fd,
 				  .io_threads = 1,
 				  .address = h->config.admin_address,
-				  .flags = MHD_USE_EPOLL_INTERNAL_THREAD |
-					   MHD_ALLOW_SUSPEND_RESUME,
 				  .connections_max = HTTP_ADMIN_CONNECTIONS_MAX,
 				  .idle_ms = ADMIN_IDLE_MS,
 				  .connection_bytes = ADMIN_CONNECTION_BYTES,
@@ -307,12 +245,12 @@ static bool start_admin(struct http *h)
 /* Accept no more connections.  Returns a socket to close at the end, if any. */
 static int stop_accepting(struct port *port)
 {
-	int fd = MHD_INVALID_SOCKET;
+	int fd = -1;
 
 	acceptor_stop(port->acceptor);
 	if (port->acceptor == NULL)
-		fd = MHD_quiesce_daemon(port->io_threads[0].daemon);
-	if (fd != MHD_INVALID_SOCKET)
+		fd = port->transport->stop_accepting(port->io_threads[0]);
+	if (fd >= 0)
 		(void)shutdown(fd, SHUT_RDWR);
 	return fd;
 }
@@ -321,7 +259,7 @@ static void stop_port(struct port *port)
 {
 	acceptor_stop(port->acceptor);
 	for (uint32_t i = 0; i < port->io_thread_count; i++)
-		MHD_stop_daemon(port->io_threads[i].daemon);
+		port->transport->stop(port->io_threads[i]);
 	acceptor_free(port->acceptor);
 	clients_stop(port->clients);
 }
@@ -428,7 +366,7 @@ struct http *http_start(const struct http_config *config)
 	if (h == NULL)
 		return NULL;
 	h->config = *config;
-	h->refused_fd = MHD_INVALID_SOCKET;
+	h->refused_fd = -1;
 	accepted_init(&h->accepted);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
 	if (!networks_read(&h->trusted, config->trusted_proxies, why)) {
@@ -453,7 +391,7 @@ void http_leave(struct http *h)
 
 /*
  * Without an acceptor, the listening socket is closed later, by http_stop(),
- * because the thread of libmicrohttpd may still use it.
+ * because an I/O thread may still use it.
  */
 void http_refuse(struct http *h, uint32_t limit_ms)
 {
@@ -523,7 +461,7 @@ void http_stop(struct http *h)
 	reports_stop(h->reports);
 	end_linger(h);
 	spooler_stop(h->spooler);
-	if (h->refused_fd != MHD_INVALID_SOCKET)
+	if (h->refused_fd >= 0)
 		(void)close(h->refused_fd);
 	accepted_release(&h->accepted);
 	minute_release(&h->minute);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP: the server that takes requests, gives uploads to the pipeline, and
- * sends replies, on libmicrohttpd.
+ * sends replies, over a transport (transport.h).
  *
  * I/O threads serve the connections.  A connection stays with its thread; while
  * its upload is in the pipeline, it is suspended.  If there are several I/O

@@ -224,25 +224,23 @@ static enum problem read_meta(struct request *r, int entry, char **out)
 	return problem != PROBLEM_NONE ? problem : report_damage(r, name);
 }
 
-/* The response closes the file. */
-static struct MHD_Response *response_of_file(struct request *r, int fd,
-					     struct range part)
+/* The reply closes the file. */
+static void begin_file(struct request *r, struct reply *p, int fd,
+		       struct range part)
 {
-	struct MHD_Response *response = MHD_create_response_from_fd_at_offset64(
-		part.count, fd, part.offset);
-
-	if (response == NULL)
-		(void)close(fd);
-	else
-		r->reply_bytes = part.count;
-	return response;
+	reply_init(p);
+	p->kind = REPLY_FILE;
+	p->fd = fd;
+	p->offset = part.offset;
+	p->bytes = part.count;
+	r->reply_bytes = part.count;
 }
 
 /*
  * The image is not stored.  If an upload of it was accepted but failed, the
  * spool has the problem.
  */
-static enum MHD_Result reply_failed(struct request *r)
+static bool reply_failed(struct request *r)
 {
 	char text[SPOOL_TEXT_BYTES];
 	enum problem problem = PROBLEM_NOT_FOUND;
@@ -284,8 +282,7 @@ static struct image_state find_image_state(struct request *r)
 }
 
 /* Reply about an image that is not stored. */
-static enum MHD_Result reply_not_stored(struct request *r,
-					const struct image_state *p)
+static bool reply_not_stored(struct request *r, const struct image_state *p)
 {
 	switch (p->accepted) {
 	case ACCEPTED_NONE:
@@ -300,18 +297,17 @@ static enum MHD_Result reply_not_stored(struct request *r,
 }
 
 /* `meta` is freed with the reply. */
-static enum MHD_Result reply_meta(struct request *r, char *meta)
+static bool reply_meta(struct request *r, char *meta)
 {
-	struct MHD_Response *response = response_of_text(r, meta);
+	struct reply p;
 
-	if (response == NULL)
-		return MHD_NO;
-	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
-			 "no-cache");
-	return reply_send(r, MHD_HTTP_OK, "application/json", response);
+	if (!reply_begin_text(r, &p, meta))
+		return false;
+	reply_add_header(&p, "Cache-Control", "no-cache");
+	return reply_send(r, STATUS_OK, "application/json", &p);
 }
 
-static enum MHD_Result reply_image(struct request *r)
+static bool reply_image(struct request *r)
 {
 	enum problem problem = check_id(r);
 	struct image_state state;
@@ -378,12 +374,11 @@ static void close_picture(struct request *r)
 static enum range_kind read_range(struct request *r, const struct picture *p,
 				  struct range *part)
 {
-	const char *same = request_header(r, MHD_HTTP_HEADER_IF_RANGE);
+	const char *same = request_header(r, "If-Range");
 	enum range_kind kind = RANGE_ALL;
 
 	if (!r->is_head && (same == NULL || strcmp(same, p->etag) == 0))
-		kind = range_read(request_header(r, MHD_HTTP_HEADER_RANGE),
-				  p->bytes, part);
+		kind = range_read(request_header(r, "Range"), p->bytes, part);
 	if (kind == RANGE_PART)
 		(void)snprintf(r->content_range, sizeof(r->content_range),
 			       "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
@@ -398,34 +393,32 @@ static enum range_kind read_range(struct request *r, const struct picture *p,
 /* Does the client have this picture already? */
 static bool is_known(const struct request *r)
 {
-	return etag_is_listed(request_header(r, MHD_HTTP_HEADER_IF_NONE_MATCH),
+	return etag_is_listed(request_header(r, "If-None-Match"),
 			      r->picture.etag);
 }
 
-static enum MHD_Result reply_picture(struct request *r)
+static bool reply_picture(struct request *r)
 {
 	struct picture *p = &r->picture;
 	struct range part = { 0, p->bytes };
 	enum range_kind kind =
 		is_known(r) ? RANGE_ALL : read_range(r, p, &part);
-	struct MHD_Response *response;
+	struct reply reply;
 
 	if (kind == RANGE_NONE)
 		return reply_with_problem(r, PROBLEM_BAD_RANGE);
 	p->is_open = false;
-	response = response_of_file(r, p->fd, part);
-	if (response == NULL)
-		return MHD_NO;
-	reply_add_header(r, response, MHD_HTTP_HEADER_ETAG, p->etag);
-	reply_add_header(r, response, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
+	begin_file(r, &reply, p->fd, part);
+	reply_add_header(&reply, "ETag", p->etag);
+	reply_add_header(&reply, "Accept-Ranges", "bytes");
+	reply_add_header(&reply, "Cache-Control",
 			 "public, max-age=31536000, immutable");
 	/* A 304 has the headers of the 200, with its length, and no body. */
 	return reply_send(r,
-			  is_known(r)        ? MHD_HTTP_NOT_MODIFIED :
-			  kind == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT :
-					       MHD_HTTP_OK,
-			  RESULT_TYPE, response);
+			  is_known(r)        ? STATUS_NOT_MODIFIED :
+			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
+					       STATUS_OK,
+			  RESULT_TYPE, &reply);
 }
 
 static enum problem find_picture(struct request *r)
@@ -514,10 +507,12 @@ static bool start_removal(struct request *r)
 	return r->problem == PROBLEM_NONE && send_task(r, delete_image);
 }
 
-static enum MHD_Result reply_removed(struct request *r)
+static bool reply_removed(struct request *r)
 {
-	return reply_send(r, MHD_HTTP_NO_CONTENT, NULL,
-			  response_of_bytes(r, NULL, 0));
+	struct reply p;
+
+	reply_begin_bytes(r, &p, NULL, 0);
+	return reply_send(r, STATUS_NO_CONTENT, NULL, &p);
 }
 
 const struct handler image_handler = { .reply = reply_image };

@@ -137,6 +137,59 @@ static bool variant_fits(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
 	return false;
 }
 
+/* The value of a hexadecimal digit; -1: it is none. */
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+void query_decode(char *text)
+{
+	char *at = strchr(text, '%'), *to = at;
+
+	if (at == NULL)
+		return;
+	while (*at != '\0') {
+		int high = at[0] == '%' ? digit_value(at[1]) : -1;
+		int low = high >= 0 ? digit_value(at[2]) : -1;
+
+		if (low >= 0) {
+			*to++ = (char)(high * 16 + low);
+			at += 3;
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+static void decode_parameter(char *text)
+{
+	for (char *c = text; *c != '\0'; c++)
+		if (*c == '+')
+			*c = ' ';
+	query_decode(text);
+}
+
+uint32_t query_split(char *text, struct http_field *parameters, uint32_t max)
+{
+	uint32_t count = 0;
+
+	while (text != NULL && *text != '\0' && count < max) {
+		char *value = strsep(&text, "&"), *name = strsep(&value, "=");
+
+		decode_parameter(name);
+		if (value != NULL)
+			decode_parameter(value);
+		parameters[count++] = (struct http_field){ name, value };
+	}
+	return count;
+}
+
 void query_init(struct query *q)
 {
 	*q = (struct query){ .variant_ends = "" };

@@ -16,6 +16,7 @@
 #define SERVICE_QUERY_H
 
 #include "service/http/params.h"
+#include "service/http/transport.h"
 
 struct query {
 	struct params params; /* outside of variants */
@@ -24,6 +25,20 @@ struct query {
 	/* Characters that end a variant, besides NUL. */
 	const char *variant_ends;
 };
+
+/*
+ * Decode %XX, in place; a "%" without two hexadecimal digits after it stays as
+ * it is.
+ */
+void query_decode(char *text);
+
+/*
+ * Split "a=1&b" into at most `max` parameters, and decode them, in place.  A
+ * "+" is a space.  Of several "=", the first one separates.  Between two "&"
+ * there is a parameter without a name, but not after the last one.  Returns
+ * how many there are; the rest is ignored.
+ */
+uint32_t query_split(char *text, struct http_field *parameters, uint32_t max);
 
 void query_init(struct query *q);
 

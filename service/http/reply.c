@@ -4,6 +4,7 @@
 #include "service/http/connection/tls.h"
 
 #include "base/clock.h"
+#include "base/util.h"
 #include "service/log/log.h"
 #include "base/text.h"
 
@@ -14,14 +15,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { TIMING_BYTES = 512 };
 
-void reply_add_header(struct request *r, struct MHD_Response *response,
-		      const char *name, const char *value)
+void reply_init(struct reply *p)
 {
-	if (MHD_add_response_header(response, name, value) != MHD_YES)
-		r->lacks_header = true;
+	p->header_count = 0;
+	p->text_bytes = 0;
+	p->kind = REPLY_PIECES;
+	p->has_length = true;
+	p->bytes = 0;
+	p->piece_count = 0;
+	p->release = NULL;
+}
+
+void reply_add_header(struct reply *p, const char *name, const char *value)
+{
+	size_t bytes = strlen(value) + 1;
+	char *text = p->text + p->text_bytes;
+
+	assert(p->header_count < REPLY_HEADERS_MAX);
+	assert(bytes <= sizeof(p->text) - p->text_bytes);
+	memcpy(text, value, bytes);
+	p->text_bytes += bytes;
+	p->headers[p->header_count++] = (struct http_field){ name, text };
+}
+
+void reply_add_piece(struct reply *p, const void *bytes, size_t count)
+{
+	assert(p->kind == REPLY_PIECES && p->piece_count < REPLY_PIECES_MAX);
+	p->pieces[p->piece_count++] = (struct iovec){ (void *)bytes, count };
+	p->bytes += count;
+}
+
+void reply_drop(struct reply *p)
+{
+	if (p->kind == REPLY_FILE)
+		(void)close(p->fd);
+	else if (p->release != NULL)
+		p->release(p->arg);
 }
 
 /* Is it the last reply on its connection? */
@@ -83,7 +116,7 @@ print_at(char text[TIMING_BYTES], int at, const char *format, ...)
  * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
  * in milliseconds; `start` is the time after the head.
  */
-static void add_timing_header(struct request *r, struct MHD_Response *response)
+static void add_timing_header(const struct request *r, struct reply *p)
 {
 	const struct upload *u = &r->upload;
 	char text[TIMING_BYTES];
@@ -101,109 +134,91 @@ static void add_timing_header(struct request *r, struct MHD_Response *response)
 	}
 	(void)print_at(text, at, ", total;dur=%.3f",
 		       (double)(r->replied_ns - r->begin_ns) / 1e6);
-	reply_add_header(r, response, "Server-Timing", text);
+	reply_add_header(p, "Server-Timing", text);
 }
 
 /* Added if the caller has sent its trace. */
-static void add_trace_header(struct request *r, struct MHD_Response *response)
+static void add_trace_header(const struct request *r, struct reply *p)
 {
 	char text[TRACEPARENT_BYTES];
 
 	if (r->trace.trace_id[0] == '\0')
 		return;
 	trace_context_print(text, &r->trace);
-	reply_add_header(r, response, HTTP_HEADER_TRACEPARENT, text);
+	reply_add_header(p, HTTP_HEADER_TRACEPARENT, text);
 }
 
 /*
  * Restrictions for browsers: pages of other sites may show stored pictures, but
  * only our own page may use reports and files of the page.
  */
-static void add_browser_headers(struct request *r,
-				struct MHD_Response *response)
+static void add_browser_headers(const struct request *r, struct reply *p)
 {
 	enum role role = request_role(r);
 
-	reply_add_header(r, response, "X-Content-Type-Options", "nosniff");
-	reply_add_header(r, response, "Content-Security-Policy",
+	reply_add_header(p, "X-Content-Type-Options", "nosniff");
+	reply_add_header(p, "Content-Security-Policy",
 			 r->policy != NULL ? r->policy : HTTP_NO_CONTENT);
 	if (role == ROLE_IMAGE)
-		reply_add_header(r, response, "Cross-Origin-Resource-Policy",
+		reply_add_header(p, "Cross-Origin-Resource-Policy",
 				 "cross-origin");
 	else if (role == ROLE_REPORT || role == ROLE_PAGE)
-		reply_add_header(r, response, "Cross-Origin-Resource-Policy",
+		reply_add_header(p, "Cross-Origin-Resource-Policy",
 				 "same-origin");
 }
 
 /* Headers that replies of all kinds may have. */
-static void add_headers(struct request *r, const char *type,
-			struct MHD_Response *response)
+static void add_headers(const struct request *r, const char *type,
+			struct reply *p)
 {
-	reply_add_header(r, response, "X-Request-Id", r->id);
-	add_browser_headers(r, response);
-	add_trace_header(r, response);
+	reply_add_header(p, "X-Request-Id", r->id);
+	add_browser_headers(r, p);
+	add_trace_header(r, p);
 	if (type != NULL)
-		reply_add_header(r, response, MHD_HTTP_HEADER_CONTENT_TYPE,
-				 type);
+		reply_add_header(p, "Content-Type", type);
 	if (r->content_range[0] != '\0')
-		reply_add_header(r, response, MHD_HTTP_HEADER_CONTENT_RANGE,
-				 r->content_range);
+		reply_add_header(p, "Content-Range", r->content_range);
 	if (r->has_timing)
-		add_timing_header(r, response);
+		add_timing_header(r, p);
 	if (is_last(r))
-		reply_add_header(r, response, MHD_HTTP_HEADER_CONNECTION,
-				 "close");
+		reply_add_header(p, "Connection", "close");
 }
 
 static bool has_body(const struct request *r, unsigned int status)
 {
-	return !r->is_head && status != MHD_HTTP_NOT_MODIFIED;
+	return !r->is_head && status != STATUS_NOT_MODIFIED;
 }
 
-enum MHD_Result reply_send(struct request *r, unsigned int status,
-			   const char *type, struct MHD_Response *response)
+bool reply_send(struct request *r, unsigned int status, const char *type,
+		struct reply *p)
 {
-	if (response == NULL)
-		return MHD_NO; /* libmicrohttpd then closes the connection */
 	r->replied_ns = clock_now_ns();
-	add_headers(r, type, response);
-	if (r->lacks_header) {
-		MHD_destroy_response(response);
-		return MHD_NO;
-	}
+	add_headers(r, type, p);
 	client_enter(r->client, CLIENT_REPLY);
 	r->status = status;
 	if (!has_body(r, status))
 		r->reply_bytes = 0;
 	count_reply(r, status);
-
-	enum MHD_Result ok =
-		MHD_queue_response(r->connection, status, response);
-
-	MHD_destroy_response(response);
-	return ok;
+	p->status = status;
+	return r->connection->transport->send(r->connection, p);
 }
 
-struct MHD_Response *response_of_text(struct request *r, char *text)
+bool reply_begin_text(struct request *r, struct reply *p, char *text)
 {
-	struct MHD_Response *response;
-
 	if (text == NULL)
-		return NULL;
-	r->reply_bytes = strlen(text);
-	response = MHD_create_response_from_buffer_with_free_callback(
-		r->reply_bytes, text, free);
-	if (response == NULL)
-		free(text);
-	return response;
+		return false;
+	reply_begin_bytes(r, p, text, strlen(text));
+	p->release = free;
+	p->arg = text;
+	return true;
 }
 
-struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
-				       size_t count)
+void reply_begin_bytes(struct request *r, struct reply *p, const void *bytes,
+		       size_t count)
 {
 	r->reply_bytes = count;
-	return MHD_create_response_from_buffer(count, (void *)bytes,
-					       MHD_RESPMEM_PERSISTENT);
+	reply_init(p);
+	reply_add_piece(p, bytes, count);
 }
 
 /* Returns "" if there is none. */
@@ -212,12 +227,50 @@ static const char *retry_after(const struct request *r, char text[16])
 	uint32_t after_s = problem_retry_s(r->problem);
 
 	text[0] = '\0';
-	if (problem_status(r->problem) != MHD_HTTP_SERVICE_UNAVAILABLE)
+	if (problem_status(r->problem) != STATUS_SERVICE_UNAVAILABLE)
 		return text;
 	if (after_s == 0)
 		after_s = pipeline_retry_after_s(r->config->pipeline);
 	(void)snprintf(text, 16, "%" PRIu32, after_s);
 	return text;
+}
+
+const char *http_reason(unsigned int status)
+{
+	static const struct {
+		unsigned int status;
+		const char *reason;
+	} table[] = {
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 206, "Partial Content" },
+		{ 304, "Not Modified" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 408, "Request Timeout" },
+		{ 411, "Length Required" },
+		{ 413, "Content Too Large" },
+		{ 414, "URI Too Long" },
+		{ 415, "Unsupported Media Type" },
+		{ 416, "Range Not Satisfiable" },
+		{ 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" },
+		{ 422, "Unprocessable Content" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 500, "Internal Server Error" },
+		{ 503, "Service Unavailable" },
+		{ 507, "Insufficient Storage" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].status == status)
+			return table[i].reason;
+	abort();
 }
 
 char *reply_whole_problem(enum problem problem, const char *detail,
@@ -236,8 +289,7 @@ char *reply_whole_problem(enum problem problem, const char *detail,
 			      "Content-Security-Policy: " HTTP_NO_CONTENT "\r\n"
 			      "Content-Length: %zu\r\n"
 			      "Connection: close\r\n",
-			      status, MHD_get_reason_phrase_for(status),
-			      strlen(body));
+			      status, http_reason(status), strlen(body));
 		if (id != NULL)
 			(void)fprintf(to, "X-Request-Id: %s\r\n", id);
 		if (retry_after_s[0] != '\0')
@@ -250,12 +302,12 @@ char *reply_whole_problem(enum problem problem, const char *detail,
 
 static void write_raw(const struct request *r, const char *text)
 {
-	void *tls = connection_tls(r->connection);
+	const struct connection *c = r->connection;
 
-	if (tls != NULL)
-		tls_send(tls, text);
+	if (c->tls != NULL)
+		tls_send(c->tls, text);
 	else
-		(void)send(connection_fd(r->connection), text, strlen(text),
+		(void)send(c->fd, text, strlen(text),
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -282,34 +334,30 @@ void reply_count_sent(struct request *r)
 }
 
 /* RFC 6750, 3: gives the reason, unless no key was sent at all. */
-static void add_challenge_header(struct request *r,
-				 struct MHD_Response *response)
+static void add_challenge_header(const struct request *r, struct reply *p)
 {
-	if (problem_status(r->problem) != MHD_HTTP_UNAUTHORIZED)
+	if (problem_status(r->problem) != STATUS_UNAUTHORIZED)
 		return;
-	reply_add_header(r, response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+	reply_add_header(p, "WWW-Authenticate",
 			 r->problem == PROBLEM_INVALID_KEY ?
 				 "Bearer realm=\"darkroom\", "
 				 "error=\"invalid_token\"" :
 				 "Bearer realm=\"darkroom\"");
 }
 
-enum MHD_Result reply_problem(struct request *r)
+bool reply_problem(struct request *r)
 {
 	unsigned int status = problem_status(r->problem);
+	const char *detail = r->detail[0] != '\0' ? r->detail : NULL;
 	char seconds[16];
-	struct MHD_Response *response = response_of_text(
-		r,
-		problem_json(r->problem,
-			     r->detail[0] != '\0' ? r->detail : NULL, r->id));
+	struct reply p;
 
-	if (response == NULL)
-		return MHD_NO;
+	if (!reply_begin_text(r, &p, problem_json(r->problem, detail, r->id)))
+		return false;
 	if (retry_after(r, seconds)[0] != '\0')
-		reply_add_header(r, response, MHD_HTTP_HEADER_RETRY_AFTER,
-				 seconds);
+		reply_add_header(&p, "Retry-After", seconds);
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
-		reply_add_header(r, response, MHD_HTTP_HEADER_ALLOW, r->allow);
-	add_challenge_header(r, response);
-	return reply_send(r, status, "application/problem+json", response);
+		reply_add_header(&p, "Allow", r->allow);
+	add_challenge_header(r, &p);
+	return reply_send(r, status, "application/problem+json", &p);
 }

@@ -36,7 +36,6 @@
 #include "service/http/request.h"
 
 #include "base/util.h"
-#include "service/http/connection/interpose.h"
 #include "service/log/log.h"
 
 #include "base/clock.h"
@@ -47,25 +46,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct client *client_of(struct MHD_Connection *connection)
-{
-	return MHD_get_connection_info(connection,
-				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
-		->socket_context;
-}
-
 bool request_suspend(struct request *r)
 {
 	if (r->port->has_threads)
 		return false;
-	MHD_suspend_connection(r->connection);
+	connection_suspend(r->connection);
 	return true;
 }
 
 void request_resume(struct request *r)
 {
 	if (!r->port->has_threads)
-		MHD_resume_connection(r->connection);
+		connection_resume(r->connection);
 }
 
 static void set_request_id(struct request *r)
@@ -156,9 +148,9 @@ static enum request_state admit(struct request *r)
 }
 
 /*
- * The connection was resumed.  libmicrohttpd calls back with the first piece of
- * the body, or at the end of an empty one; other versions of it call first
- * without a piece.
+ * The connection was resumed.  The transport calls with the first piece of the
+ * body, or at the end of an empty one; some versions of libmicrohttpd call
+ * first without a piece.
  */
 static enum request_state end_waiting(struct request *r)
 {
@@ -174,7 +166,7 @@ static enum request_state end_waiting(struct request *r)
 	return r->length_bytes > 0 ? next : REQUEST_TURN;
 }
 
-/* True: libmicrohttpd may have no memory for a reply. */
+/* True: the transport may have no memory for a reply. */
 static bool is_head_too_large(const struct request *r)
 {
 	return r->problem == PROBLEM_TARGET_TOO_LONG ||
@@ -185,7 +177,7 @@ static enum request_state refuse_head(struct request *r)
 {
 	if (is_head_too_large(r))
 		return REQUEST_CUT_OFF;
-	if (r->must_close || request_header(r, MHD_HTTP_HEADER_EXPECT) != NULL)
+	if (r->must_close || request_header(r, "Expect") != NULL)
 		return REQUEST_TURN;
 	return REQUEST_DISCARD;
 }
@@ -234,11 +226,11 @@ static enum request_state start_work(struct request *r)
 
 static enum request_state send_reply(struct request *r)
 {
-	enum MHD_Result result = r->problem != PROBLEM_NONE ?
-					 reply_problem(r) :
-					 r->route->handler->reply(r);
+	bool is_queued = r->problem != PROBLEM_NONE ?
+				 reply_problem(r) :
+				 r->route->handler->reply(r);
 
-	if (result != MHD_YES)
+	if (!is_queued)
 		return REQUEST_CLOSED;
 	if (r->viewer == NULL)
 		return REQUEST_REPLIED;
@@ -252,7 +244,7 @@ static enum request_state cut_off(struct request *r)
 	return reply_cut_off(r) ? REQUEST_SHUT : REQUEST_CLOSED;
 }
 
-/* What a call of request_on_call() means. */
+/* What the transport has called. */
 enum request_event {
 	EVENT_HEAD,  /* the head is complete */
 	EVENT_PIECE, /* a piece of the body has arrived */
@@ -302,7 +294,7 @@ static const struct step {
 	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_REPLY } },
 	[REQUEST_REPLY] = { send_reply },
 	/*
-	 * The reply is queued, or it has no end.  libmicrohttpd may still read
+	 * The reply is queued, or it has no end.  The transport may still read
 	 * the body.
 	 */
 	[REQUEST_REPLIED] = { .after = { [EVENT_PIECE] = REQUEST_REPLIED,
@@ -318,8 +310,8 @@ static const struct step {
 					[EVENT_NEXT] = REQUEST_CLOSED } },
 };
 
-static enum MHD_Result request_advance(struct request *r,
-				       enum request_event event)
+/* False: the connection must be closed. */
+static bool request_advance(struct request *r, enum request_event event)
 {
 	enum request_state next = steps[r->state].after[event];
 
@@ -327,26 +319,23 @@ static enum MHD_Result request_advance(struct request *r,
 	r->state = next;
 	while (steps[r->state].run != NULL)
 		r->state = steps[r->state].run(r);
-	return r->state == REQUEST_SHUT || r->state == REQUEST_CLOSED ? MHD_NO :
-									MHD_YES;
+	return r->state != REQUEST_SHUT && r->state != REQUEST_CLOSED;
 }
 
-void *request_on_target(void *cls, const char *target,
-			struct MHD_Connection *connection)
+struct request *request_new(struct connection *c)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
-	client_enter(client_of(connection), CLIENT_HEAD);
+	client_enter(c->client, CLIENT_HEAD);
 	if (r == NULL)
 		return NULL;
 	r->state = REQUEST_HEAD;
-	r->port = cls;
+	r->port = c->port;
 	r->http = r->port->http;
 	r->config = &r->http->config;
-	r->connection = connection;
-	r->client = client_of(connection);
+	r->connection = c;
+	r->client = c->client;
 	r->begin_ns = clock_now_ns();
-	head_keep_target(r, target);
 	return r;
 }
 
@@ -365,10 +354,7 @@ static void keep_piece(struct request *r, const char *data, size_t bytes)
 static const char *method_name(const char *method)
 {
 	static const char *const names[] = {
-		MHD_HTTP_METHOD_GET,     MHD_HTTP_METHOD_HEAD,
-		MHD_HTTP_METHOD_POST,    MHD_HTTP_METHOD_PUT,
-		MHD_HTTP_METHOD_DELETE,  MHD_HTTP_METHOD_PATCH,
-		MHD_HTTP_METHOD_OPTIONS,
+		"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -377,29 +363,21 @@ static const char *method_name(const char *method)
 	return "other";
 }
 
-enum MHD_Result request_on_call(void *cls, struct MHD_Connection *connection,
-				const char *path, const char *method,
-				const char *version, const char *data,
-				size_t *bytes, void **slot)
+bool request_head(struct request *r, const struct request_head *head)
 {
-	struct request *r = *slot;
+	r->head = head;
+	r->method_name = method_name(head->method);
+	return request_advance(r, EVENT_HEAD);
+}
 
-	(void)cls;
-	(void)connection;
-	if (r == NULL)
-		return MHD_NO;
-	if (r->state == REQUEST_HEAD) {
-		r->path = path;
-		r->method = method;
-		r->version = version;
-		r->method_name = method_name(method);
-		return request_advance(r, EVENT_HEAD);
-	}
-	if (*bytes > 0) {
-		keep_piece(r, data, *bytes);
-		*bytes = 0;
-		return request_advance(r, EVENT_PIECE);
-	}
+bool request_piece(struct request *r, const char *data, size_t bytes)
+{
+	keep_piece(r, data, bytes);
+	return request_advance(r, EVENT_PIECE);
+}
+
+bool request_next(struct request *r)
+{
 	return request_advance(r, EVENT_NEXT);
 }
 
@@ -420,14 +398,11 @@ void request_release(struct request *r)
 		atomic_fetch_sub(&port->request_count, 1);
 }
 
-/*
- * Was the request refused before all of it had arrived?  Requests that
- * libmicrohttpd has refused by itself end with an error.
- */
-static bool is_cut(const struct request *r, enum MHD_RequestTerminationCode how)
+/* Was the request refused before all of it had arrived? */
+static bool is_cut(const struct request *r, enum request_ending how)
 {
 	if (r->status == 0)
-		return how == MHD_REQUEST_TERMINATED_WITH_ERROR;
+		return how == ENDED_BROKEN;
 	return r->must_close || r->received_bytes < r->length_bytes;
 }
 
@@ -450,13 +425,11 @@ static void count_refusal(struct request *r)
  * Has the drain limit ended the upload?  False if the client has ended it by
  * disconnecting.
  */
-static bool is_abandoned(const struct request *r,
-			 enum MHD_RequestTerminationCode how)
+static bool is_abandoned(const struct request *r, enum request_ending how)
 {
 	return r->is_admitted && request_role(r) == ROLE_UPLOAD &&
 	       atomic_load(&r->http->abandoning) && !storing_is_accepted(r) &&
-	       (r->problem == PROBLEM_STOPPING ||
-		how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN);
+	       (r->problem == PROBLEM_STOPPING || how == ENDED_STOPPED);
 }
 
 void request_count_abandoned(const struct request *r)
@@ -466,12 +439,11 @@ void request_count_abandoned(const struct request *r)
 		    "request %s is abandoned: --drain-timeout is over", r->id);
 }
 
-static const char *end_name(const struct request *r,
-			    enum MHD_RequestTerminationCode how)
+static const char *end_name(const struct request *r, enum request_ending how)
 {
-	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+	if (how == ENDED_SENT)
 		return "sent";
-	if (how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+	if (how == ENDED_STOPPED)
 		return "stopped";
 	return r->state == REQUEST_SHUT || client_is_shut(r->client) ? "shut" :
 								       "gone";
@@ -484,7 +456,7 @@ static const char *end_name(const struct request *r,
 static bool is_worth_logging(const struct request *r)
 {
 	return r->route == NULL || r->route->role == ROLE_UPLOAD ||
-	       r->route->role == ROLE_IMAGE || r->status != MHD_HTTP_OK;
+	       r->route->role == ROLE_IMAGE || r->status != STATUS_OK;
 }
 
 static void log_add_time(struct log_request *line, const char *name,
@@ -560,8 +532,7 @@ static void log_add_trace(struct log_request *line,
 	line->parent_span_id = c->parent_id;
 }
 
-static void log_request_end(const struct request *r,
-			    enum MHD_RequestTerminationCode how)
+static void log_request_end(const struct request *r, enum request_ending how)
 {
 	struct log_request line = {
 		.id = r->id,
@@ -587,34 +558,15 @@ static void log_request_end(const struct request *r,
 	log_request(r->config->log, &line);
 }
 
-/* The next request of this connection may begin; see interpose.h. */
-static void begin_next_input(const struct request *r,
-			     struct MHD_Connection *connection)
+void request_end(struct connection *c, struct request *r,
+		 enum request_ending how)
 {
-	const union MHD_ConnectionInfo *head = MHD_get_connection_info(
-		connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	int fd = connection_fd(connection);
-
-	if (r == NULL || head == NULL)
-		input_end(fd);
-	else
-		input_begin_next(fd, connection_tls(connection) == NULL,
-				 head->header_size + r->received_bytes);
-}
-
-void request_on_end(void *cls, struct MHD_Connection *connection, void **slot,
-		    enum MHD_RequestTerminationCode how)
-{
-	struct request *r = *slot;
-
-	(void)cls;
 	if (r != NULL) {
 		count_refusal(r);
 		if (is_cut(r, how))
 			client_cut(r->client);
 	}
-	client_enter(client_of(connection), CLIENT_IDLE);
-	begin_next_input(r, connection);
+	client_enter(c->client, CLIENT_IDLE);
 	if (r == NULL)
 		return;
 	if (is_abandoned(r, how))
@@ -625,5 +577,4 @@ void request_on_end(void *cls, struct MHD_Connection *connection, void **slot,
 		request_release(r);
 	else
 		free(r);
-	*slot = NULL;
 }

@@ -17,9 +17,9 @@
  *	watch/viewers.c   GET /v1/live
  *	reply.c           the reply
  *
- * Functions that return an MHD_Result queue a reply.  MHD_NO: there was no
- * memory for it or the client has disconnected, and libmicrohttpd closes the
- * connection.
+ * The functions with names such as reply_...() queue a reply.  False: there was
+ * no memory for it or the client has disconnected, and the connection is
+ * closed.
  *
  * Threads    A request belongs to its connection's thread: one of the I/O
  *            threads, or a thread of the connection's own.  Several of these
@@ -32,19 +32,20 @@
 #ifndef SERVICE_REQUEST_H
 #define SERVICE_REQUEST_H
 
+#include "service/http/auth.h"
 #include "service/http/body.h"
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
 #include "service/http/image_meta.h"
 #include "service/http/query.h"
+#include "service/http/transport.h"
 #include "service/http/watch/minute.h"
 #include "service/http/watch/reports.h"
 #include "service/pipeline/pipeline.h"
 
 #include "base/util.h"
 
-#include <microhttpd.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
@@ -108,7 +109,7 @@ struct handler {
 	 */
 	bool (*start)(struct request *r);
 	/* REQUEST_REPLY: the work is done.  Not called if `problem` is set. */
-	enum MHD_Result (*reply)(struct request *r);
+	bool (*reply)(struct request *r);
 	/* The request ends: free what the hooks have left in it. */
 	void (*release)(struct request *r);
 };
@@ -241,18 +242,13 @@ struct picture {
 	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
 };
 
-/* A thread that serves connections of a port, or starts a thread for each. */
-struct io_thread {
-	struct port *port;
-	struct MHD_Daemon *daemon; /* set before there are connections */
-};
-
 /* A listening socket, and the connections that it accepts. */
 struct port {
 	struct http *http;
 	const char *address;     /* the value of --listen or --admin-listen */
 	struct clients *clients; /* NULL: there is no such port */
-	struct io_thread io_threads[ACCEPTOR_THREADS_MAX];
+	const struct transport *transport;
+	struct io_thread *io_threads[ACCEPTOR_THREADS_MAX];
 	uint32_t io_thread_count;
 	/* NULL: the only I/O thread accepts its connections by itself. */
 	struct acceptor *acceptor;
@@ -311,7 +307,7 @@ struct request {
 	/* The server that `port` belongs to. */
 	struct http *http;
 	const struct http_config *config; /* the configuration of `http` */
-	struct MHD_Connection *connection;
+	struct connection *connection;
 	struct client *client; /* the client of `connection` */
 	/*
 	 * Number of holders: the connection and, with respond=decoded, also the
@@ -321,14 +317,14 @@ struct request {
 	char id[REQUEST_ID_BYTES];
 
 	/*
-	 * From the head.  libmicrohttpd owns its texts; they are valid from
-	 * REQUEST_CHECK to REQUEST_ADMIT.
+	 * From the head.  The transport owns its texts; they are valid from
+	 * REQUEST_CHECK to the end.
 	 */
-	const char *target;  /* as sent; later decoded in place */
-	size_t target_bytes; /* 0: the target is not valid */
-	/* The target is too long, or has too many parameters. */
-	bool is_target_long;
-	const char *path, *method, *version;
+	const struct request_head *head;
+	const char *path; /* of its target, decoded */
+	/* The parameters of its query, decoded. */
+	struct http_field arguments[AUTH_PARAMETERS_MAX];
+	uint32_t argument_count;
 	const char *method_name; /* a constant text, for the log */
 	bool is_head;            /* the method is HEAD */
 	struct trace_context trace;
@@ -382,7 +378,6 @@ struct request {
 	unsigned int status; /* 0: no reply yet */
 	/* Of the reply's body; 0 if the body is the results of an upload. */
 	uint64_t reply_bytes;
-	bool lacks_header;      /* there was no memory for a header */
 	bool has_timing;        /* the reply has Server-Timing */
 	char content_range[72]; /* "": none */
 	/* Content policy of the reply; NULL: HTTP_NO_CONTENT. */
@@ -403,32 +398,21 @@ static inline enum role request_role(const struct request *r)
 static inline const char *request_header(const struct request *r,
 					 const char *name)
 {
-	return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND,
-					   name);
+	return http_field_find(r->head->fields, r->head->field_count, name);
 }
 
-static inline int connection_fd(struct MHD_Connection *connection)
+/* The value of a parameter of the query; NULL: there is none, or no "=". */
+static inline const char *request_argument(const struct request *r,
+					   const char *name)
 {
-	return MHD_get_connection_info(connection,
-				       MHD_CONNECTION_INFO_CONNECTION_FD)
-		->connect_fd;
-}
-
-/* The connection's gnutls_session_t; NULL: it has no TLS. */
-static inline void *connection_tls(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-
-	return info != NULL ? info->tls_session : NULL;
+	return http_field_find(r->arguments, r->argument_count, name);
 }
 
 /*
  * The connection to suspend while another thread works for it.  NULL: it has
  * a thread of its own, which waits or does the work.
  */
-static inline struct MHD_Connection *
-request_suspendable(const struct request *r)
+static inline struct connection *request_suspendable(const struct request *r)
 {
 	return r->port->has_threads ? NULL : r->connection;
 }
@@ -452,34 +436,12 @@ void request_release(struct request *r);
  */
 void request_count_abandoned(const struct request *r);
 
-/* request.c: callbacks of libmicrohttpd; `port` is a struct port. */
-
-/*
- * The request line has arrived; `target` is as it was sent.  Returns the
- * request.
- */
-void *request_on_target(void *port, const char *target,
-			struct MHD_Connection *connection);
-enum MHD_Result request_on_call(void *port, struct MHD_Connection *connection,
-				const char *path, const char *method,
-				const char *version, const char *data,
-				size_t *bytes, void **slot);
-void request_on_end(void *port, struct MHD_Connection *connection, void **slot,
-		    enum MHD_RequestTerminationCode how);
-
 /* head.c */
 
 /*
- * Keep the target of the request line.  If it is too long or has too many
- * parameters, its query is cut off: libmicrohttpd would not answer at all if it
- * had no memory for all parameters.
- */
-void head_keep_target(struct request *r, const char *target);
-
-/*
  * Is the head unambiguous and small enough, and the body not too long?  Sets
- * `has_length`, `length_bytes` and `trace`.  If there is a problem, may set
- * `must_close` and `detail`.
+ * `path`, `arguments`, `has_length`, `length_bytes` and `trace`.  If there is a
+ * problem, may set `must_close` and `detail`.
  */
 enum problem head_check(struct request *r);
 
@@ -533,10 +495,10 @@ bool storing_is_accepted(const struct request *r);
  * 202: the image is not stored yet, but will be; if `is_durable`, even after a
  * crash.
  */
-enum MHD_Result storing_reply_accepted(struct request *r, bool is_durable);
+bool storing_reply_accepted(struct request *r, bool is_durable);
 
 /* 201: the image is stored. */
-enum MHD_Result storing_reply_stored(struct request *r);
+bool storing_reply_stored(struct request *r);
 
 /* control.c */
 
@@ -548,41 +510,33 @@ char *control_make_report(void *http, const struct report_query *q);
 
 /* reply.c */
 
-/* Add a header.  If there is no memory for it, the reply is not sent. */
-void reply_add_header(struct request *r, struct MHD_Response *response,
-		      const char *name, const char *value);
-
 /*
- * A response whose body is `text`, which the response frees, or `bytes`, which
- * must stay in memory until the request ends.  NULL: no memory, or `text` is
- * NULL.
+ * Begin a reply whose body is `text`, which is freed with it, or `bytes`, which
+ * must stay in memory until the request ends.  False: `text` is NULL.
  */
-struct MHD_Response *response_of_text(struct request *r, char *text);
-struct MHD_Response *response_of_bytes(struct request *r, const void *bytes,
-				       size_t count);
+MUST_CHECK bool reply_begin_text(struct request *r, struct reply *p,
+				 char *text);
+void reply_begin_bytes(struct request *r, struct reply *p, const void *bytes,
+		       size_t count);
 
-/*
- * Queue `response`, and drop our reference to it.  If `response` is NULL, there
- * was no memory for it.
- */
-enum MHD_Result reply_send(struct request *r, unsigned int status,
-			   const char *type, struct MHD_Response *response);
+/* Add the headers that all replies have, and send `p` with its body. */
+bool reply_send(struct request *r, unsigned int status, const char *type,
+		struct reply *p);
 
 /* Reply with `problem` and `detail`. */
-enum MHD_Result reply_problem(struct request *r);
+bool reply_problem(struct request *r);
 
 /* Set the problem, then reply with it. */
-static inline enum MHD_Result reply_with_problem(struct request *r,
-						 enum problem problem)
+static inline bool reply_with_problem(struct request *r, enum problem problem)
 {
 	r->problem = problem;
 	return reply_problem(r);
 }
 
 /*
- * Write `problem` to the socket at once.  This is for cases in which
- * libmicrohttpd accepts no reply (in the middle of a body) or may have no
- * memory for one.  The connection must be closed.  False: no memory.
+ * Write `problem` to the socket at once.  This is for cases in which the
+ * transport accepts no reply (in the middle of a body) or may have no memory
+ * for one.  The connection must be closed.  False: no memory.
  */
 bool reply_cut_off(struct request *r);
 

@@ -16,7 +16,6 @@
 #include <strings.h>
 #include <sys/random.h>
 
-#include <microhttpd.h>
 #include <nettle/base16.h>
 #include <nettle/base64.h>
 
@@ -166,7 +165,10 @@ static size_t base64_piece_read(const struct base64_piece *p, uint64_t offset,
 	return taken;
 }
 
-enum { SENT_BYTES = 16 << 10 }; /* size of libmicrohttpd's buffer */
+_Static_assert(REPLY_PIECES_MAX == 2 * VARIANTS_MAX + 1,
+	       "a head for each picture, and the end");
+
+enum { SENT_BYTES = 16 << 10 }; /* of JSON, made at once */
 
 struct json_reply {
 	struct base64_piece pieces[2 * VARIANTS_MAX + 1];
@@ -193,7 +195,7 @@ static void json_append_piece(struct json_reply *b, const void *bytes,
 	b->chars += base64_piece_chars(p);
 }
 
-/* A MHD_ContentReaderCallback. */
+/* The read() of a reply. */
 static ssize_t json_read(void *arg, uint64_t offset, char *out, size_t max)
 {
 	const struct json_reply *b = arg;
@@ -212,7 +214,7 @@ static ssize_t json_read(void *arg, uint64_t offset, char *out, size_t max)
 		}
 		offset -= chars;
 	}
-	return taken > 0 ? (ssize_t)taken : MHD_CONTENT_READER_END_OF_STREAM;
+	return taken > 0 ? (ssize_t)taken : REPLY_END;
 }
 
 /* The JSON text without the pictures; picture i belongs at cuts[i]. */
@@ -265,17 +267,21 @@ static bool json_init(struct json_reply *b, const struct upload *u)
 	return true;
 }
 
-static struct MHD_Response *result_json(const struct upload *u)
+static bool begin_json(struct reply *p, const struct upload *u)
 {
 	struct json_reply *b = calloc(1, sizeof(*b));
-	struct MHD_Response *response = NULL;
 
-	if (b != NULL && json_init(b, u))
-		response = MHD_create_response_from_callback(
-			b->chars, SENT_BYTES, json_read, b, json_free);
-	if (response == NULL)
+	if (b == NULL || !json_init(b, u)) {
 		json_free(b);
-	return response;
+		return false;
+	}
+	p->kind = REPLY_READ;
+	p->bytes = b->chars;
+	p->read = json_read;
+	p->read_bytes = SENT_BYTES;
+	p->arg = b;
+	p->release = json_free;
+	return true;
 }
 
 enum {
@@ -322,45 +328,41 @@ static size_t multipart_print_head(char *out, const struct variant *v,
 	return (size_t)at;
 }
 
-/* The results are not copied; `heads` is owned by the response. */
-static struct MHD_Response *
-multipart_response(const struct upload *u, char *heads, const char *boundary)
+/* The results are not copied; `heads` is freed with the reply. */
+static void add_parts(struct reply *p, const struct upload *u, char *heads,
+		      const char *boundary)
 {
-	struct MHD_IoVec pieces[2 * VARIANTS_MAX + 1];
-	unsigned int count = 0;
 	char *at = heads;
 
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
 		size_t bytes = multipart_print_head(at, v, boundary, i == 0);
 
-		pieces[count++] = (struct MHD_IoVec){ at, bytes };
-		pieces[count++] = (struct MHD_IoVec){ v->jpeg, v->jpeg_bytes };
+		reply_add_piece(p, at, bytes);
+		reply_add_piece(p, v->jpeg, v->jpeg_bytes);
 		at += bytes;
 	}
 
 	int last = snprintf(at, HEAD_CHARS, "\r\n--%s--\r\n", boundary);
 
-	pieces[count++] = (struct MHD_IoVec){ at, (size_t)last };
-	return MHD_create_response_from_iovec(pieces, count, free, heads);
+	reply_add_piece(p, at, (size_t)last);
+	p->release = free;
+	p->arg = heads;
 }
 
-static struct MHD_Response *result_parts(const struct upload *u,
-					 char type[RESULT_TYPE_CHARS])
+static bool begin_parts(struct reply *p, const struct upload *u,
+			char type[RESULT_TYPE_CHARS])
 {
 	char *heads = malloc((u->variant_count + 1) * (size_t)HEAD_CHARS);
 	char boundary[BOUNDARY_CHARS + 1];
-	struct MHD_Response *response;
 
 	if (heads == NULL)
-		return NULL;
+		return false;
 	multipart_make_boundary(boundary);
 	(void)snprintf(type, RESULT_TYPE_CHARS, "multipart/mixed; boundary=%s",
 		       boundary);
-	response = multipart_response(u, heads, boundary);
-	if (response == NULL)
-		free(heads);
-	return response;
+	add_parts(p, u, heads, boundary);
+	return true;
 }
 
 /* Is there a weight of 0 among the parameters up to the next comma? */
@@ -392,76 +394,54 @@ static bool names_json(const char *at)
 	return false;
 }
 
-/* An MHD_KeyValueIterator; it stops when JSON was found. */
-static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind,
-				 const char *name, const char *value)
+static bool accepts_json(const struct request_head *head)
 {
-	bool *accepts_json = cls;
-
-	(void)kind;
-	if (strcasecmp(name, MHD_HTTP_HEADER_ACCEPT) == 0)
-		*accepts_json = names_json(value);
-	return *accepts_json ? MHD_NO : MHD_YES;
+	for (size_t i = 0; i < head->field_count; i++)
+		if (strcasecmp(head->fields[i].name, "Accept") == 0 &&
+		    names_json(head->fields[i].value))
+			return true;
+	return false;
 }
 
-static bool accepts_json(struct MHD_Connection *connection)
-{
-	bool accepts = false;
-
-	(void)MHD_get_connection_values(connection, MHD_HEADER_KIND, on_header,
-					&accepts);
-	return accepts;
-}
-
-/* Add Warning headers to a reply that is one picture.  False: no memory. */
-static bool add_warnings(struct MHD_Response *response, const struct variant *v)
+/* Add Warning headers to a reply that is one picture. */
+static void add_warnings(struct reply *p, const struct variant *v)
 {
 	char text[WARNING_CHARS];
 
 	for (uint32_t i = 0; i < WARNINGS_MAX; i++)
-		if (print_warning(text, v, i) &&
-		    MHD_add_response_header(response, MHD_HTTP_HEADER_WARNING,
-					    text) != MHD_YES)
-			return false;
-	return true;
+		if (print_warning(text, v, i))
+			reply_add_header(p, "Warning", text);
 }
 
-/* False: no memory. */
-static bool add_placeholder(struct MHD_Response *response,
-			    const struct upload *u)
+static void add_placeholder(struct reply *p, const struct upload *u)
 {
 	char colour[COLOUR_CHARS];
 
 	if (!u->wants.placeholder)
-		return true;
+		return;
 	print_colour(colour, &u->placeholder);
-	return MHD_add_response_header(response, "X-Blurhash",
-				       u->placeholder.blurhash) == MHD_YES &&
-	       MHD_add_response_header(response, "X-Dominant-Color", colour) ==
-		       MHD_YES;
+	reply_add_header(p, "X-Blurhash", u->placeholder.blurhash);
+	reply_add_header(p, "X-Dominant-Color", colour);
 }
 
-struct MHD_Response *result_response(struct MHD_Connection *connection,
-				     const struct upload *u,
-				     char type[RESULT_TYPE_CHARS])
+bool result_begin_reply(struct reply *p, const struct request_head *head,
+			const struct upload *u, char type[RESULT_TYPE_CHARS])
 {
 	const struct variant *first = &u->variants[0];
-	struct MHD_Response *response;
-	bool ok = true;
 
-	if (accepts_json(connection)) {
+	reply_init(p);
+	if (accepts_json(head)) {
 		(void)strcpy(type, "application/json");
-		response = result_json(u);
+		if (!begin_json(p, u))
+			return false;
 	} else if (u->variant_count > 1) {
-		response = result_parts(u, type);
+		if (!begin_parts(p, u, type))
+			return false;
 	} else {
 		(void)strcpy(type, RESULT_TYPE);
-		response = MHD_create_response_from_buffer(
-			first->jpeg_bytes, first->jpeg, MHD_RESPMEM_PERSISTENT);
-		ok = response != NULL && add_warnings(response, first);
+		reply_add_piece(p, first->jpeg, first->jpeg_bytes);
+		add_warnings(p, first);
 	}
-	if (response == NULL || (ok && add_placeholder(response, u)))
-		return response;
-	MHD_destroy_response(response);
-	return NULL;
+	add_placeholder(p, u);
+	return true;
 }

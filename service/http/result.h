@@ -6,10 +6,9 @@
 #ifndef SERVICE_RESULT_H
 #define SERVICE_RESULT_H
 
+#include "service/http/transport.h"
 #include "service/pipeline/upload.h"
 
-struct MHD_Connection;
-struct MHD_Response;
 struct json;
 
 #define RESULT_TYPE "image/jpeg"
@@ -17,15 +16,16 @@ struct json;
 enum { RESULT_TYPE_CHARS = 80 };
 
 /*
- * The response: a single picture as it is, several as multipart/mixed, or all
- * of them as JSON if the client of `connection` accepts JSON.  It has the
- * headers that describe the results; the caller adds the Content-Type, which is
- * put into `type`.  The upload must not change until the request ends.  NULL:
- * no memory.
+ * Begin a reply: a single picture as it is, several as multipart/mixed, or all
+ * of them as JSON if the request accepts JSON.  It has the headers that
+ * describe the results; the caller adds the Content-Type, which is put into
+ * `type`.  The upload must not change until the request ends.  False: no
+ * memory, and there is no reply.
  */
-struct MHD_Response *result_response(struct MHD_Connection *connection,
-				     const struct upload *u,
-				     char type[RESULT_TYPE_CHARS]);
+MUST_CHECK bool result_begin_reply(struct reply *p,
+				   const struct request_head *head,
+				   const struct upload *u,
+				   char type[RESULT_TYPE_CHARS]);
 
 /*
  * Add the members that describe the whole upload, or a variant, to the object

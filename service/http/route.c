@@ -43,9 +43,9 @@ static const struct {
 	enum method method;
 	const char *names[2]; /* two names, or one and NULL */
 } methods[] = {
-	{ METHOD_GET, { MHD_HTTP_METHOD_GET, MHD_HTTP_METHOD_HEAD } },
-	{ METHOD_POST, { MHD_HTTP_METHOD_POST, NULL } },
-	{ METHOD_DELETE, { MHD_HTTP_METHOD_DELETE, NULL } },
+	{ METHOD_GET, { "GET", "HEAD" } },
+	{ METHOD_POST, { "POST", NULL } },
+	{ METHOD_DELETE, { "DELETE", NULL } },
 };
 
 enum { METHODS = ARRAY_SIZE(methods) };
@@ -138,9 +138,9 @@ static void print_methods(char *text, unsigned int allowed)
 
 enum problem route_find(struct request *r)
 {
-	unsigned int wanted = find_method(r->method), allowed = 0;
+	unsigned int wanted = find_method(r->head->method), allowed = 0;
 
-	r->is_head = strcmp(r->method, MHD_HTTP_METHOD_HEAD) == 0;
+	r->is_head = strcmp(r->head->method, "HEAD") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		const struct route *route = &routes[i];
 

@@ -400,38 +400,38 @@ bool storing_end_upload(struct request *r)
 	}
 }
 
-static enum MHD_Result reply_json(struct request *r, unsigned int status,
-				  struct MHD_Response *response)
+static bool reply_json(struct request *r, unsigned int status, struct reply *p)
 {
 	char url[sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
 
-	if (response == NULL)
-		return MHD_NO;
 	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s",
 		       r->storing.accepted.id);
-	reply_add_header(r, response, MHD_HTTP_HEADER_LOCATION, url);
-	return reply_send(r, status, "application/json", response);
+	reply_add_header(p, "Location", url);
+	return reply_send(r, status, "application/json", p);
 }
 
-enum MHD_Result storing_reply_accepted(struct request *r, bool is_durable)
+bool storing_reply_accepted(struct request *r, bool is_durable)
 {
 	const char *id = r->storing.accepted.id;
+	struct reply p;
 	char *text;
 
 	if (asprintf(&text,
 		     "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH
 		     "/%s\",\"status\":\"processing\",\"durable\":%s}\n",
 		     id, id, is_durable ? "true" : "false") < 0)
-		return MHD_NO;
-	return reply_json(r, MHD_HTTP_ACCEPTED, response_of_text(r, text));
+		return false;
+	return reply_begin_text(r, &p, text) &&
+	       reply_json(r, STATUS_ACCEPTED, &p);
 }
 
-enum MHD_Result storing_reply_stored(struct request *r)
+bool storing_reply_stored(struct request *r)
 {
 	const char *meta = r->storing.meta;
+	struct reply p;
 
-	return reply_json(r, MHD_HTTP_CREATED,
-			  response_of_bytes(r, meta, strlen(meta)));
+	reply_begin_bytes(r, &p, meta, strlen(meta));
+	return reply_json(r, STATUS_CREATED, &p);
 }
 
 bool storing_set_respond(struct request *r, const char *value)

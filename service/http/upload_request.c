@@ -53,7 +53,7 @@ enum {
 
 /*
  * Has the client disconnected?  Called by a worker.  It asks the socket,
- * because libmicrohttpd notices nothing on a suspended connection.  A client
+ * because nothing is noticed on a suspended connection.  A client
  * that has only shut down its sending side looks the same as one that has
  * closed the connection.
  */
@@ -241,18 +241,17 @@ static bool set_parameter(struct request *r, const char *key, const char *value)
 		       query_set(&r->query, key, value, r->detail);
 }
 
-/* An MHD_KeyValueIterator of the query; it stops at a bad parameter. */
-static enum MHD_Result take_parameter(void *cls, enum MHD_ValueKind kind,
-				      const char *key, const char *value)
+/* Take the parameters of the query, up to the first bad one. */
+static enum problem take_parameters(struct request *r)
 {
-	struct request *r = cls;
+	for (uint32_t i = 0; i < r->argument_count; i++) {
+		const struct http_field *a = &r->arguments[i];
 
-	(void)kind;
-	if (auth_takes_parameter(r->config->auth, key) ||
-	    set_parameter(r, key, value))
-		return MHD_YES;
-	r->problem = PROBLEM_BAD_PARAMETER;
-	return MHD_NO;
+		if (!auth_takes_parameter(r->config->auth, a->name) &&
+		    !set_parameter(r, a->name, a->value))
+			return PROBLEM_BAD_PARAMETER;
+	}
+	return PROBLEM_NONE;
 }
 
 /* A field of a form, and the values of the same name in the query. */
@@ -262,19 +261,18 @@ struct field {
 	bool is_given;     /* the query has this value */
 };
 
-static enum MHD_Result compare_parameter(void *cls, enum MHD_ValueKind kind,
-					 const char *key, const char *value)
+static void compare_with_query(struct field *f, const struct request *r)
 {
-	struct field *f = cls;
+	for (uint32_t i = 0; i < r->argument_count; i++) {
+		const char *value = r->arguments[i].value;
 
-	(void)kind;
-	if (strcmp(key, f->name) != 0)
-		return MHD_YES;
-	if (value != NULL && strcmp(value, f->value) == 0)
-		f->is_given = true;
-	else
-		f->other = value != NULL ? value : "";
-	return MHD_YES;
+		if (strcmp(r->arguments[i].name, f->name) != 0)
+			continue;
+		if (value != NULL && strcmp(value, f->value) == 0)
+			f->is_given = true;
+		else
+			f->other = value != NULL ? value : "";
+	}
 }
 
 /*
@@ -289,8 +287,7 @@ static enum problem take_field(struct request *r, struct field *f)
 	/* Browsers send an empty field for an input that was not filled in. */
 	if (f->value[0] == '\0')
 		return PROBLEM_NONE;
-	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					compare_parameter, f);
+	compare_with_query(f, r);
 	if (f->is_given)
 		return PROBLEM_NONE;
 	if (r->is_signed) {
@@ -398,24 +395,18 @@ static bool timeout_read(const char *text, uint64_t *ns)
 	return take_end(text);
 }
 
-/* The header Request-Timeout. */
-struct timeout {
-	const char *text;
-	uint32_t count;
-};
-
-/* An MHD_KeyValueIterator. */
-static enum MHD_Result find_timeout(void *cls, enum MHD_ValueKind kind,
-				    const char *name, const char *value)
+/* Returns the number of headers Request-Timeout; *text is the last one. */
+static uint32_t find_timeout(const struct request_head *head, const char **text)
 {
-	struct timeout *t = cls;
+	uint32_t count = 0;
 
-	(void)kind;
-	if (strcasecmp(name, HTTP_HEADER_REQUEST_TIMEOUT) != 0)
-		return MHD_YES;
-	t->text = value;
-	t->count++;
-	return MHD_YES;
+	for (size_t i = 0; i < head->field_count; i++)
+		if (strcasecmp(head->fields[i].name,
+			       HTTP_HEADER_REQUEST_TIMEOUT) == 0) {
+			*text = head->fields[i].value;
+			count++;
+		}
+	return count;
 }
 
 /*
@@ -425,22 +416,21 @@ static enum MHD_Result find_timeout(void *cls, enum MHD_ValueKind kind,
 static enum problem set_deadline(struct request *r)
 {
 	uint64_t time_ns = r->config->deadline_ms * NS_PER_MS;
-	struct timeout t = { .count = 0 };
+	const char *text = "";
+	uint32_t count = find_timeout(r->head, &text);
 	char shown[PARAMS_SHOWN_BYTES];
 	uint64_t asked_ns;
 
-	(void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND,
-					find_timeout, &t);
-	if (t.count > 1 || (t.count == 1 && !timeout_read(t.text, &asked_ns))) {
+	if (count > 1 || (count == 1 && !timeout_read(text, &asked_ns))) {
 		(void)snprintf(
 			r->detail, sizeof(r->detail),
 			"Request-Timeout must be given once, as a number "
 			"of seconds above 0 and up to %d, such as 2.5, "
 			"not '%s'.",
-			TIMEOUT_S_MAX, params_shown(shown, t.text));
+			TIMEOUT_S_MAX, params_shown(shown, text));
 		return PROBLEM_BAD_TIMEOUT;
 	}
-	if (t.count == 1 && (time_ns == 0 || asked_ns < time_ns))
+	if (count == 1 && (time_ns == 0 || asked_ns < time_ns))
 		time_ns = asked_ns;
 	r->upload.deadline_ns = time_ns > 0 ? r->begin_ns + time_ns : 0;
 	r->upload.reply_ns = time_ns / REPLY_PART;
@@ -469,10 +459,8 @@ static enum problem admit_upload(struct request *r)
 	problem = set_deadline(r);
 	if (problem != PROBLEM_NONE)
 		return problem;
-	r->fd = connection_fd(r->connection);
-	(void)MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND,
-					take_parameter, r);
-	problem = r->problem;
+	r->fd = r->connection->fd;
+	problem = take_parameters(r);
 	if (problem == PROBLEM_NONE)
 		problem = make_variants(r);
 	if (problem == PROBLEM_NONE && !pipeline_has_slot(r->config->pipeline))
@@ -503,7 +491,8 @@ static bool wait_for_memory(struct request *r)
 	bool is_suspended;
 	uint64_t bytes;
 
-	body_begin(&r->body, r->connection, r->length_bytes, p, &u->charge);
+	body_begin(&r->body, request_header(r, "Content-Type"), r->length_bytes,
+		   p, &u->charge);
 	u->jpeg_charge_bytes = r->body.whole_bytes;
 	bytes = body_need_bytes(&r->body);
 	if (!pipeline_waits_for_memory(p) ||
@@ -632,16 +621,16 @@ static bool start_upload(struct request *r)
 	return is_suspended;
 }
 
-static enum MHD_Result reply_results(struct request *r)
+static bool reply_results(struct request *r)
 {
 	char type[RESULT_TYPE_CHARS];
-	struct MHD_Response *response =
-		result_response(r->connection, &r->upload, type);
+	struct reply p;
 
-	return reply_send(r, MHD_HTTP_OK, type, response);
+	return result_begin_reply(&p, r->head, &r->upload, type) &&
+	       reply_send(r, STATUS_OK, type, &p);
 }
 
-static enum MHD_Result reply_to_upload(struct request *r)
+static bool reply_to_upload(struct request *r)
 {
 	if (storing_is_accepted(r))
 		return storing_reply_accepted(r, r->config->spools);
@@ -649,7 +638,7 @@ static enum MHD_Result reply_to_upload(struct request *r)
 		r->problem = explained_problem(r);
 	drop_body(r); /* not needed while the client reads the reply */
 	if (r->upload.end == UPLOAD_GONE)
-		return MHD_NO;
+		return false;
 	r->has_timing = true;
 	if (r->problem != PROBLEM_NONE)
 		return reply_problem(r);

@@ -162,7 +162,7 @@ test_parameters_are_described() {
 	local name
 	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
 		>"$work/names"
-	grep -ohE 'MHD_GET_ARGUMENT_KIND,[[:space:]]*"[a-z_]+"' \
+	grep -ohE 'request_argument\(r, "[a-z_]+"' \
 		"$source"/service/http/*.c | sed 's/.*"\(.*\)"/\1/' >>"$work/names"
 	[ "$(wc -l <"$work/names")" -ge 14 ] || fail "$(cat "$work/names")"
 	while read -r name; do

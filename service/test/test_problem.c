@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: every problem has a 4xx or 5xx status and its own stable code. */
 #include "service/http/problem.h"
+#include "service/http/transport.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,6 +38,14 @@ static void test_each_is_whole_and_unlike_the_others(void)
 	}
 }
 
+/* http_reason() ends the program if there is none. */
+static void test_each_status_has_a_reason(void)
+{
+	for (enum problem p = PROBLEM_NONE + 1; p < PROBLEMS; p++)
+		assert(http_reason(problem_status(p))[0] != '\0');
+	assert(strcmp(http_reason(404), "Not Found") == 0);
+}
+
 static void test_better_detail_is_used(void)
 {
 	char *text = problem_json(PROBLEM_BAD_PARAMETER, "w is \"odd\".", "x");
@@ -61,6 +70,7 @@ static void test_each_image_error_is_a_problem(void)
 int main(void)
 {
 	test_each_is_whole_and_unlike_the_others();
+	test_each_status_has_a_reason();
 	test_better_detail_is_used();
 	test_each_image_error_is_a_problem();
 	return 0;

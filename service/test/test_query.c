@@ -2,7 +2,8 @@
 /*
  * Promises: a query becomes variants, each with the parameters of all and its
  * own, in any order; or a sentence that names variant, key and value.  Presets
- * are variants in the same words.
+ * are variants in the same words.  A query is split and decoded as the table
+ * `splits` says.
  */
 #include "service/http/query.h"
 
@@ -18,29 +19,79 @@ static uint32_t made_count;
 
 static const char presets[] = "thumb:w=320,h=320,fit=cover;page:w=1280;raw:";
 
-/* "a=1&b=2" as libmicrohttpd would hand it over. */
 static bool make(const char *text)
 {
 	static char copy[4096];
+	struct http_field parameters[32];
 	struct query q;
-	char *rest = copy;
+	uint32_t count;
 
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	memset(made, 0, sizeof(made));
 	detail[0] = '\0';
 	query_init(&q);
-	while (rest != NULL && rest[0] != '\0') {
-		char *value = strsep(&rest, "&");
-		char *key = strsep(&value, "=");
-
-		if (!query_set(&q, key, value, detail))
+	count = query_split(copy, parameters, ARRAY_SIZE(parameters));
+	for (uint32_t i = 0; i < count; i++)
+		if (!query_set(&q, parameters[i].name, parameters[i].value,
+			       detail))
 			return false;
-	}
 	made_count = query_picture_count(&q);
 	return query_make(&q, presets,
 			  &(struct upload){ .variants = made,
 					    .variant_count = made_count },
 			  detail);
+}
+
+/* What comes out, as "name[value]name[value]"; without "=": "name". */
+static const struct {
+	const char *query, *fields;
+} splits[] = {
+	{ "", "" },
+	{ "a=1&b=2", "a[1]b[2]" },
+	{ "a", "a" },
+	{ "a=", "a[]" },
+	{ "=1", "[1]" },
+	{ "a&b=1", "ab[1]" },
+	{ "a=b=c", "a[b=c]" },
+	{ "a=1&&b=2", "a[1]b[2]" },
+	{ "&a=1", "a[1]" },
+	{ "a=1&", "a[1]" },
+	{ "a+b=+1+", "a b[ 1 ]" },
+	{ "%61%3D=%31%26%2B%25", "a=[1&+%]" },
+	{ "a=%2525", "a[%25]" },
+	{ "a=%C3%a4", "a[\xc3\xa4]" },
+	{ "a=%&b=%4&c=%4g%zz%%41", "a[%]b[%4]c[%4g%zz%A]" },
+};
+
+static void test_a_query_is_split_and_decoded(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(splits); i++) {
+		char copy[64], got[64] = "";
+		struct http_field f[8];
+		uint32_t count;
+
+		(void)strcpy(copy, splits[i].query);
+		count = query_split(copy, f, ARRAY_SIZE(f));
+		for (uint32_t k = 0; k < count; k++) {
+			size_t at = strlen(got);
+
+			(void)snprintf(got + at, sizeof(got) - at, "%s%s%s%s",
+				       f[k].name, f[k].value != NULL ? "[" : "",
+				       f[k].value != NULL ? f[k].value : "",
+				       f[k].value != NULL ? "]" : "");
+		}
+		assert(strcmp(got, splits[i].fields) == 0);
+	}
+}
+
+static void test_parameters_without_a_name_count(void)
+{
+	char text[] = "a&&b&", many[] = "a&b&c";
+	struct http_field f[8];
+
+	assert(query_split(text, f, 8) == 3 && f[1].name[0] == '\0');
+	assert(f[1].value == NULL);
+	assert(query_split(many, f, 2) == 2);
 }
 
 static void test_without_variants_there_is_one_without_a_name(void)
@@ -179,6 +230,8 @@ static void test_presets_are_checked(void)
 
 int main(void)
 {
+	test_a_query_is_split_and_decoded();
+	test_parameters_without_a_name_count();
 	test_without_variants_there_is_one_without_a_name();
 	test_each_has_what_is_asked_of_all_and_of_it();
 	test_presets_are_named();

@@ -5,7 +5,7 @@
  * CPU time; a trace is made when the one before was dropped; only few requests
  * wait for it, and not for ever; reports_end() ends all waits.
  *
- * Connections are numbers here, and the test counts how often each is suspended
+ * The test has connections of its own, and counts how often each is suspended
  * and resumed.
  */
 #include "service/http/watch/reports.h"
@@ -13,7 +13,6 @@
 #include "base/clock.h"
 
 #include <assert.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,26 +22,27 @@ enum { CONNECTIONS = 16, BURN_MS = 4 };
 
 static _Atomic int suspended[CONNECTIONS], resumed[CONNECTIONS];
 
-static struct MHD_Connection *connection(uintptr_t number)
+static void suspend(struct connection *c)
 {
-	return (struct MHD_Connection *)(number + 1);
+	atomic_fetch_add(&suspended[c->fd], 1);
 }
 
-void __wrap_MHD_suspend_connection(struct MHD_Connection *c);
-void __wrap_MHD_resume_connection(struct MHD_Connection *c);
-
-void __wrap_MHD_suspend_connection(struct MHD_Connection *c)
+static void resume(struct connection *c)
 {
-	atomic_fetch_add(&suspended[(uintptr_t)c - 1], 1);
+	assert(atomic_load(&suspended[c->fd]) ==
+	       atomic_load(&resumed[c->fd]) + 1);
+	atomic_fetch_add(&resumed[c->fd], 1);
 }
 
-void __wrap_MHD_resume_connection(struct MHD_Connection *c)
+static struct connection *connection(int number)
 {
-	uintptr_t number = (uintptr_t)c - 1;
+	static const struct transport transport = { .suspend = suspend,
+						    .resume = resume };
+	static struct connection connections[CONNECTIONS];
 
-	assert(atomic_load(&suspended[number]) ==
-	       atomic_load(&resumed[number]) + 1);
-	atomic_fetch_add(&resumed[number], 1);
+	connections[number] =
+		(struct connection){ .transport = &transport, .fd = number };
+	return &connections[number];
 }
 
 /* Makes reports when it is allowed to. */
@@ -90,8 +90,7 @@ static bool ask(struct reports *all, int number, enum report_kind kind)
 	waiting[number] = (struct report_wait){
 		.query = { .kind = kind, .since_ns = (uint64_t)number },
 	};
-	return reports_ask(all, &waiting[number],
-			   connection((uintptr_t)number));
+	return reports_ask(all, &waiting[number], connection(number));
 }
 
 static void await_begun(struct maker *m, int count)

@@ -17,6 +17,7 @@
  * (spared_until_ns).
  */
 #include "service/http/connection/clients.h"
+#include "service/http/transport.h"
 
 #include "base/clock.h"
 #include "service/wait.h"
@@ -24,7 +25,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/tcp.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -85,7 +85,7 @@ struct client {
 	 * While the client is held: the connection to resume, or the condition
 	 * to signal.
 	 */
-	struct MHD_Connection *connection;
+	struct connection *connection;
 	pthread_cond_t *turn;
 };
 
@@ -235,7 +235,7 @@ static void resume_held(struct client *c)
 {
 	list_remove(c);
 	if (c->connection != NULL)
-		MHD_resume_connection(c->connection);
+		connection_resume(c->connection);
 	else
 		(void)pthread_cond_signal(c->turn);
 }
@@ -801,7 +801,7 @@ static bool take_turn(struct clients *t, enum client_turn kind, uint64_t now_ns)
 
 /* Caller holds the lock, which is released while it waits. */
 static void hold_request(struct client *c, enum client_turn kind,
-			 struct MHD_Connection *connection)
+			 struct connection *connection)
 {
 	struct clients *t = c->clients;
 	struct gate *gate = &t->gates[kind];
@@ -815,7 +815,7 @@ static void hold_request(struct client *c, enum client_turn kind,
 		(void)pthread_cond_signal(&t->sooner);
 	list_add(&gate->held, c);
 	if (connection != NULL)
-		MHD_suspend_connection(connection);
+		connection_suspend(connection);
 	evict_if_full(t, NULL);
 	while (connection == NULL && c->list != NULL)
 		(void)pthread_cond_wait(&turn, &t->lock);
@@ -823,7 +823,7 @@ static void hold_request(struct client *c, enum client_turn kind,
 }
 
 bool client_hold(struct client *c, enum client_turn kind,
-		 struct MHD_Connection *connection)
+		 struct connection *connection)
 {
 	struct clients *t = c->clients;
 	bool goes_on;

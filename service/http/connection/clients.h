@@ -56,7 +56,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct MHD_Connection;
+struct connection;
 
 enum client_phase {
 	CLIENT_HEAD,   /* a new connection, or a request line was read */
@@ -184,7 +184,7 @@ enum client_refusal client_receive(struct client *c, uint64_t bytes);
  * connection has a thread of its own, which waits here.
  */
 bool client_hold(struct client *c, enum client_turn kind,
-		 struct MHD_Connection *connection);
+		 struct connection *connection);
 
 /* Was the client shut down, because of a time limit or for a new connection? */
 bool client_is_shut(const struct client *c);

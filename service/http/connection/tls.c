@@ -231,6 +231,9 @@ static int retrieve(gnutls_session_t session,
 	return 0;
 }
 
+const char tls_priorities[] =
+	"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA";
+
 void *tls_callback(void)
 {
 	return (void *)(uintptr_t)retrieve;

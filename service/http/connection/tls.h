@@ -40,8 +40,11 @@ void tls_release(struct tls *tls);
 MUST_CHECK bool tls_serve(const char *certificate, const char *key,
 			  const char **why);
 
-/* For MHD_OPTION_HTTPS_CERT_CALLBACK2, after the first tls_serve(). */
+/* A gnutls_certificate_retrieve_function2, after the first tls_serve(). */
 void *tls_callback(void);
+
+/* TLS 1.2 and 1.3 with forward secrecy, as GnuTLS wants it. */
+extern const char tls_priorities[];
 
 /*
  * Write as much of the text to a gnutls_session_t as it takes at once.  Called

@@ -9,9 +9,9 @@
  * and all memory is freed.
  */
 #include "service/http/body.c"
+#include "service/http/transport_mhd.c"
 
 #include <assert.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,9 @@ static enum MHD_Result answer(struct MHD_Connection *connection)
 	return ok;
 }
 
+/* The connection of the only request at a time. */
+static struct mhd_connection transported;
+
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 				  const char *url, const char *method,
 				  const char *version, const char *data,
@@ -76,8 +79,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection,
 	if (*slot == NULL) {
 		*slot = form;
 		form->is_begun = true;
-		form->problem = body_init(&form->body, connection, form->length,
-					  &memory);
+		transported = (struct mhd_connection){
+			.base = { .transport = &transport_mhd },
+			.library = connection,
+		};
+		form->body.is_form = is_form(MHD_lookup_connection_value(
+			connection, MHD_HEADER_KIND, "Content-Type"));
+		form->problem = body_init(&form->body, &transported.base,
+					  form->length, &memory);
 		return MHD_YES;
 	}
 	if (*bytes > 0) {
@@ -113,8 +122,8 @@ static void keep_fields(const struct body *b)
 	assert(at <= form->length + 2 * (size_t)count);
 }
 
-static void on_end(void *cls, struct MHD_Connection *connection, void **slot,
-		   enum MHD_RequestTerminationCode how)
+static void on_ended(void *cls, struct MHD_Connection *connection, void **slot,
+		     enum MHD_RequestTerminationCode how)
 {
 	struct body *b = &form->body;
 
@@ -140,7 +149,7 @@ static struct MHD_Daemon *start(void)
 {
 	struct MHD_Daemon *d = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
-		on_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+		on_request, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_ended, NULL,
 		MHD_OPTION_END);
 
 	assert(d != NULL);

@@ -9,9 +9,10 @@
 #include "service/http/query.h"
 
 #include <assert.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PARAMETERS_MAX = 1024 };
 
 static char detail[PARAMS_DETAIL_BYTES];
 
@@ -34,15 +35,12 @@ static void check_transform(const struct img_transform *r)
 	assert(r->quality >= 1 && r->quality <= 100);
 }
 
-static void take(struct query *q, char *argument)
+static void take(struct query *q, const struct http_field *parameter)
 {
 	struct query before = *q;
-	char *value = argument, *key = strsep(&value, "=");
 
-	if (value != NULL)
-		(void)MHD_http_unescape(value);
-	(void)MHD_http_unescape(key);
-	if (!check_detail(query_set(q, key, value, detail)))
+	if (!check_detail(
+		    query_set(q, parameter->name, parameter->value, detail)))
 		assert(memcmp(q, &before, sizeof(before)) == 0);
 	check_transform(&q->params.transform);
 }
@@ -67,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	char *text = malloc(bytes + 1), *rest = text, *presets, *argument;
+	char *text = malloc(bytes + 1), *rest = text, *presets;
+	struct http_field parameters[PARAMETERS_MAX];
+	uint32_t count = 0;
 	struct query q;
 
 	assert(text != NULL);
@@ -78,8 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (!check_detail(presets_check(presets, detail)))
 		presets = NULL;
 	query_init(&q);
-	while ((argument = strsep(&rest, "&")) != NULL)
-		take(&q, argument);
+	if (rest != NULL)
+		count = query_split(rest, parameters, PARAMETERS_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		take(&q, &parameters[i]);
 	make(&q, presets);
 	free(text);
 	return 0;

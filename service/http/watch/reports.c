@@ -10,7 +10,6 @@
 #include "service/wait.h"
 
 #include <assert.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ static void end_wait(struct report_wait *w, enum report_state state)
 {
 	w->state = state;
 	if (w->connection != NULL)
-		MHD_resume_connection(w->connection);
+		connection_resume(w->connection);
 	else
 		(void)pthread_cond_signal(w->changed);
 }
@@ -262,7 +261,7 @@ static enum report_state enqueue_wait(struct reports *all,
 }
 
 bool reports_ask(struct reports *all, struct report_wait *w,
-		 struct MHD_Connection *connection)
+		 struct connection *connection)
 {
 	pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 	bool is_over;
@@ -274,7 +273,7 @@ bool reports_ask(struct reports *all, struct report_wait *w,
 	w->state = enqueue_wait(all, w);
 	is_over = w->state != REPORT_WAITS;
 	if (!is_over && connection != NULL)
-		MHD_suspend_connection(connection);
+		connection_suspend(connection);
 	while (connection == NULL && w->state == REPORT_WAITS)
 		(void)pthread_cond_wait(&changed, &all->lock);
 	(void)pthread_mutex_unlock(&all->lock);

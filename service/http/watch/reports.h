@@ -27,6 +27,7 @@
 #define SERVICE_REPORTS_H
 
 #include "service/http/problem.h"
+#include "service/http/transport.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,7 +42,6 @@ enum {
 	REPORTS_TRACES_MAX = 4,
 };
 
-struct MHD_Connection;
 struct reports;
 
 enum report_kind {
@@ -81,7 +81,7 @@ struct report_wait {
 	struct report_result *result; /* if REPORT_MADE; otherwise NULL */
 	/* Used while it waits. */
 	STAILQ_ENTRY(report_wait) link;
-	struct MHD_Connection *connection;
+	struct connection *connection;
 	pthread_cond_t *changed;
 	uint64_t asked_ns;
 };
@@ -102,12 +102,12 @@ struct reports *reports_start(reports_make_fn *make, void *arg);
  * here.
  */
 bool reports_ask(struct reports *all, struct report_wait *w,
-		 struct MHD_Connection *connection);
+		 struct connection *connection);
 
 /* The reason why there is no report; PROBLEM_NONE: there is one. */
 enum problem report_problem(const struct report_wait *w);
 
-/* `result` may be NULL.  Can be used as a MHD_ContentReaderFreeCallback. */
+/* `result` may be NULL.  Can be the release() of a reply. */
 void report_drop(void *result);
 
 /* The server drains: make reports at once, and let no trace wait. */

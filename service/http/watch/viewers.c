@@ -4,7 +4,7 @@
  *
  *	start    ask for the greeting, as for any report
  *	reply    the request becomes a viewer, which reads the greeting first
- *	read     by libmicrohttpd, whenever it can write more
+ *	read     by the transport, whenever it can write more
  *	release  the client has disconnected, or the server stops
  *
  * One lock protects everything; it is not held while a frame is made.  A
@@ -27,8 +27,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <microhttpd.h>
-
 static const uint64_t interval_ns = VIEWERS_INTERVAL_MS * NS_PER_MS;
 
 enum viewers_entry {
@@ -49,7 +47,7 @@ struct message {
 
 struct viewer {
 	struct viewers *all; /* NULL: the slot is free */
-	struct MHD_Connection *connection;
+	struct connection *connection;
 	bool is_suspended;
 	/*
 	 * The message that is being read; NULL: the last one was read
@@ -107,7 +105,7 @@ static void wake_all(struct viewers *all)
 		if (!v->is_suspended)
 			continue;
 		v->is_suspended = false;
-		MHD_resume_connection(v->connection);
+		connection_resume(v->connection);
 	}
 	(void)pthread_cond_broadcast(&all->made);
 }
@@ -203,7 +201,7 @@ struct viewers *viewers_start(viewers_frame_fn *frame, void *arg)
 /* Caller holds the lock. */
 static enum viewers_entry enter_viewer(struct viewers *all,
 				       struct message *hello,
-				       struct MHD_Connection *connection,
+				       struct connection *connection,
 				       struct viewer **viewer)
 {
 	struct viewer *v = all->slots;
@@ -233,7 +231,7 @@ static enum viewers_entry enter_viewer(struct viewers *all,
  * waits.
  */
 static enum viewers_entry viewer_add(struct viewers *all, char *hello,
-				     struct MHD_Connection *connection,
+				     struct connection *connection,
 				     struct viewer **viewer)
 {
 	struct message *m = message_new(hello);
@@ -277,7 +275,7 @@ static bool wait_for_message(struct viewer *v)
 			return true;
 		if (v->connection != NULL) {
 			v->is_suspended = true;
-			MHD_suspend_connection(v->connection);
+			connection_suspend(v->connection);
 			return false;
 		}
 		(void)pthread_cond_wait(&all->made, &all->lock);
@@ -372,7 +370,7 @@ enum {
 	UNSENT_BYTES_MAX = 16 * 1024,
 };
 
-/* A MHD_ContentReaderCallback. */
+/* The read() of a reply. */
 static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
 			      size_t bytes_max)
 {
@@ -381,7 +379,7 @@ static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
 
 	(void)position;
 	if (bytes < 0)
-		return MHD_CONTENT_READER_END_OF_STREAM;
+		return REPLY_END;
 	atomic_fetch_add(&r->http->counts.sent_bytes[request_role(r)],
 			 (uint64_t)bytes);
 	return bytes;
@@ -395,8 +393,8 @@ static void limit_unsent(const struct request *r)
 {
 	int bytes = UNSENT_BYTES_MAX;
 
-	(void)setsockopt(connection_fd(r->connection), IPPROTO_TCP,
-			 TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+	(void)setsockopt(r->connection->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+			 &bytes, sizeof(bytes));
 }
 
 /* Begin to watch, with the report as the first thing to read. */
@@ -435,10 +433,9 @@ static bool start_live(struct request *r)
 	return r->problem == PROBLEM_NONE && control_start_report(r);
 }
 
-static enum MHD_Result reply_live(struct request *r)
+static bool reply_live(struct request *r)
 {
-	struct MHD_Response *response;
-	enum MHD_Result result;
+	struct reply p;
 
 	if (!r->is_head)
 		r->problem = report_problem(&r->report);
@@ -446,19 +443,21 @@ static enum MHD_Result reply_live(struct request *r)
 		r->problem = become_viewer(r);
 	if (r->problem != PROBLEM_NONE)
 		return reply_problem(r);
-	response = MHD_create_response_from_callback(
-		MHD_SIZE_UNKNOWN, PIECE_BYTES, on_stream_read, r, NULL);
-	if (response == NULL)
-		return MHD_NO;
-	reply_add_header(r, response, MHD_HTTP_HEADER_CACHE_CONTROL,
-			 "no-store");
-	reply_add_header(r, response, "X-Accel-Buffering", "no");
-	result = reply_send(r, MHD_HTTP_OK, "text/event-stream", response);
-	if (result == MHD_YES && r->viewer != NULL) {
+	reply_init(&p);
+	p.kind = REPLY_READ;
+	p.has_length = false;
+	p.read = on_stream_read;
+	p.read_bytes = PIECE_BYTES;
+	p.arg = r;
+	reply_add_header(&p, "Cache-Control", "no-store");
+	reply_add_header(&p, "X-Accel-Buffering", "no");
+	if (!reply_send(r, STATUS_OK, "text/event-stream", &p))
+		return false;
+	if (r->viewer != NULL) {
 		client_enter(r->client, CLIENT_STREAM);
 		limit_unsent(r);
 	}
-	return result;
+	return true;
 }
 
 static void leave_live(struct request *r)

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The transport over libmicrohttpd 0.9.75.  What it does not do by itself:
+ *
+ * - It is lenient.  It takes spaces before a colon and between the parts of the
+ *   request line, ends a line at a bare LF and a value at a NUL, and appends a
+ *   folded line to the name of its header.  The strings that it passes to us do
+ *   not show this.  But it splits the head in place: each colon, CR and LF
+ *   becomes a NUL.  So in an exact head, the strings follow each other in
+ *   memory without a gap, from the method to the end of the head, and this is
+ *   checked.  If a version of libmicrohttpd kept them elsewhere, every request
+ *   would be refused, and all tests would fail.
+ * - It would decode the target and split its query, and would not answer at all
+ *   if it had no memory for all parameters.  It gets the target without its
+ *   query, and decodes nothing: both is for head.c.
+ * - It refuses white space after a Content-Length: see interpose.h.
+ */
+#include "service/http/transport.h"
+
+#include "service/http/connection/interpose.h"
+#include "service/http/connection/tls.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert((int)REPLY_END == (int)MHD_CONTENT_READER_END_OF_STREAM,
+	       "read() is a MHD_ContentReaderCallback");
+
+enum { FIELDS_MIN = 16 };
+
+struct io_thread {
+	struct io_thread_config config;
+	struct MHD_Daemon *daemon; /* used by the main thread alone */
+};
+
+struct mhd_connection {
+	struct connection base;
+	struct MHD_Connection *library;
+
+	/* Of the present request. */
+	struct request_head head;
+	struct http_field *fields; /* of the head; kept for the next one */
+	size_t fields_max;
+	size_t target_bytes;
+	char *query;   /* the "?" of the target; NULL: it has none */
+	char query_at; /* the character after it, where a NUL is meanwhile */
+	bool has_head; /* request_head() was called */
+	uint64_t received_bytes; /* of the body */
+};
+
+static struct mhd_connection *connection_of(struct MHD_Connection *library)
+{
+	return MHD_get_connection_info(library,
+				       MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static struct MHD_Connection *library_of(struct connection *c)
+{
+	return container_of(c, struct mhd_connection, base)->library;
+}
+
+static int fd_of(struct MHD_Connection *library)
+{
+	return MHD_get_connection_info(library,
+				       MHD_CONNECTION_INFO_CONNECTION_FD)
+		->connect_fd;
+}
+
+static void *tls_of(struct MHD_Connection *library)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		library, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return info != NULL ? info->tls_session : NULL;
+}
+
+/* NULL: no memory. */
+static struct mhd_connection *connection_new(const struct io_thread *thread,
+					     struct MHD_Connection *library)
+{
+	struct mhd_connection *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->library = library;
+	c->base = (struct connection){
+		.transport = &transport_mhd,
+		.port = thread->config.port,
+		.io_thread = thread->config.index,
+		.fd = fd_of(library),
+		.tls = tls_of(library),
+	};
+	return c;
+}
+
+static void connection_free(struct mhd_connection *c)
+{
+	free(c->fields);
+	free(c);
+}
+
+/*
+ * A MHD_NotifyConnectionCallback.  If there was no memory for a connection,
+ * *slot stays NULL, and the connection is closed at its first request.
+ */
+static void on_connection(void *cls, struct MHD_Connection *library,
+			  void **slot, enum MHD_ConnectionNotificationCode what)
+{
+	struct mhd_connection *c = *slot;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		c = connection_new(cls, library);
+		if (c == NULL)
+			return;
+		*slot = c;
+		input_begin(c->base.fd, c->base.tls == NULL);
+		connection_begin(
+			&c->base,
+			MHD_get_connection_info(
+				library, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+				->client_addr);
+		return;
+	}
+	if (c == NULL)
+		return;
+	input_end(c->base.fd);
+	connection_end(&c->base);
+	connection_free(c);
+	*slot = NULL;
+}
+
+/*
+ * A MHD_AcceptPolicyCallback, called before memory is used: by the acceptor's
+ * thread, or without an acceptor by the only I/O thread.
+ */
+static enum MHD_Result on_accept(void *cls, const struct sockaddr *from,
+				 socklen_t bytes)
+{
+	const struct io_thread *thread = cls;
+
+	(void)bytes;
+	return port_admit(thread->config.port, from) ? MHD_YES : MHD_NO;
+}
+
+/* The request line is there.  Returns the request. */
+static void *on_target(void *cls, const char *target,
+		       struct MHD_Connection *library)
+{
+	struct mhd_connection *c = connection_of(library);
+
+	(void)cls;
+	if (c == NULL)
+		return NULL;
+	c->head = (struct request_head){ .target = (char *)target };
+	c->target_bytes = strlen(target);
+	c->query = strchr(target, '?');
+	if (c->query != NULL) {
+		c->query_at = c->query[1];
+		c->query[1] = '\0';
+	}
+	c->has_head = false;
+	c->received_bytes = 0;
+	return request_new(&c->base);
+}
+
+/* An unescape callback, which changes nothing. */
+static size_t keep_escapes(void *cls, struct MHD_Connection *library,
+			   char *text)
+{
+	(void)cls;
+	(void)library;
+	return strlen(text);
+}
+
+/*
+ * The position after the CR and LF that end the line at `at`; NULL: the line
+ * does not end like this.
+ */
+static const char *after_line(const char *at)
+{
+	return at[0] == '\0' && at[1] == '\0' ? at + 2 : NULL;
+}
+
+/* A head while it is read. */
+struct reading {
+	struct mhd_connection *c;
+	const char *at; /* where the next header must begin; NULL: not exact */
+	bool has_memory;
+};
+
+/* False: no memory. */
+static bool add_field(struct mhd_connection *c, const char *name,
+		      const char *value)
+{
+	if (c->head.field_count == c->fields_max) {
+		size_t max = c->fields_max > 0 ? 2 * c->fields_max : FIELDS_MIN;
+		struct http_field *fields =
+			realloc(c->fields, max * sizeof(*fields));
+
+		if (fields == NULL)
+			return false;
+		c->fields = fields;
+		c->fields_max = max;
+	}
+	c->fields[c->head.field_count++] = (struct http_field){ name, value };
+	return true;
+}
+
+/* A MHD_KeyValueIterator. */
+static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind,
+				const char *name, const char *value)
+{
+	struct reading *h = cls;
+
+	(void)kind;
+	h->has_memory = add_field(h->c, name, value != NULL ? value : "");
+	if (h->at != NULL)
+		h->at = name == h->at && value != NULL ?
+				after_line(value + strlen(value)) :
+				NULL;
+	return h->has_memory ? MHD_YES : MHD_NO;
+}
+
+/* Method, target, version: one space between two of them. */
+static bool is_exact_line(const struct mhd_connection *c)
+{
+	const struct request_head *h = &c->head;
+
+	return h->method + strlen(h->method) + 1 == h->target &&
+	       h->target + c->target_bytes + 1 == h->version;
+}
+
+/* The bytes of the head. */
+static size_t head_bytes(struct MHD_Connection *library)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		library, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	return info != NULL ? info->header_size : 0;
+}
+
+/* Give libmicrohttpd's target its query again. */
+static void restore_query(struct mhd_connection *c)
+{
+	if (c->query == NULL)
+		return;
+	c->query[0] = '?';
+	c->query[1] = c->query_at;
+}
+
+/* False: no memory. */
+static bool read_head(struct mhd_connection *c, const char *method,
+		      const char *version)
+{
+	struct request_head *head = &c->head;
+	struct reading h = { .c = c, .has_memory = true };
+
+	restore_query(c);
+	head->method = method;
+	head->version = version;
+	head->bytes = head_bytes(c->library);
+	h.at = is_exact_line(c) ? after_line(version + strlen(version)) : NULL;
+	(void)MHD_get_connection_values(c->library, MHD_HEADER_KIND, on_field,
+					&h);
+	head->fields = c->fields;
+	head->is_exact =
+		h.at != NULL && after_line(h.at) == method + head->bytes;
+	return h.has_memory;
+}
+
+/* A MHD_AccessHandlerCallback. */
+static enum MHD_Result on_call(void *cls, struct MHD_Connection *library,
+			       const char *path, const char *method,
+			       const char *version, const char *data,
+			       size_t *bytes, void **slot)
+{
+	struct request *r = *slot;
+	struct mhd_connection *c;
+	bool goes_on;
+
+	(void)cls;
+	(void)path;
+	if (r == NULL)
+		return MHD_NO;
+	c = connection_of(library);
+	if (!c->has_head) {
+		if (!read_head(c, method, version))
+			return MHD_NO;
+		c->has_head = true;
+		goes_on = request_head(r, &c->head);
+	} else if (*bytes > 0) {
+		c->received_bytes += *bytes;
+		goes_on = request_piece(r, data, *bytes);
+		*bytes = 0;
+	} else {
+		goes_on = request_next(r);
+	}
+	return goes_on ? MHD_YES : MHD_NO;
+}
+
+/* The next request of this connection may begin; see interpose.h. */
+static void begin_next_input(const struct mhd_connection *c,
+			     const struct request *r)
+{
+	size_t bytes = head_bytes(c->library);
+
+	if (r == NULL || bytes == 0)
+		input_end(c->base.fd);
+	else
+		input_begin_next(c->base.fd, c->base.tls == NULL,
+				 bytes + c->received_bytes);
+}
+
+static enum request_ending ending_of(enum MHD_RequestTerminationCode how)
+{
+	switch (how) {
+	case MHD_REQUEST_TERMINATED_COMPLETED_OK:
+		return ENDED_SENT;
+	case MHD_REQUEST_TERMINATED_WITH_ERROR:
+		return ENDED_BROKEN;
+	case MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN:
+		return ENDED_STOPPED;
+	case MHD_REQUEST_TERMINATED_TIMEOUT_REACHED:
+	case MHD_REQUEST_TERMINATED_READ_ERROR:
+	case MHD_REQUEST_TERMINATED_CLIENT_ABORT:
+		break;
+	}
+	return ENDED_GONE;
+}
+
+/* A MHD_RequestCompletedCallback. */
+static void on_end(void *cls, struct MHD_Connection *library, void **slot,
+		   enum MHD_RequestTerminationCode how)
+{
+	struct mhd_connection *c = connection_of(library);
+	struct request *r = *slot;
+
+	(void)cls;
+	if (c == NULL)
+		return;
+	begin_next_input(c, r);
+	*slot = NULL;
+	request_end(&c->base, r, ending_of(how));
+}
+
+static unsigned int flags_of(const struct io_thread_config *c)
+{
+	unsigned int flags = c->has_threads ?
+				     MHD_USE_INTERNAL_POLLING_THREAD |
+					     MHD_USE_THREAD_PER_CONNECTION |
+					     MHD_USE_POLL :
+				     MHD_USE_EPOLL_INTERNAL_THREAD |
+					     MHD_ALLOW_SUSPEND_RESUME;
+
+	if (c->has_tls)
+		flags |= MHD_USE_TLS;
+	if (c->listen_fd < 0)
+		flags |= MHD_USE_NO_LISTEN_SOCKET;
+	return flags | MHD_USE_ITC;
+}
+
+static struct MHD_Daemon *start_daemon(struct io_thread *t)
+{
+	const struct io_thread_config *c = &t->config;
+	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
+	const struct MHD_OptionItem listen[] = {
+		{ MHD_OPTION_LISTEN_SOCKET, c->listen_fd, NULL },
+		none,
+	};
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback() },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities },
+		none,
+	};
+
+	return MHD_start_daemon(
+		flags_of(c), 0, on_accept, t, on_call, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, t,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL,
+		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)c->connections_max,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,
+		MHD_OPTION_ARRAY, c->has_tls ? tls : &none, MHD_OPTION_ARRAY,
+		c->listen_fd >= 0 ? listen : &none, MHD_OPTION_END);
+}
+
+static struct io_thread *mhd_start(const struct io_thread_config *config)
+{
+	struct io_thread *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->config = *config;
+	t->daemon = start_daemon(t);
+	if (t->daemon != NULL)
+		return t;
+	free(t);
+	return NULL;
+}
+
+static bool mhd_give(struct io_thread *t, int fd, const struct sockaddr *from,
+		     socklen_t bytes)
+{
+	return MHD_add_connection(t->daemon, fd, from, bytes) == MHD_YES;
+}
+
+static int mhd_stop_accepting(struct io_thread *t)
+{
+	int fd = MHD_quiesce_daemon(t->daemon);
+
+	return fd != MHD_INVALID_SOCKET ? fd : -1;
+}
+
+static void mhd_stop(struct io_thread *t)
+{
+	MHD_stop_daemon(t->daemon);
+	free(t);
+}
+
+static void mhd_suspend(struct connection *c)
+{
+	MHD_suspend_connection(library_of(c));
+}
+
+static void mhd_resume(struct connection *c)
+{
+	MHD_resume_connection(library_of(c));
+}
+
+static struct MHD_Response *response_of_pieces(const struct reply *p)
+{
+	const struct iovec none = { NULL, 0 };
+	const struct iovec *first = p->piece_count > 0 ? p->pieces : &none;
+	struct MHD_IoVec pieces[REPLY_PIECES_MAX];
+
+	if (p->piece_count <= 1 && p->release == NULL)
+		return MHD_create_response_from_buffer(first->iov_len,
+						       first->iov_base,
+						       MHD_RESPMEM_PERSISTENT);
+	if (p->piece_count <= 1)
+		return MHD_create_response_from_buffer_with_free_callback_cls(
+			first->iov_len, first->iov_base, p->release, p->arg);
+	for (uint32_t i = 0; i < p->piece_count; i++)
+		pieces[i] = (struct MHD_IoVec){ p->pieces[i].iov_base,
+						p->pieces[i].iov_len };
+	return MHD_create_response_from_iovec(pieces, p->piece_count,
+					      p->release, p->arg);
+}
+
+/* NULL: no memory, and the body is still the reply's. */
+static struct MHD_Response *response_of(const struct reply *p)
+{
+	switch (p->kind) {
+	case REPLY_PIECES:
+		return response_of_pieces(p);
+	case REPLY_FILE:
+		return MHD_create_response_from_fd_at_offset64(p->bytes, p->fd,
+							       p->offset);
+	case REPLY_READ:
+		return MHD_create_response_from_callback(
+			p->has_length ? p->bytes : MHD_SIZE_UNKNOWN,
+			p->read_bytes, p->read, p->arg, p->release);
+	}
+	abort();
+}
+
+static bool add_headers(struct MHD_Response *response, const struct reply *p)
+{
+	for (uint32_t i = 0; i < p->header_count; i++)
+		if (MHD_add_response_header(response, p->headers[i].name,
+					    p->headers[i].value) != MHD_YES)
+			return false;
+	return true;
+}
+
+static bool mhd_send(struct connection *c, struct reply *p)
+{
+	struct MHD_Response *response = response_of(p);
+	bool ok;
+
+	if (response == NULL) {
+		reply_drop(p);
+		return false;
+	}
+	ok = add_headers(response, p) &&
+	     MHD_queue_response(library_of(c), p->status, response) == MHD_YES;
+	MHD_destroy_response(response);
+	return ok;
+}
+
+struct form {
+	struct MHD_PostProcessor *library;
+	form_part_fn *fn;
+	void *arg;
+};
+
+/* A MHD_PostDataIterator. */
+static enum MHD_Result on_part(void *cls, enum MHD_ValueKind kind,
+			       const char *name, const char *filename,
+			       const char *type, const char *encoding,
+			       const char *data, uint64_t offset, size_t bytes)
+{
+	const struct form *f = cls;
+
+	(void)kind;
+	(void)type;
+	(void)encoding;
+	return f->fn(f->arg, name, filename, data, offset, bytes) ? MHD_YES :
+								    MHD_NO;
+}
+
+static struct form *mhd_form_open(struct connection *c, form_part_fn *fn,
+				  void *arg)
+{
+	struct form *f = malloc(sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	*f = (struct form){ .fn = fn, .arg = arg };
+	f->library = MHD_create_post_processor(library_of(c), FORM_BUFFER_BYTES,
+					       on_part, f);
+	if (f->library != NULL)
+		return f;
+	free(f);
+	return NULL;
+}
+
+static bool mhd_form_read(struct form *f, const char *data, size_t bytes)
+{
+	return MHD_post_process(f->library, data, bytes) == MHD_YES;
+}
+
+static bool mhd_form_close(struct form *f)
+{
+	bool is_whole = MHD_destroy_post_processor(f->library) == MHD_YES;
+
+	free(f);
+	return is_whole;
+}
+
+const struct transport transport_mhd = {
+	.start = mhd_start,
+	.give = mhd_give,
+	.stop_accepting = mhd_stop_accepting,
+	.stop = mhd_stop,
+	.suspend = mhd_suspend,
+	.resume = mhd_resume,
+	.send = mhd_send,
+	.form_open = mhd_form_open,
+	.form_read = mhd_form_read,
+	.form_close = mhd_form_close,
+};
