@@ -134,6 +134,20 @@ send_folder() {
 	check_drained
 }
 
+# shrink SIDE: set $dir to a folder with the same photos, scaled to fit into a
+# square of SIDE pixels; for tests that only take longer with larger photos
+shrink() {
+	local photo
+	mkdir "$work/shrunk"
+	start
+	for photo in "$dir"/*.jpg; do
+		curl -fsS --data-binary "@$photo" "$url/?w=$1&h=$1&q=90" \
+			-o "$work/shrunk/${photo##*/}"
+	done
+	stop
+	dir=$work/shrunk
+}
+
 # holds FILE EXPRESSION: expect that the expression is true of the file, by jq
 holds() {
 	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"

@@ -1,23 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Under every policy and balance, and with many values of the other scheduling
-# flags: every photo of a folder is answered, in the right size, with the same
-# bytes; no request is lost; an idle server sleeps; SIGTERM ends it cleanly.
-# Each schedule is tested with one of the numbers of connections.
+# flags: every photo is answered, in the right size, with the same bytes; no
+# request is lost; an idle server sleeps; SIGTERM ends it cleanly.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM
+# Each schedule is tested with one half of the photos and one of the numbers of
+# connections; each policy has schedules with both halves.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=WORDS]
 #        test_policies.sh DIR CONNECTIONS...
 . "$(dirname "$0")/server.sh"
 dir=$1
 shift
+[ -z "${SANITIZED:-}" ] || shrink 700 # a sanitizer makes pixels slow
 
-# Print flags: every policy with each balance that it supports, then every value
-# of the other flags with policies that support it.
+# Print flags: every policy with each balance that it supports, in two lines or
+# more that follow each other; then every value of the other flags with policies
+# that support it.
 arms() {
 	local policy
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
 		if [ "$policy" = thread-per-connection ] ||
 			[ "$policy" = capriccio ]; then
+			echo "--policy $policy"
 			echo "--policy $policy"
 			continue
 		fi
@@ -59,23 +64,33 @@ check_sleeps() {
 		fail "busy while idle: $before to $after CPU seconds"
 }
 
+# Each half is a folder of links to photos.
+halves=("$work/half0" "$work/half1")
+number=0
+while read -r file; do
+	link=${halves[number++ % 2]}/$file
+	mkdir -p "${link%/*}"
+	ln -s "$(realpath "$dir/$file")" "$link"
+done < <(find -L "$dir" -type f -iname '*.jp*g' -printf '%P\n' | sort)
+[ $number -gt 1 ] || fail "$dir has not two photos"
+
 counts=("$@")
 tried=0
-first=
 while read -r -a flags; do
+	half=${halves[tried % 2]}
+	first=$half.first
 	connections=${counts[(tried + tried / ${#counts[@]}) % ${#counts[@]}]}
 	tried=$((tried + 1))
 	start "${flags[@]}" --cores 0,1 --max-uploads 256
 	out=$work/out
 	rm -rf "$out"
-	"$LOADGEN" --dataset "$dir" --connections "$connections" \
+	"$LOADGEN" --dataset "$half" --connections "$connections" \
 		--seed "$tried" --save "$out" \
 		"$url/?w=640&h=640&blur=2" >"$work/report" ||
 		fail "${flags[*]} $connections: $(cat "$work/report")"
 	sort -o "$out/status.tsv" "$out/status.tsv"
-	if [ -z "$first" ]; then
-		first=$work/first
-		"$CHECK_SIZES" "$dir" "$out" 640 640 ||
+	if [ ! -d "$first" ]; then
+		"$CHECK_SIZES" "$half" "$out" 640 640 ||
 			fail "a reply has the wrong size"
 		cp -r "$out" "$first"
 	fi
@@ -86,4 +101,4 @@ while read -r -a flags; do
 	stop
 	echo "${flags[*]}: $(wc -l <"$first/status.tsv") photos, connections $connections"
 done < <(arms)
-[ -n "$first" ] || fail "no policy was tried"
+[ $tried -gt 1 ] || fail "no policy was tried"
