@@ -204,7 +204,8 @@ test_refusals_are_told() {
 
 # Every id has one line.  Other messages are JSON, too.
 test_each_request_is_one_line() { # POLICY...
-	local policy count
+	local policy count dir=$dir
+	shrink 200
 	for policy; do
 		start --log json --policy "$policy"
 		"$LOADGEN" --dataset "$dir" --connections 16 --passes "$passes" \

@@ -6,7 +6,7 @@
 # is no 202.  An entry that is damaged, or cannot become an image, harms no
 # other, and GET reports it.
 #
-# usage: DARKROOM=PROGRAM [SANITIZED=1] test_spool.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM [SANITIZED=WORDS] test_spool.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
 [ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
@@ -14,7 +14,11 @@ photo=$(realpath "$1/clownfish.jpg")
 cd "$work"
 # Encoding takes long, so the upload is spooled before the encoding ends.
 side=2200
-[ -z "${SANITIZED:-}" ] || side=1200
+case ${SANITIZED:-} in
+'') ;;
+*thread*) side=900 ;;
+*) side=1200 ;;
+esac
 slow="progressive=1&chroma=444&q=97&enlarge=1&w=$side"
 
 # begin FLAGS...: start a server with an empty store

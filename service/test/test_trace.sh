@@ -4,10 +4,12 @@
 # A request is a flow from stage to stage.  A trace can be limited to a time
 # span.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_trace.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=WORDS]
+#        test_trace.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 dir=$1
 photo=$dir/clownfish.jpg
+[ -z "${SANITIZED:-}" ] || shrink 700 # pixels take long, and are not traced
 
 # Checks the nesting as a viewer computes it: a slice lies in the last slice
 # that is still open on its track; if several start together, the order in the
