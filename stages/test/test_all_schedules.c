@@ -34,7 +34,9 @@ enum {
  * One in SAMPLE schedules is run.  SAMPLE divides the number of values of no
  * flag, so that every value is run.
  */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_THREAD__)
+enum { SAMPLE = 23 };
+#elif defined(__SANITIZE_ADDRESS__)
 enum { SAMPLE = 11 };
 #else
 enum { SAMPLE = 1 };

@@ -39,7 +39,7 @@ enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
  * flag, so that every value is run.
  */
 #ifdef __SANITIZE_THREAD__
-enum { SAMPLE = 4 };
+enum { SAMPLE = 11 };
 #else
 enum { SAMPLE = 1 };
 #endif
