@@ -26,7 +26,8 @@ cp "$models"/*.pml "$dir"
 cd "$dir"
 
 # verify LEVEL MODEL DEFINES...: prints how many errors Spin finds, 0 or 1.
-# Mistakes are found so soon that only the compiler's time counts.
+# Mistakes are found so soon that only the compiler's time counts; where there
+# is none, -O2 takes longer to compile than it saves.
 verify() {
 	level=$1
 	model=$2.pml
@@ -44,7 +45,7 @@ verify() {
 expect() {
 	wanted=$1
 	shift
-	if [ "$wanted" = 0 ]; then level=-O2; else level=-O0; fi
+	if [ "$wanted" = 0 ]; then level=-O1; else level=-O0; fi
 	found=$(verify $level "$@")
 	if [ "$found" != "$wanted" ]; then
 		cat pan.log
