@@ -23,6 +23,8 @@ const FLAGS = [
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-dev-shm-usage",
+	// Of the address bar, which no test sees: two renderers per window.
+	"--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 	"--disable-gpu",
 	"--disable-quic",
 	"--disable-sync",
