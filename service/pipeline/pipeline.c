@@ -248,7 +248,10 @@ static void finish_queued_upload(struct pipeline *p, struct upload *u)
 	finish_upload(p, u);
 }
 
-/* upload.task.run(), in the store stage. */
+/*
+ * upload.task.run(), in the store stage.  If the upload's event waits for it,
+ * that one goes on with the end.
+ */
 static void store_results(struct task *t)
 {
 	struct upload *u = container_of(t, struct upload, task);
@@ -262,16 +265,26 @@ static void store_results(struct task *t)
 	}
 	if (end != UPLOAD_ENDED)
 		fail_upload(u, end, IMG_OK, 0);
-	finish_queued_upload(u->pipeline, u);
+	if (u->waiting != NULL)
+		stage_wake(u->waiting);
+	else
+		finish_queued_upload(u->pipeline, u);
 }
 
-/* The store stage has room for all uploads, so that it refuses none. */
-static void send_to_store(struct pipeline *p, struct upload *u)
+/*
+ * `ev`: the event that has made the last result.  A user-level thread waits
+ * until the results are stored.  The store stage has room for all uploads, so
+ * that it refuses none.
+ */
+static void send_to_store(struct pipeline *p, struct upload *u,
+			  struct event *ev)
 {
+	bool waits = stage_can_wait();
 	bool sent;
 
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	u->task.run = store_results;
+	u->waiting = waits ? ev : NULL;
 	/*
 	 * Before sending: when stage_send() returns, the upload may have ended.
 	 */
@@ -279,6 +292,10 @@ static void send_to_store(struct pipeline *p, struct upload *u)
 	sent = stage_send(p->store.stage, &u->task.event);
 	assert(sent);
 	(void)sent;
+	if (!waits)
+		return;
+	stage_wait();
+	finish_queued_upload(p, u);
 }
 
 /* The variant has no step left to run; after the last one the upload ends. */
@@ -294,7 +311,45 @@ static void end_variant(struct pipeline *p, struct variant *v)
 	if (u->store == NULL || atomic_load(&u->is_failed))
 		finish_queued_upload(p, u);
 	else
-		send_to_store(p, u);
+		send_to_store(p, u, &v->event);
+}
+
+/* Is the memory not needed any more?  A stop ends all waits by itself. */
+static bool is_wait_over(const struct budget_waiter *w)
+{
+	const struct upload *u =
+		container_of(w, const struct upload, memory_wait);
+
+	return u->is_gone != NULL && u->is_gone(u);
+}
+
+static void wake_upload(struct budget_waiter *w)
+{
+	struct upload *u = container_of(w, struct upload, memory_wait);
+
+	stage_wake(&u->variants[0].event);
+}
+
+/*
+ * Called by the thread of an upload before decode.  In the meantime others may
+ * have what the upload has reserved beyond its body.
+ */
+static void wait_for_memory(struct upload *u)
+{
+	struct budget_waiter *w = &u->memory_wait;
+
+	*w = (struct budget_waiter){
+		.line = BUDGET_INSIDE,
+		.charge = &u->charge,
+		.bytes = u->jpeg_charge_bytes + u->estimated_bytes,
+		.held_bytes = u->jpeg_charge_bytes,
+		.until_ns = u->deadline_ns,
+		.is_over = is_wait_over,
+		.done = wake_upload,
+	};
+	if (!budget_wait(w))
+		stage_wait();
+	u->lacks_memory = w->answer != BUDGET_OK;
 }
 
 /* memory.pause(), called by the image operations. */
@@ -321,6 +376,8 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	if (atomic_load(&u->is_failed))
 		return false;
 	end = reason_to_stop(p, u, start_ns, needed_ns);
+	if (end == UPLOAD_ENDED && u->lacks_memory)
+		end = UPLOAD_MEMORY_FULL;
 	if (end == UPLOAD_ENDED) {
 		err = steps_run(step, v, &p->config.limits, &p->memory);
 		if (step == PIPELINE_DECODE && err == IMG_OK &&
@@ -381,6 +438,8 @@ static void handle_step(struct event *ev, void *arg)
 	const struct pipeline_stage *at = arg;
 	struct variant *v = container_of(ev, struct variant, event);
 
+	if (v->upload->lacks_memory)
+		wait_for_memory(v->upload);
 	if (!run_step(at->pipeline, at->step, v) ||
 	    at->step + 1 == PIPELINE_STEPS)
 		end_variant(at->pipeline, v);
@@ -475,11 +534,22 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	return true;
 }
 
+/*
+ * With a policy that lets uploads wait, one whose memory is not free is taken
+ * all the same, and waits for it before decode.
+ */
 static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 {
+	uint64_t bytes = u->jpeg_charge_bytes + u->estimated_bytes;
+	enum budget_answer answer = BUDGET_OK;
+
 	u->charge.budget = &p->budget;
-	switch (budget_charge(&u->charge,
-			      u->jpeg_charge_bytes + u->estimated_bytes)) {
+	u->lacks_memory = pipeline_waits_for_memory(p) &&
+			  bytes <= p->budget.limit_bytes &&
+			  !budget_try(&u->charge, bytes);
+	if (!u->lacks_memory)
+		answer = budget_charge(&u->charge, bytes);
+	switch (answer) {
 	case BUDGET_OK:
 		/* Only accepted uploads take memory. */
 		memory_estimate_learn(&p->memory_estimate, u->jpeg_bytes,

@@ -53,7 +53,7 @@ struct task {
 enum upload_end {
 	UPLOAD_ENDED,       /* all its steps ran, or one failed: see `err` */
 	UPLOAD_NO_SLOT,     /* not taken: no free slot, or stopping */
-	UPLOAD_MEMORY_FULL, /* not taken: over the budget for now */
+	UPLOAD_MEMORY_FULL, /* not taken, or its wait for memory was broken */
 	UPLOAD_TOO_MUCH,    /* not taken: larger than the whole budget */
 	UPLOAD_TOO_MUCH_OUTPUT, /* its results exceed output_pixels_max */
 	UPLOAD_TOO_MUCH_CPU,    /* its estimate exceeds cpu_ns_max */
@@ -166,7 +166,12 @@ struct upload {
 
 	/* Private to the pipeline. */
 	struct pipeline *pipeline;
-	struct task task;     /* stores the results */
+	struct task task; /* stores the results */
+	/* The event that waits until they are stored; NULL: none. */
+	struct event *waiting;
+	/* More memory than it has reserved; it waits for it before decode. */
+	bool lacks_memory;
+	struct budget_waiter memory_wait;
 	struct image decoded; /* shared by all variants, read-only */
 	const struct variant *decoded_for; /* needs the largest DCT scale */
 	const struct variant *smallest;    /* the placeholder is made of it */

@@ -198,6 +198,84 @@ static void test_a_refused_giant_is_forgotten(const struct cores *cores)
 	pipeline_free(p);
 }
 
+static void wait_until_waiting(struct pipeline *p, uint32_t count)
+{
+	struct pipeline_stats s;
+
+	do {
+		(void)usleep(1000);
+		pipeline_read(p, &s);
+	} while (s.memory.waiting_count != count);
+}
+
+static _Atomic bool is_second_gone;
+
+static bool has_second_gone(const struct upload *u)
+{
+	(void)u;
+	return atomic_load(&is_second_gone);
+}
+
+/*
+ * With a policy that says so, uploads wait for memory: each ends with it, or at
+ * its deadline, or when its client has gone, or at the end of the server.
+ */
+static void test_uploads_wait_for_memory(const struct policy *policy,
+					 const struct cores *cores)
+{
+	enum { WAITING = 6 };
+	static struct job jobs[WAITING];
+	struct pipeline_config c = job_config(policy, cores, WAITING);
+	struct pipeline_stats s;
+	struct pipeline *p;
+	struct charge all;
+
+	c.schedule.balance = BALANCE_REPLICATE;
+	c.schedule.part_count = cores_count(cores);
+	c.memory_bytes_max = 16 << 20;
+	p = start_configured(&c);
+	all = (struct charge){ pipeline_budget(p), 0 };
+	atomic_store(&is_second_gone, false);
+	assert(budget_charge(&all, all.budget->limit_bytes) == BUDGET_OK);
+	for (int i = 0; i < WAITING; i++) {
+		prepare(&jobs[i], photo_bytes, 0);
+		if (i == 0)
+			jobs[i].upload.deadline_ns = clock_after_ms(3000);
+		if (i == 1)
+			jobs[i].upload.is_gone = has_second_gone;
+		assert(pipeline_submit(p, &jobs[i].upload));
+	}
+	wait_until_waiting(p, WAITING);
+	atomic_store(&is_second_gone, true);
+	wait_done(&jobs[1]);
+	assert(jobs[1].upload.end == UPLOAD_GONE);
+	wait_done(&jobs[0]);
+	assert(jobs[0].upload.end == UPLOAD_LATE);
+	wait_until_waiting(p, WAITING - 2);
+	/* There is room for one after the other. */
+	budget_lower(&all, all.budget->limit_bytes - (8 << 20));
+	for (int i = 2; i < WAITING; i++) {
+		wait_done(&jobs[i]);
+		assert(jobs[i].upload.end == UPLOAD_ENDED);
+		upload_free_results(&jobs[i].upload);
+		budget_lower(&jobs[i].upload.charge, 0);
+	}
+	pipeline_read(p, &s);
+	assert(s.memory.wait_count == WAITING && s.memory.refused_count == 0);
+	assert(s.memory.used_bytes == all.bytes);
+	/* A stop without results ends waits, too. */
+	assert(budget_charge(&all, all.budget->limit_bytes) == BUDGET_OK);
+	prepare(&jobs[0], photo_bytes, 0);
+	assert(pipeline_submit(p, &jobs[0].upload));
+	wait_until_waiting(p, 1);
+	pipeline_abandon(p);
+	wait_done(&jobs[0]);
+	assert(jobs[0].upload.end == UPLOAD_ABANDONED);
+	budget_lower(&all, 0);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
 static bool nobody_waits(const struct upload *u)
 {
 	(void)u;
@@ -479,6 +557,9 @@ int main(int argc, char **argv)
 	test_full_refuses_until_there_is_room(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_a_refused_giant_is_forgotten(cores);
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		if ((*p)->waits_for_memory)
+			test_uploads_wait_for_memory(*p, cores);
 	test_useless_work_is_not_done(cores);
 	test_unreachable_deadline_costs_nothing(cores);
 	test_deadline_needs_the_longest_variant(cores);
