@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # Promise: no wake-up is lost, no event left behind or handed over twice, nobody
-# in an exclusive stage or on a fibre with another, no fibre lost, in any
-# interleaving of the models in the folder given; and Spin would notice: it finds
-# each mistake named there.
+# in an exclusive stage or on a fibre with another, no fibre lost, no user-level
+# thread continued without its wake-up, in any interleaving of the models in the
+# folder given; and Spin would notice: it finds each mistake named there.
 #
 # Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
-# senders and two workers, a stop with two stages, a stop with two senders; and
-# pause.pml with two stages, three events, two paused ones.
+# senders and two workers, a stop with two stages, a stop with two senders;
+# pause.pml with two stages, three events, two paused ones; and scheduler.pml
+# with two threads, a stop with two waits of one thread.
 
 set -eu
 models=$1
@@ -94,4 +95,15 @@ expect 0 pause -DSTAGES=1 -DEVENTS=3 -DPAUSED=2
 for mistake in EARLY_RETURN SENT_PAUSES LATE_CLEAR OLD_THREAD NO_NEXT NO_GIVE \
 	DRAINED_EARLY; do
 	expect 1 pause -D$mistake
+done
+
+expect 0 scheduler -DPOSTERS=2 -DROUNDS=1 -DSTOPS=0
+expect 0 scheduler -DPOSTERS=1 -DROUNDS=2 -DSTOPS=1
+
+for mistake in NO_SECOND_LOOK LATE_TICKET EARLY_WAKE BLIND_WAIT BLIND_WAKE \
+	NO_RESET LATE_RESET; do
+	expect 1 scheduler -D$mistake -DPOSTERS=1 -DROUNDS=2 -DSTOPS=0
+done
+for mistake in NO_LAST_WAKE LATE_ENTRY; do
+	expect 1 scheduler -D$mistake -DPOSTERS=1
 done
