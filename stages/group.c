@@ -417,7 +417,7 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 
 	p->scheduler = scheduler_new(&(struct scheduler_config){
 		.policy = g->schedule.policy->threads,
-		.shared = resources_process(),
+		.shared = schedule_resources(&g->schedule, resources_process()),
 		.stacks_max = stacks_max(g),
 		.run = worker_run_thread,
 		.sleeps = p->sleeps,

@@ -123,6 +123,14 @@ void resources_count_work(struct resources *r,
 	(void)ADD(r->thread_count, since->begun_count);
 }
 
+/* What the steps of the limit, and its least value, are parts of. */
+static uint64_t whole(const struct resource_use *u)
+{
+	uint64_t capacity = READ(u->capacity);
+
+	return capacity > 0 ? capacity : u->used_most;
+}
+
 /* What a window showed. */
 struct window {
 	double productivity;
@@ -157,11 +165,10 @@ static struct window end_window(struct resources *r, uint64_t now_ns)
 
 static void lower_limit(struct resource_use *u)
 {
-	uint64_t capacity = READ(u->capacity);
 	uint64_t limit = (uint64_t)(NEAR * (double)read_used(u));
 
 	u->calm_windows = 0;
-	limit = max_u64(limit, max_u64(capacity / LEAST_PART, 1));
+	limit = max_u64(limit, max_u64(whole(u) / LEAST_PART, 1));
 	if (READ(u->limit) == 0 || limit < READ(u->limit))
 		WRITE(u->limit, limit);
 }
@@ -170,7 +177,7 @@ static void lower_limit(struct resource_use *u)
 static void raise_limit(struct resource_use *u)
 {
 	uint64_t limit = READ(u->limit), capacity = READ(u->capacity);
-	uint64_t step = (capacity > 0 ? capacity : limit) / RISE_PART + 1;
+	uint64_t step = whole(u) / RISE_PART + 1;
 
 	if (u->calm_windows < CALM_WINDOWS) {
 		u->calm_windows++;
@@ -191,6 +198,7 @@ static void learn_limit(struct resource_use *u, bool is_slow, double overhead,
 			 overhead > OVERHEAD_JUMP * u->overhead_usual;
 	double weight = has_signs ? SIGNS_WEIGHT : CALM_WEIGHT;
 
+	u->used_most = max_u64(u->used_most, read_used(u));
 	u->overhead_usual += weight * (overhead - u->overhead_usual);
 	if (has_signs)
 		lower_limit(u);

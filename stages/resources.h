@@ -55,6 +55,7 @@ struct resource_use {
 	_Atomic uint64_t limit, capacity;
 	/* Of the thread that learns. */
 	double overhead_usual;
+	uint64_t used_most;
 	uint32_t calm_windows;
 };
 
@@ -78,7 +79,10 @@ void resources_init(struct resources *r, uint64_t (*read_faults)(void));
 /* Those of this process. */
 struct resources *resources_process(void);
 
-/* 0: not known, then the limit is learned all the same. */
+/*
+ * 0: not known; then the limit is learned all the same, in proportion to the
+ * most that was used.
+ */
 void resources_set_capacity(struct resources *r, enum resource which,
 			    uint64_t capacity);
 

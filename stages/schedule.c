@@ -127,6 +127,17 @@ struct choice {
 	  "A new event goes to the replica that has the fewest unfinished "    \
 	  "events.")
 
+#define RESOURCE_RULES(X)                                                      \
+	X(RESOURCES_LEARN, "learn", "", NUMBER_NONE, 0, 0,                     \
+	  "threads that will give back what is nearly used up run first, "     \
+	  "and those that will take it get fewer turns",                       \
+	  "What threads take and give back is learned for each place where "   \
+	  "they let others run. The less is left of a resource, the fewer "    \
+	  "turns get those that will take it.")                                \
+	X(RESOURCES_IGNORE, "ignore", "", NUMBER_NONE, 0, 0,                   \
+	  "first come, first served",                                          \
+	  "Threads run first come, first served, whatever they will use.")
+
 /* "|a|b=N": the first character is skipped. */
 #define VALUE(place, word, form, number, most, factor, help, meaning)          \
 	"|" word form
@@ -139,6 +150,7 @@ static const struct choice regimes[] = { REGIMES(CHOICE) };
 static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
 static const struct choice balances[] = { BALANCES(CHOICE) };
 static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
+static const struct choice resource_rules[] = { RESOURCE_RULES(CHOICE) };
 
 /* Indices of schedule_flags. */
 enum {
@@ -151,6 +163,7 @@ enum {
 	STEAL_FLAG,
 	POOL_FLAG,
 	THRESHOLD_FLAG,
+	RESOURCES_FLAG,
 	FLAG_COUNT
 };
 
@@ -198,6 +211,10 @@ const struct flag schedule_flags[] = {
 			     "stage when more than LENGTH events wait at STAGE "
 			     "(0: no such limit), or when events wait there "
 			     "and no worker has come for US microseconds",
+			     .type = FLAG_OTHER },
+	[RESOURCES_FLAG] = { "resources", &RESOURCE_RULES(VALUE)[1], "learn",
+			     "with --policy capriccio, which thread runs "
+			     "next:" RESOURCE_RULES(HELP),
 			     .type = FLAG_OTHER },
 	{ 0 },
 };
@@ -375,6 +392,11 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		if (ok)
 			s->distribute = (enum distribute)v.place;
 		return ok;
+	case RESOURCES_FLAG:
+		ok = READ(resource_rules, text, &v);
+		if (ok)
+			s->resource_rule = (enum resource_rule)v.place;
+		return ok;
 	case STEAL_FLAG:
 		s->steal = true;
 		return true;
@@ -510,6 +532,12 @@ static const struct {
 	  "a stage is visited wherever its event is taken" },
 	{ IS_CENTRAL | GIVEN(THRESHOLD), "--threshold",
 	  "a visit is one event" },
+	{ CALLS | GIVEN(RESOURCES), "--resources",
+	  "the kernel chooses among its threads" },
+	{ STAYS | GIVEN(RESOURCES), "--resources",
+	  "the kernel chooses among its threads" },
+	{ ROAMS | GIVEN(RESOURCES), "--resources",
+	  "it chooses among stages, not threads" },
 	{ IS_THREADED | GIVEN(REGIME), "--regime", "it visits no stages" },
 	{ IS_THREADED | GIVEN(DISCIPLINE), "--discipline",
 	  "its threads come first come, first served at each place" },
@@ -705,6 +733,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 	if (workers == POLICY_WORKERS_CALLER)
 		return l.count;
 	if (workers == POLICY_WORKERS_FIBRES) {
+		word_add_choice(&l, RESOURCES_FLAG,
+				&resource_rules[s->resource_rule], 0);
 		word_add_balance(&l, s);
 		return l.count;
 	}

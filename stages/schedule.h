@@ -135,8 +135,15 @@ enum distribute {
 	DISTRIBUTE_LEAST_LOADED, /* fewest events under way */
 };
 
+/* What policies over user-level threads do about resources. */
+enum resource_rule {
+	RESOURCES_LEARN,  /* decide by what threads will use */
+	RESOURCES_IGNORE, /* first come, first served */
+};
+
 struct schedule {
 	const struct policy *policy;
+	enum resource_rule resource_rule;
 	struct regime regime;
 	struct discipline discipline;
 	/*
@@ -162,6 +169,13 @@ static inline bool schedule_has_pauses(const struct schedule *s)
 {
 	return s->regime.kind == REGIME_CUTOFF ||
 	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+}
+
+/* Those that the policy is given: `all`, or NULL if it ignores them. */
+static inline struct resources *schedule_resources(const struct schedule *s,
+						   struct resources *all)
+{
+	return s->resource_rule == RESOURCES_LEARN ? all : NULL;
 }
 
 /* `values` and `help` of each flag are made from the tables of its choices. */

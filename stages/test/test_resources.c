@@ -173,6 +173,10 @@ static void test_a_limit_is_learned_without_a_capacity(void)
 	assert(limit(&m, RESOURCE_MEMORY) == 900000);
 	run_windows(&m, 12, 1, 0);
 	assert(limit(&m, RESOURCE_MEMORY) > 900000);
+	/* An eighth of the most that was used is left, whatever happens. */
+	use(&m, 10);
+	run_window(&m, 0.5, 1000);
+	assert(limit(&m, RESOURCE_MEMORY) == 1000000 / 8);
 }
 
 static void test_files_follow_response_times(void)

@@ -321,6 +321,11 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--steal", "--policy capriccio --steal" },
 		{ "--pool", "--policy capriccio --pool auto" },
 		{ "--threshold", "--policy capriccio --threshold blur=1" },
+		{ "--resources", "--policy cohort --resources learn" },
+		{ "--resources", "--policy color --resources ignore" },
+		{ "--resources", "--policy pool-per-stage --resources ignore" },
+		{ "--resources",
+		  "--policy thread-per-connection --resources ignore" },
 		{ "--steal", "--policy dbr --steal" },
 	};
 
@@ -347,6 +352,7 @@ static void test_what_makes_sense_is_taken(void)
 		"--policy color --discipline lcfs --balance replicate --steal",
 		"--policy thread-per-connection --balance shared",
 		"--policy capriccio --distribute least-loaded",
+		"--policy capriccio --resources ignore",
 		"--policy capriccio --balance replicate=8",
 	};
 

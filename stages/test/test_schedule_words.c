@@ -77,8 +77,10 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--pool cut=1,sew=7,iron=2",
 		"--policy pool-per-stage --discipline fcfs "
 		"--balance replicate=2 --distribute round-robin --pool auto",
-		"--policy capriccio --balance replicate=4 "
+		"--policy capriccio --resources learn --balance replicate=4 "
 		"--distribute least-loaded",
+		"--policy capriccio --resources ignore --balance replicate=4 "
+		"--distribute round-robin",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
