@@ -14,6 +14,7 @@
 #include "service/pipeline/buffers.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
+#include "stages/resources.h"
 #include "stages/schedule.h"
 
 #include <assert.h>
@@ -65,6 +66,7 @@ struct pipeline {
 	struct pipeline_config config;
 	struct buffers *buffers;
 	struct memory memory; /* of `buffers`; pauses events */
+	bool is_taken;        /* `memory` says to stages/ what is taken */
 	struct budget budget;
 	struct memory_estimate memory_estimate;
 	struct group *group;
@@ -89,6 +91,8 @@ uint64_t upload_result_bytes(const struct upload *u)
 
 void upload_free_results(struct upload *u)
 {
+	if (u->pipeline != NULL && u->pipeline->is_taken)
+		stage_take(RESOURCE_MEMORY, -(int64_t)upload_result_bytes(u));
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		memory_pool_block_free(u->variants[i].jpeg);
 		u->variants[i].jpeg = NULL;
@@ -357,6 +361,42 @@ static void pause_step(void *arg)
 {
 	(void)arg;
 	stage_pause_point();
+}
+
+/*
+ * Memory that tells the policy what each of its threads takes.  A block counts
+ * for the thread that allocates it, and, negative, for the one that frees it.
+ */
+static void *take_block(void *arg, size_t bytes)
+{
+	const struct pipeline *p = arg;
+	void *block = memory_alloc(buffers_memory(p->buffers), bytes);
+
+	stage_take(RESOURCE_MEMORY, (int64_t)memory_pool_block_charge(block));
+	return block;
+}
+
+static void give_block(void *arg, void *block)
+{
+	const struct pipeline *p = arg;
+
+	stage_take(RESOURCE_MEMORY, -(int64_t)memory_pool_block_charge(block));
+	memory_free(buffers_memory(p->buffers), block);
+}
+
+static void set_memory(struct pipeline *p)
+{
+	p->memory = *buffers_memory(p->buffers);
+	p->is_taken = p->config.schedule.policy->threads != NULL;
+	if (p->is_taken) {
+		p->memory.alloc = take_block;
+		p->memory.free = give_block;
+		p->memory.arg = p;
+		resources_set_capacity(resources_process(), RESOURCE_MEMORY,
+				       p->budget.limit_bytes);
+	}
+	if (schedule_has_pauses(&p->config.schedule))
+		p->memory.pause = pause_step;
 }
 
 /* Run one step and measure it.  False: the upload has failed. */
@@ -836,9 +876,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		pipeline_free(p);
 		return NULL;
 	}
-	p->memory = *buffers_memory(p->buffers);
-	if (schedule_has_pauses(&config->schedule))
-		p->memory.pause = pause_step;
+	set_memory(p);
 	p->group = group_new(&(struct group_config){
 		.schedule = &config->schedule,
 		.cores = config->cores,

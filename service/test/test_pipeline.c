@@ -9,6 +9,7 @@
 #include "service/test/jobs.h"
 
 #include "base/clock.h"
+#include "stages/resources.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -43,6 +44,7 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	static size_t first_bytes;
 	struct pipeline *p = start(policy, cores, replicas, UPLOADS);
 	struct pipeline_stats s;
+	struct resource_state resources[RESOURCES];
 
 	for (int i = 0; i < UPLOADS; i++) {
 		/* Every fourth upload is truncated. */
@@ -78,6 +80,11 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 	pipeline_read(p, &s);
 	assert(s.sent_count == UPLOADS && s.in_flight_count == 0);
 	assert(s.buffers.live_count == 0 && s.buffers.live_bytes_peak > 0);
+	/* What was taken has been given back. */
+	resources_read(resources_process(), resources);
+	assert(resources[RESOURCE_MEMORY].used == 0);
+	assert(resources[RESOURCE_MEMORY].capacity > 0 ||
+	       policy->threads == NULL);
 	assert(s.failed_count == UPLOADS / 4);
 	assert(s.finished_count == UPLOADS - UPLOADS / 4);
 	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
