@@ -59,6 +59,10 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	c->handled_count++;
+	s->memory += step->taken;
+	if (s->memory > s->memory_max)
+		s->memory_max = s->memory;
+	resources_take(&s->resources, RESOURCE_MEMORY, step->taken);
 	s->left_ns -= r->error * (double)step->service_ns;
 	c->wait_ns += (double)r->event.stage_waited_ns;
 	c->service_ns += (double)step->service_ns;
@@ -233,6 +237,10 @@ static void begin_request(struct sim *s)
 		call_handler(s, r);
 		return;
 	}
+	if (s->parts[r->part].scheduler != NULL) {
+		scheduler_begin(s->parts[r->part].scheduler, r);
+		return;
+	}
 	struct sim_station *to = station_find(s, r->part, r->steps[0].stage);
 
 	if (s->config->queue_ns == 0)
@@ -331,6 +339,9 @@ static void fire(struct sim *s, const struct heap_entry *timer)
 	case TIMER_WORKER:
 		worker_advance(timer->item);
 		return;
+	case TIMER_SCHEDULER:
+		scheduler_advance(timer->item);
+		return;
 	case TIMER_PROCESSOR:
 		p = timer->item;
 		if (s->now_ns == p->timer_ns)
@@ -350,6 +361,7 @@ static void take_result(const struct sim *s, struct sim_result *out)
 		.switch_ns = s->end.switch_ns - s->begin.switch_ns,
 		.queue_ns = s->end.queue_ns - s->begin.queue_ns,
 		.stolen_count = s->end.stolen_count - s->begin.stolen_count,
+		.memory_max = s->memory_max,
 		.request_count =
 			s->config->request_count - s->config->warmup_count,
 		.requests = s->requests,
@@ -387,6 +399,9 @@ void sim_run(const struct sim_config *config, struct sim_result *out)
 	random_init(&s->errors, config->seed, STREAM_ERRORS);
 	s->requests = sim_alloc(config->request_count - config->warmup_count,
 				sizeof(*s->requests));
+	resources_init(&s->resources, NULL);
+	resources_set_capacity(&s->resources, RESOURCE_MEMORY,
+			       config->model->memory);
 	sim_plan(s);
 	for (uint32_t i = 0;
 	     i < config->client_count && i < config->request_count; i++)

@@ -5,12 +5,14 @@
  * workers visit.
  *
  * engine.c has the clock, the requests and the cores that threads share;
- * worker.c has the parts, their queues and their workers.
+ * worker.c has the parts, their queues and their workers; fibres.c has the
+ * schedulers of user-level threads, which take the place of both in a part.
  */
 #ifndef STAGES_SIM_ENGINE_H
 #define STAGES_SIM_ENGINE_H
 
 #include "stages/heap.h"
+#include "stages/resources.h"
 #include "stages/sim/sim.h"
 #include "stages/stage.h"
 #include "stages/visit.h"
@@ -21,6 +23,7 @@ struct sim_request {
 	struct event event; /* the event that the discipline ranks */
 	struct sim_request *next;
 	uint32_t part; /* the part to which it was sent */
+	uint32_t node; /* as a user-level thread: the policy's place for it */
 	double size;
 	double error;        /* predicted work / true work */
 	uint64_t started_ns; /* when its current turn began */
@@ -89,6 +92,8 @@ struct sim_part {
 	uint64_t waiting_count;  /* requests that wait in all its queues */
 	struct sim_processor processor;
 	uint64_t timer_ns; /* time of the processor's next timer */
+	struct sim_scheduler
+		*scheduler; /* NULL: it has no user-level threads */
 };
 
 /* The counts of a stage since the beginning. */
@@ -108,7 +113,13 @@ struct sim_totals {
 	uint64_t stolen_count;
 };
 
-enum sim_timer { TIMER_ARRIVAL, TIMER_PUSH, TIMER_WORKER, TIMER_PROCESSOR };
+enum sim_timer {
+	TIMER_ARRIVAL,
+	TIMER_PUSH,
+	TIMER_WORKER,
+	TIMER_PROCESSOR,
+	TIMER_SCHEDULER
+};
 
 struct sim {
 	const struct sim_config *config;
@@ -126,6 +137,9 @@ struct sim {
 	uint32_t next_sleeper; /* the part in which to look first */
 	uint32_t paused_count; /* requests that `has_paused` */
 	uint32_t paused_max;   /* 0: there are no pauses */
+
+	struct resources resources;
+	int64_t memory, memory_max; /* what steps have taken */
 
 	uint64_t born_count;
 	double left_ns; /* predicted work of all requests under way */
@@ -183,5 +197,17 @@ uint64_t station_use(struct sim_station *at);
 
 /* The station for stage `stage` as seen from part `part`. */
 struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage);
+
+/* fibres.c */
+
+/* The user-level threads of part `part`, on one core. */
+struct sim_scheduler *scheduler_plan(struct sim *s, uint32_t part);
+void scheduler_release(struct sim_scheduler *at); /* NULL is fine */
+
+/* `r` comes from outside: it becomes a thread of its part. */
+void scheduler_begin(struct sim_scheduler *at, struct sim_request *r);
+
+/* The running thread, if there is one, has done its step. */
+void scheduler_advance(struct sim_scheduler *at);
 
 #endif

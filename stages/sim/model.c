@@ -13,6 +13,8 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, VISIT_ROUNDS = 10000 };
 
+#define BYTES_MAX 1e15 /* of memory */
+
 static bool fail(const char **why, const char *sentence)
 {
 	*why = sentence;
@@ -279,6 +281,37 @@ static bool read_names(struct model *m, const cJSON *stages, const char **why)
 	return true;
 }
 
+/* *out stays 0 without the member.  False: it is something else. */
+static bool read_bytes(const cJSON *json, const char *name, double *out)
+{
+	const cJSON *number = cJSON_GetObjectItemCaseSensitive(json, name);
+
+	if (number == NULL)
+		return true;
+	*out = number->valuedouble;
+	return cJSON_IsNumber(number) && fabs(*out) <= BYTES_MAX;
+}
+
+static bool read_takes(const struct model *m, struct model_stage *s,
+		       const cJSON *json, const char **why)
+{
+	if (!read_bytes(json, "takes", &s->takes) ||
+	    !read_bytes(json, "takes_per_size", &s->takes_per_size))
+		return fail(why, "what a stage takes is not a number of bytes");
+	return m->has_size || s->takes_per_size == 0 ||
+	       fail(why, "takes_per_size needs a graph with a size");
+}
+
+static bool read_memory(struct model *m, const cJSON *json, const char **why)
+{
+	double bytes = 0;
+
+	if (!read_bytes(json, "memory", &bytes) || bytes < 0)
+		return fail(why, "memory is not a number of bytes");
+	m->memory = (uint64_t)bytes;
+	return true;
+}
+
 static bool read_service(const struct model *m, struct model_stage *s,
 			 const cJSON *json, const char *folder,
 			 const char **why)
@@ -354,7 +387,7 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 	if (m->has_deadline &&
 	    !distribution_read(&m->deadline_us, deadline, folder, why))
 		return false;
-	if (!read_names(m, stages, why) ||
+	if (!read_memory(m, json, why) || !read_names(m, stages, why) ||
 	    !read_entries(m, cJSON_GetObjectItemCaseSensitive(json, "entries"),
 			  why))
 		return false;
@@ -365,6 +398,7 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 			cJSON_GetObjectItemCaseSensitive(stage, "routes");
 
 		if (!read_service(m, s, stage, folder, why) ||
+		    !read_takes(m, s, stage, why) ||
 		    !read_shares(m, routes, s->routes, &sum, why))
 			return false;
 	}
@@ -445,6 +479,7 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 		out->steps[out->step_count++] = (struct model_step){
 			.stage = at,
 			.service_ns = (uint64_t)llround(ns),
+			.taken = llround(s->takes + size * s->takes_per_size),
 		};
 		at = draw_stage(m, s->routes, r);
 	}

@@ -6,12 +6,15 @@
  *	  "about": "what it is",
  *	  "size": DISTRIBUTION,            of a request; optional
  *	  "deadline_us": DISTRIBUTION,     after its begin; optional
+ *	  "memory": 160e6,                 bytes there are; optional
  *	  "entries": {"decode": 1},        probability of each first stage;
  *	                                   without it: the first of `stages`
  *	  "stages": [                      in pipeline order
  *	    {"name": "decode",
  *	     "us_per_size": 0.066,         work of a request's size, and
  *	     "service_us": DISTRIBUTION,   work drawn for each event; or both
+ *	     "takes": 4096,                bytes that a request has more after
+ *	     "takes_per_size": -3,         the step, or, below 0, less; optional
  *	     "routes": {"scale": 0.9}}     probability of each next stage
  *	  ]
  *	}
@@ -78,12 +81,14 @@ struct model_stage {
 	char *name; /* owned */
 	double ns_per_size;
 	struct distribution service_us;
+	double takes, takes_per_size; /* bytes */
 	/* By stage; the remaining probability is that of the end. */
 	double routes[STAGES_MAX];
 };
 
 struct model {
 	bool has_size, has_deadline;
+	uint64_t memory; /* 0: no bound */
 	struct distribution size;
 	struct distribution deadline_us;
 	double entries[STAGES_MAX]; /* by stage; their sum is 1 */
@@ -94,6 +99,7 @@ struct model {
 struct model_step {
 	uint32_t stage;
 	uint64_t service_ns;
+	int64_t taken; /* bytes; < 0: given back */
 };
 
 /* The steps of one request, drawn in advance. */

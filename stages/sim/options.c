@@ -138,11 +138,6 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, why))
 		return error_fail(error, "%s", why);
-	if (o->schedule.policy->workers == POLICY_WORKERS_FIBRES)
-		return error_fail(error,
-				  "--policy %s: user-level threads are not "
-				  "simulated",
-				  o->schedule.policy->name);
 	return !o->schedule.pool_is_auto ||
 	       error_fail(error,
 			  "--pool auto: pools that grow are not simulated");

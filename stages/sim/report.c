@@ -238,6 +238,9 @@ void report_print(FILE *out, struct report *r)
 	if (m->has_deadline)
 		fprintf(out, "late         %.4f of the requests\n",
 			late_share(r));
+	if (r->result->memory_max > 0)
+		fprintf(out, "memory       %.3f MB at most\n",
+			(double)r->result->memory_max / 1e6);
 	if (r->config->schedule->steal)
 		fprintf(out, "stolen       %" PRIu64 " events\n",
 			r->result->stolen_count);
@@ -321,6 +324,10 @@ bool report_print_json(FILE *out, struct report *r)
 	json_add_number(&j, "at_queues",
 			ratio(r->result->queue_ns, core_ns(r)));
 	json_add_whole(&j, "stolen", r->result->stolen_count);
+	json_add_whole(&j, "memory_bytes_max",
+		       (uint64_t)(r->result->memory_max > 0 ?
+					  r->result->memory_max :
+					  0));
 	json_add_whole(&j, "seed", r->config->seed);
 	json_close(&j);
 	(void)fputc('\n', out);

@@ -10,7 +10,9 @@
  *    of them at every moment;
  *  - a handler calls stage_pause_point() after equal pieces of its work;
  *  - queues never refuse, and any number of workers may enter a stage;
- *  - a woken worker starts as soon as the worker that woke it waits.
+ *  - a woken worker starts as soon as the worker that woke it waits;
+ *  - a user-level thread takes and gives back memory, as the model says, when
+ *    its step ends, and never waits for memory.
  *
  * Requests are numbered as they begin.  The first `warmup_count` are not
  * counted; the run ends when `request_count` requests have ended.  The counts
@@ -84,6 +86,7 @@ struct sim_result {
 	double switch_ns;
 	double queue_ns; /* waiting for queues and using them */
 	uint64_t stolen_count;
+	int64_t memory_max; /* taken at once, in the whole run */
 	/* The counted requests, in the order they began; owned. */
 	uint64_t request_count;
 	struct sim_response *requests;

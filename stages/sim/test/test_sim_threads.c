@@ -301,7 +301,7 @@ static const struct span *find_event(const struct spans *s, uint32_t *at)
 
 struct choice {
 	const char *policy, *regime, *discipline, *slice, *threshold;
-	const char *balance, *distribute; /* NULL: the default */
+	const char *balance, *distribute, *resources; /* NULL: the default */
 	bool steals;
 	uint32_t core_count, present_count;
 	uint32_t client_count; /* 0: they arrive as `gaps_s` says */
@@ -405,6 +405,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 	set(&t.schedule, "threshold", c->threshold);
 	set(&t.schedule, "balance", c->balance);
 	set(&t.schedule, "distribute", c->distribute);
+	set(&t.schedule, "resources", c->resources);
 	if (c->steals)
 		assert(schedule_set(&t.schedule, "steal", NULL, names, STAGES));
 	if (!schedule_complete(&t.schedule, STAGES, c->core_count, error)) {
@@ -555,8 +556,31 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	}
 	if (p->workers == POLICY_WORKERS_CALLER)
 		assert(count == 2);
+	else if (p->workers == POLICY_WORKERS_FIBRES)
+		assert(count == 4);
 	else
 		assert(count >= 4 * 6);
+}
+
+/* One core: the policy alone decides which thread runs next. */
+static void test_one_scheduler(const struct policy *p,
+			       const struct cores *cores)
+{
+	static const struct choice choices[] = {
+		{ .client_count = CLIENTS },
+		{ .client_count = REQUESTS },
+		{ .client_count = 0 },
+		{ .balance = "replicate=1", .client_count = CLIENTS },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(choices); i++) {
+		struct choice c = choices[i / 2];
+
+		c.policy = p->name;
+		c.core_count = 1;
+		c.resources = i % 2 == 0 ? "learn" : "ignore";
+		assert(try(&c, cores));
+	}
 }
 
 int main(void)
@@ -567,7 +591,7 @@ int main(void)
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		if ((*p)->workers == POLICY_WORKERS_FIBRES)
-			continue; /* not simulated */
+			test_one_scheduler(*p, cores);
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
 			test_one_worker(*p, cores);
 		test_one_request(*p, cores);
