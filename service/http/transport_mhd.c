@@ -107,7 +107,8 @@ static void connection_free(struct mhd_connection *c)
 
 /*
  * A MHD_NotifyConnectionCallback.  If there was no memory for a connection,
- * *slot stays NULL, and the connection is closed at its first request.
+ * *slot stays NULL, and the connection is shut down, because no client would
+ * limit its time.
  */
 static void on_connection(void *cls, struct MHD_Connection *library,
 			  void **slot, enum MHD_ConnectionNotificationCode what)
@@ -116,8 +117,10 @@ static void on_connection(void *cls, struct MHD_Connection *library,
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		c = connection_new(cls, library);
-		if (c == NULL)
+		if (c == NULL) {
+			(void)shutdown(fd_of(library), SHUT_RDWR);
 			return;
+		}
 		*slot = c;
 		input_begin(c->base.fd, c->base.tls == NULL);
 		connection_begin(
