@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
@@ -38,6 +39,8 @@ enum { GUARDS_MAX = 16384 };
  * multiples of a page apart, the ends of all of them would share one set.
  */
 enum { COLOURS = 32, COLOUR_BYTES = 64 };
+/* Fewer pages are not worth giving back. */
+enum { TRIM_PAGES_MAX = 1 };
 
 /* --- Contexts: how a stack is left and entered --- */
 
@@ -70,6 +73,8 @@ struct fibre {
 	void *arg;
 	bool has_returned;
 	struct fibre *next; /* the next free fibre */
+	/* Bytes that were used before the last fibre_trim(), about. */
+	_Atomic size_t trimmed_bytes;
 
 	/*
 	 * The sanitizers' handles: of the thread that entered the fibre, and of
@@ -340,6 +345,35 @@ void fibre_fetch(const struct fibre *f, bool stack)
 #endif
 }
 
+#ifdef DARKROOM_UCONTEXT
+void fibre_trim(struct fibre *f)
+{
+	(void)f; /* it is not known where the fibre paused */
+}
+#else
+void fibre_trim(struct fibre *f)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	size_t below = (size_t)((uint8_t *)f->contexts.inside - f->stack);
+	size_t count = below / page_bytes, first = 0;
+	unsigned char are_resident[STACK_BYTES / 4096];
+
+	assert(below < STACK_BYTES);
+	if (mincore(f->stack, count * page_bytes, are_resident) != 0)
+		return;
+	while (first < count && (are_resident[first] & 1) == 0)
+		first++;
+	if (count - first <= TRIM_PAGES_MAX)
+		return;
+	atomic_store_explicit(
+		&f->trimmed_bytes,
+		max_u64(f->trimmed_bytes, STACK_BYTES - first * page_bytes),
+		memory_order_relaxed);
+	(void)madvise(f->stack + first * page_bytes,
+		      (count - first) * page_bytes, MADV_DONTNEED);
+}
+#endif
+
 size_t fibres_stack_bytes(void)
 {
 	return STACK_BYTES;
@@ -359,7 +393,9 @@ size_t fibres_stack_bytes_used(const struct fibres *set)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < set->taken_count; i++)
+	for (uint32_t i = 0; i < set->taken_count; i++) {
 		most = max_u64(most, bytes_used(set->all[i].stack));
+		most = max_u64(most, set->all[i].trimmed_bytes);
+	}
 	return most;
 }

@@ -72,6 +72,12 @@ void fibre_pause(struct fibre *f);
 void fibre_fetch(const struct fibre *f, bool stack);
 
 /*
+ * The paused fibre may stay paused for long: give back the memory that its
+ * stack took when calls were deeper than now.  Makes one or two system calls.
+ */
+void fibre_trim(struct fibre *f);
+
+/*
  * The size of a stack; and the most bytes that one stack of the set has ever
  * used.
  */

@@ -196,7 +196,7 @@ void *worker_main(void *arg);
 bool worker_visit(struct worker *w);
 
 /* The life of a user-level thread, on its stack. */
-void worker_run_thread(struct event *ev);
+const struct blocking_site *worker_run_thread(struct event *ev);
 
 /* CPU time of its thread since start: see struct worker_stats. */
 uint64_t worker_cpu_ns(struct worker *w);

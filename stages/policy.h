@@ -81,7 +81,7 @@ struct blocking_site {
 enum resource {
 	RESOURCE_MEMORY, /* bytes */
 	RESOURCE_FILES,  /* descriptors */
-	RESOURCE_STACKS, /* fibres; counted by the scheduler */
+	RESOURCE_STACKS, /* fibres of threads that wait; by the scheduler */
 	RESOURCES
 };
 

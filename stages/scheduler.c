@@ -4,9 +4,9 @@
  * and that the kernel thread takes as a whole and turns round.  As it is only
  * ever taken as a whole, no element can be taken and added again in between.
  *
- * With many threads each switch meets an event, a fibre and a stack that have
- * left the cache.  So the next threads of a queue are fetched ahead, each one
- * step further: event, fibre, stack.
+ * With many threads each switch meets an event that has left the cache, and for
+ * a thread that has waited also a fibre and a stack.  So the next ones of a
+ * queue are fetched ahead.
  */
 #include "stages/scheduler.h"
 
@@ -23,15 +23,21 @@ enum { WAKE_RUNS, WAKE_WAITS, WAKE_WOKEN };
 /* What a ready thread needs before it can run. */
 enum kind {
 	BEGUN,   /* nothing: it has a stack */
-	STARTED, /* a stack; another thread has started it */
-	POSTED,  /* a stack that is not reserved for those */
+	STARTED, /* a stack; it is part of work under way */
+	POSTED,  /* a stack that is not reserved for such work */
 	KINDS
 };
 
-enum { RESERVED_SHARE = 8 };
+enum { RESERVED_SHARE = 8, LINE_BYTES = 64 };
+
+/* How many switches before its own an event is fetched into the cache. */
+enum { FETCH_AHEAD = 8 };
 
 struct fifo {
 	struct event *first, **end;
+	uint64_t pushed_count, popped_count;
+	/* Those that were pushed last, by number. */
+	struct event *last[FETCH_AHEAD];
 };
 
 struct place {
@@ -43,6 +49,7 @@ struct scheduler {
 	struct scheduler_config config;
 	void *state;
 	struct fibres *stacks;
+	struct fibre *idle; /* the last one used, if it is free; or NULL */
 	uint32_t free_count, reserved_count; /* stacks */
 	uint64_t number;                     /* of the next thread that waits */
 	uint64_t ready[KINDS];               /* bit per place */
@@ -50,6 +57,7 @@ struct scheduler {
 	/* The running thread; `running` may belong to others once it ended. */
 	struct event *running;
 	struct fibre *fibre;
+	const struct blocking_site *sent_at; /* its handler's result */
 	uint32_t node;
 	struct usage used;
 	uint64_t turn_ns; /* when it was continued */
@@ -81,6 +89,10 @@ static void push(struct scheduler *s, struct event *ev, enum kind kind)
 		f->end = &f->first;
 	*f->end = ev;
 	f->end = &ev->next;
+	if (f->pushed_count - f->popped_count >= FETCH_AHEAD)
+		f->last[f->pushed_count % FETCH_AHEAD]->ahead = ev;
+	f->last[f->pushed_count++ % FETCH_AHEAD] = ev;
+	ev->ahead = NULL;
 	s->ready[kind] |= UINT64_C(1) << ev->node;
 	count(&p->ready_count, 1);
 }
@@ -108,15 +120,21 @@ static uint64_t find_ready(const struct scheduler *s)
 	return ready;
 }
 
-/* The next threads of the queue will need these soon. */
-static void fetch_ahead(const struct event *ev)
+/*
+ * `ev` leaves the queue; others will need what is fetched.  A list could only
+ * be followed from one event to the next, each of which must first arrive in
+ * the cache.
+ */
+static void fetch_ahead(const struct event *ev, const struct event *next)
 {
-	for (uint32_t i = 0; i < 3 && ev != NULL; i++, ev = ev->next) {
-		if (i == 2)
-			__builtin_prefetch(ev, 1);
-		else if (ev->fibre != NULL)
-			fibre_fetch(ev->fibre, i == 0);
-	}
+	const char *ahead = (const char *)ev->ahead;
+
+	/* Fetching an event that no longer exists does no harm. */
+	for (size_t i = 0; i < sizeof(*ev); i += LINE_BYTES)
+		__builtin_prefetch(ahead + i, 1);
+	for (int i = 2; i > 0 && next != NULL; i--, next = next->next)
+		if (next->fibre != NULL)
+			fibre_fetch(next->fibre, i == 2);
 }
 
 /* The first thread of the place that can run; there is one. */
@@ -140,7 +158,8 @@ static struct event *pop(struct scheduler *s, uint32_t place)
 	if (f->first == NULL)
 		s->ready[kind] &= ~(UINT64_C(1) << place);
 	count(&p->ready_count, -1);
-	fetch_ahead(f->first);
+	f->popped_count++;
+	fetch_ahead(ev, f->first);
 	return ev;
 }
 
@@ -265,55 +284,99 @@ void scheduler_free(struct scheduler *s)
 	if (s == NULL)
 		return;
 	assert(atomic_load(&s->inbox) == NULL);
+	if (s->idle != NULL)
+		fibres_give(s->stacks, s->idle);
 	fibres_free(s->stacks);
 	free(s->state);
 	free(s);
 }
 
-static void begin_thread(void *arg)
+/* On a stack: the next handler of a thread. */
+static void run_handler(void *arg)
 {
-	struct event *ev = arg;
+	struct scheduler *s = arg;
 
-	ev->scheduler->config.run(ev);
+	s->sent_at = s->config.run(s->running);
 }
 
-/* The running thread takes a stack, or gives it back. */
-static void take_stack(struct scheduler *s, int32_t n)
+/* True: the handler has returned. */
+static bool take_stack(struct scheduler *s)
 {
-	s->free_count -= (uint32_t)n;
-	s->used.taken[RESOURCE_STACKS] += n;
-	count(&s->used_count, n);
+	s->fibre = s->idle != NULL ? s->idle : fibres_take(s->stacks);
+	s->idle = NULL;
+	s->free_count--;
+	count(&s->used_count, 1);
+	s->used.taken[RESOURCE_STACKS]++;
+	assert(s->fibre != NULL);
+	return fibre_run(s->fibre, run_handler, s);
+}
+
+static void give_stack(struct scheduler *s)
+{
+	if (s->idle != NULL)
+		fibres_give(s->stacks, s->idle);
+	s->idle = s->fibre;
+	s->free_count++;
+	count(&s->used_count, -1);
+	s->used.taken[RESOURCE_STACKS]--;
+}
+
+/* The running thread has reached the blocking point `at`. */
+static void reach(struct scheduler *s, const struct blocking_site *at,
+		  struct fibre *stack)
+{
+	struct event *ev = s->running;
+
+	ev->node = arrive(s, s->node, at, used_now(s));
+	ev->fibre = stack;
+	/*
+	 * Not if it is the same, because one who wakes the thread may read it.
+	 * It differs if the handler ended its event, and sent it as a new one.
+	 */
+	if (ev->scheduler != s)
+		ev->scheduler = s;
+}
+
+/* The thread waits, and keeps its stack; or its handler has ended. */
+static void keep_stack(struct scheduler *s, int64_t n)
+{
 	if (s->config.shared != NULL)
 		resources_take(s->config.shared, RESOURCE_STACKS, n);
 }
 
-/* The thread has ended, so its event may belong to somebody else. */
-static void end_thread(struct scheduler *s)
+/* The thread has paused within a handler. */
+static void leave_stack(struct scheduler *s, const struct event *ev,
+			bool has_kept)
 {
-	take_stack(s, -1);
-	s->config.policy->leave(s->state, s->node, used_now(s));
-	fibres_give(s->stacks, s->fibre);
+	if (!has_kept)
+		keep_stack(s, 1);
+	if (atomic_load_explicit(&ev->wake, memory_order_relaxed) == WAKE_WAITS)
+		fibre_trim(s->fibre);
 }
 
 static void go_on(struct scheduler *s, struct event *ev)
 {
-	bool is_new = ev->fibre == NULL;
-	bool has_ended;
+	bool has_kept = ev->fibre != NULL;
 
 	s->running = ev;
-	s->fibre = is_new ? fibres_take(s->stacks) : ev->fibre;
+	s->fibre = ev->fibre;
 	s->node = ev->node;
 	s->used = (struct usage){ 0 };
 	s->turn_ns = s->now_ns;
-	if (is_new) {
-		assert(s->fibre != NULL);
-		take_stack(s, 1);
-		has_ended = fibre_run(s->fibre, begin_thread, ev);
-	} else {
-		has_ended = fibre_resume(s->fibre);
+	if (has_kept ? !fibre_resume(ev->fibre) : !take_stack(s)) {
+		leave_stack(s, ev, has_kept);
+		return;
 	}
-	if (has_ended)
-		end_thread(s);
+	give_stack(s);
+	if (has_kept)
+		keep_stack(s, -1);
+	if (s->sent_at == NULL) {
+		/* Its event may belong to somebody else. */
+		s->config.policy->leave(s->state, s->node, used_now(s));
+		return;
+	}
+	reach(s, s->sent_at, NULL);
+	push(s, ev, STARTED);
 }
 
 void scheduler_run(struct scheduler *s, uint64_t now_ns)
@@ -360,36 +423,12 @@ void scheduler_start(struct scheduler *s, struct event *ev,
 	push(s, ev, STARTED);
 }
 
-/* The running thread has reached the blocking point `at`. */
-static void reach(struct scheduler *s, const struct blocking_site *at)
-{
-	struct event *ev = s->running;
-
-	ev->node = arrive(s, s->node, at, used_now(s));
-	ev->fibre = s->fibre;
-	/*
-	 * Not if it is the same, because one who wakes the thread may read it.
-	 * It differs if the handler ended its event, and sent it as a new one.
-	 */
-	if (ev->scheduler != s)
-		ev->scheduler = s;
-}
-
-void scheduler_pass(struct scheduler *s, const struct blocking_site *at)
-{
-	struct event *ev = s->running;
-
-	reach(s, at);
-	push(s, ev, BEGUN);
-	fibre_pause(s->fibre);
-}
-
 void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 {
 	struct event *ev = s->running;
 	uint32_t wake = WAKE_RUNS;
 
-	reach(s, at);
+	reach(s, at, s->fibre);
 	/*
 	 * Nobody but this kernel thread runs it, so it may be in the inbox
 	 * before its stack is left.

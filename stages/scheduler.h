@@ -16,11 +16,15 @@
  * interruption; it never leaves its kernel thread.  A place is first come,
  * first served.
  *
- * A thread gets a stack when it first runs and keeps it until it ends.  While
- * there are no free stacks, threads that have not begun wait in their places.
- * One in eight stacks is only for threads that others have started: so the
- * parts of work under way can go on although new work holds all other stacks
- * and waits.
+ * Between two handlers a thread has nothing on its stack: what it does next is
+ * in its event.  So it gives the stack back and takes one, mostly the same,
+ * when it goes on (Draves et al., "Using continuations to implement thread
+ * management and communication in operating systems", 1991: stack hand-off).
+ * Only a thread that waits within a handler keeps its stack, and memory that
+ * its earlier calls took is given back.  While there are no free stacks,
+ * threads without one wait in their places.  One in eight stacks is not for
+ * threads that have not begun: so the parts of work under way can go on
+ * although new work holds all other stacks and waits.
  *
  * No wake-up is lost.  A thread that waits changes ev->wake from RUNS to WAITS;
  * one who wakes it sets WOKEN, and puts it into the inbox only if it saw WAITS.
@@ -46,8 +50,12 @@ struct scheduler_config {
 	const struct thread_policy *policy;
 	struct resources *shared; /* given to the policy; or NULL */
 	uint32_t stacks_max;      /* 1 or more */
-	/* The whole life of a thread, on its stack; the thread ends with it. */
-	void (*run)(struct event *ev);
+	/*
+	 * The next part of a thread, up to a blocking point between two
+	 * handlers, which it returns, or up to its end (NULL), after which the
+	 * event may belong to somebody else.
+	 */
+	const struct blocking_site *(*run)(struct event *ev);
 	struct eventcount *sleeps; /* where the kernel thread sleeps */
 };
 
@@ -90,9 +98,6 @@ uint64_t scheduler_now(const struct scheduler *s);
 /* Start another thread. */
 void scheduler_start(struct scheduler *s, struct event *ev,
 		     const struct blocking_site *at);
-
-/* Pass a blocking point: let others run. */
-void scheduler_pass(struct scheduler *s, const struct blocking_site *at);
 
 /* See stage_wait(). */
 void scheduler_wait(struct scheduler *s, const struct blocking_site *at);

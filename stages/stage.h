@@ -77,6 +77,7 @@ struct event {
 
 	/* With user-level threads (scheduler.h). */
 	struct scheduler *scheduler;
+	const struct event *ahead; /* some positions further in its queue */
 	const struct blocking_site *site; /* where it was sent from */
 	uint32_t node;         /* the policy's place for it, or PLACE_NONE */
 	_Atomic uint32_t wake; /* see stage_wake() */
@@ -158,9 +159,9 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
  *
  * With a policy of user-level threads, an event that is sent from outside, or
  * by the handler of another event, becomes a thread.  It stays on the core of
- * its part, and gets a stack when it first runs.  A handler that sends its own
- * event on only says which handler comes next: when it has returned, its thread
- * lets others run and then calls that one.
+ * its part.  A handler that sends its own event on only says which handler
+ * comes next: when it has returned, its thread lets others run and then calls
+ * that one.
  *
  * `at`: the caller, given by the macro stage_send().
  */

@@ -817,12 +817,7 @@ static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 	scheduler_set_now(w->scheduler, end_ns);
 }
 
-/*
- * Call the handler of the stage that `ev` was sent to.  NULL: the thread ends,
- * and `ev` may belong to somebody else.  Otherwise the handler has sent it on
- * from the site returned.
- */
-static const struct blocking_site *handle_in_thread(struct event *ev)
+const struct blocking_site *worker_run_thread(struct event *ev)
 {
 	struct scheduler *scheduler = handling.worker->scheduler;
 	const struct stage *s = ev->stage;
@@ -847,14 +842,6 @@ static const struct blocking_site *handle_in_thread(struct event *ev)
 	else
 		group_leave(s->group);
 	return sent_at;
-}
-
-void worker_run_thread(struct event *ev)
-{
-	const struct blocking_site *at;
-
-	while ((at = handle_in_thread(ev)) != NULL)
-		scheduler_pass(handling.worker->scheduler, at);
 }
 
 bool stage_can_wait(void)
