@@ -17,6 +17,7 @@ enum { ROUNDS_MAX = 1000 };
 static const char *const mode_names[] = {
 	[MODE_LOAD] = "load",
 	[MODE_EMPTY] = "empty",
+	[MODE_FIBRES] = "fibres",
 	[MODE_WAKE] = "wake",
 };
 
@@ -47,6 +48,17 @@ static void print_head(FILE *out, const struct stages_bench_options *o)
 	fputs("|\n", out);
 }
 
+/* A cell of a table, with the median and the range. */
+static void print_values(FILE *out, double *values, uint32_t count,
+			 int decimals)
+{
+	quantiles_sort(values, count);
+	fprintf(out, "| %.*f ", decimals, quantile_between(values, count, 0.5));
+	if (count > 1)
+		fprintf(out, "(%.*f - %.*f) ", decimals, values[0], decimals,
+			values[count - 1]);
+}
+
 static void print_cell(FILE *out, const struct stages_bench_options *o,
 		       const struct run_result *results, uint32_t arm,
 		       int figure)
@@ -57,11 +69,7 @@ static void print_cell(FILE *out, const struct stages_bench_options *o,
 
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = results[i * o->arm_count + arm].values[figure];
-	quantiles_sort(values, count);
-	fprintf(out, "| %.*f ", decimals, quantile_between(values, count, 0.5));
-	if (count > 1)
-		fprintf(out, "(%.*f - %.*f) ", decimals, values[0], decimals,
-			values[count - 1]);
+	print_values(out, values, count, decimals);
 }
 
 static void report_print(FILE *out, const struct stages_bench_options *o,
@@ -124,9 +132,129 @@ static void write_report(struct json *j, const struct stages_bench_options *o,
 	json_close(j);
 }
 
+/*
+ * User-level threads: in each round, each arm with each number of threads, in
+ * each case.
+ */
+struct fibres_row {
+	const struct arm *arm;
+	uint32_t round;
+	const char *title; /* of its case */
+	struct fibres_config config;
+};
+
+static const struct {
+	bool are_all_runnable, uses_huge_pages;
+	const char *title;
+} fibres_cases[] = {
+	{ true, false, "all" },
+	{ true, true, "all; events in huge pages" },
+	{ false, false, "10" },
+};
+
+enum { FIBRES_CASES = ARRAY_SIZE(fibres_cases) };
+
+static uint32_t fibres_row_count(const struct stages_bench_options *o)
+{
+	return o->arm_count * o->fibre_count_count * FIBRES_CASES;
+}
+
+/* Rows of a round have numbers below fibres_row_count(). */
+static struct fibres_row fibres_row(const struct stages_bench_options *o,
+				    uint32_t number)
+{
+	uint32_t row = number % fibres_row_count(o);
+	uint32_t which = row % FIBRES_CASES;
+	uint32_t count =
+		o->fibre_counts[row / FIBRES_CASES % o->fibre_count_count];
+
+	return (struct fibres_row){
+		.arm = &o->arms[row / FIBRES_CASES / o->fibre_count_count],
+		.round = number / fibres_row_count(o) + 1,
+		.title = fibres_cases[which].title,
+		.config = { .count = count,
+			    .are_all_runnable =
+				    fibres_cases[which].are_all_runnable,
+			    .uses_huge_pages =
+				    fibres_cases[which].uses_huge_pages,
+			    .switch_count = max_u64(o->config.request_count,
+						    2 * (uint64_t)count) },
+	};
+}
+
+static void fibres_print_cell(FILE *out, const struct stages_bench_options *o,
+			      const struct fibres_result *results, uint32_t row,
+			      int figure)
+{
+	double values[ROUNDS_MAX] = { 0 };
+	int decimals = fibres_views[figure].decimals;
+
+	for (uint32_t i = 0; i < o->round_count; i++)
+		values[i] =
+			results[i * fibres_row_count(o) + row].values[figure];
+	if (values[0] > 0)
+		print_values(out, values, o->round_count, decimals);
+	else
+		fputs("| - ", out);
+}
+
+static void fibres_print(FILE *out, const struct stages_bench_options *o,
+			 const struct fibres_result *results)
+{
+	fprintf(out,
+		"Medians of %" PRIu32
+		" runs (least - most)\n\n| schedule | threads | runnable ",
+		o->round_count);
+	for (int i = 0; i < FIBRES_FIGURES; i++)
+		fprintf(out, "| %s ", fibres_views[i].title);
+	fputs("|\n|---|--:|--:", out);
+	for (int i = 0; i < FIBRES_FIGURES; i++)
+		fputs("|--:", out);
+	fputs("|\n", out);
+	for (uint32_t i = 0; i < fibres_row_count(o); i++) {
+		struct fibres_row row = fibres_row(o, i);
+
+		fprintf(out, "| `%s` | %" PRIu32 " | %s ", row.arm->name,
+			row.config.count, row.title);
+		for (int k = 0; k < FIBRES_FIGURES; k++)
+			fibres_print_cell(out, o, results, i, k);
+		fputs("|\n", out);
+	}
+}
+
+static void write_fibres(struct json *j, const struct stages_bench_options *o,
+			 const struct fibres_result *results)
+{
+	json_open_object(j, NULL);
+	json_add_text(j, "mode", mode_names[o->mode]);
+	json_open_array(j, "runs");
+	for (uint32_t i = 0; i < o->round_count * fibres_row_count(o); i++) {
+		struct fibres_row row = fibres_row(o, i);
+		const struct fibres_result *r = &results[i];
+
+		json_open_object(j, NULL);
+		json_open_object(j, "figures");
+		for (int k = 0; k < FIBRES_FIGURES; k++)
+			json_add_number(j, fibres_views[k].name, r->values[k]);
+		json_close(j);
+		json_add_whole(j, "round", row.round);
+		json_add_text(j, "arm", row.arm->name);
+		json_add_whole(j, "threads", row.config.count);
+		json_add_bool(j, "all_runnable", row.config.are_all_runnable);
+		json_add_bool(j, "huge_pages", row.config.uses_huge_pages);
+		json_add_whole(j, "ended", r->ended_count);
+		json_add_whole(j, "waited", r->waited_count);
+		json_add_whole(j, "switches", r->switch_count);
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}
+
 /* All figures of all runs as JSON.  False: not written; errno says why. */
 static bool report_save(const struct stages_bench_options *o,
-			const struct run_result *results)
+			const struct run_result *results,
+			const struct fibres_result *fibres)
 {
 	FILE *file = fopen(o->json_path, "we");
 	struct json j;
@@ -134,11 +262,30 @@ static bool report_save(const struct stages_bench_options *o,
 	if (file == NULL)
 		return false;
 	json_begin(&j, file, JSON_INDENTED);
-	write_report(&j, o, results);
+	if (o->mode == MODE_FIBRES)
+		write_fibres(&j, o, fibres);
+	else
+		write_report(&j, o, results);
 
 	bool ok = fputc('\n', file) != EOF && !ferror(file);
 
 	return fclose(file) == 0 && ok;
+}
+
+/* The results are of MODE_FIBRES, or of any other mode. */
+static bool report(const struct stages_bench_options *o,
+		   const struct run_result *results,
+		   const struct fibres_result *fibres)
+{
+	if (o->mode == MODE_FIBRES)
+		fibres_print(stdout, o, fibres);
+	else
+		report_print(stdout, o, results);
+	if (o->json_path == NULL || report_save(o, results, fibres))
+		return true;
+	fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
+		strerror(errno));
+	return false;
 }
 
 static void show_progress(const struct stages_bench_options *o, uint32_t at,
@@ -151,6 +298,12 @@ static void show_progress(const struct stages_bench_options *o, uint32_t at,
 	fprintf(stderr, "round %u, %s: %s %.1f\n", at / o->arm_count + 1,
 		o->arms[at % o->arm_count].name, figures[i].title,
 		result->values[i]);
+}
+
+static int complain(void)
+{
+	fputs("stages_bench: no memory or threads\n", stderr);
+	return 1;
 }
 
 static int run_all(struct stages_bench_options *o)
@@ -166,20 +319,38 @@ static int run_all(struct stages_bench_options *o)
 
 		config.seed += i / o->arm_count;
 		if (results == NULL ||
-		    !run(&config, &arm->schedule, arm->cores, &results[i])) {
-			fputs("stages_bench: no memory or threads\n", stderr);
-			status = 1;
-		} else {
+		    !run(&config, &arm->schedule, arm->cores, &results[i]))
+			status = complain();
+		else
 			show_progress(o, i, &results[i]);
-		}
 	}
-	if (status == 0)
-		report_print(stdout, o, results);
-	if (status == 0 && o->json_path != NULL && !report_save(o, results)) {
-		fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
-			strerror(errno));
+	if (status == 0 && !report(o, results, NULL))
 		status = 1;
+	free(results);
+	return status;
+}
+
+static int run_all_fibres(const struct stages_bench_options *o)
+{
+	uint32_t count = o->round_count * fibres_row_count(o);
+	struct fibres_result *results = calloc(count, sizeof(*results));
+	int status = 0;
+
+	for (uint32_t i = 0; i < count && status == 0; i++) {
+		struct fibres_row row = fibres_row(o, i);
+
+		if (results == NULL ||
+		    !fibres_run(&row.config, &row.arm->schedule, row.arm->cores,
+				&results[i]))
+			status = complain();
+		else
+			fprintf(stderr, "round %u, %s, %u threads%s: %s %.1f\n",
+				row.round, row.arm->name, row.config.count,
+				row.config.are_all_runnable ? "" : ", few run",
+				fibres_views[0].title, results[i].values[0]);
 	}
+	if (status == 0 && !report(o, NULL, results))
+		status = 1;
 	free(results);
 	return status;
 }
@@ -195,7 +366,8 @@ int main(int argc, char **argv)
 		status = EXIT_USAGE;
 	} else if (!program_answer(&stages_bench_program, &o.asked,
 				   DARKROOM_COMMIT, stdout)) {
-		status = run_all(&o);
+		status = o.mode == MODE_FIBRES ? run_all_fibres(&o) :
+						 run_all(&o);
 	}
 	stages_bench_options_release(&o);
 	return status;

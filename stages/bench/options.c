@@ -23,6 +23,8 @@ struct given {
 	const char *arms[ARMS_MAX];
 	uint32_t arm_count;
 	bool is_empty, is_wake;
+	uint32_t fibre_counts[FIBRES_COUNTS_MAX];
+	uint32_t fibre_count_count;
 	struct flags_asked asked;
 };
 
@@ -45,7 +47,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct given, config.rate_per_s), .least = 1e-3,
 	  .most = 1e9 },
 	{ "requests", "N", NULL,
-	  "number of requests that are counted; default: 2000",
+	  "number of requests that are counted, or of switches with --fibres; "
+	  "default: 2000, or 1000000 switches",
 	  FLAG_FIELD(struct given, config.request_count), .least = 1,
 	  .most = 1e8 },
 	{ "seconds", "S", NULL, "count the requests of S seconds instead",
@@ -71,6 +74,10 @@ static const struct flag own_flags[] = {
 	{ "wake", NULL, NULL,
 	  "measure the time from a send to sleeping workers to the handler",
 	  FLAG_FIELD(struct given, is_wake) },
+	{ "fibres", "N[,N...]", NULL,
+	  "measure what it costs to switch among N user-level threads, "
+	  "without --graph; policy: capriccio, if none is given",
+	  .type = FLAG_OTHER },
 	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
@@ -124,6 +131,8 @@ static const struct given initials[] = {
 				     .warmup_count = 20,
 				     .seed = 1 },
 			 .round_count = 1 },
+	[MODE_FIBRES] = { .config = { .request_count = 1000000, .seed = 1 },
+			  .round_count = 1 },
 	[MODE_WAKE] = { .config = { .scale = 1,
 				    .pause_ns = WAKE_PAUSE_NS,
 				    .lap_count = 1,
@@ -132,6 +141,31 @@ static const struct given initials[] = {
 				    .seed = 1 },
 			.round_count = 1 },
 };
+
+static bool read_fibre_counts(struct given *g, const char *value,
+			      struct error *why)
+{
+	const char *at = value;
+	char *end;
+
+	g->fibre_count_count = 0;
+	for (;; at = end + 1) {
+		unsigned long count = strtoul(at, &end, 10);
+
+		if (end == at || count < 1 || count > FIBRES_MAX ||
+		    (*end != ',' && *end != '\0') ||
+		    g->fibre_count_count == FIBRES_COUNTS_MAX) {
+			error_set(why,
+				  "'%s' is not a list of up to %d numbers "
+				  "from 1 to %d",
+				  value, FIBRES_COUNTS_MAX, FIBRES_MAX);
+			return false;
+		}
+		g->fibre_counts[g->fibre_count_count++] = (uint32_t)count;
+		if (*end == '\0')
+			return true;
+	}
+}
 
 /* Read a flag, except those of an arm, which take_for_arm() reads. */
 static bool take_own(void *given, const struct flag *f, const char *value,
@@ -143,6 +177,8 @@ static bool take_own(void *given, const struct flag *f, const char *value,
 		return flag_set(f, value, g, why);
 	if (flags_find(arm_groups, f->name) != NULL)
 		return true;
+	if (strcmp(f->name, "fibres") == 0)
+		return read_fibre_counts(g, value, why);
 	if (g->arm_count == ARMS_MAX) {
 		error_set(why, "more than %d", ARMS_MAX);
 		return false;
@@ -219,6 +255,8 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	const char *no_cores = NULL;
 
 	schedule_init(&a->schedule);
+	if (o->mode == MODE_FIBRES)
+		a->schedule.policy = policy_find("capriccio");
 	a->name = strdup(text);
 	if (a->name == NULL ||
 	    !flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
@@ -227,10 +265,19 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 		return false;
 	if (a->cores == NULL && (a->cores = cores_new(NULL, &no_cores)) == NULL)
 		return error_fail(error, "the cores %s", no_cores);
-	return schedule_complete(&a->schedule, o->model.stage_count,
-				 cores_count(a->cores), why) ||
-	       error_fail(error, "%s%s%s", text, *text != '\0' ? ": " : "",
-			  why);
+	if (!schedule_complete(&a->schedule, o->model.stage_count,
+			       cores_count(a->cores), why))
+		return error_fail(error, "%s%s%s", text,
+				  *text != '\0' ? ": " : "", why);
+	if (o->mode != MODE_FIBRES)
+		return true;
+	if (a->schedule.policy->threads == NULL)
+		return error_fail(error,
+				  "--fibres: policy %s has no user-level "
+				  "threads",
+				  a->schedule.policy->name);
+	return cores_count(a->cores) == 1 ||
+	       error_fail(error, "--fibres needs one core: --cores N");
 }
 
 static bool read_graph(struct stages_bench_options *o, const struct given *g,
@@ -239,6 +286,12 @@ static bool read_graph(struct stages_bench_options *o, const struct given *g,
 	const char *why = NULL;
 
 	o->graph_path = g->graph;
+	if (o->mode == MODE_FIBRES)
+		return model_read(&o->model,
+				  "{\"stages\": [{\"name\": \"yield\","
+				  "\"service_us\": 0}]}",
+				  ".", &why) ||
+		       error_fail(error, "%s", why);
 	if (o->graph_path == NULL)
 		return error_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, o->graph_path, &why) ||
@@ -249,6 +302,8 @@ static void read_config(struct stages_bench_options *o, const struct given *g)
 {
 	o->round_count = g->round_count;
 	o->config = g->config;
+	o->fibre_count_count = g->fibre_count_count;
+	memcpy(o->fibre_counts, g->fibre_counts, sizeof(o->fibre_counts));
 	o->config.model = &o->model;
 	o->config.duration_ns = (uint64_t)(g->duration_s * 1e9);
 	if (g->config.client_count > 0)
@@ -270,10 +325,13 @@ bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
 	o->asked = g.asked;
 	if (flags_is_asked(&o->asked))
 		return true;
-	if (g.is_empty && g.is_wake)
-		return error_fail(error, "--empty and --wake: only one");
+	if (g.is_empty + g.is_wake + (g.fibre_count_count > 0) > 1)
+		return error_fail(error, "--empty, --wake and --fibres cannot "
+					 "be given together");
 	if (g.is_empty || g.is_wake)
 		o->mode = g.is_empty ? MODE_EMPTY : MODE_WAKE;
+	if (g.fibre_count_count > 0)
+		o->mode = MODE_FIBRES;
 	o->json_path = g.json;
 	if (!read_given(&g, o->mode, argc, argv, error) ||
 	    !read_graph(o, &g, error))

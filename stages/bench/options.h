@@ -4,6 +4,7 @@
 #define STAGES_BENCH_OPTIONS_H
 
 #include "base/options.h"
+#include "stages/bench/fibres.h"
 #include "stages/bench/run.h"
 #include "stages/cores.h"
 
@@ -23,6 +24,8 @@ struct stages_bench_options {
 	uint32_t arm_count;       /* >= 1 */
 	struct arm arms[ARMS_MAX];
 	uint32_t round_count;
+	uint32_t fibre_counts[FIBRES_COUNTS_MAX]; /* of MODE_FIBRES */
+	uint32_t fibre_count_count;
 	const char *graph_path;
 	const char *json_path; /* NULL: none */
 	/* If any is set, other members may be unset. */

@@ -29,8 +29,9 @@
 
 /* What is measured, and so which figures are printed. */
 enum mode {
-	MODE_LOAD,  /* throughput and response times */
-	MODE_EMPTY, /* the cost of an event, without its handler */
+	MODE_LOAD,   /* throughput and response times */
+	MODE_EMPTY,  /* the cost of an event, without its handler */
+	MODE_FIBRES, /* user-level threads; not by run(), but by fibres.h */
 	MODE_WAKE, /* the time from a send to sleeping workers to the handler */
 };
 

@@ -94,6 +94,21 @@ check_counts
 check_rows 1
 holds 'all(.runs[]; .figures.start_us_p50 > 0)'
 
+# Every user-level thread ends, and all but ten wait if few are runnable.
+bench --fibres 4,100 --cores "$first_cpu" --requests 1000 --rounds 2
+check_rows 6
+holds '.mode == "fibres" and (.runs | length) == 12'
+holds 'all(.runs[]; .ended == .threads and .switches == 1000 and
+	.figures.switch_ns > 0 and .figures.pick_ns > 0 and
+	.figures.stack_ns > 0)'
+holds 'all(.runs[]; .waited ==
+	if .all_runnable then 0 else ([.threads - 10, 0] | max) end)'
+
+refuses user-level --fibres 10 --policy cohort --cores "$first_cpu"
+refuses fibres --fibres 10,x
+refuses fibres --fibres 0
+refuses fibres --fibres 10 --wake
+[ "$(nproc)" = 1 ] || refuses 'one core' --fibres 10
 refuses graph --policy cohort
 refuses /nowhere --graph /nowhere
 refuses nonsense "${image[@]}" --nonsense 1
