@@ -344,22 +344,15 @@ static uint32_t walk(const struct policy *policy, struct line_setup *setup)
 	return count;
 }
 
-/*
- * Test sleeping workers for every policy, balance and choice of stage types.
- * One in `sample` of the combinations of all policies is run.
- */
-static void walk_asleep(const struct policy *policy, struct line_setup *setup,
-			uint32_t sample)
+/* Test sleeping workers for every policy, balance and choice of stage types. */
+static void walk_asleep(const struct policy *policy, struct line_setup *setup)
 {
-	static uint32_t count;
-
 	for (uint32_t b = 0; b < COUNT(balances); b++)
 		for (uint32_t p = 0; p < COUNT(pools); p++)
 			for (uint32_t t = 0; t < COUNT(types); t++) {
 				if (!set_flags(&setup->schedule, policy,
 					       &balances[b], NULL, &orders[0],
-					       pools[p], NULL) ||
-				    count++ % sample != 0)
+					       pools[p], NULL))
 					continue;
 				(void)memcpy(setup->types, types[t],
 					     sizeof(setup->types));
@@ -382,7 +375,7 @@ int main(void)
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		fake_core_count = WORKERS;
-		walk_asleep(*p, &setup, 1);
+		walk_asleep(*p, &setup);
 		setup.delay_ns_max = 3000;
 		uint32_t count = walk(*p, &setup);
 
@@ -392,7 +385,7 @@ int main(void)
 		assert(count > 0);
 		paused_count = 0;
 		fake_core_count = WORKERS_MANY;
-		walk_asleep(*p, &setup, SAMPLE);
+		walk_asleep(*p, &setup);
 	}
 	cores_free(cores);
 	return 0;
