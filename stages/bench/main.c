@@ -344,10 +344,12 @@ static int run_all_fibres(const struct stages_bench_options *o)
 				&results[i]))
 			status = complain();
 		else
-			fprintf(stderr, "round %u, %s, %u threads%s: %s %.1f\n",
+			fprintf(stderr,
+				"round %u, %s, %u threads, runnable: %s: "
+				"%s %.1f\n",
 				row.round, row.arm->name, row.config.count,
-				row.config.are_all_runnable ? "" : ", few run",
-				fibres_views[0].title, results[i].values[0]);
+				row.title, fibres_views[0].title,
+				results[i].values[0]);
 	}
 	if (status == 0 && !report(o, NULL, results))
 		status = 1;
