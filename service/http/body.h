@@ -43,7 +43,7 @@ struct body {
 	const struct memory *memory; /* the allocator of `bytes` */
 	bool is_form;
 	const struct transport *transport; /* the one that reads `form` */
-	struct form *form;                 /* NULL: raw */
+	struct form_reader *form;          /* NULL: raw */
 
 	/* Of a form: the part that is being read, and those before it. */
 	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;

@@ -82,11 +82,18 @@ struct findings {
 	const char *parent; /* the last traceparent header */
 };
 
+/* Most names differ in their first letter, so strcasecmp() is called rarely. */
+static bool is_named(const struct http_field *field, const char *name)
+{
+	return (field->name[0] | 0x20) == (name[0] | 0x20) &&
+	       strcasecmp(field->name, name) == 0;
+}
+
 const char *http_field_find(const struct http_field *fields, size_t count,
 			    const char *name)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcasecmp(fields[i].name, name) == 0)
+		if (is_named(&fields[i], name))
 			return fields[i].value;
 	return NULL;
 }
@@ -143,14 +150,14 @@ static void read_target(struct request *r, struct findings *f)
 
 static void read_field(const struct http_field *field, struct findings *f)
 {
-	if (strcasecmp(field->name, "Content-Length") == 0)
+	if (is_named(field, "Content-Length"))
 		f->length_count++;
-	else if (strcasecmp(field->name, "Host") == 0)
+	else if (is_named(field, "Host"))
 		f->host_count++;
-	else if (strcasecmp(field->name, HTTP_HEADER_TRACEPARENT) == 0) {
+	else if (is_named(field, HTTP_HEADER_TRACEPARENT)) {
 		f->parent_count++;
 		f->parent = field->value;
-	} else if (strcasecmp(field->name, "Expect") == 0 &&
+	} else if (is_named(field, "Expect") &&
 		   strcasecmp(field->value, "100-continue") != 0)
 		f->expects_more = true;
 }

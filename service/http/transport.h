@@ -55,7 +55,7 @@ enum {
 
 struct client;
 struct connection;
-struct form;
+struct form_reader;
 struct io_thread;
 struct port;
 struct request;
@@ -198,12 +198,13 @@ struct transport {
 	 * A reader of the form that the request's body is.  NULL: no memory,
 	 * or its Content-Type has no boundary.
 	 */
-	struct form *(*form_open)(struct connection *c, form_part_fn *fn,
-				  void *arg);
+	struct form_reader *(*form_open)(struct connection *c, form_part_fn *fn,
+					 void *arg);
 	/* Read the next piece.  False: it is broken, or `fn` has refused. */
-	bool (*form_read)(struct form *f, const char *data, size_t bytes);
+	bool (*form_read)(struct form_reader *f, const char *data,
+			  size_t bytes);
 	/* Free it.  False: the form is not complete. */
-	bool (*form_close)(struct form *f);
+	bool (*form_close)(struct form_reader *f);
 };
 
 extern const struct transport transport_mhd;
