@@ -17,6 +17,7 @@
 
 #include "stages/cores.h"
 #include "stages/tally.h"
+#include "stages/resources.h"
 #include "stages/schedule.h"
 
 #include "base/clock.h"
@@ -141,6 +142,8 @@ static void raise_file_limit(const struct options *o,
 		return;
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
+	resources_set_capacity(resources_process(), RESOURCE_FILES,
+			       files.rlim_max);
 	if (files.rlim_max < count_files(o, c))
 		refuse_files(o, c, files.rlim_max);
 }

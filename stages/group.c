@@ -432,6 +432,8 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 		       w->core_first % NAME_NUMBERS);
 	for (uint32_t s = 0; s < g->stage_count; s++)
 		add_station(w, g->stages[s]->stations[part]);
+	resources_set_capacity(resources_process(), RESOURCE_STACKS,
+			       (uint64_t)g->part_count * stacks_max(g));
 	return p->scheduler != NULL;
 }
 
