@@ -5,9 +5,9 @@
  * first used.
  *
  * Linked chunks are those of libgcc: a function whose frame does not fit into
- * the chunk calls __morestack(), which finds or makes the next chunk.  The
- * linker gives a function that calls code without -fsplit-stack, such as libc,
- * at least 16 KiB.
+ * the chunk calls __morestack(), which finds or makes the next chunk.  Where a
+ * function calls code without -fsplit-stack, such as libc, the linker makes it
+ * ask for 1 MiB, of which only those pages take memory that are used.
  *
  * usage: stages_bench_split [FIBRES]        (default: 1000)
  */
@@ -37,7 +37,7 @@ enum {
 	STACK_BYTES = 64 << 10,
 	/* The first chunk of a fibre; in a large one, libc has room. */
 	SMALL_CHUNK_BYTES = 4 << 10,
-	LARGE_CHUNK_BYTES = 32 << 10,
+	LARGE_CHUNK_BYTES = 2 << 20,
 	FIBRES_MAX = 30000, /* each takes two mappings or more */
 	ROUNDS = 5,
 	CALLS = 2000000,
