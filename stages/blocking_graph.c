@@ -2,6 +2,7 @@
 #include "stages/blocking_graph.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Weight of the newest value in a recent mean. */
 #define RECENT (1.0 / 16)
@@ -257,8 +258,9 @@ static void add_cpu(struct resource_state *to, double share)
 	to->capacity += US_PER_S;
 }
 
-void blocking_graph_add(struct blocking_graph_copy *sum,
-			const struct blocking_graph *g)
+uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
+			    const struct blocking_graph *g,
+			    uint32_t nodes_out[PLACES_MAX])
 {
 	/* Pair A: ways first, because each was added after its places. */
 	uint32_t ways =
@@ -291,4 +293,7 @@ void blocking_graph_add(struct blocking_graph_copy *sum,
 	sum->folded_count += BLOCKING_READ(g->folded_count);
 	add_cpu(&sum->resources[RESOURCES], BLOCKING_READ(g->cpu_share));
 	sum->resource_count = RESOURCES + 1;
+	if (nodes_out != NULL)
+		memcpy(nodes_out, nodes, places * sizeof(*nodes));
+	return places;
 }

@@ -120,9 +120,13 @@ void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
  * other graphs.  Nodes with equal paths are one node of the sum.  Of the
  * resources, only CPU time is set: the others have no scheduler
  * (resources_read()).
+ *
+ * Returns the number of nodes of `g`, and in `nodes_out`, unless it is NULL,
+ * the node of the sum for each of them.
  */
-void blocking_graph_add(struct blocking_graph_copy *sum,
-			const struct blocking_graph *g);
+uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
+			    const struct blocking_graph *g,
+			    uint32_t nodes_out[PLACES_MAX]);
 
 /* Relaxed, as are all accesses to members that readers see. */
 #define BLOCKING_READ(member)                                                  \

@@ -63,7 +63,9 @@ struct scheduler {
 	uint64_t turn_ns; /* when it was continued */
 	uint64_t now_ns;
 
-	_Atomic uint32_t used_count; /* stacks, for reports */
+	/* For reports. */
+	_Atomic uint32_t used_count, used_count_max; /* stacks */
+	_Atomic uint64_t begun_count, switch_count;
 	struct place places[PLACES_MAX];
 	_Alignas(64) _Atomic(struct event *) inbox;
 };
@@ -76,6 +78,13 @@ static void count(_Atomic uint32_t *n, int32_t change)
 	uint32_t old = atomic_load_explicit(n, memory_order_relaxed);
 
 	atomic_store_explicit(n, old + (uint32_t)change, memory_order_relaxed);
+}
+
+static void count_up(_Atomic uint64_t *n)
+{
+	uint64_t old = atomic_load_explicit(n, memory_order_relaxed);
+
+	atomic_store_explicit(n, old + 1, memory_order_relaxed);
 }
 
 static void push(struct scheduler *s, struct event *ev, enum kind kind)
@@ -220,6 +229,7 @@ static void receive(struct scheduler *s, struct event *ev)
 
 	if (ev->fibre == NULL) {
 		ev->node = arrive(s, PLACE_NONE, ev->site, &none);
+		count_up(&s->begun_count);
 		push(s, ev, POSTED);
 		return;
 	}
@@ -291,6 +301,19 @@ void scheduler_free(struct scheduler *s)
 	free(s);
 }
 
+/* One more stack is in use. */
+static void count_stack(struct scheduler *s)
+{
+	uint32_t used;
+
+	count(&s->used_count, 1);
+	used = atomic_load_explicit(&s->used_count, memory_order_relaxed);
+	if (used >
+	    atomic_load_explicit(&s->used_count_max, memory_order_relaxed))
+		atomic_store_explicit(&s->used_count_max, used,
+				      memory_order_relaxed);
+}
+
 /* On a stack: the next handler of a thread. */
 static void run_handler(void *arg)
 {
@@ -305,7 +328,7 @@ static bool take_stack(struct scheduler *s)
 	s->fibre = s->idle != NULL ? s->idle : fibres_take(s->stacks);
 	s->idle = NULL;
 	s->free_count--;
-	count(&s->used_count, 1);
+	count_stack(s);
 	s->used.taken[RESOURCE_STACKS]++;
 	assert(s->fibre != NULL);
 	return fibre_run(s->fibre, run_handler, s);
@@ -363,6 +386,7 @@ static void go_on(struct scheduler *s, struct event *ev)
 	s->node = ev->node;
 	s->used = (struct usage){ 0 };
 	s->turn_ns = s->now_ns;
+	count_up(&s->switch_count);
 	if (has_kept ? !fibre_resume(ev->fibre) : !take_stack(s)) {
 		leave_stack(s, ev, has_kept);
 		return;
@@ -420,6 +444,7 @@ void scheduler_start(struct scheduler *s, struct event *ev,
 	ev->fibre = NULL;
 	ev->node = arrive(s, s->node, at, NULL);
 	atomic_store_explicit(&ev->wake, WAKE_RUNS, memory_order_relaxed);
+	count_up(&s->begun_count);
 	push(s, ev, STARTED);
 }
 
@@ -452,7 +477,7 @@ void scheduler_take(struct scheduler *s, enum resource r, int64_t amount)
 
 void scheduler_read(const struct scheduler *s,
 		    struct scheduler_place places[PLACES_MAX],
-		    uint32_t *stacks_used)
+		    struct scheduler_counts *out)
 {
 	for (uint32_t i = 0; i < PLACES_MAX; i++) {
 		const struct place *p = &s->places[i];
@@ -464,8 +489,16 @@ void scheduler_read(const struct scheduler *s,
 							memory_order_relaxed),
 		};
 	}
-	*stacks_used =
-		atomic_load_explicit(&s->used_count, memory_order_relaxed);
+	*out = (struct scheduler_counts){
+		.begun_count = atomic_load_explicit(&s->begun_count,
+						    memory_order_relaxed),
+		.switch_count = atomic_load_explicit(&s->switch_count,
+						     memory_order_relaxed),
+		.stack_count = atomic_load_explicit(&s->used_count,
+						    memory_order_relaxed),
+		.stack_count_max = atomic_load_explicit(&s->used_count_max,
+							memory_order_relaxed),
+	};
 }
 
 const void *scheduler_state(const struct scheduler *s)

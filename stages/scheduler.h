@@ -111,9 +111,15 @@ struct scheduler_place {
 	uint32_t ready, waiting; /* threads */
 };
 
+struct scheduler_counts {
+	uint64_t begun_count;  /* since start: threads */
+	uint64_t switch_count; /* since start: times that one went on */
+	uint32_t stack_count, stack_count_max; /* in use: now; at most */
+};
+
 void scheduler_read(const struct scheduler *s,
 		    struct scheduler_place places[PLACES_MAX],
-		    uint32_t *stacks_used);
+		    struct scheduler_counts *out);
 
 /* The policy's state, for reports that it can make itself. */
 const void *scheduler_state(const struct scheduler *s);

@@ -146,3 +146,70 @@ bool group_counts_hardware(const struct group *g)
 			return false;
 	return g->worker_count > 0;
 }
+
+bool group_read_fibres(const struct group *g, struct fibre_stats *out)
+{
+	*out = (struct fibre_stats){ 0 };
+	if (g->schedule.policy->threads == NULL)
+		return false;
+	for (uint32_t part = 0; part < g->part_count; part++) {
+		struct scheduler_place places[PLACES_MAX];
+		struct scheduler_counts c;
+
+		scheduler_read(g->parts[part].scheduler, places, &c);
+		out->begun_count += c.begun_count;
+		out->switch_count += c.switch_count;
+		out->stack_count += c.stack_count;
+		out->stack_count_max += c.stack_count_max;
+		for (uint32_t i = 0; i < PLACES_MAX; i++) {
+			out->ready_count += places[i].ready;
+			out->waiting_count += places[i].waiting;
+		}
+	}
+	return true;
+}
+
+static void add_blocking(struct blocking_graph_copy *sum,
+			 const struct blocking_graph *graph,
+			 const struct scheduler *s)
+{
+	struct scheduler_place places[PLACES_MAX];
+	struct scheduler_counts counts;
+	uint32_t nodes[PLACES_MAX];
+	uint32_t count = blocking_graph_add(sum, graph, nodes);
+
+	scheduler_read(s, places, &counts);
+	for (uint32_t i = 0; i < count; i++) {
+		if (nodes[i] == PLACE_NONE)
+			continue;
+		sum->nodes[nodes[i]].ready += places[i].ready;
+		sum->nodes[nodes[i]].waiting += places[i].waiting;
+	}
+}
+
+/* NULL: the policy learns nothing. */
+static const struct blocking_graph *graph_of(const struct group *g,
+					     uint32_t part)
+{
+	const struct thread_policy *p = g->schedule.policy->threads;
+
+	return p != NULL && p->graph != NULL ?
+		       p->graph(scheduler_state(g->parts[part].scheduler)) :
+		       NULL;
+}
+
+bool group_has_blocking(const struct group *g)
+{
+	return graph_of(g, 0) != NULL;
+}
+
+bool group_read_blocking(const struct group *g, struct blocking_graph_copy *out)
+{
+	*out = (struct blocking_graph_copy){ 0 };
+	if (!group_has_blocking(g))
+		return false;
+	for (uint32_t part = 0; part < g->part_count; part++)
+		add_blocking(out, graph_of(g, part), g->parts[part].scheduler);
+	resources_read(resources_process(), out->resources);
+	return true;
+}

@@ -14,6 +14,7 @@
 #define STAGES_STATS_H
 
 #include "base/histogram.h"
+#include "stages/blocking_graph.h"
 #include "stages/graph.h"
 #include "stages/stage.h"
 #include "stages/tally.h"
@@ -95,6 +96,30 @@ uint32_t group_read_trace(const struct group *g, uint32_t worker,
 
 /* The work of each stage, and the events between stages, since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);
+
+/* User-level threads (scheduler.h). */
+struct fibre_stats {
+	uint64_t begun_count;   /* since start: threads */
+	uint64_t switch_count;  /* since start: times that one went on */
+	uint32_t ready_count;   /* now */
+	uint32_t waiting_count; /* now, in stage_wait() */
+	uint32_t stack_count;   /* stacks in use, now */
+	/* The sum of the most that each scheduler had in use. */
+	uint32_t stack_count_max;
+};
+
+/* False: the policy has no user-level threads. */
+bool group_read_fibres(const struct group *g, struct fibre_stats *out);
+
+/* Does the policy learn a blocking graph?  Known from group_start() on. */
+bool group_has_blocking(const struct group *g);
+
+/*
+ * What the policy has learned of the group's user-level threads, the sum over
+ * all schedulers; and the resources of the process.  False: it learns nothing.
+ */
+bool group_read_blocking(const struct group *g,
+			 struct blocking_graph_copy *out);
 
 /* False: at least one worker could not count; ignore the hardware counts. */
 bool group_counts_hardware(const struct group *g);

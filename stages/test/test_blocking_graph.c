@@ -31,7 +31,7 @@ static struct blocking_graph_copy *copy(const struct blocking_graph *g)
 	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
 
 	assert(c != NULL);
-	blocking_graph_add(c, g);
+	(void)blocking_graph_add(c, g, NULL);
 	return c;
 }
 
@@ -214,7 +214,7 @@ static void test_equal_paths_of_several_graphs_are_one(void)
 	}
 	struct blocking_graph_copy *c = copy(a);
 
-	blocking_graph_add(c, b);
+	(void)blocking_graph_add(c, b, NULL);
 	assert(c->node_count == 5 && c->edge_count == 7);
 	assert(c->nodes[0].visits == 20 && c->nodes[1].visits == 30);
 	assert(find_edge(c, 0, 1)->count == 20);

@@ -154,7 +154,7 @@ static double read_tickets(struct driver *d, uint32_t place)
 	double tickets;
 
 	assert(c != NULL);
-	blocking_graph_add(c, d->policy->graph(d->state));
+	(void)blocking_graph_add(c, d->policy->graph(d->state), NULL);
 	tickets = c->nodes[place].tickets;
 	free(c);
 	return tickets;
