@@ -4,6 +4,7 @@
 #include "service/http/http.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
+#include "service/report/blocking.h"
 #include "service/report/live.h"
 #include "service/report/metrics.h"
 #include "service/report/stats.h"
@@ -120,6 +121,13 @@ static char *report_trace(void *arg, uint64_t since_ns, uint64_t until_ns)
 	return trace_window(s->pipeline, since_ns, until_ns);
 }
 
+static char *report_blocking(void *arg)
+{
+	struct server *s = arg;
+
+	return blocking_json(s->pipeline);
+}
+
 static char *report_live_hello(void *arg, struct minute *minute)
 {
 	struct server *s = arg;
@@ -138,10 +146,12 @@ static char *report_live_frame(void *arg, struct minute *minute, bool is_first)
 static void serve_reports(struct server *s, struct http_config *config)
 {
 	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
+	bool has_graph = group_has_blocking(pipeline_group(s->pipeline));
 
 	config->stats_json = report_stats;
 	config->metrics_text = report_metrics;
 	config->trace_json = has_workers ? report_trace : NULL;
+	config->blocking_json = has_graph ? report_blocking : NULL;
 	config->live_hello = report_live_hello;
 	config->live_frame = report_live_frame;
 	config->report_arg = s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests about the server itself: the page and its files, the probes /healthz
- * and /readyz, and the reports /metrics, /stats and /trace.
+ * and /readyz, and the reports /metrics, /stats, /trace and /v1/blocking-graph.
  */
 #include "service/http/request.h"
 #include "service/http/watch/viewers.h"
@@ -194,6 +194,8 @@ char *control_make_report(void *http, const struct report_query *q)
 		return c->stats_json(c->report_arg);
 	case REPORT_METRICS:
 		return make_metrics(h);
+	case REPORT_BLOCKING:
+		return c->blocking_json(c->report_arg);
 	case REPORT_HELLO:
 		return c->live_hello(c->report_arg, &h->minute);
 	case REPORT_TRACE:
@@ -216,6 +218,7 @@ static bool reply_report(struct request *r)
 	static const char *const types[REPORT_KINDS] = {
 		[REPORT_METRICS] = "text/plain; version=0.0.4; charset=utf-8",
 		[REPORT_STATS] = "application/json",
+		[REPORT_BLOCKING] = "application/json",
 		[REPORT_TRACE] = "application/json",
 	};
 	struct report_result *result = r->report.result;
@@ -267,6 +270,13 @@ static bool start_trace(struct request *r)
 	return r->problem == PROBLEM_NONE && control_start_report(r);
 }
 
+static bool start_blocking(struct request *r)
+{
+	if (r->config->blocking_json == NULL)
+		r->problem = PROBLEM_NO_BLOCKING_GRAPH;
+	return r->problem == PROBLEM_NONE && control_start_report(r);
+}
+
 const struct handler page_handler = { .reply = reply_page };
 
 const struct handler health_handler = { .reply = reply_health };
@@ -280,5 +290,10 @@ const struct handler report_handler = {
 
 const struct handler trace_handler = {
 	.start = start_trace,
+	.reply = reply_report,
+};
+
+const struct handler blocking_handler = {
+	.start = start_blocking,
 	.reply = reply_report,
 };

@@ -105,6 +105,8 @@ struct http_config {
 	 * there is no trace.
 	 */
 	char *(*trace_json)(void *arg, uint64_t since_ns, uint64_t until_ns);
+	/* The body of /v1/blocking-graph.  NULL: the policy has no graph. */
+	char *(*blocking_json)(void *arg);
 	/* The body of /metrics. */
 	char *(*metrics_text)(void *arg, const struct http_report *http);
 	/*

@@ -62,6 +62,11 @@ static const struct {
 	[PROBLEM_NO_TRACE] = { 404, "no_trace", "No trace",
 			       "With this policy connections run the stages, "
 			       "and there are no workers to trace." },
+	[PROBLEM_NO_BLOCKING_GRAPH] = { 404, "no_blocking_graph",
+					"No blocking graph",
+					"Only --policy capriccio has a "
+					"blocking graph, with --resources "
+					"learn." },
 	[PROBLEM_NO_STORE] = { 404, "no_store", "No store",
 			       "This server keeps no images." },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",

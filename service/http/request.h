@@ -124,6 +124,7 @@ extern const struct handler health_handler;
 extern const struct handler ready_handler;
 extern const struct handler report_handler;
 extern const struct handler trace_handler;
+extern const struct handler blocking_handler;
 extern const struct handler live_handler; /* watch/viewers.c */
 
 /* An entry of the table in route.c. */

@@ -36,6 +36,8 @@ static const struct route routes[] = {
 	  REPORT_METRICS },
 	{ "/stats", METHOD_GET, ROLE_REPORT, &report_handler, REPORT_STATS },
 	{ "/trace", METHOD_GET, ROLE_REPORT, &trace_handler, REPORT_TRACE },
+	{ "/v1/blocking-graph", METHOD_GET, ROLE_REPORT, &blocking_handler,
+	  REPORT_BLOCKING },
 	{ "/v1/live", METHOD_GET, ROLE_REPORT, &live_handler, REPORT_HELLO },
 };
 

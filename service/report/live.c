@@ -710,6 +710,8 @@ static void print_hello(const struct live *l, FILE *to, const char *schedule,
 	json_add_whole(&j, "interval_ms", VIEWERS_INTERVAL_MS);
 	json_add_text(&j, "policy", c->schedule.policy->name);
 	json_add_text(&j, "schedule", schedule);
+	json_add_bool(&j, "blocking_graph",
+		      group_has_blocking(pipeline_group(p)));
 	hello_add_words(&j, c);
 	hello_add_stages(&j, p);
 	json_add_whole(&j, "parts", l->part_count);

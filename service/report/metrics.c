@@ -477,6 +477,17 @@ static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_memory_refused_total",
 	    "Uploads refused because of the memory limit." },
 	  METRIC_FIELD(struct pipeline_stats, memory.refused_count) },
+	{ { "darkroom_memory_waiting", "Uploads that wait for memory now." },
+	  METRIC_FIELD(struct pipeline_stats, memory.waiting_count) },
+	{ { "darkroom_memory_waits_total", "Waits of uploads for memory." },
+	  METRIC_FIELD(struct pipeline_stats, memory.wait_count) },
+	{ { "darkroom_memory_wait_seconds_total",
+	    "Time of these waits, of those that are over." },
+	  METRIC_FIELD(struct pipeline_stats, memory.waited_ns) },
+	{ { "darkroom_memory_broken_waits_total",
+	    "Waits ended without memory, because only waiting uploads held "
+	    "it." },
+	  METRIC_FIELD(struct pipeline_stats, memory.broken_wait_count) },
 	{ { "darkroom_buffers_live_bytes", "Memory of pictures in use." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.live_bytes) },
 	{ { "darkroom_buffers_kept_bytes",
@@ -485,6 +496,26 @@ static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_buffers_mapped_total",
 	    "Blocks for pictures taken from the system." },
 	  METRIC_FIELD(struct pipeline_stats, buffers.mapped_count) },
+};
+
+/* Printed only with a policy of user-level threads. */
+static const struct metric_field fibre_fields[] = {
+	{ { "darkroom_fibre_begun_total",
+	    "User-level threads of uploads since the start." },
+	  METRIC_FIELD(struct fibre_stats, begun_count) },
+	{ { "darkroom_fibre_ready", "User-level threads that could run now." },
+	  METRIC_FIELD(struct fibre_stats, ready_count) },
+	{ { "darkroom_fibre_waiting",
+	    "User-level threads that wait for something other than the CPU." },
+	  METRIC_FIELD(struct fibre_stats, waiting_count) },
+	{ { "darkroom_fibre_stacks", "Stacks of user-level threads in use." },
+	  METRIC_FIELD(struct fibre_stats, stack_count) },
+	{ { "darkroom_fibre_stacks_peak",
+	    "Most stacks of user-level threads that were in use." },
+	  METRIC_FIELD(struct fibre_stats, stack_count_max) },
+	{ { "darkroom_fibre_switches_total",
+	    "Times that a user-level thread was given the CPU." },
+	  METRIC_FIELD(struct fibre_stats, switch_count) },
 };
 
 /* Printed only with a store. */
@@ -567,6 +598,7 @@ static bool print_all(FILE *to, struct stats_source *source,
 	};
 	struct pipeline_stats pipeline;
 	struct process_stats process;
+	struct fibre_stats fibres;
 	struct store_stats store;
 
 	pipeline_read(source->pipeline, &pipeline);
@@ -580,6 +612,9 @@ static bool print_all(FILE *to, struct stats_source *source,
 	metric_singles(to, pipeline_fields, ARRAY_SIZE(pipeline_fields),
 		       &pipeline);
 	print_pixels(to, &pipeline);
+	if (group_read_fibres(pipeline_group(source->pipeline), &fibres))
+		metric_singles(to, fibre_fields, ARRAY_SIZE(fibre_fields),
+			       &fibres);
 	if (source->store != NULL) {
 		store_stats(source->store, &store);
 		metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields),

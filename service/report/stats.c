@@ -237,6 +237,19 @@ static struct figures memory_figures(const struct stats *s)
 	return f;
 }
 
+static struct figures fibre_figures(const struct fibre_stats *s)
+{
+	struct figures f = { 0 };
+
+	figures_add(&f, "begun", (double)s->begun_count);
+	figures_add(&f, "ready", s->ready_count);
+	figures_add(&f, "waiting", s->waiting_count);
+	figures_add(&f, "stacks", s->stack_count);
+	figures_add(&f, "stacks_peak", s->stack_count_max);
+	figures_add(&f, "switches", (double)s->switch_count);
+	return f;
+}
+
 static struct figures store_figures(const struct store *store)
 {
 	struct store_stats s;
@@ -506,6 +519,7 @@ static void print_json(struct stats_source *source, const char *schedule,
 {
 	const struct pipeline_config *c = source->config;
 	const struct group *g = pipeline_group(source->pipeline);
+	struct fibre_stats fibres;
 	struct stats s;
 	struct json j;
 
@@ -523,6 +537,8 @@ static void print_json(struct stats_source *source, const char *schedule,
 	json_add_group(&j, "uploads", upload_figures(&s));
 	json_add_group(&j, "buffers", buffer_figures(&s));
 	json_add_group(&j, "memory", memory_figures(&s));
+	if (group_read_fibres(g, &fibres))
+		json_add_group(&j, "fibres", fibre_figures(&fibres));
 	if (source->store != NULL) {
 		json_add_group(&j, "store", store_figures(source->store));
 		json_add_group(&j, "spool", spool_figures(source->store));
@@ -623,6 +639,7 @@ static void table_print_workers(FILE *to, const struct stats *s,
 void stats_print(struct stats_source *source, FILE *to)
 {
 	const struct group *g = pipeline_group(source->pipeline);
+	struct fibre_stats fibres;
 	struct stats s;
 
 	read_stats(source, &s);
@@ -633,6 +650,8 @@ void stats_print(struct stats_source *source, FILE *to)
 	table_print_one(to, "uploads", upload_figures(&s));
 	table_print_one(to, "buffers", buffer_figures(&s));
 	table_print_one(to, "memory", memory_figures(&s));
+	if (group_read_fibres(g, &fibres))
+		table_print_one(to, "fibres", fibre_figures(&fibres));
 	if (source->store != NULL) {
 		table_print_one(to, "store", store_figures(source->store));
 		table_print_one(to, "spool", spool_figures(source->store));

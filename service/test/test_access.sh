@@ -75,7 +75,7 @@ from_elsewhere() {
 			"$url$path"
 	done
 	expect_problem 403 cross_site "${from[@]}" -X DELETE "$url$image"
-	for path in /stats /metrics /trace /v1/live; do
+	for path in /stats /metrics /trace /v1/live /v1/blocking-graph; do
 		expect_problem 403 cross_site "${from[@]}" "$url$path"
 	done
 	# Allowed are links to the page, and pictures that other sites show.
@@ -168,7 +168,8 @@ told() {
 	local where=$1 path
 	shift
 	start "$@"
-	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live; do
+	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live \
+		/v1/blocking-graph; do
 		expect_problem 404 not_found "$url$path"
 		jq -r .detail "$work/body" | grep -qF -- --admin-listen ||
 			fail "does not say where: $(shown "$work/body")"

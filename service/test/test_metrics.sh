@@ -87,7 +87,12 @@ expected() {
 	"darkroom_upload_seconds_count \(.uploads.finished)",
 	"darkroom_memory_limit_bytes \(.memory.limit_bytes)",
 	"darkroom_memory_refused_total \(.memory.refused)",
+	"darkroom_memory_waits_total \(.memory.waits)",
 	"darkroom_buffers_mapped_total \(.buffers.mapped)",
+	(.fibres // {} | to_entries[] |
+		(if .key == "begun" or .key == "switches" then "_total"
+			else "" end) as $suffix |
+		"darkroom_fibre_\(.key)\($suffix) \(.value)"),
 	(.stages[] | "{stage=\"\(.name)\"}" as $labels | . as $stage |
 		("arrived", "started", "handled", "refused", "visits",
 			"visits_empty", "switches" |
@@ -207,7 +212,7 @@ test_tells_of_the_process() {
 # Also the metrics that deploy/ reads and this server does not have.
 test_every_metric_is_described() {
 	local name
-	start
+	start "$@"
 	read_metrics
 	for name in $(awk '/^# TYPE darkroom_/ { print $3 }' "$work/metrics"); do
 		grep -q "\`$name[\`{]" "$document" ||
@@ -274,8 +279,10 @@ names() {
 }
 
 test_agrees_with_stats_and_clients --policy cohort
+test_agrees_with_stats_and_clients --policy capriccio
 test_agrees_with_stats_and_clients --policy thread-per-connection
 test_counts_bytes_and_pixels
 test_tells_of_the_process
 test_every_metric_is_described
+test_every_metric_is_described --policy capriccio
 test_deploy_reads_what_there_is

@@ -80,6 +80,14 @@ test_signal_prints_the_same() {
 		fail "no workers: $(cat "$work/log")"
 }
 
+test_threads_are_described() {
+	start --policy capriccio
+	curl -fsS "$url/stats" >"$work/stats"
+	holds "$work/stats" '.fibres | type == "object"'
+	test_every_figure_is_described "$work/stats"
+	stop
+}
+
 start --balance replicate=1
 send_folder "$dir"
 curl -fsS "$url/stats" >"$work/stats"
@@ -88,3 +96,4 @@ test_figures_fit_together "$work/stats"
 test_signal_prints_the_same
 test_schedule_can_be_given_again
 stop
+test_threads_are_described

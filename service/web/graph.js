@@ -7,8 +7,11 @@
 //	                            graph_picture.js, graph_table.js
 //	a minute --> graph_history.js --> graph_strip.js
 //
+// If threads of uploads have a blocking graph, blocking.js shows it below.
+//
 // A hidden view draws nothing.
 
+import { blocking } from "./blocking.js";
 import { element, setText, svgElement } from "./dom.js";
 import { History } from "./graph_history.js";
 import { picture, remember, summary } from "./graph_model.js";
@@ -37,13 +40,15 @@ function makeSkeleton(root, onSpan, onReplicas) {
 	const made = {
 		strip: element("dl", { class: "strip" }),
 		meaning: element("p", { class: "meaning quiet" }),
-		svg: svgElement("svg", { id: "graph-picture", role: "img",
+		svg: svgElement("svg", { id: "graph-picture",
+			class: "picture", role: "img",
 			"aria-label": "The stages and the events that wait before " +
 				"them; the table below has the figures" }),
 		legend: element("ul", { class: "legend quiet" }),
 		table: element("table", { id: "figures",
 			"aria-describedby": "figures-told" }),
 		told: element("p", { id: "figures-told", class: "quiet" }),
+		blocking: blocking(),
 		words: element("div", { id: "words" }),
 		schedule: element("p", { class: "schedule quiet" }),
 		replicas: makeChoice("Parts", "replicas",
@@ -61,6 +66,7 @@ function makeSkeleton(root, onSpan, onReplicas) {
 		wide.all, made.legend,
 		element("h2", {}, "Figures"),
 		scroller("Figures", "table", made.table).all, made.told,
+		made.blocking.element,
 		element("h2", {}, "How it is scheduled"), made.words);
 	made.all.hidden = true;
 	root.append(made.all);
@@ -143,6 +149,7 @@ export function make(root) {
 			history.begin(message.history);
 			showFigures = null; // may be of another server
 			tell(parts, hello);
+			parts.blocking.hello(hello);
 			redraw();
 		},
 		frame(message) {
@@ -153,6 +160,7 @@ export function make(root) {
 		},
 		shown(value) {
 			isShown = value;
+			parts.blocking.shown(value);
 			show();
 		},
 	};

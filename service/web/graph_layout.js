@@ -49,13 +49,20 @@ function isBetween(nodes, from, to) {
 		(to === OUTSIDE || node.rank < nodes[to].rank));
 }
 
+// Does the edge go to a node that uploads have passed before?
+function isBack(nodes, from, to) {
+	return from !== OUTSIDE && to !== OUTSIDE &&
+		nodes[to].rank <= nodes[from].rank;
+}
+
 // All sizes; `first` is the start of the first lane.
 function measure(plan, width) {
 	const room = (width - 2 * PORT - EDGE) / plan.ranks;
 	const table = room < SCALE_MIN * CELL_MIN ? tall : wide;
 	const cell = Math.max(room, CELL_MIN);
 	const hasAround = plan.edges.some(({ from, to }) =>
-		from !== OUTSIDE && isBetween(plan.nodes, from, to));
+		from !== OUTSIDE && (isBetween(plan.nodes, from, to) ||
+			isBack(plan.nodes, from, to)));
 	const first = table.before + (hasAround ? table.room : 0);
 
 	if (table === tall) {
@@ -158,6 +165,20 @@ function around(m, from, b) {
 	};
 }
 
+// From the side of a box to the side of another one before it, or of the same box.
+function back(m, from, to) {
+	const side = ({ middle }) => middle - m.boxAcross / 2;
+	const start = from.end - m.boxAlong / 4;
+	const end = to.end - 3 * m.boxAlong / 4;
+	const across = Math.min(from.middle, to.middle) - m.over;
+
+	return {
+		path: path(m, ["M", start, side(from)],
+			["C", start, across, end, across, end, side(to)]),
+		label: beside(m, (start + end) / 2, across, false),
+	};
+}
+
 function placeEdge(m, nodes, places, edge, ends) {
 	const from = places[edge.from];
 	const to = places[edge.to];
@@ -166,6 +187,8 @@ function placeEdge(m, nodes, places, edge, ends) {
 	const b = { along: to?.tail ?? ends.out,
 		across: to?.middle ?? from.middle };
 
+	if (isBack(nodes, edge.from, edge.to))
+		return back(m, from, to);
 	if (from !== undefined && isBetween(nodes, edge.from, edge.to))
 		return around(m, from, b);
 	return direct(m, a, b);

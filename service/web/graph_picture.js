@@ -8,14 +8,14 @@ import { formatCount, formatMilliseconds, formatPart, formatRate }
 import { layout, marks } from "./graph_layout.js";
 import { stageColour } from "./stages.js";
 
-const LINE = 16; // pixels from one line of figures to the next
+export const LINE = 16; // pixels from one line of figures to the next
 
 // Width of an edge in pixels: orders of magnitude are distinguishable.
 export function edgeWidth(per_s) {
 	return per_s > 0 ? 1.5 + 2.5 * Math.log10(1 + per_s) : 1.5;
 }
 
-function text(parent, name, x, y, anchor = "start") {
+export function text(parent, name, x, y, anchor = "start") {
 	const made = svgElement("text",
 		{ class: name, x, y, "text-anchor": anchor });
 
@@ -24,7 +24,7 @@ function text(parent, name, x, y, anchor = "start") {
 }
 
 // A label and a value on one line.
-function figure(parent, label, x, y, anchor) {
+export function figure(parent, label, x, y, anchor) {
 	const line = text(parent, "figure", x, y, anchor);
 	const value = svgElement("tspan", { class: "value" });
 
@@ -57,7 +57,7 @@ function makeBox(parent, node, { box }) {
 }
 
 // Positions of a queue's figures: below it, up to the box, or at the side.
-function queueLines({ queue, box }, isWide) {
+export function queueLines({ queue, box }, isWide) {
 	const x = isWide ? box.x - 8 : box.x + box.width + 9;
 	const y = isWide ? box.y + box.height + 19 : queue.y - 3;
 
@@ -68,7 +68,7 @@ function queueLines({ queue, box }, isWide) {
 }
 
 // The outline of a queue, open at the tail.
-function trough({ x, y, width, height }, isWide) {
+export function trough({ x, y, width, height }, isWide) {
 	if (isWide)
 		return `M${x - 4} ${y - 3}h${width + 2}` +
 			`v${height + 4}h${-width - 2}`;
@@ -140,7 +140,7 @@ function makeNode(node, place, isWide) {
 	};
 }
 
-function makeEdge(place) {
+export function makeEdge(place) {
 	const group = svgElement("g", { class: "edge" });
 	const line = svgElement("path", { d: place.path });
 	const { x, y, anchor } = place.label;

@@ -49,6 +49,7 @@ enum report_kind {
 	REPORT_METRICS,
 	REPORT_HELLO, /* the greeting of /v1/live */
 	REPORT_TRACE,
+	REPORT_BLOCKING, /* the blocking graph */
 	REPORT_KINDS
 };
 
