@@ -2,9 +2,9 @@
 /*
  * The state machine of a request: the table `steps` below.
  *
- * libmicrohttpd calls back when the request line, the head, a piece of the body
- * or the whole body has arrived, when a suspended connection was resumed, and
- * at the end.  The first call begins the request in REQUEST_HEAD, and the last
+ * The transport calls when the request line, the head, a piece of the body or
+ * the whole body has arrived, when a suspended connection was resumed, and at
+ * the end.  The first call begins the request in REQUEST_HEAD, and the last
  * one ends it in any state.  Each call in between is an event, which takes the
  * request from a waiting state to the next state.  A state with a function runs
  * the function at once, and so on until a state waits again.

@@ -27,9 +27,10 @@
  *
  * Ownership  A struct connection is the transport's, from connection_begin() to
  *            the return of connection_end().  A struct request is request.c's.
- * Threads    All calls for one connection come from its own thread: an I/O
- *            thread that serves many connections, or a thread of its own.  Any
- *            thread may call resume().
+ * Threads    All calls for one connection come from one thread: an I/O thread
+ *            that serves many connections, or a thread of its own, for which
+ *            the listening thread may report the begin and the end.  Any thread
+ *            may call resume().
  */
 #ifndef SERVICE_TRANSPORT_H
 #define SERVICE_TRANSPORT_H
@@ -128,7 +129,11 @@ struct reply {
 	ssize_t (*read)(void *arg, uint64_t at, char *to, size_t bytes_max);
 	size_t read_bytes;
 	void *arg; /* for read() and release() */
-	/* Called when the body is not needed any more.  NULL: nothing. */
+	/*
+	 * Called when the body is not needed any more, perhaps after
+	 * request_end(), so it must not use the request.  NULL, and with a
+	 * file: nothing.
+	 */
 	void (*release)(void *arg);
 };
 
@@ -184,7 +189,10 @@ struct transport {
 	/* End all connections, and the thread. */
 	void (*stop)(struct io_thread *t);
 
-	/* Before the first call, the connection's thread suspends it. */
+	/*
+	 * suspend(): no more calls for this connection until resume().  Only
+	 * the connection's own thread suspends it.
+	 */
 	void (*suspend)(struct connection *c);
 	void (*resume)(struct connection *c);
 	/*

@@ -35,7 +35,8 @@ enum { FIELDS_MIN = 16 };
 
 struct io_thread {
 	struct io_thread_config config;
-	struct MHD_Daemon *daemon; /* used by the main thread alone */
+	struct MHD_Daemon
+		*daemon; /* used by the main thread and the acceptor */
 };
 
 struct mhd_connection {

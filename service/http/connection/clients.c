@@ -650,7 +650,7 @@ void client_cut(struct client *c)
 
 /*
  * Caller holds the lock.  The last reply was sent: may the client still be
- * sending a request?  In CLIENT_HEAD, libmicrohttpd itself has refused the
+ * sending a request?  In CLIENT_HEAD, the transport itself has refused the
  * head.
  */
 static bool may_still_send(const struct client *c)
