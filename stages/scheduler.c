@@ -383,11 +383,12 @@ static void go_on(struct scheduler *s, struct event *ev)
 
 	s->running = ev;
 	s->fibre = ev->fibre;
+	ev->fibre = NULL;
 	s->node = ev->node;
 	s->used = (struct usage){ 0 };
 	s->turn_ns = s->now_ns;
 	count_up(&s->switch_count);
-	if (has_kept ? !fibre_resume(ev->fibre) : !take_stack(s)) {
+	if (has_kept ? !fibre_resume(s->fibre) : !take_stack(s)) {
 		leave_stack(s, ev, has_kept);
 		return;
 	}

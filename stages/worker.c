@@ -572,12 +572,14 @@ static bool is_sent_on(const struct event *ev, bool is_inside)
  */
 static uint32_t take_slot(struct part *p, const struct stage *s)
 {
-	uint32_t count = atomic_fetch_add(&p->slots_used[s->index], 1) + 1;
+	uint32_t count = atomic_load(&p->slots_used[s->index]);
 
-	if (count <= s->config.slots)
-		return count;
-	(void)atomic_fetch_sub(&p->slots_used[s->index], 1);
-	return 0;
+	do
+		if (count >= s->config.slots)
+			return 0;
+	while (!atomic_compare_exchange_weak(&p->slots_used[s->index], &count,
+					     count + 1));
+	return count + 1;
 }
 
 /* As push(), with user-level threads.  False: too many wait for the stage. */

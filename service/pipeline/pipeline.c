@@ -908,9 +908,13 @@ void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
+	/* It has threads if the other group could not start. */
+	if (p->store.group != NULL)
+		group_stop(p->store.group);
+	/* First, because its thread wakes events of the groups. */
+	budget_release(&p->budget);
 	group_free(p->store.group);
 	group_free(p->group);
 	buffers_free(p->buffers);
-	budget_release(&p->budget);
 	free(p);
 }

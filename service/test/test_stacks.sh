@@ -43,13 +43,14 @@ make_uploads() {
 }
 
 # Print the most KiB that any stack has written, and the number of stacks.
-# Stacks are the mappings of that size for which huge pages are switched off
-# ("nh").
+# Stacks are the mappings without huge pages ("nh") for which no memory is
+# reserved ("nr").  A stack gets its guard when it is first used, so behind the
+# last one used lie those that were never used, in the same mapping.
 stacks_used() {
 	awk -v size="$stack_kib" '
 	$1 == "Size:" { kib = $2; written = 0 }
 	$1 == "Rss:" || $1 == "Swap:" { written += $2 }
-	$1 == "VmFlags:" && / nh/ && / wr / && kib == size {
+	$1 == "VmFlags:" && / nh/ && / nr / && / wr / && kib >= size {
 		count++
 		if (written > most)
 			most = written
@@ -62,8 +63,9 @@ check() {
 	local used count
 	read -r used count < <(stacks_used)
 	echo "$1: $used KiB"
-	# There is a stack for each worker, and 8 more for each core.
-	[ "$count" = $((9 * 2)) ] || fail "$count stacks of $stack_kib KiB"
+	# Each worker has a stack, and 8 more for each core may be used.
+	[ "$count" -ge 2 ] && [ "$count" -le $((9 * 2)) ] ||
+		fail "$count stacks of $stack_kib KiB"
 	[ "$used" -gt 0 ] || fail "no stack was used"
 	[ "$used" -le $most_kib ] || fail "more than $most_kib KiB: $1"
 }

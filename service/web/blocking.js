@@ -91,7 +91,7 @@ function showResources(table, resources) {
 function makeSkeleton() {
 	const made = {
 		svg: svgElement("svg", { id: "blocking-picture",
-			class: "picture", role: "img",
+			class: "diagram", role: "img",
 			"aria-label": "The points where threads of uploads " +
 				"block; the table below has the figures" }),
 		nodes: element("table", { id: "blocking-points" }),

@@ -41,7 +41,7 @@ function makeSkeleton(root, onSpan, onReplicas) {
 		strip: element("dl", { class: "strip" }),
 		meaning: element("p", { class: "meaning quiet" }),
 		svg: svgElement("svg", { id: "graph-picture",
-			class: "picture", role: "img",
+			class: "diagram", role: "img",
 			"aria-label": "The stages and the events that wait before " +
 				"them; the table below has the figures" }),
 		legend: element("ul", { class: "legend quiet" }),
