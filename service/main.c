@@ -17,7 +17,7 @@
 
 #include "stages/cores.h"
 #include "stages/tally.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 #include "stages/schedule.h"
 
 #include "base/clock.h"

@@ -15,7 +15,7 @@
 
 #include "stages/cores.h"
 #include "stages/queue.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -397,7 +397,7 @@ static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 
 enum { STACKS_MAX = 131072 };
 
-/* Enough for all events that can be under way, unless the group has a limit. */
+/* See group_config.stacks_max. */
 static uint32_t stacks_max(const struct group *g)
 {
 	uint64_t slots = 0;

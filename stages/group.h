@@ -16,8 +16,8 @@
 
 #include "base/util.h"
 #include "stages/eventcount.h"
-#include "stages/fibre.h"
-#include "stages/scheduler.h"
+#include "stages/threads/fibre.h"
+#include "stages/threads/scheduler.h"
 #include "stages/tally.h"
 #include "stages/stage.h"
 #include "stages/visit.h"

@@ -109,9 +109,11 @@ struct group_config {
 	/* Count hardware events, if allowed: tally.h. */
 	bool counts_hardware;
 	/*
-	 * With user-level threads: the stacks of each part; further threads
-	 * wait before they begin.  0: one for each event that can be under way,
-	 * but 131,072 at most.
+	 * With user-level threads: the stacks of each part.  0: as many as all
+	 * stages have slots together, but 131,072 at most.  Further threads
+	 * wait before they begin.  One stack in eight is only for threads that
+	 * other threads have started, so threads that were sent from outside
+	 * must not wait for each other.
 	 */
 	uint32_t stacks_max;
 };

@@ -14,7 +14,7 @@
 #define STAGES_STATS_H
 
 #include "base/histogram.h"
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 #include "stages/graph.h"
 #include "stages/stage.h"
 #include "stages/tally.h"

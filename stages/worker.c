@@ -36,7 +36,7 @@
 #include "base/clock.h"
 #include "stages/cores.h"
 #include "stages/queue.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include <assert.h>
 
@@ -617,6 +617,9 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	 */
 	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
 		handling.fibre = NULL;
+	/* Nor can it wait, if it gives the event to another group. */
+	if (!is_inside && handling.event == ev)
+		handling.event = NULL;
 
 	assert(g->is_started);
 	assert(ev->stage == NULL); /* sent twice */

@@ -10,8 +10,8 @@
  *	transport <- struct transport: suspend(), resume(), send() -- request.c
  *
  * The transport calls the functions below; struct transport has the functions
- * that it offers.  transport_mhd.c is the transport over libmicrohttpd, and the
- * only file that includes it.
+ * that it offers.  mhd/ has the transport over libmicrohttpd, and includes it
+ * alone.
  *
  * The calls for one request, in this order:
  *

@@ -14,7 +14,7 @@
 #include "service/pipeline/buffers.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 #include "stages/schedule.h"
 
 #include <assert.h>

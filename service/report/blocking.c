@@ -6,7 +6,7 @@
  */
 #include "service/report/blocking.h"
 
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include "base/clock.h"
 #include "base/json.h"

@@ -8,7 +8,7 @@
  */
 #include "service/report/blocking.h"
 
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include <assert.h>
 #include <math.h>

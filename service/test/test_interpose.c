@@ -3,7 +3,7 @@
  * Promise: white space after the value of Content-Length is removed, wherever
  * the bytes are split, and nothing else is; an invalid head stays invalid.
  */
-#include "service/http/connection/interpose.c"
+#include "service/http/mhd/interpose.c"
 
 #include "base/util.h"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Includes go one way: every folder may use base; service also uses stages and
-# imgops.  Only transport_mhd.c includes libmicrohttpd.  Every header compiles
-# alone.  Few files read the time of day.  Lines have at most 80 columns
+# imgops.  Only service/http/mhd/ includes libmicrohttpd.  Every header
+# compiles alone.  Few files read the time of day.  Lines have at most 80 columns
 # (clang-format does not check comments).
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
@@ -34,14 +34,13 @@ forbid service/http/connection 'service/(http/watch|pipeline|store|log)'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
 	service/http/connection | grep -v '/transport\.h"$' || bad=1
 for name in body image_meta params problem query result spooler \
-	transport_mhd watch/minute \
-	watch/reports; do
+	mhd/transport_mhd watch/minute watch/reports; do
 	! grep -E '"service/http/(request|http)\.h"' \
 		"service/http/$name".[ch] || bad=1
 done
 ! grep -rl '"service/http/http.h"' service/http | grep -v '/http\.c$' || bad=1
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
-	grep -vE '^service/http/transport_mhd\.c$|/(test|fuzz)/' || bad=1
+	grep -vE '^service/http/mhd/|/(test|fuzz)/' || bad=1
 
 # The time of day may jump.  It is only for output, names of files and the end
 # of signatures.  All waiting and measuring uses the monotonic clock.

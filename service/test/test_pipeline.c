@@ -9,7 +9,7 @@
 #include "service/test/jobs.h"
 
 #include "base/clock.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include <assert.h>
 #include <stdatomic.h>

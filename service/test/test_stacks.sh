@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With --slice, handlers run on stacks of 64 KiB each (stages/fibre.h).
+# With --slice, handlers run on stacks of 64 KiB each (stages/threads/fibre.h).
 # Whatever is uploaded and requested, no handler uses more than 48 KiB.  The
 # kernel reports which pages of the stacks were ever written.
 #

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "stages/fibre.h"
+#include "stages/threads/fibre.h"
 #include "stages/policy.h"
 #include "stages/stage.h"
 

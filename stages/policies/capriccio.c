@@ -29,7 +29,7 @@
  * in cycles, and by the functions of libc; here threads say what they take
  * (stage_take()).
  */
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include "base/util.h"
 

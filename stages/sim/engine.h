@@ -12,7 +12,7 @@
 #define STAGES_SIM_ENGINE_H
 
 #include "stages/heap.h"
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 #include "stages/sim/sim.h"
 #include "stages/stage.h"
 #include "stages/visit.h"

@@ -2,7 +2,7 @@
 /*
  * Simulated user-level threads: a part's core runs one of them to its next
  * blocking point, which is the end of a step, and then asks the policy whose
- * turn it is, as a scheduler does (stages/scheduler.c).
+ * turn it is, as a scheduler does (stages/threads/scheduler.c).
  *
  * All handlers send from one site, as in a program whose steps have one handler
  * (service/pipeline/pipeline.c).

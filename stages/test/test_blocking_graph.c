@@ -4,7 +4,7 @@
  * no others; totals and means are those of what they used; it stays within its
  * limits whatever threads do.  No threads, except for one reader.
  */
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include "base/util.h"
 

@@ -6,7 +6,7 @@
  * thread always runs.  No threads: the test is the scheduler, and time is
  * virtual.
  */
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include "base/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fibres: pauses, other threads, limits, stacks. */
-#include "stages/fibre.h"
+#include "stages/threads/fibre.h"
 
 #include "base/util.h"
 

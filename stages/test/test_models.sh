@@ -23,7 +23,7 @@ done
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp "$models"/*.pml "$dir"
+cp "$models"/*.pml "$models"/threads/*.pml "$dir"
 cd "$dir"
 
 # verify LEVEL MODEL DEFINES...: prints how many errors Spin finds, 0 or 1.

@@ -5,7 +5,7 @@
  * between an eighth of the capacity and the capacity.  No threads, except for
  * the one that adds at the same time.
  */
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include "base/clock.h"
 

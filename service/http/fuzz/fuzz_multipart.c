@@ -9,7 +9,7 @@
  * and all memory is freed.
  */
 #include "service/http/body.c"
-#include "service/http/transport_mhd.c"
+#include "service/http/mhd/transport_mhd.c"
 
 #include <assert.h>
 #include <stdio.h>

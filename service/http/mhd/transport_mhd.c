@@ -17,8 +17,8 @@
  */
 #include "service/http/transport.h"
 
-#include "service/http/connection/interpose.h"
 #include "service/http/connection/tls.h"
+#include "service/http/mhd/interpose.h"
 
 #include "base/util.h"
 

@@ -25,7 +25,7 @@
 #ifndef STAGES_BLOCKING_GRAPH_H
 #define STAGES_BLOCKING_GRAPH_H
 
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stages/resources.h"
+#include "stages/threads/resources.h"
 
 #include "base/clock.h"
 #include "base/util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stages/blocking_graph.h"
+#include "stages/threads/blocking_graph.h"
 
 #include <assert.h>
 #include <string.h>

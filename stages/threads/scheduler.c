@@ -8,10 +8,10 @@
  * a thread that has waited also a fibre and a stack.  So the next ones of a
  * queue are fetched ahead.
  */
-#include "stages/scheduler.h"
+#include "stages/threads/scheduler.h"
 
-#include "stages/fibre.h"
-#include "stages/resources.h"
+#include "stages/threads/fibre.h"
+#include "stages/threads/resources.h"
 #include "stages/stage.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
  * function is entered and left.  Some functions here are entered and never
  * left, so this file is built without ThreadSanitizer.
  */
-#include "stages/fibre.h"
+#include "stages/threads/fibre.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/connection/interpose.h"
+#include "service/http/mhd/interpose.h"
 
 #include <dlfcn.h>
 #include <errno.h>
