@@ -61,6 +61,7 @@ void budget_init(struct budget *b, uint64_t limit_bytes)
 	}
 	b->held_bytes = 0;
 	b->wake_ns = WAIT_NEVER_NS;
+	b->look_ns = 0;
 	b->has_watch = b->stopping = false;
 }
 
@@ -230,7 +231,7 @@ void budget_lower(struct charge *c, uint64_t bytes)
 /* Caller holds the lock.  The thread looks at all that wait at this time. */
 static void wake_watch(struct budget *b, uint64_t until_ns)
 {
-	uint64_t wake_ns = clock_after_ms(LOOK_AGAIN_MS);
+	uint64_t wake_ns = b->look_ns;
 
 	if (until_ns > 0 && until_ns < wake_ns)
 		wake_ns = until_ns;
@@ -301,14 +302,17 @@ void budget_end_waits(struct budget *b, enum budget_line line)
 static void look_at_all(struct budget *b)
 {
 	uint64_t now_ns = clock_now_ns();
+	bool asks = now_ns >= b->look_ns;
 	struct budget_waiter *w, *next;
 
 	b->wake_ns = WAIT_NEVER_NS;
+	if (asks)
+		b->look_ns = clock_after_ms(LOOK_AGAIN_MS);
 	for (int line = 0; line < BUDGET_LINES; line++) {
 		for (w = TAILQ_FIRST(&b->lines[line]); w != NULL; w = next) {
 			next = TAILQ_NEXT(w, link);
 			if ((w->until_ns > 0 && now_ns >= w->until_ns) ||
-			    w->is_over(w))
+			    (asks && w->is_over(w)))
 				end_wait(b, w, BUDGET_FULL);
 			else
 				wake_watch(b, w->until_ns);

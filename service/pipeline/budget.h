@@ -56,6 +56,7 @@ struct budget {
 	bool is_ended[BUDGET_LINES]; /* by budget_end_waits() */
 	uint64_t held_bytes;         /* charges of all that wait */
 	uint64_t wake_ns;            /* when the thread looks at them */
+	uint64_t look_ns;            /* when it asks is_over() again */
 	pthread_t watch;
 	bool has_watch, stopping;
 };

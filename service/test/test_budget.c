@@ -163,8 +163,11 @@ struct patient {
 	sem_t done;
 };
 
+static _Atomic uint32_t ask_count;
+
 static bool ask_whether_over(const struct budget_waiter *w)
 {
+	atomic_fetch_add(&ask_count, 1);
 	return atomic_load(&container_of(w, struct patient, waiter)->is_over);
 }
 
@@ -365,6 +368,33 @@ static void test_waits_end_in_time(void)
 	budget_lower(&behind.charge, 0);
 	budget_lower(&all, 0);
 	check(&b, 0, LIMIT, 0);
+	budget_release(&b);
+}
+
+/* One wait that ends in time is no reason to ask all the others. */
+static void test_ends_of_waits_ask_nobody(void)
+{
+	enum { LATE = 30, LOOK_MS = 250 };
+	struct budget b;
+	struct patient late[LATE];
+	uint64_t begun_ns = clock_now_ns(), looks_max;
+
+	init_waiting(&b);
+	atomic_store(&ask_count, 0);
+
+	struct charge all = { &b, 0 };
+
+	assert(budget_charge(&all, LIMIT) == BUDGET_OK);
+	for (int i = 0; i < LATE; i++) {
+		patient_init(&late[i], &b, BUDGET_OUTSIDE, 0, 100);
+		late[i].waiter.until_ns = clock_after_ms(10 + 2 * (uint64_t)i);
+		assert(!budget_wait(&late[i].waiter));
+	}
+	for (int i = 0; i < LATE; i++)
+		(void)sem_wait(&late[i].done);
+	looks_max = (clock_now_ns() - begun_ns) / (LOOK_MS * 1000000) + 2;
+	assert(atomic_load(&ask_count) <= looks_max * LATE);
+	budget_lower(&all, 0);
 	budget_release(&b);
 }
 
@@ -620,6 +650,7 @@ int main(void)
 	test_a_standstill_is_broken();
 	test_the_largest_holder_ends_a_standstill();
 	test_waits_end_in_time();
+	test_ends_of_waits_ask_nobody();
 	test_threads_wait_for_each_other();
 	test_follows_the_last_pictures();
 	test_one_alone_changes_little();
