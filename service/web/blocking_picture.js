@@ -7,7 +7,7 @@ import { svgElement, setAttribute, setText } from "./dom.js";
 import { formatBytes, formatCount, formatMilliseconds, formatRate }
 	from "./figures.js";
 import { layout, marks } from "./graph_layout.js";
-import { figure, LINE, makeEdge, queueLines, text, trough }
+import { figure, fill, LINE, makeEdge, queueLines, text, trough }
 	from "./graph_picture.js";
 
 const NAME_CHARS = 24; // more do not fit beside the next name
@@ -119,12 +119,7 @@ export function draw(svg, plan, width) {
 	const nodes = laid.nodes.map((place, i) =>
 		makeNode(plan.nodes[i], place, laid.isWide));
 
-	svg.setAttribute("viewBox", `0 0 ${laid.width} ${laid.height}`);
-	svg.setAttribute("width", laid.width);
-	svg.setAttribute("height", laid.height);
-	svg.classList.toggle("tall", !laid.isWide);
-	svg.replaceChildren(
-		...[...edges, ...nodes].map(({ group }) => group));
+	fill(svg, laid, edges, nodes);
 	addPorts(svg, laid);
 	return (figures) => {
 		edges.forEach((edge, i) => edge.set(figures.edges[i]));

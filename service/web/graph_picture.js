@@ -193,6 +193,16 @@ function addLanes(parent, plan, { lanes, isWide }) {
 	});
 }
 
+// Puts the edges and nodes that were made for a layout into svg.
+export function fill(svg, laid, edges, nodes) {
+	svg.setAttribute("viewBox", `0 0 ${laid.width} ${laid.height}`);
+	svg.setAttribute("width", laid.width);
+	svg.setAttribute("height", laid.height);
+	svg.classList.toggle("tall", !laid.isWide);
+	svg.replaceChildren(
+		...[...edges, ...nodes].map(({ group }) => group));
+}
+
 // Fills svg with the plan; returns a function that shows figures of
 // graph_model.js in it.
 export function draw(svg, plan, width) {
@@ -201,12 +211,7 @@ export function draw(svg, plan, width) {
 	const nodes = laid.nodes.map((place, i) =>
 		makeNode(plan.nodes[i], place, laid.isWide));
 
-	svg.setAttribute("viewBox", `0 0 ${laid.width} ${laid.height}`);
-	svg.setAttribute("width", laid.width);
-	svg.setAttribute("height", laid.height);
-	svg.classList.toggle("tall", !laid.isWide);
-	svg.replaceChildren(
-		...[...edges, ...nodes].map(({ group }) => group));
+	fill(svg, laid, edges, nodes);
 	const setRefused = addPorts(svg, laid);
 	addLanes(svg, plan, laid);
 	return (figures) => {

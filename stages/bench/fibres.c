@@ -3,9 +3,10 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "stages/threads/fibre.h"
+#include "stages/bench/resident.h"
 #include "stages/policy.h"
 #include "stages/stage.h"
+#include "stages/threads/fibre.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -53,21 +54,6 @@ struct run {
 };
 
 /* --- Resident memory --- */
-
-/* The resident bytes of this process. */
-static double resident_bytes(void)
-{
-	FILE *in = fopen("/proc/self/smaps_rollup", "re");
-	char line[128];
-	double kilobytes = 0;
-
-	while (in != NULL && kilobytes == 0 &&
-	       fgets(line, sizeof(line), in) != NULL)
-		(void)sscanf(line, "Rss: %lf kB", &kilobytes);
-	if (in != NULL)
-		(void)fclose(in);
-	return kilobytes * 1024;
-}
 
 static void sleep_ms(long ms)
 {

@@ -13,6 +13,8 @@
  */
 #include "stages/bench/split_work.h"
 
+#include "stages/bench/resident.h"
+
 #include "base/clock.h"
 #include "base/util.h"
 
@@ -50,21 +52,6 @@ static const size_t chunk_bytes[] = { 0, SMALL_CHUNK_BYTES, LARGE_CHUNK_BYTES };
 static const char *const kind_names[WORK_KINDS] = { "nothing",
 						    "32 KiB, returned",
 						    "snprintf, returned" };
-
-/* statm is less exact: it lacks what the kernel has not yet added up. */
-static double resident_bytes(void)
-{
-	FILE *in = fopen("/proc/self/smaps_rollup", "re");
-	char line[128];
-	double kilobytes = 0;
-
-	while (in != NULL && kilobytes == 0 &&
-	       fgets(line, sizeof(line), in) != NULL)
-		(void)sscanf(line, "Rss: %lf kB", &kilobytes);
-	if (in != NULL)
-		(void)fclose(in);
-	return kilobytes * 1024;
-}
 
 /* --- Calls --- */
 
