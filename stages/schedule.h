@@ -141,6 +141,34 @@ enum resource_rule {
 	RESOURCES_IGNORE, /* first come, first served */
 };
 
+/* How many kernel threads there are for the threads of connections. */
+enum thread_mapping {
+	THREADS_1_TO_1, /* one for each */
+	THREADS_N_TO_1, /* one for all */
+	THREADS_N_TO_M, /* one per core */
+};
+
+/* What a call that would block does. */
+enum thread_io {
+	THREADS_IO_SYNC,  /* it blocks its kernel thread */
+	THREADS_IO_ASYNC, /* it blocks the thread of the connection only */
+};
+
+/* Where a transfer that was begun and would block is continued. */
+enum thread_transfers {
+	TRANSFERS_BY_SCHEDULER, /* on the stack of the kernel thread */
+	TRANSFERS_BY_THREAD,    /* in the thread itself */
+};
+
+/* How the threads of connections are run (Chanda et al., ServLib). */
+struct thread_model {
+	enum thread_mapping mapping;
+	enum thread_io io;
+	enum thread_transfers transfers;
+	uint64_t
+		quantum_ns; /* time of a thread until others run; 0: no limit */
+};
+
 struct schedule {
 	const struct policy *policy;
 	enum resource_rule resource_rule;
