@@ -388,11 +388,12 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 				       now.place);
 }
 
-bool visitor_may_pause(const struct visitor *v, uint64_t start_ns)
+/* While an event runs, its rank only falls: less of its work is left. */
+bool visitor_may_pause(const struct visitor *v)
 {
 	return v->visit.cutoff_ns != UINT64_MAX ||
 	       (v->group->schedule->slice_ns > 0 &&
-		prefers_another(v, start_ns, start_ns));
+		v->access->first_rank(v->visit.station) < v->event_rank);
 }
 
 enum visit_pause visitor_should_pause(const struct visitor *v,
@@ -564,6 +565,8 @@ static enum visit_step next_event(struct visitor *v, uint64_t now_ns)
 	v->event = take(v);
 	if (v->event == NULL)
 		return end(v, now_ns);
+	v->event_rank = discipline_rank(&v->group->schedule->discipline,
+					v->event, v->event->place);
 	v->state = VISITOR_HAS_HANDLED;
 	return VISIT_HANDLE;
 }

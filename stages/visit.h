@@ -119,6 +119,7 @@ struct visitor {
 	struct visit visit;       /* the current or, after VISIT_OVER, last */
 	struct visit interrupted; /* the visit that `visit` has interrupted */
 	struct event *event;      /* to be handled */
+	uint64_t event_rank;      /* of `event`, before its turn */
 	uint32_t visited;         /* the last stage that it visited */
 	uint64_t visited_ns;      /* the end of that visit */
 	struct event_stack stacks[STAGES_MAX]; /* by stage */
@@ -226,9 +227,9 @@ enum visit_pause visitor_should_pause(const struct visitor *v,
 
 /*
  * False: the event should not be paused now, however long it has run.  Needs no
- * clock.
+ * clock, and is asked thousands of times per second.
  */
-bool visitor_may_pause(const struct visitor *v, uint64_t start_ns);
+bool visitor_may_pause(const struct visitor *v);
 
 /*
  * How many events of a group may be paused at the same time; 0: events are

@@ -285,8 +285,7 @@ void stage_pause_point(void)
 {
 	const struct worker *w = handling.worker;
 
-	if (handling.fibre == NULL ||
-	    !visitor_may_pause(&w->visitor, handling.start_ns))
+	if (handling.fibre == NULL || !visitor_may_pause(&w->visitor))
 		return;
 	handling.pause = visitor_should_pause(&w->visitor, handling.start_ns,
 					      clock_now_ns());
