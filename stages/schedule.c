@@ -193,7 +193,8 @@ const struct flag schedule_flags[] = {
 	[DISTRIBUTE_FLAG] = { "distribute", &DISTRIBUTES(VALUE)[1],
 			      "round-robin",
 			      "with --balance replicate, the replica that "
-			      "a new event goes to:" DISTRIBUTES(HELP),
+			      "a new event goes to\n(with --policy capriccio: "
+			      "least-loaded):" DISTRIBUTES(HELP),
 			      .type = FLAG_OTHER },
 	[STEAL_FLAG] = { "steal", NULL, NULL,
 			 "with --balance replicate, a replica that has no "
@@ -574,6 +575,21 @@ static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint32_t facts,
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "one replica");
 }
 
+/*
+ * The defaults of a policy with a scheduler for each core.  A thread never
+ * leaves its core, so it begins where the fewest are.
+ */
+static void spread_fibres(struct schedule *s)
+{
+	if ((s->given & GIVEN(BALANCE)) == 0 && s->balance == BALANCE_SHARED) {
+		s->balance = BALANCE_REPLICATE;
+		s->part_count = 0;
+	}
+	if ((s->given & GIVEN(DISTRIBUTE)) == 0 &&
+	    s->balance == BALANCE_REPLICATE)
+		s->distribute = DISTRIBUTE_LEAST_LOADED;
+}
+
 bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		       uint32_t core_count, char error[SCHEDULE_ERROR_BYTES])
 {
@@ -581,12 +597,8 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	uint32_t most = core_count;
 
 	assert(stage_count >= 1 && core_count >= 1);
-	/* The default of a policy with a scheduler for each core. */
-	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1 &&
-	    (s->given & GIVEN(BALANCE)) == 0 && s->balance == BALANCE_SHARED) {
-		s->balance = BALANCE_REPLICATE;
-		s->part_count = 0;
-	}
+	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1)
+		spread_fibres(s);
 	if (is_partitioned && stage_count < most)
 		most = stage_count;
 	if (s->balance == BALANCE_SHARED)

@@ -99,6 +99,11 @@ static void test_defaults_are_written(void)
 			    "--discipline fcfs --balance replicate=4 "
 			    "--distribute round-robin") == 0);
 	free(text);
+	text = printed("--policy capriccio");
+	assert(strcmp(text, "--policy capriccio --resources learn "
+			    "--balance replicate=4 "
+			    "--distribute least-loaded") == 0);
+	free(text);
 }
 
 /* The word of `flag` in the schedule `line`. */
