@@ -54,7 +54,7 @@ struct uthreads_config {
 /* NULL: no memory, or no kernel thread. */
 struct uthreads *uthreads_start(const struct uthreads_config *config);
 
-/* All threads must have ended, or must end soon by themselves.  NULL is fine. */
+/* All threads have ended, or end soon by themselves.  NULL is fine. */
 void uthreads_stop(struct uthreads *u);
 
 /* Do sockets block?  If not, they must have O_NONBLOCK when they are used. */
