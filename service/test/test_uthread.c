@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises about user-level threads of connections, in each model: all bytes of
+ * transfers arrive, in both directions; a wait ends by its wake-up, whether
+ * that comes before, during or after the wait; a socket that another thread
+ * shuts down ends a transfer; there are never more threads than allowed; a stop
+ * waits for all threads.
+ */
+#include "service/direct/uthread.h"
+
+#include "base/random.h"
+#include "stages/cores.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CLIENTS = 4, REQUESTS = 3, WAKE_ROUNDS = 20000 };
+#else
+enum { CLIENTS = 8, REQUESTS = 8, WAKE_ROUNDS = 100000 };
+#endif
+enum {
+	CONNECTIONS = 12, /* of each client, at once */
+	BODY_BYTES_MAX = 300000,
+	BUFFER_BYTES = 8192,
+	WAITERS = 50,
+};
+
+struct model {
+	const char *name;
+	struct thread_model model;
+};
+
+static const struct model models[] = {
+	{ "1:1 sync", { .mapping = THREADS_1_TO_1, .io = THREADS_IO_SYNC } },
+};
+
+static struct cores *cores;
+
+static struct uthreads *start(const struct model *m, uint32_t threads_max)
+{
+	struct uthreads *u = uthreads_start(&(struct uthreads_config){
+		.model = &m->model,
+		.cores = cores,
+		.threads_max = threads_max,
+		.buffer_bytes = BUFFER_BYTES,
+	});
+
+	assert(u != NULL);
+	return u;
+}
+
+static struct uthreads_counts read_counts(const struct uthreads *u)
+{
+	struct uthreads_counts c;
+
+	uthreads_read(u, &c);
+	return c;
+}
+
+/* A pair of sockets with little room, so that large transfers block. */
+static void open_pair(const struct uthreads *u, int *ours, int *theirs)
+{
+	int fds[2], few = 4096;
+
+	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	for (int i = 0; i < 2; i++)
+		assert(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &few,
+				  sizeof(few)) == 0);
+	if (!uthreads_block(u))
+		assert(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0);
+	*ours = fds[0];
+	*theirs = fds[1];
+}
+
+/* --- Transfers, and what they carry --- */
+
+struct io {
+	int fd;
+	uint8_t *head; /* read or written here; NULL: a body of this seed */
+	uint32_t seed;
+	size_t bytes, done;
+	bool is_over; /* the other end is closed, or both are shut down */
+	_Atomic uint32_t blocked_count;
+};
+
+static uint8_t body_byte(uint32_t seed, size_t at)
+{
+	return (uint8_t)(seed + at * 31 + (at >> 8) * 7);
+}
+
+/* errno is read by the function that called, on the same kernel thread. */
+static enum transfer_need stopped(struct io *io, enum transfer_need need)
+{
+	if (errno == EAGAIN) {
+		atomic_fetch_add(&io->blocked_count, 1);
+		return need;
+	}
+	assert(errno == ECONNRESET || errno == EPIPE);
+	io->is_over = true;
+	return TRANSFER_DONE;
+}
+
+static enum transfer_need read_step(void *arg, char *buffer, size_t bytes)
+{
+	struct io *io = arg;
+
+	assert(bytes == BUFFER_BYTES);
+	while (io->done < io->bytes) {
+		size_t most = io->bytes - io->done;
+		ssize_t n =
+			recv(io->fd, buffer, most < bytes ? most : bytes, 0);
+
+		if (n < 0)
+			return stopped(io, TRANSFER_NEEDS_INPUT);
+		if (n == 0) {
+			io->is_over = true;
+			break;
+		}
+		if (io->head != NULL)
+			memcpy(io->head + io->done, buffer, (size_t)n);
+		for (ssize_t i = 0; i < n && io->head == NULL; i++)
+			assert((uint8_t)buffer[i] ==
+			       body_byte(io->seed, io->done + (size_t)i));
+		io->done += (size_t)n;
+	}
+	return TRANSFER_DONE;
+}
+
+static enum transfer_need write_step(void *arg, char *buffer, size_t bytes)
+{
+	struct io *io = arg;
+
+	while (io->done < io->bytes) {
+		size_t most = io->bytes - io->done;
+		size_t count = most < bytes ? most : bytes;
+
+		for (size_t i = 0; i < count; i++)
+			buffer[i] = (char)body_byte(io->seed, io->done + i);
+		ssize_t n = send(io->fd, buffer, count, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return stopped(io, TRANSFER_NEEDS_OUTPUT);
+		io->done += (size_t)n;
+	}
+	return TRANSFER_DONE;
+}
+
+/* --- Many connections --- */
+
+struct head {
+	uint32_t seed, in_bytes, out_bytes;
+};
+
+struct connection {
+	struct uthreads *owner;
+	int ours, theirs;
+	struct head head; /* the client's */
+	uint32_t request_count;
+};
+
+static _Atomic uint32_t ended_count;
+
+static void serve(void *arg)
+{
+	struct connection *c = arg;
+	struct head head;
+
+	assert(uthread_self() != NULL);
+	for (;;) {
+		struct io in = { .fd = c->ours,
+				 .head = (uint8_t *)&head,
+				 .bytes = sizeof(head) };
+
+		uthread_transfer(c->ours, read_step, &in);
+		if (in.is_over)
+			break;
+		in = (struct io){ .fd = c->ours,
+				  .seed = head.seed,
+				  .bytes = head.in_bytes };
+		uthread_transfer(c->ours, read_step, &in);
+		assert(!in.is_over);
+
+		struct io out = { .fd = c->ours,
+				  .seed = head.seed + 1,
+				  .bytes = head.out_bytes };
+
+		uthread_transfer(c->ours, write_step, &out);
+		assert(!out.is_over && out.done == out.bytes);
+		c->request_count++;
+	}
+	assert(close(c->ours) == 0);
+	atomic_fetch_add(&ended_count, 1);
+}
+
+static void send_all(int fd, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
+
+		assert(n > 0);
+		at += n;
+		count -= (size_t)n;
+	}
+}
+
+static void send_body(const struct connection *c, uint8_t *buffer, size_t from,
+		      size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		buffer[i] = body_byte(c->head.seed, i);
+	send_all(c->theirs, buffer + from, to - from);
+}
+
+static void receive_body(const struct connection *c, uint8_t *buffer)
+{
+	size_t bytes = c->head.out_bytes;
+
+	for (size_t i = 0; i < bytes;) {
+		ssize_t n = recv(c->theirs, buffer, bytes - i, 0);
+
+		assert(n > 0);
+		for (ssize_t j = 0; j < n; j++, i++)
+			assert(buffer[j] == body_byte(c->head.seed + 1, i));
+	}
+}
+
+static void *run_client(void *arg)
+{
+	struct connection *all = arg;
+	uint8_t *buffer = malloc(BODY_BYTES_MAX);
+	uint64_t random = (uint64_t)all[0].theirs;
+
+	assert(buffer != NULL);
+	for (uint32_t r = 0; r < REQUESTS; r++) {
+		for (int i = 0; i < CONNECTIONS; i++) {
+			struct connection *c = &all[i];
+
+			c->head = (struct head){
+				.seed = random_below(&random, 1000),
+				.in_bytes =
+					random_below(&random, BODY_BYTES_MAX),
+				.out_bytes =
+					random_below(&random, BODY_BYTES_MAX),
+			};
+			send_all(c->theirs, &c->head, sizeof(c->head));
+			send_body(c, buffer, 0, c->head.in_bytes / 2);
+		}
+		for (int i = 0; i < CONNECTIONS; i++)
+			send_body(&all[i], buffer, all[i].head.in_bytes / 2,
+				  all[i].head.in_bytes);
+		for (int i = 0; i < CONNECTIONS; i++)
+			receive_body(&all[i], buffer);
+	}
+	for (int i = 0; i < CONNECTIONS; i++)
+		assert(close(all[i].theirs) == 0);
+	free(buffer);
+	return NULL;
+}
+
+static void test_all_bytes_arrive(const struct model *m)
+{
+	static struct connection all[CLIENTS][CONNECTIONS];
+	struct uthreads *u = start(m, CLIENTS * CONNECTIONS);
+	pthread_t clients[CLIENTS];
+
+	ended_count = 0;
+	for (int i = 0; i < CLIENTS; i++) {
+		for (int j = 0; j < CONNECTIONS; j++) {
+			struct connection *c = &all[i][j];
+
+			*c = (struct connection){ .owner = u };
+			open_pair(u, &c->ours, &c->theirs);
+			assert(uthread_spawn(u, serve, c));
+		}
+		assert(!pthread_create(&clients[i], NULL, run_client, all[i]));
+	}
+	for (int i = 0; i < CLIENTS; i++)
+		(void)pthread_join(clients[i], NULL);
+	while (read_counts(u).thread_count > 0)
+		(void)sched_yield();
+	assert(ended_count == CLIENTS * CONNECTIONS);
+
+	struct uthreads_counts c = read_counts(u);
+
+	assert(c.begun_count == CLIENTS * CONNECTIONS);
+	assert(c.thread_count_max == CLIENTS * CONNECTIONS);
+	assert(c.ready_count == 0 && c.transferring_count == 0);
+	assert(c.waiting_count == 0 && c.switch_count >= c.begun_count);
+	/* Three transfers for each request, and the one that finds the end. */
+	assert(c.transfer_count ==
+	       c.begun_count + 3 * CLIENTS * CONNECTIONS * REQUESTS);
+	assert(c.step_count >= c.transfer_count);
+	for (int i = 0; i < CLIENTS * CONNECTIONS; i++)
+		assert(all[i / CONNECTIONS][i % CONNECTIONS].request_count ==
+		       REQUESTS);
+	uthreads_stop(u);
+}
+
+/* --- Waits --- */
+
+struct waiter {
+	struct uthread *_Atomic thread;
+	_Atomic bool asks;     /* to be woken */
+	_Atomic bool is_woken; /* before the wait returned */
+	uint32_t round_count;
+	bool asks_early; /* the wake-up comes before the wait */
+};
+
+static struct waiter waiters[WAITERS];
+
+static void wait_often(void *arg)
+{
+	struct waiter *w = arg;
+
+	atomic_store(&w->thread, uthread_self());
+	for (uint32_t i = 0; i < w->round_count; i++) {
+		atomic_store(&w->asks, true);
+		while (w->asks_early && !atomic_load(&w->is_woken))
+			(void)sched_yield();
+		uthread_wait();
+		assert(atomic_exchange(&w->is_woken, false));
+		assert(uthread_self() == w->thread);
+	}
+	atomic_fetch_add(&ended_count, 1);
+}
+
+/* Wakes those that ask, once for each time. */
+static void *wake_them(void *arg)
+{
+	uint64_t random = *(const uint64_t *)arg;
+
+	while (atomic_load(&ended_count) < WAITERS) {
+		for (uint32_t i = 0; i < WAITERS; i++) {
+			struct waiter *w = &waiters[i];
+
+			if (!atomic_exchange(&w->asks, false))
+				continue;
+			if (random_below(&random, 4) == 0)
+				(void)sched_yield();
+			atomic_store(&w->is_woken, true);
+			uthread_wake(w->thread);
+		}
+		(void)sched_yield();
+	}
+	return NULL;
+}
+
+static void test_no_wake_up_is_lost(const struct model *m)
+{
+	struct uthreads *u = start(m, WAITERS);
+	static uint64_t seeds[2] = { 1, 2 };
+	pthread_t wakers[2];
+
+	ended_count = 0;
+	for (int i = 0; i < WAITERS; i++) {
+		waiters[i] = (struct waiter){
+			.round_count = WAKE_ROUNDS / WAITERS,
+			.asks_early = i % 4 == 0,
+		};
+		assert(uthread_spawn(u, wait_often, &waiters[i]));
+	}
+	for (int i = 0; i < 2; i++)
+		assert(!pthread_create(&wakers[i], NULL, wake_them, &seeds[i]));
+	for (int i = 0; i < 2; i++)
+		(void)pthread_join(wakers[i], NULL);
+	uthreads_stop(u);
+	assert(ended_count == WAITERS);
+}
+
+/* All kernel threads fall asleep in between. */
+static void test_wake_up_after_the_wait(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+	struct waiter *w = &waiters[0];
+
+	ended_count = 0;
+	*w = (struct waiter){ .round_count = WAKE_ROUNDS / 10 };
+	assert(uthread_spawn(u, wait_often, w));
+	for (uint32_t i = 0; i < w->round_count; i++) {
+		while (!atomic_load(&w->asks) ||
+		       read_counts(u).waiting_count == 0)
+			(void)sched_yield();
+		atomic_store(&w->asks, false);
+		atomic_store(&w->is_woken, true);
+		uthread_wake(w->thread);
+	}
+	uthreads_stop(u);
+	assert(ended_count == 1);
+}
+
+static void wait_twice(void *arg)
+{
+	struct waiter *w = arg;
+
+	atomic_store(&w->thread, uthread_self());
+	while (!atomic_load(&w->is_woken))
+		(void)sched_yield();
+	uthread_wait();
+	atomic_store(&w->asks, true);
+	uthread_wait();
+	atomic_fetch_add(&ended_count, 1);
+}
+
+static void test_several_wake_ups_count_as_one(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+	struct waiter *w = &waiters[0];
+
+	ended_count = 0;
+	*w = (struct waiter){ .is_woken = false };
+	assert(uthread_spawn(u, wait_twice, w));
+	while (atomic_load(&w->thread) == NULL)
+		(void)sched_yield();
+	for (int i = 0; i < 3; i++)
+		uthread_wake(w->thread);
+	atomic_store(&w->is_woken, true);
+	while (!atomic_load(&w->asks) || read_counts(u).waiting_count == 0)
+		(void)sched_yield();
+	assert(ended_count == 0);
+	uthread_wake(w->thread);
+	uthreads_stop(u);
+	assert(ended_count == 1);
+}
+
+/* --- Sockets that are shut down --- */
+
+struct one {
+	struct io io;
+	transfer_fn *step;
+};
+
+static void transfer_one(void *arg)
+{
+	struct one *o = arg;
+
+	uthread_transfer(o->io.fd, o->step, &o->io);
+	assert(close(o->io.fd) == 0);
+}
+
+static void test_shut_down_ends_transfer(const struct model *m,
+					 transfer_fn *step)
+{
+	static struct one all[WAITERS];
+	struct uthreads *u = start(m, WAITERS);
+	int theirs[WAITERS];
+
+	for (int i = 0; i < WAITERS; i++) {
+		all[i] = (struct one){ .step = step,
+				       .io.bytes = BODY_BYTES_MAX };
+		open_pair(u, &all[i].io.fd, &theirs[i]);
+		assert(uthread_spawn(u, transfer_one, &all[i]));
+	}
+	while (read_counts(u).transferring_count < WAITERS)
+		(void)sched_yield();
+	for (int i = 0; i < WAITERS; i++)
+		assert(shutdown(all[i].io.fd, SHUT_RDWR) == 0);
+	uthreads_stop(u);
+	for (int i = 0; i < WAITERS; i++) {
+		assert(all[i].io.is_over);
+		assert(close(theirs[i]) == 0);
+	}
+}
+
+/* --- Limits and the end --- */
+
+static void wait_once(void *arg)
+{
+	atomic_store((struct uthread * _Atomic *)arg, uthread_self());
+	uthread_wait();
+	atomic_fetch_add(&ended_count, 1);
+}
+
+static void *wake_late(void *arg)
+{
+	struct uthread *_Atomic *threads = arg;
+
+	for (int i = 0; i < WAITERS; i++)
+		uthread_wake(threads[i]);
+	return NULL;
+}
+
+static void test_limit_and_stop(const struct model *m)
+{
+	static struct uthread *_Atomic threads[WAITERS + 1];
+	struct uthreads *u = start(m, WAITERS);
+	pthread_t waker;
+
+	ended_count = 0;
+	for (int i = 0; i < WAITERS; i++) {
+		threads[i] = NULL;
+		assert(uthread_spawn(u, wait_once, &threads[i]));
+	}
+	assert(!uthread_spawn(u, wait_once, &threads[WAITERS]));
+	assert(read_counts(u).begun_count == WAITERS);
+	while (read_counts(u).waiting_count < WAITERS)
+		(void)sched_yield();
+	assert(!uthread_spawn(u, wait_once, &threads[WAITERS]));
+	uthread_wake(threads[0]);
+	/* The ended thread's place is free soon. */
+	while (!uthread_spawn(u, wait_once, &threads[0]))
+		(void)sched_yield();
+	while (ended_count == 0 || read_counts(u).waiting_count < WAITERS)
+		(void)sched_yield();
+	assert(!pthread_create(&waker, NULL, wake_late, threads));
+	uthreads_stop(u); /* waits for them */
+	assert(ended_count == WAITERS + 1);
+	(void)pthread_join(waker, NULL);
+}
+
+static void spawn_other(void *arg)
+{
+	struct uthreads *u = arg;
+
+	if (atomic_fetch_add(&ended_count, 1) < WAITERS)
+		assert(uthread_spawn(u, spawn_other, u));
+}
+
+static void test_threads_spawn_threads(const struct model *m)
+{
+	struct uthreads *u = start(m, WAITERS + 1);
+
+	ended_count = 0;
+	assert(uthread_spawn(u, spawn_other, u));
+	while (ended_count <= WAITERS)
+		(void)sched_yield();
+	uthreads_stop(u);
+	assert(ended_count == WAITERS + 1);
+}
+
+static void test_model(const struct model *m)
+{
+	(void)fprintf(stderr, "%s\n", m->name);
+	uthreads_stop(start(m, 1));
+	test_all_bytes_arrive(m);
+	test_no_wake_up_is_lost(m);
+	test_wake_up_after_the_wait(m);
+	test_several_wake_ups_count_as_one(m);
+	test_shut_down_ends_transfer(m, read_step);
+	test_shut_down_ends_transfer(m, write_step);
+	test_limit_and_stop(m);
+	test_threads_spawn_threads(m);
+}
+
+int main(void)
+{
+	const char *why;
+
+	watchdog_start();
+	cores = cores_new(NULL, &why);
+	assert(cores != NULL);
+	uthread_pause_point(); /* does nothing here */
+	assert(uthread_self() == NULL);
+	uthreads_stop(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
+		test_model(&models[i]);
+	cores_free(cores);
+	return 0;
+}
