@@ -145,6 +145,11 @@ struct policy {
 	 */
 	bool has_central_queue;
 	bool reads_rates; /* it uses the means in struct stage_view */
+	/*
+	 * Its senders are user-level threads, one for each connection, which
+	 * struct thread_model describes (schedule.h).  POLICY_WORKERS_CALLER.
+	 */
+	bool has_thread_model;
 	/* If memory is full, an event should wait, and not be refused. */
 	bool waits_for_memory;
 	size_t state_bytes; /* per worker; zeroed before use */

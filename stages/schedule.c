@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * There is one list for each flag that is a choice among words: REGIMES,
- * DISCIPLINES, BALANCES, DISTRIBUTES.  A line has the constant of a value, its
+ * DISCIPLINES, BALANCES and so on.  A line has the constant of a value, its
  * word, the form of the number after the word, the limit and the factor of that
  * number, the text of --help, and the explanation.  From these lists the macros
  * below make the `values` and `help` of schedule_flags, and a table of struct
@@ -138,6 +138,42 @@ struct choice {
 	  "first come, first served",                                          \
 	  "Threads run first come, first served, whatever they will use.")
 
+#define MAPPINGS(X)                                                            \
+	X(THREADS_1_TO_1, "1:1", "", NUMBER_NONE, 0, 0,                        \
+	  "a kernel thread for each connection",                               \
+	  "Each connection has a kernel thread. The kernel chooses who "       \
+	  "runs, and a thread that waits costs a switch to another.")          \
+	X(THREADS_N_TO_1, "n:1", "", NUMBER_NONE, 0, 0,                        \
+	  "one kernel thread runs all connections",                            \
+	  "One kernel thread runs the threads of all connections, so one "     \
+	  "core does all the work.")                                           \
+	X(THREADS_N_TO_M, "n:m", "", NUMBER_NONE, 0, 0,                        \
+	  "one kernel thread per core runs them, from one queue",              \
+	  "One kernel thread per core runs the threads of connections, from "  \
+	  "one queue for all. A thread changes its core only where it "        \
+	  "waits.")
+
+#define THREAD_IOS(X)                                                          \
+	X(THREADS_IO_SYNC, "sync", "", NUMBER_NONE, 0, 0,                      \
+	  "it blocks its kernel thread",                                       \
+	  "A call that has to wait for a client blocks its kernel thread, as " \
+	  "an ordinary read() or write() does.")                               \
+	X(THREADS_IO_ASYNC, "async", "", NUMBER_NONE, 0, 0,                    \
+	  "it blocks the connection's thread only",                            \
+	  "A call that has to wait for a client blocks the thread of this "    \
+	  "connection only; its kernel thread goes on with others.")
+
+#define TRANSFER_RULES(X)                                                      \
+	X(TRANSFERS_BY_SCHEDULER, "scheduler", "", NUMBER_NONE, 0, 0,          \
+	  "the scheduler, without a switch for each piece",                    \
+	  "When more of a body can be read or written, the scheduler does it " \
+	  "itself. The connection's thread goes on when the whole transfer "   \
+	  "is over, so a body of any size costs it one wait.")                 \
+	X(TRANSFERS_BY_THREAD, "thread", "", NUMBER_NONE, 0, 0,                \
+	  "the connection's thread",                                           \
+	  "The connection's thread is woken each time that a piece of a body " \
+	  "can be read or written.")
+
 /* "|a|b=N": the first character is skipped. */
 #define VALUE(place, word, form, number, most, factor, help, meaning)          \
 	"|" word form
@@ -151,6 +187,9 @@ static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
 static const struct choice balances[] = { BALANCES(CHOICE) };
 static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
 static const struct choice resource_rules[] = { RESOURCE_RULES(CHOICE) };
+static const struct choice mappings[] = { MAPPINGS(CHOICE) };
+static const struct choice thread_ios[] = { THREAD_IOS(CHOICE) };
+static const struct choice transfer_rules[] = { TRANSFER_RULES(CHOICE) };
 
 /* Indices of schedule_flags. */
 enum {
@@ -164,6 +203,10 @@ enum {
 	POOL_FLAG,
 	THRESHOLD_FLAG,
 	RESOURCES_FLAG,
+	THREADS_FLAG,
+	IO_FLAG,
+	TRANSFERS_FLAG,
+	QUANTUM_FLAG,
 	FLAG_COUNT
 };
 
@@ -217,6 +260,26 @@ const struct flag schedule_flags[] = {
 			     "with --policy capriccio, which thread runs "
 			     "next:" RESOURCE_RULES(HELP),
 			     .type = FLAG_OTHER },
+	[THREADS_FLAG] = { "threads", &MAPPINGS(VALUE)[1], "n:m",
+			   "with --policy servlib, the kernel threads that run "
+			   "the threads of connections:" MAPPINGS(HELP),
+			   .type = FLAG_OTHER },
+	[IO_FLAG] = { "io", &THREAD_IOS(VALUE)[1], "async",
+		      "with --policy servlib, what a call does that has to "
+		      "wait for a client (with --threads 1:1: "
+		      "sync):" THREAD_IOS(HELP),
+		      .type = FLAG_OTHER },
+	[TRANSFERS_FLAG] = { "transfers", &TRANSFER_RULES(VALUE)[1],
+			     "scheduler",
+			     "with --policy servlib, who goes on with a body "
+			     "that had to wait for its "
+			     "client:" TRANSFER_RULES(HELP),
+			     .type = FLAG_OTHER },
+	[QUANTUM_FLAG] = { "quantum", "US", "0",
+			   "with --policy servlib, a connection's thread that "
+			   "has run for US microseconds lets others run; 0: it "
+			   "runs until it waits",
+			   .type = FLAG_OTHER },
 	{ 0 },
 };
 
@@ -241,6 +304,9 @@ void schedule_init(struct schedule *s)
 		.policy = &policy_cohort,
 		.discipline = { .ageing = AGEING_INITIAL,
 				.follows_load = true },
+		.threads = { .mapping = THREADS_N_TO_M,
+			     .io = THREADS_IO_ASYNC,
+			     .transfers = TRANSFERS_BY_SCHEDULER },
 	};
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		s->pool_threads[i] = 1;
@@ -336,18 +402,47 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 	return length > 0 || us > 0;
 }
 
-static bool read_slice(struct schedule *s, const char *at)
+/* Read microseconds. */
+static bool read_us(const char *at, uint64_t *out_ns)
 {
 	uint64_t us;
 
 	if (!take_number(&at, 0, (uint64_t)US_MAX, &us) || !take_end(at))
 		return false;
-	s->slice_ns = us * 1000;
+	*out_ns = us * 1000;
 	return true;
 }
 
 #define READ(choices, text, value)                                             \
 	read_choice(choices, ARRAY_SIZE(choices), text, value)
+
+/* The flags of struct thread_model.  False: `text` is no value of the flag. */
+static bool read_thread_value(struct thread_model *m, uint32_t flag,
+			      const char *text)
+{
+	struct value v;
+	bool ok;
+
+	switch (flag) {
+	case THREADS_FLAG:
+		ok = READ(mappings, text, &v);
+		if (ok)
+			m->mapping = (enum thread_mapping)v.place;
+		return ok;
+	case IO_FLAG:
+		ok = READ(thread_ios, text, &v);
+		if (ok)
+			m->io = (enum thread_io)v.place;
+		return ok;
+	case TRANSFERS_FLAG:
+		ok = READ(transfer_rules, text, &v);
+		if (ok)
+			m->transfers = (enum thread_transfers)v.place;
+		return ok;
+	default:
+		return read_us(text, &m->quantum_ns);
+	}
+}
 
 /* False: `text` is not a value of the flag. */
 static bool read_value(struct schedule *s, uint32_t flag, const char *text,
@@ -380,7 +475,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 			};
 		return ok;
 	case SLICE_FLAG:
-		return read_slice(s, text);
+		return read_us(text, &s->slice_ns);
 	case BALANCE_FLAG:
 		ok = READ(balances, text, &v);
 		if (ok) {
@@ -405,9 +500,11 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		s->pool_is_auto = strcmp(text, "auto") == 0;
 		return s->pool_is_auto ||
 		       read_entries(s, text, stages, read_pool_entry);
-	default:
+	case THRESHOLD_FLAG:
 		s->has_thresholds = true;
 		return read_entries(s, text, stages, read_threshold_entry);
+	default:
+		return read_thread_value(&s->threads, flag, text);
 	}
 }
 
@@ -470,8 +567,29 @@ enum {
 	HAS_SLICES = CALLS << 9,
 	IS_THREADED = CALLS << 10,     /* user-level threads */
 	HAS_LARGE_PARTS = CALLS << 11, /* of several cores */
-	BY_POLICY = CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED,
+	HAS_NO_MODEL = CALLS << 12,    /* of the threads of connections */
+	IS_1_TO_1 = CALLS << 13,
+	IS_N_TO_1 = CALLS << 14,
+	IS_SYNC = CALLS << 15,
+	IS_ASYNC = CALLS << 16,
+	BY_POLICY =
+		CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL,
 };
+
+/* Of the threads of connections. */
+static uint32_t find_thread_facts(const struct schedule *s)
+{
+	static const uint32_t by_mapping[] = {
+		[THREADS_1_TO_1] = IS_1_TO_1,
+		[THREADS_N_TO_1] = IS_N_TO_1,
+		[THREADS_N_TO_M] = 0,
+	};
+
+	if (!s->policy->has_thread_model)
+		return HAS_NO_MODEL;
+	return by_mapping[s->threads.mapping] |
+	       (s->threads.io == THREADS_IO_SYNC ? IS_SYNC : IS_ASYNC);
+}
 
 static uint32_t find_facts(const struct schedule *s, uint32_t core_count)
 {
@@ -481,7 +599,8 @@ static uint32_t find_facts(const struct schedule *s, uint32_t core_count)
 		[POLICY_WORKERS_ROAM] = ROAMS,
 		[POLICY_WORKERS_FIBRES] = IS_THREADED,
 	};
-	uint32_t facts = s->given | workers[s->policy->workers];
+	uint32_t facts =
+		s->given | workers[s->policy->workers] | find_thread_facts(s);
 
 	if (s->policy->has_central_queue)
 		facts |= IS_CENTRAL;
@@ -553,6 +672,24 @@ static const struct {
 	{ IS_THREADED | GIVEN(POOL), "--pool", "it has one thread per core" },
 	{ IS_THREADED | GIVEN(THRESHOLD), "--threshold",
 	  "it visits no stages" },
+	{ HAS_NO_MODEL | GIVEN(THREADS), "--threads",
+	  "only servlib runs the threads of connections itself" },
+	{ HAS_NO_MODEL | GIVEN(IO), "--io",
+	  "only servlib reads and writes by itself" },
+	{ HAS_NO_MODEL | GIVEN(TRANSFERS), "--transfers",
+	  "only servlib reads and writes by itself" },
+	{ HAS_NO_MODEL | GIVEN(QUANTUM), "--quantum",
+	  "only servlib lets the threads of connections take turns" },
+	{ IS_1_TO_1 | IS_ASYNC, "--io async",
+	  "a kernel thread has nothing else to do" },
+	{ IS_1_TO_1 | GIVEN(TRANSFERS), "--transfers",
+	  "the kernel wakes the thread itself for each piece" },
+	{ IS_1_TO_1 | GIVEN(QUANTUM), "--quantum",
+	  "the kernel lets its threads take turns already" },
+	{ IS_N_TO_1 | IS_SYNC, "--io sync",
+	  "while one connection waits, all others would" },
+	{ IS_SYNC | GIVEN(TRANSFERS), "--transfers",
+	  "a thread waits in the call for each piece" },
 	{ HAS_ONE_REPLICA | GIVEN(DISTRIBUTE), "--distribute",
 	  "there is no other to choose" },
 	{ HAS_ONE_REPLICA | GIVEN(STEAL), "--steal",
@@ -568,6 +705,12 @@ static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint32_t facts,
 	if ((facts & BY_POLICY) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--policy %s",
 			       s->policy->name);
+	else if ((facts & (IS_1_TO_1 | IS_N_TO_1)) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--threads %s",
+			       mappings[s->threads.mapping].word);
+	else if ((facts & IS_SYNC) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--io %s",
+			       thread_ios[s->threads.io].word);
 	else if ((facts & HAS_NO_RANKS) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--discipline %s",
 			       disciplines[s->discipline.kind].word);
@@ -590,6 +733,15 @@ static void spread_fibres(struct schedule *s)
 		s->distribute = DISTRIBUTE_LEAST_LOADED;
 }
 
+/* Defaults that depend on other choices. */
+static void set_defaults(struct schedule *s, uint32_t core_count)
+{
+	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1)
+		spread_fibres(s);
+	if (s->threads.mapping == THREADS_1_TO_1 && (s->given & GIVEN(IO)) == 0)
+		s->threads.io = THREADS_IO_SYNC;
+}
+
 bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		       uint32_t core_count, char error[SCHEDULE_ERROR_BYTES])
 {
@@ -597,8 +749,7 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	uint32_t most = core_count;
 
 	assert(stage_count >= 1 && core_count >= 1);
-	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1)
-		spread_fibres(s);
+	set_defaults(s, core_count);
 	if (is_partitioned && stage_count < most)
 		most = stage_count;
 	if (s->balance == BALANCE_SHARED)
@@ -733,6 +884,21 @@ static void word_add_balance(struct word_list *l, const struct schedule *s)
 				0);
 }
 
+static void word_add_threads(struct word_list *l, const struct thread_model *m)
+{
+	word_add_choice(l, THREADS_FLAG, &mappings[m->mapping], 0);
+	word_add_choice(l, IO_FLAG, &thread_ios[m->io], 0);
+	if (m->io == THREADS_IO_ASYNC)
+		word_add_choice(l, TRANSFERS_FLAG,
+				&transfer_rules[m->transfers], 0);
+	if (m->quantum_ns > 0)
+		word_print(word_add(l, QUANTUM_FLAG,
+				    "A thread that has run for this number of "
+				    "microseconds lets others run, if there "
+				    "are any."),
+			   "%" PRIu64, m->quantum_ns / 1000);
+}
+
 uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 			uint32_t stage_count,
 			struct schedule_word out[SCHEDULE_WORDS_MAX])
@@ -742,6 +908,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 
 	word_print(word_add(&l, POLICY_FLAG, s->policy->meaning), "%s",
 		   s->policy->name);
+	if (s->policy->has_thread_model)
+		word_add_threads(&l, &s->threads);
 	if (workers == POLICY_WORKERS_CALLER)
 		return l.count;
 	if (workers == POLICY_WORKERS_FIBRES) {

@@ -165,13 +165,15 @@ struct thread_model {
 	enum thread_mapping mapping;
 	enum thread_io io;
 	enum thread_transfers transfers;
-	uint64_t
-		quantum_ns; /* time of a thread until others run; 0: no limit */
+	/* Time of a thread until others run; 0: no limit. */
+	uint64_t quantum_ns;
 };
 
 struct schedule {
 	const struct policy *policy;
 	enum resource_rule resource_rule;
+	/* With a policy that has_thread_model; quantum_ns is 0 for others. */
+	struct thread_model threads;
 	struct regime regime;
 	struct discipline discipline;
 	/*

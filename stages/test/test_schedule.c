@@ -69,6 +69,13 @@ static void test_initial_values_are_the_defaults(void)
 	assert(s.distribute == DISTRIBUTE_ROUND_ROBIN);
 	assert(s.distribute == defaults.distribute);
 	assert(!s.steal && !s.pool_is_auto && !s.has_thresholds);
+	assert(s.threads.mapping == THREADS_N_TO_M);
+	assert(s.threads.mapping == defaults.threads.mapping);
+	assert(s.threads.io == THREADS_IO_ASYNC);
+	assert(s.threads.io == defaults.threads.io);
+	assert(s.threads.transfers == TRANSFERS_BY_SCHEDULER);
+	assert(s.threads.transfers == defaults.threads.transfers);
+	assert(s.threads.quantum_ns == 0 && defaults.threads.quantum_ns == 0);
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		assert(s.pool_threads[i] == 1);
 }
@@ -157,6 +164,56 @@ static void test_lists_are_read(void)
 	assert(s.thresholds[3].unvisited_ns == 20000);
 }
 
+static void test_thread_models_are_read(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	assert(set(&s, "threads", "1:1"));
+	assert(s.threads.mapping == THREADS_1_TO_1);
+	assert(set(&s, "threads", "n:1"));
+	assert(s.threads.mapping == THREADS_N_TO_1);
+	assert(set(&s, "threads", "n:m"));
+	assert(s.threads.mapping == THREADS_N_TO_M);
+	assert(set(&s, "io", "sync"));
+	assert(s.threads.io == THREADS_IO_SYNC);
+	assert(set(&s, "io", "async"));
+	assert(s.threads.io == THREADS_IO_ASYNC);
+	assert(set(&s, "transfers", "thread"));
+	assert(s.threads.transfers == TRANSFERS_BY_THREAD);
+	assert(set(&s, "transfers", "scheduler"));
+	assert(s.threads.transfers == TRANSFERS_BY_SCHEDULER);
+	assert(set(&s, "quantum", "250"));
+	assert(s.threads.quantum_ns == 250000);
+	assert(set(&s, "quantum", "0"));
+	assert(s.threads.quantum_ns == 0);
+}
+
+/* Threads of the kernel block by themselves, so --io may be left out. */
+static void test_io_follows_threads(void)
+{
+	static const struct {
+		const char *line;
+		enum thread_io io;
+	} cases[] = {
+		{ "--policy servlib", THREADS_IO_ASYNC },
+		{ "--policy servlib --threads n:1", THREADS_IO_ASYNC },
+		{ "--policy servlib --threads n:m --io sync", THREADS_IO_SYNC },
+		{ "--policy servlib --threads 1:1", THREADS_IO_SYNC },
+		{ "--policy servlib --threads 1:1 --io sync", THREADS_IO_SYNC },
+		{ "--threads 1:1 --policy servlib --threads n:m",
+		  THREADS_IO_ASYNC },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char error[SCHEDULE_ERROR_BYTES];
+		struct schedule s;
+
+		assert(complete(&s, cases[i].line, error));
+		assert(s.threads.io == cases[i].io);
+	}
+}
+
 static const char *const nonsense[][2] = {
 	{ "policy", "" },
 	{ "policy", "cohorts" },
@@ -208,6 +265,19 @@ static const char *const nonsense[][2] = {
 	{ "threshold", "decode=5:0" },
 	{ "threshold", "decode=5:6:7" },
 	{ "threshold", "decode=5,decode=6" },
+	{ "threads", "" },
+	{ "threads", "1" },
+	{ "threads", "1:n" },
+	{ "threads", "n:m=2" },
+	{ "threads", "n:1:1" },
+	{ "io", "async " },
+	{ "io", "blocking" },
+	{ "transfers", "threads" },
+	{ "quantum", "" },
+	{ "quantum", "-1" },
+	{ "quantum", "1.5" },
+	{ "quantum", "4000000000" },
+	{ "quantum", "1ms" },
 };
 
 static void test_nonsense_is_no_value(void)
@@ -327,6 +397,32 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--resources",
 		  "--policy thread-per-connection --resources ignore" },
 		{ "--steal", "--policy dbr --steal" },
+		{ "--regime", "--policy servlib --regime gated" },
+		{ "--discipline", "--policy servlib --discipline srpt" },
+		{ "--slice", "--policy servlib --slice 1000" },
+		{ "--balance", "--policy servlib --balance replicate" },
+		{ "--distribute", "--policy servlib --distribute round-robin" },
+		{ "--steal", "--policy servlib --steal" },
+		{ "--pool", "--policy servlib --pool auto" },
+		{ "--threshold", "--policy servlib --threshold blur=1" },
+		{ "--resources", "--policy servlib --resources learn" },
+		{ "--threads", "--threads n:m" },
+		{ "--threads", "--policy capriccio --threads n:1" },
+		{ "--threads", "--policy thread-per-connection --threads 1:1" },
+		{ "--io", "--policy color --io async" },
+		{ "--transfers", "--policy pool-per-stage --transfers thread" },
+		{ "--quantum", "--policy thread-per-connection --quantum 9" },
+		{ "--quantum", "--policy capriccio --quantum 0" },
+		{ "--io async makes no sense with --threads 1:1",
+		  "--policy servlib --threads 1:1 --io async" },
+		{ "--io sync makes no sense with --threads n:1",
+		  "--policy servlib --threads n:1 --io sync" },
+		{ "--transfers makes no sense with --threads 1:1",
+		  "--policy servlib --threads 1:1 --transfers scheduler" },
+		{ "--quantum makes no sense with --threads 1:1",
+		  "--policy servlib --threads 1:1 --quantum 100" },
+		{ "--transfers makes no sense with --io sync",
+		  "--policy servlib --io sync --transfers scheduler" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -354,6 +450,10 @@ static void test_what_makes_sense_is_taken(void)
 		"--policy capriccio --distribute least-loaded",
 		"--policy capriccio --resources ignore",
 		"--policy capriccio --balance replicate=8",
+		"--policy servlib --threads 1:1 --io sync",
+		"--policy servlib --threads n:1 --io async --quantum 5000",
+		"--policy servlib --io sync --quantum 1",
+		"--policy servlib --transfers thread --balance shared",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -371,6 +471,8 @@ int main(void)
 	test_regimes_are_read();
 	test_disciplines_are_read();
 	test_lists_are_read();
+	test_thread_models_are_read();
+	test_io_follows_threads();
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();

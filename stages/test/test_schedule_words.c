@@ -81,6 +81,11 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--distribute least-loaded",
 		"--policy capriccio --resources ignore --balance replicate=4 "
 		"--distribute round-robin",
+		"--policy servlib --threads 1:1 --io sync",
+		"--policy servlib --threads n:m --io sync --quantum 500",
+		"--policy servlib --threads n:1 --io async --transfers thread",
+		"--policy servlib --threads n:m --io async "
+		"--transfers scheduler --quantum 3600000000",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -175,6 +180,9 @@ static void test_each_value_has_words_of_its_own(void)
 	check_values("discipline", "--policy cohort");
 	check_values("balance", "--policy cohort");
 	check_values("distribute", "--policy cohort --balance replicate");
+	check_values("threads", "--policy servlib");
+	check_values("io", "--policy servlib");
+	check_values("transfers", "--policy servlib");
 }
 
 static void test_each_policy_brings_its_words(void)
@@ -201,6 +209,7 @@ static void test_what_may_be_added_has_words(void)
 		{ "--policy pool-per-stage --pool sew=3", "pool",
 		  "cut=1,sew=3,iron=1" },
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
+		{ "--policy servlib --quantum 7", "quantum", "7" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
