@@ -136,6 +136,14 @@ void uthread_wake(struct uthread *t)
 	t->owner->kind->wake(t);
 }
 
+bool uthread_should_pause(void)
+{
+	const struct uthread *self = uthread_self();
+
+	return self != NULL && self->owner->kind->should_pause != NULL &&
+	       self->owner->kind->should_pause(self);
+}
+
 void uthread_pause_point(void)
 {
 	struct uthread *self = uthread_self();

@@ -98,8 +98,14 @@ void uthread_wait(void);
 void uthread_wake(struct uthread *t);
 
 /*
- * If the thread has run for the quantum and others can run, let them.  Calls
- * from outside such threads do nothing.
+ * Has the thread that calls run for the quantum, and could others run?  False
+ * outside such threads.
+ */
+bool uthread_should_pause(void);
+
+/*
+ * If uthread_should_pause(), let others run.  Afterwards this may be another
+ * kernel thread.
  */
 void uthread_pause_point(void);
 

@@ -60,7 +60,9 @@ struct uthread_kind {
 			 void *arg);
 	void (*wait)(struct uthread *self);
 	void (*wake)(struct uthread *t);
-	void (*pause_point)(struct uthread *self); /* or NULL: nothing to do */
+	/* These two are NULL if the kernel lets its threads take turns. */
+	bool (*should_pause)(const struct uthread *self);
+	void (*pause_point)(struct uthread *self);
 };
 
 extern const struct uthread_kind uthread_kernel; /* 1:1 */
