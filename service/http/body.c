@@ -117,26 +117,10 @@ static bool end_part(struct body *b)
 	return ok;
 }
 
-/*
- * The beginning of a part may be reported twice, the first time without bytes.
- * This cannot be distinguished from an empty field followed by a field with the
- * same name.
- */
-static bool is_same_part(const struct body *b, const char *name, bool file)
-{
-	if (b->part == BODY_NO_PART || b->part_bytes > 0 ||
-	    file != (b->part == BODY_FILE))
-		return false;
-	return file ||
-	       (name != NULL && strcmp(name, b->fields + b->fields_end) == 0);
-}
-
 static bool begin_part(struct body *b, const char *name, const char *filename)
 {
 	bool file = is_file_part(name, filename);
 
-	if (is_same_part(b, name, file))
-		return true;
 	if (!end_part(b) || (!file && !begin_field(b, name)))
 		return false;
 	b->part = file ? BODY_FILE : BODY_FIELD;
@@ -161,7 +145,7 @@ static bool append_to_part(struct body *b, const char *name, const char *data,
 	return append_to_picture(b, data, bytes);
 }
 
-/* A form_part_fn; `offset` 0: a new part begins. */
+/* A multipart_part_fn. */
 static bool on_part(void *arg, const char *name, const char *filename,
 		    const char *data, uint64_t offset, size_t bytes)
 {
@@ -181,23 +165,35 @@ static bool is_form(const char *type)
 
 static size_t body_extra_bytes(const struct body *b)
 {
-	return b->is_form ? FORM_BUFFER_BYTES + BODY_FIELD_BYTES : 0;
+	return b->form_type != NULL ? MULTIPART_BYTES + BODY_FIELD_BYTES : 0;
 }
 
-static enum problem body_init(struct body *b, struct connection *connection,
-			      size_t count_max, const struct memory *memory)
+/* The problem of a form with this fault, which is explained. */
+static enum problem form_problem(struct body *b, enum multipart_fault fault)
+{
+	if (fault == MULTIPART_OK || fault == MULTIPART_REFUSED)
+		return b->problem;
+	(void)refuse_part(b,
+			  fault == MULTIPART_NESTED ? PROBLEM_SECOND_FILE :
+						      PROBLEM_BAD_FORM,
+			  "%s", multipart_fault_text(fault));
+	return b->problem;
+}
+
+static enum problem body_init(struct body *b, size_t count_max,
+			      const struct memory *memory)
 {
 	b->count_max = count_max;
 	b->memory = memory;
-	if (b->is_form) {
-		b->transport = connection->transport;
-		b->form = b->transport->form_open(connection, on_part, b);
-		/*
-		 * There is no memory or, more likely, the header has no
-		 * boundary.
-		 */
+	if (b->form_type != NULL) {
+		enum problem problem;
+
+		b->form = multipart_new(b->form_type, on_part, b);
 		if (b->form == NULL)
-			return PROBLEM_BAD_FORM;
+			return PROBLEM_OUT_OF_MEMORY;
+		problem = form_problem(b, multipart_fault(b->form));
+		if (problem != PROBLEM_NONE)
+			return problem;
 	}
 	b->bytes = memory->alloc(memory->arg, count_max);
 	return b->bytes != NULL ? PROBLEM_NONE : PROBLEM_OUT_OF_MEMORY;
@@ -222,9 +218,7 @@ static enum problem body_append(struct body *b, const char *data, size_t bytes)
 		return append_to_picture(b, data, bytes) ?
 			       PROBLEM_NONE :
 			       PROBLEM_BODY_TOO_LARGE;
-	if (b->transport->form_read(b->form, data, bytes))
-		return PROBLEM_NONE;
-	return b->problem != PROBLEM_NONE ? b->problem : PROBLEM_BAD_FORM;
+	return form_problem(b, multipart_read(b->form, data, bytes));
 }
 
 /* The charge with a buffer of `room_bytes`, without a picture. */
@@ -296,7 +290,7 @@ void body_begin(struct body *b, const char *type, uint64_t length_bytes,
 {
 	charge->budget = pipeline_budget(p);
 	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
-	b->is_form = is_form(type);
+	b->form_type = is_form(type) ? type : NULL;
 	b->extra_bytes = body_extra_bytes(b);
 	b->whole_bytes = charge_without_picture(b, length_bytes);
 	b->picture_bytes = estimate_picture(b, p);
@@ -312,8 +306,7 @@ uint64_t body_need_bytes(const struct body *b)
  * Afterwards the upload is charged only for what has arrived, unless it had
  * reserved all of it before.
  */
-enum problem body_admit(struct body *b, struct connection *connection,
-			struct pipeline *p)
+enum problem body_admit(struct body *b, struct pipeline *p)
 {
 	bool is_reserved = b->charge->bytes > 0;
 	enum problem problem = charge_body(b, body_need_bytes(b));
@@ -323,7 +316,7 @@ enum problem body_admit(struct body *b, struct connection *connection,
 		return problem;
 	room_bytes = is_reserved ? b->length_bytes : room_for(b, 0);
 	budget_lower(b->charge, charge_with_picture(b, room_bytes));
-	return body_init(b, connection, room_bytes, pipeline_memory(p));
+	return body_init(b, room_bytes, pipeline_memory(p));
 }
 
 static enum problem make_room(struct body *b)
@@ -355,15 +348,20 @@ enum problem body_receive(struct body *b, const char *data, size_t bytes)
 	return problem == PROBLEM_NONE ? body_append(b, data, bytes) : problem;
 }
 
+static void free_form(struct body *b)
+{
+	multipart_free(b->form);
+	b->form = NULL;
+}
+
 static enum problem finish_form(struct body *b)
 {
-	bool is_whole = b->transport->form_close(b->form);
+	enum problem problem = form_problem(b, multipart_finish(b->form));
 	bool ends_in_file = b->part == BODY_FILE;
 
-	b->form = NULL;
-	if (!is_whole || !end_part(b))
-		return b->problem != PROBLEM_NONE ? b->problem :
-						    PROBLEM_BAD_FORM;
+	free_form(b);
+	if (problem != PROBLEM_NONE || !end_part(b))
+		return b->problem;
 	return b->has_file || ends_in_file ? PROBLEM_NONE : PROBLEM_NO_FILE;
 }
 
@@ -396,8 +394,7 @@ void body_free_picture(struct body *b)
 
 void body_release(struct body *b)
 {
-	if (b->form != NULL)
-		(void)b->transport->form_close(b->form);
+	free_form(b);
 	body_free_picture(b);
 	free(b->fields);
 	*b = (struct body){ 0 };

@@ -22,8 +22,8 @@
 #ifndef SERVICE_BODY_H
 #define SERVICE_BODY_H
 
+#include "service/http/multipart.h"
 #include "service/http/problem.h"
-#include "service/http/transport.h"
 
 #include "imgops/imgops.h"
 
@@ -41,9 +41,8 @@ struct body {
 	size_t count;
 	size_t count_max;            /* the buffer's size */
 	const struct memory *memory; /* the allocator of `bytes` */
-	bool is_form;
-	const struct transport *transport; /* the one that reads `form` */
-	struct form_reader *form;          /* NULL: raw */
+	const char *form_type;       /* the form's Content-Type; NULL: raw */
+	struct multipart *form;      /* its reader; NULL: raw, or complete */
 
 	/* Of a form: the part that is being read, and those before it. */
 	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
@@ -52,7 +51,7 @@ struct body {
 	char *fields;      /* names and values, each ended by a NUL */
 	size_t fields_end; /* end of the complete fields */
 	uint32_t field_count;
-	/* What is wrong with a part of the form; `detail` says which part. */
+	/* What is wrong with the form; `detail` explains it. */
 	enum problem problem;
 	char detail[BODY_DETAIL_BYTES];
 
@@ -67,8 +66,8 @@ struct body {
 
 /*
  * A body of `length_bytes` with this Content-Type (NULL: none) is expected.
- * `charge` is empty.  Neither `b` nor `charge` may move in memory until
- * body_release().
+ * The text must stay until body_admit(); `charge` is empty.  Neither `b` nor
+ * `charge` may move in memory until body_release().
  */
 void body_begin(struct body *b, const char *type, uint64_t length_bytes,
 		struct pipeline *p, struct charge *charge);
@@ -77,11 +76,10 @@ void body_begin(struct body *b, const char *type, uint64_t length_bytes,
 uint64_t body_need_bytes(const struct body *b);
 
 /*
- * Charge the body, and prepare to receive it from `connection`.  If the caller
- * has charged all of body_need_bytes() already, it stays charged.
+ * Charge the body, and prepare to receive it.  If the caller has charged all of
+ * body_need_bytes() already, it stays charged.
  */
-MUST_CHECK enum problem
-body_admit(struct body *b, struct connection *connection, struct pipeline *p);
+MUST_CHECK enum problem body_admit(struct body *b, struct pipeline *p);
 
 /* Take a piece. */
 MUST_CHECK enum problem body_receive(struct body *b, const char *data,

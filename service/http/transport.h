@@ -56,7 +56,6 @@ enum {
 
 struct client;
 struct connection;
-struct form_reader;
 struct io_thread;
 struct port;
 struct request;
@@ -152,16 +151,6 @@ void reply_drop(struct reply *p);
 /* "Not Found" for 404. */
 const char *http_reason(unsigned int status);
 
-/* The memory that a reader of a form takes. */
-enum { FORM_BUFFER_BYTES = 64 * 1024 };
-
-/*
- * A part of a form: bytes from `offset` on.  False: the form is refused.  The
- * beginning of a part may be reported twice, the first time without bytes.
- */
-typedef bool form_part_fn(void *arg, const char *name, const char *filename,
-			  const char *data, uint64_t offset, size_t bytes);
-
 /* A thread that serves connections of a port, or starts a thread for each. */
 struct io_thread_config {
 	struct port *port;
@@ -201,18 +190,6 @@ struct transport {
 	 * must be closed.
 	 */
 	bool (*send)(struct connection *c, struct reply *reply);
-
-	/*
-	 * A reader of the form that the request's body is.  NULL: no memory,
-	 * or its Content-Type has no boundary.
-	 */
-	struct form_reader *(*form_open)(struct connection *c, form_part_fn *fn,
-					 void *arg);
-	/* Read the next piece.  False: it is broken, or `fn` has refused. */
-	bool (*form_read)(struct form_reader *f, const char *data,
-			  size_t bytes);
-	/* Free it.  False: the form is not complete. */
-	bool (*form_close)(struct form_reader *f);
 };
 
 extern const struct transport transport_mhd;

@@ -360,7 +360,7 @@ static enum problem make_variants(struct request *r)
 		       PROBLEM_BAD_PARAMETER;
 }
 
-/* If a part of the form is refused, say which. */
+/* If the form is refused, say why. */
 static void explain_body(struct request *r)
 {
 	if (r->body.detail[0] != '\0')
@@ -520,8 +520,13 @@ static enum problem prepare_for_body(struct request *r)
 {
 	bool has_waited = r->memory_wait.charge != NULL;
 
-	if (!has_waited || r->memory_wait.answer == BUDGET_OK)
-		return body_admit(&r->body, r->connection, r->config->pipeline);
+	if (!has_waited || r->memory_wait.answer == BUDGET_OK) {
+		enum problem problem =
+			body_admit(&r->body, r->config->pipeline);
+
+		explain_body(r);
+		return problem;
+	}
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
 	if (!atomic_load(&r->http->refusing)) {

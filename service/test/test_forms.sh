@@ -3,8 +3,9 @@
 # Promises: in a form, fields before and after the file are parameters.  They
 # are checked like those of the query, and never silently ignored.  A form makes
 # the same pictures as the same query.  A field adds nothing to a signed query.
-# A second file is refused.  For a file that is not a JPEG, the error names its
-# format.
+# A second file is refused, and so is a form that readers could understand
+# differently; the problem says why.  For a file that is not a JPEG, the error
+# names its format.
 #
 # usage: DARKROOM=PROGRAM test_forms.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"
@@ -94,11 +95,54 @@ test_fields_are_bounded() {
 	detail 'no name'
 }
 
+# A form as .NET sends it: names without quotes, a boundary in quotes.
+write_unquoted_form() {
+	printf -- '--frontier\r\nContent-Disposition: form-data; name=w\r\n'
+	printf '\r\n50\r\n--frontier\r\nContent-Disposition: form-data; '
+	printf "name=file; filename=a.jpg; filename*=utf-8''a.jpg\r\n\r\n"
+	cat "$photo"
+	printf '\r\n--frontier--\r\n'
+}
+
+test_quotes() {
+	local type='Content-Type: multipart/form-data'
+	write_unquoted_form >sent
+	set -- --data-binary @sent "$url/"
+	form w=50 -H "$type; boundary=\"frontier\"" "$@"
+	form w=50 -H "$type; boundary=frontier; charset=utf-8" "$@"
+	form w=50 -F w=50 -F "file=@$photo;filename=\"a\\\"b\"" "$url/"
+}
+
+test_forms_are_exact() {
+	local type='Content-Type: multipart/form-data; boundary'
+	write_unquoted_form >sent
+	set -- --data-binary @sent "$url/"
+	expect_problem 400 bad_form -H "$type=a; boundary=frontier" "$@"
+	detail 'must have one boundary'
+	expect_problem 400 bad_form -H "$type=other" "$@"
+	detail 'must begin with the boundary'
+	expect_problem 400 bad_form -H "$type=front" "$@"
+	detail 'only CR LF or -- can follow a boundary'
+	echo more >>sent
+	expect_problem 400 bad_form -H "$type=frontier" "$@"
+	detail "follow the form's last boundary"
+	write_unquoted_form | head -c -4 >sent
+	expect_problem 400 bad_form -H "$type=frontier" "$@"
+	detail 'ends before its last boundary'
+	write_unquoted_form | sed 's/name=w/name=w; name=h/' >sent
+	expect_problem 400 bad_form -H "$type=frontier" "$@"
+	detail 'each parameter once'
+	expect_problem 400 bad_form -F "file=@$photo;encoder=base64" "$url/"
+	detail 'Content-Transfer-Encoding'
+}
+
 test_a_second_file_is_refused() {
 	expect_problem 400 second_file -F "file=@$photo" -F "b=@$photo2" "$url/"
 	detail "a second file, in the field 'b'"
 	expect_problem 400 second_file -F "a=@$photo" -F "image=<$photo2" "$url/"
 	expect_problem 400 second_file -F "f=@$photo" -F "f=@$photo2" "$url/"
+	expect_problem 400 second_file -F "f=@$photo,$photo2" "$url/"
+	detail 'A field of the form has several files'
 	expect_problem 400 no_file -F w=200 "$url/"
 	expect_problem 400 empty_body -F w=200 -F "file=@empty" "$url/"
 }
@@ -259,6 +303,8 @@ start --store store --presets 'c:w=40;d:w=41'
 test_fields_are_parameters
 test_fields_are_checked
 test_fields_are_bounded
+test_quotes
+test_forms_are_exact
 test_a_second_file_is_refused
 test_stored_by_a_form
 test_other_clients

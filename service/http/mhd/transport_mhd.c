@@ -499,57 +499,6 @@ static bool mhd_send(struct connection *c, struct reply *p)
 	return ok;
 }
 
-struct form_reader {
-	struct MHD_PostProcessor *library;
-	form_part_fn *fn;
-	void *arg;
-};
-
-/* A MHD_PostDataIterator. */
-static enum MHD_Result on_form_part(void *cls, enum MHD_ValueKind kind,
-				    const char *name, const char *filename,
-				    const char *type, const char *encoding,
-				    const char *data, uint64_t offset,
-				    size_t bytes)
-{
-	const struct form_reader *f = cls;
-
-	(void)kind;
-	(void)type;
-	(void)encoding;
-	return f->fn(f->arg, name, filename, data, offset, bytes) ? MHD_YES :
-								    MHD_NO;
-}
-
-static struct form_reader *mhd_form_open(struct connection *c, form_part_fn *fn,
-					 void *arg)
-{
-	struct form_reader *f = malloc(sizeof(*f));
-
-	if (f == NULL)
-		return NULL;
-	*f = (struct form_reader){ .fn = fn, .arg = arg };
-	f->library = MHD_create_post_processor(library_of(c), FORM_BUFFER_BYTES,
-					       on_form_part, f);
-	if (f->library != NULL)
-		return f;
-	free(f);
-	return NULL;
-}
-
-static bool mhd_form_read(struct form_reader *f, const char *data, size_t bytes)
-{
-	return MHD_post_process(f->library, data, bytes) == MHD_YES;
-}
-
-static bool mhd_form_close(struct form_reader *f)
-{
-	bool is_whole = MHD_destroy_post_processor(f->library) == MHD_YES;
-
-	free(f);
-	return is_whole;
-}
-
 const struct transport transport_mhd = {
 	.start = mhd_start,
 	.give = mhd_give,
@@ -558,7 +507,4 @@ const struct transport transport_mhd = {
 	.suspend = mhd_suspend,
 	.resume = mhd_resume,
 	.send = mhd_send,
-	.form_open = mhd_form_open,
-	.form_read = mhd_form_read,
-	.form_close = mhd_form_close,
 };

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a form has the same parts and the same fault, however it is divided
+ * into pieces; forms as browsers, curl and libraries send them are read; a form
+ * that two readers could understand differently is refused; a part function
+ * can refuse a form.
+ */
+#include "service/http/multipart.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_BYTES = 1 << 20 };
+
+/* The parts that were reported, as "name|filename|data;". */
+struct shown {
+	char text[SHOWN_BYTES];
+	size_t bytes;
+	uint64_t next_offset; /* of the part */
+	uint32_t calls_max;   /* refuse the call after these */
+};
+
+static void show(struct shown *s, const char *text, size_t bytes)
+{
+	assert(bytes < SHOWN_BYTES - s->bytes);
+	memcpy(s->text + s->bytes, text, bytes);
+	s->bytes += bytes;
+	s->text[s->bytes] = '\0';
+}
+
+static bool on_part(void *arg, const char *name, const char *filename,
+		    const char *data, uint64_t offset, size_t bytes)
+{
+	struct shown *s = arg;
+
+	if (offset == 0) {
+		show(s, ";", s->bytes > 0 ? 1 : 0);
+		show(s, name != NULL ? name : "-", name ? strlen(name) : 1);
+		show(s, "|", 1);
+		show(s, filename != NULL ? filename : "-",
+		     filename ? strlen(filename) : 1);
+		show(s, "|", 1);
+	} else {
+		assert(offset == s->next_offset && bytes > 0);
+	}
+	show(s, data, bytes);
+	s->next_offset = offset + bytes;
+	return s->calls_max-- > 0;
+}
+
+static void clear(struct shown *s)
+{
+	s->bytes = 0;
+	s->text[0] = '\0';
+	s->calls_max = UINT32_MAX;
+}
+
+/* Read the form in three pieces, of which the first end at `a` and `b`. */
+static enum multipart_fault read_form(struct shown *s, const char *type,
+				      const char *body, size_t bytes, size_t a,
+				      size_t b)
+{
+	struct multipart *m = multipart_new(type, on_part, s);
+	enum multipart_fault fault, read;
+
+	assert(m != NULL);
+	clear(s);
+	fault = multipart_read(m, body, a);
+	read = multipart_read(m, body + a, b - a);
+	assert(fault == MULTIPART_OK || read == fault);
+	read = multipart_read(m, body + b, bytes - b);
+	fault = multipart_finish(m);
+	assert(read == MULTIPART_OK || fault == read);
+	assert(multipart_fault(m) == fault);
+	multipart_free(m);
+	return fault;
+}
+
+static enum multipart_fault read_bytewise(struct shown *s, const char *type,
+					  const char *body, size_t bytes)
+{
+	struct multipart *m = multipart_new(type, on_part, s);
+	enum multipart_fault fault;
+
+	assert(m != NULL);
+	clear(s);
+	for (size_t i = 0; i < bytes; i++) {
+		/* A copy, so that AddressSanitizer sees what is read beyond. */
+		char *piece = malloc(1);
+
+		assert(piece != NULL);
+		*piece = body[i];
+		if (multipart_read(m, piece, 1) != MULTIPART_OK)
+			i = bytes;
+		free(piece);
+	}
+	fault = multipart_finish(m);
+	multipart_free(m);
+	return fault;
+}
+
+/*
+ * In any division into pieces, the form has these parts and this fault.  Parts
+ * before a fault may lack data that may belong to a delimiter.
+ */
+static void check_form(const char *type, const char *body, size_t bytes,
+		       const char *parts, enum multipart_fault fault)
+{
+	static struct shown s;
+	enum multipart_fault got = read_form(&s, type, body, bytes, 0, 0);
+
+	if (got != fault || strcmp(s.text, parts) != 0) {
+		fprintf(stderr, "%s\n%s\n%d, not %d: '%s', not '%s'\n", type,
+			body, got, fault, s.text, parts);
+		abort();
+	}
+	for (size_t a = 0; a <= bytes; a++)
+		for (size_t b = a; b <= bytes; b++) {
+			assert(read_form(&s, type, body, bytes, a, b) == fault);
+			assert(strcmp(s.text, parts) == 0);
+		}
+	assert(read_bytewise(&s, type, body, bytes) == fault);
+	assert(strcmp(s.text, parts) == 0);
+}
+
+#define TYPE "multipart/form-data; boundary=xyz"
+#define NAMED(disposition) "Content-Disposition: " disposition "\r\n"
+#define NAME_A NAMED("form-data; name=\"a\"")
+#define PART(head, data) "--xyz\r\n" head "\r\n" data "\r\n"
+#define END "--xyz--\r\n"
+
+static void accepts(const char *body, const char *parts)
+{
+	check_form(TYPE, body, strlen(body), parts, MULTIPART_OK);
+}
+
+static void refuses(const char *body, const char *parts,
+		    enum multipart_fault fault)
+{
+	check_form(TYPE, body, strlen(body), parts, fault);
+}
+
+/* These parameters of a Content-Disposition name a part like this. */
+static void names(const char *parameters, const char *shown)
+{
+	char body[512];
+
+	(void)snprintf(body, sizeof(body),
+		       "--xyz\r\nContent-Disposition: form-data%s\r\n\r\nval"
+		       "\r\n--xyz--\r\n",
+		       parameters);
+	accepts(body, shown);
+}
+
+static void names_nothing(const char *parameters)
+{
+	char body[512];
+
+	(void)snprintf(body, sizeof(body),
+		       "--xyz\r\nContent-Disposition: %s\r\n\r\nval\r\n"
+		       "--xyz--\r\n",
+		       parameters);
+	refuses(body, "", MULTIPART_DISPOSITION);
+}
+
+static void test_parts_are_reported(void)
+{
+	accepts(PART(NAME_A, "val") END, "a|-|val");
+	accepts(PART(NAME_A, "val")
+			PART(NAMED("form-data; name=\"f\"; "
+				   "filename=\"p.jpg\"") "Content-Type: "
+							 "image/jpeg\r\n",
+			     "\xff\xd8\r\n--") END,
+		"a|-|val;f|p.jpg|\xff\xd8\r\n--");
+	accepts(PART(NAME_A, "") PART(NAME_A, "") PART(NAME_A, "w") END,
+		"a|-|;a|-|;a|-|w");
+	accepts(PART(NAMED("form-data; name=\"f\"; filename=\"\""), "") END,
+		"f||");
+	accepts(END, "");
+	accepts(PART(NAME_A, "val") "--xyz--", "a|-|val");
+}
+
+static void test_data_like_a_boundary_is_data(void)
+{
+	accepts(PART(NAME_A, "v\r\n--xy\r\nq") END, "a|-|v\r\n--xy\r\nq");
+	accepts(PART(NAME_A, "v--xyz\r\nq") END, "a|-|v--xyz\r\nq");
+	accepts(PART(NAME_A, "v\n--xyz\r\nq") END, "a|-|v\n--xyz\r\nq");
+	accepts(PART(NAME_A, "v\r\r\n") END, "a|-|v\r\r\n");
+	accepts(PART(NAME_A, "\r") END, "a|-|\r");
+	accepts(PART(NAME_A, "\r\n") END, "a|-|\r\n");
+	accepts(PART(NAME_A, "\r\n--") END, "a|-|\r\n--");
+	accepts(PART(NAME_A, "--xy") END, "a|-|--xy");
+	accepts(PART(NAME_A, "\r\n-\r\n--\r\n--x\r\n--xy\r\r\n") END,
+		"a|-|\r\n-\r\n--\r\n--x\r\n--xy\r\r\n");
+}
+
+static void test_names_are_read(void)
+{
+	names("; name=\"a\"; filename=\"b\"", "a|b|val");
+	names("; filename=\"b\"; name=\"a\"", "a|b|val");
+	names(";name=\"a\";filename=\"b\";", "a|b|val");
+	names(" ;\tname=\"a\" ; NAME2=\"x\" ; ", "a|-|val");
+	names("; NAME=\"a\"; FileName=\"b\"", "a|b|val");
+	/* .NET. */
+	names("; name=a; filename=b.jpg; filename*=utf-8''b.jpg",
+	      "a|b.jpg|val");
+	/* urllib3 1. */
+	names("; name=\"a\"; filename*=utf-8''%e2%82%ac.jpg",
+	      "a|utf-8''%e2%82%ac.jpg|val");
+	/* curl before 7.81, and those that quote as HTTP does. */
+	names("; name=\"a\"; filename=\"x\\\"y\\\\z\"", "a|x\"y\\z|val");
+	names("; name=\"a\\\"; filename=\\\"b\"", "a\"; filename=\"b|-|val");
+	/* Browsers, and later versions of curl. */
+	names("; name=\"a%22\"; filename=\"%0D%0A%22\"", "a%22|%0D%0A%22|val");
+	names("; name=\"a\"; filename=\"C:\\dir\\b\"", "a|C:\\dir\\b|val");
+	names("; name=\"a; name=b\"; filename=\"; name=c\"",
+	      "a; name=b|; name=c|val");
+	names("; name=\"\xc3\xa9\"", "\xc3\xa9|-|val");
+	names("; name=\"\"", "|-|val");
+	names("; filename=\"b\"", "-|b|val");
+	names("", "-|-|val");
+	accepts(PART("", "val") END, "-|-|val");
+	accepts(PART("Content-Type: image/jpeg\r\n", "val") END, "-|-|val");
+}
+
+static void test_headers_are_read(void)
+{
+	accepts(PART("CONTENT-disposition:FORM-DATA; name=\"a\" \t\r\n", "val")
+			END,
+		"a|-|val");
+	accepts(PART("Content-Type: image/jpeg\r\nX-Empty:\r\n" NAME_A
+		     "Content-Transfer-Encoding: Binary\r\nX-Empty:\r\n",
+		     "val") END,
+		"a|-|val");
+}
+
+static void test_form_begins_with_its_boundary(void)
+{
+	accepts("\r\n" PART(NAME_A, "val") END, "a|-|val");
+	refuses("\r\n\r\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
+	refuses("\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
+	refuses("Hello\r\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
+	refuses("--" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
+	refuses("", "", MULTIPART_NO_BOUNDARY);
+	refuses("\r\n", "", MULTIPART_NO_BOUNDARY);
+	refuses("\r\r\n" END, "", MULTIPART_NO_BOUNDARY);
+	refuses("--xy", "", MULTIPART_NO_BOUNDARY);
+	refuses("--abc\r\n" NAME_A "\r\nval\r\n--abc--\r\n", "",
+		MULTIPART_NO_BOUNDARY);
+	refuses("--xyz", "", MULTIPART_CUT_SHORT);
+}
+
+/* What stands in front of a missing end may be the begin of a delimiter. */
+static void test_end_must_be_there(void)
+{
+	refuses(PART(NAME_A, "val"), "a|-|val", MULTIPART_CUT_SHORT);
+	refuses(PART(NAME_A, "val") "--xyz", "a|-|val", MULTIPART_CUT_SHORT);
+	refuses(PART(NAME_A, "val") "--xyz-", "a|-|val", MULTIPART_CUT_SHORT);
+	refuses(PART(NAME_A, "val") "--xyz\r\n", "a|-|val",
+		MULTIPART_CUT_SHORT);
+	refuses("--xyz\r\n" NAME_A "\r\nval", "a|-|val", MULTIPART_CUT_SHORT);
+	refuses("--xyz\r\n" NAME_A "\r\n", "", MULTIPART_CUT_SHORT);
+	refuses("--xyz\r\n" NAME_A, "", MULTIPART_CUT_SHORT);
+	refuses("--xyz\r\nContent-Dis", "", MULTIPART_CUT_SHORT);
+	refuses(PART(NAME_A, "val") "--xyz--\r", "a|-|val",
+		MULTIPART_CUT_SHORT);
+}
+
+static void test_ambiguous_boundaries_are_refused(void)
+{
+	refuses("--xyz\n" NAME_A "\r\nval\r\n" END, "", MULTIPART_AFTER);
+	refuses("--xyz \r\n" NAME_A "\r\nval\r\n" END, "", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v\r\n--xyzw\r\nq") END, "a|-|v", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v") "--xyz-x\r\n", "a|-|v", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v") "--xyz\r\r\n", "a|-|v", MULTIPART_AFTER);
+	refuses("--xyz\r\n" NAME_A "\r\n" END, "", MULTIPART_NO_EMPTY_LINE);
+	refuses(PART(NAME_A, "v") "--xyz--\n", "a|-|v", MULTIPART_EPILOGUE);
+	refuses(PART(NAME_A, "v") "--xyz-- \r\n", "a|-|v", MULTIPART_EPILOGUE);
+	refuses(PART(NAME_A, "v") END "\r\n", "a|-|v", MULTIPART_EPILOGUE);
+	refuses(PART(NAME_A, "v") END PART(NAME_A, "w") END, "a|-|v",
+		MULTIPART_EPILOGUE);
+}
+
+static void test_ambiguous_headers_are_refused(void)
+{
+	refuses("--xyz\r\n" NAME_A END, "", MULTIPART_HEADER);
+	refuses("--xyz\r\nContent-Disposition: form-data; name=\"a\"\n\n", "",
+		MULTIPART_HEADER);
+	refuses("--xyz\r\n\nval\r\n" END, "", MULTIPART_HEADER);
+	refuses(PART(NAMED("form-data;\r\n name=\"a\""), "val") END, "",
+		MULTIPART_HEADER);
+	refuses(PART(NAME_A " filename=\"b\"\r\n", "val") END, "",
+		MULTIPART_HEADER);
+	refuses(PART(NAMED("form-data; name=\"a\rb\""), "val") END, "",
+		MULTIPART_HEADER);
+	refuses(PART("Content-Disposition : form-data; name=\"a\"\r\n", "val")
+			END,
+		"", MULTIPART_HEADER);
+	refuses(PART("hello\r\n" NAME_A, "val") END, "", MULTIPART_HEADER);
+	refuses(PART(": hello\r\n" NAME_A, "val") END, "", MULTIPART_HEADER);
+	refuses(PART(NAME_A NAME_A, "val") END, "", MULTIPART_HEADER);
+	refuses(PART("Content-Type: a/b\r\ncontent-type: a/b\r\n", "val") END,
+		"", MULTIPART_HEADER);
+}
+
+static void test_nul_is_refused_in_headers(void)
+{
+	static const char form[] =
+		"--xyz\r\nContent-Disposition: form-data; name=\"a\0b\"\r\n\r\n"
+		"v\r\n--xyz--\r\n";
+	static const char fine[] = PART(NAME_A, "v\0\0w") END;
+	struct shown *s = malloc(sizeof(*s));
+
+	assert(s != NULL);
+	check_form(TYPE, form, sizeof(form) - 1, "", MULTIPART_HEADER);
+	assert(read_form(s, TYPE, fine, sizeof(fine) - 1, 0, 60) ==
+	       MULTIPART_OK);
+	assert(s->bytes == 8 && memcmp(s->text, "a|-|v\0\0w", 8) == 0);
+	free(s);
+}
+
+static void test_bad_dispositions_are_refused(void)
+{
+	names_nothing("");
+	names_nothing("attachment; name=\"a\"");
+	names_nothing("name=\"a\"");
+	names_nothing("form-data, name=\"a\"");
+	names_nothing("form-data; name=\"a\"; name=\"b\"");
+	names_nothing("form-data; filename=\"a\"; FILENAME=\"b\"");
+	names_nothing("form-data; filename*=a; filename*=b");
+	names_nothing("form-data; name=\"a");
+	names_nothing("form-data; name=\"a\\\"");
+	names_nothing("form-data; name=\"a\"x");
+	names_nothing("form-data; name=\"a\" filename=\"b\"");
+	names_nothing("form-data; name=a b");
+	names_nothing("form-data; name=a\"b\"");
+	names_nothing("form-data; name = \"a\"");
+	names_nothing("form-data; name=a/b");
+	names_nothing("form-data; name==a");
+	names_nothing("form-data; name=\xc3\xa9");
+	names_nothing("form-data; name=");
+	names_nothing("form-data; name=; filename=\"b\"");
+	names_nothing("form-data; name");
+	names_nothing("form-data;; name=\"a\"");
+	names_nothing("form-data; =\"a\"");
+}
+
+static void test_encoded_and_nested_parts_are_refused(void)
+{
+	refuses(PART(NAME_A "Content-Transfer-Encoding: base64\r\n", "dmFs")
+			END,
+		"", MULTIPART_ENCODING);
+	refuses(PART(NAME_A "Content-Transfer-Encoding: quoted-printable\r\n",
+		     "=41") END,
+		"", MULTIPART_ENCODING);
+	refuses(PART(NAME_A "Content-Type: Multipart/mixed; boundary=i\r\n",
+		     "--i\r\n\r\n1\r\n--i--\r\n") END,
+		"", MULTIPART_NESTED);
+}
+
+static void has_boundary(const char *type, const char *boundary)
+{
+	char body[256];
+
+	(void)snprintf(body, sizeof(body), "--%s\r\n" NAME_A "\r\nv\r\n--%s--",
+		       boundary, boundary);
+	check_form(type, body, strlen(body), "a|-|v", MULTIPART_OK);
+}
+
+static void has_no_boundary(const char *type)
+{
+	check_form(type, "--xyz--", 7, "", MULTIPART_TYPE);
+}
+
+#define TEN "0123456789"
+#define SEVENTY TEN TEN TEN TEN TEN TEN TEN
+
+static void test_boundary_is_read(void)
+{
+	has_boundary(TYPE, "xyz");
+	has_boundary("multipart/form-data;boundary=xyz", "xyz");
+	has_boundary("  Multipart/Form-Data ; Boundary=\"xyz\" ", "xyz");
+	has_boundary("multipart/form-data; charset=utf-8; boundary=xyz", "xyz");
+	has_boundary("multipart/form-data; boundary=xyz; charset=utf-8", "xyz");
+	has_boundary("multipart/form-data; a=\"; boundary=q\"; boundary=xyz",
+		     "xyz");
+	has_boundary("multipart/form-data; boundary=\"a;b c\"", "a;b c");
+	has_boundary("multipart/form-data; boundary='()+_,-./:=?*{}",
+		     "'()+_,-./:=?*{}");
+	has_boundary("multipart/form-data; boundary=-", "-");
+	has_boundary("multipart/form-data; boundary=----", "----");
+	has_boundary("multipart/form-data; boundary=" SEVENTY, SEVENTY);
+	has_no_boundary("multipart/form-data");
+	has_no_boundary("multipart/form-data;");
+	has_no_boundary("multipart/form-data boundary=xyz");
+	has_no_boundary("multipart/form-data; boundary=");
+	has_no_boundary("multipart/form-data; boundary=\"\"");
+	has_no_boundary("multipart/form-data; boundary=\"xyz");
+	has_no_boundary("multipart/form-data; boundary=\"xyz \"");
+	has_no_boundary("multipart/form-data; boundary=\"x\\\"yz\"");
+	has_no_boundary("multipart/form-data; boundary=x yz");
+	has_no_boundary("multipart/form-data; boundary=\xc3\xa9");
+	has_no_boundary("multipart/form-data; boundary=xyz; boundary=xyz");
+	has_no_boundary("multipart/form-data; xboundary=xyz");
+	has_no_boundary("multipart/form-data; boundary=" SEVENTY "0");
+	has_no_boundary("multipart/form-dataX; boundary=xyz");
+	has_no_boundary("multipart/mixed; boundary=xyz");
+	has_no_boundary("");
+}
+
+/* A part with `bytes` of headers, the empty line included. */
+static enum multipart_fault read_long_head(size_t bytes, size_t line_bytes)
+{
+	struct shown *s = malloc(sizeof(*s));
+	char *body = malloc(bytes + 100);
+	enum multipart_fault fault;
+	size_t at = 7, end = at + bytes - 2;
+
+	assert(s != NULL && body != NULL);
+	memcpy(body, "--xyz\r\n", 7);
+	while (at < end) {
+		size_t left = end - at < 2 * line_bytes ? end - at : line_bytes;
+
+		memset(body + at, 'x', left);
+		body[at + 1] = ':';
+		memcpy(body + at + left - 2, "\r\n", 2);
+		at += left;
+	}
+	memcpy(body + at, "\r\nv\r\n--xyz--", 13);
+	fault = read_form(s, TYPE, body, at + 12, at / 2, at);
+	assert(fault != MULTIPART_OK || strcmp(s->text, "-|-|v") == 0);
+	free(body);
+	free(s);
+	return fault;
+}
+
+static void test_head_is_bounded(void)
+{
+	assert(read_long_head(1000, 1000) == MULTIPART_OK);
+	for (size_t line = 10; line <= 20000; line *= 10) {
+		assert(read_long_head(MULTIPART_HEAD_BYTES, line) ==
+		       MULTIPART_OK);
+		assert(read_long_head(MULTIPART_HEAD_BYTES + 1, line) ==
+		       MULTIPART_LONG_HEAD);
+	}
+}
+
+static void test_long_type_is_refused(void)
+{
+	char *type = malloc(MULTIPART_HEAD_BYTES + 100);
+	struct multipart *m;
+
+	assert(type != NULL);
+	memset(type, ' ', MULTIPART_HEAD_BYTES);
+	(void)strcpy(type + MULTIPART_HEAD_BYTES, TYPE);
+	m = multipart_new(type, on_part, NULL);
+	assert(m != NULL && multipart_fault(m) == MULTIPART_TYPE);
+	assert(multipart_read(m, END, sizeof(END) - 1) == MULTIPART_TYPE);
+	multipart_free(m);
+	free(type);
+}
+
+/* After a refusal, the part function is not called any more. */
+static void test_part_function_can_refuse(void)
+{
+	static const char form[] = PART(NAME_A, "val") PART(NAME_A, "") END;
+	static struct shown s;
+
+	for (uint32_t calls = 0; calls < 2; calls++) {
+		struct multipart *m = multipart_new(TYPE, on_part, &s);
+
+		assert(m != NULL);
+		clear(&s);
+		s.calls_max = calls;
+		assert(multipart_read(m, form, sizeof(form) - 1) ==
+		       MULTIPART_REFUSED);
+		assert(s.calls_max == UINT32_MAX); /* one call more */
+		assert(multipart_read(m, END, 5) == MULTIPART_REFUSED);
+		assert(multipart_finish(m) == MULTIPART_REFUSED);
+		assert(s.calls_max == UINT32_MAX);
+		multipart_free(m);
+	}
+}
+
+/* A part that is in one piece is passed on in one, from there. */
+static bool keep_data(void *arg, const char *name, const char *filename,
+		      const char *data, uint64_t offset, size_t bytes)
+{
+	(void)name;
+	(void)filename;
+	assert(offset == 0 && bytes == 9);
+	*(const char **)arg = data;
+	return true;
+}
+
+static void test_data_is_not_copied(void)
+{
+	static const char form[] = PART(NAME_A, "\r\n--data\r") END;
+	const char *data = NULL;
+	struct multipart *m = multipart_new(TYPE, keep_data, &data);
+
+	assert(m != NULL);
+	assert(multipart_read(m, form, sizeof(form) - 1) == MULTIPART_OK);
+	assert(multipart_finish(m) == MULTIPART_OK);
+	assert(data == strstr(form, "\r\n--data"));
+	multipart_free(m);
+}
+
+static void test_faults_are_explained(void)
+{
+	for (enum multipart_fault f = 0; f < MULTIPART_FAULTS; f++)
+		assert((multipart_fault_text(f)[0] != '\0') ==
+		       (f > MULTIPART_REFUSED));
+}
+
+int main(void)
+{
+	test_parts_are_reported();
+	test_data_like_a_boundary_is_data();
+	test_names_are_read();
+	test_headers_are_read();
+	test_form_begins_with_its_boundary();
+	test_end_must_be_there();
+	test_ambiguous_boundaries_are_refused();
+	test_ambiguous_headers_are_refused();
+	test_nul_is_refused_in_headers();
+	test_bad_dispositions_are_refused();
+	test_encoded_and_nested_parts_are_refused();
+	test_boundary_is_read();
+	test_head_is_bounded();
+	test_long_type_is_refused();
+	test_part_function_can_refuse();
+	test_data_is_not_copied();
+	test_faults_are_explained();
+	return 0;
+}
