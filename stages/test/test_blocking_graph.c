@@ -228,6 +228,85 @@ static void test_equal_paths_of_several_graphs_are_one(void)
 	free(b);
 }
 
+/* Threads pass a site of `first`, then one of `second`, each pair once. */
+static struct blocking_graph *pass_pairs(const struct blocking_site *first,
+					 uint32_t first_count,
+					 const struct blocking_site *second,
+					 uint32_t second_count)
+{
+	struct blocking_graph *g = calloc(1, sizeof(*g));
+	struct usage u = use(1, 1);
+
+	assert(g != NULL);
+	for (uint32_t i = 0; i < first_count; i++)
+		for (uint32_t k = 0; k < second_count; k++) {
+			uint32_t at = blocking_graph_arrive(g, PLACE_NONE,
+							    &first[i], NULL);
+
+			at = blocking_graph_arrive(g, at, &second[k], &u);
+			blocking_graph_leave(g, at, &u);
+		}
+	return g;
+}
+
+/* NULL: outside. */
+static const struct blocking_site *site_of(const struct blocking_graph_copy *c,
+					   uint32_t node)
+{
+	assert(node < c->node_count || node == PLACE_NONE);
+	return node == PLACE_NONE ? NULL : c->nodes[node].site;
+}
+
+/* Passages from one site to another, on all edges. */
+static uint64_t count_passages(const struct blocking_graph_copy *c,
+			       const struct blocking_site *from,
+			       const struct blocking_site *to)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < c->edge_count; i++)
+		if (site_of(c, c->edges[i].from) == from &&
+		    site_of(c, c->edges[i].to) == to)
+			count += c->edges[i].count;
+	return count;
+}
+
+static void test_paths_that_do_not_fit_keep_their_sites(void)
+{
+	enum { A = 8, B = 7, PAIRS = A * B };
+	struct blocking_site a[A] = { 0 }, b[B] = { 0 };
+	struct blocking_graph *forth = pass_pairs(a, A, b, B);
+	struct blocking_graph *back = pass_pairs(b, B, a, A);
+	struct blocking_graph_copy *c = copy(forth);
+	uint64_t visits = 0;
+
+	/* It fills the sum, so that none of the other one's paths fit. */
+	assert(c->node_count == PLACES_MAX && c->folded_count == 0);
+	(void)blocking_graph_add(c, back, NULL);
+	assert(c->node_count == PLACES_MAX);
+	/* A thread of it passes two blocking points. */
+	assert(c->folded_count == 2 * PAIRS);
+	for (uint32_t i = 0; i < A; i++)
+		for (uint32_t k = 0; k < B; k++) {
+			assert(count_passages(c, &a[i], &b[k]) == 1);
+			assert(count_passages(c, &b[k], &a[i]) == 1);
+		}
+	for (uint32_t i = 0; i < A; i++) {
+		assert(count_passages(c, NULL, &a[i]) == B);
+		assert(count_passages(c, &a[i], NULL) == B);
+	}
+	for (uint32_t k = 0; k < B; k++) {
+		assert(count_passages(c, NULL, &b[k]) == A);
+		assert(count_passages(c, &b[k], NULL) == A);
+	}
+	for (uint32_t i = 0; i < c->node_count; i++)
+		visits += c->nodes[i].visits;
+	assert(visits == 2 * 2 * PAIRS);
+	free(c);
+	free(forth);
+	free(back);
+}
+
 static void *learn(void *graph)
 {
 	for (uint32_t i = 0; i < 20000; i++)
@@ -272,6 +351,7 @@ int main(void)
 	test_a_loop_is_folded();
 	test_limits_hold_for_any_threads();
 	test_equal_paths_of_several_graphs_are_one();
+	test_paths_that_do_not_fit_keep_their_sites();
 	test_can_be_read_while_it_learns();
 	return 0;
 }

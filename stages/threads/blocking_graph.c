@@ -248,6 +248,39 @@ static struct blocking_edge *find_edge(struct blocking_graph_copy *sum,
 	return e;
 }
 
+/*
+ * The node of a sum that stands for one that does not fit, by the rule for
+ * places: see fold().
+ */
+static uint32_t fold_node(const struct blocking_graph_copy *sum,
+			  const struct blocking_site *site, uint32_t previous)
+{
+	uint32_t at = previous;
+
+	for (; at != PLACE_NONE; at = sum->nodes[at].previous)
+		if (sum->nodes[at].site == site)
+			return at;
+	for (at = 0; at < sum->node_count; at++)
+		if (sum->nodes[at].site == site)
+			return at;
+	return previous == PLACE_NONE ? 0 : previous;
+}
+
+/* Returns the node's number; is_folded[] says whether another stands for it. */
+static uint32_t add_node(struct blocking_graph_copy *sum,
+			 const struct blocking_place *p, uint32_t previous,
+			 bool *is_folded)
+{
+	struct blocking_node *n = find_node(sum, p->site, previous);
+	uint32_t number;
+
+	*is_folded = n == NULL;
+	number = n != NULL ? (uint32_t)(n - sum->nodes) :
+			     fold_node(sum, p->site, previous);
+	add_to_node(&sum->nodes[number], p);
+	return number;
+}
+
 static void add_cpu(struct resource_state *to, double share)
 {
 	enum { US_PER_S = 1000000 };
@@ -268,20 +301,15 @@ uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
 	uint32_t places =
 		atomic_load_explicit(&g->place_count, memory_order_acquire);
 	uint32_t nodes[PLACES_MAX + 1]; /* of the sum, by place */
+	bool is_folded[PLACES_MAX + 1];
 
 	nodes[PLACE_NONE] = PLACE_NONE;
+	is_folded[PLACE_NONE] = false;
 	/* A place comes after its previous one. */
-	for (uint32_t i = 0; i < places; i++) {
-		const struct blocking_place *p = &g->places[i];
-		struct blocking_node *n =
-			find_node(sum, p->site, nodes[p->previous]);
-
-		/* Full, as graphs differ: shown with the node before. */
-		nodes[i] = n != NULL ? (uint32_t)(n - sum->nodes) :
-				       nodes[p->previous];
-		if (n != NULL)
-			add_to_node(n, p);
-	}
+	for (uint32_t i = 0; i < places; i++)
+		nodes[i] = add_node(sum, &g->places[i],
+				    nodes[g->places[i].previous],
+				    &is_folded[i]);
 	for (uint32_t i = 0; i < ways; i++) {
 		const struct blocking_way *w = &g->ways[i];
 		struct blocking_edge *e =
@@ -289,6 +317,9 @@ uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
 
 		if (e != NULL)
 			add_to_edge(e, w);
+		/* The graph has counted its own. */
+		if (!w->is_folded && (e == NULL || is_folded[w->to]))
+			sum->folded_count += BLOCKING_READ(w->sums.count);
 	}
 	sum->folded_count += BLOCKING_READ(g->folded_count);
 	add_cpu(&sum->resources[RESOURCES], BLOCKING_READ(g->cpu_share));

@@ -117,9 +117,11 @@ void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
 
 /*
  * Add what `g` has learned to `sum`, a zeroed copy or one that holds the sum of
- * other graphs.  Nodes with equal paths are one node of the sum.  Of the
- * resources, only CPU time is set: the others have no scheduler
- * (resources_read()).
+ * other graphs.  Nodes with equal paths are one node of the sum.  If the graphs
+ * have more than PLACES_MAX paths together, the sum has those of the first
+ * graphs; further ones are folded into them, as blocking points are (Limits),
+ * and counted in folded_count.  Of the resources, only CPU time is set: the
+ * others have no scheduler (resources_read()).
  *
  * Returns the number of nodes of `g`, and in `nodes_out`, unless it is NULL,
  * the node of the sum for each of them.
