@@ -38,7 +38,6 @@
 
 enum {
 	REFRESH_NS = 1000000, /* tickets are as old as this, at most */
-	BUSY_NS = 64000000,
 	TICKETS_USUAL = 1000,
 	TICKETS_MAX = TICKETS_USUAL * 64,
 	STRIDE_ONE = 1 << 26, /* of a node with one ticket */
@@ -103,6 +102,8 @@ static void count_passage(struct capriccio *c, uint32_t from,
 	c->work.passage_count++;
 	c->work.passed_ns += used->cpu_ns;
 	c->work.usual_ns += (uint64_t)usual_ns;
+	BLOCKING_WRITE(c->graph.cpu.passed_ns, c->work.passed_ns);
+	BLOCKING_WRITE(c->graph.cpu.turn_ns, 0);
 }
 
 static uint32_t capriccio_arrive(void *state, uint32_t from,
@@ -273,15 +274,17 @@ static void set_tickets(struct capriccio *c, uint32_t place, double share)
 	BLOCKING_WRITE(c->graph.places[place].tickets, tickets);
 }
 
-/* The share of time in which threads ran; the mean of about BUSY_NS. */
+/* Returns the share of time in which threads ran. */
 static double follow_cpu(struct capriccio *c, uint64_t now_ns)
 {
-	double span_ns = fmax((double)(now_ns - c->refreshed_ns), 1);
-	double now = fmin((double)c->work.passed_ns / span_ns, 1);
-	double old = BLOCKING_READ(c->graph.cpu_share);
-	double busy = old + fmin(span_ns / BUSY_NS, 1) * (now - old);
+	struct blocking_cpu *cpu = &c->graph.cpu;
+	double busy;
 
-	BLOCKING_WRITE(c->graph.cpu_share, busy);
+	BLOCKING_WRITE(cpu->turn_ns, 0);
+	busy = blocking_cpu_share(cpu, now_ns);
+	BLOCKING_WRITE(cpu->share, busy);
+	BLOCKING_WRITE(cpu->share_ns, now_ns);
+	BLOCKING_WRITE(cpu->passed_ns, 0);
 	return busy;
 }
 
@@ -373,6 +376,7 @@ static uint32_t capriccio_pick(void *state, uint64_t ready, uint64_t now_ns)
 	c->pass_now = max_u64(c->pass_now, c->passes[place]);
 	tickets = c->tickets[place] > 0 ? c->tickets[place] : TICKETS_USUAL;
 	c->passes[place] = c->pass_now + STRIDE_ONE / tickets;
+	BLOCKING_WRITE(c->graph.cpu.turn_ns, now_ns);
 	return place;
 }
 

@@ -31,7 +31,7 @@ static struct blocking_graph_copy *copy(const struct blocking_graph *g)
 	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
 
 	assert(c != NULL);
-	(void)blocking_graph_add(c, g, NULL);
+	(void)blocking_graph_add(c, g, 0, NULL);
 	return c;
 }
 
@@ -214,7 +214,7 @@ static void test_equal_paths_of_several_graphs_are_one(void)
 	}
 	struct blocking_graph_copy *c = copy(a);
 
-	(void)blocking_graph_add(c, b, NULL);
+	(void)blocking_graph_add(c, b, 0, NULL);
 	assert(c->node_count == 5 && c->edge_count == 7);
 	assert(c->nodes[0].visits == 20 && c->nodes[1].visits == 30);
 	assert(find_edge(c, 0, 1)->count == 20);
@@ -282,7 +282,7 @@ static void test_paths_that_do_not_fit_keep_their_sites(void)
 
 	/* It fills the sum, so that none of the other one's paths fit. */
 	assert(c->node_count == PLACES_MAX && c->folded_count == 0);
-	(void)blocking_graph_add(c, back, NULL);
+	(void)blocking_graph_add(c, back, 0, NULL);
 	assert(c->node_count == PLACES_MAX);
 	/* A thread of it passes two blocking points. */
 	assert(c->folded_count == 2 * PAIRS);

@@ -148,16 +148,34 @@ static void run_all(struct driver *d)
 	assert(d->under_way == 0);
 }
 
-static double read_tickets(struct driver *d, uint32_t place)
+static struct blocking_graph_copy *read_graph(const struct driver *d)
 {
 	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
-	double tickets;
 
 	assert(c != NULL);
-	(void)blocking_graph_add(c, d->policy->graph(d->state), NULL);
-	tickets = c->nodes[place].tickets;
+	(void)blocking_graph_add(c, d->policy->graph(d->state), d->now_ns,
+				 NULL);
+	return c;
+}
+
+static double read_tickets(const struct driver *d, uint32_t place)
+{
+	struct blocking_graph_copy *c = read_graph(d);
+	double tickets = c->nodes[place].tickets;
+
 	free(c);
 	return tickets;
+}
+
+/* The share of CPU time that the report shows, in percent. */
+static double read_cpu(const struct driver *d)
+{
+	struct blocking_graph_copy *c = read_graph(d);
+	const struct resource_state *cpu = &c->resources[RESOURCES];
+	double percent = 100 * (double)cpu->used / (double)cpu->capacity;
+
+	free(c);
+	return percent;
 }
 
 /* --- Three kinds of threads: they take, give, and do neither. --- */
@@ -403,6 +421,31 @@ static void test_short_work_left_gets_more_turns_when_busy(void)
 	stop(&d);
 }
 
+/* Nothing is picked meanwhile: neither while idle nor during a long turn. */
+static void test_the_report_follows_cpu_use_at_any_time(void)
+{
+	static const struct step second = { 1000 * (uint64_t)MS, 0 };
+	struct driver d;
+
+	start(&d, false);
+	for (uint32_t i = 0; i < 200; i++)
+		(void)begin(&d, 0, line, ARRAY_SIZE(line));
+	run_all(&d);
+	assert(read_cpu(&d) > 99);
+	d.now_ns += 32 * (uint64_t)MS;
+	assert(read_cpu(&d) > 40 && read_cpu(&d) < 60);
+	d.now_ns += 1000 * (uint64_t)MS;
+	assert(read_cpu(&d) < 1);
+
+	(void)begin(&d, 0, &second, 1);
+	(void)pick(&d);
+	d.now_ns += 32 * (uint64_t)MS;
+	assert(read_cpu(&d) > 40 && read_cpu(&d) < 60);
+	d.now_ns += 68 * (uint64_t)MS;
+	assert(read_cpu(&d) > 99);
+	stop(&d);
+}
+
 static void test_resources_can_be_ignored(void)
 {
 	struct driver d;
@@ -465,6 +508,7 @@ int main(void)
 	test_admits_as_much_as_memory_allows();
 	test_the_largest_holder_runs();
 	test_short_work_left_gets_more_turns_when_busy();
+	test_the_report_follows_cpu_use_at_any_time();
 	test_resources_can_be_ignored();
 	test_any_use_is_survived();
 	return 0;

@@ -2,10 +2,14 @@
 #include "stages/threads/blocking_graph.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* Weight of the newest value in a recent mean. */
 #define RECENT (1.0 / 16)
+
+/* CPU time is averaged over about this time. */
+#define CPU_SPAN_NS 64e6
 
 /* --- Sums. --- */
 
@@ -171,6 +175,25 @@ void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
 	pass(g, from, find_way(g, from, NULL), used);
 }
 
+/* --- CPU time. --- */
+
+double blocking_cpu_share(const struct blocking_cpu *cpu, uint64_t now_ns)
+{
+	uint64_t from_ns = BLOCKING_READ(cpu->share_ns);
+	uint64_t turn_ns = BLOCKING_READ(cpu->turn_ns);
+	uint64_t ran_ns = BLOCKING_READ(cpu->passed_ns);
+	double old = BLOCKING_READ(cpu->share), span_ns, now;
+
+	/* Another thread may have read the clock later. */
+	if (now_ns <= from_ns)
+		return old;
+	if (turn_ns > 0 && turn_ns < now_ns)
+		ran_ns += now_ns - turn_ns;
+	span_ns = (double)(now_ns - from_ns);
+	now = fmin((double)ran_ns / span_ns, 1);
+	return old + fmin(span_ns / CPU_SPAN_NS, 1) * (now - old);
+}
+
 /* --- Copies. --- */
 
 static void add_to_node(struct blocking_node *to,
@@ -292,7 +315,7 @@ static void add_cpu(struct resource_state *to, double share)
 }
 
 uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
-			    const struct blocking_graph *g,
+			    const struct blocking_graph *g, uint64_t now_ns,
 			    uint32_t nodes_out[PLACES_MAX])
 {
 	/* Pair A: ways first, because each was added after its places. */
@@ -322,7 +345,8 @@ uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
 			sum->folded_count += BLOCKING_READ(w->sums.count);
 	}
 	sum->folded_count += BLOCKING_READ(g->folded_count);
-	add_cpu(&sum->resources[RESOURCES], BLOCKING_READ(g->cpu_share));
+	add_cpu(&sum->resources[RESOURCES], 
+		blocking_cpu_share(&g->cpu, now_ns));
 	sum->resource_count = RESOURCES + 1;
 	if (nodes_out != NULL)
 		memcpy(nodes_out, nodes, places * sizeof(*nodes));

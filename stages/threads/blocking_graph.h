@@ -97,6 +97,18 @@ struct blocking_way {
 	_Atomic uint64_t begun_count;
 };
 
+/*
+ * The CPU time of a scheduler's threads, written so that a reader can tell the
+ * share at any time, also when the scheduler sleeps or runs one thread for
+ * long.
+ */
+struct blocking_cpu {
+	_Atomic double share; /* weighted mean at `share_ns`, 0 to 1 */
+	_Atomic uint64_t share_ns;
+	_Atomic uint64_t passed_ns; /* of turns that have ended since then */
+	_Atomic uint64_t turn_ns; /* when this turn began; 0: nothing runs */
+};
+
 struct blocking_graph {
 	struct blocking_place places[PLACES_MAX];
 	struct blocking_way ways[BLOCKING_EDGES_MAX];
@@ -104,8 +116,7 @@ struct blocking_graph {
 	uint16_t slots[BLOCKING_SLOTS];
 	_Atomic uint32_t place_count, way_count;
 	_Atomic uint64_t folded_count;
-	_Atomic double
-		cpu_share; /* of the scheduler's time; set by its owner */
+	struct blocking_cpu cpu; /* set by the owner of the graph */
 };
 
 /* As thread_policy.arrive() and leave(); time O(1). */
@@ -114,6 +125,9 @@ uint32_t blocking_graph_arrive(struct blocking_graph *g, uint32_t from,
 			       const struct usage *used);
 void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
 			  const struct usage *used);
+
+/* The share of time in which threads ran: a mean of about 64 ms before now. */
+double blocking_cpu_share(const struct blocking_cpu *cpu, uint64_t now_ns);
 
 /*
  * Add what `g` has learned to `sum`, a zeroed copy or one that holds the sum of
@@ -127,7 +141,7 @@ void blocking_graph_leave(struct blocking_graph *g, uint32_t from,
  * the node of the sum for each of them.
  */
 uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
-			    const struct blocking_graph *g,
+			    const struct blocking_graph *g, uint64_t now_ns,
 			    uint32_t nodes_out[PLACES_MAX]);
 
 /* Relaxed, as are all accesses to members that readers see. */
