@@ -176,8 +176,7 @@ static void add_blocking(struct blocking_graph_copy *sum,
 	struct scheduler_place places[PLACES_MAX];
 	struct scheduler_counts counts;
 	uint32_t nodes[PLACES_MAX];
-	uint32_t count = blocking_graph_add(sum, graph, clock_now_ns(),
-					    nodes);
+	uint32_t count = blocking_graph_add(sum, graph, clock_now_ns(), nodes);
 
 	scheduler_read(s, places, &counts);
 	for (uint32_t i = 0; i < count; i++) {

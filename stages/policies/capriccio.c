@@ -23,7 +23,8 @@
  * Something always runs: if only nodes without tickets have threads, the node
  * whose threads hold most of the scarcest resource gets the turn, because they
  * will give most back in the end.  What a thread holds is not known for each
- * one; the policy adds up what the edges of its path usually take.
+ * one; the policy adds up what the edges of its path usually take.  Threads
+ * that one has started, such as the variants of an upload, share what it held.
  *
  * Deviations.  The paper does not give its formulas.  It counts what edges use
  * in cycles, and by the functions of libc; here threads say what they take
@@ -238,18 +239,50 @@ static void weigh_work_left(const struct capriccio *c, double busy,
 	}
 }
 
-/* By the edges on the path to each place. */
-static void find_held(struct capriccio *c, enum resource which)
+/* Of threads that go on from each place: those that others started there. */
+static void count_begun(const struct blocking_graph *g, uint64_t *begun)
 {
-	const struct blocking_graph *g = &c->graph;
-
 	for (uint32_t i = 0; i < BLOCKING_READ(g->way_count); i++) {
 		const struct blocking_way *w = &g->ways[i];
 
+		if (w->from != PLACE_NONE)
+			begun[w->from] += BLOCKING_READ(w->begun_count);
+	}
+}
+
+/* The part that one of `own` threads has, if these have started `others`. */
+static double part_of_one(uint64_t own, uint64_t others)
+{
+	own = max_u64(own, 1);
+	return (double)own / (double)(own + others);
+}
+
+/*
+ * By the edges on the path to each place.  What a thread holds when it starts
+ * others is divided among all of them, so that it counts once.
+ */
+static void find_held(struct capriccio *c, enum resource which)
+{
+	const struct blocking_graph *g = &c->graph;
+	uint64_t begun[PLACES_MAX] = { 0 };
+
+	count_begun(g, begun);
+	for (uint32_t i = 0; i < BLOCKING_READ(g->way_count); i++) {
+		const struct blocking_way *w = &g->ways[i];
+		double held;
+
 		if (w->to == PLACE_NONE || w->is_folded)
 			continue;
-		c->held[w->to] = BLOCKING_READ(w->sums.taken_recent[which]) +
-				 (w->from == PLACE_NONE ? 0 : c->held[w->from]);
+		held = BLOCKING_READ(w->sums.taken_recent[which]) *
+		       part_of_one(BLOCKING_READ(w->sums.count),
+				   BLOCKING_READ(w->begun_count));
+		if (w->from != PLACE_NONE)
+			held += c->held[w->from] *
+				part_of_one(
+					BLOCKING_READ(
+						g->places[w->from].sums.count),
+					begun[w->from]);
+		c->held[w->to] = held;
 	}
 }
 

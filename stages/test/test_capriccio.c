@@ -399,6 +399,87 @@ static void test_the_largest_holder_runs(void)
 	stop(&d);
 }
 
+/* --- Uploads with several variants: each is a thread. --- */
+
+enum { VARIANTS = 3, PICTURE = 3000, RESULT = 100, OTHER = 1500, MORE = 200 };
+
+/* One thread passes from `from` to a site; SITE_END: it ends. */
+enum { SITE_END = STEPS_MAX };
+
+static uint32_t pass(struct driver *d, uint32_t from, uint32_t site,
+		     int64_t memory)
+{
+	struct usage used = {
+		.cpu_ns = MS,
+		.taken = { [RESOURCE_MEMORY] = memory },
+	};
+
+	take(d, memory);
+	d->now_ns += MS;
+	if (site < SITE_END)
+		return d->policy->arrive(d->state, from, &sites[site], &used);
+	d->policy->leave(d->state, from, &used);
+	return PLACE_NONE;
+}
+
+/*
+ * Sites 0 to 3.  The last variant gives the picture back.  Returns the place
+ * where each thread holds its own result, and nothing else.
+ */
+static uint32_t run_variants(struct driver *d)
+{
+	const struct thread_policy *p = d->policy;
+	uint32_t begin = p->arrive(d->state, PLACE_NONE, &sites[0], NULL);
+	uint32_t at[VARIANTS], scaled = PLACE_NONE;
+
+	for (uint32_t i = 1; i < VARIANTS; i++)
+		at[i] = p->arrive(d->state, begin, &sites[1], NULL);
+	at[0] = pass(d, begin, 1, PICTURE);
+	for (uint32_t i = 0; i < VARIANTS; i++)
+		at[i] = scaled =
+			pass(d, at[i], 2,
+			     i + 1 < VARIANTS ? RESULT : RESULT - PICTURE);
+	for (uint32_t i = 0; i < VARIANTS; i++)
+		at[i] = pass(d, at[i], 3, MORE);
+	for (uint32_t i = 0; i < VARIANTS; i++)
+		(void)pass(d, at[i], SITE_END, -RESULT - MORE);
+	return scaled;
+}
+
+/* Sites 4, 5 and 0.  Returns the place where the thread holds OTHER. */
+static uint32_t run_single(struct driver *d)
+{
+	uint32_t begin =
+		d->policy->arrive(d->state, PLACE_NONE, &sites[4], NULL);
+	uint32_t holds = pass(d, begin, 5, OTHER);
+	uint32_t end = pass(d, holds, 0, MORE);
+
+	(void)pass(d, end, SITE_END, -OTHER - MORE);
+	return holds;
+}
+
+static void test_what_variants_share_counts_once(void)
+{
+	enum { LIMIT = 10000 };
+	struct driver d;
+	uint32_t scaled, holds;
+
+	start(&d, false);
+	resources_set_capacity(&d.shared, RESOURCE_MEMORY, LIMIT);
+	for (uint32_t i = 0; i < 50; i++) {
+		scaled = run_variants(&d);
+		holds = run_single(&d);
+	}
+	assert(d.used == 0 && scaled != holds);
+	take(&d, 2 * LIMIT);
+	d.now_ns += 2 * MS;
+	d.ready = UINT64_C(1) << scaled | UINT64_C(1) << holds;
+	/* Threads at either of them take, so none has tickets. */
+	assert(pick(&d) == holds);
+	assert(read_tickets(&d, scaled) == 0 && read_tickets(&d, holds) == 0);
+	stop(&d);
+}
+
 static void test_short_work_left_gets_more_turns_when_busy(void)
 {
 	struct driver d;
@@ -507,6 +588,7 @@ int main(void)
 	test_an_idle_node_saves_no_turns();
 	test_admits_as_much_as_memory_allows();
 	test_the_largest_holder_runs();
+	test_what_variants_share_counts_once();
 	test_short_work_left_gets_more_turns_when_busy();
 	test_the_report_follows_cpu_use_at_any_time();
 	test_resources_can_be_ignored();

@@ -330,9 +330,9 @@ uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
 	is_folded[PLACE_NONE] = false;
 	/* A place comes after its previous one. */
 	for (uint32_t i = 0; i < places; i++)
-		nodes[i] = add_node(sum, &g->places[i],
-				    nodes[g->places[i].previous],
-				    &is_folded[i]);
+		nodes[i] =
+			add_node(sum, &g->places[i],
+				 nodes[g->places[i].previous], &is_folded[i]);
 	for (uint32_t i = 0; i < ways; i++) {
 		const struct blocking_way *w = &g->ways[i];
 		struct blocking_edge *e =
@@ -345,7 +345,7 @@ uint32_t blocking_graph_add(struct blocking_graph_copy *sum,
 			sum->folded_count += BLOCKING_READ(w->sums.count);
 	}
 	sum->folded_count += BLOCKING_READ(g->folded_count);
-	add_cpu(&sum->resources[RESOURCES], 
+	add_cpu(&sum->resources[RESOURCES],
 		blocking_cpu_share(&g->cpu, now_ns));
 	sum->resource_count = RESOURCES + 1;
 	if (nodes_out != NULL)

@@ -106,7 +106,7 @@ struct blocking_cpu {
 	_Atomic double share; /* weighted mean at `share_ns`, 0 to 1 */
 	_Atomic uint64_t share_ns;
 	_Atomic uint64_t passed_ns; /* of turns that have ended since then */
-	_Atomic uint64_t turn_ns; /* when this turn began; 0: nothing runs */
+	_Atomic uint64_t turn_ns;   /* when this turn began; 0: nothing runs */
 };
 
 struct blocking_graph {
