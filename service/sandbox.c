@@ -123,7 +123,6 @@ static const int calls[] = {
 	/* memory */
 	SCMP_SYS(brk),
 	SCMP_SYS(madvise),
-	SCMP_SYS(mincore),
 	SCMP_SYS(mremap),
 	SCMP_SYS(munmap),
 	/* threads */

@@ -9,6 +9,7 @@
 #include "stages/threads/fibre.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ const struct fibres_view fibres_views[FIBRES_FIGURES] = {
 	[FIBRES_PICK_NS] = { "pick_ns", "policy alone", 1 },
 	[FIBRES_STACK_NS] = { "stack_ns", "stacks alone", 1 },
 	[FIBRES_BYTES] = { "bytes", "bytes per thread", 0 },
+	[FIBRES_LEFT_BYTES] = { "left_bytes", "after their ends", 0 },
 	[FIBRES_KERNEL_BYTES] = { "kernel_thread_bytes",
 				  "bytes per kernel thread", 0 },
 };
@@ -142,10 +144,9 @@ static bool prepare_users(struct run *r, const uint32_t *order)
 
 /* The worker runs until is_over; then all threads end. */
 static void measure_switches(struct run *r, const uint32_t *order,
-			     struct fibres_result *out)
+			     double before_bytes, struct fibres_result *out)
 {
 	uint32_t count = r->config->count;
-	double before_bytes = resident_bytes();
 
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_sent = stage_send(r->stage, &r->users[order[i]].event);
@@ -171,6 +172,13 @@ static void wake_users(struct run *r, const uint32_t *order)
 		stage_wake(&r->users[order[i]].event);
 }
 
+static void wait_for_ends(const struct run *r)
+{
+	while (atomic_load(&r->ended_count) < r->config->count)
+		sleep_ms(1);
+	sleep_ms(1); /* the last one gives its stack back */
+}
+
 static bool run_group(struct run *r, const uint32_t *order,
 		      const struct schedule *schedule,
 		      const struct cores *cores, struct fibres_result *out)
@@ -190,8 +198,14 @@ static bool run_group(struct run *r, const uint32_t *order,
 						   .arg = r,
 						   .slots = r->config->count });
 	if (r->stage != NULL && group_start(g)) {
-		measure_switches(r, order, out);
+		double before_bytes = resident_bytes();
+
+		measure_switches(r, order, before_bytes, out);
 		wake_users(r, order);
+		wait_for_ends(r);
+		out->values[FIBRES_LEFT_BYTES] =
+			fmax(resident_bytes() - before_bytes, 0) /
+			(double)r->config->count;
 		ok = true;
 	}
 	if (g != NULL)

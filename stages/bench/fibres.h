@@ -28,11 +28,13 @@ enum {
 };
 
 enum fibres_figure {
-	FIBRES_SWITCH_NS,    /* a switch, whole */
-	FIBRES_PICK_NS,      /* the policy's part of it, without a switch */
-	FIBRES_STACK_NS,     /* leaving and entering a stack, by fibre.h */
-	FIBRES_BYTES,        /* resident, for each thread */
-	FIBRES_KERNEL_BYTES, /* the same for a kernel thread; 0: not measured */
+	FIBRES_SWITCH_NS,  /* a switch, whole */
+	FIBRES_PICK_NS,    /* the policy's part of it, without a switch */
+	FIBRES_STACK_NS,   /* leaving and entering a stack, by fibre.h */
+	FIBRES_BYTES,      /* resident, for each thread */
+	FIBRES_LEFT_BYTES, /* the same, when all threads have ended */
+	/* As FIBRES_BYTES, for a kernel thread; 0: not measured. */
+	FIBRES_KERNEL_BYTES,
 	FIBRES_FIGURES
 };
 

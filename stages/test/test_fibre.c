@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { FIBRES = 4, PAUSES = 10000, RUNS = 200000, DEEP_BYTES = 20000 };
 
@@ -165,6 +167,80 @@ static void test_use_is_told(struct fibres *set)
 	fibres_give(set, f);
 }
 
+/* --- Memory of free stacks. --- */
+
+enum { BURST = 4 * FIBRES_WARM_MAX, PAGE_BYTES_MIN = 4096 };
+
+struct deep {
+	struct fibre *fibre;
+	uintptr_t lowest; /* address of its lowest variable */
+};
+
+static void pause_after_deep_call(void *arg)
+{
+	struct deep *d = arg;
+	volatile char bytes[DEEP_BYTES];
+
+	for (uint32_t i = 0; i < DEEP_BYTES; i++)
+		bytes[i] = 1;
+	d->lowest = (uintptr_t)bytes;
+	fibre_pause(d->fibre);
+	assert(bytes[0] == 1 && bytes[DEEP_BYTES - 1] == 1);
+}
+
+/* Of the pages that are wholly in the variable. */
+static uint32_t count_resident(const struct deep *d)
+{
+	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = (d->lowest / page_bytes + 1) * page_bytes;
+	uintptr_t end = (d->lowest + DEEP_BYTES) / page_bytes * page_bytes;
+	unsigned char are_resident[DEEP_BYTES / PAGE_BYTES_MIN + 1];
+	uint32_t count = 0;
+
+	assert(end > begin);
+	assert(mincore((void *)begin, end - begin, are_resident) == 0);
+	for (uintptr_t i = 0; i < (end - begin) / page_bytes; i++)
+		count += are_resident[i] & 1;
+	return count;
+}
+
+static void test_few_free_stacks_keep_memory(void)
+{
+	struct fibres *set = fibres_new(BURST);
+	struct deep all[BURST];
+	uint32_t resident_count = 0;
+
+	assert(set != NULL);
+	for (uint32_t i = 0; i < BURST; i++) {
+		all[i].fibre = fibres_take(set);
+		assert(!fibre_run(all[i].fibre, pause_after_deep_call,
+				  &all[i]));
+		assert(count_resident(&all[i]) > 0);
+	}
+	for (uint32_t i = 0; i < BURST; i++) {
+		assert(fibre_resume(all[i].fibre));
+		fibres_give(set, all[i].fibre);
+	}
+	for (uint32_t i = 0; i < BURST; i++)
+		resident_count += count_resident(&all[i]) > 0;
+	assert(resident_count <= FIBRES_WARM_MAX);
+	/* All can be used again, those with memory first. */
+	for (uint32_t i = 0; i < BURST; i++) {
+		struct fibre *f = fibres_take(set);
+		uint32_t k = 0;
+
+		while (all[k].fibre != f)
+			k++;
+		assert((count_resident(&all[k]) > 0) == (i < resident_count));
+		assert(!fibre_run(f, pause_after_deep_call, &all[k]));
+	}
+	for (uint32_t i = 0; i < BURST; i++) {
+		assert(fibre_resume(all[i].fibre));
+		fibres_give(set, all[i].fibre);
+	}
+	fibres_free(set);
+}
+
 /* ThreadSanitizer once ran out of its own stacks. */
 static void test_many_runs(struct fibres *set)
 {
@@ -186,6 +262,7 @@ int main(void)
 	test_longjmp_after_pause(set);
 	test_use_is_told(set);
 	test_other_threads_continue(set);
+	test_few_free_stacks_keep_memory();
 	test_many_runs(set);
 	fibres_free(set);
 	fibres_free(NULL);

@@ -39,8 +39,8 @@ enum { GUARDS_MAX = 16384 };
  * multiples of a page apart, the ends of all of them would share one set.
  */
 enum { COLOURS = 32, COLOUR_BYTES = 64 };
-/* Fewer pages are not worth giving back. */
-enum { TRIM_PAGES_MAX = 1 };
+/* Pages below the frame of a paused fibre that its next call will need. */
+enum { TRIM_SPARED_PAGES = 1 };
 
 /* --- Contexts: how a stack is left and entered --- */
 
@@ -73,8 +73,6 @@ struct fibre {
 	void *arg;
 	bool has_returned;
 	struct fibre *next; /* the next free fibre */
-	/* Bytes that were used before the last fibre_trim(), about. */
-	_Atomic size_t trimmed_bytes;
 
 	/*
 	 * The sanitizers' handles: of the thread that entered the fibre, and of
@@ -231,8 +229,10 @@ struct fibres {
 	uint8_t *stacks; /* GUARD_BYTES below each are for a guard */
 	uint32_t count;
 	pthread_mutex_t lock;
-	/* Protected by the lock: the free ones of those that were ever taken */
-	struct fibre *free;
+	/* Protected by the lock. */
+	struct fibre *warm; /* free ones that keep the memory of their stacks */
+	uint32_t warm_count;
+	struct fibre *cold;   /* free ones without memory */
 	uint32_t taken_count; /* those that were ever taken: the first ones */
 	uint32_t guard_count; /* the first of these have a guard */
 	struct fibre all[];
@@ -293,11 +293,12 @@ struct fibres *fibres_new(uint32_t count)
 
 void fibres_free(struct fibres *set)
 {
-	uint32_t given_count = 0;
+	uint32_t given_count;
 
 	if (set == NULL)
 		return;
-	for (const struct fibre *f = set->free; f != NULL; f = f->next)
+	given_count = set->warm_count;
+	for (const struct fibre *f = set->cold; f != NULL; f = f->next)
 		given_count++;
 	assert(given_count == set->taken_count);
 #ifdef DARKROOM_TSAN
@@ -311,26 +312,60 @@ void fibres_free(struct fibres *set)
 	free(set);
 }
 
+static struct fibre *pop(struct fibre **first)
+{
+	struct fibre *f = *first;
+
+	*first = f->next;
+	return f;
+}
+
+static void push(struct fibre **first, struct fibre *f)
+{
+	f->next = *first;
+	*first = f;
+}
+
 struct fibre *fibres_take(struct fibres *set)
 {
 	struct fibre *f;
 
 	(void)pthread_mutex_lock(&set->lock);
-	f = set->free;
-	if (f != NULL)
-		set->free = f->next;
-	else
+	if (set->warm_count > 0) {
+		set->warm_count--;
+		f = pop(&set->warm);
+	} else if (set->cold != NULL) {
+		f = pop(&set->cold);
+	} else {
 		f = take_first_time(set);
+	}
 	(void)pthread_mutex_unlock(&set->lock);
 	return f;
 }
 
+/* The lowest bytes of a stack, whole pages, are not needed any more. */
+static void release_memory(struct fibre *f, size_t bytes)
+{
+	(void)madvise(f->stack, bytes, MADV_DONTNEED);
+}
+
 void fibres_give(struct fibres *set, struct fibre *f)
 {
+	bool stays_warm;
+
 	assert(f->has_returned);
 	(void)pthread_mutex_lock(&set->lock);
-	f->next = set->free;
-	set->free = f;
+	stays_warm = set->warm_count < FIBRES_WARM_MAX;
+	if (stays_warm) {
+		set->warm_count++;
+		push(&set->warm, f);
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	if (stays_warm)
+		return;
+	release_memory(f, STACK_BYTES);
+	(void)pthread_mutex_lock(&set->lock);
+	push(&set->cold, f);
 	(void)pthread_mutex_unlock(&set->lock);
 }
 
@@ -351,26 +386,20 @@ void fibre_trim(struct fibre *f)
 	(void)f; /* it is not known where the fibre paused */
 }
 #else
+/*
+ * The kernel is not asked which pages have memory: that costs as much as to
+ * give them back, and a service of systemd may not ask (mincore() is not in
+ * @system-service).
+ */
 void fibre_trim(struct fibre *f)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	size_t below = (size_t)((uint8_t *)f->contexts.inside - f->stack);
-	size_t count = below / page_bytes, first = 0;
-	unsigned char are_resident[STACK_BYTES / 4096];
+	size_t pages = below / page_bytes;
 
 	assert(below < STACK_BYTES);
-	if (mincore(f->stack, count * page_bytes, are_resident) != 0)
-		return;
-	while (first < count && (are_resident[first] & 1) == 0)
-		first++;
-	if (count - first <= TRIM_PAGES_MAX)
-		return;
-	atomic_store_explicit(
-		&f->trimmed_bytes,
-		max_u64(f->trimmed_bytes, STACK_BYTES - first * page_bytes),
-		memory_order_relaxed);
-	(void)madvise(f->stack + first * page_bytes,
-		      (count - first) * page_bytes, MADV_DONTNEED);
+	if (pages > TRIM_SPARED_PAGES)
+		release_memory(f, (pages - TRIM_SPARED_PAGES) * page_bytes);
 }
 #endif
 
@@ -379,7 +408,7 @@ size_t fibres_stack_bytes(void)
 	return STACK_BYTES;
 }
 
-/* Bytes that were never written are still 0. */
+/* Bytes that were not written since they got memory are 0. */
 static size_t bytes_used(const uint8_t *stack)
 {
 	size_t unused = 0;
@@ -393,9 +422,7 @@ size_t fibres_stack_bytes_used(const struct fibres *set)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < set->taken_count; i++) {
+	for (uint32_t i = 0; i < set->taken_count; i++)
 		most = max_u64(most, bytes_used(set->all[i].stack));
-		most = max_u64(most, set->all[i].trimmed_bytes);
-	}
 	return most;
 }

@@ -15,7 +15,9 @@
  * accessed: if a function needs more stack, the program ends.  This holds for
  * the first 16,384 stacks of a program; the rest has no such protection,
  * because Linux limits the number of mappings.  A page takes memory when it is
- * first used.
+ * first used.  Free fibres keep it, because they will soon be used again, but
+ * at most FIBRES_WARM_MAX of a set: so after many fibres were in use at once,
+ * the memory of nearly all is given back.
  *
  * Switching is done by the two functions of Boost.Context that have a C ABI or,
  * without Boost, by ucontext(3), which makes system calls.
@@ -38,6 +40,9 @@
 struct fibre;
 struct fibres;
 
+/* Free fibres of a set that keep memory: 2 MiB, if each used its whole stack */
+enum { FIBRES_WARM_MAX = 32 };
+
 typedef void fibre_fn(void *arg);
 
 /* A set of `count` (1 or more) fibres.  NULL: no memory. */
@@ -49,7 +54,10 @@ void fibres_free(struct fibres *set);
 /* Take a fibre that runs nothing.  NULL: all are in use. */
 struct fibre *fibres_take(struct fibres *set);
 
-/* Give back a fibre whose function has returned, or that never ran. */
+/*
+ * Give back a fibre whose function has returned, or that never ran.  Makes a
+ * system call if FIBRES_WARM_MAX others are free.
+ */
 void fibres_give(struct fibres *set, struct fibre *f);
 
 /*
@@ -73,13 +81,13 @@ void fibre_fetch(const struct fibre *f, bool stack);
 
 /*
  * The paused fibre may stay paused for long: give back the memory that its
- * stack took when calls were deeper than now.  Makes one or two system calls.
+ * stack took when calls were deeper than now.  Makes a system call.
  */
 void fibre_trim(struct fibre *f);
 
 /*
- * The size of a stack; and the most bytes that one stack of the set has ever
- * used.
+ * The size of a stack; and the most bytes that one stack of the set has used
+ * since its memory was last given back.
  */
 size_t fibres_stack_bytes(void);
 size_t fibres_stack_bytes_used(const struct fibres *set);
