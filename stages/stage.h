@@ -111,9 +111,9 @@ struct group_config {
 	/*
 	 * With user-level threads: the stacks of each part.  0: as many as all
 	 * stages have slots together, but 131,072 at most.  Further threads
-	 * wait before they begin.  One stack in eight is only for threads that
-	 * other threads have started, so threads that were sent from outside
-	 * must not wait for each other.
+	 * wait before they begin.  An eighth, or at least one of two or more,
+	 * is not for threads that were sent from outside and have not begun; so
+	 * these must not wait for each other.
 	 */
 	uint32_t stacks_max;
 };

@@ -6,9 +6,11 @@
  * and nothing stands still; and a thread is at the place that its policy names,
  * with what it has used.
  */
+#include "stages/eventcount.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+#include "stages/threads/scheduler.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -254,6 +256,67 @@ static void test_few_stacks_are_enough(const struct cores *cores)
 	}
 }
 
+/* --- How many may wait. --- */
+
+enum { NEW_COUNT = 40 };
+
+static struct event waiting_events[NEW_COUNT];
+static struct scheduler *direct; /* this thread runs it */
+
+static const struct blocking_site *wait_once(struct event *ev)
+{
+	(void)ev;
+	scheduler_wait(direct, BLOCKING_SITE());
+	return NULL;
+}
+
+/* How many of many new threads hold a stack and wait, in the end? */
+static uint32_t count_waiting(uint32_t stacks_max)
+{
+	struct eventcount sleeps = { 0 };
+	struct scheduler_place places[PLACES_MAX];
+	struct scheduler_counts counts;
+	uint32_t waiting = 0, most;
+
+	direct = scheduler_new(&(struct scheduler_config){
+		.policy = policy_find("capriccio")->threads,
+		.stacks_max = stacks_max,
+		.run = wait_once,
+		.sleeps = &sleeps,
+	});
+	assert(direct != NULL);
+	(void)memset(waiting_events, 0, sizeof(waiting_events));
+	for (uint32_t i = 0; i < NEW_COUNT; i++)
+		scheduler_post(direct, &waiting_events[i], BLOCKING_SITE());
+	scheduler_run(direct, 1);
+	scheduler_read(direct, places, &counts);
+	for (uint32_t i = 0; i < PLACES_MAX; i++)
+		waiting += places[i].waiting;
+	most = counts.stack_count;
+	for (uint32_t i = 0; i < NEW_COUNT; i++) {
+		scheduler_wake(&waiting_events[i]);
+		scheduler_run(direct, 1);
+	}
+	scheduler_read(direct, places, &counts);
+	assert(counts.begun_count == NEW_COUNT && counts.stack_count == 0);
+	assert(counts.stack_count_max == most && waiting == most);
+	scheduler_free(direct);
+	return waiting;
+}
+
+static void test_stacks_are_reserved(void)
+{
+	static const struct {
+		uint32_t stacks_max, for_new;
+	} cases[] = {
+		{ 1, 1 },   { 2, 1 },   { 3, 2 },   { 7, 6 },   { 8, 7 },
+		{ 15, 14 }, { 16, 14 }, { 17, 15 }, { 24, 21 }, { 32, 28 },
+	};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert(count_waiting(cases[i].stacks_max) == cases[i].for_new);
+}
+
 /* --- What a policy is told. --- */
 
 enum { AT_FIRST, AT_PART, AT_WAIT, AT_LAST, PLACES, TAKEN = 1000 };
@@ -389,6 +452,7 @@ int main(void)
 	test_waits_end_by_wake_ups(cores, true);
 	test_others_run_while_one_waits();
 	test_few_stacks_are_enough(cores);
+	test_stacks_are_reserved();
 	test_policy_is_told_the_path();
 	assert(!stage_can_wait());
 	cores_free(cores);

@@ -263,6 +263,14 @@ static void empty_inbox(struct scheduler *s)
 
 /* --- The kernel thread. --- */
 
+/* See scheduler.h: not for threads that have not begun. */
+static uint32_t reserved_stacks(uint32_t stacks_max)
+{
+	if (stacks_max == 1)
+		return 0;
+	return (uint32_t)max_u64(stacks_max / RESERVED_SHARE, 1);
+}
+
 struct scheduler *scheduler_new(const struct scheduler_config *config)
 {
 	struct scheduler *s = aligned_alloc(_Alignof(struct scheduler),
@@ -276,10 +284,8 @@ struct scheduler *scheduler_new(const struct scheduler_config *config)
 		.state = calloc(1, config->policy->state_bytes + 1),
 		.stacks = fibres_new(config->stacks_max),
 		.free_count = config->stacks_max,
-		.reserved_count = config->stacks_max / RESERVED_SHARE,
+		.reserved_count = reserved_stacks(config->stacks_max),
 	};
-	if (config->stacks_max > 1 && s->reserved_count == 0)
-		s->reserved_count = 1;
 	if (s->state == NULL || s->stacks == NULL) {
 		scheduler_free(s);
 		return NULL;

@@ -22,9 +22,11 @@
  * management and communication in operating systems", 1991: stack hand-off).
  * Only a thread that waits within a handler keeps its stack, and memory that
  * its earlier calls took is given back.  While there are no free stacks,
- * threads without one wait in their places.  One in eight stacks is not for
- * threads that have not begun: so the parts of work under way can go on
- * although new work holds all other stacks and waits.
+ * threads without one wait in their places.  Some stacks are reserved: threads
+ * that came from outside and have not begun do not take them.  So work under
+ * way can go on, although new work holds all other stacks and waits.  An eighth
+ * of all stacks is reserved, rounded down, but at least one; only if there is
+ * just one stack, none is, and a thread that waits stops all others.
  *
  * No wake-up is lost.  A thread that waits changes ev->wake from RUNS to WAITS;
  * one who wakes it sets WOKEN, and puts it into the inbox only if it saw WAITS.
