@@ -5,7 +5,8 @@
  *
  *	admit    read the query's parameters; is there a free slot in the
  *	         pipeline?
- *	wait     for memory, if the schedule lets uploads wait for it
+ *	wait     for memory, if the schedule lets uploads wait for it, and for
+ *	         a slot, which is then reserved
  *	prepare  is there memory for the body?
  *	receive  a piece of the body: bytes of the picture, or fields of a form,
  *	         which are parameters, too.  If the picture's header is complete
@@ -107,13 +108,17 @@ static void on_upload_done(struct upload *u)
 		request_release(r);
 }
 
-/* The body is not needed any more, but the results are. */
+/*
+ * The body is not needed any more, but the results are.  The pipeline has
+ * finished the upload, or never gets it.
+ */
 static void drop_body(struct request *r)
 {
 	struct upload *u = &r->upload;
 
 	body_release(&r->body);
 	budget_lower(&u->charge, upload_result_bytes(u));
+	budget_give_slot(&u->charge);
 }
 
 void upload_refuse(struct request *r, enum problem problem)
@@ -503,6 +508,7 @@ static bool wait_for_memory(struct request *r)
 		.line = BUDGET_OUTSIDE,
 		.charge = &u->charge,
 		.bytes = bytes,
+		.wants_slot = true,
 		.until_ns = u->deadline_ns,
 		.is_over = is_waiter_gone,
 		.done = end_memory_wait,

@@ -3,12 +3,12 @@
  * Atomics are relaxed unless the missed wake-up needs more: no counter protects
  * other memory, and each single counter is exact.
  *
- * The missed wake-up: somebody finds no memory and begins to wait, while
- * another thread gives the last memory back and sees nobody who waits.  So who
- * waits first adds to waiting_count and then tries again, and who gives memory
- * back first subtracts from used_bytes and then reads waiting_count.  These
- * four accesses are sequentially consistent: at least one of the two threads
- * sees what the other has done.
+ * The missed wake-up: a thread finds no memory and begins to wait, while
+ * another thread gives the last memory back and sees nobody who waits.  So the
+ * one that waits first adds to waiting_count and then tries again, and the one
+ * that gives back first subtracts from used_bytes and then reads waiting_count.
+ * These four accesses are sequentially consistent: at least one of the two
+ * threads sees what the other has done.  The same holds for used_slots.
  *
  * One lock protects the lines of those that wait.  done() is called under it,
  * so it may take locks of others, but nobody uses the budget under those.
@@ -43,9 +43,11 @@ enum {
 
 #define WINDOW_NS ((uint64_t)(DEPARTURE_SLOTS - 1) << SLOT_NS_LOG2)
 
-void budget_init(struct budget *b, uint64_t limit_bytes)
+void budget_init(struct budget *b, uint64_t limit_bytes, uint32_t slots_max)
 {
 	b->limit_bytes = limit_bytes;
+	b->slots_max = slots_max;
+	atomic_init(&b->used_slots, 0);
 	atomic_init(&b->used_bytes, 0);
 	atomic_init(&b->peak_bytes, 0);
 	atomic_init(&b->refused_count, 0);
@@ -157,12 +159,48 @@ static void end_wait(struct budget *b, struct budget_waiter *w,
 	w->done(w);
 }
 
-/* Caller holds the lock.  False: it does not fit now. */
-static bool serve(struct budget *b, struct budget_waiter *w)
+bool budget_has_slot(const struct budget *b)
 {
-	if (!budget_take(b, w->bytes - w->held_bytes))
+	return atomic_load(&b->used_slots) < b->slots_max;
+}
+
+bool budget_take_slot(struct charge *c)
+{
+	struct budget *b = c->budget;
+	uint32_t used = atomic_load(&b->used_slots);
+
+	if (c->has_slot)
+		return true;
+	do {
+		if (used >= b->slots_max)
+			return false;
+	} while (
+		!atomic_compare_exchange_weak(&b->used_slots, &used, used + 1));
+	c->has_slot = true;
+	return true;
+}
+
+/* Caller holds the lock.  False: there is not enough now. */
+static bool take_all(struct budget *b, struct budget_waiter *w)
+{
+	uint64_t old_bytes = w->charge->bytes;
+
+	if (w->wants_slot && !budget_has_slot(b))
+		return false;
+	if (!budget_take(b, w->bytes - old_bytes))
 		return false;
 	w->charge->bytes = w->bytes;
+	if (!w->wants_slot || budget_take_slot(w->charge))
+		return true;
+	budget_give_back(w->charge, old_bytes);
+	return false;
+}
+
+/* Caller holds the lock.  False: there is not enough now. */
+static bool serve(struct budget *b, struct budget_waiter *w)
+{
+	if (!take_all(b, w))
+		return false;
 	end_wait(b, w, BUDGET_OK);
 	return true;
 }
@@ -213,19 +251,31 @@ static void serve_all(struct budget *b)
 	break_standstill(b);
 }
 
-void budget_lower(struct charge *c, uint64_t bytes)
+/* Something was given back: see the missed wake-up. */
+static void serve_waiters(struct budget *b)
 {
-	struct budget *b = c->budget;
-
-	if (bytes >= c->bytes)
-		return;
-	budget_give_back(c, bytes);
-	/* The missed wake-up. */
 	if (atomic_load(&b->waiting_count) == 0)
 		return;
 	(void)pthread_mutex_lock(&b->lock);
 	serve_all(b);
 	(void)pthread_mutex_unlock(&b->lock);
+}
+
+void budget_lower(struct charge *c, uint64_t bytes)
+{
+	if (bytes >= c->bytes)
+		return;
+	budget_give_back(c, bytes);
+	serve_waiters(c->budget);
+}
+
+void budget_give_slot(struct charge *c)
+{
+	if (!c->has_slot)
+		return;
+	c->has_slot = false;
+	(void)atomic_fetch_sub(&c->budget->used_slots, 1);
+	serve_waiters(c->budget);
 }
 
 /* Caller holds the lock.  The thread looks at all that wait at this time. */
@@ -266,9 +316,8 @@ bool budget_wait(struct budget_waiter *w)
 	atomic_fetch_add(&b->waiting_count, 1); /* the missed wake-up */
 	for (int line = 0; line <= (int)w->line; line++)
 		is_first = is_first && TAILQ_EMPTY(&b->lines[line]);
-	is_over = is_first && budget_take(b, w->bytes - w->charge->bytes);
+	is_over = is_first && take_all(b, w);
 	if (is_over) {
-		w->charge->bytes = w->bytes;
 		w->answer = BUDGET_OK;
 	} else if (b->is_ended[w->line]) {
 		w->answer = BUDGET_FULL;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Budget: whether memory allows one more upload, and when to try again if not.
+ * Budget: whether there is room for one more upload, and when to try again if
+ * not.
  *
- * struct budget           memory that uploads take together.  It counts; it
- *                         allocates nothing.  Each upload has a charge, which
- *                         is raised before memory is allocated and lowered
- *                         after it is freed.
+ * struct budget           memory and slots of the pipeline that uploads take
+ *                         together.  It counts; it allocates nothing.  Each
+ *                         upload has a charge, which is raised before memory
+ *                         is allocated and lowered after it is freed.
  * struct memory_estimate  memory that an upload will take, estimated from the
  *                         length of its body and from recent uploads.
  * struct departures       how fast uploads leave, which gives Retry-After.
  *
  * Waiting    Instead of being refused, the owner of a charge may wait until it
- *            fits: budget_wait().  Uploads inside, which hold memory already
- *            and end only if they get more, are served before those that hold
- *            none; each of the two lines is first come, first served.
+ *            fits, and until there is a slot: budget_wait().  Uploads inside,
+ *            which hold memory already and end only if they get more, are
+ *            served before those that hold none; each of the two lines is
+ *            first come, first served.
  *
  * Threads    Any number at the same time; without a lock as long as nobody
  *            waits.  A charge belongs to the owner of its upload.  Two updates
@@ -43,9 +45,11 @@ TAILQ_HEAD(budget_waiters, budget_waiter);
 
 struct budget {
 	uint64_t limit_bytes;
+	uint32_t slots_max;
 	_Atomic uint64_t used_bytes; /* never more than the limit */
 	_Atomic uint64_t peak_bytes; /* the highest used_bytes */
 	_Atomic uint64_t refused_count;
+	_Atomic uint32_t used_slots; /* never more than slots_max */
 
 	/* Waiting; private to budget.c. */
 	_Atomic uint32_t waiting_count; /* in all lines */
@@ -61,10 +65,11 @@ struct budget {
 	bool has_watch, stopping;
 };
 
-/* {0} is a charge of 0 bytes. */
+/* {0} is a charge of 0 bytes, without a slot. */
 struct charge {
 	struct budget *budget;
 	uint64_t bytes;
+	bool has_slot;
 };
 
 enum budget_answer {
@@ -84,7 +89,7 @@ struct budget_stats {
 	uint64_t wait_count, waited_ns, broken_wait_count;
 };
 
-void budget_init(struct budget *b, uint64_t limit_bytes);
+void budget_init(struct budget *b, uint64_t limit_bytes, uint32_t slots_max);
 
 /*
  * Start the thread that ends waits in time.  Without it, budget_wait() must not
@@ -113,24 +118,35 @@ bool budget_try(struct charge *c, uint64_t bytes);
  */
 void budget_lower(struct charge *c, uint64_t bytes);
 
+/* Is there a free slot now? */
+bool budget_has_slot(const struct budget *b);
+
+/* False: there is none.  True: `c` has a slot, perhaps since before. */
+MUST_CHECK bool budget_take_slot(struct charge *c);
+
+/* `c` may have none.  This may call done() of those that wait. */
+void budget_give_slot(struct charge *c);
+
 /* Somebody who waits.  Zero it, then fill the first part. */
 struct budget_waiter {
 	enum budget_line line;
 	struct charge *charge; /* not used by others until done() */
 	uint64_t bytes;        /* the charge to wait for: at most the limit */
+	bool wants_slot;       /* it waits for a slot, too */
 	/* Until then the charge is lowered to this: what is in use already. */
 	uint64_t held_bytes;
 	uint64_t until_ns; /* of CLOCK_MONOTONIC; 0: without a limit */
 	/* Asked several times a second: is the memory not needed any more? */
 	bool (*is_over)(const struct budget_waiter *w);
 	/*
-	 * Called once, by any thread; `w` may be freed or used again from then
-	 * on.  It must not use the budget.
+	 * Called once, by any thread, under the budget's lock; `w` may be freed
+	 * or used again from then on.  It must not use the budget.
 	 */
 	void (*done)(struct budget_waiter *w);
 
 	/*
-	 * Valid from done() on.  BUDGET_OK: `charge` is a charge of `bytes`.
+	 * Valid from done() on.  BUDGET_OK: `charge` is a charge of `bytes`,
+	 * with a slot if it wants one.
 	 * BUDGET_FULL: the wait has ended without it, because of its time,
 	 * is_over() or budget_end_waits(), or because it was broken.
 	 */

@@ -167,6 +167,7 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 	/* Before done(): a client that sees the reply sees it counted. */
 	count_end(&p->counts, u);
 	atomic_fetch_sub(&p->in_flight_count, 1);
+	budget_give_slot(&u->charge);
 	buffers_touch(p->buffers);
 	u->done(u);
 }
@@ -491,7 +492,7 @@ static void handle_step(struct event *ev, void *arg)
 
 bool pipeline_has_slot(const struct pipeline *p)
 {
-	return atomic_load(&p->in_flight_count) < p->config.uploads_max;
+	return budget_has_slot(&p->budget);
 }
 
 void pipeline_count_refused(struct pipeline *p)
@@ -583,7 +584,6 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 	uint64_t bytes = u->jpeg_charge_bytes + u->estimated_bytes;
 	enum budget_answer answer = BUDGET_OK;
 
-	u->charge.budget = &p->budget;
 	u->lacks_memory = pipeline_waits_for_memory(p) &&
 			  bytes <= p->budget.limit_bytes &&
 			  !budget_try(&u->charge, bytes);
@@ -609,6 +609,7 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 {
 	u->end = end;
 	atomic_fetch_sub(&p->in_flight_count, 1);
+	budget_give_slot(&u->charge);
 	return false;
 }
 
@@ -634,7 +635,8 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	u->submitted_ns = clock_now_ns();
 	if (inside_count == 0)
 		departures_begin(&p->departures, u->submitted_ns);
-	if (inside_count >= p->config.uploads_max)
+	u->charge.budget = &p->budget;
+	if (!budget_take_slot(&u->charge))
 		return refuse_upload(p, u, UPLOAD_NO_SLOT);
 	u->end = UPLOAD_ENDED;
 	u->err = steps_estimate(u, &p->config.limits);
@@ -868,7 +870,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		return NULL;
 	p->config = *config;
 	budget_init(&p->budget,
-		    memory_pool_guaranteed(config->memory_bytes_max));
+		    memory_pool_guaranteed(config->memory_bytes_max),
+		    config->uploads_max);
 	memory_estimate_init(&p->memory_estimate);
 	p->buffers = buffers_new(KEPT_BYTES_MAX, config->memory_bytes_max);
 	if (p->buffers == NULL || (pipeline_waits_for_memory(p) &&

@@ -127,7 +127,8 @@ uint32_t pipeline_worker_count(const struct pipeline *p);
 
 /*
  * Is there a free slot for an upload whose body begins to arrive?  The slot is
- * not reserved: pipeline_submit() checks again.
+ * not reserved: pipeline_submit() checks again.  But an upload that has waited
+ * for memory has a slot in its charge: see struct budget_waiter.
  */
 MUST_CHECK bool pipeline_has_slot(const struct pipeline *p);
 

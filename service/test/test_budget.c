@@ -7,9 +7,12 @@
  * An estimate grows with the body's size, follows the memory of recent
  * pictures, and is a valid number after any of them.
  *
+ * A charge has one slot at most, and no more slots are taken than there are.
+ *
  * Of those that wait, uploads inside come first, and in each line the first one
  * first; nobody overtakes them; nobody waits while there is memory; a wait ends
- * at its time, when it is over and at the stop.  If only those that wait hold
+ * at its time, when it is over and at the stop.  One that also waits for a slot
+ * gets both or neither.  If only those that wait hold
  * memory, the largest goes on, and if it cannot, the newest is refused.
  *
  * Retry-After is the number of uploads inside, divided by the recent rate of
@@ -28,7 +31,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 
-enum { LIMIT = 1000, THREADS = 4, ROUNDS = 100000 };
+enum { LIMIT = 1000, SLOTS = 2, THREADS = 4, ROUNDS = 100000 };
 
 static void check(const struct budget *b, uint64_t used, uint64_t peak,
 		  uint64_t refused)
@@ -44,9 +47,9 @@ static void test_charges_add_up(void)
 {
 	struct budget b;
 
-	budget_init(&b, LIMIT);
+	budget_init(&b, LIMIT, SLOTS);
 
-	struct charge one = { &b, 0 }, two = { &b, 0 };
+	struct charge one = { .budget = &b }, two = { .budget = &b };
 
 	assert(budget_charge(&one, 600) == BUDGET_OK);
 	assert(budget_charge(&two, 400) == BUDGET_OK);
@@ -78,9 +81,9 @@ static void test_all_numbers_are_safe(void)
 {
 	struct budget b;
 
-	budget_init(&b, UINT64_MAX);
+	budget_init(&b, UINT64_MAX, SLOTS);
 
-	struct charge one = { &b, 0 }, two = { &b, 0 };
+	struct charge one = { .budget = &b }, two = { .budget = &b };
 
 	assert(budget_charge(&one, UINT64_MAX - 1) == BUDGET_OK);
 	assert(budget_charge(&two, 2) == BUDGET_FULL);
@@ -89,6 +92,29 @@ static void test_all_numbers_are_safe(void)
 	budget_lower(&one, 0);
 	budget_lower(&two, 0);
 	assert(b.used_bytes == 0);
+}
+
+static void test_slots_are_counted(void)
+{
+	struct budget b;
+
+	budget_init(&b, LIMIT, SLOTS);
+
+	struct charge one = { .budget = &b }, two = { .budget = &b },
+		      three = { .budget = &b };
+
+	assert(budget_take_slot(&one) && budget_take_slot(&one));
+	assert(b.used_slots == 1 && budget_has_slot(&b));
+	assert(budget_take_slot(&two) && !budget_has_slot(&b));
+	assert(!budget_take_slot(&three) && !three.has_slot);
+	budget_give_slot(&three); /* it has none */
+	assert(b.used_slots == 2);
+	budget_give_slot(&one);
+	budget_give_slot(&one);
+	assert(b.used_slots == 1 && budget_take_slot(&three));
+	budget_give_slot(&two);
+	budget_give_slot(&three);
+	assert(b.used_slots == 0);
 }
 
 struct job {
@@ -104,7 +130,8 @@ struct job {
 static void *charge_at_random(void *arg)
 {
 	struct job *job = arg;
-	struct charge charges[2] = { { job->budget, 0 }, { job->budget, 0 } };
+	struct charge charges[2] = { { .budget = job->budget },
+				     { .budget = job->budget } };
 
 	for (int i = 0; i < ROUNDS; i++) {
 		struct charge *c = &charges[i % 2];
@@ -138,7 +165,7 @@ static void test_threads_never_pass_the_limit(void)
 	struct budget_stats s;
 	uint64_t refused = 0;
 
-	budget_init(&b, LIMIT);
+	budget_init(&b, LIMIT, SLOTS);
 	for (int i = 0; i < THREADS; i++) {
 		jobs[i] = (struct job){ &b, (uint64_t)i, 0 };
 		int failed = pthread_create(&threads[i], NULL, charge_at_random,
@@ -180,7 +207,7 @@ static void post_done(struct budget_waiter *w)
 static void patient_init(struct patient *p, struct budget *b,
 			 enum budget_line line, uint64_t held, uint64_t bytes)
 {
-	p->charge = (struct charge){ b, 0 };
+	p->charge = (struct charge){ .budget = b };
 	assert(budget_charge(&p->charge, held) == BUDGET_OK);
 	p->waiter = (struct budget_waiter){
 		.line = line,
@@ -203,7 +230,7 @@ static void init_waiting(struct budget *b)
 {
 	bool ok;
 
-	budget_init(b, LIMIT);
+	budget_init(b, LIMIT, SLOTS);
 	ok = budget_start_waiting(b);
 	assert(ok);
 }
@@ -215,7 +242,7 @@ static void test_lines_are_served_in_order(void)
 
 	init_waiting(&b);
 
-	struct charge all = { &b, 0 };
+	struct charge all = { .budget = &b };
 
 	patient_init(&in[0], &b, BUDGET_INSIDE, 100, 300);
 	patient_init(&in[1], &b, BUDGET_INSIDE, 100, 200);
@@ -230,7 +257,7 @@ static void test_lines_are_served_in_order(void)
 	budget_lower(&all, 700);
 	assert(!is_done(&in[0]) && !is_done(&in[1]));
 	/* Nor may others overtake. */
-	struct charge other = { &b, 0 };
+	struct charge other = { .budget = &b };
 
 	assert(!budget_try(&other, 10));
 	budget_lower(&all, 500);
@@ -248,6 +275,50 @@ static void test_lines_are_served_in_order(void)
 		budget_lower(&out[i].charge, 0);
 	}
 	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count == 4);
+	budget_release(&b);
+}
+
+static void test_memory_and_slot_come_together(void)
+{
+	struct budget b;
+	struct patient first, second, third;
+
+	init_waiting(&b);
+
+	struct charge all = { .budget = &b }, other = { .budget = &b };
+
+	assert(budget_charge(&all, 800) == BUDGET_OK);
+	assert(budget_take_slot(&all) && budget_take_slot(&other));
+	patient_init(&first, &b, BUDGET_OUTSIDE, 0, 900);
+	patient_init(&second, &b, BUDGET_OUTSIDE, 0, 300);
+	first.waiter.wants_slot = second.waiter.wants_slot = true;
+	assert(!budget_wait(&first.waiter) && !budget_wait(&second.waiter));
+	/* There is memory, but no slot; meanwhile it is not taken. */
+	budget_lower(&all, 0);
+	assert(!is_done(&first));
+	assert(b.used_bytes == 0 && b.peak_bytes == 800);
+	budget_give_slot(&other);
+	assert(is_done(&first) && first.charge.has_slot);
+	assert(first.charge.bytes == 900 && b.used_bytes == 900);
+	assert(!is_done(&second) && !second.charge.has_slot);
+	/* There is a slot, but no memory; meanwhile it is not taken. */
+	budget_give_slot(&all);
+	assert(!is_done(&second) && b.used_slots == 1);
+	budget_lower(&first.charge, 300);
+	assert(is_done(&second) && second.charge.has_slot);
+	assert(b.used_bytes == 600 && b.used_slots == 2);
+	/* A wait that ends otherwise brings neither. */
+	patient_init(&third, &b, BUDGET_OUTSIDE, 0, 300);
+	third.waiter.wants_slot = true;
+	assert(!budget_wait(&third.waiter));
+	budget_end_waits(&b, BUDGET_OUTSIDE);
+	assert(is_done(&third) && third.waiter.answer == BUDGET_FULL);
+	assert(!third.charge.has_slot && third.charge.bytes == 0);
+	budget_lower(&first.charge, 0);
+	budget_give_slot(&first.charge);
+	budget_lower(&second.charge, 0);
+	budget_give_slot(&second.charge);
+	assert(b.used_bytes == 0 && b.used_slots == 0);
 	budget_release(&b);
 }
 
@@ -340,7 +411,7 @@ static void test_waits_end_in_time(void)
 
 	init_waiting(&b);
 
-	struct charge all = { &b, 0 };
+	struct charge all = { .budget = &b };
 
 	assert(budget_charge(&all, LIMIT - 10) == BUDGET_OK);
 	patient_init(&late, &b, BUDGET_OUTSIDE, 0, 100);
@@ -382,7 +453,7 @@ static void test_ends_of_waits_ask_nobody(void)
 	init_waiting(&b);
 	atomic_store(&ask_count, 0);
 
-	struct charge all = { &b, 0 };
+	struct charge all = { .budget = &b };
 
 	assert(budget_charge(&all, LIMIT) == BUDGET_OK);
 	for (int i = 0; i < LATE; i++) {
@@ -418,16 +489,24 @@ static void *wait_at_random(void *arg)
 			if (p.waiter.bytes < p.charge.bytes)
 				p.waiter.bytes = p.charge.bytes;
 		}
+		p.waiter.wants_slot = !is_inside;
+		/* Now and then others lack a slot that they have just seen. */
+		if (is_inside && budget_take_slot(&p.charge))
+			(void)sched_yield();
 		if (!budget_wait(&p.waiter))
 			(void)sem_wait(&p.done);
-		if (p.waiter.answer == BUDGET_OK)
+		if (p.waiter.answer == BUDGET_OK) {
 			assert(p.charge.bytes == p.waiter.bytes);
-		else
+			assert(p.charge.has_slot || is_inside);
+		} else {
 			job->refused_count++;
+		}
 		assert(atomic_load(&job->budget->used_bytes) <= LIMIT);
+		assert(atomic_load(&job->budget->used_slots) <= SLOTS);
 		(void)sched_yield(); /* so that others have to wait */
 		budget_lower(&p.charge, p.charge.bytes / 3);
 		budget_lower(&p.charge, 0);
+		budget_give_slot(&p.charge);
 		(void)sem_destroy(&p.done);
 	}
 	return NULL;
@@ -453,6 +532,7 @@ static void test_threads_wait_for_each_other(void)
 		refused += jobs[i].refused_count;
 	}
 	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count > 0);
+	assert(b.used_slots == 0);
 	assert(b.broken_wait_count == refused && b.refused_count == refused);
 	budget_release(&b);
 }
@@ -644,6 +724,8 @@ int main(void)
 	test_a_charge_of_nothing_has_no_budget();
 	test_all_numbers_are_safe();
 	test_threads_never_pass_the_limit();
+	test_slots_are_counted();
+	test_memory_and_slot_come_together();
 	test_nobody_waits_if_it_fits();
 	test_lines_are_served_in_order();
 	test_reservations_do_not_block_each_other();

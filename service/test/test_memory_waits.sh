@@ -40,7 +40,8 @@ send_head() {
 }
 
 # A server with 16 MB, and an upload that has reserved more than a half of it
-# and goes on as long as $holder is open.
+# and goes on as long as $holder is open.  Programs in the background must not
+# inherit it.
 start_full() {
 	start --policy "$policy" --memory 16M "$@"
 	exec {holder}<>"/dev/tcp/127.0.0.1/${url##*:}"
@@ -89,12 +90,39 @@ test_goes_on_when_there_is_memory() {
 	start_full
 	cat "$dir/clownfish.jpg" "$work/zeros" >"$work/upload"
 	curl -sS -o "$work/out" -w '%{http_code}\n' -H 'Expect:' \
-		--data-binary "@$work/upload" "$url/?w=64" >"$work/code" &
+		--data-binary "@$work/upload" "$url/?w=64" >"$work/code" \
+		{holder}>&- &
 	client=$!
 	until_stat '.memory.waiting == 1'
 	exec {holder}>&-
 	wait "$client" || fail "no answer"
 	[ "$(cat "$work/code")" = 200 ] || fail "status $(cat "$work/code")"
+	check_drained
+	stop
+}
+
+# Memory for several comes at once, but there is one slot: each waits for it, and
+# none is refused for lack of it.
+test_waits_for_a_slot() {
+	local fd i clients=()
+	start_full --max-uploads 1
+	# The first in the line, behind which small ones wait, too.
+	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	send_head "$fd" $((9 * mib))
+	until_stat '.memory.waiting == 1'
+	for i in 1 2 3 4 5 6; do
+		curl -sS -o "$work/out.$i" -w '%{http_code}\n' --data-binary \
+			"@$dir/clownfish.jpg" "$url/?w=1200" \
+			>"$work/code.$i" {fd}>&- {holder}>&- &
+		clients+=("$!")
+	done
+	until_stat '.memory.waiting == 7'
+	exec {fd}>&- {holder}>&-
+	for i in 1 2 3 4 5 6; do
+		wait "${clients[i - 1]}" || fail "no answer"
+		[ "$(cat "$work/code.$i")" = 200 ] ||
+			fail "status $(cat "$work/code.$i")"
+	done
 	check_drained
 	stop
 }
@@ -145,7 +173,7 @@ test_stop_ends_waits() {
 	start_full --drain-timeout "$1"
 	head -c $((9 * mib)) /dev/zero >"$work/upload"
 	curl -sS -o "$work/out" -w '%{http_code}\n' --data-binary \
-		"@$work/upload" "$url/" >"$work/code" &
+		"@$work/upload" "$url/" >"$work/code" {holder}>&- &
 	client=$!
 	until_stat '.memory.waiting == 1'
 	kill -TERM "$server"
@@ -161,6 +189,7 @@ test_all_are_answered
 test_all_are_answered --cores 0
 test_waits_before_the_body
 test_goes_on_when_there_is_memory
+test_waits_for_a_slot
 test_waits_end_at_the_deadline
 test_lost_clients_do_not_wait
 test_what_never_fits_does_not_wait

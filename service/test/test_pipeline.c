@@ -241,7 +241,7 @@ static void test_uploads_wait_for_memory(const struct policy *policy,
 	c.schedule.part_count = cores_count(cores);
 	c.memory_bytes_max = 16 << 20;
 	p = start_configured(&c);
-	all = (struct charge){ pipeline_budget(p), 0 };
+	all = (struct charge){ .budget = pipeline_budget(p) };
 	atomic_store(&is_second_gone, false);
 	assert(budget_charge(&all, all.budget->limit_bytes) == BUDGET_OK);
 	for (int i = 0; i < WAITING; i++) {
