@@ -232,4 +232,5 @@ stop
 test_all_lanes
 test_trace_in_a_file --policy cohort --threshold encode=1
 test_trace_in_a_file --policy color
+test_trace_in_a_file --policy capriccio
 test_no_workers_no_trace
