@@ -2,10 +2,14 @@
 #include "service/direct/uthread.h"
 
 #include "service/direct/uthread_kind.h"
+#include "stages/threads/fibre.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* What a kernel thread's stack has beside calls: its thread-local variables. */
+enum { LOCALS_BYTES = 64 << 10 };
 
 static _Thread_local struct uthread *current;
 
@@ -27,9 +31,7 @@ __attribute__((noinline)) void uthread_set_self(struct uthread *t)
 
 static const struct uthread_kind *kind_of(const struct thread_model *m)
 {
-	if (m->mapping == THREADS_1_TO_1)
-		return &uthread_kernel;
-	return NULL;
+	return m->mapping == THREADS_1_TO_1 ? &uthread_kernel : &uthread_fibre;
 }
 
 struct uthreads *uthreads_start(const struct uthreads_config *config)
@@ -47,6 +49,10 @@ struct uthreads *uthreads_start(const struct uthreads_config *config)
 	u->config = *config;
 	u->model = *config->model;
 	u->config.model = &u->model;
+	(void)pthread_attr_init(&u->attr);
+	(void)pthread_attr_setstacksize(&u->attr,
+					fibres_stack_bytes() + LOCALS_BYTES);
+	(void)pthread_attr_setdetachstate(&u->attr, PTHREAD_CREATE_DETACHED);
 	(void)pthread_mutex_init(&u->lock, NULL);
 	(void)pthread_cond_init(&u->has_none, NULL);
 	if (!kind->start(u)) {
@@ -67,6 +73,7 @@ void uthreads_stop(struct uthreads *u)
 	u->kind->stop(u);
 	(void)pthread_cond_destroy(&u->has_none);
 	(void)pthread_mutex_destroy(&u->lock);
+	(void)pthread_attr_destroy(&u->attr);
 	free(u);
 }
 

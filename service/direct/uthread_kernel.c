@@ -6,23 +6,13 @@
 #include "service/direct/uthread_kind.h"
 
 #include "stages/cores.h"
-#include "stages/threads/fibre.h"
 
-#include <assert.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* What a kernel thread's stack has beside calls: its thread-local variables. */
-enum { LOCALS_BYTES = 64 << 10 };
-
-struct kernel_threads {
-	struct uthreads base; /* must be the first member */
-	pthread_attr_t attr;
-};
 
 struct kernel_thread {
 	struct uthread base; /* must be the first member */
@@ -31,26 +21,19 @@ struct kernel_thread {
 
 static struct uthreads *kernel_new(const struct uthreads_config *config)
 {
-	struct kernel_threads *k = calloc(1, sizeof(*k));
-
 	(void)config;
-	return k != NULL ? &k->base : NULL;
+	return calloc(1, sizeof(struct uthreads));
 }
 
 static bool kernel_start(struct uthreads *u)
 {
-	struct kernel_threads *k = (struct kernel_threads *)u;
-
-	(void)pthread_attr_init(&k->attr);
-	(void)pthread_attr_setstacksize(&k->attr,
-					fibres_stack_bytes() + LOCALS_BYTES);
-	(void)pthread_attr_setdetachstate(&k->attr, PTHREAD_CREATE_DETACHED);
+	(void)u; /* each thread gets its own */
 	return true;
 }
 
 static void kernel_stop(struct uthreads *u)
 {
-	(void)pthread_attr_destroy(&((struct kernel_threads *)u)->attr);
+	(void)u;
 }
 
 static void *kernel_main(void *arg)
@@ -72,7 +55,6 @@ static void *kernel_main(void *arg)
 
 static bool kernel_spawn(struct uthreads *u, uthread_fn *fn, void *arg)
 {
-	const struct kernel_threads *k = (const struct kernel_threads *)u;
 	struct kernel_thread *t = malloc(sizeof(*t) + u->config.buffer_bytes);
 	pthread_t thread;
 
@@ -80,7 +62,7 @@ static bool kernel_spawn(struct uthreads *u, uthread_fn *fn, void *arg)
 	(void)atomic_fetch_add(&u->switch_count, 1);
 	if (t != NULL) {
 		t->base = (struct uthread){ .owner = u, .fn = fn, .arg = arg };
-		if (pthread_create(&thread, &k->attr, kernel_main, t) == 0)
+		if (pthread_create(&thread, &u->attr, kernel_main, t) == 0)
 			return true;
 	}
 	free(t);

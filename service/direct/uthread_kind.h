@@ -18,8 +18,11 @@ struct uthreads {
 	struct uthreads_config config;
 	struct thread_model model; /* config.model is this */
 
+	pthread_attr_t attr; /* for kernel threads, which are detached */
+
 	pthread_mutex_t lock;
-	pthread_cond_t has_none; /* no thread is left */
+	/* No thread is left; or no kernel thread, when there is no thread. */
+	pthread_cond_t has_none;
 	/* Protected by the lock: see struct uthreads_counts. */
 	uint32_t thread_count, thread_count_max;
 	uint64_t begun_count;
@@ -52,7 +55,7 @@ struct uthread_kind {
 	struct uthreads *(*new)(const struct uthreads_config *config);
 	/* False: no kernel thread; then stop() is called. */
 	bool (*start)(struct uthreads *u);
-	/* There are no threads. */
+	/* There are no threads.  Afterwards `u` is freed. */
 	void (*stop)(struct uthreads *u);
 	/* The new thread is counted already. */
 	bool (*spawn)(struct uthreads *u, uthread_fn *fn, void *arg);
@@ -66,6 +69,7 @@ struct uthread_kind {
 };
 
 extern const struct uthread_kind uthread_kernel; /* 1:1 */
+extern const struct uthread_kind uthread_fibre;  /* n:m, n:1 */
 
 /* The calling kernel thread has entered this thread, or left it (NULL). */
 void uthread_set_self(struct uthread *t);

@@ -4,10 +4,13 @@
  * transfers arrive, in both directions; a wait ends by its wake-up, whether
  * that comes before, during or after the wait; a socket that another thread
  * shuts down ends a transfer; there are never more threads than allowed; a stop
- * waits for all threads.
+ * waits for all threads.  A thread that runs for longer than the quantum lets
+ * others run, also those whose sockets have become ready.  A large transfer by
+ * the scheduler costs one switch to the thread.
  */
 #include "service/direct/uthread.h"
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
@@ -37,6 +40,8 @@ enum {
 	WAITERS = 50,
 };
 
+static const uint64_t quantum_ns = 200000;
+
 struct model {
 	const char *name;
 	struct thread_model model;
@@ -44,14 +49,34 @@ struct model {
 
 static const struct model models[] = {
 	{ "1:1 sync", { .mapping = THREADS_1_TO_1, .io = THREADS_IO_SYNC } },
+	{ "n:m sync", { .mapping = THREADS_N_TO_M, .io = THREADS_IO_SYNC } },
+	{ "n:m async, by thread",
+	  { .mapping = THREADS_N_TO_M,
+	    .io = THREADS_IO_ASYNC,
+	    .transfers = TRANSFERS_BY_THREAD } },
+	{ "n:m async, by scheduler",
+	  { .mapping = THREADS_N_TO_M,
+	    .io = THREADS_IO_ASYNC,
+	    .transfers = TRANSFERS_BY_SCHEDULER } },
+	{ "n:1 async, by thread",
+	  { .mapping = THREADS_N_TO_1,
+	    .io = THREADS_IO_ASYNC,
+	    .transfers = TRANSFERS_BY_THREAD } },
+	{ "n:1 async, by scheduler",
+	  { .mapping = THREADS_N_TO_1,
+	    .io = THREADS_IO_ASYNC,
+	    .transfers = TRANSFERS_BY_SCHEDULER } },
 };
 
 static struct cores *cores;
 
 static struct uthreads *start(const struct model *m, uint32_t threads_max)
 {
+	struct thread_model model = m->model;
+
+	model.quantum_ns = quantum_ns;
 	struct uthreads *u = uthreads_start(&(struct uthreads_config){
-		.model = &m->model,
+		.model = &model, /* copied */
 		.cores = cores,
 		.threads_max = threads_max,
 		.buffer_bytes = BUFFER_BYTES,
@@ -278,16 +303,15 @@ static void test_all_bytes_arrive(const struct model *m)
 	pthread_t clients[CLIENTS];
 
 	ended_count = 0;
-	for (int i = 0; i < CLIENTS; i++) {
-		for (int j = 0; j < CONNECTIONS; j++) {
-			struct connection *c = &all[i][j];
+	for (int i = 0; i < CLIENTS * CONNECTIONS; i++) {
+		struct connection *c = &all[i / CONNECTIONS][i % CONNECTIONS];
 
-			*c = (struct connection){ .owner = u };
-			open_pair(u, &c->ours, &c->theirs);
-			assert(uthread_spawn(u, serve, c));
-		}
-		assert(!pthread_create(&clients[i], NULL, run_client, all[i]));
+		*c = (struct connection){ .owner = u };
+		open_pair(u, &c->ours, &c->theirs);
+		assert(uthread_spawn(u, serve, c));
 	}
+	for (int i = 0; i < CLIENTS; i++)
+		assert(!pthread_create(&clients[i], NULL, run_client, all[i]));
 	for (int i = 0; i < CLIENTS; i++)
 		(void)pthread_join(clients[i], NULL);
 	while (read_counts(u).thread_count > 0)
@@ -439,6 +463,7 @@ static void test_several_wake_ups_count_as_one(const struct model *m)
 /* --- Sockets that are shut down --- */
 
 struct one {
+	struct uthreads *owner;
 	struct io io;
 	transfer_fn *step;
 };
@@ -541,6 +566,221 @@ static void test_threads_spawn_threads(const struct model *m)
 	assert(ended_count == WAITERS + 1);
 }
 
+/* --- The quantum --- */
+
+struct spinner {
+	_Atomic bool has_begun;
+	_Atomic bool *is_over;
+};
+
+/* Until another thread has run. */
+static void spin(void *arg)
+{
+	struct spinner *s = arg;
+
+	atomic_store(&s->has_begun, true);
+	while (!atomic_load(s->is_over))
+		uthread_pause_point();
+}
+
+static void end_spinners(void *arg)
+{
+	atomic_store((_Atomic bool *)arg, true);
+}
+
+/* Enough spinners for all kernel threads; without quantum it would hang. */
+static void test_quantum_lets_others_run(const struct model *m)
+{
+	static struct spinner spinners[WAITERS];
+	static _Atomic bool is_over;
+	struct uthreads *u = start(m, WAITERS + 1);
+	uint32_t count =
+		cores_count(cores) < WAITERS ? cores_count(cores) : WAITERS;
+
+	is_over = false;
+	for (uint32_t i = 0; i < count; i++) {
+		spinners[i] = (struct spinner){ .is_over = &is_over };
+		assert(uthread_spawn(u, spin, &spinners[i]));
+	}
+	for (uint32_t i = 0; i < count; i++)
+		while (!atomic_load(&spinners[i].has_begun))
+			(void)sched_yield();
+	assert(uthread_spawn(u, end_spinners, &is_over));
+	while (read_counts(u).thread_count > 0)
+		(void)sched_yield();
+	assert(m->model.mapping == THREADS_1_TO_1 ||
+	       read_counts(u).preempted_count > 0);
+	uthreads_stop(u);
+}
+
+struct reader {
+	struct io io;
+	uint8_t byte;
+	_Atomic bool is_over;
+};
+
+static void read_byte(void *arg)
+{
+	struct reader *r = arg;
+
+	uthread_transfer(r->io.fd, read_step, &r->io);
+	assert(r->byte == 'x');
+	atomic_store(&r->is_over, true);
+}
+
+/* As before, but what can run is found only by looking at sockets. */
+static void test_quantum_looks_at_sockets(const struct model *m)
+{
+	static struct spinner spinners[WAITERS];
+	static struct reader r;
+	struct uthreads *u = start(m, WAITERS + 1);
+	uint32_t count =
+		cores_count(cores) < WAITERS ? cores_count(cores) : WAITERS;
+	int theirs;
+
+	r = (struct reader){ .io = { .head = &r.byte, .bytes = 1 } };
+	open_pair(u, &r.io.fd, &theirs);
+	assert(uthread_spawn(u, read_byte, &r));
+	while (read_counts(u).transferring_count == 0)
+		(void)sched_yield();
+	for (uint32_t i = 0; i < count; i++) {
+		spinners[i] = (struct spinner){ .is_over = &r.is_over };
+		assert(uthread_spawn(u, spin, &spinners[i]));
+	}
+	for (uint32_t i = 0; i < count; i++)
+		while (!atomic_load(&spinners[i].has_begun))
+			(void)sched_yield();
+	send_all(theirs, "x", 1);
+	uthreads_stop(u);
+	assert(close(r.io.fd) == 0 && close(theirs) == 0);
+}
+
+/* --- Switches of a transfer --- */
+
+enum { DRIBBLES = 200, DRIBBLE_BYTES = 1000 };
+
+static struct uthreads_counts before_end;
+
+static void read_dribbles(void *arg)
+{
+	struct one *o = arg;
+
+	uthread_transfer(o->io.fd, read_step, &o->io);
+	uthreads_read(o->owner, &before_end);
+}
+
+static void test_switches_of_large_transfer(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+	struct one o = { .owner = u,
+			 .io.seed = 1,
+			 .io.bytes = DRIBBLES * DRIBBLE_BYTES };
+	int theirs;
+
+	open_pair(u, &o.io.fd, &theirs);
+	assert(uthread_spawn(u, read_dribbles, &o));
+	for (uint32_t i = 0; i < DRIBBLES; i++) {
+		uint8_t bytes[DRIBBLE_BYTES];
+
+		for (size_t j = 0; j < sizeof(bytes); j++)
+			bytes[j] = body_byte(1, i * sizeof(bytes) + j);
+		/* All was read, and the thread waits again. */
+		while (!uthreads_block(u) &&
+		       (atomic_load(&o.io.blocked_count) <= i ||
+			read_counts(u).transferring_count == 0))
+			(void)sched_yield();
+		send_all(theirs, bytes, sizeof(bytes));
+	}
+	uthreads_stop(u);
+	assert(o.io.done == o.io.bytes);
+	assert(before_end.transfer_count == 1);
+	if (m->model.io == THREADS_IO_SYNC) {
+		assert(before_end.switch_count == 1); /* the beginning */
+	} else if (m->model.transfers == TRANSFERS_BY_SCHEDULER) {
+		assert(before_end.switch_count == 2);
+		assert(before_end.step_count > DRIBBLES);
+	} else {
+		assert(before_end.switch_count > DRIBBLES);
+		assert(before_end.step_count == before_end.switch_count);
+	}
+	assert(close(o.io.fd) == 0 && close(theirs) == 0);
+}
+
+/* What is there already costs no switch. */
+static void test_ready_transfer_needs_no_switch(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+	struct one o = { .owner = u, .io.seed = 1, .io.bytes = 3 };
+	uint8_t bytes[3];
+	int theirs;
+
+	open_pair(u, &o.io.fd, &theirs);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = body_byte(1, i);
+	send_all(theirs, bytes, sizeof(bytes));
+	assert(uthread_spawn(u, read_dribbles, &o));
+	uthreads_stop(u);
+	assert(before_end.switch_count == 1 && before_end.step_count == 1);
+	assert(close(o.io.fd) == 0 && close(theirs) == 0);
+}
+
+/* --- Within a step --- */
+
+struct inside {
+	struct uthread *thread, *in_step;
+	bool is_second;
+	int fd;
+};
+
+/* A step does not pause, even after its quantum. */
+static enum transfer_need look_inside(void *arg, char *buffer, size_t bytes)
+{
+	struct inside *i = arg;
+	uint64_t end_ns = clock_now_ns() + 3 * quantum_ns;
+
+	(void)bytes;
+	i->in_step = uthread_self();
+	buffer[0] = 'x';
+	while (clock_now_ns() < end_ns)
+		uthread_pause_point();
+	assert(buffer[0] == 'x');
+	if (i->is_second)
+		return TRANSFER_DONE;
+	i->is_second = true;
+	uthread_wake(i->thread);
+	return TRANSFER_NEEDS_OUTPUT; /* ready at once */
+}
+
+static void transfer_inside(void *arg)
+{
+	struct inside *i = arg;
+
+	i->thread = uthread_self();
+	uthread_transfer(i->fd, look_inside, i);
+	assert(i->in_step == uthread_self());
+	assert(i->is_second);
+	uthread_wait(); /* was woken by the step */
+	atomic_fetch_add(&ended_count, 1);
+}
+
+static void test_steps(const struct model *m)
+{
+	static struct inside all[4];
+	struct uthreads *u = start(m, 4);
+	int theirs[4];
+
+	ended_count = 0;
+	for (int i = 0; i < 4; i++) {
+		all[i] = (struct inside){ .is_second = false };
+		open_pair(u, &all[i].fd, &theirs[i]);
+		assert(uthread_spawn(u, transfer_inside, &all[i]));
+	}
+	uthreads_stop(u);
+	assert(ended_count == 4);
+	for (int i = 0; i < 4; i++)
+		assert(close(all[i].fd) == 0 && close(theirs[i]) == 0);
+}
+
 static void test_model(const struct model *m)
 {
 	(void)fprintf(stderr, "%s\n", m->name);
@@ -553,6 +793,11 @@ static void test_model(const struct model *m)
 	test_shut_down_ends_transfer(m, write_step);
 	test_limit_and_stop(m);
 	test_threads_spawn_threads(m);
+	test_quantum_lets_others_run(m);
+	test_quantum_looks_at_sockets(m);
+	test_switches_of_large_transfer(m);
+	test_ready_transfer_needs_no_switch(m);
+	test_steps(m);
 }
 
 int main(void)
