@@ -61,6 +61,8 @@ struct group *group_new(const struct group_config *config)
 	g->cores = config->cores;
 	g->counts_hardware = config->counts_hardware;
 	g->stacks_max = config->stacks_max;
+	if (config->schedule->threads.quantum_ns > 0)
+		g->caller_pause = config->caller_pause;
 	g->part_count = parts;
 	g->parts = calloc(parts, sizeof(*g->parts));
 	g->visits = (struct visit_group){

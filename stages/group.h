@@ -135,6 +135,7 @@ struct group {
 	const struct cores *cores;
 	bool counts_hardware; /* asked for; not every worker may be able to */
 	uint32_t stacks_max;  /* of each scheduler; 0: as many as of use */
+	const struct caller_pause *caller_pause; /* NULL: never */
 	uint32_t part_count;
 	struct part *parts;
 	uint32_t stage_count;

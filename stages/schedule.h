@@ -194,11 +194,17 @@ struct schedule {
 	uint32_t given; /* bit i: schedule_flags[i] was set */
 };
 
-/* May events be paused under this schedule? */
+/* May workers pause events under this schedule? */
 static inline bool schedule_has_pauses(const struct schedule *s)
 {
 	return s->regime.kind == REGIME_CUTOFF ||
 	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+}
+
+/* May handlers be paused, by their workers or by their senders? */
+static inline bool schedule_has_pause_points(const struct schedule *s)
+{
+	return schedule_has_pauses(s) || s->threads.quantum_ns > 0;
 }
 
 /* Those that the policy is given: `all`, or NULL if it ignores them. */

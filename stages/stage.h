@@ -103,6 +103,17 @@ enum stage_type {
 	STAGE_PARTITIONED, /* all; but events with one key go to one worker */
 };
 
+/*
+ * How a handler that its sender calls lets others run, if senders are
+ * user-level threads.
+ */
+struct caller_pause {
+	/* Has the sender's thread had its time?  False outside such threads. */
+	bool (*is_due)(void);
+	/* Let others run.  The thread may go on on another kernel thread. */
+	void (*pause)(void);
+};
+
 struct group_config {
 	const struct schedule *schedule; /* complete; copied */
 	const struct cores *cores;       /* must outlive the group */
@@ -116,6 +127,11 @@ struct group_config {
 	 * these must not wait for each other.
 	 */
 	uint32_t stacks_max;
+	/*
+	 * Without workers, and with a quantum: used by stage_pause_point().
+	 * NULL: nothing is paused.
+	 */
+	const struct caller_pause *caller_pause; /* must outlive the group */
 };
 
 struct stage_config {
@@ -212,6 +228,10 @@ void stage_take(enum resource r, int64_t amount);
  * the caller holds no lock, and keeps nothing that belongs to the thread.  Call
  * it only while the handler owns its event: not after it has sent the event on
  * or finished it.
+ *
+ * If handlers run as calls of their senders, group_config.caller_pause says
+ * when the sender pauses.  It, too, keeps nothing that belongs to the thread
+ * across its stage_send().
  *
  * Does nothing outside handlers, in stages that are not shared, and while the
  * number of paused events is at its limit.

@@ -5,8 +5,8 @@
  *
  * visit.c decides what a worker does next; this file does it.  A sender counts
  * the event as pending, queues it, and wakes a worker.  Without workers (thread
- * per connection) the sender runs the handlers itself.  A worker with a
- * scheduler makes no visits: each event of its part is a user-level thread,
+ * per connection, servlib) the sender runs the handlers itself.  A worker with
+ * a scheduler makes no visits: each event of its part is a user-level thread,
  * which calls the handlers of its stages, one after the other.
  *
  * Sleeping.  A worker that finds nothing sleeps at once.  In the papers, a
@@ -166,7 +166,22 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 
 /* --- Handling and sending an event. --- */
 
-/* What the calling thread is handling now; stage_send() reads it. */
+#define NOINLINE __attribute__((noinline))
+
+/* Events sent by handlers that their sender calls. */
+struct sent_list {
+	struct event *first, **end;
+};
+
+/*
+ * What the calling thread is handling now; stage_send() reads it.
+ *
+ * A sender that calls handlers may be a user-level thread, and go on on another
+ * kernel thread after a pause.  The compiler may keep the address of a
+ * thread-local variable while a function runs.  So a function whose callee may
+ * pause does not use `handling` after that, but calls functions that are not
+ * inlined.
+ */
 struct handling {
 	struct group *group;       /* NULL: nothing */
 	struct worker *worker;     /* NULL: not a worker */
@@ -180,8 +195,10 @@ struct handling {
 	/* With user-level threads: the handler's event, until it is sent on. */
 	struct event *event;
 	const struct blocking_site *sent_at; /* NULL: it was not sent on */
-	/* Events sent by handlers that the sender runs itself. */
-	struct event *first, **end;
+	/* Without workers: what handlers send. */
+	struct sent_list *sent;
+	/* And the handler's event, until it is sent on, if it may pause. */
+	struct event *called;
 };
 
 static _Thread_local struct handling handling;
@@ -245,8 +262,7 @@ static bool run_handler(const struct stage *s, struct event *ev)
 	struct fibre *f = ev->fibre;
 	bool is_over;
 
-	if (f == NULL &&
-	    (w == NULL || w->fibre == NULL || s->config.type != STAGE_SHARED)) {
+	if (f == NULL && (w->fibre == NULL || s->config.type != STAGE_SHARED)) {
 		call_handler(&call);
 		return true;
 	}
@@ -279,19 +295,6 @@ static bool has_next_fibre(struct worker *w)
 	if (w->next_fibre == NULL)
 		w->next_fibre = fibres_take(w->group->fibres);
 	return w->next_fibre != NULL;
-}
-
-void stage_pause_point(void)
-{
-	const struct worker *w = handling.worker;
-
-	if (handling.fibre == NULL || !visitor_may_pause(&w->visitor))
-		return;
-	handling.pause = visitor_should_pause(&w->visitor, handling.start_ns,
-					      clock_now_ns());
-	if (handling.pause != PAUSE_NONE && has_next_fibre(handling.worker))
-		fibre_pause(handling.fibre);
-	/* From here on this may be another thread, with another `handling`. */
 }
 
 /* The handler begins, or goes on where it paused. */
@@ -333,6 +336,45 @@ static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
 	count_queued(s, part, 1);
 }
 
+/* The handler goes on, perhaps on another kernel thread. */
+static NOINLINE void resume_in_caller(const struct handling *mine)
+{
+	handling = *mine;
+	begin_turn(mine->stage, mine->part, mine->called, clock_now_ns(), true);
+}
+
+/*
+ * The sender, a user-level thread, lets others run on its kernel thread; these
+ * use `handling`.
+ */
+static NOINLINE void pause_in_caller(void)
+{
+	struct handling mine = handling;
+
+	count_pause(mine.stage, mine.part, mine.called, clock_now_ns());
+	handling = (struct handling){ 0 };
+	mine.group->caller_pause->pause();
+	resume_in_caller(&mine);
+}
+
+void stage_pause_point(void)
+{
+	const struct worker *w = handling.worker;
+
+	if (handling.called != NULL) {
+		if (handling.group->caller_pause->is_due())
+			pause_in_caller();
+		return;
+	}
+	if (handling.fibre == NULL || !visitor_may_pause(&w->visitor))
+		return;
+	handling.pause = visitor_should_pause(&w->visitor, handling.start_ns,
+					      clock_now_ns());
+	if (handling.pause != PAUSE_NONE && has_next_fibre(handling.worker))
+		fibre_pause(handling.fibre);
+	/* From here on this may be another thread, with another `handling`. */
+}
+
 /*
  * Put a paused event back into its station; enum visit_pause says where it
  * waits there.
@@ -355,15 +397,14 @@ static void pause_event(struct station *from, const struct stage *s,
 /* The turn of event `number` at stage `s` is over. */
 static void trace_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 {
-	if (handling.worker != NULL)
-		trace_add(&handling.worker->trace,
-			  &(struct span){
-				  .start_ns = handling.start_ns,
-				  .end_ns = end_ns,
-				  .number = number,
-				  .stage = s->index,
-				  .kind = SPAN_EVENT,
-			  });
+	trace_add(&handling.worker->trace,
+		  &(struct span){
+			  .start_ns = handling.start_ns,
+			  .end_ns = end_ns,
+			  .number = number,
+			  .stage = s->index,
+			  .kind = SPAN_EVENT,
+		  });
 }
 
 /* The handler has returned. */
@@ -446,33 +487,69 @@ static void enter_and_wait(struct station *s)
 	}
 }
 
+/* `ns` is the time at which the caller was free for the event. */
+static NOINLINE void begin_call(const struct stage *s, struct event *ev,
+				uint64_t ns)
+{
+	tally_add(&tally_of(s)->visit_count, 1);
+	histogram_add(&tally_of(s)->cohorts, 1);
+	/* Waiting for this thread does not count as waiting in a queue. */
+	ev->sent_ns = ns;
+	begin_turn(s, 0, ev, ns, false);
+	if (s->group->caller_pause != NULL && s->config.type == STAGE_SHARED)
+		handling.called = ev;
+}
+
+/* Returns the time. */
+static NOINLINE uint64_t end_call(const struct stage *s)
+{
+	uint64_t end_ns = clock_now_ns();
+
+	handling.stage = NULL;
+	handling.called = NULL;
+	count_handled(s, 0, end_ns);
+	group_leave(s->group);
+	return end_ns;
+}
+
+/* See struct handling. */
+static NOINLINE void set_handling(const struct handling *h)
+{
+	handling = *h;
+}
+
+/* The first of the list, or NULL. */
+static struct event *sent_list_take(struct sent_list *l)
+{
+	struct event *ev = l->first;
+
+	if (ev != NULL)
+		l->first = ev->next;
+	if (l->first == NULL)
+		l->end = &l->first;
+	return ev;
+}
+
 /* Run `ev`, then what its handlers send, until nothing is left. */
 static void run_in_caller(struct group *g, struct event *ev)
 {
 	struct handling outer = handling;
+	struct sent_list sent = { .end = &sent.first };
 	uint64_t ns = ev->sent_ns;
 
-	handling = (struct handling){ .group = g };
-	handling.end = &handling.first;
-	while (ev != NULL) {
-		struct station *s = ev->stage->stations[lane_of(ev->stage, ev)];
+	set_handling(&(struct handling){ .group = g, .sent = &sent });
+	for (; ev != NULL; ev = sent_list_take(&sent)) {
+		struct call call = { ev->stage, ev };
+		struct station *s =
+			call.stage->stations[lane_of(call.stage, ev)];
 
-		tally_add(&tally_of(ev->stage)->visit_count, 1);
-		histogram_add(&tally_of(ev->stage)->cohorts, 1);
-		/*
-		 * Waiting for this thread does not count as waiting in a queue.
-		 */
-		ev->sent_ns = ns;
 		enter_and_wait(s);
-		ns = handle_event(s, ev, ns);
+		begin_call(call.stage, ev, ns);
+		call_handler(&call);
+		ns = end_call(call.stage);
 		station_leave(s);
-		ev = handling.first;
-		if (ev != NULL)
-			handling.first = ev->next;
-		if (handling.first == NULL)
-			handling.end = &handling.first;
 	}
-	handling = outer;
+	set_handling(&outer);
 }
 
 static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
@@ -482,8 +559,8 @@ static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 		return;
 	}
 	ev->next = NULL;
-	*handling.end = ev;
-	handling.end = &ev->next;
+	*handling.sent->end = ev;
+	handling.sent->end = &ev->next;
 }
 
 /* The part that an event for `s` goes to. */
@@ -616,6 +693,8 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	 */
 	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
 		handling.fibre = NULL;
+	if (handling.called == ev)
+		handling.called = NULL;
 	/* Nor can it wait, if it gives the event to another group. */
 	if (!is_inside && handling.event == ev)
 		handling.event = NULL;

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: with a quantum, a handler that its sender calls is paused by the
+ * sender (group_config.caller_pause).  The sender is a user-level thread, here
+ * a fibre, and may go on on another kernel thread.  Meanwhile others use its
+ * kernel thread.  Each event is handled once at each stage, the time of a pause
+ * is not service time, and all pauses are counted.
+ */
+#include "stages/cores.h"
+#include "stages/stage.h"
+#include "stages/stats.h"
+#include "stages/test/watchdog.h"
+#include "stages/threads/fibre.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	PAUSES = 3, /* of each event at the first stage */
+	CROWD = 64,
+	CROWD_PAUSES = 20,
+	KERNEL_THREADS = 4,
+};
+
+static struct {
+	struct cores *cores;
+	struct group *group;
+	struct stage *first, *last;
+	_Atomic bool is_due;
+	_Atomic uint32_t asked_count, pause_count;
+} run;
+
+struct job {
+	struct event event; /* must be the first member */
+	struct fibre *fibre;
+	uint32_t pauses;
+	uint32_t first_count, last_count; /* how often handled */
+	pid_t began_on, ended_on;         /* kernel threads */
+	bool is_over;                     /* its fibre has ended */
+	struct job *next;
+};
+
+/* --- The sender's threads: a fibre for each job. --- */
+
+static _Thread_local struct fibre *current;
+
+static bool is_due(void)
+{
+	atomic_fetch_add(&run.asked_count, 1);
+	return current != NULL && atomic_load(&run.is_due);
+}
+
+static void pause_fibre(void)
+{
+	atomic_fetch_add(&run.pause_count, 1);
+	fibre_pause(current);
+}
+
+static const struct caller_pause caller_pause = { is_due, pause_fibre };
+
+static void send_job(void *arg)
+{
+	struct job *job = arg;
+
+	assert(stage_send(run.first, &job->event));
+}
+
+static void begin_job(struct job *job)
+{
+	current = job->fibre;
+	job->is_over = fibre_run(job->fibre, send_job, job);
+	current = NULL;
+}
+
+static void continue_job(struct job *job)
+{
+	current = job->fibre;
+	job->is_over = fibre_resume(job->fibre);
+	current = NULL;
+}
+
+/* --- Handlers. --- */
+
+static void handle_first(struct event *ev, void *arg)
+{
+	struct job *job = (struct job *)ev;
+	char stack[200];
+
+	(void)arg;
+	job->first_count++;
+	job->began_on = gettid(); /* pthread_self() would be read once */
+	memset(stack, (int)job->pauses, sizeof(stack));
+	for (uint32_t i = 0; i < job->pauses; i++)
+		stage_pause_point();
+	for (size_t i = 0; i < sizeof(stack); i++)
+		assert(stack[i] == (char)job->pauses);
+	job->ended_on = gettid();
+	assert(stage_send(run.last, ev));
+	/* The event is not this handler's any more. */
+	stage_pause_point();
+	assert(!stage_can_wait());
+}
+
+static void handle_last(struct event *ev, void *arg)
+{
+	(void)arg;
+	((struct job *)ev)->last_count++;
+}
+
+static void start(const char *quantum, enum stage_type type)
+{
+	struct stage_config config = {
+		.name = "first",
+		.handler = handle_first,
+		.slots = CROWD,
+		.type = type,
+	};
+	char error[SCHEDULE_ERROR_BYTES];
+	struct schedule s;
+	const char *why;
+
+	memset(&run, 0, sizeof(run));
+	run.cores = cores_new("0", &why);
+	assert(run.cores != NULL);
+	schedule_init(&s);
+	assert(schedule_set(&s, "policy", "servlib", NULL, 0));
+	assert(schedule_set(&s, "quantum", quantum, NULL, 0));
+	assert(schedule_complete(&s, 2, 1, error));
+	run.group = group_new(&(struct group_config){
+		.schedule = &s,
+		.cores = run.cores,
+		.caller_pause = &caller_pause,
+	});
+	assert(run.group != NULL);
+	run.first = group_add(run.group, &config);
+	config.name = "last";
+	config.handler = handle_last;
+	run.last = group_add(run.group, &config);
+	assert(run.first != NULL && run.last != NULL);
+	assert(group_start(run.group));
+	atomic_store(&run.is_due, true);
+}
+
+static void stop(void)
+{
+	group_stop(run.group);
+	group_free(run.group);
+	cores_free(run.cores);
+}
+
+static void check_counts(uint32_t count, uint32_t pauses)
+{
+	struct stage_stats s;
+
+	assert(atomic_load(&run.pause_count) == count * pauses);
+	stage_read(run.first, &s);
+	assert(s.arrived_count == count && s.started_count == count);
+	assert(s.paused_count == (uint64_t)count * pauses);
+	assert(s.resumed_count == s.paused_count);
+	assert(s.handled_count == count && s.queued_count == 0);
+	stage_read(run.last, &s);
+	assert(s.handled_count == count && s.paused_count == 0);
+}
+
+static void check_job(const struct job *job)
+{
+	assert(job->first_count == 1 && job->last_count == 1);
+	assert(job->event.stage == NULL);
+}
+
+/* --- Two events in turn; then another kernel thread goes on with both. --- */
+
+static void *continue_in_turn(void *arg)
+{
+	struct job *jobs = arg;
+
+	while (!jobs[0].is_over || !jobs[1].is_over)
+		for (uint32_t i = 0; i < 2; i++)
+			if (!jobs[i].is_over)
+				continue_job(&jobs[i]);
+	return NULL;
+}
+
+/* A sender on the kernel thread that others have left by a pause. */
+static void send_between(void)
+{
+	struct job job = { .pauses = 0 };
+	struct stage_stats s;
+
+	assert(stage_send(run.first, &job.event));
+	check_job(&job);
+	stage_read(run.first, &s);
+	assert(s.queued_count == 2 && s.handled_count == 1);
+}
+
+static void test_two_take_turns(void)
+{
+	struct fibres *set = fibres_new(2);
+	struct job jobs[2] = { { .pauses = PAUSES }, { .pauses = PAUSES } };
+	pthread_t other;
+
+	assert(set != NULL);
+	start("1", STAGE_SHARED);
+	for (uint32_t i = 0; i < 2; i++) {
+		jobs[i].fibre = fibres_take(set);
+		begin_job(&jobs[i]);
+		assert(!jobs[i].is_over);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		continue_job(&jobs[i]);
+		assert(!jobs[i].is_over && jobs[i].first_count == 1);
+	}
+	send_between();
+	assert(pthread_create(&other, NULL, continue_in_turn, jobs) == 0);
+	assert(pthread_join(other, NULL) == 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		check_job(&jobs[i]);
+		assert(jobs[i].began_on == gettid());
+		assert(jobs[i].ended_on != gettid());
+		fibres_give(set, jobs[i].fibre);
+	}
+	struct stage_stats s;
+
+	stage_read(run.first, &s);
+	assert(s.paused_count == 2 * PAUSES && s.resumed_count == 2 * PAUSES);
+	assert(s.handled_count == 3 && s.queued_count == 0);
+	stage_read(run.last, &s);
+	assert(s.handled_count == 3);
+	stop();
+	fibres_free(set);
+}
+
+/* No limit of time: only that parts of a whole add up. */
+static void test_a_pause_is_not_service(void)
+{
+	struct fibres *set = fibres_new(1);
+	struct job job = { .pauses = 1 };
+	uint64_t begin_ns, paused_ns, resumed_ns, end_ns;
+	struct stage_stats first, last;
+
+	assert(set != NULL);
+	start("1", STAGE_SHARED);
+	job.fibre = fibres_take(set);
+	begin_ns = clock_now_ns();
+	begin_job(&job);
+	paused_ns = clock_now_ns();
+	do
+		resumed_ns = clock_now_ns();
+	while (resumed_ns < paused_ns + 1000000);
+	continue_job(&job);
+	end_ns = clock_now_ns();
+	assert(job.is_over);
+	stage_read(run.first, &first);
+	stage_read(run.last, &last);
+	assert(first.wait_ns >= resumed_ns - paused_ns);
+	assert(first.wait_ns + first.service_ns + last.service_ns <=
+	       end_ns - begin_ns);
+	assert(job.event.waited_ns >= resumed_ns - paused_ns);
+	fibres_give(set, job.fibre);
+	check_counts(1, 1);
+	stop();
+	fibres_free(set);
+}
+
+static void test_who_may_not_pause(void)
+{
+	struct fibres *set = fibres_new(1);
+	struct job jobs[3] = { { .pauses = 1 },
+			       { .pauses = 1 },
+			       { .pauses = 1 } };
+
+	assert(set != NULL);
+	start("1", STAGE_SHARED);
+	atomic_store(&run.is_due, false); /* its time is not over */
+	jobs[0].fibre = fibres_take(set);
+	begin_job(&jobs[0]);
+	assert(jobs[0].is_over && atomic_load(&run.asked_count) == 1);
+	check_counts(1, 0);
+	stop();
+
+	start("1", STAGE_EXCLUSIVE); /* others would wait for the stage */
+	jobs[1].fibre = jobs[0].fibre;
+	begin_job(&jobs[1]);
+	assert(jobs[1].is_over && atomic_load(&run.asked_count) == 0);
+	check_counts(1, 0);
+	stop();
+
+	start("0", STAGE_SHARED); /* no quantum */
+	jobs[2].fibre = jobs[0].fibre;
+	begin_job(&jobs[2]);
+	assert(jobs[2].is_over && atomic_load(&run.asked_count) == 0);
+	check_counts(1, 0);
+	stop();
+	fibres_give(set, jobs[0].fibre);
+	fibres_free(set);
+}
+
+/* --- Many fibres on several kernel threads, which have one run queue. --- */
+
+static struct {
+	pthread_mutex_t lock;
+	struct job *first, **end;
+	uint32_t left_count;
+} ready = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Caller holds the lock. */
+static void append(struct job *job)
+{
+	job->next = NULL;
+	*ready.end = job;
+	ready.end = &job->next;
+}
+
+static struct job *take_ready(void)
+{
+	struct job *job = ready.first;
+
+	if (job != NULL)
+		ready.first = job->next;
+	if (ready.first == NULL)
+		ready.end = &ready.first;
+	return job;
+}
+
+static void run_job(struct job *job)
+{
+	if (job->first_count == 0)
+		begin_job(job);
+	else
+		continue_job(job);
+}
+
+static void *run_ready(void *arg)
+{
+	(void)arg;
+	(void)pthread_mutex_lock(&ready.lock);
+	while (ready.left_count > 0) {
+		struct job *job = take_ready();
+
+		(void)pthread_mutex_unlock(&ready.lock);
+		if (job != NULL)
+			run_job(job);
+		(void)pthread_mutex_lock(&ready.lock);
+		if (job != NULL && !job->is_over)
+			append(job);
+		else if (job != NULL)
+			ready.left_count--;
+	}
+	(void)pthread_mutex_unlock(&ready.lock);
+	return NULL;
+}
+
+static void test_a_crowd_on_several_kernel_threads(void)
+{
+	struct fibres *set = fibres_new(CROWD);
+	struct job *jobs = calloc(CROWD, sizeof(*jobs));
+	pthread_t threads[KERNEL_THREADS];
+
+	assert(set != NULL && jobs != NULL);
+	start("1", STAGE_SHARED);
+	ready.end = &ready.first;
+	ready.left_count = CROWD;
+	for (uint32_t i = 0; i < CROWD; i++) {
+		jobs[i].pauses = CROWD_PAUSES;
+		jobs[i].fibre = fibres_take(set);
+		append(&jobs[i]);
+	}
+	for (uint32_t i = 0; i < KERNEL_THREADS; i++)
+		assert(pthread_create(&threads[i], NULL, run_ready, NULL) == 0);
+	for (uint32_t i = 0; i < KERNEL_THREADS; i++)
+		assert(pthread_join(threads[i], NULL) == 0);
+	for (uint32_t i = 0; i < CROWD; i++) {
+		check_job(&jobs[i]);
+		fibres_give(set, jobs[i].fibre);
+	}
+	check_counts(CROWD, CROWD_PAUSES);
+	stop();
+	free(jobs);
+	fibres_free(set);
+}
+
+int main(void)
+{
+	watchdog_start();
+	test_two_take_turns();
+	test_a_pause_is_not_service();
+	test_who_may_not_pause();
+	test_a_crowd_on_several_kernel_threads();
+	return 0;
+}
