@@ -96,10 +96,10 @@ static uint64_t count_files(const struct options *o,
 
 	if (o->admin_listen != NULL)
 		count += clients_slots(HTTP_ADMIN_CONNECTIONS_MAX);
-	if (o->store != NULL && workers > 0)
+	if (o->store != NULL && pipeline_store_has_threads(&c->schedule))
 		count += slots +
 			 o->store_threads * (STORE_CALL_FILES + counters);
-	if (o->store != NULL && workers == 0)
+	else if (o->store != NULL)
 		count += slots * (1 + STORE_CALL_FILES);
 	return count;
 }

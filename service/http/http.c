@@ -35,10 +35,10 @@ enum {
 };
 
 /*
- * If connections have threads and all slots are taken, libmicrohttpd closes new
- * connections instead of letting them wait.  So the fewer slots are left, the
- * longer the next connection waits to be accepted: up to two seconds for the
- * last slot, because connections that are being closed need the CPU.
+ * If connections have kernel threads and all slots are taken, libmicrohttpd
+ * closes new connections instead of letting them wait.  So the fewer slots are
+ * left, the longer the next connection waits to be accepted: up to two seconds
+ * for the last slot, because connections that are being closed need the CPU.
  */
 static void wait_for_slots(const struct port *port)
 {
@@ -126,7 +126,9 @@ struct port_config {
 	int fd;
 	uint32_t io_threads;
 	const char *address;
-	bool has_threads; /* each connection has a thread; 1 I/O thread */
+	/* Each connection has a thread of libmicrohttpd; 1 I/O thread. */
+	bool has_threads;
+	struct uthreads *uthreads; /* see struct http_config */
 	uint32_t connections_max;
 	uint32_t per_address_max; /* 0: no limit */
 	uint32_t idle_ms;
@@ -142,6 +144,7 @@ static bool start_io_thread(struct port *port, const struct port_config *c)
 			.index = port->io_thread_count,
 			.listen_fd = c->io_threads > 1 ? -1 : c->fd,
 			.has_threads = c->has_threads,
+			.uthreads = c->uthreads,
 			.has_tls = port->http->config.has_tls,
 			.connections_max = clients_slots(c->connections_max),
 			.connection_bytes = c->connection_bytes,
@@ -213,15 +216,18 @@ static bool start_port(struct port *port, struct http *h,
 
 static bool start_main(struct http *h)
 {
-	bool suspends = pipeline_worker_count(h->config.pipeline) > 0;
+	struct uthreads *uthreads = h->config.uthreads;
+	bool has_workers = pipeline_worker_count(h->config.pipeline) > 0;
+	bool has_io_threads = uthreads == NULL && has_workers;
 
 	return start_port(
 		&h->main, h,
 		&(struct port_config){
 			.fd = h->config.listen_fd,
-			.io_threads = suspends ? h->config.io_threads : 1,
+			.io_threads = has_io_threads ? h->config.io_threads : 1,
 			.address = h->config.listen_address,
-			.has_threads = !suspends,
+			.has_threads = uthreads == NULL && !has_workers,
+			.uthreads = uthreads,
 			.connections_max = h->config.connections_max,
 			.per_address_max = h->config.per_address_max,
 			.idle_ms = h->config.idle_ms,

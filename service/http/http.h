@@ -7,12 +7,16 @@
  * its upload is in the pipeline, it is suspended.  If there are several I/O
  * threads, acceptor.h gives each new connection to the thread with the fewest
  * connections.  If the pipeline has no workers, each connection has a thread of
- * its own, which runs the pipeline itself.
+ * its own, which runs the pipeline itself: a kernel thread of libmicrohttpd,
+ * or, with http_config.uthreads, one of these, which is suspended where the
+ * connection of an I/O thread would be.
  *
  *	1 I/O thread     listening socket -> I/O thread
  *	several          listening socket -> acceptor -> I/O thread
  *	no workers       listening socket -> I/O thread -> a thread for each
  *	                 connection
+ *	uthreads         listening socket -> a thread that accepts -> a thread
+ *	                 for each connection
  *
  * If there is an admin port, it has its own I/O thread and connections, so it
  * answers even while uploads keep the main port busy.  Reports are then served

@@ -51,6 +51,7 @@ struct log;
 struct minute;
 struct pipeline;
 struct store;
+struct uthreads;
 
 /* The state of HTTP, for /metrics. */
 struct http_report {
@@ -79,6 +80,11 @@ struct http_config {
 	bool spools;         /* the upload is on the disk before a 202 */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
+	/*
+	 * The threads of the connections of the main port (uthread.h), which
+	 * outlive struct http.  NULL: libmicrohttpd serves that port.
+	 */
+	struct uthreads *uthreads;
 	/*
 	 * I/O threads of the main port: 1 to ACCEPTOR_THREADS_MAX; not used if
 	 * the pipeline has no workers.

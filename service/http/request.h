@@ -253,7 +253,11 @@ struct port {
 	uint32_t io_thread_count;
 	/* NULL: the only I/O thread accepts its connections by itself. */
 	struct acceptor *acceptor;
-	bool has_threads; /* each connection has a thread */
+	/*
+	 * Each connection has a kernel thread, which waits where it would be
+	 * suspended otherwise.
+	 */
+	bool has_threads;
 	/*
 	 * When the next warning may be logged.  Used only by the thread that
 	 * accepts connections.
@@ -411,7 +415,7 @@ static inline const char *request_argument(const struct request *r,
 
 /*
  * The connection to suspend while another thread works for it.  NULL: it has
- * a thread of its own, which waits or does the work.
+ * a kernel thread of its own, which waits or does the work.
  */
 static inline struct connection *request_suspendable(const struct request *r)
 {
@@ -419,8 +423,8 @@ static inline struct connection *request_suspendable(const struct request *r)
 }
 
 /*
- * Suspend the connection, unless it has a thread of its own.  True: it was
- * suspended.  Call this before another thread may resume it.
+ * Suspend the connection, unless it has a kernel thread of its own.  True: it
+ * was suspended.  Call this before another thread may resume it.
  */
 bool request_suspend(struct request *r);
 void request_resume(struct request *r);

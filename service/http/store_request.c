@@ -313,8 +313,9 @@ static void on_decoded(struct upload *u)
 
 	image_request_print(request, u, s->owner);
 	image_id(s->accepted.id, request, u->jpeg, u->jpeg_bytes);
-	/* A connection with a thread of its own runs the upload to its end. */
-	if (!s->answers_early || r->port->has_threads)
+	/* The thread that would send a 202 is in the middle of the steps. */
+	if (!s->answers_early ||
+	    pipeline_worker_count(r->config->pipeline) == 0)
 		return;
 	if (!r->config->spools) {
 		accepted_add(&r->http->accepted, &s->accepted);

@@ -60,6 +60,7 @@ struct io_thread;
 struct port;
 struct request;
 struct transport;
+struct uthreads;
 
 /* A header, or a parameter of a query; value NULL: the parameter has no "=". */
 struct http_field {
@@ -157,8 +158,10 @@ struct io_thread_config {
 	uint32_t index; /* of the thread at its port */
 	/* Where to accept connections; -1: they are given by give(). */
 	int listen_fd;
-	/* Each connection has a thread, and nothing is suspended. */
+	/* Each connection has a kernel thread, and nothing is suspended. */
 	bool has_threads;
+	/* They run the connections; NULL: the transport has its own. */
+	struct uthreads *uthreads;
 	bool has_tls; /* see tls_serve() */
 	uint32_t connections_max;
 	size_t connection_bytes; /* memory for a connection's input */

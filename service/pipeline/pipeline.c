@@ -396,7 +396,7 @@ static void set_memory(struct pipeline *p)
 		resources_set_capacity(resources_process(), RESOURCE_MEMORY,
 				       p->budget.limit_bytes);
 	}
-	if (schedule_has_pauses(&p->config.schedule))
+	if (schedule_has_pause_points(&p->config.schedule))
 		p->memory.pause = pause_step;
 }
 
@@ -825,13 +825,20 @@ static void run_task(struct event *ev, void *arg)
 	t->run(t);
 }
 
+bool pipeline_store_has_threads(const struct schedule *s)
+{
+	if (s->policy->has_thread_model)
+		return s->threads.mapping != THREADS_1_TO_1;
+	return s->policy->workers != POLICY_WORKERS_CALLER;
+}
+
 /*
  * True also if no store stage is configured.  False: no memory, or no threads.
  */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
-	bool has_workers = c->schedule.policy->workers != POLICY_WORKERS_CALLER;
+	bool has_threads = pipeline_store_has_threads(&c->schedule);
 	char error[SCHEDULE_ERROR_BYTES];
 	struct schedule schedule;
 	bool ok;
@@ -839,9 +846,9 @@ static bool start_store(struct pipeline *p)
 	if (c->store_threads == 0)
 		return true;
 	schedule_init(&schedule);
-	schedule.policy = policy_find(has_workers ? "pool-per-stage" :
+	schedule.policy = policy_find(has_threads ? "pool-per-stage" :
 						    "thread-per-connection");
-	schedule.pool_threads[0] = has_workers ? c->store_threads : 0;
+	schedule.pool_threads[0] = has_threads ? c->store_threads : 0;
 	ok = schedule_complete(&schedule, 1, cores_count(c->cores), error);
 	assert(ok);
 	p->store.group = group_new(&(struct group_config){
@@ -884,6 +891,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.schedule = &config->schedule,
 		.cores = config->cores,
 		.counts_hardware = config->counts_hardware,
+		.caller_pause = config->caller_pause,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
 	    group_start(p->group))

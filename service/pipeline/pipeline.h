@@ -50,12 +50,13 @@ struct pipeline_config {
 	uint64_t memory_bytes_max;
 	/*
 	 * Threads of the store stage; 0: there is none, and upload.store must
-	 * be NULL.  If the schedule has no workers, the thread that submits
-	 * also stores.
+	 * be NULL.  See pipeline_store_has_threads().
 	 */
 	uint32_t store_threads;
 	/* The most tasks at any time, in addition to one for each upload. */
 	uint32_t tasks_max;
+	/* See struct group_config; may be NULL. */
+	const struct caller_pause *caller_pause;
 };
 
 /* The result of pipeline_read(); counters since the start. */
@@ -124,6 +125,12 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 
 /* Threads that run stages; 0: pipeline_submit() runs them itself. */
 uint32_t pipeline_worker_count(const struct pipeline *p);
+
+/*
+ * Has the store stage threads of its own?  If not, because each connection has
+ * a kernel thread, the thread that submits also stores.
+ */
+bool pipeline_store_has_threads(const struct schedule *s);
 
 /*
  * Is there a free slot for an upload whose body begins to arrive?  The slot is
