@@ -5,6 +5,7 @@
  * Until the log runs, only this file and resources.c print.  Only this file
  * calls exit().
  */
+#include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http.h"
 #include "service/http/connection/listen.h"
@@ -245,6 +246,11 @@ static int serve(const struct options *o, const struct pipeline_config *config)
 	return server_run(o, config, &signals);
 }
 
+static const struct caller_pause caller_pause = {
+	.is_due = uthread_should_pause,
+	.pause = uthread_pause_point,
+};
+
 /* Serve; or, for --check-config and --print-config, check or print options. */
 static int run(const struct options *o)
 {
@@ -259,6 +265,7 @@ static int run(const struct options *o)
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
+		.caller_pause = &caller_pause,
 	};
 	int status = EXIT_SUCCESS;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/server.h"
 
+#include "service/direct/uthread.h"
+#include "service/http/connection/clients.h"
 #include "service/http/http.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
@@ -29,6 +31,9 @@ enum {
 	LAST_LINES_MS = 1000,  /* to write the last lines of the log */
 };
 
+/* Read or written by one call: a large buffer needs fewer calls. */
+enum { TRANSFER_BYTES = 128 * 1024 };
+
 struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
@@ -36,6 +41,7 @@ struct server {
 	struct sandbox sandbox;
 	struct log *log;
 	struct pipeline *pipeline;
+	struct uthreads *uthreads; /* of connections; NULL: libmicrohttpd's */
 	struct stats_source stats;
 	struct live *live;
 	struct trace_file *trace; /* NULL: not asked for */
@@ -367,6 +373,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.spools = s->options->spool == SPOOL_STORE,
 		.auth = s->resources.secrets.auth,
 		.has_tls = s->resources.secrets.has_tls,
+		.uthreads = s->uthreads,
 		.io_threads = s->stats.io_threads,
 		.connections_max = s->options->connections_max,
 		.per_address_max = s->options->per_address_max,
@@ -395,6 +402,23 @@ static int serve_http(struct server *s, const sigset_t *signals)
 	return drain_and_stop(s);
 }
 
+/* If the schedule says how the threads of connections run. */
+static bool start_uthreads(struct server *s)
+{
+	const struct schedule *schedule = &s->config->schedule;
+
+	if (!schedule->policy->has_thread_model)
+		return true;
+	s->uthreads = uthreads_start(&(struct uthreads_config){
+		.model = &schedule->threads,
+		.cores = s->config->cores,
+		.threads_max = clients_slots(s->options->connections_max) +
+			       HTTP_OWN_UTHREADS,
+		.buffer_bytes = TRANSFER_BYTES,
+	});
+	return s->uthreads != NULL;
+}
+
 /* Returns an exit status. */
 static int serve_with_reports(struct server *s, const sigset_t *signals)
 {
@@ -404,12 +428,28 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 	s->stats.io_threads = options_io_threads(
 		s->options, pipeline_worker_count(s->pipeline));
 	s->stats.store = s->resources.store;
+	s->stats.uthreads = s->uthreads;
 	s->live = live_new(&s->stats);
 	if (s->live != NULL)
 		status = serve_http(s, signals);
 	else
 		log_message(s->log, LOG_LEVEL_ERROR, "no memory for reports");
 	live_free(s->live);
+	return status;
+}
+
+/* Returns an exit status. */
+static int serve_by_threads(struct server *s, const sigset_t *signals)
+{
+	int status;
+
+	if (!start_uthreads(s)) {
+		log_message(s->log, LOG_LEVEL_ERROR,
+			    "the threads of connections could not be started");
+		return EXIT_FAILURE;
+	}
+	status = serve_with_reports(s, signals);
+	uthreads_stop(s->uthreads);
 	return status;
 }
 
@@ -446,7 +486,7 @@ static int run_stages(struct server *s, const sigset_t *signals)
 	if (status == EXIT_SUCCESS)
 		status = start_trace(s);
 	if (status == EXIT_SUCCESS) {
-		status = serve_with_reports(s, signals);
+		status = serve_by_threads(s, signals);
 		status = first_failure(status, end_trace(s));
 		status = first_failure(status, save_graph(s));
 	}

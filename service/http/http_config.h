@@ -31,6 +31,9 @@ extern const char *const role_names[ROLES];
 
 enum { STATUSES = 600 };
 
+/* Of http_config.uthreads: those beside the threads of connections. */
+enum { HTTP_OWN_UTHREADS = 1 }; /* it accepts */
+
 /* Requests and replies since the start.  Any thread may read and add. */
 struct http_counts {
 	_Atomic uint64_t replies[ROLES][STATUSES];

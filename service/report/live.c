@@ -594,6 +594,14 @@ static void forget_recent(struct live *l)
 		l->workers[i].next_span = 0;
 }
 
+static void print_threads(const struct live *l, FILE *to)
+{
+	if (l->source->uthreads == NULL)
+		return;
+	(void)fputs(",\"threads\":", to);
+	stats_print_threads(l->source->uthreads, to);
+}
+
 char *live_frame(struct live *l, struct minute *m, bool is_first)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -620,6 +628,7 @@ char *live_frame(struct live *l, struct minute *m, bool is_first)
 	 */
 	print_new_spans(l, to, now_ns);
 	print_workers(l, to, now_ns);
+	print_threads(l, to);
 	(void)fputc('}', to);
 	l->last_ns = now_ns;
 	return end_event(&text, to);

@@ -518,6 +518,41 @@ static const struct metric_field fibre_fields[] = {
 	  METRIC_FIELD(struct fibre_stats, switch_count) },
 };
 
+/* Printed only if connections have user-level threads. */
+static const struct metric_field thread_fields[] = {
+	{ { "darkroom_thread_begun_total",
+	    "Threads of connections since the start." },
+	  METRIC_FIELD(struct uthreads_counts, begun_count) },
+	{ { "darkroom_thread_now", "Threads of connections." },
+	  METRIC_FIELD(struct uthreads_counts, thread_count) },
+	{ { "darkroom_thread_peak", "Most threads of connections at once." },
+	  METRIC_FIELD(struct uthreads_counts, thread_count_max) },
+	{ { "darkroom_thread_ready",
+	    "Threads of connections that wait for a kernel thread." },
+	  METRIC_FIELD(struct uthreads_counts, ready_count) },
+	{ { "darkroom_thread_transferring",
+	    "Threads of connections that wait for their clients." },
+	  METRIC_FIELD(struct uthreads_counts, transferring_count) },
+	{ { "darkroom_thread_waiting",
+	    "Threads of connections that wait for something else." },
+	  METRIC_FIELD(struct uthreads_counts, waiting_count) },
+	{ { "darkroom_thread_kernel_threads",
+	    "Kernel threads that run threads of connections." },
+	  METRIC_FIELD(struct uthreads_counts, kernel_thread_count) },
+	{ { "darkroom_thread_switches_total",
+	    "Times that a kernel thread went on with such a thread." },
+	  METRIC_FIELD(struct uthreads_counts, switch_count) },
+	{ { "darkroom_thread_transfers_total",
+	    "Bodies, heads and replies that were read or written." },
+	  METRIC_FIELD(struct uthreads_counts, transfer_count) },
+	{ { "darkroom_thread_steps_total",
+	    "Steps of these transfers: times that a socket was ready." },
+	  METRIC_FIELD(struct uthreads_counts, step_count) },
+	{ { "darkroom_thread_preempted_total",
+	    "Times that such a thread had run for its quantum." },
+	  METRIC_FIELD(struct uthreads_counts, preempted_count) },
+};
+
 /* Printed only with a store. */
 static const struct metric_field spool_fields[] = {
 	{ { "darkroom_spool_uploads",
@@ -587,6 +622,16 @@ static void print_pixels(FILE *to, const struct pipeline_stats *p)
 	metric_sample(to, &metric, "direction=\"out\"", p->pixels_out);
 }
 
+static void print_threads(FILE *to, const struct uthreads *u)
+{
+	struct uthreads_counts counts;
+
+	if (u == NULL)
+		return;
+	uthreads_read(u, &counts);
+	metric_singles(to, thread_fields, ARRAY_SIZE(thread_fields), &counts);
+}
+
 /* False: no memory. */
 static bool print_all(FILE *to, struct stats_source *source,
 		      const struct http_report *http)
@@ -615,6 +660,7 @@ static bool print_all(FILE *to, struct stats_source *source,
 	if (group_read_fibres(pipeline_group(source->pipeline), &fibres))
 		metric_singles(to, fibre_fields, ARRAY_SIZE(fibre_fields),
 			       &fibres);
+	print_threads(to, source->uthreads);
 	if (source->store != NULL) {
 		store_stats(source->store, &store);
 		metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields),

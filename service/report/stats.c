@@ -250,6 +250,26 @@ static struct figures fibre_figures(const struct fibre_stats *s)
 	return f;
 }
 
+static struct figures thread_figures(const struct uthreads *u)
+{
+	struct uthreads_counts c;
+	struct figures f = { 0 };
+
+	uthreads_read(u, &c);
+	figures_add(&f, "begun", (double)c.begun_count);
+	figures_add(&f, "now", c.thread_count);
+	figures_add(&f, "peak", c.thread_count_max);
+	figures_add(&f, "ready", c.ready_count);
+	figures_add(&f, "transferring", c.transferring_count);
+	figures_add(&f, "waiting", c.waiting_count);
+	figures_add(&f, "kernel_threads", c.kernel_thread_count);
+	figures_add(&f, "switches", (double)c.switch_count);
+	figures_add(&f, "transfers", (double)c.transfer_count);
+	figures_add(&f, "steps", (double)c.step_count);
+	figures_add(&f, "preempted", (double)c.preempted_count);
+	return f;
+}
+
 static struct figures store_figures(const struct store *store)
 {
 	struct store_stats s;
@@ -539,12 +559,24 @@ static void print_json(struct stats_source *source, const char *schedule,
 	json_add_group(&j, "memory", memory_figures(&s));
 	if (group_read_fibres(g, &fibres))
 		json_add_group(&j, "fibres", fibre_figures(&fibres));
+	if (source->uthreads != NULL)
+		json_add_group(&j, "threads", thread_figures(source->uthreads));
 	if (source->store != NULL) {
 		json_add_group(&j, "store", store_figures(source->store));
 		json_add_group(&j, "spool", spool_figures(source->store));
 	}
 	json_add_stages(&j, &s, group_counts_hardware(g));
 	json_add_workers(&j, &s, g);
+	json_close(&j);
+}
+
+void stats_print_threads(const struct uthreads *u, FILE *to)
+{
+	struct json j;
+
+	json_begin(&j, to, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	json_add_figures(&j, thread_figures(u));
 	json_close(&j);
 }
 
@@ -652,6 +684,9 @@ void stats_print(struct stats_source *source, FILE *to)
 	table_print_one(to, "memory", memory_figures(&s));
 	if (group_read_fibres(g, &fibres))
 		table_print_one(to, "fibres", fibre_figures(&fibres));
+	if (source->uthreads != NULL)
+		table_print_one(to, "threads",
+				thread_figures(source->uthreads));
 	if (source->store != NULL) {
 		table_print_one(to, "store", store_figures(source->store));
 		table_print_one(to, "spool", spool_figures(source->store));

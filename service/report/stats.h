@@ -11,6 +11,7 @@
 #ifndef SERVICE_STATS_H
 #define SERVICE_STATS_H
 
+#include "service/direct/uthread.h"
 #include "service/pipeline/pipeline.h"
 #include "service/sandbox.h"
 
@@ -30,8 +31,10 @@ struct stats_source {
 	const struct sandbox *sandbox;
 	const struct store *store; /* NULL: none */
 	uint32_t io_threads;       /* set before the first reading, too */
-	uint64_t start_ns;         /* CLOCK_MONOTONIC */
-	uint64_t started_unix_ns;  /* the time of day at start_ns */
+	/* The threads of connections, as io_threads; NULL: none. */
+	const struct uthreads *uthreads;
+	uint64_t start_ns;        /* CLOCK_MONOTONIC */
+	uint64_t started_unix_ns; /* the time of day at start_ns */
 
 	pthread_mutex_t lock; /* protects the members below */
 	int status_fd;        /* /proc/self/status; -1: not available */
@@ -67,6 +70,9 @@ char *stats_json(struct stats_source *source);
 void stats_print(struct stats_source *source, FILE *to);
 
 void stats_read_process(struct stats_source *source, struct process_stats *out);
+
+/* The threads of connections as a JSON object, as in /stats. */
+void stats_print_threads(const struct uthreads *u, FILE *to);
 
 /* The flags of the schedule; the caller frees it.  NULL: no memory. */
 char *stats_schedule(const struct pipeline_config *config);
