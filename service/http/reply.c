@@ -80,8 +80,8 @@ static uint64_t result_bytes(const struct upload *u)
 }
 
 /*
- * Called before the reply is queued, so that a client that has the reply finds
- * it counted.
+ * Called before a byte is sent, so that a client that has the reply finds it
+ * counted.
  */
 static void count_reply(const struct request *r, unsigned int status)
 {
@@ -195,12 +195,16 @@ bool reply_send(struct request *r, unsigned int status, const char *type,
 	r->replied_ns = clock_now_ns();
 	add_headers(r, type, p);
 	client_enter(r->client, CLIENT_REPLY);
+	p->status = status;
+	if (!r->connection->transport->send(r->connection, p)) {
+		r->reply_bytes = 0;
+		return false;
+	}
 	r->status = status;
 	if (!has_body(r, status))
 		r->reply_bytes = 0;
 	count_reply(r, status);
-	p->status = status;
-	return r->connection->transport->send(r->connection, p);
+	return true;
 }
 
 bool reply_begin_text(struct request *r, struct reply *p, char *text)

@@ -189,8 +189,9 @@ struct transport {
 	void (*resume)(struct connection *c);
 	/*
 	 * Send a reply to the request that the connection's thread has; takes
-	 * its body, also if that fails.  False: no memory, and the connection
-	 * must be closed.
+	 * its body, also if that fails.  The first byte is not sent before the
+	 * transport's call that led here has returned.  False: no memory, and
+	 * the connection must be closed.
 	 */
 	bool (*send)(struct connection *c, struct reply *reply);
 };

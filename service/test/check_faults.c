@@ -3,7 +3,8 @@
  * Makes each allocation of each kind of request fail in turn, and checks: the
  * reply is the same as without a failure, with all headers; or it is an error;
  * or there is no reply.  No memory stays charged, and the next request is
- * answered as usual.
+ * answered as usual.  The server has counted the replies that were received,
+ * and no others.
  *
  * The server must have a store, run with LD_PRELOAD=libfaults.so, and have
  * nothing else to do.
@@ -17,6 +18,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,6 +117,7 @@ struct reply {
 };
 
 static uint16_t port;
+static uint64_t received_count; /* of whole replies */
 static struct faults *faults;
 static struct bytes jpeg;
 
@@ -277,6 +280,7 @@ static void exchange(const struct kind *k, struct reply *r)
 	(void)close(fd);
 	free(request.at);
 	parse(r, received);
+	received_count += r->status > 0;
 }
 
 static int count_quotes(const struct bytes *text)
@@ -391,13 +395,48 @@ static void store_one(void)
 	memcpy(id, r.body.at + sizeof(before) - 1, ID_BYTES - 1);
 }
 
+/* The replies that the server has counted, before this call. */
+static uint64_t read_replies(void)
+{
+	static const struct kind metrics = { "GET /metrics", BODY_NONE, 200,
+					     .sameness = SAME_STATUS };
+	static const char name[] = "\ndarkroom_http_replies_total{";
+	static struct reply r;
+	uint64_t count = 0;
+
+	exchange(&metrics, &r);
+	assert(r.status == 200);
+	for (const char *at = r.body.at; (at = strstr(at, name)) != NULL;) {
+		at = strstr(at, "} ");
+		assert(at != NULL);
+		count += strtoul(at + 2, NULL, 10);
+	}
+	return count;
+}
+
+/* `counted` and `received` are the numbers at the begin. */
+static void check_counts(uint64_t counted, uint64_t received)
+{
+	received = received_count - received;
+	counted = read_replies() - counted;
+	if (counted == received)
+		return;
+	(void)fprintf(stderr, "%" PRIu64 " replies counted, %" PRIu64 " sent\n",
+		      counted, received);
+	exit(1);
+}
+
 int main(int argc, char **argv)
 {
+	uint64_t counted, received;
+
 	assert(argc == 4 || argc == 5);
 	port = (uint16_t)atoi(argv[1]);
 	map_faults(argv[2]);
 	jpeg = read_whole(argv[3]);
 	store_one();
+	received = received_count;
+	counted = read_replies();
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int refused = 0, sites;
 
@@ -408,6 +447,7 @@ int main(int argc, char **argv)
 			     kinds[i].target, sites, refused);
 		assert(sites > 0 && refused > 0);
 	}
+	check_counts(counted, received);
 	free(jpeg.at);
 	return 0;
 }

@@ -305,16 +305,18 @@ static void test_ambiguous_headers_are_refused(void)
 		"", MULTIPART_HEADER);
 }
 
-static void test_nul_is_refused_in_headers(void)
+static void test_nul_is_refused_outside_data(void)
 {
 	static const char form[] =
 		"--xyz\r\nContent-Disposition: form-data; name=\"a\0b\"\r\n\r\n"
 		"v\r\n--xyz--\r\n";
+	static const char after[] = END "\0";
 	static const char fine[] = PART(NAME_A, "v\0\0w") END;
 	struct shown *s = malloc(sizeof(*s));
 
 	assert(s != NULL);
 	check_form(TYPE, form, sizeof(form) - 1, "", MULTIPART_HEADER);
+	check_form(TYPE, after, sizeof(after) - 1, "", MULTIPART_EPILOGUE);
 	assert(read_form(s, TYPE, fine, sizeof(fine) - 1, 0, 60) ==
 	       MULTIPART_OK);
 	assert(s->bytes == 8 && memcmp(s->text, "a|-|v\0\0w", 8) == 0);
@@ -525,7 +527,7 @@ int main(void)
 	test_end_must_be_there();
 	test_ambiguous_boundaries_are_refused();
 	test_ambiguous_headers_are_refused();
-	test_nul_is_refused_in_headers();
+	test_nul_is_refused_outside_data();
 	test_bad_dispositions_are_refused();
 	test_encoded_and_nested_parts_are_refused();
 	test_boundary_is_read();
