@@ -42,6 +42,7 @@ struct compare_options {
 	const char *dataset;
 	const char *arms;
 	uint64_t repetitions; /* 0: the plan's */
+	uint64_t connections; /* the same */
 	struct flags_asked asked;
 };
 
@@ -56,6 +57,10 @@ static const struct flag flags[] = {
 	  "measure every arm N times; default: the plan's",
 	  FLAG_FIELD(struct compare_options, repetitions), .least = 1,
 	  .most = PLAN_REPETITIONS_MAX },
+	{ "connections", "N", NULL,
+	  "connections of the closed loop; default: the plan's",
+	  FLAG_FIELD(struct compare_options, connections), .least = 1,
+	  .most = PLAN_CONNECTIONS_MAX },
 	{ "arms", "NAME,...", NULL, "only these arms; default: all",
 	  FLAG_FIELD(struct compare_options, arms) },
 	{ "report", "DIR", NULL,
@@ -470,6 +475,8 @@ static bool prepare(struct comparison *c, const struct compare_options *o,
 		plan->dataset = o->dataset;
 	if (o->repetitions > 0)
 		plan->repetitions = o->repetitions;
+	if (o->connections > 0)
+		plan_set_connections(plan, o->connections);
 	if (plan->dataset == NULL)
 		return error_fail(error, "--dataset DIR is missing, and the "
 					 "plan has none");

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONNECTIONS_MAX = 100000, PASSES_MAX = 1000000, SECONDS_MAX = 86400 };
+enum { PASSES_MAX = 1000000, SECONDS_MAX = 86400 };
 
 /* A key with the same name as its field.  Messages call its value `kind`. */
 #define KEY(parent, field, kind)                                               \
@@ -32,7 +32,7 @@ static const struct flag plan_keys[] = {
 
 static const struct flag closed_keys[] = {
 	{ KEY(closed_loop, connections, "N"), .least = 1,
-	  .most = CONNECTIONS_MAX },
+	  .most = PLAN_CONNECTIONS_MAX },
 	{ KEY(closed_loop, passes, "N"), .least = 1, .most = PASSES_MAX },
 	{ KEY(closed_loop, duration_s, "S"), .least = 0.001,
 	  .most = SECONDS_MAX },
@@ -42,7 +42,7 @@ static const struct flag closed_keys[] = {
 static const struct flag open_keys[] = {
 	{ .name = "percent_of_capacity" },
 	{ KEY(open_loop, connections, "N"), .least = 1,
-	  .most = CONNECTIONS_MAX },
+	  .most = PLAN_CONNECTIONS_MAX },
 	{ KEY(open_loop, duration_s, "S"), .least = 0.001,
 	  .most = SECONDS_MAX },
 	{ 0 },
@@ -54,7 +54,8 @@ static const struct flag arm_keys[] = {
 	{ .name = "environment" },
 	{ KEY(arm, directory, "DIR") },
 	{ KEY(arm, url, "URL") },
-	{ KEY(arm, connections, "N"), .least = 1, .most = CONNECTIONS_MAX },
+	{ KEY(arm, connections, "N"), .least = 1,
+	  .most = PLAN_CONNECTIONS_MAX },
 	{ 0 },
 };
 
@@ -247,6 +248,16 @@ bool plan_choose_arms(struct plan *plan, const char *names, struct error *error)
 			plan->arms[kept++] = plan->arms[i];
 	plan->arm_count = kept;
 	return true;
+}
+
+void plan_set_connections(struct plan *plan, uint64_t count)
+{
+	cJSON *closed = cJSON_GetObjectItemCaseSensitive(plan->json, "closed");
+
+	plan->closed.connections = count;
+	(void)cJSON_SetNumberValue(
+		cJSON_GetObjectItemCaseSensitive(closed, "connections"),
+		(double)count);
 }
 
 uint64_t plan_connections(const struct arm *arm, uint64_t of_plan)

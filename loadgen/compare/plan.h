@@ -46,6 +46,7 @@ enum {
 	PLAN_ARMS_MAX = 16,
 	PLAN_ARGUMENTS_MAX = 64,
 	PLAN_RATES_MAX = 16,
+	PLAN_CONNECTIONS_MAX = 100000,
 	PLAN_REPETITIONS_MAX = 100, /* what a struct sample can hold */
 	PLAN_NAME_BYTES_MAX = 48,   /* of an arm's name, a table cell */
 };
@@ -103,6 +104,12 @@ MUST_CHECK bool plan_read(struct plan *plan, cJSON *json, struct error *error);
  */
 MUST_CHECK bool plan_choose_arms(struct plan *plan, const char *names,
 				 struct error *error);
+
+/*
+ * The connections of the closed loop, also in the JSON; those of an arm with a
+ * number of its own stay.
+ */
+void plan_set_connections(struct plan *plan, uint64_t count);
 
 /* The arm's own number of connections or, if it has none, the plan's. */
 uint64_t plan_connections(const struct arm *arm, uint64_t of_plan);

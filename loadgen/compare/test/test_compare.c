@@ -276,6 +276,9 @@ static void test_usage(void)
 		       "--repetitions: '0' is not a whole number from 1 "
 		       "to 100");
 	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+		   "--connections", "0") == 2);
+	scratch_expect(&scratch, "stderr", "--connections: '0'");
+	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
 		   "--arms", "Lazy,Busy") == 2);
 	scratch_expect(&scratch, "stderr", "the plan has no arm 'Busy'");
 	assert(RUN(plan, "--output", "/no/such/folder") == 2);

@@ -39,6 +39,13 @@ static void expect_refusal(const char *text, const char *reason)
 	plan_release(&plan);
 }
 
+static double connections_in_json(const struct plan *plan)
+{
+	const cJSON *closed = cJSON_GetObjectItem(plan->json, "closed");
+
+	return cJSON_GetObjectItem(closed, "connections")->valuedouble;
+}
+
 static void test_whole_plan(void)
 {
 	static const char text[] =
@@ -73,6 +80,11 @@ static void test_whole_plan(void)
 	assert(strcmp(plan.arms[0].environment->child->string, "PORT") == 0);
 	assert(strcmp(plan.arms[0].directory, "d") == 0);
 	assert(plan.arms[1].command == NULL);
+	plan_set_connections(&plan, 50);
+	assert(plan.closed.connections == 50);
+	assert(plan_connections(&plan.arms[0], 50) == 3);
+	/* A report that is made again from the JSON says so, too. */
+	assert(connections_in_json(&plan) == 50);
 	plan_release(&plan);
 }
 
