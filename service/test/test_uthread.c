@@ -6,12 +6,13 @@
  * shuts down ends a transfer; there are never more threads than allowed; a stop
  * waits for all threads.  A thread that runs for longer than the quantum lets
  * others run, also those whose sockets have become ready.  A large transfer by
- * the scheduler costs one switch to the thread.
+ * the scheduler costs one switch to the thread.  All works in the sandbox.
  */
 #include "service/direct/uthread.h"
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "service/sandbox.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
 
@@ -800,6 +801,38 @@ static void test_model(const struct model *m)
 	test_steps(m);
 }
 
+/* --- The sandbox of the program, which it enters after the start --- */
+
+static void test_in_sandbox(void)
+{
+	static struct connection all[ARRAY_SIZE(models)][CONNECTIONS];
+	static const char *const no_folders[] = { NULL };
+	struct uthreads *sets[ARRAY_SIZE(models)];
+	struct sandbox sandbox;
+
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+		sets[i] = start(&models[i], CONNECTIONS);
+		for (int j = 0; j < CONNECTIONS; j++) {
+			struct connection *c = &all[i][j];
+
+			*c = (struct connection){ .owner = sets[i] };
+			open_pair(sets[i], &c->ours, &c->theirs);
+		}
+	}
+	sandbox_enter(&sandbox, no_folders, false);
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+		/* They make kernel threads where the model wants more. */
+		for (int j = 0; j < CONNECTIONS; j++)
+			assert(uthread_spawn(sets[i], serve, &all[i][j]));
+		while (read_counts(sets[i]).transferring_count < CONNECTIONS)
+			(void)sched_yield();
+		(void)run_client(all[i]);
+		uthreads_stop(sets[i]);
+		for (int j = 0; j < CONNECTIONS; j++)
+			assert(all[i][j].request_count == REQUESTS);
+	}
+}
+
 int main(void)
 {
 	const char *why;
@@ -812,6 +845,7 @@ int main(void)
 	uthreads_stop(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
 		test_model(&models[i]);
+	test_in_sandbox(); /* it cannot be left */
 	cores_free(cores);
 	return 0;
 }
