@@ -46,6 +46,8 @@ struct job {
 	struct spooler *spooler;
 	struct spooled *entry;
 	bool is_over; /* stored, or deleted; the hold has ended */
+	struct budget_waiter memory_wait;
+	bool has_waited; /* set under the spooler's lock */
 	struct query query;
 	struct spool_entry file;
 	uint8_t *jpeg;
@@ -128,6 +130,7 @@ static void free_job(struct job *j)
 	if (j->jpeg != NULL)
 		memory->free(memory->arg, j->jpeg);
 	budget_lower(&j->upload.charge, 0);
+	budget_give_slot(&j->upload.charge);
 	free(j);
 }
 
@@ -203,6 +206,62 @@ static bool read_all(int fd, uint8_t *to, size_t count)
 	return true;
 }
 
+/* Is the spooler leaving?  Called under the lock of the budget. */
+static bool is_wait_over(const struct budget_waiter *w)
+{
+	struct spooler *s = container_of(w, struct job, memory_wait)->spooler;
+	bool leaving;
+
+	(void)pthread_mutex_lock(&s->lock);
+	leaving = s->leaving;
+	(void)pthread_mutex_unlock(&s->lock);
+	return leaving;
+}
+
+/* Called by any thread; `j` may be freed as soon as the lock is free. */
+static void end_memory_wait(struct budget_waiter *w)
+{
+	struct job *j = container_of(w, struct job, memory_wait);
+	struct spooler *s = j->spooler;
+
+	(void)pthread_mutex_lock(&s->lock);
+	j->has_waited = true;
+	(void)pthread_cond_signal(&s->changed);
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+/*
+ * Charge the memory for the upload's bytes.  If uploads wait for memory, this
+ * one waits in the same line, and gets a slot, too.  Meanwhile the spooler does
+ * nothing else: other entries would only wait in the line behind it.
+ */
+static enum budget_answer charge_bytes(struct job *j, uint64_t bytes)
+{
+	struct spooler *s = j->spooler;
+	struct charge *c = &j->upload.charge;
+
+	if (!pipeline_waits_for_memory(s->config.pipeline) ||
+	    bytes > c->budget->limit_bytes)
+		return budget_charge(c, bytes);
+	if (budget_try(c, bytes))
+		return BUDGET_OK;
+	j->memory_wait = (struct budget_waiter){
+		.line = BUDGET_OUTSIDE,
+		.charge = c,
+		.bytes = bytes,
+		.wants_slot = true,
+		.is_over = is_wait_over,
+		.done = end_memory_wait,
+	};
+	if (budget_wait(&j->memory_wait))
+		return j->memory_wait.answer;
+	(void)pthread_mutex_lock(&s->lock);
+	while (!j->has_waited)
+		(void)wait_until(&s->changed, &s->lock, WAIT_NEVER_NS);
+	(void)pthread_mutex_unlock(&s->lock);
+	return j->memory_wait.answer;
+}
+
 /* Read the upload's bytes into memory; the memory is charged first. */
 static enum reading read_upload(struct job *j)
 {
@@ -215,7 +274,7 @@ static enum reading read_upload(struct job *j)
 		return READ_DAMAGED;
 	u->charge.budget = pipeline_budget(p);
 	u->jpeg_charge_bytes = memory_pool_charge(bytes);
-	switch (budget_charge(&u->charge, u->jpeg_charge_bytes)) {
+	switch (charge_bytes(j, u->jpeg_charge_bytes)) {
 	case BUDGET_OK:
 		break;
 	case BUDGET_FULL:

@@ -13,7 +13,8 @@
  * problem that GET will reply; so is an entry whose files are damaged.
  *
  * Uploads of clients go first: while there are any, only one entry at a time is
- * in the pipeline, and it takes only a free slot and free memory.
+ * in the pipeline, and it takes only a free slot and free memory.  With a
+ * policy whose uploads wait for memory, it waits in the same line as they do.
  *
  * Threads    Any number of threads may call spooler_take() at the same time; it
  *            does not block.  One thread calls the others.

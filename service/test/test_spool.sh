@@ -120,6 +120,52 @@ remove_image() {
 	[ "$(get_status "$1")" = 404 ] || fail "deleted, but $(shown body)"
 }
 
+# reserve FD: send the head of an upload that needs more than half of 16 MB
+reserve() {
+	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' \
+		$((9 << 20)) >&"$1"
+}
+
+until_stat() { # EXPRESSION
+	local _
+	for _ in $(seq 400); do
+		[ "$(stat_of "$1")" != true ] || return 0
+		sleep 0.05
+	done
+	fail "never true: $1: $(curl -fsS "$url/stats" | jq -c .memory)"
+}
+
+# Entries of the spool do not overtake uploads that wait for memory.
+test_entries_wait_for_memory_in_turn() {
+	local holder waiter
+	prepare 60
+	start --store store --policy capriccio --memory 16M
+	exec {holder}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	reserve "$holder"
+	until_stat ".memory.used_bytes >= $((9 << 20))"
+	exec {waiter}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	reserve "$waiter"
+	until_stat '.memory.waiting == 2 and .spool.waiting > 0'
+	exec {holder}>&- {waiter}>&-
+	all_stored
+	stop
+	# A stop does not wait for one that waits.
+	prepare 60
+	start --store store --policy capriccio --memory 16M --drain-timeout 1s
+	exec {holder}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	reserve "$holder"
+	until_stat ".memory.used_bytes >= $((9 << 20))"
+	exec {waiter}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	reserve "$waiter"
+	until_stat '.memory.waiting == 2 and .spool.waiting > 0'
+	stop
+	exec {holder}>&- {waiter}>&-
+	[ "$(spooled)" -gt 0 ] || fail "nothing is left"
+	start --store store
+	all_stored
+	stop
+}
+
 # This setup once lost 111 uploads: the drain limit is shorter than the time
 # that the accepted uploads need.
 test_left_by_a_stop() {
@@ -319,4 +365,5 @@ test_recovery_within_memory
 test_damaged_entries
 test_limits_were_lowered
 test_no_room_no_202
+test_entries_wait_for_memory_in_turn
 test_none
