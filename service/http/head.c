@@ -77,6 +77,7 @@ struct findings {
 	size_t target_bytes; /* 0: the target is not valid */
 	/* The target is too long, or has too many parameters. */
 	bool is_target_long;
+	bool lacks_memory; /* there is none for the parameters */
 	bool expects_more; /* it expects something other than "100-continue" */
 	uint32_t length_count, host_count, parent_count;
 	const char *parent; /* the last traceparent header */
@@ -143,9 +144,13 @@ static void read_target(struct request *r, struct findings *f)
 		*query++ = '\0';
 	query_decode(target);
 	r->path = target;
-	if (query != NULL && !f->is_target_long)
+	if (query == NULL || f->is_target_long)
+		return;
+	r->arguments = calloc(count, sizeof(*r->arguments));
+	f->lacks_memory = r->arguments == NULL;
+	if (!f->lacks_memory)
 		r->argument_count =
-			query_split(query, r->arguments, AUTH_PARAMETERS_MAX);
+			query_split(query, r->arguments, (uint32_t)count);
 }
 
 static void read_field(const struct http_field *field, struct findings *f)
@@ -252,6 +257,8 @@ enum problem head_check(struct request *r)
 		r->must_close = true;
 		return problem;
 	}
+	if (f.lacks_memory)
+		return PROBLEM_OUT_OF_MEMORY;
 	read_trace(r, &f);
 	problem = read_length(r, &f);
 	if (problem == PROBLEM_NONE && needs_host && f.expects_more)

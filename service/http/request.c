@@ -392,6 +392,7 @@ void request_release(struct request *r)
 	if (r->route != NULL && r->route->handler->release != NULL)
 		r->route->handler->release(r);
 	report_drop(r->report.result);
+	free(r->arguments);
 	free(r);
 	/* Last: when the count is 0, http_stop() may free the server. */
 	if (!is_stream)

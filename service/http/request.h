@@ -327,8 +327,8 @@ struct request {
 	 */
 	const struct request_head *head;
 	const char *path; /* of its target, decoded */
-	/* The parameters of its query, decoded. */
-	struct http_field arguments[AUTH_PARAMETERS_MAX];
+	/* The parameters of its query, decoded; NULL: none.  Owned. */
+	struct http_field *arguments;
 	uint32_t argument_count;
 	const char *method_name; /* a constant text, for the log */
 	bool is_head;            /* the method is HEAD */
