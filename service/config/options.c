@@ -95,7 +95,8 @@ static const struct flag own_flags[] = {
 	{ "cores", "LIST", NULL,
 	  "CPUs that run the stages, such as 0,2,4-7; default: all allowed\n"
 	  "ones, physical cores first, as many as the cgroup's CPU quota;\n"
-	  "threads of --policy thread-per-connection are not bound",
+	  "threads of --policy thread-per-connection, and of servlib with\n"
+	  "--threads 1:1, are not bound",
 	  FLAG_FIELD(struct options, cores) },
 	{ "max-uploads", "N", "256",
 	  "accepted uploads that are not finished; more get a 503",
@@ -115,7 +116,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct options, trusted_proxies) },
 	{ "io-threads", "N|auto", "auto",
 	  "threads that read requests and send replies; auto: one for each\n"
-	  "eight workers, at least 1; --policy thread-per-connection has none",
+	  "eight workers, at least 1; --policy thread-per-connection and\n"
+	  "servlib have none",
 	  FLAG_FIELD(struct options, io_threads), .least = 1,
 	  .most = ACCEPTOR_THREADS_MAX, .zero = "auto" },
 	{ "max-requests", "N", "0",

@@ -93,6 +93,10 @@ expected() {
 		(if .key == "begun" or .key == "switches" then "_total"
 			else "" end) as $suffix |
 		"darkroom_fibre_\(.key)\($suffix) \(.value)"),
+	(.threads // {} | to_entries[] |
+		(if .key | IN("begun", "switches", "transfers", "steps",
+			"preempted") then "_total" else "" end) as $suffix |
+		"darkroom_thread_\(.key)\($suffix) \(.value)"),
 	(.stages[] | "{stage=\"\(.name)\"}" as $labels | . as $stage |
 		("arrived", "started", "handled", "refused", "visits",
 			"visits_empty", "switches" |
