@@ -50,17 +50,10 @@ static void fill_standard_files(void)
 			(void)open("/dev/null", O_RDWR);
 }
 
-/* The connections of this policy are not there yet. */
-static bool is_ready(const struct policy *p)
-{
-	return !p->has_thread_model;
-}
-
 static void list_policies(void)
 {
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		if (is_ready(*p))
-			(void)printf("%-22s %s\n", (*p)->name, (*p)->summary);
+		(void)printf("%-22s %s\n", (*p)->name, (*p)->summary);
 }
 
 static _Noreturn void refuse(const struct options *o, const char *flag,
@@ -177,9 +170,6 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
-	if (!is_ready(s->policy))
-		refuse(o, "policy", s->policy->name,
-		       "this version of the server cannot run it yet");
 	if (o->io_threads > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
 		char value[16];
 

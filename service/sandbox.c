@@ -103,6 +103,8 @@ static const int calls[] = {
 	SCMP_SYS(eventfd2),
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
+	SCMP_SYS(timerfd_create),
+	SCMP_SYS(timerfd_settime),
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep),
 	/* open files */

@@ -200,7 +200,8 @@ static bool start_port(struct port *port, struct http *h,
 
 	port->http = h;
 	port->address = c->address;
-	port->transport = &transport_mhd;
+	port->transport =
+		c->uthreads != NULL ? &transport_direct : &transport_mhd;
 	port->has_threads = c->has_threads;
 	port->clients = start_clients(h, c);
 	if (has_acceptor)

@@ -197,6 +197,7 @@ struct transport {
 };
 
 extern const struct transport transport_mhd;
+extern const struct transport transport_direct; /* in direct/ */
 
 /* A connection; a transport may have more members behind these. */
 struct connection {

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/direct/head_reader.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FIELDS_MIN = 16, VERSION_BYTES = 8 };
+
+#define HTML(title, body)                                                      \
+	"<html><head><title>" title "</title></head><body>" body               \
+	"</body></html>"
+
+static const struct head_refusal malformed = {
+	400, "Bad Request",
+	HTML("Request malformed",
+	     "Your HTTP request was syntactically incorrect.")
+};
+static const struct head_refusal wrong_length = {
+	400, "Bad Request",
+	HTML("Request malformed",
+	     "Your HTTP request has wrong value for <b>Content-Length</b> "
+	     "header.")
+};
+static const struct head_refusal large_length = {
+	413, "Content Too Large",
+	HTML("Request content too large",
+	     "Your HTTP request has too large value for <b>Content-Length</b> "
+	     "header.")
+};
+static const struct head_refusal old_version = {
+	505, "HTTP Version Not Supported",
+	HTML("Requested HTTP version is not supported",
+	     "Requested HTTP version is too old and not supported.")
+};
+static const struct head_refusal new_version = {
+	505, "HTTP Version Not Supported",
+	HTML("Requested HTTP version is not supported",
+	     "Requested HTTP version is not supported.")
+};
+#define TOO_BIG                                                                \
+	HTML("Request too big",                                                \
+	     "Your HTTP header was too big for the memory constraints of "     \
+	     "this webserver.")
+
+static const struct head_refusal long_target = { 414, "URI Too Long", TOO_BIG };
+static const struct head_refusal large_head = {
+	431, "Request Header Fields Too Large", TOO_BIG
+};
+
+void head_reader_init(struct head_reader *h, size_t bytes_max)
+{
+	*h = (struct head_reader){ .bytes_max = bytes_max };
+	head_reader_begin(h);
+}
+
+void head_reader_begin(struct head_reader *h)
+{
+	h->head = (struct request_head){ .method = NULL };
+	h->end = 0;
+	h->length_bytes = 0;
+	h->refusal = NULL;
+	h->line = (struct head_line){ .at = 0 };
+	h->state = HEAD_AT_REQUEST_LINE;
+	h->is_exact = true;
+	h->trimmed_bytes = 0;
+	h->field_count = 0;
+}
+
+void head_reader_release(struct head_reader *h)
+{
+	free(h->places);
+	free(h->fields);
+	*h = (struct head_reader){ .places = NULL };
+}
+
+static enum head_event refuse(struct head_reader *h,
+			      const struct head_refusal *refusal)
+{
+	h->refusal = refusal;
+	return HEAD_REFUSED;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Find the line's end, and put NULs there.  False: more bytes are needed. */
+static bool find_line(struct head_line *line, char *text, size_t bytes)
+{
+	char *at = text + line->at, *from = at + line->bytes;
+	char *end = memchr(from, '\n', (size_t)(text + bytes - from));
+	bool has_cr;
+
+	if (end == NULL) {
+		line->bytes = (uint32_t)(text + bytes - at);
+		return false;
+	}
+	line->end = (uint32_t)(end + 1 - text);
+	has_cr = end > at && end[-1] == '\r';
+	*end = '\0';
+	if (has_cr)
+		*--end = '\0';
+	line->bytes = (uint32_t)(end - at);
+	line->is_exact = has_cr && memchr(at, '\0', line->bytes) == NULL;
+	return true;
+}
+
+/* The line was read. */
+static void end_line(struct head_reader *h)
+{
+	h->is_exact = h->is_exact && h->line.is_exact;
+	h->line = (struct head_line){ .at = h->line.end };
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* NULL: it can be served. */
+static const struct head_refusal *check_version(const char *text, size_t bytes)
+{
+	if (bytes != VERSION_BYTES || memcmp(text, "HTTP/", 5) != 0 ||
+	    !is_digit(text[5]) || text[6] != '.' || !is_digit(text[7]))
+		return &malformed;
+	if (text[5] == '0')
+		return &old_version;
+	return text[5] == '1' ? NULL : &new_version;
+}
+
+/*
+ * The last word of the line, before any spaces at its end; `end` if there is
+ * none.  Spaces inside of the target are not its end.
+ */
+static char *find_version(char *target, char *end)
+{
+	char *c = end - 1;
+
+	while (*c == ' ' && c > target)
+		c--;
+	while (*c != ' ' && c > target)
+		c--;
+	return c > target ? c + 1 : end;
+}
+
+/* Method, target and version, with spaces between them. */
+static enum head_event read_request_line(struct head_reader *h, char *text)
+{
+	char *method = text + h->line.at, *end = method + h->line.bytes;
+	char *target = memchr(method, ' ', h->line.bytes), *version;
+
+	if (target == NULL || target == method)
+		return HEAD_BROKEN;
+	*target++ = '\0';
+	h->is_exact = target < end && *target != ' ';
+	while (target < end && *target == ' ')
+		target++;
+	version = target < end ? find_version(target, end) : end;
+	h->refusal = check_version(version, (size_t)(end - version));
+	h->is_head = strcmp(method, "HEAD") == 0;
+	if (h->refusal != NULL)
+		return HEAD_REFUSED;
+	version[-1] = '\0';
+	h->is_http_1_0 = version[7] == '0';
+	h->method = (uint32_t)(method - text);
+	h->target = (uint32_t)(target - text);
+	h->version = (uint32_t)(version - text);
+	end_line(h);
+	h->state = HEAD_AT_FIRST_FIELD;
+	return HEAD_TARGET;
+}
+
+/* False: no memory. */
+static bool add_place(struct head_reader *h, uint32_t name, uint32_t value)
+{
+	if (h->field_count == h->fields_max) {
+		uint32_t max =
+			h->fields_max > 0 ? 2 * h->fields_max : FIELDS_MIN;
+		struct field_place *places =
+			realloc(h->places, max * sizeof(*places));
+		struct http_field *fields = NULL;
+
+		if (places == NULL)
+			return false;
+		h->places = places;
+		fields = realloc(h->fields, max * sizeof(*fields));
+		if (fields == NULL)
+			return false;
+		h->fields = fields;
+		h->fields_max = max;
+	}
+	h->places[h->field_count++] = (struct field_place){ name, value };
+	return true;
+}
+
+/*
+ * The line continues the header before it: for libmicrohttpd, it belongs to its
+ * name.
+ */
+static enum head_event fold_line(struct head_reader *h, char *text)
+{
+	text[h->places[h->field_count - 1].name] = '\0';
+	end_line(h);
+	h->is_exact = false;
+	return HEAD_COMPLETE;
+}
+
+/* Remove white space after a number. */
+static void trim_length(struct head_reader *h, char *value)
+{
+	char *end = value + strspn(value, "0123456789");
+	size_t blanks = strspn(end, " \t");
+
+	if (end == value || end[blanks] != '\0')
+		return;
+	*end = '\0';
+	h->trimmed_bytes += (uint32_t)blanks;
+}
+
+/* HEAD_COMPLETE: the line is. */
+static enum head_event read_field(struct head_reader *h, char *text)
+{
+	char *name = text + h->line.at, *value = strchr(name, ':');
+
+	if (h->state == HEAD_AT_FIELD && is_blank(name[0]))
+		return fold_line(h, text);
+	if (value == NULL)
+		return refuse(h, &malformed);
+	*value++ = '\0';
+	while (is_blank(*value))
+		value++;
+	if (!add_place(h, (uint32_t)(name - text), (uint32_t)(value - text)))
+		return HEAD_BROKEN;
+	if (strcasecmp(name, "Content-Length") == 0)
+		trim_length(h, value);
+	end_line(h);
+	h->state = HEAD_AT_FIELD;
+	return HEAD_COMPLETE;
+}
+
+/* The length of the body. */
+static enum head_event read_length(struct head_reader *h)
+{
+	const struct request_head *head = &h->head;
+	const char *text = http_field_find(head->fields, head->field_count,
+					   "Content-Length");
+	uint64_t length = 0;
+
+	if (text == NULL || http_field_find(head->fields, head->field_count,
+					    "Transfer-Encoding") != NULL)
+		return HEAD_COMPLETE;
+	if (!is_digit(text[0]))
+		return refuse(h, &wrong_length);
+	for (; is_digit(*text); text++)
+		if (__builtin_mul_overflow(length, 10, &length) ||
+		    __builtin_add_overflow(length, (uint64_t)(*text - '0'),
+					   &length))
+			return refuse(h, &large_length);
+	if (*text != '\0')
+		return refuse(h, &wrong_length);
+	h->length_bytes = length;
+	return HEAD_COMPLETE;
+}
+
+void head_move(struct head_reader *h, char *text)
+{
+	struct request_head *head = &h->head;
+
+	head->method = text + h->method;
+	head->target = text + h->target;
+	head->version = text + h->version;
+	for (uint32_t i = 0; i < h->field_count; i++)
+		h->fields[i] = (struct http_field){
+			.name = text + h->places[i].name,
+			.value = text + h->places[i].value,
+		};
+	head->fields = h->fields;
+}
+
+/* The empty line was read. */
+static enum head_event complete(struct head_reader *h, char *text)
+{
+	h->end = h->line.end;
+	end_line(h);
+	h->head.bytes = h->end - h->method - h->trimmed_bytes;
+	h->head.is_exact = h->is_exact;
+	h->head.field_count = h->field_count;
+	head_move(h, text);
+	return read_length(h);
+}
+
+/* The next line has not arrived completely.  May it still come? */
+static enum head_event wait_for_line(struct head_reader *h, size_t bytes)
+{
+	if (bytes + h->field_count * HEAD_FIELD_BYTES < h->bytes_max)
+		return HEAD_MORE;
+	return refuse(h, h->state == HEAD_AT_REQUEST_LINE ? &long_target :
+							    &large_head);
+}
+
+enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
+{
+	enum head_event event = HEAD_COMPLETE;
+
+	assert(bytes <= UINT32_MAX);
+	while (event == HEAD_COMPLETE) {
+		if (!find_line(&h->line, text, bytes))
+			return wait_for_line(h, bytes);
+		if (text[h->line.at] != '\0')
+			event = h->state == HEAD_AT_REQUEST_LINE ?
+					read_request_line(h, text) :
+					read_field(h, text);
+		else if (h->state == HEAD_AT_REQUEST_LINE)
+			h->line = (struct head_line){ .at = h->line.end };
+		else
+			return complete(h, text);
+	}
+	return event;
+}
+
+/* The next part of a list, without white space around it. */
+static const char *next_part(const char **list, size_t *bytes)
+{
+	const char *part = *list + strspn(*list, " \t,");
+	const char *end = part + strcspn(part, ",");
+
+	*list = end;
+	while (end > part && is_blank(end[-1]))
+		end--;
+	*bytes = (size_t)(end - part);
+	return part;
+}
+
+bool head_has_token(const struct request_head *head, const char *name,
+		    const char *token)
+{
+	for (size_t i = 0; i < head->field_count; i++) {
+		const char *list = head->fields[i].value;
+
+		if (strcasecmp(head->fields[i].name, name) != 0)
+			continue;
+		while (*list != '\0') {
+			size_t bytes;
+			const char *part = next_part(&list, &bytes);
+
+			if (bytes == strlen(token) &&
+			    strncasecmp(part, token, bytes) == 0)
+				return true;
+		}
+	}
+	return false;
+}

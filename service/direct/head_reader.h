@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Head reader: splits the head of a request into its fields, as it arrives.
+ *
+ *	HEAD_MORE  >  HEAD_TARGET  >  HEAD_MORE ...  >  HEAD_COMPLETE
+ *
+ * It is as lenient as libmicrohttpd 0.9.75, so that both transports give the
+ * same replies: a bare LF ends a line, a NUL ends a text, and a folded
+ * line belongs to the header before it.  None of this is accepted: is_exact
+ * becomes false, and head.c refuses the request.  What libmicrohttpd itself
+ * refuses is refused here, with the same reply, but for one thing: it sends the
+ * head of its reply to a bad Content-Length twice.
+ *
+ * White space after a Content-Length is removed, and counts in no size.
+ *
+ * Ownership  The bytes are the caller's; the reader changes them.  It owns its
+ *            table of fields until head_reader_release().
+ * Limits     `bytes_max` of one head: the lines, and HEAD_FIELD_BYTES for each
+ *            header.
+ */
+#ifndef SERVICE_HEAD_READER_H
+#define SERVICE_HEAD_READER_H
+
+#include "service/http/transport.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HEAD_FIELD_BYTES = 64 };
+
+enum head_event {
+	HEAD_MORE,   /* more bytes are needed */
+	HEAD_TARGET, /* the request line is there; call again */
+	HEAD_COMPLETE,
+	HEAD_REFUSED, /* send `refusal`, and close the connection */
+	HEAD_BROKEN,  /* close the connection without a reply */
+};
+
+struct head_refusal {
+	unsigned int status;
+	const char *reason, *body; /* HTML */
+};
+
+struct head_line {
+	uint32_t at, bytes; /* without its end */
+	uint32_t end;       /* where the next line begins */
+	bool is_exact;      /* it ends with CR and LF, and has no NUL */
+};
+
+struct field_place {
+	uint32_t name, value; /* positions */
+};
+
+struct head_reader {
+	/* Of a complete head. */
+	struct request_head head;
+	uint32_t end;          /* position of the first byte after it */
+	uint64_t length_bytes; /* of the body; 0: none */
+
+	const struct head_refusal *refusal; /* HEAD_REFUSED */
+	bool is_http_1_0, is_head; /* from HEAD_TARGET on; the method is HEAD */
+
+	/* Private. */
+	size_t bytes_max;
+	struct head_line line; /* the next one, as far as it has been seen */
+	enum {
+		HEAD_AT_REQUEST_LINE,
+		HEAD_AT_FIRST_FIELD,
+		HEAD_AT_FIELD,
+	} state;
+	bool is_exact;
+	uint32_t method, target, version; /* positions */
+	uint32_t trimmed_bytes;           /* white space that was removed */
+	struct field_place *places;
+	struct http_field *fields;
+	uint32_t field_count, fields_max;
+};
+
+/* An empty reader. */
+void head_reader_init(struct head_reader *h, size_t bytes_max);
+
+/* Forget the last head; the next one begins. */
+void head_reader_begin(struct head_reader *h);
+
+/* An empty ({0}) one is fine. */
+void head_reader_release(struct head_reader *h);
+
+/*
+ * Read on.  `text` has all bytes from the beginning of the head on.  In the
+ * next call it may be at another place, if the bytes are as this call has left
+ * them.  After HEAD_TARGET, HEAD_REFUSED has a reply to a request; before it,
+ * there was no request.
+ */
+enum head_event head_read(struct head_reader *h, char *text, size_t bytes);
+
+/*
+ * Let the head be at another place, where a copy of its `end` bytes is.  It
+ * must be complete.
+ */
+void head_move(struct head_reader *h, char *text);
+
+/*
+ * Does a header with this name have `token` in its list?  Case is ignored, and
+ * the header may be there several times.
+ */
+bool head_has_token(const struct request_head *head, const char *name,
+		    const char *token);
+
+#endif

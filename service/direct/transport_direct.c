@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The transport over sockets of our own: each connection has a user-level
+ * thread, and one more thread accepts them.
+ *
+ * accept4() is called as a system call, because http/mhd/interpose.c replaces
+ * the function by one that sleeps.
+ */
+#include "service/direct/direct.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* While there is no room for another connection. */
+enum { PAUSE_MS = 5 };
+
+static void set_blocking(int fd, bool blocks)
+{
+	int on = !blocks;
+
+	(void)ioctl(fd, FIONBIO, &on);
+}
+
+static bool blocks(const struct io_thread *t)
+{
+	return uthreads_block(t->config.uthreads);
+}
+
+/* NULL: no memory. */
+static struct direct_connection *connection_new(struct io_thread *t, int fd)
+{
+	struct direct_connection *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	if (!wire_init(&c->wire, fd, blocks(t), t->tls)) {
+		free(c);
+		return NULL;
+	}
+	c->base = (struct connection){
+		.transport = &transport_direct,
+		.port = t->config.port,
+		.io_thread = t->config.index,
+		.fd = fd,
+		.tls = c->wire.session,
+	};
+	c->io_thread = t;
+	c->reply.fd = -1;
+	head_reader_init(&c->reader, t->config.connection_bytes);
+	return c;
+}
+
+/* False: the transport stops. */
+static bool list_connection(struct direct_connection *c)
+{
+	struct io_thread *t = c->io_thread;
+	bool goes_on;
+
+	(void)pthread_mutex_lock(&t->lock);
+	goes_on = !atomic_load(&t->stopping);
+	if (goes_on) {
+		LIST_INSERT_HEAD(&t->connections, c, link);
+		t->connection_count++;
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+	return goes_on;
+}
+
+static void free_connection(struct direct_connection *c)
+{
+	wire_release(&c->wire);
+	head_reader_release(&c->reader);
+	free(c->input);
+	(void)close(c->base.fd);
+	free(c);
+}
+
+void direct_connection_end(struct direct_connection *c)
+{
+	struct io_thread *t = c->io_thread;
+
+	(void)pthread_mutex_lock(&t->lock);
+	LIST_REMOVE(c, link);
+	(void)pthread_mutex_unlock(&t->lock);
+	connection_end(&c->base);
+	free_connection(c);
+	(void)pthread_mutex_lock(&t->lock);
+	t->connection_count--;
+	(void)pthread_cond_signal(&t->ended);
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+static void begin_connection(struct io_thread *t, int fd)
+{
+	const struct sockaddr *from = (const struct sockaddr *)&t->from;
+	struct direct_connection *c = NULL;
+	int on = 1;
+
+	if (port_admit(t->config.port, from))
+		c = connection_new(t, fd);
+	if (c == NULL) {
+		(void)close(fd);
+		return;
+	}
+	if (!list_connection(c)) {
+		free_connection(c);
+		return;
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	connection_begin(&c->base, from);
+	if (!uthread_spawn(t->config.uthreads, connection_serve, c))
+		direct_connection_end(c);
+}
+
+static bool is_temporary(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+	       error == ENOMEM;
+}
+
+/* A transfer_fn: accept a connection. */
+static enum transfer_need step_accept(void *arg, char *buffer, size_t bytes)
+{
+	struct io_thread *t = arg;
+	socklen_t address_bytes = sizeof(t->from);
+	int flags = SOCK_CLOEXEC | (blocks(t) ? 0 : SOCK_NONBLOCK);
+
+	(void)buffer;
+	(void)bytes;
+	t->accepted_fd = (int)syscall(SYS_accept4, t->config.listen_fd,
+				      &t->from, &address_bytes, flags);
+	if (t->accepted_fd < 0 && errno == EAGAIN && !atomic_load(&t->refusing))
+		return TRANSFER_NEEDS_INPUT;
+	t->must_pause = t->accepted_fd < 0 && is_temporary(errno);
+	return TRANSFER_DONE;
+}
+
+/* A transfer_fn: wait for the timer. */
+static enum transfer_need step_pause(void *arg, char *buffer, size_t bytes)
+{
+	const struct io_thread *t = arg;
+	uint64_t count;
+
+	(void)buffer;
+	(void)bytes;
+	return read(t->pause_fd, &count, sizeof(count)) < 0 && errno == EAGAIN ?
+		       TRANSFER_NEEDS_INPUT :
+		       TRANSFER_DONE;
+}
+
+static void pause_accepting(struct io_thread *t)
+{
+	const struct itimerspec after = {
+		.it_value.tv_nsec = PAUSE_MS * 1000000,
+	};
+
+	(void)timerfd_settime(t->pause_fd, 0, &after, NULL);
+	uthread_transfer(t->pause_fd, step_pause, t);
+}
+
+static bool is_full(struct io_thread *t)
+{
+	bool result;
+
+	(void)pthread_mutex_lock(&t->lock);
+	result = t->connection_count >= t->config.connections_max;
+	(void)pthread_mutex_unlock(&t->lock);
+	return result;
+}
+
+/* An uthread_fn. */
+static void accept_all(void *arg)
+{
+	struct io_thread *t = arg;
+
+	while (!atomic_load(&t->refusing)) {
+		t->must_pause = is_full(t);
+		t->accepted_fd = -1;
+		if (!t->must_pause)
+			uthread_transfer(t->config.listen_fd, step_accept, t);
+		if (t->accepted_fd >= 0)
+			begin_connection(t, t->accepted_fd);
+		else if (t->must_pause)
+			pause_accepting(t);
+	}
+	(void)pthread_mutex_lock(&t->lock);
+	t->is_accepting = false;
+	(void)pthread_cond_signal(&t->ended);
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+static void io_thread_free(struct io_thread *t)
+{
+	if (t->pause_fd >= 0)
+		(void)close(t->pause_fd);
+	wire_tls_free(t->tls);
+	(void)pthread_cond_destroy(&t->ended);
+	(void)pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* False: no memory, no descriptor, or no thread. */
+static bool begin_accepting(struct io_thread *t)
+{
+	if (t->config.has_tls) {
+		t->tls = wire_tls_new();
+		if (t->tls == NULL)
+			return false;
+	}
+	t->pause_fd = timerfd_create(
+		CLOCK_MONOTONIC, TFD_CLOEXEC | (blocks(t) ? 0 : TFD_NONBLOCK));
+	if (t->pause_fd < 0)
+		return false;
+	set_blocking(t->config.listen_fd, blocks(t));
+	t->is_accepting = uthread_spawn(t->config.uthreads, accept_all, t);
+	return t->is_accepting;
+}
+
+static struct io_thread *direct_start(const struct io_thread_config *config)
+{
+	struct io_thread *t = calloc(1, sizeof(*t));
+
+	assert(config->uthreads != NULL && config->listen_fd >= 0);
+	if (t == NULL)
+		return NULL;
+	t->config = *config;
+	t->pause_fd = -1;
+	LIST_INIT(&t->connections);
+	(void)pthread_mutex_init(&t->lock, NULL);
+	(void)pthread_cond_init(&t->ended, NULL);
+	if (begin_accepting(t))
+		return t;
+	io_thread_free(t);
+	return NULL;
+}
+
+static int direct_stop_accepting(struct io_thread *t)
+{
+	int fd = t->config.listen_fd;
+
+	atomic_store(&t->refusing, true);
+	(void)shutdown(fd, SHUT_RDWR);
+	return fd;
+}
+
+/* Nothing is received or sent any more, so each thread ends soon. */
+static void shut_all(struct io_thread *t)
+{
+	struct direct_connection *c;
+
+	(void)pthread_mutex_lock(&t->lock);
+	atomic_store(&t->stopping, true);
+	LIST_FOREACH(c, &t->connections, link)
+	(void)shutdown(c->base.fd, SHUT_RDWR);
+	while (t->connection_count > 0 || t->is_accepting)
+		(void)pthread_cond_wait(&t->ended, &t->lock);
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+static void direct_stop(struct io_thread *t)
+{
+	bool owns_socket = !atomic_load(&t->refusing);
+
+	if (owns_socket)
+		(void)direct_stop_accepting(t);
+	shut_all(t);
+	if (owns_socket)
+		(void)close(t->config.listen_fd);
+	io_thread_free(t);
+}
+
+const struct transport transport_direct = {
+	.start = direct_start,
+	.stop_accepting = direct_stop_accepting,
+	.stop = direct_stop,
+	.suspend = direct_suspend,
+	.resume = direct_resume,
+	.send = direct_send,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wire: the bytes of a connection, with or without TLS.
+ *
+ * A call does as much as the socket takes at once.  WIRE_AGAIN: nothing was
+ * done; call again when `need` is fulfilled.  If the socket blocks, a call
+ * waits instead.
+ *
+ * Ownership  The socket is the caller's, and is open from wire_init() to
+ *            wire_release().
+ * Threads    One at a time.
+ */
+#ifndef SERVICE_WIRE_H
+#define SERVICE_WIRE_H
+
+#include "service/direct/uthread.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct gnutls_session_int;
+struct wire_tls;
+
+enum {
+	WIRE_END = 0, /* the other side has closed, or the connection is lost */
+	WIRE_AGAIN = -1,
+};
+
+struct wire {
+	int fd;
+	bool blocks;
+	struct gnutls_session_int *session; /* NULL: no TLS */
+	/* A record that was given to GnuTLS, but not to the socket yet. */
+	bool has_record;
+	enum transfer_need need;
+};
+
+/* What all sessions share.  NULL: no memory. */
+struct wire_tls *wire_tls_new(void);
+
+/* NULL is fine. */
+void wire_tls_free(struct wire_tls *tls);
+
+/* `tls` NULL: without TLS.  False: no memory. */
+MUST_CHECK bool wire_init(struct wire *w, int fd, bool blocks,
+			  const struct wire_tls *tls);
+
+void wire_release(struct wire *w);
+
+/* 1: TLS is established, or not used; WIRE_END or WIRE_AGAIN. */
+int wire_handshake(struct wire *w);
+
+/* With TLS: say that no more will be sent, if the socket takes it at once. */
+void wire_bye(struct wire *w);
+
+/* Returns how many bytes were received, WIRE_END or WIRE_AGAIN. */
+ssize_t wire_recv(struct wire *w, char *to, size_t bytes);
+
+/*
+ * Returns how many bytes were sent, WIRE_END or WIRE_AGAIN.  After WIRE_AGAIN,
+ * the next call must be for the same bytes.  `more`: others follow at once.
+ * `buffer` is used during this call.
+ */
+ssize_t wire_send(struct wire *w, struct iovec *pieces, size_t count, bool more,
+		  char *buffer, size_t buffer_bytes);
+
+/* The same for bytes of a file. */
+ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
+		       uint64_t bytes, char *buffer, size_t buffer_bytes);
+
+#endif
