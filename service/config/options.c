@@ -352,7 +352,7 @@ static void set_best(struct options *o)
 enum {
 	MEMORY_OWN_BYTES = 32 << 20, /* code, heap, touched parts of stacks */
 	/* libmicrohttpd's buffers, the request and the head of its reply. */
-	MEMORY_CONNECTION_BYTES = 144 << 10,
+	MEMORY_CONNECTION_BYTES = 152 << 10,
 };
 
 /* "max" is not a number and sets no limit. */

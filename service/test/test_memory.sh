@@ -9,7 +9,7 @@
 dir=$1
 mib=$((1 << 20))
 own_bytes=$((32 * mib)) # docs/operations.md, 'Memory'
-connection_bytes=$((144 << 10))
+connection_bytes=$((152 << 10))
 
 # Photos of 4 MB: bytes after the last pixel are ignored.
 mkdir "$work/large"

@@ -68,7 +68,7 @@ static void test_the_program_has_its_part(void)
 	uint64_t large = UINT64_C(16384) * MIB;
 
 	assert(memory_budget_bytes(large, 1024) ==
-	       (UINT64_C(14336) - 32 - 144) * MIB);
+	       (UINT64_C(14336) - 32 - 152) * MIB);
 	/* More connections than there is memory for. */
 	assert(memory_budget_bytes(160 * MIB, 4096) == 40 * MIB);
 	assert(memory_budget_bytes(8 * MIB, 1) == 2 * MIB);
