@@ -68,9 +68,21 @@ static char *skip_token(char *at)
 }
 
 /*
- * Unquote the text after the quote at `at`.  Only quotes and backslashes can be
- * escaped, because some clients send paths with single backslashes.  Returns
- * the position after the second quote; NULL: there is none.
+ * Is `at` a backslash before the byte that it escapes?  Only quotes and
+ * backslashes can be escaped, because some clients send paths with single
+ * backslashes.  A quote at the end of the header ends the text, because
+ * browsers escape nothing by a backslash, and may send a name with one at its
+ * end.
+ */
+static bool is_escape(const char *at)
+{
+	return at[0] == '\\' &&
+	       (at[1] == '\\' || (at[1] == '"' && at[2] != '\0'));
+}
+
+/*
+ * Unquote the text after the quote at `at`.  Returns the position after the
+ * second quote; NULL: there is none.
  */
 static char *unquote(char *at, char **text)
 {
@@ -78,7 +90,7 @@ static char *unquote(char *at, char **text)
 
 	*text = to;
 	for (; *at != '"'; at++) {
-		if (at[0] == '\\' && (at[1] == '"' || at[1] == '\\'))
+		if (is_escape(at))
 			at++;
 		if (*at == '\0')
 			return NULL;

@@ -215,6 +215,8 @@ static void test_names_are_read(void)
 	/* Browsers, and later versions of curl. */
 	names("; name=\"a%22\"; filename=\"%0D%0A%22\"", "a%22|%0D%0A%22|val");
 	names("; name=\"a\"; filename=\"C:\\dir\\b\"", "a|C:\\dir\\b|val");
+	names("; name=\"a\"; filename=\"b\\\"", "a|b\\|val");
+	names("; name=\"a\"; filename=\"b\\\\\\\"", "a|b\\\\|val");
 	names("; name=\"a; name=b\"; filename=\"; name=c\"",
 	      "a; name=b|; name=c|val");
 	names("; name=\"\xc3\xa9\"", "\xc3\xa9|-|val");
@@ -333,7 +335,8 @@ static void test_bad_dispositions_are_refused(void)
 	names_nothing("form-data; filename=\"a\"; FILENAME=\"b\"");
 	names_nothing("form-data; filename*=a; filename*=b");
 	names_nothing("form-data; name=\"a");
-	names_nothing("form-data; name=\"a\\\"");
+	names_nothing("form-data; name=\"a\\\"; filename=\"b\"");
+	names_nothing("form-data; name=\"a\\\";");
 	names_nothing("form-data; name=\"a\"x");
 	names_nothing("form-data; name=\"a\" filename=\"b\"");
 	names_nothing("form-data; name=a b");

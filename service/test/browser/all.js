@@ -7,5 +7,6 @@ import "./test_page.js";
 import "./test_graph.js";
 import "./test_blocking.js";
 import "./test_cores.js";
+import "./test_form.js";
 import "./test_try.js";
 import "./test_cross_site.js";
