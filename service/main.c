@@ -183,9 +183,12 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		refuse(o, "graph", o->graph,
 		       "it has an effect only with --balance partition; see "
 		       "--save-graph");
-	if (o->trace != NULL && s->policy->workers == POLICY_WORKERS_CALLER)
+	if (o->trace != NULL && !schedule_has_tracks(s))
 		refuse(o, "trace", o->trace,
-		       "it would stay empty: this policy has no workers");
+		       s->policy->has_thread_model ?
+			       "it would stay empty: it needs --io async" :
+			       "it would stay empty: this policy has no "
+			       "workers");
 }
 
 /* Check the flags that are needed only when a request comes. */
@@ -236,9 +239,10 @@ static int serve(const struct options *o, const struct pipeline_config *config)
 	return server_run(o, config, &signals);
 }
 
-static const struct caller_pause caller_pause = {
+static const struct caller_threads caller_threads = {
 	.is_due = uthread_should_pause,
 	.pause = uthread_pause_point,
+	.kernel_thread = uthread_kernel_thread,
 };
 
 /* Serve; or, for --check-config and --print-config, check or print options. */
@@ -255,7 +259,7 @@ static int run(const struct options *o)
 		.memory_bytes_max = o->memory_bytes_max,
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
-		.caller_pause = &caller_pause,
+		.caller_threads = &caller_threads,
 	};
 	int status = EXIT_SUCCESS;
 

@@ -151,12 +151,12 @@ static char *report_live_frame(void *arg, struct minute *minute, bool is_first)
 /* Set the members of `config` that ask for reports. */
 static void serve_reports(struct server *s, struct http_config *config)
 {
-	bool has_workers = pipeline_worker_count(s->pipeline) > 0;
+	bool has_tracks = schedule_has_tracks(&s->config->schedule);
 	bool has_graph = group_has_blocking(pipeline_group(s->pipeline));
 
 	config->stats_json = report_stats;
 	config->metrics_text = report_metrics;
-	config->trace_json = has_workers ? report_trace : NULL;
+	config->trace_json = has_tracks ? report_trace : NULL;
 	config->blocking_json = has_graph ? report_blocking : NULL;
 	config->live_hello = report_live_hello;
 	config->live_frame = report_live_frame;

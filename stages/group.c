@@ -61,8 +61,7 @@ struct group *group_new(const struct group_config *config)
 	g->cores = config->cores;
 	g->counts_hardware = config->counts_hardware;
 	g->stacks_max = config->stacks_max;
-	if (config->schedule->threads.quantum_ns > 0)
-		g->caller_pause = config->caller_pause;
+	g->caller_threads = config->caller_threads;
 	g->part_count = parts;
 	g->parts = calloc(parts, sizeof(*g->parts));
 	g->visits = (struct visit_group){
@@ -505,13 +504,30 @@ static bool plan_fibres(struct group *g)
 	return g->fibres != NULL;
 }
 
+/*
+ * A trace for each kernel thread that runs senders, if it is known how many
+ * there are.  False: no memory.
+ */
+static bool plan_tracks(struct group *g)
+{
+	const struct thread_model *m = &g->schedule.threads;
+
+	if (!g->schedule.policy->has_thread_model ||
+	    !schedule_has_tracks(&g->schedule) || g->caller_threads == NULL)
+		return true;
+	g->track_count =
+		m->mapping == THREADS_N_TO_1 ? 1 : cores_count(g->cores);
+	g->tracks = calloc(g->track_count, sizeof(*g->tracks));
+	return g->tracks != NULL;
+}
+
 bool group_plan(struct group *g)
 {
 	const struct policy *p = g->schedule.policy;
 	uint32_t count = count_workers(g);
 
 	g->tallies_outside = new_tallies(g);
-	if (g->tallies_outside == NULL || !plan_stations(g))
+	if (g->tallies_outside == NULL || !plan_stations(g) || !plan_tracks(g))
 		return false;
 	if (count == 0)
 		return true;
@@ -642,6 +658,7 @@ void group_free(struct group *g)
 		free(g->stages[s]);
 	}
 	free(g->tallies_outside);
+	free(g->tracks);
 	free(g->stations);
 	free(g->workers);
 	free(g->visits.parts);

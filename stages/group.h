@@ -135,7 +135,10 @@ struct group {
 	const struct cores *cores;
 	bool counts_hardware; /* asked for; not every worker may be able to */
 	uint32_t stacks_max;  /* of each scheduler; 0: as many as of use */
-	const struct caller_pause *caller_pause; /* NULL: never */
+	const struct caller_threads *caller_threads; /* or NULL */
+	/* Of kernel threads that run senders, which call handlers. */
+	uint32_t track_count;
+	struct trace *tracks;
 	uint32_t part_count;
 	struct part *parts;
 	uint32_t stage_count;

@@ -207,6 +207,14 @@ static inline bool schedule_has_pause_points(const struct schedule *s)
 	return schedule_has_pauses(s) || s->threads.quantum_ns > 0;
 }
 
+/* Have the kernel threads that run handlers a trace each? */
+static inline bool schedule_has_tracks(const struct schedule *s)
+{
+	return s->policy->workers != POLICY_WORKERS_CALLER ||
+	       (s->policy->has_thread_model &&
+		s->threads.io == THREADS_IO_ASYNC);
+}
+
 /* Those that the policy is given: `all`, or NULL if it ignores them. */
 static inline struct resources *schedule_resources(const struct schedule *s,
 						   struct resources *all)

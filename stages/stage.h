@@ -104,14 +104,16 @@ enum stage_type {
 };
 
 /*
- * How a handler that its sender calls lets others run, if senders are
- * user-level threads.
+ * Senders that are user-level threads, and call handlers.  These functions are
+ * about the sender that calls.
  */
-struct caller_pause {
-	/* Has the sender's thread had its time?  False outside such threads. */
+struct caller_threads {
+	/* Has it had its time?  False outside such threads. */
 	bool (*is_due)(void);
-	/* Let others run.  The thread may go on on another kernel thread. */
+	/* Let others run.  It may go on on another kernel thread. */
 	void (*pause)(void);
+	/* The number of its kernel thread; any other number outside. */
+	uint32_t (*kernel_thread)(void);
 };
 
 struct group_config {
@@ -128,10 +130,11 @@ struct group_config {
 	 */
 	uint32_t stacks_max;
 	/*
-	 * Without workers, and with a quantum: used by stage_pause_point().
-	 * NULL: nothing is paused.
+	 * With a policy that has_thread_model: for stage_pause_point(), if
+	 * there is a quantum, and for traces.  NULL: nothing is paused or
+	 * traced.  Must outlive the group.
 	 */
-	const struct caller_pause *caller_pause; /* must outlive the group */
+	const struct caller_threads *caller_threads;
 };
 
 struct stage_config {
@@ -229,7 +232,7 @@ void stage_take(enum resource r, int64_t amount);
  * it only while the handler owns its event: not after it has sent the event on
  * or finished it.
  *
- * If handlers run as calls of their senders, group_config.caller_pause says
+ * If handlers run as calls of their senders, group_config.caller_threads says
  * when the sender pauses.  It, too, keeps nothing that belongs to the thread
  * across its stage_send().
  *

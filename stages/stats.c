@@ -112,12 +112,32 @@ void group_read_worker(const struct group *g, uint32_t worker,
 		add_tally(&out->work, &w->tallies[i]);
 }
 
-uint32_t group_read_trace(const struct group *g, uint32_t worker,
-			  uint64_t *next, struct span *out, uint32_t count,
-			  uint64_t *missed)
+uint32_t group_track_count(const struct group *g)
 {
-	assert(worker < g->worker_count);
-	return trace_read(&g->workers[worker].trace, next, out, count, missed);
+	return g->worker_count + g->track_count;
+}
+
+void group_name_track(const struct group *g, uint32_t track,
+		      char name[TRACK_NAME_BYTES])
+{
+	assert(track < group_track_count(g));
+	if (track < g->worker_count)
+		(void)snprintf(name, TRACK_NAME_BYTES, "%s",
+			       g->workers[track].name);
+	else
+		(void)snprintf(name, TRACK_NAME_BYTES, "thread-%u",
+			       (track - g->worker_count) % 10000);
+}
+
+uint32_t group_read_trace(const struct group *g, uint32_t track, uint64_t *next,
+			  struct span *out, uint32_t count, uint64_t *missed)
+{
+	const struct trace *t;
+
+	assert(track < group_track_count(g));
+	t = track < g->worker_count ? &g->workers[track].trace :
+				      &g->tracks[track - g->worker_count];
+	return trace_read(t, next, out, count, missed);
 }
 
 static void add_graph(struct stage_graph *to, uint32_t stage,

@@ -89,10 +89,20 @@ void stage_read_part(const struct stage *s, uint32_t part,
 void group_read_worker(const struct group *g, uint32_t worker,
 		       struct worker_stats *out);
 
-/* Like trace_read(), for one worker. */
-uint32_t group_read_trace(const struct group *g, uint32_t worker,
-			  uint64_t *next, struct span *out, uint32_t count,
-			  uint64_t *missed);
+/*
+ * Threads with a trace: the workers or, without any, the kernel threads that
+ * run the user-level threads of senders.  These have no sleeps.
+ */
+uint32_t group_track_count(const struct group *g);
+
+enum { TRACK_NAME_BYTES = 16 };
+
+void group_name_track(const struct group *g, uint32_t track,
+		      char name[TRACK_NAME_BYTES]);
+
+/* Like trace_read(), for one track. */
+uint32_t group_read_trace(const struct group *g, uint32_t track, uint64_t *next,
+			  struct span *out, uint32_t count, uint64_t *missed);
 
 /* The work of each stage, and the events between stages, since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);

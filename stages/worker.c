@@ -199,6 +199,7 @@ struct handling {
 	struct sent_list *sent;
 	/* And the handler's event, until it is sent on, if it may pause. */
 	struct event *called;
+	uint64_t number; /* of the handler's event */
 };
 
 static _Thread_local struct handling handling;
@@ -336,6 +337,28 @@ static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
 	count_queued(s, part, 1);
 }
 
+/* A turn of a handler that its sender has called is over. */
+static void trace_call(const struct stage *s, uint64_t end_ns)
+{
+	const struct group *g = s->group;
+	uint32_t track =
+		g->track_count == 0 ? 0 : g->caller_threads->kernel_thread();
+	struct span span = {
+		.start_ns = handling.start_ns,
+		.end_ns = end_ns,
+		.number = handling.number,
+		.stage = s->index,
+		.kind = SPAN_EVENT,
+	};
+
+	if (track >= g->track_count)
+		return;
+	trace_add(&g->tracks[track], &span);
+	span.number = 1;
+	span.kind = SPAN_VISIT;
+	trace_add(&g->tracks[track], &span);
+}
+
 /* The handler goes on, perhaps on another kernel thread. */
 static NOINLINE void resume_in_caller(const struct handling *mine)
 {
@@ -350,10 +373,12 @@ static NOINLINE void resume_in_caller(const struct handling *mine)
 static NOINLINE void pause_in_caller(void)
 {
 	struct handling mine = handling;
+	uint64_t now_ns = clock_now_ns();
 
-	count_pause(mine.stage, mine.part, mine.called, clock_now_ns());
+	trace_call(mine.stage, now_ns);
+	count_pause(mine.stage, mine.part, mine.called, now_ns);
 	handling = (struct handling){ 0 };
-	mine.group->caller_pause->pause();
+	mine.group->caller_threads->pause();
 	resume_in_caller(&mine);
 }
 
@@ -362,7 +387,7 @@ void stage_pause_point(void)
 	const struct worker *w = handling.worker;
 
 	if (handling.called != NULL) {
-		if (handling.group->caller_pause->is_due())
+		if (handling.group->caller_threads->is_due())
 			pause_in_caller();
 		return;
 	}
@@ -496,7 +521,10 @@ static NOINLINE void begin_call(const struct stage *s, struct event *ev,
 	/* Waiting for this thread does not count as waiting in a queue. */
 	ev->sent_ns = ns;
 	begin_turn(s, 0, ev, ns, false);
-	if (s->group->caller_pause != NULL && s->config.type == STAGE_SHARED)
+	handling.number = ev->number;
+	if (s->group->caller_threads != NULL &&
+	    s->group->schedule.threads.quantum_ns > 0 &&
+	    s->config.type == STAGE_SHARED)
 		handling.called = ev;
 }
 
@@ -507,6 +535,7 @@ static NOINLINE uint64_t end_call(const struct stage *s)
 
 	handling.stage = NULL;
 	handling.called = NULL;
+	trace_call(s, end_ns);
 	count_handled(s, 0, end_ns);
 	group_leave(s->group);
 	return end_ns;

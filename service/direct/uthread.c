@@ -145,7 +145,7 @@ void uthread_wake(struct uthread *t)
 
 bool uthread_should_pause(void)
 {
-	const struct uthread *self = uthread_self();
+	struct uthread *self = uthread_self();
 
 	return self != NULL && self->owner->kind->should_pause != NULL &&
 	       self->owner->kind->should_pause(self);
@@ -155,8 +155,17 @@ void uthread_pause_point(void)
 {
 	struct uthread *self = uthread_self();
 
-	if (self != NULL && self->owner->kind->pause_point != NULL)
-		self->owner->kind->pause_point(self);
+	if (uthread_should_pause())
+		self->owner->kind->pause(self);
+}
+
+uint32_t uthread_kernel_thread(void)
+{
+	const struct uthread *self = uthread_self();
+
+	if (self == NULL || self->owner->kind->kernel_thread == NULL)
+		return UINT32_MAX;
+	return self->owner->kind->kernel_thread(self);
 }
 
 void uthreads_read(const struct uthreads *u, struct uthreads_counts *out)

@@ -109,6 +109,13 @@ bool uthread_should_pause(void);
  */
 void uthread_pause_point(void);
 
+/*
+ * The number, from 0, of the kernel thread that runs the caller.  With
+ * asynchronous I/O there are as many as m; else numbers may be larger.
+ * UINT32_MAX: the caller is no such thread, or each has its own.
+ */
+uint32_t uthread_kernel_thread(void);
+
 /* Since the start, unless it says "now". */
 struct uthreads_counts {
 	uint32_t thread_count, thread_count_max; /* now; at most */

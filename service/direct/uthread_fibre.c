@@ -739,26 +739,35 @@ static void fibre_wake(struct uthread *t)
 	make_ready((struct fibre_threads *)u, (struct fibre_thread *)t);
 }
 
-static void fibre_pause_point(struct uthread *self)
+static bool fibre_should_pause(struct uthread *self)
 {
 	struct fibre_thread *t = (struct fibre_thread *)self;
 	struct fibre_threads *f = owner_of(t);
 	uint64_t quantum_ns = f->base.model.quantum_ns, now_ns;
 
 	if (quantum_ns == 0 || t->is_in_step)
-		return;
+		return false;
 	now_ns = clock_now_ns();
 	if (now_ns - t->runs_on->turn_ns < quantum_ns)
-		return;
+		return false;
 	if (f->is_async && atomic_load(&f->base.ready_count) == 0 &&
 	    atomic_load(&f->idle_count) == 0)
 		look(f, false);
-	if (atomic_load(&f->base.ready_count) == 0) {
-		t->runs_on->turn_ns = now_ns;
-		return;
-	}
-	count(&f->base.preempted_count);
-	leave(t, LEFT_AT_QUANTUM);
+	if (atomic_load(&f->base.ready_count) > 0)
+		return true;
+	t->runs_on->turn_ns = now_ns;
+	return false;
+}
+
+static void fibre_yield(struct uthread *self)
+{
+	count(&self->owner->preempted_count);
+	leave((struct fibre_thread *)self, LEFT_AT_QUANTUM);
+}
+
+static uint32_t fibre_kernel_thread(const struct uthread *self)
+{
+	return ((const struct fibre_thread *)self)->runs_on->number;
 }
 
 const struct uthread_kind uthread_fibre = {
@@ -769,5 +778,7 @@ const struct uthread_kind uthread_fibre = {
 	.transfer = fibre_transfer,
 	.wait = fibre_wait,
 	.wake = fibre_wake,
-	.pause_point = fibre_pause_point,
+	.should_pause = fibre_should_pause,
+	.pause = fibre_yield,
+	.kernel_thread = fibre_kernel_thread,
 };

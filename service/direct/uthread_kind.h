@@ -64,8 +64,10 @@ struct uthread_kind {
 	void (*wait)(struct uthread *self);
 	void (*wake)(struct uthread *t);
 	/* These two are NULL if the kernel lets its threads take turns. */
-	bool (*should_pause)(const struct uthread *self);
-	void (*pause_point)(struct uthread *self);
+	bool (*should_pause)(struct uthread *self);
+	void (*pause)(struct uthread *self);
+	/* NULL: there may be any number. */
+	uint32_t (*kernel_thread)(const struct uthread *self);
 };
 
 extern const struct uthread_kind uthread_kernel; /* 1:1 */

@@ -891,7 +891,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.schedule = &config->schedule,
 		.cores = config->cores,
 		.counts_hardware = config->counts_hardware,
-		.caller_pause = config->caller_pause,
+		.caller_threads = config->caller_threads,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
 	    group_start(p->group))

@@ -56,7 +56,7 @@ struct pipeline_config {
 	/* The most tasks at any time, in addition to one for each upload. */
 	uint32_t tasks_max;
 	/* See struct group_config; may be NULL. */
-	const struct caller_pause *caller_pause;
+	const struct caller_threads *caller_threads;
 };
 
 /* The result of pipeline_read(); counters since the start. */

@@ -2,7 +2,7 @@
 /*
  * Three steps; this file has a part for each:
  *
- *	workers' rings -> struct tracks (spans, sorted) -> JSON -> file or reply
+ *	threads' rings -> struct tracks (spans, sorted) -> JSON -> file or reply
  *
  * Viewers want spans sorted by time, and a visit before its events: the first
  * event starts when the visit does, and the last one ends when it does.  Sleeps
@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The spans of one worker. */
+/* The spans of one worker, or another kernel thread (group_track_count()). */
 struct track {
 	const struct group *group;
-	uint32_t worker;     /* number within the group */
+	uint32_t number;     /* within the group */
 	uint32_t step_first; /* see struct worker_group */
 	uint64_t next;       /* number of the next span to read */
 };
@@ -73,7 +73,7 @@ static bool tracks_init(struct tracks *t, const struct pipeline *p,
 	uint32_t group_count = pipeline_worker_groups(p, groups), count = 0;
 
 	for (uint32_t i = 0; i < group_count; i++)
-		count += group_worker_count(groups[i].group);
+		count += group_track_count(groups[i].group);
 	*t = (struct tracks){
 		.is_followed = is_followed,
 		.tracks = calloc(count, sizeof(*t->tracks)),
@@ -81,11 +81,11 @@ static bool tracks_init(struct tracks *t, const struct pipeline *p,
 	if (t->tracks == NULL)
 		return false;
 	for (uint32_t i = 0; i < group_count; i++)
-		for (uint32_t k = 0; k < group_worker_count(groups[i].group);
+		for (uint32_t k = 0; k < group_track_count(groups[i].group);
 		     k++)
 			t->tracks[t->track_count++] = (struct track){
 				.group = groups[i].group,
-				.worker = k,
+				.number = k,
 				.step_first = groups[i].step_first,
 			};
 	return true;
@@ -160,7 +160,7 @@ static bool take_track(struct tracks *t, uint32_t track, uint64_t since_ns,
 		before = next;
 
 		uint32_t count =
-			group_read_trace(from->group, from->worker, &next,
+			group_read_trace(from->group, from->number, &next,
 					 chunk, CHUNK_SPANS, &t->missed_count);
 
 		if (next - count != before) {
@@ -276,18 +276,17 @@ static void tracks_release(struct tracks *t)
  */
 enum { PROCESS = 1, THREAD_FIRST = 1 };
 
-/* Workers' names contain no characters that JSON escapes. */
+/* Names of tracks contain no characters that JSON escapes. */
 static void print_track(FILE *to, const struct tracks *t, uint32_t track)
 {
-	struct worker_stats worker;
+	char name[TRACK_NAME_BYTES];
 	uint32_t thread = THREAD_FIRST + track;
 
-	group_read_worker(t->tracks[track].group, t->tracks[track].worker,
-			  &worker);
+	group_name_track(t->tracks[track].group, t->tracks[track].number, name);
 	(void)fprintf(to,
 		      ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,"
 		      "\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
-		      PROCESS, thread, worker.name);
+		      PROCESS, thread, name);
 	(void)fprintf(to,
 		      ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\","
 		      "\"pid\":%d,\"tid\":%" PRIu32

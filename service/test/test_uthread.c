@@ -744,6 +744,7 @@ static enum transfer_need look_inside(void *arg, char *buffer, size_t bytes)
 	buffer[0] = 'x';
 	while (clock_now_ns() < end_ns)
 		uthread_pause_point();
+	assert(!uthread_should_pause());
 	assert(buffer[0] == 'x');
 	if (i->is_second)
 		return TRANSFER_DONE;
@@ -841,6 +842,8 @@ int main(void)
 	cores = cores_new(NULL, &why);
 	assert(cores != NULL);
 	uthread_pause_point(); /* does nothing here */
+	assert(!uthread_should_pause());
+	assert(uthread_kernel_thread() == UINT32_MAX);
 	assert(uthread_self() == NULL);
 	uthreads_stop(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: with a quantum, a handler that its sender calls is paused by the
- * sender (group_config.caller_pause).  The sender is a user-level thread, here
- * a fibre, and may go on on another kernel thread.  Meanwhile others use its
- * kernel thread.  Each event is handled once at each stage, the time of a pause
- * is not service time, and all pauses are counted.
+ * sender (group_config.caller_threads), a user-level thread, here a fibre.  It
+ * may go on on another kernel thread; meanwhile others use its kernel thread.
+ * Each event is handled once at each stage, the time of a pause is not service
+ * time, and all pauses are counted.  Each kernel thread has a trace of what ran
+ * on it.
  */
 #include "stages/cores.h"
 #include "stages/stage.h"
@@ -63,7 +64,16 @@ static void pause_fibre(void)
 	fibre_pause(current);
 }
 
-static const struct caller_pause caller_pause = { is_due, pause_fibre };
+/* Set by the kernel threads of a test. */
+static _Thread_local uint32_t kernel_thread = UINT32_MAX;
+
+__attribute__((noinline)) static uint32_t find_kernel_thread(void)
+{
+	return kernel_thread;
+}
+
+static const struct caller_threads caller_threads = { is_due, pause_fibre,
+						      find_kernel_thread };
 
 static void send_job(void *arg)
 {
@@ -132,11 +142,11 @@ static void start(const char *quantum, enum stage_type type)
 	schedule_init(&s);
 	assert(schedule_set(&s, "policy", "servlib", NULL, 0));
 	assert(schedule_set(&s, "quantum", quantum, NULL, 0));
-	assert(schedule_complete(&s, 2, 1, error));
+	assert(schedule_complete(&s, 2, cores_count(run.cores), error));
 	run.group = group_new(&(struct group_config){
 		.schedule = &s,
 		.cores = run.cores,
-		.caller_pause = &caller_pause,
+		.caller_threads = &caller_threads,
 	});
 	assert(run.group != NULL);
 	run.first = group_add(run.group, &config);
@@ -181,6 +191,7 @@ static void *continue_in_turn(void *arg)
 {
 	struct job *jobs = arg;
 
+	kernel_thread = UINT32_MAX; /* it has no track */
 	while (!jobs[0].is_over || !jobs[1].is_over)
 		for (uint32_t i = 0; i < 2; i++)
 			if (!jobs[i].is_over)
@@ -200,6 +211,33 @@ static void send_between(void)
 	assert(s.queued_count == 2 && s.handled_count == 1);
 }
 
+/* What ran on the only kernel thread with a track: PAUSES were elsewhere. */
+static void check_track(const struct job jobs[2])
+{
+	char name[TRACK_NAME_BYTES];
+	struct span spans[16];
+	uint64_t next = 0, missed;
+	uint32_t count;
+
+	assert(group_worker_count(run.group) == 0);
+	assert(group_track_count(run.group) == 1);
+	group_name_track(run.group, 0, name);
+	assert(strcmp(name, "thread-0") == 0);
+	count = group_read_trace(run.group, 0, &next, spans, 16, &missed);
+	/* Of each turn an event and a visit; two stages of the third event. */
+	assert(count == 2 * (2 + 2 + 2) && missed == 0);
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_visit = i % 2 == 1;
+		uint64_t number = i / 2 < 4 ? jobs[i / 2 % 2].event.number : 0;
+
+		assert(spans[i].kind == (is_visit ? SPAN_VISIT : SPAN_EVENT));
+		assert(spans[i].number == (is_visit ? 1 : number));
+		assert(spans[i].start_ns <= spans[i].end_ns);
+		assert(i == 0 || spans[i - 1].end_ns <= spans[i].end_ns);
+		assert(spans[i].stage == (i / 2 == 5));
+	}
+}
+
 static void test_two_take_turns(void)
 {
 	struct fibres *set = fibres_new(2);
@@ -208,8 +246,10 @@ static void test_two_take_turns(void)
 
 	assert(set != NULL);
 	start("1", STAGE_SHARED);
+	kernel_thread = 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		jobs[i].fibre = fibres_take(set);
+		jobs[i].event.number = 70 + i;
 		begin_job(&jobs[i]);
 		assert(!jobs[i].is_over);
 	}
@@ -233,6 +273,8 @@ static void test_two_take_turns(void)
 	assert(s.handled_count == 3 && s.queued_count == 0);
 	stage_read(run.last, &s);
 	assert(s.handled_count == 3);
+	check_track(jobs);
+	kernel_thread = UINT32_MAX;
 	stop();
 	fibres_free(set);
 }
