@@ -13,7 +13,7 @@
 
 struct cJSON;
 
-enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 64 };
+enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 96 };
 
 /* The values of --spool, in this order. */
 enum spool_mode { SPOOL_STORE, SPOOL_NONE };

@@ -102,6 +102,22 @@ static void test_every_policy_can_be_chosen(void)
 	}
 }
 
+/* The first and the last flag of the schedule, too. */
+static void test_every_flag_of_the_schedule_has_room(void)
+{
+	for (const struct flag *f = schedule_flags; f->name != NULL; f++) {
+		char line[128];
+		struct options o;
+
+		if (f->initial == NULL)
+			continue;
+		(void)snprintf(line, sizeof(line), "--%s %s", f->name,
+			       f->initial);
+		assert(parse(&o, line));
+		assert(o.schedule.given == 1u << (f - schedule_flags));
+	}
+}
+
 static void test_files_are_read(void)
 {
 	struct options o;
@@ -150,6 +166,7 @@ int main(void)
 	test_one_flag_asks_for_the_papers();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
+	test_every_flag_of_the_schedule_has_room();
 	test_files_are_read();
 	test_bad_flags_are_named();
 	return 0;
