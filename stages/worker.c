@@ -359,10 +359,18 @@ static void trace_call(const struct stage *s, uint64_t end_ns)
 	trace_add(&g->tracks[track], &span);
 }
 
+/* Each turn of a handler counts as a visit with one event. */
+static void count_call(const struct stage *s)
+{
+	tally_add(&tally_of(s)->visit_count, 1);
+	histogram_add(&tally_of(s)->cohorts, 1);
+}
+
 /* The handler goes on, perhaps on another kernel thread. */
 static NOINLINE void resume_in_caller(const struct handling *mine)
 {
 	handling = *mine;
+	count_call(mine->stage);
 	begin_turn(mine->stage, mine->part, mine->called, clock_now_ns(), true);
 }
 
@@ -516,8 +524,7 @@ static void enter_and_wait(struct station *s)
 static NOINLINE void begin_call(const struct stage *s, struct event *ev,
 				uint64_t ns)
 {
-	tally_add(&tally_of(s)->visit_count, 1);
-	histogram_add(&tally_of(s)->cohorts, 1);
+	count_call(s);
 	/* Waiting for this thread does not count as waiting in a queue. */
 	ev->sent_ns = ns;
 	begin_turn(s, 0, ev, ns, false);

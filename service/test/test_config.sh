@@ -46,6 +46,8 @@ test_what_is_printed_is_read_back() {
 	round --policy pool-per-stage --discipline lcfs --pool decode=2,blur=4
 	round --policy pool-per-stage --pool auto
 	round --policy thread-per-connection
+	round --policy servlib --threads n:1 --transfers thread --quantum 70
+	round --policy servlib --threads 1:1 --io sync
 	round --policy color --discipline lcfs --slice 300
 	round --cores 0,1 --balance partition
 }

@@ -24,6 +24,10 @@ pool='--policy pool-per-stage'
 	senseless 'its threads stay at a stage' $pool --threshold blur=1
 	senseless 'its threads belong to stages' $pool --balance partition
 }
+senseless 'needs --io async' --policy servlib --io sync --trace "$work/trace"
+senseless 'no effect' --policy servlib --io-threads 2
+senseless 'a kernel thread has nothing else to do' --policy servlib \
+	--threads 1:1 --io async
 senseless 'a visit is one event' --policy color --regime gated
 senseless 'it has one thread per core' --pool auto
 senseless 'there is no other to take from' --steal

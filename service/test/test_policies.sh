@@ -21,7 +21,8 @@ arms() {
 	local policy
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
 		if [ "$policy" = thread-per-connection ] ||
-			[ "$policy" = capriccio ]; then
+			[ "$policy" = capriccio ] ||
+			[ "$policy" = servlib ]; then
 			echo "--policy $policy"
 			echo "--policy $policy"
 			continue
@@ -49,6 +50,10 @@ arms() {
 		--policy pool-per-stage --pool auto --discipline srpt=2 --slice 1000
 		--policy pool-per-stage --pool auto --discipline srpt
 		--policy pool-per-stage --pool auto --balance replicate --distribute least-loaded
+		--policy servlib --threads 1:1
+		--policy servlib --threads n:1 --quantum 300
+		--policy servlib --io sync
+		--policy servlib --transfers thread --quantum 50
 	EOF
 }
 

@@ -86,6 +86,14 @@ test_threads_are_described() {
 	holds "$work/stats" '.fibres | type == "object"'
 	test_every_figure_is_described "$work/stats"
 	stop
+	start --policy servlib --admin-listen 127.0.0.1:0
+	send_folder "$dir"
+	curl -fsS "$admin/stats" >"$work/stats"
+	holds "$work/stats" '.threads | .begun == 1 + 8 and .now >= 1 and
+		.peak <= .begun and .ready == 0 and .kernel_threads >= 1 and
+		.switches >= .begun and .transfers > 8 and .steps >= .transfers'
+	test_every_figure_is_described "$work/stats"
+	stop
 }
 
 start --balance replicate=1

@@ -52,7 +52,7 @@ test_all_works() {
 		"$url/?w=300&blur=2" >"$work/report" ||
 		fail "$* $(cat "$work/report")"
 	case $* in
-	*thread-per-connection*) answers 404 "$url/trace" ;;
+	*thread-per-connection* | *1:1*) answers 404 "$url/trace" ;;
 	*) answers 200 "$url/trace" ;;
 	esac
 	every_thread NoNewPrivs 1
@@ -164,6 +164,8 @@ test_all_works --policy color
 test_all_works --policy cohort --balance partition=2
 test_all_works --policy pool-per-stage --pool auto
 test_all_works --policy thread-per-connection
+test_all_works --policy servlib
+test_all_works --policy servlib --threads 1:1
 test_counters_are_asked_for
 test_trace_is_written
 test_https_works

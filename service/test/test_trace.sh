@@ -213,6 +213,9 @@ test_trace_in_a_file() {
 }
 
 test_no_workers_no_trace() {
+	start --policy servlib --io sync
+	expect_problem 404 no_trace "$url/trace"
+	stop
 	start --policy thread-per-connection
 	send_folder "$dir"
 	expect_problem 404 no_trace "$url/trace"
@@ -233,4 +236,5 @@ test_all_lanes
 test_trace_in_a_file --policy cohort --threshold encode=1
 test_trace_in_a_file --policy color
 test_trace_in_a_file --policy capriccio
+test_trace_in_a_file --policy servlib
 test_no_workers_no_trace

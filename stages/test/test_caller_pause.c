@@ -175,6 +175,7 @@ static void check_counts(uint32_t count, uint32_t pauses)
 	assert(s.paused_count == (uint64_t)count * pauses);
 	assert(s.resumed_count == s.paused_count);
 	assert(s.handled_count == count && s.queued_count == 0);
+	assert(s.visit_count == s.handled_count + s.paused_count);
 	stage_read(run.last, &s);
 	assert(s.handled_count == count && s.paused_count == 0);
 }
