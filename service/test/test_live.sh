@@ -147,6 +147,11 @@ test_figures_are_those_of_stats() {
 	curl -fsS "$admin/stats" >"$work/stats"
 	all_hold "$same" "$work/frame" "$work/stats"
 	all_hold ".[0] | $flows" "$work/frame"
+	all_hold '.[0] as $f | .[1] as $s |
+		($f.threads | type) == ($s.threads | type) and
+		($f.threads // {} | keys) == ($s.threads // {} | keys) and
+		$f.threads.begun? == $s.threads.begun?' "$work/frame" \
+		"$work/stats"
 	all_hold '.[0] | .uploads.finished > 0 and .cpu_s > 0 and
 		all(.stages[:4][]; .load >= 0 and .wait_ms.total != null and
 			.cohort.total >= 1)' "$work/frame"
@@ -360,6 +365,7 @@ every_visit_of --policy cohort --threshold encode=1
 every_visit_of --policy color --store "$work/kept"
 figures_of --policy color --store "$work/photos"
 figures_of --policy thread-per-connection
+figures_of --policy servlib --admin-listen 127.0.0.1:0
 figures_of --policy cohort --balance replicate=2 --admin-listen 127.0.0.1:0
 viewers_of --policy color
 viewers_of --policy thread-per-connection

@@ -168,3 +168,15 @@ test("without workers there are no lanes, and it says so", async (t) => {
 		document.querySelector("#cores").innerText));
 	assert.ok(!await isSeen(page, "#lanes"));
 });
+
+test("with servlib the numbers of threads stand there", async (t) => {
+	const { page } = await openLoaded(t, "--policy", "servlib");
+
+	await page.until(() => /no workers: with servlib/i.test(
+		document.querySelector("#cores").innerText));
+	assert.ok(!await isSeen(page, "#lanes"));
+	// The page and four clients have connections, and one thread accepts.
+	await page.until(() => [...document.querySelectorAll("#threads td")]
+		.every((cell) => cell.innerText !== "") &&
+		Number(document.querySelector("#threads td").innerText) >= 5);
+});
