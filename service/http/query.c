@@ -137,7 +137,7 @@ static bool variant_fits(uint32_t count, char detail[PARAMS_DETAIL_BYTES])
 	return false;
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* The value of a hexadecimal digit; -1: `c` is not one. */
 static int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')

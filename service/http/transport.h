@@ -10,12 +10,12 @@
  *	transport <- struct transport: suspend(), resume(), send() -- request.c
  *
  * The transport calls the functions below; struct transport has the functions
- * that it offers.  mhd/ has the transport over libmicrohttpd, and includes it
- * alone.
+ * that it offers.  mhd/ has the transport over libmicrohttpd; no file outside
+ * of mhd/ uses that library.
  *
  * The calls for one request, in this order:
  *
- *	request_new()  the request line is there
+ *	request_new()    the request line is there
  *	request_head()   the head is complete
  *	request_piece()  a piece of the body is there; none or many
  *	request_next()   the body is complete; later, each time that the
@@ -29,8 +29,8 @@
  *            the return of connection_end().  A struct request is request.c's.
  * Threads    All calls for one connection come from one thread: an I/O thread
  *            that serves many connections, or a thread of its own, for which
- *            the listening thread may report the begin and the end.  Any thread
- *            may call resume().
+ *            the listening thread may report its beginning and its end.  Any
+ *            thread may call resume().
  */
 #ifndef SERVICE_TRANSPORT_H
 #define SERVICE_TRANSPORT_H
@@ -115,7 +115,7 @@ struct reply {
 	size_t text_bytes;
 
 	enum reply_kind kind;
-	bool has_length; /* false: the body has no end that is known before */
+	bool has_length; /* false: how long the body is, is not yet known */
 	uint64_t bytes;  /* of the body */
 	struct iovec pieces[REPLY_PIECES_MAX];
 	uint32_t piece_count;
@@ -188,10 +188,10 @@ struct transport {
 	void (*suspend)(struct connection *c);
 	void (*resume)(struct connection *c);
 	/*
-	 * Send a reply to the request that the connection's thread has; takes
-	 * its body, also if that fails.  The first byte is not sent before the
-	 * transport's call that led here has returned.  False: no memory, and
-	 * the connection must be closed.
+	 * Send a reply to the connection's present request.  The body of the
+	 * reply belongs to the transport from now on, also if this fails.  The
+	 * first byte is not sent before the transport's call that led here has
+	 * returned.  False: no memory, and the connection must be closed.
 	 */
 	bool (*send)(struct connection *c, struct reply *reply);
 };

@@ -241,7 +241,7 @@ static void break_standstill(struct budget *b)
 	}
 }
 
-/* Caller holds the lock.  There may be more memory, or fewer who wait. */
+/* Caller holds the lock.  There may be more memory, or fewer that wait. */
 static void serve_all(struct budget *b)
 {
 	struct budget_waiter *w = first_waiter(b);
@@ -278,7 +278,10 @@ void budget_give_slot(struct charge *c)
 	serve_waiters(c->budget);
 }
 
-/* Caller holds the lock.  The thread looks at all that wait at this time. */
+/*
+ * Caller holds the lock.  The watch looks at all that wait at `until_ns` at the
+ * latest, and when it is to ask is_over() again.
+ */
 static void wake_watch(struct budget *b, uint64_t until_ns)
 {
 	uint64_t wake_ns = b->look_ns;
@@ -347,7 +350,7 @@ void budget_end_waits(struct budget *b, enum budget_line line)
 	(void)pthread_mutex_unlock(&b->lock);
 }
 
-/* Caller holds the lock.  End the waits that have come to their end. */
+/* Caller holds the lock.  End waits whose time is over, or is_over(). */
 static void look_at_all(struct budget *b)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -20,7 +20,7 @@
  * Threads    Any number at the same time; without a lock as long as nobody
  *            waits.  A charge belongs to the owner of its upload.  Two updates
  *            of an estimate at the same time may count as one; one or two
- *            departures may be lost when a slot begins.
+ *            departures may be lost when a time slot of theirs begins.
  * Units      now_ns: CLOCK_MONOTONIC.
  */
 #ifndef SERVICE_BUDGET_H
@@ -59,9 +59,9 @@ struct budget {
 	struct budget_waiters lines[BUDGET_LINES];
 	bool is_ended[BUDGET_LINES]; /* by budget_end_waits() */
 	uint64_t held_bytes;         /* charges of all that wait */
-	uint64_t wake_ns;            /* when the thread looks at them */
+	uint64_t wake_ns;            /* when the watch looks at them */
 	uint64_t look_ns;            /* when it asks is_over() again */
-	pthread_t watch;
+	pthread_t watch;             /* the thread that ends waits in time */
 	bool has_watch, stopping;
 };
 
@@ -127,7 +127,7 @@ MUST_CHECK bool budget_take_slot(struct charge *c);
 /* `c` may have none.  This may call done() of those that wait. */
 void budget_give_slot(struct charge *c);
 
-/* Somebody who waits.  Zero it, then fill the first part. */
+/* An upload that waits.  Zero it, then fill the first part. */
 struct budget_waiter {
 	enum budget_line line;
 	struct charge *charge; /* not used by others until done() */

@@ -17,8 +17,10 @@
  *	          is what a thread of the node takes, from -1 to 1: divided by
  *	          the most that any node takes or gives.  At the limit a node
  *	          that takes has no tickets.
- *	CPU time  is nearly always all in use.  So it only shifts tickets, by 4
- *	          at most, to nodes with less work left than the mean.
+ *	CPU time  is often all in use, without harm.  So it takes all tickets
+ *	          from no node: nodes with less work left than the mean get
+ *	          up to 4 times as many, and others down to a quarter, the
+ *	          more so the less the core is idle.
  *
  * Something always runs: if only nodes without tickets have threads, the node
  * whose threads hold most of the scarcest resource gets the turn, because they
@@ -42,7 +44,7 @@ enum {
 	TICKETS_USUAL = 1000,
 	TICKETS_MAX = TICKETS_USUAL * 64,
 	STRIDE_ONE = 1 << 26, /* of a node with one ticket */
-	/* Before so many visits a node's mean says little. */
+	/* A node's mean is used from this many visits on. */
 	VISITS_KNOWN = 8,
 };
 
@@ -52,7 +54,7 @@ enum {
 #define BACKLASH 0.05
 /* At full pressure, tickets change by 2 to the power of this. */
 #define PRESSURE_POWER 6.0
-/* Who takes less than this part of what others take, takes nothing. */
+/* A node that takes less than this part of the most does not count as taker. */
 #define NOTHING (1.0 / 32)
 #define CPU_FACTOR_MAX 4.0
 
@@ -174,7 +176,7 @@ static double read_taken(const struct capriccio *c, uint32_t place,
 	return BLOCKING_READ(c->graph.places[place].sums.taken_recent[which]);
 }
 
-/* Multiply `shares` by what the use of a resource makes of each node. */
+/* Multiply the share of each node by a factor for its use of a resource. */
 static void weigh_resource(const struct capriccio *c, enum resource which,
 			   uint32_t count, double *shares)
 {
@@ -195,7 +197,7 @@ static void weigh_resource(const struct capriccio *c, enum resource which,
 	}
 }
 
-/* What threads at each place will use up to their ends, on average. */
+/* The CPU time that a thread at each place needs to its end, on average. */
 static void find_work_left(const struct capriccio *c, double *left_ns,
 			   uint32_t count)
 {
@@ -203,7 +205,10 @@ static void find_work_left(const struct capriccio *c, double *left_ns,
 
 	for (uint32_t i = 0; i < count; i++)
 		left_ns[i] = BLOCKING_READ(g->places[i].sums.cpu_ns_recent);
-	/* A way to a new place was added with it, so children come later. */
+	/*
+	 * Backwards: the way to a place comes before the ways that lead on from
+	 * there, whose work is then known.
+	 */
 	for (uint32_t i = BLOCKING_READ(g->way_count); i-- > 0;) {
 		const struct blocking_way *w = &g->ways[i];
 
@@ -287,8 +292,8 @@ static void find_held(struct capriccio *c, enum resource which)
 }
 
 /*
- * A node that has more tickets than before has less far to go to its next turn.
- * One that had none begins anew.
+ * If a node gets more tickets, its next turn comes sooner, in proportion.  If
+ * it had none, it begins like a new node.
  */
 static void set_tickets(struct capriccio *c, uint32_t place, double share)
 {
@@ -379,7 +384,7 @@ static uint32_t find_largest_holder(const struct capriccio *c, uint64_t ready)
 	return best;
 }
 
-/* A place saves no turns up while it has no threads. */
+/* A place does not collect turns while it has no threads. */
 static void join_turns(struct capriccio *c, uint64_t ready)
 {
 	uint64_t joining = ready & ~c->was_ready;

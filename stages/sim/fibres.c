@@ -29,7 +29,7 @@ struct sim_scheduler {
 	uint64_t ready;              /* bit per place */
 	struct sim_request *running; /* NULL: the core is idle */
 	bool is_awake;               /* it is not idle, or has a timer */
-	uint32_t last_stage;         /* STAGE_NONE: it was idle since */
+	uint32_t last_stage;         /* STAGE_NONE: it was idle since then */
 };
 
 struct sim_scheduler *scheduler_plan(struct sim *s, uint32_t part)
@@ -64,7 +64,7 @@ static void fifo_push(struct sim_fifo *f, struct sim_request *r)
 	f->end = &r->next;
 }
 
-/* It is not empty. */
+/* `f` is not empty. */
 static struct sim_request *fifo_pop(struct sim_fifo *f)
 {
 	struct sim_request *r = f->first;
@@ -105,7 +105,7 @@ static struct sim_request *pick(struct sim_scheduler *at)
 	return r;
 }
 
-/* Its thread takes up its next step. */
+/* The thread of `r` begins its next step. */
 static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 {
 	struct sim *s = at->sim;

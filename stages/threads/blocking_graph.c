@@ -64,7 +64,7 @@ static uint16_t *find_slot(struct blocking_graph *g, uint32_t from,
 	return &g->slots[at];
 }
 
-/* A node that stands for one that cannot be added. */
+/* A node that exists, for one that cannot be added: see blocking_graph.h. */
 static uint32_t fold(const struct blocking_graph *g, uint32_t from,
 		     const struct blocking_site *site)
 {
@@ -80,8 +80,8 @@ static uint32_t fold(const struct blocking_graph *g, uint32_t from,
 }
 
 /*
- * Pair A with the loads in blocking_graph_add(): who sees a count sees all that
- * it counts.
+ * Pair A with the loads in blocking_graph_add(): a reader that sees a count
+ * also sees everything that it counts.
  */
 static uint32_t add_place(struct blocking_graph *g, uint32_t from,
 			  const struct blocking_site *site)
@@ -133,7 +133,11 @@ static struct blocking_way *find_way(struct blocking_graph *g, uint32_t from,
 	return add_way(g, from, site, slot);
 }
 
-/* A thread went along `w`, or along one that does not fit. */
+/*
+ * A thread has passed along `w`; NULL: there was no room for its way.  `used`
+ * is NULL if it comes from outside, or if a thread that is at `from` has
+ * started it.
+ */
 static void pass(struct blocking_graph *g, uint32_t from,
 		 struct blocking_way *w, const struct usage *used)
 {
@@ -233,7 +237,7 @@ static void add_to_edge(struct blocking_edge *to, const struct blocking_way *w)
 	to->begun_count += BLOCKING_READ(w->begun_count);
 }
 
-/* The node of the sum with this path; NULL: it is full. */
+/* The node of the sum with this path; NULL: there is no room for it. */
 static struct blocking_node *find_node(struct blocking_graph_copy *sum,
 				       const struct blocking_site *site,
 				       uint32_t previous)

@@ -54,8 +54,8 @@ struct blocking_edge {
 	uint32_t from;  /* PLACE_NONE: threads begin */
 	uint32_t to;    /* PLACE_NONE: threads end */
 	uint64_t count; /* of threads that came this way */
-	uint64_t
-		begun_count; /* and of threads sent by one that was at `from` */
+	/* Of threads at `to` that a thread at `from` has started. */
+	uint64_t begun_count;
 	uint64_t cpu_ns_total;
 	double cpu_ns_recent;
 	int64_t taken_total[RESOURCES];
@@ -73,7 +73,7 @@ struct blocking_graph_copy {
 
 /* --- Graphs that learn. --- */
 
-/* The writer is the only one to change these, so it reads what it wrote. */
+/* Only one thread writes these, so it needs no atomic additions. */
 struct blocking_sums {
 	_Atomic uint64_t count;
 	_Atomic uint64_t cpu_ns_total;
@@ -89,10 +89,11 @@ struct blocking_place {
 	_Atomic double tickets;
 };
 
+/* An edge of a graph that learns: from a node to the next call site. */
 struct blocking_way {
 	const struct blocking_site *site; /* NULL: an end */
 	uint32_t from, to;
-	bool is_folded;
+	bool is_folded; /* `to` stands for a node that was not added */
 	struct blocking_sums sums;
 	_Atomic uint64_t begun_count;
 };

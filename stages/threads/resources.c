@@ -97,7 +97,10 @@ void resources_take(struct resources *r, enum resource which, int64_t amount)
 	(void)ADD(r->of[which].used, amount);
 }
 
-/* A giver can be seen before its taker. */
+/*
+ * The sum can be below 0 for a moment: additions of several threads become
+ * visible in any order.
+ */
 static uint64_t read_used(const struct resource_use *u)
 {
 	int64_t used = READ(u->used);

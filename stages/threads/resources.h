@@ -41,13 +41,13 @@ struct resource_state {
 	uint64_t capacity; /* 0: not known */
 };
 
-/* What a scheduler has seen since it last told. */
+/* What a scheduler has counted since its last resources_count_work(). */
 struct resource_work {
 	uint64_t passage_count;
 	uint64_t passed_ns; /* what these took */
 	uint64_t usual_ns;  /* what such passages usually take */
 	uint64_t ended_count;
-	int64_t begun_count; /* threads; less those that ended */
+	int64_t begun_count; /* threads that began, minus those that ended */
 };
 
 struct resource_use {
@@ -76,12 +76,12 @@ struct resources {
 /* `read_faults`: may be NULL.  Nothing is used, no capacity is known. */
 void resources_init(struct resources *r, uint64_t (*read_faults)(void));
 
-/* Those of this process. */
+/* The resources of this process. */
 struct resources *resources_process(void);
 
 /*
- * 0: not known; then the limit is learned all the same, in proportion to the
- * most that was used.
+ * A capacity of 0 is not known.  Then a limit is learned, too, in proportion to
+ * the most that was used.
  */
 void resources_set_capacity(struct resources *r, enum resource which,
 			    uint64_t capacity);
@@ -97,8 +97,8 @@ void resources_count_work(struct resources *r,
 			  const struct resource_work *since);
 
 /*
- * Learn, if the last time was RESOURCES_WINDOW_NS ago and enough was done since
- * then.  To be called often.
+ * To be called often.  It learns if it last did RESOURCES_WINDOW_NS ago or
+ * earlier, and enough work was counted since then.
  */
 enum { RESOURCES_WINDOW_NS = 100000000 };
 void resources_learn(struct resources *r, uint64_t now_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inbox is a list that any thread adds to at its front by compare and swap,
- * and that the kernel thread takes as a whole and turns round.  As it is only
- * ever taken as a whole, no element can be taken and added again in between.
+ * The inbox is a list.  Any thread adds an event at its front by compare and
+ * swap; the kernel thread takes all of it at once, and reverses it.  No event
+ * is ever removed alone, so the first one cannot be removed and added again
+ * during a compare and swap (the ABA problem).
  *
  * With many threads each switch meets an event that has left the cache, and for
  * a thread that has waited also a fibre and a stack.  So the next ones of a
@@ -54,7 +55,7 @@ struct scheduler {
 	uint64_t number;                     /* of the next thread that waits */
 	uint64_t ready[KINDS];               /* bit per place */
 
-	/* The running thread; `running` may belong to others once it ended. */
+	/* The running thread.  Its event may have another owner at its end. */
 	struct event *running;
 	struct fibre *fibre;
 	const struct blocking_site *sent_at; /* its handler's result */
@@ -130,9 +131,10 @@ static uint64_t find_ready(const struct scheduler *s)
 }
 
 /*
- * `ev` leaves the queue; others will need what is fetched.  A list could only
- * be followed from one event to the next, each of which must first arrive in
- * the cache.
+ * `ev` leaves the queue.  Fetch what later switches will need: the event that
+ * leaves FETCH_AHEAD switches after `ev`, and the fibres of the next two
+ * events.  ev->ahead is a shortcut, because to follow the list, each event on
+ * the way would first have to arrive in the cache.
  */
 static void fetch_ahead(const struct event *ev, const struct event *next)
 {
@@ -233,7 +235,7 @@ static void receive(struct scheduler *s, struct event *ev)
 		push(s, ev, POSTED);
 		return;
 	}
-	/* An exchange, so that the thread sees what those did who woke it. */
+	/* An exchange, so that it sees what was written before the wake-up. */
 	(void)atomic_exchange(&ev->wake, WAKE_RUNS);
 	count(&s->places[ev->node].waiting_count, -1);
 	push(s, ev, BEGUN);
@@ -359,14 +361,15 @@ static void reach(struct scheduler *s, const struct blocking_site *at,
 	ev->node = arrive(s, s->node, at, used_now(s));
 	ev->fibre = stack;
 	/*
-	 * Not if it is the same, because one who wakes the thread may read it.
-	 * It differs if the handler ended its event, and sent it as a new one.
+	 * Written only if it differs, because a thread that wakes this one may
+	 * read it at the same time.  It differs if the handler ended its event
+	 * and sent it as a new one.
 	 */
 	if (ev->scheduler != s)
 		ev->scheduler = s;
 }
 
-/* The thread waits, and keeps its stack; or its handler has ended. */
+/* `n` is 1: the thread waits, and keeps its stack; -1: its handler ended. */
 static void keep_stack(struct scheduler *s, int64_t n)
 {
 	if (s->config.shared != NULL)
@@ -402,7 +405,7 @@ static void go_on(struct scheduler *s, struct event *ev)
 	if (has_kept)
 		keep_stack(s, -1);
 	if (s->sent_at == NULL) {
-		/* Its event may belong to somebody else. */
+		/* The thread has ended; its event may have another owner. */
 		s->config.policy->leave(s->state, s->node, used_now(s));
 		return;
 	}
@@ -462,8 +465,8 @@ void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 
 	reach(s, at, s->fibre);
 	/*
-	 * Nobody but this kernel thread runs it, so it may be in the inbox
-	 * before its stack is left.
+	 * It may be woken, and be in the inbox, before it has left its stack:
+	 * only this kernel thread takes it from there, later.
 	 */
 	count(&s->places[ev->node].waiting_count, 1);
 	if (!atomic_compare_exchange_strong(&ev->wake, &wake, WAKE_WAITS)) {

@@ -28,12 +28,12 @@
  * of all stacks is reserved, rounded down, but at least one; only if there is
  * just one stack, none is, and a thread that waits stops all others.
  *
- * No wake-up is lost.  A thread that waits changes ev->wake from RUNS to WAITS;
- * one who wakes it sets WOKEN, and puts it into the inbox only if it saw WAITS.
- * If the wake-up comes first, the change to WAITS fails and the thread stays
- * runnable.  Whatever is put into the inbox is followed by a wake-up of the
- * eventcount, and the kernel thread looks at the inbox after it has announced
- * its sleep.  scheduler.pml is a model of this.
+ * No wake-up is lost.  A thread that waits changes ev->wake from RUNS to WAITS.
+ * A thread that wakes it sets WOKEN, and puts it into the inbox only if it was
+ * WAITS.  If the wake-up comes first, the change to WAITS fails and the thread
+ * stays runnable.  After something was put into the inbox, the eventcount is
+ * woken; and before the kernel thread sleeps, it announces that and then looks
+ * at the inbox once more.  scheduler.pml is a model of this.
  *
  * Threads    scheduler_post() and scheduler_wake() may be called by any number
  *            of threads.  The rest: one kernel thread, after scheduler_new().
@@ -81,18 +81,15 @@ void scheduler_wake(struct event *ev);
 /* Run threads until none can run.  `now_ns`: the clock. */
 void scheduler_run(struct scheduler *s, uint64_t now_ns);
 
-/*
- * True: scheduler_run() would find something that has come since it last
- * returned.
- */
+/* True: something has come that scheduler_run() has not seen yet. */
 bool scheduler_has_work(const struct scheduler *s);
 
 /* --- From the user-level thread that runs. --- */
 
 /*
- * The clock was read: CPU time up to here belongs to the running thread, and
- * from here to the next.  To be called before a thread passes a blocking point
- * or ends.
+ * The clock was read: CPU time before `now_ns` belongs to the running thread,
+ * later time to the next one.  To be called before a thread passes a blocking
+ * point or ends.
  */
 void scheduler_set_now(struct scheduler *s, uint64_t now_ns);
 uint64_t scheduler_now(const struct scheduler *s);

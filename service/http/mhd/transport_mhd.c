@@ -11,8 +11,8 @@
  *   checked.  If a version of libmicrohttpd kept them elsewhere, every request
  *   would be refused, and all tests would fail.
  * - It would decode the target and split its query, and would not answer at all
- *   if it had no memory for all parameters.  It gets the target without its
- *   query, and decodes nothing: both is for head.c.
+ *   if it had no memory for all parameters.  So the query is hidden from it,
+ *   and decoding is switched off; head.c does both.
  * - It refuses white space after a Content-Length: see interpose.h.
  */
 #include "service/http/transport.h"
