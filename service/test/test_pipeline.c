@@ -121,6 +121,35 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	pipeline_free(p);
 }
 
+/* As an upload has one that waited for memory. */
+static void
+test_a_reserved_slot_is_kept_and_given_back(const struct cores *cores)
+{
+	static struct job reserved, other;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	struct charge *c = &reserved.upload.charge;
+
+	prepare(&reserved, photo_bytes, 0);
+	prepare(&other, photo_bytes, 0);
+	c->budget = pipeline_budget(p);
+	assert(budget_take_slot(c));
+	assert(!pipeline_has_slot(p));
+	assert(!pipeline_submit(p, &other.upload));
+	assert(other.upload.end == UPLOAD_NO_SLOT);
+	assert(pipeline_submit(p, &reserved.upload));
+	wait_done(&reserved);
+	assert(!c->has_slot && pipeline_has_slot(p));
+	/* Also if it is refused. */
+	upload_free_results(&reserved.upload);
+	prepare(&reserved, photo_bytes, 0);
+	c->budget = pipeline_budget(p);
+	assert(budget_take_slot(c));
+	pipeline_stop(p);
+	assert(!pipeline_submit(p, &reserved.upload));
+	assert(!c->has_slot && pipeline_has_slot(p));
+	pipeline_free(p);
+}
+
 static uint64_t charged(const struct pipeline *p)
 {
 	struct pipeline_stats s;
@@ -562,6 +591,7 @@ int main(int argc, char **argv)
 	free(photo);
 	read_photo(argv[1]);
 	test_full_refuses_until_there_is_room(cores);
+	test_a_reserved_slot_is_kept_and_given_back(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_a_refused_giant_is_forgotten(cores);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
