@@ -200,8 +200,6 @@ static void add_blocking(struct blocking_graph_copy *sum,
 
 	scheduler_read(s, places, &counts);
 	for (uint32_t i = 0; i < count; i++) {
-		if (nodes[i] == PLACE_NONE)
-			continue;
 		sum->nodes[nodes[i]].ready += places[i].ready;
 		sum->nodes[nodes[i]].waiting += places[i].waiting;
 	}
