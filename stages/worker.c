@@ -394,12 +394,13 @@ void stage_pause_point(void)
 {
 	const struct worker *w = handling.worker;
 
-	if (handling.called != NULL) {
-		if (handling.group->caller_threads->is_due())
+	if (handling.fibre == NULL) {
+		if (handling.called != NULL &&
+		    handling.group->caller_threads->is_due())
 			pause_in_caller();
 		return;
 	}
-	if (handling.fibre == NULL || !visitor_may_pause(&w->visitor))
+	if (!visitor_may_pause(&w->visitor))
 		return;
 	handling.pause = visitor_should_pause(&w->visitor, handling.start_ns,
 					      clock_now_ns());
