@@ -4,7 +4,7 @@
 # Promise: no wake-up is lost, no event left behind or handed over twice, nobody
 # in an exclusive stage or on a fibre with another, no fibre lost, no user-level
 # thread continued without its wake-up, in any interleaving of the models in the
-# folder given; and Spin would notice: it finds each mistake named there.
+# folders given; and Spin would notice: it finds each mistake named there.
 #
 # Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
 # senders and two workers, a stop with two stages, a stop with two senders;
@@ -12,7 +12,6 @@
 # with two threads, a stop with two waits of one thread.
 
 set -eu
-models=$1
 
 for tool in spin cc; do
 	if ! command -v "$tool" >/dev/null; then
@@ -23,7 +22,9 @@ done
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cp "$models"/*.pml "$models"/threads/*.pml "$dir"
+for models in "$@"; do
+	cp "$models"/*.pml "$dir"
+done
 cd "$dir"
 
 # verify LEVEL MODEL DEFINES...: prints how many errors Spin finds, 0 or 1.
@@ -106,4 +107,12 @@ for mistake in NO_SECOND_LOOK LATE_TICKET EARLY_WAKE BLIND_WAIT BLIND_WAKE \
 done
 for mistake in NO_LAST_WAKE LATE_ENTRY; do
 	expect 1 scheduler -D$mistake -DPOSTERS=1
+done
+
+expect 0 uthread -DROUNDS=2
+expect 0 uthread -DKERNELS=3
+
+for mistake in LATE_IDLE NO_WAKE LATE_CLEAR NO_RELAY EARLY_WAIT EARLY_ARM \
+	BLIND_WAIT BLIND_WAKE NOT_ONCE QUIET_STOP QUIET_END EARLY_CLOSE; do
+	expect 1 uthread -D$mistake
 done
