@@ -11,13 +11,16 @@
  * until thread 1 has ended, so that thread 1 needs another one.  When all have
  * ended, a stop ends the kernel threads, and closes the eventfd.
  *
+ * With TRIMS=1, stacks of threads that wait are trimmed, each at most once.
+ *
  * The run queue is a set, because its order does not matter here.  The lock is
  * an atomic step.  epoll_wait() takes some of the events that there are, at
  * least one if it sleeps.  An event of a socket needs that it is armed and has
  * data; taking it disarms the socket.  The eventfd is edge-triggered: a write
  * makes one event, or none if one is there already.
  *
- * Checked: nobody enters a thread that has not left its stack; no thread is in
+ * Checked: nobody enters a thread that has not left its stack, or whose stack is
+ * trimmed; no thread is in
  * the queue twice; none goes on without its wake-up or data; nobody writes to
  * an eventfd that is closed; and in every final state all threads and kernel
  * threads have ended, so nothing that could run was left while all slept.
@@ -32,6 +35,8 @@
  *	BLIND_WAIT	a thread waits without a look whether it was woken
  *	BLIND_WAKE	a wake-up does not look whether the thread waits
  *	NOT_ONCE	an event does not disarm the socket
+ *	BLIND_TRIM	a stack is trimmed without a claim
+ *	BLIND_RETURN	a trim does not look whether the thread was woken
  *	QUIET_STOP	a stop wakes no kernel thread
  *	QUIET_END	a kernel thread that ends does not wake the next one
  *	EARLY_CLOSE	a stop does not wait for those who still write
@@ -42,22 +47,32 @@
 #ifndef ROUNDS
 #define ROUNDS 1
 #endif
+#ifndef TRIMS
+#define TRIMS 1
+#endif
 #define THREADS 2
 #define NONE THREADS
 
 #define RUNS 0
 #define WAITS 1
 #define WOKEN 2
+#define CLAIMED 3 /* it waits, and its stack is trimmed */
+
+/* Of a socket: it can have an event; or so, but its thread's stack is trimmed */
+#define OFF 0
+#define ARMED 1
 
 byte wake[THREADS], round[THREADS];
 bool queued[THREADS], is_inside[THREADS], has_ended[THREADS];
-bool at_socket[THREADS], is_armed[THREADS], has_data[THREADS];
+bool in_epoll[THREADS]; /* armed */
+byte socket[THREADS];   /* OFF, ARMED or CLAIMED */
+bool at_socket[THREADS], has_data[THREADS], is_trimmed[THREADS];
 bool asks_wake[THREADS], asks_data[THREADS]; /* the partner, once */
 bool is_woken[THREADS];                      /* before the wait returned */
 byte idle, senders, thread_count = THREADS, kernel_count = KERNELS;
 bool is_wake_sent, is_signalled, is_stopping, is_closed;
 
-#define IS_READY(t) (is_armed[t] && has_data[t])
+#define IS_READY(t) (in_epoll[t] && has_data[t])
 #define ANY_QUEUED (queued[0] || queued[1])
 
 /* Part of a critical section. */
@@ -125,7 +140,7 @@ end_partner:
 inline take_event(t)
 {
 #ifndef NOT_ONCE
-	is_armed[t] = false;
+	in_epoll[t] = false;
 #endif
 	got[t] = true
 }
@@ -147,17 +162,24 @@ inline take_events()
 	fi
 }
 
-/* Part of a critical section. */
-inline put_events()
+/* Part of a critical section.  If the thread is claimed, the trim puts it. */
+inline put_event(t)
 {
 	if
-	:: got[0] -> put(0); got[0] = false
+	:: got[t] && socket[t] == CLAIMED -> socket[t] = OFF; got[t] = false
+	:: got[t] && socket[t] != CLAIMED ->
+		socket[t] = OFF;
+		put(t);
+		got[t] = false
 	:: else
-	fi;
-	if
-	:: got[1] -> put(1); got[1] = false
-	:: else
-	fi;
+	fi
+}
+
+/* The same. */
+inline put_events()
+{
+	put_event(0);
+	put_event(1);
 #ifndef LATE_CLEAR
 	if
 	:: got_signal -> is_wake_sent = false; got_signal = false
@@ -209,7 +231,8 @@ inline transfer(t)
 #ifndef EARLY_ARM
 	is_inside[t] = false;
 #endif
-	is_armed[t] = true;
+	socket[t] = ARMED;
+	in_epoll[t] = true;
 #ifdef EARLY_ARM
 	is_inside[t] = false
 #endif
@@ -218,7 +241,7 @@ inline transfer(t)
 /* It waits again or ends. */
 inline go_on(t)
 {
-	atomic { assert(!is_inside[t]); is_inside[t] = true }
+	atomic { assert(!is_inside[t] && !is_trimmed[t]); is_inside[t] = true }
 	if
 	:: round[t] > 0 && at_socket[t] ->
 		assert(has_data[t]);
@@ -303,6 +326,49 @@ end_asleep:
 	kernel_count--
 }
 
+inline trim_stack(t)
+{
+	atomic { assert(!is_inside[t]); is_trimmed[t] = true }
+	is_trimmed[t] = false
+}
+
+proctype trimmer(byte t)
+{
+	bool wakes, is_woken_now;
+
+	if
+#ifdef BLIND_TRIM
+	:: wake[t] == WAITS -> trim_stack(t)
+#else
+	:: atomic { wake[t] == WAITS -> wake[t] = CLAIMED }
+		trim_stack(t);
+		atomic {
+			if
+#ifdef BLIND_RETURN
+			:: true -> wake[t] = WAITS
+#else
+			:: wake[t] == CLAIMED -> wake[t] = WAITS
+			:: else -> is_woken_now = true
+#endif
+			fi
+		}
+	:: atomic { socket[t] == ARMED -> socket[t] = CLAIMED }
+		trim_stack(t);
+		atomic {
+			if
+			:: socket[t] == CLAIMED -> socket[t] = ARMED
+			:: else -> is_woken_now = true
+			fi
+		}
+#endif
+	:: thread_count == 0
+	fi;
+	if
+	:: is_woken_now -> make_ready(t)
+	:: else
+	fi
+}
+
 proctype stopper()
 {
 	thread_count == 0;
@@ -326,7 +392,11 @@ init
 	atomic {
 		for (i : 0 .. THREADS - 1) {
 			queued[i] = true; /* new threads */
-			run partner(i)
+			run partner(i);
+			if
+			:: TRIMS -> run trimmer(i)
+			:: else
+			fi
 		}
 		for (i : 1 .. KERNELS) {
 			run kernel_thread()

@@ -16,6 +16,10 @@
  * before it looks at the queue, and wakes another one if it leaves threads
  * there.  uthread.pml is a model of this.
  *
+ * A thread that waits for more than a second is trimmed, once: it gives back
+ * the memory that its stack took when calls were deeper (sweep()).  Meanwhile
+ * it is claimed, so one who wakes it leaves it to the sweep to let it go on.
+ *
  * Synchronous.  A kernel thread needs one of m places to run threads.  When its
  * thread's socket would block, it gives its place away, waits in poll(), and
  * then stands in the run queue together with its thread.  There are at least as
@@ -49,6 +53,14 @@ enum {
 /* Busy kernel threads look for events so often. */
 static const uint64_t look_ns = 20000;
 
+static const uint64_t sweep_ns = NS_PER_S;
+
+/* Of uthread.wake: it waits, but is claimed by sweep(). */
+enum { UTHREAD_CLAIMED = UTHREAD_WOKEN + 1 };
+
+/* Of a thread's socket, in epoll. */
+enum { SOCKET_OFF, SOCKET_ARMED, SOCKET_CLAIMED };
+
 /* Why a thread has left its stack. */
 enum left {
 	LEFT_TO_WAIT,
@@ -65,6 +77,7 @@ struct fibre_thread {
 	struct fibre_thread *next; /* in the run queue, or free */
 	enum left left;
 	bool is_in_step;
+	_Atomic uint32_t left_sweep; /* sweep_count when it left its stack */
 
 	/* The transfer that waits for its socket. */
 	bool is_transferring;
@@ -73,7 +86,7 @@ struct fibre_thread {
 	void *arg;
 	int fd;
 	int watched_fd; /* the last one given to epoll */
-	_Atomic bool is_armed;
+	_Atomic uint32_t socket;
 
 	/* Has this thread on its stack, and waits for a place; or NULL. */
 	struct kernel_thread *home;
@@ -108,6 +121,10 @@ struct fibre_threads {
 	uint32_t number; /* of the next kernel thread */
 
 	/* Asynchronous: */
+	_Atomic uint32_t used_count; /* these first ones of `all` ever began */
+	_Atomic uint32_t sweep_count;
+	_Atomic uint32_t left_sweep; /* the newest one of all threads */
+	_Atomic uint64_t swept_ns;
 	int epoll_fd, wake_fd;
 	_Atomic uint32_t idle_count;   /* changed under the lock */
 	bool is_wake_sent;             /* protected by the lock */
@@ -189,11 +206,22 @@ static void send_wake(struct fibre_threads *f)
 	(void)atomic_fetch_sub(&f->sender_count, 1);
 }
 
+/* Until the next sweep, if there is something for it. */
+static int sleep_ms(const struct fibre_threads *f)
+{
+	uint32_t sweep = atomic_load(&f->sweep_count);
+
+	if (sweep - atomic_load(&f->left_sweep) > 1)
+		return -1;
+	return (int)(sweep_ns / NS_PER_MS);
+}
+
 /* Put threads whose sockets are ready into the run queue. */
 static void look(struct fibre_threads *f, bool sleeps)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(f->epoll_fd, events, EVENTS_MAX, sleeps ? -1 : 0);
+	int n = epoll_wait(f->epoll_fd, events, EVENTS_MAX,
+			   sleeps ? sleep_ms(f) : 0);
 
 	lock(f);
 	if (sleeps)
@@ -206,8 +234,11 @@ static void look(struct fibre_threads *f, bool sleeps)
 			continue;
 		}
 		/* One event each time; and it sees what arm() has left. */
-		assert(atomic_exchange(&t->is_armed, false));
-		put(f, t);
+		uint32_t was = atomic_exchange(&t->socket, SOCKET_OFF);
+
+		assert(was != SOCKET_OFF);
+		if (was == SOCKET_ARMED)
+			put(f, t);
 	}
 	unlock(f);
 }
@@ -230,7 +261,7 @@ static void arm(struct fibre_thread *t)
 	int first = fd == t->watched_fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
 	t->watched_fd = fd;
-	atomic_store(&t->is_armed, true);
+	atomic_store(&t->socket, SOCKET_ARMED);
 	if (epoll_ctl(f->epoll_fd, first, fd, &wanted) == 0)
 		return;
 	if ((errno == EEXIST || errno == ENOENT) &&
@@ -239,44 +270,10 @@ static void arm(struct fibre_thread *t)
 		return;
 	/* No memory to watch it: so the transfer must end. */
 	(void)shutdown(fd, SHUT_RDWR);
-	atomic_store(&t->is_armed, false);
 	lock(f);
-	put(f, t);
+	if (atomic_exchange(&t->socket, SOCKET_OFF) == SOCKET_ARMED)
+		put(f, t);
 	unlock(f);
-}
-
-/* NULL: the end. */
-static struct fibre_thread *next_async(struct kernel_thread *k)
-{
-	struct fibre_threads *f = k->owner;
-
-	for (;;) {
-		uint64_t now_ns = clock_now_ns();
-
-		/* Those that sleep have the events. */
-		if (now_ns - k->looked_ns >= look_ns &&
-		    atomic_load(&f->idle_count) == 0) {
-			look(f, false);
-			k->looked_ns = now_ns;
-		}
-		lock(f);
-		struct fibre_thread *t = take(f);
-		bool is_over = t == NULL && f->is_stopping;
-		bool wakes = should_wake(f);
-
-		if (t == NULL && !is_over)
-			(void)atomic_fetch_add(&f->idle_count, 1);
-		if (is_over) /* the next one ends, too */
-			(void)atomic_fetch_add(&f->sender_count, 1);
-		unlock(f);
-		if (wakes || is_over)
-			send_wake(f);
-		if (t != NULL || is_over) {
-			k->turn_ns = now_ns;
-			return t;
-		}
-		look(f, true);
-	}
 }
 
 /* --- Synchronous: places.  The caller holds the lock. --- */
@@ -407,6 +404,88 @@ static void make_ready(struct fibre_threads *f, struct fibre_thread *t)
 		send_wake(f);
 }
 
+static void end_wait(struct fibre_threads *f, struct fibre_thread *t)
+{
+	(void)atomic_fetch_sub(&f->base.waiting_count, 1);
+	make_ready(f, t);
+}
+
+static void trim(struct fibre_threads *f, struct fibre_thread *t)
+{
+	uint32_t waits = UTHREAD_WAITS, claimed = UTHREAD_CLAIMED;
+	uint32_t armed = SOCKET_ARMED, socket = SOCKET_CLAIMED;
+
+	if (atomic_compare_exchange_strong(&t->base.wake, &waits, claimed)) {
+		fibre_trim(t->fibre);
+		if (!atomic_compare_exchange_strong(&t->base.wake, &claimed,
+						    UTHREAD_WAITS))
+			end_wait(f, t);
+	} else if (atomic_compare_exchange_strong(&t->socket, &armed, socket)) {
+		fibre_trim(t->fibre);
+		if (!atomic_compare_exchange_strong(&t->socket, &socket,
+						    SOCKET_ARMED))
+			make_ready(f, t);
+	}
+}
+
+/* Trim those that left their stacks before the last sweep. */
+static void sweep(struct fibre_threads *f, uint64_t now_ns)
+{
+	uint64_t last_ns =
+		atomic_load_explicit(&f->swept_ns, memory_order_relaxed);
+	uint32_t number, used;
+
+	if (now_ns - last_ns < sweep_ns ||
+	    !atomic_compare_exchange_strong(&f->swept_ns, &last_ns, now_ns))
+		return;
+	number = atomic_fetch_add(&f->sweep_count, 1);
+	used = atomic_load(&f->used_count);
+	for (uint32_t i = 0; i < used; i++) {
+		struct fibre_thread *t = &f->all[i];
+
+		if (atomic_load_explicit(&t->left_sweep, memory_order_relaxed) +
+			    1 !=
+		    number)
+			continue;
+		trim(f, t);
+	}
+}
+
+/* NULL: the end. */
+static struct fibre_thread *next_async(struct kernel_thread *k)
+{
+	struct fibre_threads *f = k->owner;
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+
+		sweep(f, now_ns);
+		/* Those that sleep have the events. */
+		if (now_ns - k->looked_ns >= look_ns &&
+		    atomic_load(&f->idle_count) == 0) {
+			look(f, false);
+			k->looked_ns = now_ns;
+		}
+		lock(f);
+		struct fibre_thread *t = take(f);
+		bool is_over = t == NULL && f->is_stopping;
+		bool wakes = should_wake(f);
+
+		if (t == NULL && !is_over)
+			(void)atomic_fetch_add(&f->idle_count, 1);
+		if (is_over) /* the next one ends, too */
+			(void)atomic_fetch_add(&f->sender_count, 1);
+		unlock(f);
+		if (wakes || is_over)
+			send_wake(f);
+		if (t != NULL || is_over) {
+			k->turn_ns = now_ns;
+			return t;
+		}
+		look(f, true);
+	}
+}
+
 static void end_thread(struct fibre_threads *f, struct fibre_thread *t)
 {
 	fibres_give(f->stacks, t->fibre);
@@ -421,7 +500,10 @@ static void end_thread(struct fibre_threads *f, struct fibre_thread *t)
 static void settle(struct fibre_threads *f, struct fibre_thread *t)
 {
 	uint32_t wake = UTHREAD_RUNS;
+	uint32_t sweep = atomic_load(&f->sweep_count);
 
+	atomic_store_explicit(&t->left_sweep, sweep, memory_order_relaxed);
+	atomic_store_explicit(&f->left_sweep, sweep, memory_order_relaxed);
 	switch (t->left) {
 	case LEFT_TO_WAIT:
 		(void)atomic_fetch_add(&f->base.waiting_count, 1);
@@ -653,11 +735,17 @@ static bool fibre_spawn(struct uthreads *u, uthread_fn *fn, void *arg)
 	t = f->free;
 	assert(t != NULL); /* as it is counted */
 	f->free = t->next;
+	if (t >= f->all + f->used_count)
+		f->used_count = (uint32_t)(t - f->all) + 1;
 	unlock(f);
-	*t = (struct fibre_thread){
-		.base = { .owner = u, .fn = fn, .arg = arg },
-		.watched_fd = -1,
-	};
+	assert(t->base.wake != UTHREAD_WAITS && t->socket == SOCKET_OFF);
+	/* One by one, as sweep() reads others meanwhile. */
+	t->base.owner = u;
+	t->base.fn = fn;
+	t->base.arg = arg;
+	t->base.wake = UTHREAD_RUNS;
+	t->fibre = NULL;
+	t->watched_fd = -1;
 	make_ready(f, t);
 	return true;
 }
@@ -733,10 +821,8 @@ static void fibre_wake(struct uthread *t)
 	/* If it does not wait, it may end at once. */
 	struct uthreads *u = t->owner;
 
-	if (atomic_exchange(&t->wake, UTHREAD_WOKEN) != UTHREAD_WAITS)
-		return;
-	(void)atomic_fetch_sub(&u->waiting_count, 1);
-	make_ready((struct fibre_threads *)u, (struct fibre_thread *)t);
+	if (atomic_exchange(&t->wake, UTHREAD_WOKEN) == UTHREAD_WAITS)
+		end_wait((struct fibre_threads *)u, (struct fibre_thread *)t);
 }
 
 static bool fibre_should_pause(struct uthread *self)

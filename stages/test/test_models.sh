@@ -109,10 +109,12 @@ for mistake in NO_LAST_WAKE LATE_ENTRY; do
 	expect 1 scheduler -D$mistake -DPOSTERS=1
 done
 
-expect 0 uthread -DROUNDS=2
-expect 0 uthread -DKERNELS=3
+expect 0 uthread -DROUNDS=2 -DTRIMS=0
+expect 0 uthread -DKERNELS=3 -DTRIMS=0
+expect 0 uthread
 
 for mistake in LATE_IDLE NO_WAKE LATE_CLEAR NO_RELAY EARLY_WAIT EARLY_ARM \
-	BLIND_WAIT BLIND_WAKE NOT_ONCE QUIET_STOP QUIET_END EARLY_CLOSE; do
+	BLIND_WAIT BLIND_WAKE NOT_ONCE BLIND_TRIM BLIND_RETURN QUIET_STOP \
+	QUIET_END EARLY_CLOSE; do
 	expect 1 uthread -D$mistake
 done
