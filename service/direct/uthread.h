@@ -14,7 +14,9 @@
  *	             thread, and epoll says when it can go on
  *	n:1, async   the same, on one kernel thread
  *
- * A fibre changes its kernel thread only where it waits or pauses.
+ * A fibre changes its kernel thread only where it waits or pauses.  With
+ * asynchronous I/O, one that waits for more than a second gives back memory of
+ * its stack.
  *
  * Transfers.  A thread gives uthread_transfer() a step, which reads or writes
  * as much as the socket takes at once.  With TRANSFERS_BY_SCHEDULER, the step
@@ -46,9 +48,10 @@ struct uthreads;
 
 struct uthreads_config {
 	const struct thread_model *model; /* copied; see schedule.h */
-	const struct cores *cores;        /* m of n:m; must outlive it */
-	uint32_t threads_max;             /* at once */
-	size_t buffer_bytes; /* of the buffer that a step is given */
+	/* m of n:m; kernel threads are bound to them.  Must outlive it. */
+	const struct cores *cores;
+	uint32_t threads_max; /* at once */
+	size_t buffer_bytes;  /* of the buffer that a step is given */
 };
 
 /* NULL: no memory, or no kernel thread. */
@@ -68,7 +71,10 @@ typedef void uthread_fn(void *arg);
  */
 MUST_CHECK bool uthread_spawn(struct uthreads *u, uthread_fn *fn, void *arg);
 
-/* The thread that calls; NULL: the caller is none. */
+/*
+ * The thread that calls, in a step the one whose transfer it is; NULL: the
+ * caller is none.
+ */
 struct uthread *uthread_self(void);
 
 enum transfer_need {
@@ -81,11 +87,15 @@ enum transfer_need {
  * A step of a transfer.  It calls recv(), send() and so on until it is done or
  * they return EAGAIN (never if sockets block).  It must not wait in another
  * way, and must not call uthread_wait(), because it may run on the stack of a
- * kernel thread.  `buffer` is the kernel thread's, for use during this call.
+ * kernel thread; uthread_pause_point() does nothing there.  `buffer` is the
+ * kernel thread's, for use during this call.
  */
 typedef enum transfer_need transfer_fn(void *arg, char *buffer, size_t bytes);
 
-/* Returns after step() has returned TRANSFER_DONE. */
+/*
+ * Returns after step() has returned TRANSFER_DONE.  If there is no memory to
+ * watch the socket, it is shut down, so that the next step finds its end.
+ */
 void uthread_transfer(int fd, transfer_fn *step, void *arg);
 
 /*
@@ -124,7 +134,8 @@ struct uthreads_counts {
 	uint32_t waiting_count;                  /* now: in uthread_wait() */
 	uint32_t kernel_thread_count;            /* now */
 	uint64_t begun_count;                    /* threads */
-	uint64_t switch_count;    /* a kernel thread has entered a thread */
+	/* A kernel thread has entered a thread; 1:1: as begun_count. */
+	uint64_t switch_count;
 	uint64_t transfer_count;  /* uthread_transfer() */
 	uint64_t step_count;      /* of all transfers */
 	uint64_t preempted_count; /* at the end of the quantum */

@@ -572,6 +572,7 @@ static void test_threads_spawn_threads(const struct model *m)
 struct spinner {
 	_Atomic bool has_begun;
 	_Atomic bool *is_over;
+	bool asks; /* before it pauses */
 };
 
 /* Until another thread has run. */
@@ -581,7 +582,8 @@ static void spin(void *arg)
 
 	atomic_store(&s->has_begun, true);
 	while (!atomic_load(s->is_over))
-		uthread_pause_point();
+		if (!s->asks || uthread_should_pause())
+			uthread_pause_point();
 }
 
 static void end_spinners(void *arg)
@@ -590,7 +592,7 @@ static void end_spinners(void *arg)
 }
 
 /* Enough spinners for all kernel threads; without quantum it would hang. */
-static void test_quantum_lets_others_run(const struct model *m)
+static void test_quantum_lets_others_run(const struct model *m, bool asks)
 {
 	static struct spinner spinners[WAITERS];
 	static _Atomic bool is_over;
@@ -600,7 +602,8 @@ static void test_quantum_lets_others_run(const struct model *m)
 
 	is_over = false;
 	for (uint32_t i = 0; i < count; i++) {
-		spinners[i] = (struct spinner){ .is_over = &is_over };
+		spinners[i] =
+			(struct spinner){ .is_over = &is_over, .asks = asks };
 		assert(uthread_spawn(u, spin, &spinners[i]));
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -609,8 +612,8 @@ static void test_quantum_lets_others_run(const struct model *m)
 	assert(uthread_spawn(u, end_spinners, &is_over));
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert(m->model.mapping == THREADS_1_TO_1 ||
-	       read_counts(u).preempted_count > 0);
+	assert((read_counts(u).preempted_count > 0) ==
+	       (m->model.mapping != THREADS_1_TO_1));
 	uthreads_stop(u);
 }
 
@@ -742,9 +745,10 @@ static enum transfer_need look_inside(void *arg, char *buffer, size_t bytes)
 	(void)bytes;
 	i->in_step = uthread_self();
 	buffer[0] = 'x';
-	while (clock_now_ns() < end_ns)
+	while (clock_now_ns() < end_ns) {
+		assert(!uthread_should_pause());
 		uthread_pause_point();
-	assert(!uthread_should_pause());
+	}
 	assert(buffer[0] == 'x');
 	if (i->is_second)
 		return TRANSFER_DONE;
@@ -795,7 +799,8 @@ static void test_model(const struct model *m)
 	test_shut_down_ends_transfer(m, write_step);
 	test_limit_and_stop(m);
 	test_threads_spawn_threads(m);
-	test_quantum_lets_others_run(m);
+	test_quantum_lets_others_run(m, false);
+	test_quantum_lets_others_run(m, true);
 	test_quantum_looks_at_sockets(m);
 	test_switches_of_large_transfer(m);
 	test_ready_transfer_needs_no_switch(m);
@@ -841,8 +846,8 @@ int main(void)
 	watchdog_start();
 	cores = cores_new(NULL, &why);
 	assert(cores != NULL);
-	uthread_pause_point(); /* does nothing here */
 	assert(!uthread_should_pause());
+	uthread_pause_point(); /* does nothing here */
 	assert(uthread_kernel_thread() == UINT32_MAX);
 	assert(uthread_self() == NULL);
 	uthreads_stop(NULL);
