@@ -48,7 +48,7 @@ struct uthreads;
 
 struct uthreads_config {
 	const struct thread_model *model; /* copied; see schedule.h */
-	/* m of n:m; kernel threads are bound to them.  Must outlive it. */
+	/* m of n:m.  Fibres run on these cores only.  Must outlive it. */
 	const struct cores *cores;
 	uint32_t threads_max; /* at once */
 	size_t buffer_bytes;  /* of the buffer that a step is given */

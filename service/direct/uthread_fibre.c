@@ -384,6 +384,7 @@ static void come_back(struct kernel_thread *k, struct fibre_thread *t)
 		t->home = NULL;
 	}
 	unlock(f);
+	k->turn_ns = clock_now_ns(); /* the wait was not part of its turn */
 }
 
 /* --- Kernel threads --- */

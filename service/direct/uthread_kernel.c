@@ -5,8 +5,6 @@
  */
 #include "service/direct/uthread_kind.h"
 
-#include "stages/cores.h"
-
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -40,11 +38,8 @@ static void *kernel_main(void *arg)
 {
 	struct kernel_thread *t = arg;
 	struct uthreads *u = t->base.owner;
-	const struct cores *cores = u->config.cores;
 
 	(void)pthread_setname_np(pthread_self(), "direct");
-	if (cores != NULL)
-		(void)cores_bind(cores, 0, cores_count(cores));
 	uthread_set_self(&t->base);
 	t->base.fn(t->base.arg);
 	free(t);

@@ -39,6 +39,9 @@ for name in body image_meta multipart params problem query result spooler \
 		"service/http/$name".[ch] || bad=1
 done
 ! grep -rl '"service/http/http.h"' service/http | grep -v '/http\.c$' || bad=1
+# User-level threads do not know what they are for.
+! grep -E '#include "service/' service/direct/uthread*.[ch] |
+	grep -v '"service/direct/uthread' || bad=1
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
 	grep -vE '^service/http/mhd/|/test/' || bad=1
 

@@ -342,7 +342,8 @@ struct waiter {
 	_Atomic bool asks;     /* to be woken */
 	_Atomic bool is_woken; /* before the wait returned */
 	uint32_t round_count;
-	bool asks_early; /* the wake-up comes before the wait */
+	bool asks_early;             /* the wake-up comes before the wait */
+	uint32_t kernel_threads_max; /* 0: not known */
 };
 
 static struct waiter waiters[WAITERS];
@@ -359,6 +360,8 @@ static void wait_often(void *arg)
 		uthread_wait();
 		assert(atomic_exchange(&w->is_woken, false));
 		assert(uthread_self() == w->thread);
+		assert(uthread_kernel_thread() < w->kernel_threads_max ||
+		       w->kernel_threads_max == 0);
 	}
 	atomic_fetch_add(&ended_count, 1);
 }
@@ -384,6 +387,14 @@ static void *wake_them(void *arg)
 	return NULL;
 }
 
+/* 0: not known. */
+static uint32_t kernel_threads_max(const struct model *m)
+{
+	if (m->model.io == THREADS_IO_SYNC)
+		return 0;
+	return m->model.mapping == THREADS_N_TO_1 ? 1 : cores_count(cores);
+}
+
 static void test_no_wake_up_is_lost(const struct model *m)
 {
 	struct uthreads *u = start(m, WAITERS);
@@ -395,6 +406,7 @@ static void test_no_wake_up_is_lost(const struct model *m)
 		waiters[i] = (struct waiter){
 			.round_count = WAKE_ROUNDS / WAITERS,
 			.asks_early = i % 4 == 0,
+			.kernel_threads_max = kernel_threads_max(m),
 		};
 		assert(uthread_spawn(u, wait_often, &waiters[i]));
 	}
