@@ -98,12 +98,12 @@ struct kernel_thread {
 	uint64_t turn_ns;   /* when its thread was entered */
 	uint64_t looked_ns; /* at epoll */
 
-	/* Synchronous; protected by the lock. */
-	bool has_place;
-	pthread_cond_t is_called; /* has_place, or the end */
-	struct kernel_thread *next_spare;
+	/* Its place, as this is the buffer for steps there; NULL: none. */
+	char *buffer;
 
-	char buffer[];
+	/* Synchronous; protected by the lock, as is `buffer`. */
+	pthread_cond_t is_called; /* has a place, or the end */
+	struct kernel_thread *next_spare;
 };
 
 /* The lock is base.lock. */
@@ -113,6 +113,7 @@ struct fibre_threads {
 	uint32_t place_count; /* m */
 	struct fibres *stacks;
 	struct fibre_thread *all;
+	char *buffers; /* of the places */
 
 	/* Protected by the lock. */
 	struct fibre_thread *free;
@@ -133,6 +134,8 @@ struct fibre_threads {
 	/* Synchronous: protected by the lock. */
 	uint32_t free_place_count, spare_count;
 	struct kernel_thread *spares;
+
+	char *free_places[]; /* their buffers */
 };
 
 static struct fibre_threads *owner_of(const struct fibre_thread *t)
@@ -282,9 +285,8 @@ static bool start_kernel_thread(struct fibre_threads *f);
 
 static void give_place(struct fibre_threads *f, struct kernel_thread *k)
 {
-	assert(f->free_place_count > 0 && !k->has_place);
-	f->free_place_count--;
-	k->has_place = true;
+	assert(f->free_place_count > 0 && k->buffer == NULL);
+	k->buffer = f->free_places[--f->free_place_count];
 	(void)pthread_cond_signal(&k->is_called);
 }
 
@@ -308,14 +310,14 @@ static void use_place(struct fibre_threads *f)
 
 static void free_place(struct fibre_threads *f, struct kernel_thread *k)
 {
-	assert(k->has_place);
-	k->has_place = false;
-	f->free_place_count++;
+	assert(k->buffer != NULL);
+	f->free_places[f->free_place_count++] = k->buffer;
+	k->buffer = NULL;
 }
 
 static void wait_for_place(struct fibre_threads *f, struct kernel_thread *k)
 {
-	while (!k->has_place && !f->is_stopping)
+	while (k->buffer == NULL && !f->is_stopping)
 		(void)pthread_cond_wait(&k->is_called, &f->base.lock);
 }
 
@@ -621,13 +623,14 @@ static void *kernel_main(void *arg)
 /* Caller holds the lock, so that the thread cannot run before it is counted. */
 static bool start_kernel_thread(struct fibre_threads *f)
 {
-	struct kernel_thread *k =
-		malloc(sizeof(*k) + f->base.config.buffer_bytes);
+	struct kernel_thread *k = malloc(sizeof(*k));
 	pthread_t thread;
 
 	if (k == NULL)
 		return false;
 	*k = (struct kernel_thread){ .owner = f, .number = f->number };
+	if (f->is_async)
+		k->buffer = f->free_places[f->number];
 	(void)pthread_cond_init(&k->is_called, NULL);
 	if (pthread_create(&thread, &f->base.attr, kernel_main, k) != 0) {
 		(void)pthread_cond_destroy(&k->is_called);
@@ -645,6 +648,7 @@ static void fibres_release(struct fibre_threads *f)
 {
 	fibres_free(f->stacks);
 	free(f->all);
+	free(f->buffers);
 	if (f->epoll_fd >= 0)
 		(void)close(f->epoll_fd);
 	if (f->wake_fd >= 0)
@@ -663,24 +667,29 @@ static bool open_epoll(struct fibre_threads *f)
 
 static struct uthreads *fibre_new(const struct uthreads_config *config)
 {
-	struct fibre_threads *f = calloc(1, sizeof(*f));
+	uint32_t places = config->model->mapping == THREADS_N_TO_M ?
+				  cores_count(config->cores) :
+				  1;
+	struct fibre_threads *f =
+		calloc(1, sizeof(*f) + places * sizeof(f->free_places[0]));
 
 	if (f == NULL)
 		return NULL;
 	f->is_async = config->model->io == THREADS_IO_ASYNC;
-	f->place_count = config->model->mapping == THREADS_N_TO_M ?
-				 cores_count(config->cores) :
-				 1;
+	f->place_count = places;
 	f->epoll_fd = -1;
 	f->wake_fd = -1;
 	f->stacks = fibres_new(config->threads_max);
 	f->all = calloc(config->threads_max, sizeof(*f->all));
-	if (f->stacks == NULL || f->all == NULL ||
+	f->buffers = malloc(places * config->buffer_bytes);
+	if (f->stacks == NULL || f->all == NULL || f->buffers == NULL ||
 	    (f->is_async && !open_epoll(f))) {
 		fibres_release(f);
 		free(f);
 		return NULL;
 	}
+	for (uint32_t i = 0; i < places; i++)
+		f->free_places[i] = f->buffers + i * config->buffer_bytes;
 	for (uint32_t i = config->threads_max; i-- > 0;) {
 		f->all[i].next = f->free;
 		f->free = &f->all[i];
