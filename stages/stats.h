@@ -55,6 +55,15 @@ struct stage_stats {
 	uint64_t hardware[PERF_COUNTERS]; /* see group_counts_hardware() */
 };
 
+/*
+ * How often a handler began or went on: an event that paused in one visit and
+ * ended in another was in both.
+ */
+static inline uint64_t stage_turn_count(const struct stage_stats *s)
+{
+	return s->started_count + s->resumed_count;
+}
+
 struct worker_stats {
 	const char *name;
 	uint32_t part;

@@ -387,8 +387,7 @@ static void print_mean(FILE *to, const char *name, const struct spread *s)
 		(void)fprintf(to, "\"%s\":null", name);
 	else
 		(void)fprintf(to, "\"%s\":%.6g", name,
-			      (double)s->handled_count /
-				      (double)s->filled_count);
+			      (double)s->turn_count / (double)s->filled_count);
 }
 
 static void print_spread(FILE *to, const struct stage_stats *s,

@@ -331,7 +331,7 @@ static uint64_t total_sum(const struct stage_stats *s)
 /* Without workers, no event is handled in a visit. */
 static uint64_t cohort_sum(const struct stage_stats *s)
 {
-	return s->visit_count > 0 ? s->handled_count : 0;
+	return s->visit_count > 0 ? stage_turn_count(s) : 0;
 }
 
 static const struct {

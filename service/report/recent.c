@@ -9,7 +9,7 @@ void spread_read(const struct stage_stats *from, uint64_t now_ns,
 	*out = (struct spread){
 		.waits = from->waits,
 		.services = from->services,
-		.handled_count = from->handled_count,
+		.turn_count = stage_turn_count(from),
 		.service_ns = from->service_ns,
 		.time_ns = now_ns,
 	};
@@ -54,7 +54,7 @@ void recent_add(struct recent *r, const struct spread *now, struct spread *out)
 		subtract_counts(&out->waits, &now->waits, oldest->waits);
 		subtract_counts(&out->services, &now->services,
 				oldest->services);
-		out->handled_count = now->handled_count - oldest->handled_count;
+		out->turn_count = now->turn_count - oldest->turn_count;
 		out->service_ns = now->service_ns - oldest->service_ns;
 		out->time_ns = now->time_ns - oldest->time_ns;
 		if (now->filled_count > oldest->filled_count)
@@ -63,7 +63,7 @@ void recent_add(struct recent *r, const struct spread *now, struct spread *out)
 	}
 	copy_counts(place->waits, &now->waits);
 	copy_counts(place->services, &now->services);
-	place->handled_count = now->handled_count;
+	place->turn_count = now->turn_count;
 	place->filled_count = now->filled_count;
 	place->service_ns = now->service_ns;
 	place->time_ns = now->time_ns;

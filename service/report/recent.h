@@ -39,7 +39,7 @@ struct recent {
 	struct recent_copy {
 		uint32_t waits[HISTOGRAM_BUCKETS];
 		uint32_t services[HISTOGRAM_BUCKETS];
-		uint64_t handled_count, filled_count;
+		uint64_t turn_count, filled_count;
 		uint64_t service_ns, time_ns;
 	} copies[RECENT_COPIES];
 };
@@ -47,7 +47,7 @@ struct recent {
 /* Counts of a stage, or of one of its parts: since the start, or recent. */
 struct spread {
 	struct histogram_copy waits, services;
-	uint64_t handled_count;
+	uint64_t turn_count;
 	uint64_t filled_count; /* visits that handled at least one event */
 	uint64_t service_ns;
 	uint64_t time_ns; /* the time now, or the length of the recent time */

@@ -344,7 +344,7 @@ static struct figures visit_figures(const struct stage_stats *t)
 	figures_add(&f, "switch_us_mean",
 		    mean_of(t->switch_ns, t->switch_count) / 1e3);
 	figures_add(&f, "cohort_mean",
-		    mean_of(t->handled_count,
+		    mean_of(stage_turn_count(t),
 			    t->visit_count - t->visit_empty_count));
 	figures_add(&f, "cohort_max",
 		    (double)histogram_quantile(&t->cohorts, 1));

@@ -322,7 +322,7 @@ static void add(struct stage_stats *s, uint64_t wait_ns, uint64_t count)
 		histogram_add(&h, wait_ns);
 	histogram_read(&h, &s->waits);
 	histogram_read(&h, &s->services);
-	s->handled_count += count;
+	s->started_count += count;
 	s->visit_count++;
 }
 
@@ -332,7 +332,7 @@ static uint64_t median_ns(struct recent *r, const struct stage_stats *s)
 
 	spread_read(s, 1, &now);
 	recent_add(r, &now, &late);
-	assert(late.handled_count == late.waits.count);
+	assert(late.turn_count == late.waits.count);
 	assert(late.services.count == late.waits.count);
 	return histogram_quantile(&late.waits, 0.5);
 }

@@ -8,6 +8,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM SANITIZED=WORDS
 #        test_slices.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about --slice"
 dir=$1
 smalls=20    # of each sample
 max_turns=20 # of a run, until one pauses an upload
@@ -88,6 +89,8 @@ run() {
 	wait $large || fail "$*"
 	check_drained
 	paused=$(stat_of '[.stages[].paused] | add')
+	[ "$(stat_of 'all(.stages[]; .visits == 0 or .cohort_mean >= 1)')" = \
+		true ] || fail "$*: visits without an event"
 	stop
 	for reply in "$work"/out/large/*; do
 		[ "$(head -c 2 "$reply")" != -- ] || fix_boundary "$reply"
