@@ -3,9 +3,14 @@
 #
 # Needs $DARKROOM, the program.  $TEST_IO_THREADS, if set, is the number of I/O
 # threads of each server, except of those with a thread for each connection.
+# $TEST_POLICY, if set, is the policy of each server for which the test chooses
+# no schedule, perhaps with flags, such as "cohort --regime gated".
 # Sets $url, $server (the process) and $work (a folder that is removed at the
-# end), and $admin: the URL of the admin port, or $url if there is none.
+# end), $admin: the URL of the admin port, or $url if there is none, and
+# $policy_name: the policy of servers for which the test chooses none.
 set -euo pipefail
+policy_name=${TEST_POLICY:-color}
+policy_name=${policy_name%% *}
 
 # Flags come only from the test, not from the environment.
 unset "${!DARKROOM_@}"
@@ -63,15 +68,82 @@ port_after() {
 	}" "$work/log"
 }
 
+# chooses_policies REASON: the whole test chooses its policies itself, so it is
+# skipped with $TEST_POLICY
+chooses_policies() {
+	[ -z "${TEST_POLICY:-}" ] || {
+		echo "skipped with $TEST_POLICY: $1"
+		exit 77
+	}
+}
+
+# needs THING: has the policy of $TEST_POLICY this, which most policies have?
+# If not, print so.
+#   memory_refusals  an upload is refused if there is no memory for it now; so
+#                    it need not wait, and reserves none for the rest of its body
+#   workers          threads of the server's own that run stages, for /trace
+#   io_threads       threads that serve several connections each
+needs() {
+	case "${TEST_POLICY:-}:$1" in
+	capriccio*:memory_refusals | \
+		servlib*1:1*:workers | thread-per-connection*:workers | \
+		servlib*:io_threads | thread-per-connection*:io_threads)
+		echo "left out with $TEST_POLICY: ${FUNCNAME[1]} needs $1"
+		return 1
+		;;
+	esac
+}
+
+# with_policies "POLICY..." COMMAND ARGS...: run the command for each of these
+# policies, with --policy as the last argument; for "default" without it.  With
+# $TEST_POLICY, run it once, without --policy.
+with_policies() {
+	local policy policies=$1
+	shift
+	[ -z "${TEST_POLICY:-}" ] || policies=default
+	for policy in $policies; do
+		if [ "$policy" = default ]; then
+			"$@"
+		else
+			"$@" --policy "$policy"
+		fi
+	done
+}
+
+# has_schedule FLAGS...: is one of the flags a choice of the schedule?
+has_schedule() {
+	local flag
+	for flag; do
+		case $flag in
+		--policy | --regime | --discipline | --slice | --balance | \
+			--distribute | --steal | --pool | --threshold)
+			return 0
+			;;
+		esac
+	done
+	return 1
+}
+
+# complete FLAGS...: set $full_flags to these flags and those that $TEST_POLICY
+# and $TEST_IO_THREADS add
+complete() {
+	# shellcheck disable=SC2086
+	[ -z "${TEST_POLICY:-}" ] || has_schedule "$@" ||
+		set -- --policy $TEST_POLICY "$@"
+	[ -z "${TEST_IO_THREADS:-}" ] ||
+		[[ " $* " =~ " --policy "(thread-per-connection|servlib)" " ]] ||
+		set -- --io-threads "$TEST_IO_THREADS" "$@"
+	full_flags=("$@")
+}
+
 # launch FLAGS...: start a server; the flags contain --listen
 launch() {
 	local _
-	[ -z "${TEST_IO_THREADS:-}" ] ||
-		[[ " $* " = *" thread-per-connection "* ]] ||
-		set -- --io-threads "$TEST_IO_THREADS" "$@"
+	complete "$@"
 	port=
 	: >"$work/log" # not the last server's port
-	DARKROOM_LOG=${DARKROOM_LOG:-text} "$DARKROOM" "$@" 2>"$work/log" &
+	DARKROOM_LOG=${DARKROOM_LOG:-text} "$DARKROOM" "${full_flags[@]}" \
+		2>"$work/log" &
 	server=$!
 	for _ in $(seq 300); do
 		port=$(port_after 'listening on')

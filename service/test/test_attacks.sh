@@ -76,8 +76,7 @@ attacks() {
 	done
 }
 
-thousand
-thousand --policy thread-per-connection
+with_policies 'default thread-per-connection' thousand
 attacks
 # Without timeouts, the attackers occupy all connections that the server does
 # not free for other clients.

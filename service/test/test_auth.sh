@@ -285,6 +285,15 @@ test_no_core_dump_has_keys() {
 		fail "others of its user can read its memory"
 }
 
+test_signed_queries() {
+	start --sign-key-file "$work/sign.keys" "$@"
+	expect_problem 401 unauthorized --data-binary "@$photo" "$url/?w=99"
+	expect_problem 401 unauthorized "$url/stats"
+	test_a_signed_query_needs_no_key
+	test_signed_queries_are_checked_like_others
+	stop
+}
+
 start --api-key-file "$work/api.keys"
 test_no_core_dump_has_keys
 test_a_key_is_needed
@@ -292,14 +301,7 @@ test_no_body_is_asked_for
 test_the_connection_can_be_used_again
 test_no_key_is_shown
 stop
-for policy in color thread-per-connection; do
-	start --sign-key-file "$work/sign.keys" --policy $policy
-	expect_problem 401 unauthorized --data-binary "@$photo" "$url/?w=99"
-	expect_problem 401 unauthorized "$url/stats"
-	test_a_signed_query_needs_no_key
-	test_signed_queries_are_checked_like_others
-	stop
-done
+with_policies 'color thread-per-connection' test_signed_queries
 start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys"
 test_the_documented_python_signs
 [ "$(upload -H "$(bearer $api_key)" "$url/?w=9&expires=1&signature=0")" = 200 ] ||

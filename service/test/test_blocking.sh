@@ -7,6 +7,7 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_blocking.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about the graph of capriccio"
 dir=$1
 photo=$dir/clownfish.jpg
 

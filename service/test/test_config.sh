@@ -5,6 +5,7 @@
 #
 # usage: DARKROOM=PROGRAM test_config.sh OPERATIONS_MD
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about flags and files"
 operations=$1
 
 # config FLAGS...: print the configuration

@@ -86,6 +86,5 @@ test_all() {
 	test_the_end_waits_for_nobody
 }
 
-test_all
+with_policies 'default thread-per-connection' test_all
 test_all --admin-listen 127.0.0.1:0
-test_all --policy thread-per-connection

@@ -180,8 +180,7 @@ fi
 test_flags_are_checked
 test_an_address_has_its_share
 test_a_proxy_may_have_all
-test_uploads_outlast_a_flood
-test_uploads_outlast_a_flood --policy thread-per-connection
+with_policies 'default thread-per-connection' test_uploads_outlast_a_flood
 if command -v ip >/dev/null && unshare -n true 2>/dev/null; then
 	unshare -n bash "$here" "$1" ipv6 || fail "IPv6"
 else

@@ -90,7 +90,7 @@ test_timeout_of_a_request() {
 # ms longer than its own work takes.
 test_timeout_ends_in_a_queue() {
 	local status
-	start --cores 0 --policy cohort
+	start --cores 0 "$@"
 	send 6 "$slow"
 	taken 6
 	status=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' \
@@ -140,13 +140,13 @@ test_nobody_waits_so_nothing_is_done() {
 }
 
 test_late_uploads_are_told_so --cores 0
-test_late_uploads_are_told_so --policy thread-per-connection
+with_policies thread-per-connection test_late_uploads_are_told_so
 test_late_uploads_are_told_so --cores 0 --policy color --discipline edf
 test_slow_body_is_late
 test_bad_timeouts_are_refused
 test_timeout_of_a_request --policy color --discipline edf
-test_timeout_of_a_request --policy thread-per-connection
-test_timeout_ends_in_a_queue
+with_policies thread-per-connection test_timeout_of_a_request
+with_policies cohort test_timeout_ends_in_a_queue
 test_timeout_does_not_lengthen
 test_nobody_waits_so_nothing_is_done --cores 0
-test_nobody_waits_so_nothing_is_done --policy thread-per-connection
+with_policies thread-per-connection test_nobody_waits_so_nothing_is_done

@@ -5,6 +5,7 @@
 #
 # usage: DARKROOM=PROGRAM test_deploy.sh DEPLOY_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it starts no server"
 deploy=$1
 head -c 24 /dev/urandom | base64 >"$work/keys"
 chmod 600 "$work/keys"

@@ -57,11 +57,14 @@ make_photo() {
 	photo=$work/p3.jpg
 }
 
-test_every_allocation_may_fail() { # --policy NAME [--no-workers]
+test_every_allocation_may_fail() {
+	local options=()
+	[[ "$policy_name $*" != *thread-per-connection* ]] ||
+		options=(--no-workers)
 	mkdir "$work/store"
-	start "$1" "$2" --store "$work/store" --spool none
-	shift 2
-	"$CHECK_FAULTS" "$port" "$faults" "$photo" "$@" >"$work/report" ||
+	start --store "$work/store" --spool none "$@"
+	"$CHECK_FAULTS" "$port" "$faults" "$photo" "${options[@]}" \
+		>"$work/report" ||
 		fail "$(cat "$work/report")"
 	check_drained
 	stop
@@ -73,12 +76,12 @@ test_every_allocation_may_fail() { # --policy NAME [--no-workers]
 # status 1.
 test_every_thread_may_fail_at_start() {
 	local nth status
+	complete --listen 127.0.0.1:0 "$@"
 	for nth in $(seq 100); do
 		status=0
 		fault threads "$nth"
-		# The log of the server before must not be read for this one's.
-		: >"$work/log"
-		"$DARKROOM" --listen 127.0.0.1:0 "$@" 2>"$work/log" &
+		: >"$work/log" # not the last server's lines
+		"$DARKROOM" "${full_flags[@]}" 2>"$work/log" &
 		server=$!
 		while kill -0 $server 2>/dev/null &&
 			! grep -q listening "$work/log"; do
@@ -172,14 +175,14 @@ test_time_of_day_jumps() {
 }
 
 make_photo
-test_every_allocation_may_fail --policy color
+with_policies color test_every_allocation_may_fail
 # With a thread for each connection, AddressSanitizer itself fails without
 # memory.
-[ -n "${SANITIZED:-}" ] ||
-	test_every_allocation_may_fail --policy thread-per-connection --no-workers
-test_every_thread_may_fail_at_start --policy color --trace "$work/trace" \
-	--admin-listen 127.0.0.1:0
-test_every_thread_may_fail_at_start --policy pool-per-stage
-test_descriptors_run_out --policy color
-test_descriptors_run_out --policy thread-per-connection
+[ -n "${SANITIZED:-}${TEST_POLICY:-}" ] ||
+	test_every_allocation_may_fail --policy thread-per-connection
+threads=(--admin-listen 127.0.0.1:0)
+! needs workers || threads+=(--trace "$work/trace")
+with_policies 'color pool-per-stage' test_every_thread_may_fail_at_start \
+	"${threads[@]}"
+with_policies 'color thread-per-connection' test_descriptors_run_out
 test_time_of_day_jumps

@@ -5,6 +5,7 @@
 #
 # usage: DARKROOM=PROGRAM test_flags.sh
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about wrong flags"
 
 # senseless REASON FLAGS...: these flags are refused, for this reason
 senseless() {

@@ -6,8 +6,8 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_idle.sh DIR
 #   skipped (77) where strace is missing or may not look
-set -euo pipefail
-here=$(dirname "$0")
+. "$(dirname "$0")/server.sh"
+chooses_policies "it tries them all"
 dir=$1
 settle_s=6 # until each thread of a pool but the first has parked, one after
            # the other, and unused buffers are freed
@@ -35,7 +35,7 @@ arms() {
 # watch FLAGS...: no thread of an idle server with these flags wakes, although a
 # connection is open
 watch() (
-	. "$here/server.sh"
+	apart
 	start "$@"
 	timeout 2 curl -sSN -o "$work/seen" "$url/v1/live" || true
 	grep -q '^event: frame' "$work/seen" || fail "$*: nothing to see"

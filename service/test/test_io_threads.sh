@@ -10,6 +10,7 @@
 dir=$1
 photo=$dir/clownfish.jpg
 unset TEST_IO_THREADS
+needs io_threads || exit 77
 [ -z "${SANITIZED:-}" ] || shrink 700 # $photo stays as it is
 
 # patient FLAGS...: start a server without time limits, for slow machines

@@ -43,7 +43,7 @@ test_fields_are_right() {
 		and .code == null and .end == \"sent\" and .level == \"info\"
 		and .bytes_in == $in and .bytes_out == $out and
 		.pixels_in == 2000 * 1500 and .pixels_out == 640 * 480 and
-		.variants == 1 and .policy == \"color\" and .slow == false"
+		.variants == 1 and .policy == \"$policy_name\" and .slow == false"
 	is '.decode_s > 0 and .scale_s > 0 and .blur_s > 0 and .encode_s > 0 and
 		.queue_s > 0 and (has("timeline") | not) and
 		.total_s > .decode_s + .scale_s + .blur_s + .encode_s'
@@ -203,24 +203,21 @@ test_refusals_are_told() {
 }
 
 # Every id has one line.  Other messages are JSON, too.
-test_each_request_is_one_line() { # POLICY...
-	local policy count dir=$dir
-	shrink 200
-	for policy; do
-		start --log json --policy "$policy"
-		"$LOADGEN" --dataset "$dir" --connections 16 --passes "$passes" \
-			"$url/?w=64" >"$work/report" || fail "$(cat "$work/report")"
-		kill -USR1 "$server"
-		stop
-		count=$(($(find "$dir" -name '*.jpg' | wc -l) * passes))
-		[ "$(lines '.status == 200 and .variants == 1 and
-			.policy == "'"$policy"'"' | jq .id | sort -u | wc -l)" = \
-			"$count" ] || fail "$policy: not $count lines"
-		[ "$(lines true | wc -l)" = "$count" ] ||
-			fail "$policy: too many lines"
-		[ "$(jq -r .event "$work/log" | grep -v request | uniq |
-			paste -sd ' ')" = 'message stats message' ] || fail "$policy: messages"
-	done
+test_each_request_is_one_line() {
+	local count
+	start --log json "$@"
+	"$LOADGEN" --dataset "$work/shrunk" --connections 16 \
+		--passes "$passes" "$url/?w=64" >"$work/report" ||
+		fail "$(cat "$work/report")"
+	kill -USR1 "$server"
+	stop
+	count=$(($(find "$work/shrunk" -name '*.jpg' | wc -l) * passes))
+	[ "$(lines '.status == 200 and .variants == 1 and
+		.policy == "'"${2:-$policy_name}"'"' | jq .id | sort -u | wc -l)" = \
+		"$count" ] || fail "$*: not $count lines"
+	[ "$(lines true | wc -l)" = "$count" ] || fail "$*: too many lines"
+	[ "$(jq -r .event "$work/log" | grep -v request | uniq |
+		paste -sd ' ')" = 'message stats message' ] || fail "$*: messages"
 }
 
 # stick: start a server whose stderr is a pipe that nobody reads, and cause more
@@ -230,7 +227,8 @@ stick() {
 	rm -f "$work/pipe"
 	mkfifo "$work/pipe"
 	exec {reader}<>"$work/pipe"
-	DARKROOM_LOG=json "$DARKROOM" --listen 127.0.0.1:0 2>"$work/pipe" &
+	complete --listen 127.0.0.1:0
+	DARKROOM_LOG=json "$DARKROOM" "${full_flags[@]}" 2>"$work/pipe" &
 	server=$!
 	while [[ $line != *'listening on'* ]]; do
 		read -r -t 60 line <&"$reader" || fail "not started"
@@ -271,8 +269,9 @@ test_any_stderr_will_do() {
 	local to
 	start # find a free port, while stderr can be read
 	stop
+	complete --listen "127.0.0.1:$port"
 	for to in '2>&-' '2>/dev/full' '2> >(:)'; do
-		eval "\"\$DARKROOM\" --listen 127.0.0.1:$port $to &"
+		eval "\"\$DARKROOM\" \"\${full_flags[@]}\" $to &"
 		server=$!
 		curl -s --retry 100 --retry-connrefused --retry-delay 1 \
 			"$url/healthz" >/dev/null || fail "$to: not started"
@@ -317,7 +316,9 @@ test_a_client_that_is_shut_is_told
 stop
 start --log json --max-uploads 1
 test_refusals_are_told
-test_each_request_is_one_line color cohort pool-per-stage thread-per-connection
+(shrink 200) # $dir stays as it is
+with_policies 'color cohort pool-per-stage thread-per-connection' \
+	test_each_request_is_one_line
 test_a_stuck_pipe_does_not_outlive_the_server
 test_a_stuck_pipe_is_told_of
 test_any_stderr_will_do

@@ -33,6 +33,7 @@ check_all_given_back() {
 # of 12 megapixels or more
 test_overload_stays_within() {
 	local connections=$1 peak
+	needs memory_refusals || return 0
 	shift
 	start --memory 128M "$@"
 	"$LOADGEN" --dataset "$work/large" --connections "$connections" \
@@ -95,6 +96,7 @@ send_part() {
 # Half of one upload has arrived, so the other one does not find enough memory.
 test_full_is_said_before_the_body() {
 	local fd _
+	needs memory_refusals || return 0
 	start --memory 16M
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	send_part "$fd" $((9 * mib)) $((5 * mib))
@@ -118,6 +120,7 @@ test_full_is_said_before_the_body() {
 # memory.
 test_slow_bodies_leave_room() {
 	local fd all=() count _
+	needs memory_refusals || return 0
 	start --memory 128M "$@"
 	for count in $(seq 24); do
 		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
@@ -159,10 +162,8 @@ test_errors_give_all_back() {
 	stop
 }
 
-test_overload_stays_within 64
-test_overload_stays_within 64 --policy thread-per-connection
+with_policies 'default thread-per-connection' test_overload_stays_within 64
 test_what_never_fits_is_told_apart
 test_full_is_said_before_the_body
-test_slow_bodies_leave_room
-test_slow_bodies_leave_room --policy thread-per-connection
+with_policies 'default thread-per-connection' test_slow_bodies_leave_room
 test_errors_give_all_back

@@ -6,6 +6,7 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_memory_waits.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about capriccio"
 dir=$1
 policy=${WAITING_POLICY:-capriccio}
 mib=$((1 << 20))

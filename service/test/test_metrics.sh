@@ -192,7 +192,7 @@ test_counts_bytes_and_pixels() {
 	is 'darkroom_http_problems_total{code="bad_parameter",status="400"}' 1
 	is 'darkroom_http_connections{port="admin"}' 1
 	is darkroom_ready 1
-	grep -q '^darkroom_build_info{version="[^"]*",policy="color",' \
+	grep -q '^darkroom_build_info{version="[^"]*",policy="'"$policy_name"'",' \
 		"$work/metrics" || fail "build info"
 	[ "$(value process_open_fds)" -gt 4 ] || fail "open files"
 	[ "$(value process_resident_memory_bytes)" -gt 1000000 ] ||
@@ -282,14 +282,10 @@ names() {
 	grep -oE '\b(darkroom|process)_[a-z_]+' | sort -u
 }
 
-test_agrees_with_stats_and_clients --policy cohort
-test_agrees_with_stats_and_clients --policy capriccio
-test_agrees_with_stats_and_clients --policy thread-per-connection
 # Each request at a port without libmicrohttpd changes the counts of threads.
-test_agrees_with_stats_and_clients --policy servlib --admin-listen 127.0.0.1:0
+with_policies 'cohort capriccio thread-per-connection servlib' \
+	test_agrees_with_stats_and_clients --admin-listen 127.0.0.1:0
 test_counts_bytes_and_pixels
 test_tells_of_the_process
-test_every_metric_is_described
-test_every_metric_is_described --policy capriccio
-test_every_metric_is_described --policy servlib
+with_policies 'default capriccio servlib' test_every_metric_is_described
 test_deploy_reads_what_there_is

@@ -139,11 +139,8 @@ test_stop_ends_in_time() {
 test_full_refuses_and_loses_nothing
 test_refusal_says_when_to_retry
 test_full_is_said_before_the_body
-test_stop_answers_what_was_taken --policy cohort
-test_stop_answers_what_was_taken --policy pool-per-stage
-test_stop_answers_what_was_taken --policy thread-per-connection
-test_stop_answers_what_comes_late --policy cohort
-test_stop_answers_what_comes_late --policy thread-per-connection
+with_policies 'cohort pool-per-stage thread-per-connection' \
+	test_stop_answers_what_was_taken
+with_policies 'cohort thread-per-connection' test_stop_answers_what_comes_late
 test_stop_ends_in_time
-test_stop_is_told_before
-test_stop_is_told_before --policy thread-per-connection
+with_policies 'default thread-per-connection' test_stop_is_told_before

@@ -5,6 +5,7 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_partition.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about --balance partition"
 dir=$1
 
 load() {

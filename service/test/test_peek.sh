@@ -105,6 +105,5 @@ test_others_are_not() {
 	stop
 }
 
-test_refused_while_it_comes
-test_refused_while_it_comes --policy thread-per-connection
+with_policies 'default thread-per-connection' test_refused_while_it_comes
 test_others_are_not

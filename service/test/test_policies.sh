@@ -10,6 +10,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=WORDS]
 #        test_policies.sh DIR CONNECTIONS...
 . "$(dirname "$0")/server.sh"
+chooses_policies "it tries them all"
 dir=$1
 shift
 [ -z "${SANITIZED:-}" ] || shrink 700 # a sanitizer makes pixels slow

@@ -238,10 +238,8 @@ test_a_dead_reader_is_told() {
 
 test_keys
 test_links
-for policy in color thread-per-connection; do
-	test_no_wrong_answer_under_load --policy $policy
-	test_certificates --policy $policy
-done
+with_policies 'color thread-per-connection' test_no_wrong_answer_under_load
+with_policies 'color thread-per-connection' test_certificates
 put "$work/keys" $first
 test_the_reader_ends
 test_a_dead_reader_is_told

@@ -96,7 +96,9 @@ test_threads_are_described() {
 	stop
 }
 
-start --balance replicate=1
+flags=(--balance replicate=1)
+[ -z "${TEST_POLICY:-}" ] || flags=()
+start "${flags[@]}"
 send_folder "$dir"
 curl -fsS "$url/stats" >"$work/stats"
 test_every_figure_is_described "$work/stats"

@@ -203,10 +203,14 @@ test_all() (
 	stop
 )
 
-# Both at once, because they mostly wait.
-test_all &
-events=$!
-test_all --policy thread-per-connection &
-threads=$!
-wait "$events"
-wait "$threads"
+# All at once, because they mostly wait.
+in_background() {
+	test_all "$@" &
+	running+=($!)
+}
+
+running=()
+with_policies 'default thread-per-connection' in_background
+for pid in "${running[@]}"; do
+	wait "$pid"
+done

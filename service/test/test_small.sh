@@ -8,6 +8,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_small.sh SAMPLES_DIR
 #        [SECONDS [TIMES [FLAGS...]]]
 . "$(dirname "$0")/server.sh"
+chooses_policies "its flags are a schedule"
 dir=$1
 seconds=${2:-2}
 times=${3:-0}

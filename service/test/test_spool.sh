@@ -171,6 +171,7 @@ test_entries_wait_for_memory_in_turn() {
 test_left_by_a_stop() {
 	local left=0 id more
 	for more in 0 8 16 24; do
+		# A policy that begins all before it ends some.
 		begin --policy cohort --drain-timeout 10ms
 		post_all $((8 + more)) "${slow%w=*}w=$((side + 50 * more))"
 		stop

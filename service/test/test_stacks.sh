@@ -11,6 +11,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM INK_FILES=PROGRAM
 #        test_stacks.sh SAMPLES_DIR [CORPUS]
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about the stacks of --slice"
 dir=$1
 corpus=${2:-}
 stack_kib=64

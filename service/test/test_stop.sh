@@ -127,7 +127,5 @@ test_abandoned_uploads() {
 	done
 }
 
-test_slow_senders
-test_abandoned_uploads
-test_slow_senders --policy thread-per-connection
-test_abandoned_uploads --policy thread-per-connection
+with_policies 'default thread-per-connection' test_slow_senders
+with_policies 'default thread-per-connection' test_abandoned_uploads

@@ -98,6 +98,17 @@ test_silent_clients_stop_nobody() {
 	done
 }
 
+test_https() {
+	start --tls-cert "$work/one.pem" --tls-key "$work/one.key" \
+		--admin-listen 127.0.0.1:0 "$@"
+	url=https://127.0.0.1:$port
+	admin=https://${admin#http://}
+	test_new_versions_alone
+	test_pictures_are_the_same
+	test_silent_clients_stop_nobody
+	stop
+}
+
 make one
 make two
 test_wrong_files_are_refused
@@ -108,13 +119,4 @@ done
 several >"$work/several"
 [ "$(grep -ac boundary "$work/several")" = 3 ] || fail "not two pictures"
 stop
-for policy in color thread-per-connection; do
-	start --tls-cert "$work/one.pem" --tls-key "$work/one.key" \
-		--admin-listen 127.0.0.1:0 --policy $policy
-	url=https://127.0.0.1:$port
-	admin=https://${admin#http://}
-	test_new_versions_alone
-	test_pictures_are_the_same
-	test_silent_clients_stop_nobody
-	stop
-done
+with_policies 'color thread-per-connection' test_https

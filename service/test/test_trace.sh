@@ -7,6 +7,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=WORDS]
 #        test_trace.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about visits of workers"
 dir=$1
 photo=$dir/clownfish.jpg
 [ -z "${SANITIZED:-}" ] || shrink 700 # pixels take long, and are not traced

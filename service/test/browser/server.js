@@ -6,6 +6,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
+// Flags of each server for which the test chooses no schedule, as in server.sh.
+const testPolicy = process.env.TEST_POLICY
+	? ["--policy", ...process.env.TEST_POLICY.split(" ")] : [];
+
 const running = new Set();
 
 // Whatever a failure leaves behind.
@@ -17,6 +21,12 @@ function run(program, flags, stdio, environment = process.env) {
 	running.add(child);
 	child.on("exit", () => running.delete(child));
 	return child;
+}
+
+function policyFor(flags) {
+	const chosen = ["--policy", "--balance", "--slice", "--discipline"];
+
+	return chosen.some((flag) => flags.includes(flag)) ? [] : testPolicy;
 }
 
 // Its exit status after the signal; null: it died of it.
@@ -41,7 +51,8 @@ export class Server {
 
 		server.#process = run(
 			process.env.DARKROOM,
-			["--listen", `127.0.0.1:${port}`, ...flags],
+			["--listen", `127.0.0.1:${port}`, ...policyFor(flags),
+				...flags],
 			["ignore", "ignore", "pipe"],
 			{ ...process.env, DARKROOM_LOG: "text" },
 		);

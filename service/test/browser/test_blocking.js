@@ -31,7 +31,9 @@ async function graphOf(threads) {
 }
 
 test("a policy of other workers has no blocking graph", async (t) => {
-	const page = await openLive(t, server.url, "graph");
+	const other = await Server.start(["--policy", "color"]);
+	t.after(() => other.stop());
+	const page = await openLive(t, other.url, "graph");
 
 	await page.until(() => document.querySelector("#figures td"));
 	assert.ok(!await isSeen(page, "#blocking"));
