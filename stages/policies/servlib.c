@@ -3,10 +3,10 @@
  * ServLib: each connection is a user-level thread, which reads, runs the
  * handlers of all stages, and writes.
  *
- * After Chanda, Cox, Elnozahy and Zwaenepoel, "An efficient threading model to
- * boost server performance" (ServLib).  The threads are of the server's
- * (uthread.h); here their events are handled by calls, as with thread per
- * connection.  struct thread_model has the paper's choices.
+ * After Chanda, Elmeleegy, Gil, Mittal, Cox and Zwaenepoel, "An efficient
+ * threading model to boost server performance" (ServLib).  The threads are the
+ * server's (service/direct/uthread.h); here their events are handled by calls,
+ * as with thread per connection.  struct thread_model has the paper's choices.
  */
 #include "stages/policy.h"
 
