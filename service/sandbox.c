@@ -213,6 +213,7 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		SETS(IPPROTO_TCP, TCP_CORK),
 		SETS(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
 		SETS(SOL_SOCKET, SO_LINGER),
+		SETS(SOL_SOCKET, SO_RCVLOWAT),
 		/*
 		 * F_SETOWN and F_SETSIG could send signals to other processes,
 		 * so they are not in this list.
@@ -220,6 +221,7 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_SETFD) } },
 		{ SCMP_SYS(ioctl), 1, { IS(1, FIONBIO) } },
+		{ SCMP_SYS(ioctl), 1, { IS(1, FIONREAD) } },
 		/* stdio checks whether a file is a terminal. */
 		{ SCMP_SYS(ioctl), 1, { IS(1, TCGETS) } },
 		{ SCMP_SYS(mmap), 1, { LACKS(2, PROT_EXEC) } },

@@ -82,6 +82,12 @@ bool uthreads_block(const struct uthreads *u)
 	return u->model.mapping == THREADS_1_TO_1;
 }
 
+bool uthreads_continue_transfers(const struct uthreads *u)
+{
+	return u->model.io == THREADS_IO_ASYNC &&
+	       u->model.transfers == TRANSFERS_BY_SCHEDULER;
+}
+
 static bool enter(struct uthreads *u)
 {
 	bool ok;

@@ -63,6 +63,9 @@ void uthreads_stop(struct uthreads *u);
 /* Do sockets block?  If not, they must have O_NONBLOCK when they are used. */
 bool uthreads_block(const struct uthreads *u);
 
+/* Are transfers continued on the stack of a kernel thread? */
+bool uthreads_continue_transfers(const struct uthreads *u);
+
 typedef void uthread_fn(void *arg);
 
 /*

@@ -8,6 +8,7 @@
 #include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
+#include "service/direct/uthread.h"
 #include "service/log/log.h"
 
 #include <inttypes.h>
@@ -22,6 +23,8 @@ enum {
 	ADMIN_IDLE_MS = 10000,
 	ADMIN_CONNECTION_BYTES = 32 * 1024,
 	RATE_WINDOW_MS = 5000,
+	/* Half of what a socket takes by default (tcp_rmem). */
+	LOW_WATER_BYTES = 64 * 1024,
 	EXCESS_US = 2000,
 	EXCESS_DOUBLINGS = 10,
 	COMPLAIN_MS = 60000,
@@ -156,6 +159,19 @@ static bool start_io_thread(struct port *port, const struct port_config *c)
 	return true;
 }
 
+/*
+ * A thread that reads for one connection is a baseline of the papers, and reads
+ * what there is.
+ */
+static uint32_t low_water_bytes(const struct port_config *c)
+{
+	if (c->uthreads != NULL)
+		return uthreads_continue_transfers(c->uthreads) ?
+			       LOW_WATER_BYTES :
+			       0;
+	return c->has_threads ? 0 : LOW_WATER_BYTES;
+}
+
 static struct clients *start_clients(const struct http *h,
 				     const struct port_config *c)
 {
@@ -173,6 +189,7 @@ static struct clients *start_clients(const struct http *h,
 		.idle_ms = c->idle_ms,
 		.rate_min = h->config.rate_min,
 		.window_ms = RATE_WINDOW_MS,
+		.low_water_bytes = low_water_bytes(c),
 		.refusals = { [CLIENT_TOO_SLOW] = h->refusals[CLIENT_TOO_SLOW],
 			      [CLIENT_STOPPING] =
 				      h->refusals[CLIENT_STOPPING] },

@@ -193,11 +193,13 @@ static enum request_state take_piece(struct request *r)
 			upload_refuse(r, problem_of_client(r->refusal));
 		return REQUEST_CUT_OFF;
 	}
+	r->wanted_bytes = UINT64_MAX;
 	if (r->problem == PROBLEM_NONE && r->route->handler->receive != NULL)
 		problem =
 			r->route->handler->receive(r, r->piece, r->piece_bytes);
 	if (problem != PROBLEM_NONE)
 		upload_refuse(r, problem);
+	client_gather(r->client, r->wanted_bytes);
 	return r->problem == PROBLEM_NONE ? REQUEST_BODY : REQUEST_DISCARD;
 }
 

@@ -348,6 +348,7 @@ struct request {
 	/* The piece of the body in REQUEST_PIECE. */
 	const char *piece;
 	size_t piece_bytes;
+	uint64_t wanted_bytes;       /* of the next piece, if possible */
 	enum client_refusal refusal; /* of the client, when this piece came */
 
 	enum problem problem; /* the first problem that was found */

@@ -583,7 +583,11 @@ static enum problem receive_piece(struct request *r, const char *data,
 	explain_body(r);
 	if (problem == PROBLEM_NONE)
 		problem = take_fields(r);
-	return problem == PROBLEM_NONE ? peek_at_header(r) : problem;
+	if (problem == PROBLEM_NONE)
+		problem = peek_at_header(r);
+	if (r->peek_bytes_min > r->body.count)
+		r->wanted_bytes = r->peek_bytes_min - r->body.count;
+	return problem;
 }
 
 /*

@@ -6,7 +6,8 @@
  * client that never sent a byte is closed first, then one of the address with
  * the most connections; but never one that makes progress or whose request is
  * being worked on.  The connections of one address are limited.  A request that
- * is held continues when it is its turn.
+ * is held continues when it is its turn.  A long body wakes its thread for many
+ * bytes at once, and nobody waits for bytes that do not come.
  *
  * The sockets are real, because the kernel counts the bytes.  Times are short
  * where something has to end, and an hour where nothing may.
@@ -810,6 +811,168 @@ static void test_a_drain_ends_hopeless_bodies_at_once(void)
 	clients_stop(t);
 }
 
+enum { LOW_WATER = 4096 };
+
+static bool is_readable(const struct pair *p)
+{
+	struct pollfd end = { .fd = p->ours, .events = POLLIN };
+
+	return poll(&end, 1, 0) > 0;
+}
+
+static void send_bytes(const struct pair *p, size_t count)
+{
+	static const char zeros[2 * LOW_WATER];
+
+	assert(send(p->theirs, zeros, count, 0) == (ssize_t)count);
+}
+
+/* Read `count` bytes, which are there, and gather the next ones. */
+static enum client_refusal receive(const struct pair *p, size_t count)
+{
+	char bytes[2 * LOW_WATER];
+	ssize_t got = recv(p->ours, bytes, count, MSG_DONTWAIT);
+	enum client_refusal refusal = client_receive(p->client, count);
+
+	assert(got == (ssize_t)count);
+	client_gather(p->client, UINT64_MAX);
+	return refusal;
+}
+
+/*
+ * While much of a body is missing, a few bytes wake nobody.  The last byte
+ * always does, and so does the next request.
+ */
+static void test_a_thread_is_woken_for_many_bytes(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_BODY);
+	client_expect(p.client, 1 + 2 * LOW_WATER + 10);
+	send_bytes(&p, 1);
+	assert(is_readable(&p)); /* the first bytes, which may be refused */
+	(void)receive(&p, 1);
+	send_bytes(&p, LOW_WATER - 1);
+	assert(!is_readable(&p));
+	send_bytes(&p, 1);
+	assert(is_readable(&p));
+	(void)receive(&p, LOW_WATER);
+	send_bytes(&p, LOW_WATER + 9);
+	assert(is_readable(&p));
+	(void)receive(&p, LOW_WATER + 8);
+	assert(!is_readable(&p)); /* one byte waits, and one is missing */
+	send_bytes(&p, 1);
+	assert(is_readable(&p));
+	(void)receive(&p, 2);
+	send_bytes(&p, 1);
+	assert(is_readable(&p));
+	close_pair(&p);
+	clients_stop(t);
+}
+
+/* A caller that wants fewer bytes gets them. */
+static void test_so_many_bytes_are_gathered_as_are_wanted(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.low_water_bytes = 2 * LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_BODY);
+	client_expect(p.client, BODY_BYTES);
+	client_gather(p.client, LOW_WATER);
+	send_bytes(&p, LOW_WATER - 1);
+	assert(!is_readable(&p));
+	send_bytes(&p, 1);
+	assert(is_readable(&p));
+	close_pair(&p);
+	clients_stop(t);
+}
+
+/* The mark of a body that is not read to its end does not stay. */
+static void test_the_mark_ends_with_the_body(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_BODY);
+	client_expect(p.client, BODY_BYTES);
+	client_gather(p.client, UINT64_MAX);
+	send_bytes(&p, 1);
+	assert(!is_readable(&p));
+	client_enter(p.client, CLIENT_WORK);
+	assert(is_readable(&p));
+	close_pair(&p);
+	clients_stop(t);
+}
+
+/*
+ * Bytes below the mark are not our fault: a client that sends no more is late.
+ * It is refused as soon as its thread, which is woken, has read them.
+ */
+static void test_below_the_mark_a_client_is_late(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.window_ms = SHORT_MS;
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_BODY);
+	client_expect(p.client, BODY_BYTES);
+	client_gather(p.client, UINT64_MAX);
+	send_bytes(&p, 9);
+	while (!is_readable(&p))
+		(void)usleep(1000);
+	assert(receive(&p, 9) == CLIENT_TOO_SLOW);
+	assert(is_shut(&p, WAIT_MS));
+	close_pair(&p);
+	clients_stop(t);
+}
+
+/* Bytes below the mark count as progress. */
+static void test_bytes_below_the_mark_count(void)
+{
+	struct clients_config config = patient;
+
+	config.open_max = 1;
+	config.slots = 3;
+	config.rate_min = 1;
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+	struct pair moving, young;
+
+	connect_pair(&moving, t);
+	client_enter(moving.client, CLIENT_BODY);
+	client_expect(moving.client, BODY_BYTES);
+	client_gather(moving.client, UINT64_MAX);
+	send_bytes(&moving, LOW_WATER / 2);
+	(void)usleep(SHORT_MS * 1000);
+	connect_pair(&young, t);
+	assert(!is_shut(&moving, 0));
+	close_pair(&young);
+	close_pair(&moving);
+	clients_stop(t);
+}
+
 static void test_requests_are_counted(void)
 {
 	struct clients *t = clients_start(&patient);
@@ -847,6 +1010,11 @@ int main(void)
 	test_who_is_held_may_go();
 	test_a_drain_ends_slow_bodies();
 	test_a_drain_ends_hopeless_bodies_at_once();
+	test_a_thread_is_woken_for_many_bytes();
+	test_so_many_bytes_are_gathered_as_are_wanted();
+	test_the_mark_ends_with_the_body();
+	test_below_the_mark_a_client_is_late();
+	test_bytes_below_the_mark_count();
 	test_requests_are_counted();
 	return 0;
 }

@@ -32,6 +32,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
@@ -47,6 +48,7 @@ enum {
 	PROGRESS_RATE = 1024, /* bytes per s; used if there is no rate_min */
 	RATE_LOOKS = 4,       /* how often a drain checks the rate of a body */
 	KNOWN_RATE_MS = 1000, /* the rate of a body is known after this time */
+	WORTH_BYTES = 4096,   /* a lower mark is not worth the system call */
 };
 
 static const uint64_t unknown_bytes = UINT64_MAX;
@@ -73,13 +75,15 @@ struct client {
 	/* Bytes of a transfer, at the last check. */
 	uint64_t moved_bytes;
 	uint64_t body_bytes;  /* of the whole body; 0: not known */
-	uint64_t rated_bytes; /* received_bytes at rated_ns */
+	uint64_t rated_bytes; /* arrived_bytes() at rated_ns */
 	/* The last and the next check of the rate. */
 	uint64_t rated_ns, rate_look_ns;
 	uint64_t request_count;
 	/* In its present phase, the client is not evicted before this. */
 	uint64_t spared_until_ns;
 	_Atomic uint64_t received_bytes; /* bytes of the body, in CLIENT_BODY */
+	/* The socket's SO_RCVLOWAT; changed under the lock. */
+	_Atomic uint32_t low_water_bytes;
 	/* Of a reply: bytes and time of the first check. */
 	uint64_t shown_bytes, shown_ns;
 	/*
@@ -201,12 +205,17 @@ static uint64_t first_look_ns(const struct client *c)
  */
 static bool is_our_turn(const struct client *c)
 {
-	struct pollfd socket = { .fd = c->fd, .events = POLLOUT };
+	bool is_writing = c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM;
+	struct pollfd socket = {
+		.fd = c->fd,
+		.events = is_writing ? POLLOUT : POLLIN,
+	};
 	char first;
 
-	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
-		return poll(&socket, 1, 0) > 0;
-	return recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	/* poll() respects the low-water mark. */
+	return poll(&socket, 1, 0) > 0 &&
+	       (is_writing ||
+		recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
 }
 
 /* The bytes that the client has sent, or acknowledged. */
@@ -219,6 +228,47 @@ static uint64_t moved_bytes(const struct client *c)
 		return unknown_bytes;
 	return c->phase == CLIENT_BODY ? info.tcpi_bytes_received :
 					 info.tcpi_bytes_acked;
+}
+
+/* Bytes of the body that were read, or wait below the low-water mark. */
+static uint64_t arrived_bytes(const struct client *c)
+{
+	uint64_t bytes = atomic_load(&c->received_bytes);
+	int unread = 0;
+
+	if (atomic_load(&c->low_water_bytes) > 1 &&
+	    ioctl(c->fd, FIONREAD, &unread) == 0 && unread > 0)
+		bytes += (uint64_t)unread;
+	return bytes;
+}
+
+/* Caller holds the lock. */
+static void set_low_water(struct client *c, uint32_t bytes)
+{
+	int value = (int)bytes;
+
+	if (atomic_load(&c->low_water_bytes) == bytes)
+		return;
+	atomic_store(&c->low_water_bytes, bytes);
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value));
+}
+
+/*
+ * The low-water mark while so many bytes of the body are missing.  It is never
+ * more than they are, because then the last ones would not be read.
+ */
+static uint32_t low_water_for(const struct client *c, uint64_t missing_bytes,
+			      uint64_t wanted_bytes)
+{
+	uint32_t most = c->clients->config.low_water_bytes;
+	uint64_t bytes = min_u64(most, min_u64(missing_bytes, wanted_bytes));
+
+	if (bytes == 0 || !c->is_plain ||
+	    atomic_load(&c->refusal) != CLIENT_WELCOME)
+		return 1;
+	return bytes >= WORTH_BYTES || atomic_load(&c->low_water_bytes) > 1 ?
+		       (uint32_t)bytes :
+		       1;
 }
 
 /* The bytes that a client must have moved since the last check. */
@@ -296,6 +346,7 @@ static void refuse_client(struct client *c, enum client_refusal refusal,
 		return;
 	}
 	atomic_store(&c->refusal, refusal);
+	set_low_water(c, 1); /* the next byte is the next piece */
 	c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
 }
 
@@ -307,10 +358,10 @@ static bool will_be_complete(const struct client *c, uint64_t now_ns,
 			     double slack)
 {
 	uint64_t end_ns = c->clients->drain_end_ns;
-	uint64_t received = atomic_load(&c->received_bytes);
+	uint64_t received = arrived_bytes(c);
 	double left, got;
 
-	left = (double)(c->body_bytes - received);
+	left = (double)c->body_bytes - (double)received;
 	got = (double)(received - c->rated_bytes);
 	return left * (double)(now_ns - c->rated_ns) <=
 	       got * (double)(end_ns - now_ns) * slack;
@@ -341,7 +392,7 @@ static void set_next_rate_look(struct client *c, uint64_t look_ns)
 static void set_rate_look(struct client *c, uint64_t now_ns)
 {
 	c->rated_ns = now_ns;
-	c->rated_bytes = atomic_load(&c->received_bytes);
+	c->rated_bytes = arrived_bytes(c);
 	set_next_rate_look(c, time_after(now_ns, c->clients->rate_look_ms));
 }
 
@@ -429,10 +480,7 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 	uint64_t end_ns;
 
 	if (c->phase == CLIENT_BODY) {
-		end_ns = c->since_ns +
-			 transfer_ns(
-				 t, atomic_load_explicit(&c->received_bytes,
-							 memory_order_relaxed));
+		end_ns = c->since_ns + transfer_ns(t, arrived_bytes(c));
 	} else if (c->shown_ns == 0) {
 		c->shown_ns = now_ns;
 		c->shown_bytes = moved_bytes(c);
@@ -582,6 +630,7 @@ static void begin_phase(struct client *c, enum client_phase phase)
 	c->moved_bytes = unknown_bytes;
 	c->spared_until_ns = 0;
 	c->shown_ns = 0;
+	set_low_water(c, 1);
 	atomic_store_explicit(&c->received_bytes, 0, memory_order_relaxed);
 	atomic_store(&c->refusal, CLIENT_WELCOME);
 	if (phase == CLIENT_BODY)
@@ -623,7 +672,12 @@ struct client *client_add(struct clients *t, int fd,
 	c = TAILQ_FIRST(&t->unused);
 	assert(c != NULL);
 	list_remove(c);
-	*c = (struct client){ .clients = t, .fd = fd, .is_plain = is_plain };
+	*c = (struct client){
+		.clients = t,
+		.fd = fd,
+		.is_plain = is_plain,
+		.low_water_bytes = 1,
+	};
 	c->site = sites_enter(&t->sites, from);
 	list_add(&t->silent, c);
 	t->taken_count++;
@@ -751,6 +805,22 @@ enum client_refusal client_receive(struct client *c, uint64_t bytes)
 	(void)atomic_fetch_add_explicit(&c->received_bytes, bytes,
 					memory_order_relaxed);
 	return atomic_load(&c->refusal);
+}
+
+void client_gather(struct client *c, uint64_t wanted_bytes)
+{
+	struct clients *t = c->clients;
+	uint64_t received = atomic_load(&c->received_bytes);
+	uint64_t missing =
+		c->body_bytes > received ? c->body_bytes - received : 0;
+
+	if (low_water_for(c, missing, wanted_bytes) ==
+	    atomic_load(&c->low_water_bytes))
+		return;
+	(void)pthread_mutex_lock(&t->lock);
+	if (!c->is_shut)
+		set_low_water(c, low_water_for(c, missing, wanted_bytes));
+	(void)pthread_mutex_unlock(&t->lock);
 }
 
 enum client_refusal client_told(const struct client *c)

@@ -95,6 +95,8 @@ struct clients_config {
 	uint32_t head_ms, body_ms, idle_ms; /* 0: no limit */
 	uint64_t rate_min;  /* limit of BODY and REPLY, bytes per s; 0: none */
 	uint32_t window_ms; /* the rate is checked once in this time */
+	/* client_gather() gathers so many bytes at most; 0: none. */
+	uint32_t low_water_bytes;
 	/*
 	 * One request of a kind gets a turn every turn_ms.  Unused turns are
 	 * kept, up to turns_at_once of them; that many requests may then go on
@@ -176,6 +178,14 @@ MUST_CHECK bool client_end_wait(struct client *c, uint64_t body_bytes);
  * must refuse the request now.  Called by the connection's thread.
  */
 enum client_refusal client_receive(struct client *c, uint64_t bytes);
+
+/*
+ * Called by the connection's thread after a piece: let it sleep until so many
+ * bytes of the body have arrived, or the rest of it (SO_RCVLOWAT), and not only
+ * until the next packet.  A refusal still wakes it at the next byte.  Without
+ * effect if the length is not known, and with TLS.
+ */
+void client_gather(struct client *c, uint64_t wanted_bytes);
 
 /*
  * In CLIENT_WORK: wait for a turn.  True: the request may go on, or
