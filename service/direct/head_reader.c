@@ -106,7 +106,8 @@ static bool find_line(struct head_line *line, char *text, size_t bytes)
 	if (has_cr)
 		*--end = '\0';
 	line->bytes = (uint32_t)(end - at);
-	line->is_exact = has_cr && memchr(at, '\0', line->bytes) == NULL;
+	line->is_exact = has_cr && memchr(at, '\0', line->bytes) == NULL &&
+			 memchr(at, '\r', line->bytes) == NULL;
 	return true;
 }
 
@@ -294,11 +295,15 @@ static enum head_event complete(struct head_reader *h, char *text)
 	return read_length(h);
 }
 
-/* The next line has not arrived completely.  May it still come? */
-static enum head_event wait_for_line(struct head_reader *h, size_t bytes)
+/* Is there room for so many bytes of lines? */
+static bool has_room(const struct head_reader *h, size_t bytes)
 {
-	if (bytes + h->field_count * HEAD_FIELD_BYTES < h->bytes_max)
-		return HEAD_MORE;
+	return bytes + h->field_count * (size_t)HEAD_FIELD_BYTES <=
+	       h->bytes_max;
+}
+
+static enum head_event refuse_size(struct head_reader *h)
+{
 	return refuse(h, h->state == HEAD_AT_REQUEST_LINE ? &long_target :
 							    &large_head);
 }
@@ -310,7 +315,10 @@ enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 	assert(bytes <= UINT32_MAX);
 	while (event == HEAD_COMPLETE) {
 		if (!find_line(&h->line, text, bytes))
-			return wait_for_line(h, bytes);
+			return has_room(h, bytes + 1) ? HEAD_MORE :
+							refuse_size(h);
+		if (!has_room(h, h->line.end))
+			return refuse_size(h);
 		if (text[h->line.at] != '\0')
 			event = h->state == HEAD_AT_REQUEST_LINE ?
 					read_request_line(h, text) :

@@ -45,7 +45,7 @@ struct head_refusal {
 struct head_line {
 	uint32_t at, bytes; /* without its end */
 	uint32_t end;       /* where the next line begins */
-	bool is_exact;      /* it ends with CR and LF, and has no NUL */
+	bool is_exact;      /* it ends with CR and LF, and has no NUL or CR */
 };
 
 struct field_place {

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends the same bytes to two servers, and compares what they send until they
+ * close.  Dates, numbers of requests and times are left out.  A head that is
+ * sent twice in a row counts once: libmicrohttpd does that if a Content-Length
+ * is wrong.  It has more faults, which no request here meets: if a request
+ * without a body expects "100 Continue", it may wait for more bytes before it
+ * replies; a line that begins with a colon ends the head; and a NUL before a LF
+ * cannot be told from a CR.
+ *
+ * The requests are: all lines of a table with all headers of another; valid
+ * requests, several at a time, in random pieces; and the same ones with some
+ * bytes changed, or cut off.
+ *
+ * usage: compare_replies PORT PORT PICTURE FILE
+ *   PICTURE  the path of a stored picture, which both servers have
+ *   FILE     a JPEG to upload
+ */
+#include "base/file.h"
+#include "base/random.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	BYTES_MAX = 256 * 1024,
+	REPLY_BYTES_MAX = 1 << 20,
+	MIXED = 120,
+	CHANGED = 400,
+	LIMIT_S = 60,
+	SHOWN_BYTES = 4000,
+	SILENT_MS = 150,
+	ID_BYTES = 15, /* "01234567-89abcd" */
+};
+
+static const struct {
+	const char *text;
+	size_t bytes;
+} lines[] = {
+#define TEXT(text)                                                             \
+	{                                                                      \
+		text, sizeof(text) - 1                                         \
+	}
+	TEXT("GET /healthz HTTP/1.1"),
+	TEXT("GET /healthz HTTP/1.0"),
+	TEXT("HEAD /nothing HTTP/1.1"),
+	TEXT("POST /?w=8 HTTP/1.1"),
+	TEXT("GET /healthz HTTP/1.2"),
+	TEXT("GET /healthz HTTP/2.0"),
+	TEXT("HEAD /healthz HTTP/0.9"),
+	TEXT("GET /healthz"),
+	TEXT("GET"),
+	TEXT("GET "),
+	TEXT("GET  "),
+	TEXT(" GET /healthz HTTP/1.1"),
+	TEXT("GET  /healthz HTTP/1.1"),
+	TEXT("GET /healthz  HTTP/1.1"),
+	TEXT("GET /healthz HTTP/1.1 "),
+	TEXT("GET\t/healthz HTTP/1.1"),
+	TEXT("GET /health z HTTP/1.1"),
+	TEXT("GET /healthz\0x HTTP/1.1"),
+	TEXT("GET\0 /healthz HTTP/1.1"),
+	TEXT("GET /healthz HTTP/1.1\0"),
+	TEXT("GET /healthz%00 HTTP/1.1"),
+	TEXT("GET http://x/healthz HTTP/1.1"),
+	TEXT("OPTIONS * HTTP/1.1"),
+	TEXT("FOO /healthz HTTP/1.1"),
+	TEXT("G(T /healthz HTTP/1.1"),
+	TEXT("\r\n\nGET /healthz HTTP/1.1"),
+	TEXT("\0\r\nGET /healthz HTTP/1.1"),
+	TEXT("GET /healthz HTTP/1.1\nX: y"),
+	TEXT("GET /healthz HTTP/1.1\rX: y"),
+	TEXT("PRI * HTTP/2.0\r\n\r\nSM"),
+};
+
+static const char *const ends[] = { "\r\n", "\n", "\r" };
+
+static const struct {
+	const char *text;
+	size_t bytes;
+} headers[] = {
+	TEXT("X : y"),
+	TEXT(" X: y"),
+	TEXT(": y"),
+	TEXT("X"),
+	TEXT("X: a\r\n b: c"),
+	TEXT("X: a\rb"),
+	TEXT("X: a\nY: b"),
+	TEXT("X: a\0b"),
+	TEXT("X\0: a"),
+	TEXT("\0X: a"),
+	TEXT("X: a\r\r"),
+	TEXT("X: a\n"),
+	TEXT("Host: y"),
+	TEXT("Connection: close"),
+	TEXT("Connection: x,\tClose "),
+	TEXT("Connection: close;x"),
+	TEXT("Connection: Keep-Alive"),
+	TEXT("Connection: keep-alive, close"),
+	TEXT("Connection: upgrade\r\nUpgrade: h2c"),
+	TEXT("Content-Length: 5"),
+	TEXT("Content-Length: 5 \t"),
+	TEXT("Content-Length:05"),
+	TEXT("Content-Length: 5 6"),
+	TEXT("Content-Length: 5,5"),
+	TEXT("Content-Length: +5"),
+	TEXT("Content-Length:"),
+	TEXT("Content-Length: \v5"),
+	TEXT("Content-Length: 5\r\nContent-Length: 5"),
+	TEXT("Content-Length: 5\r\nContent-Length: x"),
+	TEXT("Content-Length: x\r\nTransfer-Encoding: y"),
+	TEXT("Content-Length: 18446744073709551616"),
+	TEXT("Content-Length: 18446744073709551616x"),
+	TEXT("Content-Length: 18446744073709551615"),
+	TEXT("Content-Length: 9223372036854775808"),
+	TEXT("Content-Length: 99999999"),
+	TEXT("Transfer-Encoding: chunked"),
+	TEXT("Transfer-Encoding:"),
+	TEXT("Content-Length: 5\r\nTransfer-Encoding: identity"),
+	TEXT("Expect: 100-Continue\r\nContent-Length: 5"),
+	TEXT("Expect: x\r\nContent-Length: 5"),
+	TEXT("Expect: 100-continue\r\nContent-Length: 99999999999"),
+	TEXT("Expect: 100-continue\r\nConnection: close\r\nContent-Length: 5"),
+};
+#undef TEXT
+
+static const char last[] = "GET /healthz HTTP/1.1\r\nHost: canary\r\n"
+			   "Connection: close\r\n\r\n";
+
+static uint16_t ports[2];
+static const char *picture;
+static char *photo;
+static size_t photo_bytes;
+static uint64_t chance = 1;
+static uint32_t case_count, reply_count;
+
+static struct {
+	char text[BYTES_MAX];
+	size_t bytes;
+} request;
+
+static struct {
+	char text[REPLY_BYTES_MAX];
+	size_t bytes;
+} replies[2];
+
+static void begin(void)
+{
+	request.bytes = 0;
+}
+
+static void add_bytes(const char *text, size_t bytes)
+{
+	assert(bytes <= sizeof(request.text) - request.bytes);
+	memcpy(request.text + request.bytes, text, bytes);
+	request.bytes += bytes;
+}
+
+static void add(const char *text)
+{
+	add_bytes(text, strlen(text));
+}
+
+static int open_connection(uint16_t port)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const struct timeval limit = { .tv_sec = LIMIT_S };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+
+	assert(fd >= 0);
+	assert(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0);
+	assert(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ==
+	       0);
+	assert(connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0);
+	return fd;
+}
+
+/* Send the request in pieces.  The server may close before. */
+static void send_request(int fd, uint64_t pieces)
+{
+	size_t at = 0;
+
+	while (at < request.bytes) {
+		size_t bytes = request.bytes - at;
+		ssize_t sent;
+
+		if (random_below(&pieces, 2) == 0)
+			bytes = 1 + random_below(&pieces, (uint32_t)bytes);
+		sent = send(fd, request.text + at, bytes, MSG_NOSIGNAL);
+		if (sent < 0)
+			break;
+		at += (size_t)sent;
+		if (random_below(&pieces, 4) == 0)
+			(void)usleep(1000);
+	}
+}
+
+/*
+ * Wait until both have closed, or seem to wait for more: then they get the end
+ * instead.  It does not come earlier, because libmicrohttpd ends a
+ * connection whose end it sees while it sends "100 Continue".
+ */
+static void end_requests(const int fds[2])
+{
+	for (int i = 0; i < 2; i++) {
+		struct pollfd closed = { .fd = fds[i], .events = POLLRDHUP };
+
+		if (poll(&closed, 1, SILENT_MS) == 0)
+			(void)shutdown(fds[i], SHUT_WR);
+	}
+}
+
+/* The first of them, safe for a terminal. */
+static void print_bytes(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes && i < SHOWN_BYTES; i++)
+		(void)fprintf(stderr,
+			      isprint((unsigned char)text[i]) ? "%c" :
+								"\\x%02x",
+			      (unsigned char)text[i]);
+}
+
+static void fail(const char *why)
+{
+	(void)fprintf(stderr, "case %u: %s\nrequest: ", case_count, why);
+	print_bytes(request.text, request.bytes);
+	for (int i = 0; i < 2; i++) {
+		(void)fprintf(stderr, "\nreply %d, %zu bytes: ", i,
+			      replies[i].bytes);
+		print_bytes(replies[i].text, replies[i].bytes);
+	}
+	exit(EXIT_FAILURE);
+}
+
+/* A reset after the reply is an end as any other. */
+static void read_reply(int server, int fd)
+{
+	size_t at = 0;
+	ssize_t got;
+
+	do {
+		assert(at < REPLY_BYTES_MAX);
+		got = recv(fd, replies[server].text + at, REPLY_BYTES_MAX - at,
+			   0);
+		at += got > 0 ? (size_t)got : 0;
+	} while (got > 0);
+	replies[server].bytes = at;
+	if (got < 0 && errno == EAGAIN)
+		fail(server == 0 ? "the first has not closed" :
+				   "the second has not closed");
+}
+
+static void remove_bytes(int server, char *from, size_t bytes)
+{
+	char *end = replies[server].text + replies[server].bytes;
+
+	memmove(from, from + bytes, (size_t)(end - from) - bytes);
+	replies[server].bytes -= bytes;
+}
+
+static void remove_lines(int server, const char *name)
+{
+	char *at = replies[server].text, *end;
+
+	for (;;) {
+		size_t left = replies[server].bytes -
+			      (size_t)(at - replies[server].text);
+
+		at = memmem(at, left, name, strlen(name));
+		if (at == NULL)
+			return;
+		end = memchr(at, '\n',
+			     replies[server].bytes -
+				     (size_t)(at - replies[server].text));
+		assert(end != NULL);
+		remove_bytes(server, at, (size_t)(end + 1 - at));
+	}
+}
+
+static bool is_id(const char *text)
+{
+	for (int i = 0; i < ID_BYTES; i++)
+		if (i == 8 ? text[i] != '-' :
+			     !isxdigit((unsigned char)text[i]) ||
+				     isupper((unsigned char)text[i]))
+			return false;
+	return true;
+}
+
+static void hide_ids(int server)
+{
+	char *text = replies[server].text;
+
+	for (size_t i = 0; i + ID_BYTES <= replies[server].bytes; i++)
+		if (is_id(text + i))
+			memset(text + i, '0', ID_BYTES);
+}
+
+static void remove_second_heads(int server)
+{
+	char *at = replies[server].text;
+	char *end = at + replies[server].bytes, *body;
+
+	while ((at = memmem(at, (size_t)(end - at), "HTTP/1.1 4", 10)) !=
+	       NULL) {
+		body = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
+		if (body == NULL)
+			return;
+		body += 4;
+		if (end - body >= body - at &&
+		    memcmp(at, body, (size_t)(body - at)) == 0)
+			remove_bytes(server, at, (size_t)(body - at));
+		end = replies[server].text + replies[server].bytes;
+		at += 10;
+	}
+}
+
+static void count_replies(void)
+{
+	char *at = replies[0].text, *end = at + replies[0].bytes;
+
+	while ((at = memmem(at, (size_t)(end - at), "HTTP/1.1 ", 9)) != NULL) {
+		reply_count++;
+		at += 9;
+	}
+}
+
+/* Both servers must give the same reply to the request. */
+static void compare(void)
+{
+	uint64_t pieces = random_next(&chance);
+	int fds[2];
+
+	for (int i = 0; i < 2; i++) {
+		replies[i].bytes = 0;
+		fds[i] = open_connection(ports[i]);
+		send_request(fds[i], pieces);
+	}
+	end_requests(fds);
+	for (int i = 0; i < 2; i++) {
+		read_reply(i, fds[i]);
+		(void)close(fds[i]);
+		remove_lines(i, "Date: ");
+		remove_lines(i, "Server-Timing: ");
+		hide_ids(i);
+		remove_second_heads(i);
+	}
+	case_count++;
+	count_replies();
+	if (replies[0].bytes != replies[1].bytes ||
+	    memcmp(replies[0].text, replies[1].text, replies[0].bytes) != 0)
+		fail("they differ");
+}
+
+static void compare_lines(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(ends); k++) {
+			begin();
+			add_bytes(lines[i].text, lines[i].bytes);
+			add(ends[k]);
+			add("Host: x\r\n\r\n");
+			add(last);
+			compare();
+		}
+}
+
+/* Before and after the Host. */
+static void compare_headers(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+		for (size_t k = 0; k < 8; k++) {
+			begin();
+			add_bytes(lines[k / 2].text, lines[k / 2].bytes);
+			add(k % 2 == 0 ? "\r\nHost: x\r\n" : "\r\n");
+			add_bytes(headers[i].text, headers[i].bytes);
+			add(k % 2 == 0 ? "\r\n\r\n" : "\r\nHost: x\r\n\r\n");
+			add("hello");
+			add(last);
+			compare();
+		}
+}
+
+static void add_upload(void)
+{
+	char head[128];
+
+	(void)snprintf(head, sizeof(head),
+		       "POST /?w=8 HTTP/1.1\r\nHost: x\r\n"
+		       "Content-Length: %zu\r\n\r\n",
+		       photo_bytes);
+	add(head);
+	add_bytes(photo, photo_bytes);
+}
+
+static void add_picture(const char *method, const char *more)
+{
+	add(method);
+	add(picture);
+	add(" HTTP/1.1\r\nHost: localhost\r\n");
+	add(more);
+	add("\r\n");
+}
+
+/* A valid request. */
+static void add_request(uint32_t kind)
+{
+	switch (kind) {
+	case 0:
+		add(last);
+		break;
+	case 1:
+		add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+		    "hello");
+		break;
+	case 2:
+		add("HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
+		break;
+	case 3:
+		add_upload();
+		break;
+	case 4:
+		add_picture("GET ", "");
+		break;
+	case 5:
+		add_picture("HEAD ", "");
+		break;
+	case 6:
+		add_picture("GET ", "Range: bytes=7-99\r\n");
+		break;
+	case 7:
+		add_picture("GET ", "If-None-Match: *\r\n");
+		break;
+	case 8:
+		add("\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n"
+		    "Content-Length: 10\r\n\r\n0123456789");
+		break;
+	default:
+		add("POST /?w=8 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+		    "Content-Length: 3\r\n\r\nabc");
+	}
+}
+
+enum { KINDS = 10 };
+
+static void add_requests(void)
+{
+	uint32_t count = 1 + random_below(&chance, 4);
+
+	begin();
+	for (uint32_t i = 0; i < count; i++)
+		add_request(random_below(&chance, KINDS));
+	add(last);
+}
+
+static void compare_mixed(void)
+{
+	for (int i = 0; i < MIXED; i++) {
+		add_requests();
+		compare();
+	}
+}
+
+/*
+ * Change a byte of the first bytes, which are mostly heads; or remove it, or
+ * cut off the rest.
+ */
+static void change_request(void)
+{
+	static const char bytes[] = { '\0', '\r', '\n', ' ',  '\t', ':',
+				      '5',  'x',  ',',  '\"', '/',  '\xff' };
+	size_t at =
+		random_below(&chance, (uint32_t)min_u64(request.bytes, 300));
+
+	switch (random_below(&chance, 8)) {
+	case 0:
+		request.bytes = at;
+		break;
+	case 1:
+		memmove(request.text + at, request.text + at + 1,
+			request.bytes - at - 1);
+		request.bytes--;
+		break;
+	default:
+		request.text[at] = bytes[random_below(&chance, sizeof(bytes))];
+	}
+}
+
+/* Two bytes. */
+static bool request_has(const char bytes[3])
+{
+	return memmem(request.text, request.bytes, bytes, 2) != NULL;
+}
+
+static void compare_changed(void)
+{
+	for (int i = 0; i < CHANGED; i++) {
+		uint32_t count = 1 + random_below(&chance, 3);
+
+		add_requests();
+		while (count-- > 0 && request.bytes > 1)
+			change_request();
+		if (!request_has("\n:") && !request_has("\0\n"))
+			compare();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *why;
+
+	assert(argc == 5);
+	ports[0] = (uint16_t)atoi(argv[1]);
+	ports[1] = (uint16_t)atoi(argv[2]);
+	picture = argv[3];
+	photo = file_read_bytes(argv[4], BYTES_MAX / 8, &photo_bytes, &why);
+	assert(photo != NULL);
+	compare_lines();
+	compare_headers();
+	compare_mixed();
+	compare_changed();
+	(void)printf("%u cases, %u replies: the same\n", case_count,
+		     reply_count);
+	free(photo);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a head is split in the same way wherever its bytes are divided; what
+ * two parsers may read differently is not exact; and a head that cannot be
+ * served is refused as soon as that is known.  The target of the fuzzer, which
+ * also asks another parser, is run with each head and each division.
+ */
+#include "service/http/fuzz/fuzz_head.c"
+
+#include "base/util.h"
+
+#include <stdio.h>
+
+enum { TEXT_BYTES = 512 };
+
+static struct head_reader h;
+static char text[TEXT_BYTES];
+
+static enum head_event read_text(const char *head, size_t bytes)
+{
+	assert(bytes <= sizeof(text));
+	return read_input(&h, text, (const uint8_t *)head, bytes, bytes);
+}
+
+/* The same as by the fuzzer, for each division of the head. */
+static void divide(const char *head, size_t bytes)
+{
+	uint8_t data[SPLIT_BYTES + TEXT_BYTES];
+
+	assert(bytes <= TEXT_BYTES);
+	memcpy(data + SPLIT_BYTES, head, bytes);
+	for (size_t first = 0; first <= bytes; first++) {
+		data[0] = (uint8_t)first;
+		data[1] = (uint8_t)(first >> 8);
+		(void)LLVMFuzzerTestOneInput(data, SPLIT_BYTES + bytes);
+	}
+}
+
+#define HEAD(text) text, sizeof(text) - 1
+#define LINE "GET /a?b HTTP/1.1\r\n"
+
+static void test_a_head_is_split(void)
+{
+	static const char head[] =
+		"\r\nPOST /a?b HTTP/1.1\r\nHost: x\r\n"
+		"content-length:\t12 \t\r\nEmpty:\r\n\r\nbody";
+
+	assert(read_text(HEAD(head)) == HEAD_COMPLETE);
+	assert(h.head.is_exact && h.length_bytes == 12 && !h.is_head &&
+	       !h.is_http_1_0);
+	assert(strcmp(h.head.method, "POST") == 0 &&
+	       strcmp(h.head.target, "/a?b") == 0 &&
+	       strcmp(h.head.version, "HTTP/1.1") == 0);
+	assert(h.head.field_count == 3);
+	assert(strcmp(h.head.fields[0].name, "Host") == 0 &&
+	       strcmp(h.head.fields[1].value, "12") == 0 &&
+	       strcmp(h.head.fields[2].value, "") == 0);
+	assert(strcmp(text + h.end, "body") == 0);
+	/* Neither the line before it nor the white space counts. */
+	assert(h.head.bytes == sizeof(head) - 1 - 2 - 2 - 4);
+	divide(HEAD(head));
+}
+
+/* The request line is reported before the rest has arrived. */
+static void test_the_target_comes_first(void)
+{
+	memcpy(text, LINE, sizeof(LINE) - 1);
+	head_reader_begin(&h);
+	assert(head_read(&h, text, sizeof(LINE) - 2) == HEAD_MORE);
+	assert(head_read(&h, text, sizeof(LINE) - 1) == HEAD_TARGET);
+	assert(head_read(&h, text, sizeof(LINE) - 1) == HEAD_MORE);
+}
+
+static void test_ambiguous_heads_are_not_exact(void)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+	} heads[] = {
+		{ HEAD("GET /a HTTP/1.1\nHost: x\r\n\r\n") },
+		{ HEAD(LINE "Host: x\n\r\n") },
+		{ HEAD(LINE "Host: x\r\n\n") },
+		{ HEAD(LINE "Host: x\n\n") },
+		{ HEAD(LINE "Host: x\0\n\r\n") },
+		{ HEAD(LINE "Host: x\0y\r\n\r\n") },
+		{ HEAD(LINE "X: a\r\n b\r\n\r\n") },
+		{ HEAD(LINE "X: a\r\n\tb: c\r\n\r\n") },
+		{ HEAD(LINE "\0: a\r\n") },
+		{ HEAD("GET  /a HTTP/1.1\r\n\r\n") },
+		{ HEAD("GET\0 /a HTTP/1.1\r\n\r\n") },
+		{ HEAD("GET /a\0b HTTP/1.1\r\n\r\n") },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		assert(read_text(heads[i].text, heads[i].bytes) ==
+		       HEAD_COMPLETE);
+		assert(!h.head.is_exact);
+		divide(heads[i].text, heads[i].bytes);
+	}
+}
+
+static void refused(unsigned int status, const char *head)
+{
+	assert(read_text(head, strlen(head)) == HEAD_REFUSED);
+	assert(h.refusal->status == status);
+	divide(head, strlen(head));
+}
+
+static void test_some_heads_are_refused(void)
+{
+	refused(400, "GET /\r\n");
+	refused(400, "GET \r\n");
+	refused(400, "GET / HTTP/1.1 \r\n");
+	refused(400, "GET / http/1.1\r\n");
+	refused(505, "GET / HTTP/0.9\r\n");
+	refused(505, "GET / HTTP/2.0\r\n");
+	refused(400, LINE "no colon\r\n");
+	refused(400, LINE "Content-Length: x\r\n\r\n");
+	refused(400, LINE "Content-Length: 5 5\r\n\r\n");
+	refused(400, LINE "Content-Length: \r\n\r\n");
+	refused(413, LINE "Content-Length: 18446744073709551616\r\n\r\n");
+	assert(read_text(HEAD("GET\r\n")) == HEAD_BROKEN);
+	assert(read_text(HEAD(" GET / HTTP/1.1\r\n")) == HEAD_BROKEN);
+}
+
+/* The lines and the table of fields together have a limit. */
+static void test_large_heads_are_refused(void)
+{
+	static char large[HEAD_BYTES_MAX];
+	size_t at = sizeof(LINE) - 1;
+
+	memset(large, 'a', sizeof(large));
+	head_reader_begin(&h);
+	assert(head_read(&h, large, sizeof(large) - 1) == HEAD_MORE);
+	assert(head_read(&h, large, sizeof(large)) == HEAD_REFUSED);
+	assert(h.refusal->status == 414);
+	memcpy(large, LINE, at);
+	for (; at < sizeof(large) / 8; at += 4)
+		memcpy(large + at, "x:\r\n", 4);
+	head_reader_begin(&h);
+	assert(head_read(&h, large, sizeof(large) / 8) == HEAD_TARGET);
+	assert(head_read(&h, large, sizeof(large) / 8) == HEAD_REFUSED);
+	assert(h.refusal->status == 431);
+}
+
+static void test_tokens_are_found(void)
+{
+	assert(read_text(HEAD(LINE "Connection: a b, ,\tClose \r\n"
+				   "connection: Keep-Alive;x\r\n\r\n")) ==
+	       HEAD_COMPLETE);
+	assert(head_has_token(&h.head, "Connection", "close"));
+	assert(!head_has_token(&h.head, "Connection", "b"));
+	assert(!head_has_token(&h.head, "Connection", "clos"));
+	assert(!head_has_token(&h.head, "Connection", "keep-alive"));
+	assert(!head_has_token(&h.head, "X", "close"));
+}
+
+int main(void)
+{
+	head_reader_init(&h, HEAD_BYTES_MAX);
+	test_a_head_is_split();
+	test_the_target_comes_first();
+	test_ambiguous_heads_are_not_exact();
+	test_some_heads_are_refused();
+	test_large_heads_are_refused();
+	test_tokens_are_found();
+	head_reader_release(&h);
+	return 0;
+}
