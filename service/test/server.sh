@@ -81,12 +81,21 @@ chooses_policies() {
 # If not, print so.
 #   memory_refusals  an upload is refused if there is no memory for it now; so
 #                    it need not wait, and reserves none for the rest of its body
-#   workers          threads of the server's own that run stages, for /trace
-#   io_threads       threads that serve several connections each
+#   queues           events wait for a free worker
+#   workers          threads that visit stages, with figures of each
+#   io_threads       --io-threads
+#   overlap          requests are read while handlers keep all cores busy
+#   early_replies    a reply is sent while the upload is still processed
+#   trace            /trace
 needs() {
 	case "${TEST_POLICY:-}:$1" in
-	capriccio*:memory_refusals | \
-		servlib*1:1*:workers | thread-per-connection*:workers | \
+	servlib*1:1*:overlap) ;;
+	capriccio*:memory_refusals | servlib*:overlap | \
+		servlib*:queues | thread-per-connection*:queues | \
+		servlib*:early_replies | \
+		thread-per-connection*:early_replies | \
+		servlib*1:1*:trace | thread-per-connection*:trace | \
+		servlib*:workers | thread-per-connection*:workers | \
 		servlib*:io_threads | thread-per-connection*:io_threads)
 		echo "left out with $TEST_POLICY: ${FUNCNAME[1]} needs $1"
 		return 1

@@ -23,6 +23,9 @@ gets() {
 		fail "$got, not $status: $* $(shown "$work/body")"
 }
 
+trace=/trace
+needs trace || trace=
+
 # Host names of others, whose DNS entry may point to this server.
 test_host() {
 	local host path
@@ -126,7 +129,7 @@ test_every_reply_protects() {
 	protects parts
 	gets 200 -H 'Accept: application/json' --data-binary "@$photo" "$url/"
 	protects json
-	for path in / /web/app.js /healthz /readyz /metrics /stats /trace; do
+	for path in / /web/app.js /healthz /readyz /metrics /stats $trace; do
 		gets 200 "$url$path"
 		protects $path
 	done
@@ -174,7 +177,7 @@ told() {
 		jq -r .detail "$work/body" | grep -qF -- --admin-listen ||
 			fail "does not say where: $(shown "$work/body")"
 	done
-	[ "$where" = nowhere ] || for path in /stats /metrics /trace; do
+	[ "$where" = nowhere ] || for path in /stats /metrics $trace; do
 		gets 200 "$admin$path"
 	done
 	gets 200 "$url/healthz"

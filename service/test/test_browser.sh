@@ -6,6 +6,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR
 #   CHROMIUM=PROGRAM   instead of chromium
 . "$(dirname "$0")/server.sh"
+needs workers || exit 77 # the view Cores has none of its controls
 
 for program in "${CHROMIUM:=chromium}" node; do
 	command -v "$program" >/dev/null || {

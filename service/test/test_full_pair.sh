@@ -14,6 +14,7 @@ seconds=${4:-3}
 load=("${@:5}")
 [ ${#load[@]} -gt 0 ] || load=(--connections 32)
 . "$(dirname "$0")/proxy.sh"
+needs overlap || exit 77
 
 # total METRIC: print its sum over both servers
 total() {

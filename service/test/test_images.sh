@@ -211,6 +211,7 @@ settled() {
 # With --spool none, every upload with respond=decoded is answered 202;
 # test_spool.sh tests the spool.
 test_promises_are_kept() {
+	needs early_replies || return 0
 	stop
 	start --store store --spool none
 	post 'w=310&respond=decoded'
@@ -298,6 +299,11 @@ test_store_that_cannot_be_written() {
 	expect_problem 500 store_failed --data-binary "@$photo" \
 		"$url/v1/images?w=320"
 	grep -q 'Permission denied' body || fail "$(shown body)"
+	needs early_replies || {
+		chmod u+w store/tmp
+		stored w=320
+		return 0
+	}
 	post 'w=321&respond=decoded'
 	[ "$status" = 202 ] || fail "status $status: $(shown body)"
 	settled
@@ -313,6 +319,7 @@ test_store_that_cannot_be_written() {
 
 test_sigterm_waits_for_promises() {
 	local ids=() i
+	needs early_replies || return 0
 	for i in $(seq 400 419); do
 		post "w=$i&respond=decoded"
 		[ "$status" = 202 ] || fail "status $status"

@@ -9,6 +9,7 @@
 # usage: DARKROOM=PROGRAM [SANITIZED=WORDS] test_spool.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
+needs early_replies || exit 77
 [ -n "${SANITIZED:-}" ] || export DARKROOM_SANDBOX=require
 photo=$(realpath "$1/clownfish.jpg")
 cd "$work"
