@@ -14,6 +14,7 @@
 # usage: DARKROOM=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
+needs trace || exit 77 # an example asks for one
 photo=$(realpath "$1/clownfish.jpg")
 source=$(realpath "$2")
 api=$source/docs/http-api.md

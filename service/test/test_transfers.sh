@@ -20,6 +20,7 @@ if [ "${2:-}" != slow ]; then
 	exec unshare -n bash "$0" "$1" slow
 fi
 . "$(dirname "$0")/server.sh"
+chooses_policies "it is about servlib"
 unset TEST_IO_THREADS
 passes=5
 

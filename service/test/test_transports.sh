@@ -6,6 +6,7 @@
 #
 # usage: DARKROOM=PROGRAM COMPARE_REPLIES=PROGRAM test_transports.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
+chooses_policies "it compares them"
 photo=$1/clownfish.jpg
 
 # begin NAME FLAGS...: start a server with a store, with a stored picture in it
