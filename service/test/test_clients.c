@@ -876,6 +876,53 @@ static void test_a_thread_is_woken_for_many_bytes(void)
 	clients_stop(t);
 }
 
+/* A piece that comes before the end of the wait is not missing any more. */
+static void test_a_piece_after_a_wait_counts(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_WAIT);
+	(void)client_receive(p.client, 1000);
+	assert(client_end_wait(p.client, 1000 + LOW_WATER));
+	client_gather(p.client, UINT64_MAX);
+	send_bytes(&p, LOW_WATER);
+	assert(is_readable(&p));
+	(void)receive(&p, LOW_WATER - 1);
+	assert(is_readable(&p)); /* the last byte */
+	close_pair(&p);
+	clients_stop(t);
+}
+
+/* The thread is woken by the next byte when the time of a body is over. */
+static void test_a_late_body_is_not_gathered(void)
+{
+	struct clients_config config = patient;
+	struct pair p;
+
+	config.body_ms = SHORT_MS;
+	config.low_water_bytes = LOW_WATER;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_BODY);
+	client_expect(p.client, BODY_BYTES);
+	client_gather(p.client, UINT64_MAX);
+	while (!is_readable(&p)) {
+		assert(!is_shut(&p, 0));
+		(void)usleep(10000);
+		send_bytes(&p, 1); /* never enough to reach the mark */
+	}
+	close_pair(&p);
+	clients_stop(t);
+}
+
 /* A caller that wants fewer bytes gets them. */
 static void test_so_many_bytes_are_gathered_as_are_wanted(void)
 {
@@ -1011,6 +1058,8 @@ int main(void)
 	test_a_drain_ends_slow_bodies();
 	test_a_drain_ends_hopeless_bodies_at_once();
 	test_a_thread_is_woken_for_many_bytes();
+	test_a_piece_after_a_wait_counts();
+	test_a_late_body_is_not_gathered();
 	test_so_many_bytes_are_gathered_as_are_wanted();
 	test_the_mark_ends_with_the_body();
 	test_below_the_mark_a_client_is_late();

@@ -362,7 +362,9 @@ static bool will_be_complete(const struct client *c, uint64_t now_ns,
 	double left, got;
 
 	left = (double)c->body_bytes - (double)received;
-	got = (double)(received - c->rated_bytes);
+	/* Fewer: the thread has read bytes that it has not reported yet. */
+	got = received > c->rated_bytes ? (double)(received - c->rated_bytes) :
+					  0;
 	return left * (double)(now_ns - c->rated_ns) <=
 	       got * (double)(end_ns - now_ns) * slack;
 }
@@ -429,6 +431,9 @@ static void check_time(struct client *c, uint64_t now_ns, bool in_time)
 
 	c->was_late = false;
 	c->end_ns = time_after(now_ns, LOOK_AGAIN_MS);
+	/* The request is refused at its next byte. */
+	if (c->phase == CLIENT_BODY && now_ns >= transfer_end_ns(c))
+		set_low_water(c, 1);
 	if (is_our_turn(c)) {
 		c->moved_bytes = unknown_bytes;
 		/* The client waits for the next frame. */
@@ -788,13 +793,16 @@ void client_expect(struct client *c, uint64_t body_bytes)
 bool client_end_wait(struct client *c, uint64_t body_bytes)
 {
 	struct clients *t = c->clients;
+	uint64_t received;
 	bool goes_on;
 
 	(void)pthread_mutex_lock(&t->lock);
 	goes_on = !c->is_shut;
 	if (goes_on) {
+		received = atomic_load(&c->received_bytes);
 		begin_phase(c, CLIENT_BODY);
 		c->body_bytes = body_bytes;
+		atomic_store(&c->received_bytes, received);
 	}
 	(void)pthread_mutex_unlock(&t->lock);
 	return goes_on;

@@ -168,8 +168,9 @@ void client_enter(struct client *c, enum client_phase phase);
 void client_expect(struct client *c, uint64_t body_bytes);
 
 /*
- * After CLIENT_WAIT: the body is read now.  As client_enter(CLIENT_BODY) and
- * client_expect().  False: client_is_shut(), and the phase does not change.
+ * After CLIENT_WAIT: the body is read now; what was received since CLIENT_WAIT
+ * began belongs to it.  As client_enter(CLIENT_BODY) and client_expect().
+ * False: client_is_shut(), and the phase does not change.
  */
 MUST_CHECK bool client_end_wait(struct client *c, uint64_t body_bytes);
 
