@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# script/fleet makes a fleet that stores uploads, and removes all of it: at the
+# end, after an interrupt at any moment, after a SIGKILL, and when its folder was
+# removed before.
+#
+# usage: DARKROOM=PROGRAM test_fleet.sh SAMPLES_DIR SOURCE_DIR
+set -euo pipefail
+photo=$(realpath "$1/coral-day.jpg")
+cd "$2"
+work=$(mktemp -d)
+chmod 711 "$work"
+export FLEET=fleet-test-$$ FLEET_STATE=$work
+trap 'status=$?; script/fleet down || status=1; rm -rf "$work"; exit $status' EXIT
+trap 'exit 130' INT TERM
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+up() {
+	local status=0
+	timeout 300 script/fleet up --engine folder --nodes 2 \
+		--darkroom "$DARKROOM" >"$work/out" 2>&1 || status=$?
+	[ $status != 3 ] || {
+		cat "$work/out"
+		trap - EXIT
+		rm -rf "$work"
+		exit 77
+	}
+	[ $status = 0 ] || fail "up: status $status: $(cat "$work/out")"
+}
+
+# nothing_is_left AFTER-WHAT: no namespace, group, folder or process
+nothing_is_left() {
+	local path
+	for path in "/run/netns/$FLEET".* /sys/fs/cgroup/{,*/}"$FLEET" \
+		"$work/$FLEET"; do
+		[ ! -e "$path" ] || fail "after $1, $path is left"
+	done
+	# All of them have a path of the fleet in their arguments.
+	! grep -lsF "$work/$FLEET" /proc/[0-9]*/cmdline || fail "left after $1"
+}
+
+down() {
+	script/fleet down || fail "down after $1"
+	nothing_is_left "$1"
+}
+
+# begun STEP: has `up` printed that it began this step?
+begun() {
+	grep -q "^$1:" "$work/out"
+}
+
+# interrupted SIGNAL STEP: end `up` when it begins this step
+interrupted() {
+	local pid status=0 _
+	: >"$work/out"
+	env --default-signal=INT script/fleet up --engine folder --nodes 2 \
+		--darkroom "$DARKROOM" >"$work/out" 2>&1 &
+	pid=$!
+	for _ in $(seq 1200); do
+		! begun "$2" || break
+		sleep 0.05
+	done
+	begun "$2" || fail "$2 was not reached: $(cat "$work/out")"
+	sleep 0.1
+	kill "-$1" $pid
+	wait $pid || status=$?
+	[ $status -gt 128 ] || fail "$1 at $2: status $status"
+}
+
+test_up_and_down() {
+	local id front=http://10.77.0.1:8080
+	up
+	! script/fleet up --engine folder --darkroom "$DARKROOM" \
+		>"$work/out" 2>&1 || fail "is up twice"
+	grep -q 'exists: script/fleet down' "$work/out" || fail "no advice"
+	script/fleet run client curl -fsS --data-binary "@$photo" -D \
+		"$work/head" -o "$work/json" "$front/v1/images?w=320" ||
+		fail "is not stored"
+	grep -q '^x-node: n[12]' "$work/head" || fail "which node?"
+	id=$(jq -r .id "$work/json")
+	ls -d "$work/$FLEET"/store-n?/"${id:0:2}/$id" >/dev/null ||
+		fail "$id is in no store"
+	down 'up'
+	down 'a second down'
+}
+
+test_interrupts() {
+	local step
+	for step in ground nodes front; do
+		interrupted INT $step
+		nothing_is_left "SIGINT at $step"
+	done
+	interrupted KILL nodes
+	down 'SIGKILL'
+	interrupted KILL front
+	rm -rf "${work:?}/$FLEET"
+	down 'SIGKILL and without the folder'
+}
+
+test_up_and_down
+test_interrupts
