@@ -9,6 +9,23 @@
 
 enum { ROOM_FIRST = 1 << 20 };
 
+bool file_write_all(int fd, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = write(fd, at, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
 /*
  * The buffer has room for one byte more than `bytes_max`: if that is filled,
  * the file is too large.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File: read a whole file at once; replace a file so that no other program ever
- * sees it half written.
+ * File: read or write a whole file at once; replace a file so that no other
+ * program ever sees it half written.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -23,6 +23,9 @@ MUST_CHECK char *file_read_bytes(const char *path, size_t bytes_max,
 /* The same for a text.  A file with a zero byte is refused: it is not text. */
 MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 				const char **why);
+
+/* Write all bytes.  False: errno says why, and some may be written. */
+MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);
 
 /*
  * A new version of a file.  It is written as PATH.tmp and replaces PATH when it

@@ -142,6 +142,7 @@ static enum problem problem_of_store(struct request *r,
 		return PROBLEM_IMAGE_DAMAGED;
 	case STORE_FULL:
 	case STORE_FAILED:
+	case STORE_UNAVAILABLE:
 		break;
 	}
 	(void)snprintf(r->detail, sizeof(r->detail),

@@ -2,6 +2,7 @@
 #include "service/store/entries.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -55,7 +56,7 @@ bool store_is_name(const char *text)
 	return n > 0 && text[n] == '\0';
 }
 
-static bool is_file_name(const char *text)
+bool store_is_file_name(const char *text)
 {
 	size_t n = name_length(text);
 
@@ -95,13 +96,14 @@ enum store_answer store_read(int entry, const char *name, int *fd,
 	struct stat file;
 	/* O_NONBLOCK: opening a pipe must not wait for a writer. */
 	int opened =
-		is_file_name(name) ?
+		store_is_file_name(name) ?
 			openat(entry, name,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) :
 			-1;
 
 	if (opened < 0)
-		return is_file_name(name) ? read_error() : STORE_NOT_FOUND;
+		return store_is_file_name(name) ? read_error() :
+						  STORE_NOT_FOUND;
 	if (fstat(opened, &file) != 0 || !S_ISREG(file.st_mode)) {
 		(void)close(opened);
 		return STORE_NOT_FOUND;
@@ -203,7 +205,8 @@ static uint64_t folder_remove_file(int folder, const char *name)
 	struct stat file;
 	bool is_file = stat_file(folder, name, &file);
 
-	return is_file_name(name) && unlinkat(folder, name, 0) == 0 && is_file ?
+	return store_is_file_name(name) && unlinkat(folder, name, 0) == 0 &&
+			       is_file ?
 		       disk_bytes(&file) :
 		       0;
 }
@@ -232,23 +235,6 @@ static uint64_t folder_remove(int parent, const char *name)
 	return bytes;
 }
 
-static bool write_all(int fd, const void *bytes, size_t count)
-{
-	const char *at = bytes;
-
-	while (count > 0) {
-		ssize_t n = write(fd, at, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		count -= (size_t)n;
-	}
-	return true;
-}
-
 /*
  * Add a file to an open folder and sync it.  The bytes that it takes on the
  * disk are added to *bytes.  False: a part of it may exist.
@@ -266,7 +252,7 @@ static bool folder_add_file(int folder, const struct store_file *f,
 	 * Counted after fsync(), because some file systems choose blocks only
 	 * then.
 	 */
-	if (write_all(fd, f->bytes, f->count) && fsync(fd) == 0) {
+	if (file_write_all(fd, f->bytes, f->count) && fsync(fd) == 0) {
 		*bytes += disk_bytes_of(fd);
 		return close(fd) == 0;
 	}
@@ -539,7 +525,7 @@ enum store_answer entry_put(struct entries *e, int folder, const char *id,
 	enum store_answer answer = STORE_OK;
 
 	for (uint32_t i = 0; i < file_count; i++)
-		assert(is_file_name(files[i].name) && files[i].count > 0);
+		assert(store_is_file_name(files[i].name) && files[i].count > 0);
 	*moved = false;
 	if (!folder_has(folder, id, files, file_count))
 		answer = make_entry(e, folder, id, files, file_count, moved);

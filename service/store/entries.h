@@ -31,7 +31,8 @@
 enum {
 	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
 	STORE_NAME_BYTES = 32 + 1, /* characters [a-z0-9_-], without ".jpg" */
-	STORE_CALL_FILES = 3       /* most descriptors that one call uses */
+	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 5, /* with any ending */
+	STORE_CALL_FILES = 3 /* most descriptors that one call uses */
 };
 
 enum store_answer {
@@ -40,7 +41,11 @@ enum store_answer {
 	STORE_FULL,    /* over the quota, or the disk is full */
 	STORE_FAILED,  /* see errno */
 	STORE_DAMAGED, /* the bytes are not those that were stored */
+	/* A store beyond the network: it does not answer, or not in time. */
+	STORE_UNAVAILABLE,
 };
+
+enum { STORE_ANSWERS = STORE_UNAVAILABLE + 1 };
 
 /* A file of an entry, named NAME.jpg, NAME.json or NAME.txt; not empty. */
 struct store_file {
@@ -51,6 +56,9 @@ struct store_file {
 
 bool store_is_id(const char *text);
 bool store_is_name(const char *text);
+
+/* Is it the name of a file of an entry, with its ending? */
+bool store_is_file_name(const char *text);
 
 /* Open a file of an open entry for reading; the caller closes *fd. */
 MUST_CHECK enum store_answer store_read(int entry, const char *name, int *fd,

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages between the server and its store helper, the process
+ * `darkroom-store`, which has the sockets and the keys of an object store.
+ *
+ *	server --request, with a descriptor--> helper --HTTP--> object store
+ *	server <--answer, with a descriptor-- helper
+ *
+ * Both ends share a socket of type SOCK_SEQPACKET.  Each message is one
+ * `struct message`, whole or not there, with at most one descriptor.  Bytes of
+ * images are never in a message: they are in the descriptor's file, which is
+ * anonymous memory (memfd) or a file of the helper's cache.
+ *
+ * Life of a request
+ *	1. The server sends it, and keeps it until its answer comes or its
+ *	   deadline passes.
+ *	2. The helper sends one answer with the same number.
+ *	3. If a helper ends, its keeper (the parent process) starts another and
+ *	   sends MESSAGE_STARTED over the same socket.  The server then sends
+ *	   again what has no answer.  Each request may be carried out twice: an
+ *	   image's id names its bytes, so that changes nothing.
+ *	4. An answer with a number that nobody waits for is ignored.
+ *
+ * Nothing in a message is trusted by the other side: message_receive() refuses
+ * messages of another size, version or kind, texts without their NUL, and names
+ * and ids that store_is_id() refuses.
+ */
+#ifndef SERVICE_STORE_PROTOCOL_H
+#define SERVICE_STORE_PROTOCOL_H
+
+#include "service/store/entries.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	STORE_SOCKET = 3, /* the helper's end of the socket */
+	MESSAGE_VERSION = 1,
+	MESSAGE_DETAIL_BYTES = 200,
+};
+
+enum message_kind {
+	/* From the keeper: a helper has been started. */
+	MESSAGE_STARTED,
+	/* From the server. */
+	MESSAGE_PUT,    /* fd: a package of `bytes` bytes, for `id` */
+	MESSAGE_READ,   /* `id`, `name`: the file wanted; "": meta.json alone */
+	MESSAGE_DELETE, /* `id` */
+	MESSAGE_PROBE,  /* can the store be used?  The answer has `figures` */
+	/* From the helper. */
+	MESSAGE_ANSWER,
+	MESSAGE_KINDS
+};
+
+/* Counted by a helper since its start. */
+struct store_figures {
+	uint64_t requests;   /* HTTP requests that were sent */
+	uint64_t retries;    /* of these, not the first for its message */
+	uint64_t errors;     /* without an answer, or 5xx */
+	uint64_t sent_bytes; /* of bodies */
+	uint64_t received_bytes;
+	uint64_t cache_hits, cache_misses, cache_evictions;
+	uint64_t cache_bytes;       /* now */
+	uint64_t put_ns, put_count; /* time of PUT requests, without retries */
+	uint64_t get_ns, get_count;
+};
+
+struct message {
+	uint32_t version;
+	uint32_t kind;        /* enum message_kind */
+	uint64_t number;      /* chosen by the server */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+	uint64_t bytes; /* of the package; READ's answer: of the whole one */
+	char id[STORE_ID_BYTES];
+	char name[STORE_FILE_NAME_BYTES];
+	/* Answers only. */
+	uint32_t answer;  /* enum store_answer */
+	uint32_t is_same; /* PUT: the image existed with these bytes */
+	/* DETAIL: why it failed, a sentence for the client, without secrets. */
+	char detail[MESSAGE_DETAIL_BYTES];
+	struct store_figures figures; /* of every answer */
+};
+
+/*
+ * READ's answer has a file with the package's bytes at their places: at least
+ * its index, meta.json and the wanted file; the rest may be a hole.
+ * STORE_NOT_FOUND: no such image.  If the image has no file `name`, the answer
+ * is STORE_OK, and the index does not name it.
+ */
+
+/*
+ * Send a message, with a descriptor unless fd is -1; the caller still owns it.
+ * Waits while the socket is full.  False: errno.
+ */
+MUST_CHECK bool message_send(int socket, const struct message *m, int fd);
+
+enum message_result { MESSAGE_OK, MESSAGE_BAD, MESSAGE_END };
+
+/*
+ * Receive a message; waits for one, unless the socket does not block (then
+ * MESSAGE_BAD with errno EAGAIN).  *fd is the caller's, or -1.  MESSAGE_BAD:
+ * not a message; it is skipped, and its descriptors are closed.  MESSAGE_END:
+ * the other end is closed.
+ */
+MUST_CHECK enum message_result message_receive(int socket, struct message *m,
+					       int *fd);
+
+#endif
