@@ -128,7 +128,7 @@ make_group() {
 	local group=$groups/$1
 	mkdir -p "$group"
 	[ -n "${2:-}" ] || return 0
-	if [ $groups_version = 1 ]; then
+	if [ "$groups_version" = 1 ]; then
 		echo 20000 >"$group/cpu.cfs_period_us" &&
 			echo $(($2 * 200)) >"$group/cpu.cfs_quota_us"
 	else
@@ -283,7 +283,7 @@ fleet_clear() {
 end_fleet() {
 	local status=$?
 	trap - EXIT
-	[ $status != 1 ] || tail -n 3 "$state"/log/* >&2 || true
+	[ $status != 1 ] || is_up || tail -n 3 "$state"/log/* >&2 || true
 	fleet_clear || [ $status != 0 ] || status=1
 	exit $status
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# script/fleet makes a fleet that stores uploads, and removes all of it: at the
-# end, after an interrupt at any moment, after a SIGKILL, and when its folder was
-# removed before.
+# script/fleet makes a fleet that stores uploads; its test passes; and it removes
+# all of it: at the end, after an interrupt at any moment, after a SIGKILL, and
+# when its folder was removed before.
 #
 # usage: DARKROOM=PROGRAM test_fleet.sh SAMPLES_DIR SOURCE_DIR
 set -euo pipefail
@@ -101,5 +101,16 @@ test_interrupts() {
 	down 'SIGKILL and without the folder'
 }
 
+test_its_test() {
+	script/fleet test --engine folder --nodes 2 --darkroom "$DARKROOM" \
+		--seconds 4 --rate 6 \
+		--faults node=1,link=1,reload=1,front=1 >"$work/out" ||
+		fail "$(cat "$work/out")"
+	grep -E '^\| (node|link|reload|front): 1 \| 0 \|$' "$work/out" |
+		wc -l | grep -qx 4 || fail "not all faults: $(cat "$work/out")"
+	nothing_is_left test
+}
+
 test_up_and_down
 test_interrupts
+test_its_test
