@@ -74,6 +74,6 @@ demo_load() {
 		END {
 			for (i in by) printf "%4d answered %s\n", by[i], i | "sort -k 3"
 			close("sort -k 3")
-			if (again) printf "%4d sent again after a closed connection\n", again
+			if (again) printf "%4d sent again, because no node answered\n", again
 		}'
 }

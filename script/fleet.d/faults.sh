@@ -4,12 +4,12 @@
 # fault KIND TARGET PAUSE: break it, wait PAUSE seconds, repair it, and wait until
 # it works again.  False: it did not break, or could not be repaired.
 
-fault_kinds='node osd reload link gateway front'
+fault_kinds='node freeze osd reload link gateway front'
 
 # What can be the target of a fault of this kind.
 fault_targets() {
 	case $1 in
-	node | link) each_node ;;
+	node | freeze | link) each_node ;;
 	osd) printf '%s\n' "${engine_disks[@]}" ;;
 	gateway) [ "$engine" = folder ] || echo gateway ;;
 	reload | front) echo active ;; # the front that has the address then
@@ -27,6 +27,12 @@ fault_node() {
 	kill_node "$1" || return 1
 	sleep "$2"
 	start_node "$1"
+}
+
+fault_freeze() {
+	signal "$1" STOP || return 1
+	sleep "$2"
+	signal "$1" CONT
 }
 
 fault_osd() {

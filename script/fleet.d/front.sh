@@ -30,10 +30,9 @@ start_front() {
 	spawn "$1" "$1" haproxy -W -db -f "$state/$1/haproxy.cfg"
 }
 
-# A body that fits into tune.bufsize, together with the request's head, is kept
-# until the answer comes.  If a node ends the connection without an answer,
-# HAProxy sends the request to another one.  That may do it twice, which changes
-# nothing here: see docs/fleet.md.
+# If a node ends the connection without an answer, HAProxy sends the request to
+# another one, if it fits into tune.bufsize.  docs/fleet.md says why each line is
+# safe.
 haproxy_config() {
 	local name
 	cat <<-CONFIG
@@ -65,13 +64,18 @@ haproxy_config() {
 		balance random(2)
 		option httpchk GET /readyz
 		http-check expect ! string '"code":"stopping"'
-		default-server check port 9090 inter 500ms fall 1 rise 1
+		default-server check port 9090 inter 500ms fall 1 rise 1 tcp-ut 5s
 		option http-server-close
 		http-reuse never
 		http-response set-header X-Node %s
 		option redispatch 1
 		retries 3
-		retry-on conn-failure empty-response response-timeout
+		retry-on conn-failure empty-response
+		http-request disable-l7-retry if METH_DELETE
+		option srvtcpka
+		srvtcpka-idle 2s
+		srvtcpka-intvl 1s
+		srvtcpka-cnt 3
 	CONFIG
 	for name in $(each_node); do
 		printf '\tserver %s %s:8080\n' "$name" "$(address "$name")"

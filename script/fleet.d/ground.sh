@@ -73,6 +73,13 @@ install_packages() {
 	fi
 }
 
+# Say so, before anything is installed, if this machine cannot have a fleet.
+check_machine() {
+	[ "$(id -u)" = 0 ] || cannot "only root can make namespaces"
+	unshare --net true 2>/dev/null || cannot "no network namespaces"
+	[ -w "${groups%/*}" ] || cannot "no control groups in ${groups%/*}"
+}
+
 # -- the state folder
 
 # Make the folder.  Its mark is a link whose text has the folder's device and
@@ -235,7 +242,6 @@ is_up() {
 # Claim the name of the fleet and make what does not depend on its size.  From
 # here on, an end of this script that is not orderly removes everything.
 make_ground() {
-	[ "$(id -u)" = 0 ] || cannot "only root can make namespaces"
 	trap '' INT TERM HUP
 	if mkdir "$groups" 2>/dev/null; then
 		trap 'end_fleet' EXIT

@@ -121,7 +121,8 @@ read_parts() {
 		awk -v folder="$load/read" -v at="http://$(address "$1"):8080" '{
 			printf "url=%s/v1/images/%s/%s\noutput=%s/%s.%s\n", at,
 				$1, $2, folder, $1, $2 }' "$part" >"$load/config"
-		attend client load curl -sS --parallel --parallel-max 8 --fail \
+		attend client load curl -sS --no-progress-meter --parallel \
+			--parallel-max 8 --fail \
 			--retry 3 --retry-all-errors --max-time 60 -K "$load/config" \
 			2>>"$load/errors" || true
 		result=$(find "$load/read" -type f -print0 | xargs -0 -r sha256sum |

@@ -85,9 +85,9 @@ report() {
 		sort -k 2 | while read -r number kind; do
 		row "answered $kind" "$number"
 	done
-	row "sent again after a closed connection" \
+	row "sent again, because no node answered" \
 		"$(awk '{ n += $5 - 1 } END { print n + 0 }' "$load/uploads")"
-	row "without an answer" "$unanswered"
+	row "without an answer after 12 attempts" "$unanswered"
 	[ $restart = no ] || {
 		row "in the rolling restart" "$(count_uploads '$4 == "restart"')"
 		row "of these, not 201 at the first attempt" "$refused"
