@@ -245,6 +245,36 @@ static void test_who_reads_nothing_is_reset(void)
 }
 
 /*
+ * Bytes that wait to be read do not help a client that reads nothing: the
+ * thread may be waiting to send "100 Continue", or to refuse the next request.
+ * Both directions are shut, so that it goes on.
+ */
+static void test_who_only_sends_is_shut(void)
+{
+	struct clients_config config = patient;
+	struct pair body, idle;
+
+	config.window_ms = config.idle_ms = SHORT_MS;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&body, t);
+	connect_pair(&idle, t);
+	fill(&body);
+	fill(&idle);
+	assert(write(body.theirs, "x", 1) == 1);
+	assert(write(idle.theirs, "x", 1) == 1);
+	client_enter(body.client, CLIENT_BODY);
+	client_enter(idle.client, CLIENT_IDLE);
+	assert(is_shut(&body, WAIT_MS) && is_shut(&idle, WAIT_MS));
+	assert(send(body.ours, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE);
+	assert(send(idle.ours, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE);
+	close_pair(&body);
+	close_pair(&idle);
+	clients_stop(t);
+}
+
+/*
  * A stream without an end is shut when its client has read nothing for the idle
  * time.  To make room for a new client, it is shut only if its own client reads
  * too slowly.
@@ -1043,6 +1073,7 @@ int main(void)
 	test_no_limit_is_no_limit();
 	test_unread_bytes_are_our_fault();
 	test_who_reads_nothing_is_reset();
+	test_who_only_sends_is_shut();
 	test_a_stream_goes_on_while_it_is_read();
 	test_a_steady_body_goes_on();
 	test_a_silent_body_ends_in_time();

@@ -197,25 +197,31 @@ static uint64_t first_look_ns(const struct client *c)
 	return WAIT_NEVER_NS;
 }
 
+/* Which of these is the socket ready for?  It respects the low-water mark. */
+static short ready_for(const struct client *c, short events)
+{
+	struct pollfd socket = { .fd = c->fd, .events = events };
+
+	return poll(&socket, 1, 0) > 0 ? socket.revents : 0;
+}
+
 /*
  * Does the client wait for the connection's thread to read or to write?  If the
  * client has only shut down its sending side, it does not count as waiting:
  * libmicrohttpd, which uses edge-triggered events, does not notice an end that
- * came together with the last bytes.
+ * came together with the last bytes.  If bytes wait to be read, but the socket
+ * takes none, the thread may be waiting to send "100 Continue" or a refusal to
+ * a client that reads nothing.
  */
 static bool is_our_turn(const struct client *c)
 {
-	bool is_writing = c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM;
-	struct pollfd socket = {
-		.fd = c->fd,
-		.events = is_writing ? POLLOUT : POLLIN,
-	};
+	const short both = POLLIN | POLLOUT;
 	char first;
 
-	/* poll() respects the low-water mark. */
-	return poll(&socket, 1, 0) > 0 &&
-	       (is_writing ||
-		recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
+	if (c->phase == CLIENT_REPLY || c->phase == CLIENT_STREAM)
+		return ready_for(c, POLLOUT) != 0;
+	return (ready_for(c, both) & both) == both &&
+	       recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 /* The bytes that the client has sent, or acknowledged. */
@@ -307,15 +313,17 @@ static void send_refusal(struct client *c)
 /*
  * Caller holds the lock.  Shut the socket down.  If the client waits for
  * memory, its wait ends when it is seen that the client is gone.  If an idle
- * client has sent a request at this moment, it is still read and answered.  If
- * the client was getting a reply, a reset makes the kernel drop the bytes that
- * the client has not read.
+ * client has sent a request at this moment, it is still read and answered;
+ * unless it leaves replies unread, because then the thread may be waiting to
+ * send another one.  If the client was getting a reply, a reset makes the
+ * kernel drop the bytes that the client has not read.
  */
 static void shut_client(struct client *c)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	bool is_late = c->phase == CLIENT_BODY ||
 		       (c->phase == CLIENT_HEAD && c->request_count > 0);
+	bool is_idle = c->phase == CLIENT_IDLE && ready_for(c, POLLOUT) != 0;
 
 	assert(!c->is_shut && c->phase != CLIENT_WORK);
 	c->is_shut = true;
@@ -326,7 +334,7 @@ static void shut_client(struct client *c)
 				 sizeof(reset));
 	if (is_late && c->is_plain)
 		send_refusal(c);
-	(void)shutdown(c->fd, c->phase == CLIENT_IDLE ? SHUT_RD : SHUT_RDWR);
+	(void)shutdown(c->fd, is_idle ? SHUT_RD : SHUT_RDWR);
 	if (c->phase == CLIENT_HELD)
 		resume_held(c);
 	else

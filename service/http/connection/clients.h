@@ -18,8 +18,9 @@
  *
  * A connection over its limit has its socket shut down; the connection's thread
  * then sees the end of the socket.  A client is not late while bytes that it
- * has sent wait to be read, or while it waits for us to write.  So no client is
- * shut down because the process was stopped or had no CPU.
+ * has sent wait to be read, unless it reads nothing, or while it waits for us
+ * to write.  So no client is shut down because the process was stopped or had
+ * no CPU.
  *
  * If there are more than `open_max` connections, one is closed for the new one.
  * It is taken from the first of these groups that is not empty:
