@@ -6,14 +6,17 @@
 #include "service/direct/direct.h"
 
 #include "base/util.h"
+#include "service/http/connection/clients.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* At most this is received at once while a head is read. */
-enum { HEAD_READ_BYTES = 32 * 1024 };
+enum {
+	HEAD_READ_BYTES = 32 * 1024, /* received at once, of a head */
+	STEP_BYTES = 256 * 1024,     /* of a body, before the step yields */
+};
 
 static struct direct_connection *direct_of(struct connection *c)
 {
@@ -166,6 +169,7 @@ static void give_input(struct direct_connection *c)
 static enum transfer_need step_body(void *arg, char *buffer, size_t bytes)
 {
 	struct direct_connection *c = arg;
+	size_t done = 0;
 
 	while (c->body_bytes_left > 0) {
 		size_t max = min_u64(bytes, c->body_bytes_left);
@@ -178,6 +182,9 @@ static enum transfer_need step_body(void *arg, char *buffer, size_t bytes)
 			break;
 		if (c->body_bytes_left > 0 && is_drained(&c->wire, got, max))
 			return TRANSFER_NEEDS_INPUT;
+		done += (size_t)got;
+		if (c->body_bytes_left > 0 && done >= STEP_BYTES)
+			return TRANSFER_YIELDS;
 	}
 	return TRANSFER_DONE;
 }
@@ -254,6 +261,7 @@ static bool send_stream(struct direct_connection *c)
 		} else if (!send_pieces(c)) {
 			return false;
 		}
+		uthread_yield();
 	}
 	return true;
 }
@@ -300,9 +308,14 @@ static enum request_ending ending_of_loss(const struct direct_connection *c)
 						      ENDED_GONE;
 }
 
-/* The transport itself refuses the request. */
+/*
+ * The transport itself refuses the request.  The client may be sending more of
+ * it, and may read nothing.
+ */
 static enum request_ending refuse(struct direct_connection *c)
 {
+	client_enter(c->base.client, CLIENT_REPLY);
+	client_cut(c->base.client);
 	if (outgoing_refuse(&c->reply, c->reader.refusal, &c->terms))
 		(void)send_pieces(c);
 	return ENDED_BROKEN;
@@ -391,7 +404,7 @@ void connection_serve(void *arg)
 	c->thread = uthread_self();
 	if (shake_hands(c))
 		while (serve_request(c))
-			;
+			uthread_yield();
 	wire_bye(&c->wire);
 	outgoing_release(&c->reply);
 	direct_connection_end(c);

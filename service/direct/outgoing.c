@@ -15,8 +15,9 @@ enum {
 	/* More than the text of a reply, the names, and what is added here. */
 	HEAD_BYTES = REPLY_TEXT_BYTES + 2048,
 	DATE_BYTES = 32,
-	SIZE_BYTES = 20, /* before a chunk */
-	END_BYTES = 8,   /* after it */
+	SIZE_BYTES = 20,         /* before a chunk */
+	END_BYTES = 8,           /* after it */
+	STEP_BYTES = 256 * 1024, /* sent in a step, before it yields */
 };
 
 /* A text that is written; it must fit. */
@@ -210,26 +211,46 @@ static bool has_file(const struct outgoing *o)
 	return o->kind == REPLY_FILE && o->has_body && o->bytes_left > 0;
 }
 
+/* Returns how many bytes were sent, WIRE_END or WIRE_AGAIN. */
+static ssize_t send_some(struct outgoing *o, struct wire *w, char *buffer,
+			 size_t buffer_bytes)
+{
+	ssize_t sent;
+
+	if (o->piece_at < o->piece_count) {
+		sent = wire_send(w, o->pieces + o->piece_at,
+				 o->piece_count - o->piece_at, has_file(o),
+				 buffer, buffer_bytes);
+		if (sent > 0)
+			skip_sent(o, (size_t)sent);
+		return sent;
+	}
+	sent = wire_send_file(w, o->fd, o->at,
+			      min_u64(o->bytes_left, STEP_BYTES), buffer,
+			      buffer_bytes);
+	if (sent > 0) {
+		o->at += (uint64_t)sent;
+		o->bytes_left -= (uint64_t)sent;
+	}
+	return sent;
+}
+
 int outgoing_send(struct outgoing *o, struct wire *w, char *buffer,
 		  size_t buffer_bytes)
 {
-	while (o->piece_at < o->piece_count) {
-		ssize_t sent = wire_send(w, o->pieces + o->piece_at,
-					 o->piece_count - o->piece_at,
-					 has_file(o), buffer, buffer_bytes);
+	size_t done = 0;
 
+	while (o->piece_at < o->piece_count || has_file(o)) {
+		ssize_t sent;
+
+		if (done >= STEP_BYTES) {
+			w->need = TRANSFER_YIELDS;
+			return WIRE_AGAIN;
+		}
+		sent = send_some(o, w, buffer, buffer_bytes);
 		if (sent <= 0)
 			return (int)sent;
-		skip_sent(o, (size_t)sent);
-	}
-	while (has_file(o)) {
-		ssize_t sent = wire_send_file(w, o->fd, o->at, o->bytes_left,
-					      buffer, buffer_bytes);
-
-		if (sent <= 0)
-			return (int)sent;
-		o->at += (uint64_t)sent;
-		o->bytes_left -= (uint64_t)sent;
+		done += (size_t)sent;
 	}
 	return 1;
 }

@@ -59,8 +59,8 @@ MUST_CHECK bool outgoing_refuse(struct outgoing *o,
 void outgoing_text(struct outgoing *o, const char *text);
 
 /*
- * Send what is there.  Returns WIRE_END if the connection is lost, WIRE_AGAIN,
- * or 1: all was sent.
+ * Send what is there, or a part of it (TRANSFER_YIELDS).  Returns WIRE_END if
+ * the connection is lost, WIRE_AGAIN, or 1: all was sent.
  */
 int outgoing_send(struct outgoing *o, struct wire *w, char *buffer,
 		  size_t buffer_bytes);

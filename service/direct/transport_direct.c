@@ -120,10 +120,13 @@ static void begin_connection(struct io_thread *t, int fd)
 		direct_connection_end(c);
 }
 
-static bool is_temporary(int error)
+/*
+ * After an error that may last, such as a lack of descriptors, trying again at
+ * once would only use the CPU.
+ */
+static bool may_last(int error)
 {
-	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
-	       error == ENOMEM;
+	return error != EINTR && error != ECONNABORTED && error != EAGAIN;
 }
 
 /* A transfer_fn: accept a connection. */
@@ -139,7 +142,8 @@ static enum transfer_need step_accept(void *arg, char *buffer, size_t bytes)
 				      &t->from, &address_bytes, flags);
 	if (t->accepted_fd < 0 && errno == EAGAIN && !atomic_load(&t->refusing))
 		return TRANSFER_NEEDS_INPUT;
-	t->must_pause = t->accepted_fd < 0 && is_temporary(errno);
+	t->must_pause = t->accepted_fd < 0 && may_last(errno) &&
+			!atomic_load(&t->refusing);
 	return TRANSFER_DONE;
 }
 
@@ -220,6 +224,9 @@ static bool begin_accepting(struct io_thread *t)
 	if (t->pause_fd < 0)
 		return false;
 	set_blocking(t->config.listen_fd, blocks(t));
+	if (!uthreads_watch(t->config.uthreads, t->pause_fd) ||
+	    !uthreads_watch(t->config.uthreads, t->config.listen_fd))
+		return false;
 	t->is_accepting = uthread_spawn(t->config.uthreads, accept_all, t);
 	return t->is_accepting;
 }

@@ -126,6 +126,11 @@ bool uthread_spawn(struct uthreads *u, uthread_fn *fn, void *arg)
 	return false;
 }
 
+bool uthreads_watch(struct uthreads *u, int fd)
+{
+	return u->kind->watch == NULL || u->kind->watch(u, fd);
+}
+
 void uthread_transfer(int fd, transfer_fn *step, void *arg)
 {
 	struct uthread *self = uthread_self();
@@ -163,6 +168,15 @@ void uthread_pause_point(void)
 
 	if (uthread_should_pause())
 		self->owner->kind->pause(self);
+}
+
+void uthread_yield(void)
+{
+	struct uthread *self = uthread_self();
+
+	assert(self != NULL);
+	if (self->owner->kind->yield != NULL)
+		self->owner->kind->yield(self);
 }
 
 uint32_t uthread_kernel_thread(void)

@@ -84,16 +84,25 @@ enum transfer_need {
 	TRANSFER_DONE,
 	TRANSFER_NEEDS_INPUT, /* go on when the socket can be read */
 	TRANSFER_NEEDS_OUTPUT,
+	TRANSFER_YIELDS, /* it can go on, but lets others run first */
 };
 
 /*
  * A step of a transfer.  It calls recv(), send() and so on until it is done or
- * they return EAGAIN (never if sockets block).  It must not wait in another
+ * they return EAGAIN (never if sockets block).  If the other side is as fast as
+ * it, this could take long, so it counts its bytes, and yields.  It must not
+ * wait in another
  * way, and must not call uthread_wait(), because it may run on the stack of a
  * kernel thread; uthread_pause_point() does nothing there.  `buffer` is the
  * kernel thread's, for use during this call.
  */
 typedef enum transfer_need transfer_fn(void *arg, char *buffer, size_t bytes);
+
+/*
+ * Make sure that transfers of this descriptor can wait for it, until it is
+ * closed.  False: no memory.
+ */
+MUST_CHECK bool uthreads_watch(struct uthreads *u, int fd);
 
 /*
  * Returns after step() has returned TRANSFER_DONE.  If there is no memory to
@@ -121,6 +130,14 @@ bool uthread_should_pause(void);
  * kernel thread.
  */
 void uthread_pause_point(void);
+
+/*
+ * Let others run, unless the thread has waited or paused since the last call.
+ * A thread that may go on and on without a wait, because its socket is always
+ * ready, must call this in between.  Afterwards this may be another kernel
+ * thread.
+ */
+void uthread_yield(void);
 
 /*
  * The number, from 0, of the kernel thread that runs the caller.  With

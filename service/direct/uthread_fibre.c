@@ -65,7 +65,7 @@ enum { SOCKET_OFF, SOCKET_ARMED, SOCKET_CLAIMED };
 enum left {
 	LEFT_TO_WAIT,
 	LEFT_TO_TRANSFER,
-	LEFT_AT_QUANTUM,
+	LEFT_TO_YIELD,
 };
 
 struct kernel_thread;
@@ -77,6 +77,7 @@ struct fibre_thread {
 	struct fibre_thread *next; /* in the run queue, or free */
 	enum left left;
 	bool is_in_step;
+	bool has_waited; /* or paused, since its last uthread_yield() */
 	_Atomic uint32_t left_sweep; /* sweep_count when it left its stack */
 
 	/* The transfer that waits for its socket. */
@@ -279,6 +280,20 @@ static void arm(struct fibre_thread *t)
 	unlock(f);
 }
 
+/*
+ * Without an event.  It is in epoll then, so arm() needs no memory.  If the
+ * descriptor is closed on its other side before a thread waits for it, that is
+ * one event, as of send_wake().
+ */
+static bool fibre_watch(struct uthreads *u, int fd)
+{
+	struct fibre_threads *f = (struct fibre_threads *)u;
+	struct epoll_event none = { .events = EPOLLONESHOT };
+
+	return !f->is_async ||
+	       epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, fd, &none) == 0;
+}
+
 /* --- Synchronous: places.  The caller holds the lock. --- */
 
 static bool start_kernel_thread(struct fibre_threads *f);
@@ -387,6 +402,7 @@ static void come_back(struct kernel_thread *k, struct fibre_thread *t)
 	}
 	unlock(f);
 	k->turn_ns = clock_now_ns(); /* the wait was not part of its turn */
+	t->has_waited = true;
 }
 
 /* --- Kernel threads --- */
@@ -499,6 +515,23 @@ static void end_thread(struct fibre_threads *f, struct fibre_thread *t)
 	uthreads_leave(&f->base);
 }
 
+/* This kernel thread takes from the queue next, so it wakes nobody. */
+static void put_back(struct fibre_threads *f, struct fibre_thread *t)
+{
+	lock(f);
+	put(f, t);
+	unlock(f);
+}
+
+/* Its transfer is not done. */
+static void wait_for_step(struct fibre_threads *f, struct fibre_thread *t)
+{
+	if (t->need == TRANSFER_YIELDS)
+		put_back(f, t);
+	else
+		arm(t);
+}
+
 /* The thread has left its stack, and from here on others may continue it. */
 static void settle(struct fibre_threads *f, struct fibre_thread *t)
 {
@@ -517,15 +550,12 @@ static void settle(struct fibre_threads *f, struct fibre_thread *t)
 		break;
 	case LEFT_TO_TRANSFER:
 		(void)atomic_fetch_add(&f->base.transferring_count, 1);
-		arm(t);
+		wait_for_step(f, t);
 		return;
-	case LEFT_AT_QUANTUM:
+	case LEFT_TO_YIELD:
 		break;
 	}
-	/* This kernel thread takes from the queue next, so it wakes nobody. */
-	lock(f);
-	put(f, t);
-	unlock(f);
+	put_back(f, t);
 }
 
 static void begin(void *arg)
@@ -541,6 +571,7 @@ static void enter(struct kernel_thread *k, struct fibre_thread *t)
 	bool has_ended;
 
 	t->runs_on = k;
+	t->has_waited = true;
 	count(&f->base.switch_count);
 	uthread_set_self(&t->base);
 	if (t->fibre != NULL) {
@@ -583,7 +614,7 @@ static void go_on(struct kernel_thread *k, struct fibre_thread *t)
 		t->need = run_step(t, t->step, t->arg);
 		uthread_set_self(NULL);
 		if (t->need != TRANSFER_DONE) {
-			arm(t);
+			wait_for_step(f, t);
 			return;
 		}
 	}
@@ -778,6 +809,10 @@ static void transfer_sync(struct fibre_thread *t, int fd, transfer_fn *step,
 	enum transfer_need need;
 
 	while ((need = run_step(t, step, arg)) != TRANSFER_DONE) {
+		if (need == TRANSFER_YIELDS) {
+			leave(t, LEFT_TO_YIELD);
+			continue;
+		}
 		struct kernel_thread *k = t->runs_on;
 		bool has_left = leave_place(k);
 		struct pollfd p = {
@@ -855,10 +890,19 @@ static bool fibre_should_pause(struct uthread *self)
 	return false;
 }
 
-static void fibre_yield(struct uthread *self)
+static void fibre_preempt(struct uthread *self)
 {
 	count(&self->owner->preempted_count);
-	leave((struct fibre_thread *)self, LEFT_AT_QUANTUM);
+	leave((struct fibre_thread *)self, LEFT_TO_YIELD);
+}
+
+static void fibre_yield(struct uthread *self)
+{
+	struct fibre_thread *t = (struct fibre_thread *)self;
+
+	if (!t->has_waited)
+		leave(t, LEFT_TO_YIELD);
+	t->has_waited = false;
 }
 
 static uint32_t fibre_kernel_thread(const struct uthread *self)
@@ -875,6 +919,8 @@ const struct uthread_kind uthread_fibre = {
 	.wait = fibre_wait,
 	.wake = fibre_wake,
 	.should_pause = fibre_should_pause,
-	.pause = fibre_yield,
+	.pause = fibre_preempt,
+	.yield = fibre_yield,
+	.watch = fibre_watch,
 	.kernel_thread = fibre_kernel_thread,
 };

@@ -85,6 +85,8 @@ static void kernel_transfer(struct uthread *self, int fd, transfer_fn *step,
 
 		if (need == TRANSFER_DONE)
 			break;
+		if (need == TRANSFER_YIELDS)
+			continue;
 		struct pollfd p = {
 			.fd = fd,
 			.events =

@@ -63,9 +63,12 @@ struct uthread_kind {
 			 void *arg);
 	void (*wait)(struct uthread *self);
 	void (*wake)(struct uthread *t);
-	/* These two are NULL if the kernel lets its threads take turns. */
+	/* These three are NULL if the kernel lets its threads take turns. */
 	bool (*should_pause)(struct uthread *self);
 	void (*pause)(struct uthread *self);
+	void (*yield)(struct uthread *self);
+	/* NULL: a transfer can wait for any descriptor. */
+	bool (*watch)(struct uthreads *u, int fd);
 	/* NULL: there may be any number. */
 	uint32_t (*kernel_thread)(const struct uthread *self);
 };

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,8 +18,14 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 
-/* A record of TLS has at most this. */
-enum { RECORD_BYTES = 16 * 1024 };
+enum {
+	RECORD_BYTES = 16 * 1024, /* a record of TLS has at most this */
+	/*
+	 * GnuTLS ends a handshake at each warning and interruption, and is
+	 * called again, at most so often in a step.
+	 */
+	ROUNDS_MAX = 16,
+};
 
 struct wire_tls {
 	gnutls_certificate_credentials_t credentials;
@@ -109,21 +116,26 @@ static ssize_t tls_failed(struct wire *w, ssize_t error)
 
 int wire_handshake(struct wire *w)
 {
-	int error;
+	int error, rounds = 0;
 
 	if (w->session == NULL)
 		return 1;
 	do {
 		error = gnutls_handshake(w->session);
 	} while (error < 0 && error != GNUTLS_E_AGAIN &&
-		 gnutls_error_is_fatal(error) == 0);
+		 gnutls_error_is_fatal(error) == 0 && ++rounds < ROUNDS_MAX);
 	return error >= 0 ? 1 : (int)tls_failed(w, error);
 }
 
 void wire_bye(struct wire *w)
 {
-	if (w->session != NULL && !w->has_record)
-		(void)gnutls_bye(w->session, GNUTLS_SHUT_WR);
+	int on = 1;
+
+	if (w->session == NULL || w->has_record)
+		return;
+	/* The client may read nothing any more. */
+	(void)ioctl(w->fd, FIONBIO, &on);
+	(void)gnutls_bye(w->session, GNUTLS_SHUT_WR);
 }
 
 ssize_t wire_recv(struct wire *w, char *to, size_t bytes)
@@ -133,8 +145,7 @@ ssize_t wire_recv(struct wire *w, char *to, size_t bytes)
 	if (w->session != NULL) {
 		do {
 			got = gnutls_record_recv(w->session, to, bytes);
-		} while (got == GNUTLS_E_INTERRUPTED ||
-			 got == GNUTLS_E_REHANDSHAKE);
+		} while (got == GNUTLS_E_INTERRUPTED);
 		return got >= 0 ? got : tls_failed(w, got);
 	}
 	do {
@@ -203,7 +214,7 @@ ssize_t wire_send(struct wire *w, struct iovec *pieces, size_t count, bool more,
 }
 
 ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
-		       uint64_t bytes, char *buffer, size_t buffer_bytes)
+		       size_t bytes, char *buffer, size_t buffer_bytes)
 {
 	off_t at = (off_t)offset;
 	ssize_t sent, got = 0;
@@ -212,15 +223,14 @@ ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
 		size_t max = record_bytes(buffer_bytes);
 
 		if (!w->has_record)
-			got = pread(file_fd, buffer,
-				    bytes < max ? (size_t)bytes : max, at);
+			got = pread(file_fd, buffer, bytes < max ? bytes : max,
+				    at);
 		if (!w->has_record && got <= 0)
 			return WIRE_END;
 		return send_record(w, buffer, (size_t)got);
 	}
 	do {
-		sent = sendfile(w->fd, file_fd, &at,
-				bytes < INT_MAX ? (size_t)bytes : INT_MAX);
+		sent = sendfile(w->fd, file_fd, &at, bytes);
 	} while (sent < 0 && errno == EINTR);
 	return sent > 0	 ? sent :
 	       sent == 0 ? WIRE_END : /* the file is shorter than it was */

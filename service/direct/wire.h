@@ -52,10 +52,16 @@ void wire_release(struct wire *w);
 /* 1: TLS is established, or not used; WIRE_END or WIRE_AGAIN. */
 int wire_handshake(struct wire *w);
 
-/* With TLS: say that no more will be sent, if the socket takes it at once. */
+/*
+ * With TLS: say that no more will be sent, if the socket takes it at once.
+ * Afterwards it does not block.
+ */
 void wire_bye(struct wire *w);
 
-/* Returns how many bytes were received, WIRE_END or WIRE_AGAIN. */
+/*
+ * Returns how many bytes were received, WIRE_END or WIRE_AGAIN.  A client that
+ * wants another handshake (TLS 1.2) ends the connection.
+ */
 ssize_t wire_recv(struct wire *w, char *to, size_t bytes);
 
 /*
@@ -68,6 +74,6 @@ ssize_t wire_send(struct wire *w, struct iovec *pieces, size_t count, bool more,
 
 /* The same for bytes of a file. */
 ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
-		       uint64_t bytes, char *buffer, size_t buffer_bytes);
+		       size_t bytes, char *buffer, size_t buffer_bytes);
 
 #endif

@@ -5,8 +5,9 @@
  * that comes before, during or after the wait; a socket that another thread
  * shuts down ends a transfer; there are never more threads than allowed; a stop
  * waits for all threads.  A thread that runs for longer than the quantum lets
- * others run, also those whose sockets have become ready.  A large transfer by
- * the scheduler costs one switch to the thread.  All works in the sandbox.
+ * others run, also those whose sockets have become ready.  So does one that
+ * yields, or whose step does.  A large transfer by the scheduler costs one
+ * switch to the thread.  All works in the sandbox.
  */
 #include "service/direct/uthread.h"
 
@@ -70,6 +71,7 @@ static const struct model models[] = {
 };
 
 static struct cores *cores;
+static struct uthreads_counts before_end; /* of a thread */
 
 static struct uthreads *start(const struct model *m, uint32_t threads_max)
 {
@@ -581,20 +583,38 @@ static void test_threads_spawn_threads(const struct model *m)
 
 /* --- The quantum --- */
 
+enum spinning { SPIN_PAUSES, SPIN_ASKS, SPIN_YIELDS, SPIN_YIELDS_IN_STEP };
+
 struct spinner {
 	_Atomic bool has_begun;
 	_Atomic bool *is_over;
-	bool asks; /* before it pauses */
+	enum spinning how;
 };
+
+static enum transfer_need spin_step(void *arg, char *buffer, size_t bytes)
+{
+	struct spinner *s = arg;
+
+	(void)buffer;
+	(void)bytes;
+	atomic_store(&s->has_begun, true);
+	return atomic_load(s->is_over) ? TRANSFER_DONE : TRANSFER_YIELDS;
+}
 
 /* Until another thread has run. */
 static void spin(void *arg)
 {
 	struct spinner *s = arg;
 
+	if (s->how == SPIN_YIELDS_IN_STEP) {
+		uthread_transfer(-1, spin_step, s);
+		return;
+	}
 	atomic_store(&s->has_begun, true);
 	while (!atomic_load(s->is_over))
-		if (!s->asks || uthread_should_pause())
+		if (s->how == SPIN_YIELDS)
+			uthread_yield();
+		else if (s->how == SPIN_PAUSES || uthread_should_pause())
 			uthread_pause_point();
 }
 
@@ -603,8 +623,8 @@ static void end_spinners(void *arg)
 	atomic_store((_Atomic bool *)arg, true);
 }
 
-/* Enough spinners for all kernel threads; without quantum it would hang. */
-static void test_quantum_lets_others_run(const struct model *m, bool asks)
+/* Enough spinners for all kernel threads; it would hang if they ran on. */
+static void test_others_run(const struct model *m, enum spinning how)
 {
 	static struct spinner spinners[WAITERS];
 	static _Atomic bool is_over;
@@ -615,7 +635,7 @@ static void test_quantum_lets_others_run(const struct model *m, bool asks)
 	is_over = false;
 	for (uint32_t i = 0; i < count; i++) {
 		spinners[i] =
-			(struct spinner){ .is_over = &is_over, .asks = asks };
+			(struct spinner){ .is_over = &is_over, .how = how };
 		assert(uthread_spawn(u, spin, &spinners[i]));
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -625,7 +645,8 @@ static void test_quantum_lets_others_run(const struct model *m, bool asks)
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
 	assert((read_counts(u).preempted_count > 0) ==
-	       (m->model.mapping != THREADS_1_TO_1));
+	       (m->model.mapping != THREADS_1_TO_1 && how <= SPIN_ASKS));
+	assert(read_counts(u).transferring_count == 0);
 	uthreads_stop(u);
 }
 
@@ -645,7 +666,7 @@ static void read_byte(void *arg)
 }
 
 /* As before, but what can run is found only by looking at sockets. */
-static void test_quantum_looks_at_sockets(const struct model *m)
+static void test_others_read(const struct model *m, enum spinning how)
 {
 	static struct spinner spinners[WAITERS];
 	static struct reader r;
@@ -660,7 +681,8 @@ static void test_quantum_looks_at_sockets(const struct model *m)
 	while (read_counts(u).transferring_count == 0)
 		(void)sched_yield();
 	for (uint32_t i = 0; i < count; i++) {
-		spinners[i] = (struct spinner){ .is_over = &r.is_over };
+		spinners[i] =
+			(struct spinner){ .is_over = &r.is_over, .how = how };
 		assert(uthread_spawn(u, spin, &spinners[i]));
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -671,11 +693,31 @@ static void test_quantum_looks_at_sockets(const struct model *m)
 	assert(close(r.io.fd) == 0 && close(theirs) == 0);
 }
 
+static void yield_twice(void *arg)
+{
+	uthread_yield();
+	uthreads_read(arg, &before_end);
+	uthread_yield();
+	uthread_yield();
+}
+
+/* A thread that has just come need not yield. */
+static void test_yields_cost_little(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+	bool is_fibre = m->model.mapping != THREADS_1_TO_1;
+
+	assert(uthread_spawn(u, yield_twice, u));
+	while (read_counts(u).thread_count > 0)
+		(void)sched_yield();
+	assert(before_end.switch_count == 1);
+	assert(read_counts(u).switch_count == (is_fibre ? 3 : 1));
+	uthreads_stop(u);
+}
+
 /* --- Switches of a transfer --- */
 
 enum { DRIBBLES = 200, DRIBBLE_BYTES = 1000 };
-
-static struct uthreads_counts before_end;
 
 static void read_dribbles(void *arg)
 {
@@ -811,9 +853,11 @@ static void test_model(const struct model *m)
 	test_shut_down_ends_transfer(m, write_step);
 	test_limit_and_stop(m);
 	test_threads_spawn_threads(m);
-	test_quantum_lets_others_run(m, false);
-	test_quantum_lets_others_run(m, true);
-	test_quantum_looks_at_sockets(m);
+	for (enum spinning how = 0; how <= SPIN_YIELDS_IN_STEP; how++) {
+		test_others_run(m, how);
+		test_others_read(m, how);
+	}
+	test_yields_cost_little(m);
 	test_switches_of_large_transfer(m);
 	test_ready_transfer_needs_no_switch(m);
 	test_steps(m);

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises of the transport in user-level threads: a connection whose client
+ * reads nothing ends, also while the transport itself refuses its request.  On
+ * one kernel thread, a client that sends requests or a body without a pause
+ * does not keep others from being served.  When connections cannot be accepted,
+ * it tries again, but not at once; what it needs to wait for them, it has from
+ * its start on.
+ *
+ * The rest of http/ is replaced: requests have the behaviours below.
+ */
+#include "service/direct/uthread.h"
+#include "service/http/connection/clients.h"
+#include "service/http/transport.h"
+
+#include "stages/cores.h"
+#include "stages/test/watchdog.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { SHORT_MS = 50, OPEN_MAX = 16, BUFFER_BYTES = 65536 };
+
+#define HTTP " HTTP/1.1\r\nHost: x\r\n"
+
+/* What a request does, by the first letter of its path. */
+enum behaviour {
+	PLAIN = 'p',
+	FILLS = 'f', /* at its end, the client's buffers are full */
+	AGAIN = 'a', /* at its end, the client has sent the next one */
+	LARGE = 'l', /* more of its body can always be received */
+};
+
+struct request {
+	struct connection *connection;
+	enum behaviour how;
+};
+
+static struct cores *cores;
+static struct clients *clients;
+static int greedy_fd; /* the client's end of the connection of AGAIN, LARGE */
+static _Atomic int endless_fd = -1; /* the server's end of that of LARGE */
+static _Atomic bool is_over;
+static _Atomic uint32_t served_count, ended_count, pause_count;
+static _Atomic bool is_watching_refused;
+
+static const char again[] = "GET /again" HTTP "\r\n";
+
+/* --- The rest of http/, and the system --- */
+
+bool __wrap_port_admit(struct port *port, const struct sockaddr *from);
+void __wrap_connection_begin(struct connection *c, const struct sockaddr *from);
+void __wrap_connection_end(struct connection *c);
+struct request *__wrap_request_new(struct connection *c);
+bool __wrap_request_head(struct request *r, const struct request_head *head);
+bool __wrap_request_piece(struct request *r, const char *data, size_t bytes);
+bool __wrap_request_next(struct request *r);
+void __wrap_request_end(struct connection *c, struct request *r,
+			enum request_ending how);
+ssize_t __real_recvfrom(int fd, void *to, size_t bytes, int flags,
+			struct sockaddr *from, socklen_t *from_bytes);
+ssize_t __wrap_recvfrom(int fd, void *to, size_t bytes, int flags,
+			struct sockaddr *from, socklen_t *from_bytes);
+int __real_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event);
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+			   struct itimerspec *old);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+			   struct itimerspec *old);
+
+ssize_t __wrap_recvfrom(int fd, void *to, size_t bytes, int flags,
+			struct sockaddr *from, socklen_t *from_bytes)
+{
+	if (fd != endless_fd)
+		return __real_recvfrom(fd, to, bytes, flags, from, from_bytes);
+	memset(to, 0, bytes);
+	return (ssize_t)bytes;
+}
+
+int __wrap_epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+	if (atomic_load(&is_watching_refused)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return __real_epoll_ctl(epoll, op, fd, event);
+}
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+			   struct itimerspec *old)
+{
+	atomic_fetch_add(&pause_count, 1);
+	return __real_timerfd_settime(fd, flags, when, old);
+}
+
+bool __wrap_port_admit(struct port *port, const struct sockaddr *from)
+{
+	(void)port;
+	(void)from;
+	return true;
+}
+
+void __wrap_connection_begin(struct connection *c, const struct sockaddr *from)
+{
+	c->client = client_add(clients, c->fd, from, true);
+}
+
+void __wrap_connection_end(struct connection *c)
+{
+	(void)client_remove(c->client);
+	if (c->fd == endless_fd)
+		endless_fd = -1;
+	atomic_fetch_add(&ended_count, 1);
+}
+
+struct request *__wrap_request_new(struct connection *c)
+{
+	struct request *r = malloc(sizeof(*r));
+
+	assert(r != NULL);
+	*r = (struct request){ .connection = c };
+	client_enter(c->client, CLIENT_HEAD);
+	return r;
+}
+
+bool __wrap_request_head(struct request *r, const struct request_head *head)
+{
+	r->how = (enum behaviour)head->target[1];
+	if (r->how == LARGE)
+		endless_fd = r->connection->fd;
+	client_enter(r->connection->client, CLIENT_BODY);
+	return true;
+}
+
+bool __wrap_request_piece(struct request *r, const char *data, size_t bytes)
+{
+	(void)data;
+	(void)bytes;
+	assert(r->how == LARGE);
+	return !atomic_load(&is_over);
+}
+
+bool __wrap_request_next(struct request *r)
+{
+	struct reply reply;
+
+	client_enter(r->connection->client, CLIENT_REPLY);
+	reply_init(&reply);
+	reply.status = STATUS_OK;
+	reply_add_piece(&reply, "ok", 2);
+	return r->connection->transport->send(r->connection, &reply);
+}
+
+/* Write until the client's buffers are full, and stay so. */
+static void fill(int fd)
+{
+	static const char zeros[BUFFER_BYTES];
+	uint32_t count;
+
+	do {
+		count = 0;
+		while (send(fd, zeros, sizeof(zeros), MSG_DONTWAIT) > 0)
+			count++;
+		while (send(fd, zeros, 1, MSG_DONTWAIT) > 0)
+			count++;
+		assert(errno == EAGAIN);
+		(void)usleep(SHORT_MS * 1000);
+	} while (count > 0);
+}
+
+static void be_greedy(void)
+{
+	char bytes[4096];
+
+	while (recv(greedy_fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	assert(send(greedy_fd, again, sizeof(again) - 1, MSG_NOSIGNAL) > 0 ||
+	       atomic_load(&is_over));
+}
+
+void __wrap_request_end(struct connection *c, struct request *r,
+			enum request_ending how)
+{
+	if (how == ENDED_SENT) {
+		atomic_fetch_add(&served_count, 1);
+		client_enter(c->client, CLIENT_IDLE);
+	}
+	if (r->how == FILLS)
+		fill(c->fd);
+	else if (r->how == AGAIN && !atomic_load(&is_over))
+		be_greedy();
+	free(r);
+}
+
+/* --- A server, and clients --- */
+
+static const struct thread_model models[] = {
+	{ .mapping = THREADS_1_TO_1, .io = THREADS_IO_SYNC },
+	{ .mapping = THREADS_N_TO_M, .io = THREADS_IO_SYNC },
+	{ .mapping = THREADS_N_TO_M,
+	  .io = THREADS_IO_ASYNC,
+	  .transfers = TRANSFERS_BY_SCHEDULER },
+	{ .mapping = THREADS_N_TO_1,
+	  .io = THREADS_IO_ASYNC,
+	  .transfers = TRANSFERS_BY_THREAD },
+	{ .mapping = THREADS_N_TO_1,
+	  .io = THREADS_IO_ASYNC,
+	  .transfers = TRANSFERS_BY_SCHEDULER },
+};
+
+struct server {
+	struct uthreads *uthreads;
+	struct io_thread *io;
+	int fd; /* listens there */
+	struct sockaddr_in at;
+};
+
+/* False: the transport could not be started. */
+static bool try_start(struct server *s, const struct thread_model *m,
+		      uint32_t client_ms)
+{
+	socklen_t bytes = sizeof(s->at);
+
+	served_count = ended_count = pause_count = 0;
+	is_over = false;
+	clients = clients_start(&(struct clients_config){
+		.open_max = OPEN_MAX,
+		.slots = clients_slots(OPEN_MAX),
+		.head_ms = client_ms,
+		.idle_ms = client_ms,
+		.rate_min = client_ms > 0 ? 1000 : 0,
+		.window_ms = client_ms,
+		.refusals = { [CLIENT_TOO_SLOW] = "too slow" },
+	});
+	s->uthreads = uthreads_start(&(struct uthreads_config){
+		.model = m,
+		.cores = cores,
+		.threads_max = OPEN_MAX,
+		.buffer_bytes = BUFFER_BYTES,
+	});
+	assert(clients != NULL && s->uthreads != NULL);
+	s->at = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	s->fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert(bind(s->fd, (struct sockaddr *)&s->at, bytes) == 0);
+	assert(listen(s->fd, OPEN_MAX) == 0);
+	assert(getsockname(s->fd, (struct sockaddr *)&s->at, &bytes) == 0);
+	atomic_store(&is_watching_refused, client_ms == UINT32_MAX);
+	s->io = transport_direct.start(&(struct io_thread_config){
+		.listen_fd = s->fd,
+		.uthreads = s->uthreads,
+		.connections_max = OPEN_MAX,
+		.connection_bytes = BUFFER_BYTES,
+	});
+	atomic_store(&is_watching_refused, false);
+	return s->io != NULL;
+}
+
+static void stop(struct server *s)
+{
+	transport_direct.stop(s->io);
+	uthreads_stop(s->uthreads);
+	clients_stop(clients);
+}
+
+/* Connect, and send this. */
+static int ask(const struct server *s, const char *text)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), few = 4096;
+
+	assert(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few)) == 0);
+	assert(connect(fd, (const struct sockaddr *)&s->at, sizeof(s->at)) ==
+	       0);
+	assert(send(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
+	return fd;
+}
+
+static void read_reply(int fd)
+{
+	char text[16];
+
+	assert(recv(fd, text, sizeof(text), MSG_WAITALL) == sizeof(text));
+	assert(memcmp(text, "HTTP/1.1 200 OK\r", sizeof(text)) == 0);
+}
+
+/* --- Promises --- */
+
+static void test_a_refused_client_that_reads_nothing(struct server *s)
+{
+	/* Refused with its request line, and after it. */
+	int first = ask(s, "GET /fill" HTTP "\r\nGET / HTTP/9.9\r\n\r\n");
+	int second = ask(s, "GET /fill" HTTP "\r\nGET /" HTTP "x\r\n\r\n");
+
+	while (atomic_load(&ended_count) < 2)
+		(void)usleep(1000);
+	assert(close(first) == 0 && close(second) == 0);
+}
+
+static void test_greed(struct server *s, const char *text)
+{
+	int fds[2] = { ask(s, "GET /p" HTTP "\r\n"), -1 };
+
+	read_reply(fds[0]); /* it is accepted, and waits */
+	greedy_fd = ask(s, "");
+	assert(send(greedy_fd, text, strlen(text), 0) > 0);
+	while (atomic_load(&served_count) < 2 && text == again)
+		(void)usleep(1000);
+	fds[1] = ask(s, "GET /p" HTTP "\r\n");
+	read_reply(fds[1]);
+	assert(close(fds[0]) == 0 && close(fds[1]) == 0);
+	atomic_store(&is_over, true);
+	assert(shutdown(greedy_fd, SHUT_RDWR) == 0);
+	while (atomic_load(&ended_count) < 3)
+		(void)usleep(1000);
+	assert(close(greedy_fd) == 0);
+}
+
+static void test_accepting_is_tried_again(struct server *s)
+{
+	/* From now on, each call fails. */
+	assert(shutdown(s->fd, SHUT_RDWR) == 0);
+	while (atomic_load(&pause_count) < 3)
+		(void)usleep(1000);
+}
+
+static void test_no_memory_to_watch(const struct thread_model *m)
+{
+	struct server s;
+
+	assert(!try_start(&s, m, UINT32_MAX));
+	assert(close(s.fd) == 0);
+	uthreads_stop(s.uthreads);
+	clients_stop(clients);
+}
+
+static void test_model(const struct thread_model *m)
+{
+	struct server s;
+
+	assert(try_start(&s, m, SHORT_MS));
+	test_a_refused_client_that_reads_nothing(&s);
+	stop(&s);
+	assert(try_start(&s, m, 0));
+	test_greed(&s, again);
+	stop(&s);
+	assert(try_start(&s, m, 0));
+	test_greed(&s, "GET /large" HTTP
+		       "Content-Length: 1000000000000000000\r\n\r\n");
+	stop(&s);
+	assert(try_start(&s, m, 0));
+	test_accepting_is_tried_again(&s);
+	stop(&s);
+	if (m->io == THREADS_IO_ASYNC)
+		test_no_memory_to_watch(m);
+}
+
+int main(void)
+{
+	const char *why;
+
+	watchdog_start();
+	cores = cores_new(NULL, &why);
+	assert(cores != NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
+		(void)fprintf(stderr, "model %zu\n", i);
+		test_model(&models[i]);
+	}
+	cores_free(cores);
+	return 0;
+}
