@@ -190,6 +190,11 @@ static const struct flag own_flags[] = {
 	  "a plain number is in seconds",
 	  FLAG_FIELD(struct options, drain_ms), .unit = FLAG_TIME,
 	  .most = 3600000 },
+	{ "agent-half", "TIME", "1s",
+	  "work left of each core, by estimate, at which balancers are told\n"
+	  "to send half as many uploads as to an empty server",
+	  FLAG_FIELD(struct options, agent_half_ms), .unit = FLAG_TIME,
+	  .least = 1, .most = 3600000 },
 	{ "sandbox", "auto|require|off", "auto",
 	  "take away rights that the server does not need; auto: as far as\n"
 	  "the kernel supports it; require: do not start if a part is\n"

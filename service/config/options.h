@@ -57,6 +57,7 @@ struct options {
 	uint32_t deadline_ms; /* 0: none */
 	uint32_t drain_ms;
 	uint32_t shutdown_delay_ms;
+	uint32_t agent_half_ms;     /* see pipeline_weight_percent() */
 	const char *store;          /* a folder; NULL: none */
 	uint64_t store_quota_bytes; /* 0: none */
 	uint32_t store_threads;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests about the server itself: the page and its files, the probes /healthz
- * and /readyz, and the reports /metrics, /stats, /trace and /v1/blocking-graph.
+ * and /readyz, the load, and the reports /metrics, /stats, /trace and
+ * /v1/blocking-graph.
  */
 #include "service/http/request.h"
 #include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/take.h"
 #include "service/web/web.h"
 
@@ -158,6 +160,84 @@ static bool reply_ready(struct request *r)
 	return reply_problem(r);
 }
 
+uint32_t control_weight_percent(const struct http *h)
+{
+	struct pipeline_load load = pipeline_load(h->config.pipeline);
+
+	if (atomic_load(&h->leaving))
+		return 0;
+	return pipeline_weight_percent(&load,
+				       h->config.agent_half_ms * NS_PER_MS);
+}
+
+static void add_ms(struct json *j, const char *name, uint64_t ns)
+{
+	json_add_number(j, name, (double)(ns / 1000) / 1000);
+}
+
+static void add_load(struct json *j, const struct http *h)
+{
+	struct pipeline_load load = pipeline_load(h->config.pipeline);
+
+	json_add_whole(j, "weight", control_weight_percent(h));
+	json_add_bool(j, "stopping", atomic_load(&h->leaving));
+	json_add_whole(j, "cores", load.core_count);
+	add_ms(j, "left_ms", load.left_ns);
+	add_ms(j, "left_per_core_ms", pipeline_left_per_core_ns(&load));
+	json_open_object(j, "uploads");
+	json_add_whole(j, "in_flight", load.in_flight_count);
+	json_add_whole(j, "waiting", load.waiting_count);
+	json_add_whole(j, "limit", load.uploads_max);
+	json_close(j);
+	json_open_object(j, "memory");
+	json_add_whole(j, "used_bytes", load.used_bytes);
+	json_add_whole(j, "limit_bytes", load.limit_bytes);
+	json_close(j);
+	json_open_object(j, "connections");
+	json_add_whole(j, "open", atomic_load(&h->main.connection_count));
+	json_add_whole(j, "limit", h->config.connections_max);
+	json_close(j);
+}
+
+/* NULL: no memory. */
+static char *load_json(const struct http *h)
+{
+	char *text = NULL;
+	size_t bytes;
+	struct json j;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (to == NULL)
+		return NULL;
+	json_begin(&j, to, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	add_load(&j, h);
+	json_close(&j);
+	(void)fputc('\n', to);
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/*
+ * The thread that serves the connection makes it: it takes less time than to
+ * ask the thread of reports, and does not wait behind them.
+ */
+static bool reply_load(struct request *r)
+{
+	char *text = load_json(r->http);
+	struct reply p;
+
+	if (text == NULL)
+		return reply_with_problem(r, PROBLEM_OUT_OF_MEMORY);
+	reply_begin_bytes(r, &p, text, strlen(text));
+	p.release = free;
+	p.arg = text;
+	reply_add_header(&p, "Cache-Control", "no-store");
+	return reply_send(r, STATUS_OK, "application/json", &p);
+}
+
 /* NULL: no memory. */
 static char *make_metrics(struct http *h)
 {
@@ -171,6 +251,7 @@ static char *make_metrics(struct http *h)
 	const struct http_report report = {
 		.counts = &h->counts,
 		.is_ready = read_readiness(h, &was_full) == READINESS_OK,
+		.weight_percent = control_weight_percent(h),
 		.connections_max = h->config.connections_max,
 		.connection_count = atomic_load(&h->main.connection_count),
 		.admin_connection_count =
@@ -282,6 +363,8 @@ const struct handler page_handler = { .reply = reply_page };
 const struct handler health_handler = { .reply = reply_health };
 
 const struct handler ready_handler = { .reply = reply_ready };
+
+const struct handler load_handler = { .reply = reply_load };
 
 const struct handler report_handler = {
 	.start = control_start_report,

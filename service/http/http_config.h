@@ -60,6 +60,7 @@ struct uthreads;
 struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
+	uint32_t weight_percent; /* what a balancer is told */
 	uint32_t connections_max;
 	/* Current numbers. */
 	uint32_t connection_count, admin_connection_count, viewer_count;
@@ -103,6 +104,7 @@ struct http_config {
 	uint64_t body_bytes_max;
 	const char *presets;  /* see query.h; NULL: none */
 	uint32_t deadline_ms; /* of an upload, counted from its head; 0: none */
+	uint32_t agent_half_ms; /* see pipeline_weight_percent() */
 	/*
 	 * Each of these functions makes a text, to be freed by free(), or
 	 * returns NULL: no memory.  First, the body of /stats.

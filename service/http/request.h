@@ -122,6 +122,7 @@ extern const struct handler picture_handler;
 extern const struct handler page_handler; /* control.c */
 extern const struct handler health_handler;
 extern const struct handler ready_handler;
+extern const struct handler load_handler;
 extern const struct handler report_handler;
 extern const struct handler trace_handler;
 extern const struct handler blocking_handler;
@@ -510,6 +511,12 @@ bool storing_reply_stored(struct request *r);
 
 /* A start hook: ask for the report of the route. */
 bool control_start_report(struct request *r);
+
+/*
+ * What balancers are told: pipeline_weight_percent(), or 0 while the server
+ * stops.  Any thread.
+ */
+uint32_t control_weight_percent(const struct http *h);
 
 /* A reports_make_fn whose argument is a struct http. */
 char *control_make_report(void *http, const struct report_query *q);

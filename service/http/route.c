@@ -39,6 +39,7 @@ static const struct route routes[] = {
 	{ "/v1/blocking-graph", METHOD_GET, ROLE_REPORT, &blocking_handler,
 	  REPORT_BLOCKING },
 	{ "/v1/live", METHOD_GET, ROLE_REPORT, &live_handler, REPORT_HELLO },
+	{ "/v1/load", METHOD_GET, ROLE_REPORT, &load_handler, 0 },
 };
 
 static const struct {

@@ -75,6 +75,7 @@ struct pipeline {
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
+	_Atomic uint32_t waiting_count; /* queued: decode has not begun */
 	_Atomic uint64_t left_ns;     /* estimated work of all queued uploads */
 	struct departures departures; /* of uploads that were queued */
 	_Atomic bool abandoning;
@@ -414,6 +415,8 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	enum upload_end end;
 	enum img_err err = IMG_OK;
 
+	if (step == PIPELINE_DECODE)
+		atomic_fetch_sub(&p->waiting_count, 1);
 	if (atomic_load(&u->is_failed))
 		return false;
 	end = reason_to_stop(p, u, start_ns, needed_ns);
@@ -621,8 +624,10 @@ static bool send_to_first_stage(struct pipeline *p, struct upload *u)
 	struct event *ev = &u->variants[0].event;
 
 	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
+	atomic_fetch_add(&p->waiting_count, 1);
 	if (stage_send(p->stages[0].stage, ev))
 		return true;
+	atomic_fetch_sub(&p->waiting_count, 1);
 	atomic_fetch_sub(&p->left_ns, upload_ns);
 	return false;
 }
@@ -707,6 +712,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 {
 	*out = (struct pipeline_stats){
 		.in_flight_count = atomic_load(&p->in_flight_count),
+		.left_ns = atomic_load(&p->left_ns),
 	};
 	read_counts(&p->counts, out);
 	buffers_read(p->buffers, &out->buffers);
@@ -721,9 +727,27 @@ struct pipeline_load pipeline_load(const struct pipeline *p)
 	return (struct pipeline_load){
 		.in_flight_count = atomic_load(&p->in_flight_count),
 		.uploads_max = p->config.uploads_max,
+		.waiting_count = atomic_load(&p->waiting_count),
 		.used_bytes = atomic_load(&p->budget.used_bytes),
 		.limit_bytes = p->budget.limit_bytes,
+		.left_ns = atomic_load(&p->left_ns),
+		.core_count = cores_count(p->config.cores),
 	};
+}
+
+uint64_t pipeline_left_per_core_ns(const struct pipeline_load *load)
+{
+	return load->left_ns / load->core_count;
+}
+
+uint32_t pipeline_weight_percent(const struct pipeline_load *load,
+				 uint64_t half_ns)
+{
+	double half = (double)half_ns;
+	double left = (double)pipeline_left_per_core_ns(load);
+	uint32_t percent = (uint32_t)(100 * half / (half + left) + 0.5);
+
+	return percent > 0 ? percent : 1;
 }
 
 uint32_t pipeline_retry_after_s(struct pipeline *p)
@@ -913,6 +937,7 @@ void pipeline_stop(struct pipeline *p)
 		group_stop(p->store.group);
 	/* All uploads have ended, so no work is left. */
 	assert(atomic_load(&p->left_ns) == 0);
+	assert(atomic_load(&p->waiting_count) == 0);
 }
 
 void pipeline_free(struct pipeline *p)

@@ -70,6 +70,7 @@ struct pipeline_stats {
 	uint64_t gone_count;        /* of the failed: UPLOAD_GONE */
 	uint64_t abandoned_count;   /* by pipeline_count_abandoned() */
 	uint32_t in_flight_count;
+	uint64_t left_ns; /* see struct pipeline_load */
 	/*
 	 * Pixels of finished uploads: in their files, and in all their results.
 	 */
@@ -94,7 +95,14 @@ struct pipeline_stats {
 /* How full the pipeline is. */
 struct pipeline_load {
 	uint32_t in_flight_count, uploads_max;
+	uint32_t waiting_count; /* of those in flight: decode has not begun */
 	uint64_t used_bytes, limit_bytes; /* of pipeline_budget() */
+	/*
+	 * Estimated CPU time of the steps that have not ended, of all uploads
+	 * inside.  A step counts in full until it ends.
+	 */
+	uint64_t left_ns;
+	uint32_t core_count;
 };
 
 /* NULL: no memory, or no threads. */
@@ -219,7 +227,21 @@ uint32_t pipeline_retry_after_s(struct pipeline *p);
 
 void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 
+/* Any thread may call it at any time: it takes no lock and never waits. */
 struct pipeline_load pipeline_load(const struct pipeline *p);
+
+/* The part of left_ns that each core has to do. */
+uint64_t pipeline_left_per_core_ns(const struct pipeline_load *load);
+
+/*
+ * How many uploads a balancer should send here, compared with an empty server
+ * (100): in percent, 1 .. 100.  It is 50 when each core has `half_ns` (at least
+ * 1) left to do:
+ *
+ *	100 * half_ns / (half_ns + left per core)
+ */
+uint32_t pipeline_weight_percent(const struct pipeline_load *load,
+				 uint64_t half_ns);
 
 /*
  * End the uploads inside without results, each as soon as its running step is

@@ -275,6 +275,10 @@ static void print_http(FILE *to, const struct http_report *http)
 	metric_single(to, "darkroom_ready",
 		      "1: ready; 0: more uploads should go to other servers.",
 		      http->is_ready);
+	metric_single(to, "darkroom_weight_percent",
+		      "Part of the uploads that a balancer should send here, "
+		      "compared with an empty server.",
+		      http->weight_percent);
 	print_connections(to, http);
 	print_replies(to, http->counts);
 	print_problems(to, http->counts);
@@ -468,6 +472,9 @@ static const struct metric_field pipeline_fields[] = {
 	  METRIC_FIELD(struct pipeline_stats, abandoned_count) },
 	{ { "darkroom_uploads_in_flight", "Uploads inside now." },
 	  METRIC_FIELD(struct pipeline_stats, in_flight_count) },
+	{ { "darkroom_uploads_left_seconds",
+	    "Estimated CPU time of the steps that uploads inside still need." },
+	  METRIC_FIELD(struct pipeline_stats, left_ns) },
 	{ { "darkroom_memory_limit_bytes",
 	    "Memory that all uploads together may be charged." },
 	  METRIC_FIELD(struct pipeline_stats, memory.limit_bytes) },

@@ -78,7 +78,8 @@ from_elsewhere() {
 			"$url$path"
 	done
 	expect_problem 403 cross_site "${from[@]}" -X DELETE "$url$image"
-	for path in /stats /metrics /trace /v1/live /v1/blocking-graph; do
+	for path in /stats /metrics /trace /v1/live /v1/load \
+		/v1/blocking-graph; do
 		expect_problem 403 cross_site "${from[@]}" "$url$path"
 	done
 	# Allowed are links to the page, and pictures that other sites show.
@@ -171,7 +172,7 @@ told() {
 	local where=$1 path
 	shift
 	start "$@"
-	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live \
+	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live /v1/load \
 		/v1/blocking-graph; do
 		expect_problem 404 not_found "$url$path"
 		jq -r .detail "$work/body" | grep -qF -- --admin-listen ||
