@@ -46,14 +46,14 @@ step() {
 # during SECONDS COMMAND...: run the command after this time, beside the next
 # demo_load, which ends a second after the command
 during() {
-	local pause=$1
-	shift
-	(
-		sleep "$pause"
-		if "$@" </dev/null; then echo "done"; else echo "failed"; fi
-		sleep 1
-		touch "$load/stop"
-	) >"$load/beside" &
+	beside after_pause "$@"
+}
+
+after_pause() {
+	sleep "$1"
+	if "${@:2}"; then echo "done"; else echo "failed"; fi >"$load/beside"
+	sleep 1
+	touch "$load/stop"
 }
 
 # demo_load SECONDS: send uploads, and print which node answered them

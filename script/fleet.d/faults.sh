@@ -109,29 +109,25 @@ plan_faults() {
 # or failed.  Returns when all are repaired.
 do_faults() {
 	local kind pids=()
-	make_group faults
 	for kind in $fault_kinds; do
-		(
-			echo "$BASHPID" >"$groups/faults/cgroup.procs"
-			trap - ERR
-			grep "^[0-9]* $kind " "$1" | do_kind "$2"
-		) &
+		beside do_kind "$kind" "$1" "$2"
 		pids+=($!)
 	done
 	wait "${pids[@]}"
 }
 
+# do_kind KIND PLAN BEGIN
 do_kind() {
 	local ms kind target pause wait_ms
-	while read -r ms kind target pause; do
-		wait_ms=$((ms - ($(now_us) - $1) / 1000))
+	grep "^[0-9]* $1 " "$2" | while read -r ms kind target pause; do
+		wait_ms=$((ms - ($(now_us) - $3) / 1000))
 		((wait_ms <= 0)) || sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
 		if fault "$kind" "$target" "$pause" </dev/null; then
-			echo "$kind $target done" >>"$load/faults"
+			echo "$kind $target done"
 		else
-			echo "$kind $target failed" >>"$load/faults"
+			echo "$kind $target failed"
 		fi
-	done
+	done >>"$load/faults"
 }
 
 # Restart all nodes, one after the other, each when the fronts use the last one

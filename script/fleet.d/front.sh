@@ -51,8 +51,7 @@ haproxy_config() {
 
 	frontend uploads
 		bind :8080
-		http-request deny deny_status 404 unless METH_POST { path / } or { path_beg /v1/ }
-		http-request deny deny_status 404 if { path,url_dec /v1/live /v1/blocking-graph }
+		http-request deny deny_status 404 unless METH_POST { path / } or { path_beg /v1/images }
 		default_backend darkroom
 
 	frontend figures

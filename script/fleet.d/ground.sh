@@ -215,6 +215,15 @@ attend() {
 	wait $!
 }
 
+# beside COMMAND...: run a function of this script in the background; it ends
+# with the fleet
+beside() {
+	(
+		echo "$BASHPID" >"$groups/beside/cgroup.procs"
+		"$@"
+	) </dev/null &
+}
+
 # -- all of it
 
 # make_machine NAME HOST: a namespace with an address
@@ -242,6 +251,7 @@ is_up() {
 # Claim the name of the fleet and make what does not depend on its size.  From
 # here on, an end of this script that is not orderly removes everything.
 make_ground() {
+	local name
 	trap '' INT TERM HUP
 	if mkdir "$groups" 2>/dev/null; then
 		trap 'end_fleet' EXIT
@@ -258,8 +268,7 @@ make_ground() {
 		cannot "the namespace $fleet.hub cannot be made"
 	ip -n "$fleet.hub" link add bridge type bridge
 	ip -n "$fleet.hub" link set bridge up
-	make_group setup
-	make_group user
+	for name in setup user load beside; do make_group $name; done
 }
 
 # Remove processes, namespaces, the folder and the groups of the fleet, as far
@@ -271,6 +280,7 @@ fleet_clear() {
 	for group in "$groups"/*/; do
 		[ ! -d "$group" ] || names+=("$(basename "$group")")
 	done
+	disown -a # or the shell tells of each that is killed
 	end_services "${names[@]}" || status=1
 	for space in "/run/netns/$fleet".*; do
 		[ ! -e "$space" ] || ip netns del "${space##*/}" || status=1

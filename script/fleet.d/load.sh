@@ -11,7 +11,6 @@ make_photos() {
 	local sample width name
 	rm -rf "${load:?}"
 	mkdir -p "$load/photos" "$load/replies"
-	make_group load
 	for sample in datasets/samples/*.jpg; do
 		name=$(basename "$sample" .jpg)
 		cp "$sample" "$load/photos/$name-full.jpg"

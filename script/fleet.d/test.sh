@@ -20,7 +20,7 @@ test_fleet() {
 	: >"$load/uploads"
 	: >"$load/faults"
 	begin=$(now_us)
-	do_faults "$load/fault-plan" "$begin" &
+	beside do_faults "$load/fault-plan" "$begin"
 	send_plan "$load/plan" "$begin"
 	wait
 	[ $restart = no ] || test_restart
@@ -40,7 +40,7 @@ test_restart() {
 	plan $((last + 1)) 600 "$rate" $((seed + 1)) restart $slow_s \
 		>"$load/restart-plan"
 	begin=$(now_us)
-	send_plan "$load/restart-plan" "$begin" &
+	beside send_plan "$load/restart-plan" "$begin"
 	load_pid=$!
 	sleep 3 # some slow uploads are on their way
 	restarted=yes
