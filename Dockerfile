@@ -4,21 +4,21 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libstb-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev libboost-context-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
-        nettle-dev libgnutls28-dev \
+        nettle-dev libgnutls28-dev libcurl4-gnutls-dev libexpat1-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 RUN cmake --preset release \
-    && cmake --build --preset release --target darkroom loadgen
+    && cmake --build --preset release --target darkroom darkroom-store loadgen
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
         libjpeg62-turbo libturbojpeg0 liblcms2-2 libmicrohttpd12 \
         libcjson1 libck0 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
-        libnettle8 libgnutls30 curl \
+        libnettle8 libgnutls30 libcurl3-gnutls libexpat1 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/build/release/darkroom /src/build/release/loadgen \
-    /usr/local/bin/
+COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store \
+    /src/build/release/loadgen /usr/local/bin/
 COPY datasets/samples /usr/share/darkroom/samples
 COPY LICENSE datasets/README.md /usr/share/darkroom/
 USER 65534:65534

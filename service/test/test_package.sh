@@ -76,8 +76,10 @@ mmdebstrap --quiet --variant=minbase "${options[@]}" \
 
 root=$work/root
 for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
+	usr/share/man/man1/darkroom-store.1.gz \
 	usr/share/man/man1/loadgen-compare.1.gz \
 	usr/share/bash-completion/completions/darkroom \
+	usr/share/bash-completion/completions/darkroom-store \
 	usr/share/bash-completion/completions/loadgen \
 	usr/lib/systemd/system/darkroom.service etc/darkroom/environment; do
 	[ -s "$root/$file" ] || fail "no $file"

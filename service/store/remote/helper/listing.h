@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Listing: the keys of a bucket that begin with the store's prefix, page by
+ * page (ListObjectsV2), and the commands for people that work on them.
+ */
+#ifndef SERVICE_STORE_LISTING_H
+#define SERVICE_STORE_LISTING_H
+
+#include "service/store/remote/helper/s3.h"
+
+/*
+ * Can the bucket be listed?  The call is repeated for at most 8 s.  False:
+ * `error` says why not.
+ */
+MUST_CHECK bool store_check(struct s3 *s3, struct error *error);
+
+/* Print id, bytes and time of each image.  False: `error`. */
+MUST_CHECK bool store_list(struct s3 *s3, FILE *out, struct error *error);
+
+struct verified {
+	uint64_t good, bytes; /* images, and bytes of all of them */
+	uint64_t bad;         /* damaged, or not readable; each is printed */
+	uint64_t others;      /* objects that are not images of the store */
+};
+
+/* Fetch and check each image.  False: `error`. */
+MUST_CHECK bool store_verify(struct s3 *s3, FILE *out, struct verified *v,
+			     struct error *error);
+
+#endif

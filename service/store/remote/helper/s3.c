@@ -1,0 +1,998 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/remote/helper/s3.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/sockios.h>
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+	CONNECT_MS = 2000,
+	PATIENCE_MS = 4000, /* without progress, in the first attempt */
+	DOUBLINGS_MAX = 3,  /* of it */
+	PAUSE_MIN_MS = 50,
+	PAUSE_MAX_MS = 2000,
+	DEADLINE_MS = 60000, /* of a call without a deadline */
+	PROGRESS_BYTES = 1 << 10,
+	PIECE_BYTES = 64 << 10,
+	UPLOAD_PIECE_BYTES = 16 << 10,
+	IDLE_MAX = S3_ACTIVE_MAX,
+	URL_BYTES = 1024,
+	BUCKET_BYTES_MIN = 3,
+	BUCKET_BYTES_MAX = 63,
+};
+
+TAILQ_HEAD(calls, s3_call);
+
+struct s3 {
+	CURLM *multi;
+	CURL *idle[IDLE_MAX];
+	uint32_t idle_count;
+	struct calls queued, active, paused;
+	uint32_t queued_count, slots_used, call_count;
+	struct store_figures figures;
+	uint64_t random;
+	char base[URL_BYTES]; /* URL of the bucket, without "/" at its end */
+	char prefix[S3_PREFIX_BYTES + 1];
+	char sigv4[128];
+	const char *ca_file;
+	struct credentials credentials;
+};
+
+/* Where a call's attempt has ended, and what this means. */
+struct verdict {
+	enum s3_result result;
+	bool may_pass; /* try again */
+};
+
+/* -- What the store answered -- */
+
+/* The first row that fits counts; status 0 or code NULL: any. */
+static const struct meaning {
+	long status;
+	const char *code;
+	struct verdict verdict;
+	const char *hint;
+} meanings[] = {
+	{ 0, "NoSuchBucket", { S3_FAILED, false }, "there is no such bucket" },
+	{ 0,
+	  "SignatureDoesNotMatch",
+	  { S3_FAILED, false },
+	  "the secret key is wrong" },
+	{ 0,
+	  "InvalidAccessKeyId",
+	  { S3_FAILED, false },
+	  "the access key is unknown" },
+	{ 0,
+	  "AuthorizationHeaderMalformed",
+	  { S3_FAILED, false },
+	  "the region or the access key is wrong" },
+	{ 0, "QuotaExceeded", { S3_FULL, false }, "a quota is used up" },
+	{ 0, "EntityTooLarge", { S3_FULL, false }, NULL },
+	{ 0, "NotImplemented", { S3_NOT_SUPPORTED, false }, NULL },
+	{ 0, "RequestTimeout", { S3_UNAVAILABLE, true }, NULL },
+	{ 0, "OperationAborted", { S3_UNAVAILABLE, true }, NULL },
+	{ 0, "ConditionalRequestConflict", { S3_UNAVAILABLE, true }, NULL },
+	/* The body was changed on its way. */
+	{ 0, "BadDigest", { S3_UNAVAILABLE, true }, NULL },
+	{ 0, "XAmzContentSHA256Mismatch", { S3_UNAVAILABLE, true }, NULL },
+	{ 403, NULL, { S3_FAILED, false }, "these keys may not do that" },
+	{ 404, NULL, { S3_NOT_FOUND, false }, NULL },
+	{ 408, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 412, NULL, { S3_EXISTS, false }, NULL },
+	{ 413, NULL, { S3_FULL, false }, NULL },
+	{ 429, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 500, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 501, NULL, { S3_NOT_SUPPORTED, false }, NULL },
+	{ 502, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 503, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 504, NULL, { S3_UNAVAILABLE, true }, NULL },
+	{ 507, NULL, { S3_FULL, false }, "the store is full" },
+};
+
+static const struct meaning other_status = {
+	0, NULL, { S3_FAILED, false }, NULL
+};
+static const struct meaning redirect = {
+	0,
+	NULL,
+	{ S3_FAILED, false },
+	"it redirects; give the endpoint and the region of the bucket itself",
+};
+
+static const struct meaning *find_meaning(long status, const char *code)
+{
+	if (status >= 300 && status < 400)
+		return &redirect;
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+		const struct meaning *m = &meanings[i];
+
+		if (m->code != NULL ? strcmp(m->code, code) == 0 :
+				      m->status == status)
+			return m;
+	}
+	return &other_status;
+}
+
+/* Copy the letters and digits between <Code> and </Code>. */
+static void read_code(struct s3_call *c)
+{
+	const char *at = strstr(c->error_text, "<Code>");
+	size_t n = 0;
+
+	c->code[0] = '\0';
+	if (at == NULL)
+		return;
+	at += strlen("<Code>");
+	while (n < sizeof(c->code) - 1 && ((at[n] >= 'A' && at[n] <= 'Z') ||
+					   (at[n] >= 'a' && at[n] <= 'z') ||
+					   (at[n] >= '0' && at[n] <= '9')))
+		n++;
+	(void)memcpy(c->code, at, n);
+	c->code[n] = '\0';
+}
+
+static struct verdict judge_error(struct s3_call *c, long status)
+{
+	const struct meaning *m;
+
+	read_code(c);
+	m = find_meaning(status, c->code);
+	if (strcmp(c->code, "RequestTimeTooSkewed") == 0)
+		(void)snprintf(c->detail, sizeof(c->detail),
+			       "the store answered %ld %s: the clock of this "
+			       "machine differs from that of the store by "
+			       "%" PRId64 " s",
+			       status, c->code, c->skew_s);
+	else
+		(void)snprintf(c->detail, sizeof(c->detail),
+			       "the store answered %ld%s%s%s%s", status,
+			       c->code[0] != '\0' ? " " : "", c->code,
+			       m->hint != NULL ? ": " : "",
+			       m->hint != NULL ? m->hint : "");
+	/* Without a key or for a PUT, it is the bucket that is not found. */
+	if (m->verdict.result == S3_NOT_FOUND &&
+	    (c->key[0] == '\0' || c->method == S3_PUT))
+		return (struct verdict){ S3_FAILED, false };
+	return m->verdict;
+}
+
+static struct verdict fail(struct s3_call *c, enum s3_result result,
+			   const char *why)
+{
+	(void)snprintf(c->detail, sizeof(c->detail), "%s", why);
+	return (struct verdict){ result, result == S3_UNAVAILABLE };
+}
+
+static struct verdict judge_reply(struct s3_call *c, long status)
+{
+	if (status < 200 || status > 299)
+		return judge_error(c, status);
+	if (c->method == S3_GET && c->has_sink && c->part_bytes != UINT64_MAX &&
+	    c->received_bytes != c->part_bytes)
+		return fail(c, S3_UNAVAILABLE,
+			    "the store's reply had a wrong length");
+	return (struct verdict){ S3_OK, false };
+}
+
+static struct verdict judge(struct s3_call *c, CURLcode code)
+{
+	long status = 0;
+
+	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (c->is_bad_reply) /* `detail` says why */
+		return (struct verdict){ S3_UNAVAILABLE, true };
+	switch (code) {
+	case CURLE_OK:
+		return judge_reply(c, status);
+	case CURLE_WRITE_ERROR: /* of a write to the sink */
+		return fail(c, S3_NO_SINK, strerror(c->sink_errno));
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_ABORTED_BY_CALLBACK: /* our body could not be read */
+		return fail(c, S3_FAILED, curl_easy_strerror(code));
+	default:
+		return fail(c, S3_UNAVAILABLE, curl_easy_strerror(code));
+	}
+}
+
+/* -- The functions that libcurl calls -- */
+
+static uint64_t patience_ns(const struct s3_call *c)
+{
+	return (uint64_t)PATIENCE_MS * NS_PER_MS
+	       << min_u32(c->attempt_count - 1, DOUBLINGS_MAX);
+}
+
+static void make_progress(struct s3_call *c, size_t bytes)
+{
+	c->progress_bytes += bytes;
+	if (c->progress_bytes < PROGRESS_BYTES)
+		return;
+	c->progress_bytes = 0;
+	c->due_ns = min_u64(clock_now_ns() + patience_ns(c), c->deadline_ns);
+}
+
+static size_t read_body(char *to, size_t size, size_t count, void *arg)
+{
+	struct s3_call *c = arg;
+	uint64_t left = c->body_bytes - c->sent_bytes;
+	ssize_t n;
+
+	if (left == 0)
+		return 0;
+	n = pread(c->body, to, (size_t)min_u64(size * count, left),
+		  (off_t)c->sent_bytes);
+	if (n <= 0)
+		return CURL_READFUNC_ABORT;
+	c->sent_bytes += (uint64_t)n;
+	make_progress(c, (size_t)n);
+	return (size_t)n;
+}
+
+/* libcurl sends a body again if a kept connection turned out to be closed. */
+static int seek_body(void *arg, curl_off_t offset, int origin)
+{
+	struct s3_call *c = arg;
+
+	if (origin != SEEK_SET || offset < 0 ||
+	    (uint64_t)offset > c->body_bytes)
+		return CURL_SEEKFUNC_CANTSEEK;
+	c->sent_bytes = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+/* Copy the value of a header line, if it has this name. */
+static bool take_header(const char *line, size_t count, const char *name,
+			char *value, size_t room)
+{
+	size_t n = strlen(name);
+
+	if (count <= n || strncasecmp(line, name, n) != 0 || line[n] != ':')
+		return false;
+	line += n + 1;
+	count -= n + 1;
+	while (count > 0 && (*line == ' ' || *line == '\t')) {
+		line++;
+		count--;
+	}
+	while (count > 0 && strchr(" \t\r\n", line[count - 1]) != NULL)
+		count--;
+	if (count >= room)
+		return false;
+	(void)memcpy(value, line, count);
+	value[count] = '\0';
+	return true;
+}
+
+static void read_range(struct s3_call *c, const char *text)
+{
+	uint64_t from, to, all;
+	int end = 0;
+
+	if (sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64 "%n", &from,
+		   &to, &all, &end) != 3 ||
+	    text[end] != '\0' || from > to || to >= all)
+		return;
+	c->has_range_reply = true;
+	c->part_from = from;
+	c->part_bytes = to - from + 1;
+	c->object_bytes = all;
+}
+
+static void forget_reply(struct s3_call *c)
+{
+	c->has_range_reply = c->has_sink = c->is_bad_reply = c->is_part = false;
+	c->part_from = c->received_bytes = 0;
+	c->part_bytes = c->object_bytes = UINT64_MAX;
+	c->etag[0] = c->code[0] = c->detail[0] = c->error_text[0] = '\0';
+	c->error_bytes = 0;
+	c->sink_fd = -1;
+}
+
+static size_t read_header(char *line, size_t size, size_t count, void *arg)
+{
+	struct s3_call *c = arg;
+	char value[128];
+
+	count *= size;
+	make_progress(c, count);
+	if (count >= 5 && memcmp(line, "HTTP/", 5) == 0)
+		forget_reply(c); /* a reply after "100 Continue" */
+	else if (take_header(line, count, "ETag", value, sizeof(c->etag)))
+		(void)memcpy(c->etag, value, sizeof(c->etag));
+	else if (take_header(line, count, "Content-Range", value,
+			     sizeof(value)))
+		read_range(c, value);
+	else if (take_header(line, count, "Date", value, sizeof(value)))
+		c->skew_s = (int64_t)curl_getdate(value, NULL) -
+			    (int64_t)time(NULL);
+	return count;
+}
+
+static void set_bad_reply(struct s3_call *c, const char *why)
+{
+	c->is_bad_reply = true;
+	(void)snprintf(c->detail, sizeof(c->detail), "%s", why);
+}
+
+/* Check the head of a good reply before its first byte is kept. */
+static bool open_sink(struct s3_call *c, long status)
+{
+	curl_off_t length = -1;
+
+	(void)curl_easy_getinfo(c->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+				&length);
+	if (status == 206 &&
+	    (!c->has_range || !c->has_range_reply || c->part_from != c->from ||
+	     c->part_from + c->part_bytes - 1 > c->to)) {
+		set_bad_reply(c, "the store answered with a wrong "
+				 "Content-Range");
+		return false;
+	}
+	if (status != 206) {
+		c->part_from = 0;
+		c->part_bytes = c->object_bytes =
+			length >= 0 ? (uint64_t)length : UINT64_MAX;
+	}
+	c->is_part = c->part_bytes != c->object_bytes;
+	if (c->part_bytes != UINT64_MAX && c->part_bytes > c->reply_bytes_max) {
+		c->sink_errno = EFBIG;
+		return false;
+	}
+	c->sink_fd = c->sink(c);
+	c->sink_errno = errno;
+	c->has_sink = c->sink_fd >= 0;
+	return c->has_sink;
+}
+
+static size_t keep_error(struct s3_call *c, const char *bytes, size_t count)
+{
+	size_t kept = (size_t)min_u64(count, sizeof(c->error_text) - 1 -
+						     c->error_bytes);
+
+	(void)memcpy(c->error_text + c->error_bytes, bytes, kept);
+	c->error_bytes += kept;
+	c->error_text[c->error_bytes] = '\0';
+	c->received_bytes += count;
+	if (c->received_bytes <= PIECE_BYTES)
+		return count;
+	set_bad_reply(c, "the store answered with an error longer than 64 KiB");
+	return 0;
+}
+
+static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct s3_call *c = arg;
+	long status = 0;
+
+	count *= size;
+	make_progress(c, count);
+	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (c->method != S3_GET || (status != 200 && status != 206))
+		return keep_error(c, bytes, count);
+	if (!c->has_sink && !open_sink(c, status))
+		return 0;
+	if (count > c->reply_bytes_max - c->received_bytes) {
+		c->sink_errno = EFBIG;
+		return 0;
+	}
+	for (size_t at = 0; at < count;) {
+		ssize_t n = pwrite(c->sink_fd, bytes + at, count - at,
+				   (off_t)(c->part_from + c->received_bytes));
+
+		if (n < 0) {
+			c->sink_errno = errno;
+			return 0;
+		}
+		at += (size_t)n;
+		c->received_bytes += (uint64_t)n;
+	}
+	return count;
+}
+
+/* -- An attempt -- */
+
+static bool add_header(struct s3_call *c, const char *name, const char *value)
+{
+	char line[CREDENTIAL_TOKEN_BYTES + 64];
+	struct curl_slist *longer;
+
+	(void)snprintf(line, sizeof(line), "%s: %s", name, value);
+	longer = curl_slist_append(c->headers, line);
+	explicit_bzero(line, sizeof(line));
+	if (longer == NULL)
+		return false;
+	c->headers = longer;
+	return true;
+}
+
+/*
+ * libcurl signs the headers that it is given here.  An empty "Expect:" would
+ * spoil the signature; so a body is sent as that of a POST, for which libcurl
+ * asks for "100 Continue" only from 1 MiB on.
+ */
+static bool set_headers(struct s3 *s, struct s3_call *c)
+{
+	if (!add_header(c, "x-amz-content-sha256", c->sha256) ||
+	    (s->credentials.token[0] != '\0' &&
+	     !add_header(c, "x-amz-security-token", s->credentials.token)))
+		return false;
+	if (c->method != S3_PUT)
+		return true;
+	return add_header(c, "Content-Type", "application/octet-stream") &&
+	       (!c->must_be_new || add_header(c, "If-None-Match", "*"));
+}
+
+static void set_method(struct s3_call *c)
+{
+	CURL *e = c->easy;
+
+	switch (c->method) {
+	case S3_GET:
+		break;
+	case S3_HEAD:
+		(void)curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+		break;
+	case S3_DELETE:
+		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, "DELETE");
+		break;
+	case S3_PUT:
+		(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
+		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, "PUT");
+		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+				       (curl_off_t)c->body_bytes);
+		(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, read_body);
+		(void)curl_easy_setopt(e, CURLOPT_READDATA, c);
+		(void)curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, seek_body);
+		(void)curl_easy_setopt(e, CURLOPT_SEEKDATA, c);
+		(void)curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE,
+				       (long)UPLOAD_PIECE_BYTES);
+	}
+}
+
+static void set_options(struct s3 *s, struct s3_call *c)
+{
+	CURL *e = c->easy;
+	char url[URL_BYTES + S3_KEY_BYTES + S3_QUERY_BYTES], range[64];
+
+	(void)snprintf(url, sizeof(url), "%s/%s%s%s", s->base, c->key,
+		       c->query != NULL ? "?" : "",
+		       c->query != NULL ? c->query : "");
+	(void)curl_easy_setopt(e, CURLOPT_URL, url);
+	(void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
+			       (long)CURL_HTTP_VERSION_1_1);
+	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "darkroom-store");
+	(void)curl_easy_setopt(e, CURLOPT_AWS_SIGV4, s->sigv4);
+	(void)curl_easy_setopt(e, CURLOPT_USERNAME, s->credentials.access_key);
+	(void)curl_easy_setopt(e, CURLOPT_PASSWORD, s->credentials.secret_key);
+	if (s->ca_file != NULL)
+		(void)curl_easy_setopt(e, CURLOPT_CAINFO, s->ca_file);
+	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->headers);
+	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, c);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, read_header);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, write_body);
+	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
+	if (c->has_range) {
+		(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64,
+			       c->from, c->to);
+		(void)curl_easy_setopt(e, CURLOPT_RANGE, range);
+	}
+	set_method(c);
+}
+
+static void end_call(struct s3 *s, struct s3_call *c, struct verdict v)
+{
+	if (c->headers != NULL)
+		curl_slist_free_all(c->headers);
+	c->headers = NULL;
+	c->result = v.result;
+	s->call_count--;
+	c->done(c);
+}
+
+static void give_easy_back(struct s3 *s, struct s3_call *c)
+{
+	curl_easy_reset(c->easy);
+	if (s->idle_count < IDLE_MAX)
+		s->idle[s->idle_count++] = c->easy;
+	else
+		curl_easy_cleanup(c->easy);
+	c->easy = NULL;
+}
+
+static void begin_attempt(struct s3 *s, struct s3_call *c)
+{
+	uint64_t now = clock_now_ns();
+
+	forget_reply(c);
+	c->easy =
+		s->idle_count > 0 ? s->idle[--s->idle_count] : curl_easy_init();
+	if (c->easy == NULL || (c->headers == NULL && !set_headers(s, c))) {
+		if (c->easy != NULL)
+			give_easy_back(s, c);
+		s->slots_used -= !c->is_urgent;
+		end_call(s, c, fail(c, S3_FAILED, "too little memory"));
+		return;
+	}
+	s->figures.requests++;
+	s->figures.retries += c->attempt_count > 0;
+	c->attempt_count++;
+	c->sent_bytes = c->progress_bytes = 0;
+	c->unsent_bytes = -1;
+	c->due_ns = min_u64(now + patience_ns(c), c->deadline_ns);
+	set_options(s, c);
+	TAILQ_INSERT_TAIL(&s->active, c, link);
+	/* It fails only for a handle that is wrong or is added already. */
+	(void)curl_multi_add_handle(s->multi, c->easy);
+}
+
+static void count_attempt(struct s3 *s, struct s3_call *c, CURLcode code,
+			  struct verdict v)
+{
+	struct store_figures *f = &s->figures;
+	curl_off_t us = 0;
+	long status = 0;
+
+	(void)curl_easy_getinfo(c->easy, CURLINFO_TOTAL_TIME_T, &us);
+	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	f->errors += code != CURLE_OK || status >= 500;
+	f->sent_bytes += c->sent_bytes;
+	f->received_bytes += c->received_bytes;
+	if (v.result != S3_OK)
+		return;
+	if (c->method == S3_PUT) {
+		f->put_count++;
+		f->put_ns += (uint64_t)us * 1000;
+	} else if (c->method == S3_GET && c->key[0] != '\0') {
+		f->get_count++;
+		f->get_ns += (uint64_t)us * 1000;
+	}
+}
+
+static void end_attempt(struct s3 *s, struct s3_call *c, CURLcode code)
+{
+	struct verdict v = judge(c, code);
+	uint64_t now = clock_now_ns(), pause_ms;
+
+	count_attempt(s, c, code, v);
+	(void)curl_multi_remove_handle(s->multi, c->easy);
+	give_easy_back(s, c);
+	TAILQ_REMOVE(&s->active, c, link);
+	pause_ms = min_u64(PAUSE_MAX_MS, (uint64_t)PAUSE_MIN_MS << min_u32(
+						 c->attempt_count - 1, 6));
+	c->due_ns = now + random_below(&s->random, (uint32_t)pause_ms + 1) *
+				  NS_PER_MS;
+	if (v.may_pass && !c->is_single && c->due_ns < c->deadline_ns) {
+		TAILQ_INSERT_TAIL(&s->paused, c, link);
+		return;
+	}
+	s->slots_used -= !c->is_urgent;
+	end_call(s, c, v);
+}
+
+/* Bytes that the kernel could not deliver yet; 0: none, or not known. */
+static int read_unsent(const struct s3_call *c)
+{
+	curl_socket_t socket = CURL_SOCKET_BAD;
+	int bytes = 0;
+
+	(void)curl_easy_getinfo(c->easy, CURLINFO_ACTIVESOCKET, &socket);
+	if (socket == CURL_SOCKET_BAD || ioctl(socket, SIOCOUTQ, &bytes) != 0)
+		return 0;
+	return bytes;
+}
+
+/*
+ * The time without progress is over.  But a body that was given to the kernel
+ * may still be on its way, over a slow link.
+ */
+static void check_stalled(struct s3 *s, struct s3_call *c, uint64_t now)
+{
+	int unsent = read_unsent(c);
+
+	if (now < c->deadline_ns && unsent > 0 &&
+	    (c->unsent_bytes < 0 || unsent < c->unsent_bytes)) {
+		c->unsent_bytes = unsent;
+		c->due_ns = min_u64(now + patience_ns(c), c->deadline_ns);
+		return;
+	}
+	end_attempt(s, c, CURLE_OPERATION_TIMEDOUT);
+}
+
+/* -- The queue -- */
+
+/* The call that is due first; NULL: none. */
+static struct s3_call *find_first(struct calls *calls)
+{
+	struct s3_call *c, *first = NULL;
+
+	TAILQ_FOREACH(c, calls, link)
+	if (first == NULL || c->due_ns < first->due_ns)
+		first = c;
+	return first;
+}
+
+static bool is_due(const struct s3_call *c, uint64_t now)
+{
+	return c != NULL && c->due_ns <= now;
+}
+
+static bool hash_body(struct s3_call *c)
+{
+	struct sha256_ctx ctx;
+	uint8_t digest[SHA256_DIGEST_SIZE], piece[PIECE_BYTES];
+	uint64_t at = 0;
+
+	sha256_init(&ctx);
+	while (c->method == S3_PUT && at < c->body_bytes) {
+		ssize_t n = pread(
+			c->body, piece,
+			(size_t)min_u64(sizeof(piece), c->body_bytes - at),
+			(off_t)at);
+
+		if (n <= 0)
+			return false;
+		sha256_update(&ctx, (size_t)n, piece);
+		at += (uint64_t)n;
+	}
+	sha256_digest(&ctx, sizeof(digest), digest);
+	base16_encode_update(c->sha256, sizeof(digest), digest);
+	c->sha256[STORE_ID_BYTES - 1] = '\0';
+	return true;
+}
+
+static void begin_call(struct s3 *s, struct s3_call *c)
+{
+	TAILQ_REMOVE(&s->queued, c, link);
+	s->queued_count--;
+	if (!hash_body(c)) {
+		end_call(s, c,
+			 fail(c, S3_FAILED,
+			      "the package is shorter than its message said"));
+		return;
+	}
+	s->slots_used += !c->is_urgent;
+	begin_attempt(s, c);
+}
+
+/* An urgent one, else the one that waits longest if a slot is free. */
+static struct s3_call *next_queued(struct s3 *s)
+{
+	struct s3_call *c;
+
+	TAILQ_FOREACH(c, &s->queued, link)
+	if (c->is_urgent)
+		return c;
+	return s->slots_used < S3_ACTIVE_MAX ? TAILQ_FIRST(&s->queued) : NULL;
+}
+
+static void do_what_is_due(struct s3 *s)
+{
+	uint64_t now = clock_now_ns();
+	struct s3_call *c;
+
+	while (is_due(c = find_first(&s->active), now))
+		check_stalled(s, c, now);
+	while (is_due(c = find_first(&s->queued), now)) {
+		TAILQ_REMOVE(&s->queued, c, link);
+		s->queued_count--;
+		end_call(s, c,
+			 fail(c, S3_UNAVAILABLE,
+			      "too many requests wait for the store"));
+	}
+	while (is_due(c = find_first(&s->paused), now)) {
+		TAILQ_REMOVE(&s->paused, c, link);
+		begin_attempt(s, c);
+	}
+	while ((c = next_queued(s)) != NULL)
+		begin_call(s, c);
+}
+
+static void perform(struct s3 *s)
+{
+	const struct CURLMsg *m;
+	int count;
+
+	(void)curl_multi_perform(s->multi, &count);
+	while ((m = curl_multi_info_read(s->multi, &count)) != NULL) {
+		struct s3_call *c = NULL;
+		CURLcode code = m->data.result;
+
+		(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c);
+		end_attempt(s, c, code);
+	}
+}
+
+void s3_send(struct s3 *s, struct s3_call *c)
+{
+	if (c->deadline_ns == 0)
+		c->deadline_ns = clock_after_ms(DEADLINE_MS);
+	c->due_ns = c->deadline_ns;
+	c->attempt_count = 0;
+	c->headers = NULL;
+	c->easy = NULL;
+	forget_reply(c);
+	TAILQ_INSERT_TAIL(&s->queued, c, link);
+	s->queued_count++;
+	s->call_count++;
+}
+
+static int time_to_first(struct s3 *s, int ms)
+{
+	struct calls *lists[] = { &s->active, &s->paused, &s->queued };
+	uint64_t now = clock_now_ns();
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct s3_call *c = find_first(lists[i]);
+		uint64_t wait;
+
+		if (c == NULL)
+			continue;
+		wait = c->due_ns > now ? (c->due_ns - now) / NS_PER_MS + 1 : 0;
+		if (wait < (uint64_t)ms)
+			ms = (int)wait;
+	}
+	return next_queued(s) != NULL ? 0 : ms;
+}
+
+bool s3_turn(struct s3 *s, int fd, int ms)
+{
+	struct curl_waitfd wait = { .fd = fd, .events = CURL_WAIT_POLLIN };
+
+	do_what_is_due(s);
+	perform(s);
+	(void)curl_multi_poll(s->multi, &wait, fd >= 0, time_to_first(s, ms),
+			      NULL);
+	perform(s);
+	return fd >= 0 && wait.revents != 0;
+}
+
+/* -- Setup -- */
+
+static bool has_only(const char *text, const char *more)
+{
+	for (; *text != '\0'; text++)
+		if (!((*text >= 'a' && *text <= 'z') ||
+		      (*text >= 'A' && *text <= 'Z') ||
+		      (*text >= '0' && *text <= '9') ||
+		      strchr(more, *text) != NULL))
+			return false;
+	return true;
+}
+
+static bool check_prefix(const char *prefix, struct error *error)
+{
+	size_t n = strlen(prefix);
+
+	if (n >= S3_PREFIX_BYTES - 1)
+		return error_fail(error,
+				  "the prefix has %zu characters, not "
+				  "at most %d",
+				  n, S3_PREFIX_BYTES - 2);
+	if (!has_only(prefix, "._-/"))
+		return error_fail(error,
+				  "prefix '%s': only letters, digits "
+				  "and . _ - / are allowed",
+				  prefix);
+	if (n > 0 && (prefix[0] == '/' || prefix[n - 1] == '/' ||
+		      strstr(prefix, "//") != NULL))
+		return error_fail(error,
+				  "prefix '%s': / is only allowed "
+				  "between two names",
+				  prefix);
+	return true;
+}
+
+static bool check_names(const struct s3_config *config, struct error *error)
+{
+	size_t n = strlen(config->bucket);
+
+	if (n < BUCKET_BYTES_MIN || n > BUCKET_BYTES_MAX ||
+	    !has_only(config->bucket, "._-") || config->bucket[0] == '.' ||
+	    config->bucket[0] == '-')
+		return error_fail(error,
+				  "bucket '%s': a bucket has %d to %d letters, "
+				  "digits and . _ -",
+				  config->bucket, BUCKET_BYTES_MIN,
+				  BUCKET_BYTES_MAX);
+	if (*config->region == '\0' || strlen(config->region) > 64 ||
+	    !has_only(config->region, "-_"))
+		return error_fail(error,
+				  "region '%s': a region has 1 to 64 letters, "
+				  "digits and - _",
+				  config->region);
+	return check_prefix(config->prefix, error);
+}
+
+static bool is_absent(CURLU *url, CURLUPart part)
+{
+	char *text = NULL;
+	bool is_there = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+
+	curl_free(text);
+	return !is_there;
+}
+
+/* An address has no names below it. */
+static bool is_address(const char *host)
+{
+	return *host == '[' || strspn(host, "0123456789.") == strlen(host);
+}
+
+static bool make_base(struct s3 *s, CURLU *url, const struct s3_config *config,
+		      struct error *error)
+{
+	char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL;
+	bool is_good =
+		curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+		(strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+		curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+		curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
+		strcmp(path, "/") == 0 && is_absent(url, CURLUPART_USER) &&
+		is_absent(url, CURLUPART_QUERY) &&
+		is_absent(url, CURLUPART_FRAGMENT) && strlen(host) < 512;
+
+	(void)curl_url_get(url, CURLUPART_PORT, &port, 0);
+	if (!is_good)
+		error_set(error,
+			  "endpoint '%s': it is not http://HOST[:PORT] or "
+			  "https://HOST[:PORT]",
+			  config->endpoint);
+	else if (config->path_style || is_address(host))
+		(void)snprintf(s->base, sizeof(s->base), "%s://%s%s%s/%s",
+			       scheme, host, port != NULL ? ":" : "",
+			       port != NULL ? port : "", config->bucket);
+	else
+		(void)snprintf(s->base, sizeof(s->base), "%s://%s.%s%s%s",
+			       scheme, config->bucket, host,
+			       port != NULL ? ":" : "",
+			       port != NULL ? port : "");
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	curl_free(path);
+	return is_good;
+}
+
+static bool set_base(struct s3 *s, const struct s3_config *config,
+		     struct error *error)
+{
+	struct s3_config with_endpoint = *config;
+	char amazon[128];
+	CURLU *url = curl_url();
+	bool is_set;
+
+	(void)snprintf(amazon, sizeof(amazon), "https://s3.%s.amazonaws.com",
+		       config->region);
+	if (config->endpoint == NULL)
+		with_endpoint.endpoint = amazon;
+	if (url == NULL)
+		return error_fail(error, "too little memory");
+	if (curl_url_set(url, CURLUPART_URL, with_endpoint.endpoint, 0) ==
+	    CURLUE_OK)
+		is_set = make_base(s, url, &with_endpoint, error);
+	else
+		is_set = error_fail(error, "endpoint '%s': it is not a URL",
+				    with_endpoint.endpoint);
+	curl_url_cleanup(url);
+	return is_set;
+}
+
+struct s3 *s3_new(const struct s3_config *config, struct error *error)
+{
+	struct s3 *s;
+
+	if (!check_names(config, error))
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL || curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK ||
+	    (s->multi = curl_multi_init()) == NULL) {
+		error_set(error, "too little memory");
+		free(s);
+		return NULL;
+	}
+	TAILQ_INIT(&s->queued);
+	TAILQ_INIT(&s->active);
+	TAILQ_INIT(&s->paused);
+	(void)curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS,
+				(long)S3_ACTIVE_MAX);
+	if (getrandom(&s->random, sizeof(s->random), 0) < 0)
+		s->random = clock_now_ns();
+	s->credentials = *config->credentials;
+	s->ca_file = config->ca_file;
+	(void)snprintf(s->prefix, sizeof(s->prefix), "%s%s", config->prefix,
+		       *config->prefix != '\0' ? "/" : "");
+	(void)snprintf(s->sigv4, sizeof(s->sigv4), "aws:amz:%s:s3",
+		       config->region);
+	if (set_base(s, config, error))
+		return s;
+	s3_free(s);
+	return NULL;
+}
+
+void s3_print_key(const struct s3 *s, const char *id, char key[S3_KEY_BYTES])
+{
+	(void)snprintf(key, S3_KEY_BYTES, "%s%.2s/%s", s->prefix, id, id);
+}
+
+bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
+{
+	size_t n = strlen(s->prefix);
+
+	if (strncmp(key, s->prefix, n) != 0)
+		return false;
+	key += n;
+	if (strlen(key) != STORE_ID_BYTES + 2 || key[2] != '/' ||
+	    memcmp(key, key + 3, 2) != 0 || !store_is_id(key + 3))
+		return false;
+	(void)memcpy(id, key + 3, STORE_ID_BYTES);
+	return true;
+}
+
+const char *s3_prefix(const struct s3 *s)
+{
+	return s->prefix;
+}
+
+uint32_t s3_call_count(const struct s3 *s)
+{
+	return s->call_count;
+}
+
+const struct store_figures *s3_figures(const struct s3 *s)
+{
+	return &s->figures;
+}
+
+static void drop_calls(struct s3 *s, struct calls *calls)
+{
+	struct s3_call *c;
+
+	while ((c = TAILQ_FIRST(calls)) != NULL) {
+		TAILQ_REMOVE(calls, c, link);
+		curl_slist_free_all(c->headers);
+		if (c->easy == NULL)
+			continue;
+		(void)curl_multi_remove_handle(s->multi, c->easy);
+		curl_easy_cleanup(c->easy);
+	}
+}
+
+void s3_drop(struct s3 *s)
+{
+	drop_calls(s, &s->queued);
+	drop_calls(s, &s->active);
+	drop_calls(s, &s->paused);
+	s->queued_count = s->slots_used = s->call_count = 0;
+}
+
+void s3_free(struct s3 *s)
+{
+	if (s == NULL)
+		return;
+	s3_drop(s);
+	while (s->idle_count > 0)
+		curl_easy_cleanup(s->idle[--s->idle_count]);
+	(void)curl_multi_cleanup(s->multi);
+	curl_global_cleanup();
+	explicit_bzero(s, sizeof(*s));
+	free(s);
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/remote/helper/serve.h"
+
+#include "base/clock.h"
+#include "service/store/remote/helper/object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nettle/base16.h>
+#include <nettle/md5.h>
+
+enum {
+	REQUESTS_MAX = 1024, /* then messages wait in the socket */
+	RECEIVE_MAX = 64,    /* messages in one turn */
+	TURN_MS = 1000,
+	PROBE_MS = 3000,
+	DAMAGED_MAX = 1,  /* times that a damaged object is fetched again */
+	RESTARTS_MAX = 3, /* of a READ whose object is replaced meanwhile */
+	WANTED_MAX = 2,   /* meta.json, and the file that was asked for */
+	PIECE_BYTES = 64 << 10,
+};
+
+LIST_HEAD(requests, request);
+
+struct request {
+	struct server *server;
+	struct message message;
+	struct s3_call call;
+	int fd; /* PUT: the package.  READ: the answer, without a cache */
+	/* READ, with a cache. */
+	struct cache_draft draft;
+	bool is_fetch; /* into the cache; others may follow it */
+	struct requests followers;
+	LIST_ENTRY(request) follower_link;
+	/* READ, without a cache. */
+	uint64_t head_bytes; /* of the object's begin; all that came first */
+	uint32_t wanted_next;
+	char etag[S3_ETAG_BYTES];
+	uint32_t damaged_count, restart_count;
+	LIST_ENTRY(request) link;
+};
+
+struct server {
+	struct s3 *s3;
+	struct cache *cache;
+	struct requests all;
+	uint32_t request_count;
+	bool knows_conditions; /* the store, as far as we know */
+	uint64_t hits, misses;
+};
+
+/* -- Answers -- */
+
+static void read_figures(const struct server *h, struct store_figures *f)
+{
+	*f = *s3_figures(h->s3);
+	f->cache_hits = h->hits;
+	f->cache_misses = h->misses;
+	if (h->cache == NULL)
+		return;
+	f->cache_evictions = cache_evictions(h->cache);
+	f->cache_bytes = cache_bytes(h->cache);
+}
+
+static void free_request(struct request *r)
+{
+	if (r->fd >= 0)
+		(void)close(r->fd);
+	if (r->draft.is_begun)
+		cache_drop(r->server->cache, &r->draft);
+	LIST_REMOVE(r, link);
+	r->server->request_count--;
+	free(r);
+}
+
+/* Answer the request, and free it.  `fd` is the caller's. */
+static void answer_with(struct request *r, enum store_answer answer,
+			const char *detail, int fd, uint64_t bytes)
+{
+	struct message m = r->message;
+
+	m.kind = MESSAGE_ANSWER;
+	m.answer = answer;
+	m.bytes = bytes;
+	(void)snprintf(m.detail, sizeof(m.detail), "%s", detail);
+	read_figures(r->server, &m.figures);
+	/* If this fails, the server has ended, which the loop will notice. */
+	(void)!message_send(STORE_SOCKET, &m, fd);
+	free_request(r);
+}
+
+static void answer(struct request *r, enum store_answer answer,
+		   const char *detail)
+{
+	answer_with(r, answer, detail, -1, 0);
+}
+
+static enum store_answer to_answer(enum s3_result result)
+{
+	switch (result) {
+	case S3_OK:
+		return STORE_OK;
+	case S3_NOT_FOUND:
+		return STORE_NOT_FOUND;
+	case S3_FULL:
+		return STORE_FULL;
+	case S3_UNAVAILABLE:
+		return STORE_UNAVAILABLE;
+	default:
+		return STORE_FAILED;
+	}
+}
+
+static void answer_call(struct request *r)
+{
+	answer(r, to_answer(r->call.result), r->call.detail);
+}
+
+/* -- Calls -- */
+
+/* Make the request's call new; its deadline is that of the message. */
+static struct s3_call *prepare(struct request *r, enum s3_method method,
+			       void (*done)(struct s3_call *))
+{
+	struct s3_call *c = &r->call;
+
+	(void)memset(c, 0, sizeof(*c));
+	c->method = method;
+	c->deadline_ns = r->message.deadline_ns;
+	c->done = done;
+	c->owner = r;
+	s3_print_key(r->server->s3, r->message.id, c->key);
+	return c;
+}
+
+static void send_call(struct request *r)
+{
+	s3_send(r->server->s3, &r->call);
+}
+
+/* -- PUT -- */
+
+static void begin_put(struct request *r, bool must_be_new);
+
+/* Is `etag`, with its quotes, the MD5 of the package? */
+static bool has_etag(const struct request *r, const char *etag)
+{
+	struct md5_ctx ctx;
+	uint8_t digest[MD5_DIGEST_SIZE], piece[PIECE_BYTES];
+	char text[BASE16_ENCODE_LENGTH(MD5_DIGEST_SIZE)];
+
+	md5_init(&ctx);
+	for (uint64_t at = 0; at < r->message.bytes;) {
+		ssize_t n = pread(
+			r->fd, piece,
+			(size_t)min_u64(sizeof(piece), r->message.bytes - at),
+			(off_t)at);
+
+		if (n <= 0)
+			return false;
+		md5_update(&ctx, (size_t)n, piece);
+		at += (uint64_t)n;
+	}
+	md5_digest(&ctx, sizeof(digest), digest);
+	base16_encode_update(text, sizeof(digest), digest);
+	if (*etag == '"')
+		etag++;
+	return strncmp(etag, text, sizeof(text)) == 0;
+}
+
+static void compare_put(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_OK && c->result != S3_NOT_FOUND) {
+		answer_call(r);
+	} else if (c->result == S3_OK && has_etag(r, c->etag)) {
+		r->message.is_same = true;
+		answer(r, STORE_OK, "");
+	} else {
+		begin_put(r, false);
+	}
+}
+
+static void end_put(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result == S3_EXISTS) {
+		(void)prepare(r, S3_HEAD, compare_put);
+		send_call(r);
+		return;
+	}
+	if (c->result == S3_NOT_SUPPORTED && c->must_be_new) {
+		r->server->knows_conditions = false;
+		begin_put(r, false);
+		return;
+	}
+	if (r->server->cache != NULL)
+		cache_remove(r->server->cache, r->message.id);
+	answer_call(r);
+}
+
+static void begin_put(struct request *r, bool must_be_new)
+{
+	struct s3_call *c = prepare(r, S3_PUT, end_put);
+
+	c->body = r->fd;
+	c->body_bytes = r->message.bytes;
+	c->must_be_new = must_be_new;
+	send_call(r);
+}
+
+static void receive_put(struct request *r)
+{
+	struct stat file;
+
+	r->message.is_same = false;
+	if (r->fd < 0 || fstat(r->fd, &file) != 0 || !S_ISREG(file.st_mode) ||
+	    (uint64_t)file.st_size < r->message.bytes ||
+	    r->message.bytes > OBJECT_BYTES_MAX)
+		answer(r, STORE_FAILED, "the message has no such package");
+	else
+		begin_put(r, r->server->knows_conditions);
+}
+
+/* -- READ without a cache -- */
+
+static void begin_direct(struct request *r);
+
+static void answer_direct(struct request *r, uint64_t bytes)
+{
+	/* The server may map it. */
+	(void)fcntl(r->fd, F_ADD_SEALS,
+		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	answer_with(r, STORE_OK, "", r->fd, bytes);
+}
+
+static int sink_direct(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->object_bytes > OBJECT_BYTES_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	return ftruncate(r->fd, (off_t)c->object_bytes) == 0 ? r->fd : -1;
+}
+
+static void end_more(struct s3_call *c);
+
+/* Fetch what is wanted and not there; or answer. */
+static void fetch_wanted(struct request *r, uint64_t object_bytes)
+{
+	const char *names[WANTED_MAX] = { "meta.json", r->message.name };
+	struct package p;
+
+	if (object_read_index(r->fd, object_bytes, &p) != STORE_OK) {
+		answer(r, STORE_DAMAGED, "the object is not a package");
+		return;
+	}
+	while (r->wanted_next < WANTED_MAX) {
+		const struct package_file *f =
+			package_find(&p, names[r->wanted_next++]);
+		struct s3_call *c;
+
+		if (f == NULL || f->offset + f->bytes <= r->head_bytes)
+			continue;
+		c = prepare(r, S3_GET, end_more);
+		c->has_range = true;
+		c->from = max_u64(f->offset, r->head_bytes);
+		c->to = f->offset + f->bytes - 1;
+		c->reply_bytes_max = OBJECT_BYTES_MAX;
+		c->sink = sink_direct;
+		send_call(r);
+		return;
+	}
+	answer_direct(r, object_bytes);
+}
+
+/* The object may have been replaced by another between two calls. */
+static void end_more(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_OK)
+		answer_call(r);
+	else if (strcmp(c->etag, r->etag) == 0)
+		fetch_wanted(r, c->object_bytes);
+	else if (r->restart_count++ < RESTARTS_MAX)
+		begin_direct(r);
+	else
+		answer(r, STORE_DAMAGED, "the object changes again and again");
+}
+
+static void end_head(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_OK) {
+		answer_call(r);
+		return;
+	}
+	if (c->object_bytes > OBJECT_BYTES_MAX) { /* or no body at all */
+		answer(r, STORE_DAMAGED, "the object is empty");
+		return;
+	}
+	r->head_bytes = c->received_bytes;
+	(void)memcpy(r->etag, c->etag, sizeof(r->etag));
+	fetch_wanted(r, c->object_bytes);
+}
+
+static void begin_direct(struct request *r)
+{
+	struct s3_call *c = prepare(r, S3_GET, end_head);
+
+	if (r->fd < 0)
+		r->fd = memfd_create("package",
+				     MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (r->fd < 0) {
+		answer(r, STORE_FAILED, strerror(errno));
+		return;
+	}
+	r->wanted_next = 0;
+	c->has_range = true;
+	c->to = PACKAGE_HEAD_BYTES - 1;
+	c->reply_bytes_max = OBJECT_BYTES_MAX;
+	c->sink = sink_direct;
+	send_call(r);
+}
+
+/* -- READ through the cache -- */
+
+static void begin_fetch(struct request *r);
+
+static int sink_cache(struct s3_call *c)
+{
+	struct request *r = c->owner;
+	struct cache *cache = r->server->cache;
+
+	cache_drop(cache, &r->draft); /* of an earlier attempt */
+	if (c->object_bytes > OBJECT_BYTES_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	if (!cache_begin(cache, &r->draft, r->message.id, c->object_bytes))
+		return -1;
+	return r->draft.fd;
+}
+
+/* Answer all who wait for this image. */
+static void answer_fetch(struct request *r, enum store_answer value,
+			 const char *text, int fd, uint64_t bytes)
+{
+	char detail[MESSAGE_DETAIL_BYTES];
+	struct request *f;
+
+	(void)snprintf(detail, sizeof(detail), "%s", text);
+	while ((f = LIST_FIRST(&r->followers)) != NULL) {
+		LIST_REMOVE(f, follower_link);
+		/* It may have more time than the first. */
+		if (value == STORE_UNAVAILABLE)
+			begin_fetch(f);
+		else
+			answer_with(f, value, detail, fd, bytes);
+	}
+	answer_with(r, value, detail, fd, bytes);
+}
+
+/* The cache does not take it: each gets only what it wants. */
+static void go_direct(struct request *r)
+{
+	struct request *f;
+
+	r->is_fetch = false;
+	while ((f = LIST_FIRST(&r->followers)) != NULL) {
+		LIST_REMOVE(f, follower_link);
+		begin_direct(f);
+	}
+	begin_direct(r);
+}
+
+static void end_fetch_well(struct request *r)
+{
+	struct cache *cache = r->server->cache;
+	uint64_t bytes = r->draft.bytes;
+	struct package p;
+	enum store_answer checked =
+		r->draft.is_begun ? object_check(r->draft.fd, bytes, &p) :
+				    STORE_DAMAGED;
+	int fd;
+
+	if (checked == STORE_OK) {
+		fd = cache_commit(cache, &r->draft);
+		answer_fetch(r, STORE_OK, "", fd, bytes);
+		(void)close(fd);
+		return;
+	}
+	cache_drop(cache, &r->draft);
+	if (r->damaged_count++ < DAMAGED_MAX)
+		begin_fetch(r);
+	else
+		answer_fetch(r, checked, "the object is damaged", -1, 0);
+}
+
+static void end_fetch(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	r->is_fetch = false;
+	if (c->result == S3_OK) {
+		end_fetch_well(r);
+		return;
+	}
+	cache_drop(r->server->cache, &r->draft);
+	if (c->result == S3_NO_SINK)
+		go_direct(r);
+	else
+		answer_fetch(r, to_answer(c->result), c->detail, -1, 0);
+}
+
+static struct request *find_fetch(const struct server *h, const char *id)
+{
+	struct request *r;
+
+	LIST_FOREACH(r, &h->all, link)
+	if (r->is_fetch && strcmp(r->message.id, id) == 0)
+		return r;
+	return NULL;
+}
+
+static void begin_fetch(struct request *r)
+{
+	struct request *leader = find_fetch(r->server, r->message.id);
+	struct s3_call *c;
+
+	if (leader != NULL) {
+		LIST_INSERT_HEAD(&leader->followers, r, follower_link);
+		return;
+	}
+	r->is_fetch = true;
+	c = prepare(r, S3_GET, end_fetch);
+	c->reply_bytes_max = OBJECT_BYTES_MAX;
+	c->sink = sink_cache;
+	send_call(r);
+}
+
+static void receive_read(struct request *r)
+{
+	struct server *h = r->server;
+	uint64_t bytes;
+	int fd;
+
+	if (h->cache == NULL) {
+		begin_direct(r);
+		return;
+	}
+	fd = cache_find(h->cache, r->message.id, &bytes);
+	if (fd < 0) {
+		h->misses++;
+		begin_fetch(r);
+		return;
+	}
+	h->hits++;
+	answer_with(r, STORE_OK, "", fd, bytes);
+	(void)close(fd);
+}
+
+/* -- DELETE and PROBE -- */
+
+static void end_delete(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (r->server->cache != NULL)
+		cache_remove(r->server->cache, r->message.id);
+	/* Another node may have been faster. */
+	if (c->result == S3_NOT_FOUND)
+		c->result = S3_OK;
+	answer_call(r);
+}
+
+static void end_look(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_OK) {
+		answer_call(r);
+		return;
+	}
+	(void)prepare(r, S3_DELETE, end_delete);
+	send_call(r);
+}
+
+static void receive_delete(struct request *r)
+{
+	if (r->server->cache != NULL)
+		cache_remove(r->server->cache, r->message.id);
+	(void)prepare(r, S3_HEAD, end_look);
+	send_call(r);
+}
+
+static void prepare_probe(struct request *r, enum s3_method method,
+			  void (*done)(struct s3_call *))
+{
+	struct s3_call *c = prepare(r, method, done);
+	uint64_t end_ns = clock_after_ms(PROBE_MS);
+
+	c->key[0] = '\0';
+	c->is_urgent = c->is_single = true;
+	c->deadline_ns =
+		c->deadline_ns == 0 ? end_ns : min_u64(c->deadline_ns, end_ns);
+}
+
+static void end_probe(struct s3_call *c)
+{
+	answer_call(c->owner);
+}
+
+static void end_bucket(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_FAILED) {
+		answer_call(r);
+		return;
+	}
+	/* HEAD has no body that would tell why.  This has. */
+	prepare_probe(r, S3_GET, end_probe);
+	c->query = "list-type=2&max-keys=1";
+	send_call(r);
+}
+
+static void receive_probe(struct request *r)
+{
+	prepare_probe(r, S3_HEAD, end_bucket);
+	send_call(r);
+}
+
+/* -- The loop -- */
+
+static void begin_request(struct server *h, const struct message *m, int fd)
+{
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) { /* the server's deadline will pass */
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	r->server = h;
+	r->message = *m;
+	r->fd = fd;
+	LIST_INIT(&r->followers);
+	LIST_INSERT_HEAD(&h->all, r, link);
+	h->request_count++;
+	if (m->kind != MESSAGE_PUT && fd >= 0) {
+		(void)close(fd);
+		r->fd = -1;
+	}
+	switch (m->kind) {
+	case MESSAGE_PUT:
+		receive_put(r);
+		break;
+	case MESSAGE_READ:
+		receive_read(r);
+		break;
+	case MESSAGE_DELETE:
+		receive_delete(r);
+		break;
+	case MESSAGE_PROBE:
+		receive_probe(r);
+		break;
+	default:
+		free_request(r);
+	}
+}
+
+/* Receive what is there.  False: the other end is closed. */
+static bool receive(struct server *h)
+{
+	struct pollfd wait = { .fd = STORE_SOCKET, .events = POLLIN };
+	struct message m;
+
+	for (uint32_t i = 0; i < RECEIVE_MAX; i++) {
+		int fd;
+
+		if (h->request_count >= REQUESTS_MAX || poll(&wait, 1, 0) <= 0)
+			return true;
+		switch (message_receive(STORE_SOCKET, &m, &fd)) {
+		case MESSAGE_OK:
+			begin_request(h, &m, fd);
+			break;
+		case MESSAGE_BAD:
+			break;
+		case MESSAGE_END:
+			return false;
+		}
+	}
+	return true;
+}
+
+void serve(struct s3 *s3, struct cache *cache)
+{
+	struct server h = {
+		.s3 = s3,
+		.cache = cache,
+		.knows_conditions = true,
+	};
+	bool is_open = true;
+
+	LIST_INIT(&h.all);
+	while (is_open) {
+		bool has_room = h.request_count < REQUESTS_MAX;
+
+		if (s3_turn(s3, has_room ? STORE_SOCKET : -1, TURN_MS))
+			is_open = receive(&h);
+	}
+	s3_drop(s3);
+	while (!LIST_EMPTY(&h.all))
+		free_request(LIST_FIRST(&h.all));
+}
