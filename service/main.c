@@ -192,6 +192,39 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 }
 
 /* Check the flags that are needed only when a request comes. */
+/* Flags of one kind of store with the other kind are mistakes. */
+static void check_store(const struct options *o)
+{
+	const struct {
+		const char *flag, *value;
+	} remote[] = {
+		{ "s3-endpoint", o->s3_endpoint },
+		{ "s3-region", o->s3_region },
+		{ "s3-path-style", o->s3_path_style ? "true" : NULL },
+		{ "s3-credentials-file", o->s3_credentials_file },
+		{ "store-cache", o->store_cache },
+	};
+	bool is_remote = o->store != NULL && remote_is_url(o->store);
+	struct remote_config config;
+	struct error why;
+
+	for (size_t i = 0; !is_remote && i < ARRAY_SIZE(remote); i++)
+		if (remote[i].value != NULL)
+			refuse(o, remote[i].flag, remote[i].value,
+			       "it needs --store s3://BUCKET");
+	if (!is_remote)
+		return;
+	if (!resources_read_store_url(o, &config, &why))
+		refuse(o, "store", o->store, why.text);
+	if (o->store_quota_bytes > 0)
+		refuse(o, "store-quota", "SIZE",
+		       "it is for a folder; object stores have quotas of their "
+		       "own");
+	if (o->spool == SPOOL_STORE && options_is_given(o, "spool"))
+		refuse(o, "spool", "store",
+		       "it needs --store DIR: an object store has no spool");
+}
+
 static void check_values(const struct options *o)
 {
 	struct networks networks;
@@ -206,6 +239,7 @@ static void check_values(const struct options *o)
 		refuse(o, "host", o->host_names, why_not);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
 		refuse(o, "trusted-proxies", o->trusted_proxies, why_no_list);
+	check_store(o);
 }
 
 /* For --check-config: what the server would refuse at its start. */

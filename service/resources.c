@@ -3,6 +3,7 @@
 
 #include "service/http/connection/listen.h"
 #include "service/pipeline/pipeline_graph.h"
+#include "service/store/remote/keeper.h"
 #include "service/user.h"
 
 #include <errno.h>
@@ -194,6 +195,7 @@ static _Noreturn void read_when_asked(struct reader *r, const struct options *o)
 	int null = open("/dev/null", O_RDWR);
 	char byte;
 
+	keeper_forget_keys(); /* they are not for this process */
 	(void)prctl(PR_SET_NAME, "reader", 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -419,14 +421,41 @@ static int open_listener(const struct options *o, const char *flag,
 	abort();
 }
 
+bool resources_read_store_url(const struct options *o, struct remote_config *c,
+			      struct error *error)
+{
+	*c = (struct remote_config){
+		.endpoint = o->s3_endpoint,
+		.region = o->s3_region,
+		.uses_path_style = o->s3_path_style,
+		.credentials_file = o->s3_credentials_file,
+		.cache = o->store_cache,
+		.cache_quota_bytes = o->store_cache_quota_bytes,
+	};
+	return remote_read_url(c, o->store, error);
+}
+
+static struct store *open_remote_store(const struct options *o,
+				       struct error *error)
+{
+	struct remote_config c;
+
+	return resources_read_store_url(o, &c, error) ? remote_open(&c, error) :
+							NULL;
+}
+
 static int open_store(struct server_resources *r, const struct options *o)
 {
-	const char *why;
+	struct error error;
+	const char *why = error.text;
 	char as_user[256];
 
 	if (o->store == NULL)
 		return EXIT_SUCCESS;
-	r->store = store_open(o->store, o->store_quota_bytes, &why);
+	if (remote_is_url(o->store))
+		r->store = open_remote_store(o, &error);
+	else
+		r->store = store_open(o->store, o->store_quota_bytes, &why);
 	if (r->store != NULL)
 		return EXIT_SUCCESS;
 	if (o->user != NULL) {

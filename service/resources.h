@@ -22,7 +22,7 @@
 #include "service/config/options.h"
 #include "service/http/auth.h"
 #include "service/http/connection/tls.h"
-#include "service/store/store.h"
+#include "service/store/remote/remote.h"
 
 #include "stages/graph.h"
 
@@ -78,6 +78,14 @@ int resources_check_secrets(const struct options *o);
  * so / is refused with a sandbox.  False: *why is the reason.
  */
 bool resources_can_save_graph(const struct options *o, const char **why);
+
+/*
+ * Read the value of --store, which is s3://..., and the flags that belong to
+ * it.  Texts are lent by `o`.  False: the error says what is wrong.
+ */
+MUST_CHECK bool resources_read_store_url(const struct options *o,
+					 struct remote_config *c,
+					 struct error *error);
 
 /* Print why a flag's value is wrong.  Returns `status`. */
 int resources_refuse(const struct options *o, int status, const char *flag,

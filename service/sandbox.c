@@ -93,6 +93,7 @@ static const int calls[] = {
 	SCMP_SYS(getsockopt),
 	SCMP_SYS(recvfrom),
 	SCMP_SYS(recvmsg),
+	SCMP_SYS(memfd_create), /* packages for the store helper */
 	SCMP_SYS(sendfile),
 	SCMP_SYS(shutdown),
 	/* waiting */

@@ -260,12 +260,16 @@ static void reload_secrets(struct server *s)
 static void on_hangup(struct server *s)
 {
 	bool has_parts = s->config->schedule.balance == BALANCE_PARTITION;
+	struct store *store = s->resources.store;
+	bool is_remote = store != NULL && store_is_remote(store);
 
 	if (s->resources.secrets.reader != NULL)
 		reload_secrets(s);
+	if (is_remote)
+		remote_reload_keys(store);
 	if (has_parts)
 		divide_again(s);
-	if (s->resources.secrets.reader == NULL && !has_parts)
+	if (s->resources.secrets.reader == NULL && !has_parts && !is_remote)
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "SIGHUP: nothing to divide without --balance "
 			    "partition, and no keys or certificates to read "
@@ -320,6 +324,8 @@ static int drain_and_stop(struct server *s)
 	http_refuse(s->http, s->options->drain_ms);
 	if (!http_wait_answered(s->http, s->options->drain_ms)) {
 		http_abandon(s->http);
+		if (s->resources.store != NULL)
+			store_abandon(s->resources.store);
 		pipeline_abandon(s->pipeline);
 	}
 	pipeline_stop(s->pipeline);
@@ -370,7 +376,9 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.hides_reports = s->resources.secrets.is_exposed,
 		.pipeline = s->pipeline,
 		.store = s->resources.store,
-		.spools = s->options->spool == SPOOL_STORE,
+		.spools = s->options->spool == SPOOL_STORE &&
+			  s->resources.store != NULL &&
+			  store_spool(s->resources.store) != NULL,
 		.auth = s->resources.secrets.auth,
 		.has_tls = s->resources.secrets.has_tls,
 		.uthreads = s->uthreads,
@@ -509,7 +517,7 @@ static void enter_sandbox(struct server *s)
 
 	if (graph != NULL)
 		folders[count++] = dirname(graph);
-	if (o->store != NULL)
+	if (o->store != NULL && !remote_is_url(o->store))
 		folders[count++] = o->store;
 
 	if (o->sandbox != SANDBOX_OFF)
@@ -533,6 +541,26 @@ static int check_sandbox(const struct server *s)
 		return EXIT_SUCCESS;
 	return log_refusal(s, EXIT_USAGE, "sandbox", "require",
 			   "this system does not provide all of it");
+}
+
+/* For the store's receiver. */
+static void log_store(void *arg, bool is_wrong, const char *text)
+{
+	const struct server *s = arg;
+
+	log_message(s->log, is_wrong ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "%s",
+		    text);
+}
+
+/* Returns an exit status. */
+static int start_store(struct server *s)
+{
+	if (s->resources.store == NULL ||
+	    remote_start(s->resources.store, log_store, s))
+		return EXIT_SUCCESS;
+	log_message(s->log, LOG_LEVEL_ERROR,
+		    "the thread of the store could not be started");
+	return EXIT_FAILURE;
 }
 
 /* The log's thread is the first thread. */
@@ -571,7 +599,10 @@ static int run_logged(struct server *s, const sigset_t *signals)
 			warn_of_root(s);
 		status = check_sandbox(s);
 		if (status == EXIT_SUCCESS)
+			status = start_store(s);
+		if (status == EXIT_SUCCESS)
 			status = run_stages(s, signals);
+		store_stop(s->resources.store);
 		log_stop(s->log, LAST_LINES_MS);
 	}
 	stats_release(&s->stats);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "service/store/remote/remote.h"
 #include "service/config/options.h"
 
 #include "base/clock.h"
@@ -217,10 +218,31 @@ static const struct flag own_flags[] = {
 	  "0: none",
 	  FLAG_FIELD(struct options, log_slow_ms), .unit = FLAG_TIME,
 	  .most = 86400000 },
-	{ "store", "DIR", NULL,
-	  "folder for the images of POST /v1/images; it must be empty or a\n"
-	  "store",
+	{ "store", "DIR|s3://BUCKET", NULL,
+	  "where the images of POST /v1/images are: a folder, which must be\n"
+	  "empty or a store, or an object store (s3://BUCKET[/PREFIX])",
 	  FLAG_FIELD(struct options, store) },
+	{ "s3-endpoint", "URL", NULL,
+	  "address of the object store, such as https://s3.example:9000;\n"
+	  "default: AWS_ENDPOINT_URL_S3, or Amazon's",
+	  FLAG_FIELD(struct options, s3_endpoint) },
+	{ "s3-region", "REGION", NULL,
+	  "region of the object store; default: AWS_REGION, or us-east-1",
+	  FLAG_FIELD(struct options, s3_region) },
+	{ "s3-path-style", NULL, NULL,
+	  "name the bucket in the path, and not in the host name",
+	  FLAG_FIELD(struct options, s3_path_style) },
+	{ "s3-credentials-file", "FILE", NULL,
+	  "the keys of the object store, as in ~/.aws/credentials; default:\n"
+	  "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+	  FLAG_FIELD(struct options, s3_credentials_file) },
+	{ "store-cache", "DIR", NULL,
+	  "keep images of the object store that were read lately in this\n"
+	  "folder",
+	  FLAG_FIELD(struct options, store_cache) },
+	{ "store-cache-quota", "SIZE", "1G", "disk space of --store-cache",
+	  FLAG_FIELD(struct options, store_cache_quota_bytes),
+	  .unit = FLAG_SIZE, .least = 1 << 20, .most = UINT64_C(1) << 60 },
 	{ "store-quota", "SIZE", "0", "disk space of the store; 0: no limit",
 	  FLAG_FIELD(struct options, store_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
@@ -228,7 +250,8 @@ static const struct flag own_flags[] = {
 	  "where an upload is written before it is answered 202: to the\n"
 	  "store, so that it survives a restart or a crash, or nowhere",
 	  FLAG_CHOICE_FIELD(struct options, spool) },
-	{ "store-threads", "N", "4", "threads that write to the store",
+	{ "store-threads", "N", NULL,
+	  "threads that wait for the store; default: 4, or 32 with s3://",
 	  FLAG_FIELD(struct options, store_threads), .least = 1, .most = 1000 },
 	{ "express",
 	  .removed = "it was removed; --slice pauses large uploads, so that "
@@ -420,6 +443,9 @@ static uint32_t default_per_address(uint32_t connections_max)
 	return part > ADDRESS_LEAST ? part : ADDRESS_LEAST;
 }
 
+/* Threads of a remote store only wait. */
+enum { STORE_THREADS_FOLDER = 4, STORE_THREADS_REMOTE = 32 };
+
 /* Set the flags whose default depends on other flags. */
 static void set_derived(struct options *o)
 {
@@ -434,6 +460,10 @@ static void set_derived(struct options *o)
 	if (o->sources[place_of("max-connections-per-address")] ==
 	    OPTIONS_DEFAULT)
 		o->per_address_max = default_per_address(o->connections_max);
+	if (o->store_threads == 0)
+		o->store_threads = o->store != NULL && remote_is_url(o->store) ?
+					   STORE_THREADS_REMOTE :
+					   STORE_THREADS_FOLDER;
 	if (o->memory_bytes_max == 0)
 		o->memory_bytes_max =
 			memory_budget_bytes(memory_limit_bytes(),
@@ -472,6 +502,11 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 void options_release(struct options *o)
 {
 	cJSON_Delete(o->file);
+}
+
+bool options_is_given(const struct options *o, const char *flag)
+{
+	return o->sources[place_of(flag)] != OPTIONS_DEFAULT;
 }
 
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count)

@@ -58,9 +58,16 @@ struct options {
 	uint32_t drain_ms;
 	uint32_t shutdown_delay_ms;
 	uint32_t agent_half_ms;     /* see pipeline_weight_percent() */
-	const char *store;          /* a folder; NULL: none */
+	const char *store;          /* a folder, or s3://...; NULL: none */
 	uint64_t store_quota_bytes; /* 0: none */
 	uint32_t store_threads;
+	/* Of s3://: see struct remote_config. */
+	const char *s3_endpoint;
+	const char *s3_region;
+	bool s3_path_style;
+	const char *s3_credentials_file;
+	const char *store_cache;
+	uint64_t store_cache_quota_bytes;
 	enum spool_mode spool;
 	enum sandbox_mode sandbox;
 	bool counts_hardware;
@@ -91,6 +98,9 @@ struct options {
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment, struct error *error);
 void options_release(struct options *o);
+
+/* Does any source set the flag? */
+bool options_is_given(const struct options *o, const char *flag);
 
 /* The number of I/O threads for this number of workers, which may be 0. */
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count);

@@ -144,6 +144,28 @@ static enum readiness read_readiness(const struct http *h, bool *was_full)
 	return readiness_decide(was_full, &view);
 }
 
+static bool is_store_away(const struct request *r)
+{
+	struct store_stats stats;
+
+	if (r->config->store == NULL || !store_is_remote(r->config->store))
+		return false;
+	store_stats(r->config->store, &stats);
+	return !stats.remote.is_available;
+}
+
+/*
+ * All servers share the store, so a server without it stays in use: it still
+ * answers uploads that are not stored.  ?store=1 asks for the store, too.
+ */
+static bool reply_store_away(struct request *r)
+{
+	if (request_argument(r, "store") == NULL)
+		return reply_ok(r, "ready, but the store is away\n");
+	r->problem = PROBLEM_STORE_UNAVAILABLE;
+	return reply_problem(r);
+}
+
 /* If two requests come at once, both may see the old state. */
 static bool reply_ready(struct request *r)
 {
@@ -151,6 +173,8 @@ static bool reply_ready(struct request *r)
 	enum readiness readiness = read_readiness(r->http, &was_full);
 
 	atomic_store(&r->http->was_full, was_full);
+	if (readiness == READINESS_OK && is_store_away(r))
+		return reply_store_away(r);
 	if (readiness == READINESS_OK)
 		return reply_ok(r, "ready\n");
 	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :

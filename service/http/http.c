@@ -371,7 +371,7 @@ static bool start_spooler(struct http *h)
 {
 	const struct http_config *c = &h->config;
 
-	if (c->store == NULL)
+	if (c->store == NULL || store_spool(c->store) == NULL)
 		return true;
 	h->spooler = spooler_start(&(struct spooler_config){
 		.pipeline = c->pipeline,

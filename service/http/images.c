@@ -10,6 +10,7 @@
 
 #include "service/log/log.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 
 #include <errno.h>
@@ -131,7 +132,8 @@ enum {
 
 /* The problem for an answer of the store other than STORE_OK. */
 static enum problem problem_of_store(struct request *r,
-				     enum store_answer answer, const char *what)
+				     enum store_answer answer, const char *what,
+				     const char *why)
 {
 	switch (answer) {
 	case STORE_OK:
@@ -146,8 +148,29 @@ static enum problem problem_of_store(struct request *r,
 		break;
 	}
 	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The image could not be %s: %s.", what, strerror(errno));
-	return PROBLEM_STORE_FAILED;
+		       "The image could not be %s: %.200s.", what, why);
+	return answer == STORE_UNAVAILABLE ? PROBLEM_STORE_UNAVAILABLE :
+					     PROBLEM_STORE_FAILED;
+}
+
+/* When a store beyond the network must have answered. */
+static uint64_t store_deadline(const struct request *r)
+{
+	return r->config->deadline_ms > 0 ?
+		       clock_after_ms(r->config->deadline_ms) :
+		       0;
+}
+
+/* Open an image for its meta.json and the file `name`. */
+static enum problem open_image(struct request *r, const char *name,
+			       struct store_image *image)
+{
+	struct error why;
+	enum store_answer answer =
+		store_find(r->config->store, r->segments[0], name,
+			   store_deadline(r), image, &why);
+
+	return problem_of_store(r, answer, "read", why.text);
 }
 
 /* Is there a store, and does the path have a valid id? */
@@ -164,14 +187,13 @@ static enum problem check_id(const struct request *r)
  */
 static enum problem report_damage(struct request *r, const char *name)
 {
-	int entry;
-	enum store_answer answer =
-		store_find(r->config->store, r->segments[0], &entry);
+	struct store_image image;
+	enum problem problem = open_image(r, "", &image);
 
-	if (answer == STORE_NOT_FOUND)
+	if (problem == PROBLEM_NOT_FOUND)
 		return PROBLEM_NOT_FOUND;
-	if (answer == STORE_OK)
-		(void)close(entry);
+	if (problem == PROBLEM_NONE)
+		store_close_image(&image);
 	(void)snprintf(r->detail, sizeof(r->detail),
 		       "%s of this image is damaged; upload the picture again "
 		       "to replace it.",
@@ -183,40 +205,39 @@ static enum problem report_damage(struct request *r, const char *name)
 }
 
 /* Open a file that the image must have. */
-static enum problem open_file(struct request *r, int entry, const char *name,
-			      int *fd, uint64_t *bytes)
+static enum problem open_file(struct request *r,
+			      const struct store_image *image, const char *name,
+			      struct store_part *part)
 {
-	enum store_answer answer = store_read(entry, name, fd, bytes);
+	enum store_answer answer = store_read(image, name, part);
 
-	return answer == STORE_NOT_FOUND ? report_damage(r, name) :
-					   problem_of_store(r, answer, "read");
-}
-
-static enum problem open_entry(struct request *r, int *entry)
-{
-	return problem_of_store(
-		r, store_find(r->config->store, r->segments[0], entry), "read");
+	return answer == STORE_NOT_FOUND ?
+		       report_damage(r, name) :
+		       problem_of_store(r, answer, "read", strerror(errno));
 }
 
 /* Read the JSON text about the image; the caller calls free(). */
-static enum problem read_meta(struct request *r, int entry, char **out)
+static enum problem read_meta(struct request *r,
+			      const struct store_image *image, char **out)
 {
 	static const char name[] = "meta.json";
-	uint64_t bytes;
+	struct store_part part;
 	char *text;
-	int fd;
-	enum problem problem = open_file(r, entry, name, &fd, &bytes);
+	enum problem problem = open_file(r, image, name, &part);
 	bool is_whole;
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	text = bytes <= META_BYTES_MAX ? calloc(1, (size_t)bytes + 1) : NULL;
-	if (text == NULL && bytes <= META_BYTES_MAX)
+	text = part.bytes <= META_BYTES_MAX ?
+		       calloc(1, (size_t)part.bytes + 1) :
+		       NULL;
+	if (text == NULL && part.bytes <= META_BYTES_MAX)
 		problem = PROBLEM_OUT_OF_MEMORY;
 	is_whole = text != NULL &&
-		   read(fd, text, (size_t)bytes) == (ssize_t)bytes &&
+		   pread(part.fd, text, (size_t)part.bytes,
+			 (off_t)part.offset) == (ssize_t)part.bytes &&
 		   image_meta_is_whole(text);
-	(void)close(fd);
+	(void)close(part.fd);
 	if (is_whole) {
 		*out = text;
 		return PROBLEM_NONE;
@@ -226,13 +247,13 @@ static enum problem read_meta(struct request *r, int entry, char **out)
 }
 
 /* The reply closes the file. */
-static void begin_file(struct request *r, struct reply *p, int fd,
-		       struct range part)
+static void begin_file(struct request *r, struct reply *p,
+		       const struct store_part *file, struct range part)
 {
 	reply_init(p);
 	p->kind = REPLY_FILE;
-	p->fd = fd;
-	p->offset = part.offset;
+	p->fd = file->fd;
+	p->offset = file->offset + part.offset;
 	p->bytes = part.count;
 	r->reply_bytes = part.count;
 }
@@ -243,13 +264,14 @@ static void begin_file(struct request *r, struct reply *p, int fd,
  */
 static bool reply_failed(struct request *r)
 {
+	const struct spool *spool = store_spool(r->config->store);
 	char text[SPOOL_TEXT_BYTES];
 	enum problem problem = PROBLEM_NOT_FOUND;
 	cJSON *o;
 	const char *code, *detail;
 
-	if (spool_find_failed(store_spool(r->config->store), r->segments[0],
-			      text) != STORE_OK)
+	if (spool == NULL ||
+	    spool_find_failed(spool, r->segments[0], text) != STORE_OK)
 		return reply_with_problem(r, problem);
 	o = cJSON_Parse(text);
 	code = cJSON_GetStringValue(cJSON_GetObjectItem(o, "code"));
@@ -264,18 +286,12 @@ static bool reply_failed(struct request *r)
 	return reply_with_problem(r, problem);
 }
 
-/* What is known about an image that may not be stored yet. */
-struct image_state {
-	enum accepted_state accepted;
-	enum problem failed_by;
-	bool is_durable; /* it is in the spool */
-};
-
 static struct image_state find_image_state(struct request *r)
 {
+	const struct spool *spool = store_spool(r->config->store);
 	struct image_state p = { .accepted = ACCEPTED_PENDING };
 
-	p.is_durable = spool_has(store_spool(r->config->store), r->segments[0]);
+	p.is_durable = spool != NULL && spool_has(spool, r->segments[0]);
 	if (!p.is_durable)
 		p.accepted = accepted_find(&r->http->accepted, r->segments[0],
 					   &p.failed_by);
@@ -308,29 +324,73 @@ static bool reply_meta(struct request *r, char *meta)
 	return reply_send(r, STATUS_OK, "application/json", &p);
 }
 
-static bool reply_image(struct request *r)
+/* The run() of a task of the store stage. */
+static void run_store_work(struct task *task)
 {
-	enum problem problem = check_id(r);
-	struct image_state state;
-	char *meta;
-	int entry;
+	struct request *r = container_of(task, struct request, task);
 
-	if (problem != PROBLEM_NONE)
-		return reply_with_problem(r, problem);
+	r->picture.work(r);
+	request_resume(r);
+}
+
+/* Let the store stage do some work.  Returns as a start() hook does. */
+static bool send_work(struct request *r, void (*work)(struct request *r))
+{
+	bool is_suspended = request_suspend(r);
+
+	r->picture.work = work;
+	r->task.run = run_store_work;
+	r->task.event.number = r->upload.number;
+	if (!pipeline_send_task(r->config->pipeline, &r->task)) {
+		r->problem = PROBLEM_STOPPING;
+		request_resume(r);
+	}
+	return is_suspended;
+}
+
+/* Do some work here, unless it may wait for a network. */
+static bool do_work(struct request *r, void (*work)(struct request *r))
+{
+	if (store_is_remote(r->config->store))
+		return send_work(r, work);
+	work(r);
+	return false;
+}
+
+/* An image that is not stored is no problem here: see reply_image(). */
+static void read_image(struct request *r)
+{
+	struct store_image image;
+	enum problem problem = open_image(r, "", &image);
+
+	if (problem == PROBLEM_NONE) {
+		problem = read_meta(r, &image, &r->picture.meta);
+		store_close_image(&image);
+	}
+	if (problem != PROBLEM_NOT_FOUND)
+		r->problem = problem;
+}
+
+static bool start_image(struct request *r)
+{
+	r->problem = check_id(r);
+	if (r->problem != PROBLEM_NONE)
+		return false;
 	/*
 	 * Done before the store is asked, because the image may be stored in
 	 * between.
 	 */
-	state = find_image_state(r);
-	problem = open_entry(r, &entry);
-	if (problem == PROBLEM_NOT_FOUND)
-		return reply_not_stored(r, &state);
-	if (problem != PROBLEM_NONE)
-		return reply_with_problem(r, problem);
-	problem = read_meta(r, entry, &meta);
-	(void)close(entry);
-	return problem == PROBLEM_NONE ? reply_meta(r, meta) :
-					 reply_with_problem(r, problem);
+	r->picture.state = find_image_state(r);
+	return do_work(r, read_image);
+}
+
+static bool reply_image(struct request *r)
+{
+	char *meta = r->picture.meta;
+
+	r->picture.meta = NULL;
+	return meta != NULL ? reply_meta(r, meta) :
+			      reply_not_stored(r, &r->picture.state);
 }
 
 static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
@@ -340,12 +400,13 @@ static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
 }
 
 /* Open the picture, and set its ETag. */
-static enum problem open_picture(struct request *r, int entry)
+static enum problem open_picture(struct request *r,
+				 const struct store_image *image)
 {
 	struct picture *p = &r->picture;
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	char *meta;
-	enum problem problem = read_meta(r, entry, &meta);
+	enum problem problem = read_meta(r, image, &meta);
 	bool is_found;
 
 	if (problem != PROBLEM_NONE)
@@ -356,7 +417,7 @@ static enum problem open_picture(struct request *r, int entry)
 		return PROBLEM_NOT_FOUND;
 	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", sha256);
 	name_file(name, r);
-	problem = open_file(r, entry, name, &p->fd, &p->bytes);
+	problem = open_file(r, image, name, &p->file);
 	p->is_open = problem == PROBLEM_NONE;
 	return problem;
 }
@@ -364,8 +425,10 @@ static enum problem open_picture(struct request *r, int entry)
 static void close_picture(struct request *r)
 {
 	if (r->picture.is_open)
-		(void)close(r->picture.fd);
+		(void)close(r->picture.file.fd);
 	r->picture.is_open = false;
+	free(r->picture.meta);
+	r->picture.meta = NULL;
 }
 
 /*
@@ -379,15 +442,16 @@ static enum range_kind read_range(struct request *r, const struct picture *p,
 	enum range_kind kind = RANGE_ALL;
 
 	if (!r->is_head && (same == NULL || strcmp(same, p->etag) == 0))
-		kind = range_read(request_header(r, "Range"), p->bytes, part);
+		kind = range_read(request_header(r, "Range"), p->file.bytes,
+				  part);
 	if (kind == RANGE_PART)
 		(void)snprintf(r->content_range, sizeof(r->content_range),
 			       "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
 			       part->offset, part->offset + part->count - 1,
-			       p->bytes);
+			       p->file.bytes);
 	if (kind == RANGE_NONE)
 		(void)snprintf(r->content_range, sizeof(r->content_range),
-			       "bytes */%" PRIu64, p->bytes);
+			       "bytes */%" PRIu64, p->file.bytes);
 	return kind;
 }
 
@@ -401,7 +465,7 @@ static bool is_known(const struct request *r)
 static bool reply_picture(struct request *r)
 {
 	struct picture *p = &r->picture;
-	struct range part = { 0, p->bytes };
+	struct range part = { 0, p->file.bytes };
 	enum range_kind kind =
 		is_known(r) ? RANGE_ALL : read_range(r, p, &part);
 	struct reply reply;
@@ -409,7 +473,7 @@ static bool reply_picture(struct request *r)
 	if (kind == RANGE_NONE)
 		return reply_with_problem(r, PROBLEM_BAD_RANGE);
 	p->is_open = false;
-	begin_file(r, &reply, p->fd, part);
+	begin_file(r, &reply, &p->file, part);
 	reply_add_header(&reply, "ETag", p->etag);
 	reply_add_header(&reply, "Accept-Ranges", "bytes");
 	reply_add_header(&reply, "Cache-Control",
@@ -420,22 +484,6 @@ static bool reply_picture(struct request *r)
 			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
 					       STATUS_OK,
 			  RESULT_TYPE, &reply);
-}
-
-static enum problem find_picture(struct request *r)
-{
-	enum problem problem = check_id(r);
-	int entry;
-
-	if (problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
-		problem = PROBLEM_NOT_FOUND;
-	if (problem == PROBLEM_NONE)
-		problem = open_entry(r, &entry);
-	if (problem != PROBLEM_NONE)
-		return problem;
-	problem = open_picture(r, entry);
-	(void)close(entry);
-	return problem;
 }
 
 /* The SHA-256 that the picture must have. */
@@ -451,61 +499,73 @@ static bool needs_check(const struct request *r)
 
 	read_etag(sha256, &r->picture);
 	return !is_known(r) &&
-	       !store_is_checked(r->config->store, r->picture.fd, sha256);
+	       !store_is_checked(r->config->store, &r->picture.file, sha256);
 }
 
-/* The run() of a task of the store stage. */
-static void check_picture(struct task *task)
+static void check_picture(struct request *r)
 {
-	struct request *r = container_of(task, struct request, task);
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	enum store_answer answer;
 
 	read_etag(sha256, &r->picture);
-	answer = store_check(r->config->store, r->picture.fd, sha256);
+	answer = store_check(r->config->store, &r->picture.file, sha256);
 	name_file(name, r);
-	r->problem = answer == STORE_DAMAGED ?
-			     report_damage(r, name) :
-			     problem_of_store(r, answer, "read");
-	request_resume(r);
+	r->problem =
+		answer == STORE_DAMAGED ?
+			report_damage(r, name) :
+			problem_of_store(r, answer, "read", strerror(errno));
 }
 
-/* The run() of a task of the store stage. */
-static void delete_image(struct task *task)
+static void find_picture(struct request *r)
 {
-	struct request *r = container_of(task, struct request, task);
+	struct store_image image;
+	char name[FILE_NAME_BYTES];
 
-	r->problem = problem_of_store(
-		r, spool_delete(store_spool(r->config->store), r->segments[0]),
-		"removed");
-	request_resume(r);
-}
-
-/* Let the store stage run a task.  Returns as a start() hook does. */
-static bool send_task(struct request *r, void (*run)(struct task *task))
-{
-	bool is_suspended = request_suspend(r);
-
-	r->task.run = run;
-	r->task.event.number = r->upload.number;
-	if (!pipeline_send_task(r->config->pipeline, &r->task)) {
-		r->problem = PROBLEM_STOPPING;
-		request_resume(r);
-	}
-	return is_suspended;
+	name_file(name, r);
+	r->problem = open_image(r, name, &image);
+	if (r->problem != PROBLEM_NONE)
+		return;
+	r->problem = open_picture(r, &image);
+	store_close_image(&image);
+	if (r->problem == PROBLEM_NONE && store_is_remote(r->config->store) &&
+	    needs_check(r))
+		check_picture(r);
 }
 
 static bool start_picture(struct request *r)
 {
-	r->problem = find_picture(r);
+	r->problem = check_id(r);
+	if (r->problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
+		r->problem = PROBLEM_NOT_FOUND;
+	if (r->problem != PROBLEM_NONE)
+		return false;
+	if (store_is_remote(r->config->store))
+		return send_work(r, find_picture);
+	find_picture(r);
 	return r->problem == PROBLEM_NONE && needs_check(r) &&
-	       send_task(r, check_picture);
+	       send_work(r, check_picture);
+}
+
+static void delete_image(struct request *r)
+{
+	struct store *store = r->config->store;
+	struct error why;
+	enum store_answer answer;
+
+	if (store_spool(store) != NULL) {
+		answer = spool_delete(store_spool(store), r->segments[0]);
+		error_set(&why, "%s", strerror(errno));
+	} else {
+		answer = store_delete(store, r->segments[0], store_deadline(r),
+				      &why);
+	}
+	r->problem = problem_of_store(r, answer, "removed", why.text);
 }
 
 static bool start_removal(struct request *r)
 {
 	r->problem = check_id(r);
-	return r->problem == PROBLEM_NONE && send_task(r, delete_image);
+	return r->problem == PROBLEM_NONE && send_work(r, delete_image);
 }
 
 static bool reply_removed(struct request *r)
@@ -516,7 +576,11 @@ static bool reply_removed(struct request *r)
 	return reply_send(r, STATUS_NO_CONTENT, NULL, &p);
 }
 
-const struct handler image_handler = { .reply = reply_image };
+const struct handler image_handler = {
+	.start = start_image,
+	.reply = reply_image,
+	.release = close_picture,
+};
 
 const struct handler image_removal_handler = {
 	.start = start_removal,

@@ -155,6 +155,10 @@ static const struct {
 				   "removed." },
 	[PROBLEM_STORE_FULL] = { 507, "store_full", "Store full",
 				 "There is no room to keep the image." },
+	[PROBLEM_STORE_UNAVAILABLE] = { 503, "store_unavailable",
+					"Store unavailable",
+					"The store does not answer; see "
+					"Retry-After." },
 	[PROBLEM_IMAGE_DAMAGED] = { 500, "image_damaged", "Image damaged",
 				    "The stored file is damaged; upload the "
 				    "picture again to replace it." },
@@ -209,6 +213,8 @@ enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_STORE_FULL;
 	case UPLOAD_NOT_STORED:
 		return PROBLEM_STORE_FAILED;
+	case UPLOAD_STORE_UNAVAILABLE:
+		return PROBLEM_STORE_UNAVAILABLE;
 	case UPLOAD_GONE:
 		break; /* no client reads it */
 	}

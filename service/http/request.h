@@ -236,12 +236,21 @@ struct storing {
 	char *meta;               /* set when the image is stored; owned */
 };
 
-/* A stored picture, opened. */
+/* What is known about an image that may not be stored yet. */
+struct image_state {
+	enum accepted_state accepted;
+	enum problem failed_by;
+	bool is_durable; /* it is in the spool */
+};
+
+/* A stored image, or one of its pictures, that a client asks for. */
 struct picture {
 	bool is_open;
-	int fd;
-	uint64_t bytes;
+	struct store_part file;
 	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
+	char *meta; /* the JSON text about the image; owned; NULL: none */
+	struct image_state state;
+	void (*work)(struct request *r); /* what the task does */
 };
 
 /* A listening socket, and the connections that it accepts. */
@@ -374,7 +383,7 @@ struct request {
 
 	/* Other requests. */
 	struct picture picture; /* the picture that a GET asks for */
-	/* Task of the store stage: check the picture, or delete. */
+	/* Task of the store stage: read, check or delete. */
 	struct task task;
 	struct report_wait report;
 	struct viewer *viewer; /* NULL: none */

@@ -328,7 +328,7 @@ static void on_decoded(struct upload *u)
 }
 
 /* Store the image; after a 202, it replaces the entry in the spool. */
-static enum store_answer put_image(struct request *r)
+static enum store_answer put_image(struct request *r, struct error *why)
 {
 	struct storing *s = &r->storing;
 	struct image_files f;
@@ -338,8 +338,9 @@ static enum store_answer put_image(struct request *r)
 	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
 	    s->spooled == NULL)
 		return store_put(r->config->store, s->accepted.id, f.files,
-				 f.count);
+				 f.count, r->upload.deadline_ns, why);
 	answer = spool_finish(spool_of(r), &s->spooled->hold, f.files, f.count);
+	error_set(why, "%s", strerror(errno));
 	if (answer == STORE_FULL || answer == STORE_FAILED)
 		return answer;
 	/*
@@ -356,19 +357,21 @@ static enum upload_end store_image(struct upload *u)
 {
 	struct request *r = request_of_upload(u);
 	struct storing *s = &r->storing;
+	struct error why = { "no memory" };
+	enum store_answer answer = STORE_FAILED;
 
 	s->meta = image_meta(s->accepted.id, u);
-	switch (s->meta != NULL ? put_image(r) : STORE_FAILED) {
-	case STORE_OK:
+	if (s->meta != NULL)
+		answer = put_image(r, &why);
+	if (answer == STORE_OK)
 		return UPLOAD_ENDED;
-	case STORE_FULL:
-		return UPLOAD_STORE_FULL;
-	default:
+	if (answer != STORE_FULL)
 		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The image could not be written: %s.",
-			       strerror(errno));
-		return UPLOAD_NOT_STORED;
-	}
+			       "The image could not be written: %.200s.",
+			       why.text);
+	return answer == STORE_FULL        ? UPLOAD_STORE_FULL :
+	       answer == STORE_UNAVAILABLE ? UPLOAD_STORE_UNAVAILABLE :
+					     UPLOAD_NOT_STORED;
 }
 
 /* An upload that was accepted is done.  Called by a worker. */

@@ -63,6 +63,7 @@ enum upload_end {
 	UPLOAD_GONE,        /* its client disconnected */
 	UPLOAD_STORE_FULL,  /* the store had no room for its results */
 	UPLOAD_NOT_STORED,  /* its results could not be written */
+	UPLOAD_STORE_UNAVAILABLE, /* a remote store did not answer in time */
 };
 
 enum { VARIANTS_MAX = 16, VARIANT_NAME_BYTES = 33 };

@@ -581,6 +581,64 @@ static const struct metric_field spool_fields[] = {
 	  METRIC_FIELD(struct spool_stats, damaged_count) },
 };
 
+#define STORE_FIELD(member) METRIC_FIELD(struct store_stats, member)
+
+/* Printed only with a store beyond the network. */
+static const struct metric_field remote_fields[] = {
+	{ { "darkroom_store_available",
+	    "1: the store has answered the last request." },
+	  STORE_FIELD(remote.is_available) },
+	{ { "darkroom_store_unavailable_total",
+	    "Calls that the store did not answer in time." },
+	  STORE_FIELD(unavailable_count) },
+	{ { "darkroom_store_put_total", "Images stored." },
+	  STORE_FIELD(put_count) },
+	{ { "darkroom_store_same_total",
+	    "Images not stored again, because the store had them." },
+	  STORE_FIELD(same_count) },
+	{ { "darkroom_store_failed_total",
+	    "Images that the store refused to store or to remove." },
+	  STORE_FIELD(failed_count) },
+	{ { "darkroom_store_helper_starts_total",
+	    "Starts of the helper process." },
+	  STORE_FIELD(remote.helper_starts) },
+	{ { "darkroom_store_requests_total",
+	    "Requests that the helper has sent to the store." },
+	  STORE_FIELD(remote.sums.requests) },
+	{ { "darkroom_store_retries_total",
+	    "Of these, repetitions of a request." },
+	  STORE_FIELD(remote.sums.retries) },
+	{ { "darkroom_store_errors_total",
+	    "Of these, without an answer or answered 5xx." },
+	  STORE_FIELD(remote.sums.errors) },
+	{ { "darkroom_store_sent_bytes_total", "Bytes of bodies sent." },
+	  STORE_FIELD(remote.sums.sent_bytes) },
+	{ { "darkroom_store_received_bytes_total",
+	    "Bytes of bodies received." },
+	  STORE_FIELD(remote.sums.received_bytes) },
+	{ { "darkroom_store_put_seconds_total",
+	    "Time of successful PUT requests." },
+	  STORE_FIELD(remote.sums.put_ns) },
+	{ { "darkroom_store_put_requests_total", "Successful PUT requests." },
+	  STORE_FIELD(remote.sums.put_count) },
+	{ { "darkroom_store_get_seconds_total",
+	    "Time of successful GET requests." },
+	  STORE_FIELD(remote.sums.get_ns) },
+	{ { "darkroom_store_get_requests_total", "Successful GET requests." },
+	  STORE_FIELD(remote.sums.get_count) },
+	{ { "darkroom_store_cache_hits_total",
+	    "Images found in --store-cache." },
+	  STORE_FIELD(remote.sums.cache_hits) },
+	{ { "darkroom_store_cache_misses_total",
+	    "Images not found in --store-cache." },
+	  STORE_FIELD(remote.sums.cache_misses) },
+	{ { "darkroom_store_cache_evictions_total",
+	    "Images removed from --store-cache for others." },
+	  STORE_FIELD(remote.sums.cache_evictions) },
+	{ { "darkroom_store_cache_bytes", "Disk space of --store-cache." },
+	  STORE_FIELD(remote.sums.cache_bytes) },
+};
+
 /* Prometheus' own client libraries use these names. */
 static const struct metric_field process_fields[] = {
 	{ { "process_start_time_seconds",
@@ -670,8 +728,12 @@ static bool print_all(FILE *to, struct stats_source *source,
 	print_threads(to, source->uthreads);
 	if (source->store != NULL) {
 		store_stats(source->store, &store);
-		metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields),
-			       &store.spool);
+		if (store_spool(source->store) != NULL)
+			metric_singles(to, spool_fields,
+				       ARRAY_SIZE(spool_fields), &store.spool);
+		else
+			metric_singles(to, remote_fields,
+				       ARRAY_SIZE(remote_fields), &store);
 	}
 	histogram_head(to, &inside);
 	histogram_sample(to, &inside, "", &pipeline.inside, pipeline.inside_ns);

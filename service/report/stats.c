@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIGURES_MAX = 16 };
+enum { FIGURES_MAX = 20 };
 
 /* A group of numbers with their names in /stats. */
 struct figures {
@@ -270,7 +270,7 @@ static struct figures thread_figures(const struct uthreads *u)
 	return f;
 }
 
-static struct figures store_figures(const struct store *store)
+static struct figures store_figures(struct store *store)
 {
 	struct store_stats s;
 	struct figures f = { 0 };
@@ -283,10 +283,25 @@ static struct figures store_figures(const struct store *store)
 	figures_add(&f, "deleted", (double)s.deleted_count);
 	figures_add(&f, "full", (double)s.full_count);
 	figures_add(&f, "failed", (double)s.failed_count);
+	if (!s.remote.is_remote)
+		return f;
+	figures_add(&f, "unavailable", (double)s.unavailable_count);
+	figures_add(&f, "available", s.remote.is_available);
+	figures_add(&f, "helper_starts", (double)s.remote.helper_starts);
+	figures_add(&f, "requests", (double)s.remote.sums.requests);
+	figures_add(&f, "retries", (double)s.remote.sums.retries);
+	figures_add(&f, "errors", (double)s.remote.sums.errors);
+	figures_add(&f, "sent_bytes", (double)s.remote.sums.sent_bytes);
+	figures_add(&f, "received_bytes", (double)s.remote.sums.received_bytes);
+	figures_add(&f, "cache_hits", (double)s.remote.sums.cache_hits);
+	figures_add(&f, "cache_misses", (double)s.remote.sums.cache_misses);
+	figures_add(&f, "cache_evictions",
+		    (double)s.remote.sums.cache_evictions);
+	figures_add(&f, "cache_bytes", (double)s.remote.sums.cache_bytes);
 	return f;
 }
 
-static struct figures spool_figures(const struct store *store)
+static struct figures spool_figures(struct store *store)
 {
 	struct store_stats s;
 	struct figures f = { 0 };
@@ -563,7 +578,9 @@ static void print_json(struct stats_source *source, const char *schedule,
 		json_add_group(&j, "threads", thread_figures(source->uthreads));
 	if (source->store != NULL) {
 		json_add_group(&j, "store", store_figures(source->store));
-		json_add_group(&j, "spool", spool_figures(source->store));
+		if (store_spool(source->store) != NULL)
+			json_add_group(&j, "spool",
+				       spool_figures(source->store));
 	}
 	json_add_stages(&j, &s, group_counts_hardware(g));
 	json_add_workers(&j, &s, g);
@@ -689,7 +706,9 @@ void stats_print(struct stats_source *source, FILE *to)
 				thread_figures(source->uthreads));
 	if (source->store != NULL) {
 		table_print_one(to, "store", store_figures(source->store));
-		table_print_one(to, "spool", spool_figures(source->store));
+		if (store_spool(source->store) != NULL)
+			table_print_one(to, "spool",
+					spool_figures(source->store));
 	}
 	for (stage_figures_fn *const *of = figures_of_stage; *of != NULL; of++)
 		table_print_stages(to, &s, *of);

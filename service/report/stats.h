@@ -29,8 +29,8 @@ struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
-	const struct store *store; /* NULL: none */
-	uint32_t io_threads;       /* set before the first reading, too */
+	struct store *store; /* NULL: none */
+	uint32_t io_threads; /* set before the first reading, too */
 	/* The threads of connections, as io_threads; NULL: none. */
 	const struct uthreads *uthreads;
 	uint64_t start_ns;        /* CLOCK_MONOTONIC */

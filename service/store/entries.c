@@ -90,7 +90,7 @@ static enum store_answer read_error(void)
 	}
 }
 
-enum store_answer store_read(int entry, const char *name, int *fd,
+enum store_answer entry_read(int entry, const char *name, int *fd,
 			     uint64_t *bytes)
 {
 	struct stat file;
@@ -313,7 +313,7 @@ static bool has_file(int folder, const struct store_file *f)
 	int fd;
 	bool same;
 
-	if (store_read(folder, f->name, &fd, &bytes) != STORE_OK)
+	if (entry_read(folder, f->name, &fd, &bytes) != STORE_OK)
 		return false;
 	same = bytes == f->count && has_bytes(fd, f->bytes, f->count);
 	(void)close(fd);

@@ -10,8 +10,8 @@
  * A folder of entries, and an open entry, are named by a descriptor.  Links are
  * not followed.  A failed call sets errno.
  *
- * Used by store.c, which knows the folders and what their entries mean.  Other
- * files need only the part of this header up to store_read().
+ * Used by folder.c, which knows the folders and what their entries mean.  Other
+ * files need only the part of this header up to entry_read().
  *
  * Threads    One thread calls entries_open() and entries_count().  Any number
  *            of threads may call the others at the same time.
@@ -61,7 +61,7 @@ bool store_is_name(const char *text);
 bool store_is_file_name(const char *text);
 
 /* Open a file of an open entry for reading; the caller closes *fd. */
-MUST_CHECK enum store_answer store_read(int entry, const char *name, int *fd,
+MUST_CHECK enum store_answer entry_read(int entry, const char *name, int *fd,
 					uint64_t *bytes);
 
 /* -1: failed. */
@@ -90,7 +90,7 @@ const char *folder_next(DIR *list);
 
 /* How entries are made and removed, and the disk space that they take. */
 struct entries {
-	int tmp; /* descriptor of tmp/, which store.c closes */
+	int tmp; /* descriptor of tmp/, which folder.c closes */
 	uint64_t quota_bytes;
 	uint64_t block_bytes; /* block size of the file system */
 	uint64_t opened_ns;   /* names in tmp/ begin with it */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store: images on the disk.  It also has the spool: uploads that were accepted
- * (202) but whose image is not stored yet.
+ * Store: images, each a small set of files, in a folder of the disk or in an
+ * object store beyond the network (remote/remote.h).  A store in a folder also
+ * has the spool: uploads that were accepted (202) but whose image is not stored
+ * yet.
  *
  *	DIR/darkroom-store         marks the folder as a store; locked while
  *	                           it is open
@@ -15,12 +17,18 @@
  *
  * Each folder DIR/ab/ab12...f/ and DIR/spool/ID/ is an entry: see entries.h.
  * After STORE_OK an entry is complete on the disk, even after a crash or power
- * loss.  No reader ever sees an incomplete entry.
+ * loss, or the object store has confirmed it.  No reader ever sees an
+ * incomplete entry.
  *
  * Threads    One thread calls store_open(), store_close() and spool_list().
  *            Any number of threads may call the others at the same time.  All
  *            may wait for the disk and for each other, except spool_has() and
- *            spool_find_failed().
+ *            spool_find_failed(); store_put(), store_find() and store_delete()
+ *            of a remote store wait for the network, at most until their
+ *            deadline (CLOCK_MONOTONIC; 0: none, which a remote store limits to
+ *            REMOTE_WAIT_MS).
+ * Errors     After an answer other than STORE_OK and STORE_NOT_FOUND, `why` is
+ *            a sentence for the client, without its full stop.
  * Limits     The quota covers images and the spool, but not the folders that
  *            contain entries.
  * Safety     Ids and file names cannot contain a path, and links are not
@@ -31,7 +39,10 @@
 #ifndef SERVICE_STORE_H
 #define SERVICE_STORE_H
 
-#include "service/store/entries.h"
+#include "service/store/package.h"
+#include "service/store/remote/protocol.h"
+
+#include "base/error.h"
 
 /* Counted since the start, except waiting_count. */
 struct spool_stats {
@@ -44,6 +55,15 @@ struct spool_stats {
 	uint64_t damaged_count; /* failed, because damaged on the disk */
 };
 
+/* Of a remote store; all 0 in a folder. */
+struct remote_stats {
+	bool is_remote;
+	uint32_t is_available;     /* 1: the last request was answered */
+	uint64_t unavailable_ns;   /* for how long it has not been available */
+	uint64_t helper_starts;    /* of the helper process */
+	struct store_figures sums; /* of all helpers since the start */
+};
+
 struct store_stats {
 	uint64_t quota_bytes; /* 0: no quota; then used_bytes is not known */
 	uint64_t used_bytes;  /* on the disk, including entries being made */
@@ -52,7 +72,24 @@ struct store_stats {
 	uint64_t deleted_count;
 	uint64_t full_count;   /* entries not made: STORE_FULL */
 	uint64_t failed_count; /* entries not made or deleted: STORE_FAILED */
+	uint64_t unavailable_count; /* STORE_UNAVAILABLE, of all calls */
 	struct spool_stats spool;
+	struct remote_stats remote;
+};
+
+/* An image, opened. */
+struct store_image {
+	int fd;          /* its folder, or the file of its package */
+	bool is_package; /* the index is set */
+	struct package index;
+};
+
+/* A file of an image: `bytes` bytes from `offset` of an open file. */
+struct store_part {
+	int fd;
+	bool is_package; /* other files may be beside it */
+	uint64_t offset;
+	uint64_t bytes;
 };
 
 struct store;
@@ -67,40 +104,68 @@ struct store *store_open(const char *path, uint64_t quota_bytes,
 			 const char **why);
 void store_close(struct store *s); /* NULL is fine */
 
-/* The spool of an open store, which owns it. */
+/* The spool of an open store, which owns it.  NULL: a remote store has none. */
 struct spool *store_spool(struct store *s);
+
+/* May its functions wait for a network? */
+bool store_is_remote(const struct store *s);
 
 /*
  * Make the image `id` with these files.  An existing one with the same names
  * and bytes stays; any other, such as a damaged one, is replaced.  If the
- * result is not STORE_OK, nothing has changed, with one exception: if the last
- * sync failed, the image may exist.
+ * result is not STORE_OK, nothing has changed, with two exceptions: if the last
+ * sync failed, or if a remote store did not answer, the image may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,
-				       uint32_t file_count);
+				       uint32_t file_count,
+				       uint64_t deadline_ns, struct error *why);
 
 /*
- * Open an image: *entry is for store_read(); the caller closes it.  If the
- * image is replaced meanwhile, store_read() still finds the old files.
+ * Open an image, to read meta.json and the file `name` ("": only meta.json).
+ * The caller closes it.  If the image is replaced meanwhile, store_read() still
+ * finds the old files.
  */
-MUST_CHECK enum store_answer store_find(const struct store *s, const char *id,
-					int *entry);
+MUST_CHECK enum store_answer store_find(struct store *s, const char *id,
+					const char *name, uint64_t deadline_ns,
+					struct store_image *image,
+					struct error *why);
+void store_close_image(struct store_image *image);
 
 /*
- * store_check() reads an open file and compares its SHA-256 (in hexadecimal
- * digits); the file position does not move.  store_is_checked() costs only one
- * fstat().  It says whether store_check() was successful for this file during
- * the last hour and the file has not changed since.
+ * Open one of the two files; the caller closes part->fd.  STORE_NOT_FOUND: the
+ * image has no such file.
  */
-bool store_is_checked(struct store *s, int fd, const char *sha256);
-MUST_CHECK enum store_answer store_check(struct store *s, int fd,
-					 const char *sha256);
+MUST_CHECK enum store_answer store_read(const struct store_image *image,
+					const char *name,
+					struct store_part *part);
+
+/*
+ * store_check() reads a file and compares its SHA-256 (in hexadecimal digits);
+ * the file position does not move.  store_is_checked() costs only one fstat().
+ * It says whether store_check() was successful for this file during the last
+ * hour and the file has not changed since; never for a package.
+ */
+bool store_is_checked(struct store *s, const struct store_part *part,
+		      const char *sha256);
+MUST_CHECK enum store_answer
+store_check(struct store *s, const struct store_part *part, const char *sha256);
 
 /* Files of the image that are open can still be read. */
-MUST_CHECK enum store_answer store_delete(struct store *s, const char *id);
+MUST_CHECK enum store_answer store_delete(struct store *s, const char *id,
+					  uint64_t deadline_ns,
+					  struct error *why);
 
-void store_stats(const struct store *s, struct store_stats *out);
+/* All calls that wait for a network end, now and from now on. */
+void store_abandon(struct store *s);
+
+/*
+ * End the thread that remote_start() has started, so that nothing is reported
+ * any more.  Nobody may call the other functions meanwhile.  NULL is fine.
+ */
+void store_stop(struct store *s);
+
+void store_stats(struct store *s, struct store_stats *out);
 
 /*
  * The spool.

@@ -2,6 +2,7 @@
 #include "service/test/store_fixture.h"
 
 #include <grp.h>
+#include <sys/stat.h>
 
 enum { NOBODY = 65534 };
 
@@ -27,7 +28,54 @@ struct store *open_store(uint64_t quota_bytes)
 	return s;
 }
 
-struct store_stats stats_of(const struct store *s)
+enum store_answer put_files(struct store *s, const char *id)
+{
+	struct error why;
+
+	return store_put(s, id, files, FILE_COUNT, 0, &why);
+}
+
+enum store_answer delete_image(struct store *s, const char *id)
+{
+	struct error why;
+
+	return store_delete(s, id, 0, &why);
+}
+
+enum store_answer find_entry(struct store *s, const char *id, int *entry)
+{
+	struct store_image image;
+	struct error why;
+	enum store_answer answer = store_find(s, id, "", 0, &image, &why);
+
+	if (answer == STORE_OK)
+		*entry = image.fd;
+	return answer;
+}
+
+static struct store_part part_of(int fd)
+{
+	struct stat file;
+
+	assert(fstat(fd, &file) == 0);
+	return (struct store_part){ .fd = fd, .bytes = (uint64_t)file.st_size };
+}
+
+enum store_answer check_sha256(struct store *s, int fd, const char *sha256)
+{
+	const struct store_part part = part_of(fd);
+
+	return store_check(s, &part, sha256);
+}
+
+bool is_checked(struct store *s, int fd, const char *sha256)
+{
+	const struct store_part part = part_of(fd);
+
+	return store_is_checked(s, &part, sha256);
+}
+
+struct store_stats stats_of(struct store *s)
 {
 	struct store_stats stats;
 
@@ -56,28 +104,28 @@ void check_file(int entry, const struct store_file *f)
 	uint64_t bytes;
 	int fd;
 
-	assert(store_read(entry, f->name, &fd, &bytes) == STORE_OK);
+	assert(entry_read(entry, f->name, &fd, &bytes) == STORE_OK);
 	assert(bytes == f->count);
 	assert(read(fd, read_back, sizeof(read_back)) == (ssize_t)f->count);
 	assert(memcmp(read_back, f->bytes, f->count) == 0);
 	(void)close(fd);
 }
 
-void check_whole(const struct store *s, const char *id)
+void check_whole(struct store *s, const char *id)
 {
 	int entry;
 
-	assert(store_find(s, id, &entry) == STORE_OK);
+	assert(find_entry(s, id, &entry) == STORE_OK);
 	for (uint32_t i = 0; i < FILE_COUNT; i++)
 		check_file(entry, &files[i]);
 	(void)close(entry);
 }
 
-bool is_absent(const struct store *s, const char *id)
+bool is_absent(struct store *s, const char *id)
 {
 	int entry;
 
-	return store_find(s, id, &entry) == STORE_NOT_FOUND;
+	return find_entry(s, id, &entry) == STORE_NOT_FOUND;
 }
 
 void check_nothing_is_left(void)

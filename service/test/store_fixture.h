@@ -27,14 +27,25 @@ extern char folder[];
 
 /* Open the store of `folder`; this must succeed. */
 struct store *open_store(uint64_t quota_bytes);
-struct store_stats stats_of(const struct store *s);
+/* Put the files as the image `id`; remove it. */
+enum store_answer put_files(struct store *s, const char *id);
+enum store_answer delete_image(struct store *s, const char *id);
+
+/* The folder of an image; the caller closes it. */
+enum store_answer find_entry(struct store *s, const char *id, int *entry);
+
+/* store_check() and store_is_checked() of a whole file. */
+enum store_answer check_sha256(struct store *s, int fd, const char *sha256);
+bool is_checked(struct store *s, int fd, const char *sha256);
+
+struct store_stats stats_of(struct store *s);
 
 /* Run a shell command in the folder; it must succeed. */
 void run(const char *command);
 
 void check_file(int entry, const struct store_file *f);
-void check_whole(const struct store *s, const char *id);
-bool is_absent(const struct store *s, const char *id);
+void check_whole(struct store *s, const char *id);
+bool is_absent(struct store *s, const char *id);
 void check_nothing_is_left(void);
 
 /* The disk space that aa/, bb/ and tmp/ take, in whole blocks. */

@@ -56,7 +56,7 @@ test_what_is_printed_is_read_back() {
 test_every_flag_is_printed_and_in_the_help() {
 	"$DARKROOM" --help >"$work/help"
 	config >"$work/printed"
-	sed -n '/^POST/q; s/^  --\([a-z-]*\).*/\1/p' "$work/help" |
+	sed -n '/^POST/q; s/^  --\([a-z0-9-]*\).*/\1/p' "$work/help" |
 		grep -vxE 'config|(check|print)-config|list-policies|help|version' |
 		sort >"$work/flags"
 	jq -r 'keys_unsorted[]' "$work/printed" | sort >"$work/keys"

@@ -200,10 +200,10 @@ test_errors_are_described() {
 
 test_flags_are_described() {
 	local name
-	sed -n '/^POST/q; s/^  --\([a-z-]*\).*/\1/p' "$work/help" >"$work/flags"
+	sed -n '/^POST/q; s/^  --\([a-z0-9-]*\).*/\1/p' "$work/help" >"$work/flags"
 	[ "$(wc -l <"$work/flags")" -ge 27 ] || fail "$(cat "$work/flags")"
 	while read -r name; do
-		grep -qE -- "--$name([^a-z-]|$)" "$source/docs/operations.md" \
+		grep -qE -- "--$name([^a-z0-9-]|$)" "$source/docs/operations.md" \
 			"$source/docs/scheduling.md" ||
 			fail "--$name is in neither operations.md nor scheduling.md"
 	done <"$work/flags"

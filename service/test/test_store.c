@@ -24,11 +24,11 @@ static void test_stored_is_read_back(void)
 	int entry, fd;
 
 	assert(is_absent(s, ID_A));
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	check_whole(s, ID_A);
 	assert(is_absent(s, ID_B));
-	assert(store_find(s, ID_A, &entry) == STORE_OK);
-	assert(store_read(entry, "other.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "other.jpg", &fd, &bytes) == STORE_NOT_FOUND);
 	(void)close(entry);
 	store_close(s);
 	s = open_store(0);
@@ -41,7 +41,7 @@ static void test_same_is_kept_once(void)
 	struct store *s = open_store(QUOTA_BYTES);
 
 	for (int i = 0; i < 3; i++)
-		assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+		assert(put_files(s, ID_A) == STORE_OK);
 	assert(stats_of(s).used_bytes == bytes_on_disk());
 	assert(stats_of(s).put_count == 1 && stats_of(s).same_count == 2);
 	check_nothing_is_left();
@@ -52,20 +52,20 @@ static void test_damaged_is_replaced(void)
 {
 	struct store *s = open_store(QUOTA_BYTES);
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	run("truncate -s 1 aa/" ID_A "/small.jpg");
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	check_whole(s, ID_A);
 	run("rm aa/" ID_A "/*.jpg");
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	check_whole(s, ID_A);
 	/* The damaged file has as many bytes as before. */
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	check_whole(s, ID_A);
 	check_nothing_is_left();
 	run("rm aa/" ID_A "/small.jpg && mkdir aa/" ID_A "/small.jpg");
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	check_whole(s, ID_A);
 	assert(stats_of(s).put_count == 5 && stats_of(s).same_count == 0);
 	store_close(s);
@@ -87,13 +87,13 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return result;
 }
 
-static int open_small(const struct store *s)
+static int open_small(struct store *s)
 {
 	uint64_t bytes;
 	int entry, fd;
 
-	assert(store_find(s, ID_A, &entry) == STORE_OK);
-	assert(store_read(entry, "small.jpg", &fd, &bytes) == STORE_OK);
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "small.jpg", &fd, &bytes) == STORE_OK);
 	(void)close(entry);
 	return fd;
 }
@@ -101,9 +101,9 @@ static int open_small(const struct store *s)
 static enum store_answer check_small(struct store *s)
 {
 	int fd = open_small(s);
-	enum store_answer answer = store_check(s, fd, small_sha256);
+	enum store_answer answer = check_sha256(s, fd, small_sha256);
 
-	assert(store_is_checked(s, fd, small_sha256) == (answer == STORE_OK));
+	assert(is_checked(s, fd, small_sha256) == (answer == STORE_OK));
 	assert(lseek(fd, 0, SEEK_CUR) == 0);
 	(void)close(fd);
 	return answer;
@@ -113,7 +113,7 @@ static void test_damage_is_noticed(void)
 {
 	struct store *s = open_store(0);
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	assert(check_small(s) == STORE_OK);
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
 	assert(check_small(s) == STORE_DAMAGED);
@@ -121,7 +121,7 @@ static void test_damage_is_noticed(void)
 	assert(check_small(s) == STORE_DAMAGED);
 	run("truncate -s 4 aa/" ID_A "/small.jpg");
 	assert(check_small(s) == STORE_DAMAGED);
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	assert(check_small(s) == STORE_OK);
 	store_close(s);
 }
@@ -131,28 +131,28 @@ static void test_a_check_holds_until_the_file_changes(void)
 	struct store *s = open_store(0);
 	int fd;
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	fd = open_small(s);
-	assert(!store_is_checked(s, fd, small_sha256));
-	assert(store_check(s, fd, small_sha256) == STORE_OK);
-	assert(store_is_checked(s, fd, small_sha256));
-	assert(!store_is_checked(s, fd, ID_A) && !store_is_checked(s, fd, ""));
-	assert(store_check(s, fd, ID_A) == STORE_DAMAGED);
-	assert(store_check(s, fd, "") == STORE_DAMAGED);
+	assert(!is_checked(s, fd, small_sha256));
+	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
+	assert(is_checked(s, fd, small_sha256));
+	assert(!is_checked(s, fd, ID_A) && !is_checked(s, fd, ""));
+	assert(check_sha256(s, fd, ID_A) == STORE_DAMAGED);
+	assert(check_sha256(s, fd, "") == STORE_DAMAGED);
 	/*
 	 * A file's times can be set, but not the time of its last change of
 	 * status.
 	 */
 	run("touch -r aa/" ID_A "/small.jpg time && echo -n SMALL "
 	    ">aa/" ID_A "/small.jpg && touch -r time aa/" ID_A "/small.jpg");
-	assert(!store_is_checked(s, fd, small_sha256));
+	assert(!is_checked(s, fd, small_sha256));
 	run("echo -n small >aa/" ID_A "/small.jpg");
-	assert(store_check(s, fd, small_sha256) == STORE_OK);
+	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
 	/* A disk may lose data of a file that nobody has changed. */
 	later_s = 3599;
-	assert(store_is_checked(s, fd, small_sha256));
+	assert(is_checked(s, fd, small_sha256));
 	later_s = 3601;
-	assert(!store_is_checked(s, fd, small_sha256));
+	assert(!is_checked(s, fd, small_sha256));
 	later_s = 0;
 	(void)close(fd);
 	store_close(s);
@@ -163,15 +163,15 @@ static void test_deleted_is_gone(void)
 	struct store *s = open_store(QUOTA_BYTES);
 	int entry;
 
-	assert(store_delete(s, ID_A) == STORE_NOT_FOUND);
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
-	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_OK);
-	assert(store_find(s, ID_A, &entry) == STORE_OK);
+	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
 	(void)close(entry);
-	assert(store_delete(s, ID_A) == STORE_OK);
+	assert(delete_image(s, ID_A) == STORE_OK);
 	assert(is_absent(s, ID_A));
 	check_whole(s, ID_B);
-	assert(store_delete(s, ID_A) == STORE_NOT_FOUND);
+	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
 	assert(stats_of(s).used_bytes == bytes_on_disk());
 	assert(stats_of(s).deleted_count == 1);
 	check_nothing_is_left();
@@ -184,9 +184,9 @@ static uint64_t entry_bytes(void)
 	struct store *s = open_store(0);
 	uint64_t bytes;
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	bytes = bytes_on_disk();
-	assert(store_delete(s, ID_A) == STORE_OK);
+	assert(delete_image(s, ID_A) == STORE_OK);
 	store_close(s);
 	assert(bytes > 0);
 	return bytes;
@@ -206,7 +206,7 @@ static void test_quota_is_of_what_the_disk_gives(void)
 
 	for (; answer == STORE_OK && count < 1000; count++) {
 		(void)snprintf(id, sizeof(id), "aa%062d", count);
-		answer = store_put(s, id, files, FILE_COUNT);
+		answer = put_files(s, id);
 		assert(stats_of(s).used_bytes <= QUOTA_BYTES);
 	}
 	assert(answer == STORE_FULL);
@@ -221,18 +221,18 @@ static void test_quota_of_what_was_there_before(void)
 	uint64_t bytes = entry_bytes(), quota = 2 * bytes - 1;
 	struct store *s = open_store(quota);
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
-	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_FULL);
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_FULL);
 	assert(is_absent(s, ID_B));
 	/* An existing entry needs no more room. */
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	assert(stats_of(s).used_bytes == bytes);
 	store_close(s);
 
 	/* The space is counted again. */
 	s = open_store(4 * bytes);
 	assert(stats_of(s).used_bytes == bytes);
-	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
 	assert(stats_of(s).used_bytes == 2 * bytes);
 	store_close(s);
 
@@ -241,11 +241,11 @@ static void test_quota_of_what_was_there_before(void)
 	 * until some are deleted.
 	 */
 	s = open_store(quota);
-	assert(store_delete(s, ID_A) == STORE_OK);
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_FULL);
-	assert(store_delete(s, ID_B) == STORE_OK);
+	assert(delete_image(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_FULL);
+	assert(delete_image(s, ID_B) == STORE_OK);
 	assert(stats_of(s).used_bytes == 0);
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	store_close(s);
 }
 
@@ -293,7 +293,7 @@ static void test_clearing_takes_nothing_else(void)
 
 	struct store *s = open_store(0);
 
-	assert(store_delete(s, ID_A) == STORE_OK);
+	assert(delete_image(s, ID_A) == STORE_OK);
 	run("test $(find tmp -name notes.md | wc -l) = 2");
 	store_close(s);
 }
@@ -390,16 +390,16 @@ static void test_links_are_not_followed(void)
 	uint64_t bytes;
 	int entry, fd;
 
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	run("cd aa/" ID_A " && ln -s ../../darkroom-store link.jpg && "
 	    "mkdir folder.jpg && mkfifo pipe.jpg");
-	assert(store_find(s, ID_A, &entry) == STORE_OK);
-	assert(store_read(entry, "link.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(store_read(entry, "folder.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(store_read(entry, "pipe.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(store_read(entry, "../../darkroom-store", &fd, &bytes) ==
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "link.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "folder.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "pipe.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "../../darkroom-store", &fd, &bytes) ==
 	       STORE_NOT_FOUND);
-	assert(store_read(entry, "../" ID_A "/meta.json", &fd, &bytes) ==
+	assert(entry_read(entry, "../" ID_A "/meta.json", &fd, &bytes) ==
 	       STORE_NOT_FOUND);
 	(void)close(entry);
 
@@ -407,34 +407,34 @@ static void test_links_are_not_followed(void)
 	run("mkdir outside && cp aa/" ID_A "/*.json outside/ && "
 	    "ln -s ../outside bb/" ID_B);
 	assert(is_absent(s, ID_B));
-	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_FAILED);
+	assert(put_files(s, ID_B) == STORE_FAILED);
 	run("test \"$(ls outside)\" = meta.json");
-	assert(store_delete(s, ID_B) == STORE_OK); /* this removes the link */
+	assert(delete_image(s, ID_B) == STORE_OK); /* this removes the link */
 	run("test \"$(ls outside)\" = meta.json");
 
 	/* A link instead of the folder of entries. */
 	run("mv bb outside/ && ln -s outside/bb bb");
 	assert(is_absent(s, ID_B));
-	assert(store_put(s, ID_B, files, FILE_COUNT) == STORE_FAILED);
-	assert(store_delete(s, ID_B) == STORE_FAILED);
+	assert(put_files(s, ID_B) == STORE_FAILED);
+	assert(delete_image(s, ID_B) == STORE_FAILED);
 	run("test -z \"$(ls outside/bb)\"");
 	store_close(s);
 }
 
 enum { THREADS = 4, ROUNDS = 100 };
 
-static void look(const struct store *s, const char *id)
+static void look(struct store *s, const char *id)
 {
 	const struct store_file *f = &files[0];
 	enum store_answer answer;
 	uint64_t bytes;
 	int entry, fd;
 
-	answer = store_find(s, id, &entry);
+	answer = find_entry(s, id, &entry);
 	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
 	if (answer != STORE_OK)
 		return;
-	answer = store_read(entry, f->name, &fd, &bytes);
+	answer = entry_read(entry, f->name, &fd, &bytes);
 	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
 	if (answer == STORE_OK) {
 		assert(bytes == f->count);
@@ -450,9 +450,9 @@ static void *use(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		const char *id = i % 2 == 0 ? ID_A : ID_B;
 
-		assert(store_put(s, id, files, FILE_COUNT) == STORE_OK);
+		assert(put_files(s, id) == STORE_OK);
 		look(s, id);
-		assert(store_delete(s, id) != STORE_FAILED);
+		assert(delete_image(s, id) != STORE_FAILED);
 		look(s, id);
 	}
 	return NULL;

@@ -93,24 +93,24 @@ typedef enum store_answer operation_fn(struct store *s);
 
 static enum store_answer put_it(struct store *s)
 {
-	return store_put(s, ID_A, files, FILE_COUNT);
+	return put_files(s, ID_A);
 }
 
 static enum store_answer delete_it(struct store *s)
 {
-	return store_delete(s, ID_A);
+	return delete_image(s, ID_A);
 }
 
 static enum store_answer put_over_damaged(struct store *s)
 {
-	return store_put(s, ID_A, files, FILE_COUNT);
+	return put_files(s, ID_A);
 }
 
 static void prepare(struct store *s, operation_fn *operation)
 {
 	if (operation == put_it)
 		return;
-	assert(store_put(s, ID_A, files, FILE_COUNT) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
 	if (operation == put_over_damaged)
 		run("rm aa/" ID_A "/small.jpg");
 }

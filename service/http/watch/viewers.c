@@ -39,7 +39,7 @@ enum viewers_entry {
 /*
  * A text, and the number of references to it: from viewers, and from `newest`.
  */
-struct message {
+struct viewer_message {
 	uint32_t holder_count;
 	size_t bytes;
 	char *text;
@@ -53,7 +53,7 @@ struct viewer {
 	 * The message that is being read; NULL: the last one was read
 	 * completely.
 	 */
-	struct message *message;
+	struct viewer_message *message;
 	size_t read_bytes;   /* bytes of `message` that were read */
 	uint64_t seen_count; /* made_count when it got its last frame */
 };
@@ -70,22 +70,22 @@ struct viewers {
 	uint64_t made_count;
 	uint64_t next_ns; /* when the next frame is due */
 	/* The newest frame; NULL: none, or no viewers. */
-	struct message *newest;
+	struct viewer_message *newest;
 	struct viewer slots[VIEWERS_MAX];
 };
 
 /* NULL: no memory, and `text` is still the caller's. */
-static struct message *message_new(char *text)
+static struct viewer_message *message_new(char *text)
 {
-	struct message *m = malloc(sizeof(*m));
+	struct viewer_message *m = malloc(sizeof(*m));
 
 	if (m != NULL)
-		*m = (struct message){ 1, strlen(text), text };
+		*m = (struct viewer_message){ 1, strlen(text), text };
 	return m;
 }
 
 /* Caller holds the lock.  NULL is fine. */
-static void message_drop(struct message *m)
+static void message_drop(struct viewer_message *m)
 {
 	if (m == NULL || --m->holder_count > 0)
 		return;
@@ -114,7 +114,7 @@ static void wake_all(struct viewers *all)
 static bool make_frame(struct viewers *all, bool is_first)
 {
 	char *text;
-	struct message *m = NULL;
+	struct viewer_message *m = NULL;
 
 	(void)pthread_mutex_unlock(&all->lock);
 	text = all->frame(all->arg, is_first);
@@ -200,7 +200,7 @@ struct viewers *viewers_start(viewers_frame_fn *frame, void *arg)
 
 /* Caller holds the lock. */
 static enum viewers_entry enter_viewer(struct viewers *all,
-				       struct message *hello,
+				       struct viewer_message *hello,
 				       struct connection *connection,
 				       struct viewer **viewer)
 {
@@ -234,7 +234,7 @@ static enum viewers_entry viewer_add(struct viewers *all, char *hello,
 				     struct connection *connection,
 				     struct viewer **viewer)
 {
-	struct message *m = message_new(hello);
+	struct viewer_message *m = message_new(hello);
 	enum viewers_entry entry;
 
 	if (m == NULL)
@@ -285,7 +285,7 @@ static bool wait_for_message(struct viewer *v)
 /* Caller holds the lock. */
 static ssize_t copy_message(struct viewer *v, char *to, size_t bytes_max)
 {
-	struct message *m = v->message;
+	struct viewer_message *m = v->message;
 	size_t bytes = m->bytes - v->read_bytes;
 
 	if (bytes > bytes_max)

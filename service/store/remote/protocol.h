@@ -40,8 +40,12 @@ enum {
 };
 
 enum message_kind {
-	/* From the keeper: a helper has been started. */
+	/*
+	 * From the keeper, with a sentence for the log, or "": a helper is
+	 * started; something else.  `answer`: is it an error?
+	 */
 	MESSAGE_STARTED,
+	MESSAGE_NOTE,
 	/* From the server. */
 	MESSAGE_PUT,    /* fd: a package of `bytes` bytes, for `id` */
 	MESSAGE_READ,   /* `id`, `name`: the file wanted; "": meta.json alone */

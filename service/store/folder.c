@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A store in a folder of the disk.  In this order: the folders and the marker,
+ * images, the spool, opening and closing.  entries.c writes and removes single
+ * entries.
+ */
+#include "service/store/kind.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	SHARDS = 256, /* folders of images, by the first two digits */
+	SHARD_BYTES = 3,
+	COUNTED_FOLDERS = SHARDS + 2, /* all folders except tmp/ */
+	FOLDERS = COUNTED_FOLDERS + 1,
+};
+
+enum { BUCKETS = 256 };
+
+/*
+ * The holds on some ids, and a lock.  A thread that changes an entry keeps the
+ * lock while it writes to the disk, so that an upload and a DELETE of the same
+ * id follow each other.  Ids are spread evenly over the buckets, so threads
+ * with other ids rarely wait.
+ */
+struct bucket {
+	pthread_mutex_t lock;
+	struct spool_hold *first;
+};
+
+struct spool {
+	struct folder *store;
+	int folder, failed; /* descriptors of spool/ and failed/ */
+	struct bucket buckets[BUCKETS];
+	_Atomic uint64_t waiting_count;
+	_Atomic uint64_t written_count;
+	_Atomic uint64_t finished_count;
+	_Atomic uint64_t recovered_count;
+	_Atomic uint64_t failed_count;
+	_Atomic uint64_t damaged_count;
+};
+
+struct folder {
+	struct store store; /* first: see folder_of() */
+	int root, marker;   /* descriptors; the marker's is locked */
+	struct entries entries;
+	struct spool spool;
+};
+
+static struct folder *folder_of(struct store *s)
+{
+	return container_of(s, struct folder, store);
+}
+
+/* The name of folder `i`; if it is a shard, `shard` gets the text. */
+static const char *folder_name(uint32_t i, char shard[SHARD_BYTES])
+{
+	static const char *const names[] = { "spool", "failed", "tmp" };
+
+	if (i >= SHARDS)
+		return names[i - SHARDS];
+	(void)snprintf(shard, SHARD_BYTES, "%02x", i);
+	return shard;
+}
+
+/* False: failed, see errno. */
+static bool make_folders(int root)
+{
+	char shard[SHARD_BYTES];
+
+	for (uint32_t i = 0; i < FOLDERS; i++)
+		if (mkdirat(root, folder_name(i, shard), 0777) != 0 &&
+		    errno != EEXIST)
+			return false;
+	return fsync(root) == 0;
+}
+
+static bool count_used(struct folder *s)
+{
+	char shard[SHARD_BYTES];
+
+	for (uint32_t i = 0; i < COUNTED_FOLDERS; i++)
+		if (!entries_count(&s->entries, s->root, folder_name(i, shard)))
+			return false;
+	return true;
+}
+
+static const char marker_name[] = "darkroom-store";
+static const char marker_text[] = "darkroom store, version 1\n";
+
+enum { MARKER_BYTES = sizeof(marker_text) - 1 };
+
+/*
+ * Is the folder empty, except for what a new file system contains, and what a
+ * crash in store_open() has left?
+ */
+static bool is_new(int root)
+{
+	DIR *list = folder_list(root, ".");
+	const char *name;
+
+	if (list == NULL)
+		return false;
+	do
+		name = folder_next(list);
+	while (name != NULL && (strcmp(name, marker_name) == 0 ||
+				strcmp(name, "lost+found") == 0));
+	(void)closedir(list);
+	return name == NULL;
+}
+
+/* If a crash interrupts this, the marker is either complete or empty. */
+static bool write_marker(int root)
+{
+	int marker =
+		openat(root, marker_name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool ok;
+
+	if (marker < 0)
+		return false;
+	ok = pwrite(marker, marker_text, MARKER_BYTES, 0) == MARKER_BYTES &&
+	     fsync(marker) == 0 && fsync(root) == 0;
+	folder_close(marker);
+	return ok;
+}
+
+static bool claim_marker(int root, int marker, bool new, const char **why)
+{
+	char text[MARKER_BYTES + 1];
+	ssize_t count;
+
+	if (flock(marker, LOCK_EX | LOCK_NB) != 0) {
+		if (errno == EWOULDBLOCK)
+			*why = "is in use by another server";
+		return false;
+	}
+	count = pread(marker, text, sizeof(text), 0);
+	if (count == MARKER_BYTES &&
+	    memcmp(text, marker_text, MARKER_BYTES) == 0)
+		return true;
+	if (count == 0 && new)
+		return write_marker(root);
+	*why = "is not a store of this version of the program";
+	return false;
+}
+
+/*
+ * Check that the folder is a store, or make a new folder one, and lock it.
+ * Returns the descriptor that holds the lock. -1: the reason is *why or, if
+ * that is NULL, errno; a folder that is not a store has not changed.
+ */
+static int store_claim(int root, const char **why)
+{
+	/* O_RDONLY, so that the file system can be remounted read-only. */
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	bool new = is_new(root);
+	int marker =
+		openat(root, marker_name, new ? flags | O_CREAT : flags, 0666);
+
+	if (marker < 0) {
+		if (errno == ENOENT || errno == ELOOP)
+			*why = "is neither empty nor a store of this program";
+		return -1;
+	}
+	if (claim_marker(root, marker, new, why))
+		return marker;
+	folder_close(marker);
+	return -1;
+}
+
+/* Open the folder that holds the image `id`. */
+static enum store_answer open_shard(const struct folder *s, const char *id,
+				    int *shard)
+{
+	assert(store_is_id(id));
+	return folder_find(s->root, (const char[]){ id[0], id[1], '\0' },
+			   shard);
+}
+
+static enum store_answer put_image(struct folder *s, const char *id,
+				   const struct store_file *files,
+				   uint32_t file_count, bool *moved)
+{
+	int shard;
+	enum store_answer answer;
+
+	if (open_shard(s, id, &shard) != STORE_OK)
+		return store_write_error();
+	answer = entry_put(&s->entries, shard, id, files, file_count, moved);
+	folder_close(shard);
+	return answer;
+}
+
+/* The put() of the kind. */
+static enum store_answer folder_put_image(struct store *s, const char *id,
+					  const struct store_file *files,
+					  uint32_t file_count,
+					  uint64_t deadline_ns, bool *is_same,
+					  struct error *why)
+{
+	bool moved = false;
+	enum store_answer answer =
+		put_image(folder_of(s), id, files, file_count, &moved);
+
+	(void)deadline_ns;
+	(void)why;
+	*is_same = !moved;
+	return answer;
+}
+
+static enum store_answer folder_find_image(struct store *s, const char *id,
+					   const char *name,
+					   uint64_t deadline_ns,
+					   struct store_image *image,
+					   struct error *why)
+{
+	int shard;
+	enum store_answer answer = open_shard(folder_of(s), id, &shard);
+
+	(void)name;
+	(void)deadline_ns;
+	(void)why;
+	if (answer != STORE_OK)
+		return answer;
+	image->is_package = false;
+	answer = folder_find(shard, id, &image->fd);
+	folder_close(shard);
+	return answer;
+}
+
+static enum store_answer folder_remove_image(struct store *s, const char *id,
+					     uint64_t deadline_ns,
+					     struct error *why)
+{
+	int shard;
+	enum store_answer answer = STORE_FAILED;
+
+	(void)deadline_ns;
+	(void)why;
+	if (open_shard(folder_of(s), id, &shard) == STORE_OK) {
+		answer = entry_remove(&folder_of(s)->entries, shard, id);
+		folder_close(shard);
+	}
+	return answer;
+}
+
+static const char upload_name[] = "upload.jpg";
+static const char request_name[] = "request.txt";
+static const char problem_name[] = "problem.json";
+
+static struct bucket *bucket_lock(struct spool *s, const char *id)
+{
+	char digits[] = { id[0], id[1], '\0' };
+	struct bucket *b;
+
+	assert(store_is_id(id));
+	b = &s->buckets[strtoul(digits, NULL, 16)];
+	(void)pthread_mutex_lock(&b->lock);
+	return b;
+}
+
+/* Does not change errno. */
+static void bucket_unlock(struct bucket *b)
+{
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Caller holds the lock, here and in the next two functions. */
+static void add_hold(struct bucket *b, struct spool_hold *h)
+{
+	h->next = b->first;
+	b->first = h;
+}
+
+static void end_hold(struct bucket *b, struct spool_hold *h)
+{
+	struct spool_hold **at = &b->first;
+
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+}
+
+static bool is_held(const struct bucket *b, const char *id)
+{
+	const struct spool_hold *h = b->first;
+
+	while (h != NULL && strcmp(h->id, id) != 0)
+		h = h->next;
+	return h != NULL;
+}
+
+/* Does the folder contain an entry of that id, or anything with that name? */
+static bool folder_contains(int folder, const char *id)
+{
+	struct stat entry;
+
+	return fstatat(folder, id, &entry, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum store_answer spool_take_out(struct spool *s, const char *id)
+{
+	enum store_answer answer =
+		entry_remove(&s->store->entries, s->folder, id);
+
+	/*
+	 * After STORE_FAILED, the entry may have been removed without being
+	 * synced.
+	 */
+	if (answer == STORE_OK ||
+	    (answer == STORE_FAILED && !folder_contains(s->folder, id)))
+		atomic_fetch_sub(&s->waiting_count, 1);
+	return answer;
+}
+
+bool spool_list(const struct spool *s, bool (*take)(void *arg, const char *id),
+		void *arg)
+{
+	DIR *list = folder_list(s->folder, ".");
+	const char *id = "";
+	bool ok = list != NULL;
+
+	while (ok && (id = folder_next(list)) != NULL)
+		ok = !store_is_id(id) || take(arg, id);
+	if (list != NULL)
+		(void)closedir(list);
+	return ok;
+}
+
+bool spool_has(const struct spool *s, const char *id)
+{
+	return folder_contains(s->folder, id);
+}
+
+/* Read a small file and append a NUL. */
+static enum store_answer read_text(int entry, const char *name,
+				   char text[SPOOL_TEXT_BYTES])
+{
+	uint64_t bytes;
+	int fd;
+	enum store_answer answer = entry_read(entry, name, &fd, &bytes);
+
+	if (answer != STORE_OK)
+		return answer;
+	if (bytes >= SPOOL_TEXT_BYTES)
+		answer = STORE_NOT_FOUND;
+	else if (read(fd, text, (size_t)bytes) != (ssize_t)bytes)
+		answer = STORE_FAILED;
+	if (answer == STORE_OK)
+		text[bytes] = '\0';
+	folder_close(fd);
+	return answer;
+}
+
+enum store_answer spool_find_failed(const struct spool *s, const char *id,
+				    char text[SPOOL_TEXT_BYTES])
+{
+	int entry = folder_open(s->failed, id);
+	enum store_answer answer;
+
+	if (entry < 0)
+		return STORE_NOT_FOUND;
+	answer = read_text(entry, problem_name, text);
+	(void)close(entry);
+	return answer;
+}
+
+enum store_answer spool_put(struct spool *s, struct spool_hold *h,
+			    const char *request, const void *jpeg,
+			    size_t jpeg_bytes)
+{
+	const struct store_file files[] = {
+		{ upload_name, jpeg, jpeg_bytes },
+		{ request_name, request, strlen(request) },
+	};
+	struct bucket *b = bucket_lock(s, h->id);
+	bool was_there = folder_contains(s->folder, h->id), moved;
+	/* This replaces a damaged entry of an earlier run. */
+	enum store_answer answer =
+		entry_put(&s->store->entries, s->folder, h->id, files,
+			  ARRAY_SIZE(files), &moved);
+
+	atomic_fetch_add(&s->waiting_count, moved && !was_there);
+	if (answer == STORE_OK) {
+		atomic_fetch_add(&s->written_count, moved);
+		add_hold(b, h);
+	} else if (moved && !is_held(b, h->id)) {
+		/* The entry could not be synced: remove it. */
+		(void)spool_take_out(s, h->id);
+	}
+	bucket_unlock(b);
+	return answer;
+}
+
+void spool_hold(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	add_hold(b, h);
+	bucket_unlock(b);
+}
+
+void spool_release(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	end_hold(b, h);
+	bucket_unlock(b);
+}
+
+void spool_drop(struct spool *s, struct spool_hold *h)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+
+	end_hold(b, h);
+	if (!is_held(b, h->id))
+		(void)spool_take_out(s, h->id);
+	bucket_unlock(b);
+}
+
+enum store_answer spool_read(const struct spool *s, const char *id,
+			     struct spool_entry *out)
+{
+	int entry;
+	enum store_answer answer = folder_find(s->folder, id, &entry);
+
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_text(entry, request_name, out->request);
+	if (answer == STORE_OK)
+		answer = entry_read(entry, upload_name, &out->fd, &out->bytes);
+	folder_close(entry);
+	return answer;
+}
+
+enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
+			       const struct store_file *files,
+			       uint32_t file_count)
+{
+	struct bucket *b = bucket_lock(s, h->id);
+	struct error ignored;
+	enum store_answer answer =
+		folder_contains(s->folder, h->id) ?
+			store_put(&s->store->store, h->id, files, file_count, 0,
+				  &ignored) :
+			STORE_NOT_FOUND;
+
+	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
+		end_hold(b, h);
+	if (answer == STORE_OK) {
+		/* If this fails, a later run stores the same image again. */
+		(void)spool_take_out(s, h->id);
+		if (folder_contains(s->failed, h->id))
+			(void)entry_remove(&s->store->entries, s->failed,
+					   h->id);
+		atomic_fetch_add(&s->finished_count, 1);
+	}
+	bucket_unlock(b);
+	return answer;
+}
+
+enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
+			     const char *problem, bool is_damaged)
+{
+	const struct store_file file = { problem_name, problem,
+					 strlen(problem) };
+	struct bucket *b = bucket_lock(s, h->id);
+	enum store_answer answer =
+		entry_extend(&s->store->entries, s->folder, h->id, &file);
+
+	if (answer == STORE_OK)
+		answer = entry_move(&s->store->entries, s->folder, s->failed,
+				    h->id);
+	/*
+	 * If the entry was moved but not synced, it may be tried again after a
+	 * power loss.
+	 */
+	if (answer == STORE_FAILED && !folder_contains(s->folder, h->id))
+		answer = STORE_OK;
+	if (answer == STORE_OK) {
+		atomic_fetch_sub(&s->waiting_count, 1);
+		atomic_fetch_add(&s->failed_count, 1);
+		atomic_fetch_add(&s->damaged_count, is_damaged);
+	} else if (answer == STORE_NOT_FOUND && is_damaged) {
+		/*
+		 * The entry is not a folder, so problem.json cannot be added.
+		 */
+		atomic_fetch_add(&s->damaged_count,
+				 spool_take_out(s, h->id) == STORE_OK);
+	}
+	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
+		end_hold(b, h);
+	bucket_unlock(b);
+	return answer;
+}
+
+/*
+ * STORE_FAILED if one of the two is STORE_FAILED; otherwise the first answer
+ * that is not STORE_NOT_FOUND.
+ */
+static enum store_answer worst_answer(enum store_answer a, enum store_answer b)
+{
+	if (a == STORE_FAILED || b == STORE_NOT_FOUND)
+		return a;
+	return b;
+}
+
+enum store_answer spool_delete(struct spool *s, const char *id)
+{
+	struct bucket *b = bucket_lock(s, id);
+	enum store_answer answer = spool_take_out(s, id);
+	struct error ignored;
+
+	if (answer != STORE_FAILED)
+		answer = worst_answer(answer, entry_remove(&s->store->entries,
+							   s->failed, id));
+	if (answer != STORE_FAILED)
+		answer = worst_answer(answer, store_delete(&s->store->store, id,
+							   0, &ignored));
+	bucket_unlock(b);
+	return answer;
+}
+
+void spool_count_recovered(struct spool *s)
+{
+	atomic_fetch_add(&s->recovered_count, 1);
+}
+
+void spool_stats(const struct spool *s, struct spool_stats *out)
+{
+	*out = (struct spool_stats){
+		.waiting_count = atomic_load(&s->waiting_count),
+		.written_count = atomic_load(&s->written_count),
+		.finished_count = atomic_load(&s->finished_count),
+		.recovered_count = atomic_load(&s->recovered_count),
+		.failed_count = atomic_load(&s->failed_count),
+		.damaged_count = atomic_load(&s->damaged_count),
+	};
+}
+static bool count_one(void *arg, const char *id)
+{
+	struct spool *s = arg;
+
+	(void)id;
+	atomic_fetch_add(&s->waiting_count, 1);
+	return true;
+}
+
+/* False: failed, see errno. */
+static bool spool_begin(struct spool *s, int root)
+{
+	s->folder = folder_open(root, "spool");
+	s->failed = folder_open(root, "failed");
+	return s->folder >= 0 && s->failed >= 0 && spool_list(s, count_one, s);
+}
+
+static bool folder_begin(struct folder *s, const char *path,
+			 uint64_t quota_bytes, const char **why)
+{
+	*why = NULL;
+	s->root = folder_open(AT_FDCWD, path);
+	if (s->root >= 0)
+		s->marker = store_claim(s->root, why);
+	if (s->marker >= 0 && make_folders(s->root) &&
+	    entries_open(&s->entries, s->root, quota_bytes) && count_used(s) &&
+	    spool_begin(&s->spool, s->root))
+		return true;
+	if (*why == NULL)
+		*why = strerror(errno);
+	return false;
+}
+
+static void folder_free(struct store *store)
+{
+	struct folder *s = folder_of(store);
+	const int fds[] = { s->spool.folder, s->spool.failed, s->entries.tmp,
+			    s->root, s->marker };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		(void)pthread_mutex_destroy(&s->spool.buckets[i].lock);
+	free(s);
+}
+
+static void folder_stats(struct store *store, struct store_stats *out)
+{
+	const struct folder *s = folder_of(store);
+
+	out->quota_bytes = s->entries.quota_bytes;
+	out->used_bytes = atomic_load(&s->entries.used_bytes);
+	spool_stats(&s->spool, &out->spool);
+}
+
+static const struct store_kind folder_kind = {
+	.put = folder_put_image,
+	.find = folder_find_image,
+	.remove = folder_remove_image,
+	.stats = folder_stats,
+	.free = folder_free,
+};
+
+struct store *store_open(const char *path, uint64_t quota_bytes,
+			 const char **why)
+{
+	struct folder *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		*why = strerror(ENOMEM);
+		return NULL;
+	}
+	s->root = s->marker = s->entries.tmp = -1;
+	s->spool.folder = s->spool.failed = -1;
+	s->spool.store = s;
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		(void)pthread_mutex_init(&s->spool.buckets[i].lock, NULL);
+	*why = strerror(ENOMEM);
+	if (store_init(&s->store, &folder_kind, &s->spool) &&
+	    folder_begin(s, path, quota_bytes, why))
+		return &s->store;
+	store_close(&s->store);
+	return NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of stores: what folder.c and remote/remote.c implement, and store.c
+ * calls.  Not for users of stores.
+ *
+ * The contracts are those of the functions of the same name in store.h.  `why`
+ * is empty at first; if it stays empty after a failure, errno says why.
+ */
+#ifndef SERVICE_STORE_KIND_H
+#define SERVICE_STORE_KIND_H
+
+#include "service/store/store.h"
+
+struct store_kind {
+	/* Its functions may wait for a network. */
+	bool is_remote;
+	enum store_answer (*put)(struct store *s, const char *id,
+				 const struct store_file *files,
+				 uint32_t file_count, uint64_t deadline_ns,
+				 bool *is_same, struct error *why);
+	enum store_answer (*find)(struct store *s, const char *id,
+				  const char *name, uint64_t deadline_ns,
+				  struct store_image *image, struct error *why);
+	enum store_answer (*remove)(struct store *s, const char *id,
+				    uint64_t deadline_ns, struct error *why);
+	/* Add what store.c does not count. */
+	void (*stats)(struct store *s, struct store_stats *out);
+	/* NULL: nothing waits. */
+	void (*abandon)(struct store *s);
+	void (*stop)(struct store *s); /* NULL: there is no thread */
+	void (*free)(struct store *s);
+};
+
+struct checks;
+
+/* The beginning of each kind's own structure. */
+struct store {
+	const struct store_kind *kind;
+	struct spool *spool;   /* NULL: this kind has none */
+	struct checks *checks; /* files known to be intact */
+	_Atomic uint64_t put_count;
+	_Atomic uint64_t same_count;
+	_Atomic uint64_t deleted_count;
+	_Atomic uint64_t full_count;
+	_Atomic uint64_t failed_count;
+	_Atomic uint64_t unavailable_count;
+};
+
+/* False: no memory; store_close() is then allowed. */
+MUST_CHECK bool store_init(struct store *s, const struct store_kind *kind,
+			   struct spool *spool);
+
+#endif

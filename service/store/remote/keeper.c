@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/remote/keeper.h"
+
+#include "base/clock.h"
+#include "service/store/remote/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	CONTROL = STORE_SOCKET + 1, /* the keeper's end of the pipe */
+	SIGNALS,                    /* its signalfd */
+	DELAY_MS_MIN = 100,
+	DELAY_MS_MAX = 5000,
+	SOUND_MS = 10000, /* a helper that lived this long was well */
+	CHECK_MS = 10000, /* the longest `check` */
+};
+
+/* The keeper's own state, in its process. */
+struct keeper {
+	const struct keeper_config *config;
+	pid_t helper;        /* 0: none runs */
+	uint64_t started_ns; /* of the helper */
+	uint32_t delay_ms;   /* before the next start */
+	bool is_replaced;    /* the helper was ended to start another */
+	char why[MESSAGE_DETAIL_BYTES]; /* why the last helper ended */
+};
+
+static void tell(enum message_kind kind, bool is_wrong, const char *detail)
+{
+	struct message m = { .kind = kind,
+			     .answer = is_wrong ? STORE_FAILED : STORE_OK };
+
+	(void)snprintf(m.detail, sizeof(m.detail), "%s", detail);
+	/* If the socket is full or closed, the server has other problems. */
+	if (!message_send(STORE_SOCKET, &m, -1))
+		return;
+}
+
+/*
+ * In the new process: become the helper.  Signals for the whole group of
+ * processes, such as Ctrl-C or those of systemd, are for the server alone.
+ */
+static _Noreturn void run_helper(const struct keeper_config *c,
+				 const char *command)
+{
+	const char *arguments[KEEPER_ARGUMENTS_MAX];
+	sigset_t none;
+
+	(void)memcpy(arguments, c->arguments, sizeof(arguments));
+	arguments[1] = command;
+	(void)sigemptyset(&none);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)close(CONTROL);
+	(void)close(SIGNALS);
+	if (strcmp(command, "check") == 0)
+		(void)close(STORE_SOCKET);
+	(void)execv(c->program, (char *const *)arguments);
+	_exit(127);
+}
+
+static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status)
+{
+	if (WIFSIGNALED(status))
+		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
+			       "the store helper was ended by signal %d",
+			       WTERMSIG(status));
+	else
+		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
+			       "the store helper ended with status %d%s",
+			       WEXITSTATUS(status),
+			       WEXITSTATUS(status) == 127 ?
+				       " (is darkroom-store installed?)" :
+				       "");
+}
+
+static void start_helper(struct keeper *k)
+{
+	pid_t pid;
+
+	k->is_replaced = false;
+	k->started_ns = clock_now_ns();
+	tell(MESSAGE_STARTED, k->why[0] != '\0', k->why);
+	pid = fork();
+	if (pid == 0)
+		run_helper(k->config, "serve");
+	k->helper = pid > 0 ? pid : 0;
+	if (pid > 0)
+		return;
+	k->delay_ms = DELAY_MS_MAX;
+	(void)snprintf(k->why, sizeof(k->why),
+		       "the store helper could not be started: %s",
+		       strerror(errno));
+}
+
+/* Collect a helper that has ended, and choose when the next one starts. */
+static void collect_helper(struct keeper *k)
+{
+	uint64_t lived_ns = clock_now_ns() - k->started_ns;
+	int status;
+
+	if (k->helper == 0 || waitpid(k->helper, &status, WNOHANG) == 0)
+		return;
+	if (!k->is_replaced)
+		describe_end(k->why, status);
+	k->helper = 0;
+	if (k->is_replaced || lived_ns > SOUND_MS * NS_PER_MS)
+		k->delay_ms = k->is_replaced ? 0 : DELAY_MS_MIN;
+	else
+		k->delay_ms = k->delay_ms == 0 ? DELAY_MS_MIN : 2 * k->delay_ms;
+	if (k->delay_ms > DELAY_MS_MAX)
+		k->delay_ms = DELAY_MS_MAX;
+}
+
+/* Run the helper's command `check`.  Are its keys accepted? */
+static bool check_keys(struct keeper *k)
+{
+	uint64_t end_ns = clock_after_ms(CHECK_MS);
+	pid_t pid = fork(), ended = 0;
+	int status = -1;
+
+	if (pid == 0)
+		run_helper(k->config, "check");
+	while (pid > 0 && ended == 0 && clock_now_ns() < end_ns) {
+		ended = waitpid(pid, &status, WNOHANG);
+		if (ended == 0)
+			(void)poll(NULL, 0, 20);
+	}
+	if (pid > 0 && ended == 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, 0);
+	}
+	return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void reload(struct keeper *k)
+{
+	if (!check_keys(k)) {
+		tell(MESSAGE_NOTE, true,
+		     "the new keys of the store are not accepted (the line "
+		     "before says why): the old ones stay in use");
+		return;
+	}
+	(void)strcpy(k->why, "");
+	k->is_replaced = true;
+	k->delay_ms = 0;
+	if (k->helper > 0)
+		(void)kill(k->helper, SIGKILL);
+}
+
+/* False: the server has ended. */
+static bool take_control(struct keeper *k)
+{
+	char byte;
+	ssize_t n = read(CONTROL, &byte, 1);
+
+	if (n == 1)
+		reload(k);
+	return n == 1 || (n < 0 && errno == EINTR);
+}
+
+static _Noreturn void keep(const struct keeper_config *c)
+{
+	struct keeper k = { .config = c };
+	struct pollfd waits[] = { { .fd = CONTROL, .events = POLLIN },
+				  { .fd = SIGNALS, .events = POLLIN } };
+	struct signalfd_siginfo ignored;
+
+	for (bool is_over = false; !is_over;) {
+		if (k.helper == 0 &&
+		    clock_now_ns() >= k.started_ns + k.delay_ms * NS_PER_MS)
+			start_helper(&k);
+		(void)poll(waits, 2, k.helper > 0 ? -1 : DELAY_MS_MIN);
+		if ((waits[1].revents & POLLIN) != 0)
+			(void)!read(SIGNALS, &ignored, sizeof(ignored));
+		if (waits[0].revents != 0)
+			is_over = !take_control(&k);
+		collect_helper(&k);
+	}
+	if (k.helper > 0) {
+		(void)kill(k.helper, SIGKILL);
+		(void)waitpid(k.helper, NULL, 0);
+	}
+	_exit(EXIT_SUCCESS);
+}
+
+/* In the new process: keep only the descriptors that a keeper needs. */
+static _Noreturn void become_keeper(const struct keeper_config *c, int socket,
+				    int control)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* Above those that get their final numbers here. */
+	int high_socket = fcntl(socket, F_DUPFD, SIGNALS + 1);
+	int high_control = fcntl(control, F_DUPFD, SIGNALS + 1);
+	sigset_t child;
+
+	(void)prctl(PR_SET_NAME, "store-keeper", 0, 0, 0);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)dup2(null, STDIN_FILENO);
+	(void)dup2(null, STDOUT_FILENO);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	if (dup2(high_socket, STORE_SOCKET) < 0 ||
+	    dup2(high_control, CONTROL) < 0)
+		_exit(EXIT_FAILURE);
+	(void)close(SIGNALS);
+	if (signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK) != SIGNALS ||
+	    close_range(SIGNALS + 1, ~0U, 0) != 0)
+		_exit(EXIT_FAILURE);
+	keep(c);
+}
+
+bool keeper_start(const struct keeper_config *c, int *socket, int *control,
+		  struct error *error)
+{
+	int ends[2] = { -1, -1 }, pipe_ends[2] = { -1, -1 };
+	pid_t pid = -1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+	    pipe2(pipe_ends, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0)
+		become_keeper(c, ends[1], pipe_ends[0]);
+	if (pid < 0)
+		error_set(error,
+			  "the keeper of the store helper could not be "
+			  "started: %s",
+			  strerror(errno));
+	for (int i = 0; i < 4; i++) {
+		int fd = (const int[]){ ends[1], pipe_ends[0], ends[0],
+					pipe_ends[1] }[i];
+
+		if (fd >= 0 && (i < 2 || pid < 0))
+			(void)close(fd);
+	}
+	*socket = ends[0];
+	*control = pipe_ends[1];
+	return pid > 0;
+}
+
+void keeper_reload(int control)
+{
+	/* A full pipe has enough requests already. */
+	(void)!write(control, "r", 1);
+}
+
+void keeper_forget_keys(void)
+{
+	static const char prefix[] = "AWS_";
+
+	for (char **at = environ; *at != NULL;) {
+		char *value = strchr(*at, '=');
+		char name[64];
+
+		if (strncmp(*at, prefix, sizeof(prefix) - 1) != 0 ||
+		    value == NULL || value - *at >= (ptrdiff_t)sizeof(name)) {
+			at++;
+			continue;
+		}
+		(void)memcpy(name, *at, (size_t)(value - *at));
+		name[value - *at] = '\0';
+		explicit_bzero(value + 1, strlen(value + 1));
+		(void)unsetenv(name); /* the next one takes its place */
+	}
+}

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/remote/remote.h"
+
+#include "base/clock.h"
+#include "service/store/kind.h"
+#include "service/store/remote/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+	TICK_MS = 1000,   /* between two probes */
+	SILENT_MS = 3000, /* a probe without an answer: not available */
+	SEND_MS = 100,    /* a full socket must have room within this time */
+	LAST_ANSWER_MS = 500, /* the helper knows the deadline: wait longer */
+	PROBE_NUMBER = 0,
+};
+
+/* A request that waits for its answer; in the stack of its caller. */
+struct call {
+	LIST_ENTRY(call) link;
+	struct message request;
+	int fd; /* sent with it; -1: none */
+	bool is_sent, is_done;
+	pthread_cond_t done;
+	struct message answer;
+	int answer_fd; /* the caller's; -1: none */
+};
+
+struct remote {
+	struct store store; /* first: see remote_of() */
+	int socket, control;
+	pthread_t receiver;
+	bool has_receiver;
+	void (*report)(void *arg, bool is_wrong, const char *text);
+	void *report_arg;
+	_Atomic bool is_stopping;
+
+	pthread_mutex_t lock; /* of all below */
+	LIST_HEAD(, call) calls;
+	uint64_t last_number;
+	bool is_abandoned;
+	uint64_t unavailable_since_ns; /* 0: available */
+	uint64_t probed_ns;            /* of a probe without an answer; or 0 */
+	uint64_t helper_starts;
+	struct store_figures before, now; /* of earlier helpers, of this one */
+};
+
+static struct remote *remote_of(struct store *s)
+{
+	return container_of(s, struct remote, store);
+}
+
+static void report(struct remote *r, bool is_wrong, const char *text)
+{
+	if (r->report != NULL && text[0] != '\0')
+		r->report(r->report_arg, is_wrong, text);
+}
+
+/* Caller holds the lock, here and in the next functions. */
+static void send_call(struct remote *r, struct call *c)
+{
+	c->is_sent = message_send(r->socket, &c->request, c->fd);
+}
+
+static void send_unsent(struct remote *r)
+{
+	struct call *c;
+
+	LIST_FOREACH(c, &r->calls, link)
+	if (!c->is_sent && !c->is_done)
+		send_call(r, c);
+}
+
+/* True: the state has changed. */
+static bool set_available(struct remote *r, bool is_available)
+{
+	bool was = r->unavailable_since_ns == 0;
+
+	if (was != is_available)
+		r->unavailable_since_ns = is_available ? 0 : clock_now_ns();
+	return was != is_available;
+}
+
+static void send_probe(struct remote *r)
+{
+	const struct message probe = {
+		.kind = MESSAGE_PROBE,
+		.number = PROBE_NUMBER,
+		.deadline_ns = clock_after_ms(SILENT_MS),
+	};
+
+	if (r->probed_ns == 0 && message_send(r->socket, &probe, -1))
+		r->probed_ns = clock_now_ns();
+}
+
+static void add_figures(struct store_figures *to,
+			const struct store_figures *from)
+{
+	uint64_t *sum = (uint64_t *)to;
+	const uint64_t *more = (const uint64_t *)from;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+		sum[i] += more[i];
+}
+
+_Static_assert(sizeof(struct store_figures) % sizeof(uint64_t) == 0,
+	       "figures are an array of numbers");
+
+/* A helper was started: requests of the one before it have no answer. */
+static void begin_helper(struct remote *r)
+{
+	uint64_t cached_bytes = r->now.cache_bytes;
+	struct call *c;
+
+	r->now.cache_bytes = 0; /* not a sum */
+	add_figures(&r->before, &r->now);
+	r->now = (struct store_figures){ .cache_bytes = cached_bytes };
+	r->helper_starts++;
+	r->probed_ns = 0;
+	LIST_FOREACH(c, &r->calls, link)
+	c->is_sent = c->is_sent && c->is_done;
+	send_unsent(r);
+}
+
+static void take_answer(struct remote *r, const struct message *m, int fd)
+{
+	struct call *c = LIST_FIRST(&r->calls);
+
+	r->now = m->figures;
+	if (m->number == PROBE_NUMBER)
+		r->probed_ns = 0;
+	while (c != NULL && (c->is_done || c->request.number != m->number))
+		c = LIST_NEXT(c, link);
+	if (c == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return;
+	}
+	c->answer = *m;
+	c->answer_fd = fd;
+	c->is_done = true;
+	(void)pthread_cond_signal(&c->done);
+}
+
+static void take_message(struct remote *r, const struct message *m, int fd)
+{
+	bool has_changed = false;
+
+	(void)pthread_mutex_lock(&r->lock);
+	if (m->kind == MESSAGE_ANSWER) {
+		take_answer(r, m, fd);
+		has_changed = set_available(r, m->answer != STORE_UNAVAILABLE);
+	} else {
+		if (fd >= 0)
+			(void)close(fd);
+		if (m->kind == MESSAGE_STARTED)
+			begin_helper(r);
+	}
+	(void)pthread_mutex_unlock(&r->lock);
+	if (has_changed && m->answer == STORE_UNAVAILABLE) {
+		char text[MESSAGE_DETAIL_BYTES + 32];
+
+		(void)snprintf(text, sizeof(text), "the store is away: %s",
+			       m->detail);
+		report(r, true, text);
+	} else if (has_changed) {
+		report(r, false, "the store answers again");
+	} else if (m->kind != MESSAGE_ANSWER) {
+		report(r, m->answer != STORE_OK, m->detail);
+	}
+}
+
+/* Once per tick, or more often. */
+static void look_around(struct remote *r)
+{
+	bool is_new;
+
+	(void)pthread_mutex_lock(&r->lock);
+	is_new = r->probed_ns > 0 &&
+		 clock_now_ns() > r->probed_ns + SILENT_MS * NS_PER_MS &&
+		 set_available(r, false);
+	if (r->probed_ns > 0 &&
+	    clock_now_ns() > r->probed_ns + 2 * SILENT_MS * NS_PER_MS)
+		r->probed_ns = 0; /* the probe was lost: send another */
+	send_unsent(r);
+	send_probe(r);
+	(void)pthread_mutex_unlock(&r->lock);
+	if (is_new)
+		report(r, true, "the store is away: its helper is silent");
+}
+
+static void *receive(void *arg)
+{
+	struct remote *r = arg;
+	struct pollfd wait = { .fd = r->socket, .events = POLLIN };
+	uint64_t tick_ns = 0;
+
+	while (!atomic_load(&r->is_stopping)) {
+		struct message m;
+		int fd;
+
+		if (clock_now_ns() >= tick_ns) {
+			look_around(r);
+			tick_ns = clock_after_ms(TICK_MS);
+		}
+		if (poll(&wait, 1, TICK_MS / 4) != 1)
+			continue;
+		switch (message_receive(r->socket, &m, &fd)) {
+		case MESSAGE_OK:
+			take_message(r, &m, fd);
+			break;
+		case MESSAGE_BAD:
+			report(r, true,
+			       "the store helper sent something that "
+			       "is not a message");
+			break;
+		case MESSAGE_END: /* the keeper has ended */
+			(void)poll(NULL, 0, TICK_MS / 4);
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* Wait until the answer comes.  False: it did not come by `end_ns`. */
+static bool wait_for_answer(struct remote *r, struct call *c, uint64_t end_ns)
+{
+	uint64_t late_ns = end_ns + LAST_ANSWER_MS * NS_PER_MS;
+	const struct timespec end = {
+		.tv_sec = (time_t)(late_ns / NS_PER_S),
+		.tv_nsec = (long)(late_ns % NS_PER_S),
+	};
+	int result = 0;
+
+	while (!c->is_done && !r->is_abandoned && result != ETIMEDOUT)
+		result = pthread_cond_timedwait(&c->done, &r->lock, &end);
+	return c->is_done;
+}
+
+static uint64_t end_of(uint64_t deadline_ns)
+{
+	uint64_t longest_ns = clock_after_ms(REMOTE_WAIT_MS);
+
+	return deadline_ns > 0 ? min_u64(deadline_ns, longest_ns) : longest_ns;
+}
+
+/*
+ * Send a request, and wait for its answer.  `c->request` is set but for its
+ * number; afterwards c->answer_fd is the caller's.
+ */
+static enum store_answer call_helper(struct remote *r, struct call *c,
+				     struct error *why)
+{
+	pthread_condattr_t monotonic;
+	bool is_done, is_away;
+
+	c->answer_fd = -1;
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&c->done, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+
+	(void)pthread_mutex_lock(&r->lock);
+	c->request.number = ++r->last_number;
+	LIST_INSERT_HEAD(&r->calls, c, link);
+	if (!r->is_abandoned)
+		send_call(r, c);
+	is_done = wait_for_answer(r, c, c->request.deadline_ns);
+	LIST_REMOVE(c, link);
+	is_away = !is_done && !r->is_abandoned && set_available(r, false);
+	(void)pthread_mutex_unlock(&r->lock);
+	(void)pthread_cond_destroy(&c->done);
+
+	if (is_away)
+		report(r, true, "the store is away: its helper did not answer");
+	if (!is_done) {
+		error_set(why, "the store did not answer in time");
+		return STORE_UNAVAILABLE;
+	}
+	if (c->answer.answer != STORE_OK && c->answer.answer != STORE_NOT_FOUND)
+		error_set(why, "%s", c->answer.detail);
+	return (enum store_answer)c->answer.answer;
+}
+
+static struct call new_call(enum message_kind kind, const char *id,
+			    const char *name, uint64_t deadline_ns)
+{
+	struct call c = { .fd = -1,
+			  .request = { .kind = kind,
+				       .deadline_ns = end_of(deadline_ns) } };
+
+	(void)snprintf(c.request.id, sizeof(c.request.id), "%s", id);
+	(void)snprintf(c.request.name, sizeof(c.request.name), "%s", name);
+	return c;
+}
+
+static void close_answer(struct call *c)
+{
+	if (c->answer_fd >= 0)
+		(void)close(c->answer_fd);
+	c->answer_fd = -1;
+}
+
+static enum store_answer remote_put(struct store *s, const char *id,
+				    const struct store_file *files,
+				    uint32_t file_count, uint64_t deadline_ns,
+				    bool *is_same, struct error *why)
+{
+	struct call c = new_call(MESSAGE_PUT, id, "", deadline_ns);
+	enum store_answer answer = STORE_FAILED;
+	struct package package;
+
+	c.fd = memfd_create("package", MFD_CLOEXEC);
+	if (c.fd >= 0 && package_write(c.fd, files, file_count, &package)) {
+		c.request.bytes = package.bytes;
+		answer = call_helper(remote_of(s), &c, why);
+		*is_same = answer == STORE_OK && c.answer.is_same != 0;
+		close_answer(&c);
+	}
+	folder_close(c.fd);
+	return answer;
+}
+
+/*
+ * Is the answer's file a package, with meta.json and the wanted file?  Bytes
+ * beyond them may be missing.
+ */
+static bool open_package(struct store_image *image, int fd, const char *name)
+{
+	static const char *const meta = "meta.json";
+	const char *const wanted[] = { meta, name };
+	char head[PACKAGE_INDEX_BYTES_MAX];
+	struct stat file;
+	ssize_t count;
+
+	if (fd < 0 || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
+		return false;
+	count = pread(fd, head, sizeof(head), 0);
+	if (count < 0 ||
+	    package_read_index(&image->index, head, (size_t)count) != STORE_OK)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		const struct package_file *f =
+			package_find(&image->index, wanted[i]);
+
+		if (f != NULL && f->offset + f->bytes > (uint64_t)file.st_size)
+			return false;
+	}
+	image->fd = fd;
+	image->is_package = true;
+	return true;
+}
+
+static enum store_answer remote_find(struct store *s, const char *id,
+				     const char *name, uint64_t deadline_ns,
+				     struct store_image *image,
+				     struct error *why)
+{
+	struct call c = new_call(MESSAGE_READ, id, name, deadline_ns);
+	enum store_answer answer = call_helper(remote_of(s), &c, why);
+
+	if (answer == STORE_OK && open_package(image, c.answer_fd, name))
+		return STORE_OK;
+	close_answer(&c);
+	return answer == STORE_OK ? STORE_DAMAGED : answer;
+}
+
+static enum store_answer remote_remove(struct store *s, const char *id,
+				       uint64_t deadline_ns, struct error *why)
+{
+	struct call c = new_call(MESSAGE_DELETE, id, "", deadline_ns);
+	enum store_answer answer = call_helper(remote_of(s), &c, why);
+
+	close_answer(&c);
+	return answer;
+}
+
+static void remote_stats(struct store *s, struct store_stats *out)
+{
+	struct remote *r = remote_of(s);
+
+	(void)pthread_mutex_lock(&r->lock);
+	out->remote = (struct remote_stats){
+		.is_remote = true,
+		.is_available = r->unavailable_since_ns == 0,
+		.unavailable_ns =
+			r->unavailable_since_ns == 0 ?
+				0 :
+				clock_now_ns() - r->unavailable_since_ns,
+		.helper_starts = r->helper_starts,
+		.sums = r->now,
+	};
+	add_figures(&out->remote.sums, &r->before);
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+static void remote_abandon(struct store *s)
+{
+	struct remote *r = remote_of(s);
+	struct call *c;
+
+	(void)pthread_mutex_lock(&r->lock);
+	r->is_abandoned = true;
+	LIST_FOREACH(c, &r->calls, link)
+	(void)pthread_cond_signal(&c->done);
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+static void remote_stop(struct store *s)
+{
+	struct remote *r = remote_of(s);
+
+	atomic_store(&r->is_stopping, true);
+	if (r->has_receiver)
+		(void)pthread_join(r->receiver, NULL);
+	r->has_receiver = false;
+}
+
+static void remote_free(struct store *s)
+{
+	struct remote *r = remote_of(s);
+
+	remote_stop(s);
+	if (r->control >= 0)
+		(void)close(r->control);
+	if (r->socket >= 0)
+		(void)close(r->socket);
+	(void)pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static const struct store_kind remote_kind = {
+	.is_remote = true,
+	.put = remote_put,
+	.find = remote_find,
+	.remove = remote_remove,
+	.stats = remote_stats,
+	.abandon = remote_abandon,
+	.stop = remote_stop,
+	.free = remote_free,
+};
+
+static const char scheme[] = "s3://";
+
+bool remote_is_url(const char *text)
+{
+	return strncmp(text, scheme, sizeof(scheme) - 1) == 0;
+}
+
+/* Copy `count` characters of a set.  False: others, or too many, or none. */
+static bool copy_part(char *out, size_t out_bytes, const char *from,
+		      size_t count, const char *set)
+{
+	if (count == 0 || count >= out_bytes || strspn(from, set) < count)
+		return false;
+	(void)memcpy(out, from, count);
+	out[count] = '\0';
+	return true;
+}
+
+#define LETTERS                                                                \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
+bool remote_read_url(struct remote_config *out, const char *url,
+		     struct error *error)
+{
+	const char *bucket = url + sizeof(scheme) - 1;
+	size_t bucket_bytes = strcspn(bucket, "/"), prefix_bytes;
+	const char *prefix = bucket + bucket_bytes;
+
+	if (!copy_part(out->bucket, sizeof(out->bucket), bucket, bucket_bytes,
+		       LETTERS))
+		return error_fail(error,
+				  "after s3:// comes a bucket: 1 to %d of "
+				  "a-z, A-Z, 0-9, '.', '_' and '-'",
+				  REMOTE_BUCKET_BYTES - 1);
+	out->prefix[0] = '\0';
+	prefix += *prefix == '/';
+	prefix_bytes = strlen(prefix);
+	if (prefix_bytes > 0 && prefix[prefix_bytes - 1] == '/')
+		prefix_bytes--;
+	if (prefix_bytes == 0)
+		return *prefix == '\0' ||
+		       error_fail(error, "its prefix is empty");
+	if (*prefix == '/' || strstr(prefix, "//") != NULL ||
+	    !copy_part(out->prefix, sizeof(out->prefix), prefix, prefix_bytes,
+		       LETTERS "/"))
+		return error_fail(error,
+				  "a prefix has at most %d of a-z, A-Z, 0-9, "
+				  "'.', '_', '-' and single '/'",
+				  REMOTE_PREFIX_BYTES - 1);
+	return true;
+}
+
+/* The program `darkroom-store` in the folder of this program. */
+static bool find_helper(char path[PATH_MAX])
+{
+	static const char name[] = "darkroom-store";
+	ssize_t count = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *end;
+
+	if (count <= 0)
+		return false;
+	path[count] = '\0';
+	end = strrchr(path, '/');
+	if (end == NULL || (size_t)(end + 1 - path) + sizeof(name) > PATH_MAX)
+		return false;
+	(void)strcpy(end + 1, name);
+	return access(path, X_OK) == 0;
+}
+
+/* The helper's command line; texts of `c`, `quota` and this program. */
+static void list_arguments(struct keeper_config *k,
+			   const struct remote_config *c, const char *quota)
+{
+	const struct {
+		const char *flag, *value; /* NULL: leave it out */
+	} all[] = {
+		{ "--bucket", c->bucket },
+		{ "--prefix", c->prefix[0] != '\0' ? c->prefix : NULL },
+		{ "--endpoint", c->endpoint },
+		{ "--region", c->region },
+		{ "--credentials-file", c->credentials_file },
+		{ "--cache", c->cache },
+		{ "--cache-quota", c->cache != NULL ? quota : NULL },
+	};
+	size_t count = 2; /* the second is the command */
+
+	k->arguments[0] = "darkroom-store";
+	k->arguments[1] = "serve";
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].value == NULL)
+			continue;
+		k->arguments[count++] = all[i].flag;
+		k->arguments[count++] = all[i].value;
+	}
+	if (c->uses_path_style)
+		k->arguments[count++] = "--path-style";
+	k->arguments[count] = NULL;
+}
+
+static bool start_keeper(struct remote *r, const struct remote_config *c,
+			 struct error *error)
+{
+	struct keeper_config keeper = { .program = c->program };
+	char path[PATH_MAX], quota[32];
+	const struct timeval send = { .tv_usec = SEND_MS * 1000 };
+
+	if (keeper.program == NULL && !find_helper(path))
+		return error_fail(error,
+				  "the program darkroom-store is not beside "
+				  "this program: it is needed for s3://");
+	if (keeper.program == NULL)
+		keeper.program = path;
+	(void)snprintf(quota, sizeof(quota), "%" PRIu64 "B",
+		       c->cache_quota_bytes);
+	list_arguments(&keeper, c, quota);
+	if (!keeper_start(&keeper, &r->socket, &r->control, error))
+		return false;
+	keeper_forget_keys();
+	return setsockopt(r->socket, SOL_SOCKET, SO_SNDTIMEO, &send,
+			  sizeof(send)) == 0 ||
+	       error_fail(error, "%s", strerror(errno));
+}
+
+struct store *remote_open(const struct remote_config *c, struct error *error)
+{
+	struct remote *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) {
+		error_set(error, "no memory");
+		return NULL;
+	}
+	r->socket = r->control = -1;
+	(void)pthread_mutex_init(&r->lock, NULL);
+	error_set(error, "no memory");
+	if (store_init(&r->store, &remote_kind, NULL) &&
+	    start_keeper(r, c, error))
+		return &r->store;
+	store_close(&r->store);
+	return NULL;
+}
+
+bool remote_start(struct store *s,
+		  void (*report_fn)(void *arg, bool is_wrong, const char *text),
+		  void *arg)
+{
+	struct remote *r = remote_of(s);
+
+	if (!s->kind->is_remote)
+		return true;
+	r->report = report_fn;
+	r->report_arg = arg;
+	r->has_receiver = pthread_create(&r->receiver, NULL, receive, r) == 0;
+	return r->has_receiver;
+}
+
+void remote_reload_keys(struct store *s)
+{
+	if (s->kind->is_remote)
+		keeper_reload(remote_of(s)->control);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A remote store over a helper that dies at any step, is silent, or answers
+ * wrongly: each call ends with the right answer, and nothing is leaked.
+ *
+ * usage: test_remote FAKE_STORE_HELPER
+ */
+#include "service/store/remote/keeper.h"
+#include "service/store/remote/remote.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, TIMES = 5 };
+
+static char folder[] = "/dev/shm/test_remote.XXXXXX";
+static const char *program;
+static _Atomic uint32_t wrong_count; /* reports of something wrong */
+
+static const struct store_file files[] = {
+	{ "meta.json", "{\"a\":1}", 7 },
+	{ "thumb.jpg", "some pixels", 11 },
+};
+static const char other_sha256[] =
+	"0000000000000000000000000000000000000000000000000000000000000000";
+
+static void write_word(const char *name, const char *word)
+{
+	char path[128];
+	FILE *to;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	to = fopen(path, "we");
+	assert(to != NULL && fputs(word, to) >= 0 && fclose(to) == 0);
+}
+
+static void take_report(void *arg, bool is_wrong, const char *text)
+{
+	(void)arg;
+	assert(text[0] != '\0');
+	atomic_fetch_add(&wrong_count, is_wrong);
+}
+
+static struct store *open_store(const char *mode)
+{
+	struct remote_config c = { .bucket = "b",
+				   .program = program,
+				   .prefix = "" };
+	struct error error;
+	struct store *s;
+
+	write_word("mode", mode);
+	write_word("check", "good");
+	/* The fake takes its folder from where the bucket is. */
+	(void)snprintf(c.bucket, sizeof(c.bucket), "%s", folder);
+	s = remote_open(&c, &error);
+	assert(s != NULL);
+	assert(remote_start(s, take_report, NULL));
+	return s;
+}
+
+static void id_of(char id[STORE_ID_BYTES], uint32_t number)
+{
+	(void)snprintf(id, STORE_ID_BYTES, "%064x", number);
+}
+
+static enum store_answer put(struct store *s, uint32_t number, uint32_t ms)
+{
+	char id[STORE_ID_BYTES];
+	struct error why;
+	enum store_answer answer;
+
+	id_of(id, number);
+	answer = store_put(s, id, files, 2, clock_after_ms(ms), &why);
+	assert(answer == STORE_OK || why.text[0] != '\0');
+	return answer;
+}
+
+static enum store_answer find(struct store *s, uint32_t number,
+			      struct store_image *image)
+{
+	char id[STORE_ID_BYTES];
+	struct error why;
+
+	id_of(id, number);
+	return store_find(s, id, "thumb.jpg", clock_after_ms(5000), image,
+			  &why);
+}
+
+static enum store_answer delete (struct store *s, uint32_t number) {
+	char id[STORE_ID_BYTES]; struct error why;
+
+	id_of(id, number);
+	return store_delete(s, id, clock_after_ms(5000), &why);
+}
+
+static uint32_t open_count(void)
+{
+	DIR *list = opendir("/proc/self/fd");
+	uint32_t count = 0;
+
+	assert(list != NULL);
+	while (readdir(list) != NULL)
+		count++;
+	(void)closedir(list);
+	return count;
+}
+
+static void check_whole(struct store *s, uint32_t number)
+{
+	struct store_image image;
+	struct store_part part;
+	char bytes[64];
+
+	assert(find(s, number, &image) == STORE_OK && image.is_package);
+	assert(store_read(&image, "none.jpg", &part) == STORE_NOT_FOUND);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert(store_read(&image, files[i].name, &part) == STORE_OK);
+		assert(part.is_package && part.bytes == files[i].count);
+		assert(pread(part.fd, bytes, part.bytes, (off_t)part.offset) ==
+		       (ssize_t)part.bytes);
+		assert(memcmp(bytes, files[i].bytes, part.bytes) == 0);
+		assert(store_check(s, &part, other_sha256) == STORE_DAMAGED);
+		assert(store_check(s, &part,
+				   package_find(&image.index, files[i].name)
+					   ->sha256) == STORE_OK);
+		assert(!store_is_checked(s, &part, other_sha256));
+		(void)close(part.fd);
+	}
+	store_close_image(&image);
+}
+
+static void test_what_is_put_is_found(void)
+{
+	uint32_t before = open_count();
+	struct store *s = open_store("good");
+	struct store_image image;
+	struct store_stats stats;
+
+	assert(store_is_remote(s) && store_spool(s) == NULL);
+	assert(find(s, 1, &image) == STORE_NOT_FOUND);
+	assert(put(s, 1, 5000) == STORE_OK && put(s, 1, 5000) == STORE_OK);
+	check_whole(s, 1);
+	assert(delete (s, 1) == STORE_OK && delete (s, 1) == STORE_NOT_FOUND);
+	store_stats(s, &stats);
+	assert(stats.put_count == 1 && stats.same_count == 1 &&
+	       stats.deleted_count == 1 && stats.unavailable_count == 0);
+	assert(stats.remote.is_remote && stats.remote.is_available == 1 &&
+	       stats.remote.helper_starts == 1);
+	store_stop(s);
+	store_close(s);
+	assert(open_count() == before);
+	assert(wrong_count == 0);
+}
+
+static _Atomic uint32_t next_number;
+
+static void *put_some(void *arg)
+{
+	for (uint32_t i = 0; i < TIMES; i++) {
+		uint32_t number = atomic_fetch_add(&next_number, 1);
+
+		assert(put(arg, number, 20000) == STORE_OK);
+		check_whole(arg, number);
+	}
+	return NULL;
+}
+
+/* Whenever the helper dies, another one carries out what has no answer. */
+static void test_the_helper_dies(const char *mode)
+{
+	uint32_t before = open_count();
+	struct store *s = open_store(mode);
+	struct store_stats stats;
+	pthread_t threads[THREADS];
+
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert(pthread_create(&threads[i], NULL, put_some, s) == 0);
+	for (uint32_t i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	store_stats(s, &stats);
+	assert(stats.remote.helper_starts == 2);
+	assert(stats.put_count + stats.same_count == THREADS * TIMES);
+	store_close(s);
+	assert(open_count() == before);
+}
+
+static void test_there_is_never_a_helper(void)
+{
+	struct store *s = open_store("die");
+	struct store_stats stats;
+
+	assert(put(s, 7, 1500) == STORE_UNAVAILABLE);
+	store_stats(s, &stats);
+	/* After 0, 0.1, 0.3, 0.7, 1.5 s ...: it is no busy loop. */
+	assert(stats.remote.helper_starts >= 2 &&
+	       stats.remote.helper_starts < 10);
+	assert(stats.remote.is_available == 0 && stats.unavailable_count == 1);
+	write_word("mode", "good");
+	assert(put(s, 7, 20000) == STORE_OK);
+	store_stats(s, &stats);
+	assert(stats.remote.is_available == 1);
+	store_close(s);
+}
+
+static void test_a_silent_helper(void)
+{
+	struct store *s = open_store("silent");
+	uint64_t begin_ns = clock_now_ns();
+
+	assert(put(s, 8, 300) == STORE_UNAVAILABLE);
+	assert(clock_now_ns() - begin_ns >= 300 * NS_PER_MS);
+	store_close(s);
+}
+
+static void *put_for_ever(void *arg)
+{
+	assert(put(arg, 9, 60000) == STORE_UNAVAILABLE);
+	return NULL;
+}
+
+/* Without store_abandon(), the call would last for 30 s. */
+static void test_abandoned_calls_end(void)
+{
+	struct store *s = open_store("silent");
+	pthread_t thread;
+
+	assert(pthread_create(&thread, NULL, put_for_ever, s) == 0);
+	(void)poll(NULL, 0, 100);
+	store_abandon(s);
+	(void)pthread_join(thread, NULL);
+	assert(put(s, 9, 60000) == STORE_UNAVAILABLE);
+	store_close(s);
+}
+
+static void test_wrong_answers(void)
+{
+	static const char *const modes[] = { "no-file", "index", "short",
+					     "pipe" };
+	struct store *s = open_store("good");
+	struct store_image image;
+
+	assert(put(s, 10, 5000) == STORE_OK);
+	store_close(s);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		uint32_t before = open_count();
+
+		s = open_store(modes[i]);
+		assert(find(s, 10, &image) == STORE_DAMAGED);
+		store_close(s);
+		assert(open_count() == before);
+	}
+}
+
+static uint64_t starts_of(struct store *s)
+{
+	struct store_stats stats;
+
+	store_stats(s, &stats);
+	return stats.remote.helper_starts;
+}
+
+static void test_keys_are_read_again(void)
+{
+	struct store *s = open_store("good");
+	uint32_t wrong = wrong_count;
+
+	assert(put(s, 11, 5000) == STORE_OK);
+	write_word("check", "bad");
+	remote_reload_keys(s);
+	while (wrong_count == wrong)
+		(void)poll(NULL, 0, 10);
+	assert(starts_of(s) == 1 && put(s, 12, 5000) == STORE_OK);
+	write_word("check", "good");
+	remote_reload_keys(s);
+	while (starts_of(s) == 1)
+		assert(put(s, 13, 20000) == STORE_OK);
+	assert(put(s, 14, 20000) == STORE_OK);
+	store_close(s);
+}
+
+static void must_be_refused(const char *url)
+{
+	struct remote_config c;
+	struct error error;
+
+	assert(!remote_read_url(&c, url, &error) && error.text[0] != '\0');
+}
+
+static void test_urls(void)
+{
+	struct remote_config c;
+	struct error error;
+
+	assert(remote_is_url("s3://b") && !remote_is_url("/s3://b"));
+	assert(remote_read_url(&c, "s3://my.bucket-1", &error));
+	assert(strcmp(c.bucket, "my.bucket-1") == 0 && c.prefix[0] == '\0');
+	assert(remote_read_url(&c, "s3://b/a/b_c/", &error));
+	assert(strcmp(c.bucket, "b") == 0 && strcmp(c.prefix, "a/b_c") == 0);
+	assert(remote_read_url(&c, "s3://b/", &error) && c.prefix[0] == '\0');
+	must_be_refused("s3://");
+	must_be_refused("s3:///a");
+	must_be_refused("s3://b//a");
+	must_be_refused("s3://b/a//c");
+	must_be_refused("s3://b/a b");
+	must_be_refused("s3://b?x/a");
+	must_be_refused("s3://0123456789012345678901234567890123456789"
+			"012345678901234567890123");
+}
+
+static void test_keys_are_forgotten(void)
+{
+	static char value[] = "AWS_SECRET_ACCESS_KEY=hidden";
+
+	assert(putenv(value) == 0 && setenv("AWS_REGION", "x", 1) == 0);
+	keeper_forget_keys();
+	assert(getenv("AWS_SECRET_ACCESS_KEY") == NULL);
+	assert(getenv("AWS_REGION") == NULL && getenv("PATH") != NULL);
+	assert(strstr(value, "AWS_SECRET_ACCESS_KEY=") == value);
+	for (size_t i = strlen("AWS_SECRET_ACCESS_KEY="); i < sizeof(value);
+	     i++)
+		assert(value[i] == '\0');
+}
+
+static void remove_folder(void)
+{
+	char command[64];
+
+	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert(system(command) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	assert(argc == 2 && mkdtemp(folder) != NULL);
+	program = argv[1];
+	(void)atexit(remove_folder);
+	test_urls();
+	test_keys_are_forgotten();
+	test_what_is_put_is_found();
+	test_the_helper_dies("die-unread");
+	test_the_helper_dies("die-received");
+	test_the_helper_dies("die-done");
+	test_the_helper_dies("die-answered");
+	test_there_is_never_a_helper();
+	test_a_silent_helper();
+	test_abandoned_calls_end();
+	test_wrong_answers();
+	test_keys_are_read_again();
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return 0;
+}
