@@ -5,7 +5,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -149,7 +148,7 @@ enum store_answer store_read(const struct store_image *image, const char *name,
 		return STORE_NOT_FOUND;
 	part->offset = f->offset;
 	part->bytes = f->bytes;
-	part->fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	part->fd = dup(image->fd); /* the sandbox forbids F_DUPFD_CLOEXEC */
 	return part->fd >= 0 ? STORE_OK : STORE_FAILED;
 }
 
