@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises of a wire with TLS: an end does not wait for a client that reads
+ * nothing; a client of TLS 1.2 that wants another handshake is disconnected;
+ * and handshakes, with keys of either kind, leave half of a fibre's stack free.
+ */
+#include "service/direct/wire.h"
+
+#include "service/http/connection/tls.h"
+#include "stages/test/watchdog.h"
+#include "stages/threads/fibre.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+
+enum { DAY_S = 86400, ECDSA_BITS = 256, RSA_BITS = 4096 };
+
+static const char tls_1_2[] = "NORMAL:-VERS-ALL:+VERS-TLS1.2";
+static const char tls_1_3[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+
+/* A server's end, whose handshake is in a fibre, and a client's end. */
+struct pair {
+	struct wire ours;
+	int result; /* of our handshake */
+	struct fibre *fibre;
+	int theirs;
+	gnutls_session_t client;
+	gnutls_certificate_credentials_t credentials;
+};
+
+static void check(int result)
+{
+	if (result < 0)
+		(void)fprintf(stderr, "%s\n", gnutls_strerror(result));
+	assert(result >= 0);
+}
+
+/* From now on, this is the server's certificate. */
+static void serve_new(gnutls_pk_algorithm_t kind, unsigned int bits)
+{
+	gnutls_datum_t certificate, key_text;
+	gnutls_x509_privkey_t key;
+	gnutls_x509_crt_t crt;
+	const char *why;
+
+	check(gnutls_x509_privkey_init(&key));
+	check(gnutls_x509_privkey_generate(key, kind, bits, 0));
+	check(gnutls_x509_crt_init(&crt));
+	check(gnutls_x509_crt_set_version(crt, 3));
+	check(gnutls_x509_crt_set_serial(crt, "1", 1));
+	check(gnutls_x509_crt_set_activation_time(crt, time(NULL) - DAY_S));
+	check(gnutls_x509_crt_set_expiration_time(crt, time(NULL) + DAY_S));
+	check(gnutls_x509_crt_set_dn(crt, "CN=localhost", NULL));
+	check(gnutls_x509_crt_set_key(crt, key));
+	check(gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0));
+	check(gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &certificate));
+	check(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &key_text));
+	assert(tls_serve((char *)certificate.data, (char *)key_text.data,
+			 &why));
+	gnutls_free(certificate.data);
+	gnutls_free(key_text.data);
+	gnutls_x509_crt_deinit(crt);
+	gnutls_x509_privkey_deinit(key);
+}
+
+static void shake_hands(void *arg)
+{
+	struct pair *p = arg;
+
+	while ((p->result = wire_handshake(&p->ours)) == WIRE_AGAIN)
+		fibre_pause(p->fibre);
+}
+
+/* Connect, in a fibre of this set. */
+static void connect_pair(struct pair *p, const struct wire_tls *tls,
+			 const char *version, struct fibres *set)
+{
+	bool is_over;
+	int fds[2], result;
+
+	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
+	*p = (struct pair){ .fibre = fibres_take(set), .theirs = fds[1] };
+	assert(wire_init(&p->ours, fds[0], false, tls));
+	check(gnutls_init(&p->client, GNUTLS_CLIENT | GNUTLS_NONBLOCK));
+	check(gnutls_certificate_allocate_credentials(&p->credentials));
+	check(gnutls_credentials_set(p->client, GNUTLS_CRD_CERTIFICATE,
+				     p->credentials));
+	check(gnutls_priority_set_direct(p->client, version, NULL));
+	gnutls_transport_set_int(p->client, p->theirs);
+	result = gnutls_handshake(p->client);
+	is_over = fibre_run(p->fibre, shake_hands, p);
+	while (result < 0 || !is_over) {
+		assert(result >= 0 || gnutls_error_is_fatal(result) == 0);
+		if (result < 0)
+			result = gnutls_handshake(p->client);
+		if (!is_over)
+			is_over = fibre_resume(p->fibre);
+	}
+	assert(p->result == 1);
+	fibres_give(set, p->fibre);
+}
+
+static void close_pair(struct pair *p)
+{
+	wire_release(&p->ours);
+	gnutls_deinit(p->client);
+	gnutls_certificate_free_credentials(p->credentials);
+	assert(close(p->ours.fd) == 0 && close(p->theirs) == 0);
+}
+
+static void test_the_end_does_not_wait(const struct wire_tls *tls,
+				       struct fibres *set)
+{
+	static const char zeros[65536];
+	struct pair p;
+
+	connect_pair(&p, tls, tls_1_3, set);
+	while (send(p.ours.fd, zeros, sizeof(zeros), 0) > 0)
+		;
+	/* As with 1:1. */
+	p.ours.blocks = true;
+	assert(fcntl(p.ours.fd, F_SETFL, 0) == 0);
+	wire_bye(&p.ours);
+	close_pair(&p);
+}
+
+static void test_another_handshake_is_the_end(const struct wire_tls *tls,
+					      struct fibres *set)
+{
+	struct pair p;
+	char byte;
+
+	connect_pair(&p, tls, tls_1_2, set);
+	assert(gnutls_record_send(p.client, "x", 1) == 1);
+	assert(wire_recv(&p.ours, &byte, 1) == 1 && byte == 'x');
+	assert(wire_recv(&p.ours, &byte, 1) == WIRE_AGAIN);
+	assert(gnutls_handshake(p.client) == GNUTLS_E_AGAIN);
+	assert(wire_recv(&p.ours, &byte, 1) == WIRE_END);
+	close_pair(&p);
+}
+
+static void test_the_stack_is_large_enough(const struct wire_tls *tls,
+					   struct fibres *set)
+{
+	size_t used;
+	struct pair p;
+
+	for (int i = 0; i < 4; i++) {
+		if (i == 0)
+			serve_new(GNUTLS_PK_ECDSA, ECDSA_BITS);
+		else if (i == 2)
+			serve_new(GNUTLS_PK_RSA, RSA_BITS);
+		connect_pair(&p, tls, i % 2 == 0 ? tls_1_2 : tls_1_3, set);
+		close_pair(&p);
+		used = fibres_stack_bytes_used(set);
+		(void)printf("%s, %s: %zu bytes of stack at most\n",
+			     i < 2 ? "ECDSA" : "RSA",
+			     i % 2 == 0 ? "TLS 1.2" : "TLS 1.3", used);
+		assert(used > 0 && used <= fibres_stack_bytes() / 2);
+	}
+}
+
+int main(void)
+{
+	struct fibres *set = fibres_new(1);
+	struct wire_tls *tls = wire_tls_new();
+
+	watchdog_start();
+	assert(set != NULL && tls != NULL);
+	test_the_stack_is_large_enough(tls, set);
+	test_the_end_does_not_wait(tls, set);
+	test_another_handshake_is_the_end(tls, set);
+	wire_tls_free(tls);
+	tls_stop();
+	fibres_free(set);
+	return 0;
+}
