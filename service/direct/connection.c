@@ -78,6 +78,12 @@ static bool is_drained(const struct wire *w, ssize_t got, size_t bytes)
 	return !w->blocks && w->session == NULL && (size_t)got < bytes;
 }
 
+/* Nothing of a head has been received.  GnuTLS may have a part of a record. */
+static bool is_silent(const struct direct_connection *c)
+{
+	return c->input_at == c->input_bytes && c->wire.session == NULL;
+}
+
 /* A transfer_fn: receive until the reader has found something. */
 static enum transfer_need step_head(void *arg, char *buffer, size_t bytes)
 {
@@ -85,11 +91,14 @@ static enum transfer_need step_head(void *arg, char *buffer, size_t bytes)
 	size_t max = min_u64(bytes, HEAD_READ_BYTES);
 
 	c->event = HEAD_MORE;
+	client_be_silent(c->base.client, false);
 	while (c->event == HEAD_MORE) {
 		ssize_t got = wire_recv(&c->wire, buffer, max);
 
-		if (got == WIRE_AGAIN)
+		if (got == WIRE_AGAIN) {
+			client_be_silent(c->base.client, is_silent(c));
 			return c->wire.need;
+		}
 		c->is_ended = got == WIRE_END;
 		if (c->is_ended || !keep_input(c, buffer, (size_t)got)) {
 			c->event = HEAD_BROKEN;

@@ -61,13 +61,12 @@ enum {
 static bool is_client_gone(const struct upload *u)
 {
 	const struct request *r = request_of_upload(u);
-	struct pollfd client = { .fd = r->fd, .events = POLLRDHUP };
 
 	/*
 	 * Ask the socket first: is_accepted is set before the 202 is sent, so
 	 * it is true if the client disconnects after its 202.
 	 */
-	return poll(&client, 1, 0) > 0 && !atomic_load(&u->is_accepted);
+	return client_has_closed(r->fd) && !atomic_load(&u->is_accepted);
 }
 
 /*

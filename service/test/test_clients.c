@@ -203,15 +203,48 @@ static void test_unread_bytes_are_our_fault(void)
 	assert(is_shut(&p, WAIT_MS));
 	/*
 	 * A request that was on its way at the time of the shutdown still gets
-	 * its answer.
+	 * its answer: nobody has closed the connection.
 	 */
+	assert(!client_has_closed(p.ours));
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_REPLY);
 	assert(write(p.ours, "answer", 6) == 6);
 	client_enter(p.client, CLIENT_IDLE);
 	assert(shutdown(p.ours, SHUT_WR) == 0);
 	check_reads(&p, "answer");
+	assert(close(p.theirs) == 0 && is_shut(&p, WAIT_MS));
+	assert(client_has_closed(p.ours));
+	p.theirs = -1;
 	close_pair(&p);
+	clients_stop(t);
+}
+
+/*
+ * If the thread waits for an idle client, the client is told at once that it is
+ * shut down, whenever the thread sees it; unless a request has arrived.
+ */
+static void test_a_silent_client_is_told(void)
+{
+	struct clients_config config = patient;
+	struct pair silent, late;
+	char byte;
+
+	config.idle_ms = SHORT_MS;
+
+	struct clients *t = clients_start(&config);
+
+	connect_pair(&silent, t);
+	client_enter(silent.client, CLIENT_IDLE);
+	client_be_silent(silent.client, true);
+	assert(recv(silent.theirs, &byte, 1, 0) == 0);
+	connect_pair(&late, t);
+	client_enter(late.client, CLIENT_IDLE);
+	client_be_silent(late.client, true);
+	client_be_silent(late.client, false);
+	assert(is_shut(&late, WAIT_MS));
+	assert(recv(late.theirs, &byte, 1, MSG_DONTWAIT) < 0);
+	close_pair(&silent);
+	close_pair(&late);
 	clients_stop(t);
 }
 
@@ -1072,6 +1105,7 @@ int main(void)
 	test_each_phase_ends();
 	test_no_limit_is_no_limit();
 	test_unread_bytes_are_our_fault();
+	test_a_silent_client_is_told();
 	test_who_reads_nothing_is_reset();
 	test_who_only_sends_is_shut();
 	test_a_stream_goes_on_while_it_is_read();

@@ -45,10 +45,11 @@ enum {
 	 */
 	SPARED_MS = 1000,
 	OUR_TURN_MS = 50,
-	PROGRESS_RATE = 1024, /* bytes per s; used if there is no rate_min */
-	RATE_LOOKS = 4,       /* how often a drain checks the rate of a body */
-	KNOWN_RATE_MS = 1000, /* the rate of a body is known after this time */
-	WORTH_BYTES = 4096,   /* a lower mark is not worth the system call */
+	PROGRESS_RATE = 1024,  /* bytes per s; used if there is no rate_min */
+	RATE_LOOKS = 4,        /* how often a drain checks the rate of a body */
+	KNOWN_RATE_MS = 1000,  /* the rate of a body is known after this time */
+	STATE_ESTABLISHED = 1, /* of TCP_INFO; no header that fits has it */
+	WORTH_BYTES = 4096,    /* a lower mark is not worth the system call */
 };
 
 static const uint64_t unknown_bytes = UINT64_MAX;
@@ -64,7 +65,8 @@ struct client {
 	int fd;
 	bool is_plain;
 	bool is_shut;
-	bool is_cut; /* see client_cut() */
+	_Atomic bool is_silent; /* see client_be_silent() */
+	bool is_cut;            /* see client_cut() */
 	enum client_refusal told;
 	_Atomic enum client_refusal refusal; /* see client_receive() */
 	enum client_phase phase;
@@ -311,19 +313,37 @@ static void send_refusal(struct client *c)
 }
 
 /*
+ * Caller holds the lock.  If an idle client has sent a request at this moment,
+ * it is still read and answered; unless it leaves replies unread, because then
+ * the thread may be waiting to send another one.  If it has certainly sent
+ * nothing, it is told so at once: the thread may be busy, and the client should
+ * not send a request before the thread notices the end.
+ */
+static void shut_idle(struct client *c)
+{
+	char first;
+
+	if (ready_for(c, POLLOUT) == 0) {
+		(void)shutdown(c->fd, SHUT_RDWR);
+		return;
+	}
+	(void)shutdown(c->fd, SHUT_RD);
+	if (atomic_load(&c->is_silent) &&
+	    recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+		(void)shutdown(c->fd, SHUT_WR);
+}
+
+/*
  * Caller holds the lock.  Shut the socket down.  If the client waits for
- * memory, its wait ends when it is seen that the client is gone.  If an idle
- * client has sent a request at this moment, it is still read and answered;
- * unless it leaves replies unread, because then the thread may be waiting to
- * send another one.  If the client was getting a reply, a reset makes the
- * kernel drop the bytes that the client has not read.
+ * memory, its wait ends when it is seen that the client is gone.  If the client
+ * was getting a reply, a reset makes the kernel drop the bytes that the client
+ * has not read.
  */
 static void shut_client(struct client *c)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	bool is_late = c->phase == CLIENT_BODY ||
 		       (c->phase == CLIENT_HEAD && c->request_count > 0);
-	bool is_idle = c->phase == CLIENT_IDLE && ready_for(c, POLLOUT) != 0;
 
 	assert(!c->is_shut && c->phase != CLIENT_WORK);
 	c->is_shut = true;
@@ -334,7 +354,10 @@ static void shut_client(struct client *c)
 				 sizeof(reset));
 	if (is_late && c->is_plain)
 		send_refusal(c);
-	(void)shutdown(c->fd, is_idle ? SHUT_RD : SHUT_RDWR);
+	if (c->phase == CLIENT_IDLE)
+		shut_idle(c);
+	else
+		(void)shutdown(c->fd, SHUT_RDWR);
 	if (c->phase == CLIENT_HELD)
 		resume_held(c);
 	else
@@ -643,6 +666,7 @@ static void begin_phase(struct client *c, enum client_phase phase)
 	c->moved_bytes = unknown_bytes;
 	c->spared_until_ns = 0;
 	c->shown_ns = 0;
+	atomic_store(&c->is_silent, false);
 	set_low_water(c, 1);
 	atomic_store_explicit(&c->received_bytes, 0, memory_order_relaxed);
 	atomic_store(&c->refusal, CLIENT_WELCOME);
@@ -967,6 +991,23 @@ bool client_is_shut(const struct client *c)
 	is_shut = c->is_shut;
 	(void)pthread_mutex_unlock(&t->lock);
 	return is_shut;
+}
+
+void client_be_silent(struct client *c, bool is_silent)
+{
+	atomic_store(&c->is_silent, is_silent);
+}
+
+bool client_has_closed(int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
+	struct tcp_info info = { 0 };
+	socklen_t bytes = sizeof(info);
+
+	/* The end may be our own: see shut_idle(). */
+	return poll(&end, 1, 0) > 0 &&
+	       (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
+		info.tcpi_state != STATE_ESTABLISHED);
 }
 
 uint64_t client_request_count(const struct client *c)

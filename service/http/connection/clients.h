@@ -207,6 +207,20 @@ bool client_is_shut(const struct client *c);
  */
 enum client_refusal client_told(const struct client *c);
 
+/*
+ * In CLIENT_IDLE, called by the connection's thread.  True: it waits for its
+ * socket, and has received nothing of the next request.  False: it may receive
+ * some from now on, as it may if this is not called.
+ */
+void client_be_silent(struct client *c, bool is_silent);
+
+/*
+ * Has the other side of this socket closed the connection, or only its sending
+ * side, or is the connection lost?  False also if clients.c has shut it down,
+ * but a request arrived at that moment and is being answered.
+ */
+bool client_has_closed(int fd);
+
 /* The client's last request was answered before all of it was read. */
 void client_cut(struct client *c);
 
