@@ -11,6 +11,7 @@
 #include "service/http/connection/listen.h"
 #include "service/http/auth.h"
 #include "service/http/query.h"
+#include "service/http/watch/agent.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/resources.h"
 #include "service/server.h"
@@ -90,6 +91,8 @@ static uint64_t count_files(const struct options *o,
 
 	if (o->admin_listen != NULL)
 		count += clients_slots(HTTP_ADMIN_CONNECTIONS_MAX);
+	if (o->agent_listen != NULL)
+		count += AGENT_FILES;
 	if (o->store != NULL && pipeline_store_has_threads(&c->schedule))
 		count += slots +
 			 o->store_threads * (STORE_CALL_FILES + counters);
@@ -257,6 +260,8 @@ static void check_start(const struct options *o)
 		refuse(o, "listen", o->listen, why);
 	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))
 		refuse(o, "admin-listen", o->admin_listen, why);
+	if (o->agent_listen != NULL && !listen_check(o->agent_listen, &why))
+		refuse(o, "agent-listen", o->agent_listen, why);
 	if (o->user != NULL && !user_check(o->user, &why_not))
 		refuse(o, "user", o->user, why_not.text);
 	if (o->graph != NULL && !pipeline_graph_load(&graph, o->graph, &why))

@@ -160,6 +160,8 @@ static int secrets_load(struct secrets *s, const struct options *o)
 	status = check_exposure(s, o, "listen", o->listen);
 	if (status == EXIT_SUCCESS)
 		status = check_exposure(s, o, "admin-listen", o->admin_listen);
+	if (status == EXIT_SUCCESS)
+		status = check_exposure(s, o, "agent-listen", o->agent_listen);
 	s->is_exposed = !auth_is_on(s->auth) && !listen_is_local(o->listen);
 	return status;
 }
@@ -496,7 +498,11 @@ static int change_user(const struct options *o)
 
 int server_resources_init(struct server_resources *r, const struct options *o)
 {
-	*r = (struct server_resources){ .listen_fd = -1, .admin_fd = -1 };
+	*r = (struct server_resources){
+		.listen_fd = -1,
+		.admin_fd = -1,
+		.agent_fd = -1,
+	};
 
 	int status = secrets_load(&r->secrets, o);
 
@@ -510,6 +516,9 @@ int server_resources_init(struct server_resources *r, const struct options *o)
 	if (status == EXIT_SUCCESS)
 		status = open_listener(o, "admin-listen", o->admin_listen,
 				       &r->admin_fd, &r->admin_port);
+	if (status == EXIT_SUCCESS)
+		status = open_listener(o, "agent-listen", o->agent_listen,
+				       &r->agent_fd, &r->agent_port);
 	if (status == EXIT_SUCCESS)
 		status = change_user(o);
 	if (status == EXIT_SUCCESS)
@@ -527,6 +536,8 @@ void server_resources_release(struct server_resources *r)
 		(void)close(r->listen_fd);
 	if (r->admin_fd >= 0)
 		(void)close(r->admin_fd);
+	if (r->agent_fd >= 0)
+		(void)close(r->agent_fd);
 	store_close(r->store);
 	if (r->trace != NULL)
 		(void)fclose(r->trace);

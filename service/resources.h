@@ -45,7 +45,8 @@ struct secrets {
 struct server_resources {
 	int listen_fd; /* -1: none, or taken over */
 	int admin_fd;  /* the same for --admin-listen */
-	uint16_t port, admin_port;
+	int agent_fd;  /* for --agent-listen; -1: none */
+	uint16_t port, admin_port, agent_port;
 	struct secrets secrets;
 	struct stage_graph graph; /* the graph for --balance partition */
 	struct store *store;      /* NULL: not asked for */

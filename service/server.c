@@ -69,6 +69,9 @@ static void log_started(const struct server *s)
 	if (o->admin_listen != NULL)
 		(void)fprintf(to, "admin on %s (port %u), ", o->admin_listen,
 			      s->resources.admin_port);
+	if (o->agent_listen != NULL)
+		(void)fprintf(to, "agent on %s (port %u), ", o->agent_listen,
+			      s->resources.agent_port);
 	pipeline_print_schedule(s->config, to);
 	(void)fprintf(to, ", cores");
 	print_cores(s->config->cores, to);
@@ -370,6 +373,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 	struct http_config config = {
 		.listen_fd = s->resources.listen_fd,
 		.admin_fd = s->resources.admin_fd,
+		.agent_fd = s->resources.agent_fd,
 		.listen_address = s->options->listen,
 		.admin_address = s->options->admin_listen,
 		.host_names = s->options->host_names,

@@ -70,6 +70,10 @@ static const struct flag own_flags[] = {
 	  "reports\n"
 	  "if others can reach it without keys",
 	  FLAG_FIELD(struct options, admin_listen) },
+	{ "agent-listen", "ADDRESS:PORT", NULL,
+	  "a port that tells HAProxy's agent-check how many uploads to send\n"
+	  "here, such as 75%; default: none",
+	  FLAG_FIELD(struct options, agent_listen) },
 	{ "host", "NAME,...|*", NULL,
 	  "names by which clients may call this server, in addition to its\n"
 	  "addresses and localhost; checked only without keys and TLS;\n"

@@ -29,6 +29,7 @@ enum options_source {
 struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
+	const char *agent_listen; /* NULL: no agent */
 	/* Names of this server, see auth.h; NULL: none. */
 	const char *host_names;
 	bool insecure; /* listen beyond loopback without keys */

@@ -5,6 +5,7 @@
 #include "service/http/connection/linger.h"
 #include "service/http/request.h"
 #include "service/http/spooler.h"
+#include "service/http/watch/agent.h"
 #include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
@@ -382,6 +383,21 @@ static bool start_spooler(struct http *h)
 	return h->spooler != NULL;
 }
 
+/* An agent_weight_fn. */
+static uint32_t read_weight(const void *arg)
+{
+	return control_weight_percent(arg);
+}
+
+/* False: it could not be started. */
+static bool start_agent(struct http *h)
+{
+	if (h->config.agent_fd < 0)
+		return true;
+	h->agent = agent_start(h->config.agent_fd, read_weight, h);
+	return h->agent != NULL;
+}
+
 struct http *http_start(const struct http_config *config)
 {
 	struct http *h = calloc(1, sizeof(*h));
@@ -402,7 +418,7 @@ struct http *http_start(const struct http_config *config)
 	h->reports = reports_start(control_make_report, h);
 	h->linger = start_linger(config);
 	if (h->viewers != NULL && h->reports != NULL && h->linger != NULL &&
-	    start_spooler(h) && start_ports(h))
+	    start_spooler(h) && start_ports(h) && start_agent(h))
 		return h;
 	http_stop(h);
 	return NULL;
@@ -481,6 +497,7 @@ void http_stop(struct http *h)
 	viewers_end(h->viewers);
 	atomic_store(&h->stopping, true);
 	stop_ports(h);
+	agent_stop(h->agent);
 	viewers_stop(h->viewers);
 	reports_stop(h->reports);
 	end_linger(h);

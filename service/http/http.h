@@ -22,6 +22,9 @@
  * answers even while uploads keep the main port busy.  Reports are then served
  * at the admin port only.  Both ports serve probes and the page.
  *
+ * An agent (watch/agent.h) answers balancers at a port of its own.  It says 0
+ * from http_leave() to http_stop().
+ *
  * Threads    One thread calls all functions, in the order of this file.  It may
  *            call http_wait_answered() again after http_abandon().
  * Limits     connections_max connections at the main port,
@@ -44,8 +47,8 @@ struct http;
 struct http *http_start(const struct http_config *config);
 
 /*
- * The server will stop soon: /readyz answers 503, and every reply is the last
- * one on its connection.  Uploads are still taken.
+ * The server will stop soon: /readyz answers 503, the agent says 0 %, and every
+ * reply is the last one on its connection.  Uploads are still taken.
  */
 void http_leave(struct http *h);
 

@@ -71,6 +71,7 @@ struct http_report {
 struct http_config {
 	int listen_fd; /* owned by struct http after the start */
 	int admin_fd;  /* owned in the same way; -1: no admin port */
+	int agent_fd;  /* see agent_start(); -1: no agent */
 	/* The addresses of the two sockets, as in the flags. */
 	const char *listen_address, *admin_address;
 	const char *host_names; /* see auth.h; NULL: none */

@@ -292,6 +292,7 @@ struct http {
 	struct viewers *viewers;
 	struct reports *reports;
 	struct linger_list *linger;
+	struct agent *agent;     /* NULL: none */
 	struct spooler *spooler; /* NULL: no store */
 	/* Recent mean of the time to write an upload into the spool. */
 	_Atomic uint64_t spool_ns;

@@ -6,8 +6,9 @@
 # $TEST_POLICY, if set, is the policy of each server for which the test chooses
 # no schedule, perhaps with flags, such as "cohort --regime gated".
 # Sets $url, $server (the process) and $work (a folder that is removed at the
-# end), $admin: the URL of the admin port, or $url if there is none, and
-# $policy_name: the policy of servers for which the test chooses none.
+# end), $admin: the URL of the admin port, or $url if there is none, $agent: the
+# port of the agent, and $policy_name: the policy of servers for which the test
+# chooses none.
 set -euo pipefail
 policy_name=${TEST_POLICY:-color}
 policy_name=${policy_name%% *}
@@ -172,6 +173,7 @@ start() {
 	admin=$(port_after 'admin on')
 	admin=${admin:+http://127.0.0.1:$admin}
 	admin=${admin:-$url}
+	agent=$(port_after 'agent on')
 }
 
 # stop [STATUS]: SIGTERM must end the server with this status (default 0); a
