@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # For test scripts, to be sourced instead of server.sh: two servers behind a
-# proxy, configured by the files in deploy/.
+# proxy, configured by the files in deploy/.  The third server of these files does
+# not exist here.
 #
 # Needs $dir, $deploy, and $kind: nginx or haproxy.  If that program is missing,
 # the test is skipped (status 77).  Sets $front, the proxy's URL, and
@@ -10,12 +11,15 @@
 PATH=$PATH:/usr/sbin
 command -v "$kind" >/dev/null || exit 77
 pids=(0 0) # of the two servers
+agents=(0 0) # ports of their agents; 0: any
 proxy=
 
 # start_one INDEX FLAGS...: start one of the two servers
 start_one() {
-	start --listen "${addresses[$1]}" "${@:2}"
+	start --listen "${addresses[$1]}" \
+		--agent-listen "127.0.0.1:${agents[$1]}" "${@:2}"
 	pids[$1]=$server
+	agents[$1]=$agent
 	server=
 	cp "$work/log" "$work/log$1"
 }
@@ -33,6 +37,10 @@ stop_one() {
 as_here() {
 	sed -e "s/127\.0\.0\.1:8081/${addresses[0]}/" \
 		-e "s/127\.0\.0\.1:8082/${addresses[1]}/" \
+		-e '/127\.0\.0\.1:8083/d' \
+		-e "s/28081/${agents[0]}/; s/28082/${agents[1]}/" \
+		-e "s|/run/haproxy/admin.sock|$work/socket|" \
+		-e "s|bind 127\.0\.0\.1:8404|bind unix@$work/metrics|" \
 		-e "s/listen 80;/listen ${front#http:\/\/};/" \
 		-e "s/bind :80$/bind ${front#http:\/\/}/" "$1"
 }

@@ -59,26 +59,37 @@ ports() {
 test_ports_agree() {
 	local proxy instances
 	instances=$(ports "$deploy/darkroom@.service" 'darkroom@')
-	[ "$(wc -w <<<"$instances")" = 2 ] || fail "not two: $instances"
+	[ "$(wc -w <<<"$instances")" = 3 ] || fail "not three: $instances"
 	for proxy in nginx.conf haproxy.cfg; do
-		[ "$(ports "$deploy/$proxy" 'darkroom@')" = "$instances" ] ||
-			fail "$proxy names other units than $instances"
-		[ "$(ports "$deploy/$proxy" ' 127.0.0.1:')" = "$instances" ] ||
+		grep -q "darkroom@${instances%% *}" "$deploy/$proxy" ||
+			fail "$proxy does not name the units"
+		[ "$(ports "$deploy/$proxy" 'server( [a-z])? 127.0.0.1:')" = \
+			"$instances" ] ||
 			fail "$proxy expects other servers than $instances"
 		[ "$(ports "$deploy/$proxy" '(listen |bind :)')" = '80 ' ] ||
 			fail "$proxy is not at port 80"
 	done
+	[ "$(ports "$deploy/haproxy.cfg" 'agent-port ')" = \
+		"$(printf '2%s ' $instances)" ] || fail "other agents"
 	{
-		printf '%s\n' 80 # of a proxy
+		printf ':%s\n' 80 8404 # of a proxy
 		for i in $instances; do
 			flags_of "$deploy/darkroom@.service" | sed "s/8081/$i/"
 		done
 		flags_of "$deploy/darkroom.service"
 		"$DARKROOM" --print-config | jq -r .listen
 	} | grep -oE '(^|:)[0-9]+$' | tr -d : >"$work/ports"
-	[ "$(wc -l <"$work/ports")" = 7 ] || fail "$(cat "$work/ports")"
-	[ "$(sort -u "$work/ports" | wc -l)" = 7 ] ||
+	[ "$(wc -l <"$work/ports")" = 13 ] || fail "$(cat "$work/ports")"
+	[ "$(sort -u "$work/ports" | wc -l)" = 13 ] ||
 		fail "a port is taken twice: $(sort "$work/ports" | uniq -d)"
+}
+
+test_haproxy_accepts_its_file() {
+	PATH=$PATH:/usr/sbin
+	command -v haproxy >/dev/null || return 0
+	haproxy -c -f "$deploy/haproxy.cfg" >"$work/report" 2>&1 ||
+		fail "$(cat "$work/report")"
+	! grep -qi warning "$work/report" || fail "$(cat "$work/report")"
 }
 
 # The two units are equal except for intended differences.
@@ -108,5 +119,6 @@ test_unit darkroom.service
 test_unit darkroom@.service
 test_units_agree
 test_ports_agree
+test_haproxy_accepts_its_file
 test_boot_is_retried
 test_manifest
