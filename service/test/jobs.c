@@ -105,14 +105,14 @@ void wait_done(struct job *job)
 	}
 }
 
-void shrink_photo(const struct cores *cores)
+void shrink_photo(const struct cores *cores, uint32_t side_px)
 {
 	static struct job job;
 	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
 	struct variant *v = &job.variants[0];
 
 	prepare(&job, photo_bytes, 0);
-	v->transform.box = (struct img_size){ 500, 500 };
+	v->transform.box = (struct img_size){ side_px, side_px };
 	assert(pipeline_submit(p, &job.upload));
 	wait_done(&job);
 	assert(v->jpeg != NULL && v->jpeg_bytes < photo_bytes);

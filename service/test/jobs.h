@@ -24,8 +24,8 @@ extern size_t photo_bytes;
 
 void read_photo(const char *path);
 
-/* Make the photo so small that many uploads take little time. */
-void shrink_photo(const struct cores *cores);
+/* Scale the photo into this square, so that many uploads take little time. */
+void shrink_photo(const struct cores *cores, uint32_t side_px);
 
 /*
  * A configuration for tests: one part, 100 megapixels, any memory.  A test may

@@ -363,7 +363,7 @@ int main(int argc, char **argv)
 
 	assert(argc == 2 && cores != NULL);
 	read_photo(argv[1]);
-	shrink_photo(cores);
+	shrink_photo(cores, 500);
 
 	struct pipeline *p = make_singles(cores);
 

@@ -364,7 +364,7 @@ int main(int argc, char **argv)
 
 	assert(argc == 2 && cores != NULL);
 	read_photo(argv[1]);
-	shrink_photo(cores);
+	shrink_photo(cores, 500);
 	test_what_is_long_ago_is_not_recent();
 	test_stages_have_no_more_cpu_than_the_process();
 	test_what_happened_is_told(cores);

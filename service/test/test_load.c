@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { JOBS = 48, ROUNDS = 80, MEMORY_BYTES = 16 << 20 };
+enum { JOBS = 48, ROUNDS = 80, MEMORY_BYTES = 4 << 20 };
 
 static uint64_t half_ns = NS_PER_S;
 
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 
 	assert(argc == 2 && cores != NULL);
 	read_photo(argv[1]);
-	shrink_photo(cores);
+	shrink_photo(cores, 64);
 	test_weight_follows_the_work_of_each_core();
 	test_what_waits_is_counted_exactly(cores);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)

@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 	assert(argc == 2 && cores != NULL);
 	fake_core_count = WORKERS;
 	read_photo(argv[1]);
-	shrink_photo(cores);
+	shrink_photo(cores, 500);
 	make_files();
 	p = start_with("color", "srpt=5", "0", cores);
 	submit_all(p, unpaused);
