@@ -122,3 +122,12 @@ test_ports_agree
 test_haproxy_accepts_its_file
 test_boot_is_retried
 test_manifest
+
+# Where npm can install the client: every member exists, with the right type.
+test_manifests_are_valid() {
+	local status=0
+	command -v npm >/dev/null || return 0
+	"$deploy/../script/check-manifests" >"$work/report" 2>&1 || status=$?
+	[ $status = 0 ] || [ $status = 77 ] || fail "$(cat "$work/report")"
+}
+test_manifests_are_valid
