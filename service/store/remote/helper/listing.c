@@ -275,6 +275,24 @@ static void page_free(struct page *p)
 
 /* -- The commands -- */
 
+bool store_create(struct s3 *s3, struct error *error)
+{
+	struct waited w = { .fd = -1 };
+	struct s3_call c = {
+		.method = S3_PUT,
+		.deadline_ns = clock_after_ms(CHECK_MS),
+		.body = -1,
+		.done = end_waited,
+		.owner = &w,
+	};
+
+	s3_send(s3, &c);
+	while (!w.is_done)
+		(void)s3_turn(s3, -1, TURN_MS);
+	return c.result == S3_OK || c.result == S3_EXISTS ||
+	       error_fail(error, "%s", c.detail);
+}
+
 bool store_check(struct s3 *s3, struct error *error)
 {
 	struct page *p = page_new(error);

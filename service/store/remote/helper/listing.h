@@ -14,6 +14,9 @@
  */
 MUST_CHECK bool store_check(struct s3 *s3, struct error *error);
 
+/* Make the bucket, unless it is there and belongs to these keys. */
+MUST_CHECK bool store_create(struct s3 *s3, struct error *error);
+
 /* Print id, bytes and time of each image.  False: `error`. */
 MUST_CHECK bool store_list(struct s3 *s3, FILE *out, struct error *error);
 

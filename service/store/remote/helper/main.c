@@ -70,11 +70,12 @@ static const struct flag_group groups[] = { { .flags = flags }, { 0 } };
 static const struct program program = {
 	.name = "darkroom-store",
 	.summary = "Darkroom's connection to an S3 object store",
-	.usage = "serve|check|list|verify --bucket NAME [OPTION]...",
+	.usage = "serve|check|create|list|verify --bucket NAME [OPTION]...",
 	.about = "The server darkroom starts \"darkroom-store serve\" for "
 		 "--store s3://BUCKET, and speaks with it over descriptor 3.  "
 		 "The other commands are for people.\n\n"
 		 "check: say whether the bucket can be used.\n\n"
+		 "create: make the bucket.\n\n"
 		 "list: print id, bytes and time of each image.\n\n"
 		 "verify: fetch every image and check its SHA-256; print those "
 		 "that are damaged.",
@@ -96,8 +97,8 @@ static const struct program program = {
 static bool take(void *arg, const struct flag *f, const char *value,
 		 struct error *why)
 {
-	static const char *const commands[] = { "serve", "check", "list",
-						"verify" };
+	static const char *const commands[] = { "serve", "check", "create",
+						"list", "verify" };
 	struct options *o = arg;
 
 	if (f != NULL)
@@ -108,10 +109,11 @@ static bool take(void *arg, const struct flag *f, const char *value,
 		if (strcmp(value, commands[i]) == 0)
 			o->command = value;
 	return o->command != NULL ||
-	       error_fail(why,
-			  "'%s': the commands are serve, check, list and "
-			  "verify",
-			  value);
+	       error_fail(
+		       why,
+		       "'%s': the commands are serve, check, create, list and "
+		       "verify",
+		       value);
 }
 
 /* The first of these variables that is set and not empty; else `initial`. */
@@ -192,6 +194,8 @@ static enum exit_code run_command(const struct options *o, struct s3 *s3)
 		return store_list(s3, stdout, &error) ?
 			       EXIT_GOOD :
 			       print_error(EXIT_BAD, &error);
+	if (strcmp(o->command, "create") == 0 && !store_create(s3, &error))
+		return print_error(EXIT_BAD, &error);
 	if (!store_check(s3, &error))
 		return print_error(EXIT_BAD, &error);
 	printf("the bucket %s can be used\n", o->bucket);

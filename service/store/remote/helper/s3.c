@@ -41,6 +41,7 @@ struct s3 {
 	uint32_t idle_count;
 	struct calls queued, active, paused;
 	uint32_t queued_count, slots_used, call_count;
+	bool has_news; /* a call ended in this turn */
 	struct store_figures figures;
 	uint64_t random;
 	char base[URL_BYTES]; /* URL of the bucket, without "/" at its end */
@@ -69,7 +70,7 @@ static const struct meaning {
 	{ 0,
 	  "SignatureDoesNotMatch",
 	  { S3_FAILED, false },
-	  "the secret key is wrong" },
+	  "the secret key or the access key is wrong" },
 	{ 0,
 	  "InvalidAccessKeyId",
 	  { S3_FAILED, false },
@@ -81,6 +82,7 @@ static const struct meaning {
 	{ 0, "QuotaExceeded", { S3_FULL, false }, "a quota is used up" },
 	{ 0, "EntityTooLarge", { S3_FULL, false }, NULL },
 	{ 0, "NotImplemented", { S3_NOT_SUPPORTED, false }, NULL },
+	{ 0, "BucketAlreadyOwnedByYou", { S3_EXISTS, false }, NULL },
 	{ 0, "RequestTimeout", { S3_UNAVAILABLE, true }, NULL },
 	{ 0, "OperationAborted", { S3_UNAVAILABLE, true }, NULL },
 	{ 0, "ConditionalRequestConflict", { S3_UNAVAILABLE, true }, NULL },
@@ -505,6 +507,7 @@ static void end_call(struct s3 *s, struct s3_call *c, struct verdict v)
 	c->headers = NULL;
 	c->result = v.result;
 	s->call_count--;
+	s->has_news = true;
 	c->done(c);
 }
 
@@ -757,10 +760,11 @@ bool s3_turn(struct s3 *s, int fd, int ms)
 {
 	struct curl_waitfd wait = { .fd = fd, .events = CURL_WAIT_POLLIN };
 
+	s->has_news = false;
 	do_what_is_due(s);
 	perform(s);
-	(void)curl_multi_poll(s->multi, &wait, fd >= 0, time_to_first(s, ms),
-			      NULL);
+	(void)curl_multi_poll(s->multi, &wait, fd >= 0,
+			      s->has_news ? 0 : time_to_first(s, ms), NULL);
 	perform(s);
 	return fd >= 0 && wait.revents != 0;
 }

@@ -119,9 +119,9 @@ MUST_CHECK struct s3 *s3_new(const struct s3_config *config,
 void s3_send(struct s3 *s, struct s3_call *call);
 
 /*
- * Wait for the network, for `fd` (unless -1) to be readable, or `ms`; then do
- * what can be done, which calls done() functions.  Returns whether `fd` is
- * readable.
+ * Do what can be done, which calls done() functions.  If none was called, wait
+ * for the network, for `fd` (unless -1) to be readable, or `ms`.  Returns
+ * whether `fd` is readable.
  */
 bool s3_turn(struct s3 *s, int fd, int ms);
 

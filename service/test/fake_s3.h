@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small S3 server for tests: one bucket, in memory, on a free port of
+ * 127.0.0.1.  It checks signatures with a key and secret of its own, and can
+ * be told to misbehave:
+ *
+ *	PUT /-/do        body "BEHAVIOUR COUNT [METHOD [KEY]]": the next COUNT
+ *	                 requests of this method, for keys that contain KEY,
+ *	                 get this answer ("-": any method)
+ *	GET /-/counts    "put 3 get 1 head 0 delete 0 list 0 stored 3\n"
+ *
+ *	503 500 429 507  this status; 503 says SlowDown
+ *	skew             403 RequestTimeTooSkewed, and a Date of an hour ago
+ *	quota            403 QuotaExceeded
+ *	noconditions     501 NotImplemented to If-None-Match
+ *	redirect         307 to another host
+ *	hugeerror        500 with a body of 1 MiB
+ *	hang             nothing, until the client gives up
+ *	cut              close the connection without an answer, having done
+ *	                 what was asked
+ *	truncate         half of the body, then close
+ *	flip             one bit of the body is another
+ *	badrange         a wrong Content-Range
+ *	norange          200 and the whole object
+ *	slow             the body in ten pieces, 20 ms apart
+ *	etag             another ETag
+ *	notalist         200 and a body that is not the list
+ *
+ * Threads    Any thread may call these functions.
+ */
+#ifndef SERVICE_TEST_FAKE_S3_H
+#define SERVICE_TEST_FAKE_S3_H
+
+#define FAKE_S3_BUCKET "photos"
+#define FAKE_S3_KEY "test:key"
+#define FAKE_S3_SECRET "test/secret"
+
+struct fake_s3;
+
+struct fake_s3 *fake_s3_start(unsigned *port);
+void fake_s3_stop(struct fake_s3 *f);
+
+/* The same as PUT /-/do. */
+void fake_s3_do(struct fake_s3 *f, const char *text);
+
+struct fake_s3_counts {
+	unsigned put, get, head, delete, list; /* with a good signature */
+	unsigned stored;                       /* objects, now */
+};
+
+struct fake_s3_counts fake_s3_count(struct fake_s3 *f);
+
+/* Change a byte in the middle of every object. */
+void fake_s3_damage(struct fake_s3 *f);
+
+#endif
