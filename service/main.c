@@ -194,7 +194,21 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 			       "workers");
 }
 
-/* Check the flags that are needed only when a request comes. */
+static void refuse_size(const struct options *o, const char *flag,
+			uint64_t bytes, const char *why)
+{
+	char value[32];
+
+	(void)snprintf(value, sizeof(value), "%" PRIu64, bytes);
+	refuse(o, flag, value, why);
+}
+
+static bool is_web_address(const char *url)
+{
+	return strncmp(url, "http://", 7) == 0 ||
+	       strncmp(url, "https://", 8) == 0;
+}
+
 /* Flags of one kind of store with the other kind are mistakes. */
 static void check_store(const struct options *o)
 {
@@ -220,14 +234,18 @@ static void check_store(const struct options *o)
 	if (!resources_read_store_url(o, &config, &why))
 		refuse(o, "store", o->store, why.text);
 	if (o->store_quota_bytes > 0)
-		refuse(o, "store-quota", "SIZE",
-		       "it is for a folder; object stores have quotas of their "
-		       "own");
+		refuse_size(o, "store-quota", o->store_quota_bytes,
+			    "it is for a folder; object stores have quotas of "
+			    "their own");
+	if (o->s3_endpoint != NULL && !is_web_address(o->s3_endpoint))
+		refuse(o, "s3-endpoint", o->s3_endpoint,
+		       "it must begin with http:// or https://");
 	if (o->spool == SPOOL_STORE && options_is_given(o, "spool"))
 		refuse(o, "spool", "store",
 		       "it needs --store DIR: an object store has no spool");
 }
 
+/* Check the flags that are needed only when a request comes. */
 static void check_values(const struct options *o)
 {
 	struct networks networks;

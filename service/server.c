@@ -536,7 +536,8 @@ static int check_sandbox(const struct server *s)
 
 	log_sandbox(s);
 	if (o->sandbox != SANDBOX_OFF && s->sandbox.landlock_abi == 0 &&
-	    (o->save_graph != NULL || o->store != NULL))
+	    (o->save_graph != NULL ||
+	     (o->store != NULL && !remote_is_url(o->store))))
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "no Landlock: with --store or --save-graph, an "
 			    "attacker with control of the server can open any "

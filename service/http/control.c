@@ -144,14 +144,19 @@ static enum readiness read_readiness(const struct http *h, bool *was_full)
 	return readiness_decide(was_full, &view);
 }
 
-static bool is_store_away(const struct request *r)
+/* True: r->detail says why. */
+static bool is_store_away(struct request *r)
 {
 	struct store_stats stats;
 
 	if (r->config->store == NULL || !store_is_remote(r->config->store))
 		return false;
 	store_stats(r->config->store, &stats);
-	return !stats.remote.is_available;
+	if (stats.remote.is_available != 0)
+		return false;
+	(void)snprintf(r->detail, sizeof(r->detail), "The store is away: %s.",
+		       stats.remote.why);
+	return true;
 }
 
 /*

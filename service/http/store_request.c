@@ -365,6 +365,8 @@ static enum upload_end store_image(struct upload *u)
 		answer = put_image(r, &why);
 	if (answer == STORE_OK)
 		return UPLOAD_ENDED;
+	if (answer == STORE_UNAVAILABLE && atomic_load(&r->http->abandoning))
+		return UPLOAD_ABANDONED;
 	if (answer != STORE_FULL)
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "The image could not be written: %.200s.",

@@ -58,10 +58,11 @@ struct spool_stats {
 /* Of a remote store; all 0 in a folder. */
 struct remote_stats {
 	bool is_remote;
-	uint32_t is_available;     /* 1: the last request was answered */
+	uint32_t is_available;     /* 1: it has answered lately */
 	uint64_t unavailable_ns;   /* for how long it has not been available */
 	uint64_t helper_starts;    /* of the helper process */
 	struct store_figures sums; /* of all helpers since the start */
+	char why[MESSAGE_DETAIL_BYTES]; /* it is not available; else "" */
 };
 
 struct store_stats {

@@ -11,6 +11,7 @@
  *	                that the next helper is good
  *	die             it ends at once, always
  *	silent          it answers only probes
+ *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
  *
  * usage: fake_store_helper serve|check FOLDER
@@ -144,6 +145,8 @@ static void serve(void)
 
 	if (strcmp(mode, "die") == 0)
 		exit(EXIT_FAILURE);
+	if (strcmp(mode, "frozen") == 0)
+		(void)raise(SIGSTOP);
 	if (strcmp(mode, "die-unread") == 0)
 		(void)usleep(100000); /* until there are requests */
 	die_if("die-unread");

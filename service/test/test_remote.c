@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, TIMES = 5 };
+enum { THREADS = 4, TIMES = 5, FROZEN_THREADS = 100 };
 
 static char folder[] = "/dev/shm/test_remote.XXXXXX";
 static const char *program;
@@ -88,15 +89,20 @@ static enum store_answer put(struct store *s, uint32_t number, uint32_t ms)
 	return answer;
 }
 
-static enum store_answer find(struct store *s, uint32_t number,
-			      struct store_image *image)
+static enum store_answer find_within(struct store *s, uint32_t number,
+				     struct store_image *image, uint32_t ms)
 {
 	char id[STORE_ID_BYTES];
 	struct error why;
 
 	id_of(id, number);
-	return store_find(s, id, "thumb.jpg", clock_after_ms(5000), image,
-			  &why);
+	return store_find(s, id, "thumb.jpg", clock_after_ms(ms), image, &why);
+}
+
+static enum store_answer find(struct store *s, uint32_t number,
+			      struct store_image *image)
+{
+	return find_within(s, number, image, 5000);
 }
 
 static enum store_answer delete (struct store *s, uint32_t number) {
@@ -264,6 +270,77 @@ static void test_wrong_answers(void)
 	}
 }
 
+/* An answer to another request is no answer, and its file is closed. */
+static void test_wrong_numbers(void)
+{
+	uint32_t before = open_count();
+	struct store *s = open_store("number");
+	struct store_image image;
+
+	assert(find_within(s, 10, &image, 300) == STORE_UNAVAILABLE);
+	store_close(s);
+	assert(open_count() == before);
+}
+
+/* The newest child process. */
+static pid_t newest_child(void)
+{
+	char path[64];
+	long pid = 0, next;
+	FILE *list;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		       getpid());
+	list = fopen(path, "re");
+	assert(list != NULL);
+	while (fscanf(list, "%ld", &next) == 1)
+		pid = next;
+	(void)fclose(list);
+	return (pid_t)pid;
+}
+
+/* Calls in flight and later ones end at once, and a report says why. */
+static void test_the_keeper_dies(void)
+{
+	struct store *s = open_store("silent");
+	uint32_t wrong = wrong_count;
+	struct store_stats stats;
+	pthread_t thread;
+
+	assert(pthread_create(&thread, NULL, put_for_ever, s) == 0);
+	(void)poll(NULL, 0, 100);
+	assert(kill(newest_child(), SIGKILL) == 0);
+	(void)pthread_join(thread, NULL);
+	assert(put(s, 9, 60000) == STORE_UNAVAILABLE);
+	store_stats(s, &stats);
+	assert(stats.remote.is_available == 0);
+	while (wrong_count == wrong)
+		(void)poll(NULL, 0, 10);
+	assert(strstr(stats.remote.why, "restart the server") != NULL);
+	remote_reload_keys(s); /* has nobody to ask */
+	store_close(s);
+}
+
+static void *put_briefly(void *arg)
+{
+	for (uint32_t i = 0; i < TIMES; i++)
+		assert(put(arg, 20, 1) == STORE_UNAVAILABLE);
+	return NULL;
+}
+
+/* If nobody reads, the socket fills: calls still end. */
+static void test_a_frozen_helper(void)
+{
+	struct store *s = open_store("frozen");
+	pthread_t threads[FROZEN_THREADS];
+
+	for (uint32_t i = 0; i < FROZEN_THREADS; i++)
+		assert(pthread_create(&threads[i], NULL, put_briefly, s) == 0);
+	for (uint32_t i = 0; i < FROZEN_THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	store_close(s);
+}
+
 static uint64_t starts_of(struct store *s)
 {
 	struct store_stats stats;
@@ -284,9 +361,11 @@ static void test_keys_are_read_again(void)
 		(void)poll(NULL, 0, 10);
 	assert(starts_of(s) == 1 && put(s, 12, 5000) == STORE_OK);
 	write_word("check", "good");
+	wrong = wrong_count;
 	remote_reload_keys(s);
 	while (starts_of(s) == 1)
 		assert(put(s, 13, 20000) == STORE_OK);
+	assert(wrong_count == wrong);
 	assert(put(s, 14, 20000) == STORE_OK);
 	store_close(s);
 }
@@ -315,6 +394,8 @@ static void test_urls(void)
 	must_be_refused("s3://b//a");
 	must_be_refused("s3://b/a//c");
 	must_be_refused("s3://b/a b");
+	must_be_refused("s3://b/..");
+	must_be_refused("s3://b/a/./c");
 	must_be_refused("s3://b?x/a");
 	must_be_refused("s3://0123456789012345678901234567890123456789"
 			"012345678901234567890123");
@@ -347,6 +428,7 @@ int main(int argc, char **argv)
 	assert(argc == 2 && mkdtemp(folder) != NULL);
 	program = argv[1];
 	(void)atexit(remove_folder);
+	(void)signal(SIGPIPE, SIG_IGN);
 	test_urls();
 	test_keys_are_forgotten();
 	test_what_is_put_is_found();
@@ -358,6 +440,9 @@ int main(int argc, char **argv)
 	test_a_silent_helper();
 	test_abandoned_calls_end();
 	test_wrong_answers();
+	test_wrong_numbers();
+	test_the_keeper_dies();
+	test_a_frozen_helper();
 	test_keys_are_read_again();
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;

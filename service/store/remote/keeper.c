@@ -33,7 +33,8 @@ struct keeper {
 	uint64_t started_ns; /* of the helper */
 	uint32_t delay_ms;   /* before the next start */
 	bool is_replaced;    /* the helper was ended to start another */
-	char why[MESSAGE_DETAIL_BYTES]; /* why the last helper ended */
+	bool is_wrong;       /* what `why` says */
+	char why[MESSAGE_DETAIL_BYTES]; /* why the last helper ended; or "" */
 };
 
 static void tell(enum message_kind kind, bool is_wrong, const char *detail)
@@ -52,7 +53,7 @@ static void tell(enum message_kind kind, bool is_wrong, const char *detail)
  * processes, such as Ctrl-C or those of systemd, are for the server alone.
  */
 static _Noreturn void run_helper(const struct keeper_config *c,
-				 const char *command)
+				 const char *command, pid_t keeper)
 {
 	const char *arguments[KEEPER_ARGUMENTS_MAX];
 	sigset_t none;
@@ -65,6 +66,8 @@ static _Noreturn void run_helper(const struct keeper_config *c,
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != keeper) /* it had ended before */
+		_exit(EXIT_FAILURE);
 	(void)close(CONTROL);
 	(void)close(SIGNALS);
 	if (strcmp(command, "check") == 0)
@@ -90,18 +93,19 @@ static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status)
 
 static void start_helper(struct keeper *k)
 {
-	pid_t pid;
+	pid_t keeper = getpid(), pid;
 
 	k->is_replaced = false;
 	k->started_ns = clock_now_ns();
-	tell(MESSAGE_STARTED, k->why[0] != '\0', k->why);
+	tell(MESSAGE_STARTED, k->is_wrong, k->why);
 	pid = fork();
 	if (pid == 0)
-		run_helper(k->config, "serve");
+		run_helper(k->config, "serve", keeper);
 	k->helper = pid > 0 ? pid : 0;
 	if (pid > 0)
 		return;
 	k->delay_ms = DELAY_MS_MAX;
+	k->is_wrong = true;
 	(void)snprintf(k->why, sizeof(k->why),
 		       "the store helper could not be started: %s",
 		       strerror(errno));
@@ -115,8 +119,10 @@ static void collect_helper(struct keeper *k)
 
 	if (k->helper == 0 || waitpid(k->helper, &status, WNOHANG) == 0)
 		return;
-	if (!k->is_replaced)
+	if (!k->is_replaced) {
+		k->is_wrong = true;
 		describe_end(k->why, status);
+	}
 	k->helper = 0;
 	if (k->is_replaced || lived_ns > SOUND_MS * NS_PER_MS)
 		k->delay_ms = k->is_replaced ? 0 : DELAY_MS_MIN;
@@ -130,11 +136,11 @@ static void collect_helper(struct keeper *k)
 static bool check_keys(struct keeper *k)
 {
 	uint64_t end_ns = clock_after_ms(CHECK_MS);
-	pid_t pid = fork(), ended = 0;
+	pid_t keeper = getpid(), pid = fork(), ended = 0;
 	int status = -1;
 
 	if (pid == 0)
-		run_helper(k->config, "check");
+		run_helper(k->config, "check", keeper);
 	while (pid > 0 && ended == 0 && clock_now_ns() < end_ns) {
 		ended = waitpid(pid, &status, WNOHANG);
 		if (ended == 0)
@@ -155,7 +161,8 @@ static void reload(struct keeper *k)
 		     "before says why): the old ones stay in use");
 		return;
 	}
-	(void)strcpy(k->why, "");
+	(void)strcpy(k->why, "the keys of the store were read again");
+	k->is_wrong = false;
 	k->is_replaced = true;
 	k->delay_ms = 0;
 	if (k->helper > 0)

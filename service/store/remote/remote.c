@@ -25,7 +25,10 @@
 enum {
 	TICK_MS = 1000,   /* between two probes */
 	SILENT_MS = 3000, /* a probe without an answer: not available */
-	SEND_MS = 100,    /* a full socket must have room within this time */
+	TURN_MS = 250,    /* between two attempts to send to a full socket */
+	SEND_US = 1000,   /* time to wait for room in it; with the lock held */
+	PATIENCE_MS = 5000, /* not available for longer: calls wait briefly */
+	BRIEF_MS = 1000,
 	LAST_ANSWER_MS = 500, /* the helper knows the deadline: wait longer */
 	PROBE_NUMBER = 0,
 };
@@ -54,8 +57,10 @@ struct remote {
 	LIST_HEAD(, call) calls;
 	uint64_t last_number;
 	bool is_abandoned;
-	uint64_t unavailable_since_ns; /* 0: available */
-	uint64_t probed_ns;            /* of a probe without an answer; or 0 */
+	bool has_ended; /* the keeper: there will be no answers */
+	uint64_t unavailable_since_ns;  /* 0: available */
+	char why[MESSAGE_DETAIL_BYTES]; /* it is not available */
+	uint64_t probed_ns;             /* of a probe without an answer; or 0 */
 	uint64_t helper_starts;
 	struct store_figures before, now; /* of earlier helpers, of this one */
 };
@@ -77,23 +82,29 @@ static void send_call(struct remote *r, struct call *c)
 	c->is_sent = message_send(r->socket, &c->request, c->fd);
 }
 
+/* If the socket is full, the rest is tried again in the next turn. */
 static void send_unsent(struct remote *r)
 {
 	struct call *c;
 
 	LIST_FOREACH(c, &r->calls, link)
-	if (!c->is_sent && !c->is_done)
-		send_call(r, c);
+	{
+		if (!c->is_sent && !c->is_done)
+			send_call(r, c);
+		if (!c->is_sent && !c->is_done)
+			return;
+	}
 }
 
-/* True: the state has changed. */
-static bool set_available(struct remote *r, bool is_available)
+/* `why` is NULL if it is available.  True: the state has changed. */
+static bool set_available(struct remote *r, const char *why)
 {
 	bool was = r->unavailable_since_ns == 0;
 
-	if (was != is_available)
-		r->unavailable_since_ns = is_available ? 0 : clock_now_ns();
-	return was != is_available;
+	if (was != (why == NULL))
+		r->unavailable_since_ns = why == NULL ? 0 : clock_now_ns();
+	(void)snprintf(r->why, sizeof(r->why), "%s", why != NULL ? why : "");
+	return was != (why == NULL);
 }
 
 static void send_probe(struct remote *r)
@@ -121,8 +132,11 @@ static void add_figures(struct store_figures *to,
 _Static_assert(sizeof(struct store_figures) % sizeof(uint64_t) == 0,
 	       "figures are an array of numbers");
 
-/* A helper was started: requests of the one before it have no answer. */
-static void begin_helper(struct remote *r)
+/*
+ * A helper was started: requests of the one before it have no answer.  If that
+ * one has failed, the store is not available until this one answers.
+ */
+static void begin_helper(struct remote *r, const struct message *m)
 {
 	uint64_t cached_bytes = r->now.cache_bytes;
 	struct call *c;
@@ -135,9 +149,27 @@ static void begin_helper(struct remote *r)
 	LIST_FOREACH(c, &r->calls, link)
 	c->is_sent = c->is_sent && c->is_done;
 	send_unsent(r);
+	if (m->answer != STORE_OK)
+		(void)set_available(r, m->detail);
+	send_probe(r);
 }
 
-static void take_answer(struct remote *r, const struct message *m, int fd)
+/*
+ * What an answer says about the store.  Only a probe says that it is not
+ * available: the time of another request may have been too short.
+ */
+static bool learn(struct remote *r, const struct message *m)
+{
+	if (m->answer == STORE_OK || m->answer == STORE_NOT_FOUND)
+		return set_available(r, NULL);
+	if (m->number != PROBE_NUMBER)
+		return false;
+	return set_available(r, m->detail[0] != '\0' ? m->detail :
+						       "no reason is known");
+}
+
+/* True: the state has changed. */
+static bool take_answer(struct remote *r, const struct message *m, int fd)
 {
 	struct call *c = LIST_FIRST(&r->calls);
 
@@ -146,46 +178,65 @@ static void take_answer(struct remote *r, const struct message *m, int fd)
 		r->probed_ns = 0;
 	while (c != NULL && (c->is_done || c->request.number != m->number))
 		c = LIST_NEXT(c, link);
-	if (c == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
-		return;
+	if (c == NULL && fd >= 0)
+		(void)close(fd);
+	if (c != NULL) {
+		c->answer = *m;
+		c->answer_fd = fd;
+		c->is_done = true;
+		(void)pthread_cond_signal(&c->done);
 	}
-	c->answer = *m;
-	c->answer_fd = fd;
-	c->is_done = true;
-	(void)pthread_cond_signal(&c->done);
+	return (c != NULL || m->number == PROBE_NUMBER) && learn(r, m);
+}
+
+static void report_state(struct remote *r, const char *why)
+{
+	char text[MESSAGE_DETAIL_BYTES + 32];
+
+	(void)snprintf(text, sizeof(text), "the store is away: %s", why);
+	report(r, why[0] != '\0', why[0] != '\0' ? text : "the store answers");
 }
 
 static void take_message(struct remote *r, const struct message *m, int fd)
 {
+	char why[MESSAGE_DETAIL_BYTES];
 	bool has_changed = false;
 
 	(void)pthread_mutex_lock(&r->lock);
-	if (m->kind == MESSAGE_ANSWER) {
-		take_answer(r, m, fd);
-		has_changed = set_available(r, m->answer != STORE_UNAVAILABLE);
-	} else {
-		if (fd >= 0)
-			(void)close(fd);
-		if (m->kind == MESSAGE_STARTED)
-			begin_helper(r);
-	}
+	if (m->kind == MESSAGE_ANSWER)
+		has_changed = take_answer(r, m, fd);
+	else if (fd >= 0)
+		(void)close(fd);
+	if (m->kind == MESSAGE_STARTED)
+		begin_helper(r, m);
+	(void)strcpy(why, r->why);
 	(void)pthread_mutex_unlock(&r->lock);
-	if (has_changed && m->answer == STORE_UNAVAILABLE) {
-		char text[MESSAGE_DETAIL_BYTES + 32];
-
-		(void)snprintf(text, sizeof(text), "the store is away: %s",
-			       m->detail);
-		report(r, true, text);
-	} else if (has_changed) {
-		report(r, false, "the store answers again");
-	} else if (m->kind != MESSAGE_ANSWER) {
+	if (has_changed)
+		report_state(r, why);
+	if (m->kind == MESSAGE_STARTED || m->kind == MESSAGE_NOTE)
 		report(r, m->answer != STORE_OK, m->detail);
-	}
 }
 
-/* Once per tick, or more often. */
+/* The keeper has ended, so nobody starts a helper any more. */
+static void end_answers(struct remote *r)
+{
+	static const char why[] =
+		"the process that starts its helper has ended; restart the "
+		"server";
+	struct call *c;
+
+	if (atomic_load(&r->is_stopping))
+		return;
+	(void)pthread_mutex_lock(&r->lock);
+	r->has_ended = true;
+	(void)set_available(r, why);
+	LIST_FOREACH(c, &r->calls, link)
+	(void)pthread_cond_signal(&c->done);
+	(void)pthread_mutex_unlock(&r->lock);
+	report_state(r, why);
+}
+
+/* Once per tick. */
 static void look_around(struct remote *r)
 {
 	bool is_new;
@@ -193,15 +244,35 @@ static void look_around(struct remote *r)
 	(void)pthread_mutex_lock(&r->lock);
 	is_new = r->probed_ns > 0 &&
 		 clock_now_ns() > r->probed_ns + SILENT_MS * NS_PER_MS &&
-		 set_available(r, false);
+		 set_available(r, "its helper is silent");
 	if (r->probed_ns > 0 &&
 	    clock_now_ns() > r->probed_ns + 2 * SILENT_MS * NS_PER_MS)
 		r->probed_ns = 0; /* the probe was lost: send another */
-	send_unsent(r);
 	send_probe(r);
 	(void)pthread_mutex_unlock(&r->lock);
 	if (is_new)
-		report(r, true, "the store is away: its helper is silent");
+		report_state(r, "its helper is silent");
+}
+
+/* False: there will be no more. */
+static bool receive_message(struct remote *r)
+{
+	struct message m;
+	int fd;
+
+	switch (message_receive(r->socket, &m, &fd)) {
+	case MESSAGE_OK:
+		take_message(r, &m, fd);
+		break;
+	case MESSAGE_BAD:
+		report(r, true,
+		       "the store helper sent something that is not a message");
+		break;
+	case MESSAGE_END:
+		end_answers(r);
+		return false;
+	}
+	return true;
 }
 
 static void *receive(void *arg)
@@ -211,28 +282,15 @@ static void *receive(void *arg)
 	uint64_t tick_ns = 0;
 
 	while (!atomic_load(&r->is_stopping)) {
-		struct message m;
-		int fd;
-
 		if (clock_now_ns() >= tick_ns) {
 			look_around(r);
 			tick_ns = clock_after_ms(TICK_MS);
 		}
-		if (poll(&wait, 1, TICK_MS / 4) != 1)
-			continue;
-		switch (message_receive(r->socket, &m, &fd)) {
-		case MESSAGE_OK:
-			take_message(r, &m, fd);
+		if (poll(&wait, 1, TURN_MS) == 1 && !receive_message(r))
 			break;
-		case MESSAGE_BAD:
-			report(r, true,
-			       "the store helper sent something that "
-			       "is not a message");
-			break;
-		case MESSAGE_END: /* the keeper has ended */
-			(void)poll(NULL, 0, TICK_MS / 4);
-			break;
-		}
+		(void)pthread_mutex_lock(&r->lock);
+		send_unsent(r);
+		(void)pthread_mutex_unlock(&r->lock);
 	}
 	return NULL;
 }
@@ -247,51 +305,69 @@ static bool wait_for_answer(struct remote *r, struct call *c, uint64_t end_ns)
 	};
 	int result = 0;
 
-	while (!c->is_done && !r->is_abandoned && result != ETIMEDOUT)
+	while (!c->is_done && !r->is_abandoned && !r->has_ended &&
+	       result != ETIMEDOUT)
 		result = pthread_cond_timedwait(&c->done, &r->lock, &end);
 	return c->is_done;
 }
 
-static uint64_t end_of(uint64_t deadline_ns)
+/*
+ * When a call must have its answer.  While there is no hope, calls wait only
+ * briefly, so that uploads that cannot be stored do not take all slots.
+ */
+static uint64_t end_of(const struct remote *r, uint64_t deadline_ns)
 {
 	uint64_t longest_ns = clock_after_ms(REMOTE_WAIT_MS);
+	uint64_t since_ns = r->unavailable_since_ns;
 
+	if (since_ns > 0 && clock_now_ns() > since_ns + PATIENCE_MS * NS_PER_MS)
+		longest_ns = clock_after_ms(BRIEF_MS);
 	return deadline_ns > 0 ? min_u64(deadline_ns, longest_ns) : longest_ns;
+}
+
+static void init_condition(pthread_cond_t *c)
+{
+	pthread_condattr_t monotonic;
+
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(c, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+}
+
+/* The call has no answer.  Caller holds the lock. */
+static void explain_silence(const struct remote *r, struct error *why)
+{
+	if (r->unavailable_since_ns > 0)
+		error_set(why, "%s", r->why);
+	else
+		error_set(why, "the store did not answer in time");
 }
 
 /*
  * Send a request, and wait for its answer.  `c->request` is set but for its
- * number; afterwards c->answer_fd is the caller's.
+ * number; its deadline is that of the caller, or 0.  Afterwards c->answer_fd is
+ * the caller's.
  */
 static enum store_answer call_helper(struct remote *r, struct call *c,
 				     struct error *why)
 {
-	pthread_condattr_t monotonic;
-	bool is_done, is_away;
-
 	c->answer_fd = -1;
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&c->done, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
-
+	init_condition(&c->done);
 	(void)pthread_mutex_lock(&r->lock);
 	c->request.number = ++r->last_number;
+	c->request.deadline_ns = end_of(r, c->request.deadline_ns);
 	LIST_INSERT_HEAD(&r->calls, c, link);
-	if (!r->is_abandoned)
+	if (!r->is_abandoned && !r->has_ended)
 		send_call(r, c);
-	is_done = wait_for_answer(r, c, c->request.deadline_ns);
+	if (!wait_for_answer(r, c, c->request.deadline_ns))
+		explain_silence(r, why);
 	LIST_REMOVE(c, link);
-	is_away = !is_done && !r->is_abandoned && set_available(r, false);
 	(void)pthread_mutex_unlock(&r->lock);
 	(void)pthread_cond_destroy(&c->done);
 
-	if (is_away)
-		report(r, true, "the store is away: its helper did not answer");
-	if (!is_done) {
-		error_set(why, "the store did not answer in time");
+	if (!c->is_done)
 		return STORE_UNAVAILABLE;
-	}
 	if (c->answer.answer != STORE_OK && c->answer.answer != STORE_NOT_FOUND)
 		error_set(why, "%s", c->answer.detail);
 	return (enum store_answer)c->answer.answer;
@@ -302,7 +378,7 @@ static struct call new_call(enum message_kind kind, const char *id,
 {
 	struct call c = { .fd = -1,
 			  .request = { .kind = kind,
-				       .deadline_ns = end_of(deadline_ns) } };
+				       .deadline_ns = deadline_ns } };
 
 	(void)snprintf(c.request.id, sizeof(c.request.id), "%s", id);
 	(void)snprintf(c.request.name, sizeof(c.request.name), "%s", name);
@@ -405,6 +481,7 @@ static void remote_stats(struct store *s, struct store_stats *out)
 		.helper_starts = r->helper_starts,
 		.sums = r->now,
 	};
+	(void)strcpy(out->remote.why, r->why);
 	add_figures(&out->remote.sums, &r->before);
 	(void)pthread_mutex_unlock(&r->lock);
 }
@@ -476,6 +553,20 @@ static bool copy_part(char *out, size_t out_bytes, const char *from,
 #define LETTERS                                                                \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
+/* An empty part of a path, "." or "..": such URLs are changed on their way. */
+static bool has_empty_part(const char *path)
+{
+	while (*path != '\0') {
+		size_t count = strcspn(path, "/");
+
+		if (count == 0 || (count <= 2 && strspn(path, ".") == count))
+			return true;
+		path += count;
+		path += *path == '/';
+	}
+	return false;
+}
+
 bool remote_read_url(struct remote_config *out, const char *url,
 		     struct error *error)
 {
@@ -497,12 +588,13 @@ bool remote_read_url(struct remote_config *out, const char *url,
 	if (prefix_bytes == 0)
 		return *prefix == '\0' ||
 		       error_fail(error, "its prefix is empty");
-	if (*prefix == '/' || strstr(prefix, "//") != NULL ||
+	if (has_empty_part(prefix) ||
 	    !copy_part(out->prefix, sizeof(out->prefix), prefix, prefix_bytes,
 		       LETTERS "/"))
 		return error_fail(error,
 				  "a prefix has at most %d of a-z, A-Z, 0-9, "
-				  "'.', '_', '-' and single '/'",
+				  "'.', '_', '-' and single '/', and no part "
+				  "is '.' or '..'",
 				  REMOTE_PREFIX_BYTES - 1);
 	return true;
 }
@@ -559,7 +651,7 @@ static bool start_keeper(struct remote *r, const struct remote_config *c,
 {
 	struct keeper_config keeper = { .program = c->program };
 	char path[PATH_MAX], quota[32];
-	const struct timeval send = { .tv_usec = SEND_MS * 1000 };
+	const struct timeval send = { .tv_usec = SEND_US };
 
 	if (keeper.program == NULL && !find_helper(path))
 		return error_fail(error,
@@ -587,6 +679,7 @@ struct store *remote_open(const struct remote_config *c, struct error *error)
 		return NULL;
 	}
 	r->socket = r->control = -1;
+	(void)set_available(r, "it has not answered yet");
 	(void)pthread_mutex_init(&r->lock, NULL);
 	error_set(error, "no memory");
 	if (store_init(&r->store, &remote_kind, NULL) &&
