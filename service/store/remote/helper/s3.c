@@ -479,6 +479,8 @@ static void set_options(struct s3 *s, struct s3_call *c)
 	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
 			       (long)CURL_HTTP_VERSION_1_1);
 	(void)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	/* Do not wait for a name server when an attempt is given up. */
+	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
 	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "darkroom-store");
 	(void)curl_easy_setopt(e, CURLOPT_AWS_SIGV4, s->sigv4);
