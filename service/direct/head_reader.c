@@ -66,6 +66,8 @@ void head_reader_begin(struct head_reader *h)
 	h->line = (struct head_line){ .at = 0 };
 	h->state = HEAD_AT_REQUEST_LINE;
 	h->is_exact = true;
+	h->is_http_1_0 = false;
+	h->is_head = false;
 	h->trimmed_bytes = 0;
 	h->field_count = 0;
 }
@@ -109,6 +111,17 @@ static bool find_line(struct head_line *line, char *text, size_t bytes)
 	line->is_exact = has_cr && memchr(at, '\0', line->bytes) == NULL &&
 			 memchr(at, '\r', line->bytes) == NULL;
 	return true;
+}
+
+/* As http/mhd/interpose.c, so that no text ends before its line. */
+static void replace_nuls(struct head_reader *h, char *text)
+{
+	char *at = text + h->line.at, *end = at + h->line.bytes;
+
+	if (h->state != HEAD_AT_REQUEST_LINE && *at == ':')
+		*at = '\1';
+	while ((at = memchr(at, '\0', (size_t)(end - at))) != NULL)
+		*at++ = '\1';
 }
 
 /* The line was read. */
@@ -319,7 +332,8 @@ enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 							refuse_size(h);
 		if (!has_room(h, h->line.end))
 			return refuse_size(h);
-		if (text[h->line.at] != '\0')
+		replace_nuls(h, text);
+		if (h->line.bytes > 0)
 			event = h->state == HEAD_AT_REQUEST_LINE ?
 					read_request_line(h, text) :
 					read_field(h, text);

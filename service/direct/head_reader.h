@@ -5,9 +5,10 @@
  *	HEAD_MORE  >  HEAD_TARGET  >  HEAD_MORE ...  >  HEAD_COMPLETE
  *
  * It is as lenient as libmicrohttpd 0.9.75, so that both transports give the
- * same replies: a bare LF ends a line, a NUL ends a text, and a folded
- * line belongs to the header before it.  None of this is accepted: is_exact
- * becomes false, and head.c refuses the request.  What libmicrohttpd itself
+ * same replies: a bare LF ends a line, and a folded line belongs to the header
+ * before it.  None of this is accepted: is_exact becomes false, and head.c
+ * refuses the request.  Nor does it accept the byte 1, which takes the place of
+ * a NUL, and of a colon at the beginning of a line.  What libmicrohttpd itself
  * refuses is refused here, with the same reply, but for one thing: it sends the
  * head of its reply to a bad Content-Length twice.
  *

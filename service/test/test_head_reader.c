@@ -85,7 +85,7 @@ static void test_ambiguous_heads_are_not_exact(void)
 		{ HEAD(LINE "Host: x\0y\r\n\r\n") },
 		{ HEAD(LINE "X: a\r\n b\r\n\r\n") },
 		{ HEAD(LINE "X: a\r\n\tb: c\r\n\r\n") },
-		{ HEAD(LINE "\0: a\r\n") },
+		{ HEAD(LINE "\0: a\r\n\r\n") },
 		{ HEAD("GET  /a HTTP/1.1\r\n\r\n") },
 		{ HEAD("GET\0 /a HTTP/1.1\r\n\r\n") },
 		{ HEAD("GET /a\0b HTTP/1.1\r\n\r\n") },
@@ -99,11 +99,16 @@ static void test_ambiguous_heads_are_not_exact(void)
 	}
 }
 
+static void refused_bytes(unsigned int status, const char *head, size_t bytes)
+{
+	assert(read_text(head, bytes) == HEAD_REFUSED);
+	assert(h.refusal->status == status);
+	divide(head, bytes);
+}
+
 static void refused(unsigned int status, const char *head)
 {
-	assert(read_text(head, strlen(head)) == HEAD_REFUSED);
-	assert(h.refusal->status == status);
-	divide(head, strlen(head));
+	refused_bytes(status, head, strlen(head));
 }
 
 static void test_some_heads_are_refused(void)
@@ -121,6 +126,22 @@ static void test_some_heads_are_refused(void)
 	refused(413, LINE "Content-Length: 18446744073709551616\r\n\r\n");
 	assert(read_text(HEAD("GET\r\n")) == HEAD_BROKEN);
 	assert(read_text(HEAD(" GET / HTTP/1.1\r\n")) == HEAD_BROKEN);
+}
+
+/* Nor is it an empty line, nor a reply to a HEAD that came before. */
+static void test_a_nul_is_no_end(void)
+{
+	assert(read_text(HEAD("HEAD / HTTP/1.1\r\n\r\n")) == HEAD_COMPLETE);
+	assert(h.is_head);
+	assert(read_text(HEAD("\0\r\n" LINE "\r\n")) == HEAD_BROKEN);
+	assert(!h.is_head);
+	divide(HEAD("\0\r\n" LINE "\r\n"));
+	refused_bytes(400, HEAD("\0 x\r\n" LINE "\r\n"));
+	assert(read_text(HEAD("\0" LINE "\r\n")) == HEAD_COMPLETE);
+	assert(!h.head.is_exact && strcmp(h.head.method, "\1GET") == 0);
+	refused_bytes(400, HEAD(LINE "\0\n"));
+	refused_bytes(400, HEAD(LINE ":\n"));
+	refused_bytes(400, HEAD(LINE "X: a\r\n:\nY: b\r\n\r\n"));
 }
 
 /* The lines and the table of fields together have a limit. */
@@ -162,6 +183,7 @@ int main(void)
 	test_the_target_comes_first();
 	test_ambiguous_heads_are_not_exact();
 	test_some_heads_are_refused();
+	test_a_nul_is_no_end();
 	test_large_heads_are_refused();
 	test_tokens_are_found();
 	head_reader_release(&h);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: white space after the value of Content-Length is removed, wherever
- * the bytes are split, and nothing else is; an invalid head stays invalid.
+ * the bytes are split, and nothing else is; an invalid head stays invalid, and
+ * is not read as a shorter one.
  */
 #include "service/http/mhd/interpose.c"
 
@@ -88,10 +89,30 @@ static void test_what_is_wrong_stays_wrong(void)
 	      LINE "Content-Length: 5\r \r\n");
 }
 
+/* What libmicrohttpd would misread is replaced, but only in the head. */
+static void test_false_ends_are_replaced(void)
+{
+	static const char head[] = "\0" LINE "X\0: a\0\r\n\0\n:\nY::" END ":\0";
+	static const char to[] = "\1" LINE "X\1: a\1\r\n\1\n\1\nY::" END ":\0";
+	char out[sizeof(head)];
+
+	_Static_assert(sizeof(head) == sizeof(to), "nothing is removed");
+	for (size_t cut = 0; cut <= sizeof(head); cut++) {
+		input_state state = FIRST_LINE;
+
+		memcpy(out, head, sizeof(head));
+		assert(input_trim(&state, out, cut) == cut);
+		assert(input_trim(&state, out + cut, sizeof(head) - cut) ==
+		       sizeof(head) - cut);
+		assert(memcmp(out, to, sizeof(to)) == 0);
+	}
+}
+
 int main(void)
 {
 	test_white_space_is_removed();
 	test_all_else_stays();
 	test_what_is_wrong_stays_wrong();
+	test_false_ends_are_replaced();
 	return 0;
 }

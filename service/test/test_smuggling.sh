@@ -117,7 +117,8 @@ test_headers() {
 	for line in 'X : y' 'X\t: y' ' X: y' ': y' 'X' 'X y: z' 'X: a\r\n b' \
 		'X: a\r\n\tb' 'X: a\rb' 'X: a\nY: b' 'X: a\0b' 'X\0: a' 'X: \0' \
 		'X: a\0\0b' 'X: a\0\0' 'X: a\0: b' 'X: \x01' 'X: a\x7f' 'X(y): z' \
-		'Host: localhost' 'Host: y' 'X: a\n' 'X: a\r\r'; do
+		'Host: localhost' 'Host: y' 'X: a\n' 'X: a\r\r' \
+		':\nX: a' '\0\nX: a' ':\n' '\0\n' ':' '\0' 'X: a\0\n'; do
 		refused 400 "$(get "$line")"
 	done
 	refused 400 'GET /healthz HTTP/1.1\r\n\r\n'

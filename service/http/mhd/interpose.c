@@ -88,6 +88,15 @@ static input_state next_state(input_state state, char c)
 }
 
 /*
+ * libmicrohttpd would take a NUL for the end of a line, and a line that begins
+ * with a colon for the end of the head.
+ */
+static char replace(input_state state, char c)
+{
+	return c == '\0' || (c == ':' && state == IN_NAME) ? '\1' : c;
+}
+
+/*
  * Remove white space after the value.  Returns how many of the `count` bytes
  * are left.  If the white space is followed by something other than the end of
  * the line, the head must stay invalid: a space is put back; if there is no
@@ -103,8 +112,10 @@ static size_t input_trim(input_state *state, char *bytes, size_t count)
 
 		if (*state == NO_HEAD && kept == i)
 			return count;
-		if (*state != NO_HEAD)
+		if (*state != NO_HEAD) {
+			c = replace(*state, c);
 			*state = next_state(*state, c);
+		}
 		if (*state == AFTER_VALUE)
 			continue;
 		if (was_after && c != '\r' && c != '\n') {

@@ -10,8 +10,12 @@
  *	White space may follow the value of a Content-Length; it is not a part
  *	of the value (RFC 9110, 5.5).  Some clients and proxies send it.
  *	libmicrohttpd refuses such a request with 400 before it calls us, so
- *	these functions remove the white space.  All other bytes stay as they
- *	are, and head.c still finds all errors of a head.
+ *	these functions remove the white space.
+ *	libmicrohttpd takes a NUL before a LF for a CR, and a line that begins
+ *	with a colon for the end of the head, and head.c cannot see this.  So a
+ *	NUL in a head, and such a colon, become bytes 1, which head.c refuses.
+ *	All other bytes stay as they are, and head.c still finds all errors of a
+ *	head.
  *	A head is changed only if its first byte is the first byte of a recv().
  *	If a client has sent the beginning of a request together with the
  *	request before, nothing is changed on its connection from then on.
