@@ -434,8 +434,10 @@ static enum problem set_deadline(struct request *r)
 			TIMEOUT_S_MAX, params_shown(shown, text));
 		return PROBLEM_BAD_TIMEOUT;
 	}
-	if (count == 1 && (time_ns == 0 || asked_ns < time_ns))
+	if (count == 1 && (time_ns == 0 || asked_ns < time_ns)) {
 		time_ns = asked_ns;
+		client_expect_until(r->client, r->begin_ns + time_ns);
+	}
 	r->upload.deadline_ns = time_ns > 0 ? r->begin_ns + time_ns : 0;
 	r->upload.reply_ns = time_ns / REPLY_PART;
 	return PROBLEM_NONE;

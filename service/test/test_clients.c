@@ -962,13 +962,16 @@ static void test_a_piece_after_a_wait_counts(void)
 	clients_stop(t);
 }
 
-/* The thread is woken by the next byte when the time of a body is over. */
-static void test_a_late_body_is_not_gathered(void)
+/*
+ * The thread is woken by the next byte when the time of a body is over, which
+ * may be a time of this request.
+ */
+static void test_a_late_body_is_not_gathered(bool has_own_time)
 {
 	struct clients_config config = patient;
 	struct pair p;
 
-	config.body_ms = SHORT_MS;
+	config.body_ms = has_own_time ? HOUR_MS : SHORT_MS;
 	config.low_water_bytes = LOW_WATER;
 
 	struct clients *t = clients_start(&config);
@@ -976,6 +979,8 @@ static void test_a_late_body_is_not_gathered(void)
 	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_BODY);
 	client_expect(p.client, BODY_BYTES);
+	if (has_own_time)
+		client_expect_until(p.client, clock_after_ms(SHORT_MS));
 	client_gather(p.client, UINT64_MAX);
 	while (!is_readable(&p)) {
 		assert(!is_shut(&p, 0));
@@ -1124,7 +1129,8 @@ int main(void)
 	test_a_drain_ends_hopeless_bodies_at_once();
 	test_a_thread_is_woken_for_many_bytes();
 	test_a_piece_after_a_wait_counts();
-	test_a_late_body_is_not_gathered();
+	test_a_late_body_is_not_gathered(false);
+	test_a_late_body_is_not_gathered(true);
 	test_so_many_bytes_are_gathered_as_are_wanted();
 	test_the_mark_ends_with_the_body();
 	test_below_the_mark_a_client_is_late();

@@ -48,6 +48,25 @@ test_slow_body_is_late() {
 	stop
 }
 
+# The memory of a body that is late for its client is given back with the next
+# bytes, however few they are.
+test_memory_of_a_slow_body() {
+	local open _
+	start --min-rate 0 --deadline 600s
+	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf 'POST / HTTP/1.1\r\nHost: localhost\r\n%s: 0.3\r\n%s: 999999\r\n\r\n' \
+		Request-Timeout Content-Length >&"$open"
+	head -c 50000 "$photo" >&"$open"
+	for _ in $(seq 300); do
+		printf x >&"$open"
+		sleep 0.1
+		[ "$(stat_of .memory.used_bytes)" != 0 ] || break
+	done
+	check_drained
+	exec {open}>&-
+	stop
+}
+
 test_bad_timeouts_are_refused() {
 	local time
 	start
@@ -145,6 +164,7 @@ test_late_uploads_are_told_so --cores 0
 with_policies thread-per-connection test_late_uploads_are_told_so
 test_late_uploads_are_told_so --cores 0 --policy color --discipline edf
 test_slow_body_is_late
+test_memory_of_a_slow_body
 test_bad_timeouts_are_refused
 test_timeout_of_a_request --policy color --discipline edf
 with_policies thread-per-connection test_timeout_of_a_request

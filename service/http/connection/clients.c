@@ -73,7 +73,8 @@ struct client {
 	uint64_t since_ns;
 	/* When the watching thread next checks the client. */
 	uint64_t end_ns;
-	bool was_late; /* at the last check */
+	bool was_late;        /* at the last check */
+	uint64_t body_end_ns; /* see client_expect_until() */
 	/* Bytes of a transfer, at the last check. */
 	uint64_t moved_bytes;
 	uint64_t body_bytes;  /* of the whole body; 0: not known */
@@ -158,7 +159,9 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 static uint64_t transfer_end_ns(const struct client *c)
 {
 	return c->phase == CLIENT_BODY ?
-		       time_after(c->since_ns, c->clients->config.body_ms) :
+		       earlier(c->body_end_ns,
+			       time_after(c->since_ns,
+					  c->clients->config.body_ms)) :
 		       WAIT_NEVER_NS;
 }
 
@@ -670,6 +673,8 @@ static void begin_phase(struct client *c, enum client_phase phase)
 	set_low_water(c, 1);
 	atomic_store_explicit(&c->received_bytes, 0, memory_order_relaxed);
 	atomic_store(&c->refusal, CLIENT_WELCOME);
+	if (phase == CLIENT_HEAD)
+		c->body_end_ns = WAIT_NEVER_NS;
 	if (phase == CLIENT_BODY)
 		begin_body(c);
 	wake_for(c);
@@ -819,6 +824,19 @@ void client_expect(struct client *c, uint64_t body_bytes)
 
 	(void)pthread_mutex_lock(&t->lock);
 	c->body_bytes = body_bytes;
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
+void client_expect_until(struct client *c, uint64_t end_ns)
+{
+	struct clients *t = c->clients;
+
+	(void)pthread_mutex_lock(&t->lock);
+	if (!c->is_shut) {
+		c->body_end_ns = end_ns;
+		c->end_ns = earlier(c->end_ns, transfer_end_ns(c));
+		wake_for(c);
+	}
 	(void)pthread_mutex_unlock(&t->lock);
 }
 

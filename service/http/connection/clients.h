@@ -169,6 +169,12 @@ void client_enter(struct client *c, enum client_phase phase);
 void client_expect(struct client *c, uint64_t body_bytes);
 
 /*
+ * In CLIENT_BODY: the time of the body of this request ends at `end_ns`, or
+ * before it, if body_ms is over.
+ */
+void client_expect_until(struct client *c, uint64_t end_ns);
+
+/*
  * After CLIENT_WAIT: the body is read now; what was received since CLIENT_WAIT
  * began belongs to it.  As client_enter(CLIENT_BODY) and client_expect().
  * False: client_is_shut(), and the phase does not change.
