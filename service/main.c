@@ -298,7 +298,7 @@ static int serve(const struct options *o, const struct pipeline_config *config)
 
 static const struct caller_threads caller_threads = {
 	.is_due = uthread_should_pause,
-	.pause = uthread_pause_point,
+	.pause = uthread_pause,
 	.kernel_thread = uthread_kernel_thread,
 };
 

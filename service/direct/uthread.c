@@ -162,12 +162,17 @@ bool uthread_should_pause(void)
 	       self->owner->kind->should_pause(self);
 }
 
-void uthread_pause_point(void)
+void uthread_pause(void)
 {
 	struct uthread *self = uthread_self();
 
+	self->owner->kind->pause(self);
+}
+
+void uthread_pause_point(void)
+{
 	if (uthread_should_pause())
-		self->owner->kind->pause(self);
+		uthread_pause();
 }
 
 void uthread_yield(void)

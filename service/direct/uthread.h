@@ -126,9 +126,12 @@ void uthread_wake(struct uthread *t);
 bool uthread_should_pause(void);
 
 /*
- * If uthread_should_pause(), let others run.  Afterwards this may be another
- * kernel thread.
+ * It should pause: let others run.  Afterwards this may be another kernel
+ * thread.
  */
+void uthread_pause(void);
+
+/* Both, if it should. */
 void uthread_pause_point(void);
 
 /*

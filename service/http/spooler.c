@@ -206,16 +206,20 @@ static bool read_all(int fd, uint8_t *to, size_t count)
 	return true;
 }
 
-/* Is the spooler leaving?  Called under the lock of the budget. */
-static bool is_wait_over(const struct budget_waiter *w)
+static bool is_leaving(struct spooler *s)
 {
-	struct spooler *s = container_of(w, struct job, memory_wait)->spooler;
 	bool leaving;
 
 	(void)pthread_mutex_lock(&s->lock);
 	leaving = s->leaving;
 	(void)pthread_mutex_unlock(&s->lock);
 	return leaving;
+}
+
+/* Called under the lock of the budget. */
+static bool is_wait_over(const struct budget_waiter *w)
+{
+	return is_leaving(container_of(w, struct job, memory_wait)->spooler);
 }
 
 /* Called by any thread; `j` may be freed as soon as the lock is free. */
@@ -383,6 +387,9 @@ static void try_one(struct spooler *s, struct spooled *e)
 		reading = read_entry(j);
 		(void)memcpy(detail, j->detail, sizeof(detail));
 	}
+	/* Reading takes time: the server may have begun to drain. */
+	if (reading == READ_WHOLE && is_leaving(s))
+		reading = READ_NO_ROOM;
 	if (reading == READ_WHOLE) {
 		submit_try(s, j);
 		return;

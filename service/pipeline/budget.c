@@ -180,19 +180,29 @@ bool budget_take_slot(struct charge *c)
 	return true;
 }
 
-/* Caller holds the lock.  False: there is not enough now. */
+/*
+ * Caller holds the lock.  False: there is not enough now.  Memory is taken
+ * last, so that none is charged, and counted in the peak, only to be given back
+ * at once.
+ */
 static bool take_all(struct budget *b, struct budget_waiter *w)
 {
-	uint64_t old_bytes = w->charge->bytes;
+	struct charge *c = w->charge;
+	uint64_t more_bytes = w->bytes - c->bytes;
+	bool had_slot = c->has_slot;
 
-	if (w->wants_slot && !budget_has_slot(b))
+	if (more_bytes > b->limit_bytes - atomic_load(&b->used_bytes))
 		return false;
-	if (!budget_take(b, w->bytes - old_bytes))
+	if (w->wants_slot && !budget_take_slot(c))
 		return false;
-	w->charge->bytes = w->bytes;
-	if (!w->wants_slot || budget_take_slot(w->charge))
+	if (budget_take(b, more_bytes)) {
+		c->bytes = w->bytes;
 		return true;
-	budget_give_back(w->charge, old_bytes);
+	}
+	if (c->has_slot && !had_slot) {
+		c->has_slot = false;
+		atomic_fetch_sub(&b->used_slots, 1);
+	}
 	return false;
 }
 

@@ -693,6 +693,25 @@ static void test_others_read(const struct model *m, enum spinning how)
 	assert(close(r.io.fd) == 0 && close(theirs) == 0);
 }
 
+static void pause_once(void *arg)
+{
+	(void)arg;
+	uthread_pause();
+}
+
+/* A pause that was asked for is one, also if nobody can run any more. */
+static void test_a_pause_is_a_pause(const struct model *m)
+{
+	struct uthreads *u = start(m, 1);
+
+	assert(uthread_spawn(u, pause_once, NULL));
+	while (read_counts(u).thread_count > 0)
+		(void)sched_yield();
+	assert(read_counts(u).switch_count == 2);
+	assert(read_counts(u).preempted_count == 1);
+	uthreads_stop(u);
+}
+
 static void yield_twice(void *arg)
 {
 	uthread_yield();
@@ -857,6 +876,8 @@ static void test_model(const struct model *m)
 		test_others_run(m, how);
 		test_others_read(m, how);
 	}
+	if (m->model.mapping != THREADS_1_TO_1)
+		test_a_pause_is_a_pause(m);
 	test_yields_cost_little(m);
 	test_switches_of_large_transfer(m);
 	test_ready_transfer_needs_no_switch(m);
