@@ -47,7 +47,8 @@ struct request {
 
 static struct cores *cores;
 static struct clients *clients;
-static int greedy_fd; /* the client's end of the connection of AGAIN, LARGE */
+/* The client's end of the connection of AGAIN, LARGE. */
+static _Atomic int greedy_fd;
 static _Atomic int endless_fd = -1; /* the server's end of that of LARGE */
 static _Atomic bool is_over;
 static _Atomic uint32_t served_count, ended_count, pause_count;
@@ -190,13 +191,15 @@ static void be_greedy(void)
 void __wrap_request_end(struct connection *c, struct request *r,
 			enum request_ending how)
 {
+	if (r->how == FILLS) {
+		client_enter(c->client, CLIENT_WORK); /* without a limit */
+		fill(c->fd);
+	}
 	if (how == ENDED_SENT) {
 		atomic_fetch_add(&served_count, 1);
 		client_enter(c->client, CLIENT_IDLE);
 	}
-	if (r->how == FILLS)
-		fill(c->fd);
-	else if (r->how == AGAIN && !atomic_load(&is_over))
+	if (r->how == AGAIN && !atomic_load(&is_over))
 		be_greedy();
 	free(r);
 }
