@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the simulator: what a simulated group is made of.  The words are those
+ * Inside the simulator: what a simulated node is made of.  The words are those
  * of stages/: a part is a replica or a partition, a station is a queue that
  * workers visit.
  *
- * engine.c has the clock, the requests and the cores that threads share;
+ * engine.c has the clock, the requests, the nodes and the cores that threads
+ * share; dispatch.c chooses the node of each request;
  * worker.c has the parts, their queues and their workers; fibres.c has the
  * schedulers of user-level threads, which take the place of both in a part.
  */
@@ -13,16 +14,20 @@
 
 #include "stages/heap.h"
 #include "stages/threads/resources.h"
+#include "stages/sim/dispatch.h"
 #include "stages/sim/sim.h"
 #include "stages/stage.h"
 #include "stages/visit.h"
 
 struct sim;
+struct sim_fleet;
 
 struct sim_request {
 	struct event event; /* the event that the discipline ranks */
 	struct sim_request *next;
-	uint32_t part; /* the part to which it was sent */
+	struct sim *home;    /* the node to which it was sent */
+	uint64_t arrived_ns; /* at the dispatcher */
+	uint32_t part;       /* the part to which it was sent */
 	uint32_t node; /* as a user-level thread: the policy's place for it */
 	double size;
 	double error;        /* predicted work / true work */
@@ -84,6 +89,7 @@ struct sim_processor {
 };
 
 struct sim_part {
+	struct sim *sim;
 	uint32_t station_count;
 	struct sim_station *stations; /* in pipeline order */
 	struct sim_station *by_stage[STAGES_MAX];
@@ -118,16 +124,15 @@ enum sim_timer {
 	TIMER_PUSH,
 	TIMER_WORKER,
 	TIMER_PROCESSOR,
-	TIMER_SCHEDULER
+	TIMER_SCHEDULER,
+	TIMER_AGENT /* a balancer asks a node for its weight */
 };
 
+/* A node: a simulated group. */
 struct sim {
+	struct sim_fleet *fleet;
 	const struct sim_config *config;
 	const struct schedule *schedule;
-	uint64_t now_ns;
-	struct heap timers;
-	uint64_t timer_number;
-	struct random arrivals, paths, errors;
 
 	struct visit_group visits;
 	struct sim_part *parts;
@@ -141,9 +146,31 @@ struct sim {
 	struct resources resources;
 	int64_t memory, memory_max; /* what steps have taken */
 
-	uint64_t born_count;
+	uint64_t begun_count;
 	double left_ns; /* predicted work of all requests under way */
+	/*
+	 * True work of all requests under way, except what ended pieces have
+	 * done; and for the pieces that run on a core of their own: how many
+	 * there are, and the sum of the times at which they began.
+	 */
+	uint64_t work_ns, running_count, running_since_ns;
 	struct sim_totals totals, begin, end;
+};
+
+/* What all nodes have in common. */
+struct sim_fleet {
+	const struct sim_config *config;
+	uint64_t now_ns;
+	struct heap timers;
+	uint64_t timer_number;
+	struct random arrivals, paths, errors;
+	uint32_t node_count;
+	struct sim *nodes;
+	struct dispatch *dispatch;
+	struct dispatch_node views[DISPATCH_NODES_MAX];
+	struct heap held; /* requests that wait in the balancer */
+	uint64_t held_number;
+	uint64_t born_count, finished_count;
 	struct sim_response *requests;
 };
 
@@ -175,6 +202,10 @@ void watch_turn(const struct sim *s, const struct sim_request *r);
 
 /* Count and report a step of `r` that is over. */
 void tally_handled(struct sim *s, const struct sim_request *r);
+
+/* A piece of this work begins, on a core of its own, or has ended. */
+void sim_piece_begins(struct sim *s);
+void sim_piece_ends(struct sim *s, uint64_t work_ns);
 
 /* worker.c */
 

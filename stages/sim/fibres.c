@@ -95,7 +95,7 @@ static void empty_inbox(struct sim_scheduler *at)
 static struct sim_request *pick(struct sim_scheduler *at)
 {
 	uint32_t place =
-		at->policy->pick(at->state, at->ready, at->sim->now_ns);
+		at->policy->pick(at->state, at->ready, at->sim->fleet->now_ns);
 	struct sim_request *r;
 
 	assert(place < PLACES_MAX && (at->ready >> place & 1));
@@ -115,8 +115,8 @@ static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 
 	at->running = r;
 	tally_waiting(s, step->stage, -1);
-	r->event.stage_waited_ns = s->now_ns - r->event.sent_ns;
-	r->started_ns = s->now_ns + switch_ns;
+	r->event.stage_waited_ns = s->fleet->now_ns - r->event.sent_ns;
+	r->started_ns = s->fleet->now_ns + switch_ns;
 	s->totals.switch_ns += (double)switch_ns;
 	c->visit_count++;
 	c->switch_count +=
@@ -130,15 +130,16 @@ static void end_step(struct sim_scheduler *at, struct sim_request *r)
 	struct sim *s = at->sim;
 	const struct model_step *step = &r->steps[r->step];
 	struct usage used = {
-		.cpu_ns = s->now_ns - r->started_ns,
+		.cpu_ns = s->fleet->now_ns - r->started_ns,
 		.taken = { [RESOURCE_MEMORY] = step->taken },
 	};
 
 	at->running = NULL;
+	s->work_ns -= step->service_ns;
 	tally_handled(s, r);
 	sim_watch(s, &(struct span){
 			     .start_ns = r->started_ns,
-			     .end_ns = s->now_ns,
+			     .end_ns = s->fleet->now_ns,
 			     .number = 1,
 			     .stage = step->stage,
 			     .kind = SPAN_VISIT,
@@ -173,5 +174,5 @@ void scheduler_begin(struct sim_scheduler *at, struct sim_request *r)
 	if (at->is_awake)
 		return;
 	at->is_awake = true;
-	sim_set_timer(at->sim, at->sim->now_ns, TIMER_SCHEDULER, at);
+	sim_set_timer(at->sim, at->sim->fleet->now_ns, TIMER_SCHEDULER, at);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/options.h"
 
+#include "base/quantiles.h"
 #include "base/take.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
-enum { CORES_MAX = 1024 };
+enum { CORES_MAX = 1024, FLEET_CORES_MAX = 4096, SPLIT_DRAWS = 100000 };
+
+#define HELD_ORDERS "fcfs|size"
 
 /* The command line as it was found. */
 struct given {
@@ -13,6 +17,9 @@ struct given {
 	double load;
 	const char *graph, *gaps, *parts, *classes;
 	bool is_json;
+	uint32_t limit; /* requests for each core of a node */
+	double agent_ms, agent_half_ms;
+	int held_order; /* index into HELD_ORDERS */
 	struct flags_asked asked;
 };
 
@@ -36,9 +43,30 @@ static const struct flag own_flags[] = {
 	{ "constant", NULL, NULL,
 	  "equal gaps between arrivals; default: Poisson arrivals",
 	  FLAG_FIELD(struct given, config.is_constant) },
-	{ "cores", "N", "1", "number of cores",
+	{ "cores", "N", "1", "number of cores of each node",
 	  FLAG_FIELD(struct given, config.core_count), .least = 1,
 	  .most = CORES_MAX },
+	{ "nodes", "N", "1",
+	  "number of nodes, each with that many cores and the same schedule",
+	  FLAG_FIELD(struct given, config.node_count), .least = 1,
+	  .most = DISPATCH_NODES_MAX },
+	{ "dispatch", DISPATCH_NAMES, "least-work",
+	  "how the node of a request is chosen; pooled: one node has all cores",
+	  FLAG_CHOICE_FIELD(struct given, config.dispatch) },
+	{ "dispatch-limit", "C", NULL,
+	  "C requests for each core are the most at a node; the others wait in "
+	  "the dispatcher",
+	  FLAG_FIELD(struct given, limit), .least = 1, .most = 1e6 },
+	{ "dispatch-queue", HELD_ORDERS, "fcfs",
+	  "which of those that wait in the dispatcher goes first: the oldest, "
+	  "or the smallest",
+	  FLAG_CHOICE_FIELD(struct given, held_order) },
+	{ "agent-ms", "MS", "200",
+	  "time from one report of a node's agent to the next",
+	  FLAG_FIELD(struct given, agent_ms), .least = 1e-3, .most = 1e6 },
+	{ "agent-half", "MS", "1000",
+	  "work left for each core at which an agent reports half the weight",
+	  FLAG_FIELD(struct given, agent_half_ms), .least = 1e-3, .most = 1e6 },
 	{ "requests", "N", "1000000", "number of requests that are counted",
 	  FLAG_FIELD(struct given, config.request_count), .least = 1,
 	  .most = 1e9 },
@@ -143,6 +171,62 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 			  "--pool auto: pools that grow are not simulated");
 }
 
+/*
+ * The size below which the share `share` of the work is, so that each group of
+ * nodes gets work in proportion to its nodes.
+ */
+static double find_split(const struct model *m, double share)
+{
+	static double sizes[SPLIT_DRAWS];
+	struct model_path path;
+	struct random draws;
+	double sum = 0, below = 0;
+	uint32_t at = 0;
+
+	random_init(&draws, 1, STREAM_DISPATCH);
+	for (uint32_t i = 0; i < SPLIT_DRAWS; i++) {
+		model_draw(m, &draws, &path);
+		sizes[i] = path.size;
+		sum += path.size;
+	}
+	quantiles_sort(sizes, SPLIT_DRAWS);
+	while (at + 1 < SPLIT_DRAWS && below + sizes[at] <= share * sum)
+		below += sizes[at++];
+	return sizes[at];
+}
+
+static bool read_fleet(struct sim_options *o, const struct given *g,
+		       struct error *error)
+{
+	struct sim_config *c = &o->config;
+
+	if (c->node_count * c->core_count > FLEET_CORES_MAX)
+		return error_fail(error,
+				  "--nodes %" PRIu32 " --cores %" PRIu32
+				  ": more than %d cores",
+				  c->node_count, c->core_count,
+				  FLEET_CORES_MAX);
+	if (g->limit > 0 && !dispatch_has_limit(c->dispatch))
+		return error_fail(error, "--dispatch-limit: not with "
+					 "pooled, guarded or split");
+	if (g->held_order != 0 && g->limit == 0)
+		return error_fail(error, "--dispatch-queue: needs "
+					 "--dispatch-limit");
+	c->node_limit = g->limit * c->core_count;
+	c->held_by_size = g->held_order == 1;
+	c->agent_ns = (uint64_t)(g->agent_ms * 1e6);
+	c->agent_half_ns = (uint64_t)(g->agent_half_ms * 1e6);
+	if (c->dispatch == DISPATCH_SPLIT)
+		c->split = find_split(
+			&o->model, (double)dispatch_first_group(c->node_count) /
+					   c->node_count);
+	if (c->dispatch == DISPATCH_POOLED) {
+		c->core_count *= c->node_count;
+		c->node_count = 1;
+	}
+	return true;
+}
+
 /* "decode=0,encode=1" */
 static bool read_parts(struct sim_options *o, const char *at)
 {
@@ -197,7 +281,7 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 		return error_fail(error, "one of --load, --rate, --clients and "
 					 "--gaps is needed");
 	if (g->load > 0)
-		c->rate_per_s = g->load * c->core_count * 1e9 /
+		c->rate_per_s = g->load * c->core_count * c->node_count * 1e9 /
 				model_work_ns(&o->model, by_stage);
 	if (path == NULL)
 		return true;
@@ -225,7 +309,8 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 	o->config.model = &o->model;
 	o->config.schedule = &o->schedule;
 	o->config.request_count += g.config.warmup_count;
-	if (!read_graph(o, &g, error) || !read_schedule(o, argc, argv, error) ||
+	if (!read_graph(o, &g, error) || !read_fleet(o, &g, error) ||
+	    !read_schedule(o, argc, argv, error) ||
 	    !read_arrivals(o, &g, error))
 		return false;
 	if (g.parts != NULL && o->schedule.balance != BALANCE_PARTITION)

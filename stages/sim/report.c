@@ -130,10 +130,17 @@ static double in_ms(double ns)
 	return ns / 1e6;
 }
 
+static uint32_t core_count(const struct report *r)
+{
+	uint32_t nodes = r->config->node_count;
+
+	return r->config->core_count * (nodes > 0 ? nodes : 1);
+}
+
 /* Time of all cores. */
 static double core_ns(const struct report *r)
 {
-	return (double)r->result->span_ns * r->config->core_count;
+	return (double)r->result->span_ns * core_count(r);
 }
 
 static double service_ns(const struct report *r)
@@ -232,7 +239,7 @@ void report_print(FILE *out, struct report *r)
 		"utilisation  %.4f in handlers, %.4f switching, %.4f at "
 		"queues\n",
 		in_ms(summary_confidence_ns(r->result)), per_s(r),
-		r->config->core_count, ratio(service_ns(r), core_ns(r)),
+		core_count(r), ratio(service_ns(r), core_ns(r)),
 		ratio(r->result->switch_ns, core_ns(r)),
 		ratio(r->result->queue_ns, core_ns(r)));
 	if (m->has_deadline)
@@ -317,7 +324,7 @@ bool report_print_json(FILE *out, struct report *r)
 	if (m->has_deadline)
 		json_add_number(&j, "late_share", late_share(r));
 	json_add_number(&j, "throughput_per_s", per_s(r));
-	json_add_whole(&j, "cores", r->config->core_count);
+	json_add_whole(&j, "cores", core_count(r));
 	json_add_number(&j, "utilisation", ratio(service_ns(r), core_ns(r)));
 	json_add_number(&j, "switching",
 			ratio(r->result->switch_ns, core_ns(r)));

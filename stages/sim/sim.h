@@ -14,6 +14,10 @@
  *  - a user-level thread takes and gives back memory, as the model says, when
  *    its step ends, and never waits for memory.
  *
+ * With several nodes, each is a group of its own.  The dispatcher knows exactly
+ * and at once what is under way at each; only agents report from time to time.
+ * Sending a request to a node takes no time.
+ *
  * Requests are numbered as they begin.  The first `warmup_count` are not
  * counted; the run ends when `request_count` requests have ended.  The counts
  * of stages cover the time in which the counted requests began.
@@ -21,18 +25,34 @@
 #ifndef STAGES_SIM_SIM_H
 #define STAGES_SIM_SIM_H
 
+#include "stages/sim/dispatch.h"
 #include "stages/sim/model.h"
 #include "stages/tally.h"
 
 /* Streams of the seed. */
-enum sim_stream { STREAM_ARRIVALS, STREAM_PATHS, STREAM_ERRORS };
+enum sim_stream {
+	STREAM_ARRIVALS,
+	STREAM_PATHS,
+	STREAM_ERRORS,
+	STREAM_DISPATCH
+};
 
 struct sim_config {
 	const struct model *model;
 	const struct schedule *schedule; /* complete */
-	uint32_t core_count;
+	uint32_t core_count;             /* of each node */
 	/* For --balance partition: the part of each stage. */
 	uint32_t parts[STAGES_MAX];
+
+	/* The dispatcher in front of the nodes: dispatch.h. */
+	uint32_t node_count; /* 0: one */
+	enum dispatch_kind dispatch;
+	uint32_t node_limit; /* most requests under way at a node; 0: any */
+	bool held_by_size;   /* of those that wait for a node, the smallest
+			       * goes first; otherwise the oldest */
+	uint64_t agent_ns;   /* from one report of an agent to the next */
+	uint64_t agent_half_ns;
+	double split; /* sizes below this go to the first group */
 
 	/* Arrivals: one of these three. */
 	double rate_per_s;
@@ -66,10 +86,10 @@ struct sim_stage_stats {
 	uint64_t visit_empty_count;
 	/* Visits that directly follow a visit to another stage. */
 	uint64_t switch_count;
-	double wait_ns;     /* sum over handled events */
-	double service_ns;  /* sum over handled events */
-	double queued_mean; /* over time, of all queues */
-	uint64_t queued_count_max;
+	double wait_ns;            /* sum over handled events */
+	double service_ns;         /* sum over handled events */
+	double queued_mean;        /* over time, of all queues */
+	uint64_t queued_count_max; /* of one node */
 };
 
 struct sim_response {
@@ -86,7 +106,7 @@ struct sim_result {
 	double switch_ns;
 	double queue_ns; /* waiting for queues and using them */
 	uint64_t stolen_count;
-	int64_t memory_max; /* taken at once, in the whole run */
+	int64_t memory_max; /* taken at once by a node, in the whole run */
 	/* The counted requests, in the order they began; owned. */
 	uint64_t request_count;
 	struct sim_response *requests;

@@ -162,7 +162,7 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 	*head = w->next_idle;
 	s->idle_count -= !w->stays;
 	w->doing = DOING_STEP;
-	sim_set_timer(s, s->now_ns, TIMER_WORKER, w);
+	sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
 }
 
 /* Queue a request by its rank; among equal ranks, by event.place. */
@@ -202,7 +202,7 @@ void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
 
 uint64_t station_use(struct sim_station *at)
 {
-	uint64_t now_ns = at->sim->now_ns;
+	uint64_t now_ns = at->sim->fleet->now_ns;
 	uint64_t from_ns = at->free_ns > now_ns ? at->free_ns : now_ns;
 
 	at->free_ns = from_ns + at->sim->config->queue_ns;
@@ -246,6 +246,8 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 			      r->step_left_ns;
 	w->doing = DOING_SERVE;
 	w->is_on_core = true;
+	if (!w->stays)
+		sim_piece_begins(w->sim);
 	return r->piece_ns;
 }
 
@@ -272,12 +274,12 @@ static uint64_t begin_turn(struct sim_worker *w)
 	tally_waiting(s, step->stage, -1);
 	s->totals.stolen_count += w->visitor.visit.is_theft;
 	w->request = r;
-	r->started_ns = s->now_ns;
+	r->started_ns = s->fleet->now_ns;
 	if (!r->has_paused) {
 		r->step_left_ns = step->service_ns;
 		r->event.stage_waited_ns = 0;
 	}
-	r->event.stage_waited_ns += s->now_ns - r->event.sent_ns;
+	r->event.stage_waited_ns += s->fleet->now_ns - r->event.sent_ns;
 	/*
 	 * A thread that shares its core is excluded: its turn ends after less
 	 * work.
@@ -296,11 +298,11 @@ static uint64_t pause_turn(struct sim_worker *w)
 	uint32_t stage = r->steps[r->step].stage;
 
 	watch_turn(s, r);
-	event_has_run(&r->event, s->now_ns - r->started_ns);
+	event_has_run(&r->event, s->fleet->now_ns - r->started_ns);
 	s->paused_count += !r->has_paused;
 	r->has_paused = true;
 	s->totals.stages[stage].counts.paused_count++;
-	r->event.sent_ns = s->now_ns;
+	r->event.sent_ns = s->fleet->now_ns;
 	tally_waiting(s, stage, 1);
 	w->doing = DOING_RETURN;
 	return use_queue(w, station_of(w->visitor.visit.station));
@@ -343,15 +345,20 @@ static uint64_t end_turn(struct sim_worker *w)
 /* The worker's handler is at a pause point, or has ended. */
 static uint64_t end_piece(struct sim_worker *w)
 {
-	const struct sim *s = w->sim;
+	struct sim *s = w->sim;
 	struct sim_request *r = w->request;
 
+	if (w->stays)
+		s->work_ns -= r->piece_ns;
+	else
+		sim_piece_ends(s, r->piece_ns);
 	r->step_left_ns -= r->piece_ns;
 	if (r->step_left_ns == 0)
 		return end_turn(w);
 	if (!r->has_paused && s->paused_count >= s->paused_max)
 		return serve_piece(w, 1);
-	w->pause = visitor_should_pause(&w->visitor, r->started_ns, s->now_ns);
+	w->pause = visitor_should_pause(&w->visitor, r->started_ns,
+					s->fleet->now_ns);
 	return w->pause != PAUSE_NONE ? pause_turn(w) : serve_piece(w, 1);
 }
 
@@ -367,7 +374,7 @@ static uint64_t count_visit(struct sim_worker *w)
 	c->visit_empty_count += v->handled_count == 0;
 	sim_watch(w->sim, &(struct span){
 				  .start_ns = v->start_ns,
-				  .end_ns = w->sim->now_ns,
+				  .end_ns = w->sim->fleet->now_ns,
 				  .number = v->handled_count,
 				  .stage = v->stage,
 				  .kind = SPAN_VISIT,
@@ -400,7 +407,7 @@ static uint64_t act(struct sim_worker *w)
 		station_push(w->sim, w->sends_to, w->request);
 		return 0;
 	}
-	switch (visitor_step(&w->visitor, w->sim->now_ns)) {
+	switch (visitor_step(&w->visitor, w->sim->fleet->now_ns)) {
 	case VISIT_SWITCH:
 		return begin_switch(w);
 	case VISIT_POP:
@@ -430,7 +437,7 @@ void worker_advance(struct sim_worker *w)
 	if (w->stays && w->is_on_core)
 		sim_share(s, &s->parts[w->visitor.part], ns, w);
 	else
-		sim_set_timer(s, s->now_ns + ns, TIMER_WORKER, w);
+		sim_set_timer(s, s->fleet->now_ns + ns, TIMER_WORKER, w);
 }
 
 /* --- The plan: parts, stations and workers.  --- */
@@ -541,6 +548,7 @@ void sim_plan(struct sim *s)
 			(uint32_t)((i + 1) * cores / parts - i * cores / parts);
 		p->processor.core_count = p->core_count;
 		p->timer_ns = UINT64_MAX;
+		p->sim = s;
 		plan_stations(s, i);
 		plan_workers(s, i);
 		if (s->schedule->policy->workers == POLICY_WORKERS_FIBRES)

@@ -94,6 +94,47 @@ static void test_parts_are_cut_or_given(void)
 	sim_options_release(&o);
 }
 
+static void test_fleet_is_read(void)
+{
+	const char *const agent[] = { GRAPH,   "--load",
+				      "0.5",   "--nodes",
+				      "3",     "--cores",
+				      "2",     "--dispatch",
+				      "agent", "--agent-half",
+				      "250",   "--dispatch-limit",
+				      "4",     "--agent-ms",
+				      "50",    "--dispatch-queue",
+				      "size",  NULL };
+	const char *const pooled[] = { GRAPH,    "--load",  "0.5", "--nodes",
+				       "3",      "--cores", "2",   "--dispatch",
+				       "pooled", NULL };
+	const char *const split[] = { GRAPH, "--load",     "0.5",   "--nodes",
+				      "3",   "--dispatch", "split", NULL };
+	struct error error;
+	struct sim_options o;
+	double rate;
+
+	assert(parse(&o, &error, agent));
+	assert(o.config.node_count == 3 && o.config.core_count == 2);
+	assert(o.config.dispatch == DISPATCH_AGENT);
+	assert(o.config.node_limit == 8 && o.config.held_by_size);
+	assert(o.config.agent_ns == 50000000 &&
+	       o.config.agent_half_ns == 250000000);
+	rate = o.config.rate_per_s;
+	sim_options_release(&o);
+
+	/* The same as one node with all cores. */
+	assert(parse(&o, &error, pooled));
+	assert(o.config.node_count == 1 && o.config.core_count == 6);
+	assert(fabs(o.config.rate_per_s / rate - 1) < 1e-9);
+	sim_options_release(&o);
+
+	/* Two thirds of the bytes are below 1.11 MB. */
+	assert(parse(&o, &error, split));
+	assert(fabs(o.config.split / 1.11e6 - 1) < 0.02);
+	sim_options_release(&o);
+}
+
 static void test_faults_are_named(void)
 {
 	static const struct {
@@ -113,6 +154,13 @@ static void test_faults_are_named(void)
 		{ { GRAPH, "--load", "1", "--classes", "2,1" }, "--classes" },
 		{ { GRAPH, "--load", "1", "--parts", "a=0" }, "--parts" },
 		{ { GRAPH, "--gaps", "/none" }, "--gaps" },
+		{ { GRAPH, "--load", "1", "--nodes", "65" }, "64" },
+		{ { GRAPH, "--nodes", "64", "--cores", "65" }, "4096" },
+		{ { GRAPH, "--load", "1", "--dispatch", "best" }, "'best'" },
+		{ { GRAPH, "--dispatch", "split", "--dispatch-limit", "2" },
+		  "--dispatch-limit" },
+		{ { GRAPH, "--load", "1", "--dispatch-queue", "size" },
+		  "--dispatch-limit" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -129,6 +177,7 @@ int main(void)
 {
 	test_load_is_a_rate();
 	test_parts_are_cut_or_given();
+	test_fleet_is_read();
 	test_faults_are_named();
 	return 0;
 }
