@@ -81,6 +81,9 @@ haproxy_config() {
 	done
 }
 
+# The check may take 5 s, because on a busy machine a HAProxy that works can be
+# slow; one that does not run refuses the connection at once.
+#
 # Both begin as backups, and a front that comes back does not take the address
 # from the other one (nopreempt): that would end the connections there.
 vrrp_config() {
@@ -90,9 +93,9 @@ vrrp_config() {
 		script_user nobody
 	}
 	vrrp_script haproxy_answers {
-		script "$(command -v curl) -sf -o /dev/null --max-time 1 http://127.0.0.1:8404/"
+		script "$(command -v curl) -sf -o /dev/null --max-time 4 http://127.0.0.1:8404/"
 		interval 1
-		timeout 1
+		timeout 5
 		fall 1
 		rise 1
 	}
@@ -102,7 +105,7 @@ vrrp_config() {
 		interface eth0
 		virtual_router_id 77
 		priority $((120 - 10 * $1))
-		advert_int 0.5
+		advert_int 1
 		version 3
 		unicast_src_ip $network.$(($1 + 1))
 		unicast_peer {

@@ -299,7 +299,7 @@ fleet_clear() {
 end_fleet() {
 	local status=$?
 	trap - EXIT
-	[ $status != 1 ] || is_up || tail -n 3 "$state"/log/* >&2 || true
+	[ $status != 1 ] || is_up || tail -n 5 "$state/log/setup" >&2 || true
 	fleet_clear || [ $status != 0 ] || status=1
 	exit $status
 }

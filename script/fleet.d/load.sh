@@ -78,7 +78,7 @@ list_promises() {
 			(.variants | map("\(.name)=\(.sha256)") | join(" "))' \
 			>"$load/told" 2>>"$load/errors" || true
 	bad_answers=$(awk -v folder="$load/replies/" '
-		NR == FNR { key[folder $1] = $2 " " $3; next }
+		FILENAME ~ /stored$/ { key[folder $1] = $2 " " $3; next }
 		!($1 in key) || NF != 4 { next }
 		{
 			rest = $2 " " $3 " " $4
@@ -87,7 +87,7 @@ list_promises() {
 		}
 		END { print length(key) - good }' "$load/stored" "$load/told")
 	awk -v folder="$load/replies/" '
-		NR == FNR { node[folder $1] = $4; next }
+		FILENAME ~ /stored$/ { node[folder $1] = $4; next }
 		{
 			for (i = 3; i <= NF; i++) {
 				split($i, part, "=")
@@ -126,7 +126,7 @@ read_parts() {
 			2>>"$load/errors" || true
 		result=$(find "$load/read" -type f -print0 | xargs -0 -r sha256sum |
 			awk -v folder="$load/read/" '
-			NR == FNR { sum[$2] = $1; next }
+			FILENAME == "-" { sum[$2] = $1; next }
 			{ file = folder $1 "." $2; reads++ }
 			!(file in sum) { missing++; next }
 			sum[file] != $3 { wrong++ }

@@ -29,8 +29,9 @@ make_store() {
 	make_services
 	until_true 60 s3 -o "$state/log/bucket" -X PUT "/$bucket" ||
 		die "the store does not make a bucket"
-	(umask 077 && printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' \
-		"$s3_key" "$s3_secret" >"$state/credentials")
+	install -m 640 -g nogroup /dev/null "$state/credentials"
+	printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' \
+		"$s3_key" "$s3_secret" >"$state/credentials"
 }
 
 # s3 CURL-ARGUMENTS... PATH: a signed request to the gateway, from the client
