@@ -64,6 +64,7 @@ haproxy_config() {
 		option httpchk GET /readyz
 		http-check expect ! string '"code":"stopping"'
 		default-server check port 9090 inter 500ms fall 1 rise 1 tcp-ut 5s
+		default-server weight 100 agent-check agent-port 9101 agent-inter 250ms
 		option http-server-close
 		http-reuse never
 		http-response set-header X-Node %s

@@ -21,6 +21,7 @@ start_node() {
 	local address flags
 	address=$(address "$1")
 	flags=(--listen "$address:8080" --admin-listen "$address:9090"
+		--agent-listen "$address:9101"
 		--insecure --user nobody --memory 256M --log json
 		--trusted-proxies "$network.0/24" --max-connections 512
 		--max-connections-per-address 256
