@@ -221,8 +221,6 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		 */
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_GETFL) } },
 		{ SCMP_SYS(fcntl), 1, { IS(1, F_SETFD) } },
-		/* Images of an object store are read from such a copy. */
-		{ SCMP_SYS(fcntl), 1, { IS(1, F_DUPFD_CLOEXEC) } },
 		{ SCMP_SYS(ioctl), 1, { IS(1, FIONBIO) } },
 		{ SCMP_SYS(ioctl), 1, { IS(1, FIONREAD) } },
 		/* stdio checks whether a file is a terminal. */
