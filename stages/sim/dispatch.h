@@ -13,9 +13,9 @@
  *	leastconn    the fewest requests; among equals, in turn
  *	agent        random2 with the weights that agents report; the draws and
  *	             the comparison follow HAProxy's get_server_rnd()
- *	guarded      least-work among the nodes that the guardrails allow: Grosof,
- *	             Scully and Harchol-Balter, "Load balancing guardrails",
- *	             POMACS 3(2), 2019
+ *	guarded      least-work among the nodes that the guardrails allow:
+ *	             Grosof, Scully and Harchol-Balter, "Load balancing
+ *	             guardrails", POMACS 3(2), 2019
  *	split        leastconn in one of two groups of nodes, by size; the bound
  *	             divides the work as it divides the nodes (SITA-E: Crovella,
  *	             Harchol-Balter and Murta, 1998)
