@@ -371,7 +371,9 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 	f->counts.list++;
 	if (max <= 0 || max > KEYS_PER_PAGE)
 		max = KEYS_PER_PAGE;
-	fputs("<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3."
+	if (strcmp(x->behaviour, "doctype") == 0)
+		fputs("<!DOCTYPE a [<!ENTITY b \"c\">]>", out);
+	fputs("<ListBucketResult xmlns=\"http://s3."
 	      "amazonaws.com/doc/2006-03-01/\">",
 	      out);
 	if (strcmp(x->behaviour, "notalist") == 0)

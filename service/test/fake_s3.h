@@ -25,6 +25,7 @@
  *	slow             the body in ten pieces, 20 ms apart
  *	etag             another ETag
  *	notalist         200 and a body that is not the list
+ *	doctype          a list with a document type
  *
  * Threads    Any thread may call these functions.
  */

@@ -369,8 +369,10 @@ static void test_verify_finds_what_is_damaged(void)
 	fake_s3_damage(fake);
 	fake_s3_do(fake, "notalist 1");
 	assert(client_command(&c, "list", out, sizeof(out)) == 1);
-	assert(strstr(out, "does not") != NULL ||
-	       strstr(out, "is not") != NULL);
+	assert(strstr(out, "is not one that") != NULL);
+	fake_s3_do(fake, "doctype 1");
+	assert(client_command(&c, "list", out, sizeof(out)) == 1);
+	assert(strstr(out, "is not one that") != NULL);
 	stop(&c);
 }
 
@@ -530,6 +532,27 @@ static void test_the_quota_is_kept(void)
 	stop(&c);
 }
 
+static void test_a_copy_that_cannot_be_removed_still_counts(void)
+{
+	struct client c = start_cached();
+	char path[SCRATCH_PATH_BYTES];
+	struct message m;
+
+	EXPECT(STORE_OK, client_put(&c, 30, 0, LARGE, MS));
+	EXPECT(STORE_OK, client_read(&c, 30, "a.jpg", MS));
+	scratch_path(&scratch, copy_name(30), path);
+	assert(unlink(path) == 0 && mkdir(path, 0700) == 0);
+	for (unsigned i = 0; i < 5; i++) {
+		EXPECT(STORE_OK, client_put(&c, 31 + i, 0, LARGE, MS));
+		EXPECT(STORE_OK, client_read(&c, 31 + i, "a.jpg", MS));
+		m = EXPECT(STORE_OK, client_read(&c, 30, "a.jpg", MS));
+		assert(m.figures.cache_bytes > LARGE);
+		assert(m.figures.cache_bytes <= 1 << 20);
+	}
+	assert(rmdir(path) == 0);
+	stop(&c);
+}
+
 static void test_another_folder_is_refused(void)
 {
 	struct client c = client_new();
@@ -664,6 +687,7 @@ static void test_all(bool is_real)
 	test_only_whole_objects_are_cached();
 	test_a_changed_copy_is_fetched_again();
 	test_the_quota_is_kept();
+	test_a_copy_that_cannot_be_removed_still_counts();
 	test_another_folder_is_refused();
 	test_keys_from_a_file();
 }

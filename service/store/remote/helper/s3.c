@@ -42,6 +42,8 @@ struct s3 {
 	struct calls queued, active, paused;
 	uint32_t queued_count, slots_used, call_count;
 	bool has_news; /* a call ended in this turn */
+	char fault
+		[MESSAGE_DETAIL_BYTES]; /* why attempts fail; "": they do not */
 	struct store_figures figures;
 	uint64_t random;
 	char base[URL_BYTES]; /* URL of the bucket, without "/" at its end */
@@ -201,10 +203,15 @@ static struct verdict judge(struct s3_call *c, CURLcode code)
 	case CURLE_WRITE_ERROR: /* of a write to the sink */
 		return fail(c, S3_NO_SINK, strerror(c->sink_errno));
 	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_ABORTED_BY_CALLBACK: /* our body could not be read */
-		return fail(c, S3_FAILED, curl_easy_strerror(code));
+		return fail(c, S3_FAILED,
+			    "the store's certificate is not trusted, or is for "
+			    "another host");
+	case CURLE_SSL_CACERT_BADFILE:
+		return fail(c, S3_FAILED,
+			    "the file of trusted certificates cannot be read");
+	case CURLE_ABORTED_BY_CALLBACK:
+		return fail(c, S3_FAILED, "the package could not be read");
 	default:
 		return fail(c, S3_UNAVAILABLE, curl_easy_strerror(code));
 	}
@@ -304,6 +311,13 @@ static void forget_reply(struct s3_call *c)
 	c->sink_fd = -1;
 }
 
+static void read_date(struct s3_call *c, const char *text)
+{
+	time_t date = curl_getdate(text, NULL);
+
+	c->skew_s = date >= 0 ? (int64_t)date - (int64_t)time(NULL) : 0;
+}
+
 static size_t read_header(char *line, size_t size, size_t count, void *arg)
 {
 	struct s3_call *c = arg;
@@ -319,8 +333,7 @@ static size_t read_header(char *line, size_t size, size_t count, void *arg)
 			     sizeof(value)))
 		read_range(c, value);
 	else if (take_header(line, count, "Date", value, sizeof(value)))
-		c->skew_s = (int64_t)curl_getdate(value, NULL) -
-			    (int64_t)time(NULL);
+		read_date(c, value);
 	return count;
 }
 
@@ -578,6 +591,8 @@ static void end_attempt(struct s3 *s, struct s3_call *c, CURLcode code)
 	uint64_t now = clock_now_ns(), pause_ms;
 
 	count_attempt(s, c, code, v);
+	(void)snprintf(s->fault, sizeof(s->fault), "%s",
+		       v.may_pass ? c->detail : "");
 	(void)curl_multi_remove_handle(s->multi, c->easy);
 	give_easy_back(s, c);
 	TAILQ_REMOVE(&s->active, c, link);
@@ -701,7 +716,9 @@ static void do_what_is_due(struct s3 *s)
 		s->queued_count--;
 		end_call(s, c,
 			 fail(c, S3_UNAVAILABLE,
-			      "too many requests wait for the store"));
+			      s->fault[0] != '\0' ?
+				      s->fault :
+				      "too many requests wait for the store"));
 	}
 	while (is_due(c = find_first(&s->paused), now)) {
 		TAILQ_REMOVE(&s->paused, c, link);

@@ -17,8 +17,8 @@
 #include <nettle/md5.h>
 
 enum {
-	REQUESTS_MAX = 1024, /* then messages wait in the socket */
-	RECEIVE_MAX = 64,    /* messages in one turn */
+	REQUESTS_MAX = 512, /* then messages wait in the socket */
+	RECEIVE_MAX = 64,   /* messages in one turn */
 	TURN_MS = 1000,
 	PROBE_MS = 3000,
 	DAMAGED_MAX = 1,  /* times that a damaged object is fetched again */
