@@ -7,6 +7,8 @@
  */
 #include "service/http/connection/linger.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HOUR_MS = 3600000, SHORT_MS = 50, WAIT_MS = 60000 };
+enum { HOUR_MS = 3600000, SHORT_MS = 50, WAIT_MS = 60000, QUIET_MS = 200 };
 
 static const struct linger_config patient = {
 	.count_max = 2,
@@ -24,23 +26,31 @@ static const struct linger_config patient = {
 	.bytes_max = UINT64_C(1) << 40,
 };
 
-/* Returns the client's end; the server's lingers. */
-static int add_client(struct linger_list *l)
+/* Returns the client's end; the server's lingers.  *ours: its own descriptor. */
+static int add_kept_client(struct linger_list *l, int *ours)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	socklen_t bytes = sizeof(at);
 	int listening = socket(AF_INET, SOCK_STREAM, 0);
-	int client = socket(AF_INET, SOCK_STREAM, 0), ours;
+	int client = socket(AF_INET, SOCK_STREAM, 0);
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert(bind(listening, (struct sockaddr *)&at, bytes) == 0);
 	assert(listen(listening, 1) == 0);
 	assert(getsockname(listening, (struct sockaddr *)&at, &bytes) == 0);
 	assert(connect(client, (struct sockaddr *)&at, bytes) == 0);
-	ours = accept(listening, NULL, NULL);
-	assert(ours >= 0 && write(ours, "reply", 5) == 5);
-	assert(linger_add(l, ours));
-	assert(close(ours) == 0 && close(listening) == 0);
+	*ours = accept(listening, NULL, NULL);
+	assert(*ours >= 0 && write(*ours, "reply", 5) == 5);
+	assert(linger_add(l, *ours));
+	assert(close(listening) == 0);
+	return client;
+}
+
+static int add_client(struct linger_list *l)
+{
+	int ours, client = add_kept_client(l, &ours);
+
+	assert(close(ours) == 0);
 	return client;
 }
 
@@ -136,10 +146,27 @@ static void test_each_limit_ends_it(void)
 	linger_stop(l);
 }
 
+/* A descriptor that is closed late must not keep the thread busy. */
+static void test_late_close_costs_no_cpu(void)
+{
+	struct linger_list *l = linger_start(&patient);
+	int ours, client = add_kept_client(l, &ours);
+	uint64_t before_ns;
+
+	assert(close(client) == 0);
+	check_count(l, 0);
+	before_ns = clock_cpu_ns();
+	(void)usleep(QUIET_MS * 1000);
+	assert(clock_cpu_ns() - before_ns < QUIET_MS * NS_PER_MS / 40);
+	assert(close(ours) == 0);
+	linger_stop(l);
+}
+
 int main(void)
 {
 	test_who_still_sends_reads_the_reply();
 	test_the_oldest_goes_for_one_too_many();
 	test_each_limit_ends_it();
+	test_late_close_costs_no_cpu();
 	return 0;
 }

@@ -41,9 +41,14 @@ struct linger_list {
 	struct slot slots[];
 };
 
-/* Caller holds the lock.  Closing the socket removes it from the epoll set. */
+/*
+ * Caller holds the lock.  The caller of linger_add() may not have closed its own
+ * descriptor yet.  Then closing this one would leave the socket in the epoll
+ * set, and its events would keep the thread busy.
+ */
 static void close_slot(struct linger_list *l, struct slot *s)
 {
+	(void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
 	(void)close(s->fd);
 	s->fd = -1;
 	l->count--;
