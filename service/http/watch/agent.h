@@ -26,7 +26,7 @@
 enum {
 	AGENT_CONNECTIONS_MAX = 64,
 	AGENT_OPEN_MS = 1000,
-	AGENT_TURN = 16,
+	AGENT_TURN = 4,
 	AGENT_TURN_MS = 5,
 	/* Descriptors in use at the same time, without the listening socket. */
 	AGENT_FILES = AGENT_CONNECTIONS_MAX + 4,
