@@ -97,7 +97,8 @@ report() {
 	row "pictures read, from each node" "$reads"
 	row "unreadable" "$unreadable"
 	row "with wrong bytes" "$wrong_bytes"
-	row "latest begin of an upload, ms" "$(cat "$load/late-ms")"
+	row "an upload began later than planned, at most, ms" \
+		"$(sort -n "$load/late-ms" | tail -n 1)"
 	[ $((unanswered + refused + bad_answers + unreadable + wrong_bytes + \
 		failures)) = 0 ] && [ "${restarted:-yes}" = yes ] &&
 		[ "$reads" -gt 0 ]
