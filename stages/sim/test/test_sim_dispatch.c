@@ -87,9 +87,9 @@ static void test_each_request_is_served_once(void)
 		enum dispatch_kind kind = kinds[i / 2];
 		struct trial t;
 
-		init(&t, kind, 5);
 		if (i % 2 == 1 && !dispatch_has_limit(kind))
 			continue;
+		init(&t, kind, 5);
 		t.config.node_limit = i % 2 == 1 ? 3 : 0;
 		trial_run(&t);
 		assert(t.result.request_count == REQUESTS - WARMUP);
