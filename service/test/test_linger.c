@@ -26,7 +26,7 @@ static const struct linger_config patient = {
 	.bytes_max = UINT64_C(1) << 40,
 };
 
-/* Returns the client's end; the server's lingers.  *ours: its own descriptor. */
+/* Returns the client's end; the server's lingers.  *ours: its descriptor. */
 static int add_kept_client(struct linger_list *l, int *ours)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };

@@ -42,9 +42,9 @@ struct linger_list {
 };
 
 /*
- * Caller holds the lock.  The caller of linger_add() may not have closed its own
- * descriptor yet.  Then closing this one would leave the socket in the epoll
- * set, and its events would keep the thread busy.
+ * Caller holds the lock.  The caller of linger_add() may not have closed its
+ * own descriptor yet.  Then closing this one would leave the socket in the
+ * epoll set, and its events would keep the thread busy.
  */
 static void close_slot(struct linger_list *l, struct slot *s)
 {
