@@ -32,6 +32,11 @@ struct range {
 	uint32_t first, end;
 };
 
+bool dispatch_asks_agents(enum dispatch_kind kind)
+{
+	return kind == DISPATCH_AGENT || kind == DISPATCH_AGENT_LEASTCONN;
+}
+
 bool dispatch_has_limit(enum dispatch_kind kind)
 {
 	return kind != DISPATCH_POOLED && kind != DISPATCH_GUARDED &&
@@ -79,6 +84,16 @@ typedef double cost_fn(const struct dispatch_node *n);
 static double requests_of(const struct dispatch_node *n)
 {
 	return n->under_way_count;
+}
+
+/*
+ * HAProxy counts the new request, too, unless the node has none: then the
+ * weight does not matter.
+ */
+static double weighted_requests_of(const struct dispatch_node *n)
+{
+	return n->under_way_count == 0 ? 0 :
+					 (n->under_way_count + 1.0) / n->weight;
 }
 
 static double work_of(const struct dispatch_node *n)
@@ -210,6 +225,8 @@ int dispatch_choose(struct dispatch *d, const struct dispatch_node *nodes,
 		return choose_random(d, nodes, 2);
 	case DISPATCH_LEASTCONN:
 		return choose_least(d, nodes, job, all, requests_of);
+	case DISPATCH_AGENT_LEASTCONN:
+		return choose_least(d, nodes, job, all, weighted_requests_of);
 	case DISPATCH_SPLIT:
 		if (border < d->node_count) {
 			if (job->size < d->split)

@@ -13,6 +13,8 @@
  *	leastconn    the fewest requests; among equals, in turn
  *	agent        random2 with the weights that agents report; the draws and
  *	             the comparison follow HAProxy's get_server_rnd()
+ *	agent-leastconn
+ *	             leastconn with these weights, as HAProxy's fwlc_queue_srv()
  *	guarded      least-work among the nodes that the guardrails allow:
  *	             Grosof, Scully and Harchol-Balter, "Load balancing
  *	             guardrails", POMACS 3(2), 2019
@@ -36,8 +38,8 @@
 enum { DISPATCH_NODES_MAX = 64, DISPATCH_NONE = -1 };
 
 #define DISPATCH_NAMES                                                         \
-	"pooled|least-work|roundrobin|random|random2|leastconn|agent|guarded|" \
-	"split"
+	"pooled|least-work|roundrobin|random|random2|leastconn|agent|"         \
+	"agent-leastconn|guarded|split"
 
 /* In the order of DISPATCH_NAMES. */
 enum dispatch_kind {
@@ -48,6 +50,7 @@ enum dispatch_kind {
 	DISPATCH_RANDOM2,
 	DISPATCH_LEASTCONN,
 	DISPATCH_AGENT,
+	DISPATCH_AGENT_LEASTCONN,
 	DISPATCH_GUARDED,
 	DISPATCH_SPLIT,
 };
@@ -56,7 +59,7 @@ enum dispatch_kind {
 struct dispatch_node {
 	uint32_t under_way_count;
 	double left_ns;  /* work left, for each core */
-	uint32_t weight; /* for DISPATCH_AGENT: the last report, 1 to 100 */
+	uint32_t weight; /* the agent's last report, 1 to 100; or 100 */
 };
 
 struct dispatch_job {
@@ -65,6 +68,9 @@ struct dispatch_job {
 };
 
 struct dispatch;
+
+/* The choice needs the reports of agents. */
+bool dispatch_asks_agents(enum dispatch_kind kind);
 
 /* False: a guardrail or a group would leave a node with room unused. */
 bool dispatch_has_limit(enum dispatch_kind kind);

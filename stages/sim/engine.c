@@ -531,7 +531,7 @@ static void fleet_init(struct sim_fleet *f, const struct sim_config *c)
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		node_init(f, &f->nodes[i]);
 		f->views[i].weight = 100;
-		if (c->dispatch == DISPATCH_AGENT)
+		if (dispatch_asks_agents(c->dispatch))
 			sim_set_timer(&f->nodes[i],
 				      i * c->agent_ns / f->node_count,
 				      TIMER_AGENT, &f->nodes[i]);

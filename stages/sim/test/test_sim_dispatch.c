@@ -25,9 +25,9 @@ enum { REQUESTS = 20000, WARMUP = 1000, MS = 1000000 };
 	"{\"name\": \"b\", \"us_per_size\": 0.2}]}"
 
 static const enum dispatch_kind kinds[] = {
-	DISPATCH_LEAST_WORK, DISPATCH_ROUNDROBIN, DISPATCH_RANDOM,
-	DISPATCH_RANDOM2,    DISPATCH_LEASTCONN,  DISPATCH_AGENT,
-	DISPATCH_GUARDED,    DISPATCH_SPLIT,
+	DISPATCH_LEAST_WORK,      DISPATCH_ROUNDROBIN, DISPATCH_RANDOM,
+	DISPATCH_RANDOM2,         DISPATCH_LEASTCONN,  DISPATCH_AGENT,
+	DISPATCH_AGENT_LEASTCONN, DISPATCH_GUARDED,    DISPATCH_SPLIT,
 };
 
 /* Nodes with two cores, 90 % busy, unless there is a limit. */
@@ -224,12 +224,20 @@ static int choose_once(enum dispatch_kind kind, uint32_t count, uint32_t limit,
 static void test_least_is_chosen_unless_full(void)
 {
 	const struct dispatch_node nodes[] = {
-		{ .under_way_count = 2, .left_ns = 10 },
-		{ .under_way_count = 1, .left_ns = 30 },
-		{ .under_way_count = 9, .left_ns = 5 },
+		{ .under_way_count = 2, .left_ns = 10, .weight = 100 },
+		{ .under_way_count = 1, .left_ns = 30, .weight = 66 },
+		{ .under_way_count = 9, .left_ns = 5, .weight = 100 },
+	};
+	/* A node without requests is chosen whatever its weight is. */
+	const struct dispatch_node idle[] = {
+		{ .under_way_count = 1, .weight = 100 },
+		{ .under_way_count = 0, .weight = 1 },
 	};
 
 	assert(choose_once(DISPATCH_LEASTCONN, 3, 0, nodes, 1) == 1);
+	/* 3 / 100 against 2 / 66 with the new request. */
+	assert(choose_once(DISPATCH_AGENT_LEASTCONN, 3, 0, nodes, 1) == 0);
+	assert(choose_once(DISPATCH_AGENT_LEASTCONN, 2, 0, idle, 1) == 1);
 	assert(choose_once(DISPATCH_LEAST_WORK, 3, 0, nodes, 1) == 2);
 	assert(choose_once(DISPATCH_LEAST_WORK, 3, 9, nodes, 1) == 0);
 	assert(choose_once(DISPATCH_LEAST_WORK, 3, 2, nodes, 1) == 1);
