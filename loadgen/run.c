@@ -426,6 +426,7 @@ static bool run_make_client(struct run *run, const volatile sig_atomic_t *stop)
 static void run_send_all(struct run *run)
 {
 	struct server_watch watch;
+	struct machine_watch machine;
 	uint64_t before_ns;
 	uint64_t now_ns = clock_now_ns();
 	struct client_outcome ended;
@@ -438,11 +439,14 @@ static void run_send_all(struct run *run)
 		.shown_ns = now_ns,
 	};
 	server_watch_begin(&watch, &run->setup->server);
+	machine_watch_begin(&machine);
 	before_ns = clock_cpu_ns();
 	ended = client_run(run->client);
 	run->outcome->client_cpu_s =
 		(double)(clock_cpu_ns() - before_ns) / (double)NS_PER_S;
+	machine_watch_end(&machine, &run->outcome->machine);
 	server_watch_end(&watch, &run->outcome->server);
+	record_halves(&run->outcome->record, run->outcome->half_means_ns);
 	run->outcome->client_peak_memory_bytes = peak_memory_bytes();
 	run->outcome->makespan_ns = ended.makespan_ns;
 	progress_clear(&run->progress);

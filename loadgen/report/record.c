@@ -183,6 +183,21 @@ static void record_class_release(struct record_class *class)
 	samples_release(&class->slowdown);
 }
 
+void record_halves(const struct record *r, double mean_ns[2])
+{
+	size_t half = r->response.count / 2;
+
+	assert(!r->response.is_sorted);
+	for (size_t h = 0; h < 2; h++) {
+		const double *values = r->response.values + h * half;
+		double sum = 0;
+
+		for (size_t i = 0; i < half; i++)
+			sum += values[i];
+		mean_ns[h] = half > 0 ? sum / (double)half : (double)NAN;
+	}
+}
+
 void record_release(struct record *r)
 {
 	samples_release(&r->response);

@@ -15,6 +15,7 @@
 
 #include "loadgen/client/result.h"
 #include "base/error.h"
+#include "loadgen/report/machine_usage.h"
 #include "loadgen/report/samples.h"
 #include "loadgen/report/server_usage.h"
 #include "loadgen/report/verify.h"
@@ -96,6 +97,13 @@ struct record {
 /* Count one result.  False: out of memory, and nothing is counted. */
 MUST_CHECK bool record_add(struct record *r, const struct result *result);
 
+/*
+ * The mean response time, in ns, of the replies that came first, and of those
+ * that came last: of each half.  NAN: there are less than two.  The samples
+ * must not have been reordered.
+ */
+void record_halves(const struct record *r, double mean_ns[2]);
+
 /* Make `r` empty.  An empty one is fine. */
 void record_release(struct record *r);
 
@@ -121,7 +129,9 @@ struct outcome {
 	uint64_t makespan_ns;
 	double client_cpu_s; /* user and system, of the run alone */
 	uint64_t client_peak_memory_bytes; /* since this program started */
+	double half_means_ns[2];           /* record_halves() */
 	struct server_usage server;
+	struct machine_usage machine;
 	struct reply_checks verified; /* with --verify */
 	struct reply_checks golden;   /* with --golden */
 	struct error first_failed;    /* "file: reason"; empty: all were 2xx */

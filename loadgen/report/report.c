@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /*
@@ -14,6 +15,8 @@
 #define CLIENT_CORE_MAX 0.9
 /* Warn if the client uses more than this share of the server's CPU time. */
 #define CLIENT_SHARE_MAX 0.05
+#define DISTURBED_PERCENT_MAX 5
+#define DISTURBED_S_MIN 0.5  /* as above */
 #define SERVER_CPU_S_MIN 0.5 /* less is too inexact: the resolution is 10 ms */
 /* Warn if the lag is more than this share of the response time. */
 #define LAG_MAX 0.1
@@ -37,6 +40,18 @@ static double client_share(const struct report *report)
 	return outcome->server.cpu_s > 0 ?
 		       outcome->client_cpu_s / outcome->server.cpu_s :
 		       0;
+}
+
+double report_disturbed_percent(const struct report *report)
+{
+	const struct outcome *o = report->outcome;
+
+	if (o->machine.cores == 0 || o->server.processes.count == 0 ||
+	    report_makespan_s(report) < DISTURBED_S_MIN)
+		return NAN;
+	return machine_disturbed_percent(&o->machine,
+					 o->server.cpu_s + o->client_cpu_s,
+					 report_makespan_s(report));
 }
 
 /* True: there is a reason for a warning, and `text` gives it. */
@@ -96,6 +111,19 @@ static bool client_slows_server(const struct report *report, struct error *text)
 	return true;
 }
 
+static bool others_use_cores(const struct report *report, struct error *text)
+{
+	double percent = report_disturbed_percent(report);
+
+	if (!(percent > DISTURBED_PERCENT_MAX))
+		return false;
+	error_set(text,
+		  "other programs and the hypervisor took %.1f %% of this "
+		  "machine's cores: times may be longer than without them",
+		  percent);
+	return true;
+}
+
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome)
 {
@@ -103,6 +131,7 @@ struct report report_make(const struct load_options *o, uint32_t file_count,
 		client_uses_its_core,
 		client_sends_late,
 		client_slows_server,
+		others_use_cores,
 	};
 	struct report report = {
 		.options = o,

@@ -17,7 +17,8 @@
  *    or p99;
  *  - client and server are on one machine, and the client used over 5 % of the
  *    CPU time that the server used; if the server used less than 0.5 s, that
- *    figure is too inexact for a warning.
+ *    figure is too inexact for a warning;
+ *  - other programs and the hypervisor took over 5 % of the cores.
  *
  * Ownership  A report borrows the options and the outcome.
  */
@@ -37,7 +38,7 @@
 /* The value of `schema` in the JSON of a run and of a sweep. */
 #define REPORT_SCHEMA "darkroom-loadgen/1"
 
-enum { WARNINGS_MAX = 3 };
+enum { WARNINGS_MAX = 4 };
 
 struct report {
 	const struct load_options *options;
@@ -52,6 +53,13 @@ struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome);
 
 double report_makespan_s(const struct report *report);
+
+/*
+ * What other programs and the hypervisor took of this machine's cores during
+ * the run, in %.  NAN: not known, because the server's CPU time is not, or too
+ * inexact, because the run was shorter than half a second.
+ */
+double report_disturbed_percent(const struct report *report);
 
 /* Figures with units, in 80 columns.  A figure that is not known is "-". */
 void report_print(FILE *out, const struct report *report);

@@ -146,6 +146,38 @@ static void json_add_server(struct json *j, const struct report *report)
 	json_close(j);
 }
 
+static void json_add_machine(struct json *j, const struct report *report)
+{
+	const struct outcome *o = report->outcome;
+	const struct machine_usage *u = &o->machine;
+	bool is_known = o->server.processes.count > 0;
+	double own_s = o->server.cpu_s + o->client_cpu_s;
+
+	if (u->cores == 0) {
+		json_add_null(j, "machine");
+		return;
+	}
+	json_open_object(j, "machine");
+	json_add_whole(j, "cores", u->cores);
+	json_add_number(j, "busy_s", u->busy_s);
+	json_add_number(j, "foreign_s",
+			is_known ? machine_foreign_s(u, own_s) : (double)NAN);
+	json_add_number(j, "steal_s", u->steal_s);
+	json_add_number(j, "disturbed_percent",
+			report_disturbed_percent(report));
+	json_add_number(j, "load_average", u->load);
+	json_add_number(j, "core_mhz", u->core_mhz);
+	json_close(j);
+}
+
+static void json_add_halves(struct json *j, const double mean_ns[2])
+{
+	json_open_array(j, "half_means_ms");
+	for (int i = 0; i < 2; i++)
+		json_add_number(j, NULL, mean_ns[i] / (double)NS_PER_MS);
+	json_close(j);
+}
+
 static void json_add_warnings(struct json *j, const struct report *report)
 {
 	json_open_array(j, "warnings");
@@ -200,6 +232,7 @@ static void json_add_distributions(struct json *j, const struct report *report)
 	struct record *r = &report->outcome->record;
 
 	json_add_times(j, "response_ms", &r->response);
+	json_add_halves(j, report->outcome->half_means_ns);
 	json_add_times(j, "response_from_last_byte_ms", &r->from_last_byte);
 	json_add_times(j, "response_from_first_byte_ms", &r->from_first_byte);
 	json_add_slowdown(j, report, &r->slowdown);
@@ -233,6 +266,7 @@ bool report_write_json(FILE *out, const struct report *report)
 	json_add_number(&j, "client_cpu_s", outcome->client_cpu_s);
 	json_add_whole(&j, "client_peak_memory_bytes",
 		       outcome->client_peak_memory_bytes);
+	json_add_machine(&j, report);
 	json_add_warnings(&j, report);
 	json_add_whole(&j, "requests", outcome->record.request_count);
 	json_add_whole(&j, "uploaded_bytes", outcome->record.uploaded_bytes);

@@ -100,6 +100,37 @@ static void expect_classes(const cJSON *o)
 	expect_number(class, "count", 0);
 }
 
+/* Of 2 cores for 2 s, others took 0.5 s. */
+static void test_machine(void)
+{
+	struct sample s;
+	cJSON *o;
+	const cJSON *machine;
+
+	sample_init_closed(&s);
+	sample_add_server(&s);
+	s.outcome.machine = (struct machine_usage){ .cores = 2,
+						    .busy_s = 2,
+						    .steal_s = 0.25,
+						    .load = 1.5,
+						    .core_mhz = NAN };
+	s.outcome.half_means_ns[0] = 2e6;
+	s.outcome.half_means_ns[1] = 3e6;
+	o = parse(&s);
+	machine = get(o, "machine");
+	expect_number(machine, "cores", 2);
+	expect_number(machine, "busy_s", 2);
+	expect_number(machine, "foreign_s", 0.25);
+	expect_number(machine, "steal_s", 0.25);
+	expect_number(machine, "disturbed_percent", 12.5);
+	expect_number(machine, "load_average", 1.5);
+	expect_null(machine, "core_mhz");
+	assert(cJSON_GetArrayItem(get(o, "half_means_ms"), 1)->valuedouble ==
+	       3);
+	cJSON_Delete(o);
+	sample_release(&s);
+}
+
 static void test_closed_loop(void)
 {
 	struct sample s;
@@ -130,6 +161,7 @@ static void test_closed_loop(void)
 	expect_text(o, "dataset", "photos \"new\"");
 	expect_number(o, "files", 50);
 	expect_null(o, "server");
+	expect_null(o, "machine");
 	expect_null(o, "verify");
 	expect_null(o, "golden");
 	expect_null(o, "slowdown");
@@ -254,6 +286,7 @@ static void test_says_when_it_is_not_written(void)
 
 int main(void)
 {
+	test_machine();
 	test_closed_loop();
 	test_large_seeds_are_exact();
 	test_open_loop();

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/report/machine_usage.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 512 };
+
+/* The columns of /proc/stat's first line, as proc(5) describes it. */
+enum { USER, NICE, SYSTEM, IDLE, IO_WAIT, IRQ, SOFT_IRQ, STEAL, COLUMNS };
+
+static void read_cpu(struct machine_usage *u)
+{
+	uint64_t ticks[COLUMNS];
+	double second = (double)sysconf(_SC_CLK_TCK);
+	FILE *in = fopen("/proc/stat", "re");
+
+	if (in == NULL)
+		return;
+	if (fscanf(in,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &ticks[USER], &ticks[NICE], &ticks[SYSTEM], &ticks[IDLE],
+		   &ticks[IO_WAIT], &ticks[IRQ], &ticks[SOFT_IRQ],
+		   &ticks[STEAL]) == COLUMNS) {
+		u->cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+		u->busy_s =
+			(double)(ticks[USER] + ticks[NICE] + ticks[SYSTEM]) /
+			second;
+		u->steal_s = (double)ticks[STEAL] / second;
+	}
+	fclose(in);
+}
+
+static double read_load(void)
+{
+	FILE *in = fopen("/proc/loadavg", "re");
+	double load = NAN;
+
+	if (in == NULL)
+		return NAN;
+	if (fscanf(in, "%lf", &load) != 1)
+		load = NAN;
+	fclose(in);
+	return load;
+}
+
+static double read_mhz(void)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char line[LINE_BYTES];
+	double sum = 0, mhz;
+	int count = 0;
+
+	if (in == NULL)
+		return NAN;
+	while (fgets(line, sizeof(line), in) != NULL)
+		if (sscanf(line, "cpu MHz : %lf", &mhz) == 1) {
+			sum += mhz;
+			count++;
+		}
+	fclose(in);
+	return count > 0 ? sum / count : (double)NAN;
+}
+
+void machine_watch_begin(struct machine_watch *w)
+{
+	*w = (struct machine_watch){ .before = { .cores = 0 } };
+	read_cpu(&w->before);
+}
+
+void machine_watch_end(const struct machine_watch *w, struct machine_usage *out)
+{
+	*out = (struct machine_usage){ .load = read_load(),
+				       .core_mhz = read_mhz() };
+	read_cpu(out);
+	out->busy_s = fmax(0, out->busy_s - w->before.busy_s);
+	out->steal_s = fmax(0, out->steal_s - w->before.steal_s);
+}
+
+double machine_foreign_s(const struct machine_usage *u, double own_s)
+{
+	return fmax(0, u->busy_s - own_s);
+}
+
+double machine_disturbed_percent(const struct machine_usage *u, double own_s,
+				 double seconds)
+{
+	return fmin(100, 100 * (u->steal_s + machine_foreign_s(u, own_s)) /
+				 (u->cores * seconds));
+}
