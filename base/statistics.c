@@ -5,17 +5,21 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
-enum {
-	EXACT_COUNT_MAX = 20, /* of each sample */
-	RANK_SUM_MAX = EXACT_COUNT_MAX * (2 * EXACT_COUNT_MAX + 1),
-};
+void sample_add_block(struct sample *s, size_t block, double value)
+{
+	if (!isfinite(value) || s->count == SAMPLE_COUNT_MAX)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->blocks[i] == block)
+			return;
+	s->values[s->count] = value;
+	s->blocks[s->count++] = block;
+}
 
 void sample_add(struct sample *s, double value)
 {
-	if (isfinite(value) && s->count < SAMPLE_COUNT_MAX)
-		s->values[s->count++] = value;
+	sample_add_block(s, s->count, value);
 }
 
 static struct sample sorted(const struct sample *s)
@@ -66,132 +70,181 @@ double sample_median(const struct sample *s)
 }
 
 /*
- * The probability that the median lies between the order statistics `rank` and
- * count + 1 - `rank`.  It lies outside if fewer than `rank` values are on one
- * side of it.
+ * The continued fraction of the incomplete beta function, by Lentz's method:
+ * NIST Digital Library of Mathematical Functions, 8.17.22.
  */
-static double coverage(size_t count, size_t rank)
+static double beta_fraction(double a, double b, double x)
 {
-	double term = ldexp(1, -(int)count);
-	double tail = 0;
+	static const double tiny = 1e-300;
+	double c = 1, d = 1 / fmax(1 - (a + b) * x / (a + 1), tiny), h = d;
 
-	for (size_t i = 0; i < rank; i++) {
-		tail += term;
-		term *= (double)(count - i) / (double)(i + 1);
+	for (int m = 1; m < 1000; m++) {
+		double terms[2] = {
+			m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+			-(a + m) * (a + b + m) * x /
+				((a + 2 * m) * (a + 2 * m + 1)),
+		};
+		double before = h;
+
+		for (int i = 0; i < 2; i++) {
+			d = 1 + terms[i] * d;
+			c = 1 + terms[i] / c;
+			d = 1 / (fabs(d) < tiny ? tiny : d);
+			c = fabs(c) < tiny ? tiny : c;
+			h *= c * d;
+		}
+		if (fabs(h - before) <= 1e-15 * fabs(h))
+			break;
 	}
-	return 1 - 2 * tail;
+	return h;
 }
 
-struct confidence_interval sample_median_interval(const struct sample *s,
-						  double level)
+/* The regularized incomplete beta function I_x(a, b). */
+static double incomplete_beta(double a, double b, double x)
 {
-	struct sample ordered = sorted(s);
-	size_t count = s->count;
-	size_t rank = 1;
+	double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) +
+			   b * log1p(-x));
 
-	while (2 * (rank + 1) <= count && coverage(count, rank + 1) >= level)
-		rank++;
-	return (struct confidence_interval){
-		.low = ordered.values[rank - 1],
-		.high = ordered.values[count - rank],
-		.level = coverage(count, rank),
-	};
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* Pairs in which a's value is the greater; a tie counts half. */
-static double count_u(const struct sample *a, const struct sample *b)
+double student_cdf(double t, double freedom)
 {
-	double u = 0;
+	double tail =
+		incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) /
+		2;
+
+	return t > 0 ? 1 - tail : tail;
+}
+
+double student_quantile(double p, double freedom)
+{
+	double low = -1, high = 1;
+
+	assert(p > 0 && p < 1);
+	while (student_cdf(low, freedom) > p)
+		low *= 2;
+	while (student_cdf(high, freedom) < p)
+		high *= 2;
+	for (int i = 0; i < 100; i++) {
+		double middle = (low + high) / 2;
+
+		*(student_cdf(middle, freedom) < p ? &low : &high) = middle;
+	}
+	return (low + high) / 2;
+}
+
+/* The logarithms of a / b of all blocks that both have. */
+static struct sample log_ratios(const struct sample *a, const struct sample *b)
+{
+	struct sample logs = { .count = 0 };
 
 	for (size_t i = 0; i < a->count; i++)
 		for (size_t j = 0; j < b->count; j++)
-			u += a->values[i] > b->values[j]  ? 1 :
-			     a->values[i] == b->values[j] ? 0.5 :
-							    0;
-	return u;
+			if (a->blocks[i] == b->blocks[j] && a->values[i] > 0 &&
+			    b->values[j] > 0)
+				sample_add_block(
+					&logs, a->blocks[i],
+					log(a->values[i] / b->values[j]));
+	return logs;
 }
 
-/* Sum of t^3 - t over all groups of t equal values; 0: there are no ties. */
-static double tie_sum(const struct sample *a, const struct sample *b)
+/* P(|T| >= |t|); the mean is `error` times t away from 0. */
+static double two_sided_p(double mean, double error, double freedom)
 {
-	double all[2 * SAMPLE_COUNT_MAX];
-	size_t count = a->count + b->count;
-	double sum = 0;
-	size_t end;
+	if (error == 0)
+		return mean == 0 ? 1 : 0;
+	return 2 * student_cdf(-fabs(mean / error), freedom);
+}
 
-	memcpy(all, a->values, a->count * sizeof(*all));
-	memcpy(all + a->count, b->values, b->count * sizeof(*all));
-	quantiles_sort(all, count);
-	for (size_t begin = 0; begin < count; begin = end) {
-		double ties;
+struct sample_ratio sample_compare(const struct sample *a,
+				   const struct sample *b, double level)
+{
+	struct sample logs = log_ratios(a, b);
+	double freedom = (double)logs.count - 1, mean = sample_mean(&logs);
+	struct sample_ratio r = { logs.count, exp(mean), NAN, NAN, NAN, NAN };
 
-		end = begin + 1;
-		while (end < count && all[end] == all[begin])
-			end++;
-		ties = (double)(end - begin);
-		sum += ties * ties * ties - ties;
+	if (logs.count < 2)
+		return r;
+	r.deviation = sample_deviation(&logs);
+
+	double error = r.deviation / sqrt((double)logs.count);
+	double width = student_quantile((1 + level) / 2, freedom) * error;
+
+	r.low = exp(mean - width);
+	r.high = exp(mean + width);
+	r.p = two_sided_p(mean, error, freedom);
+	return r;
+}
+
+double sample_equivalence_p(const struct sample_ratio *r, double bound)
+{
+	double room = log(bound) - fabs(log(r->ratio));
+	double error = r->deviation / sqrt((double)r->blocks);
+
+	if (r->blocks < 2)
+		return NAN;
+	if (error == 0)
+		return room > 0 ? 0 : 1;
+	return student_cdf(-room / error, (double)r->blocks - 1);
+}
+
+double sample_least_ratio(double deviation, size_t blocks, double alpha,
+			  double power)
+{
+	double freedom = (double)blocks - 1;
+
+	return exp((student_quantile(1 - alpha / 2, freedom) +
+		    student_quantile(power, freedom)) *
+		   deviation / sqrt((double)blocks));
+}
+
+double sample_blocks_needed(double deviation, double bound, double alpha,
+			    double power)
+{
+	size_t low = 1, high = 2;
+
+	while (high <= 1 << 20 &&
+	       sample_least_ratio(deviation, high, alpha, power) > bound) {
+		low = high;
+		high *= 2;
 	}
-	return sum;
-}
+	if (high > 1 << 20)
+		return INFINITY;
+	while (high - low > 1) { /* too few; enough */
+		size_t middle = (low + high) / 2;
 
-/*
- * P(U <= u): of all ways to choose a_count of the ranks, the share whose sum of
- * ranks gives a U of at most `u`.  In the loop, ways[k][s] is the number of
- * ways to choose k ranks with the sum s among the ranks up to `rank`.
- */
-static double exact_tail(double u, size_t a_count, size_t b_count)
-{
-	double ways[EXACT_COUNT_MAX + 1][RANK_SUM_MAX + 1];
-	size_t least = a_count * (a_count + 1) / 2;
-	size_t sum_max = least + a_count * b_count;
-	double below = 0;
-	double all = 0;
-
-	memset(ways, 0, sizeof(ways));
-	ways[0][0] = 1;
-	for (size_t rank = 1; rank <= a_count + b_count; rank++)
-		for (size_t k = a_count; k >= 1; k--)
-			for (size_t sum = rank; sum <= sum_max; sum++)
-				ways[k][sum] += ways[k - 1][sum - rank];
-	for (size_t sum = least; sum <= sum_max; sum++) {
-		all += ways[a_count][sum];
-		if ((double)(sum - least) <= u)
-			below += ways[a_count][sum];
+		if (sample_least_ratio(deviation, middle, alpha, power) > bound)
+			low = middle;
+		else
+			high = middle;
 	}
-	return below / all;
+	return (double)high;
 }
 
-static double normal_p(double u, double ties, size_t a_count, size_t b_count)
+void holm_correct(double *p, size_t count)
 {
-	double pairs = (double)a_count * (double)b_count;
-	double count = (double)(a_count + b_count);
-	double variance =
-		pairs / 12 * (count + 1 - ties / (count * (count - 1)));
-	double distance = fabs(u - pairs / 2) - 0.5;
+	double given[HOLM_TESTS_MAX], last = 0;
+	size_t tests = 0;
 
-	if (variance <= 0 || distance <= 0)
-		return 1; /* all values are equal, or U is at its mean */
-	return erfc(distance / sqrt(2 * variance));
-}
+	assert(count <= HOLM_TESTS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		given[i] = p[i];
+		tests += !isnan(p[i]);
+	}
+	for (; tests > 0; tests--) {
+		size_t least = count;
 
-double sample_mann_whitney_p(const struct sample *a, const struct sample *b)
-{
-	double u = count_u(a, b);
-	double ties = tie_sum(a, b);
-
-	assert(a->count >= 1 && b->count >= 1);
-	if (ties > 0 || a->count > EXACT_COUNT_MAX ||
-	    b->count > EXACT_COUNT_MAX)
-		return normal_p(u, ties, a->count, b->count);
-	u = fmin(u, (double)(a->count * b->count) - u);
-	return fmin(1, 2 * exact_tail(u, a->count, b->count));
-}
-
-double sample_least_p(size_t a_count, size_t b_count)
-{
-	double choices = 1;
-
-	for (size_t i = 1; i <= a_count; i++)
-		choices *= (double)(b_count + i) / (double)i;
-	return fmin(1, 2 / choices);
+		for (size_t i = 0; i < count; i++)
+			if (!isnan(given[i]) &&
+			    (least == count || given[i] < given[least]))
+				least = i;
+		last = fmax(last, fmin(1, given[least] * (double)tests));
+		p[least] = last;
+		given[least] = NAN;
+	}
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics of a sample, and comparisons of two.  A sample has the values of
- * one metric, one from each run.
- *
- * Only the standard deviation assumes a normal distribution.  All functions are
- * pure.
+ * one metric, one from each run.  All functions are pure.
  *
  * Limits     of an empty sample, mean, deviation, median and the five numbers
  *            are NAN; the other functions need at least one value.
@@ -14,22 +11,23 @@
 
 #include <stddef.h>
 
-enum { SAMPLE_COUNT_MAX = 100 };
+enum { SAMPLE_COUNT_MAX = 100, HOLM_TESTS_MAX = 64 };
 
 /* All zero: no value. */
 struct sample {
 	double values[SAMPLE_COUNT_MAX];
+	size_t blocks[SAMPLE_COUNT_MAX]; /* in which it was measured */
 	size_t count;
 };
 
-struct confidence_interval {
-	double low;
-	double high;
-	double level; /* the real probability, from 0 to 1 */
-};
-
-/* NAN and infinity mean "not measured" and are ignored. */
+/*
+ * NAN and infinity mean "not measured" and are ignored.  The block of a value
+ * is the number of those before it.
+ */
 void sample_add(struct sample *s, double value);
+
+/* Of a block, only the first value counts. */
+void sample_add_block(struct sample *s, size_t block, double value);
 
 double sample_mean(const struct sample *s);
 
@@ -45,23 +43,55 @@ double sample_median(const struct sample *s);
 void sample_five_numbers(const struct sample *s, double five[5]);
 
 /*
- * The narrowest pair of order statistics that contains the median of the
- * population with probability `level`, by the binomial distribution.  If there
- * are too few values for that: the widest pair, with the level that it has
- * (5 values: 0.9375; 1 value: 0).
+ * Two samples, compared block by block: a block is a round in which both were
+ * measured.  The test and the intervals are Student's, of the logarithms of
+ * a's values divided by b's.  They assume that these scatter normally.  With
+ * less than two common blocks, all members except `blocks` and `ratio` are NAN;
+ * without one, `ratio` is, too.
  */
-struct confidence_interval sample_median_interval(const struct sample *s,
-						  double level);
+struct sample_ratio {
+	size_t blocks;
+	double ratio;     /* the geometric mean of a / b */
+	double low, high; /* its confidence interval */
+	double deviation; /* of the logarithms */
+	double p;         /* two-sided, that the ratio is 1 */
+};
 
 /*
- * Mann-Whitney U test, two-sided: the probability that the values differ at
- * least this much if both samples come from one distribution.  Exact for up to
- * 20 values each without ties; otherwise by the normal approximation, corrected
- * for ties and continuity.
+ * Values that are not above 0 are left out.  `level`: of the interval, such as
+ * 0.95.
  */
-double sample_mann_whitney_p(const struct sample *a, const struct sample *b);
+struct sample_ratio sample_compare(const struct sample *a,
+				   const struct sample *b, double level);
 
-/* The least p that two samples of these sizes can have, without ties. */
-double sample_least_p(size_t a_count, size_t b_count);
+/*
+ * Two one-sided tests (Schuirmann 1987): the probability of ratios so near to 1
+ * if the true one is not between 1 / `bound` and `bound`.  NAN if there are
+ * less than two blocks.
+ */
+double sample_equivalence_p(const struct sample_ratio *r, double bound);
+
+/*
+ * How many blocks it takes to find a ratio of `bound` at p <= `alpha` with
+ * probability `power`, if logarithms have this deviation.  INFINITY if a
+ * million are too few.
+ */
+double sample_blocks_needed(double deviation, double bound, double alpha,
+			    double power);
+
+/* The least ratio above 1 that `blocks` >= 2 blocks find in this way. */
+double sample_least_ratio(double deviation, size_t blocks, double alpha,
+			  double power);
+
+/*
+ * Holm's correction (1979) of `count` tests, at most HOLM_TESTS_MAX: each p
+ * becomes the least level of the whole family at which its test is significant.
+ * NAN is no test.
+ */
+void holm_correct(double *p, size_t count);
+
+/* Student's t distribution: P(T <= t), and the t at which it is `p`. */
+double student_cdf(double t, double freedom);
+double student_quantile(double p, double freedom);
 
 #endif

@@ -59,142 +59,159 @@ static void test_five_numbers(void)
 	expect(sample_median(sample_of(even, 1)), 4, 0);
 }
 
-/*
- * Levels and ranks as in tables of the sign test's interval, such as Hahn and
- * Meeker, Statistical Intervals: n = 5: 93.75 %, 6: 96.88 %, 8: 99.22 % at
- * the ends; n = 10: ranks 2 and 9, 97.85 %; n = 20: 6 and 15, 95.86 %.
- */
-static void test_median_interval(void)
+/* Tables of Student's t, such as that of Abramowitz and Stegun, 26.10. */
+static void test_student(void)
 {
 	static const struct {
-		size_t count;
-		size_t low;
-		double level;
+		double p, freedom, t;
 	} known[] = {
-		{ 1, 1, 0 },       { 2, 1, 0.5 },     { 5, 1, 0.9375 },
-		{ 6, 1, 0.96875 }, { 8, 1, 0.9922 },  { 9, 2, 0.9609 },
-		{ 10, 2, 0.9785 }, { 20, 6, 0.9586 },
+		{ 0.75, 1, 1 },          { 0.975, 1, 12.7062 },
+		{ 0.95, 4, 2.13185 },    { 0.975, 4, 2.77645 },
+		{ 0.975, 9, 2.262157 },  { 0.995, 9, 3.249836 },
+		{ 0.8, 24, 0.856855 },   { 0.975, 100, 1.983972 },
+		{ 0.975, 1e6, 1.95997 }, { 0.5, 3, 0 },
 	};
-	double values[20];
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		size_t count = known[i].count;
-		struct confidence_interval interval;
-
-		for (size_t k = 0; k < count; k++)
-			values[k] = (double)(count - k); /* ranks, reversed */
-		interval =
-			sample_median_interval(sample_of(values, count), 0.95);
-		expect(interval.low, (double)known[i].low, 0);
-		expect(interval.high, (double)(count + 1 - known[i].low), 0);
-		expect(interval.level, known[i].level, 5e-5);
+		expect(student_quantile(known[i].p, known[i].freedom),
+		       known[i].t, 1e-5 * fmax(1, known[i].t));
+		expect(student_cdf(known[i].t, known[i].freedom), known[i].p,
+		       1e-5);
+		expect(student_cdf(-known[i].t, known[i].freedom),
+		       1 - known[i].p, 1e-5);
 	}
 }
 
-/* The example of scipy.stats.mannwhitneyu's documentation. */
-static void test_example_of_scipy(void)
-{
-	static const double males[] = { 19, 22, 16, 29, 24 };
-	static const double females[] = { 20, 11, 17, 12 };
+static const double sleep_1[] = { 0.7, -1.6, -0.2, -1.2, -0.1,
+				  3.4, 3.7,  0.8,  0.0,  2.0 };
+static const double sleep_2[] = { 1.9, 0.8, 1.1, 0.1, -0.1,
+				  4.4, 5.5, 1.6, 4.6, 3.4 };
 
-	expect(sample_mann_whitney_p(SAMPLE(males), SAMPLE(females)),
-	       0.11111111111111112, 1e-12);
-	expect(sample_mann_whitney_p(SAMPLE(females), SAMPLE(males)),
-	       0.11111111111111112, 1e-12);
+/* A sample whose values have these logarithms. */
+static struct sample exp_of(const double *logs, size_t count)
+{
+	struct sample s = { .count = 0 };
+
+	for (size_t i = 0; i < count; i++)
+		sample_add(&s, exp(logs[i]));
+	return s;
 }
 
 /*
- * The example of R's ?wilcox.test (Hollander and Wolfe 1973, p. 69): W = 35;
- * one-sided p = 0.1272, so two-sided 0.2544.
+ * Student's own example (1908), R's t.test(extra ~ group, sleep, paired =
+ * TRUE): t = -4.0621, p = 0.002833, -2.4598858 to -0.7001142, mean -1.58.
  */
-static void test_example_of_hollander_and_wolfe(void)
+static void test_sleep(void)
 {
-	static const double x[] = { 0.80, 0.83, 1.89, 1.04, 1.45,
-				    1.38, 1.91, 1.64, 0.73, 1.46 };
-	static const double y[] = { 1.15, 0.88, 0.90, 0.74, 1.21 };
+	struct sample a = exp_of(sleep_1, 10), b = exp_of(sleep_2, 10);
+	struct sample_ratio r = sample_compare(&a, &b, 0.95);
 
-	expect(sample_mann_whitney_p(SAMPLE(x), SAMPLE(y)), 2 * 0.1272, 1e-4);
+	assert(r.blocks == 10);
+	expect(r.p, 0.002833, 1e-6);
+	expect(log(r.ratio), -1.58, 1e-9);
+	expect(log(r.low), -2.4598858, 1e-6);
+	expect(log(r.high), -0.7001142, 1e-6);
 }
 
-/*
- * Mann and Whitney 1947, table I: P(U <= u) for samples of m and n.
- * m = n = 3: u = 0: .050, 1: .100, 2: .200; m = n = 5: u = 0: .004, 2: .016,
- * 4: .048; here doubled for both sides.
- */
-static void test_table_of_mann_and_whitney(void)
+/* Values are compared with those of the same block, in any order. */
+static void test_blocks(void)
 {
-	static const double a3[] = { 1, 2, 3 };
-	static const double b3[] = { 4, 5, 6 };
-	static const double a3_u1[] = { 1, 2, 4 };
-	static const double b3_u1[] = { 3, 5, 6 };
-	static const double a5[] = { 1, 2, 3, 4, 5 };
-	static const double b5[] = { 6, 7, 8, 9, 10 };
-	static const double a5_u2[] = { 1, 2, 3, 4, 7.5 };
-	static const double b5_u2[] = { 6, 7, 8, 9, 10 };
-	static const double a5_u4[] = { 1, 2, 3, 4, 9.5 };
+	struct sample a = { .count = 0 }, b = { .count = 0 };
+	struct sample_ratio r;
 
-	expect(sample_mann_whitney_p(SAMPLE(a3), SAMPLE(b3)), 0.100, 1e-12);
-	expect(sample_mann_whitney_p(SAMPLE(a3_u1), SAMPLE(b3_u1)), 0.200,
-	       1e-12);
-	expect(sample_mann_whitney_p(SAMPLE(a5), SAMPLE(b5)), 2 * 0.004, 5e-4);
-	expect(sample_mann_whitney_p(SAMPLE(a5_u2), SAMPLE(b5_u2)), 2 * 0.016,
-	       1e-3);
-	expect(sample_mann_whitney_p(SAMPLE(a5_u4), SAMPLE(b5_u2)), 2 * 0.048,
-	       1e-3);
-	expect(sample_least_p(5, 5), 2. / 252, 1e-12);
-	expect(sample_least_p(3, 3), 0.1, 1e-12);
-	expect(sample_least_p(1, 1), 1, 0);
-}
-
-/*
- * With ties: ozone in New York, May and August 1973, R's airquality data, the
- * second example of ?wilcox.test: W = 127.5, p-value = 0.0001208.
- */
-static void test_ties(void)
-{
-	static const double may[] = { 41, 36, 12, 18, 28, 23, 19,  8,  7,
-				      16, 11, 14, 18, 14, 34, 6,   30, 11,
-				      1,  11, 4,  32, 23, 45, 115, 37 };
-	static const double august[] = { 39, 9,  16,  78, 35, 66,  122, 89, 110,
-					 44, 28, 65,  22, 59, 23,  31,  44, 21,
-					 9,  45, 168, 73, 76, 118, 84,  85 };
-	static const double equal[] = { 1, 1, 1 };
-
-	expect(sample_mann_whitney_p(SAMPLE(may), SAMPLE(august)), 0.0001208,
-	       5e-8);
-	expect(sample_mann_whitney_p(SAMPLE(equal), SAMPLE(equal)), 1, 0);
-	expect(sample_mann_whitney_p(sample_of(equal, 1), sample_of(equal, 1)),
-	       1, 0);
-}
-
-/*
- * Up to 20 values p is exact (U = 153 of 400), and the normal approximation is
- * near to it; from 21 values on, p is the approximation (U = 171 of 420).
- */
-static void test_exact_and_normal_agree(void)
-{
-	double a[21];
-	double b[21];
-
-	for (int i = 0; i < 21; i++) {
-		a[i] = 2 * i;
-		b[i] = 2 * i + 5;
+	for (size_t i = 10; i-- > 0;)
+		sample_add_block(&a, i, exp(sleep_1[i]));
+	for (size_t i = 0; i < 10; i++)
+		sample_add_block(&b, i, exp(sleep_2[i]));
+	sample_add_block(&a, 20, 5); /* only in one */
+	sample_add_block(&b, 21, 6);
+	sample_add_block(&b, 3, 1e9); /* the block has a value */
+	sample_add_block(&b, 22, NAN);
+	r = sample_compare(&a, &b, 0.95);
+	assert(r.blocks == 10);
+	expect(r.p, 0.002833, 1e-6);
+	/* A difference that every round shows is found beside any noise. */
+	a.count = b.count = 0;
+	for (size_t i = 0; i < 10; i++) {
+		sample_add(&a, exp2((double)(i % 4)) * (i % 2 ? 1.03 : 1.031));
+		sample_add(&b, exp2((double)(i % 4)));
 	}
-	expect(sample_mann_whitney_p(sample_of(a, 20), sample_of(b, 20)),
-	       erfc(46.5 / sqrt(2 * 20 * 20 * 41 / 12.)), 0.003);
-	expect(sample_mann_whitney_p(SAMPLE(a), sample_of(b, 20)),
-	       erfc(38.5 / sqrt(2 * 21 * 20 * 42 / 12.)), 1e-12);
+	r = sample_compare(&a, &b, 0.95);
+	assert(r.p < 1e-9 && r.low > 1.03 && r.high < 1.031);
+}
+
+static void test_few_blocks(void)
+{
+	static const double one[] = { 3, 4 };
+	struct sample_ratio r =
+		sample_compare(sample_of(one, 1), sample_of(one + 1, 1), 0.95);
+
+	assert(r.blocks == 1 && isnan(r.p) && isnan(r.low));
+	expect(r.ratio, 0.75, 1e-12);
+	assert(isnan(sample_equivalence_p(&r, 1.02)));
+	r = sample_compare(sample_of(one, 0), sample_of(one, 1), 0.95);
+	assert(r.blocks == 0 && isnan(r.ratio));
+	r = sample_compare(SAMPLE(one), SAMPLE(one), 0.95);
+	assert(r.p == 1 && r.low == 1 && r.high == 1);
+	expect(sample_equivalence_p(&r, 1.02), 0, 0);
+}
+
+/* (log(1.02) - 0.005) / (0.01 / sqrt(10)) = 4.681; P(T <= -4.681) of 9. */
+static void test_equivalence(void)
+{
+	const struct sample_ratio near = { .blocks = 10,
+					   .ratio = exp(0.005),
+					   .deviation = 0.01 };
+	const struct sample_ratio below = { .blocks = 10,
+					    .ratio = exp(-0.005),
+					    .deviation = 0.01 };
+	const struct sample_ratio far = { .blocks = 10,
+					  .ratio = 1.03,
+					  .deviation = 0.01 };
+
+	expect(sample_equivalence_p(&near, 1.02), 0.000575, 2e-6);
+	expect(sample_equivalence_p(&below, 1.02), 0.000575, 2e-6);
+	assert(sample_equivalence_p(&far, 1.02) > 0.5);
+}
+
+static void test_power(void)
+{
+	double n = sample_blocks_needed(0.03, 1.02, 0.05, 0.8);
+
+	/* (1.96 + 0.84)^2 0.03^2 / log(1.02)^2 = 18, and more for few blocks */
+	assert(n == 21);
+	assert(sample_least_ratio(0.03, 21, 0.05, 0.8) <= 1.02);
+	assert(sample_least_ratio(0.03, 20, 0.05, 0.8) > 1.02);
+	assert(sample_blocks_needed(0, 1.02, 0.05, 0.8) == 2);
+	assert(isinf(sample_blocks_needed(100, 1.02, 0.05, 0.8)));
+}
+
+/* R: p.adjust(c(0.01, 0.04, 0.03), "holm") is 0.03 0.06 0.06. */
+static void test_holm(void)
+{
+	double p[] = { 0.01, NAN, 0.04, 0.03 };
+	double large[] = { 0.5, 0.7 };
+
+	holm_correct(p, 4);
+	expect(p[0], 0.03, 1e-12);
+	assert(isnan(p[1]));
+	expect(p[2], 0.06, 1e-12);
+	expect(p[3], 0.06, 1e-12);
+	holm_correct(large, 2);
+	assert(large[0] == 1 && large[1] == 1);
+	holm_correct(large, 0);
 }
 
 int main(void)
 {
 	test_mean_and_deviation();
 	test_five_numbers();
-	test_median_interval();
-	test_example_of_scipy();
-	test_example_of_hollander_and_wolfe();
-	test_table_of_mann_and_whitney();
-	test_ties();
-	test_exact_and_normal_agree();
+	test_student();
+	test_sleep();
+	test_blocks();
+	test_few_blocks();
+	test_equivalence();
+	test_power();
+	test_holm();
 	return 0;
 }

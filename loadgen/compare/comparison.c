@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/options.h"
+#include "base/random.h"
 #include "loadgen/compare/process.h"
 #include "loadgen/compare/report.h"
 #include "loadgen/compare/results.h"
@@ -173,10 +174,11 @@ static void show_result(const struct comparison *c,
 			 run->percent_of_capacity);
 	fprintf(stderr,
 		"%srepetition %" PRIu64
-		", %s, %s: %.1f responses/s, p90 %.1f ms\n",
+		", %s, %s: %.1f responses/s, p90 %.1f ms%s\n",
 		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
 		json_number(run->result, "responses_per_s", 0),
-		json_number(run->result, "response_ms.p90", 0));
+		json_number(run->result, "response_ms.p90", 0),
+		run->is_repeated ? "; disturbed, again" : "");
 }
 
 static bool write_results(const struct comparison *c, struct error *error)
@@ -293,36 +295,66 @@ static bool check_result(const struct plan *plan, const cJSON *result,
 			  json_text(result, "verify.first_wrong"));
 }
 
+/* Was the run disturbed, and may it be made again? */
+static bool must_repeat(const struct comparison *c,
+			const struct results_run *run)
+{
+	return run->load != LOAD_WARM_UP && run->attempt < PLAN_ATTEMPTS &&
+	       !interrupted &&
+	       results_disturbed_percent(run->result) >
+		       c->plan.disturbed_percent;
+}
+
 /*
  * Run loadgen once and add its result to the results, also if replies are
  * missing or wrong.  False: loadgen failed, or, except in an open loop, a reply
  * is missing or wrong.
  */
+static bool measure_once(struct comparison *c, struct turn *turn,
+			 struct results_run *run)
+{
+	cJSON *command = make_command(c, turn, run);
+	cJSON *result = run_loadgen(c, command);
+
+	cJSON_Delete(command);
+	if (result == NULL)
+		return false;
+	run->result = result;
+	run->is_repeated = must_repeat(c, run);
+	turn->makespan_s = json_number(result, "makespan_s", 0);
+	if (run->load == LOAD_CLOSED && turn->arm == c->plan.arms &&
+	    !run->is_repeated)
+		sample_add(&c->capacities_per_s,
+			   json_number(result, "responses_per_s", 0));
+	if (run->load != LOAD_WARM_UP)
+		show_result(c, run);
+	results_add(c->results, run, result);
+	/* In an open loop an overloaded server may refuse requests. */
+	return write_results(c, &c->error) &&
+	       (run->load == LOAD_OPEN ||
+		check_result(&c->plan, result, &c->error));
+}
+
+/* As measure_once(), until a run is not disturbed. */
 static bool measure(struct comparison *c, struct turn *turn, enum load load,
 		    double percent_of_capacity)
 {
 	static const char *const activities[] = { "warm-up", "closed loop",
 						  "open loop" };
-	struct results_run run = { turn->arm->name, load, turn->repetition,
-				   percent_of_capacity, NULL };
-	cJSON *command = make_command(c, turn, &run);
-	cJSON *result;
+	struct results_run run = {
+		.arm = turn->arm->name,
+		.load = load,
+		.repetition = turn->repetition,
+		.percent_of_capacity = percent_of_capacity,
+	};
+	bool done;
 
-	show_activity(c, turn, activities[load]);
-	run.result = result = run_loadgen(c, command);
-	cJSON_Delete(command);
-	if (result == NULL)
-		return false;
-	turn->makespan_s = json_number(result, "makespan_s", 0);
-	if (load == LOAD_CLOSED && turn->arm == c->plan.arms)
-		sample_add(&c->capacities_per_s,
-			   json_number(result, "responses_per_s", 0));
-	if (load != LOAD_WARM_UP)
-		show_result(c, &run);
-	results_add(c->results, &run, result);
-	/* In an open loop an overloaded server may refuse requests. */
-	return write_results(c, &c->error) &&
-	       (load == LOAD_OPEN || check_result(&c->plan, result, &c->error));
+	do {
+		run.attempt++;
+		show_activity(c, turn, activities[load]);
+		done = measure_once(c, turn, &run);
+	} while (done && run.is_repeated);
+	return done;
 }
 
 static bool measure_open(struct comparison *c, struct turn *turn)
@@ -369,22 +401,39 @@ static bool take_turn(struct comparison *c, struct turn *turn)
 			  turn->arm->name, turn->repetition, why.text);
 }
 
+/* The arms in random order, by the method of Fisher and Yates. */
+static void shuffle(const struct arm **order, const struct plan *plan,
+		    enum load load, uint64_t repetition)
+{
+	uint64_t state = repetition << 8 | load;
+
+	for (uint32_t i = 0; i < plan->arm_count; i++) {
+		uint32_t at = random_below(&state, i + 1);
+
+		order[i] = order[at];
+		order[at] = &plan->arms[i];
+	}
+}
+
 static bool take_turns(struct comparison *c, enum load load)
 {
 	const struct plan *plan = &c->plan;
-	uint64_t count = plan->repetitions * plan->arm_count;
 
-	c->paces[load].count = count;
-	for (uint64_t i = 0; i < count && !interrupted; i++) {
-		uint64_t rotation = i / plan->arm_count;
-		struct turn turn = {
-			.arm = &plan->arms[(i + rotation) % plan->arm_count],
-			.load = load,
-			.repetition = rotation + 1,
-		};
+	c->paces[load].count = plan->repetitions * plan->arm_count;
+	for (uint64_t r = 1; r <= plan->repetitions; r++) {
+		const struct arm *order[PLAN_ARMS_MAX];
 
-		if (!take_turn(c, &turn))
-			return false;
+		shuffle(order, plan, load, r);
+		for (size_t i = 0; i < plan->arm_count && !interrupted; i++) {
+			struct turn turn = {
+				.arm = order[i],
+				.load = load,
+				.repetition = r,
+			};
+
+			if (!take_turn(c, &turn))
+				return false;
+		}
 	}
 	return true;
 }

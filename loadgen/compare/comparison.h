@@ -6,9 +6,12 @@
  *		start, warm up (one pass, checked), measure, stop
  *
  * All this is done in closed loops first.  If the plan has open loops, it is
- * then done in open loops, at percentages of the first arm's throughput.  Each
- * repetition begins with the next arm, so that none is always first.  Within a
- * repetition all arms have the same seed.
+ * then done in open loops, at percentages of the first arm's throughput.  The
+ * order of the arms in each repetition is random, and the same each time that
+ * the comparison is made.  Within a repetition all arms have the same seed.
+ *
+ * A run that others have disturbed is made again (plan.h).  results.json has
+ * both.
  *
  * Each run of loadgen is a process of its own, so that runs share nothing and
  * the figures are those of the command line.

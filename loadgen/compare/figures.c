@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As many replies a percentile needs: ten of them are slower. */
+enum { P90_REPLIES = 100, P99_REPLIES = 1000 };
+
 const struct metric_view metric_views[METRIC_COUNT] = {
 	[METRIC_MEGABYTES_PER_S] = { "MB/s", 3, false, "throughput.svg",
 				     "Throughput, closed loop",
@@ -45,6 +48,7 @@ const struct metric_view metric_views[METRIC_COUNT] = {
 					"switches (less is better)" },
 	[METRIC_CLIENT_PERCENT] = { "Client's CPU, % of the server's", 1, true,
 				    NULL, NULL, NULL },
+	[METRIC_GROWTH] = { "Second half by first", 2, true, NULL, NULL, NULL },
 };
 
 static double number_at(const cJSON *json, const char *path)
@@ -73,7 +77,22 @@ static double best_interval(const cJSON *result)
 	return isnan(best) ? number_at(result, "bytes_per_s") : best;
 }
 
-static void add_closed_run(struct arm_figures *arm, const cJSON *result)
+/* A percentile of `count` replies; NAN if these are less than `least`. */
+static double percentile_at(const cJSON *result, const char *path, double count,
+			    double least)
+{
+	return count >= least ? number_at(result, path) : (double)NAN;
+}
+
+/* Did response times grow within the run? */
+static double growth(const cJSON *result)
+{
+	return number_at(result, "half_means_ms.1") /
+	       number_at(result, "half_means_ms.0");
+}
+
+static void add_closed_run(struct arm_figures *arm, size_t block,
+			   const cJSON *result)
 {
 	double ok = results_count_ok(result);
 	double cpu_s = number_at(result, "server.cpu_s");
@@ -87,7 +106,8 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 		[METRIC_RESPONSES_PER_S] = number_at(result, "responses_per_s"),
 		[METRIC_REFUSED_PERCENT] = 100 * results_count_refused(result) /
 					   number_at(result, "requests"),
-		[METRIC_P90_MS] = number_at(result, "response_ms.p90"),
+		[METRIC_P90_MS] = percentile_at(result, "response_ms.p90", ok,
+						P90_REPLIES),
 		[METRIC_CPU_PERCENT] = number_at(result, "server.cpu_percent"),
 		[METRIC_UPLOADS_MBIT_S] = best_interval(result) * 8 / 1e6,
 		[METRIC_CPU_MS_PER_IMAGE] = cpu_s * 1000 / ok,
@@ -95,10 +115,11 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
 		[METRIC_SWITCHES_PER_IMAGE] = switches / ok,
 		[METRIC_CLIENT_PERCENT] =
 			number_at(result, "client_cpu_s") * 100 / cpu_s,
+		[METRIC_GROWTH] = growth(result),
 	};
 
 	for (int i = 0; i < METRIC_COUNT; i++)
-		sample_add(&arm->metrics[i], values[i]);
+		sample_add_block(&arm->metrics[i], block, values[i]);
 }
 
 /*
@@ -106,7 +127,8 @@ static void add_closed_run(struct arm_figures *arm, const cJSON *result)
  * percentages are the same for all runs, but a run with more replies has more
  * of them.
  */
-static void add_rung(struct arm_figures *arm, double percent, double ms)
+static void add_rung(struct arm_figures *arm, size_t block, double percent,
+		     double ms)
 {
 	size_t i = 0;
 
@@ -121,11 +143,14 @@ static void add_rung(struct arm_figures *arm, double percent, double ms)
 		arm->rungs[i] = (struct rung){ .percent = percent };
 		arm->rung_count++;
 	}
-	sample_add(&arm->rungs[i].ms, ms);
+	sample_add_block(&arm->rungs[i].ms, block, ms);
 }
 
-static void add_percentiles(struct arm_figures *arm, const cJSON *result)
+/* Ten replies or more must be slower, as with the 1,000 of a p99. */
+static void add_percentiles(struct arm_figures *arm, size_t block,
+			    const cJSON *result)
 {
+	double ok = results_count_ok(result);
 	const cJSON *pair;
 
 	cJSON_ArrayForEach(pair, json_at(result, "percentiles"))
@@ -133,30 +158,42 @@ static void add_percentiles(struct arm_figures *arm, const cJSON *result)
 		double percent = number_at(pair, "0");
 		double ms = number_at(pair, "1");
 
-		if (!isnan(percent) && !isnan(ms))
-			add_rung(arm, percent, ms);
+		if ((100 - percent) * ok >= 10 * 100 && !isnan(ms))
+			add_rung(arm, block, percent, ms);
 	}
 }
 
-static void add_open_run(struct sample open[OPEN_METRIC_COUNT],
+static void add_open_run(struct sample open[OPEN_METRIC_COUNT], size_t block,
 			 const cJSON *result)
 {
-	static const char *const paths[OPEN_FAILED_PERCENT] = {
-		[OPEN_RATE_PER_S] = "rate_per_s",
-		[OPEN_RESPONSES_PER_S] = "responses_per_s",
-		[OPEN_P50_MS] = "response_ms.p50",
-		[OPEN_P90_MS] = "response_ms.p90",
-		[OPEN_P99_MS] = "response_ms.p99",
-		[OPEN_SMALLEST_P90_MS] = "size_classes.0.response_ms.p90",
-		[OPEN_LARGEST_P99_MS] = "size_classes.3.response_ms.p99",
-	};
 	double requests = number_at(result, "requests");
+	double ok = results_count_ok(result);
+	double small = number_at(result, "size_classes.0.count");
+	double large = number_at(result, "size_classes.3.count");
+	const double values[OPEN_METRIC_COUNT] = {
+		[OPEN_RATE_PER_S] = number_at(result, "rate_per_s"),
+		[OPEN_RESPONSES_PER_S] = number_at(result, "responses_per_s"),
+		[OPEN_P50_MS] = number_at(result, "response_ms.p50"),
+		[OPEN_P90_MS] = percentile_at(result, "response_ms.p90", ok,
+					      P90_REPLIES),
+		[OPEN_P99_MS] = percentile_at(result, "response_ms.p99", ok,
+					      P99_REPLIES),
+		[OPEN_SMALLEST_P90_MS] =
+			percentile_at(result, "size_classes.0.response_ms.p90",
+				      small, P90_REPLIES),
+		[OPEN_LARGEST_P90_MS] =
+			percentile_at(result, "size_classes.3.response_ms.p90",
+				      large, P90_REPLIES),
+		[OPEN_LARGEST_P99_MS] =
+			percentile_at(result, "size_classes.3.response_ms.p99",
+				      large, P99_REPLIES),
+		[OPEN_FAILED_PERCENT] = 100 * (requests - ok) / requests,
+		[OPEN_GROWTH] = growth(result),
+	};
 
 	static_assert(CLASS_COUNT == 4, "the last one is 3");
-	for (int i = 0; i < OPEN_FAILED_PERCENT; i++)
-		sample_add(&open[i], number_at(result, paths[i]));
-	sample_add(&open[OPEN_FAILED_PERCENT],
-		   100 * (requests - results_count_ok(result)) / requests);
+	for (int i = 0; i < OPEN_METRIC_COUNT; i++)
+		sample_add_block(&open[i], block, values[i]);
 }
 
 /* Do two warnings differ only in their numbers? */
@@ -199,6 +236,7 @@ static void add_run(struct figures *f, const struct results_run *run)
 {
 	const struct open_loop *open = &f->plan->open;
 	struct arm_figures *arm = f->arms;
+	double disturbed = results_disturbed_percent(run->result);
 
 	if (run->load == LOAD_WARM_UP)
 		return;
@@ -206,16 +244,24 @@ static void add_run(struct figures *f, const struct results_run *run)
 		arm++;
 	if (arm == f->arms + f->arm_count)
 		return;
+	if (run->is_repeated) {
+		arm->repeated_runs++;
+		return;
+	}
+	if (disturbed > f->plan->disturbed_percent) {
+		arm->disturbed_runs++;
+		arm->worst_percent = fmax(arm->worst_percent, disturbed);
+	}
 	add_warnings(f, arm->name, run->result);
 	if (run->load == LOAD_CLOSED) {
-		add_closed_run(arm, run->result);
-		add_percentiles(arm, run->result);
+		add_closed_run(arm, run->repetition, run->result);
+		add_percentiles(arm, run->repetition, run->result);
 		return;
 	}
 	for (size_t i = 0; i < open->rate_count; i++) {
 		if (open->percents[i] != run->percent_of_capacity)
 			continue;
-		add_open_run(arm->open[i], run->result);
+		add_open_run(arm->open[i], run->repetition, run->result);
 		f->has_losses |= results_count_ok(run->result) <
 				 number_at(run->result, "requests");
 	}

@@ -2,9 +2,11 @@
 /*
  * Figures: the results of a comparison, sorted by arm and metric.
  *
- * A sample has one value from each run.  It has fewer if the JSON of a run
- * lacks the value, if a run had too few replies for a high percentile, or if a
- * run was not made because the server was overloaded at a lower rate.
+ * A sample has one value from each run, and its blocks are the repetitions.  It
+ * has fewer if the JSON of a run lacks the value, if a run had too few replies
+ * for a high percentile (1,000 for p99, 100 for p90), or if a run was not made
+ * because the server was overloaded at a lower rate.  A run that was disturbed
+ * and made again is only counted.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -31,6 +33,7 @@ enum metric {
 	METRIC_PEAK_MEMORY_MIB,
 	METRIC_SWITCHES_PER_IMAGE,
 	METRIC_CLIENT_PERCENT, /* client's CPU time, % of the server's */
+	METRIC_GROWTH,         /* see OPEN_GROWTH */
 	METRIC_COUNT,
 };
 
@@ -54,8 +57,11 @@ enum open_metric {
 	OPEN_P90_MS,
 	OPEN_P99_MS,
 	OPEN_SMALLEST_P90_MS, /* of the first size class */
-	OPEN_LARGEST_P99_MS,  /* of the last */
-	OPEN_FAILED_PERCENT,  /* not answered 2xx */
+	OPEN_LARGEST_P90_MS,  /* of the last */
+	OPEN_LARGEST_P99_MS,
+	OPEN_FAILED_PERCENT, /* not answered 2xx */
+	/* The mean response time of a run's second half, by the first's. */
+	OPEN_GROWTH,
 	OPEN_METRIC_COUNT,
 };
 
@@ -75,9 +81,12 @@ struct rung {
 
 struct arm_figures {
 	const char *name;
-	size_t number;      /* index in the plan; chooses its colour */
-	size_t closed_runs; /* in how many runs it was measured */
-	size_t open_runs;   /* at the lowest rate, which is always tried */
+	size_t number;         /* index in the plan; chooses its colour */
+	size_t closed_runs;    /* in how many runs it was measured */
+	size_t open_runs;      /* at the lowest rate, which is always tried */
+	size_t repeated_runs;  /* disturbed, and made again */
+	size_t disturbed_runs; /* disturbed each time; the last is used */
+	double worst_percent;  /* that others took in one of these */
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
 	struct rung rungs[FIGURES_RUNGS_MAX]; /* of closed loops */

@@ -24,6 +24,7 @@ static const struct flag plan_keys[] = {
 	  FLAG_CHOICE_FIELD(struct plan, refusals) },
 	{ KEY(plan, repetitions, "N"), .least = 1,
 	  .most = PLAN_REPETITIONS_MAX },
+	{ KEY(plan, disturbed_percent, "PERCENT"), .least = 0.1, .most = 100 },
 	{ .name = "closed" },
 	{ .name = "open" },
 	{ .name = "arms" },
@@ -209,7 +210,10 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 	const struct section open = { item_at(&s, "open"), "open", error };
 	const cJSON *query = item_at(&s, "query");
 
-	*plan = (struct plan){ .json = json, .query = "", .repetitions = 5 };
+	*plan = (struct plan){ .json = json,
+			       .query = "",
+			       .repetitions = 10,
+			       .disturbed_percent = 5 };
 	if (!read_keys(&s, plan_keys, plan))
 		return false;
 	if (plan->title == NULL)

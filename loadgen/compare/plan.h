@@ -7,7 +7,8 @@
  *	  "query": "w=640&h=640",              appended to every arm's URL
  *	  "verify": "size",                    or "decode", "none"
  *	  "refusals": "fail",                  or "count", see below
- *	  "repetitions": 5,
+ *	  "repetitions": 10,                   the default
+ *	  "disturbed_percent": 5,              see below
  *	  "closed": { "connections": 16, "passes": 10 },     or "duration_s"
  *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
  *	            "connections": 2048 },     optional
@@ -26,6 +27,10 @@
  * A request that is not answered 2xx ends the comparison, except in an open
  * loop.  With "refusals": "count", replies 503 are only counted; in a closed
  * loop, the connection that got one sends its next request at once.
+ *
+ * A run in which other programs and the hypervisor took more than
+ * "disturbed_percent" of the machine's cores is disturbed: it is made again at
+ * once, up to PLAN_ATTEMPTS times in all.  The default is 5; 100: none is.
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.
@@ -48,6 +53,7 @@ enum {
 	PLAN_RATES_MAX = 16,
 	PLAN_CONNECTIONS_MAX = 100000,
 	PLAN_REPETITIONS_MAX = 100, /* what a struct sample can hold */
+	PLAN_ATTEMPTS = 3,          /* to make a run undisturbed */
 	PLAN_NAME_BYTES_MAX = 48,   /* of an arm's name, a table cell */
 };
 
@@ -84,6 +90,7 @@ struct plan {
 	enum plan_verify verify;
 	enum plan_refusals refusals;
 	uint64_t repetitions;
+	double disturbed_percent;
 	struct closed_loop closed;
 	struct open_loop open;
 	struct arm arms[PLAN_ARMS_MAX];

@@ -4,9 +4,12 @@
  * text, which is escaped here for each of the two.
  *
  * The tables are those of M. E. Gordon's thesis (UCAM-CL-TR-781, tables 4.4 to
- * 4.6) with more columns, and one about the open loops.  Their rows are in the
+ * 4.6) with more columns, and some about the open loops.  Their rows are in the
  * order of mean throughput, the best first.  A dash stands for a value that is
  * not known, or that has no meaning there.
+ *
+ * Every comparison is with one arm, the baseline: the first that was measured,
+ * in the order of the plan.  Repetitions are blocks, so it is paired.
  */
 #include "loadgen/compare/report.h"
 
@@ -26,8 +29,12 @@
 
 static const double LEVEL = 0.95; /* of confidence intervals */
 static const double SIGNIFICANT_P = 0.05;
+static const double EQUIVALENT =
+	1.02; /* ratios nearer to 1 are no difference */
+static const double POWER = 0.8;
+static const double STEADY = 1.1; /* more growth in a run is no steady state */
 
-enum { TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 4096 };
 
 /* Both documents, and what they report. */
 struct report {
@@ -152,11 +159,7 @@ struct column {
 	const char *title;
 	enum {
 		MEAN,
-		DIFFERENCE, /* of the mean, from the best mean */
-		DEVIATION,
 		MEDIAN,
-		INTERVAL,
-		P, /* against the arm that was measured first */
 		RUNS,
 		LOAD,      /* of an open loop */
 		LOAD_RUNS, /* runs at this load, of the arm's runs */
@@ -172,42 +175,51 @@ static void write_cell(const struct report *r, const struct column *c,
 		       const struct arm_figures *arm, const struct sample *s,
 		       size_t rate)
 {
-	const struct sample *first = &r->figures.arms[0].metrics[c->metric];
-	const struct sample *best = figures_best(&r->figures, c->metric);
-	struct confidence_interval interval;
 	double number = NAN;
 
 	if (c->figure == MEAN)
 		number = sample_mean(s);
-	else if (c->figure == DEVIATION)
-		number = sample_deviation(s);
 	else if (c->figure == MEDIAN)
 		number = sample_median(s);
-	if (!isnan(number)) {
+	if (!isnan(number))
 		write_element(r, &cell, "%.*f", c->decimals, number);
-	} else if (c->figure == RUNS) {
+	else if (c->figure == RUNS)
 		write_element(r, &cell, "%zu", s->count);
-	} else if (c->figure == LOAD) {
+	else if (c->figure == LOAD)
 		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
-	} else if (c->figure == LOAD_RUNS) {
+	else if (c->figure == LOAD_RUNS)
 		write_element(r, &cell, "%zu of %zu", s->count, arm->open_runs);
-	} else if (c->figure == DIFFERENCE && s == best) {
-		write_element(r, &cell, "%s", "");
-	} else if (c->figure == DIFFERENCE && s->count > 0) {
-		number = sample_mean(s) / sample_mean(best) - 1;
-		write_element(r, &cell, "%+.2f %%", 100 * number);
-	} else if (c->figure == INTERVAL && s->count > 1) {
-		interval = sample_median_interval(s, LEVEL);
-		write_element(r, &cell, "%.*f to %.*f (%.4g %%)", c->decimals,
-			      interval.low, c->decimals, interval.high,
-			      100 * interval.level);
-	} else if (c->figure == P && s != first && s->count > 1 &&
-		   first->count > 1) {
-		write_element(r, &cell, "%.3g",
-			      sample_mann_whitney_p(s, first));
-	} else {
+	else
 		write_element(r, &cell, "-");
-	}
+}
+
+static void begin_table(const struct report *r, const char *const *titles,
+			size_t count)
+{
+	write_markup(r, "\n|", "<div class=\"wide\"><table>\n<thead><tr>");
+	write_element(r, &title_cell, "Configuration");
+	for (size_t i = 0; i < count; i++)
+		write_element(r, &title_cell, "%s", titles[i]);
+	write_markup(r, "\n|---|", "</tr></thead>\n<tbody>\n");
+	for (size_t i = 0; i < count; i++)
+		fputs("--:|", r->markdown);
+	fputs("\n", r->markdown);
+}
+
+static void begin_row(const struct report *r, const struct arm_figures *arm)
+{
+	write_markup(r, "|", "<tr>");
+	write_element(r, &cell, "%s", arm->name);
+}
+
+static void end_row(const struct report *r)
+{
+	write_markup(r, "\n", "</tr>\n");
+}
+
+static void end_table(const struct report *r)
+{
+	write_markup(r, "", "</tbody></table></div>\n");
 }
 
 /* A row for each arm or, if there are `rates`, for each rate and arm. */
@@ -215,15 +227,11 @@ static void write_table(const struct report *r, const struct column *columns,
 			size_t count, size_t rates)
 {
 	size_t rows = r->figures.arm_count * (rates > 0 ? rates : 1);
+	const char *titles[METRIC_COUNT];
 
-	write_markup(r, "\n|", "<div class=\"wide\"><table>\n<thead><tr>");
-	write_element(r, &title_cell, "Configuration");
 	for (size_t i = 0; i < count; i++)
-		write_element(r, &title_cell, "%s", columns[i].title);
-	write_markup(r, "\n|---|", "</tr></thead>\n<tbody>\n");
-	for (size_t i = 0; i < count; i++)
-		fputs("--:|", r->markdown);
-	fputs("\n", r->markdown);
+		titles[i] = columns[i].title;
+	begin_table(r, titles, count);
 	for (size_t row = 0; row < rows; row++) {
 		const struct arm_figures *arm =
 			r->figures.ranked[row % r->figures.arm_count];
@@ -233,14 +241,13 @@ static void write_table(const struct report *r, const struct column *columns,
 
 		if (samples[0].count == 0) /* not measured at this rate */
 			continue;
-		write_markup(r, "|", "<tr>");
-		write_element(r, &cell, "%s", arm->name);
+		begin_row(r, arm);
 		for (size_t i = 0; i < count; i++)
 			write_cell(r, &columns[i], arm,
 				   &samples[columns[i].metric], rate);
-		write_markup(r, "\n", "</tr>\n");
+		end_row(r);
 	}
-	write_markup(r, "", "</tbody></table></div>\n");
+	end_table(r);
 }
 
 /* A table of the means of the metrics from `first` to `last`. */
@@ -255,33 +262,288 @@ static void write_means(const struct report *r, int first, int last)
 	write_table(r, columns, (size_t)(last - first + 1), 0);
 }
 
-/*
- * A table that compares the arms in one metric.  `what` is appended to "Mean"
- * and "Median" in the titles.
- */
-static void write_compared(const struct report *r, enum metric metric,
-			   const char *what, int decimals)
-{
-	char mean[64], median[64];
-	const struct column columns[] = {
-		{ mean, MEAN, metric, decimals },
-		{ "Difference in mean", DIFFERENCE, metric, 0 },
-		{ "Standard deviation", DEVIATION, metric, decimals },
-		{ median, MEDIAN, metric, decimals },
-		{ "Confidence interval of the median (its level)", INTERVAL,
-		  metric, decimals },
-		{ "p, against the first measured", P, metric, 0 },
-		{ "Runs", RUNS, metric, 0 },
-	};
+/* A figure in which the arms are compared. */
+struct compared {
+	const char *name; /* with its unit */
+	bool is_open;
+	size_t rate; /* of an open loop: the index of its rate */
+	int metric;  /* an enum metric or an enum open_metric */
+	int decimals;
+};
 
-	snprintf(mean, sizeof(mean), "Mean%s", what);
-	snprintf(median, sizeof(median), "Median%s", what);
-	write_table(r, columns, ARRAY_SIZE(columns), 0);
+enum verdict {
+	VERDICT_NONE, /* the baseline, or not enough rounds */
+	VERDICT_LESS,
+	VERDICT_MORE,
+	VERDICT_EQUIVALENT,
+	VERDICT_OPEN,
+};
+
+/* An arm against the baseline.  Both p are corrected by Holm's method. */
+struct effect {
+	const struct arm_figures *arm;
+	const struct sample *sample;
+	struct sample_ratio ratio;
+	double p;
+	double equivalence_p;
+	enum verdict verdict;
+};
+
+static const struct sample *sample_of(const struct arm_figures *arm,
+				      const struct compared *what)
+{
+	return what->is_open ? &arm->open[what->rate][what->metric] :
+			       &arm->metrics[what->metric];
+}
+
+/* A difference may be found and be so small that it is none. */
+static enum verdict judge(const struct effect *e)
+{
+	if (isnan(e->p))
+		return VERDICT_NONE;
+	if (e->equivalence_p <= SIGNIFICANT_P)
+		return VERDICT_EQUIVALENT;
+	if (e->p > SIGNIFICANT_P)
+		return VERDICT_OPEN;
+	return e->ratio.ratio < 1 ? VERDICT_LESS : VERDICT_MORE;
+}
+
+/* The arms in the order of the tables.  Returns how many have the figure. */
+static size_t find_effects(const struct report *r, const struct compared *what,
+			   struct effect effects[PLAN_ARMS_MAX])
+{
+	const struct figures *f = &r->figures;
+	const struct arm_figures *baseline = &f->arms[0];
+	double p[PLAN_ARMS_MAX], equivalence_p[PLAN_ARMS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->arm_count; i++) {
+		struct effect *e = &effects[count];
+
+		*e = (struct effect){ .arm = f->ranked[i] };
+		e->sample = sample_of(e->arm, what);
+		if (e->sample->count == 0)
+			continue;
+		p[count] = equivalence_p[count] = NAN;
+		if (e->arm != baseline) {
+			e->ratio = sample_compare(
+				e->sample, sample_of(baseline, what), LEVEL);
+			p[count] = e->ratio.p;
+			equivalence_p[count] =
+				sample_equivalence_p(&e->ratio, EQUIVALENT);
+		}
+		count++;
+	}
+	holm_correct(p, count);
+	holm_correct(equivalence_p, count);
+	for (size_t i = 0; i < count; i++) {
+		effects[i].p = p[i];
+		effects[i].equivalence_p = equivalence_p[i];
+		effects[i].verdict = judge(&effects[i]);
+	}
+	return count;
+}
+
+/* Which differences could these rounds find, and how many find 2 %? */
+static void write_power(const struct report *r, const struct effect *effects,
+			size_t count)
+{
+	const struct effect *widest = NULL;
+	double tests = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (effects[i].verdict == VERDICT_NONE)
+			continue;
+		tests++;
+		if (widest == NULL ||
+		    effects[i].ratio.deviation > widest->ratio.deviation)
+			widest = &effects[i];
+	}
+	if (widest == NULL || !(widest->ratio.deviation > 0))
+		return;
+
+	double deviation = widest->ratio.deviation;
+	size_t blocks = widest->ratio.blocks;
+	double alpha = SIGNIFICANT_P / tests;
+
+	write_element(
+		r, &paragraph,
+		"Power: of %s, whose ratios scatter most, %zu repetitions find "
+		"a difference of %.1f %% in %g of 100 cases; for one of %g %% "
+		"it takes %.0f.",
+		widest->arm->name, blocks,
+		100 * (sample_least_ratio(deviation, blocks, alpha, POWER) - 1),
+		100 * POWER, 100 * (EQUIVALENT - 1),
+		sample_blocks_needed(deviation, EQUIVALENT, alpha, POWER));
+}
+
+static void write_effect(const struct report *r, const struct effect *e,
+			 const struct compared *what)
+{
+	static const char *const words[] = {
+		[VERDICT_NONE] = "-",
+		[VERDICT_LESS] = "less",
+		[VERDICT_MORE] = "more",
+		[VERDICT_EQUIVALENT] = "equivalent",
+		[VERDICT_OPEN] = "not decided",
+	};
+	const struct sample_ratio *ratio = &e->ratio;
+	bool is_baseline = e->arm == &r->figures.arms[0];
+
+	begin_row(r, e->arm);
+	write_element(r, &cell, "%.*f", what->decimals,
+		      sample_median(e->sample));
+	if (is_baseline)
+		write_element(r, &cell, "1");
+	else if (isnan(ratio->ratio))
+		write_element(r, &cell, "-");
+	else
+		write_element(r, &cell, "%.3f", ratio->ratio);
+	if (e->verdict == VERDICT_NONE) {
+		for (int i = 0; i < 3; i++)
+			write_element(r, &cell, "-");
+	} else {
+		write_element(r, &cell, "%.3f to %.3f", ratio->low,
+			      ratio->high);
+		write_element(r, &cell, "%.3g", e->p);
+		write_element(r, &cell, "%.3g", e->equivalence_p);
+	}
+	write_element(r, &cell, "%s",
+		      is_baseline ? "the baseline" : words[e->verdict]);
+	if (isnan(ratio->deviation) || is_baseline)
+		write_element(r, &cell, "-");
+	else
+		write_element(r, &cell, "%.2f %%", 100 * ratio->deviation);
+	write_element(r, &cell, "%zu", e->sample->count);
+	end_row(r);
+}
+
+/* A table that compares the arms in one figure. */
+static void write_compared(const struct report *r, const struct compared *what)
+{
+	char median[80];
+	const char *const titles[] = {
+		median,
+		"Ratio to the baseline",
+		"Its 95 % interval",
+		"p, no difference",
+		"p, not within 2 %",
+		"Verdict",
+		"Scatter of the ratio",
+		"Runs",
+	};
+	struct effect effects[PLAN_ARMS_MAX];
+	size_t count = find_effects(r, what, effects);
+
+	if (count == 0)
+		return;
+	snprintf(median, sizeof(median), "Median %s", what->name);
+	begin_table(r, titles, ARRAY_SIZE(titles));
+	for (size_t i = 0; i < count; i++)
+		write_effect(r, &effects[i], what);
+	end_table(r);
+	write_power(r, effects, count);
+}
+
+/* What a finding's list is called. */
+static const char *const verdict_titles[] = {
+	[VERDICT_LESS] = "less",
+	[VERDICT_MORE] = "more",
+	[VERDICT_EQUIVALENT] = "equivalent within 2 %",
+	[VERDICT_OPEN] = "not decided",
+};
+
+/* "less: A -12.0 % [-14.1, -9.9], B ...; not decided: C ..." */
+static void write_finding(const struct report *r, const struct compared *what)
+{
+	struct effect effects[PLAN_ARMS_MAX];
+	size_t count = find_effects(r, what, effects);
+	struct text text;
+	FILE *out = text_open(&text);
+	bool any = false;
+
+	if (out == NULL)
+		return;
+	for (int v = VERDICT_LESS; v <= VERDICT_OPEN; v++) {
+		bool is_begun = false;
+
+		for (size_t i = 0; i < count; i++) {
+			const struct sample_ratio *ratio = &effects[i].ratio;
+
+			if (effects[i].verdict != (enum verdict)v)
+				continue;
+			if (!is_begun)
+				fprintf(out, "%s%s: ", any ? "; " : "",
+					verdict_titles[v]);
+			fprintf(out, "%s%s %+.1f %% [%+.1f, %+.1f]",
+				is_begun ? ", " : "", effects[i].arm->name,
+				100 * (ratio->ratio - 1),
+				100 * (ratio->low - 1),
+				100 * (ratio->high - 1));
+			is_begun = any = true;
+		}
+	}
+
+	char *line = text_close(&text, out);
+
+	if (any && line != NULL)
+		write_element(r, &item, "%s: %s.", what->name, line);
+	free(line);
+}
+
+static const struct compared closed_figures[] = {
+	{ "throughput, MB/s", false, 0, METRIC_MEGABYTES_PER_S, 3 },
+	{ "p90 of response times, ms", false, 0, METRIC_P90_MS, 1 },
+	{ "CPU, ms per image", false, 0, METRIC_CPU_MS_PER_IMAGE, 3 },
+};
+
+/* The p90 at a load of the open loop. */
+static struct compared open_figure(const struct report *r, size_t rate,
+				   char *name, size_t name_bytes)
+{
+	snprintf(name, name_bytes, "p90 at %g %% of the capacity, ms",
+		 r->plan.open.percents[rate]);
+	return (struct compared){ name, true, rate, OPEN_P90_MS, 1 };
+}
+
+/* What the tables say, in a line for each figure. */
+static void write_findings(const struct report *r)
+{
+	const struct figures *f = &r->figures;
+
+	if (f->arm_count < 2)
+		return;
+	write_element(r, &heading, "Findings");
+	if (f->arms[0].closed_runs < 2) {
+		write_element(r, &paragraph,
+			      "From one repetition no difference can be told "
+			      "from chance: take the figures as samples.");
+		return;
+	}
+	write_element(
+		r, &paragraph,
+		"Against %s, the baseline: ratios within repetitions, with "
+		"95 %% intervals. Less and more: a paired t test of the "
+		"logarithms, p <= %g. Equivalent: two one-sided tests, within "
+		"%g %%, p <= %g. Both corrected by Holm's method for the "
+		"arms of a line.",
+		f->arms[0].name, SIGNIFICANT_P, 100 * (EQUIVALENT - 1),
+		SIGNIFICANT_P);
+	write_markup(r, "\n", "<ul>\n");
+	for (size_t i = 0; i < ARRAY_SIZE(closed_figures); i++)
+		write_finding(r, &closed_figures[i]);
+	for (size_t k = 0; k < r->plan.open.rate_count; k++) {
+		char name[64];
+		struct compared what = open_figure(r, k, name, sizeof(name));
+
+		write_finding(r, &what);
+	}
+	write_markup(r, "", "</ul>\n");
 }
 
 static void write_open_table(const struct report *r)
 {
-	char smallest[32], largest[32];
+	char smallest[32], largest[32], slowest[32];
 	const struct column columns[] = {
 		{ "Load", LOAD, 0, 0 },
 		{ "Offered/s", MEDIAN, OPEN_RATE_PER_S, 1 },
@@ -290,81 +552,19 @@ static void write_open_table(const struct report *r)
 		{ "p90, ms", MEDIAN, OPEN_P90_MS, 1 },
 		{ "p99, ms", MEDIAN, OPEN_P99_MS, 1 },
 		{ smallest, MEDIAN, OPEN_SMALLEST_P90_MS, 1 },
-		{ largest, MEDIAN, OPEN_LARGEST_P99_MS, 1 },
+		{ largest, MEDIAN, OPEN_LARGEST_P90_MS, 1 },
+		{ slowest, MEDIAN, OPEN_LARGEST_P99_MS, 1 },
 		{ "Not answered 2xx, %", MEDIAN, OPEN_FAILED_PERCENT, 2 },
 		{ "Runs", LOAD_RUNS, 0, 0 },
 	};
 
 	snprintf(smallest, sizeof(smallest), "%s: p90, ms",
 		 class_bounds[CLASSES_BY_BYTES][0].name);
-	snprintf(largest, sizeof(largest), "%s: p99, ms",
+	snprintf(largest, sizeof(largest), "%s: p90, ms",
+		 class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].name);
+	snprintf(slowest, sizeof(slowest), "%s: p99, ms",
 		 class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].name);
 	write_table(r, columns, ARRAY_SIZE(columns), r->plan.open.rate_count);
-}
-
-/*
- * Can a difference be significant?  With too few runs it cannot, however large
- * it is.
- */
-static bool has_enough_runs(const struct figures *f)
-{
-	for (size_t i = 1; i < f->arm_count; i++)
-		if (sample_least_p(f->arms[i].closed_runs,
-				   f->arms[0].closed_runs) > SIGNIFICANT_P)
-			return false;
-	return true;
-}
-
-static void write_difference(const struct report *r,
-			     const struct arm_figures *arm,
-			     const struct arm_figures *first)
-{
-	enum metric metric = METRIC_MEGABYTES_PER_S;
-	const struct sample *speeds = &arm->metrics[metric];
-	const struct sample *first_speeds = &first->metrics[metric];
-	double p = sample_mann_whitney_p(speeds, first_speeds);
-	double share = sample_median(speeds) / sample_median(first_speeds) - 1;
-
-	if (p > SIGNIFICANT_P)
-		write_element(r, &item,
-			      "%s and %s do not differ significantly "
-			      "(median %+.1f %%, p = %.3g).",
-			      arm->name, first->name, 100 * share, p);
-	else
-		write_element(r, &item,
-			      "%s is %s than %s (median %+.1f %%, p = %.3g).",
-			      arm->name, share > 0 ? "faster" : "slower",
-			      first->name, 100 * share, p);
-}
-
-/* Say which arms differ from the first in throughput, and which do not. */
-static void write_differences(const struct report *r)
-{
-	const struct figures *f = &r->figures;
-	const struct arm_figures *first = &f->arms[0];
-
-	if (f->arm_count < 2)
-		return;
-	if (!has_enough_runs(f)) {
-		write_element(
-			r, &paragraph,
-			"With so few runs (%zu of %s) no difference can be "
-			"told from chance at p <= %g: take the figures as "
-			"samples.",
-			first->closed_runs, first->name, SIGNIFICANT_P);
-		return;
-	}
-	write_element(
-		r, &paragraph,
-		"Throughput against %s, the first measured, by Mann and "
-		"Whitney's test, two-sided, not corrected for the number of "
-		"comparisons (%zu):",
-		first->name, f->arm_count - 1);
-	write_markup(r, "\n", "<ul>\n");
-	for (size_t i = 0; i < f->arm_count; i++)
-		if (f->ranked[i] != first)
-			write_difference(r, f->ranked[i], first);
-	write_markup(r, "", "</ul>\n");
 }
 
 static void write_losses(const struct report *r, const struct arm_figures *arm)
@@ -390,23 +590,101 @@ static void write_losses(const struct report *r, const struct arm_figures *arm)
 	}
 }
 
+/* Runs of the arm that others have disturbed. */
+static void write_disturbed(const struct report *r,
+			    const struct arm_figures *arm)
+{
+	if (arm->disturbed_runs > 0)
+		write_element(
+			r, &item,
+			"%s: runs disturbed in all %d attempts: %zu. The last "
+			"attempts are used, in which other programs and the "
+			"hypervisor took up to %.1f %% of the cores.",
+			arm->name, PLAN_ATTEMPTS, arm->disturbed_runs,
+			arm->worst_percent);
+}
+
+/* A sample of ones, of the same blocks. */
+static struct sample ones_like(const struct sample *s)
+{
+	struct sample ones = *s;
+
+	for (size_t i = 0; i < ones.count; i++)
+		ones.values[i] = 1;
+	return ones;
+}
+
+/* Was it a steady state? */
+static void write_growth(const struct report *r, const struct arm_figures *arm,
+			 const struct sample *growth, const char *loop)
+{
+	struct sample ones = ones_like(growth);
+	struct sample_ratio g = sample_compare(growth, &ones, LEVEL);
+
+	if (g.low > STEADY)
+		write_element(
+			r, &item,
+			"%s, %s: no steady state: in the second half of a run "
+			"the mean response time was %.2f times [%.2f, %.2f] "
+			"that of the first half, so it depends on the length "
+			"of the run.",
+			arm->name, loop, g.ratio, g.low, g.high);
+}
+
+static void write_unsteady(const struct report *r,
+			   const struct arm_figures *arm)
+{
+	write_growth(r, arm, &arm->metrics[METRIC_GROWTH], "closed loop");
+	for (size_t k = 0; k < r->plan.open.rate_count; k++) {
+		char loop[48];
+
+		snprintf(loop, sizeof(loop), "open loop at %g %%",
+			 r->plan.open.percents[k]);
+		write_growth(r, arm, &arm->open[k][OPEN_GROWTH], loop);
+	}
+}
+
 /* What makes the figures doubtful. */
 static void write_warnings(const struct report *r)
 {
 	const struct figures *f = &r->figures;
 
-	if (f->warning_count == 0 && !f->has_losses)
-		return;
-	write_element(r, &heading, "Warnings");
-	write_markup(r, "\n", "<ul>\n");
-	for (size_t i = 0; i < f->arm_count; i++)
+	for (size_t i = 0; i < f->arm_count; i++) {
+		write_disturbed(r, &f->arms[i]);
+		write_unsteady(r, &f->arms[i]);
 		write_losses(r, &f->arms[i]);
+	}
 	for (size_t i = 0; i < f->warning_count; i++)
 		write_element(
 			r, &item, "%s: %s (runs: %zu%s).", f->warnings[i].arm,
 			f->warnings[i].text, f->warnings[i].count,
 			f->warnings[i].count > 1 ? "; figures of the first" :
 						   "");
+}
+
+/* Which runs others have disturbed, and what else makes figures doubtful. */
+static void write_quality(const struct report *r)
+{
+	const struct figures *f = &r->figures;
+	size_t repeated = 0, disturbed = 0;
+
+	for (size_t i = 0; i < f->arm_count; i++) {
+		repeated += f->arms[i].repeated_runs;
+		disturbed += f->arms[i].disturbed_runs;
+	}
+	write_element(r, &heading, "Quality of the measurement");
+	write_element(
+		r, &paragraph,
+		"A run is disturbed if other programs and the hypervisor take "
+		"more than %g %% of the machine's cores; it is then made "
+		"again, up to %d times in all. A p99 is given only if each run "
+		"has 1,000 replies, and a p90 for 100.",
+		r->plan.disturbed_percent, PLAN_ATTEMPTS);
+	write_markup(r, "\n", "<ul>\n");
+	write_element(r, &item,
+		      "Runs made again: %zu; disturbed each time: %zu.",
+		      repeated, disturbed);
+	write_warnings(r);
 	write_markup(r, "", "</ul>\n");
 }
 
@@ -426,8 +704,8 @@ static void write_setup(const struct report *r)
 		r, &paragraph,
 		"Closed loop: %" PRIu64 " connections where an arm has no "
 		"number of its own, %s over the files of %s, after a pass to "
-		"warm up%s; query %s. Arms in turns, a new server for "
-		"each; repetitions: %.0f.",
+		"warm up%s; query %s. In each repetition the arms are in "
+		"random order, with a new server for each; repetitions: %.0f.",
 		closed->connections, length, plan->dataset,
 		plan->verify != PLAN_VERIFY_NONE ?
 			" in which every reply was checked" :
@@ -489,25 +767,23 @@ static void write_arms(const struct report *r)
 static void write_closed_loops(const struct report *r)
 {
 	write_element(r, &heading, "Throughput (the thesis's table 4.4)");
-	write_compared(r, METRIC_MEGABYTES_PER_S, ", MB/s", 3);
-	write_differences(r);
+	write_compared(r, &closed_figures[0]);
 	write_element(r, &heading, "What clients see (table 4.5)");
 	write_means(r, METRIC_MAKESPAN_S, METRIC_P90_MS);
-	write_element(r, &paragraph,
-		      "Response times, compared as throughput is:");
-	write_compared(r, METRIC_P90_MS, " of p90, ms", 1);
+	write_element(r, &paragraph, "Response times, compared:");
+	write_compared(r, &closed_figures[1]);
 	write_element(r, &heading, "What it costs the server (table 4.6)");
 	write_means(r, METRIC_CPU_PERCENT, METRIC_CLIENT_PERCENT);
-	write_element(r, &paragraph, "CPU time, compared as throughput is:");
-	write_compared(r, METRIC_CPU_MS_PER_IMAGE, " CPU, ms per image", 3);
+	write_element(r, &paragraph, "CPU time, compared:");
+	write_compared(r, &closed_figures[2]);
 	write_element(
 		r, &paragraph,
-		"Figures are means of all runs unless they say median. "
-		"Difference in mean: of the best, in per cent of it; the "
-		"thesis divides by the mean of the two, which makes large "
-		"differences larger. Rows in the order of the first table. "
-		"Uploads: bytes of the files, credited when they are answered; "
-		"the thesis measured its network interface.");
+		"Figures are means of all runs unless they say median. Ratios "
+		"are geometric means of the ratios within a repetition; "
+		"scatter is the standard deviation of their logarithms. Rows "
+		"in the order of the first table. Uploads: bytes of the files, "
+		"credited when they are answered; the thesis measured its "
+		"network interface.");
 }
 
 static void write_closed_plots(const struct report *r)
@@ -562,6 +838,12 @@ static void write_open_loops(const struct report *r)
 			"has more requests at its server: further ones wait in "
 			"the client, which counts as response time.");
 	write_open_table(r);
+	for (size_t k = 0; k < open->rate_count; k++) {
+		char name[64];
+		struct compared what = open_figure(r, k, name, sizeof(name));
+
+		write_compared(r, &what);
+	}
 	write_plots(r, PLOT_OPEN_LOOP);
 }
 
@@ -572,7 +854,8 @@ static void write_document(const struct report *r)
 	if (r->figures.arm_count == 0) {
 		write_element(r, &paragraph, "Nothing was measured.");
 	} else {
-		write_warnings(r);
+		write_findings(r);
+		write_quality(r);
 		write_closed_loops(r);
 		write_closed_plots(r);
 		write_open_loops(r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/results.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -88,6 +89,9 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 	if (run->load == LOAD_OPEN)
 		cJSON_AddNumberToObject(entry, "percent_of_capacity",
 					run->percent_of_capacity);
+	cJSON_AddNumberToObject(entry, "attempt", (double)run->attempt);
+	if (run->is_repeated)
+		cJSON_AddTrueToObject(entry, "repeated");
 	cJSON_AddItemToObject(entry, "result", result);
 	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "runs"), entry);
 }
@@ -101,6 +105,9 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 		.repetition = (uint64_t)json_number(entry, "repetition", 0),
 		.percent_of_capacity =
 			json_number(entry, "percent_of_capacity", 0),
+		.attempt = (uint64_t)json_number(entry, "attempt", 1),
+		.is_repeated =
+			cJSON_IsTrue(cJSON_GetObjectItem(entry, "repeated")),
 		.result = cJSON_GetObjectItem(entry, "result"),
 	};
 	while (run->load < ARRAY_SIZE(load_names) &&
@@ -108,6 +115,11 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 		run->load++;
 	return run->load < ARRAY_SIZE(load_names) && cJSON_IsString(arm) &&
 	       run->repetition > 0;
+}
+
+double results_disturbed_percent(const cJSON *result)
+{
+	return json_number(result, "machine.disturbed_percent", NAN);
 }
 
 double results_count_ok(const cJSON *result)

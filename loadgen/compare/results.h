@@ -11,6 +11,8 @@
  *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
  *	      "repetition": from 1,
  *	      "percent_of_capacity": 80,      of an open loop
+ *	      "attempt": from 1,
+ *	      "repeated": true,               it was disturbed and made again
  *	      "result": loadgen's JSON, as it is }, ... ] }
  *
  * "dataset" and "repetitions" are as used: options may override the plan's.
@@ -33,7 +35,9 @@ struct results_run {
 	enum load load;
 	uint64_t repetition;
 	double percent_of_capacity; /* of an open loop */
-	const cJSON *result;        /* loadgen's JSON; lent */
+	uint64_t attempt;
+	bool is_repeated;    /* the next attempt replaces it */
+	const cJSON *result; /* loadgen's JSON; lent */
 };
 
 /* Results without a run.  The caller frees them with cJSON_Delete(). */
@@ -50,6 +54,11 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result);
  * it.
  */
 bool results_read_run(const cJSON *entry, struct results_run *run);
+
+/*
+ * What others took of the machine's cores, in %.  NAN: not known.
+ */
+double results_disturbed_percent(const cJSON *result);
 
 /* The number of requests of a run that were answered 2xx. */
 double results_count_ok(const cJSON *result);

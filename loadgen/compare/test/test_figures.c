@@ -27,37 +27,61 @@ static const char slow_text[] =
 	"\"peak_memory_bytes\": 10485760, \"voluntary_switches\": 300,"
 	"\"involuntary_switches\": 200 }, \"client_cpu_s\": 0.5,"
 	"\"responses\": { \"200\": 100, \"503\": 7 }, \"requests\": 107,"
+	"\"machine\": { \"disturbed_percent\": 7 },"
+	"\"half_means_ms\": [ 4, 6 ],"
 	"\"warnings\": [ \"9 % late\" ],"
-	"\"percentiles\": [ [0, 1], [50, 10], [100, 40] ],"
+	"\"percentiles\": [ [0, 1], [50, 10], [90, 20], [91, 40] ],"
 	"\"intervals\": [ { \"end_s\": 5, \"bytes_per_s\": 2e6 },"
 	"{ \"end_s\": 10, \"bytes_per_s\": 3e6 },"
 	"{ \"end_s\": 12, \"bytes_per_s\": 9e6 } ] }";
 
+/* Of a run that was made again, nothing is used. */
+static const char disturbed_text[] =
+	"{ \"bytes_per_s\": 9e9, \"machine\": { \"disturbed_percent\": 60 },"
+	"\"warnings\": [ \"never shown\" ], \"responses\": { \"200\": 5 } }";
+
 static const char fast_text[] =
 	"{ \"bytes_per_s\": 4e6, \"requests\": 10,"
 	"\"server\": null, \"responses\": { \"200\": 10 },"
+	"\"response_ms\": { \"p90\": 20 },"
 	"\"percentiles\": [ [0, 1], [50, 8], [75, 9] ],"
 	"\"intervals\": [ { \"end_s\": 2, \"bytes_per_s\": 4e6 } ] }";
 
 static const char open_text[] =
-	"{ \"bytes_per_s\": 1, \"rate_per_s\": 80, \"requests\": 200,"
-	"\"responses\": { \"200\": 150 },"
+	"{ \"bytes_per_s\": 1, \"rate_per_s\": 80, \"requests\": 2000,"
+	"\"responses\": { \"200\": 1500 },"
 	"\"warnings\": [ \"15.5 % late\", \"early\" ],"
 	"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 },"
-	"\"size_classes\": [ { \"response_ms\": { \"p90\": 4 } }, {}, {},"
-	"{ \"response_ms\": { \"p99\": 5 } } ] }";
+	"\"size_classes\": [ { \"count\": 100, \"response_ms\": { \"p90\": 4 } "
+	"},"
+	"{}, {}, { \"count\": 999, \"response_ms\": { \"p90\": 4.5, \"p99\": 5 "
+	"} }"
+	"] }";
 
 static struct plan plan;
 static cJSON *results;
 
-static void add(const char *arm, enum load load, double percent,
-		const char *text)
+static void add_attempt(const char *arm, enum load load, double percent,
+			const char *text, uint64_t repetition, bool is_repeated)
 {
-	struct results_run run = { arm, load, 1, percent, NULL };
+	struct results_run run = {
+		.arm = arm,
+		.load = load,
+		.repetition = repetition,
+		.percent_of_capacity = percent,
+		.attempt = 1,
+		.is_repeated = is_repeated,
+	};
 	cJSON *result = cJSON_Parse(text);
 
 	assert(result != NULL);
 	results_add(results, &run, result);
+}
+
+static void add(const char *arm, enum load load, double percent,
+		const char *text)
+{
+	add_attempt(arm, load, percent, text, 1, false);
 }
 
 static void make_results(void)
@@ -67,8 +91,9 @@ static void make_results(void)
 	assert(plan_read(&plan, cJSON_Parse(plan_text), &error));
 	results = results_new(&plan);
 	add("slow", LOAD_WARM_UP, 0, fast_text);
+	add_attempt("slow", LOAD_CLOSED, 0, disturbed_text, 1, true);
 	add("slow", LOAD_CLOSED, 0, slow_text);
-	add("slow", LOAD_CLOSED, 0, slow_text);
+	add_attempt("slow", LOAD_CLOSED, 0, slow_text, 2, false);
 	add("fast", LOAD_CLOSED, 0, fast_text);
 	add("slow", LOAD_OPEN, 80, open_text);
 	add("nobody", LOAD_CLOSED, 0, slow_text);
@@ -100,6 +125,9 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_PEAK_MEMORY_MIB, 2, 10);
 	expect(slow, METRIC_SWITCHES_PER_IMAGE, 2, 5);
 	expect(slow, METRIC_CLIENT_PERCENT, 2, 10);
+	expect(slow, METRIC_GROWTH, 2, 1.5);
+	assert(slow->repeated_runs == 1);
+	assert(slow->disturbed_runs == 2 && slow->worst_percent == 7);
 }
 
 static void test_missing(const struct figures *f)
@@ -127,13 +155,14 @@ static void test_rungs(const struct figures *f)
 {
 	const struct arm_figures *slow = &f->arms[0];
 
-	assert(slow->rung_count == 3 && f->arms[1].rung_count == 3);
+	/* Ten of 100 are slower than the 90th percentile, 9 than the 91st. */
+	assert(slow->rung_count == 3 && f->arms[1].rung_count == 1);
 	assert(slow->rungs[1].percent == 50 && slow->rungs[1].ms.count == 2);
 	assert(slow->rungs[1].ms.values[0] == 10);
-	assert(slow->rungs[2].percent == 100);
+	assert(slow->rungs[2].percent == 90);
 }
 
-/* A run with many replies has many rungs, and all of them are kept. */
+/* A run with many replies has many rungs; ten replies are slower than each. */
 static void test_all_rungs(void)
 {
 	struct samples samples = { 0 };
@@ -141,9 +170,11 @@ static void test_all_rungs(void)
 	struct figures f;
 	cJSON *result = cJSON_Parse(fast_text);
 	cJSON *long_results = results_new(&plan);
-	struct results_run run = { "fast", LOAD_CLOSED, 1, 0, NULL };
+	struct results_run run = { .arm = "fast",
+				   .load = LOAD_CLOSED,
+				   .repetition = 1 };
 	cJSON *pairs = cJSON_CreateArray();
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 
 	for (int i = 1; i <= 2350; i++) {
 		assert(samples_reserve(&samples));
@@ -154,14 +185,16 @@ static void test_all_rungs(void)
 
 		cJSON_AddItemToArray(pairs, cJSON_CreateDoubleArray(pair, 2));
 		count++;
+		kept += rung.count <= 2350 - 10;
 	}
 	samples_release(&samples);
 	cJSON_ReplaceItemInObject(result, "percentiles", pairs);
+	cJSON_ReplaceItemInObject(result, "responses",
+				  cJSON_Parse("{ \"200\": 2350 }"));
 	results_add(long_results, &run, result);
 	assert(figures_init(&f, &plan, long_results));
-	assert(count > 50 && f.arms[0].rung_count == count);
-	assert(f.arms[0].rungs[count - 1].percent == 100);
-	assert(f.arms[0].rungs[count - 1].ms.values[0] == 2350);
+	assert(kept > 30 && kept < count && f.arms[0].rung_count == kept);
+	assert(f.arms[0].rungs[kept - 1].ms.values[0] <= 2340);
 	figures_release(&f);
 	cJSON_Delete(long_results);
 }
@@ -174,7 +207,8 @@ static void test_open_loop(const struct figures *f)
 	assert(open[OPEN_RATE_PER_S].values[0] == 80);
 	assert(open[OPEN_P99_MS].values[0] == 3);
 	assert(open[OPEN_SMALLEST_P90_MS].values[0] == 4);
-	assert(open[OPEN_LARGEST_P99_MS].values[0] == 5);
+	assert(open[OPEN_LARGEST_P90_MS].values[0] == 4.5);
+	assert(open[OPEN_LARGEST_P99_MS].count == 0); /* of 999 */
 	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
 }
 

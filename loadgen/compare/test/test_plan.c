@@ -96,7 +96,7 @@ static void test_defaults(void)
 	assert(read_text(&plan, "{ \"title\": \"T\"," CLOSED "," ARMS "}",
 			 &error));
 	assert(plan.dataset == NULL && *plan.query == '\0');
-	assert(plan.repetitions == 5 && plan.verify == PLAN_VERIFY_SIZE);
+	assert(plan.repetitions == 10 && plan.verify == PLAN_VERIFY_SIZE);
 	assert(plan.refusals == PLAN_REFUSALS_FAIL);
 	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
 	plan_release(&plan);
