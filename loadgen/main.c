@@ -54,6 +54,30 @@ static enum exit_code print_error(enum exit_code code,
 	return code;
 }
 
+/* Was the goal of --require met? */
+static enum exit_code check_goal(const struct load_options *o,
+				 struct outcome *outcome)
+{
+	struct record *r = &outcome->record;
+	struct summary response_ns;
+	bool any = samples_summarize(&r->response, &response_ns);
+	bool is_timed = o->arrivals != ARRIVALS_NONE && o->duration_s > 0;
+	enum shortfall shortfall = objective_judge(
+		&o->objective,
+		&(struct rate_trial){
+			.rate_per_s = is_timed ? o->rate_per_s : 0,
+			.request_count = r->request_count,
+			.ok_count = r->ok_count,
+			.in_time_count = outcome->in_time_count,
+			.response_ns = any ? &response_ns : NULL,
+		});
+
+	printf("required        ");
+	objective_print(stdout, &o->objective);
+	printf(": %s\n", shortfall_name(shortfall));
+	return shortfall == SHORTFALL_NONE ? EXIT_ALL_OK : EXIT_NOT_ALL_OK;
+}
+
 static enum exit_code check_answers(const struct record *r)
 {
 	if (r->ok_count == r->request_count)
@@ -97,7 +121,9 @@ static enum exit_code measure(const struct load_options *o,
 	    !percentiles_write(setup->percentiles, &outcome.record.response))
 		/* setup_finish() reports the reason. */
 		code = EXIT_NOT_ALL_OK;
-	if (check_answers(&outcome.record) != EXIT_ALL_OK ||
+	if ((o->require != NULL ?
+		     check_goal(o, &outcome) :
+		     check_answers(&outcome.record)) != EXIT_ALL_OK ||
 	    report_wrong_replies("verify", &outcome.verified) != EXIT_ALL_OK ||
 	    report_wrong_replies("golden", &outcome.golden) != EXIT_ALL_OK)
 		code = EXIT_NOT_ALL_OK;
@@ -131,6 +157,8 @@ static enum exit_code set_up_and_measure(struct load_options *o)
 	if (!setup_init(&setup, o, &error))
 		code = print_error(EXIT_USAGE, &error);
 	else if (o->calibrate && !calibrate(&setup, o, &interrupted, &error))
+		code = print_error(EXIT_NOT_ALL_OK, &error);
+	else if (o->warm_up_s > 0 && !warm_up(&setup, o, &interrupted, &error))
 		code = print_error(EXIT_NOT_ALL_OK, &error);
 	else if (o->step != NULL || o->find_max != NULL)
 		code = sweep(o, &setup);

@@ -72,11 +72,19 @@ static const struct flag rate_flags[] = {
 	{ "find-max", "GOAL", NULL,
 	  "find, within 2 %, the highest rate that meets a goal such as "
 	  "\"p90 < 200 ms\" or \"p99 < 1 s, errors < 1 %\". Doubles the "
-	  "rate, then bisects; each rate has a run of --duration (default: "
-	  "10). It begins with --rate (default: 10). A rate also fails if the "
+	  "rate, then bisects; each rate has two runs of --duration "
+	  "(default: 10), and a third if they disagree. It begins with --rate "
+	  "(default: 10). A rate also fails if the "
 	  "server falls behind or, unless the goal names errors, if a request "
 	  "fails",
 	  .type = FLAG_OTHER },
+	{ "require", "GOAL", NULL,
+	  "of the run, as with --find-max: if it is missed, the exit status is "
+	  "1",
+	  .type = FLAG_OTHER },
+	{ "warm-up", "S", NULL,
+	  "send for S seconds before what is measured, once", FIELD(warm_up_s),
+	  .least = 0.001, .most = 1000000 },
 	{ "seed", "N", "1",
 	  "seed of the shuffle, which differs for each pass, of the times of "
 	  "--rate and of the draws of --params",
@@ -141,8 +149,9 @@ const struct program load_program = {
 		 "--rate, from the time when the request should have been "
 		 "sent, so that waiting for a connection counts.",
 	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
-		       "a reply was wrong, 2 wrong usage, 130 interrupted "
-		       "(the report covers the time until then).",
+		       "a reply was wrong, or the goal of --require was "
+		       "missed, 2 wrong usage, 130 interrupted (the report "
+		       "covers the time until then).",
 	.see_also = "darkroom(1), loadgen-compare(1)",
 	.operand = "URL",
 	.follows_getopt = true,
@@ -203,7 +212,10 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 		o->step = value;
 		return steps_parse(&o->steps, value, why);
 	}
-	o->find_max = value;
+	if (strcmp(f->name, "require") == 0)
+		o->require = value;
+	else
+		o->find_max = value;
 	return objective_parse(&o->objective, value, why);
 }
 
@@ -227,6 +239,7 @@ static bool check_sweep(const struct load_options *o, struct error *error)
 		{ is_step && o->find_max != NULL, "--find-max" },
 		{ is_step && o->rate_per_s > 0, "--rate" },
 		{ is_step && o->duration_s > 0, "--duration" },
+		{ o->require != NULL, "--require" },
 		{ o->passes != 0, "--passes" },
 		{ o->arrivals == ARRIVALS_TRACE, "--arrivals trace=FILE" },
 		{ o->verify != VERIFY_NONE, "--verify" },
@@ -256,6 +269,11 @@ static bool check_together(const struct load_options *o, struct error *error)
 	if (o->calibrate && o->params != NULL) {
 		error_set(error, "--calibrate: not with --params, which makes "
 				 "requests of one file differ");
+		return false;
+	}
+	if (o->warm_up_s > 0 && o->arrivals == ARRIVALS_TRACE) {
+		error_set(error, "--warm-up: not with --arrivals trace=FILE, "
+				 "whose requests are sent once");
 		return false;
 	}
 	if (o->passes != 0 && o->duration_s > 0) {

@@ -23,10 +23,12 @@ struct load_options {
 	double duration_s; /* 0: as long as the passes or the trace take */
 	uint64_t seed;
 	double timeout_s;
-	const char *step;     /* NULL: no sweep */
-	struct steps steps;   /* `step`, parsed */
-	const char *find_max; /* NULL: no search */
-	struct objective objective;
+	const char *step;           /* NULL: no sweep */
+	struct steps steps;         /* `step`, parsed */
+	const char *find_max;       /* NULL: no search */
+	const char *require;        /* NULL: no goal for the run */
+	struct objective objective; /* `find_max` or `require`, parsed */
+	double warm_up_s;           /* 0: none */
 	/* Field of the form to send; NULL: send the bare file. */
 	const char *multipart;
 	const char *params;       /* file of queries; NULL: none */

@@ -174,8 +174,9 @@ static bool trial_is_behind(const struct objective *o,
 {
 	double late = (double)(t->request_count - t->in_time_count);
 
-	return late > behind_share * (double)t->request_count +
-			      t->rate_per_s * o->below_ms / 1000;
+	return t->rate_per_s > 0 &&
+	       late > behind_share * (double)t->request_count +
+			       t->rate_per_s * o->below_ms / 1000;
 }
 
 enum shortfall objective_judge(const struct objective *o,

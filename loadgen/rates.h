@@ -68,7 +68,7 @@ struct objective {
 
 /* The results of a run at one rate. */
 struct rate_trial {
-	double rate_per_s;
+	double rate_per_s; /* 0: a closed loop, which cannot fall behind */
 	uint64_t request_count;
 	uint64_t ok_count;      /* answered 2xx */
 	uint64_t in_time_count; /* ended before the intended duration */

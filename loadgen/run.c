@@ -480,6 +480,26 @@ bool run_once(const struct setup *setup, const struct load_options *o,
 	return !run.is_broken;
 }
 
+bool warm_up(const struct setup *setup, const struct load_options *o,
+	     const volatile sig_atomic_t *stop, struct error *error)
+{
+	struct setup plain = *setup;
+	struct load_options options = *o;
+	struct outcome ignored = { 0 };
+	bool whole;
+
+	plain.save = NULL;
+	plain.csv = NULL;
+	options.verify = VERIFY_NONE;
+	options.golden = NULL;
+	options.passes = 0;
+	options.duration_s = o->warm_up_s;
+	options.seed = ~o->seed; /* other arrivals than those of the run */
+	whole = run_once(&plain, &options, stop, &ignored, error);
+	outcome_release(&ignored);
+	return whole;
+}
+
 /* The times of one file in ascending order. */
 struct file_times {
 	uint64_t ns[CALIBRATE_PASSES];

@@ -77,6 +77,13 @@ MUST_CHECK bool calibrate(struct setup *setup, const struct load_options *o,
 			  struct error *error);
 
 /*
+ * Send for --warm-up seconds.  Nothing is kept of it.  False: `error` says what
+ * broke it off.
+ */
+MUST_CHECK bool warm_up(const struct setup *setup, const struct load_options *o,
+			const volatile sig_atomic_t *stop, struct error *error);
+
+/*
  * Run once, until all is sent and answered or `*stop` is not 0, and fill the
  * empty `out`.  False: `error` says what broke off the run; `out` has the
  * results until then.

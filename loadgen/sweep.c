@@ -180,6 +180,26 @@ static void report_max_rate(const struct sweep *s)
 	}
 }
 
+/*
+ * Does this rate meet the objective in two of two or three runs?  A single one
+ * may be disturbed, or lucky.  False: a run was broken off.
+ */
+static bool decide_at(struct sweep *s, double rate_per_s, bool *held)
+{
+	int runs = 0, met = 0;
+
+	do {
+		enum shortfall shortfall;
+
+		if (!sweep_run_at(s, rate_per_s, &shortfall))
+			return false;
+		runs++;
+		met += shortfall == SHORTFALL_NONE;
+	} while (met < 2 && runs - met < 2);
+	*held = met == 2;
+	return true;
+}
+
 static bool find_max(struct sweep *s)
 {
 	/* At a lower rate than lowest_per_s a run might have no request. */
@@ -187,14 +207,13 @@ static bool find_max(struct sweep *s)
 		.first_per_s = s->options.rate_per_s,
 		.lowest_per_s = 1 / s->options.duration_s,
 	};
-	enum shortfall shortfall;
-	bool whole = true;
+	bool whole = true, held;
 	double rate_per_s;
 
 	while (whole && (rate_per_s = search_next(&search)) > 0) {
-		whole = sweep_run_at(s, rate_per_s, &shortfall);
+		whole = decide_at(s, rate_per_s, &held);
 		if (whole)
-			search_note(&search, shortfall == SHORTFALL_NONE);
+			search_note(&search, held);
 	}
 	if (!whole)
 		return false;

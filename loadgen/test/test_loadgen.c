@@ -255,6 +255,56 @@ static void test_find_no_max(void)
 	server_release(&server);
 }
 
+/* A goal decides the exit status, also about requests that failed. */
+static void test_require(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	struct server busy = { .mode = SERVER_BUSY };
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--require", "max<60s", server.url) ==
+	       0);
+	scratch_expect(&scratch, "stdout", "required");
+	scratch_expect(&scratch, "stdout", "max < 60000 ms: kept");
+	assert(RUN("--dataset", photos, "--require", "p50<0.000001ms", "--rate",
+		   "100", "--duration", "0.05", server.url) == 1);
+	scratch_expect(&scratch, "stdout", "p50 < 1e-06 ms: slow");
+	server_stop(&server);
+	server_start(&busy);
+	assert(RUN("--dataset", photos, "--require", "max<60s", busy.url) == 1);
+	scratch_expect(&scratch, "stdout", "max < 60000 ms: errors");
+	server_stop(&busy);
+	server_release(&server);
+	server_release(&busy);
+}
+
+/* The requests of a warm-up are sent, and appear nowhere. */
+static void test_warm_up(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	char json[SCRATCH_PATH_BYTES], csv[SCRATCH_PATH_BYTES];
+	cJSON *object;
+	char *rows;
+	int lines = 0;
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--warm-up", "0.05", "--rate", "100",
+		   "--arrivals", "constant", "--duration", "0.03", "--json",
+		   scratch_path(&scratch, "warm.json", json), "--csv",
+		   scratch_path(&scratch, "warm.csv", csv), server.url) == 0);
+	server_stop(&server);
+	object = scratch_read_json(&scratch, "warm.json");
+	assert(json_number(object, "requests", 0) == 3);
+	cJSON_Delete(object);
+	rows = scratch_read(&scratch, "warm.csv");
+	for (const char *c = rows; *c != '\0'; c++)
+		lines += *c == '\n';
+	assert(lines == 1 + 3);
+	free(rows);
+	assert(server.request_count > 3);
+	server_release(&server);
+}
+
 static void test_some_not_answered(void)
 {
 	struct server server = { .mode = SERVER_BUSY };
@@ -354,6 +404,8 @@ int main(void)
 	test_step();
 	test_find_max();
 	test_find_no_max();
+	test_require();
+	test_warm_up();
 	test_some_not_answered();
 	test_nothing_listens();
 	test_interrupted();
