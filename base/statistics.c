@@ -8,13 +8,19 @@
 
 void sample_add_block(struct sample *s, size_t block, double value)
 {
-	if (!isfinite(value) || s->count == SAMPLE_COUNT_MAX)
+	size_t i = 0;
+
+	while (i < s->count && s->blocks[i] != block)
+		i++;
+	if (!isfinite(value) || i == SAMPLE_COUNT_MAX)
 		return;
-	for (size_t i = 0; i < s->count; i++)
-		if (s->blocks[i] == block)
-			return;
-	s->values[s->count] = value;
-	s->blocks[s->count++] = block;
+	if (i == s->count) {
+		s->values[i] = 0;
+		s->blocks[i] = block;
+		s->merged[i] = 0;
+		s->count++;
+	}
+	s->values[i] += (value - s->values[i]) / (double)++s->merged[i];
 }
 
 void sample_add(struct sample *s, double value)
@@ -175,6 +181,51 @@ struct sample_ratio sample_compare(const struct sample *a,
 	double error = r.deviation / sqrt((double)logs.count);
 	double width = student_quantile((1 + level) / 2, freedom) * error;
 
+	r.low = exp(mean - width);
+	r.high = exp(mean + width);
+	r.p = two_sided_p(mean, error, freedom);
+	return r;
+}
+
+static struct sample logs_of(const struct sample *s)
+{
+	struct sample logs = { .count = 0 };
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->values[i] > 0)
+			sample_add(&logs, log(s->values[i]));
+	return logs;
+}
+
+struct sample_ratio sample_compare_apart(const struct sample *a,
+					 const struct sample *b, double level)
+{
+	struct sample x = logs_of(a), y = logs_of(b);
+	double mean = sample_mean(&x) - sample_mean(&y);
+	struct sample_ratio r = {
+		x.count < y.count ? x.count : y.count,
+		exp(mean),
+		NAN,
+		NAN,
+		NAN,
+		NAN,
+	};
+
+	if (r.blocks < 2)
+		return r;
+
+	/* The variances of both means, and Welch's degrees of freedom. */
+	double dx = sample_deviation(&x), dy = sample_deviation(&y);
+	double vx = dx * dx / (double)x.count, vy = dy * dy / (double)y.count;
+	double freedom = vx + vy > 0 ?
+				 (vx + vy) * (vx + vy) /
+					 (vx * vx / (double)(x.count - 1) +
+					  vy * vy / (double)(y.count - 1)) :
+				 1;
+	double error = sqrt(vx + vy);
+	double width = student_quantile((1 + level) / 2, freedom) * error;
+
+	r.deviation = sqrt(dx * dx + dy * dy);
 	r.low = exp(mean - width);
 	r.high = exp(mean + width);
 	r.p = two_sided_p(mean, error, freedom);

@@ -17,6 +17,7 @@ enum { SAMPLE_COUNT_MAX = 100, HOLM_TESTS_MAX = 64 };
 struct sample {
 	double values[SAMPLE_COUNT_MAX];
 	size_t blocks[SAMPLE_COUNT_MAX]; /* in which it was measured */
+	size_t merged[SAMPLE_COUNT_MAX]; /* how many values it is the mean of */
 	size_t count;
 };
 
@@ -26,7 +27,7 @@ struct sample {
  */
 void sample_add(struct sample *s, double value);
 
-/* Of a block, only the first value counts. */
+/* The value of a block is the mean of all that are added. */
 void sample_add_block(struct sample *s, size_t block, double value);
 
 double sample_mean(const struct sample *s);
@@ -63,6 +64,15 @@ struct sample_ratio {
  */
 struct sample_ratio sample_compare(const struct sample *a,
 				   const struct sample *b, double level);
+
+/*
+ * The same for samples of two experiments, which have no common blocks: by
+ * Welch's t test.  `blocks` is the number of values of the smaller one.  With
+ * less than two values in one of them, all members except `blocks` and `ratio`
+ * are NAN.  `deviation` is that of the difference of two values.
+ */
+struct sample_ratio sample_compare_apart(const struct sample *a,
+					 const struct sample *b, double level);
 
 /*
  * Two one-sided tests (Schuirmann 1987): the probability of ratios so near to 1

@@ -113,6 +113,25 @@ static void test_sleep(void)
 	expect(log(r.high), -0.7001142, 1e-6);
 }
 
+/*
+ * The same values as two samples, R's t.test(extra ~ group, sleep): t =
+ * -1.8608, 17.776 degrees of freedom, p = 0.07939, -3.3654832 to 0.2054832.
+ */
+static void test_apart(void)
+{
+	struct sample a = exp_of(sleep_1, 10), b = exp_of(sleep_2, 10);
+	struct sample_ratio r = sample_compare_apart(&a, &b, 0.95);
+
+	assert(r.blocks == 10);
+	expect(r.p, 0.07939, 1e-5);
+	expect(log(r.ratio), -1.58, 1e-9);
+	expect(log(r.low), -3.3654832, 1e-6);
+	expect(log(r.high), 0.2054832, 1e-6);
+	b.count = 1;
+	r = sample_compare_apart(&a, &b, 0.95);
+	assert(r.blocks == 1 && isnan(r.p) && r.ratio > 0);
+}
+
 /* Values are compared with those of the same block, in any order. */
 static void test_blocks(void)
 {
@@ -125,11 +144,14 @@ static void test_blocks(void)
 		sample_add_block(&b, i, exp(sleep_2[i]));
 	sample_add_block(&a, 20, 5); /* only in one */
 	sample_add_block(&b, 21, 6);
-	sample_add_block(&b, 3, 1e9); /* the block has a value */
 	sample_add_block(&b, 22, NAN);
 	r = sample_compare(&a, &b, 0.95);
 	assert(r.blocks == 10);
 	expect(r.p, 0.002833, 1e-6);
+	sample_add_block(&b, 21, 9); /* the mean of 6, 9 and 3 */
+	sample_add_block(&b, 21, 3);
+	assert(b.count == 11);
+	expect(b.values[10], 6, 1e-12);
 	/* A difference that every round shows is found beside any noise. */
 	a.count = b.count = 0;
 	for (size_t i = 0; i < 10; i++) {
@@ -208,6 +230,7 @@ int main(void)
 	test_five_numbers();
 	test_student();
 	test_sleep();
+	test_apart();
 	test_blocks();
 	test_few_blocks();
 	test_equivalence();

@@ -40,6 +40,7 @@ struct compare_options {
 	const char *plan;
 	const char *output;
 	const char *report;
+	const char *with;
 	const char *dataset;
 	const char *arms;
 	uint64_t repetitions; /* 0: the plan's */
@@ -67,6 +68,11 @@ static const struct flag flags[] = {
 	{ "report", "DIR", NULL,
 	  "measure nothing: report what is in DIR/results.json",
 	  FLAG_FIELD(struct compare_options, report) },
+	{ "with", "FILE", NULL,
+	  "with --report: print how the arms differ from those of an earlier "
+	  "results.json, by Welch's t test; machine and data set must be the "
+	  "same",
+	  FLAG_FIELD(struct compare_options, with) },
 	FLAGS_ASKED(struct compare_options, asked),
 	{ 0 },
 };
@@ -77,7 +83,7 @@ static const struct program program = {
 	.name = "loadgen compare",
 	.summary = "measure servers in turn and report",
 	.usage = "PLAN.json --output DIR [OPTION]... | "
-		 "--report DIR",
+		 "--report DIR [--with FILE]",
 	.about = "Measure the servers of a plan in turn, and report how they "
 		 "differ.",
 	.groups = groups,
@@ -94,8 +100,8 @@ static const struct program program = {
 };
 
 /*
- * The turns of one kind of loop: how many there are, how many are done, and how
- * long those took together.
+ * The repetitions of one kind of loop: how many there are, how many are done,
+ * and how long those took together.
  */
 struct pace {
 	uint64_t count;
@@ -118,6 +124,7 @@ struct turn {
 	const struct arm *arm;
 	enum load load; /* of the runs after the warm-up */
 	uint64_t repetition;
+	uint64_t slice;
 	struct server_process server;
 	double makespan_s; /* of the last run */
 };
@@ -131,8 +138,8 @@ static void interrupt(int signal_number)
 }
 
 /*
- * An estimate: remaining turns take as long as those until now.  Before the
- * first turn of an open loop, its duration is taken from the plan.
+ * An estimate: remaining repetitions take as long as those until now.  Before
+ * the first one of the open loops, its duration is taken from the plan.
  */
 static double seconds_left(const struct comparison *c)
 {
@@ -141,11 +148,12 @@ static double seconds_left(const struct comparison *c)
 
 	for (int load = LOAD_CLOSED; load <= LOAD_OPEN; load++) {
 		const struct pace *p = &c->paces[load];
-		double turn_s = open->duration_s * (double)open->rate_count;
+		double each_s = open->duration_s * (double)open->rate_count *
+				(double)c->plan.arm_count;
 
 		if (p->done > 0)
-			turn_s = p->spent_s / (double)p->done;
-		left_s += (double)(p->count - p->done) * turn_s;
+			each_s = p->spent_s / (double)p->done;
+		left_s += (double)(p->count - p->done) * each_s;
 	}
 	return left_s;
 }
@@ -216,6 +224,9 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 	const struct closed_loop *closed = &plan->closed;
 	bool is_open = run->load == LOAD_OPEN;
 	bool is_warm_up = run->load == LOAD_WARM_UP;
+	uint64_t seed =
+		is_open ? run->repetition :
+			  (run->repetition - 1) * closed->slices + run->slice;
 	cJSON *command = cJSON_CreateArray();
 
 	add_word(command, "/proc/self/exe");
@@ -224,7 +235,7 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 	add_word(command, "--connections=%" PRIu64,
 		 plan_connections(turn->arm, is_open ? plan->open.connections :
 						       closed->connections));
-	add_word(command, "--seed=%" PRIu64, is_warm_up ? 0 : run->repetition);
+	add_word(command, "--seed=%" PRIu64, is_warm_up ? 0 : seed);
 	if (is_open)
 		add_word(command, "--rate=%.6f",
 			 sample_median(&c->capacities_per_s) *
@@ -345,6 +356,7 @@ static bool measure(struct comparison *c, struct turn *turn, enum load load,
 		.arm = turn->arm->name,
 		.load = load,
 		.repetition = turn->repetition,
+		.slice = turn->slice,
 		.percent_of_capacity = percent_of_capacity,
 	};
 	bool done;
@@ -381,59 +393,94 @@ static bool start_server(struct comparison *c, struct turn *turn)
 				    log, &interrupted, &c->error);
 }
 
-/* The server is stopped in every case. */
-static bool take_turn(struct comparison *c, struct turn *turn)
+static bool turn_failed(struct comparison *c, const struct turn *turn)
 {
-	struct pace *pace = &c->paces[turn->load];
-	uint64_t began_ns = clock_now_ns();
-	bool done =
-		start_server(c, turn) && measure(c, turn, LOAD_WARM_UP, 0) &&
-		(turn->load == LOAD_CLOSED ? measure(c, turn, LOAD_CLOSED, 0) :
-					     measure_open(c, turn));
 	struct error why = c->error;
 
-	server_process_stop(&turn->server);
-	pace->done++;
-	pace->spent_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
-	if (done || interrupted)
-		return true;
 	return error_fail(&c->error, "arm '%s', repetition %" PRIu64 ": %s",
 			  turn->arm->name, turn->repetition, why.text);
 }
 
 /* The arms in random order, by the method of Fisher and Yates. */
-static void shuffle(const struct arm **order, const struct plan *plan,
-		    enum load load, uint64_t repetition)
+static void shuffle(struct turn *order[PLAN_ARMS_MAX],
+		    struct turn turns[PLAN_ARMS_MAX], size_t count,
+		    uint64_t *state)
 {
-	uint64_t state = repetition << 8 | load;
-
-	for (uint32_t i = 0; i < plan->arm_count; i++) {
-		uint32_t at = random_below(&state, i + 1);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = random_below(state, i + 1);
 
 		order[i] = order[at];
-		order[at] = &plan->arms[i];
+		order[at] = &turns[i];
 	}
 }
 
-static bool take_turns(struct comparison *c, enum load load)
+/* Start a server, warm it up, and let it wait. */
+static bool begin_turn(struct comparison *c, struct turn *turn)
+{
+	bool done = start_server(c, turn) && measure(c, turn, LOAD_WARM_UP, 0);
+
+	server_process_pause(&turn->server);
+	return done;
+}
+
+/* Measure in closed loops once, or in open loops at each rate. */
+static bool take_turn(struct comparison *c, struct turn *turn)
+{
+	bool done;
+
+	server_process_resume(&turn->server);
+	done = turn->load == LOAD_CLOSED ? measure(c, turn, LOAD_CLOSED, 0) :
+					   measure_open(c, turn);
+	server_process_pause(&turn->server);
+	return done;
+}
+
+/*
+ * All servers run from the begin to the end of a repetition, one of them awake.
+ * They are ended in every case.
+ */
+static bool take_repetition(struct comparison *c, enum load load,
+			    uint64_t repetition)
 {
 	const struct plan *plan = &c->plan;
+	uint64_t slices = load == LOAD_CLOSED ? plan->closed.slices : 1;
+	uint64_t state = repetition << 8 | load;
+	struct turn turns[PLAN_ARMS_MAX], *order[PLAN_ARMS_MAX];
+	bool done = true;
 
-	c->paces[load].count = plan->repetitions * plan->arm_count;
-	for (uint64_t r = 1; r <= plan->repetitions; r++) {
-		const struct arm *order[PLAN_ARMS_MAX];
-
-		shuffle(order, plan, load, r);
-		for (size_t i = 0; i < plan->arm_count && !interrupted; i++) {
-			struct turn turn = {
-				.arm = order[i],
-				.load = load,
-				.repetition = r,
-			};
-
-			if (!take_turn(c, &turn))
-				return false;
+	for (size_t i = 0; i < plan->arm_count; i++)
+		turns[i] = (struct turn){ .arm = &plan->arms[i],
+					  .load = load,
+					  .repetition = repetition };
+	shuffle(order, turns, plan->arm_count, &state);
+	for (size_t i = 0; i < plan->arm_count && done && !interrupted; i++)
+		done = begin_turn(c, order[i]) || turn_failed(c, order[i]);
+	for (uint64_t slice = 1; slice <= slices; slice++) {
+		shuffle(order, turns, plan->arm_count, &state);
+		for (size_t i = 0; i < plan->arm_count && done && !interrupted;
+		     i++) {
+			order[i]->slice = slice;
+			done = take_turn(c, order[i]) ||
+			       turn_failed(c, order[i]);
 		}
+	}
+	for (size_t i = 0; i < plan->arm_count; i++)
+		server_process_stop(&turns[i].server);
+	return done || interrupted;
+}
+
+static bool take_repetitions(struct comparison *c, enum load load)
+{
+	struct pace *pace = &c->paces[load];
+
+	for (uint64_t r = 1; r <= c->plan.repetitions && !interrupted; r++) {
+		uint64_t began_ns = clock_now_ns();
+
+		if (!take_repetition(c, load, r))
+			return false;
+		pace->done++;
+		pace->spent_s +=
+			(double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
 	}
 	return true;
 }
@@ -444,15 +491,15 @@ static bool take_turns(struct comparison *c, enum load load)
  */
 static bool measure_all(struct comparison *c)
 {
+	c->paces[LOAD_CLOSED].count = c->plan.repetitions;
 	if (c->plan.open.rate_count > 0) /* for the estimate of the time */
-		c->paces[LOAD_OPEN].count =
-			c->plan.repetitions * c->plan.arm_count;
-	if (!take_turns(c, LOAD_CLOSED))
+		c->paces[LOAD_OPEN].count = c->plan.repetitions;
+	if (!take_repetitions(c, LOAD_CLOSED))
 		return false;
 	if (interrupted || c->plan.open.rate_count == 0)
 		return true;
 	if (sample_median(&c->capacities_per_s) > 0)
-		return take_turns(c, LOAD_OPEN);
+		return take_repetitions(c, LOAD_OPEN);
 	return error_fail(&c->error,
 			  "arm '%s' had no responses in closed loops, so "
 			  "percent_of_capacity has no meaning",
@@ -477,7 +524,18 @@ static int write_report(const char *folder, const cJSON *results)
 	return COMPARE_DONE;
 }
 
-static int report_again(const char *folder)
+static int print_changes(const cJSON *results, const char *path)
+{
+	struct error error;
+	cJSON *before = json_read_file(path, RESULTS_BYTES_MAX, &error);
+	bool done = before != NULL &&
+		    report_print_changes(stdout, results, before, &error);
+
+	cJSON_Delete(before);
+	return done ? COMPARE_DONE : complain(COMPARE_FAILED, &error);
+}
+
+static int report_again(const char *folder, const char *with)
 {
 	struct error error;
 	char path[PATH_MAX];
@@ -489,6 +547,8 @@ static int report_again(const char *folder)
 	if (results == NULL)
 		return complain(COMPARE_USAGE, &error);
 	code = write_report(folder, results);
+	if (code == COMPARE_DONE && with != NULL)
+		code = print_changes(results, with);
 	cJSON_Delete(results);
 	return code;
 }
@@ -589,9 +649,11 @@ int compare_command(int argc, char **argv)
 	if (program_answer(&program, &options.asked, DARKROOM_COMMIT, stdout))
 		return COMPARE_DONE;
 	if (options.report != NULL && options.plan == NULL)
-		return report_again(options.report);
-	if (options.plan != NULL && options.output != NULL)
+		return report_again(options.report, options.with);
+	if (options.plan != NULL && options.output != NULL &&
+	    options.with == NULL)
 		return run_comparison(&options);
-	error_set(&error, "PLAN.json and --output DIR, or --report DIR");
+	error_set(&error, "PLAN.json and --output DIR, or --report DIR with or "
+			  "without --with FILE");
 	return complain(COMPARE_USAGE, &error);
 }

@@ -2,8 +2,10 @@
 /*
  * Comparison: `loadgen compare`, from its command line to its exit status.
  *
- *	for each repetition: for each arm:
- *		start, warm up (one pass, checked), measure, stop
+ *	for each repetition:
+ *		start all servers, and warm each up (one pass, checked);
+ *		for each slice: wake, measure and pause each server in turn;
+ *		stop all servers
  *
  * All this is done in closed loops first.  If the plan has open loops, it is
  * then done in open loops, at percentages of the first arm's throughput.  The

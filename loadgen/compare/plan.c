@@ -37,6 +37,7 @@ static const struct flag closed_keys[] = {
 	{ KEY(closed_loop, passes, "N"), .least = 1, .most = PASSES_MAX },
 	{ KEY(closed_loop, duration_s, "S"), .least = 0.001,
 	  .most = SECONDS_MAX },
+	{ KEY(closed_loop, slices, "N"), .least = 1, .most = PLAN_SLICES_MAX },
 	{ 0 },
 };
 
@@ -110,6 +111,7 @@ static bool is_list(const cJSON *json, int max)
 
 static bool read_closed(struct closed_loop *closed, const struct section *s)
 {
+	closed->slices = 1;
 	if (!read_keys(s, closed_keys, closed))
 		return false;
 	if (closed->connections == 0)

@@ -9,7 +9,8 @@
  *	  "refusals": "fail",                  or "count", see below
  *	  "repetitions": 10,                   the default
  *	  "disturbed_percent": 5,              see below
- *	  "closed": { "connections": 16, "passes": 10 },     or "duration_s"
+ *	  "closed": { "connections": 16, "passes": 10,       or "duration_s"
+ *	              "slices": 5 },           default 1
  *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
  *	            "connections": 2048 },     optional
  *	  "arms": [
@@ -23,6 +24,12 @@
  *
  * Without "command" a server is neither started nor stopped.  {port} is a free
  * port of 127.0.0.1, chosen for each start.
+ *
+ * The servers of all arms run at the same time, but only one is awake:
+ * the others are stopped by SIGSTOP.  So each arm needs its own port.  With
+ * "slices", a repetition measures each arm so often, in turns, and an arm's
+ * figure is the mean: the shorter a slice is, the more alike is the machine for
+ * all arms.
  *
  * A request that is not answered 2xx ends the comparison, except in an open
  * loop.  With "refusals": "count", replies 503 are only counted; in a closed
@@ -54,7 +61,8 @@ enum {
 	PLAN_CONNECTIONS_MAX = 100000,
 	PLAN_REPETITIONS_MAX = 100, /* what a struct sample can hold */
 	PLAN_ATTEMPTS = 3,          /* to make a run undisturbed */
-	PLAN_NAME_BYTES_MAX = 48,   /* of an arm's name, a table cell */
+	PLAN_SLICES_MAX = 100,
+	PLAN_NAME_BYTES_MAX = 48, /* of an arm's name, a table cell */
 };
 
 struct arm {
@@ -74,6 +82,7 @@ struct closed_loop {
 	uint64_t connections;
 	uint64_t passes;   /* 0: as many as fit in duration_s */
 	double duration_s; /* 0: as long as the passes take */
+	uint64_t slices;   /* runs of an arm in a repetition */
 };
 
 struct open_loop {

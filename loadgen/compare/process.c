@@ -360,11 +360,24 @@ bool server_process_start(struct server_process *s, const struct arm *arm,
 	return false;
 }
 
+void server_process_pause(const struct server_process *s)
+{
+	if (s->pid != 0)
+		kill(-s->pid, SIGSTOP);
+}
+
+void server_process_resume(const struct server_process *s)
+{
+	if (s->pid != 0)
+		kill(-s->pid, SIGCONT);
+}
+
 void server_process_stop(struct server_process *s)
 {
 	static const int signals[] = { SIGTERM, SIGKILL };
 	int ignored;
 
+	server_process_resume(s);
 	if (s->pid != 0)
 		process_end(s->pid, signals, &ignored);
 	free(s->url);

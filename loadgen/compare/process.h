@@ -64,7 +64,14 @@ MUST_CHECK bool server_process_start(struct server_process *s,
 				     const volatile sig_atomic_t *stop,
 				     struct error *error);
 
-/* Stop the server, if it runs: SIGTERM, and SIGKILL after 10 s. */
+/*
+ * Stop all its processes at once, and let them go on.  A server that is stopped
+ * uses no CPU time and answers nothing.
+ */
+void server_process_pause(const struct server_process *s);
+void server_process_resume(const struct server_process *s);
+
+/* End the server, if it runs: SIGTERM, and SIGKILL after 10 s. */
 void server_process_stop(struct server_process *s);
 
 #endif

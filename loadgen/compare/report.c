@@ -902,3 +902,93 @@ bool report_write(const char *folder, const cJSON *results, struct error *note,
 	plan_release(&r.plan);
 	return written;
 }
+
+/* Results that can be compared with others. */
+struct experiment {
+	struct plan plan;
+	struct figures figures;
+};
+
+static bool experiment_init(struct experiment *e, const cJSON *results,
+			    struct error *error)
+{
+	return results_read_plan(results, &e->plan, error) &&
+	       (figures_init(&e->figures, &e->plan, results) ||
+		error_fail(error, "out of memory"));
+}
+
+static void experiment_release(struct experiment *e)
+{
+	figures_release(&e->figures);
+	plan_release(&e->plan);
+}
+
+static const struct arm_figures *find_arm(const struct figures *f,
+					  const char *name)
+{
+	for (size_t i = 0; i < f->arm_count; i++)
+		if (strcmp(f->arms[i].name, name) == 0)
+			return &f->arms[i];
+	return NULL;
+}
+
+static void print_change(FILE *out, const struct arm_figures *now,
+			 const struct arm_figures *before,
+			 const struct compared *what)
+{
+	const struct sample *a = sample_of(now, what);
+	const struct sample *b = sample_of(before, what);
+	struct sample_ratio r = sample_compare_apart(a, b, LEVEL);
+
+	if (a->count == 0 || b->count == 0)
+		return;
+	fprintf(out, "%s: %s: %.*f, was %.*f: ", now->name, what->name,
+		what->decimals, sample_median(a), what->decimals,
+		sample_median(b));
+	if (isnan(r.p)) {
+		fprintf(out, "one run cannot be compared\n");
+		return;
+	}
+	fprintf(out, "%+.1f %% [%+.1f, %+.1f], ", 100 * (r.ratio - 1),
+		100 * (r.low - 1), 100 * (r.high - 1));
+	if (r.low > 1 / EQUIVALENT && r.high < EQUIVALENT)
+		fprintf(out, "equivalent within 2 %%\n");
+	else if (r.p <= SIGNIFICANT_P)
+		fprintf(out, "%s, p = %.3g\n", r.ratio < 1 ? "less" : "more",
+			r.p);
+	else
+		fprintf(out, "not decided, p = %.3g\n", r.p);
+}
+
+static size_t print_changes(FILE *out, const struct figures *now,
+			    const struct figures *before)
+{
+	size_t common = 0;
+
+	for (size_t i = 0; i < now->arm_count; i++) {
+		const struct arm_figures *other =
+			find_arm(before, now->arms[i].name);
+
+		if (other == NULL)
+			continue;
+		common++;
+		for (size_t k = 0; k < ARRAY_SIZE(closed_figures); k++)
+			print_change(out, &now->arms[i], other,
+				     &closed_figures[k]);
+	}
+	return common;
+}
+
+bool report_print_changes(FILE *out, const cJSON *results, const cJSON *before,
+			  struct error *error)
+{
+	struct experiment a = { 0 }, b = { 0 };
+	bool done = experiment_init(&a, results, error) &&
+		    experiment_init(&b, before, error);
+
+	if (done && print_changes(out, &a.figures, &b.figures) == 0)
+		done = error_fail(error, "no arm is in both");
+	experiment_release(&a);
+	experiment_release(&b);
+	return done;
+}

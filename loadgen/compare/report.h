@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /*
  * Write both documents, replacing existing ones.  True: `note` is empty, or
@@ -15,5 +16,13 @@
  */
 MUST_CHECK bool report_write(const char *folder, const cJSON *results,
 			     struct error *note, struct error *error);
+
+/*
+ * Print how the arms of `results` differ from the arms of the same names in
+ * `before`, the results of an earlier comparison.  False: `error` says which of
+ * the two are no results, or that they have no arm in common.
+ */
+MUST_CHECK bool report_print_changes(FILE *out, const cJSON *results,
+				     const cJSON *before, struct error *error);
 
 #endif

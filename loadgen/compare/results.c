@@ -89,6 +89,8 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 	if (run->load == LOAD_OPEN)
 		cJSON_AddNumberToObject(entry, "percent_of_capacity",
 					run->percent_of_capacity);
+	if (run->load == LOAD_CLOSED)
+		cJSON_AddNumberToObject(entry, "slice", (double)run->slice);
 	cJSON_AddNumberToObject(entry, "attempt", (double)run->attempt);
 	if (run->is_repeated)
 		cJSON_AddTrueToObject(entry, "repeated");
@@ -105,6 +107,7 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 		.repetition = (uint64_t)json_number(entry, "repetition", 0),
 		.percent_of_capacity =
 			json_number(entry, "percent_of_capacity", 0),
+		.slice = (uint64_t)json_number(entry, "slice", 1),
 		.attempt = (uint64_t)json_number(entry, "attempt", 1),
 		.is_repeated =
 			cJSON_IsTrue(cJSON_GetObjectItem(entry, "repeated")),

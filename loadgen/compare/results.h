@@ -11,6 +11,7 @@
  *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
  *	      "repetition": from 1,
  *	      "percent_of_capacity": 80,      of an open loop
+ *	      "slice": from 1,                of a closed loop
  *	      "attempt": from 1,
  *	      "repeated": true,               it was disturbed and made again
  *	      "result": loadgen's JSON, as it is }, ... ] }
@@ -35,6 +36,7 @@ struct results_run {
 	enum load load;
 	uint64_t repetition;
 	double percent_of_capacity; /* of an open loop */
+	uint64_t slice;             /* of a closed loop */
 	uint64_t attempt;
 	bool is_repeated;    /* the next attempt replaces it */
 	const cJSON *result; /* loadgen's JSON; lent */
