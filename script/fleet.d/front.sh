@@ -60,7 +60,7 @@ haproxy_config() {
 		stats uri /
 
 	backend darkroom
-		balance random(2)
+		balance leastconn
 		option httpchk GET /readyz
 		http-check expect ! string '"code":"stopping"'
 		default-server check port 9090 inter 500ms fall 1 rise 1 tcp-ut 5s

@@ -150,7 +150,7 @@ test_haproxy_uses_it() {
 		    stats uri /stats
 		    default_backend back
 		backend back
-		    balance random(2)
+		    balance leastconn
 		    server a 127.0.0.1:$port weight 100 agent-check agent-inter 50ms agent-port $agent
 	END
 	haproxy -db -f "$work/conf" >"$work/proxylog" 2>&1 &
