@@ -26,6 +26,11 @@ struct stage_view {
 	/* Moving means (tally.h); 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
 	double service_ns;     /* time of one event in the handler */
+	/*
+	 * The 95th percentile of these times since the start, if the policy
+	 * asks for it; 0: not known.
+	 */
+	double service_p95_ns;
 	/* From the end of a visit elsewhere to the start of one here. */
 	double switch_ns;
 };
@@ -145,6 +150,7 @@ struct policy {
 	 */
 	bool has_central_queue;
 	bool reads_rates; /* it uses the means in struct stage_view */
+	bool reads_p95;   /* and service_p95_ns */
 	/*
 	 * Its senders are user-level threads, one for each connection, which
 	 * struct thread_model describes (schedule.h).  POLICY_WORKERS_CALLER.

@@ -226,6 +226,8 @@ void measure_update(struct measure *m, const struct measure_totals *now,
 	if (handled > 0)
 		move_mean(&view->service_ns,
 			  (double)service_ns / (double)handled, weight);
+	if (now->service_p95_ns > 0)
+		view->service_p95_ns = (double)now->service_p95_ns;
 	if (switches > 0)
 		move_mean(&view->switch_ns,
 			  (double)switch_ns / (double)switches, weight);

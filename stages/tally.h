@@ -190,7 +190,8 @@ struct measure_totals {
 	uint64_t arrived_count;
 	uint64_t handled_count;
 	uint64_t service_ns;
-	uint64_t switch_count; /* as in struct stage_stats */
+	uint64_t service_p95_ns; /* 0: not known, or not asked for */
+	uint64_t switch_count;   /* as in struct stage_stats */
 	uint64_t switch_ns;
 };
 

@@ -831,6 +831,17 @@ static struct measure_totals stage_totals(const struct stage *s)
 	return totals;
 }
 
+/* The 95th percentile of the service times at stage `s`, of all threads. */
+static uint64_t service_p95_ns(const struct stage *s)
+{
+	const struct group *g = s->group;
+	struct histogram_copy all = { .count = 0 };
+
+	for (uint32_t i = 0; i < g->worker_count; i++)
+		histogram_read(&g->workers[i].tallies[s->index].services, &all);
+	return histogram_quantile(&all, 0.95);
+}
+
 static uint32_t read_totals(const struct visitor *v,
 			    const struct visit_station *s,
 			    struct measure_totals *out)
@@ -840,6 +851,8 @@ static uint32_t read_totals(const struct visitor *v,
 
 	(void)v;
 	*out = stage_totals(stage);
+	if (g->schedule.policy->reads_p95)
+		out->service_p95_ns = service_p95_ns(stage);
 	return g->schedule.balance == BALANCE_PARTITION ?
 		       g->parts[atomic_load(&stage->part)].core_count :
 		       g->worker_count;

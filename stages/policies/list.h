@@ -2,6 +2,7 @@
 /* The registry: one line per policy, in the order users see them. */
 POLICY(cohort)
 POLICY(mg1)
+POLICY(mg1_boxma)
 POLICY(srpt)
 POLICY(dbr)
 POLICY(color)

@@ -66,6 +66,7 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 	s->left_ns -= r->error * (double)step->service_ns;
 	c->wait_ns += (double)r->event.stage_waited_ns;
 	c->service_ns += (double)step->service_ns;
+	histogram_add(&s->services[step->stage], step->service_ns);
 	watch_turn(s, r);
 }
 

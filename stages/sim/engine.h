@@ -12,6 +12,7 @@
 #ifndef STAGES_SIM_ENGINE_H
 #define STAGES_SIM_ENGINE_H
 
+#include "base/histogram.h"
 #include "stages/heap.h"
 #include "stages/threads/resources.h"
 #include "stages/sim/dispatch.h"
@@ -155,6 +156,7 @@ struct sim {
 	 */
 	uint64_t work_ns, running_count, running_since_ns;
 	struct sim_totals totals, begin, end;
+	struct histogram services[STAGES_MAX]; /* of events */
 };
 
 /* What all nodes have in common. */

@@ -92,6 +92,17 @@ static void turn(struct visitor *v, uint32_t from, uint32_t to, uint64_t gap_ns)
 	t->switch_ns += gap_ns;
 }
 
+/* 0 if the policy does not ask for it. */
+static uint64_t service_p95_ns(const struct sim *s, uint32_t stage)
+{
+	struct histogram_copy all = { .count = 0 };
+
+	if (!s->schedule->policy->reads_p95)
+		return 0;
+	histogram_read(&s->services[stage], &all);
+	return histogram_quantile(&all, 0.95);
+}
+
 static uint32_t read_totals(const struct visitor *v,
 			    const struct visit_station *s,
 			    struct measure_totals *out)
@@ -103,6 +114,7 @@ static uint32_t read_totals(const struct visitor *v,
 		.arrived_count = t->counts.arrived_count,
 		.handled_count = t->counts.handled_count,
 		.service_ns = (uint64_t)t->counts.service_ns,
+		.service_p95_ns = service_p95_ns(sim, s->stage),
 		.switch_count = t->counts.switch_count,
 		.switch_ns = t->switch_ns,
 	};

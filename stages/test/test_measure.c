@@ -59,7 +59,7 @@ static void test_the_first_call_only_begins(void)
 {
 	struct trial t = trial_begin();
 
-	t.totals = (struct measure_totals){ 1000, 900, 800000, 70, 60000 };
+	t.totals = (struct measure_totals){ 1000, 900, 800000, 0, 70, 60000 };
 	trial_update(&t);
 	assert(t.view.arrivals_per_s == 0);
 	assert(t.view.service_ns == 0 && t.view.switch_ns == 0);
