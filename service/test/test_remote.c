@@ -231,6 +231,23 @@ static void test_a_silent_helper(void)
 	store_close(s);
 }
 
+/* A request may have waited for its turn for too long. */
+static void test_a_late_call_is_not_sent(void)
+{
+	struct store *s = open_store("good");
+	char id[STORE_ID_BYTES];
+	struct store_image image;
+	struct error why;
+
+	assert(put(s, 15, 5000) == STORE_OK);
+	id_of(id, 15);
+	assert(store_delete(s, id, clock_now_ns(), &why) == STORE_UNAVAILABLE);
+	assert(why.text[0] != '\0');
+	assert(find(s, 15, &image) == STORE_OK);
+	store_close_image(&image);
+	store_close(s);
+}
+
 static void *put_for_ever(void *arg)
 {
 	assert(put(arg, 9, 60000) == STORE_UNAVAILABLE);
@@ -438,6 +455,7 @@ int main(int argc, char **argv)
 	test_the_helper_dies("die-answered");
 	test_there_is_never_a_helper();
 	test_a_silent_helper();
+	test_a_late_call_is_not_sent();
 	test_abandoned_calls_end();
 	test_wrong_answers();
 	test_wrong_numbers();

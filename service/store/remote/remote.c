@@ -353,6 +353,11 @@ static enum store_answer call_helper(struct remote *r, struct call *c,
 				     struct error *why)
 {
 	c->answer_fd = -1;
+	if (c->request.deadline_ns > 0 &&
+	    clock_now_ns() >= c->request.deadline_ns) {
+		error_set(why, "no time was left to ask the store");
+		return STORE_UNAVAILABLE;
+	}
 	init_condition(&c->done);
 	(void)pthread_mutex_lock(&r->lock);
 	c->request.number = ++r->last_number;
