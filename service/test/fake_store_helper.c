@@ -14,6 +14,9 @@
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
  *
+ * The command `check` accepts the keys, with "slow" after 1.5 s, unless `check`
+ * contains "bad".
+ *
  * usage: fake_store_helper serve|check FOLDER
  */
 #include "service/store/package.h"
@@ -173,8 +176,11 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	read_word("mode", mode, sizeof(mode));
 	read_word("check", check, sizeof(check));
-	if (strcmp(argv[1], "check") == 0)
-		return strcmp(check, "good") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (strcmp(argv[1], "check") == 0) {
+		if (strcmp(check, "slow") == 0)
+			(void)usleep(1500000);
+		return strcmp(check, "bad") == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
 	serve();
 	return EXIT_SUCCESS;
 }

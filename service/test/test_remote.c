@@ -387,6 +387,25 @@ static void test_keys_are_read_again(void)
 	store_close(s);
 }
 
+/*
+ * The check of the keys lasts longer than the calls may wait.  Meanwhile there
+ * is a helper, also if the one before it was ended just now.
+ */
+static void test_keys_are_read_twice(void)
+{
+	struct store *s = open_store("good");
+
+	assert(put(s, 16, 5000) == STORE_OK);
+	write_word("check", "slow");
+	remote_reload_keys(s);
+	remote_reload_keys(s);
+	while (starts_of(s) < 3) {
+		assert(put(s, 16, 300) == STORE_OK);
+		(void)poll(NULL, 0, 20);
+	}
+	store_close(s);
+}
+
 static void must_be_refused(const char *url)
 {
 	struct remote_config c;
@@ -462,6 +481,7 @@ int main(int argc, char **argv)
 	test_the_keeper_dies();
 	test_a_frozen_helper();
 	test_keys_are_read_again();
+	test_keys_are_read_twice();
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	return 0;

@@ -191,6 +191,8 @@ static _Noreturn void keep(const struct keeper_config *c)
 		if (k.helper == 0 &&
 		    clock_now_ns() >= k.started_ns + k.delay_ms * NS_PER_MS)
 			start_helper(&k);
+		/* First start the next helper: a check of keys takes long. */
+		waits[0].fd = k.is_replaced ? -1 : CONTROL;
 		(void)poll(waits, 2, k.helper > 0 ? -1 : DELAY_MS_MIN);
 		if ((waits[1].revents & POLLIN) != 0)
 			(void)!read(SIGNALS, &ignored, sizeof(ignored));
