@@ -153,14 +153,6 @@ static enum problem problem_of_store(struct request *r,
 					     PROBLEM_STORE_FAILED;
 }
 
-/* When a store beyond the network must have answered. */
-static uint64_t store_deadline(const struct request *r)
-{
-	return r->config->deadline_ms > 0 ?
-		       clock_after_ms(r->config->deadline_ms) :
-		       0;
-}
-
 /* Open an image for its meta.json and the file `name`. */
 static enum problem open_image(struct request *r, const char *name,
 			       struct store_image *image)
@@ -168,7 +160,7 @@ static enum problem open_image(struct request *r, const char *name,
 	struct error why;
 	enum store_answer answer =
 		store_find(r->config->store, r->segments[0], name,
-			   store_deadline(r), image, &why);
+			   r->picture.deadline_ns, image, &why);
 
 	return problem_of_store(r, answer, "read", why.text);
 }
@@ -339,6 +331,9 @@ static bool send_work(struct request *r, void (*work)(struct request *r))
 	bool is_suspended = request_suspend(r);
 
 	r->picture.work = work;
+	/* The time in the stage's queue counts. */
+	if (r->config->deadline_ms > 0)
+		r->picture.deadline_ns = clock_after_ms(r->config->deadline_ms);
 	r->task.run = run_store_work;
 	r->task.event.number = r->upload.number;
 	if (!pipeline_send_task(r->config->pipeline, &r->task)) {
@@ -556,8 +551,8 @@ static void delete_image(struct request *r)
 		answer = spool_delete(store_spool(store), r->segments[0]);
 		error_set(&why, "%s", strerror(errno));
 	} else {
-		answer = store_delete(store, r->segments[0], store_deadline(r),
-				      &why);
+		answer = store_delete(store, r->segments[0],
+				      r->picture.deadline_ns, &why);
 	}
 	r->problem = problem_of_store(r, answer, "removed", why.text);
 }

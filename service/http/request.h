@@ -251,6 +251,8 @@ struct picture {
 	char *meta; /* the JSON text about the image; owned; NULL: none */
 	struct image_state state;
 	void (*work)(struct request *r); /* what the task does */
+	/* When a store beyond the network must have answered; 0: none. */
+	uint64_t deadline_ns;
 };
 
 /* A listening socket, and the connections that it accepts. */

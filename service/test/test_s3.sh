@@ -168,6 +168,25 @@ test_the_store_is_away() {
 	stop
 }
 
+# The deadline of a request counts from its arrival, not from its turn.
+test_requests_wait_in_line() {
+	local i clients=()
+	begin --store-threads 1 --deadline 1s
+	until_true is_state 200
+	kill -STOP $fake
+	for i in $(seq 6); do
+		curl -sS -m 5 -o "reply$i" -w '%{http_code}\n' \
+			"$url/v1/images/$(printf '%064d' "$i")" >"code$i" &
+		clients+=($!)
+	done
+	wait "${clients[@]}" || true
+	kill -CONT $fake
+	for i in $(seq 6); do
+		[ "$(cat "code$i")" = 503 ] || fail "late: $(cat "code$i")"
+	done
+	stop
+}
+
 test_the_helper_is_killed() {
 	local i clients=() before
 	begin
@@ -280,6 +299,7 @@ test_api
 test_damage
 test_early_replies
 test_the_store_is_away
+test_requests_wait_in_line
 test_the_helper_is_killed
 test_new_keys
 test_stop
