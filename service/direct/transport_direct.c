@@ -170,6 +170,11 @@ static void pause_accepting(struct io_thread *t)
 	uthread_transfer(t->pause_fd, step_pause, t);
 }
 
+/*
+ * The thread of a connection that is not counted any more may not have ended
+ * yet.  Only the calling thread starts others, so there is still room when it
+ * does.
+ */
 static bool is_full(struct io_thread *t)
 {
 	bool result;
@@ -177,7 +182,7 @@ static bool is_full(struct io_thread *t)
 	(void)pthread_mutex_lock(&t->lock);
 	result = t->connection_count >= t->config.connections_max;
 	(void)pthread_mutex_unlock(&t->lock);
-	return result;
+	return result || uthreads_are_full(t->config.uthreads);
 }
 
 /* An uthread_fn. */

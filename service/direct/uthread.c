@@ -104,6 +104,16 @@ static bool enter(struct uthreads *u)
 	return ok;
 }
 
+bool uthreads_are_full(struct uthreads *u)
+{
+	bool result;
+
+	(void)pthread_mutex_lock(&u->lock);
+	result = u->thread_count >= u->config.threads_max;
+	(void)pthread_mutex_unlock(&u->lock);
+	return result;
+}
+
 void uthreads_leave(struct uthreads *u)
 {
 	(void)pthread_mutex_lock(&u->lock);

@@ -75,6 +75,12 @@ typedef void uthread_fn(void *arg);
 MUST_CHECK bool uthread_spawn(struct uthreads *u, uthread_fn *fn, void *arg);
 
 /*
+ * Are there threads_max?  A thread that is about to end counts until it has
+ * given back its stack, so for a while after its last statement.
+ */
+bool uthreads_are_full(struct uthreads *u);
+
+/*
  * The thread that calls, in a step the one whose transfer it is; NULL: the
  * caller is none.
  */

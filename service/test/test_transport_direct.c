@@ -5,7 +5,7 @@
  * one kernel thread, a client that sends requests or a body without a pause
  * does not keep others from being served.  When connections cannot be accepted,
  * it tries again, but not at once; what it needs to wait for them, it has from
- * its start on.
+ * its start on.  A client for which there is no thread waits for one.
  *
  * The rest of http/ is replaced: requests have the behaviours below.
  */
@@ -337,6 +337,26 @@ static void test_accepting_is_tried_again(struct server *s)
 		(void)usleep(1000);
 }
 
+/* One thread accepts, so there is one connection less than threads. */
+static void test_a_client_waits_for_a_thread(struct server *s)
+{
+	int fds[OPEN_MAX];
+	char byte;
+
+	for (int i = 0; i < OPEN_MAX - 1; i++) {
+		fds[i] = ask(s, "GET /p" HTTP "\r\n");
+		read_reply(fds[i]);
+	}
+	fds[OPEN_MAX - 1] = ask(s, "GET /p" HTTP "\r\n");
+	(void)usleep(SHORT_MS * 1000);
+	assert(recv(fds[OPEN_MAX - 1], &byte, 1, MSG_DONTWAIT) < 0);
+	assert(errno == EAGAIN && atomic_load(&pause_count) > 0);
+	assert(close(fds[0]) == 0);
+	read_reply(fds[OPEN_MAX - 1]);
+	for (int i = 1; i < OPEN_MAX; i++)
+		assert(close(fds[i]) == 0);
+}
+
 static void test_no_memory_to_watch(const struct thread_model *m)
 {
 	struct server s;
@@ -363,6 +383,9 @@ static void test_model(const struct thread_model *m)
 	stop(&s);
 	assert(try_start(&s, m, 0));
 	test_accepting_is_tried_again(&s);
+	stop(&s);
+	assert(try_start(&s, m, 0));
+	test_a_client_waits_for_a_thread(&s);
 	stop(&s);
 	if (m->io == THREADS_IO_ASYNC)
 		test_no_memory_to_watch(m);
