@@ -219,14 +219,30 @@ static void test_unread_bytes_are_our_fault(void)
 	clients_stop(t);
 }
 
+/* Each time somebody looks for bytes, its thread has just received them. */
+static _Atomic(struct client *) receiving;
+
+ssize_t __real_recv(int fd, void *to, size_t bytes, int flags);
+ssize_t __wrap_recv(int fd, void *to, size_t bytes, int flags);
+
+ssize_t __wrap_recv(int fd, void *to, size_t bytes, int flags)
+{
+	struct client *c = atomic_load(&receiving);
+
+	if (c != NULL && (flags & MSG_PEEK) != 0)
+		client_be_silent(c, false);
+	return __real_recv(fd, to, bytes, flags);
+}
+
 /*
  * If the thread waits for an idle client, the client is told at once that it is
- * shut down, whenever the thread sees it; unless a request has arrived.
+ * shut down, whenever the thread sees it; unless a request has arrived, perhaps
+ * at the same moment.
  */
 static void test_a_silent_client_is_told(void)
 {
 	struct clients_config config = patient;
-	struct pair silent, late;
+	struct pair silent, late, taken;
 	char byte;
 
 	config.idle_ms = SHORT_MS;
@@ -243,8 +259,16 @@ static void test_a_silent_client_is_told(void)
 	client_be_silent(late.client, false);
 	assert(is_shut(&late, WAIT_MS));
 	assert(recv(late.theirs, &byte, 1, MSG_DONTWAIT) < 0);
+	connect_pair(&taken, t);
+	client_enter(taken.client, CLIENT_IDLE);
+	client_be_silent(taken.client, true);
+	atomic_store(&receiving, taken.client);
+	assert(is_shut(&taken, WAIT_MS) && client_is_shut(taken.client));
+	assert(recv(taken.theirs, &byte, 1, MSG_DONTWAIT) < 0);
+	atomic_store(&receiving, NULL);
 	close_pair(&silent);
 	close_pair(&late);
+	close_pair(&taken);
 	clients_stop(t);
 }
 

@@ -331,8 +331,12 @@ static void shut_idle(struct client *c)
 		return;
 	}
 	(void)shutdown(c->fd, SHUT_RD);
-	if (atomic_load(&c->is_silent) &&
-	    recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+	/*
+	 * In this order, because the thread says that it may receive bytes
+	 * before it takes them from the socket.
+	 */
+	if (recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0 &&
+	    atomic_load(&c->is_silent))
 		(void)shutdown(c->fd, SHUT_WR);
 }
 
