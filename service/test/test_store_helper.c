@@ -214,6 +214,33 @@ static void test_a_killed_helper_loses_nothing_that_is_sent_again(void)
 	stop(&c);
 }
 
+/*
+ * Requests that an ended helper has not read are sent again, so the next one
+ * finds them twice.
+ */
+static void test_a_request_that_came_twice_is_done_once(void)
+{
+	struct client c = start();
+	char id[STORE_ID_BYTES];
+	uint64_t number;
+	int fd;
+
+	EXPECT(STORE_OK, client_put(&c, 7, 0, SMALL, MS));
+	client_kill(&c);
+	sample_id(7, id);
+	number = client_send(&c, MESSAGE_DELETE, id, "", -1, 0, MS);
+	c.number--;
+	assert(client_send(&c, MESSAGE_DELETE, id, "", -1, 0, MS) == number);
+	client_start(&c);
+	EXPECT(STORE_OK, client_wait(&c, number, &fd));
+	EXPECT(STORE_OK, client_put(&c, 7, 0, SMALL, MS));
+	EXPECT(STORE_OK, client_read(&c, 7, "a.jpg", MS));
+	for (size_t i = 0; i < CLIENT_ANSWERS_MAX; i++)
+		assert(!c.answers[i].is_used);
+	EXPECT(STORE_OK, delete (&c, 7));
+	stop(&c);
+}
+
 /* With other keys, or another bucket. */
 static void expect_refusal(const char *variable, const char *value,
 			   const char *bucket, const char *part)
@@ -671,6 +698,7 @@ static void test_all(bool is_real)
 	test_other_bytes_replace_an_image();
 	test_files_beyond_the_head_are_read();
 	test_many_requests_at_once();
+	test_a_request_that_came_twice_is_done_once();
 	test_a_killed_helper_loses_nothing_that_is_sent_again();
 	test_a_refusal_has_a_reason();
 	if (is_real)

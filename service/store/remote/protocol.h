@@ -17,8 +17,10 @@
  *	2. The helper sends one answer with the same number.
  *	3. If a helper ends, its keeper (the parent process) starts another and
  *	   sends MESSAGE_STARTED over the same socket.  The server then sends
- *	   again what has no answer.  Each request may be carried out twice: an
- *	   image's id names its bytes, so that changes nothing.
+ *	   again what has no answer.  A helper ignores a request that it has
+ *	   received already.  So a request is carried out twice only if a helper
+ *	   ended while the object store did it; an image's id names its bytes,
+ *	   so a second PUT of it changes nothing.
  *	4. An answer with a number that nobody waits for is ignored.
  *
  * Nothing in a message is trusted by the other side: message_receive() refuses

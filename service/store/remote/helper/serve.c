@@ -25,6 +25,8 @@ enum {
 	RESTARTS_MAX = 3, /* of a READ whose object is replaced meanwhile */
 	WANTED_MAX = 2,   /* meta.json, and the file that was asked for */
 	PIECE_BYTES = 64 << 10,
+	/* More than the socket holds, which is what can be sent twice. */
+	RECENT_MAX = 4096,
 };
 
 LIST_HEAD(requests, request);
@@ -54,6 +56,8 @@ struct server {
 	uint32_t request_count;
 	bool knows_conditions; /* the store, as far as we know */
 	uint64_t hits, misses;
+	uint64_t recent[RECENT_MAX]; /* numbers of requests received */
+	uint64_t received_count;
 };
 
 /* -- Answers -- */
@@ -546,11 +550,28 @@ static void receive_probe(struct request *r)
 
 /* -- The loop -- */
 
+/*
+ * The same request again: the helper before this one left it unread in the
+ * socket, and the server has sent it once more.  Done twice, it could come
+ * after a request that follows the first answer: a DELETE after the next PUT.
+ */
+static bool is_received_already(struct server *h, const struct message *m)
+{
+	if (m->kind == MESSAGE_PROBE) /* all have one number */
+		return false;
+	for (uint64_t i = 0; i < RECENT_MAX && i < h->received_count; i++)
+		if (h->recent[i] == m->number)
+			return true;
+	h->recent[h->received_count++ % RECENT_MAX] = m->number;
+	return false;
+}
+
 static void begin_request(struct server *h, const struct message *m, int fd)
 {
-	struct request *r = calloc(1, sizeof(*r));
+	struct request *r =
+		is_received_already(h, m) ? NULL : calloc(1, sizeof(*r));
 
-	if (r == NULL) { /* the server's deadline will pass */
+	if (r == NULL) { /* out of memory: the server's deadline will pass */
 		if (fd >= 0)
 			(void)close(fd);
 		return;
