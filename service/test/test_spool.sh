@@ -361,11 +361,13 @@ test_none() {
 }
 
 test_left_by_a_stop
-test_full_store
 test_deleted_is_not_made
 test_recovery_within_memory
+test_entries_wait_for_memory_in_turn
+# What the others do is the same with fewer threads.
+[[ ${SANITIZED:-} != *thread* ]] || exit 0
+test_full_store
 test_damaged_entries
 test_limits_were_lowered
 test_no_room_no_202
-test_entries_wait_for_memory_in_turn
 test_none
