@@ -319,6 +319,20 @@ static uint32_t stolen_share(const struct visitor *v,
 	return share > 0 ? share : 1;
 }
 
+/*
+ * For thresholds of time: nobody is late where nothing waits, so after a quiet
+ * hour the first event does not interrupt at once.
+ */
+RARE static void note_visit(const struct visitor *v, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < v->station_count; i++) {
+		struct visit_station *s = v->stations[i];
+
+		if (s == v->visit.station || visitor_open_count(v, i) == 0)
+			atomic_store(&s->last_visit_ns, now_ns);
+	}
+}
+
 /* False: the stage is exclusive, and another worker is in it. */
 RARE static bool begin(struct visitor *v, uint64_t now_ns)
 {
@@ -347,7 +361,7 @@ RARE static bool begin(struct visitor *v, uint64_t now_ns)
 	visit->fresh_count =
 		visit->cutoff_ns == UINT64_MAX ? UINT32_MAX : fresh_count(v, s);
 	if (c->has_thresholds)
-		atomic_store(&s->last_visit_ns, now_ns);
+		note_visit(v, now_ns);
 	return true;
 }
 

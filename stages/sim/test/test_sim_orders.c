@@ -236,6 +236,34 @@ static void test_thresholds_interrupt(void)
 	trial_release(&nervous);
 }
 
+/*
+ * Three requests come at once, and then none for 20 ms.  No event waits for 5
+ * ms, so no stage interrupts another one, although none was visited for longer.
+ */
+static void test_quiet_times_are_not_late(void)
+{
+	static const double gaps_s[] = { 1e-6, 1e-6, 0.02 };
+	struct trial t[2];
+
+	for (int i = 0; i < 2; i++) {
+		trial_init(&t[i], line, 1, 150);
+		t[i].schedule.policy = policy_find("cohort");
+		t[i].schedule.has_thresholds = i == 1;
+		for (uint32_t k = 0; k < 3; k++)
+			t[i].schedule.thresholds[k].unvisited_ns = i * 5000000;
+		t[i].config.gaps_s = gaps_s;
+		t[i].config.gap_count = ARRAY_SIZE(gaps_s);
+		t[i].config.request_count = 3000;
+		t[i].config.warmup_count = 0;
+		trial_run(&t[i]);
+	}
+	for (uint32_t k = 0; k < 3; k++)
+		assert(t[0].result.stages[k].visit_count ==
+		       t[1].result.stages[k].visit_count);
+	trial_release(&t[0]);
+	trial_release(&t[1]);
+}
+
 static void test_gates_bound_the_cohort(void)
 {
 	struct trial t;
@@ -369,6 +397,7 @@ int main(void)
 	test_cutoff_lets_short_events_go_first();
 	test_cutoff_starves_nobody();
 	test_thresholds_interrupt();
+	test_quiet_times_are_not_late();
 	test_gates_bound_the_cohort();
 	test_partitions_divide_the_stages();
 	test_balances_are_of_the_right_order();
