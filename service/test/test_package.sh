@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The Debian packages have the same bytes when they are built again, elsewhere
-# and later; lintian reports nothing.  In a bare Debian, the installed server
+# lintian reports nothing about the Debian packages; with TEST_REPRODUCIBLE=1, they
+# have the same bytes when they are built again, elsewhere and later.  In a bare Debian, the installed server
 # answers the installed load generator and a POSTed photo, as an ordinary user.
 #
 # Needs root, mmdebstrap, debhelper and lintian, a Git tree and a Debian mirror;
@@ -44,18 +44,20 @@ trap end EXIT
 
 "$source/script/package" --output "$work/first" >"$work/log" 2>&1 ||
 	fail "script/package"
-mkdir "$work/elsewhere"
-(
-	umask 077
-	export TMPDIR=$work/elsewhere TZ=Pacific/Auckland LC_ALL=C.UTF-8
-	"$source/script/package" --output "$work/second"
-) >"$work/log" 2>&1 || fail "script/package, again"
-count=0
-for package in "$work"/first/*.deb; do
-	cmp "$package" "$work/second/${package##*/}" || fail "not reproducible"
-	count=$((count + 1))
-done
-[ $count = 2 ] || fail "$count packages"
+packages=("$work"/first/*.deb)
+[ ${#packages[@]} = 2 ] || fail "${#packages[@]} packages"
+if [ -n "${TEST_REPRODUCIBLE:-}" ]; then
+	mkdir "$work/elsewhere"
+	(
+		umask 077
+		export TMPDIR=$work/elsewhere TZ=Pacific/Auckland LC_ALL=C.UTF-8
+		"$source/script/package" --output "$work/second"
+	) >"$work/log" 2>&1 || fail "script/package, again"
+	for package in "${packages[@]}"; do
+		cmp "$package" "$work/second/${package##*/}" ||
+			fail "not reproducible"
+	done
+fi
 
 # lintian's warning about root goes to standard error, which is ignored.
 lintian --fail-on error,warning "$work"/first/*.changes >"$work/log" 2>/dev/null ||

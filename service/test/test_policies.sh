@@ -4,8 +4,9 @@
 # flags: every photo is answered, in the right size, with the same bytes; no
 # request is lost; an idle server sleeps; SIGTERM ends it cleanly.
 #
-# Each schedule is tested with one half of the photos and one of the numbers of
-# connections; each policy has schedules with both halves.
+# Each schedule is tested with a part of the photos, a half of few ones or a
+# quarter of many, and with one of the numbers of connections; each policy has
+# schedules with two parts or more.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=WORDS]
 #        test_policies.sh DIR CONNECTIONS...
@@ -70,33 +71,34 @@ check_sleeps() {
 		fail "busy while idle: $before to $after CPU seconds"
 }
 
-# Each half is a folder of links to photos.
-halves=("$work/half0" "$work/half1")
-number=0
-while read -r file; do
-	link=${halves[number++ % 2]}/$file
+# Each part is a folder of links to photos.
+mapfile -t photos < <(find -L "$dir" -type f -iname '*.jp*g' -printf '%P\n' | sort)
+[ ${#photos[@]} -gt 1 ] || fail "$dir has not two photos"
+parts=("$work/part0" "$work/part1")
+[ ${#photos[@]} -lt 40 ] || parts+=("$work/part2" "$work/part3")
+for i in "${!photos[@]}"; do
+	link=${parts[i % ${#parts[@]}]}/${photos[i]}
 	mkdir -p "${link%/*}"
-	ln -s "$(realpath "$dir/$file")" "$link"
-done < <(find -L "$dir" -type f -iname '*.jp*g' -printf '%P\n' | sort)
-[ $number -gt 1 ] || fail "$dir has not two photos"
+	ln -s "$(realpath "$dir/${photos[i]}")" "$link"
+done
 
 counts=("$@")
 tried=0
 while read -r -a flags; do
-	half=${halves[tried % 2]}
-	first=$half.first
+	part=${parts[tried % ${#parts[@]}]}
+	first=$part.first
 	connections=${counts[(tried + tried / ${#counts[@]}) % ${#counts[@]}]}
 	tried=$((tried + 1))
 	start "${flags[@]}" --cores 0,1 --max-uploads 256
 	out=$work/out
 	rm -rf "$out"
-	"$LOADGEN" --dataset "$half" --connections "$connections" \
+	"$LOADGEN" --dataset "$part" --connections "$connections" \
 		--seed "$tried" --save "$out" \
 		"$url/?w=640&h=640&blur=2" >"$work/report" ||
 		fail "${flags[*]} $connections: $(cat "$work/report")"
 	sort -o "$out/status.tsv" "$out/status.tsv"
 	if [ ! -d "$first" ]; then
-		"$CHECK_SIZES" "$half" "$out" 640 640 ||
+		"$CHECK_SIZES" "$part" "$out" 640 640 ||
 			fail "a reply has the wrong size"
 		cp -r "$out" "$first"
 	fi

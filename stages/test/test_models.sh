@@ -4,7 +4,8 @@
 # Promise: no wake-up is lost, no event left behind or handed over twice, nobody
 # in an exclusive stage or on a fibre with another, no fibre lost, no user-level
 # thread continued without its wake-up, in any interleaving of the models in the
-# folders given; and Spin would notice: it finds each mistake named there.
+# folders given; and, with TEST_MISTAKES=1, Spin would notice: it finds each
+# mistake named there.
 #
 # Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
 # senders and two workers, a stop with two stages, a stop with two senders;
@@ -47,6 +48,7 @@ verify() {
 expect() {
 	wanted=$1
 	shift
+	[ "$wanted" = 0 ] || [ -n "${TEST_MISTAKES:-}" ] || return 0
 	if [ "$wanted" = 0 ]; then level=-O1; else level=-O0; fi
 	found=$(verify $level "$@")
 	if [ "$found" != "$wanted" ]; then
