@@ -10,6 +10,8 @@
  *	die-answered    after it has answered it; and then `mode` is removed, so
  *	                that the next helper is good
  *	die             it ends at once, always
+ *	die-of-bad      it kills itself when it receives an id that begins with
+ *	                "bad", always
  *	silent          it answers only probes
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
@@ -121,6 +123,8 @@ static void serve_one(const struct message *m, int fd)
 	int file = -1;
 
 	answer.figures.requests = 1;
+	if (strcmp(mode, "die-of-bad") == 0 && strncmp(m->id, "bad", 3) == 0)
+		(void)raise(SIGKILL);
 	if (m->kind != MESSAGE_PROBE)
 		die_if("die-received");
 	if (m->kind == MESSAGE_PUT)

@@ -221,6 +221,22 @@ static void test_there_is_never_a_helper(void)
 	store_close(s);
 }
 
+static void test_a_request_that_ends_helpers_is_given_up(void)
+{
+	struct store *s = open_store("die-of-bad");
+	char id[STORE_ID_BYTES];
+	struct error why;
+
+	id_of(id, 17);
+	(void)memcpy(id, "bad", 3);
+	assert(store_put(s, id, files, 2, clock_after_ms(20000), &why) ==
+	       STORE_UNAVAILABLE);
+	assert(strstr(why.text, "three times") != NULL);
+	assert(put(s, 17, 5000) == STORE_OK);
+	check_whole(s, 17);
+	store_close(s);
+}
+
 static void test_a_silent_helper(void)
 {
 	struct store *s = open_store("silent");
@@ -473,6 +489,7 @@ int main(int argc, char **argv)
 	test_the_helper_dies("die-done");
 	test_the_helper_dies("die-answered");
 	test_there_is_never_a_helper();
+	test_a_request_that_ends_helpers_is_given_up();
 	test_a_silent_helper();
 	test_a_late_call_is_not_sent();
 	test_abandoned_calls_end();

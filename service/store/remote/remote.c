@@ -31,6 +31,8 @@ enum {
 	BRIEF_MS = 1000,
 	LAST_ANSWER_MS = 500, /* the helper knows the deadline: wait longer */
 	PROBE_NUMBER = 0,
+	/* A request is given up if so many helpers failed that had it. */
+	FAILURES_MAX = 3,
 };
 
 /* A request that waits for its answer; in the stack of its caller. */
@@ -39,6 +41,7 @@ struct call {
 	struct message request;
 	int fd; /* sent with it; -1: none */
 	bool is_sent, is_done;
+	uint32_t failures; /* helpers that failed after it was sent to them */
 	pthread_cond_t done;
 	struct message answer;
 	int answer_fd; /* the caller's; -1: none */
@@ -132,6 +135,38 @@ static void add_figures(struct store_figures *to,
 _Static_assert(sizeof(struct store_figures) % sizeof(uint64_t) == 0,
 	       "figures are an array of numbers");
 
+static void end_call(struct call *c, const struct message *answer, int fd)
+{
+	c->answer = *answer;
+	c->answer_fd = fd;
+	c->is_done = true;
+	(void)pthread_cond_signal(&c->done);
+}
+
+/*
+ * The helper that had these requests was replaced, or has failed.  A request
+ * that lets helpers fail must not keep the store from the others.
+ */
+static void take_back(struct remote *r, bool has_failed)
+{
+	static const struct message given_up = {
+		.kind = MESSAGE_ANSWER,
+		.answer = STORE_UNAVAILABLE,
+		.detail = "the store helper failed three times while this "
+			  "request waited for it",
+	};
+	struct call *c;
+
+	LIST_FOREACH(c, &r->calls, link)
+	{
+		if (!c->is_sent || c->is_done)
+			continue;
+		c->is_sent = false;
+		if (has_failed && ++c->failures >= FAILURES_MAX)
+			end_call(c, &given_up, -1);
+	}
+}
+
 /*
  * A helper was started: requests of the one before it have no answer.  If that
  * one has failed, the store is not available until this one answers.
@@ -139,15 +174,13 @@ _Static_assert(sizeof(struct store_figures) % sizeof(uint64_t) == 0,
 static void begin_helper(struct remote *r, const struct message *m)
 {
 	uint64_t cached_bytes = r->now.cache_bytes;
-	struct call *c;
 
 	r->now.cache_bytes = 0; /* not a sum */
 	add_figures(&r->before, &r->now);
 	r->now = (struct store_figures){ .cache_bytes = cached_bytes };
 	r->helper_starts++;
 	r->probed_ns = 0;
-	LIST_FOREACH(c, &r->calls, link)
-	c->is_sent = c->is_sent && c->is_done;
+	take_back(r, m->answer != STORE_OK);
 	send_unsent(r);
 	if (m->answer != STORE_OK)
 		(void)set_available(r, m->detail);
@@ -180,12 +213,8 @@ static bool take_answer(struct remote *r, const struct message *m, int fd)
 		c = LIST_NEXT(c, link);
 	if (c == NULL && fd >= 0)
 		(void)close(fd);
-	if (c != NULL) {
-		c->answer = *m;
-		c->answer_fd = fd;
-		c->is_done = true;
-		(void)pthread_cond_signal(&c->done);
-	}
+	if (c != NULL)
+		end_call(c, m, fd);
 	return (c != NULL || m->number == PROBE_NUMBER) && learn(r, m);
 }
 
