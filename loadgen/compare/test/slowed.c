@@ -13,20 +13,35 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD_NS = 5 * NS_PER_MS };
+enum { PERIOD_NS = 5 * NS_PER_MS, PAUSE_NS = 200 * NS_PER_MS };
 
+static double cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * NS_PER_S + (double)t.tv_nsec;
+}
+
+/* What is missed in one period, because others run, is done in the next. */
 static void be_busy(double share)
 {
-	for (uint64_t begin_ns = clock_now_ns();; begin_ns += PERIOD_NS) {
-		uint64_t end_ns = begin_ns + PERIOD_NS;
-		struct timespec end = {
-			.tv_sec = (time_t)(end_ns / NS_PER_S),
-			.tv_nsec = (long)(end_ns % NS_PER_S),
-		};
+	static const struct timespec period = { .tv_nsec = PERIOD_NS };
+	uint64_t last_ns = clock_now_ns();
+	double debt_ns = 0;
 
-		while (clock_now_ns() < begin_ns + share * PERIOD_NS)
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		double begin_ns = cpu_ns();
+
+		/* After a long gap it was stopped, as the program. */
+		if (now_ns < last_ns + PAUSE_NS)
+			debt_ns += share * (double)(now_ns - last_ns);
+		last_ns = now_ns;
+		while (cpu_ns() < begin_ns + debt_ns)
 			;
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+		debt_ns -= cpu_ns() - begin_ns;
+		nanosleep(&period, NULL);
 	}
 }
 
