@@ -4,12 +4,12 @@
 # fault KIND TARGET PAUSE: break it, wait PAUSE seconds, repair it, and wait until
 # it works again.  False: it did not break, or could not be repaired.
 
-fault_kinds='node freeze osd reload link gateway front'
+fault_kinds='node freeze osd reload link slow gateway front'
 
 # What can be the target of a fault of this kind.
 fault_targets() {
 	case $1 in
-	node | freeze | link) each_node ;;
+	node | freeze | link | slow) each_node ;;
 	osd) printf '%s\n' "${engine_disks[@]}" ;;
 	gateway) [ "$engine" = folder ] || echo gateway ;;
 	reload | front) echo active ;; # the front that has the address then
@@ -49,6 +49,14 @@ fault_link() {
 	ip -n "$fleet.hub" link set "$1" down || return 1
 	sleep "$2"
 	ip -n "$fleet.hub" link set "$1" up
+}
+
+# What a node receives comes at 2 Mbit/s.
+fault_slow() {
+	tc -n "$fleet.hub" qdisc add dev "$1" root tbf rate 2mbit burst 32kb \
+		latency 200ms || return 1
+	sleep "$2"
+	tc -n "$fleet.hub" qdisc del dev "$1" root
 }
 
 # HAProxy starts a new worker with the new configuration, and the old one ends

@@ -5,7 +5,7 @@
 seconds=30
 rate=10
 seed=1
-faults=node=2,osd=2,reload=2,link=2,gateway=1,front=1
+faults=node=2,osd=2,reload=2,link=2,slow=1,gateway=1,front=1
 slow_s=10 # a slow upload's body takes so long
 restart=yes
 
