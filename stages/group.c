@@ -32,6 +32,8 @@ static void wake_everyone(struct group *g)
 			&station_of(worker->visitor.stations[0])->pool.parked,
 			EVENTCOUNT_ANY);
 	}
+	for (uint32_t s = 0; s < g->station_count; s++)
+		eventcount_wake_all(&g->stations[s].own, EVENTCOUNT_ANY);
 	eventcount_wake_all(&g->drained, EVENTCOUNT_ANY);
 }
 
@@ -235,7 +237,8 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 	    workers == POLICY_WORKERS_FIBRES)
 		return true;
 	new->wakes = g->parts[part].sleeps;
-	if (workers == POLICY_WORKERS_STAY)
+	if (workers == POLICY_WORKERS_STAY ||
+	    g->schedule.idle.kind == IDLE_BACKOFF)
 		new->wakes = &new->own;
 	else if (s->config.type == STAGE_PARTITIONED)
 		new->wakes_who = who_is(lane);

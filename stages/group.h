@@ -64,7 +64,8 @@ struct station {
 	struct pool pool; /* without threads if workers roam */
 
 	/* Which workers a new event wakes. */
-	struct eventcount own; /* where workers sleep that stay here */
+	/* Where workers sleep that stay here, or rest here (--idle backoff). */
+	struct eventcount own;
 	struct eventcount *wakes;
 	uint32_t wakes_who;
 	/* Wake all, because one worker may be unable to take the event. */

@@ -42,6 +42,11 @@ struct group_view {
 	uint32_t measured_count;         /* how often the means were updated */
 	/* Events that arrive during a visit wait for the next one. */
 	bool is_gated;
+	/*
+	 * The queues are not looked at (LOOK_BLIND): queued_count is 1 for each
+	 * stage; has_found says whether the last visit found an event.
+	 */
+	bool is_blind, has_found;
 };
 
 /* Not an enum, because it does not fit into an int. */
@@ -50,7 +55,8 @@ struct group_view {
 /*
  * Called by one worker with its own `state`, so it needs no lock.  Returns the
  * index of a stage that has events.  Only if no stage has events, it returns
- * POLICY_IDLE, and the worker sleeps.
+ * POLICY_IDLE, and the worker sleeps.  If it is blind, its order must come to
+ * each stage again and again, whether visits find events or not.
  */
 typedef uint32_t policy_pick_fn(void *state, const struct group_view *view);
 

@@ -23,6 +23,7 @@
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
 #define NO_NUMBER (-1.0)
+#define LONGEST_INITIAL_US 10000
 #define AGEING_INITIAL 30 /* found by measurement: docs/scheduling.md */
 enum { THREADS_MAX = 1024, PARTS_MAX = 1024, SCHEDULE_CAUSE_BYTES = 48 };
 
@@ -70,6 +71,29 @@ struct choice {
 	  "began. It pauses an event that has run for this number of "         \
 	  "microseconds; the next visit goes on with that event, after all "   \
 	  "others.")
+
+#define LOOKS(X)                                                               \
+	X(LOOK_LENGTHS, "lengths", "", NUMBER_NONE, 0, 0,                      \
+	  "the lengths of all queues",                                         \
+	  "A worker knows how many events wait at each stage, so it visits "   \
+	  "no stage where none waits.")                                        \
+	X(LOOK_BLIND, "blind", "", NUMBER_NONE, 0, 0,                          \
+	  "only whether its last visit found an event, as in the papers",      \
+	  "A worker learns whether events wait at a stage only by a visit. "   \
+	  "A visit that finds none costs time, too.")
+
+#define IDLES(X)                                                               \
+	X(IDLE_WAKE, "wake", "", NUMBER_NONE, 0, 0,                            \
+	  "sleep until an event arrives at any stage",                         \
+	  "A worker that finds nothing sleeps until an event arrives at any "  \
+	  "stage.")                                                            \
+	X(IDLE_BACKOFF, "backoff", "[=US]", NUMBER_OPTIONAL, US_MAX, 1000,     \
+	  "wait for an event at the stage visited last, for 10 us, 20 us, "    \
+	  "40 us and so on, but for US microseconds at most (10000), then "    \
+	  "visit the next, as in the papers",                                  \
+	  "A worker that finds nothing waits for an event at the stage that "  \
+	  "it visited last, each time twice as long, up to this number of "    \
+	  "microseconds; then it visits the next stage.")
 
 #define DISCIPLINES(X)                                                         \
 	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \
@@ -183,6 +207,8 @@ struct choice {
 	[place] = { word, number, most, factor, meaning },
 
 static const struct choice regimes[] = { REGIMES(CHOICE) };
+static const struct choice looks[] = { LOOKS(CHOICE) };
+static const struct choice idles[] = { IDLES(CHOICE) };
 static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
 static const struct choice balances[] = { BALANCES(CHOICE) };
 static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
@@ -195,6 +221,8 @@ static const struct choice transfer_rules[] = { TRANSFER_RULES(CHOICE) };
 enum {
 	POLICY_FLAG,
 	REGIME_FLAG,
+	LOOK_FLAG,
+	IDLE_FLAG,
 	DISCIPLINE_FLAG,
 	SLICE_FLAG,
 	BALANCE_FLAG,
@@ -219,6 +247,14 @@ const struct flag schedule_flags[] = {
 			  "how long a worker's visit at a stage lasts:" REGIMES(
 				  HELP),
 			  .type = FLAG_OTHER },
+	[LOOK_FLAG] = { "look", &LOOKS(VALUE)[1], "lengths",
+			"what a worker knows of the queues before it visits a "
+			"stage:" LOOKS(HELP),
+			.type = FLAG_OTHER },
+	[IDLE_FLAG] = { "idle", &IDLES(VALUE)[1], "wake",
+			"what a worker does that has found nothing:" IDLES(
+				HELP),
+			.type = FLAG_OTHER },
 	[DISCIPLINE_FLAG] = { "discipline", &DISCIPLINES(VALUE)[1], "fcfs",
 			      "which of the waiting events is handled "
 			      "first:" DISCIPLINES(HELP),
@@ -416,6 +452,16 @@ static bool read_us(const char *at, uint64_t *out_ns)
 #define READ(choices, text, value)                                             \
 	read_choice(choices, ARRAY_SIZE(choices), text, value)
 
+static struct idle read_idle(const struct value *v)
+{
+	double us = v->has_number ? v->number : LONGEST_INITIAL_US;
+
+	return (struct idle){
+		.kind = (enum idle_kind)v->place,
+		.longest_ns = (uint64_t)us * idles[v->place].factor,
+	};
+}
+
 /* The flags of struct thread_model.  False: `text` is no value of the flag. */
 static bool read_thread_value(struct thread_model *m, uint32_t flag,
 			      const char *text)
@@ -463,6 +509,16 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 				.limit = (uint64_t)v.number *
 					 regimes[v.place].factor,
 			};
+		return ok;
+	case LOOK_FLAG:
+		ok = READ(looks, text, &v);
+		if (ok)
+			s->look = (enum look)v.place;
+		return ok;
+	case IDLE_FLAG:
+		ok = READ(idles, text, &v);
+		if (ok)
+			s->idle = read_idle(&v);
 		return ok;
 	case DISCIPLINE_FLAG:
 		ok = READ(disciplines, text, &v);
@@ -554,32 +610,31 @@ bool schedule_refuse(const char *name, const char *text, struct error *why)
  * Facts about a schedule.  The lowest FLAG_COUNT bits are those of
  * schedule.given.
  */
-enum {
-	CALLS = 1 << FLAG_COUNT,
-	STAYS = CALLS << 1,
-	ROAMS = CALLS << 2,
-	IS_CENTRAL = CALLS << 3,
-	IS_DIVIDED = CALLS << 4, /* replicated or partitioned */
-	IS_PARTITIONED = CALLS << 5,
-	HAS_STACKS = CALLS << 6,
-	HAS_ONE_REPLICA = CALLS << 7,
-	HAS_NO_RANKS = CALLS << 8,
-	HAS_SLICES = CALLS << 9,
-	IS_THREADED = CALLS << 10,     /* user-level threads */
-	HAS_LARGE_PARTS = CALLS << 11, /* of several cores */
-	HAS_NO_MODEL = CALLS << 12,    /* of the threads of connections */
-	IS_1_TO_1 = CALLS << 13,
-	IS_N_TO_1 = CALLS << 14,
-	IS_SYNC = CALLS << 15,
-	IS_ASYNC = CALLS << 16,
-	BY_POLICY =
-		CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL,
-};
+#define FACT(number) (UINT64_C(1) << (FLAG_COUNT + (number)))
+#define CALLS FACT(0)
+#define STAYS FACT(1)
+#define ROAMS FACT(2)
+#define IS_CENTRAL FACT(3)
+#define IS_DIVIDED FACT(4) /* replicated or partitioned */
+#define IS_PARTITIONED FACT(5)
+#define HAS_STACKS FACT(6)
+#define HAS_ONE_REPLICA FACT(7)
+#define HAS_NO_RANKS FACT(8)
+#define HAS_SLICES FACT(9)
+#define IS_THREADED FACT(10)     /* user-level threads */
+#define HAS_LARGE_PARTS FACT(11) /* of several cores */
+#define HAS_NO_MODEL FACT(12)    /* of the threads of connections */
+#define IS_1_TO_1 FACT(13)
+#define IS_N_TO_1 FACT(14)
+#define IS_SYNC FACT(15)
+#define IS_ASYNC FACT(16)
+#define BY_POLICY                                                              \
+	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL)
 
 /* Of the threads of connections. */
-static uint32_t find_thread_facts(const struct schedule *s)
+static uint64_t find_thread_facts(const struct schedule *s)
 {
-	static const uint32_t by_mapping[] = {
+	static const uint64_t by_mapping[] = {
 		[THREADS_1_TO_1] = IS_1_TO_1,
 		[THREADS_N_TO_1] = IS_N_TO_1,
 		[THREADS_N_TO_M] = 0,
@@ -591,15 +646,15 @@ static uint32_t find_thread_facts(const struct schedule *s)
 	       (s->threads.io == THREADS_IO_SYNC ? IS_SYNC : IS_ASYNC);
 }
 
-static uint32_t find_facts(const struct schedule *s, uint32_t core_count)
+static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 {
-	static const uint32_t workers[] = {
+	static const uint64_t workers[] = {
 		[POLICY_WORKERS_CALLER] = CALLS,
 		[POLICY_WORKERS_STAY] = STAYS,
 		[POLICY_WORKERS_ROAM] = ROAMS,
 		[POLICY_WORKERS_FIBRES] = IS_THREADED,
 	};
-	uint32_t facts =
+	uint64_t facts =
 		s->given | workers[s->policy->workers] | find_thread_facts(s);
 
 	if (s->policy->has_central_queue)
@@ -621,14 +676,16 @@ static uint32_t find_facts(const struct schedule *s, uint32_t core_count)
 	return facts;
 }
 
-#define GIVEN(flag) (1u << flag##_FLAG)
+#define GIVEN(flag) (UINT64_C(1) << flag##_FLAG)
 
 /* Choices that contradict each other, and why. */
 static const struct {
-	uint32_t facts; /* the line counts if all are true */
+	uint64_t facts; /* the line counts if all are true */
 	const char *what, *why;
 } senseless[] = {
 	{ CALLS | GIVEN(REGIME), "--regime", "it visits no stages" },
+	{ CALLS | GIVEN(LOOK), "--look", "it has no queues" },
+	{ CALLS | GIVEN(IDLE), "--idle", "it has no workers" },
 	{ CALLS | GIVEN(DISCIPLINE), "--discipline", "it has no queues" },
 	{ CALLS | HAS_SLICES, "--slice", "it has no queues" },
 	{ CALLS | IS_DIVIDED, "--balance", "it has no workers" },
@@ -637,6 +694,8 @@ static const struct {
 	{ CALLS | GIVEN(POOL), "--pool", "it has no workers" },
 	{ CALLS | GIVEN(THRESHOLD), "--threshold", "it has no queues" },
 	{ STAYS | GIVEN(REGIME), "--regime", "its threads stay at a stage" },
+	{ STAYS | GIVEN(LOOK), "--look", "its threads stay at a stage" },
+	{ STAYS | GIVEN(IDLE), "--idle", "its threads stay at a stage" },
 	{ STAYS | HAS_STACKS, "--discipline stack",
 	  "its threads send to stages that others visit" },
 	{ STAYS | IS_PARTITIONED, "--balance partition",
@@ -646,6 +705,10 @@ static const struct {
 	  "its threads stay at a stage" },
 	{ ROAMS | GIVEN(POOL), "--pool", "it has one thread per core" },
 	{ IS_CENTRAL | GIVEN(REGIME), "--regime", "a visit is one event" },
+	{ IS_CENTRAL | GIVEN(LOOK), "--look",
+	  "it has one queue for all stages" },
+	{ IS_CENTRAL | GIVEN(IDLE), "--idle",
+	  "it has one queue for all stages" },
 	{ IS_CENTRAL | HAS_STACKS, "--discipline stack",
 	  "it has one queue for all stages" },
 	{ IS_CENTRAL | IS_PARTITIONED, "--balance partition",
@@ -659,6 +722,8 @@ static const struct {
 	{ ROAMS | GIVEN(RESOURCES), "--resources",
 	  "it chooses among stages, not threads" },
 	{ IS_THREADED | GIVEN(REGIME), "--regime", "it visits no stages" },
+	{ IS_THREADED | GIVEN(LOOK), "--look", "it visits no stages" },
+	{ IS_THREADED | GIVEN(IDLE), "--idle", "it visits no stages" },
 	{ IS_THREADED | GIVEN(DISCIPLINE), "--discipline",
 	  "its threads come first come, first served at each place" },
 	{ IS_THREADED | GIVEN(SLICE), "--slice",
@@ -699,7 +764,7 @@ static const struct {
 };
 
 /* The flags that a line of `senseless` is about, such as "--policy color". */
-static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint32_t facts,
+static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint64_t facts,
 		       const struct schedule *s)
 {
 	if ((facts & BY_POLICY) != 0)
@@ -757,7 +822,7 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 	else if (s->part_count == 0)
 		s->part_count = most;
 
-	uint32_t facts = find_facts(s, core_count);
+	uint64_t facts = find_facts(s, core_count);
 
 	for (size_t i = 0; i < ARRAY_SIZE(senseless); i++) {
 		if ((senseless[i].facts & ~facts) != 0)
@@ -884,6 +949,15 @@ static void word_add_balance(struct word_list *l, const struct schedule *s)
 				0);
 }
 
+static void word_add_visits(struct word_list *l, const struct schedule *s)
+{
+	word_add_choice(l, REGIME_FLAG, &regimes[s->regime.kind],
+			(double)s->regime.limit);
+	word_add_choice(l, LOOK_FLAG, &looks[s->look], 0);
+	word_add_choice(l, IDLE_FLAG, &idles[s->idle.kind],
+			(double)s->idle.longest_ns);
+}
+
 static void word_add_threads(struct word_list *l, const struct thread_model *m)
 {
 	word_add_choice(l, THREADS_FLAG, &mappings[m->mapping], 0);
@@ -919,8 +993,7 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 		return l.count;
 	}
 	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue)
-		word_add_choice(&l, REGIME_FLAG, &regimes[s->regime.kind],
-				(double)s->regime.limit);
+		word_add_visits(&l, s);
 	word_add_choice(&l, DISCIPLINE_FLAG, &disciplines[s->discipline.kind],
 			s->discipline.follows_load ? NO_NUMBER :
 						     s->discipline.ageing);

@@ -50,6 +50,39 @@ struct regime {
 };
 
 /*
+ * What a worker that roams knows of the queues.
+ *
+ * In the papers it is blind: it learns how a queue is only by a visit, which
+ * costs as much as another if it finds nothing (Gordon, UCAM-CL-TR-781,
+ * sections 2.4.2 and 3.1).  The policy then knows only whether the last visit
+ * has found an event.
+ */
+enum look {
+	LOOK_LENGTHS, /* the lengths of all queues */
+	LOOK_BLIND,   /* nothing */
+};
+
+/*
+ * What a worker that roams does if it has found nothing.
+ *
+ * Backoff is that of the papers, exponential idling: the worker waits at the
+ * station that it visited last, twice as long as after the visit before, but
+ * IDLE_FIRST_NS first and longest_ns at most.  An event that arrives at this
+ * station wakes it; one at another station waits.
+ */
+enum idle_kind {
+	IDLE_WAKE,    /* sleep until an event arrives anywhere */
+	IDLE_BACKOFF, /* see above */
+};
+
+#define IDLE_FIRST_NS UINT64_C(10000)
+
+struct idle {
+	enum idle_kind kind;
+	uint64_t longest_ns;
+};
+
+/*
  * Queue disciplines: which of the waiting events is handled first.  Each gives
  * an event a rank when it is queued; the lowest rank is first.
  *
@@ -175,6 +208,8 @@ struct schedule {
 	/* With a policy that has_thread_model; quantum_ns is 0 for others. */
 	struct thread_model threads;
 	struct regime regime;
+	enum look look;
+	struct idle idle;
 	struct discipline discipline;
 	/*
 	 * An event that has run for this time may be paused for another
@@ -264,7 +299,7 @@ MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
  * A value must fit into its buffer: with STAGES_MAX stages, their names may
  * have at most 10 characters.
  */
-enum { SCHEDULE_WORDS_MAX = 9, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
+enum { SCHEDULE_WORDS_MAX = 11, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
 
 /* One choice of a schedule, explained. */
 struct schedule_word {

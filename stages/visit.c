@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies and regimes),
+ * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies, regimes, blind
+ * visits and exponential idling),
  * and Larus and Parkes, "Using Cohort Scheduling to Enhance Server
  * Performance", USENIX 2002, section 4.1 (thresholds), and their technical
  * report, BalanceLoad (stealing).
@@ -175,7 +176,10 @@ static bool regime_is_gated(const struct regime *r)
 	       r->kind == REGIME_CUTOFF;
 }
 
-/* Ask the policy.  No worker may sleep while there are events to take. */
+/*
+ * Ask the policy.  No worker that sees the queues may sleep while there are
+ * events to take.
+ */
 static uint32_t ask_policy(struct visitor *v)
 {
 	const struct schedule *c = v->group->schedule;
@@ -184,11 +188,14 @@ static uint32_t ask_policy(struct visitor *v)
 		.stage_count = v->station_count,
 		.measured_count = v->measured_count,
 		.is_gated = regime_is_gated(&c->regime),
+		.is_blind = c->look == LOOK_BLIND,
+		.has_found = v->miss_count == 0,
 	};
 	bool any = false;
 
 	for (uint32_t i = 0; i < v->station_count; i++) {
-		v->views[i].queued_count = visitor_open_count(v, i);
+		v->views[i].queued_count =
+			view.is_blind ? 1 : visitor_open_count(v, i);
 		any |= v->views[i].queued_count > 0;
 	}
 	uint32_t at = c->policy->pick(v->policy_state, &view);
@@ -274,19 +281,57 @@ static enum visit_step switch_to(struct visitor *v, struct visit_station *s,
 	return VISIT_SWITCH;
 }
 
-RARE static enum visit_step pick(struct visitor *v)
+/* How long a worker rests that has missed so often. */
+static uint64_t backoff_ns(const struct idle *idle, uint32_t miss_count)
 {
-	uint32_t at = ask_policy(v);
+	uint64_t ns = IDLE_FIRST_NS;
 
-	if (at != POLICY_IDLE)
-		return switch_to(v, v->stations[at], false, false);
-	/*
-	 * Here a worker steals if it finds nothing to do in its own replica; in
-	 * the paper by Larus and Parkes, if it has fewer than four events.
-	 */
+	while (--miss_count > 0 && ns < idle->longest_ns)
+		ns *= 2;
+	return min_u64(ns, idle->longest_ns);
+}
+
+/*
+ * Steal, or rest.  Here a worker steals if it finds nothing to do in its own
+ * replica; in the paper by Larus and Parkes, if it has fewer than four events.
+ */
+static enum visit_step steal_or_rest(struct visitor *v)
+{
+	const struct idle *idle = &v->group->schedule->idle;
 	struct visit_station *victim = find_victim(v);
 
-	return victim != NULL ? switch_to(v, victim, true, false) : VISIT_REST;
+	if (victim != NULL)
+		return switch_to(v, victim, true, false);
+	v->has_rested = true;
+	if (idle->kind == IDLE_WAKE)
+		return VISIT_REST;
+	if (v->group->schedule->look == LOOK_LENGTHS)
+		v->miss_count++;
+	v->rest_at =
+		v->visit.station != NULL ? v->visit.station : v->stations[0];
+	v->rest_ns = backoff_ns(idle, v->miss_count);
+	return VISIT_REST;
+}
+
+/*
+ * Has a blind worker missed so often that it rests before the next visit?  A
+ * worker that is woken first makes a round: twice as many visits as there are
+ * stages, which are more than those of Cohort's wave.
+ */
+static bool misses_enough(const struct visitor *v)
+{
+	const struct schedule *c = v->group->schedule;
+	uint32_t most = c->idle.kind == IDLE_WAKE ? 2 * v->station_count : 1;
+
+	return c->look == LOOK_BLIND && !v->has_rested && v->miss_count >= most;
+}
+
+RARE static enum visit_step pick(struct visitor *v)
+{
+	uint32_t at = misses_enough(v) ? POLICY_IDLE : ask_policy(v);
+
+	return at == POLICY_IDLE ? steal_or_rest(v) :
+				   switch_to(v, v->stations[at], false, false);
 }
 
 /* Set the limits of a visit that finds `waiting` events. */
@@ -517,6 +562,12 @@ static void measure_rates(struct visitor *v, uint64_t now_ns)
 	}
 }
 
+static void note_find(struct visitor *v, bool has_found)
+{
+	v->miss_count = has_found ? 0 : v->miss_count + 1;
+	v->has_rested = false;
+}
+
 RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 {
 	struct visit *visit = &v->visit;
@@ -526,8 +577,10 @@ RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 	v->visited_ns = now_ns;
 	if (visit->station->is_exclusive)
 		v->access->leave(visit->station);
-	if (!visit->is_interruption)
+	if (!visit->is_interruption) {
+		note_find(v, visit->handled_count > 0);
 		measure_rates(v, now_ns);
+	}
 	v->state = visit->is_interruption ? VISITOR_RESUMES : VISITOR_PICKS;
 	return VISIT_OVER;
 }
@@ -608,6 +661,8 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 			v->state = begin(v, now_ns)         ? VISITOR_TAKES :
 				   v->visit.is_interruption ? VISITOR_RESUMES :
 							      VISITOR_PICKS;
+			if (v->state == VISITOR_PICKS)
+				note_find(v, false);
 			break;
 		case VISITOR_RESUMES:
 			resume(v, now_ns);

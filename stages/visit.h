@@ -127,6 +127,14 @@ struct visitor {
 	struct measure measures[STAGES_MAX];   /* by station */
 	uint32_t measured_count;
 	uint64_t measured_ns;
+	/*
+	 * Visits that found nothing since the last that did, and rests that
+	 * ended without an event; and whether the last step was a rest.
+	 */
+	uint32_t miss_count;
+	bool has_rested;
+	struct visit_station *rest_at; /* after VISIT_REST */
+	uint64_t rest_ns;
 };
 
 /* The functions by which the rules reach queues and counts. */
@@ -175,7 +183,12 @@ enum visit_step {
 	VISIT_POP,    /* wait for the queue of visit.station */
 	VISIT_HANDLE, /* handle `event` */
 	VISIT_OVER,   /* takes no time: `visit` has ended, and may be counted */
-	VISIT_REST,   /* nothing to do: rest until there may be work */
+	/*
+	 * Nothing to do: rest until visitor_has_work(), which may be at once if
+	 * the visitor is blind.  If rest_ns is not 0, rest for this time, or
+	 * until an event arrives at the station `rest_at`.
+	 */
+	VISIT_REST,
 };
 
 /* A new visitor: access, group, part, stations and policy_state are set. */
@@ -184,7 +197,7 @@ void visitor_init(struct visitor *v);
 /* The next step. */
 enum visit_step visitor_step(struct visitor *v, uint64_t now_ns);
 
-/* True: visitor_step() would not return VISIT_REST. */
+/* True: there are events that the visitor may take. */
 bool visitor_has_work(const struct visitor *v);
 
 /*

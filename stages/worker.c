@@ -9,10 +9,9 @@
  * a scheduler makes no visits: each event of its part is a user-level thread,
  * which calls the handlers of its stages, one after the other.
  *
- * Sleeping.  A worker that finds nothing sleeps at once.  In the papers, a
- * worker first looks again several times, each time after a longer pause.  Here
- * a send wakes a worker within about 7 us (stages_bench --wake), and looking
- * again would take the core from the senders.
+ * Sleeping.  A worker that finds nothing sleeps until a send wakes it, within
+ * about 7 us (stages_bench --wake).  In the papers it looks again and again,
+ * each time after a longer pause: --idle backoff.
  *
  * Exclusive stages.  A worker that finds such a stage taken goes on to others,
  * and may go to sleep while events wait there.  So it leaves a note: it sets
@@ -1067,6 +1066,25 @@ static void pool_shrink(struct pool *p, uint32_t number)
 						     number);
 }
 
+/*
+ * Sleep for the visitor's time, or until an event arrives at the station where
+ * it rests.
+ */
+static void sleep_at_station(struct worker *w)
+{
+	struct station *at = station_of(w->visitor.rest_at);
+	uint32_t ticket = eventcount_prepare(&at->own);
+
+	if (station_waiting_count(at) > 0 || group_is_drained(w->group)) {
+		eventcount_cancel(&at->own);
+		return;
+	}
+	visitor_rest(&w->visitor);
+	tally_add(&w->sleep_count, 1);
+	(void)sleep_traced(w, &at->own, ticket, EVENTCOUNT_ANY,
+			   w->visitor.rest_ns);
+}
+
 /* Sleep until there may be work.  False: the group is drained. */
 static bool sleep_for_work(struct worker *w)
 {
@@ -1083,6 +1101,15 @@ static bool sleep_for_work(struct worker *w)
 			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0))
 		pool_shrink(p, w->number);
 	return true;
+}
+
+/* False: the group is drained. */
+static bool rest(struct worker *w)
+{
+	if (w->visitor.rest_ns == 0)
+		return sleep_for_work(w);
+	sleep_at_station(w);
+	return !group_is_drained(w->group);
 }
 
 static bool is_parked(const struct worker *w)
@@ -1156,7 +1183,7 @@ void *worker_main(void *arg)
 		if (is_parked(w))
 			goes_on = sleep_parked(w);
 		else if (!worker_visit(w))
-			goes_on = sleep_for_work(w);
+			goes_on = rest(w);
 	}
 	perf_close(&w->perf);
 	close_cpu_clock(w);

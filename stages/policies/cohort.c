@@ -9,8 +9,8 @@
  * After Larus and Parkes, "Using Cohort Scheduling to Enhance Server
  * Performance", USENIX 2002, section 4.1.2, and Gordon, UCAM-CL-TR-781, section
  * 2.4.2.  The per-core stacks and the thresholds described there have flags of
- * their own: --discipline stack and --threshold.  Deviation: a worker looks at
- * the length of a queue and skips an empty one without a visit.
+ * their own: --discipline stack and --threshold.  Deviation: unless --look is
+ * blind, a worker skips an empty queue without a visit.
  */
 #include "stages/policy.h"
 

@@ -24,6 +24,7 @@ struct dbr {
 	/* Stages whose rate was known at the last sort. */
 	uint32_t known_count;
 	uint32_t order[STAGES_MAX]; /* slowest first, unknown last */
+	uint32_t next;              /* blind: its place in the order */
 };
 
 /* 0: not known, or not a number. */
@@ -59,12 +60,24 @@ static void sort(struct dbr *d, const struct group_view *view)
 	}
 }
 
+/* As there: again from the slowest as soon as a visit has found an event. */
+static uint32_t pick_blind(struct dbr *d, const struct group_view *view)
+{
+	if (d->next == view->stage_count)
+		sort(d, view);
+	if (d->next == view->stage_count || view->has_found)
+		d->next = 0;
+	return d->order[d->next++];
+}
+
 static uint32_t dbr_pick(void *state, const struct group_view *view)
 {
 	struct dbr *d = state;
 
 	if (!d->is_sorted || count_known(view) > d->known_count)
 		sort(d, view);
+	if (view->is_blind)
+		return pick_blind(d, view);
 	for (uint32_t i = 0; i < view->stage_count; i++)
 		if (view->stages[d->order[i]].queued_count > 0)
 			return d->order[i];

@@ -18,9 +18,9 @@
  * The formulas are for one server, so loads are measured for each worker.
  *
  * Deviations.  Visits that are lost by rounding down go to the stages that lost
- * most, not to the first ones, and every stage has at least one.  A worker
- * looks at the length of a queue and skips an empty one without a visit.  Loads
- * are measured while the group runs, and the table follows them.
+ * most, not to the first ones, and every stage has at least one.  Unless --look
+ * is blind, a worker skips an empty queue without a visit.  Loads are measured
+ * while the group runs, and the table follows them.
  */
 #include "stages/policy.h"
 

@@ -6,13 +6,25 @@
  * In a pipeline this is a rough approximation of "shortest remaining processing
  * time first": events that are nearly done are finished first.
  *
- * After Gordon, UCAM-CL-TR-781, section 3.1.2.
+ * After Gordon, UCAM-CL-TR-781, section 3.1.2.  There a worker is blind: it
+ * works its way back from the end, and begins again as soon as a visit has
+ * found an event.
  */
 #include "stages/policy.h"
 
+struct srpt {
+	uint32_t before; /* blind: how many stages are not visited yet */
+};
+
 static uint32_t srpt_pick(void *state, const struct group_view *view)
 {
-	(void)state;
+	struct srpt *s = state;
+
+	if (view->is_blind) {
+		if (view->has_found || s->before == 0)
+			s->before = view->stage_count;
+		return --s->before;
+	}
 	for (uint32_t i = view->stage_count; i > 0; i--)
 		if (view->stages[i - 1].queued_count > 0)
 			return i - 1;
@@ -27,5 +39,6 @@ const struct policy policy_srpt = {
 		"events, and after each visit looks from the end again. What "
 		"is nearly done is finished before more is begun.",
 	.workers = POLICY_WORKERS_ROAM,
+	.state_bytes = sizeof(struct srpt),
 	.pick = srpt_pick,
 };

@@ -70,14 +70,18 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 	watch_turn(s, r);
 }
 
-void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer, void *item)
+uint64_t sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
+		       void *item)
 {
+	uint64_t number = s->fleet->timer_number++;
+
 	heap_push(&s->fleet->timers, (struct heap_entry){
 					     .key = ns,
-					     .order = s->fleet->timer_number++,
+					     .order = number,
 					     .item = item,
 					     .tag = timer,
 				     });
+	return number;
 }
 
 /* The keys of the heap are whole numbers, so they are in parts of a ns. */
@@ -442,7 +446,7 @@ static void fire(struct sim_fleet *f, const struct heap_entry *timer)
 			     r);
 		return;
 	case TIMER_WORKER:
-		worker_advance(timer->item);
+		worker_time(timer->item, timer->order);
 		return;
 	case TIMER_SCHEDULER:
 		scheduler_advance(timer->item);

@@ -51,7 +51,7 @@ struct sim_station {
 	struct sim_request *passed, **passed_end;
 	uint32_t passed_count;
 	uint64_t free_ns;        /* when the queue can be used next */
-	struct sim_worker *idle; /* idle workers of its pool */
+	struct sim_worker *idle; /* of its pool, or resting here */
 };
 
 enum sim_doing {
@@ -67,6 +67,7 @@ struct sim_worker {
 	struct sim *sim;
 	bool stays; /* in a pool: at one station */
 	struct sim_worker *next_idle;
+	uint64_t timer; /* number of its latest timer; others do not count */
 	enum sim_doing doing;        /* what it does when its timer is due */
 	bool is_on_core;             /* it keeps its core until then */
 	enum visit_pause pause;      /* with DOING_RETURN: the reason */
@@ -181,8 +182,9 @@ struct sim_fleet {
 /* Zeroed; aborts if there is no memory. */
 void *sim_alloc(size_t count, size_t size);
 
-void sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
-		   void *item);
+/* Returns the timer's number. */
+uint64_t sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
+		       void *item);
 
 /*
  * Run `item` for this time on the part's cores; it is a worker or, if there are
@@ -219,6 +221,9 @@ void sim_plan_release(struct sim *s);
 
 /* Do what `w` does now, until it takes time or sleeps. */
 void worker_advance(struct sim_worker *w);
+
+/* The worker's timer `number` is due. */
+void worker_time(struct sim_worker *w, uint64_t number);
 
 void station_push(struct sim *s, struct sim_station *to, struct sim_request *r);
 

@@ -154,6 +154,8 @@ static struct sim_worker **find_sleepers(struct sim *s, struct sim_station *at)
 {
 	if (at->idle != NULL)
 		return &at->idle;
+	if (s->schedule->idle.kind == IDLE_BACKOFF)
+		return NULL;
 	if (part_of(at)->idle != NULL)
 		return &part_of(at)->idle;
 	if (!s->schedule->steal || s->idle_count == 0)
@@ -174,7 +176,7 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 	*head = w->next_idle;
 	s->idle_count -= !w->stays;
 	w->doing = DOING_STEP;
-	sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
+	w->timer = sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
 }
 
 /* Queue a request by its rank; among equal ranks, by event.place. */
@@ -394,12 +396,39 @@ static uint64_t count_visit(struct sim_worker *w)
 	return 0;
 }
 
-static uint64_t fall_asleep(struct sim_worker *w)
+/* The list of idle workers for one that sleeps now. */
+static struct sim_worker **idle_list(const struct sim_worker *w)
 {
 	struct sim_station *at = station_of(w->visitor.stations[0]);
-	struct sim_worker **head = w->stays ? &at->idle : &part_of(at)->idle;
 
+	if (w->visitor.rest_ns > 0)
+		return &station_of(w->visitor.rest_at)->idle;
+	return w->stays ? &at->idle : &part_of(at)->idle;
+}
+
+/* A blind worker looks before it sleeps, as threads do: sleep_for_work(). */
+static bool may_sleep(const struct sim_worker *w)
+{
+	const struct visitor *v = &w->visitor;
+	const struct sim_station *at;
+
+	if (v->rest_ns == 0)
+		return !visitor_has_work(v);
+	at = station_of(v->rest_at);
+	return at->queue.count == 0 && at->passed_count == 0;
+}
+
+static uint64_t fall_asleep(struct sim_worker *w)
+{
+	struct sim_worker **head = idle_list(w);
+
+	if (!may_sleep(w))
+		return 0;
 	visitor_rest(&w->visitor);
+	if (w->visitor.rest_ns > 0)
+		w->timer = sim_set_timer(
+			w->sim, w->sim->fleet->now_ns + w->visitor.rest_ns,
+			TIMER_WORKER, w);
 	w->doing = DOING_SLEEP;
 	w->next_idle = *head;
 	*head = w;
@@ -434,6 +463,27 @@ static uint64_t act(struct sim_worker *w)
 	return fall_asleep(w);
 }
 
+/* The worker has rested for its time, and nothing has come. */
+static void end_rest(struct sim_worker *w)
+{
+	struct sim_worker **at = idle_list(w);
+
+	while (*at != w)
+		at = &(*at)->next_idle;
+	*at = w->next_idle;
+	w->sim->idle_count -= !w->stays;
+	w->doing = DOING_STEP;
+}
+
+void worker_time(struct sim_worker *w, uint64_t number)
+{
+	if (number != w->timer)
+		return;
+	if (w->doing == DOING_SLEEP)
+		end_rest(w);
+	worker_advance(w);
+}
+
 void worker_advance(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
@@ -449,7 +499,8 @@ void worker_advance(struct sim_worker *w)
 	if (w->stays && w->is_on_core)
 		sim_share(s, &s->parts[w->visitor.part], ns, w);
 	else
-		sim_set_timer(s, s->fleet->now_ns + ns, TIMER_WORKER, w);
+		w->timer = sim_set_timer(s, s->fleet->now_ns + ns, TIMER_WORKER,
+					 w);
 }
 
 /* --- The plan: parts, stations and workers.  --- */
@@ -506,7 +557,7 @@ static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 	p->worker_count++;
 	if (s->config->present_count == 0 ||
 	    s->worker_count <= s->config->present_count)
-		sim_set_timer(s, 0, TIMER_WORKER, w);
+		w->timer = sim_set_timer(s, 0, TIMER_WORKER, w);
 }
 
 static void plan_workers(struct sim *s, uint32_t part)

@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -31,15 +32,13 @@ enum {
 };
 
 /*
- * One in SAMPLE schedules is run.  SAMPLE divides the number of values of no
- * flag, so that every value is run.
+ * One in SAMPLE schedules is run; all, with TEST_ALL in the environment.
+ * SAMPLE divides the number of values of no flag, so that every value is run.
  */
 #if defined(__SANITIZE_THREAD__)
-enum { SAMPLE = 23 };
-#elif defined(__SANITIZE_ADDRESS__)
-enum { SAMPLE = 11 };
+enum { SAMPLE = 47 };
 #else
-enum { SAMPLE = 1 };
+enum { SAMPLE = 11 };
 #endif
 
 /* Values of flags; NULL: not given. */
@@ -50,6 +49,14 @@ static const struct order_flags {
 } orders[] = {
 	{ NULL, NULL },   { "lcfs", NULL },  { "lcfs", "1" }, { "stack", NULL },
 	{ "srpt", NULL }, { "srpt=2", "1" }, { "edf", NULL }, { "edf", "1" },
+};
+static const struct idle_flags {
+	const char *look, *idle;
+} idles[] = {
+	{ NULL, NULL },
+	{ "blind", NULL },
+	{ "blind", "backoff=100" },
+	{ NULL, "backoff=100" },
 };
 static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
 static const char *const thresholds[] = { NULL, "b=2,d=0:50" };
@@ -279,23 +286,30 @@ static void test_lone_event_wakes_who_may_take_it(const struct line_setup *s)
 	line_release(&l);
 }
 
+struct choice {
+	const struct balance_flags *balance;
+	const struct idle_flags *idle;
+	const struct order_flags *order;
+	const char *regime, *pool, *threshold;
+};
+
 /* False: a combination that is refused. */
 static bool set_flags(struct schedule *s, const struct policy *policy,
-		      const struct balance_flags *balance, const char *regime,
-		      const struct order_flags *order, const char *pool,
-		      const char *threshold)
+		      const struct choice *c)
 {
 	const struct {
 		const char *name, *value;
 	} flags[] = {
 		{ "policy", policy->name },
-		{ "balance", balance->balance },
-		{ "distribute", balance->distribute },
-		{ "regime", regime },
-		{ "discipline", order->discipline },
-		{ "slice", order->slice },
-		{ "pool", pool },
-		{ "threshold", threshold },
+		{ "balance", c->balance->balance },
+		{ "distribute", c->balance->distribute },
+		{ "regime", c->regime },
+		{ "look", c->idle->look },
+		{ "idle", c->idle->idle },
+		{ "discipline", c->order->discipline },
+		{ "slice", c->order->slice },
+		{ "pool", c->pool },
+		{ "threshold", c->threshold },
 	};
 	char error[SCHEDULE_ERROR_BYTES];
 
@@ -304,34 +318,33 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 		if (flags[i].value != NULL)
 			assert(schedule_set(s, flags[i].name, flags[i].value,
 					    line_names, LINE_STAGES));
-	if (balance->steal)
+	if (c->balance->steal)
 		assert(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
 	return schedule_complete(s, LINE_STAGES, fake_core_count, error);
 }
 
-/* Schedules of `policy` with all stage types; one in SAMPLE is run. */
-static uint32_t walk(const struct policy *policy, struct line_setup *setup)
+/* Schedules of `policy` with all stage types; one in `sample` is run. */
+static uint32_t walk(const struct policy *policy, uint32_t sample,
+		     struct line_setup *setup)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0;
 	     i < COUNT(types) * COUNT(balances) * COUNT(regimes) *
-			 COUNT(orders) * COUNT(pools) * COUNT(thresholds);
+			 COUNT(idles) * COUNT(orders) * COUNT(pools) *
+			 COUNT(thresholds);
 	     i++) {
 		uint32_t rest = i / COUNT(types);
-		const struct balance_flags *balance =
-			&balances[rest % COUNT(balances)];
-		const char *regime =
-			regimes[(rest /= COUNT(balances)) % COUNT(regimes)];
-		const struct order_flags *order =
-			&orders[(rest /= COUNT(regimes)) % COUNT(orders)];
-		const char *pool =
-			pools[(rest /= COUNT(orders)) % COUNT(pools)];
-		const char *threshold = thresholds[rest / COUNT(pools)];
+		struct choice c;
 
-		if (!set_flags(&setup->schedule, policy, balance, regime, order,
-			       pool, threshold) ||
-		    count++ % SAMPLE != 0)
+		c.balance = &balances[rest % COUNT(balances)];
+		c.regime = regimes[(rest /= COUNT(balances)) % COUNT(regimes)];
+		c.idle = &idles[(rest /= COUNT(regimes)) % COUNT(idles)];
+		c.order = &orders[(rest /= COUNT(idles)) % COUNT(orders)];
+		c.pool = pools[(rest /= COUNT(orders)) % COUNT(pools)];
+		c.threshold = thresholds[rest / COUNT(pools)];
+		if (!set_flags(&setup->schedule, policy, &c) ||
+		    count++ % sample != 0)
 			continue;
 		/*
 		 * Queues that are often full, and queues that are never full.
@@ -347,17 +360,22 @@ static uint32_t walk(const struct policy *policy, struct line_setup *setup)
 /* Test sleeping workers for every policy, balance and choice of stage types. */
 static void walk_asleep(const struct policy *policy, struct line_setup *setup)
 {
-	for (uint32_t b = 0; b < COUNT(balances); b++)
-		for (uint32_t p = 0; p < COUNT(pools); p++)
-			for (uint32_t t = 0; t < COUNT(types); t++) {
-				if (!set_flags(&setup->schedule, policy,
-					       &balances[b], NULL, &orders[0],
-					       pools[p], NULL))
-					continue;
-				(void)memcpy(setup->types, types[t],
-					     sizeof(setup->types));
-				test_lone_event_wakes_who_may_take_it(setup);
-			}
+	for (uint32_t i = 0; i < COUNT(balances) * COUNT(pools) * COUNT(types);
+	     i++) {
+		const struct choice c = {
+			.balance = &balances[i % COUNT(balances)],
+			.idle = &idles[i % 2], /* blind or not */
+			.order = &orders[0],
+			.pool = pools[i / COUNT(balances) % COUNT(pools)],
+		};
+
+		if (!set_flags(&setup->schedule, policy, &c))
+			continue;
+		(void)memcpy(setup->types,
+			     types[i / COUNT(balances) / COUNT(pools)],
+			     sizeof(setup->types));
+		test_lone_event_wakes_who_may_take_it(setup);
+	}
 }
 
 int main(void)
@@ -372,12 +390,14 @@ int main(void)
 		.slots = ITEMS,
 	};
 
+	const uint32_t sample = getenv("TEST_ALL") != NULL ? 1 : SAMPLE;
+
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		fake_core_count = WORKERS;
 		walk_asleep(*p, &setup);
 		setup.delay_ns_max = 3000;
-		uint32_t count = walk(*p, &setup);
+		uint32_t count = walk(*p, sample, &setup);
 
 		setup.delay_ns_max = 0;
 		(void)printf("%s: %u schedules, %llu pauses\n", (*p)->name,

@@ -63,6 +63,42 @@ static void test_srpt_restarts_at_the_end(void)
 	trial_release(&t);
 }
 
+/* The stages that a blind policy names; `found`: '1' for visits that find. */
+static void expect_blind(struct trial *t, const char *found, const char *stages)
+{
+	t->view.is_blind = true;
+	for (uint32_t i = 0; i < t->view.stage_count; i++)
+		t->stages[i].queued_count = 1;
+	t->view.has_found = false;
+	for (; *found != '\0'; found++, stages++) {
+		assert(trial_pick(t) == (uint32_t)(*stages - '0'));
+		t->view.has_found = *found == '1';
+	}
+}
+
+static void test_blind_orders(void)
+{
+	static const double service_ns[] = { 20, 5, 30, 10 };
+	struct trial t;
+
+	trial_init(&t, policy_find("cohort"), 4);
+	expect_blind(&t, "01100101000", "01232101232");
+	trial_release(&t);
+	/* Back from the end; after an event, again from the end. */
+	trial_init(&t, policy_find("srpt"), 4);
+	expect_blind(&t, "0000010110010", "3210323233213");
+	trial_release(&t);
+	/* The slowest first; after an event, the slowest again. */
+	trial_init(&t, policy_find("dbr"), 4);
+	for (uint32_t s = 0; s < 4; s++)
+		t.stages[s].service_ns = service_ns[s];
+	expect_blind(&t, "0000010110010", "2031202022032");
+	/* Rates that change matter when a whole round has found nothing. */
+	t.stages[3].service_ns = 40;
+	expect_blind(&t, "0000", "0313");
+	trial_release(&t);
+}
+
 /* Set the loads of the first stages. */
 static void trial_measure(struct trial *t, const double *loads, uint32_t count)
 {
@@ -346,6 +382,7 @@ int main(void)
 	test_cohort_sweeps_as_a_wave();
 	test_cohort_passes_empty_stages_on_its_way();
 	test_srpt_restarts_at_the_end();
+	test_blind_orders();
 	test_mg1_has_equal_shares_before_measurements();
 	test_mg1_is_that_of_the_thesis();
 	test_mg1_visits_by_load_and_switching();

@@ -142,6 +142,30 @@ static void test_any_measurement_is_survived(const struct policy *p,
 	trial_release(&t);
 }
 
+/* However visits turn out, each stage is named again within a round. */
+static void test_comes_to_each_stage_blindly(const struct policy *p,
+					     uint32_t count)
+{
+	enum { ROUND = 300 }; /* more than a table of MG1 */
+	struct trial t;
+	uint32_t named[TRIAL_STAGES] = { 0 };
+
+	trial_init(&t, p, count);
+	t.view.is_blind = true;
+	for (uint32_t i = 0; i < count; i++)
+		t.stages[i].queued_count = 1;
+	for (uint32_t i = 0; i < ROUND; i++) {
+		uint32_t stage = trial_pick(&t);
+
+		assert(stage < count);
+		named[stage]++;
+		t.view.has_found = false;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		assert(named[i] > 0);
+	trial_release(&t);
+}
+
 static void test_only_color_has_a_central_queue(void)
 {
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
@@ -176,6 +200,7 @@ int main(void)
 	each_policy_that_picks(test_serves_every_stage_of_a_steady_flow);
 	each_policy_that_picks(test_states_are_independent);
 	each_policy_that_picks(test_any_measurement_is_survived);
+	each_policy_that_picks(test_comes_to_each_stage_blindly);
 	test_only_color_has_a_central_queue();
 	return 0;
 }

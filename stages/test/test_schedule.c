@@ -113,6 +113,40 @@ static void test_regimes_are_read(void)
 	}
 }
 
+static const char *help_of(const char *name)
+{
+	const struct flag *f = schedule_flags;
+
+	while (strcmp(f->name, name) != 0)
+		f++;
+	return f->help;
+}
+
+static void test_looks_and_idling_are_read(void)
+{
+	struct schedule s;
+	char longest[48];
+
+	schedule_init(&s);
+	assert(s.look == LOOK_LENGTHS && s.idle.kind == IDLE_WAKE);
+	assert(set(&s, "look", "blind") && s.look == LOOK_BLIND);
+	assert(set(&s, "look", "lengths") && s.look == LOOK_LENGTHS);
+	assert(set(&s, "idle", "backoff=250"));
+	assert(s.idle.kind == IDLE_BACKOFF && s.idle.longest_ns == 250000);
+	assert(set(&s, "idle", "backoff") && s.idle.kind == IDLE_BACKOFF);
+	/* The help names the longest pause, and the first one. */
+	(void)snprintf(longest, sizeof(longest), "at most (%llu)",
+		       (unsigned long long)s.idle.longest_ns / 1000);
+	assert(strstr(help_of("idle"), longest) != NULL);
+	(void)snprintf(longest, sizeof(longest), "for %llu us, %llu us,",
+		       (unsigned long long)IDLE_FIRST_NS / 1000,
+		       (unsigned long long)IDLE_FIRST_NS / 500);
+	assert(strstr(help_of("idle"), longest) != NULL);
+	assert(set(&s, "idle", "wake") && s.idle.kind == IDLE_WAKE);
+	assert(!set(&s, "look", "") && !set(&s, "look", "blind=1"));
+	assert(!set(&s, "idle", "backoff=0") && !set(&s, "idle", "wake=1"));
+}
+
 static void test_disciplines_are_read(void)
 {
 	struct schedule s;
@@ -128,7 +162,7 @@ static void test_disciplines_are_read(void)
 	assert(s.discipline.follows_load);
 	(void)snprintf(ageing, sizeof(ageing), "without AGEING, %g,",
 		       s.discipline.ageing);
-	assert(strstr(schedule_flags[2].help, ageing) != NULL);
+	assert(strstr(help_of("discipline"), ageing) != NULL);
 	assert(set(&s, "discipline", "edf"));
 	assert(s.discipline.kind == DISCIPLINE_EDF);
 	assert(set(&s, "discipline", "lcfs"));
@@ -469,6 +503,7 @@ int main(void)
 	test_initial_values_are_the_defaults();
 	test_every_policy_is_a_value();
 	test_regimes_are_read();
+	test_looks_and_idling_are_read();
 	test_disciplines_are_read();
 	test_lists_are_read();
 	test_thread_models_are_read();

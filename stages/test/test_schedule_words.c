@@ -62,16 +62,21 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--policy thread-per-connection",
 		"--policy color --discipline lcfs --balance shared",
 		"--policy color --discipline edf --balance shared",
-		"--policy cohort --regime exhaustive --discipline fcfs "
+		"--policy cohort --regime exhaustive --look lengths "
+		"--idle wake --discipline fcfs "
 		"--balance shared",
-		"--policy mg1 --regime gated --discipline stack "
+		"--policy mg1 --regime gated --look blind --idle backoff=250 "
+		"--discipline stack "
 		"--balance partition=2",
-		"--policy dbr --regime n-gated=8 --discipline srpt=20 "
+		"--policy dbr --regime n-gated=8 --look lengths "
+		"--idle backoff=10000 --discipline srpt=20 "
 		"--balance replicate=4 --distribute round-robin",
-		"--policy srpt --regime time-gated=1500 "
+		"--policy srpt --regime time-gated=1500 --look blind "
+		"--idle wake "
 		"--discipline srpt=0.500000 "
 		"--balance replicate=2 --distribute least-loaded --steal",
-		"--policy cohort --regime cutoff=250 --discipline srpt=1000000 "
+		"--policy cohort --regime cutoff=250 --look lengths "
+		"--idle wake --discipline srpt=1000000 "
 		"--balance shared --threshold cut=3,iron=0:900",
 		"--policy pool-per-stage --discipline lcfs --balance shared "
 		"--pool cut=1,sew=7,iron=2",
@@ -101,6 +106,7 @@ static void test_defaults_are_written(void)
 	char *text = printed("--policy srpt --balance replicate");
 
 	assert(strcmp(text, "--policy srpt --regime exhaustive "
+			    "--look lengths --idle wake "
 			    "--discipline fcfs --balance replicate=4 "
 			    "--distribute round-robin") == 0);
 	free(text);
@@ -235,8 +241,8 @@ static void test_all_stages_have_room(void)
 		names[i] = "decompress";
 		s.thresholds[i] = (struct threshold){ 1000000, 3600000000000 };
 	}
-	assert(schedule_words(&s, names, STAGES_MAX, words) == 5);
-	assert(strlen(words[4].value) ==
+	assert(schedule_words(&s, names, STAGES_MAX, words) == 7);
+	assert(strlen(words[6].value) ==
 	       STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
 }
 

@@ -28,6 +28,7 @@
 #include <math.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
@@ -35,13 +36,13 @@ enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
 #define GAP_NS UINT64_C(1000000) /* work between two pause points */
 
 /*
- * One in SAMPLE combinations is run.  SAMPLE divides the number of values of no
- * flag, so that every value is run.
+ * One in SAMPLE combinations is run; all, with TEST_ALL in the environment.
+ * SAMPLE divides the number of values of no flag, so that every value is run.
  */
 #ifdef __SANITIZE_THREAD__
 enum { SAMPLE = 11 };
 #else
-enum { SAMPLE = 1 };
+enum { SAMPLE = 5 };
 #endif
 
 /*
@@ -300,7 +301,7 @@ static const struct span *find_event(const struct spans *s, uint32_t *at)
 }
 
 struct choice {
-	const char *policy, *regime, *discipline, *slice, *threshold;
+	const char *policy, *regime, *look, *discipline, *slice, *threshold;
 	const char *balance, *distribute, *resources; /* NULL: the default */
 	bool steals;
 	uint32_t core_count, present_count;
@@ -310,8 +311,8 @@ struct choice {
 static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 		 const struct span *simulated)
 {
-	(void)fprintf(stderr, "%s %s %s %s %s %s %s, %u clients, span %u:\n",
-		      c->policy, c->regime, c->discipline, c->slice,
+	(void)fprintf(stderr, "%s %s %s %s %s %s %s %s, %u clients, span %u:\n",
+		      c->policy, c->regime, c->look, c->discipline, c->slice,
 		      c->threshold, c->balance, c->distribute, c->client_count,
 		      at);
 	for (int i = 0; i < 2; i++) {
@@ -329,13 +330,26 @@ static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 	assert(!"the simulator differs from the threads");
 }
 
+/*
+ * A blind worker whose last event has ended makes some visits in vain before it
+ * stops.
+ */
+static void leave_out_last_visits(struct spans *s)
+{
+	while (s->count > 0 && s->spans[s->count - 1].kind == SPAN_VISIT &&
+	       s->spans[s->count - 1].number == 0)
+		s->count--;
+}
+
 /* Compare events and visits, in order, with their times. */
-static void compare_all(const struct choice *c, const struct spans *simulated)
+static void compare_all(const struct choice *c, struct spans *simulated)
 {
 	static struct spans threads;
 
 	threads.count = 0;
 	read_trace(&threads);
+	leave_out_last_visits(&threads);
+	leave_out_last_visits(simulated);
 	for (uint32_t i = 0; i < threads.count || i < simulated->count; i++) {
 		const struct span *t = &threads.spans[i];
 		const struct span *s = &simulated->spans[i];
@@ -376,6 +390,7 @@ static void set(struct schedule *s, const char *flag, const char *value)
 		assert(schedule_set(s, flag, value, names, STAGES));
 }
 
+static uint32_t sample = SAMPLE;
 static uint64_t paused_count; /* paused events, in threads */
 
 static void count_pauses(void)
@@ -388,7 +403,7 @@ static void count_pauses(void)
 	}
 }
 
-/* Run one in SAMPLE.  False: the choices make no sense together. */
+/* Run one in `sample`.  False: the choices make no sense together. */
 static bool try(const struct choice *c, const struct cores *cores)
 {
 	static struct spans simulated;
@@ -400,6 +415,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 	schedule_init(&t.schedule);
 	set(&t.schedule, "policy", c->policy);
 	set(&t.schedule, "regime", c->regime);
+	set(&t.schedule, "look", c->look);
 	set(&t.schedule, "discipline", c->discipline);
 	set(&t.schedule, "slice", c->slice);
 	set(&t.schedule, "threshold", c->threshold);
@@ -412,7 +428,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 		model_release(&t.model);
 		return false;
 	}
-	if (accepted_count++ % SAMPLE != 0) {
+	if (accepted_count++ % sample != 0) {
 		model_release(&t.model);
 		return true;
 	}
@@ -494,6 +510,15 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .present_count = 1,
 		  .client_count = REQUESTS },
 		{ .core_count = 1 },
+		{ .look = "blind", .core_count = 1, .client_count = CLIENTS },
+		{ .look = "blind",
+		  .slice = "5000",
+		  .balance = "replicate=3",
+		  .steals = true,
+		  .core_count = 3,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
+		{ .look = "blind", .core_count = 1 },
 		{ .slice = "5000", .core_count = 1 },
 		{ .slice = "5000", .balance = "partition=1", .core_count = 1 },
 		{ .slice = "5000",
@@ -518,7 +543,7 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		 * schedule.c.
 		 */
 		if (p->has_central_queue)
-			assert(count == (is_partition    ? 0 :
+			assert(count == (is_partition || c.look != NULL ? 0 :
 					 c.slice != NULL ? ranked_count :
 							   6));
 		else
@@ -588,6 +613,8 @@ int main(void)
 	const char *why;
 	struct cores *cores = cores_new(NULL, &why);
 
+	if (getenv("TEST_ALL") != NULL)
+		sample = 1;
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		if ((*p)->workers == POLICY_WORKERS_FIBRES)

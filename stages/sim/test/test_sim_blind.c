@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a blind worker pays for each visit, whether it finds events or not,
+ * so the response time of one client follows from the policy's order of visits;
+ * backoff adds its pauses, each twice as long as the one before; an event that
+ * arrives where a worker rests wakes it; and nothing is left behind.
+ */
+#include "stages/sim/test/trial.h"
+
+#include <assert.h>
+
+enum { STAGES = 4, REQUESTS = 300 };
+
+#define US UINT64_C(1000)
+#define SERVICE_NS (100 * US) /* of each stage */
+#define SWITCH_NS (7 * US)
+
+static const char line[] =
+	"{\"stages\": ["
+	"{\"name\": \"a\", \"service_us\": 100, \"routes\": {\"b\": 1}},"
+	"{\"name\": \"b\", \"service_us\": 100, \"routes\": {\"c\": 1}},"
+	"{\"name\": \"c\", \"service_us\": 100, \"routes\": {\"d\": 1}},"
+	"{\"name\": \"d\", \"service_us\": 100}]}";
+
+static const char *const names[STAGES] = { "a", "b", "c", "d" };
+
+static void begin(struct trial *t, const char *policy, enum look look,
+		  uint64_t longest_ns)
+{
+	trial_init(t, line, 1, 0);
+	t->schedule.policy = policy_find(policy);
+	t->schedule.look = look;
+	t->schedule.idle = (struct idle){
+		.kind = longest_ns > 0 ? IDLE_BACKOFF : IDLE_WAKE,
+		.longest_ns = longest_ns,
+	};
+	t->config.client_count = 1;
+	t->config.request_count = REQUESTS;
+	t->config.warmup_count = 100;
+	t->config.switch_ns = SWITCH_NS;
+}
+
+static uint64_t visits_of(const struct trial *t, bool only_empty)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < STAGES; i++)
+		sum += only_empty ? t->result.stages[i].visit_empty_count :
+				    t->result.stages[i].visit_count;
+	return sum;
+}
+
+/* The counts may begin and end inside a request. */
+static void assert_near(uint64_t visits, uint64_t wanted)
+{
+	assert(visits <= wanted + 10 && wanted <= visits + 10);
+}
+
+/*
+ * Each request takes so many visits, of which four find it, and so much time of
+ * rest.
+ */
+static void expect(const char *policy, enum look look, uint64_t longest_ns,
+		   uint64_t visits, uint64_t rest_ns)
+{
+	uint64_t response_ns =
+		STAGES * SERVICE_NS + visits * SWITCH_NS + rest_ns;
+	struct trial t;
+
+	begin(&t, policy, look, longest_ns);
+	trial_run(&t);
+	assert(t.result.request_count > 0);
+	for (uint64_t i = 0; i < t.result.request_count; i++)
+		assert(t.result.requests[i].response_ns == response_ns);
+	assert_near(visits_of(&t, false), visits * t.result.finished_count);
+	assert_near(visits_of(&t, true),
+		    (visits - STAGES) * t.result.finished_count);
+	trial_release(&t);
+}
+
+/*
+ * Cohort's wave goes 0 1 2 3 2 1.  A request finds 0 1 2 3, and the next one
+ * has come when the wave turns: it finds nothing at 2 and 1.
+ */
+static void test_cohort_goes_back_in_vain(void)
+{
+	expect("cohort", LOOK_LENGTHS, 0, 4, 0);
+	expect("cohort", LOOK_BLIND, 0, 6, 0);
+	expect("cohort", LOOK_BLIND, 10 * US, 6, (10 + 10) * US);
+	expect("cohort", LOOK_BLIND, 1000 * US, 6, (10 + 20) * US);
+}
+
+/* After each event it begins again at the end: 3210 321 32 3. */
+static void test_srpt_works_its_way_back(void)
+{
+	expect("srpt", LOOK_LENGTHS, 0, 4, 0);
+	expect("srpt", LOOK_BLIND, 0, 10, 0);
+	expect("srpt", LOOK_BLIND, 25 * US, 10,
+	       (10 + 20 + 25 + 10 + 20 + 10) * US);
+	expect("srpt", LOOK_BLIND, 1000 * US, 10,
+	       (10 + 20 + 40 + 10 + 20 + 10) * US);
+}
+
+/* One stage: an event that arrives where the worker rests wakes it. */
+static void test_an_event_ends_the_rest(void)
+{
+	static const char one[] =
+		"{\"stages\": [{\"name\": \"a\", \"service_us\": 100}]}";
+	static const double gaps_s[] = { 0.01 };
+	struct trial t;
+
+	for (int look = LOOK_LENGTHS; look <= LOOK_BLIND; look++) {
+		trial_init(&t, one, 1, 0);
+		t.schedule.look = (enum look)look;
+		t.schedule.idle = (struct idle){ IDLE_BACKOFF, 5000000 * US };
+		t.config.gaps_s = gaps_s;
+		t.config.gap_count = 1;
+		t.config.request_count = REQUESTS;
+		t.config.warmup_count = 10;
+		trial_run(&t);
+		for (uint64_t i = 0; i < t.result.request_count; i++)
+			assert(t.result.requests[i].response_ns == SERVICE_NS);
+		trial_release(&t);
+	}
+}
+
+/* The rest is at the last stage, so an event at the first waits for its end. */
+static void test_an_event_elsewhere_waits(void)
+{
+	static const double gaps_s[] = { 0.1 };
+	struct trial t;
+	double least_s = 1e-9 * (STAGES * SERVICE_NS + 4 * SWITCH_NS);
+
+	begin(&t, "srpt", LOOK_LENGTHS, 64000 * US);
+	t.config.client_count = 0;
+	t.config.gaps_s = gaps_s;
+	t.config.gap_count = 1;
+	trial_run(&t);
+	assert(trial_response_s(&t) > least_s + 0.01);
+	trial_release(&t);
+}
+
+/* Many workers and clients, under all policies that make visits. */
+static void test_all_requests_end(void)
+{
+	static const char *const balances[] = { "shared", "replicate",
+						"partition" };
+	char error[SCHEDULE_ERROR_BYTES];
+	uint32_t count = 0;
+	struct trial t;
+
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		for (uint32_t i = 0; i < 12; i++) {
+			trial_init(&t, line, 4, 0);
+			schedule_init(&t.schedule);
+			assert(schedule_set(&t.schedule, "policy", (*p)->name,
+					    names, STAGES));
+			assert(schedule_set(&t.schedule, "look", "blind", names,
+					    STAGES));
+			assert(schedule_set(&t.schedule, "idle",
+					    i % 2 ? "backoff" : "wake", names,
+					    STAGES));
+			assert(schedule_set(&t.schedule, "balance",
+					    balances[i / 2 % 3], names,
+					    STAGES));
+			t.schedule.steal = i >= 6 && i / 2 % 3 == 1;
+			t.config.client_count = 9;
+			t.config.warmup_count = 0;
+			t.config.request_count = REQUESTS;
+			t.config.switch_ns = i % 4 < 2 ? SWITCH_NS : 0;
+			for (uint32_t s = 0; s < STAGES; s++)
+				t.config.parts[s] = s;
+			if (!schedule_complete(&t.schedule, STAGES, 4, error)) {
+				model_release(&t.model);
+				continue;
+			}
+			trial_run(&t);
+			assert(t.result.request_count == REQUESTS);
+			trial_release(&t);
+			count++;
+		}
+	assert(count == 5 * 12); /* cohort, mg1, mg1-boxma, srpt, dbr */
+}
+
+int main(void)
+{
+	test_cohort_goes_back_in_vain();
+	test_srpt_works_its_way_back();
+	test_an_event_ends_the_rest();
+	test_an_event_elsewhere_waits();
+	test_all_requests_end();
+	return 0;
+}
