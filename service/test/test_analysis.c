@@ -25,9 +25,9 @@ enum {
 
 /* In the first bytes of a file, all positions are tried. */
 #ifdef __SANITIZE_ADDRESS__
-enum { POSITIONS = 160 }; /* the copies take ten times as long */
+enum { POSITIONS = 80 }; /* the copies take ten times as long */
 #else
-enum { POSITIONS = 640 };
+enum { POSITIONS = 320 };
 #endif
 
 static struct cores *cores;

@@ -30,7 +30,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+enum { CLIENTS = 3, REQUESTS = 2, WAKE_ROUNDS = 8000 };
+#elif defined(__SANITIZE_ADDRESS__)
 enum { CLIENTS = 4, REQUESTS = 3, WAKE_ROUNDS = 20000 };
 #else
 enum { CLIENTS = 8, REQUESTS = 8, WAKE_ROUNDS = 100000 };
