@@ -78,10 +78,10 @@ static bool is_drained(const struct wire *w, ssize_t got, size_t bytes)
 	return !w->blocks && w->session == NULL && (size_t)got < bytes;
 }
 
-/* Nothing of a head has been received.  GnuTLS may have a part of a record. */
+/* Nothing of a head has been received. */
 static bool is_silent(const struct direct_connection *c)
 {
-	return c->input_at == c->input_bytes && c->wire.session == NULL;
+	return c->input_at == c->input_bytes && wire_is_empty(&c->wire);
 }
 
 /* A transfer_fn: receive until the reader has found something. */

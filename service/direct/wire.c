@@ -4,10 +4,12 @@
  */
 #include "service/direct/wire.h"
 
+#include "base/util.h"
 #include "service/http/connection/tls.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -62,6 +64,57 @@ void wire_tls_free(struct wire_tls *tls)
 	free(tls);
 }
 
+/*
+ * See where the records in these bytes end: a record of TLS has a header of
+ * type, version and length (RFC 8446, section 5.1), and as many bytes as that
+ * says.
+ */
+static void follow_records(struct wire *w, const unsigned char *bytes,
+			   size_t count)
+{
+	for (size_t i = 0; i < count;) {
+		uint32_t taken;
+
+		if (w->left_count > 0) {
+			taken = (uint32_t)min_u64(w->left_count, count - i);
+			w->left_count -= taken;
+			i += taken;
+			continue;
+		}
+		w->header[w->header_count++] = bytes[i++];
+		if (w->header_count < sizeof(w->header))
+			continue;
+		w->header_count = 0;
+		w->left_count = (uint32_t)w->header[3] << 8 | w->header[4];
+	}
+}
+
+/* GnuTLS receives by this function. */
+static ssize_t pull(void *wire, void *to, size_t bytes)
+{
+	struct wire *w = wire;
+	ssize_t got = recvfrom(w->fd, to, bytes, 0, NULL, NULL);
+
+	if (got < 0)
+		gnutls_transport_set_errno(w->session, errno);
+	else
+		follow_records(w, to, (size_t)got);
+	return got;
+}
+
+static int await_input(void *wire, unsigned int ms)
+{
+	struct pollfd wait = { .fd = ((struct wire *)wire)->fd,
+			       .events = POLLIN };
+
+	return poll(&wait, 1, ms == GNUTLS_INDEFINITE_TIMEOUT ? -1 : (int)ms);
+}
+
+bool wire_is_empty(const struct wire *w)
+{
+	return w->header_count == 0 && w->left_count == 0;
+}
+
 /* False: no memory. */
 static bool init_session(struct wire *w, const struct wire_tls *tls)
 {
@@ -71,7 +124,10 @@ static bool init_session(struct wire *w, const struct wire_tls *tls)
 		flags |= GNUTLS_NONBLOCK;
 	if (gnutls_init(&w->session, flags) < 0)
 		return false;
-	gnutls_transport_set_int(w->session, w->fd);
+	gnutls_transport_set_ptr2(w->session, w,
+				  (gnutls_transport_ptr_t)(intptr_t)w->fd);
+	gnutls_transport_set_pull_function(w->session, pull);
+	gnutls_transport_set_pull_timeout_function(w->session, await_input);
 	gnutls_handshake_set_timeout(w->session, GNUTLS_INDEFINITE_TIMEOUT);
 	return gnutls_priority_set(w->session, tls->priorities) >= 0 &&
 	       gnutls_credentials_set(w->session, GNUTLS_CRD_CERTIFICATE,

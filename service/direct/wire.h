@@ -7,7 +7,7 @@
  * waits instead.
  *
  * Ownership  The socket is the caller's, and is open from wire_init() to
- *            wire_release().
+ *            wire_release().  A wire does not move between these.
  * Threads    One at a time.
  * Limits     A handshake takes up to 7 KB of a fibre's stack of 64 KiB, with an
  *            ECDSA key or one of RSA with 4096 bits (GnuTLS 3.7.9; test_wire
@@ -37,6 +37,9 @@ struct wire {
 	struct gnutls_session_int *session; /* NULL: no TLS */
 	/* A record that was given to GnuTLS, but not to the socket yet. */
 	bool has_record;
+	/* Of the record that GnuTLS is receiving: header and rest. */
+	uint32_t header_count, left_count;
+	unsigned char header[5];
 	enum transfer_need need;
 };
 
@@ -51,6 +54,12 @@ MUST_CHECK bool wire_init(struct wire *w, int fd, bool blocks,
 			  const struct wire_tls *tls);
 
 void wire_release(struct wire *w);
+
+/*
+ * After WIRE_AGAIN from wire_recv(): nothing that was received is kept here, as
+ * a part of a record.
+ */
+bool wire_is_empty(const struct wire *w);
 
 /* 1: TLS is established, or not used; WIRE_END or WIRE_AGAIN. */
 int wire_handshake(struct wire *w);

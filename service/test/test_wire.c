@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of a wire with TLS: an end does not wait for a client that reads
- * nothing; a client of TLS 1.2 that wants another handshake is disconnected;
- * and handshakes, with keys of either kind, leave half of a fibre's stack free.
+ * Promises of a wire with TLS: it knows whether it keeps a part of a record; an
+ * end does not wait for a client that reads nothing; a client of TLS 1.2 that
+ * wants another handshake is disconnected; and handshakes, with keys of either
+ * kind, leave half of a fibre's stack free.
  */
 #include "service/direct/wire.h"
 
@@ -148,6 +149,48 @@ static void test_another_handshake_is_the_end(const struct wire_tls *tls,
 	close_pair(&p);
 }
 
+static char record[256];
+static size_t record_bytes;
+
+/* What the client would send. */
+static ssize_t keep_record(void *arg, const void *data, size_t bytes)
+{
+	(void)arg;
+	assert(bytes <= sizeof(record));
+	(void)memcpy(record, data, bytes);
+	record_bytes = bytes;
+	return (ssize_t)bytes;
+}
+
+/* However a record is cut, a part of it is noticed, and the whole is read. */
+static void test_a_part_of_a_record_is_noticed(const struct wire_tls *tls,
+					       const char *version,
+					       struct fibres *set)
+{
+	struct pair p;
+	char text[16];
+
+	connect_pair(&p, tls, version, set);
+	assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
+	assert(wire_is_empty(&p.ours));
+	gnutls_transport_set_push_function(p.client, keep_record);
+	assert(gnutls_record_send(p.client, "hello", 5) == 5);
+	for (size_t cut = 1; cut < record_bytes; cut++) {
+		if (cut > 1)
+			assert(gnutls_record_send(p.client, "hello", 5) == 5);
+		assert(send(p.theirs, record, cut, 0) == (ssize_t)cut);
+		assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
+		assert(!wire_is_empty(&p.ours));
+		assert(send(p.theirs, record + cut, record_bytes - cut, 0) ==
+		       (ssize_t)(record_bytes - cut));
+		assert(wire_recv(&p.ours, text, sizeof(text)) == 5);
+		assert(memcmp(text, "hello", 5) == 0);
+		assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
+		assert(wire_is_empty(&p.ours));
+	}
+	close_pair(&p);
+}
+
 static void test_the_stack_is_large_enough(const struct wire_tls *tls,
 					   struct fibres *set)
 {
@@ -179,6 +222,8 @@ int main(void)
 	test_the_stack_is_large_enough(tls, set);
 	test_the_end_does_not_wait(tls, set);
 	test_another_handshake_is_the_end(tls, set);
+	test_a_part_of_a_record_is_noticed(tls, tls_1_2, set);
+	test_a_part_of_a_record_is_noticed(tls, tls_1_3, set);
 	wire_tls_free(tls);
 	tls_stop();
 	fibres_free(set);
