@@ -173,6 +173,7 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		(void)fprintf(stderr, "darkroom: %s\n", error);
 		exit(EXIT_USAGE);
 	}
+	options_fit_pools(s, core_count);
 	if (o->io_threads > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
 		char value[16];
 

@@ -36,6 +36,21 @@ static void add_tally(struct stage_stats *out, const struct tally *t)
 		out->hardware[i] += tally_read(&t->hardware[i]);
 }
 
+/* Threads in pools of the stage that are not parked. */
+static uint64_t pool_threads(const struct stage *s)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < s->group->worker_count; i++) {
+		const struct worker *w = &s->group->workers[i];
+		const struct station *at = station_of(w->visitor.stations[0]);
+
+		count += at->pool.thread_count > 0 && at->stage == s &&
+			 w->number < atomic_load(&at->pool.active_count);
+	}
+	return count;
+}
+
 void stage_read(const struct stage *s, struct stage_stats *out)
 {
 	const struct group *g = s->group;
@@ -50,6 +65,7 @@ void stage_read(const struct stage *s, struct stage_stats *out)
 	/* The start of an event may be counted before its arrival. */
 	if (in > taken)
 		out->queued_count = in - taken;
+	out->pool_threads = pool_threads(s);
 }
 
 void stage_read_part(const struct stage *s, uint32_t part,

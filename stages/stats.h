@@ -46,6 +46,8 @@ struct stage_stats {
 	uint64_t service_ns;
 	uint64_t service_ns_max;
 	uint64_t queued_count; /* now */
+	/* Threads of its pools that are not parked, now; 0: it has no pool. */
+	uint64_t pool_threads;
 	/* The length of the queue just after an event was sent to it: */
 	uint64_t queued_count_max;   /* the longest */
 	uint64_t queued_count_total; /* the sum over all arrived events */

@@ -18,7 +18,12 @@
 
 enum { SOURCE_BYTES = 192 };
 
-/* Threads of each stage with --policy pool-per-stage, without --pool. */
+enum { THESIS_CORES = 4 };
+
+/*
+ * Threads of each stage with --policy pool-per-stage, without --pool, on that
+ * many cores (Gordon, UCAM-CL-TR-781, table 4.2).
+ */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
 	[PIPELINE_DECODE] = 3,
 	[PIPELINE_SCALE] = 1,
@@ -483,7 +488,7 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	*o = (struct options){ .listen = NULL };
 	schedule_init(&o->schedule);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		o->schedule.pool_threads[i] = pool_threads[i];
+		o->schedule.pool_threads[i] = 0; /* not given */
 	flags_init(own_flags, o);
 	r.source = OPTIONS_COMMAND_LINE;
 	if (!flags_read(p, argv + 1, (uint32_t)argc - 1, take_flag, &r, error))
@@ -511,6 +516,17 @@ void options_release(struct options *o)
 bool options_is_given(const struct options *o, const char *flag)
 {
 	return o->sources[place_of(flag)] != OPTIONS_DEFAULT;
+}
+
+void options_fit_pools(struct schedule *s, uint32_t core_count)
+{
+	uint32_t cores = core_count / s->part_count;
+
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		if (s->pool_threads[i] == 0)
+			s->pool_threads[i] =
+				(pool_threads[i] * cores + THESIS_CORES - 1) /
+				THESIS_CORES;
 }
 
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count)

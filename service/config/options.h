@@ -103,6 +103,12 @@ void options_release(struct options *o);
 /* Does any source set the flag? */
 bool options_is_given(const struct options *o, const char *flag);
 
+/*
+ * The threads of pools that --pool does not name: as many for each core as in
+ * the thesis, rounded up.  `s` is complete.
+ */
+void options_fit_pools(struct schedule *s, uint32_t core_count);
+
 /* The number of I/O threads for this number of workers, which may be 0. */
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count);
 

@@ -290,6 +290,9 @@ static void print_http(FILE *to, const struct http_report *http)
 static const struct metric_field stage_fields[] = {
 	{ { "darkroom_stage_queued", "Events waiting now." },
 	  METRIC_FIELD(struct stage_stats, queued_count) },
+	{ { "darkroom_stage_threads",
+	    "Threads of the stage's pools that are in use; 0: no pools." },
+	  METRIC_FIELD(struct stage_stats, pool_threads) },
 	{ { "darkroom_stage_arrived_total",
 	    "Events put into the stage's queues." },
 	  METRIC_FIELD(struct stage_stats, arrived_count) },

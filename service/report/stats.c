@@ -346,6 +346,7 @@ static struct figures queue_figures(const struct stage_stats *t)
 	figures_add(&f, "queued_mean",
 		    mean_of(t->queued_count_total, t->arrived_count));
 	figures_add(&f, "queued_max", (double)t->queued_count_max);
+	figures_add(&f, "threads", (double)t->pool_threads);
 	return f;
 }
 

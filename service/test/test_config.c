@@ -100,8 +100,35 @@ static void test_a_source_is_overruled_as_a_whole(void)
 		     "{\"pool\": \"decode=7\", \"policy\": \"cohort\"}"));
 	assert(strcmp(o.schedule.policy->name, "pool-per-stage") == 0);
 	assert(o.schedule.pool_threads[PIPELINE_BLUR] == 5);
-	assert(o.schedule.pool_threads[PIPELINE_DECODE] == 3);
+	assert(o.schedule.pool_threads[PIPELINE_DECODE] == 0);
 	options_release(&o);
+}
+
+/* As many threads for each core of a replica as in the thesis, rounded up. */
+static void test_pools_fit_the_cores(void)
+{
+	static const struct {
+		const char *line;
+		uint32_t cores, parts, wanted[PIPELINE_STEPS];
+	} cases[] = {
+		{ "", 4, 1, { 3, 1, 2, 3 } },
+		{ "", 2, 1, { 2, 1, 1, 2 } },
+		{ "", 1, 1, { 1, 1, 1, 1 } },
+		{ "", 32, 1, { 24, 8, 16, 24 } },
+		{ "", 8, 4, { 2, 1, 1, 2 } },
+		{ "--pool blur=5", 8, 1, { 6, 2, 5, 6 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+
+		assert(parse(&o, cases[i].line, "", "{}"));
+		o.schedule.part_count = cases[i].parts;
+		options_fit_pools(&o.schedule, cases[i].cores);
+		assert(memcmp(o.schedule.pool_threads, cases[i].wanted,
+			      sizeof(cases[i].wanted)) == 0);
+		options_release(&o);
+	}
 }
 
 static void test_switches_may_be_off(void)
@@ -321,6 +348,7 @@ int main(void)
 	test_each_source_sets_flags();
 	test_command_line_over_environment_over_file();
 	test_a_source_is_overruled_as_a_whole();
+	test_pools_fit_the_cores();
 	test_switches_may_be_off();
 	test_each_source_asks_for_the_papers();
 	test_the_file_may_be_named_by_the_environment();

@@ -101,6 +101,7 @@ expected() {
 		("arrived", "started", "handled", "refused", "visits",
 			"visits_empty", "switches" |
 			"darkroom_stage_\(.)_total\($labels) \($stage[.])"),
+		"darkroom_stage_threads\($labels) \(.threads)",
 		("wait", "service", "total" |
 			"darkroom_stage_\(.)_seconds_count\($labels) \(
 				$stage.handled)")),

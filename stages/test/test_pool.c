@@ -96,6 +96,8 @@ static void grow(struct line *l, uint32_t *sent)
 		pause_ns(10000000);
 		stage_read(l->stages[0], &stats);
 	}
+	stage_read(l->stages[0], &stats);
+	assert(stats.pool_threads == s->pool.thread_count);
 	atomic_store(&l->gate_is_closed, false);
 	line_await(l, *sent);
 }
@@ -107,6 +109,7 @@ static void test_grows_and_shrinks_again_and_again(void)
 	struct line_setup setup = { .cores = cores, .slots = ITEMS };
 	struct line l;
 	uint32_t sent = 0;
+	struct stage_stats stats;
 	char error[SCHEDULE_ERROR_BYTES];
 
 	schedule_init(&setup.schedule);
@@ -129,6 +132,8 @@ static void test_grows_and_shrinks_again_and_again(void)
 			send_one(&l, &sent);
 			line_await(&l, sent);
 		}
+		stage_read(l.stages[0], &stats);
+		assert(stats.pool_threads == 1);
 		send_one(&l, &sent);
 		line_await(&l, sent);
 	}
