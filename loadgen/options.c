@@ -39,6 +39,13 @@ static const struct flag dataset_flags[] = {
 	  "send the first key in FILE, a line that does not begin with #, as "
 	  "\"Authorization: Bearer KEY\"",
 	  FIELD(api_key_file) },
+	{ "cacert", "FILE", NULL,
+	  "with https://, trust only servers whose certificate is signed by "
+	  "one in FILE (PEM); default: those that the system trusts",
+	  FIELD(ca_file) },
+	{ "insecure", NULL, NULL,
+	  "with https://, do not check the server's certificate",
+	  FIELD(is_insecure) },
 	{ 0 },
 };
 

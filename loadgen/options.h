@@ -33,6 +33,8 @@ struct load_options {
 	const char *multipart;
 	const char *params;       /* file of queries; NULL: none */
 	const char *api_key_file; /* NULL: none */
+	const char *ca_file;      /* NULL: as the system trusts */
+	bool is_insecure;
 	bool calibrate;
 	uint64_t server_pid; /* 0: search for it */
 	enum verify_kind verify;

@@ -399,6 +399,8 @@ static bool run_make_client(struct run *run, const volatile sig_atomic_t *stop)
 	const struct load_options *o = run->options;
 	struct client_config config = {
 		.url = o->url,
+		.ca_file = o->ca_file,
+		.is_insecure = o->is_insecure,
 		.requests = &run->requests,
 		.connections = (uint32_t)o->connections,
 		.duration_ns = (uint64_t)(o->duration_s * (double)NS_PER_S),
@@ -558,6 +560,8 @@ bool calibrate(struct setup *setup, const struct load_options *o,
 	};
 	struct client_config config = {
 		.url = o->url,
+		.ca_file = o->ca_file,
+		.is_insecure = o->is_insecure,
 		.requests = &requests,
 		.connections = 1,
 		.timeout_ns = (uint64_t)(o->timeout_s * (double)NS_PER_S),

@@ -27,6 +27,7 @@ struct client {
 	struct client_config config;
 	struct url url;
 	struct addrinfo *addresses;
+	struct tls *tls; /* NULL: plain HTTP */
 	int epoll_fd;
 	struct connection *connections;
 
@@ -261,8 +262,8 @@ static bool client_make_connections(struct client *client)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		connection_init(&client->connections[i], &client->url,
-				client->addresses, client->epoll_fd,
-				client->config.keep_replies);
+				client->addresses, client->tls,
+				client->epoll_fd, client->config.keep_replies);
 	return true;
 }
 
@@ -274,6 +275,12 @@ static bool client_init(struct client *client, struct error *error)
 	client->addresses = url_resolve(&client->url, error);
 	if (client->addresses == NULL)
 		return false;
+	if (client->url.is_tls) {
+		client->tls = tls_new(client->config.ca_file,
+				      client->config.is_insecure, error);
+		if (client->tls == NULL)
+			return false;
+	}
 	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (client->epoll_fd >= 0 && client_make_connections(client))
 		return true;
@@ -316,6 +323,7 @@ void client_free(struct client *client)
 	if (client->addresses != NULL)
 		freeaddrinfo(client->addresses);
 	url_release(&client->url);
+	tls_free(client->tls);
 	free(client);
 }
 

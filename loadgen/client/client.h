@@ -15,8 +15,8 @@
  * One clock measures for each request:
  *  - in an open loop, the time at which it should have been sent: any wait
  *    counts as response time (no coordinated omission);
- *  - its start, just before its first byte is sent.  Connecting was before that
- *    and does not count;
+ *  - its start, just before its first byte is sent.  Connecting, with TLS also
+ *    the handshake, was before that and does not count;
  *  - its last byte sent, just after the kernel took it into the socket's
  *    buffer: the moment at which a blocking send() would have returned.  If the
  *    server refuses the upload before that, the time from the last byte is 0;
@@ -54,6 +54,8 @@ typedef void client_tick_fn(uint32_t in_flight_count, void *arg);
 
 struct client_config {
 	const char *url;
+	const char *ca_file; /* see tls_new() */
+	bool is_insecure;
 	struct requests *requests; /* after requests_begin() */
 	uint32_t connections;
 	struct arrivals *arrivals; /* NULL: a closed loop */

@@ -135,6 +135,8 @@ static int reply_status(const struct reply *r)
 
 static void close_socket(struct connection *c)
 {
+	tls_close(c->session);
+	c->session = NULL;
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
@@ -151,6 +153,29 @@ static bool connection_fail(struct connection *c, const char *why)
 {
 	connection_break(c, why);
 	return false;
+}
+
+/* As recv() and sendmsg() for a socket that does not block. */
+static ssize_t receive(struct connection *c, char *to, size_t bytes)
+{
+	return c->session != NULL ? tls_recv(c->session, to, bytes) :
+				    recv(c->fd, to, bytes, 0);
+}
+
+static ssize_t send_parts(struct connection *c, struct iovec *parts,
+			  size_t count)
+{
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
+
+	return c->session != NULL ? tls_send(c->session, parts, count) :
+				    sendmsg(c->fd, &message, MSG_NOSIGNAL);
+}
+
+/* Why one of these has failed. */
+static const char *explain(const struct connection *c)
+{
+	return c->session != NULL ? tls_why(c->session) :
+				    strerrordesc_np(errno);
 }
 
 static bool is_all_sent(const struct connection *c)
@@ -185,11 +210,11 @@ static bool receive_reply(struct connection *c, bool to_end)
 		if (c->reply.is_whole)
 			/* The reply is whole; only sending is left. */
 			return true;
-		count = recv(c->fd, bytes, sizeof(bytes), 0);
+		count = receive(c, bytes, sizeof(bytes));
 		if (count < 0 && errno == EAGAIN)
 			return true;
 		if (count < 0)
-			return connection_fail(c, strerrordesc_np(errno));
+			return connection_fail(c, explain(c));
 		if (count == 0)
 			reply_take_end(&c->reply);
 		else
@@ -198,15 +223,12 @@ static bool receive_reply(struct connection *c, bool to_end)
 			return connection_fail(c, c->reply.error);
 		if (c->reply.is_whole && !end_unless_sending(c))
 			return false;
-	} while (to_end || count == sizeof(bytes));
+	} while (to_end || c->session != NULL || count == sizeof(bytes));
 	return true;
 }
 
-/*
- * Send once.  After a partial send the socket's buffer is full; epoll reports
- * when it has room again.
- */
-static bool send_rest(struct connection *c)
+/* False: the request has ended; or `*is_full`: epoll tells when to go on. */
+static bool send_some(struct connection *c, bool *is_full)
 {
 	size_t head_sent =
 		c->sent_bytes < c->head_bytes ? c->sent_bytes : c->head_bytes;
@@ -216,13 +238,13 @@ static bool send_rest(struct connection *c)
 		{ (char *)c->request.body + body_sent,
 		  c->request.body_bytes - body_sent },
 	};
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	ssize_t count = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+	ssize_t count = send_parts(c, parts, 2);
 
+	*is_full = c->session == NULL || count < 0;
 	if (count < 0 && errno == EAGAIN)
 		return true;
 	if (count < 0) {
-		const char *why = strerrordesc_np(errno);
+		const char *why = explain(c);
 
 		/* The server may have sent a reply before it closed. */
 		return receive_reply(c, true) && connection_fail(c, why);
@@ -234,6 +256,19 @@ static bool send_rest(struct connection *c)
 			return end_unless_sending(c);
 	}
 	return true;
+}
+
+/*
+ * Plain HTTP: send once; after a partial send the socket's buffer is full, and
+ * epoll reports when it has room again.  TLS: send records until it is full.
+ */
+static bool send_rest(struct connection *c)
+{
+	bool is_full = false, goes_on = true;
+
+	while (goes_on && !is_full && !is_all_sent(c))
+		goes_on = send_some(c, &is_full);
+	return goes_on;
 }
 
 static bool start_sending(struct connection *c)
@@ -264,6 +299,20 @@ static bool open_socket(struct connection *c)
 	       watch_socket(c);
 }
 
+/* The socket is connected: establish TLS, if it is used, and then send. */
+static bool establish(struct connection *c)
+{
+	if (c->tls == NULL)
+		return start_sending(c);
+	if (c->session == NULL)
+		c->session = tls_open(c->tls, c->url->host, c->fd);
+	if (c->session == NULL)
+		return connection_fail(c, strerrordesc_np(ENOMEM));
+	if (tls_handshake(c->session) == 0)
+		return start_sending(c);
+	return errno == EAGAIN || connection_fail(c, explain(c));
+}
+
 /*
  * Begin to connect, or find out whether the socket is connected: until it is, a
  * second connect() fails with EALREADY; then it returns 0.  Addresses are tried
@@ -277,7 +326,7 @@ static bool connect_or_wait(struct connection *c)
 		if ((c->fd >= 0 || open_socket(c)) &&
 		    connect(c->fd, c->address->ai_addr,
 			    c->address->ai_addrlen) == 0)
-			return start_sending(c);
+			return establish(c);
 		if (errno == EINPROGRESS || errno == EALREADY)
 			return true;
 		why = strerrordesc_np(errno);
@@ -325,7 +374,8 @@ static bool write_head(struct connection *c)
 static bool start_on_kept_socket(struct connection *c)
 {
 	char byte;
-	ssize_t count = recv(c->fd, &byte, 1, MSG_PEEK);
+	ssize_t count = c->session != NULL ? tls_recv(c->session, &byte, 1) :
+					     recv(c->fd, &byte, 1, MSG_PEEK);
 
 	if (count < 0 && errno == EAGAIN)
 		return start_sending(c);
@@ -338,12 +388,13 @@ static bool start_on_kept_socket(struct connection *c)
 }
 
 void connection_init(struct connection *c, const struct url *url,
-		     const struct addrinfo *addresses, int epoll_fd,
-		     bool keep_reply)
+		     const struct addrinfo *addresses, const struct tls *tls,
+		     int epoll_fd, bool keep_reply)
 {
 	*c = (struct connection){
 		.url = url,
 		.addresses = addresses,
+		.tls = tls,
 		.epoll_fd = epoll_fd,
 		.fd = -1,
 		.address = addresses,
@@ -374,7 +425,7 @@ bool connection_begin(struct connection *c, const struct request *request)
 bool connection_continue(struct connection *c, uint32_t events)
 {
 	if (c->started_ns == 0)
-		return connect_or_wait(c);
+		return c->session != NULL ? establish(c) : connect_or_wait(c);
 	if ((events & ~(uint32_t)EPOLLOUT) != 0 &&
 	    !receive_reply(c,
 			   (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0))

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "loadgen/client/request.h"
 #include "loadgen/client/result.h"
+#include "loadgen/client/tls.h"
 
 #include <http_parser.h>
 #include <stdbool.h>
@@ -72,6 +73,8 @@ struct connection {
 
 	int fd; /* -1: none */
 	const struct addrinfo *address;
+	const struct tls *tls;       /* NULL: plain HTTP */
+	struct tls_session *session; /* from the time when fd is connected */
 
 	/* The request in flight, or the last one. */
 	struct request request;
@@ -88,8 +91,8 @@ struct connection {
 
 /* Fill `c`, whose address must not change from then on. */
 void connection_init(struct connection *c, const struct url *url,
-		     const struct addrinfo *addresses, int epoll_fd,
-		     bool keep_reply);
+		     const struct addrinfo *addresses, const struct tls *tls,
+		     int epoll_fd, bool keep_reply);
 
 /* Also breaks off a request in flight. */
 void connection_release(struct connection *c);

@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-enum { HTTP_PORT = 80, URL_BYTES_MAX = UINT16_MAX };
+enum { HTTP_PORT = 80, HTTPS_PORT = 443, URL_BYTES_MAX = UINT16_MAX };
 
 static const double weight_min = 1e-6;
 static const double weight_max = 1e6;
@@ -28,10 +28,9 @@ static bool url_has(const struct http_parser_url *parts, int field)
 static const char *url_find_fault(const char *text,
 				  struct http_parser_url *parts)
 {
-	if (strncasecmp(text, "https://", 8) == 0)
-		return "only plain HTTP is supported, no TLS: use http://";
-	if (strncasecmp(text, "http://", 7) != 0)
-		return "it does not begin with http://";
+	if (strncasecmp(text, "http://", 7) != 0 &&
+	    strncasecmp(text, "https://", 8) != 0)
+		return "it does not begin with http:// or https://";
 	http_parser_url_init(parts);
 	if (strlen(text) > URL_BYTES_MAX ||
 	    http_parser_parse_url(text, strlen(text), false, parts) != 0 ||
@@ -67,7 +66,7 @@ bool url_parse(struct url *url, const char *text, struct error *error)
 {
 	struct http_parser_url parts;
 	const char *fault = url_find_fault(text, &parts);
-	const char *authority = text + strlen("http://");
+	const char *authority;
 	size_t authority_bytes;
 	struct url found;
 
@@ -75,12 +74,16 @@ bool url_parse(struct url *url, const char *text, struct error *error)
 		error_set(error, "URL '%s': %s", text, fault);
 		return false;
 	}
+	found.is_tls = strncasecmp(text, "https", 5) == 0;
+	authority = strstr(text, "://") + strlen("://");
 	authority_bytes = strcspn(authority, "/?#");
 	found.host = url_copy_part(text, &parts, UF_HOST);
 	found.authority = strndup(authority, authority_bytes);
 	found.target = url_copy_target(authority + authority_bytes);
 	snprintf(found.port, sizeof(found.port), "%u",
-		 url_has(&parts, UF_PORT) ? parts.port : HTTP_PORT);
+		 url_has(&parts, UF_PORT) ? parts.port :
+		 found.is_tls             ? HTTPS_PORT :
+					    HTTP_PORT);
 	if (found.host == NULL || found.authority == NULL ||
 	    found.target == NULL) {
 		error_set(error, "URL '%s': %s", text, strerror(ENOMEM));

@@ -33,8 +33,9 @@
 
 enum { TARGETS_MAX = 10000000 };
 
-/* The server, by plain HTTP, and the resource on it. */
+/* The server, and the resource on it. */
 struct url {
+	bool is_tls;     /* https:// */
 	char *host;      /* a name or an address, without brackets */
 	char *authority; /* host and port as in the URL: the Host header */
 	char *target;    /* path and query; "/" if the URL has no path */

@@ -236,6 +236,10 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 		 plan_connections(turn->arm, is_open ? plan->open.connections :
 						       closed->connections));
 	add_word(command, "--seed=%" PRIu64, is_warm_up ? 0 : seed);
+	if (plan->cacert != NULL)
+		add_word(command, "--cacert=%s", plan->cacert);
+	if (plan->params != NULL)
+		add_word(command, "--params=%s", plan->params);
 	if (is_open)
 		add_word(command, "--rate=%.6f",
 			 sample_median(&c->capacities_per_s) *

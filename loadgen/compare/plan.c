@@ -15,6 +15,8 @@ enum { PASSES_MAX = 1000000, SECONDS_MAX = 86400 };
 static const struct flag plan_keys[] = {
 	{ KEY(plan, title, "TEXT") },
 	{ KEY(plan, dataset, "DIR") },
+	{ KEY(plan, params, "FILE") },
+	{ KEY(plan, cacert, "FILE") },
 	{ .name = "query" },
 	{ .name = "verify",
 	  .values = "size|decode|none",

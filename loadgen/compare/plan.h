@@ -5,6 +5,8 @@
  *	{ "title": "...",                      free text
  *	  "dataset": "DIR",                    or --dataset
  *	  "query": "w=640&h=640",              appended to every arm's URL
+ *	  "params": "FILE",                    optional: loadgen's --params
+ *	  "cacert": "FILE",                    optional: loadgen's --cacert
  *	  "verify": "size",                    or "decode", "none"
  *	  "refusals": "fail",                  or "count", see below
  *	  "repetitions": 10,                   the default
@@ -96,6 +98,8 @@ struct plan {
 	const char *title;
 	const char *dataset; /* NULL: not given */
 	const char *query;   /* may be empty */
+	const char *params;  /* NULL: none */
+	const char *cacert;  /* NULL: none */
 	enum plan_verify verify;
 	enum plan_refusals refusals;
 	uint64_t repetitions;

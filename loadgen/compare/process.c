@@ -258,7 +258,10 @@ static bool find_port(char port[PORT_BYTES], struct error *error)
 	return found;
 }
 
-/* Send GET to one address.  True: an HTTP reply began within a second. */
+/*
+ * Send GET to one address.  True: an HTTP reply began within a second; with
+ * TLS, the server has taken the connection.
+ */
 static bool answers_at(const struct addrinfo *a, const struct url *url)
 {
 	static const char beginning[] = { 'H', 'T', 'T', 'P', '/' };
@@ -271,14 +274,15 @@ static bool answers_at(const struct addrinfo *a, const struct url *url)
 		return false;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	answered = connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&
-		   dprintf(fd,
-			   "GET %s HTTP/1.1\r\nHost: %s\r\n"
-			   "Connection: close\r\n\r\n",
-			   url->target, url->authority) > 0 &&
-		   recv(fd, reply, sizeof(reply), MSG_WAITALL) ==
-			   (ssize_t)sizeof(reply) &&
-		   memcmp(reply, beginning, sizeof(reply)) == 0;
+	answered =
+		connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&
+		(url->is_tls || (dprintf(fd,
+					 "GET %s HTTP/1.1\r\nHost: %s\r\n"
+					 "Connection: close\r\n\r\n",
+					 url->target, url->authority) > 0 &&
+				 recv(fd, reply, sizeof(reply), MSG_WAITALL) ==
+					 (ssize_t)sizeof(reply) &&
+				 memcmp(reply, beginning, sizeof(reply)) == 0));
 	close(fd);
 	return answered;
 }

@@ -53,8 +53,8 @@ static void bench_init(struct bench *b, const int ports[2])
 			.ai_next = i == 0 ? &b->addresses[1] : NULL,
 		};
 	}
-	connection_init(&b->connection, &b->url, b->addresses, b->epoll_fd,
-			false);
+	connection_init(&b->connection, &b->url, b->addresses, NULL,
+			b->epoll_fd, false);
 }
 
 static void bench_release(struct bench *b)

@@ -30,6 +30,8 @@ static void test_parts(void)
 	expect("http://a.b/c/d%20e?f=/#g", "a.b", "80", "a.b", "/c/d%20e?f=/");
 	expect("http://h/#g", "h", "80", "h", "/");
 	expect("http://[::1]:9/x", "::1", "9", "[::1]:9", "/x");
+	expect("https://h/x", "h", "443", "h", "/x");
+	expect("HTTPS://h:8443?y", "h", "8443", "h:8443", "/?y");
 }
 
 static void expect_error(const char *text, const char *part)
@@ -45,7 +47,6 @@ static void expect_error(const char *text, const char *part)
 
 static void test_refused(void)
 {
-	expect_error("https://h/", "only plain HTTP");
 	expect_error("ftp://h/", "http://");
 	expect_error("h:80", "http://");
 	expect_error("", "http://");

@@ -244,8 +244,10 @@ static void test_peak_is_of_the_run(void)
 
 static void test_context_switches(void)
 {
-	assert(usage_of(sleep_in_a_thread).voluntary_switches >= SLEEPS);
-	assert(usage_of(do_nothing).voluntary_switches < SLEEPS);
+	/* A few may be preempted just before they sleep. */
+	assert(usage_of(sleep_in_a_thread).voluntary_switches >=
+	       SLEEPS * 9 / 10);
+	assert(usage_of(do_nothing).voluntary_switches < SLEEPS / 2);
 	assert(usage_of(compete).involuntary_switches > 0);
 }
 

@@ -4,9 +4,12 @@
 # version.  A wrong certificate or key is reported before the start.  Clients
 # that connect and send nothing do not stop others.
 #
-# usage: DARKROOM=PROGRAM test_tls.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_tls.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
+photos=$work/photos
+mkdir "$photos"
+ln -s "$(realpath "$photo")" "$photos"
 export CURL_CA_BUNDLE=$work/one.pem
 
 # make NAME: a certificate NAME.pem and its key NAME.key
@@ -98,6 +101,22 @@ test_silent_clients_stop_nobody() {
 	done
 }
 
+# Several clients at once, on kept connections, with large bodies.
+test_many_uploads() {
+	"$LOADGEN" --dataset "${photo%/*}" --connections 4 --passes 2 \
+		--verify size --cacert "$work/one.pem" "$url/?w=320" \
+		>"$work/report" 2>&1 || fail "loadgen: $(cat "$work/report")"
+	"$LOADGEN" --dataset "$photos" --passes 1 --insecure \
+		--save "$work/saved" "$url/?w=320" >"$work/report" 2>&1 ||
+		fail "loadgen --insecure: $(cat "$work/report")"
+	cmp "$work/w=320" "$work/saved/clownfish.jpg" || fail "loadgen's differs"
+	! "$LOADGEN" --dataset "$photos" --passes 1 --cacert "$work/two.pem" \
+		"$url/?w=320" >"$work/report" 2>&1 ||
+		fail "loadgen trusts another certificate"
+	grep -q 'certificate is not trusted' "$work/report" ||
+		fail "loadgen: $(cat "$work/report")"
+}
+
 test_https() {
 	start --tls-cert "$work/one.pem" --tls-key "$work/one.key" \
 		--admin-listen 127.0.0.1:0 "$@"
@@ -105,6 +124,7 @@ test_https() {
 	admin=https://${admin#http://}
 	test_new_versions_alone
 	test_pictures_are_the_same
+	test_many_uploads
 	test_silent_clients_stop_nobody
 	stop
 }
