@@ -36,9 +36,9 @@ enum {
  * SAMPLE divides the number of values of no flag, so that every value is run.
  */
 #if defined(__SANITIZE_THREAD__)
-enum { SAMPLE = 47 };
+enum { SAMPLE = 181, SAMPLE_ASLEEP = 11 };
 #else
-enum { SAMPLE = 11 };
+enum { SAMPLE = 47, SAMPLE_ASLEEP = 2 };
 #endif
 
 /* Values of flags; NULL: not given. */
@@ -358,8 +358,11 @@ static uint32_t walk(const struct policy *policy, uint32_t sample,
 }
 
 /* Test sleeping workers for every policy, balance and choice of stage types. */
-static void walk_asleep(const struct policy *policy, struct line_setup *setup)
+static void walk_asleep(const struct policy *policy, uint32_t sample,
+			struct line_setup *setup)
 {
+	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < COUNT(balances) * COUNT(pools) * COUNT(types);
 	     i++) {
 		const struct choice c = {
@@ -369,7 +372,8 @@ static void walk_asleep(const struct policy *policy, struct line_setup *setup)
 			.pool = pools[i / COUNT(balances) % COUNT(pools)],
 		};
 
-		if (!set_flags(&setup->schedule, policy, &c))
+		if (!set_flags(&setup->schedule, policy, &c) ||
+		    count++ % sample != 0)
 			continue;
 		(void)memcpy(setup->types,
 			     types[i / COUNT(balances) / COUNT(pools)],
@@ -390,12 +394,14 @@ int main(void)
 		.slots = ITEMS,
 	};
 
-	const uint32_t sample = getenv("TEST_ALL") != NULL ? 1 : SAMPLE;
+	const bool is_all = getenv("TEST_ALL") != NULL;
+	const uint32_t sample = is_all ? 1 : SAMPLE;
+	const uint32_t sample_asleep = is_all ? 1 : SAMPLE_ASLEEP;
 
 	watchdog_start();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		fake_core_count = WORKERS;
-		walk_asleep(*p, &setup);
+		walk_asleep(*p, sample_asleep, &setup);
 		setup.delay_ns_max = 3000;
 		uint32_t count = walk(*p, sample, &setup);
 
@@ -405,7 +411,7 @@ int main(void)
 		assert(count > 0);
 		paused_count = 0;
 		fake_core_count = WORKERS_MANY;
-		walk_asleep(*p, &setup);
+		walk_asleep(*p, sample_asleep, &setup);
 	}
 	cores_free(cores);
 	return 0;
