@@ -114,6 +114,8 @@ void scratch_expect(const struct scratch *s, const char *name, const char *part)
 {
 	char *text = scratch_read(s, name);
 
+	if (strstr(text, part) == NULL)
+		fprintf(stderr, "'%s' is not in %s:\n%s\n", part, name, text);
 	assert(strstr(text, part) != NULL);
 	free(text);
 }
