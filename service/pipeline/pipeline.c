@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An upload enters by pipeline_submit().  The event of its first variant goes
- * through decode; then each variant has an event for the other steps.
+ * through decode; then each variant has an event for the other steps, and waits
+ * only for those that it needs.
  * After the last variant's last step the upload is stored, if that is asked
  * for, and leaves by its done().
  *
@@ -442,12 +443,24 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 }
 
 /* Queues have room for all variants of all uploads, and refuse none. */
-static void send_variant(const struct pipeline_stage *to, struct variant *v)
+static void send_variant(const struct blocking_site *at,
+			 const struct pipeline_stage *to, struct variant *v)
 {
-	bool sent = stage_send(to->stage, &v->event);
+	bool sent = stage_send_at(at, to->stage, &v->event);
 
 	assert(sent);
 	(void)sent;
+}
+
+/* To the variant's next step, which there is. */
+static void send_on(const struct pipeline_stage *from, struct variant *v)
+{
+	const struct pipeline_stage *stages = from->pipeline->stages;
+
+	if (from->step == PIPELINE_SCALE && v->transform.blur_sigma_px <= 0)
+		send_variant(BLOCKING_SITE(), &stages[PIPELINE_ENCODE], v);
+	else
+		send_variant(BLOCKING_SITE(), &stages[from->step + 1], v);
 }
 
 /* Called after decode: from here on, each variant runs its own steps. */
@@ -462,6 +475,7 @@ static void start_variants(struct upload *u)
  */
 static void fan_out(const struct pipeline_stage *to, struct upload *u)
 {
+	const struct blocking_site *here = BLOCKING_SITE();
 	struct variant *first = &u->variants[0];
 
 	start_variants(u);
@@ -471,9 +485,9 @@ static void fan_out(const struct pipeline_stage *to, struct upload *u)
 		v->event.left_ns = first->event.left_ns;
 		v->event.born_ns = first->event.born_ns;
 		v->event.patience_ns = first->event.patience_ns;
-		send_variant(to, v);
+		send_variant(here, to, v);
 	}
-	send_variant(to, first);
+	send_variant(here, to, first);
 }
 
 /* The handler of every stage of the schedule. */
@@ -490,7 +504,7 @@ static void handle_step(struct event *ev, void *arg)
 	else if (at->step == PIPELINE_DECODE)
 		fan_out(at + 1, v->upload);
 	else
-		send_variant(at + 1, v);
+		send_on(at, v);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)

@@ -18,11 +18,20 @@ static void add_edge(struct edge_list *to, int32_t from, int32_t target,
 /* The edges between the stages of the schedule, as their group counts them. */
 static void add_step_edges(struct edge_list *to, const struct pipeline *p)
 {
+	static const struct {
+		int32_t from, to;
+	} steps[] = {
+		{ PIPELINE_DECODE, PIPELINE_SCALE },
+		{ PIPELINE_SCALE, PIPELINE_BLUR },
+		{ PIPELINE_SCALE, PIPELINE_ENCODE }, /* without blur */
+		{ PIPELINE_BLUR, PIPELINE_ENCODE },
+	};
 	struct stage_graph graph;
 
 	group_read_graph(pipeline_group(p), &graph);
-	for (int32_t i = 0; i + 1 < PIPELINE_STEPS; i++)
-		add_edge(to, i, i + 1, graph.sent_counts[i][i + 1]);
+	for (uint32_t i = 0; i < ARRAY_SIZE(steps); i++)
+		add_edge(to, steps[i].from, steps[i].to,
+			 graph.sent_counts[steps[i].from][steps[i].to]);
 }
 
 uint32_t pipeline_read_edges(const struct pipeline *p,

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-enum { EDGES_MAX = 8, EDGE_OUTSIDE = -1 };
+enum { EDGES_MAX = 9, EDGE_OUTSIDE = -1 };
 
 /* From stage to stage: indices of pipeline_stats.stages, or EDGE_OUTSIDE. */
 struct edge {

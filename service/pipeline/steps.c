@@ -177,10 +177,6 @@ static enum img_err run_scale(struct variant *v, const struct memory *memory)
 static enum img_err run_blur(struct variant *v, const struct memory *memory)
 {
 	struct image blurred = { 0 };
-
-	if (v->transform.blur_sigma_px <= 0)
-		return IMG_OK;
-
 	enum img_err err = img_blur(&blurred, &v->image,
 				    v->transform.blur_sigma_px, memory);
 

@@ -4,7 +4,7 @@
  * results made of it: one variant, or several from one decode.
  *
  *	decode -+-> scale > blur > encode -+-> store
- *	        +-> scale > blur > encode -+
+ *	        +-> scale -------> encode -+   (without blur)
  *	        variants[0], [1], ...
  *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and

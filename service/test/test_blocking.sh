@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The blocking graph that capriccio learns from good photos is the pipeline's:
 # submit > decode > scale > blur > encode > end, each edge passed by every upload,
-# and its CPU times are the service times of /stats; also with variants.  Other
+# and its CPU times are the service times of /stats; also with variants.  Those
+# without blur go from scale to encode.  Other
 # policies have none, nor has one that learns nothing.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_blocking.sh SAMPLES_DIR
@@ -81,12 +82,27 @@ test_variants_take_the_same_way() {
 	start --policy capriccio
 	for i in 1 2 3; do
 		curl -fsS -o "$work/out" --data-binary "@$photo" \
-			"$url/?variant=a:w=64,blur=1&variant=b:w=320&variant=c:w=32"
+			"$url/?blur=1&variant=a:w=64&variant=b:w=320&variant=c:w=32"
 	done
 	check_drained
 	read_graph
 	check_graph 3 3
 	holds "$work/stats" '.fibres.begun == 9'
+	stop
+}
+
+# Then encode is reached on two ways, each with figures of its own.
+test_a_variant_without_blur_passes_it_by() {
+	start --policy capriccio
+	curl -fsS -o "$work/out" --data-binary "@$photo" \
+		"$url/?variant=a:w=64,blur=1&variant=b:w=320&variant=c:w=32"
+	check_drained
+	read_graph
+	holds "$work/both" '.nodes | length == 5'
+	holds "$work/both" '[.edges[] | select(.to == null) | .count] | sort ==
+		[1, 2]'
+	holds "$work/both" '[.stats.stages[] | [.name, .handled]] ==
+		[["decode", 1], ["scale", 3], ["blur", 1], ["encode", 3]]'
 	stop
 }
 
@@ -115,5 +131,6 @@ test_other_policies_have_none() {
 
 test_photos_make_the_pipelines_graph
 test_variants_take_the_same_way
+test_a_variant_without_blur_passes_it_by
 test_an_idle_server_has_an_empty_graph
 test_other_policies_have_none

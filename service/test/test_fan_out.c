@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises for an upload with many variants, under every schedule: done() is
- * called once, and the pictures are the same as by single requests; if one
- * variant fails, all of them end and no memory is left; memory stays within the
- * charge.
+ * called once, and the pictures are the same as by single requests; those
+ * without blur pass its stage by; if one variant fails, all of them end and no
+ * memory is left; memory stays within the charge.
  */
 #include "service/test/jobs.h"
 
@@ -163,20 +163,35 @@ static void check_counts(const struct pipeline *p, uint64_t sent,
 	}
 }
 
-/* A step begins when the first variant begins it. */
+/* Of the first `variant_count` variants. */
+static uint32_t blurred_count(uint32_t variant_count)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < variant_count; i++)
+		count += transform_of(i).blur_sigma_px > 0;
+	return count;
+}
+
+/*
+ * A step begins when the first variant begins it, and a variant's steps follow
+ * each other.  One without blur may be encoded before others are blurred.
+ */
 static void check_times(const struct upload *u)
 {
 	for (int step = 0; step < PIPELINE_STEPS; step++) {
 		uint64_t first_ns = UINT64_MAX;
 
 		for (uint32_t i = 0; i < u->variant_count; i++) {
-			uint64_t begun_ns = u->variants[i].begun_ns[step];
+			const uint64_t *begun_ns = u->variants[i].begun_ns;
 
-			if (begun_ns > 0 && begun_ns < first_ns)
-				first_ns = begun_ns;
+			if (begun_ns[step] > 0 && begun_ns[step] < first_ns)
+				first_ns = begun_ns[step];
+			if (step > PIPELINE_SCALE && begun_ns[step] > 0)
+				assert(begun_ns[step - 1] < begun_ns[step]);
 		}
 		assert(u->begun_ns[step] == first_ns);
-		assert(step == 0 || u->begun_ns[step - 1] < first_ns);
+		assert(step == 0 || u->begun_ns[PIPELINE_DECODE] <= first_ns);
 		assert(u->service_ns[step] > 0);
 	}
 }
@@ -197,6 +212,8 @@ static void test_same_pictures(const struct schedule *schedule,
 	pipeline_read(p, &s);
 	assert(s.memory.peak_bytes >= s.buffers.live_bytes_peak);
 	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
+	assert(s.stages[PIPELINE_BLUR].handled_count ==
+	       UPLOADS * blurred_count(VARIANTS_MAX));
 	assert(s.stages[PIPELINE_ENCODE].handled_count ==
 	       UPLOADS * VARIANTS_MAX);
 	for (int i = 0; i < UPLOADS; i++) {
@@ -307,32 +324,33 @@ static bool goes_after_some(const struct upload *u)
 static void test_gone_once_ends_all(const struct policy *policy,
 				    const struct cores *cores)
 {
-	enum { LOOKS = 1 + FEW * (PIPELINE_STEPS - 1) };
+	/* Decode; of each variant, scale and encode; and blur, of some. */
+	const uint32_t looks = 1 + FEW * 2 + blurred_count(FEW);
 	static struct job job;
 	struct pipeline *p = start(policy, cores, 1, 1);
 	struct pipeline_stats s;
 	struct upload *u = &job.upload;
 
-	for (int i = 0; i <= LOOKS; i++) {
+	for (uint32_t i = 0; i <= looks; i++) {
 		atomic_store(&looks_left, i);
 		prepare_many(&job, FEW);
 		u->is_gone = goes_after_some;
 		assert(pipeline_submit(p, u));
 		wait_done(&job);
 		assert(atomic_load(&job.done_count) == 1);
-		assert(u->end == (i < LOOKS ? UPLOAD_GONE : UPLOAD_ENDED));
+		assert(u->end == (i < looks ? UPLOAD_GONE : UPLOAD_ENDED));
 		if (policy->workers == POLICY_WORKERS_CALLER)
 			assert(atomic_load(&looks_left) ==
-			       (i < LOOKS ? -1 : 0));
+			       (i < looks ? -1 : 0));
 		for (uint32_t k = 0; k < FEW; k++)
-			assert((job.variants[k].jpeg != NULL) == (i == LOOKS));
+			assert((job.variants[k].jpeg != NULL) == (i == looks));
 	}
 	pipeline_stop(p);
 	upload_free_results(u);
 	budget_lower(&u->charge, 0);
 	pipeline_read(p, &s);
-	assert(s.gone_count == LOOKS);
-	check_counts(p, LOOKS + 1, 1);
+	assert(s.gone_count == looks);
+	check_counts(p, looks + 1, 1);
 	pipeline_free(p);
 }
 

@@ -116,6 +116,23 @@ test("replicas have figures of their own, as far as they are told", () => {
 	assert.equal(stored.edges.at(-1), 0);
 });
 
+test("on two ways to encode, those past blur are not counted by replica", () => {
+	const steps = ["decode", "scale", "blur", "encode"];
+	const frames = framesTo(4).map((one) => ({
+		...one,
+		stages: steps.map(() => one.stages[0]),
+		parts: one.parts.map(([part]) => steps.map(() => part)),
+		edges: [[-1, 0, 10], [0, 1, 10], [1, 2, 3], [1, 3, 7], [2, 3, 3]]
+			.map(([from, to, n]) => [from, to, n * one.at_us / 1e6]),
+	}));
+	const whole = { ...hello, stages: steps };
+
+	assert.deepEqual(picture(plan(whole, false), frames, "recent").edges,
+		[10, 10, 3, 3, 7, 0]);
+	assert.deepEqual(picture(plan(whole, true), frames, "recent").edges
+		.slice(0, 6), [18, 18, 18, 18, undefined, 18]);
+});
+
 test("partitions have each stage once, with its own figures", () => {
 	const parted = { ...hello, balance: "partition" };
 	const frames = framesTo(4);

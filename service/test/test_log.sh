@@ -96,7 +96,7 @@ test_slow_ones_have_a_timeline() {
 			[\"body\", \"decode\", \"scale\", \"blur\", \"encode\", \"reply\"] and
 		.decode_s == .timeline[1].dur_s and .slow"
 	get --data-binary "@$photo" "$url/v1/images?w=640"
-	is "$fitting and (.timeline | map(.step))[4:] ==
+	is "$fitting and (.timeline | map(.step))[3:] ==
 		[\"encode\", \"store\", \"reply\"]"
 	test_every_member_is_described
 	get --data-binary "@$work/half" "$url/?w=640"

@@ -66,7 +66,7 @@ static struct upload *prepare_to_store(struct stored *s, size_t bytes,
 {
 	struct upload *u = &s->job.upload;
 
-	prepare(&s->job, bytes, 0);
+	prepare(&s->job, bytes, 1);
 	s->decoded_count = s->stored_count = s->looked_count = 0;
 	s->gone_at = -1;
 	s->answer = UPLOAD_ENDED;

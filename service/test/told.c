@@ -92,7 +92,7 @@ static void send(struct told *t, uint32_t count)
 void told_upload(struct told *t, uint32_t count, size_t bytes)
 {
 	for (uint32_t i = 0; i < count; i++)
-		prepare(&jobs[i], bytes, 0);
+		prepare(&jobs[i], bytes, 1);
 	send(t, count);
 }
 

@@ -105,6 +105,7 @@ function placeNode(m, node) {
 		tail: box - queue - (queue > 0 ? 6 : 0), // where edges arrive
 		end,
 		middle,
+		side: middle - (queue > 0 ? queueAcross : m.boxAcross) / 2,
 		box: rectangle(m, box, middle - m.boxAcross / 2,
 			m.boxAlong, m.boxAcross),
 		queue: queue > 0 ? rectangle(m, box - queue - 2,
@@ -151,16 +152,18 @@ function direct(m, a, b) {
 }
 
 // Past the stages in between: from the side of the box to a port, which is long
-// enough.
-function around(m, from, b) {
+// enough, or into the side of a node's queue or box.
+function around(m, from, b, to) {
 	const along = from.end - m.boxAlong / 2;
 	const side = from.middle - m.boxAcross / 2;
 	const across = from.middle - m.over;
+	const end = b.along + 26;
+	const into = to && ["C", end, across, end, across, end, to.side];
 
 	return {
 		path: path(m, ["M", along, side],
 			["C", along, across, along, across, along + 26, across],
-			["L", b.along, across]),
+			["L", b.along, across], ...into ? [into] : []),
 		label: beside(m, b.along - EDGE / 2, across, false),
 	};
 }
@@ -190,7 +193,7 @@ function placeEdge(m, nodes, places, edge, ends) {
 	if (isBack(nodes, edge.from, edge.to))
 		return back(m, from, to);
 	if (from !== undefined && isBetween(nodes, edge.from, edge.to))
-		return around(m, from, b);
+		return around(m, from, b, to);
 	return direct(m, a, b);
 }
 

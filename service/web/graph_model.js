@@ -55,16 +55,19 @@ function passed(frame, from, to) {
 }
 
 // Events per second of an edge of the plan.  A frame does not have those of
-// parts: a stage of a part got all its events through its only edge, and its
-// results leave through its only one; with several edges it is undefined.
+// parts: a stage of a part that has one edge in got all its events through it,
+// and one that has one edge out sent all through it; of other edges the rate is
+// undefined.
 function edgeRate(plan, nodes, edge, frames) {
 	const [from, to] = [edge.from, edge.to].map((at) => plan.nodes[at]);
+	const isOnly = (end) => plan.edges
+		.filter((other) => other[end] === edge[end]).length === 1;
 
-	if (to?.isWhole === false)
+	if (to?.isWhole === false && isOnly("to"))
 		return nodes[edge.to].per_s;
-	if (from?.isWhole === false)
-		return plan.edges.filter((e) => e.from === edge.from).length > 1
-			? undefined : nodes[edge.from].per_s;
+	if (from?.isWhole === false || to?.isWhole === false)
+		return from?.isWhole === false && isOnly("from")
+			? nodes[edge.from].per_s : undefined;
 	return rate(frames, (frame) =>
 		passed(frame, from?.stage ?? -1, to?.stage ?? -1));
 }

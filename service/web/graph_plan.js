@@ -3,6 +3,9 @@
 // the edges.  Pure.
 //
 //	in > decode > scale > blur > encode > store > out
+//	                `------------^
+//
+// Results without blur pass it by.
 //
 // All of it is in lane 0, except if parts are shown separately: then each replica
 // has a chain in its own lane, before the same store; with partitions, one chain
@@ -29,6 +32,11 @@ function addChain(plan, hello, placeOf) {
 		plan.edges.push({ from: stage > 0 ? first + stage - 1 : OUTSIDE,
 			to: first + stage });
 	}
+	const blur = hello.stages.indexOf("blur");
+
+	if (blur > 0 && blur + 1 < length)
+		plan.edges.push({ from: first + blur - 1, to: first + blur + 1 });
+
 	const last = plan.nodes.length - 1;
 	plan.edges.push({ from: last, to: OUTSIDE });
 	return last;
