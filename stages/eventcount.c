@@ -47,20 +47,22 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 	return !is_late;
 }
 
-static void wake(struct eventcount *ec, int count, uint32_t who)
+/* Returns how many threads were asleep. */
+static long wake(struct eventcount *ec, int count, uint32_t who)
 {
 	atomic_fetch_add(&ec->epoch, 1);
-	if (atomic_load(&ec->sleepers) > 0)
-		(void)syscall(SYS_futex, &ec->epoch, FUTEX_WAKE_BITSET_PRIVATE,
-			      count, NULL, NULL, who);
+	if (atomic_load(&ec->sleepers) == 0)
+		return 0;
+	return syscall(SYS_futex, &ec->epoch, FUTEX_WAKE_BITSET_PRIVATE, count,
+		       NULL, NULL, who);
 }
 
-void eventcount_wake_one(struct eventcount *ec, uint32_t who)
+bool eventcount_wake_one(struct eventcount *ec, uint32_t who)
 {
-	wake(ec, 1, who);
+	return wake(ec, 1, who) > 0;
 }
 
 void eventcount_wake_all(struct eventcount *ec, uint32_t who)
 {
-	wake(ec, INT_MAX, who);
+	(void)wake(ec, INT_MAX, who);
 }

@@ -58,9 +58,11 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 
 /*
  * Wake one or all of the sleepers whose `who` has a bit in common with this
- * one.  Without sleepers this makes no system call.
+ * one.  Without sleepers this makes no system call.  wake_one returns true if a
+ * thread was asleep; one that was about to sleep looks for work again in any
+ * case.
  */
-void eventcount_wake_one(struct eventcount *ec, uint32_t who);
+bool eventcount_wake_one(struct eventcount *ec, uint32_t who);
 void eventcount_wake_all(struct eventcount *ec, uint32_t who);
 
 #endif

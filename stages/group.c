@@ -123,6 +123,30 @@ static uint32_t who_is(uint32_t number)
 	return UINT32_C(1) << number % WHO_BITS;
 }
 
+/*
+ * Workers steal by size, and may take only the events of some parts.  With more
+ * parts than bits, all workers are woken.
+ */
+static bool wakes_by_part(const struct group *g)
+{
+	return g->schedule.steal && g->schedule.distribute == DISTRIBUTE_SIZE;
+}
+
+/* Whom a new event at station `s` wakes, if workers steal by size. */
+static void set_wakes_by_part(const struct group *g, struct station *s)
+{
+	if (!wakes_by_part(g))
+		return;
+	s->wakes_who = s->wakes_all ? EVENTCOUNT_ANY : who_is(s->visited.part);
+	if (g->part_count > WHO_BITS) {
+		s->wakes_all = true;
+		s->wakes_who = EVENTCOUNT_ANY;
+	} else if (!s->wakes_all && s->visited.part + 1 < WHO_BITS) {
+		/* Those of all replicas of larger sizes. */
+		s->wakes_else = EVENTCOUNT_ANY << (s->visited.part + 1);
+	}
+}
+
 static bool uses_central(const struct group *g, const struct stage *s)
 {
 	return g->schedule.policy->has_central_queue &&
@@ -217,6 +241,7 @@ static bool plan_central(struct group *g, uint32_t part)
 	new->visited.part = part;
 	new->wakes = g->parts[part].sleeps;
 	new->wakes_who = EVENTCOUNT_ANY;
+	set_wakes_by_part(g, new);
 	return add_queues(g, new, (uint32_t)slots);
 }
 
@@ -246,6 +271,7 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 		workers == POLICY_WORKERS_ROAM &&
 		(s->config.type == STAGE_PARTITIONED ||
 		 (s->config.type == STAGE_EXCLUSIVE && g->schedule.steal));
+	set_wakes_by_part(g, new);
 	return add_queues(g, new, s->config.slots);
 }
 
@@ -338,7 +364,7 @@ static void plan_roaming(struct group *g, uint32_t part)
 
 		w->visitor.part = part;
 		w->number = i;
-		w->who = who_is(i);
+		w->who = who_is(wakes_by_part(g) ? part : i);
 		w->core_first = p->core_first + i;
 		w->core_count = 1;
 		w->sleeps = p->sleeps;

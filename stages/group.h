@@ -68,6 +68,7 @@ struct station {
 	struct eventcount own;
 	struct eventcount *wakes;
 	uint32_t wakes_who;
+	uint32_t wakes_else; /* if no such worker sleeps; 0: nobody */
 	/* Wake all, because one worker may be unable to take the event. */
 	bool wakes_all;
 };

@@ -149,7 +149,13 @@ struct choice {
 	X(DISTRIBUTE_LEAST_LOADED, "least-loaded", "", NUMBER_NONE, 0, 0,      \
 	  "the one with the fewest unfinished events",                         \
 	  "A new event goes to the replica that has the fewest unfinished "    \
-	  "events.")
+	  "events.")                                                           \
+	X(DISTRIBUTE_SIZE, "size", "", NUMBER_NONE, 0, 0,                      \
+	  "the one for its size, by predicted work; each gets sizes that "     \
+	  "make up its cores' share of the work",                              \
+	  "Each replica gets new events of its own interval of sizes, by "     \
+	  "predicted work. The intervals follow the recent events, so that "   \
+	  "the work is divided evenly.")
 
 #define RESOURCE_RULES(X)                                                      \
 	X(RESOURCES_LEARN, "learn", "", NUMBER_NONE, 0, 0,                     \
@@ -278,7 +284,8 @@ const struct flag schedule_flags[] = {
 	[STEAL_FLAG] = { "steal", NULL, NULL,
 			 "with --balance replicate, a replica that has no "
 			 "work takes a share of the events that wait in "
-			 "another",
+			 "another; with --distribute size, only smaller ones, "
+			 "and before its own",
 			 .type = FLAG_OTHER },
 	[POOL_FLAG] = { "pool", "STAGE=THREADS,...|auto", NULL,
 			"with --policy pool-per-stage, the number of threads "
@@ -1005,9 +1012,13 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 			   "%" PRIu64, s->slice_ns / 1000);
 	word_add_balance(&l, s);
 	if (has_replicas(s) && s->steal)
-		(void)word_add(&l, STEAL_FLAG,
-			       "A replica with nothing to do takes a share of "
-			       "the events that wait in another.");
+		(void)word_add(
+			&l, STEAL_FLAG,
+			s->distribute == DISTRIBUTE_SIZE ?
+				"A core first takes events that wait in a "
+				"replica of smaller sizes." :
+				"A replica with nothing to do takes a share of "
+				"the events that wait in another.");
 	if (workers == POLICY_WORKERS_STAY)
 		word_add_pool(&l, s, stages, stage_count);
 	if (s->has_thresholds)

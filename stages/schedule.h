@@ -163,9 +163,26 @@ enum balance {
 	BALANCE_PARTITION, /* each stage belongs to some of the cores */
 };
 
+/*
+ * How new events are distributed to replicas.
+ *
+ * Size: replica i of n gets the events of the ith interval of predicted work
+ * (event.left_ns), smallest first.  The intervals are such that the work of
+ * recent events is divided among replicas in proportion to their cores
+ * (Crovella, Harchol-Balter and Murta, "Task assignment in a distributed
+ * system", SIGMETRICS 1998: SITA-E).  Events without a prediction go to each
+ * replica in turn.  An event stays in its replica.
+ *
+ * With stealing, a worker takes events only from replicas of smaller sizes,
+ * before those of its own replica and one at a time.  So small events may use
+ * every core, and the cores of the smallest are never taken by larger ones
+ * (Demoulin et al., "When idling is ideal: Perséphone", SOSP 2021: DARC; but
+ * there, types of requests are given and cores are divided).
+ */
 enum distribute {
 	DISTRIBUTE_ROUND_ROBIN,
 	DISTRIBUTE_LEAST_LOADED, /* fewest events under way */
+	DISTRIBUTE_SIZE,
 };
 
 /* What policies over user-level threads do about resources. */

@@ -12,6 +12,7 @@
 #include "stages/stage.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { PAUSED_PER_CORE = 8 };
 
@@ -32,15 +33,128 @@ static uint32_t least_loaded_part(const struct visit_group *g, uint32_t from)
 	return best;
 }
 
-uint32_t visit_choose_part(struct visit_group *g)
+/* Of struct sizes. */
+enum {
+	SIZE_LEAST_BITS = 10, /* 1 us */
+	SIZE_PART_BITS = 3,   /* classes for each factor of 2 */
+	SIZES_FIRST = 16,     /* events until sizes count */
+	SIZES_INTERVAL = 256, /* events between two divisions */
+	SIZES_FADE = 2048,    /* events until their work counts half */
+};
+
+/* A border of classes is near that of a part: a share of the part. */
+#define SIZES_NEAR 0.25
+
+/* The golden ratio: multiples of it are spread evenly over 2^32. */
+#define GOLDEN UINT32_C(2654435769)
+
+static uint32_t size_class(uint64_t work_ns)
+{
+	if (work_ns >> SIZE_LEAST_BITS == 0)
+		return 0;
+	uint32_t bits = 63 - (uint32_t)__builtin_clzll(work_ns);
+	uint32_t part = (uint32_t)(work_ns >> (bits - SIZE_PART_BITS)) &
+			((1u << SIZE_PART_BITS) - 1);
+	uint32_t class = ((bits - SIZE_LEAST_BITS) << SIZE_PART_BITS) + part;
+
+	return class < SIZE_CLASSES ? class : SIZE_CLASSES - 1;
+}
+
+/*
+ * Of the classes' borders, the nearest to one of the parts becomes this one, if
+ * it is near: so few sizes go to two parts.
+ */
+static void fit_borders(double below[SIZE_CLASSES + 1],
+			const struct visit_group *g)
+{
+	uint32_t class = 0;
+
+	for (uint32_t p = 1; p < g->part_count; p++) {
+		uint32_t core =
+			(uint32_t)((uint64_t)p * g->core_count / g->part_count);
+		double border = (double)core / g->core_count;
+
+		while (below[class + 1] < border)
+			class ++;
+		if (below[class + 1] - border < border - below[class])
+			class ++;
+		if (fabs(below[class] - border) < SIZES_NEAR / g->part_count)
+			below[class] = border;
+	}
+}
+
+/* Find out which share of the work is below each class. */
+static void divide_sizes(struct visit_group *g, bool fades)
+{
+	struct sizes *s = &g->sizes;
+	double work_ns[SIZE_CLASSES], below[SIZE_CLASSES + 1];
+	double all_ns = 0, below_ns = 0;
+
+	for (uint32_t i = 0; i < SIZE_CLASSES; i++) {
+		uint64_t ns = atomic_load(&s->work_ns[i]);
+
+		work_ns[i] = (double)ns;
+		all_ns += work_ns[i];
+		if (fades)
+			atomic_store(&s->work_ns[i], ns / 2);
+	}
+	for (uint32_t i = 0; i < SIZE_CLASSES; i++) {
+		below[i] = below_ns / all_ns;
+		below_ns += work_ns[i];
+	}
+	below[SIZE_CLASSES] = 1;
+	fit_borders(below, g);
+	for (uint32_t i = 0; i <= SIZE_CLASSES; i++)
+		atomic_store(&s->below[i], (uint32_t)(below[i] * UINT32_MAX));
+}
+
+/* False: too few events have come. */
+static bool count_size(struct visit_group *g, uint64_t work_ns)
+{
+	struct sizes *s = &g->sizes;
+	uint32_t count = atomic_fetch_add(&s->event_count, 1) + 1;
+	bool is_power = (count & (count - 1)) == 0;
+
+	atomic_fetch_add(&s->work_ns[size_class(work_ns)], work_ns);
+	if (count >= SIZES_FIRST && (is_power || count % SIZES_INTERVAL == 0))
+		divide_sizes(g, count % SIZES_FADE == 0);
+	return count >= SIZES_FIRST;
+}
+
+/*
+ * The replica that serves the point of all work, ordered by size, at which the
+ * event is.  Events of one class are spread over the range of their class.
+ */
+static uint32_t part_by_size(struct visit_group *g, uint64_t work_ns,
+			     uint32_t turn)
+{
+	uint32_t class = size_class(work_ns);
+	uint32_t from = atomic_load(&g->sizes.below[class]);
+	uint32_t to = atomic_load(&g->sizes.below[class + 1]);
+	uint32_t range = to > from ? to - from : 0;
+	uint64_t at = from + ((uint64_t)range * (turn * GOLDEN) >> 32);
+	uint64_t core = at * g->core_count >> 32;
+
+	/* Part p has the cores from p * cores / parts on. */
+	return (uint32_t)(((core + 1) * g->part_count - 1) / g->core_count);
+}
+
+uint32_t visit_choose_part(struct visit_group *g, const struct event *ev)
 {
 	uint32_t turn = atomic_fetch_add_explicit(&g->next_part, 1,
-						  memory_order_relaxed) %
-			g->part_count;
+						  memory_order_relaxed);
 
-	return g->schedule->distribute == DISTRIBUTE_LEAST_LOADED ?
-		       least_loaded_part(g, turn) :
-		       turn;
+	switch (g->schedule->distribute) {
+	case DISTRIBUTE_ROUND_ROBIN:
+		break;
+	case DISTRIBUTE_LEAST_LOADED:
+		return least_loaded_part(g, turn % g->part_count);
+	case DISTRIBUTE_SIZE:
+		if (ev->left_ns > 0 && count_size(g, ev->left_ns))
+			return part_by_size(g, ev->left_ns, turn);
+		break;
+	}
+	return turn % g->part_count;
 }
 
 enum {
@@ -204,19 +318,31 @@ static uint32_t ask_policy(struct visitor *v)
 	return at;
 }
 
+/* Are events stolen by size only? */
+static bool steals_by_size(const struct schedule *s)
+{
+	return s->steal && s->distribute == DISTRIBUTE_SIZE;
+}
+
 /*
  * The station to steal from: the one with the longest queue in another replica.
  * If several are equally long, the first stage counts, then the first replica.
+ * By size: the longest queue of the replica with the smallest events.
  * NULL: no other replica has events, or there is no stealing.
  */
 static struct visit_station *find_victim(const struct visitor *v)
 {
 	const struct visit_group *g = v->group;
+	bool by_size = steals_by_size(g->schedule);
+	uint32_t end = by_size ? v->part : g->part_count;
 	struct visit_station *longest = NULL;
 	uint32_t most = 0;
 
-	for (uint32_t p = 0; g->schedule->steal && p < g->part_count; p++) {
+	for (uint32_t p = 0; g->schedule->steal && p < end; p++) {
 		const struct visit_part *part = &g->parts[p];
+
+		if (by_size && longest != NULL)
+			break;
 
 		if (p == v->part ||
 		    (v->access->may_hold != NULL &&
@@ -326,8 +452,26 @@ static bool misses_enough(const struct visitor *v)
 	return c->look == LOOK_BLIND && !v->has_rested && v->miss_count >= most;
 }
 
+/*
+ * The visitor goes to smaller events of another part.  If it was woken for one
+ * of its own part, another worker has to handle that.
+ */
+static void leave_to_others(const struct visitor *v)
+{
+	for (uint32_t i = 0; i < v->station_count; i++)
+		if (visitor_open_count(v, i) > 0)
+			v->access->wake(v->stations[i]);
+}
+
 RARE static enum visit_step pick(struct visitor *v)
 {
+	struct visit_station *smaller =
+		steals_by_size(v->group->schedule) ? find_victim(v) : NULL;
+
+	if (smaller != NULL) {
+		leave_to_others(v);
+		return switch_to(v, smaller, true, false);
+	}
 	uint32_t at = misses_enough(v) ? POLICY_IDLE : ask_policy(v);
 
 	return at == POLICY_IDLE ? steal_or_rest(v) :
@@ -351,17 +495,18 @@ static void set_regime(struct visit *visit, const struct regime *r,
 }
 
 /*
- * A thief handles a share of another replica's queue: with n replicas, one nth.
- * Events that the handlers send go on in the thief's replica.  The share stays
- * in its queue until it is handled; Larus and Parkes move it to the thief's
- * queue.
+ * A thief handles a share of another replica's queue: with n replicas, one nth;
+ * by size, one event.  Events that the handlers send go on in the thief's
+ * replica; with distribution by size, in the one they came from.  The share
+ * stays in its queue until it is handled; Larus and Parkes move it to the
+ * thief's queue.
  */
 static uint32_t stolen_share(const struct visitor *v,
 			     const struct visit_station *s)
 {
 	uint32_t share = waiting_count(v, s) / v->group->part_count;
 
-	return share > 0 ? share : 1;
+	return share > 0 && !steals_by_size(v->group->schedule) ? share : 1;
 }
 
 /*

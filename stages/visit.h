@@ -62,10 +62,26 @@ struct dispersion {
 	_Atomic double mean, variance;
 };
 
+/*
+ * Eight classes of size for each factor of 2, from 1 us on; smaller events are
+ * of the first class, and those of 70 minutes or more of the last.
+ */
+enum { SIZE_CLASSES = 256 };
+
+/* With distribution by size.  All of it are hints: updates may be lost. */
+struct sizes {
+	_Atomic uint32_t event_count;
+	/* Predicted work of new events; that of old ones fades. */
+	_Atomic uint64_t work_ns[SIZE_CLASSES];
+	/* Of all that work, as a share of 2^32: the work of smaller classes. */
+	_Atomic uint32_t below[SIZE_CLASSES + 1];
+};
+
 struct visit_group {
 	const struct schedule *schedule; /* complete */
 	uint32_t core_count;
 	struct dispersion dispersion;
+	struct sizes sizes;
 	uint32_t part_count;
 	struct visit_part *parts;
 	_Atomic uint32_t next_part; /* for round-robin */
@@ -142,6 +158,8 @@ struct visit_access {
 	/* Events in the queue; events that a cutoff has paused. */
 	uint32_t (*queued_count)(const struct visit_station *s);
 	uint32_t (*passed_count)(const struct visit_station *s);
+	/* Wake a worker of the station's own part, if one sleeps. */
+	void (*wake)(struct visit_station *s);
 	/* Take the first event.  NULL: there is none. */
 	struct event *(*pop)(struct visit_station *s);
 	struct event *(*pop_passed)(struct visit_station *s);
@@ -274,7 +292,15 @@ static inline uint32_t visitor_keep(struct visitor *v,
 }
 
 /* The replica for a new event. */
-uint32_t visit_choose_part(struct visit_group *g);
+uint32_t visit_choose_part(struct visit_group *g, const struct event *ev);
+
+/* The replica for what the handler of the current event sends. */
+static inline uint32_t visitor_sends_to(const struct visitor *v)
+{
+	return v->group->schedule->distribute == DISTRIBUTE_SIZE ?
+		       v->visit.station->part :
+		       v->part;
+}
 
 /*
  * A new event finds `under_way_count` others in the group: set its patience

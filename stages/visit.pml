@@ -14,6 +14,8 @@
  *	STEAL		two parts and one place to sleep; a shared stage that
  *			both may visit, an exclusive one of worker 0
  *	KEYS		a stage partitioned by key, a station for each worker
+ *	SIZES		two parts and one place to sleep; worker 1 may take the
+ *			small events of part 0, too, worker 0 only those
  *
  * Checked: never two workers are in an exclusive stage; and in every final
  * state, every event was handled, and if the group was stopped, the workers and
@@ -35,6 +37,7 @@
 #define PARTED 2
 #define STEAL 3
 #define KEYS 4
+#define SIZES 5
 #ifndef KIND
 #define KIND EXCLUSIVE
 #endif
@@ -66,7 +69,7 @@
 #define IS_EXCLUSIVE(s) (s == 1)
 #else
 #define STATIONS 2
-#define MAY(w, s) (w == s)
+#define MAY(w, s) (w == s || (KIND == SIZES && w > s))
 #define IS_EXCLUSIVE(s) false
 #endif
 
@@ -83,6 +86,9 @@
 #elif KIND == KEYS
 #define REACHES(w, s) (w == s)
 #define WAKES_ALL(s) true
+#elif KIND == SIZES
+#define REACHES(w, s) (w >= s)
+#define WAKES_ALL(s) false
 #else
 #define REACHES(w, s) (PLACE(w) == PLACE(s))
 #define WAKES_ALL(s) (KIND == STEAL && IS_EXCLUSIVE(s))

@@ -110,8 +110,15 @@ static void station_wake(struct station *s)
 		return;
 	if (s->wakes_all)
 		eventcount_wake_all(s->wakes, s->wakes_who);
-	else
-		eventcount_wake_one(s->wakes, s->wakes_who);
+	else if (!eventcount_wake_one(s->wakes, s->wakes_who) &&
+		 s->wakes_else != 0)
+		(void)eventcount_wake_one(s->wakes, s->wakes_else);
+}
+
+static void wake_own(struct visit_station *s)
+{
+	(void)eventcount_wake_one(station_of(s)->wakes,
+				  station_of(s)->wakes_who);
 }
 
 static void station_leave(struct station *s)
@@ -121,7 +128,7 @@ static void station_leave(struct station *s)
 	atomic_store(&s->entry->is_taken, false);
 	bool is_missed = atomic_exchange(&s->entry->is_missed, false);
 
-	eventcount_wake_one(&s->entry->left, EVENTCOUNT_ANY);
+	(void)eventcount_wake_one(&s->entry->left, EVENTCOUNT_ANY);
 	/*
 	 * In a partitioned graph, events of the stage may wait in several
 	 * parts.
@@ -466,6 +473,7 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	const struct stage *s = ev->stage;
 	uint64_t number = ev->number;
 
+	handling.part = visitor_sends_to(&handling.worker->visitor);
 	begin_turn(s, from->visited.part, ev, ns, ev->fibre != NULL);
 
 	/* If true, `ev` may belong to somebody else. */
@@ -600,7 +608,8 @@ static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 }
 
 /* The part that an event for `s` goes to. */
-static uint32_t choose_part(struct stage *s, bool is_inside)
+static uint32_t choose_part(struct stage *s, const struct event *ev,
+			    bool is_inside)
 {
 	struct group *g = s->group;
 
@@ -610,7 +619,7 @@ static uint32_t choose_part(struct stage *s, bool is_inside)
 		return stage_part(s);
 	if (is_inside)
 		return handling.part;
-	return visit_choose_part(&g->visits);
+	return visit_choose_part(&g->visits, ev);
 }
 
 /* Count an event that was queued; its queue now has `queued_count` events. */
@@ -756,7 +765,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		hand_to_caller(g, ev, is_inside);
 		return true;
 	}
-	uint32_t part = choose_part(s, is_inside);
+	uint32_t part = choose_part(s, ev, is_inside);
 	struct station *to = s->stations[part * s->lane_count + lane_of(s, ev)];
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
@@ -860,6 +869,7 @@ static uint32_t read_totals(const struct visitor *v,
 const struct visit_access worker_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
+	.wake = wake_own,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,

@@ -159,10 +159,10 @@ static bool has_workers(const struct sim *s)
 }
 
 /* The part of a request that begins. */
-static uint32_t choose_part(struct sim *s)
+static uint32_t choose_part(struct sim *s, const struct sim_request *r)
 {
 	return s->schedule->balance == BALANCE_REPLICATE ?
-		       visit_choose_part(&s->visits) :
+		       visit_choose_part(&s->visits, &r->event) :
 		       0;
 }
 
@@ -240,7 +240,7 @@ static void enter_node(struct sim *s, struct sim_request *r)
 {
 	r->home = s;
 	count_request(s, r);
-	r->part = choose_part(s);
+	r->part = choose_part(s, r);
 	s->visits.parts[r->part].under_way_count++;
 	if (!has_workers(s)) {
 		call_handler(s, r);

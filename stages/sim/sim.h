@@ -72,7 +72,8 @@ struct sim_config {
 			     * factor of each request; 0: exact */
 
 	/* For tests, which compare with threads. */
-	uint32_t present_count; /* only this many workers begin; 0: all */
+	/* Only the workers from present_first on begin, this many; 0: all. */
+	uint32_t present_first, present_count;
 	/* Called for each event handled and each visit, when it ends. */
 	void (*watch)(void *arg, const struct span *span);
 	void *watch_arg;

@@ -123,9 +123,69 @@ static uint32_t read_totals(const struct visitor *v,
 		       sim->worker_count;
 }
 
+/* Workers of the station's own part.  NULL: none sleeps. */
+static struct sim_worker **own_sleepers(struct sim *s, struct sim_station *at)
+{
+	if (at->idle != NULL)
+		return &at->idle;
+	if (s->schedule->idle.kind == IDLE_BACKOFF || part_of(at)->idle == NULL)
+		return NULL;
+	return &part_of(at)->idle;
+}
+
+/*
+ * With stealing, any sleeping worker can be woken, because it has nothing to do
+ * in its own part; by size, those of parts with larger events.
+ */
+static struct sim_worker **find_thieves(struct sim *s, struct sim_station *at)
+{
+	bool by_size = s->schedule->distribute == DISTRIBUTE_SIZE;
+	uint32_t count = s->visits.part_count;
+
+	if (!s->schedule->steal || s->idle_count == 0 ||
+	    s->schedule->idle.kind == IDLE_BACKOFF)
+		return NULL;
+	if (!by_size) {
+		while (s->parts[s->next_sleeper % count].idle == NULL)
+			s->next_sleeper++;
+		return &s->parts[s->next_sleeper % count].idle;
+	}
+	for (uint32_t p = at->visited.part + 1; p < count; p++)
+		if (s->parts[p].idle != NULL)
+			return &s->parts[p].idle;
+	return NULL;
+}
+
+static void wake_first(struct sim *s, struct sim_worker **head)
+{
+	if (head == NULL)
+		return;
+	struct sim_worker *w = *head;
+
+	*head = w->next_idle;
+	s->idle_count -= !w->stays;
+	w->doing = DOING_STEP;
+	w->timer = sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
+}
+
+static void wake_own(struct visit_station *s)
+{
+	struct sim_station *at = station_of(s);
+
+	wake_first(at->sim, own_sleepers(at->sim, at));
+}
+
+static void wake_worker(struct sim *s, struct sim_station *at)
+{
+	struct sim_worker **own = own_sleepers(s, at);
+
+	wake_first(s, own != NULL ? own : find_thieves(s, at));
+}
+
 static const struct visit_access sim_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
+	.wake = wake_own,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
@@ -136,7 +196,7 @@ static const struct visit_access sim_access = {
 	.pops_take_time = true,
 };
 
-/* --- Sending and waking. --- */
+/* --- Sending. --- */
 
 /* From now on the request is under way in part `to`. */
 static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
@@ -144,39 +204,6 @@ static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
 	s->visits.parts[r->part].under_way_count--;
 	r->part = to;
 	s->visits.parts[to].under_way_count++;
-}
-
-/*
- * With stealing, any sleeping worker can be woken, because it has nothing to do
- * in its own part.
- */
-static struct sim_worker **find_sleepers(struct sim *s, struct sim_station *at)
-{
-	if (at->idle != NULL)
-		return &at->idle;
-	if (s->schedule->idle.kind == IDLE_BACKOFF)
-		return NULL;
-	if (part_of(at)->idle != NULL)
-		return &part_of(at)->idle;
-	if (!s->schedule->steal || s->idle_count == 0)
-		return NULL;
-	while (s->parts[s->next_sleeper % s->visits.part_count].idle == NULL)
-		s->next_sleeper++;
-	return &s->parts[s->next_sleeper % s->visits.part_count].idle;
-}
-
-static void wake_worker(struct sim *s, struct sim_station *at)
-{
-	struct sim_worker **head = find_sleepers(s, at);
-
-	if (head == NULL)
-		return;
-	struct sim_worker *w = *head;
-
-	*head = w->next_idle;
-	s->idle_count -= !w->stays;
-	w->doing = DOING_STEP;
-	w->timer = sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
 }
 
 /* Queue a request by its rank; among equal ranks, by event.place. */
@@ -345,7 +372,8 @@ static uint64_t end_turn(struct sim_worker *w)
 	tally_handled(s, r);
 	if (!sim_next(s, r))
 		return 0;
-	w->sends_to = station_find(s, w->visitor.part, r->steps[r->step].stage);
+	w->sends_to = station_find(s, visitor_sends_to(&w->visitor),
+				   r->steps[r->step].stage);
 	if (visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
 			 UINT32_MAX) > 0) {
 		move_request(s, r, w->visitor.part);
@@ -556,7 +584,8 @@ static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 	visitor_init(v);
 	p->worker_count++;
 	if (s->config->present_count == 0 ||
-	    s->worker_count <= s->config->present_count)
+	    s->worker_count - s->config->present_first - 1 <
+		    s->config->present_count)
 		w->timer = sim_set_timer(s, 0, TIMER_WORKER, w);
 }
 

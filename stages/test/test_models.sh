@@ -72,7 +72,7 @@ expect 1 eventcount -DLATE_TICKET -DSTOPS=0
 expect 1 eventcount -DLATE_ENTRY -DSENDERS=1
 expect 1 eventcount -DNO_LAST_WAKE -DSENDERS=1
 
-for kind in PARTED STEAL KEYS; do
+for kind in PARTED STEAL KEYS SIZES; do
 	expect_all 0 visit -DKIND=$kind
 done
 expect 0 visit -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
@@ -86,6 +86,7 @@ expect 1 visit -DKIND=PARTED -DOWN_PART
 expect 1 visit -DKIND=EXCLUSIVE -DNO_ENTRY
 expect 1 visit -DKIND=STEAL -DWAKE_ONE
 expect 1 visit -DKIND=KEYS -DWAKE_ONE
+expect 1 visit -DKIND=SIZES -DWAKE_ONE
 expect 1 visit -DKIND=STEAL -DOWN_WORK
 expect 1 visit -DKIND=PARTED -DQUIET_STOP -DSTOPS=1 -DSENDERS=1
 

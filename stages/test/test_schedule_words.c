@@ -75,6 +75,8 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--idle wake "
 		"--discipline srpt=0.500000 "
 		"--balance replicate=2 --distribute least-loaded --steal",
+		"--policy color --discipline fcfs "
+		"--balance replicate=2 --distribute size --steal",
 		"--policy cohort --regime cutoff=250 --look lengths "
 		"--idle wake --discipline srpt=1000000 "
 		"--balance shared --threshold cut=3,iron=0:900",

@@ -43,7 +43,7 @@ static const struct {
 	    "partition" } },
 	{ "regime", { "", "gated", "n-gated=3", "time-gated=10", "cutoff=1" } },
 	{ "discipline", { "", "lcfs", "stack", "srpt=3", "edf" } },
-	{ "distribute", { "", "least-loaded" } },
+	{ "distribute", { "", "least-loaded", "size" } },
 	{ "pool", { "", "auto", "a=3,c=2" } },
 	{ "threshold", { "", "b=1", "c=0:10,d=3" } },
 };

@@ -82,6 +82,34 @@ static void test_stealing(void)
 }
 
 /*
+ * Each of two replicas serves one interval of sizes, with half of the work, as
+ * an M/G/1 of its own (Pollaczek-Khinchine).  With the mean size as unit, the
+ * work of the sizes up to x is 1 - (1 + x) e^-x, and half of it is at x =
+ * 1.678.
+ */
+static void test_size_intervals(void)
+{
+	const double x = 1.6783, e = exp(-x);
+	const double squares[] = { 2 - (x * x + 2 * x + 2) * e,
+				   (x * x + 2 * x + 2) * e };
+	const double shares[] = { 1 - e, e };
+	double exact = 0;
+	struct trial t;
+
+	for (int i = 0; i < 2; i++)
+		exact += shares[i] * 2 * RATE * squares[i] * SERVICE_S *
+			 SERVICE_S / (2 * (1 - LOAD));
+	trial_init(&t, ONE_STAGE(EXPONENTIAL), 2, 2 * RATE);
+	t.schedule.balance = BALANCE_REPLICATE;
+	t.schedule.part_count = 2;
+	t.schedule.distribute = DISTRIBUTE_SIZE;
+	trial_run(&t);
+	formula_expect("two intervals of sizes, wait", trial_wait_s(&t), exact,
+		       0.05);
+	trial_release(&t);
+}
+
+/*
  * Symmetric cyclic polling of N queues with constant switch-over time r, mean
  * waits (Takagi, "Queuing analysis of polling models", ACM Computing Surveys
  * 20, 1988, section 2):
@@ -154,6 +182,7 @@ int main(void)
 	test_pools_in_a_line();
 	test_round_robin();
 	test_stealing();
+	test_size_intervals();
 	test_polling();
 	test_queue_is_used_in_turn();
 	return 0;

@@ -7,6 +7,7 @@
  */
 #include "stages/sim/test/trial.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -338,6 +339,69 @@ static void test_balances_are_of_the_right_order(void)
 	assert(response_s[2] < 0.8 * response_s[3]);
 }
 
+struct responses {
+	double mean_ns;
+	uint64_t longest_ns;
+};
+
+/* Of requests from this size on, but below the end. */
+static struct responses responses_of(const struct trial *t, double size,
+				     double end)
+{
+	struct responses all = { 0 };
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < t->result.request_count; i++) {
+		const struct sim_response *r = &t->result.requests[i];
+
+		if (r->size < size || r->size >= end)
+			continue;
+		count++;
+		all.mean_ns += (double)r->response_ns;
+		if (r->response_ns > all.longest_ns)
+			all.longest_ns = r->response_ns;
+	}
+	assert(count > 0);
+	all.mean_ns /= (double)count;
+	return all;
+}
+
+/*
+ * One request in 100 has half of the work, in one step of 98 ms or more.  The
+ * others never wait for it, because their core does not take it.  The core of
+ * the large ones takes small ones first, if it may steal.
+ */
+static void test_small_never_wait_for_large(void)
+{
+	static const char graph[] =
+		"{\"size\": {\"kind\": \"quantiles\", \"points\":"
+		" [[0, 1], [0.99, 1.01], [0.990001, 98], [1, 100]]},"
+		"\"stages\": [{\"name\": \"a\", \"us_per_size\": 1000}]}";
+	struct responses small[3], large[3];
+
+	for (int i = 0; i < 3; i++) {
+		struct trial t;
+
+		trial_init(&t, graph, 2, 700);
+		t.config.request_count = 100000;
+		t.schedule.balance = BALANCE_REPLICATE;
+		t.schedule.part_count = 2;
+		t.schedule.distribute =
+			i == 0 ? DISTRIBUTE_LEAST_LOADED : DISTRIBUTE_SIZE;
+		t.schedule.steal = i == 2;
+		trial_run(&t);
+		small[i] = responses_of(&t, 1, 2);
+		large[i] = responses_of(&t, 98, 101);
+		assert((t.result.stolen_count > 0) == (i == 2));
+		trial_release(&t);
+	}
+	assert(small[0].longest_ns > 98 * NS_PER_MS);
+	assert(small[1].longest_ns < 40 * NS_PER_MS);
+	assert(small[2].longest_ns < 40 * NS_PER_MS);
+	assert(small[2].mean_ns < 0.9 * small[1].mean_ns);
+	assert(large[2].mean_ns > large[1].mean_ns);
+}
+
 /* Two clients on two cores wait for nobody. */
 static void test_closed_loop(void)
 {
@@ -401,6 +465,7 @@ int main(void)
 	test_gates_bound_the_cohort();
 	test_partitions_divide_the_stages();
 	test_balances_are_of_the_right_order();
+	test_small_never_wait_for_large();
 	test_closed_loop();
 	test_gaps_are_as_given();
 	test_same_seed_same_run();

@@ -5,11 +5,11 @@
  * the same events in the same order, in the same visits, at the same times.
  *
  * One worker acts, so the schedule alone decides the order.  With replicas,
- * only the first worker starts; it steals what is sent to the others.  The
- * threads' clock is replaced by one that moves only in handlers, by the work
- * that the model says; after each GAP_NS of it a handler may be paused.  A new
- * request is sent, from another thread, when one ends; or at given times, in
- * the middle of a handler, which then waits for it.
+ * only the first worker starts, or the last; it steals what is sent to the
+ * others.  The threads' clock is replaced by one that moves only in handlers,
+ * by the work that the model says; after each GAP_NS of it a handler may be
+ * paused.  A new request is sent, from another thread, when one ends; or at
+ * given times, in the middle of a handler, which then waits for it.
  *
  * Where several threads must act (pools, partitions) or none does (thread per
  * connection), one request is under way at a time; then only the order of
@@ -228,6 +228,16 @@ static void start_threads(const struct trial *t)
 		send_next(t);
 }
 
+/* Only the first workers of a group can be started. */
+static void make_first(struct group *g, uint32_t worker)
+{
+	static struct worker first;
+
+	(void)memcpy(&first, &g->workers[0], sizeof(first));
+	(void)memmove(&g->workers[0], &g->workers[worker], sizeof(first));
+	(void)memcpy(&g->workers[worker], &first, sizeof(first));
+}
+
 static void run_threads(struct trial *t, const struct cores *cores)
 {
 	bool is_called = t->schedule.policy->workers == POLICY_WORKERS_CALLER;
@@ -252,6 +262,7 @@ static void run_threads(struct trial *t, const struct cores *cores)
 				    }) != NULL);
 	g->is_started = true;
 	assert(group_plan(g));
+	make_first(g, t->config.present_first);
 	if (t->schedule.balance == BALANCE_PARTITION)
 		assert(group_partition(g, t->config.parts));
 	atomic_store(&clock_is_virtual, true);
@@ -304,7 +315,7 @@ struct choice {
 	const char *policy, *regime, *look, *discipline, *slice, *threshold;
 	const char *balance, *distribute, *resources; /* NULL: the default */
 	bool steals;
-	uint32_t core_count, present_count;
+	uint32_t core_count, present_first, present_count;
 	uint32_t client_count; /* 0: they arrive as `gaps_s` says */
 };
 
@@ -433,6 +444,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 		return true;
 	}
 	simulated.count = 0;
+	t.config.present_first = c->present_first;
 	t.config.present_count = c->present_count;
 	t.config.client_count = c->client_count;
 	t.config.gaps_s = gaps_s;
@@ -509,6 +521,13 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .core_count = 3,
 		  .present_count = 1,
 		  .client_count = REQUESTS },
+		{ .balance = "replicate=3",
+		  .distribute = "size",
+		  .steals = true,
+		  .core_count = 3,
+		  .present_first = 2,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
 		{ .core_count = 1 },
 		{ .look = "blind", .core_count = 1, .client_count = CLIENTS },
 		{ .look = "blind",
@@ -525,6 +544,13 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .balance = "replicate=3",
 		  .steals = true,
 		  .core_count = 3,
+		  .present_count = 1 },
+		{ .slice = "5000",
+		  .balance = "replicate=3",
+		  .distribute = "size",
+		  .steals = true,
+		  .core_count = 3,
+		  .present_first = 2,
 		  .present_count = 1 },
 	};
 	/* The first of `disciplines` that have ranks. */
@@ -567,6 +593,9 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		{ .balance = "replicate=2",
 		  .distribute = "least-loaded",
 		  .core_count = 2 },
+		{ .balance = "replicate=2",
+		  .distribute = "size",
+		  .core_count = 2 },
 		{ .balance = "partition=2", .core_count = 2 },
 		{ .balance = "partition=3", .core_count = 3 },
 	};
@@ -582,7 +611,7 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	if (p->workers == POLICY_WORKERS_CALLER)
 		assert(count == 2);
 	else if (p->workers == POLICY_WORKERS_FIBRES)
-		assert(count == 4);
+		assert(count == 5);
 	else
 		assert(count >= 4 * 6);
 }
