@@ -497,6 +497,34 @@ static bool read_thread_value(struct thread_model *m, uint32_t flag,
 	}
 }
 
+/* How events are divided among cores; or one of read_thread_value(). */
+static bool read_balance_value(struct schedule *s, uint32_t flag,
+			       const char *text)
+{
+	struct value v;
+	bool ok;
+
+	switch (flag) {
+	case BALANCE_FLAG:
+		ok = READ(balances, text, &v);
+		if (ok) {
+			s->balance = (enum balance)v.place;
+			s->part_count = (uint32_t)v.number;
+		}
+		return ok;
+	case DISTRIBUTE_FLAG:
+		ok = READ(distributes, text, &v);
+		if (ok)
+			s->distribute = (enum distribute)v.place;
+		return ok;
+	case STEAL_FLAG:
+		s->steal = true;
+		return true;
+	default:
+		return read_thread_value(&s->threads, flag, text);
+	}
+}
+
 /* False: `text` is not a value of the flag. */
 static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		       const struct stage_names *stages)
@@ -539,26 +567,11 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		return ok;
 	case SLICE_FLAG:
 		return read_us(text, &s->slice_ns);
-	case BALANCE_FLAG:
-		ok = READ(balances, text, &v);
-		if (ok) {
-			s->balance = (enum balance)v.place;
-			s->part_count = (uint32_t)v.number;
-		}
-		return ok;
-	case DISTRIBUTE_FLAG:
-		ok = READ(distributes, text, &v);
-		if (ok)
-			s->distribute = (enum distribute)v.place;
-		return ok;
 	case RESOURCES_FLAG:
 		ok = READ(resource_rules, text, &v);
 		if (ok)
 			s->resource_rule = (enum resource_rule)v.place;
 		return ok;
-	case STEAL_FLAG:
-		s->steal = true;
-		return true;
 	case POOL_FLAG:
 		s->pool_is_auto = strcmp(text, "auto") == 0;
 		return s->pool_is_auto ||
@@ -567,7 +580,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		s->has_thresholds = true;
 		return read_entries(s, text, stages, read_threshold_entry);
 	default:
-		return read_thread_value(&s->threads, flag, text);
+		return read_balance_value(s, flag, text);
 	}
 }
 

@@ -16,7 +16,7 @@
 /* Where the memory of the steps comes from. */
 enum gap_memory {
 	GAP_MEMORY_KEPT,  /* a pool that keeps freed blocks, as under load */
-	GAP_MEMORY_FRESH, /* each block is mapped and unmapped anew */
+	GAP_MEMORY_FRESH, /* each block is mapped and unmapped */
 	GAP_MEMORY_COUNT,
 };
 

@@ -32,7 +32,7 @@ MUST_CHECK bool lines_open(struct lines *l, const char *path,
 /*
  * The next line without its line end.  It is lent, and may be written to, until
  * the next call.  NULL: there are no more lines, or the next one cannot be
- * read; lines_close() tells which.
+ * read; lines_close() returns which it was.
  */
 char *lines_next(struct lines *l);
 

@@ -308,7 +308,7 @@ static enum head_event complete(struct head_reader *h, char *text)
 	return read_length(h);
 }
 
-/* Is there room for so many bytes of lines? */
+/* Is there room for `bytes` more bytes of lines? */
 static bool has_room(const struct head_reader *h, size_t bytes)
 {
 	return bytes + h->field_count * (size_t)HEAD_FIELD_BYTES <=

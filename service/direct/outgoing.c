@@ -190,7 +190,7 @@ void outgoing_text(struct outgoing *o, const char *text)
 		(struct iovec){ (char *)text, strlen(text) };
 }
 
-/* So many bytes were sent of the pieces. */
+/* `bytes` bytes of the pieces were sent. */
 static void skip_sent(struct outgoing *o, size_t bytes)
 {
 	while (o->piece_at < o->piece_count) {

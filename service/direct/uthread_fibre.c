@@ -183,7 +183,7 @@ static struct fibre_thread *take(struct fibre_threads *f)
 	return t;
 }
 
-/* --- Asynchronous: who sleeps, and who is woken --- */
+/* --- Asynchronous: sleeping and waking --- */
 
 /* Caller holds the lock.  True: it must call send_wake() after it. */
 static bool should_wake(struct fibre_threads *f)

@@ -60,7 +60,7 @@ struct uthreads;
 struct http_report {
 	const struct http_counts *counts;
 	bool is_ready;
-	uint32_t weight_percent; /* what a balancer is told */
+	uint32_t weight_percent; /* for a balancer */
 	uint32_t connections_max;
 	/* Current numbers. */
 	uint32_t connection_count, admin_connection_count, viewer_count;

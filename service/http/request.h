@@ -32,7 +32,6 @@
 #ifndef SERVICE_REQUEST_H
 #define SERVICE_REQUEST_H
 
-#include "service/http/auth.h"
 #include "service/http/body.h"
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
@@ -525,7 +524,7 @@ bool storing_reply_stored(struct request *r);
 bool control_start_report(struct request *r);
 
 /*
- * What balancers are told: pipeline_weight_percent(), or 0 while the server
+ * The weight for balancers: pipeline_weight_percent(), or 0 while the server
  * stops.  Any thread.
  */
 uint32_t control_weight_percent(const struct http *h);

@@ -5,6 +5,7 @@
  * entries.
  */
 #include "service/store/kind.h"
+#include "service/store/store.h"
 
 #include "base/clock.h"
 

@@ -9,7 +9,15 @@
 #ifndef SERVICE_STORE_KIND_H
 #define SERVICE_STORE_KIND_H
 
-#include "service/store/store.h"
+#include "service/store/entries.h"
+
+#include "base/error.h"
+#include "base/util.h"
+
+struct spool;
+struct store;
+struct store_image;
+struct store_stats;
 
 struct store_kind {
 	/* Its functions may wait for a network. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What all kinds of stores have in common; checks of files that are read. */
+#include "service/store/store.h"
+
 #include "service/store/kind.h"
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/dispatch.h"
 
-#include "stages/sim/sim.h"
+#include "stages/sim/model.h"
 
 #include <assert.h>
 #include <math.h>

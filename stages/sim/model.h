@@ -96,6 +96,14 @@ struct model {
 	struct model_stage stages[STAGES_MAX];
 };
 
+/* Streams of random numbers, all from one seed. */
+enum sim_stream {
+	STREAM_ARRIVALS,
+	STREAM_PATHS,
+	STREAM_ERRORS,
+	STREAM_DISPATCH
+};
+
 struct model_step {
 	uint32_t stage;
 	uint64_t service_ns;

@@ -29,14 +29,6 @@
 #include "stages/sim/model.h"
 #include "stages/tally.h"
 
-/* Streams of the seed. */
-enum sim_stream {
-	STREAM_ARRIVALS,
-	STREAM_PATHS,
-	STREAM_ERRORS,
-	STREAM_DISPATCH
-};
-
 struct sim_config {
 	const struct model *model;
 	const struct schedule *schedule; /* complete */

@@ -265,8 +265,8 @@ static void set_low_water(struct client *c, uint32_t bytes)
 }
 
 /*
- * The low-water mark while so many bytes of the body are missing.  It is never
- * more than they are, because then the last ones would not be read.
+ * The low-water mark while `missing_bytes` of the body are missing.  It is
+ * never more than these, because then the last ones would not be read.
  */
 static uint32_t low_water_for(const struct client *c, uint64_t missing_bytes,
 			      uint64_t wanted_bytes)
@@ -319,7 +319,7 @@ static void send_refusal(struct client *c)
  * Caller holds the lock.  If an idle client has sent a request at this moment,
  * it is still read and answered; unless it leaves replies unread, because then
  * the thread may be waiting to send another one.  If it has certainly sent
- * nothing, it is told so at once: the thread may be busy, and the client should
+ * nothing, it learns so at once: the thread may be busy, and the client should
  * not send a request before the thread notices the end.
  */
 static void shut_idle(struct client *c)

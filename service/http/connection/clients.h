@@ -96,7 +96,7 @@ struct clients_config {
 	uint32_t head_ms, body_ms, idle_ms; /* 0: no limit */
 	uint64_t rate_min;  /* limit of BODY and REPLY, bytes per s; 0: none */
 	uint32_t window_ms; /* the rate is checked once in this time */
-	/* client_gather() gathers so many bytes at most; 0: none. */
+	/* The most bytes that client_gather() gathers; 0: none. */
 	uint32_t low_water_bytes;
 	/*
 	 * One request of a kind gets a turn every turn_ms.  Unused turns are

@@ -31,7 +31,7 @@ enum {
 	BRIEF_MS = 1000,
 	LAST_ANSWER_MS = 500, /* the helper knows the deadline: wait longer */
 	PROBE_NUMBER = 0,
-	/* A request is given up if so many helpers failed that had it. */
+	/* After this number of helpers has failed, a request is given up. */
 	FAILURES_MAX = 3,
 };
 
