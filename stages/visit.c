@@ -67,19 +67,21 @@ static uint32_t size_class(uint64_t work_ns)
 static void fit_borders(double below[SIZE_CLASSES + 1],
 			const struct visit_group *g)
 {
-	uint32_t class = 0;
+	uint32_t edge = 0;
 
 	for (uint32_t p = 1; p < g->part_count; p++) {
 		uint32_t core =
 			(uint32_t)((uint64_t)p * g->core_count / g->part_count);
 		double border = (double)core / g->core_count;
 
-		while (below[class + 1] < border)
-			class ++;
-		if (below[class + 1] - border < border - below[class])
-			class ++;
-		if (fabs(below[class] - border) < SIZES_NEAR / g->part_count)
-			below[class] = border;
+		while (below[edge + 1] < border)
+			edge++;
+		if (edge + 1 < SIZE_CLASSES &&
+		    below[edge + 1] - border < border - below[edge])
+			edge++;
+		if (edge > 0 &&
+		    fabs(below[edge] - border) < SIZES_NEAR / g->part_count)
+			below[edge] = border;
 	}
 }
 
@@ -98,6 +100,8 @@ static void divide_sizes(struct visit_group *g, bool fades)
 		if (fades)
 			atomic_store(&s->work_ns[i], ns / 2);
 	}
+	if (all_ns <= 0)
+		return;
 	for (uint32_t i = 0; i < SIZE_CLASSES; i++) {
 		below[i] = below_ns / all_ns;
 		below_ns += work_ns[i];

@@ -141,6 +141,12 @@ static void test_extremes(void)
 	forget();
 	send(1);
 	assert(counts[0] == 1);
+
+	begin(4, 4);
+	for (int i = 0; i < LEARN; i++)
+		send(UINT64_MAX / LEARN / 2);
+	for (uint32_t p = 0; p < 4; p++)
+		assert(counts[p] > 0);
 }
 
 int main(void)
