@@ -213,6 +213,7 @@ static void add_load(struct json *j, const struct http *h)
 	json_add_whole(j, "cores", load.core_count);
 	add_ms(j, "left_ms", load.left_ns);
 	add_ms(j, "left_per_core_ms", pipeline_left_per_core_ns(&load));
+	json_add_number(j, "pace", load.pace);
 	json_open_object(j, "uploads");
 	json_add_whole(j, "in_flight", load.in_flight_count);
 	json_add_whole(j, "waiting", load.waiting_count);

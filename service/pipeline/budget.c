@@ -20,13 +20,17 @@
 
 #include <assert.h>
 
+#define PACE_NS 0.5e9 /* estimated work over which the mean is taken */
+#define PACE_MIN 0.125
+#define PACE_MAX 32
+
 enum {
 	LOOK_AGAIN_MS = 250, /* is_over() is asked after this time */
 	/* struct memory_estimate */
 	WEIGHT = 8, /* the latest upload counts as an eighth */
 	/*
 	 * A sample counts as at most this many times the mean, so that one very
-	 * large upload does not outweigh all others.
+	 * large upload does not outweigh all others.  Of struct pace, too.
 	 */
 	SAMPLE_MAX = 4,
 	/*
@@ -527,4 +531,38 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 		 NS_PER_S;
 	s = wait_s < WAIT_S_MAX ? (uint32_t)wait_s + 1 : WAIT_S_MAX;
 	return s + turn % (s + 1);
+}
+
+void pace_init(struct pace *p)
+{
+	atomic_init(&p->factor, 1);
+}
+
+/*
+ * Steps count by their estimated work, so that the mean is that of the time,
+ * not that of the many short steps.
+ */
+void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns)
+{
+	double factor = pace_factor(p), estimated = (double)estimated_ns,
+	       took = (double)took_ns;
+
+	/* No step, however wrong its estimate, may change the mean much. */
+	if (estimated > PACE_NS / 8) {
+		took *= PACE_NS / 8 / estimated;
+		estimated = PACE_NS / 8;
+	}
+	if (took > SAMPLE_MAX * factor * estimated)
+		took = SAMPLE_MAX * factor * estimated;
+	factor += (took - factor * estimated) / PACE_NS;
+	if (factor < PACE_MIN)
+		factor = PACE_MIN;
+	if (factor > PACE_MAX)
+		factor = PACE_MAX;
+	atomic_store_explicit(&p->factor, factor, memory_order_relaxed);
+}
+
+double pace_factor(const struct pace *p)
+{
+	return atomic_load_explicit(&p->factor, memory_order_relaxed);
 }

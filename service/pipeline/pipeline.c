@@ -79,6 +79,7 @@ struct pipeline {
 	_Atomic uint32_t waiting_count; /* queued: decode has not begun */
 	_Atomic uint64_t left_ns;     /* estimated work of all queued uploads */
 	struct departures departures; /* of uploads that were queued */
+	struct pace pace;
 	_Atomic bool abandoning;
 };
 
@@ -431,6 +432,10 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		v->begun_ns[step] = start_ns;
 		v->service_ns[step] = clock_now_ns() - start_ns -
 				      (v->event.waited_ns - waited_ns);
+		if (err == IMG_OK)
+			pace_learn(&p->pace,
+				   (uint64_t)((double)estimated_ns / u->pace),
+				   v->service_ns[step]);
 	}
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
 		fail_upload(u, end, err, needed_ns);
@@ -620,6 +625,31 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 	abort();
 }
 
+/*
+ * From here on, the upload's estimates are those of this machine.  The limit
+ * --max-cpu is compared with the estimates before, so that the same request
+ * gets the same answer on every machine.
+ */
+static void adopt_pace(struct pipeline *p, struct upload *u)
+{
+	uint64_t sum_ns = 0;
+
+	u->pace = pace_factor(&p->pace);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		uint64_t *estimated_ns = u->variants[i].estimated_ns;
+
+		for (uint32_t step = 0; step < PIPELINE_STEPS; step++) {
+			estimated_ns[step] =
+				(uint64_t)(u->pace *
+					   (double)estimated_ns[step]);
+			sum_ns += estimated_ns[step];
+		}
+	}
+	u->estimated_ns = sum_ns;
+	u->variants[0].event.left_ns = sum_ns;
+	atomic_store(&u->left_ns, sum_ns);
+}
+
 /* Returns false. */
 static bool refuse_upload(struct pipeline *p, struct upload *u,
 			  enum upload_end end)
@@ -661,6 +691,8 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	u->err = steps_estimate(u, &p->config.limits);
 	if (u->err == IMG_OK)
 		over = check_work(p, u, u->estimated_ns);
+	if (u->err == IMG_OK && over == UPLOAD_ENDED)
+		adopt_pace(p, u);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
 		over = check_deadline(u, u->submitted_ns, upload_needs_ns(u));
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
@@ -745,6 +777,7 @@ struct pipeline_load pipeline_load(const struct pipeline *p)
 		.used_bytes = atomic_load(&p->budget.used_bytes),
 		.limit_bytes = p->budget.limit_bytes,
 		.left_ns = atomic_load(&p->left_ns),
+		.pace = pace_factor(&p->pace),
 		.core_count = cores_count(p->config.cores),
 	};
 }
@@ -918,6 +951,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		    memory_pool_guaranteed(config->memory_bytes_max),
 		    config->uploads_max);
 	memory_estimate_init(&p->memory_estimate);
+	pace_init(&p->pace);
 	p->buffers = buffers_new(KEPT_BYTES_MAX, config->memory_bytes_max);
 	if (p->buffers == NULL || (pipeline_waits_for_memory(p) &&
 				   !budget_start_waiting(&p->budget))) {

@@ -98,10 +98,11 @@ struct pipeline_load {
 	uint32_t waiting_count; /* of those in flight: decode has not begun */
 	uint64_t used_bytes, limit_bytes; /* of pipeline_budget() */
 	/*
-	 * Estimated CPU time of the steps that have not ended, of all uploads
+	 * Estimated time of the steps that have not ended, of all uploads
 	 * inside.  A step counts in full until it ends.
 	 */
 	uint64_t left_ns;
+	double pace; /* of struct pace (budget.h), which left_ns includes */
 	uint32_t core_count;
 };
 

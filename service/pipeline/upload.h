@@ -84,7 +84,7 @@ struct variant {
 	struct event event;
 	struct img_view view;
 	struct image image;
-	uint64_t estimated_ns[PIPELINE_STEPS];
+	uint64_t estimated_ns[PIPELINE_STEPS]; /* times upload.pace */
 	uint64_t begun_ns[PIPELINE_STEPS];
 	uint64_t service_ns[PIPELINE_STEPS];
 };
@@ -178,6 +178,7 @@ struct upload {
 	const struct variant *smallest;    /* the placeholder is made of it */
 	uint64_t output_pixels;            /* sum over variants */
 	uint64_t estimated_ns;             /* CPU time, sum over variants */
+	double pace;                       /* factor of struct pace */
 	uint64_t estimated_bytes;
 	/*
 	 * For UPLOAD_UNREACHABLE: the time that the remaining steps need, and

@@ -54,7 +54,8 @@ test_weight_follows_the_load() {
 	told_until '== 100'
 	curl -fsS "$admin/v1/load" >"$work/load"
 	holds "$work/load" '.weight == 100 and .left_ms == 0 and
-		.uploads.in_flight == 0 and .uploads.waiting == 0'
+		.uploads.in_flight == 0 and .uploads.waiting == 0 and
+		.pace > 0 and .pace != 1'
 	expect_problem 404 not_found "$url/v1/load"
 	stop
 }
