@@ -541,6 +541,77 @@ static void write_findings(const struct report *r)
 	write_markup(r, "", "</ul>\n");
 }
 
+/* "0.998 [0.971, 1.026]"; 1 for the baseline. */
+static void write_ratio(const struct report *r, const struct arm_figures *arm,
+			const struct compared *what)
+{
+	const struct sample *base = sample_of(&r->figures.arms[0], what);
+	struct sample_ratio ratio =
+		sample_compare(sample_of(arm, what), base, LEVEL);
+
+	if (isnan(ratio.ratio))
+		write_element(r, &cell, "-");
+	else if (arm == &r->figures.arms[0])
+		write_element(r, &cell, "1");
+	else if (isnan(ratio.low))
+		write_element(r, &cell, "%.3f", ratio.ratio);
+	else
+		write_element(r, &cell, "%.3f [%.3f, %.3f]", ratio.ratio,
+			      ratio.low, ratio.high);
+}
+
+static void write_median(const struct report *r, const struct arm_figures *arm,
+			 const struct compared *what)
+{
+	double median = sample_median(sample_of(arm, what));
+
+	if (isnan(median))
+		write_element(r, &cell, "-");
+	else
+		write_element(r, &cell, "%.*f", what->decimals, median);
+}
+
+/*
+ * What one wants to know first of each arm.  Of the open loop, it is the last
+ * load of the plan.
+ */
+static void write_summary(const struct report *r)
+{
+	size_t rates = r->plan.open.rate_count;
+	char small[64];
+	const struct compared medians[] = {
+		{ "CPU, ms per image", false, 0, METRIC_CPU_MS_PER_IMAGE, 2 },
+		{ "Peak memory, MiB", false, 0, METRIC_PEAK_MEMORY_MIB, 0 },
+		{ "p90, ms", false, 0, METRIC_P90_MS, 0 },
+		{ small, true, rates - 1, OPEN_SMALLEST_P90_MS, 0 },
+	};
+	size_t count = ARRAY_SIZE(medians) - (rates == 0);
+	const char *titles[ARRAY_SIZE(medians) + 1] = { "Throughput" };
+
+	if (rates > 0)
+		snprintf(small, sizeof(small), "%s at %g %%: p90, ms",
+			 class_bounds[CLASSES_BY_BYTES][0].name,
+			 r->plan.open.percents[rates - 1]);
+	for (size_t k = 0; k < count; k++)
+		titles[k + 1] = medians[k].name;
+	write_element(r, &heading, "In five figures");
+	begin_table(r, titles, count + 1);
+	for (size_t i = 0; i < r->figures.arm_count; i++) {
+		const struct arm_figures *arm = r->figures.ranked[i];
+
+		begin_row(r, arm);
+		write_ratio(r, arm, &closed_figures[0]);
+		for (size_t k = 0; k < count; k++)
+			write_median(r, arm, &medians[k]);
+		end_row(r);
+	}
+	end_table(r);
+	write_element(r, &paragraph,
+		      "Throughput: ratio to %s, with its 95 %% interval; "
+		      "otherwise medians of the runs.",
+		      r->figures.arms[0].name);
+}
+
 static void write_open_table(const struct report *r)
 {
 	char smallest[32], largest[32], slowest[32];
@@ -855,6 +926,7 @@ static void write_document(const struct report *r)
 		write_element(r, &paragraph, "Nothing was measured.");
 	} else {
 		write_findings(r);
+		write_summary(r);
 		write_quality(r);
 		write_closed_loops(r);
 		write_closed_plots(r);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The documents are true: every example of http-api.md works as it is written
-# there, and every endpoint, parameter, error and flag is described.
+# there, every endpoint, parameter, error and flag is described, and the figures
+# of the policies are those of the stored results.
 #
 # Code blocks with a curl command are run, whole and in order, by one shell in
 # one folder, so that an example may use files of an earlier one.  @NAME.jpg, if
@@ -11,7 +12,7 @@
 # block's comments, in this order (`# 404`, `# 413 body_too_large`).  Their
 # bodies must be of the type in Content-Type.
 #
-# usage: DARKROOM=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_docs.sh SAMPLES_DIR SOURCE_DIR
 . "$(dirname "$0")/nobody.sh"
 . "$(dirname "$0")/server.sh"
 needs trace || exit 77 # an example asks for one
@@ -232,6 +233,22 @@ test_links_lead_somewhere() {
 	done <"$work/links"
 }
 
+# The table of all policies is that of the stored results.
+test_figures_are_of_the_results() {
+	local results=$source/docs/results/2026-11-policies
+	mkdir "$work/report"
+	gunzip -c "$results/results.json.gz" >"$work/report/results.json"
+	"$LOADGEN" compare --report "$work/report" >"$work/said" 2>&1 ||
+		fail "no report: $(cat "$work/said")"
+	sed -n '/^## In five figures/,/^Throughput:/p' "$work/report/report.md" |
+		grep '^|' >"$work/rows"
+	[ "$(wc -l <"$work/rows")" -ge 12 ] || fail "$(cat "$work/rows")"
+	while IFS= read -r row; do
+		grep -qxF -- "$row" "$source/docs/scheduling.md" ||
+			fail "docs/scheduling.md lacks this row of $results: $row"
+	done <"$work/rows"
+}
+
 "$DARKROOM" --help >"$work/help"
 test_endpoints_are_described
 test_parameters_are_described
@@ -239,4 +256,5 @@ test_values_are_described
 test_errors_are_described
 test_flags_are_described
 test_links_lead_somewhere
+test_figures_are_of_the_results
 test_examples_work

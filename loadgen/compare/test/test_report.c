@@ -189,6 +189,10 @@ static void test_differences(void)
 			 "repetitions find a difference of 12.5 % in 80 of 100 "
 			 "cases; for one of 2 % it takes 31.");
 	expect(markdown, "Uploads, Mbit/s (greatest 5 s)");
+	expect(markdown, "| bound | 1.836 \\[1.671, 2.018\\] | 1000.00 | 1 | "
+			 "45 | - |\n");
+	expect(markdown, "| free | 1 | 1000.00 | 1 | 83 | - |\n");
+	expect(markdown, "< 50 KB at 80 %: p90, ms");
 	free(markdown);
 }
 
