@@ -105,12 +105,13 @@ struct idle {
  *
  * Ageing 0 is first come first served by birth; a larger value is nearer to
  * pure SRPT.  With a fixed ageing, patience has no limit.  If the discipline
- * follows the load, patience is a multiple of the response time R that the
- * event would have first come first served (event.expected_ns, the sender's
- * estimate): an event is overtaken only by events born before b + 3 * R under a
- * light load, b + 1.5 * R under a heavy one, and b + 0.4 * R while clients that
- * wait for their replies keep the group busy, because then each event that
- * overtakes brings the next one of its client (visit_begin_event()).
+ * follows the load, patience is a multiple of the wait W that the event would
+ * have first come first served (event.expected_ns - left, the sender's
+ * estimate): an event is overtaken only by events born before b + 1.5 * W, and
+ * b + 0.4 * W while clients that wait for their replies keep the group busy,
+ * because then each event that overtakes brings the next one of its client.
+ * Under a light load, where W may be nothing, it is b + 3 * (W + L)
+ * (visit_begin_event()).
  *
  * The rank of a waiting event never changes, so a heap is enough.
  *
@@ -257,6 +258,18 @@ static inline bool schedule_has_pauses(const struct schedule *s)
 static inline bool schedule_has_pause_points(const struct schedule *s)
 {
 	return schedule_has_pauses(s) || s->threads.quantum_ns > 0;
+}
+
+/*
+ * May more handlers be under way at once than there are cores?  Then their
+ * times depend on how many there are.
+ */
+static inline bool schedule_shares_cores(const struct schedule *s)
+{
+	if (s->policy->has_thread_model)
+		return s->threads.mapping == THREADS_1_TO_1;
+	return s->policy->workers == POLICY_WORKERS_STAY ||
+	       s->policy->workers == POLICY_WORKERS_CALLER;
 }
 
 /* Have the kernel threads that run handlers a trace each? */

@@ -44,11 +44,13 @@ struct event {
 	/* Predicted work left, including that of the next stage. */
 	uint64_t left_ns;
 	/*
-	 * Predicted response time if all events were served first come, first
-	 * served: the work under way, divided by the number of cores, plus the
-	 * event's own work.  0: not known.
+	 * For srpt that follows the load: the predicted response time if all
+	 * requests were served first come, first served, which is the work
+	 * under way, divided by the number of cores, plus the event's own work;
+	 * 0: not known.  And how many other requests are under way.
 	 */
 	uint64_t expected_ns;
+	uint32_t under_way_count;
 	/* For edf: the time by which it should be done; 0: none. */
 	uint64_t deadline_ns;
 	uint64_t number; /* appears in traces, see tally.h */

@@ -167,8 +167,10 @@ enum {
 };
 
 /*
- * Patience is between these multiples of the expected response time.  They were
- * found by measurement: docs/scheduling.md.
+ * Patience is a multiple of the predicted wait: between the first two.  Under a
+ * light load, where there may be no wait, it is the third one of the predicted
+ * response time.  They were found by simulation, and checked by measurement:
+ * docs/results/.
  */
 #define PATIENCE_MIN 0.4
 #define PATIENCE_MAX 1.5
@@ -202,25 +204,27 @@ static double update_dispersion(struct dispersion *d, double count)
 	return variance < mean ? variance / mean : 1;
 }
 
-void visit_begin_event(struct visit_group *g, struct event *ev,
-		       uint64_t under_way_count)
+void visit_begin_event(struct visit_group *g, struct event *ev)
 {
 	const struct discipline *d = &g->schedule->discipline;
 	double dispersion, patience = PATIENCE_MIN;
+	double wait_ns = (double)ev->expected_ns - (double)ev->left_ns;
 
 	if (d->kind != DISCIPLINE_SRPT || !d->follows_load)
 		return;
-	dispersion = update_dispersion(&g->dispersion, (double)under_way_count);
-	if (under_way_count < (uint64_t)LIGHT_PER_CORE * g->core_count)
+	dispersion =
+		update_dispersion(&g->dispersion, (double)ev->under_way_count);
+	if (ev->under_way_count < (uint64_t)LIGHT_PER_CORE * g->core_count) {
 		patience = PATIENCE_LIGHT;
-	else if (dispersion > DISPERSION_CLOSED)
+		wait_ns = (double)ev->expected_ns;
+	} else if (dispersion > DISPERSION_CLOSED) {
 		patience += (PATIENCE_MAX - PATIENCE_MIN) *
 			    (dispersion - DISPERSION_CLOSED) /
 			    (1 - DISPERSION_CLOSED);
-	ev->patience_ns =
-		ev->expected_ns == 0 ?
-			UINT64_MAX :
-			(uint64_t)(patience * (double)ev->expected_ns);
+	}
+	ev->patience_ns = ev->expected_ns == 0 ?
+				  UINT64_MAX :
+				  (uint64_t)(patience * fmax(wait_ns, 0));
 }
 
 /*

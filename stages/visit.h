@@ -303,12 +303,11 @@ static inline uint32_t visitor_sends_to(const struct visitor *v)
 }
 
 /*
- * A new event finds `under_way_count` others in the group: set its patience
- * (discipline srpt).  It is longest if these are fewer than four for each core,
- * long if their number varies (struct dispersion), and short if a fixed number
- * of clients keeps the group busy.
+ * Set the patience of a new event (discipline srpt).  It is longest if fewer
+ * than four other requests for each core are under way, long if their number
+ * varies (struct dispersion), and short if a fixed number of clients keeps the
+ * group busy.
  */
-void visit_begin_event(struct visit_group *g, struct event *ev,
-		       uint64_t under_way_count);
+void visit_begin_event(struct visit_group *g, struct event *ev);
 
 #endif

@@ -758,7 +758,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		ev->sent_ns = clock_now_ns();
 	if (!is_inside) {
 		ev->born_ns = ev->sent_ns;
-		visit_begin_event(&g->visits, ev, atomic_load(&g->pending) - 1);
+		visit_begin_event(&g->visits, ev);
 	}
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
 		count_arrived(s, 0, 0);

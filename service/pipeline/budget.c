@@ -33,6 +33,7 @@ enum {
 	 * large upload does not outweigh all others.  Of struct pace, too.
 	 */
 	SAMPLE_MAX = 4,
+	DOUBTS = 16, /* pace_doubt() until about a third is left */
 	/*
 	 * The estimate before the first upload: a photo that becomes a web
 	 * picture.
@@ -560,6 +561,14 @@ void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns)
 	if (factor > PACE_MAX)
 		factor = PACE_MAX;
 	atomic_store_explicit(&p->factor, factor, memory_order_relaxed);
+}
+
+void pace_doubt(struct pace *p)
+{
+	double factor = pace_factor(p);
+
+	atomic_store_explicit(&p->factor, factor - (factor - 1) / DOUBTS,
+			      memory_order_relaxed);
 }
 
 double pace_factor(const struct pace *p)

@@ -229,6 +229,10 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
  * The estimates of imgops/ are CPU times of one machine.  `factor` is how many
  * times as long the steps take here, with all that uses the cores besides: a
  * mean of the last half second or so of estimated work, 1 at the start.
+ *
+ * A factor that was learned while other programs were busy may be too large
+ * later.  If then all uploads are refused because of it, none teaches a better
+ * one; pace_doubt() makes it smaller until an upload gets through.
  */
 struct pace {
 	_Atomic double factor; /* 1/8 .. 32 */
@@ -238,6 +242,9 @@ void pace_init(struct pace *p);
 
 /* A step that was estimated at `estimated_ns` took `took_ns`. */
 void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns);
+
+/* An upload is refused that would have been accepted with a factor of 1. */
+void pace_doubt(struct pace *p);
 
 double pace_factor(const struct pace *p);
 

@@ -432,7 +432,8 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		v->begun_ns[step] = start_ns;
 		v->service_ns[step] = clock_now_ns() - start_ns -
 				      (v->event.waited_ns - waited_ns);
-		if (err == IMG_OK)
+		if (err == IMG_OK &&
+		    !schedule_shares_cores(&p->config.schedule))
 			pace_learn(&p->pace,
 				   (uint64_t)((double)estimated_ns / u->pace),
 				   v->service_ns[step]);
@@ -650,6 +651,20 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 	atomic_store(&u->left_ns, sum_ns);
 }
 
+/* UPLOAD_ENDED: by the estimates of this machine, it can be in time. */
+static enum upload_end check_reachable(struct pipeline *p, struct upload *u)
+{
+	enum upload_end before =
+		check_deadline(u, u->submitted_ns, upload_needs_ns(u));
+	enum upload_end end;
+
+	adopt_pace(p, u);
+	end = check_deadline(u, u->submitted_ns, upload_needs_ns(u));
+	if (before == UPLOAD_ENDED && end != UPLOAD_ENDED)
+		pace_doubt(&p->pace);
+	return end;
+}
+
 /* Returns false. */
 static bool refuse_upload(struct pipeline *p, struct upload *u,
 			  enum upload_end end)
@@ -660,14 +675,16 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 	return false;
 }
 
-/* False: stopping. */
-static bool send_to_first_stage(struct pipeline *p, struct upload *u)
+/* `inside_count`: other uploads.  False: stopping. */
+static bool send_to_first_stage(struct pipeline *p, struct upload *u,
+				uint32_t inside_count)
 {
 	uint64_t upload_ns = u->estimated_ns;
 	uint64_t before_ns = atomic_fetch_add(&p->left_ns, upload_ns);
 	struct event *ev = &u->variants[0].event;
 
 	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
+	ev->under_way_count = inside_count;
 	atomic_fetch_add(&p->waiting_count, 1);
 	if (stage_send(p->stages[0].stage, ev))
 		return true;
@@ -692,9 +709,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (u->err == IMG_OK)
 		over = check_work(p, u, u->estimated_ns);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
-		adopt_pace(p, u);
-	if (u->err == IMG_OK && over == UPLOAD_ENDED)
-		over = check_deadline(u, u->submitted_ns, upload_needs_ns(u));
+		over = check_reachable(p, u);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
 		u->end = charge_estimate(p, u);
 	if (u->end != UPLOAD_ENDED)
@@ -709,7 +724,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		return true;
 	}
 	atomic_store(&u->running_count, 1);
-	if (send_to_first_stage(p, u))
+	if (send_to_first_stage(p, u, inside_count))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
 	return refuse_upload(p, u, UPLOAD_NO_SLOT);

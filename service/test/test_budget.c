@@ -646,6 +646,20 @@ static void test_pace_is_that_of_the_time(void)
 	assert(is_pace(&p, 2));
 }
 
+/* Learned beside other programs that have ended, and refused since. */
+static void test_refusals_do_not_go_on_for_ever(void)
+{
+	struct pace p;
+
+	pace_init(&p);
+	learn_pace(&p, 400, 5 * MS, 5);
+	for (int i = 0; i < 100; i++)
+		pace_doubt(&p);
+	assert(is_pace(&p, 1));
+	pace_doubt(&p);
+	assert(pace_factor(&p) >= 1);
+}
+
 static void test_pace_has_limits(void)
 {
 	struct pace p;
@@ -796,6 +810,7 @@ int main(void)
 	test_extremes_are_numbers();
 	test_pace_is_that_of_the_machine();
 	test_pace_is_that_of_the_time();
+	test_refusals_do_not_go_on_for_ever();
 	test_pace_has_limits();
 	test_goes_by_the_rate_of_late();
 	test_nothing_is_known_at_start();

@@ -226,13 +226,13 @@ static void count_request(struct sim *s, struct sim_request *r)
 	s->work_ns += r->left_ns;
 	r->event.born_ns = s->fleet->now_ns;
 	predict(s, r);
-	s->left_ns += (double)r->event.left_ns;
 	r->event.expected_ns =
 		r->event.left_ns +
-		(uint64_t)(fmax(s->left_ns - (double)r->event.left_ns, 0) /
-			   s->config->core_count);
-	visit_begin_event(&s->visits, &r->event,
-			  s->begun_count - 1 - s->totals.finished_count);
+		(uint64_t)(fmax(s->left_ns, 0) / s->config->core_count);
+	r->event.under_way_count =
+		(uint32_t)(s->begun_count - 1 - s->totals.finished_count);
+	s->left_ns += (double)r->event.left_ns;
+	visit_begin_event(&s->visits, &r->event);
 }
 
 /* The request arrives at the node. */

@@ -100,8 +100,12 @@ static uint64_t last_patience(struct visit_group *g, uint32_t count,
 	struct event ev = { 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
-		ev = (struct event){ .expected_ns = 1000 };
-		visit_begin_event(g, &ev, least + i % (most - least + 1));
+		ev = (struct event){
+			.left_ns = 1000,
+			.expected_ns = 2000,
+			.under_way_count = least + i % (most - least + 1),
+		};
+		visit_begin_event(g, &ev);
 	}
 	return ev.patience_ns;
 }
@@ -118,7 +122,7 @@ static void test_patience_follows_the_load(void)
 	/* 64 clients begin, then each sends again as soon as it may. */
 	assert(last_patience(&clients, 64, 0, 63) > 1000);
 	assert(last_patience(&clients, 400, 60, 63) == 400);
-	assert(last_patience(&clients, 1, 7, 7) == 3000); /* a light load */
+	assert(last_patience(&clients, 1, 7, 7) == 6000); /* a light load */
 	assert(last_patience(&clients, 1, 62, 62) == 400);
 	/* A queue becomes long, and short again. */
 	assert(last_patience(&arrivals, 1000, 0, 100) == 1500);
@@ -126,7 +130,7 @@ static void test_patience_follows_the_load(void)
 	uint64_t between = last_patience(&arrivals, 10000, 100, 126);
 
 	assert(between > 400 && between < 1500);
-	visit_begin_event(&arrivals, &unknown, 0);
+	visit_begin_event(&arrivals, &unknown);
 	assert(unknown.patience_ns == UINT64_MAX);
 }
 
