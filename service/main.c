@@ -174,6 +174,7 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		exit(EXIT_USAGE);
 	}
 	options_fit_pools(s, core_count);
+	options_choose_slice(o, s);
 	if (o->io_threads > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
 		char value[16];
 

@@ -269,7 +269,8 @@ const struct flag schedule_flags[] = {
 			 "with lcfs, srpt or edf, pause an event that has run "
 			 "for US "
 			 "microseconds when the\nqueue has one that comes "
-			 "before it; 0: pause none",
+			 "before it; 0: pause none\n(darkroom with srpt or "
+			 "edf: 1000)",
 			 .type = FLAG_OTHER },
 	[BALANCE_FLAG] = { "balance", &BALANCES(VALUE)[1], "shared",
 			   "how the cores share the stages (with --policy "
@@ -1017,11 +1018,14 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 	word_add_choice(&l, DISCIPLINE_FLAG, &disciplines[s->discipline.kind],
 			s->discipline.follows_load ? NO_NUMBER :
 						     s->discipline.ageing);
-	if (s->slice_ns > 0)
+	if (discipline_has_ranks(&s->discipline))
 		word_print(word_add(&l, SLICE_FLAG,
-				    "An event that has run for this number of "
-				    "microseconds is paused when another that "
-				    "waits comes before it."),
+				    s->slice_ns == 0 ?
+					    "No event is paused for another." :
+					    "An event that has run for this "
+					    "number of microseconds is paused "
+					    "when another that waits comes "
+					    "before it."),
 			   "%" PRIu64, s->slice_ns / 1000);
 	word_add_balance(&l, s);
 	if (has_replicas(s) && s->steal)

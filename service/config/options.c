@@ -382,7 +382,6 @@ static void set_best(struct options *o)
 {
 	o->schedule.policy = policy_find("color");
 	o->schedule.discipline.kind = DISCIPLINE_SRPT;
-	o->schedule.slice_ns = NS_PER_MS;
 }
 
 /* Memory that is reserved for the program itself, not for uploads. */
@@ -527,6 +526,15 @@ void options_fit_pools(struct schedule *s, uint32_t core_count)
 			s->pool_threads[i] =
 				(pool_threads[i] * cores + THESIS_CORES - 1) /
 				THESIS_CORES;
+}
+
+void options_choose_slice(const struct options *o, struct schedule *s)
+{
+	bool is_by_what_is_left = s->discipline.kind == DISCIPLINE_SRPT ||
+				  s->discipline.kind == DISCIPLINE_EDF;
+
+	if (is_by_what_is_left && !options_is_given(o, "slice"))
+		s->slice_ns = NS_PER_MS;
 }
 
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count)

@@ -109,6 +109,12 @@ bool options_is_given(const struct options *o, const char *flag);
  */
 void options_fit_pools(struct schedule *s, uint32_t core_count);
 
+/*
+ * Without --slice, `s` has slices of 1 ms if its discipline orders uploads by
+ * what is left of their work or time: srpt, edf.  `s` is complete.
+ */
+void options_choose_slice(const struct options *o, struct schedule *s);
+
 /* The number of I/O threads for this number of workers, which may be 0. */
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count);
 

@@ -50,6 +50,7 @@ test_what_is_printed_is_read_back() {
 	round --policy servlib --threads n:1 --transfers thread --quantum 70
 	round --policy servlib --threads 1:1 --io sync
 	round --policy color --discipline lcfs --slice 300
+	round --policy color --discipline edf --slice 0
 	round --cores 0,1 --balance partition
 }
 
@@ -76,6 +77,8 @@ test_defaults_are_printed() {
 		.slice == "1000"'
 	is '.policy == "cohort" and .discipline == "fcfs" and
 		.slice == null' --regime exhaustive
+	is '.discipline == "srpt=2" and .slice == "1000"' --discipline srpt=2
+	is '.discipline == "lcfs" and .slice == "0"' --discipline lcfs
 	is '.steal == true and .balance == "replicate=2"' --cores 0,1 \
 		--balance replicate --steal
 }

@@ -60,8 +60,8 @@ static void test_each_flag_is_written_as_it_is_read(void)
 {
 	static const char *const lines[] = {
 		"--policy thread-per-connection",
-		"--policy color --discipline lcfs --balance shared",
-		"--policy color --discipline edf --balance shared",
+		"--policy color --discipline lcfs --slice 0 --balance shared",
+		"--policy color --discipline edf --slice 0 --balance shared",
 		"--policy cohort --regime exhaustive --look lengths "
 		"--idle wake --discipline fcfs "
 		"--balance shared",
@@ -69,18 +69,19 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--discipline stack "
 		"--balance partition=2",
 		"--policy dbr --regime n-gated=8 --look lengths "
-		"--idle backoff=10000 --discipline srpt=20 "
+		"--idle backoff=10000 --discipline srpt=20 --slice 0 "
 		"--balance replicate=4 --distribute round-robin",
 		"--policy srpt --regime time-gated=1500 --look blind "
 		"--idle wake "
-		"--discipline srpt=0.500000 "
+		"--discipline srpt=0.500000 --slice 0 "
 		"--balance replicate=2 --distribute least-loaded --steal",
 		"--policy color --discipline fcfs "
 		"--balance replicate=2 --distribute size --steal",
 		"--policy cohort --regime cutoff=250 --look lengths "
-		"--idle wake --discipline srpt=1000000 "
+		"--idle wake --discipline srpt=1000000 --slice 0 "
 		"--balance shared --threshold cut=3,iron=0:900",
-		"--policy pool-per-stage --discipline lcfs --balance shared "
+		"--policy pool-per-stage --discipline lcfs --slice 0 --balance "
+		"shared "
 		"--pool cut=1,sew=7,iron=2",
 		"--policy pool-per-stage --discipline fcfs "
 		"--balance replicate=2 --distribute round-robin --pool auto",
