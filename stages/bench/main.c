@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stages_bench: a stage graph in threads, under several schedules in turn. */
+/* stages_bench: a stage graph in threads, under several schedules. */
 #include "base/json.h"
 #include "base/quantiles.h"
+#include "base/random.h"
 #include "stages/bench/options.h"
 #include "version.h"
 
@@ -306,23 +307,41 @@ static int complain(void)
 	return 1;
 }
 
+/* The runs of a round in random order, by the method of Fisher and Yates. */
+static void shuffle(uint32_t order[ARMS_MAX], uint32_t count, uint64_t seed)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = random_below(&seed, i + 1);
+
+		order[i] = order[at];
+		order[at] = i;
+	}
+}
+
 static int run_all(struct stages_bench_options *o)
 {
-	uint32_t count = o->round_count * o->arm_count;
+	uint32_t count = o->round_count * o->arm_count, order[ARMS_MAX];
 	struct run_result *results = calloc(count, sizeof(*results));
 	int status = 0;
 
 	o->config.steps_per_ns = run_measure_speed();
 	for (uint32_t i = 0; i < count && status == 0; i++) {
-		const struct arm *arm = &o->arms[i % o->arm_count];
+		uint32_t round = i / o->arm_count;
 		struct run_config config = o->config;
 
-		config.seed += i / o->arm_count;
+		config.seed += round;
+		if (i % o->arm_count == 0)
+			shuffle(order, o->arm_count, config.seed);
+
+		uint32_t at = order[i % o->arm_count];
+		const struct arm *arm = &o->arms[at];
+
+		at += round * o->arm_count;
 		if (results == NULL ||
-		    !run(&config, &arm->schedule, arm->cores, &results[i]))
+		    !run(&config, &arm->schedule, arm->cores, &results[at]))
 			status = complain();
 		else
-			show_progress(o, i, &results[i]);
+			show_progress(o, at, &results[at]);
 	}
 	if (status == 0 && !report(o, results, NULL))
 		status = 1;

@@ -56,7 +56,10 @@ static const struct flag own_flags[] = {
 	{ "warmup", "N", NULL,
 	  "number of requests before these that are not counted; default: 200",
 	  FLAG_FIELD(struct given, config.warmup_count), .most = 1e8 },
-	{ "rounds", "N", NULL, "run each arm N times, in turn; default: 1",
+	{ "rounds", "N", NULL,
+	  "run each arm N times; the order of the arms is random in each "
+	  "round; "
+	  "default: 1",
 	  FLAG_FIELD(struct given, round_count), .least = 1, .most = 1000 },
 	{ "scale", "X", NULL, "multiply the graph's times by X; default: 1",
 	  FLAG_FIELD(struct given, config.scale), .most = 1e6 },

@@ -71,6 +71,12 @@ holds 'all(.runs[]; .finished == 50 and .figures.requests_per_s > 0)'
 holds '.runs[3].cores == 1 and .runs[0].cores >= 1'
 # The same requests for each arm, others in each round.
 holds '[.runs[:'$count'][].stages] | unique | length == 1'
+# The order of the arms is another one in each round.
+order() { # ROUND
+	sed -n "s/^round $1, \\(.*\\): .*/\\1/p" "$work/progress"
+}
+[ "$(order 1)" != "$(order 2)" ] || fail "the same order: $(order 1)"
+[ "$(order 1 | sort)" = "$(order 2 | sort)" ] || fail "not all arms: $(order 2)"
 bench --graph "$graphs/search.json" --scale 0.01 --requests 200 --rounds 2
 check_counts
 check_rows 1
