@@ -35,14 +35,12 @@ static bool is_forced;
 static _Atomic uint64_t point_count, moved_count, return_count;
 static _Thread_local uint32_t held_count; /* locks */
 
-bool __real_visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-				 uint64_t now_ns);
-bool __wrap_visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-				 uint64_t now_ns);
-bool __real_visitor_may_pause(const struct visitor *v, uint64_t start_ns);
-bool __wrap_visitor_may_pause(const struct visitor *v, uint64_t start_ns);
-void __real_queue_return(struct queue *q, struct event *ev);
-void __wrap_queue_return(struct queue *q, struct event *ev);
+/* They have the types of the headers' declarations. */
+__typeof__(visitor_should_pause) __real_visitor_should_pause,
+	__wrap_visitor_should_pause;
+__typeof__(visitor_may_pause) __real_visitor_may_pause,
+	__wrap_visitor_may_pause;
+__typeof__(queue_return) __real_queue_return, __wrap_queue_return;
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
 int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
@@ -78,12 +76,12 @@ static bool moves(const struct visitor *v)
 }
 
 /* Called at each pause point of an event that can be paused. */
-bool __wrap_visitor_may_pause(const struct visitor *v, uint64_t start_ns)
+bool __wrap_visitor_may_pause(const struct visitor *v)
 {
 	assert(held_count == 0);
 	errno = ENOTTY;
 	if (!is_forced)
-		return __real_visitor_may_pause(v, start_ns);
+		return __real_visitor_may_pause(v);
 	atomic_fetch_add(&point_count, 1);
 	if (moves(v))
 		atomic_fetch_add(&moved_count, 1);
@@ -91,10 +89,11 @@ bool __wrap_visitor_may_pause(const struct visitor *v, uint64_t start_ns)
 }
 
 /* Called after __wrap_visitor_may_pause(). */
-bool __wrap_visitor_should_pause(const struct visitor *v, uint64_t start_ns,
-				 uint64_t now_ns)
+enum visit_pause __wrap_visitor_should_pause(const struct visitor *v,
+					     uint64_t start_ns, uint64_t now_ns)
 {
-	return is_forced || __real_visitor_should_pause(v, start_ns, now_ns);
+	return is_forced ? PAUSE_FOR_ANOTHER :
+			   __real_visitor_should_pause(v, start_ns, now_ns);
 }
 
 /* Gives another worker the time to take the event. */
