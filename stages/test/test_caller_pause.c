@@ -26,7 +26,8 @@
 enum {
 	PAUSES = 3, /* of each event at the first stage */
 	CROWD = 64,
-	CROWD_PAUSES = 20,
+	CROWDS = 160, /* more than 10,000 events */
+	CROWD_PAUSES = 2,
 	KERNEL_THREADS = 4,
 };
 
@@ -400,19 +401,17 @@ static void *run_ready(void *arg)
 	return NULL;
 }
 
-static void test_a_crowd_on_several_kernel_threads(void)
+static void run_crowd(struct fibres *set, struct job jobs[CROWD])
 {
-	struct fibres *set = fibres_new(CROWD);
-	struct job *jobs = calloc(CROWD, sizeof(*jobs));
 	pthread_t threads[KERNEL_THREADS];
 
-	assert(set != NULL && jobs != NULL);
-	start("1", STAGE_SHARED);
 	ready.end = &ready.first;
 	ready.left_count = CROWD;
 	for (uint32_t i = 0; i < CROWD; i++) {
-		jobs[i].pauses = CROWD_PAUSES;
-		jobs[i].fibre = fibres_take(set);
+		jobs[i] = (struct job){
+			.pauses = CROWD_PAUSES,
+			.fibre = fibres_take(set),
+		};
 		append(&jobs[i]);
 	}
 	for (uint32_t i = 0; i < KERNEL_THREADS; i++)
@@ -423,7 +422,18 @@ static void test_a_crowd_on_several_kernel_threads(void)
 		check_job(&jobs[i]);
 		fibres_give(set, jobs[i].fibre);
 	}
-	check_counts(CROWD, CROWD_PAUSES);
+}
+
+static void test_crowds_on_several_kernel_threads(void)
+{
+	struct fibres *set = fibres_new(CROWD);
+	struct job *jobs = calloc(CROWD, sizeof(*jobs));
+
+	assert(set != NULL && jobs != NULL);
+	start("1", STAGE_SHARED);
+	for (uint32_t i = 0; i < CROWDS; i++)
+		run_crowd(set, jobs);
+	check_counts(CROWDS * CROWD, CROWD_PAUSES);
 	stop();
 	free(jobs);
 	fibres_free(set);
@@ -435,6 +445,6 @@ int main(void)
 	test_two_take_turns();
 	test_a_pause_is_not_service();
 	test_who_may_not_pause();
-	test_a_crowd_on_several_kernel_threads();
+	test_crowds_on_several_kernel_threads();
 	return 0;
 }
