@@ -6,15 +6,22 @@
  * was over.  Patience is short while the group does not keep up.
  *
  * One worker, held at the gate (line.h) while small events keep coming.
+ *
+ * The same holds for an event that is paused again and again: no event that
+ * came after its turn runs before its end.
  */
+#include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 #include "stages/visit.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { ITEMS = 60, AGEING = 15, LARGE = 1 };
+enum { ITEMS = 60, AGEING = 15, LARGE = 1, ROUNDS = 10 };
 
 #define LARGE_NS UINT64_C(1000000)
 #define EXPECTED_NS (10 * LARGE_NS)
@@ -93,6 +100,94 @@ static void test_large_one_waits(const char *policy, const char *regime,
 	line_release(&l);
 }
 
+/* The event that is paused, and those that it sends. */
+static struct {
+	struct stage *stage;
+	struct event large, early[ROUNDS], late[ROUNDS];
+	uint64_t slice_ns;
+	bool large_has_ended;
+	uint32_t early_count, late_count; /* how many have run */
+} paused;
+
+static void send_born(struct event *ev, uint64_t born_ns)
+{
+	ev->born_ns = born_ns;
+	assert(stage_send(paused.stage, ev));
+}
+
+/*
+ * In each round an event comes that is before the turn of the large one, and
+ * one that is after it.  The first needs a pause; the second has to wait.
+ */
+static void handle_large(struct event *ev)
+{
+	const struct discipline *d = &paused.stage->group->schedule.discipline;
+	uint64_t age_ns =
+		d->follows_load ? ev->patience_ns : AGEING * ev->left_ns;
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint64_t end_ns = clock_now_ns() + paused.slice_ns;
+
+		send_born(&paused.early[i], ev->born_ns + 1);
+		send_born(&paused.late[i], ev->born_ns + age_ns + 1);
+		while (clock_now_ns() < end_ns)
+			continue;
+		stage_pause_point();
+		assert(paused.early_count == i + 1);
+		assert(paused.late_count == 0);
+	}
+	paused.large_has_ended = true;
+}
+
+static void handle_any(struct event *ev, void *arg)
+{
+	(void)arg;
+	if (ev == &paused.large) {
+		handle_large(ev);
+	} else if (ev >= paused.late && ev < paused.late + ROUNDS) {
+		assert(paused.large_has_ended);
+		paused.late_count++;
+	} else {
+		assert(!paused.large_has_ended);
+		paused.early_count++;
+	}
+}
+
+static void test_a_paused_one_waits(const char *policy, const char *discipline,
+				    const struct cores *core)
+{
+	char error[SCHEDULE_ERROR_BYTES];
+	struct stage_stats stats;
+	struct schedule s;
+
+	memset(&paused, 0, sizeof(paused));
+	schedule_init(&s);
+	assert(schedule_set(&s, "policy", policy, NULL, 0));
+	assert(schedule_set(&s, "discipline", discipline, NULL, 0));
+	assert(schedule_set(&s, "slice", "20", NULL, 0));
+	assert(schedule_complete(&s, 1, 1, error));
+	paused.slice_ns = s.slice_ns;
+
+	struct group *g = group_new(
+		&(struct group_config){ .schedule = &s, .cores = core });
+
+	paused.stage = group_add(g, &(struct stage_config){
+					    .name = "a",
+					    .handler = handle_any,
+					    .slots = 2 * ROUNDS + 1,
+				    });
+	assert(group_start(g));
+	/* Its work while it runs shortens its turn by much less than this. */
+	paused.large.left_ns = 1000000 * LARGE_NS;
+	paused.large.expected_ns = 1000000 * LARGE_NS;
+	assert(stage_send(paused.stage, &paused.large));
+	group_stop(g);
+	stage_read(paused.stage, &stats);
+	assert(stats.paused_count == ROUNDS);
+	assert(paused.late_count == ROUNDS);
+	group_free(g);
+}
+
 /* `count` events find `least` to `most` others; the patience of the last. */
 static uint64_t last_patience(struct visit_group *g, uint32_t count,
 			      uint32_t least, uint32_t most)
@@ -149,6 +244,10 @@ int main(void)
 	test_large_one_waits("srpt", "n-gated=1", false, cores);
 	test_large_one_waits("cohort", NULL, false, cores);
 	test_large_one_waits("color", NULL, true, cores);
+	test_a_paused_one_waits("cohort", "srpt=15", cores);
+	test_a_paused_one_waits("color", "srpt=15", cores);
+	test_a_paused_one_waits("pool-per-stage", "srpt=15", cores);
+	test_a_paused_one_waits("color", "srpt", cores);
 	cores_free(cores);
 	return 0;
 }
