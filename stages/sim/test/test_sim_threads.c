@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: the simulator does what the threads do.  The same few requests go
- * through both under every combination of flags that is valid, and both handle
- * the same events in the same order, in the same visits, at the same times.
+ * through both, and both handle the same events in the same order, in the same
+ * visits, at the same times.
  *
  * One worker acts, so the schedule alone decides the order.  With replicas,
  * only the first worker starts, or the last; it steals what is sent to the
  * others.  The threads' clock is replaced by one that moves only in handlers,
- * by the work that the model says; after each GAP_NS of it a handler may be
- * paused.  A new request is sent, from another thread, when one ends; or at
- * given times, in the middle of a handler, which then waits for it.
+ * by the work that the model says, and in rests of --idle backoff; after each
+ * GAP_NS of work a handler may be paused.  A new request is sent, from another
+ * thread, when one ends; or at given times, in the middle of a handler or a
+ * rest, which then waits for it.
  *
  * Where several threads must act (pools, partitions) or none does (thread per
  * connection), one request is under way at a time; then only the order of
  * events is compared, not the visits, because a worker may still be in its last
  * visit when the next request comes.
+ *
+ * Which combinations: every valid one of policy, regime, look, idle,
+ * discipline, slice, threshold and arrivals, with each `balance` of
+ * test_one_worker(); and those of test_one_request() and test_one_scheduler().
+ * All of them are run with TEST_ALL in the environment; otherwise one in SAMPLE
+ * and, besides, as many as it takes for any two values that occur together to
+ * be run together (is_new_pair()).
+ *
+ * Not compared, because the kernel decides who is first: several workers at
+ * once, with more than one request; so a pause is compared with one worker
+ * only, and in pools never.  Nor rests of several workers, as the clock would
+ * have to know when all of them rest.  Nor what is not simulated: --pool auto,
+ * exclusive stages, full queues, the thread models of servlib.
  */
 #include "stages/cores.h"
 #include "base/util.h"
@@ -35,14 +49,10 @@ enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
 
 #define GAP_NS UINT64_C(1000000) /* work between two pause points */
 
-/*
- * One in SAMPLE combinations is run; all, with TEST_ALL in the environment.
- * SAMPLE divides the number of values of no flag, so that every value is run.
- */
 #ifdef __SANITIZE_THREAD__
-enum { SAMPLE = 11 };
+enum { SAMPLE = 401 };
 #else
-enum { SAMPLE = 5 };
+enum { SAMPLE = 41 };
 #endif
 
 /*
@@ -82,6 +92,11 @@ static const double gaps_s[] = {
 	0.0060001, 0.0060002, 0.0060003, 0.0060004, 0.0060005, 0.0060006,
 	0.0060007, 0.0060008, 0.0060009, 0.0060011, 0.0060012, 0.0060013,
 	0.0200004, 0.0200005, 0.0600006, 0.0600007,
+};
+
+/* The same with --idle backoff, whose workers let time pass while idle. */
+static const double sparse_gaps_s[] = {
+	0.1500001, 0.0500002, 0.3000003, 0.0100004, 0.0010005, 0.2100006,
 };
 
 struct item {
@@ -134,7 +149,8 @@ static void send_next(const struct trial *t)
 		atomic_load(&run.now_ns) + item->path.deadline_ns;
 	if (t->config.gap_count > 0)
 		run.arrival_ns += (uint64_t)llround(
-			1e9 * gaps_s[run.sent_count % t->config.gap_count]);
+			1e9 *
+			t->config.gaps_s[run.sent_count % t->config.gap_count]);
 	assert(stage_send(run.group->stages[item->path.steps[0].stage],
 			  &item->event));
 }
@@ -147,28 +163,56 @@ static void await_next(void)
 		continue;
 }
 
+/*
+ * Let at most this time pass; until the next request comes, if that is earlier.
+ * Returns how much has passed.
+ */
+static uint64_t pass(uint64_t ns)
+{
+	uint64_t now_ns = atomic_load(&run.now_ns);
+	bool one_arrives =
+		run.arrival_ns <= now_ns + ns && run.sent_count < REQUESTS;
+
+	if (one_arrives)
+		ns = run.arrival_ns - now_ns;
+	atomic_store(&run.now_ns, now_ns + ns);
+	if (one_arrives)
+		await_next();
+	return ns;
+}
+
 static void work(uint64_t ns)
 {
 	uint64_t piece_ns = GAP_NS;
 
 	while (ns > 0) {
-		uint64_t now_ns = atomic_load(&run.now_ns);
-		uint64_t passes_ns = ns < piece_ns ? ns : piece_ns;
-		bool one_arrives = run.arrival_ns <= now_ns + passes_ns &&
-				   run.sent_count < REQUESTS;
+		uint64_t passed_ns = pass(ns < piece_ns ? ns : piece_ns);
 
-		if (one_arrives)
-			passes_ns = run.arrival_ns - now_ns;
-		atomic_store(&run.now_ns, now_ns + passes_ns);
-		ns -= passes_ns;
-		piece_ns -= passes_ns;
-		if (one_arrives)
-			await_next();
+		ns -= passed_ns;
+		piece_ns -= passed_ns;
 		if (piece_ns == 0 && ns > 0) {
 			stage_pause_point();
 			piece_ns = GAP_NS;
 		}
 	}
+}
+
+__typeof__(eventcount_wait) __real_eventcount_wait, __wrap_eventcount_wait;
+
+static _Atomic uint64_t rest_count, woken_count; /* rests of --idle backoff */
+
+/* A worker rests: the time passes at once. */
+bool __wrap_eventcount_wait(struct eventcount *ec, uint32_t ticket,
+			    uint32_t who, uint64_t patience_ns)
+{
+	if (patience_ns == 0 || atomic_load(&run.finished_count) == REQUESTS)
+		return __real_eventcount_wait(ec, ticket, who, 0);
+	while (patience_ns > 0 && atomic_load(&ec->epoch) == ticket)
+		patience_ns -= pass(patience_ns);
+	eventcount_cancel(ec);
+	atomic_fetch_add(&rest_count, 1);
+	atomic_fetch_add(&woken_count, patience_ns > 0);
+	return patience_ns > 0;
 }
 
 static void handle(struct event *ev, void *arg)
@@ -233,6 +277,8 @@ static void make_first(struct group *g, uint32_t worker)
 {
 	static struct worker first;
 
+	if (worker == 0)
+		return;
 	(void)memcpy(&first, &g->workers[0], sizeof(first));
 	(void)memmove(&g->workers[0], &g->workers[worker], sizeof(first));
 	(void)memcpy(&g->workers[worker], &first, sizeof(first));
@@ -311,21 +357,43 @@ static const struct span *find_event(const struct spans *s, uint32_t *at)
 	return NULL;
 }
 
+enum {
+	POLICY_FLAG,
+	REGIME_FLAG,
+	LOOK_FLAG,
+	IDLE_FLAG,
+	DISCIPLINE_FLAG,
+	SLICE_FLAG,
+	THRESHOLD_FLAG,
+	BALANCE_FLAG,
+	DISTRIBUTE_FLAG,
+	STEAL_FLAG,
+	POOL_FLAG,
+	RESOURCES_FLAG,
+	FLAGS
+};
+
+static const char *const flags[FLAGS] = {
+	"policy",     "regime", "look",      "idle",
+	"discipline", "slice",  "threshold", "balance",
+	"distribute", "steal",  "pool",      "resources",
+};
+
 struct choice {
-	const char *policy, *regime, *look, *discipline, *slice, *threshold;
-	const char *balance, *distribute, *resources; /* NULL: the default */
-	bool steals;
+	const char *values[FLAGS]; /* NULL: the default; "": no value */
 	uint32_t core_count, present_first, present_count;
-	uint32_t client_count; /* 0: they arrive as `gaps_s` says */
+	uint32_t client_count; /* 0: they arrive at times: set_gaps() */
 };
 
 static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 		 const struct span *simulated)
 {
-	(void)fprintf(stderr, "%s %s %s %s %s %s %s %s, %u clients, span %u:\n",
-		      c->policy, c->regime, c->look, c->discipline, c->slice,
-		      c->threshold, c->balance, c->distribute, c->client_count,
-		      at);
+	for (uint32_t f = 0; f < FLAGS; f++)
+		if (c->values[f] != NULL)
+			(void)fprintf(stderr, "--%s %s ", flags[f],
+				      c->values[f]);
+	(void)fprintf(stderr, "%u cores, %u clients, span %u:\n", c->core_count,
+		      c->client_count, at);
 	for (int i = 0; i < 2; i++) {
 		const struct span *s = i == 0 ? thread : simulated;
 
@@ -395,14 +463,61 @@ static void compare_events(const struct choice *c,
 		fail(c, i, NULL, &simulated->spans[at - 1]);
 }
 
-static void set(struct schedule *s, const char *flag, const char *value)
+static void set_all(struct schedule *s, const struct choice *c)
 {
-	if (value != NULL)
-		assert(schedule_set(s, flag, value, names, STAGES));
+	schedule_init(s);
+	for (uint32_t f = 0; f < FLAGS; f++) {
+		const char *value = c->values[f];
+
+		if (value != NULL)
+			assert(schedule_set(s, flags[f],
+					    value[0] == '\0' ? NULL : value,
+					    names, STAGES));
+	}
+}
+
+/* The flags, and how requests come. */
+enum { FACTORS = FLAGS + 1, VALUES_MAX = 16 };
+
+/* The number of this value among those of the factor that were seen. */
+static uint32_t number_value(uint32_t factor, const char *value)
+{
+	static const char *seen[FACTORS][VALUES_MAX];
+	uint32_t i = 0;
+
+	if (value == NULL)
+		value = "default";
+	while (seen[factor][i] != NULL && strcmp(seen[factor][i], value) != 0)
+		assert(++i < VALUES_MAX);
+	seen[factor][i] = value;
+	return i;
+}
+
+/* Does it have two values that have not been run together? */
+static bool is_new_pair(const struct choice *c)
+{
+	static bool was_run[FACTORS][VALUES_MAX][FACTORS][VALUES_MAX];
+	uint32_t numbers[FACTORS];
+	bool is_new = false;
+
+	for (uint32_t f = 0; f < FLAGS; f++)
+		numbers[f] = number_value(f, c->values[f]);
+	numbers[FLAGS] = number_value(FLAGS, c->client_count == 0 ? "arrivals" :
+					     c->client_count == 1 ? "one" :
+								    "clients");
+	for (uint32_t i = 0; i < FACTORS; i++)
+		for (uint32_t j = 0; j < i; j++) {
+			bool *pair = &was_run[i][numbers[i]][j][numbers[j]];
+
+			is_new |= !*pair;
+			*pair = true;
+		}
+	return is_new;
 }
 
 static uint32_t sample = SAMPLE;
-static uint64_t paused_count; /* paused events, in threads */
+static uint32_t accepted_count, run_count; /* combinations */
+static uint64_t paused_count;              /* paused events, in threads */
 
 static void count_pauses(void)
 {
@@ -414,41 +529,40 @@ static void count_pauses(void)
 	}
 }
 
-/* Run one in `sample`.  False: the choices make no sense together. */
+static void set_gaps(struct sim_config *c)
+{
+	bool may_idle = c->schedule->idle.kind == IDLE_BACKOFF;
+
+	c->gaps_s = may_idle ? sparse_gaps_s : gaps_s;
+	c->gap_count =
+		may_idle ? ARRAY_SIZE(sparse_gaps_s) : ARRAY_SIZE(gaps_s);
+}
+
+/* False: the choices make no sense together.  Otherwise perhaps run them. */
 static bool try(const struct choice *c, const struct cores *cores)
 {
 	static struct spans simulated;
-	static uint64_t accepted_count;
 	struct trial t;
 	char error[SCHEDULE_ERROR_BYTES];
 
 	trial_init(&t, graph, c->core_count, 0);
-	schedule_init(&t.schedule);
-	set(&t.schedule, "policy", c->policy);
-	set(&t.schedule, "regime", c->regime);
-	set(&t.schedule, "look", c->look);
-	set(&t.schedule, "discipline", c->discipline);
-	set(&t.schedule, "slice", c->slice);
-	set(&t.schedule, "threshold", c->threshold);
-	set(&t.schedule, "balance", c->balance);
-	set(&t.schedule, "distribute", c->distribute);
-	set(&t.schedule, "resources", c->resources);
-	if (c->steals)
-		assert(schedule_set(&t.schedule, "steal", NULL, names, STAGES));
+	set_all(&t.schedule, c);
 	if (!schedule_complete(&t.schedule, STAGES, c->core_count, error)) {
 		model_release(&t.model);
 		return false;
 	}
-	if (accepted_count++ % sample != 0) {
+	accepted_count++;
+	if (accepted_count % sample != 0 && !is_new_pair(c)) {
 		model_release(&t.model);
 		return true;
 	}
+	run_count++;
 	simulated.count = 0;
 	t.config.present_first = c->present_first;
 	t.config.present_count = c->present_count;
 	t.config.client_count = c->client_count;
-	t.config.gaps_s = gaps_s;
-	t.config.gap_count = c->client_count == 0 ? ARRAY_SIZE(gaps_s) : 0;
+	if (c->client_count == 0)
+		set_gaps(&t.config);
 	t.config.pause_gap_ns = GAP_NS;
 	t.config.request_count = REQUESTS;
 	t.config.warmup_count = 0;
@@ -487,97 +601,96 @@ static uint32_t try_orders(const struct choice *c, const struct cores *cores)
 	for (size_t r = 0; r < ARRAY_SIZE(regimes); r++)
 		for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++)
 			for (size_t t = 0; t < ARRAY_SIZE(thresholds); t++) {
-				tried.regime = regimes[r];
-				tried.discipline = disciplines[d];
-				tried.threshold = thresholds[t];
+				tried.values[REGIME_FLAG] = regimes[r];
+				tried.values[DISCIPLINE_FLAG] = disciplines[d];
+				tried.values[THRESHOLD_FLAG] = thresholds[t];
 				count += try(&tried, cores);
 			}
 	return count;
 }
 
-/*
- * When a request ends, its handler has the next one sent; but the ended one
- * counts as under way in its replica until that handler has returned.  So with
- * `least-loaded` all requests begin at once.
- */
-static void test_one_worker(const struct policy *p, const struct cores *cores)
+/* As try_orders(), with this worker's ways of looking, pausing and resting. */
+static void try_worker(const struct policy *p, const struct choice *c,
+		       const struct cores *cores)
 {
-	static const struct choice balances[] = {
-		{ .core_count = 1, .client_count = CLIENTS },
-		{ .balance = "replicate=1",
-		  .core_count = 1,
-		  .client_count = CLIENTS },
-		{ .balance = "partition=1",
-		  .core_count = 1,
-		  .client_count = REQUESTS },
-		{ .balance = "replicate=3",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .balance = "replicate=3",
-		  .distribute = "least-loaded",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = REQUESTS },
-		{ .balance = "replicate=3",
-		  .distribute = "size",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .core_count = 1 },
-		{ .look = "blind", .core_count = 1, .client_count = CLIENTS },
-		{ .look = "blind",
-		  .slice = "5000",
-		  .balance = "replicate=3",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .look = "blind", .core_count = 1 },
-		{ .slice = "5000", .core_count = 1 },
-		{ .slice = "5000", .balance = "partition=1", .core_count = 1 },
-		{ .slice = "5000",
-		  .balance = "replicate=3",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_count = 1 },
-		{ .slice = "5000",
-		  .balance = "replicate=3",
-		  .distribute = "size",
-		  .steals = true,
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1 },
-	};
 	/* The first of `disciplines` that have ranks. */
 	static const uint32_t ranked_count = 5;
+	static const char *const looks[][2] = {
+		{ NULL, NULL },
+		{ "blind", NULL },
+		{ NULL, "backoff" },
+		{ "blind", "backoff=30000" },
+	};
+	bool is_partition = c->values[BALANCE_FLAG] != NULL &&
+			    strcmp(c->values[BALANCE_FLAG], "partition=1") == 0;
+	struct choice tried = *c;
 
-	for (size_t b = 0; b < ARRAY_SIZE(balances); b++) {
-		struct choice c = balances[b];
-		bool is_partition = c.balance != NULL &&
-				    strcmp(c.balance, "partition=1") == 0;
+	tried.values[POLICY_FLAG] = p->name;
+	for (uint32_t i = 0; i < 2 * ARRAY_SIZE(looks); i++) {
+		bool has_slice = i % 2 == 1, is_plain = i / 2 == 0;
 		uint32_t count;
 
-		c.policy = p->name;
-		count = try_orders(&c, cores);
+		tried.values[LOOK_FLAG] = looks[i / 2][0];
+		tried.values[IDLE_FLAG] = looks[i / 2][1];
+		tried.values[SLICE_FLAG] = has_slice ? "5000" : NULL;
+		count = try_orders(&tried, cores);
 		/*
 		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
 		if (p->has_central_queue)
-			assert(count == (is_partition || c.look != NULL ? 0 :
-					 c.slice != NULL ? ranked_count :
-							   6));
+			assert(count == (is_partition || !is_plain ? 0 :
+					 has_slice ? ranked_count :
+						     6));
 		else
 			assert(count ==
 			       ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
-				       (c.slice != NULL ?
-						ranked_count :
-						ARRAY_SIZE(disciplines)));
+				       (has_slice ? ranked_count :
+						    ARRAY_SIZE(disciplines)));
+	}
+}
+
+/*
+ * When a request ends, its handler has the next one sent; but the ended one
+ * counts as under way in its replica until that handler has returned.  So with
+ * `least-loaded` all requests begin at once, or they come at given times.
+ */
+static void test_one_worker(const struct policy *p, const struct cores *cores)
+{
+	static const struct choice balances[] = {
+		{ .core_count = 1, .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=1",
+		  .core_count = 1,
+		  .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "partition=1",
+		  .core_count = 1,
+		  .client_count = REQUESTS },
+		{ .values[BALANCE_FLAG] = "replicate=3",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=3",
+		  .values[DISTRIBUTE_FLAG] = "least-loaded",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_count = 1,
+		  .client_count = REQUESTS },
+		{ .values[BALANCE_FLAG] = "replicate=3",
+		  .values[DISTRIBUTE_FLAG] = "size",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_first = 2,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
+	};
+
+	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances); b++) {
+		struct choice c = balances[b / 2];
+
+		if (b % 2 == 1)
+			c.client_count = 0;
+		try_worker(p, &c, cores);
 	}
 	assert(paused_count > 0);
 	paused_count = 0;
@@ -589,22 +702,29 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	static const struct choice balances[] = {
 		{ .core_count = 1 },
 		{ .core_count = 2 },
-		{ .balance = "replicate=2", .core_count = 2 },
-		{ .balance = "replicate=2",
-		  .distribute = "least-loaded",
+		{ .values[BALANCE_FLAG] = "replicate=2", .core_count = 2 },
+		{ .values[BALANCE_FLAG] = "replicate=2",
+		  .values[DISTRIBUTE_FLAG] = "least-loaded",
 		  .core_count = 2 },
-		{ .balance = "replicate=2",
-		  .distribute = "size",
+		{ .values[BALANCE_FLAG] = "replicate=2",
+		  .values[DISTRIBUTE_FLAG] = "size",
 		  .core_count = 2 },
-		{ .balance = "partition=2", .core_count = 2 },
-		{ .balance = "partition=3", .core_count = 3 },
+		{ .values[BALANCE_FLAG] = "partition=2", .core_count = 2 },
+		{ .values[BALANCE_FLAG] = "partition=3", .core_count = 3 },
+		{ .values[POOL_FLAG] = "a=3,b=1,c=2", .core_count = 2 },
+		{ .values[POOL_FLAG] = "a=2,b=2,c=2",
+		  .values[BALANCE_FLAG] = "replicate=2",
+		  .core_count = 2 },
+		{ .values[POOL_FLAG] = "a=3,b=1,c=2",
+		  .values[SLICE_FLAG] = "5000",
+		  .core_count = 1 },
 	};
 	uint32_t count = 0;
 
 	for (size_t b = 0; b < ARRAY_SIZE(balances); b++) {
 		struct choice c = balances[b];
 
-		c.policy = p->name;
+		c.values[POLICY_FLAG] = p->name;
 		c.client_count = 1;
 		count += try_orders(&c, cores);
 	}
@@ -612,6 +732,8 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		assert(count == 2);
 	else if (p->workers == POLICY_WORKERS_FIBRES)
 		assert(count == 5);
+	else if (p->workers == POLICY_WORKERS_STAY)
+		assert(count == 5 * 6 + 6 + 6 + 5);
 	else
 		assert(count >= 4 * 6);
 }
@@ -624,15 +746,16 @@ static void test_one_scheduler(const struct policy *p,
 		{ .client_count = CLIENTS },
 		{ .client_count = REQUESTS },
 		{ .client_count = 0 },
-		{ .balance = "replicate=1", .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=1",
+		  .client_count = CLIENTS },
 	};
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(choices); i++) {
 		struct choice c = choices[i / 2];
 
-		c.policy = p->name;
+		c.values[POLICY_FLAG] = p->name;
 		c.core_count = 1;
-		c.resources = i % 2 == 0 ? "learn" : "ignore";
+		c.values[RESOURCES_FLAG] = i % 2 == 0 ? "learn" : "ignore";
 		assert(try(&c, cores));
 	}
 }
@@ -653,5 +776,8 @@ int main(void)
 		test_one_request(*p, cores);
 	}
 	cores_free(cores);
+	assert(woken_count > 0 && woken_count < rest_count);
+	(void)fprintf(stderr, "%u of %u combinations\n", run_count,
+		      accepted_count);
 	return 0;
 }
