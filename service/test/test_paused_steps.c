@@ -24,9 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILES = 5, TRANSFORMS = 5, WORKERS = 3 };
+enum { WHOLE = 5, FILES = 8, TRANSFORMS = 5, WORKERS = 3 };
 
-static struct bytes files[FILES];
+static struct bytes files[FILES]; /* from WHOLE on they are damaged */
 static struct job unpaused[FILES][TRANSFORMS], paused[FILES][TRANSFORMS];
 /* Which visitor was last at a pause point of paused[0][i]. */
 static const struct visitor *last_visitors[FILES * TRANSFORMS];
@@ -104,6 +104,25 @@ void __wrap_queue_return(struct queue *q, struct event *ev)
 		(void)usleep(50);
 }
 
+/* What is left of a file that lost its last third. */
+static struct bytes cut(struct bytes file)
+{
+	struct bytes part = { malloc(file.count), file.count * 2 / 3 };
+
+	assert(part.data != NULL);
+	memcpy(part.data, file.data, part.count);
+	return part;
+}
+
+/* As cut(), but the bytes before that are wrong. */
+static struct bytes spoil(struct bytes file)
+{
+	struct bytes part = cut(file);
+
+	memset(part.data + part.count * 3 / 4, 0x55, part.count / 8);
+	return part;
+}
+
 static void make_files(void)
 {
 	static const struct jpeg_spec specs[] = {
@@ -121,6 +140,9 @@ static void make_files(void)
 	files[2] = jpeg_with_profile(ink, cmyk);
 	files[3] = jpeg_make(&specs[0]);
 	files[4] = jpeg_make(&specs[1]);
+	files[WHOLE] = cut(files[0]);
+	files[WHOLE + 1] = cut(files[3]);
+	files[WHOLE + 2] = spoil(files[0]);
 	free(cmyk.data);
 	free(rgb.data);
 	free(ink.data);
@@ -152,6 +174,7 @@ static void submit_all(struct pipeline *p, struct job jobs[FILES][TRANSFORMS])
 			job->upload.jpeg_bytes = files[i].count;
 			job->upload.wants.placeholder = true;
 			job->variants[0].transform = transforms[j];
+			job->variants[0].transform.lenient = i >= WHOLE;
 			assert(pipeline_submit(p, &job->upload));
 		}
 	for (uint32_t i = 0; i < FILES; i++)
@@ -165,6 +188,7 @@ static void assert_same(const struct job *a, const struct job *b)
 
 	assert(one->jpeg != NULL && other->jpeg != NULL);
 	assert(one->jpeg_bytes == other->jpeg_bytes);
+	assert(one->notes == other->notes);
 	assert(memcmp(one->jpeg, other->jpeg, one->jpeg_bytes) == 0);
 	assert(memcmp(&a->upload.placeholder, &b->upload.placeholder,
 		      sizeof(a->upload.placeholder)) == 0);
@@ -196,6 +220,10 @@ static void test_same_bytes(const char *policy, const struct cores *cores)
 	is_forced = false;
 	for (uint32_t i = 0; i < FILES; i++)
 		for (uint32_t j = 0; j < TRANSFORMS; j++) {
+			uint32_t notes = paused[i][j].variants[0].notes;
+
+			assert(((notes & IMG_NOTE_DAMAGED) != 0) ==
+			       (i >= WHOLE));
 			assert_same(&unpaused[i][j], &paused[i][j]);
 			upload_free_results(&paused[i][j].upload);
 		}
