@@ -692,8 +692,6 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 			c.client_count = 0;
 		try_worker(p, &c, cores);
 	}
-	assert(paused_count > 0);
-	paused_count = 0;
 }
 
 /* One request at a time: with several workers, or none. */
@@ -776,6 +774,7 @@ int main(void)
 		test_one_request(*p, cores);
 	}
 	cores_free(cores);
+	assert(paused_count > 0);
 	assert(woken_count > 0 && woken_count < rest_count);
 	(void)fprintf(stderr, "%u of %u combinations\n", run_count,
 		      accepted_count);
