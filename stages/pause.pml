@@ -15,9 +15,12 @@
  * stack that goes on after its worker has left it.
  *
  * What the model leaves out allows it more than the code does: any queued
- * event may be the next, and whenever an event is queued it may be the more
- * urgent one.  Sleeping and refused sends are in eventcount.pml: here a worker
- * waits until an event is queued or the group is drained.
+ * event may be the next, so the two queues of a station are one here; and an
+ * event may be paused at any pause point, because a more urgent one is queued,
+ * or because a cutoff is over, when perhaps none is queued.  Sleeping and
+ * refused sends are in eventcount.pml, where a paused event that is queued
+ * again is like one that a handler sends: here a worker waits until an event is
+ * queued or the group is drained.
  *
  * Checked: never two workers are on one stack; an event is handled once at each
  * stage, by the stack that began it; at most PAUSED paused events wait.  In
@@ -121,7 +124,7 @@ inline take_stack(to)
 inline pause_point()
 {
 	if
-	:: on[me] != NONE && queued_count > 0 ->
+	:: on[me] != NONE ->
 		if
 		:: on[me] == own[me] && next[me] == NONE -> take_stack(next[me])
 		:: else
