@@ -4,8 +4,8 @@
 # flags: every photo is answered, in the right size, with the same bytes; no
 # request is lost; an idle server sleeps; SIGTERM ends it cleanly.
 #
-# Each schedule is tested with a part of the photos (a half of few ones, an eighth
-# of many, all with TEST_ALL=1) and with one of the numbers of connections; each
+# Each schedule is tested with a part of the photos (a half of few ones, a
+# sixteenth of many, all with TEST_ALL=1) and with one of the numbers of connections; each
 # policy has schedules with two parts or more.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM CHECK_SIZES=PROGRAM [SANITIZED=WORDS]
@@ -77,7 +77,7 @@ mapfile -t photos < <(find -L "$dir" -type f -iname '*.jp*g' -printf '%P\n' | so
 parts=("$work/part0")
 if [ -z "${TEST_ALL:-}" ]; then
 	parts+=("$work/part1")
-	[ ${#photos[@]} -lt 40 ] || for i in {2..7}; do parts+=("$work/part$i"); done
+	[ ${#photos[@]} -lt 40 ] || for i in {2..15}; do parts+=("$work/part$i"); done
 fi
 for i in "${!photos[@]}"; do
 	link=${parts[i % ${#parts[@]}]}/${photos[i]}
