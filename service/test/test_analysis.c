@@ -18,17 +18,11 @@
 
 enum {
 	FILE_BYTES_MAX = 64 << 20,
-	MORE_POSITIONS = 64, /* positions tried among all later bytes */
+	POSITIONS = 80,      /* in the first bytes of a file, all are tried, */
+	MORE_POSITIONS = 64, /* and this number among all later bytes */
 	/* For files made by this test: all positions. */
 	MADE_POSITIONS = 1 << 20,
 };
-
-/* In the first bytes of a file, all positions are tried. */
-#ifdef __SANITIZE_ADDRESS__
-enum { POSITIONS = 80 }; /* the copies take ten times as long */
-#else
-enum { POSITIONS = 320 };
-#endif
 
 static struct cores *cores;
 static struct pipeline *pipeline;
