@@ -23,7 +23,7 @@ hex() {
 # frame FILE: print its frame header, such as "baseline 640x480 4:2:0"
 frame() {
 	local kind=baseline chroma=4:2:0
-	[[ $(hex "$1") =~ ff(c0|c2)001108(....)(....)0301(22|11) ]] ||
+	[[ $(xxd -p -l 8192 "$1" | tr -d '\n') =~ ff(c0|c2)001108(....)(....)0301(22|11) ]] ||
 		fail "no frame header of three components"
 	[ "${BASH_REMATCH[1]}" = c0 ] || kind=progressive
 	[ "${BASH_REMATCH[4]}" = 22 ] || chroma=4:4:4

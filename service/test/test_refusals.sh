@@ -101,7 +101,7 @@ begin() {
 begin
 test_who_sends_all_first
 test_endless_heads
-tries=50
+tries=15
 test_libraries
 stop
 

@@ -33,7 +33,8 @@ answers() {
 refused() {
 	local got
 	raw "$2$behind"
-	got=$(head -c 12 "$work/raw" | tr -cd '[:alnum:]/. ')
+	IFS= read -r -N 12 got <"$work/raw" || true
+	got=${got//[^[:alnum:]\/. ]/}
 	got=${got#HTTP/1.1 }
 	[[ $1 = *${got:-000}* ]] || fail "${got:-nothing}, not $1: $2"
 	! grep -aq 'ok$' "$work/raw" ||
