@@ -210,6 +210,15 @@ test_flags_are_described() {
 	done <"$work/flags"
 }
 
+# anchors DOCUMENT: set $found to a file with the anchors of its headings, as the
+# hosting sites make them
+anchors() {
+	found=$work/anchors/${1//\//_}
+	[ -e "$found" ] || sed -nE -e '/^#+ /!d' -e 's/^#+ //' \
+		-e 'y/ABCDEFGHIJKLMNOPQRSTUVWXYZ /abcdefghijklmnopqrstuvwxyz-/' \
+		-e 's/[^a-z0-9_-]//g' -e p "$1" >"$found"
+}
+
 # Relative links of all documents lead to a file.  Links with # lead to a
 # heading.
 test_links_lead_somewhere() {
@@ -218,18 +227,17 @@ test_links_lead_somewhere() {
 		--exclude-dir=.git '\]\([^)# ]*(#[^) ]*)?\)' "$source" |
 		grep -vE '\]\((https?|mailto):' >"$work/links"
 	[ "$(wc -l <"$work/links")" -ge 100 ] || fail "few links: $(cat "$work/links")"
+	mkdir "$work/anchors"
 	while IFS= read -r line; do
 		file=${line%%:*} link=${line##*](}
 		link=${link%)} anchor=${link#*#}
 		target=${link%%#*}
-		target=${target:+$(dirname "$file")/$target}
+		target=${target:+${file%/*}/$target}
 		target=${target:-$file}
 		[ -e "$target" ] || fail "$file: no file $link"
 		[ "$anchor" != "$link" ] && [[ $target = *.md ]] || continue
-		# Anchors, as the hosting sites make them of headings.
-		grep -E '^#+ ' "$target" | sed -E 's/^#+ //' |
-			tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g' |
-			grep -qx -- "$anchor" || fail "$file: no heading $link"
+		anchors "$target"
+		grep -qx -- "$anchor" "$found" || fail "$file: no heading $link"
 	done <"$work/links"
 }
 
