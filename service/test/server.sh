@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # For test scripts: start and stop a darkroom, and fail with a reason.
 #
-# Needs $DARKROOM, the program.  $TEST_IO_THREADS, if set, is the number of I/O
-# threads of each server, except of those with a thread for each connection.
+# Needs $DARKROOM and $JSON_VALUE, the programs.  $TEST_IO_THREADS, if set, is
+# the number of I/O threads of each server, except of those with a thread for
+# each connection.
 # $TEST_POLICY, if set, is the policy of each server for which the test chooses
 # no schedule, perhaps with flags, such as "cohort --regime gated".
 # Sets $url, $server (the process) and $work (a folder that is removed at the
@@ -186,12 +187,36 @@ stop() {
 	[ $status = "${1:-0}" ] || fail "the server ended with status $status"
 }
 
+# stats MEMBER...: print these members of /stats, one in a line
+stats() {
+	case $admin in
+	https*) curl -fsS "$admin/stats" | "$JSON_VALUE" "$@" ;;
+	*) "$JSON_VALUE" "$admin/stats" "$@" ;;
+	esac
+}
+
 # stat_of EXPRESSION: one value of /stats, by jq, or faster if it is a path
 stat_of() {
 	case $1 in
-	*[!a-z_.]*) curl -fsS "$admin/stats" | jq -r "$1" ;;
-	*) curl -fsS "$admin/stats" | ${JSON_VALUE:-jq -r} "$1" ;;
+	*[!a-z_.]*) stats . | jq -r "$1" ;;
+	*) stats "$1" ;;
 	esac
+}
+
+is_drained() {
+	local sent finished failed arrived handled zeros
+	{
+		read -r sent
+		read -r finished
+		read -r failed
+		read -r arrived
+		read -r handled
+		read -r -d '' zeros
+	} < <(stats .uploads.sent .uploads.finished .uploads.failed \
+		'.stages[].arrived' '.stages[].handled' '.stages[].queued' \
+		.uploads.in_flight .memory.used_bytes)
+	[ "$sent" = $((finished + failed)) ] && [ "$arrived" = "$handled" ] &&
+		[[ $zeros =~ ^[0[:space:]]+$ ]]
 }
 
 # Expect that no upload is in progress, that all uploads are counted as ended,
@@ -201,11 +226,7 @@ stat_of() {
 check_drained() {
 	local _
 	for _ in $(seq 600); do
-		[ "$(stat_of '.uploads.in_flight == 0 and
-			.uploads.sent == .uploads.finished + .uploads.failed and
-			all(.stages[]; .queued == 0 and .arrived == .handled)
-			and .memory.used_bytes == 0')" \
-			= true ] && return
+		! is_drained || return 0
 		sleep 0.05
 	done
 	fail "not drained: $(curl -fsS "$admin/stats")"
@@ -286,16 +307,19 @@ refuses() {
 
 # expect_problem STATUS CODE CURL-ARGUMENTS...: expect this problem as the reply
 expect_problem() {
-	local status=$1 code=$2 got
+	local status=$1 code=$2 got head
 	shift 2
 	got=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' "$@")
 	[ "$got" = "$status" ] ||
 		fail "status $got, not $status: $* $(shown "$work/body")"
-	[ "$(jq -r '"\(.code) \(.status)"' "$work/body")" = "$code $status" ] ||
+	got=$("$JSON_VALUE" .code .status <"$work/body") || true
+	[ "$got" = "$code"$'\n'"$status" ] ||
 		fail "not $code and $status: $* $(shown "$work/body")"
-	grep -qi '^content-type: application/problem+json' "$work/head" ||
+	head=$(<"$work/head")
+	head=${head,,}
+	[[ $head = *$'\ncontent-type: application/problem+json'* ]] ||
 		fail "not problem+json: $*"
-	grep -qi '^x-request-id: ..*' "$work/head" || fail "no request id: $*"
+	[[ $head =~ $'\nx-request-id: '[^$'\r\n'] ]] || fail "no request id: $*"
 }
 
 # insert MARKER PAYLOAD-FILE: print $photo with this segment after its SOI
