@@ -51,8 +51,9 @@ post_all() {
 	: >ids
 	for i in $(seq "$count"); do
 		[ "$(cat "code$i")" = 202 ] || continue
-		holds "reply$i" '.durable and .status == "processing"'
-		jq -r .id "reply$i" >>ids
+		got=$("$JSON_VALUE" .durable .status .id <"reply$i" | xargs)
+		[[ $got = 'true processing '* ]] || fail "$(shown "reply$i")"
+		echo "${got##* }" >>ids
 	done
 }
 
@@ -68,8 +69,9 @@ settled() {
 	for _ in $(seq 3000); do
 		got=$(get_status "$1")
 		[ "$got" = 202 ] || return 0
-		holds body '.status == "processing" and .durable'
-		sleep 0.02
+		[ "$("$JSON_VALUE" .status .durable <body | xargs)" = \
+			'processing true' ] || fail "$1: $(shown body)"
+		sleep 0.1
 	done
 	fail "processing for ever: $1"
 }
@@ -78,13 +80,14 @@ settled() {
 # spool is empty
 all_stored() {
 	local id
+	settled "$(tail -n 1 ids)"
 	while read -r id; do
 		settled "$id"
 		[ "$got" = 200 ] || fail "$id: $got $(shown body)"
-		[ "$(jq -r '.variants[0].sha256' body)" = \
-			"$(sha256sum <"store/${id:0:2}/$id/image.jpg" |
-				cut -d' ' -f1)" ] || fail "$id is not whole"
-	done <ids
+		echo "$("$JSON_VALUE" '.variants[].sha256' <body)" \
+			" store/${id:0:2}/$id/image.jpg"
+	done <ids >sums
+	sha256sum --quiet -c sums || fail "not whole"
 	check_drained
 	[ -z "$(ls store/spool store/tmp | grep -v :)" ] ||
 		fail "left: $(ls store/spool store/tmp)"
