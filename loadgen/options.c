@@ -81,7 +81,8 @@ static const struct flag rate_flags[] = {
 	  "\"p90 < 200 ms\" or \"p99 < 1 s, errors < 1 %\". Doubles the "
 	  "rate, then bisects; each rate has two runs of --duration "
 	  "(default: 10), and a third if they disagree. It begins with --rate "
-	  "(default: 10). A rate also fails if the "
+	  "(default: 10). A run lasts longer if its percentile needs more "
+	  "replies. A rate also fails if the "
 	  "server falls behind or, unless the goal names errors, if a request "
 	  "fails",
 	  .type = FLAG_OTHER },

@@ -186,10 +186,19 @@ enum shortfall objective_judge(const struct objective *o,
 		return SHORTFALL_ERRORS;
 	if (trial_is_behind(o, t))
 		return SHORTFALL_BEHIND;
+	if (t->response_ns != NULL && isnan(t->response_ns->figures[o->figure]))
+		return SHORTFALL_FEW;
 	if (t->response_ns == NULL ||
 	    !(t->response_ns->figures[o->figure] < o->below_ms * 1e6))
 		return SHORTFALL_SLOW;
 	return SHORTFALL_NONE;
+}
+
+double objective_least_s(const struct objective *o, double rate_per_s)
+{
+	double needed = (double)figure_samples[o->figure];
+
+	return needed > 1 ? (needed + 4 * sqrt(needed)) / rate_per_s : 0;
 }
 
 const char *shortfall_name(enum shortfall s)
@@ -198,6 +207,7 @@ const char *shortfall_name(enum shortfall s)
 		[SHORTFALL_NONE] = "kept",
 		[SHORTFALL_ERRORS] = "errors",
 		[SHORTFALL_BEHIND] = "behind",
+		[SHORTFALL_FEW] = "too few replies",
 		[SHORTFALL_SLOW] = "slow",
 	};
 

@@ -84,6 +84,7 @@ enum shortfall {
 	SHORTFALL_NONE, /* it met the objective */
 	SHORTFALL_ERRORS,
 	SHORTFALL_BEHIND,
+	SHORTFALL_FEW, /* too few replies for the percentile (samples.h) */
 	SHORTFALL_SLOW,
 };
 
@@ -97,7 +98,13 @@ void objective_print(FILE *out, const struct objective *o);
 enum shortfall objective_judge(const struct objective *o,
 			       const struct rate_trial *t);
 
-/* The word in the table of a search: "kept", "errors", "behind" or "slow". */
+/*
+ * How long a run at this rate must last to have enough replies for the
+ * percentile.  With random arrivals, one of 30,000 such runs has too few.
+ */
+double objective_least_s(const struct objective *o, double rate_per_s);
+
+/* What the table of a search says: "kept", "errors", "slow" ... */
 const char *shortfall_name(enum shortfall s);
 
 /* The caller sets the first two members, and the others to 0. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -201,24 +202,22 @@ static void progress_note(struct progress *p, const struct result *result)
 	p->reply_count++;
 }
 
-/* False: there was no 2xx reply in the last RECENT_S. */
-static bool find_recent_p90(const struct progress *p, uint64_t now_ns,
-			    double *ns)
+/* NAN: there were too few 2xx replies in the last RECENT_S. */
+static double recent_p90_ns(const struct progress *p, uint64_t now_ns)
 {
 	uint64_t run_ns = now_ns - p->began_ns;
 	struct samples recent = { 0 };
 	struct summary s;
-	bool any;
+	double ns = NAN;
 
 	for (size_t i = 0; i < PROGRESS_RECENT && i < p->reply_count; i++)
 		if (p->recent[i].ended_ns + RECENT_S * NS_PER_S >= run_ns &&
 		    samples_reserve(&recent))
 			samples_add(&recent, (double)p->recent[i].response_ns);
-	any = samples_summarize(&recent, &s);
-	if (any)
-		*ns = s.figures[FIGURE_P90];
+	if (samples_summarize(&recent, &s))
+		ns = s.figures[FIGURE_P90];
 	samples_release(&recent);
-	return any;
+	return ns;
 }
 
 /* Was the line shown a second ago or earlier? */
@@ -232,7 +231,7 @@ static void progress_show(struct progress *p, const struct record *r,
 			  uint32_t in_flight_count, uint64_t now_ns)
 {
 	double s = (double)(now_ns - p->shown_ns) / (double)NS_PER_S;
-	double p90_ns;
+	double p90_ns = recent_p90_ns(p, now_ns);
 
 	fprintf(p->out, LINE_CLEAR "%" PRIu64 " s, %" PRIu64,
 		(now_ns - p->began_ns) / NS_PER_S, r->request_count);
@@ -241,7 +240,7 @@ static void progress_show(struct progress *p, const struct record *r,
 	fprintf(p->out,
 		" requests, %.1f responses/s, %" PRIu32 " in flight, p90 ",
 		(double)(r->ok_count - p->shown_ok_count) / s, in_flight_count);
-	if (find_recent_p90(p, now_ns, &p90_ns))
+	if (!isnan(p90_ns))
 		fprintf(p->out, "%.1f ms", p90_ns / (double)NS_PER_MS);
 	else
 		fprintf(p->out, "-");

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 struct sweep {
@@ -33,6 +34,7 @@ static void sweep_print_head(const struct sweep *s)
 {
 	FILE *out = s->config->table;
 
+	fprintf(out, "response time: %s\n", report_response_time(&s->options));
 	fprintf(out, "%10s %12s %10s %10s %10s %8s\n", "rate/s", "responses/s",
 		"p50 ms", "p90 ms", "p99 ms", "errors");
 }
@@ -43,7 +45,8 @@ static void sweep_print_times(FILE *out, const struct row *row)
 					       FIGURE_P99 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		if (row->has_response)
+		if (row->has_response &&
+		    !isnan(row->response_ns.figures[columns[i]]))
 			fprintf(out, " %10.3f",
 				row->response_ns.figures[columns[i]] /
 					(double)NS_PER_MS);
@@ -121,6 +124,10 @@ static bool sweep_run_at(struct sweep *s, double rate_per_s,
 	bool whole;
 
 	s->options.rate_per_s = rate_per_s;
+	if (s->options.find_max != NULL)
+		s->options.duration_s = fmax(
+			c->options->duration_s,
+			objective_least_s(&s->options.objective, rate_per_s));
 	whole = run_once(c->setup, &s->options, c->stop, &outcome, s->error);
 	if (whole && *c->stop) {
 		error_set(s->error, "interrupted at %g requests/s", rate_per_s);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,17 +176,19 @@ static void show_activity(const struct comparison *c, const struct turn *turn,
 static void show_result(const struct comparison *c,
 			const struct results_run *run)
 {
-	char load[40] = "closed loop";
+	char load[40] = "closed loop", p90[40] = "-";
+	double p90_ms = json_number(run->result, "response_ms.p90", NAN);
 
+	if (!isnan(p90_ms))
+		snprintf(p90, sizeof(p90), "%.1f ms", p90_ms);
 	if (run->load == LOAD_OPEN)
 		snprintf(load, sizeof(load), "open loop at %g %%",
 			 run->percent_of_capacity);
 	fprintf(stderr,
 		"%srepetition %" PRIu64
-		", %s, %s: %.1f responses/s, p90 %.1f ms%s\n",
+		", %s, %s: %.1f responses/s, p90 %s%s\n",
 		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
-		json_number(run->result, "responses_per_s", 0),
-		json_number(run->result, "response_ms.p90", 0),
+		json_number(run->result, "responses_per_s", 0), p90,
 		run->is_repeated ? "; disturbed, again" : "");
 }
 

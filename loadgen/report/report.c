@@ -32,6 +32,13 @@ double report_makespan_s(const struct report *report)
 	return (double)report->outcome->makespan_ns / (double)NS_PER_S;
 }
 
+const char *report_response_time(const struct load_options *o)
+{
+	return o->arrivals != ARRIVALS_NONE ?
+		       "from the intended time to the last byte received" :
+		       "from the last byte sent to the last byte received";
+}
+
 /* CPU time of the client, divided by that of the server; 0: not known. */
 static double client_share(const struct report *report)
 {
@@ -72,8 +79,8 @@ static bool client_uses_its_core(const struct report *report,
 }
 
 /*
- * Compare lag and response time at each percentile: if only a few requests are
- * late, the median does not show it.
+ * Compare lag and response time at each percentile that has enough samples: if
+ * only a few requests are late, the median does not show it.
  */
 static bool client_sends_late(const struct report *report, struct error *text)
 {
@@ -157,10 +164,8 @@ static void print_settings(FILE *out, const struct report *report)
 	fprintf(out, "%" PRIu32 " files of %s to %s\n", report->file_count,
 		o->dataset, o->url);
 	if (is_open(report))
-		fprintf(out,
-			"open loop, %g requests/s, %s; response time from the "
-			"intended time\n",
-			o->rate_per_s, arrivals_name(o->arrivals));
+		fprintf(out, "open loop, %g requests/s, %s\n", o->rate_per_s,
+			arrivals_name(o->arrivals));
 	fprintf(out, "connections %" PRIu64 ", ", o->connections);
 	if (o->passes != 0)
 		fprintf(out, "passes %" PRIu64 ", ", o->passes);
@@ -320,10 +325,13 @@ static void print_client(FILE *out, const struct report *report)
 			outcome->record.request_count);
 }
 
-/* Three decimals, or one where there is no room. */
+/* Three decimals, or one where there is no room; NAN: too few samples. */
 static void print_figure(FILE *out, double value)
 {
-	fprintf(out, " %8.*f", value < 1000 ? 3 : 1, value);
+	if (isnan(value))
+		fprintf(out, " %8s", "-");
+	else
+		fprintf(out, " %8.*f", value < 1000 ? 3 : 1, value);
 }
 
 /* One row of a table; samples are divided by `unit`. */
@@ -336,10 +344,7 @@ static void print_row(FILE *out, const char *indent, const char *title,
 
 	fprintf(out, "%s%-*s %8zu", indent, width, title, samples->count);
 	for (int i = 0; i < FIGURE_COUNT; i++)
-		if (any)
-			print_figure(out, s.figures[i] / unit);
-		else
-			fprintf(out, " %8s", "-");
+		print_figure(out, any ? s.figures[i] / unit : (double)NAN);
 	fprintf(out, "\n");
 }
 
@@ -350,7 +355,7 @@ static void print_times(FILE *out, const char *title, struct samples *ns)
 
 static void print_head(FILE *out, const char *title)
 {
-	fprintf(out, "\n%-15s %8s", title, "count");
+	fprintf(out, "%-15s %8s", title, "count");
 	for (int i = 0; i < FIGURE_COUNT; i++)
 		fprintf(out, " %8s", figure_names[i]);
 	fprintf(out, "\n");
@@ -376,16 +381,18 @@ static void print_table(FILE *out, const struct report *report)
 {
 	struct record *r = &report->outcome->record;
 
+	fprintf(out, "\nresponse time: %s\n",
+		report_response_time(report->options));
 	print_head(out, "ms");
 	print_times(out, "response time", &r->response);
 	print_classes(out, r, false);
 	print_times(out, "from first byte", &r->from_first_byte);
-	if (is_open(report)) {
-		print_times(out, "from last byte", &r->from_last_byte);
+	print_times(out, "from last byte", &r->from_last_byte);
+	if (is_open(report))
 		print_times(out, "schedule lag", &r->lag);
-	}
 	if (!report->options->calibrate)
 		return;
+	fprintf(out, "\n");
 	print_head(out, "times unloaded");
 	print_row(out, "", "slowdown", &r->slowdown, 1);
 	print_classes(out, r, true);

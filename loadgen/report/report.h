@@ -52,6 +52,9 @@ struct report {
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome);
 
+/* What `response time` means: it depends on the loop. */
+const char *report_response_time(const struct load_options *o);
+
 double report_makespan_s(const struct report *report);
 
 /*

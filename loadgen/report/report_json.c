@@ -231,6 +231,8 @@ static void json_add_distributions(struct json *j, const struct report *report)
 {
 	struct record *r = &report->outcome->record;
 
+	json_add_text(j, "response_time",
+		      report_response_time(report->options));
 	json_add_times(j, "response_ms", &r->response);
 	json_add_halves(j, report->outcome->half_means_ns);
 	json_add_times(j, "response_from_last_byte_ms", &r->from_last_byte);

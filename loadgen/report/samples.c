@@ -14,6 +14,11 @@ const char *const figure_names[FIGURE_COUNT] = {
 	[FIGURE_P99] = "p99",   [FIGURE_P999] = "p99.9", [FIGURE_MAX] = "max",
 };
 
+const size_t figure_samples[FIGURE_COUNT] = {
+	[FIGURE_MEAN] = 1,   [FIGURE_P50] = 1,      [FIGURE_P90] = 100,
+	[FIGURE_P99] = 1000, [FIGURE_P999] = 10000, [FIGURE_MAX] = 1,
+};
+
 bool samples_reserve(struct samples *s)
 {
 	size_t capacity = s->capacity == 0 ? SAMPLES_FIRST : 2 * s->capacity;
@@ -64,8 +69,10 @@ bool samples_summarize(struct samples *s, struct summary *out)
 	samples_sort(s);
 	out->figures[FIGURE_MEAN] = samples_mean(s);
 	for (int i = FIGURE_P50; i < FIGURE_COUNT; i++)
-		out->figures[i] =
-			quantile_nearest(s->values, s->count, shares[i]);
+		out->figures[i] = s->count < figure_samples[i] ?
+					  (double)NAN :
+					  quantile_nearest(s->values, s->count,
+							   shares[i]);
 	return true;
 }
 

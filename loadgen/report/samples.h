@@ -3,7 +3,8 @@
  * Samples: all measured values are kept, so their figures are exact.
  *
  * Percentiles are by nearest rank: the smallest sample that at least p per cent
- * of all samples do not exceed.  Nothing is rounded into buckets.
+ * of all samples do not exceed.  Nothing is rounded into buckets.  A percentile
+ * needs so many samples that ten are above it; with fewer, chance decides.
  *
  * Pure.  The unit is that of the samples.
  *
@@ -40,8 +41,11 @@ enum figure {
 /* "mean", "p50" .. "p99.9", "max". */
 extern const char *const figure_names[FIGURE_COUNT];
 
+/* How many samples it needs: 100 for p90, 1,000 for p99, 10,000 for p99.9. */
+extern const size_t figure_samples[FIGURE_COUNT];
+
 struct summary {
-	double figures[FIGURE_COUNT];
+	double figures[FIGURE_COUNT]; /* NAN: there are too few samples */
 };
 
 /* Make room for one more.  False: out of memory, and `s` is as it was. */

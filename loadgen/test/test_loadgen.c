@@ -201,6 +201,10 @@ static void test_step(void)
 	assert(json_number(object, "steps.0.requests", 0) == 5);
 	assert(json_number(object, "steps.1.requests", 0) == 10);
 	assert(json_number(object, "steps.2.requests", 0) == 15);
+	/* Five replies have a median, but no higher percentile. */
+	assert(json_number(object, "steps.0.response_ms.p50", 0) > 0);
+	assert(cJSON_IsNull(json_at(object, "steps.0.response_ms.p90")));
+	scratch_expect(&scratch, "stdout", "          -          -        0\n");
 	assert(cJSON_HasObjectItem(object, "schema"));
 	assert(!cJSON_HasObjectItem(object, "objective"));
 	cJSON_Delete(object);
@@ -255,6 +259,25 @@ static void test_find_no_max(void)
 	server_release(&server);
 }
 
+/* A millisecond has one request; a p90 takes 100 replies. */
+static void test_find_max_takes_enough_replies(void)
+{
+	struct server server = { .mode = SERVER_BUSY };
+	char json[SCRATCH_PATH_BYTES];
+	cJSON *object;
+
+	scratch_path(&scratch, "long.json", json);
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--find-max", "p90<60s", "--rate",
+		   "1000", "--duration", "0.001", "--json", json,
+		   server.url) == 1);
+	server_stop(&server);
+	object = scratch_read_json(&scratch, "long.json");
+	assert(json_number(object, "steps.0.requests", 0) >= 100);
+	cJSON_Delete(object);
+	server_release(&server);
+}
+
 /* A goal decides the exit status, also about requests that failed. */
 static void test_require(void)
 {
@@ -269,6 +292,9 @@ static void test_require(void)
 	assert(RUN("--dataset", photos, "--require", "p50<0.000001ms", "--rate",
 		   "100", "--duration", "0.05", server.url) == 1);
 	scratch_expect(&scratch, "stdout", "p50 < 1e-06 ms: slow");
+	assert(RUN("--dataset", photos, "--require", "p99<60s", server.url) ==
+	       1);
+	scratch_expect(&scratch, "stdout", "p99 < 60000 ms: too few replies");
 	server_stop(&server);
 	server_start(&busy);
 	assert(RUN("--dataset", photos, "--require", "max<60s", busy.url) == 1);
@@ -404,6 +430,7 @@ int main(void)
 	test_step();
 	test_find_max();
 	test_find_no_max();
+	test_find_max_takes_enough_replies();
 	test_require();
 	test_warm_up();
 	test_some_not_answered();

@@ -174,6 +174,25 @@ static void test_time(void)
 	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
 }
 
+/* No verdict on a percentile from too few replies; other reasons go before. */
+static void test_too_few_replies(void)
+{
+	struct summary ns;
+	struct rate_trial t = good_trial(&ns);
+	struct objective o = { .figure = FIGURE_P99, .below_ms = 400 };
+
+	ns.figures[FIGURE_P99] = NAN;
+	assert(objective_judge(&o, &t) == SHORTFALL_FEW);
+	t.in_time_count = 0;
+	assert(objective_judge(&o, &t) == SHORTFALL_BEHIND);
+	/* 1,000 replies, and four standard deviations of a Poisson process */
+	assert(fabs(objective_least_s(&o, 100) - 11.265) < 0.001);
+	o.figure = FIGURE_P90;
+	assert(fabs(objective_least_s(&o, 10) - 14) < 1e-9);
+	o.figure = FIGURE_MAX;
+	assert(objective_least_s(&o, 10) == 0);
+}
+
 static void test_errors(void)
 {
 	struct summary ns;
@@ -289,6 +308,7 @@ int main(void)
 	test_anything_else_is_refused();
 	test_printed_as_parsed();
 	test_time();
+	test_too_few_replies();
 	test_errors();
 	test_falling_behind();
 	test_within_two_per_cent();

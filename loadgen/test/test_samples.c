@@ -18,6 +18,12 @@ static struct samples make_samples(unsigned count)
 	return s;
 }
 
+/* Two figures are the same, or both are missing. */
+static bool is_same(double figure, double expected)
+{
+	return figure == expected || (isnan(figure) && isnan(expected));
+}
+
 static void expect_ranks(unsigned count, double p50, double p90, double p99,
 			 double p999)
 {
@@ -26,22 +32,31 @@ static void expect_ranks(unsigned count, double p50, double p90, double p99,
 
 	assert(samples_summarize(&s, &q));
 	assert(q.figures[FIGURE_P50] == p50);
-	assert(q.figures[FIGURE_P90] == p90);
-	assert(q.figures[FIGURE_P99] == p99);
-	assert(q.figures[FIGURE_P999] == p999);
+	assert(is_same(q.figures[FIGURE_P90], p90));
+	assert(is_same(q.figures[FIGURE_P99], p99));
+	assert(is_same(q.figures[FIGURE_P999], p999));
 	assert(q.figures[FIGURE_MAX] == count);
 	samples_release(&s);
 }
 
 static void test_nearest_rank(void)
 {
-	expect_ranks(1, 1, 1, 1, 1);
-	expect_ranks(5, 3, 5, 5, 5); /* 2.5, 4.5 .., rounded up */
-	expect_ranks(10, 5, 9, 10, 10);
-	expect_ranks(200, 100, 180, 198, 200);
-	expect_ranks(1000, 500, 900, 990, 999);
+	expect_ranks(1, 1, NAN, NAN, NAN);
+	expect_ranks(5, 3, NAN, NAN, NAN);   /* 2.5, rounded up */
+	expect_ranks(104, 52, 94, NAN, NAN); /* 93.6, rounded up */
 	/* Enough samples that the array has grown. */
-	expect_ranks(5000, 2500, 4500, 4950, 4995);
+	expect_ranks(5000, 2500, 4500, 4950, NAN);
+}
+
+/* A percentile is missing if less than ten samples are above it. */
+static void test_too_few_samples(void)
+{
+	expect_ranks(99, 50, NAN, NAN, NAN);
+	expect_ranks(100, 50, 90, NAN, NAN);
+	expect_ranks(999, 500, 900, NAN, NAN);
+	expect_ranks(1000, 500, 900, 990, NAN);
+	expect_ranks(9999, 5000, 9000, 9900, NAN);
+	expect_ranks(10000, 5000, 9000, 9900, 9990);
 }
 
 static void test_mean(void)
@@ -133,6 +148,7 @@ static void test_ladder_counts_equals(void)
 int main(void)
 {
 	test_nearest_rank();
+	test_too_few_samples();
 	test_mean();
 	test_nothing();
 	test_adding_goes_on();

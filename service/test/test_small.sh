@@ -3,7 +3,7 @@
 # Small uploads are sent while photos of 24 megapixels keep every worker busy.
 # All are answered.  With TIMES, the 90th percentile of their response times is
 # at most TIMES as long as without load; times count only then, and need a
-# machine that does nothing else.
+# machine that does nothing else, and 8 seconds for enough samples.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_small.sh SAMPLES_DIR
 #        [SECONDS [TIMES [FLAGS...]]]
