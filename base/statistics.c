@@ -167,24 +167,36 @@ static double two_sided_p(double mean, double error, double freedom)
 	return 2 * student_cdf(-fabs(mean / error), freedom);
 }
 
+/* Of a mean of logarithms; with less than two blocks, only the ratio. */
+static struct sample_ratio make_ratio(size_t blocks, double mean,
+				      double deviation, double error,
+				      double freedom, double level)
+{
+	struct sample_ratio r = { blocks, exp(mean), NAN, NAN,
+				  NAN,    NAN,       NAN, NAN };
+	double width;
+
+	if (blocks < 2)
+		return r;
+	width = student_quantile((1 + level) / 2, freedom) * error;
+	r.low = exp(mean - width);
+	r.high = exp(mean + width);
+	r.deviation = deviation;
+	r.p = two_sided_p(mean, error, freedom);
+	r.error = error;
+	r.freedom = freedom;
+	return r;
+}
+
 struct sample_ratio sample_compare(const struct sample *a,
 				   const struct sample *b, double level)
 {
 	struct sample logs = log_ratios(a, b);
 	double freedom = (double)logs.count - 1, mean = sample_mean(&logs);
-	struct sample_ratio r = { logs.count, exp(mean), NAN, NAN, NAN, NAN };
+	double deviation = sample_deviation(&logs);
 
-	if (logs.count < 2)
-		return r;
-	r.deviation = sample_deviation(&logs);
-
-	double error = r.deviation / sqrt((double)logs.count);
-	double width = student_quantile((1 + level) / 2, freedom) * error;
-
-	r.low = exp(mean - width);
-	r.high = exp(mean + width);
-	r.p = two_sided_p(mean, error, freedom);
-	return r;
+	return make_ratio(logs.count, mean, deviation,
+			  deviation / sqrt((double)logs.count), freedom, level);
 }
 
 static struct sample logs_of(const struct sample *s)
@@ -202,17 +214,6 @@ struct sample_ratio sample_compare_apart(const struct sample *a,
 {
 	struct sample x = logs_of(a), y = logs_of(b);
 	double mean = sample_mean(&x) - sample_mean(&y);
-	struct sample_ratio r = {
-		x.count < y.count ? x.count : y.count,
-		exp(mean),
-		NAN,
-		NAN,
-		NAN,
-		NAN,
-	};
-
-	if (r.blocks < 2)
-		return r;
 
 	/* The variances of both means, and Welch's degrees of freedom. */
 	double dx = sample_deviation(&x), dy = sample_deviation(&y);
@@ -222,26 +223,21 @@ struct sample_ratio sample_compare_apart(const struct sample *a,
 					 (vx * vx / (double)(x.count - 1) +
 					  vy * vy / (double)(y.count - 1)) :
 				 1;
-	double error = sqrt(vx + vy);
-	double width = student_quantile((1 + level) / 2, freedom) * error;
 
-	r.deviation = sqrt(dx * dx + dy * dy);
-	r.low = exp(mean - width);
-	r.high = exp(mean + width);
-	r.p = two_sided_p(mean, error, freedom);
-	return r;
+	return make_ratio(x.count < y.count ? x.count : y.count, mean,
+			  sqrt(dx * dx + dy * dy), sqrt(vx + vy), freedom,
+			  level);
 }
 
 double sample_equivalence_p(const struct sample_ratio *r, double bound)
 {
 	double room = log(bound) - fabs(log(r->ratio));
-	double error = r->deviation / sqrt((double)r->blocks);
 
 	if (r->blocks < 2)
 		return NAN;
-	if (error == 0)
+	if (r->error == 0)
 		return room > 0 ? 0 : 1;
-	return student_cdf(-room / error, (double)r->blocks - 1);
+	return student_cdf(-room / r->error, r->freedom);
 }
 
 double sample_least_ratio(double deviation, size_t blocks, double alpha,

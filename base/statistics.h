@@ -56,6 +56,8 @@ struct sample_ratio {
 	double low, high; /* its confidence interval */
 	double deviation; /* of the logarithms */
 	double p;         /* two-sided, that the ratio is 1 */
+	double error;     /* standard error of the logarithm of `ratio` */
+	double freedom;   /* degrees of it */
 };
 
 /*

@@ -183,13 +183,16 @@ static void test_equivalence(void)
 {
 	const struct sample_ratio near = { .blocks = 10,
 					   .ratio = exp(0.005),
-					   .deviation = 0.01 };
+					   .error = 0.01 / sqrt(10),
+					   .freedom = 9 };
 	const struct sample_ratio below = { .blocks = 10,
 					    .ratio = exp(-0.005),
-					    .deviation = 0.01 };
+					    .error = 0.01 / sqrt(10),
+					    .freedom = 9 };
 	const struct sample_ratio far = { .blocks = 10,
 					  .ratio = 1.03,
-					  .deviation = 0.01 };
+					  .error = 0.01 / sqrt(10),
+					  .freedom = 9 };
 
 	expect(sample_equivalence_p(&near, 1.02), 0.000575, 2e-6);
 	expect(sample_equivalence_p(&below, 1.02), 0.000575, 2e-6);

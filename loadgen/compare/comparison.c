@@ -70,9 +70,9 @@ static const struct flag flags[] = {
 	  "measure nothing: report what is in DIR/results.json",
 	  FLAG_FIELD(struct compare_options, report) },
 	{ "with", "FILE", NULL,
-	  "with --report: print how the arms differ from those of an earlier "
-	  "results.json, by Welch's t test; machine and data set must be the "
-	  "same",
+	  "print how the arms differ from those of an earlier results.json, by "
+	  "Welch's t test; machine, data set, query and connections must be "
+	  "the same",
 	  FLAG_FIELD(struct compare_options, with) },
 	FLAGS_ASKED(struct compare_options, asked),
 	{ 0 },
@@ -531,18 +531,20 @@ static int write_report(const char *folder, const cJSON *results)
 	return COMPARE_DONE;
 }
 
-static int print_changes(const cJSON *results, const char *path)
+/* The report and, if `before` is not NULL, the changes since then. */
+static int write_all(const char *folder, const cJSON *results,
+		     const cJSON *before)
 {
 	struct error error;
-	cJSON *before = json_read_file(path, RESULTS_BYTES_MAX, &error);
-	bool done = before != NULL &&
-		    report_print_changes(stdout, results, before, &error);
+	int code = write_report(folder, results);
 
-	cJSON_Delete(before);
-	return done ? COMPARE_DONE : complain(COMPARE_FAILED, &error);
+	if (code == COMPARE_DONE && before != NULL &&
+	    !report_print_changes(stdout, results, before, &error))
+		code = complain(COMPARE_FAILED, &error);
+	return code;
 }
 
-static int report_again(const char *folder, const char *with)
+static int report_again(const char *folder, const cJSON *before)
 {
 	struct error error;
 	char path[PATH_MAX];
@@ -553,9 +555,7 @@ static int report_again(const char *folder, const char *with)
 	results = json_read_file(path, RESULTS_BYTES_MAX, &error);
 	if (results == NULL)
 		return complain(COMPARE_USAGE, &error);
-	code = write_report(folder, results);
-	if (code == COMPARE_DONE && with != NULL)
-		code = print_changes(results, with);
+	code = write_all(folder, results, before);
 	cJSON_Delete(results);
 	return code;
 }
@@ -601,22 +601,25 @@ static bool prepare(struct comparison *c, const struct compare_options *o,
 	       make_folder(o->output, error);
 }
 
-static int run_comparison(const struct compare_options *o)
+static int run_comparison(const struct compare_options *o, const cJSON *before)
 {
 	struct comparison c = { .live = isatty(STDERR_FILENO) != 0 };
 	int code = COMPARE_USAGE;
 	struct error ignored;
 	bool done = false;
 
-	if (prepare(&c, o, &c.error)) {
+	if (prepare(&c, o, &c.error))
 		c.results = results_new(&c.plan);
+	if (c.results != NULL &&
+	    (before == NULL ||
+	     results_are_alike(c.results, before, &c.error))) {
 		done = measure_all(&c);
 		done = write_results(&c, done ? &c.error : &ignored) && done;
 		code = COMPARE_FAILED;
 		if (c.live)
 			fprintf(stderr, "\r\033[K");
 	}
-	code = done ? write_report(c.folder, c.results) :
+	code = done ? write_all(c.folder, c.results, before) :
 		      complain(code, &c.error);
 	cJSON_Delete(c.results);
 	plan_release(&c.plan);
@@ -646,6 +649,8 @@ int compare_command(int argc, char **argv)
 	const struct sigaction action = { .sa_handler = interrupt };
 	struct compare_options options = { 0 };
 	struct error error;
+	cJSON *before = NULL;
+	int code;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -655,12 +660,20 @@ int compare_command(int argc, char **argv)
 		return complain(COMPARE_USAGE, &error);
 	if (program_answer(&program, &options.asked, DARKROOM_COMMIT, stdout))
 		return COMPARE_DONE;
-	if (options.report != NULL && options.plan == NULL)
-		return report_again(options.report, options.with);
-	if (options.plan != NULL && options.output != NULL &&
-	    options.with == NULL)
-		return run_comparison(&options);
-	error_set(&error, "PLAN.json and --output DIR, or --report DIR with or "
-			  "without --with FILE");
-	return complain(COMPARE_USAGE, &error);
+	if (options.plan != NULL ? options.output == NULL :
+				   options.report == NULL) {
+		error_set(&error, "PLAN.json and --output DIR, or --report "
+				  "DIR, each with or without --with FILE");
+		return complain(COMPARE_USAGE, &error);
+	}
+	if (options.with != NULL) {
+		before =
+			json_read_file(options.with, RESULTS_BYTES_MAX, &error);
+		if (before == NULL)
+			return complain(COMPARE_USAGE, &error);
+	}
+	code = options.plan != NULL ? run_comparison(&options, before) :
+				      report_again(options.report, before);
+	cJSON_Delete(before);
+	return code;
 }

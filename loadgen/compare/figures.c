@@ -10,45 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many replies a percentile needs: ten of them are slower. */
-enum { P90_REPLIES = 100, P99_REPLIES = 1000 };
-
 const struct metric_view metric_views[METRIC_COUNT] = {
-	[METRIC_MEGABYTES_PER_S] = { "MB/s", 3, false, "throughput.svg",
+	[METRIC_MEGABYTES_PER_S] = { "MB/s", 3, "throughput.svg",
 				     "Throughput, closed loop",
 				     "processed uploads, MB/s (more is "
 				     "better)" },
-	[METRIC_MAKESPAN_S] = { "Makespan, s", 2, true, "makespan.svg",
+	[METRIC_MAKESPAN_S] = { "Makespan, s", 2, "makespan.svg",
 				"Makespan, closed loop", "s (less is better)" },
-	[METRIC_RESPONSES_PER_S] = { "Responses/s", 2, false, "responses.svg",
+	[METRIC_RESPONSES_PER_S] = { "Responses/s", 2, "responses.svg",
 				     "Responses per second, closed loop",
 				     "responses/s (more is better)" },
-	[METRIC_REFUSED_PERCENT] = { "Replies 503, %", 1, true, NULL, NULL,
-				     NULL },
-	[METRIC_P90_MS] = { "Response time, 90th percentile, ms", 1, true,
+	[METRIC_REFUSED_PERCENT] = { "Replies 503, %", 1, NULL, NULL, NULL },
+	[METRIC_P90_MS] = { "Response time, 90th percentile, ms", 1,
 			    "response_p90.svg",
 			    "Response time, 90th percentile, closed loop",
 			    "ms (less is better)" },
-	[METRIC_CPU_PERCENT] = { "Server CPU use, % (100: one core)", 1, true,
+	[METRIC_CPU_PERCENT] = { "Server CPU use, % (100: one core)", 1,
 				 "cpu_use.svg", "Server's CPU use, closed loop",
 				 "% (100: one core)" },
-	[METRIC_UPLOADS_MBIT_S] = { "Uploads, Mbit/s (greatest 5 s)", 1, false,
+	[METRIC_UPLOADS_MBIT_S] = { "Uploads, Mbit/s (greatest 5 s)", 1,
 				    "uploads.svg",
 				    "Uploads in the greatest 5 s, closed loop",
 				    "Mbit/s (more is better)" },
-	[METRIC_CPU_MS_PER_IMAGE] = { "CPU, ms per image", 2, true, "cpu.svg",
+	[METRIC_CPU_MS_PER_IMAGE] = { "CPU, ms per image", 2, "cpu.svg",
 				      "Server's CPU time per image",
 				      "ms (less is better)" },
-	[METRIC_PEAK_MEMORY_MIB] = { "Peak memory, MiB", 1, true, "memory.svg",
+	[METRIC_PEAK_MEMORY_MIB] = { "Peak memory, MiB", 1, "memory.svg",
 				     "Server's peak memory",
 				     "MiB (less is better)" },
-	[METRIC_SWITCHES_PER_IMAGE] = { "Context switches per image", 1, true,
+	[METRIC_SWITCHES_PER_IMAGE] = { "Context switches per image", 1,
 					"switches.svg",
 					"Context switches per image",
 					"switches (less is better)" },
-	[METRIC_CLIENT_PERCENT] = { "Client's CPU, % of the server's", 1, true,
-				    NULL, NULL, NULL },
-	[METRIC_GROWTH] = { "Second half by first", 2, true, NULL, NULL, NULL },
+	[METRIC_CLIENT_PERCENT] = { "Client's CPU, % of the server's", 1, NULL,
+				    NULL, NULL },
+	[METRIC_GROWTH] = { "Second half by first", 2, NULL, NULL, NULL },
 };
 
 static double number_at(const cJSON *json, const char *path)
@@ -57,8 +53,8 @@ static double number_at(const cJSON *json, const char *path)
 }
 
 /*
- * Bytes per second in the best of the 5 s intervals.  A shorter one, at the end
- * of the run, does not count.  If the whole run was shorter, it counts.
+ * Bytes per second in the best of the 5 s intervals; a shorter one, at the end
+ * of the run, does not count.  NAN: there is none.
  */
 static double best_interval(const cJSON *result)
 {
@@ -74,14 +70,16 @@ static double best_interval(const cJSON *result)
 			best = fmax(best, number_at(interval, "bytes_per_s"));
 		begin_s = end_s;
 	}
-	return isnan(best) ? number_at(result, "bytes_per_s") : best;
+	return best;
 }
 
-/* A percentile of `count` replies; NAN if these are less than `least`. */
+/* A percentile of `count` replies; NAN if these are too few. */
 static double percentile_at(const cJSON *result, const char *path, double count,
-			    double least)
+			    enum figure figure)
 {
-	return count >= least ? number_at(result, path) : (double)NAN;
+	return count >= (double)figure_samples[figure] ?
+		       number_at(result, path) :
+		       (double)NAN;
 }
 
 /* Did response times grow within the run? */
@@ -107,7 +105,7 @@ static void add_closed_run(struct arm_figures *arm, size_t block,
 		[METRIC_REFUSED_PERCENT] = 100 * results_count_refused(result) /
 					   number_at(result, "requests"),
 		[METRIC_P90_MS] = percentile_at(result, "response_ms.p90", ok,
-						P90_REPLIES),
+						FIGURE_P90),
 		[METRIC_CPU_PERCENT] = number_at(result, "server.cpu_percent"),
 		[METRIC_UPLOADS_MBIT_S] = best_interval(result) * 8 / 1e6,
 		[METRIC_CPU_MS_PER_IMAGE] = cpu_s * 1000 / ok,
@@ -175,18 +173,18 @@ static void add_open_run(struct sample open[OPEN_METRIC_COUNT], size_t block,
 		[OPEN_RESPONSES_PER_S] = number_at(result, "responses_per_s"),
 		[OPEN_P50_MS] = number_at(result, "response_ms.p50"),
 		[OPEN_P90_MS] = percentile_at(result, "response_ms.p90", ok,
-					      P90_REPLIES),
+					      FIGURE_P90),
 		[OPEN_P99_MS] = percentile_at(result, "response_ms.p99", ok,
-					      P99_REPLIES),
+					      FIGURE_P99),
 		[OPEN_SMALLEST_P90_MS] =
 			percentile_at(result, "size_classes.0.response_ms.p90",
-				      small, P90_REPLIES),
+				      small, FIGURE_P90),
 		[OPEN_LARGEST_P90_MS] =
 			percentile_at(result, "size_classes.3.response_ms.p90",
-				      large, P90_REPLIES),
+				      large, FIGURE_P90),
 		[OPEN_LARGEST_P99_MS] =
 			percentile_at(result, "size_classes.3.response_ms.p99",
-				      large, P99_REPLIES),
+				      large, FIGURE_P99),
 		[OPEN_FAILED_PERCENT] = 100 * (requests - ok) / requests,
 		[OPEN_GROWTH] = growth(result),
 	};
@@ -254,6 +252,7 @@ static void add_run(struct figures *f, const struct results_run *run)
 	}
 	add_warnings(f, arm->name, run->result);
 	if (run->load == LOAD_CLOSED) {
+		arm->closed_runs++;
 		add_closed_run(arm, run->repetition, run->result);
 		add_percentiles(arm, run->repetition, run->result);
 		return;
@@ -261,10 +260,35 @@ static void add_run(struct figures *f, const struct results_run *run)
 	for (size_t i = 0; i < open->rate_count; i++) {
 		if (open->percents[i] != run->percent_of_capacity)
 			continue;
+		arm->open_runs[i]++;
 		add_open_run(arm->open[i], run->repetition, run->result);
 		f->has_losses |= results_count_ok(run->result) <
 				 number_at(run->result, "requests");
 	}
+}
+
+/* Make samples empty that lack a value of one of the runs. */
+static void drop_partial(struct sample *samples, size_t count, size_t runs)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct sample *s = &samples[i];
+		size_t values = 0;
+
+		for (size_t k = 0; k < s->count; k++)
+			values += s->merged[k];
+		if (values < runs)
+			s->count = 0;
+	}
+}
+
+static void drop_all_partial(struct arm_figures *arm)
+{
+	drop_partial(arm->metrics, METRIC_COUNT, arm->closed_runs);
+	for (size_t i = 0; i < arm->rung_count; i++)
+		drop_partial(&arm->rungs[i].ms, 1, arm->closed_runs);
+	for (size_t i = 0; i < PLAN_RATES_MAX; i++)
+		drop_partial(arm->open[i], OPEN_METRIC_COUNT,
+			     arm->open_runs[i]);
 }
 
 /* Remove the arms that were not measured, and rank the others. */
@@ -278,8 +302,7 @@ static void rank_arms(struct figures *f)
 		size_t rank = count;
 
 		*arm = f->arms[i];
-		arm->closed_runs = speed->count;
-		arm->open_runs = arm->open[0][OPEN_RATE_PER_S].count;
+		drop_all_partial(arm);
 		if (arm->closed_runs == 0)
 			continue;
 		for (; rank > 0 && sample_mean(f->ranked[rank - 1]->metrics) <
@@ -316,22 +339,6 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	}
 	rank_arms(f);
 	return true;
-}
-
-const struct sample *figures_best(const struct figures *f, int metric)
-{
-	double sign = metric_views[metric].less_is_better ? -1 : 1;
-	const struct sample *best = NULL;
-
-	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = &f->arms[i].metrics[metric];
-
-		if (s->count > 0 &&
-		    (best == NULL ||
-		     sign * sample_mean(s) > sign * sample_mean(best)))
-			best = s;
-	}
-	return best;
 }
 
 void figures_release(struct figures *f)

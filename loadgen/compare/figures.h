@@ -2,11 +2,11 @@
 /*
  * Figures: the results of a comparison, sorted by arm and metric.
  *
- * A sample has one value from each run, and its blocks are the repetitions.  It
- * has fewer if the JSON of a run lacks the value, if a run had too few replies
- * for a high percentile (1,000 for p99, 100 for p90), or if a run was not made
- * because the server was overloaded at a lower rate.  A run that was disturbed
- * and made again is only counted.
+ * A sample has one value from each run, and its blocks are the repetitions.  If
+ * one of an arm's runs lacks the value, or has too few replies for a percentile
+ * (samples.h), the sample is empty: the other runs may be the better ones.  It
+ * has fewer values if a run was not made because the server was overloaded at a
+ * lower rate.  A run that was disturbed and made again is only counted.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -28,7 +28,7 @@ enum metric {
 	METRIC_REFUSED_PERCENT, /* of the requests: answered 503 */
 	METRIC_P90_MS,
 	METRIC_CPU_PERCENT,    /* of the server; 100: one core */
-	METRIC_UPLOADS_MBIT_S, /* in the 5 s with the most bytes */
+	METRIC_UPLOADS_MBIT_S, /* in the best whole 5 s */
 	METRIC_CPU_MS_PER_IMAGE,
 	METRIC_PEAK_MEMORY_MIB,
 	METRIC_SWITCHES_PER_IMAGE,
@@ -41,7 +41,6 @@ enum metric {
 struct metric_view {
 	const char *column; /* title in tables */
 	int decimals;
-	bool less_is_better;
 	const char *plot_file; /* NULL: it has no plot */
 	const char *plot_title;
 	const char *plot_axis; /* with the unit */
@@ -81,9 +80,10 @@ struct rung {
 
 struct arm_figures {
 	const char *name;
-	size_t number;         /* index in the plan; chooses its colour */
-	size_t closed_runs;    /* in how many runs it was measured */
-	size_t open_runs;      /* at the lowest rate, which is always tried */
+	size_t number;      /* index in the plan; chooses its colour */
+	size_t closed_runs; /* in how many runs it was measured */
+	/* The same at each rate; the lowest one is always tried. */
+	size_t open_runs[PLAN_RATES_MAX];
 	size_t repeated_runs;  /* disturbed, and made again */
 	size_t disturbed_runs; /* disturbed each time; the last is used */
 	double worst_percent;  /* that others took in one of these */
@@ -116,12 +116,6 @@ struct figures {
 /* Fill `f`; the plan and the results are lent to it.  False: out of memory. */
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,
 			     const cJSON *results);
-
-/*
- * The sample of `metric` with the best mean of all arms.  NULL: no arm has a
- * value.
- */
-const struct sample *figures_best(const struct figures *f, int metric);
 
 /* Make `f` empty.  An empty one is fine. */
 void figures_release(struct figures *f);

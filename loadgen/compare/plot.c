@@ -80,18 +80,38 @@ static void write_arms(FILE *script, const struct figures *f)
 	fprintf(script, "arms = %zu\nlongest = %zu\n", f->arm_count, longest);
 }
 
-static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
-			enum metric metric)
-{
-	const struct metric_view *view = &metric_views[metric];
+/* A plot with a box for each arm; of open loops, for the plan's last load. */
+struct box_plot {
+	enum plot_place place;
+	const char *file;
+	const char *title;
+	const char *axis;
+	int metric; /* enum metric or, in PLOT_OPEN_LOOP, enum open_metric */
+};
 
-	if (view->plot_file == NULL || figures_best(f, metric) == NULL)
+static const struct sample *sample_in(const struct box_plot *box,
+				      const struct figures *f, size_t rank)
+{
+	const struct arm_figures *arm = f->ranked[rank];
+
+	return box->place == PLOT_BOXES ?
+		       &arm->metrics[box->metric] :
+		       &arm->open[f->plan->open.rate_count - 1][box->metric];
+}
+
+static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
+			const struct box_plot *box)
+{
+	size_t values = 0;
+
+	for (size_t i = 0; i < f->arm_count; i++)
+		values += sample_in(box, f, i)->count;
+	if (values == 0)
 		return;
-	add_plot(script, p, PLOT_BOXES, view->plot_file, view->plot_title,
-		 view->plot_axis);
+	add_plot(script, p, box->place, box->file, box->title, box->axis);
 	fprintf(script, "$boxes << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = &f->ranked[i]->metrics[metric];
+		const struct sample *s = sample_in(box, f, i);
 		double five[5];
 
 		sample_five_numbers(s, five);
@@ -103,7 +123,7 @@ static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 	}
 	fprintf(script, "EOD\n$values << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = &f->ranked[i]->metrics[metric];
+		const struct sample *s = sample_in(box, f, i);
 
 		for (size_t k = 0; k < s->count; k++)
 			fprintf(script, "%zu %.17g %zu\n", i, s->values[k],
@@ -150,7 +170,7 @@ static int compare_ends(const void *left, const void *right)
 
 /*
  * Add a point at the median time and `other`, the other coordinate.  There is
- * no point if some of `runs` lack the time: the median would be that of the
+ * no point if less than `runs` have the time: the median would be that of the
  * faster runs.  Nor is there one for a time of 0, because the axis of times is
  * logarithmic.
  */
@@ -159,7 +179,7 @@ static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
 {
 	double time = sample_median(ms);
 
-	if (ms->count != runs || !(time > 0))
+	if (ms->count < runs || !(time > 0))
 		return;
 	assert(curve->count < POINTS_MAX);
 	curve->points[curve->count].x = has_nines ? time : other;
@@ -173,12 +193,12 @@ static void find_curve(struct curve *curve, const struct arm_figures *arm,
 
 	curve->arm = arm;
 	for (size_t k = 0; k < PLAN_RATES_MAX && !has_nines; k++)
-		add_point(curve, &arm->open[k][line->metric], arm->open_runs,
+		add_point(curve, &arm->open[k][line->metric], arm->open_runs[0],
 			  sample_median(&arm->open[k][OPEN_RATE_PER_S]), false);
 	/* 100 % has infinitely many nines, so it is off the axis. */
 	for (size_t k = 0; k < arm->rung_count && has_nines; k++)
 		if (arm->rungs[k].percent < 99.9999)
-			add_point(curve, &arm->rungs[k].ms, arm->closed_runs,
+			add_point(curve, &arm->rungs[k].ms, 1,
 				  arm->rungs[k].percent, true);
 }
 
@@ -213,6 +233,32 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 	fprintf(script, "EOD\neval curves\n");
 }
 
+static void write_all_boxes(FILE *script, struct plots *p,
+			    const struct figures *f)
+{
+	static const struct box_plot open[] = {
+		{ PLOT_OPEN_LOOP, "open_p90.svg",
+		  "Response time, 90th percentile, last load of the open loop",
+		  "ms (less is better)", OPEN_P90_MS },
+		{ PLOT_OPEN_LOOP, "open_small_p90.svg",
+		  "The same of the smallest uploads", "ms (less is better)",
+		  OPEN_SMALLEST_P90_MS },
+	};
+
+	for (int i = 0; i < METRIC_COUNT; i++) {
+		const struct metric_view *view = &metric_views[i];
+		const struct box_plot box = { PLOT_BOXES, view->plot_file,
+					      view->plot_title, view->plot_axis,
+					      i };
+
+		if (view->plot_file != NULL)
+			write_boxes(script, p, f, &box);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(open) && f->plan->open.rate_count > 0;
+	     i++)
+		write_boxes(script, p, f, &open[i]);
+}
+
 /*
  * The script of all plots, which are also added to `p`.  The caller frees it.
  * NULL: out of memory.
@@ -239,8 +285,7 @@ static char *make_script(struct plots *p, const struct figures *f)
 		"\n%s\n",
 		plot_gnuplot);
 	write_arms(script, f);
-	for (int i = 0; i < METRIC_COUNT; i++)
-		write_boxes(script, p, f, (enum metric)i);
+	write_all_boxes(script, p, f);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		write_curves(script, p, f, &lines[i]);
 	return text_close(&text, script);

@@ -32,6 +32,7 @@ static const double SIGNIFICANT_P = 0.05;
 static const double EQUIVALENT =
 	1.02; /* ratios nearer to 1 are no difference */
 static const double POWER = 0.8;
+static const double OUTLIER = 3;  /* times from the median, or more */
 static const double STEADY = 1.1; /* more growth in a run is no steady state */
 
 enum { TEXT_BYTES = 4096 };
@@ -188,7 +189,8 @@ static void write_cell(const struct report *r, const struct column *c,
 	else if (c->figure == LOAD)
 		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
 	else if (c->figure == LOAD_RUNS)
-		write_element(r, &cell, "%zu of %zu", s->count, arm->open_runs);
+		write_element(r, &cell, "%zu of %zu", s->count,
+			      arm->open_runs[0]);
 	else
 		write_element(r, &cell, "-");
 }
@@ -264,12 +266,54 @@ static void write_means(const struct report *r, int first, int last)
 
 /* A figure in which the arms are compared. */
 struct compared {
-	const char *name; /* with its unit */
-	bool is_open;
-	size_t rate; /* of an open loop: the index of its rate */
-	int metric;  /* an enum metric or an enum open_metric */
+	char name[80];  /* with its unit */
+	double percent; /* the load of an open loop; 0: closed loop */
+	int metric;     /* an enum metric or an enum open_metric */
 	int decimals;
 };
+
+static const struct compared closed_figures[] = {
+	{ "throughput, MB/s", 0, METRIC_MEGABYTES_PER_S, 3 },
+	{ "p90 of response times, ms", 0, METRIC_P90_MS, 1 },
+	{ "CPU, ms per image", 0, METRIC_CPU_MS_PER_IMAGE, 3 },
+};
+
+static const struct {
+	const char *of;
+	int metric;
+} open_figures[] = {
+	{ "", OPEN_P90_MS },
+	{ " of uploads ", OPEN_SMALLEST_P90_MS },
+};
+
+enum {
+	COMPARED_MAX = ARRAY_SIZE(closed_figures) +
+		       ARRAY_SIZE(open_figures) * PLAN_RATES_MAX
+};
+
+/* All figures in which the arms of a plan are compared.  Returns how many. */
+static size_t list_figures(const struct plan *plan,
+			   struct compared list[COMPARED_MAX])
+{
+	size_t count = ARRAY_SIZE(closed_figures);
+
+	memcpy(list, closed_figures, sizeof(closed_figures));
+	for (size_t k = 0; k < plan->open.rate_count; k++)
+		for (size_t i = 0; i < ARRAY_SIZE(open_figures); i++) {
+			struct compared *c = &list[count++];
+			const char *of = open_figures[i].of;
+
+			*c = (struct compared){ "", plan->open.percents[k],
+						open_figures[i].metric, 1 };
+			snprintf(c->name, sizeof(c->name),
+				 "p90%s%s at %g %% of the capacity, ms", of,
+				 *of == '\0' ?
+					 "" :
+					 class_bounds[CLASSES_BY_BYTES][0].name,
+				 c->percent);
+		}
+	return count;
+}
 
 enum verdict {
 	VERDICT_NONE, /* the baseline, or not enough rounds */
@@ -279,21 +323,44 @@ enum verdict {
 	VERDICT_OPEN,
 };
 
-/* An arm against the baseline.  Both p are corrected by Holm's method. */
+/*
+ * An arm against the baseline, or against itself in an earlier comparison.
+ * Both p are corrected by Holm's method.
+ */
 struct effect {
 	const struct arm_figures *arm;
-	const struct sample *sample;
+	const struct sample *sample, *other;
 	struct sample_ratio ratio;
 	double p;
 	double equivalence_p;
 	enum verdict verdict;
 };
 
-static const struct sample *sample_of(const struct arm_figures *arm,
+/* Empty, if the plan of `f` does not have the load, or `arm` is NULL. */
+static const struct sample *sample_of(const struct figures *f,
+				      const struct arm_figures *arm,
 				      const struct compared *what)
 {
-	return what->is_open ? &arm->open[what->rate][what->metric] :
-			       &arm->metrics[what->metric];
+	static const struct sample none;
+	const struct open_loop *open = &f->plan->open;
+	size_t rate = 0;
+
+	if (arm == NULL)
+		return &none;
+	if (what->percent == 0)
+		return &arm->metrics[what->metric];
+	while (rate < open->rate_count && open->percents[rate] != what->percent)
+		rate++;
+	return rate < open->rate_count ? &arm->open[rate][what->metric] : &none;
+}
+
+static const struct arm_figures *find_arm(const struct figures *f,
+					  const char *name)
+{
+	for (size_t i = 0; i < f->arm_count; i++)
+		if (strcmp(f->arms[i].name, name) == 0)
+			return &f->arms[i];
+	return NULL;
 }
 
 /* A difference may be found and be so small that it is none. */
@@ -308,11 +375,15 @@ static enum verdict judge(const struct effect *e)
 	return e->ratio.ratio < 1 ? VERDICT_LESS : VERDICT_MORE;
 }
 
-/* The arms in the order of the tables.  Returns how many have the figure. */
-static size_t find_effects(const struct report *r, const struct compared *what,
+/*
+ * The arms in the order of the tables, against the baseline or, if `before` is
+ * not NULL, against themselves there.  Returns how many have the figure.
+ */
+static size_t find_effects(const struct figures *f,
+			   const struct figures *before,
+			   const struct compared *what,
 			   struct effect effects[PLAN_ARMS_MAX])
 {
-	const struct figures *f = &r->figures;
 	const struct arm_figures *baseline = &f->arms[0];
 	double p[PLAN_ARMS_MAX], equivalence_p[PLAN_ARMS_MAX];
 	size_t count = 0;
@@ -321,13 +392,20 @@ static size_t find_effects(const struct report *r, const struct compared *what,
 		struct effect *e = &effects[count];
 
 		*e = (struct effect){ .arm = f->ranked[i] };
-		e->sample = sample_of(e->arm, what);
-		if (e->sample->count == 0)
+		e->sample = sample_of(f, e->arm, what);
+		e->other =
+			before == NULL ?
+				sample_of(f, baseline, what) :
+				sample_of(before,
+					  find_arm(before, e->arm->name), what);
+		if (e->sample->count == 0 ||
+		    (before != NULL && e->other->count == 0))
 			continue;
 		p[count] = equivalence_p[count] = NAN;
-		if (e->arm != baseline) {
-			e->ratio = sample_compare(
-				e->sample, sample_of(baseline, what), LEVEL);
+		if (before != NULL || e->arm != baseline) {
+			e->ratio = (before != NULL ? sample_compare_apart :
+						     sample_compare)(
+				e->sample, e->other, LEVEL);
 			p[count] = e->ratio.p;
 			equivalence_p[count] =
 				sample_equivalence_p(&e->ratio, EQUIVALENT);
@@ -421,7 +499,7 @@ static void write_effect(const struct report *r, const struct effect *e,
 /* A table that compares the arms in one figure. */
 static void write_compared(const struct report *r, const struct compared *what)
 {
-	char median[80];
+	char median[sizeof(what->name) + 8];
 	const char *const titles[] = {
 		median,
 		"Ratio to the baseline",
@@ -433,7 +511,7 @@ static void write_compared(const struct report *r, const struct compared *what)
 		"Runs",
 	};
 	struct effect effects[PLAN_ARMS_MAX];
-	size_t count = find_effects(r, what, effects);
+	size_t count = find_effects(&r->figures, NULL, what, effects);
 
 	if (count == 0)
 		return;
@@ -457,7 +535,7 @@ static const char *const verdict_titles[] = {
 static void write_finding(const struct report *r, const struct compared *what)
 {
 	struct effect effects[PLAN_ARMS_MAX];
-	size_t count = find_effects(r, what, effects);
+	size_t count = find_effects(&r->figures, NULL, what, effects);
 	struct text text;
 	FILE *out = text_open(&text);
 	bool any = false;
@@ -491,30 +569,17 @@ static void write_finding(const struct report *r, const struct compared *what)
 	free(line);
 }
 
-static const struct compared closed_figures[] = {
-	{ "throughput, MB/s", false, 0, METRIC_MEGABYTES_PER_S, 3 },
-	{ "p90 of response times, ms", false, 0, METRIC_P90_MS, 1 },
-	{ "CPU, ms per image", false, 0, METRIC_CPU_MS_PER_IMAGE, 3 },
-};
-
-/* The p90 at a load of the open loop. */
-static struct compared open_figure(const struct report *r, size_t rate,
-				   char *name, size_t name_bytes)
-{
-	snprintf(name, name_bytes, "p90 at %g %% of the capacity, ms",
-		 r->plan.open.percents[rate]);
-	return (struct compared){ name, true, rate, OPEN_P90_MS, 1 };
-}
-
 /* What the tables say, in a line for each figure. */
 static void write_findings(const struct report *r)
 {
 	const struct figures *f = &r->figures;
+	struct compared list[COMPARED_MAX];
+	size_t count = list_figures(&r->plan, list);
 
 	if (f->arm_count < 2)
 		return;
 	write_element(r, &heading, "Findings");
-	if (f->arms[0].closed_runs < 2) {
+	if (f->arms[0].metrics[METRIC_MEGABYTES_PER_S].count < 2) {
 		write_element(r, &paragraph,
 			      "From one repetition no difference can be told "
 			      "from chance: take the figures as samples.");
@@ -530,14 +595,8 @@ static void write_findings(const struct report *r)
 		f->arms[0].name, SIGNIFICANT_P, 100 * (EQUIVALENT - 1),
 		SIGNIFICANT_P);
 	write_markup(r, "\n", "<ul>\n");
-	for (size_t i = 0; i < ARRAY_SIZE(closed_figures); i++)
-		write_finding(r, &closed_figures[i]);
-	for (size_t k = 0; k < r->plan.open.rate_count; k++) {
-		char name[64];
-		struct compared what = open_figure(r, k, name, sizeof(name));
-
-		write_finding(r, &what);
-	}
+	for (size_t i = 0; i < count; i++)
+		write_finding(r, &list[i]);
 	write_markup(r, "", "</ul>\n");
 }
 
@@ -545,9 +604,10 @@ static void write_findings(const struct report *r)
 static void write_ratio(const struct report *r, const struct arm_figures *arm,
 			const struct compared *what)
 {
-	const struct sample *base = sample_of(&r->figures.arms[0], what);
+	const struct figures *f = &r->figures;
 	struct sample_ratio ratio =
-		sample_compare(sample_of(arm, what), base, LEVEL);
+		sample_compare(sample_of(f, arm, what),
+			       sample_of(f, &f->arms[0], what), LEVEL);
 
 	if (isnan(ratio.ratio))
 		write_element(r, &cell, "-");
@@ -563,7 +623,7 @@ static void write_ratio(const struct report *r, const struct arm_figures *arm,
 static void write_median(const struct report *r, const struct arm_figures *arm,
 			 const struct compared *what)
 {
-	double median = sample_median(sample_of(arm, what));
+	double median = sample_median(sample_of(&r->figures, arm, what));
 
 	if (isnan(median))
 		write_element(r, &cell, "-");
@@ -578,20 +638,19 @@ static void write_median(const struct report *r, const struct arm_figures *arm,
 static void write_summary(const struct report *r)
 {
 	size_t rates = r->plan.open.rate_count;
-	char small[64];
-	const struct compared medians[] = {
-		{ "CPU, ms per image", false, 0, METRIC_CPU_MS_PER_IMAGE, 2 },
-		{ "Peak memory, MiB", false, 0, METRIC_PEAK_MEMORY_MIB, 0 },
-		{ "p90, ms", false, 0, METRIC_P90_MS, 0 },
-		{ small, true, rates - 1, OPEN_SMALLEST_P90_MS, 0 },
+	double load = rates > 0 ? r->plan.open.percents[rates - 1] : 0;
+	struct compared medians[] = {
+		{ "CPU, ms per image", 0, METRIC_CPU_MS_PER_IMAGE, 2 },
+		{ "Peak memory, MiB", 0, METRIC_PEAK_MEMORY_MIB, 0 },
+		{ "p90, ms", 0, METRIC_P90_MS, 0 },
+		{ "", load, OPEN_SMALLEST_P90_MS, 0 },
 	};
 	size_t count = ARRAY_SIZE(medians) - (rates == 0);
 	const char *titles[ARRAY_SIZE(medians) + 1] = { "Throughput" };
 
-	if (rates > 0)
-		snprintf(small, sizeof(small), "%s at %g %%: p90, ms",
-			 class_bounds[CLASSES_BY_BYTES][0].name,
-			 r->plan.open.percents[rates - 1]);
+	snprintf(medians[3].name, sizeof(medians[3].name),
+		 "%s at %g %%: p90, ms", class_bounds[CLASSES_BY_BYTES][0].name,
+		 load);
 	for (size_t k = 0; k < count; k++)
 		titles[k + 1] = medians[k].name;
 	write_element(r, &heading, "In five figures");
@@ -715,6 +774,31 @@ static void write_unsteady(const struct report *r,
 	}
 }
 
+/* A run that the server itself has spoiled looks undisturbed. */
+static void write_outliers(const struct report *r,
+			   const struct arm_figures *arm)
+{
+	struct compared list[COMPARED_MAX];
+	size_t count = list_figures(&r->plan, list);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sample *s = sample_of(&r->figures, arm, &list[i]);
+		double median = sample_median(s);
+
+		for (size_t k = 0; k < s->count; k++)
+			if (s->values[k] > OUTLIER * median ||
+			    s->values[k] * OUTLIER < median)
+				write_element(
+					r, &item,
+					"%s, repetition %zu: %s: %.*f, more "
+					"than %g times from the median %.*f. "
+					"It counts as the others.",
+					arm->name, s->blocks[k], list[i].name,
+					list[i].decimals, s->values[k], OUTLIER,
+					list[i].decimals, median);
+	}
+}
+
 /* What makes the figures doubtful. */
 static void write_warnings(const struct report *r)
 {
@@ -722,6 +806,7 @@ static void write_warnings(const struct report *r)
 
 	for (size_t i = 0; i < f->arm_count; i++) {
 		write_disturbed(r, &f->arms[i]);
+		write_outliers(r, &f->arms[i]);
 		write_unsteady(r, &f->arms[i]);
 		write_losses(r, &f->arms[i]);
 	}
@@ -749,7 +834,7 @@ static void write_quality(const struct report *r)
 		"A run is disturbed if other programs and the hypervisor take "
 		"more than %g %% of the machine's cores; it is then made "
 		"again, up to %d times in all. A p99 is given only if each run "
-		"has 1,000 replies, and a p90 for 100.",
+		"of the arm has 1,000 replies, and a p90 for 100.",
 		r->plan.disturbed_percent, PLAN_ATTEMPTS);
 	write_markup(r, "\n", "<ul>\n");
 	write_element(r, &item,
@@ -854,7 +939,8 @@ static void write_closed_loops(const struct report *r)
 		"scatter is the standard deviation of their logarithms. Rows "
 		"in the order of the first table. Uploads: bytes of the files, "
 		"credited when they are answered; the thesis measured its "
-		"network interface.");
+		"network interface. Response times count from the last byte "
+		"sent to the last byte received.");
 }
 
 static void write_closed_plots(const struct report *r)
@@ -877,13 +963,15 @@ static void write_open_loops(const struct report *r)
 {
 	const struct figures *f = &r->figures;
 	const struct open_loop *open = &r->plan.open;
+	struct compared list[COMPARED_MAX];
+	size_t count = list_figures(&r->plan, list);
 	bool has_bound_arm = false;
 	bool is_measured = false;
 
 	for (size_t i = 0; i < f->arm_count; i++) {
 		has_bound_arm |=
 			r->plan.arms[f->arms[i].number].connections > 0;
-		is_measured |= f->arms[i].open_runs > 0;
+		is_measured |= f->arms[i].open_runs[0] > 0;
 	}
 	if (!is_measured)
 		return;
@@ -909,12 +997,8 @@ static void write_open_loops(const struct report *r)
 			"has more requests at its server: further ones wait in "
 			"the client, which counts as response time.");
 	write_open_table(r);
-	for (size_t k = 0; k < open->rate_count; k++) {
-		char name[64];
-		struct compared what = open_figure(r, k, name, sizeof(name));
-
-		write_compared(r, &what);
-	}
+	for (size_t i = ARRAY_SIZE(closed_figures); i < count; i++)
+		write_compared(r, &list[i]);
 	write_plots(r, PLOT_OPEN_LOOP);
 }
 
@@ -958,109 +1042,92 @@ static bool write_files(struct report *r, const char *folder,
 	return written;
 }
 
+static bool report_read(struct report *r, const cJSON *results,
+			struct error *error)
+{
+	*r = (struct report){ .results = results };
+	return results_read_plan(results, &r->plan, error) &&
+	       (figures_init(&r->figures, &r->plan, results) ||
+		error_fail(error, "out of memory"));
+}
+
+static void report_release(struct report *r)
+{
+	plots_release(&r->plots);
+	figures_release(&r->figures);
+	plan_release(&r->plan);
+}
+
 bool report_write(const char *folder, const cJSON *results, struct error *note,
 		  struct error *error)
 {
-	struct report r = { .results = results };
-	bool written = results_read_plan(results, &r.plan, error) &&
-		       (figures_init(&r.figures, &r.plan, results) ||
-			error_fail(error, "out of memory")) &&
+	struct report r;
+	bool written = report_read(&r, results, error) &&
 		       plots_draw(&r.plots, &r.figures, folder, error) &&
 		       write_files(&r, folder, error);
 
 	*note = r.plots.missing;
-	plots_release(&r.plots);
-	figures_release(&r.figures);
-	plan_release(&r.plan);
+	report_release(&r);
 	return written;
 }
 
-/* Results that can be compared with others. */
-struct experiment {
-	struct plan plan;
-	struct figures figures;
-};
-
-static bool experiment_init(struct experiment *e, const cJSON *results,
-			    struct error *error)
-{
-	return results_read_plan(results, &e->plan, error) &&
-	       (figures_init(&e->figures, &e->plan, results) ||
-		error_fail(error, "out of memory"));
-}
-
-static void experiment_release(struct experiment *e)
-{
-	figures_release(&e->figures);
-	plan_release(&e->plan);
-}
-
-static const struct arm_figures *find_arm(const struct figures *f,
-					  const char *name)
-{
-	for (size_t i = 0; i < f->arm_count; i++)
-		if (strcmp(f->arms[i].name, name) == 0)
-			return &f->arms[i];
-	return NULL;
-}
-
-static void print_change(FILE *out, const struct arm_figures *now,
-			 const struct arm_figures *before,
+/* The rates of an open loop are shares of each comparison's own capacity. */
+static void print_change(FILE *out, const struct figures *now,
+			 const struct figures *before, const struct effect *e,
 			 const struct compared *what)
 {
-	const struct sample *a = sample_of(now, what);
-	const struct sample *b = sample_of(before, what);
-	struct sample_ratio r = sample_compare_apart(a, b, LEVEL);
+	const struct arm_figures *other = find_arm(before, e->arm->name);
+	const struct sample_ratio *r = &e->ratio;
+	struct compared rate = *what;
 
-	if (a->count == 0 || b->count == 0)
-		return;
-	fprintf(out, "%s: %s: %.*f, was %.*f: ", now->name, what->name,
-		what->decimals, sample_median(a), what->decimals,
-		sample_median(b));
-	if (isnan(r.p)) {
+	rate.metric = OPEN_RATE_PER_S;
+	fprintf(out, "%s: %s", e->arm->name, what->name);
+	if (what->percent > 0)
+		fprintf(out, " (%.1f requests/s, was %.1f)",
+			sample_median(sample_of(now, e->arm, &rate)),
+			sample_median(sample_of(before, other, &rate)));
+	fprintf(out, ": %.*f, was %.*f: ", what->decimals,
+		sample_median(e->sample), what->decimals,
+		sample_median(e->other));
+	if (e->verdict == VERDICT_NONE)
 		fprintf(out, "one run cannot be compared\n");
-		return;
-	}
-	fprintf(out, "%+.1f %% [%+.1f, %+.1f], ", 100 * (r.ratio - 1),
-		100 * (r.low - 1), 100 * (r.high - 1));
-	if (r.low > 1 / EQUIVALENT && r.high < EQUIVALENT)
-		fprintf(out, "equivalent within 2 %%\n");
-	else if (r.p <= SIGNIFICANT_P)
-		fprintf(out, "%s, p = %.3g\n", r.ratio < 1 ? "less" : "more",
-			r.p);
 	else
-		fprintf(out, "not decided, p = %.3g\n", r.p);
+		fprintf(out, "%+.1f %% [%+.1f, %+.1f], %s, p = %.3g\n",
+			100 * (r->ratio - 1), 100 * (r->low - 1),
+			100 * (r->high - 1), verdict_titles[e->verdict],
+			e->verdict == VERDICT_EQUIVALENT ? e->equivalence_p :
+							   e->p);
 }
 
+/* Returns how many were printed. */
 static size_t print_changes(FILE *out, const struct figures *now,
 			    const struct figures *before)
 {
-	size_t common = 0;
+	struct compared list[COMPARED_MAX];
+	struct effect effects[PLAN_ARMS_MAX];
+	size_t figures = list_figures(now->plan, list), printed = 0;
 
-	for (size_t i = 0; i < now->arm_count; i++) {
-		const struct arm_figures *other =
-			find_arm(before, now->arms[i].name);
+	for (size_t i = 0; i < figures; i++) {
+		size_t count = find_effects(now, before, &list[i], effects);
 
-		if (other == NULL)
-			continue;
-		common++;
-		for (size_t k = 0; k < ARRAY_SIZE(closed_figures); k++)
-			print_change(out, &now->arms[i], other,
-				     &closed_figures[k]);
+		for (size_t k = 0; k < count; k++)
+			print_change(out, now, before, &effects[k], &list[i]);
+		printed += count;
 	}
-	return common;
+	return printed;
 }
 
 bool report_print_changes(FILE *out, const cJSON *results, const cJSON *before,
 			  struct error *error)
 {
-	struct experiment a = { 0 }, b = { 0 };
-	bool done = experiment_init(&a, results, error) &&
-		    experiment_init(&b, before, error);
+	struct report now = { 0 }, then = { 0 };
+	bool done = report_read(&now, results, error) &&
+		    report_read(&then, before, error) &&
+		    results_are_alike(results, before, error);
 
-	if (done && print_changes(out, &a.figures, &b.figures) == 0)
+	if (done && print_changes(out, &now.figures, &then.figures) == 0)
 		done = error_fail(error, "no arm is in both");
-	experiment_release(&a);
-	experiment_release(&b);
+	report_release(&now);
+	report_release(&then);
 	return done;
 }

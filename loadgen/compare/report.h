@@ -19,8 +19,10 @@ MUST_CHECK bool report_write(const char *folder, const cJSON *results,
 
 /*
  * Print how the arms of `results` differ from the arms of the same names in
- * `before`, the results of an earlier comparison.  False: `error` says which of
- * the two are no results, or that they have no arm in common.
+ * `before`, the results of an earlier comparison: Welch's t test, corrected by
+ * Holm's method for the arms of a figure.  False: `error` says which of the two
+ * are no results, which conditions differ (results_are_alike()), or that no arm
+ * is in both.
  */
 MUST_CHECK bool report_print_changes(FILE *out, const cJSON *results,
 				     const cJSON *before, struct error *error);

@@ -125,6 +125,50 @@ double results_disturbed_percent(const cJSON *result)
 	return json_number(result, "machine.disturbed_percent", NAN);
 }
 
+static const char *value_text(const cJSON *item, char number[32])
+{
+	if (cJSON_IsString(item) && *item->valuestring != '\0')
+		return item->valuestring;
+	if (!cJSON_IsNumber(item))
+		return "none";
+	snprintf(number, 32, "%.15g", item->valuedouble);
+	return number;
+}
+
+bool results_are_alike(const cJSON *now, const cJSON *before,
+		       struct error *error)
+{
+	static const struct {
+		const char *name, *path;
+	} facts[] = {
+		{ "processor", "machine.cpu" },
+		{ "number of cores", "machine.cores" },
+		{ "data set", "dataset" },
+		{ "number of files", "runs.0.result.files" },
+		{ "bytes of the files", "runs.0.result.uploaded_bytes" },
+		{ "query", "plan.query" },
+		{ "file of queries", "plan.params" },
+		{ "number of connections", "plan.closed.connections" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		const cJSON *a = json_at(now, facts[i].path);
+		const cJSON *b = json_at(before, facts[i].path);
+		char numbers[2][32];
+		const char *is = value_text(a, numbers[0]);
+		const char *was = value_text(b, numbers[1]);
+		bool is_later = strncmp(facts[i].path, "runs.", 5) == 0;
+
+		if (strcmp(is, was) != 0 &&
+		    !(is_later && (a == NULL || b == NULL)))
+			return error_fail(error,
+					  "these cannot be compared: the %s is "
+					  "%s, and was %s",
+					  facts[i].name, is, was);
+	}
+	return true;
+}
+
 double results_count_ok(const cJSON *result)
 {
 	const cJSON *item;

@@ -62,6 +62,14 @@ bool results_read_run(const cJSON *entry, struct results_run *run);
  */
 double results_disturbed_percent(const cJSON *result);
 
+/*
+ * Can the two be compared: are machine, data set, query and connections the
+ * same?  What one of them does not know before its first run is left out.
+ * False: `error` names what differs, and both values.
+ */
+MUST_CHECK bool results_are_alike(const cJSON *now, const cJSON *before,
+				  struct error *error);
+
 /* The number of requests of a run that were answered 2xx. */
 double results_count_ok(const cJSON *result);
 

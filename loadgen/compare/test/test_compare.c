@@ -2,6 +2,7 @@
 /* `loadgen compare` as its user runs it, with trivial servers. */
 #include "loadgen/compare/test/xml.h"
 #include "base/json.h"
+#include "base/util.h"
 #include "loadgen/test/program.h"
 
 #include <assert.h>
@@ -116,10 +117,56 @@ static void expect_results(const char *name)
 	cJSON_Delete(results);
 }
 
+/*
+ * Results are not compared with earlier ones of other conditions, and nothing
+ * is measured for that.
+ */
+static void expect_other_conditions(const char *out)
+{
+	static const struct {
+		const char *object, *key, *value, *message;
+	} others[] = {
+		{ "machine", "cpu", "\"6502\"", ", and was 6502\n" },
+		{ "machine", "cores", "0.5", "number of cores is " },
+		{ NULL, "dataset", "\"pets\"", "photos, and was pets\n" },
+		{ "plan", "query", "\"w=9\"", "query is none, and was w=9\n" },
+	};
+	char plan[SCRATCH_PATH_BYTES], old[SCRATCH_PATH_BYTES];
+	char late[SCRATCH_PATH_BYTES];
+
+	scratch_path(&scratch, "old.json", old);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		cJSON *root = scratch_read_json(&scratch, "out/results.json");
+		cJSON *object =
+			others[i].object == NULL ?
+				root :
+				cJSON_GetObjectItem(root, others[i].object);
+		char *text;
+
+		cJSON_DeleteItemFromObject(object, others[i].key);
+		cJSON_AddItemToObject(object, others[i].key,
+				      cJSON_Parse(others[i].value));
+		text = cJSON_Print(root);
+		scratch_write(&scratch, "old.json", text, strlen(text));
+		cJSON_free(text);
+		cJSON_Delete(root);
+		assert(RUN("--report", out, "--with", old) == 1);
+		scratch_expect(&scratch, "stderr", "cannot be compared: the ");
+		scratch_expect(&scratch, "stderr", others[i].message);
+		assert(RUN(scratch_path(&scratch, "plan.json", plan),
+			   "--dataset", photos, "--output",
+			   scratch_path(&scratch, "late", late), "--with",
+			   old) == 2);
+		scratch_expect(&scratch, "stderr", others[i].message);
+		assert(!scratch_has(&scratch, "late/results.json"));
+	}
+}
+
 static void test_two_servers(void)
 {
 	char plan[SCRATCH_PATH_BYTES];
 	char out[SCRATCH_PATH_BYTES];
+	char old[SCRATCH_PATH_BYTES], later[SCRATCH_PATH_BYTES];
 	char *svg;
 
 	write_plan("plan.json", "\"passes\": 3",
@@ -154,12 +201,19 @@ static void test_two_servers(void)
 		   scratch_path(&scratch, "out/results.json", plan)) == 0);
 	scratch_expect(&scratch, "stdout", "Lazy: throughput, MB/s: ");
 	scratch_expect(&scratch, "stdout", "+0.0 %");
-	assert(RUN("--report", out, "--with", "/no/such/file") == 1);
+	scratch_path(&scratch, "out/results.json", old);
+	expect_other_conditions(out);
+	assert(RUN("--report", out, "--with", "/no/such/file") == 2);
 	scratch_expect(&scratch, "stderr", "/no/such/file: No such file");
 	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
 	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
 		   photos, "--output", out) == 2);
 	scratch_expect(&scratch, "stderr", "results.json is there already");
+	/* A new comparison, and what has changed since the last one. */
+	assert(RUN(plan, "--dataset", photos, "--repetitions", "2", "--output",
+		   scratch_path(&scratch, "later", later), "--with", old) == 0);
+	scratch_expect(&scratch, "stdout", "later/report.html");
+	scratch_expect(&scratch, "stdout", "Lazy: CPU, ms per image: ");
 }
 
 /*

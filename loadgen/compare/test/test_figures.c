@@ -135,7 +135,7 @@ static void test_missing(const struct figures *f)
 	const struct arm_figures *fast = &f->arms[1];
 
 	expect(fast, METRIC_MEGABYTES_PER_S, 1, 4);
-	expect(fast, METRIC_UPLOADS_MBIT_S, 1, 32); /* the only interval */
+	expect(fast, METRIC_UPLOADS_MBIT_S, 0, 0); /* shorter than 5 s */
 	expect(fast, METRIC_REFUSED_PERCENT, 1, 0);
 	expect(fast, METRIC_CPU_PERCENT, 0, 0);
 	expect(fast, METRIC_CPU_MS_PER_IMAGE, 0, 0);
@@ -212,6 +212,40 @@ static void test_open_loop(const struct figures *f)
 	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
 }
 
+/*
+ * What one run lacks, the arm lacks: a slice without enough replies for a p90,
+ * or a run of the open loop without enough for a p99.
+ */
+static void test_what_one_run_lacks(void)
+{
+	static const char short_text[] =
+		"{ \"bytes_per_s\": 1e6, \"responses\": { \"200\": 99 },"
+		"\"response_ms\": { \"p90\": 20 },"
+		"\"percentiles\": [ [0, 1], [50, 10] ] }";
+	static const char short_open_text[] =
+		"{ \"rate_per_s\": 80, \"responses\": { \"200\": 999 },"
+		"\"response_ms\": { \"p50\": 1, \"p90\": 2, \"p99\": 3 } }";
+	cJSON *complete = results;
+	struct figures f;
+	const struct arm_figures *slow;
+
+	results = cJSON_Duplicate(complete, 1);
+	add("slow", LOAD_CLOSED, 0, short_text); /* another slice of it */
+	add_attempt("slow", LOAD_OPEN, 80, short_open_text, 2, false);
+	assert(figures_init(&f, &plan, results));
+	slow = &f.arms[0];
+	expect(slow, METRIC_MEGABYTES_PER_S, 2, 1);
+	expect(slow, METRIC_P90_MS, 0, 0);
+	assert(slow->rungs[1].percent == 50 && slow->rungs[1].ms.count == 2);
+	assert(slow->rungs[2].percent == 90 && slow->rungs[2].ms.count == 0);
+	assert(slow->open[1][OPEN_P90_MS].count == 2);
+	assert(slow->open[1][OPEN_P99_MS].count == 0);
+	assert(slow->open[1][OPEN_SMALLEST_P90_MS].count == 0);
+	figures_release(&f);
+	cJSON_Delete(results);
+	results = complete;
+}
+
 /* Warnings that differ only in their numbers are shown once. */
 static void test_warnings(const struct figures *f)
 {
@@ -235,6 +269,7 @@ int main(void)
 	test_rungs(&figures);
 	test_all_rungs();
 	test_open_loop(&figures);
+	test_what_one_run_lacks();
 	test_warnings(&figures);
 	figures_release(&figures);
 	cJSON_Delete(results);

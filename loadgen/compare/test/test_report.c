@@ -33,7 +33,7 @@ static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
 	struct results_run run = { .arm = arm,
 				   .load = LOAD_CLOSED,
 				   .repetition = repetition };
-	char text[512];
+	char text[640];
 
 	snprintf(text, sizeof(text),
 		 "{ \"bytes_per_s\": %f, \"responses_per_s\": %f,"
@@ -42,6 +42,7 @@ static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
 		 "\"server\": { \"cpu_s\": 1000, \"cpu_percent\": 100,"
 		 "\"peak_memory_bytes\": 1048576, \"voluntary_switches\": 1,"
 		 "\"involuntary_switches\": 1 },"
+		 "\"intervals\": [ { \"end_s\": 5, \"bytes_per_s\": 1e6 } ],"
 		 "\"percentiles\": [ [0, %f] ] }",
 		 1e6 * speed, speed, 1000 / speed, 1000 / speed);
 	results_add(results, &run, cJSON_Parse(text));
@@ -196,6 +197,113 @@ static void test_differences(void)
 	free(markdown);
 }
 
+/* An open loop at 80 % whose small uploads have a p90 of `ms`. */
+static void add_small(cJSON *results, const char *arm, uint64_t repetition,
+		      double ms)
+{
+	struct results_run run = { .arm = arm,
+				   .load = LOAD_OPEN,
+				   .repetition = repetition,
+				   .percent_of_capacity = 80 };
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{ \"rate_per_s\": 80, \"requests\": 2000,"
+		 "\"responses\": { \"200\": 2000 },"
+		 "\"response_ms\": { \"p90\": 2 }, \"size_classes\": [ {"
+		 "\"count\": 100, \"response_ms\": { \"p90\": %f } } ] }",
+		 ms);
+	results_add(results, &run, cJSON_Parse(text));
+}
+
+/* Small uploads of an open loop are compared as all uploads are. */
+static void test_small_uploads(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		add_closed(results, "free", i, 10);
+		add_closed(results, "bound", i, 10);
+		add_open(results, "free", i, 50, 0);
+		add_open(results, "bound", i, 50, 0);
+		add_small(results, "free", i, 10 + (double)i / 10);
+		add_small(results, "bound", i, 30 + (double)i / 10);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "- p90 at 80 % of the capacity, ms: equivalent");
+	expect(markdown, "- p90 of uploads \\< 50 KB at 80 % of the capacity, "
+			 "ms: more: bound +196.1 %");
+	expect(markdown, "| Configuration | Median p90 of uploads \\< 50 KB at "
+			 "80 % of the capacity, ms | Ratio to the baseline |");
+	expect(markdown, "| bound | 30.2 | 2.961 |");
+	expect(markdown, "](open_p90.svg)");
+	expect(markdown, "](open_small_p90.svg)");
+	free(markdown);
+}
+
+/* The arms `free` and `bound` in three repetitions. */
+static cJSON *make_series(double speed, double free_ms, double bound_ms)
+{
+	cJSON *results = results_new(&plan);
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		double drift = (double)i / 10;
+
+		add_closed(results, "free", i, speed + drift);
+		add_closed(results, "bound", i, speed + drift);
+		add_open(results, "free", i, 50, 0);
+		add_small(results, "free", i, free_ms + drift);
+		add_small(results, "bound", i, bound_ms + drift);
+	}
+	return results;
+}
+
+/*
+ * Since an earlier comparison: open loops too, and each p corrected for both
+ * arms; alone it would be half of that.
+ */
+static void test_changes(void)
+{
+	cJSON *now = make_series(10, 30, 10), *before = make_series(10, 20, 10);
+	struct error error;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(out != NULL);
+	assert(report_print_changes(out, now, before, &error));
+	fclose(out);
+	expect(text, "free: p90 of uploads < 50 KB at 80 % of the capacity, ms "
+		     "(80.0 requests/s, was 80.0): 30.2, was 20.2: +49.5 % ");
+	expect(text, "], more, p = 4.25e-07\n");
+	expect(text, "bound: throughput, MB/s: 10.200, was 10.200: +0.0 % ");
+	/* "bound" has no run at 50 %, and both are needed. */
+	expect(text, "free: p90 at 50 %");
+	assert(strstr(text, "bound: p90 at 50 %") == NULL);
+	free(text);
+	cJSON_Delete(now);
+	cJSON_Delete(before);
+}
+
+/* A run that the server has spoiled counts, but it is named. */
+static void test_outliers(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 5; i++) {
+		add_closed(results, "free", i, i == 4 ? 2 : 10);
+		add_closed(results, "bound", i, i == 4 ? 4 : 10);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "- free, repetition 4: p90 of response times, ms: "
+			 "500.0, more than 3 times from the median 100.0.");
+	assert(strstr(markdown, "- bound, repetition") == NULL);
+	expect(markdown, "- | 5 |\n");
+	free(markdown);
+}
+
 /* Is each arm's verdict, against the first, what was planted? */
 static void expect_verdict(double factor, double noise, const char *verdict)
 {
@@ -339,7 +447,7 @@ static void test_no_server_figures(void)
 	markdown = report(results, "report.md");
 	expect(markdown, "| free | 1.000 | 1 | - | - | - | the baseline | - | "
 			 "1 |\n");
-	expect(markdown, "| free | - | 8.0 | - | - | - | - |\n");
+	expect(markdown, "| free | - | - | - | - | - | - |\n");
 	free(markdown);
 }
 
@@ -507,6 +615,9 @@ int main(void)
 	test_one_bad_run_is_told();
 	test_connections();
 	test_differences();
+	test_small_uploads();
+	test_changes();
+	test_outliers();
 	test_planted_effects();
 	test_many_arms();
 	test_disturbed_runs();
