@@ -172,6 +172,8 @@ static void give_input(struct direct_connection *c)
 
 	c->input_at += bytes;
 	(void)give_piece(c, data, bytes);
+	if (c->input_at == c->input_bytes)
+		drop_input(c);
 }
 
 /* A transfer_fn: receive the body. */
