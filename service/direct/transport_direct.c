@@ -98,9 +98,9 @@ void direct_connection_end(struct direct_connection *c)
 	(void)pthread_mutex_unlock(&t->lock);
 }
 
-static void begin_connection(struct io_thread *t, int fd)
+static void begin_connection(struct io_thread *t, int fd,
+			     const struct sockaddr *from)
 {
-	const struct sockaddr *from = (const struct sockaddr *)&t->from;
 	struct direct_connection *c = NULL;
 	int on = 1;
 
@@ -129,17 +129,22 @@ static bool may_last(int error)
 	return error != EINTR && error != ECONNABORTED && error != EAGAIN;
 }
 
+static int accept_one(const struct io_thread *t, struct sockaddr_storage *from)
+{
+	socklen_t bytes = sizeof(*from);
+
+	return (int)syscall(SYS_accept4, t->config.listen_fd, from, &bytes,
+			    SOCK_CLOEXEC | (blocks(t) ? 0 : SOCK_NONBLOCK));
+}
+
 /* A transfer_fn: accept a connection. */
 static enum transfer_need step_accept(void *arg, char *buffer, size_t bytes)
 {
 	struct io_thread *t = arg;
-	socklen_t address_bytes = sizeof(t->from);
-	int flags = SOCK_CLOEXEC | (blocks(t) ? 0 : SOCK_NONBLOCK);
 
 	(void)buffer;
 	(void)bytes;
-	t->accepted_fd = (int)syscall(SYS_accept4, t->config.listen_fd,
-				      &t->from, &address_bytes, flags);
+	t->accepted_fd = accept_one(t, &t->from);
 	if (t->accepted_fd < 0 && errno == EAGAIN && !atomic_load(&t->refusing))
 		return TRANSFER_NEEDS_INPUT;
 	t->must_pause = t->accepted_fd < 0 && may_last(errno) &&
@@ -172,8 +177,8 @@ static void pause_accepting(struct io_thread *t)
 
 /*
  * The thread of a connection that is not counted any more may not have ended
- * yet.  Only the calling thread starts others, so there is still room when it
- * does.
+ * yet.  Only the accepting thread starts others, so there is still room when it
+ * does; at the end, see accept_rest().
  */
 static bool is_full(struct io_thread *t)
 {
@@ -196,9 +201,12 @@ static void accept_all(void *arg)
 		if (!t->must_pause)
 			uthread_transfer(t->config.listen_fd, step_accept, t);
 		if (t->accepted_fd >= 0)
-			begin_connection(t, t->accepted_fd);
+			begin_connection(t, t->accepted_fd,
+					 (const struct sockaddr *)&t->from);
 		else if (t->must_pause)
 			pause_accepting(t);
+		/* Clients may come as fast as they are accepted. */
+		uthread_yield();
 	}
 	(void)pthread_mutex_lock(&t->lock);
 	t->is_accepting = false;
@@ -254,11 +262,32 @@ static struct io_thread *direct_start(const struct io_thread_config *config)
 	return NULL;
 }
 
+/*
+ * The system resets the connections that wait to be accepted when the listening
+ * socket is shut down, although their clients may have sent requests.  While
+ * all kernel threads run steps, the accepting thread waits for its turn, so the
+ * caller accepts them.  If the accepting thread takes the last room meanwhile,
+ * uthread_spawn() fails, and the client is lost as the others that do not fit.
+ */
+static void accept_rest(struct io_thread *t)
+{
+	struct sockaddr_storage from;
+	int fd = 0;
+
+	set_blocking(t->config.listen_fd, false);
+	while (fd >= 0 && !is_full(t)) {
+		fd = accept_one(t, &from);
+		if (fd >= 0)
+			begin_connection(t, fd, (struct sockaddr *)&from);
+	}
+}
+
 static int direct_stop_accepting(struct io_thread *t)
 {
 	int fd = t->config.listen_fd;
 
 	atomic_store(&t->refusing, true);
+	accept_rest(t);
 	(void)shutdown(fd, SHUT_RDWR);
 	return fd;
 }

@@ -99,9 +99,9 @@ static void warn_site_is_full(struct port *port)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (now_ns < port->complain_ns)
+	if (now_ns < atomic_load(&port->complain_ns))
 		return;
-	port->complain_ns = now_ns + COMPLAIN_MS * NS_PER_MS;
+	atomic_store(&port->complain_ns, now_ns + COMPLAIN_MS * NS_PER_MS);
 	log_message(port->http->config.log, LOG_LEVEL_WARN,
 		    "an address has all of --max-connections-per-address "
 		    "(%" PRIu32 "): more connections from it are closed; if "

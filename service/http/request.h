@@ -270,10 +270,10 @@ struct port {
 	 */
 	bool has_threads;
 	/*
-	 * When the next warning may be logged.  Used only by the thread that
-	 * accepts connections.
+	 * When the next warning may be logged.  Used by those that accept
+	 * connections.
 	 */
-	uint64_t complain_ns;
+	_Atomic uint64_t complain_ns;
 	_Atomic uint32_t connection_count;
 	/* Requests that have begun and not ended yet. */
 	_Atomic uint32_t request_count;

@@ -29,8 +29,8 @@
  *            the return of connection_end().  A struct request is request.c's.
  * Threads    All calls for one connection come from one thread: an I/O thread
  *            that serves many connections, or a thread of its own, for which
- *            the listening thread may report its beginning and its end.  Any
- *            thread may call resume().
+ *            the thread that accepts, or the one that stops accepting, may
+ *            report its beginning and its end.  Any thread may call resume().
  */
 #ifndef SERVICE_TRANSPORT_H
 #define SERVICE_TRANSPORT_H

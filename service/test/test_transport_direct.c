@@ -3,7 +3,9 @@
  * Promises of the transport in user-level threads: a connection whose client
  * reads nothing ends, also while the transport itself refuses its request.  On
  * one kernel thread, a client that sends requests or a body without a pause
- * does not keep others from being served.  When connections cannot be accepted,
+ * does not keep others from being served, nor do clients that are refused and
+ * come again.  When the transport stops to accept, clients that already wait
+ * are served.  When connections cannot be accepted,
  * it tries again, but not at once; what it needs to wait for them, it has from
  * its start on.  A client for which there is no thread waits for one.
  *
@@ -38,6 +40,7 @@ enum behaviour {
 	FILLS = 'f', /* at its end, the client's buffers are full */
 	AGAIN = 'a', /* at its end, the client has sent the next one */
 	LARGE = 'l', /* more of its body can always be received */
+	BUSY = 'b',  /* it keeps its kernel thread until all is over */
 };
 
 struct request {
@@ -52,7 +55,12 @@ static _Atomic int greedy_fd;
 static _Atomic int endless_fd = -1; /* the server's end of that of LARGE */
 static _Atomic bool is_over;
 static _Atomic uint32_t served_count, ended_count, pause_count;
+static _Atomic uint32_t busy_count;
 static _Atomic bool is_watching_refused;
+/* Each client is refused, and connects again before the next one is accepted. */
+static _Atomic bool is_crowd;
+static _Atomic int crowd_fd = -1;
+static struct sockaddr_in crowd_at;
 
 static const char again[] = "GET /again" HTTP "\r\n";
 
@@ -103,11 +111,34 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
 	return __real_timerfd_settime(fd, flags, when, old);
 }
 
+/* The old connection is reset, so that its port is free at once. */
+static void come_again(void)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	int old_fd = crowd_fd;
+
+	crowd_fd = -1;
+	if (atomic_load(&is_crowd)) {
+		crowd_fd = socket(AF_INET, SOCK_STREAM, 0);
+		assert(connect(crowd_fd, (const struct sockaddr *)&crowd_at,
+			       sizeof(crowd_at)) == 0);
+	}
+	if (old_fd >= 0) {
+		assert(setsockopt(old_fd, SOL_SOCKET, SO_LINGER, &at_once,
+				  sizeof(at_once)) == 0);
+		assert(close(old_fd) == 0);
+	}
+}
+
 bool __wrap_port_admit(struct port *port, const struct sockaddr *from)
 {
 	(void)port;
 	(void)from;
-	return true;
+	if (!atomic_load(&is_crowd))
+		return true;
+	atomic_store(&is_crowd, !atomic_load(&is_over));
+	come_again();
+	return false;
 }
 
 void __wrap_connection_begin(struct connection *c, const struct sockaddr *from)
@@ -154,6 +185,11 @@ bool __wrap_request_next(struct request *r)
 {
 	struct reply reply;
 
+	if (r->how == BUSY) {
+		atomic_fetch_add(&busy_count, 1);
+		while (!atomic_load(&is_over))
+			(void)usleep(1000);
+	}
 	client_enter(r->connection->client, CLIENT_REPLY);
 	reply_init(&reply);
 	reply.status = STATUS_OK;
@@ -233,7 +269,7 @@ static bool try_start(struct server *s, const struct thread_model *m,
 {
 	socklen_t bytes = sizeof(s->at);
 
-	served_count = ended_count = pause_count = 0;
+	served_count = ended_count = pause_count = busy_count = 0;
 	is_over = false;
 	clients = clients_start(&(struct clients_config){
 		.open_max = OPEN_MAX,
@@ -329,6 +365,45 @@ static void test_greed(struct server *s, const char *text)
 	assert(close(greedy_fd) == 0);
 }
 
+/* The server has time for the client that has closed its connection. */
+static void test_a_crowd_that_is_refused(struct server *s)
+{
+	int fd = ask(s, "GET /p" HTTP "\r\n");
+
+	read_reply(fd);
+	crowd_at = s->at;
+	atomic_store(&is_crowd, true);
+	come_again();
+	assert(close(fd) == 0);
+	while (atomic_load(&ended_count) < 1)
+		(void)usleep(1000);
+	atomic_store(&is_over, true);
+	while (atomic_load(&is_crowd))
+		(void)usleep(1000);
+}
+
+/* While no kernel thread is free to accept, the server accepts no more. */
+static void test_a_client_that_waits_is_accepted(const struct thread_model *m)
+{
+	uint32_t count = m->mapping == THREADS_N_TO_M ? cores_count(cores) : 1;
+	struct server s;
+	int fds[OPEN_MAX], last;
+
+	assert(try_start(&s, m, 0) && count < OPEN_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		fds[i] = ask(&s, "GET /busy" HTTP "\r\n");
+	while (atomic_load(&busy_count) < count)
+		(void)usleep(1000);
+	last = ask(&s, "GET /p" HTTP "\r\n");
+	assert(transport_direct.stop_accepting(s.io) == s.fd);
+	atomic_store(&is_over, true);
+	read_reply(last);
+	stop(&s);
+	for (uint32_t i = 0; i < count; i++)
+		assert(close(fds[i]) == 0);
+	assert(close(last) == 0 && close(s.fd) == 0);
+}
+
 static void test_accepting_is_tried_again(struct server *s)
 {
 	/* From now on, each call fails. */
@@ -382,11 +457,15 @@ static void test_model(const struct thread_model *m)
 		       "Content-Length: 1000000000000000000\r\n\r\n");
 	stop(&s);
 	assert(try_start(&s, m, 0));
+	test_a_crowd_that_is_refused(&s);
+	stop(&s);
+	assert(try_start(&s, m, 0));
 	test_accepting_is_tried_again(&s);
 	stop(&s);
 	assert(try_start(&s, m, 0));
 	test_a_client_waits_for_a_thread(&s);
 	stop(&s);
+	test_a_client_that_waits_is_accepted(m);
 	if (m->io == THREADS_IO_ASYNC)
 		test_no_memory_to_watch(m);
 }
