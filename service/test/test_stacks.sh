@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With --slice, handlers run on stacks of 64 KiB each (stages/threads/fibre.h).
-# Whatever is uploaded and requested, no handler uses more than 48 KiB.  The
-# kernel reports which pages of the stacks were ever written.
+# With --slice, handlers run on stacks of 64 KiB each (stages/threads/fibre.h);
+# with servlib, all code of a connection does, TLS, too.  Whatever is uploaded and
+# requested, none uses more than 48 KiB.  The kernel reports which pages of the
+# stacks were ever written.
 #
 # Uploaded are samples, plain and progressive; CMYK, YCCK and RGB with and
 # without a profile; and the files of CORPUS; with all filters, codings and
@@ -11,7 +12,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM INK_FILES=PROGRAM
 #        test_stacks.sh SAMPLES_DIR [CORPUS]
 . "$(dirname "$0")/server.sh"
-chooses_policies "it is about the stacks of --slice"
+chooses_policies "it is about those that use stacks"
 dir=$1
 corpus=${2:-}
 stack_kib=64
@@ -64,8 +65,7 @@ check() {
 	local used count
 	read -r used count < <(stacks_used)
 	echo "$1: $used KiB"
-	# Each worker has a stack, and 8 more for each core may be used.
-	[ "$count" -ge 2 ] && [ "$count" -le $((9 * 2)) ] ||
+	[ "$count" -ge 2 ] && [ "$count" -le $count_max ] ||
 		fail "$count stacks of $stack_kib KiB"
 	[ "$used" -gt 0 ] || fail "no stack was used"
 	[ "$used" -le $most_kib ] || fail "more than $most_kib KiB: $1"
@@ -78,6 +78,8 @@ upload() {
 	check_drained
 }
 
+# Each worker has a stack, and 8 more for each core may be used.
+count_max=$((9 * 2))
 start --policy color --discipline srpt=15 --slice 50 --cores 0,1 --deadline 0 \
 	--log json --log-slow 1ms
 make_uploads
@@ -104,4 +106,24 @@ if [ -n "$corpus" ]; then
 		check "corpus, $query"
 	done
 fi
+stop
+
+# A connection has a stack, one accepts, and new ones wait for no old one to end.
+# Handlers were tried above, so a part of the queries is enough.
+count_max=32
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+	-nodes -subj /CN=localhost \
+	-addext subjectAltName=IP:127.0.0.1 -keyout "$work/key" \
+	-out "$work/certificate" 2>"$work/out" || fail "$(cat "$work/out")"
+start --policy servlib --cores 0,1 --deadline 0 --log json --log-slow 1ms \
+	--tls-cert "$work/certificate" --tls-key "$work/key"
+for query in "${queries[1]}" "${queries[6]}&placeholder=1&icc=keep"; do
+	for photo in "$work"/uploads/*.jpg; do
+		curl -sSk -H 'Accept: application/json' --data-binary "@$photo" \
+			-o "$work/out" "https://${url#*://}/?$query&strict=0"
+	done
+	check "servlib, TLS, $query"
+done
+[ "$(curl -sSk "https://${url#*://}/stats" | jq .uploads.finished)" -gt 9 ] ||
+	fail "few uploads were finished"
 stop
