@@ -199,6 +199,16 @@ test_all_lanes() {
 	stop
 }
 
+# The same events and tracks as in /stats.
+test_trace_of_connections() {
+	start --policy servlib
+	send_folder "$dir"
+	curl -fsS "$url/trace?ms=60000" >"$work/trace"
+	curl -fsS "$url/stats" >"$work/stats"
+	check_trace "$work/trace" "$work/stats"
+	stop
+}
+
 test_trace_in_a_file() {
 	start --trace "$work/file" "$@"
 	send_folder "$dir"
@@ -234,6 +244,7 @@ test_cut_flow
 test_one_at_a_time
 stop
 test_all_lanes
+test_trace_of_connections
 test_trace_in_a_file --policy cohort --threshold encode=1
 test_trace_in_a_file --policy color
 test_trace_in_a_file --policy capriccio
