@@ -10,12 +10,12 @@
 #include "service/web/files.def"
 #undef WEB_FILE
 
-struct part {
+struct embedded_file {
 	struct web_file file;
 	const char *end;
 };
 
-static const struct part parts[] = {
+static const struct embedded_file files[] = {
 #define WEB_FILE(symbol, file, media_type)                                     \
 	{ { file, media_type "; charset=utf-8", web_##symbol, 0 },             \
 	  web_##symbol##_end },
@@ -25,11 +25,11 @@ static const struct part parts[] = {
 
 bool web_find(const char *name, struct web_file *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (strcmp(parts[i].file.name, name) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (strcmp(files[i].file.name, name) != 0)
 			continue;
-		*out = parts[i].file;
-		out->count = (size_t)(parts[i].end - out->bytes);
+		*out = files[i].file;
+		out->count = (size_t)(files[i].end - out->bytes);
 		return true;
 	}
 	return false;

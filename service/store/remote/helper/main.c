@@ -24,7 +24,7 @@
 
 enum exit_code { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
-struct options {
+struct helper_options {
 	const char *command;
 	const char *bucket, *prefix, *endpoint, *region;
 	bool path_style;
@@ -36,33 +36,33 @@ struct options {
 
 static const struct flag flags[] = {
 	{ "bucket", "NAME", NULL, "the bucket; it must exist",
-	  FLAG_FIELD(struct options, bucket) },
+	  FLAG_FIELD(struct helper_options, bucket) },
 	{ "prefix", "TEXT", NULL, "begin of all keys, without / at its ends",
-	  FLAG_FIELD(struct options, prefix) },
+	  FLAG_FIELD(struct helper_options, prefix) },
 	{ "endpoint", "URL", NULL,
 	  "http://HOST[:PORT] or https://HOST[:PORT] of the store; otherwise "
 	  "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or Amazon's of the region",
-	  FLAG_FIELD(struct options, endpoint) },
+	  FLAG_FIELD(struct helper_options, endpoint) },
 	{ "region", "NAME", NULL,
 	  "for the signature; otherwise AWS_REGION, AWS_DEFAULT_REGION, or "
 	  "us-east-1",
-	  FLAG_FIELD(struct options, region) },
+	  FLAG_FIELD(struct helper_options, region) },
 	{ "path-style", NULL, NULL,
 	  "put the bucket into the path, not before the host's name; always so "
 	  "if the host is an address",
-	  FLAG_FIELD(struct options, path_style) },
+	  FLAG_FIELD(struct helper_options, path_style) },
 	{ "credentials-file", "FILE", NULL,
 	  "file with the keys, as Amazon's tools write it",
-	  FLAG_FIELD(struct options, credentials_file) },
+	  FLAG_FIELD(struct helper_options, credentials_file) },
 	{ "profile", "NAME", NULL,
 	  "section of that file; otherwise AWS_PROFILE, or default",
-	  FLAG_FIELD(struct options, profile) },
+	  FLAG_FIELD(struct helper_options, profile) },
 	{ "cache", "DIR", NULL, "serve: folder for copies of objects",
-	  FLAG_FIELD(struct options, cache) },
+	  FLAG_FIELD(struct helper_options, cache) },
 	{ "cache-quota", "SIZE", "1G", "serve: most bytes of these copies",
-	  FLAG_FIELD(struct options, cache_quota_bytes), .unit = FLAG_SIZE,
+	  FLAG_FIELD(struct helper_options, cache_quota_bytes), .unit = FLAG_SIZE,
 	  .least = 1 << 20, .most = 0x1p50 },
-	FLAGS_ASKED(struct options, asked),
+	FLAGS_ASKED(struct helper_options, asked),
 	{ 0 },
 };
 
@@ -100,7 +100,7 @@ static bool take(void *arg, const struct flag *f, const char *value,
 {
 	static const char *const commands[] = { "serve", "check", "create",
 						"list", "verify" };
-	struct options *o = arg;
+	struct helper_options *o = arg;
 
 	if (f != NULL)
 		return flag_set(f, value, o, why);
@@ -128,7 +128,7 @@ static const char *from_environment(const char *a, const char *b,
 	return text != NULL && *text != '\0' ? text : initial;
 }
 
-static bool read_options(struct options *o, int argc, char **argv,
+static bool read_options(struct helper_options *o, int argc, char **argv,
 			 struct error *error)
 {
 	flags_init(flags, o);
@@ -156,7 +156,7 @@ static enum exit_code print_error(enum exit_code code,
 	return code;
 }
 
-static enum exit_code serve_command(const struct options *o, struct s3 *s3,
+static enum exit_code serve_command(const struct helper_options *o, struct s3 *s3,
 				    struct error *error)
 {
 	struct cache *cache = NULL;
@@ -183,7 +183,7 @@ static enum exit_code verify_command(struct s3 *s3, struct error *error)
 	return v.bad == 0 ? EXIT_GOOD : EXIT_BAD;
 }
 
-static enum exit_code run_command(const struct options *o, struct s3 *s3)
+static enum exit_code run_command(const struct helper_options *o, struct s3 *s3)
 {
 	struct error error;
 
@@ -203,7 +203,7 @@ static enum exit_code run_command(const struct options *o, struct s3 *s3)
 	return EXIT_GOOD;
 }
 
-static enum exit_code run(const struct options *o)
+static enum exit_code run(const struct helper_options *o)
 {
 	static struct credentials credentials;
 	struct s3_config config = {
@@ -252,7 +252,7 @@ static void protect(void)
 
 int main(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct helper_options options = { 0 };
 	struct error error;
 	enum exit_code code = EXIT_GOOD;
 
