@@ -207,7 +207,20 @@ test_flags_are_described() {
 		grep -qE -- "--$name([^a-z0-9-]|$)" "$source/docs/operations.md" \
 			"$source/docs/scheduling.md" ||
 			fail "--$name is in neither operations.md nor scheduling.md"
+		grep -qE -- "^\|.*--$name([^a-z0-9-]|$)" "$source/README.md" ||
+			fail "--$name is not in the table of README.md"
 	done <"$work/flags"
+}
+
+# README's table names every policy.
+test_policies_are_listed() {
+	local name
+	"$DARKROOM" --list-policies | sed 's/^ *//; s/[: ].*//' >"$work/policies"
+	[ "$(wc -l <"$work/policies")" -ge 10 ] || fail "$(cat "$work/policies")"
+	while read -r name; do
+		grep -qE "^\|.*policies:.*\`$name\`" "$source/README.md" ||
+			fail "policy $name is not in the table of README.md"
+	done <"$work/policies"
 }
 
 # anchors DOCUMENT: set $found to a file with the anchors of its headings, as the
@@ -263,6 +276,7 @@ test_parameters_are_described
 test_values_are_described
 test_errors_are_described
 test_flags_are_described
+test_policies_are_listed
 test_links_lead_somewhere
 test_figures_are_of_the_results
 test_examples_work
