@@ -19,9 +19,9 @@
 /* --- AC coefficients --- */
 
 /*
- * An entry of ac_table.symbols is one symbol with its value: its number of bits
- * (0: more than LOOK_BITS), the number of coefficients to advance, and the
- * value of the last of these.
+ * Each entry of ac_table.symbols decodes one Huffman symbol and its value at
+ * once.  It has their number of bits (0: more than LOOK_BITS), the number of
+ * coefficients to advance, and the value of the last of these.
  */
 enum {
 	SYMBOL_BITS_MASK = 63,

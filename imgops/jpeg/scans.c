@@ -95,7 +95,10 @@ static bool parse_scan(struct scan *s, const struct img_scans *f,
 		const uint8_t *id =
 			memchr(f->ids, d[1 + 2 * i], f->component_count);
 
-		/* They must be in the order of the frame (T.81, B.2.3). */
+		/*
+		 * A scan's components must be in the frame's order (T.81,
+		 * B.2.3).
+		 */
 		if (id == NULL || s->components >> (id - f->ids) != 0)
 			return false;
 		s->components |= 1u << (id - f->ids);

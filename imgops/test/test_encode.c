@@ -391,7 +391,8 @@ static void fail_each_allocation(const struct img_transform *transform)
 		assert(failing.live_count == 0);
 	}
 	assert(err == IMG_OK);
-	assert(at > 3); /* growing, copying and libjpeg's requests failed too */
+	/* Allocations of libjpeg, of the output and of its copy have failed. */
+	assert(at > 3);
 	img_release(&img);
 	assert(h.live_count == 0);
 }

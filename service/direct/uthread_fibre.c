@@ -5,20 +5,21 @@
  * stack was left, because from then on any kernel thread may continue it.
  *
  * Asynchronous.  All kernel threads share an epoll instance.  A socket is armed
- * for one event, only while a thread waits for it; so one kernel thread has the
- * event, and nobody closes the socket meanwhile.  The event puts the thread
- * into the run queue.  A kernel thread that finds the run queue empty counts
+ * for one event, and only while a thread waits for it.  So only one kernel
+ * thread gets the event, and nobody closes the socket meanwhile.  That kernel
+ * thread puts the waiting thread into the run queue.  A kernel thread that finds the run queue empty counts
  * itself as idle, in the same critical section, and sleeps in epoll_wait().
- * One who puts a thread into the queue and sees an idle kernel thread writes to
- * an eventfd, which is edge-triggered, so each write wakes one sleeper or, if
- * none sleeps yet, lets the next call return at once.  No more is written until
- * a kernel thread has taken that event (is_wake_sent).  It clears the flag
- * before it looks at the queue, and wakes another one if it leaves threads
- * there.  uthread.pml is a model of this.
+ * A kernel thread that puts a thread into the queue while another one is idle
+ * writes to an eventfd.  This is edge-triggered, so each write wakes one sleeper
+ * or, if none sleeps yet, lets the next epoll_wait() return at once.  There is
+ * no second write before a kernel thread has taken that event (is_wake_sent).
+ * It clears the flag before it looks at the queue, and wakes another one if it
+ * leaves threads there.  uthread.pml is a model of this.
  *
- * A thread that waits for more than a second is trimmed, once: it gives back
- * the memory that its stack took when calls were deeper (sweep()).  Meanwhile
- * it is claimed, so one who wakes it leaves it to the sweep to let it go on.
+ * A thread that waits for more than a second is trimmed, once: the part of its
+ * stack that it does not use now is given back to the system (sweep()).  While
+ * this happens the thread is claimed: if it is woken then, the sweep puts it
+ * into the run queue afterwards.
  *
  * Synchronous.  A kernel thread needs one of m places to run threads.  When its
  * thread's socket would block, it gives its place away, waits in poll(), and

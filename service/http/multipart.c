@@ -177,8 +177,9 @@ static bool is_boundary(const char *text)
 }
 
 /*
- * The boundary of a Content-Type, which is changed; NULL: none is valid.  Some
- * clients do not quote what is no token.
+ * The boundary of a Content-Type, which is changed; NULL: none is valid.
+ * Characters that must be quoted are accepted without quotes, too, because some
+ * clients send them so.
  */
 static const char *find_boundary(char *type)
 {

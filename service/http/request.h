@@ -265,8 +265,8 @@ struct port {
 	/* NULL: the only I/O thread accepts its connections by itself. */
 	struct acceptor *acceptor;
 	/*
-	 * Each connection has a kernel thread, which waits where it would be
-	 * suspended otherwise.
+	 * Each connection has a kernel thread of its own.  Where an
+	 * I/O thread would suspend the connection, this thread waits.
 	 */
 	bool has_threads;
 	/*

@@ -102,7 +102,7 @@ enum accepted_state accepted_find(struct accepted_list *l, const char *id,
 
 /* Events of an upload with respond=decoded; they happen in several threads. */
 enum early_event {
-	EVENT_WRITE_BEGINS, /* the task to write it to the spool runs */
+	EVENT_WRITE_BEGINS, /* the task begins to write the upload */
 	EVENT_WRITTEN,
 	EVENT_NOT_WRITTEN, /* writing failed, or came too late */
 	EVENT_STORE_BEGINS,

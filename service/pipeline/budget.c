@@ -3,12 +3,12 @@
  * Atomics are relaxed unless the missed wake-up needs more: no counter protects
  * other memory, and each single counter is exact.
  *
- * The missed wake-up: a thread finds no memory and begins to wait, while
- * another thread gives the last memory back and sees nobody who waits.  So the
- * one that waits first adds to waiting_count and then tries again, and the one
- * that gives back first subtracts from used_bytes and then reads waiting_count.
- * These four accesses are sequentially consistent: at least one of the two
- * threads sees what the other has done.  The same holds for used_slots.
+ * The missed wake-up: thread A finds no memory and begins to wait; meanwhile
+ * thread B gives back the last memory and sees no waiting thread, so nobody
+ * wakes A.  Therefore A first adds to waiting_count and then tries again, and B
+ * first subtracts from used_bytes and then reads waiting_count.  These four
+ * accesses are sequentially consistent, so at least one of the two threads sees
+ * what the other has done.  The same holds for used_slots.
  *
  * One lock protects the lines of those that wait.  done() is called under it,
  * so it may take locks of others, but nobody uses the budget under those.

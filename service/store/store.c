@@ -77,7 +77,9 @@ bool store_is_remote(const struct store *s)
 	return s->kind->is_remote;
 }
 
-/* Count the answer, and if it needs a reason that is not set, take errno. */
+/*
+ * Count `answer`.  If it is a failure without a recorded reason, record errno.
+ */
 static enum store_answer store_end(struct store *s, enum store_answer answer,
 				   struct error *why)
 {

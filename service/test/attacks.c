@@ -294,7 +294,7 @@ void attacks_renew(void)
 	make_file(folder_fd, "out");
 	make_file(AT_FDCWD, beyond);
 	(void)close(connected_fd);
-	/* A socket that an attack could connect: to itself. */
+	/* An attack could connect this socket, to its own address. */
 	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
 	(void)close(listening_fd);
 	listening_fd = make_listening_socket(&unused);

@@ -12,8 +12,8 @@
 
 struct faults {
 	/*
-	 * Counted down at each allocation; the one that brings it to 0 fails.
-	 * 0: none fails.
+	 * How many allocations remain until one fails: 1 means that the next
+	 * one fails; 0 means that none fails.
 	 */
 	_Atomic int64_t allocations_left;
 	_Atomic int64_t threads_left; /* the same for pthread_create() */

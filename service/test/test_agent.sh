@@ -119,7 +119,7 @@ test_exposure() {
 		fail "refused with --insecure"
 }
 
-# weighs EXPRESSION: wait until HAProxy gives the server such a weight
+# weighs EXPRESSION: wait until HAProxy's weight fulfils EXPRESSION
 weighs() {
 	local _ weight
 	for _ in $(seq 1500); do

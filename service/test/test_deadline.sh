@@ -48,8 +48,8 @@ test_slow_body_is_late() {
 	stop
 }
 
-# The memory of a body that is late for its client is given back with the next
-# bytes, however few they are.
+# If the client's own time limit has passed while its body arrives, the memory of
+# the body is freed when the next bytes arrive, however few they are.
 test_memory_of_a_slow_body() {
 	local open _
 	start --min-rate 0 --deadline 600s

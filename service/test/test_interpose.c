@@ -89,7 +89,7 @@ static void test_what_is_wrong_stays_wrong(void)
 	      LINE "Content-Length: 5\r \r\n");
 }
 
-/* What libmicrohttpd would misread is replaced, but only in the head. */
+/* Bytes that libmicrohttpd would misread are replaced, but only in the head. */
 static void test_false_ends_are_replaced(void)
 {
 	static const char head[] = "\0" LINE "X\0: a\0\r\n\0\n:\nY::" END ":\0";

@@ -102,8 +102,9 @@ static enum multipart_fault read_bytewise(struct shown *s, const char *type,
 }
 
 /*
- * In any division into pieces, the form has these parts and this fault.  Parts
- * before a fault may lack data that may belong to a delimiter.
+ * However the form is divided into pieces, it has these parts and this fault.
+ * The last part before a fault may lack its last bytes, if these could have been
+ * the beginning of a delimiter.
  */
 static void check_form(const char *type, const char *body, size_t bytes,
 		       const char *parts, enum multipart_fault fault)

@@ -2,10 +2,11 @@
 // The blocking graph of a policy of user-level threads, a part of the view
 // Graph: a picture, a table of its nodes, and the resources.
 //
-//	hello: has it a graph? --> GET v1/blocking-graph, once a second
+//	the server's hello says that there is a graph
+//	--> GET v1/blocking-graph, once a second
 //	--> blocking_model.js --> blocking_picture.js, the tables
 //
-// While nobody sees it, nothing is asked for.
+// The page sends no requests for it while it is hidden.
 
 import { draw, formatTaken } from "./blocking_picture.js";
 import { figuresOf, planOf, remember, shapeOf } from "./blocking_model.js";

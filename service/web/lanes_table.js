@@ -12,8 +12,10 @@ const SAYS = {
 	[UNDER_WAY]: "a long visit",
 	[NOT_TOLD]: "not told",
 };
-const FRAMES = 5; // so many are told together: who reads needs time
-const BUSY_FRAMES = 20; // a long event is told all at once, when it ends
+// Frames that are summed up in a row.  Fewer would change it too fast to read.
+const FRAMES = 5;
+// For "Busy", more frames: the time of a long event is reported when it ends.
+const BUSY_FRAMES = 20;
 
 // For each worker: the stage where it spent most of the known time of these
 // frames, or ASLEEP, UNDER_WAY or NOT_TOLD.  pools: the only stage of a worker,

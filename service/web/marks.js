@@ -60,7 +60,7 @@ function* crowdMarks(columns) {
 //	visits   { x, width, stage, events, share }: share of the time in visits
 //	empty    x of visits that handled nothing
 //	sleeps   { x, width }
-//	holes    { x, width }: what is not told
+//	holes    { x, width }: times without a report
 //	underWay { x, width } of the visit that has not ended, or null
 //
 // Short visits come first, so a visit that interrupts a long one is hidden until

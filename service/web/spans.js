@@ -7,8 +7,10 @@
 // sorted; with it, one finds the first span that ends after a time.
 
 export const ASLEEP = -1; // the stage of a sleep
-export const UNDER_WAY = -2; // of a visit that has not ended: nobody tells
-export const NOT_TOLD = -3; // too much at once, or nobody listened
+// The stage of a visit that has not ended is not reported.
+export const UNDER_WAY = -2;
+// The server left spans out, or the page was not connected.
+export const NOT_TOLD = -3;
 
 export const KEPT_US = 30e6;
 const KEPT_COUNT = 250000;

@@ -235,7 +235,10 @@ static bool measure_pick(const struct thread_policy *policy, uint64_t count,
 	site = BLOCKING_SITE();
 	if (policy->start != NULL)
 		policy->start(state, NULL);
-	/* Longer than any path, so that no more places come. */
+	/*
+	 * More turns than a path has blocking points, so that the timed loop
+	 * meets none that is new.
+	 */
 	for (int i = 0; i < 2 * PLACES_MAX; i++) {
 		place = policy->arrive(state, place, site, &used);
 		ready |= UINT64_C(1) << place;

@@ -72,7 +72,10 @@ struct dispatch;
 /* The choice needs the reports of agents. */
 bool dispatch_asks_agents(enum dispatch_kind kind);
 
-/* False: a guardrail or a group would leave a node with room unused. */
+/*
+ * False: limits cannot be combined with this kind, because its guardrail or its
+ * groups would not send a request to a node although it has room.
+ */
 bool dispatch_has_limit(enum dispatch_kind kind);
 
 /*

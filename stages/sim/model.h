@@ -65,14 +65,15 @@ enum distribution_kind {
 	DISTRIBUTION_EMPIRICAL,
 };
 
+/* Each field below `mean` is used by the kinds in its comment. */
 struct distribution {
 	enum distribution_kind kind;
 	double mean;
-	double median, sigma;   /* lognormal */
-	double shape, min, max; /* pareto */
-	uint32_t point_count;   /* quantiles, empirical */
-	double *shares;         /* quantiles; owned */
-	double *values;         /* quantiles, empirical; owned */
+	double median, sigma;   /* of lognormal */
+	double shape, min, max; /* of pareto */
+	uint32_t point_count;   /* of quantiles and empirical */
+	double *shares;         /* of quantiles; owned */
+	double *values;         /* of quantiles and empirical; owned */
 };
 
 enum { MODEL_STEPS_MAX = 64 };

@@ -226,7 +226,10 @@ static void check_track(const struct job jobs[2])
 	group_name_track(run.group, 0, name);
 	assert(strcmp(name, "thread-0") == 0);
 	count = group_read_trace(run.group, 0, &next, spans, 16, &missed);
-	/* Of each turn an event and a visit; two stages of the third event. */
+	/*
+	 * Each turn leaves an event and a visit; the third event ran two
+	 * stages.
+	 */
 	assert(count == 2 * (2 + 2 + 2) && missed == 0);
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_visit = i % 2 == 1;

@@ -93,7 +93,7 @@ static void test_blind_orders(void)
 	for (uint32_t s = 0; s < 4; s++)
 		t.stages[s].service_ns = service_ns[s];
 	expect_blind(&t, "0000010110010", "2031202022032");
-	/* Rates that change matter when a whole round has found nothing. */
+	/* New rates count after a whole round without an event. */
 	t.stages[3].service_ns = 40;
 	expect_blind(&t, "0000", "0313");
 	trial_release(&t);

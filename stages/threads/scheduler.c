@@ -235,7 +235,10 @@ static void receive(struct scheduler *s, struct event *ev)
 		push(s, ev, POSTED);
 		return;
 	}
-	/* An exchange, so that it sees what was written before the wake-up. */
+	/*
+	 * An exchange, not a store, so that the thread sees what its waker
+	 * wrote.
+	 */
 	(void)atomic_exchange(&ev->wake, WAKE_RUNS);
 	count(&s->places[ev->node].waiting_count, -1);
 	push(s, ev, BEGUN);

@@ -79,8 +79,9 @@ static void expect(const char *policy, enum look look, uint64_t longest_ns,
 }
 
 /*
- * Cohort's wave goes 0 1 2 3 2 1.  A request finds 0 1 2 3, and the next one
- * has come when the wave turns: it finds nothing at 2 and 1.
+ * Cohort's wave visits the stages 0 1 2 3 2 1.  Each request is handled on the
+ * way to 3.  The next one waits at 0, so on the way back the wave finds nothing
+ * at 2 and 1.
  */
 static void test_cohort_goes_back_in_vain(void)
 {
