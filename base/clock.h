@@ -22,6 +22,13 @@ static inline uint64_t clock_read_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* The same time, as system calls take it. */
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S) };
+}
+
 /* The present time of the monotonic clock. */
 static inline uint64_t clock_now_ns(void)
 {

@@ -28,10 +28,7 @@ static inline void wait_init(pthread_cond_t *cond)
 static inline bool wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
 			      uint64_t end_ns)
 {
-	const struct timespec end = {
-		.tv_sec = (time_t)(end_ns / NS_PER_S),
-		.tv_nsec = (long)(end_ns % NS_PER_S),
-	};
+	const struct timespec end = clock_timespec(end_ns);
 
 	if (end_ns == WAIT_NEVER_NS)
 		return pthread_cond_wait(cond, lock) == 0;

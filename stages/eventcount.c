@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/eventcount.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* All operations are sequentially consistent; the header says why. */
@@ -25,15 +26,8 @@ void eventcount_cancel(struct eventcount *ec)
 bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 		     uint64_t patience_ns)
 {
-	struct timespec end;
+	struct timespec end = clock_timespec(clock_now_ns() + patience_ns);
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += (time_t)(patience_ns / 1000000000);
-	end.tv_nsec += (long)(patience_ns % 1000000000);
-	if (end.tv_nsec >= 1000000000) {
-		end.tv_nsec -= 1000000000;
-		end.tv_sec++;
-	}
 	/*
 	 * Woken, interrupted, or the epoch has changed: in all cases the caller
 	 * looks for work again.

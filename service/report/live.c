@@ -235,11 +235,6 @@ static uint64_t read_spans(struct live_worker *w, uint64_t since_ns)
 	return missed_count;
 }
 
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * The largest number of spans that each worker may have so that all fit into a
  * frame.  If a worker has fewer, the others may have more.
@@ -253,7 +248,7 @@ static uint32_t fair_share(const struct live *l)
 		uint64_t count = 0;
 
 		for (uint32_t i = 0; i < l->worker_count; i++)
-			count += min_of(l->workers[i].span_count, tried);
+			count += min_u64(l->workers[i].span_count, tried);
 		if (count <= LIVE_SPANS_MAX)
 			share = tried;
 		else
@@ -326,7 +321,7 @@ static uint64_t print_spans(struct live *l, FILE *to)
 
 	for (uint32_t i = 0; i < l->worker_count; i++) {
 		struct live_worker *w = &l->workers[i];
-		uint64_t count = min_of(w->span_count, share);
+		uint64_t count = min_u64(w->span_count, share);
 		uint64_t left_count = w->span_count - count;
 
 		if (left_count > 0)

@@ -339,8 +339,7 @@ static struct request *begin_request(struct run *r)
 
 static void wait_until(uint64_t ns)
 {
-	struct timespec t = { (time_t)(ns / 1000000000),
-			      (long)(ns % 1000000000) };
+	struct timespec t = clock_timespec(ns);
 
 	if (ns > clock_now_ns())
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);

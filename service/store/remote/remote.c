@@ -328,10 +328,7 @@ static void *receive(void *arg)
 static bool wait_for_answer(struct remote *r, struct call *c, uint64_t end_ns)
 {
 	uint64_t late_ns = end_ns + LAST_ANSWER_MS * NS_PER_MS;
-	const struct timespec end = {
-		.tv_sec = (time_t)(late_ns / NS_PER_S),
-		.tv_nsec = (long)(late_ns % NS_PER_S),
-	};
+	const struct timespec end = clock_timespec(late_ns);
 	int result = 0;
 
 	while (!c->is_done && !r->is_abandoned && !r->has_ended &&
