@@ -269,6 +269,17 @@ size_t memory_pool_charge(size_t bytes)
 	return class_bytes(class_for(bytes));
 }
 
+/*
+ * A request is rounded up to pages, with its header, and these by at most a
+ * quarter to a class.
+ */
+size_t memory_pool_charges_max(size_t bytes, size_t count)
+{
+	size_t more = count * (sizeof(struct block) + PAGE_BYTES);
+
+	return bytes + more + (bytes + more) / 4;
+}
+
 size_t memory_pool_block_charge(const void *data)
 {
 	return data != NULL ? ((const struct block *)data - 1)->count_bytes : 0;

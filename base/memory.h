@@ -93,6 +93,11 @@ size_t memory_pool_guaranteed(size_t bytes_max);
  */
 size_t memory_pool_charge(size_t bytes);
 
+/*
+ * No fewer than the charges of `count` requests for `bytes` together.
+ */
+size_t memory_pool_charges_max(size_t bytes, size_t count);
+
 /* The charge of the request that got `block`, of any pool; 0 for NULL. */
 size_t memory_pool_block_charge(const void *block);
 

@@ -84,6 +84,21 @@ static void test_blocks_lie_apart_and_waste_little(void)
 	memory_pool_free(pool);
 }
 
+static void test_the_charges_of_several_requests_have_a_bound(void)
+{
+	for (size_t bytes = 1; bytes < 200000; bytes += 61)
+		for (size_t count = 1; count <= 24; count += 23) {
+			size_t most = memory_pool_charges_max(bytes, count);
+
+			assert(memory_pool_charge(bytes / count) * count <=
+			       most);
+			assert(memory_pool_charge(bytes) +
+				       (count - 1) * memory_pool_charge(0) <=
+			       most);
+			assert(most <= bytes + bytes / 4 + count * 5200);
+		}
+}
+
 static void test_a_freed_block_is_used_again(void)
 {
 	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
@@ -387,6 +402,7 @@ static void test_threads_share_a_pool(void)
 int main(void)
 {
 	test_blocks_lie_apart_and_waste_little();
+	test_the_charges_of_several_requests_have_a_bound();
 	test_a_freed_block_is_used_again();
 	test_keeps_no_more_than_the_limit();
 	test_maps_little_more_than_is_ever_in_use();

@@ -8,15 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-	/*
-	 * Blocks of the pool are larger than the memory asked for: by up to a
-	 * quarter, and a little more than a page per block.  A picture has less
-	 * than 24 blocks.
-	 */
-	ROUNDING_PART = 4,
-	ROUNDING_BYTES = 128 << 10,
-};
+enum { BLOCKS_MAX = 24 }; /* the most that a variant has in the pool at once */
 
 static uint64_t pixels(const struct variant *v)
 {
@@ -96,8 +88,8 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 	u->variants[0].event.left_ns = cost.cpu_ns;
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
-	u->estimated_bytes = cost.bytes + cost.bytes / ROUNDING_PART +
-			     (uint64_t)ROUNDING_BYTES * u->variant_count;
+	u->estimated_bytes = memory_pool_charges_max(
+		cost.bytes, (size_t)BLOCKS_MAX * u->variant_count);
 	return IMG_OK;
 }
 
