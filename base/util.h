@@ -9,6 +9,10 @@
 /* The number of elements of an array (not of a pointer). */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The value of a macro as a string literal. */
+#define TEXT_OF(macro) TEXT_OF_VALUE(macro)
+#define TEXT_OF_VALUE(value) #value
+
 /* The structure of which `*pointer` is the member `member`. */
 #define container_of(pointer, type, member)                                    \
 	((type *)((char *)(pointer)-offsetof(type, member)))

@@ -17,8 +17,8 @@ static uint64_t plane_stride(const struct img_plane *p)
 /* Sides are below 2^16, so sums and products of them fit into 64 bits. */
 static uint64_t plane_bytes(const struct img_plane *p)
 {
-	assert(p->width > 0 && p->width <= IMAGE_SIDE_PX_MAX);
-	assert(p->height > 0 && p->height <= IMAGE_SIDE_PX_MAX);
+	assert(p->width > 0 && p->width <= IMG_SIDE_PX_MAX);
+	assert(p->height > 0 && p->height <= IMG_SIDE_PX_MAX);
 	return plane_stride(p) * ((uint64_t)p->height + IMAGE_ROW_GROUP_MAX);
 }
 

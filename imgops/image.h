@@ -15,7 +15,6 @@
 enum {
 	IMAGE_BLOCK_PX = 16,
 	IMAGE_ROW_GROUP_MAX = 32,
-	IMAGE_SIDE_PX_MAX = 65500, /* libjpeg's limit */
 };
 
 enum { DCT_SCALE_FULL = 8 }; /* img_dct_scale() of a picture at full size */

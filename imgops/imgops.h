@@ -18,8 +18,7 @@
  *            it by img_release().  On an error `dst` is still empty.
  * Memory     All memory that grows with the picture comes from the caller's
  *            struct memory, which must outlive it.
- * Limits     Sides up to 65,500 pixels (libjpeg's limit), or less by struct
- *            img_limits.
+ * Limits     Sides up to IMG_SIDE_PX_MAX, or less by struct img_limits.
  */
 #ifndef IMGOPS_IMGOPS_H
 #define IMGOPS_IMGOPS_H
@@ -44,6 +43,8 @@ enum img_err {
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
 const char *img_strerror(enum img_err err);
+
+#define IMG_SIDE_PX_MAX 65500 /* libjpeg's limit */
 
 struct img_size {
 	uint32_t width_px;
@@ -288,7 +289,7 @@ struct img_view {
 
 /*
  * The view of the picture that `transform` asks for.  Sides of the result are
- * at least 1 and at most 65,500.
+ * at least 1 and at most IMG_SIDE_PX_MAX.
  */
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform);

@@ -91,19 +91,9 @@ static void grid_make(struct grid *g, const struct image *img)
 		(const uint8_t *const[]){ ycc[0], ycc[1], ycc[2] }, CELLS);
 }
 
-static double linear_from_srgb(double value)
+static uint32_t level_of(double light)
 {
-	return value <= 0.04045 ? value / 12.92 :
-				  pow((value + 0.055) / 1.055, 2.4);
-}
-
-static uint32_t srgb_from_linear(double linear)
-{
-	double v = fmin(fmax(linear, 0), 1);
-	double value =
-		v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
-
-	return (uint32_t)(value * 255 + 0.5);
+	return (uint32_t)(srgb_encode(light) * 255 + 0.5);
 }
 
 /* Mean light times a cosine along each side: [along y][along x][R, G, B]. */
@@ -149,7 +139,7 @@ static void factors_make(struct factors *f, const struct grid *g)
 	struct waves waves;
 
 	for (uint32_t value = 0; value < 256; value++)
-		light[value] = linear_from_srgb(value / 255.0) / CELLS;
+		light[value] = srgb_decode(value / 255.0) / CELLS;
 	waves_make(&waves);
 	memset(f->at, 0, sizeof(f->at));
 	for (uint32_t colour = 0; colour < 3; colour++) {
@@ -190,9 +180,8 @@ static uint32_t share_code(double share)
 static char *put_first(char *to, const double factor[3])
 {
 	return put_base83(to,
-			  srgb_from_linear(factor[0]) << 16 |
-				  srgb_from_linear(factor[1]) << 8 |
-				  srgb_from_linear(factor[2]),
+			  level_of(factor[0]) << 16 | level_of(factor[1]) << 8 |
+				  level_of(factor[2]),
 			  4);
 }
 

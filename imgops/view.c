@@ -52,7 +52,7 @@ static struct img_size fit_inside(struct img_size size, struct img_size box)
 
 static uint32_t bound_side(uint32_t box_px, uint32_t side_px, bool enlarge)
 {
-	uint32_t most = enlarge ? IMAGE_SIDE_PX_MAX : side_px;
+	uint32_t most = enlarge ? IMG_SIDE_PX_MAX : side_px;
 
 	return box_px == 0 ? most : min_u32(box_px, most);
 }
@@ -108,8 +108,8 @@ struct img_view img_fit(const struct img_header *header,
 		.orientation = transform->as_stored ? 1 : header->orientation,
 	};
 
-	assert(full.width_px > 0 && full.width_px <= IMAGE_SIDE_PX_MAX);
-	assert(full.height_px > 0 && full.height_px <= IMAGE_SIDE_PX_MAX);
+	assert(full.width_px > 0 && full.width_px <= IMG_SIDE_PX_MAX);
+	assert(full.height_px > 0 && full.height_px <= IMG_SIDE_PX_MAX);
 	box.width_px = bound_side(box.width_px, full.width_px, enlarge);
 	box.height_px = bound_side(box.height_px, full.height_px, enlarge);
 	view.size = box;

@@ -134,7 +134,7 @@ const char *const step_names[STEP_COUNT] = {
 };
 
 const struct img_limits run_limits = {
-	.side_px_max = 65500,
+	.side_px_max = IMG_SIDE_PX_MAX,
 	.pixels_max = 250000000,
 	.scans_max = 100,
 	.decode_bytes_max = UINT64_C(1) << 30,

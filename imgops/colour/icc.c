@@ -173,14 +173,14 @@ enum {
 
 typedef int32_t index_vector __attribute__((vector_size(16)));
 
-static double srgb_encode(double light)
+double srgb_encode(double light)
 {
 	if (light <= 0.0031308)
 		return 12.92 * fmax(0, light);
 	return 1.055 * pow(fmin(1, light), 1 / 2.4) - 0.055;
 }
 
-static double srgb_decode(double level)
+double srgb_decode(double level)
 {
 	if (level <= 0.04045)
 		return level / 12.92;

@@ -63,6 +63,10 @@ struct matrix_profile {
 	uint8_t levels[LEVEL_ENTRIES];
 };
 
+/* The curve of sRGB: from light to level and back, both 0 to 1. */
+double srgb_encode(double light); /* light below 0 is 0, above 1 is 1 */
+double srgb_decode(double level);
+
 /* A conversion to sRGB; without channels, it converts nothing. */
 struct icc {
 	/* Of the picture: 1 for grey, 3 for RGB, 4 for CMYK. */

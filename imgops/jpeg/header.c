@@ -337,8 +337,8 @@ static enum img_space guess_space(const struct img_header *h)
 
 static enum img_err check_frame(const struct img_header *h)
 {
-	if (h->stored.width_px > IMAGE_SIDE_PX_MAX ||
-	    h->stored.height_px > IMAGE_SIDE_PX_MAX)
+	if (h->stored.width_px > IMG_SIDE_PX_MAX ||
+	    h->stored.height_px > IMG_SIDE_PX_MAX)
 		return IMG_ERR_TOO_LARGE;
 	if (h->walk.precision != 8)
 		return IMG_ERR_UNSUPPORTED;
