@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/query.h"
 
+#include "service/store/entries.h"
+
 #include <assert.h>
 #include <string.h>
 
 enum { TEXT_BYTES_MAX = 511 }; /* the text of one variant */
-
-#define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 /* Part of a longer text. */
 struct slice {
@@ -96,7 +96,7 @@ static bool read_variant(struct variant *out, const struct params *all,
 	}
 	if (name.bytes == in.bytes || name.bytes == 0 ||
 	    name.bytes >= sizeof(out->name) ||
-	    strspn(text, NAME_CHARS) != name.bytes) {
+	    strspn(text, STORE_NAME_CHARS) != name.bytes) {
 		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
 			       "variant must be NAME:KEY=VALUE,... with a NAME "
 			       "of 1 to %zu of a-z, 0-9, _ and -, not '%s'.",

@@ -44,7 +44,7 @@ bool store_is_id(const char *text)
 /* The length of the name that `text` begins with; 0: none. */
 static size_t name_length(const char *text)
 {
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	size_t n = strspn(text, STORE_NAME_CHARS);
 
 	return n < STORE_NAME_BYTES ? n : 0;
 }

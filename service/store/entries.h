@@ -28,9 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STORE_NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
 enum {
 	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
-	STORE_NAME_BYTES = 32 + 1, /* characters [a-z0-9_-], without ".jpg" */
+	STORE_NAME_BYTES = 32 + 1, /* STORE_NAME_CHARS, without ".jpg" */
 	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 5, /* with any ending */
 	STORE_CALL_FILES = 3 /* most descriptors that one call uses */
 };
