@@ -15,7 +15,6 @@
 
 enum {
 	HEAD_READ_BYTES = 32 * 1024, /* received at once, of a head */
-	STEP_BYTES = 256 * 1024,     /* of a body, before the step yields */
 };
 
 static struct direct_connection *direct_of(struct connection *c)
@@ -194,7 +193,7 @@ static enum transfer_need step_body(void *arg, char *buffer, size_t bytes)
 		if (c->body_bytes_left > 0 && is_drained(&c->wire, got, max))
 			return TRANSFER_NEEDS_INPUT;
 		done += (size_t)got;
-		if (c->body_bytes_left > 0 && done >= STEP_BYTES)
+		if (c->body_bytes_left > 0 && done >= WIRE_STEP_BYTES)
 			return TRANSFER_YIELDS;
 	}
 	return TRANSFER_DONE;

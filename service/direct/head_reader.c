@@ -15,41 +15,35 @@ enum { FIELDS_MIN = 16, VERSION_BYTES = 8 };
 	"</body></html>"
 
 static const struct head_refusal malformed = {
-	400, "Bad Request",
-	HTML("Request malformed",
-	     "Your HTTP request was syntactically incorrect.")
+	400, HTML("Request malformed",
+		  "Your HTTP request was syntactically incorrect.")
 };
 static const struct head_refusal wrong_length = {
-	400, "Bad Request",
-	HTML("Request malformed",
-	     "Your HTTP request has wrong value for <b>Content-Length</b> "
-	     "header.")
+	400, HTML("Request malformed",
+		  "Your HTTP request has wrong value for <b>Content-Length</b> "
+		  "header.")
 };
 static const struct head_refusal large_length = {
-	413, "Content Too Large",
+	413,
 	HTML("Request content too large",
 	     "Your HTTP request has too large value for <b>Content-Length</b> "
 	     "header.")
 };
 static const struct head_refusal old_version = {
-	505, "HTTP Version Not Supported",
-	HTML("Requested HTTP version is not supported",
-	     "Requested HTTP version is too old and not supported.")
+	505, HTML("Requested HTTP version is not supported",
+		  "Requested HTTP version is too old and not supported.")
 };
 static const struct head_refusal new_version = {
-	505, "HTTP Version Not Supported",
-	HTML("Requested HTTP version is not supported",
-	     "Requested HTTP version is not supported.")
+	505, HTML("Requested HTTP version is not supported",
+		  "Requested HTTP version is not supported.")
 };
 #define TOO_BIG                                                                \
 	HTML("Request too big",                                                \
 	     "Your HTTP header was too big for the memory constraints of "     \
 	     "this webserver.")
 
-static const struct head_refusal long_target = { 414, "URI Too Long", TOO_BIG };
-static const struct head_refusal large_head = {
-	431, "Request Header Fields Too Large", TOO_BIG
-};
+static const struct head_refusal long_target = { 414, TOO_BIG };
+static const struct head_refusal large_head = { 431, TOO_BIG };
 
 void head_reader_init(struct head_reader *h, size_t bytes_max)
 {

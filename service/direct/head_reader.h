@@ -40,7 +40,7 @@ enum head_event {
 
 struct head_refusal {
 	unsigned int status;
-	const char *reason, *body; /* HTML */
+	const char *body; /* HTML */
 };
 
 struct head_line {

@@ -15,9 +15,8 @@ enum {
 	/* More than the text of a reply, the names, and what is added here. */
 	HEAD_BYTES = REPLY_TEXT_BYTES + 2048,
 	DATE_BYTES = 32,
-	SIZE_BYTES = 20,         /* before a chunk */
-	END_BYTES = 8,           /* after it */
-	STEP_BYTES = 256 * 1024, /* sent in a step, before it yields */
+	SIZE_BYTES = 20, /* before a chunk */
+	END_BYTES = 8,   /* after it */
 };
 
 /* A text that is written; it must fit. */
@@ -57,8 +56,7 @@ static void add_header(struct head_text *h, const char *name, const char *value)
 	add_text(h, "\r\n");
 }
 
-static void add_status(struct head_text *h, unsigned int status,
-		       const char *reason)
+static void add_status(struct head_text *h, unsigned int status)
 {
 	char date[DATE_BYTES];
 	time_t now = time(NULL);
@@ -66,7 +64,7 @@ static void add_status(struct head_text *h, unsigned int status,
 
 	(void)gmtime_r(&now, &day);
 	(void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &day);
-	add(h, "HTTP/1.1 %u %s\r\n", status, reason);
+	add(h, "HTTP/1.1 %u %s\r\n", status, http_reason(status));
 	add_header(h, "Date", date);
 }
 
@@ -90,7 +88,7 @@ static bool closes(const struct reply *p, const struct reply_terms *terms)
 static void add_head(struct head_text *h, const struct reply *p,
 		     const struct reply_terms *terms, bool is_last)
 {
-	add_status(h, p->status, http_reason(p->status));
+	add_status(h, p->status);
 	if (is_last)
 		add_header(h, "Connection", "close");
 	else if (terms->is_http_1_0)
@@ -172,7 +170,7 @@ bool outgoing_refuse(struct outgoing *o, const struct head_refusal *refusal,
 				.kind = REPLY_PIECES,
 				.fd = -1 };
 	h.bytes = 0;
-	add_status(&h, refusal->status, refusal->reason);
+	add_status(&h, refusal->status);
 	add_header(&h, "Connection", "close");
 	add(&h, "Content-Length: %zu\r\n\r\n", bytes);
 	if (!keep_head(o, &h))
@@ -226,7 +224,7 @@ static ssize_t send_some(struct outgoing *o, struct wire *w, char *buffer,
 		return sent;
 	}
 	sent = wire_send_file(w, o->fd, o->at,
-			      min_u64(o->bytes_left, STEP_BYTES), buffer,
+			      min_u64(o->bytes_left, WIRE_STEP_BYTES), buffer,
 			      buffer_bytes);
 	if (sent > 0) {
 		o->at += (uint64_t)sent;
@@ -243,7 +241,7 @@ int outgoing_send(struct outgoing *o, struct wire *w, char *buffer,
 	while (o->piece_at < o->piece_count || has_file(o)) {
 		ssize_t sent;
 
-		if (done >= STEP_BYTES) {
+		if (done >= WIRE_STEP_BYTES) {
 			w->need = TRANSFER_YIELDS;
 			return WIRE_AGAIN;
 		}

@@ -31,6 +31,9 @@ enum {
 	WIRE_AGAIN = -1,
 };
 
+/* After so many bytes, a step of a transfer yields. */
+enum { WIRE_STEP_BYTES = 256 * 1024 };
+
 struct wire {
 	int fd;
 	bool blocks;

@@ -268,6 +268,7 @@ const char *http_reason(unsigned int status)
 		{ 431, "Request Header Fields Too Large" },
 		{ 500, "Internal Server Error" },
 		{ 503, "Service Unavailable" },
+		{ 505, "HTTP Version Not Supported" },
 		{ 507, "Insufficient Storage" },
 	};
 
