@@ -25,7 +25,7 @@
 #include "service/http/multipart.h"
 #include "service/http/problem.h"
 
-#include "imgops/imgops.h"
+#include "base/memory.h"
 
 struct charge;
 struct pipeline;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "service/direct/uthread.h"
 #include "service/log/log.h"
+#include "stages/stage.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -73,6 +74,7 @@ void connection_begin(struct connection *c, const struct sockaddr *from)
 	if (port->acceptor != NULL)
 		acceptor_begin(port->acceptor, c->io_thread, c->fd);
 	atomic_fetch_add(&port->connection_count, 1);
+	stage_take(RESOURCE_FILES, 1);
 	c->client = client_add(port->clients, c->fd, from, c->tls == NULL);
 	end_lingering_for_new(port->http);
 	if (port->has_threads)
@@ -83,6 +85,7 @@ void connection_end(struct connection *c)
 {
 	struct port *port = c->port;
 
+	stage_take(RESOURCE_FILES, -1);
 	if (client_remove(c->client) && !atomic_load(&port->http->stopping))
 		(void)linger_add(port->http->linger, c->fd);
 	atomic_fetch_sub(&port->connection_count, 1);

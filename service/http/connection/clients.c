@@ -21,7 +21,6 @@
 
 #include "base/clock.h"
 #include "service/wait.h"
-#include "stages/stage.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -728,7 +727,6 @@ struct client *client_add(struct clients *t, int fd,
 	list_add(&t->silent, c);
 	t->taken_count++;
 	t->open_count++;
-	stage_take(RESOURCE_FILES, 1);
 	begin_phase(c, CLIENT_HEAD);
 	if (is_one_too_many(c)) {
 		t->counts.refused_count++;
@@ -777,7 +775,6 @@ bool client_remove(struct client *c)
 	sites_leave(&t->sites, c->site);
 	t->taken_count--;
 	t->open_count -= !c->is_shut;
-	stage_take(RESOURCE_FILES, -1);
 	*c = (struct client){ .clients = NULL };
 	list_add(&t->unused, c);
 	(void)pthread_mutex_unlock(&t->lock);
