@@ -5,9 +5,12 @@
  */
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/options.h"
 #include "base/quantiles.h"
 #include "datasets/jpeg.h"
 #include "datasets/xalloc.h"
+
+#include "version.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -193,30 +196,77 @@ static bool count_file(struct table *table, const char *path)
 	return true;
 }
 
+struct stats_options {
+	const char *dir;
+	struct flags_asked asked;
+};
+
+static const struct flag flags[] = {
+	FLAGS_ASKED(struct stats_options, asked),
+	{ 0 },
+};
+
+static const struct flag_group groups[] = { { .flags = flags }, { 0 } };
+
+static const struct program stats_program = {
+	.name = "stats",
+	.summary = "sizes and kinds of the JPEGs in a folder",
+	.usage = "DIR",
+	.about = "Print the sizes of the *.jpg and *.jpeg files below DIR, as "
+		 "in table 4.1 of UCAM-CL-TR-781, and what their headers say.",
+	.groups = groups,
+	.exit_status = "0 good, 1 a file cannot be read or there is none, 2 "
+		       "wrong usage.",
+	.see_also = "mkset(1)",
+	.operand = "DIR",
+};
+
+/* A flag_take_fn: stats has one operand and no flags of its own. */
+static bool take_operand(void *options, const struct flag *f, const char *value,
+			 struct error *why)
+{
+	struct stats_options *o = options;
+
+	if (f != NULL)
+		return flag_set(f, value, o, why);
+	if (o->dir != NULL)
+		return error_fail(why, "'%s': one folder is enough", value);
+	o->dir = value;
+	return true;
+}
+
+static int fail(int status, const struct error *error)
+{
+	fprintf(stderr, "stats: %s\n", error->text);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
+	struct stats_options options = { 0 };
 	struct folder_list folder = { 0 };
 	struct table table = { 0 };
 	struct error error;
 	bool all_read = true;
 
-	if (argc != 2 || argv[1][0] == '-') {
-		fputs("Usage: stats DIR\n"
-		      "Sizes of the *.jpg and *.jpeg files below DIR, as in "
-		      "table "
-		      "4.1 of UCAM-CL-TR-781,\nand what their headers say.\n",
-		      stderr);
-		return 2;
+	flags_init(flags, &options);
+	if (!flags_read(&stats_program, argv + 1, (uint32_t)argc - 1,
+			take_operand, &options, &error))
+		return fail(2, &error);
+	if (program_answer(&stats_program, &options.asked, DARKROOM_COMMIT,
+			   stdout))
+		return 0;
+	if (options.dir == NULL) {
+		error_set(&error, "DIR is missing; see --help");
+		return fail(2, &error);
 	}
-	if (!folder_list_read(&folder, argv[1], FOLDER_JPEGS, NULL, &error)) {
-		fprintf(stderr, "stats: %s\n", error.text);
-		return 1;
-	}
+	if (!folder_list_read(&folder, options.dir, FOLDER_JPEGS, NULL, &error))
+		return fail(1, &error);
 	for (size_t i = 0; i < folder.count; i++)
 		all_read = count_file(&table, folder.files[i].path) && all_read;
 	if (table.file_count == 0) {
-		fprintf(stderr, "stats: no JPEGs in %s\n", argv[1]);
-		return 1;
+		error_set(&error, "no JPEGs in %s", options.dir);
+		return fail(1, &error);
 	}
 	table_print(&table, stdout);
 	table_release(&table);
