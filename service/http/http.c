@@ -4,7 +4,7 @@
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/linger.h"
 #include "service/http/request.h"
-#include "service/http/spooler.h"
+#include "service/http/images/spooler.h"
 #include "service/http/watch/agent.h"
 #include "service/http/watch/viewers.h"
 

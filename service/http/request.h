@@ -11,8 +11,8 @@
  *	route.c           which file answers this path and method?
  *	auth.c            may this client send the request?
  *	upload_request.c  POST / and /v1/process, and /v1/images; with body.c
- *	store_request.c   what POST /v1/images does in addition
- *	images.c          GET and DELETE of /v1/images/...
+ *	images/           what POST /v1/images does in addition; GET and DELETE
+ *	                  of /v1/images/...
  *	control.c         page, probes, reports
  *	watch/viewers.c   GET /v1/live
  *	reply.c           the reply
@@ -36,7 +36,7 @@
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
-#include "service/http/image_meta.h"
+#include "service/http/images/image_meta.h"
 #include "service/http/query.h"
 #include "service/http/transport.h"
 #include "service/http/watch/minute.h"
@@ -115,7 +115,7 @@ struct handler {
 
 extern const struct handler upload_handler; /* upload_request.c */
 extern const struct handler stored_upload_handler;
-extern const struct handler image_handler; /* images.c */
+extern const struct handler image_handler; /* images/images.c */
 extern const struct handler image_removal_handler;
 extern const struct handler picture_handler;
 extern const struct handler page_handler; /* control.c */
@@ -208,7 +208,7 @@ void accepted_release(struct accepted_list *l);
 enum accepted_state accepted_find(struct accepted_list *l, const char *id,
 				  enum problem *problem);
 
-/* See the table in store_request.c. */
+/* See the table in images/store_request.c. */
 enum early_state {
 	EARLY_IMPOSSIBLE, /* no state: in the table, "this cannot happen" */
 	EARLY_NO,         /* the reply waits until the image is stored */
@@ -495,7 +495,7 @@ static inline uint32_t upload_stage_count(const struct upload *u)
 	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
 }
 
-/* store_request.c */
+/* images/store_request.c */
 
 /* The upload will be stored.  PROBLEM_NO_STORE: there is no store. */
 enum problem storing_begin(struct request *r);

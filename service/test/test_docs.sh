@@ -150,8 +150,8 @@ test_examples_work() {
 
 test_endpoints_are_described() {
 	local path
-	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http/*.c |
-		tr -d '"' | sort -u >"$work/paths"
+	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http/*.c \
+		"$source"/service/http/images/*.c | tr -d '"' | sort -u >"$work/paths"
 	[ "$(wc -l <"$work/paths")" -ge 5 ] || fail "$(cat "$work/paths")"
 	while read -r path; do
 		grep -qE "(GET|POST|PUT|DELETE|HEAD) $path" "$api" ||
@@ -165,7 +165,8 @@ test_parameters_are_described() {
 	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
 		>"$work/names"
 	grep -ohE 'request_argument\(r, "[a-z_]+"' \
-		"$source"/service/http/*.c | sed 's/.*"\(.*\)"/\1/' >>"$work/names"
+		"$source"/service/http/*.c "$source"/service/http/images/*.c |
+		sed 's/.*"\(.*\)"/\1/' >>"$work/names"
 	[ "$(wc -l <"$work/names")" -ge 14 ] || fail "$(cat "$work/names")"
 	while read -r name; do
 		grep -qE "^\|[^|]*\`$name\`" "$api" ||

@@ -6,7 +6,7 @@
  * as the same request.  Parameters come from params_table, so that a new one is
  * tested without a change here.  The meta of an image shows when it is damaged.
  */
-#include "service/http/image_meta.h"
+#include "service/http/images/image_meta.h"
 
 #include "base/util.h"
 

@@ -35,11 +35,11 @@ forbid datasets '(imgops|stages|service|loadgen)/'
 # Inside http/: first the code that knows only connections, then the code that
 # knows no request, then the code that handles requests, and last http.c, which
 # starts all.
-forbid service/http/connection 'service/(http/watch|pipeline|store|log)'
+forbid service/http/connection 'service/(http/(images|watch)|pipeline|store|log)'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
 	service/http/connection | grep -v '/transport\.h"$' || bad=1
-for name in body image_meta multipart params problem query result spooler \
-	mhd/transport_mhd watch/minute watch/reports; do
+for name in body multipart params problem query result \
+	images/image_meta images/spooler mhd/transport_mhd watch/minute watch/reports; do
 	! grep -E '"service/http/(request|http)\.h"' \
 		"service/http/$name".[ch] || bad=1
 done

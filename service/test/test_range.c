@@ -4,7 +4,7 @@
  * file, whatever the numbers; a header that is not a range we support is
  * ignored.
  */
-#include "service/http/images.c"
+#include "service/http/images/images.c"
 
 #include "base/util.h"
 

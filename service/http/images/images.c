@@ -6,7 +6,7 @@
  */
 #include "service/http/request.h"
 #include "service/http/result.h"
-#include "service/http/image_meta.h"
+#include "service/http/images/image_meta.h"
 
 #include "service/log/log.h"
 

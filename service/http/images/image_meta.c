@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/image_meta.h"
+#include "service/http/images/image_meta.h"
 
 #include "service/http/result.h"
 #include "base/json.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/spooler.h"
+#include "service/http/images/spooler.h"
 
 #include "base/clock.h"
-#include "service/http/image_meta.h"
+#include "service/http/images/image_meta.h"
 #include "service/log/log.h"
 #include "service/wait.h"
 

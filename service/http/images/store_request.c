@@ -21,7 +21,7 @@
  * the upload is decoded, and a list in memory keeps the result.
  */
 #include "service/http/request.h"
-#include "service/http/spooler.h"
+#include "service/http/images/spooler.h"
 
 #include "base/clock.h"
 #include "base/util.h"
