@@ -3,8 +3,8 @@
 // its figures.  Pure.
 //
 // The nodes are a tree of paths: each is a call site and the node before it.  So
-// a node's rank is its depth, and the first child of a node is in its lane; each
-// further child begins a lane of its own.
+// a node's rank is its depth, and the first child of a node is in its track; each
+// further child begins a track of its own.
 
 import { OUTSIDE } from "./graph_plan.js";
 
@@ -29,15 +29,15 @@ export function remember(readings, reading) {
 		one.at_us >= reading.at_us - RECENT_US), reading];
 }
 
-// Gives all nodes after `parent` a rank and a lane; returns the number of lanes.
-function place(nodes, placed, parent, rank, lane, laneCount) {
-	let count = laneCount;
+// Gives all nodes after `parent` a rank and a track; returns the number of tracks.
+function place(nodes, placed, parent, rank, track, trackCount) {
+	let count = trackCount;
 
 	nodes.filter(({ previous }) => previous === parent).forEach(
 		({ id }, i) => {
-			const own = i === 0 ? lane : count++;
+			const own = i === 0 ? track : count++;
 
-			placed.set(id, { rank, lane: own });
+			placed.set(id, { rank, track: own });
 			count = place(nodes, placed, id, rank + 1, own, count);
 		});
 	return count;
@@ -57,12 +57,12 @@ function nameOf({ nodes }, node) {
 	return node.function + (count > 1 ? `, ${ordinal} time` : "");
 }
 
-// Returns what layout() needs: { nodes: [{ name, at, rank, lane, hasQueue }],
-// edges: [{ from, to }] of indexes of nodes, ranks, lanes }, nodes and edges in
+// Returns what layout() needs: { nodes: [{ name, at, rank, track, hasQueue }],
+// edges: [{ from, to }] of indexes of nodes, ranks, tracks }, nodes and edges in
 // the order of the graph.
 export function planOf(graph) {
 	const placed = new Map();
-	const lanes = place(graph.nodes, placed, null, 0, 0, 1);
+	const tracks = place(graph.nodes, placed, null, 0, 0, 1);
 	const index = new Map(graph.nodes.map(({ id }, i) => [id, i]));
 	const at = (id) => id === null ? OUTSIDE : index.get(id);
 	const nodes = graph.nodes.map((node) => ({
@@ -77,7 +77,7 @@ export function planOf(graph) {
 		edges: graph.edges.map(({ from, to }) =>
 			({ from: at(from), to: at(to) })),
 		ranks: Math.max(0, ...nodes.map(({ rank }) => rank)) + 1,
-		lanes: Array.from({ length: lanes }, () => ""),
+		tracks: Array.from({ length: tracks }, () => ""),
 	};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The position of everything in a plan, in pixels.  Pure.
 //
-// Uploads move along one axis, and lanes lie across it: from left to right if
+// Uploads move along one axis, and tracks lie across it: from left to right if
 // there is room for figures below each stage, else from top to bottom with the
 // figures at the side.  Along the axis, each rank has
 //
@@ -23,10 +23,10 @@ const wide = {
 	isWide: true,
 	marksAcross: 5,
 	boxAcross: 64,
-	lane: 178, // with figures below
+	track: 178, // with figures below
 	last: 142, // the last one, without the room between
-	before: 50, // of the first lane, for counts above it
-	over: 58, // above the middle of a lane: the way around a stage
+	before: 50, // of the first track, for counts above it
+	over: 58, // above the middle of a track: the way around a stage
 	room: 26, // for that
 };
 
@@ -34,7 +34,7 @@ const tall = {
 	isWide: false,
 	marksAcross: 8,
 	boxAcross: 64,
-	lane: 161, // with figures beside it
+	track: 161, // with figures beside it
 	before: 4,
 	over: 42,
 	room: 16,
@@ -44,7 +44,7 @@ const tall = {
 };
 
 function isBetween(nodes, from, to) {
-	return nodes.some((node) => node.lane === nodes[from].lane &&
+	return nodes.some((node) => node.track === nodes[from].track &&
 		node.rank > nodes[from].rank &&
 		(to === OUTSIDE || node.rank < nodes[to].rank));
 }
@@ -55,7 +55,7 @@ function isBack(nodes, from, to) {
 		nodes[to].rank <= nodes[from].rank;
 }
 
-// All sizes; `first` is the start of the first lane.
+// All sizes; `first` is the start of the first track.
 function measure(plan, width) {
 	const room = (width - 2 * PORT - EDGE) / plan.ranks;
 	const table = room < SCALE_MIN * CELL_MIN ? tall : wide;
@@ -66,10 +66,10 @@ function measure(plan, width) {
 	const first = table.before + (hasAround ? table.room : 0);
 
 	if (table === tall) {
-		const lane = Math.min(260, Math.max(tall.lane,
-			(width - first) / plan.lanes.length));
+		const track = Math.min(260, Math.max(tall.track,
+			(width - first) / plan.tracks.length));
 
-		return { ...tall, hasAround, first, lane, last: lane };
+		return { ...tall, hasAround, first, track, last: track };
 	}
 	const boxAlong = Math.min(Math.max(0.4 * cell, 92), 116);
 
@@ -96,7 +96,7 @@ function rectangle(m, along, across, alongSize, acrossSize) {
 
 function placeNode(m, node) {
 	const end = PORT + (node.rank + 1) * m.cell;
-	const middle = m.first + node.lane * m.lane + m.boxAcross / 2;
+	const middle = m.first + node.track * m.track + m.boxAcross / 2;
 	const box = end - m.boxAlong;
 	const queue = node.hasQueue ? m.marksAlong * PITCH : 0;
 	const queueAcross = m.marksAcross * PITCH;
@@ -136,7 +136,7 @@ function beside(m, along, across, isBent) {
 	return { x, y: isBent ? y + 19 : y - 9, anchor: "middle" };
 }
 
-// A straight edge; or one that follows its own lane as far as possible and then
+// A straight edge; or one that follows its own track as far as possible and then
 // bends to the other.  Its label is near its end, for a bend outside of it.
 function direct(m, a, b) {
 	const isBent = a.across !== b.across;
@@ -197,11 +197,11 @@ function placeEdge(m, nodes, places, edge, ends) {
 	return direct(m, a, b);
 }
 
-// The entry and the exit of uploads: as long as all lanes together.
+// The entry and the exit of uploads: as long as all tracks together.
 function placePorts(m, plan, ends) {
 	const above = m.hasAround ? m.over + 6 - m.boxAcross / 2 : 0;
 	const first = m.first - above;
-	const last = m.first + (plan.lanes.length - 1) * m.lane + m.boxAcross;
+	const last = m.first + (plan.tracks.length - 1) * m.track + m.boxAcross;
 	const port = (along) => rectangle(m, along, first, 6, last - first);
 
 	return { in: port(ends.in - 6), out: port(ends.out) };
@@ -210,14 +210,14 @@ function placePorts(m, plan, ends) {
 // The picture may be larger than asked for: a wide one is to be scaled, a tall
 // one to be scrolled.  Returns { isWide, width, height, nodes: [{ box,
 // queue }], edges: [{ path, label: { x, y, anchor } }], ports: { in, out },
-// lanes: [{ x, y }] }, in the order of the plan; a box, queue or port is { x,
+// tracks: [{ x, y }] }, in the order of the plan; a box, queue or port is { x,
 // y, width, height }, queue null without one.
 export function layout(plan, width) {
 	const m = measure(plan, width);
 	const places = plan.nodes.map((node) => placeNode(m, node));
 	const ends = { in: PORT, out: PORT + plan.ranks * m.cell + EDGE };
 	const size = turn(m, ends.out + PORT,
-		m.first + (plan.lanes.length - 1) * m.lane + m.last);
+		m.first + (plan.tracks.length - 1) * m.track + m.last);
 
 	return {
 		isWide: m.isWide,
@@ -227,8 +227,8 @@ export function layout(plan, width) {
 		edges: plan.edges.map((edge) =>
 			placeEdge(m, plan.nodes, places, edge, ends)),
 		ports: placePorts(m, plan, ends),
-		lanes: plan.lanes.map((_, lane) => turn(m, PORT + 10,
-			m.first + lane * m.lane + m.boxAcross / 2)),
+		tracks: plan.tracks.map((_, track) => turn(m, PORT + 10,
+			m.first + track * m.track + m.boxAcross / 2)),
 	};
 }
 

@@ -184,12 +184,12 @@ function addPorts(parent, { ports, isWide }) {
 		per_s > 0 ? formatRate(per_s) + "\u00a0refused" : "");
 }
 
-function addLanes(parent, plan, { lanes, isWide }) {
-	plan.lanes.forEach((label, lane) => {
-		const { x, y } = lanes[lane];
+function addTracks(parent, plan, { tracks, isWide }) {
+	plan.tracks.forEach((label, track) => {
+		const { x, y } = tracks[track];
 
-		setText(isWide ? text(parent, "lane", x, y + 38)
-			: text(parent, "lane", x + 9, y + 2), label);
+		setText(isWide ? text(parent, "track", x, y + 38)
+			: text(parent, "track", x + 9, y + 2), label);
 	});
 }
 
@@ -213,7 +213,7 @@ export function draw(svg, plan, width) {
 
 	fill(svg, laid, edges, nodes);
 	const setRefused = addPorts(svg, laid);
-	addLanes(svg, plan, laid);
+	addTracks(svg, plan, laid);
 	return (figures) => {
 		edges.forEach((edge, i) => edge.set(figures.edges[i]));
 		nodes.forEach((node, i) => node.set(figures.nodes[i]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is drawn, without positions: the nodes, each with its rank and lane, and
+// What is drawn, without positions: the nodes, each with its rank and track, and
 // the edges.  Pure.
 //
 //	in > decode > scale > blur > encode > store > out
@@ -7,9 +7,9 @@
 //
 // Results without blur pass it by.
 //
-// All of it is in lane 0, except if parts are shown separately: then each replica
-// has a chain in its own lane, before the same store; with partitions, one chain
-// goes through the lanes of all of them.
+// All of it is in track 0, except if parts are shown separately: then each replica
+// has a chain in its own track, before the same store; with partitions, one chain
+// goes through the tracks of all of them.
 
 import { partName } from "./stages.js";
 
@@ -46,15 +46,15 @@ function addChain(plan, hello, placeOf) {
 function addChains(plan, hello, isApart, stageParts) {
 	if (!isApart)
 		return [addChain(plan, hello, () =>
-			({ lane: 0, part: null, isWhole: true }))];
+			({ track: 0, part: null, isWhole: true }))];
 	if (hello.balance === "partition")
 		return [addChain(plan, hello, (stage) => ({
-			lane: stageParts[stage],
+			track: stageParts[stage],
 			part: stageParts[stage],
 			isWhole: true,
 		}))];
-	return plan.lanes.map((_, part) => addChain(plan, hello, () =>
-		({ lane: part, part, isWhole: false })));
+	return plan.tracks.map((_, part) => addChain(plan, hello, () =>
+		({ track: part, part, isWhole: false })));
 }
 
 // After the other stages, with threads of its own.
@@ -65,25 +65,25 @@ function addStore(plan, hello, senders) {
 	if (stage < 0)
 		return;
 	plan.nodes.push({ name: "store", stage, rank: plan.ranks++,
-		hasQueue: true, lane: 0, part: null, isWhole: true });
+		hasQueue: true, track: 0, part: null, isWhole: true });
 	for (const from of senders)
 		plan.edges.push({ from, to: at });
 	plan.edges.push({ from: at, to: OUTSIDE });
 }
 
-// hello, as the server says it; isApart: parts in lanes of their own;
+// hello, as the server says it; isApart: parts in tracks of their own;
 // stageParts: a frame's stage_parts, which only partitions have.
 //
-// Returns { nodes: [{ name, stage, rank, lane, hasQueue, part, isWhole }],
-// edges: [{ from, to }] of indexes of nodes, ranks, lanes: [label] }.  stage is
+// Returns { nodes: [{ name, stage, rank, track, hasQueue, part, isWhole }],
+// edges: [{ from, to }] of indexes of nodes, ranks, tracks: [label] }.  stage is
 // an index of hello.stages; part is where it is, null: in no single one; a node
 // that is not whole stands for what its part does of the stage.
 export function plan(hello, isApart, stageParts) {
-	const lanes = isApart
+	const tracks = isApart
 		? Array.from({ length: hello.parts }, (_, part) =>
 			partName(hello.balance, part))
 		: [""];
-	const made = { nodes: [], edges: [], ranks: 0, lanes };
+	const made = { nodes: [], edges: [], ranks: 0, tracks };
 	const ends = addChains(made, hello, isApart, stageParts);
 
 	made.ranks = made.nodes[ends[0]].rank + 1;
