@@ -60,8 +60,8 @@ static const struct flag flags[] = {
 	{ "cache", "DIR", NULL, "serve: folder for copies of objects",
 	  FLAG_FIELD(struct helper_options, cache) },
 	{ "cache-quota", "SIZE", "1G", "serve: most bytes of these copies",
-	  FLAG_FIELD(struct helper_options, cache_quota_bytes), .unit = FLAG_SIZE,
-	  .least = 1 << 20, .most = 0x1p50 },
+	  FLAG_FIELD(struct helper_options, cache_quota_bytes),
+	  .unit = FLAG_SIZE, .least = 1 << 20, .most = 0x1p50 },
 	FLAGS_ASKED(struct helper_options, asked),
 	{ 0 },
 };
@@ -156,8 +156,8 @@ static enum exit_code print_error(enum exit_code code,
 	return code;
 }
 
-static enum exit_code serve_command(const struct helper_options *o, struct s3 *s3,
-				    struct error *error)
+static enum exit_code serve_command(const struct helper_options *o,
+				    struct s3 *s3, struct error *error)
 {
 	struct cache *cache = NULL;
 
