@@ -225,21 +225,21 @@ void flag_print(const struct flag *f, const void *from,
 /* Where a flag was found among the groups. */
 struct found {
 	const struct flag *flag; /* NULL: there is none */
-	uint32_t place;          /* number among the flags of all groups */
+	uint32_t number;         /* number among the flags of all groups */
 };
 
 /* `name` is `bytes` long, without a NUL. */
 static struct found find(const struct flag_group *groups, const char *name,
 			 size_t bytes)
 {
-	uint32_t place = 0;
+	uint32_t number = 0;
 
 	for (; groups->flags != NULL; groups++)
 		for (const struct flag *f = groups->flags; f->name != NULL;
-		     f++, place++)
+		     f++, number++)
 			if (strlen(f->name) == bytes &&
 			    memcmp(f->name, name, bytes) == 0)
-				return (struct found){ f, place };
+				return (struct found){ f, number };
 	return (struct found){ NULL, 0 };
 }
 
@@ -248,17 +248,17 @@ static struct found find_abbreviated(const struct flag_group *groups,
 				     const char *name, size_t bytes)
 {
 	struct found only = { NULL, 0 };
-	uint32_t place = 0;
+	uint32_t number = 0;
 
 	for (; groups->flags != NULL; groups++)
 		for (const struct flag *f = groups->flags; f->name != NULL;
-		     f++, place++) {
+		     f++, number++) {
 			if (f->is_hidden || f->removed != NULL ||
 			    strncmp(f->name, name, bytes) != 0)
 				continue;
 			if (only.flag != NULL)
 				return (struct found){ NULL, 0 };
-			only = (struct found){ f, place };
+			only = (struct found){ f, number };
 		}
 	return only;
 }
@@ -273,7 +273,7 @@ struct line {
 	const struct program *program;
 	char *const *words;
 	uint32_t count, at;
-	bool is_seen[FLAGS_MAX]; /* indexed by `place` of struct found */
+	bool is_seen[FLAGS_MAX]; /* indexed by `number` of struct found */
 	bool has_ended;          /* only operands follow */
 	flag_take_fn *take;
 	void *arg;
@@ -308,7 +308,7 @@ static bool read_flag(struct line *l)
 	if (f == NULL) {
 		return error_fail(l->error, "there is no option '%s'", word);
 	}
-	assert(found.place < FLAGS_MAX);
+	assert(found.number < FLAGS_MAX);
 	if (value != NULL)
 		value++;
 	else if (f->values != NULL && l->at + 1 < l->count)
@@ -320,13 +320,13 @@ static bool read_flag(struct line *l)
 			  f->values);
 	else if (value != NULL && f->values == NULL)
 		error_set(l->error, "--%s takes no value", f->name);
-	else if (l->is_seen[found.place] && !f->repeats &&
+	else if (l->is_seen[found.number] && !f->repeats &&
 		 !l->program->follows_getopt)
 		error_set(l->error, "--%s is given twice", f->name);
 	else if (!l->take(l->arg, f, value, &why))
 		error_set(l->error, "--%s: %s", f->name, why.text);
 	else
-		return l->is_seen[found.place] = true;
+		return l->is_seen[found.number] = true;
 	return false;
 }
 

@@ -103,7 +103,7 @@ enum { FLAGS_IN_ENVIRONMENT = 1, FLAGS_IN_FILE = 2 };
 /* One of an array, whose last element has `flags` NULL. */
 struct flag_group {
 	const struct flag *flags;
-	unsigned places;   /* FLAGS_IN_ENVIRONMENT, FLAGS_IN_FILE */
+	unsigned sources;  /* FLAGS_IN_ENVIRONMENT, FLAGS_IN_FILE */
 	const char *title; /* of its section in the help; NULL: none */
 	const char *about; /* text below the title; NULL: none */
 };

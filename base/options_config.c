@@ -20,14 +20,14 @@ void flag_print_variable(const struct program *p, const char *name,
 		*out = *out == '-' ? '_' : (char)toupper(*out);
 }
 
-/* The flag `name`, if its group may be given in `place`. */
-static const struct flag *find_in(const struct program *p, unsigned place,
+/* The flag `name`, if its group may be given in `source`. */
+static const struct flag *find_in(const struct program *p, unsigned source,
 				  const char *name)
 {
 	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
 			if (strcmp(f->name, name) == 0)
-				return (g->places & place) != 0 ? f : NULL;
+				return (g->sources & source) != 0 ? f : NULL;
 	return NULL;
 }
 

@@ -57,8 +57,8 @@ static void list_policies(void)
 		(void)printf("%-22s %s\n", (*p)->name, (*p)->summary);
 }
 
-static _Noreturn void refuse(const struct options *o, const char *flag,
-			     const char *value, const char *why)
+static _Noreturn void refuse_flag(const struct options *o, const char *flag,
+				  const char *value, const char *why)
 {
 	exit(resources_refuse(o, EXIT_USAGE, flag, value, why));
 }
@@ -134,7 +134,7 @@ static _Noreturn void refuse_files(const struct options *o,
 			       ", or lower --max-connections to %" PRIu32,
 			       fitting);
 	(void)snprintf(value, sizeof(value), "%" PRIu32, o->connections_max);
-	refuse(o, "max-connections", value, why);
+	refuse_flag(o, "max-connections", value, why);
 }
 
 static void raise_file_limit(const struct options *o,
@@ -158,8 +158,8 @@ static struct cores *find_cores(const struct options *o)
 	struct cores *cores = cores_new(o->cores, &why);
 
 	if (cores == NULL)
-		refuse(o, "cores", o->cores != NULL ? o->cores : "default",
-		       why);
+		refuse_flag(o, "cores", o->cores != NULL ? o->cores : "default",
+			    why);
 	return cores;
 }
 
@@ -179,21 +179,23 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 		char value[16];
 
 		(void)snprintf(value, sizeof(value), "%" PRIu32, o->io_threads);
-		refuse(o, "io-threads", value,
-		       "has no effect: with this policy each connection has a "
-		       "thread");
+		refuse_flag(
+			o, "io-threads", value,
+			"has no effect: with this policy each connection has a "
+			"thread");
 	}
 	/* Naming a file that would not be used is an error. */
 	if (o->graph != NULL && s->balance != BALANCE_PARTITION)
-		refuse(o, "graph", o->graph,
-		       "it has an effect only with --balance partition; see "
-		       "--save-graph");
+		refuse_flag(
+			o, "graph", o->graph,
+			"it has an effect only with --balance partition; see "
+			"--save-graph");
 	if (o->trace != NULL && !schedule_has_tracks(s))
-		refuse(o, "trace", o->trace,
-		       s->policy->has_thread_model ?
-			       "it would stay empty: it needs --io async" :
-			       "it would stay empty: this policy has no "
-			       "workers");
+		refuse_flag(o, "trace", o->trace,
+			    s->policy->has_thread_model ?
+				    "it would stay empty: it needs --io async" :
+				    "it would stay empty: this policy has no "
+				    "workers");
 }
 
 static void refuse_size(const struct options *o, const char *flag,
@@ -202,7 +204,7 @@ static void refuse_size(const struct options *o, const char *flag,
 	char value[32];
 
 	(void)snprintf(value, sizeof(value), "%" PRIu64, bytes);
-	refuse(o, flag, value, why);
+	refuse_flag(o, flag, value, why);
 }
 
 static bool is_web_address(const char *url)
@@ -229,22 +231,23 @@ static void check_store(const struct options *o)
 
 	for (size_t i = 0; !is_remote && i < ARRAY_SIZE(remote); i++)
 		if (remote[i].value != NULL)
-			refuse(o, remote[i].flag, remote[i].value,
-			       "it needs --store s3://BUCKET");
+			refuse_flag(o, remote[i].flag, remote[i].value,
+				    "it needs --store s3://BUCKET");
 	if (!is_remote)
 		return;
 	if (!resources_read_store_url(o, &config, &why))
-		refuse(o, "store", o->store, why.text);
+		refuse_flag(o, "store", o->store, why.text);
 	if (o->store_quota_bytes > 0)
 		refuse_size(o, "store-quota", o->store_quota_bytes,
 			    "it is for a folder; object stores have quotas of "
 			    "their own");
 	if (o->s3_endpoint != NULL && !is_web_address(o->s3_endpoint))
-		refuse(o, "s3-endpoint", o->s3_endpoint,
-		       "it must begin with http:// or https://");
+		refuse_flag(o, "s3-endpoint", o->s3_endpoint,
+			    "it must begin with http:// or https://");
 	if (o->spool == SPOOL_STORE && options_is_given(o, "spool"))
-		refuse(o, "spool", "store",
-		       "it needs --store DIR: an object store has no spool");
+		refuse_flag(
+			o, "spool", "store",
+			"it needs --store DIR: an object store has no spool");
 }
 
 /* Check the flags that are needed only when a request comes. */
@@ -256,12 +259,13 @@ static void check_values(const struct options *o)
 	const char *why_not;
 
 	if (!presets_check(o->presets, why))
-		refuse(o, "presets", o->presets, why);
+		refuse_flag(o, "presets", o->presets, why);
 	if (o->host_names != NULL &&
 	    !origin_check_names(o->host_names, &why_not))
-		refuse(o, "host", o->host_names, why_not);
+		refuse_flag(o, "host", o->host_names, why_not);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
-		refuse(o, "trusted-proxies", o->trusted_proxies, why_no_list);
+		refuse_flag(o, "trusted-proxies", o->trusted_proxies,
+			    why_no_list);
 	check_store(o);
 }
 
@@ -277,17 +281,17 @@ static void check_start(const struct options *o)
 		exit(status);
 
 	if (!listen_check(o->listen, &why))
-		refuse(o, "listen", o->listen, why);
+		refuse_flag(o, "listen", o->listen, why);
 	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))
-		refuse(o, "admin-listen", o->admin_listen, why);
+		refuse_flag(o, "admin-listen", o->admin_listen, why);
 	if (o->agent_listen != NULL && !listen_check(o->agent_listen, &why))
-		refuse(o, "agent-listen", o->agent_listen, why);
+		refuse_flag(o, "agent-listen", o->agent_listen, why);
 	if (o->user != NULL && !user_check(o->user, &why_not))
-		refuse(o, "user", o->user, why_not.text);
+		refuse_flag(o, "user", o->user, why_not.text);
 	if (o->graph != NULL && !pipeline_graph_load(&graph, o->graph, &why))
-		refuse(o, "graph", o->graph, why);
+		refuse_flag(o, "graph", o->graph, why);
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why))
-		refuse(o, "save-graph", o->save_graph, why);
+		refuse_flag(o, "save-graph", o->save_graph, why);
 }
 
 static int serve(const struct options *o, const struct pipeline_config *config)

@@ -23,7 +23,7 @@ void eventcount_cancel(struct eventcount *ec)
 	atomic_fetch_sub(&ec->sleepers, 1);
 }
 
-bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
+bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t mask,
 		     uint64_t patience_ns)
 {
 	struct timespec end = clock_timespec(clock_now_ns() + patience_ns);
@@ -34,7 +34,7 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 	 */
 	bool is_late = syscall(SYS_futex, &ec->epoch, FUTEX_WAIT_BITSET_PRIVATE,
 			       ticket, patience_ns > 0 ? &end : NULL, NULL,
-			       who) == -1 &&
+			       mask) == -1 &&
 		       errno == ETIMEDOUT;
 
 	atomic_fetch_sub(&ec->sleepers, 1);
@@ -42,21 +42,21 @@ bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
 }
 
 /* Returns how many threads were asleep. */
-static long wake(struct eventcount *ec, int count, uint32_t who)
+static long wake(struct eventcount *ec, int count, uint32_t mask)
 {
 	atomic_fetch_add(&ec->epoch, 1);
 	if (atomic_load(&ec->sleepers) == 0)
 		return 0;
 	return syscall(SYS_futex, &ec->epoch, FUTEX_WAKE_BITSET_PRIVATE, count,
-		       NULL, NULL, who);
+		       NULL, NULL, mask);
 }
 
-bool eventcount_wake_one(struct eventcount *ec, uint32_t who)
+bool eventcount_wake_one(struct eventcount *ec, uint32_t mask)
 {
-	return wake(ec, 1, who) > 0;
+	return wake(ec, 1, mask) > 0;
 }
 
-void eventcount_wake_all(struct eventcount *ec, uint32_t who)
+void eventcount_wake_all(struct eventcount *ec, uint32_t mask)
 {
-	(void)wake(ec, INT_MAX, who);
+	(void)wake(ec, INT_MAX, mask);
 }

@@ -49,20 +49,20 @@ void eventcount_cancel(struct eventcount *ec);
 #define EVENTCOUNT_ANY UINT32_MAX
 
 /*
- * Sleep until a wake-up whose `who` has a bit in common with this `who`.  This
+ * Sleep until a wake-up whose `mask` has a bit in common with this one.  This
  * may also return without a reason, so call it in a loop that looks for work.
  * False: `patience_ns` have passed without a wake-up; 0 is no limit.
  */
-bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t who,
+bool eventcount_wait(struct eventcount *ec, uint32_t ticket, uint32_t mask,
 		     uint64_t patience_ns);
 
 /*
- * Wake one or all of the sleepers whose `who` has a bit in common with this
+ * Wake one or all of the sleepers whose `mask` has a bit in common with this
  * one.  Without sleepers this makes no system call.  wake_one returns true if a
  * thread was asleep; one that was about to sleep looks for work again in any
  * case.
  */
-bool eventcount_wake_one(struct eventcount *ec, uint32_t who);
-void eventcount_wake_all(struct eventcount *ec, uint32_t who);
+bool eventcount_wake_one(struct eventcount *ec, uint32_t mask);
+void eventcount_wake_all(struct eventcount *ec, uint32_t mask);
 
 #endif

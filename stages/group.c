@@ -118,7 +118,7 @@ enum {
  * The bit by which worker `number` is woken; few other workers have the same
  * bit.
  */
-static uint32_t who_is(uint32_t number)
+static uint32_t worker_mask(uint32_t number)
 {
 	return UINT32_C(1) << number % WHO_BITS;
 }
@@ -137,10 +137,11 @@ static void set_wakes_by_part(const struct group *g, struct station *s)
 {
 	if (!wakes_by_part(g))
 		return;
-	s->wakes_who = s->wakes_all ? EVENTCOUNT_ANY : who_is(s->visited.part);
+	s->wake_mask =
+		s->wakes_all ? EVENTCOUNT_ANY : worker_mask(s->visited.part);
 	if (g->part_count > WHO_BITS) {
 		s->wakes_all = true;
-		s->wakes_who = EVENTCOUNT_ANY;
+		s->wake_mask = EVENTCOUNT_ANY;
 	} else if (!s->wakes_all && s->visited.part + 1 < WHO_BITS) {
 		/* Those of all replicas of larger sizes. */
 		s->wakes_else = EVENTCOUNT_ANY << (s->visited.part + 1);
@@ -167,7 +168,7 @@ static uint32_t pool_threads(const struct group *g, const struct stage *s)
 }
 
 /* Stations of a stage in one part: one per worker if keys divide it. */
-static uint32_t lane_count(const struct group *g, const struct stage *s)
+static uint32_t station_count(const struct group *g, const struct stage *s)
 {
 	if (s->config.type != STAGE_PARTITIONED)
 		return 1;
@@ -240,23 +241,23 @@ static bool plan_central(struct group *g, uint32_t part)
 	new->visited.stage = STAGE_NONE;
 	new->visited.part = part;
 	new->wakes = g->parts[part].sleeps;
-	new->wakes_who = EVENTCOUNT_ANY;
+	new->wake_mask = EVENTCOUNT_ANY;
 	set_wakes_by_part(g, new);
 	return add_queues(g, new, (uint32_t)slots);
 }
 
 /* False: no memory. */
 static bool plan_station(struct group *g, struct stage *s, uint32_t part,
-			 uint32_t lane)
+			 uint32_t number)
 {
 	enum policy_workers workers = g->schedule.policy->workers;
 	struct station *new = &g->stations[g->station_count++];
 
-	s->stations[part * s->lane_count + lane] = new;
+	s->stations[part * s->stations_per_part + number] = new;
 	new->stage = s;
 	new->visited.stage = s->index;
 	new->visited.part = part;
-	new->wakes_who = EVENTCOUNT_ANY;
+	new->wake_mask = EVENTCOUNT_ANY;
 	set_entry(new);
 	if (workers == POLICY_WORKERS_CALLER ||
 	    workers == POLICY_WORKERS_FIBRES)
@@ -266,7 +267,7 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 	    g->schedule.idle.kind == IDLE_BACKOFF)
 		new->wakes = &new->own;
 	else if (s->config.type == STAGE_PARTITIONED)
-		new->wakes_who = who_is(lane);
+		new->wake_mask = worker_mask(number);
 	new->wakes_all =
 		workers == POLICY_WORKERS_ROAM &&
 		(s->config.type == STAGE_PARTITIONED ||
@@ -278,23 +279,23 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 /* The stations of a stage in one part.  False: no memory. */
 static bool plan_stage(struct group *g, struct stage *s, uint32_t part)
 {
-	struct station **lanes = &s->stations[part * s->lane_count];
-	uint32_t count = s->lane_count;
+	struct station **stations = &s->stations[part * s->stations_per_part];
+	uint32_t count = s->stations_per_part;
 
 	if (uses_central(g, s)) {
-		lanes[0] = g->parts[part].central;
+		stations[0] = g->parts[part].central;
 		return true;
 	}
 	/*
-	 * With fewer workers than lanes, some workers serve the keys of two
-	 * lanes.
+	 * With fewer workers than stations, some workers serve the keys of two
+	 * stations.
 	 */
 	if (g->schedule.policy->workers == POLICY_WORKERS_ROAM &&
 	    g->parts[part].core_count < count)
 		count = g->parts[part].core_count;
-	for (uint32_t l = 0; l < s->lane_count; l++)
+	for (uint32_t l = 0; l < s->stations_per_part; l++)
 		if (l >= count)
-			lanes[l] = lanes[l - count];
+			stations[l] = stations[l - count];
 		else if (!plan_station(g, s, part, l))
 			return false;
 	return true;
@@ -310,13 +311,14 @@ static bool plan_stations(struct group *g)
 	for (uint32_t i = 0; i < g->stage_count; i++) {
 		struct stage *s = g->stages[i];
 
-		s->lane_count = lane_count(g, s);
+		s->stations_per_part = station_count(g, s);
 		s->part = i * g->part_count / g->stage_count;
-		s->stations = calloc((size_t)g->part_count * s->lane_count,
-				     sizeof(struct station *));
+		s->stations =
+			calloc((size_t)g->part_count * s->stations_per_part,
+			       sizeof(struct station *));
 		if (s->stations == NULL)
 			return false;
-		count += g->part_count * s->lane_count;
+		count += g->part_count * s->stations_per_part;
 	}
 	g->stations = calloc(count, sizeof(*g->stations));
 	if (g->stations == NULL)
@@ -364,7 +366,7 @@ static void plan_roaming(struct group *g, uint32_t part)
 
 		w->visitor.part = part;
 		w->number = i;
-		w->who = who_is(wakes_by_part(g) ? part : i);
+		w->wake_mask = worker_mask(wakes_by_part(g) ? part : i);
 		w->core_first = p->core_first + i;
 		w->core_count = 1;
 		w->sleeps = p->sleeps;
@@ -374,13 +376,12 @@ static void plan_roaming(struct group *g, uint32_t part)
 			add_station(w, p->central);
 		for (uint32_t s = 0; s < g->stage_count; s++) {
 			struct stage *stage = g->stages[s];
-			uint32_t lanes = stage->lane_count;
-			uint32_t lane = lanes > 1 ? i : 0;
+			uint32_t per_part = stage->stations_per_part;
+			uint32_t number = per_part > 1 ? i : 0;
 
 			if (!uses_central(g, stage))
-				add_station(
-					w,
-					stage->stations[part * lanes + lane]);
+				add_station(w, stage->stations[part * per_part +
+							       number]);
 		}
 	}
 }
@@ -407,14 +408,15 @@ static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 
 	for (uint32_t i = 0; i < threads; i++) {
 		struct worker *w = &g->workers[g->worker_count++];
-		uint32_t lane = s->lane_count > 1 ? i : 0;
+		uint32_t number = s->stations_per_part > 1 ? i : 0;
 
-		struct station *only = s->stations[part * s->lane_count + lane];
+		struct station *only =
+			s->stations[part * s->stations_per_part + number];
 
 		add_station(w, only);
 		w->visitor.part = part;
 		w->number = i;
-		w->who = EVENTCOUNT_ANY;
+		w->wake_mask = EVENTCOUNT_ANY;
 		w->core_first = g->parts[part].core_first;
 		w->core_count = g->parts[part].core_count;
 		w->sleeps = only->wakes;
@@ -454,7 +456,7 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 	});
 	w->scheduler = p->scheduler;
 	w->visitor.part = part;
-	w->who = EVENTCOUNT_ANY;
+	w->wake_mask = EVENTCOUNT_ANY;
 	w->core_first = p->core_first;
 	w->core_count = p->core_count;
 	w->sleeps = p->sleeps;

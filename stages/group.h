@@ -67,7 +67,7 @@ struct station {
 	/* Where workers sleep that stay here, or rest here (--idle backoff). */
 	struct eventcount own;
 	struct eventcount *wakes;
-	uint32_t wakes_who;
+	uint32_t wake_mask;
 	uint32_t wakes_else; /* if no such worker sleeps; 0: nobody */
 	/* Wake all, because one worker may be unable to take the event. */
 	bool wakes_all;
@@ -77,10 +77,10 @@ struct stage {
 	struct stage_config config;
 	struct group *group;
 	uint32_t index;
-	uint32_t lane_count; /* stations in a part: 1, or one per worker */
-	struct station **stations; /* [part * lane_count + lane] */
-	struct entry entry;        /* of a partitioned graph */
-	_Atomic uint32_t part;     /* of a partitioned graph: where to send */
+	uint32_t stations_per_part; /* 1, or one per worker */
+	struct station **stations;  /* [part * stations_per_part + number] */
+	struct entry entry;         /* of a partitioned graph */
+	_Atomic uint32_t part;      /* of a partitioned graph: where to send */
 };
 
 /* A replica or a partition: cores, and a station of every stage. */
@@ -102,8 +102,8 @@ struct worker {
 	char name[THREAD_NAME_BYTES];
 	/* The worker may run on these of config.cores. */
 	uint32_t core_first, core_count;
-	uint32_t number; /* its number within its part, or its pool */
-	uint32_t who;    /* the wake-ups that reach it; see eventcount_wait() */
+	uint32_t number;    /* its number within its part, or its pool */
+	uint32_t wake_mask; /* wake-ups that reach it: eventcount_wait() */
 	struct eventcount *sleeps;
 	/*
 	 * The stack on which it begins to handle an event; NULL: events are

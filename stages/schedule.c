@@ -205,12 +205,12 @@ struct choice {
 	  "can be read or written.")
 
 /* "|a|b=N": the first character is skipped. */
-#define VALUE(place, word, form, number, most, factor, help, meaning)          \
+#define VALUE(index, word, form, number, most, factor, help, meaning)          \
 	"|" word form
-#define HELP(place, word, form, number, most, factor, help, meaning)           \
+#define HELP(index, word, form, number, most, factor, help, meaning)           \
 	"\n  " word ": " help
-#define CHOICE(place, word, form, number, most, factor, help, meaning)         \
-	[place] = { word, number, most, factor, meaning },
+#define CHOICE(index, word, form, number, most, factor, help, meaning)         \
+	[index] = { word, number, most, factor, meaning },
 
 static const struct choice regimes[] = { REGIMES(CHOICE) };
 static const struct choice looks[] = { LOOKS(CHOICE) };
@@ -358,7 +358,7 @@ void schedule_init(struct schedule *s)
 
 /* A value that was read, or is to be printed. */
 struct value {
-	uint32_t place; /* in the table of choices */
+	uint32_t choice; /* in the table of choices */
 	bool has_number;
 	double number;
 };
@@ -388,7 +388,7 @@ static bool read_choice(const struct choice *choices, uint32_t count,
 	for (uint32_t i = 0; i < count; i++) {
 		const char *at = text;
 
-		*v = (struct value){ .place = i };
+		*v = (struct value){ .choice = i };
 		if (take_word(&at, choices[i].word) &&
 		    read_choice_number(&choices[i], &at, v) && take_end(at))
 			return true;
@@ -465,8 +465,8 @@ static struct idle read_idle(const struct value *v)
 	double us = v->has_number ? v->number : LONGEST_INITIAL_US;
 
 	return (struct idle){
-		.kind = (enum idle_kind)v->place,
-		.longest_ns = (uint64_t)us * idles[v->place].factor,
+		.kind = (enum idle_kind)v->choice,
+		.longest_ns = (uint64_t)us * idles[v->choice].factor,
 	};
 }
 
@@ -481,17 +481,17 @@ static bool read_thread_value(struct thread_model *m, uint32_t flag,
 	case THREADS_FLAG:
 		ok = READ(mappings, text, &v);
 		if (ok)
-			m->mapping = (enum thread_mapping)v.place;
+			m->mapping = (enum thread_mapping)v.choice;
 		return ok;
 	case IO_FLAG:
 		ok = READ(thread_ios, text, &v);
 		if (ok)
-			m->io = (enum thread_io)v.place;
+			m->io = (enum thread_io)v.choice;
 		return ok;
 	case TRANSFERS_FLAG:
 		ok = READ(transfer_rules, text, &v);
 		if (ok)
-			m->transfers = (enum thread_transfers)v.place;
+			m->transfers = (enum thread_transfers)v.choice;
 		return ok;
 	default:
 		return read_us(text, &m->quantum_ns);
@@ -509,14 +509,14 @@ static bool read_balance_value(struct schedule *s, uint32_t flag,
 	case BALANCE_FLAG:
 		ok = READ(balances, text, &v);
 		if (ok) {
-			s->balance = (enum balance)v.place;
+			s->balance = (enum balance)v.choice;
 			s->part_count = (uint32_t)v.number;
 		}
 		return ok;
 	case DISTRIBUTE_FLAG:
 		ok = READ(distributes, text, &v);
 		if (ok)
-			s->distribute = (enum distribute)v.place;
+			s->distribute = (enum distribute)v.choice;
 		return ok;
 	case STEAL_FLAG:
 		s->steal = true;
@@ -541,15 +541,15 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		ok = READ(regimes, text, &v);
 		if (ok)
 			s->regime = (struct regime){
-				.kind = (enum regime_kind)v.place,
+				.kind = (enum regime_kind)v.choice,
 				.limit = (uint64_t)v.number *
-					 regimes[v.place].factor,
+					 regimes[v.choice].factor,
 			};
 		return ok;
 	case LOOK_FLAG:
 		ok = READ(looks, text, &v);
 		if (ok)
-			s->look = (enum look)v.place;
+			s->look = (enum look)v.choice;
 		return ok;
 	case IDLE_FLAG:
 		ok = READ(idles, text, &v);
@@ -560,7 +560,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		ok = READ(disciplines, text, &v);
 		if (ok)
 			s->discipline = (struct discipline){
-				.kind = (enum discipline_kind)v.place,
+				.kind = (enum discipline_kind)v.choice,
 				.ageing = v.has_number ? v.number :
 							 AGEING_INITIAL,
 				.follows_load = !v.has_number,
@@ -571,7 +571,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 	case RESOURCES_FLAG:
 		ok = READ(resource_rules, text, &v);
 		if (ok)
-			s->resource_rule = (enum resource_rule)v.place;
+			s->resource_rule = (enum resource_rule)v.choice;
 		return ok;
 	case POOL_FLAG:
 		s->pool_is_auto = strcmp(text, "auto") == 0;

@@ -739,7 +739,7 @@ RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 }
 
 /* NULL: the visit is over. */
-static struct event *take(struct visitor *v)
+static struct event *take_event(struct visitor *v)
 {
 	struct visit *visit = &v->visit;
 	struct event *ev = take_fresh(v);
@@ -782,7 +782,7 @@ static enum visit_step next_event(struct visitor *v, uint64_t now_ns)
 		}
 	}
 	v->state = VISITOR_TAKES;
-	v->event = take(v);
+	v->event = take_event(v);
 	if (v->event == NULL)
 		return end(v, now_ns);
 	v->event_rank = discipline_rank(&v->group->schedule->discipline,

@@ -109,8 +109,8 @@ static void station_wake(struct station *s)
 	if (s->wakes == NULL)
 		return;
 	if (s->wakes_all)
-		eventcount_wake_all(s->wakes, s->wakes_who);
-	else if (!eventcount_wake_one(s->wakes, s->wakes_who) &&
+		eventcount_wake_all(s->wakes, s->wake_mask);
+	else if (!eventcount_wake_one(s->wakes, s->wake_mask) &&
 		 s->wakes_else != 0)
 		(void)eventcount_wake_one(s->wakes, s->wakes_else);
 }
@@ -118,7 +118,7 @@ static void station_wake(struct station *s)
 static void wake_own(struct visit_station *s)
 {
 	(void)eventcount_wake_one(station_of(s)->wakes,
-				  station_of(s)->wakes_who);
+				  station_of(s)->wake_mask);
 }
 
 static void station_leave(struct station *s)
@@ -135,7 +135,7 @@ static void station_leave(struct station *s)
 	 */
 	for (uint32_t i = 0; i < s->stage->group->part_count; i++) {
 		struct station *other =
-			s->stage->stations[i * s->stage->lane_count];
+			s->stage->stations[i * s->stage->stations_per_part];
 
 		if (other->entry == s->entry && other->queue != NULL &&
 		    (is_missed || station_waiting_count(other) > 0))
@@ -506,9 +506,9 @@ static bool group_enter(struct group *g, bool from_inside)
 /*
  * The station of an event, among those of a stage that is partitioned by key.
  */
-static uint32_t lane_of(const struct stage *s, const struct event *ev)
+static uint32_t station_number(const struct stage *s, const struct event *ev)
 {
-	return s->lane_count > 1 ? ev->key % s->lane_count : 0;
+	return s->stations_per_part > 1 ? ev->key % s->stations_per_part : 0;
 }
 
 /*
@@ -585,7 +585,7 @@ static void run_in_caller(struct group *g, struct event *ev)
 	for (; ev != NULL; ev = sent_list_take(&sent)) {
 		struct call call = { ev->stage, ev };
 		struct station *s =
-			call.stage->stations[lane_of(call.stage, ev)];
+			call.stage->stations[station_number(call.stage, ev)];
 
 		enter_and_wait(s);
 		begin_call(call.stage, ev, ns);
@@ -658,7 +658,7 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 }
 
 /* False: the queue is full. */
-static bool push(struct station *to, struct event *ev, bool is_inside)
+static bool push_event(struct station *to, struct event *ev, bool is_inside)
 {
 	const struct stage *s = ev->stage;
 	uint64_t sent_ns = ev->sent_ns;
@@ -703,7 +703,10 @@ static uint32_t take_slot(struct part *p, const struct stage *s)
 	return count + 1;
 }
 
-/* As push(), with user-level threads.  False: too many wait for the stage. */
+/*
+ * As push_event(), with user-level threads.  False: too many wait for the
+ * stage.
+ */
 static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 			const struct blocking_site *at)
 {
@@ -766,12 +769,13 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		return true;
 	}
 	uint32_t part = choose_part(s, ev, is_inside);
-	struct station *to = s->stations[part * s->lane_count + lane_of(s, ev)];
+	struct station *to = s->stations[part * s->stations_per_part +
+					 station_number(s, ev)];
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, 1);
 	if (is_thread ? push_thread(part, ev, is_inside, at) :
-			push(to, ev, is_inside))
+			push_event(to, ev, is_inside))
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, -1);
@@ -1038,10 +1042,10 @@ static struct pool *pool_of(const struct worker *w)
 
 /* As eventcount_wait(); the sleep is added to the trace. */
 static bool sleep_traced(struct worker *w, struct eventcount *ec,
-			 uint32_t ticket, uint32_t who, uint64_t patience_ns)
+			 uint32_t ticket, uint32_t mask, uint64_t patience_ns)
 {
 	if (!COUNTING_IS_ON)
-		return eventcount_wait(ec, ticket, who, patience_ns);
+		return eventcount_wait(ec, ticket, mask, patience_ns);
 
 	uint64_t start_ns = clock_now_ns(), end_ns;
 
@@ -1049,7 +1053,7 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 			      memory_order_relaxed);
 	tally_add(&w->asleep_ns, -start_ns);
 
-	bool was_woken = eventcount_wait(ec, ticket, who, patience_ns);
+	bool was_woken = eventcount_wait(ec, ticket, mask, patience_ns);
 
 	end_ns = clock_now_ns();
 	tally_add(&w->asleep_ns, end_ns);
@@ -1107,7 +1111,7 @@ static bool sleep_for_work(struct worker *w)
 	}
 	visitor_rest(&w->visitor);
 	tally_add(&w->sleep_count, 1);
-	if (!sleep_traced(w, w->sleeps, ticket, w->who,
+	if (!sleep_traced(w, w->sleeps, ticket, w->wake_mask,
 			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0))
 		pool_shrink(p, w->number);
 	return true;

@@ -67,9 +67,9 @@ static const struct flag others[] = {
 };
 
 static const struct flag_group groups[] = {
-	{ .flags = own, .places = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE },
+	{ .flags = own, .sources = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE },
 	{ .flags = others,
-	  .places = FLAGS_IN_ENVIRONMENT,
+	  .sources = FLAGS_IN_ENVIRONMENT,
 	  .title = "Rarely needed" },
 	{ 0 },
 };

@@ -212,8 +212,8 @@ static struct bytes without(struct bytes jpeg, uint8_t code)
 }
 
 /*
- * Cameras write Motion JPEG without tables of Huffman codes.  It is decoded with
- * the tables of T.81, annex K.
+ * Cameras write Motion JPEG without tables of Huffman codes.  It is decoded
+ * with the tables of T.81, annex K.
  */
 static void test_no_huffman_tables_are_the_usual_ones(void)
 {

@@ -99,8 +99,8 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 }
 
 /*
- * Check the promise, which holds for any bytes.  True: the file was read without
- * libjpeg at 1/8.
+ * Check the promise, which holds for any bytes.  True: the file was read
+ * without libjpeg at 1/8.
  */
 static bool check_agrees(struct bytes jpeg)
 {

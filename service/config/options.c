@@ -302,11 +302,11 @@ static const struct flag action_flags[] = {
 enum { ANYWHERE = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE };
 
 static const struct flag_group groups[] = {
-	{ .flags = own_flags, .places = ANYWHERE },
-	{ .flags = file_flags, .places = FLAGS_IN_ENVIRONMENT },
+	{ .flags = own_flags, .sources = ANYWHERE },
+	{ .flags = file_flags, .sources = FLAGS_IN_ENVIRONMENT },
 	{ .flags = action_flags },
 	{ .flags = schedule_flags,
-	  .places = ANYWHERE,
+	  .sources = ANYWHERE,
 	  .title = "How stages get the CPU (docs/scheduling.md)",
 	  .about = "Without any of these flags: --policy color --discipline "
 		   "srpt --slice 1000. If one of them is given, the others "

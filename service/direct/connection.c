@@ -322,7 +322,7 @@ static enum request_ending ending_of_loss(const struct direct_connection *c)
  * The transport itself refuses the request.  The client may be sending more of
  * it, and may read nothing.
  */
-static enum request_ending refuse(struct direct_connection *c)
+static enum request_ending refuse_head(struct direct_connection *c)
 {
 	client_enter(c->base.client, CLIENT_REPLY);
 	client_cut(c->base.client);
@@ -337,7 +337,7 @@ static enum request_ending answer(struct direct_connection *c)
 
 	c->terms.is_head = c->reader.is_head;
 	if (event == HEAD_REFUSED)
-		return refuse(c);
+		return refuse_head(c);
 	if (c->is_ended)
 		return ending_of_loss(c);
 	if (event != HEAD_COMPLETE || !split_input(c))
@@ -374,7 +374,7 @@ static bool serve_request(struct direct_connection *c)
 	if (read_head(c) != HEAD_TARGET) {
 		c->terms.is_head = c->reader.is_head;
 		if (c->event == HEAD_REFUSED)
-			(void)refuse(c);
+			(void)refuse_head(c);
 		return false;
 	}
 	c->request = request_new(&c->base);

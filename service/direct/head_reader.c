@@ -73,8 +73,8 @@ void head_reader_release(struct head_reader *h)
 	*h = (struct head_reader){ .places = NULL };
 }
 
-static enum head_event refuse(struct head_reader *h,
-			      const struct head_refusal *refusal)
+static enum head_event head_refuse(struct head_reader *h,
+				   const struct head_refusal *refusal)
 {
 	h->refusal = refusal;
 	return HEAD_REFUSED;
@@ -238,7 +238,7 @@ static enum head_event read_field(struct head_reader *h, char *text)
 	if (h->state == HEAD_AT_FIELD && is_blank(name[0]))
 		return fold_line(h, text);
 	if (value == NULL)
-		return refuse(h, &malformed);
+		return head_refuse(h, &malformed);
 	*value++ = '\0';
 	while (is_blank(*value))
 		value++;
@@ -263,14 +263,14 @@ static enum head_event read_length(struct head_reader *h)
 					    "Transfer-Encoding") != NULL)
 		return HEAD_COMPLETE;
 	if (!is_digit(text[0]))
-		return refuse(h, &wrong_length);
+		return head_refuse(h, &wrong_length);
 	for (; is_digit(*text); text++)
 		if (__builtin_mul_overflow(length, 10, &length) ||
 		    __builtin_add_overflow(length, (uint64_t)(*text - '0'),
 					   &length))
-			return refuse(h, &large_length);
+			return head_refuse(h, &large_length);
 	if (*text != '\0')
-		return refuse(h, &wrong_length);
+		return head_refuse(h, &wrong_length);
 	h->length_bytes = length;
 	return HEAD_COMPLETE;
 }
@@ -311,8 +311,8 @@ static bool has_room(const struct head_reader *h, size_t bytes)
 
 static enum head_event refuse_size(struct head_reader *h)
 {
-	return refuse(h, h->state == HEAD_AT_REQUEST_LINE ? &long_target :
-							    &large_head);
+	return head_refuse(h, h->state == HEAD_AT_REQUEST_LINE ? &long_target :
+								 &large_head);
 }
 
 enum head_event head_read(struct head_reader *h, char *text, size_t bytes)

@@ -25,8 +25,8 @@ struct head_text {
 	size_t bytes;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct head_text *h,
-						      const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+add_format(struct head_text *h, const char *format, ...)
 {
 	va_list list;
 	int bytes;
@@ -64,7 +64,7 @@ static void add_status(struct head_text *h, unsigned int status)
 
 	(void)gmtime_r(&now, &day);
 	(void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &day);
-	add(h, "HTTP/1.1 %u %s\r\n", status, http_reason(status));
+	add_format(h, "HTTP/1.1 %u %s\r\n", status, http_reason(status));
 	add_header(h, "Date", date);
 }
 
@@ -97,7 +97,7 @@ static void add_head(struct head_text *h, const struct reply *p,
 		if (!is_connection(&p->headers[i]))
 			add_header(h, p->headers[i].name, p->headers[i].value);
 	if (p->status != STATUS_NO_CONTENT && p->has_length)
-		add(h, "Content-Length: %" PRIu64 "\r\n", p->bytes);
+		add_format(h, "Content-Length: %" PRIu64 "\r\n", p->bytes);
 	else if (!p->has_length && !terms->is_http_1_0)
 		add_header(h, "Transfer-Encoding", "chunked");
 	add_text(h, "\r\n");
@@ -172,7 +172,7 @@ bool outgoing_refuse(struct outgoing *o, const struct head_refusal *refusal,
 	h.bytes = 0;
 	add_status(&h, refusal->status);
 	add_header(&h, "Connection", "close");
-	add(&h, "Content-Length: %zu\r\n\r\n", bytes);
+	add_format(&h, "Content-Length: %zu\r\n\r\n", bytes);
 	if (!keep_head(o, &h))
 		return false;
 	if (!terms->is_head)

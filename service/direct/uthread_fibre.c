@@ -7,14 +7,15 @@
  * Asynchronous.  All kernel threads share an epoll instance.  A socket is armed
  * for one event, and only while a thread waits for it.  So only one kernel
  * thread gets the event, and nobody closes the socket meanwhile.  That kernel
- * thread puts the waiting thread into the run queue.  A kernel thread that finds the run queue empty counts
- * itself as idle, in the same critical section, and sleeps in epoll_wait().
- * A kernel thread that puts a thread into the queue while another one is idle
- * writes to an eventfd.  This is edge-triggered, so each write wakes one sleeper
- * or, if none sleeps yet, lets the next epoll_wait() return at once.  There is
- * no second write before a kernel thread has taken that event (is_wake_sent).
- * It clears the flag before it looks at the queue, and wakes another one if it
- * leaves threads there.  uthread.pml is a model of this.
+ * thread puts the waiting thread into the run queue.  A kernel thread that
+ * finds the run queue empty counts itself as idle, in the same critical
+ * section, and sleeps in epoll_wait().  A kernel thread that puts a thread into
+ * the queue while another one is idle writes to an eventfd.  This is
+ * edge-triggered, so each write wakes one sleeper or, if none sleeps yet, lets
+ * the next epoll_wait() return at once.  There is no second write before a
+ * kernel thread has taken that event (is_wake_sent).  It clears the flag before
+ * it looks at the queue, and wakes another one if it leaves threads there.
+ * uthread.pml is a model of this.
  *
  * A thread that waits for more than a second is trimmed, once: the part of its
  * stack that it does not use now is given back to the system (sweep()).  While
@@ -173,7 +174,7 @@ static void put(struct fibre_threads *f, struct fibre_thread *t)
 }
 
 /* NULL: it is empty. */
-static struct fibre_thread *take(struct fibre_threads *f)
+static struct fibre_thread *take_thread(struct fibre_threads *f)
 {
 	struct fibre_thread *t = f->first;
 
@@ -314,7 +315,7 @@ static void use_place(struct fibre_threads *f)
 	if (f->free_place_count == 0 || f->first == NULL)
 		return;
 	if (f->first->home != NULL) {
-		k = take(f)->home;
+		k = take_thread(f)->home;
 	} else {
 		assert(f->spare_count >= f->free_place_count);
 		k = f->spares;
@@ -355,7 +356,7 @@ static struct fibre_thread *next_sync(struct kernel_thread *k)
 		wait_for_place(f, k);
 		if (f->is_stopping)
 			break;
-		t = take(f);
+		t = take_thread(f);
 		if (t != NULL && t->home == NULL)
 			break;
 		free_place(f, k);
@@ -487,7 +488,7 @@ static struct fibre_thread *next_async(struct kernel_thread *k)
 			k->looked_ns = now_ns;
 		}
 		lock(f);
-		struct fibre_thread *t = take(f);
+		struct fibre_thread *t = take_thread(f);
 		bool is_over = t == NULL && f->is_stopping;
 		bool wakes = should_wake(f);
 
@@ -559,7 +560,7 @@ static void settle(struct fibre_threads *f, struct fibre_thread *t)
 	put_back(f, t);
 }
 
-static void begin(void *arg)
+static void begin_thread(void *arg)
 {
 	struct fibre_thread *t = arg;
 
@@ -580,7 +581,7 @@ static void enter(struct kernel_thread *k, struct fibre_thread *t)
 	} else {
 		t->fibre = fibres_take(f->stacks);
 		assert(t->fibre != NULL);
-		has_ended = fibre_run(t->fibre, begin, t);
+		has_ended = fibre_run(t->fibre, begin_thread, t);
 	}
 	uthread_set_self(NULL);
 	if (has_ended)

@@ -31,7 +31,7 @@ enum {
 	WIRE_AGAIN = -1,
 };
 
-/* After so many bytes, a step of a transfer yields. */
+/* A step of a transfer yields after this number of bytes. */
 enum { WIRE_STEP_BYTES = 256 * 1024 };
 
 struct wire {

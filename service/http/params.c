@@ -346,8 +346,8 @@ const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in)
 
 /* Write a sentence about `p` to `detail`.  Returns false. */
 __attribute__((format(printf, 3, 4))) static bool
-refuse(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
-       const char *format, ...)
+refuse_value(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
+	     const char *format, ...)
 {
 	int at = 0;
 	va_list args;
@@ -464,11 +464,11 @@ static bool refuse_unknown(const struct params *p, const char *key,
 	const char *meant = suggest(key, p->variant != NULL);
 
 	if (meant == NULL)
-		return refuse(p, detail, "There is no parameter '%s'.",
-			      params_shown(text, key));
-	return refuse(p, detail,
-		      "There is no parameter '%s'; did you mean '%s'?",
-		      params_shown(text, key), meant);
+		return refuse_value(p, detail, "There is no parameter '%s'.",
+				    params_shown(text, key));
+	return refuse_value(p, detail,
+			    "There is no parameter '%s'; did you mean '%s'?",
+			    params_shown(text, key), meant);
 }
 
 bool params_set(struct params *p, const char *key, const char *value,
@@ -482,16 +482,17 @@ bool params_set(struct params *p, const char *key, const char *value,
 	if (i == params_count)
 		return refuse_unknown(p, key, detail);
 	if (p->variant != NULL && params_table[i].is_of_upload)
-		return refuse(p, detail,
-			      "%s is asked of the whole upload, not of a "
-			      "variant.",
-			      key);
+		return refuse_value(p, detail,
+				    "%s is asked of the whole upload, not of a "
+				    "variant.",
+				    key);
 	if (p->seen & (1u << i))
-		return refuse(p, detail, "%s is given twice.", key);
+		return refuse_value(p, detail, "%s is given twice.", key);
 	if (value == NULL || !read_value(p, &params_table[i], value))
-		return refuse(p, detail, "%s must be %s, not '%s'.", key,
-			      print_range(range, &params_table[i]),
-			      params_shown(text, value != NULL ? value : ""));
+		return refuse_value(
+			p, detail, "%s must be %s, not '%s'.", key,
+			print_range(range, &params_table[i]),
+			params_shown(text, value != NULL ? value : ""));
 	p->seen |= 1u << i;
 	return true;
 }

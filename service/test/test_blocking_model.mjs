@@ -30,15 +30,15 @@ const tree = [
 ];
 const loop = [[null, 0, 1], [[null, 0], [0, 1], [1, 2], [2, 1], [2, 2], [2, null]]];
 
-test("a chain is one lane, from left to right", () => {
+test("a chain is one track, from left to right", () => {
 	const plan = planOf(graphOf(...chain));
 
-	assert.deepEqual(plan.nodes.map(({ rank, lane }) => [rank, lane]),
+	assert.deepEqual(plan.nodes.map(({ rank, track }) => [rank, track]),
 		[[0, 0], [1, 0], [2, 0], [3, 0]]);
 	assert.deepEqual(plan.edges.at(0), { from: OUTSIDE, to: 0 });
 	assert.deepEqual(plan.edges.at(-1), { from: 3, to: OUTSIDE });
 	assert.equal(plan.ranks, 4);
-	assert.equal(plan.lanes.length, 1);
+	assert.equal(plan.tracks.length, 1);
 	assert.deepEqual(plan.nodes.map(({ name, at }) => `${name} ${at}`),
 		["f0 a.c:0", "f1 a.c:1", "f2 a.c:2", "f3 a.c:3"]);
 });
@@ -54,15 +54,15 @@ test("a call that is passed again has another name", () => {
 
 test("no two nodes have the same place, and a child comes after", () => {
 	for (const graph of [chain, tree, loop]) {
-		const { nodes, lanes, ranks } = planOf(graphOf(...graph));
-		const places = nodes.map(({ rank, lane }) => `${rank} ${lane}`);
+		const { nodes, tracks, ranks } = planOf(graphOf(...graph));
+		const places = nodes.map(({ rank, track }) => `${rank} ${track}`);
 
 		assert.equal(new Set(places).size, nodes.length);
-		nodes.forEach(({ rank, lane }, id) => {
+		nodes.forEach(({ rank, track }, id) => {
 			const before = graph[0][id];
 			assert.equal(rank, before === null
 				? 0 : nodes[before].rank + 1);
-			assert.ok(rank < ranks && lane < lanes.length);
+			assert.ok(rank < ranks && track < tracks.length);
 		});
 	}
 });

@@ -112,13 +112,13 @@ test("a plan has the ways that uploads take", () => {
 		"decode scale", "encode -", "encode store", "scale blur",
 		"scale encode", "store -"]);
 	assert.equal(graphs.apart.nodes.length, 2 * steps.length + 1);
-	assert.deepEqual(graphs.apart.lanes, ["replica 0", "replica 1"]);
+	assert.deepEqual(graphs.apart.tracks, ["replica 0", "replica 1"]);
 	assert.deepEqual(named(graphs.partitions), named(graphs.all));
-	assert.deepEqual(graphs.partitions.lanes,
+	assert.deepEqual(graphs.partitions.tracks,
 		["partition 0", "partition 1"]);
 	assert.deepEqual(graphs.partitions.nodes
 		.filter(({ part }) => part !== null)
-		.map(({ name, part, lane }) => [name, part, lane]),
+		.map(({ name, part, track }) => [name, part, track]),
 	steps.map((name, i) => [name, [0, 1, 1, 0][i], [0, 1, 1, 0][i]]));
 });
 

@@ -103,8 +103,8 @@ static enum multipart_fault read_bytewise(struct shown *s, const char *type,
 
 /*
  * However the form is divided into pieces, it has these parts and this fault.
- * The last part before a fault may lack its last bytes, if these could have been
- * the beginning of a delimiter.
+ * The last part before a fault may lack its last bytes, if these could have
+ * been the beginning of a delimiter.
  */
 static void check_form(const char *type, const char *body, size_t bytes,
 		       const char *parts, enum multipart_fault fault)

@@ -57,7 +57,7 @@ static _Atomic bool is_over;
 static _Atomic uint32_t served_count, ended_count, pause_count;
 static _Atomic uint32_t busy_count;
 static _Atomic bool is_watching_refused;
-/* Each client is refused, and connects again before the next one is accepted. */
+/* Each client is refused, and connects again before the next is accepted. */
 static _Atomic bool is_crowd;
 static _Atomic int crowd_fd = -1;
 static struct sockaddr_in crowd_at;

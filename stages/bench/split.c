@@ -77,7 +77,8 @@ static double measure_calls(call_fn *call, uint32_t depth)
 
 /* --- Fibres --- */
 
-static bool begin(struct work_fibre *f, enum work_kind kind, size_t chunk)
+static bool begin_work_fibre(struct work_fibre *f, enum work_kind kind,
+			     size_t chunk)
 {
 	size_t bytes = STACK_BYTES;
 	int off = 0;
@@ -144,7 +145,7 @@ static bool measure_fibres(uint32_t count, enum work_kind kind, size_t chunk,
 	for (uint32_t i = 0; i < count; i++)
 		all[i].kind = kind; /* touches its page */
 	before_bytes = resident_bytes();
-	while (begun < count && begin(&all[begun], kind, chunk))
+	while (begun < count && begin_work_fibre(&all[begun], kind, chunk))
 		go_on(&all[begun++]);
 	out->bytes = (resident_bytes() - before_bytes) / (double)count;
 	out->switch_ns = 1e9;

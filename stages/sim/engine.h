@@ -7,7 +7,8 @@
  * engine.c has the clock, the requests, the nodes and the cores that threads
  * share; dispatch.c chooses the node of each request;
  * worker.c has the parts, their queues and their workers; fibres.c has the
- * schedulers of user-level threads, which replace the queues and workers of a part.
+ * schedulers of user-level threads, which replace the queues and workers of a
+ * part.
  */
 #ifndef STAGES_SIM_ENGINE_H
 #define STAGES_SIM_ENGINE_H

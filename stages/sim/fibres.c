@@ -74,7 +74,7 @@ static struct sim_request *fifo_pop(struct sim_fifo *f)
 }
 
 /* `r` waits at its node for its next step. */
-static void push(struct sim_scheduler *at, struct sim_request *r)
+static void push_request(struct sim_scheduler *at, struct sim_request *r)
 {
 	assert(r->node < PLACES_MAX);
 	fifo_push(&at->places[r->node], r);
@@ -88,7 +88,7 @@ static void empty_inbox(struct sim_scheduler *at)
 
 		r->node = at->policy->arrive(at->state, PLACE_NONE,
 					     &from_outside, NULL);
-		push(at, r);
+		push_request(at, r);
 	}
 }
 
@@ -151,7 +151,7 @@ static void end_step(struct sim_scheduler *at, struct sim_request *r)
 					     &used);
 	if (sim_next(s, r)) {
 		tally_sent(s, r);
-		push(at, r);
+		push_request(at, r);
 	}
 }
 

@@ -27,7 +27,7 @@ enum {
 	KEYS = 5,
 	PARTS = 2,
 	WORKERS = 3,
-	WORKERS_MANY = 40, /* more than eventcount.h has bits of `who` */
+	WORKERS_MANY = 40, /* more than eventcount.h has bits of `mask` */
 	REPLICAS_MAX = WORKERS_MANY,
 };
 

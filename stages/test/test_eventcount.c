@@ -161,7 +161,7 @@ static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
 /* A sleeper with a bit of its own, and how often it woke. */
 struct bit_sleeper {
 	struct eventcount *ec;
-	uint32_t who;
+	uint32_t mask;
 	_Atomic bool is_due;
 	_Atomic bool ends;
 	_Atomic uint32_t served_count;
@@ -180,7 +180,7 @@ static void *sleep_for_bit(void *arg)
 		} else if (atomic_load(&s->ends)) {
 			eventcount_cancel(s->ec);
 		} else {
-			(void)eventcount_wait(s->ec, ticket, s->who, 0);
+			(void)eventcount_wait(s->ec, ticket, s->mask, 0);
 		}
 	}
 	return NULL;
@@ -195,7 +195,7 @@ static void test_wake_up_reaches_whom_it_is_for(void)
 
 	for (uint32_t i = 0; i < SLEEPERS; i++) {
 		sleepers[i].ec = &ec;
-		sleepers[i].who = UINT32_C(1) << i;
+		sleepers[i].mask = UINT32_C(1) << i;
 		assert(!pthread_create(&threads[i], NULL, sleep_for_bit,
 				       &sleepers[i]));
 	}
@@ -210,7 +210,7 @@ static void test_wake_up_reaches_whom_it_is_for(void)
 		while (turn % 2 == 0 && atomic_load(&ec.sleepers) < SLEEPERS)
 			(void)sched_yield();
 		atomic_store(&s->is_due, true);
-		eventcount_wake_one(&ec, s->who);
+		eventcount_wake_one(&ec, s->mask);
 		while (atomic_load(&s->served_count) == served)
 			(void)sched_yield();
 	}

@@ -88,7 +88,7 @@ static void fibre_main(struct fibre *f) __attribute__((noreturn));
 
 #ifdef DARKROOM_UCONTEXT
 /* makecontext() passes only ints, so the pointer comes in two halves. */
-static void begin(unsigned high, unsigned low)
+static void run_on_stack(unsigned high, unsigned low)
 {
 	fibre_main((struct fibre *)((uintptr_t)high << 32 | low));
 }
@@ -100,8 +100,8 @@ static void make_inside(struct fibre *f)
 	(void)getcontext(c);
 	c->uc_stack.ss_sp = f->stack;
 	c->uc_stack.ss_size = (size_t)(f->top - f->stack);
-	makecontext(c, (void (*)(void))begin, 2, (unsigned)((uintptr_t)f >> 32),
-		    (unsigned)(uintptr_t)f);
+	makecontext(c, (void (*)(void))run_on_stack, 2,
+		    (unsigned)((uintptr_t)f >> 32), (unsigned)(uintptr_t)f);
 }
 
 static void switch_inside(struct fibre *f)
@@ -114,7 +114,7 @@ static void switch_outside(struct fibre *f)
 	(void)swapcontext(&f->contexts.inside, &f->contexts.outside);
 }
 #else
-static void begin(struct transfer t)
+static void run_on_stack(struct transfer t)
 {
 	struct fibre *f = t.data;
 
@@ -124,8 +124,8 @@ static void begin(struct transfer t)
 
 static void make_inside(struct fibre *f)
 {
-	f->contexts.inside =
-		make_fcontext(f->top, (size_t)(f->top - f->stack), begin);
+	f->contexts.inside = make_fcontext(f->top, (size_t)(f->top - f->stack),
+					   run_on_stack);
 }
 
 static void switch_inside(struct fibre *f)
@@ -320,7 +320,7 @@ static struct fibre *pop(struct fibre **first)
 	return f;
 }
 
-static void push(struct fibre **first, struct fibre *f)
+static void push_fibre(struct fibre **first, struct fibre *f)
 {
 	f->next = *first;
 	*first = f;
@@ -358,14 +358,14 @@ void fibres_give(struct fibres *set, struct fibre *f)
 	stays_warm = set->warm_count < FIBRES_WARM_MAX;
 	if (stays_warm) {
 		set->warm_count++;
-		push(&set->warm, f);
+		push_fibre(&set->warm, f);
 	}
 	(void)pthread_mutex_unlock(&set->lock);
 	if (stays_warm)
 		return;
 	release_memory(f, STACK_BYTES);
 	(void)pthread_mutex_lock(&set->lock);
-	push(&set->cold, f);
+	push_fibre(&set->cold, f);
 	(void)pthread_mutex_unlock(&set->lock);
 }
 

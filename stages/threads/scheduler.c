@@ -41,7 +41,7 @@ struct fifo {
 	struct event *last[FETCH_AHEAD];
 };
 
-struct place {
+struct run_queue {
 	struct fifo fifos[KINDS];
 	_Atomic uint32_t ready_count, waiting_count;
 };
@@ -67,11 +67,11 @@ struct scheduler {
 	/* For reports. */
 	_Atomic uint32_t used_count, used_count_max; /* stacks */
 	_Atomic uint64_t begun_count, switch_count;
-	struct place places[PLACES_MAX];
+	struct run_queue queues[PLACES_MAX];
 	_Alignas(64) _Atomic(struct event *) inbox;
 };
 
-/* --- Queues of places. --- */
+/* --- Run queues, one for each place. --- */
 
 /* One thread writes it, so no atomic addition is needed. */
 static void count(_Atomic uint32_t *n, int32_t change)
@@ -88,9 +88,9 @@ static void count_up(_Atomic uint64_t *n)
 	atomic_store_explicit(n, old + 1, memory_order_relaxed);
 }
 
-static void push(struct scheduler *s, struct event *ev, enum kind kind)
+static void push_ready(struct scheduler *s, struct event *ev, enum kind kind)
 {
-	struct place *p = &s->places[ev->node];
+	struct run_queue *p = &s->queues[ev->node];
 	struct fifo *f = &p->fifos[kind];
 
 	ev->place = s->number++;
@@ -151,7 +151,7 @@ static void fetch_ahead(const struct event *ev, const struct event *next)
 /* The first thread of the place that can run; there is one. */
 static struct event *pop(struct scheduler *s, uint32_t place)
 {
-	struct place *p = &s->places[place];
+	struct run_queue *p = &s->queues[place];
 	enum kind kind = KINDS;
 
 	for (enum kind k = 0; k < KINDS; k++) {
@@ -232,7 +232,7 @@ static void receive(struct scheduler *s, struct event *ev)
 	if (ev->fibre == NULL) {
 		ev->node = arrive(s, PLACE_NONE, ev->site, &none);
 		count_up(&s->begun_count);
-		push(s, ev, POSTED);
+		push_ready(s, ev, POSTED);
 		return;
 	}
 	/*
@@ -240,8 +240,8 @@ static void receive(struct scheduler *s, struct event *ev)
 	 * wrote.
 	 */
 	(void)atomic_exchange(&ev->wake, WAKE_RUNS);
-	count(&s->places[ev->node].waiting_count, -1);
-	push(s, ev, BEGUN);
+	count(&s->queues[ev->node].waiting_count, -1);
+	push_ready(s, ev, BEGUN);
 }
 
 static void empty_inbox(struct scheduler *s)
@@ -413,7 +413,7 @@ static void go_on(struct scheduler *s, struct event *ev)
 		return;
 	}
 	reach(s, s->sent_at, NULL);
-	push(s, ev, STARTED);
+	push_ready(s, ev, STARTED);
 }
 
 void scheduler_run(struct scheduler *s, uint64_t now_ns)
@@ -458,7 +458,7 @@ void scheduler_start(struct scheduler *s, struct event *ev,
 	ev->node = arrive(s, s->node, at, NULL);
 	atomic_store_explicit(&ev->wake, WAKE_RUNS, memory_order_relaxed);
 	count_up(&s->begun_count);
-	push(s, ev, STARTED);
+	push_ready(s, ev, STARTED);
 }
 
 void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
@@ -471,12 +471,12 @@ void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 	 * It may be woken, and be in the inbox, before it has left its stack:
 	 * only this kernel thread takes it from there, later.
 	 */
-	count(&s->places[ev->node].waiting_count, 1);
+	count(&s->queues[ev->node].waiting_count, 1);
 	if (!atomic_compare_exchange_strong(&ev->wake, &wake, WAKE_WAITS)) {
 		assert(wake == WAKE_WOKEN);
-		count(&s->places[ev->node].waiting_count, -1);
+		count(&s->queues[ev->node].waiting_count, -1);
 		(void)atomic_exchange(&ev->wake, WAKE_RUNS);
-		push(s, ev, BEGUN);
+		push_ready(s, ev, BEGUN);
 	}
 	fibre_pause(s->fibre);
 }
@@ -493,7 +493,7 @@ void scheduler_read(const struct scheduler *s,
 		    struct scheduler_counts *out)
 {
 	for (uint32_t i = 0; i < PLACES_MAX; i++) {
-		const struct place *p = &s->places[i];
+		const struct run_queue *p = &s->queues[i];
 
 		places[i] = (struct scheduler_place){
 			.ready = atomic_load_explicit(&p->ready_count,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct setting {
 	const char *key, *variable;
 	size_t offset, room;
 };
@@ -17,14 +17,14 @@ struct place {
 			sizeof(((struct credentials *)NULL)->member)           \
 	}
 
-static const struct place places[] = {
+static const struct setting settings[] = {
 	PLACE("aws_access_key_id", "AWS_ACCESS_KEY_ID", access_key),
 	PLACE("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", secret_key),
 	PLACE("aws_session_token", "AWS_SESSION_TOKEN", token),
 };
 
 /* Keys are sent in headers: printable ASCII without spaces. */
-static bool take_value(struct credentials *c, const struct place *p,
+static bool take_value(struct credentials *c, const struct setting *p,
 		       const char *value)
 {
 	size_t n = strlen(value);
@@ -62,14 +62,14 @@ static bool read_entry(struct credentials *c, char *line, const char *where,
 			error, "%s: neither [PROFILE] nor KEY = VALUE", where);
 	*equals = '\0';
 	key = trim(line);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (strcmp(key, places[i].key) == 0 &&
-		    !take_value(c, &places[i], trim(equals + 1)))
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (strcmp(key, settings[i].key) == 0 &&
+		    !take_value(c, &settings[i], trim(equals + 1)))
 			return error_fail(error,
 					  "%s: the value of %s is longer than "
 					  "%zu characters, or has a space or "
 					  "a character that is not ASCII",
-					  where, key, places[i].room - 1);
+					  where, key, settings[i].room - 1);
 	return true;
 }
 
@@ -104,9 +104,9 @@ static bool read_lines(struct credentials *c, char *text, const char *path,
 		return error_fail(error, "%s: there is no profile [%s]", path,
 				  profile);
 	for (size_t i = 0; i < 2; i++)
-		if (((char *)c)[places[i].offset] == '\0')
+		if (((char *)c)[settings[i].offset] == '\0')
 			return error_fail(error, "%s: profile [%s] has no %s",
-					  path, profile, places[i].key);
+					  path, profile, settings[i].key);
 	return true;
 }
 
@@ -134,21 +134,21 @@ static bool is_given(const char *text)
 
 static bool read_environment(struct credentials *c, struct error *error)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		const char *value = getenv(places[i].variable);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		const char *value = getenv(settings[i].variable);
 
-		if (value != NULL && !take_value(c, &places[i], value))
+		if (value != NULL && !take_value(c, &settings[i], value))
 			return error_fail(error,
 					  "%s: it is longer than %zu "
 					  "characters, or has a space or a "
 					  "character that is not ASCII",
-					  places[i].variable,
-					  places[i].room - 1);
+					  settings[i].variable,
+					  settings[i].room - 1);
 	}
 	if (*c->access_key == '\0' || *c->secret_key == '\0')
 		return error_fail(error, "%s is set, but not %s",
-				  places[*c->access_key == '\0'].variable,
-				  places[*c->access_key != '\0'].variable);
+				  settings[*c->access_key == '\0'].variable,
+				  settings[*c->access_key != '\0'].variable);
 	return true;
 }
 
@@ -179,12 +179,12 @@ bool credentials_read(struct credentials *c, const char *file,
 		profile = getenv("AWS_PROFILE");
 	is_found =
 		find(c, file, is_given(profile) ? profile : "default", error);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *value = getenv(places[i].variable);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		char *value = getenv(settings[i].variable);
 
 		if (value != NULL)
 			explicit_bzero(value, strlen(value));
-		(void)unsetenv(places[i].variable);
+		(void)unsetenv(settings[i].variable);
 	}
 	if (!is_found)
 		explicit_bzero(c, sizeof(*c));

@@ -45,7 +45,7 @@ struct page {
 
 /* -- XML -- */
 
-static void refuse(struct page *p)
+static void refuse_page(struct page *p)
 {
 	p->is_wrong = true;
 	(void)XML_StopParser(p->parser, XML_FALSE);
@@ -71,7 +71,7 @@ static void begin_element(void *arg, const char *name, const char **attributes)
 		(void)memset(&p->current, 0, sizeof(p->current));
 	}
 	if (p->depth > 8)
-		refuse(p);
+		refuse_page(p);
 }
 
 static void take_text(void *arg, const char *text, int count)
@@ -79,7 +79,7 @@ static void take_text(void *arg, const char *text, int count)
 	struct page *p = arg;
 
 	if ((size_t)count >= sizeof(p->text) - p->text_bytes) {
-		refuse(p);
+		refuse_page(p);
 		return;
 	}
 	(void)memcpy(p->text + p->text_bytes, text, (size_t)count);
@@ -94,7 +94,7 @@ static void take_key(struct page *p)
 		curl_easy_unescape(NULL, p->text, (int)p->text_bytes, &count);
 
 	if (key == NULL || strlen(key) != (size_t)count)
-		refuse(p);
+		refuse_page(p);
 	else
 		(void)snprintf(p->current.key, sizeof(p->current.key), "%s",
 			       key);
@@ -105,7 +105,7 @@ static void end_contents(struct page *p)
 {
 	p->is_inside = false;
 	if (p->object_count == PAGE_KEYS_MAX || p->current.key[0] == '\0')
-		refuse(p);
+		refuse_page(p);
 	else
 		p->objects[p->object_count++] = p->current;
 }
@@ -145,7 +145,7 @@ static void refuse_type(void *arg, const char *name, const char *system,
 	(void)system;
 	(void)public;
 	(void)has_subset;
-	refuse(arg);
+	refuse_page(arg);
 }
 
 static bool parse_page(struct page *p, int fd, uint64_t bytes)

@@ -95,8 +95,8 @@ static const struct program program = {
 };
 
 /* A flag_take_fn. */
-static bool take(void *arg, const struct flag *f, const char *value,
-		 struct error *why)
+static bool take_argument(void *arg, const struct flag *f, const char *value,
+			  struct error *why)
 {
 	static const char *const commands[] = { "serve", "check", "create",
 						"list", "verify" };
@@ -132,7 +132,8 @@ static bool read_options(struct helper_options *o, int argc, char **argv,
 			 struct error *error)
 {
 	flags_init(flags, o);
-	if (!flags_read(&program, argv + 1, (uint32_t)argc - 1, take, o, error))
+	if (!flags_read(&program, argv + 1, (uint32_t)argc - 1, take_argument,
+			o, error))
 		return false;
 	if (flags_is_asked(&o->asked))
 		return true;
