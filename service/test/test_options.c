@@ -38,7 +38,6 @@ static void test_defaults_run(void)
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
 	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
 	assert(o.schedule.discipline.follows_load);
-	assert(o.schedule.slice_ns == 1000000);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
 	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
@@ -78,6 +77,27 @@ static void test_one_flag_asks_for_the_papers(void)
 	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
 	assert(parse(&o, "--max-uploads 3"));
 	assert(strcmp(o.schedule.policy->name, "color") == 0);
+}
+
+/* The slice of the schedule that `line` gives, in nanoseconds. */
+static uint64_t slice_of(const char *line)
+{
+	struct options o;
+
+	assert(parse(&o, line));
+	options_choose_slice(&o, &o.schedule);
+	return o.schedule.slice_ns;
+}
+
+static void test_steps_pause_for_what_has_less_left(void)
+{
+	assert(slice_of("") == 1000000);
+	assert(slice_of("--discipline srpt=5") == 1000000);
+	assert(slice_of("--discipline edf") == 1000000);
+	assert(slice_of("--discipline edf --slice 0") == 0);
+	assert(slice_of("--discipline srpt --slice 50") == 50000);
+	assert(slice_of("--discipline lcfs") == 0);
+	assert(slice_of("--policy cohort") == 0);
 }
 
 static void test_both_ways_to_give_a_value(void)
@@ -164,6 +184,7 @@ int main(void)
 	test_defaults_run();
 	test_limits_of_work_follow_megapixels();
 	test_one_flag_asks_for_the_papers();
+	test_steps_pause_for_what_has_less_left();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
 	test_every_flag_of_the_schedule_has_room();
