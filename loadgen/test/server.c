@@ -135,10 +135,15 @@ static struct server_body *begin(struct server *s,
 
 static void append(struct server_body *body, const char *bytes, size_t count)
 {
-	body->bytes = realloc(body->bytes, body->size_bytes + count);
-	assert(body->bytes != NULL);
+	size_t end = body->size_bytes + count;
+
+	if (end > body->room_bytes) {
+		body->room_bytes = 2 * end;
+		body->bytes = realloc(body->bytes, body->room_bytes);
+		assert(body->bytes != NULL);
+	}
 	memcpy(body->bytes + body->size_bytes, bytes, count);
-	body->size_bytes += count;
+	body->size_bytes = end;
 }
 
 /* Called after the headers, for each part of the body, and at the end. */

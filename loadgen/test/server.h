@@ -29,7 +29,7 @@ enum {
 
 struct server_body {
 	char *bytes;
-	size_t size_bytes;
+	size_t size_bytes, room_bytes;
 	char width[16]; /* parameter w of the query; empty: none */
 };
 
