@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,11 @@ int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
 /* The old connection is reset, so that its port is free at once. */
 static void come_again(void)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct linger at_once = { .l_onoff = 1 };
+
+	/* The server may refuse the client before it knows its socket. */
+	(void)pthread_mutex_lock(&lock);
 	int old_fd = crowd_fd;
 
 	crowd_fd = -1;
@@ -128,6 +133,7 @@ static void come_again(void)
 				  sizeof(at_once)) == 0);
 		assert(close(old_fd) == 0);
 	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 bool __wrap_port_admit(struct port *port, const struct sockaddr *from)
