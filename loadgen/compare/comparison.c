@@ -100,30 +100,22 @@ static const struct program program = {
 	.follows_getopt = true,
 };
 
-/*
- * The repetitions of one kind of loop: how many there are, how many are done,
- * and how long those took together.
- */
-struct pace {
-	uint64_t count;
-	uint64_t done;
-	double spent_s;
-};
-
 struct comparison {
 	struct plan plan;
 	const char *folder; /* of --output */
 	cJSON *results;
 	bool live; /* progress goes to a terminal */
-	struct pace paces[LOAD_OPEN + 1];
-	struct sample capacities_per_s; /* of the first arm, in closed loops */
-	struct error error;             /* why an arm failed */
+	uint64_t repetitions_done;
+	double spent_s;  /* on these */
+	uint64_t random; /* the state; the same in each comparison */
+	/* Of the first arm, in the closed loops of this repetition. */
+	struct sample capacities_per_s;
+	struct error error; /* why an arm failed */
 };
 
 /* One arm's server, from its start to its stop, and the runs against it. */
 struct turn {
 	const struct arm *arm;
-	enum load load; /* of the runs after the warm-up */
 	uint64_t repetition;
 	uint64_t slice;
 	struct server_process server;
@@ -138,27 +130,6 @@ static void interrupt(int signal_number)
 	interrupted = 1;
 }
 
-/*
- * An estimate: remaining repetitions take as long as those until now.  Before
- * the first one of the open loops, its duration is taken from the plan.
- */
-static double seconds_left(const struct comparison *c)
-{
-	const struct open_loop *open = &c->plan.open;
-	double left_s = 0;
-
-	for (int load = LOAD_CLOSED; load <= LOAD_OPEN; load++) {
-		const struct pace *p = &c->paces[load];
-		double each_s = open->duration_s * (double)open->rate_count *
-				(double)c->plan.arm_count;
-
-		if (p->done > 0)
-			each_s = p->spent_s / (double)p->done;
-		left_s += (double)(p->count - p->done) * each_s;
-	}
-	return left_s;
-}
-
 /* On a terminal, show what is done now, in a line that is overwritten. */
 static void show_activity(const struct comparison *c, const struct turn *turn,
 			  const char *what)
@@ -167,9 +138,12 @@ static void show_activity(const struct comparison *c, const struct turn *turn,
 		return;
 	fprintf(stderr, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
 		turn->repetition, c->plan.repetitions, turn->arm->name, what);
-	if (c->paces[LOAD_CLOSED].done > 0)
+	if (c->repetitions_done > 0)
 		fprintf(stderr, "; about %.0f min left",
-			seconds_left(c) / 60 + 0.5);
+			(double)(c->plan.repetitions - c->repetitions_done) *
+					c->spent_s /
+					(double)c->repetitions_done / 60 +
+				0.5);
 }
 
 /* Print a line that stays, about a run that has ended. */
@@ -376,19 +350,6 @@ static bool measure(struct comparison *c, struct turn *turn, enum load load,
 	return done;
 }
 
-static bool measure_open(struct comparison *c, struct turn *turn)
-{
-	const struct open_loop *open = &c->plan.open;
-
-	turn->makespan_s = 0; /* not that of the warm-up */
-	for (size_t i = 0; i < open->rate_count && !interrupted &&
-			   turn->makespan_s < OVERLOAD * open->duration_s;
-	     i++)
-		if (!measure(c, turn, LOAD_OPEN, open->percents[i]))
-			return false;
-	return true;
-}
-
 static bool start_server(struct comparison *c, struct turn *turn)
 {
 	char log[PATH_MAX];
@@ -430,15 +391,59 @@ static bool begin_turn(struct comparison *c, struct turn *turn)
 	return done;
 }
 
-/* Measure in closed loops once, or in open loops at each rate. */
-static bool take_turn(struct comparison *c, struct turn *turn)
+/* Measure once, in a closed loop or, if percent > 0, in an open one. */
+static bool take_turn(struct comparison *c, struct turn *turn, double percent)
 {
 	bool done;
 
 	server_process_resume(&turn->server);
-	done = turn->load == LOAD_CLOSED ? measure(c, turn, LOAD_CLOSED, 0) :
-					   measure_open(c, turn);
+	done = measure(c, turn, percent > 0 ? LOAD_OPEN : LOAD_CLOSED, percent);
 	server_process_pause(&turn->server);
+	return done || turn_failed(c, turn);
+}
+
+static bool measure_closed(struct comparison *c, struct turn turns[])
+{
+	struct turn *order[PLAN_ARMS_MAX];
+	bool done = true;
+
+	c->capacities_per_s.count = 0;
+	for (uint64_t slice = 1; slice <= c->plan.closed.slices; slice++) {
+		shuffle(order, turns, c->plan.arm_count, &c->random);
+		for (size_t i = 0;
+		     i < c->plan.arm_count && done && !interrupted; i++) {
+			order[i]->slice = slice;
+			done = take_turn(c, order[i], 0);
+		}
+	}
+	return done;
+}
+
+/* The rates follow from the closed loops of the same repetition. */
+static bool measure_open(struct comparison *c, struct turn turns[])
+{
+	const struct open_loop *open = &c->plan.open;
+	struct turn *order[PLAN_ARMS_MAX];
+	bool done = true;
+
+	if (open->rate_count > 0 && !interrupted &&
+	    !(sample_median(&c->capacities_per_s) > 0))
+		return error_fail(&c->error,
+				  "arm '%s' had no responses in closed loops, "
+				  "so percent_of_capacity has no meaning",
+				  c->plan.arms[0].name);
+	for (size_t i = 0; i < c->plan.arm_count; i++) {
+		turns[i].slice = 0;
+		turns[i].makespan_s = 0;
+	}
+	for (size_t rate = 0; rate < open->rate_count; rate++) {
+		shuffle(order, turns, c->plan.arm_count, &c->random);
+		for (size_t i = 0;
+		     i < c->plan.arm_count && done && !interrupted; i++)
+			if (order[i]->makespan_s < OVERLOAD * open->duration_s)
+				done = take_turn(c, order[i],
+						 open->percents[rate]);
+	}
 	return done;
 }
 
@@ -446,50 +451,23 @@ static bool take_turn(struct comparison *c, struct turn *turn)
  * All servers run from the begin to the end of a repetition, one of them awake.
  * They are ended in every case.
  */
-static bool take_repetition(struct comparison *c, enum load load,
-			    uint64_t repetition)
+static bool take_repetition(struct comparison *c, uint64_t repetition)
 {
 	const struct plan *plan = &c->plan;
-	uint64_t slices = load == LOAD_CLOSED ? plan->closed.slices : 1;
-	uint64_t state = repetition << 8 | load;
 	struct turn turns[PLAN_ARMS_MAX], *order[PLAN_ARMS_MAX];
 	bool done = true;
 
+	c->random = repetition;
 	for (size_t i = 0; i < plan->arm_count; i++)
 		turns[i] = (struct turn){ .arm = &plan->arms[i],
-					  .load = load,
 					  .repetition = repetition };
-	shuffle(order, turns, plan->arm_count, &state);
+	shuffle(order, turns, plan->arm_count, &c->random);
 	for (size_t i = 0; i < plan->arm_count && done && !interrupted; i++)
 		done = begin_turn(c, order[i]) || turn_failed(c, order[i]);
-	for (uint64_t slice = 1; slice <= slices; slice++) {
-		shuffle(order, turns, plan->arm_count, &state);
-		for (size_t i = 0; i < plan->arm_count && done && !interrupted;
-		     i++) {
-			order[i]->slice = slice;
-			done = take_turn(c, order[i]) ||
-			       turn_failed(c, order[i]);
-		}
-	}
+	done = done && measure_closed(c, turns) && measure_open(c, turns);
 	for (size_t i = 0; i < plan->arm_count; i++)
 		server_process_stop(&turns[i].server);
 	return done || interrupted;
-}
-
-static bool take_repetitions(struct comparison *c, enum load load)
-{
-	struct pace *pace = &c->paces[load];
-
-	for (uint64_t r = 1; r <= c->plan.repetitions && !interrupted; r++) {
-		uint64_t began_ns = clock_now_ns();
-
-		if (!take_repetition(c, load, r))
-			return false;
-		pace->done++;
-		pace->spent_s +=
-			(double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
-	}
-	return true;
 }
 
 /*
@@ -498,19 +476,16 @@ static bool take_repetitions(struct comparison *c, enum load load)
  */
 static bool measure_all(struct comparison *c)
 {
-	c->paces[LOAD_CLOSED].count = c->plan.repetitions;
-	if (c->plan.open.rate_count > 0) /* for the estimate of the time */
-		c->paces[LOAD_OPEN].count = c->plan.repetitions;
-	if (!take_repetitions(c, LOAD_CLOSED))
-		return false;
-	if (interrupted || c->plan.open.rate_count == 0)
-		return true;
-	if (sample_median(&c->capacities_per_s) > 0)
-		return take_repetitions(c, LOAD_OPEN);
-	return error_fail(&c->error,
-			  "arm '%s' had no responses in closed loops, so "
-			  "percent_of_capacity has no meaning",
-			  c->plan.arms[0].name);
+	for (uint64_t r = 1; r <= c->plan.repetitions && !interrupted; r++) {
+		uint64_t began_ns = clock_now_ns();
+
+		if (!take_repetition(c, r))
+			return false;
+		c->repetitions_done++;
+		c->spent_s +=
+			(double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
+	}
+	return true;
 }
 
 static int complain(int code, const struct error *error)

@@ -88,8 +88,9 @@ struct closed_loop {
 };
 
 struct open_loop {
-	double percents[PLAN_RATES_MAX]; /* of the first arm's capacity */
-	size_t rate_count;               /* 0: no open loop */
+	/* Of the first arm's median rate in the repetition's closed loops. */
+	double percents[PLAN_RATES_MAX];
+	size_t rate_count; /* 0: no open loop */
 	double duration_s;
 	uint64_t connections;
 };

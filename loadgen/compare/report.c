@@ -979,9 +979,10 @@ static void write_open_loops(const struct report *r)
 	write_element(
 		r, &paragraph,
 		"Requests at random times (Poisson), %g s for each load, at "
-		"the same rates for all: shares of the median of %s above; "
-		"%" PRIu64 " connections where an arm has no number of its "
-		"own. Response times count from when a request was to be sent.",
+		"the same rates for all: shares of the throughput of %s in "
+		"the closed loops of the same repetition; %" PRIu64
+		" connections where an arm has no number of its own. Response "
+		"times count from when a request was to be sent.",
 		open->duration_s, f->arms[0].name, open->connections);
 	write_element(
 		r, &paragraph,

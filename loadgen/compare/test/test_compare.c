@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,22 +96,34 @@ static void expect_results(const char *name)
 {
 	cJSON *results = scratch_read_json(&scratch, name);
 	const cJSON *runs = cJSON_GetObjectItem(results, "runs");
+	/* A repetition has these of both arms, one load after the other. */
+	static const char *const loads[] = { "warm-up", "closed", "open" };
 	const char *arms[2];
+	double capacity = 0; /* of the first arm, in this repetition */
 
 	assert(strcmp(cJSON_GetObjectItem(results, "schema")->valuestring,
 		      "darkroom-compare/1") == 0);
 	assert(count_runs(results, "Quick & small", "closed") == REPETITIONS);
 	assert(count_runs(results, "Lazy", "closed") == REPETITIONS);
 	assert(count_runs(results, "Lazy", "open") == REPETITIONS);
-	assert(count_runs(results, "Lazy", "warm-up") == 2 * REPETITIONS);
-	/* A repetition warms up both arms, and then measures both. */
-	for (int r = 0; r < 2 * REPETITIONS; r++) {
+	assert(count_runs(results, "Lazy", "warm-up") == REPETITIONS);
+	for (int r = 0; r < 3 * REPETITIONS; r++) {
 		for (int i = 0; i < 2; i++) {
 			const cJSON *run = cJSON_GetArrayItem(runs, 2 * r + i);
+			const char *load = json_text(run, "load");
 
 			arms[i] = json_text(run, "arm");
-			assert((strcmp(json_text(run, "load"), "warm-up") ==
-				0) == (r % 2 == 0));
+			assert(strcmp(load, loads[r % 3]) == 0);
+			if (strcmp(load, "closed") == 0 &&
+			    strcmp(arms[i], "Quick & small") == 0)
+				capacity = json_number(
+					run, "result.responses_per_s", 0);
+			if (strcmp(load, "open") == 0)
+				assert(fabs(json_number(run,
+							"result.rate_per_s",
+							0) /
+						    (0.2 * capacity) -
+					    1) < 1e-3);
 		}
 		assert(strcmp(arms[0], arms[1]) != 0);
 	}
@@ -189,8 +202,8 @@ static void test_two_servers(void)
 	svg = scratch_read(&scratch, "out/throughput.svg");
 	assert(xml_is_well_formed(svg));
 	free(svg);
-	assert(expect_ended("out/logs/arm-1.log") == 2 * REPETITIONS);
-	assert(expect_ended("out/logs/arm-2.log") == 2 * REPETITIONS);
+	assert(expect_ended("out/logs/arm-1.log") == REPETITIONS);
+	assert(expect_ended("out/logs/arm-2.log") == REPETITIONS);
 	/*
 	 * Make the report again from the results; the results are not
 	 * overwritten.
@@ -246,7 +259,7 @@ static void test_slices(void)
 	}
 	assert(changes >= 6 * REPETITIONS);
 	cJSON_Delete(results);
-	assert(expect_ended("sliced/logs/arm-1.log") == 2 * REPETITIONS);
+	assert(expect_ended("sliced/logs/arm-1.log") == REPETITIONS);
 	scratch_expect(&scratch, "sliced/report.md", "| - | 2 |\n");
 }
 
