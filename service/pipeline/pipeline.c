@@ -48,6 +48,7 @@ struct pipeline_counts {
 	_Atomic uint64_t unstored, stored;        /* of the finished */
 	_Atomic uint64_t sent_to_store;
 	_Atomic uint64_t tasks; /* by pipeline_send_task() */
+	_Atomic uint64_t cleared_bytes;
 	/* Of the finished uploads. */
 	_Atomic uint64_t pixels_in, pixels_out;
 	_Atomic uint64_t inside_ns;
@@ -310,11 +311,15 @@ static void send_to_store(struct pipeline *p, struct upload *u,
 static void end_variant(struct pipeline *p, struct variant *v)
 {
 	struct upload *u = v->upload;
+	uint32_t running_count;
 
 	v->size = v->view.size;
 	v->notes = v->image.notes;
 	img_release(&v->image);
-	if (atomic_fetch_sub(&u->running_count, 1) != 1)
+	running_count = atomic_fetch_sub(&u->running_count, 1);
+	if (running_count == u->variant_count && !atomic_load(&u->is_failed))
+		atomic_fetch_add(&p->counts.cleared_bytes, u->jpeg_bytes);
+	if (running_count != 1)
 		return;
 	if (u->store == NULL || atomic_load(&u->is_failed))
 		finish_queued_upload(p, u);
@@ -749,6 +754,7 @@ static void read_counts(const struct pipeline_counts *c,
 	out->late_count = atomic_load(&c->late);
 	out->unreachable_count = atomic_load(&c->unreachable);
 	out->gone_count = atomic_load(&c->gone);
+	out->cleared_bytes = atomic_load(&c->cleared_bytes);
 	out->pixels_in = atomic_load(&c->pixels_in);
 	out->pixels_out = atomic_load(&c->pixels_out);
 	out->inside_ns = atomic_load(&c->inside_ns);

@@ -72,6 +72,11 @@ struct pipeline_stats {
 	uint32_t in_flight_count;
 	uint64_t left_ns; /* see struct pipeline_load */
 	/*
+	 * Bytes of uploads, counted when the first picture of each is encoded:
+	 * the input throughput of the thesis (4.2.4).
+	 */
+	uint64_t cleared_bytes;
+	/*
 	 * Pixels of finished uploads: in their files, and in all their results.
 	 */
 	uint64_t pixels_in, pixels_out;

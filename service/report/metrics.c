@@ -470,6 +470,10 @@ static const struct metric_field pipeline_fields[] = {
 	{ { "darkroom_uploads_gone_total",
 	    "Uploads that failed because their client had disconnected." },
 	  METRIC_FIELD(struct pipeline_stats, gone_count) },
+	{ { "darkroom_uploads_cleared_bytes_total",
+	    "Bytes of uploads, counted when the first result of each is "
+	    "encoded." },
+	  METRIC_FIELD(struct pipeline_stats, cleared_bytes) },
 	{ { "darkroom_uploads_abandoned_total",
 	    "Uploads not answered before --drain-timeout ended." },
 	  METRIC_FIELD(struct pipeline_stats, abandoned_count) },

@@ -183,6 +183,7 @@ test_counts_bytes_and_pixels() {
 	is 'darkroom_pixels_total{direction="in"}' 3000000
 	is 'darkroom_pixels_total{direction="out"}' $((640 * 480))
 	bytes=$(wc -c <"$photo")
+	is darkroom_uploads_cleared_bytes_total "$bytes"
 	is 'darkroom_http_received_bytes_total{role="upload"}' $((2 * bytes))
 	bytes=$(cat "$work/out" "$work/body" | wc -c)
 	is 'darkroom_http_sent_bytes_total{role="upload"}' "$bytes"
