@@ -42,6 +42,20 @@ void histogram_add(struct histogram *h, uint64_t value)
 #endif
 }
 
+void histogram_add_own(struct histogram *h, uint64_t value)
+{
+#ifdef DARKROOM_NO_STATISTICS
+	(void)h;
+	(void)value;
+#else
+	_Atomic uint64_t *count = &h->counts[bucket_of(value)];
+
+	atomic_store_explicit(
+		count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+#endif
+}
+
 void histogram_read(const struct histogram *h, struct histogram_copy *to)
 {
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {

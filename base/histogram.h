@@ -33,6 +33,9 @@ struct histogram_copy {
 /* In a build with DARKROOM_NO_STATISTICS, it does nothing. */
 void histogram_add(struct histogram *h, uint64_t value);
 
+/* The same, several times as fast, if only the calling thread adds to `h`. */
+void histogram_add_own(struct histogram *h, uint64_t value);
+
 /* Add the counts of `h` to those of `to`. */
 void histogram_read(const struct histogram *h, struct histogram_copy *to);
 

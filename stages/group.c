@@ -512,12 +512,17 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 	return count;
 }
 
-static struct tally *new_tallies(const struct group *g)
+static struct tally *new_tallies(const struct group *g, bool is_shared)
 {
 	size_t bytes = g->stage_count * sizeof(struct tally);
 	struct tally *t = aligned_alloc(_Alignof(struct tally), bytes);
 
-	return t != NULL ? memset(t, 0, bytes) : NULL;
+	if (t == NULL)
+		return NULL;
+	(void)memset(t, 0, bytes);
+	for (uint32_t i = 0; i < g->stage_count; i++)
+		t[i].is_shared = is_shared;
+	return t;
 }
 
 /*
@@ -557,7 +562,7 @@ bool group_plan(struct group *g)
 	const struct policy *p = g->schedule.policy;
 	uint32_t count = count_workers(g);
 
-	g->tallies_outside = new_tallies(g);
+	g->tallies_outside = new_tallies(g, true);
 	if (g->tallies_outside == NULL || !plan_stations(g) || !plan_tracks(g))
 		return false;
 	if (count == 0)
@@ -582,7 +587,7 @@ bool group_plan(struct group *g)
 		struct worker *w = &g->workers[i];
 
 		w->group = g;
-		w->tallies = new_tallies(g);
+		w->tallies = new_tallies(g, false);
 		w->visitor.access = &worker_access;
 		w->visitor.group = &g->visits;
 		w->visitor.policy_state = calloc(1, p->state_bytes + 1);

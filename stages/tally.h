@@ -79,7 +79,9 @@ bool perf_open_events(struct perf *p,
  * stage.
  */
 struct tally {
-	_Alignas(64) _Atomic uint64_t arrived_count;
+	/* All threads that are not workers add to it. */
+	_Alignas(64) bool is_shared;
+	_Atomic uint64_t arrived_count;
 	_Atomic uint64_t refused_count;
 	_Atomic uint64_t queued_count_total;
 	_Atomic uint64_t queued_count_max;
@@ -106,10 +108,43 @@ struct tally {
 	struct histogram waits, services, totals, cohorts;
 };
 
-static inline void tally_add(_Atomic uint64_t *count, uint64_t n)
+/*
+ * Add to a count that only the calling thread changes.  A locked instruction
+ * would cost several times as much, and an event takes ten of them.
+ */
+static inline void count_own(_Atomic uint64_t *count, uint64_t n)
+{
+	if (COUNTING_IS_ON)
+		atomic_store_explicit(
+			count,
+			atomic_load_explicit(count, memory_order_relaxed) + n,
+			memory_order_relaxed);
+}
+
+static inline void count_shared(_Atomic uint64_t *count, uint64_t n)
 {
 	if (COUNTING_IS_ON)
 		atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+}
+
+/* Add to a count of `t`. */
+static inline void tally_add(struct tally *t, _Atomic uint64_t *count,
+			     uint64_t n)
+{
+	if (t->is_shared)
+		count_shared(count, n);
+	else
+		count_own(count, n);
+}
+
+/* Add to a histogram of `t`. */
+static inline void tally_sample(struct tally *t, struct histogram *h,
+				uint64_t value)
+{
+	if (t->is_shared)
+		histogram_add(h, value);
+	else
+		histogram_add_own(h, value);
 }
 
 static inline uint64_t tally_read(const _Atomic uint64_t *count)

@@ -236,7 +236,8 @@ static void count_queued(const struct stage *s, uint32_t part, int64_t n)
 	struct group *g = s->group;
 
 	if (g->part_count > 1)
-		tally_add(&g->parts[part].queued_counts[s->index], (uint64_t)n);
+		count_shared(&g->parts[part].queued_counts[s->index],
+			     (uint64_t)n);
 }
 
 static void count_under_way(struct group *g, uint32_t part, int64_t n)
@@ -318,28 +319,30 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 	if (!is_resumed) {
 		ev->stage_waited_ns = 0;
 		ev->stage_ran_ns = 0;
-		tally_add(&t->started_count, 1);
+		tally_add(t, &t->started_count, 1);
 	} else {
-		tally_add(&t->resumed_count, 1);
+		tally_add(t, &t->resumed_count, 1);
 	}
 	ev->waited_ns += wait_ns;
 	ev->stage_waited_ns += wait_ns;
 	handling.wait_ns = ev->stage_waited_ns;
 	handling.ran_ns = ev->stage_ran_ns;
 	count_queued(s, part, -1);
-	tally_add(&t->wait_ns, wait_ns);
+	tally_add(t, &t->wait_ns, wait_ns);
 	tally_max(&t->wait_ns_max, wait_ns);
-	histogram_add(&t->waits, wait_ns);
+	tally_sample(t, &t->waits, wait_ns);
 }
 
 /* The event waits again, at the stage whose handler it has begun. */
 static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
 			uint64_t now_ns)
 {
+	struct tally *t = tally_of(s);
+
 	ev->stage = s->group->stages[s->index];
 	ev->stage_ran_ns += now_ns - handling.start_ns;
 	ev->sent_ns = now_ns;
-	tally_add(&tally_of(s)->paused_count, 1);
+	tally_add(t, &t->paused_count, 1);
 	count_queued(s, part, 1);
 }
 
@@ -368,8 +371,10 @@ static void trace_call(const struct stage *s, uint64_t end_ns)
 /* Each turn of a handler counts as a visit with one event. */
 static void count_call(const struct stage *s)
 {
-	tally_add(&tally_of(s)->visit_count, 1);
-	histogram_add(&tally_of(s)->cohorts, 1);
+	struct tally *t = tally_of(s);
+
+	tally_add(t, &t->visit_count, 1);
+	tally_sample(t, &t->cohorts, 1);
 }
 
 /* The handler goes on, perhaps on another kernel thread. */
@@ -453,11 +458,11 @@ static void count_handled(const struct stage *s, uint32_t part, uint64_t end_ns)
 	struct tally *t = tally_of(s);
 	uint64_t ran_ns = handling.ran_ns + end_ns - handling.start_ns;
 
-	tally_add(&t->handled_count, 1);
-	tally_add(&t->service_ns, ran_ns);
+	tally_add(t, &t->handled_count, 1);
+	tally_add(t, &t->service_ns, ran_ns);
 	tally_max(&t->service_ns_max, ran_ns);
-	histogram_add(&t->services, ran_ns);
-	histogram_add(&t->totals, handling.wait_ns + ran_ns);
+	tally_sample(t, &t->services, ran_ns);
+	tally_sample(t, &t->totals, handling.wait_ns + ran_ns);
 	if (s->group->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(s->group, part, -1);
 }
@@ -622,16 +627,26 @@ static uint32_t choose_part(struct stage *s, const struct event *ev,
 	return visit_choose_part(&g->visits, ev);
 }
 
+static void count_refused(const struct stage *s)
+{
+	struct tally *t = tally_of(s);
+
+	tally_add(t, &t->refused_count, 1);
+}
+
 /* Count an event that was queued; its queue now has `queued_count` events. */
 static void count_arrived(const struct stage *s, uint32_t part,
 			  uint32_t queued_count)
 {
 	struct tally *t = tally_of(s);
 
-	if (handling.group == s->group && handling.stage != NULL)
-		tally_add(&tally_of(handling.stage)->sent_counts[s->index], 1);
-	tally_add(&t->arrived_count, 1);
-	tally_add(&t->queued_count_total, queued_count);
+	if (handling.group == s->group && handling.stage != NULL) {
+		struct tally *from = tally_of(handling.stage);
+
+		tally_add(from, &from->sent_counts[s->index], 1);
+	}
+	tally_add(t, &t->arrived_count, 1);
+	tally_add(t, &t->queued_count_total, queued_count);
 	tally_max(&t->queued_count_max, queued_count);
 	count_queued(s, part, 1);
 }
@@ -753,7 +768,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	bool stays = is_sent_on(ev, is_inside);
 
 	if (!stays && !group_enter(g, is_inside)) {
-		tally_add(&tally_of(s)->refused_count, 1);
+		count_refused(s);
 		return false;
 	}
 	ev->stage = s;
@@ -782,7 +797,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	ev->stage = NULL;
 	if (!stays)
 		group_leave(g);
-	tally_add(&tally_of(s)->refused_count, 1);
+	count_refused(s);
 	return false;
 }
 
@@ -804,7 +819,7 @@ static void count_hardware(struct worker *w, uint32_t from)
 	}
 	for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
 		if (from != STAGE_NONE)
-			tally_add(&w->tallies[from].hardware[i],
+			count_own(&w->tallies[from].hardware[i],
 				  totals[i] - w->perf_totals[i]);
 		w->perf_totals[i] = totals[i];
 	}
@@ -818,8 +833,8 @@ static void turn(struct visitor *v, uint32_t from, uint32_t to, uint64_t gap_ns)
 		count_hardware(w, from);
 	if (from == STAGE_NONE || to == STAGE_NONE)
 		return;
-	tally_add(&w->tallies[to].switch_count, 1);
-	tally_add(&w->tallies[to].switch_ns, gap_ns);
+	count_own(&w->tallies[to].switch_count, 1);
+	count_own(&w->tallies[to].switch_ns, gap_ns);
 }
 
 static void add_totals(struct measure_totals *to, const struct tally *t)
@@ -891,16 +906,16 @@ static void count_visit(struct worker *w, uint64_t end_ns)
 	const struct visit *v = &w->visitor.visit;
 
 	if (v->is_theft)
-		tally_add(&w->stolen_count, v->handled_count);
+		count_own(&w->stolen_count, v->handled_count);
 	if (v->stage == STAGE_NONE)
 		return;
 	struct tally *t = &w->tallies[v->stage];
 
-	tally_add(&t->visit_count, 1);
+	tally_add(t, &t->visit_count, 1);
 	if (v->handled_count == 0)
-		tally_add(&t->visit_empty_count, 1);
+		tally_add(t, &t->visit_empty_count, 1);
 	else
-		histogram_add(&t->cohorts, v->handled_count);
+		tally_sample(t, &t->cohorts, v->handled_count);
 	trace_add(&w->trace, &(struct span){
 				     .start_ns = v->start_ns,
 				     .end_ns = end_ns,
@@ -951,8 +966,8 @@ static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 
 	trace_turn(s, number, end_ns);
 	visitor_ran(&w->visitor, s->index, handling.start_ns, end_ns);
-	tally_add(&t->visit_count, 1);
-	histogram_add(&t->cohorts, 1);
+	tally_add(t, &t->visit_count, 1);
+	tally_sample(t, &t->cohorts, 1);
 	trace_add(&w->trace, &(struct span){
 				     .start_ns = handling.start_ns,
 				     .end_ns = end_ns,
@@ -1051,12 +1066,12 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 
 	atomic_store_explicit(&w->asleep_since_ns, start_ns,
 			      memory_order_relaxed);
-	tally_add(&w->asleep_ns, -start_ns);
+	count_own(&w->asleep_ns, -start_ns);
 
 	bool was_woken = eventcount_wait(ec, ticket, mask, patience_ns);
 
 	end_ns = clock_now_ns();
-	tally_add(&w->asleep_ns, end_ns);
+	count_own(&w->asleep_ns, end_ns);
 	/*
 	 * Pair A of tally.c: if a reader sees this sleep in the trace, it also
 	 * sees that the worker is awake.
@@ -1094,7 +1109,7 @@ static void sleep_at_station(struct worker *w)
 		return;
 	}
 	visitor_rest(&w->visitor);
-	tally_add(&w->sleep_count, 1);
+	count_own(&w->sleep_count, 1);
 	(void)sleep_traced(w, &at->own, ticket, EVENTCOUNT_ANY,
 			   w->visitor.rest_ns);
 }
@@ -1110,7 +1125,7 @@ static bool sleep_for_work(struct worker *w)
 		return !group_is_drained(w->group);
 	}
 	visitor_rest(&w->visitor);
-	tally_add(&w->sleep_count, 1);
+	count_own(&w->sleep_count, 1);
 	if (!sleep_traced(w, w->sleeps, ticket, w->wake_mask,
 			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0))
 		pool_shrink(p, w->number);
