@@ -311,14 +311,16 @@ static void send_to_store(struct pipeline *p, struct upload *u,
 static void end_variant(struct pipeline *p, struct variant *v)
 {
 	struct upload *u = v->upload;
-	uint32_t running_count;
+	uint32_t variant_count = u->variant_count, running_count;
+	uint64_t bytes = atomic_load(&u->is_failed) ? 0 : u->jpeg_bytes;
 
 	v->size = v->view.size;
 	v->notes = v->image.notes;
 	img_release(&v->image);
+	/* From here on another variant may end the upload. */
 	running_count = atomic_fetch_sub(&u->running_count, 1);
-	if (running_count == u->variant_count && !atomic_load(&u->is_failed))
-		atomic_fetch_add(&p->counts.cleared_bytes, u->jpeg_bytes);
+	if (running_count == variant_count)
+		atomic_fetch_add(&p->counts.cleared_bytes, bytes);
 	if (running_count != 1)
 		return;
 	if (u->store == NULL || atomic_load(&u->is_failed))
