@@ -69,7 +69,7 @@ test_uploads_outlast_a_flood() {
 	arrive 160000
 	flood "${clients[0]}" &
 	pid=$!
-	for _ in $(seq 60); do
+	for _ in $(seq 300); do
 		[ "$(metric darkroom_http_connections_evicted_total)" -le 20 ] ||
 			break
 		sleep 0.3
