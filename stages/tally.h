@@ -79,7 +79,7 @@ bool perf_open_events(struct perf *p,
  * stage.
  */
 struct tally {
-	/* All threads that are not workers add to it. */
+	/* The counts of all threads that are not workers. */
 	_Alignas(64) bool is_shared;
 	_Atomic uint64_t arrived_count;
 	_Atomic uint64_t refused_count;

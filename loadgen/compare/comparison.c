@@ -130,6 +130,14 @@ static void interrupt(int signal_number)
 	interrupted = 1;
 }
 
+/* An estimate: remaining repetitions take as long as those until now. */
+static double minutes_left(const struct comparison *c)
+{
+	uint64_t left = c->plan.repetitions - c->repetitions_done;
+
+	return (double)left * c->spent_s / (double)c->repetitions_done / 60;
+}
+
 /* On a terminal, show what is done now, in a line that is overwritten. */
 static void show_activity(const struct comparison *c, const struct turn *turn,
 			  const char *what)
@@ -139,11 +147,7 @@ static void show_activity(const struct comparison *c, const struct turn *turn,
 	fprintf(stderr, "\r\033[Krepetition %" PRIu64 "/%" PRIu64 ", %s: %s",
 		turn->repetition, c->plan.repetitions, turn->arm->name, what);
 	if (c->repetitions_done > 0)
-		fprintf(stderr, "; about %.0f min left",
-			(double)(c->plan.repetitions - c->repetitions_done) *
-					c->spent_s /
-					(double)c->repetitions_done / 60 +
-				0.5);
+		fprintf(stderr, "; about %.0f min left", minutes_left(c) + 0.5);
 }
 
 /* Print a line that stays, about a run that has ended. */

@@ -211,6 +211,8 @@ static void test_same_pictures(const struct schedule *schedule,
 	pipeline_stop(p);
 	pipeline_read(p, &s);
 	assert(s.memory.peak_bytes >= s.buffers.live_bytes_peak);
+	/* Each upload counts once, whatever its number of variants. */
+	assert(s.cleared_bytes == UPLOADS * photo_bytes);
 	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
 	assert(s.stages[PIPELINE_BLUR].handled_count ==
 	       UPLOADS * blurred_count(VARIANTS_MAX));
