@@ -274,17 +274,21 @@ test("a table that is too wide says that it scrolls", async (t) => {
 	const { hint, canFocus } = await scrolling(page);
 	assert.match(hint, /scroll it sideways/);
 	assert.ok(canFocus);
+	await page.evaluate(() => {
+		const box = document.querySelector("#figures").parentNode;
+		box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
+	});
+	await says("left right");
+	await page.evaluate(() => {
+		document.querySelector("#figures").parentNode.scrollLeft = 0;
+	});
+	await says("right");
 	await page.evaluate(() =>
 		document.querySelector("#figures").parentNode.focus());
 	// One press may show the end, if little is hidden.
 	await page.press("ArrowRight");
 	await page.until(() => document
 		.querySelector("#figures").parentNode.scrollLeft > 0);
-	await page.evaluate(() => {
-		const box = document.querySelector("#figures").parentNode;
-		box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
-	});
-	await says("left right");
 	await page.evaluate(() => {
 		document.querySelector("#figures").parentNode.scrollLeft = 1e4;
 	});
