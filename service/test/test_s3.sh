@@ -118,6 +118,27 @@ test_api() {
 	stop
 }
 
+# gets: print how many GETs of objects the store has answered
+gets() {
+	curl -fsS "$s3/-/counts" | sed 's/.* get \([0-9]*\) .*/\1/'
+}
+
+# The metadata of an image that is larger than the first request, and then the
+# picture with it.
+test_requests_of_a_large_image() {
+	local image before
+	begin
+	post 201 'variant=large:w=4000,h=4000,q=100'
+	image=$(jq -r .url body)
+	before=$(gets)
+	get 200 "$image"
+	[ $(($(gets) - before)) = 1 ] || fail "metadata: $(($(gets) - before)) GETs"
+	get 200 "$image/large"
+	[ "$(stat -c %s body)" -gt 65536 ] || fail "not large"
+	[ $(($(gets) - before)) = 3 ] || fail "picture: $(($(gets) - before - 1)) GETs"
+	stop
+}
+
 # A package that was damaged is not sent.
 test_damage() {
 	local image
@@ -296,6 +317,7 @@ test_no_helper() {
 
 test_refusals
 test_api
+test_requests_of_a_large_image
 test_damage
 test_early_replies
 test_the_store_is_away

@@ -80,17 +80,18 @@ void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
 void image_files_init(struct image_files *f, const struct upload *u,
 		      const char *meta)
 {
-	for (f->count = 0; f->count < u->variant_count; f->count++) {
-		const struct variant *v = &u->variants[f->count];
-		char *name = f->names[f->count];
-
-		(void)snprintf(name, sizeof(f->names[0]), "%s.jpg",
-			       query_variant_name(v));
-		f->files[f->count] =
-			(struct store_file){ name, v->jpeg, v->jpeg_bytes };
-	}
+	f->count = 0;
 	f->files[f->count++] =
 		(struct store_file){ "meta.json", meta, strlen(meta) };
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		(void)snprintf(f->names[i], sizeof(f->names[i]), "%s.jpg",
+			       query_variant_name(v));
+		f->files[f->count++] = (struct store_file){ f->names[i],
+							    v->jpeg,
+							    v->jpeg_bytes };
+	}
 }
 
 static void sha256_of(char text[SHA256_TEXT_BYTES], const void *bytes,
