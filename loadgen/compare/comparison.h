@@ -4,13 +4,16 @@
  *
  *	for each repetition:
  *		start all servers, and warm each up (one pass, checked);
- *		for each slice: wake, measure and pause each server in turn;
+ *		for each slice: wake, measure and pause each server in turn, in
+ *			closed loops;
+ *		for each rate of the plan's open loops, if it has any: the same,
+ *			in open loops;
  *		stop all servers
  *
- * All this is done in closed loops first.  If the plan has open loops, it is
- * then done in open loops, at percentages of the first arm's throughput.  The
- * order of the arms in each repetition is random, and the same each time that
- * the comparison is made.  Within a repetition all arms have the same seed.
+ * The rates are percentages of the first arm's throughput in the closed loops
+ * of the same repetition: if the machine becomes slower, they fall with it.  The
+ * order of the arms in each round is random, and the same each time that the
+ * comparison is made.  Within a repetition all arms have the same seed.
  *
  * A run that others have disturbed is made again (plan.h).  results.json has
  * both.
