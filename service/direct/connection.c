@@ -98,8 +98,8 @@ static enum transfer_need step_head(void *arg, char *buffer, size_t bytes)
 			client_be_silent(c->base.client, is_silent(c));
 			return c->wire.need;
 		}
-		c->is_ended = got == WIRE_END;
-		if (c->is_ended || !keep_input(c, buffer, (size_t)got)) {
+		c->is_lost = got == WIRE_END;
+		if (c->is_lost || !keep_input(c, buffer, (size_t)got)) {
 			c->event = HEAD_BROKEN;
 			break;
 		}
@@ -129,28 +129,54 @@ static void drop_input(struct direct_connection *c)
 	c->input_bytes = 0;
 }
 
-/*
- * The head must stay where it is until the request ends, but not what was
- * received after it.  False: no memory.
- */
-static bool split_input(struct direct_connection *c)
+/* The head is copied; the rest of the input stays.  False: no memory. */
+static bool copy_head(struct direct_connection *c)
 {
-	size_t bytes = c->reader.end;
-	bool is_all = c->input_at == 0 && c->input_bytes == bytes;
+	size_t bytes = c->reader.end - c->reader.begin;
 
-	if (is_all) {
-		c->head_text = c->input;
-		c->input = NULL;
-		drop_input(c);
-		return true;
-	}
 	c->head_text = malloc(bytes);
 	if (c->head_text == NULL)
 		return false;
-	memcpy(c->head_text, c->input + c->input_at, bytes);
+	memcpy(c->head_text, c->reader.head.method, bytes);
 	head_move(&c->reader, c->head_text);
-	c->input_at += bytes;
+	c->input_at += c->reader.end;
 	return true;
+}
+
+/* The head stays in its memory; the rest is copied.  False: no memory. */
+static bool copy_rest(struct direct_connection *c)
+{
+	size_t bytes = c->reader.end - c->reader.begin;
+	size_t rest_bytes = c->input_bytes - c->input_at - c->reader.end;
+	char *head = c->input, *rest = NULL, *shrunk;
+
+	if (rest_bytes > 0) {
+		rest = malloc(rest_bytes);
+		if (rest == NULL)
+			return false;
+		memcpy(rest, head + c->input_bytes - rest_bytes, rest_bytes);
+	}
+	memmove(head, c->reader.head.method, bytes);
+	shrunk = realloc(head, bytes);
+	c->head_text = shrunk != NULL ? shrunk : head;
+	head_move(&c->reader, c->head_text);
+	c->input = rest;
+	c->input_at = 0;
+	c->input_bytes = rest_bytes;
+	return true;
+}
+
+/*
+ * The head must stay where it is until the request ends, but not what was
+ * received before and after it.  Usually the head is small.  If it is not, it is
+ * not kept twice.  False: no memory.
+ */
+static bool split_input(struct direct_connection *c)
+{
+	bool is_all = c->input_at == 0 && c->input_bytes == c->reader.end;
+
+	return is_all || c->input_bytes > HEAD_READ_BYTES ? copy_rest(c) :
+							    copy_head(c);
 }
 
 /* Give the request a piece of its body.  False: it wants no more now. */
@@ -158,8 +184,8 @@ static bool give_piece(struct direct_connection *c, const char *data,
 		       size_t bytes)
 {
 	c->body_bytes_left -= bytes;
-	c->is_cut = !request_piece(c->request, data, bytes);
-	return !c->is_cut && !c->is_suspended;
+	c->wants_more = request_piece(c->request, data, bytes);
+	return c->wants_more && !c->is_suspended;
 }
 
 /* What was received together with the head. */
@@ -187,8 +213,8 @@ static enum transfer_need step_body(void *arg, char *buffer, size_t bytes)
 
 		if (got == WIRE_AGAIN)
 			return c->wire.need;
-		c->is_ended = got == WIRE_END;
-		if (c->is_ended || !give_piece(c, buffer, (size_t)got))
+		c->is_lost = got == WIRE_END;
+		if (c->is_lost || !give_piece(c, buffer, (size_t)got))
 			break;
 		if (c->body_bytes_left > 0 && is_drained(&c->wire, got, max))
 			return TRANSFER_NEEDS_INPUT;
@@ -226,8 +252,8 @@ static enum transfer_need step_send(void *arg, char *buffer, size_t bytes)
 static bool send_pieces(struct direct_connection *c)
 {
 	uthread_transfer(c->wire.fd, step_send, c);
-	c->is_ended = c->result <= 0;
-	return !c->is_ended;
+	c->is_lost = c->result <= 0;
+	return !c->is_lost;
 }
 
 /* False: the connection is lost. */
@@ -248,12 +274,12 @@ static bool read_body(struct direct_connection *c)
 {
 	bool goes_on = true;
 
-	while (goes_on && c->body_bytes_left > 0 && !c->is_ended) {
+	while (goes_on && c->body_bytes_left > 0 && !c->is_lost) {
 		if (c->input_at < c->input_bytes)
 			give_input(c);
 		else
 			uthread_transfer(c->wire.fd, step_body, c);
-		goes_on = await(c, !c->is_cut);
+		goes_on = await(c, c->wants_more);
 	}
 	return goes_on && c->body_bytes_left == 0;
 }
@@ -310,10 +336,9 @@ static bool make_reply(struct direct_connection *c)
 	return await(c, request_next(r));
 }
 
+/* The connection is lost. */
 static enum request_ending ending_of_loss(const struct direct_connection *c)
 {
-	if (c->is_cut)
-		return ENDED_BROKEN;
 	return atomic_load(&c->io_thread->stopping) ? ENDED_STOPPED :
 						      ENDED_GONE;
 }
@@ -338,16 +363,14 @@ static enum request_ending answer(struct direct_connection *c)
 	c->terms.is_head = c->reader.is_head;
 	if (event == HEAD_REFUSED)
 		return refuse_head(c);
-	if (c->is_ended)
+	if (c->is_lost)
 		return ending_of_loss(c);
 	if (event != HEAD_COMPLETE || !split_input(c))
 		return ENDED_BROKEN;
 	set_terms(c);
 	c->body_bytes_left = c->reader.length_bytes;
-	if (!make_reply(c)) {
-		c->is_cut = !c->is_ended;
-		return ending_of_loss(c);
-	}
+	if (!make_reply(c))
+		return c->is_lost ? ending_of_loss(c) : ENDED_BROKEN;
 	assert(c->has_reply);
 	return send_reply(c) ? ENDED_SENT : ending_of_loss(c);
 }
@@ -359,7 +382,7 @@ static void begin_request(struct direct_connection *c)
 	c->terms = (struct reply_terms){ .is_head = false };
 	c->request = NULL;
 	c->has_reply = false;
-	c->is_cut = false;
+	c->wants_more = true;
 	if (c->input_at == c->input_bytes)
 		drop_input(c);
 }

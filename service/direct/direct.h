@@ -37,8 +37,8 @@ struct direct_connection {
 	bool is_suspended;
 	bool is_early; /* a reply would be sent before the body was read */
 	bool has_reply;
-	bool is_cut;   /* request_piece() wants no more */
-	bool is_ended; /* nothing more can be received */
+	bool wants_more; /* of its body: request_piece() */
+	bool is_lost;    /* the other side has closed it, or it is broken */
 	uint64_t body_bytes_left;
 	struct outgoing reply;
 	int result; /* of a step */

@@ -54,6 +54,7 @@ void head_reader_init(struct head_reader *h, size_t bytes_max)
 void head_reader_begin(struct head_reader *h)
 {
 	h->head = (struct request_head){ .method = NULL };
+	h->begin = 0;
 	h->end = 0;
 	h->length_bytes = 0;
 	h->refusal = NULL;
@@ -175,7 +176,7 @@ static enum head_event read_request_line(struct head_reader *h, char *text)
 		return HEAD_REFUSED;
 	version[-1] = '\0';
 	h->is_http_1_0 = version[7] == '0';
-	h->method = (uint32_t)(method - text);
+	h->begin = (uint32_t)(method - text);
 	h->target = (uint32_t)(target - text);
 	h->version = (uint32_t)(version - text);
 	end_line(h);
@@ -279,13 +280,13 @@ void head_move(struct head_reader *h, char *text)
 {
 	struct request_head *head = &h->head;
 
-	head->method = text + h->method;
-	head->target = text + h->target;
-	head->version = text + h->version;
+	head->method = text;
+	head->target = text + (h->target - h->begin);
+	head->version = text + (h->version - h->begin);
 	for (uint32_t i = 0; i < h->field_count; i++)
 		h->fields[i] = (struct http_field){
-			.name = text + h->places[i].name,
-			.value = text + h->places[i].value,
+			.name = text + (h->places[i].name - h->begin),
+			.value = text + (h->places[i].value - h->begin),
 		};
 	head->fields = h->fields;
 }
@@ -295,10 +296,10 @@ static enum head_event complete(struct head_reader *h, char *text)
 {
 	h->end = h->line.end;
 	end_line(h);
-	h->head.bytes = h->end - h->method - h->trimmed_bytes;
+	h->head.bytes = h->end - h->begin - h->trimmed_bytes;
 	h->head.is_exact = h->is_exact;
 	h->head.field_count = h->field_count;
-	head_move(h, text);
+	head_move(h, text + h->begin);
 	return read_length(h);
 }
 

@@ -6,8 +6,8 @@
  *
  * It is as lenient as libmicrohttpd 0.9.75, so that both transports give the
  * same replies: a bare LF ends a line, and a folded line belongs to the header
- * before it.  None of this is accepted: is_exact becomes false, and head.c
- * refuses the request.  Nor does it accept the byte 1, which takes the place of
+ * before it.  None of this is accepted, except in empty lines before the
+ * request line: is_exact becomes false, and head.c refuses the request.  Nor does it accept the byte 1, which takes the place of
  * a NUL, and of a colon at the beginning of a line.  What libmicrohttpd itself
  * refuses is refused here, with the same reply, but for one thing: it sends the
  * head of its reply to a bad Content-Length twice.
@@ -56,7 +56,7 @@ struct field_place {
 struct head_reader {
 	/* Of a complete head. */
 	struct request_head head;
-	uint32_t end;          /* position of the first byte after it */
+	uint32_t begin, end; /* positions: its first byte, the first after it */
 	uint64_t length_bytes; /* of the body; 0: none */
 
 	const struct head_refusal *refusal; /* HEAD_REFUSED */
@@ -71,8 +71,8 @@ struct head_reader {
 		HEAD_AT_FIELD,
 	} state;
 	bool is_exact;
-	uint32_t method, target, version; /* positions */
-	uint32_t trimmed_bytes;           /* white space that was removed */
+	uint32_t target, version; /* positions */
+	uint32_t trimmed_bytes;   /* white space that was removed */
 	struct field_place *places;
 	struct http_field *fields;
 	uint32_t field_count, fields_max;
@@ -96,8 +96,8 @@ void head_reader_release(struct head_reader *h);
 enum head_event head_read(struct head_reader *h, char *text, size_t bytes);
 
 /*
- * Let the head be at another place, where a copy of its `end` bytes is.  It
- * must be complete.
+ * Let the head be at another place: `text` is its first byte, without the empty
+ * lines before it.  It must be complete.
  */
 void head_move(struct head_reader *h, char *text);
 

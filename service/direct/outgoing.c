@@ -273,6 +273,9 @@ ssize_t outgoing_read(struct outgoing *o)
 
 	if (bytes == 0)
 		return 0;
+	/* Shorter than its head has said: only a close can tell. */
+	if (bytes < 0 && !o->is_chunked && o->bytes_left > 0)
+		o->is_last = true;
 	o->piece_at = 0;
 	o->piece_count = bytes > 0 || o->is_chunked;
 	if (o->is_chunked)

@@ -8,6 +8,8 @@
  */
 #include "service/direct/direct.h"
 
+#include "service/http/connection/listen.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -58,20 +60,21 @@ static struct direct_connection *connection_new(struct io_thread *t, int fd)
 	return c;
 }
 
-/* False: the transport stops. */
+/* False: the transport stops, or there are connections_max of them. */
 static bool list_connection(struct direct_connection *c)
 {
 	struct io_thread *t = c->io_thread;
-	bool goes_on;
+	bool has_room;
 
 	(void)pthread_mutex_lock(&t->lock);
-	goes_on = !atomic_load(&t->stopping);
-	if (goes_on) {
+	has_room = !atomic_load(&t->stopping) &&
+		   t->connection_count < t->config.connections_max;
+	if (has_room) {
 		LIST_INSERT_HEAD(&t->connections, c, link);
 		t->connection_count++;
 	}
 	(void)pthread_mutex_unlock(&t->lock);
-	return goes_on;
+	return has_room;
 }
 
 static void free_connection(struct direct_connection *c)
@@ -177,8 +180,7 @@ static void pause_accepting(struct io_thread *t)
 
 /*
  * The thread of a connection that is not counted any more may not have ended
- * yet.  Only the accepting thread starts others, so there is still room when it
- * does; at the end, see accept_rest().
+ * yet, so threads count, too.
  */
 static bool is_full(struct io_thread *t)
 {
@@ -266,7 +268,8 @@ static struct io_thread *direct_start(const struct io_thread_config *config)
  * The system resets the connections that wait to be accepted when the listening
  * socket is shut down, although their clients may have sent requests.  While
  * all kernel threads run steps, the accepting thread waits for its turn, so the
- * caller accepts them.  If the accepting thread takes the last room meanwhile,
+ * caller accepts them: those that wait now, because others may come as fast.  If
+ * the accepting thread takes the last room meanwhile, list_connection() or
  * uthread_spawn() fails, and the client is lost as the others that do not fit.
  */
 static void accept_rest(struct io_thread *t)
@@ -275,7 +278,7 @@ static void accept_rest(struct io_thread *t)
 	int fd = 0;
 
 	set_blocking(t->config.listen_fd, false);
-	while (fd >= 0 && !is_full(t)) {
+	for (int i = 0; i < LISTEN_BACKLOG && fd >= 0 && !is_full(t); i++) {
 		fd = accept_one(t, &from);
 		if (fd >= 0)
 			begin_connection(t, fd, (struct sockaddr *)&from);

@@ -40,8 +40,6 @@ struct uthreads *uthreads_start(const struct uthreads_config *config)
 	struct uthreads *u;
 
 	assert(config->threads_max >= 1 && config->buffer_bytes >= 1);
-	if (kind == NULL)
-		return NULL;
 	u = kind->new (config);
 	if (u == NULL)
 		return NULL;

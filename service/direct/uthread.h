@@ -97,10 +97,9 @@ enum transfer_need {
  * A step of a transfer.  It calls recv(), send() and so on until it is done or
  * they return EAGAIN (never if sockets block).  If the other side is as fast as
  * it, this could take long, so it counts its bytes, and yields.  It must not
- * wait in another
- * way, and must not call uthread_wait(), because it may run on the stack of a
- * kernel thread; uthread_pause_point() does nothing there.  `buffer` is the
- * kernel thread's, for use during this call.
+ * wait in another way, and must not call uthread_wait(), because it may run on
+ * the stack of a kernel thread; uthread_pause_point() does nothing there.
+ * `buffer` is the kernel thread's, for use during this call.
  */
 typedef enum transfer_need transfer_fn(void *arg, char *buffer, size_t bytes);
 

@@ -67,8 +67,8 @@ static bool kernel_spawn(struct uthreads *u, uthread_fn *fn, void *arg)
 }
 
 /*
- * The socket blocks, so mostly there is one step.  But a time limit of the
- * socket or a record of TLS may end a call early.
+ * The socket blocks, so mostly there is one step.  But a record of TLS may have
+ * no data, and at the end the listening socket does not block.
  */
 static void kernel_transfer(struct uthread *self, int fd, transfer_fn *step,
 			    void *arg)

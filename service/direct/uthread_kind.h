@@ -41,7 +41,7 @@ struct uthreads {
  */
 enum { UTHREAD_RUNS, UTHREAD_WAITS, UTHREAD_WOKEN };
 
-/* As above. */
+/* Each kind has a structure of its own that begins with this. */
 struct uthread {
 	struct uthreads *owner;
 	uthread_fn *fn;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recvfrom() is called instead of recv(), which http/mhd/interpose.c replaces.
+ * It also replaces gnutls_record_recv(), but changes only what is received over
+ * the connections of libmicrohttpd.
  */
 #include "service/direct/wire.h"
 
@@ -24,7 +26,7 @@ enum {
 	RECORD_BYTES = 16 * 1024, /* a record of TLS has at most this */
 	/*
 	 * GnuTLS ends a handshake at each warning and interruption, and is
-	 * called again, at most so often in a step.
+	 * called again.  After so many in a step the connection ends.
 	 */
 	ROUNDS_MAX = 16,
 };
@@ -269,6 +271,18 @@ ssize_t wire_send(struct wire *w, struct iovec *pieces, size_t count, bool more,
 	return sent > 0 ? sent : plain_failed(w, TRANSFER_NEEDS_OUTPUT);
 }
 
+/* For a file system that has no sendfile(). */
+static ssize_t send_copy(struct wire *w, int file_fd, off_t at, size_t bytes,
+			 char *buffer, size_t buffer_bytes)
+{
+	ssize_t got = pread(file_fd, buffer,
+			    bytes < buffer_bytes ? bytes : buffer_bytes, at);
+	struct iovec piece = { .iov_base = buffer, .iov_len = (size_t)got };
+
+	return got <= 0 ? WIRE_END :
+			  wire_send(w, &piece, 1, false, buffer, buffer_bytes);
+}
+
 ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
 		       size_t bytes, char *buffer, size_t buffer_bytes)
 {
@@ -288,6 +302,8 @@ ssize_t wire_send_file(struct wire *w, int file_fd, uint64_t offset,
 	do {
 		sent = sendfile(w->fd, file_fd, &at, bytes);
 	} while (sent < 0 && errno == EINTR);
+	if (sent < 0 && (errno == EINVAL || errno == ENOSYS))
+		return send_copy(w, file_fd, at, bytes, buffer, buffer_bytes);
 	return sent > 0	 ? sent :
 	       sent == 0 ? WIRE_END : /* the file is shorter than it was */
 				 plain_failed(w, TRANSFER_NEEDS_OUTPUT);

@@ -2,9 +2,9 @@
 /*
  * Wire: the bytes of a connection, with or without TLS.
  *
- * A call does as much as the socket takes at once.  WIRE_AGAIN: nothing was
- * done; call again when `need` is fulfilled.  If the socket blocks, a call
- * waits instead.
+ * A call does as much as the socket takes at once.  WIRE_AGAIN: nothing is
+ * complete, but a part of a record of TLS may have been received or sent; call
+ * again when `need` is fulfilled.  If the socket blocks, a call waits instead.
  *
  * Ownership  The socket is the caller's, and is open from wire_init() to
  *            wire_release().  A wire does not move between these.

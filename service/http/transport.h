@@ -156,11 +156,14 @@ const char *http_reason(unsigned int status);
 struct io_thread_config {
 	struct port *port;
 	uint32_t index; /* of the thread at its port */
-	/* Where to accept connections; -1: they are given by give(). */
+	/*
+	 * Where to accept connections; -1: they are given by give(), which
+	 * transport_direct does not have.
+	 */
 	int listen_fd;
 	/* Each connection has a kernel thread, and nothing is suspended. */
 	bool has_threads;
-	/* They run the connections; NULL: the transport has its own. */
+	/* They run the connections of transport_direct; otherwise NULL. */
 	struct uthreads *uthreads;
 	bool has_tls; /* see tls_serve() */
 	uint32_t connections_max;
@@ -170,7 +173,7 @@ struct io_thread_config {
 struct transport {
 	/* NULL: it could not be started. */
 	struct io_thread *(*start)(const struct io_thread_config *config);
-	/* Serve this connection.  False: it was closed. */
+	/* NULL: none.  Serve this connection.  False: it was closed. */
 	bool (*give)(struct io_thread *t, int fd, const struct sockaddr *from,
 		     socklen_t bytes);
 	/*

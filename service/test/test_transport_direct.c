@@ -4,10 +4,12 @@
  * reads nothing ends, also while the transport itself refuses its request.  On
  * one kernel thread, a client that sends requests or a body without a pause
  * does not keep others from being served, nor do clients that are refused and
- * come again.  When the transport stops to accept, clients that already wait
- * are served.  When connections cannot be accepted,
- * it tries again, but not at once; what it needs to wait for them, it has from
- * its start on.  A client for which there is no thread waits for one.
+ * come again.  A long head, and the requests that came with it, are read
+ * correctly.  When the transport stops to accept, clients that already wait are
+ * served, and it does not wait for others that come all the time.  When
+ * connections cannot be accepted, it tries again, but not at once; what it needs
+ * to wait for them, it has from its start on.  A client for which there is no
+ * thread waits for one.
  *
  * The rest of http/ is replaced: requests have the behaviours below.
  */
@@ -31,7 +33,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { SHORT_MS = 50, OPEN_MAX = 16, BUFFER_BYTES = 65536 };
+enum {
+	SHORT_MS = 50,
+	OPEN_MAX = 16,
+	BUFFER_BYTES = 65536,
+	FILLER_BYTES = 63000,
+	FOLLOWERS = 200, /* requests that are sent with a long head */
+};
 
 #define HTTP " HTTP/1.1\r\nHost: x\r\n"
 
@@ -172,7 +180,13 @@ struct request *__wrap_request_new(struct connection *c)
 
 bool __wrap_request_head(struct request *r, const struct request_head *head)
 {
+	const char *filler =
+		http_field_find(head->fields, head->field_count, "X-Filler");
+
 	r->how = (enum behaviour)head->target[1];
+	assert(strcmp(head->fields[0].name, "Host") == 0 &&
+	       strcmp(head->fields[0].value, "x") == 0);
+	assert(filler == NULL || strspn(filler, "a") == FILLER_BYTES);
 	if (r->how == LARGE)
 		endless_fd = r->connection->fd;
 	client_enter(r->connection->client, CLIENT_BODY);
@@ -371,6 +385,38 @@ static void test_greed(struct server *s, const char *text)
 	assert(close(greedy_fd) == 0);
 }
 
+/* The head is longer than what is received at once; empty lines before it. */
+static void test_a_long_head(const struct server *s)
+{
+	static char text[BUFFER_BYTES + FOLLOWERS * sizeof(again)];
+	size_t at = 1000;
+	char *replies = text;
+	int fd;
+
+	for (size_t i = 0; i < at; i += 2)
+		memcpy(text + i, "\r\n", 2);
+	at += (size_t)sprintf(text + at, "GET /p" HTTP "X-Filler: ");
+	memset(text + at, 'a', FILLER_BYTES);
+	at += FILLER_BYTES;
+	at += (size_t)sprintf(text + at, "\r\n\r\n");
+	for (int i = 0; i < FOLLOWERS; i++)
+		at += (size_t)sprintf(
+			text + at, "GET /p" HTTP "%s\r\n",
+			i < FOLLOWERS - 1 ? "" : "Connection: close\r\n");
+	fd = ask(s, text);
+	at = 0;
+	for (ssize_t got = 1; got > 0; at += (size_t)got)
+		got = recv(fd, text + at, sizeof(text) - 1 - at, 0);
+	text[at] = '\0';
+	for (int i = 0; i <= FOLLOWERS; i++) {
+		replies = strstr(replies, "HTTP/1.1 200 OK\r\n");
+		assert(replies != NULL);
+		replies++;
+	}
+	assert(strstr(replies, "HTTP/1.1") == NULL);
+	assert(close(fd) == 0);
+}
+
 /* The server has time for the client that has closed its connection. */
 static void test_a_crowd_that_is_refused(struct server *s)
 {
@@ -408,6 +454,32 @@ static void test_a_client_that_waits_is_accepted(const struct thread_model *m)
 	for (uint32_t i = 0; i < count; i++)
 		assert(close(fds[i]) == 0);
 	assert(close(last) == 0 && close(s.fd) == 0);
+}
+
+/* The accepting thread has no kernel thread, so only the caller accepts. */
+static void test_a_crowd_does_not_prevent_a_stop(const struct thread_model *m)
+{
+	uint32_t count = m->mapping == THREADS_N_TO_M ? cores_count(cores) : 1;
+	struct server s;
+	int fds[OPEN_MAX];
+
+	assert(try_start(&s, m, 0) && count < OPEN_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		fds[i] = ask(&s, "GET /busy" HTTP "\r\n");
+	while (atomic_load(&busy_count) < count)
+		(void)usleep(1000);
+	crowd_at = s.at;
+	atomic_store(&is_crowd, true);
+	come_again();
+	assert(transport_direct.stop_accepting(s.io) == s.fd);
+	assert(atomic_load(&is_crowd));
+	atomic_store(&is_crowd, false);
+	come_again();
+	atomic_store(&is_over, true);
+	stop(&s);
+	for (uint32_t i = 0; i < count; i++)
+		assert(close(fds[i]) == 0);
+	assert(close(s.fd) == 0);
 }
 
 static void test_accepting_is_tried_again(struct server *s)
@@ -471,7 +543,12 @@ static void test_model(const struct thread_model *m)
 	assert(try_start(&s, m, 0));
 	test_a_client_waits_for_a_thread(&s);
 	stop(&s);
+	assert(try_start(&s, m, 0));
+	test_a_long_head(&s);
+	stop(&s);
 	test_a_client_that_waits_is_accepted(m);
+	if (m->mapping != THREADS_1_TO_1)
+		test_a_crowd_does_not_prevent_a_stop(m);
 	if (m->io == THREADS_IO_ASYNC)
 		test_no_memory_to_watch(m);
 }

@@ -214,9 +214,10 @@ bool client_is_shut(const struct client *c);
 enum client_refusal client_told(const struct client *c);
 
 /*
- * In CLIENT_IDLE, called by the connection's thread.  True: it waits for its
- * socket, and has received nothing of the next request.  False: it may receive
- * some from now on, as it may if this is not called.
+ * In CLIENT_IDLE or CLIENT_HEAD, called by the connection's thread; it has an
+ * effect only in CLIENT_IDLE.  True: it waits for its socket, and has received
+ * nothing of the next request.  False: it may receive some from now on, as it
+ * may if this is not called.
  */
 void client_be_silent(struct client *c, bool is_silent);
 

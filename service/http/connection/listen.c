@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 256, BACKLOG = 1024 };
+enum { HOST_BYTES = 256 };
 
 /* getaddrinfo() would also accept names, and cut numbers to 16 bits. */
 static bool is_port(const char *text)
@@ -87,7 +87,7 @@ static int try_listen(const struct addrinfo *info)
 		return -1;
 	if (set_socket_options(fd, info->ai_addr) &&
 	    bind(fd, info->ai_addr, info->ai_addrlen) == 0 &&
-	    listen(fd, BACKLOG) == 0)
+	    listen(fd, LISTEN_BACKLOG) == 0)
 		return fd;
 
 	int saved = errno;

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Connections that wait to be accepted, at most. */
+enum { LISTEN_BACKLOG = 1024 };
+
 /* Does the address have one of these forms?  False: *why is the reason. */
 bool listen_check(const char *address, const char **why);
 

@@ -40,15 +40,15 @@ void tls_release(struct tls *tls);
 MUST_CHECK bool tls_serve(const char *certificate, const char *key,
 			  const char **why);
 
-/* A gnutls_certificate_retrieve_function2, after the first tls_serve(). */
+/* A gnutls_certificate_retrieve_function3, after the first tls_serve(). */
 void *tls_callback(void);
 
 /* TLS 1.2 and 1.3 with forward secrecy, as GnuTLS wants it. */
 extern const char tls_priorities[];
 
 /*
- * Write as much of the text to a gnutls_session_t as it takes at once.  Called
- * by the thread that reads from it.
+ * Write as much of the text to a gnutls_session_t as its socket takes at once;
+ * one that blocks takes all.  Called by the thread that reads from it.
  */
 void tls_send(void *session, const char *text);
 

@@ -197,10 +197,12 @@ ssize_t recv(int fd, void *bytes, size_t count, int flags)
 ssize_t gnutls_record_recv(gnutls_session_t session, void *bytes, size_t count)
 {
 	static ssize_t (*_Atomic next)(gnutls_session_t, void *, size_t);
-	int fd = gnutls_transport_get_int(session);
+	int fd, from;
 	ssize_t (*read)(gnutls_session_t, void *, size_t) = atomic_load(&next);
 	ssize_t got, left = 0;
 
+	/* To receive, direct/wire.c has no descriptor but a pointer. */
+	gnutls_transport_get_int2(session, &from, &fd);
 	if (read == NULL) {
 		*(void **)&read = dlsym(RTLD_NEXT, "gnutls_record_recv");
 		atomic_store(&next, read);
