@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises of a wire with TLS: it knows whether it keeps a part of a record; an
- * end does not wait for a client that reads nothing; a client of TLS 1.2 that
- * wants another handshake is disconnected; and handshakes, with keys of either
- * kind, leave half of a fibre's stack free.
+ * Promises of a wire: it sends a file of a file system that has no sendfile().
+ * With TLS, it knows whether it keeps a part of a record; an end does not wait
+ * for a client that reads nothing; a client of TLS 1.2 that wants another
+ * handshake is disconnected; and handshakes, with keys of either kind, leave
+ * half of a fibre's stack free.
  */
 #include "service/direct/wire.h"
 
@@ -212,6 +213,34 @@ static void test_the_stack_is_large_enough(const struct wire_tls *tls,
 	}
 }
 
+/* Since Linux 5.10, most files of /proc have none. */
+static void test_a_file_without_sendfile(void)
+{
+	const char *path = "/proc/self/maps";
+	char buffer[64], want[200], got[200];
+	size_t done = 0;
+	int fds[2], file = open(path, O_RDONLY | O_CLOEXEC);
+	struct wire w;
+
+	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	assert(file >= 0 && pread(file, want, sizeof(want), 0) == sizeof(want));
+	assert(wire_init(&w, fds[0], true, NULL));
+	while (done < sizeof(want)) {
+		ssize_t sent =
+			wire_send_file(&w, file, done, sizeof(want) - done,
+				       buffer, sizeof(buffer));
+
+		assert(sent > 0);
+		done += (size_t)sent;
+	}
+	assert(recv(fds[1], got, sizeof(got), MSG_WAITALL) == sizeof(got));
+	assert(memcmp(got, want, sizeof(got)) == 0);
+	assert(wire_send_file(&w, file, UINT32_MAX, 1, buffer,
+			      sizeof(buffer)) == WIRE_END);
+	wire_release(&w);
+	assert(close(fds[0]) == 0 && close(fds[1]) == 0 && close(file) == 0);
+}
+
 int main(void)
 {
 	struct fibres *set = fibres_new(1);
@@ -219,6 +248,7 @@ int main(void)
 
 	watchdog_start();
 	assert(set != NULL && tls != NULL);
+	test_a_file_without_sendfile();
 	test_the_stack_is_large_enough(tls, set);
 	test_the_end_does_not_wait(tls, set);
 	test_another_handshake_is_the_end(tls, set);
