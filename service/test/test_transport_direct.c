@@ -5,11 +5,12 @@
  * one kernel thread, a client that sends requests or a body without a pause
  * does not keep others from being served, nor do clients that are refused and
  * come again.  A long head, and the requests that came with it, are read
- * correctly.  When the transport stops to accept, clients that already wait are
- * served, and it does not wait for others that come all the time.  When
- * connections cannot be accepted, it tries again, but not at once; what it needs
- * to wait for them, it has from its start on.  A client for which there is no
- * thread waits for one.
+ * correctly.  A reply that is shorter than it should be ends the connection.
+ * When the transport stops to accept, clients that already wait are served, and
+ * it does not wait for others that come all the time.  When connections cannot
+ * be accepted, it tries again, but not at once; what it needs to wait for them,
+ * it has from its start on.  A client for which there is no thread waits for
+ * one.
  *
  * The rest of http/ is replaced: requests have the behaviours below.
  */
@@ -50,6 +51,7 @@ enum behaviour {
 	AGAIN = 'a', /* at its end, the client has sent the next one */
 	LARGE = 'l', /* more of its body can always be received */
 	BUSY = 'b',  /* it keeps its kernel thread until all is over */
+	SHORT = 's', /* the body of its reply is shorter than its head says */
 };
 
 struct request {
@@ -201,6 +203,17 @@ bool __wrap_request_piece(struct request *r, const char *data, size_t bytes)
 	return !atomic_load(&is_over);
 }
 
+static ssize_t read_two_bytes(void *arg, uint64_t at, char *to,
+			      size_t bytes_max)
+{
+	(void)arg;
+	if (at > 0)
+		return REPLY_END;
+	assert(bytes_max >= 2);
+	memcpy(to, "ok", 2);
+	return 2;
+}
+
 bool __wrap_request_next(struct request *r)
 {
 	struct reply reply;
@@ -213,7 +226,13 @@ bool __wrap_request_next(struct request *r)
 	client_enter(r->connection->client, CLIENT_REPLY);
 	reply_init(&reply);
 	reply.status = STATUS_OK;
-	reply_add_piece(&reply, "ok", 2);
+	if (r->how == SHORT) {
+		reply.kind = REPLY_READ;
+		reply.read = read_two_bytes;
+		reply.read_bytes = reply.bytes = 3;
+	} else {
+		reply_add_piece(&reply, "ok", 2);
+	}
 	return r->connection->transport->send(r->connection, &reply);
 }
 
@@ -417,6 +436,19 @@ static void test_a_long_head(const struct server *s)
 	assert(close(fd) == 0);
 }
 
+/* Otherwise the client would take the next reply for the rest of this one. */
+static void test_a_short_reply_is_the_last(const struct server *s)
+{
+	int fd = ask(s, "GET /short" HTTP "\r\n");
+	char text[1024];
+	size_t at = 0;
+
+	for (ssize_t got = 1; got > 0; at += (size_t)got)
+		got = recv(fd, text + at, sizeof(text) - at, 0);
+	assert(at > 2 && memcmp(text + at - 2, "ok", 2) == 0);
+	assert(close(fd) == 0);
+}
+
 /* The server has time for the client that has closed its connection. */
 static void test_a_crowd_that_is_refused(struct server *s)
 {
@@ -545,6 +577,7 @@ static void test_model(const struct thread_model *m)
 	stop(&s);
 	assert(try_start(&s, m, 0));
 	test_a_long_head(&s);
+	test_a_short_reply_is_the_last(&s);
 	stop(&s);
 	test_a_client_that_waits_is_accepted(m);
 	if (m->mapping != THREADS_1_TO_1)
