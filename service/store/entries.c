@@ -315,7 +315,9 @@ static bool has_file(int folder, const struct store_file *f)
 
 	if (entry_read(folder, f->name, &fd, &bytes) != STORE_OK)
 		return false;
-	same = bytes == f->count && has_bytes(fd, f->bytes, f->count);
+	/* It may have been copied here, and not be on the disk yet. */
+	same = bytes == f->count && has_bytes(fd, f->bytes, f->count) &&
+	       fsync(fd) == 0;
 	(void)close(fd);
 	return same;
 }
@@ -329,6 +331,7 @@ static bool folder_has(int parent, const char *name,
 
 	for (uint32_t i = 0; same && i < file_count; i++)
 		same = has_file(folder, &files[i]);
+	same = same && fsync(folder) == 0;
 	if (folder >= 0)
 		(void)close(folder);
 	return same;

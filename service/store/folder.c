@@ -303,6 +303,16 @@ static bool is_held(const struct bucket *b, const char *id)
 	return h != NULL;
 }
 
+/* Does another thread hold the same id? */
+static bool is_shared(const struct bucket *b, const struct spool_hold *h)
+{
+	const struct spool_hold *other = b->first;
+
+	while (other != NULL && (other == h || strcmp(other->id, h->id) != 0))
+		other = other->next;
+	return other != NULL;
+}
+
 /* Does the folder contain an entry of that id, or anything with that name? */
 static bool folder_contains(int folder, const char *id)
 {
@@ -358,7 +368,7 @@ static enum store_answer read_text(int entry, const char *name,
 	if (bytes >= SPOOL_TEXT_BYTES)
 		answer = STORE_NOT_FOUND;
 	else if (read(fd, text, (size_t)bytes) != (ssize_t)bytes)
-		answer = STORE_FAILED;
+		answer = errno == EIO ? STORE_DAMAGED : STORE_FAILED;
 	if (answer == STORE_OK)
 		text[bytes] = '\0';
 	folder_close(fd);
@@ -478,9 +488,15 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 	const struct store_file file = { problem_name, problem,
 					 strlen(problem) };
 	struct bucket *b = bucket_lock(s, h->id);
-	enum store_answer answer =
-		entry_extend(&s->store->entries, s->folder, h->id, &file);
+	enum store_answer answer;
 
+	/* Another upload has put good files there since these were read. */
+	if (is_damaged && is_shared(b, h)) {
+		end_hold(b, h);
+		bucket_unlock(b);
+		return STORE_NOT_FOUND;
+	}
+	answer = entry_extend(&s->store->entries, s->folder, h->id, &file);
 	if (answer == STORE_OK)
 		answer = entry_move(&s->store->entries, s->folder, s->failed,
 				    h->id);

@@ -113,8 +113,9 @@ bool store_is_remote(const struct store *s);
 
 /*
  * Make the image `id` with these files.  An existing one with the same names
- * and bytes stays; any other, such as a damaged one, is replaced.  If the
- * result is not STORE_OK, nothing has changed, with two exceptions: if the last
+ * and bytes stays; any other, such as a damaged one, is replaced.  (A remote
+ * store is asked for its ETag, so it does not notice that it is damaged itself:
+ * store_delete() helps.)  If the result is not STORE_OK, nothing has changed, with two exceptions: if the last
  * sync failed, or if a remote store did not answer, the image may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
@@ -209,7 +210,8 @@ bool spool_has(const struct spool *s, const char *id);
 
 /*
  * Read the problem that spool_fail() has written, and append a NUL.  STORE_OK
- * also means that no entry with this id can become an image any more.
+ * also means that this entry can become no image any more; another upload of
+ * the same id can.
  */
 MUST_CHECK enum store_answer spool_find_failed(const struct spool *s,
 					       const char *id,
@@ -240,7 +242,8 @@ MUST_CHECK enum store_answer spool_read(const struct spool *s, const char *id,
  * Store an image with these files, then remove the entry and end `h`.
  * STORE_NOT_FOUND: the entry is gone, because the image was deleted or another
  * upload with this id was stored; `h` has ended.  STORE_FULL and STORE_FAILED:
- * nothing has changed, and `h` continues.
+ * the entry is still there, and `h` continues; if the last sync failed, the
+ * image may exist.
  */
 MUST_CHECK enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 					  const struct store_file *files,
@@ -248,8 +251,9 @@ MUST_CHECK enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 
 /*
  * The upload cannot become an image: add `problem` (JSON), move the entry to
- * failed/, and end `h`.  If the result is neither STORE_OK nor STORE_NOT_FOUND,
- * nothing has changed.
+ * failed/, and end `h`.  STORE_NOT_FOUND: there is no such entry, or another
+ * upload has replaced a damaged one; `h` has ended.  After any other result the
+ * entry is still there, perhaps with the problem in it.
  */
 MUST_CHECK enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 					const char *problem, bool is_damaged);

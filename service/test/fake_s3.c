@@ -491,7 +491,7 @@ static bool refuse(const struct exchange *x, struct answer *a)
 struct stream {
 	char *bytes;
 	size_t count, until;
-	bool is_slow;
+	bool is_slow, is_chunked;
 };
 
 static ssize_t read_stream(void *arg, uint64_t at, char *out, size_t room)
@@ -501,7 +501,8 @@ static ssize_t read_stream(void *arg, uint64_t at, char *out, size_t room)
 	struct timespec pause = { .tv_nsec = PIECE_MS * 1000000L };
 
 	if (n == 0)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
+		return s->is_chunked ? MHD_CONTENT_READER_END_OF_STREAM :
+				       MHD_CONTENT_READER_END_WITH_ERROR;
 	if (s->is_slow) {
 		nanosleep(&pause, NULL);
 		if (n > s->count / PIECES + 1)
@@ -536,16 +537,17 @@ static struct MHD_Response *make_response(const struct exchange *x,
 		a->body[a->bytes - 1] ^= 1;
 	if (does(x, "etag"))
 		strcpy(a->etag, "\"0123456789abcdef0123456789abcdef\"");
-	if (!does(x, "truncate") && !does(x, "slow"))
+	if (!does(x, "truncate") && !does(x, "slow") && !does(x, "chunked"))
 		return MHD_create_response_from_buffer(a->bytes, a->body,
 						       MHD_RESPMEM_MUST_FREE);
 	s = calloc(1, sizeof(*s));
 	assert(s != NULL);
 	*s = (struct stream){ a->body, a->bytes,
-			      does(x, "slow") ? a->bytes : a->bytes / 2,
-			      does(x, "slow") };
-	return MHD_create_response_from_callback(a->bytes, 1 << 14, read_stream,
-						 s, free_stream);
+			      does(x, "truncate") ? a->bytes / 2 : a->bytes,
+			      does(x, "slow"), does(x, "chunked") };
+	return MHD_create_response_from_callback(
+		s->is_chunked ? MHD_SIZE_UNKNOWN : a->bytes, 1 << 14,
+		read_stream, s, free_stream);
 }
 
 static enum MHD_Result send_answer(struct MHD_Connection *c,

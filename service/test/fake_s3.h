@@ -23,6 +23,7 @@
  *	badrange         a wrong Content-Range
  *	norange          200 and the whole object
  *	slow             the body in ten pieces, 20 ms apart
+ *	chunked          the body without a Content-Length
  *	etag             another ETag
  *	notalist         200 and a body that is not the list
  *	doctype          a list with a document type

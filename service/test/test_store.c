@@ -521,6 +521,24 @@ static void test_spool_is_shared(void)
 	store_close(s);
 }
 
+/* While `first` found the entry damaged, another upload has replaced it. */
+static void test_damage_that_was_mended_is_no_failure(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	run("printf bytez >spool/" ID_A "/upload.jpg");
+	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
+	assert(spool_fail(spool, &first, "{}", true) == STORE_NOT_FOUND);
+	assert(spool_has(spool, ID_A));
+	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
+	check_whole(s, ID_A);
+	assert(stats_of(s).spool.waiting_count == 0);
+	assert(spool_delete(spool, ID_A) == STORE_OK); /* the image */
+	store_close(s);
+}
+
 static bool take_listed(void *arg, const char *id)
 {
 	uint32_t *count = arg;
@@ -596,6 +614,7 @@ int main(void)
 		test_links_are_not_followed,
 		test_threads_never_see_a_part,
 		test_spool_is_shared,
+		test_damage_that_was_mended_is_no_failure,
 		test_spool_is_there_after_a_restart,
 		test_spool_has_no_room_over_the_quota,
 	};

@@ -276,6 +276,17 @@ static void test_a_refusal_has_a_reason(void)
 		       "404 NoSuchBucket");
 }
 
+/* HEAD of the bucket is refused, but not its list, which has no length. */
+static void test_a_probe_may_be_answered_by_a_list(void)
+{
+	struct client c = start();
+
+	fake_s3_do(fake, "quota 1 HEAD");
+	fake_s3_do(fake, "chunked 1 GET list-type");
+	EXPECT(STORE_OK, probe(&c));
+	stop(&c);
+}
+
 /* -- Faults -- */
 
 static void test_faults_that_pass_are_not_seen(void)
@@ -470,6 +481,33 @@ static void test_reads_at_once_are_one_get(void)
 		close(fd);
 	}
 	assert(m.figures.get_count == 1);
+	stop(&c);
+}
+
+/* A GET that began before a PUT or DELETE is not for a read that begins later. */
+static void test_a_read_sees_what_was_confirmed(void)
+{
+	struct client c = start_cached();
+	uint64_t first;
+	char id[STORE_ID_BYTES];
+	int fd;
+
+	sample_id(13, id);
+	fake_s3_do(fake, "slow 1 GET");
+	first = client_send(&c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	EXPECT(STORE_OK, client_put(&c, 13, 0, LARGE, MS));
+	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
+	EXPECT(STORE_NOT_FOUND, client_wait(&c, first, &fd));
+
+	sample_id(14, id);
+	EXPECT(STORE_OK, client_put(&c, 14, 0, LARGE, MS));
+	fake_s3_do(fake, "slow 1 GET");
+	first = client_send(&c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	EXPECT(STORE_OK, delete (&c, 14));
+	EXPECT(STORE_NOT_FOUND, client_read(&c, 14, "a.jpg", MS));
+	EXPECT(STORE_OK, client_wait(&c, first, &fd));
+	close(fd);
+	assert(!scratch_has(&scratch, copy_name(14)));
 	stop(&c);
 }
 
@@ -703,6 +741,7 @@ static void test_all(bool is_real)
 	test_a_refusal_has_a_reason();
 	if (is_real)
 		return;
+	test_a_probe_may_be_answered_by_a_list();
 	test_faults_that_pass_are_not_seen();
 	test_a_frozen_store_is_asked_again();
 	test_a_request_ends_at_its_deadline();
@@ -712,6 +751,7 @@ static void test_all(bool is_real)
 	test_verify_finds_what_is_damaged();
 	test_a_second_read_is_from_the_cache();
 	test_reads_at_once_are_one_get();
+	test_a_read_sees_what_was_confirmed();
 	test_only_whole_objects_are_cached();
 	test_a_changed_copy_is_fetched_again();
 	test_the_quota_is_kept();

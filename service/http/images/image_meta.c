@@ -88,9 +88,9 @@ void image_files_init(struct image_files *f, const struct upload *u,
 
 		(void)snprintf(f->names[i], sizeof(f->names[i]), "%s.jpg",
 			       query_variant_name(v));
-		f->files[f->count++] = (struct store_file){ f->names[i],
-							    v->jpeg,
-							    v->jpeg_bytes };
+		f->files[f->count++] =
+			(struct store_file){ f->names[i], v->jpeg,
+					     v->jpeg_bytes };
 	}
 }
 

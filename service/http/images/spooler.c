@@ -198,6 +198,8 @@ static bool read_all(int fd, uint8_t *to, size_t count)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n == 0)
+			errno = 0;
 		if (n <= 0)
 			return false;
 		to += n;
@@ -291,7 +293,7 @@ static enum reading read_upload(struct job *j)
 	if (j->jpeg == NULL)
 		return READ_NO_ROOM;
 	if (!read_all(j->file.fd, j->jpeg, bytes))
-		return READ_FAILED;
+		return errno == EIO ? READ_DAMAGED : READ_FAILED;
 	u->jpeg = j->jpeg;
 	u->jpeg_bytes = bytes;
 	return READ_WHOLE;
@@ -331,6 +333,8 @@ static enum reading read_entry(struct job *j)
 		(void)snprintf(j->detail, sizeof(j->detail),
 			       "Files of the upload are missing.");
 		return spool_has(spool, id) ? READ_DAMAGED : READ_GONE;
+	case STORE_DAMAGED:
+		return READ_DAMAGED;
 	default:
 		return READ_FAILED;
 	}

@@ -242,7 +242,8 @@ bool keeper_start(const struct keeper_config *c, int *socket, int *control,
 	pid_t pid = -1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
-	    pipe2(pipe_ends, O_CLOEXEC) == 0)
+	    pipe2(pipe_ends, O_CLOEXEC) == 0 &&
+	    fcntl(pipe_ends[1], F_SETFL, O_NONBLOCK) == 0)
 		pid = fork();
 	if (pid == 0)
 		become_keeper(c, ends[1], pipe_ends[0]);
@@ -258,8 +259,8 @@ bool keeper_start(const struct keeper_config *c, int *socket, int *control,
 		if (fd >= 0 && (i < 2 || pid < 0))
 			(void)close(fd);
 	}
-	*socket = ends[0];
-	*control = pipe_ends[1];
+	*socket = pid > 0 ? ends[0] : -1;
+	*control = pid > 0 ? pipe_ends[1] : -1;
 	return pid > 0;
 }
 

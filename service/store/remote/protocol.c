@@ -113,8 +113,6 @@ enum message_result message_receive(int socket, struct message *m, int *fd)
 		.msg_controllen = sizeof(control.bytes),
 	};
 	ssize_t count;
-	bool is_whole;
-
 	*fd = -1;
 	do
 		count = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
@@ -123,8 +121,9 @@ enum message_result message_receive(int socket, struct message *m, int *fd)
 		return errno == ECONNRESET ? MESSAGE_END : MESSAGE_BAD;
 	if (count == 0)
 		return MESSAGE_END;
-	is_whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-	if (take_descriptor(&header, fd) && is_whole && is_message(m, count))
+	/* MSG_CTRUNC: this process has no descriptor left, but the message. */
+	if (take_descriptor(&header, fd) &&
+	    (header.msg_flags & MSG_TRUNC) == 0 && is_message(m, count))
 		return MESSAGE_OK;
 	if (*fd >= 0)
 		(void)close(*fd);

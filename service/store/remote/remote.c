@@ -483,6 +483,10 @@ static enum store_answer remote_find(struct store *s, const char *id,
 
 	if (answer == STORE_OK && open_package(image, c.answer_fd, name))
 		return STORE_OK;
+	if (answer == STORE_OK && c.answer_fd < 0) {
+		error_set(why, "the server has no file descriptor left");
+		return STORE_FAILED;
+	}
 	close_answer(&c);
 	return answer == STORE_OK ? STORE_DAMAGED : answer;
 }

@@ -17,7 +17,7 @@ enum store_answer object_read_index(int fd, uint64_t bytes, struct package *p)
 	if (n < 0)
 		return STORE_FAILED;
 	if (package_read_index(p, head, (size_t)n) != STORE_OK ||
-	    p->bytes != bytes)
+	    p->bytes != bytes || package_find(p, "meta.json") == NULL)
 		return STORE_DAMAGED;
 	return STORE_OK;
 }

@@ -12,7 +12,7 @@
 
 /*
  * Read the index of a package of `bytes` bytes.  STORE_DAMAGED: there is none,
- * or it gives another number of bytes.
+ * it has no meta.json, or it gives another number of bytes.
  */
 MUST_CHECK enum store_answer object_read_index(int fd, uint64_t bytes,
 					       struct package *p);

@@ -352,7 +352,8 @@ static bool open_sink(struct s3_call *c, long status)
 				&length);
 	if (status == 206 &&
 	    (!c->has_range || !c->has_range_reply || c->part_from != c->from ||
-	     c->part_from + c->part_bytes - 1 > c->to)) {
+	     c->part_from + c->part_bytes !=
+		     min_u64(c->to + 1, c->object_bytes))) {
 		set_bad_reply(c, "the store answered with a wrong "
 				 "Content-Range");
 		return false;
@@ -398,6 +399,10 @@ static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
 	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (c->method != S3_GET || (status != 200 && status != 206))
 		return keep_error(c, bytes, count);
+	if (c->sink == NULL) { /* only whether there is an answer counts */
+		c->received_bytes += count;
+		return c->received_bytes <= PIECE_BYTES ? count : 0;
+	}
 	if (!c->has_sink && !open_sink(c, status))
 		return 0;
 	if (count > c->reply_bytes_max - c->received_bytes) {

@@ -39,6 +39,7 @@ struct request {
 	/* READ, with a cache. */
 	struct cache_draft draft;
 	bool is_fetch; /* into the cache; others may follow it */
+	bool is_stale; /* the object was put or deleted since its fetch began */
 	struct requests followers;
 	LIST_ENTRY(request) follower_link;
 	/* READ, without a cache. */
@@ -149,6 +150,24 @@ static void send_call(struct request *r)
 	s3_send(r->server->s3, &r->call);
 }
 
+/*
+ * The object was put or deleted: what is being fetched may be the old one.  It
+ * is for those who wait for it already, but not for others, nor for the cache.
+ */
+static void object_changed(struct server *h, const char *id)
+{
+	struct request *r;
+
+	if (h->cache == NULL)
+		return;
+	cache_remove(h->cache, id);
+	LIST_FOREACH(r, &h->all, link)
+	if (r->is_fetch && strcmp(r->message.id, id) == 0) {
+		r->is_fetch = false;
+		r->is_stale = true;
+	}
+}
+
 /* -- PUT -- */
 
 static void begin_put(struct request *r, bool must_be_new);
@@ -186,6 +205,7 @@ static void compare_put(struct s3_call *c)
 	if (c->result != S3_OK && c->result != S3_NOT_FOUND) {
 		answer_call(r);
 	} else if (c->result == S3_OK && has_etag(r, c->etag)) {
+		object_changed(r->server, r->message.id);
 		r->message.is_same = true;
 		answer(r, STORE_OK, "");
 	} else {
@@ -197,7 +217,7 @@ static void end_put(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
-	if (c->result == S3_EXISTS) {
+	if (c->result == S3_EXISTS && c->must_be_new) {
 		(void)prepare(r, S3_HEAD, compare_put);
 		send_call(r);
 		return;
@@ -207,8 +227,7 @@ static void end_put(struct s3_call *c)
 		begin_put(r, false);
 		return;
 	}
-	if (r->server->cache != NULL)
-		cache_remove(r->server->cache, r->message.id);
+	object_changed(r->server, r->message.id);
 	answer_call(r);
 }
 
@@ -343,12 +362,14 @@ static void begin_direct(struct request *r)
 /* -- READ through the cache -- */
 
 static void begin_fetch(struct request *r);
+static void lead_fetch(struct request *r);
 
 static int sink_cache(struct s3_call *c)
 {
 	struct request *r = c->owner;
 	struct cache *cache = r->server->cache;
 
+	r->is_stale |= r->draft.is_stale;
 	cache_drop(cache, &r->draft); /* of an earlier attempt */
 	if (c->object_bytes > OBJECT_BYTES_MAX) {
 		errno = EFBIG;
@@ -402,6 +423,7 @@ static void end_fetch_well(struct request *r)
 	int fd;
 
 	if (checked == STORE_OK) {
+		r->draft.is_stale |= r->is_stale;
 		fd = cache_commit(cache, &r->draft);
 		answer_fetch(r, STORE_OK, "", fd, bytes);
 		(void)close(fd);
@@ -409,7 +431,7 @@ static void end_fetch_well(struct request *r)
 	}
 	cache_drop(cache, &r->draft);
 	if (r->damaged_count++ < DAMAGED_MAX)
-		begin_fetch(r);
+		lead_fetch(r);
 	else
 		answer_fetch(r, checked, "the object is damaged", -1, 0);
 }
@@ -440,20 +462,25 @@ static struct request *find_fetch(const struct server *h, const char *id)
 	return NULL;
 }
 
-static void begin_fetch(struct request *r)
+/* Others may follow it already. */
+static void lead_fetch(struct request *r)
 {
-	struct request *leader = find_fetch(r->server, r->message.id);
-	struct s3_call *c;
+	struct s3_call *c = prepare(r, S3_GET, end_fetch);
 
-	if (leader != NULL) {
-		LIST_INSERT_HEAD(&leader->followers, r, follower_link);
-		return;
-	}
-	r->is_fetch = true;
-	c = prepare(r, S3_GET, end_fetch);
+	r->is_fetch = !r->is_stale;
 	c->reply_bytes_max = OBJECT_BYTES_MAX;
 	c->sink = sink_cache;
 	send_call(r);
+}
+
+static void begin_fetch(struct request *r)
+{
+	struct request *leader = find_fetch(r->server, r->message.id);
+
+	if (leader != NULL)
+		LIST_INSERT_HEAD(&leader->followers, r, follower_link);
+	else
+		lead_fetch(r);
 }
 
 static void receive_read(struct request *r)
@@ -483,8 +510,7 @@ static void end_delete(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
-	if (r->server->cache != NULL)
-		cache_remove(r->server->cache, r->message.id);
+	object_changed(r->server, r->message.id);
 	/* Another node may have been faster. */
 	if (c->result == S3_NOT_FOUND)
 		c->result = S3_OK;
@@ -505,8 +531,7 @@ static void end_look(struct s3_call *c)
 
 static void receive_delete(struct request *r)
 {
-	if (r->server->cache != NULL)
-		cache_remove(r->server->cache, r->message.id);
+	object_changed(r->server, r->message.id);
 	(void)prepare(r, S3_HEAD, end_look);
 	send_call(r);
 }
