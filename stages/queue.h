@@ -34,8 +34,9 @@ enum { QUEUE_SLOTS_MAX = (1 << 30) - 1 };
 #define RANK_NONE UINT64_MAX
 
 /*
- * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX, and for
- * `returns` (0 or more) events of queue_return().  NULL: no memory.
+ * A queue with room for at least `slots` events, 1 .. QUEUE_SLOTS_MAX.  Events
+ * of queue_return() take these, too; up to `returns` (0 or more) of them find
+ * room when the queue is full.  NULL: no memory.
  */
 struct queue *queue_new(uint32_t slots, uint32_t returns,
 			const struct discipline *discipline);

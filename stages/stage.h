@@ -58,9 +58,10 @@ struct event {
 	uint32_t key;
 
 	/*
-	 * The rest belongs to stages/.  Handlers may read the times, and may
-	 * copy `born_ns` and `patience_ns` into an event that continues the
-	 * work of another.
+	 * The rest belongs to stages/.  Handlers may read the times.  A handler
+	 * that sends an event of its own making copies `born_ns` and
+	 * `patience_ns` of the one whose work it continues: otherwise, with the
+	 * discipline srpt, it is before all others.
 	 */
 	struct event *next;   /* the next event in a list */
 	struct stage *stage;  /* whose queue owns it; NULL: not queued */

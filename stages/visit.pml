@@ -153,7 +153,7 @@ inline leave_group()
 	fi
 }
 
-/* worker_open_count(): the queue first, then who is there. */
+/* visitor_open_count(): the queue first, then who is there. */
 inline look(s)
 {
 	any = MAY(me, s) && queued[s] > 0;
@@ -179,7 +179,7 @@ inline look(s)
 	}
 }
 
-/* pick(), steal() and has_work(). */
+/* pick(), find_victim() and has_work(). */
 inline find()
 {
 	at = NONE;

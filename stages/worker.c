@@ -1104,7 +1104,9 @@ static void sleep_at_station(struct worker *w)
 	struct station *at = station_of(w->visitor.rest_at);
 	uint32_t ticket = eventcount_prepare(&at->own);
 
-	if (station_waiting_count(at) > 0 || group_is_drained(w->group)) {
+	/* If it is not open, its worker wakes this one when it leaves. */
+	if ((station_waiting_count(at) > 0 && is_open(&at->visited)) ||
+	    group_is_drained(w->group)) {
 		eventcount_cancel(&at->own);
 		return;
 	}

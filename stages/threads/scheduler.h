@@ -35,8 +35,9 @@
  * woken; and before the kernel thread sleeps, it announces that and then looks
  * at the inbox once more.  scheduler.pml is a model of this.
  *
- * Threads    scheduler_post() and scheduler_wake() may be called by any number
- *            of threads.  The rest: one kernel thread, after scheduler_new().
+ * Threads    scheduler_post(), scheduler_wake(), scheduler_read() and
+ *            scheduler_state() may be called by any number of threads.  The
+ *            rest: one kernel thread, after scheduler_new().
  */
 #ifndef STAGES_SCHEDULER_H
 #define STAGES_SCHEDULER_H
