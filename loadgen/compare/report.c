@@ -443,15 +443,17 @@ static void write_power(const struct report *r, const struct effect *effects,
 	double deviation = widest->ratio.deviation;
 	size_t blocks = widest->ratio.blocks;
 	double alpha = SIGNIFICANT_P / tests;
+	double least =
+		100 * (sample_least_ratio(deviation, blocks, alpha, POWER) - 1);
 
+	/* With very few repetitions, it may be millions. */
 	write_element(
 		r, &paragraph,
 		"Power: of %s, whose ratios scatter most, %zu repetitions find "
-		"a difference of %.1f %% in %g of 100 cases; for one of %g %% "
-		"it takes %.0f.",
-		widest->arm->name, blocks,
-		100 * (sample_least_ratio(deviation, blocks, alpha, POWER) - 1),
-		100 * POWER, 100 * (EQUIVALENT - 1),
+		"a difference of %s%.1f %% in %g of 100 cases; for one of %g "
+		"%% it takes %.0f.",
+		widest->arm->name, blocks, least > 100 ? "more than " : "",
+		fmin(least, 100), 100 * POWER, 100 * (EQUIVALENT - 1),
 		sample_blocks_needed(deviation, EQUIVALENT, alpha, POWER));
 }
 
