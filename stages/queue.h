@@ -68,7 +68,10 @@ uint64_t queue_first_rank(const struct queue *q);
 uint64_t discipline_rank(const struct discipline *d, const struct event *ev,
 			 uint64_t number);
 
-/* The number of events that wait.  Exact while no thread pushes or pops. */
+/*
+ * The number of events that wait.  Exact while no thread pushes or pops; while
+ * they do, it may be any number up to that of the slots.
+ */
 uint32_t queue_count(const struct queue *q);
 
 #endif

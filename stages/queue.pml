@@ -14,7 +14,8 @@
  * and in every final state the ring is empty.
  *
  * A step is one load, store or exchange of the code.  Memory is sequentially
- * consistent; ck_ring.h has the fences for machines where it is not.
+ * consistent, as on x86-64.  For other machines ck_ring.h has fences, which
+ * nobody has examined here.
  *
  * Mistakes that Spin must find, used by test/test_models.sh:
  *	LATE_STORE	the turn is committed before the event is stored

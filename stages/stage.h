@@ -128,8 +128,10 @@ struct group_config {
 	 * With user-level threads: the stacks of each part.  0: as many as all
 	 * stages have slots together, but 131,072 at most.  Further threads
 	 * wait before they begin.  An eighth, or at least one of two or more,
-	 * is not for threads that were sent from outside and have not begun; so
-	 * these must not wait for each other.
+	 * is not for threads that were sent from outside and have not begun.
+	 * If all stacks are those of threads that wait, no thread goes on that
+	 * needs one: so a handler must not wait for a thread of the same group
+	 * that has no stack.
 	 */
 	uint32_t stacks_max;
 	/*
@@ -239,8 +241,9 @@ void stage_take(enum resource r, int64_t amount);
  * when the sender pauses.  It, too, keeps nothing that belongs to the thread
  * across its stage_send().
  *
- * Does nothing outside handlers, in stages that are not shared, and while the
- * number of paused events is at its limit.
+ * Does nothing outside handlers, in stages that are not shared, while the number
+ * of paused events is at its limit, and for the last event of a visit that the
+ * regime limits in number: it runs to its end.
  */
 void stage_pause_point(void);
 

@@ -50,7 +50,7 @@ struct stage_stats {
 	/* Threads of its pools that are not parked, now; 0: it has no pool. */
 	uint64_t pool_threads;
 	/* The length of the queue just after an event was sent to it: */
-	uint64_t queued_count_max;   /* the longest */
+	uint64_t queued_count_max;   /* the longest seen; about */
 	uint64_t queued_count_total; /* the sum over all arrived events */
 	struct histogram_copy waits, services;
 	struct histogram_copy totals;     /* wait and service of one event */

@@ -519,7 +519,7 @@ static uint32_t stolen_share(const struct visitor *v,
 
 /*
  * For thresholds of time: nobody is late where nothing waits, so after a quiet
- * hour the first event does not interrupt at once.
+ * hour a single event does not interrupt at once.
  */
 RARE static void note_visit(const struct visitor *v, uint64_t now_ns)
 {

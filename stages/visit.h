@@ -158,7 +158,7 @@ struct visit_access {
 	/* Events in the queue; events that a cutoff has paused. */
 	uint32_t (*queued_count)(const struct visit_station *s);
 	uint32_t (*passed_count)(const struct visit_station *s);
-	/* Wake a worker of the station's own part, if one sleeps. */
+	/* Wake a worker that may take events of the station, if one sleeps. */
 	void (*wake)(struct visit_station *s);
 	/* Take the first event.  NULL: there is none. */
 	struct event *(*pop)(struct visit_station *s);

@@ -115,10 +115,9 @@ static void station_wake(struct station *s)
 		(void)eventcount_wake_one(s->wakes, s->wakes_else);
 }
 
-static void wake_own(struct visit_station *s)
+static void wake(struct visit_station *s)
 {
-	(void)eventcount_wake_one(station_of(s)->wakes,
-				  station_of(s)->wake_mask);
+	station_wake(station_of(s));
 }
 
 static void station_leave(struct station *s)
@@ -752,7 +751,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 
 	/*
 	 * The handler gives its event away, so the rest of the handler cannot
-	 * be paused.
+	 * be paused, even if the event is refused.
 	 */
 	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
 		handling.fibre = NULL;
@@ -888,7 +887,7 @@ static uint32_t read_totals(const struct visitor *v,
 const struct visit_access worker_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
-	.wake = wake_own,
+	.wake = wake,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
@@ -1086,13 +1085,20 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 }
 
 /* Leave the pool, unless a newer thread has to leave first. */
-static void pool_shrink(struct pool *p, uint32_t number)
+/* True: the thread is not needed any more. */
+static bool pool_shrink(struct pool *p, uint32_t number)
 {
 	uint32_t last = number + 1;
 
-	if (number > 0)
-		(void)atomic_compare_exchange_strong(&p->active_count, &last,
-						     number);
+	return number > 0 &&
+	       atomic_compare_exchange_strong(&p->active_count, &last, number);
+}
+
+/* It is, because an event came before pool_shrink(), and woke nobody. */
+static void pool_keep(struct pool *p, uint32_t number)
+{
+	(void)atomic_compare_exchange_strong(&p->active_count, &number,
+					     number + 1);
 }
 
 /*
@@ -1129,8 +1135,9 @@ static bool sleep_for_work(struct worker *w)
 	visitor_rest(&w->visitor);
 	count_own(&w->sleep_count, 1);
 	if (!sleep_traced(w, w->sleeps, ticket, w->wake_mask,
-			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0))
-		pool_shrink(p, w->number);
+			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0) &&
+	    pool_shrink(p, w->number) && has_work(w))
+		pool_keep(p, w->number);
 	return true;
 }
 

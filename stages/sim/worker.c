@@ -168,13 +168,6 @@ static void wake_first(struct sim *s, struct sim_worker **head)
 	w->timer = sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
 }
 
-static void wake_own(struct visit_station *s)
-{
-	struct sim_station *at = station_of(s);
-
-	wake_first(at->sim, own_sleepers(at->sim, at));
-}
-
 static void wake_worker(struct sim *s, struct sim_station *at)
 {
 	struct sim_worker **own = own_sleepers(s, at);
@@ -182,10 +175,15 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 	wake_first(s, own != NULL ? own : find_thieves(s, at));
 }
 
+static void wake(struct visit_station *s)
+{
+	wake_worker(station_of(s)->sim, station_of(s));
+}
+
 static const struct visit_access sim_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
-	.wake = wake_own,
+	.wake = wake,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
