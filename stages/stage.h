@@ -241,9 +241,9 @@ void stage_take(enum resource r, int64_t amount);
  * when the sender pauses.  It, too, keeps nothing that belongs to the thread
  * across its stage_send().
  *
- * Does nothing outside handlers, in stages that are not shared, while the number
- * of paused events is at its limit, and for the last event of a visit that the
- * regime limits in number: it runs to its end.
+ * Does nothing outside handlers, in stages that are not shared, while the
+ * number of paused events is at its limit, and for the last event of a visit
+ * that the regime limits in number: it runs to its end.
  */
 void stage_pause_point(void);
 

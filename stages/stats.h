@@ -26,8 +26,7 @@ struct stage_stats {
 	uint64_t arrived_count; /* accepted into a queue */
 	uint64_t refused_count;
 	uint64_t started_count; /* taken out of a queue, for the first time */
-	uint64_t
-		paused_count; /* put back by stage_pause_point(), or by stage_wait() */
+	uint64_t paused_count;  /* put back by pauses, and by stage_wait() */
 	uint64_t resumed_count; /* paused events that were taken out again */
 	uint64_t handled_count;
 	uint64_t visit_count;

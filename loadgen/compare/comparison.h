@@ -11,9 +11,9 @@
  *		stop all servers
  *
  * The rates are percentages of the first arm's throughput in the closed loops
- * of the same repetition: if the machine becomes slower, they fall with it.  The
- * order of the arms in each round is random, and the same each time that the
- * comparison is made.  Within a repetition all arms have the same seed.
+ * of the same repetition: if the machine becomes slower, they fall with it.
+ * The order of the arms in each round is random, and the same each time that
+ * the comparison is made.  Within a repetition all arms have the same seed.
  *
  * A run that others have disturbed is made again (plan.h).  results.json has
  * both.

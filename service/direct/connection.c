@@ -168,8 +168,8 @@ static bool copy_rest(struct direct_connection *c)
 
 /*
  * The head must stay where it is until the request ends, but not what was
- * received before and after it.  Usually the head is small.  If it is not, it is
- * not kept twice.  False: no memory.
+ * received before and after it.  Usually the head is small.  If it is not, it
+ * is not kept twice.  False: no memory.
  */
 static bool split_input(struct direct_connection *c)
 {

@@ -7,10 +7,11 @@
  * It is as lenient as libmicrohttpd 0.9.75, so that both transports give the
  * same replies: a bare LF ends a line, and a folded line belongs to the header
  * before it.  None of this is accepted, except in empty lines before the
- * request line: is_exact becomes false, and head.c refuses the request.  Nor does it accept the byte 1, which takes the place of
- * a NUL, and of a colon at the beginning of a line.  What libmicrohttpd itself
- * refuses is refused here, with the same reply, but for one thing: it sends the
- * head of its reply to a bad Content-Length twice.
+ * request line: is_exact becomes false, and head.c refuses the request.  Nor
+ * does it accept the byte 1, which takes the place of a NUL, and of a colon at
+ * the beginning of a line.  What libmicrohttpd itself refuses is refused here,
+ * with the same reply, but for one thing: it sends the head of its reply to a
+ * bad Content-Length twice.
  *
  * White space after a Content-Length is removed, and counts in no size.
  *

@@ -268,8 +268,8 @@ static struct io_thread *direct_start(const struct io_thread_config *config)
  * The system resets the connections that wait to be accepted when the listening
  * socket is shut down, although their clients may have sent requests.  While
  * all kernel threads run steps, the accepting thread waits for its turn, so the
- * caller accepts them: those that wait now, because others may come as fast.  If
- * the accepting thread takes the last room meanwhile, list_connection() or
+ * caller accepts them: those that wait now, because others may come as fast.
+ * If the accepting thread takes the last room meanwhile, list_connection() or
  * uthread_spawn() fails, and the client is lost as the others that do not fit.
  */
 static void accept_rest(struct io_thread *t)

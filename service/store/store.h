@@ -115,8 +115,9 @@ bool store_is_remote(const struct store *s);
  * Make the image `id` with these files.  An existing one with the same names
  * and bytes stays; any other, such as a damaged one, is replaced.  (A remote
  * store is asked for its ETag, so it does not notice that it is damaged itself:
- * store_delete() helps.)  If the result is not STORE_OK, nothing has changed, with two exceptions: if the last
- * sync failed, or if a remote store did not answer, the image may exist.
+ * store_delete() helps.)  If the result is not STORE_OK, nothing has changed,
+ * with two exceptions: if the last sync failed, or if a remote store did not
+ * answer, the image may exist.
  */
 MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,

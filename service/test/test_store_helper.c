@@ -484,7 +484,7 @@ static void test_reads_at_once_are_one_get(void)
 	stop(&c);
 }
 
-/* A GET that began before a PUT or DELETE is not for a read that begins later. */
+/* A GET that began before a PUT or DELETE is not for a read after it. */
 static void test_a_read_sees_what_was_confirmed(void)
 {
 	struct client c = start_cached();
