@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # For test scripts: start and stop a darkroom, and fail with a reason.
 #
-# Needs $DARKROOM and $JSON_VALUE, the programs.  $TEST_IO_THREADS, if set, is
+# Needs $DARKROOM, the program, and $JSON_VALUE; without it, json_value beside
+# $DARKROOM.  $TEST_IO_THREADS, if set, is
 # the number of I/O threads of each server, except of those with a thread for
 # each connection.
 # $TEST_POLICY, if set, is the policy of each server for which the test chooses
@@ -11,6 +12,7 @@
 # port of the agent, and $policy_name: the policy of servers for which the test
 # chooses none.
 set -euo pipefail
+JSON_VALUE=${JSON_VALUE:-$(dirname "${DARKROOM:-.}")/json_value}
 policy_name=${TEST_POLICY:-color}
 policy_name=${policy_name%% *}
 
