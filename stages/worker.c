@@ -1084,8 +1084,9 @@ static bool sleep_traced(struct worker *w, struct eventcount *ec,
 	return was_woken;
 }
 
-/* Leave the pool, unless a newer thread has to leave first. */
-/* True: the thread is not needed any more. */
+/*
+ * Leave the pool, unless a newer thread has to leave first.  True: it has left.
+ */
 static bool pool_shrink(struct pool *p, uint32_t number)
 {
 	uint32_t last = number + 1;
@@ -1094,8 +1095,8 @@ static bool pool_shrink(struct pool *p, uint32_t number)
 	       atomic_compare_exchange_strong(&p->active_count, &last, number);
 }
 
-/* It is, because an event came before pool_shrink(), and woke nobody. */
-static void pool_keep(struct pool *p, uint32_t number)
+/* Come back: an event came just before pool_shrink(), and woke nobody. */
+static void pool_come_back(struct pool *p, uint32_t number)
 {
 	(void)atomic_compare_exchange_strong(&p->active_count, &number,
 					     number + 1);
@@ -1137,7 +1138,7 @@ static bool sleep_for_work(struct worker *w)
 	if (!sleep_traced(w, w->sleeps, ticket, w->wake_mask,
 			  p->is_auto && w->number > 0 ? POOL_PATIENCE_NS : 0) &&
 	    pool_shrink(p, w->number) && has_work(w))
-		pool_keep(p, w->number);
+		pool_come_back(p, w->number);
 	return true;
 }
 

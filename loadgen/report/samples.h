@@ -4,7 +4,7 @@
  *
  * Percentiles are by nearest rank: the smallest sample that at least p per cent
  * of all samples do not exceed.  Nothing is rounded into buckets.  A percentile
- * needs so many samples that ten are above it; with fewer, chance decides.
+ * needs ten samples or more above it; with fewer, chance decides.
  *
  * Pure.  The unit is that of the samples.
  *

@@ -26,7 +26,7 @@ enum {
 	RECORD_BYTES = 16 * 1024, /* a record of TLS has at most this */
 	/*
 	 * GnuTLS ends a handshake at each warning and interruption, and is
-	 * called again.  After so many in a step the connection ends.
+	 * called again.  After this number in a step the connection ends.
 	 */
 	ROUNDS_MAX = 16,
 };

@@ -9,9 +9,8 @@
  *	the bytes of the files           in the order of the lines, without gaps
  *
  * The index is text, and ends where the first file begins.  One of the files is
- * meta.json; the server puts it first.  A reader who has the first
- * PACKAGE_HEAD_BYTES has the index and, nearly always, meta.json; a small image
- * is complete in them.
+ * meta.json; the server puts it first.  So the first PACKAGE_HEAD_BYTES contain
+ * the index and, nearly always, meta.json, and all of a small image.
  *
  * Bytes from outside are not trusted: package_read_index() accepts only an
  * index that package_write() could have written.

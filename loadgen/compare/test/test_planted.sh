@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A server that is 3 % slower is found, and the same server twice is called
-# equivalent, with the default number of repetitions.  It needs 18 minutes and
+# equivalent, with the default number of repetitions.  It needs 15 minutes and
 # a machine without other work, so only TEST_ALL=1 has it.
 #
 # usage: test_planted.sh ROOT

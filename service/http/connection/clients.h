@@ -188,10 +188,10 @@ MUST_CHECK bool client_end_wait(struct client *c, uint64_t body_bytes);
 enum client_refusal client_receive(struct client *c, uint64_t bytes);
 
 /*
- * Called by the connection's thread after a piece: let it sleep until so many
- * bytes of the body have arrived, or the rest of it (SO_RCVLOWAT), and not only
- * until the next packet.  A refusal still wakes it at the next byte.  Without
- * effect if the length is not known, and with TLS.
+ * Called by the connection's thread after a piece: let it sleep until this
+ * number of bytes of the body have arrived, or the rest of it (SO_RCVLOWAT),
+ * and not only until the next packet.  A refusal still wakes it at the next
+ * byte.  Without effect if the length is not known, and with TLS.
  */
 void client_gather(struct client *c, uint64_t wanted_bytes);
 

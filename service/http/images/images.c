@@ -187,8 +187,8 @@ static enum problem report_damage(struct request *r, const char *name)
 	if (problem == PROBLEM_NONE)
 		store_close_image(&image);
 	(void)snprintf(r->detail, sizeof(r->detail),
-		       "%s of this image is damaged; upload the picture again "
-		       "to replace it.",
+		       "%s of this image is damaged; delete the image and "
+		       "upload the picture again.",
 		       name);
 	log_message(r->config->log, LOG_LEVEL_ERROR,
 		    "%s of the stored image %s is damaged", name,

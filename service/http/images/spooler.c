@@ -88,11 +88,13 @@ static void move_to_failed(struct spooler *s, struct spooled *e,
 
 	free(text);
 	if (answer == STORE_OK || answer == STORE_NOT_FOUND) {
-		log_message(s->config.log, LOG_LEVEL_WARN,
-			    "spool: image %s cannot be made: %s%s%s",
-			    e->hold.id, problem_code(e->problem),
-			    detail != NULL ? ": " : "",
-			    detail != NULL ? detail : "");
+		/* Otherwise another upload has replaced it. */
+		if (!spool_has(s->config.spool, e->hold.id))
+			log_message(s->config.log, LOG_LEVEL_WARN,
+				    "spool: image %s cannot be made: %s%s%s",
+				    e->hold.id, problem_code(e->problem),
+				    detail != NULL ? ": " : "",
+				    detail != NULL ? detail : "");
 		free(e);
 		return;
 	}

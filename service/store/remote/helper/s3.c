@@ -399,10 +399,8 @@ static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
 	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (c->method != S3_GET || (status != 200 && status != 206))
 		return keep_error(c, bytes, count);
-	if (c->sink == NULL) { /* only whether there is an answer counts */
-		c->received_bytes += count;
-		return c->received_bytes <= PIECE_BYTES ? count : 0;
-	}
+	if (c->sink == NULL) /* only whether there is an answer counts */
+		return count;
 	if (!c->has_sink && !open_sink(c, status))
 		return 0;
 	if (count > c->reply_bytes_max - c->received_bytes) {
