@@ -484,25 +484,35 @@ static void test_reads_at_once_are_one_get(void)
 	stop(&c);
 }
 
+/* Begin to read; the store has found the object, or not, but sends slowly. */
+static uint64_t begin_slow_read(struct client *c, unsigned number)
+{
+	unsigned before = fake_s3_count(fake).get;
+	char id[STORE_ID_BYTES];
+	uint64_t call;
+
+	sample_id(number, id);
+	fake_s3_do(fake, "slow 1 GET");
+	call = client_send(c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	while (fake_s3_count(fake).get == before)
+		(void)usleep(1000);
+	return call;
+}
+
 /* A GET that began before a PUT or DELETE is not for a read after it. */
 static void test_a_read_sees_what_was_confirmed(void)
 {
 	struct client c = start_cached();
 	uint64_t first;
-	char id[STORE_ID_BYTES];
 	int fd;
 
-	sample_id(13, id);
-	fake_s3_do(fake, "slow 1 GET");
-	first = client_send(&c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	first = begin_slow_read(&c, 13);
 	EXPECT(STORE_OK, client_put(&c, 13, 0, LARGE, MS));
 	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
 	EXPECT(STORE_NOT_FOUND, client_wait(&c, first, &fd));
 
-	sample_id(14, id);
 	EXPECT(STORE_OK, client_put(&c, 14, 0, LARGE, MS));
-	fake_s3_do(fake, "slow 1 GET");
-	first = client_send(&c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	first = begin_slow_read(&c, 14);
 	EXPECT(STORE_OK, delete (&c, 14));
 	EXPECT(STORE_NOT_FOUND, client_read(&c, 14, "a.jpg", MS));
 	EXPECT(STORE_OK, client_wait(&c, first, &fd));
