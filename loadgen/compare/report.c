@@ -16,6 +16,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "loadgen/compare/effects.h"
 #include "loadgen/compare/plot.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/report/record.h"
@@ -27,11 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LEVEL = 0.95; /* of confidence intervals */
-static const double SIGNIFICANT_P = 0.05;
-static const double EQUIVALENT =
-	1.02; /* ratios nearer to 1 are no difference */
-static const double POWER = 0.8;
 static const double OUTLIER = 3;  /* times from the median, or more */
 static const double STEADY = 1.1; /* more growth in a run is no steady state */
 
@@ -315,27 +311,6 @@ static size_t list_figures(const struct plan *plan,
 	return count;
 }
 
-enum verdict {
-	VERDICT_NONE, /* the baseline, or not enough rounds */
-	VERDICT_LESS,
-	VERDICT_MORE,
-	VERDICT_EQUIVALENT,
-	VERDICT_OPEN,
-};
-
-/*
- * An arm against the baseline, or against itself in an earlier comparison.
- * Both p are corrected by Holm's method.
- */
-struct effect {
-	const struct arm_figures *arm;
-	const struct sample *sample, *other;
-	struct sample_ratio ratio;
-	double p;
-	double equivalence_p;
-	enum verdict verdict;
-};
-
 /* Empty, if the plan of `f` does not have the load, or `arm` is NULL. */
 static const struct sample *sample_of(const struct figures *f,
 				      const struct arm_figures *arm,
@@ -363,18 +338,6 @@ static const struct arm_figures *find_arm(const struct figures *f,
 	return NULL;
 }
 
-/* A difference may be found and be so small that it is none. */
-static enum verdict judge(const struct effect *e)
-{
-	if (isnan(e->p))
-		return VERDICT_NONE;
-	if (e->equivalence_p <= SIGNIFICANT_P)
-		return VERDICT_EQUIVALENT;
-	if (e->p > SIGNIFICANT_P)
-		return VERDICT_OPEN;
-	return e->ratio.ratio < 1 ? VERDICT_LESS : VERDICT_MORE;
-}
-
 /*
  * The arms in the order of the tables, against the baseline or, if `before` is
  * not NULL, against themselves there.  Returns how many have the figure.
@@ -385,76 +348,44 @@ static size_t find_effects(const struct figures *f,
 			   struct effect effects[PLAN_ARMS_MAX])
 {
 	const struct arm_figures *baseline = &f->arms[0];
-	double p[PLAN_ARMS_MAX], equivalence_p[PLAN_ARMS_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++) {
-		struct effect *e = &effects[count];
+		const struct arm_figures *arm = f->ranked[i];
+		const struct sample *sample = sample_of(f, arm, what);
+		const struct sample *other = NULL;
 
-		*e = (struct effect){ .arm = f->ranked[i] };
-		e->sample = sample_of(f, e->arm, what);
-		e->other =
-			before == NULL ?
-				sample_of(f, baseline, what) :
-				sample_of(before,
-					  find_arm(before, e->arm->name), what);
-		if (e->sample->count == 0 ||
-		    (before != NULL && e->other->count == 0))
-			continue;
-		p[count] = equivalence_p[count] = NAN;
-		if (before != NULL || e->arm != baseline) {
-			e->ratio = (before != NULL ? sample_compare_apart :
-						     sample_compare)(
-				e->sample, e->other, LEVEL);
-			p[count] = e->ratio.p;
-			equivalence_p[count] =
-				sample_equivalence_p(&e->ratio, EQUIVALENT);
-		}
-		count++;
+		if (before != NULL)
+			other = sample_of(before, find_arm(before, arm->name),
+					  what);
+		else if (arm != baseline)
+			other = sample_of(f, baseline, what);
+		if (sample->count > 0 && (before == NULL || other->count > 0))
+			effects[count++] = (struct effect){
+				.name = arm->name,
+				.sample = sample,
+				.other = other,
+			};
 	}
-	holm_correct(p, count);
-	holm_correct(equivalence_p, count);
-	for (size_t i = 0; i < count; i++) {
-		effects[i].p = p[i];
-		effects[i].equivalence_p = equivalence_p[i];
-		effects[i].verdict = judge(&effects[i]);
-	}
+	effects_judge(effects, count, before != NULL);
 	return count;
 }
 
-/* Which differences could these rounds find, and how many find 2 %? */
 static void write_power(const struct report *r, const struct effect *effects,
 			size_t count)
 {
-	const struct effect *widest = NULL;
-	double tests = 0;
+	struct text text;
+	FILE *out = text_open(&text);
 
-	for (size_t i = 0; i < count; i++) {
-		if (effects[i].verdict == VERDICT_NONE)
-			continue;
-		tests++;
-		if (widest == NULL ||
-		    effects[i].ratio.deviation > widest->ratio.deviation)
-			widest = &effects[i];
-	}
-	if (widest == NULL || !(widest->ratio.deviation > 0))
+	if (out == NULL)
 		return;
 
-	double deviation = widest->ratio.deviation;
-	size_t blocks = widest->ratio.blocks;
-	double alpha = SIGNIFICANT_P / tests;
-	double least =
-		100 * (sample_least_ratio(deviation, blocks, alpha, POWER) - 1);
+	bool any = effects_write_power(effects, count, out);
+	char *line = text_close(&text, out);
 
-	/* With very few repetitions, it may be millions. */
-	write_element(
-		r, &paragraph,
-		"Power: of %s, whose ratios scatter most, %zu repetitions find "
-		"a difference of %s%.1f %% in %g of 100 cases; for one of %g "
-		"%% it takes %.0f.",
-		widest->arm->name, blocks, least > 100 ? "more than " : "",
-		fmin(least, 100), 100 * POWER, 100 * (EQUIVALENT - 1),
-		sample_blocks_needed(deviation, EQUIVALENT, alpha, POWER));
+	if (any && line != NULL)
+		write_element(r, &paragraph, "%s", line);
+	free(line);
 }
 
 static void write_effect(const struct report *r, const struct effect *e,
@@ -468,9 +399,9 @@ static void write_effect(const struct report *r, const struct effect *e,
 		[VERDICT_OPEN] = "not decided",
 	};
 	const struct sample_ratio *ratio = &e->ratio;
-	bool is_baseline = e->arm == &r->figures.arms[0];
+	bool is_baseline = e->other == NULL;
 
-	begin_row(r, e->arm);
+	begin_row(r, find_arm(&r->figures, e->name));
 	write_element(r, &cell, "%.*f", what->decimals,
 		      sample_median(e->sample));
 	if (is_baseline)
@@ -556,7 +487,7 @@ static void write_finding(const struct report *r, const struct compared *what)
 				fprintf(out, "%s%s: ", any ? "; " : "",
 					verdict_titles[v]);
 			fprintf(out, "%s%s %+.1f %% [%+.1f, %+.1f]",
-				is_begun ? ", " : "", effects[i].arm->name,
+				is_begun ? ", " : "", effects[i].name,
 				100 * (ratio->ratio - 1),
 				100 * (ratio->low - 1),
 				100 * (ratio->high - 1));
@@ -592,10 +523,10 @@ static void write_findings(const struct report *r)
 		"Against %s, the baseline: ratios within repetitions, with "
 		"95 %% intervals. Less and more: a paired t test of the "
 		"logarithms, p <= %g. Equivalent: two one-sided tests, within "
-		"%g %%, p <= %g. Both corrected by Holm's method for the "
+		"%d %%, p <= %g. Both corrected by Holm's method for the "
 		"arms of a line.",
-		f->arms[0].name, SIGNIFICANT_P, 100 * (EQUIVALENT - 1),
-		SIGNIFICANT_P);
+		f->arms[0].name, EFFECT_SIGNIFICANT / 100.0, EFFECT_EQUIVALENT,
+		EFFECT_SIGNIFICANT / 100.0);
 	write_markup(r, "\n", "<ul>\n");
 	for (size_t i = 0; i < count; i++)
 		write_finding(r, &list[i]);
@@ -607,9 +538,9 @@ static void write_ratio(const struct report *r, const struct arm_figures *arm,
 			const struct compared *what)
 {
 	const struct figures *f = &r->figures;
-	struct sample_ratio ratio =
-		sample_compare(sample_of(f, arm, what),
-			       sample_of(f, &f->arms[0], what), LEVEL);
+	struct sample_ratio ratio = sample_compare(
+		sample_of(f, arm, what), sample_of(f, &f->arms[0], what),
+		EFFECT_LEVEL / 100.0);
 
 	if (isnan(ratio.ratio))
 		write_element(r, &cell, "-");
@@ -751,7 +682,8 @@ static void write_growth(const struct report *r, const struct arm_figures *arm,
 			 const struct sample *growth, const char *loop)
 {
 	struct sample ones = ones_like(growth);
-	struct sample_ratio g = sample_compare(growth, &ones, LEVEL);
+	struct sample_ratio g =
+		sample_compare(growth, &ones, EFFECT_LEVEL / 100.0);
 
 	if (g.low > STEADY)
 		write_element(
@@ -1079,15 +1011,16 @@ static void print_change(FILE *out, const struct figures *now,
 			 const struct figures *before, const struct effect *e,
 			 const struct compared *what)
 {
-	const struct arm_figures *other = find_arm(before, e->arm->name);
+	const struct arm_figures *arm = find_arm(now, e->name);
+	const struct arm_figures *other = find_arm(before, e->name);
 	const struct sample_ratio *r = &e->ratio;
 	struct compared rate = *what;
 
 	rate.metric = OPEN_RATE_PER_S;
-	fprintf(out, "%s: %s", e->arm->name, what->name);
+	fprintf(out, "%s: %s", e->name, what->name);
 	if (what->percent > 0)
 		fprintf(out, " (%.1f requests/s, was %.1f)",
-			sample_median(sample_of(now, e->arm, &rate)),
+			sample_median(sample_of(now, arm, &rate)),
 			sample_median(sample_of(before, other, &rate)));
 	fprintf(out, ": %.*f, was %.*f: ", what->decimals,
 		sample_median(e->sample), what->decimals,
