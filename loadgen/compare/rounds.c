@@ -4,8 +4,8 @@
  * program.  Reads lines "ARM<tab>ROUND<tab>VALUE".  Prints for each arm, in the
  * order in which they came first, with tabs between:
  *
- *     arm, median, ratio to the baseline, low and high end of its 95 % interval,
- *     p of no difference, p of a difference of 2 % or more
+ *     arm, median, ratio to the baseline, low and high end of its interval
+ *     (95 %), p of no difference, p of a difference of 2 % or more
  *
  * with a - for what does not exist, and then the sentence about the power.
  *
