@@ -199,6 +199,34 @@ test_all_lanes() {
 	stop
 }
 
+# Variants go their own ways: none waits for another one before encode, those
+# without blur do not pass its stage, and free cores run several at once.
+test_variants_apart() {
+	local query='/?variant=a:w=1200,blur=2' name overlap='' _
+	for name in b c d e f; do
+		query+="&variant=$name:w=12$((RANDOM % 10))0"
+	done
+	start --policy srpt --regime n-gated=1
+	for _ in {1..20}; do
+		upload "$query"
+		curl -fsS "$url/trace" | jq --arg number "$number" '[.[] |
+			select(.args.request == $number) | {tid, from: .ts,
+			to: (.ts + .dur), name: (.name | split(" ")[0])}] |
+			sort_by(.from)' >"$work/ways"
+		holds "$work/ways" 'map(.name) | sort == ["blur", "decode",
+			"encode", "encode", "encode", "encode", "encode", "encode",
+			"scale", "scale", "scale", "scale", "scale", "scale"]'
+		holds "$work/ways" '([.[] | select(.name == "encode")][0].from) <
+			([.[] | select(.name == "scale")][-1].from)'
+		overlap=$(jq '[range(length - 1) as $i |
+			select(.[$i + 1].from < .[$i].to)] | length > 0' "$work/ways")
+		[ "$overlap" = false ] || break
+	done
+	[ "$overlap" = true ] || [ "$(nproc)" = 1 ] ||
+		fail "never two variants at once: $(shown "$work/ways")"
+	stop
+}
+
 # The same events and tracks as in /stats.
 test_trace_of_connections() {
 	start --policy servlib
@@ -244,6 +272,7 @@ test_cut_flow
 test_one_at_a_time
 stop
 test_all_lanes
+test_variants_apart
 test_trace_of_connections
 test_trace_in_a_file --policy cohort --threshold encode=1
 test_trace_in_a_file --policy color
