@@ -257,7 +257,7 @@ test_links_lead_somewhere() {
 
 # The table of all policies is that of the stored results.
 test_figures_are_of_the_results() {
-	local results=$source/docs/results/2026-11-policies
+	local results=$source/docs/results/policies
 	mkdir "$work/report"
 	gunzip -c "$results/results.json.gz" >"$work/report/results.json"
 	"$LOADGEN" compare --report "$work/report" >"$work/said" 2>&1 ||
