@@ -744,16 +744,40 @@ static struct event *take_event(struct visitor *v)
 	struct visit *visit = &v->visit;
 	struct event *ev = take_fresh(v);
 
-	if (ev == NULL && visit->passed_count > 0)
-		ev = take_passed(v);
-	if (ev == NULL)
-		return NULL;
-	visit->handled_count++;
+	return ev == NULL && visit->passed_count > 0 ? take_passed(v) : ev;
+}
+
+/* The event that was taken is handled next. */
+static enum visit_step handle(struct visitor *v)
+{
+	struct visit *visit = &v->visit;
+
 	if (visit->station->stage == STAGE_NONE) {
-		visit->stage = v->access->stage_of(ev);
-		turn_to(v, visit->stage, visit->start_ns);
+		uint32_t stage = v->access->stage_of(v->event);
+
+		if (visit->handled_count > 0 && visit->stage != stage) {
+			v->state = VISITOR_SPLITS;
+			return VISIT_SPLIT;
+		}
+		visit->stage = stage;
+		turn_to(v, stage, visit->start_ns);
 	}
-	return ev;
+	visit->handled_count++;
+	v->event_rank = discipline_rank(&v->group->schedule->discipline,
+					v->event, v->event->place);
+	v->state = VISITOR_HAS_HANDLED;
+	return VISIT_HANDLE;
+}
+
+/* The rest of the visit is counted as another one, which begins now. */
+RARE static void split(struct visitor *v, uint64_t now_ns)
+{
+	struct visit *visit = &v->visit;
+
+	v->visited_ns = now_ns;
+	visit->start_ns = now_ns;
+	visit->events_max -= visit->handled_count;
+	visit->handled_count = 0;
 }
 
 RARE static enum visit_step interrupt(struct visitor *v,
@@ -783,12 +807,7 @@ static enum visit_step next_event(struct visitor *v, uint64_t now_ns)
 	}
 	v->state = VISITOR_TAKES;
 	v->event = take_event(v);
-	if (v->event == NULL)
-		return end(v, now_ns);
-	v->event_rank = discipline_rank(&v->group->schedule->discipline,
-					v->event, v->event->place);
-	v->state = VISITOR_HAS_HANDLED;
-	return VISIT_HANDLE;
+	return v->event != NULL ? handle(v) : end(v, now_ns);
 }
 
 enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
@@ -808,6 +827,9 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 		case VISITOR_TAKES:
 		case VISITOR_POPS:
 			return next_event(v, now_ns);
+		case VISITOR_SPLITS:
+			split(v, now_ns);
+			return handle(v);
 		case VISITOR_PICKS:
 			return pick(v);
 		case VISITOR_BEGINS:

@@ -117,6 +117,7 @@ enum visitor_state {
 	VISITOR_BEGINS,
 	VISITOR_TAKES,
 	VISITOR_POPS,
+	VISITOR_SPLITS,
 	VISITOR_HAS_HANDLED,
 	VISITOR_RESUMES, /* the visit that was interrupted */
 };
@@ -201,6 +202,11 @@ enum visit_step {
 	VISIT_POP,    /* wait for the queue of visit.station */
 	VISIT_HANDLE, /* handle `event` */
 	VISIT_OVER,   /* takes no time: `visit` has ended, and may be counted */
+	/*
+	 * Takes no time: a theft from the central queue goes on with an event
+	 * of another stage.  `visit`, up to here, may be counted.
+	 */
+	VISIT_SPLIT,
 	/*
 	 * Nothing to do: rest until visitor_has_work(), which may be at once if
 	 * the visitor is blind.  If rest_ns is not 0, rest for this time, or

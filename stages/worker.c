@@ -945,6 +945,9 @@ bool worker_visit(struct worker *w)
 			now_ns = handle_event(station_of(v->visit.station),
 					      v->event, now_ns);
 			break;
+		case VISIT_SPLIT:
+			count_visit(w, now_ns);
+			break;
 		case VISIT_OVER:
 			count_visit(w, now_ns);
 			if (!v->visit.is_interruption)

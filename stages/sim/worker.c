@@ -481,6 +481,7 @@ static uint64_t act(struct sim_worker *w)
 		return use_queue(w, station_of(w->visitor.visit.station));
 	case VISIT_HANDLE:
 		return begin_turn(w);
+	case VISIT_SPLIT:
 	case VISIT_OVER:
 		return count_visit(w);
 	case VISIT_REST:

@@ -12,6 +12,7 @@
 #include "stages/test/watchdog.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { ITEMS = 200, ROUNDS = 4 };
 
@@ -160,6 +161,97 @@ static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
 	group_free(g);
 }
 
+/* Two stages, whose events wait in the central queue in turn. */
+static struct mix {
+	struct event events[ITEMS];
+	struct stage *stages[2];
+	_Atomic bool gate_is_closed;
+	_Atomic uint32_t ended_count;
+} mix;
+
+/* The first event blocks its worker until the others have ended. */
+static void handle_mixed(struct event *ev, void *arg)
+{
+	(void)arg;
+	while (atomic_load(&mix.gate_is_closed) ||
+	       (ev == &mix.events[0] &&
+		atomic_load(&mix.ended_count) < ITEMS - 1))
+		pause_ns(100000);
+	(void)atomic_fetch_add(&mix.ended_count, 1);
+}
+
+static void run_mixed(struct group *g)
+{
+	static const char *const names[] = { "a", "b" };
+	struct stage_stats stats = { 0 };
+
+	memset(&mix, 0, sizeof(mix));
+	for (uint32_t i = 0; i < 2; i++)
+		mix.stages[i] = group_add(g, &(struct stage_config){
+						     .name = names[i],
+						     .handler = handle_mixed,
+						     .slots = ITEMS,
+					     });
+	assert(group_start(g));
+	atomic_store(&mix.gate_is_closed, true);
+	/* Events go to the two replicas in turn. */
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		assert(stage_send(mix.stages[i / 2 % 2], &mix.events[i]));
+		while (stats.started_count == 0)
+			stage_read(mix.stages[0], &stats);
+	}
+	atomic_store(&mix.gate_is_closed, false);
+	group_stop(g);
+}
+
+/*
+ * The events of a visit come just before it, and all are of its stage.  Returns
+ * the time between visits that were not separated by a sleep.
+ */
+static uint64_t check_mixed_visits(const struct group *g, uint32_t worker)
+{
+	static struct span spans[4 * ITEMS];
+	uint64_t next = 0, missed = 0, end_ns = 0, gaps_ns = 0, events = 0;
+	uint32_t count =
+		group_read_trace(g, worker, &next, spans, 4 * ITEMS, &missed);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct span *s = &spans[i];
+
+		if (s->kind == SPAN_EVENT) {
+			events++;
+			continue;
+		}
+		if (s->kind == SPAN_VISIT && end_ns > 0)
+			gaps_ns += s->start_ns - end_ns;
+		end_ns = s->kind == SPAN_VISIT ? s->end_ns : 0;
+		assert(s->kind == SPAN_SLEEP || s->number == events);
+		for (; events > 0; events--)
+			assert(spans[i - events].stage == s->stage);
+	}
+	return gaps_ns;
+}
+
+static void
+test_theft_of_several_stages_is_several_visits(const struct cores *cores)
+{
+	struct schedule schedule = thieves(policy_find("color"));
+
+	schedule.distribute = DISTRIBUTE_ROUND_ROBIN;
+	struct group *g = group_new(&(struct group_config){
+		.schedule = &schedule, .cores = cores });
+
+	run_mixed(g);
+	assert(stolen_count(g) >= ITEMS / 4);
+	for (uint32_t i = 0; i < group_worker_count(g); i++) {
+		struct worker_stats w;
+
+		group_read_worker(g, i, &w);
+		assert(w.work.switch_ns <= check_mixed_visits(g, i));
+	}
+	group_free(g);
+}
+
 int main(void)
 {
 	const char *why;
@@ -172,6 +264,7 @@ int main(void)
 			test_idle_worker_takes_what_waits(*p, cores);
 	test_thief_visits_as_the_regime_says(cores);
 	test_thief_is_charged_for_what_it_sends(cores);
+	test_theft_of_several_stages_is_several_visits(cores);
 	cores_free(cores);
 	return 0;
 }
