@@ -517,11 +517,13 @@ static uint32_t station_number(const struct stage *s, const struct event *ev)
 
 /*
  * No other thread could run the handler, so the caller waits until it may
- * enter.
+ * enter.  Returns the time at which it may: `ns`, unless it had to wait.
  */
-static void enter_and_wait(struct station *s)
+static uint64_t enter_and_wait(struct station *s, uint64_t ns)
 {
-	while (!station_enter(s)) {
+	if (station_enter(s))
+		return ns;
+	do {
 		uint32_t ticket = eventcount_prepare(&s->entry->left);
 
 		if (atomic_load(&s->entry->is_taken))
@@ -529,17 +531,24 @@ static void enter_and_wait(struct station *s)
 					      EVENTCOUNT_ANY, 0);
 		else
 			eventcount_cancel(&s->entry->left);
-	}
+	} while (!station_enter(s));
+	return clock_now_ns();
 }
 
-/* `ns` is the time at which the caller was free for the event. */
+/*
+ * The caller was free for the event at `free_ns`, and entered its stage at
+ * `start_ns`.
+ */
 static NOINLINE void begin_call(const struct stage *s, struct event *ev,
-				uint64_t ns)
+				uint64_t free_ns, uint64_t start_ns)
 {
 	count_call(s);
-	/* Waiting for this thread does not count as waiting in a queue. */
-	ev->sent_ns = ns;
-	begin_turn(s, 0, ev, ns, false);
+	/*
+	 * Waiting for this thread does not count as waiting in a queue, but
+	 * waiting for the stage does.
+	 */
+	ev->sent_ns = free_ns;
+	begin_turn(s, 0, ev, start_ns, false);
 	handling.number = ev->number;
 	if (s->group->caller_threads != NULL &&
 	    s->group->schedule.threads.quantum_ns > 0 &&
@@ -591,8 +600,9 @@ static void run_in_caller(struct group *g, struct event *ev)
 		struct station *s =
 			call.stage->stations[station_number(call.stage, ev)];
 
-		enter_and_wait(s);
-		begin_call(call.stage, ev, ns);
+		uint64_t start_ns = enter_and_wait(s, ns);
+
+		begin_call(call.stage, ev, ns, start_ns);
 		call_handler(&call);
 		ns = end_call(call.stage);
 		station_leave(s);

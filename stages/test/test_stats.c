@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: the counts of stages, of workers, in histograms, in traces and in
- * the graph agree.
+ * the graph agree.  A sender that runs handlers waits for an exclusive stage;
+ * this counts as waiting, not as service.
  */
+#include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+
+#include "base/clock.h"
 
 #include <assert.h>
 #include <string.h>
@@ -326,6 +330,61 @@ static void test_names_of_threads_differ(const struct line_setup *setup)
 	group_free(g);
 }
 
+#define HELD_NS UINT64_C(20000000)
+
+/* The first item stays in the stage until the second has waited for long. */
+static void hold_stage(struct item *item, const struct place *place)
+{
+	struct stage *s = place->line->stages[0];
+
+	if (place->index > 0 || item != &items[0])
+		return;
+	while (atomic_load(&s->stations[0]->entry->left.sleepers) == 0)
+		pause_ns(100000);
+	pause_ns(HELD_NS);
+}
+
+static void *send_first(void *line)
+{
+	assert(line_send(line, &items[0]));
+	return NULL;
+}
+
+static void test_waiting_for_a_stage_is_no_service(void)
+{
+	const char *why;
+	struct line_setup setup = {
+		.cores = cores_new(NULL, &why),
+		.types = { STAGE_EXCLUSIVE },
+		.begins = hold_stage,
+		.slots = 1,
+	};
+	struct stage_stats s = { 0 };
+	pthread_t sender;
+	struct line l;
+
+	schedule_init(&setup.schedule);
+	setup.schedule.policy = policy_find("thread-per-connection");
+	setup.schedule.part_count = 1;
+	items[0] = items[1] = (struct item){ 0 };
+	line_start(&l, &setup);
+	uint64_t start_ns = clock_now_ns();
+
+	assert(pthread_create(&sender, NULL, send_first, &l) == 0);
+	while (s.started_count == 0)
+		stage_read(l.stages[0], &s);
+	assert(line_send(&l, &items[1]));
+	assert(pthread_join(sender, NULL) == 0);
+	group_stop(l.group);
+	stage_read(l.stages[0], &s);
+	assert(items[1].event.waited_ns >= HELD_NS);
+	assert(s.wait_ns == items[1].event.waited_ns);
+	/* One after the other. */
+	assert(s.service_ns <= clock_now_ns() - start_ns);
+	line_release(&l);
+	cores_free((struct cores *)setup.cores);
+}
+
 int main(void)
 {
 	watchdog_start();
@@ -333,5 +392,6 @@ int main(void)
 	line_each_setup(test_counts_of_interrupted_visits_add_up);
 	line_each_setup(test_names_of_threads_differ);
 	line_each_setup(test_times_never_go_back);
+	test_waiting_for_a_stage_is_no_service();
 	return 0;
 }
