@@ -55,7 +55,8 @@ struct visit_part {
  * group busy?  Then the number of events that a new one finds hardly varies,
  * and its index of dispersion (variance / mean: Cox and Lewis, The statistical
  * analysis of series of events, 1966) is near 0.  With arrivals that do not
- * wait for replies it is about 1 or more.
+ * wait for replies it is about 1 or more.  An event that a full queue refuses
+ * counts, too: it has found the others.
  */
 struct dispersion {
 	_Atomic uint32_t events;
