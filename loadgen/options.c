@@ -111,6 +111,11 @@ static const struct flag check_flags[] = {
 	  "the server's process, whose CPU time and memory are reported; "
 	  "default: the one that listens at the URL's port on this machine",
 	  FIELD(server_pid), .least = 1, .most = INT32_MAX },
+	{ "server-counter", "NAME", NULL,
+	  "report by how much this Prometheus counter of the server grew "
+	  "during the run, in all and per second; it is read from /metrics at "
+	  "the URL's host and port, and summed over its labels",
+	  .type = FLAG_OTHER },
 	{ "verify", "KIND", NULL,
 	  "decode: 2xx replies must decode as JPEGs; size: they must also have "
 	  "the size that w, h, fit, enlarge and orient of the query require. "
@@ -191,6 +196,31 @@ static bool take_verify(struct load_options *o, const char *text,
 	return false;
 }
 
+bool counter_name_is_valid(const char *name)
+{
+	static const char characters[] = "abcdefghijklmnopqrstuvwxyz"
+					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_:"
+					 "0123456789";
+	size_t length = strspn(name, characters);
+
+	return length >= 1 && length <= COUNTER_NAME_MAX &&
+	       name[length] == '\0' && !(*name >= '0' && *name <= '9');
+}
+
+static bool take_server_counter(struct load_options *o, const char *text,
+				struct error *why)
+{
+	o->server_counter = text;
+	if (counter_name_is_valid(text))
+		return true;
+	error_set(
+		why,
+		"'%s' is not a counter's name, of up to %d letters, digits, _ "
+		"and :",
+		text, COUNTER_NAME_MAX);
+	return false;
+}
+
 static bool take_url(struct load_options *o, const char *text,
 		     struct error *error)
 {
@@ -216,6 +246,8 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 		return take_arrivals(o, value, why);
 	if (strcmp(f->name, "verify") == 0)
 		return take_verify(o, value, why);
+	if (strcmp(f->name, "server-counter") == 0)
+		return take_server_counter(o, value, why);
 	if (strcmp(f->name, "step") == 0) {
 		o->step = value;
 		return steps_parse(&o->steps, value, why);

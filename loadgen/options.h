@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { COUNTER_NAME_MAX = 63 };
+
 struct load_options {
 	const char *url;
 	const char *dataset;
@@ -36,7 +38,8 @@ struct load_options {
 	const char *ca_file;      /* NULL: as the system trusts */
 	bool is_insecure;
 	bool calibrate;
-	uint64_t server_pid; /* 0: search for it */
+	uint64_t server_pid;        /* 0: search for it */
+	const char *server_counter; /* NULL: none */
 	enum verify_kind verify;
 	const char *golden; /* NULL: do not compare */
 	const char *json;   /* file names; NULL: do not write */
@@ -53,6 +56,9 @@ struct load_options {
  */
 MUST_CHECK bool load_options_parse(struct load_options *o, int argc,
 				   char **argv, struct error *error);
+
+/* Is it the name of a Prometheus counter, of at most COUNTER_NAME_MAX bytes? */
+bool counter_name_is_valid(const char *name);
 
 /* The flags of loadgen, from which --help is printed. */
 extern const struct program load_program;

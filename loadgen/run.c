@@ -6,6 +6,7 @@
 #include "loadgen/client/client.h"
 #include "loadgen/client/request.h"
 #include "loadgen/report/report.h"
+#include "loadgen/report/server_counter.h"
 #include "loadgen/report/verify.h"
 
 #include <errno.h>
@@ -129,6 +130,16 @@ static bool setup_load_dataset(struct setup *s, const struct load_options *o,
 	       setup_fail(error, "multipart");
 }
 
+/* Does the server have the counter? */
+static bool setup_try_counter(const struct setup *s,
+			      const struct load_options *o, struct error *error)
+{
+	double ignored;
+
+	return o->server_counter == NULL ||
+	       server_counter_read(o, s->source.api_key, &ignored, error);
+}
+
 bool setup_init(struct setup *s, struct load_options *o, struct error *error)
 {
 	if (!raise_file_limit(o->connections, error))
@@ -139,7 +150,7 @@ bool setup_init(struct setup *s, struct load_options *o, struct error *error)
 	       request_source_init(&s->source, &s->dataset, o->url, o->params,
 				   o->api_key_file, error) &&
 	       setup_open_outputs(s, o, error) &&
-	       setup_find_server(s, o, error);
+	       setup_find_server(s, o, error) && setup_try_counter(s, o, error);
 }
 
 static bool setup_close_file(FILE *file, const char *option,
@@ -267,6 +278,7 @@ struct run {
 	struct client *client;
 	struct progress progress;
 	struct verify *verify; /* NULL: do not verify */
+	double counter_before; /* --server-counter, before the run */
 	struct outcome *outcome;
 	struct error *error;
 	bool is_broken; /* `error` is set */
@@ -459,6 +471,34 @@ static void run_send_all(struct run *run)
 		ended.end == CLIENT_GAVE_UP || ended.end == CLIENT_BROKEN;
 }
 
+static bool run_read_counter(struct run *run, double *value)
+{
+	if (run->options->server_counter != NULL &&
+	    !server_counter_read(run->options, run->setup->source.api_key,
+				 value, run->error))
+		run->is_broken = true;
+	return !run->is_broken;
+}
+
+/* A counter that has fallen is that of a server that was started again. */
+static void run_count(struct run *run)
+{
+	double after = 0, counted;
+
+	if (run->is_broken || run->options->server_counter == NULL ||
+	    !run_read_counter(run, &after))
+		return;
+	counted = after - run->counter_before;
+	if (counted >= 0) {
+		run->outcome->counted = counted;
+		return;
+	}
+	error_set(run->error,
+		  "--server-counter %s: it fell from %.17g to %.17g in the run",
+		  run->options->server_counter, run->counter_before, after);
+	run->is_broken = true;
+}
+
 bool run_once(const struct setup *setup, const struct load_options *o,
 	      const volatile sig_atomic_t *stop, struct outcome *out,
 	      struct error *error)
@@ -473,8 +513,12 @@ bool run_once(const struct setup *setup, const struct load_options *o,
 		.error = error,
 	};
 
-	if (run_make_verify(&run) && run_make_client(&run, stop))
+	out->counted = NAN;
+	if (run_make_verify(&run) && run_make_client(&run, stop) &&
+	    run_read_counter(&run, &run.counter_before)) {
 		run_send_all(&run);
+		run_count(&run);
+	}
 	client_free(run.client);
 	verify_free(run.verify);
 	requests_end(&run.requests);
@@ -493,6 +537,7 @@ bool warm_up(const struct setup *setup, const struct load_options *o,
 	plain.csv = NULL;
 	options.verify = VERIFY_NONE;
 	options.golden = NULL;
+	options.server_counter = NULL;
 	options.passes = 0;
 	options.duration_s = o->warm_up_s;
 	options.seed = ~o->seed; /* other arrivals than those of the run */

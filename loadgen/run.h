@@ -6,8 +6,8 @@
  *	options --> setup_init() --> [calibrate()] --> run_once() --> outcome
  *
  * The setup holds the files to send, where results go, and the server's
- * processes.  It is made before anything is sent, so that a wrong option, such
- * as a file that cannot be opened, is reported first.
+ * processes.  It is made before anything is uploaded, so that a wrong option,
+ * such as a file that cannot be opened, is reported first.
  *
  *	setup, options --> client --result--+--> record, checks     } outcome
  *	                                    +--> saved replies, CSV

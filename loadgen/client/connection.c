@@ -341,18 +341,26 @@ static bool connect_or_wait(struct connection *c)
 static bool write_head(struct connection *c)
 {
 	const struct request *r = &c->request;
+	const char *fields = r->fields != NULL ? r->fields : "";
 	int length;
 
 	for (;;) {
-		length = snprintf(c->head, c->head_capacity,
-				  "POST %s HTTP/1.1\r\n"
-				  "Host: %s\r\n"
-				  "Content-Type: %s\r\n"
-				  "Content-Length: %zu\r\n"
-				  "%s\r\n",
-				  r->target, c->url->authority, r->content_type,
-				  r->body_bytes,
-				  r->fields != NULL ? r->fields : "");
+		if (r->content_type == NULL)
+			length = snprintf(c->head, c->head_capacity,
+					  "GET %s HTTP/1.1\r\n"
+					  "Host: %s\r\n"
+					  "%s\r\n",
+					  r->target, c->url->authority, fields);
+		else
+			length = snprintf(c->head, c->head_capacity,
+					  "POST %s HTTP/1.1\r\n"
+					  "Host: %s\r\n"
+					  "Content-Type: %s\r\n"
+					  "Content-Length: %zu\r\n"
+					  "%s\r\n",
+					  r->target, c->url->authority,
+					  r->content_type, r->body_bytes,
+					  fields);
 		assert(length > 0);
 		c->head_bytes = (size_t)length;
 		if (c->head_bytes < c->head_capacity)

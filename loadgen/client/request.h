@@ -110,10 +110,10 @@ struct request {
 	uint32_t file; /* index into the dataset */
 	/* Of the file itself, even if it is sent within a form. */
 	size_t file_bytes;
-	const char *target; /* path and query, not empty */
-	const char *content_type;
-	const char *fields; /* more header lines, with CRLF; NULL: none */
-	const char *body;   /* NULL only if empty */
+	const char *target;       /* path and query, not empty */
+	const char *content_type; /* NULL: a GET */
+	const char *fields;       /* more header lines, with CRLF; NULL: none */
+	const char *body;         /* NULL only if empty */
 	size_t body_bytes;
 };
 

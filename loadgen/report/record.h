@@ -131,6 +131,7 @@ struct outcome {
 	uint64_t client_peak_memory_bytes; /* since this program started */
 	double half_means_ns[2];           /* record_halves() */
 	struct server_usage server;
+	double counted; /* by --server-counter; NAN: not known */
 	struct machine_usage machine;
 	struct reply_checks verified; /* with --verify */
 	struct reply_checks golden;   /* with --golden */

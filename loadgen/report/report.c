@@ -188,6 +188,19 @@ static void print_rates(FILE *out, const struct report *report)
 		fprintf(out, "-\n");
 }
 
+static void print_counter(FILE *out, const struct report *report)
+{
+	double counted = report->outcome->counted;
+	double s = report_makespan_s(report);
+
+	fprintf(out, "server counter  %s\n", report->options->server_counter);
+	if (!isnan(counted) && s > 0)
+		fprintf(out, "%15s %.10g more, %.10g per second\n", "", counted,
+			counted / s);
+	else
+		fprintf(out, "%15s -\n", "");
+}
+
 static struct interval interval_of(const struct outcome *outcome, size_t i)
 {
 	return intervals_get(&outcome->record.intervals, outcome->makespan_ns,
@@ -428,6 +441,8 @@ void report_print(FILE *out, const struct report *report)
 	fprintf(out, "makespan        %.3f s, %" PRIu64 " requests, %.2f MB\n",
 		report_makespan_s(report), outcome->record.request_count,
 		(double)outcome->record.uploaded_bytes / 1e6);
+	if (report->options->server_counter != NULL)
+		print_counter(out, report);
 	print_outcomes(out, &outcome->record);
 	if (report->options->verify != VERIFY_NONE)
 		print_checks(out, "verified", &outcome->verified);

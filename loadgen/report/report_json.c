@@ -227,6 +227,22 @@ static void json_add_rates(struct json *j, const struct report *report)
 	json_add_intervals(j, report->outcome);
 }
 
+static void json_add_counter(struct json *j, const struct report *report)
+{
+	const char *name = report->options->server_counter;
+	double counted = report->outcome->counted;
+
+	if (name == NULL) {
+		json_add_null(j, "server_counter");
+		return;
+	}
+	json_open_object(j, "server_counter");
+	json_add_text(j, "name", name);
+	json_add_number(j, "increase", counted);
+	json_add_number(j, "per_s", counted / report_makespan_s(report));
+	json_close(j);
+}
+
 static void json_add_distributions(struct json *j, const struct report *report)
 {
 	struct record *r = &report->outcome->record;
@@ -255,6 +271,7 @@ bool report_write_json(FILE *out, const struct report *report)
 	json_open_object(&j, NULL);
 	json_add_text(&j, "schema", REPORT_SCHEMA);
 	json_add_rates(&j, report);
+	json_add_counter(&j, report);
 	json_add_distributions(&j, report);
 	json_add_outcomes(&j, &outcome->record);
 	json_add_text(&j, "first_failed",

@@ -146,6 +146,26 @@ static void append(struct server_body *body, const char *bytes, size_t count)
 	body->size_bytes = end;
 }
 
+/* Half of the uploads are in each sample of the counter. */
+static enum MHD_Result send_metrics(const struct server *s,
+				    struct MHD_Connection *connection)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text),
+			      "# TYPE %s counter\n%s{a=\"1\"} %g\n"
+			      "%s{a=\"2\"} %g\n",
+			      s->counter, s->counter, s->request_count / 2.,
+			      s->counter, s->request_count / 2.);
+	struct MHD_Response *reply = MHD_create_response_from_buffer(
+		(size_t)length, text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result queued;
+
+	assert(reply != NULL);
+	queued = MHD_queue_response(connection, 200, reply);
+	MHD_destroy_response(reply);
+	return queued;
+}
+
 /* Called after the headers, for each part of the body, and at the end. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      const char *url, const char *method,
@@ -157,7 +177,9 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 	struct MHD_Response *reply;
 	enum MHD_Result queued;
 
-	(void)url;
+	if (s->counter != NULL && strcmp(method, "GET") == 0 &&
+	    strcmp(url, "/metrics") == 0)
+		return send_metrics(s, connection);
 	if (body == NULL) {
 		*request = begin(s, connection, method, version);
 		return MHD_YES;

@@ -38,6 +38,7 @@ struct server {
 	size_t reply_bytes;        /* of SERVER_LONG */
 	bool takes_forms;          /* accept only multipart forms */
 	const char *authorization; /* expected of each request; NULL: none */
+	const char *counter;       /* of uploads, in /metrics; NULL: none */
 	void *daemon;
 	char url[SERVER_URL_BYTES];
 

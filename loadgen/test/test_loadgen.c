@@ -76,6 +76,62 @@ static void test_open_loop(void)
 	server_release(&server);
 }
 
+/* Of a warm-up or calibration nothing is counted. */
+static void test_server_counter(void)
+{
+	struct server server = { .mode = SERVER_ECHO, .counter = "done_total" };
+	char json[SCRATCH_PATH_BYTES];
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--passes", "2", "--calibrate",
+		   "--warm-up", "0.01", "--server-counter", "done_total",
+		   "--json", scratch_path(&scratch, "counter.json", json),
+		   server.url) == 0);
+	scratch_expect(&scratch, "stdout",
+		       "server counter  done_total\n                6 more, ");
+	assert(number_in("counter.json", "server_counter.increase") ==
+	       2 * FILES);
+	assert(fabs(number_in("counter.json", "server_counter.per_s") -
+		    number_in("counter.json", "responses_per_s")) < 1e-6);
+	server_stop(&server);
+	assert(server.strange_count == 0);
+	server_release(&server);
+}
+
+/* Then nothing is sent. */
+static void test_server_without_the_counter(void)
+{
+	struct server server = { .mode = SERVER_ECHO, .counter = "done_total" };
+	char url[SERVER_URL_BYTES];
+	int dead = dead_port_open(false, url);
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--server-counter", "done",
+		   server.url) == 2);
+	scratch_expect(&scratch, "stderr",
+		       "loadgen: --server-counter done: http://127.0.0.1:");
+	scratch_expect(&scratch, "stderr",
+		       "/metrics: there is no such counter");
+	server_stop(&server);
+	assert(server.request_count == 0);
+	server_release(&server);
+	assert(RUN("--dataset", photos, "--server-counter", "done", url) == 2);
+	scratch_expect(&scratch, "stderr", "/metrics: Connection refused");
+	close(dead);
+	dead = dead_port_open(true, url);
+	assert(RUN("--dataset", photos, "--server-counter", "done", "--timeout",
+		   "0.05", url) == 2);
+	scratch_expect(&scratch, "stderr", "/metrics: No reply in time");
+	close(dead);
+	server = (struct server){ .mode = SERVER_BUSY };
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--server-counter", "done",
+		   server.url) == 2);
+	scratch_expect(&scratch, "stderr", "/metrics: status 503");
+	server_stop(&server);
+	server_release(&server);
+}
+
 static void test_trace(void)
 {
 	static const char times[] = "# three\n0\n0.001\n\n0.03\n";
@@ -423,6 +479,8 @@ int main(void)
 	scratch_write(&scratch, "photos/sub/c.jpg", "photo3", 6);
 	test_all_answered();
 	test_open_loop();
+	test_server_counter();
+	test_server_without_the_counter();
 	test_trace();
 	test_queries();
 	test_api_key();

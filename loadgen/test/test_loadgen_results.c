@@ -77,7 +77,7 @@ static char *read_document(void)
 /* With all options, in a closed and in an open loop. */
 static void test_every_key_is_documented(void)
 {
-	struct server server = { .mode = SERVER_ECHO };
+	struct server server = { .mode = SERVER_ECHO, .counter = "n_total" };
 	char *document = read_document();
 	char json[SCRATCH_PATH_BYTES];
 	cJSON *object;
@@ -85,7 +85,8 @@ static void test_every_key_is_documented(void)
 	scratch_path(&scratch, "keys.json", json);
 	server_start(&server);
 	assert(RUN("--dataset", SAMPLES, "--calibrate", "--verify", "size",
-		   "--golden", SAMPLES, "--json", json, server.url) == 0);
+		   "--golden", SAMPLES, "--server-counter", "n_total", "--json",
+		   json, server.url) == 0);
 	object = scratch_read_json(&scratch, "keys.json");
 	assert(expect_documented(object, document) > 100);
 	cJSON_Delete(object);

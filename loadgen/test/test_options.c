@@ -173,6 +173,10 @@ static void test_errors_name_option_and_value(void)
 		     "--step: not with --arrivals trace");
 	expect_error("--dataset d --calibrate --params p http://h/",
 		     "--calibrate: not with --params");
+	expect_error("--dataset d --server-counter a-b http://h/",
+		     "--server-counter: 'a-b' is not a counter's name");
+	expect_error("--dataset d --server-counter 9 http://h/",
+		     "--server-counter: '9' is not");
 	expect_error("--dataset d --speed 9 http://h/", "--speed");
 	expect_error("--dataset d -x http://h/", "-x");
 	expect_error("http://h/ --dataset", "--dataset needs a value");
