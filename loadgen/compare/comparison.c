@@ -221,6 +221,8 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 		add_word(command, "--cacert=%s", plan->cacert);
 	if (plan->params != NULL)
 		add_word(command, "--params=%s", plan->params);
+	if (plan->server_counter != NULL)
+		add_word(command, "--server-counter=%s", plan->server_counter);
 	if (is_open)
 		add_word(command, "--rate=%.6f",
 			 sample_median(&c->capacities_per_s) *

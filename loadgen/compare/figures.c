@@ -45,6 +45,8 @@ const struct metric_view metric_views[METRIC_COUNT] = {
 	[METRIC_CLIENT_PERCENT] = { "Client's CPU, % of the server's", 1, NULL,
 				    NULL, NULL },
 	[METRIC_GROWTH] = { "Second half by first", 2, NULL, NULL, NULL },
+	[METRIC_COUNTED_PER_S] = { "Counted by the server, per s", 3, NULL,
+				   NULL, NULL },
 };
 
 static double number_at(const cJSON *json, const char *path)
@@ -89,6 +91,20 @@ static double growth(const cJSON *result)
 	       number_at(result, "half_means_ms.0");
 }
 
+bool counts_bytes(const char *counter)
+{
+	return strstr(counter, "_bytes") != NULL;
+}
+
+static double counted_per_s(const cJSON *result)
+{
+	double per_s = number_at(result, "server_counter.per_s");
+
+	return counts_bytes(json_text(result, "server_counter.name")) ?
+		       per_s / 1e6 :
+		       per_s;
+}
+
 static void add_closed_run(struct arm_figures *arm, size_t block,
 			   const cJSON *result)
 {
@@ -114,6 +130,7 @@ static void add_closed_run(struct arm_figures *arm, size_t block,
 		[METRIC_CLIENT_PERCENT] =
 			number_at(result, "client_cpu_s") * 100 / cpu_s,
 		[METRIC_GROWTH] = growth(result),
+		[METRIC_COUNTED_PER_S] = counted_per_s(result),
 	};
 
 	for (int i = 0; i < METRIC_COUNT; i++)

@@ -34,6 +34,7 @@ enum metric {
 	METRIC_SWITCHES_PER_IMAGE,
 	METRIC_CLIENT_PERCENT, /* client's CPU time, % of the server's */
 	METRIC_GROWTH,         /* see OPEN_GROWTH */
+	METRIC_COUNTED_PER_S,  /* by the server; of bytes, in MB */
 	METRIC_COUNT,
 };
 
@@ -112,6 +113,9 @@ struct figures {
 	size_t warning_count;
 	bool has_losses; /* of requests, in an open loop */
 };
+
+/* Is it the name of a counter of bytes, by Prometheus's convention? */
+bool counts_bytes(const char *counter);
 
 /* Fill `f`; the plan and the results are lent to it.  False: out of memory. */
 MUST_CHECK bool figures_init(struct figures *f, const struct plan *plan,

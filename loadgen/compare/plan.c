@@ -2,6 +2,7 @@
 #include "loadgen/compare/plan.h"
 
 #include "base/options.h"
+#include "loadgen/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const struct flag plan_keys[] = {
 	{ KEY(plan, dataset, "DIR") },
 	{ KEY(plan, params, "FILE") },
 	{ KEY(plan, cacert, "FILE") },
+	{ KEY(plan, server_counter, "NAME") },
 	{ .name = "query" },
 	{ .name = "verify",
 	  .values = "size|decode|none",
@@ -222,6 +224,10 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 		return false;
 	if (plan->title == NULL)
 		return refuse(&s, "title is missing");
+	if (plan->server_counter != NULL &&
+	    !counter_name_is_valid(plan->server_counter))
+		return refuse(&s, "server_counter must be a counter's name, of "
+				  "up to 63 letters, digits, _ and :");
 	if (query != NULL && !cJSON_IsString(query))
 		return refuse(&s, "query must be a text");
 	if (query != NULL)

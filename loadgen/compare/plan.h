@@ -9,6 +9,7 @@
  *	  "cacert": "FILE",                    optional: loadgen's --cacert
  *	  "verify": "size",                    or "decode", "none"
  *	  "refusals": "fail",                  or "count", see below
+ *	  "server_counter": "NAME",            optional, see below
  *	  "repetitions": 10,                   the default
  *	  "disturbed_percent": 5,              see below
  *	  "closed": { "connections": 16, "passes": 10,       or "duration_s"
@@ -36,6 +37,10 @@
  * A request that is not answered 2xx ends the comparison, except in an open
  * loop.  With "refusals": "count", replies 503 are only counted; in a closed
  * loop, the connection that got one sends its next request at once.
+ *
+ * "server_counter" is loadgen's --server-counter: the report compares how much
+ * this counter of the servers grew per second in the closed loops.  All servers
+ * must have it.
  *
  * A run in which other programs and the hypervisor took more than
  * "disturbed_percent" of the machine's cores is disturbed: it is made again at
@@ -97,10 +102,11 @@ struct open_loop {
 
 struct plan {
 	const char *title;
-	const char *dataset; /* NULL: not given */
-	const char *query;   /* may be empty */
-	const char *params;  /* NULL: none */
-	const char *cacert;  /* NULL: none */
+	const char *dataset;        /* NULL: not given */
+	const char *query;          /* may be empty */
+	const char *params;         /* NULL: none */
+	const char *cacert;         /* NULL: none */
+	const char *server_counter; /* NULL: none */
 	enum plan_verify verify;
 	enum plan_refusals refusals;
 	uint64_t repetitions;

@@ -262,12 +262,13 @@ static void write_means(const struct report *r, int first, int last)
 
 /* A figure in which the arms are compared. */
 struct compared {
-	char name[80];  /* with its unit */
+	char name[128]; /* with its unit */
 	double percent; /* the load of an open loop; 0: closed loop */
 	int metric;     /* an enum metric or an enum open_metric */
 	int decimals;
 };
 
+/* The first of all figures; then comes the counter, if the plan has one. */
 static const struct compared closed_figures[] = {
 	{ "throughput, MB/s", 0, METRIC_MEGABYTES_PER_S, 3 },
 	{ "p90 of response times, ms", 0, METRIC_P90_MS, 1 },
@@ -283,9 +284,20 @@ static const struct {
 };
 
 enum {
-	COMPARED_MAX = ARRAY_SIZE(closed_figures) +
+	COMPARED_MAX = ARRAY_SIZE(closed_figures) + 1 +
 		       ARRAY_SIZE(open_figures) * PLAN_RATES_MAX
 };
+
+/* The plan has a counter. */
+static struct compared counted_figure(const struct plan *plan)
+{
+	struct compared c = { "", 0, METRIC_COUNTED_PER_S, 3 };
+
+	snprintf(c.name, sizeof(c.name), "rate counted by the server, %s (%s)",
+		 counts_bytes(plan->server_counter) ? "MB/s" : "1/s",
+		 plan->server_counter);
+	return c;
+}
 
 /* All figures in which the arms of a plan are compared.  Returns how many. */
 static size_t list_figures(const struct plan *plan,
@@ -294,6 +306,8 @@ static size_t list_figures(const struct plan *plan,
 	size_t count = ARRAY_SIZE(closed_figures);
 
 	memcpy(list, closed_figures, sizeof(closed_figures));
+	if (plan->server_counter != NULL)
+		list[count++] = counted_figure(plan);
 	for (size_t k = 0; k < plan->open.rate_count; k++)
 		for (size_t i = 0; i < ARRAY_SIZE(open_figures); i++) {
 			struct compared *c = &list[count++];
@@ -854,10 +868,27 @@ static void write_arms(const struct report *r)
 	write_markup(r, "", "</ul>\n");
 }
 
+/* The same, as the servers count it. */
+static void write_counted(const struct report *r)
+{
+	struct compared counted;
+
+	if (r->plan.server_counter == NULL)
+		return;
+	counted = counted_figure(&r->plan);
+	write_element(
+		r, &paragraph,
+		"Counted by the server: how much %s in its /metrics grew, "
+		"per second of the run:",
+		r->plan.server_counter);
+	write_compared(r, &counted);
+}
+
 static void write_closed_loops(const struct report *r)
 {
 	write_element(r, &heading, "Throughput (the thesis's table 4.4)");
 	write_compared(r, &closed_figures[0]);
+	write_counted(r);
 	write_element(r, &heading, "What clients see (table 4.5)");
 	write_means(r, METRIC_MAKESPAN_S, METRIC_P90_MS);
 	write_element(r, &paragraph, "Response times, compared:");
@@ -932,8 +963,9 @@ static void write_open_loops(const struct report *r)
 			"has more requests at its server: further ones wait in "
 			"the client, which counts as response time.");
 	write_open_table(r);
-	for (size_t i = ARRAY_SIZE(closed_figures); i < count; i++)
-		write_compared(r, &list[i]);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].percent > 0)
+			write_compared(r, &list[i]);
 	write_plots(r, PLOT_OPEN_LOOP);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server to compare: answers each upload with itself, after a pause.
+ * A server to compare: answers each upload after a pause, and /metrics with the
+ * number of uploads, as `uploads_total`.
  *
  *	compare_reply_server PORT PAUSE_MS STATUS
  *
@@ -13,13 +14,26 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 struct behaviour {
 	struct timespec pause;
 	unsigned status;
+	unsigned uploads;
 };
+
+static enum MHD_Result send_text(struct MHD_Connection *connection,
+				 unsigned status, char *text)
+{
+	struct MHD_Response *reply = MHD_create_response_from_buffer(
+		strlen(text), text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result queued = MHD_queue_response(connection, status, reply);
+
+	MHD_destroy_response(reply);
+	return queued;
+}
 
 /*
  * libmicrohttpd calls it after the headers, for each part of the body, and at
@@ -31,23 +45,23 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 			      size_t *upload_bytes, void **request)
 {
 	static char seen;
-	static char text[] = "reply";
 	struct behaviour *behaviour = arg;
-	struct MHD_Response *reply;
-	enum MHD_Result queued;
+	char text[64] = "reply";
 
-	(void)url, (void)method, (void)version, (void)upload;
+	(void)method, (void)version, (void)upload;
 	if (*request == NULL || *upload_bytes > 0) {
 		*request = &seen;
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
+	if (strcmp(url, "/metrics") == 0) {
+		snprintf(text, sizeof(text), "uploads_total %u\n",
+			 behaviour->uploads);
+		return send_text(connection, 200, text);
+	}
+	behaviour->uploads++;
 	nanosleep(&behaviour->pause, NULL);
-	reply = MHD_create_response_from_buffer(sizeof(text) - 1, text,
-						MHD_RESPMEM_PERSISTENT);
-	queued = MHD_queue_response(connection, behaviour->status, reply);
-	MHD_destroy_response(reply);
-	return queued;
+	return send_text(connection, behaviour->status, text);
 }
 
 int main(int argc, char **argv)

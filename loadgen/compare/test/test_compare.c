@@ -28,6 +28,7 @@ static char server[SCRATCH_PATH_BYTES];
 
 /* The tests run beside others, so no run of theirs is disturbed. */
 static const char *verify = "none", *refusals = "fail", *disturbed = "100";
+static const char *counter = "uploads_total";
 
 /* A plan of two arms: the pause in ms and the status of each. */
 static void write_plan(const char *name, const char *closed,
@@ -38,7 +39,7 @@ static void write_plan(const char *name, const char *closed,
 		text, sizeof(text),
 		"{ \"title\": \"Two <servers>\", \"verify\": \"%s\","
 		"\"refusals\": \"%s\", \"repetitions\": %d, "
-		"\"disturbed_percent\": %s, "
+		"\"disturbed_percent\": %s, \"server_counter\": \"%s\","
 		"\"closed\": { \"connections\": 1, %s },"
 		"\"open\": { \"percent_of_capacity\": [20],"
 		"\"duration_s\": 0.05 }, \"arms\": ["
@@ -48,8 +49,8 @@ static void write_plan(const char *name, const char *closed,
 		"{ \"name\": \"Lazy\", \"command\":"
 		"[\"%s\", \"{port}\", \"%s\", \"%s\"],"
 		"\"url\": \"http://127.0.0.1:{port}/\" } ] }",
-		verify, refusals, REPETITIONS, disturbed, closed, server,
-		first[0], first[1], server, second[0], second[1]);
+		verify, refusals, REPETITIONS, disturbed, counter, closed,
+		server, first[0], first[1], server, second[0], second[1]);
 
 	assert(length > 0 && length < (int)sizeof(text));
 	scratch_write(&scratch, name, text, (size_t)length);
@@ -309,6 +310,45 @@ static void test_disturbed(void)
 		       "Lazy: runs disturbed in all 3 attempts:");
 }
 
+/* Of all runs against each server, as many as it was sent. */
+static void test_server_counter(void)
+{
+	static const char *const good[] = { "0", "200" };
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+	cJSON *results;
+	const cJSON *run;
+
+	write_plan("counted.json", "\"passes\": 1", good, good);
+	assert(RUN(scratch_path(&scratch, "counted.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "counted", out)) == 0);
+	results = scratch_read_json(&scratch, "counted/results.json");
+	cJSON_ArrayForEach(run, cJSON_GetObjectItem(results, "runs"))
+	{
+		assert(json_number(run, "result.server_counter.increase",
+				   NAN) ==
+		       json_number(run, "result.requests", NAN));
+	}
+	cJSON_Delete(results);
+	scratch_expect(&scratch, "counted/report.md",
+		       "| Median rate counted by the server, 1/s "
+		       "(uploads\\_total) |");
+	/* A server without it is found before anything is measured. */
+	counter = "other_total";
+	write_plan("uncounted.json", "\"passes\": 1", good, good);
+	counter = "uploads_total";
+	assert(RUN(scratch_path(&scratch, "uncounted.json", plan), "--dataset",
+		   photos, "--output",
+		   scratch_path(&scratch, "uncounted", out)) == 1);
+	scratch_expect(&scratch, "stderr", "repetition 1: ");
+	scratch_expect(&scratch, "stderr",
+		       "--server-counter other_total: http://127.0.0.1:");
+	results = scratch_read_json(&scratch, "uncounted/results.json");
+	assert(cJSON_GetArraySize(cJSON_GetObjectItem(results, "runs")) == 0);
+	cJSON_Delete(results);
+}
+
 static void test_wrong_answers(void)
 {
 	char plan[SCRATCH_PATH_BYTES];
@@ -470,6 +510,7 @@ int main(void)
 	test_two_servers();
 	test_slices();
 	test_disturbed();
+	test_server_counter();
 	test_wrong_answers();
 	test_refusals();
 	test_answers_that_are_no_pictures();

@@ -22,6 +22,7 @@ static const char plan_text[] =
 
 static const char slow_text[] =
 	"{ \"bytes_per_s\": 1e6, \"responses_per_s\": 50,"
+	"\"server_counter\": { \"name\": \"a_bytes_total\", \"per_s\": 3e6 },"
 	"\"makespan_s\": 12, \"response_ms\": { \"p90\": 20 },"
 	"\"server\": { \"cpu_s\": 5, \"cpu_percent\": 90,"
 	"\"peak_memory_bytes\": 10485760, \"voluntary_switches\": 300,"
@@ -126,6 +127,7 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_SWITCHES_PER_IMAGE, 2, 5);
 	expect(slow, METRIC_CLIENT_PERCENT, 2, 10);
 	expect(slow, METRIC_GROWTH, 2, 1.5);
+	expect(slow, METRIC_COUNTED_PER_S, 2, 3);
 	assert(slow->repeated_runs == 1);
 	assert(slow->disturbed_runs == 2 && slow->worst_percent == 7);
 }
@@ -140,6 +142,7 @@ static void test_missing(const struct figures *f)
 	expect(fast, METRIC_CPU_PERCENT, 0, 0);
 	expect(fast, METRIC_CPU_MS_PER_IMAGE, 0, 0);
 	expect(fast, METRIC_P90_MS, 0, 0);
+	expect(fast, METRIC_COUNTED_PER_S, 0, 0);
 }
 
 static void test_order(const struct figures *f)

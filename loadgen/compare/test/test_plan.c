@@ -51,6 +51,7 @@ static void test_whole_plan(void)
 	static const char text[] =
 		"{ \"title\": \"T\", \"dataset\": \"D\", \"query\": \"w=1\","
 		"\"verify\": \"decode\", \"refusals\": \"count\","
+		"\"server_counter\": \"n_total\","
 		"\"repetitions\": 7,"
 		"\"closed\": { \"connections\": 16, \"duration_s\": 1.5 },"
 		"\"open\": { \"percent_of_capacity\": [50, 120.5],"
@@ -68,6 +69,7 @@ static void test_whole_plan(void)
 	assert(strcmp(plan.query, "w=1") == 0);
 	assert(plan.verify == PLAN_VERIFY_DECODE);
 	assert(plan.refusals == PLAN_REFUSALS_COUNT);
+	assert(strcmp(plan.server_counter, "n_total") == 0);
 	assert(plan.repetitions == 7 && plan.closed.connections == 16);
 	assert(plan.closed.passes == 0 && plan.closed.duration_s == 1.5);
 	assert(plan.open.rate_count == 2 && plan.open.percents[1] == 120.5);
@@ -114,6 +116,9 @@ static void test_refusals_of_the_plan(void)
 		       "plan: title: '' is not a valid TEXT");
 	expect_refusal("{ \"title\": 1 }",
 		       "plan: title: '1' is not a string: TEXT");
+	expect_refusal("{ \"title\": \"T\", \"server_counter\": \"a b\" }",
+		       "plan: server_counter must be a counter's name, of up "
+		       "to 63 letters, digits, _ and :");
 	expect_refusal("{ \"title\": \"T\", \"query\": 1 }",
 		       "plan: query must be a text");
 	expect_refusal("{ \"title\": \"T\", \"verify\": \"no\" }",

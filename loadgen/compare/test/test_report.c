@@ -197,6 +197,44 @@ static void test_differences(void)
 	free(markdown);
 }
 
+/* What the server has counted is compared in a table that says so. */
+static void test_server_counter(void)
+{
+	struct plan counted;
+	struct error error;
+	cJSON *json = cJSON_Parse(plan_text);
+	cJSON *results, *run;
+	char *markdown;
+	int i = 0;
+
+	cJSON_AddStringToObject(json, "server_counter", "in_bytes_total");
+	assert(plan_read(&counted, json, &error));
+	results = results_new(&counted);
+	for (uint64_t k = 1; k <= 3; k++) {
+		add_closed(results, "free", k, 10);
+		add_closed(results, "bound", k, 10);
+	}
+	cJSON_ArrayForEach(run, cJSON_GetObjectItem(results, "runs"))
+	{
+		cJSON *result = cJSON_GetObjectItem(run, "result");
+		cJSON *counter =
+			cJSON_AddObjectToObject(result, "server_counter");
+
+		cJSON_AddStringToObject(counter, "name", "in_bytes_total");
+		cJSON_AddNumberToObject(counter, "per_s",
+					i++ % 2 == 0 ? 2e6 : 3e6);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "| Configuration | Median rate counted by the server, "
+			 "MB/s (in\\_bytes\\_total) | Ratio to the baseline |");
+	expect(markdown, "| bound | 3.000 | 1.500 | 1.500 to 1.500 | 0 | 1 | "
+			 "more | 0.00 % | 3 |\n");
+	expect(markdown, "- rate counted by the server, MB/s "
+			 "(in\\_bytes\\_total): more: bound +50.0 %");
+	free(markdown);
+	plan_release(&counted);
+}
+
 /* An open loop at 80 % whose small uploads have a p90 of `ms`. */
 static void add_small(cJSON *results, const char *arm, uint64_t repetition,
 		      double ms)
@@ -615,6 +653,7 @@ int main(void)
 	test_one_bad_run_is_told();
 	test_connections();
 	test_differences();
+	test_server_counter();
 	test_small_uploads();
 	test_changes();
 	test_outliers();
