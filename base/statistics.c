@@ -28,6 +28,15 @@ void sample_add(struct sample *s, double value)
 	sample_add_block(s, s->count, value);
 }
 
+size_t sample_added(const struct sample *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		count += s->merged[i];
+	return count;
+}
+
 static struct sample sorted(const struct sample *s)
 {
 	struct sample copy = *s;

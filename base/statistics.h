@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics of a sample, and comparisons of two.  A sample has the values of
- * one metric, one from each run.  All functions are pure.
+ * one metric, one for each block of runs; a block may have one run.  All
+ * functions are pure.
  *
  * Limits     of an empty sample, mean, deviation, median and the five numbers
  *            are NAN; the other functions need at least one value.
@@ -29,6 +30,9 @@ void sample_add(struct sample *s, double value);
 
 /* The value of a block is the mean of all that are added. */
 void sample_add_block(struct sample *s, size_t block, double value);
+
+/* How many values were added, to all blocks together. */
+size_t sample_added(const struct sample *s);
 
 double sample_mean(const struct sample *s);
 

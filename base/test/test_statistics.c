@@ -150,6 +150,7 @@ static void test_blocks(void)
 	expect(r.p, 0.002833, 1e-6);
 	sample_add_block(&b, 21, 9); /* the mean of 6, 9 and 3 */
 	sample_add_block(&b, 21, 3);
+	assert(sample_added(&b) == b.count + 2);
 	assert(b.count == 11);
 	expect(b.values[10], 6, 1e-12);
 	/* A difference that every round shows is found beside any noise. */

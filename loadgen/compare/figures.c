@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/figures.h"
 
+#include "base/quantiles.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/report/record.h"
 
@@ -105,7 +106,25 @@ static double counted_per_s(const cJSON *result)
 		       per_s;
 }
 
-static void add_closed_run(struct arm_figures *arm, size_t block,
+/*
+ * Add the values of a run: to the sample of each metric, and to those of every
+ * run.  False: out of memory.
+ */
+static bool add_values(struct sample *samples, struct samples *every,
+		       size_t count, size_t block, const double *values)
+{
+	for (size_t i = 0; i < count; i++) {
+		sample_add_block(&samples[i], block, values[i]);
+		if (!isfinite(values[i]))
+			continue;
+		if (!samples_reserve(&every[i]))
+			return false;
+		samples_add(&every[i], values[i]);
+	}
+	return true;
+}
+
+static bool add_closed_run(struct arm_figures *arm, size_t block,
 			   const cJSON *result)
 {
 	double ok = results_count_ok(result);
@@ -133,8 +152,8 @@ static void add_closed_run(struct arm_figures *arm, size_t block,
 		[METRIC_COUNTED_PER_S] = counted_per_s(result),
 	};
 
-	for (int i = 0; i < METRIC_COUNT; i++)
-		sample_add_block(&arm->metrics[i], block, values[i]);
+	return add_values(arm->metrics, arm->every, METRIC_COUNT, block,
+			  values);
 }
 
 /*
@@ -178,7 +197,7 @@ static void add_percentiles(struct arm_figures *arm, size_t block,
 	}
 }
 
-static void add_open_run(struct sample open[OPEN_METRIC_COUNT], size_t block,
+static bool add_open_run(struct arm_figures *arm, size_t rate, size_t block,
 			 const cJSON *result)
 {
 	double requests = number_at(result, "requests");
@@ -207,8 +226,8 @@ static void add_open_run(struct sample open[OPEN_METRIC_COUNT], size_t block,
 	};
 
 	static_assert(CLASS_COUNT == 4, "the last one is 3");
-	for (int i = 0; i < OPEN_METRIC_COUNT; i++)
-		sample_add_block(&open[i], block, values[i]);
+	return add_values(arm->open[rate], arm->every_open[rate],
+			  OPEN_METRIC_COUNT, block, values);
 }
 
 /* Do two warnings differ only in their numbers? */
@@ -247,21 +266,22 @@ static void add_warnings(struct figures *f, const char *arm,
 	}
 }
 
-static void add_run(struct figures *f, const struct results_run *run)
+/* False: out of memory. */
+static bool add_run(struct figures *f, const struct results_run *run)
 {
 	const struct open_loop *open = &f->plan->open;
 	struct arm_figures *arm = f->arms;
 	double disturbed = results_disturbed_percent(run->result);
 
 	if (run->load == LOAD_WARM_UP)
-		return;
+		return true;
 	while (arm < f->arms + f->arm_count && strcmp(arm->name, run->arm) != 0)
 		arm++;
 	if (arm == f->arms + f->arm_count)
-		return;
+		return true;
 	if (run->is_repeated) {
 		arm->repeated_runs++;
-		return;
+		return true;
 	}
 	if (disturbed > f->plan->disturbed_percent) {
 		arm->disturbed_runs++;
@@ -270,42 +290,56 @@ static void add_run(struct figures *f, const struct results_run *run)
 	add_warnings(f, arm->name, run->result);
 	if (run->load == LOAD_CLOSED) {
 		arm->closed_runs++;
-		add_closed_run(arm, run->repetition, run->result);
 		add_percentiles(arm, run->repetition, run->result);
-		return;
+		return add_closed_run(arm, run->repetition, run->result);
 	}
 	for (size_t i = 0; i < open->rate_count; i++) {
 		if (open->percents[i] != run->percent_of_capacity)
 			continue;
 		arm->open_runs[i]++;
-		add_open_run(arm->open[i], run->repetition, run->result);
 		f->has_losses |= results_count_ok(run->result) <
 				 number_at(run->result, "requests");
+		return add_open_run(arm, i, run->repetition, run->result);
 	}
+	return true;
 }
 
-/* Make samples empty that lack a value of one of the runs. */
-static void drop_partial(struct sample *samples, size_t count, size_t runs)
+/* Make a sample empty that lacks a value of one of the runs. */
+static void drop_partial(struct sample *s, size_t runs)
+{
+	if (sample_added(s) < runs)
+		s->count = 0;
+}
+
+/* Drop what is partial, and sort the rest. */
+static void finish_values(struct sample *samples, struct samples *every,
+			  size_t count, size_t runs)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct sample *s = &samples[i];
-		size_t values = 0;
-
-		for (size_t k = 0; k < s->count; k++)
-			values += s->merged[k];
-		if (values < runs)
-			s->count = 0;
+		drop_partial(&samples[i], runs);
+		if (samples[i].count == 0)
+			every[i].count = 0;
+		quantiles_sort(every[i].values, every[i].count);
 	}
 }
 
-static void drop_all_partial(struct arm_figures *arm)
+static void finish_arm(struct arm_figures *arm)
 {
-	drop_partial(arm->metrics, METRIC_COUNT, arm->closed_runs);
+	finish_values(arm->metrics, arm->every, METRIC_COUNT, arm->closed_runs);
 	for (size_t i = 0; i < arm->rung_count; i++)
-		drop_partial(&arm->rungs[i].ms, 1, arm->closed_runs);
+		drop_partial(&arm->rungs[i].ms, arm->closed_runs);
 	for (size_t i = 0; i < PLAN_RATES_MAX; i++)
-		drop_partial(arm->open[i], OPEN_METRIC_COUNT,
-			     arm->open_runs[i]);
+		finish_values(arm->open[i], arm->every_open[i],
+			      OPEN_METRIC_COUNT, arm->open_runs[i]);
+}
+
+static void release_arm(struct arm_figures *arm)
+{
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		samples_release(&arm->every[i]);
+	for (size_t k = 0; k < PLAN_RATES_MAX; k++)
+		for (size_t i = 0; i < OPEN_METRIC_COUNT; i++)
+			samples_release(&arm->every_open[k][i]);
 }
 
 /* Remove the arms that were not measured, and rank the others. */
@@ -319,9 +353,11 @@ static void rank_arms(struct figures *f)
 		size_t rank = count;
 
 		*arm = f->arms[i];
-		drop_all_partial(arm);
-		if (arm->closed_runs == 0)
+		finish_arm(arm);
+		if (arm->closed_runs == 0) {
+			release_arm(arm);
 			continue;
+		}
 		for (; rank > 0 && sample_mean(f->ranked[rank - 1]->metrics) <
 					   sample_mean(speed);
 		     rank--)
@@ -351,8 +387,8 @@ bool figures_init(struct figures *f, const struct plan *plan,
 	}
 	cJSON_ArrayForEach(entry, json_at(results, "runs"))
 	{
-		if (results_read_run(entry, &run))
-			add_run(f, &run);
+		if (results_read_run(entry, &run) && !add_run(f, &run))
+			return false;
 	}
 	rank_arms(f);
 	return true;
@@ -360,6 +396,8 @@ bool figures_init(struct figures *f, const struct plan *plan,
 
 void figures_release(struct figures *f)
 {
+	for (size_t i = 0; f->arms != NULL && i < f->arm_count; i++)
+		release_arm(&f->arms[i]);
 	free(f->arms);
 	*f = (struct figures){ 0 };
 }

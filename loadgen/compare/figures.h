@@ -2,11 +2,13 @@
 /*
  * Figures: the results of a comparison, sorted by arm and metric.
  *
- * A sample has one value from each run, and its blocks are the repetitions.  If
- * one of an arm's runs lacks the value, or has too few replies for a percentile
- * (samples.h), the sample is empty: the other runs may be the better ones.  It
- * has fewer values if a run was not made because the server was overloaded at a
- * lower rate.  A run that was disturbed and made again is only counted.
+ * A sample has one value from each repetition, its blocks: with slices, the
+ * mean of the repetition's runs.  The values of all runs are kept, too, for the
+ * plots.  If one of an arm's runs lacks the value, or has too few replies for a
+ * percentile (samples.h), there are none: the other runs may be the better
+ * ones.  There are fewer if a run was not made because the server was
+ * overloaded at a lower rate.  A run that was disturbed and made again is only
+ * counted.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -15,6 +17,7 @@
 
 #include "loadgen/compare/plan.h"
 #include "base/statistics.h"
+#include "loadgen/report/samples.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -76,7 +79,7 @@ enum {
  */
 struct rung {
 	double percent;
-	struct sample ms; /* one time of each run */
+	struct sample ms;
 };
 
 struct arm_figures {
@@ -90,6 +93,9 @@ struct arm_figures {
 	double worst_percent;  /* that others took in one of these */
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
+	/* The values of every run, in ascending order. */
+	struct samples every[METRIC_COUNT];
+	struct samples every_open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
 	struct rung rungs[FIGURES_RUNGS_MAX]; /* of closed loops */
 	size_t rung_count;
 };

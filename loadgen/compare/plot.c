@@ -3,6 +3,7 @@
 
 #include "base/embed.h"
 #include "base/file.h"
+#include "base/quantiles.h"
 #include "base/text.h"
 #include "loadgen/compare/process.h"
 
@@ -89,14 +90,16 @@ struct box_plot {
 	int metric; /* enum metric or, in PLOT_OPEN_LOOP, enum open_metric */
 };
 
-static const struct sample *sample_in(const struct box_plot *box,
-				      const struct figures *f, size_t rank)
+/* The values of every run of the arm. */
+static const struct samples *values_in(const struct box_plot *box,
+				       const struct figures *f, size_t rank)
 {
 	const struct arm_figures *arm = f->ranked[rank];
 
 	return box->place == PLOT_BOXES ?
-		       &arm->metrics[box->metric] :
-		       &arm->open[f->plan->open.rate_count - 1][box->metric];
+		       &arm->every[box->metric] :
+		       &arm->every_open[f->plan->open.rate_count - 1]
+				       [box->metric];
 }
 
 static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
@@ -105,25 +108,25 @@ static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 	size_t values = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++)
-		values += sample_in(box, f, i)->count;
+		values += values_in(box, f, i)->count;
 	if (values == 0)
 		return;
 	add_plot(script, p, box->place, box->file, box->title, box->axis);
 	fprintf(script, "$boxes << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = sample_in(box, f, i);
-		double five[5];
+		const struct samples *s = values_in(box, f, i);
 
-		sample_five_numbers(s, five);
-		if (s->count > 0)
-			fprintf(script,
-				"%zu %.17g %.17g %.17g %.17g %.17g %zu\n", i,
-				five[0], five[1], five[2], five[3], five[4],
-				f->ranked[i]->number);
+		if (s->count == 0)
+			continue;
+		fprintf(script, "%zu", i);
+		for (int k = 0; k < 5; k++)
+			fprintf(script, " %.17g",
+				quantile_between(s->values, s->count, k / 4.));
+		fprintf(script, " %zu\n", f->ranked[i]->number);
 	}
 	fprintf(script, "EOD\n$values << EOD\n");
 	for (size_t i = 0; i < f->arm_count; i++) {
-		const struct sample *s = sample_in(box, f, i);
+		const struct samples *s = values_in(box, f, i);
 
 		for (size_t k = 0; k < s->count; k++)
 			fprintf(script, "%zu %.17g %zu\n", i, s->values[k],
@@ -267,7 +270,8 @@ static char *make_script(struct plots *p, const struct figures *f)
 {
 	static const struct line_plot lines[] = {
 		{ PLOT_TIMES, "response_times.svg",
-		  "Response times, closed loop (medians of the runs)", 0 },
+		  "Response times, closed loop (medians of the repetitions)",
+		  0 },
 		{ PLOT_OPEN_LOOP, "load_p50.svg",
 		  "Response time under load, median", OPEN_P50_MS },
 		{ PLOT_OPEN_LOOP, "load_p90.svg",

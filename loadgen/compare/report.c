@@ -157,7 +157,6 @@ struct column {
 	enum {
 		MEAN,
 		MEDIAN,
-		RUNS,
 		LOAD,      /* of an open loop */
 		LOAD_RUNS, /* runs at this load, of the arm's runs */
 	} figure;
@@ -180,8 +179,6 @@ static void write_cell(const struct report *r, const struct column *c,
 		number = sample_median(s);
 	if (!isnan(number))
 		write_element(r, &cell, "%.*f", c->decimals, number);
-	else if (c->figure == RUNS)
-		write_element(r, &cell, "%zu", s->count);
 	else if (c->figure == LOAD)
 		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
 	else if (c->figure == LOAD_RUNS)
@@ -439,7 +436,7 @@ static void write_effect(const struct report *r, const struct effect *e,
 		write_element(r, &cell, "-");
 	else
 		write_element(r, &cell, "%.2f %%", 100 * ratio->deviation);
-	write_element(r, &cell, "%zu", e->sample->count);
+	write_element(r, &cell, "%zu", sample_added(e->sample));
 	end_row(r);
 }
 
@@ -614,7 +611,7 @@ static void write_summary(const struct report *r)
 	end_table(r);
 	write_element(r, &paragraph,
 		      "Throughput: ratio to %s, with its 95 %% interval; "
-		      "otherwise medians of the runs.",
+		      "otherwise medians of the repetitions.",
 		      r->figures.arms[0].name);
 }
 
@@ -899,7 +896,9 @@ static void write_closed_loops(const struct report *r)
 	write_compared(r, &closed_figures[2]);
 	write_element(
 		r, &paragraph,
-		"Figures are means of all runs unless they say median. Ratios "
+		"Figures are means of all runs unless they say median, which "
+		"is that of the repetitions (with slices, of their means). "
+		"Ratios "
 		"are geometric means of the ratios within a repetition; "
 		"scatter is the standard deviation of their logarithms. Rows "
 		"in the order of the first table. Uploads: bytes of the files, "
@@ -916,6 +915,10 @@ static void write_closed_plots(const struct report *r)
 			      "There are none: %s. Where gnuplot is installed, "
 			      "`gnuplot " PLOT_SCRIPT "` draws them.",
 			      r->plots.missing.text);
+	if (r->plots.count > 0)
+		write_element(r, &paragraph,
+			      "A point is a run; boxes have the quartiles and "
+			      "the median of all runs.");
 	write_plots(r, PLOT_BOXES);
 	if (r->plots.count > 0)
 		write_element(r, &paragraph,

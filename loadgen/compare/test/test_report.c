@@ -197,6 +197,45 @@ static void test_differences(void)
 	free(markdown);
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t found = 0;
+
+	for (; (text = strstr(text, part)) != NULL; text++)
+		found++;
+	return found;
+}
+
+/*
+ * Tests are of the repetitions, but a plot has a point for each slice, and its
+ * box their quartiles: of 5, 10 and 15 MB/s in both repetitions.
+ */
+static void test_slices(void)
+{
+	cJSON *results = results_new(&plan);
+	char *text, *plot;
+
+	for (uint64_t i = 1; i <= 2; i++)
+		for (int slice = 1; slice <= 3; slice++) {
+			add_closed(results, "free", i, 5 * slice);
+			add_closed(results, "bound", i, 20 + slice);
+		}
+	text = report(results, "report.md");
+	expect(text, "| free | 10.000 | 1 | - | - | - | the baseline | - | 6 "
+		     "|\n");
+	expect(text, "| bound | 22.000 | 2.200 | 2.200 to 2.200 |");
+	free(text);
+	text = scratch_read(&scratch, "plots.gnuplot");
+	plot = strstr(text, "\"throughput.svg\"");
+	assert(plot != NULL);
+	*strstr(plot, "eval boxes") = '\0';
+	expect(plot, "\n1 5 6.25 10 13.75 15 1\n");
+	assert(count(plot, "\n1 5 1\n") == 2);
+	assert(count(plot, "\n1 10 1\n") == 2);
+	assert(count(plot, "\n1 15 1\n") == 2);
+	free(text);
+}
+
 /* What the server has counted is compared in a table that says so. */
 static void test_server_counter(void)
 {
@@ -653,6 +692,7 @@ int main(void)
 	test_one_bad_run_is_told();
 	test_connections();
 	test_differences();
+	test_slices();
 	test_server_counter();
 	test_small_uploads();
 	test_changes();
