@@ -106,6 +106,17 @@ static double counted_per_s(const cJSON *result)
 		       per_s;
 }
 
+/* NAN and infinity are ignored.  False: out of memory. */
+static bool add_value(struct samples *s, double value)
+{
+	if (!isfinite(value))
+		return true;
+	if (!samples_reserve(s))
+		return false;
+	samples_add(s, value);
+	return true;
+}
+
 /*
  * Add the values of a run: to the sample of each metric, and to those of every
  * run.  False: out of memory.
@@ -115,11 +126,8 @@ static bool add_values(struct sample *samples, struct samples *every,
 {
 	for (size_t i = 0; i < count; i++) {
 		sample_add_block(&samples[i], block, values[i]);
-		if (!isfinite(values[i]))
-			continue;
-		if (!samples_reserve(&every[i]))
+		if (!add_value(&every[i], values[i]))
 			return false;
-		samples_add(&every[i], values[i]);
 	}
 	return true;
 }
@@ -288,6 +296,11 @@ static bool add_run(struct figures *f, const struct results_run *run)
 		arm->worst_percent = fmax(arm->worst_percent, disturbed);
 	}
 	add_warnings(f, arm->name, run->result);
+	if (!add_value(&f->loads,
+		       number_at(run->result, "machine.load_average")) ||
+	    !add_value(&f->core_mhz,
+		       number_at(run->result, "machine.core_mhz")))
+		return false;
 	if (run->load == LOAD_CLOSED) {
 		arm->closed_runs++;
 		add_percentiles(arm, run->repetition, run->result);
@@ -391,6 +404,8 @@ bool figures_init(struct figures *f, const struct plan *plan,
 			return false;
 	}
 	rank_arms(f);
+	quantiles_sort(f->loads.values, f->loads.count);
+	quantiles_sort(f->core_mhz.values, f->core_mhz.count);
 	return true;
 }
 
@@ -398,6 +413,8 @@ void figures_release(struct figures *f)
 {
 	for (size_t i = 0; f->arms != NULL && i < f->arm_count; i++)
 		release_arm(&f->arms[i]);
+	samples_release(&f->loads);
+	samples_release(&f->core_mhz);
 	free(f->arms);
 	*f = (struct figures){ 0 };
 }

@@ -118,6 +118,9 @@ struct figures {
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
 	size_t warning_count;
 	bool has_losses; /* of requests, in an open loop */
+	/* At the end of each run that counts, in ascending order. */
+	struct samples loads;    /* the load average of a minute */
+	struct samples core_mhz; /* where it is known */
 };
 
 /* Is it the name of a counter of bytes, by Prometheus's convention? */

@@ -15,6 +15,7 @@
 
 #include "base/embed.h"
 #include "base/file.h"
+#include "base/quantiles.h"
 #include "base/text.h"
 #include "loadgen/compare/effects.h"
 #include "loadgen/compare/plot.h"
@@ -763,6 +764,20 @@ static void write_warnings(const struct report *r)
 						   "");
 }
 
+/* "WHAT: median 2.5, 1.2 - 3.4 over all runs."; nothing if it is not known. */
+static void write_spread(const struct report *r, const char *what,
+			 const struct samples *s, int decimals)
+{
+	if (s->count > 0)
+		write_element(r, &item,
+			      "%s at the end of a run: median %.*f, %.*f - "
+			      "%.*f over all runs.",
+			      what, decimals,
+			      quantile_between(s->values, s->count, 0.5),
+			      decimals, s->values[0], decimals,
+			      s->values[s->count - 1]);
+}
+
 /* Which runs others have disturbed, and what else makes figures doubtful. */
 static void write_quality(const struct report *r)
 {
@@ -785,6 +800,9 @@ static void write_quality(const struct report *r)
 	write_element(r, &item,
 		      "Runs made again: %zu; disturbed each time: %zu.",
 		      repeated, disturbed);
+	write_spread(r, "Load average of a minute, server and client included,",
+		     &f->loads, 2);
+	write_spread(r, "Mean frequency of the cores, MHz,", &f->core_mhz, 0);
 	write_warnings(r);
 	write_markup(r, "", "</ul>\n");
 }

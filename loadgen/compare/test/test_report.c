@@ -479,6 +479,43 @@ static void test_disturbed_runs(void)
 	free(markdown);
 }
 
+static void add_machine(cJSON *results, uint64_t repetition,
+			const char *machine)
+{
+	struct results_run run = { .arm = "free",
+				   .load = LOAD_CLOSED,
+				   .repetition = repetition };
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{ \"bytes_per_s\": 1e6, \"machine\": { %s } }", machine);
+	results_add(results, &run, cJSON_Parse(text));
+}
+
+/* How busy and how fast the machine was, if it is known. */
+static void test_machine(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_machine(results, 1, "\"load_average\": 2.5, \"core_mhz\": 2600");
+	add_machine(results, 2, "\"load_average\": 1.5, \"core_mhz\": 2450.4");
+	add_machine(results, 3, "\"load_average\": 9.25, \"core_mhz\": null");
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "- Load average of a minute, server and client included, at the "
+	       "end of a run: median 2.50, 1.50 - 9.25 over all runs.\n");
+	expect(markdown, "- Mean frequency of the cores, MHz, at the end of a "
+			 "run: median 2525, 2450 - 2600 over all runs.\n");
+	free(markdown);
+	results = results_new(&plan);
+	add_machine(results, 1, "\"load_average\": 2, \"core_mhz\": null");
+	markdown = report(results, "report.md");
+	expect(markdown, "median 2.00, 2.00 - 2.00 over all runs.\n");
+	assert(strstr(markdown, "Mean frequency") == NULL);
+	free(markdown);
+}
+
 /* Response times that grow within the runs are no steady state. */
 static void test_unsteady(void)
 {
@@ -700,6 +737,7 @@ int main(void)
 	test_planted_effects();
 	test_many_arms();
 	test_disturbed_runs();
+	test_machine();
 	test_unsteady();
 	test_one_run();
 	test_no_server_figures();
