@@ -29,8 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double OUTLIER = 3;  /* times from the median, or more */
-static const double STEADY = 1.1; /* more growth in a run is no steady state */
+static const double OUTLIER = 3; /* times from the median, or more */
+/* A greater change within a run, up or down, is no steady state. */
+static const double STEADY = 1.1;
 
 enum { TEXT_BYTES = 4096 };
 
@@ -689,35 +690,80 @@ static struct sample ones_like(const struct sample *s)
 	return ones;
 }
 
-/* Was it a steady state? */
-static void write_growth(const struct report *r, const struct arm_figures *arm,
-			 const struct sample *growth, const char *loop)
+/* Whether the arms were in a steady state in each loop. */
+struct steadiness {
+	size_t checked, steady;
+	FILE *unchecked; /* gets a list; NULL: out of memory */
+	size_t unchecked_count;
+};
+
+static void check_loop(const struct report *r, const struct arm_figures *arm,
+		       const struct sample *growth, const char *loop,
+		       struct steadiness *all)
 {
 	struct sample ones = ones_like(growth);
 	struct sample_ratio g =
 		sample_compare(growth, &ones, EFFECT_LEVEL / 100.0);
 
-	if (g.low > STEADY)
-		write_element(
-			r, &item,
-			"%s, %s: no steady state: in the second half of a run "
-			"the mean response time was %.2f times [%.2f, %.2f] "
-			"that of the first half, so it depends on the length "
-			"of the run.",
-			arm->name, loop, g.ratio, g.low, g.high);
+	if (isnan(g.low)) {
+		if (all->unchecked != NULL)
+			fprintf(all->unchecked, "%s%s, %s",
+				all->unchecked_count > 0 ? "; " : "", arm->name,
+				loop);
+		all->unchecked_count++;
+		return;
+	}
+	all->checked++;
+	if (g.low <= STEADY && g.high >= 1 / STEADY) {
+		all->steady++;
+		return;
+	}
+	write_element(r, &item,
+		      "%s, %s: no steady state: in the second half of a run "
+		      "the mean response time was %.2f times [%.2f, %.2f] "
+		      "that of the first half, so it depends on the length "
+		      "of the run.",
+		      arm->name, loop, g.ratio, g.low, g.high);
 }
 
-static void write_unsteady(const struct report *r,
-			   const struct arm_figures *arm)
+static void check_arm(const struct report *r, const struct arm_figures *arm,
+		      struct steadiness *all)
 {
-	write_growth(r, arm, &arm->metrics[METRIC_GROWTH], "closed loop");
+	check_loop(r, arm, &arm->metrics[METRIC_GROWTH], "closed loop", all);
 	for (size_t k = 0; k < r->plan.open.rate_count; k++) {
 		char loop[48];
 
 		snprintf(loop, sizeof(loop), "open loop at %g %%",
 			 r->plan.open.percents[k]);
-		write_growth(r, arm, &arm->open[k][OPEN_GROWTH], loop);
+		if (arm->open_runs[k] > 0)
+			check_loop(r, arm, &arm->open[k][OPEN_GROWTH], loop,
+				   all);
 	}
+}
+
+/* Each loop of an arm without a steady state, and a sentence on the others. */
+static void write_steadiness(const struct report *r)
+{
+	struct text text;
+	struct steadiness all = { .unchecked = text_open(&text) };
+	char *unchecked = NULL;
+
+	for (size_t i = 0; i < r->figures.arm_count; i++)
+		check_arm(r, &r->figures.arms[i], &all);
+	if (all.unchecked != NULL)
+		unchecked = text_close(&text, all.unchecked);
+	write_element(
+		r, &item,
+		"Steady state: in %zu of %zu loops of the arms, no change of "
+		"the mean response time by more than %.0f %% from the first "
+		"half of a run to the second was found%s%s.",
+		all.steady, all.checked + all.unchecked_count,
+		100 * (STEADY - 1),
+		all.unchecked_count > 0 ?
+			"; too few replies or repetitions to check: " :
+			"",
+		unchecked != NULL ? unchecked : "");
+	free(unchecked);
 }
 
 /* A run that the server itself has spoiled looks undisturbed. */
@@ -753,9 +799,9 @@ static void write_warnings(const struct report *r)
 	for (size_t i = 0; i < f->arm_count; i++) {
 		write_disturbed(r, &f->arms[i]);
 		write_outliers(r, &f->arms[i]);
-		write_unsteady(r, &f->arms[i]);
 		write_losses(r, &f->arms[i]);
 	}
+	write_steadiness(r);
 	for (size_t i = 0; i < f->warning_count; i++)
 		write_element(
 			r, &item, "%s: %s (runs: %zu%s).", f->warnings[i].arm,

@@ -525,6 +525,57 @@ static void test_unsteady(void)
 			 "second half of a run the mean response time was 1.22 "
 			 "times \\[1.20, 1.25\\] that of the first half");
 	assert(strstr(markdown, "- free, open loop at 50 %") == NULL);
+	/* "bound" at 50 % and 80 %, and "free", which is steady, at 50 %. */
+	expect(markdown,
+	       "- Steady state: in 1 of 6 loops of the arms, no change of the "
+	       "mean response time by more than 10 % from the first half of a "
+	       "run to the second was found; too few replies or repetitions to "
+	       "check: free, closed loop; free, open loop at 80 %; bound, "
+	       "closed loop.\n");
+	free(markdown);
+}
+
+/* Times of the two halves of a run, and a little more in each repetition. */
+static void add_halves(cJSON *results, const char *arm, double first,
+		       double second)
+{
+	for (uint64_t i = 1; i <= 3; i++) {
+		struct results_run run = { .arm = arm,
+					   .load = LOAD_CLOSED,
+					   .repetition = i };
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "{ \"bytes_per_s\": 1e6, \"half_means_ms\": "
+			 "[ %f, %f ] }",
+			 first, second + 0.001 * (double)i);
+		results_add(results, &run, cJSON_Parse(text));
+	}
+}
+
+/* A decrease is no steady state either; and what passes is told, too. */
+static void test_steady(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_halves(results, "free", 1, 0.8);
+	add_halves(results, "bound", 1, 1);
+	markdown = report(results, "report.md");
+	expect(markdown, "- free, closed loop: no steady state: in the second "
+			 "half of a run the mean response time was 0.80 times "
+			 "\\[0.80, 0.80\\] that of the first half");
+	expect(markdown, "- Steady state: in 1 of 2 loops of the arms, ");
+	free(markdown);
+	results = results_new(&plan);
+	add_halves(results, "free", 1, 0.95);
+	add_halves(results, "bound", 1, 1.05);
+	markdown = report(results, "report.md");
+	assert(strstr(markdown, "no steady state") == NULL);
+	expect(markdown, "- Steady state: in 2 of 2 loops of the arms, no "
+			 "change of the mean response time by more than 10 % "
+			 "from the first half of a run to the second was "
+			 "found.\n");
 	free(markdown);
 }
 
@@ -739,6 +790,7 @@ int main(void)
 	test_disturbed_runs();
 	test_machine();
 	test_unsteady();
+	test_steady();
 	test_one_run();
 	test_no_server_figures();
 	test_a_box_for_each_metric();
