@@ -27,7 +27,8 @@ static char server[SCRATCH_PATH_BYTES];
 #define RUN(...) PROGRAM_RUN(&scratch, "compare", __VA_ARGS__)
 
 /* The tests run beside others, so no run of theirs is disturbed. */
-static const char *verify = "none", *refusals = "fail", *disturbed = "100";
+static const char *verify = "none", *refusals = "fail";
+static const char *disturbed = "\"disturbed_percent\": 100,";
 static const char *counter = "uploads_total";
 
 /* A plan of two arms: the pause in ms and the status of each. */
@@ -39,7 +40,7 @@ static void write_plan(const char *name, const char *closed,
 		text, sizeof(text),
 		"{ \"title\": \"Two <servers>\", \"verify\": \"%s\","
 		"\"refusals\": \"%s\", \"repetitions\": %d, "
-		"\"disturbed_percent\": %s, \"server_counter\": \"%s\","
+		"%s \"server_counter\": \"%s\","
 		"\"closed\": { \"connections\": 1, %s },"
 		"\"open\": { \"percent_of_capacity\": [20],"
 		"\"duration_s\": 0.05 }, \"arms\": ["
@@ -264,48 +265,70 @@ static void test_slices(void)
 	scratch_expect(&scratch, "sliced/report.md", "| - | 12 |\n");
 }
 
-/* Use a core until this process is killed. */
-static pid_t start_busy_program(void)
+/*
+ * Compile a file again and again, at most 500 times, in a process group of its
+ * own: as many compilers at a time as use an eighth of the cores or more.
+ */
+static pid_t start_compilers(void)
 {
+	static const char loop[] =
+		"cd \"$1\" && for i in $(seq 500); do"
+		" \"$0\" -O2 -D_GNU_SOURCE -I. -c base/statistics.c"
+		" -o /dev/null || exit; done";
+	static const char many[] = "for i in $(seq $2); do sh -c \"$3\" \"$0\""
+				   " \"$1\" & done; wait";
+	char count[24];
 	pid_t pid = fork();
 
 	assert(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			;
-	}
-	return pid;
+	if (pid > 0)
+		return pid;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(count, sizeof(count), "%ld",
+		 sysconf(_SC_NPROCESSORS_ONLN) / 8 + 1);
+	execl("/bin/sh", "sh", "-c", many, COMPILER, ROOT, count, loop,
+	      (char *)NULL);
+	abort();
+}
+
+/* They must still run: they end only where the compiler fails. */
+static void stop_compilers(pid_t pid)
+{
+	int status;
+
+	assert(waitpid(pid, &status, WNOHANG) == 0);
+	assert(kill(-pid, SIGKILL) == 0);
+	assert(waitpid(pid, &status, 0) == pid);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 /*
- * A run beside a busy program is made again, and when that does not help, the
- * report says so.
+ * With the default limit, a run beside a compiler is made again, and when that
+ * does not help, the report says so.
  */
 static void test_disturbed(void)
 {
 	char plan[SCRATCH_PATH_BYTES];
 	char out[SCRATCH_PATH_BYTES];
-	pid_t busy = start_busy_program();
+	pid_t compilers = start_compilers();
 	cJSON *results;
-	int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	char percent[16];
 
-	snprintf(percent, sizeof(percent), "%.1f", 50. / cores);
-	disturbed = percent;
+	disturbed = "";
 	write_plan("busy.json", "\"duration_s\": 0.6",
 		   (const char *const[]){ "1", "200" },
 		   (const char *const[]){ "1", "200" });
-	disturbed = "100";
+	disturbed = "\"disturbed_percent\": 100,";
 	assert(RUN(scratch_path(&scratch, "busy.json", plan), "--dataset",
 		   photos, "--repetitions", "1", "--arms", "Lazy", "--output",
 		   scratch_path(&scratch, "busy", out)) == 0);
-	kill(busy, SIGKILL);
-	waitpid(busy, NULL, 0);
+	stop_compilers(compilers);
 	results = scratch_read_json(&scratch, "busy/results.json");
 	assert(count_runs(results, "Lazy", "closed") == 3);
 	cJSON_Delete(results);
 	scratch_expect(&scratch, "stderr", "; disturbed, again");
+	scratch_expect(&scratch, "busy/report.md",
+		       "take more than 5 % of the machine's cores;");
 	scratch_expect(&scratch, "busy/report.md",
 		       "Lazy: runs disturbed in all 3 attempts:");
 }
