@@ -214,6 +214,18 @@ const char *shortfall_name(enum shortfall s)
 	return names[s];
 }
 
+enum { VOTES_NEEDED = 2 };
+
+bool vote_is_open(const struct vote *v)
+{
+	return v->met < VOTES_NEEDED && v->missed < VOTES_NEEDED;
+}
+
+bool vote_result(const struct vote *v)
+{
+	return v->met >= VOTES_NEEDED;
+}
+
 double search_next(const struct search *s)
 {
 	double held = s->held_per_s;

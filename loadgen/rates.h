@@ -24,7 +24,8 @@
  * The search doubles the first rate until a run misses the objective.  If the
  * first run misses it, the search halves the rate until a run meets it.  Then
  * it bisects between the highest rate that met the objective and the lowest
- * that missed it, until they are within 2 %.
+ * that missed it, until they are within 2 %.  Each rate has two or three runs,
+ * which vote.
  *
  * Pure.
  *
@@ -106,6 +107,21 @@ double objective_least_s(const struct objective *o, double rate_per_s);
 
 /* What the table of a search says: "kept", "errors", "slow" ... */
 const char *shortfall_name(enum shortfall s);
+
+/*
+ * The runs of a search at one rate.  Two with the same result decide, so there
+ * are two or three runs: a single one may be disturbed, or lucky.  All zero:
+ * none yet.
+ */
+struct vote {
+	int met, missed; /* the objective */
+};
+
+/* Does it take another run? */
+bool vote_is_open(const struct vote *v);
+
+/* Does the rate meet the objective?  The vote is not open. */
+bool vote_result(const struct vote *v);
 
 /* The caller sets the first two members, and the others to 0. */
 struct search {

@@ -187,23 +187,22 @@ static void report_max_rate(const struct sweep *s)
 	}
 }
 
-/*
- * Does this rate meet the objective in two of two or three runs?  A single one
- * may be disturbed, or lucky.  False: a run was broken off.
- */
+/* Does this rate meet the objective?  False: a run was broken off. */
 static bool decide_at(struct sweep *s, double rate_per_s, bool *held)
 {
-	int runs = 0, met = 0;
+	struct vote vote = { 0 };
 
-	do {
+	while (vote_is_open(&vote)) {
 		enum shortfall shortfall;
 
 		if (!sweep_run_at(s, rate_per_s, &shortfall))
 			return false;
-		runs++;
-		met += shortfall == SHORTFALL_NONE;
-	} while (met < 2 && runs - met < 2);
-	*held = met == 2;
+		if (shortfall == SHORTFALL_NONE)
+			vote.met++;
+		else
+			vote.missed++;
+	}
+	*held = vote_result(&vote);
 	return true;
 }
 

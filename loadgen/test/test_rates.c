@@ -227,6 +227,25 @@ static void test_falling_behind(void)
 	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
 }
 
+/* Two of two or three: each order of the results of three runs. */
+static void test_vote(void)
+{
+	for (int order = 0; order < 8; order++) {
+		const bool met[] = { order & 1, order & 2, order & 4 };
+		bool is_split = met[0] != met[1];
+		struct vote v = { 0 };
+		int runs = 0;
+
+		while (vote_is_open(&v)) {
+			assert(runs < 3);
+			*(met[runs] ? &v.met : &v.missed) += 1;
+			runs++;
+		}
+		assert(runs == (is_split ? 3 : 2));
+		assert(vote_result(&v) == met[is_split ? 2 : 0]);
+	}
+}
+
 enum { TRIALS_MAX = 60 };
 
 /* Returns the number of trials. */
@@ -311,6 +330,7 @@ int main(void)
 	test_too_few_replies();
 	test_errors();
 	test_falling_behind();
+	test_vote();
 	test_within_two_per_cent();
 	test_known_course();
 	test_halves_until_one_holds();
