@@ -26,6 +26,7 @@ results() {
 		machine: {cpu: "A cpu", cores: 2, kernel: "Linux",
 			memory_bytes: 1e9},
 		plan: {title: "T", query: "w=1", repetitions: 6,
+			server_counter: "cleared_bytes_total",
 			closed: {connections: 16, passes: 1},
 			arms: ($arms | map({name, url: "http://127.0.0.1:1/"}))},
 		runs: [range(6) as $round | $arms[]
@@ -33,7 +34,9 @@ results() {
 			| (.numbers[2] * (.numbers[3] * $z[$round] | exp)) as $p90
 			| {arm: .name, load: "closed", repetition: ($round + 1),
 				slice: 1, attempt: 1, result: {
-				bytes_per_s: (4e7 * $rate * (1 + $round / 10)),
+				bytes_per_s: 4e7,
+				server_counter: {name: "cleared_bytes_total", increase: 1e9,
+					per_s: (4e7 * $rate * (1 + $round / 10))},
 				responses_per_s: (200 * $rate),
 				megapixels_per_s: 100, makespan_s: (20 / $rate),
 				intervals: [{end_s: 5, bytes_per_s: 4e7,
