@@ -116,6 +116,7 @@ static struct {
 	uint64_t arrival_ns;
 	_Atomic uint64_t now_ns;
 	_Atomic uint32_t finished_count;
+	_Atomic uint64_t left_ns; /* work left in all requests under way */
 	sem_t one_comes, next_is_sent;
 	struct spans handled; /* as the handlers saw it */
 } run;
@@ -136,15 +137,27 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
+/* What the sender predicts for a request with `item->left_ns` of work. */
+static void predict(const struct trial *t, struct item *item)
+{
+	uint64_t others_ns = atomic_fetch_add(&run.left_ns, item->left_ns);
+
+	item->event.left_ns = item->left_ns;
+	item->event.expected_ns =
+		item->left_ns + others_ns / t->config.core_count;
+	item->event.under_way_count =
+		run.sent_count - atomic_load(&run.finished_count);
+}
+
 static void send_next(const struct trial *t)
 {
 	struct item *item = &run.items[run.sent_count];
 
 	model_draw(&t->model, &run.paths, &item->path);
-	item->event.number = run.sent_count++;
 	for (uint32_t i = 0; i < item->path.step_count; i++)
 		item->left_ns += item->path.steps[i].service_ns;
-	item->event.left_ns = item->left_ns;
+	predict(t, item);
+	item->event.number = run.sent_count++;
 	item->event.deadline_ns =
 		atomic_load(&run.now_ns) + item->path.deadline_ns;
 	if (t->config.gap_count > 0)
@@ -224,6 +237,7 @@ static void handle(struct event *ev, void *arg)
 	work(step->service_ns);
 	item->left_ns -= step->service_ns;
 	ev->left_ns = item->left_ns;
+	atomic_fetch_sub(&run.left_ns, step->service_ns);
 	spans_add(&run.handled, &(struct span){
 					.number = ev->number,
 					.end_ns = atomic_load(&run.now_ns),
@@ -587,9 +601,16 @@ static const char *const regimes[] = { NULL,          "exhaustive",
 				       "gated",       "n-gated=1",
 				       "n-gated=3",   "time-gated=30000",
 				       "cutoff=60000" };
-static const char *const disciplines[] = { NULL,       "edf",    "lcfs",
-					   "stack",    "srpt=0", "srpt=3",
-					   "srpt=1000" };
+static const char *const disciplines[] = { NULL,     "edf",      "lcfs",
+					   "stack",  "srpt",     "srpt=0",
+					   "srpt=3", "srpt=1000" };
+enum {
+	/* All but "stack", which central queues and pools refuse. */
+	QUEUED_COUNT = ARRAY_SIZE(disciplines) - 1,
+	RANKED_COUNT = QUEUED_COUNT - 1 /* without first come, first served */
+};
+/* "1000": a pause at each pause point, if a more urgent event waits. */
+static const char *const slices[] = { NULL, "5000", "1000" };
 static const char *const thresholds[] = { NULL, "b=2,c=1",
 					  "a=0:200000,c=0:90000" };
 
@@ -613,8 +634,6 @@ static uint32_t try_orders(const struct choice *c, const struct cores *cores)
 static void try_worker(const struct policy *p, const struct choice *c,
 		       const struct cores *cores)
 {
-	/* The first of `disciplines` that have ranks. */
-	static const uint32_t ranked_count = 5;
 	static const char *const looks[][2] = {
 		{ NULL, NULL },
 		{ "blind", NULL },
@@ -626,13 +645,15 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	struct choice tried = *c;
 
 	tried.values[POLICY_FLAG] = p->name;
-	for (uint32_t i = 0; i < 2 * ARRAY_SIZE(looks); i++) {
-		bool has_slice = i % 2 == 1, is_plain = i / 2 == 0;
+	for (uint32_t i = 0; i < ARRAY_SIZE(slices) * ARRAY_SIZE(looks); i++) {
+		uint32_t look = i / ARRAY_SIZE(slices);
+		bool is_plain = look == 0, has_slice;
 		uint32_t count;
 
-		tried.values[LOOK_FLAG] = looks[i / 2][0];
-		tried.values[IDLE_FLAG] = looks[i / 2][1];
-		tried.values[SLICE_FLAG] = has_slice ? "5000" : NULL;
+		tried.values[LOOK_FLAG] = looks[look][0];
+		tried.values[IDLE_FLAG] = looks[look][1];
+		tried.values[SLICE_FLAG] = slices[i % ARRAY_SIZE(slices)];
+		has_slice = tried.values[SLICE_FLAG] != NULL;
 		count = try_orders(&tried, cores);
 		/*
 		 * schedule_complete() refuses the other combinations: see
@@ -640,12 +661,12 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		 */
 		if (p->has_central_queue)
 			assert(count == (is_partition || !is_plain ? 0 :
-					 has_slice ? ranked_count :
-						     6));
+					 has_slice ? RANKED_COUNT :
+						     QUEUED_COUNT));
 		else
 			assert(count ==
 			       ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
-				       (has_slice ? ranked_count :
+				       (has_slice ? RANKED_COUNT :
 						    ARRAY_SIZE(disciplines)));
 	}
 }
@@ -731,9 +752,9 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	else if (p->workers == POLICY_WORKERS_FIBRES)
 		assert(count == 5);
 	else if (p->workers == POLICY_WORKERS_STAY)
-		assert(count == 5 * 6 + 6 + 6 + 5);
+		assert(count == 7 * QUEUED_COUNT + RANKED_COUNT);
 	else
-		assert(count >= 4 * 6);
+		assert(count >= 4 * QUEUED_COUNT);
 }
 
 /* One core: the policy alone decides which thread runs next. */
