@@ -117,7 +117,7 @@ static struct {
 	_Atomic uint64_t now_ns;
 	_Atomic uint32_t finished_count;
 	_Atomic uint64_t left_ns; /* work left in all requests under way */
-	sem_t one_comes, next_is_sent;
+	sem_t one_comes, next_is_sent, all_ended;
 	struct spans handled; /* as the handlers saw it */
 } run;
 
@@ -251,6 +251,8 @@ static void handle(struct event *ev, void *arg)
 	}
 	uint32_t finished = atomic_fetch_add(&run.finished_count, 1) + 1;
 
+	if (finished == REQUESTS)
+		(void)sem_post(&run.all_ended);
 	if (t->schedule.policy->workers == POLICY_WORKERS_CALLER ||
 	    t->config.gap_count > 0 ||
 	    finished + t->config.client_count > REQUESTS)
@@ -306,6 +308,7 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	(void)memset(&run, 0, sizeof(run));
 	(void)sem_init(&run.one_comes, 0, 0);
 	(void)sem_init(&run.next_is_sent, 0, 0);
+	(void)sem_init(&run.all_ended, 0, 0);
 	random_init(&run.paths, t->config.seed, STREAM_PATHS);
 	if (t->config.gap_count == 0)
 		run.arrival_ns = UINT64_MAX;
@@ -333,6 +336,9 @@ static void run_threads(struct trial *t, const struct cores *cores)
 		send_next(t);
 		(void)sem_post(&run.next_is_sent);
 	}
+	/* A stop wakes all workers, also one in the middle of a rest. */
+	while (sem_wait(&run.all_ended) != 0)
+		continue;
 	group_stop(g);
 	atomic_store(&clock_is_virtual, false);
 }
