@@ -31,6 +31,22 @@ double quantile_nearest(const double *sorted, size_t count, double share)
 	return sorted[rank > 0 ? rank - 1 : 0];
 }
 
+static size_t values_needed(double share)
+{
+	if (share < 0.9 || share == 1)
+		return 1;
+	if (share < 0.99)
+		return QUANTILE_P90_VALUES;
+	return share < 0.999 ? QUANTILE_P99_VALUES : QUANTILE_P999_VALUES;
+}
+
+double quantile_reported(const double *sorted, size_t count, double share)
+{
+	return count < values_needed(share) ?
+		       (double)NAN :
+		       quantile_nearest(sorted, count, share);
+}
+
 double quantile_between(const double *sorted, size_t count, double share)
 {
 	double place = share * (double)(count - 1);

@@ -23,6 +23,22 @@ void quantiles_sort(double *values, size_t count);
 double quantile_nearest(const double *sorted, size_t count, double share);
 
 /*
+ * A percentile needs ten values or more above it; with fewer, chance decides.
+ * So no program reports one of fewer values than this:
+ */
+enum {
+	QUANTILE_P90_VALUES = 100,
+	QUANTILE_P99_VALUES = 1000,
+	QUANTILE_P999_VALUES = 10000,
+};
+
+/*
+ * As quantile_nearest().  NAN: there are too few values for this share, or
+ * none.
+ */
+double quantile_reported(const double *sorted, size_t count, double share);
+
+/*
  * Interpolated linearly between the two nearest values.  For a share of 0.5 and
  * an even `count`, this is the mean of the two middle values.  `count` is at
  * least 1.

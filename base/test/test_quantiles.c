@@ -42,10 +42,29 @@ static void test_between(void)
 	assert(quantile_between(hundred, 1, 0.7) == 1);
 }
 
+/* A percentile has ten values or more above it. */
+static void test_reported(void)
+{
+	static double many[10000];
+
+	for (int i = 0; i < 10000; i++)
+		many[i] = i + 1;
+	assert(quantile_reported(many, 1, 0.5) == 1);
+	assert(quantile_reported(many, 100, 0.9) == 90);
+	assert(isnan(quantile_reported(many, 99, 0.9)));
+	assert(quantile_reported(many, 1000, 0.99) == 990);
+	assert(isnan(quantile_reported(many, 999, 0.99)));
+	assert(quantile_reported(many, 10000, 0.999) == 9990);
+	assert(isnan(quantile_reported(many, 9999, 0.999)));
+	assert(quantile_reported(many, 3, 1) == 3);
+	assert(isnan(quantile_reported(many, 0, 0.5)));
+}
+
 int main(void)
 {
 	test_sorts();
 	test_nearest_rank();
 	test_between();
+	test_reported();
 	return 0;
 }

@@ -15,8 +15,12 @@ const char *const figure_names[FIGURE_COUNT] = {
 };
 
 const size_t figure_samples[FIGURE_COUNT] = {
-	[FIGURE_MEAN] = 1,   [FIGURE_P50] = 1,      [FIGURE_P90] = 100,
-	[FIGURE_P99] = 1000, [FIGURE_P999] = 10000, [FIGURE_MAX] = 1,
+	[FIGURE_MEAN] = 1,
+	[FIGURE_P50] = 1,
+	[FIGURE_P90] = QUANTILE_P90_VALUES,
+	[FIGURE_P99] = QUANTILE_P99_VALUES,
+	[FIGURE_P999] = QUANTILE_P999_VALUES,
+	[FIGURE_MAX] = 1,
 };
 
 bool samples_reserve(struct samples *s)
@@ -69,10 +73,8 @@ bool samples_summarize(struct samples *s, struct summary *out)
 	samples_sort(s);
 	out->figures[FIGURE_MEAN] = samples_mean(s);
 	for (int i = FIGURE_P50; i < FIGURE_COUNT; i++)
-		out->figures[i] = s->count < figure_samples[i] ?
-					  (double)NAN :
-					  quantile_nearest(s->values, s->count,
-							   shares[i]);
+		out->figures[i] =
+			quantile_reported(s->values, s->count, shares[i]);
 	return true;
 }
 

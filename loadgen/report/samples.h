@@ -4,7 +4,7 @@
  *
  * Percentiles are by nearest rank: the smallest sample that at least p per cent
  * of all samples do not exceed.  Nothing is rounded into buckets.  A percentile
- * needs ten samples or more above it; with fewer, chance decides.
+ * is reported only of enough samples (base/quantiles.h).
  *
  * Pure.  The unit is that of the samples.
  *
@@ -41,7 +41,7 @@ enum figure {
 /* "mean", "p50" .. "p99.9", "max". */
 extern const char *const figure_names[FIGURE_COUNT];
 
-/* How many samples it needs: 100 for p90, 1,000 for p99, 10,000 for p99.9. */
+/* How many samples it needs (base/quantiles.h). */
 extern const size_t figure_samples[FIGURE_COUNT];
 
 struct summary {

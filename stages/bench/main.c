@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,18 @@ static void print_head(FILE *out, const struct stages_bench_options *o)
 	fputs("|\n", out);
 }
 
-/* A cell of a table, with the median and the range. */
+/*
+ * A cell of a table, with the median and the range.  A dash: one run or more
+ * has no value, because it has too few samples.
+ */
 static void print_values(FILE *out, double *values, uint32_t count,
 			 int decimals)
 {
+	for (uint32_t i = 0; i < count; i++)
+		if (isnan(values[i])) {
+			fputs("| - ", out);
+			return;
+		}
 	quantiles_sort(values, count);
 	fprintf(out, "| %.*f ", decimals, quantile_between(values, count, 0.5));
 	if (count > 1)

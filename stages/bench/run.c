@@ -443,10 +443,10 @@ static double find_value(const struct figure *f, const struct run *r,
 	if (f->kind == FIGURE_GROWTH) {
 		value = grown(r, now, f->of);
 		per = grown(r, now, f->per);
-	} else if (f->of == 0 || t->count == 0) {
+	} else if (f->of == 0) {
 		value = times_mean(t);
 	} else {
-		value = quantile_nearest(t->ns, t->count, f->of / 100.0);
+		value = quantile_reported(t->ns, t->count, f->of / 100.0);
 	}
 	return per > 0 ? value / per * f->factor : 0;
 }

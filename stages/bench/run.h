@@ -81,7 +81,7 @@ struct run_config {
 };
 
 struct run_result {
-	double values[FIGURES]; /* values of `figures` */
+	double values[FIGURES]; /* of `figures`; NAN: too few samples for it */
 	/* Counts of the whole run. */
 	uint64_t finished_count; /* requests */
 	uint64_t step_count;     /* stages on their paths */

@@ -17,9 +17,10 @@ enum { SUMMARY_BATCHES = 20 };
  * the least response time that the given share of the requests does not exceed.
  */
 struct summary {
-	uint64_t count; /* 0: the rest is 0 too */
+	uint64_t count; /* 0: the rest is NAN */
 	double mean_ns;
-	uint64_t p50_ns, p90_ns, p99_ns, max_ns;
+	double p50_ns, p90_ns, p99_ns; /* NAN: too few (base/quantiles.h) */
+	double max_ns;
 };
 
 static double *numbers_new(uint64_t count)
@@ -64,14 +65,14 @@ static void summarise(const struct sim_result *result, double low, double high,
 		sum += (double)r->response_ns;
 	}
 	quantiles_sort(times, count);
-	*out = (struct summary){ .count = count };
-	if (count > 0) {
-		out->mean_ns = sum / (double)count;
-		out->p50_ns = (uint64_t)quantile_nearest(times, count, 0.5);
-		out->p90_ns = (uint64_t)quantile_nearest(times, count, 0.9);
-		out->p99_ns = (uint64_t)quantile_nearest(times, count, 0.99);
-		out->max_ns = (uint64_t)times[count - 1];
-	}
+	*out = (struct summary){
+		.count = count,
+		.mean_ns = count > 0 ? sum / (double)count : (double)NAN,
+		.p50_ns = quantile_reported(times, count, 0.5),
+		.p90_ns = quantile_reported(times, count, 0.9),
+		.p99_ns = quantile_reported(times, count, 0.99),
+		.max_ns = quantile_reported(times, count, 1),
+	};
 	free(times);
 }
 
@@ -191,12 +192,23 @@ static void print_stage(FILE *out, const char *name,
 		s->switch_count, cohort_mean(s));
 }
 
+static void print_ms(FILE *out, double ns)
+{
+	if (isnan(ns))
+		fprintf(out, " %10s", "-");
+	else
+		fprintf(out, " %10.3f", in_ms(ns));
+}
+
 static void print_summary(FILE *out, const char *name, const struct summary *s)
 {
-	fprintf(out, "%-24s %9" PRIu64 " %10.3f %10.3f %10.3f %10.3f %10.3f\n",
-		name, s->count, in_ms(s->mean_ns), in_ms((double)s->p50_ns),
-		in_ms((double)s->p90_ns), in_ms((double)s->p99_ns),
-		in_ms((double)s->max_ns));
+	fprintf(out, "%-24s %9" PRIu64, name, s->count);
+	print_ms(out, s->mean_ns);
+	print_ms(out, s->p50_ns);
+	print_ms(out, s->p90_ns);
+	print_ms(out, s->p99_ns);
+	print_ms(out, s->max_ns);
+	fputc('\n', out);
 }
 
 static void print_responses(FILE *out, const struct report *r)
@@ -279,10 +291,10 @@ static void add_summary(struct json *j, const struct summary *s)
 {
 	json_add_whole(j, "count", s->count);
 	json_add_number(j, "mean", in_ms(s->mean_ns));
-	json_add_number(j, "p50", in_ms((double)s->p50_ns));
-	json_add_number(j, "p90", in_ms((double)s->p90_ns));
-	json_add_number(j, "p99", in_ms((double)s->p99_ns));
-	json_add_number(j, "max", in_ms((double)s->max_ns));
+	json_add_number(j, "p50", in_ms(s->p50_ns));
+	json_add_number(j, "p90", in_ms(s->p90_ns));
+	json_add_number(j, "p99", in_ms(s->p99_ns));
+	json_add_number(j, "max", in_ms(s->max_ns));
 }
 
 static void add_responses(struct json *j, const struct report *r)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: quantiles are nearest-rank, and each size is in one class. */
+/*
+ * Promise: quantiles are nearest-rank, a report has none of too few requests,
+ * and each size is in one class.
+ */
 #include "stages/sim/report.c"
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 enum { REQUESTS = 1000 };
 
@@ -18,6 +22,29 @@ static void fill(struct sim_response requests[REQUESTS])
 			.response_ns = n * 10,
 		};
 	}
+}
+
+/* Both reports of 999 requests have a p90, and no p99. */
+static void test_too_few(const struct sim_result *result)
+{
+	struct summary s;
+	struct json j;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert(out != NULL);
+	summary_all(result, &s);
+	assert(isnan(s.p99_ns) && !isnan(s.p90_ns));
+	print_summary(out, "all", &s);
+	json_begin(&j, out, JSON_INDENTED);
+	json_open_object(&j, NULL);
+	add_summary(&j, &s);
+	json_close(&j);
+	assert(fclose(out) == 0);
+	assert(strstr(text, "0.009          -      0.010\n") != NULL);
+	assert(strstr(text, "\"p99\":\tnull") != NULL);
+	free(text);
 }
 
 int main(void)
@@ -43,6 +70,10 @@ int main(void)
 	assert(s.count == 400 && s.p50_ns == 6990 && s.max_ns == 8990);
 	summary_class(&result, &classes, 3, &s);
 	assert(s.count == 11 && s.max_ns == 10000);
+	assert(s.p50_ns == 9950 && isnan(s.p90_ns) && isnan(s.p99_ns));
+	result.request_count = REQUESTS - 1;
+	test_too_few(&result);
+	result.request_count = REQUESTS;
 
 	/* If all batches have the same mean, the interval has no width. */
 	for (uint64_t i = 0; i < REQUESTS; i++)
@@ -55,6 +86,6 @@ int main(void)
 
 	result.request_count = 0;
 	summary_all(&result, &s);
-	assert(s.count == 0 && s.max_ns == 0);
+	assert(s.count == 0 && isnan(s.mean_ns) && isnan(s.max_ns));
 	return 0;
 }
