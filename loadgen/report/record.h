@@ -15,7 +15,7 @@
 
 #include "loadgen/client/result.h"
 #include "base/error.h"
-#include "loadgen/report/machine_usage.h"
+#include "base/machine_usage.h"
 #include "loadgen/report/samples.h"
 #include "loadgen/report/server_usage.h"
 #include "loadgen/report/verify.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "loadgen/report/machine_usage.h"
+#include "base/machine_usage.h"
 
 #include <inttypes.h>
 #include <math.h>

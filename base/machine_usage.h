@@ -10,8 +10,8 @@
  * CPU time is counted in the kernel's clock ticks of 10 ms, and in a container
  * it is that of the whole machine.
  */
-#ifndef LOADGEN_REPORT_MACHINE_USAGE_H
-#define LOADGEN_REPORT_MACHINE_USAGE_H
+#ifndef BASE_MACHINE_USAGE_H
+#define BASE_MACHINE_USAGE_H
 
 #include <stdint.h>
 
