@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/machine_usage.h"
 
+#include "base/json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -82,12 +84,39 @@ void machine_watch_end(const struct machine_watch *w, struct machine_usage *out)
 
 double machine_foreign_s(const struct machine_usage *u, double own_s)
 {
-	return fmax(0, u->busy_s - own_s);
+	return isnan(own_s) ? own_s : fmax(0, u->busy_s - own_s);
 }
 
 double machine_disturbed_percent(const struct machine_usage *u, double own_s,
 				 double seconds)
 {
+	if (u->cores == 0 || isnan(own_s) || seconds < MACHINE_JUDGED_S)
+		return NAN;
 	return fmin(100, 100 * (u->steal_s + machine_foreign_s(u, own_s)) /
 				 (u->cores * seconds));
+}
+
+bool machine_must_repeat(double disturbed_percent, double percent_max,
+			 uint64_t attempt)
+{
+	return attempt < MACHINE_ATTEMPTS && disturbed_percent > percent_max;
+}
+
+void machine_add_json(struct json *j, const struct machine_usage *u,
+		      double own_s, double seconds)
+{
+	if (u->cores == 0) {
+		json_add_null(j, "machine");
+		return;
+	}
+	json_open_object(j, "machine");
+	json_add_whole(j, "cores", u->cores);
+	json_add_number(j, "busy_s", u->busy_s);
+	json_add_number(j, "foreign_s", machine_foreign_s(u, own_s));
+	json_add_number(j, "steal_s", u->steal_s);
+	json_add_number(j, "disturbed_percent",
+			machine_disturbed_percent(u, own_s, seconds));
+	json_add_number(j, "load_average", u->load);
+	json_add_number(j, "core_mhz", u->core_mhz);
+	json_close(j);
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Machine usage: what others took of this machine's CPU time during a run, so
- * that a run that was disturbed can be told from a slow server.
+ * that a run that was disturbed can be told from a slow program.
  *
- *	machine_watch_begin()    read /proc/stat
- *	... the run ...
- *	machine_watch_end()      read it again
+ *	do {
+ *		machine_watch_begin()    read /proc/stat
+ *		... the run ...
+ *		machine_watch_end()      read it again
+ *	} while (machine_must_repeat());
+ *
+ * A run is disturbed if the hypervisor and other programs took more than a few
+ * per cent of all cores.  Then it is made again at once, up to MACHINE_ATTEMPTS
+ * times in all; the last attempt counts.
  *
  * CPU time is counted in the kernel's clock ticks of 10 ms, and in a container
  * it is that of the whole machine.
@@ -13,7 +19,17 @@
 #ifndef BASE_MACHINE_USAGE_H
 #define BASE_MACHINE_USAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* The usual limit. */
+#define MACHINE_DISTURBED_PERCENT 5.0
+/* Shorter runs are not judged, because the ticks are too inexact. */
+#define MACHINE_JUDGED_S 0.5
+
+enum { MACHINE_ATTEMPTS = 3 };
+
+struct json;
 
 struct machine_usage {
 	uint32_t cores;  /* 0: /proc/stat could not be read */
@@ -32,16 +48,24 @@ void machine_watch_end(const struct machine_watch *w,
 		       struct machine_usage *out);
 
 /*
- * The CPU time of other programs, in seconds, if this program and the server
- * used `own_s`.
+ * The CPU time of other programs, in seconds, if all programs of the run used
+ * `own_s`.  NAN, also below: that is not known.
  */
 double machine_foreign_s(const struct machine_usage *u, double own_s);
 
 /*
  * What the hypervisor and other programs took of all cores, in %, in a run of
- * `seconds`.
+ * `seconds`.  NAN: it cannot be judged.
  */
 double machine_disturbed_percent(const struct machine_usage *u, double own_s,
 				 double seconds);
+
+/* `attempt`: 1 for the first. */
+bool machine_must_repeat(double disturbed_percent, double percent_max,
+			 uint64_t attempt);
+
+/* Add all of this, as an object "machine" or null. */
+void machine_add_json(struct json *j, const struct machine_usage *u,
+		      double own_s, double seconds);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/machine_usage.h"
 #include "base/options.h"
 #include "base/random.h"
 #include "loadgen/compare/process.h"
@@ -297,10 +298,9 @@ static bool check_result(const struct plan *plan, const cJSON *result,
 static bool must_repeat(const struct comparison *c,
 			const struct results_run *run)
 {
-	return run->load != LOAD_WARM_UP && run->attempt < PLAN_ATTEMPTS &&
-	       !interrupted &&
-	       results_disturbed_percent(run->result) >
-		       c->plan.disturbed_percent;
+	return run->load != LOAD_WARM_UP && !interrupted &&
+	       machine_must_repeat(results_disturbed_percent(run->result),
+				   c->plan.disturbed_percent, run->attempt);
 }
 
 /*

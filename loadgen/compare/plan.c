@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/plan.h"
 
+#include "base/machine_usage.h"
 #include "base/options.h"
 #include "loadgen/options.h"
 
@@ -219,7 +220,7 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 	*plan = (struct plan){ .json = json,
 			       .query = "",
 			       .repetitions = 10,
-			       .disturbed_percent = 5 };
+			       .disturbed_percent = MACHINE_DISTURBED_PERCENT };
 	if (!read_keys(&s, plan_keys, plan))
 		return false;
 	if (plan->title == NULL)

@@ -44,7 +44,7 @@
  *
  * A run in which other programs and the hypervisor took more than
  * "disturbed_percent" of the machine's cores is disturbed: it is made again at
- * once, up to PLAN_ATTEMPTS times in all.  The default is 5; 100: none is.
+ * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.
@@ -67,7 +67,6 @@ enum {
 	PLAN_RATES_MAX = 16,
 	PLAN_CONNECTIONS_MAX = 100000,
 	PLAN_REPETITIONS_MAX = 100, /* what a struct sample can hold */
-	PLAN_ATTEMPTS = 3,          /* to make a run undisturbed */
 	PLAN_SLICES_MAX = 100,
 	PLAN_NAME_BYTES_MAX = 48, /* of an arm's name, a table cell */
 };

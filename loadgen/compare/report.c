@@ -676,7 +676,7 @@ static void write_disturbed(const struct report *r,
 			"%s: runs disturbed in all %d attempts: %zu. The last "
 			"attempts are used, in which other programs and the "
 			"hypervisor took up to %.1f %% of the cores.",
-			arm->name, PLAN_ATTEMPTS, arm->disturbed_runs,
+			arm->name, MACHINE_ATTEMPTS, arm->disturbed_runs,
 			arm->worst_percent);
 }
 
@@ -841,7 +841,7 @@ static void write_quality(const struct report *r)
 		"more than %g %% of the machine's cores; it is then made "
 		"again, up to %d times in all. A p99 is given only if each run "
 		"of the arm has 1,000 replies, and a p90 for 100.",
-		r->plan.disturbed_percent, PLAN_ATTEMPTS);
+		r->plan.disturbed_percent, MACHINE_ATTEMPTS);
 	write_markup(r, "\n", "<ul>\n");
 	write_element(r, &item,
 		      "Runs made again: %zu; disturbed each time: %zu.",

@@ -15,8 +15,6 @@
 #define CLIENT_CORE_MAX 0.9
 /* Warn if the client uses more than this share of the server's CPU time. */
 #define CLIENT_SHARE_MAX 0.05
-#define DISTURBED_PERCENT_MAX 5
-#define DISTURBED_S_MIN 0.5  /* as above */
 #define SERVER_CPU_S_MIN 0.5 /* less is too inexact: the resolution is 10 ms */
 /* Warn if the lag is more than this share of the response time. */
 #define LAG_MAX 0.1
@@ -49,16 +47,13 @@ static double client_share(const struct report *report)
 		       0;
 }
 
-double report_disturbed_percent(const struct report *report)
+double report_own_cpu_s(const struct report *report)
 {
 	const struct outcome *o = report->outcome;
 
-	if (o->machine.cores == 0 || o->server.processes.count == 0 ||
-	    report_makespan_s(report) < DISTURBED_S_MIN)
-		return NAN;
-	return machine_disturbed_percent(&o->machine,
-					 o->server.cpu_s + o->client_cpu_s,
-					 report_makespan_s(report));
+	return o->server.processes.count > 0 ?
+		       o->server.cpu_s + o->client_cpu_s :
+		       (double)NAN;
 }
 
 /* True: there is a reason for a warning, and `text` gives it. */
@@ -120,9 +115,11 @@ static bool client_slows_server(const struct report *report, struct error *text)
 
 static bool others_use_cores(const struct report *report, struct error *text)
 {
-	double percent = report_disturbed_percent(report);
+	double percent = machine_disturbed_percent(&report->outcome->machine,
+						   report_own_cpu_s(report),
+						   report_makespan_s(report));
 
-	if (!(percent > DISTURBED_PERCENT_MAX))
+	if (!(percent > MACHINE_DISTURBED_PERCENT))
 		return false;
 	error_set(text,
 		  "other programs and the hypervisor took %.1f %% of this "

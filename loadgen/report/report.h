@@ -57,12 +57,8 @@ const char *report_response_time(const struct load_options *o);
 
 double report_makespan_s(const struct report *report);
 
-/*
- * What other programs and the hypervisor took of this machine's cores during
- * the run, in %.  NAN: not known, because the server's CPU time is not, or too
- * inexact, because the run was shorter than half a second.
- */
-double report_disturbed_percent(const struct report *report);
+/* CPU time of client and server together.  NAN: the server's is not known. */
+double report_own_cpu_s(const struct report *report);
 
 /* Figures with units, in 80 columns.  A figure that is not known is "-". */
 void report_print(FILE *out, const struct report *report);

@@ -146,30 +146,6 @@ static void json_add_server(struct json *j, const struct report *report)
 	json_close(j);
 }
 
-static void json_add_machine(struct json *j, const struct report *report)
-{
-	const struct outcome *o = report->outcome;
-	const struct machine_usage *u = &o->machine;
-	bool is_known = o->server.processes.count > 0;
-	double own_s = o->server.cpu_s + o->client_cpu_s;
-
-	if (u->cores == 0) {
-		json_add_null(j, "machine");
-		return;
-	}
-	json_open_object(j, "machine");
-	json_add_whole(j, "cores", u->cores);
-	json_add_number(j, "busy_s", u->busy_s);
-	json_add_number(j, "foreign_s",
-			is_known ? machine_foreign_s(u, own_s) : (double)NAN);
-	json_add_number(j, "steal_s", u->steal_s);
-	json_add_number(j, "disturbed_percent",
-			report_disturbed_percent(report));
-	json_add_number(j, "load_average", u->load);
-	json_add_number(j, "core_mhz", u->core_mhz);
-	json_close(j);
-}
-
 static void json_add_halves(struct json *j, const double mean_ns[2])
 {
 	json_open_array(j, "half_means_ms");
@@ -285,7 +261,8 @@ bool report_write_json(FILE *out, const struct report *report)
 	json_add_number(&j, "client_cpu_s", outcome->client_cpu_s);
 	json_add_whole(&j, "client_peak_memory_bytes",
 		       outcome->client_peak_memory_bytes);
-	json_add_machine(&j, report);
+	machine_add_json(&j, &report->outcome->machine,
+			 report_own_cpu_s(report), report_makespan_s(report));
 	json_add_warnings(&j, report);
 	json_add_whole(&j, "requests", outcome->record.request_count);
 	json_add_whole(&j, "uploaded_bytes", outcome->record.uploaded_bytes);
