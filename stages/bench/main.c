@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stages_bench: a stage graph in threads, under several schedules. */
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/machine_usage.h"
 #include "base/quantiles.h"
 #include "base/random.h"
 #include "stages/bench/options.h"
@@ -22,6 +24,114 @@ static const char *const mode_names[] = {
 	[MODE_FIBRES] = "fibres",
 	[MODE_WAKE] = "wake",
 };
+
+/* How a run was made, and what others did meanwhile. */
+struct conditions {
+	uint32_t attempts;
+	/* Of the last attempt; at its begin, the time when it began. */
+	double own_s, seconds;
+	struct machine_watch watch;
+	struct machine_usage machine;
+};
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / (double)NS_PER_S;
+}
+
+static double disturbed_percent(const struct conditions *c)
+{
+	return machine_disturbed_percent(&c->machine, c->own_s, c->seconds);
+}
+
+static void begin_attempt(struct conditions *c)
+{
+	c->attempts++;
+	machine_watch_begin(&c->watch);
+	c->own_s = seconds(clock_cpu_ns());
+	c->seconds = seconds(clock_now_ns());
+}
+
+/* True: others have disturbed it, so it must be made again. */
+static bool end_attempt(const struct stages_bench_options *o,
+			struct conditions *c)
+{
+	c->seconds = seconds(clock_now_ns()) - c->seconds;
+	c->own_s = seconds(clock_cpu_ns()) - c->own_s;
+	machine_watch_end(&c->watch, &c->machine);
+	if (!machine_must_repeat(disturbed_percent(c), o->disturbed_percent,
+				 c->attempts))
+		return false;
+	fprintf(stderr, "others took %.1f %% of the cores; again\n",
+		disturbed_percent(c));
+	return true;
+}
+
+/* All runs of the program. */
+struct runs {
+	uint32_t count;
+	struct run_result *results;   /* not of MODE_FIBRES */
+	struct fibres_result *fibres; /* of MODE_FIBRES */
+	struct conditions *conditions;
+};
+
+/* What others did to all runs. */
+struct disturbances {
+	uint32_t again_count;     /* attempts that were made again */
+	uint32_t disturbed_count; /* runs that were disturbed each time */
+	uint32_t unjudged_count;
+};
+
+static struct disturbances
+count_disturbances(const struct stages_bench_options *o,
+		   const struct runs *runs)
+{
+	struct disturbances d = { 0 };
+
+	for (uint32_t i = 0; i < runs->count; i++) {
+		double percent = disturbed_percent(&runs->conditions[i]);
+
+		d.again_count += runs->conditions[i].attempts - 1;
+		d.disturbed_count += percent > o->disturbed_percent;
+		d.unjudged_count += isnan(percent);
+	}
+	return d;
+}
+
+static void print_disturbances(FILE *out, const struct stages_bench_options *o,
+			       const struct runs *runs)
+{
+	struct disturbances d = count_disturbances(o, runs);
+
+	fprintf(out,
+		"\nA run is made again, up to %d times in all, if other "
+		"programs and the hypervisor took more than %g %% of the "
+		"machine's cores. Runs made again: %" PRIu32
+		"; disturbed each time: %" PRIu32
+		"; not judged, because they are shorter than %g s: %" PRIu32
+		" of %" PRIu32 ".\n",
+		MACHINE_ATTEMPTS, o->disturbed_percent, d.again_count,
+		d.disturbed_count, MACHINE_JUDGED_S, d.unjudged_count,
+		runs->count);
+}
+
+static void write_disturbances(struct json *j,
+			       const struct stages_bench_options *o,
+			       const struct runs *runs)
+{
+	struct disturbances d = count_disturbances(o, runs);
+
+	json_add_number(j, "disturbed_percent_max", o->disturbed_percent);
+	json_add_whole(j, "runs_made_again", d.again_count);
+	json_add_whole(j, "runs_disturbed_each_time", d.disturbed_count);
+	json_add_whole(j, "runs_not_judged", d.unjudged_count);
+}
+
+static void write_conditions(struct json *j, const struct conditions *c)
+{
+	json_add_whole(j, "attempts", c->attempts);
+	machine_add_json(j, &c->machine, c->own_s, c->seconds);
+}
 
 /* The unit that counts refer to. */
 static const char *const mode_units[] = {
@@ -83,7 +193,7 @@ static void print_cell(FILE *out, const struct stages_bench_options *o,
 }
 
 static void report_print(FILE *out, const struct stages_bench_options *o,
-			 const struct run_result *results)
+			 const struct runs *runs)
 {
 	print_head(out, o);
 	for (uint32_t arm = 0; arm < o->arm_count; arm++) {
@@ -91,7 +201,7 @@ static void report_print(FILE *out, const struct stages_bench_options *o,
 			cores_count(o->arms[arm].cores));
 		for (int i = 0; i < FIGURES; i++)
 			if (figures[i].mode == o->mode)
-				print_cell(out, o, results, arm, i);
+				print_cell(out, o, runs->results, arm, i);
 		fputs("|\n", out);
 	}
 }
@@ -117,7 +227,7 @@ static void write_run(struct json *j, const struct stages_bench_options *o,
 }
 
 static void write_report(struct json *j, const struct stages_bench_options *o,
-			 const struct run_result *results)
+			 const struct runs *runs)
 {
 	json_open_object(j, NULL);
 	json_add_text(j, "graph", o->graph_path);
@@ -127,12 +237,14 @@ static void write_report(struct json *j, const struct stages_bench_options *o,
 	json_add_whole(j, "memory_bytes", o->config.memory_bytes);
 	json_add_whole(j, "clients", o->config.client_count);
 	json_add_number(j, "rate_per_s", o->config.rate_per_s);
+	write_disturbances(j, o, runs);
 	json_open_array(j, "runs");
-	for (uint32_t i = 0; i < o->round_count * o->arm_count; i++) {
+	for (uint32_t i = 0; i < runs->count; i++) {
 		const struct arm *arm = &o->arms[i % o->arm_count];
 
 		json_open_object(j, NULL);
-		write_run(j, o, &results[i]);
+		write_run(j, o, &runs->results[i]);
+		write_conditions(j, &runs->conditions[i]);
 		json_add_whole(j, "round", i / o->arm_count + 1);
 		json_add_text(j, "arm", arm->name);
 		json_add_whole(j, "cores", cores_count(arm->cores));
@@ -209,7 +321,7 @@ static void fibres_print_cell(FILE *out, const struct stages_bench_options *o,
 }
 
 static void fibres_print(FILE *out, const struct stages_bench_options *o,
-			 const struct fibres_result *results)
+			 const struct runs *runs)
 {
 	fprintf(out,
 		"Medians of %" PRIu32
@@ -227,20 +339,21 @@ static void fibres_print(FILE *out, const struct stages_bench_options *o,
 		fprintf(out, "| `%s` | %" PRIu32 " | %s ", row.arm->name,
 			row.config.count, row.title);
 		for (int k = 0; k < FIBRES_FIGURES; k++)
-			fibres_print_cell(out, o, results, i, k);
+			fibres_print_cell(out, o, runs->fibres, i, k);
 		fputs("|\n", out);
 	}
 }
 
 static void write_fibres(struct json *j, const struct stages_bench_options *o,
-			 const struct fibres_result *results)
+			 const struct runs *runs)
 {
 	json_open_object(j, NULL);
 	json_add_text(j, "mode", mode_names[o->mode]);
+	write_disturbances(j, o, runs);
 	json_open_array(j, "runs");
-	for (uint32_t i = 0; i < o->round_count * fibres_row_count(o); i++) {
+	for (uint32_t i = 0; i < runs->count; i++) {
 		struct fibres_row row = fibres_row(o, i);
-		const struct fibres_result *r = &results[i];
+		const struct fibres_result *r = &runs->fibres[i];
 
 		json_open_object(j, NULL);
 		json_open_object(j, "figures");
@@ -255,6 +368,7 @@ static void write_fibres(struct json *j, const struct stages_bench_options *o,
 		json_add_whole(j, "ended", r->ended_count);
 		json_add_whole(j, "waited", r->waited_count);
 		json_add_whole(j, "switches", r->switch_count);
+		write_conditions(j, &runs->conditions[i]);
 		json_close(j);
 	}
 	json_close(j);
@@ -263,8 +377,7 @@ static void write_fibres(struct json *j, const struct stages_bench_options *o,
 
 /* All figures of all runs as JSON.  False: not written; errno says why. */
 static bool report_save(const struct stages_bench_options *o,
-			const struct run_result *results,
-			const struct fibres_result *fibres)
+			const struct runs *runs)
 {
 	FILE *file = fopen(o->json_path, "we");
 	struct json j;
@@ -273,25 +386,24 @@ static bool report_save(const struct stages_bench_options *o,
 		return false;
 	json_begin(&j, file, JSON_INDENTED);
 	if (o->mode == MODE_FIBRES)
-		write_fibres(&j, o, fibres);
+		write_fibres(&j, o, runs);
 	else
-		write_report(&j, o, results);
+		write_report(&j, o, runs);
 
 	bool ok = fputc('\n', file) != EOF && !ferror(file);
 
 	return fclose(file) == 0 && ok;
 }
 
-/* The results are of MODE_FIBRES, or of any other mode. */
 static bool report(const struct stages_bench_options *o,
-		   const struct run_result *results,
-		   const struct fibres_result *fibres)
+		   const struct runs *runs)
 {
 	if (o->mode == MODE_FIBRES)
-		fibres_print(stdout, o, fibres);
+		fibres_print(stdout, o, runs);
 	else
-		report_print(stdout, o, results);
-	if (o->json_path == NULL || report_save(o, results, fibres))
+		report_print(stdout, o, runs);
+	print_disturbances(stdout, o, runs);
+	if (o->json_path == NULL || report_save(o, runs))
 		return true;
 	fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
 		strerror(errno));
@@ -310,12 +422,6 @@ static void show_progress(const struct stages_bench_options *o, uint32_t at,
 		result->values[i]);
 }
 
-static int complain(void)
-{
-	fputs("stages_bench: no memory or threads\n", stderr);
-	return 1;
-}
-
 /* The runs of a round in random order, by the method of Fisher and Yates. */
 static void shuffle(uint32_t order[ARMS_MAX], uint32_t count, uint64_t seed)
 {
@@ -327,61 +433,90 @@ static void shuffle(uint32_t order[ARMS_MAX], uint32_t count, uint64_t seed)
 	}
 }
 
-static int run_all(struct stages_bench_options *o)
+/* False: no memory or threads. */
+static bool run_arm(const struct stages_bench_options *o,
+		    const struct run_config *config, const struct runs *runs,
+		    uint32_t at)
 {
-	uint32_t count = o->round_count * o->arm_count, order[ARMS_MAX];
-	struct run_result *results = calloc(count, sizeof(*results));
-	int status = 0;
+	const struct arm *arm = &o->arms[at % o->arm_count];
+	bool ok;
+
+	do {
+		begin_attempt(&runs->conditions[at]);
+		ok = run(config, &arm->schedule, arm->cores,
+			 &runs->results[at]);
+	} while (ok && end_attempt(o, &runs->conditions[at]));
+	if (ok)
+		show_progress(o, at, &runs->results[at]);
+	return ok;
+}
+
+/* False: no memory or threads. */
+static bool run_all(struct stages_bench_options *o, const struct runs *runs)
+{
+	uint32_t order[ARMS_MAX];
 
 	o->config.steps_per_ns = run_measure_speed();
-	for (uint32_t i = 0; i < count && status == 0; i++) {
+	for (uint32_t i = 0; i < runs->count; i++) {
 		uint32_t round = i / o->arm_count;
 		struct run_config config = o->config;
 
 		config.seed += round;
 		if (i % o->arm_count == 0)
 			shuffle(order, o->arm_count, config.seed);
-
-		uint32_t at = order[i % o->arm_count];
-		const struct arm *arm = &o->arms[at];
-
-		at += round * o->arm_count;
-		if (results == NULL ||
-		    !run(&config, &arm->schedule, arm->cores, &results[at]))
-			status = complain();
-		else
-			show_progress(o, at, &results[at]);
+		if (!run_arm(o, &config, runs,
+			     round * o->arm_count + order[i % o->arm_count]))
+			return false;
 	}
-	if (status == 0 && !report(o, results, NULL))
-		status = 1;
-	free(results);
-	return status;
+	return true;
 }
 
-static int run_all_fibres(const struct stages_bench_options *o)
+/* False: no memory or threads. */
+static bool run_all_fibres(const struct stages_bench_options *o,
+			   const struct runs *runs)
 {
-	uint32_t count = o->round_count * fibres_row_count(o);
-	struct fibres_result *results = calloc(count, sizeof(*results));
-	int status = 0;
-
-	for (uint32_t i = 0; i < count && status == 0; i++) {
+	for (uint32_t i = 0; i < runs->count; i++) {
 		struct fibres_row row = fibres_row(o, i);
 
-		if (results == NULL ||
-		    !fibres_run(&row.config, &row.arm->schedule, row.arm->cores,
-				&results[i]))
-			status = complain();
-		else
-			fprintf(stderr,
-				"round %u, %s, %u threads, runnable: %s: "
-				"%s %.1f\n",
-				row.round, row.arm->name, row.config.count,
-				row.title, fibres_views[0].title,
-				results[i].values[0]);
+		do {
+			begin_attempt(&runs->conditions[i]);
+			if (!fibres_run(&row.config, &row.arm->schedule,
+					row.arm->cores, &runs->fibres[i]))
+				return false;
+		} while (end_attempt(o, &runs->conditions[i]));
+		fprintf(stderr,
+			"round %u, %s, %u threads, runnable: %s: %s %.1f\n",
+			row.round, row.arm->name, row.config.count, row.title,
+			fibres_views[0].title, runs->fibres[i].values[0]);
 	}
-	if (status == 0 && !report(o, NULL, results))
+	return true;
+}
+
+/* Returns the exit status. */
+static int measure(struct stages_bench_options *o)
+{
+	bool is_fibres = o->mode == MODE_FIBRES;
+	uint32_t count = o->round_count *
+			 (is_fibres ? fibres_row_count(o) : o->arm_count);
+	struct runs runs = {
+		.count = count,
+		.results = calloc(count, sizeof(*runs.results)),
+		.fibres = calloc(count, sizeof(*runs.fibres)),
+		.conditions = calloc(count, sizeof(*runs.conditions)),
+	};
+	int status = 0;
+
+	if (runs.results == NULL || runs.fibres == NULL ||
+	    runs.conditions == NULL ||
+	    !(is_fibres ? run_all_fibres(o, &runs) : run_all(o, &runs))) {
+		fputs("stages_bench: no memory or threads\n", stderr);
 		status = 1;
-	free(results);
+	} else if (!report(o, &runs)) {
+		status = 1;
+	}
+	free(runs.results);
+	free(runs.fibres);
+	free(runs.conditions);
 	return status;
 }
 
@@ -396,8 +531,7 @@ int main(int argc, char **argv)
 		status = EXIT_USAGE;
 	} else if (!program_answer(&stages_bench_program, &o.asked,
 				   DARKROOM_COMMIT, stdout)) {
-		status = o.mode == MODE_FIBRES ? run_all_fibres(&o) :
-						 run_all(&o);
+		status = measure(&o);
 	}
 	stages_bench_options_release(&o);
 	return status;

@@ -5,6 +5,8 @@
  */
 #include "stages/bench/options.h"
 
+#include "base/machine_usage.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ enum {
 struct given {
 	struct run_config config;
 	uint32_t round_count;
-	double duration_s;
+	double duration_s, disturbed_percent;
 	const char *graph, *json;
 	const char *arms[ARMS_MAX];
 	uint32_t arm_count;
@@ -61,6 +63,13 @@ static const struct flag own_flags[] = {
 	  "round; "
 	  "default: 1",
 	  FLAG_FIELD(struct given, round_count), .least = 1, .most = 1000 },
+	{ "disturbed", "PERCENT", NULL,
+	  "make a run again at once, up to three times in all, if other "
+	  "programs and the hypervisor took more than this of the machine's "
+	  "cores; shorter runs than 0.5 s are not judged; 100: none; "
+	  "default: 5",
+	  FLAG_FIELD(struct given, disturbed_percent), .least = 0.1,
+	  .most = 100 },
 	{ "scale", "X", NULL, "multiply the graph's times by X; default: 1",
 	  FLAG_FIELD(struct given, config.scale), .most = 1e6 },
 	{ "memory", "BYTES", NULL,
@@ -194,6 +203,7 @@ static bool read_given(struct given *g, enum mode mode, int argc, char **argv,
 		       struct error *error)
 {
 	*g = initials[mode];
+	g->disturbed_percent = MACHINE_DISTURBED_PERCENT;
 	return flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
 			  take_own, g, error);
 }
@@ -304,6 +314,7 @@ static bool read_graph(struct stages_bench_options *o, const struct given *g,
 static void read_config(struct stages_bench_options *o, const struct given *g)
 {
 	o->round_count = g->round_count;
+	o->disturbed_percent = g->disturbed_percent;
 	o->config = g->config;
 	o->fibre_count_count = g->fibre_count_count;
 	memcpy(o->fibre_counts, g->fibre_counts, sizeof(o->fibre_counts));

@@ -24,6 +24,7 @@ struct stages_bench_options {
 	uint32_t arm_count;       /* >= 1 */
 	struct arm arms[ARMS_MAX];
 	uint32_t round_count;
+	double disturbed_percent;                 /* see base/machine_usage.h */
 	uint32_t fibre_counts[FIBRES_COUNTS_MAX]; /* of MODE_FIBRES */
 	uint32_t fibre_count_count;
 	const char *graph_path;

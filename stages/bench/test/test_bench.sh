@@ -7,7 +7,8 @@
 set -euo pipefail
 graphs=$1
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+others=
+trap 'rm -rf "$work"; [ -z "$others" ] || kill "$others"' EXIT
 
 fail() {
 	echo "FAIL: $*" >&2
@@ -92,8 +93,27 @@ bench "${image[@]}" --rate 2000 --arm '--policy cohort' \
 	--arm '--policy thread-per-connection' --clients 8
 check_counts
 holds 'all(.runs[]; .finished == 50)'
-bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.05
+bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.05 --disturbed 100
 check_counts
+
+# A run is judged if it is long enough, and made again if others disturbed it.
+holds '.runs_made_again == 0 and .runs_not_judged == ([.runs[] |
+	select(.machine.disturbed_percent == null)] | length)'
+bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.6 --disturbed 100
+holds '.runs_not_judged == 0 and .runs_made_again == 0'
+holds 'all(.runs[]; .attempts == 1 and (.machine | .disturbed_percent >= 0 and
+	.load_average >= 0 and has("core_mhz")))'
+while :; do :; done &
+others=$!
+bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.6 --disturbed 0.1
+kill "$others"
+others=
+holds '.runs_made_again == 2 and .runs_disturbed_each_time == 1'
+holds 'all(.runs[]; .attempts == 3 and .machine.disturbed_percent > 0.1)'
+grep -q 'Runs made again: 2; disturbed each time: 1;' "$work/table" ||
+	fail "$(cat "$work/table")"
+[ "$(grep -c 'of the cores; again' "$work/progress")" = 2 ] ||
+	fail "$(cat "$work/progress")"
 
 bench --graph "$graphs/image.json" --empty --requests 2 --warmup 1 \
 	--clients 2 "${arms[@]}"
@@ -110,6 +130,7 @@ holds 'all(.runs[].figures; .start_us_p50 > 0 and .start_us_p99 == null)'
 bench --fibres 4,100 --cores "$first_cpu" --requests 1000 --rounds 2
 check_rows 6
 holds '.mode == "fibres" and (.runs | length) == 12'
+holds 'all(.runs[]; .attempts >= 1 and has("machine"))'
 holds 'all(.runs[]; .ended == .threads and .switches == 1000 and
 	.figures.switch_ns > 0 and .figures.pick_ns > 0 and
 	.figures.stack_ns > 0)'
@@ -126,6 +147,7 @@ refuses /nowhere --graph /nowhere
 refuses nonsense "${image[@]}" --nonsense 1
 refuses nonsense "${image[@]}" nonsense
 refuses requests "${image[@]}" --requests 1.5
+refuses disturbed "${image[@]}" --disturbed 0
 refuses requests "${image[@]}" --requests
 refuses policy "${image[@]}" --policy nonsense
 refuses regime "${image[@]}" --arm '--policy cohort --regime nonsense'
