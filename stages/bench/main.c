@@ -192,6 +192,49 @@ static void print_cell(FILE *out, const struct stages_bench_options *o,
 	print_values(out, values, count, decimals);
 }
 
+/* Of all rounds: the most threads, those at the ends, and the changes. */
+static void print_pool(FILE *out, const struct stages_bench_options *o,
+		       const struct runs *runs, uint32_t arm, uint32_t stage)
+{
+	uint64_t most = 0, last_min = UINT64_MAX, last_max = 0;
+	uint64_t joined = 0, left = 0;
+
+	for (uint32_t i = arm; i < runs->count; i += o->arm_count) {
+		const struct run_pool *p = &runs->results[i].pools[stage];
+
+		most = max_u64(most, p->threads_most);
+		last_min = min_u64(last_min, p->threads_last);
+		last_max = max_u64(last_max, p->threads_last);
+		joined += p->joined_count;
+		left += p->left_count;
+	}
+	fprintf(out, "| `%s` | %s | %" PRIu64 " | %" PRIu64, o->arms[arm].name,
+		o->model.stages[stage].name, most, last_min);
+	if (last_max > last_min)
+		fprintf(out, " - %" PRIu64, last_max);
+	fprintf(out, " | %" PRIu64 " | %" PRIu64 " |\n", joined, left);
+}
+
+/* A table of the pools whose number of threads changes by itself. */
+static void print_pools(FILE *out, const struct stages_bench_options *o,
+			const struct runs *runs)
+{
+	bool has_head = false;
+
+	for (uint32_t arm = 0; arm < o->arm_count; arm++)
+		for (uint32_t i = 0; i < o->model.stage_count; i++) {
+			if (runs->results[arm].pools[i].threads_most == 0)
+				continue;
+			if (!has_head)
+				fputs("\n| schedule | pool | threads, most | "
+				      "at the end | joined, all rounds | left "
+				      "|\n|---|---|--:|--:|--:|--:|\n",
+				      out);
+			has_head = true;
+			print_pool(out, o, runs, arm, i);
+		}
+}
+
 static void report_print(FILE *out, const struct stages_bench_options *o,
 			 const struct runs *runs)
 {
@@ -204,6 +247,20 @@ static void report_print(FILE *out, const struct stages_bench_options *o,
 				print_cell(out, o, runs->results, arm, i);
 		fputs("|\n", out);
 	}
+}
+
+static void write_pool(struct json *j, const struct run_pool *p)
+{
+	if (p->threads_most == 0) {
+		json_add_null(j, "pool");
+		return;
+	}
+	json_open_object(j, "pool");
+	json_add_whole(j, "threads_most", p->threads_most);
+	json_add_whole(j, "threads_last", p->threads_last);
+	json_add_whole(j, "joined", p->joined_count);
+	json_add_whole(j, "left", p->left_count);
+	json_close(j);
 }
 
 static void write_run(struct json *j, const struct stages_bench_options *o,
@@ -219,6 +276,7 @@ static void write_run(struct json *j, const struct stages_bench_options *o,
 		json_add_text(j, "name", o->model.stages[i].name);
 		json_add_whole(j, "arrived", r->arrived_counts[i]);
 		json_add_whole(j, "handled", r->handled_counts[i]);
+		write_pool(j, &r->pools[i]);
 		json_close(j);
 	}
 	json_close(j);
@@ -398,10 +456,12 @@ static bool report_save(const struct stages_bench_options *o,
 static bool report(const struct stages_bench_options *o,
 		   const struct runs *runs)
 {
-	if (o->mode == MODE_FIBRES)
+	if (o->mode == MODE_FIBRES) {
 		fibres_print(stdout, o, runs);
-	else
+	} else {
 		report_print(stdout, o, runs);
+		print_pools(stdout, o, runs);
+	}
 	print_disturbances(stdout, o, runs);
 	if (o->json_path == NULL || report_save(o, runs))
 		return true;

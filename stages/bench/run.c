@@ -168,6 +168,7 @@ struct run {
 	uint64_t end_ns; /* when the last request ended */
 	struct counts first;
 	struct times responses, starts; /* times of counted requests */
+	struct run_pool pools[STAGES_MAX];
 };
 
 /*
@@ -200,6 +201,38 @@ static struct counts count_all(const struct run *r)
 	return c;
 }
 
+static void watch_pool(struct run_pool *p, uint32_t threads)
+{
+	if (p->threads_most == 0)
+		p->threads_last = threads;
+	if (threads > p->threads_last)
+		p->joined_count += threads - p->threads_last;
+	else
+		p->left_count += p->threads_last - threads;
+	p->threads_last = threads;
+	if (threads > p->threads_most)
+		p->threads_most = threads;
+}
+
+/* Caller holds r->lock.  Other schedules pay nothing for it. */
+static void watch_pools(struct run *r)
+{
+	const struct group *g = r->group;
+	uint32_t threads[STAGES_MAX] = { 0 };
+
+	if (!g->schedule.pool_is_auto)
+		return;
+	for (uint32_t i = 0; i < g->station_count; i++) {
+		const struct station *s = &g->stations[i];
+
+		if (s->pool.is_auto)
+			threads[s->stage->index] +=
+				atomic_load(&s->pool.active_count);
+	}
+	for (uint32_t i = 0; i < r->config->model->stage_count; i++)
+		watch_pool(&r->pools[i], threads[i]);
+}
+
 static void times_add(struct times *t, double ns)
 {
 	if (t->count == t->capacity) {
@@ -217,6 +250,7 @@ static void end_request(struct run *r, struct request *q)
 	(void)pthread_mutex_lock(&r->lock);
 	r->finished_count++;
 	r->end_ns = end_ns;
+	watch_pools(r);
 	if (q->number >= r->config->warmup_count) {
 		times_add(&r->responses, (double)(end_ns - q->due_ns));
 		times_add(&r->starts, (double)(q->start_ns - q->event.born_ns));
@@ -330,6 +364,7 @@ static struct request *begin_request(struct run *r)
 		q = r->idle;
 		r->idle = q->next;
 		draw_request(r, q);
+		watch_pools(r);
 		q->number = r->begun_count++;
 		q->due_ns = next_due_ns(r);
 	}
@@ -468,6 +503,7 @@ static void fill_result(struct run *r, struct run_result *out)
 		stage_read(r->stages[i], &s);
 		out->arrived_counts[i] = s.arrived_count;
 		out->handled_counts[i] = s.handled_count;
+		out->pools[i] = r->pools[i];
 	}
 }
 

@@ -80,12 +80,23 @@ struct run_config {
 	uint64_t seed;
 };
 
+/*
+ * Threads in the pools of a stage with --pool auto, as seen whenever a request
+ * began or ended, in the whole run.  What happened between two looks is missed.
+ */
+struct run_pool {
+	uint32_t threads_most, threads_last; /* 0: there is no such pool */
+	/* Threads that joined after the first look, and that left. */
+	uint64_t joined_count, left_count;
+};
+
 struct run_result {
 	double values[FIGURES]; /* of `figures`; NAN: too few samples for it */
 	/* Counts of the whole run. */
 	uint64_t finished_count; /* requests */
 	uint64_t step_count;     /* stages on their paths */
 	uint64_t arrived_counts[STAGES_MAX], handled_counts[STAGES_MAX];
+	struct run_pool pools[STAGES_MAX];
 };
 
 /* False: the system gave no memory or threads. */

@@ -35,10 +35,11 @@ check_counts() {
 
 # rows COUNT
 check_rows() {
-	[ "$(grep -c '^| `' "$work/table")" = "$1" ] ||
+	sed '/^| schedule | pool/,$d' "$work/table" >"$work/main"
+	[ "$(grep -c '^| `' "$work/main")" = "$1" ] ||
 		fail "not $1 rows: $(cat "$work/table")"
 	# As many cells in each line.
-	[ "$(grep '^|' "$work/table" | tr -cd '|\n' | sort -u | wc -l)" = 1 ] ||
+	[ "$(grep '^|' "$work/main" | tr -cd '|\n' | sort -u | wc -l)" = 1 ] ||
 		fail "ragged: $(cat "$work/table")"
 }
 
@@ -74,8 +75,16 @@ holds 'all(.runs[].figures; .response_ms_p50 > 0 and
 	.response_ms_p90 == null and .response_ms_p99 == null)'
 grep -q '^| `.* | - | - | ' "$work/table" || fail "$(cat "$work/table")"
 holds '.runs[3].cores == 1 and .runs[0].cores >= 1'
+# Pools that change by themselves have a table of their own; others have not.
+holds 'all(.runs[]; (.arm | endswith("--pool auto")) as $is_auto |
+	all(.stages[]; (.pool != null) == $is_auto))'
+holds 'all(.runs[].stages[].pool | values; .threads_most >= .threads_last and
+	.threads_last >= 1 and .threads_last >= 1 + .joined - .left)'
+[ "$(sed '1,/^| schedule | pool/d' "$work/table" |
+	grep -c '^| `--policy pool-per-stage --pool auto` | ')" = 4 ] ||
+	fail "not a row for each pool: $(cat "$work/table")"
 # The same requests for each arm, others in each round.
-holds '[.runs[:'$count'][].stages] | unique | length == 1'
+holds '[.runs[:'$count'][].stages | map(del(.pool))] | unique | length == 1'
 # The order of the arms is another one in each round.
 order() { # ROUND
 	sed -n "s/^round $1, \\(.*\\): .*/\\1/p" "$work/progress"
