@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/quantiles.h"
+#include "stages/cores.h"
 #include "stages/group.h"
 #include "stages/stats.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -156,6 +158,8 @@ struct run {
 	struct group *group;
 	struct stage *stages[STAGES_MAX];
 	bool clients_handle; /* the handlers run in their threads */
+	size_t core_count;
+	_Atomic uint64_t left_ns; /* work of all requests under way */
 
 	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t ended;
@@ -281,6 +285,8 @@ static void handle(struct event *ev, void *arg)
 	work_touch(q->memory, q->memory_bytes);
 	work_compute((uint64_t)((double)service_ns * r->config->steps_per_ns));
 	ev->left_ns -= service_ns;
+	if (service_ns > 0) /* --empty measures what an event costs */
+		atomic_fetch_sub(&r->left_ns, service_ns);
 	if (++q->step == q->path.step_count && ++q->lap < r->config->lap_count)
 		q->step = 0;
 	if (q->step < q->path.step_count)
@@ -365,6 +371,8 @@ static struct request *begin_request(struct run *r)
 		r->idle = q->next;
 		draw_request(r, q);
 		watch_pools(r);
+		q->event.under_way_count =
+			(uint32_t)(r->begun_count - r->finished_count);
 		q->number = r->begun_count++;
 		q->due_ns = next_due_ns(r);
 	}
@@ -380,6 +388,14 @@ static void wait_until(uint64_t ns)
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+/* For srpt that follows the load, as the server does. */
+static void predict(struct run *r, struct event *ev)
+{
+	uint64_t before_ns = atomic_fetch_add(&r->left_ns, ev->left_ns);
+
+	ev->expected_ns = before_ns / r->core_count + ev->left_ns;
+}
+
 static void *client_main(void *arg)
 {
 	struct run *r = arg;
@@ -389,6 +405,7 @@ static void *client_main(void *arg)
 	(void)prctl(PR_SET_TIMERSLACK, 1);
 	while ((q = begin_request(r)) != NULL) {
 		wait_until(q->due_ns);
+		predict(r, &q->event);
 		send_on(r, q);
 	}
 	return NULL;
@@ -526,6 +543,7 @@ bool run(const struct run_config *config, const struct schedule *schedule,
 		.config = config,
 		.clients_handle =
 			schedule->policy->workers == POLICY_WORKERS_CALLER,
+		.core_count = cores_count(cores),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.ended = PTHREAD_COND_INITIALIZER,
 		.requests = calloc(config->client_count, sizeof(*r.requests)),
