@@ -79,6 +79,8 @@ static void fetch(struct connection *c, const struct request *request,
 				      0;
 		int count = epoll_wait(c->epoll_fd, &event, 1, left_ms);
 
+		if (count < 0 && errno == EINTR)
+			continue;
 		in_flight = count == 1 && connection_continue(c, event.events);
 		if (count == 0)
 			connection_break(c, "No reply in time");

@@ -159,7 +159,9 @@ struct run {
 	struct stage *stages[STAGES_MAX];
 	bool clients_handle; /* the handlers run in their threads */
 	size_t core_count;
-	_Atomic uint64_t left_ns; /* work of all requests under way */
+	/* Requests that were sent and have not ended, and their work. */
+	_Atomic uint32_t under_way_count;
+	_Atomic uint64_t left_ns;
 
 	pthread_mutex_t lock; /* protects all members below */
 	pthread_cond_t ended;
@@ -251,6 +253,7 @@ static void end_request(struct run *r, struct request *q)
 {
 	uint64_t end_ns = clock_now_ns();
 
+	atomic_fetch_sub(&r->under_way_count, 1);
 	(void)pthread_mutex_lock(&r->lock);
 	r->finished_count++;
 	r->end_ns = end_ns;
@@ -371,8 +374,6 @@ static struct request *begin_request(struct run *r)
 		r->idle = q->next;
 		draw_request(r, q);
 		watch_pools(r);
-		q->event.under_way_count =
-			(uint32_t)(r->begun_count - r->finished_count);
 		q->number = r->begun_count++;
 		q->due_ns = next_due_ns(r);
 	}
@@ -394,6 +395,7 @@ static void predict(struct run *r, struct event *ev)
 	uint64_t before_ns = atomic_fetch_add(&r->left_ns, ev->left_ns);
 
 	ev->expected_ns = before_ns / r->core_count + ev->left_ns;
+	ev->under_way_count = atomic_fetch_add(&r->under_way_count, 1);
 }
 
 static void *client_main(void *arg)
