@@ -6,8 +6,8 @@
 # acknowledged can be read.
 #
 # Needs S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; otherwise it is
-# skipped.  S3_BUCKET (darkroom-test) is made if it is missing.  S3_FREEZE and
-# S3_KILL: processes of the store; "" leaves that part out.
+# skipped.  S3_BUCKET (darkroom-test) is made if it is missing, and must be empty.
+# S3_FREEZE and S3_KILL: processes of the store; "" leaves that part out.
 #
 # usage: DARKROOM_STORE=PROGRAM STORE_HELPER_TEST=PROGRAM test_store_s3.sh
 set -euo pipefail
