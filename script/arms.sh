@@ -1,5 +1,6 @@
-# Sourced by script/bench-control, bench-live, bench-spool, bench-stall and
-# bench-wrk: starts and stops a server to measure.  Sets $work; needs $query.
+# Sourced by script/bench-control, bench-live, bench-spool, bench-stall,
+# bench-wrk and figures: starts and stops a server to measure.  Sets $work; needs
+# $query.
 
 work=$(mktemp -d)
 server=
