@@ -23,8 +23,7 @@
  */
 static bool has_other_profile(const struct img_header *h)
 {
-	return h->space == IMG_YCBCR && h->icc_bytes > 0 &&
-	       h->profile == IMG_PROFILE_UNKNOWN;
+	return h->icc_bytes > 0 && h->profile != IMG_PROFILE_SRGB;
 }
 
 void workload_set_result(struct workload *w, const struct img_view *view,
@@ -36,8 +35,11 @@ void workload_set_result(struct workload *w, const struct img_view *view,
 	w->view = view;
 	w->transform = transform;
 	w->needs_pixels = h->space != IMG_GREY && h->space != IMG_YCBCR;
-	if (has_other_profile(h) && !keeps)
+	if (h->space == IMG_YCBCR && has_other_profile(h) && !keeps)
 		w->needs_pixels = true;
+	w->uses_lcms = h->icc_bytes > 0 && h->icc_bytes <= PROFILE_BYTES_MAX &&
+		       h->profile == IMG_PROFILE_UNKNOWN;
+	w->keeps_profile = keeps;
 	w->profile_bytes = keeps ? h->icc_bytes : 0;
 	image_shape(&w->scaled, view->size,
 		    h->space == IMG_GREY ? IMG_GREY : IMG_YCBCR,

@@ -185,10 +185,10 @@ struct img_limits {
 
 /* What is known about the ICC profile in the header. */
 enum img_profile {
-	/* There is none, or the picture may need conversion. */
+	/* There is none, or only lcms2 can tell whether it is used. */
 	IMG_PROFILE_UNKNOWN,
-	IMG_PROFILE_SRGB, /* needs no conversion */
-	IMG_PROFILE_BAD,  /* will be ignored */
+	IMG_PROFILE_SRGB,   /* needs no conversion */
+	IMG_PROFILE_MATRIX, /* the conversion is simple: colour/matrix.h */
 };
 
 enum { IMG_PIECES_MAX = 64 };

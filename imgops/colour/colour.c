@@ -129,16 +129,12 @@ static bool is_inks(enum img_space space)
 	return space == IMG_CMYK || space == IMG_YCCK;
 }
 
-/*
- * The number of pixels to convert.  lcms2 makes a table only if there are
- * enough of them (icc.c).
- */
-static uint64_t pixels_left(const struct image *src, struct img_size size,
+uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
 			    bool may_keep)
 {
 	if (may_keep)
 		return 0;
-	if (src->space == IMG_GREY)
+	if (space == IMG_GREY)
 		return GREY_LEVELS;
 	return img_pixels(size);
 }
@@ -151,7 +147,8 @@ bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 }
 
 bool colour_open(struct colour *c, const struct image *src,
-		 struct img_size size, const struct img_transform *transform)
+		 struct img_size size, const struct img_transform *transform,
+		 const struct memory *memory)
 {
 	bool may_keep = colour_may_keep_profile(src->space, src->profile_bytes,
 						transform);
@@ -163,9 +160,9 @@ bool colour_open(struct colour *c, const struct image *src,
 	if (src->profile == NULL)
 		return true;
 	if (!src->is_srgb)
-		verdict =
-			icc_open(&c->icc, src->profile, src->profile_bytes,
-				 src->space, pixels_left(src, size, may_keep));
+		verdict = icc_open(
+			&c->icc, src->profile, src->profile_bytes, src->space,
+			colour_lcms_pixels(src->space, size, may_keep), memory);
 	if (verdict == ICC_NO_MEMORY)
 		return false;
 	if (verdict == ICC_BAD) {

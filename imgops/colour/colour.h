@@ -18,6 +18,13 @@
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform);
 
+/*
+ * The pixels that lcms2 converts for a result of `size`; none if the profile
+ * may be kept.
+ */
+uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
+			    bool may_keep);
+
 struct colour {
 	struct icc icc; /* the conversion to sRGB; without channels: none */
 	bool keeps_profile;
@@ -30,7 +37,8 @@ struct colour {
  */
 MUST_CHECK bool colour_open(struct colour *c, const struct image *src,
 			    struct img_size size,
-			    const struct img_transform *transform);
+			    const struct img_transform *transform,
+			    const struct memory *memory);
 
 /*
  * True: the conversion needs all channels of a pixel at once, so `src` must

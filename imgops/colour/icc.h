@@ -7,21 +7,20 @@
  * is for pixels of another kind, or if converting would take long.  Bad
  * profiles are ignored.  A lack of memory is an error.
  *
- * Most profiles (cameras, phones, screens) are three curves and three colours:
- * a "matrix profile". lcms2 reads and checks it, but the conversion is done
- * here, because lcms2 computes 50,000 powers before it converts the first
- * pixel.
+ * Matrix profiles are converted by matrix.h, because lcms2 computes 50,000
+ * powers before it converts the first pixel; all others by lcms2.
  *
- * Memory     lcms2 uses malloc(): at most about ten times the size of the
- *            profile.
+ * Memory     lcms2 takes what it needs from struct memory, at most
+ *            icc_bytes_max().  A profile that needs more is bad.
  */
 #ifndef IMGOPS_COLOUR_ICC_H
 #define IMGOPS_COLOUR_ICC_H
 
+#include "imgops/arena.h"
+#include "imgops/colour/matrix.h"
 #include "imgops/imgops.h"
 
 #include <setjmp.h>
-#include <sys/queue.h>
 
 #include <lcms2.h>
 
@@ -33,39 +32,18 @@ enum icc_verdict {
 };
 
 /*
- * A context of lcms2 that can be abandoned when memory is short.  If an
- * allocation fails, lcms2 2.14 treats a good profile as a bad one, or crashes.
- * So a failed allocation does not return: it jumps (longjmp) to the caller of
- * lcms2, who frees the context and with it everything that lcms2 has allocated.
+ * A context of lcms2 that can be abandoned.  If an allocation fails, lcms2 2.14
+ * treats a good profile as a bad one, or crashes.  So a failed allocation does
+ * not return: it jumps (longjmp) to the caller of lcms2, who frees the context
+ * and with it everything that lcms2 has allocated.
  */
 struct icc_context {
 	cmsContext lcms;
 	bool jumps; /* false: a failed allocation returns NULL as usual */
-	jmp_buf no_memory;
-	LIST_HEAD(, icc_block) blocks;
+	jmp_buf failed;
+	struct arena arena;
+	struct arena_account account;
 };
-
-enum { LEVEL_ENTRIES = 8192 };
-
-/*
- * One value for each of the three channels of the result; the fourth is not
- * used.
- */
-typedef float light_vector __attribute__((vector_size(16)));
-
-struct matrix_profile {
-	/*
-	 * For each level of each input channel, its contribution to each output
-	 * channel.  The sums are indices into `levels`.
-	 */
-	light_vector parts[3][256];
-	/* sRGB levels, from no light to full light */
-	uint8_t levels[LEVEL_ENTRIES];
-};
-
-/* The curve of sRGB: from light to level and back, both 0 to 1. */
-double srgb_encode(double light); /* light below 0 is 0, above 1 is 1 */
-double srgb_decode(double level);
 
 /* A conversion to sRGB; without channels, it converts nothing. */
 struct icc {
@@ -84,11 +62,21 @@ void icc_init(struct icc *icc);
  * Open a profile for a picture of `space`, of which about `pixels` pixels will
  * be converted.  A grey picture may have an RGB profile.  After ICC_OTHER `icc`
  * converts; after the other verdicts it converts nothing.  icc_close() may
- * follow in any case; until then `icc` must not move in memory.
+ * follow in any case; until then `icc` must not move, and `memory` must exist.
  */
 MUST_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 				     size_t profile_bytes, enum img_space space,
-				     uint64_t pixels);
+				     uint64_t pixels,
+				     const struct memory *memory);
+
+/* The most memory that an open profile of this size takes. */
+uint64_t icc_bytes_max(size_t profile_bytes);
+
+/*
+ * lcms2 makes a table of this many entries before it converts `pixels` pixels.
+ * 0: it computes each pixel.
+ */
+uint64_t icc_table_entries(uint32_t channels, uint64_t pixels);
 
 /*
  * Convert planes of icc->channels to planes of sRGB.  For CMYK, `flip` is 255

@@ -10,7 +10,7 @@
  */
 #include "imgops/jpeg/header.h"
 
-#include "imgops/colour/icc.h"
+#include "imgops/colour/matrix.h"
 #include "imgops/image.h"
 #include "imgops/jpeg/markers.h"
 #include "imgops/jpeg/scans.h"
@@ -393,27 +393,20 @@ static void read_tables(struct img_header *h, const struct marker *sos)
 	}
 }
 
-/* Judge a profile that is in one piece; this needs no copy of it. */
+/*
+ * Judge a matrix profile that is in one piece; this needs no memory.  Others
+ * are judged when the picture is scaled, because that takes long.
+ */
 static enum img_profile judge_profile(const struct img_header *h,
 				      const uint8_t *jpeg)
 {
-	struct icc icc;
-	enum icc_verdict verdict;
+	struct matrix_tags tags;
 
-	if (h->space != IMG_YCBCR || h->icc_bytes == 0 ||
-	    h->icc_bytes != h->walk.icc_largest_bytes)
+	if (h->space == IMG_CMYK || h->space == IMG_YCCK || h->icc_bytes == 0 ||
+	    h->icc_bytes != h->walk.icc_largest_bytes ||
+	    !matrix_read(&tags, jpeg + h->walk.icc_offset, h->icc_bytes))
 		return IMG_PROFILE_UNKNOWN;
-	verdict = icc_open(&icc, jpeg + h->walk.icc_offset, h->icc_bytes,
-			   h->space, 0);
-	icc_close(&icc);
-	switch (verdict) {
-	case ICC_SRGB:
-		return IMG_PROFILE_SRGB;
-	case ICC_BAD:
-		return IMG_PROFILE_BAD;
-	default:
-		return IMG_PROFILE_UNKNOWN;
-	}
+	return matrix_is_srgb(&tags) ? IMG_PROFILE_SRGB : IMG_PROFILE_MATRIX;
 }
 
 /* Set the fields that depend on all segments up to the first SOS. */

@@ -13,23 +13,7 @@
 
 #include <jerror.h>
 
-enum {
-	ALIGN_BYTES = 32,
-	SAMPLES_ALIGN_BYTES = 2 * ALIGN_BYTES,
-	/* For small requests; two chunks are enough for most pictures. */
-	CHUNK_BYTES = JPEG_MEMORY_CHUNK_BYTES - JPEG_MEMORY_BLOCK_EXTRA,
-	SHARE_BYTES_MAX =
-		CHUNK_BYTES / 4, /* a larger request gets its own block */
-};
-
-struct jpeg_memory_block {
-	struct jpeg_memory_block *next;
-	size_t bytes; /* size of the whole block */
-};
-
-_Static_assert(sizeof(struct jpeg_memory_block) + ALIGN_BYTES - 1 <=
-		       JPEG_MEMORY_BLOCK_EXTRA,
-	       "a block's head, and room to align what follows");
+enum { SAMPLES_ALIGN_BYTES = 2 * ARENA_ALIGN_BYTES };
 
 /* The rows of a virtual array. */
 struct rows {
@@ -74,56 +58,16 @@ static void check_pool(j_common_ptr jpeg, int pool_id)
 		ERREXIT1(jpeg, JERR_BAD_POOL_ID, pool_id);
 }
 
-/* Add a block with room for `bytes`; *data is its aligned beginning. */
-static void add_block(j_common_ptr jpeg, struct jpeg_arena *arena, size_t bytes,
-		      uint8_t **data)
-{
-	struct jpeg_memory *m = memory_of(jpeg);
-	size_t more = JPEG_MEMORY_BLOCK_EXTRA;
-	/* The limit may have been lowered. */
-	uint64_t left = m->bytes_max > m->bytes ? m->bytes_max - m->bytes : 0;
-
-	if (bytes > SIZE_MAX - more || bytes + more > left) {
-		m->over_limit = true;
-		out_of_memory(jpeg, 1);
-	}
-
-	struct jpeg_memory_block *block =
-		m->memory->alloc(m->memory->arg, bytes + more);
-
-	if (block == NULL)
-		out_of_memory(jpeg, 2);
-	*block = (struct jpeg_memory_block){ arena->blocks, bytes + more };
-	arena->blocks = block;
-	m->bytes += block->bytes;
-	*data = (uint8_t *)(block + 1);
-	*data += -(uintptr_t)*data & (ALIGN_BYTES - 1);
-	memory_pause(m->memory); /* a new huge page takes long */
-}
-
 /* libjpeg's "small" and "large" are the same here: only the size counts. */
 static void *alloc(j_common_ptr jpeg, int pool_id, size_t bytes)
 {
-	uint8_t *data;
+	struct jpeg_memory *m = memory_of(jpeg);
+	void *data;
 
 	check_pool(jpeg, pool_id);
-
-	struct jpeg_arena *arena = &memory_of(jpeg)->arenas[pool_id];
-
-	if (bytes > SIZE_MAX - ALIGN_BYTES)
-		out_of_memory(jpeg, 3);
-	bytes = (bytes + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
-	if (bytes > arena->left_bytes && bytes > SHARE_BYTES_MAX) {
-		add_block(jpeg, arena, bytes, &data);
-		return data;
-	}
-	if (bytes > arena->left_bytes) {
-		add_block(jpeg, arena, CHUNK_BYTES, &arena->next);
-		arena->left_bytes = CHUNK_BYTES;
-	}
-	data = arena->next;
-	arena->next += bytes;
-	arena->left_bytes -= bytes;
+	data = arena_alloc(&m->arenas[pool_id], &m->account, bytes);
+	if (data == NULL)
+		out_of_memory(jpeg, 1);
 	return data;
 }
 
@@ -135,7 +79,7 @@ static void *alloc_rows(j_common_ptr jpeg, int pool_id, size_t row_bytes,
 
 	assert(row_count > 0);
 	if (__builtin_mul_overflow(row_bytes, (size_t)row_count, &bytes))
-		out_of_memory(jpeg, 4);
+		out_of_memory(jpeg, 2);
 	return alloc(jpeg, pool_id, bytes);
 }
 
@@ -271,8 +215,8 @@ static void access_rows(j_common_ptr jpeg, struct rows *rows, JDIMENSION start,
 		return;
 	memset(rows->first + fresh * rows->row_bytes, 0,
 	       (end - fresh) * rows->row_bytes);
-	/* As in add_block(): new pages take long. */
-	memory_pause(memory_of(jpeg)->memory);
+	/* As with a new block of an arena: new pages take long. */
+	memory_pause(memory_of(jpeg)->account.memory);
 }
 
 static JSAMPARRAY access_samples(j_common_ptr jpeg,
@@ -295,16 +239,7 @@ static JBLOCKARRAY access_blocks(j_common_ptr jpeg,
 
 static void free_arena(struct jpeg_memory *m, int pool_id)
 {
-	struct jpeg_memory_block *next;
-
-	for (struct jpeg_memory_block *b = m->arenas[pool_id].blocks; b != NULL;
-	     b = next) {
-		next = b->next;
-		m->bytes -= b->bytes;
-		m->memory->free(m->memory->arg, b);
-		memory_pause(m->memory);
-	}
-	m->arenas[pool_id] = (struct jpeg_arena){ 0 };
+	arena_free(&m->arenas[pool_id], &m->account);
 	if (pool_id == JPOOL_IMAGE) {
 		m->sample_arrays = NULL;
 		m->block_arrays = NULL;
@@ -344,8 +279,7 @@ void jpeg_memory_install(struct jpeg_memory *m, j_common_ptr jpeg,
 			.max_alloc_chunk = jpeg->mem->max_alloc_chunk,
 		},
 		.original = jpeg->mem,
-		.memory = memory,
-		.bytes_max = bytes_max,
+		.account = { .memory = memory, .bytes_max = bytes_max },
 	};
 	jpeg->mem = &m->methods;
 }
@@ -361,40 +295,21 @@ void jpeg_memory_release(struct jpeg_memory *m, j_common_ptr jpeg)
 	m->original = NULL;
 }
 
-/* The memory that alloc() would take for a series of requests. */
-struct requests {
-	uint64_t bytes;      /* size of all chunks and blocks */
-	uint64_t left_bytes; /* still free in the last chunk */
-};
-
-static void add_request(struct requests *r, uint64_t bytes)
-{
-	bytes = (bytes + ALIGN_BYTES - 1) & ~(uint64_t)(ALIGN_BYTES - 1);
-	if (bytes > r->left_bytes && bytes > SHARE_BYTES_MAX) {
-		r->bytes += bytes + JPEG_MEMORY_BLOCK_EXTRA;
-		return;
-	}
-	if (bytes > r->left_bytes) {
-		r->bytes += JPEG_MEMORY_CHUNK_BYTES;
-		r->left_bytes = CHUNK_BYTES;
-	}
-	r->left_bytes -= bytes;
-}
-
 uint64_t jpeg_memory_bytes(const struct img_size *blocks, uint32_t count,
 			   size_t before, size_t after)
 {
-	struct requests r = { .bytes = JPEG_MEMORY_CHUNK_BYTES };
+	struct arena_requests r = { .bytes = ARENA_CHUNK_BYTES };
 
-	add_request(&r, before);
+	arena_requests_add(&r, before);
 	/* libjpeg allocates the last component first. */
 	for (uint32_t i = count; i-- > 0;) {
 		uint64_t rows = blocks[i].height_px;
 
-		add_request(&r, rows * sizeof(JBLOCKROW));
-		add_request(&r, rows * blocks[i].width_px * sizeof(JBLOCK));
+		arena_requests_add(&r, rows * sizeof(JBLOCKROW));
+		arena_requests_add(&r,
+				   rows * blocks[i].width_px * sizeof(JBLOCK));
 	}
 	if (r.left_bytes < after)
-		r.bytes += JPEG_MEMORY_CHUNK_BYTES;
+		r.bytes += ARENA_CHUNK_BYTES;
 	return r.bytes;
 }

@@ -9,9 +9,9 @@
  *	jpeg_destroy_decompress(&jpeg);
  *
  * The manager replaces jpeg->mem until it is released.  Memory that libjpeg's
- * own manager has given before stays valid.  Small requests share chunks.  A
- * large request is a block of its own, and so are the coefficients of each
- * component.  Nothing is written to temporary files.
+ * own manager has given before stays valid.  The memory of each of libjpeg's
+ * pools is an arena, in which the coefficients of each component are a block of
+ * their own.  Nothing is written to temporary files.
  *
  * Limits  If `bytes_max` is exceeded or there is no memory, error_exit is
  *         called with JERR_OUT_OF_MEMORY.
@@ -19,6 +19,7 @@
 #ifndef IMGOPS_JPEG_MEMORY_H
 #define IMGOPS_JPEG_MEMORY_H
 
+#include "imgops/arena.h"
 #include "imgops/imgops.h"
 
 #include <stdio.h>
@@ -26,35 +27,17 @@
 #include <jpeglib.h>
 
 /*
- * Sizes of the requests to struct memory.  Small requests share chunks.  A
- * large request gets a block, which is some bytes larger than the request.
+ * The least memory for a picture: one chunk for libjpeg's object, one for the
+ * rest.
  */
-enum {
-	JPEG_MEMORY_CHUNK_BYTES = 32 << 10,
-	JPEG_MEMORY_BLOCK_EXTRA = 48,
-	/*
-	 * The least memory for a picture: one chunk for libjpeg's object, one
-	 * for the rest.
-	 */
-	JPEG_MEMORY_BYTES_MIN = 2 * JPEG_MEMORY_CHUNK_BYTES,
-};
-
-/* Memory that is freed together: with the picture or with the JPEG object. */
-struct jpeg_arena {
-	struct jpeg_memory_block *blocks;
-	uint8_t *next; /* the free part of the last chunk */
-	size_t left_bytes;
-};
+enum { JPEG_MEMORY_BYTES_MIN = 2 * ARENA_CHUNK_BYTES };
 
 struct jpeg_memory {
 	/* Must be the first member: jpeg->mem points here. */
 	struct jpeg_memory_mgr methods;
 	struct jpeg_memory_mgr *original; /* NULL: not installed */
-	const struct memory *memory;
-	uint64_t bytes;     /* taken from `memory` and not freed */
-	uint64_t bytes_max; /* limit of `bytes`; may be changed at any time */
-	bool over_limit;    /* the error was that `bytes_max` was exceeded */
-	struct jpeg_arena arenas[JPOOL_NUMPOOLS];
+	struct arena_account account;
+	struct arena arenas[JPOOL_NUMPOOLS];
 	struct jvirt_sarray_control *sample_arrays;
 	struct jvirt_barray_control *block_arrays;
 };

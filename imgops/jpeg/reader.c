@@ -39,8 +39,8 @@ static enum img_err error_of_message(const struct reader *r, int msg_code)
 	case JERR_WIDTH_OVERFLOW:
 		return IMG_ERR_TOO_LARGE;
 	case JERR_OUT_OF_MEMORY:
-		return r->jpeg_memory.over_limit ? IMG_ERR_TOO_LARGE :
-						   IMG_ERR_NO_MEMORY;
+		return r->jpeg_memory.account.over_limit ? IMG_ERR_TOO_LARGE :
+							   IMG_ERR_NO_MEMORY;
 	default:
 		return r->hit_end ? IMG_ERR_TRUNCATED : IMG_ERR_CORRUPT;
 	}

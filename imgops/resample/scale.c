@@ -269,7 +269,7 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	struct colour c;
 	bool ok;
 
-	if (!colour_open(&c, src, view->size, transform))
+	if (!colour_open(&c, src, view->size, transform, memory))
 		return IMG_ERR_NO_MEMORY;
 	memory_pause(memory); /* reading a profile may take long */
 	if (colour_needs_pixels(&c, src)) {
@@ -298,8 +298,15 @@ enum scale_term {
 	TERM_STB_ALONG, /* at most, the products of stb.c along rows */
 	TERM_STB_DOWN,
 	TERM_STB_MADE,         /* samples */
-	TERM_CONVERSIONS,      /* 1 if colours are converted */
-	TERM_CONVERTED_PIXELS, /* pixels converted by a profile, or from CMYK */
+	TERM_CONVERTED_PIXELS, /* pixels of which all channels are needed */
+	TERM_INK_PIXELS,       /* converted from CMYK without a profile */
+	TERM_MATRICES,         /* 1 if a matrix profile converts */
+	TERM_MATRIX_PIXELS,
+	TERM_PROFILES, /* 1 if lcms2 reads a profile */
+	TERM_PROFILE_BYTES,
+	TERM_TABLE_ENTRIES, /* made by lcms2 */
+	TERM_TABLE_PIXELS,  /* converted by a table of lcms2 */
+	TERM_LCMS_PIXELS,   /* converted by lcms2 without a table */
 	TERM_COUNT,
 };
 
@@ -312,8 +319,15 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_STB_ALONG] = { "product along by stb", 0.44 },
 	[TERM_STB_DOWN] = { "product down by stb", 0 },
 	[TERM_STB_MADE] = { "sample made by stb", 1.6 },
-	[TERM_CONVERSIONS] = { "conversion of colours", 243000 },
-	[TERM_CONVERTED_PIXELS] = { "pixel converted", 5.3 },
+	[TERM_CONVERTED_PIXELS] = { "pixel of other colours", 2 },
+	[TERM_INK_PIXELS] = { "pixel of inks", 2 },
+	[TERM_MATRICES] = { "matrix profile", 100000 },
+	[TERM_MATRIX_PIXELS] = { "pixel by a matrix", 3 },
+	[TERM_PROFILES] = { "profile read by lcms2", 700000 },
+	[TERM_PROFILE_BYTES] = { "byte of a profile", 10 },
+	[TERM_TABLE_ENTRIES] = { "entry of a table made by lcms2", 60 },
+	[TERM_TABLE_PIXELS] = { "pixel by a table", 10 },
+	[TERM_LCMS_PIXELS] = { "pixel by lcms2 alone", 200 },
 };
 
 /* An upper bound: along.reach is known only when the weights are made. */
@@ -356,6 +370,7 @@ static uint64_t planes_bytes(const struct image *to, const struct workload *w)
 static uint64_t scale_bytes(const struct workload *w)
 {
 	uint64_t scaled = image_bytes(&w->scaled), direct = 0, convert;
+	uint64_t lcms = w->uses_lcms ? icc_bytes_max(w->header->icc_bytes) : 0;
 
 	/*
 	 * If the profile turns out to be bad, it is ignored, and the picture is
@@ -365,11 +380,11 @@ static uint64_t scale_bytes(const struct workload *w)
 		direct = scaled +
 			 max_u64(planes_bytes(&w->scaled, w), w->profile_bytes);
 	if (!w->needs_pixels)
-		return direct;
+		return direct + lcms;
 	convert = scaled + colour_convert_bytes(w->view->size.width_px);
 	convert = max_u64(planes_bytes(&w->pixels, w), convert);
-	return max_u64(direct,
-		       image_bytes(&w->pixels) + convert + w->profile_bytes);
+	convert += image_bytes(&w->pixels) + w->profile_bytes;
+	return max_u64(direct, convert) + lcms;
 }
 
 /* When an axis shrinks, stb multiplies once for each input. */
@@ -408,16 +423,47 @@ static void count_plane(double *counts, const struct img_plane *to,
 	}
 }
 
+/* The work of lcms2. */
+static void count_lcms(double *counts, const struct workload *w)
+{
+	uint32_t channels = w->header->component_count;
+	uint64_t pixels = colour_lcms_pixels(w->header->space, w->view->size,
+					     w->keeps_profile);
+	uint64_t entries = icc_table_entries(channels, pixels);
+
+	counts[TERM_PROFILES] = 1;
+	counts[TERM_PROFILE_BYTES] = (double)w->header->icc_bytes;
+	counts[TERM_TABLE_ENTRIES] = (double)entries;
+	counts[entries > 0 ? TERM_TABLE_PIXELS : TERM_LCMS_PIXELS] =
+		(double)pixels;
+}
+
+static void count_conversion(double *counts, const struct workload *w)
+{
+	const struct img_header *h = w->header;
+	double pixels = (double)img_pixels(w->view->size);
+	bool is_inks = h->space == IMG_CMYK || h->space == IMG_YCCK;
+
+	if (w->needs_pixels)
+		counts[TERM_CONVERTED_PIXELS] = pixels;
+	if (w->uses_lcms) {
+		count_lcms(counts, w);
+	} else if (h->profile == IMG_PROFILE_MATRIX && !w->keeps_profile) {
+		counts[TERM_MATRICES] = 1;
+		counts[TERM_MATRIX_PIXELS] = pixels;
+	}
+	/* Also if lcms2 finds that the profile is bad. */
+	if (is_inks)
+		counts[TERM_INK_PIXELS] = pixels;
+}
+
 static void scale_count(double *counts, const struct workload *w)
 {
 	const struct image *to = w->needs_pixels ? &w->pixels : &w->scaled;
 
 	for (uint32_t i = 0; i < to->plane_count; i++)
 		count_plane(counts, &to->planes[i], &w->decoded.planes[i], w);
-	if (!w->needs_pixels)
-		return;
-	counts[TERM_CONVERSIONS] = 1;
-	counts[TERM_CONVERTED_PIXELS] = (double)img_pixels(w->view->size);
+	count_conversion(counts, w);
 }
 
 const struct step_estimate scale_estimate = {

@@ -2,10 +2,12 @@
 /*
  * Promises: sRGB is recognised in every form; other profiles are converted as
  * lcms2 does slowly; a profile that does not fit the pixels is bad; damage
- * makes a profile bad and has no other effect; long chains in a profile take no
+ * makes a profile bad and has no other effect; a profile takes no more memory
+ * than icc_bytes_max(), whatever it claims; long chains in a profile take no
  * time.
  */
 #include "imgops/colour/icc.h"
+#include "imgops/test/meter.h"
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
@@ -44,11 +46,13 @@ static enum icc_verdict judge(struct bytes profile, size_t count,
 {
 	uint8_t *copy = malloc(count > 0 ? count : 1);
 	enum icc_verdict verdict;
+	struct meter meter;
 	struct icc icc;
 
 	assert(copy != NULL);
 	memcpy(copy, profile.data, count);
-	verdict = icc_open(&icc, copy, count, space, pixels);
+	meter_init(&meter);
+	verdict = icc_open(&icc, copy, count, space, pixels, &meter.memory);
 	free(copy);
 	assert((verdict == ICC_OTHER) == (icc.channels != 0));
 	if (verdict == ICC_OTHER) {
@@ -57,6 +61,8 @@ static enum icc_verdict judge(struct bytes profile, size_t count,
 			(uint8_t[4]){ 10, 100, 200, 30 }, 1);
 	}
 	icc_close(&icc);
+	assert(meter.live_bytes == 0);
+	assert(meter.peak_bytes <= icc_bytes_max(count));
 	return verdict;
 }
 
@@ -130,9 +136,12 @@ static void check_colours(struct bytes profile, enum img_space space,
 	static cmsCIELab meant[COUNT], found[COUNT];
 	double total = 0;
 	struct icc icc;
-	enum icc_verdict verdict =
-		icc_open(&icc, profile.data, profile.count, space, pixels);
+	struct heap h;
+	enum icc_verdict verdict;
 
+	heap_init(&h);
+	verdict = icc_open(&icc, profile.data, profile.count, space, pixels,
+			   &h.memory);
 	assert(verdict == ICC_OTHER && icc.channels == T_CHANNELS(type));
 	for (uint32_t i = 0; i < sizeof(device); i++)
 		device[i] = (uint8_t)scramble(i);
@@ -188,6 +197,71 @@ static void test_nothing_is_believed_of_a_huge_profile(void)
 	assert(judge_all(huge, IMG_RGB) == ICC_BAD);
 	free(profile.data);
 	free(huge.data);
+}
+
+enum {
+	TAG_AT = 132,   /* the first entry of a profile's table */
+	TABLE_AT = 144, /* after the only one */
+	TABLE_BYTES = 100,
+};
+
+static void put32(uint8_t *to, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/*
+ * A profile whose only tag is the head of a table.  The data that the table
+ * should have are missing.
+ */
+static struct bytes table_head(const char *space, const char *type,
+			       uint8_t inputs, uint8_t outputs, uint8_t steps)
+{
+	struct bytes p = { calloc(1, TABLE_AT + TABLE_BYTES),
+			   TABLE_AT + TABLE_BYTES };
+	uint8_t *table = p.data + TABLE_AT;
+
+	assert(p.data != NULL);
+	put32(p.data, (uint32_t)p.count);
+	p.data[8] = 2;
+	memcpy(p.data + 12, "mntr", 4);
+	memcpy(p.data + 16, space, 4);
+	memcpy(p.data + 20, "Lab ", 4);
+	memcpy(p.data + 36, "acsp", 4);
+	put32(p.data + 128, 1);
+	memcpy(p.data + TAG_AT, "A2B0", 4);
+	put32(p.data + TAG_AT + 4, TABLE_AT);
+	put32(p.data + TAG_AT + 8, TABLE_BYTES);
+	memcpy(table, type, 4);
+	table[8] = inputs;
+	table[9] = outputs;
+	table[10] = steps;
+	for (int i = 0; i < 3; i++)
+		put32(table + 12 + 16 * i, 0x10000);
+	table[49] = table[51] = 2; /* mft2: entries of its curves */
+	return p;
+}
+
+/* judge() checks how much memory each of them takes. */
+static void test_a_claim_takes_no_memory(void)
+{
+	static const char *const types[] = { "mft1", "mft2", "mAB " };
+	static const uint8_t steps[] = { 17, 33, 65, 128, 255 };
+
+	for (size_t t = 0; t < ARRAY_SIZE(types); t++)
+		for (size_t s = 0; s < ARRAY_SIZE(steps); s++)
+			for (uint8_t outputs = 3; outputs <= 15; outputs += 6) {
+				struct bytes rgb = table_head(
+					"RGB ", types[t], 3, outputs, steps[s]);
+				struct bytes inks = table_head(
+					"CMYK", types[t], 4, outputs, steps[s]);
+
+				assert(judge_all(rgb, IMG_YCBCR) == ICC_BAD);
+				assert(judge_all(inks, IMG_CMYK) == ICC_BAD);
+				free(rgb.data);
+				free(inks.data);
+			}
 }
 
 /* Change some bytes of a large profile, or all of a small one. */
@@ -260,6 +334,7 @@ int main(void)
 	test_colours_are_what_lcms2_says();
 	test_a_part_of_a_profile_is_bad();
 	test_nothing_is_believed_of_a_huge_profile();
+	test_a_claim_takes_no_memory();
 	test_damage_is_survived();
 	test_chains_are_not_followed();
 	return 0;

@@ -180,7 +180,7 @@ static void check(const struct run *plain, void (*step)(struct run *r))
 	assert(same.out_used == own.out_used);
 	assert(memcmp(same.out, own.out, own.out_used) == 0);
 	assert(h.alloc_count > 0 && h.live_count == 0);
-	assert(same.memory.bytes == 0);
+	assert(same.memory.account.bytes == 0);
 	free(same.out);
 
 	for (uint32_t fail_at = 1, count = h.alloc_count; fail_at <= count;
@@ -193,7 +193,7 @@ static void check(const struct run *plain, void (*step)(struct run *r))
 		failing.bytes_max = UINT64_MAX;
 		run(&failing, step);
 		assert(failing.msg_code == JERR_OUT_OF_MEMORY);
-		assert(!failing.memory.over_limit);
+		assert(!failing.memory.account.over_limit);
 		assert(h.live_count == 0);
 		free(failing.out);
 	}
@@ -282,7 +282,7 @@ static void test_stays_within_the_limit(void)
 			enough = trial.bytes_max;
 		} else {
 			assert(trial.msg_code == JERR_OUT_OF_MEMORY);
-			assert(trial.memory.over_limit);
+			assert(trial.memory.account.over_limit);
 			too_little = trial.bytes_max;
 		}
 	}
@@ -315,12 +315,12 @@ static void test_the_limit_may_be_lowered(void)
 	j_common_ptr jpeg = &r.jpeg.common;
 
 	(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
-	assert(r.memory.bytes > 50000);
-	r.memory.bytes_max = 50000;
+	assert(r.memory.account.bytes > 50000);
+	r.memory.account.bytes_max = 50000;
 	r.msg_code = 0;
 	if (setjmp(r.failed) == 0)
 		(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
-	assert(r.msg_code == JERR_OUT_OF_MEMORY && r.memory.over_limit);
+	assert(r.msg_code == JERR_OUT_OF_MEMORY && r.memory.account.over_limit);
 	jpeg_destroy(jpeg);
 	assert(h.live_count == 0);
 }

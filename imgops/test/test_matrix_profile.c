@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: curves and matrix are applied within rounding of the formulas, to
- * rows of any length; other kinds of profile are not matrix profiles; only
+ * rows of any length; no byte outside of a
+ * damaged profile is read; other kinds of profile are not matrix profiles; only
  * profiles that look like sRGB count as sRGB.
  */
-#include "imgops/colour/icc.c"
+#include "imgops/colour/matrix.h"
 #include "imgops/test/profiles.h"
 
 #include <assert.h>
@@ -24,31 +25,33 @@ static cmsHPROFILE open_profile(struct bytes profile)
 
 static bool fits(struct bytes profile)
 {
-	cmsHPROFILE handle = open_profile(profile);
-	bool result = is_matrix_profile(handle);
+	struct matrix_tags tags;
+	bool result = matrix_read(&tags, profile.data, profile.count);
 
-	cmsCloseProfile(handle);
+	free(profile.data);
 	return result;
 }
 
 static bool is_srgb(struct bytes profile)
 {
-	cmsHPROFILE handle = open_profile(profile);
-	bool result = is_matrix_profile(handle) && matrix_is_srgb(handle);
+	struct matrix_tags tags;
+	bool result = matrix_read(&tags, profile.data, profile.count) &&
+		      matrix_is_srgb(&tags);
 
-	cmsCloseProfile(handle);
+	free(profile.data);
 	return result;
 }
 
 static struct matrix_profile *profile_new(struct bytes profile)
 {
 	struct matrix_profile *s = malloc(sizeof(*s));
-	cmsHPROFILE handle = open_profile(profile);
+	struct matrix_tags tags;
+	bool ok = matrix_read(&tags, profile.data, profile.count);
 
-	assert(s != NULL && is_matrix_profile(handle));
+	assert(s != NULL && ok);
 	memset(s, 0xff, sizeof(*s));
-	matrix_init(s, handle);
-	cmsCloseProfile(handle);
+	matrix_init(s, &tags);
+	free(profile.data);
 	return s;
 }
 
@@ -95,20 +98,23 @@ static void meant(double *levels, struct bytes profile, const uint8_t *rgb)
 	cmsCloseProfile(to);
 }
 
-static void check_row(const struct gamut *gamut, double gamma, int steps,
-		      uint32_t seed)
+/* `profile` is freed. */
+static void check_profile(struct bytes profile, uint32_t seed)
 {
 	static uint8_t rgb[3 * WIDTH];
 	static double levels[3 * WIDTH];
-	struct matrix_profile *s =
-		profile_new(profile_rgb(gamut, gamma, steps));
+	struct bytes copy = { malloc(profile.count), profile.count };
+	struct matrix_profile *s;
 	struct row in, out;
 
+	assert(copy.data != NULL);
+	memcpy(copy.data, profile.data, profile.count);
+	s = profile_new(copy);
 	row_init(&in, seed);
 	row_init(&out, seed);
 	for (uint32_t i = 0; i < 3 * WIDTH; i++)
 		rgb[i] = in.samples[i % 3][i / 3];
-	meant(levels, profile_rgb(gamut, gamma, steps), rgb);
+	meant(levels, profile, rgb);
 	convert(s, &out, &in, WIDTH);
 	for (uint32_t i = 0; i < 3 * WIDTH; i++)
 		assert(fabs(out.samples[i % 3][i / 3] - levels[i]) < 1);
@@ -121,8 +127,10 @@ static void test_colours_are_within_a_level(void)
 
 	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
 		for (uint32_t k = 0; k < ARRAY_SIZE(gammas); k++) {
-			check_row(&gamuts[i], gammas[k], 0, 10000 * k);
-			check_row(&gamuts[i], gammas[k], 1024, 10000 * k);
+			check_profile(profile_rgb(&gamuts[i], gammas[k], 0),
+				      10000 * k);
+			check_profile(profile_rgb(&gamuts[i], gammas[k], 1024),
+				      10000 * k);
 		}
 	}
 }
@@ -198,11 +206,9 @@ static void test_what_looks_different_is_not_srgb(void)
 	assert(!is_srgb(profile_rgb(&gamuts[DISPLAY_P3], CURVE_SRGB, 0)));
 }
 
-/* sRGB's colours with some curve of three points. */
-static struct bytes bent(uint16_t black)
+/* sRGB's colours with another curve, which is freed. */
+static struct bytes with_curve(cmsToneCurve *curve)
 {
-	uint16_t points[] = { black, 20000, 65535 };
-	cmsToneCurve *curve = cmsBuildTabulatedToneCurve16(NULL, 3, points);
 	cmsToneCurve *curves[] = { curve, curve, curve };
 	cmsCIExyY white = { 0.3127, 0.3290, 1 };
 	cmsCIExyYTRIPLE primaries = { { 0.64, 0.33, 1 },
@@ -213,6 +219,75 @@ static struct bytes bent(uint16_t black)
 
 	cmsFreeToneCurve(curve);
 	return bytes;
+}
+
+/* A curve of three points. */
+static struct bytes bent(uint16_t black)
+{
+	uint16_t points[] = { black, 20000, 65535 };
+
+	return with_curve(cmsBuildTabulatedToneCurve16(NULL, 3, points));
+}
+
+/* A curve of parametricCurveType. */
+static struct bytes with_function(int function)
+{
+	static const double parameters[][7] = {
+		{ 1.9 },
+		{ 2.1, 1.1, -0.1 },
+		{ 2.1, 1.1, -0.1, 0.00004 },
+		{ 2.4, 0.94, 0.05, 0.08, 0.045 },
+		{ 2.4, 0.9, 0.06, 0.08, 0.04, 0.02, 0.00002 },
+	};
+
+	return with_curve(cmsBuildParametricToneCurve(NULL, function + 1,
+						      parameters[function]));
+}
+
+static void test_every_function_is_computed(void)
+{
+	for (int function = 0; function < 5; function++)
+		check_profile(with_function(function), 0);
+}
+
+/* An exact copy, so that sanitizers see reads past its end. */
+static bool read_copy(const uint8_t *profile, size_t count)
+{
+	uint8_t *copy = malloc(count > 0 ? count : 1);
+	struct matrix_tags tags;
+	bool result;
+
+	assert(copy != NULL);
+	memcpy(copy, profile, count);
+	result = matrix_read(&tags, copy, count);
+	if (result)
+		(void)matrix_is_srgb(&tags);
+	free(copy);
+	return result;
+}
+
+static void test_no_byte_outside_is_read(void)
+{
+	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	struct bytes profiles[] = { with_function(4), bent(0),
+				    profile_rgb(&gamuts[SRGB], 2.2, 0) };
+
+	for (size_t k = 0; k < ARRAY_SIZE(profiles); k++) {
+		struct bytes p = profiles[k];
+
+		for (size_t i = 0; i < p.count; i++) {
+			uint8_t whole = p.data[i];
+
+			assert(!read_copy(p.data, i));
+			for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
+				p.data[i] = values[v];
+				(void)read_copy(p.data, p.count);
+			}
+			p.data[i] = whole;
+		}
+		assert(read_copy(p.data, p.count));
+		free(p.data);
+	}
 }
 
 static void test_other_kinds_do_not_fit(void)
@@ -251,6 +326,8 @@ int main(void)
 	test_grey_stays_grey();
 	test_srgb_is_known_in_any_form();
 	test_what_looks_different_is_not_srgb();
+	test_every_function_is_computed();
+	test_no_byte_outside_is_read();
 	test_other_kinds_do_not_fit();
 	test_nonsense_is_black_or_white();
 	return 0;
