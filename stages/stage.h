@@ -44,6 +44,11 @@ struct event {
 	/* Predicted work left, including that of the next stage. */
 	uint64_t left_ns;
 	/*
+	 * Work done beyond what `left_ns` predicted.  With srpt the event loses
+	 * rank by it.  A sender with a new prediction sets it to 0.
+	 */
+	uint64_t overrun_ns;
+	/*
 	 * For srpt that follows the load: the predicted response time if all
 	 * requests were served first come, first served, which is the work
 	 * under way, divided by the number of cores, plus the event's own work;
@@ -86,10 +91,13 @@ struct event {
 	_Atomic uint32_t wake; /* see stage_wake() */
 };
 
-/* `ns` of the predicted work is done. */
+/* `ns` of work is done. */
 static inline void event_has_run(struct event *ev, uint64_t ns)
 {
-	ev->left_ns -= ns < ev->left_ns ? ns : ev->left_ns;
+	uint64_t predicted_ns = ns < ev->left_ns ? ns : ev->left_ns;
+
+	ev->left_ns -= predicted_ns;
+	ev->overrun_ns += ns - predicted_ns;
 }
 
 /*

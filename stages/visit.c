@@ -14,7 +14,10 @@
 #include <assert.h>
 #include <math.h>
 
-enum { PAUSED_PER_CORE = 8 };
+enum {
+	PAUSED_PER_CORE = 8,
+	LOOKS = 16, /* of so many looks at the queue, one is with the clock */
+};
 
 /* For functions that do not run for every event: they are not inlined. */
 #define RARE __attribute__((noinline))
@@ -600,12 +603,21 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 				       now.place);
 }
 
-/* While an event runs, its rank only falls: less of its work is left. */
-bool visitor_may_pause(const struct visitor *v)
+/*
+ * While an event runs, its rank falls, because less of its work is left, until
+ * the predicted work is done.  Then it rises, which only the clock can tell.
+ */
+bool visitor_may_pause(struct visitor *v)
 {
-	return v->visit.cutoff_ns != UINT64_MAX ||
-	       (v->group->schedule->slice_ns > 0 &&
-		v->access->first_rank(v->visit.station) < v->event_rank);
+	uint64_t first;
+
+	if (v->visit.cutoff_ns != UINT64_MAX)
+		return true;
+	if (v->group->schedule->slice_ns == 0)
+		return false;
+	first = v->access->first_rank(v->visit.station);
+	return first < v->event_rank ||
+	       (first != RANK_NONE && ++v->look_count % LOOKS == 0);
 }
 
 enum visit_pause visitor_should_pause(const struct visitor *v,

@@ -138,6 +138,7 @@ struct visitor {
 	struct visit interrupted; /* the visit that `visit` has interrupted */
 	struct event *event;      /* to be handled */
 	uint64_t event_rank;      /* of `event`, before its turn */
+	uint32_t look_count;      /* by visitor_may_pause() */
 	uint32_t visited;         /* the last stage that it visited */
 	uint64_t visited_ns;      /* the end of that visit */
 	struct event_stack stacks[STAGES_MAX]; /* by stage */
@@ -264,10 +265,11 @@ enum visit_pause visitor_should_pause(const struct visitor *v,
 				      uint64_t start_ns, uint64_t now_ns);
 
 /*
- * False: the event should not be paused now, however long it has run.  Needs no
- * clock, and is asked thousands of times per second.
+ * False: the event should not be paused now, however long it has run, except
+ * that one that runs for longer than was predicted may be noticed some calls
+ * later.  Needs no clock, and is asked thousands of times per second.
  */
-bool visitor_may_pause(const struct visitor *v);
+bool visitor_may_pause(struct visitor *v);
 
 /*
  * How many events of a group may be paused at the same time; 0: events are

@@ -402,7 +402,7 @@ static NOINLINE void pause_in_caller(void)
 
 void stage_pause_point(void)
 {
-	const struct worker *w = handling.worker;
+	struct worker *w = handling.worker;
 
 	if (handling.fibre == NULL) {
 		if (handling.called != NULL &&

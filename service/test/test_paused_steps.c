@@ -76,7 +76,7 @@ static bool moves(const struct visitor *v)
 }
 
 /* Called at each pause point of an event that can be paused. */
-bool __wrap_visitor_may_pause(const struct visitor *v)
+bool __wrap_visitor_may_pause(struct visitor *v)
 {
 	assert(held_count == 0);
 	errno = ENOTTY;

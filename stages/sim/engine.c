@@ -170,6 +170,7 @@ static void predict(const struct sim *s, struct sim_request *r)
 {
 	r->event.sent_ns = s->fleet->now_ns;
 	r->event.left_ns = (uint64_t)(r->error * (double)r->left_ns);
+	r->event.overrun_ns = 0;
 }
 
 static struct sim_request *request_new(struct sim_fleet *f)

@@ -2,7 +2,8 @@
 /*
  * Promises: an event whose handler calls stage_pause_point() is paused when its
  * slice is over and an event with a lower rank waits in its queue.  Any worker
- * continues it after that.  Otherwise, and always in stages that are not
+ * continues it after that.  That an event has taken longer than predicted makes
+ * its rank higher.  Otherwise, and always in stages that are not
  * shared, it runs to its end.  With regime cutoff it is paused when the cutoff
  * is over.  However many are paused, each is handled once, goes on as often as
  * it was paused, and finds its stack as it left it; also while a stop waits for
@@ -34,6 +35,8 @@ enum {
 };
 
 #define SLICE_NS UINT64_C(20000)
+/* Longer than any machine takes to notice an overrun of its slice. */
+#define PATIENCE_NS UINT64_C(60000000000)
 #define SHORT_SLICE_NS UINT64_C(1000)
 /*
  * Predicted.  So much that the order stays as it is while the kernel keeps a
@@ -212,6 +215,40 @@ static void test_who_is_paused(void)
 		assert(!small_is_first(&are_not[i]));
 }
 
+/* Works until the small event has ended, or for a very long time. */
+static void handle_overrunning(struct event *ev, void *arg)
+{
+	struct job *job = (struct job *)ev;
+	uint64_t end_ns = clock_now_ns() + PATIENCE_NS;
+
+	(void)arg;
+	send_small(job);
+	while (job->small != NULL && atomic_load(&run.ended_count) == 0 &&
+	       clock_now_ns() < end_ns)
+		stage_pause_point();
+	end(job);
+}
+
+/* The work of the first event is predicted far too low. */
+static void test_an_overrun_is_overtaken(void)
+{
+	static const struct choice choices[] = {
+		{ "color", "srpt=5", "20", "0", STAGE_SHARED, NULL },
+		{ "color", "srpt", "1000", "0", STAGE_SHARED, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		struct job small = { .event.left_ns = 1000000, .number = 1 };
+		struct job large = { .event.left_ns = 1000, .small = &small };
+		struct cores *cores;
+
+		assert(start(&choices[i], handle_overrunning, &cores));
+		assert(stage_send(run.stage, &large.event));
+		(void)stop(cores);
+		assert(run.ended_count == 2 && run.order[0] == 1);
+	}
+}
+
 /* Each event sends a smaller one, so the stacks are soon used up. */
 static void test_nested_pauses_are_bounded(void)
 {
@@ -333,6 +370,7 @@ int main(void)
 {
 	watchdog_start();
 	test_who_is_paused();
+	test_an_overrun_is_overtaken();
 	test_nested_pauses_are_bounded();
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		if ((*p)->pick != NULL)

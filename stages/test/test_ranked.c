@@ -150,6 +150,32 @@ static void test_srpt_without_ageing_is_by_birth(void)
 	assert(rank_of(0, 1000, UINT64_MAX) == 1000);
 }
 
+static void test_srpt_has_no_patience_with_an_overrun(void)
+{
+	const struct discipline d = { .kind = DISCIPLINE_SRPT,
+				      .ageing = 20,
+				      .follows_load = true };
+	struct event wrong = { .born_ns = 1000,
+			       .left_ns = 100,
+			       .patience_ns = 50 };
+	struct event small = { .born_ns = 2000,
+			       .left_ns = 10,
+			       .patience_ns = 1000 };
+
+	event_has_run(&wrong, 90);
+	assert(wrong.left_ns == 10 && wrong.overrun_ns == 0);
+	assert(discipline_rank(&d, &wrong, 0) < discipline_rank(&d, &small, 0));
+	event_has_run(&wrong, 40);
+	assert(wrong.left_ns == 0 && wrong.overrun_ns == 30);
+	assert(discipline_rank(&d, &wrong, 0) < discipline_rank(&d, &small, 0));
+	event_has_run(&wrong, 50);
+	assert(wrong.left_ns == 0 && wrong.overrun_ns == 80);
+	assert(discipline_rank(&d, &wrong, 0) > discipline_rank(&d, &small, 0));
+	/* However long it goes on, the rank is a number. */
+	event_has_run(&wrong, UINT64_MAX / 2);
+	assert(discipline_rank(&d, &wrong, 0) == UINT64_MAX);
+}
+
 static void test_edf_is_by_deadline(void)
 {
 	const struct discipline d = { .kind = DISCIPLINE_EDF };
@@ -227,6 +253,7 @@ int main(void)
 	test_last_come_is_first();
 	test_srpt_prefers_less_work();
 	test_srpt_without_ageing_is_by_birth();
+	test_srpt_has_no_patience_with_an_overrun();
 	test_srpt_bounds_overtaking();
 	test_srpt_saturates();
 	test_edf_is_by_deadline();
