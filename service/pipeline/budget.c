@@ -23,6 +23,7 @@
 #define PACE_NS 0.5e9 /* estimated work over which the mean is taken */
 #define PACE_MIN 0.125
 #define PACE_MAX 32
+#define OVERRUN_SHARE_MIN 0.75 /* from here on, the machine is slow */
 
 enum {
 	LOOK_AGAIN_MS = 250, /* is_over() is asked after this time */
@@ -33,7 +34,9 @@ enum {
 	 * large upload does not outweigh all others.  Of struct pace, too.
 	 */
 	SAMPLE_MAX = 4,
-	DOUBTS = 16, /* pace_doubt() until about a third is left */
+	OVERRUN = 3,        /* a step took this many times what it should */
+	OVERRUN_STEPS = 32, /* the last steps of which the share is known */
+	DOUBTS = 16,        /* pace_doubt() until about a third is left */
 	/*
 	 * The estimate before the first upload: a photo that becomes a web
 	 * picture.
@@ -537,6 +540,18 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 void pace_init(struct pace *p)
 {
 	atomic_init(&p->factor, 1);
+	atomic_init(&p->overrun_share, 0);
+}
+
+/* True: the step's estimate was wrong. */
+static bool is_unusual(struct pace *p, bool is_overrun)
+{
+	double share =
+		atomic_load_explicit(&p->overrun_share, memory_order_relaxed);
+
+	share += ((is_overrun ? 1 : 0) - share) / OVERRUN_STEPS;
+	atomic_store_explicit(&p->overrun_share, share, memory_order_relaxed);
+	return is_overrun && share < OVERRUN_SHARE_MIN;
 }
 
 /*
@@ -548,6 +563,8 @@ void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns)
 	double factor = pace_factor(p), estimated = (double)estimated_ns,
 	       took = (double)took_ns;
 
+	if (is_unusual(p, took > OVERRUN * factor * estimated))
+		return;
 	/* No step, however wrong its estimate, may change the mean much. */
 	if (estimated > PACE_NS / 8) {
 		took *= PACE_NS / 8 / estimated;

@@ -230,12 +230,18 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
  * times as long the steps take here, with all that uses the cores besides: a
  * mean of the last half second or so of estimated work, 1 at the start.
  *
+ * A step that takes more than three times as long as it should says nothing
+ * about the machine: its file is unusual, and its estimate was wrong.  But if
+ * nearly all steps do so, the machine has become slower.
+ *
  * A factor that was learned while other programs were busy may be too large
  * later.  If then all uploads are refused because of it, none teaches a better
  * one; pace_doubt() makes it smaller until an upload gets through.
  */
 struct pace {
 	_Atomic double factor; /* 1/8 .. 32 */
+	/* The share of the last steps that took far too long, 0 to 1. */
+	_Atomic double overrun_share;
 };
 
 void pace_init(struct pace *p);

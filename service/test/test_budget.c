@@ -646,6 +646,30 @@ static void test_pace_is_that_of_the_time(void)
 	assert(is_pace(&p, 2));
 }
 
+/* One step of each upload, or of each second one, takes far too long. */
+static void test_unusual_files_teach_nothing(void)
+{
+	struct pace p;
+
+	pace_init(&p);
+	for (int i = 0; i < 1000; i++) {
+		learn_pace(&p, 1, 50 * MS, i % 2 == 0 ? 1000 : 1);
+		learn_pace(&p, 1, MS, 1);
+		learn_pace(&p, 1, MS, 1);
+		assert(is_pace(&p, 1));
+	}
+}
+
+static void test_a_machine_may_become_much_slower(void)
+{
+	struct pace p;
+
+	pace_init(&p);
+	learn_pace(&p, 100, 5 * MS, 1);
+	learn_pace(&p, 1000, 5 * MS, 12);
+	assert(is_pace(&p, 12));
+}
+
 /* Learned beside other programs that have ended, and refused since. */
 static void test_refusals_do_not_go_on_for_ever(void)
 {
@@ -810,6 +834,8 @@ int main(void)
 	test_extremes_are_numbers();
 	test_pace_is_that_of_the_machine();
 	test_pace_is_that_of_the_time();
+	test_unusual_files_teach_nothing();
+	test_a_machine_may_become_much_slower();
 	test_refusals_do_not_go_on_for_ever();
 	test_pace_has_limits();
 	test_goes_by_the_rate_of_late();
