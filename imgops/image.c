@@ -131,6 +131,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_TOO_LARGE] = "the picture is too large",
 		[IMG_ERR_TOO_MANY_SCANS] = "the JPEG has too many scans",
 		[IMG_ERR_NO_MEMORY] = "out of memory",
+		[IMG_ERR_IRREGULAR] = "an irregular JPEG",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

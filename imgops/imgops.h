@@ -39,6 +39,7 @@ enum img_err {
 	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
 	IMG_ERR_TOO_MANY_SCANS, /* more scans than allowed: a "scan bomb" */
 	IMG_ERR_NO_MEMORY,
+	IMG_ERR_IRREGULAR, /* only of img_decode(), see there */
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -236,6 +237,8 @@ struct img_header {
 	size_t bytes;       /* bytes of the file that have arrived */
 	size_t scan_offset; /* offset of the first scan */
 	bool has_one_scan;  /* the first scan contains all components */
+	/* Set by the caller, after IMG_ERR_IRREGULAR. */
+	bool is_irregular;
 	/* Before the first scan; MJPEG files have none. */
 	bool has_huffman_tables;
 	/* The Huffman tables that the first scan uses: bit i for table i. */
@@ -369,6 +372,11 @@ struct img_cost img_cost_parts(const struct img_header *header,
  *
  * `header` is the result of img_probe() for exactly these bytes.
  *
+ * IRREGULAR: the file cannot be decoded in the usual, fast way.  Set
+ * header->is_irregular, and call img_cost() and img_decode() again: then
+ * libjpeg decodes it, or finds out what is wrong with it.  That may take much
+ * more time and memory.
+ *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
 MUST_CHECK enum img_err
@@ -376,6 +384,13 @@ img_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	   const struct img_header *header, const struct img_view *view,
 	   const struct img_transform *transform,
 	   const struct img_limits *limits, const struct memory *memory);
+
+/* As img_decode(), but an irregular file is decoded too, at any cost. */
+MUST_CHECK enum img_err
+img_decode_any(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
+	       const struct img_header *header, const struct img_view *view,
+	       const struct img_transform *transform,
+	       const struct img_limits *limits, const struct memory *memory);
 
 /*
  * Scale the part of `src`, made by img_decode(), that `view` shows.  The result

@@ -177,8 +177,8 @@ static enum img_err decode(struct run *r, struct image *dst,
 
 	larger.size.width_px = side_times(larger.size.width_px, job->margin);
 	larger.size.height_px = side_times(larger.size.height_px, job->margin);
-	err = img_decode(dst, file->bytes, file->size_bytes, &r->header,
-			 &larger, job->transform, &run_limits, job->memory);
+	err = img_decode_any(dst, file->bytes, file->size_bytes, &r->header,
+			     &larger, job->transform, &run_limits, job->memory);
 	if (err == IMG_OK)
 		r->dct_scale = (uint32_t)lround(8 * dst->planes[0].span_x /
 						r->header.stored.width_px);

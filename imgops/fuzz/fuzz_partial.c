@@ -4,7 +4,7 @@
  * progressive_read().
  *
  * For any bytes: if one of the two functions reads them, libjpeg accepts them
- * and makes the same samples; and img_decode() returns the same error as
+ * and makes the same samples; and img_decode_any() returns the same error as
  * libjpeg.  The input has the form of fuzz_imgops; its option bytes are
  * ignored.
  */
@@ -57,9 +57,9 @@ static void check(const uint8_t *jpeg, size_t bytes,
 	 */
 	if (header->stored.width_px < 8 || header->stored.height_px < 8)
 		return;
-	assert(img_decode(&decoded, jpeg, bytes, header, &view,
-			  &(struct img_transform){ 0 }, &limits,
-			  &h->memory) == err);
+	assert(img_decode_any(&decoded, jpeg, bytes, header, &view,
+			      &(struct img_transform){ 0 }, &limits,
+			      &h->memory) == err);
 	img_release(&decoded);
 }
 

@@ -2,10 +2,14 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c; an unusual file: as n = 8
+ *	n <= 4, one scan          partial.c
  *	n <= 4, progressive       progressive.c, from the scans that are needed
- *	n <= 4, otherwise         libjpeg's coefficients, reduced by idct.c
+ *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
  *	n = 8                     libjpeg's raw planes
+ *
+ * If partial.c or progressive.c cannot read a file, the caller is told, because
+ * libjpeg takes much longer and needs more memory: at n = 8 for one scan, by
+ * its coefficients for several.
  *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.
@@ -24,12 +28,71 @@
 #include <assert.h>
 #include <math.h>
 
+/* Scans that a decode reads. */
+static uint32_t scans_read(const struct img_header *h, uint32_t dct_scale)
+{
+	uint32_t count = 0;
+
+	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+		count = scans_pieces_scans(&h->scans, dct_scale);
+	return count > 0 ? count : h->scan_count;
+}
+
+/* How a file is read. */
+struct path {
+	bool is_partial; /* by partial.c or progressive.c */
+	/* All coefficients are kept until the whole file is read. */
+	bool keeps_coefficients;
+	uint32_t dct_scale;
+	uint64_t scan_bytes; /* bytes from the first scan on */
+	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
+	uint32_t scan_count; /* scans that are decoded */
+};
+
+static bool can_be_partial(const struct img_header *h, uint32_t scan_count)
+{
+	if (h->is_irregular || h->is_arithmetic)
+		return false;
+	if (h->is_progressive)
+		return h->scans.is_complete &&
+		       scan_count <= PROGRESSIVE_SCANS_MAX;
+	return h->has_one_scan && h->has_huffman_tables;
+}
+
+/* Decode and estimate both go by this. */
+static struct path path_of(const struct img_header *h, uint32_t dct_scale)
+{
+	struct path p = {
+		.keeps_coefficients = !h->has_one_scan,
+		.dct_scale = dct_scale,
+		.scan_bytes = h->bytes - h->scan_offset,
+		.scan_count = scans_read(h, dct_scale),
+	};
+	uint64_t kept = 0;
+
+	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+		kept = scans_pieces_bytes(&h->scans, dct_scale);
+	p.kept_bytes = p.scan_bytes;
+	/* Leave out the header, with which the first piece begins. */
+	if (kept > 0)
+		p.kept_bytes =
+			kept > h->scan_offset ? kept - h->scan_offset : 0;
+	if (dct_scale == DCT_SCALE_FULL)
+		return p;
+	if (can_be_partial(h, p.scan_count)) {
+		p.is_partial = true;
+		p.keeps_coefficients = false;
+	} else if (!p.keeps_coefficients) {
+		p.dct_scale = DCT_SCALE_FULL;
+	}
+	return p;
+}
+
 struct decoder {
 	struct reader reader;
 	const struct img_view *view;
 	struct image *dst;
-	uint32_t dct_scale;  /* n */
-	uint32_t scan_count; /* for progressive.c; 0: it cannot read the file */
+	struct path path;
 };
 
 /* False: the file is in a colour space that has no name here. */
@@ -165,54 +228,49 @@ static uint64_t coefficient_bytes(struct jpeg_decompress_struct *jpeg)
 	return blocks * sizeof(JBLOCK);
 }
 
-static void make_planes(struct decoder *d, uint32_t dct_scale)
+static void make_planes(struct decoder *d)
 {
 	struct reader *r = &d->reader;
 	uint64_t limit = r->limits->decode_bytes_max, planes;
 
-	shape_planes(d, dct_scale);
+	shape_planes(d, d->path.dct_scale);
 	planes = image_bytes(d->dst);
 	if (planes > limit || coefficient_bytes(&r->jpeg) > limit - planes)
 		reader_fail(r, IMG_ERR_TOO_LARGE);
-	r->jpeg_memory.bytes_max = limit - planes;
+	r->jpeg_memory.account.bytes_max = limit - planes;
 	if (!image_alloc(d->dst, r->memory))
 		reader_fail(r, IMG_ERR_NO_MEMORY);
 }
 
-static void read_scans(struct decoder *d, uint32_t dct_scale)
+static void read_partial(struct decoder *d)
+{
+	struct reader *r = &d->reader;
+	uint32_t n = d->path.dct_scale;
+	bool ok;
+
+	if (r->jpeg.progressive_mode)
+		ok = progressive_read(d->dst, n, &r->jpeg, r->pieces,
+				      r->piece_count, d->path.scan_count,
+				      r->memory);
+	else
+		ok = partial_read(d->dst, n, &r->jpeg, r->memory);
+	if (!ok)
+		reader_fail(r, IMG_ERR_IRREGULAR);
+}
+
+static void read_scans(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
 	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
 
 	reader_check_scans(&d->reader);
-	idct_arrays(d->dst, dct_scale, jpeg, arrays);
-}
-
-/* False: partial decode is not possible; libjpeg must read the file. */
-static bool read_reduced(struct decoder *d, uint32_t dct_scale)
-{
-	struct reader *r = &d->reader;
-
-	make_planes(d, dct_scale);
-	if (partial_read(d->dst, dct_scale, &r->jpeg, r->memory))
-		return true;
-	if (d->scan_count > 0 &&
-	    progressive_read(d->dst, dct_scale, &r->jpeg, r->pieces,
-			     r->piece_count, d->scan_count, r->memory))
-		return true;
-	if (!jpeg_has_multiple_scans(&r->jpeg)) {
-		img_release(d->dst);
-		return false;
-	}
-	read_scans(d, dct_scale);
-	return true;
+	idct_arrays(d->dst, d->path.dct_scale, jpeg, arrays);
 }
 
 static void read_full(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
 
-	make_planes(d, DCT_SCALE_FULL);
 	jpeg->raw_data_out = TRUE;
 	jpeg->out_color_space = jpeg->jpeg_color_space;
 	jpeg->dct_method = JDCT_ISLOW;
@@ -230,7 +288,12 @@ static void decode_step(void *arg)
 
 	(void)jpeg_read_header(&r->jpeg, TRUE);
 	check_limits(d);
-	if (d->dct_scale > IDCT_MAX || !read_reduced(d, d->dct_scale))
+	make_planes(d);
+	if (d->path.is_partial)
+		read_partial(d);
+	else if (d->path.dct_scale < DCT_SCALE_FULL)
+		read_scans(d);
+	else
 		read_full(d);
 	reader_check_end(r);
 }
@@ -275,26 +338,15 @@ static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
 	return scans_pieces(pieces, &h->scans, jpeg, dct_scale);
 }
 
-/* Scans that a decode reads. */
-static uint32_t scans_read(const struct img_header *h, uint32_t dct_scale)
-{
-	uint32_t count = 0;
-
-	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
-		count = scans_pieces_scans(&h->scans, dct_scale);
-	return count > 0 ? count : h->scan_count;
-}
-
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 				const struct img_header *header)
 {
 	struct piece pieces[IMG_PIECES_MAX];
 	struct decoder fresh = *d;
-	uint32_t count = find_pieces(pieces, whole->data, header, d->dct_scale);
+	uint32_t count =
+		find_pieces(pieces, whole->data, header, d->path.dct_scale);
 	enum img_err err;
 
-	if (header->is_progressive && header->scans.is_complete)
-		d->scan_count = scans_read(header, d->dct_scale);
 	if (count > 0)
 		err = decode_pieces(d, pieces, count);
 	else
@@ -345,13 +397,31 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 			    .lenient = transform->lenient },
 		.view = view,
 		.dst = dst,
-		.dct_scale = img_dct_scale(header, view, transform),
+		.path = path_of(header, img_dct_scale(header, view, transform)),
 	};
 	enum img_err err = decode_file(&d, &whole, header);
 
 	if (err == IMG_OK && header->icc_bytes > 0)
 		err = read_profile(dst, &whole, header, memory);
 	return err;
+}
+
+enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,
+			    size_t jpeg_bytes, const struct img_header *header,
+			    const struct img_view *view,
+			    const struct img_transform *transform,
+			    const struct img_limits *limits,
+			    const struct memory *memory)
+{
+	struct img_header irregular = *header;
+	enum img_err err = img_decode(dst, jpeg, jpeg_bytes, header, view,
+				      transform, limits, memory);
+
+	if (err != IMG_ERR_IRREGULAR)
+		return err;
+	irregular.is_irregular = true;
+	return img_decode(dst, jpeg, jpeg_bytes, &irregular, view, transform,
+			  limits, memory);
 }
 
 /* --- Estimate --- */
@@ -414,51 +484,6 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 
 /* libjpeg's small allocations before and after all coefficients, in bytes. */
 enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
-
-/*
- * How a file will be read; decode_file() and decode_step() decide by the same
- * rules.
- */
-struct path {
-	bool is_partial; /* by partial.c or progressive.c */
-	/* All coefficients are kept until the whole file is read. */
-	bool keeps_coefficients;
-	uint32_t dct_scale;
-	uint64_t scan_bytes; /* bytes from the first scan on */
-	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
-	uint32_t scan_count; /* scans that are decoded */
-};
-
-static struct path path_of(const struct img_header *h, uint32_t dct_scale)
-{
-	struct path p = {
-		.keeps_coefficients = h->is_progressive || h->scan_count > 1,
-		.dct_scale = dct_scale,
-		.scan_bytes = h->bytes - h->scan_offset,
-		.scan_count = scans_read(h, dct_scale),
-	};
-	uint64_t kept = 0;
-
-	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
-		kept = scans_pieces_bytes(&h->scans, dct_scale);
-	p.kept_bytes = p.scan_bytes;
-	/* Leave out the header, with which the first piece begins. */
-	if (kept > 0)
-		p.kept_bytes =
-			kept > h->scan_offset ? kept - h->scan_offset : 0;
-	if (dct_scale == DCT_SCALE_FULL)
-		return p;
-	if (!p.keeps_coefficients) {
-		p.is_partial = !h->is_arithmetic && h->has_huffman_tables;
-		if (!p.is_partial)
-			p.dct_scale = DCT_SCALE_FULL;
-	} else if (h->is_progressive && h->scans.is_complete &&
-		   !h->is_arithmetic && p.scan_count <= PROGRESSIVE_SCANS_MAX) {
-		p.is_partial = true;
-		p.keeps_coefficients = false;
-	}
-	return p;
-}
 
 static struct img_size largest_factors(const struct img_header *h)
 {
@@ -524,8 +549,7 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 	 * At a reduced size libjpeg makes other small allocations, in another
 	 * order: one more chunk is enough.
 	 */
-	return dct_scale < DCT_SCALE_FULL ? bytes + JPEG_MEMORY_CHUNK_BYTES :
-					    bytes;
+	return dct_scale < DCT_SCALE_FULL ? bytes + ARENA_CHUNK_BYTES : bytes;
 }
 
 /* The memory of a partial decode, without libjpeg's. */

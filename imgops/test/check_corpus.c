@@ -113,8 +113,8 @@ static struct result run(const uint8_t *jpeg, size_t jpeg_bytes,
 	struct img_view view = img_fit(&header, transform);
 
 	r.is_progressive = header.is_progressive;
-	r.err = img_decode(&decoded, jpeg, jpeg_bytes, &header, &view,
-			   transform, &limits, memory);
+	r.err = img_decode_any(&decoded, jpeg, jpeg_bytes, &header, &view,
+			       transform, &limits, memory);
 	if (r.err == IMG_OK)
 		r.err = img_scale(&scaled, &decoded, &view, transform, memory);
 	img_release(&decoded);

@@ -317,8 +317,8 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 	if (err == IMG_OK) {
 		struct img_view view = img_fit(&header, transform);
 
-		err = img_decode(img, copy + 1, count, &header, &view,
-				 transform, limits, &h->memory);
+		err = img_decode_any(img, copy + 1, count, &header, &view,
+				     transform, limits, &h->memory);
 	}
 	free(copy);
 	assert(err == IMG_OK || is_empty(img));

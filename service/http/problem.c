@@ -184,6 +184,8 @@ static enum problem problem_of_image(enum img_err err)
 		return PROBLEM_TOO_MANY_SCANS;
 	case IMG_ERR_NO_MEMORY:
 		return PROBLEM_OUT_OF_MEMORY;
+	case IMG_ERR_IRREGULAR:
+		break; /* the pipeline decodes such a file again */
 	}
 	abort();
 }

@@ -410,47 +410,195 @@ static void set_memory(struct pipeline *p)
 		p->memory.pause = pause_step;
 }
 
-/* Run one step and measure it.  False: the upload has failed. */
+static bool is_over(uint64_t asked, uint64_t limit)
+{
+	return limit > 0 && asked > limit;
+}
+
+/* Does the upload exceed a limit of work?  `cpu_ns`: the estimate to use. */
+static enum upload_end check_work(const struct pipeline *p,
+				  const struct upload *u, uint64_t cpu_ns)
+{
+	if (is_over(u->output_pixels, p->config.output_pixels_max))
+		return UPLOAD_TOO_MUCH_OUTPUT;
+	if (is_over(cpu_ns, p->config.cpu_ns_max))
+		return UPLOAD_TOO_MUCH_CPU;
+	return UPLOAD_ENDED;
+}
+
+/*
+ * With a policy that lets uploads wait, one whose memory is not free is taken
+ * all the same, and waits for it before decode.
+ */
+static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
+{
+	uint64_t bytes = u->jpeg_charge_bytes + u->estimated_bytes;
+	enum budget_answer answer = BUDGET_OK;
+
+	u->lacks_memory = pipeline_waits_for_memory(p) &&
+			  bytes <= p->budget.limit_bytes &&
+			  !budget_try(&u->charge, bytes);
+	if (!u->lacks_memory)
+		answer = budget_charge(&u->charge, bytes);
+	switch (answer) {
+	case BUDGET_OK:
+		/* Only accepted uploads take memory. */
+		memory_estimate_learn(&p->memory_estimate, u->jpeg_bytes,
+				      u->estimated_bytes);
+		return UPLOAD_ENDED;
+	case BUDGET_FULL:
+		return UPLOAD_MEMORY_FULL;
+	case BUDGET_NEVER:
+		return UPLOAD_TOO_MUCH;
+	}
+	abort();
+}
+
+/*
+ * From here on, the upload's estimates are those of this machine.  The limit
+ * --max-cpu is compared with the estimates before, so that the same request
+ * gets the same answer on every machine.
+ */
+static void adopt_pace(struct pipeline *p, struct upload *u)
+{
+	uint64_t sum_ns = 0;
+
+	u->pace = pace_factor(&p->pace);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		uint64_t *estimated_ns = u->variants[i].estimated_ns;
+
+		for (uint32_t step = 0; step < PIPELINE_STEPS; step++) {
+			estimated_ns[step] =
+				(uint64_t)(u->pace *
+					   (double)estimated_ns[step]);
+			sum_ns += estimated_ns[step];
+		}
+	}
+	u->estimated_ns = sum_ns;
+	u->variants[0].event.left_ns = sum_ns;
+	atomic_store(&u->left_ns, sum_ns);
+}
+
+/* UPLOAD_ENDED: by the estimates of this machine, it can be in time. */
+static enum upload_end check_reachable(struct pipeline *p, struct upload *u,
+				       uint64_t now_ns)
+{
+	enum upload_end before = check_deadline(u, now_ns, upload_needs_ns(u));
+	enum upload_end end;
+
+	adopt_pace(p, u);
+	end = check_deadline(u, now_ns, upload_needs_ns(u));
+	if (before == UPLOAD_ENDED && end != UPLOAD_ENDED)
+		pace_doubt(&p->pace);
+	return end;
+}
+
+/* UPLOAD_ENDED: its work is within the limits, and it can be in time. */
+static enum upload_end check_estimate(struct pipeline *p, struct upload *u,
+				      uint64_t now_ns)
+{
+	enum upload_end end = check_work(p, u, u->estimated_ns);
+
+	return end == UPLOAD_ENDED ? check_reachable(p, u, now_ns) : end;
+}
+
+/*
+ * The file cannot be decoded in the way that was estimated, and the other one
+ * may take much more time and memory.  So the upload is estimated, checked and
+ * charged again, as if it had just come.  UPLOAD_ENDED: it may go on.
+ */
+static enum upload_end estimate_again(struct pipeline *p, struct upload *u)
+{
+	uint64_t left_ns = atomic_load(&u->left_ns);
+	enum upload_end end;
+
+	u->header.is_irregular = true;
+	u->err = steps_estimate(u, &p->config.limits);
+	assert(u->err == IMG_OK); /* as before: the bytes are the same */
+	end = check_estimate(p, u, clock_now_ns());
+	u->variants[0].event.overrun_ns = 0;
+	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
+	if (end == UPLOAD_ENDED)
+		end = charge_estimate(p, u);
+	if (end == UPLOAD_ENDED && u->lacks_memory)
+		wait_for_memory(u);
+	return end == UPLOAD_ENDED && u->lacks_memory ? UPLOAD_MEMORY_FULL :
+							end;
+}
+
+/* UPLOAD_ENDED: the step has run, with the result `err`. */
+static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
+				 struct variant *v, enum img_err *err)
+{
+	struct upload *u = v->upload;
+	enum upload_end end = UPLOAD_ENDED;
+
+	*err = steps_run(step, v, &p->config.limits, &p->memory);
+	if (*err == IMG_ERR_IRREGULAR) {
+		*err = IMG_OK;
+		end = estimate_again(p, u);
+		if (end == UPLOAD_ENDED)
+			*err = steps_run(step, v, &p->config.limits,
+					 &p->memory);
+	}
+	if (step == PIPELINE_DECODE && end == UPLOAD_ENDED && *err == IMG_OK &&
+	    u->on_decoded != NULL)
+		u->on_decoded(u);
+	return end;
+}
+
+/* As call_step(), and measure it. */
+static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
+				 struct variant *v, enum img_err *err)
+{
+	struct upload *u = v->upload;
+	uint64_t start_ns = clock_now_ns();
+	uint64_t waited_ns = v->event.waited_ns;
+	enum upload_end end = call_step(p, step, v, err);
+
+	v->begun_ns[step] = start_ns;
+	v->service_ns[step] =
+		clock_now_ns() - start_ns - (v->event.waited_ns - waited_ns);
+	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.is_irregular &&
+	    !schedule_shares_cores(&p->config.schedule))
+		pace_learn(&p->pace,
+			   (uint64_t)((double)v->estimated_ns[step] / u->pace),
+			   v->service_ns[step]);
+	return end;
+}
+
+static uint64_t step_needs_ns(enum pipeline_step step, const struct variant *v)
+{
+	return step == PIPELINE_DECODE ? upload_needs_ns(v->upload) :
+					 variant_needs_ns(v, step);
+}
+
+/* Run one step.  False: the upload has failed. */
 static bool run_step(struct pipeline *p, enum pipeline_step step,
 		     struct variant *v)
 {
 	struct upload *u = v->upload;
-	uint64_t start_ns = clock_now_ns();
-	uint64_t estimated_ns = v->estimated_ns[step];
-	uint64_t waited_ns = v->event.waited_ns;
-	uint64_t needed_ns = step == PIPELINE_DECODE ?
-				     upload_needs_ns(u) :
-				     variant_needs_ns(v, step);
 	enum upload_end end;
 	enum img_err err = IMG_OK;
+	uint64_t estimated_ns;
 
 	if (step == PIPELINE_DECODE)
 		atomic_fetch_sub(&p->waiting_count, 1);
 	if (atomic_load(&u->is_failed))
 		return false;
-	end = reason_to_stop(p, u, start_ns, needed_ns);
+	end = reason_to_stop(p, u, clock_now_ns(), step_needs_ns(step, v));
 	if (end == UPLOAD_ENDED && u->lacks_memory)
 		end = UPLOAD_MEMORY_FULL;
-	if (end == UPLOAD_ENDED) {
-		err = steps_run(step, v, &p->config.limits, &p->memory);
-		if (step == PIPELINE_DECODE && err == IMG_OK &&
-		    u->on_decoded != NULL)
-			u->on_decoded(u);
-		v->begun_ns[step] = start_ns;
-		v->service_ns[step] = clock_now_ns() - start_ns -
-				      (v->event.waited_ns - waited_ns);
-		if (err == IMG_OK &&
-		    !schedule_shares_cores(&p->config.schedule))
-			pace_learn(&p->pace,
-				   (uint64_t)((double)estimated_ns / u->pace),
-				   v->service_ns[step]);
-	}
+	if (end == UPLOAD_ENDED)
+		end = time_step(p, step, v, &err);
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
-		fail_upload(u, end, err, needed_ns);
+		fail_upload(u, end, err, step_needs_ns(step, v));
 		return false;
 	}
+	estimated_ns = v->estimated_ns[step];
 	v->event.left_ns =
 		atomic_fetch_sub(&u->left_ns, estimated_ns) - estimated_ns;
+	v->event.overrun_ns = 0;
 	atomic_fetch_sub(&p->left_ns, estimated_ns);
 	return true;
 }
@@ -535,22 +683,6 @@ void pipeline_count_abandoned(struct pipeline *p)
 	atomic_fetch_add(&p->counts.abandoned, 1);
 }
 
-static bool is_over(uint64_t asked, uint64_t limit)
-{
-	return limit > 0 && asked > limit;
-}
-
-/* Does the upload exceed a limit of work?  `cpu_ns`: the estimate to use. */
-static enum upload_end check_work(const struct pipeline *p,
-				  const struct upload *u, uint64_t cpu_ns)
-{
-	if (is_over(u->output_pixels, p->config.output_pixels_max))
-		return UPLOAD_TOO_MUCH_OUTPUT;
-	if (is_over(cpu_ns, p->config.cpu_ns_max))
-		return UPLOAD_TOO_MUCH_CPU;
-	return UPLOAD_ENDED;
-}
-
 void pipeline_explain(const struct pipeline *p, const struct upload *u,
 		      char *text, size_t bytes)
 {
@@ -605,73 +737,6 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	return true;
 }
 
-/*
- * With a policy that lets uploads wait, one whose memory is not free is taken
- * all the same, and waits for it before decode.
- */
-static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
-{
-	uint64_t bytes = u->jpeg_charge_bytes + u->estimated_bytes;
-	enum budget_answer answer = BUDGET_OK;
-
-	u->lacks_memory = pipeline_waits_for_memory(p) &&
-			  bytes <= p->budget.limit_bytes &&
-			  !budget_try(&u->charge, bytes);
-	if (!u->lacks_memory)
-		answer = budget_charge(&u->charge, bytes);
-	switch (answer) {
-	case BUDGET_OK:
-		/* Only accepted uploads take memory. */
-		memory_estimate_learn(&p->memory_estimate, u->jpeg_bytes,
-				      u->estimated_bytes);
-		return UPLOAD_ENDED;
-	case BUDGET_FULL:
-		return UPLOAD_MEMORY_FULL;
-	case BUDGET_NEVER:
-		return UPLOAD_TOO_MUCH;
-	}
-	abort();
-}
-
-/*
- * From here on, the upload's estimates are those of this machine.  The limit
- * --max-cpu is compared with the estimates before, so that the same request
- * gets the same answer on every machine.
- */
-static void adopt_pace(struct pipeline *p, struct upload *u)
-{
-	uint64_t sum_ns = 0;
-
-	u->pace = pace_factor(&p->pace);
-	for (uint32_t i = 0; i < u->variant_count; i++) {
-		uint64_t *estimated_ns = u->variants[i].estimated_ns;
-
-		for (uint32_t step = 0; step < PIPELINE_STEPS; step++) {
-			estimated_ns[step] =
-				(uint64_t)(u->pace *
-					   (double)estimated_ns[step]);
-			sum_ns += estimated_ns[step];
-		}
-	}
-	u->estimated_ns = sum_ns;
-	u->variants[0].event.left_ns = sum_ns;
-	atomic_store(&u->left_ns, sum_ns);
-}
-
-/* UPLOAD_ENDED: by the estimates of this machine, it can be in time. */
-static enum upload_end check_reachable(struct pipeline *p, struct upload *u)
-{
-	enum upload_end before =
-		check_deadline(u, u->submitted_ns, upload_needs_ns(u));
-	enum upload_end end;
-
-	adopt_pace(p, u);
-	end = check_deadline(u, u->submitted_ns, upload_needs_ns(u));
-	if (before == UPLOAD_ENDED && end != UPLOAD_ENDED)
-		pace_doubt(&p->pace);
-	return end;
-}
-
 /* Returns false. */
 static bool refuse_upload(struct pipeline *p, struct upload *u,
 			  enum upload_end end)
@@ -714,9 +779,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	u->end = UPLOAD_ENDED;
 	u->err = steps_estimate(u, &p->config.limits);
 	if (u->err == IMG_OK)
-		over = check_work(p, u, u->estimated_ns);
-	if (u->err == IMG_OK && over == UPLOAD_ENDED)
-		over = check_reachable(p, u);
+		over = check_estimate(p, u, u->submitted_ns);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
 		u->end = charge_estimate(p, u);
 	if (u->end != UPLOAD_ENDED)

@@ -54,7 +54,7 @@ static enum img_err probe(struct img_header *h, const char *dir,
 	enum img_err err = img_probe(h, data, bytes, &limits);
 
 	if (err == IMG_OK && whole)
-		err = img_decode(
+		err = img_decode_any(
 			&img, data, bytes, h,
 			&(struct img_view){ .width = 1,
 					    .height = 1,

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: test_irregular PHOTO
+ *
+ * Promises: a file that cannot be decoded in the way that was estimated is
+ * estimated again before it is decoded in another way.  If it then exceeds
+ * --max-cpu, --memory or its deadline, it ends there; otherwise its charge and
+ * the estimate of the work left are those of the new way, and it has a result.
+ * Nothing stays charged.
+ */
+#include "service/test/jobs.h"
+
+#include "base/clock.h"
+#include "imgops/imgops.h"
+#include "stages/cores.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct cores *cores;
+
+/* A cut photo, of which `strict=0` asks for what is left. */
+static void prepare_cut(struct job *job)
+{
+	prepare(job, photo_bytes / 2, 0);
+	job->variants[0].transform.lenient = true;
+	job->variants[0].transform.box = (struct img_size){ 16, 16 };
+}
+
+/* The estimates of both ways. */
+static void estimate(struct img_cost *usual, struct img_cost *irregular)
+{
+	static struct job job;
+	const struct img_limits limits = job_config(NULL, NULL, 1).limits;
+	struct img_header h;
+	struct img_view view;
+	enum img_err err;
+
+	prepare_cut(&job);
+	err = img_probe(&h, photo, photo_bytes / 2, &limits);
+	assert(err == IMG_OK);
+	view = img_fit(&h, &job.variants[0].transform);
+	*usual = img_cost(&h, &view, &job.variants[0].transform);
+	h.is_irregular = true;
+	*irregular = img_cost(&h, &view, &job.variants[0].transform);
+	assert(irregular->cpu_ns > 2 * usual->cpu_ns);
+	assert(irregular->bytes > 2 * usual->bytes);
+}
+
+/* The upload is sent; returns how it ended. */
+static enum upload_end run(const struct pipeline_config *config,
+			   struct job *job, struct pipeline_stats *stats)
+{
+	struct pipeline *p = start_configured(config);
+
+	if (pipeline_submit(p, &job->upload))
+		wait_done(job);
+	pipeline_stop(p);
+	pipeline_read(p, stats);
+	assert(stats->left_ns == 0 && stats->in_flight_count == 0);
+	if (job->upload.end == UPLOAD_ENDED && job->upload.err == IMG_OK) {
+		assert(job->variants[0].jpeg_bytes > 0);
+		upload_free_results(&job->upload);
+		budget_lower(&job->upload.charge, 0);
+	}
+	pipeline_read(p, stats);
+	assert(stats->memory.used_bytes == 0);
+	assert(stats->buffers.live_count == 0);
+	pipeline_free(p);
+	return job->upload.end;
+}
+
+static const struct policy *policies[4];
+
+static void find_policies(void)
+{
+	static const char *const names[] = { "color", "capriccio",
+					     "thread-per-connection",
+					     "pool-per-stage" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		policies[i] = policy_find(names[i]);
+}
+
+static void test_it_is_decoded(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct pipeline_config c = job_config(policies[i], cores, 1);
+		struct pipeline_stats stats;
+		struct img_cost usual, irregular;
+		struct job job;
+
+		estimate(&usual, &irregular);
+		prepare_cut(&job);
+		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
+		assert(job.upload.err == IMG_OK);
+		assert((job.variants[0].notes & IMG_NOTE_DAMAGED) != 0);
+		assert(stats.memory.peak_bytes >= irregular.bytes);
+	}
+}
+
+static void test_limits_hold(void)
+{
+	struct img_cost usual, irregular;
+
+	estimate(&usual, &irregular);
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct pipeline_config cpu = job_config(policies[i], cores, 1);
+		struct pipeline_config memory = cpu;
+		struct pipeline_stats stats;
+		struct job job;
+
+		cpu.cpu_ns_max = (usual.cpu_ns + irregular.cpu_ns) / 2;
+		prepare_cut(&job);
+		assert(run(&cpu, &job, &stats) == UPLOAD_TOO_MUCH_CPU);
+		assert(stats.sent_count == 1 && stats.failed_count == 1);
+
+		memory.memory_bytes_max =
+			2 * usual.bytes + (irregular.bytes - usual.bytes) / 4;
+		prepare_cut(&job);
+		assert(run(&memory, &job, &stats) == UPLOAD_TOO_MUCH);
+		assert(stats.sent_count == 1 && stats.failed_count == 1);
+	}
+}
+
+/* Intact, it would be in time. */
+static void test_a_deadline_holds(void)
+{
+	struct pipeline_config c = job_config(policies[0], cores, 1);
+	struct pipeline_stats stats;
+	struct img_cost usual, irregular;
+	struct job job;
+
+	estimate(&usual, &irregular);
+	prepare_cut(&job);
+	/* The reply takes nearly all of the time. */
+	job.upload.deadline_ns = clock_now_ns() + UINT64_C(3600000000000);
+	job.upload.reply_ns = UINT64_C(3600000000000) - usual.cpu_ns * 2;
+	/* On a slow machine it is late before it begins. */
+	assert(run(&c, &job, &stats) == UPLOAD_UNREACHABLE);
+}
+
+int main(int argc, char **argv)
+{
+	const char *why;
+
+	assert(argc == 2);
+	cores = cores_new(NULL, &why);
+	assert(cores != NULL);
+	read_photo(argv[1]);
+	find_policies();
+	test_it_is_decoded();
+	test_limits_hold();
+	test_a_deadline_holds();
+	free(photo);
+	cores_free(cores);
+	return 0;
+}
