@@ -7,8 +7,12 @@
  * without a box, plain or blurred, imgops_bench finds a median error of 4 to 5
  * % and a p90 of 16 to 21 %; with optimised tables, 10 and 24 %.  None of the
  * photos is arithmetic-coded, so the figure for arithmetic coding is a guess.
- * If a term is 0 ns, it always grows together with another term (kept blocks
- * grow with bytes), and the fit gave all the time to the other one.
+ * If a term is 0 ns, it always grows together with another term, and the fit
+ * gave all the time to the other one.
+ *
+ * The photos do not have what hostile files have: blocks without bytes, noise,
+ * profiles with tables, results of 80 megapixels.  The terms for those are
+ * measured one by one; test/check_estimates.c compares.
  */
 #include "imgops/estimate.h"
 

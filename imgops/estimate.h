@@ -38,7 +38,7 @@ struct estimate_term {
 	double ns; /* time for one; estimate.c says how it was measured */
 };
 
-enum { ESTIMATE_TERMS_MAX = 20 };
+enum { ESTIMATE_TERMS_MAX = 24 };
 
 struct step_estimate {
 	const char *name;

@@ -471,7 +471,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_ROWS_BLOCKS] = { "block of a scan, decoded partially", 2 },
 	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
 	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
-	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 0 },
+	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 15 },
 	[TERM_BLOCKS_1] = { "block to 1 x 1 samples", 10 },
 	[TERM_BLOCKS_2] = { "block to 2 x 2 samples", 20.4 },
 	[TERM_BLOCKS_3] = { "block to 3 x 3 samples", 32 },
@@ -611,13 +611,13 @@ static void count_bytes(double *counts, const struct img_header *h,
 			const struct path *p)
 {
 	double bytes = (double)p->scan_bytes, kept = (double)p->kept_bytes;
+	double visited = visited_blocks(h, p->scan_count) * BYTES_PER_VISIT;
 
 	/* A scan with hardly any bytes still visits every block. */
 	if (!p->is_partial)
-		kept = fmax(kept,
-			    visited_blocks(h, p->scan_count) * BYTES_PER_VISIT);
+		kept = fmax(kept, visited);
 	if (h->is_arithmetic) {
-		counts[TERM_ARITHMETIC_BYTES] = bytes;
+		counts[TERM_ARITHMETIC_BYTES] = fmax(bytes, visited);
 	} else if (h->is_progressive) {
 		counts[TERM_SCANNED_BYTES] = bytes;
 		count_progressive(counts, h, p, kept);

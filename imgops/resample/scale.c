@@ -290,7 +290,9 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 /* --- Estimate --- */
 
 enum scale_term {
+	TERM_READ_SAMPLES,   /* of the decoded planes that are scaled */
 	TERM_COPIED_SAMPLES, /* samples of planes that keep their size */
+	TERM_TURNED_SAMPLES, /* samples of which rows become columns */
 	TERM_WEIGHTS,
 	TERM_SUMS_DOWN, /* products */
 	TERM_SUMS_ALONG,
@@ -304,14 +306,20 @@ enum scale_term {
 	TERM_MATRIX_PIXELS,
 	TERM_PROFILES, /* 1 if lcms2 reads a profile */
 	TERM_PROFILE_BYTES,
+	/* These three in this order, also for four inks. */
 	TERM_TABLE_ENTRIES, /* made by lcms2 */
 	TERM_TABLE_PIXELS,  /* converted by a table of lcms2 */
 	TERM_LCMS_PIXELS,   /* converted by lcms2 without a table */
+	TERM_INK_TABLE_ENTRIES,
+	TERM_INK_TABLE_PIXELS,
+	TERM_INK_LCMS_PIXELS,
 	TERM_COUNT,
 };
 
 static const struct estimate_term scale_terms[TERM_COUNT] = {
-	[TERM_COPIED_SAMPLES] = { "sample copied", 0.0613 },
+	[TERM_READ_SAMPLES] = { "sample read", 0.1 },
+	[TERM_COPIED_SAMPLES] = { "sample copied", 0.15 },
+	[TERM_TURNED_SAMPLES] = { "sample turned", 0.7 },
 	[TERM_WEIGHTS] = { "filter weight", 1.49 },
 	[TERM_SUMS_DOWN] = { "product down", 0.0181 },
 	[TERM_SUMS_ALONG] = { "product along", 0.0531 },
@@ -325,9 +333,12 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_MATRIX_PIXELS] = { "pixel by a matrix", 3 },
 	[TERM_PROFILES] = { "profile read by lcms2", 700000 },
 	[TERM_PROFILE_BYTES] = { "byte of a profile", 10 },
-	[TERM_TABLE_ENTRIES] = { "entry of a table made by lcms2", 60 },
+	[TERM_TABLE_ENTRIES] = { "entry of a table made by lcms2", 400 },
 	[TERM_TABLE_PIXELS] = { "pixel by a table", 10 },
-	[TERM_LCMS_PIXELS] = { "pixel by lcms2 alone", 200 },
+	[TERM_LCMS_PIXELS] = { "pixel by lcms2 alone", 400 },
+	[TERM_INK_TABLE_ENTRIES] = { "entry of a table for inks", 500 },
+	[TERM_INK_TABLE_PIXELS] = { "pixel of inks by a table", 45 },
+	[TERM_INK_LCMS_PIXELS] = { "pixel of inks by lcms2 alone", 600 },
 };
 
 /* An upper bound: along.reach is known only when the weights are made. */
@@ -411,7 +422,12 @@ static void count_plane(double *counts, const struct img_plane *to,
 	samples = (double)p.x.out * p.y.out;
 	if (p.is_copy) {
 		counts[TERM_COPIED_SAMPLES] += samples;
-	} else if (p.filter != IMG_LANCZOS3) {
+		return;
+	}
+	counts[TERM_READ_SAMPLES] += p.x.in_span * p.y.in_span;
+	if (p.aside)
+		counts[TERM_TURNED_SAMPLES] += samples;
+	if (p.filter != IMG_LANCZOS3) {
 		count_stb(counts, &p);
 	} else {
 		double window_x = weights_window(&p.x);
@@ -430,12 +446,13 @@ static void count_lcms(double *counts, const struct workload *w)
 	uint64_t pixels = colour_lcms_pixels(w->header->space, w->view->size,
 					     w->keeps_profile);
 	uint64_t entries = icc_table_entries(channels, pixels);
+	double *of_channels = counts + (channels == 4 ? TERM_INK_TABLE_ENTRIES :
+							TERM_TABLE_ENTRIES);
 
 	counts[TERM_PROFILES] = 1;
 	counts[TERM_PROFILE_BYTES] = (double)w->header->icc_bytes;
-	counts[TERM_TABLE_ENTRIES] = (double)entries;
-	counts[entries > 0 ? TERM_TABLE_PIXELS : TERM_LCMS_PIXELS] =
-		(double)pixels;
+	of_channels[0] = (double)entries;
+	of_channels[entries > 0 ? 1 : 2] = (double)pixels;
 }
 
 static void count_conversion(double *counts, const struct workload *w)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: check_estimates [DIR...]
+ *
+ * Promise: whatever a file claims or lacks, its steps take at most FACTOR times
+ * as long as img_cost() said; for a file that was IRREGULAR, as was said before
+ * each of its two decodes.  So a hostile file cannot take much more CPU time
+ * than its upload was checked for.
+ *
+ * The files are made here, and read from each DIR.  Each is run with several
+ * transforms.  The estimates are in the time of one machine; so is the first
+ * thing that is measured, an ordinary picture, and the quotient says how much
+ * slower this machine is.  CPU time on a busy machine is longer, too: what is
+ * too slow is run again, up to TRIES times, and the shortest time counts.
+ * Programs with sanitizers are slower by other factors, so they do not run
+ * this.
+ */
+#include "imgops/imgops.h"
+#include "imgops/test/profiles.h"
+
+#include "base/folder.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FACTOR = 3, TRIES = 40, CALIBRATIONS = 40 };
+
+/* Less is not worth an attack. */
+#define SLACK_NS 5e6
+
+static const struct img_limits limits = {
+	.side_px_max = 65500,
+	.pixels_max = 100 * 1000 * 1000,
+	.scans_max = 64,
+	.decode_bytes_max = 1024 << 20,
+};
+
+#define STRETCHED(w, h)                                                        \
+	.quality = 80, .box = { w, h }, .fit = IMG_FIT_FILL, .enlarge = true
+
+static const struct img_transform transforms[] = {
+	{ .quality = 80 },
+	{ .quality = 80, .box = { 16, 16 } },
+	{ .quality = 80, .box = { 640, 640 }, .blur_sigma_px = 2 },
+	{ .quality = 80, .box = { 100, 100 }, .filter = IMG_BSPLINE },
+	{ .quality = 80, .box = { 640, 640 }, .filter = IMG_BOX },
+	{ STRETCHED(3000, 3000) },
+	{ STRETCHED(2000, 2000), .filter = IMG_MITCHELL },
+	{ STRETCHED(2000, 2000), .progressive = true, .full_chroma = true },
+	{ STRETCHED(2000, 2000), .optimize = true, .blur_sigma_px = 50 },
+	{ STRETCHED(4000, 8) },
+	{ STRETCHED(8, 4000) },
+};
+
+static double machine; /* how many times as long things take here */
+static uint32_t run_count, wrong_count;
+static struct memory_pool *pool;
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* All steps after decode; `decoded` is released. */
+static enum img_err finish(struct image *decoded, const struct img_view *view,
+			   const struct img_transform *transform)
+{
+	const struct memory *memory = memory_pool_memory(pool);
+	struct image scaled = { 0 }, blurred = { 0 };
+	uint8_t *jpeg = NULL;
+	size_t bytes;
+	enum img_err err = img_scale(&scaled, decoded, view, transform, memory);
+
+	img_release(decoded);
+	if (err == IMG_OK && transform->blur_sigma_px > 0) {
+		err = img_blur(&blurred, &scaled, transform->blur_sigma_px,
+			       memory);
+		img_release(&scaled);
+		scaled = blurred;
+	}
+	if (err == IMG_OK)
+		err = img_encode(&jpeg, &bytes, &scaled, transform, memory);
+	img_release(&scaled);
+	memory_pool_block_free(jpeg);
+	return err;
+}
+
+/*
+ * The CPU time of all steps, and what was said of it.  If the file is
+ * irregular, header->is_irregular is set, and the time is that until then.
+ */
+static double run(double *said_ns, struct bytes jpeg, struct img_header *header,
+		  const struct img_transform *transform)
+{
+	struct image decoded = { 0 };
+	struct img_view view = img_fit(header, transform);
+	double start_ns = now_ns();
+	enum img_err err;
+
+	*said_ns = (double)img_cost(header, &view, transform).cpu_ns;
+	err = img_decode(&decoded, jpeg.data, jpeg.count, header, &view,
+			 transform, &limits, memory_pool_memory(pool));
+	if (err == IMG_OK)
+		err = finish(&decoded, &view, transform);
+	if (err == IMG_ERR_IRREGULAR)
+		header->is_irregular = true;
+	return now_ns() - start_ns;
+}
+
+static bool is_within(double took_ns, double said_ns)
+{
+	return took_ns <= FACTOR * machine * (said_ns + SLACK_NS);
+}
+
+static void check(const char *name, struct bytes jpeg,
+		  const struct img_header *header,
+		  const struct img_transform *transform)
+{
+	struct img_header h;
+	double took_ns = 0, said_ns = 0;
+	bool ok = false;
+
+	for (int i = 0; i < TRIES && !ok; i++) {
+		h = *header;
+		took_ns = run(&said_ns, jpeg, &h, transform);
+		ok = is_within(took_ns, said_ns);
+	}
+	run_count++;
+	if (!ok) {
+		wrong_count++;
+		printf("%s, %" PRIu32 " x %" PRIu32
+		       "%s: %.1f ms, estimated %.1f ms\n",
+		       name, transform->box.width_px, transform->box.height_px,
+		       header->is_irregular ? ", irregular" : "", took_ns / 1e6,
+		       said_ns * machine / 1e6);
+	}
+	if (h.is_irregular && !header->is_irregular)
+		check(name, jpeg, &h, transform);
+}
+
+/* With all transforms, strict and lenient. */
+static void check_file(const char *name, struct bytes jpeg)
+{
+	struct img_header header;
+
+	if (img_probe(&header, jpeg.data, jpeg.count, &limits) != IMG_OK)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(transforms); i++) {
+		struct img_transform transform = transforms[i];
+
+		check(name, jpeg, &header, &transform);
+		transform.lenient = true;
+		check(name, jpeg, &header, &transform);
+	}
+}
+
+static double flat(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 90;
+}
+
+static double noise(uint32_t component, double x, double y)
+{
+	return scramble((uint32_t)(x * 3 + y * 70000) + component) % 256;
+}
+
+static void check_made(const char *name, const struct jpeg_spec *spec)
+{
+	struct bytes jpeg = jpeg_make(spec), cut = jpeg;
+
+	check_file(name, jpeg);
+	/* After its first rows, and near its end. */
+	cut.count = jpeg.count / 16 + 1000;
+	if (cut.count < jpeg.count)
+		check_file(name, cut);
+	if (jpeg.count > 8) {
+		cut.count = jpeg.count - 8;
+		check_file(name, cut);
+	}
+	free(jpeg.data);
+}
+
+enum { SIDE = 2500 };
+
+static void check_kinds(const char *name, picture_fn *picture,
+			J_COLOR_SPACE space)
+{
+	const struct jpeg_spec plain = { .width = SIDE,
+					 .height = SIDE,
+					 .picture = picture,
+					 .space = space,
+					 .optimize = true };
+	struct jpeg_spec specs[6] = {
+		plain, plain, plain, plain, plain, plain
+	};
+
+	specs[1].progressive = true;
+	specs[2].separate_scans = true;
+	specs[3].restart_interval = 1;
+	specs[4].arithmetic = true;
+	specs[5].arithmetic = true;
+	specs[5].progressive = true;
+	specs[4].optimize = specs[5].optimize = false;
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		char what[64];
+
+		(void)snprintf(what, sizeof(what), "%s %zu", name, i);
+		check_made(what, &specs[i]);
+	}
+}
+
+static void check_profile(const char *name, J_COLOR_SPACE space,
+			  struct bytes profile)
+{
+	struct jpeg_spec spec = {
+		.width = 300, .height = 300, .picture = waves, .space = space
+	};
+	struct bytes plain = jpeg_make(&spec);
+	struct bytes jpeg = jpeg_with_profile(plain, profile);
+
+	check_file(name, jpeg);
+	free(plain.data);
+	free(jpeg.data);
+	free(profile.data);
+}
+
+static void check_all_made(void)
+{
+	struct jpeg_spec tiny = {
+		.width = 16, .height = 16, .picture = noise, .space = JCS_CMYK
+	};
+	struct jpeg_spec turned = {
+		.width = 4000, .height = 4000, .picture = flat, .orientation = 6
+	};
+
+	check_kinds("flat, Y'CbCr", flat, JCS_YCbCr);
+	check_kinds("flat, grey", flat, JCS_GRAYSCALE);
+	check_kinds("flat, CMYK", flat, JCS_CMYK);
+	check_kinds("noise, Y'CbCr", noise, JCS_YCbCr);
+	check_kinds("noise, CMYK", noise, JCS_CMYK);
+	check_made("tiny, CMYK", &tiny);
+	check_made("turned", &turned);
+	check_profile("a table for inks", JCS_CMYK, profile_cmyk());
+	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
+	check_profile("a matrix profile", JCS_YCbCr,
+		      profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
+}
+
+static struct bytes read_file(const struct folder_file *file)
+{
+	struct bytes b = { malloc(file->bytes + 1), file->bytes };
+	FILE *f = fopen(file->path, "rb");
+
+	assert(b.data != NULL && f != NULL);
+	b.count = fread(b.data, 1, b.count, f);
+	(void)fclose(f);
+	return b;
+}
+
+static void check_folder(const char *dir)
+{
+	struct folder_list list = { 0 };
+	struct error error;
+
+	if (!folder_list_read(&list, dir, FOLDER_ALL_FILES, NULL, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		exit(1);
+	}
+	for (size_t i = 0; i < list.count; i++) {
+		struct bytes jpeg = read_file(&list.files[i]);
+
+		check_file(list.files[i].name, jpeg);
+		free(jpeg.data);
+	}
+	folder_list_release(&list);
+}
+
+/* The shortest time of an ordinary picture with an ordinary transform. */
+static void measure_machine(void)
+{
+	struct jpeg_spec spec = { .width = 1600,
+				  .height = 1200,
+				  .picture = waves };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_header header;
+	enum img_err err = img_probe(&header, jpeg.data, jpeg.count, &limits);
+	double said_ns;
+
+	assert(err == IMG_OK);
+	machine = 1e9;
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		double took_ns = run(&said_ns, jpeg, &header, &transforms[2]);
+
+		if (took_ns / said_ns < machine)
+			machine = took_ns / said_ns;
+	}
+	if (machine < 1)
+		machine = 1;
+	free(jpeg.data);
+}
+
+int main(int argc, char **argv)
+{
+	cmsSetLogErrorHandler(NULL);
+	pool = memory_pool_new((size_t)256 << 20, SIZE_MAX);
+	assert(pool != NULL);
+	measure_machine();
+	check_all_made();
+	for (int i = 1; i < argc; i++)
+		check_folder(argv[i]);
+	memory_pool_free(pool);
+	printf("%" PRIu32 " runs, %" PRIu32 " of them took more than %d times "
+	       "what was estimated (this machine: %.2f)\n",
+	       run_count, wrong_count, FACTOR, machine);
+	return wrong_count > 0;
+}
