@@ -14,11 +14,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,57 +33,170 @@
 #define HAS_SANITIZERS 0
 #endif
 
+/*
+ * Headers may be older than the kernel: those of Debian 12 end with version 2
+ * of Landlock's ABI.
+ */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_ACCESS_NET_BIND_TCP
+#define LANDLOCK_ACCESS_NET_BIND_TCP (1ULL << 0)
+#define LANDLOCK_ACCESS_NET_CONNECT_TCP (1ULL << 1)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
+#define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
+#endif
+#ifndef LANDLOCK_SCOPE_SIGNAL
+#define LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
+#define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+#define LANDLOCK_ACCESS_FS_RESOLVE_UNIX (1ULL << 16)
+#endif
+#ifndef LANDLOCK_ACCESS_NET_BIND_UDP
+#define LANDLOCK_ACCESS_NET_BIND_UDP (1ULL << 2)
+#define LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP (1ULL << 3)
+#endif
+
 /* The first version that can allow moving files between folders (store). */
 enum { LANDLOCK_ABI_MIN = 2 };
 
+/*
+ * The kernel's struct landlock_ruleset_attr.  An older kernel, whose struct is
+ * shorter, accepts this one if the rest is 0.
+ */
+struct rights {
+	uint64_t files;
+	uint64_t ports;
+	uint64_t scopes;
+};
+
 static const uint64_t rights_beneath =
 	LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-	LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-	LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-	LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REFER;
+	LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
+	LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+	LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
+	LANDLOCK_ACCESS_FS_REFER;
 
-static const uint64_t rights_nowhere =
-	LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-	LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-	LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM;
+/* All rights, by the version that knows them first. */
+static const struct {
+	uint32_t abi;
+	struct rights rights;
+} landlock_rights[] = {
+	{ 1,
+	  { .files =
+		    LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+		    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+		    LANDLOCK_ACCESS_FS_REMOVE_DIR |
+		    LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		    LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+		    LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		    LANDLOCK_ACCESS_FS_MAKE_FIFO |
+		    LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		    LANDLOCK_ACCESS_FS_MAKE_SYM } },
+	{ 2, { .files = LANDLOCK_ACCESS_FS_REFER } },
+	{ 3, { .files = LANDLOCK_ACCESS_FS_TRUNCATE } },
+	{ 4,
+	  { .ports = LANDLOCK_ACCESS_NET_BIND_TCP |
+		     LANDLOCK_ACCESS_NET_CONNECT_TCP } },
+	{ 5, { .files = LANDLOCK_ACCESS_FS_IOCTL_DEV } },
+	{ 6,
+	  { .scopes = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET |
+		      LANDLOCK_SCOPE_SIGNAL } },
+	{ 9, { .files = LANDLOCK_ACCESS_FS_RESOLVE_UNIX } },
+	{ 10,
+	  { .ports = LANDLOCK_ACCESS_NET_BIND_UDP |
+		     LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP } },
+};
 
-static bool allow_beneath(int ruleset, const char *folder)
+static struct rights rights_of(long abi)
+{
+	struct rights all = { .files = 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_rights); i++) {
+		if (landlock_rights[i].abi > abi)
+			continue;
+		all.files |= landlock_rights[i].rights.files;
+		all.ports |= landlock_rights[i].rights.ports;
+		all.scopes |= landlock_rights[i].rights.scopes;
+	}
+	return all;
+}
+
+/* Add to what the sandbox lacks. */
+static __attribute__((format(printf, 2, 3))) void lack(struct sandbox *s,
+						       const char *format, ...)
+{
+	size_t used = strlen(s->lacks);
+	va_list values;
+
+	if (used > 0)
+		used += (size_t)snprintf(s->lacks + used,
+					 sizeof(s->lacks) - used, "; ");
+	if (used >= sizeof(s->lacks))
+		return;
+	va_start(values, format);
+	(void)vsnprintf(s->lacks + used, sizeof(s->lacks) - used, format,
+			values);
+	va_end(values);
+}
+
+static bool allow_beneath(int ruleset, const char *folder, uint64_t rights)
 {
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access = rights_beneath,
+		.allowed_access = rights,
 		.parent_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC),
 	};
 	bool ok = rule.parent_fd >= 0 &&
 		  syscall(SYS_landlock_add_rule, ruleset,
 			  LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+	int why = errno;
 
 	if (rule.parent_fd >= 0)
 		(void)close(rule.parent_fd);
+	errno = why;
 	return ok;
 }
 
-/* Returns the version of Landlock's ABI; 0: Landlock is not in force. */
-static uint32_t restrict_files(const char *const *folders)
+/* Forbid all rights that this version knows, except those below folders. */
+static bool restrict_rights(const char *const *folders, long abi)
 {
-	const struct landlock_ruleset_attr handled = {
-		.handled_access_fs = rights_beneath | rights_nowhere,
-	};
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-			   LANDLOCK_CREATE_RULESET_VERSION);
-
-	if (abi < LANDLOCK_ABI_MIN)
-		return 0;
-
+	const struct rights handled = rights_of(abi);
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled,
 				   sizeof(handled), 0);
 	bool ok = ruleset >= 0;
 
 	for (; ok && *folders != NULL; folders++)
-		ok = allow_beneath(ruleset, *folders);
+		ok = allow_beneath(ruleset, *folders,
+				   rights_beneath & handled.files);
 	ok = ok && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+
+	int why = errno;
+
 	if (ruleset >= 0)
 		(void)close(ruleset);
-	return ok ? (uint32_t)abi : 0;
+	errno = why;
+	return ok;
+}
+
+static void enter_landlock(struct sandbox *s, const char *const *folders)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi < 0 && errno == EOPNOTSUPP)
+		lack(s, "Landlock is switched off (kernel parameter lsm=)");
+	else if (abi < 0)
+		lack(s, "the kernel has no Landlock (%s)", strerror(errno));
+	else if (abi < LANDLOCK_ABI_MIN)
+		lack(s, "the kernel's Landlock is too old (ABI %ld, not %d)",
+		     abi, LANDLOCK_ABI_MIN);
+	else if (!restrict_rights(folders, abi))
+		lack(s, "the kernel refuses Landlock's rules (%s)",
+		     strerror(errno));
+	else
+		s->landlock_abi = (uint32_t)abi;
 }
 
 /* Allowed with any arguments. */
@@ -157,12 +273,14 @@ static const int calls[] = {
 	SCMP_SYS(uname),
 };
 
-/* Allowed only if there are folders, to which Landlock limits these calls. */
+/*
+ * Allowed only if there are folders, to which Landlock limits these calls and
+ * those of allow_opening().
+ */
 static const int file_calls[] = {
-	SCMP_SYS(flock),   SCMP_SYS(fstatfs),  SCMP_SYS(ftruncate),
-	SCMP_SYS(mkdirat), SCMP_SYS(open),     SCMP_SYS(openat),
-	SCMP_SYS(rename),  SCMP_SYS(renameat), SCMP_SYS(renameat2),
-	SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
+	SCMP_SYS(flock),  SCMP_SYS(fstatfs),  SCMP_SYS(ftruncate),
+	SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
+	SCMP_SYS(unlink), SCMP_SYS(unlinkat),
 };
 
 static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)
@@ -191,8 +309,10 @@ static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
 }
 
 #define IS(argument, value) SCMP_A##argument(SCMP_CMP_EQ, value)
-#define LACKS(argument, bits) SCMP_A##argument(SCMP_CMP_MASKED_EQ, bits, 0)
-#define HAS(argument, bits) SCMP_A##argument(SCMP_CMP_MASKED_EQ, bits, bits)
+#define IN(argument, bits, value)                                              \
+	SCMP_A##argument(SCMP_CMP_MASKED_EQ, bits, value)
+#define LACKS(argument, bits) IN(argument, bits, 0)
+#define HAS(argument, bits) IN(argument, bits, bits)
 #define SETS(level, option)                                                    \
 	{                                                                      \
 		SCMP_SYS(setsockopt), 2,                                       \
@@ -246,6 +366,37 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 	       allow_rules(f, rules, ARRAY_SIZE(rules));
 }
 
+/*
+ * Files are opened to read, to write or for both.  With the fourth mode, 3,
+ * which allows neither, Landlock before ABI 3 lets O_TRUNC empty any file, and
+ * before ABI 5 any device take ioctl().  Files that are made cannot be
+ * set-user-ID: that would lend the server's rights to others.
+ */
+static bool allow_opening(scmp_filter_ctx filter)
+{
+	static const uint64_t ways[] = { O_RDONLY, O_WRONLY, O_RDWR };
+	const struct rule folder = { SCMP_SYS(mkdirat),
+				     1,
+				     { LACKS(2, S_ISUID | S_ISGID) } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		const struct rule rules[] = {
+			{ SCMP_SYS(open),
+			  2,
+			  { IN(1, O_ACCMODE, ways[i]),
+			    LACKS(2, S_ISUID | S_ISGID) } },
+			{ SCMP_SYS(openat),
+			  2,
+			  { IN(2, O_ACCMODE, ways[i]),
+			    LACKS(3, S_ISUID | S_ISGID) } },
+		};
+
+		if (!allow_rules(filter, rules, ARRAY_SIZE(rules)))
+			return false;
+	}
+	return allow_rules(filter, &folder, 1);
+}
+
 /* Allow a thread to open counters of itself only (pid 0). */
 static bool allow_counters(scmp_filter_ctx filter)
 {
@@ -254,25 +405,40 @@ static bool allow_counters(scmp_filter_ctx filter)
 	return allow_rules(filter, &rule, 1);
 }
 
-static bool restrict_calls(bool has_folders, bool counts_hardware)
+/* Returns 0 or an errno. */
+static int restrict_calls(bool has_folders, bool counts_hardware)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
 	if (filter == NULL)
-		return false;
+		return ENOMEM;
 
 	/* A tree instead of a list; not all versions support it. */
 	(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	/* The kernel's own errors. */
+	(void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 
 	bool ok = allow_calls(filter, calls, ARRAY_SIZE(calls)) &&
 		  (!has_folders ||
-		   allow_calls(filter, file_calls, ARRAY_SIZE(file_calls))) &&
+		   (allow_calls(filter, file_calls, ARRAY_SIZE(file_calls)) &&
+		    allow_opening(filter))) &&
 		  allow_with_arguments(filter) &&
-		  (!counts_hardware || allow_counters(filter)) &&
-		  seccomp_load(filter) == 0;
+		  (!counts_hardware || allow_counters(filter));
+	int error = ok ? -seccomp_load(filter) : EINVAL;
 
 	seccomp_release(filter);
-	return ok;
+	return error;
+}
+
+static void enter_seccomp(struct sandbox *s, bool has_folders,
+			  bool counts_hardware)
+{
+	int error = restrict_calls(has_folders, counts_hardware);
+
+	s->seccomp = error == 0;
+	if (error != 0)
+		lack(s, "the kernel refuses a seccomp filter (%s)",
+		     strerror(error));
 }
 
 void sandbox_enter(struct sandbox *s, const char *const *folders,
@@ -281,11 +447,15 @@ void sandbox_enter(struct sandbox *s, const char *const *folders,
 	bool has_folders = folders[0] != NULL;
 
 	*s = (struct sandbox){ .landlock_abi = 0 };
-	if (HAS_SANITIZERS)
+	if (HAS_SANITIZERS) {
+		lack(s, "builds with sanitizers have no sandbox");
 		return;
+	}
 	s->no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-	s->landlock_abi = restrict_files(folders);
-	s->seccomp = restrict_calls(has_folders, counts_hardware);
+	if (!s->no_new_privileges)
+		lack(s, "the kernel has no no_new_privs (%s)", strerror(errno));
+	enter_landlock(s, folders);
+	enter_seccomp(s, has_folders, counts_hardware);
 }
 
 bool sandbox_is_whole(const struct sandbox *s)

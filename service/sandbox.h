@@ -4,7 +4,9 @@
  * open.  An attacker who gains control of the process then has few rights.
  *
  *	no new privileges  no program that is executed gets more rights
- *	Landlock           only files below a few folders (Linux 5.19)
+ *	Landlock           only files below a few folders (Linux 5.19); nor,
+ *	                   as far as the kernel's version knows them, ports,
+ *	                   devices, and sockets and processes outside
  *	seccomp            only the system calls of a running server: no
  *	                   programs, processes, sockets or executable memory
  *
@@ -27,11 +29,14 @@
 /* The values of --sandbox, in this order. */
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
 
+enum { SANDBOX_LACKS_BYTES = 192 };
+
 /* Which parts are in force. */
 struct sandbox {
 	bool no_new_privileges;
 	uint32_t landlock_abi; /* the kernel's version; 0: not in force */
 	bool seccomp;
+	char lacks[SANDBOX_LACKS_BYTES]; /* which parts are not, and why */
 };
 
 /*

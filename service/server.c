@@ -545,7 +545,7 @@ static int check_sandbox(const struct server *s)
 	if (o->sandbox != SANDBOX_REQUIRE || sandbox_is_whole(&s->sandbox))
 		return EXIT_SUCCESS;
 	return log_refusal(s, EXIT_USAGE, "sandbox", "require",
-			   "this system does not provide all of it");
+			   s->sandbox.lacks);
 }
 
 /* For the store's receiver. */

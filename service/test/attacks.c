@@ -6,17 +6,21 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +69,47 @@ static int write_a_file(void)
 static int cut_a_file(void)
 {
 	return error_of(truncate(beyond, 0));
+}
+
+/* The fourth access mode, with which a file can be neither read nor written. */
+static int empty_a_file(void)
+{
+	return error_of(openat(root_fd, beyond + 1, O_ACCMODE | O_TRUNC));
+}
+
+static int open_a_device_for_control(void)
+{
+	return error_of(open("/dev/null", O_ACCMODE));
+}
+
+#ifdef SYS_open
+static int empty_a_file_by_open(void)
+{
+	return error_of(syscall(SYS_open, beyond, O_ACCMODE | O_TRUNC, 0));
+}
+
+static int make_a_file_by_creat(void)
+{
+	return error_of(syscall(SYS_creat, beyond, 0600));
+}
+#endif
+
+static int open_by_openat2(void)
+{
+	const struct open_how how = { .flags = O_ACCMODE | O_TRUNC };
+
+	return error_of(
+		syscall(SYS_openat2, AT_FDCWD, beyond, &how, sizeof(how)));
+}
+
+static int lend_rights_by_a_file(void)
+{
+	return error_of(openat(folder_fd, "lent", O_CREAT | O_WRONLY, 04755));
+}
+
+static int lend_rights_by_a_folder(void)
+{
+	return error_of(mkdirat(folder_fd, "lent_folder", 02755));
 }
 
 static int make_a_file(void)
@@ -226,6 +271,15 @@ const struct attack attacks[] = {
 	{ "read by a link", read_by_a_link, EACCES },
 	{ "write a file", write_a_file, EACCES },
 	{ "cut a file", cut_a_file, EPERM },
+	{ "empty a file", empty_a_file, EPERM },
+	{ "open a device for control", open_a_device_for_control, EPERM },
+#ifdef SYS_open
+	{ "empty a file by open", empty_a_file_by_open, EPERM },
+	{ "make a file by creat", make_a_file_by_creat, EPERM },
+#endif
+	{ "open by openat2", open_by_openat2, EPERM },
+	{ "lend rights by a file", lend_rights_by_a_file, EPERM },
+	{ "lend rights by a folder", lend_rights_by_a_folder, EPERM },
 	{ "make a file", make_a_file, EACCES },
 	{ "move a file out", move_a_file_out, EACCES },
 	{ "run a program", run_a_program, EPERM },
@@ -322,9 +376,11 @@ void attacks_clean_up(void)
 {
 	static const char *const files[] = {
 		"folder/link", "folder/out", "folder/tmp/other",
-		"beyond",      "new",        "out"
+		"folder/lent", "beyond",     "new",
+		"out"
 	};
-	static const char *const folders[] = { "folder/tmp", "folder", "" };
+	static const char *const folders[] = { "folder/lent_folder", "folder",
+					       "" };
 	char path[PATH_BYTES];
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -335,4 +391,49 @@ void attacks_clean_up(void)
 		path_in_work(path, folders[i]);
 		(void)rmdir(path);
 	}
+}
+
+int attacks_in_a_process(int (*run)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert(pid >= 0);
+	if (pid == 0)
+		_exit(run());
+	assert(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+long attacks_landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi > 0 ? abi : 0;
+}
+
+static long pretended_abi; /* 0: the kernel's */
+
+void attacks_pretend_landlock_abi(long abi)
+{
+	pretended_abi = abi;
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+long __wrap_syscall(long number, ...)
+{
+	long a[6];
+	va_list arguments;
+
+	va_start(arguments, number);
+	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
+		a[i] = va_arg(arguments, long);
+	va_end(arguments);
+	if (number == SYS_landlock_create_ruleset &&
+	    a[2] == LANDLOCK_CREATE_RULESET_VERSION && pretended_abi > 0)
+		return pretended_abi;
+	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

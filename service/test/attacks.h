@@ -26,4 +26,16 @@ void attacks_renew(void);
 
 void attacks_clean_up(void);
 
+/* The result of `run` in a process of its own; -1: the process crashed. */
+int attacks_in_a_process(int (*run)(void));
+
+/* The version of the kernel's Landlock; 0: it has none. */
+long attacks_landlock_abi(void);
+
+/*
+ * From now on, the kernel says that its Landlock has this version.  It needs
+ * -Wl,--wrap=syscall.
+ */
+void attacks_pretend_landlock_abi(long abi);
+
 #endif

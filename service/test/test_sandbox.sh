@@ -128,11 +128,12 @@ test_off_is_off() {
 	stop
 }
 
-# lacks WHAT LINE IN-FORCE...: on a kernel without WHAT, the log has LINE, and
-# the other protections are on
+# lacks WHAT WHY LINE IN-FORCE...: on a kernel without WHAT, the log has LINE, the
+# other protections are on, and with `require` the server says WHY it does not
+# start
 lacks() {
-	local what=$1 line=$2 program=$DARKROOM
-	shift 2
+	local what=$1 why=$2 line=$3 program=$DARKROOM
+	shift 3
 	printf '#!/bin/sh\nexec "%s" %s "%s" "$@"\n' "$LACKING" "$what" \
 		"$program" >"$work/lacking"
 	chmod +x "$work/lacking"
@@ -148,7 +149,8 @@ lacks() {
 		fail "does not say: $line"
 	answers 200 --data-binary "@$photo" "$url/?w=200"
 	stop
-	refuses --sandbox --listen 127.0.0.1:0 --sandbox require
+	refuses "--sandbox: 'require': $why" --listen 127.0.0.1:0 \
+		--sandbox require
 	DARKROOM=$program
 }
 
@@ -158,7 +160,8 @@ if [ -n "${SANITIZED:-}" ]; then
 	start
 	in_force false false false
 	stop
-	refuses --sandbox --listen 127.0.0.1:0 --sandbox require
+	refuses "--sandbox: 'require': builds with sanitizers have no sandbox" \
+		--listen 127.0.0.1:0 --sandbox require
 	exit 0
 fi
 with_policies 'color thread-per-connection servlib' test_all_works
@@ -170,5 +173,7 @@ with_policies 'color thread-per-connection servlib' test_all_works
 test_counters_are_asked_for
 test_trace_is_written
 test_https_works
-lacks landlock 'no new privileges, seccomp' true false true
-lacks seccomp 'no new privileges, Landlock \(ABI [0-9]+\)' true true false
+lacks landlock 'the kernel has no Landlock (Function not implemented)' \
+	'no new privileges, seccomp' true false true
+lacks seccomp 'the kernel refuses a seccomp filter (' \
+	'no new privileges, Landlock \(ABI [0-9]+\)' true true false
