@@ -42,6 +42,11 @@ enum {
 	BODY_BYTES_MAX = 300000,
 	BUFFER_BYTES = 8192,
 	WAITERS = 50,
+	/*
+	 * On a busy machine a round of waiting takes a thousand times as long,
+	 * so the rounds end after this time.
+	 */
+	ROUNDS_MS = 2000,
 };
 
 static const uint64_t quantum_ns = 200000;
@@ -345,7 +350,7 @@ struct waiter {
 	struct uthread *_Atomic thread;
 	_Atomic bool asks;     /* to be woken */
 	_Atomic bool is_woken; /* before the wait returned */
-	uint32_t round_count;
+	_Atomic uint32_t round_count;
 	bool asks_early;             /* the wake-up comes before the wait */
 	uint32_t kernel_threads_max; /* 0: not known */
 };
@@ -357,7 +362,7 @@ static void wait_often(void *arg)
 	struct waiter *w = arg;
 
 	atomic_store(&w->thread, uthread_self());
-	for (uint32_t i = 0; i < w->round_count; i++) {
+	for (uint32_t i = 0; i < atomic_load(&w->round_count); i++) {
 		atomic_store(&w->asks, true);
 		while (w->asks_early && !atomic_load(&w->is_woken))
 			(void)sched_yield();
@@ -374,11 +379,16 @@ static void wait_often(void *arg)
 static void *wake_them(void *arg)
 {
 	uint64_t random = *(const uint64_t *)arg;
+	uint64_t end_ns = clock_after_ms(ROUNDS_MS);
 
 	while (atomic_load(&ended_count) < WAITERS) {
+		bool is_last = clock_now_ns() > end_ns;
+
 		for (uint32_t i = 0; i < WAITERS; i++) {
 			struct waiter *w = &waiters[i];
 
+			if (is_last)
+				atomic_store(&w->round_count, 1);
 			if (!atomic_exchange(&w->asks, false))
 				continue;
 			if (random_below(&random, 4) == 0)
@@ -427,11 +437,14 @@ static void test_wake_up_after_the_wait(const struct model *m)
 {
 	struct uthreads *u = start(m, 1);
 	struct waiter *w = &waiters[0];
+	uint64_t end_ns = clock_after_ms(ROUNDS_MS);
 
 	ended_count = 0;
 	*w = (struct waiter){ .round_count = WAKE_ROUNDS / 10 };
 	assert(uthread_spawn(u, wait_often, w));
 	for (uint32_t i = 0; i < w->round_count; i++) {
+		if (clock_now_ns() > end_ns)
+			atomic_store(&w->round_count, i + 1); /* the last */
 		while (!atomic_load(&w->asks) ||
 		       read_counts(u).waiting_count == 0)
 			(void)sched_yield();
