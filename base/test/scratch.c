@@ -3,17 +3,17 @@
 
 #include <assert.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-void scratch_init(struct scratch *s)
-{
-	strcpy(s->dir, "/tmp/darkroom-test-XXXXXX");
-	assert(mkdtemp(s->dir) != NULL);
-}
+/* Of this process, to be removed if a test fails. */
+enum { KEPT_MAX = 8 };
+static char kept[KEPT_MAX][sizeof(((struct scratch *)NULL)->dir)];
+static pid_t owner_pid;
 
 static int remove_one(const char *path, const struct stat *status, int type,
 		      struct FTW *place)
@@ -22,14 +22,49 @@ static int remove_one(const char *path, const struct stat *status, int type,
 	return remove(path);
 }
 
+static int remove_all(const char *dir)
+{
+	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* An assertion of the test has failed, so this thread is in no library. */
+static void clean_up(int signal_number)
+{
+	(void)signal(signal_number, SIG_DFL);
+	for (int i = 0; i < KEPT_MAX && getpid() == owner_pid; i++)
+		if (kept[i][0] != '\0')
+			(void)remove_all(kept[i]);
+	(void)raise(signal_number);
+}
+
+/* Replace the first `old` in the list. */
+static void keep(const char *old, const char *new)
+{
+	for (int i = 0; i < KEPT_MAX; i++)
+		if (strcmp(kept[i], old) == 0) {
+			(void)strcpy(kept[i], new);
+			return;
+		}
+}
+
+void scratch_init(struct scratch *s)
+{
+	strcpy(s->dir, "/tmp/darkroom-test-XXXXXX");
+	assert(mkdtemp(s->dir) != NULL);
+	owner_pid = getpid();
+	keep("", s->dir);
+	(void)signal(SIGABRT, clean_up);
+}
+
 void scratch_release(struct scratch *s)
 {
-	assert(nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
+	assert(remove_all(s->dir) == 0);
+	keep(s->dir, "");
 }
 
 void scratch_clear(struct scratch *s)
 {
-	scratch_release(s);
+	assert(remove_all(s->dir) == 0);
 	assert(mkdir(s->dir, 0700) == 0);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder below /tmp for one test.  Any error fails the test. */
+/*
+ * A folder below /tmp for one test.  Any error fails the test.  If an assertion
+ * ends the test, no folder is left.
+ */
 #ifndef BASE_TEST_SCRATCH_H
 #define BASE_TEST_SCRATCH_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/attacks.h"
 
+#include "base/test/scratch.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -24,13 +25,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 64 };
-
-static char work[] = "/tmp/test_sandbox.XXXXXX";
-static char folder[PATH_BYTES];
-static char beyond[PATH_BYTES]; /* a file */
+static struct scratch work;
+static char folder[SCRATCH_PATH_BYTES];
+static char beyond[SCRATCH_PATH_BYTES]; /* a file */
 /* Files that an attack tries to make. */
-static char beyond_new[PATH_BYTES], beyond_out[PATH_BYTES];
+static char beyond_new[SCRATCH_PATH_BYTES], beyond_out[SCRATCH_PATH_BYTES];
 static int root_fd, folder_fd, connected_fd = -1, listening_fd = -1;
 static struct sockaddr_in connected_to, aim;
 static pid_t attacked_pid;
@@ -336,11 +335,6 @@ static int make_listening_socket(struct sockaddr_in *address)
 	return fd;
 }
 
-static void path_in_work(char path[PATH_BYTES], const char *name)
-{
-	(void)snprintf(path, PATH_BYTES, "%s/%s", work, name);
-}
-
 void attacks_renew(void)
 {
 	struct sockaddr_in unused;
@@ -357,11 +351,11 @@ void attacks_renew(void)
 const char *attacks_prepare(void)
 {
 	attacked_pid = getpid();
-	assert(mkdtemp(work) != NULL);
-	path_in_work(folder, "folder");
-	path_in_work(beyond, "beyond");
-	path_in_work(beyond_new, "new");
-	path_in_work(beyond_out, "out");
+	scratch_init(&work);
+	(void)scratch_path(&work, "folder", folder);
+	(void)scratch_path(&work, "beyond", beyond);
+	(void)scratch_path(&work, "new", beyond_new);
+	(void)scratch_path(&work, "out", beyond_out);
 	root_fd = open("/", O_RDONLY | O_DIRECTORY);
 	assert(root_fd >= 0 && mkdir(folder, 0700) == 0);
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
@@ -374,23 +368,7 @@ const char *attacks_prepare(void)
 
 void attacks_clean_up(void)
 {
-	static const char *const files[] = {
-		"folder/link", "folder/out", "folder/tmp/other",
-		"folder/lent", "beyond",     "new",
-		"out"
-	};
-	static const char *const folders[] = { "folder/lent_folder", "folder",
-					       "" };
-	char path[PATH_BYTES];
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		path_in_work(path, files[i]);
-		(void)unlink(path);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		path_in_work(path, folders[i]);
-		(void)rmdir(path);
-	}
+	scratch_release(&work);
 }
 
 int attacks_in_a_process(int (*run)(void))
