@@ -120,7 +120,7 @@ static void test_server_without_the_counter(void)
 	close(dead);
 	dead = dead_port_open(true, url);
 	assert(RUN("--dataset", photos, "--server-counter", "done", "--timeout",
-		   "0.05", url) == 2);
+		   "0.5", url) == 2);
 	scratch_expect(&scratch, "stderr", "/metrics: No reply in time");
 	close(dead);
 	server = (struct server){ .mode = SERVER_BUSY };

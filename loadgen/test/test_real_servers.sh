@@ -63,7 +63,7 @@ start_nginx() { # NODE_PORT
 			-c "$work/nginx.conf" 2>/dev/null &
 		servers+=($!)
 		nginx_url=http://127.0.0.1:$port
-		for _ in $(seq 50); do
+		for _ in $(seq 600); do
 			kill -0 $! 2>/dev/null || continue 2
 			! curl -fs "$nginx_url/at-once" >/dev/null || return 0
 			sleep 0.1
@@ -85,7 +85,7 @@ upload() {
 	done
 }
 
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ ! -s "$work/node.port" ] || break
 	sleep 0.1
 done

@@ -16,8 +16,8 @@
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
  *
- * The command `check` accepts the keys, with "slow" after 1.5 s, unless `check`
- * contains "bad".
+ * The command `check` accepts the keys unless `check` contains "bad"; with
+ * "slow" when there is a file `go`, which it removes.
  *
  * usage: fake_store_helper serve|check FOLDER
  */
@@ -181,8 +181,8 @@ int main(int argc, char **argv)
 	read_word("mode", mode, sizeof(mode));
 	read_word("check", check, sizeof(check));
 	if (strcmp(argv[1], "check") == 0) {
-		if (strcmp(check, "slow") == 0)
-			(void)usleep(1500000);
+		while (strcmp(check, "slow") == 0 && unlink("go") != 0)
+			(void)usleep(10000);
 		return strcmp(check, "bad") == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	serve();

@@ -63,6 +63,13 @@ shown() {
 	head -c 300 "$1" | tr -cd '[:print:]'
 }
 
+# patience: numbers for a loop that waits for something and pauses for 0.02 s or
+# more in each turn.  It gives up after a minute or more: a busy machine may take
+# a hundred times as long as an idle one.
+patience() {
+	seq 3000
+}
+
 # port_after WORDS: the port that the start line names after these words; empty
 # if there is none
 port_after() {
@@ -149,16 +156,21 @@ complete() {
 	full_flags=("$@")
 }
 
-# launch FLAGS...: start a server; the flags contain --listen
+# launch FLAGS...: start a server; the flags contain --listen.  On a busy machine
+# the default limits of time could be over, so where the test chooses none, they
+# are longer.
 launch() {
 	local _
 	complete "$@"
 	port=
 	: >"$work/log" # not the last server's port
-	DARKROOM_LOG=${DARKROOM_LOG:-text} "$DARKROOM" "${full_flags[@]}" \
-		2>"$work/log" &
+	DARKROOM_LOG=${DARKROOM_LOG:-text} \
+		DARKROOM_DEADLINE=${DARKROOM_DEADLINE:-600s} \
+		DARKROOM_HEADER_TIMEOUT=${DARKROOM_HEADER_TIMEOUT:-60s} \
+		DARKROOM_DRAIN_TIMEOUT=${DARKROOM_DRAIN_TIMEOUT:-120s} \
+		"$DARKROOM" "${full_flags[@]}" 2>"$work/log" &
 	server=$!
-	for _ in $(seq 300); do
+	for _ in $(patience); do
 		port=$(port_after 'listening on')
 		[ -z "$port" ] || return 0
 		kill -0 "$server" 2>/dev/null || fail "did not start: $*"
@@ -227,7 +239,7 @@ is_drained() {
 # still have to give memory back.
 check_drained() {
 	local _
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		! is_drained || return 0
 		sleep 0.05
 	done
@@ -279,7 +291,7 @@ send() {
 # taken COUNT: wait until the server has accepted this number of uploads
 taken() {
 	local count=$1 _
-	for _ in $(seq 3000); do
+	for _ in $(patience); do
 		[ "$(stat_of .uploads.sent)" != "$count" ] || return 0
 		sleep 0.02
 	done
@@ -296,7 +308,7 @@ got() {
 ends_with() {
 	local expected=$1 word=$2 status=0
 	shift 2
-	timeout 20 "$DARKROOM" "$@" >"$work/log" 2>&1 || status=$?
+	timeout 300 "$DARKROOM" "$@" >"$work/log" 2>&1 || status=$?
 	[ $status = "$expected" ] || fail "status $status, not $expected: $*"
 	grep -qF -- "$word" "$work/log" || fail "does not name $word: $*"
 }

@@ -15,7 +15,7 @@ large='w=3000&enlarge=1&progressive=1'
 told() {
 	local all
 	exec {peer}<>"/dev/tcp/127.0.0.1/$agent"
-	all=$(timeout 30 cat <&"$peer") || fail "the agent does not close"
+	all=$(timeout 60 cat <&"$peer") || fail "the agent does not close"
 	exec {peer}>&-
 	printf '%s\n' "$all"
 }
@@ -23,7 +23,7 @@ told() {
 # told_until EXPRESSION: wait until the weight is such, such as "< 50"
 told_until() {
 	local _ weight
-	for _ in $(seq 1500); do
+	for _ in $(patience); do
 		weight=$(told)
 		[[ $weight =~ ^[0-9]+%$ ]] || fail "no weight: $weight"
 		((${weight%\%} $1)) && return
@@ -80,21 +80,21 @@ test_others_cannot_stop_it() {
 	for i in 0 1 2; do
 		head -c 100000 /dev/zero >&"${fds[i]}" 2>/dev/null || true
 	done
-	for _ in $(seq 300); do
+	for _ in $(patience); do
 		[ "$(files)" -gt "$before" ] || break
 		sleep 0.1
 	done
 	[ "$(files)" -le "$before" ] || fail "$(files) files are still open"
 	# They were answered, too.
 	for i in 100 199; do
-		[ "$(timeout 30 cat <&"${fds[i]}")" = 100% ] ||
+		[ "$(timeout 60 cat <&"${fds[i]}")" = 100% ] ||
 			fail "client $i was not answered"
 	done
 	for fd in "${fds[@]}"; do exec {fd}>&-; done
 	# A client may say something first, as HAProxy does with agent-send.
 	exec {fd}<>"/dev/tcp/127.0.0.1/$agent"
 	printf 'drain ready 7%%\n' >&"$fd"
-	[ "$(timeout 30 cat <&"$fd")" = 100% ] || fail "is confused"
+	[ "$(timeout 60 cat <&"$fd")" = 100% ] || fail "is confused"
 	exec {fd}>&-
 	[ "$(told)" = 100% ] || fail "is confused"
 	stop
@@ -122,7 +122,7 @@ test_exposure() {
 # weighs EXPRESSION: wait until HAProxy's weight fulfils EXPRESSION
 weighs() {
 	local _ weight
-	for _ in $(seq 1500); do
+	for _ in $(patience); do
 		weight=$(curl -sS --unix-socket "$work/front" \
 			'http://front/stats;csv' 2>"$work/err" |
 			awk -F, '$1 == "back" && $2 == "a" { print $19 }') ||
@@ -143,7 +143,7 @@ test_haproxy_uses_it() {
 	cat >"$work/conf" <<-END
 		defaults
 		    mode http
-		    timeout connect 2s
+		    timeout connect 60s
 		    timeout client 60s
 		    timeout server 60s
 		frontend front

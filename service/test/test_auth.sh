@@ -142,7 +142,7 @@ test_no_key_is_shown() {
 		"$work/config" >/dev/null || fail "$(cat "$work/config")"
 	curl -fsS -H "$(bearer $api_key)" "$url/stats" >"$work/stats"
 	kill -USR1 "$server"
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		! grep -q "^$last" "$work/log" || break
 		sleep 0.05
 	done

@@ -49,7 +49,7 @@ static void test_idle_memory_goes_back(void)
 	for (int round = 0; round < 2; round++) {
 		use_once(b);
 		assert(stats_of(b).kept_bytes >= MIB);
-		assert(becomes_empty(b, 10000));
+		assert(becomes_empty(b, 60000));
 	}
 	buffers_free(b);
 }
@@ -75,11 +75,12 @@ static void test_memory_stays_while_there_is_work(void)
 	buffers_free(b);
 }
 
+/* If each stop waited for the thread's next turn, all would take 2 minutes. */
 static void test_stops_at_once(void)
 {
 	uint64_t start_ns = clock_now_ns();
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 120; i++) {
 		struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 
 		assert(b != NULL);
@@ -87,7 +88,7 @@ static void test_stops_at_once(void)
 			use_once(b);
 		buffers_free(b);
 	}
-	assert(clock_now_ns() - start_ns < UINT64_C(5000000000));
+	assert(clock_now_ns() - start_ns < 60 * NS_PER_S);
 }
 
 int main(void)

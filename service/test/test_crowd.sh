@@ -17,7 +17,7 @@ metric() {
 # arrive BYTES: wait until this number of bytes of uploads has arrived
 arrive() {
 	local name='darkroom_http_received_bytes_total{role="upload"}' _
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		[ "$(metric "$name")" -lt "$1" ] || return 0
 		sleep 0.02
 	done
@@ -70,7 +70,7 @@ test_uploads_outlast_a_flood() {
 	flood "${clients[0]}" &
 	pid=$!
 	# An upload takes half a minute.
-	for _ in $(seq 100); do
+	for _ in $(patience); do
 		[ "$(metric darkroom_http_connections_evicted_total)" -lt 10 ] ||
 			break
 		sleep 0.3

@@ -37,7 +37,7 @@ load() {
 # Prints the resident memory in KB, after that of pictures was given back.
 resident_kb() {
 	local _
-	for _ in $(seq 100); do
+	for _ in $(patience); do
 		[ "$(stat_of '.uploads.in_flight + .buffers.kept_bytes')" != 0 ] ||
 			break
 		sleep 0.1

@@ -37,7 +37,14 @@ arms() {
 watch() (
 	apart
 	start "$@"
-	timeout 2 curl -sSN -o "$work/seen" "$url/v1/live" || true
+	curl -sSN -o "$work/seen" "$url/v1/live" &
+	viewer=$!
+	for _ in $(patience); do
+		! grep -qs '^event: frame' "$work/seen" || break
+		sleep 0.1
+	done
+	kill "$viewer"
+	wait "$viewer" || true
 	grep -q '^event: frame' "$work/seen" || fail "$*: nothing to see"
 	"$LOADGEN" --dataset "$dir" --connections 16 "$url/?w=64" >"$work/report" ||
 		fail "$*: $(cat "$work/report")"
@@ -47,9 +54,13 @@ watch() (
 	sleep "$settle_s"
 	# Attaching strace interrupts the system calls of all threads, so each
 	# thread may wake once.
-	timeout -s INT 60 strace -f -p "$server" -o "$work/calls" \
+	timeout -s INT 600 strace -f -p "$server" -o "$work/calls" \
 		2>"$work/strace" &
 	tracer=$!
+	for _ in $(patience); do
+		[ ! -s "$work/calls" ] || break
+		sleep 0.1
+	done
 	sleep 2
 	before=$(wc -c <"$work/calls")
 	[ "$before" -gt 0 ] || fail "$*: $(cat "$work/strace")"

@@ -43,7 +43,7 @@ count() {
 # sees NAME COUNT: wait until the viewer has this number of frames
 sees() {
 	local _
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		[ "$(count "$1")" -lt "$2" ] || return 0
 		sleep 0.1
 	done
@@ -83,7 +83,7 @@ flood() {
 # become COUNT: wait until there is this number of viewers
 become() {
 	local _
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		! curl -fsS "$admin/metrics" >"$work/metrics" ||
 			! grep -qx "darkroom_http_viewers $1" "$work/metrics" ||
 			return 0
@@ -157,7 +157,11 @@ test_figures_are_those_of_stats() {
 			.cohort.total >= 1)' "$work/frame"
 	events all frame >"$work/frames"
 	all_hold "$cpu_adds_up" "$work/frames"
-	curl -sSN --max-time 1 "$admin/v1/live" >"$work/late" || true
+	first=$viewer
+	watch late
+	sees late 1
+	hang_up "$viewer"
+	viewer=$first
 	events late hello >"$work/hello"
 	all_hold ".[0] | $minute" "$work/hello"
 	events all hello >"$work/hello"
@@ -328,7 +332,7 @@ figures_of() {
 	(
 		apart
 		mkdir "$work/photos"
-		start --idle-timeout 1s --drain-timeout 120 \
+		start --idle-timeout 5s --drain-timeout 120 \
 			--store "$work/photos" "$@"
 		watch all
 		become 1
@@ -344,7 +348,7 @@ figures_of() {
 viewers_of() {
 	(
 		apart
-		start --idle-timeout 1s "$@"
+		start --idle-timeout 5s "$@"
 		test_there_is_room_for_eight
 		[[ $* = *--policy*thread* ]] || test_who_reads_nothing_goes
 		test_other_ways_to_ask

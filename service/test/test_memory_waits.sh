@@ -21,7 +21,7 @@ done
 # until_stat EXPRESSION: wait until jq finds it true for /stats
 until_stat() {
 	local _
-	for _ in $(seq 400); do
+	for _ in $(patience); do
 		[ "$(stat_of "$1")" != true ] || return 0
 		sleep 0.05
 	done
@@ -131,9 +131,9 @@ test_waits_for_a_slot() {
 test_waits_end_at_the_deadline() {
 	start_full
 	head -c $((9 * mib)) /dev/zero >"$work/upload"
-	expect_problem 503 deadline_exceeded -H 'Request-Timeout: 0.3' \
+	expect_problem 503 deadline_exceeded -H 'Request-Timeout: 2' \
 		--data-binary "@$work/upload" "$url/"
-	expect_problem 503 deadline_exceeded -H 'Request-Timeout: 0.3' \
+	expect_problem 503 deadline_exceeded -H 'Request-Timeout: 2' \
 		-H 'Expect:' --data-binary "@$work/upload" "$url/"
 	[ "$(stat_of '.memory.waits == 2 and .memory.waiting == 0 and
 		.memory.refused == 0')" = true ] || fail "waits"

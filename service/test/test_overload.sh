@@ -95,13 +95,16 @@ test_stop_answers_what_was_taken() {
 
 # An upload whose body still arrives at SIGTERM is finished.
 test_stop_answers_what_comes_late() {
-	local flags=("$@") late
-	start "${flags[@]}" --drain-timeout 60
+	local flags=("$@") late _
+	start "${flags[@]}" --drain-timeout 600s
 	curl -sS -o "$work/body" -w '%{http_code}\n' --limit-rate 400k \
 		--data-binary "@$dir/clownfish.jpg" -H 'Expect:' "$url/?w=64" \
 		>"$work/code" &
 	late=$!
-	sleep 0.5
+	for _ in $(patience); do
+		[ "$(stat_of .memory.used_bytes)" = 0 ] || break
+		sleep 0.02
+	done
 	stop
 	wait $late || fail "${flags[*]}: a late upload was cut off"
 	[ "$(cat "$work/code")" = 200 ] || fail "status $(cat "$work/code")"
@@ -111,7 +114,7 @@ test_stop_answers_what_comes_late() {
 test_stop_is_told_before() {
 	start "$@" --shutdown-delay 600s
 	kill -TERM "$server"
-	for _ in $(seq 600); do
+	for _ in $(patience); do
 		curl -fsS "$url/readyz" -o "$work/body" 2>"$work/err" || break
 		sleep 0.05
 	done

@@ -17,7 +17,7 @@ load() {
 # logged TEXT [COUNT]: wait until the log has COUNT lines with TEXT (default 1)
 logged() {
 	local _
-	for _ in $(seq 200); do
+	for _ in $(patience); do
 		[ "$(grep -cF -- "$1" "$work/log")" != "${2:-1}" ] || return 0
 		sleep 0.05
 	done
@@ -65,13 +65,16 @@ test_graph_divides_the_stages() {
 }
 
 test_signal_divides_again() {
-	local busy
+	local busy _
 	start --cores 0,1 --balance partition=2
 	grep -qF 'equally, without --graph: part 0: decode, scale; part 1: blur, encode' \
 		"$work/log" || fail "not equal: $(cat "$work/log")"
 	load --passes 12 &
 	busy=$!
-	sleep 0.2
+	for _ in $(patience); do
+		[ "$(stat_of .uploads.finished)" = 0 ] || break
+		sleep 0.05
+	done
 	kill -HUP "$server"
 	logged 'by what was measured'
 	kill -HUP "$server"

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, TIMES = 5, FROZEN_THREADS = 100 };
+enum { THREADS = 4, TIMES = 5, FROZEN_THREADS = 100, WAIT_MS = 60000 };
 
 static char folder[] = "/dev/shm/test_remote.XXXXXX";
 static const char *program;
@@ -102,14 +102,14 @@ static enum store_answer find_within(struct store *s, uint32_t number,
 static enum store_answer find(struct store *s, uint32_t number,
 			      struct store_image *image)
 {
-	return find_within(s, number, image, 5000);
+	return find_within(s, number, image, WAIT_MS);
 }
 
 static enum store_answer delete (struct store *s, uint32_t number) {
 	char id[STORE_ID_BYTES]; struct error why;
 
 	id_of(id, number);
-	return store_delete(s, id, clock_after_ms(5000), &why);
+	return store_delete(s, id, clock_after_ms(WAIT_MS), &why);
 }
 
 static uint32_t open_count(void)
@@ -157,7 +157,8 @@ static void test_what_is_put_is_found(void)
 
 	assert(store_is_remote(s) && store_spool(s) == NULL);
 	assert(find(s, 1, &image) == STORE_NOT_FOUND);
-	assert(put(s, 1, 5000) == STORE_OK && put(s, 1, 5000) == STORE_OK);
+	assert(put(s, 1, WAIT_MS) == STORE_OK &&
+	       put(s, 1, WAIT_MS) == STORE_OK);
 	check_whole(s, 1);
 	assert(delete (s, 1) == STORE_OK && delete (s, 1) == STORE_NOT_FOUND);
 	store_stats(s, &stats);
@@ -178,7 +179,7 @@ static void *put_some(void *arg)
 	for (uint32_t i = 0; i < TIMES; i++) {
 		uint32_t number = atomic_fetch_add(&next_number, 1);
 
-		assert(put(arg, number, 20000) == STORE_OK);
+		assert(put(arg, number, WAIT_MS) == STORE_OK);
 		check_whole(arg, number);
 	}
 	return NULL;
@@ -205,17 +206,20 @@ static void test_the_helper_dies(const char *mode)
 
 static void test_there_is_never_a_helper(void)
 {
+	uint64_t begin_ns = clock_now_ns(), passed_s;
 	struct store *s = open_store("die");
 	struct store_stats stats;
 
-	assert(put(s, 7, 1500) == STORE_UNAVAILABLE);
-	store_stats(s, &stats);
+	do {
+		assert(put(s, 7, 1500) == STORE_UNAVAILABLE);
+		store_stats(s, &stats);
+	} while (stats.remote.helper_starts < 2);
+	passed_s = (clock_now_ns() - begin_ns) / NS_PER_S;
 	/* After 0, 0.1, 0.3, 0.7, 1.5 s ...: it is no busy loop. */
-	assert(stats.remote.helper_starts >= 2 &&
-	       stats.remote.helper_starts < 10);
-	assert(stats.remote.is_available == 0 && stats.unavailable_count == 1);
+	assert(stats.remote.helper_starts < 10 + passed_s);
+	assert(stats.remote.is_available == 0 && stats.unavailable_count > 0);
 	write_word("mode", "good");
-	assert(put(s, 7, 20000) == STORE_OK);
+	assert(put(s, 7, WAIT_MS) == STORE_OK);
 	store_stats(s, &stats);
 	assert(stats.remote.is_available == 1);
 	store_close(s);
@@ -229,10 +233,10 @@ static void test_a_request_that_ends_helpers_is_given_up(void)
 
 	id_of(id, 17);
 	(void)memcpy(id, "bad", 3);
-	assert(store_put(s, id, files, 2, clock_after_ms(20000), &why) ==
+	assert(store_put(s, id, files, 2, clock_after_ms(WAIT_MS), &why) ==
 	       STORE_UNAVAILABLE);
 	assert(strstr(why.text, "three times") != NULL);
-	assert(put(s, 17, 5000) == STORE_OK);
+	assert(put(s, 17, WAIT_MS) == STORE_OK);
 	check_whole(s, 17);
 	store_close(s);
 }
@@ -255,7 +259,7 @@ static void test_a_late_call_is_not_sent(void)
 	struct store_image image;
 	struct error why;
 
-	assert(put(s, 15, 5000) == STORE_OK);
+	assert(put(s, 15, WAIT_MS) == STORE_OK);
 	id_of(id, 15);
 	assert(store_delete(s, id, clock_now_ns(), &why) == STORE_UNAVAILABLE);
 	assert(why.text[0] != '\0');
@@ -266,7 +270,7 @@ static void test_a_late_call_is_not_sent(void)
 
 static void *put_for_ever(void *arg)
 {
-	assert(put(arg, 9, 60000) == STORE_UNAVAILABLE);
+	assert(put(arg, 9, WAIT_MS) == STORE_UNAVAILABLE);
 	return NULL;
 }
 
@@ -280,7 +284,7 @@ static void test_abandoned_calls_end(void)
 	(void)poll(NULL, 0, 100);
 	store_abandon(s);
 	(void)pthread_join(thread, NULL);
-	assert(put(s, 9, 60000) == STORE_UNAVAILABLE);
+	assert(put(s, 9, WAIT_MS) == STORE_UNAVAILABLE);
 	store_close(s);
 }
 
@@ -291,7 +295,7 @@ static void test_wrong_answers(void)
 	struct store *s = open_store("good");
 	struct store_image image;
 
-	assert(put(s, 10, 5000) == STORE_OK);
+	assert(put(s, 10, WAIT_MS) == STORE_OK);
 	store_close(s);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		uint32_t before = open_count();
@@ -345,7 +349,7 @@ static void test_the_keeper_dies(void)
 	(void)poll(NULL, 0, 100);
 	assert(kill(newest_child(), SIGKILL) == 0);
 	(void)pthread_join(thread, NULL);
-	assert(put(s, 9, 60000) == STORE_UNAVAILABLE);
+	assert(put(s, 9, WAIT_MS) == STORE_UNAVAILABLE);
 	store_stats(s, &stats);
 	assert(stats.remote.is_available == 0);
 	while (wrong_count == wrong)
@@ -388,38 +392,42 @@ static void test_keys_are_read_again(void)
 	struct store *s = open_store("good");
 	uint32_t wrong = wrong_count;
 
-	assert(put(s, 11, 5000) == STORE_OK);
+	assert(put(s, 11, WAIT_MS) == STORE_OK);
 	write_word("check", "bad");
 	remote_reload_keys(s);
 	while (wrong_count == wrong)
 		(void)poll(NULL, 0, 10);
-	assert(starts_of(s) == 1 && put(s, 12, 5000) == STORE_OK);
+	assert(starts_of(s) == 1 && put(s, 12, WAIT_MS) == STORE_OK);
 	write_word("check", "good");
 	wrong = wrong_count;
 	remote_reload_keys(s);
 	while (starts_of(s) == 1)
-		assert(put(s, 13, 20000) == STORE_OK);
+		assert(put(s, 13, WAIT_MS) == STORE_OK);
 	assert(wrong_count == wrong);
-	assert(put(s, 14, 20000) == STORE_OK);
+	assert(put(s, 14, WAIT_MS) == STORE_OK);
 	store_close(s);
 }
 
 /*
- * The check of the keys lasts longer than the calls may wait.  Meanwhile there
- * is a helper, also if the one before it was ended just now.
+ * While a check of the keys goes on, there is a helper, also if the one before
+ * it was ended just now.
  */
 static void test_keys_are_read_twice(void)
 {
 	struct store *s = open_store("good");
 
-	assert(put(s, 16, 5000) == STORE_OK);
 	write_word("check", "slow");
 	remote_reload_keys(s);
 	remote_reload_keys(s);
-	while (starts_of(s) < 3) {
-		assert(put(s, 16, 300) == STORE_OK);
-		(void)poll(NULL, 0, 20);
+	for (uint64_t starts = 1; starts < 3; starts++) {
+		while (starts_of(s) < starts)
+			(void)poll(NULL, 0, 10);
+		assert(put(s, 16, WAIT_MS) == STORE_OK);
+		assert(starts_of(s) == starts);
+		write_word("go", ""); /* the end of this check */
 	}
+	while (starts_of(s) < 3)
+		(void)poll(NULL, 0, 10);
 	store_close(s);
 }
 

@@ -17,7 +17,7 @@ id=test:key secret=test/secret # those of the S3 server
 
 "$fake" >port &
 fake=$!
-for _ in $(seq 200); do
+for _ in $(patience); do
 	[ ! -s port ] || break
 	sleep 0.05
 done
@@ -52,7 +52,7 @@ helper() {
 # until_true COMMAND...: wait until the command succeeds
 until_true() {
 	local _
-	for _ in $(seq 400); do
+	for _ in $(patience); do
 		! "$@" || return 0
 		sleep 0.05
 	done
@@ -172,7 +172,7 @@ test_the_store_is_away() {
 	begin
 	until_true is_state 200
 	kill -STOP $fake
-	post 503 blur=3 -H 'Request-Timeout: 1' -D head
+	post 503 blur=3 -H 'Request-Timeout: 3' -D head
 	[ "$(jq -r .code body)" = store_unavailable ] || fail "$(shown body)"
 	grep -qi '^retry-after: [1-9]' head || fail "no Retry-After"
 	until_true is_state 503
@@ -195,14 +195,15 @@ test_requests_wait_in_line() {
 	begin --store-threads 1 --deadline 1s
 	until_true is_state 200
 	kill -STOP $fake
-	for i in $(seq 6); do
-		curl -sS -m 5 -o "reply$i" -w '%{http_code}\n' \
+	# Each in its turn, they would take 24 s.
+	for i in $(seq 24); do
+		curl -sS -m 20 -o "reply$i" -w '%{http_code}\n' \
 			"$url/v1/images/$(printf '%064d' "$i")" >"code$i" &
 		clients+=($!)
 	done
 	wait "${clients[@]}" || true
 	kill -CONT $fake
-	for i in $(seq 6); do
+	for i in $(seq 24); do
 		[ "$(cat "code$i")" = 503 ] || fail "late: $(cat "code$i")"
 	done
 	stop

@@ -19,8 +19,8 @@
 #include <time.h>
 
 enum {
-	GIVE_UP_S = 20, /* then the call did wait for the name */
-	DEADLINE_MS = 100,
+	GIVE_UP_S = 60, /* then the call did wait for the name */
+	DEADLINE_MS = 2000,
 	TURN_MS = 1000,
 };
 

@@ -62,7 +62,7 @@ test_silence_ends() {
 # logged_408 WHAT: log and metrics report one 408
 logged_408() {
 	local _ metric='^darkroom_http_problems_total{code="request_timeout",status="408"} '
-	for _ in $(seq 200); do
+	for _ in $(patience); do
 		! grep -qF " 408 $1" "$work/log" ||
 			! curl -fsS "$admin/metrics" |
 				grep "${metric}[1-9]" >/dev/null || return 0
@@ -80,7 +80,7 @@ test_drops_do_not_help() {
 	connect body
 	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n' \
 		>&"$body"
-	for _ in $(seq 300); do
+	for _ in $(patience); do
 		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
 		printf 'X: y\r\n' >&"$line" || true
 		head -c 1 <&"$bytes" >&"$body" || true
@@ -112,7 +112,7 @@ test_a_stopped_server_blames_nobody() {
 	kill -STOP "$server"
 	printf '%b\r\n' "$head" >&"$idle"
 	printf '\r\n' >&"$head_only"
-	sleep 3 # longer than both may take
+	sleep 5 # longer than both may take
 	kill -CONT "$server"
 	[ "$(answer_of "$idle")" = 200 ] || fail "idle was closed"
 	[ "$(answer_of "$head_only")" = 200 ] || fail "the head was closed"
@@ -128,7 +128,7 @@ test_silent_bodies_end() {
 		>&"$body"
 	[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
 	ended "$body"
-	for _ in $(seq 400); do
+	for _ in $(patience); do
 		[ "$(stat_of .memory.used_bytes)" != 0 ] || return 0
 		sleep 0.05
 	done
@@ -183,7 +183,7 @@ test_new_clients_find_room() {
 test_all() (
 	apart
 	trap '' PIPE # SIGPIPE comes when the server closes a connection
-	start --header-timeout 1s --idle-timeout 1s "$@"
+	start --header-timeout 3s --idle-timeout 3s "$@"
 	test_silence_ends
 	test_drops_do_not_help
 	test_idle_connections_end

@@ -221,7 +221,7 @@ test_bodies_after_pipelined_heads() {
 		printf %s "${head:${#head}-cut}$body" >&"$open"
 		sleep 0.1
 		printf %s "$last" >&"$open"
-		timeout 20 cat <&"$open" >"$work/raw" || fail "cut $cut: not closed"
+		timeout 60 cat <&"$open" >"$work/raw" || fail "cut $cut: not closed"
 		exec {open}>&-
 		[ "$(grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" |
 			cut -c 10- | paste -sd ' ')" = '200 415 404' ] ||

@@ -66,7 +66,7 @@ get_status() {
 # status
 settled() {
 	local _
-	for _ in $(seq 3000); do
+	for _ in $(patience); do
 		got=$(get_status "$1")
 		[ "$got" = 202 ] || return 0
 		[ "$("$JSON_VALUE" .status .durable <body | xargs)" = \
@@ -132,7 +132,7 @@ reserve() {
 
 until_stat() { # EXPRESSION
 	local _
-	for _ in $(seq 400); do
+	for _ in $(patience); do
 		[ "$(stat_of "$1")" != true ] || return 0
 		sleep 0.05
 	done
@@ -210,7 +210,7 @@ test_full_store() {
 		[ "$(cat code1)" = 507 ] || fail "$(shown reply1)"
 	done
 	id=$(cat ids)
-	for _ in $(seq 500); do
+	for _ in $(patience); do
 		[ "$(stat_of .store.full)" -lt 2 ] || break
 		sleep 0.02
 	done

@@ -13,7 +13,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const WAIT_MS = 30000;
+const WAIT_MS = 120000;
 const POLL_MS = 30;
 
 // Of keys that do not type a character.
