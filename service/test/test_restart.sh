@@ -13,8 +13,8 @@ restarts=${4:-4}
 
 # HAProxy checks twice a second which servers are ready; nginx tries them.
 case $kind in
-nginx) delay=0s pause=0.2 ;;
-haproxy) delay=3s pause=2 ;;
+nginx) delay=0s ;;
+haproxy) delay=6s ;;
 esac
 flags=(--shutdown-delay "$delay" --drain-timeout 60s --host photos.example)
 
@@ -42,7 +42,10 @@ for n in $(seq "$restarts"); do
 	i=$((n % 2))
 	stop_one $i
 	start_one $i "${flags[@]}"
-	sleep "$pause" # until the proxy has noticed it
+	for _ in $(patience); do # until the proxy uses it again
+		[ "$(stat_of .uploads.finished)" = 0 ] || break
+		sleep 0.05
+	done
 done
 kill -INT $client
 wait $client || true
