@@ -134,7 +134,7 @@ static void run_row(const struct row *row, uint32_t connections)
 	t.config.connections = connections;
 	/* The others are answered within this time. */
 	if (row->misdeed.end == BAD_END_WAITS && row->status == 0)
-		t.config.timeout_ns = 3 * NS_PER_S;
+		t.config.timeout_ns = 2 * NS_PER_S;
 	if (row->status != 204) {
 		t.config.keep_replies = true;
 		t.reply = "ok";
