@@ -345,8 +345,9 @@ static void test_require(void)
 	       0);
 	scratch_expect(&scratch, "stdout", "required");
 	scratch_expect(&scratch, "stdout", "max < 60000 ms: kept");
-	assert(RUN("--dataset", photos, "--require", "p50<0.000001ms", "--rate",
-		   "100", "--duration", "0.05", server.url) == 1);
+	/* Without a rate, which a busy machine might not keep. */
+	assert(RUN("--dataset", photos, "--require", "p50<0.000001ms",
+		   server.url) == 1);
 	scratch_expect(&scratch, "stdout", "p50 < 1e-06 ms: slow");
 	assert(RUN("--dataset", photos, "--require", "p99<60s", server.url) ==
 	       1);
