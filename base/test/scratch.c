@@ -47,13 +47,19 @@ static void keep(const char *old, const char *new)
 		}
 }
 
+void scratch_adopt(const char *dir)
+{
+	assert(strlen(dir) < sizeof(kept[0]));
+	owner_pid = getpid();
+	keep("", dir);
+	(void)signal(SIGABRT, clean_up);
+}
+
 void scratch_init(struct scratch *s)
 {
 	strcpy(s->dir, "/tmp/darkroom-test-XXXXXX");
 	assert(mkdtemp(s->dir) != NULL);
-	owner_pid = getpid();
-	keep("", s->dir);
-	(void)signal(SIGABRT, clean_up);
+	scratch_adopt(s->dir);
 }
 
 void scratch_release(struct scratch *s)

@@ -18,6 +18,9 @@ struct scratch {
 
 void scratch_init(struct scratch *s);
 
+/* A folder that the test makes and removes itself goes, too, if it fails. */
+void scratch_adopt(const char *dir);
+
 /* Remove all that is in the folder. */
 void scratch_clear(struct scratch *s);
 

@@ -8,6 +8,7 @@
  */
 #include "base/file.h"
 #include "base/quantiles.h"
+#include "base/test/scratch.h"
 #include "datasets/set.c" /* for output_open() */
 #include "datasets/test/support.h"
 
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 	char command[PATH_MAX];
 
 	assert(argc == 2 && mkdtemp(folder) != NULL);
+	scratch_adopt(folder);
 	make_set(argv[1], "a", "avatar", 1, 1);
 	make_set(argv[1], "b", "avatar", 2, 1);
 	assert(count_equal("a", "b") == COUNT);

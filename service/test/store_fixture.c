@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/store_fixture.h"
 
+#include "base/test/scratch.h"
+
 #include <grp.h>
 #include <sys/stat.h>
 
@@ -164,6 +166,7 @@ void run_tests(void (*const *tests)(void), size_t count)
 {
 	give_up_root();
 	assert(mkdtemp(folder) != NULL);
+	scratch_adopt(folder);
 	for (size_t i = 0; i < count; i++) {
 		empty_folder();
 		tests[i]();

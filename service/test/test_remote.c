@@ -9,6 +9,7 @@
 #include "service/store/remote/remote.h"
 
 #include "base/clock.h"
+#include "base/test/scratch.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -489,6 +490,7 @@ int main(int argc, char **argv)
 	assert(argc == 2 && mkdtemp(folder) != NULL);
 	program = argv[1];
 	(void)atexit(remove_folder);
+	scratch_adopt(folder);
 	(void)signal(SIGPIPE, SIG_IGN);
 	test_urls();
 	test_keys_are_forgotten();

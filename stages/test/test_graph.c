@@ -6,6 +6,7 @@
  */
 #include "stages/graph.h"
 
+#include "base/test/scratch.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -261,6 +262,7 @@ static void test_trial_of_a_save_changes_nothing(void)
 int main(void)
 {
 	assert(mkdtemp(dir) != NULL);
+	scratch_adopt(dir);
 	(void)snprintf(path, sizeof(path), "%s/graph.json", dir);
 	(void)snprintf(draft, sizeof(draft), "%s.tmp", path);
 	test_loads_what_was_saved();
