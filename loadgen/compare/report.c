@@ -248,15 +248,17 @@ static void write_table(const struct report *r, const struct column *columns,
 }
 
 /* A table of the means of the metrics from `first` to `last`. */
-static void write_means(const struct report *r, int first, int last)
+static void write_means(const struct report *r, enum metric first,
+			enum metric last)
 {
 	struct column columns[METRIC_COUNT];
+	size_t count = 0;
 
-	for (int i = first; i <= last; i++)
-		columns[i - first] =
-			(struct column){ metric_views[i].column, MEAN, i,
+	for (enum metric i = first; i <= last; i++)
+		columns[count++] =
+			(struct column){ metric_views[i].column, MEAN, (int)i,
 					 metric_views[i].decimals };
-	write_table(r, columns, (size_t)(last - first + 1), 0);
+	write_table(r, columns, count, 0);
 }
 
 /* A figure in which the arms are compared. */
