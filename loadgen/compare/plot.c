@@ -358,7 +358,7 @@ static bool run_gnuplot(struct plots *p, const char *drafts, const char *log,
 			struct error *error)
 {
 	static const char *const words[] = { "gnuplot", "-d",
-					     "../" PLOT_SCRIPT };
+					     ("../" PLOT_SCRIPT) };
 	static const volatile sig_atomic_t never_stop;
 	cJSON *command = cJSON_CreateStringArray(words, ARRAY_SIZE(words));
 	const struct process_config config = {

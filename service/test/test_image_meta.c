@@ -143,6 +143,7 @@ static void test_each_value_has_its_own_id(void)
 	}
 }
 
+#if !defined(__clang__) /* it cannot tell which bytes are padding */
 /*
  * Change each byte of a member of struct params.  Bytes that are 0 in `mask`
  * belong to no field.
@@ -171,7 +172,6 @@ static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 
 static void test_each_byte_changes_the_id(void)
 {
-#if !defined(__clang__)
 	struct img_transform transform;
 	struct upload_wants wants;
 
@@ -183,8 +183,12 @@ static void test_each_byte_changes_the_id(void)
 			sizeof(transform), "struct img_transform");
 	check_each_byte(offsetof(struct params, wants), &wants, sizeof(wants),
 			"struct upload_wants");
-#endif
 }
+#else
+static void test_each_byte_changes_the_id(void)
+{
+}
+#endif
 
 static void test_number_and_names_of_variants_count(void)
 {
