@@ -14,7 +14,7 @@ samples=$(realpath "$1")
 source=$(realpath "$2")
 
 skip() {
-	echo "SKIPPED: $*"
+	echo "skipped: $*"
 	exit 77
 }
 fail() {
@@ -22,17 +22,20 @@ fail() {
 	[ ! -s "$work/log" ] || tail -n 30 "$work/log" >&2
 	exit 1
 }
+. "$source/script/debian.sh"
+. /etc/os-release
 [ "$(id -u)" = 0 ] || skip "needs root"
+[ "${ID:-}" = debian ] || skip "needs Debian"
 for program in git mmdebstrap dh lintian dpkg-buildpackage; do
 	command -v $program >/dev/null || skip "no $program"
 done
 unshare --mount true 2>/dev/null || skip "may not mount"
 git -C "$source" rev-parse --verify -q HEAD >/dev/null 2>&1 ||
 	skip "no Git tree"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null |
-	grep -v security | head -n 1 || true)
+mirror=$(mirror_of Debian debian)
 [ -n "$mirror" ] || skip "no Debian mirror is configured"
-curl -fsS -m 20 -o /dev/null "${mirror%/}/dists/bookworm/InRelease" ||
+curl -fsS -m 20 -o /dev/null \
+	"${mirror%/}/dists/$VERSION_CODENAME/InRelease" ||
 	skip "no answer from $mirror"
 
 work=$(mktemp -d)
@@ -63,16 +66,11 @@ lintian --fail-on error,warning "$work"/first/*.changes >"$work/log" 2>/dev/null
 	fail lintian
 [ ! -s "$work/log" ] || fail "lintian complains"
 
-# Use the machine's own access to its mirror, but not its list of sources.
-mapfile -t options < <(apt-config dump |
-	grep -E '^Acquire::(https?|Check-Date|Check-Valid-Until|Retries)[: ]' |
-	sed 's/^/--aptopt=/')
-mmdebstrap --quiet --variant=minbase "${options[@]}" \
-	--dpkgopt=force-unsafe-io --format=directory \
+make_root "$VERSION_CODENAME" "$work/root" \
 	--customize-hook="cp $work/first/*.deb \"\$1\"/tmp/" \
 	--customize-hook='chroot "$1" sh -ec "apt-get install -qq -y \
 		--no-install-recommends /tmp/*.deb; rm /tmp/*.deb"' \
-	bookworm "$work/root" "deb $mirror bookworm main" >"$work/log" 2>&1 ||
+	>"$work/log" 2>&1 ||
 	fail "the packages cannot be installed"
 
 root=$work/root
