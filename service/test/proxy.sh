@@ -9,7 +9,7 @@
 . "$(dirname "$0")/server.sh"
 
 PATH=$PATH:/usr/sbin
-command -v "$kind" >/dev/null || exit 77
+have "$kind" || exit 77
 pids=(0 0) # of the two servers
 agents=(0 0) # ports of their agents; 0: any
 proxy=

@@ -79,6 +79,15 @@ port_after() {
 	}" "$work/log"
 }
 
+# have PROGRAM: is it here?  If not, print that what needs it is skipped, in the
+# words that script/test looks for.
+have() {
+	command -v "$1" >/dev/null || {
+		echo "skipped: no $1" >&2
+		return 1
+	}
+}
+
 # chooses_policies REASON: the whole test chooses its policies itself, so it is
 # skipped with $TEST_POLICY
 chooses_policies() {

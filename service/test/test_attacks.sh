@@ -10,10 +10,7 @@
 dir=$1
 attack_s=12
 
-command -v slowhttptest >/dev/null || {
-	echo "skipped: no slowhttptest"
-	exit 77
-}
+have slowhttptest || exit 77
 
 # all_answered CONNECTIONS FLAGS...: all uploads of loadgen are answered 200
 all_answered() {

@@ -9,10 +9,7 @@
 needs workers || exit 77 # the view Cores has none of its controls
 
 for program in "${CHROMIUM:=chromium}" node; do
-	command -v "$program" >/dev/null || {
-		echo "skipped: there is no $program"
-		exit 77
-	}
+	have "$program" || exit 77
 done
 export CHROMIUM SAMPLES=$1 TMPDIR=$work
 node --test-reporter=spec "$(dirname "$0")/browser/all.js" ||

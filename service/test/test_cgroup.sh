@@ -26,11 +26,17 @@ else
 	peak_file=memory.peak
 	kills_file=memory.events
 fi
-mkdir "$group" 2>/dev/null || exit 77
+mkdir "$group" 2>/dev/null || {
+	echo "skipped: no control group can be made"
+	exit 77
+}
 trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" || true
 	for _ in 1 2 3 4 5; do rmdir "$group" && break || sleep 1; done
 	rm -rf "$work"; exit $status' EXIT
-echo $limit >"$group/$limit_file" || exit 77
+echo $limit >"$group/$limit_file" || {
+	echo "skipped: the group's memory cannot be limited"
+	exit 77
+}
 # Version 1 counts the memory of sockets separately, and only if it has a limit.
 sockets_peak=$group/memory.kmem.tcp.max_usage_in_bytes
 [ ! -f "$sockets_peak" ] ||

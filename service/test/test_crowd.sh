@@ -185,5 +185,5 @@ with_policies 'default thread-per-connection' test_uploads_outlast_a_flood
 if command -v ip >/dev/null && unshare -n true 2>/dev/null; then
 	unshare -n bash "$here" "$1" ipv6 || fail "IPv6"
 else
-	echo "not tried: IPv6, for want of a network of its own"
+	echo "skipped: IPv6, which needs a network of its own"
 fi

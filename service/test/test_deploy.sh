@@ -33,7 +33,7 @@ test_unit() {
 	local unit=$deploy/$1
 	mapfile -t flags < <(flags_of "$unit")
 	waits_longer "$(sed -n 's/^TimeoutStopSec=//p' "$unit")" "${flags[@]}"
-	command -v systemd-analyze >/dev/null || return 0
+	have systemd-analyze || return 0
 	sed "s|^\(ExecStart=\)[^ ]*|\1$DARKROOM|" "$unit" >"$work/$1"
 	systemd-analyze verify --man=no "$work/$1" \
 		>"$work/report" 2>&1 || fail "$(cat "$work/report")"
@@ -86,7 +86,7 @@ test_ports_agree() {
 
 test_haproxy_accepts_its_file() {
 	PATH=$PATH:/usr/sbin
-	command -v haproxy >/dev/null || return 0
+	have haproxy || return 0
 	haproxy -c -f "$deploy/haproxy.cfg" >"$work/report" 2>&1 ||
 		fail "$(cat "$work/report")"
 	! grep -qi warning "$work/report" || fail "$(cat "$work/report")"
@@ -126,8 +126,12 @@ test_manifest
 # Where npm can install the client: every member exists, with the right type.
 test_manifests_are_valid() {
 	local status=0
-	command -v npm >/dev/null || return 0
+	have npm || return 0
 	"$deploy/../script/check-manifests" >"$work/report" 2>&1 || status=$?
-	[ $status = 0 ] || [ $status = 77 ] || fail "$(cat "$work/report")"
+	case $status in
+	0) ;;
+	77) echo "skipped: npm cannot install the client of Kubernetes" ;;
+	*) fail "$(cat "$work/report")" ;;
+	esac
 }
 test_manifests_are_valid

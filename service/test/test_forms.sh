@@ -202,7 +202,7 @@ test_a_signature_covers_all() {
 }
 
 test_other_clients() {
-	if command -v python3 >/dev/null; then
+	if have python3; then
 		python3 - "$url" "$photo" <<-'END' || fail "Python's form"
 			import sys, urllib.request
 			url, photo = sys.argv[1:]
@@ -219,7 +219,7 @@ test_other_clients() {
 			assert data[:2] == b"\xff\xd8" and b"\x00\x3c\x00\x50" in data
 		END
 	fi
-	if command -v node >/dev/null &&
+	if have node &&
 		node -e 'process.exit(typeof FormData == "function" ? 0 : 1)'; then
 		node --input-type=module - "$url" "$photo" <<-'END' || fail "Node's form"
 			import { readFileSync } from 'fs';

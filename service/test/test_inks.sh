@@ -7,10 +7,7 @@
 # usage: DARKROOM=PROGRAM INK_FILES=PROGRAM test_inks.sh [MORE.jpg...]
 . "$(dirname "$0")/server.sh"
 
-command -v djpeg >/dev/null || {
-	echo "skipped: there is no djpeg"
-	exit 77
-}
+have djpeg || exit 77
 
 # Each function writes the picture of the JPEG $1 as P6 to $2, or fails if its
 # tool cannot.  Without a profile, all tools except libvips mix inks like light;

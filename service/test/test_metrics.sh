@@ -72,7 +72,7 @@ check_format() {
 	}
 	END { exit status }' "$work/metrics" >"$work/report" ||
 		fail "$(cat "$work/report")"
-	command -v promtool >/dev/null || return 0
+	have promtool || return 0
 	promtool check metrics <"$work/metrics" >"$work/report" 2>&1 ||
 		fail "promtool: $(cat "$work/report")"
 }
@@ -279,7 +279,7 @@ test_deploy_reads_what_there_is() {
 			fail "$name"
 	done
 	stop
-	command -v promtool >/dev/null || return 0
+	have promtool || return 0
 	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
 		fail "promtool: $(cat "$work/report")"
 	test_uploads_refused_alone_page

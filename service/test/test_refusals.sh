@@ -83,11 +83,11 @@ EOF
 }
 
 test_libraries() {
-	if command -v python3 >/dev/null; then
+	if have python3; then
 		by_urllib 413 || fail "urllib, 413"
 		by_urllib 411 chunked || fail "urllib, 411"
 	fi
-	if command -v node >/dev/null; then
+	if have node; then
 		by_fetch 413 || fail "fetch, 413"
 		by_fetch 411 chunked || fail "fetch, 411"
 	fi

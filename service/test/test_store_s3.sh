@@ -12,7 +12,7 @@
 # usage: DARKROOM_STORE=PROGRAM STORE_HELPER_TEST=PROGRAM test_store_s3.sh
 set -euo pipefail
 [ -n "${S3_ENDPOINT:-}" ] || {
-	echo "SKIPPED: no S3_ENDPOINT"
+	echo "skipped: no S3_ENDPOINT"
 	exit 77
 }
 export S3_BUCKET=${S3_BUCKET:-darkroom-test}

@@ -8,7 +8,7 @@ export PARAMETERS
 PARAMETERS=$(realpath "$1")
 cd "$(dirname "$0")"
 if ! command -v node >/dev/null; then
-	echo "node is not installed: skipped"
+	echo "skipped: no node"
 	exit 77
 fi
 # Tell Node that .js files are modules.

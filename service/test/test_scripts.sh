@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A build that fails says why.  Only the clang-format that made the sources checks
+# them.  What only some tests use may be impossible to install.  script/test
+# counts and names what was skipped.  The scripts run in a tree of their own, and
+# start programs that do what the test wants.
+#
+# usage: test_scripts.sh SOURCE_DIR
+set -euo pipefail
+source=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$source/script" "$work/script"
+cd "$work"
+
+fail() {
+	echo "FAIL: $*" >&2
+	[ ! -s said ] || cat said >&2
+	exit 1
+}
+
+# only TOOL...: a folder bin, which has these programs and no others
+only() {
+	local tool
+	rm -rf bin
+	mkdir bin
+	for tool; do
+		ln -s "$(command -v "$tool")" bin
+	done
+}
+
+# stub PROGRAM LINES...: put this program into bin
+stub() {
+	rm -f "bin/$1"
+	printf '%s\n' '#!/bin/bash' "${@:2}" >"bin/$1"
+	chmod 755 "bin/$1"
+}
+
+# run STATUS COMMAND...: it ends with this status, and its output is in `said`
+run() {
+	local wanted=$1 status=0
+	shift
+	"$@" >said 2>&1 || status=$?
+	[ $status = "$wanted" ] || fail "$*: status $status, not $wanted"
+}
+
+says() {
+	grep -qF -- "$1" said || fail "does not say: $1"
+}
+
+test_a_failed_build_says_why() {
+	only bash dirname tail
+	printf '#!/bin/sh\n' >script/bootstrap
+	stub cmake '[ "$1" = --build ] || exit 0
+		echo "[1/9] a step"
+		echo "photo.c:7: the reason"
+		echo "the last line"
+		exit 3'
+	run 3 env PATH="$work/bin" script/demo
+	says 'photo.c:7: the reason'
+	stub cmake 'echo "[1/9] a step"; echo "the last line"'
+	run 0 env PATH="$work/bin" script/build --preset release
+	[ "$(<said)" = 'the last line' ] || fail "not one line"
+	cp "$source/script/bootstrap" script/bootstrap
+}
+
+test_format() {
+	only bash dirname sed sort find xargs
+	: >good.c
+	stub clang-format 'echo "Debian clang-format version 19.1.7 (3)"'
+	run 77 env PATH="$work/bin" script/format --check good.c
+	says 'needs clang-format 14'
+	run 77 env PATH="$work/bin" script/format good.c
+	rm bin/clang-format
+	run 77 env PATH="$work/bin" script/format --check good.c
+	stub clang-format '[ "$1" != --version ] || {
+			echo "Debian clang-format version 14.0.6"
+			exit
+		}
+		echo "good.c:1:1: error: [-Wclang-format-violations]"'
+	run 1 env PATH="$work/bin" script/format --check good.c
+	says 'not formatted'
+}
+
+# bootstrap STATUS ARG...: as root, with the programs in bin; what was asked of
+# apt is in `asked`
+bootstrap() {
+	: >asked
+	run "$1" env PATH="$work/bin" script/bootstrap "${@:2}"
+}
+
+test_bootstrap() {
+	only bash sed
+	stub id 'echo 0'
+	stub pkg-config 'exit 0'
+	stub dpkg-query '[ "${@: -1}" = "$(<absent)" ] || echo installed'
+	stub apt-cache 'echo " a | version | here"'
+	stub apt-get 'echo "$*" >>asked
+		[[ " $* " != *" $(<impossible) "* ]]'
+	ln -s "$(command -v cat)" bin
+	stub clang-format-14
+	: >absent
+	: >impossible
+	bootstrap 0
+	[ ! -s asked ] || fail "asks for $(<asked)"
+
+	echo cmake >absent
+	bootstrap 0
+	grep -q '^install .* cmake$' asked || fail "cmake: $(<asked)"
+	echo cmake >impossible
+	bootstrap 1
+	echo update >impossible
+	bootstrap 1
+
+	: >absent
+	bootstrap 0 --tests
+	says 'what uses them is skipped'
+	! grep -q '^install' asked || fail "installs: $(<asked)"
+	echo chromium >impossible
+	bootstrap 0 --tests
+	says 'without chromium:'
+	grep -q '^install .* slowhttptest$' asked || fail "slowhttptest: $(<asked)"
+	bootstrap 2 --test
+}
+
+test_skips_are_counted() {
+	cat >CMakePresets.json <<-'END'
+		{ "version": 3,
+		  "configurePresets": [ { "name": "release", "generator": "Ninja",
+		    "binaryDir": "${sourceDir}/build/release" } ],
+		  "buildPresets": [ { "name": "release", "configurePreset": "release" } ],
+		  "testPresets": [ { "name": "release", "configurePreset": "release" } ] }
+	END
+	cat >CMakeLists.txt <<-'END'
+		cmake_minimum_required(VERSION 3.25)
+		project(small NONE)
+		enable_testing()
+		add_test(NAME good COMMAND echo "nothing was skipped: all is here")
+		add_test(NAME whole COMMAND sh -c "echo skipped: no browser; exit 77")
+		add_test(NAME mute COMMAND sh -c "exit 77")
+		add_test(NAME part COMMAND sh -c "echo a; echo 'skipped: no <node>'; echo b")
+		set_tests_properties(whole mute PROPERTIES SKIP_RETURN_CODE 77)
+		if(EXISTS ${CMAKE_SOURCE_DIR}/bad)
+			add_test(NAME bad COMMAND false)
+		endif()
+	END
+	printf '#!/bin/sh\necho "$*" >args\n' >script/bootstrap
+	printf '#!/bin/sh\nexit 77\n' >script/format
+	run 0 script/test release
+	[ "$(<args)" = --tests ] || fail "bootstrap $(<args)"
+	tail -n 5 said | sort >last
+	diff - last <<-'END' || fail "the last lines"
+		== skipped: 4
+		formatting: there is no clang-format 14
+		release: mute: no reason given
+		release: part: no <node>
+		release: whole: no browser
+	END
+	: >bad
+	run 1 script/test release
+	tail -n 5 said | sort | diff last - || fail "the last lines of a failure"
+	printf '#!/bin/sh\n' >script/format
+	rm bad
+	sed -i '/whole\|mute\|part/d' CMakeLists.txt
+	run 0 script/test release
+	[ "$(tail -n 1 said)" = '== skipped: 0' ] || fail "skipped: 0"
+}
+
+test_a_failed_build_says_why
+test_format
+test_bootstrap
+test_skips_are_counted
