@@ -1,4 +1,4 @@
-FROM debian:bookworm-slim AS build
+FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libstb-dev \
@@ -11,11 +11,11 @@ COPY . .
 RUN cmake --preset release \
     && cmake --build --preset release --target darkroom darkroom-store loadgen
 
-FROM debian:bookworm-slim
+FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
-        libjpeg62-turbo libturbojpeg0 liblcms2-2 libmicrohttpd12 \
-        libcjson1 libck0 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
-        libnettle8 libgnutls30 libcurl3-gnutls libexpat1 ca-certificates curl \
+        libjpeg62-turbo libturbojpeg0 liblcms2-2 libmicrohttpd12t64 \
+        libcjson1 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
+        libnettle8t64 libgnutls30t64 libcurl3t64-gnutls libexpat1 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store \
     /src/build/release/loadgen /usr/local/bin/
