@@ -156,6 +156,8 @@ test_skips_are_counted() {
 		release: part: no <node>
 		release: whole: no browser
 	END
+	run 0 script/test --fast
+	[ "$(<args)" = --fast-tests ] || fail "bootstrap $(<args)"
 	: >bad
 	run 1 script/test release
 	tail -n 5 said | sort | diff last - || fail "the last lines of a failure"
