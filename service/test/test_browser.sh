@@ -11,6 +11,7 @@ needs workers || exit 77 # the view Cores has none of its controls
 for program in "${CHROMIUM:=chromium}" node; do
 	have "$program" || exit 77
 done
-export CHROMIUM SAMPLES=$1 TMPDIR=$work
+# Chromium reads the names of files in the locale's encoding.
+export CHROMIUM SAMPLES=$1 TMPDIR=$work LC_ALL=C.UTF-8
 node --test-reporter=spec "$(dirname "$0")/browser/all.js" ||
 	fail "tests in the browser"
