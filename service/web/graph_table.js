@@ -75,7 +75,7 @@ function nodesOf(hello, plan) {
 		?? node);
 
 	return wholes
-		.toSorted((a, b) => a.stage - b.stage)
+		.sort((a, b) => a.stage - b.stage)
 		.flatMap((whole) => [whole, ...plan.nodes.filter(
 			({ stage, isWhole }) =>
 				!isWhole && stage === whole.stage)]);

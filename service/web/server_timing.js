@@ -35,7 +35,7 @@ function gaps(parts) {
 	let end_ms = 0;
 
 	for (const { start, dur } of
-		parts.toSorted((a, b) => a.start - b.start)) {
+		[...parts].sort((a, b) => a.start - b.start)) {
 		if (start > end_ms)
 			found.push({
 				start_ms: end_ms,
