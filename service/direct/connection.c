@@ -134,10 +134,10 @@ static bool copy_head(struct direct_connection *c)
 {
 	size_t bytes = c->reader.end - c->reader.begin;
 
-	c->head_text = malloc(bytes);
+	c->head_text = malloc(bytes + 1);
 	if (c->head_text == NULL)
 		return false;
-	memcpy(c->head_text, c->reader.head.method, bytes);
+	memcpy(c->head_text, c->input + c->input_at + c->reader.begin, bytes);
 	head_move(&c->reader, c->head_text);
 	c->input_at += c->reader.end;
 	return true;
@@ -156,8 +156,8 @@ static bool copy_rest(struct direct_connection *c)
 			return false;
 		memcpy(rest, head + c->input_bytes - rest_bytes, rest_bytes);
 	}
-	memmove(head, c->reader.head.method, bytes);
-	shrunk = realloc(head, bytes);
+	memmove(head, head + c->input_at + c->reader.begin, bytes);
+	shrunk = realloc(head, bytes + 1);
 	c->head_text = shrunk != NULL ? shrunk : head;
 	head_move(&c->reader, c->head_text);
 	c->input = rest;
@@ -256,14 +256,13 @@ static bool send_pieces(struct direct_connection *c)
 	return !c->is_lost;
 }
 
-/* False: the connection is lost. */
+/*
+ * A client that sends its body together with the head does not wait for it.
+ * False: the connection is lost.
+ */
 static bool send_continue(struct direct_connection *c)
 {
-	const char *expected = http_field_find(
-		c->reader.head.fields, c->reader.head.field_count, "Expect");
-
-	if (c->terms.is_http_1_0 || expected == NULL ||
-	    strcasecmp(expected, "100-continue") != 0)
+	if (!head_expects_continue(&c->reader) || c->input_at < c->input_bytes)
 		return true;
 	outgoing_text(&c->reply, "HTTP/1.1 100 Continue\r\n\r\n");
 	return send_pieces(c);
@@ -343,26 +342,10 @@ static enum request_ending ending_of_loss(const struct direct_connection *c)
 						      ENDED_GONE;
 }
 
-/*
- * The transport itself refuses the request.  The client may be sending more of
- * it, and may read nothing.
- */
-static enum request_ending refuse_head(struct direct_connection *c)
-{
-	client_enter(c->base.client, CLIENT_REPLY);
-	client_cut(c->base.client);
-	if (outgoing_refuse(&c->reply, c->reader.refusal, &c->terms))
-		(void)send_pieces(c);
-	return ENDED_BROKEN;
-}
-
 static enum request_ending answer(struct direct_connection *c)
 {
 	enum head_event event = read_head(c);
 
-	c->terms.is_head = c->reader.is_head;
-	if (event == HEAD_REFUSED)
-		return refuse_head(c);
 	if (c->is_lost)
 		return ending_of_loss(c);
 	if (event != HEAD_COMPLETE || !split_input(c))
@@ -394,12 +377,8 @@ static bool serve_request(struct direct_connection *c)
 	bool is_last;
 
 	begin_request(c);
-	if (read_head(c) != HEAD_TARGET) {
-		c->terms.is_head = c->reader.is_head;
-		if (c->event == HEAD_REFUSED)
-			(void)refuse_head(c);
+	if (read_head(c) != HEAD_TARGET)
 		return false;
-	}
 	c->request = request_new(&c->base);
 	if (c->request != NULL)
 		how = answer(c);

@@ -160,27 +160,6 @@ bool outgoing_begin(struct outgoing *o, struct reply *p,
 	return false;
 }
 
-bool outgoing_refuse(struct outgoing *o, const struct head_refusal *refusal,
-		     const struct reply_terms *terms)
-{
-	size_t bytes = strlen(refusal->body);
-	struct head_text h;
-
-	*o = (struct outgoing){ .is_last = true,
-				.kind = REPLY_PIECES,
-				.fd = -1 };
-	h.bytes = 0;
-	add_status(&h, refusal->status);
-	add_header(&h, "Connection", "close");
-	add_format(&h, "Content-Length: %zu\r\n\r\n", bytes);
-	if (!keep_head(o, &h))
-		return false;
-	if (!terms->is_head)
-		o->pieces[o->piece_count++] =
-			(struct iovec){ (char *)refusal->body, bytes };
-	return true;
-}
-
 void outgoing_text(struct outgoing *o, const char *text)
 {
 	*o = (struct outgoing){ .kind = REPLY_PIECES, .fd = -1 };

@@ -10,7 +10,6 @@
 #ifndef SERVICE_OUTGOING_H
 #define SERVICE_OUTGOING_H
 
-#include "service/direct/head_reader.h"
 #include "service/direct/wire.h"
 #include "service/http/transport.h"
 
@@ -49,11 +48,6 @@ struct reply_terms {
 /* Take over a reply.  False: no memory, and the reply was dropped. */
 MUST_CHECK bool outgoing_begin(struct outgoing *o, struct reply *p,
 			       const struct reply_terms *terms);
-
-/* The transport itself refuses a request.  False: no memory. */
-MUST_CHECK bool outgoing_refuse(struct outgoing *o,
-				const struct head_refusal *refusal,
-				const struct reply_terms *terms);
 
 /* Only this text, which stays the caller's. */
 void outgoing_text(struct outgoing *o, const char *text);

@@ -240,12 +240,44 @@ static void read_trace(struct request *r, const struct findings *f)
 		(void)trace_context_read(&r->trace, f->parent);
 }
 
+/* The transport could not read the head. */
+static enum problem explain_fault(struct request *r)
+{
+	static const struct {
+		enum problem problem;
+		const char *detail; /* NULL: the problem's own */
+	} faults[] = {
+		[HEAD_MALFORMED] = { PROBLEM_BAD_REQUEST, NULL },
+		[HEAD_UNKNOWN_VERSION] = { PROBLEM_VERSION_UNKNOWN, NULL },
+		[HEAD_WRONG_LENGTH] = { PROBLEM_BAD_REQUEST,
+					"Content-Length is not a whole "
+					"number." },
+		[HEAD_LARGE_LENGTH] = { PROBLEM_BODY_TOO_LARGE,
+					"Content-Length is above 2^63 - 1." },
+		[HEAD_LONG_LINE] = { PROBLEM_TARGET_TOO_LONG, NULL },
+		[HEAD_TOO_LARGE] = { PROBLEM_HEADERS_TOO_LARGE, NULL },
+		[HEAD_TOO_MANY] = { PROBLEM_HEADERS_TOO_LARGE,
+				    "Too many requests were sent without "
+				    "waiting for their replies: their heads "
+				    "are too large together." },
+	};
+	const char *detail = faults[r->head->fault].detail;
+
+	if (detail != NULL)
+		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
+	r->must_close = true;
+	return faults[r->head->fault].problem;
+}
+
 enum problem head_check(struct request *r)
 {
 	bool needs_host = strcmp(r->head->version, "HTTP/1.0") != 0;
 	struct findings f;
+	bool is_strict = read_head(r, &f);
 
-	if (!read_head(r, &f) || f.host_count > 1 ||
+	if (r->head->fault != HEAD_FINE)
+		return explain_fault(r);
+	if (!is_strict || f.host_count > 1 ||
 	    (needs_host && f.host_count == 0)) {
 		r->must_close = true;
 		return PROBLEM_BAD_REQUEST;

@@ -14,6 +14,8 @@
  */
 enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5 };
 
+enum { FIRST_STATUS_OF_SERVER = 500 };
+
 static const struct {
 	unsigned int status;
 	const char *code;
@@ -162,6 +164,8 @@ static const struct {
 	[PROBLEM_IMAGE_DAMAGED] = { 500, "image_damaged", "Image damaged",
 				    "The stored file is damaged; upload the "
 				    "picture again to replace it." },
+	[PROBLEM_VERSION_UNKNOWN] = { 505, "version_unknown", "Version unknown",
+				      "The server speaks HTTP/1.1 and 1.0." },
 };
 
 /* PROBLEM_NONE for IMG_OK. */
@@ -229,6 +233,14 @@ bool problem_is_refusal(enum problem problem)
 	       problem == PROBLEM_MEMORY_FULL ||
 	       problem == PROBLEM_TOO_MUCH_MEMORY ||
 	       problem == PROBLEM_OUT_OF_MEMORY || problem == PROBLEM_STOPPING;
+}
+
+bool problem_is_of_request(enum problem problem)
+{
+	unsigned int status = problem_status(problem);
+
+	return status < FIRST_STATUS_OF_SERVER ||
+	       problem == PROBLEM_VERSION_UNKNOWN;
 }
 
 uint32_t problem_retry_s(enum problem problem)

@@ -57,6 +57,7 @@ enum problem {
 	PROBLEM_STORE_FULL,
 	PROBLEM_STORE_UNAVAILABLE,
 	PROBLEM_IMAGE_DAMAGED,
+	PROBLEM_VERSION_UNKNOWN,
 	PROBLEMS
 };
 
@@ -74,6 +75,11 @@ enum problem problem_find(const char *code);
  * stops?  These refusals are counted.
  */
 bool problem_is_refusal(enum problem problem);
+
+/*
+ * Is the request at fault, and not the state of the server?
+ */
+bool problem_is_of_request(enum problem problem);
 
 /*
  * For a 503: the value of Retry-After in seconds. 0: the value depends on the

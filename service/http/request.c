@@ -14,7 +14,7 @@
  *
  * If there is a problem:
  *
- *	ROUTE, AUTHORISE or ADMIT > REFUSED > DISCARD, TURN or CUT_OFF
+ *	ROUTE, AUTHORISE or ADMIT > REFUSED > DISCARD or TURN
  *	PIECE > DISCARD or CUT_OFF
  *	DISCARD (<> PIECE) > TURN
  *	CUT_OFF > SHUT
@@ -166,17 +166,8 @@ static enum request_state end_waiting(struct request *r)
 	return r->length_bytes > 0 ? next : REQUEST_TURN;
 }
 
-/* True: the transport may have no memory for a reply. */
-static bool is_head_too_large(const struct request *r)
-{
-	return r->problem == PROBLEM_TARGET_TOO_LONG ||
-	       r->problem == PROBLEM_HEADERS_TOO_LARGE;
-}
-
 static enum request_state refuse_head(struct request *r)
 {
-	if (is_head_too_large(r))
-		return REQUEST_CUT_OFF;
 	if (r->must_close || request_header(r, "Expect") != NULL)
 		return REQUEST_TURN;
 	return REQUEST_DISCARD;

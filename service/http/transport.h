@@ -71,11 +71,30 @@ struct http_field {
 const char *http_field_find(const struct http_field *fields, size_t count,
 			    const char *name);
 
+/* Why the transport could not read a head. */
+enum head_fault {
+	HEAD_FINE,
+	HEAD_MALFORMED, /* it is not the head of an HTTP/1 request */
+	HEAD_UNKNOWN_VERSION,
+	HEAD_WRONG_LENGTH, /* Content-Length is not a number */
+	HEAD_LARGE_LENGTH,
+	HEAD_LONG_LINE, /* the request line has no end within the limit */
+	HEAD_TOO_LARGE, /* nor do the headers */
+	/* The heads of requests that wait are too large together. */
+	HEAD_TOO_MANY,
+};
+
 /*
  * The head of a request.  Its texts are valid until request_end(); those of
  * `target` may be changed.
  */
 struct request_head {
+	/*
+	 * Unless this is HEAD_FINE, headers may be missing, the method, target
+	 * and version may be made up, and nothing more is read from the
+	 * connection.
+	 */
+	enum head_fault fault;
 	const char *method, *version;
 	char *target; /* as it was sent, with its query */
 	size_t bytes; /* of all lines, with their ends */

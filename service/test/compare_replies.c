@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends the same bytes to two servers, and compares what they send until they
- * close.  Dates, numbers of requests and times are left out.  A head that is
- * sent twice in a row counts once: libmicrohttpd does that if a Content-Length
- * is wrong.  It has more faults, which no request here meets: if a request
- * without a body expects "100 Continue", it may wait for more bytes before it
- * replies; and if its head begins in the middle of what was received, a line
- * that begins with a colon ends it, and a NUL ends a text.
+ * close.  Dates, numbers of requests and times are left out; so is "100
+ * Continue", because it is sent only if a body does not come with its head.
  *
  * The requests are: all lines of a table with all headers of another; valid
  * requests, several at a time, in random pieces; and the same ones with some
@@ -316,23 +312,14 @@ static void hide_ids(int server)
 			memset(text + i, '0', ID_BYTES);
 }
 
-static void remove_second_heads(int server)
+static void remove_continues(int server)
 {
-	char *at = replies[server].text;
-	char *end = at + replies[server].bytes, *body;
+	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	char *at;
 
-	while ((at = memmem(at, (size_t)(end - at), "HTTP/1.1 4", 10)) !=
-	       NULL) {
-		body = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
-		if (body == NULL)
-			return;
-		body += 4;
-		if (end - body >= body - at &&
-		    memcmp(at, body, (size_t)(body - at)) == 0)
-			remove_bytes(server, at, (size_t)(body - at));
-		end = replies[server].text + replies[server].bytes;
-		at += 10;
-	}
+	while ((at = memmem(replies[server].text, replies[server].bytes, text,
+			    sizeof(text) - 1)) != NULL)
+		remove_bytes(server, at, sizeof(text) - 1);
 }
 
 static void count_replies(void)
@@ -363,7 +350,7 @@ static void compare(void)
 		remove_lines(i, "Date: ");
 		remove_lines(i, "Server-Timing: ");
 		hide_ids(i);
-		remove_second_heads(i);
+		remove_continues(i);
 	}
 	case_count++;
 	count_replies();
@@ -455,13 +442,17 @@ static void add_request(uint32_t kind)
 		add("\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n"
 		    "Content-Length: 10\r\n\r\n0123456789");
 		break;
+	case 9:
+		add("GET /healthz HTTP/1.1\r\nHost: x\r\n"
+		    "Expect: 100-continue\r\n\r\n");
+		break;
 	default:
 		add("POST /?w=8 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
 		    "Content-Length: 3\r\n\r\nabc");
 	}
 }
 
-enum { KINDS = 10 };
+enum { KINDS = 11 };
 
 static void add_requests(void)
 {
@@ -506,13 +497,6 @@ static void change_request(void)
 	}
 }
 
-/* Would libmicrohttpd not see all of a head? */
-static bool is_misread(void)
-{
-	return memmem(request.text, request.bytes, "\n:", 2) != NULL ||
-	       memchr(request.text, '\0', request.bytes) != NULL;
-}
-
 static void compare_changed(void)
 {
 	for (int i = 0; i < CHANGED; i++) {
@@ -521,8 +505,7 @@ static void compare_changed(void)
 		add_requests();
 		while (count-- > 0 && request.bytes > 1)
 			change_request();
-		if (!is_misread())
-			compare();
+		compare();
 	}
 }
 

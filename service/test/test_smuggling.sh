@@ -28,15 +28,17 @@ answers() {
 	grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" | wc -l
 }
 
-# refused STATUSES FORMAT: the request gets one of these statuses, and the
-# request after it no answer; 000 means no answer at all
+# refused STATUSES FORMAT: the request gets one of these statuses, by a problem
+# that has a code and is sent once, and the request after it no answer
 refused() {
 	local got
 	raw "$2$behind"
 	IFS= read -r -N 12 got <"$work/raw" || true
 	got=${got//[^[:alnum:]\/. ]/}
 	got=${got#HTTP/1.1 }
-	[[ $1 = *${got:-000}* ]] || fail "${got:-nothing}, not $1: $2"
+	[ -n "$got" ] && [[ $1 = *$got* ]] || fail "${got:-nothing}, not $1: $2"
+	grep -aq '"code":"[a-z_]*"' "$work/raw" || fail "no code: $2"
+	[ "$(answers)" = 1 ] || fail "$(answers) answers: $2"
 	! grep -aq 'ok$' "$work/raw" ||
 		fail "what is behind it was answered: $2"
 }
@@ -144,18 +146,20 @@ test_request_lines() {
 		'GET /healthz http/1.1' 'GET /healthz HTTP/11' 'GET /healthz' \
 		'GET /healthz HTTP/0.9' 'GET /healthz HTTP/2.0' 'GET' 'x' \
 		'GET /healthz HTTP/1.1\x01'; do
-		refused '400 505 000' "$line\\r\\nHost: localhost\\r\\n\\r\\n"
+		refused '400 505' "$line\\r\\nHost: localhost\\r\\n\\r\\n"
 	done
 	# HTTP/2 without an upgrade, and TLS.
-	refused '505 000' 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
-	refused '400 000' '\x16\3\1\0\4\1\0\0\0\r\n'
+	refused 505 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
+	refused 400 '\x16\3\1\0\4\1\0\0\0\r\n'
 }
 
 test_large_heads() {
 	local a
 	a=$(head -c 140000 /dev/zero | tr '\0' a)
 	refused 414 "GET /$a HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+	coded target_too_long
 	refused 431 "$(get "X: $a")"
+	coded headers_too_large
 	refused 431 "$(get "$a: X")"
 	for a in 20000 66000 130700; do
 		a=$(head -c $a /dev/zero | tr '\0' a)
@@ -188,9 +192,24 @@ Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
 	raw "$(post 'Content-Length: 99999999999\r\nExpect: 100-continue')"
 	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a refused body"
 	grep -aq '^HTTP/1.1 413' "$work/raw" || fail "no 413"
-	raw "$(post 'Content-Length: 5\r\nConnection: close\r\nExpect: 100-continue')hello"
-	grep -aq '^HTTP/1.1 100' "$work/raw" || fail "no 100"
+	local open line
+	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	printf "$(post 'Content-Length: 5\r\nConnection: close\r\nExpect: 100-continue')" >&"$open"
+	read -r -t 60 -u "$open" line && [[ $line = 'HTTP/1.1 100 '* ]] ||
+		fail "no 100: $line"
+	printf hello >&"$open"
+	timeout 60 cat <&"$open" >"$work/raw" || fail "not closed after 100"
+	exec {open}>&-
 	grep -aq '^HTTP/1.1 415' "$work/raw" || fail "no 415"
+}
+
+# Requests without a body get no "100 Continue", and each gets its answer.
+test_expectations_without_a_body() {
+	local one
+	one=$(get 'Expect: 100-continue')
+	raw "$one$one$(get 'Expect: 100-continue\r\nConnection: close')"
+	[ "$(answers)" = 3 ] || fail "$(answers) answers, not 3"
+	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 without a body"
 }
 
 # Requests that follow each other without waiting for the replies.
@@ -267,6 +286,7 @@ test_headers
 test_request_lines
 test_large_heads
 test_expectations
+test_expectations_without_a_body
 test_pipelined_requests
 test_bodies_after_pipelined_heads
 # Each byte is a connection, which takes long.
@@ -281,6 +301,7 @@ begin --policy thread-per-connection
 test_lengths
 test_white_space_behind_a_length
 test_expectations
+test_expectations_without_a_body
 test_pipelined_requests
 test_bodies_after_pipelined_heads
 test_early_ends 7

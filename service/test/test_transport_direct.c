@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of the transport in user-level threads: a connection whose client
- * reads nothing ends, also while the transport itself refuses its request.  On
+ * reads nothing ends, also if its head has a fault.  On
  * one kernel thread, a client that sends requests or a body without a pause
  * does not keep others from being served, nor do clients that are refused and
  * come again.  A long head, and the requests that came with it, are read
@@ -185,6 +185,8 @@ bool __wrap_request_head(struct request *r, const struct request_head *head)
 	const char *filler =
 		http_field_find(head->fields, head->field_count, "X-Filler");
 
+	if (head->fault != HEAD_FINE)
+		return __wrap_request_next(r);
 	r->how = (enum behaviour)head->target[1];
 	assert(strcmp(head->fields[0].name, "Host") == 0 &&
 	       strcmp(head->fields[0].value, "x") == 0);

@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The transport over libmicrohttpd 0.9.75.  What it does not do by itself:
- *
- * - It is lenient.  It takes spaces before a colon and between the parts of the
- *   request line, ends a line at a bare LF and a value at a NUL, and appends a
- *   folded line to the name of its header.  The strings that it passes to us do
- *   not show this.  But it splits the head in place: each colon, CR and LF
- *   becomes a NUL.  So in an exact head, the strings follow each other in
- *   memory without a gap, from the method to the end of the head, and this is
- *   checked.  If a version of libmicrohttpd kept them elsewhere, every request
- *   would be refused, and all tests would fail.
- * - It would decode the target and split its query, and would not answer at all
- *   if it had no memory for all parameters.  So the query is hidden from it,
- *   and decoding is switched off; head.c does both.
- * - It refuses white space after a Content-Length: see interpose.h.
+ * The transport over libmicrohttpd, 0.9.75 to 1.0.x.  It frames requests and
+ * sends replies; what a head says comes from our own reader: see input.h.
  */
 #include "service/http/transport.h"
 
@@ -31,8 +19,6 @@
 _Static_assert((int)REPLY_END == (int)MHD_CONTENT_READER_END_OF_STREAM,
 	       "read() is a MHD_ContentReaderCallback");
 
-enum { FIELDS_MIN = 16 };
-
 struct io_thread {
 	struct io_thread_config config;
 	struct MHD_Daemon
@@ -43,15 +29,8 @@ struct mhd_connection {
 	struct connection base;
 	struct MHD_Connection *library;
 
-	/* Of the present request. */
-	struct request_head head;
-	struct http_field *fields; /* of the head; kept for the next one */
-	size_t fields_max;
-	size_t target_bytes;
-	char *query;   /* the "?" of the target; NULL: it has none */
-	char query_at; /* the character after it, where a NUL is meanwhile */
-	bool has_head; /* request_head() was called */
-	uint64_t received_bytes; /* of the body */
+	struct input *input;
+	bool has_head; /* request_head() was called for the present request */
 };
 
 static struct mhd_connection *connection_of(struct MHD_Connection *library)
@@ -89,6 +68,13 @@ static struct mhd_connection *connection_new(const struct io_thread *thread,
 
 	if (c == NULL)
 		return NULL;
+	c->input = input_new(thread->config.connection_bytes,
+			     thread->config.has_threads &&
+				     !thread->config.has_tls);
+	if (c->input == NULL) {
+		free(c);
+		return NULL;
+	}
 	c->library = library;
 	c->base = (struct connection){
 		.transport = &transport_mhd,
@@ -100,16 +86,32 @@ static struct mhd_connection *connection_new(const struct io_thread *thread,
 	return c;
 }
 
+/* NULL is fine. */
 static void connection_free(struct mhd_connection *c)
 {
-	free(c->fields);
+	if (c == NULL)
+		return;
+	input_free(c->input);
 	free(c);
 }
 
+/* False: no memory, or the descriptor is too large. */
+static bool begin_connection(struct mhd_connection *c,
+			     struct MHD_Connection *library)
+{
+	if (c == NULL ||
+	    !interpose_begin(c->base.fd, c->base.tls == NULL, c->input))
+		return false;
+	connection_begin(&c->base,
+			 MHD_get_connection_info(
+				 library, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+				 ->client_addr);
+	return true;
+}
+
 /*
- * A MHD_NotifyConnectionCallback.  If there was no memory for a connection,
- * *slot stays NULL, and the connection is shut down, because no client would
- * limit its time.
+ * A MHD_NotifyConnectionCallback.  If a connection could not begin, *slot stays
+ * NULL, and it is shut down, because no client would limit its time.
  */
 static void on_connection(void *cls, struct MHD_Connection *library,
 			  void **slot, enum MHD_ConnectionNotificationCode what)
@@ -118,22 +120,17 @@ static void on_connection(void *cls, struct MHD_Connection *library,
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		c = connection_new(cls, library);
-		if (c == NULL) {
+		if (!begin_connection(c, library)) {
 			(void)shutdown(fd_of(library), SHUT_RDWR);
+			connection_free(c);
 			return;
 		}
 		*slot = c;
-		input_begin(c->base.fd, c->base.tls == NULL);
-		connection_begin(
-			&c->base,
-			MHD_get_connection_info(
-				library, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
-				->client_addr);
 		return;
 	}
 	if (c == NULL)
 		return;
-	input_end(c->base.fd);
+	interpose_end(c->base.fd);
 	connection_end(&c->base);
 	connection_free(c);
 	*slot = NULL;
@@ -159,123 +156,11 @@ static void *on_target(void *cls, const char *target,
 	struct mhd_connection *c = connection_of(library);
 
 	(void)cls;
+	(void)target;
 	if (c == NULL)
 		return NULL;
-	c->head = (struct request_head){ .target = (char *)target };
-	c->target_bytes = strlen(target);
-	c->query = strchr(target, '?');
-	if (c->query != NULL) {
-		c->query_at = c->query[1];
-		c->query[1] = '\0';
-	}
 	c->has_head = false;
-	c->received_bytes = 0;
 	return request_new(&c->base);
-}
-
-/* An unescape callback, which changes nothing. */
-static size_t keep_escapes(void *cls, struct MHD_Connection *library,
-			   char *text)
-{
-	(void)cls;
-	(void)library;
-	return strlen(text);
-}
-
-/*
- * The position after the CR and LF that end the line at `at`; NULL: the line
- * does not end like this.
- */
-static const char *after_line(const char *at)
-{
-	return at[0] == '\0' && at[1] == '\0' ? at + 2 : NULL;
-}
-
-/* A head while it is read. */
-struct reading {
-	struct mhd_connection *c;
-	const char *at; /* where the next header must begin; NULL: not exact */
-	bool has_memory;
-};
-
-/* False: no memory. */
-static bool add_field(struct mhd_connection *c, const char *name,
-		      const char *value)
-{
-	if (c->head.field_count == c->fields_max) {
-		size_t max = c->fields_max > 0 ? 2 * c->fields_max : FIELDS_MIN;
-		struct http_field *fields =
-			realloc(c->fields, max * sizeof(*fields));
-
-		if (fields == NULL)
-			return false;
-		c->fields = fields;
-		c->fields_max = max;
-	}
-	c->fields[c->head.field_count++] = (struct http_field){ name, value };
-	return true;
-}
-
-/* A MHD_KeyValueIterator. */
-static enum MHD_Result on_field(void *cls, enum MHD_ValueKind kind,
-				const char *name, const char *value)
-{
-	struct reading *h = cls;
-
-	(void)kind;
-	h->has_memory = add_field(h->c, name, value != NULL ? value : "");
-	if (h->at != NULL)
-		h->at = name == h->at && value != NULL ?
-				after_line(value + strlen(value)) :
-				NULL;
-	return h->has_memory ? MHD_YES : MHD_NO;
-}
-
-/* Method, target, version: one space between two of them. */
-static bool is_exact_line(const struct mhd_connection *c)
-{
-	const struct request_head *h = &c->head;
-
-	return h->method + strlen(h->method) + 1 == h->target &&
-	       h->target + c->target_bytes + 1 == h->version;
-}
-
-/* The bytes of the head. */
-static size_t head_bytes(struct MHD_Connection *library)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		library, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-
-	return info != NULL ? info->header_size : 0;
-}
-
-/* Give libmicrohttpd's target its query again. */
-static void restore_query(struct mhd_connection *c)
-{
-	if (c->query == NULL)
-		return;
-	c->query[0] = '?';
-	c->query[1] = c->query_at;
-}
-
-/* False: no memory. */
-static bool read_head(struct mhd_connection *c, const char *method,
-		      const char *version)
-{
-	struct request_head *head = &c->head;
-	struct reading h = { .c = c, .has_memory = true };
-
-	restore_query(c);
-	head->method = method;
-	head->version = version;
-	head->bytes = head_bytes(c->library);
-	h.at = is_exact_line(c) ? after_line(version + strlen(version)) : NULL;
-	(void)MHD_get_connection_values(c->library, MHD_HEADER_KIND, on_field,
-					&h);
-	head->fields = c->fields;
-	head->is_exact =
-		h.at != NULL && after_line(h.at) == method + head->bytes;
-	return h.has_memory;
 }
 
 /* A MHD_AccessHandlerCallback. */
@@ -284,41 +169,32 @@ static enum MHD_Result on_call(void *cls, struct MHD_Connection *library,
 			       const char *version, const char *data,
 			       size_t *bytes, void **slot)
 {
+	const struct request_head *head;
 	struct request *r = *slot;
 	struct mhd_connection *c;
 	bool goes_on;
 
 	(void)cls;
 	(void)path;
+	(void)method;
+	(void)version;
 	if (r == NULL)
 		return MHD_NO;
 	c = connection_of(library);
 	if (!c->has_head) {
-		if (!read_head(c, method, version))
+		head = input_head(c->input);
+		if (head ==
+		    NULL) /* libmicrohttpd reads in a way unknown to us */
 			return MHD_NO;
 		c->has_head = true;
-		goes_on = request_head(r, &c->head);
+		goes_on = request_head(r, head);
 	} else if (*bytes > 0) {
-		c->received_bytes += *bytes;
 		goes_on = request_piece(r, data, *bytes);
 		*bytes = 0;
 	} else {
 		goes_on = request_next(r);
 	}
 	return goes_on ? MHD_YES : MHD_NO;
-}
-
-/* The next request of this connection may begin; see interpose.h. */
-static void begin_next_input(const struct mhd_connection *c,
-			     const struct request *r)
-{
-	size_t bytes = head_bytes(c->library);
-
-	if (r == NULL || bytes == 0)
-		input_end(c->base.fd);
-	else
-		input_begin_next(c->base.fd, c->base.tls == NULL,
-				 bytes + c->received_bytes);
 }
 
 static enum request_ending ending_of(enum MHD_RequestTerminationCode how)
@@ -348,9 +224,9 @@ static void on_end(void *cls, struct MHD_Connection *library, void **slot,
 	(void)cls;
 	if (c == NULL)
 		return;
-	begin_next_input(c, r);
 	*slot = NULL;
 	request_end(&c->base, r, ending_of(how));
+	input_drop_head(c->input);
 }
 
 static unsigned int flags_of(const struct io_thread_config *c)
@@ -387,7 +263,6 @@ static struct MHD_Daemon *start_daemon(struct io_thread *t)
 		flags_of(c), 0, on_accept, t, on_call, NULL,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, t,
 		MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL,
-		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)c->connections_max,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_bytes,

@@ -4,14 +4,13 @@
  *
  *	HEAD_MORE  >  HEAD_TARGET  >  HEAD_MORE ...  >  HEAD_COMPLETE
  *
- * It is as lenient as libmicrohttpd 0.9.75, so that both transports give the
- * same replies: a bare LF ends a line, and a folded line belongs to the header
- * before it.  None of this is accepted, except in empty lines before the
- * request line: is_exact becomes false, and head.c refuses the request.  Nor
- * does it accept the byte 1, which takes the place of a NUL, and of a colon at
- * the beginning of a line.  What libmicrohttpd itself refuses is refused here,
- * with the same reply, but for one thing: it sends the head of its reply to a
- * bad Content-Length twice.
+ * It is lenient, so that a request is refused only after the request line, with
+ * a reply that has a code: a bare LF ends a line, and a folded line belongs to
+ * the header before it.  None of this is accepted, except in empty lines before
+ * the request line: is_exact becomes false, and head.c refuses the request.
+ * Nor does it accept the byte 1, which takes the place of a NUL, and of a colon
+ * at the beginning of a line.  If it cannot go on, the head is complete, too,
+ * and has a fault.
  *
  * White space after a Content-Length is removed, and counts in no size.
  *
@@ -35,13 +34,7 @@ enum head_event {
 	HEAD_MORE,   /* more bytes are needed */
 	HEAD_TARGET, /* the request line is there; call again */
 	HEAD_COMPLETE,
-	HEAD_REFUSED, /* send `refusal`, and close the connection */
-	HEAD_BROKEN,  /* close the connection without a reply */
-};
-
-struct head_refusal {
-	unsigned int status;
-	const char *body; /* HTML */
+	HEAD_BROKEN, /* no memory: close the connection */
 };
 
 struct head_line {
@@ -58,9 +51,7 @@ struct head_reader {
 	/* Of a complete head. */
 	struct request_head head;
 	uint32_t begin, end; /* positions: its first byte, the first after it */
-	uint64_t length_bytes; /* of the body; 0: none */
-
-	const struct head_refusal *refusal; /* HEAD_REFUSED */
+	uint64_t length_bytes;     /* of the body; 0: none */
 	bool is_http_1_0, is_head; /* from HEAD_TARGET on; the method is HEAD */
 
 	/* Private. */
@@ -71,9 +62,11 @@ struct head_reader {
 		HEAD_AT_FIRST_FIELD,
 		HEAD_AT_FIELD,
 	} state;
+	enum head_fault fault; /* of the request line */
 	bool is_exact;
 	uint32_t target, version; /* positions */
 	uint32_t trimmed_bytes;   /* white space that was removed */
+	char no_target[1];        /* the target of a head that has none */
 	struct field_place *places;
 	struct http_field *fields;
 	uint32_t field_count, fields_max;
@@ -91,16 +84,21 @@ void head_reader_release(struct head_reader *h);
 /*
  * Read on.  `text` has all bytes from the beginning of the head on.  In the
  * next call it may be at another place, if the bytes are as this call has left
- * them.  After HEAD_TARGET, HEAD_REFUSED has a reply to a request; before it,
- * there was no request.
+ * them.
  */
 enum head_event head_read(struct head_reader *h, char *text, size_t bytes);
 
 /*
- * Let the head be at another place: `text` is its first byte, without the empty
- * lines before it.  It must be complete.
+ * Let the head be at another place: `text` is its byte at `begin`.  It must be
+ * complete.
  */
 void head_move(struct head_reader *h, char *text);
+
+/*
+ * Does the client of a complete head wait for "100 Continue" before it sends
+ * the body?
+ */
+bool head_expects_continue(const struct head_reader *h);
 
 /*
  * Does a header with this name have `token` in its list?  Case is ignored, and

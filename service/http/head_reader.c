@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/direct/head_reader.h"
+#include "service/http/head_reader.h"
 
 #include "base/util.h"
 
@@ -9,41 +9,6 @@
 #include <strings.h>
 
 enum { FIELDS_MIN = 16, VERSION_BYTES = 8 };
-
-#define HTML(title, body)                                                      \
-	"<html><head><title>" title "</title></head><body>" body               \
-	"</body></html>"
-
-static const struct head_refusal malformed = {
-	400, HTML("Request malformed",
-		  "Your HTTP request was syntactically incorrect.")
-};
-static const struct head_refusal wrong_length = {
-	400, HTML("Request malformed",
-		  "Your HTTP request has wrong value for <b>Content-Length</b> "
-		  "header.")
-};
-static const struct head_refusal large_length = {
-	413,
-	HTML("Request content too large",
-	     "Your HTTP request has too large value for <b>Content-Length</b> "
-	     "header.")
-};
-static const struct head_refusal old_version = {
-	505, HTML("Requested HTTP version is not supported",
-		  "Requested HTTP version is too old and not supported.")
-};
-static const struct head_refusal new_version = {
-	505, HTML("Requested HTTP version is not supported",
-		  "Requested HTTP version is not supported.")
-};
-#define TOO_BIG                                                                \
-	HTML("Request too big",                                                \
-	     "Your HTTP header was too big for the memory constraints of "     \
-	     "this webserver.")
-
-static const struct head_refusal long_target = { 414, TOO_BIG };
-static const struct head_refusal large_head = { 431, TOO_BIG };
 
 void head_reader_init(struct head_reader *h, size_t bytes_max)
 {
@@ -57,7 +22,7 @@ void head_reader_begin(struct head_reader *h)
 	h->begin = 0;
 	h->end = 0;
 	h->length_bytes = 0;
-	h->refusal = NULL;
+	h->fault = HEAD_FINE;
 	h->line = (struct head_line){ .at = 0 };
 	h->state = HEAD_AT_REQUEST_LINE;
 	h->is_exact = true;
@@ -72,13 +37,6 @@ void head_reader_release(struct head_reader *h)
 	free(h->places);
 	free(h->fields);
 	*h = (struct head_reader){ .places = NULL };
-}
-
-static enum head_event head_refuse(struct head_reader *h,
-				   const struct head_refusal *refusal)
-{
-	h->refusal = refusal;
-	return HEAD_REFUSED;
 }
 
 static bool is_blank(char c)
@@ -131,15 +89,12 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* NULL: it can be served. */
-static const struct head_refusal *check_version(const char *text, size_t bytes)
+static enum head_fault check_version(const char *text, size_t bytes)
 {
 	if (bytes != VERSION_BYTES || memcmp(text, "HTTP/", 5) != 0 ||
 	    !is_digit(text[5]) || text[6] != '.' || !is_digit(text[7]))
-		return &malformed;
-	if (text[5] == '0')
-		return &old_version;
-	return text[5] == '1' ? NULL : &new_version;
+		return HEAD_MALFORMED;
+	return text[5] == '1' ? HEAD_FINE : HEAD_UNKNOWN_VERSION;
 }
 
 /*
@@ -157,31 +112,53 @@ static char *find_version(char *target, char *end)
 	return c > target ? c + 1 : end;
 }
 
-/* Method, target and version, with spaces between them. */
-static enum head_event read_request_line(struct head_reader *h, char *text)
+/*
+ * Split the request line into method, target and version, with spaces between
+ * them.
+ */
+static enum head_fault split_request_line(struct head_reader *h, char *text)
 {
 	char *method = text + h->line.at, *end = method + h->line.bytes;
 	char *target = memchr(method, ' ', h->line.bytes), *version;
+	enum head_fault fault;
 
 	if (target == NULL || target == method)
-		return HEAD_BROKEN;
+		return HEAD_MALFORMED;
 	*target++ = '\0';
+	h->is_head = strcmp(method, "HEAD") == 0;
 	h->is_exact = target < end && *target != ' ';
 	while (target < end && *target == ' ')
 		target++;
 	version = target < end ? find_version(target, end) : end;
-	h->refusal = check_version(version, (size_t)(end - version));
-	h->is_head = strcmp(method, "HEAD") == 0;
-	if (h->refusal != NULL)
-		return HEAD_REFUSED;
+	fault = check_version(version, (size_t)(end - version));
+	if (fault != HEAD_FINE)
+		return fault;
 	version[-1] = '\0';
 	h->is_http_1_0 = version[7] == '0';
 	h->begin = (uint32_t)(method - text);
 	h->target = (uint32_t)(target - text);
 	h->version = (uint32_t)(version - text);
+	return HEAD_FINE;
+}
+
+static enum head_event read_request_line(struct head_reader *h, char *text)
+{
+	h->fault = split_request_line(h, text);
 	end_line(h);
 	h->state = HEAD_AT_FIRST_FIELD;
 	return HEAD_TARGET;
+}
+
+/* The line at which the reader is cannot be read. */
+static enum head_event give_up(struct head_reader *h, char *text,
+			       enum head_fault fault)
+{
+	h->head.fault = fault;
+	h->end = h->line.at;
+	h->head.bytes = h->end - h->begin;
+	h->head.field_count = h->field_count;
+	head_move(h, text + h->begin);
+	return HEAD_COMPLETE;
 }
 
 /* False: no memory. */
@@ -211,12 +188,11 @@ static bool add_place(struct head_reader *h, uint32_t name, uint32_t value)
  * The line continues the header before it: for libmicrohttpd, it belongs to its
  * name.
  */
-static enum head_event fold_line(struct head_reader *h, char *text)
+static void fold_line(struct head_reader *h, char *text)
 {
 	text[h->places[h->field_count - 1].name] = '\0';
 	end_line(h);
 	h->is_exact = false;
-	return HEAD_COMPLETE;
 }
 
 /* Remove white space after a number. */
@@ -231,15 +207,17 @@ static void trim_length(struct head_reader *h, char *value)
 	h->trimmed_bytes += (uint32_t)blanks;
 }
 
-/* HEAD_COMPLETE: the line is. */
+/* HEAD_MORE: the line was read. */
 static enum head_event read_field(struct head_reader *h, char *text)
 {
 	char *name = text + h->line.at, *value = strchr(name, ':');
 
-	if (h->state == HEAD_AT_FIELD && is_blank(name[0]))
-		return fold_line(h, text);
+	if (h->state == HEAD_AT_FIELD && is_blank(name[0])) {
+		fold_line(h, text);
+		return HEAD_MORE;
+	}
 	if (value == NULL)
-		return head_refuse(h, &malformed);
+		return give_up(h, text, HEAD_MALFORMED);
 	*value++ = '\0';
 	while (is_blank(*value))
 		value++;
@@ -249,37 +227,45 @@ static enum head_event read_field(struct head_reader *h, char *text)
 		trim_length(h, value);
 	end_line(h);
 	h->state = HEAD_AT_FIELD;
-	return HEAD_COMPLETE;
+	return HEAD_MORE;
 }
 
 /* The length of the body. */
-static enum head_event read_length(struct head_reader *h)
+static enum head_fault read_length(struct head_reader *h)
 {
 	const struct request_head *head = &h->head;
 	const char *text = http_field_find(head->fields, head->field_count,
 					   "Content-Length");
+	const char *end;
 	uint64_t length = 0;
 
 	if (text == NULL || http_field_find(head->fields, head->field_count,
 					    "Transfer-Encoding") != NULL)
-		return HEAD_COMPLETE;
-	if (!is_digit(text[0]))
-		return head_refuse(h, &wrong_length);
-	for (; is_digit(*text); text++)
+		return HEAD_FINE;
+	end = text + strspn(text, "0123456789");
+	if (end == text || *end != '\0')
+		return HEAD_WRONG_LENGTH;
+	for (; text < end; text++)
 		if (__builtin_mul_overflow(length, 10, &length) ||
 		    __builtin_add_overflow(length, (uint64_t)(*text - '0'),
-					   &length))
-			return head_refuse(h, &large_length);
-	if (*text != '\0')
-		return head_refuse(h, &wrong_length);
+					   &length) ||
+		    length > INT64_MAX)
+			return HEAD_LARGE_LENGTH;
 	h->length_bytes = length;
-	return HEAD_COMPLETE;
+	return HEAD_FINE;
 }
 
 void head_move(struct head_reader *h, char *text)
 {
 	struct request_head *head = &h->head;
 
+	if (h->fault != HEAD_FINE) {
+		h->no_target[0] = '\0';
+		head->method = h->is_head ? "HEAD" : "";
+		head->target = h->no_target;
+		head->version = "HTTP/1.1";
+		return;
+	}
 	head->method = text;
 	head->target = text + (h->target - h->begin);
 	head->version = text + (h->version - h->begin);
@@ -300,7 +286,8 @@ static enum head_event complete(struct head_reader *h, char *text)
 	h->head.is_exact = h->is_exact;
 	h->head.field_count = h->field_count;
 	head_move(h, text + h->begin);
-	return read_length(h);
+	h->head.fault = read_length(h);
+	return HEAD_COMPLETE;
 }
 
 /* Is there room for `bytes` more bytes of lines? */
@@ -310,32 +297,44 @@ static bool has_room(const struct head_reader *h, size_t bytes)
 	       h->bytes_max;
 }
 
-static enum head_event refuse_size(struct head_reader *h)
+/* The line at which the reader is. */
+static enum head_event read_line(struct head_reader *h, char *text)
 {
-	return head_refuse(h, h->state == HEAD_AT_REQUEST_LINE ? &long_target :
-								 &large_head);
+	replace_nuls(h, text);
+	if (h->line.bytes > 0)
+		return h->state == HEAD_AT_REQUEST_LINE ?
+			       read_request_line(h, text) :
+			       read_field(h, text);
+	if (h->state != HEAD_AT_REQUEST_LINE)
+		return complete(h, text);
+	h->line = (struct head_line){ .at = h->line.end };
+	return HEAD_MORE;
+}
+
+/* There is no room for the line at which the reader is. */
+static enum head_event refuse_size(struct head_reader *h, char *text)
+{
+	if (h->state != HEAD_AT_REQUEST_LINE)
+		return give_up(h, text, HEAD_TOO_LARGE);
+	h->fault = HEAD_LONG_LINE;
+	return HEAD_TARGET;
 }
 
 enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 {
-	enum head_event event = HEAD_COMPLETE;
+	enum head_event event = HEAD_MORE;
 
 	assert(bytes <= UINT32_MAX);
-	while (event == HEAD_COMPLETE) {
-		if (!find_line(&h->line, text, bytes))
-			return has_room(h, bytes + 1) ? HEAD_MORE :
-							refuse_size(h);
-		if (!has_room(h, h->line.end))
-			return refuse_size(h);
-		replace_nuls(h, text);
-		if (h->line.bytes > 0)
-			event = h->state == HEAD_AT_REQUEST_LINE ?
-					read_request_line(h, text) :
-					read_field(h, text);
-		else if (h->state == HEAD_AT_REQUEST_LINE)
-			h->line = (struct head_line){ .at = h->line.end };
-		else
-			return complete(h, text);
+	if (h->fault != HEAD_FINE)
+		return give_up(h, text, h->fault);
+	while (event == HEAD_MORE) {
+		bool is_whole = find_line(&h->line, text, bytes);
+
+		if (!has_room(h, is_whole ? h->line.end : bytes + 1))
+			return refuse_size(h, text);
+		if (!is_whole)
+			return HEAD_MORE;
+		event = read_line(h, text);
 	}
 	return event;
 }
@@ -371,4 +370,13 @@ bool head_has_token(const struct request_head *head, const char *name,
 		}
 	}
 	return false;
+}
+
+bool head_expects_continue(const struct head_reader *h)
+{
+	const char *expected =
+		http_field_find(h->head.fields, h->head.field_count, "Expect");
+
+	return !h->is_http_1_0 && h->length_bytes > 0 && expected != NULL &&
+	       strcasecmp(expected, "100-continue") == 0;
 }

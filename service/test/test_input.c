@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: libmicrohttpd gets a plain head for each head that was received, and
+ * the body behind it, whatever the head is like, wherever the bytes are divided
+ * and however little room there is; it never has to wait for bytes that are
+ * here; nothing is passed on behind a head that ends the connection; and what
+ * is kept of requests that follow each other has a limit.
+ */
+#include "service/http/mhd/input.h"
+
+#include "base/random.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BYTES_MAX = 64 * 1024,
+	HEAD_BYTES_MAX = 4096,
+	ROUNDS = 3000,
+	NOTHING = -11,
+};
+
+/* A socket: `bytes` bytes of a text, of which `ready` have arrived. */
+struct source {
+	const char *text;
+	size_t at, ready, bytes;
+	bool gives_less; /* than there is, as a record of TLS may */
+	uint64_t chance;
+};
+
+static ssize_t receive(void *arg, char *to, size_t bytes)
+{
+	struct source *s = arg;
+	size_t most = min_u64(bytes, s->ready - s->at);
+
+	assert(bytes > 0);
+	if (most == 0)
+		return NOTHING;
+	if (s->gives_less)
+		most = 1 + random_below(&s->chance, (uint32_t)most);
+	memcpy(to, s->text + s->at, most);
+	s->at += most;
+	return (ssize_t)most;
+}
+
+/* All that is passed on for a text that arrives at once. */
+static size_t pass_whole(struct input *in, const char *text, size_t bytes,
+			 char *to)
+{
+	struct source s = { .text = text, .ready = bytes, .bytes = bytes };
+	ssize_t got = input_read(in, to, BYTES_MAX,
+				 &(struct input_source){ receive, &s, true });
+
+	assert(got >= 0 || got == NOTHING || got == INPUT_NONE);
+	assert(input_waiting(in) == 0);
+	return got > 0 ? (size_t)got : 0;
+}
+
+static void check(const char *text, size_t bytes, const char *expected)
+{
+	static char to[BYTES_MAX];
+	struct input *in = input_new(HEAD_BYTES_MAX, false);
+	size_t got;
+
+	assert(in != NULL);
+	got = pass_whole(in, text, bytes, to);
+	assert(got == strlen(expected) && memcmp(to, expected, got) == 0);
+	input_free(in);
+}
+
+#define TEXT(text) text, sizeof(text) - 1
+#define HOST "Host: localhost\r\n"
+#define CLOSED "Host:\r\nConnection:close\r\n\r\n"
+
+static void test_heads_are_plain(void)
+{
+	check(TEXT("\r\nPOST /a?b=%00 HTTP/1.1\r\nX: y\r\n" HOST
+		   "content-length:\t05 \t\r\n\r\nhello"),
+	      "P / HTTP/1.1\r\nHost:\r\nContent-Length:5\r\n\r\nhello");
+	check(TEXT("HEAD /a HTTP/1.9\r\n" HOST "Connection: x, Close\r\n\r\n"),
+	      "HEAD / HTTP/1.1\r\nHost:\r\nConnection:close\r\n\r\n");
+	check(TEXT("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"),
+	      "P / HTTP/1.0\r\nConnection:keep-alive\r\n\r\n");
+	/* Who has begun to send the body does not wait for "100 Continue". */
+	check(TEXT("PUT / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n"
+		   "Expect: 100-Continue\r\n\r\n"),
+	      "P / HTTP/1.1\r\nHost:\r\nContent-Length:5\r\n"
+	      "Expect:100-continue\r\n\r\n");
+	check(TEXT("PUT / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n"
+		   "Expect: 100-continue\r\n\r\nh"),
+	      "P / HTTP/1.1\r\nHost:\r\nContent-Length:5\r\n\r\nh");
+	check(TEXT("GET / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n\r\n"),
+	      "P / HTTP/1.1\r\nHost:\r\n\r\n");
+}
+
+/* Nor is a body that nobody reads, or whose length two might read otherwise. */
+static void test_nothing_follows_the_last_head(void)
+{
+#define NEXT "GET /next HTTP/1.1\r\n" HOST "\r\n"
+	static const struct {
+		const char *text;
+		size_t bytes;
+	} heads[] = {
+		{ TEXT("x\r\n" NEXT) },
+		{ TEXT("GET / HTTP/2.0\r\n" HOST "\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\nno colon\r\n\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\n" HOST "\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST HOST "\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\nX: a\0b\r\n" HOST "\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\nX: a\r\n b\r\n" HOST "\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST "Content-Length: x\r\n\r\n"
+		       "hello" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST
+		       "Content-Length: 5\r\nContent-Length: 5\r\n\r\n"
+		       "hello" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n"
+		       "Transfer-Encoding: chunked\r\n\r\nhello" NEXT) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
+		check(heads[i].text, heads[i].bytes, "P / HTTP/1.1\r\n" CLOSED);
+	check(TEXT("HEAD / HTTP/3.0\r\n" NEXT), "HEAD / HTTP/1.1\r\n" CLOSED);
+}
+
+/* A head of the next request, and its body. */
+static size_t add_request(char *to, uint64_t *chance, bool may_end)
+{
+	static const char *const lines[] = {
+		"G / HTTP/1.1\r\nHost:\r\n",
+		"\r\n\nGET /healthz HTTP/1.1\r\n" HOST,
+		"POST /?w=8 HTTP/1.1\r\nhost: x\r\nConnection:keep-alive\r\n",
+		"HEAD / HTTP/1.1\r\nHost:\r\nConnection:close\r\n",
+		"G / HTTP/1.0\r\nConnection:keep-alive\r\n",
+		"G / HTTP/1.0\r\n",
+		/* The last one. */
+		"x\n",
+		"G / HTTP/1.1\n",
+		"GET / HTTP/1.1\r\nX: y\n",
+	};
+	const size_t others = 3;
+	size_t at, body = random_below(chance, 3) == 0 ?
+				  0 :
+				  random_below(chance, 300);
+	size_t count = ARRAY_SIZE(lines) - (may_end ? 0 : others);
+
+	at = (size_t)sprintf(to, "%s",
+			     lines[random_below(chance, (uint32_t)count)]);
+	if (body > 0)
+		at += (size_t)sprintf(to + at, "Content-Length:%zu\r\n", body);
+	at += (size_t)sprintf(to + at, "\r\n");
+	/* Bodies that look like heads. */
+	for (size_t i = 0; i < body; i++)
+		to[at++] = "G / HTTP/1.1\r\nHost:\r\n\r\n"[i % 23];
+	return at;
+}
+
+/*
+ * The same is passed on as of the whole text.  What is not passed on, for lack
+ * of room, is known: then all the room was used, or the socket still has it.
+ */
+static void pass_parts(const char *text, size_t bytes, const char *expected,
+		       size_t count, uint64_t chance)
+{
+	bool may_stop = random_below(&chance, 2) == 0;
+	struct input *in = input_new(HEAD_BYTES_MAX, may_stop);
+	struct source s = { .text = text, .bytes = bytes, .chance = chance };
+	struct input_source from = { receive, &s, true };
+	char to[1024];
+	size_t at = 0;
+
+	assert(in != NULL);
+	s.gives_less = !may_stop && random_below(&chance, 2) == 0;
+	from.is_drained = !s.gives_less;
+	while (at < count) {
+		size_t room = 1 + random_below(&chance, sizeof(to));
+		ssize_t got;
+
+		if (random_below(&chance, 3) > 0)
+			s.ready += random_below(
+				&chance,
+				1 + (uint32_t)min_u64(400, bytes - s.ready));
+		if (random_below(&chance, 200) == 0)
+			s.ready = bytes;
+		got = input_read(in, to, room, &from);
+		assert(got > 0 || got == NOTHING || got == INPUT_NONE);
+		if (got > 0) {
+			assert((size_t)got <= count - at);
+			assert(memcmp(to, expected + at, (size_t)got) == 0);
+			at += (size_t)got;
+		}
+		if (got < (ssize_t)room)
+			assert(input_waiting(in) == 0 &&
+			       (may_stop || s.at == s.ready || at == count));
+	}
+	input_free(in);
+}
+
+static void test_the_same_is_passed_on_in_parts(void)
+{
+	static char text[BYTES_MAX], expected[BYTES_MAX];
+	uint64_t chance = 1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct input *in = input_new(HEAD_BYTES_MAX, false);
+		uint32_t requests = 1 + random_below(&chance, 8);
+		size_t bytes = 0, count;
+
+		assert(in != NULL);
+		for (uint32_t k = 0; k < requests; k++)
+			bytes += add_request(text + bytes, &chance,
+					     k + 1 == requests);
+		count = pass_whole(in, text, bytes, expected);
+		input_free(in);
+		pass_parts(text, bytes, expected, count, random_next(&chance));
+	}
+}
+
+/* Each request finds its own head. */
+static void test_heads_are_kept_in_their_order(void)
+{
+	static const char text[] = "GET /1 HTTP/1.1\r\n" HOST "\r\n"
+				   "GET /2 HTTP/1.1\r\n" HOST "\r\n"
+				   "GET /3 HTTP/1.1\r\n";
+	static char to[BYTES_MAX];
+	struct input *in = input_new(HEAD_BYTES_MAX, false);
+
+	assert(in != NULL && input_head(in) == NULL);
+	(void)pass_whole(in, TEXT(text), to);
+	assert(strcmp(input_head(in)->target, "/1") == 0);
+	input_drop_head(in);
+	assert(strcmp(input_head(in)->target, "/2") == 0);
+	assert(input_head(in)->field_count == 1 &&
+	       input_head(in)->fault == HEAD_FINE);
+	input_drop_head(in);
+	/* The third is not complete, so its request cannot be over. */
+	assert(input_head(in) != NULL);
+	input_drop_head(in);
+	assert(input_head(in) != NULL);
+	input_free(in);
+}
+
+/* Any number is fine if the client waits for the replies. */
+static void test_what_is_kept_has_a_limit(void)
+{
+	static const char head[] = "GET /1 HTTP/1.1\r\n" HOST "\r\n";
+	static char to[BYTES_MAX];
+	struct input *in = input_new(HEAD_BYTES_MAX, false);
+	int kept = 0;
+
+	assert(in != NULL);
+	for (int i = 0; i < 1000; i++) {
+		assert(pass_whole(in, TEXT(head), to) > 0);
+		input_drop_head(in);
+	}
+	while (pass_whole(in, TEXT(head), to) > 0)
+		kept++;
+	assert(kept > 2 && kept * sizeof(head) < HEAD_BYTES_MAX);
+	for (int i = 0; i < kept - 1; i++) {
+		assert(input_head(in)->fault == HEAD_FINE);
+		input_drop_head(in);
+	}
+	assert(input_head(in)->fault == HEAD_TOO_MANY);
+	input_free(in);
+}
+
+int main(void)
+{
+	test_heads_are_plain();
+	test_nothing_follows_the_last_head();
+	test_the_same_is_passed_on_in_parts();
+	test_heads_are_kept_in_their_order();
+	test_what_is_kept_has_a_limit();
+	return 0;
+}
