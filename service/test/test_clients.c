@@ -576,6 +576,46 @@ static void test_who_has_just_come_has_time(void)
 	clients_stop(t);
 }
 
+/*
+ * Who has just begun a request has time to send the rest of its head, and then
+ * its body: it may wait for "100 Continue".  A client that has sent nothing
+ * goes before it.  Only if there are many more than there should be, a client whose
+ * head has just begun to arrive is closed.
+ */
+static void test_a_new_phase_has_time(void)
+{
+	struct clients *t = start_small(3, HOUR_MS);
+	struct pair body, head, resumed, silent, others[2];
+
+	connect_pair(&body, t);
+	client_enter(body.client, CLIENT_HEAD);
+	client_enter(body.client, CLIENT_BODY);
+	connect_pair(&head, t);
+	client_enter(head.client, CLIENT_HEAD);
+	connect_pair(&resumed, t);
+	client_enter(resumed.client, CLIENT_WAIT);
+	assert(client_end_wait(resumed.client, BODY_BYTES));
+	connect_pair(&silent, t);
+	assert(evicted(t) == 0);
+	connect_pair(&others[0], t);
+	assert(is_shut(&silent, 0));
+	close_pair(&silent);
+	client_enter(others[0].client, CLIENT_WORK);
+	connect_pair(&others[1], t);
+	client_enter(others[1].client, CLIENT_WORK);
+	assert(evicted(t) == 1);
+	connect_pair(&silent, t);
+	assert(is_shut(&head, 0) && evicted(t) == 2);
+	assert(!is_shut(&body, 0) && !is_shut(&resumed, 0));
+	close_pair(&silent);
+	close_pair(&others[1]);
+	close_pair(&others[0]);
+	close_pair(&resumed);
+	close_pair(&head);
+	close_pair(&body);
+	clients_stop(t);
+}
+
 static void begin_body(struct pair *p, uint64_t bytes)
 {
 	client_enter(p->client, CLIENT_BODY);
@@ -1179,6 +1219,7 @@ int main(void)
 	test_the_slowest_goes_for_a_new_one();
 	test_who_never_sent_a_byte_goes_first();
 	test_who_has_just_come_has_time();
+	test_a_new_phase_has_time();
 	test_who_makes_progress_stays();
 	test_who_waits_for_memory_goes_late();
 	test_the_address_with_the_most_goes_before_others();

@@ -37,12 +37,7 @@
 
 enum {
 	LOOK_AGAIN_MS = 250,
-	/*
-	 * For this time a client is not evicted: SPARED_MS after the first
-	 * check of whether it reads its reply, OUR_TURN_MS while it waits for
-	 * us.
-	 */
-	SPARED_MS = 1000,
+	/* A client is not evicted for this time while it waits for us. */
 	OUR_TURN_MS = 50,
 	PROGRESS_RATE = 1024,  /* bytes per s; used if there is no rate_min */
 	RATE_LOOKS = 4,        /* how often a drain checks the rate of a body */
@@ -515,6 +510,20 @@ static uint64_t transfer_ns(const struct clients *t, uint64_t bytes)
 	return (bytes < most ? bytes : most) * 1000000000 / rate;
 }
 
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/*
+ * Until then, a client in a new phase is not slow: it learns of the phase from
+ * us, or must send the next packet.
+ */
+static uint64_t grace_end_ns(const struct client *c, uint64_t since_ns)
+{
+	return since_ns + c->clients->config.fresh_ms * NS_PER_MS;
+}
+
 /* Has a transfer moved enough bytes for its time?  Called rarely. */
 static bool makes_progress(struct client *c, uint64_t now_ns)
 {
@@ -522,11 +531,12 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 	uint64_t end_ns;
 
 	if (c->phase == CLIENT_BODY) {
-		end_ns = c->since_ns + transfer_ns(t, arrived_bytes(c));
+		end_ns = later(grace_end_ns(c, c->since_ns),
+			       c->since_ns + transfer_ns(t, arrived_bytes(c)));
 	} else if (c->shown_ns == 0) {
 		c->shown_ns = now_ns;
 		c->shown_bytes = moved_bytes(c);
-		end_ns = time_after(now_ns, SPARED_MS);
+		end_ns = grace_end_ns(c, now_ns);
 	} else {
 		end_ns = c->shown_ns +
 			 transfer_ns(t, moved_bytes(c) - c->shown_bytes);
@@ -592,12 +602,18 @@ static bool is_evicted_first(const struct client *a, const struct client *b)
 	return waits ? a->since_ns > b->since_ns : a->since_ns < b->since_ns;
 }
 
+/* Has its head just begun to arrive, or TLS to be established? */
+static bool has_new_head(const struct client *c, uint64_t now_ns)
+{
+	return c->phase == CLIENT_HEAD && now_ns < grace_end_ns(c, c->since_ns);
+}
+
 /*
  * Caller holds the lock.  The client to close among those that make no
- * progress, but not `but`.  NULL: there is none.
+ * progress, and have a new head or not, but not `but`.  NULL: there is none.
  */
 static struct client *find_slow(struct clients *t, const struct client *but,
-				uint64_t now_ns)
+				uint64_t now_ns, bool is_new)
 {
 	struct client *found = NULL;
 
@@ -606,13 +622,23 @@ static struct client *find_slow(struct clients *t, const struct client *but,
 
 		if (c->clients == NULL || c->is_shut || c == but ||
 		    c->phase == CLIENT_WORK || c->list == &t->silent ||
-		    now_ns < c->spared_until_ns)
+		    now_ns < c->spared_until_ns ||
+		    has_new_head(c, now_ns) != is_new)
 			continue;
 		if ((found == NULL || is_evicted_first(c, found)) &&
 		    may_evict(c, now_ns))
 			found = c;
 	}
 	return found;
+}
+
+/*
+ * Caller holds the lock.  Are more than half of the slots beyond open_max used?
+ */
+static bool is_crowded(const struct clients *t)
+{
+	return t->open_count - t->config.open_max >
+	       (t->config.slots - t->config.open_max) / 2;
 }
 
 /*
@@ -630,9 +656,11 @@ static void evict_if_full(struct clients *t, const struct client *but)
 	now_ns = clock_now_ns();
 	c = find_silent(t, but, now_ns > fresh_ns ? now_ns - fresh_ns : 0);
 	if (c == NULL)
-		c = find_slow(t, but, now_ns);
+		c = find_slow(t, but, now_ns, false);
 	if (c == NULL)
 		c = find_silent(t, but, WAIT_NEVER_NS);
+	if (c == NULL && is_crowded(t))
+		c = find_slow(t, but, now_ns, true);
 	if (c == NULL)
 		return;
 	t->counts.evicted_count++;

@@ -26,17 +26,20 @@
  * It is taken from the first of these groups that is not empty:
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
- *	2. connections without progress, except those in WAIT: those of the
+ *	2. connections without progress, except those of 3 and 5: those of the
  *	   site (addresses.h) with the most connections first; within a site,
  *	   the longest in its phase first;
  *	3. connections in WAIT: those of the site with the most connections
  *	   first; within a site, the last that began to wait first;
- *	4. other connections that have not sent a byte yet, oldest first.
+ *	4. other connections that have not sent a byte yet, oldest first;
+ *	5. if half of the slots beyond open_max are in use: connections in HEAD
+ *	   that have been in it for less than fresh_ms, as in 2.
  *
  * A connection in WORK always makes progress.  In BODY, REPLY and STREAM, it
  * makes progress if its mean rate is at least rate_min, or 1 KiB per s if there
- * is no rate_min.  In HEAD, WAIT, HELD and IDLE it makes none.  A connection
- * that makes progress is never closed for another.
+ * is no rate_min; and in the first fresh_ms, because a client may have to learn
+ * from us that it may send.  In HEAD, WAIT, HELD and IDLE it makes none.  A
+ * connection that makes progress is never closed for another.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
@@ -89,7 +92,10 @@ enum client_turn {
 struct clients_config {
 	uint32_t open_max;
 	uint32_t slots; /* clients_slots(open_max) */
-	/* Time in which a new connection should send a byte. */
+	/*
+	 * Time in which a new connection should send a byte, and in which a
+	 * client in a new phase is not slow yet.
+	 */
 	uint32_t fresh_ms;
 	uint32_t per_address_max;           /* 0: any number */
 	struct networks trusted;            /* proxies */
