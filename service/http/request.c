@@ -11,6 +11,7 @@
  *
  *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY (<> PIECE) > TURN
  *	TURN (> HELD) > START (> WORK) > REPLY > REPLIED or STREAM
+ *	REPLY > HELD > START > REPLY, if the work has found a problem
  *
  * If there is a problem:
  *
@@ -71,8 +72,8 @@ static void set_request_id(struct request *r)
 
 /*
  * The rate of all requests is limited, except that of uploads and of requests
- * for stored images: a request may have to wait for its turn, see
- * client_hold().
+ * for stored images, and theirs is if they are at fault: a request may have to
+ * wait for its turn, see client_hold().
  */
 static bool waits_for_turn(const struct request *r)
 {
@@ -85,10 +86,12 @@ static bool waits_for_turn(const struct request *r)
 	case ROLE_UPLOAD:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
+		return r->problem != PROBLEM_NONE &&
+		       problem_is_of_request(r->problem);
 	case ROLES:
 		break;
 	}
-	return false;
+	abort();
 }
 
 /* The head has arrived.  Is it valid? */
@@ -194,22 +197,28 @@ static enum request_state take_piece(struct request *r)
 	return r->problem == PROBLEM_NONE ? REQUEST_BODY : REQUEST_DISCARD;
 }
 
-static enum request_state wait_for_turn(struct request *r)
+/* False: the request is held until its turn comes. */
+static bool take_turn(struct request *r)
 {
 	enum client_turn turn = request_role(r) == ROLE_PROBE ?
 					CLIENT_TURN_PROBE :
 					CLIENT_TURN_OTHER;
 
+	if (r->has_turn || !waits_for_turn(r))
+		return true;
+	r->has_turn = true;
+	return client_hold(r->client, turn, request_suspendable(r));
+}
+
+static enum request_state wait_for_turn(struct request *r)
+{
 	client_enter(r->client, CLIENT_WORK);
-	if (waits_for_turn(r) &&
-	    !client_hold(r->client, turn, request_suspendable(r)))
-		return REQUEST_HELD;
-	return REQUEST_START;
+	return take_turn(r) ? REQUEST_START : REQUEST_HELD;
 }
 
 static enum request_state start_work(struct request *r)
 {
-	if (waits_for_turn(r) && client_is_shut(r->client))
+	if (r->has_turn && client_is_shut(r->client))
 		return REQUEST_CLOSED;
 	if (r->problem == PROBLEM_NONE && r->route->handler->start != NULL &&
 	    r->route->handler->start(r))
@@ -219,10 +228,13 @@ static enum request_state start_work(struct request *r)
 
 static enum request_state send_reply(struct request *r)
 {
-	bool is_queued = r->problem != PROBLEM_NONE ?
-				 reply_problem(r) :
-				 r->route->handler->reply(r);
+	bool is_queued;
 
+	/* The work has found that the request is at fault. */
+	if (!take_turn(r))
+		return REQUEST_HELD;
+	is_queued = r->problem != PROBLEM_NONE ? reply_problem(r) :
+						 r->route->handler->reply(r);
 	if (!is_queued)
 		return REQUEST_CLOSED;
 	if (r->viewer == NULL)

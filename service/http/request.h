@@ -363,6 +363,7 @@ struct request {
 	uint64_t wanted_bytes;       /* of the next piece, if possible */
 	enum client_refusal refusal; /* of the client, when this piece came */
 
+	bool has_turn;        /* it has waited for its turn, or waits */
 	enum problem problem; /* the first problem that was found */
 	char detail[PARAMS_DETAIL_BYTES];
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Clients that request probes, pages and reports as fast as they can are limited
-# to a rate, whatever they request.  Meanwhile uploads and a probe are answered.
+# Clients that request probes, pages, reports, or what is answered by an error, as
+# fast as they can are limited to a rate, whatever they request.  Meanwhile uploads and a probe are answered.
 # A server with waiting requests stops as usual.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_control.sh SAMPLES_DIR
@@ -10,13 +10,15 @@ dir=$(realpath "$1")
 per_s=200 probes_per_s=200
 at_once=100
 
-# loop PATH: start three clients that send this request again and again; their
-# pids are in $loops
+# loop PATH FLAGS...: start three clients that send this request again and again,
+# with these flags of curl; their pids are in $loops
 loop() {
-	local _
+	local _ path=$1
+	shift
 	loops=()
 	for _ in 1 2 3; do
-		curl -s -o /dev/null --max-time 60 "$url$1#[1-1000000]" &
+		curl -s -o /dev/null --max-time 60 "$@" \
+			"$url$path#[1-1000000]" &
 		loops+=($!)
 	done
 }
@@ -27,20 +29,21 @@ end_loops() {
 	wait "${loops[@]}" 2>/dev/null || true
 }
 
-# replies: print the number of replies, except those to uploads
+# replies: print the number of replies, except those to valid uploads
 replies() {
 	curl -fsS "$admin/metrics" | awk '
-		/^darkroom_http_replies_total{role="(none|probe|page|report)"/ {
+		/^darkroom_http_replies_total/ && !/{role="upload",status="2/ {
 			n += $2 }
 		END { print n + 0 }'
 }
 
-# The measured time includes all of the counting, so it is never too short.
+# test_loops_have_a_rate PATH RATE FLAGS...: the measured time includes all of the
+# counting, so it is never too short
 test_loops_have_a_rate() {
 	local begin before after most
 	begin=$EPOCHREALTIME
 	before=$(replies)
-	loop "$1"
+	loop "$1" "${@:3}"
 	"$LOADGEN" --dataset "$dir" --connections 2 --duration 1 \
 		--json "$work/json" "$url/?w=64" >"$work/report" ||
 		fail "$1: $(cat "$work/report")"
@@ -82,9 +85,25 @@ test_all() {
 	for path in '/trace?ms=60000' /stats /nothing; do
 		test_loops_have_a_rate "$path" "$per_s"
 	done
+	# Whatever is answered by an error without work.
+	test_loops_have_a_rate /v1/images/nothing "$per_s"
+	test_loops_have_a_rate / "$per_s" --data-binary ''
+	test_loops_have_a_rate / "$per_s" -H 'Host: x' -H 'Host: y'
 	check_drained
 	test_the_end_waits_for_nobody
 }
 
+# An image that a store does not have is found missing only when it is read.
+test_unknown_images_have_a_rate() {
+	mkdir "$work/store"
+	start --store "$work/store" "$@"
+	test_loops_have_a_rate "/v1/images/$(printf %064d 0)" "$per_s"
+	test_loops_have_a_rate "/v1/images/$(printf %064d 0)/thumb" "$per_s"
+	test_loops_have_a_rate "/v1/images/$(printf %064d 0)" "$per_s" -X DELETE
+	stop
+	rm -r "$work/store"
+}
+
 with_policies 'default thread-per-connection' test_all
 test_all --admin-listen 127.0.0.1:0
+with_policies 'default thread-per-connection' test_unknown_images_have_a_rate

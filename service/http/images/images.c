@@ -251,10 +251,10 @@ static void begin_file(struct request *r, struct reply *p,
 }
 
 /*
- * The image is not stored.  If an upload of it was accepted but failed, the
- * spool has the problem.
+ * The image is not stored, and no upload of it goes on.  If one was accepted
+ * but failed, the spool has the problem.
  */
-static bool reply_failed(struct request *r)
+static enum problem find_failure(struct request *r)
 {
 	const struct spool *spool = store_spool(r->config->store);
 	char text[SPOOL_TEXT_BYTES];
@@ -264,7 +264,7 @@ static bool reply_failed(struct request *r)
 
 	if (spool == NULL ||
 	    spool_find_failed(spool, r->segments[0], text) != STORE_OK)
-		return reply_with_problem(r, problem);
+		return problem;
 	o = cJSON_Parse(text);
 	code = cJSON_GetStringValue(cJSON_GetObjectItem(o, "code"));
 	detail = cJSON_GetStringValue(cJSON_GetObjectItem(o, "detail"));
@@ -275,7 +275,7 @@ static bool reply_failed(struct request *r)
 	if (detail != NULL)
 		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
 	cJSON_Delete(o);
-	return reply_with_problem(r, problem);
+	return problem;
 }
 
 static struct image_state find_image_state(struct request *r)
@@ -290,19 +290,19 @@ static struct image_state find_image_state(struct request *r)
 	return p;
 }
 
-/* Reply about an image that is not stored. */
-static bool reply_not_stored(struct request *r, const struct image_state *p)
+/* PROBLEM_NONE: the image is not stored, but will be. */
+static enum problem problem_of_missing(struct request *r,
+				       const struct image_state *p)
 {
 	switch (p->accepted) {
 	case ACCEPTED_NONE:
-		return reply_failed(r);
+		return find_failure(r);
 	case ACCEPTED_FAILED:
-		return reply_with_problem(r, p->failed_by);
+		return p->failed_by;
 	case ACCEPTED_PENDING:
 		break;
 	}
-	(void)memcpy(r->storing.accepted.id, r->segments[0], STORE_ID_BYTES);
-	return storing_reply_accepted(r, p->is_durable);
+	return PROBLEM_NONE;
 }
 
 /* `meta` is freed with the reply. */
@@ -352,7 +352,6 @@ static bool do_work(struct request *r, void (*work)(struct request *r))
 	return false;
 }
 
-/* An image that is not stored is no problem here: see reply_image(). */
 static void read_image(struct request *r)
 {
 	struct store_image image;
@@ -362,8 +361,9 @@ static void read_image(struct request *r)
 		problem = read_meta(r, &image, &r->picture.meta);
 		store_close_image(&image);
 	}
-	if (problem != PROBLEM_NOT_FOUND)
-		r->problem = problem;
+	r->problem = problem == PROBLEM_NOT_FOUND ?
+			     problem_of_missing(r, &r->picture.state) :
+			     problem;
 }
 
 static bool start_image(struct request *r)
@@ -384,8 +384,10 @@ static bool reply_image(struct request *r)
 	char *meta = r->picture.meta;
 
 	r->picture.meta = NULL;
-	return meta != NULL ? reply_meta(r, meta) :
-			      reply_not_stored(r, &r->picture.state);
+	if (meta != NULL)
+		return reply_meta(r, meta);
+	(void)memcpy(r->storing.accepted.id, r->segments[0], STORE_ID_BYTES);
+	return storing_reply_accepted(r, r->picture.state.is_durable);
 }
 
 static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
