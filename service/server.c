@@ -400,14 +400,15 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.agent_half_ms = s->options->agent_half_ms,
 		.log = s->log,
 	};
+	struct error why;
 
 	serve_reports(s, &config);
-	s->http = http_start(&config);
+	s->http = http_start(&config, &why);
 	s->resources.listen_fd = -1;
 	s->resources.admin_fd = -1;
 	if (s->http == NULL) {
 		log_message(s->log, LOG_LEVEL_ERROR,
-			    "HTTP could not be started");
+			    "HTTP could not be started: %s", why.text);
 		return EXIT_FAILURE;
 	}
 	log_started(s);

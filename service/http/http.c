@@ -5,6 +5,7 @@
 #include "service/http/connection/linger.h"
 #include "service/http/request.h"
 #include "service/http/images/spooler.h"
+#include "service/http/mhd/version.h"
 #include "service/http/watch/agent.h"
 #include "service/http/watch/viewers.h"
 
@@ -401,18 +402,23 @@ static bool start_agent(struct http *h)
 	return h->agent != NULL;
 }
 
-struct http *http_start(const struct http_config *config)
+struct http *http_start(const struct http_config *config, struct error *why)
 {
-	struct http *h = calloc(1, sizeof(*h));
-	char why[NETWORKS_WHY_BYTES];
+	struct http *h;
+	char text[NETWORKS_WHY_BYTES];
 
+	if (!mhd_version_check(why))
+		return NULL;
+	error_set(why, "there is not enough memory, or no thread");
+	h = calloc(1, sizeof(*h));
 	if (h == NULL)
 		return NULL;
 	h->config = *config;
 	h->refused_fd = -1;
 	accepted_init(&h->accepted);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
-	if (!networks_read(&h->trusted, config->trusted_proxies, why)) {
+	if (!networks_read(&h->trusted, config->trusted_proxies, text)) {
+		error_set(why, "%s", text);
 		http_stop(h);
 		return NULL;
 	}

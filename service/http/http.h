@@ -36,6 +36,8 @@
 
 #include "service/http/http_config.h"
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,7 +46,7 @@ enum { HTTP_ADMIN_CONNECTIONS_MAX = 16 };
 struct http;
 
 /* NULL: the server could not be started, and the program has to end. */
-struct http *http_start(const struct http_config *config);
+struct http *http_start(const struct http_config *config, struct error *why);
 
 /*
  * The server will stop soon: /readyz answers 503, the agent says 0 %, and every

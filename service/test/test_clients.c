@@ -579,7 +579,7 @@ static void test_who_has_just_come_has_time(void)
 /*
  * Who has just begun a request has time to send the rest of its head, and then
  * its body: it may wait for "100 Continue".  A client that has sent nothing
- * goes before it.  Only if there are many more than there should be, a client whose
+ * goes before it.  Only if there are many more than there should be, one whose
  * head has just begun to arrive is closed.
  */
 static void test_a_new_phase_has_time(void)
