@@ -256,10 +256,6 @@ static enum problem explain_fault(struct request *r)
 					"Content-Length is above 2^63 - 1." },
 		[HEAD_LONG_LINE] = { PROBLEM_TARGET_TOO_LONG, NULL },
 		[HEAD_TOO_LARGE] = { PROBLEM_HEADERS_TOO_LARGE, NULL },
-		[HEAD_TOO_MANY] = { PROBLEM_HEADERS_TOO_LARGE,
-				    "Too many requests were sent without "
-				    "waiting for their replies: their heads "
-				    "are too large together." },
 	};
 	const char *detail = faults[r->head->fault].detail;
 

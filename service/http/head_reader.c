@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { FIELDS_MIN = 16, VERSION_BYTES = 8 };
+enum { FIELDS_MIN = 8, VERSION_BYTES = 8 };
 
 void head_reader_init(struct head_reader *h, size_t bytes_max)
 {
@@ -30,6 +30,11 @@ void head_reader_begin(struct head_reader *h)
 	h->is_head = false;
 	h->trimmed_bytes = 0;
 	h->field_count = 0;
+}
+
+size_t head_reader_bytes(const struct head_reader *h)
+{
+	return h->fields_max * (sizeof(*h->places) + sizeof(*h->fields));
 }
 
 void head_reader_release(struct head_reader *h)

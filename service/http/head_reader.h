@@ -78,6 +78,9 @@ void head_reader_init(struct head_reader *h, size_t bytes_max);
 /* Forget the last head; the next one begins. */
 void head_reader_begin(struct head_reader *h);
 
+/* The memory of its table. */
+size_t head_reader_bytes(const struct head_reader *h);
+
 /* An empty ({0}) one is fine. */
 void head_reader_release(struct head_reader *h);
 

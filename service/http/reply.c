@@ -62,7 +62,8 @@ static bool is_last(const struct request *r)
 {
 	uint64_t max = r->config->requests_max;
 
-	return r->must_close || atomic_load(&r->port->http->leaving) ||
+	return r->must_close || r->head->is_last ||
+	       atomic_load(&r->port->http->leaving) ||
 	       (max > 0 && client_request_count(r->client) >= max);
 }
 

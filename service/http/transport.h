@@ -80,8 +80,6 @@ enum head_fault {
 	HEAD_LARGE_LENGTH,
 	HEAD_LONG_LINE, /* the request line has no end within the limit */
 	HEAD_TOO_LARGE, /* nor do the headers */
-	/* The heads of requests that wait are too large together. */
-	HEAD_TOO_MANY,
 };
 
 /*
@@ -103,6 +101,7 @@ struct request_head {
 	 * that another reader could understand the head in another way.
 	 */
 	bool is_exact;
+	bool is_last; /* the transport reads no other on the connection */
 	const struct http_field *fields; /* the headers, in their order */
 	size_t field_count;
 };

@@ -8,6 +8,7 @@
 . "$(dirname "$0")/server.sh"
 photo=$1/clownfish.jpg
 trap '' PIPE # a server that closes early must not end the test
+last_get='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
 behind='GET /healthz HTTP/1.1\r\nHost: canary\r\n\r\n'
 
 # raw FORMAT: send the output of printf, and write all that the server sends
@@ -225,6 +226,20 @@ test_pipelined_requests() {
 	! grep -aq 'ok$' "$work/raw" || fail "what is behind garbage was"
 }
 
+# A client that sends very many requests without reading gets an answer to each,
+# or, over libmicrohttpd, to the first of them, of which the last says so.
+test_many_pipelined_requests() {
+	local one count=600 got
+	one=$(get 'X: y')
+	raw "$(printf "%s" "${one//%/%%}" | awk -v n=$count '
+		{ for (i = 0; i < n; i++) printf "%s", $0 }')$last_get"
+	got=$(grep -ao 'HTTP/1\.1 200' "$work/raw" | wc -l)
+	[ "$got" = "$(answers)" ] || fail "not all 200: $got of $(answers)"
+	[ "$got" -ge 100 ] || fail "only $got answers"
+	[ "$(grep -ac '^Connection: close' "$work/raw")" = 1 ] ||
+		fail "closed without a word after $got answers"
+}
+
 # A head arrives together with the request before it.  Its body is passed on
 # unchanged, even if it looks like a head with white space to trim.
 test_bodies_after_pipelined_heads() {
@@ -288,6 +303,7 @@ test_large_heads
 test_expectations
 test_expectations_without_a_body
 test_pipelined_requests
+test_many_pipelined_requests
 test_bodies_after_pipelined_heads
 # Each byte is a connection, which takes long.
 step=1
@@ -303,6 +319,7 @@ test_white_space_behind_a_length
 test_expectations
 test_expectations_without_a_body
 test_pipelined_requests
+test_many_pipelined_requests
 test_bodies_after_pipelined_heads
 test_early_ends 7
 stop

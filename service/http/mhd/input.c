@@ -90,8 +90,7 @@ const struct request_head *input_head(const struct input *in)
 /* The memory of a complete head. */
 static size_t size_of(const struct kept_head *h)
 {
-	return sizeof(*h) + h->room +
-	       h->reader.head.field_count * (size_t)HEAD_FIELD_BYTES;
+	return sizeof(*h) + h->room + head_reader_bytes(&h->reader);
 }
 
 void input_drop_head(struct input *in)
@@ -160,6 +159,18 @@ static size_t room_of(const struct pass *p)
 	return (size_t)(end - p->to);
 }
 
+/* Give back the memory that a complete head does not need. */
+static void shrink(struct kept_head *h)
+{
+	char *text = realloc(h->text, h->bytes);
+
+	if (text == NULL)
+		return;
+	h->text = text;
+	h->room = h->bytes;
+	head_move(&h->reader, text + h->reader.begin);
+}
+
 /* Pass on the text of a head. */
 static void pass_text(struct input *in, struct pass *p)
 {
@@ -202,7 +213,6 @@ static void add_rest(struct input *in, const struct head_reader *h,
 {
 	const struct request_head *head = &h->head;
 
-	in->is_last = !goes_on(h);
 	if (!h->is_http_1_0)
 		add_text(in, "Host:\r\n");
 	if (in->is_last) {
@@ -228,11 +238,14 @@ static void end_head(struct input *in, bool has_more)
 	struct kept_head *h = in->last;
 
 	in->last = NULL;
+	shrink(h);
 	in->kept_bytes += size_of(h);
+	in->is_last = !goes_on(&h->reader);
+	add_rest(in, &h->reader, has_more);
 	if (STAILQ_FIRST(&in->heads) != h &&
 	    in->kept_bytes > in->head_bytes_max)
-		h->reader.head.fault = HEAD_TOO_MANY;
-	add_rest(in, &h->reader, has_more);
+		in->is_last = true;
+	h->reader.head.is_last = in->is_last;
 }
 
 /* The last head has more bytes.  False: no memory. */

@@ -28,9 +28,9 @@
  *
  * Threads    The connection's.
  * Limits     A head: see head_reader.h.  The heads of requests that follow each
- *            other without waiting for the replies are kept: together, as many
- *            bytes as one head may have, then the next one has the fault
- *            HEAD_TOO_MANY.
+ *            other without waiting for the replies are kept.  If they take
+ *            more bytes than one head may have, the last of them is the last
+ *            one of its connection.
  */
 #ifndef SERVICE_INPUT_H
 #define SERVICE_INPUT_H
