@@ -32,7 +32,7 @@ test_who_sends_all_first() {
 	done
 }
 
-# libmicrohttpd itself refuses these: the body is one endless header or request
+# These are refused before they end: the body is one endless header or request
 # line.
 test_endless_heads() {
 	tr '\0' x <"$work/body" >"$work/text"
