@@ -65,6 +65,19 @@ bool store_is_file_name(const char *text)
 			 strcmp(text + n, ".txt") == 0);
 }
 
+bool store_has_dots(const char *path)
+{
+	while (*path != '\0') {
+		size_t count = strcspn(path, "/");
+
+		if (count > 0 && count <= 2 && strspn(path, ".") >= count)
+			return true;
+		path += count;
+		path += *path == '/';
+	}
+	return false;
+}
+
 enum store_answer store_write_error(void)
 {
 	switch (errno) {

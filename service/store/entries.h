@@ -62,6 +62,9 @@ bool store_is_name(const char *text);
 /* Is it the name of a file of an entry, with its ending? */
 bool store_is_file_name(const char *text);
 
+/* Is a part of this path, between two "/" or at an end, "." or ".."? */
+bool store_has_dots(const char *path);
+
 /* Open a file of an open entry for reading; the caller closes *fd. */
 MUST_CHECK enum store_answer entry_read(int entry, const char *name, int *fd,
 					uint64_t *bytes);

@@ -29,6 +29,9 @@ enum {
 	KEYS_PER_PAGE = 7, /* few, so that lists have several pages */
 };
 
+/* Begin of each token of a list: a signature needs all of it encoded. */
+static const char token_begin[] = "+/=~*(!:,@ %;$'";
+
 struct object {
 	char key[TEXT_BYTES];
 	char *bytes;
@@ -369,6 +372,8 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 
 	assert(out != NULL);
 	f->counts.list++;
+	if (strncmp(after, token_begin, strlen(token_begin)) == 0)
+		after += strlen(token_begin);
 	if (max <= 0 || max > KEYS_PER_PAGE)
 		max = KEYS_PER_PAGE;
 	if (strcmp(x->behaviour, "doctype") == 0)
@@ -397,8 +402,8 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		has_more ? "true" : "false");
 	if (has_more)
 		fprintf(out,
-			"<NextContinuationToken>%s</NextContinuationToken>",
-			last->key);
+			"<NextContinuationToken>%s%s</NextContinuationToken>",
+			token_begin, last->key);
 	fputs("</ListBucketResult>", out);
 	fclose(out);
 }

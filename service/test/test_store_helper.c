@@ -39,7 +39,8 @@ static struct client client_new(void)
 
 	client_add(&c, "--bucket",
 		   fake != NULL ? FAKE_S3_BUCKET : getenv("S3_BUCKET"));
-	client_add(&c, "--prefix", "test/of-helper");
+	/* Characters of all kinds that a prefix may have. */
+	client_add(&c, "--prefix", "test/of-helper/..a_B-9/.c");
 	client_add(&c, "--endpoint", endpoint);
 	client_add(&c, "--path-style", NULL);
 	return c;
@@ -274,6 +275,21 @@ static void test_a_refusal_has_a_reason(void)
 		       "403 " /* Swift: SignatureDoesNotMatch */);
 	expect_refusal("AWS_ACCESS_KEY_ID", key, "missing-bucket",
 		       "404 NoSuchBucket");
+}
+
+/* They would be taken out of the path on its way. */
+static void test_dots_in_a_prefix_are_refused(void)
+{
+	static const char *const prefixes[] = { ".", "..", "a/../b", "a/." };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		struct client c = client_new();
+		char out[512];
+
+		c.arguments[3] = prefixes[i];
+		assert(client_command(&c, "check", out, sizeof(out)) == 2);
+		assert(strstr(out, "may be '.' or '..'") != NULL);
+	}
 }
 
 /* HEAD of the bucket is refused, but not its list, which has no length. */
@@ -754,6 +770,7 @@ static void test_all(bool is_real)
 	test_a_request_that_came_twice_is_done_once();
 	test_a_killed_helper_loses_nothing_that_is_sent_again();
 	test_a_refusal_has_a_reason();
+	test_dots_in_a_prefix_are_refused();
 	if (is_real)
 		return;
 	test_a_probe_may_be_answered_by_a_list();

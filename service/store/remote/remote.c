@@ -588,20 +588,6 @@ static bool copy_part(char *out, size_t out_bytes, const char *from,
 #define LETTERS                                                                \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-/* An empty part of a path, "." or "..": such URLs are changed on their way. */
-static bool has_empty_part(const char *path)
-{
-	while (*path != '\0') {
-		size_t count = strcspn(path, "/");
-
-		if (count == 0 || (count <= 2 && strspn(path, ".") == count))
-			return true;
-		path += count;
-		path += *path == '/';
-	}
-	return false;
-}
-
 bool remote_read_url(struct remote_config *out, const char *url,
 		     struct error *error)
 {
@@ -623,7 +609,8 @@ bool remote_read_url(struct remote_config *out, const char *url,
 	if (prefix_bytes == 0)
 		return *prefix == '\0' ||
 		       error_fail(error, "its prefix is empty");
-	if (has_empty_part(prefix) ||
+	if (prefix[0] == '/' || strstr(prefix, "//") != NULL ||
+	    store_has_dots(prefix) ||
 	    !copy_part(out->prefix, sizeof(out->prefix), prefix, prefix_bytes,
 		       LETTERS "/"))
 		return error_fail(error,

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "service/store/remote/helper/sign.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -28,6 +29,7 @@ enum {
 	PIECE_BYTES = 64 << 10,
 	UPLOAD_PIECE_BYTES = 16 << 10,
 	IDLE_MAX = S3_ACTIVE_MAX,
+	HOST_BYTES = 640, /* with a bucket before it, and a port */
 	URL_BYTES = 1024,
 	BUCKET_BYTES_MIN = 3,
 	BUCKET_BYTES_MAX = 63,
@@ -46,9 +48,11 @@ struct s3 {
 		[MESSAGE_DETAIL_BYTES]; /* why attempts fail; "": they do not */
 	struct store_figures figures;
 	uint64_t random;
-	char base[URL_BYTES]; /* URL of the bucket, without "/" at its end */
+	char base[URL_BYTES];  /* URL of the bucket, without "/" at its end */
+	char host[HOST_BYTES]; /* as in the header Host */
+	const char *path;      /* of `base` */
 	char prefix[S3_PREFIX_BYTES + 1];
-	char sigv4[128];
+	char region[SIGN_REGION_BYTES];
 	const char *ca_file;
 	struct credentials credentials;
 };
@@ -437,21 +441,60 @@ static bool add_header(struct s3_call *c, const char *name, const char *value)
 	return true;
 }
 
+static const char *method_name(enum s3_method method)
+{
+	static const char *const names[] = {
+		[S3_GET] = "GET",
+		[S3_HEAD] = "HEAD",
+		[S3_PUT] = "PUT",
+		[S3_DELETE] = "DELETE",
+	};
+
+	return names[method];
+}
+
 /*
- * libcurl signs the headers that it is given here.  An empty "Expect:" would
- * spoil the signature; so a body is sent as that of a POST, for which libcurl
- * asks for "100 Continue" only from 1 MiB on.
+ * All headers that are set here are signed.  None is "Expect", so a body is
+ * sent as that of a POST, for which libcurl asks for "100 Continue" only from
+ * 1 MiB on.
  */
 static bool set_headers(struct s3 *s, struct s3_call *c)
 {
-	if (!add_header(c, "x-amz-content-sha256", c->sha256) ||
-	    (s->credentials.token[0] != '\0' &&
-	     !add_header(c, "x-amz-security-token", s->credentials.token)))
-		return false;
-	if (c->method != S3_PUT)
-		return true;
-	return add_header(c, "Content-Type", "application/octet-stream") &&
-	       (!c->must_be_new || add_header(c, "If-None-Match", "*"));
+	char date[SIGN_DATE_BYTES], authorization[SIGN_BYTES];
+	char path[URL_BYTES + S3_KEY_BYTES];
+	const char *token = s->credentials.token;
+	bool is_put = c->method == S3_PUT;
+	const struct sign_header all[] = {
+		{ "content-type", is_put ? "application/octet-stream" : NULL },
+		{ "host", s->host },
+		{ "if-none-match", is_put && c->must_be_new ? "*" : NULL },
+		{ "x-amz-content-sha256", c->sha256 },
+		{ "x-amz-date", date },
+		{ "x-amz-security-token", *token != '\0' ? token : NULL },
+	};
+	struct sign_request r = {
+		.method = method_name(c->method),
+		.path = path,
+		.query = c->query,
+	};
+
+	sign_print_date(date, time(NULL));
+	(void)snprintf(path, sizeof(path), "%s/%s", s->path, c->key);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].value == NULL)
+			continue;
+		r.headers[r.header_count++] = all[i];
+		if (!add_header(c, all[i].name, all[i].value))
+			return false;
+	}
+	sign_print(authorization, &r, s->region, &s->credentials);
+	return add_header(c, "authorization", authorization);
+}
+
+static void free_headers(struct s3_call *c)
+{
+	curl_slist_free_all(c->headers);
+	c->headers = NULL;
 }
 
 static void set_method(struct s3_call *c)
@@ -465,11 +508,13 @@ static void set_method(struct s3_call *c)
 		(void)curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
 		break;
 	case S3_DELETE:
-		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, "DELETE");
+		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST,
+				       method_name(c->method));
 		break;
 	case S3_PUT:
 		(void)curl_easy_setopt(e, CURLOPT_POST, 1L);
-		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, "PUT");
+		(void)curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST,
+				       method_name(c->method));
 		(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
 				       (curl_off_t)c->body_bytes);
 		(void)curl_easy_setopt(e, CURLOPT_READFUNCTION, read_body);
@@ -490,7 +535,6 @@ static void set_options(struct s3 *s, struct s3_call *c)
 		       c->query != NULL ? "?" : "",
 		       c->query != NULL ? c->query : "");
 	(void)curl_easy_setopt(e, CURLOPT_URL, url);
-	(void)curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
 	(void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
 			       (long)CURL_HTTP_VERSION_1_1);
@@ -499,9 +543,6 @@ static void set_options(struct s3 *s, struct s3_call *c)
 	(void)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
 	(void)curl_easy_setopt(e, CURLOPT_USERAGENT, "darkroom-store");
-	(void)curl_easy_setopt(e, CURLOPT_AWS_SIGV4, s->sigv4);
-	(void)curl_easy_setopt(e, CURLOPT_USERNAME, s->credentials.access_key);
-	(void)curl_easy_setopt(e, CURLOPT_PASSWORD, s->credentials.secret_key);
 	if (s->ca_file != NULL)
 		(void)curl_easy_setopt(e, CURLOPT_CAINFO, s->ca_file);
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->headers);
@@ -520,9 +561,7 @@ static void set_options(struct s3 *s, struct s3_call *c)
 
 static void end_call(struct s3 *s, struct s3_call *c, struct verdict v)
 {
-	if (c->headers != NULL)
-		curl_slist_free_all(c->headers);
-	c->headers = NULL;
+	free_headers(c);
 	c->result = v.result;
 	s->call_count--;
 	s->has_news = true;
@@ -544,9 +583,10 @@ static void begin_attempt(struct s3 *s, struct s3_call *c)
 	uint64_t now = clock_now_ns();
 
 	forget_reply(c);
+	free_headers(c); /* of the attempt before; their date is old */
 	c->easy =
 		s->idle_count > 0 ? s->idle[--s->idle_count] : curl_easy_init();
-	if (c->easy == NULL || (c->headers == NULL && !set_headers(s, c))) {
+	if (c->easy == NULL || !set_headers(s, c)) {
 		if (c->easy != NULL)
 			give_easy_back(s, c);
 		s->slots_used -= !c->is_urgent;
@@ -824,6 +864,11 @@ static bool check_prefix(const char *prefix, struct error *error)
 				  "prefix '%s': / is only allowed "
 				  "between two names",
 				  prefix);
+	/* They would be taken out of the path on its way. */
+	if (store_has_dots(prefix))
+		return error_fail(error,
+				  "prefix '%s': no part may be '.' or '..'",
+				  prefix);
 	return true;
 }
 
@@ -839,7 +884,8 @@ static bool check_names(const struct s3_config *config, struct error *error)
 				  "digits and . _ -",
 				  config->bucket, BUCKET_BYTES_MIN,
 				  BUCKET_BYTES_MAX);
-	if (*config->region == '\0' || strlen(config->region) > 64 ||
+	if (*config->region == '\0' ||
+	    strlen(config->region) >= SIGN_REGION_BYTES ||
 	    !has_only(config->region, "-_"))
 		return error_fail(error,
 				  "region '%s': a region has 1 to 64 letters, "
@@ -863,6 +909,20 @@ static bool is_address(const char *host)
 	return *host == '[' || strspn(host, "0123456789.") == strlen(host);
 }
 
+/* Keep the parts of the bucket's URL.  `port` NULL: the scheme's own. */
+static void keep_base(struct s3 *s, const struct s3_config *config,
+		      const char *scheme, const char *host, const char *port)
+{
+	bool in_path = config->path_style || is_address(host);
+
+	(void)snprintf(s->host, sizeof(s->host), "%s%s%s%s%s",
+		       in_path ? "" : config->bucket, in_path ? "" : ".", host,
+		       port != NULL ? ":" : "", port != NULL ? port : "");
+	(void)snprintf(s->base, sizeof(s->base), "%s://%s%s%s", scheme, s->host,
+		       in_path ? "/" : "", in_path ? config->bucket : "");
+	s->path = s->base + strlen(scheme) + strlen("://") + strlen(s->host);
+}
+
 static bool make_base(struct s3 *s, CURLU *url, const struct s3_config *config,
 		      struct error *error)
 {
@@ -876,21 +936,14 @@ static bool make_base(struct s3 *s, CURLU *url, const struct s3_config *config,
 		is_absent(url, CURLUPART_QUERY) &&
 		is_absent(url, CURLUPART_FRAGMENT) && strlen(host) < 512;
 
-	(void)curl_url_get(url, CURLUPART_PORT, &port, 0);
+	(void)curl_url_get(url, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT);
 	if (!is_good)
 		error_set(error,
 			  "endpoint '%s': it is not http://HOST[:PORT] or "
 			  "https://HOST[:PORT]",
 			  config->endpoint);
-	else if (config->path_style || is_address(host))
-		(void)snprintf(s->base, sizeof(s->base), "%s://%s%s%s/%s",
-			       scheme, host, port != NULL ? ":" : "",
-			       port != NULL ? port : "", config->bucket);
 	else
-		(void)snprintf(s->base, sizeof(s->base), "%s://%s.%s%s%s",
-			       scheme, config->bucket, host,
-			       port != NULL ? ":" : "",
-			       port != NULL ? port : "");
+		keep_base(s, config, scheme, host, port);
 	curl_free(scheme);
 	curl_free(host);
 	curl_free(port);
@@ -946,8 +999,7 @@ struct s3 *s3_new(const struct s3_config *config, struct error *error)
 	s->ca_file = config->ca_file;
 	(void)snprintf(s->prefix, sizeof(s->prefix), "%s%s", config->prefix,
 		       *config->prefix != '\0' ? "/" : "");
-	(void)snprintf(s->sigv4, sizeof(s->sigv4), "aws:amz:%s:s3",
-		       config->region);
+	(void)snprintf(s->region, sizeof(s->region), "%s", config->region);
 	if (set_base(s, config, error))
 		return s;
 	s3_free(s);
@@ -994,7 +1046,7 @@ static void drop_calls(struct s3 *s, struct calls *calls)
 
 	while ((c = TAILQ_FIRST(calls)) != NULL) {
 		TAILQ_REMOVE(calls, c, link);
-		curl_slist_free_all(c->headers);
+		free_headers(c);
 		if (c->easy == NULL)
 			continue;
 		(void)curl_multi_remove_handle(s->multi, c->easy);
