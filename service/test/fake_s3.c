@@ -236,7 +236,8 @@ static void remove_object(struct object *o)
 	free(o);
 }
 
-static void store_object(struct fake_s3 *f, const char *key, struct exchange *x)
+static void store_object(struct fake_s3 *f, const char *key, struct exchange *x,
+			 struct answer *a)
 {
 	struct object *old = find_object(f, key), *o, *after = NULL;
 
@@ -251,6 +252,7 @@ static void store_object(struct fake_s3 *f, const char *key, struct exchange *x)
 	old->count = x->body_bytes;
 	x->body = NULL;
 	print_etag(old->etag, old->bytes, old->count);
+	memcpy(a->etag, old->etag, sizeof(a->etag));
 	LIST_FOREACH(o, &f->objects, link)
 	if (strcmp(o->key, key) < 0)
 		after = o;
@@ -269,6 +271,8 @@ static void answer_error(struct answer *a, unsigned status, const char *code)
 	a->body = NULL;
 	a->bytes = 0;
 	a->etag[0] = a->range[0] = '\0';
+	if (code == NULL)
+		return;
 	if (asprintf(&a->body,
 		     "<?xml version=\"1.0\"?><Error><Code>%s</Code>"
 		     "<Message>no secret</Message></Error>",
@@ -291,7 +295,7 @@ static void put(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 	else if (must_be_new && find_object(f, key) != NULL)
 		answer_error(a, 412, "PreconditionFailed");
 	else
-		store_object(f, key, x);
+		store_object(f, key, x, a);
 }
 
 static void cut_range(struct MHD_Connection *c, const struct exchange *x,
@@ -321,8 +325,12 @@ static void cut_range(struct MHD_Connection *c, const struct exchange *x,
 static void get(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 		const struct exchange *x, struct answer *a, bool is_head)
 {
-	const struct object *o = find_object(f, key);
+	const struct object *o = find_object(f, key), *other;
 
+	if (strcmp(x->behaviour, "other") == 0)
+		LIST_FOREACH(other, &f->objects, link)
+	if (strcmp(other->key, key) != 0)
+		o = other;
 	if (is_head)
 		f->counts.head++;
 	else
@@ -360,6 +368,27 @@ static const char *argument(struct MHD_Connection *c, const char *name)
 	return value != NULL ? value : "";
 }
 
+/* False: it is not such a behaviour. */
+static bool list_without_end(const char *behaviour, const char *after,
+			     FILE *out)
+{
+	unsigned page = (unsigned)atoi(after) + 1;
+
+	if (strcmp(behaviour, "repeat") == 0)
+		page = 1;
+	else if (strcmp(behaviour, "cycle") == 0)
+		page = page % 3;
+	else if (strcmp(behaviour, "empty") != 0)
+		return false;
+	if (strcmp(behaviour, "empty") != 0)
+		fputs("<Contents><Key>a</Key></Contents>", out);
+	fprintf(out,
+		"<IsTruncated>true</IsTruncated><NextContinuationToken>%u"
+		"</NextContinuationToken>",
+		page);
+	return true;
+}
+
 static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		 const struct exchange *x, struct answer *a)
 {
@@ -383,6 +412,8 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 	      out);
 	if (strcmp(x->behaviour, "notalist") == 0)
 		fputs("<Contents><Key>a</b></Contents>", out);
+	if (list_without_end(x->behaviour, after, out))
+		goto end;
 	LIST_FOREACH(o, &f->objects, link)
 	{
 		if (strncmp(o->key, prefix, strlen(prefix)) != 0 ||
@@ -394,9 +425,13 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		count++;
 		last = o;
 		fprintf(out,
-			"<Contents><Key>%s</Key><LastModified>2026-01-02T03:04:"
-			"05Z</LastModified><Size>%zu</Size></Contents>",
-			o->key, o->count);
+			"<Contents><Key>%s</Key><LastModified>%s</LastModified>"
+			"<Size>%zu</Size></Contents>",
+			o->key,
+			strcmp(x->behaviour, "control") == 0 ?
+				"a&#10;b\\\xc2\x9b\x7f" :
+				"2026-01-02T03:04:05Z",
+			o->count);
 	}
 	fprintf(out, "<IsTruncated>%s</IsTruncated>",
 		has_more ? "true" : "false");
@@ -404,6 +439,7 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		fprintf(out,
 			"<NextContinuationToken>%s%s</NextContinuationToken>",
 			token_begin, last->key);
+end:
 	fputs("</ListBucketResult>", out);
 	fclose(out);
 }
@@ -483,6 +519,10 @@ static bool refuse(const struct exchange *x, struct answer *a)
 		{ "quota", 403, "QuotaExceeded" },
 		{ "redirect", 307, "TemporaryRedirect" },
 		{ "hugeerror", 500, "InternalError" },
+		{ "202", 202, NULL },
+		{ "204", 204, NULL },
+		{ "206", 206, NULL },
+		{ "errorbody", 200, "InternalError" },
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
@@ -540,7 +580,9 @@ static struct MHD_Response *make_response(const struct exchange *x,
 	}
 	if (does(x, "flip") && a->bytes > 0)
 		a->body[a->bytes - 1] ^= 1;
-	if (does(x, "etag"))
+	if (does(x, "noetag"))
+		a->etag[0] = '\0';
+	if (does(x, "etag") || does(x, "kms"))
 		strcpy(a->etag, "\"0123456789abcdef0123456789abcdef\"");
 	if (!does(x, "truncate") && !does(x, "slow") && !does(x, "chunked"))
 		return MHD_create_response_from_buffer(a->bytes, a->body,
@@ -566,6 +608,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *c,
 		MHD_add_response_header(r, "ETag", a->etag);
 	if (a->range[0] != '\0')
 		MHD_add_response_header(r, "Content-Range", a->range);
+	if (does(x, "kms"))
+		MHD_add_response_header(r, "x-amz-server-side-encryption",
+					"aws:kms");
 	if (does(x, "redirect"))
 		MHD_add_response_header(r, "Location",
 					"http://127.0.0.1:1/elsewhere");

@@ -24,9 +24,16 @@
  *	norange          200 and the whole object
  *	slow             the body in ten pieces, 20 ms apart
  *	chunked          the body without a Content-Length
- *	etag             another ETag
+ *	etag noetag      another ETag; none
+ *	kms              another ETag, and the header that says why
+ *	202 204 206      this status, and nothing is done
+ *	errorbody        200 with an error as its body, and nothing is done
+ *	other            the bytes of another object, which is whole
  *	notalist         200 and a body that is not the list
  *	doctype          a list with a document type
+ *	repeat cycle     a list without end: the same token; three in turn
+ *	empty            a list without end of empty pages
+ *	control          a list whose times have control characters
  *
  * Threads    Any thread may call these functions.
  */

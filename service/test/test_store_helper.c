@@ -329,6 +329,51 @@ static void test_faults_that_pass_are_not_seen(void)
 	stop(&c);
 }
 
+/* Put sample 56, until an answer gives this reason. */
+static void put_until(struct client *c, const char *part)
+{
+	struct message m;
+
+	do
+		m = EXPECT(STORE_UNAVAILABLE, client_put(c, 56, 0, SMALL, 300));
+	while (strstr(m.detail, part) == NULL);
+}
+
+/* After each, the image is stored; a read of it shows that. */
+static void test_only_200_with_its_etag_is_a_put(void)
+{
+	static const char *const orders[] = { "202 1 PUT",  "204 1 PUT",
+					      "206 1 PUT",  "errorbody 1 PUT",
+					      "etag 1 PUT", "noetag 1 PUT" };
+	struct client c = start();
+	struct message m;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
+		fake_s3_do(fake, orders[i]);
+		m = EXPECT(STORE_OK, client_put(&c, 50 + i, 0, SMALL, MS));
+		assert(m.figures.retries == i + 1);
+		EXPECT(STORE_OK, client_read(&c, 50 + i, "a.jpg", MS));
+	}
+	fake_s3_do(fake, "206 100000 PUT");
+	put_until(&c, "answered 206 to a PUT");
+	fake_s3_do(fake, "errorbody 100000 PUT");
+	put_until(&c, "200 with the error InternalError");
+	fake_s3_do(fake, "none 1000000");
+	stop(&c);
+}
+
+/* Its ETag is not the MD5 of what was put. */
+static void test_an_encrypted_image_is_put(void)
+{
+	struct client c = start();
+	struct message m;
+
+	fake_s3_do(fake, "kms 1 PUT");
+	m = EXPECT(STORE_OK, client_put(&c, 57, 0, SMALL, MS));
+	assert(m.figures.requests == 1);
+	stop(&c);
+}
+
 static void test_a_frozen_store_is_asked_again(void)
 {
 	struct client c = start();
@@ -432,6 +477,42 @@ static void test_verify_finds_what_is_damaged(void)
 	fake_s3_do(fake, "doctype 1");
 	assert(client_command(&c, "list", out, sizeof(out)) == 1);
 	assert(strstr(out, "is not one that") != NULL);
+	stop(&c);
+}
+
+/* A list of objects that has no end is given up, with a reason. */
+static void test_a_list_ends(void)
+{
+	static const char *const orders[] = { "repeat", "cycle", "empty" };
+	struct client c = start();
+	char out[4096], order[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		snprintf(order, sizeof(order), "%s 1000000 GET list-type",
+			 orders[i]);
+		fake_s3_do(fake, order);
+		assert(client_command(&c, "list", out, sizeof(out)) == 1);
+		assert(strstr(out, "has no end") != NULL);
+		assert(client_command(&c, "verify", out, sizeof(out)) == 1);
+		assert(strstr(out, "has no end") != NULL);
+	}
+	fake_s3_do(fake, "none 1000000");
+	stop(&c);
+}
+
+static void test_a_list_has_no_control_characters(void)
+{
+	struct client c = start();
+	char out[8192];
+
+	EXPECT(STORE_OK, client_put(&c, 11, 0, SMALL, MS));
+	fake_s3_do(fake, "control 1000000 GET list-type");
+	assert(client_command(&c, "list", out, sizeof(out)) == 0);
+	assert(strstr(out, " a\\x0ab\\x5c\\xc2\\x9b\\x7f\n") != NULL);
+	for (const char *at = out; *at != '\0'; at++)
+		assert(*at == '\n' || (*at >= ' ' && *at <= '~'));
+	fake_s3_do(fake, "none 1000000");
+	EXPECT(STORE_OK, delete (&c, 11));
 	stop(&c);
 }
 
@@ -775,12 +856,16 @@ static void test_all(bool is_real)
 		return;
 	test_a_probe_may_be_answered_by_a_list();
 	test_faults_that_pass_are_not_seen();
+	test_only_200_with_its_etag_is_a_put();
+	test_an_encrypted_image_is_put();
 	test_a_frozen_store_is_asked_again();
 	test_a_request_ends_at_its_deadline();
 	test_each_failure_has_its_answer();
 	test_a_store_without_conditions_is_remembered();
 	test_an_image_is_the_same_if_its_etag_is();
 	test_verify_finds_what_is_damaged();
+	test_a_list_ends();
+	test_a_list_has_no_control_characters();
 	test_a_second_read_is_from_the_cache();
 	test_reads_at_once_are_one_get();
 	test_a_read_sees_what_was_confirmed();

@@ -20,7 +20,8 @@ enum {
 	CHECK_MS = 8000,
 	TURN_MS = 1000,
 	PIECE_BYTES = 64 << 10,
-	VERIFY_MAX = 16, /* objects at once */
+	VERIFY_MAX = 16,       /* objects at once */
+	EMPTY_PAGES_MAX = 100, /* one after the other */
 };
 
 struct object {
@@ -34,6 +35,10 @@ struct page {
 	struct object *objects; /* PAGE_KEYS_MAX */
 	uint32_t object_count;
 	char token[TEXT_BYTES]; /* of the next page; "": this is the last */
+	/* An earlier token, kept after 1, 2, 4, 8 ... pages. */
+	char kept_token[TEXT_BYTES];
+	uint64_t page_count;
+	uint32_t empty_count; /* pages without objects, up to this one */
 	bool has_more, is_wrong;
 	struct object current;
 	uint32_t depth;
@@ -214,6 +219,28 @@ static bool print_query(const struct s3 *s3, const struct page *p,
 	return n > 0 && n < S3_QUERY_BYTES;
 }
 
+/*
+ * Does the list get on?  Tokens that repeat, however many pages are between
+ * them, are found by comparing each with one that is kept for twice as many
+ * pages each time.
+ */
+static bool check_progress(struct page *p, struct error *error)
+{
+	p->empty_count = p->object_count > 0 ? 0 : p->empty_count + 1;
+	if (p->has_more && strcmp(p->token, p->kept_token) == 0)
+		return error_fail(error, "the store's list of objects has no "
+					 "end: it repeats its token");
+	if (p->has_more && p->empty_count >= EMPTY_PAGES_MAX)
+		return error_fail(error,
+				  "the store's list of objects has no end: %d "
+				  "pages without an object",
+				  EMPTY_PAGES_MAX);
+	p->page_count++;
+	if ((p->page_count & (p->page_count - 1)) == 0)
+		(void)memcpy(p->kept_token, p->token, sizeof(p->token));
+	return true;
+}
+
 /* Read the page that follows the one in `p`. */
 static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 		      uint64_t deadline_ns, struct error *error)
@@ -247,7 +274,7 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 			error_set(error, "the store's list of objects is not "
 					 "one that this program understands");
 		else
-			is_read = true;
+			is_read = check_progress(p, error);
 	}
 	if (w.fd >= 0)
 		(void)close(w.fd);
@@ -304,6 +331,23 @@ bool store_check(struct s3 *s3, struct error *error)
 	return is_good;
 }
 
+/* Print a text of the store so that it cannot control a terminal. */
+static void print_text(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text >= ' ' && *text <= '~' && *text != '\\')
+			(void)fputc(*text, out);
+		else
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+}
+
+static void print_object(FILE *out, const char *id, const struct object *o)
+{
+	fprintf(out, "%s %" PRIu64 " ", id, o->bytes);
+	print_text(out, o->modified);
+	(void)fputc('\n', out);
+}
+
 bool store_list(struct s3 *s3, FILE *out, struct error *error)
 {
 	struct page *p = page_new(error);
@@ -316,8 +360,7 @@ bool store_list(struct s3 *s3, FILE *out, struct error *error)
 			char id[STORE_ID_BYTES];
 
 			if (s3_read_key(s3, o->key, id))
-				fprintf(out, "%s %" PRIu64 " %s\n", id,
-					o->bytes, o->modified);
+				print_object(out, id, o);
 		}
 		if (!p->has_more)
 			break;
@@ -349,6 +392,13 @@ static void end_check(struct s3_call *c)
 	k->is_done = true;
 }
 
+static void print_bad(FILE *out, const struct check *k)
+{
+	fprintf(out, "%s: ", k->id);
+	print_text(out, k->call.result == S3_OK ? "damaged" : k->call.detail);
+	(void)fputc('\n', out);
+}
+
 static void count_check(struct check *k, FILE *out, struct verified *v)
 {
 	const struct s3_call *c = &k->call;
@@ -358,8 +408,7 @@ static void count_check(struct check *k, FILE *out, struct verified *v)
 		       object_check(k->fd, c->received_bytes, &p) == STORE_OK;
 
 	if (!is_good)
-		fprintf(out, "%s: %s\n", k->id,
-			c->result == S3_OK ? "damaged" : c->detail);
+		print_bad(out, k);
 	v->good += is_good;
 	v->bad += !is_good;
 	v->bytes += is_good ? c->received_bytes : 0;

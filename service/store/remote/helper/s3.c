@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <linux/sockios.h>
 #include <nettle/base16.h>
+#include <nettle/md5.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,18 @@ struct verdict {
 };
 
 /* -- What the store answered -- */
+
+static const char *method_name(enum s3_method method)
+{
+	static const char *const names[] = {
+		[S3_GET] = "GET",
+		[S3_HEAD] = "HEAD",
+		[S3_PUT] = "PUT",
+		[S3_DELETE] = "DELETE",
+	};
+
+	return names[method];
+}
 
 /* The first row that fits counts; status 0 or code NULL: any. */
 static const struct meaning {
@@ -183,10 +196,66 @@ static struct verdict fail(struct s3_call *c, enum s3_result result,
 	return (struct verdict){ result, result == S3_UNAVAILABLE };
 }
 
+static bool is_good(const struct s3_call *c, long status)
+{
+	switch (c->method) {
+	case S3_GET: /* open_sink() has checked whether 206 is right */
+		return status == 200 || status == 206;
+	case S3_DELETE:
+		return status == 200 || status == 204;
+	case S3_HEAD:
+	case S3_PUT:
+		break;
+	}
+	return status == 200;
+}
+
+/*
+ * Does the ETag deny that the object has these bytes?  An ETag that is no MD5
+ * says nothing of them, nor does that of an object which the store has
+ * encrypted by a key of KMS or of the client.
+ */
+static bool denies(const struct s3_call *c)
+{
+	char md5[S3_MD5_BYTES];
+
+	return !c->is_etag_opaque && s3_read_md5(c->etag, md5) &&
+	       strcmp(md5, c->md5) != 0;
+}
+
+/* A PUT that was answered 200. */
+static struct verdict judge_put(struct s3_call *c)
+{
+	struct verdict v;
+
+	if (strstr(c->error_text, "<Error") != NULL) {
+		v = judge_error(c, 500);
+		(void)snprintf(c->detail, sizeof(c->detail),
+			       "the store answered 200 with the error %s",
+			       c->code);
+		return v;
+	}
+	if (c->etag[0] == '\0')
+		return fail(c, S3_UNAVAILABLE,
+			    "the store answered a PUT without an ETag");
+	if (denies(c))
+		return fail(c, S3_UNAVAILABLE,
+			    "the store's ETag is not that of the package");
+	return (struct verdict){ S3_OK, false };
+}
+
 static struct verdict judge_reply(struct s3_call *c, long status)
 {
 	if (status < 200 || status > 299)
 		return judge_error(c, status);
+	if (!is_good(c, status)) {
+		(void)snprintf(c->detail, sizeof(c->detail),
+			       "the store answered %ld to a %s", status,
+			       method_name(c->method));
+		return (struct verdict){ S3_UNAVAILABLE, true };
+	}
+	if (c->method == S3_PUT && c->key[0] != '\0')
+		return judge_put(c);
 	if (c->method == S3_GET && c->has_sink && c->part_bytes != UINT64_MAX &&
 	    c->received_bytes != c->part_bytes)
 		return fail(c, S3_UNAVAILABLE,
@@ -308,6 +377,7 @@ static void read_range(struct s3_call *c, const char *text)
 static void forget_reply(struct s3_call *c)
 {
 	c->has_range_reply = c->has_sink = c->is_bad_reply = c->is_part = false;
+	c->is_etag_opaque = false;
 	c->part_from = c->received_bytes = 0;
 	c->part_bytes = c->object_bytes = UINT64_MAX;
 	c->etag[0] = c->code[0] = c->detail[0] = c->error_text[0] = '\0';
@@ -336,6 +406,13 @@ static size_t read_header(char *line, size_t size, size_t count, void *arg)
 	else if (take_header(line, count, "Content-Range", value,
 			     sizeof(value)))
 		read_range(c, value);
+	else if (take_header(line, count, "x-amz-server-side-encryption", value,
+			     sizeof(value)))
+		c->is_etag_opaque |= strncmp(value, "aws:kms", 7) == 0;
+	else if (take_header(line, count,
+			     "x-amz-server-side-encryption-customer-algorithm",
+			     value, sizeof(value)))
+		c->is_etag_opaque = true;
 	else if (take_header(line, count, "Date", value, sizeof(value)))
 		read_date(c, value);
 	return count;
@@ -439,18 +516,6 @@ static bool add_header(struct s3_call *c, const char *name, const char *value)
 		return false;
 	c->headers = longer;
 	return true;
-}
-
-static const char *method_name(enum s3_method method)
-{
-	static const char *const names[] = {
-		[S3_GET] = "GET",
-		[S3_HEAD] = "HEAD",
-		[S3_PUT] = "PUT",
-		[S3_DELETE] = "DELETE",
-	};
-
-	return names[method];
 }
 
 /*
@@ -698,13 +763,22 @@ static bool is_due(const struct s3_call *c, uint64_t now)
 	return c != NULL && c->due_ns <= now;
 }
 
+static void print_hex(char *out, const uint8_t *digest, size_t count)
+{
+	base16_encode_update(out, count, digest);
+	out[BASE16_ENCODE_LENGTH(count)] = '\0';
+}
+
+/* False: the body is shorter than it should be. */
 static bool hash_body(struct s3_call *c)
 {
-	struct sha256_ctx ctx;
+	struct sha256_ctx sha256;
+	struct md5_ctx md5;
 	uint8_t digest[SHA256_DIGEST_SIZE], piece[PIECE_BYTES];
 	uint64_t at = 0;
 
-	sha256_init(&ctx);
+	sha256_init(&sha256);
+	md5_init(&md5);
 	while (c->method == S3_PUT && at < c->body_bytes) {
 		ssize_t n = pread(
 			c->body, piece,
@@ -713,12 +787,14 @@ static bool hash_body(struct s3_call *c)
 
 		if (n <= 0)
 			return false;
-		sha256_update(&ctx, (size_t)n, piece);
+		sha256_update(&sha256, (size_t)n, piece);
+		md5_update(&md5, (size_t)n, piece);
 		at += (uint64_t)n;
 	}
-	sha256_digest(&ctx, sizeof(digest), digest);
-	base16_encode_update(c->sha256, sizeof(digest), digest);
-	c->sha256[STORE_ID_BYTES - 1] = '\0';
+	sha256_digest(&sha256, SHA256_DIGEST_SIZE, digest);
+	print_hex(c->sha256, digest, SHA256_DIGEST_SIZE);
+	md5_digest(&md5, MD5_DIGEST_SIZE, digest);
+	print_hex(c->md5, digest, MD5_DIGEST_SIZE);
 	return true;
 }
 
@@ -1022,6 +1098,27 @@ bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 	    memcmp(key, key + 3, 2) != 0 || !store_is_id(key + 3))
 		return false;
 	(void)memcpy(id, key + 3, STORE_ID_BYTES);
+	return true;
+}
+
+bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])
+{
+	size_t begin = *etag == '"', n = strlen(etag + begin);
+
+	n -= begin && n > 0 && etag[begin + n - 1] == '"';
+	if (n != S3_MD5_BYTES - 1)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		char digit = etag[begin + i];
+
+		if (digit >= 'A' && digit <= 'F')
+			digit = (char)(digit - 'A' + 'a');
+		if (!((digit >= '0' && digit <= '9') ||
+		      (digit >= 'a' && digit <= 'f')))
+			return false;
+		md5[i] = digit;
+	}
+	md5[n] = '\0';
 	return true;
 }
 

@@ -5,7 +5,8 @@
  *	s3_send(call) -> [queue] -> attempt -> ... -> attempt -> call->done()
  *
  * An attempt that fails for a reason that may pass (no connection, no answer,
- * 5xx, 429, a reply that ends early) is repeated until the deadline of the
+ * 5xx, 429, a reply that ends early, a PUT that was answered in another way
+ * than by 200 with the ETag of its body) is repeated until the deadline of the
  * call, after a random pause that grows from 50 ms to 2 s.  An attempt without
  * progress for 4 s is given up; the next one gets twice that time, so a frozen
  * server is soon asked again, and a slow one gets its time in the end.
@@ -32,6 +33,7 @@ enum {
 	S3_KEY_BYTES = S3_PREFIX_BYTES + STORE_ID_BYTES + 4,
 	S3_CODE_BYTES = 64,
 	S3_ETAG_BYTES = 80,
+	S3_MD5_BYTES = 32 + 1, /* hexadecimal digits */
 	S3_QUERY_BYTES = 4096,
 	S3_ERROR_BYTES = 4096,
 };
@@ -88,6 +90,7 @@ struct s3_call {
 	uint64_t object_bytes; /* GET: of the whole; UINT64_MAX: unknown */
 	uint64_t received_bytes;
 	char etag[S3_ETAG_BYTES];
+	char md5[S3_MD5_BYTES]; /* PUT: of the body */
 	enum s3_result result;
 	char code[S3_CODE_BYTES];          /* of an error; or "" */
 	char detail[MESSAGE_DETAIL_BYTES]; /* why it is not S3_OK */
@@ -106,6 +109,7 @@ struct s3_call {
 	int unsent_bytes;               /* that the kernel holds */
 	int64_t skew_s;                 /* the store's clock minus ours */
 	bool has_range_reply, has_sink, is_bad_reply;
+	bool is_etag_opaque; /* the object's encryption hides its MD5 */
 	char error_text[S3_ERROR_BYTES];
 	size_t error_bytes;
 };
@@ -129,6 +133,9 @@ bool s3_turn(struct s3 *s, int fd, int ms);
 void s3_print_key(const struct s3 *s, const char *id, char key[S3_KEY_BYTES]);
 MUST_CHECK bool s3_read_key(const struct s3 *s, const char *key,
 			    char id[STORE_ID_BYTES]);
+
+/* The MD5 that an ETag is.  False: it is none. */
+MUST_CHECK bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES]);
 
 /* The prefix of all keys, with "/" at its end; or "". */
 const char *s3_prefix(const struct s3 *s);

@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nettle/base16.h>
-#include <nettle/md5.h>
-
 enum {
 	REQUESTS_MAX = 512, /* then messages wait in the socket */
 	RECEIVE_MAX = 64,   /* messages in one turn */
@@ -24,7 +21,6 @@ enum {
 	DAMAGED_MAX = 1,  /* times that a damaged object is fetched again */
 	RESTARTS_MAX = 3, /* of a READ whose object is replaced meanwhile */
 	WANTED_MAX = 2,   /* meta.json, and the file that was asked for */
-	PIECE_BYTES = 64 << 10,
 	/* More than the socket holds, which is what can be sent twice. */
 	RECENT_MAX = 4096,
 };
@@ -35,6 +31,7 @@ struct request {
 	struct server *server;
 	struct message message;
 	struct s3_call call;
+	char md5[S3_MD5_BYTES]; /* PUT, when it is known */
 	int fd; /* PUT: the package.  READ: the answer, without a cache */
 	/* READ, with a cache. */
 	struct cache_draft draft;
@@ -172,30 +169,12 @@ static void object_changed(struct server *h, const char *id)
 
 static void begin_put(struct request *r, bool must_be_new);
 
-/* Is `etag`, with its quotes, the MD5 of the package? */
+/* Is `etag` the MD5 of the package that was to be put? */
 static bool has_etag(const struct request *r, const char *etag)
 {
-	struct md5_ctx ctx;
-	uint8_t digest[MD5_DIGEST_SIZE], piece[PIECE_BYTES];
-	char text[BASE16_ENCODE_LENGTH(MD5_DIGEST_SIZE)];
+	char md5[S3_MD5_BYTES];
 
-	md5_init(&ctx);
-	for (uint64_t at = 0; at < r->message.bytes;) {
-		ssize_t n = pread(
-			r->fd, piece,
-			(size_t)min_u64(sizeof(piece), r->message.bytes - at),
-			(off_t)at);
-
-		if (n <= 0)
-			return false;
-		md5_update(&ctx, (size_t)n, piece);
-		at += (uint64_t)n;
-	}
-	md5_digest(&ctx, sizeof(digest), digest);
-	base16_encode_update(text, sizeof(digest), digest);
-	if (*etag == '"')
-		etag++;
-	return strncmp(etag, text, sizeof(text)) == 0;
+	return s3_read_md5(etag, md5) && strcmp(md5, r->md5) == 0;
 }
 
 static void compare_put(struct s3_call *c)
@@ -218,6 +197,7 @@ static void end_put(struct s3_call *c)
 	struct request *r = c->owner;
 
 	if (c->result == S3_EXISTS && c->must_be_new) {
+		(void)memcpy(r->md5, c->md5, sizeof(r->md5));
 		(void)prepare(r, S3_HEAD, compare_put);
 		send_call(r);
 		return;
