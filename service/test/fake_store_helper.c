@@ -12,6 +12,8 @@
  *	die             it ends at once, always
  *	die-of-bad      it kills itself when it receives an id that begins with
  *	                "bad", always
+ *	hang-received   it stops itself after it has received the first request;
+ *	                `mode` is removed before
  *	silent          it answers only probes
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
@@ -125,6 +127,10 @@ static void serve_one(const struct message *m, int fd)
 	answer.figures.requests = 1;
 	if (strcmp(mode, "die-of-bad") == 0 && strncmp(m->id, "bad", 3) == 0)
 		(void)raise(SIGKILL);
+	if (m->kind != MESSAGE_PROBE && strcmp(mode, "hang-received") == 0) {
+		(void)unlink("mode");
+		(void)raise(SIGSTOP);
+	}
 	if (m->kind != MESSAGE_PROBE)
 		die_if("die-received");
 	if (m->kind == MESSAGE_PUT)

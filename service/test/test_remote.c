@@ -388,6 +388,21 @@ static uint64_t starts_of(struct store *s)
 	return stats.remote.helper_starts;
 }
 
+static void test_a_helper_that_hangs_is_replaced(void)
+{
+	struct store *s = open_store("hang-received");
+	struct store_stats stats;
+
+	do /* until it has answered a probe */
+		store_stats(s, &stats);
+	while (stats.remote.is_available == 0 && poll(NULL, 0, 10) == 0);
+	while (put(s, 18, 30000) != STORE_OK)
+		;
+	check_whole(s, 18);
+	assert(starts_of(s) >= 2);
+	store_close(s);
+}
+
 static void test_keys_are_read_again(void)
 {
 	struct store *s = open_store("good");
@@ -508,6 +523,7 @@ int main(int argc, char **argv)
 	test_wrong_numbers();
 	test_the_keeper_dies();
 	test_a_frozen_helper();
+	test_a_helper_that_hangs_is_replaced();
 	test_keys_are_read_again();
 	test_keys_are_read_twice();
 	while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -233,6 +233,23 @@ test_the_helper_is_killed() {
 	stop
 }
 
+# A stopped helper is replaced, and requests go on.
+test_the_helper_hangs() {
+	local before
+	begin
+	until_true is_state 200
+	before=$(helper)
+	kill -STOP "$before"
+	is_stored() {
+		[ "$(curl -sS -o body -w '%{http_code}' --data-binary "@$photo" \
+			"$url/v1/images?w=64&blur=9")" = 201 ]
+	}
+	until_true is_stored
+	is_gone "$before" || fail "the helper that hangs is still there"
+	grep -q 'did not answer, and was ended' log || fail "not in the log"
+	stop
+}
+
 # reload TEXT: SIGHUP, and wait for this text in the log
 reload() {
 	kill -HUP "$server"
@@ -324,6 +341,7 @@ test_early_replies
 test_the_store_is_away
 test_requests_wait_in_line
 test_the_helper_is_killed
+test_the_helper_hangs
 test_new_keys
 test_stop
 test_crash

@@ -26,6 +26,9 @@ enum {
 	CHECK_MS = 10000, /* the longest `check` */
 };
 
+/* The commands that come through the control pipe, each one byte. */
+static const char reload_command = 'r', replace_command = 'k';
+
 /* The keeper's own state, in its process. */
 struct keeper {
 	const struct keeper_config *config;
@@ -33,6 +36,7 @@ struct keeper {
 	uint64_t started_ns; /* of the helper */
 	uint32_t delay_ms;   /* before the next start */
 	bool is_replaced;    /* the helper was ended to start another */
+	bool is_hung;        /* it was ended because it did not answer */
 	bool is_wrong;       /* what `why` says */
 	char why[MESSAGE_DETAIL_BYTES]; /* why the last helper ended; or "" */
 };
@@ -76,9 +80,14 @@ static _Noreturn void run_helper(const struct keeper_config *c,
 	_exit(127);
 }
 
-static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status)
+static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status,
+			 bool is_hung)
 {
-	if (WIFSIGNALED(status))
+	if (is_hung)
+		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
+			       "the store helper did not answer, and was ended "
+			       "by the server");
+	else if (WIFSIGNALED(status))
 		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
 			       "the store helper was ended by signal %d",
 			       WTERMSIG(status));
@@ -95,7 +104,7 @@ static void start_helper(struct keeper *k)
 {
 	pid_t keeper = getpid(), pid;
 
-	k->is_replaced = false;
+	k->is_replaced = k->is_hung = false;
 	k->started_ns = clock_now_ns();
 	tell(MESSAGE_STARTED, k->is_wrong, k->why);
 	pid = fork();
@@ -121,7 +130,7 @@ static void collect_helper(struct keeper *k)
 		return;
 	if (!k->is_replaced) {
 		k->is_wrong = true;
-		describe_end(k->why, status);
+		describe_end(k->why, status, k->is_hung);
 	}
 	k->helper = 0;
 	if (k->is_replaced || lived_ns > SOUND_MS * NS_PER_MS)
@@ -169,14 +178,24 @@ static void reload(struct keeper *k)
 		(void)kill(k->helper, SIGKILL);
 }
 
+static void replace(struct keeper *k)
+{
+	if (k->helper == 0)
+		return;
+	k->is_hung = true;
+	(void)kill(k->helper, SIGKILL);
+}
+
 /* False: the server has ended. */
 static bool take_control(struct keeper *k)
 {
 	char byte;
 	ssize_t n = read(CONTROL, &byte, 1);
 
-	if (n == 1)
+	if (n == 1 && byte == reload_command)
 		reload(k);
+	if (n == 1 && byte == replace_command)
+		replace(k);
 	return n == 1 || (n < 0 && errno == EINTR);
 }
 
@@ -267,7 +286,12 @@ bool keeper_start(const struct keeper_config *c, int *socket, int *control,
 void keeper_reload(int control)
 {
 	/* A full pipe has enough requests already. */
-	(void)!write(control, "r", 1);
+	(void)!write(control, &reload_command, 1);
+}
+
+void keeper_replace(int control)
+{
+	(void)!write(control, &replace_command, 1);
 }
 
 void keeper_forget_keys(void)

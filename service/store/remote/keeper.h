@@ -47,6 +47,12 @@ MUST_CHECK bool keeper_start(const struct keeper_config *c, int *socket,
  */
 void keeper_reload(int control);
 
+/*
+ * The helper does not answer any more: ask the keeper to end it, and to start
+ * another.  Returns at once.
+ */
+void keeper_replace(int control);
+
 /* Overwrite and remove the variables AWS_* of this process. */
 void keeper_forget_keys(void);
 

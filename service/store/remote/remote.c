@@ -25,8 +25,15 @@
 enum {
 	TICK_MS = 1000,   /* between two probes */
 	SILENT_MS = 3000, /* a probe without an answer: not available */
-	TURN_MS = 250,    /* between two attempts to send to a full socket */
-	SEND_US = 1000,   /* time to wait for room in it; with the lock held */
+	/*
+	 * After so many ticks without an answer of any kind, the helper hangs
+	 * and is replaced.  A probe is answered within SILENT_MS.  Ticks and
+	 * not a time: if all processes were stopped, none of them hangs.
+	 */
+	HUNG_TICKS = 10,
+	HUNG_START_TICKS = 60, /* before its first answer: it reads its cache */
+	TURN_MS = 250,  /* between two attempts to send to a full socket */
+	SEND_US = 1000, /* time to wait for room in it; with the lock held */
 	PATIENCE_MS = 5000, /* not available for longer: calls wait briefly */
 	BRIEF_MS = 1000,
 	LAST_ANSWER_MS = 500, /* the helper knows the deadline: wait longer */
@@ -64,6 +71,8 @@ struct remote {
 	uint64_t unavailable_since_ns;  /* 0: available */
 	char why[MESSAGE_DETAIL_BYTES]; /* it is not available */
 	uint64_t probed_ns;             /* of a probe without an answer; or 0 */
+	uint32_t silent_ticks;          /* since the helper's last answer */
+	bool has_answered;              /* this helper */
 	uint64_t helper_starts;
 	struct store_figures before, now; /* of earlier helpers, of this one */
 };
@@ -180,6 +189,8 @@ static void begin_helper(struct remote *r, const struct message *m)
 	r->now = (struct store_figures){ .cache_bytes = cached_bytes };
 	r->helper_starts++;
 	r->probed_ns = 0;
+	r->silent_ticks = 0;
+	r->has_answered = false;
 	take_back(r, m->answer != STORE_OK);
 	send_unsent(r);
 	if (m->answer != STORE_OK)
@@ -207,6 +218,8 @@ static bool take_answer(struct remote *r, const struct message *m, int fd)
 	struct call *c = LIST_FIRST(&r->calls);
 
 	r->now = m->figures;
+	r->silent_ticks = 0;
+	r->has_answered = true;
 	if (m->number == PROBE_NUMBER)
 		r->probed_ns = 0;
 	while (c != NULL && (c->is_done || c->request.number != m->number))
@@ -265,10 +278,20 @@ static void end_answers(struct remote *r)
 	report_state(r, why);
 }
 
+/* Caller holds the lock. */
+static bool is_hung(struct remote *r)
+{
+	if (++r->silent_ticks <
+	    (r->has_answered ? HUNG_TICKS : HUNG_START_TICKS))
+		return false;
+	r->silent_ticks = 0;
+	return true;
+}
+
 /* Once per tick. */
 static void look_around(struct remote *r)
 {
-	bool is_new;
+	bool is_new, must_replace;
 
 	(void)pthread_mutex_lock(&r->lock);
 	is_new = r->probed_ns > 0 &&
@@ -278,9 +301,12 @@ static void look_around(struct remote *r)
 	    clock_now_ns() > r->probed_ns + 2 * SILENT_MS * NS_PER_MS)
 		r->probed_ns = 0; /* the probe was lost: send another */
 	send_probe(r);
+	must_replace = is_hung(r);
 	(void)pthread_mutex_unlock(&r->lock);
 	if (is_new)
 		report_state(r, "its helper is silent");
+	if (must_replace)
+		keeper_replace(r->control);
 }
 
 /* False: there will be no more. */
