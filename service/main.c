@@ -319,7 +319,7 @@ static int run(const struct options *o)
 		.limits = o->limits,
 		.output_pixels_max = o->output_pixels_max,
 		.cpu_ns_max = (uint64_t)o->cpu_ms_max * NS_PER_MS,
-		.memory_bytes_max = o->memory_bytes_max,
+		.memory_bytes_max = o->memory_bytes_max - options_read_bytes(o),
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
 		.caller_threads = &caller_threads,

@@ -367,6 +367,16 @@ static int start_trace(struct server *s)
 	return EXIT_FAILURE;
 }
 
+/* The threads of the store stage, if reads could keep them all waiting. */
+static uint32_t read_threads(const struct server *s)
+{
+	return options_read_bytes(s->options) > 0 &&
+			       pipeline_store_has_threads(
+				       &s->config->schedule) ?
+		       s->options->store_threads :
+		       0;
+}
+
 /* Run everything from the first connection to the last reply. */
 static int serve_http(struct server *s, const sigset_t *signals)
 {
@@ -380,6 +390,8 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.hides_reports = s->resources.secrets.is_exposed,
 		.pipeline = s->pipeline,
 		.store = s->resources.store,
+		.read_bytes_max = options_read_bytes(s->options),
+		.read_threads = read_threads(s),
 		.spools = s->options->spool == SPOOL_STORE &&
 			  s->resources.store != NULL &&
 			  store_spool(s->resources.store) != NULL,

@@ -452,7 +452,21 @@ static uint32_t default_per_address(uint32_t connections_max)
 }
 
 /* Threads of a remote store only wait. */
-enum { STORE_THREADS_FOLDER = 4, STORE_THREADS_REMOTE = 32 };
+enum {
+	STORE_THREADS_FOLDER = 4,
+	STORE_THREADS_REMOTE = 32,
+	READ_SHARE = 8, /* this part of the memory */
+};
+
+static bool is_remote(const struct options *o)
+{
+	return o->store != NULL && remote_is_url(o->store);
+}
+
+uint64_t options_read_bytes(const struct options *o)
+{
+	return is_remote(o) ? o->memory_bytes_max / READ_SHARE : 0;
+}
 
 /* Set the flags whose default depends on other flags. */
 static void set_derived(struct options *o)
@@ -469,9 +483,8 @@ static void set_derived(struct options *o)
 	    OPTIONS_DEFAULT)
 		o->per_address_max = default_per_address(o->connections_max);
 	if (o->store_threads == 0)
-		o->store_threads = o->store != NULL && remote_is_url(o->store) ?
-					   STORE_THREADS_REMOTE :
-					   STORE_THREADS_FOLDER;
+		o->store_threads = is_remote(o) ? STORE_THREADS_REMOTE :
+						  STORE_THREADS_FOLDER;
 	if (o->memory_bytes_max == 0)
 		o->memory_bytes_max =
 			memory_budget_bytes(memory_limit_bytes(),

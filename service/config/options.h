@@ -115,6 +115,12 @@ void options_fit_pools(struct schedule *s, uint32_t core_count);
  */
 void options_choose_slice(const struct options *o, struct schedule *s);
 
+/*
+ * The part of --memory that is for images which are read from a remote store;
+ * 0: there is no such store.
+ */
+uint64_t options_read_bytes(const struct options *o);
+
 /* The number of I/O threads for this number of workers, which may be 0. */
 uint32_t options_io_threads(const struct options *o, uint32_t worker_count);
 

@@ -416,6 +416,7 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	h->config = *config;
 	h->refused_fd = -1;
 	accepted_init(&h->accepted);
+	reading_init(&h->reading, config->read_bytes_max, config->read_threads);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
 	if (!networks_read(&h->trusted, config->trusted_proxies, text)) {
 		error_set(why, "%s", text);
@@ -514,6 +515,7 @@ void http_stop(struct http *h)
 	if (h->refused_fd >= 0)
 		(void)close(h->refused_fd);
 	accepted_release(&h->accepted);
+	reading_release(&h->reading);
 	minute_release(&h->minute);
 	for (int i = 0; i < CLIENT_REFUSALS; i++)
 		free(h->refusals[i]);

@@ -82,7 +82,14 @@ struct http_config {
 	struct pipeline *pipeline;
 	struct log *log;
 	struct store *store; /* NULL: none */
-	bool spools;         /* the upload is on the disk before a 202 */
+	/*
+	 * Memory for images that are read from a remote store, and the threads
+	 * of the store stage, a part of which are kept from reads; see
+	 * images/reading.h.
+	 */
+	uint64_t read_bytes_max;
+	uint32_t read_threads;
+	bool spools; /* the upload is on the disk before a 202 */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
 	/*

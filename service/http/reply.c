@@ -10,6 +10,8 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMING_BYTES = 512 };
+enum { TIMING_BYTES = 512, UNSENT_BYTES_MAX = 16 * 1024 };
 
 void reply_init(struct reply *p)
 {
@@ -96,8 +98,10 @@ static void count_reply(const struct request *r, unsigned int status)
 			     r->replied_ns - r->begin_ns);
 	if (r->problem != PROBLEM_NONE)
 		atomic_fetch_add(&c->problems[r->problem], 1);
-	if (r->problem == PROBLEM_OVERLOADED ||
-	    r->problem == PROBLEM_MEMORY_FULL)
+	/* GETs that find no memory say nothing about room for uploads. */
+	if (request_role(r) == ROLE_UPLOAD &&
+	    (r->problem == PROBLEM_OVERLOADED ||
+	     r->problem == PROBLEM_MEMORY_FULL))
 		atomic_store(&r->http->refused_ns, clock_now_ns());
 }
 
@@ -206,6 +210,14 @@ bool reply_send(struct request *r, unsigned int status, const char *type,
 		r->reply_bytes = 0;
 	count_reply(r, status);
 	return true;
+}
+
+void reply_limit_unsent(const struct request *r)
+{
+	int bytes = UNSENT_BYTES_MAX;
+
+	(void)setsockopt(r->connection->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+			 &bytes, sizeof(bytes));
 }
 
 bool reply_begin_text(struct request *r, struct reply *p, char *text)

@@ -37,6 +37,7 @@
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
 #include "service/http/images/image_meta.h"
+#include "service/http/images/reading.h"
 #include "service/http/query.h"
 #include "service/http/transport.h"
 #include "service/http/watch/minute.h"
@@ -242,9 +243,12 @@ struct image_state {
 	bool is_durable; /* it is in the spool */
 };
 
+enum { PIECE_DIGEST_BYTES = 16 }; /* of a SHA-256 */
+
 /* A stored image, or one of its pictures, that a client asks for. */
 struct picture {
 	bool is_open;
+	/* Its descriptor is -1 if it is sent in pieces. */
 	struct store_part file;
 	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
 	char *meta; /* the JSON text about the image; owned; NULL: none */
@@ -252,6 +256,17 @@ struct picture {
 	void (*work)(struct request *r); /* what the task does */
 	/* When a store beyond the network must have answered; 0: none. */
 	uint64_t deadline_ns;
+	char damaged[STORE_FILE_NAME_BYTES]; /* the file that is; "": unknown */
+	/* A store beyond the network: a turn, and the memory that is used. */
+	bool has_turn;
+	struct read_turn turn;
+	struct charge charge;
+	/* Sent in pieces: see images/pieces.c. */
+	uint64_t package_at;                    /* of the picture */
+	uint8_t (*digests)[PIECE_DIGEST_BYTES]; /* of the pieces; owned */
+	bool has_piece;
+	struct store_part piece;
+	uint64_t piece_at, sent_from; /* in the picture */
 };
 
 /* A listening socket, and the connections that it accepts. */
@@ -295,6 +310,7 @@ struct http {
 	struct linger_list *linger;
 	struct agent *agent;     /* NULL: none */
 	struct spooler *spooler; /* NULL: no store */
+	struct reading reading;  /* of images, from a remote store */
 	/* Recent mean of the time to write an upload into the spool. */
 	_Atomic uint64_t spool_ns;
 	/*
@@ -547,6 +563,12 @@ void reply_begin_bytes(struct request *r, struct reply *p, const void *bytes,
 /* Add the headers that all replies have, and send `p` with its body. */
 bool reply_send(struct request *r, unsigned int status, const char *type,
 		struct reply *p);
+
+/*
+ * Let the kernel keep only a few bytes that it cannot send at once.  Then a
+ * client that reads slowly takes little memory, and misses what is old.
+ */
+void reply_limit_unsent(const struct request *r);
 
 /* Reply with `problem` and `detail`. */
 bool reply_problem(struct request *r);

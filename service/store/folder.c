@@ -222,15 +222,14 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 }
 
 static enum store_answer folder_find_image(struct store *s, const char *id,
-					   const char *name,
-					   uint64_t deadline_ns,
+					   bool is_fresh, uint64_t deadline_ns,
 					   struct store_image *image,
 					   struct error *why)
 {
 	int shard;
 	enum store_answer answer = open_shard(folder_of(s), id, &shard);
 
-	(void)name;
+	(void)is_fresh;
 	(void)deadline_ns;
 	(void)why;
 	if (answer != STORE_OK)

@@ -17,6 +17,7 @@
 struct spool;
 struct store;
 struct store_image;
+struct store_part;
 struct store_stats;
 
 struct store_kind {
@@ -27,8 +28,13 @@ struct store_kind {
 				 uint32_t file_count, uint64_t deadline_ns,
 				 bool *is_same, struct error *why);
 	enum store_answer (*find)(struct store *s, const char *id,
-				  const char *name, uint64_t deadline_ns,
+				  bool is_fresh, uint64_t deadline_ns,
 				  struct store_image *image, struct error *why);
+	/* NULL: its images are no packages. */
+	enum store_answer (*fetch)(struct store *s, const char *id,
+				   uint64_t from, uint64_t bytes, bool is_fresh,
+				   uint64_t deadline_ns,
+				   struct store_part *part, struct error *why);
 	enum store_answer (*remove)(struct store *s, const char *id,
 				    uint64_t deadline_ns, struct error *why);
 	/* Add what store.c does not count. */

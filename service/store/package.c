@@ -189,3 +189,14 @@ const struct package_file *package_find(const struct package *p,
 			return &p->files[i];
 	return NULL;
 }
+
+bool package_is_meta_of(const char *text, size_t count, const char *id)
+{
+	static const char begin[] = "{\"id\":\"";
+	const size_t id_bytes = STORE_ID_BYTES - 1;
+
+	return count > sizeof(begin) - 1 + id_bytes &&
+	       memcmp(text, begin, sizeof(begin) - 1) == 0 &&
+	       memcmp(text + sizeof(begin) - 1, id, id_bytes) == 0 &&
+	       text[sizeof(begin) - 1 + id_bytes] == '"';
+}

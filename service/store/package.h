@@ -59,6 +59,12 @@ MUST_CHECK bool package_write(int fd, const struct store_file *files,
 MUST_CHECK enum store_answer
 package_read_index(struct package *out, const void *bytes, size_t count);
 
+/*
+ * Is this text the begin of the meta.json of the image `id`?  Its first member
+ * is the id.
+ */
+bool package_is_meta_of(const char *text, size_t count, const char *id);
+
 /* NULL: there is no such file. */
 const struct package_file *package_find(const struct package *p,
 					const char *name);

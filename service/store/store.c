@@ -119,19 +119,39 @@ enum store_answer store_put(struct store *s, const char *id,
 	return store_end(s, answer, why);
 }
 
-enum store_answer store_find(struct store *s, const char *id, const char *name,
+/* As store_end(), but only what the store did not answer is counted. */
+static enum store_answer end_read(struct store *s, enum store_answer answer,
+				  struct error *why)
+{
+	if (answer == STORE_UNAVAILABLE)
+		return store_end(s, answer, why);
+	if (answer == STORE_FAILED && why->text[0] == '\0')
+		error_set(why, "%s", strerror(errno));
+	return answer;
+}
+
+enum store_answer store_find(struct store *s, const char *id, bool is_fresh,
 			     uint64_t deadline_ns, struct store_image *image,
 			     struct error *why)
 {
 	enum store_answer answer;
 
 	why->text[0] = '\0';
-	answer = s->kind->find(s, id, name, deadline_ns, image, why);
-	if (answer == STORE_UNAVAILABLE)
-		return store_end(s, answer, why);
-	if (answer == STORE_FAILED && why->text[0] == '\0')
-		error_set(why, "%s", strerror(errno));
-	return answer;
+	answer = s->kind->find(s, id, is_fresh, deadline_ns, image, why);
+	return end_read(s, answer, why);
+}
+
+enum store_answer store_fetch(struct store *s, const char *id, uint64_t from,
+			      uint64_t bytes, bool is_fresh,
+			      uint64_t deadline_ns, struct store_part *part,
+			      struct error *why)
+{
+	enum store_answer answer;
+
+	why->text[0] = '\0';
+	answer = s->kind->fetch(s, id, from, bytes, is_fresh, deadline_ns, part,
+				why);
+	return end_read(s, answer, why);
 }
 
 void store_close_image(struct store_image *image)
@@ -152,6 +172,9 @@ enum store_answer store_read(const struct store_image *image, const char *name,
 		return STORE_NOT_FOUND;
 	part->offset = f->offset;
 	part->bytes = f->bytes;
+	part->fd = -1;
+	if (f->offset + f->bytes > image->here_bytes)
+		return STORE_OK;
 	part->fd = dup(image->fd); /* the sandbox forbids F_DUPFD_CLOEXEC */
 	return part->fd >= 0 ? STORE_OK : STORE_FAILED;
 }

@@ -23,7 +23,7 @@
  * Threads    One thread calls store_open(), store_close() and spool_list().
  *            Any number of threads may call the others at the same time.  All
  *            may wait for the disk and for each other, except spool_has() and
- *            spool_find_failed(); store_put(), store_find() and store_delete()
+ *            spool_find_failed(); store_put(), store_find(), store_fetch() and store_delete()
  *            of a remote store wait for the network, at most until their
  *            deadline (CLOCK_MONOTONIC; 0: none, which a remote store limits to
  *            REMOTE_WAIT_MS).
@@ -81,13 +81,15 @@ struct store_stats {
 /* An image, opened. */
 struct store_image {
 	int fd;          /* its folder, or the file of its package */
-	bool is_package; /* the index is set */
+	bool is_package; /* what follows is set */
+	bool is_copy;    /* the file is on the disk, so it takes no memory */
 	struct package index;
+	uint64_t here_bytes; /* of the package, from its begin */
 };
 
 /* A file of an image: `bytes` bytes from `offset` of an open file. */
 struct store_part {
-	int fd;
+	int fd;          /* -1: it must be fetched first */
 	bool is_package; /* other files may be beside it */
 	uint64_t offset;
 	uint64_t bytes;
@@ -125,23 +127,35 @@ MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       uint64_t deadline_ns, struct error *why);
 
 /*
- * Open an image, to read meta.json and the file `name` ("": only meta.json).
- * The caller closes it.  If the image is replaced meanwhile, store_read() still
- * finds the old files.
+ * Open an image; the caller closes it.  If the image is replaced meanwhile,
+ * store_read() still finds the old files.  Of a remote image, at most
+ * PACKAGE_HEAD_BYTES are fetched into memory, or it is a copy of the cache.
+ * `is_fresh`: from the store itself, because the last one was damaged.
  */
 MUST_CHECK enum store_answer store_find(struct store *s, const char *id,
-					const char *name, uint64_t deadline_ns,
+					bool is_fresh, uint64_t deadline_ns,
 					struct store_image *image,
 					struct error *why);
 void store_close_image(struct store_image *image);
 
 /*
- * Open one of the two files; the caller closes part->fd.  STORE_NOT_FOUND: the
+ * Open a file of it; the caller closes part->fd.  If that is -1, the file was
+ * not fetched; its offset is then that in the package.  STORE_NOT_FOUND: the
  * image has no such file.
  */
 MUST_CHECK enum store_answer store_read(const struct store_image *image,
 					const char *name,
 					struct store_part *part);
+
+/*
+ * Fetch `bytes` bytes of a remote image's package, from `from` on, into memory
+ * (or open the copy of the cache); the caller closes part->fd.
+ */
+MUST_CHECK enum store_answer store_fetch(struct store *s, const char *id,
+					 uint64_t from, uint64_t bytes,
+					 bool is_fresh, uint64_t deadline_ns,
+					 struct store_part *part,
+					 struct error *why);
 
 /*
  * store_check() reads a file and compares its SHA-256 (in hexadecimal digits);

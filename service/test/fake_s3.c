@@ -42,7 +42,7 @@ struct object {
 
 struct order {
 	char behaviour[32], method[16], key[128];
-	unsigned count;
+	unsigned count, skip;
 	LIST_ENTRY(order) link;
 };
 
@@ -491,6 +491,10 @@ static void find_order(struct fake_s3 *f, const char *method,
 		    (o->method[0] != '-' && strcmp(o->method, method) != 0) ||
 		    strstr(x->target, o->key) == NULL)
 			continue;
+		if (o->skip > 0) {
+			o->skip--;
+			continue;
+		}
 		o->count--;
 		snprintf(x->behaviour, sizeof(x->behaviour), "%s",
 			 o->behaviour);
@@ -773,8 +777,8 @@ void fake_s3_do(struct fake_s3 *f, const char *text)
 
 	assert(o != NULL);
 	strcpy(o->method, "-");
-	if (sscanf(text, "%31s %u %15s %127s", o->behaviour, &o->count,
-		   o->method, o->key) < 2) {
+	if (sscanf(text, "%31s %u %15s %127s %u", o->behaviour, &o->count,
+		   o->method, o->key, &o->skip) < 2) {
 		fprintf(stderr, "fake_s3: '%s' is not understood\n", text);
 		abort();
 	}

@@ -4,9 +4,10 @@
  * 127.0.0.1.  It checks signatures with a key and secret of its own, and can
  * be told to misbehave:
  *
- *	PUT /-/do        body "BEHAVIOUR COUNT [METHOD [KEY]]": the next COUNT
- *	                 requests of this method, for keys that contain KEY,
- *	                 get this answer ("-": any method)
+ *	PUT /-/do        body "BEHAVIOUR COUNT [METHOD [KEY [SKIP]]]": the next
+ *	                 COUNT requests of this method, for keys that contain
+ *	                 KEY, get this answer ("-": any method); SKIP of them
+ *	                 come before
  *	GET /-/counts    "put 3 get 1 head 0 delete 0 list 0 stored 3\n"
  *
  *	503 500 429 507  this status; 503 says SlowDown

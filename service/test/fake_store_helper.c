@@ -115,6 +115,8 @@ static enum store_answer find(const struct message *m, struct message *answer,
 	*fd = open(m->id, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return STORE_NOT_FOUND;
+	answer->bytes = (uint64_t)lseek(*fd, 0, SEEK_END);
+	answer->is_copy = true;
 	*fd = spoil(*fd, answer);
 	return STORE_OK;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,22 +108,37 @@ int client_command(const struct client *c, const char *command, char *out,
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-uint64_t client_send(struct client *c, enum message_kind kind, const char *id,
-		     const char *name, int fd, uint64_t bytes, unsigned ms)
+static uint64_t send_message(struct client *c, struct message *m, int fd,
+			     unsigned ms)
 {
-	struct message m = {
-		.kind = kind,
-		.number = ++c->number,
-		.deadline_ns = ms > 0 ? clock_after_ms(ms) : 0,
-		.bytes = bytes,
-	};
 	bool is_sent;
 
-	snprintf(m.id, sizeof(m.id), "%s", id);
-	snprintf(m.name, sizeof(m.name), "%s", name);
-	is_sent = message_send(c->socket, &m, fd);
+	m->number = ++c->number;
+	m->deadline_ns = ms > 0 ? clock_after_ms(ms) : 0;
+	is_sent = message_send(c->socket, m, fd);
 	assert(is_sent);
-	return m.number;
+	return m->number;
+}
+
+uint64_t client_send(struct client *c, enum message_kind kind, const char *id,
+		     int fd, uint64_t bytes, unsigned ms)
+{
+	struct message m = { .kind = kind, .bytes = bytes };
+
+	snprintf(m.id, sizeof(m.id), "%s", id);
+	return send_message(c, &m, fd, ms);
+}
+
+uint64_t client_send_read(struct client *c, const char *id, uint64_t from,
+			  uint64_t bytes, bool is_fresh, unsigned ms)
+{
+	struct message m = { .kind = MESSAGE_READ,
+			     .from = from,
+			     .bytes = bytes,
+			     .is_fresh = is_fresh };
+
+	snprintf(m.id, sizeof(m.id), "%s", id);
+	return send_message(c, &m, -1, ms);
 }
 
 static struct client_answer *free_answer(struct client *c)
@@ -176,7 +192,7 @@ int sample_package(unsigned number, unsigned variant, size_t bytes,
 	uint64_t state = number * UINT64_C(1000003) + variant;
 	int fd = memfd_create("sample", MFD_CLOEXEC);
 	uint64_t *noise = malloc(bytes + sizeof(*noise));
-	char meta[64];
+	char meta[128], id[STORE_ID_BYTES];
 	struct store_file files[] = {
 		{ "meta.json", meta, 0 },
 		{ "a.jpg", noise, bytes / 2 },
@@ -187,7 +203,8 @@ int sample_package(unsigned number, unsigned variant, size_t bytes,
 	assert(fd >= 0 && noise != NULL && bytes >= 2);
 	for (size_t i = 0; i <= bytes / sizeof(*noise); i++)
 		noise[i] = random_next(&state);
-	snprintf(meta, sizeof(meta), "{\"number\":%u,\"variant\":%u}", number,
+	sample_id(number, id);
+	snprintf(meta, sizeof(meta), "{\"id\":\"%s\",\"variant\":%u}", id,
 		 variant);
 	files[0].count = strlen(meta);
 	files[2].bytes = (const char *)noise + bytes / 2;
@@ -206,29 +223,23 @@ struct message client_put(struct client *c, unsigned number, unsigned variant,
 	struct message m;
 
 	sample_id(number, id);
-	m = client_wait(c, client_send(c, MESSAGE_PUT, id, "", fd, p.bytes, ms),
+	m = client_wait(c, client_send(c, MESSAGE_PUT, id, fd, p.bytes, ms),
 			&none);
 	assert(none == -1);
 	close(fd);
 	return m;
 }
 
-bool is_file_good(int fd, uint64_t bytes, const char *name)
+/* Is the file `f` of a package at `at` of `fd`? */
+static bool is_part_good(int fd, uint64_t at, const struct package_file *f)
 {
-	char head[PACKAGE_INDEX_BYTES_MAX], text[STORE_ID_BYTES], *all;
-	ssize_t n = pread(fd, head, sizeof(head), 0);
+	char text[STORE_ID_BYTES], *all = malloc(f->bytes);
 	uint8_t digest[SHA256_DIGEST_SIZE];
-	const struct package_file *f;
 	struct sha256_ctx ctx;
-	struct package p;
+	ssize_t n;
 
-	if (n <= 0 || package_read_index(&p, head, (size_t)n) != STORE_OK ||
-	    p.bytes != bytes ||
-	    (f = package_find(&p, *name != '\0' ? name : "meta.json")) == NULL)
-		return false;
-	all = malloc(f->bytes);
 	assert(all != NULL);
-	n = pread(fd, all, f->bytes, (off_t)f->offset);
+	n = pread(fd, all, f->bytes, (off_t)at);
 	sha256_init(&ctx);
 	sha256_update(&ctx, n > 0 ? (size_t)n : 0, (const uint8_t *)all);
 	sha256_digest(&ctx, sizeof(digest), digest);
@@ -238,21 +249,73 @@ bool is_file_good(int fd, uint64_t bytes, const char *name)
 	       memcmp(text, f->sha256, sizeof(text) - 1) == 0;
 }
 
+static bool read_index(int fd, uint64_t bytes, struct package *p)
+{
+	char head[PACKAGE_INDEX_BYTES_MAX];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	return n > 0 && package_read_index(p, head, (size_t)n) == STORE_OK &&
+	       p->bytes == bytes;
+}
+
+bool is_file_good(int fd, uint64_t bytes, const char *name)
+{
+	const struct package_file *f;
+	struct package p;
+
+	return read_index(fd, bytes, &p) &&
+	       (f = package_find(&p, name)) != NULL &&
+	       is_part_good(fd, f->offset, f);
+}
+
+/* Read a file that is not in the head. */
+static struct message read_part(struct client *c, const char *id,
+				const struct package_file *f, unsigned ms)
+{
+	struct message m;
+	struct stat file;
+	int fd;
+
+	m = client_wait(c,
+			client_send_read(c, id, f->offset, f->bytes, false, ms),
+			&fd);
+	if (fd < 0)
+		return m;
+	assert(m.from == f->offset && fstat(fd, &file) == 0 &&
+	       (uint64_t)file.st_size == f->bytes);
+	if (!is_part_good(fd, 0, f))
+		m.answer = STORE_DAMAGED;
+	close(fd);
+	return m;
+}
+
 struct message client_read(struct client *c, unsigned number, const char *name,
 			   unsigned ms)
 {
+	const struct package_file *f;
 	char id[STORE_ID_BYTES];
+	struct package p;
 	struct message m;
 	int fd;
 
 	sample_id(number, id);
-	m = client_wait(c, client_send(c, MESSAGE_READ, id, name, -1, 0, ms),
-			&fd);
+	m = client_wait(
+		c, client_send_read(c, id, 0, PACKAGE_HEAD_BYTES, false, ms),
+		&fd);
 	assert((fd >= 0) == (m.answer == STORE_OK));
-	if (fd >= 0) {
-		assert(is_file_good(fd, m.bytes, "meta.json"));
-		assert(is_file_good(fd, m.bytes, name));
-		close(fd);
+	if (fd < 0)
+		return m;
+	if (!read_index(fd, m.bytes, &p) ||
+	    !is_file_good(fd, m.bytes, "meta.json")) {
+		m.answer = STORE_DAMAGED;
+	} else if (*name != '\0') {
+		f = package_find(&p, name);
+		assert(f != NULL);
+		if (!m.is_copy && f->offset + f->bytes > PACKAGE_HEAD_BYTES)
+			m = read_part(c, id, f, ms);
+		else if (!is_part_good(fd, f->offset, f))
+			m.answer = STORE_DAMAGED;
 	}
+	close(fd);
 	return m;
 }

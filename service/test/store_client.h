@@ -46,7 +46,11 @@ int client_command(const struct client *c, const char *command, char *out,
 
 /* Send a request; `fd` may be -1; `ms`: its deadline, or 0.  Its number. */
 uint64_t client_send(struct client *c, enum message_kind kind, const char *id,
-		     const char *name, int fd, uint64_t bytes, unsigned ms);
+		     int fd, uint64_t bytes, unsigned ms);
+
+/* Send a READ, which need not be from the begin of the package. */
+uint64_t client_send_read(struct client *c, const char *id, uint64_t from,
+			  uint64_t bytes, bool is_fresh, unsigned ms);
 
 /* Wait for the answer.  *fd is the caller's, or -1. */
 struct message client_wait(struct client *c, uint64_t number, int *fd);
@@ -60,7 +64,10 @@ void sample_id(unsigned number, char id[STORE_ID_BYTES]);
 struct message client_put(struct client *c, unsigned number, unsigned variant,
 			  size_t bytes, unsigned ms);
 
-/* Read `name`; if that is STORE_OK, the file's bytes are checked. */
+/*
+ * Read the index, meta.json and `name` ("": only these), as the server does; if
+ * that is STORE_OK, their bytes are checked.
+ */
 struct message client_read(struct client *c, unsigned number, const char *name,
 			   unsigned ms);
 

@@ -48,7 +48,7 @@ enum store_answer find_entry(struct store *s, const char *id, int *entry)
 {
 	struct store_image image;
 	struct error why;
-	enum store_answer answer = store_find(s, id, "", 0, &image, &why);
+	enum store_answer answer = store_find(s, id, false, 0, &image, &why);
 
 	if (answer == STORE_OK)
 		*entry = image.fd;

@@ -97,7 +97,7 @@ static enum store_answer find_within(struct store *s, uint32_t number,
 	struct error why;
 
 	id_of(id, number);
-	return store_find(s, id, "thumb.jpg", clock_after_ms(ms), image, &why);
+	return store_find(s, id, false, clock_after_ms(ms), image, &why);
 }
 
 static enum store_answer find(struct store *s, uint32_t number,

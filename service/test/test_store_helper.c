@@ -67,7 +67,7 @@ static struct message delete (struct client *c, unsigned number)
 	int fd;
 
 	sample_id(number, id);
-	return client_wait(c, client_send(c, MESSAGE_DELETE, id, "", -1, 0, MS),
+	return client_wait(c, client_send(c, MESSAGE_DELETE, id, -1, 0, MS),
 			   &fd);
 }
 
@@ -75,7 +75,7 @@ static struct message probe(struct client *c)
 {
 	int fd;
 
-	return client_wait(c, client_send(c, MESSAGE_PROBE, "", "", -1, 0, MS),
+	return client_wait(c, client_send(c, MESSAGE_PROBE, "", -1, 0, MS),
 			   &fd);
 }
 
@@ -157,8 +157,7 @@ static void put_crowd(struct client *c, uint64_t *numbers)
 		char id[STORE_ID_BYTES];
 
 		sample_id(100 + i, id);
-		numbers[i] =
-			client_send(c, MESSAGE_PUT, id, "", fd, p.bytes, MS);
+		numbers[i] = client_send(c, MESSAGE_PUT, id, fd, p.bytes, MS);
 		close(fd);
 	}
 }
@@ -175,8 +174,8 @@ static void test_many_requests_at_once(void)
 		EXPECT(STORE_OK, client_wait(&c, numbers[i], &fd));
 	for (unsigned i = 0; i < CROWD; i++) {
 		sample_id(100 + i, id);
-		numbers[i] =
-			client_send(&c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+		numbers[i] = client_send_read(&c, id, 0, PACKAGE_HEAD_BYTES,
+					      false, MS);
 	}
 	for (unsigned i = 0; i < CROWD; i++) {
 		struct message m =
@@ -229,9 +228,9 @@ static void test_a_request_that_came_twice_is_done_once(void)
 	EXPECT(STORE_OK, client_put(&c, 7, 0, SMALL, MS));
 	client_kill(&c);
 	sample_id(7, id);
-	number = client_send(&c, MESSAGE_DELETE, id, "", -1, 0, MS);
+	number = client_send(&c, MESSAGE_DELETE, id, -1, 0, MS);
 	c.number--;
-	assert(client_send(&c, MESSAGE_DELETE, id, "", -1, 0, MS) == number);
+	assert(client_send(&c, MESSAGE_DELETE, id, -1, 0, MS) == number);
 	client_start(&c);
 	EXPECT(STORE_OK, client_wait(&c, number, &fd));
 	EXPECT(STORE_OK, client_put(&c, 7, 0, SMALL, MS));
@@ -462,7 +461,7 @@ static void test_an_image_is_the_same_if_its_etag_is(void)
 static void test_verify_finds_what_is_damaged(void)
 {
 	struct client c = start();
-	char out[4096], id[STORE_ID_BYTES];
+	char out[4096], id[STORE_ID_BYTES], order[128];
 
 	EXPECT(STORE_OK, client_put(&c, 10, 0, SMALL, MS));
 	assert(client_command(&c, "verify", out, sizeof(out)) == 0);
@@ -471,12 +470,88 @@ static void test_verify_finds_what_is_damaged(void)
 	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
 	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
 	fake_s3_damage(fake);
+	/* A package that is whole, but that of another image. */
+	EXPECT(STORE_OK, client_put(&c, 11, 0, SMALL, MS));
+	snprintf(order, sizeof(order), "other 1 GET %s", id);
+	fake_s3_do(fake, order);
+	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
+	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
+	EXPECT(STORE_OK, delete (&c, 11));
 	fake_s3_do(fake, "notalist 1");
 	assert(client_command(&c, "list", out, sizeof(out)) == 1);
 	assert(strstr(out, "is not one that") != NULL);
 	fake_s3_do(fake, "doctype 1");
 	assert(client_command(&c, "list", out, sizeof(out)) == 1);
 	assert(strstr(out, "is not one that") != NULL);
+	stop(&c);
+}
+
+/* So the server knows what memory it takes, also if a store ignores ranges. */
+static void test_a_read_has_only_what_was_asked_for(void)
+{
+	struct client c = start();
+	char id[STORE_ID_BYTES];
+	struct message m;
+	struct stat file;
+	int fd;
+
+	EXPECT(STORE_OK, client_put(&c, 58, 0, LARGE, MS));
+	sample_id(58, id);
+	for (unsigned i = 0; i < 2; i++) {
+		fake_s3_do(fake, i == 0 ? "none 1" : "norange 1 GET");
+		m = EXPECT(STORE_OK,
+			   client_wait(&c,
+				       client_send_read(&c, id, 1000, 500,
+							false, MS),
+				       &fd));
+		assert(m.from == 1000 && m.bytes > LARGE && !m.is_copy);
+		assert(fstat(fd, &file) == 0 && file.st_size == 500);
+		close(fd);
+	}
+	/* Shorter at the end, and nothing after it. */
+	EXPECT(STORE_OK, client_wait(&c,
+				     client_send_read(&c, id, m.bytes - 10, 500,
+						      false, MS),
+				     &fd));
+	assert(fstat(fd, &file) == 0 && file.st_size == 10);
+	close(fd);
+	EXPECT(STORE_DAMAGED,
+	       client_wait(&c, client_send_read(&c, id, m.bytes, 1, false, MS),
+			   &fd));
+	stop(&c);
+}
+
+/* Send `count` READs of objects, whose GETs hang. */
+static void send_reads(struct client *c, unsigned count, uint64_t *last)
+{
+	char id[STORE_ID_BYTES];
+
+	for (unsigned i = 0; i < count; i++) {
+		sample_id(1000 + i, id);
+		*last = client_send_read(c, id, 0, PACKAGE_HEAD_BYTES, false,
+					 0);
+	}
+}
+
+/* However many reads wait for the store, a put does not wait for them. */
+static void test_reads_do_not_keep_puts_waiting(void)
+{
+	struct client c = start();
+	uint64_t last;
+	struct message m;
+	int fd;
+
+	fake_s3_do(fake, "hang 1000000 GET");
+	send_reads(&c, 200, &last);
+	EXPECT(STORE_OK, client_put(&c, 59, 0, SMALL, MS));
+	send_reads(&c, 200, &last);
+	m = EXPECT(STORE_UNAVAILABLE, client_wait(&c, last, &fd));
+	expect_detail(&m, "too many reads");
+	EXPECT(STORE_OK, client_put(&c, 60, 0, SMALL, MS));
+	client_kill(&c); /* it would wait for the reads */
+	fake_s3_do(fake, "none 1000000");
+	client_start(&c);
+	EXPECT(STORE_OK, delete (&c, 60));
 	stop(&c);
 }
 
@@ -575,8 +650,8 @@ static void test_reads_at_once_are_one_get(void)
 	fake_s3_do(fake, "slow 1 GET");
 	sample_id(12, id);
 	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
-		numbers[i] =
-			client_send(&c, MESSAGE_READ, id, "b.jpg", -1, 0, MS);
+		numbers[i] = client_send_read(&c, id, 0, PACKAGE_HEAD_BYTES,
+					      false, MS);
 	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++) {
 		m = EXPECT(STORE_OK, client_wait(&c, numbers[i], &fd));
 		assert(is_file_good(fd, m.bytes, "b.jpg"));
@@ -595,7 +670,7 @@ static uint64_t begin_slow_read(struct client *c, unsigned number)
 
 	sample_id(number, id);
 	fake_s3_do(fake, "slow 1 GET");
-	call = client_send(c, MESSAGE_READ, id, "a.jpg", -1, 0, MS);
+	call = client_send_read(c, id, 0, PACKAGE_HEAD_BYTES, false, MS);
 	while (fake_s3_count(fake).get == before)
 		(void)usleep(1000);
 	return call;
@@ -626,6 +701,7 @@ static void test_a_read_sees_what_was_confirmed(void)
 static void test_only_whole_objects_are_cached(void)
 {
 	struct client c = start_cached();
+	char path[SCRATCH_PATH_BYTES];
 
 	EXPECT(STORE_OK, client_put(&c, 13, 0, LARGE, MS));
 	fake_s3_do(fake, "truncate 1000 GET");
@@ -633,8 +709,15 @@ static void test_only_whole_objects_are_cached(void)
 	fake_s3_do(fake, "flip 1000 GET");
 	EXPECT(STORE_DAMAGED, client_read(&c, 13, "a.jpg", MS));
 	assert(!scratch_has(&scratch, copy_name(13)));
-	/* A bit that is wrong once is fetched again. */
+	fake_s3_do(fake, "other 1000 GET");
+	EXPECT(STORE_DAMAGED, client_read(&c, 13, "a.jpg", MS));
+	assert(!scratch_has(&scratch, copy_name(13)));
+	/* What is wrong once is fetched again. */
 	fake_s3_do(fake, "none 1000 GET");
+	fake_s3_do(fake, "other 1 GET");
+	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
+	scratch_path(&scratch, copy_name(13), path);
+	assert(unlink(path) == 0);
 	fake_s3_do(fake, "flip 1 GET");
 	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
 	assert(scratch_has(&scratch, copy_name(13)));
@@ -644,7 +727,7 @@ static void test_only_whole_objects_are_cached(void)
 /* Change the copy of sample 14, and read it. */
 static void expect_repair(struct client *c, const char *what)
 {
-	char path[SCRATCH_PATH_BYTES];
+	char path[SCRATCH_PATH_BYTES], other[SCRATCH_PATH_BYTES];
 	struct message before = probe(c), after;
 	FILE *file;
 
@@ -657,6 +740,10 @@ static void expect_repair(struct client *c, const char *what)
 		fseek(file, -5, SEEK_END);
 		fputs("12345", file);
 		fclose(file);
+	} else if (strcmp(what, "other") == 0) {
+		/* The whole copy of another image, of the same length. */
+		scratch_path(&scratch, copy_name(13), other);
+		assert(unlink(path) == 0 && link(other, path) == 0);
 	} else if (strcmp(what, "link") == 0) {
 		assert(unlink(path) == 0);
 		assert(symlink("/etc/passwd", path) == 0);
@@ -679,6 +766,33 @@ static void test_a_changed_copy_is_fetched_again(void)
 	expect_repair(&c, "change");
 	expect_repair(&c, "link");
 	expect_repair(&c, "remove");
+	expect_repair(&c, "other");
+	stop(&c);
+}
+
+/* The server has found that a copy is damaged. */
+static void test_a_fresh_read_is_from_the_store(void)
+{
+	struct client c = start_cached();
+	struct message m;
+	char id[STORE_ID_BYTES];
+	int fd;
+
+	EXPECT(STORE_OK, client_put(&c, 14, 0, LARGE, MS));
+	m = EXPECT(STORE_OK, client_read(&c, 14, "a.jpg", MS));
+	sample_id(14, id);
+	for (unsigned i = 1; i <= 2; i++) {
+		struct message next = EXPECT(
+			STORE_OK,
+			client_wait(&c,
+				    client_send_read(&c, id, 0, 1, i == 2, MS),
+				    &fd));
+
+		assert(next.is_copy && next.from == 0);
+		assert(is_file_good(fd, next.bytes, "b.jpg"));
+		assert(next.figures.get_count == m.figures.get_count + i - 1);
+		close(fd);
+	}
 	stop(&c);
 }
 
@@ -797,7 +911,7 @@ static void begin_flight(struct client *c, struct flight *f, unsigned sample)
 
 	sample_id(sample, id);
 	f->sample = sample;
-	f->request = client_send(c, MESSAGE_PUT, id, "", fd, p.bytes, LOAD_MS);
+	f->request = client_send(c, MESSAGE_PUT, id, fd, p.bytes, LOAD_MS);
 	close(fd);
 }
 
@@ -864,6 +978,8 @@ static void test_all(bool is_real)
 	test_a_store_without_conditions_is_remembered();
 	test_an_image_is_the_same_if_its_etag_is();
 	test_verify_finds_what_is_damaged();
+	test_a_read_has_only_what_was_asked_for();
+	test_reads_do_not_keep_puts_waiting();
 	test_a_list_ends();
 	test_a_list_has_no_control_characters();
 	test_a_second_read_is_from_the_cache();
@@ -871,6 +987,7 @@ static void test_all(bool is_real)
 	test_a_read_sees_what_was_confirmed();
 	test_only_whole_objects_are_cached();
 	test_a_changed_copy_is_fetched_again();
+	test_a_fresh_read_is_from_the_store();
 	test_the_quota_is_kept();
 	test_a_copy_that_cannot_be_removed_still_counts();
 	test_another_folder_is_refused();

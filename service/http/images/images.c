@@ -7,6 +7,7 @@
 #include "service/http/request.h"
 #include "service/http/result.h"
 #include "service/http/images/image_meta.h"
+#include "service/http/images/pieces.h"
 
 #include "service/log/log.h"
 
@@ -130,10 +131,10 @@ enum {
 	FILE_NAME_BYTES = STORE_NAME_BYTES + sizeof(".jpg") - 1,
 };
 
-/* The problem for an answer of the store other than STORE_OK. */
-static enum problem problem_of_store(struct request *r,
-				     enum store_answer answer, const char *what,
-				     const char *why)
+_Static_assert((int)FILE_NAME_BYTES <= (int)STORE_FILE_NAME_BYTES, "names fit");
+
+enum problem images_store_problem(struct request *r, enum store_answer answer,
+				  const char *what, const char *why)
 {
 	switch (answer) {
 	case STORE_OK:
@@ -153,16 +154,40 @@ static enum problem problem_of_store(struct request *r,
 					     PROBLEM_STORE_FAILED;
 }
 
-/* Open an image for its meta.json and the file `name`. */
-static enum problem open_image(struct request *r, const char *name,
+enum problem images_charge(struct request *r, uint64_t bytes)
+{
+	switch (budget_charge(&r->picture.charge, bytes)) {
+	case BUDGET_OK:
+		return PROBLEM_NONE;
+	case BUDGET_FULL:
+	case BUDGET_NEVER:
+		break;
+	}
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "Images that are being sent use all memory for them; "
+		       "see Retry-After.");
+	return PROBLEM_MEMORY_FULL;
+}
+
+/* `is_fresh`: not from a cache. */
+static enum problem open_image(struct request *r, bool is_fresh,
 			       struct store_image *image)
 {
+	struct charge *charge = &r->picture.charge;
+	enum problem problem = PROBLEM_NONE;
+	enum store_answer answer;
 	struct error why;
-	enum store_answer answer =
-		store_find(r->config->store, r->segments[0], name,
-			   r->picture.deadline_ns, image, &why);
 
-	return problem_of_store(r, answer, "read", why.text);
+	charge->budget = &r->http->reading.budget;
+	if (store_is_remote(r->config->store))
+		problem = images_charge(r, PACKAGE_HEAD_BYTES);
+	if (problem != PROBLEM_NONE)
+		return problem;
+	answer = store_find(r->config->store, r->segments[0], is_fresh,
+			    r->picture.deadline_ns, image, &why);
+	if (answer == STORE_OK && image->is_package && image->is_copy)
+		budget_lower(charge, 0);
+	return images_store_problem(r, answer, "read", why.text);
 }
 
 /* Is there a store, and does the path have a valid id? */
@@ -173,27 +198,49 @@ static enum problem check_id(const struct request *r)
 	return store_is_id(r->segments[0]) ? PROBLEM_NONE : PROBLEM_NOT_FOUND;
 }
 
-/*
- * A file of an image is missing or has changed.  The image is damaged, unless
- * it was deleted meanwhile.
- */
-static enum problem report_damage(struct request *r, const char *name)
+/* This file of the image is missing, or its bytes are wrong. */
+static enum problem note_damage(struct request *r, const char *name)
 {
+	(void)snprintf(r->picture.damaged, sizeof(r->picture.damaged), "%s",
+		       name);
+	return PROBLEM_IMAGE_DAMAGED;
+}
+
+/* The image is damaged, unless it was deleted meanwhile. */
+static enum problem report_damage(struct request *r)
+{
+	const char *name = r->picture.damaged;
 	struct store_image image;
-	enum problem problem = open_image(r, "", &image);
+	enum problem problem = open_image(r, true, &image);
 
 	if (problem == PROBLEM_NOT_FOUND)
 		return PROBLEM_NOT_FOUND;
 	if (problem == PROBLEM_NONE)
 		store_close_image(&image);
 	(void)snprintf(r->detail, sizeof(r->detail),
-		       "%s of this image is damaged; delete the image and "
+		       "%s%sthis image is damaged; delete the image and "
 		       "upload the picture again.",
-		       name);
+		       name, *name != '\0' ? " of " : "");
 	log_message(r->config->log, LOG_LEVEL_ERROR,
-		    "%s of the stored image %s is damaged", name,
-		    r->segments[0]);
+		    "%s%sthe stored image %s is damaged", name,
+		    *name != '\0' ? " of " : "", r->segments[0]);
 	return PROBLEM_IMAGE_DAMAGED;
+}
+
+/*
+ * What is damaged in a remote store is read once more: the error may have
+ * happened on its way, or in a cache.
+ */
+static enum problem read_carefully(struct request *r,
+				   enum problem (*read)(struct request *r,
+							bool is_fresh))
+{
+	enum problem problem = read(r, false);
+
+	if (problem == PROBLEM_IMAGE_DAMAGED &&
+	    store_is_remote(r->config->store))
+		problem = read(r, true);
+	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
 }
 
 /* Open a file that the image must have. */
@@ -203,39 +250,64 @@ static enum problem open_file(struct request *r,
 {
 	enum store_answer answer = store_read(image, name, part);
 
-	return answer == STORE_NOT_FOUND ?
-		       report_damage(r, name) :
-		       problem_of_store(r, answer, "read", strerror(errno));
+	if (answer == STORE_NOT_FOUND)
+		return note_damage(r, name);
+	return images_store_problem(r, answer, "read", strerror(errno));
+}
+
+/* Fetch a part that was not in the head of the package. */
+static enum problem fetch_part(struct request *r, bool is_fresh,
+			       struct store_part *part)
+{
+	enum problem problem =
+		images_charge(r, r->picture.charge.bytes + part->bytes);
+	enum store_answer answer;
+	struct error why;
+
+	if (problem != PROBLEM_NONE)
+		return problem;
+	answer = store_fetch(r->config->store, r->segments[0], part->offset,
+			     part->bytes, is_fresh, r->picture.deadline_ns,
+			     part, &why);
+	return images_store_problem(r, answer, "read", why.text);
+}
+
+/* NULL: no memory, or it is not the text about this image. */
+static char *read_text(const struct request *r, const struct store_part *part)
+{
+	size_t count = (size_t)part->bytes;
+	char *text = calloc(1, count + 1);
+
+	if (text != NULL &&
+	    pread(part->fd, text, count, (off_t)part->offset) ==
+		    (ssize_t)count &&
+	    image_meta_is_whole(text) &&
+	    package_is_meta_of(text, count, r->segments[0]))
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Read the JSON text about the image; the caller calls free(). */
-static enum problem read_meta(struct request *r,
+static enum problem read_meta(struct request *r, bool is_fresh,
 			      const struct store_image *image, char **out)
 {
 	static const char name[] = "meta.json";
 	struct store_part part;
-	char *text;
 	enum problem problem = open_file(r, image, name, &part);
-	bool is_whole;
 
+	if (problem == PROBLEM_NONE && part.bytes > META_BYTES_MAX) {
+		if (part.fd >= 0)
+			(void)close(part.fd);
+		return note_damage(r, name);
+	}
+	if (problem == PROBLEM_NONE && part.fd < 0)
+		problem = fetch_part(r, is_fresh, &part);
 	if (problem != PROBLEM_NONE)
 		return problem;
-	text = part.bytes <= META_BYTES_MAX ?
-		       calloc(1, (size_t)part.bytes + 1) :
-		       NULL;
-	if (text == NULL && part.bytes <= META_BYTES_MAX)
-		problem = PROBLEM_OUT_OF_MEMORY;
-	is_whole = text != NULL &&
-		   pread(part.fd, text, (size_t)part.bytes,
-			 (off_t)part.offset) == (ssize_t)part.bytes &&
-		   image_meta_is_whole(text);
+	*out = read_text(r, &part);
 	(void)close(part.fd);
-	if (is_whole) {
-		*out = text;
-		return PROBLEM_NONE;
-	}
-	free(text);
-	return problem != PROBLEM_NONE ? problem : report_damage(r, name);
+	return *out != NULL ? PROBLEM_NONE : note_damage(r, name);
 }
 
 /* The reply closes the file. */
@@ -316,51 +388,89 @@ static bool reply_meta(struct request *r, char *meta)
 	return reply_send(r, STATUS_OK, "application/json", &p);
 }
 
+static void start_work(struct request *r);
+
+/* The work is done.  Another request may get the turn. */
+static void end_work(struct request *r)
+{
+	struct read_turn *next =
+		r->picture.has_turn ? reading_leave(&r->http->reading) : NULL;
+
+	r->picture.has_turn = false;
+	request_resume(r); /* which may free it */
+	if (next != NULL)
+		start_work(container_of(next, struct request, picture.turn));
+}
+
 /* The run() of a task of the store stage. */
 static void run_store_work(struct task *task)
 {
 	struct request *r = container_of(task, struct request, task);
 
 	r->picture.work(r);
-	request_resume(r);
+	end_work(r);
 }
 
-/* Let the store stage do some work.  Returns as a start() hook does. */
-static bool send_work(struct request *r, void (*work)(struct request *r))
+static void start_work(struct request *r)
+{
+	if (pipeline_send_task(r->config->pipeline, &r->task))
+		return;
+	r->problem = PROBLEM_STOPPING;
+	end_work(r);
+}
+
+/*
+ * Let the store stage do some work; a read waits for its turn.  Returns as a
+ * start() hook does.
+ */
+static bool send_work(struct request *r, void (*work)(struct request *r),
+		      bool is_read)
 {
 	bool is_suspended = request_suspend(r);
 
 	r->picture.work = work;
+	r->picture.has_turn = is_read;
 	/* The time in the stage's queue counts. */
 	if (r->config->deadline_ms > 0)
 		r->picture.deadline_ns = clock_after_ms(r->config->deadline_ms);
 	r->task.run = run_store_work;
 	r->task.event.number = r->upload.number;
-	if (!pipeline_send_task(r->config->pipeline, &r->task)) {
-		r->problem = PROBLEM_STOPPING;
-		request_resume(r);
-	}
+	if (!is_read || reading_enter(&r->http->reading, &r->picture.turn))
+		start_work(r);
 	return is_suspended;
+}
+
+bool images_send_read(struct request *r, void (*work)(struct request *r))
+{
+	return send_work(r, work, true);
 }
 
 /* Do some work here, unless it may wait for a network. */
 static bool do_work(struct request *r, void (*work)(struct request *r))
 {
 	if (store_is_remote(r->config->store))
-		return send_work(r, work);
+		return images_send_read(r, work);
 	work(r);
 	return false;
 }
 
-static void read_image(struct request *r)
+static enum problem read_image_once(struct request *r, bool is_fresh)
 {
 	struct store_image image;
-	enum problem problem = open_image(r, "", &image);
+	enum problem problem = open_image(r, is_fresh, &image);
 
 	if (problem == PROBLEM_NONE) {
-		problem = read_meta(r, &image, &r->picture.meta);
+		problem = read_meta(r, is_fresh, &image, &r->picture.meta);
 		store_close_image(&image);
 	}
+	return problem;
+}
+
+static void read_image(struct request *r)
+{
+	enum problem problem = read_carefully(r, read_image_once);
+
+	budget_lower(&r->picture.charge, 0);
 	r->problem = problem == PROBLEM_NOT_FOUND ?
 			     problem_of_missing(r, &r->picture.state) :
 			     problem;
@@ -397,13 +507,13 @@ static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
 }
 
 /* Open the picture, and set its ETag. */
-static enum problem open_picture(struct request *r,
+static enum problem open_picture(struct request *r, bool is_fresh,
 				 const struct store_image *image)
 {
 	struct picture *p = &r->picture;
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	char *meta;
-	enum problem problem = read_meta(r, image, &meta);
+	enum problem problem = read_meta(r, is_fresh, image, &meta);
 	bool is_found;
 
 	if (problem != PROBLEM_NONE)
@@ -419,11 +529,19 @@ static enum problem open_picture(struct request *r,
 	return problem;
 }
 
-static void close_picture(struct request *r)
+static void close_file(struct request *r)
 {
-	if (r->picture.is_open)
+	if (r->picture.is_open && r->picture.file.fd >= 0)
 		(void)close(r->picture.file.fd);
 	r->picture.is_open = false;
+}
+
+static void close_picture(struct request *r)
+{
+	close_file(r);
+	pieces_release(r);
+	if (r->picture.charge.bytes > 0)
+		budget_lower(&r->picture.charge, 0);
 	free(r->picture.meta);
 	r->picture.meta = NULL;
 }
@@ -469,8 +587,11 @@ static bool reply_picture(struct request *r)
 
 	if (kind == RANGE_NONE)
 		return reply_with_problem(r, PROBLEM_BAD_RANGE);
+	if (pieces_are_needed(r))
+		pieces_begin_reply(r, &reply, part.offset, part.count);
+	else
+		begin_file(r, &reply, &p->file, part);
 	p->is_open = false;
-	begin_file(r, &reply, &p->file, part);
 	reply_add_header(&reply, "ETag", p->etag);
 	reply_add_header(&reply, "Accept-Ranges", "bytes");
 	reply_add_header(&reply, "Cache-Control",
@@ -499,7 +620,7 @@ static bool needs_check(const struct request *r)
 	       !store_is_checked(r->config->store, &r->picture.file, sha256);
 }
 
-static void check_picture(struct request *r)
+static enum problem check_file(struct request *r)
 {
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	enum store_answer answer;
@@ -507,26 +628,53 @@ static void check_picture(struct request *r)
 	read_etag(sha256, &r->picture);
 	answer = store_check(r->config->store, &r->picture.file, sha256);
 	name_file(name, r);
-	r->problem =
-		answer == STORE_DAMAGED ?
-			report_damage(r, name) :
-			problem_of_store(r, answer, "read", strerror(errno));
+	if (answer == STORE_DAMAGED)
+		return note_damage(r, name);
+	return images_store_problem(r, answer, "read", strerror(errno));
+}
+
+static void check_picture(struct request *r)
+{
+	r->problem = check_file(r);
+	if (r->problem == PROBLEM_IMAGE_DAMAGED)
+		r->problem = report_damage(r);
+}
+
+static enum problem find_picture_once(struct request *r, bool is_fresh)
+{
+	struct store_image image;
+	enum problem problem = open_image(r, is_fresh, &image);
+
+	close_file(r); /* the one that was damaged */
+	if (problem != PROBLEM_NONE)
+		return problem;
+	problem = open_picture(r, is_fresh, &image);
+	store_close_image(&image);
+	return problem;
 }
 
 static void find_picture(struct request *r)
 {
-	struct store_image image;
-	char name[FILE_NAME_BYTES];
+	r->problem = read_carefully(r, find_picture_once);
+}
 
-	name_file(name, r);
-	r->problem = open_image(r, name, &image);
-	if (r->problem != PROBLEM_NONE)
-		return;
-	r->problem = open_picture(r, &image);
-	store_close_image(&image);
-	if (r->problem == PROBLEM_NONE && store_is_remote(r->config->store) &&
-	    needs_check(r))
-		check_picture(r);
+/* The same, and fetch it, and compare its SHA-256. */
+static enum problem fetch_picture_once(struct request *r, bool is_fresh)
+{
+	enum problem problem = find_picture_once(r, is_fresh);
+	struct picture *p = &r->picture;
+
+	if (problem != PROBLEM_NONE || is_known(r))
+		return problem;
+	if (p->file.fd >= 0)
+		return check_file(r);
+	budget_lower(&p->charge, 0); /* of the head */
+	return pieces_fetch(r, p->file.offset, is_fresh);
+}
+
+static void fetch_picture(struct request *r)
+{
+	r->problem = read_carefully(r, fetch_picture_once);
 }
 
 static bool start_picture(struct request *r)
@@ -537,10 +685,10 @@ static bool start_picture(struct request *r)
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	if (store_is_remote(r->config->store))
-		return send_work(r, find_picture);
+		return images_send_read(r, fetch_picture);
 	find_picture(r);
 	return r->problem == PROBLEM_NONE && needs_check(r) &&
-	       send_work(r, check_picture);
+	       send_work(r, check_picture, false);
 }
 
 static void delete_image(struct request *r)
@@ -556,13 +704,13 @@ static void delete_image(struct request *r)
 		answer = store_delete(store, r->segments[0],
 				      r->picture.deadline_ns, &why);
 	}
-	r->problem = problem_of_store(r, answer, "removed", why.text);
+	r->problem = images_store_problem(r, answer, "removed", why.text);
 }
 
 static bool start_removal(struct request *r)
 {
 	r->problem = check_id(r);
-	return r->problem == PROBLEM_NONE && send_work(r, delete_image);
+	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
 }
 
 static bool reply_removed(struct request *r)

@@ -365,10 +365,8 @@ void viewers_stop(struct viewers *all)
 	free(all);
 }
 
-enum {
-	PIECE_BYTES = 32 * 1024, /* for HTTP/1.0; chunks have their own size */
-	UNSENT_BYTES_MAX = 16 * 1024,
-};
+/* For HTTP/1.0; chunks have their own size. */
+enum { PIECE_BYTES = 32 * 1024 };
 
 /* The read() of a reply. */
 static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
@@ -383,18 +381,6 @@ static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
 	atomic_fetch_add(&r->http->counts.sent_bytes[request_role(r)],
 			 (uint64_t)bytes);
 	return bytes;
-}
-
-/*
- * A slow client should miss frames instead of getting them late.  So let the
- * kernel keep only a few bytes that it cannot send at once.
- */
-static void limit_unsent(const struct request *r)
-{
-	int bytes = UNSENT_BYTES_MAX;
-
-	(void)setsockopt(r->connection->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-			 &bytes, sizeof(bytes));
 }
 
 /* Begin to watch, with the report as the first thing to read. */
@@ -455,7 +441,7 @@ static bool reply_live(struct request *r)
 		return false;
 	if (r->viewer != NULL) {
 		client_enter(r->client, CLIENT_STREAM);
-		limit_unsent(r);
+		reply_limit_unsent(r);
 	}
 	return true;
 }

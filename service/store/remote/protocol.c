@@ -84,8 +84,7 @@ static bool is_request(const struct message *m)
 	case MESSAGE_PUT:
 		return store_is_id(m->id) && m->bytes > 0;
 	case MESSAGE_READ:
-		return store_is_id(m->id) &&
-		       (m->name[0] == '\0' || store_is_file_name(m->name));
+		return store_is_id(m->id) && m->bytes > 0;
 	case MESSAGE_DELETE:
 		return store_is_id(m->id);
 	default:
@@ -97,7 +96,6 @@ static bool is_message(const struct message *m, ssize_t count)
 {
 	return count == (ssize_t)sizeof(*m) && m->version == MESSAGE_VERSION &&
 	       m->kind < MESSAGE_KINDS && is_text(m->id, sizeof(m->id)) &&
-	       is_text(m->name, sizeof(m->name)) &&
 	       is_text(m->detail, sizeof(m->detail)) &&
 	       m->answer < STORE_ANSWERS && is_request(m);
 }

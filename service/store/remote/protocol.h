@@ -24,8 +24,8 @@
  *	4. An answer with a number that nobody waits for is ignored.
  *
  * Nothing in a message is trusted by the other side: message_receive() refuses
- * messages of another size, version or kind, texts without their NUL, and names
- * and ids that store_is_id() refuses.
+ * messages of another size, version or kind, texts without their NUL, and ids
+ * that store_is_id() refuses.
  */
 #ifndef SERVICE_STORE_PROTOCOL_H
 #define SERVICE_STORE_PROTOCOL_H
@@ -37,7 +37,7 @@
 
 enum {
 	STORE_SOCKET = 3, /* the helper's end of the socket */
-	MESSAGE_VERSION = 1,
+	MESSAGE_VERSION = 2,
 	MESSAGE_DETAIL_BYTES = 200,
 };
 
@@ -50,7 +50,7 @@ enum message_kind {
 	MESSAGE_NOTE,
 	/* From the server. */
 	MESSAGE_PUT,    /* fd: a package of `bytes` bytes, for `id` */
-	MESSAGE_READ,   /* `id`, `name`: the file wanted; "": meta.json alone */
+	MESSAGE_READ,   /* `bytes` bytes of the package `id`, from `from` on */
 	MESSAGE_DELETE, /* `id` */
 	MESSAGE_PROBE,  /* can the store be used?  The answer has `figures` */
 	/* From the helper. */
@@ -76,22 +76,26 @@ struct message {
 	uint32_t kind;        /* enum message_kind */
 	uint64_t number;      /* chosen by the server */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
-	uint64_t bytes; /* of the package; READ's answer: of the whole one */
+	/* Of the package; READ: wanted; READ's answer: of the whole package. */
+	uint64_t bytes;
+	uint64_t from;     /* READ, and its answer */
+	uint32_t is_fresh; /* READ: from the object store, not from the cache */
 	char id[STORE_ID_BYTES];
-	char name[STORE_FILE_NAME_BYTES];
 	/* Answers only. */
 	uint32_t answer;  /* enum store_answer */
 	uint32_t is_same; /* PUT: the image existed with these bytes */
+	uint32_t is_copy; /* READ: the file is one of the cache, on the disk */
 	/* DETAIL: why it failed, a sentence for the client, without secrets. */
 	char detail[MESSAGE_DETAIL_BYTES];
 	struct store_figures figures; /* of every answer */
 };
 
 /*
- * READ's answer has a file with the package's bytes at their places: at least
- * its index, meta.json and the wanted file; the rest may be a hole.
- * STORE_NOT_FOUND: no such image.  If the image has no file `name`, the answer
- * is STORE_OK, and the index does not name it.
+ * READ's answer has a file that begins with the byte `from` of the package: the
+ * bytes that were asked for, as far as the package has them, in anonymous
+ * memory; so the server knows how much memory a request can take.  Or a copy in
+ * the cache, which is the whole package; then `from` is 0.
+ * STORE_NOT_FOUND: no such image.
  */
 
 /*

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "service/store/kind.h"
 #include "service/store/remote/keeper.h"
+#include "service/store/remote/unknown.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +52,8 @@ struct call {
 	uint32_t failures; /* helpers that failed after it was sent to them */
 	pthread_cond_t done;
 	struct message answer;
-	int answer_fd; /* the caller's; -1: none */
+	int answer_fd;       /* the caller's; -1: none */
+	uint64_t answer_end; /* READ: where its file ends, in the package */
 };
 
 struct remote {
@@ -75,6 +77,7 @@ struct remote {
 	bool has_answered;              /* this helper */
 	uint64_t helper_starts;
 	struct store_figures before, now; /* of earlier helpers, of this one */
+	struct unknown unknown;
 };
 
 static struct remote *remote_of(struct store *s)
@@ -431,14 +434,13 @@ static enum store_answer call_helper(struct remote *r, struct call *c,
 }
 
 static struct call new_call(enum message_kind kind, const char *id,
-			    const char *name, uint64_t deadline_ns)
+			    uint64_t deadline_ns)
 {
 	struct call c = { .fd = -1,
 			  .request = { .kind = kind,
 				       .deadline_ns = deadline_ns } };
 
 	(void)snprintf(c.request.id, sizeof(c.request.id), "%s", id);
-	(void)snprintf(c.request.name, sizeof(c.request.name), "%s", name);
 	return c;
 }
 
@@ -449,19 +451,28 @@ static void close_answer(struct call *c)
 	c->answer_fd = -1;
 }
 
+static void forget_unknown(struct remote *r, const char *id)
+{
+	(void)pthread_mutex_lock(&r->lock);
+	unknown_forget(&r->unknown, id);
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
 static enum store_answer remote_put(struct store *s, const char *id,
 				    const struct store_file *files,
 				    uint32_t file_count, uint64_t deadline_ns,
 				    bool *is_same, struct error *why)
 {
-	struct call c = new_call(MESSAGE_PUT, id, "", deadline_ns);
+	struct call c = new_call(MESSAGE_PUT, id, deadline_ns);
 	enum store_answer answer = STORE_FAILED;
 	struct package package;
 
 	c.fd = memfd_create("package", MFD_CLOEXEC);
 	if (c.fd >= 0 && package_write(c.fd, files, file_count, &package)) {
 		c.request.bytes = package.bytes;
+		forget_unknown(remote_of(s), id);
 		answer = call_helper(remote_of(s), &c, why);
+		forget_unknown(remote_of(s), id);
 		*is_same = answer == STORE_OK && c.answer.is_same != 0;
 		close_answer(&c);
 	}
@@ -469,58 +480,116 @@ static enum store_answer remote_put(struct store *s, const char *id,
 	return answer;
 }
 
-/*
- * Is the answer's file a package, with meta.json and the wanted file?  Bytes
- * beyond them may be missing.
- */
-static bool open_package(struct store_image *image, int fd, const char *name)
+/* Ask for bytes of a package.  STORE_OK: c->answer_fd is a file. */
+static enum store_answer read_bytes(struct store *s, struct call *c,
+				    uint64_t from, uint64_t bytes,
+				    bool is_fresh, struct error *why)
 {
-	static const char *const meta = "meta.json";
-	const char *const wanted[] = { meta, name };
-	char head[PACKAGE_INDEX_BYTES_MAX];
+	enum store_answer answer;
 	struct stat file;
-	ssize_t count;
 
-	if (fd < 0 || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
-		return false;
-	count = pread(fd, head, sizeof(head), 0);
-	if (count < 0 ||
-	    package_read_index(&image->index, head, (size_t)count) != STORE_OK)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		const struct package_file *f =
-			package_find(&image->index, wanted[i]);
-
-		if (f != NULL && f->offset + f->bytes > (uint64_t)file.st_size)
-			return false;
-	}
-	image->fd = fd;
-	image->is_package = true;
-	return true;
-}
-
-static enum store_answer remote_find(struct store *s, const char *id,
-				     const char *name, uint64_t deadline_ns,
-				     struct store_image *image,
-				     struct error *why)
-{
-	struct call c = new_call(MESSAGE_READ, id, name, deadline_ns);
-	enum store_answer answer = call_helper(remote_of(s), &c, why);
-
-	if (answer == STORE_OK && open_package(image, c.answer_fd, name))
-		return STORE_OK;
-	if (answer == STORE_OK && c.answer_fd < 0) {
+	c->request.from = from;
+	c->request.bytes = bytes;
+	c->request.is_fresh = is_fresh;
+	answer = call_helper(remote_of(s), c, why);
+	if (answer == STORE_OK && c->answer_fd < 0) {
 		error_set(why, "the server has no file descriptor left");
 		return STORE_FAILED;
 	}
+	if (answer == STORE_OK &&
+	    (fstat(c->answer_fd, &file) != 0 || !S_ISREG(file.st_mode)))
+		answer = STORE_DAMAGED;
+	if (answer == STORE_OK)
+		c->answer_end = c->answer.from + (uint64_t)file.st_size;
+	if (answer != STORE_OK)
+		close_answer(c);
+	return answer;
+}
+
+/* Is the answer's file the begin of a package, or all of it? */
+static bool open_package(struct store_image *image, const struct call *c)
+{
+	uint64_t end = c->answer_end;
+	char head[PACKAGE_INDEX_BYTES_MAX];
+	ssize_t count = pread(c->answer_fd, head, sizeof(head), 0);
+
+	if (count < 0 || c->answer.from != 0 ||
+	    package_read_index(&image->index, head, (size_t)count) !=
+		    STORE_OK ||
+	    image->index.bytes != c->answer.bytes ||
+	    end < min_u64(image->index.bytes, PACKAGE_HEAD_BYTES))
+		return false;
+	image->fd = c->answer_fd;
+	image->is_package = true;
+	image->is_copy = c->answer.is_copy;
+	image->here_bytes = end;
+	return true;
+}
+
+/* The store was asked, and what it said of `id` may be remembered. */
+static void learn_unknown(struct remote *r, const char *id, uint64_t ticket,
+			  enum store_answer answer)
+{
+	if (answer != STORE_NOT_FOUND)
+		return;
+	(void)pthread_mutex_lock(&r->lock);
+	unknown_end(&r->unknown, id, ticket, clock_now_ns());
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+static enum store_answer remote_find(struct store *s, const char *id,
+				     bool is_fresh, uint64_t deadline_ns,
+				     struct store_image *image,
+				     struct error *why)
+{
+	struct remote *r = remote_of(s);
+	struct call c = new_call(MESSAGE_READ, id, deadline_ns);
+	enum store_answer answer;
+	uint64_t ticket = 0;
+	bool is_unknown;
+
+	(void)pthread_mutex_lock(&r->lock);
+	is_unknown = unknown_has(&r->unknown, id, clock_now_ns());
+	if (!is_unknown)
+		ticket = unknown_begin(&r->unknown, id);
+	(void)pthread_mutex_unlock(&r->lock);
+	if (is_unknown)
+		return STORE_NOT_FOUND;
+	answer = read_bytes(s, &c, 0, PACKAGE_HEAD_BYTES, is_fresh, why);
+	learn_unknown(r, id, ticket, answer);
+	if (answer != STORE_OK || open_package(image, &c))
+		return answer;
 	close_answer(&c);
-	return answer == STORE_OK ? STORE_DAMAGED : answer;
+	return STORE_DAMAGED;
+}
+
+static enum store_answer remote_fetch(struct store *s, const char *id,
+				      uint64_t from, uint64_t bytes,
+				      bool is_fresh, uint64_t deadline_ns,
+				      struct store_part *part,
+				      struct error *why)
+{
+	struct call c = new_call(MESSAGE_READ, id, deadline_ns);
+	enum store_answer answer =
+		read_bytes(s, &c, from, bytes, is_fresh, why);
+
+	if (answer != STORE_OK)
+		return answer;
+	if (c.answer.from > from || c.answer_end < from + bytes) {
+		close_answer(&c);
+		return STORE_DAMAGED;
+	}
+	*part = (struct store_part){ .fd = c.answer_fd,
+				     .is_package = true,
+				     .offset = from - c.answer.from,
+				     .bytes = bytes };
+	return STORE_OK;
 }
 
 static enum store_answer remote_remove(struct store *s, const char *id,
 				       uint64_t deadline_ns, struct error *why)
 {
-	struct call c = new_call(MESSAGE_DELETE, id, "", deadline_ns);
+	struct call c = new_call(MESSAGE_DELETE, id, deadline_ns);
 	enum store_answer answer = call_helper(remote_of(s), &c, why);
 
 	close_answer(&c);
@@ -586,6 +655,7 @@ static const struct store_kind remote_kind = {
 	.is_remote = true,
 	.put = remote_put,
 	.find = remote_find,
+	.fetch = remote_fetch,
 	.remove = remote_remove,
 	.stats = remote_stats,
 	.abandon = remote_abandon,

@@ -147,7 +147,6 @@ static bool is_same_time(struct timespec a, struct timespec b)
 /* Is it the file that was checked?  Else it is checked now. */
 static bool is_good(struct copy *e, int fd)
 {
-	struct package p;
 	struct stat file;
 
 	if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) ||
@@ -155,7 +154,7 @@ static bool is_good(struct copy *e, int fd)
 		return false;
 	if (is_same_time(file.st_ctim, e->changed))
 		return true;
-	if (object_check(fd, e->bytes, &p) != STORE_OK)
+	if (object_check(fd, e->bytes, e->id) != STORE_OK)
 		return false;
 	e->changed = file.st_ctim;
 	return true;

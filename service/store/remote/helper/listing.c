@@ -402,10 +402,9 @@ static void print_bad(FILE *out, const struct check *k)
 static void count_check(struct check *k, FILE *out, struct verified *v)
 {
 	const struct s3_call *c = &k->call;
-	struct package p;
-
-	bool is_good = c->result == S3_OK &&
-		       object_check(k->fd, c->received_bytes, &p) == STORE_OK;
+	bool is_good =
+		c->result == S3_OK &&
+		object_check(k->fd, c->received_bytes, k->id) == STORE_OK;
 
 	if (!is_good)
 		print_bad(out, k);

@@ -9,7 +9,8 @@
 
 enum { PIECE_BYTES = 64 << 10 };
 
-enum store_answer object_read_index(int fd, uint64_t bytes, struct package *p)
+/* STORE_DAMAGED: there is none, or it gives another number of bytes. */
+static enum store_answer read_index(int fd, uint64_t bytes, struct package *p)
 {
 	char head[PACKAGE_INDEX_BYTES_MAX];
 	ssize_t n = pread(fd, head, (size_t)min_u64(bytes, sizeof(head)), 0);
@@ -17,7 +18,7 @@ enum store_answer object_read_index(int fd, uint64_t bytes, struct package *p)
 	if (n < 0)
 		return STORE_FAILED;
 	if (package_read_index(p, head, (size_t)n) != STORE_OK ||
-	    p->bytes != bytes || package_find(p, "meta.json") == NULL)
+	    p->bytes != bytes)
 		return STORE_DAMAGED;
 	return STORE_OK;
 }
@@ -45,11 +46,31 @@ static enum store_answer check_file(int fd, const struct package_file *f)
 								STORE_DAMAGED;
 }
 
-enum store_answer object_check(int fd, uint64_t bytes, struct package *p)
+static enum store_answer check_id(int fd, const struct package *p,
+				  const char *id)
 {
-	enum store_answer answer = object_read_index(fd, bytes, p);
+	const struct package_file *meta = package_find(p, "meta.json");
+	char begin[2 * STORE_ID_BYTES];
+	ssize_t n;
 
-	for (uint32_t i = 0; answer == STORE_OK && i < p->file_count; i++)
-		answer = check_file(fd, &p->files[i]);
+	if (meta == NULL)
+		return STORE_DAMAGED;
+	n = pread(fd, begin, (size_t)min_u64(meta->bytes, sizeof(begin)),
+		  (off_t)meta->offset);
+	if (n < 0)
+		return STORE_FAILED;
+	return package_is_meta_of(begin, (size_t)n, id) ? STORE_OK :
+							  STORE_DAMAGED;
+}
+
+enum store_answer object_check(int fd, uint64_t bytes, const char *id)
+{
+	struct package p;
+	enum store_answer answer = read_index(fd, bytes, &p);
+
+	if (answer == STORE_OK)
+		answer = check_id(fd, &p, id);
+	for (uint32_t i = 0; answer == STORE_OK && i < p.file_count; i++)
+		answer = check_file(fd, &p.files[i]);
 	return answer;
 }

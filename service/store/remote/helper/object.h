@@ -11,14 +11,10 @@
 #define OBJECT_BYTES_MAX (UINT64_C(1) << 30)
 
 /*
- * Read the index of a package of `bytes` bytes.  STORE_DAMAGED: there is none,
- * it has no meta.json, or it gives another number of bytes.
+ * Check the package of `bytes` bytes in `fd`: its index, the SHA-256 of each
+ * file, and whether its meta.json is that of the image `id`.
  */
-MUST_CHECK enum store_answer object_read_index(int fd, uint64_t bytes,
-					       struct package *p);
-
-/* The same, and check the SHA-256 of each file. */
 MUST_CHECK enum store_answer object_check(int fd, uint64_t bytes,
-					  struct package *p);
+					  const char *id);
 
 #endif

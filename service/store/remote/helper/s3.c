@@ -43,7 +43,7 @@ struct s3 {
 	CURL *idle[IDLE_MAX];
 	uint32_t idle_count;
 	struct calls queued, active, paused;
-	uint32_t queued_count, slots_used, call_count;
+	uint32_t queued_count, slots_used, reads_used, call_count;
 	bool has_news; /* a call ended in this turn */
 	char fault
 		[MESSAGE_DETAIL_BYTES]; /* why attempts fail; "": they do not */
@@ -113,6 +113,7 @@ static const struct meaning {
 	{ 408, NULL, { S3_UNAVAILABLE, true }, NULL },
 	{ 412, NULL, { S3_EXISTS, false }, NULL },
 	{ 413, NULL, { S3_FULL, false }, NULL },
+	{ 416, NULL, { S3_BAD_RANGE, false }, NULL },
 	{ 429, NULL, { S3_UNAVAILABLE, true }, NULL },
 	{ 500, NULL, { S3_UNAVAILABLE, true }, NULL },
 	{ 501, NULL, { S3_NOT_SUPPORTED, false }, NULL },
@@ -378,7 +379,7 @@ static void forget_reply(struct s3_call *c)
 {
 	c->has_range_reply = c->has_sink = c->is_bad_reply = c->is_part = false;
 	c->is_etag_opaque = false;
-	c->part_from = c->received_bytes = 0;
+	c->part_from = c->received_bytes = c->kept_bytes = 0;
 	c->part_bytes = c->object_bytes = UINT64_MAX;
 	c->etag[0] = c->code[0] = c->detail[0] = c->error_text[0] = '\0';
 	c->error_bytes = 0;
@@ -470,6 +471,35 @@ static size_t keep_error(struct s3_call *c, const char *bytes, size_t count)
 	return 0;
 }
 
+static bool write_sink(struct s3_call *c, const char *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t n =
+			pwrite(c->sink_fd, bytes, count, (off_t)c->kept_bytes);
+
+		if (n < 0) {
+			c->sink_errno = errno;
+			return false;
+		}
+		bytes += (size_t)n;
+		count -= (size_t)n;
+		c->kept_bytes += (uint64_t)n;
+	}
+	return true;
+}
+
+/* A store that does not know ranges sends more than was asked for. */
+static bool keep_bytes(struct s3_call *c, const char *bytes, size_t count)
+{
+	uint64_t at = c->part_from + c->received_bytes, end = at + count;
+	uint64_t from = c->has_range ? max_u64(at, c->from) : at;
+	uint64_t until = c->has_range ? min_u64(end, c->to + 1) : end;
+
+	c->received_bytes += count;
+	return from >= until ||
+	       write_sink(c, bytes + (from - at), (size_t)(until - from));
+}
+
 static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct s3_call *c = arg;
@@ -488,18 +518,7 @@ static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
 		c->sink_errno = EFBIG;
 		return 0;
 	}
-	for (size_t at = 0; at < count;) {
-		ssize_t n = pwrite(c->sink_fd, bytes + at, count - at,
-				   (off_t)(c->part_from + c->received_bytes));
-
-		if (n < 0) {
-			c->sink_errno = errno;
-			return 0;
-		}
-		at += (size_t)n;
-		c->received_bytes += (uint64_t)n;
-	}
-	return count;
+	return keep_bytes(c, bytes, count) ? count : 0;
 }
 
 /* -- An attempt -- */
@@ -633,6 +652,12 @@ static void end_call(struct s3 *s, struct s3_call *c, struct verdict v)
 	c->done(c);
 }
 
+static void give_slot(struct s3 *s, const struct s3_call *c)
+{
+	s->slots_used -= !c->is_urgent;
+	s->reads_used -= c->is_read;
+}
+
 static void give_easy_back(struct s3 *s, struct s3_call *c)
 {
 	curl_easy_reset(c->easy);
@@ -654,7 +679,7 @@ static void begin_attempt(struct s3 *s, struct s3_call *c)
 	if (c->easy == NULL || !set_headers(s, c)) {
 		if (c->easy != NULL)
 			give_easy_back(s, c);
-		s->slots_used -= !c->is_urgent;
+		give_slot(s, c);
 		end_call(s, c, fail(c, S3_FAILED, "too little memory"));
 		return;
 	}
@@ -712,7 +737,7 @@ static void end_attempt(struct s3 *s, struct s3_call *c, CURLcode code)
 		TAILQ_INSERT_TAIL(&s->paused, c, link);
 		return;
 	}
-	s->slots_used -= !c->is_urgent;
+	give_slot(s, c);
 	end_call(s, c, v);
 }
 
@@ -809,18 +834,31 @@ static void begin_call(struct s3 *s, struct s3_call *c)
 		return;
 	}
 	s->slots_used += !c->is_urgent;
+	s->reads_used += c->is_read;
 	begin_attempt(s, c);
 }
 
-/* An urgent one, else the one that waits longest if a slot is free. */
+/*
+ * An urgent one; else, if a slot is free, the one that waits longest, but a
+ * read only if there is no other.
+ */
 static struct s3_call *next_queued(struct s3 *s)
 {
-	struct s3_call *c;
+	bool has_slot = s->slots_used < S3_ACTIVE_MAX;
+	struct s3_call *c, *other = NULL, *read = NULL;
 
 	TAILQ_FOREACH(c, &s->queued, link)
-	if (c->is_urgent)
-		return c;
-	return s->slots_used < S3_ACTIVE_MAX ? TAILQ_FIRST(&s->queued) : NULL;
+	{
+		if (c->is_urgent)
+			return c;
+		if (c->is_read && read == NULL)
+			read = c;
+		if (!c->is_read && other == NULL)
+			other = c;
+	}
+	if (!has_slot)
+		return NULL;
+	return other != NULL || s->reads_used >= S3_READS_MAX ? other : read;
 }
 
 static void do_what_is_due(struct s3 *s)
@@ -1156,7 +1194,7 @@ void s3_drop(struct s3 *s)
 	drop_calls(s, &s->queued);
 	drop_calls(s, &s->active);
 	drop_calls(s, &s->paused);
-	s->queued_count = s->slots_used = s->call_count = 0;
+	s->queued_count = s->slots_used = s->reads_used = s->call_count = 0;
 }
 
 void s3_free(struct s3 *s)

@@ -14,7 +14,8 @@
  * Ownership  A call belongs to its caller, and stays at its place until done()
  *            is called.  done() may free it, or send it again.
  * Threads    One.
- * Limits     S3_ACTIVE_MAX calls at once; others wait in a queue.  Of a reply
+ * Limits     S3_ACTIVE_MAX calls at once, S3_READS_MAX of them reads; others
+ *            wait in a queue, in which reads are behind all others.  Of a reply
  *            that is an error, at most 4 KiB are kept.  Redirects are not
  *            followed.
  */
@@ -29,6 +30,7 @@
 
 enum {
 	S3_ACTIVE_MAX = 64,
+	S3_READS_MAX = 48, /* of these; the rest is for other calls */
 	S3_PREFIX_BYTES = 256,
 	S3_KEY_BYTES = S3_PREFIX_BYTES + STORE_ID_BYTES + 4,
 	S3_CODE_BYTES = 64,
@@ -53,6 +55,7 @@ enum s3_method { S3_GET, S3_HEAD, S3_PUT, S3_DELETE };
 enum s3_result {
 	S3_OK,
 	S3_NOT_FOUND,     /* no object with this key */
+	S3_BAD_RANGE,     /* the object ends before `from` */
 	S3_EXISTS,        /* not put, because an object has this key */
 	S3_NOT_SUPPORTED, /* the store does not know conditions */
 	S3_FULL,          /* no room, or over a quota */
@@ -69,6 +72,7 @@ struct s3_call {
 	uint64_t deadline_ns;   /* CLOCK_MONOTONIC; 0: 60 s */
 	bool is_urgent;         /* does not wait in the queue */
 	bool is_single;         /* only one attempt */
+	bool is_read;           /* others go before it */
 	int body;               /* PUT: the descriptor of the bytes */
 	uint64_t body_bytes;
 	bool must_be_new; /* PUT: only if no object has this key */
@@ -78,8 +82,8 @@ struct s3_call {
 	/*
 	 * GET: called at the begin of a good reply's body, when
 	 * `object_bytes` and `is_part` are known; for each attempt again.
-	 * Returns the descriptor for the body, whose bytes are written at the
-	 * places that they have in the object.  -1: S3_NO_SINK.
+	 * Returns the descriptor for the body, or for the part of it that was
+	 * asked for, which begins there at 0.  -1: S3_NO_SINK.
 	 */
 	int (*sink)(struct s3_call *call);
 	void (*done)(struct s3_call *call);
@@ -89,6 +93,7 @@ struct s3_call {
 	bool is_part;          /* GET: a part, not the whole object */
 	uint64_t object_bytes; /* GET: of the whole; UINT64_MAX: unknown */
 	uint64_t received_bytes;
+	uint64_t kept_bytes; /* GET: of these, those written to the sink */
 	char etag[S3_ETAG_BYTES];
 	char md5[S3_MD5_BYTES]; /* PUT: of the body */
 	enum s3_result result;

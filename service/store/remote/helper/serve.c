@@ -18,9 +18,8 @@ enum {
 	RECEIVE_MAX = 64,   /* messages in one turn */
 	TURN_MS = 1000,
 	PROBE_MS = 3000,
-	DAMAGED_MAX = 1,  /* times that a damaged object is fetched again */
-	RESTARTS_MAX = 3, /* of a READ whose object is replaced meanwhile */
-	WANTED_MAX = 2,   /* meta.json, and the file that was asked for */
+	DAMAGED_MAX = 1, /* times that a damaged object is fetched again */
+	READS_MAX = REQUESTS_MAX / 2, /* further ones are refused at once */
 	/* More than the socket holds, which is what can be sent twice. */
 	RECENT_MAX = 4096,
 };
@@ -39,11 +38,7 @@ struct request {
 	bool is_stale; /* the object was put or deleted since its fetch began */
 	struct requests followers;
 	LIST_ENTRY(request) follower_link;
-	/* READ, without a cache. */
-	uint64_t head_bytes; /* of the object's begin; all that came first */
-	uint32_t wanted_next;
-	char etag[S3_ETAG_BYTES];
-	uint32_t damaged_count, restart_count;
+	uint32_t damaged_count;
 	LIST_ENTRY(request) link;
 };
 
@@ -51,7 +46,7 @@ struct server {
 	struct s3 *s3;
 	struct cache *cache;
 	struct requests all;
-	uint32_t request_count;
+	uint32_t request_count, read_count;
 	bool knows_conditions; /* the store, as far as we know */
 	uint64_t hits, misses;
 	uint64_t recent[RECENT_MAX]; /* numbers of requests received */
@@ -79,6 +74,7 @@ static void free_request(struct request *r)
 		cache_drop(r->server->cache, &r->draft);
 	LIST_REMOVE(r, link);
 	r->server->request_count--;
+	r->server->read_count -= r->message.kind == MESSAGE_READ;
 	free(r);
 }
 
@@ -98,6 +94,14 @@ static void answer_with(struct request *r, enum store_answer answer,
 	free_request(r);
 }
 
+/* Answer a READ with a copy that the cache has, or could not keep. */
+static void answer_copy(struct request *r, int fd, uint64_t bytes)
+{
+	r->message.is_copy = true;
+	r->message.from = 0;
+	answer_with(r, STORE_OK, "", fd, bytes);
+}
+
 static void answer(struct request *r, enum store_answer answer,
 		   const char *detail)
 {
@@ -111,6 +115,8 @@ static enum store_answer to_answer(enum s3_result result)
 		return STORE_OK;
 	case S3_NOT_FOUND:
 		return STORE_NOT_FOUND;
+	case S3_BAD_RANGE:
+		return STORE_DAMAGED;
 	case S3_FULL:
 		return STORE_FULL;
 	case S3_UNAVAILABLE:
@@ -236,16 +242,6 @@ static void receive_put(struct request *r)
 
 /* -- READ without a cache -- */
 
-static void begin_direct(struct request *r);
-
-static void answer_direct(struct request *r, uint64_t bytes)
-{
-	/* The server may map it. */
-	(void)fcntl(r->fd, F_ADD_SEALS,
-		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-	answer_with(r, STORE_OK, "", r->fd, bytes);
-}
-
 static int sink_direct(struct s3_call *c)
 {
 	struct request *r = c->owner;
@@ -254,56 +250,19 @@ static int sink_direct(struct s3_call *c)
 		errno = EFBIG;
 		return -1;
 	}
-	return ftruncate(r->fd, (off_t)c->object_bytes) == 0 ? r->fd : -1;
+	/* An earlier attempt may have left bytes. */
+	return ftruncate(r->fd, 0) == 0 ? r->fd : -1;
 }
 
-static void end_more(struct s3_call *c);
-
-/* Fetch what is wanted and not there; or answer. */
-static void fetch_wanted(struct request *r, uint64_t object_bytes)
+/* The fetched bytes are all that was asked for and exists. */
+static bool is_complete(const struct s3_call *c)
 {
-	const char *names[WANTED_MAX] = { "meta.json", r->message.name };
-	struct package p;
-
-	if (object_read_index(r->fd, object_bytes, &p) != STORE_OK) {
-		answer(r, STORE_DAMAGED, "the object is not a package");
-		return;
-	}
-	while (r->wanted_next < WANTED_MAX) {
-		const struct package_file *f =
-			package_find(&p, names[r->wanted_next++]);
-		struct s3_call *c;
-
-		if (f == NULL || f->offset + f->bytes <= r->head_bytes)
-			continue;
-		c = prepare(r, S3_GET, end_more);
-		c->has_range = true;
-		c->from = max_u64(f->offset, r->head_bytes);
-		c->to = f->offset + f->bytes - 1;
-		c->reply_bytes_max = OBJECT_BYTES_MAX;
-		c->sink = sink_direct;
-		send_call(r);
-		return;
-	}
-	answer_direct(r, object_bytes);
+	return c->object_bytes > c->from &&
+	       c->object_bytes <= OBJECT_BYTES_MAX &&
+	       c->kept_bytes == min_u64(c->to + 1, c->object_bytes) - c->from;
 }
 
-/* The object may have been replaced by another between two calls. */
-static void end_more(struct s3_call *c)
-{
-	struct request *r = c->owner;
-
-	if (c->result != S3_OK)
-		answer_call(r);
-	else if (strcmp(c->etag, r->etag) == 0)
-		fetch_wanted(r, c->object_bytes);
-	else if (r->restart_count++ < RESTARTS_MAX)
-		begin_direct(r);
-	else
-		answer(r, STORE_DAMAGED, "the object changes again and again");
-}
-
-static void end_head(struct s3_call *c)
+static void end_direct(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
@@ -311,29 +270,29 @@ static void end_head(struct s3_call *c)
 		answer_call(r);
 		return;
 	}
-	if (c->object_bytes > OBJECT_BYTES_MAX) { /* or no body at all */
-		answer(r, STORE_DAMAGED, "the object is empty");
+	if (!is_complete(c)) {
+		answer(r, STORE_DAMAGED, "the object is too short");
 		return;
 	}
-	r->head_bytes = c->received_bytes;
-	(void)memcpy(r->etag, c->etag, sizeof(r->etag));
-	fetch_wanted(r, c->object_bytes);
+	/* The server may map it. */
+	(void)fcntl(r->fd, F_ADD_SEALS,
+		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	answer_with(r, STORE_OK, "", r->fd, c->object_bytes);
 }
 
 static void begin_direct(struct request *r)
 {
-	struct s3_call *c = prepare(r, S3_GET, end_head);
+	struct s3_call *c = prepare(r, S3_GET, end_direct);
 
-	if (r->fd < 0)
-		r->fd = memfd_create("package",
-				     MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	r->fd = memfd_create("package", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->fd < 0) {
 		answer(r, STORE_FAILED, strerror(errno));
 		return;
 	}
-	r->wanted_next = 0;
+	c->is_read = true;
 	c->has_range = true;
-	c->to = PACKAGE_HEAD_BYTES - 1;
+	c->from = r->message.from;
+	c->to = r->message.from + r->message.bytes - 1;
 	c->reply_bytes_max = OBJECT_BYTES_MAX;
 	c->sink = sink_direct;
 	send_call(r);
@@ -360,7 +319,16 @@ static int sink_cache(struct s3_call *c)
 	return r->draft.fd;
 }
 
-/* Answer all who wait for this image. */
+/* Answer one of those who wait for this image.  `fd` -1: there is none. */
+static void answer_one(struct request *r, enum store_answer value,
+		       const char *detail, int fd, uint64_t bytes)
+{
+	if (fd >= 0)
+		answer_copy(r, fd, bytes);
+	else
+		answer(r, value, detail);
+}
+
 static void answer_fetch(struct request *r, enum store_answer value,
 			 const char *text, int fd, uint64_t bytes)
 {
@@ -374,9 +342,9 @@ static void answer_fetch(struct request *r, enum store_answer value,
 		if (value == STORE_UNAVAILABLE)
 			begin_fetch(f);
 		else
-			answer_with(f, value, detail, fd, bytes);
+			answer_one(f, value, detail, fd, bytes);
 	}
-	answer_with(r, value, detail, fd, bytes);
+	answer_one(r, value, detail, fd, bytes);
 }
 
 /* The cache does not take it: each gets only what it wants. */
@@ -396,10 +364,10 @@ static void end_fetch_well(struct request *r)
 {
 	struct cache *cache = r->server->cache;
 	uint64_t bytes = r->draft.bytes;
-	struct package p;
 	enum store_answer checked =
-		r->draft.is_begun ? object_check(r->draft.fd, bytes, &p) :
-				    STORE_DAMAGED;
+		r->draft.is_begun ?
+			object_check(r->draft.fd, bytes, r->message.id) :
+			STORE_DAMAGED;
 	int fd;
 
 	if (checked == STORE_OK) {
@@ -448,6 +416,7 @@ static void lead_fetch(struct request *r)
 	struct s3_call *c = prepare(r, S3_GET, end_fetch);
 
 	r->is_fetch = !r->is_stale;
+	c->is_read = true;
 	c->reply_bytes_max = OBJECT_BYTES_MAX;
 	c->sink = sink_cache;
 	send_call(r);
@@ -469,10 +438,22 @@ static void receive_read(struct request *r)
 	uint64_t bytes;
 	int fd;
 
+	if (r->message.from > OBJECT_BYTES_MAX ||
+	    r->message.bytes > OBJECT_BYTES_MAX) {
+		answer(r, STORE_FAILED, "the message asks for too many bytes");
+		return;
+	}
+	if (h->read_count > READS_MAX) {
+		answer(r, STORE_UNAVAILABLE,
+		       "too many reads wait for the store");
+		return;
+	}
 	if (h->cache == NULL) {
 		begin_direct(r);
 		return;
 	}
+	if (r->message.is_fresh)
+		cache_remove(h->cache, r->message.id);
 	fd = cache_find(h->cache, r->message.id, &bytes);
 	if (fd < 0) {
 		h->misses++;
@@ -480,7 +461,7 @@ static void receive_read(struct request *r)
 		return;
 	}
 	h->hits++;
-	answer_with(r, STORE_OK, "", fd, bytes);
+	answer_copy(r, fd, bytes);
 	(void)close(fd);
 }
 
@@ -583,10 +564,12 @@ static void begin_request(struct server *h, const struct message *m, int fd)
 	}
 	r->server = h;
 	r->message = *m;
+	r->message.is_copy = false;
 	r->fd = fd;
 	LIST_INIT(&r->followers);
 	LIST_INSERT_HEAD(&h->all, r, link);
 	h->request_count++;
+	h->read_count += m->kind == MESSAGE_READ;
 	if (m->kind != MESSAGE_PUT && fd >= 0) {
 		(void)close(fd);
 		r->fd = -1;

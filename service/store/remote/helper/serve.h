@@ -6,12 +6,14 @@
  *	PUT     PUT If-None-Match: *; if there is an object, compare its MD5
  *	        (ETag), and replace it if it differs
  *	READ    from the cache; else GET, into the cache; without a cache: GET
- *	        of the first 64 KiB and, if needed, of the wanted file's bytes
+ *	        of the wanted bytes
  *	DELETE  HEAD, to learn whether it exists, then DELETE
  *	PROBE   HEAD of the bucket
  *
  * A store that does not know If-None-Match is remembered until the program
- * ends.  Several READs of one image at once cause one GET, if there is a cache.
+ * ends.  So that many READs do not keep PUTs waiting, some connections are for
+ * other requests only, and READs beyond half of all requests are refused.
+ * Several READs of one image at once cause one GET, if there is a cache.
  */
 #ifndef SERVICE_STORE_SERVE_H
 #define SERVICE_STORE_SERVE_H

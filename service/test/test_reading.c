@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* What reads may take: turns in order, and memory of their own. */
+#include "service/http/images/reading.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+
+enum { MIB = 1 << 20 };
+
+/* How many turns there are for this number of threads. */
+static uint32_t count_turns(uint32_t store_threads)
+{
+	struct read_turn turns[40];
+	struct reading g;
+	uint32_t count = 0;
+
+	reading_init(&g, MIB, store_threads);
+	while (count < ARRAY_SIZE(turns) && reading_enter(&g, &turns[count]))
+		count++;
+	reading_release(&g);
+	return count;
+}
+
+static void test_threads_are_kept_from_reads(void)
+{
+	assert(count_turns(1) == 1); /* the only one */
+	assert(count_turns(2) == 1);
+	assert(count_turns(4) == 3);
+	assert(count_turns(32) == 24);
+	assert(count_turns(0) == 40); /* reads have threads of their own */
+}
+
+static void test_turns_are_in_order(void)
+{
+	struct read_turn turns[4];
+	struct reading g;
+
+	reading_init(&g, MIB, 2);
+	assert(reading_enter(&g, &turns[0]));
+	for (uint32_t i = 1; i < 4; i++)
+		assert(!reading_enter(&g, &turns[i]));
+	for (uint32_t i = 1; i < 4; i++)
+		assert(reading_leave(&g) == &turns[i]);
+	assert(reading_leave(&g) == NULL);
+	assert(reading_enter(&g, &turns[0]));
+	reading_release(&g);
+}
+
+/* Half of the memory is not for whole pictures. */
+static void test_whole_pictures_leave_memory_for_pieces(void)
+{
+	struct reading g;
+	struct charge whole = { .budget = &g.budget },
+		      more = { .budget = &g.budget },
+		      piece = { .budget = &g.budget };
+
+	reading_init(&g, 8 * MIB, 4);
+	assert(!reading_charge_whole(&whole, 4 * MIB + 1));
+	assert(reading_charge_whole(&whole, 3 * MIB));
+	assert(!reading_charge_whole(&more, 2 * MIB));
+	assert(more.bytes == 0);
+	assert(budget_charge(&piece, reading_piece_bytes(&g)) == BUDGET_OK);
+	assert(reading_piece_bytes(&g) == 256 << 10);
+	budget_lower(&whole, 0);
+	assert(reading_charge_whole(&more, 2 * MIB));
+	budget_lower(&more, 0);
+	budget_lower(&piece, 0);
+	reading_release(&g);
+}
+
+static void test_pieces_of_a_small_memory_are_small(void)
+{
+	struct reading g;
+
+	reading_init(&g, MIB, 4);
+	assert(reading_piece_bytes(&g) == MIB / 16);
+	reading_release(&g);
+	reading_init(&g, 128 << 10, 4);
+	assert(reading_piece_bytes(&g) == 16 << 10);
+	reading_release(&g);
+}
+
+int main(void)
+{
+	test_threads_are_kept_from_reads();
+	test_turns_are_in_order();
+	test_whole_pictures_leave_memory_for_pieces();
+	test_pieces_of_a_small_memory_are_small();
+	return 0;
+}
