@@ -139,14 +139,172 @@ test_requests_of_a_large_image() {
 	stop
 }
 
-# A package that was damaged is not sent.
+# order TEXT: what the S3 server does next
+order() {
+	curl -fsS -X PUT --data "$1" "$s3/-/do"
+}
+
+# A package that was damaged, or is that of another image, is not sent; but what
+# is wrong only once is read again.
 test_damage() {
-	local image
+	local image other fault
 	begin
 	post 201 'variant=small:w=64&blur=1'
 	image=$(jq -r .id body)
-	curl -fsS -X PUT --data "flip 100 GET $image" "$s3/-/do"
-	expect_problem 500 image_damaged "$url/v1/images/$image/small"
+	curl -fsS -o good "$url/v1/images/$image/small"
+	post 201 'variant=small:w=64&blur=1&q=60'
+	other=$(jq -r .id body)
+	[ "$image" != "$other" ] || fail "one image"
+	for fault in flip other; do
+		order "$fault 100 GET $image"
+		expect_problem 500 image_damaged "$url/v1/images/$image/small"
+		[ $fault = flip ] ||
+			expect_problem 500 image_damaged "$url/v1/images/$image"
+		order "none 1000 - $image"
+		order "$fault 1 GET $image"
+		get 200 "/v1/images/$image/small"
+		cmp body good || fail "$fault: another picture"
+	done
+	stop
+}
+
+# A copy in the cache that was replaced by that of another image is not sent.
+test_replaced_copy() {
+	local ids=() q this
+	begin --store-cache "$work/copies"
+	for q in 71 72; do
+		post 201 "variant=small:w=64&blur=1&q=$q"
+		this=$(jq -r .id body)
+		ids+=("$this")
+		curl -fsS -o "good$q" "$url/v1/images/$this/small"
+	done
+	this=${ids[0]}
+	cp "copies/${ids[1]:0:2}/${ids[1]}" "copies/${this:0:2}/$this.new"
+	mv "copies/${this:0:2}/$this.new" "copies/${this:0:2}/$this"
+	get 200 "/v1/images/$this/small"
+	cmp body good71 || fail "another picture"
+	get 200 "/v1/images/$this"
+	[ "$(jq -r .id body)" = "$this" ] || fail "the text about another image"
+	stop
+}
+
+# sum_held: print the bytes of memory that the server holds for pictures
+sum_held() {
+	local fd sum=0
+	for fd in /proc/"$server"/fd/*; do
+		case $(readlink "$fd") in
+		/memfd:package*) sum=$((sum + $(stat -Lc %s "$fd"))) ;;
+		esac
+	done
+	echo $sum
+}
+
+# With too little memory for a whole picture, it is sent in pieces: all of it or
+# a part; a piece that is wrong only once is fetched again, and one that stays
+# wrong is not sent.
+test_pieces() {
+	local image bytes i gets_before skip
+	begin
+	post 201 'variant=large:w=3000,h=3000,q=100,enlarge=1'
+	image=$(jq -r .id body)
+	curl -fsS -o large "$url/v1/images/$image/large"
+	bytes=$(stat -c %s large)
+	[ "$bytes" -gt 2000000 ] || fail "$bytes bytes are not large"
+	stop
+	begin --memory 16M # 2 MiB for pictures, in pieces of 16 KiB
+	gets_before=$(gets)
+	get 200 "/v1/images/$image/large"
+	cmp body large || fail "another picture"
+	skip=$((($(gets) - gets_before + 1) / 2))
+	[ $skip -gt 100 ] || fail "$skip GETs are no pieces"
+	get 206 "/v1/images/$image/large" -H 'Range: bytes=131000-1131099'
+	cmp body <(tail -c +131001 large | head -c 1000100) || fail "another part"
+	get 200 "/v1/images/$image/large" --head
+	grep -qi "^content-length: $bytes" head || fail "no length"
+	get 304 "/v1/images/$image/large" -H 'If-None-Match: *'
+	order "flip 1 GET $image 3"
+	get 200 "/v1/images/$image/large"
+	cmp body large || fail "another picture after a wrong piece"
+	# The head and all pieces are right when they are compared, and then
+	# those that are to be sent are wrong.
+	order "flip 1 GET $image $((skip + 4))"
+	get 200 "/v1/images/$image/large"
+	cmp body large || fail "another picture after a piece was wrong once"
+	order "flip 1000000 GET $image $((skip + 4))"
+	if curl -sS -o body "$url/v1/images/$image/large" 2>/dev/null; then
+		fail "a wrong piece was sent"
+	fi
+	cmp body <(head -c "$(stat -c %s body)" large) || fail "wrong bytes"
+	order "none 1000000 - $image"
+	until_true is_state 200
+	stop
+}
+
+# Clients that do not read hold little memory, and uploads and other GETs go on.
+test_slow_readers() {
+	local image i reader status readers=()
+	begin --memory 64M --min-rate 0 --max-connections-per-address 0
+	post 201 'variant=large:w=3000,h=3000,q=100,enlarge=1'
+	image=$(jq -r .id body)
+	for i in $(seq 40); do
+		exec {reader}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf 'GET /v1/images/%s/large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' \
+			"$image" >&"$reader"
+		readers+=("$reader")
+	done
+	for reader in "${readers[@]}"; do
+		read -r _ status _ <&"$reader"
+		[ "$status" = 200 ] || fail "a reader got $status"
+	done
+	[ "$(sum_held)" -le $((8 << 20)) ] || fail "$(sum_held) bytes are held"
+	get 200 "/v1/images/$image/large"
+	cmp body large || fail "another picture"
+	post 201 'variant=small:w=64&blur=1&q=80'
+	for reader in "${readers[@]}"; do
+		exec {reader}>&-
+	done
+	holds_nothing() {
+		[ "$(sum_held)" = 0 ]
+	}
+	until_true holds_nothing
+	stop
+}
+
+# GETs that wait for a store which does not answer them keep no upload waiting.
+test_readers_and_uploads() {
+	local i clients=()
+	begin
+	until_true is_state 200
+	order 'hang 1000000 GET a/b/0'
+	for i in $(seq 100); do
+		curl -sS -o /dev/null "$url/v1/images/$(printf '%064d' "$i")" &
+		clients+=($!)
+	done
+	are_waiting() {
+		[ "$(stat_of '.stages[] | select(.name == "store")
+			| .started - .handled')" -ge 24 ]
+	}
+	until_true are_waiting
+	for i in $(seq 8); do
+		post 201 "blur=10&q=$((i + 70))" -H 'Request-Timeout: 25'
+	done
+	kill "${clients[@]}" 2>/dev/null || true
+	wait "${clients[@]}" 2>/dev/null || true
+	order 'none 1000000 GET'
+	stop
+}
+
+# An unknown id is remembered, but not once it was uploaded.
+test_unknown_ids() {
+	local image
+	begin
+	post 201 'blur=11'
+	image=$(jq -r .url body)
+	get 204 "$image" -X DELETE
+	get 404 "$image"
+	get 404 "$image"
+	post 201 'blur=11'
+	get 200 "$image"
 	stop
 }
 
@@ -246,7 +404,7 @@ test_the_helper_hangs() {
 	}
 	until_true is_stored
 	is_gone "$before" || fail "the helper that hangs is still there"
-	grep -q 'did not answer, and was ended' log || fail "not in the log"
+	until_true grep -q 'did not answer, and was ended' log
 	stop
 }
 
@@ -337,6 +495,11 @@ test_refusals
 test_api
 test_requests_of_a_large_image
 test_damage
+test_replaced_copy
+test_pieces
+test_slow_readers
+test_readers_and_uploads
+test_unknown_ids
 test_early_replies
 test_the_store_is_away
 test_requests_wait_in_line

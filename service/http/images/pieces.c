@@ -15,7 +15,7 @@
 #include <nettle/sha2.h>
 
 enum {
-	READ_BYTES = 32 << 10, /* the transport's buffer for a reply */
+	READ_BYTES = 16 << 10, /* the transport's buffer for a reply */
 	TRIES = 2,             /* to fetch a piece */
 };
 

@@ -2,7 +2,7 @@
 #include "service/http/images/reading.h"
 
 enum {
-	PIECES_MIN = 16, /* for which there is memory */
+	PIECES_MIN = 128, /* for which there is memory */
 	PIECE_BYTES_MIN = 16 << 10,
 	PIECE_BYTES_MAX = 256 << 10,
 	KEPT_SHARE = 4, /* this part of the threads has no GET */
