@@ -179,8 +179,10 @@ test_replaced_copy() {
 		curl -fsS -o "good$q" "$url/v1/images/$this/small"
 	done
 	this=${ids[0]}
+	stop
 	cp "copies/${ids[1]:0:2}/${ids[1]}" "copies/${this:0:2}/$this.new"
 	mv "copies/${this:0:2}/$this.new" "copies/${this:0:2}/$this"
+	begin --store-cache "$work/copies"
 	get 200 "/v1/images/$this/small"
 	cmp body good71 || fail "another picture"
 	get 200 "/v1/images/$this"
@@ -241,11 +243,16 @@ test_pieces() {
 }
 
 # Clients that do not read hold little memory, and uploads and other GETs go on.
+# The picture is larger than what the kernel takes from a sender.
 test_slow_readers() {
 	local image i reader status readers=()
-	begin --memory 64M --min-rate 0 --max-connections-per-address 0
-	post 201 'variant=large:w=3000,h=3000,q=100,enlarge=1'
+	begin
+	post 201 'variant=large:w=7000,h=7000,q=100,enlarge=1'
 	image=$(jq -r .id body)
+	curl -fsS -o large "$url/v1/images/$image/large"
+	[ "$(stat -c %s large)" -gt 10000000 ] || fail "not large"
+	stop
+	begin --memory 64M --min-rate 0 --max-connections-per-address 0
 	for i in $(seq 40); do
 		exec {reader}<>"/dev/tcp/127.0.0.1/${url##*:}"
 		printf 'GET /v1/images/%s/large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' \
