@@ -82,8 +82,8 @@ static uint64_t piece_of(uint64_t bytes_max)
 static void test_pieces_of_a_small_memory_are_small(void)
 {
 	assert(piece_of(128 << 10) == 16 << 10);
-	assert(piece_of(8 * MIB) == 64 << 10);
-	assert(piece_of(64 * MIB) == 256 << 10);
+	assert(piece_of(64 * MIB) == 128 << 10);
+	assert(piece_of(512 * MIB) == 256 << 10);
 }
 
 int main(void)

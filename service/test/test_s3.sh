@@ -204,6 +204,7 @@ sum_held() {
 # With too little memory for a whole picture, it is sent in pieces: all of it or
 # a part; a piece that is wrong only once is fetched again, and one that stays
 # wrong is not sent.
+# test_pieces POLICY
 test_pieces() {
 	local image bytes i gets_before skip
 	begin
@@ -213,7 +214,7 @@ test_pieces() {
 	bytes=$(stat -c %s large)
 	[ "$bytes" -gt 2000000 ] || fail "$bytes bytes are not large"
 	stop
-	begin --memory 16M # 2 MiB for pictures, in pieces of 16 KiB
+	begin --policy "$1" --memory 16M # 2 MiB for pictures, in pieces of 16 KiB
 	gets_before=$(gets)
 	get 200 "/v1/images/$image/large"
 	cmp body large || fail "another picture"
@@ -238,7 +239,7 @@ test_pieces() {
 	fi
 	cmp body <(head -c "$(stat -c %s body)" large) || fail "wrong bytes"
 	order "none 1000000 - $image"
-	until_true is_state 200
+	get 204 "/v1/images/$image" -X DELETE
 	stop
 }
 
@@ -503,7 +504,9 @@ test_api
 test_requests_of_a_large_image
 test_damage
 test_replaced_copy
-test_pieces
+test_pieces color
+test_pieces thread-per-connection
+test_pieces servlib
 test_slow_readers
 test_readers_and_uploads
 test_unknown_ids

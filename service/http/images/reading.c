@@ -2,7 +2,8 @@
 #include "service/http/images/reading.h"
 
 enum {
-	PIECES_MIN = 128, /* for which there is memory */
+	PIECES =
+		512, /* in the memory, if they are neither too small nor too large */
 	PIECE_BYTES_MIN = 16 << 10,
 	PIECE_BYTES_MAX = 256 << 10,
 	KEPT_SHARE = 4, /* this part of the threads has no GET */
@@ -64,7 +65,7 @@ uint64_t reading_piece_bytes(const struct reading *g)
 {
 	return max_u64(
 		PIECE_BYTES_MIN,
-		min_u64(PIECE_BYTES_MAX, g->budget.limit_bytes / PIECES_MIN));
+		min_u64(PIECE_BYTES_MAX, g->budget.limit_bytes / PIECES));
 }
 
 bool reading_charge_whole(struct charge *c, uint64_t bytes)
