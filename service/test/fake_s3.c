@@ -298,27 +298,28 @@ static void put(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 		store_object(f, key, x, a);
 }
 
-static void cut_range(struct MHD_Connection *c, const struct exchange *x,
-		      struct answer *a)
+/* Which bytes of the object are asked for?  All, if there is no range. */
+static void read_range(struct MHD_Connection *c, const struct exchange *x,
+		       struct answer *a, size_t *from, size_t *count)
 {
-	unsigned long from, to;
-	size_t all = a->bytes;
+	unsigned long first, last;
+	size_t all = *count;
 
-	if (sscanf(header(c, "Range"), "bytes=%lu-%lu", &from, &to) != 2 ||
+	if (sscanf(header(c, "Range"), "bytes=%lu-%lu", &first, &last) != 2 ||
 	    strcmp(x->behaviour, "norange") == 0)
 		return;
-	if (from >= all) {
+	if (first >= all) {
 		answer_error(a, 416, "InvalidRange");
 		return;
 	}
-	if (to >= all)
-		to = all - 1;
+	if (last >= all)
+		last = all - 1;
 	a->status = 206;
-	a->bytes = to - from + 1;
-	memmove(a->body, a->body + from, a->bytes);
+	*from = first;
+	*count = last - first + 1;
 	if (strcmp(x->behaviour, "badrange") == 0)
-		from++;
-	snprintf(a->range, sizeof(a->range), "bytes %lu-%lu/%zu", from, to,
+		first++;
+	snprintf(a->range, sizeof(a->range), "bytes %lu-%lu/%zu", first, last,
 		 all);
 }
 
@@ -326,6 +327,7 @@ static void get(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 		const struct exchange *x, struct answer *a, bool is_head)
 {
 	const struct object *o = find_object(f, key), *other;
+	size_t from = 0, count;
 
 	if (strcmp(x->behaviour, "other") == 0)
 		LIST_FOREACH(other, &f->objects, link)
@@ -339,13 +341,16 @@ static void get(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 		answer_error(a, 404, "NoSuchKey");
 		return;
 	}
-	a->body = malloc(o->count + 1);
-	assert(a->body != NULL);
-	memcpy(a->body, o->bytes, o->count);
-	a->bytes = o->count;
-	snprintf(a->etag, sizeof(a->etag), "%s", o->etag);
+	count = o->count;
 	if (!is_head)
-		cut_range(c, x, a);
+		read_range(c, x, a, &from, &count);
+	if (a->status >= 300)
+		return;
+	a->body = malloc(count + 1);
+	assert(a->body != NULL);
+	memcpy(a->body, o->bytes + from, count);
+	a->bytes = count;
+	snprintf(a->etag, sizeof(a->etag), "%s", o->etag);
 }
 
 static void delete_object(struct fake_s3 *f, const char *key, struct answer *a)

