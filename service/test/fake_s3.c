@@ -59,7 +59,7 @@ struct fake_s3 {
 struct exchange {
 	char target[TEXT_BYTES]; /* as sent: path and query */
 	char *body;
-	size_t body_bytes;
+	size_t body_bytes, body_room;
 	bool has_head;
 	char behaviour[32];
 };
@@ -711,8 +711,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 	if (*count == 0)
 		return reply(arg, c, method, x);
 	assert(x->body_bytes + *count < BODY_BYTES_MAX);
-	x->body = realloc(x->body, x->body_bytes + *count + 1);
-	assert(x->body != NULL);
+	if (x->body_bytes + *count >= x->body_room) {
+		x->body_room = 2 * (x->body_bytes + *count) + 1;
+		x->body = realloc(x->body, x->body_room);
+		assert(x->body != NULL);
+	}
 	memcpy(x->body + x->body_bytes, bytes, *count);
 	x->body_bytes += *count;
 	x->body[x->body_bytes] = '\0';
