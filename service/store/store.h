@@ -23,10 +23,10 @@
  * Threads    One thread calls store_open(), store_close() and spool_list().
  *            Any number of threads may call the others at the same time.  All
  *            may wait for the disk and for each other, except spool_has() and
- *            spool_find_failed(); store_put(), store_find(), store_fetch() and store_delete()
- *            of a remote store wait for the network, at most until their
- *            deadline (CLOCK_MONOTONIC; 0: none, which a remote store limits to
- *            REMOTE_WAIT_MS).
+ *            spool_find_failed(); store_put(), store_find(), store_fetch() and
+ *            store_delete() of a remote store wait for the network, at most
+ *            until their deadline (CLOCK_MONOTONIC; 0: none, which a remote
+ *            store limits to REMOTE_WAIT_MS).
  * Errors     After an answer other than STORE_OK and STORE_NOT_FOUND, `why` is
  *            a sentence for the client, without its full stop.
  * Limits     The quota covers images and the spool, but not the folders that

@@ -10,6 +10,7 @@
 #include "service/http/images/pieces.h"
 
 #include "service/log/log.h"
+#include "service/store/remote/remote.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -427,12 +428,15 @@ static bool send_work(struct request *r, void (*work)(struct request *r),
 		      bool is_read)
 {
 	bool is_suspended = request_suspend(r);
+	uint32_t deadline_ms = r->config->deadline_ms;
 
+	if (is_read && deadline_ms == 0)
+		deadline_ms = REMOTE_WAIT_MS;
 	r->picture.work = work;
 	r->picture.has_turn = is_read;
-	/* The time in the stage's queue counts. */
-	if (r->config->deadline_ms > 0)
-		r->picture.deadline_ns = clock_after_ms(r->config->deadline_ms);
+	/* The time in the queue, or until its turn, counts. */
+	if (deadline_ms > 0)
+		r->picture.deadline_ns = clock_after_ms(deadline_ms);
 	r->task.run = run_store_work;
 	r->task.event.number = r->upload.number;
 	if (!is_read || reading_enter(&r->http->reading, &r->picture.turn))

@@ -8,8 +8,8 @@
  *	                the picture, and to note that of each piece; then, as
  *	                fast as the client reads, to send it
  *
- * So a picture whose bytes are wrong is not sent, and a client that reads slowly
- * holds one piece.  A piece that has changed since it was compared is fetched
+ * So a picture whose bytes are wrong is not sent, and a client that reads
+ * slowly holds one piece.  A piece that has changed since it was compared is fetched
  * once more; if it is still another, the connection is closed before it.
  */
 #ifndef SERVICE_PIECES_H
@@ -37,8 +37,8 @@ void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 void pieces_release(struct request *r);
 
 /*
- * images.c: run `work` as a task of the store stage, when it is its turn.  True:
- * the connection is suspended, and resumed when it is done.
+ * images.c: run `work` as a task of the store stage, when it is its turn.
+ * True: the connection is suspended, and resumed when it is done.
  */
 bool images_send_read(struct request *r, void (*work)(struct request *r));
 

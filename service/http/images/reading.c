@@ -2,8 +2,7 @@
 #include "service/http/images/reading.h"
 
 enum {
-	PIECES =
-		512, /* in the memory, if they are neither too small nor too large */
+	PIECES = 512, /* in the memory, within these limits: */
 	PIECE_BYTES_MIN = 16 << 10,
 	PIECE_BYTES_MAX = 256 << 10,
 	KEPT_SHARE = 4, /* this part of the threads has no GET */

@@ -10,10 +10,14 @@
  *
  * A call waits until its answer comes or its deadline passes.  One thread, the
  * receiver, takes all answers.  When a helper has ended and another is started,
- * it sends again what has no answer.  A helper that has answered nothing for 10
- * seconds, not even a probe, is replaced (60 seconds after its start).  It also asks every second whether the
+ * it sends again what has no answer.  It also asks every second whether the
  * store can be used, so that its state is known without requests.  If the store
- * could not be used for 5 seconds, calls wait for 1 second only.
+ * could not be used for 5 seconds, calls wait for 1 second only.  A helper that
+ * has answered nothing for 10 seconds (after its start, 60), not even a probe,
+ * is replaced.
+ *
+ * An id that the store has just not known is not asked for again for a moment
+ * (unknown.h).
  *
  * Everything from the helper is checked: the size of files, the index of
  * packages.
