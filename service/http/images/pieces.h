@@ -9,8 +9,9 @@
  *	                fast as the client reads, to send it
  *
  * So a picture whose bytes are wrong is not sent, and a client that reads
- * slowly holds one piece.  A piece that has changed since it was compared is fetched
- * once more; if it is still another, the connection is closed before it.
+ * slowly holds one piece.  A piece that has changed since it was compared is
+ * fetched once more; if it is still another, the connection is closed before
+ * it.
  */
 #ifndef SERVICE_PIECES_H
 #define SERVICE_PIECES_H

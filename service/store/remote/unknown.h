@@ -8,8 +8,8 @@
  *	             \--- unknown_forget(): the image is put by this server
  *
  * An image that was put meanwhile is not remembered as unknown, whichever of
- * the two answers of the store comes first.  One that another server puts may be
- * unknown here for UNKNOWN_MS.
+ * the two answers of the store comes first.  One that another server puts may
+ * be unknown here for UNKNOWN_MS.
  *
  * Limits     UNKNOWN_IDS ids; a newer one takes the place of an older one.
  * Threads    The caller holds a lock.
