@@ -28,8 +28,8 @@ struct workload {
 	struct image pixels;  /* the shape of these planes, without samples */
 	struct image scaled;  /* the shape of the result, without samples */
 	size_t profile_bytes; /* of the result's profile, at most */
-	bool uses_lcms; /* to read the file's profile and, perhaps, to convert */
-	bool keeps_profile; /* if it turns out to be good */
+	bool uses_lcms;       /* to read the profile and, perhaps, to convert */
+	bool keeps_profile;   /* if it turns out to be good */
 };
 
 /* One term of a step's CPU time. */

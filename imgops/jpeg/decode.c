@@ -446,6 +446,11 @@ enum decode_term {
 	/* Bytes of a progressive file, decoded by libjpeg. */
 	TERM_PROGRESSIVE_BYTES,
 	TERM_ARITHMETIC_BYTES,
+	/*
+	 * Where arithmetic-coded data end early, libjpeg reads zeros, which may
+	 * mean as much work for each block as noise.
+	 */
+	TERM_ARITHMETIC_BLOCKS,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
 	/* Blocks that the inverse DCT turns into n x n samples. */
 	TERM_BLOCKS_1,
@@ -471,6 +476,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_ROWS_BLOCKS] = { "block of a scan, decoded partially", 2 },
 	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
 	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
+	[TERM_ARITHMETIC_BLOCKS] = { "block, arithmetic coding", 2500 },
 	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 15 },
 	[TERM_BLOCKS_1] = { "block to 1 x 1 samples", 10 },
 	[TERM_BLOCKS_2] = { "block to 2 x 2 samples", 20.4 },
@@ -618,6 +624,8 @@ static void count_bytes(double *counts, const struct img_header *h,
 		kept = fmax(kept, visited);
 	if (h->is_arithmetic) {
 		counts[TERM_ARITHMETIC_BYTES] = fmax(bytes, visited);
+		counts[TERM_ARITHMETIC_BLOCKS] =
+			visited_blocks(h, h->component_count);
 	} else if (h->is_progressive) {
 		counts[TERM_SCANNED_BYTES] = bytes;
 		count_progressive(counts, h, p, kept);

@@ -540,7 +540,8 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 void pace_init(struct pace *p)
 {
 	atomic_init(&p->factor, 1);
-	atomic_init(&p->overrun_share, 0);
+	/* Nothing is known: the first steps are those of the machine. */
+	atomic_init(&p->overrun_share, 1);
 }
 
 /* True: the step's estimate was wrong. */

@@ -652,6 +652,7 @@ static void test_unusual_files_teach_nothing(void)
 	struct pace p;
 
 	pace_init(&p);
+	learn_pace(&p, 10, MS, 1);
 	for (int i = 0; i < 1000; i++) {
 		learn_pace(&p, 1, 50 * MS, i % 2 == 0 ? 1000 : 1);
 		learn_pace(&p, 1, MS, 1);
@@ -668,6 +669,10 @@ static void test_a_machine_may_become_much_slower(void)
 	learn_pace(&p, 100, 5 * MS, 1);
 	learn_pace(&p, 1000, 5 * MS, 12);
 	assert(is_pace(&p, 12));
+	/* Or is it from the start. */
+	pace_init(&p);
+	learn_pace(&p, 4, 50 * MS, 12);
+	assert(pace_factor(&p) > 2);
 }
 
 /* Learned beside other programs that have ended, and refused since. */
