@@ -186,7 +186,7 @@ struct img_limits {
 
 /* What is known about the ICC profile in the header. */
 enum img_profile {
-	/* There is none, or only lcms2 can tell whether it is used. */
+	/* There is none, or lcms2 has to read it first. */
 	IMG_PROFILE_UNKNOWN,
 	IMG_PROFILE_SRGB,   /* needs no conversion */
 	IMG_PROFILE_MATRIX, /* the conversion is simple: colour/matrix.h */

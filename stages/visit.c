@@ -16,7 +16,7 @@
 
 enum {
 	PAUSED_PER_CORE = 8,
-	LOOKS = 16, /* of so many looks at the queue, one is with the clock */
+	LOOKS = 16, /* one look at the queue in 16 is with the clock */
 };
 
 /* For functions that do not run for every event: they are not inlined. */

@@ -7,9 +7,9 @@
  *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
  *	n = 8                     libjpeg's raw planes
  *
- * If partial.c or progressive.c cannot read a file, the caller is told, because
- * libjpeg takes much longer and needs more memory: at n = 8 for one scan, by
- * its coefficients for several.
+ * If partial.c or progressive.c cannot read a file, img_decode() returns
+ * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
+ * at n = 8 for one scan, by its coefficients for several.
  *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.

@@ -6,8 +6,9 @@
  *
  * Memory     Each GET has a charge on a budget of its own, for what it has
  *            fetched.
- * Turns      So many GETs are in the store stage at once; the others wait here,
- *            first come, first served, without a thread and without memory.
+ * Turns      A limited number of GETs is in the store stage at once; the others
+ *            wait here, first come, first served, without a thread and without
+ *            memory.
  * Threads    Any number at the same time.
  */
 #ifndef SERVICE_READING_H
