@@ -27,9 +27,10 @@ enum {
 	TICK_MS = 1000,   /* between two probes */
 	SILENT_MS = 3000, /* a probe without an answer: not available */
 	/*
-	 * After this number of ticks without an answer of any kind, the helper
-	 * hangs and is replaced.  A probe is answered within SILENT_MS.  Ticks and
-	 * not a time: if all processes were stopped, none of them hangs.
+	 * After this number of ticks without an answer of any kind, the
+	 * helper hangs and is replaced.  A probe is answered within SILENT_MS.
+	 * Ticks and not a time: if all processes were stopped, none of them
+	 * hangs.
 	 */
 	HUNG_TICKS = 10,
 	HUNG_START_TICKS = 60, /* before its first answer: it reads its cache */
