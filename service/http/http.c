@@ -416,7 +416,8 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	h->config = *config;
 	h->refused_fd = -1;
 	accepted_init(&h->accepted);
-	reading_init(&h->reading, config->read_bytes_max, config->read_threads);
+	reading_init(&h->reading, config->read_bytes_max, config->read_threads,
+		     config->connections_max);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
 	if (!networks_read(&h->trusted, config->trusted_proxies, text)) {
 		error_set(why, "%s", text);

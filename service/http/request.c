@@ -72,8 +72,8 @@ static void set_request_id(struct request *r)
 
 /*
  * The rate of all requests is limited, except that of uploads and of requests
- * for stored images, and theirs is if they are at fault: a request may have to
- * wait for its turn, see client_hold().
+ * for stored images, and theirs is if they are at fault, or too many for the
+ * store: a request may have to wait for its turn, see client_hold().
  */
 static bool waits_for_turn(const struct request *r)
 {
@@ -87,7 +87,8 @@ static bool waits_for_turn(const struct request *r)
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
 		return r->problem != PROBLEM_NONE &&
-		       problem_is_of_request(r->problem);
+		       (r->picture.is_turned_away ||
+			problem_is_of_request(r->problem));
 	case ROLES:
 		break;
 	}

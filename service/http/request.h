@@ -258,6 +258,7 @@ struct picture {
 	uint64_t deadline_ns;
 	char damaged[STORE_FILE_NAME_BYTES]; /* the file that is; "": unknown */
 	/* A store beyond the network: a turn, and the memory that is used. */
+	bool is_turned_away; /* there were too many reads */
 	bool has_turn;
 	struct read_turn turn;
 	struct charge charge;

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { MIB = 1 << 20 };
+enum { MIB = 1 << 20, MANY = 1000 };
 
 /* How many turns there are for this number of threads. */
 static uint32_t count_turns(uint32_t store_threads)
@@ -15,7 +15,7 @@ static uint32_t count_turns(uint32_t store_threads)
 	struct reading g;
 	uint32_t count = 0;
 
-	reading_init(&g, MIB, store_threads);
+	reading_init(&g, MIB, store_threads, MANY);
 	while (count < ARRAY_SIZE(turns) && reading_enter(&g, &turns[count]))
 		count++;
 	reading_release(&g);
@@ -36,14 +36,36 @@ static void test_turns_are_in_order(void)
 	struct read_turn turns[4];
 	struct reading g;
 
-	reading_init(&g, MIB, 2);
-	assert(reading_enter(&g, &turns[0]));
-	for (uint32_t i = 1; i < 4; i++)
-		assert(!reading_enter(&g, &turns[i]));
+	reading_init(&g, MIB, 2, MANY);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert(reading_admit(&g, false));
+		assert(reading_enter(&g, &turns[i]) == (i == 0));
+	}
 	for (uint32_t i = 1; i < 4; i++)
 		assert(reading_leave(&g) == &turns[i]);
 	assert(reading_leave(&g) == NULL);
 	assert(reading_enter(&g, &turns[0]));
+	reading_release(&g);
+}
+
+/* Half of the connections are kept from reads, whether these run or wait. */
+static void test_reads_do_not_take_all_connections(void)
+{
+	struct read_turn turns[5];
+	struct reading g;
+
+	reading_init(&g, MIB, 2, 9);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert(reading_admit(&g, false));
+		assert(reading_enter(&g, &turns[i]) == (i == 0));
+	}
+	assert(!reading_admit(&g, false));
+	assert(reading_admit(&g, true)); /* a reply goes on */
+	assert(!reading_enter(&g, &turns[4]));
+	assert(reading_leave(&g) == &turns[1]);
+	assert(!reading_admit(&g, false));
+	assert(reading_leave(&g) == &turns[2]);
+	assert(reading_admit(&g, false));
 	reading_release(&g);
 }
 
@@ -55,7 +77,7 @@ static void test_whole_pictures_leave_memory_for_pieces(void)
 		      more = { .budget = &g.budget },
 		      piece = { .budget = &g.budget };
 
-	reading_init(&g, 8 * MIB, 4);
+	reading_init(&g, 8 * MIB, 4, MANY);
 	assert(!reading_charge_whole(&whole, 4 * MIB + 1));
 	assert(reading_charge_whole(&whole, 3 * MIB));
 	assert(!reading_charge_whole(&more, 2 * MIB));
@@ -73,7 +95,7 @@ static uint64_t piece_of(uint64_t bytes_max)
 	struct reading g;
 	uint64_t bytes;
 
-	reading_init(&g, bytes_max, 4);
+	reading_init(&g, bytes_max, 4, MANY);
 	bytes = reading_piece_bytes(&g);
 	reading_release(&g);
 	return bytes;
@@ -90,6 +112,7 @@ int main(void)
 {
 	test_threads_are_kept_from_reads();
 	test_turns_are_in_order();
+	test_reads_do_not_take_all_connections();
 	test_whole_pictures_leave_memory_for_pieces();
 	test_pieces_of_a_small_memory_are_small();
 	return 0;

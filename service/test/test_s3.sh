@@ -278,6 +278,33 @@ test_slow_readers() {
 	stop
 }
 
+# GETs that wait for the store have at most half of the connections: they cannot
+# be closed for new ones meanwhile.
+test_readers_and_connections() {
+	local i clients=()
+	begin --max-connections 40
+	until_true is_state 200
+	order 'hang 1000000 GET a/b/0'
+	for i in $(seq 80); do
+		curl -sS -o /dev/null "$url/v1/images/$(printf '%064d' "$i")" \
+			2>/dev/null &
+		clients+=($!)
+	done
+	are_waiting() {
+		[ "$(stat_of '.stages[] | select(.name == "store")
+			| .started - .handled')" = 20 ]
+	}
+	until_true are_waiting
+	post 201 'blur=3&q=60' -H 'Request-Timeout: 25'
+	get 503 "/v1/images/$(printf '%064d' 81)"
+	grep -qF '20 reads wait' body || fail "another reason: $(shown body)"
+	are_waiting || fail "the upload has waited for them"
+	kill "${clients[@]}" 2>/dev/null || true
+	wait "${clients[@]}" 2>/dev/null || true
+	order 'none 1000000 GET'
+	stop
+}
+
 # GETs that wait for a store which does not answer them keep no upload waiting.
 test_readers_and_uploads() {
 	local i clients=()
@@ -509,6 +536,7 @@ test_pieces thread-per-connection
 test_pieces servlib
 test_slow_readers
 test_readers_and_uploads
+test_readers_and_connections
 test_unknown_ids
 test_early_replies
 test_the_store_is_away

@@ -446,14 +446,28 @@ static bool send_work(struct request *r, void (*work)(struct request *r),
 
 bool images_send_read(struct request *r, void (*work)(struct request *r))
 {
+	(void)reading_admit(&r->http->reading, true);
 	return send_work(r, work, true);
+}
+
+/* The same for a GET whose reply has not begun: it may be refused. */
+static bool begin_read(struct request *r, void (*work)(struct request *r))
+{
+	if (reading_admit(&r->http->reading, false))
+		return send_work(r, work, true);
+	r->picture.is_turned_away = true;
+	r->problem = PROBLEM_STORE_UNAVAILABLE;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "%" PRIu32 " reads wait for the store already.",
+		       r->http->reading.admitted_max);
+	return false;
 }
 
 /* Do some work here, unless it may wait for a network. */
 static bool do_work(struct request *r, void (*work)(struct request *r))
 {
 	if (store_is_remote(r->config->store))
-		return images_send_read(r, work);
+		return begin_read(r, work);
 	work(r);
 	return false;
 }
@@ -689,7 +703,7 @@ static bool start_picture(struct request *r)
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	if (store_is_remote(r->config->store))
-		return images_send_read(r, fetch_picture);
+		return begin_read(r, fetch_picture);
 	find_picture(r);
 	return r->problem == PROBLEM_NONE && needs_check(r) &&
 	       send_work(r, check_picture, false);

@@ -5,7 +5,8 @@ enum {
 	PIECES = 512, /* in the memory, within these limits: */
 	PIECE_BYTES_MIN = 16 << 10,
 	PIECE_BYTES_MAX = 256 << 10,
-	KEPT_SHARE = 4, /* this part of the threads has no GET */
+	KEPT_SHARE = 4,       /* this part of the threads has no GET */
+	CONNECTION_SHARE = 2, /* this part of the connections may have one */
 };
 
 /* At least one thread is kept from GETs, if there are two. */
@@ -18,11 +19,14 @@ static uint32_t turns_of(uint32_t store_threads)
 	return store_threads - store_threads / KEPT_SHARE;
 }
 
-void reading_init(struct reading *g, uint64_t bytes_max, uint32_t store_threads)
+void reading_init(struct reading *g, uint64_t bytes_max, uint32_t store_threads,
+		  uint32_t connections)
 {
 	budget_init(&g->budget, bytes_max, 0);
 	(void)pthread_mutex_init(&g->lock, NULL);
 	TAILQ_INIT(&g->waiting);
+	g->admitted = 0;
+	g->admitted_max = connections > 1 ? connections / CONNECTION_SHARE : 1;
 	g->running = 0;
 	g->running_max = turns_of(store_threads);
 }
@@ -31,6 +35,17 @@ void reading_release(struct reading *g)
 {
 	(void)pthread_mutex_destroy(&g->lock);
 	budget_release(&g->budget);
+}
+
+bool reading_admit(struct reading *g, bool has_begun)
+{
+	bool is_admitted;
+
+	(void)pthread_mutex_lock(&g->lock);
+	is_admitted = has_begun || g->admitted < g->admitted_max;
+	g->admitted += is_admitted;
+	(void)pthread_mutex_unlock(&g->lock);
+	return is_admitted;
 }
 
 bool reading_enter(struct reading *g, struct read_turn *t)
@@ -51,6 +66,7 @@ struct read_turn *reading_leave(struct reading *g)
 	struct read_turn *next;
 
 	(void)pthread_mutex_lock(&g->lock);
+	g->admitted--;
 	next = TAILQ_FIRST(&g->waiting);
 	if (next != NULL)
 		TAILQ_REMOVE(&g->waiting, next, link);
