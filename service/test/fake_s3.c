@@ -591,6 +591,10 @@ static struct MHD_Response *make_response(const struct exchange *x,
 		a->body[a->bytes - 1] ^= 1;
 	if (does(x, "noetag"))
 		a->etag[0] = '\0';
+	if (does(x, "emptyetag"))
+		strcpy(a->etag, "\"\"");
+	if (does(x, "weaketag"))
+		strcpy(a->etag, "W/\"0123456789abcdef0123456789abcdef\"");
 	if (does(x, "etag") || does(x, "kms"))
 		strcpy(a->etag, "\"0123456789abcdef0123456789abcdef\"");
 	if (!does(x, "truncate") && !does(x, "slow") && !does(x, "chunked"))

@@ -26,6 +26,8 @@
  *	slow             the body in ten pieces, 20 ms apart
  *	chunked          the body without a Content-Length
  *	etag noetag      another ETag; none
+ *	weaketag         another ETag, which is a weak one
+ *	emptyetag        an ETag without characters
  *	kms              another ETag, and the header that says why
  *	202 204 206      this status, and nothing is done
  *	errorbody        200 with an error as its body, and nothing is done

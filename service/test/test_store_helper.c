@@ -341,17 +341,19 @@ static void put_until(struct client *c, const char *part)
 /* After each, the image is stored; a read of it shows that. */
 static void test_only_200_with_its_etag_is_a_put(void)
 {
-	static const char *const orders[] = { "202 1 PUT",  "204 1 PUT",
-					      "206 1 PUT",  "errorbody 1 PUT",
-					      "etag 1 PUT", "noetag 1 PUT" };
+	static const char *const orders[] = {
+		"202 1 PUT",       "204 1 PUT",      "206 1 PUT",
+		"errorbody 1 PUT", "etag 1 PUT",     "noetag 1 PUT",
+		"weaketag 1 PUT",  "emptyetag 1 PUT"
+	};
 	struct client c = start();
 	struct message m;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
 		fake_s3_do(fake, orders[i]);
-		m = EXPECT(STORE_OK, client_put(&c, 50 + i, 0, SMALL, MS));
+		m = EXPECT(STORE_OK, client_put(&c, 300 + i, 0, SMALL, MS));
 		assert(m.figures.retries == i + 1);
-		EXPECT(STORE_OK, client_read(&c, 50 + i, "a.jpg", MS));
+		EXPECT(STORE_OK, client_read(&c, 300 + i, "a.jpg", MS));
 	}
 	fake_s3_do(fake, "206 100000 PUT");
 	put_until(&c, "answered 206 to a PUT");

@@ -224,19 +224,31 @@ static bool denies(const struct s3_call *c)
 	       strcmp(md5, c->md5) != 0;
 }
 
+/* Does the body of a reply have the element Error, of any name space? */
+static bool has_error(const struct s3_call *c)
+{
+	return strstr(c->error_text, "<Error") != NULL ||
+	       strstr(c->error_text, ":Error") != NULL;
+}
+
+static bool is_empty(const char *etag)
+{
+	return strcmp(etag, "") == 0 || strcmp(etag, "\"\"") == 0;
+}
+
 /* A PUT that was answered 200. */
 static struct verdict judge_put(struct s3_call *c)
 {
 	struct verdict v;
 
-	if (strstr(c->error_text, "<Error") != NULL) {
+	if (has_error(c)) {
 		v = judge_error(c, 500);
 		(void)snprintf(c->detail, sizeof(c->detail),
 			       "the store answered 200 with the error %s",
 			       c->code);
 		return v;
 	}
-	if (c->etag[0] == '\0')
+	if (is_empty(c->etag))
 		return fail(c, S3_UNAVAILABLE,
 			    "the store answered a PUT without an ETag");
 	if (denies(c))
@@ -456,6 +468,14 @@ static bool open_sink(struct s3_call *c, long status)
 	return c->has_sink;
 }
 
+/* So that no text ends before its bytes. */
+static void replace_nuls(char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+}
+
 static size_t keep_error(struct s3_call *c, const char *bytes, size_t count)
 {
 	size_t kept = (size_t)min_u64(count, sizeof(c->error_text) - 1 -
@@ -464,6 +484,7 @@ static size_t keep_error(struct s3_call *c, const char *bytes, size_t count)
 	(void)memcpy(c->error_text + c->error_bytes, bytes, kept);
 	c->error_bytes += kept;
 	c->error_text[c->error_bytes] = '\0';
+	replace_nuls(c->error_text, c->error_bytes);
 	c->received_bytes += count;
 	if (c->received_bytes <= PIECE_BYTES)
 		return count;
@@ -1141,9 +1162,13 @@ bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 
 bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])
 {
-	size_t begin = *etag == '"', n = strlen(etag + begin);
+	size_t begin, n;
 
-	n -= begin && n > 0 && etag[begin + n - 1] == '"';
+	if (strncmp(etag, "W/", 2) == 0)
+		etag += 2;
+	begin = *etag == '"';
+	n = strlen(etag + begin);
+	n -= n > 0 && etag[begin + n - 1] == '"';
 	if (n != S3_MD5_BYTES - 1)
 		return false;
 	for (size_t i = 0; i < n; i++) {
