@@ -237,6 +237,8 @@ struct img_header {
 	size_t bytes;       /* bytes of the file that have arrived */
 	size_t scan_offset; /* offset of the first scan */
 	bool has_one_scan;  /* the first scan contains all components */
+	/* How many of the scans contain each component. */
+	uint32_t component_scans[IMG_PLANES_MAX];
 	/* Set by the caller, after IMG_ERR_IRREGULAR. */
 	bool is_irregular;
 	/* Before the first scan; MJPEG files have none. */
@@ -276,7 +278,7 @@ MUST_CHECK enum img_err img_probe(struct img_header *header,
  * before the first call.  Each marker is read once, however many calls there
  * are.  TRUNCATED: the header has not yet come; call again with more bytes.
  * After any other error only header->stored may be used.  Once it returns OK,
- * more bytes change only `bytes`, `scan_count` and `scans`.
+ * more bytes change only `bytes`, `scan_count`, `component_scans` and `scans`.
  */
 MUST_CHECK enum img_err img_probe_more(struct img_header *header,
 				       const uint8_t *jpeg, size_t jpeg_bytes,

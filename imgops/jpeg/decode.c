@@ -358,9 +358,10 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	struct piece cut = file_before(whole, d->reader.at);
 
 	*d = fresh;
-	if (cut.bytes > 0 && decode_pieces(d, &cut, 1) == IMG_OK)
-		err = IMG_OK;
-	return err;
+	if (cut.bytes == 0 || decode_pieces(d, &cut, 1) != IMG_OK)
+		return err;
+	d->dst->notes |= IMG_NOTE_DAMAGED;
+	return IMG_OK;
 }
 
 static enum img_err read_profile(struct image *img, const struct piece *whole,
@@ -427,9 +428,10 @@ enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,
 /* --- Estimate --- */
 
 enum decode_term {
-	TERM_PICTURES, /* always 1 */
-	TERM_PROFILES, /* 1 if there is a profile */
-	TERM_TABLES,   /* tables of AC codes for partial decode */
+	TERM_PICTURES,   /* always 1 */
+	TERM_PROFILES,   /* 1 if there is a profile */
+	TERM_HEAD_BYTES, /* bytes before the first scan, perhaps all tables */
+	TERM_TABLES,     /* tables of AC codes for partial decode */
 	/* Bytes of a sequential file, decoded by libjpeg. */
 	TERM_FULL_BYTES,
 	/* Bytes of a sequential file, partially decoded at n/8. */
@@ -440,6 +442,11 @@ enum decode_term {
 	/* Bytes of a progressive file in which markers are searched. */
 	TERM_SCANNED_BYTES,
 	TERM_DC_BYTES, /* bytes of DC scans, decoded partially at 1/8 */
+	/*
+	 * Blocks that are visited in DC scans beyond the usual two.  The time
+	 * for those is a part of that for a block to 1 x 1 samples.
+	 */
+	TERM_DC_BLOCKS,
 	/* Bytes of a progressive file, partially decoded at 2/8 to 4/8. */
 	TERM_ROWS_BYTES,
 	TERM_ROWS_BLOCKS, /* blocks that this visits in all scans */
@@ -464,6 +471,7 @@ enum decode_term {
 static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_PICTURES] = { "picture", 6310 },
 	[TERM_PROFILES] = { "profile", 1910 },
+	[TERM_HEAD_BYTES] = { "byte before the first scan", 1 },
 	[TERM_TABLES] = { "table of AC codes", 24500 },
 	[TERM_FULL_BYTES] = { "byte, decoded by libjpeg", 6.11 },
 	[TERM_PARTIAL_1_BYTES] = { "byte, decoded partially at 1/8", 3.73 },
@@ -472,6 +480,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_PARTIAL_4_BYTES] = { "byte, decoded partially at 4/8", 4.97 },
 	[TERM_SCANNED_BYTES] = { "byte of scans, walked over", 0.52 },
 	[TERM_DC_BYTES] = { "byte of DC scans", 0 },
+	[TERM_DC_BLOCKS] = { "block of a further DC scan", 5 },
 	[TERM_ROWS_BYTES] = { "byte, progressive, decoded partially", 14 },
 	[TERM_ROWS_BLOCKS] = { "block of a scan, decoded partially", 2 },
 	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
@@ -485,8 +494,15 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_BLOCKS_8] = { "block to 8 x 8 samples", 40 },
 };
 
-/* The time to visit an empty block, in units of the time for one byte. */
-#define BYTES_PER_VISIT 0.11
+/*
+ * The time to visit a block without bytes, in units of the time for one byte.
+ * A scan that refines AC looks at all the coefficients of each block.
+ */
+#define BYTES_PER_VISIT 0.5
+#define ARITHMETIC_BYTES_PER_VISIT 2
+
+/* DC scans of a usual progressive file. */
+enum { DC_SCANS = 2 };
 
 /* libjpeg's small allocations before and after all coefficients, in bytes. */
 enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
@@ -590,14 +606,24 @@ static uint64_t decode_bytes(const struct workload *w)
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 
-/* How many blocks are visited in this number of scans of all components. */
-static double visited_blocks(const struct img_header *h, uint32_t scan_count)
+static double all_blocks(const struct img_header *h)
 {
 	double blocks = 0;
 
 	for (uint32_t i = 0; i < h->component_count; i++)
 		blocks += (double)img_pixels(component_blocks(h, i));
-	return blocks / h->component_count * scan_count;
+	return blocks;
+}
+
+/* How many blocks are visited in all scans of the file. */
+static double visited_blocks(const struct img_header *h)
+{
+	double blocks = 0;
+
+	for (uint32_t i = 0; i < h->component_count; i++)
+		blocks += (double)img_pixels(component_blocks(h, i)) *
+			  h->component_scans[i];
+	return blocks;
 }
 
 static void count_progressive(double *counts, const struct img_header *h,
@@ -607,9 +633,14 @@ static void count_progressive(double *counts, const struct img_header *h,
 		counts[TERM_PROGRESSIVE_BYTES] = bytes;
 	} else if (p->dct_scale == 1) {
 		counts[TERM_DC_BYTES] = bytes;
+		if (p->scan_count > DC_SCANS)
+			counts[TERM_DC_BLOCKS] =
+				all_blocks(h) * (p->scan_count - DC_SCANS);
 	} else {
 		counts[TERM_ROWS_BYTES] = bytes;
-		counts[TERM_ROWS_BLOCKS] = visited_blocks(h, p->scan_count);
+		/* Most scans are of one component. */
+		counts[TERM_ROWS_BLOCKS] =
+			all_blocks(h) / h->component_count * p->scan_count;
 	}
 }
 
@@ -617,15 +648,15 @@ static void count_bytes(double *counts, const struct img_header *h,
 			const struct path *p)
 {
 	double bytes = (double)p->scan_bytes, kept = (double)p->kept_bytes;
-	double visited = visited_blocks(h, p->scan_count) * BYTES_PER_VISIT;
+	double visited = visited_blocks(h);
 
 	/* A scan with hardly any bytes still visits every block. */
 	if (!p->is_partial)
-		kept = fmax(kept, visited);
+		kept = fmax(kept, visited * BYTES_PER_VISIT);
 	if (h->is_arithmetic) {
-		counts[TERM_ARITHMETIC_BYTES] = fmax(bytes, visited);
-		counts[TERM_ARITHMETIC_BLOCKS] =
-			visited_blocks(h, h->component_count);
+		counts[TERM_ARITHMETIC_BYTES] =
+			fmax(bytes, visited * ARITHMETIC_BYTES_PER_VISIT);
+		counts[TERM_ARITHMETIC_BLOCKS] = all_blocks(h);
 	} else if (h->is_progressive) {
 		counts[TERM_SCANNED_BYTES] = bytes;
 		count_progressive(counts, h, p, kept);
@@ -645,6 +676,7 @@ static void decode_count(double *counts, const struct workload *w)
 
 	counts[TERM_PICTURES] = 1;
 	counts[TERM_PROFILES] = h->icc_bytes > 0;
+	counts[TERM_HEAD_BYTES] = (double)h->scan_offset;
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
 		double blocks = (double)img_pixels(component_blocks(h, i));

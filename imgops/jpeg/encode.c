@@ -16,6 +16,7 @@
 #include "imgops/image.h"
 
 #include <assert.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -285,6 +286,13 @@ enum encode_term {
 	TERM_PROGRESSIVE_SAMPLES, /* additional, for ten scans */
 	TERM_SHARP_SAMPLES,       /* additional, if not blurred */
 	TERM_SHARP_PROGRESSIVE_SAMPLES,
+	/*
+	 * Additional for each bit that coefficients are finer than at the
+	 * quality of the photos to which the others were fitted.
+	 */
+	TERM_FINE_SAMPLE_BITS,
+	TERM_FINE_OPTIMIZED_SAMPLE_BITS,
+	TERM_FINE_PROGRESSIVE_SAMPLE_BITS,
 	TERM_COUNT,
 };
 
@@ -298,10 +306,28 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 	[TERM_SHARP_SAMPLES] = { "sample, not blurred", 0.197 },
 	[TERM_SHARP_PROGRESSIVE_SAMPLES] = { "sample, progressive, not blurred",
 					     3.44 },
+	[TERM_FINE_SAMPLE_BITS] = { "sample times bits of quality", 0.31 },
+	[TERM_FINE_OPTIMIZED_SAMPLE_BITS] = { "optimised sample times bits",
+					      0.65 },
+	[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] = { "progressive sample times bits",
+						2.4 },
 };
 
 /* A result that is blurred with a smaller sigma is sharp. */
 #define SHARP_SIGMA_MAX 0.7
+
+/*
+ * How many bits finer than at FITTED_QUALITY the coefficients are: libjpeg
+ * multiplies its tables by 2 - quality / 50, at least by a hundredth.
+ */
+static double fine_bits(int quality)
+{
+	enum { FITTED_QUALITY = 80 };
+
+	if (quality <= FITTED_QUALITY)
+		return 0;
+	return log2((200 - 2.0 * FITTED_QUALITY) / fmax(200 - 2 * quality, 1));
+}
 
 /* libjpeg's small allocations before and after all coefficients, in bytes. */
 enum {
@@ -364,10 +390,16 @@ static void encode_count(double *counts, const struct workload *w)
 	counts[TERM_OPTIMIZED_RESULTS] = t->optimize;
 	counts[TERM_PROGRESSIVE_RESULTS] = t->progressive;
 	counts[TERM_SAMPLES] = samples;
-	if (t->progressive)
+	counts[TERM_FINE_SAMPLE_BITS] = samples * fine_bits(t->quality);
+	if (t->progressive) {
 		counts[TERM_PROGRESSIVE_SAMPLES] = samples;
-	else if (t->optimize)
+		counts[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] =
+			samples * fine_bits(t->quality);
+	} else if (t->optimize) {
 		counts[TERM_OPTIMIZED_SAMPLES] = samples;
+		counts[TERM_FINE_OPTIMIZED_SAMPLE_BITS] =
+			samples * fine_bits(t->quality);
+	}
 	if (is_sharp)
 		counts[TERM_SHARP_SAMPLES] = samples;
 	if (is_sharp && t->progressive)

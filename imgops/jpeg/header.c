@@ -381,6 +381,18 @@ static bool is_scan(const struct marker *sos)
 }
 
 /*
+ * Of several components with one id, libjpeg takes any; here they all count.
+ */
+static void count_scan(struct img_header *h, const struct marker *sos)
+{
+	h->scan_count++;
+	for (size_t k = 1; is_scan(sos) && k <= 2 * (size_t)sos->data[0];
+	     k += 2)
+		for (uint32_t i = 0; i < h->component_count; i++)
+			h->component_scans[i] += h->walk.ids[i] == sos->data[k];
+}
+
+/*
  * Note which Huffman tables the first scan uses; in a progressive file it uses
  * only those for DC.
  */
@@ -426,7 +438,7 @@ static enum img_err finish_header(struct img_header *h,
 		return err;
 	h->walk.has_header = true;
 	h->scan_offset = (size_t)(sos->start - jpeg);
-	h->scan_count = 1;
+	count_scan(h, sos);
 	h->has_one_scan =
 		!h->is_progressive && sos->data[0] == h->component_count;
 	h->space = guess_space(h);
@@ -468,7 +480,8 @@ enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
 	 */
 	while (!h->has_one_scan && h->walk.marker_count <= MARKERS_MAX &&
 	       next_marker(h, &m, jpeg))
-		h->scan_count += m.code == MARKER_SOS;
+		if (m.code == MARKER_SOS)
+			count_scan(h, &m);
 	if (has_too_many_scans(h, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
 	return h->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;

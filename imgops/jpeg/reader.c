@@ -129,9 +129,13 @@ static void on_scan(struct reader *r)
 
 	for (int i = 0; i < r->jpeg.comps_in_scan; i++)
 		components |= 1u << r->jpeg.cur_comp_info[i]->component_index;
-	/* Only a progressive file may have several scans of one component. */
+	/*
+	 * Only a progressive file may have several scans of one component. What
+	 * comes before is used if the reader is lenient: the caller reads the
+	 * file again up to here, so that no component is decoded many times.
+	 */
 	if (!r->jpeg.progressive_mode && (components & r->components_seen) != 0)
-		lose_pixels(r);
+		reader_fail(r, IMG_ERR_CORRUPT);
 	r->components_seen |= components;
 }
 

@@ -58,6 +58,8 @@ static const struct img_transform transforms[] = {
 	{ STRETCHED(2000, 2000), .optimize = true, .blur_sigma_px = 50 },
 	{ STRETCHED(4000, 8) },
 	{ STRETCHED(8, 4000) },
+	{ .quality = 100, .progressive = true },
+	{ .quality = 100 },
 };
 
 static double machine; /* how many times as long things take here */
@@ -194,7 +196,7 @@ static void check_made(const char *name, const struct jpeg_spec *spec,
 	free(jpeg.data);
 }
 
-enum { SIDE = 1000 };
+enum { SIDE = 1000, LARGE = 4000 };
 
 static void check_kinds(const char *name, picture_fn *picture,
 			J_COLOR_SPACE space)
@@ -221,6 +223,73 @@ static void check_kinds(const char *name, picture_fn *picture,
 		(void)snprintf(what, sizeof(what), "%s %zu", name, i);
 		check_made(what, &specs[i], FEW);
 	}
+}
+
+/* Scans that add hardly any bytes, but look at every block, or coefficient. */
+static void check_refined(const char *name, J_COLOR_SPACE space, int dc_bits,
+			  int ac_bits)
+{
+	struct jpeg_spec spec = {
+		.width = LARGE, .height = LARGE, .picture = flat, .space = space
+	};
+	int all = space == JCS_GRAYSCALE ? 1 : 3, count = 0;
+	jpeg_scan_info scans[64];
+	struct bytes jpeg;
+
+	for (int bits = dc_bits; bits >= 0; bits--)
+		scans[count++] = (jpeg_scan_info){
+			all, { 0, 1, 2 }, 0, 0, bits == dc_bits ? 0 : bits + 1,
+			bits
+		};
+	for (int c = 0; c < all; c++)
+		for (int bits = ac_bits; bits >= 0; bits--)
+			scans[count++] = (jpeg_scan_info){
+				1,
+				{ c },
+				1,
+				63,
+				bits == ac_bits ? 0 : bits + 1,
+				bits
+			};
+	jpeg = jpeg_with_scans(jpeg_make(&spec), scans, count);
+	check_file(name, jpeg, FEW);
+	free(jpeg.data);
+}
+
+/* The scans of a sequential file, `count` times. */
+static void check_repeated(const char *name, bool arithmetic, int count)
+{
+	struct jpeg_spec spec = { .width = LARGE,
+				  .height = LARGE,
+				  .picture = flat,
+				  .separate_scans = true,
+				  .arithmetic = arithmetic };
+	struct bytes once = jpeg_make(&spec), all;
+	size_t head = (size_t)(jpeg_marker(once, 0xda) - 4 - once.data);
+	size_t scans = once.count - head - 2;
+
+	all.count = head + scans * (size_t)count;
+	all.data = malloc(all.count);
+	assert(all.data != NULL);
+	memcpy(all.data, once.data, head);
+	for (int i = 0; i < count; i++)
+		memcpy(all.data + head + scans * (size_t)i, once.data + head,
+		       scans);
+	check_file(name, all, FEW);
+	free(all.data);
+	free(once.data);
+}
+
+/* Coefficients that are all large; each of many results encodes them. */
+static void check_fine(void)
+{
+	struct jpeg_spec spec = {
+		.width = SIDE, .height = SIDE, .picture = noise, .quality = 100
+	};
+	struct bytes jpeg = jpeg_make(&spec);
+
+	check_file("fine", jpeg, ARRAY_SIZE(transforms));
+	free(jpeg.data);
 }
 
 static void check_profile(const char *name, J_COLOR_SPACE space,
@@ -253,6 +322,12 @@ static void check_all_made(void)
 	check_kinds("noise, Y'CbCr", noise, JCS_YCbCr);
 	check_kinds("noise, CMYK", noise, JCS_CMYK);
 	check_made("tiny, CMYK", &tiny, ARRAY_SIZE(transforms));
+	check_refined("refined, grey", JCS_GRAYSCALE, 0, 10);
+	check_refined("refined DC", JCS_YCbCr, 10, 0);
+	check_refined("refined", JCS_YCbCr, 1, 10);
+	check_repeated("repeated scans", false, 20);
+	check_repeated("repeated scans, arithmetic", true, 20);
+	check_fine();
 	check_made("turned", &turned, ARRAY_SIZE(transforms));
 	check_profile("a table for inks", JCS_CMYK, profile_cmyk());
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));

@@ -73,6 +73,10 @@ struct bytes {
 
 struct bytes jpeg_make(const struct jpeg_spec *spec);
 
+/* Encode `jpeg` again with the scans of `script`; frees `jpeg`. */
+struct bytes jpeg_with_scans(struct bytes jpeg, const jpeg_scan_info *script,
+			     int scan_count);
+
 /* One component as a grey JPEG of its own size, with the same coefficients. */
 struct bytes jpeg_component(struct bytes jpeg, int index);
 

@@ -135,3 +135,34 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
 	}
 	return at + 4;
 }
+
+struct bytes jpeg_with_scans(struct bytes jpeg, const jpeg_scan_info *script,
+			     int scan_count)
+{
+	struct jpeg_decompress_struct from;
+	struct jpeg_compress_struct to;
+	struct jpeg_error_mgr errors;
+	unsigned char *data = NULL;
+	unsigned long count = 0;
+
+	from.err = to.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&from);
+	jpeg_create_compress(&to);
+	jpeg_mem_src(&from, jpeg.data, jpeg.count);
+	(void)jpeg_read_header(&from, TRUE);
+	jpeg_mem_dest(&to, &data, &count);
+	jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&from);
+
+	jpeg_copy_critical_parameters(&from, &to);
+	to.scan_info = script;
+	to.num_scans = scan_count;
+	to.arith_code = from.arith_code;
+	to.restart_interval = from.restart_interval;
+	jpeg_write_coefficients(&to, coefficients);
+	jpeg_finish_compress(&to);
+	jpeg_destroy_compress(&to);
+	(void)jpeg_finish_decompress(&from);
+	jpeg_destroy_decompress(&from);
+	free(jpeg.data);
+	return (struct bytes){ data, count };
+}

@@ -280,11 +280,72 @@ static void test_time_grows_with_empty_scans(void)
 	struct img_cost few = img_cost(&header, &view, &transform);
 
 	header.scan_count = 3000;
+	for (uint32_t i = 0; i < header.component_count; i++)
+		header.component_scans[i] = 3000;
 	struct img_cost many = img_cost(&header, &view, &transform);
 
 	assert(many.decode_ns > 2 * few.decode_ns);
 	assert(many.bytes == few.bytes);
 	free(jpeg.data);
+}
+
+/* The same at 1/8, where only DC scans are read. */
+static void test_time_grows_with_dc_scans(void)
+{
+	enum { BITS = 10, COMPONENTS = 3 };
+	struct jpeg_spec spec = { .width = 640, .height = 480 };
+	jpeg_scan_info scans[BITS + 1 + COMPONENTS];
+	struct img_transform small = { .quality = 80, .box = { 16, 16 } };
+	struct bytes jpeg;
+	uint64_t plain_ns;
+
+	for (int i = 0; i <= BITS; i++)
+		scans[i] = (jpeg_scan_info){
+			COMPONENTS, { 0, 1, 2 }, 0, 0, i > 0 ? BITS - i + 1 : 0,
+			BITS - i
+		};
+	for (int c = 0; c < COMPONENTS; c++)
+		scans[BITS + 1 + c] = (jpeg_scan_info){ 1, { c }, 1, 63, 0, 0 };
+	spec.progressive = true;
+	plain_ns = cost_of_spec(spec, &small).decode_ns;
+	jpeg = jpeg_with_scans(jpeg_make(&spec), scans, ARRAY_SIZE(scans));
+	assert(cost_of(jpeg, &small, NULL).decode_ns > 2 * plain_ns);
+	free(jpeg.data);
+}
+
+/* Tables that are never used are read, too. */
+static void test_time_grows_with_the_head(void)
+{
+	struct jpeg_spec spec = { .width = 16, .height = 16 };
+	struct img_transform transform = { .quality = 80 };
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_header header;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	struct img_view view = img_fit(&header, &transform);
+	struct img_cost few = img_cost(&header, &view, &transform);
+
+	header.scan_offset += 10 << 20;
+	header.bytes += 10 << 20;
+	struct img_cost many = img_cost(&header, &view, &transform);
+
+	assert(many.decode_ns > 10 * few.decode_ns);
+	free(jpeg.data);
+}
+
+/* A fine quality keeps more coefficients; a coarse one saves little time. */
+static void test_time_grows_with_quality(void)
+{
+	struct jpeg_spec spec = { .width = 640, .height = 480 };
+	struct img_transform plain = { .quality = 80 };
+	struct img_transform fine = { .quality = 100 };
+	struct img_transform coarse = { .quality = 1 };
+	uint64_t plain_ns = cost_of_spec(spec, &plain).encode_ns;
+
+	assert(cost_of_spec(spec, &fine).encode_ns > 2 * plain_ns);
+	assert(cost_of_spec(spec, &coarse).encode_ns == plain_ns);
 }
 
 int main(void)
@@ -295,5 +356,8 @@ int main(void)
 	test_time_grows_with_the_work();
 	test_time_is_told_by_step();
 	test_time_grows_with_empty_scans();
+	test_time_grows_with_dc_scans();
+	test_time_grows_with_the_head();
+	test_time_grows_with_quality();
 	return 0;
 }

@@ -180,12 +180,33 @@ static void test_a_marker_inside_arithmetic_data_is_corrupt(void)
 	free(jpeg.data);
 }
 
+/* If it is lenient, what comes before the repeated scan is the picture. */
+static void check_first_scans_are_used(struct bytes once, struct bytes twice)
+{
+	struct img_transform lenient = { .quality = 80, .lenient = true };
+	struct image right, damaged;
+	enum img_err err;
+	struct heap h;
+
+	heap_init(&h);
+	err = decode_transform(&right, once.data, once.count, &lenient,
+			       &no_limits, &h);
+	assert(err == IMG_OK && right.notes == 0);
+	err = decode_transform(&damaged, twice.data, twice.count, &lenient,
+			       &no_limits, &h);
+	assert(err == IMG_OK && damaged.notes == IMG_NOTE_DAMAGED);
+	assert(is_same(&right, &damaged));
+	img_release(&right);
+	img_release(&damaged);
+}
+
 /*
  * Scans of components 1 2 3 1 2 3 ..., which the standard forbids in a
  * sequential file.
  */
 static void test_a_repeated_scan_is_corrupt(void)
 {
+	enum { SOS_BYTES = 10 };
 	struct bytes jpeg = jpeg_make(&kinds[3]);
 	uint8_t *scans = jpeg_marker(jpeg, 0xda) - 4;
 	size_t head = (size_t)(scans - jpeg.data);
@@ -198,8 +219,11 @@ static void test_a_repeated_scan_is_corrupt(void)
 	heap_init(&h);
 	memcpy(twice.data, jpeg.data, head + scans_count);
 	memcpy(twice.data + head + scans_count, scans, scans_count + 2);
+	/* Other samples. */
+	twice.data[head + scans_count + SOS_BYTES] ^= 8;
 	assert(decode_limits(jpeg, &no_limits, &h) == IMG_OK);
 	assert(decode_limits(twice, &no_limits, &h) == IMG_ERR_CORRUPT);
+	check_first_scans_are_used(jpeg, twice);
 	assert(h.live_count == 0);
 	free(twice.data);
 	free(jpeg.data);

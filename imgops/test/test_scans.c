@@ -13,38 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Encode `jpeg` again with the scans of `script`; frees `jpeg`. */
-static struct bytes with_scans(struct bytes jpeg, const jpeg_scan_info *script,
-			       int scan_count)
-{
-	struct jpeg_decompress_struct from;
-	struct jpeg_compress_struct to;
-	struct jpeg_error_mgr errors;
-	unsigned char *data = NULL;
-	unsigned long count = 0;
-
-	from.err = to.err = jpeg_std_error(&errors);
-	jpeg_create_decompress(&from);
-	jpeg_create_compress(&to);
-	jpeg_mem_src(&from, jpeg.data, jpeg.count);
-	(void)jpeg_read_header(&from, TRUE);
-	jpeg_mem_dest(&to, &data, &count);
-	jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&from);
-
-	jpeg_copy_critical_parameters(&from, &to);
-	to.scan_info = script;
-	to.num_scans = scan_count;
-	to.arith_code = from.arith_code;
-	to.restart_interval = from.restart_interval;
-	jpeg_write_coefficients(&to, coefficients);
-	jpeg_finish_compress(&to);
-	jpeg_destroy_compress(&to);
-	(void)jpeg_finish_decompress(&from);
-	jpeg_destroy_decompress(&from);
-	free(jpeg.data);
-	return (struct bytes){ data, count };
-}
-
 /* Join the pieces into one file. */
 static struct bytes join(const struct piece *pieces, uint32_t count)
 {
@@ -232,10 +200,10 @@ static void test_any_legal_order_of_scans(void)
 		spec.h[0] = spec.v[0] = 1 + i % 2;
 		spec.arithmetic = i / 2 % 2;
 		struct bytes jpeg =
-			i / 4 ? with_scans(jpeg_make(&spec), bits,
-					   ARRAY_SIZE(bits)) :
-				with_scans(jpeg_make(&spec), spectral,
-					   ARRAY_SIZE(spectral));
+			i / 4 ? jpeg_with_scans(jpeg_make(&spec), bits,
+						ARRAY_SIZE(bits)) :
+				jpeg_with_scans(jpeg_make(&spec), spectral,
+						ARRAY_SIZE(spectral));
 
 		(void)check(jpeg, 3, 1);
 		(void)check(jpeg, 3, 2);
@@ -445,14 +413,14 @@ static void test_there_is_a_largest_number_of_pieces(void)
 		script[63 + k] = (jpeg_scan_info){ 1, { 0 }, k, k, 1, 0 };
 	}
 	/* The pieces: the table before each dropped scan, and EOI. */
-	struct bytes jpeg = with_scans(jpeg_make(&spec), script, 64);
+	struct bytes jpeg = jpeg_with_scans(jpeg_make(&spec), script, 64);
 
 	assert(count_pieces(jpeg, 1) == IMG_PIECES_MAX);
 	check_scan_counts(jpeg);
 	free(jpeg.data);
 	for (int k = 1; k < 64; k++)
 		script[k].Al = 1;
-	jpeg = with_scans(jpeg_make(&spec), script, ARRAY_SIZE(script));
+	jpeg = jpeg_with_scans(jpeg_make(&spec), script, ARRAY_SIZE(script));
 	assert(count_pieces(jpeg, 1) == 0);
 	free(jpeg.data);
 }
