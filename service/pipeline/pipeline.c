@@ -520,8 +520,11 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u)
 	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
 	if (end == UPLOAD_ENDED)
 		end = charge_estimate(p, u);
-	if (end == UPLOAD_ENDED && u->lacks_memory)
-		wait_for_memory(u);
+	if (end != UPLOAD_ENDED || !u->lacks_memory)
+		return end;
+	wait_for_memory(u);
+	/* The wait may have ended for another reason, or taken too long. */
+	end = reason_to_stop(p, u, clock_now_ns(), upload_needs_ns(u));
 	return end == UPLOAD_ENDED && u->lacks_memory ? UPLOAD_MEMORY_FULL :
 							end;
 }

@@ -6,6 +6,7 @@
  * estimated again before it is decoded in another way.  If it then exceeds
  * --max-cpu, --memory or its deadline, it ends there; otherwise its charge and
  * the estimate of the work left are those of the new way, and it has a result.
+ * If its client disconnects while it waits for memory, that is why it ends.
  * Nothing stays charged.
  */
 #include "service/test/jobs.h"
@@ -142,6 +143,45 @@ static void test_a_deadline_holds(void)
 	assert(run(&c, &job, &stats) == UPLOAD_UNREACHABLE);
 }
 
+/* Gone since it has waited for memory. */
+static bool has_waited(const struct upload *u)
+{
+	static _Atomic bool is_gone;
+	const struct budget *b = pipeline_budget(u->pipeline);
+
+	if (atomic_load(&b->waiting_count) > 0)
+		atomic_store(&is_gone, true);
+	return atomic_load(&is_gone);
+}
+
+static void test_a_client_may_leave_while_it_waits(void)
+{
+	struct pipeline_config c =
+		job_config(policy_find("capriccio"), cores, 1);
+	struct img_cost usual, irregular;
+	struct pipeline *p;
+	struct charge other;
+	struct job job;
+
+	estimate(&usual, &irregular);
+	c.memory_bytes_max = 8 * irregular.bytes;
+	p = start_configured(&c);
+	prepare_cut(&job);
+	job.upload.is_gone = has_waited;
+	/* What is left is enough for the usual way only. */
+	other = (struct charge){ .budget = pipeline_budget(p) };
+	assert(budget_charge(&other, pipeline_budget(p)->limit_bytes -
+					     job.upload.jpeg_charge_bytes -
+					     irregular.bytes) == BUDGET_OK);
+	assert(pipeline_submit(p, &job.upload));
+	wait_done(&job);
+	assert(job.upload.end == UPLOAD_GONE);
+	budget_lower(&job.upload.charge, 0);
+	budget_lower(&other, 0);
+	pipeline_stop(p);
+	pipeline_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	const char *why;
@@ -154,6 +194,7 @@ int main(int argc, char **argv)
 	test_it_is_decoded();
 	test_limits_hold();
 	test_a_deadline_holds();
+	test_a_client_may_leave_while_it_waits();
 	free(photo);
 	cores_free(cores);
 	return 0;
