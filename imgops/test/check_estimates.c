@@ -292,6 +292,18 @@ static void check_fine(void)
 	free(jpeg.data);
 }
 
+static void check_one(const char *name, const struct jpeg_spec *spec,
+		      const struct img_transform *transform)
+{
+	struct bytes jpeg = jpeg_make(spec);
+	struct img_header header;
+	enum img_err err = img_probe(&header, jpeg.data, jpeg.count, &limits);
+
+	assert(err == IMG_OK);
+	check(name, jpeg, &header, transform);
+	free(jpeg.data);
+}
+
 static void check_profile(const char *name, J_COLOR_SPACE space,
 			  struct bytes profile)
 {
@@ -312,6 +324,11 @@ static void check_all_made(void)
 	struct jpeg_spec tiny = {
 		.width = 16, .height = 16, .picture = noise, .space = JCS_CMYK
 	};
+	struct jpeg_spec tall = { .width = 1,
+				  .height = 65500,
+				  .picture = flat };
+	struct img_transform wide = { STRETCHED(1500, 60),
+				      .filter = IMG_MITCHELL };
 	struct jpeg_spec turned = {
 		.width = 4000, .height = 4000, .picture = flat, .orientation = 6
 	};
@@ -328,6 +345,7 @@ static void check_all_made(void)
 	check_repeated("repeated scans", false, 20);
 	check_repeated("repeated scans, arithmetic", true, 20);
 	check_fine();
+	check_one("tall", &tall, &wide);
 	check_made("turned", &turned, ARRAY_SIZE(transforms));
 	check_profile("a table for inks", JCS_CMYK, profile_cmyk());
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
