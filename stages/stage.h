@@ -101,6 +101,17 @@ static inline void event_has_run(struct event *ev, uint64_t ns)
 }
 
 /*
+ * The running handler finds that the prediction was wrong: `left_ns` of work is
+ * left.  The event has no patience (schedule.h) with others any more.
+ */
+static inline void event_predict_again(struct event *ev, uint64_t left_ns)
+{
+	ev->left_ns = left_ns;
+	ev->overrun_ns = 0;
+	ev->patience_ns = UINT64_MAX;
+}
+
+/*
  * Handle one event.  A handler does not sleep, and waits for nothing but by
  * stage_wait().  It owns `ev` and must send it on (stage_send) or finish it.  A
  * handler that works for long calls stage_pause_point() again and again.

@@ -516,7 +516,7 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u)
 	u->err = steps_estimate(u, &p->config.limits);
 	assert(u->err == IMG_OK); /* as before: the bytes are the same */
 	end = check_estimate(p, u, clock_now_ns());
-	u->variants[0].event.overrun_ns = 0;
+	event_predict_again(&u->variants[0].event, atomic_load(&u->left_ns));
 	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
 	if (end == UPLOAD_ENDED)
 		end = charge_estimate(p, u);

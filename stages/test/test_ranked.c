@@ -176,6 +176,22 @@ static void test_srpt_has_no_patience_with_an_overrun(void)
 	assert(discipline_rank(&d, &wrong, 0) == UINT64_MAX);
 }
 
+static void test_a_new_prediction_has_no_patience(void)
+{
+	const struct discipline d = { .kind = DISCIPLINE_SRPT,
+				      .ageing = 20,
+				      .follows_load = true };
+	struct event wrong = { .born_ns = 1000,
+			       .left_ns = 10,
+			       .overrun_ns = 5,
+			       .patience_ns = 50 };
+
+	event_predict_again(&wrong, 100);
+	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 100);
+	event_has_run(&wrong, 90);
+	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 10);
+}
+
 static void test_edf_is_by_deadline(void)
 {
 	const struct discipline d = { .kind = DISCIPLINE_EDF };
@@ -254,6 +270,7 @@ int main(void)
 	test_srpt_prefers_less_work();
 	test_srpt_without_ageing_is_by_birth();
 	test_srpt_has_no_patience_with_an_overrun();
+	test_a_new_prediction_has_no_patience();
 	test_srpt_bounds_overtaking();
 	test_srpt_saturates();
 	test_edf_is_by_deadline();
