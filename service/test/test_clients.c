@@ -616,6 +616,37 @@ static void test_a_new_phase_has_time(void)
 	clients_stop(t);
 }
 
+/*
+ * All have time when the last one comes.  When that is over one of them is
+ * closed, although no time limit ends and nobody else can come: there might be
+ * no free slot.
+ */
+static void test_the_time_of_a_new_phase_ends(void)
+{
+	struct clients_config config = patient;
+	struct clients *t;
+	struct pair bodies[3];
+	uint64_t end_ns = clock_now_ns() + UINT64_C(60000000000);
+
+	config.open_max = 2;
+	config.slots = 4;
+	config.fresh_ms = 300;
+	config.head_ms = config.body_ms = config.idle_ms = 0;
+	config.rate_min = 0;
+	t = clients_start(&config);
+	for (int i = 0; i < 3; i++) {
+		connect_pair(&bodies[i], t);
+		client_enter(bodies[i].client, CLIENT_HEAD);
+		client_enter(bodies[i].client, CLIENT_BODY);
+	}
+	while (evicted(t) == 0 && clock_now_ns() < end_ns)
+		(void)poll(NULL, 0, 10);
+	assert(evicted(t) == 1);
+	for (int i = 0; i < 3; i++)
+		close_pair(&bodies[i]);
+	clients_stop(t);
+}
+
 static void begin_body(struct pair *p, uint64_t bytes)
 {
 	client_enter(p->client, CLIENT_BODY);
@@ -1220,6 +1251,7 @@ int main(void)
 	test_who_never_sent_a_byte_goes_first();
 	test_who_has_just_come_has_time();
 	test_a_new_phase_has_time();
+	test_the_time_of_a_new_phase_ends();
 	test_who_makes_progress_stays();
 	test_who_waits_for_memory_goes_late();
 	test_the_address_with_the_most_goes_before_others();

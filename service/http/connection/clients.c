@@ -642,29 +642,74 @@ static bool is_crowded(const struct clients *t)
 }
 
 /*
+ * Caller holds the lock.  Those that have grace now may be slow soon, and
+ * without a free slot no new connection would cause another look.
+ */
+static void look_again(struct clients *t, uint64_t now_ns)
+{
+	uint64_t again_ns = time_after(now_ns, LOOK_AGAIN_MS);
+
+	if (again_ns < t->wake_ns) {
+		t->wake_ns = again_ns;
+		(void)pthread_cond_signal(&t->sooner);
+	}
+}
+
+/*
+ * Caller holds the lock.  One that is silent or slow and has no grace any more,
+ * but not `but`.
+ */
+static struct client *find_late(struct clients *t, const struct client *but,
+				uint64_t now_ns)
+{
+	uint64_t fresh_ns = t->config.fresh_ms * NS_PER_MS;
+	struct client *c =
+		find_silent(t, but, now_ns > fresh_ns ? now_ns - fresh_ns : 0);
+
+	return c != NULL ? c : find_slow(t, but, now_ns, false);
+}
+
+static void evict(struct clients *t, struct client *c)
+{
+	t->counts.evicted_count++;
+	shut_client(c);
+}
+
+/*
  * Caller holds the lock.  `but` is the new client, which is not closed; it may
  * be NULL.
  */
 static void evict_if_full(struct clients *t, const struct client *but)
 {
-	uint64_t fresh_ns = t->config.fresh_ms * NS_PER_MS;
 	uint64_t now_ns;
 	struct client *c;
 
 	if (t->open_count <= t->config.open_max)
 		return;
 	now_ns = clock_now_ns();
-	c = find_silent(t, but, now_ns > fresh_ns ? now_ns - fresh_ns : 0);
-	if (c == NULL)
-		c = find_slow(t, but, now_ns, false);
+	c = find_late(t, but, now_ns);
 	if (c == NULL)
 		c = find_silent(t, but, WAIT_NEVER_NS);
 	if (c == NULL && is_crowded(t))
 		c = find_slow(t, but, now_ns, true);
-	if (c == NULL)
-		return;
-	t->counts.evicted_count++;
-	shut_client(c);
+	if (c != NULL)
+		evict(t, c);
+	else
+		look_again(t, now_ns);
+}
+
+/* Caller holds the lock.  Close those that had grace when others came. */
+static void evict_late(struct clients *t, uint64_t now_ns)
+{
+	while (t->open_count > t->config.open_max) {
+		struct client *c = find_late(t, NULL, now_ns);
+
+		if (c == NULL) {
+			look_again(t, now_ns);
+			return;
+		}
+		evict(t, c);
+	}
 }
 
 /* Caller holds the lock. */
@@ -1079,7 +1124,7 @@ static void check_all(struct clients *t)
 		if (c->end_ns < t->wake_ns)
 			t->wake_ns = c->end_ns;
 	}
-	evict_if_full(t, NULL);
+	evict_late(t, now_ns);
 }
 
 /* Caller holds the lock, which is released while it sleeps. */
