@@ -698,18 +698,17 @@ static void evict_if_full(struct clients *t, const struct client *but)
 		look_again(t, now_ns);
 }
 
-/* Caller holds the lock.  Close those that had grace when others came. */
+/* Caller holds the lock.  Close one that had grace when others came. */
 static void evict_late(struct clients *t, uint64_t now_ns)
 {
-	while (t->open_count > t->config.open_max) {
-		struct client *c = find_late(t, NULL, now_ns);
+	struct client *c;
 
-		if (c == NULL) {
-			look_again(t, now_ns);
-			return;
-		}
+	if (t->open_count <= t->config.open_max)
+		return;
+	c = find_late(t, NULL, now_ns);
+	if (c != NULL)
 		evict(t, c);
-	}
+	look_again(t, now_ns);
 }
 
 /* Caller holds the lock. */

@@ -41,8 +41,8 @@
  * from us that it may send.  In HEAD, WAIT, HELD and IDLE it makes none.  A
  * connection that makes progress is never closed for another.
  *
- * If none can be closed for the new one, the watch looks again, and closes those
- * of groups 1 to 3 until there are `open_max`.
+ * If none can be closed for the new one, the watch looks again, and closes one
+ * of groups 1 to 3 at a time until there are `open_max`.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
