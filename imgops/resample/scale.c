@@ -33,6 +33,9 @@
  */
 enum { X_ALIGN = 2, Y_ALIGN = 1 };
 
+/* Products of a sample and a weight between two pauses; less than a ms. */
+enum { PRODUCTS_PER_PAUSE = 1 << 22 };
+
 /* How one plane becomes another. */
 struct plan {
 	struct axis x, y; /* axes of the source */
@@ -160,6 +163,31 @@ static void copy_plane(struct img_plane *dst, const struct img_plane *src,
 }
 
 /*
+ * Fill the band for the rows from `y`.  A filter that shrinks a large picture by
+ * a hundred reads millions of samples for it, so there are pauses between parts
+ * of its columns.
+ */
+static void sum_down(const struct plan *p, const struct bands *bands,
+		     const uint8_t *in, size_t stride_bytes, uint32_t y,
+		     const struct memory *memory)
+{
+	const struct filter_weights *down = &p->down;
+	const int16_t *weights = down->weights + (size_t)y * down->count;
+	uint32_t width = band_columns(p);
+	uint32_t part = round_up_columns(
+		PRODUCTS_PER_PAUSE / (BAND_ROWS * down->count) + 1,
+		BAND_COLUMNS);
+
+	for (uint32_t x = 0; x < width; x += part) {
+		if (x > 0)
+			memory_pause(memory);
+		bands->down(p->band + (size_t)x * BAND_ROWS, in + x,
+			    stride_bytes, down->first + y, weights, down->count,
+			    min_u32(part, width - x));
+	}
+}
+
+/*
  * Reads and writes whole groups of columns and rows; image_alloc() leaves room
  * for them.
  */
@@ -167,14 +195,12 @@ static void scale_plane(struct img_plane *dst, const struct img_plane *src,
 			const struct plan *p, const struct memory *memory)
 {
 	const struct bands *bands = bands_best();
-	const struct filter_weights *along = &p->along, *down = &p->down;
+	const struct filter_weights *along = &p->along;
 	const uint8_t *in =
-		src->samples + along->from + down->from * src->stride_bytes;
+		src->samples + along->from + p->down.from * src->stride_bytes;
 
 	for (uint32_t y = 0; y < p->y.out; y += BAND_ROWS) {
-		bands->down(p->band, in, src->stride_bytes, down->first + y,
-			    down->weights + (size_t)y * down->count,
-			    down->count, band_columns(p));
+		sum_down(p, bands, in, src->stride_bytes, y, memory);
 		bands->across(dst->samples +
 				      (p->aside ? y : y * dst->stride_bytes),
 			      dst->stride_bytes, p->aside, p->band,

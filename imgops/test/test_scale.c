@@ -2,7 +2,7 @@
 /*
  * Promises: img_scale() computes Lanczos-3, or the filter that is named, within
  * one level, for any ratio, subsampling and part of the picture, in each EXIF
- * orientation.
+ * orientation.  It pauses often, whatever the ratio.
  */
 #include "imgops/image.h"
 #include "imgops/resample/scale.h"
@@ -504,6 +504,46 @@ static void test_no_memory_is_an_error(void)
 	img_release(&src);
 }
 
+struct paused_heap {
+	struct heap heap; /* first, for count_pause() */
+	uint32_t pause_count;
+};
+
+static void count_pause(void *arg)
+{
+	((struct paused_heap *)arg)->pause_count++;
+}
+
+/* How often scaling a grey picture pauses. */
+static uint32_t count_pauses(struct img_size from, struct img_size to)
+{
+	struct paused_heap h = { .pause_count = 0 };
+	struct image src, dst;
+
+	heap_init(&h.heap);
+	src = image_make(from, IMG_GREY, waves, &h.heap);
+	h.heap.memory.pause = count_pause;
+	dst = must_scale(&src, to, 1, &h.heap);
+	img_release(&dst);
+	img_release(&src);
+	assert(h.heap.live_count == 0);
+	return h.pause_count;
+}
+
+/*
+ * A filter that shrinks by a hundred reads millions of samples for a row of the
+ * result.
+ */
+static void test_pauses_come_often_at_any_ratio(void)
+{
+	uint32_t large = count_pauses((struct img_size){ 9000, 3000 },
+				      (struct img_size){ 90, 8 });
+
+	assert(large >= 9000 * 3000 / (1 << 20));
+	assert(count_pauses((struct img_size){ 8, 80 },
+			    (struct img_size){ 80, 8000 }) >= 1000);
+}
+
 static void test_all(void)
 {
 	test_scaling_is_the_filter_at_any_ratio();
@@ -515,6 +555,7 @@ static void test_all(void)
 	test_large_planes_have_no_seams();
 	test_filters_see_the_whole_file();
 	test_no_memory_is_an_error();
+	test_pauses_come_often_at_any_ratio();
 }
 
 int main(void)
