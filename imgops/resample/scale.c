@@ -163,9 +163,9 @@ static void copy_plane(struct img_plane *dst, const struct img_plane *src,
 }
 
 /*
- * Fill the band for the rows from `y`.  A filter that shrinks a large picture by
- * a hundred reads millions of samples for it, so there are pauses between parts
- * of its columns.
+ * Fill the band for the rows from `y`.  A filter that shrinks a large picture
+ * by a hundred reads millions of samples for it, so there are pauses between
+ * parts of its columns.
  */
 static void sum_down(const struct plan *p, const struct bands *bands,
 		     const uint8_t *in, size_t stride_bytes, uint32_t y,

@@ -25,14 +25,14 @@ static void *take_scratch(size_t bytes, const struct scratch *s)
 }
 
 /*
- * stb has no check for a caller that waits but its assertions, so pauses take the
- * place of the one that it makes for each row: shrinking, of the source;
- * enlarging, of the result.  `stbir_info` is there a local variable with stb's
- * state; elsewhere, the name is the NULL below.
+ * stb reports its progress only after each row that it has made.  It asserts
+ * something for each row of the source when it shrinks, of the result when it
+ * enlarges; a pause takes that assertion's place.  There, `stbir_info` is a
+ * local variable with stb's state; elsewhere, the name is the NULL below.
  *
- * The others are not made: two of them fail for good pictures, since they expect
- * weights to sum to 1 within a tenth before stb normalises them.  Tests run it
- * under sanitizers.
+ * The other assertions are left out.  Two of them fail for good pictures: they
+ * expect weights to sum to 1 within a tenth before stb normalises them.  Tests
+ * run it under sanitizers.
  */
 static void pause_in_tile(const void *info);
 static const void *const stbir_info;

@@ -259,9 +259,9 @@ static void look(struct fibre_threads *f, bool sleeps)
 }
 
 /*
- * ThreadSanitizer knows no order between EPOLL_CTL_MOD and the epoll_wait() that
- * returns its event, so it would report that a close() after the event races
- * with epoll_ctl().
+ * ThreadSanitizer knows no order between EPOLL_CTL_MOD and the epoll_wait()
+ * that returns its event, so it would report that a close() after the event
+ * races with epoll_ctl().
  */
 static bool epoll_change(const struct fibre_threads *f, int op, int fd,
 			 struct epoll_event *wanted)

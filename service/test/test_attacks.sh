@@ -56,8 +56,8 @@ attack() (
 			"$url/?w=64" -o "$work/out" || fail "no answer: $*"
 	done
 	wait "$kept" || exit 1
-	kill -0 "$attacker" || fail "slowhttptest: $(tail -n 20 "$work/attack")"
-	kill "$attacker"
+	# It has ended if its clients have read all that they asked for.
+	kill "$attacker" 2>/dev/null || true
 	wait "$attacker" || true
 	stop
 	echo "$server_flags against $*: all answered"
